@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* err: sentences, and the per-thread description of the last fault */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct weft_err_detail {
+	int err;
+	char text[256];
+};
+
+static _Thread_local struct weft_err_detail detail;
+
+static const char *const sentences[] = {
+#define X(name, sentence) [WEFT_ERR_##name - WEFT_ERR_FIRST_] = sentence,
+#include "base/err.def"
+#undef X
+};
+
+const char *weft_err_str(int err)
+{
+	if (err == WEFT_OK)
+		return "success";
+	if (err <= WEFT_ERR_FIRST_ || err >= WEFT_ERR_END_)
+		return "unknown error";
+	return sentences[err - WEFT_ERR_FIRST_];
+}
+
+int weft_err_set(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	detail.err = err;
+	va_start(ap, fmt);
+	vsnprintf(detail.text, sizeof(detail.text), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+const char *weft_err_detail_peek(int err)
+{
+	return detail.err == err ? detail.text : "";
+}

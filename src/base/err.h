@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* err: the error set used inside the library
+ *
+ * Internal functions return 0 or a negative enum weft_err. Foreign codes are
+ * translated where they enter. The function that finds a fault describes it
+ * once with weft_err_set(); callers pass the code on in silence. The text is
+ * kept per thread, so that the API rooms can put it into their report. */
+#ifndef WEFT_ERR_H
+#define WEFT_ERR_H
+
+enum weft_err {
+	WEFT_OK = 0,
+	WEFT_ERR_FIRST_ = -1000,
+#define X(name, sentence) WEFT_ERR_##name,
+#include "base/err.def"
+#undef X
+	WEFT_ERR_END_,
+};
+
+/* Not an error: nothing happened, call again after progress. */
+enum { WEFT_AGAIN = WEFT_ERR_AGAIN };
+
+/* The fixed sentence of an error; never NULL. */
+const char *weft_err_str(int err);
+
+/* Records what exactly was wrong (printf style, one sentence without a final
+ * full stop, at most 255 characters) for this thread and returns err. */
+int weft_err_set(int err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The text recorded by the last weft_err_set() of this thread if it was for
+ * this err, otherwise "". Lent until the next weft_err_set(). */
+const char *weft_err_detail_peek(int err);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* handle: chunks of objects, a free list threaded through the free ones */
+#include "base/handle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A free object: its header, then the index of the next free one. */
+struct free_obj {
+	struct weft_obj obj;
+	uint32_t next; /* index + 1, 0: none */
+};
+
+static struct weft_obj *slot_at(struct weft_table *table, uint32_t index)
+{
+	char *chunk = atomic_load_explicit(
+		&table->chunk[index / WEFT_TABLE_CHUNK], memory_order_relaxed);
+
+	return (struct weft_obj *)(void *)(chunk + (index % WEFT_TABLE_CHUNK) *
+							   table->size);
+}
+
+/* Next index never used before, with its chunk in place. */
+static struct weft_obj *grow(struct weft_table *table)
+{
+	uint32_t index = table->n_used;
+	struct weft_obj *obj;
+
+	if (index / WEFT_TABLE_CHUNK >= WEFT_TABLE_CHUNKS)
+		return NULL;
+	if (index % WEFT_TABLE_CHUNK == 0) {
+		char *chunk = aligned_alloc(64, WEFT_TABLE_CHUNK * table->size);
+
+		if (!chunk)
+			return NULL;
+		for (size_t i = 0; i < WEFT_TABLE_CHUNK; i++)
+			memset(chunk + i * table->size, 0,
+				sizeof(struct weft_obj));
+		/* pairs with the acquire in weft_table_slot_ */
+		atomic_store_explicit(&table->chunk[index / WEFT_TABLE_CHUNK],
+			chunk, memory_order_release);
+	}
+	table->n_used = index + 1;
+	obj = slot_at(table, index);
+	obj->low = (uint32_t)table->kind << WEFT_HANDLE_INDEX_BITS | index;
+	return obj;
+}
+
+void *weft_table_new(struct weft_table *table)
+{
+	struct weft_obj *obj;
+
+	weft_spin_take(&table->spin);
+	if (table->free_head) {
+		obj = slot_at(table, table->free_head - 1);
+		table->free_head = ((struct free_obj *)(void *)obj)->next;
+	} else {
+		obj = grow(table);
+	}
+	if (obj) {
+		memset(obj + 1, 0, table->size - sizeof(*obj));
+		obj->gen = (obj->gen + 1) & 0x7fffffffu;
+		table->n_live++;
+	}
+	weft_spin_drop(&table->spin);
+	return obj;
+}
+
+void weft_table_free(struct weft_table *table, void *obj_void)
+{
+	struct weft_obj *obj = obj_void;
+
+	if (!obj)
+		return;
+	weft_spin_take(&table->spin);
+	obj->gen = (obj->gen + 1) & 0x7fffffffu;
+	((struct free_obj *)obj_void)->next = table->free_head;
+	table->free_head =
+		(obj->low & ((1u << WEFT_HANDLE_INDEX_BITS) - 1)) + 1;
+	table->n_live--;
+	weft_spin_drop(&table->spin);
+}
+
+uint32_t weft_table_n_live(struct weft_table *table)
+{
+	uint32_t n;
+
+	weft_spin_take(&table->spin);
+	n = table->n_live;
+	weft_spin_drop(&table->spin);
+	return n;
+}
+
+void *weft_table_next(struct weft_table *table, uint32_t *pos)
+{
+	while (*pos < table->n_used) {
+		struct weft_obj *obj = slot_at(table, (*pos)++);
+
+		if (obj->gen & 1)
+			return obj;
+	}
+	return NULL;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* handle: tables of fixed-size objects named by generational handles
+ *
+ * A handle is a number of 64 bits: generation (31) | kind (4) | index (27).
+ * Objects live in place inside chunks that are never given back, so looking a
+ * stale, foreign or invented handle up is always safe: it yields NULL, because
+ * the generation was raised when the object was freed. Small numbers below
+ * WEFT_HANDLE_PREDEFINED_END are never handed out; API rooms use them for
+ * predefined objects. The low 32 bits alone name a live object too
+ * (weft_table_from_int), for Fortran-like integer handles. */
+#ifndef WEFT_HANDLE_H
+#define WEFT_HANDLE_H
+
+#include "base/lock.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum weft_kind {
+	WEFT_KIND_COMM = 1,
+	WEFT_KIND_GROUP,
+	WEFT_KIND_TYPE,
+	WEFT_KIND_OP,
+	WEFT_KIND_REQ,
+	WEFT_KIND_MESSAGE,
+	WEFT_KIND_SESSION,
+	WEFT_KIND_INFO,
+	WEFT_KIND_ERRH,
+	WEFT_KIND_WIN,
+	WEFT_KIND_FILE,
+};
+
+enum {
+	WEFT_HANDLE_PREDEFINED_END = 0x1000,
+	WEFT_HANDLE_INDEX_BITS = 27,
+	WEFT_TABLE_CHUNK = 256,	   /* objects per chunk */
+	WEFT_TABLE_CHUNKS = 16384, /* so at most 4 M live objects a kind */
+};
+
+/* First member of every object kept in a table. */
+struct weft_obj {
+	uint32_t low; /* kind and index: the low half of the handle */
+	uint32_t gen; /* odd while live; only handle.c writes */
+};
+
+struct weft_table {
+	size_t size; /* bytes per object, a multiple of 64 */
+	enum weft_kind kind;
+	/* below: only handle.c, and the inline look-up */
+	_Atomic(char *) chunk[WEFT_TABLE_CHUNKS];
+	struct weft_spin spin; /* guards what follows */
+	uint32_t n_used;       /* indices ever handed out */
+	uint32_t n_live;
+	uint32_t free_head; /* index + 1 of the first free object, 0: none */
+};
+
+#define WEFT_TABLE_INIT(type, kind_)                                       \
+	{                                                                  \
+		.size = (sizeof(type) + 63) & ~(size_t)63, .kind = (kind_) \
+	}
+
+/* A zeroed live object (all but its weft_obj), or NULL when memory or indices
+ * are exhausted. Any thread. */
+void *weft_table_new(struct weft_table *table);
+
+/* Gives the object back; every handle to it is stale from now on. NULL is
+ * accepted. Any thread. */
+void weft_table_free(struct weft_table *table, void *obj);
+
+/* Makes every handle to a live object stale while the object stays live: for
+ * owners that keep their own list of spare objects. */
+static inline void weft_obj_renew(void *obj)
+{
+	struct weft_obj *o = (struct weft_obj *)obj;
+
+	o->gen = (o->gen + 2) & 0x7fffffffu;
+}
+
+/* Number of live objects, for leak reports. */
+uint32_t weft_table_n_live(struct weft_table *table);
+
+/* Live object number `*pos` or later, advancing *pos past it; NULL at the
+ * end. Start with 0. For walks under the owner's lock. */
+void *weft_table_next(struct weft_table *table, uint32_t *pos);
+
+static inline uint64_t weft_obj_handle(const void *obj)
+{
+	const struct weft_obj *o = (const struct weft_obj *)obj;
+
+	return (uint64_t)o->gen << 32 | o->low;
+}
+
+static inline struct weft_obj *weft_table_slot_(
+	const struct weft_table *table, uint32_t low)
+{
+	uint32_t index = low & ((1u << WEFT_HANDLE_INDEX_BITS) - 1);
+	char *chunk;
+
+	if (low >> WEFT_HANDLE_INDEX_BITS != (uint32_t)table->kind ||
+		index / WEFT_TABLE_CHUNK >= WEFT_TABLE_CHUNKS)
+		return NULL;
+	/* pairs with the release in weft_table_new */
+	chunk = atomic_load_explicit(
+		&table->chunk[index / WEFT_TABLE_CHUNK], memory_order_acquire);
+	if (!chunk)
+		return NULL;
+	return (struct weft_obj *)(void *)(chunk + (index % WEFT_TABLE_CHUNK) *
+							   table->size);
+}
+
+/* The live object a handle names, or NULL when it is stale or was never one
+ * of this table's. */
+static inline void *weft_table_get(
+	const struct weft_table *table, uint64_t handle)
+{
+	struct weft_obj *o = weft_table_slot_(table, (uint32_t)handle);
+
+	return o && o->gen == (uint32_t)(handle >> 32) && (o->gen & 1) ? o
+								       : NULL;
+}
+
+/* The same by the low 32 bits only. */
+static inline void *weft_table_from_int(
+	const struct weft_table *table, uint32_t low)
+{
+	struct weft_obj *o = weft_table_slot_(table, low);
+
+	return o && (o->gen & 1) ? o : NULL;
+}
+
+#endif

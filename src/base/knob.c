@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* knob: parse WEFT_* once; refuse with a sentence, never silently */
+#include "base/knob.h"
+#include "base/bits.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+#define STRINGIZE_(x) #x
+#define STRINGIZE(x) STRINGIZE_(x)
+
+struct weft_knobs weft_knobs = {
+#define KNOB_NUM(field, name, def, min, max, unit, room, sentence) .field = def,
+#define KNOB_STR(field, name, def, values, room, sentence) .field = def,
+#include "base/knobs.def"
+#undef KNOB_NUM
+#undef KNOB_STR
+};
+
+struct knob_range {
+	void *where;
+	int64_t min;
+	int64_t max;
+};
+
+static struct weft_knob_desc descs[] = {
+#define KNOB_NUM(field, name_, def_, min, max, unit_, room_, sentence_) \
+	{ .name = #name_,                                               \
+		.room = #room_,                                         \
+		.unit = unit_,                                          \
+		.values = "",                                           \
+		.sentence = sentence_,                                  \
+		.def = STRINGIZE(def_) },
+#define KNOB_STR(field, name_, def_, values_, room_, sentence_) \
+	{ .name = #name_,                                       \
+		.room = #room_,                                 \
+		.values = values_,                              \
+		.sentence = sentence_,                          \
+		.def = def_ },
+#include "base/knobs.def"
+#undef KNOB_NUM
+#undef KNOB_STR
+};
+
+static const struct knob_range ranges[] = {
+#define KNOB_NUM(field, name, def, min, max, unit, room, sentence) \
+	{ &weft_knobs.field, min, max },
+#define KNOB_STR(field, name, def, values, room, sentence) \
+	{ &weft_knobs.field, 0, 0 },
+#include "base/knobs.def"
+#undef KNOB_NUM
+#undef KNOB_STR
+};
+
+enum { N_KNOBS = sizeof(descs) / sizeof(descs[0]) };
+
+/* Variables that belong to the launcher and the tools, not to the library. */
+static const char *const not_knobs[] = { "MPIEXEC", "JOB_KEY", "MEMORY_KINDS",
+	"CC", "CXX", "TEST_", "BENCH_", "LANE_" };
+
+static int parse_num(const char *text, int64_t *out)
+{
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(text, &end, 0);
+	if (errno || end == text)
+		return -1;
+	switch (*end | 0x20) {
+	case 'k':
+		v <<= 10;
+		end++;
+		break;
+	case 'm':
+		v <<= 20;
+		end++;
+		break;
+	case 'g':
+		v <<= 30;
+		end++;
+		break;
+	default:
+		break;
+	}
+	if (*end)
+		return -1;
+	*out = v;
+	return 0;
+}
+
+static bool is_in_list(const char *values, const char *text)
+{
+	size_t len = strlen(text);
+
+	for (const char *p = values; p && *p;) {
+		const char *bar = strchr(p, '|');
+		size_t n = bar ? (size_t)(bar - p) : strlen(p);
+
+		if (n == len && memcmp(p, text, n) == 0)
+			return true;
+		p = bar ? bar + 1 : NULL;
+	}
+	return false;
+}
+
+static void refuse(struct weft_knob_desc *desc, const char *text,
+	const struct knob_range *range)
+{
+	desc->source = WEFT_KNOB_REFUSED;
+	if (desc->unit)
+		weft_warn("KNOB-VALUE",
+			"WEFT_%s \"%s\" is not a number from %lld to %lld "
+			"(%s); using %s",
+			desc->name, text, (long long)range->min,
+			(long long)range->max, desc->unit, desc->def);
+	else
+		weft_warn("KNOB-VALUE",
+			"WEFT_%s \"%s\" is none of %s; using \"%s\"",
+			desc->name, text, desc->values, desc->def);
+}
+
+static void set_knob(size_t i, const char *text)
+{
+	const struct knob_range *range = &ranges[i];
+	int64_t v;
+
+	if (!descs[i].unit) {
+		if (descs[i].values[0] && !is_in_list(descs[i].values, text)) {
+			refuse(&descs[i], text, range);
+			return;
+		}
+		*(const char **)range->where = strdup(text);
+	} else {
+		if (parse_num(text, &v) || v < range->min || v > range->max) {
+			refuse(&descs[i], text, range);
+			return;
+		}
+		*(int64_t *)range->where = v;
+	}
+	descs[i].source = WEFT_KNOB_ENV;
+}
+
+/* Edit distance of two short names, for "did you mean". */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[64];
+	size_t nb = weft_min(strlen(b), 63);
+
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i]; i++) {
+		size_t diag = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t up = row[j];
+			size_t sub = diag + (a[i] != b[j - 1]);
+
+			row[j] = weft_min(weft_min(up, row[j - 1]) + 1, sub);
+			diag = up;
+		}
+	}
+	return row[nb];
+}
+
+static void warn_unknown(const char *name, size_t len)
+{
+	char copy[64];
+	size_t best = 0;
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)len, name);
+	for (size_t i = 0; i < sizeof(not_knobs) / sizeof(not_knobs[0]); i++)
+		if (strncmp(copy, not_knobs[i], strlen(not_knobs[i])) == 0)
+			return;
+	for (size_t i = 1; i < N_KNOBS; i++)
+		if (distance(copy, descs[i].name) <
+			distance(copy, descs[best].name))
+			best = i;
+	weft_warn("KNOB-UNKNOWN",
+		"WEFT_%s is not a variable of this library; the nearest is "
+		"WEFT_%s (weft-info --knobs lists all)",
+		copy, descs[best].name);
+}
+
+static void load_one(const char *entry)
+{
+	const char *name = entry + strlen("WEFT_");
+	const char *eq = strchr(name, '=');
+
+	if (!eq)
+		return;
+	for (size_t i = 0; i < N_KNOBS; i++) {
+		if (strncmp(descs[i].name, name, (size_t)(eq - name)) == 0 &&
+			!descs[i].name[eq - name]) {
+			set_knob(i, eq + 1);
+			return;
+		}
+	}
+	warn_unknown(name, (size_t)(eq - name));
+}
+
+void weft_knob_load(void)
+{
+	static bool is_loaded;
+
+	if (is_loaded)
+		return;
+	is_loaded = true;
+	for (char **e = environ; e && *e; e++)
+		if (strncmp(*e, "WEFT_", 5) == 0)
+			load_one(*e);
+	weft_log_set_level(weft_knobs.log);
+}
+
+size_t weft_knob_count(void)
+{
+	return N_KNOBS;
+}
+
+const struct weft_knob_desc *weft_knob_desc(size_t i)
+{
+	return i < N_KNOBS ? &descs[i] : NULL;
+}
+
+const char *weft_knob_value(size_t i, char *buf, size_t len)
+{
+	if (i >= N_KNOBS)
+		return "";
+	if (!descs[i].unit)
+		return *(const char **)ranges[i].where;
+	snprintf(buf, len, "%lld", (long long)*(int64_t *)ranges[i].where);
+	return buf;
+}
+
+const char *weft_knob_foreign(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}

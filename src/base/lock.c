@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lock: the real lock, and the one change from single- to multi-threaded */
+#include "base/lock.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SPINS_BEFORE_YIELD = 64 };
+
+atomic_bool weft_lock_mt;
+
+void weft_lock_go_mt(void)
+{
+	if (weft_lock_is_mt())
+		return;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+		0);
+	atomic_store_explicit(&weft_lock_mt, true, memory_order_seq_cst);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+		usleep(20000); /* no membarrier: let store buffers drain */
+}
+
+void weft_lock_take_mt(struct weft_lock *lock)
+{
+	int spins = 0;
+
+	atomic_fetch_add_explicit(&lock->n_waiting, 1, memory_order_relaxed);
+	/* pairs with the release in weft_lock_drop_mt */
+	while (atomic_load_explicit(&lock->is_taken, memory_order_relaxed) ||
+		atomic_exchange_explicit(
+			&lock->is_taken, 1, memory_order_acquire)) {
+		if (++spins > SPINS_BEFORE_YIELD)
+			sched_yield();
+	}
+	atomic_fetch_sub_explicit(&lock->n_waiting, 1, memory_order_relaxed);
+	/* The one thread that came before the process went multi-threaded;
+	 * pairs with the release in weft_lock_drop. */
+	while (atomic_load_explicit(&lock->is_biased, memory_order_acquire))
+		sched_yield();
+}
+
+void weft_lock_drop_mt(struct weft_lock *lock)
+{
+	atomic_store_explicit(&lock->is_taken, 0, memory_order_release);
+}

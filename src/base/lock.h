@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lock: the lane lock, free of charge until a second thread may come
+ *
+ * struct weft_lock: a process starts single-threaded (weft_lock_is_mt false):
+ * taking the lock is then one plain store and two loads. The first session
+ * that is granted MPI_THREAD_MULTIPLE calls weft_lock_go_mt(), which makes
+ * every such lock real for the rest of the process. The change is safe while
+ * the other thread is inside the library: after membarrier() each later taker
+ * sees the flag, and the one earlier holder is waited for through its
+ * `is_biased` mark. Only for what the caller's thread level already protects
+ * (lanes and what they progress); everything that MPI lets any thread do at
+ * any time (handle tables, sessions, info) uses struct weft_spin or a pthread
+ * mutex, which are always real.
+ *
+ * Lock order, outermost first; a lower number is never taken under a higher:
+ *   1 proc      opening and closing of process-wide things (core/proc.c)
+ *   2 lane      a lane and all that is progressed through it (core/lane.h)
+ *   3 registry  lists of sessions; attributes; info objects
+ *   4 table     handle tables (base/handle.c), the process manager's queue
+ */
+#ifndef WEFT_LOCK_H
+#define WEFT_LOCK_H
+
+#include <assert.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct weft_lock {
+	atomic_int is_taken; /* by a thread of a multi-threaded process */
+	atomic_int n_waiting;
+	atomic_int is_biased; /* held by the only thread, not really taken */
+};
+
+extern atomic_bool weft_lock_mt;
+
+/* True once more than one thread may be inside the library at once. */
+static inline bool weft_lock_is_mt(void)
+{
+	return atomic_load_explicit(&weft_lock_mt, memory_order_relaxed);
+}
+
+/* Makes all locks real. Idempotent; any thread, holding no lock. */
+void weft_lock_go_mt(void);
+
+/* Slow paths; lock.c. */
+void weft_lock_take_mt(struct weft_lock *lock);
+void weft_lock_drop_mt(struct weft_lock *lock);
+
+/* Takes the lock; not recursive. */
+static inline void weft_lock_take(struct weft_lock *lock)
+{
+	if (__builtin_expect(!weft_lock_is_mt(), 1)) {
+		atomic_store_explicit(
+			&lock->is_biased, 1, memory_order_relaxed);
+		/* ordered against weft_lock_go_mt() by its membarrier();
+		 * on this side the compiler suffices */
+		atomic_signal_fence(memory_order_seq_cst);
+		if (__builtin_expect(!weft_lock_is_mt(), 1))
+			return;
+		atomic_store_explicit(
+			&lock->is_biased, 0, memory_order_release);
+	}
+	weft_lock_take_mt(lock);
+}
+
+static inline void weft_lock_drop(struct weft_lock *lock)
+{
+	/* the release pairs with the acquire in weft_lock_take_mt */
+	if (__builtin_expect(atomic_load_explicit(
+				     &lock->is_biased, memory_order_relaxed),
+		    1))
+		atomic_store_explicit(
+			&lock->is_biased, 0, memory_order_release);
+	else
+		weft_lock_drop_mt(lock);
+}
+
+/* Lets somebody else in, if anybody waits. For wait loops. */
+static inline void weft_lock_pause(struct weft_lock *lock)
+{
+	if (!weft_lock_is_mt())
+		return;
+	weft_lock_drop(lock);
+	if (atomic_load_explicit(&lock->n_waiting, memory_order_relaxed))
+		sched_yield();
+	weft_lock_take(lock);
+}
+
+/* States that somebody holds the lock. */
+static inline void weft_lock_assert_held(struct weft_lock *lock)
+{
+	assert(atomic_load_explicit(&lock->is_taken, memory_order_relaxed) ||
+		atomic_load_explicit(&lock->is_biased, memory_order_relaxed));
+	(void)lock;
+}
+
+/* A small lock that is always real, for short sections of any thread. */
+struct weft_spin {
+	atomic_int is_taken;
+};
+
+static inline void weft_spin_take(struct weft_spin *spin)
+{
+	/* pairs with the release in weft_spin_drop */
+	while (atomic_exchange_explicit(
+		&spin->is_taken, 1, memory_order_acquire))
+		sched_yield();
+}
+
+static inline void weft_spin_drop(struct weft_spin *spin)
+{
+	atomic_store_explicit(&spin->is_taken, 0, memory_order_release);
+}
+
+#endif
