@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bench: what the workload files share: one run's settings, the measuring
+ * loop and the output.  Standard MPI C only, so that the same source builds
+ * with any MPI; nothing of the library's own headers may be included here.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <mpi.h>
+
+enum bench_limits {
+	BENCH_MAX_LENS = 32,
+	BENCH_MAX_REPS = 64,
+	BENCH_WINDOW = 64,
+	BENCH_MAX_LEN = 4 << 20,
+};
+
+/* One run of one workload.  Lives on main's stack; every rank has its own. */
+struct bench {
+	int rank;
+	int n_ranks;
+	int n_reps;   /* repetitions; their median is reported */
+	double rep_s; /* seconds one repetition should take */
+	bool live;    /* redraw the current line */
+	bool pin;     /* one process per core, by rank */
+	bool rt;      /* real-time priority while measuring */
+	bool cold;    /* measure cold session cycles too */
+	int n_lens;   /* sizes asked for; 0: the workload's own */
+	size_t lens[BENCH_MAX_LENS]; /* bytes */
+	char *send_buf;		     /* BENCH_MAX_LEN bytes per peer */
+	char *recv_buf;
+	double *t_call; /* scratch of the session workload */
+};
+
+/* Runs n_iters of a workload on every rank; returns the seconds of rank 0. */
+typedef double (*bench_run_fn)(struct bench *b, size_t len, long n_iters);
+
+/* One subcommand.  run() is collective; world: wants MPI_Init done. */
+struct bench_cmd {
+	const char *name;
+	const char *what;
+	bool world;
+	int min_ranks;
+	int (*run)(struct bench *b);
+};
+
+/* Seconds of a monotonic clock, independent of the MPI under test. */
+double bench_now(void);
+
+/* Median of the n values at v, which it sorts. */
+double bench_median(double *v, int n);
+
+/*
+ * Collective over MPI_COMM_WORLD: finds how many iterations fill rep_s, runs
+ * n_reps of them and returns the median seconds per iteration on rank 0 (the
+ * others get 0).
+ */
+double bench_measure(struct bench *b, bench_run_fn run, size_t len);
+
+/* Rank 0 prints one result line "name value unit"; the others do nothing. */
+void bench_report(const struct bench *b, const char *name, double value,
+	const char *unit);
+
+/* As bench_report(), naming the result "name_len". */
+void bench_report_len(const struct bench *b, const char *name, size_t len,
+	double value, const char *unit);
+
+/* Shows what is being measured now; nothing unless live and rank 0. */
+void bench_progress(const struct bench *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Pins the calling process and raises its priority as b asks. */
+void bench_settle(const struct bench *b);
+
+/* The sizes to run: those the user gave, else the defaults; returns count. */
+int bench_lens(const struct bench *b, const size_t *defaults, int n_defaults,
+	size_t *lens_out);
+
+/* Stops the job with a sentence if an MPI call failed outside World. */
+void bench_check(int rc, const char *call);
+
+/* pt2pt workloads that the table subcommand reuses */
+double bench_run_pingpong(struct bench *b, size_t len, long n_iters);
+double bench_run_stream(struct bench *b, size_t len, long n_iters);
+double bench_run_bidir(struct bench *b, size_t len, long n_iters);
+
+/* subcommands, one group per file */
+int bench_latency(struct bench *b);
+int bench_any_source(struct bench *b);
+int bench_posted(struct bench *b);
+int bench_unexpected(struct bench *b);
+int bench_bandwidth(struct bench *b);
+int bench_bidirectional(struct bench *b);
+int bench_rate(struct bench *b);
+int bench_pt2pt(struct bench *b);
+int bench_barrier(struct bench *b);
+int bench_allreduce(struct bench *b);
+int bench_bcast(struct bench *b);
+int bench_reduce(struct bench *b);
+int bench_alltoall(struct bench *b);
+int bench_allgather(struct bench *b);
+int bench_coll(struct bench *b);
+int bench_session(struct bench *b);
+int bench_startup(struct bench *b);
+int bench_table(struct bench *b);
+
+#endif
