@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* net: one libfabric endpoint, the fabric half of a lane
+ *
+ * A net is an endpoint with its fabric, domain, address table, completion
+ * queue and receive buffers. It carries untagged messages (small, matched by
+ * us), tagged messages (the bulk data of a rendezvous) and one-sided access.
+ *
+ * Threads: none of it is thread safe; the lane's lock guards the whole struct,
+ * and every call below needs it held. Two nets share nothing.
+ *
+ * Order: two untagged messages to the same peer arrive in the order sent, as
+ * do two tagged ones. Tagged against untagged, and one-sided against either,
+ * have no order unless plan.has_rma_order says so.
+ *
+ * Back-pressure: a post that cannot be taken now returns WEFT_AGAIN and has
+ * done nothing; the caller queues. Nothing spins in here.
+ *
+ * Callbacks (recv, op->done) run inside weft_net_poll() only and may post, but
+ * not poll (it would return 0 at once) and not close. */
+#ifndef WEFT_NET_H
+#define WEFT_NET_H
+
+#include "base/bits.h"
+#include "base/err.h"
+#include "base/op.h"
+#include "net/plan.h"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+enum {
+	WEFT_NET_NAME_MAX = 512, /* longest weft_net_name() */
+};
+
+/* An untagged message arrived. data is lent until the function returns and is
+ * aligned to nothing in particular. */
+typedef void weft_net_recv_fn(void *arg, const void *data, size_t len);
+
+/* How to open. A zeroed struct is a good default. */
+struct weft_net_hints {
+	const char *provider; /* NULL or "": WEFT_PROVIDER, then our choice */
+	const char *iface;    /* NULL or "": WEFT_IFACE, then our choice */
+	bool is_one_host;     /* every peer is on this host */
+};
+
+struct weft_net {
+	struct weft_plan plan; /* constant once open */
+	struct fid_ep *ep;
+	uint64_t n_sent;     /* untagged messages and tagged sends posted */
+	uint64_t n_received; /* untagged messages that arrived */
+	uint64_t n_refused;  /* posts answered by WEFT_AGAIN */
+	uint64_t n_errors;   /* error completions */
+	/* below: only src/net */
+	struct weft_net_priv *priv;
+};
+
+/* Chooses a provider and an interface, says so in one info line, opens the
+ * endpoint and posts its receive buffers. Does not wait for any other process.
+ * Failure: WEFT_ERR_NOPROV with every candidate and its reason in the detail
+ * and the log, or WEFT_ERR_NOMEM, WEFT_ERR_OTHER; *net_out is untouched. */
+int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
+	void *arg, struct weft_net **net_out);
+
+/* Closes all. Operations still under way are abandoned: their done is not
+ * called, and after the return libfabric no longer touches their memory. NULL
+ * is accepted. */
+void weft_net_close(struct weft_net *net);
+
+/* Our own address for the business card: at most WEFT_NET_NAME_MAX bytes.
+ * *len is the room in buf, then the bytes written. WEFT_ERR_ARG if short. */
+int weft_net_name(struct weft_net *net, void *buf, size_t *len);
+
+/* Makes a peer's name an address. Nothing is sent. WEFT_ERR_PEER, with the
+ * cause in the detail, when the peer uses another kind of fabric or the name
+ * is malformed. The same name twice gives the same or an equivalent address. */
+int weft_net_peer_add(
+	struct weft_net *net, const void *name, size_t len, uint64_t *addr_out);
+
+/* Forgets a peer; nothing to it may be under way. */
+void weft_net_peer_remove(struct weft_net *net, uint64_t addr);
+
+/* Drains completions: calls recv and op->done. Returns how many events there
+ * were; 0 when idle. Errors arrive through op->done. */
+int weft_net_poll(struct weft_net *net);
+
+/* Translates the code of a failed post, counts, and records the detail once.
+ * Returns WEFT_AGAIN for -FI_EAGAIN. */
+int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc);
+
+/* Sends len <= plan.inject_len bytes, untagged. buf may be reused at once;
+ * there is no completion. 0, WEFT_AGAIN or an error. */
+static inline int weft_net_inject(
+	struct weft_net *net, uint64_t addr, const void *buf, size_t len)
+{
+	ssize_t rc = fi_inject(net->ep, buf, len, addr);
+
+	if (weft_likely(rc == 0)) {
+		net->n_sent++;
+		return 0;
+	}
+	return weft_net_fault(net, "fi_inject", rc);
+}
+
+/* Sends one untagged message made of n_iov (1 or 2) pieces, together at most
+ * plan.recv_len bytes. The pieces' memory must stay as it is until op->done(op,
+ * err, len); the iov array itself may go at once. 0, WEFT_AGAIN or an error;
+ * after either of these done is not called. */
+int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
+	size_t n_iov, struct weft_op *op);
+
+/* Tagged send and receive of at most plan.max_msg_len bytes; tag &
+ * plan.tag_mask is what matches, and must be unique at the receiver: the
+ * receiver chooses it. addr of the receive is a hint only. A send may be posted
+ * before its receive; it then waits in the fabric. As weft_net_send()
+ * otherwise; the len of a receive's done is what arrived, WEFT_ERR_TRUNCATE if
+ * that was too long. */
+int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
+	size_t len, uint64_t tag, struct weft_op *op);
+int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
+	uint64_t tag, struct weft_op *op);
+
+/* Asks for a posted receive to be taken back. Its done is still called, exactly
+ * once, with WEFT_ERR_CANCELED or with the message if that was quicker. */
+int weft_net_cancel(struct weft_net *net, struct weft_op *op);
+
+/* Registered memory. base and key are what a peer needs. */
+struct weft_mr {
+	uint64_t key;
+	uint64_t base; /* add the offset: the remote address of a byte */
+	void *desc;    /* for our own posts */
+	/* below: only mr.c */
+	struct fid_mr *fid;
+	uintptr_t start;
+	size_t len;
+	uint64_t access;
+	uint32_t n_refs;
+	struct weft_mr *next;
+};
+
+enum weft_mr_access {
+	WEFT_MR_LOCAL = 1,  /* our own sends, receives, reads and writes */
+	WEFT_MR_REMOTE = 2, /* peers may read and write */
+};
+
+/* Registers memory, or takes another reference on a registration under way of
+ * the same memory. key_wish is used where we pick the keys and it is free;
+ * UINT64_MAX for "any". Give back with weft_mr_put() before the memory is
+ * unmapped. May take long (pins pages). */
+int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
+	uint64_t key_wish, struct weft_mr **mr_out);
+void weft_mr_put(struct weft_net *net, struct weft_mr *mr);
+
+/* One-sided access to len <= plan.rma_max_len bytes at mr.base + offset of the
+ * peer's registration. Local memory is registered as needed. done comes when
+ * the data is at the target (write: delivered to its memory) or here (read). */
+int weft_net_read(struct weft_net *net, uint64_t addr, void *buf, size_t len,
+	uint64_t remote, uint64_t key, struct weft_op *op);
+int weft_net_write(struct weft_net *net, uint64_t addr, const void *buf,
+	size_t len, uint64_t remote, uint64_t key, struct weft_op *op);
+
+/* What the choice would be and why, one line per candidate ("name: verdict"),
+ * for weft-info. Opens nothing. Writes at most len bytes, NUL-terminated;
+ * returns the bytes the whole text needs without its NUL. */
+size_t weft_net_explain(
+	const struct weft_net_hints *hints, char *buf, size_t len);
+
+#endif

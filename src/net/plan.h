@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* plan: what a provider is, flattened to numbers and flags
+ *
+ * Filled once, when the endpoint opens, from the fi_info chosen and the
+ * provider entry's tuning (net/prov.h), and constant afterwards. Hot paths
+ * read it instead of asking which provider they run on. */
+#ifndef WEFT_PLAN_H
+#define WEFT_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fi_info;
+
+struct weft_plan {
+	/* messages */
+	size_t inject_len;  /* longest weft_net_inject() */
+	size_t eager_len;   /* longest untagged message worth sending instead of
+			     * a rendezvous; upper rooms' headers included */
+	size_t recv_len;    /* longest untagged message that may be sent at all;
+			     * >= eager_len */
+	size_t max_msg_len; /* longest weft_net_tsend(); callers cut */
+	uint64_t tag_mask;  /* tag bits that reach the other side */
+	uint32_t iov_max;   /* more pieces than that are gathered by a copy */
+	uint32_t poll_ns;   /* cost of one idle weft_net_poll(), measured at
+			     * open; a system call on some providers */
+	bool has_multi_recv; /* untagged messages share long buffers */
+	bool is_manual;	     /* nothing moves unless somebody polls */
+	bool needs_local_mr; /* our own buffers must be registered */
+
+	/* buffers and queues */
+	uint32_t n_recv_bufs;
+	size_t recv_buf_len;
+	size_t tx_len; /* operations under way at once */
+	size_t rx_len;
+	size_t cq_len;
+
+	/* one-sided */
+	bool has_rma;
+	bool has_atomic;
+	bool has_virt_addr;   /* remote addresses are pointers, not offsets */
+	bool has_prov_key;    /* the provider picks keys, not we */
+	bool has_mr_endpoint; /* registrations are bound to the endpoint */
+	bool has_rma_order;   /* a write may be followed by a message that
+			       * announces it, without waiting in between */
+	size_t rma_inject_len;
+	size_t rma_max_len;
+	uint64_t first_key;	/* first key we pick ourselves */
+	uint64_t n_keys;	/* keys below first_key + n_keys are special: on
+				 * some hardware the cheap ones; 0: none are */
+	uint64_t batch_flags;	/* operation flags inside a batch of puts */
+	bool fence_after_batch; /* a batch ends with an ordinary fenced put */
+
+	/* for people */
+	char provider[64];
+	char domain[64];
+	char fabric[64];
+	char lost[256]; /* what this provider cannot give, in words; "" */
+};
+
+/* Fills the plan from what was chosen. Pure computation; the provider entry's
+ * tuning and the knobs are applied afterwards by plan's own caller. */
+void weft_plan_init(struct weft_plan *plan, const struct fi_info *info);
+
+/* Appends to plan->lost, separated by "; ". */
+void weft_plan_lose(struct weft_plan *plan, const char *what);
+
+/* Writes the plan as lines of "name value" into buf, NUL-terminated and cut at
+ * len. Returns the bytes the whole text needs without its NUL. */
+size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len);
+
+#endif
