@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+libweft_la_SOURCES += \
+	src/base/bits.h \
+	src/base/clock.h \
+	src/base/err.c src/base/err.h src/base/err.def \
+	src/base/handle.c src/base/handle.h \
+	src/base/hash.c src/base/hash.h \
+	src/base/knob.c src/base/knob.h src/base/knobs.def \
+	src/base/list.h \
+	src/base/lock.c src/base/lock.h \
+	src/base/log.c src/base/log.h \
+	src/base/map.c src/base/map.h \
+	src/base/op.h
+EXTRA_DIST += src/base/README.md
+unit_tests += test/unit/hash_test

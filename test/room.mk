@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Unit tests are listed in the room.mk of the room they test (unit_tests +=);
+# each is linked statically with libweft, so that it may reach inside.
+if HAVE_CMOCKA
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+endif
+LDADD = libweft.la $(CMOCKA_LIBS)
+AM_CPPFLAGS += $(CMOCKA_CFLAGS)
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) \
+	$(top_srcdir)/config/tap-driver.sh
+AM_TESTS_ENVIRONMENT = CMOCKA_MESSAGE_OUTPUT=TAP; \
+	export CMOCKA_MESSAGE_OUTPUT; \
+	TEST_SRCDIR='$(abs_top_srcdir)'; export TEST_SRCDIR; \
+	TEST_BUILDDIR='$(abs_top_builddir)'; export TEST_BUILDDIR;
