@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* child: what a session can own, and its teardown verbs
+ *
+ * A communicator, window or file registers one of these with its session;
+ * the session closes its children without knowing what they are. Guarded by
+ * the lane's lock. */
+#ifndef WEFT_CHILD_H
+#define WEFT_CHILD_H
+
+#include "base/list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct weft_session;
+struct weft_child;
+
+struct weft_child_ops {
+	const char *noun; /* "communicator" */
+
+	/* Begins leaving, together with all other members. Does not block.
+	 * Idempotent: a child that is closing already goes on. 0 or an
+	 * error after which test reports true. */
+	int (*start_close)(struct weft_child *child);
+
+	/* True once closed. Does not block; called between rounds of
+	 * progress. */
+	bool (*test_close)(struct weft_child *child);
+
+	/* Gives the child back after test_close said true; the handle is
+	 * stale afterwards. Cannot fail. */
+	void (*destroy)(struct weft_child *child);
+
+	/* One line for a person: name, string tag, size, who is missing. */
+	void (*describe)(struct weft_child *child, char *buf, size_t len);
+};
+
+struct weft_child {
+	const struct weft_child_ops *ops; /* NULL: not registered */
+	struct weft_session *session;
+	struct weft_link link; /* in session's list */
+	void *closing;	       /* state of start_close, its owner's */
+};
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* comm: a communicator as data
+ *
+ * Made by session/create.c, left by session/disconnect.c. Its owner is the
+ * session it was derived from (through weft_child); requests hold references,
+ * so that MPI_Comm_free with operations pending is harmless. Guarded by the
+ * lane's lock, except what never changes once made (ctx, rank, sizes,
+ * groups). */
+#ifndef WEFT_COMM_H
+#define WEFT_COMM_H
+
+#include "base/handle.h"
+#include "core/child.h"
+#include "core/group.h"
+#include "core/match.h"
+#include "core/peer.h"
+
+#include <stdint.h>
+
+struct weft_info;
+struct weft_errh;
+struct weft_attrs;
+struct weft_topo_attached;
+
+enum weft_comm_state {
+	WEFT_COMM_LIVE,
+	WEFT_COMM_FREED,  /* handle gone; closes in the background */
+	WEFT_COMM_CLOSED, /* nothing more arrives */
+};
+
+enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
+
+struct weft_comm {
+	struct weft_obj obj;
+	uint64_t ctx;	     /* a multiple of WEFT_PLANE_END, unique in
+				the job */
+	int32_t rank;	     /* mine, in the local group */
+	int32_t size;	     /* of the local group */
+	int32_t remote_size; /* of the group sends go to */
+	bool is_inter;
+	enum weft_comm_state state;
+	struct weft_group *group;  /* local */
+	struct weft_group *remote; /* sends go here; == group if not inter */
+	struct weft_peer ***peers; /* [rank / 256][rank % 256], filled on use */
+	struct weft_lane *lane;
+	struct weft_match match;
+	uint32_t coll_seq; /* tag of the next collective */
+	uint32_t ctl_seq;
+	atomic_uint refs;
+	uint32_t n_sends;	 /* sends and rendezvous not yet finished
+				    internally, freed requests included */
+	uint32_t n_children;	 /* block of context ids handed out so far */
+	struct weft_child child; /* in its session's list */
+	struct weft_comm *local; /* inter: the local intracommunicator */
+	char name[WEFT_COMM_NAME_MAX];
+	char tag[64]; /* string tag it was created with, cut */
+	/* below: only core/attr.c, core/info.c, core/errh.c, mpi_topo.c */
+	struct weft_attrs *attrs;
+	struct weft_info *info;
+	struct weft_errh *errh;
+	struct weft_topo_attached *topo;
+};
+
+extern struct weft_table weft_comms;
+
+/* A communicator over groups the caller keeps its own references to; remote
+ * is NULL for an intracommunicator. Registers ctx with the lane, so that
+ * messages that came early are matched now. The caller owns one reference.
+ * Lane's lock held. */
+int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
+	struct weft_group *group, struct weft_group *remote,
+	struct weft_comm **comm_out);
+
+struct weft_comm *weft_comm_get(struct weft_comm *comm);
+
+/* Drops a reference; the last one destroys. Lane's lock held. */
+void weft_comm_put(struct weft_comm *comm);
+
+/* Stops arrivals: takes ctx out of the lane's table. Lane's lock held. */
+void weft_comm_close(struct weft_comm *comm);
+
+/* Slow path of weft_comm_peer: creates the peer. */
+struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank);
+
+/* The peer sends to `rank` go to (remote group); rank must be in range. NULL
+ * when out of memory. Lane's lock held. */
+static inline struct weft_peer *weft_comm_peer(
+	struct weft_comm *comm, uint32_t rank)
+{
+	struct weft_peer **chunk = comm->peers[rank / WEFT_COMM_PEERS];
+	struct weft_peer *peer = chunk ? chunk[rank % WEFT_COMM_PEERS] : NULL;
+
+	return weft_likely(peer) ? peer : weft_comm_peer_new(comm, rank);
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* group: an ordered set of processes
+ *
+ * A process is named by a 64-bit number: the job's number in the upper half,
+ * its rank there in the lower. A group stores runs (first, stride, count) in
+ * canonical form (greedy from the start), so that the whole of a job of a
+ * million is one run, translation costs O(log runs), and equal member lists
+ * have equal runs. Groups never change once made; they are shared by
+ * reference count. */
+#ifndef WEFT_GROUP_H
+#define WEFT_GROUP_H
+
+#include "base/handle.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct weft_session;
+
+struct weft_run {
+	uint64_t first;
+	int64_t stride; /* not 0; 1 for a run of one */
+	uint32_t n;
+	uint32_t rank; /* group rank of first */
+};
+
+/* Created by weft_group_*, destroyed by the last weft_group_put. */
+struct weft_group {
+	struct weft_obj obj;
+	atomic_uint refs;
+	uint32_t size;
+	uint32_t n_runs;
+	int32_t my_rank; /* WEFT_UNDEFINED when not a member */
+	struct weft_run *runs;
+	struct weft_session
+		*session;	 /* it was derived from, NULL: World or none.
+				    Compared, never followed unless live */
+	uint64_t session_handle; /* to detect that the session is gone */
+};
+
+enum {
+	WEFT_UNDEFINED = -32766,
+	WEFT_ANY_SOURCE = -1,
+	WEFT_ANY_TAG = -2,
+	WEFT_PROC_NULL = -3,
+	WEFT_ROOT = -4,
+};
+
+enum weft_compare {
+	WEFT_IDENT = 0,
+	WEFT_CONGRUENT = 1,
+	WEFT_SIMILAR = 2,
+	WEFT_UNEQUAL = 3,
+};
+
+extern struct weft_table weft_groups;
+
+static inline uint64_t weft_proc_number(uint32_t job, uint32_t rank)
+{
+	return (uint64_t)job << 32 | rank;
+}
+
+/* Builds a group from members in order. 0, WEFT_ERR_NOMEM, or WEFT_ERR_RANK
+ * when a process appears twice. The caller owns one reference. */
+int weft_group_create(
+	const uint64_t *procs, uint32_t n, struct weft_group **group_out);
+
+/* n consecutive processes from first on; O(1). */
+int weft_group_create_range(
+	uint64_t first, uint32_t n, struct weft_group **group_out);
+
+struct weft_group *weft_group_get(struct weft_group *group);
+void weft_group_put(struct weft_group *group); /* NULL is accepted */
+
+/* Process at a rank; rank must be below size. */
+uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank);
+
+/* Rank of a process, or WEFT_UNDEFINED. */
+int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc);
+
+/* WEFT_IDENT, WEFT_SIMILAR or WEFT_UNEQUAL. */
+enum weft_compare weft_group_compare(
+	const struct weft_group *a, const struct weft_group *b);
+
+/* Set operations keep the standard's orders. The result is a new reference;
+ * an empty result is a group of size 0. */
+int weft_group_union(const struct weft_group *a, const struct weft_group *b,
+	struct weft_group **group_out);
+int weft_group_intersection(const struct weft_group *a,
+	const struct weft_group *b, struct weft_group **group_out);
+int weft_group_difference(const struct weft_group *a,
+	const struct weft_group *b, struct weft_group **group_out);
+int weft_group_incl(const struct weft_group *group, const int *ranks,
+	uint32_t n, struct weft_group **group_out);
+int weft_group_excl(const struct weft_group *group, const int *ranks,
+	uint32_t n, struct weft_group **group_out);
+
+/* A 128-bit digest of the ordered member list: equal lists, equal digests. */
+void weft_group_digest(const struct weft_group *group, uint64_t digest_out[2]);
+
+#endif

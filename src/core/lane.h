@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lane: one way out of the process and all that is progressed through it
+ *
+ * A lane is an endpoint with its completion queue and address table (net),
+ * the on-node rings (shm), the peers reached through it, the communicators
+ * that match on it, and the one lock that guards them all. Sessions share the
+ * default lane. Created by core/proc.c with the first session, kept until the
+ * process ends. */
+#ifndef WEFT_LANE_H
+#define WEFT_LANE_H
+
+#include "base/lock.h"
+#include "base/map.h"
+#include "core/dispatch.h"
+#include "core/peer.h"
+
+struct weft_net;
+struct weft_shm;
+struct weft_req;
+
+struct weft_lane {
+	struct weft_lock lock;	     /* guards everything below */
+	struct weft_net *net;	     /* NULL while no peer needs a fabric */
+	struct weft_shm *shm;	     /* NULL when switched off or impossible */
+	struct weft_map comms;	     /* context id without plane to weft_comm */
+	struct weft_comm *last_comm; /* of the last look-up */
+	struct weft_map peers;	     /* process number + 1 to weft_peer */
+	struct weft_peer *self;
+	struct weft_link flush;	     /* peers with pending work */
+	struct weft_map early;	     /* context id to messages that came before
+					their communicator; see p2p */
+	struct weft_req *spare_reqs; /* recycled, linked by state */
+	uint32_t n_spare_reqs;
+	uint32_t idle_polls; /* since something last happened */
+	uint32_t net_skip;   /* rounds until the fabric is looked at */
+	uint64_t n_dropped;  /* malformed or foreign messages */
+	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
+};
+
+/* The peer of a process number, created when new; NULL when out of memory.
+ * Lane's lock held. */
+struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t proc);
+
+/* Starts resolving a NEW peer; afterwards its state is RESOLVING, READY or
+ * DEAD. Lane's lock held. */
+void weft_peer_resolve(struct weft_peer *peer);
+
+/* Puts the peer on the lane's flush list. */
+static inline void weft_peer_queue(struct weft_peer *peer)
+{
+	if (!peer->is_queued) {
+		peer->is_queued = true;
+		weft_list_push_back(&peer->lane->flush, &peer->link);
+	}
+}
+
+static inline void weft_lane_take(struct weft_lane *lane)
+{
+	weft_lock_take(&lane->lock);
+}
+
+static inline void weft_lane_drop(struct weft_lane *lane)
+{
+	weft_lock_drop(&lane->lock);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* match: posted receives and unexpected messages of one communicator
+ *
+ * Plain data; p2p/match.c does the work. Both kinds are kept in bins by a hash
+ * of (context with plane, source, tag); posted receives with a wildcard stand
+ * in one list of their own, unexpected messages also in one list in order of
+ * arrival. The bins are allocated with the first entry. */
+#ifndef WEFT_MATCH_H
+#define WEFT_MATCH_H
+
+#include "base/list.h"
+
+#include <stdint.h>
+
+enum { WEFT_MATCH_BINS = 64 };
+
+struct weft_match {
+	struct weft_link *posted;     /* WEFT_MATCH_BINS heads, or NULL */
+	struct weft_link *unexpected; /* likewise */
+	struct weft_link wild;	      /* posted, with a wildcard, in order */
+	struct weft_link arrived;     /* unexpected, in order */
+	uint64_t next_seq;	      /* of posted receives */
+	uint32_t n_posted;
+	uint32_t n_wild;
+	uint32_t n_unexpected;
+};
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* progress: the one progress function */
+#ifndef WEFT_PROGRESS_H
+#define WEFT_PROGRESS_H
+
+struct weft_lane;
+
+/* One round: rings, pending work, the fabric, the process manager. Returns
+ * the number of things that happened. Never blocks. Lane's lock held. */
+int weft_progress(struct weft_lane *lane);
+
+/* One round of a wait loop: progress, then, when nothing happened, give other
+ * threads the lock and, after enough empty rounds, other processes the core.
+ * Lane's lock held before and after. */
+void weft_progress_wait(struct weft_lane *lane);
+
+#endif

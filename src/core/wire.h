@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wire: every byte that one process sends another
+ *
+ * All integers are little-endian (the library refuses to build elsewhere).
+ * A message is a struct weft_wire_head, then what its op says. In shared
+ * memory a ring slot holds it as it is; over a fabric a struct weft_wire_net
+ * stands in front. Reserved bytes are zero. Readers check the length first:
+ * wire_get_*() below are the only way in. */
+#ifndef WEFT_WIRE_H
+#define WEFT_WIRE_H
+
+#include "base/bits.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the wire format is little-endian; this host is not"
+#endif
+
+enum { WEFT_WIRE_VERSION = 1 };
+
+enum weft_wire_op {
+	WEFT_WIRE_EAGER = 1,  /* payload follows */
+	WEFT_WIRE_RTS,	      /* weft_wire_rts: data waits at the sender */
+	WEFT_WIRE_CTS,	      /* weft_wire_cts: receive posted, send it */
+	WEFT_WIRE_FRAG,	      /* weft_wire_frag, then data (shared memory) */
+	WEFT_WIRE_FIN,	      /* weft_wire_fin: receiver has taken all */
+	WEFT_WIRE_CREDIT,     /* only the head's credit */
+	WEFT_WIRE_CANCEL,     /* weft_wire_fin: withdraw that send */
+	WEFT_WIRE_CANCEL_ACK, /* weft_wire_fin: its status says what happened */
+	WEFT_WIRE_PING,	      /* weft_wire_fin: answer when you read this */
+	WEFT_WIRE_PONG,	      /* weft_wire_fin: all sent before has arrived */
+	WEFT_WIRE_CREATE,     /* weft_wire_create, then the string tag */
+	WEFT_WIRE_OP_END,
+};
+
+/* Which of a communicator's message spaces; the low bits of the context. */
+enum weft_plane {
+	WEFT_PLANE_P2P = 0,
+	WEFT_PLANE_COLL = 1,
+	WEFT_PLANE_CTL = 2, /* creation, closing */
+	WEFT_PLANE_END = 4,
+};
+
+struct weft_wire_head {
+	uint8_t op;
+	uint8_t flags;
+	uint16_t reserved;
+	uint32_t src; /* sender's rank in the communicator */
+	uint64_t ctx; /* communicator's context id + plane */
+	int32_t tag;
+	uint32_t credit; /* eager bytes given back to the receiver of this */
+};
+static_assert(sizeof(struct weft_wire_head) == 24, "wire layout");
+
+/* In front of each message over a fabric. The cookie is a keyed hash of both
+ * process numbers under the receiver's key, which only members of the job can
+ * fetch: a message without it is foreign. */
+struct weft_wire_net {
+	uint8_t version;
+	uint8_t reserved[7];
+	uint64_t src_proc;
+	uint64_t cookie;
+	struct weft_wire_head head;
+};
+static_assert(sizeof(struct weft_wire_net) == 48, "wire layout");
+
+struct weft_wire_rts {
+	uint64_t sreq; /* sender's request */
+	uint64_t len;
+	uint64_t addr; /* where the data lies in the sender; 0: not readable */
+};
+static_assert(sizeof(struct weft_wire_rts) == 24, "wire layout");
+
+struct weft_wire_cts {
+	uint64_t sreq;
+	uint64_t rreq; /* receiver's request; tag of the bulk data */
+	uint64_t len;  /* bytes wanted; less than offered when truncating */
+};
+static_assert(sizeof(struct weft_wire_cts) == 24, "wire layout");
+
+struct weft_wire_frag {
+	uint64_t rreq;
+	uint64_t offset;
+};
+static_assert(sizeof(struct weft_wire_frag) == 16, "wire layout");
+
+struct weft_wire_fin {
+	uint64_t req;
+	uint64_t status; /* CANCEL_ACK: 1 withdrawn, 0 too late */
+};
+static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
+
+/* Names a communicator to be made from a group; see session/create.c. */
+struct weft_wire_create {
+	uint64_t key[2]; /* hash of the member list and the string tag */
+	uint64_t ctx;
+	uint32_t size; /* members */
+	uint32_t len;  /* of the string tag that follows */
+};
+static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
+
+/* Copies a fixed struct out of a payload; false when it is too short. */
+#define WEFT_WIRE_GETTER(name)                                              \
+	static inline bool weft_wire_get_##name(                            \
+		struct weft_wire_##name *out, const void *data, size_t len) \
+	{                                                                   \
+		if (len < sizeof(*out))                                     \
+			return false;                                       \
+		memcpy(out, data, sizeof(*out));                            \
+		return true;                                                \
+	}
+WEFT_WIRE_GETTER(net)
+WEFT_WIRE_GETTER(rts)
+WEFT_WIRE_GETTER(cts)
+WEFT_WIRE_GETTER(frag)
+WEFT_WIRE_GETTER(fin)
+WEFT_WIRE_GETTER(create)
+#undef WEFT_WIRE_GETTER
+
+#endif

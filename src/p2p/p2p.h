@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* p2p: two-sided messages, as upper rooms call them
+ *
+ * Arguments have been checked: the rank is in range, WEFT_PROC_NULL or (for
+ * receives) WEFT_ANY_SOURCE; the type is committed; count is not negative.
+ * All functions take the lane's lock themselves unless their name ends in
+ * _held. A buffer lent to a started operation stays the caller's to keep
+ * valid until the request is done. Errors of a receive (WEFT_ERR_TRUNCATE)
+ * come back in its status and as the return value of the blocking forms. */
+#ifndef WEFT_P2P_H
+#define WEFT_P2P_H
+
+#include "core/comm.h"
+#include "core/req.h"
+#include "core/status.h"
+#include "dt/type.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum weft_send_mode {
+	WEFT_SEND_STANDARD,
+	WEFT_SEND_SYNC,
+	WEFT_SEND_READY,
+	WEFT_SEND_BUFFERED, /* buffer already owned by the library */
+};
+
+/* One message to send, or one receive to post. */
+struct weft_msg {
+	struct weft_comm *comm;
+	void *buf; /* const for sends */
+	int64_t count;
+	struct weft_type *type;
+	int32_t rank; /* destination, or source to match */
+	int32_t tag;
+	enum weft_plane plane;
+	enum weft_send_mode mode;
+};
+
+/* Blocking. */
+int weft_send(const struct weft_msg *msg);
+int weft_recv(const struct weft_msg *msg, struct weft_status *status_out);
+
+/* Non-blocking: *req_out has one reference, the caller's. */
+int weft_isend(const struct weft_msg *msg, struct weft_req **req_out);
+int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out);
+
+/* The same with the lane's lock held, for collectives and control. */
+int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out);
+int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out);
+
+/* Persistent: made inactive, then weft_req_start() any number of times. */
+int weft_send_init(const struct weft_msg *msg, struct weft_req **req_out);
+int weft_recv_init(const struct weft_msg *msg, struct weft_req **req_out);
+int weft_req_start(struct weft_req *req);
+
+/* Tries to withdraw a send or receive. The request completes in any case;
+ * status.is_cancelled says which way. Takes the lane's lock. */
+int weft_req_cancel(struct weft_req *req);
+
+/* A message taken out of matching by weft_mprobe(), to be received by
+ * weft_mrecv() or weft_imrecv(). In table weft_messages. */
+struct weft_message;
+extern struct weft_table weft_messages;
+
+/* Looks for a message without receiving it; *found_out says whether one is
+ * there. With is_blocking it waits for one. */
+int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
+	bool is_blocking, bool *found_out, struct weft_status *status_out);
+
+/* Likewise, and takes the message out: *message_out is the caller's until
+ * received. */
+int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
+	bool is_blocking, struct weft_message **message_out,
+	struct weft_status *status_out);
+
+/* Receives a probed message; message is gone afterwards. */
+int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
+	struct weft_type *type, struct weft_req **req_out);
+
+/* Communicator a probed message belongs to. */
+struct weft_comm *weft_message_comm(struct weft_message *message);
+
+/* Installs the handlers; called when the lane opens. */
+void weft_p2p_open(struct weft_lane *lane);
+
+/* Sends the rest of the process's control messages: puts a control message to
+ * a process that may not share a communicator with us yet (creation). Copies
+ * payload; never blocks. Lane's lock held. */
+int weft_p2p_control_held(struct weft_lane *lane, uint64_t proc,
+	enum weft_wire_op op, const void *payload, size_t len);
+
+/* True when nothing this process sent on comm is still on its way as far as
+ * this process must act for it (rendezvous finished, queues empty, fabric
+ * confirmed). Starts the confirmations it needs. Lane's lock held. */
+bool weft_p2p_is_quiet_held(struct weft_comm *comm);
+
+/* What is left on a communicator when it is closed, for diagnosis. */
+struct weft_p2p_left {
+	uint32_t n_posted;     /* receives never matched */
+	uint32_t n_unexpected; /* messages never received */
+	int32_t source, tag;   /* of the first of them */
+	uint64_t len;
+};
+void weft_p2p_left_held(struct weft_comm *comm, struct weft_p2p_left *left_out);
+
+/* Drops what is left: frees unexpected messages, completes posted receives
+ * with WEFT_ERR_COMM. Lane's lock held. */
+void weft_p2p_purge_held(struct weft_comm *comm);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* copy: single copy out of another process's memory */
+#ifndef WEFT_COPY_H
+#define WEFT_COPY_H
+
+#include "shm/seg.h"
+
+#include <stdbool.h>
+#include <sys/uio.h>
+
+/* True if this kernel lets us read that process (tried on its probe word). */
+bool weft_copy_can_read(const struct weft_shm_card *card);
+
+/* Copies len bytes from addr in process pid into the local runs, which must
+ * hold as many. 0, or WEFT_ERR_PEER when the process is gone or forbids it. */
+int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
+	uint64_t addr, size_t len);
+
+#endif

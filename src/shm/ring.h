@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ring: one-writer, one-reader message ring between two processes of a node
+ *
+ * Each process owns a segment (seg.h) with one ring per process of its node;
+ * the owner reads, the process whose place it is writes. A ring is N slots of
+ * one cache line and a payload buffer. A slot carries a sequence number, the
+ * payload's length, a head of 24 bytes the ring does not interpret, and up to
+ * WEFT_RING_INLINE bytes of payload; longer payloads lie in the buffer at a
+ * place both sides compute alike. The reader tells a new slot by its sequence
+ * number, so an idle poll touches one line that stays in its cache; it gives
+ * space back by publishing how far it has read, now and then.
+ *
+ * Not thread safe on either side: the lane's lock guards both. */
+#ifndef WEFT_RING_H
+#define WEFT_RING_H
+
+#include "base/bits.h"
+#include "base/err.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	WEFT_RING_HEAD = 24,
+	WEFT_RING_INLINE = 32,
+	WEFT_RING_SLOTS = 256,
+};
+
+struct weft_ring_slot {
+	_Atomic uint32_t seq; /* position + 1 when filled */
+	uint32_t len;	      /* of the payload */
+	uint8_t head[WEFT_RING_HEAD];
+	uint8_t inl[WEFT_RING_INLINE];
+};
+_Static_assert(sizeof(struct weft_ring_slot) == WEFT_CACHE_LINE, "one line");
+
+/* In shared memory. */
+struct weft_ring {
+	/* written by the writer, once */
+	_Alignas(WEFT_CACHE_LINE) uint64_t writer_proc;
+	uint64_t writer_cookie;
+	_Atomic uint32_t is_attached;
+	/* written by the reader: how far it has read */
+	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
+	_Atomic uint64_t n_read_bytes;
+	_Alignas(WEFT_CACHE_LINE) struct weft_ring_slot slots[WEFT_RING_SLOTS];
+	_Alignas(WEFT_CACHE_LINE) uint8_t buf[];
+};
+
+/* The writer's side, private. */
+struct weft_ring_tx {
+	struct weft_ring *ring; /* NULL: not attached */
+	uint64_t n;		/* slots written */
+	uint64_t n_read;	/* as last seen */
+	uint64_t pos;		/* payload bytes written or skipped */
+	uint64_t n_read_bytes;	/* as last seen */
+	uint64_t buf_len;	/* a power of two */
+	void *map;		/* to unmap */
+	size_t map_len;
+};
+
+/* The reader's side, private. */
+struct weft_ring_rx {
+	struct weft_ring *ring;
+	uint64_t n; /* slots read */
+	uint64_t n_published;
+	uint64_t pos;
+	uint64_t buf_len;
+	void *owner; /* whatever the upper room knows the writer by */
+};
+
+/* Where a payload of len goes at or after pos: never across the end. */
+static inline uint64_t weft_ring_place(
+	uint64_t pos, uint64_t len, uint64_t buf_len)
+{
+	uint64_t room = buf_len - (pos & (buf_len - 1));
+
+	return len <= room ? pos : pos + room;
+}
+
+/* A place for a message of len payload bytes, or NULL when the ring is full
+ * (len must not exceed buf_len / 2). Nothing is visible to the reader before
+ * weft_ring_commit(), which must be the next call. */
+static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
+{
+	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
+	uint64_t at;
+
+	if (weft_unlikely(tx->n - tx->n_read >= WEFT_RING_SLOTS)) {
+		/* pairs with the release in weft_ring_publish */
+		tx->n_read = atomic_load_explicit(
+			&tx->ring->n_read, memory_order_acquire);
+		if (tx->n - tx->n_read >= WEFT_RING_SLOTS)
+			return NULL;
+	}
+	if (weft_likely(len <= WEFT_RING_INLINE))
+		return slot->inl;
+	at = weft_ring_place(tx->pos, len, tx->buf_len);
+	if (weft_unlikely(at + len - tx->n_read_bytes > tx->buf_len)) {
+		/* pairs with the release in weft_ring_publish */
+		tx->n_read_bytes = atomic_load_explicit(
+			&tx->ring->n_read_bytes, memory_order_acquire);
+		if (at + len - tx->n_read_bytes > tx->buf_len)
+			return NULL;
+	}
+	return tx->ring->buf + (at & (tx->buf_len - 1));
+}
+
+/* Makes the reserved message visible. */
+static inline void weft_ring_commit(
+	struct weft_ring_tx *tx, const void *head, size_t len)
+{
+	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
+
+	memcpy(slot->head, head, WEFT_RING_HEAD);
+	slot->len = (uint32_t)len;
+	if (len > WEFT_RING_INLINE)
+		tx->pos = weft_round_up(
+			weft_ring_place(tx->pos, len, tx->buf_len) + len,
+			WEFT_CACHE_LINE);
+	tx->n++;
+	/* pairs with the acquire in weft_ring_peek */
+	atomic_store_explicit(
+		&slot->seq, (uint32_t)tx->n, memory_order_release);
+}
+
+/* The next message, or NULL. Its payload is at *payload_out until
+ * weft_ring_next(). A length the writer cannot have meant yields NULL and
+ * *len_out SIZE_MAX: the ring is broken and must not be read again. */
+static inline const void *weft_ring_peek(
+	struct weft_ring_rx *rx, const void **payload_out, size_t *len_out)
+{
+	struct weft_ring_slot *slot = &rx->ring->slots[rx->n % WEFT_RING_SLOTS];
+	size_t len;
+
+	/* pairs with the release in weft_ring_commit */
+	if (weft_likely(atomic_load_explicit(&slot->seq,
+				memory_order_acquire) != (uint32_t)(rx->n + 1)))
+		return NULL;
+	len = slot->len;
+	*len_out = len;
+	*payload_out = slot->inl;
+	if (len > WEFT_RING_INLINE) {
+		if (weft_unlikely(len > rx->buf_len)) {
+			*len_out = SIZE_MAX;
+			return NULL;
+		}
+		*payload_out = rx->ring->buf +
+			       (weft_ring_place(rx->pos, len, rx->buf_len) &
+				       (rx->buf_len - 1));
+	}
+	return slot->head;
+}
+
+/* Gives the space of everything read so far back to the writer. */
+static inline void weft_ring_publish(struct weft_ring_rx *rx)
+{
+	/* both pair with the acquires in weft_ring_reserve */
+	atomic_store_explicit(
+		&rx->ring->n_read_bytes, rx->pos, memory_order_release);
+	atomic_store_explicit(&rx->ring->n_read, rx->n, memory_order_release);
+	rx->n_published = rx->n;
+}
+
+/* Done with the message of the last weft_ring_peek(); len is its length. */
+static inline void weft_ring_next(struct weft_ring_rx *rx, size_t len)
+{
+	if (len > WEFT_RING_INLINE)
+		rx->pos = weft_round_up(
+			weft_ring_place(rx->pos, len, rx->buf_len) + len,
+			WEFT_CACHE_LINE);
+	rx->n++;
+	if (weft_unlikely(rx->n - rx->n_published >= WEFT_RING_SLOTS / 4 ||
+			  len > rx->buf_len / 8))
+		weft_ring_publish(rx);
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seg: the memory a process of a node is written to by the others
+ *
+ * A segment is an unnamed file (memfd): others reach it through
+ * /proc/PID/fd/FD, which the kernel allows to processes of the same user, so
+ * nothing is left behind whatever happens to anybody. It holds a header, a
+ * bitmap of writers that have come, and one ring per process of the node,
+ * touched only when used. */
+#ifndef WEFT_SEG_H
+#define WEFT_SEG_H
+
+#include "shm/ring.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct weft_shm;
+
+/* What another process needs to know to write to us; part of the card. */
+struct weft_shm_card {
+	int32_t pid;
+	int32_t fd;
+	uint64_t probe_addr; /* of probe_value, to try cross-memory attach */
+	uint64_t probe_value;
+};
+
+/* A message came through the ring of the writer `index`. owner is what
+ * weft_shm_set_owner() said, at first NULL. Everything is lent. */
+typedef void weft_shm_recv_fn(void *arg, struct weft_ring_rx *rx,
+	const void *head, const void *payload, size_t len);
+
+/* Creates my segment with room for n_writers. recv is called by poll. */
+int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
+	void *arg, struct weft_shm **shm_out);
+void weft_shm_close(struct weft_shm *shm);
+
+/* What to put on my card. */
+void weft_shm_describe(struct weft_shm *shm, struct weft_shm_card *card_out);
+
+/* Maps the ring with place `index` in the segment a card describes and
+ * announces the writer there. WEFT_ERR_PEER with a description when the
+ * kernel does not let us. */
+int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
+	uint32_t index, uint64_t my_proc, uint64_t cookie);
+void weft_ring_detach(struct weft_ring_tx *tx);
+
+/* Reads all rings that have a writer, a bounded number of messages each.
+ * Returns how many messages came. */
+int weft_shm_poll(struct weft_shm *shm);
+
+#endif
