@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pack: between typed buffers and streams of bytes
+ *
+ * The packed stream of `count` items is their data bytes in type map order.
+ * Every call may start at any byte of it, at a cost that depends on how deep
+ * the type is nested, not on how far in it starts. Buffers are addressed in
+ * integers, so NULL with absolute displacements is fine. */
+#ifndef WEFT_PACK_H
+#define WEFT_PACK_H
+
+#include "dt/type.h"
+
+#include <sys/uio.h>
+
+/* Copies bytes [skip, skip + len) of the packed stream of count items at buf
+ * to dst, less where the stream ends earlier. Returns the bytes written. */
+size_t weft_pack(const struct weft_type *type, int64_t count, const void *buf,
+	size_t skip, void *dst, size_t len);
+
+/* The reverse: src holds bytes [skip, skip + len) of the packed stream. Returns
+ * the bytes used. */
+size_t weft_unpack(const struct weft_type *type, int64_t count, void *buf,
+	size_t skip, const void *src, size_t len);
+
+/* Describes the stream from byte skip on as runs in memory, neighbours merged,
+ * at most n_iov of them. *n_out is their number, *bytes_out the bytes they
+ * cover; the rest of the stream starts at skip + *bytes_out. */
+void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
+	size_t skip, struct iovec *iov, size_t n_iov, size_t *n_out,
+	size_t *bytes_out);
+
+/* Copies scount items of stype at sbuf to rcount items of rtype at rbuf. The
+ * buffers may not overlap, except for being the same with the same type and
+ * count. WEFT_ERR_TRUNCATE when the data is longer than the destination; what
+ * fits has been copied then. */
+int weft_type_copy(const struct weft_type *stype, int64_t scount,
+	const void *sbuf, const struct weft_type *rtype, int64_t rcount,
+	void *rbuf);
+
+/* Bytes of count items in the "external32" form. */
+int64_t weft_external_size(const struct weft_type *type, int64_t count);
+
+/* Packs or unpacks count items in "external32" form (big-endian, fixed sizes);
+ * dst or src must have weft_external_size() bytes. WEFT_ERR_TYPE when a
+ * predefined type has no such form. */
+int weft_external_pack(const struct weft_type *type, int64_t count,
+	const void *buf, void *dst);
+int weft_external_unpack(const struct weft_type *type, int64_t count, void *buf,
+	const void *src);
+
+#endif

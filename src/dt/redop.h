@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* redop: reduction operations and their kernels */
+#ifndef WEFT_REDOP_H
+#define WEFT_REDOP_H
+
+#include "dt/type.h"
+
+/* Predefined operations, by ABI value. */
+enum weft_redop_builtin {
+	WEFT_OP_NULL = 0x20,
+	WEFT_OP_SUM,
+	WEFT_OP_MIN,
+	WEFT_OP_MAX,
+	WEFT_OP_PROD,
+	WEFT_OP_BAND = 0x28,
+	WEFT_OP_BOR,
+	WEFT_OP_BXOR,
+	WEFT_OP_LAND = 0x30,
+	WEFT_OP_LOR,
+	WEFT_OP_LXOR,
+	WEFT_OP_MINLOC = 0x38,
+	WEFT_OP_MAXLOC,
+	WEFT_OP_REPLACE = 0x3c,
+	WEFT_OP_NO_OP,
+	WEFT_OP_LAST = WEFT_OP_NO_OP,
+};
+
+/* User functions; the type argument points to a handle, as the API has it. */
+typedef void weft_redop_fn(void *in, void *inout, int *count, void **type);
+typedef void weft_redop_large_fn(
+	void *in, void *inout, int64_t *count, void **type);
+
+/* Made by weft_redop_make() with one reference, held by the handle. Further
+ * references: operations in flight. Predefined ones are static. */
+struct weft_redop {
+	struct weft_obj obj;
+	bool is_builtin;
+	bool is_commutative;
+	enum weft_redop_builtin builtin; /* WEFT_OP_NULL for user operations */
+	_Atomic uint32_t refs;
+	weft_redop_fn *fn; /* one of the two, for user operations */
+	weft_redop_large_fn *large_fn;
+};
+
+extern struct weft_table weft_redops;
+
+/* The predefined operation with this ABI value (0x20 to 0x3d), or NULL. */
+struct weft_redop *weft_redop_builtin(unsigned abi_value);
+
+/* The operation a handle names, predefined or not, or NULL. */
+static inline struct weft_redop *weft_redop_lookup(uint64_t handle)
+{
+	return handle <= WEFT_OP_LAST ? weft_redop_builtin((unsigned)handle)
+				      : (struct weft_redop *)weft_table_get(
+						&weft_redops, handle);
+}
+
+/* A user operation; exactly one of the functions is not NULL. NULL when out of
+ * memory. */
+struct weft_redop *weft_redop_make(
+	weft_redop_fn *fn, weft_redop_large_fn *large_fn, bool is_commutative);
+
+struct weft_redop *weft_redop_get(struct weft_redop *op);
+void weft_redop_put(struct weft_redop *op);
+
+/* Makes the handle stale and puts its reference. */
+void weft_redop_close_handle(struct weft_redop *op);
+
+/* True if the operation is defined on items of this type. */
+bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type);
+
+/* inout[i] = in[i] op inout[i] for count items. The buffers must not overlap.
+ * Predefined operations also accept derived types made of one predefined type
+ * they fit, item data by item data (accumulate needs that). WEFT_ERR_OP when
+ * the operation does not fit the type. */
+int weft_redop_apply(const struct weft_redop *op, const void *in, void *inout,
+	int64_t count, const struct weft_type *type);
+
+#endif
