@@ -1,1 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
+EXTRA_DIST += \
+	contrib/check-headers \
+	contrib/check-layers \
+	contrib/check-style \
+	contrib/check-style.allow
+
+check-layers check-style:
+	$(top_srcdir)/contrib/$@
+
+check-headers: $(BUILT_SOURCES)
+	CC='$(CC)' $(top_srcdir)/contrib/$@ $(abs_top_builddir)
+
+.PHONY: check-layers check-style check-headers

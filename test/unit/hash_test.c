@@ -31,8 +31,8 @@ static void test_vectors(void **state)
 	for (int i = 0; i < 64; i++)
 		data[i] = (uint8_t)i;
 	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
-		assert_int_equal(weft_hash(key, data, vectors[i].len),
-			vectors[i].hash);
+		assert_int_equal(
+			weft_hash(key, data, vectors[i].len), vectors[i].hash);
 }
 
 static void test_key_matters(void **state)
