@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += \
+	contrib/examples/sessions.c \
 	contrib/check-headers \
 	contrib/check-layers \
 	contrib/check-style \

@@ -1,3 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libmpi_abi_la_SOURCES += src/mpi/X.c src/mpi/X.h
+# gen-api makes these from the procedure table and the header, in the build
+# directory; src/mpi/api_<chapter>.h is included by mpi_<chapter>.c.
+api_made = src/mpi/api_list.h src/mpi/api_missing.c src/mpi/mpi_abi.map
+BUILT_SOURCES += src/mpi/api.stamp
+CLEANFILES += src/mpi/api.stamp $(api_made) src/mpi/api_*.h
+
+src/mpi/api.stamp: src/mpi/gen-api src/mpi/mpi_api.def include/mpi.h
+	$(AM_V_GEN)$(MKDIR_P) src/mpi && $(srcdir)/src/mpi/gen-api \
+		$(srcdir)/src/mpi/mpi_api.def $(srcdir)/include/mpi.h src/mpi \
+		&& touch $@
+
+$(api_made): src/mpi/api.stamp ;
+
+libmpi_abi_la_SOURCES += src/mpi/mpi_api.def
+EXTRA_DIST += src/mpi/gen-api
 mpi_ldflags =
+# With mpi_map.c:
+# nodist_libmpi_abi_la_SOURCES += src/mpi/api_missing.c
+# mpi_ldflags = -Wl,--version-script=src/mpi/mpi_abi.map
+# EXTRA_libmpi_abi_la_DEPENDENCIES = src/mpi/mpi_abi.map

@@ -1,1 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# Built on demand ("make bench"): nothing here passes or fails.
+EXTRA_PROGRAMS = test/bench/bench test/bench/rawfab
+test_bench_bench_SOURCES = \
+	test/bench/bench.h \
+	test/bench/bench_coll.c \
+	test/bench/bench_main.c \
+	test/bench/bench_pt2pt.c \
+	test/bench/bench_session.c \
+	test/bench/bench_startup.c \
+	test/bench/bench_table.c \
+	test/bench/bench_util.c
+test_bench_bench_CPPFLAGS = $(mpi_prog_cppflags)
+test_bench_bench_LDADD = libmpi_abi.la
+test_bench_rawfab_SOURCES = test/bench/rawfab.c
+test_bench_rawfab_LDADD = $(FABRIC_LIBS)
+EXTRA_DIST += test/bench/README.md test/bench/compare
+CLEANFILES += $(EXTRA_PROGRAMS)
+
+bench: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) $(EXTRA_PROGRAMS)
+
+.PHONY: bench
