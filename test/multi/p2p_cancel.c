@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* p2p_cancel: a cancelled receive matches nothing, a matched one completes */
+#include "mtest.h"
+
+static void cancel_unmatched(void)
+{
+	int value = 5, cancelled = 0;
+	MPI_Request req;
+	MPI_Status st;
+
+	OK(MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 700, MPI_COMM_WORLD,
+		&req));
+	OK(MPI_Cancel(&req));
+	OK(MPI_Wait(&req, &st));
+	OK(MPI_Test_cancelled(&st, &cancelled));
+	CHECK(cancelled, "an unmatched receive is cancelled");
+	CHECK(req == MPI_REQUEST_NULL, "the cancelled request is gone");
+	CHECK(value == 5, "the buffer is untouched");
+}
+
+/* the cancelled receive must not eat the message meant for the next one */
+static void cancelled_is_gone(void)
+{
+	int first = -1, second = -1, cancelled = 0, v = 31;
+	MPI_Request req[2];
+	MPI_Status st;
+
+	if (mtest.rank == 1) {
+		OK(MPI_Irecv(&first, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &req[0]));
+		OK(MPI_Irecv(
+			&second, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &req[1]));
+		OK(MPI_Cancel(&req[0]));
+		OK(MPI_Barrier(MPI_COMM_WORLD));
+		OK(MPI_Wait(&req[0], &st));
+		OK(MPI_Test_cancelled(&st, &cancelled));
+		OK(MPI_Wait(&req[1], &st));
+		CHECK(cancelled, "cancelled before anything was sent");
+		CHECK(second == 31 && first == -1, "the next receive matches");
+		OK(MPI_Test_cancelled(&st, &cancelled));
+		CHECK(!cancelled, "the next receive is not cancelled");
+		return;
+	}
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 0)
+		OK(MPI_Send(&v, 1, MPI_INT, 1, 3, MPI_COMM_WORLD));
+}
+
+/* a receive that already got its message completes as if not cancelled */
+static void matched_completes(void)
+{
+	int v = 77, got = -1, cancelled = 1, flag = 0, n = 0;
+	MPI_Request req;
+	MPI_Status st;
+
+	if (mtest.rank == 1)
+		OK(MPI_Irecv(&got, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, &req));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 0)
+		OK(MPI_Ssend(&v, 1, MPI_INT, 1, 8, MPI_COMM_WORLD));
+	if (mtest.rank == 1) {
+		while (!flag)
+			if (!OK(MPI_Request_get_status(req, &flag, &st)))
+				break;
+		OK(MPI_Cancel(&req));
+		OK(MPI_Wait(&req, &st));
+		OK(MPI_Test_cancelled(&st, &cancelled));
+		OK(MPI_Get_count(&st, MPI_INT, &n));
+		CHECK(!cancelled && n == 1 && got == 77,
+			"a completed receive cannot be cancelled");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Request none = MPI_REQUEST_NULL;
+
+	mtest_init(&argc, &argv);
+	mtest_need(2);
+	cancel_unmatched();
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	cancelled_is_gone();
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	matched_completes();
+	FAILS(MPI_Cancel(&none), MPI_ERR_REQUEST);
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	return mtest_finish();
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * p2p_cancel_send: a send nobody received is cancelled (S131-S135)
+ *
+ * late=0  rank 0 is slow: it cancels while rank 1 is already in Finalize
+ * late=1  rank 1 is slow: the cancel comes before its Finalize
+ * len=    bytes of the message
+ */
+#include "mtest.h"
+
+int main(int argc, char **argv)
+{
+	int flag = 1, cancelled = 0, late, len;
+	MPI_Request req;
+	MPI_Status st;
+	char *buf;
+
+	mtest_init(&argc, &argv);
+	mtest_need(2);
+	late = mtest_arg(argc, argv, "late", 0);
+	len = mtest_arg(argc, argv, "len", 10);
+	buf = calloc(1, len + 1);
+	if (mtest.rank == 0)
+		OK(MPI_Isend(buf, len, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &req));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 1) {
+		OK(MPI_Iprobe(0, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+		CHECK(!flag, "S132: nothing with the second tag");
+	}
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == late)
+		mtest_linger(300);
+	if (mtest.rank == 0) {
+		OK(MPI_Cancel(&req));
+		OK(MPI_Wait(&req, &st));
+		OK(MPI_Test_cancelled(&st, &cancelled));
+		CHECK(cancelled, "S133: the send is cancelled");
+	}
+	OK(MPI_Finalize());
+	free(buf);
+	return mtest_done();
+}
