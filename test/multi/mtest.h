@@ -43,7 +43,7 @@ static struct mtest mtest;
 #define OK(call) mtest_ok((call), __FILE__, __LINE__, #call)
 
 /* the call must return an error of this class */
-#define FAILS(call, class_wanted)                                              \
+#define FAILS(call, class_wanted) \
 	mtest_fails((call), (class_wanted), __FILE__, __LINE__, #call)
 
 static inline const char *mtest_base(const char *file)
@@ -53,8 +53,8 @@ static inline const char *mtest_base(const char *file)
 	return slash ? slash + 1 : file;
 }
 
-__attribute__((format(printf, 5, 6))) static inline bool mtest_check(
-	bool ok, const char *file, int line, const char *text, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static inline bool mtest_check(bool ok,
+	const char *file, int line, const char *text, const char *fmt, ...)
 {
 	char words[512];
 	va_list ap;
@@ -94,7 +94,8 @@ static inline int mtest_class(int rc)
 	return class;
 }
 
-static inline bool mtest_ok(int rc, const char *file, int line, const char *text)
+static inline bool mtest_ok(
+	int rc, const char *file, int line, const char *text)
 {
 	if (rc == MPI_SUCCESS)
 		return mtest_check(true, file, line, text, "succeeds");
@@ -118,7 +119,8 @@ static inline void mtest_late(int signal_number)
 
 	(void)signal_number;
 	len = snprintf(text, sizeof(text),
-		"# FAILED %s: rank %d: deadline passed, last check at line %d\n",
+		"# FAILED %s: rank %d: deadline passed, last check at line "
+		"%d\n",
 		mtest.name, mtest.rank, atomic_load(&mtest.line));
 	if (write(STDERR_FILENO, text, len) < 0)
 		_exit(MTEST_LATE + 1);

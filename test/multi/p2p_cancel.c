@@ -8,8 +8,8 @@ static void cancel_unmatched(void)
 	MPI_Request req;
 	MPI_Status st;
 
-	OK(MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 700, MPI_COMM_WORLD,
-		&req));
+	OK(MPI_Irecv(
+		&value, 1, MPI_INT, MPI_ANY_SOURCE, 700, MPI_COMM_WORLD, &req));
 	OK(MPI_Cancel(&req));
 	OK(MPI_Wait(&req, &st));
 	OK(MPI_Test_cancelled(&st, &cancelled));
@@ -26,7 +26,8 @@ static void cancelled_is_gone(void)
 	MPI_Status st;
 
 	if (mtest.rank == 1) {
-		OK(MPI_Irecv(&first, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &req[0]));
+		OK(MPI_Irecv(
+			&first, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &req[0]));
 		OK(MPI_Irecv(
 			&second, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &req[1]));
 		OK(MPI_Cancel(&req[0]));

@@ -14,7 +14,7 @@ enum { ROOM = 64, N_LAYOUTS = 11, INTS = 12 };
 struct layout {
 	const char *name;
 	MPI_Datatype type;
-	int count; /* elements of the type that make INTS ints */
+	int count;    /* elements of the type that make INTS ints */
 	int at[INTS]; /* index of each int of the message in the buffer */
 };
 
@@ -35,7 +35,8 @@ static void add(const char *name, MPI_Datatype type, int count, const int *at)
 static void add_simple(void)
 {
 	const int line[INTS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
-	const int strided[INTS] = { 0, 1, 5, 6, 10, 11, 15, 16, 20, 21, 25, 26 };
+	const int strided[INTS] = { 0, 1, 5, 6, 10, 11, 15, 16, 20, 21, 25,
+		26 };
 	const int twice[INTS] = { 0, 4, 8, 12, 16, 20, 21, 25, 29, 33, 37, 41 };
 	MPI_Datatype type;
 
@@ -127,7 +128,8 @@ static void exchange(const struct layout *to, const struct layout *from)
 	OK(MPI_Get_elements(&st, MPI_INT, &elements));
 	CHECK(n == to->count && elements == INTS, "%s: %d of %d ints", to->name,
 		elements, INTS);
-	CHECK(check_in(in, to, 1000 * left), "%s into %s", from->name, to->name);
+	CHECK(check_in(in, to, 1000 * left), "%s into %s", from->name,
+		to->name);
 }
 
 /* half an element: the count is undefined, the elements are not */
@@ -166,8 +168,8 @@ static void columns(int rows)
 	OK(MPI_Sendrecv(out + 1, 1, wide, right, 1, in + 2, 1, narrow, left, 1,
 		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	for (int i = 0; i < rows * 3; i++)
-		bad += in[i]
-			!= (i % 3 == 2 ? left + (i / 3 * 4 + 1) * 0.5 : 0.0);
+		bad += in[i] !=
+		       (i % 3 == 2 ? left + (i / 3 * 4 + 1) * 0.5 : 0.0);
 	CHECK(bad == 0, "%d rows: %d wrong", rows, bad);
 	/* strided to packed and back to strided */
 	memset(in, 0, rows * sizeof(double));
@@ -186,7 +188,8 @@ static void columns(int rows)
 /* absolute addresses with MPI_BOTTOM, and a type freed while in use */
 static void bottom(void)
 {
-	int right = (mtest.rank + 1) % mtest.size, a = mtest.rank, got[2] = { 0 };
+	int right = (mtest.rank + 1) % mtest.size, a = mtest.rank,
+	    got[2] = { 0 };
 	int left = (mtest.rank + mtest.size - 1) % mtest.size;
 	double b = mtest.rank * 1.5, got_b = 0;
 	MPI_Datatype kinds[2] = { MPI_INT, MPI_DOUBLE }, out, in;

@@ -102,7 +102,8 @@ int main(int argc, char **argv)
 				if ((mtest.rank & 1) == turn)
 					sender(mode, buf, sizes[i], peer, tag);
 				else
-					receiver(mode, buf, sizes[i], peer, tag);
+					receiver(
+						mode, buf, sizes[i], peer, tag);
 		}
 	}
 	free(buf);

@@ -51,7 +51,8 @@ static void probe_each(void)
 			if (!OK(MPI_Iprobe(
 				    from, tag, MPI_COMM_WORLD, &flag, &st)))
 				break;
-		OK(MPI_Iprobe(from, tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+		OK(MPI_Iprobe(
+			from, tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
 		CHECK(flag, "a probed message stays there");
 		take(&st, i);
 	}
@@ -63,8 +64,8 @@ static void nothing_there(void)
 	int flag = 1;
 
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));
-	OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, other, &flag,
-		MPI_STATUS_IGNORE));
+	OK(MPI_Iprobe(
+		MPI_ANY_SOURCE, MPI_ANY_TAG, other, &flag, MPI_STATUS_IGNORE));
 	CHECK(!flag, "an empty communicator has nothing to probe");
 	OK(MPI_Barrier(other));
 	if (mtest.rank == 0)

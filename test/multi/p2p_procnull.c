@@ -68,7 +68,8 @@ static void receives(MPI_Comm comm)
 static void chain(void)
 {
 	int left = mtest.rank ? mtest.rank - 1 : MPI_PROC_NULL;
-	int right = mtest.rank + 1 < mtest.size ? mtest.rank + 1 : MPI_PROC_NULL;
+	int right =
+		mtest.rank + 1 < mtest.size ? mtest.rank + 1 : MPI_PROC_NULL;
 	int got = -7;
 	MPI_Status st;
 

@@ -14,8 +14,8 @@ static void freed_sends(void)
 
 	for (int i = 0; i < N_LENS && mtest.rank == 0; i++) {
 		mtest_fill(buf[i], lens[i], i);
-		OK(MPI_Isend(buf[i], lens[i], MPI_BYTE, 1, i, MPI_COMM_WORLD,
-			&req));
+		OK(MPI_Isend(
+			buf[i], lens[i], MPI_BYTE, 1, i, MPI_COMM_WORLD, &req));
 		OK(MPI_Request_free(&req));
 		CHECK(req == MPI_REQUEST_NULL, "S121: freeing nullifies");
 	}
@@ -36,8 +36,8 @@ static void freed_receives(void)
 
 	for (int i = 0; i < N_LENS && mtest.rank == 1; i++) {
 		memset(buf[i], 0, lens[i]);
-		OK(MPI_Irecv(buf[i], lens[i], MPI_BYTE, 0, i, MPI_COMM_WORLD,
-			&req));
+		OK(MPI_Irecv(
+			buf[i], lens[i], MPI_BYTE, 0, i, MPI_COMM_WORLD, &req));
 		OK(MPI_Request_free(&req));
 	}
 	OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -83,8 +83,8 @@ int main(int argc, char **argv)
 		MPI_Request req;
 
 		mtest_fill(buf[4], lens[4], 9);
-		OK(MPI_Isend(buf[4], lens[4], MPI_BYTE, 1, 9, MPI_COMM_WORLD,
-			&req));
+		OK(MPI_Isend(
+			buf[4], lens[4], MPI_BYTE, 1, 9, MPI_COMM_WORLD, &req));
 		OK(MPI_Request_free(&req));
 	} else if (mtest.rank == 1) {
 		OK(MPI_Recv(buf[4], lens[4], MPI_BYTE, 0, 9, MPI_COMM_WORLD,

@@ -16,8 +16,8 @@ static void exchange(MPI_Comm comm, int me, int len, bool posted_first)
 		OK(MPI_Irecv(in, len, MPI_BYTE, me, 4, comm, &req[1]));
 	OK(MPI_Isend(out, len, MPI_BYTE, me, 4, comm, &req[0]));
 	if (!posted_first)
-		OK(MPI_Irecv(in, len, MPI_BYTE, MPI_ANY_SOURCE, 4, comm,
-			&req[1]));
+		OK(MPI_Irecv(
+			in, len, MPI_BYTE, MPI_ANY_SOURCE, 4, comm, &req[1]));
 	OK(MPI_Waitall(2, req, st));
 	OK(MPI_Get_count(&st[1], MPI_BYTE, &n));
 	CHECK(n == len && mtest_same(in, len, len), "%d B to myself", len);

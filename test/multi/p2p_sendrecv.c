@@ -17,7 +17,8 @@ static void ring(int len)
 		MPI_BYTE, left, left, MPI_COMM_WORLD, &st));
 	OK(MPI_Get_count(&st, MPI_BYTE, &n));
 	CHECK(n == len && mtest_same(in, len, left), "%d B go round", len);
-	CHECK(st.MPI_SOURCE == left && st.MPI_TAG == left, "status of the ring");
+	CHECK(st.MPI_SOURCE == left && st.MPI_TAG == left,
+		"status of the ring");
 	free(out);
 	free(in);
 }
@@ -35,8 +36,8 @@ static void ring_replace(int len)
 
 		OK(MPI_Sendrecv_replace(buf, len, MPI_BYTE, right, 9, left, 9,
 			MPI_COMM_WORLD, &st));
-		CHECK(mtest_same(buf, len, owner), "%d B replaced at hop %d", len,
-			hop);
+		CHECK(mtest_same(buf, len, owner), "%d B replaced at hop %d",
+			len, hop);
 		CHECK(st.MPI_SOURCE == left, "status names the left one");
 	}
 	free(buf);

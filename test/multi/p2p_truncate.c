@@ -58,8 +58,8 @@ int main(int argc, char **argv)
 		send_all(buf);
 	for (int i = 0; i < N_LENS && mtest.rank == 1; i++)
 		receive_short(buf, i);
-	OK(MPI_Allreduce(&mtest.rank, &sum, 1, MPI_INT, MPI_SUM,
-		MPI_COMM_WORLD));
+	OK(MPI_Allreduce(
+		&mtest.rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 	CHECK(sum == mtest.size * (mtest.size - 1) / 2,
 		"communication goes on after truncation");
 	free(buf);

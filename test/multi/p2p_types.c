@@ -5,27 +5,49 @@
 #include <stddef.h>
 #include <wchar.h>
 
-struct float_int { float a; int b; };
-struct double_int { double a; int b; };
-struct long_int { long a; int b; };
-struct two_int { int a; int b; };
-struct short_int { short a; int b; };
-struct long_double_int { long double a; int b; };
+struct float_int {
+	float a;
+	int b;
+};
+struct double_int {
+	double a;
+	int b;
+};
+struct long_int {
+	long a;
+	int b;
+};
+struct two_int {
+	int a;
+	int b;
+};
+struct short_int {
+	short a;
+	int b;
+};
+struct long_double_int {
+	long double a;
+	int b;
+};
 
 struct kind {
 	const char *name;
 	MPI_Datatype type;
-	size_t size; /* bytes of data */
+	size_t size;   /* bytes of data */
 	size_t extent; /* bytes from one to the next */
-	size_t first; /* bytes of the first member */
+	size_t first;  /* bytes of the first member */
 	size_t second; /* where the int of a pair is; 0 if no pair */
 };
 
-#define PLAIN(type_name, c)                                                    \
-	{ #type_name, type_name, sizeof(c), sizeof(c), sizeof(c), 0 }
-#define PAIR(type_name, a, s)                                                  \
-	{ #type_name, type_name, sizeof(a) + sizeof(int), sizeof(struct s),    \
-		sizeof(a), offsetof(struct s, b) }
+#define PLAIN(type_name, c)                                               \
+	{                                                                 \
+#type_name, type_name, sizeof(c), sizeof(c), sizeof(c), 0 \
+	}
+#define PAIR(type_name, a, s)                                              \
+	{                                                                  \
+#type_name, type_name, sizeof(a) + sizeof(int),            \
+			sizeof(struct s), sizeof(a), offsetof(struct s, b) \
+	}
 
 static int count_kinds(struct kind *out)
 {
@@ -40,14 +62,13 @@ static int count_kinds(struct kind *out)
 		PLAIN(MPI_UNSIGNED_LONG, unsigned long),
 		PLAIN(MPI_UNSIGNED_LONG_LONG, unsigned long long),
 		PLAIN(MPI_FLOAT, float), PLAIN(MPI_DOUBLE, double),
-		PLAIN(MPI_LONG_DOUBLE, long double),
-		PLAIN(MPI_WCHAR, wchar_t), PLAIN(MPI_C_BOOL, _Bool),
-		PLAIN(MPI_INT8_T, int8_t), PLAIN(MPI_INT16_T, int16_t),
-		PLAIN(MPI_INT32_T, int32_t), PLAIN(MPI_INT64_T, int64_t),
-		PLAIN(MPI_UINT8_T, uint8_t), PLAIN(MPI_UINT16_T, uint16_t),
-		PLAIN(MPI_UINT32_T, uint32_t), PLAIN(MPI_UINT64_T, uint64_t),
-		PLAIN(MPI_AINT, MPI_Aint), PLAIN(MPI_COUNT, MPI_Count),
-		PLAIN(MPI_OFFSET, MPI_Offset),
+		PLAIN(MPI_LONG_DOUBLE, long double), PLAIN(MPI_WCHAR, wchar_t),
+		PLAIN(MPI_C_BOOL, _Bool), PLAIN(MPI_INT8_T, int8_t),
+		PLAIN(MPI_INT16_T, int16_t), PLAIN(MPI_INT32_T, int32_t),
+		PLAIN(MPI_INT64_T, int64_t), PLAIN(MPI_UINT8_T, uint8_t),
+		PLAIN(MPI_UINT16_T, uint16_t), PLAIN(MPI_UINT32_T, uint32_t),
+		PLAIN(MPI_UINT64_T, uint64_t), PLAIN(MPI_AINT, MPI_Aint),
+		PLAIN(MPI_COUNT, MPI_Count), PLAIN(MPI_OFFSET, MPI_Offset),
 		PLAIN(MPI_C_COMPLEX, float _Complex),
 		PLAIN(MPI_C_FLOAT_COMPLEX, float _Complex),
 		PLAIN(MPI_C_DOUBLE_COMPLEX, double _Complex),
@@ -72,9 +93,8 @@ static bool same_data(
 	for (int i = 0; i < n; i++, a += kind->extent, b += kind->extent) {
 		if (memcmp(a, b, kind->first) != 0)
 			return false;
-		if (kind->second
-			&& memcmp(a + kind->second, b + kind->second,
-				sizeof(int)))
+		if (kind->second &&
+			memcmp(a + kind->second, b + kind->second, sizeof(int)))
 			return false;
 	}
 	return true;

@@ -41,7 +41,8 @@ static void receive_any(bool any_tag)
 		OK(MPI_Get_count(&st, MPI_INT, &n));
 		CHECK(st.MPI_TAG == from * 100 + next[from],
 			"messages of one sender stay in order");
-		CHECK(buf[0] == from * 1000 + next[from] && buf[n - 1] == buf[0],
+		CHECK(buf[0] == from * 1000 + next[from] &&
+				buf[n - 1] == buf[0],
 			"the payload belongs to the envelope");
 		CHECK(n == (next[from] % 10 == 9 ? BIG : 1),
 			"the count belongs to the envelope, got %d", n);
@@ -72,7 +73,8 @@ static void posted_order(void)
 		MPI_Barrier(MPI_COMM_WORLD);
 		OK(MPI_Waitall(3, req, st));
 		CHECK(got[0] == 1, "first posted takes the first, %d", got[0]);
-		CHECK(got[1] == 2, "second posted takes the second, %d", got[1]);
+		CHECK(got[1] == 2, "second posted takes the second, %d",
+			got[1]);
 		CHECK(got[2] == 3, "third posted takes the third, %d", got[2]);
 		CHECK(st[2].MPI_TAG == 9, "any tag reports the tag");
 		return;

@@ -1,1 +1,45 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# The multi-process programs. They are built as a user's program is: from the
+# public header and libmpi_abi alone. A new one is a name here and a line in
+# test/multi/list. "make multi" builds them, "make check-multi" runs them.
+multi_programs =
+multi_programs += test/multi/p2p_cancel
+multi_programs += test/multi/p2p_cancel_send
+multi_programs += test/multi/p2p_derived
+multi_programs += test/multi/p2p_flood
+multi_programs += test/multi/p2p_large
+multi_programs += test/multi/p2p_modes
+multi_programs += test/multi/p2p_mprobe
+multi_programs += test/multi/p2p_order
+multi_programs += test/multi/p2p_probe
+multi_programs += test/multi/p2p_procnull
+multi_programs += test/multi/p2p_reqfree
+multi_programs += test/multi/p2p_self
+multi_programs += test/multi/p2p_sendrecv
+multi_programs += test/multi/p2p_truncate
+multi_programs += test/multi/p2p_types
+multi_programs += test/multi/p2p_wait
+multi_programs += test/multi/p2p_wildcard
+
+EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/list \
+	test/run-multi test/README.md
+CLEANFILES += $(multi_programs)
+
+MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
+	$(mpi_cppflags) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) \
+	-Wno-deprecated-declarations $(MODE_CFLAGS) $(CFLAGS) -pthread \
+	-no-install $(LDFLAGS)
+
+$(multi_programs): %: %.c test/multi/mtest.h libmpi_abi.la
+	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
+	$(MULTI_COMPILE) -o $@ $(filter %.c,$^) libmpi_abi.la
+
+multi: $(multi_programs)
+
+MPIEXEC = $(abs_builddir)/mpiexec
+
+check-multi: multi
+	MPIEXEC='$(MPIEXEC)' $(srcdir)/test/run-multi --bin test/multi \
+		$(MULTI_FLAGS)
+
+.PHONY: multi check-multi
