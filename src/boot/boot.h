@@ -121,7 +121,7 @@ struct weft_boot_ops {
 	/*
 	 * Fetch what rank published under key.  Does not block; the answer
 	 * comes from poll.  Waits for a rank that has not committed yet; ends
-	 * with WEFT_ERR_PROC_FAILED if that rank is known dead.
+	 * with WEFT_ERR_PEER if that rank is known dead.
 	 */
 	int (*get)(struct weft_boot *boot, uint32_t rank, const char *key,
 		weft_boot_get_fn *fn, void *arg);
@@ -160,7 +160,7 @@ struct weft_boot_ops {
 
 	/*
 	 * Ranks in set name, in the set's order; the caller frees the array.
-	 * WEFT_ERR_NOT_FOUND: no such set, or one with members outside this
+	 * WEFT_ERR_NOTFOUND: no such set, or one with members outside this
 	 * job.  May wait for the manager, not for other ranks.
 	 */
 	int (*pset_members)(struct weft_boot *boot, const char *name,

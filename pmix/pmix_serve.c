@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* serve: register a job with libpmix's server half and report its events */
+#include "pmix/pmix_serve.h"
+#include "pmix/pmix_serve_priv.h"
+#include "pmix/pmix_codec.h"
+
+#include "base/bits.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* A place to wait for one answer of PMIx's thread. */
+struct waiter {
+	pthread_mutex_t lock;
+	pthread_cond_t done_cond;
+	bool is_done;
+	pmix_status_t status;
+};
+
+static void waiter_init(struct waiter *waiter)
+{
+	*waiter = (struct waiter){ .lock = PTHREAD_MUTEX_INITIALIZER,
+		.done_cond = PTHREAD_COND_INITIALIZER };
+}
+
+static void on_answer(pmix_status_t status, void *arg)
+{
+	struct waiter *waiter = arg;
+
+	pthread_mutex_lock(&waiter->lock);
+	waiter->is_done = true;
+	waiter->status = status;
+	pthread_cond_signal(&waiter->done_cond);
+	pthread_mutex_unlock(&waiter->lock);
+}
+
+/* The result of a call that returned status and answers later on success. */
+static int waiter_join(struct waiter *waiter, pmix_status_t status)
+{
+	if (status != PMIX_SUCCESS)
+		return weft_pmix_err(status);
+	pthread_mutex_lock(&waiter->lock);
+	while (!waiter->is_done)
+		pthread_cond_wait(&waiter->done_cond, &waiter->lock);
+	pthread_mutex_unlock(&waiter->lock);
+	return weft_pmix_err(waiter->status);
+}
+
+static uint32_t job_size(const struct weft_serve_job *job)
+{
+	uint32_t n = 0;
+
+	for (uint32_t a = 0; a < job->n_apps; a++)
+		n += job->apps[a].n;
+	return n;
+}
+
+/* "0,1,...,n-1", which the caller frees. */
+static char *peers_text(uint32_t n)
+{
+	char *text = malloc((size_t)n * 11 + 1), *p = text;
+
+	if (!text)
+		return NULL;
+	*p = '\0';
+	for (uint32_t r = 0; r < n; r++)
+		p += sprintf(p, r ? ",%u" : "%u", r);
+	return text;
+}
+
+static void describe_job(struct weft_serve *serve, struct weft_infovec *vec,
+	const struct weft_serve_job *job, const char *peers)
+{
+	weft_infovec_set_u32(vec, PMIX_UNIV_SIZE, serve->size);
+	weft_infovec_set_u32(vec, PMIX_JOB_SIZE, serve->size);
+	weft_infovec_set_u32(vec, PMIX_MAX_PROCS, serve->size);
+	weft_infovec_set_u32(vec, PMIX_LOCAL_SIZE, serve->size);
+	weft_infovec_set_u32(vec, PMIX_JOB_NUM_APPS, job->n_apps);
+	weft_infovec_set_u32(vec, PMIX_NUM_NODES, 1);
+	weft_infovec_set_str(vec, PMIX_JOBID, job->name);
+	weft_infovec_set_str(vec, PMIX_NSPACE, job->name);
+	weft_infovec_set_str(vec, PMIX_NODE_LIST, job->host);
+	weft_infovec_set_str(vec, PMIX_LOCAL_PEERS, peers);
+	weft_infovec_set_rank(vec, PMIX_LOCALLDR, 0);
+	weft_infovec_set_bytes(vec, "weft.job.key", job->key, sizeof(job->key));
+}
+
+static int describe_maps(
+	struct weft_infovec *vec, const char *host, const char *peers)
+{
+	char *nodes = NULL, *procs = NULL;
+	pmix_status_t status = PMIx_generate_regex(host, &nodes);
+
+	if (status == PMIX_SUCCESS)
+		status = PMIx_generate_ppn(peers, &procs);
+	if (status == PMIX_SUCCESS) {
+		weft_infovec_set_regex(vec, PMIX_NODE_MAP, nodes);
+		weft_infovec_set_regex(vec, PMIX_PROC_MAP, procs);
+	}
+	free(nodes);
+	free(procs);
+	return weft_pmix_err(status);
+}
+
+static void describe_proc(struct weft_serve *serve, struct weft_infovec *vec,
+	uint32_t rank, uint32_t app, uint32_t app_rank)
+{
+	struct weft_infovec proc = { 0 };
+
+	weft_infovec_set_rank(&proc, PMIX_RANK, rank); /* must stand first */
+	weft_infovec_set_u32(&proc, PMIX_APPNUM, app);
+	weft_infovec_set_rank(&proc, PMIX_APP_RANK, app_rank);
+	weft_infovec_set_rank(&proc, PMIX_GLOBAL_RANK, rank);
+	weft_infovec_set_u16(&proc, PMIX_LOCAL_RANK, (uint16_t)rank);
+	weft_infovec_set_u16(&proc, PMIX_NODE_RANK, (uint16_t)rank);
+	weft_infovec_set_str(&proc, PMIX_HOSTNAME, serve->host);
+	weft_infovec_set_u32(&proc, PMIX_NODEID, 0);
+	weft_infovec_set_u32(&proc, PMIX_REINCARNATION, 0);
+	weft_infovec_set_vec(vec, PMIX_PROC_INFO_ARRAY, &proc);
+	weft_infovec_fini(&proc);
+}
+
+static void describe_apps(struct weft_serve *serve, struct weft_infovec *vec,
+	const struct weft_serve_job *job)
+{
+	uint32_t first = 0;
+
+	for (uint32_t a = 0; a < job->n_apps; a++) {
+		struct weft_infovec app = { 0 };
+
+		weft_infovec_set_u32(&app, PMIX_APPNUM, a);
+		weft_infovec_set_u32(&app, PMIX_APP_SIZE, job->apps[a].n);
+		weft_infovec_set_rank(&app, PMIX_APPLDR, first);
+		weft_infovec_set_vec(vec, PMIX_APP_INFO_ARRAY, &app);
+		weft_infovec_fini(&app);
+		for (uint32_t r = 0; r < job->apps[a].n; r++)
+			describe_proc(serve, vec, first + r, a, r);
+		first += job->apps[a].n;
+	}
+}
+
+static int register_job(
+	struct weft_serve *serve, const struct weft_serve_job *job)
+{
+	struct weft_infovec vec = { 0 };
+	char *peers = peers_text(serve->size);
+	struct waiter waiter;
+	int err;
+
+	if (!peers)
+		return WEFT_ERR_NOMEM;
+	describe_job(serve, &vec, job, peers);
+	err = describe_maps(&vec, job->host, peers);
+	free(peers);
+	describe_apps(serve, &vec, job);
+	if (!err)
+		err = vec.err;
+	if (!err) {
+		waiter_init(&waiter);
+		err = waiter_join(
+			&waiter, PMIx_server_register_nspace(serve->nspace,
+					 (int)serve->size, vec.info, vec.n,
+					 on_answer, &waiter));
+	}
+	weft_infovec_fini(&vec);
+	return err;
+}
+
+static struct serve_pset *pset_find(struct weft_serve *serve, const char *name)
+{
+	weft_list_for_each(it, next, &serve->psets)
+	{
+		struct serve_pset *pset =
+			weft_container_of(it, struct serve_pset, link);
+
+		if (!strcmp(pset->name, name))
+			return pset;
+	}
+	return NULL;
+}
+
+static void pset_free(struct serve_pset *pset)
+{
+	if (!pset)
+		return;
+	free(pset->members);
+	free(pset);
+}
+
+static struct serve_pset *pset_create(const struct weft_serve *serve,
+	const char *name, const uint32_t *ranks, size_t n)
+{
+	struct serve_pset *pset = calloc(1, sizeof(*pset));
+
+	if (!pset)
+		return NULL;
+	pset->members = calloc(n ? n : 1, sizeof(*pset->members));
+	if (!pset->members) {
+		pset_free(pset);
+		return NULL;
+	}
+	pset->n = n;
+	snprintf(pset->name, sizeof(pset->name), "%s", name);
+	for (size_t i = 0; i < n; i++)
+		PMIX_LOAD_PROCID(&pset->members[i], serve->nspace, ranks[i]);
+	return pset;
+}
+
+int weft_serve_pset_define(struct weft_serve *serve, const char *name,
+	const uint32_t *ranks, size_t n)
+{
+	struct serve_pset *pset;
+	pmix_status_t status;
+
+	if (!*name || strlen(name) > PMIX_MAX_KEYLEN || pset_find(serve, name))
+		return weft_err_set(WEFT_ERR_NAME,
+			"process set name \"%s\" is empty, too long or taken",
+			name);
+	pset = pset_create(serve, name, ranks, n);
+	if (!pset)
+		return WEFT_ERR_NOMEM;
+	pthread_mutex_lock(&serve->lock);
+	weft_list_push_back(&serve->psets, &pset->link);
+	pthread_mutex_unlock(&serve->lock);
+	/* this sends the event; queries are answered from our own list */
+	status = PMIx_server_define_process_set(
+		pset->members, pset->n, pset->name);
+	return weft_pmix_err(status);
+}
+
+int weft_serve_pset_delete(struct weft_serve *serve, const char *name)
+{
+	struct serve_pset *pset = pset_find(serve, name);
+	pmix_status_t status;
+
+	if (!pset)
+		return WEFT_ERR_NAME;
+	pthread_mutex_lock(&serve->lock);
+	weft_list_remove(&pset->link);
+	pthread_mutex_unlock(&serve->lock);
+	status = PMIx_server_delete_process_set(pset->name);
+	pset_free(pset);
+	return weft_pmix_err(status);
+}
+
+/* The set of app a's ranks; apps that share a name share the set. */
+static int pset_of_apps(
+	struct weft_serve *serve, const struct weft_serve_job *job, uint32_t a)
+{
+	uint32_t *ranks = malloc((serve->size + 1) * sizeof(*ranks));
+	uint32_t first = 0;
+	size_t n = 0;
+	int err;
+
+	if (!ranks)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t b = 0; b < job->n_apps; b++) {
+		const struct weft_serve_app *app = &job->apps[b];
+
+		if (app->pset && !strcmp(app->pset, job->apps[a].pset))
+			for (uint32_t r = 0; r < app->n; r++)
+				ranks[n++] = first + r;
+		first += app->n;
+	}
+	err = weft_serve_pset_define(serve, job->apps[a].pset, ranks, n);
+	free(ranks);
+	return err;
+}
+
+static int define_psets(
+	struct weft_serve *serve, const struct weft_serve_job *job)
+{
+	for (uint32_t a = 0; a < job->n_apps; a++) {
+		int err = 0;
+
+		if (job->apps[a].pset && !pset_find(serve, job->apps[a].pset))
+			err = pset_of_apps(serve, job, a);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int server_start(
+	struct weft_serve *serve, const struct weft_serve_job *job)
+{
+	struct weft_infovec vec = { 0 };
+	pmix_status_t status = PMIX_ERR_NOMEM;
+
+	weft_infovec_set_str(&vec, PMIX_SERVER_TMPDIR, job->tmpdir);
+	weft_infovec_set_str(&vec, PMIX_SYSTEM_TMPDIR, job->tmpdir);
+	weft_infovec_set_str(&vec, PMIX_HOSTNAME, job->host);
+	weft_serve_upcall_owner(serve);
+	if (!vec.err)
+		status = PMIx_server_init(&weft_serve_module, vec.info, vec.n);
+	weft_infovec_fini(&vec);
+	serve->is_up = status == PMIX_SUCCESS;
+	if (!serve->is_up)
+		return weft_err_set(WEFT_ERR_BOOT,
+			"the PMIx server does not start: %s",
+			PMIx_Error_string(status));
+	return 0;
+}
+
+int weft_serve_open(
+	struct weft_serve **serve_out, const struct weft_serve_job *job)
+{
+	struct weft_serve *serve = calloc(1, sizeof(*serve));
+	int err = WEFT_ERR_NOMEM;
+
+	if (!serve)
+		return err;
+	pthread_mutex_init(&serve->lock, NULL);
+	weft_list_init(&serve->items);
+	weft_list_init(&serve->psets);
+	weft_list_init(&serve->pubs);
+	serve->next_context = 1;
+	serve->size = job_size(job);
+	PMIX_LOAD_NSPACE(serve->nspace, job->name);
+	snprintf(serve->host, sizeof(serve->host), "%s", job->host);
+	serve->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (serve->wake_fd < 0)
+		goto fail;
+	err = server_start(serve, job);
+	if (err)
+		goto fail;
+	err = register_job(serve, job);
+	if (err)
+		goto fail;
+	err = define_psets(serve, job);
+	if (err)
+		goto fail;
+	*serve_out = serve;
+	return 0;
+fail:
+	weft_serve_close(serve);
+	return err;
+}
+
+void weft_serve_close(struct weft_serve *serve)
+{
+	if (!serve)
+		return;
+	if (serve->is_up)
+		PMIx_server_finalize();
+	weft_serve_upcall_owner(NULL);
+	weft_list_for_each(it, next, &serve->psets)
+		pset_free(weft_container_of(it, struct serve_pset, link));
+	weft_list_for_each(it, next, &serve->items)
+		free(weft_container_of(it, struct serve_item, link));
+	weft_serve_pubs_free(serve);
+	if (serve->wake_fd >= 0)
+		close(serve->wake_fd);
+	pthread_mutex_destroy(&serve->lock);
+	free(serve);
+}
+
+int weft_serve_fd(const struct weft_serve *serve)
+{
+	return serve->wake_fd;
+}
+
+bool weft_serve_next(
+	struct weft_serve *serve, struct weft_serve_event *event_out)
+{
+	struct weft_link *link;
+	uint64_t n;
+
+	if (read(serve->wake_fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		return false;
+	pthread_mutex_lock(&serve->lock);
+	link = weft_list_pop_front(&serve->items);
+	pthread_mutex_unlock(&serve->lock);
+	if (!link)
+		return false;
+	*event_out = weft_container_of(link, struct serve_item, link)->event;
+	free(weft_container_of(link, struct serve_item, link));
+	return true;
+}
+
+int weft_serve_env(struct weft_serve *serve, uint32_t rank, char ***env)
+{
+	pmix_proc_t proc;
+	struct waiter waiter;
+	int err;
+
+	PMIX_LOAD_PROCID(&proc, serve->nspace, rank);
+	waiter_init(&waiter);
+	err = waiter_join(
+		&waiter, PMIx_server_register_client(&proc, getuid(), getgid(),
+				 serve, on_answer, &waiter));
+	if (!err)
+		err = weft_pmix_err(PMIx_server_setup_fork(&proc, env));
+	return err;
+}
+
+static pmix_status_t end_status(enum weft_serve_end how)
+{
+	switch (how) {
+	case WEFT_SERVE_END_SIGNAL:
+		return PMIX_ERR_PROC_ABORTED_BY_SIG;
+	case WEFT_SERVE_END_NONZERO:
+		return PMIX_ERR_EXIT_NONZERO_TERM;
+	default:
+		return PMIX_ERR_PROC_TERM_WO_SYNC;
+	}
+}
+
+/* PMIx has sent the notice: the entries it lent may go. */
+static void on_notified(pmix_status_t status, void *arg)
+{
+	struct weft_infovec *vec = arg;
+
+	(void)status;
+	weft_infovec_fini(vec);
+	free(vec);
+}
+
+void weft_serve_died(struct weft_serve *serve, uint32_t rank,
+	enum weft_serve_end how, int code)
+{
+	struct weft_infovec *vec = calloc(1, sizeof(*vec));
+	pmix_proc_t proc;
+	pmix_status_t status;
+
+	if (!vec)
+		return;
+	PMIX_LOAD_PROCID(&proc, serve->nspace, rank);
+	weft_infovec_set_proc(vec, PMIX_EVENT_AFFECTED_PROC, &proc);
+	weft_infovec_set_int(vec, PMIX_EXIT_CODE, code);
+	status = vec->err ? PMIX_ERR_NOMEM
+			  : PMIx_Notify_event(end_status(how), &proc,
+				    PMIX_RANGE_LOCAL, vec->info, vec->n,
+				    on_notified, vec);
+	if (status != PMIX_SUCCESS)
+		on_notified(status, vec);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * serve: the smallest PMIx server that can start a job on one host
+ *
+ * Used by the launcher and by tests.  It registers one job, gives each
+ * process its environment, answers fences, fetches, process-set queries,
+ * group and publish calls, and tells the survivors of a death.  It starts
+ * no process itself.
+ *
+ * Threads: one, which also reaps the processes.  PMIx's own thread only sets
+ * flags and appends to what weft_serve_next() hands out.
+ */
+#ifndef WEFT_PMIX_SERVE_H
+#define WEFT_PMIX_SERVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_serve;
+
+/* One app context: consecutive ranks that run the same program. */
+struct weft_serve_app {
+	uint32_t n;
+	const char *pset; /* name of the set of these ranks, or NULL */
+};
+
+struct weft_serve_job {
+	const char *name; /* of the job; unique among live ones of the user */
+	const char *host; /* what the processes are told their node is called */
+	const char *tmpdir; /* exists, private to the user; rendezvous files */
+	const struct weft_serve_app *apps;
+	uint32_t n_apps;
+	uint8_t key[16]; /* the secret all processes of the job share */
+};
+
+enum weft_serve_kind {
+	WEFT_SERVE_CONNECTED, /* rank joined */
+	WEFT_SERVE_FINALIZED, /* rank left in order */
+	WEFT_SERVE_ABORT,     /* rank asked to end the job: code, text */
+};
+
+struct weft_serve_event {
+	enum weft_serve_kind kind;
+	uint32_t rank;
+	int code;
+	char text[256];
+};
+
+/* How a process ended, for weft_serve_died. */
+enum weft_serve_end {
+	WEFT_SERVE_END_SIGNAL,
+	WEFT_SERVE_END_NONZERO,
+	WEFT_SERVE_END_NO_FINALIZE,
+};
+
+/*
+ * Start the server and register the job.  The job's strings are copied.  At
+ * most one server per process at a time.  On success the caller owns
+ * *serve_out.
+ */
+int weft_serve_open(
+	struct weft_serve **serve_out, const struct weft_serve_job *job);
+
+/* Stop the server and free it.  NULL is allowed. */
+void weft_serve_close(struct weft_serve *serve);
+
+/*
+ * A descriptor that becomes readable when weft_serve_next has something;
+ * owned by serve.
+ */
+int weft_serve_fd(const struct weft_serve *serve);
+
+/* Take the next event; false when there is none. */
+bool weft_serve_next(
+	struct weft_serve *serve, struct weft_serve_event *event_out);
+
+/*
+ * What rank needs in its environment, "NAME=value" each, appended to the
+ * NULL-ended array *env (made with malloc, which may be moved).
+ */
+int weft_serve_env(struct weft_serve *serve, uint32_t rank, char ***env);
+
+/*
+ * Tell the others that rank died, and how; code is its exit code or 128 plus
+ * the signal.  Does not block.
+ */
+void weft_serve_died(struct weft_serve *serve, uint32_t rank,
+	enum weft_serve_end how, int code);
+
+/*
+ * Add or remove a process set while the job runs; the processes hear of it.
+ * WEFT_ERR_NAME: that name exists, or does not.
+ */
+int weft_serve_pset_define(struct weft_serve *serve, const char *name,
+	const uint32_t *ranks, size_t n);
+int weft_serve_pset_delete(struct weft_serve *serve, const char *name);
+
+#endif

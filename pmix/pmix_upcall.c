@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * upcall: what libpmix asks of our server
+ *
+ * All of this runs on libpmix's thread, which must not wait for libpmix: no
+ * blocking PMIx_server_* call here.  With all processes on one host libpmix
+ * completes fences and fetches by itself; those two slots exist because a
+ * NULL there means "never possible".
+ */
+#include "pmix/pmix_serve_priv.h"
+#include "pmix/pmix_codec.h"
+
+#include "base/bits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * libpmix passes no pointer of ours to query, group, publish and the like, and
+ * allows one server per process; so this one static is unavoidable.  Written
+ * while no upcall can run.
+ */
+static struct weft_serve *owner;
+
+void weft_serve_upcall_owner(struct weft_serve *serve)
+{
+	owner = serve;
+}
+
+static void post(enum weft_serve_kind kind, const pmix_proc_t *proc, int code,
+	const char *text)
+{
+	struct serve_item *item = calloc(1, sizeof(*item));
+	uint64_t one = 1;
+
+	if (!item)
+		return;
+	item->event.kind = kind;
+	item->event.rank = proc->rank;
+	item->event.code = code;
+	snprintf(item->event.text, sizeof(item->event.text), "%s",
+		text ? text : "");
+	pthread_mutex_lock(&owner->lock);
+	weft_list_push_back(&owner->items, &item->link);
+	pthread_mutex_unlock(&owner->lock);
+	if (write(owner->wake_fd, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it is readable anyway */
+}
+
+static pmix_status_t on_connected(const pmix_proc_t *proc, void *object,
+	pmix_info_t info[], size_t n, pmix_op_cbfunc_t done, void *arg)
+{
+	(void)object, (void)info, (void)n, (void)done, (void)arg;
+	post(WEFT_SERVE_CONNECTED, proc, 0, NULL);
+	return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_finalized(
+	const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done, void *arg)
+{
+	(void)object, (void)done, (void)arg;
+	post(WEFT_SERVE_FINALIZED, proc, 0, NULL);
+	return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
+	const char text[], pmix_proc_t procs[], size_t n, pmix_op_cbfunc_t done,
+	void *arg)
+{
+	(void)object, (void)procs, (void)n, (void)done, (void)arg;
+	post(WEFT_SERVE_ABORT, proc, status, text);
+	return PMIX_OPERATION_SUCCEEDED;
+}
+
+/* The collected data is all there is: everybody is on this host. */
+static pmix_status_t on_fence(const pmix_proc_t procs[], size_t n_procs,
+	const pmix_info_t info[], size_t n_info, char *data, size_t len,
+	pmix_modex_cbfunc_t done, void *arg)
+{
+	(void)procs, (void)n_procs, (void)info, (void)n_info;
+	done(PMIX_SUCCESS, data, len, arg, free, data);
+	return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_fetch(const pmix_proc_t *proc, const pmix_info_t info[],
+	size_t n, pmix_modex_cbfunc_t done, void *arg)
+{
+	(void)proc, (void)info, (void)n, (void)done, (void)arg;
+	return PMIX_ERR_NOT_FOUND;
+}
+
+static void pub_free(struct serve_pub *pub)
+{
+	weft_list_remove(&pub->link);
+	PMIX_INFO_DESTRUCT(&pub->info);
+	free(pub);
+}
+
+void weft_serve_pubs_free(struct weft_serve *serve)
+{
+	weft_list_for_each(it, next, &serve->pubs)
+		pub_free(weft_container_of(it, struct serve_pub, link));
+}
+
+/* The published entry of that name; owner->lock is held. */
+static struct serve_pub *pub_find(const char *key)
+{
+	weft_list_for_each(it, next, &owner->pubs)
+	{
+		struct serve_pub *pub =
+			weft_container_of(it, struct serve_pub, link);
+
+		if (PMIX_CHECK_KEY(&pub->info, key))
+			return pub;
+	}
+	return NULL;
+}
+
+static pmix_status_t pub_add(const pmix_proc_t *proc, const pmix_info_t *info)
+{
+	struct serve_pub *pub;
+
+	if (pub_find(info->key))
+		return PMIX_ERR_DUPLICATE_KEY;
+	pub = calloc(1, sizeof(*pub));
+	if (!pub)
+		return PMIX_ERR_NOMEM;
+	PMIX_INFO_XFER(&pub->info, info);
+	pub->by = *proc;
+	weft_list_push_back(&owner->pubs, &pub->link);
+	return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_publish(const pmix_proc_t *proc,
+	const pmix_info_t info[], size_t n, pmix_op_cbfunc_t done, void *arg)
+{
+	pmix_status_t status = PMIX_OPERATION_SUCCEEDED;
+
+	(void)done, (void)arg;
+	pthread_mutex_lock(&owner->lock);
+	for (size_t i = 0; i < n && status == PMIX_OPERATION_SUCCEEDED; i++)
+		if (strncmp(info[i].key, "pmix.", 5)) /* not a directive */
+			status = pub_add(proc, &info[i]);
+	pthread_mutex_unlock(&owner->lock);
+	return status;
+}
+
+static size_t lookup(char **keys, pmix_pdata_t *found, size_t n_max)
+{
+	size_t n = 0;
+
+	for (char **key = keys; *key && n < n_max; key++) {
+		struct serve_pub *pub = pub_find(*key);
+		pmix_status_t status = PMIX_SUCCESS;
+
+		if (!pub)
+			continue;
+		found[n].proc = pub->by;
+		PMIX_LOAD_KEY(found[n].key, *key);
+		PMIX_VALUE_XFER_DIRECT(
+			status, &found[n].value, &pub->info.value);
+		n += status == PMIX_SUCCESS;
+	}
+	return n;
+}
+
+static pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys,
+	const pmix_info_t info[], size_t n_info, pmix_lookup_cbfunc_t done,
+	void *arg)
+{
+	size_t n_max = 0, n;
+	pmix_pdata_t *found;
+
+	(void)proc, (void)info, (void)n_info;
+	while (keys && keys[n_max])
+		n_max++;
+	if (!n_max)
+		return PMIX_ERR_BAD_PARAM;
+	PMIX_PDATA_CREATE(found, n_max);
+	if (!found)
+		return PMIX_ERR_NOMEM;
+	pthread_mutex_lock(&owner->lock);
+	n = lookup(keys, found, n_max);
+	pthread_mutex_unlock(&owner->lock);
+	if (n)
+		done(n == n_max ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS,
+			found, n, arg);
+	PMIX_PDATA_FREE(found, n_max);
+	return n ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+}
+
+static pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys,
+	const pmix_info_t info[], size_t n, pmix_op_cbfunc_t done, void *arg)
+{
+	(void)info, (void)n, (void)done, (void)arg;
+	pthread_mutex_lock(&owner->lock);
+	for (char **key = keys; key && *key; key++) {
+		struct serve_pub *pub = pub_find(*key);
+
+		if (pub && PMIX_CHECK_PROCID(&pub->by, proc))
+			pub_free(pub);
+	}
+	pthread_mutex_unlock(&owner->lock);
+	return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_connect(const pmix_proc_t procs[], size_t n_procs,
+	const pmix_info_t info[], size_t n, pmix_op_cbfunc_t done, void *arg)
+{
+	(void)procs, (void)n_procs, (void)info, (void)n, (void)done, (void)arg;
+	return PMIX_OPERATION_SUCCEEDED;
+}
+
+/* libpmix keeps the registrations and delivers local events itself. */
+static pmix_status_t on_register(pmix_status_t *codes, size_t n,
+	const pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t done,
+	void *arg)
+{
+	(void)codes, (void)n, (void)info, (void)n_info, (void)done, (void)arg;
+	return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_deregister(
+	pmix_status_t *codes, size_t n, pmix_op_cbfunc_t done, void *arg)
+{
+	(void)codes, (void)n, (void)done, (void)arg;
+	return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
+	pmix_data_range_t range, pmix_info_t info[], size_t n,
+	pmix_op_cbfunc_t done, void *arg)
+{
+	(void)code, (void)source, (void)range, (void)info, (void)n;
+	(void)done, (void)arg;
+	return PMIX_OPERATION_SUCCEEDED;
+}
+
+/* "a,b,c" of all sets, which the caller frees; owner->lock is held. */
+static char *pset_names(void)
+{
+	size_t len = 1;
+	char *text, *p;
+
+	weft_list_for_each(it, next, &owner->psets) len +=
+		strlen(weft_container_of(it, struct serve_pset, link)->name) +
+		1;
+	p = text = malloc(len);
+	if (!text)
+		return NULL;
+	*p = '\0';
+	weft_list_for_each(it, next, &owner->psets) p +=
+		sprintf(p, p == text ? "%s" : ",%s",
+			weft_container_of(it, struct serve_pset, link)->name);
+	return text;
+}
+
+static const struct serve_pset *pset_of_query(const pmix_query_t *query)
+{
+	const char *name = NULL;
+
+	for (size_t i = 0; i < query->nqual; i++)
+		if (PMIX_CHECK_KEY(&query->qualifiers[i], PMIX_PSET_NAME) &&
+			query->qualifiers[i].value.type == PMIX_STRING)
+			name = query->qualifiers[i].value.data.string;
+	if (!name)
+		return NULL;
+	weft_list_for_each(it, next, &owner->psets)
+	{
+		const struct serve_pset *pset =
+			weft_container_of(it, struct serve_pset, link);
+
+		if (!strcmp(pset->name, name))
+			return pset;
+	}
+	return NULL;
+}
+
+static void answer_count(struct weft_infovec *vec)
+{
+	size_t n = 0;
+
+	weft_list_for_each(it, next, &owner->psets) n++;
+	weft_infovec_set_size(vec, PMIX_QUERY_NUM_PSETS, n);
+}
+
+static void answer_names(struct weft_infovec *vec)
+{
+	char *names = pset_names();
+
+	if (names && *names)
+		weft_infovec_set_str(vec, PMIX_QUERY_PSET_NAMES, names);
+	free(names);
+}
+
+/* Append the answer to one key of query, if there is one. */
+static void answer(
+	struct weft_infovec *vec, const pmix_query_t *query, const char *key)
+{
+	const struct serve_pset *pset;
+
+	if (!strcmp(key, PMIX_QUERY_NUM_PSETS))
+		answer_count(vec);
+	else if (!strcmp(key, PMIX_QUERY_PSET_NAMES))
+		answer_names(vec);
+	else if (!strcmp(key, PMIX_QUERY_NAMESPACES))
+		weft_infovec_set_str(vec, key, owner->nspace);
+	else if (!strcmp(key, PMIX_QUERY_PSET_MEMBERSHIP)) {
+		pset = pset_of_query(query);
+		if (pset)
+			weft_infovec_set_procs(
+				vec, key, pset->members, pset->n);
+	}
+}
+
+/* libpmix has copied the answer. */
+static void on_answered(void *arg)
+{
+	struct weft_infovec *vec = arg;
+
+	weft_infovec_fini(vec);
+	free(vec);
+}
+
+static pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries,
+	size_t n, pmix_info_cbfunc_t done, void *arg)
+{
+	struct weft_infovec *vec = calloc(1, sizeof(*vec));
+
+	(void)proc;
+	if (!vec)
+		return PMIX_ERR_NOMEM;
+	pthread_mutex_lock(&owner->lock);
+	for (size_t i = 0; i < n; i++)
+		for (char **key = queries[i].keys; key && *key; key++)
+			answer(vec, &queries[i], *key);
+	pthread_mutex_unlock(&owner->lock);
+	if (vec->err || !vec->n) {
+		on_answered(vec);
+		return PMIX_ERR_NOT_FOUND;
+	}
+	done(PMIX_SUCCESS, vec->info, vec->n, arg, on_answered, vec);
+	return PMIX_SUCCESS;
+}
+
+static bool wants_context(const pmix_info_t *info, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_ASSIGN_CONTEXT_ID))
+			return PMIX_INFO_TRUE(&info[i]);
+	return false;
+}
+
+/*
+ * Weft itself needs no PMIx groups; other clients do.  Clients of libpmix 5
+ * refuse an answer without the membership.  Destruction is answered by the
+ * return value: calling done from here makes libpmix 5.0 run it twice.
+ */
+static pmix_status_t on_group(pmix_group_operation_t op, char *group,
+	const pmix_proc_t procs[], size_t n, const pmix_info_t info[],
+	size_t n_info, pmix_info_cbfunc_t done, void *arg)
+{
+	struct weft_infovec *vec;
+
+	(void)group;
+	if (op != PMIX_GROUP_CONSTRUCT)
+		return PMIX_OPERATION_SUCCEEDED;
+	vec = calloc(1, sizeof(*vec));
+	if (!vec)
+		return PMIX_ERR_NOMEM;
+	weft_infovec_set_procs(vec, PMIX_GROUP_MEMBERSHIP, procs, n);
+	if (wants_context(info, n_info))
+		weft_infovec_set_size(
+			vec, PMIX_GROUP_CONTEXT_ID, owner->next_context++);
+	done(PMIX_SUCCESS, vec->info, vec->n, arg, on_answered, vec);
+	return PMIX_SUCCESS;
+}
+
+pmix_server_module_t weft_serve_module = {
+	.client_connected2 = on_connected,
+	.client_finalized = on_finalized,
+	.abort = on_abort,
+	.fence_nb = on_fence,
+	.direct_modex = on_fetch,
+	.publish = on_publish,
+	.lookup = on_lookup,
+	.unpublish = on_unpublish,
+	.connect = on_connect,
+	.disconnect = on_connect,
+	.register_events = on_register,
+	.deregister_events = on_deregister,
+	.notify_event = on_notify,
+	.query = on_query,
+	.group = on_group,
+};
