@@ -1,26 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# bin_PROGRAMS += mpiexec
-# mpiexec_SOURCES = src/tools/tool_run.c
-# mpiexec_LDADD = libweft.la
-# mpiexec_LDFLAGS = $(tool_ldflags)
-
-# The compiler wrappers: one script, told by its name.
-mpi_wrappers = src/tools/mpicc src/tools/mpicxx src/tools/mpic++
-bin_SCRIPTS += $(mpi_wrappers)
-CLEANFILES += $(mpi_wrappers) contrib/weft.pc contrib/mpi.pc
-EXTRA_DIST += src/tools/mpicc.in contrib/weft.pc.in contrib/mpi.pc.in
-pkgconfig_DATA += contrib/weft.pc contrib/mpi.pc
-dist_man_MANS += contrib/man/mpicc.1
-
-fill_in = sed -e 's|@CC[@]|$(CC)|; s|@CXX[@]|$(CXX)|' \
-	-e 's|@includedir[@]|$(includedir)|; s|@libdir[@]|$(libdir)|' \
-	-e 's|@prefix[@]|$(prefix)|; s|@exec_prefix[@]|$(exec_prefix)|' \
-	-e 's|@VERSION[@]|$(VERSION)|'
-
-$(mpi_wrappers): $(top_srcdir)/src/tools/mpicc.in Makefile
-	@$(MKDIR_P) $(@D)
-	$(AM_V_GEN)$(fill_in) $(top_srcdir)/src/tools/mpicc.in >$@ && chmod +x $@
-
-contrib/weft.pc contrib/mpi.pc: %.pc: $(top_srcdir)/%.pc.in Makefile
-	@$(MKDIR_P) $(@D)
-	$(AM_V_GEN)$(fill_in) $< >$@
+# The launcher needs no fabric: it takes the few files it stands on instead of
+# libweft, and starts without loading libfabric.
+bin_PROGRAMS += mpiexec
+mpiexec_SOURCES = \
+	src/tools/tool_run.c \
+	src/tools/run_guard.c src/tools/run_guard.h \
+	src/tools/run_hand.c src/tools/run_hand.h \
+	src/tools/run_io.c src/tools/run_io.h \
+	src/tools/run_opt.c src/tools/run_opt.h \
+	src/tools/run_proc.c src/tools/run_proc.h \
+	pmix/pmix_serve.c pmix/pmix_serve.h pmix/pmix_serve_priv.h \
+	pmix/pmix_upcall.c pmix/pmix_codec.c pmix/pmix_codec.h \
+	src/base/err.c src/base/knob.c src/base/log.c
+mpiexec_CPPFLAGS = $(AM_CPPFLAGS)
+mpiexec_CFLAGS = $(AM_CFLAGS)
+mpiexec_LDADD = $(PMIX_LIBS) $(HWLOC_LIBS)
+mpiexec_LDFLAGS = $(MODE_CFLAGS)

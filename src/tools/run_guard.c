@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run_guard: what cleans up when the launcher itself is killed */
+#include "tools/run_guard.h"
+
+#include "base/err.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BYE = 0, WALK_FDS = 16, KILL_ROUNDS = 20, ROUND_US = 20000 };
+
+static int remove_one(
+	const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	remove(path);
+	return 0;
+}
+
+void weft_run_dir_remove(const char *dir)
+{
+	nftw(dir, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Does the environment of pid hold mark? */
+static int has_mark(const char *pid, const char *mark)
+{
+	char path[64], *text = NULL;
+	size_t cap = 0;
+	FILE *file;
+	int found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (!found && getdelim(&text, &cap, '\0', file) > 0)
+		found = !strcmp(text, mark);
+	free(text);
+	fclose(file);
+	return found;
+}
+
+/* Kill what carries mark, except ourselves; returns how many there were. */
+static int kill_marked(const char *mark)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	int n = 0;
+
+	if (!proc)
+		return 0;
+	for (entry = readdir(proc); entry; entry = readdir(proc)) {
+		if (!isdigit((unsigned char)entry->d_name[0]) ||
+			atoi(entry->d_name) == getpid() ||
+			!has_mark(entry->d_name, mark))
+			continue;
+		n += kill(atoi(entry->d_name), SIGKILL) == 0;
+	}
+	closedir(proc);
+	return n;
+}
+
+static void clean_up(
+	const pid_t *pgids, size_t n, const char *dir, const char *mark)
+{
+	for (size_t i = 0; i < n; i++)
+		kill(-pgids[i], SIGKILL);
+	/* what escaped its group; again, for those forked meanwhile */
+	for (int i = 0; i < KILL_ROUNDS && kill_marked(mark); i++)
+		usleep(ROUND_US);
+	weft_run_dir_remove(dir);
+}
+
+/* The guard's whole life. */
+static void watch(int fd, const char *dir, const char *mark)
+{
+	pid_t *pgids = NULL, pgid;
+	size_t n = 0;
+	ssize_t got;
+
+	for (;;) {
+		pid_t *grown;
+
+		got = read(fd, &pgid, sizeof(pgid));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got != (ssize_t)sizeof(pgid) || pgid == BYE)
+			break;
+		grown = realloc(pgids, (n + 1) * sizeof(*pgids));
+		if (!grown)
+			continue;
+		pgids = grown;
+		pgids[n++] = pgid;
+	}
+	if (got != (ssize_t)sizeof(pgid))
+		clean_up(pgids, n, dir, mark);
+	_exit(0);
+}
+
+static void become_guard(int fd, const char *dir, const char *mark)
+{
+	setsid();
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	prctl(PR_SET_NAME, "mpiexec-guard");
+	/* hold nothing of the launcher's: not its output, not its cwd */
+	dup2(fd, 0);
+	close_range(1, ~0u, 0);
+	if (chdir("/"))
+		_exit(1);
+	watch(0, dir, mark);
+}
+
+int weft_run_guard_start(
+	struct weft_run_guard *guard, const char *dir, const char *mark)
+{
+	int fds[2];
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return weft_err_set(
+			WEFT_ERR_OTHER, "pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		close(fds[1]);
+		become_guard(fds[0], dir, mark);
+	}
+	close(fds[0]);
+	if (pid < 0) {
+		close(fds[1]);
+		return weft_err_set(
+			WEFT_ERR_OTHER, "fork: %s", strerror(errno));
+	}
+	*guard = (struct weft_run_guard){ .pid = pid, .fd = fds[1] };
+	return 0;
+}
+
+void weft_run_guard_add(struct weft_run_guard *guard, pid_t pgid)
+{
+	if (write(guard->fd, &pgid, sizeof(pgid)) < 0)
+		return; /* the guard is gone; nothing to be done about it */
+}
+
+void weft_run_guard_stop(struct weft_run_guard *guard)
+{
+	if (!guard->pid)
+		return;
+	weft_run_guard_add(guard, BYE);
+	close(guard->fd);
+	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	guard->pid = 0;
+}

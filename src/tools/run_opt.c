@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * run_opt: the command line of mpiexec as data
+ *
+ * Long options may stand with one or two dashes, and as --name value or
+ * --name=value.  An app context ends at a word that is just ":".
+ */
+#include "tools/run_opt.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROCS_MAX = 65535 }; /* PMIx keeps a local rank in 16 bits */
+
+enum opt_id {
+	OPT_N,
+	OPT_PSET,
+	OPT_WDIR,
+	OPT_PATH,
+	OPT_ENV,
+	OPT_ENVLIST,
+	OPT_ENVALL,
+	OPT_ENVNONE,
+	OPT_GENV,
+	OPT_GENVLIST,
+	OPT_GENVALL,
+	OPT_GENVNONE,
+	OPT_KINDS,
+	OPT_ERRH,
+	OPT_BIND,
+	OPT_MAP,
+	OPT_NODES,
+	OPT_PPN,
+	OPT_TAG,
+	OPT_PREPEND,
+	OPT_TIMEOUT,
+	OPT_GRACE,
+	OPT_CONTINUE,
+	OPT_DVM,
+	OPT_HOST,
+	OPT_IGNORE,
+	OPT_VERBOSE,
+	OPT_HELP,
+	OPT_VERSION,
+};
+
+struct opt_name {
+	const char *name;
+	enum opt_id id;
+	bool has_value;
+};
+
+static const struct opt_name opt_names[] = {
+	{ "n", OPT_N, true },
+	{ "np", OPT_N, true },
+	{ "pset", OPT_PSET, true },
+	{ "wdir", OPT_WDIR, true },
+	{ "wd", OPT_WDIR, true },
+	{ "path", OPT_PATH, true },
+	{ "env", OPT_ENV, true },
+	{ "envlist", OPT_ENVLIST, true },
+	{ "envall", OPT_ENVALL, false },
+	{ "envnone", OPT_ENVNONE, false },
+	{ "genv", OPT_GENV, true },
+	{ "genvlist", OPT_GENVLIST, true },
+	{ "genvall", OPT_GENVALL, false },
+	{ "genvnone", OPT_GENVNONE, false },
+	{ "memory-alloc-kinds", OPT_KINDS, true },
+	{ "initial-errhandler", OPT_ERRH, true },
+	{ "bind-to", OPT_BIND, true },
+	{ "map-by", OPT_MAP, true },
+	{ "N", OPT_NODES, true },
+	{ "nodes", OPT_NODES, true },
+	{ "ppn", OPT_PPN, true },
+	{ "tag-output", OPT_TAG, false },
+	{ "prepend-rank", OPT_PREPEND, false },
+	{ "l", OPT_PREPEND, false },
+	{ "timeout", OPT_TIMEOUT, true },
+	{ "grace", OPT_GRACE, true },
+	{ "continue", OPT_CONTINUE, false },
+	{ "x", OPT_CONTINUE, false },
+	{ "dvm-uri", OPT_DVM, true },
+	{ "host", OPT_HOST, true },
+	{ "oversubscribe", OPT_IGNORE, false },
+	{ "allow-run-as-root", OPT_IGNORE, false },
+	{ "verbose", OPT_VERBOSE, false },
+	{ "v", OPT_VERBOSE, false },
+	{ "help", OPT_HELP, false },
+	{ "h", OPT_HELP, false },
+	{ "version", OPT_VERSION, false },
+	{ "V", OPT_VERSION, false },
+};
+
+static const char help_text[] =
+	"Usage: mpiexec [options] program [arguments] "
+	"[: [options] program [arguments]] ...\n"
+	"Start the processes of an MPI or OpenSHMEM job on this host; inside a"
+	" Slurm\nallocation through srun, with a PRRTE machine through prun.\n"
+	"\n"
+	"For one app context (between two \":\"):\n"
+	"  -n, -np N               start N processes (1)\n"
+	"  --pset NAME             put them into process set NAME\n"
+	"  -wdir DIR               start them in DIR\n"
+	"  -path DIRS              look for the program in DIRS (a:b:c)\n"
+	"  -env NAME VALUE         set a variable (also --env NAME=VALUE)\n"
+	"  -envlist A,B            pass only these variables on\n"
+	"  -envall, -envnone       pass all (the default) or none on\n"
+	"For the whole job:\n"
+	"  -genv, -genvlist, -genvall, -genvnone   as above, for all contexts\n"
+	"  -memory-alloc-kinds K   memory kinds the program will use\n"
+	"  -initial-errhandler H   mpi_errors_are_fatal, _abort or _return\n"
+	"  -configfile FILE        read app contexts from FILE, one a line\n"
+	"  --bind-to X             core, socket, numa, hwthread or none "
+	"(none)\n"
+	"  --map-by X              deal processes to core, socket, numa or"
+	" hwthread\n"
+	"  --tag-output            start each line with [rank]<stream>:\n"
+	"  -prepend-rank, -l       start each line with [rank]\n"
+	"  --timeout S             end the job after S seconds, with status "
+	"124\n"
+	"  --grace S               seconds between TERM and KILL (2)\n"
+	"  --continue, -x          let the others run on when a process fails\n"
+	"  -N NODES, -ppn P        nodes, processes a node (Slurm, PRRTE)\n"
+	"  --dvm-uri URI           use this PRRTE machine\n"
+	"  -v, --verbose           say what is started\n"
+	"  --help, --version\n"
+	"\n"
+	"WEFT_MPIEXEC=self|slurm|prrte chooses who starts the processes.\n"
+	"The exit status is that of the first process that failed;"
+	" 128 + the signal\nwhen a signal ended it.\n";
+
+const char *weft_run_opt_help(void)
+{
+	return help_text;
+}
+
+static const struct opt_name *opt_find(const char *word, size_t len)
+{
+	for (size_t i = 0; i < sizeof(opt_names) / sizeof(*opt_names); i++)
+		if (strlen(opt_names[i].name) == len &&
+			!memcmp(opt_names[i].name, word, len))
+			return &opt_names[i];
+	return NULL;
+}
+
+static int get_count(const char *name, const char *text, uint32_t *v_out)
+{
+	char *end = NULL;
+	long v;
+
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno || end == text || *end || v < 1 || v > PROCS_MAX)
+		return weft_err_set(WEFT_ERR_ARG,
+			"-%s %s: expected a whole number from 1 to %d", name,
+			text, PROCS_MAX);
+	*v_out = (uint32_t)v;
+	return 0;
+}
+
+static int get_seconds(const char *name, const char *text, double *v_out)
+{
+	char *end = NULL;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !(v >= 0) || v > 1e9)
+		return weft_err_set(WEFT_ERR_ARG,
+			"--%s %s: expected a number of seconds", name, text);
+	*v_out = v;
+	return 0;
+}
+
+/* Append "NAME=VALUE", which is taken. */
+static int env_push_take(struct weft_run_env *env, char *pair)
+{
+	char **set;
+
+	if (!pair)
+		return WEFT_ERR_NOMEM;
+	set = realloc(env->set, (env->n_set + 1) * sizeof(*set));
+	if (!set) {
+		free(pair);
+		return WEFT_ERR_NOMEM;
+	}
+	env->set = set;
+	set[env->n_set++] = pair;
+	return 0;
+}
+
+/* -env NAME VALUE, or NAME=VALUE in one word; *used is 1 when VALUE was read */
+static int env_add(struct weft_run_env *env, const char *name,
+	const char *value, int *used)
+{
+	char *pair = NULL;
+
+	*used = 0;
+	if (*name == '\0' || *name == '=')
+		return weft_err_set(
+			WEFT_ERR_ARG, "-env: no variable name in \"%s\"", name);
+	if (strchr(name, '='))
+		return env_push_take(env, strdup(name));
+	if (!value)
+		return weft_err_set(
+			WEFT_ERR_ARG, "-env %s: the value is missing", name);
+	*used = 1;
+	if (asprintf(&pair, "%s=%s", name, value) < 0)
+		pair = NULL;
+	return env_push_take(env, pair);
+}
+
+static int env_mode(
+	struct weft_run_env *env, enum weft_run_env_mode mode, const char *list)
+{
+	env->mode = mode;
+	env->has_mode = true;
+	env->list = list;
+	return 0;
+}
+
+/* One option of the current app; more is the word after its value. */
+static int app_option(struct weft_run_app *app, const struct opt_name *name,
+	const char *value, const char *more, int *used)
+{
+	switch (name->id) {
+	case OPT_N:
+		app->has_n = true;
+		return get_count(name->name, value, &app->n);
+	case OPT_PSET:
+		if (!*value || strchr(value, ','))
+			return weft_err_set(WEFT_ERR_ARG,
+				"--pset \"%s\": a name without commas is "
+				"expected",
+				value);
+		app->pset = value;
+		return 0;
+	case OPT_WDIR:
+		app->wdir = value;
+		return 0;
+	case OPT_PATH:
+		app->path = value;
+		return 0;
+	case OPT_ENV:
+		return env_add(&app->env, value, more, used);
+	case OPT_ENVLIST:
+		return env_mode(&app->env, WEFT_RUN_ENV_LIST, value);
+	case OPT_ENVALL:
+		return env_mode(&app->env, WEFT_RUN_ENV_ALL, NULL);
+	case OPT_ENVNONE:
+		return env_mode(&app->env, WEFT_RUN_ENV_NONE, NULL);
+	default:
+		return WEFT_ERR_INTERN;
+	}
+}
+
+static int job_env_option(struct weft_run_opt *opt, enum opt_id id,
+	const char *value, const char *more, int *used)
+{
+	switch (id) {
+	case OPT_GENV:
+		return env_add(&opt->env, value, more, used);
+	case OPT_GENVLIST:
+		return env_mode(&opt->env, WEFT_RUN_ENV_LIST, value);
+	case OPT_GENVALL:
+		return env_mode(&opt->env, WEFT_RUN_ENV_ALL, NULL);
+	default:
+		return env_mode(&opt->env, WEFT_RUN_ENV_NONE, NULL);
+	}
+}
+
+/* This launcher knows one host: itself. */
+static int check_host(const char *value)
+{
+	if (!strcmp(value, "localhost") || !strcmp(value, "127.0.0.1"))
+		return 0;
+	return weft_err_set(WEFT_ERR_ARG,
+		"-host %s: mpiexec by itself starts processes on this host "
+		"only; use srun or prterun for several",
+		value);
+}
+
+static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
+	const char *value)
+{
+	switch (name->id) {
+	case OPT_KINDS:
+		opt->alloc_kinds = value;
+		return 0;
+	case OPT_BIND:
+		opt->bind = value;
+		return 0;
+	case OPT_MAP:
+		opt->map = value;
+		return 0;
+	case OPT_NODES:
+		return get_count(name->name, value, &opt->n_nodes);
+	case OPT_PPN:
+		return get_count(name->name, value, &opt->per_node);
+	case OPT_TAG:
+		opt->tag = WEFT_RUN_TAG_STREAM;
+		return 0;
+	case OPT_PREPEND:
+		opt->tag = WEFT_RUN_TAG_RANK;
+		return 0;
+	case OPT_TIMEOUT:
+		return get_seconds(name->name, value, &opt->timeout_s);
+	case OPT_GRACE:
+		return get_seconds(name->name, value, &opt->grace_s);
+	case OPT_CONTINUE:
+		opt->keep_going = true;
+		return 0;
+	case OPT_DVM:
+		opt->dvm_uri = value;
+		return 0;
+	case OPT_HOST:
+		return check_host(value);
+	case OPT_VERBOSE:
+		opt->is_verbose = true;
+		return 0;
+	case OPT_HELP:
+		opt->task = WEFT_RUN_HELP;
+		return 0;
+	case OPT_VERSION:
+		opt->task = WEFT_RUN_VERSION;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int initial_errhandler(struct weft_run_opt *opt, const char *value)
+{
+	char *pair = NULL;
+
+	if (strcmp(value, "mpi_errors_are_fatal") &&
+		strcmp(value, "mpi_errors_abort") &&
+		strcmp(value, "mpi_errors_return"))
+		return weft_err_set(WEFT_ERR_ARG,
+			"-initial-errhandler %s: expected "
+			"mpi_errors_are_fatal, mpi_errors_abort or "
+			"mpi_errors_return",
+			value);
+	if (asprintf(&pair, "WEFT_INITIAL_ERRHANDLER=%s", value) < 0)
+		pair = NULL;
+	return env_push_take(&opt->env, pair);
+}
+
+static struct weft_run_app *app_push(struct weft_run_opt *opt)
+{
+	struct weft_run_app *apps =
+		realloc(opt->apps, (opt->n_apps + 1) * sizeof(*apps));
+
+	if (!apps)
+		return NULL;
+	opt->apps = apps;
+	apps[opt->n_apps] = (struct weft_run_app){ .n = 1 };
+	return &apps[opt->n_apps++];
+}
+
+/* One option at argv[*at], which moves behind it and its values. */
+static int option(struct weft_run_opt *opt, struct weft_run_app *app,
+	char **argv, int *at)
+{
+	const char *word = argv[*at] + 1 + (argv[*at][1] == '-');
+	size_t len = strcspn(word, "=");
+	const struct opt_name *name = opt_find(word, len);
+	const char *value = NULL;
+	int used = 0, err;
+
+	if (!name)
+		return weft_err_set(WEFT_ERR_ARG,
+			"option %s is not known; mpiexec --help lists them",
+			argv[*at]);
+	if (word[len] && !name->has_value)
+		return weft_err_set(
+			WEFT_ERR_ARG, "option -%s takes no value", name->name);
+	(*at)++;
+	if (word[len])
+		value = word + len + 1;
+	else if (name->has_value)
+		value = argv[*at];
+	if (name->has_value && !value)
+		return weft_err_set(WEFT_ERR_ARG,
+			"option -%s: the value is missing", name->name);
+	if (value && !word[len])
+		(*at)++;
+	if (name->id == OPT_ERRH)
+		err = initial_errhandler(opt, value);
+	else if (name->id < OPT_GENV)
+		err = app_option(
+			app, name, value, value ? argv[*at] : NULL, &used);
+	else if (name->id < OPT_KINDS)
+		err = job_env_option(
+			opt, name->id, value, value ? argv[*at] : NULL, &used);
+	else
+		err = job_option(opt, name, value);
+	*at += used;
+	return err;
+}
+
+/* One app context from argv[*at] up to ":" or the end. */
+static int app_parse(struct weft_run_opt *opt, char **argv, int *at)
+{
+	struct weft_run_app *app = app_push(opt);
+	int err = 0;
+
+	if (!app)
+		return WEFT_ERR_NOMEM;
+	while (!err && opt->task == WEFT_RUN_LAUNCH && argv[*at] &&
+		argv[*at][0] == '-' && argv[*at][1] && strcmp(argv[*at], "--"))
+		err = option(opt, app, argv, at);
+	if (err || opt->task != WEFT_RUN_LAUNCH)
+		return err;
+	if (argv[*at] && !strcmp(argv[*at], "--"))
+		(*at)++;
+	if (!argv[*at] || !strcmp(argv[*at], ":"))
+		return weft_err_set(WEFT_ERR_ARG,
+			"no program to start; mpiexec --help shows how");
+	app->argv = &argv[*at];
+	while (argv[*at] && strcmp(argv[*at], ":"))
+		(*at)++;
+	if (!argv[*at])
+		return 0;
+	argv[(*at)++] = NULL; /* ends this app's argv */
+	if (!argv[*at])
+		return weft_err_set(
+			WEFT_ERR_ARG, "nothing follows the last \":\"");
+	return 0;
+}
+
+static int apps_parse(struct weft_run_opt *opt, int argc, char **argv, int at)
+{
+	int err = 0;
+
+	do
+		err = app_parse(opt, argv, &at);
+	while (!err && at < argc && opt->task == WEFT_RUN_LAUNCH);
+	if (!err && weft_run_opt_size(opt) > PROCS_MAX)
+		err = weft_err_set(WEFT_ERR_ARG,
+			"%u processes are more than one host can have (%d)",
+			weft_run_opt_size(opt), PROCS_MAX);
+	return err;
+}
+
+static char *file_read(const char *name)
+{
+	FILE *file = fopen(name, "r");
+	char *text = NULL;
+	size_t cap = 0;
+	ssize_t len;
+
+	if (!file)
+		return NULL;
+	len = getdelim(&text, &cap, '\0', file);
+	fclose(file);
+	if (len >= 0)
+		return text;
+	free(text);
+	return strdup("");
+}
+
+/* Cut line into words at blanks, quotes kept together; "#" ends it. */
+static size_t words_cut(char *line, char **words)
+{
+	size_t n = 0;
+
+	for (char *p = line; *p && *p != '#';) {
+		char *to, quote = '\0';
+
+		if (*p == ' ' || *p == '\t') {
+			p++;
+			continue;
+		}
+		words[n++] = to = p;
+		for (; *p && (quote || (*p != ' ' && *p != '\t')); p++) {
+			if (!quote && (*p == '"' || *p == '\''))
+				quote = *p;
+			else if (quote && *p == quote)
+				quote = '\0';
+			else
+				*to++ = *p;
+		}
+		if (*p)
+			p++;
+		*to = '\0';
+	}
+	return n;
+}
+
+/* Each line of the file is an app context, as if joined by ":". */
+static int file_parse(struct weft_run_opt *opt, const char *name)
+{
+	static char colon[] = ":";
+	char *save = NULL;
+	size_t n = 0;
+
+	opt->file_text = file_read(name);
+	if (!opt->file_text)
+		return weft_err_set(WEFT_ERR_ARG, "-configfile %s: %s", name,
+			strerror(errno));
+	opt->file_argv = calloc(2 * strlen(opt->file_text) + 3, sizeof(char *));
+	if (!opt->file_argv)
+		return WEFT_ERR_NOMEM;
+	for (char *line = strtok_r(opt->file_text, "\n", &save); line;
+		line = strtok_r(NULL, "\n", &save)) {
+		size_t more = words_cut(line, &opt->file_argv[n ? n + 1 : 0]);
+
+		if (more && n)
+			opt->file_argv[n++] = colon;
+		n += more;
+	}
+	return apps_parse(opt, (int)n, opt->file_argv, 0);
+}
+
+int weft_run_opt_parse(struct weft_run_opt *opt, int argc, char **argv)
+{
+	*opt = (struct weft_run_opt){ .grace_s = 2 };
+	if (argc == 3 && (!strcmp(argv[1], "-configfile") ||
+				 !strcmp(argv[1], "--configfile")))
+		return file_parse(opt, argv[2]);
+	return apps_parse(opt, argc, argv, 1);
+}
+
+static void env_fini(struct weft_run_env *env)
+{
+	for (size_t i = 0; i < env->n_set; i++)
+		free(env->set[i]);
+	free(env->set);
+}
+
+void weft_run_opt_fini(struct weft_run_opt *opt)
+{
+	for (size_t a = 0; a < opt->n_apps; a++)
+		env_fini(&opt->apps[a].env);
+	env_fini(&opt->env);
+	free(opt->apps);
+	free(opt->file_argv);
+	free(opt->file_text);
+	*opt = (struct weft_run_opt){ 0 };
+}
+
+uint32_t weft_run_opt_size(const struct weft_run_opt *opt)
+{
+	uint32_t n = 0;
+
+	for (size_t a = 0; a < opt->n_apps; a++)
+		n += opt->apps[a].n;
+	return n;
+}

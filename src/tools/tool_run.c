@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tool_run: mpiexec, the launcher for one host
+ *
+ * One thread and one loop: signals and ended processes come through a
+ * signalfd, news of the PMIx server through its descriptor, output through
+ * pipes.  The first process that fails decides the exit status and, unless
+ * told to continue, ends the job: TERM, a moment of grace, KILL.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/knob.h"
+#include "pmix/pmix_serve.h"
+#include "tools/run_guard.h"
+#include "tools/run_hand.h"
+#include "tools/run_io.h"
+#include "tools/run_opt.h"
+#include "tools/run_proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0.0"
+#endif
+
+enum {
+	EXIT_USAGE = 2,
+	EXIT_TIMEOUT = 124,
+	EXIT_NOT_STARTED = 127,
+	EXIT_SIGNAL = 128,
+	FDS_FIXED = 2,	   /* signals, server */
+	FDS_SPARE = 64,	   /* descriptors the launcher needs for itself */
+	OUTPUT_WAIT_S = 1, /* for pipes somebody else holds open */
+};
+
+enum run_state {
+	RUN_GOING,
+	RUN_ENDING, /* asked to end; kill at kill_ns */
+	RUN_KILLED,
+};
+
+/* One launch.  Lives in main; fields in the order they are set up. */
+struct run {
+	struct weft_run_opt opt;
+	uint32_t n;
+	char host[256];
+	char name[64];	/* of the job */
+	char dir[4096]; /* session directory; "" when there is none */
+	char mark[96];	/* in the environment of all processes */
+	struct weft_run_guard guard;
+	int signal_fd;
+	struct weft_run_io *io;
+	struct weft_serve *serve;
+	struct weft_run_fault *faults;
+	struct weft_run_proc *procs;
+	cpu_set_t *cpus; /* one a process, or NULL */
+	struct pollfd *fds;
+	uint32_t n_running;
+	enum run_state state;
+	bool has_failed; /* status is decided */
+	int status;
+	uint64_t timeout_ns; /* 0: none */
+	uint64_t kill_ns;    /* while ENDING */
+	uint64_t output_ns;  /* when to stop waiting for output; 0: not yet */
+	int n_ends_asked;    /* INT and TERM so far */
+};
+
+static int complain(const char *what, int err)
+{
+	const char *detail = weft_err_detail_peek(err);
+
+	fprintf(stderr, "mpiexec: %s%s%s\n", what, *what ? ": " : "",
+		*detail ? detail : weft_err_str(err));
+	return EXIT_FAILURE;
+}
+
+static uint64_t after_ns(double seconds)
+{
+	return weft_now_ns() + (uint64_t)(seconds * 1e9);
+}
+
+/* ---- set up ---- */
+
+static void set_signals(struct run *run)
+{
+	static const int sigs[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,
+		SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
+		signal(sigs[i], SIG_DFL); /* else an ignored one never comes */
+		sigaddset(&set, sigs[i]);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN);
+	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Each process costs two descriptors here. */
+static int raise_limit(uint32_t n)
+{
+	rlim_t need = 2 * (rlim_t)n + FDS_SPARE;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
+		return 0;
+	limit.rlim_cur = need < limit.rlim_max ? need : limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur >= need)
+		return 0;
+	return weft_err_set(WEFT_ERR_OTHER,
+		"%u processes need %llu open files and the limit is %llu "
+		"(ulimit -n)",
+		n, (unsigned long long)need,
+		(unsigned long long)limit.rlim_max);
+}
+
+static int make_dir(struct run *run)
+{
+	const char *tmp = weft_knob_foreign("TMPDIR");
+
+	snprintf(run->dir, sizeof(run->dir), "%s/weft-run-%u-XXXXXX",
+		tmp ? tmp : "/tmp", (unsigned)getuid());
+	if (mkdtemp(run->dir))
+		return 0;
+	weft_err_set(WEFT_ERR_OTHER, "session directory %s: %s", run->dir,
+		strerror(errno));
+	run->dir[0] = '\0';
+	return WEFT_ERR_OTHER;
+}
+
+static int make_names(struct run *run, uint8_t key[16])
+{
+	uint32_t salt;
+
+	if (getrandom(key, 16, 0) != 16 ||
+		getrandom(&salt, sizeof(salt), 0) != sizeof(salt))
+		return weft_err_set(
+			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
+	if (gethostname(run->host, sizeof(run->host) - 1))
+		strcpy(run->host, "localhost");
+	snprintf(run->name, sizeof(run->name), "weft-%d-%08x", getpid(), salt);
+	snprintf(run->mark, sizeof(run->mark), "WEFT_JOB=%s", run->name);
+	return 0;
+}
+
+static int serve_open(struct run *run, const uint8_t key[16])
+{
+	size_t n_apps = run->opt.n_apps;
+	struct weft_serve_app *apps = calloc(n_apps, sizeof(*apps));
+	struct weft_serve_job job = { .name = run->name,
+		.host = run->host,
+		.tmpdir = run->dir,
+		.apps = apps,
+		.n_apps = (uint32_t)n_apps };
+	int err;
+
+	if (!apps)
+		return WEFT_ERR_NOMEM;
+	for (size_t a = 0; a < n_apps; a++)
+		apps[a] = (struct weft_serve_app){ run->opt.apps[a].n,
+			run->opt.apps[a].pset };
+	memcpy(job.key, key, sizeof(job.key));
+	/* one host: nobody outside it has business with our server */
+	setenv("PMIX_MCA_ptl_base_if_include", "lo", 0);
+	err = weft_serve_open(&run->serve, &job);
+	unsetenv("PMIX_MCA_ptl_base_if_include");
+	free(apps);
+	return err;
+}
+
+static int alloc_procs(struct run *run)
+{
+	run->procs = calloc(run->n, sizeof(*run->procs));
+	run->faults = weft_run_fault_map(run->n);
+	run->fds = calloc(
+		FDS_FIXED + weft_run_io_n_poll(run->io), sizeof(*run->fds));
+	if (!run->procs || !run->faults || !run->fds)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t r = 0; r < run->n; r++) {
+		run->procs[r].rank = r;
+		run->procs[r].fault = &run->faults[r];
+	}
+	return 0;
+}
+
+static int set_up(struct run *run)
+{
+	uint8_t key[16];
+	int err = raise_limit(run->n);
+
+	if (!err)
+		err = make_names(run, key);
+	if (!err)
+		err = make_dir(run);
+	if (!err)
+		err = weft_run_guard_start(&run->guard, run->dir, run->mark);
+	if (!err)
+		err = weft_run_io_create(&run->io, run->n, run->opt.tag);
+	if (!err)
+		err = alloc_procs(run);
+	if (!err)
+		err = serve_open(run, key);
+	return err;
+}
+
+/* ---- start ---- */
+
+/* Standard input: ours for rank 0, nothing for the others. */
+static int open_input(struct run *run, uint32_t rank, int *fd_out)
+{
+	if (rank == 0 && isatty(STDIN_FILENO))
+		return weft_run_io_open_tty(run->io, fd_out);
+	*fd_out = -1;
+	if (rank == 0)
+		*fd_out = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (*fd_out < 0)
+		*fd_out = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (*fd_out < 0)
+		return weft_err_set(
+			WEFT_ERR_OTHER, "/dev/null: %s", strerror(errno));
+	return 0;
+}
+
+static int make_env(struct run *run, struct weft_run_proc *proc, char ***env)
+{
+	int err;
+
+	*env = weft_run_env_make(&run->opt, proc->app);
+	err = *env ? weft_run_env_set(env, run->mark) : WEFT_ERR_NOMEM;
+	if (!err)
+		err = weft_serve_env(run->serve, proc->rank, env);
+	return err;
+}
+
+static int start_one(struct run *run, struct weft_run_proc *proc)
+{
+	struct weft_run_start start = { .launcher = getpid(),
+		.fds = { -1, -1, -1 },
+		.cpus = run->cpus ? &run->cpus[proc->rank] : NULL };
+	int err = make_env(run, proc, &start.env);
+
+	if (!err)
+		err = open_input(run, proc->rank, &start.fds[0]);
+	if (!err)
+		err = weft_run_io_open(run->io, proc->rank, &start.fds[1]);
+	if (!err)
+		err = weft_run_proc_start(proc, &start);
+	if (!err) {
+		weft_run_guard_add(&run->guard, proc->pid);
+		run->n_running++;
+	}
+	for (int i = 0; i < 3; i++)
+		if (start.fds[i] >= 0)
+			close(start.fds[i]);
+	weft_run_env_free(start.env);
+	return err;
+}
+
+static int start_all(struct run *run)
+{
+	uint32_t rank = 0;
+	int err = 0;
+
+	for (size_t a = 0; a < run->opt.n_apps; a++)
+		for (uint32_t i = 0; i < run->opt.apps[a].n && !err; i++) {
+			run->procs[rank].app = &run->opt.apps[a];
+			err = start_one(run, &run->procs[rank++]);
+		}
+	if (run->opt.is_verbose && !err)
+		weft_run_io_say(run->io, "job %s: %u processes on %s",
+			run->name, run->n, run->host);
+	return err;
+}
+
+/* ---- the end ---- */
+
+static void kill_all(struct run *run, int sig)
+{
+	for (uint32_t r = 0; r < run->n; r++)
+		weft_run_proc_kill(&run->procs[r], sig);
+}
+
+static void end_job(struct run *run)
+{
+	if (run->state != RUN_GOING)
+		return;
+	run->state = RUN_ENDING;
+	run->kill_ns = after_ns(run->opt.grace_s);
+	kill_all(run, SIGTERM);
+	kill_all(run, SIGCONT); /* a stopped process cannot end */
+}
+
+static void kill_job(struct run *run)
+{
+	run->state = RUN_KILLED;
+	kill_all(run, SIGKILL);
+}
+
+static void decide(struct run *run, int status)
+{
+	if (run->has_failed)
+		return;
+	run->has_failed = true;
+	run->status = status;
+}
+
+static int code_of(const struct weft_run_proc *proc)
+{
+	return WIFSIGNALED(proc->status) ? EXIT_SIGNAL + WTERMSIG(proc->status)
+					 : WEXITSTATUS(proc->status);
+}
+
+static void say_fault(struct run *run, const struct weft_run_proc *proc)
+{
+	const struct weft_run_fault *fault = proc->fault;
+
+	if (fault->stage == WEFT_RUN_STAGE_WDIR)
+		weft_run_io_say(run->io,
+			"rank %u could not be started in directory %s: %s",
+			proc->rank, proc->app->wdir, strerror(fault->error));
+	else if (fault->stage == WEFT_RUN_STAGE_BIND)
+		weft_run_io_say(run->io,
+			"rank %u could not be bound to its cores: %s",
+			proc->rank, strerror(fault->error));
+	else
+		weft_run_io_say(run->io, "rank %u could not be started: %s: %s",
+			proc->rank, proc->app->argv[0], strerror(fault->error));
+}
+
+static void say_end(struct run *run, const struct weft_run_proc *proc)
+{
+	const char *how = "";
+	int code = code_of(proc);
+
+	if (proc->is_finalized)
+		how = " after finalizing";
+	else if (proc->is_connected)
+		how = " without finalizing";
+	if (WIFSIGNALED(proc->status))
+		weft_run_io_say(run->io,
+			"rank %u (pid %d on %s) was killed by signal %d (%s)%s",
+			proc->rank, proc->pid, run->host,
+			WTERMSIG(proc->status),
+			strsignal(WTERMSIG(proc->status)),
+			WCOREDUMP(proc->status) ? ", core dumped" : "");
+	else
+		weft_run_io_say(run->io,
+			"rank %u (pid %d on %s) exited with code %d%s",
+			proc->rank, proc->pid, run->host, code, how);
+}
+
+static void tell_others(struct run *run, const struct weft_run_proc *proc)
+{
+	enum weft_serve_end how = WEFT_SERVE_END_NO_FINALIZE;
+
+	if (WIFSIGNALED(proc->status))
+		how = WEFT_SERVE_END_SIGNAL;
+	else if (code_of(proc))
+		how = WEFT_SERVE_END_NONZERO;
+	weft_serve_died(run->serve, proc->rank, how, code_of(proc));
+}
+
+/* A process ended; was it as it should be? */
+static void on_end(struct run *run, const struct weft_run_proc *proc)
+{
+	int code = code_of(proc);
+	bool is_lost = proc->is_connected && !proc->is_finalized;
+	bool is_mine = run->state != RUN_GOING; /* we made it end */
+
+	run->n_running--;
+	if (!code && !is_lost)
+		return;
+	if (!is_mine && proc->fault->stage)
+		say_fault(run, proc);
+	else if (!is_mine)
+		say_end(run, proc);
+	decide(run, code ? code : EXIT_FAILURE);
+	if (is_mine)
+		return;
+	if (is_lost || !proc->is_connected)
+		tell_others(run, proc);
+	/* one that finalized owes the others nothing; its code is kept */
+	if (!run->opt.keep_going && !proc->is_finalized)
+		end_job(run);
+}
+
+static void on_abort(struct run *run, const struct weft_serve_event *event)
+{
+	int code = event->code & 0xff;
+
+	if (run->state == RUN_GOING)
+		weft_run_io_say(run->io,
+			"rank %u aborted the job with code %d%s%s", event->rank,
+			event->code, *event->text ? ": " : "", event->text);
+	decide(run, code ? code : EXIT_FAILURE);
+	end_job(run);
+}
+
+static void take_news(struct run *run)
+{
+	struct weft_serve_event event;
+
+	while (weft_serve_next(run->serve, &event)) {
+		if (event.kind == WEFT_SERVE_ABORT)
+			on_abort(run, &event);
+		if (event.rank >= run->n)
+			continue;
+		if (event.kind == WEFT_SERVE_CONNECTED) {
+			run->procs[event.rank].is_connected = true;
+			run->procs[event.rank].is_finalized = false;
+		}
+		if (event.kind == WEFT_SERVE_FINALIZED)
+			run->procs[event.rank].is_finalized = true;
+	}
+}
+
+static void reap(struct run *run)
+{
+	struct weft_run_proc *proc;
+
+	do {
+		proc = weft_run_proc_reap(run->procs, run->n);
+		/* what it told the server before it ended counts */
+		take_news(run);
+		if (proc)
+			on_end(run, proc);
+	} while (proc);
+}
+
+/* ---- signals ---- */
+
+static void on_end_signal(struct run *run, int sig)
+{
+	kill_all(run, sig);
+	if (++run->n_ends_asked == 1)
+		return;
+	weft_run_io_say(run->io, "second signal %d (%s): killing the job", sig,
+		strsignal(sig));
+	decide(run, EXIT_SIGNAL + sig);
+	kill_job(run);
+}
+
+static void on_signal(struct run *run, int sig)
+{
+	switch (sig) {
+	case SIGCHLD:
+		return; /* reap runs in any case */
+	case SIGINT:
+	case SIGTERM:
+	case SIGHUP:
+	case SIGQUIT:
+		on_end_signal(run, sig);
+		return;
+	case SIGTSTP:
+		kill_all(run, SIGTSTP);
+		raise(SIGSTOP);
+		return;
+	default:
+		kill_all(run, sig);
+	}
+}
+
+static void take_signals(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signal_fd, &info, sizeof(info)) ==
+		(ssize_t)sizeof(info))
+		on_signal(run, (int)info.ssi_signo);
+}
+
+/* ---- the loop ---- */
+
+/* Milliseconds until when_ns, rounded up, into *ms if sooner; true if over. */
+static bool is_due(uint64_t when_ns, int *ms)
+{
+	uint64_t now = weft_now_ns(), left;
+
+	if (!when_ns)
+		return false;
+	if (now >= when_ns)
+		return true;
+	left = (when_ns - now) / 1000000 + 1;
+	if (left < 60000 && (*ms < 0 || (int)left < *ms))
+		*ms = (int)left;
+	else if (*ms < 0)
+		*ms = 60000;
+	return false;
+}
+
+static void on_timeout(struct run *run)
+{
+	run->timeout_ns = 0;
+	weft_run_io_say(run->io,
+		"the timeout of %g s is over with %u of %u processes running: "
+		"ending the job",
+		run->opt.timeout_s, run->n_running, run->n);
+	decide(run, EXIT_TIMEOUT);
+	end_job(run);
+}
+
+static void check_times(struct run *run, int *ms)
+{
+	if (is_due(run->timeout_ns, ms))
+		on_timeout(run);
+	if (run->state == RUN_ENDING && is_due(run->kill_ns, ms))
+		kill_job(run);
+}
+
+/* All processes ended: is their output all out, too? */
+static bool is_over(struct run *run, int *ms)
+{
+	if (run->n_running)
+		return false;
+	if (!run->output_ns)
+		run->output_ns = after_ns(OUTPUT_WAIT_S);
+	if (weft_run_io_is_open(run->io))
+		return is_due(run->output_ns, ms);
+	/* as long as a reader takes, unless we were told to go */
+	return !weft_run_io_is_unwritten(run->io) || run->n_ends_asked;
+}
+
+static void loop(struct run *run)
+{
+	for (;;) {
+		int ms = -1;
+		size_t n;
+
+		check_times(run, &ms);
+		run->fds[0] = (struct pollfd){ run->signal_fd, POLLIN, 0 };
+		run->fds[1] =
+			(struct pollfd){ weft_serve_fd(run->serve), POLLIN, 0 };
+		n = weft_run_io_fill(run->io, &run->fds[FDS_FIXED], &ms);
+		if (is_over(run, &ms))
+			return;
+		if (poll(run->fds, FDS_FIXED + n, ms) < 0 && errno != EINTR)
+			return;
+		weft_run_io_step(run->io, &run->fds[FDS_FIXED], n);
+		take_signals(run);
+		take_news(run);
+		reap(run);
+	}
+}
+
+static void tear_down(struct run *run)
+{
+	kill_job(run);
+	weft_run_proc_sweep(run->guard.pid);
+	weft_run_io_destroy(run->io);
+	weft_serve_close(run->serve);
+	if (run->dir[0])
+		weft_run_dir_remove(run->dir);
+	weft_run_guard_stop(&run->guard);
+	weft_run_fault_unmap(run->faults, run->n);
+	free(run->procs);
+	free(run->cpus);
+	free(run->fds);
+}
+
+static int launch(struct run *run)
+{
+	int err;
+
+	run->n = weft_run_opt_size(&run->opt);
+	set_signals(run);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	err = set_up(run);
+	if (run->opt.timeout_s > 0)
+		run->timeout_ns = after_ns(run->opt.timeout_s);
+	if (!err)
+		err = start_all(run);
+	if (err)
+		run->status = complain("cannot start the job", err);
+	else
+		loop(run);
+	tear_down(run);
+	return run->status;
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = { .signal_fd = -1 };
+	int err = weft_run_opt_parse(&run.opt, argc, argv), status = 0;
+
+	if (err) {
+		complain("", err);
+		status = EXIT_USAGE;
+	} else if (run.opt.task == WEFT_RUN_HELP) {
+		fputs(weft_run_opt_help(), stdout);
+	} else if (run.opt.task == WEFT_RUN_VERSION) {
+		puts("mpiexec (Weft) " PACKAGE_VERSION);
+	} else {
+		status = weft_run_hand_over(&run.opt);
+		if (status == WEFT_RUN_HAND_SELF)
+			status = launch(&run);
+	}
+	weft_run_opt_fini(&run.opt);
+	return status;
+}
