@@ -25,7 +25,7 @@ int weft_check_bad_comm(MPI_Comm handle)
 
 int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out)
 {
-	struct weft_comm *comm;
+	struct weft_comm *comm = NULL;
 	int err = weft_check_comm(handle, &comm);
 
 	if (err)
