@@ -1,3 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libweft_la_SOURCES += prov/X.c prov/X.h
-# unit_tests += test/unit/X_test
+libweft_la_SOURCES += \
+	prov/prov_all.h \
+	prov/prov_cxi.c \
+	prov/prov_shm.c \
+	prov/prov_sockets.c \
+	prov/prov_table.c \
+	prov/prov_tcp.c \
+	prov/prov_verbs.c

@@ -55,9 +55,6 @@ enum weft_compare {
 
 extern struct weft_table weft_groups;
 
-/* The group without members; get and put leave it alone. */
-extern struct weft_group weft_group_empty;
-
 static inline uint64_t weft_proc_number(uint32_t job, uint32_t rank)
 {
 	return (uint64_t)job << 32 | rank;

@@ -38,7 +38,6 @@ struct weft_plan {
 
 	/* one-sided */
 	bool has_rma;
-	bool has_atomic;
 	bool has_virt_addr;   /* remote addresses are pointers, not offsets */
 	bool has_prov_key;    /* the provider picks keys, not we */
 	bool has_mr_endpoint; /* registrations are bound to the endpoint */
@@ -59,9 +58,12 @@ struct weft_plan {
 	char lost[256]; /* what this provider cannot give, in words; "" */
 };
 
-/* Fills the plan from what was chosen. Pure computation; the provider entry's
- * tuning and the knobs are applied afterwards by plan's own caller. */
+/* Fills the plan from what was chosen. Pure computation. Afterwards come
+ * the provider entry's tune() and weft_plan_apply_knobs(). */
 void weft_plan_init(struct weft_plan *plan, const struct fi_info *info);
+
+/* Lets the knobs overrule lengths and buffers, within what the plan allows. */
+void weft_plan_apply_knobs(struct weft_plan *plan);
 
 /* Appends to plan->lost, separated by "; ". */
 void weft_plan_lose(struct weft_plan *plan, const char *what);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* prov_cxi: Slingshot
+ *
+ * The cheap put format needs three things at once, each of which is lost in
+ * silence by asking for the wrong thing: no write-after-write order on the
+ * endpoint, no remote events, and a registration key below 100. So we ask for
+ * message order only and pick keys ourselves, the first hundred of which are
+ * kept for heaps. */
+#include "prov/prov_all.h"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+enum {
+	CHEAP_KEYS = 100,
+	EAGER_LEN = 16384,
+};
+
+/* High-rate put: the provider's own flag, which its extension header calls
+ * FI_CXI_HRP. Its value is part of the provider's interface. */
+#define CXI_HIGH_RATE_PUT (1ull << 60)
+
+/* The ways there are to ask for our own keys: not offering the provider's. */
+static void hints(struct fi_info *h)
+{
+	h->domain_attr->mr_mode &= ~(FI_MR_PROV_KEY | FI_MR_VIRT_ADDR);
+	h->tx_attr->op_flags = 0;
+}
+
+static void tune(struct weft_plan *plan, const struct fi_info *info)
+{
+	plan->eager_len = EAGER_LEN;
+	plan->first_key = 0;
+	plan->n_keys = plan->has_prov_key ? 0 : CHEAP_KEYS;
+	plan->batch_flags = FI_MORE;
+	plan->fence_after_batch = true;
+	if (info->tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) ||
+		plan->has_prov_key)
+		weft_plan_lose(plan, "high-rate puts");
+	else
+		plan->batch_flags |= CXI_HIGH_RATE_PUT;
+}
+
+const struct weft_prov weft_prov_cxi = {
+	.name = "cxi",
+	.note = "there is Slingshot hardware",
+	.use = WEFT_PROV_MULTI,
+	.forms = { "cxi" },
+	.hints = hints,
+	.tune = tune,
+};

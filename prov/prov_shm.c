@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* prov_shm: libfabric's shared memory
+ *
+ * Our own on-node path is quicker; this one is for testing the fabric path on
+ * one machine, so it is taken only when named. */
+#include "prov/prov_all.h"
+
+#include <rdma/fabric.h>
+
+enum { EAGER_LEN = 4096 };
+
+/* Without injection the 1.17 provider returns a second, slower variant. */
+static const char *refuse(const struct fi_info *info)
+{
+	return info->tx_attr->inject_size ? NULL : "variant without injection";
+}
+
+static void tune(struct weft_plan *plan, const struct fi_info *info)
+{
+	(void)info;
+	plan->eager_len = EAGER_LEN;
+}
+
+const struct weft_prov weft_prov_shm = {
+	.name = "shm",
+	.note = "tests the fabric path on one machine",
+	.use = WEFT_PROV_ON_DEMAND,
+	.is_one_host = true,
+	.forms = { "shm" },
+	.refuse = refuse,
+	.tune = tune,
+};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* prov_sockets: libfabric's old all-in-one socket provider
+ *
+ * Slow and no longer developed upstream, but complete; kept behind tcp for
+ * installations that have nothing else. */
+#include "prov/prov_all.h"
+
+#include <rdma/fabric.h>
+
+const struct weft_prov weft_prov_sockets = {
+	.name = "sockets",
+	.note = "nothing better is offered",
+	.use = WEFT_PROV_AUTO,
+	.has_iface = true,
+	.iface_env = "FI_SOCKETS_IFACE",
+	.forms = { "sockets" },
+};

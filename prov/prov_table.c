@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* prov_table: the entries, in order of preference */
+#include "prov/prov_all.h"
+
+const struct weft_prov *const weft_prov_table[] = {
+	&weft_prov_cxi,
+	&weft_prov_verbs,
+	&weft_prov_tcp,
+	&weft_prov_sockets,
+	&weft_prov_shm,
+	NULL,
+};
+
+/* A provider that nobody here has met: libfabric's own figures stand. */
+const struct weft_prov weft_prov_other = {
+	.name = "other",
+	.note = "the user named it",
+	.use = WEFT_PROV_ON_DEMAND,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* prov_tcp: sockets; what laptops and CI use
+ *
+ * libfabric has had three: "tcp" with endpoints of our kind since 1.18, the
+ * same engine under the name "net" in 1.17, and older "tcp" under the ofi_rxm
+ * layer. The native ones are quicker at every size. */
+#include "prov/prov_all.h"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+
+enum {
+	QUEUE_LEN = 1024,
+	EAGER_LEN = 16384,
+};
+
+static void hints(struct fi_info *h)
+{
+	h->tx_attr->size = QUEUE_LEN;
+	h->rx_attr->size = QUEUE_LEN;
+}
+
+static void tune(struct weft_plan *plan, const struct fi_info *info)
+{
+	(void)info;
+	plan->eager_len = EAGER_LEN;
+}
+
+const struct weft_prov weft_prov_tcp = {
+	.name = "tcp",
+	.note = "plain sockets work everywhere",
+	.use = WEFT_PROV_AUTO,
+	.has_iface = true,
+	.iface_env = "FI_TCP_IFACE",
+	.forms = { "tcp", "net", "tcp;ofi_rxm" },
+	.hints = hints,
+	.tune = tune,
+};

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* av: names in, addresses out
+ *
+ * A name, as it stands on a business card, is 8 bytes of ours (address format
+ * and wire protocol, little-endian 32 bits each) and then libfabric's address.
+ * Two processes that chose different kinds of fabric find out here, with a
+ * sentence, instead of waiting for each other for ever. */
+#include "net/net_priv.h"
+#include "base/log.h"
+
+#include <string.h>
+
+enum { PREFIX_LEN = 8 };
+
+static void put_u32(unsigned char *to, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		to[i] = (unsigned char)(v >> (8 * i));
+}
+
+static uint32_t get_u32(const unsigned char *from)
+{
+	return (uint32_t)from[0] | (uint32_t)from[1] << 8 |
+	       (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+
+int weft_net_name(struct weft_net *net, void *buf, size_t *len)
+{
+	struct weft_inside *in = weft_net_inside(net);
+	unsigned char *at = buf;
+	size_t room;
+	int rc;
+
+	if (*len < PREFIX_LEN)
+		return weft_err_set(WEFT_ERR_ARG, "no room for an address");
+	room = *len - PREFIX_LEN;
+	rc = fi_getname(&net->ep->fid, at + PREFIX_LEN, &room);
+	if (rc == -FI_ETOOSMALL)
+		return weft_err_set(WEFT_ERR_ARG,
+			"address needs %zu bytes, there are %zu",
+			room + PREFIX_LEN, *len);
+	if (rc)
+		return weft_net_fault(net, "fi_getname", rc);
+	put_u32(at, in->info->addr_format);
+	put_u32(at + 4, in->info->ep_attr->protocol);
+	*len = room + PREFIX_LEN;
+	return 0;
+}
+
+static int check(struct weft_inside *in, const unsigned char *name, size_t len)
+{
+	char text[128];
+
+	if (len <= PREFIX_LEN || len > WEFT_NET_NAME_MAX)
+		return weft_err_set(
+			WEFT_ERR_PEER, "peer's fabric name has %zu bytes", len);
+	if (get_u32(name) == in->info->addr_format &&
+		get_u32(name + 4) == in->info->ep_attr->protocol)
+		return 0;
+	fi_tostr_r(text, sizeof(text), &(uint32_t){ get_u32(name + 4) },
+		FI_TYPE_PROTOCOL);
+	return weft_err_set(WEFT_ERR_PEER,
+		"peer uses another fabric (protocol %s, address format %u) "
+		"than this process (%s on %s): set WEFT_PROVIDER and "
+		"WEFT_IFACE alike everywhere",
+		text, get_u32(name), in->net.plan.provider,
+		in->net.plan.domain);
+}
+
+int weft_net_peer_add(
+	struct weft_net *net, const void *name, size_t len, uint64_t *addr_out)
+{
+	struct weft_inside *in = weft_net_inside(net);
+	unsigned char padded[WEFT_NET_NAME_MAX + 8]
+		__attribute__((aligned(8))) = { 0 };
+	fi_addr_t addr = FI_ADDR_NOTAVAIL;
+	int rc = check(in, name, len);
+
+	if (rc)
+		return rc;
+	/* A name shorter than its format promises is read as zeros. */
+	memcpy(padded, (const char *)name + PREFIX_LEN, len - PREFIX_LEN);
+	rc = fi_av_insert(in->av, padded, 1, &addr, 0, NULL);
+	if (rc != 1 || addr == FI_ADDR_NOTAVAIL)
+		return weft_err_set(WEFT_ERR_PEER,
+			"%s does not accept the peer's address: %s",
+			net->plan.provider,
+			rc < 0 ? fi_strerror(-rc) : "not inserted");
+	*addr_out = addr;
+	return 0;
+}
+
+void weft_net_peer_remove(struct weft_net *net, uint64_t addr)
+{
+	struct weft_inside *in = weft_net_inside(net);
+	fi_addr_t one = addr;
+	int rc = fi_av_remove(in->av, &one, 1, 0);
+
+	if (rc)
+		weft_debug("NET-AV", "address %lu not removed: %s",
+			(unsigned long)addr, fi_strerror(-rc));
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cq: drain completions, turn error entries into weft_err */
+#include "net/net_priv.h"
+#include "base/log.h"
+
+#include <rdma/fi_eq.h>
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	BATCH = 16,
+	BAD_BUFS_MAX = 64, /* receive errors in a row before we stop asking */
+};
+
+/* What a fabric's error means to us. Everything that says "the other side is
+ * gone" is one thing for the rooms above. */
+int weft_cq_err(int code)
+{
+	switch (code) {
+	case 0:
+		return 0;
+	case FI_EAGAIN:
+		return WEFT_AGAIN;
+	case FI_ENOMEM:
+		return WEFT_ERR_NOMEM;
+	case FI_ECANCELED:
+		return WEFT_ERR_CANCELED;
+	case FI_ETRUNC:
+	case FI_EMSGSIZE:
+		return WEFT_ERR_TRUNCATE;
+	case FI_ECONNREFUSED:
+	case FI_ECONNRESET:
+	case FI_ECONNABORTED:
+	case FI_ENOTCONN:
+	case FI_ESHUTDOWN:
+	case FI_EHOSTUNREACH:
+	case FI_EHOSTDOWN:
+	case FI_ENETUNREACH:
+	case FI_ENETDOWN:
+	case FI_ETIMEDOUT:
+	case EPIPE:
+	case FI_EIO:
+	case FI_ENORX:
+		return WEFT_ERR_PEER;
+	default:
+		return WEFT_ERR_OTHER;
+	}
+}
+
+int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc)
+{
+	int err = weft_cq_err((int)-rc);
+
+	if (err == WEFT_AGAIN) {
+		net->n_refused++;
+		return err;
+	}
+	net->n_errors++;
+	return weft_err_set(err, "%s on %s (%s): %s", call, net->plan.provider,
+		net->plan.domain, fi_strerror((int)-rc));
+}
+
+static void on_buf(struct weft_inside *in, struct weft_recv_buf *buf,
+	const struct fi_cq_data_entry *e)
+{
+	bool is_multi = in->net.plan.has_multi_recv;
+
+	in->n_bad_bufs = 0;
+	if (!is_multi || (e->flags & FI_RECV)) {
+		in->net.n_received++;
+		in->recv(in->arg, is_multi ? e->buf : buf->mem, e->len);
+	}
+	if (!is_multi || (e->flags & FI_MULTI_RECV))
+		weft_ep_buf_released(in, buf);
+}
+
+static void on_entry(struct weft_inside *in, const struct fi_cq_data_entry *e)
+{
+	struct weft_op *op = e->op_context;
+
+	if (!op)
+		return;
+	if (op->done == weft_ep_buf_done)
+		on_buf(in, weft_container_of(op, struct weft_recv_buf, op), e);
+	else
+		op->done(op, 0, e->len);
+}
+
+static void tell(struct weft_inside *in, const struct fi_cq_err_entry *e)
+{
+	enum weft_log_level level =
+		in->did_warn ? WEFT_LOG_DEBUG : WEFT_LOG_WARN;
+	char text[128] = "";
+
+	if (e->err == FI_ECANCELED)
+		level = WEFT_LOG_DEBUG;
+	else
+		in->did_warn = true;
+	fi_cq_strerror(in->cq, e->prov_errno, e->err_data, text, sizeof(text));
+	weft_log(level, "NET-CQ",
+		"%s on %s: an operation (flags 0x%llx) failed: %s; provider "
+		"says %d \"%s\" (FI_LOG_LEVEL=warn shows more)",
+		in->net.plan.provider, in->net.plan.domain,
+		(unsigned long long)e->flags, fi_strerror(e->err),
+		e->prov_errno, text);
+}
+
+/* A receive buffer came back with an error. It is posted again unless the
+ * endpoint refuses every one, which would make polling spin. */
+static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
+	const struct fi_cq_err_entry *e)
+{
+	if (e->err == FI_ECANCELED)
+		return;
+	if (++in->n_bad_bufs == BAD_BUFS_MAX)
+		weft_error("NET-RECV",
+			"%s on %s: %u receive buffers in a row failed (%s); "
+			"this endpoint is deaf now (WEFT_PROVIDER chooses "
+			"another provider)",
+			in->net.plan.provider, in->net.plan.domain,
+			in->n_bad_bufs, fi_strerror(e->err));
+	if (in->n_bad_bufs >= BAD_BUFS_MAX)
+		return;
+	if (!in->net.plan.has_multi_recv || (e->flags & FI_MULTI_RECV))
+		weft_ep_buf_released(in, buf);
+}
+
+/* Sends flushed because the connection broke are reported as cancelled by some
+ * providers; nobody cancels sends here, so the peer is gone. */
+static int op_err(const struct fi_cq_err_entry *e)
+{
+	if (e->err == FI_ECANCELED && !(e->flags & FI_RECV))
+		return WEFT_ERR_PEER;
+	return weft_cq_err(e->err);
+}
+
+static int on_error(struct weft_inside *in)
+{
+	struct fi_cq_err_entry e;
+	struct weft_op *op;
+	ssize_t n;
+
+	memset(&e, 0, sizeof(e));
+	n = fi_cq_readerr(in->cq, &e, 0);
+	if (n != 1)
+		return 0;
+	in->net.n_errors++;
+	tell(in, &e);
+	op = e.op_context;
+	if (!op)
+		return 1;
+	if (op->done == weft_ep_buf_done)
+		on_bad_buf(in, weft_container_of(op, struct weft_recv_buf, op),
+			&e);
+	else
+		op->done(op, op_err(&e), e.len);
+	return 1;
+}
+
+static int drain(struct weft_inside *in)
+{
+	struct fi_cq_data_entry entries[BATCH];
+	ssize_t n = fi_cq_read(in->cq, entries, BATCH);
+
+	if (n > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			on_entry(in, &entries[i]);
+		return (int)n;
+	}
+	return n == -FI_EAVAIL ? on_error(in) : 0;
+}
+
+int weft_net_poll(struct weft_net *net)
+{
+	struct weft_inside *in = weft_net_inside(net);
+	int n;
+
+	if (weft_unlikely(in->is_polling))
+		return 0;
+	in->is_polling = true;
+	n = drain(in);
+	if (weft_unlikely(in->unposted != NULL))
+		weft_ep_repost(in);
+	in->is_polling = false;
+	return n;
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ep: one endpoint, its receive buffers, and the posts that are not inline
+ *
+ * Most posts hand the caller's op straight to libfabric. A carrier stands in
+ * for it where the provider cannot take the caller's memory as it is: more
+ * pieces than it gathers, or memory that must be registered first. */
+#include "net/net_priv.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+	CARRIERS_MAX = 256,
+	POLL_SAMPLES = 16,
+};
+
+/* Receive buffers */
+
+void weft_ep_buf_done(struct weft_op *op, int err, size_t len)
+{
+	(void)op;
+	(void)err;
+	(void)len;
+}
+
+static int post_buf(struct weft_inside *in, struct weft_recv_buf *buf)
+{
+	struct iovec iov = { buf->mem, in->buf_len };
+	void *desc = in->buf_mr ? in->buf_mr->desc : NULL;
+	struct fi_msg msg = {
+		.msg_iov = &iov,
+		.desc = in->buf_mr ? &desc : NULL,
+		.iov_count = 1,
+		.addr = FI_ADDR_UNSPEC,
+		.context = &buf->op,
+	};
+	uint64_t flags = FI_COMPLETION;
+	ssize_t rc;
+
+	if (in->net.plan.has_multi_recv)
+		flags |= FI_MULTI_RECV;
+	rc = fi_recvmsg(in->net.ep, &msg, flags);
+	return rc ? weft_net_fault(&in->net, "fi_recvmsg", rc) : 0;
+}
+
+int weft_ep_repost(struct weft_inside *in)
+{
+	while (in->unposted) {
+		struct weft_recv_buf *buf = in->unposted;
+		int rc = post_buf(in, buf);
+
+		if (rc == WEFT_AGAIN)
+			return rc;
+		in->unposted = buf->next;
+		if (rc)
+			weft_error("NET-REPOST",
+				"a receive buffer is lost: %s (WEFT_NET_BUFS "
+				"adds more)",
+				weft_err_detail_peek(rc));
+	}
+	return 0;
+}
+
+void weft_ep_buf_released(struct weft_inside *in, struct weft_recv_buf *buf)
+{
+	buf->next = in->unposted;
+	in->unposted = buf;
+	weft_ep_repost(in);
+}
+
+static int map_bufs(struct weft_inside *in)
+{
+	const struct weft_plan *plan = &in->net.plan;
+	size_t total = plan->n_recv_bufs * plan->recv_buf_len;
+
+	in->buf_len =
+		plan->has_multi_recv ? plan->recv_buf_len : plan->recv_len;
+	in->n_bufs = weft_min(total / in->buf_len, plan->rx_len);
+	in->buf_mem = mmap(NULL, total, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (in->buf_mem == MAP_FAILED)
+		in->buf_mem = NULL;
+	in->buf_mem_len = total;
+	in->bufs = calloc(in->n_bufs, sizeof(*in->bufs));
+	if (!in->buf_mem || !in->bufs)
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"no memory for %zu bytes of receive buffers", total);
+	return 0;
+}
+
+static int post_bufs(struct weft_inside *in)
+{
+	int rc = map_bufs(in);
+
+	if (rc)
+		return rc;
+	if (in->net.plan.needs_local_mr)
+		rc = weft_mr_get(&in->net, in->buf_mem, in->buf_mem_len,
+			WEFT_MR_LOCAL, UINT64_MAX, &in->buf_mr);
+	for (size_t i = 0; i < in->n_bufs && !rc; i++) {
+		in->bufs[i].op.done = weft_ep_buf_done;
+		in->bufs[i].mem = in->buf_mem + i * in->buf_len;
+		rc = post_buf(in, &in->bufs[i]);
+	}
+	return rc;
+}
+
+/* Opening and closing */
+
+static int open_av(struct weft_inside *in)
+{
+	struct fi_av_attr attr = { .type = in->info->domain_attr->av_type };
+
+	if (attr.type == FI_AV_UNSPEC)
+		attr.type = FI_AV_TABLE;
+	return fi_av_open(in->domain, &attr, &in->av, NULL);
+}
+
+static int open_cq(struct weft_inside *in)
+{
+	struct fi_cq_attr attr = {
+		.size = in->net.plan.cq_len,
+		.format = FI_CQ_FORMAT_DATA,
+		.wait_obj = FI_WAIT_NONE,
+	};
+
+	return fi_cq_open(in->domain, &attr, &in->cq, NULL);
+}
+
+static int bind_ep(struct weft_inside *in)
+{
+	struct fid_ep *ep = in->net.ep;
+	int rc = fi_ep_bind(ep, &in->av->fid, 0);
+
+	if (!rc)
+		rc = fi_ep_bind(ep, &in->cq->fid, FI_TRANSMIT | FI_RECV);
+	if (!rc && in->net.plan.has_multi_recv)
+		rc = fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV,
+			&in->net.plan.recv_len, sizeof(in->net.plan.recv_len));
+	if (!rc)
+		rc = fi_enable(ep);
+	return rc;
+}
+
+static int open_objects(struct weft_inside *in, const char **call_out)
+{
+	int rc;
+
+	*call_out = "fi_domain";
+	rc = fi_domain(in->fabric, in->info, &in->domain, NULL);
+	if (rc)
+		return rc;
+	*call_out = "fi_av_open";
+	rc = open_av(in);
+	if (rc)
+		return rc;
+	*call_out = "fi_cq_open";
+	rc = open_cq(in);
+	if (rc)
+		return rc;
+	*call_out = "fi_endpoint";
+	rc = fi_endpoint(in->domain, in->info, &in->net.ep, NULL);
+	if (rc)
+		return rc;
+	*call_out = "fi_enable";
+	return bind_ep(in);
+}
+
+/* The cheapest of several empty reads: what an idle poll costs here. Asking
+ * for no entries only drives progress. */
+static uint32_t measure_poll(struct weft_inside *in)
+{
+	uint64_t best = UINT32_MAX;
+
+	for (int i = 0; i < POLL_SAMPLES; i++) {
+		uint64_t start = weft_now_ns();
+
+		fi_cq_read(in->cq, NULL, 0);
+		best = weft_min(best, weft_now_ns() - start);
+	}
+	return (uint32_t)best;
+}
+
+int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
+	const struct weft_prov *prov, const struct weft_plan *plan,
+	weft_net_recv_fn *recv, void *arg, struct weft_net **net_out)
+{
+	struct weft_inside *in = calloc(1, sizeof(*in));
+	const char *call = "";
+	int rc;
+
+	if (!in) {
+		fi_close(&fabric->fid);
+		fi_freeinfo(info);
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a net");
+	}
+	in->net.plan = *plan;
+	in->recv = recv;
+	in->arg = arg;
+	in->prov = prov;
+	in->info = info;
+	in->fabric = fabric;
+	in->next_key = plan->first_key + plan->n_keys;
+	rc = open_objects(in, &call);
+	if (rc) {
+		rc = weft_net_fault(&in->net, call, rc);
+		goto fail;
+	}
+	rc = post_bufs(in);
+	if (rc)
+		goto fail;
+	in->net.plan.poll_ns = measure_poll(in);
+	*net_out = &in->net;
+	return 0;
+fail:
+	weft_net_close(&in->net);
+	return rc;
+}
+
+static void close_fid(struct fid *fid, const char *what)
+{
+	int rc = fi_close(fid);
+
+	if (rc)
+		weft_debug("NET-CLOSE", "closing the %s: %s", what,
+			fi_strerror(-rc));
+}
+
+static void free_carriers(struct weft_inside *in)
+{
+	while (in->carriers) {
+		struct weft_carrier *c = in->carriers;
+
+		in->carriers = c->next_all;
+		free(c->data);
+		free(c);
+	}
+}
+
+/* The endpoint goes first: afterwards nothing is in flight and every piece of
+ * memory it was given is ours again. Some providers bind registrations to the
+ * endpoint and want those closed before it. */
+void weft_net_close(struct weft_net *net)
+{
+	struct weft_inside *in;
+
+	if (!net)
+		return;
+	in = weft_net_inside(net);
+	assert(!in->is_polling);
+	if (in->net.plan.has_mr_endpoint)
+		weft_mr_fini(in);
+	if (net->ep)
+		close_fid(&net->ep->fid, "endpoint");
+	weft_mr_fini(in);
+	if (in->cq)
+		close_fid(&in->cq->fid, "completion queue");
+	if (in->av)
+		close_fid(&in->av->fid, "address table");
+	if (in->domain)
+		close_fid(&in->domain->fid, "domain");
+	if (in->fabric)
+		close_fid(&in->fabric->fid, "fabric");
+	fi_freeinfo(in->info);
+	free_carriers(in);
+	if (in->buf_mem)
+		munmap(in->buf_mem, in->buf_mem_len);
+	free(in->bufs);
+	free(in);
+}
+
+/* Carriers */
+
+static void carrier_done(struct weft_op *op, int err, size_t len)
+{
+	struct weft_carrier *c = weft_container_of(op, struct weft_carrier, op);
+	struct weft_op *user = c->user;
+
+	weft_mr_put(&c->in->net, c->mr);
+	c->mr = NULL;
+	c->user = NULL;
+	c->next_free = c->in->free_carriers;
+	c->in->free_carriers = c;
+	user->done(user, err, len);
+}
+
+static struct weft_carrier *carrier_get(
+	struct weft_inside *in, struct weft_op *user)
+{
+	struct weft_carrier *c = in->free_carriers;
+
+	if (c) {
+		in->free_carriers = c->next_free;
+	} else {
+		if (in->n_carriers == CARRIERS_MAX)
+			return NULL;
+		c = calloc(1, sizeof(*c));
+		if (!c)
+			return NULL;
+		c->op.done = carrier_done;
+		c->in = in;
+		c->next_all = in->carriers;
+		in->carriers = c;
+		in->n_carriers++;
+	}
+	c->user = user;
+	return c;
+}
+
+static void carrier_drop(struct weft_carrier *c)
+{
+	weft_mr_put(&c->in->net, c->mr);
+	c->mr = NULL;
+	c->user = NULL;
+	c->next_free = c->in->free_carriers;
+	c->in->free_carriers = c;
+}
+
+/* Room for a copy of one untagged message, registered where that is needed. */
+static int carrier_data(struct weft_carrier *c)
+{
+	struct weft_net *net = &c->in->net;
+	size_t len = weft_round_up(net->plan.recv_len, 4096);
+
+	if (!c->data)
+		c->data = aligned_alloc(4096, len);
+	if (!c->data)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a copy");
+	if (!net->plan.needs_local_mr || c->data_mr)
+		return 0;
+	return weft_mr_get(
+		net, c->data, len, WEFT_MR_LOCAL, UINT64_MAX, &c->data_mr);
+}
+
+/* Posts */
+
+static int send_copied(struct weft_inside *in, uint64_t addr,
+	const struct iovec *iov, size_t n_iov, struct weft_op *op)
+{
+	struct weft_carrier *c = carrier_get(in, op);
+	size_t len = 0;
+	ssize_t rc;
+
+	if (!c) {
+		in->net.n_refused++;
+		return WEFT_AGAIN;
+	}
+	rc = carrier_data(c);
+	if (rc) {
+		carrier_drop(c);
+		return (int)rc;
+	}
+	for (size_t i = 0; i < n_iov; i++) {
+		memcpy(c->data + len, iov[i].iov_base, iov[i].iov_len);
+		len += iov[i].iov_len;
+	}
+	rc = fi_send(in->net.ep, c->data, len,
+		c->data_mr ? c->data_mr->desc : NULL, addr, &c->op);
+	if (rc) {
+		carrier_drop(c);
+		return weft_net_fault(&in->net, "fi_send", rc);
+	}
+	in->net.n_sent++;
+	return 0;
+}
+
+int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
+	size_t n_iov, struct weft_op *op)
+{
+	ssize_t rc;
+
+	if (weft_unlikely(
+		    net->plan.needs_local_mr || n_iov > net->plan.iov_max))
+		return send_copied(weft_net_inside(net), addr, iov, n_iov, op);
+	if (n_iov == 1)
+		rc = fi_send(
+			net->ep, iov->iov_base, iov->iov_len, NULL, addr, op);
+	else
+		rc = fi_sendv(net->ep, iov, NULL, n_iov, addr, op);
+	if (weft_likely(rc == 0)) {
+		net->n_sent++;
+		return 0;
+	}
+	return weft_net_fault(net, "fi_send", rc);
+}
+
+/* One bulk operation in either direction: what differs is the fi_ call. */
+enum bulk_kind { BULK_TSEND, BULK_TRECV, BULK_READ, BULK_WRITE };
+
+static const char *const bulk_calls[] = { "fi_tsend", "fi_trecv", "fi_read",
+	"fi_write" };
+
+struct bulk {
+	enum bulk_kind kind;
+	uint64_t addr;
+	void *buf;
+	size_t len;
+	uint64_t tag; /* or the remote address */
+	uint64_t key; /* of the remote memory */
+};
+
+/* A write is done when the data is in the target's memory. */
+static ssize_t post_write(
+	struct fid_ep *ep, const struct bulk *b, void *desc, void *context)
+{
+	struct iovec iov = { b->buf, b->len };
+	struct fi_rma_iov there = { b->tag, b->len, b->key };
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov,
+		.desc = &desc,
+		.iov_count = 1,
+		.addr = b->addr,
+		.rma_iov = &there,
+		.rma_iov_count = 1,
+		.context = context,
+	};
+
+	return fi_writemsg(ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+}
+
+static ssize_t post_bulk(
+	struct fid_ep *ep, const struct bulk *b, void *desc, void *context)
+{
+	switch (b->kind) {
+	case BULK_TSEND:
+		return fi_tsend(
+			ep, b->buf, b->len, desc, b->addr, b->tag, context);
+	case BULK_TRECV:
+		return fi_trecv(ep, b->buf, b->len, desc, FI_ADDR_UNSPEC,
+			b->tag, 0, context);
+	case BULK_READ:
+		return fi_read(ep, b->buf, b->len, desc, b->addr, b->tag,
+			b->key, context);
+	case BULK_WRITE:
+		return post_write(ep, b, desc, context);
+	}
+	return -FI_EINVAL;
+}
+
+static int bulk_registered(
+	struct weft_inside *in, const struct bulk *b, struct weft_op *op)
+{
+	struct weft_carrier *c = carrier_get(in, op);
+	ssize_t rc;
+	int err;
+
+	if (!c) {
+		in->net.n_refused++;
+		return WEFT_AGAIN;
+	}
+	err = weft_mr_get(
+		&in->net, b->buf, b->len, WEFT_MR_LOCAL, UINT64_MAX, &c->mr);
+	if (err) {
+		carrier_drop(c);
+		return err;
+	}
+	rc = post_bulk(in->net.ep, b, c->mr->desc, &c->op);
+	if (rc) {
+		carrier_drop(c);
+		return weft_net_fault(&in->net, bulk_calls[b->kind], rc);
+	}
+	return 0;
+}
+
+static int bulk(struct weft_net *net, const struct bulk *b, struct weft_op *op)
+{
+	ssize_t rc;
+
+	if (weft_unlikely(net->plan.needs_local_mr && b->len))
+		return bulk_registered(weft_net_inside(net), b, op);
+	rc = post_bulk(net->ep, b, NULL, op);
+	return rc ? weft_net_fault(net, bulk_calls[b->kind], rc) : 0;
+}
+
+int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
+	size_t len, uint64_t tag, struct weft_op *op)
+{
+	struct bulk b = { BULK_TSEND, addr, (void *)buf, len, tag, 0 };
+
+	return bulk(net, &b, op);
+}
+
+int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
+	uint64_t tag, struct weft_op *op)
+{
+	struct bulk b = { BULK_TRECV, addr, buf, len, tag, 0 };
+
+	return bulk(net, &b, op);
+}
+
+int weft_net_read(struct weft_net *net, uint64_t addr, void *buf, size_t len,
+	uint64_t remote, uint64_t key, struct weft_op *op)
+{
+	struct bulk b = { BULK_READ, addr, buf, len, remote, key };
+
+	return bulk(net, &b, op);
+}
+
+int weft_net_write(struct weft_net *net, uint64_t addr, const void *buf,
+	size_t len, uint64_t remote, uint64_t key, struct weft_op *op)
+{
+	struct bulk b = { BULK_WRITE, addr, (void *)buf, len, remote, key };
+
+	return bulk(net, &b, op);
+}
+
+int weft_net_cancel(struct weft_net *net, struct weft_op *op)
+{
+	struct weft_inside *in = weft_net_inside(net);
+	ssize_t rc;
+
+	for (struct weft_carrier *c = in->carriers; c; c = c->next_all)
+		if (c->user == op)
+			op = &c->op;
+	rc = fi_cancel(&net->ep->fid, op);
+	if (rc == 0 || rc == -FI_ENOENT)
+		return 0;
+	return weft_net_fault(net, "fi_cancel", rc);
+}

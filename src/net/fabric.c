@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fabric: query, choose, open; say in one line what was chosen and why
+ *
+ * Every entry of the table times every libfabric name it has is a candidate.
+ * A candidate ends with a verdict in words, so that "none fits" and
+ * weft-info --providers can tell why for each of them. */
+#include "net/net_priv.h"
+#include "base/knob.h"
+#include "base/log.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REPORT_MAX = 4096,
+	VERDICT_MAX = 160,
+};
+
+/* What the user asked for, from hints, knobs and libfabric's own variables. */
+struct wish {
+	const char *provider; /* "" for none */
+	const char *iface;    /* "" for none */
+	const char *filter;   /* FI_PROVIDER or NULL */
+	bool is_one_host;
+};
+
+/* Text that only grows. */
+struct report {
+	char text[REPORT_MAX];
+	size_t used;
+};
+
+static void report_add(struct report *r, const char *form, const char *verdict)
+{
+	size_t room = sizeof(r->text) - r->used;
+	int n = snprintf(r->text + r->used, room, "%s: %s\n", form, verdict);
+
+	if (n > 0)
+		r->used += weft_min((size_t)n, room - 1);
+}
+
+static const char *or_knob(const char *hint, const char *knob)
+{
+	return hint && *hint ? hint : knob;
+}
+
+static struct wish wish_make(const struct weft_net_hints *hints)
+{
+	return (struct wish){
+		.provider = or_knob(hints->provider, weft_knobs.provider),
+		.iface = or_knob(hints->iface, weft_knobs.iface),
+		.filter = weft_knob_foreign("FI_PROVIDER"),
+		.is_one_host = hints->is_one_host,
+	};
+}
+
+/* True if the comma-separated list names the libfabric provider or the core
+ * provider under it ("verbs" for "verbs;ofi_rxm"). "^a,b" names nothing. */
+static bool list_has(const char *list, const char *form)
+{
+	size_t core_len = strcspn(form, ";");
+
+	if (!list || *list == '^')
+		return false;
+	for (const char *p = list; *p;) {
+		size_t n = strcspn(p, ",");
+
+		if ((n == strlen(form) || n == core_len) &&
+			strncmp(p, form, n) == 0)
+			return true;
+		p += n + (p[n] == ',');
+	}
+	return false;
+}
+
+static bool is_named(
+	const struct wish *w, const struct weft_prov *prov, const char *form)
+{
+	return strcmp(w->provider, prov->name) == 0 ||
+	       strcmp(w->provider, form) == 0 || list_has(w->filter, form);
+}
+
+/* The request */
+
+static struct fi_info *request(
+	const struct weft_prov *prov, const char *form, int rung)
+{
+	struct fi_info *h = fi_allocinfo();
+
+	if (!h)
+		return NULL;
+	h->caps = FI_MSG | FI_TAGGED;
+	if (rung < 3)
+		h->caps |= FI_RMA;
+	if (rung < 2)
+		h->caps |= FI_MULTI_RECV;
+	h->mode = FI_CONTEXT | FI_CONTEXT2;
+	h->ep_attr->type = FI_EP_RDM;
+	h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
+				  FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+	if (rung > 0)
+		h->domain_attr->mr_mode |= FI_MR_LOCAL;
+	h->domain_attr->threading = FI_THREAD_DOMAIN;
+	h->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+	h->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	h->tx_attr->msg_order = FI_ORDER_SAS;
+	h->rx_attr->msg_order = FI_ORDER_SAS;
+	h->fabric_attr->prov_name = strdup(form);
+	if (prov->hints)
+		prov->hints(h);
+	return h;
+}
+
+enum { RUNGS = 4 };
+
+/* Asks for everything, then for less: our own memory registered by us, plain
+ * receive buffers, no one-sided access. */
+static int query(const struct weft_prov *prov, const char *form,
+	struct fi_info **list_out)
+{
+	int rc = -FI_ENODATA;
+
+	for (int rung = 0; rung < RUNGS && rc; rung++) {
+		struct fi_info *h = request(prov, form, rung);
+
+		if (!h)
+			return -FI_ENOMEM;
+		rc = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, h, list_out);
+		fi_freeinfo(h);
+	}
+	return rc;
+}
+
+/* The interface */
+
+static bool is_loopback(const struct fi_info *info)
+{
+	const struct sockaddr *sa = info->src_addr;
+	const char *name = info->domain_attr->name;
+
+	if (name && strcmp(name, "lo") == 0)
+		return true;
+	if (!sa || info->src_addrlen < sizeof(struct sockaddr_in))
+		return false;
+	if (info->addr_format == FI_SOCKADDR_IN)
+		return ntohl(((const struct sockaddr_in *)(const void *)sa)
+				       ->sin_addr.s_addr) >>
+			       24 ==
+		       127;
+	if (info->addr_format == FI_SOCKADDR_IN6 &&
+		info->src_addrlen >= sizeof(struct sockaddr_in6))
+		return IN6_IS_ADDR_LOOPBACK(
+			&((const struct sockaddr_in6 *)(const void *)sa)
+				 ->sin6_addr);
+	return false;
+}
+
+static bool is_link_local(const struct fi_info *info)
+{
+	return info->addr_format == FI_SOCKADDR_IN6 && info->src_addr &&
+	       info->src_addrlen >= sizeof(struct sockaddr_in6) &&
+	       IN6_IS_ADDR_LINKLOCAL(
+		       &((const struct sockaddr_in6 *)info->src_addr)
+				->sin6_addr);
+}
+
+static const char *iface_wanted(
+	const struct wish *w, const struct weft_prov *prov)
+{
+	const char *foreign = NULL;
+
+	if (*w->iface)
+		return w->iface;
+	if (prov->iface_env)
+		foreign = weft_knob_foreign(prov->iface_env);
+	return foreign ? foreign : "";
+}
+
+/* How well an answer suits; negative: not at all. */
+static int score(const struct wish *w, const struct weft_prov *prov,
+	const struct fi_info *info)
+{
+	const char *iface = iface_wanted(w, prov);
+	const char *name = info->domain_attr->name;
+	int s = 0;
+
+	if (*iface && (!name || strcmp(name, iface) != 0))
+		return -1;
+	if (!prov->has_iface)
+		return 0;
+	if (!*iface && is_loopback(info) != w->is_one_host)
+		return w->is_one_host ? 0 : -1;
+	if (is_link_local(info))
+		return *iface ? 0 : -1;
+	if (is_loopback(info) == w->is_one_host)
+		s += 4;
+	if (info->addr_format == FI_SOCKADDR_IN)
+		s += 2;
+	return s;
+}
+
+static struct fi_info *pick(const struct wish *w, const struct weft_prov *prov,
+	const char *form, struct fi_info *list, char *why)
+{
+	struct fi_info *best = NULL;
+	int best_score = -1;
+
+	snprintf(why, VERDICT_MAX, "libfabric offers it only in another form");
+	for (struct fi_info *i = list; i; i = i->next) {
+		const char *no = NULL;
+		int s;
+
+		if (strcmp(i->fabric_attr->prov_name, form) != 0)
+			continue;
+		if (prov->refuse)
+			no = prov->refuse(i);
+		s = no ? -1 : score(w, prov, i);
+		if (no)
+			snprintf(why, VERDICT_MAX, "%s", no);
+		else if (s < 0 && !best)
+			snprintf(why, VERDICT_MAX,
+				"no interface suits%s%s (WEFT_IFACE)",
+				*iface_wanted(w, prov) ? ": wanted " : "",
+				iface_wanted(w, prov));
+		if (s > best_score) {
+			best_score = s;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* Candidates */
+
+/* NULL if the candidate may be asked for, else why not, before libfabric is
+ * bothered. */
+static const char *gate(
+	const struct wish *w, const struct weft_prov *prov, const char *form)
+{
+	bool named = is_named(w, prov, form);
+
+	if (*w->provider && strcmp(w->provider, prov->name) != 0 &&
+		strcmp(w->provider, form) != 0)
+		return "another one is asked for (WEFT_PROVIDER)";
+	if (prov->is_one_host && !w->is_one_host)
+		return "reaches processes of this host only";
+	if (prov->use == WEFT_PROV_ON_DEMAND && !named)
+		return "taken only when named (WEFT_PROVIDER)";
+	if (prov->use == WEFT_PROV_MULTI && w->is_one_host && !named &&
+		!*w->iface)
+		return "not needed on one host (WEFT_PROVIDER takes it)";
+	return NULL;
+}
+
+/* One answer of libfabric for the candidate, for the caller to free; NULL with
+ * the verdict in why. */
+static struct fi_info *judge(const struct wish *w, const struct weft_prov *prov,
+	const char *form, char *why)
+{
+	const char *no = gate(w, prov, form);
+	struct fi_info *list = NULL;
+	struct fi_info *best = NULL;
+	int rc;
+
+	if (no) {
+		snprintf(why, VERDICT_MAX, "%s", no);
+		return NULL;
+	}
+	rc = query(prov, form, &list);
+	if (rc) {
+		snprintf(why, VERDICT_MAX,
+			rc == -FI_ENODATA ? "libfabric does not offer it%s%s"
+					  : "libfabric fails%s%s",
+			w->filter ? "; FI_PROVIDER is " : "",
+			w->filter ? w->filter : "");
+		return NULL;
+	}
+	best = pick(w, prov, form, list, why);
+	if (best)
+		best = fi_dupinfo(best);
+	fi_freeinfo(list);
+	return best;
+}
+
+/* The walk stops when visit returns true. */
+typedef bool visit_fn(void *arg, const struct wish *w,
+	const struct weft_prov *prov, const char *form);
+
+static bool is_known(const char *name, size_t len)
+{
+	for (size_t i = 0; weft_prov_table[i]; i++) {
+		const struct weft_prov *p = weft_prov_table[i];
+
+		if (strlen(p->name) == len && strncmp(p->name, name, len) == 0)
+			return true;
+		for (size_t f = 0; f < WEFT_PROV_FORMS && p->forms[f]; f++)
+			if ((strlen(p->forms[f]) == len ||
+				    strcspn(p->forms[f], ";") == len) &&
+				strncmp(p->forms[f], name, len) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Names in the user's lists that no entry has. */
+static bool walk_others(
+	const struct wish *w, const char *list, visit_fn *visit, void *arg)
+{
+	char name[64];
+
+	if (!list || *list == '^')
+		return false;
+	for (const char *p = list; *p;) {
+		size_t n = strcspn(p, ",");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, p);
+		if (n && !is_known(p, n) &&
+			visit(arg, w, &weft_prov_other, name))
+			return true;
+		p += n + (p[n] == ',');
+	}
+	return false;
+}
+
+static bool walk(const struct wish *w, visit_fn *visit, void *arg)
+{
+	for (size_t i = 0; weft_prov_table[i]; i++) {
+		const struct weft_prov *p = weft_prov_table[i];
+
+		for (size_t f = 0; f < WEFT_PROV_FORMS && p->forms[f]; f++)
+			if (visit(arg, w, p, p->forms[f]))
+				return true;
+	}
+	if (*w->provider)
+		return walk_others(w, w->provider, visit, arg);
+	return walk_others(w, w->filter, visit, arg);
+}
+
+/* Opening */
+
+struct opening {
+	struct report report;
+	weft_net_recv_fn *recv;
+	void *arg;
+	struct weft_net *net;
+	int err;
+};
+
+static void say_chosen(const struct wish *w, const struct weft_prov *prov,
+	struct weft_net *net)
+{
+	const struct weft_plan *plan = &net->plan;
+
+	weft_info("NET-OPEN",
+		"provider %s on %s (%s) because %s%s; inject %zu B, eager %zu "
+		"B, poll %u ns%s%s",
+		plan->provider, plan->domain, plan->fabric,
+		is_named(w, prov, plan->provider) ? "it was named" : prov->note,
+		w->is_one_host ? " and all is on one host" : "",
+		plan->inject_len, plan->eager_len, plan->poll_ns,
+		plan->lost[0] ? "; without " : "", plan->lost);
+}
+
+static int open_info_take(
+	struct opening *o, const struct weft_prov *prov, struct fi_info *info)
+{
+	struct weft_plan plan;
+	struct fid_fabric *fabric;
+	int rc;
+
+	weft_plan_init(&plan, info);
+	if (prov->tune)
+		prov->tune(&plan, info);
+	weft_plan_apply_knobs(&plan);
+	rc = fi_fabric(info->fabric_attr, &fabric, NULL);
+	if (rc) {
+		rc = weft_err_set(weft_cq_err(-rc), "fi_fabric on %s: %s",
+			plan.provider, fi_strerror(-rc));
+		fi_freeinfo(info);
+		return rc;
+	}
+	return weft_ep_open_take(
+		info, fabric, prov, &plan, o->recv, o->arg, &o->net);
+}
+
+static bool try_open(void *arg, const struct wish *w,
+	const struct weft_prov *prov, const char *form)
+{
+	struct opening *o = arg;
+	char why[VERDICT_MAX];
+	struct fi_info *info = judge(w, prov, form, why);
+	int rc;
+
+	if (!info) {
+		report_add(&o->report, form, why);
+		return false;
+	}
+	rc = open_info_take(o, prov, info);
+	if (rc) {
+		report_add(&o->report, form, weft_err_detail_peek(rc));
+		o->err = rc;
+		return false;
+	}
+	say_chosen(w, prov, o->net);
+	return true;
+}
+
+/* The report on one line, for a log. */
+static void flatten(char *text)
+{
+	for (char *p = text; *p; p++)
+		if (*p == '\n')
+			*p = p[1] ? ',' : '\0';
+}
+
+int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
+	void *arg, struct weft_net **net_out)
+{
+	struct opening *o = calloc(1, sizeof(*o));
+	struct wish w = wish_make(hints);
+	int rc = 0;
+
+	if (!o)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a net");
+	o->recv = recv;
+	o->arg = arg;
+	if (walk(&w, try_open, o)) {
+		*net_out = o->net;
+	} else {
+		flatten(o->report.text);
+		rc = weft_err_set(
+			WEFT_ERR_NOPROV, "no fabric: %s", o->report.text);
+		weft_error("NET-NOPROV",
+			"no libfabric provider can be used; candidates: %s "
+			"(WEFT_PROVIDER names one, WEFT_IFACE an interface; "
+			"fi_info lists what libfabric has)",
+			o->report.text);
+	}
+	free(o);
+	return rc;
+}
+
+/* Explaining */
+
+struct explaining {
+	struct report report;
+	bool has_chosen;
+};
+
+static bool explain_one(void *arg, const struct wish *w,
+	const struct weft_prov *prov, const char *form)
+{
+	struct explaining *x = arg;
+	char why[VERDICT_MAX];
+	char line[VERDICT_MAX * 2];
+	struct fi_info *info = judge(w, prov, form, why);
+
+	if (!info) {
+		report_add(&x->report, form, why);
+		return false;
+	}
+	snprintf(line, sizeof(line), "%s, on %s (%s): %s",
+		x->has_chosen ? "usable" : "chosen", info->domain_attr->name,
+		info->fabric_attr->name, prov->note);
+	report_add(&x->report, form, line);
+	x->has_chosen = true;
+	fi_freeinfo(info);
+	return false;
+}
+
+size_t weft_net_explain(
+	const struct weft_net_hints *hints, char *buf, size_t len)
+{
+	struct explaining *x = calloc(1, sizeof(*x));
+	struct wish w = wish_make(hints);
+	size_t used;
+
+	if (len)
+		buf[0] = '\0';
+	if (!x)
+		return 0;
+	walk(&w, explain_one, x);
+	used = x->report.used;
+	snprintf(buf, len, "%s", x->report.text);
+	free(x);
+	return used;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mr: registrations, shared while they are alive
+ *
+ * Nothing is kept after the last reference: a registration outliving its
+ * memory would need to watch munmap(), and the providers that pin pages do
+ * exactly that in a cache of their own. What is shared here is one buffer used
+ * by several operations at once. */
+#include "net/net_priv.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+static uint64_t fi_access(const struct weft_inside *in, unsigned access)
+{
+	uint64_t bits = FI_SEND | FI_RECV;
+
+	if (in->net.plan.has_rma)
+		bits |= FI_READ | FI_WRITE;
+	if (access & WEFT_MR_REMOTE)
+		bits |= FI_REMOTE_READ | FI_REMOTE_WRITE;
+	return bits;
+}
+
+static struct weft_mr *find(
+	struct weft_inside *in, uintptr_t start, size_t len, uint64_t access)
+{
+	for (struct weft_mr *mr = in->mrs; mr; mr = mr->next)
+		if (start >= mr->start && start - mr->start <= mr->len &&
+			len <= mr->len - (start - mr->start) &&
+			(access & ~mr->access) == 0)
+			return mr;
+	return NULL;
+}
+
+static bool is_key_taken(const struct weft_inside *in, uint64_t key)
+{
+	for (const struct weft_mr *mr = in->mrs; mr; mr = mr->next)
+		if (mr->key == key)
+			return true;
+	return false;
+}
+
+static uint64_t pick_key(struct weft_inside *in, uint64_t wish)
+{
+	const struct weft_plan *plan = &in->net.plan;
+	uint64_t key = in->next_key;
+
+	if (plan->has_prov_key)
+		return 0;
+	if (wish != UINT64_MAX && !is_key_taken(in, wish))
+		return wish;
+	while (is_key_taken(in, key))
+		key++;
+	in->next_key = key + 1;
+	return key;
+}
+
+static int enable(struct weft_inside *in, struct fid_mr *fid)
+{
+	int rc;
+
+	if (!in->net.plan.has_mr_endpoint)
+		return 0;
+	rc = fi_mr_bind(fid, &in->net.ep->fid, 0);
+	return rc ? rc : fi_mr_enable(fid);
+}
+
+static int reg(struct weft_inside *in, void *buf, size_t len, uint64_t access,
+	uint64_t wish, struct fid_mr **fid_out)
+{
+	struct fid_mr *fid;
+	int rc = fi_mr_reg(in->domain, buf, len, access, 0, pick_key(in, wish),
+		0, &fid, NULL);
+
+	if (rc)
+		return rc;
+	rc = enable(in, fid);
+	if (rc) {
+		fi_close(&fid->fid);
+		return rc;
+	}
+	*fid_out = fid;
+	return 0;
+}
+
+int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
+	uint64_t key_wish, struct weft_mr **mr_out)
+{
+	struct weft_inside *in = weft_net_inside(net);
+	uint64_t bits = fi_access(in, access);
+	struct weft_mr *mr = NULL;
+	int rc;
+
+	if (!(access & WEFT_MR_REMOTE))
+		mr = find(in, (uintptr_t)buf, len, bits);
+	if (mr) {
+		mr->n_refs++;
+		*mr_out = mr;
+		return 0;
+	}
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory to register");
+	rc = reg(in, buf, len, bits, key_wish, &mr->fid);
+	if (rc) {
+		free(mr);
+		return weft_net_fault(net, "fi_mr_reg", rc);
+	}
+	mr->key = fi_mr_key(mr->fid);
+	mr->desc = fi_mr_desc(mr->fid);
+	mr->base = net->plan.has_virt_addr ? (uintptr_t)buf : 0;
+	mr->start = (uintptr_t)buf;
+	mr->len = len;
+	mr->access = bits;
+	mr->n_refs = 1;
+	mr->next = in->mrs;
+	in->mrs = mr;
+	*mr_out = mr;
+	return 0;
+}
+
+void weft_mr_put(struct weft_net *net, struct weft_mr *mr)
+{
+	struct weft_inside *in = weft_net_inside(net);
+	struct weft_mr **at = &in->mrs;
+	int rc;
+
+	if (!mr || --mr->n_refs)
+		return;
+	while (*at && *at != mr)
+		at = &(*at)->next;
+	if (*at)
+		*at = mr->next;
+	rc = fi_close(&mr->fid->fid);
+	if (rc)
+		weft_warn("NET-MR",
+			"closing a registration of %zu bytes: %s (a provider "
+			"fault; WEFT_PROVIDER chooses another)",
+			mr->len, fi_strerror(-rc));
+	free(mr);
+}
+
+void weft_mr_fini(struct weft_inside *in)
+{
+	while (in->mrs) {
+		in->mrs->n_refs = 1;
+		weft_mr_put(&in->net, in->mrs);
+	}
+}

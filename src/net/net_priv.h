@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* net_priv: the inside of a net, shared by the files of this room */
+#ifndef WEFT_NET_PRIV_H
+#define WEFT_NET_PRIV_H
+
+#include "net/net.h"
+#include "net/prov.h"
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+
+/* One receive buffer: long and shared by many messages where the provider
+ * can, else one message each. Belongs to the provider between post and
+ * release. */
+struct weft_recv_buf {
+	struct weft_op op;
+	struct weft_recv_buf *next; /* waiting to be posted again */
+	char *mem;
+};
+
+/* Stands in for a user's operation that needed a copy (data) or a registration
+ * (mr). Created on demand, kept for reuse, freed at close. */
+struct weft_carrier {
+	struct weft_op op;
+	struct weft_op *user;
+	struct weft_inside *in;
+	struct weft_mr *mr;
+	struct weft_mr *data_mr;
+	struct weft_carrier *next_free;
+	struct weft_carrier *next_all;
+	char *data; /* plan.recv_len bytes; allocated with the first copy */
+};
+
+/* Who: weft_net_open creates it, weft_net_close destroys it. Fields stand in
+ * the order they are set up. net is first, so that the two are one pointer. */
+struct weft_inside {
+	struct weft_net net;
+	weft_net_recv_fn *recv;
+	void *arg;
+	const struct weft_prov *prov;
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_av *av;
+	struct fid_cq *cq;
+	uint64_t next_key;
+	struct weft_mr *mrs; /* all alive */
+	char *buf_mem;
+	size_t buf_mem_len;
+	struct weft_mr *buf_mr;
+	struct weft_recv_buf *bufs;
+	size_t n_bufs;
+	size_t buf_len;
+	struct weft_recv_buf *unposted;
+	uint32_t n_bad_bufs; /* consecutive receive errors */
+	struct weft_carrier *carriers;
+	struct weft_carrier *free_carriers;
+	size_t n_carriers;
+	bool is_polling;
+	bool did_warn; /* of the first error completion */
+};
+
+static inline struct weft_inside *weft_net_inside(struct weft_net *net)
+{
+	return weft_container_of(net, struct weft_inside, net);
+}
+
+/* ep.c: opens domain, address table, queue and endpoint on an open fabric and
+ * posts the receive buffers. Takes over info and fabric, also on failure. This
+ * is the part of opening that a fake fabric can stand under. */
+int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
+	const struct weft_prov *prov, const struct weft_plan *plan,
+	weft_net_recv_fn *recv, void *arg, struct weft_net **net_out);
+
+/* ep.c: posts buffers that could not be posted before; 0 or WEFT_AGAIN. */
+int weft_ep_repost(struct weft_inside *in);
+
+/* ep.c: a receive buffer was released by the provider. */
+void weft_ep_buf_released(struct weft_inside *in, struct weft_recv_buf *buf);
+
+/* ep.c: the done of receive buffers; never called, only compared with. */
+void weft_ep_buf_done(struct weft_op *op, int err, size_t len);
+
+/* cq.c: a (positive) libfabric error code as a weft_err. */
+int weft_cq_err(int code);
+
+/* mr.c: closes what is left. */
+void weft_mr_fini(struct weft_inside *in);
+
+#endif

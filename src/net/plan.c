@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* plan: from fi_info and knobs to numbers */
+#include "net/plan.h"
+#include "base/bits.h"
+#include "base/knob.h"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	DEFAULT_EAGER = 16384,
+	LEAST_RECV = 65536,
+	LEAST_CQ = 1024,
+};
+
+static void copy_name(char *to, size_t len, const char *from)
+{
+	snprintf(to, len, "%s", from ? from : "");
+}
+
+static void init_messages(struct weft_plan *plan, const struct fi_info *info)
+{
+	plan->inject_len = info->tx_attr->inject_size;
+	plan->eager_len = DEFAULT_EAGER;
+	plan->max_msg_len = info->ep_attr->max_msg_size;
+	plan->tag_mask = UINT64_MAX;
+	if (info->ep_attr->mem_tag_format)
+		plan->tag_mask = UINT64_MAX >>
+				 __builtin_clzll(info->ep_attr->mem_tag_format);
+	plan->iov_max = (uint32_t)info->tx_attr->iov_limit;
+	plan->has_multi_recv = info->caps & FI_MULTI_RECV;
+	plan->is_manual = info->domain_attr->data_progress != FI_PROGRESS_AUTO;
+	plan->needs_local_mr = info->domain_attr->mr_mode & FI_MR_LOCAL;
+}
+
+static void init_rma(struct weft_plan *plan, const struct fi_info *info)
+{
+	int mr_mode = info->domain_attr->mr_mode;
+
+	plan->has_rma = info->caps & FI_RMA;
+	plan->has_virt_addr = mr_mode & FI_MR_VIRT_ADDR;
+	plan->has_prov_key = mr_mode & FI_MR_PROV_KEY;
+	plan->has_mr_endpoint = mr_mode & FI_MR_ENDPOINT;
+	plan->has_rma_order = info->tx_attr->msg_order &
+			      info->rx_attr->msg_order & FI_ORDER_SAW;
+	plan->rma_inject_len = info->tx_attr->inject_size;
+	plan->rma_max_len = info->ep_attr->max_msg_size;
+	plan->first_key = 1;
+	if (!plan->has_rma)
+		weft_plan_lose(plan, "one-sided access");
+}
+
+void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
+{
+	memset(plan, 0, sizeof(*plan));
+	copy_name(plan->provider, sizeof(plan->provider),
+		info->fabric_attr->prov_name);
+	copy_name(plan->domain, sizeof(plan->domain), info->domain_attr->name);
+	copy_name(plan->fabric, sizeof(plan->fabric), info->fabric_attr->name);
+	plan->tx_len = info->tx_attr->size;
+	plan->rx_len = info->rx_attr->size;
+	plan->cq_len = weft_max(plan->tx_len + plan->rx_len, LEAST_CQ);
+	init_messages(plan, info);
+	init_rma(plan, info);
+}
+
+/* The knobs have the last word, within what buffers can hold. */
+void weft_plan_apply_knobs(struct weft_plan *plan)
+{
+	plan->n_recv_bufs = (uint32_t)weft_knobs.net_bufs;
+	plan->recv_buf_len = (size_t)weft_knobs.net_buf_len;
+	if (weft_knobs.net_eager)
+		plan->eager_len = (size_t)weft_knobs.net_eager;
+	plan->recv_len = weft_max(plan->eager_len, LEAST_RECV);
+	plan->recv_len = weft_min(plan->recv_len, plan->recv_buf_len / 2);
+	plan->recv_len = weft_min(plan->recv_len, plan->max_msg_len);
+	plan->eager_len = weft_min(plan->eager_len, plan->recv_len);
+	plan->inject_len = weft_min(plan->inject_len, plan->recv_len);
+}
+
+void weft_plan_lose(struct weft_plan *plan, const char *what)
+{
+	size_t used = strlen(plan->lost);
+
+	snprintf(plan->lost + used, sizeof(plan->lost) - used, "%s%s",
+		used ? "; " : "", what);
+}
+
+struct writer {
+	char *buf;
+	size_t len;
+	size_t used;
+};
+
+static void __attribute__((format(printf, 2, 3)))
+put(struct writer *w, const char *fmt, ...)
+{
+	size_t room = w->used < w->len ? w->len - w->used : 0;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(room ? w->buf + w->used : NULL, room, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		w->used += (size_t)n;
+}
+
+static const char *yes_no(bool is_yes)
+{
+	return is_yes ? "yes" : "no";
+}
+
+size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
+{
+	struct writer w = { buf, len, 0 };
+
+	if (len)
+		buf[0] = '\0';
+	put(&w, "provider %s\ndomain %s\nfabric %s\n", plan->provider,
+		plan->domain, plan->fabric);
+	put(&w, "inject_len %zu B\neager_len %zu B\nrecv_len %zu B\n",
+		plan->inject_len, plan->eager_len, plan->recv_len);
+	put(&w, "max_msg_len %zu B\ntag_mask 0x%" PRIx64 "\niov_max %u\n",
+		plan->max_msg_len, plan->tag_mask, plan->iov_max);
+	put(&w, "multi_recv %s\nmanual_progress %s\nlocal_mr %s\n",
+		yes_no(plan->has_multi_recv), yes_no(plan->is_manual),
+		yes_no(plan->needs_local_mr));
+	put(&w, "poll %u ns\nrecv_bufs %u of %zu B\n", plan->poll_ns,
+		plan->n_recv_bufs, plan->recv_buf_len);
+	put(&w, "tx_len %zu\nrx_len %zu\ncq_len %zu\n", plan->tx_len,
+		plan->rx_len, plan->cq_len);
+	put(&w, "rma %s\nrma_order %s\nrma_inject_len %zu B\n",
+		yes_no(plan->has_rma), yes_no(plan->has_rma_order),
+		plan->rma_inject_len);
+	put(&w,
+		"remote_address %s\nkeys %s, first %" PRIu64 ", cheap %" PRIu64
+		"\n",
+		plan->has_virt_addr ? "pointer" : "offset",
+		plan->has_prov_key ? "provider's" : "ours", plan->first_key,
+		plan->n_keys);
+	put(&w, "batch_flags 0x%" PRIx64 "\nfence_after_batch %s\n",
+		plan->batch_flags, yes_no(plan->fence_after_batch));
+	put(&w, "lost %s\n", plan->lost[0] ? plan->lost : "nothing");
+	return w.used;
+}
