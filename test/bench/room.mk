@@ -14,7 +14,7 @@ test_bench_bench_CPPFLAGS = $(mpi_prog_cppflags)
 test_bench_bench_LDADD = libmpi_abi.la
 test_bench_rawfab_SOURCES = test/bench/rawfab.c
 test_bench_rawfab_LDADD = $(FABRIC_LIBS)
-EXTRA_DIST += test/bench/README.md test/bench/compare
+EXTRA_DIST += test/bench/README.md test/bench/apps test/bench/compare
 CLEANFILES += $(EXTRA_PROGRAMS)
 
 bench: $(BUILT_SOURCES)
