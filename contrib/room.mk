@@ -13,3 +13,9 @@ check-headers: $(BUILT_SOURCES)
 	CC='$(CC)' $(top_srcdir)/contrib/$@ $(abs_top_builddir)
 
 .PHONY: check-layers check-style check-headers
+
+EXTRA_DIST += contrib/check-abi
+check-abi: libmpi_abi.la
+	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/$@ \
+		.libs/libmpi_abi.so $(top_srcdir)
+.PHONY: check-abi

@@ -36,6 +36,8 @@ struct weft_group {
 		*session;	 /* it was derived from, NULL: World or none.
 				    Compared, never followed unless live */
 	uint64_t session_handle; /* to detect that the session is gone */
+	/* below: only group.c */
+	struct weft_group_index *_Atomic index; /* made on use; many runs */
 };
 
 enum {
@@ -54,6 +56,9 @@ enum weft_compare {
 };
 
 extern struct weft_table weft_groups;
+
+/* The group without members; get and put leave it alone. */
+extern struct weft_group weft_group_empty;
 
 static inline uint64_t weft_proc_number(uint32_t job, uint32_t rank)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_util: clock, median, the measuring loop and the output. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "bench.h"
 
 #include <sched.h>

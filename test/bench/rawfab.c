@@ -13,7 +13,7 @@
  *
  * Build: cc -O2 -o rawfab rawfab.c -lfabric
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>

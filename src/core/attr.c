@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* attr: attributes cached on objects, and their keys
+ *
+ * One lock guards all keys and all objects: it is held for a few loads, never
+ * while a user's function runs. A key lives as long as its number is valid or
+ * an attribute has it. */
+#include "core/attr.h"
+
+#include "base/err.h"
+#include "base/lock.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_KEYVAL = 1024 };
+
+struct keyval {
+	int id;
+	int kind;
+	weft_attr_copy_fn *copy;
+	weft_attr_delete_fn *del;
+	void *extra;
+	unsigned refs;
+};
+
+struct attr {
+	struct keyval *key;
+	void *value;
+};
+
+struct weft_attrs {
+	size_t n;
+	size_t capacity;
+	struct attr *attrs; /* in the order of setting */
+};
+
+/* All keys: numbers are process-wide by the standard's definition. */
+static struct {
+	struct weft_spin spin; /* guards what follows and every weft_attrs */
+	struct weft_map by_id;
+	int n_made;
+} keys;
+
+static void lock(void)
+{
+	weft_spin_take(&keys.spin);
+}
+
+static void unlock(void)
+{
+	weft_spin_drop(&keys.spin);
+}
+
+static void key_put(struct keyval *key)
+{
+	if (!--key->refs)
+		free(key);
+}
+
+/* The key of a number, or NULL. Locked. */
+static struct keyval *key_of(int kind, int id)
+{
+	struct keyval *key =
+		id > 0 ? weft_map_get(&keys.by_id, (uint64_t)id) : NULL;
+
+	return key && key->kind == kind ? key : NULL;
+}
+
+static int bad_key(int id)
+{
+	return weft_err_set(WEFT_ERR_KEYVAL,
+		"keyval %d is not valid for this kind of object, or was freed",
+		id);
+}
+
+int weft_keyval_create(int kind, weft_attr_copy_fn *copy,
+	weft_attr_delete_fn *del, void *extra, int *keyval_out)
+{
+	struct keyval *key = calloc(1, sizeof(*key));
+	int err;
+
+	if (!key)
+		return WEFT_ERR_NOMEM;
+	*key = (struct keyval){
+		.kind = kind,
+		.copy = copy,
+		.del = del,
+		.extra = extra,
+		.refs = 1,
+	};
+	lock();
+	key->id = FIRST_KEYVAL + keys.n_made;
+	err = weft_map_put(&keys.by_id, (uint64_t)key->id, key);
+	if (!err)
+		keys.n_made++;
+	unlock();
+	if (err) {
+		free(key);
+		return err;
+	}
+	*keyval_out = key->id;
+	return 0;
+}
+
+int weft_keyval_free(int kind, int id)
+{
+	struct keyval *key;
+
+	lock();
+	key = key_of(kind, id);
+	if (key) {
+		weft_map_remove(&keys.by_id, (uint64_t)id);
+		key_put(key);
+	}
+	unlock();
+	return key ? 0 : bad_key(id);
+}
+
+/* The attribute with this key, or NULL. Locked. */
+static struct attr *find(struct weft_attrs *attrs, const struct keyval *key)
+{
+	for (size_t i = 0; attrs && i < attrs->n; i++)
+		if (attrs->attrs[i].key == key)
+			return &attrs->attrs[i];
+	return NULL;
+}
+
+/* Adds or replaces. Locked; the key's reference is taken here. */
+static int store(struct weft_attrs **slot, struct keyval *key, void *value)
+{
+	struct weft_attrs *attrs = *slot;
+	struct attr *attr = find(attrs, key);
+
+	if (attr) {
+		attr->value = value;
+		return 0;
+	}
+	if (!attrs) {
+		attrs = calloc(1, sizeof(*attrs));
+		if (!attrs)
+			return WEFT_ERR_NOMEM;
+		*slot = attrs;
+	}
+	if (attrs->n == attrs->capacity) {
+		size_t capacity = attrs->n ? 2 * attrs->n : 4;
+		void *grown =
+			realloc(attrs->attrs, capacity * sizeof(*attrs->attrs));
+
+		if (!grown)
+			return WEFT_ERR_NOMEM;
+		attrs->attrs = grown;
+		attrs->capacity = capacity;
+	}
+	key->refs++;
+	attrs->attrs[attrs->n++] = (struct attr){ key, value };
+	return 0;
+}
+
+/* Takes an attribute out. Locked. */
+static void drop(struct weft_attrs *attrs, struct attr *attr)
+{
+	key_put(attr->key);
+	memmove(attr, attr + 1,
+		(size_t)(attrs->attrs + --attrs->n - attr) * sizeof(*attr));
+}
+
+/* Runs the delete function on a value that stays where it is. The caller holds
+ * a reference on the key and no lock. */
+static int run_delete(struct keyval *key, void *handle, void *value)
+{
+	return key->del ? key->del(handle, key->id, value, key->extra) : 0;
+}
+
+/* The key with a reference, and its value on this object if there is one. */
+static struct keyval *look_up(struct weft_attrs *const *attrs, int kind, int id,
+	bool *found_out, void **value_out)
+{
+	struct keyval *key;
+	struct attr *attr;
+
+	lock();
+	key = key_of(kind, id);
+	if (key)
+		key->refs++;
+	attr = key ? find(*attrs, key) : NULL;
+	*found_out = attr;
+	*value_out = attr ? attr->value : NULL;
+	unlock();
+	return key;
+}
+
+static void let_go(struct keyval *key)
+{
+	lock();
+	key_put(key);
+	unlock();
+}
+
+int weft_attr_set(
+	struct weft_attrs **attrs, int kind, void *handle, int id, void *value)
+{
+	struct keyval *key;
+	void *old;
+	bool found;
+	int err = 0;
+
+	key = look_up(attrs, kind, id, &found, &old);
+	if (!key)
+		return bad_key(id);
+	if (found)
+		err = run_delete(key, handle, old);
+	lock();
+	if (!err)
+		err = store(attrs, key, value);
+	key_put(key);
+	unlock();
+	return err;
+}
+
+int weft_attr_get(struct weft_attrs *const *attrs, int kind, int id,
+	void **value_out, bool *found_out)
+{
+	struct keyval *key;
+	void *value;
+	bool found;
+
+	key = look_up(attrs, kind, id, &found, &value);
+	if (!key)
+		return bad_key(id);
+	let_go(key);
+	if (found)
+		*value_out = value;
+	*found_out = found;
+	return 0;
+}
+
+int weft_attr_delete(struct weft_attrs **attrs, int kind, void *handle, int id)
+{
+	struct keyval *key;
+	struct attr *attr;
+	void *value;
+	bool found;
+	int err;
+
+	key = look_up(attrs, kind, id, &found, &value);
+	if (!key)
+		return bad_key(id);
+	if (found)
+		err = run_delete(key, handle, value);
+	else
+		err = weft_err_set(WEFT_ERR_KEYVAL,
+			"the object has no attribute of keyval %d", id);
+	lock();
+	attr = err ? NULL : find(*attrs, key);
+	if (attr)
+		drop(*attrs, attr);
+	key_put(key);
+	unlock();
+	return err;
+}
+
+int weft_attr_delete_all(struct weft_attrs **attrs, void *handle)
+{
+	int err = 0;
+
+	for (;;) {
+		struct keyval *key = NULL;
+		struct attr *attr;
+		void *value = NULL;
+
+		lock();
+		if (*attrs && (*attrs)->n) {
+			attr = &(*attrs)->attrs[(*attrs)->n - 1];
+			key = attr->key;
+			value = attr->value;
+			key->refs++;
+		}
+		unlock();
+		if (!key)
+			return 0;
+		err = run_delete(key, handle, value);
+		lock();
+		attr = err ? NULL : find(*attrs, key);
+		if (attr)
+			drop(*attrs, attr);
+		key_put(key);
+		unlock();
+		if (err)
+			return err;
+	}
+}
+
+/* Copies one attribute as its copy function says. */
+static int copy_one(
+	const struct attr *attr, void *handle, struct weft_attrs **to)
+{
+	struct keyval *key = attr->key;
+	void *value = attr->value;
+	int flag = 1, err = 0;
+
+	if (!key->copy)
+		return 0;
+	if (key->copy != WEFT_ATTR_DUP) {
+		flag = 0;
+		err = key->copy(handle, key->id, key->extra, attr->value,
+			&value, &flag);
+	}
+	if (err || !flag)
+		return err;
+	lock();
+	err = store(to, key, value);
+	unlock();
+	return err;
+}
+
+int weft_attr_copy_all(
+	struct weft_attrs *const *from, void *handle, struct weft_attrs **to)
+{
+	struct attr *list = NULL;
+	size_t n = 0;
+	int err = 0;
+
+	lock();
+	if (*from && (*from)->n) {
+		list = malloc((*from)->n * sizeof(*list));
+		n = list ? (*from)->n : 0;
+		err = list ? 0 : WEFT_ERR_NOMEM;
+		for (size_t i = 0; i < n; i++) {
+			list[i] = (*from)->attrs[i];
+			list[i].key->refs++;
+		}
+	}
+	unlock();
+	for (size_t i = 0; i < n; i++) {
+		if (!err)
+			err = copy_one(&list[i], handle, to);
+		let_go(list[i].key);
+	}
+	free(list);
+	return err;
+}
+
+void weft_attrs_destroy(struct weft_attrs *attrs)
+{
+	if (!attrs)
+		return;
+	lock();
+	for (size_t i = 0; i < attrs->n; i++)
+		key_put(attrs->attrs[i].key);
+	unlock();
+	free(attrs->attrs);
+	free(attrs);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* attr: attributes cached on objects, and their keys
+ *
+ * Any thread. User functions are called without any lock, so they may use
+ * every call here, also on the same object. Functions that call them return 0,
+ * a negative error, or the positive code the user's function returned. */
+#ifndef WEFT_ATTR_H
+#define WEFT_ATTR_H
+
+#include <stdbool.h>
+
+/* The user's functions; handle is the object's handle as the API knows it. */
+typedef int weft_attr_copy_fn(void *handle, int keyval, void *extra,
+	void *value, void *value_out, int *flag_out);
+typedef int weft_attr_delete_fn(
+	void *handle, int keyval, void *value, void *extra);
+
+/* Stands for a copy function that copies the pointer. NULL never copies. */
+#define WEFT_ATTR_DUP ((weft_attr_copy_fn *)1)
+
+/* What one object holds; NULL while nothing was ever set. */
+struct weft_attrs;
+
+/* A key for objects of a kind (enum weft_kind). */
+int weft_keyval_create(int kind, weft_attr_copy_fn *copy,
+	weft_attr_delete_fn *del, void *extra, int *keyval_out);
+
+/* The key can no longer be used; attributes that have it stay and are deleted
+ * with its function. WEFT_ERR_KEYVAL when it is not one of this kind. */
+int weft_keyval_free(int kind, int keyval);
+
+/* Sets or replaces: the old value's delete function runs first; when it fails
+ * nothing changes. */
+int weft_attr_set(struct weft_attrs **attrs, int kind, void *handle, int keyval,
+	void *value);
+
+/* *found_out says whether there is one. WEFT_ERR_KEYVAL for no such key. */
+int weft_attr_get(struct weft_attrs *const *attrs, int kind, int keyval,
+	void **value_out, bool *found_out);
+
+/* Runs the delete function; when it fails nothing changes. WEFT_ERR_KEYVAL also
+ * when the object has no such attribute. */
+int weft_attr_delete(
+	struct weft_attrs **attrs, int kind, void *handle, int keyval);
+
+/* Copies what the copy functions let through, in the order of setting; stops
+ * at the first failure, and *to holds what was copied so far. */
+int weft_attr_copy_all(
+	struct weft_attrs *const *from, void *handle, struct weft_attrs **to);
+
+/* Deletes all, newest first; stops at the first failure. */
+int weft_attr_delete_all(struct weft_attrs **attrs, void *handle);
+
+/* Frees what is there without calling anybody; NULL is accepted. */
+void weft_attrs_destroy(struct weft_attrs *attrs);
+
+#endif

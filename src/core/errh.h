@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* errh: error handlers
+ *
+ * Exist independently of sessions and before any of them. The function is
+ * kept untyped; the API room that made it calls it. Any thread. */
+#ifndef WEFT_ERRH_H
+#define WEFT_ERRH_H
+
+#include "base/handle.h"
+
+#include <stdatomic.h>
+
+enum weft_errh_action {
+	WEFT_ERRH_FATAL,
+	WEFT_ERRH_ABORT,
+	WEFT_ERRH_RETURN,
+	WEFT_ERRH_CALL, /* a user's function */
+};
+
+typedef void weft_errh_fn(void);
+
+/* Created by weft_errh_create(), destroyed by the last weft_errh_put(): the
+ * user's handle and every object it is set on hold one reference each.
+ * Predefined ones are static and never destroyed. */
+struct weft_errh {
+	struct weft_obj obj;
+	enum weft_errh_action action;
+	int kind; /* enum weft_kind of the objects it is for; 0: any */
+	weft_errh_fn *fn;
+	atomic_uint refs;
+};
+
+extern struct weft_table weft_errhs;
+
+/* The predefined handlers, by enum weft_errh_action. */
+extern struct weft_errh weft_errh_builtin[3];
+
+/* A handler that calls fn for errors on objects of this kind, with one
+ * reference, or NULL when out of memory. */
+struct weft_errh *weft_errh_create(int kind, weft_errh_fn *fn);
+
+/* NULL is accepted by both. */
+struct weft_errh *weft_errh_get(struct weft_errh *errh);
+void weft_errh_put(struct weft_errh *errh);
+
+/* Replaces what *slot holds by a reference to errh. Any thread: the slot is
+ * exchanged whole. */
+void weft_errh_set(struct weft_errh **slot, struct weft_errh *errh);
+
+#endif

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* group: an ordered set of processes, as runs
+ *
+ * Every group is built by appending members or whole runs in order, greedily,
+ * so that equal member lists give equal runs. From process to rank, few runs
+ * are searched one by one; for many an index of all members, sorted by
+ * process, is made when first asked for. */
+#include "core/group.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "core/proc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_WITHOUT_INDEX = 32 };
+
+struct weft_table weft_groups =
+	WEFT_TABLE_INIT(struct weft_group, WEFT_KIND_GROUP);
+
+struct weft_group weft_group_empty = { .my_rank = WEFT_UNDEFINED };
+
+struct member {
+	uint64_t proc;
+	uint32_t rank;
+};
+
+struct weft_group_index {
+	uint32_t n;
+	struct member members[];
+};
+
+/* Runs under construction. */
+struct runs {
+	struct weft_run *runs;
+	uint32_t n;
+	uint32_t capacity;
+	uint32_t size;
+};
+
+static int new_run(struct runs *r, uint64_t proc)
+{
+	if (r->n == r->capacity) {
+		uint32_t capacity = r->n ? 2 * r->n : 4;
+		void *runs = realloc(r->runs, capacity * sizeof(*r->runs));
+
+		if (!runs)
+			return WEFT_ERR_NOMEM;
+		r->runs = runs;
+		r->capacity = capacity;
+	}
+	r->runs[r->n++] = (struct weft_run){ proc, 1, 1, r->size };
+	return 0;
+}
+
+static int append(struct runs *r, uint64_t proc)
+{
+	struct weft_run *last = r->n ? &r->runs[r->n - 1] : NULL;
+	int err = 0;
+
+	if (last && last->n == 1) {
+		last->stride = (int64_t)(proc - last->first);
+		last->n = 2;
+	} else if (last &&
+		   proc == last->first + (uint64_t)last->stride * last->n) {
+		last->n++;
+	} else {
+		err = new_run(r, proc);
+	}
+	if (!err)
+		r->size++;
+	return err;
+}
+
+/* Appends n processes from first on; few steps whatever n is. */
+static int append_run(
+	struct runs *r, uint64_t first, int64_t stride, uint32_t n)
+{
+	while (n) {
+		struct weft_run *last;
+		int err = append(r, first);
+
+		if (err)
+			return err;
+		n--;
+		first += (uint64_t)stride;
+		last = &r->runs[r->n - 1];
+		if (last->n > 1 && last->stride == stride) {
+			last->n += n;
+			r->size += n;
+			n = 0;
+		}
+	}
+	return 0;
+}
+
+/* Makes the group out of the runs, which are its own from now on. */
+static int finish(struct runs *r, int err, const struct weft_group *from,
+	struct weft_group **group_out)
+{
+	struct weft_group *group;
+
+	if (!err && !r->size) {
+		*group_out = &weft_group_empty;
+		return 0;
+	}
+	group = err ? NULL : weft_table_new(&weft_groups);
+	if (!group) {
+		free(r->runs);
+		return err ? err : WEFT_ERR_NOMEM;
+	}
+	atomic_store_explicit(&group->refs, 1, memory_order_relaxed);
+	group->runs = r->runs;
+	group->n_runs = r->n;
+	group->size = r->size;
+	if (from) {
+		group->session = from->session;
+		group->session_handle = from->session_handle;
+	}
+	group->my_rank = weft_group_rank_of(group, weft_proc.proc);
+	*group_out = group;
+	return 0;
+}
+
+struct weft_group *weft_group_get(struct weft_group *group)
+{
+	if (group != &weft_group_empty)
+		atomic_fetch_add_explicit(
+			&group->refs, 1, memory_order_relaxed);
+	return group;
+}
+
+void weft_group_put(struct weft_group *group)
+{
+	if (!group || group == &weft_group_empty)
+		return;
+	/* the last one sees what all others did before they let go */
+	if (atomic_fetch_sub_explicit(&group->refs, 1, memory_order_acq_rel) !=
+		1)
+		return;
+	free(atomic_load_explicit(&group->index, memory_order_relaxed));
+	free(group->runs);
+	weft_table_free(&weft_groups, group);
+}
+
+static int by_proc(const void *a_void, const void *b_void)
+{
+	const struct member *a = a_void, *b = b_void;
+
+	return a->proc < b->proc ? -1 : a->proc > b->proc;
+}
+
+/* All members sorted by process; NULL when out of memory. */
+static struct weft_group_index *make_index(const struct weft_group *group)
+{
+	struct weft_group_index *index = malloc(
+		sizeof(*index) + group->size * sizeof(index->members[0]));
+
+	if (!index)
+		return NULL;
+	index->n = 0;
+	for (uint32_t i = 0; i < group->n_runs; i++) {
+		const struct weft_run *run = &group->runs[i];
+
+		for (uint32_t k = 0; k < run->n; k++)
+			index->members[index->n++] = (struct member){
+				run->first + (uint64_t)run->stride * k,
+				run->rank + k
+			};
+	}
+	qsort(index->members, index->n, sizeof(index->members[0]), by_proc);
+	return index;
+}
+
+static struct weft_group_index *index_of(const struct weft_group *group)
+{
+	struct weft_group *self = (struct weft_group *)(uintptr_t)group;
+	struct weft_group_index *index, *none = NULL;
+
+	/* pairs with the release of the exchange below */
+	index = atomic_load_explicit(&self->index, memory_order_acquire);
+	if (index)
+		return index;
+	index = make_index(group);
+	if (!index)
+		return NULL;
+	if (atomic_compare_exchange_strong_explicit(&self->index, &none, index,
+		    memory_order_acq_rel, memory_order_acquire))
+		return index;
+	free(index);
+	return none;
+}
+
+/* True if the list names a process twice. */
+static int has_twin(const uint64_t *procs, uint32_t n, bool *twin_out)
+{
+	struct member *sorted;
+	uint32_t i = 1;
+
+	*twin_out = false;
+	while (i < n && procs[i] > procs[i - 1])
+		i++;
+	if (i >= n)
+		return 0;
+	sorted = malloc(n * sizeof(*sorted));
+	if (!sorted)
+		return WEFT_ERR_NOMEM;
+	for (i = 0; i < n; i++)
+		sorted[i] = (struct member){ procs[i], i };
+	qsort(sorted, n, sizeof(*sorted), by_proc);
+	for (i = 1; i < n; i++)
+		if (sorted[i].proc == sorted[i - 1].proc)
+			*twin_out = true;
+	free(sorted);
+	return 0;
+}
+
+int weft_group_create(
+	const uint64_t *procs, uint32_t n, struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+	bool twin;
+	int err = has_twin(procs, n, &twin);
+
+	if (!err && twin)
+		err = weft_err_set(WEFT_ERR_RANK,
+			"a process appears twice in a group of %u", n);
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = append(&r, procs[i]);
+	return finish(&r, err, NULL, group_out);
+}
+
+int weft_group_create_range(
+	uint64_t first, uint32_t n, struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+
+	return finish(&r, append_run(&r, first, 1, n), NULL, group_out);
+}
+
+uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank)
+{
+	uint32_t low = 0, high = group->n_runs;
+
+	/* the last run that does not begin after rank */
+	while (high - low > 1) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (group->runs[mid].rank <= rank)
+			low = mid;
+		else
+			high = mid;
+	}
+	return group->runs[low].first + (uint64_t)group->runs[low].stride *
+						(rank - group->runs[low].rank);
+}
+
+/* Rank of a process that lies in the run, or WEFT_UNDEFINED. */
+static int32_t rank_in_run(const struct weft_run *run, uint64_t proc)
+{
+	int64_t off = (int64_t)(proc - run->first);
+	int64_t k;
+
+	if (run->n == 1)
+		return off ? WEFT_UNDEFINED : (int32_t)run->rank;
+	if (run->stride == -1) /* no overflow in the division */
+		k = (int64_t)(0 - (uint64_t)off);
+	else if (off % run->stride)
+		return WEFT_UNDEFINED;
+	else
+		k = off / run->stride;
+	return k >= 0 && k < (int64_t)run->n ? (int32_t)(run->rank + k)
+					     : WEFT_UNDEFINED;
+}
+
+int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc)
+{
+	struct member key = { proc, 0 };
+	struct weft_group_index *index = NULL;
+
+	if (group->n_runs > RUNS_WITHOUT_INDEX)
+		index = index_of(group);
+	if (index) {
+		const struct member *m = bsearch(
+			&key, index->members, index->n, sizeof(key), by_proc);
+
+		return m ? (int32_t)m->rank : WEFT_UNDEFINED;
+	}
+	for (uint32_t i = 0; i < group->n_runs; i++) {
+		int32_t rank = rank_in_run(&group->runs[i], proc);
+
+		if (rank != WEFT_UNDEFINED)
+			return rank;
+	}
+	return WEFT_UNDEFINED;
+}
+
+static bool are_equal(const struct weft_group *a, const struct weft_group *b)
+{
+	return a->size == b->size && a->n_runs == b->n_runs &&
+	       (!a->n_runs ||
+		       !memcmp(a->runs, b->runs, a->n_runs * sizeof(*a->runs)));
+}
+
+/* Calls fn for each member until it returns other than 0. */
+typedef int each_fn(void *arg, uint32_t rank, uint64_t proc);
+
+static int for_each(const struct weft_group *group, each_fn *fn, void *arg)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < group->n_runs; i++) {
+		const struct weft_run *run = &group->runs[i];
+
+		for (uint32_t k = 0; !err && k < run->n; k++)
+			err = fn(arg, run->rank + k,
+				run->first + (uint64_t)run->stride * k);
+	}
+	return err;
+}
+
+static int is_missing(void *arg, uint32_t rank, uint64_t proc)
+{
+	(void)rank;
+	return weft_group_rank_of(arg, proc) == WEFT_UNDEFINED;
+}
+
+enum weft_compare weft_group_compare(
+	const struct weft_group *a, const struct weft_group *b)
+{
+	if (are_equal(a, b))
+		return WEFT_IDENT;
+	if (a->size != b->size || for_each(a, is_missing, (void *)(uintptr_t)b))
+		return WEFT_UNEQUAL;
+	return WEFT_SIMILAR;
+}
+
+/* Appends a's members that are (or are not) in b. */
+struct filter {
+	struct runs *runs;
+	const struct weft_group *other;
+	bool want;
+};
+
+static int append_if(void *arg, uint32_t rank, uint64_t proc)
+{
+	struct filter *f = arg;
+	bool is_in = weft_group_rank_of(f->other, proc) != WEFT_UNDEFINED;
+
+	(void)rank;
+	return is_in == f->want ? append(f->runs, proc) : 0;
+}
+
+static int append_all(struct runs *r, const struct weft_group *group)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < group->n_runs; i++)
+		err = append_run(r, group->runs[i].first, group->runs[i].stride,
+			group->runs[i].n);
+	return err;
+}
+
+/* The group whose session the result of a and b belongs to. */
+static const struct weft_group *heir(
+	const struct weft_group *a, const struct weft_group *b)
+{
+	return a->session ? a : b;
+}
+
+int weft_group_union(const struct weft_group *a, const struct weft_group *b,
+	struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+	struct filter f = { &r, a, false };
+	int err = append_all(&r, a);
+
+	if (!err && !are_equal(a, b))
+		err = for_each(b, append_if, &f);
+	return finish(&r, err, heir(a, b), group_out);
+}
+
+int weft_group_intersection(const struct weft_group *a,
+	const struct weft_group *b, struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+	struct filter f = { &r, b, true };
+
+	return finish(&r, for_each(a, append_if, &f), heir(a, b), group_out);
+}
+
+int weft_group_difference(const struct weft_group *a,
+	const struct weft_group *b, struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+	struct filter f = { &r, b, false };
+
+	return finish(&r, for_each(a, append_if, &f), heir(a, b), group_out);
+}
+
+/* A bit for each rank that is listed; errors when one is out of range or
+ * listed twice. */
+static int mark_ranks(const struct weft_group *group, const int *ranks,
+	uint32_t n, uint8_t **marks_out)
+{
+	uint8_t *marks = calloc(group->size / 8 + 1, 1);
+	int err = marks ? 0 : WEFT_ERR_NOMEM;
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		uint32_t rank = (uint32_t)ranks[i];
+
+		if (rank >= group->size)
+			err = weft_err_set(WEFT_ERR_RANK,
+				"ranks[%u] is %d in a group of %u", i, ranks[i],
+				group->size);
+		else if (marks[rank / 8] & 1u << rank % 8)
+			err = weft_err_set(WEFT_ERR_RANK,
+				"ranks[%u] is %d, which appears twice", i,
+				ranks[i]);
+		else
+			marks[rank / 8] |= (uint8_t)(1u << rank % 8);
+	}
+	if (err) {
+		free(marks);
+		return err;
+	}
+	*marks_out = marks;
+	return 0;
+}
+
+int weft_group_incl(const struct weft_group *group, const int *ranks,
+	uint32_t n, struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+	uint8_t *marks;
+	int err = mark_ranks(group, ranks, n, &marks);
+
+	if (err)
+		return err;
+	free(marks);
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = append(&r, weft_group_proc(group, (uint32_t)ranks[i]));
+	return finish(&r, err, group, group_out);
+}
+
+struct unmarked {
+	struct runs *runs;
+	const uint8_t *marks;
+};
+
+static int append_unmarked(void *arg, uint32_t rank, uint64_t proc)
+{
+	struct unmarked *u = arg;
+
+	return u->marks[rank / 8] & 1u << rank % 8 ? 0 : append(u->runs, proc);
+}
+
+int weft_group_excl(const struct weft_group *group, const int *ranks,
+	uint32_t n, struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+	struct unmarked u = { &r, NULL };
+	uint8_t *marks;
+	int err = mark_ranks(group, ranks, n, &marks);
+
+	if (err)
+		return err;
+	u.marks = marks;
+	err = for_each(group, append_unmarked, &u);
+	free(marks);
+	return finish(&r, err, group, group_out);
+}
+
+void weft_group_digest(const struct weft_group *group, uint64_t digest_out[2])
+{
+	static const uint8_t keys[2][16] = { { 1, 9, 7 }, { 2, 8, 6 } };
+	size_t len = group->n_runs * sizeof(*group->runs);
+
+	for (int i = 0; i < 2; i++)
+		digest_out[i] = weft_hash(keys[i], group->runs, len);
+}

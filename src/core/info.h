@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* info: ordered keys with values
+ *
+ * Exist independently of sessions and before any of them. Any thread; an
+ * object has its own lock. Keys keep the order in which they were first
+ * set. */
+#ifndef WEFT_INFO_H
+#define WEFT_INFO_H
+
+#include "base/handle.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	WEFT_INFO_KEY_MAX = 255, /* characters, without the NUL */
+	WEFT_INFO_VALUE_MAX = 1023,
+};
+
+struct weft_info_entry {
+	char *key;
+	char *value;
+};
+
+/* Created by weft_info_create() or weft_info_dup(), destroyed by
+ * weft_info_destroy(). */
+struct weft_info {
+	struct weft_obj obj;
+	struct weft_spin spin; /* guards what follows */
+	uint32_t n;
+	uint32_t capacity;
+	struct weft_info_entry *entries;
+};
+
+extern struct weft_table weft_infos;
+
+/* NULL when out of memory. */
+struct weft_info *weft_info_create(void);
+
+/* A copy; an empty one of NULL. */
+int weft_info_dup(const struct weft_info *info, struct weft_info **info_out);
+
+/* NULL is accepted. */
+void weft_info_destroy(struct weft_info *info);
+
+/* Puts or replaces. Blanks around the value are taken off. WEFT_ERR_INFO_KEY or
+ * WEFT_ERR_INFO_VALUE when empty or too long. */
+int weft_info_set(struct weft_info *info, const char *key, const char *value);
+
+/* WEFT_ERR_INFO_NOKEY when there is none. */
+int weft_info_delete(struct weft_info *info, const char *key);
+
+uint32_t weft_info_n_keys(const struct weft_info *info);
+
+/* Copies key i, in the order of setting; buf has WEFT_INFO_KEY_MAX + 1 bytes.
+ * WEFT_ERR_ARG when there are not so many. */
+int weft_info_key(const struct weft_info *info, uint32_t i, char *buf);
+
+/* Copies at most len - 1 characters of the value and a NUL into buf, unless
+ * len is 0. Returns the length of the whole value, or -1 when the key is not
+ * there. info may be NULL: no keys. */
+long weft_info_value(
+	const struct weft_info *info, const char *key, char *buf, size_t len);
+
+/* Puts all keys of `from` (which may be NULL) into info. */
+int weft_info_merge(struct weft_info *info, const struct weft_info *from);
+
+/* The process-wide object of what is known about how the program was started.
+ * Made on first use; not to be changed. */
+struct weft_info *weft_info_env(void);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_check: argument checks, slow ends */
+#include "mpi_check.h"
+
+int weft_check_bad_comm(MPI_Comm handle)
+{
+	uintptr_t n = (uintptr_t)handle;
+
+	if (handle == MPI_COMM_NULL)
+		return weft_err_set(WEFT_ERR_COMM, "comm is MPI_COMM_NULL");
+	if (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF)
+		return weft_err_set(WEFT_ERR_COMM, "comm is %s, but %s",
+			handle == MPI_COMM_WORLD ? "MPI_COMM_WORLD"
+						 : "MPI_COMM_SELF",
+			atomic_load(&weft_world.state) >= WEFT_WORLD_CLOSING
+				? "MPI_Finalize has been called"
+				: "MPI_Init has not been called");
+	if ((uint32_t)n >> WEFT_HANDLE_INDEX_BITS == WEFT_KIND_COMM)
+		return weft_err_set(WEFT_ERR_COMM,
+			"comm 0x%zx was freed, or its session was finalized",
+			n);
+	return weft_err_set(
+		WEFT_ERR_COMM, "comm 0x%zx is not a communicator", n);
+}
+
+int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out)
+{
+	struct weft_comm *comm = NULL;
+	int err = weft_check_comm(handle, &comm);
+
+	if (err)
+		return err;
+	if (comm->is_inter)
+		return weft_err_set(WEFT_ERR_COMM,
+			"comm %s is an intercommunicator", comm->name);
+	*comm_out = comm;
+	return 0;
+}
+
+int weft_check_bad_handle(int err, const char *name, const void *handle)
+{
+	uintptr_t n = (uintptr_t)handle;
+
+	/* null handles are the multiples of 8 among the predefined ones */
+	if (n < WEFT_HANDLE_PREDEFINED_END && n % 8 == 0 && n)
+		return weft_err_set(err, "%s is the null handle", name);
+	return weft_err_set(
+		err, "%s 0x%zx is not valid, or was freed", name, n);
+}
+
+int weft_check_bad_int(
+	int err, const char *name, int64_t value, int64_t first, int64_t last)
+{
+	if (last == INT64_MAX)
+		return weft_err_set(err, "%s is %lld, must be at least %lld",
+			name, (long long)value, (long long)first);
+	return weft_err_set(err, "%s is %lld, must be %lld to %lld", name,
+		(long long)value, (long long)first, (long long)last);
+}
+
+int weft_check_bad_type(MPI_Datatype handle)
+{
+	struct weft_type *type = weft_mpi_type(handle);
+
+	if (type)
+		return weft_err_set(WEFT_ERR_TYPE,
+			"datatype %s was not committed",
+			type->name[0] ? type->name : "(no name)");
+	return weft_check_bad_handle(WEFT_ERR_TYPE, "datatype", handle);
+}
+
+int weft_check_bad_buf(int64_t count)
+{
+	return weft_err_set(WEFT_ERR_BUFFER, "buffer is NULL, count is %lld",
+		(long long)count);
+}
+
+int weft_check_bad_ptr(const char *name)
+{
+	return weft_err_set(WEFT_ERR_ARG, "%s is NULL", name);
+}

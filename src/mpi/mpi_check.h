@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_check: argument checks
+ *
+ * Each returns 0 or an internal error whose description names the argument and
+ * its value. Checks of handles always happen, since the handle has to become
+ * an object anyway; WEFT_CHECK=off leaves out the others. The slow ends are in
+ * mpi_check.c, so that a check costs a compare and a branch. */
+#ifndef WEFT_MPI_CHECK_H
+#define WEFT_MPI_CHECK_H
+
+#include "base/knob.h"
+#include "mpi_map.h"
+
+enum { WEFT_TAG_UB = 0x7fffffff };
+
+/* Slow ends: describe the fault and return its error. */
+int weft_check_bad_comm(MPI_Comm handle) __attribute__((cold));
+int weft_check_bad_handle(int err, const char *name, const void *handle)
+	__attribute__((cold));
+int weft_check_bad_int(int err, const char *name, int64_t value, int64_t first,
+	int64_t last) __attribute__((cold));
+int weft_check_bad_type(MPI_Datatype handle) __attribute__((cold));
+int weft_check_bad_buf(int64_t count) __attribute__((cold));
+int weft_check_bad_ptr(const char *name) __attribute__((cold));
+
+static inline bool weft_check_is_on(void)
+{
+	return weft_knobs.check[1] == 'n';
+}
+
+/* ---- objects ---- */
+
+static inline int weft_check_comm(MPI_Comm handle, struct weft_comm **comm_out)
+{
+	struct weft_comm *comm = weft_mpi_comm(handle);
+
+	if (weft_unlikely(!comm))
+		return weft_check_bad_comm(handle);
+	*comm_out = comm;
+	return 0;
+}
+
+/* Also refuses an intercommunicator. */
+int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out);
+
+/* A type that exists. */
+static inline int weft_check_type(
+	MPI_Datatype handle, struct weft_type **type_out)
+{
+	struct weft_type *type = weft_mpi_type(handle);
+
+	if (weft_unlikely(!type))
+		return weft_check_bad_type(handle);
+	*type_out = type;
+	return 0;
+}
+
+/* A type that can be sent. */
+static inline int weft_check_type_ready(
+	MPI_Datatype handle, struct weft_type **type_out)
+{
+	struct weft_type *type = weft_mpi_type(handle);
+
+	if (weft_unlikely(!type || !type->is_committed))
+		return weft_check_bad_type(handle);
+	*type_out = type;
+	return 0;
+}
+
+static inline int weft_check_op(MPI_Op handle, struct weft_redop **op_out)
+{
+	struct weft_redop *op = weft_mpi_op(handle);
+
+	if (weft_unlikely(!op))
+		return weft_check_bad_handle(WEFT_ERR_OP, "op", handle);
+	*op_out = op;
+	return 0;
+}
+
+/* Not MPI_REQUEST_NULL. */
+static inline int weft_check_req(MPI_Request handle, struct weft_req **req_out)
+{
+	struct weft_req *req = weft_mpi_req(handle);
+
+	if (weft_unlikely(!req))
+		return weft_check_bad_handle(
+			WEFT_ERR_REQUEST, "request", handle);
+	*req_out = req;
+	return 0;
+}
+
+static inline int weft_check_group(
+	MPI_Group handle, struct weft_group **group_out)
+{
+	struct weft_group *group = weft_mpi_group(handle);
+
+	if (weft_unlikely(!group))
+		return weft_check_bad_handle(WEFT_ERR_GROUP, "group", handle);
+	*group_out = group;
+	return 0;
+}
+
+static inline int weft_check_session(
+	MPI_Session handle, struct weft_session **session_out)
+{
+	struct weft_session *session = weft_mpi_session(handle);
+
+	if (weft_unlikely(!session))
+		return weft_check_bad_handle(
+			WEFT_ERR_SESSION, "session", handle);
+	*session_out = session;
+	return 0;
+}
+
+/* Not MPI_INFO_NULL. */
+static inline int weft_check_info(MPI_Info handle, struct weft_info **info_out)
+{
+	struct weft_info *info = weft_mpi_info(handle);
+
+	if (weft_unlikely(!info))
+		return weft_check_bad_handle(WEFT_ERR_INFO, "info", handle);
+	*info_out = info;
+	return 0;
+}
+
+/* MPI_INFO_NULL is accepted and gives NULL. */
+static inline int weft_check_info_or_null(
+	MPI_Info handle, struct weft_info **info_out)
+{
+	if (handle == MPI_INFO_NULL) {
+		*info_out = NULL;
+		return 0;
+	}
+	return weft_check_info(handle, info_out);
+}
+
+/* A handler for objects of this kind. */
+static inline int weft_check_errh(
+	MPI_Errhandler handle, enum weft_kind kind, struct weft_errh **errh_out)
+{
+	struct weft_errh *errh = weft_mpi_errh(handle);
+
+	if (weft_unlikely(!errh || (errh->kind && errh->kind != (int)kind)))
+		return weft_check_bad_handle(
+			WEFT_ERR_ERRHANDLER, "errhandler", handle);
+	*errh_out = errh;
+	return 0;
+}
+
+/* ---- numbers ---- */
+
+static inline int weft_check_count(MPI_Count count)
+{
+	if (weft_unlikely(count < 0) && weft_check_is_on())
+		return weft_check_bad_int(
+			WEFT_ERR_COUNT, "count", count, 0, INT64_MAX);
+	return 0;
+}
+
+/* Any argument that must lie in first..last. */
+static inline int weft_check_range(
+	int err, const char *name, int64_t value, int64_t first, int64_t last)
+{
+	if (weft_unlikely(value < first || value > last) && weft_check_is_on())
+		return weft_check_bad_int(err, name, value, first, last);
+	return 0;
+}
+
+/* Destination of a send: a rank of the group sends go to, or MPI_PROC_NULL. */
+static inline int weft_check_dest(const struct weft_comm *comm, int rank)
+{
+	if (weft_unlikely((uint32_t)rank >= (uint32_t)comm->remote_size) &&
+		rank != MPI_PROC_NULL && weft_check_is_on())
+		return weft_check_bad_int(
+			WEFT_ERR_RANK, "rank", rank, 0, comm->remote_size - 1);
+	return 0;
+}
+
+/* Source of a receive: also MPI_ANY_SOURCE. */
+static inline int weft_check_source(const struct weft_comm *comm, int rank)
+{
+	if (weft_unlikely((uint32_t)rank >= (uint32_t)comm->remote_size) &&
+		rank != MPI_PROC_NULL && rank != MPI_ANY_SOURCE &&
+		weft_check_is_on())
+		return weft_check_bad_int(WEFT_ERR_RANK, "source", rank, 0,
+			comm->remote_size - 1);
+	return 0;
+}
+
+static inline int weft_check_tag_send(int tag)
+{
+	if (weft_unlikely(tag < 0) && weft_check_is_on())
+		return weft_check_bad_int(
+			WEFT_ERR_TAG, "tag", tag, 0, WEFT_TAG_UB);
+	return 0;
+}
+
+static inline int weft_check_tag_recv(int tag)
+{
+	if (weft_unlikely(tag < 0) && tag != MPI_ANY_TAG && weft_check_is_on())
+		return weft_check_bad_int(
+			WEFT_ERR_TAG, "tag", tag, 0, WEFT_TAG_UB);
+	return 0;
+}
+
+/* Root of a collective: on an intercommunicator also MPI_ROOT and
+ * MPI_PROC_NULL. */
+static inline int weft_check_root(const struct weft_comm *comm, int root)
+{
+	if (weft_unlikely((uint32_t)root >= (uint32_t)comm->remote_size) &&
+		!(comm->is_inter &&
+			(root == MPI_ROOT || root == MPI_PROC_NULL)) &&
+		weft_check_is_on())
+		return weft_check_bad_int(
+			WEFT_ERR_ROOT, "root", root, 0, comm->remote_size - 1);
+	return 0;
+}
+
+/* ---- memory ---- */
+
+/* NULL is MPI_BOTTOM, legal with types of absolute addresses. */
+static inline int weft_check_buf(
+	const void *buf, MPI_Count count, const struct weft_type *type)
+{
+	if (weft_unlikely(!buf) && count > 0 && type->is_builtin &&
+		type->size > 0 && weft_check_is_on())
+		return weft_check_bad_buf(count);
+	return 0;
+}
+
+static inline int weft_check_ptr(const void *ptr, const char *name)
+{
+	if (weft_unlikely(!ptr) && weft_check_is_on())
+		return weft_check_bad_ptr(name);
+	return 0;
+}
+
+/* ---- in one go ---- */
+
+/* Everything an operation on `count` items of a type in one buffer needs. */
+static inline int weft_check_data(const void *buf, MPI_Count count,
+	MPI_Datatype handle, struct weft_type **type_out)
+{
+	int err = weft_check_count(count);
+
+	if (!err)
+		err = weft_check_type_ready(handle, type_out);
+	if (!err)
+		err = weft_check_buf(buf, count, *type_out);
+	return err;
+}
+
+#endif

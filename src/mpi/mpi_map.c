@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_map: error classes and what happens when one is raised */
+#include "mpi_map.h"
+
+#include "base/knob.h"
+#include "base/log.h"
+#include "core/errcode.h"
+#include "core/proc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AT(name) [WEFT_ERR_##name - WEFT_ERR_FIRST_]
+
+/* Class of each internal error; what is not listed is MPI_ERR_OTHER. */
+static const short classes[WEFT_ERR_END_ - WEFT_ERR_FIRST_] = {
+	AT(NOMEM) = MPI_ERR_NO_MEM,
+	AT(INTERN) = MPI_ERR_INTERN,
+	AT(ARG) = MPI_ERR_ARG,
+	AT(BUFFER) = MPI_ERR_BUFFER,
+	AT(COUNT) = MPI_ERR_COUNT,
+	AT(TYPE) = MPI_ERR_TYPE,
+	AT(TAG) = MPI_ERR_TAG,
+	AT(COMM) = MPI_ERR_COMM,
+	AT(RANK) = MPI_ERR_RANK,
+	AT(ROOT) = MPI_ERR_ROOT,
+	AT(GROUP) = MPI_ERR_GROUP,
+	AT(OP) = MPI_ERR_OP,
+	AT(REQUEST) = MPI_ERR_REQUEST,
+	AT(TRUNCATE) = MPI_ERR_TRUNCATE,
+	AT(PENDING) = MPI_ERR_PENDING,
+	AT(SESSION) = MPI_ERR_SESSION,
+	AT(INFO) = MPI_ERR_INFO,
+	AT(INFO_KEY) = MPI_ERR_INFO_KEY,
+	AT(INFO_VALUE) = MPI_ERR_INFO_VALUE,
+	AT(INFO_NOKEY) = MPI_ERR_INFO_NOKEY,
+	AT(KEYVAL) = MPI_ERR_KEYVAL,
+	AT(ERRHANDLER) = MPI_ERR_ERRHANDLER,
+	AT(TOPOLOGY) = MPI_ERR_TOPOLOGY,
+	AT(DIMS) = MPI_ERR_DIMS,
+	AT(WIN) = MPI_ERR_WIN,
+	AT(FILE) = MPI_ERR_FILE,
+	AT(NAME) = MPI_ERR_NAME,
+	AT(NOTFOUND) = MPI_ERR_ARG,
+	AT(UNSUPPORTED) = MPI_ERR_UNSUPPORTED_OPERATION,
+	AT(NOT_SAME) = MPI_ERR_NOT_SAME,
+	AT(PEER) = MPI_ERR_PROC_ABORTED,
+	AT(VALUE_TOO_LARGE) = MPI_ERR_VALUE_TOO_LARGE,
+};
+
+int weft_mpi_code(int err)
+{
+	int code;
+
+	if (err >= 0)
+		return err;
+	if (err <= WEFT_ERR_FIRST_ || err >= WEFT_ERR_END_)
+		return MPI_ERR_INTERN;
+	code = classes[err - WEFT_ERR_FIRST_];
+	return code ? code : MPI_ERR_OTHER;
+}
+
+/* Name and sentence of the standard's classes. */
+static const struct {
+	const char *name;
+	const char *sentence;
+} class_texts[] = {
+	[MPI_SUCCESS] = { "MPI_SUCCESS", "no error" },
+	[MPI_ERR_BUFFER] = { "MPI_ERR_BUFFER", "invalid buffer pointer" },
+	[MPI_ERR_COUNT] = { "MPI_ERR_COUNT", "invalid count argument" },
+	[MPI_ERR_TYPE] = { "MPI_ERR_TYPE", "invalid datatype argument" },
+	[MPI_ERR_TAG] = { "MPI_ERR_TAG", "invalid tag argument" },
+	[MPI_ERR_COMM] = { "MPI_ERR_COMM", "invalid communicator" },
+	[MPI_ERR_RANK] = { "MPI_ERR_RANK", "invalid rank" },
+	[MPI_ERR_REQUEST] = { "MPI_ERR_REQUEST", "invalid request handle" },
+	[MPI_ERR_ROOT] = { "MPI_ERR_ROOT", "invalid root" },
+	[MPI_ERR_GROUP] = { "MPI_ERR_GROUP", "invalid group" },
+	[MPI_ERR_OP] = { "MPI_ERR_OP", "invalid operation" },
+	[MPI_ERR_TOPOLOGY] = { "MPI_ERR_TOPOLOGY", "invalid topology" },
+	[MPI_ERR_DIMS] = { "MPI_ERR_DIMS", "invalid dimension argument" },
+	[MPI_ERR_ARG] = { "MPI_ERR_ARG", "invalid argument" },
+	[MPI_ERR_UNKNOWN] = { "MPI_ERR_UNKNOWN", "unknown error" },
+	[MPI_ERR_TRUNCATE] = { "MPI_ERR_TRUNCATE",
+		"message longer than the receive buffer" },
+	[MPI_ERR_OTHER] = { "MPI_ERR_OTHER", "known error not in this list" },
+	[MPI_ERR_INTERN] = { "MPI_ERR_INTERN",
+		"internal error of the library" },
+	[MPI_ERR_PENDING] = { "MPI_ERR_PENDING", "operation still pending" },
+	[MPI_ERR_IN_STATUS] = { "MPI_ERR_IN_STATUS",
+		"error code is in the status" },
+	[MPI_ERR_ACCESS] = { "MPI_ERR_ACCESS", "permission denied" },
+	[MPI_ERR_AMODE] = { "MPI_ERR_AMODE", "invalid access mode" },
+	[MPI_ERR_ASSERT] = { "MPI_ERR_ASSERT", "invalid assertion" },
+	[MPI_ERR_BAD_FILE] = { "MPI_ERR_BAD_FILE", "invalid file name" },
+	[MPI_ERR_BASE] = { "MPI_ERR_BASE", "invalid memory base" },
+	[MPI_ERR_CONVERSION] = { "MPI_ERR_CONVERSION",
+		"data conversion function failed" },
+	[MPI_ERR_DISP] = { "MPI_ERR_DISP", "invalid displacement" },
+	[MPI_ERR_DUP_DATAREP] = { "MPI_ERR_DUP_DATAREP",
+		"data representation is defined already" },
+	[MPI_ERR_FILE_EXISTS] = { "MPI_ERR_FILE_EXISTS", "file exists" },
+	[MPI_ERR_FILE_IN_USE] = { "MPI_ERR_FILE_IN_USE", "file is in use" },
+	[MPI_ERR_FILE] = { "MPI_ERR_FILE", "invalid file handle" },
+	[MPI_ERR_INFO_KEY] = { "MPI_ERR_INFO_KEY",
+		"info key too long or empty" },
+	[MPI_ERR_INFO_NOKEY] = { "MPI_ERR_INFO_NOKEY", "no such info key" },
+	[MPI_ERR_INFO_VALUE] = { "MPI_ERR_INFO_VALUE", "info value too long" },
+	[MPI_ERR_INFO] = { "MPI_ERR_INFO", "invalid info object" },
+	[MPI_ERR_IO] = { "MPI_ERR_IO", "input or output error" },
+	[MPI_ERR_KEYVAL] = { "MPI_ERR_KEYVAL", "invalid attribute key" },
+	[MPI_ERR_LOCKTYPE] = { "MPI_ERR_LOCKTYPE", "invalid lock type" },
+	[MPI_ERR_NAME] = { "MPI_ERR_NAME", "service name was not published" },
+	[MPI_ERR_NO_MEM] = { "MPI_ERR_NO_MEM", "out of memory" },
+	[MPI_ERR_NOT_SAME] = { "MPI_ERR_NOT_SAME",
+		"arguments differ between processes" },
+	[MPI_ERR_NO_SPACE] = { "MPI_ERR_NO_SPACE", "no space left" },
+	[MPI_ERR_NO_SUCH_FILE] = { "MPI_ERR_NO_SUCH_FILE", "no such file" },
+	[MPI_ERR_PORT] = { "MPI_ERR_PORT", "invalid port name" },
+	[MPI_ERR_QUOTA] = { "MPI_ERR_QUOTA", "quota exceeded" },
+	[MPI_ERR_READ_ONLY] = { "MPI_ERR_READ_ONLY",
+		"file or file system is read-only" },
+	[MPI_ERR_RMA_ATTACH] = { "MPI_ERR_RMA_ATTACH",
+		"memory cannot be attached" },
+	[MPI_ERR_RMA_CONFLICT] = { "MPI_ERR_RMA_CONFLICT",
+		"conflicting accesses to a window" },
+	[MPI_ERR_RMA_RANGE] = { "MPI_ERR_RMA_RANGE",
+		"target memory is not part of the window" },
+	[MPI_ERR_RMA_SHARED] = { "MPI_ERR_RMA_SHARED",
+		"memory cannot be shared" },
+	[MPI_ERR_RMA_SYNC] = { "MPI_ERR_RMA_SYNC",
+		"wrong synchronization of a window" },
+	[MPI_ERR_SERVICE] = { "MPI_ERR_SERVICE", "invalid service name" },
+	[MPI_ERR_SIZE] = { "MPI_ERR_SIZE", "invalid size" },
+	[MPI_ERR_SPAWN] = { "MPI_ERR_SPAWN", "processes could not be spawned" },
+	[MPI_ERR_UNSUPPORTED_DATAREP] = { "MPI_ERR_UNSUPPORTED_DATAREP",
+		"data representation is not supported" },
+	[MPI_ERR_UNSUPPORTED_OPERATION] = { "MPI_ERR_UNSUPPORTED_OPERATION",
+		"operation is not supported" },
+	[MPI_ERR_WIN] = { "MPI_ERR_WIN", "invalid window" },
+	[MPI_ERR_RMA_FLAVOR] = { "MPI_ERR_RMA_FLAVOR",
+		"wrong flavor of window" },
+	[MPI_ERR_PROC_ABORTED] = { "MPI_ERR_PROC_ABORTED",
+		"a peer process has failed" },
+	[MPI_ERR_VALUE_TOO_LARGE] = { "MPI_ERR_VALUE_TOO_LARGE",
+		"value does not fit the result type" },
+	[MPI_ERR_SESSION] = { "MPI_ERR_SESSION", "invalid session" },
+	[MPI_ERR_ERRHANDLER] = { "MPI_ERR_ERRHANDLER",
+		"invalid error handler" },
+	[MPI_ERR_ABI] = { "MPI_ERR_ABI", "ABI mismatch" },
+};
+
+bool weft_mpi_class_string(int code, char *buf)
+{
+	enum { N = sizeof(class_texts) / sizeof(class_texts[0]) };
+
+	if (code >= 0 && code < N && class_texts[code].name) {
+		snprintf(buf, MPI_MAX_ERROR_STRING, "%s: %s",
+			class_texts[code].name, class_texts[code].sentence);
+		return true;
+	}
+	buf[0] = 0;
+	return code == MPI_ERR_LASTCODE ||
+	       weft_errcode_text(code, buf, MPI_MAX_ERROR_STRING);
+}
+
+int weft_mpi_class(int code)
+{
+	return code <= MPI_ERR_LASTCODE ? code : weft_errcode_class(code);
+}
+
+/* An error on its way to a handler. */
+struct raised {
+	int kind; /* enum weft_kind of the object, 0: none */
+	void *handle;
+	struct weft_errh *errh;
+	const char *name; /* of the object, may be NULL */
+	const char *func;
+	int rank; /* in the object, or -1 */
+	int err;
+	int code;
+};
+
+/* What stands in where there is no object: the handler of MPI_COMM_SELF, else
+ * the one named at start-up. */
+static struct weft_errh *errh_without_object(void)
+{
+	struct weft_comm *self = weft_world.comms[1];
+	const char *name = weft_knobs.initial_errhandler;
+
+	if (self)
+		return self->errh;
+	if (!strcmp(name, "mpi_errors_return"))
+		return &weft_errh_builtin[WEFT_ERRH_RETURN];
+	if (!strcmp(name, "mpi_errors_abort"))
+		return &weft_errh_builtin[WEFT_ERRH_ABORT];
+	return &weft_errh_builtin[WEFT_ERRH_FATAL];
+}
+
+static const char *kind_name(int kind)
+{
+	switch (kind) {
+	case WEFT_KIND_COMM:
+		return "communicator";
+	case WEFT_KIND_SESSION:
+		return "session";
+	case WEFT_KIND_WIN:
+		return "window";
+	case WEFT_KIND_FILE:
+		return "file";
+	default:
+		return "object";
+	}
+}
+
+static void die(const struct raised *r) __attribute__((noreturn));
+
+/* Fatal: one line that says all there is to know, then the job ends. */
+static void die(const struct raised *r)
+{
+	char text[1024], class[MPI_MAX_ERROR_STRING];
+	const char *detail = r->err < 0 ? weft_err_detail_peek(r->err) : "";
+	size_t n;
+
+	weft_mpi_class_string(r->code, class);
+	n = (size_t)snprintf(text, sizeof(text), "%s: %s", r->func, class);
+	if (detail[0] && n < sizeof(text))
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n, ": %s", detail);
+	if (r->kind && n < sizeof(text))
+		n += (size_t)snprintf(text + n, sizeof(text) - n, ", on %s %s",
+			kind_name(r->kind),
+			r->name && r->name[0] ? r->name : "without a name");
+	if (r->rank >= 0 && n < sizeof(text))
+		snprintf(text + n, sizeof(text) - n, ", rank %d", r->rank);
+	weft_error("MPI-FATAL", "%s; the error handler in force ends the job",
+		text);
+	weft_proc_abort(weft_mpi_class(r->code), text);
+}
+
+static void call(const struct raised *r)
+{
+	void *handle = r->handle;
+	int code = r->code;
+
+	switch (r->errh->kind) {
+	case WEFT_KIND_SESSION:
+		((MPI_Session_errhandler_function *)r->errh->fn)(
+			(MPI_Session *)(void *)&handle, &code);
+		break;
+	case WEFT_KIND_WIN:
+		((MPI_Win_errhandler_function *)r->errh->fn)(
+			(MPI_Win *)(void *)&handle, &code);
+		break;
+	case WEFT_KIND_FILE:
+		((MPI_File_errhandler_function *)r->errh->fn)(
+			(MPI_File *)(void *)&handle, &code);
+		break;
+	default:
+		((MPI_Comm_errhandler_function *)r->errh->fn)(
+			(MPI_Comm *)(void *)&handle, &code);
+		break;
+	}
+}
+
+static int raise_it(struct raised *r)
+{
+	enum weft_errh_action action =
+		r->errh ? r->errh->action : WEFT_ERRH_FATAL;
+
+	r->code = weft_mpi_code(r->err);
+	if (action == WEFT_ERRH_FATAL || action == WEFT_ERRH_ABORT)
+		die(r);
+	weft_debug("MPI-ERR", "%s: code %d: %s", r->func, r->code,
+		r->err < 0 ? weft_err_detail_peek(r->err) : "");
+	if (action == WEFT_ERRH_CALL) {
+		/* the function may replace the handler it is called from */
+		struct weft_errh *errh = weft_errh_get(r->errh);
+
+		call(r);
+		weft_errh_put(errh);
+	}
+	return r->code;
+}
+
+int weft_mpi_raise_none(const char *func, int err)
+{
+	struct weft_comm *self = weft_world.comms[1];
+	struct raised r = {
+		.handle = self ? MPI_COMM_SELF : MPI_COMM_NULL,
+		.errh = errh_without_object(),
+		.func = func,
+		.rank = -1,
+		.err = err,
+	};
+
+	return raise_it(&r);
+}
+
+int weft_mpi_raise(struct weft_comm *comm, const char *func, int err)
+{
+	struct raised r;
+
+	if (!comm)
+		return weft_mpi_raise_none(func, err);
+	r = (struct raised){
+		.kind = WEFT_KIND_COMM,
+		.handle = weft_mpi_comm_handle(comm),
+		.errh = comm->errh,
+		.name = comm->name,
+		.func = func,
+		.rank = comm->rank,
+		.err = err,
+	};
+	return raise_it(&r);
+}
+
+int weft_mpi_raise_session(
+	struct weft_session *session, const char *func, int err)
+{
+	struct raised r;
+
+	if (!session)
+		return weft_mpi_raise_none(func, err);
+	r = (struct raised){
+		.kind = WEFT_KIND_SESSION,
+		.handle = weft_mpi_session_handle(session),
+		.errh = session->errh,
+		.func = func,
+		.rank = -1,
+		.err = err,
+	};
+	return raise_it(&r);
+}
+
+int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
+	struct weft_errh *errh, const char *name, const char *func, int err)
+{
+	struct raised r = {
+		.kind = kind,
+		.handle = handle,
+		.errh = errh,
+		.name = name,
+		.func = func,
+		.rank = -1,
+		.err = err,
+	};
+
+	return raise_it(&r);
+}
+
+int weft_mpi_missing(const char *func)
+{
+	return weft_mpi_raise_none(
+		func, weft_err_set(WEFT_ERR_UNSUPPORTED,
+			      "%s is not implemented in this version", func));
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_map: handles and error classes, in and out
+ *
+ * A handle below 0x1000 is a predefined one of the standard ABI; any other is
+ * the handle of an object in its table, so a stale or invented one is NULL
+ * here and never a crash. */
+#ifndef WEFT_MPI_MAP_H
+#define WEFT_MPI_MAP_H
+
+#include "base/bits.h"
+#include "base/err.h"
+#include "core/comm.h"
+#include "core/errh.h"
+#include "core/group.h"
+#include "core/info.h"
+#include "core/req.h"
+#include "dt/redop.h"
+#include "dt/type.h"
+#include "p2p/p2p.h"
+#include "session/session.h"
+
+#include "mpi.h"
+
+#include <string.h>
+
+/* ---- handle to object; NULL for a null, stale or foreign handle ---- */
+
+static inline struct weft_comm *weft_mpi_comm(MPI_Comm handle)
+{
+	uintptr_t n = (uintptr_t)handle - (uintptr_t)MPI_COMM_WORLD;
+
+	return n < 2 ? weft_world.comms[n]
+		     : (struct weft_comm *)weft_table_get(
+			       &weft_comms, (uintptr_t)handle);
+}
+
+static inline struct weft_group *weft_mpi_group(MPI_Group handle)
+{
+	return handle == MPI_GROUP_EMPTY
+		       ? &weft_group_empty
+		       : (struct weft_group *)weft_table_get(
+				 &weft_groups, (uintptr_t)handle);
+}
+
+static inline struct weft_session *weft_mpi_session(MPI_Session handle)
+{
+	return (struct weft_session *)weft_table_get(
+		&weft_sessions, (uintptr_t)handle);
+}
+
+static inline struct weft_type *weft_mpi_type(MPI_Datatype handle)
+{
+	return weft_type_lookup((uintptr_t)handle);
+}
+
+static inline struct weft_redop *weft_mpi_op(MPI_Op handle)
+{
+	return weft_redop_lookup((uintptr_t)handle);
+}
+
+static inline struct weft_req *weft_mpi_req(MPI_Request handle)
+{
+	return (struct weft_req *)weft_table_get(&weft_reqs, (uintptr_t)handle);
+}
+
+static inline struct weft_message *weft_mpi_message(MPI_Message handle)
+{
+	return (struct weft_message *)weft_table_get(
+		&weft_messages, (uintptr_t)handle);
+}
+
+/* MPI_INFO_NULL gives NULL too: ask weft_check_info(). */
+static inline struct weft_info *weft_mpi_info(MPI_Info handle)
+{
+	return handle == MPI_INFO_ENV ? weft_info_env()
+				      : (struct weft_info *)weft_table_get(
+						&weft_infos, (uintptr_t)handle);
+}
+
+static inline struct weft_errh *weft_mpi_errh(MPI_Errhandler handle)
+{
+	uintptr_t n = (uintptr_t)handle - (uintptr_t)MPI_ERRORS_ARE_FATAL;
+
+	return n < 3 ? &weft_errh_builtin[n]
+		     : (struct weft_errh *)weft_table_get(
+			       &weft_errhs, (uintptr_t)handle);
+}
+
+/* ---- object to handle; the object must not be NULL ---- */
+
+static inline MPI_Comm weft_mpi_comm_handle(const struct weft_comm *comm)
+{
+	if (comm == weft_world.comms[0])
+		return MPI_COMM_WORLD;
+	if (comm == weft_world.comms[1])
+		return MPI_COMM_SELF;
+	return (MPI_Comm)(uintptr_t)weft_obj_handle(comm);
+}
+
+static inline MPI_Group weft_mpi_group_handle(const struct weft_group *group)
+{
+	return group == &weft_group_empty
+		       ? MPI_GROUP_EMPTY
+		       : (MPI_Group)(uintptr_t)weft_obj_handle(group);
+}
+
+static inline MPI_Session weft_mpi_session_handle(
+	const struct weft_session *session)
+{
+	return (MPI_Session)(uintptr_t)weft_obj_handle(session);
+}
+
+static inline MPI_Datatype weft_mpi_type_handle(const struct weft_type *type)
+{
+	return (MPI_Datatype)(uintptr_t)weft_obj_handle(type);
+}
+
+static inline MPI_Op weft_mpi_op_handle(const struct weft_redop *op)
+{
+	return (MPI_Op)(uintptr_t)weft_obj_handle(op);
+}
+
+static inline MPI_Request weft_mpi_req_handle(const struct weft_req *req)
+{
+	return (MPI_Request)(uintptr_t)weft_obj_handle(req);
+}
+
+static inline MPI_Message weft_mpi_message_handle(
+	const struct weft_message *message)
+{
+	return (MPI_Message)(uintptr_t)weft_obj_handle(message);
+}
+
+static inline MPI_Info weft_mpi_info_handle(const struct weft_info *info)
+{
+	return (MPI_Info)(uintptr_t)weft_obj_handle(info);
+}
+
+static inline MPI_Errhandler weft_mpi_errh_handle(const struct weft_errh *errh)
+{
+	if (!errh)
+		return MPI_ERRORS_ARE_FATAL;
+	if (errh->action != WEFT_ERRH_CALL)
+		return (MPI_Errhandler)((uintptr_t)MPI_ERRORS_ARE_FATAL +
+					(uintptr_t)errh->action);
+	return (MPI_Errhandler)(uintptr_t)weft_obj_handle(errh);
+}
+
+/* ---- errors ---- */
+
+/* MPI error code of an internal error; a positive argument (a code that came
+ * from a user's function) and 0 pass through. */
+int weft_mpi_code(int err);
+
+/* Error class of any error code, predefined or added. */
+int weft_mpi_class(int code);
+
+/* The text of an error code; buf has MPI_MAX_ERROR_STRING bytes. False when
+ * there is no such code. */
+bool weft_mpi_class_string(int code, char *buf);
+
+/* Each of the four raises an error: finds the handler that is responsible,
+ * ends the job, calls the user's function, or returns, as the handler says.
+ * err is an internal error or a positive MPI error code; func the name of the
+ * MPI procedure. Returns what the procedure must return. No lock held.
+ *
+ * comm NULL, and weft_mpi_raise_none(): no object to raise it on, so on
+ * MPI_COMM_SELF, or on the initial handler while there is none. */
+int weft_mpi_raise(struct weft_comm *comm, const char *func, int err);
+int weft_mpi_raise_session(
+	struct weft_session *session, const char *func, int err);
+int weft_mpi_raise_none(const char *func, int err);
+
+/* For windows and files: kind says which, handle is passed to the user's
+ * function, errh is the object's (NULL: fatal). name may be NULL. */
+int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
+	struct weft_errh *errh, const char *name, const char *func, int err);
+
+/* The end of an API function: raises unless err is 0. */
+static inline int weft_mpi_end(
+	struct weft_comm *comm, const char *func, int err)
+{
+	return weft_likely(!err) ? MPI_SUCCESS
+				 : weft_mpi_raise(comm, func, err);
+}
+
+/* What procedures nobody implements yet answer. */
+int weft_mpi_missing(const char *func);
+
+/* ---- status ---- */
+
+/* How MPI_internal is used. */
+struct weft_mpi_status {
+	int64_t len; /* bytes received */
+	int32_t is_cancelled;
+	int32_t reserved[2];
+};
+
+static inline void weft_status_to_mpi(
+	const struct weft_status *status, MPI_Status *mpi)
+{
+	if (mpi == MPI_STATUS_IGNORE)
+		return;
+	mpi->MPI_SOURCE = status->source;
+	mpi->MPI_TAG = status->tag;
+	memcpy(&mpi->MPI_internal[0], &status->len, sizeof(status->len));
+	mpi->MPI_internal[2] = status->is_cancelled;
+}
+
+/* The same, with MPI_ERROR: for the calls that complete several. */
+static inline void weft_status_to_mpi_err(
+	const struct weft_status *status, MPI_Status *mpi)
+{
+	if (mpi == MPI_STATUS_IGNORE)
+		return;
+	weft_status_to_mpi(status, mpi);
+	mpi->MPI_ERROR = status->err ? weft_mpi_code(status->err) : 0;
+}
+
+/* What wait and test report for a null or inactive request. */
+static inline void weft_status_empty(MPI_Status *mpi)
+{
+	static const struct weft_status empty = { .source = WEFT_ANY_SOURCE,
+		.tag = WEFT_ANY_TAG };
+
+	weft_status_to_mpi(&empty, mpi);
+}
+
+static inline int64_t weft_status_len(const MPI_Status *mpi)
+{
+	int64_t len;
+
+	memcpy(&len, &mpi->MPI_internal[0], sizeof(len));
+	return len;
+}
+
+static inline void weft_status_set_len(MPI_Status *mpi, int64_t len)
+{
+	memcpy(&mpi->MPI_internal[0], &len, sizeof(len));
+}
+
+#endif

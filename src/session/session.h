@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* session: open, close, the list of children
+ *
+ * A session is opened by MPI_Session_init, by MPI_Init (the World) or by the
+ * other API; it owns the communicators, windows and files derived from it.
+ * Any thread may open and close sessions at any time. */
+#ifndef WEFT_SESSION_H
+#define WEFT_SESSION_H
+
+#include "base/handle.h"
+#include "base/list.h"
+#include "core/child.h"
+#include "core/comm.h"
+#include "core/group.h"
+#include "core/lane.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct weft_info;
+struct weft_errh;
+
+/* In rising order; MPI's numbers live in src/mpi. */
+enum weft_thread_level {
+	WEFT_THREAD_SINGLE,
+	WEFT_THREAD_FUNNELED,
+	WEFT_THREAD_SERIALIZED,
+	WEFT_THREAD_MULTIPLE,
+};
+
+/* Created by weft_session_open(), destroyed by weft_session_close(). The
+ * children are guarded by the lane's lock, the rest never changes. */
+struct weft_session {
+	struct weft_obj obj;
+	enum weft_thread_level level;
+	bool is_world;
+	struct weft_lane *lane;
+	struct weft_errh *errh; /* see weft_errh_set(); NULL: fatal */
+	struct weft_info *info; /* what is in effect */
+	struct weft_link children;
+	uint32_t n_children;
+	bool is_closing; /* no new children */
+};
+
+extern struct weft_table weft_sessions;
+
+enum weft_world_state {
+	WEFT_WORLD_NEVER,
+	WEFT_WORLD_OPENING,
+	WEFT_WORLD_OPEN,
+	WEFT_WORLD_CLOSING,
+	WEFT_WORLD_CLOSED,
+};
+
+/* The World Model's session and its two communicators. One per process; state
+ * is exchanged atomically, the rest is written only while OPENING or CLOSING.
+ */
+struct weft_world {
+	atomic_int state; /* enum weft_world_state */
+	struct weft_session *session;
+	struct weft_comm *comms[2]; /* of all, of myself; NULL unless open */
+	pthread_t main_thread;
+};
+
+extern struct weft_world weft_world;
+
+/* Opens a session. info may be NULL; it is read, not kept. Recognized keys are
+ * in session/hint.h. Takes a reference on errh. 0 or an error described by
+ * weft_err_set(). */
+int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
+	struct weft_session **session_out);
+
+/* Closes what is still open in the session, with all other members, then the
+ * session: it is gone afterwards, whatever is returned. Blocks; local when
+ * every child was disconnected before. WEFT_ERR_PEER when a child could not be
+ * left in order. */
+int weft_session_close(struct weft_session *session);
+
+/* Opens the World: a session, then the communicators of all and of myself. A
+ * second call is WEFT_ERR_OTHER. */
+int weft_world_open(
+	const struct weft_info *info, enum weft_thread_level required);
+int weft_world_close(void);
+
+/* Registers a child. Lane's lock held. WEFT_ERR_SESSION when it is closing. */
+int weft_session_add_child(struct weft_session *session,
+	struct weft_child *child, const struct weft_child_ops *ops);
+
+/* Takes a child out, closed or not. Lane's lock held. */
+void weft_session_remove_child(struct weft_child *child);
+
+/* The session a group was derived from, or an error when that session has
+ * ended. Groups of the World Model and predefined ones yield the World's. */
+int weft_session_of_group(
+	const struct weft_group *group, struct weft_session **session_out);
+
+#endif
