@@ -1245,7 +1245,7 @@ MPI_Datatype MPI_Type_fromint(int datatype);
 int MPI_Win_toint(MPI_Win win);
 MPI_Win MPI_Win_fromint(int win);
 
-/* ---- not part of the ABI, offered for C programs that meet Fortran ---- */
+/* ---- not part of the ABI: for C programs that meet Fortran, or are old ---- */
 
 #ifndef WEFT_STRICT_ABI
 typedef int MPI_Fint;
@@ -1285,6 +1285,16 @@ int MPI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status);
 int MPI_Status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status);
 int MPI_Status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status);
 int MPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status);
+
+/* names that MPI-3.0 removed, for old programs */
+typedef MPI_Comm_errhandler_function MPI_Handler_function;
+#define MPI_Address MPI_Get_address
+#define MPI_Errhandler_create MPI_Comm_create_errhandler
+#define MPI_Errhandler_get MPI_Comm_get_errhandler
+#define MPI_Errhandler_set MPI_Comm_set_errhandler
+#define MPI_Type_hindexed MPI_Type_create_hindexed
+#define MPI_Type_hvector MPI_Type_create_hvector
+#define MPI_Type_struct MPI_Type_create_struct
 #endif
 
 /* ---- the profiling names: the same types under PMPI_ ---- */
