@@ -3,6 +3,16 @@
 # public header and libmpi_abi alone. A new one is a name here and a line in
 # test/multi/list. "make multi" builds them, "make check-multi" runs them.
 multi_programs =
+multi_programs += test/multi/comm_attr
+multi_programs += test/multi/comm_churn
+multi_programs += test/multi/comm_errh
+multi_programs += test/multi/comm_free
+multi_programs += test/multi/comm_info
+multi_programs += test/multi/comm_inter
+multi_programs += test/multi/comm_make
+multi_programs += test/multi/comm_self_attr
+multi_programs += test/multi/comm_split_type
+multi_programs += test/multi/group_sets
 multi_programs += test/multi/p2p_cancel
 multi_programs += test/multi/p2p_cancel_send
 multi_programs += test/multi/p2p_derived
@@ -20,8 +30,23 @@ multi_programs += test/multi/p2p_truncate
 multi_programs += test/multi/p2p_types
 multi_programs += test/multi/p2p_wait
 multi_programs += test/multi/p2p_wildcard
+multi_programs += test/multi/ses_always
+multi_programs += test/multi/ses_comms
+multi_programs += test/multi/ses_examples
+multi_programs += test/multi/ses_finalize
+multi_programs += test/multi/ses_inter
+multi_programs += test/multi/ses_leave
+multi_programs += test/multi/ses_life
+multi_programs += test/multi/ses_lonely
+multi_programs += test/multi/ses_objects
+multi_programs += test/multi/ses_psets
+multi_programs += test/multi/ses_reinit
+multi_programs += test/multi/ses_stale
+multi_programs += test/multi/ses_threads
+multi_programs += test/multi/ses_world
 
-EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/list \
+EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/session.h \
+	test/multi/list \
 	test/run-multi test/README.md
 CLEANFILES += $(multi_programs)
 
@@ -30,7 +55,8 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	-Wno-deprecated-declarations $(MODE_CFLAGS) $(CFLAGS) -pthread \
 	-no-install $(LDFLAGS)
 
-$(multi_programs): %: %.c test/multi/mtest.h libmpi_abi.la
+$(multi_programs): %: %.c test/multi/mtest.h \
+	test/multi/session.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -o $@ $(filter %.c,$^) libmpi_abi.la
 

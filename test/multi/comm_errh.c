@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* comm_errh: error handlers, classes, codes and strings */
+#include "mtest.h"
+
+static int calls, last_class;
+static MPI_Comm last_comm;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+	calls++;
+	last_comm = *comm;
+	last_class = mtest_class(*code);
+}
+
+static int wrong_send(MPI_Comm comm)
+{
+	return MPI_Send(NULL, 0, MPI_INT, 100000, 0, comm);
+}
+
+static void user_handler(void)
+{
+	MPI_Errhandler mine, got;
+	MPI_Comm a, b;
+
+	OK(MPI_Comm_create_errhandler(handler, &mine));
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &a));
+	OK(MPI_Comm_set_errhandler(a, mine));
+	CHECK(mtest_class(wrong_send(a)) == MPI_ERR_RANK,
+		"the call returns the class after the handler returned");
+	CHECK(calls == 1 && last_comm == a && last_class == MPI_ERR_RANK,
+		"the handler saw communicator and class");
+	OK(MPI_Comm_get_errhandler(a, &got));
+	CHECK(got == mine, "the handler set is the handler got");
+	OK(MPI_Errhandler_free(&got));
+	OK(MPI_Errhandler_free(&mine));
+	CHECK(mine == MPI_ERRHANDLER_NULL, "a freed handler is null");
+	wrong_send(a);
+	CHECK(calls == 2, "the handler lives on its communicator");
+	OK(MPI_Comm_dup(a, &b));
+	wrong_send(b);
+	CHECK(calls == 3 && last_comm == b, "dup inherits the handler");
+	OK(MPI_Comm_call_errhandler(b, MPI_ERR_TAG));
+	CHECK(calls == 4 && last_class == MPI_ERR_TAG, "called by hand");
+	OK(MPI_Comm_set_errhandler(b, MPI_ERRORS_RETURN));
+	wrong_send(b);
+	CHECK(calls == 4, "replaced handlers are not called");
+	OK(MPI_Comm_free(&a));
+	OK(MPI_Comm_free(&b));
+}
+
+static void default_is_fatal(void)
+{
+	MPI_Errhandler got;
+	MPI_Comm comm;
+
+	OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &got));
+	CHECK(got == MPI_ERRORS_RETURN, "the handler set at the start");
+	OK(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm));
+	OK(MPI_Comm_get_errhandler(comm, &got));
+	CHECK(got == MPI_ERRORS_RETURN, "split inherits the handler");
+	OK(MPI_Comm_free(&comm));
+}
+
+static void strings(void)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int len = 0, class = -1, code = 0, fresh = 0;
+
+	for (int i = MPI_SUCCESS; i <= MPI_ERR_RMA_ATTACH; i++) {
+		OK(MPI_Error_class(i, &class));
+		CHECK(class == i, "class of class %d is itself", i);
+		OK(MPI_Error_string(i, text, &len));
+		CHECK(len > 0 && len == (int)strlen(text),
+			"class %d has a sentence", i);
+	}
+	OK(MPI_Add_error_class(&fresh));
+	CHECK(fresh > MPI_ERR_LASTCODE, "a new class is above the last code");
+	OK(MPI_Add_error_code(fresh, &code));
+	OK(MPI_Error_class(code, &class));
+	CHECK(class == fresh && code != fresh, "a new code has its class");
+	OK(MPI_Error_string(code, text, &len));
+	CHECK(len == 0 && text[0] == 0, "no sentence yet");
+	OK(MPI_Add_error_string(code, "the kettle is empty"));
+	OK(MPI_Error_string(code, text, &len));
+	CHECK(strcmp(text, "the kettle is empty") == 0 && len == 19,
+		"the sentence that was added");
+	int *last = NULL, flag = 0;
+	OK(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag));
+	CHECK(flag && *last >= code, "the last used code grew");
+	OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+	CHECK(MPI_Comm_call_errhandler(MPI_COMM_SELF, code) == MPI_SUCCESS,
+		"user codes go to the handler");
+}
+
+int main(int argc, char **argv)
+{
+	mtest_init(&argc, &argv);
+	user_handler();
+	default_is_fatal();
+	strings();
+	return mtest_finish();
+}

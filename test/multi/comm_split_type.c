@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* comm_split_type: shared memory and hardware-guided splitting */
+#include "mtest.h"
+
+static void works(MPI_Comm comm, const char *who)
+{
+	int size = 0, one = 1, sum = 0;
+
+	OK(MPI_Comm_size(comm, &size));
+	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
+	CHECK(sum == size, "%s: everyone is there", who);
+}
+
+/* everyone of my shared communicator has my host name, nobody else has */
+static void shared(void)
+{
+	char mine[MPI_MAX_PROCESSOR_NAME] = "", *all;
+	int len = 0, same = 0, size = 0;
+	MPI_Comm comm;
+
+	OK(MPI_Get_processor_name(mine, &len));
+	CHECK(len == (int)strlen(mine) && len > 0, "a processor has a name");
+	all = mtest_alloc((size_t)mtest.size * sizeof(mine));
+	OK(MPI_Allgather(mine, sizeof(mine), MPI_CHAR, all, sizeof(mine),
+		MPI_CHAR, MPI_COMM_WORLD));
+	for (int i = 0; i < mtest.size; i++)
+		same += strcmp(mine, all + i * sizeof(mine)) == 0;
+	OK(MPI_Comm_split_type(
+		MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
+	OK(MPI_Comm_size(comm, &size));
+	CHECK(size == same, "%d processes on my host, got %d", same, size);
+	works(comm, "shared");
+	OK(MPI_Comm_free(&comm));
+	free(all);
+}
+
+static void keys_and_undefined(void)
+{
+	int rank = -1, size = 0, odd = mtest.rank % 2;
+	MPI_Comm comm;
+
+	OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
+		-mtest.rank, MPI_INFO_NULL, &comm));
+	OK(MPI_Comm_rank(comm, &rank));
+	OK(MPI_Comm_size(comm, &size));
+	CHECK(size != mtest.size || rank == size - 1 - mtest.rank,
+		"the key orders the members");
+	OK(MPI_Comm_free(&comm));
+	OK(MPI_Comm_split_type(MPI_COMM_WORLD,
+		odd ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+		&comm));
+	CHECK((comm == MPI_COMM_NULL) == odd, "undefined gets none");
+	if (comm != MPI_COMM_NULL) {
+		works(comm, "some shared");
+		OK(MPI_Comm_free(&comm));
+	}
+}
+
+/* unguided: a proper subset below, until there is none */
+static void unguided(void)
+{
+	MPI_Comm comm = MPI_COMM_WORLD, next;
+	int depth, size = 0, below = 0;
+
+	for (depth = 0; depth < 20; depth++) {
+		OK(MPI_Comm_split_type(comm, MPI_COMM_TYPE_HW_UNGUIDED, 0,
+			MPI_INFO_NULL, &next));
+		if (next == MPI_COMM_NULL)
+			break;
+		OK(MPI_Comm_size(comm, &size));
+		OK(MPI_Comm_size(next, &below));
+		CHECK(below < size, "each step is a proper subset");
+		works(next, "unguided");
+		if (comm != MPI_COMM_WORLD)
+			OK(MPI_Comm_free(&comm));
+		comm = next;
+	}
+	CHECK(depth < 20, "unguided splitting ends");
+	if (comm != MPI_COMM_WORLD)
+		OK(MPI_Comm_free(&comm));
+}
+
+static void guided(void)
+{
+	MPI_Comm comm;
+	MPI_Info info;
+
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory"));
+	OK(MPI_Comm_split_type(
+		MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &comm));
+	if (CHECK(comm != MPI_COMM_NULL, "guided by shared memory")) {
+		works(comm, "guided");
+		OK(MPI_Comm_free(&comm));
+	}
+	OK(MPI_Info_set(info, "mpi_hw_resource_type", "no_such_thing"));
+	OK(MPI_Comm_split_type(
+		MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &comm));
+	CHECK(comm == MPI_COMM_NULL, "an unknown resource gives none");
+	OK(MPI_Info_free(&info));
+}
+
+int main(int argc, char **argv)
+{
+	mtest_init(&argc, &argv);
+	shared();
+	keys_and_undefined();
+	guided();
+	unguided();
+	return mtest_finish();
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ses_always: the always-available calls work before, between and after (P1) */
+#include "session.h"
+
+static void handler(MPI_Session *session, int *code, ...)
+{
+	(void)session;
+	(void)code;
+}
+
+static void infos(void)
+{
+	char key[MPI_MAX_INFO_KEY], value[16] = "";
+	int n = 0, len = sizeof(value), flag = 0;
+	MPI_Info info, dup;
+
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "a", "1"));
+	OK(MPI_Info_dup(info, &dup));
+	OK(MPI_Info_get_nkeys(dup, &n));
+	OK(MPI_Info_get_nthkey(dup, 0, key));
+	OK(MPI_Info_get_string(dup, "a", &len, value, &flag));
+	CHECK(n == 1 && flag && strcmp(key, "a") == 0 && value[0] == '1',
+		"info objects work");
+	OK(MPI_Info_delete(dup, "a"));
+	OK(MPI_Info_free(&dup));
+	OK(MPI_Info_free(&info));
+	OK(MPI_Info_create_env(0, NULL, &info));
+	OK(MPI_Info_free(&info));
+}
+
+static void always(const char *when, bool ever)
+{
+	char text[MPI_MAX_LIBRARY_VERSION_STRING];
+	int a = -1, b = -1, len = 0, class = 0, code = 0;
+	MPI_Errhandler mine;
+
+	OK(MPI_Initialized(&a));
+	OK(MPI_Finalized(&b));
+	CHECK(!a == !ever && !b == !ever, "%s: up %d, down %d", when, a, b);
+	OK(MPI_Get_version(&a, &b));
+	CHECK(a >= 4, "%s: version %d.%d", when, a, b);
+	OK(MPI_Get_library_version(text, &len));
+	CHECK(len > 0 && len == (int)strlen(text), "%s: library version", when);
+	OK(MPI_Error_string(MPI_ERR_RANK, text, &len));
+	CHECK(len > 0, "%s: error string", when);
+	OK(MPI_Error_class(MPI_ERR_RANK, &class));
+	CHECK(class == MPI_ERR_RANK, "%s: error class", when);
+	OK(MPI_Add_error_class(&class));
+	OK(MPI_Add_error_code(class, &code));
+	OK(MPI_Add_error_string(code, "words"));
+	OK(MPI_Error_string(code, text, &len));
+	CHECK(strcmp(text, "words") == 0, "%s: an added string", when);
+	OK(MPI_Session_create_errhandler(handler, &mine));
+	OK(MPI_Errhandler_free(&mine));
+	infos();
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session session;
+
+	mtest_start(argv[0]);
+	always("before", false);
+	session = session_open();
+	always("inside", false);
+	session_close(&session);
+	always("between", false);
+	OK(MPI_Init(&argc, &argv));
+	OK(MPI_Finalize());
+	always("after", true);
+	session = session_open();
+	always("session after World", true);
+	session_close(&session);
+	always("at the end", true);
+	return mtest_done();
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_finalize: what finalize waits for and what it does not
+ *
+ * S55  all communicators disconnected: local, the late peer is not waited for
+ * S36  a freed, matched send is delivered
+ * S32  pending traffic of another session does not matter
+ * S52  processes that share nothing with the session are not needed
+ */
+#include "session.h"
+
+enum { LATE_MS = 1500, LEN = 3 << 20 };
+
+static char *buf;
+
+static void local_after_disconnect(void)
+{
+	MPI_Session session = session_open();
+	MPI_Comm comm = session_comm(session, "mpi://WORLD", "S55");
+	double begin;
+
+	session_works(comm, "S55");
+	OK(MPI_Comm_disconnect(&comm));
+	if (mtest.rank)
+		mtest_linger(LATE_MS);
+	begin = mtest_now();
+	session_close(&session);
+	CHECK(mtest_now() - begin < LATE_MS * 0.5e-3,
+		"S55: finalize is local after disconnect, %.3f s",
+		mtest_now() - begin);
+}
+
+static void freed_send(void)
+{
+	MPI_Session session = session_open();
+	MPI_Comm comm = session_comm(session, "mpi://WORLD", "S36");
+	MPI_Request req;
+
+	if (mtest.rank == 0) {
+		mtest_fill(buf, LEN, 36);
+		OK(MPI_Isend(buf, LEN, MPI_BYTE, 1, 1, comm, &req));
+		OK(MPI_Request_free(&req));
+	} else if (mtest.rank == 1) {
+		mtest_linger(300);
+		memset(buf, 0, LEN);
+		OK(MPI_Recv(buf, LEN, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE));
+		CHECK(mtest_same(buf, LEN, 36), "S36: it is delivered");
+	}
+	session_close(&session);
+	if (mtest.rank == 0)
+		memset(buf, 0, LEN);
+}
+
+static void other_session(void)
+{
+	MPI_Session first = session_open(), second = session_open();
+	MPI_Comm quiet = session_comm(first, "mpi://WORLD", "S32 quiet");
+	MPI_Comm busy = session_comm(second, "mpi://WORLD", "S32 busy");
+	int right = (mtest.rank + 1) % mtest.size, got = -1;
+	int left = (mtest.rank + mtest.size - 1) % mtest.size;
+	MPI_Request req[2];
+
+	OK(MPI_Irecv(&got, 1, MPI_INT, left, 1, busy, &req[0]));
+	OK(MPI_Issend(&mtest.rank, 1, MPI_INT, right, 1, busy, &req[1]));
+	session_works(quiet, "quiet");
+	session_close(&first);
+	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
+	CHECK(got == left, "S32: the other session's message, %d", got);
+	OK(MPI_Comm_disconnect(&busy));
+	session_close(&second);
+}
+
+/* ranks 0 and 1 leave theirs; the others keep working and close later */
+static void subset(void)
+{
+	MPI_Session all = session_open(), mine = MPI_SESSION_NULL;
+	MPI_Comm world = session_comm(all, "mpi://WORLD", "S52 all");
+	MPI_Group group, pair;
+
+	if (mtest.rank < 2) {
+		mine = session_open();
+		group = session_group(mine, "mpi://WORLD");
+		OK(MPI_Group_incl(group, 2, (int[]){ 0, 1 }, &pair));
+		OK(MPI_Group_free(&group));
+		session_works(session_comm_take(pair, "S52 pair"), "pair");
+		session_close(&mine);
+	}
+	session_works(world, "S52 world after the pair left");
+	session_close(&all);
+}
+
+/* S17: opening is local: the peer is not even there yet */
+static void open_is_local(void)
+{
+	MPI_Session session;
+
+	if (mtest.rank == 1)
+		mtest_linger(LATE_MS);
+	double started = mtest_now();
+	session = session_open();
+	CHECK(mtest_now() - started < LATE_MS * 0.6e-3,
+		"S17: opening does not wait for a late peer, %.3f s",
+		mtest_now() - started);
+	session_who(session);
+	session_close(&session);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session keep;
+
+	(void)argc;
+	mtest_start(argv[0]);
+	buf = calloc(1, LEN);
+	open_is_local();
+	keep = session_open();
+	local_after_disconnect();
+	freed_send();
+	other_session();
+	subset();
+	session_close(&keep);
+	free(buf);
+	return mtest_done();
+}

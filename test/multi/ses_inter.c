@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ses_inter: an intercommunicator straight from two groups of a session */
+#include "session.h"
+
+int main(int argc, char **argv)
+{
+	int cut, side, size = 0, is_inter = 0, got = -1, rank = -1, rc;
+	MPI_Group world, low, high;
+	MPI_Session session;
+	MPI_Comm inter, merged;
+
+	(void)argc;
+	mtest_start(argv[0]);
+	session = session_open();
+	session_who(session);
+	mtest_need(2);
+	cut = (mtest.size + 1) / 2;
+	side = mtest.rank >= cut;
+	world = session_group(session, "mpi://WORLD");
+	OK(MPI_Group_range_incl(
+		world, 1, (int[1][3]){ { 0, cut - 1, 1 } }, &low));
+	OK(MPI_Group_range_incl(
+		world, 1, (int[1][3]){ { cut, mtest.size - 1, 1 } }, &high));
+	rc = MPI_Intercomm_create_from_groups(side ? high : low, 0,
+		side ? low : high, 0, "two sides", MPI_INFO_NULL,
+		MPI_ERRORS_RETURN, &inter);
+	mtest_offered(rc, "MPI_Intercomm_create_from_groups");
+	OK(rc);
+	OK(MPI_Comm_test_inter(inter, &is_inter));
+	CHECK(is_inter, "it is an intercommunicator");
+	OK(MPI_Comm_remote_size(inter, &size));
+	CHECK(size == (side ? cut : mtest.size - cut), "the other side, %d",
+		size);
+	OK(MPI_Comm_rank(inter, &rank));
+	if (rank == 0)
+		OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, 0, 1, &got, 1, MPI_INT,
+			0, 1, inter, MPI_STATUS_IGNORE));
+	CHECK(rank || got == (side ? 0 : cut), "the leaders meet, %d", got);
+	OK(MPI_Intercomm_merge(inter, side, &merged));
+	session_works(merged, "merged");
+	OK(MPI_Comm_disconnect(&merged));
+	OK(MPI_Comm_disconnect(&inter));
+	OK(MPI_Group_free(&low));
+	OK(MPI_Group_free(&high));
+	OK(MPI_Group_free(&world));
+	session_close(&session);
+	return mtest_done();
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ses_threads: opening a session is thread safe, even as first call (S19) */
+#include "session.h"
+#include <pthread.h>
+
+enum { THREADS = 16, ROUNDS = 10 };
+
+static pthread_barrier_t start;
+
+static void *life(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+	char tag[32];
+
+	pthread_barrier_wait(&start);
+	for (int i = 0; i < ROUNDS; i++) {
+		MPI_Session session = session_open();
+		MPI_Comm comm;
+
+		snprintf(tag, sizeof(tag), "thread %d", me);
+		comm = session_comm(session, "mpi://SELF", tag);
+		session_works(comm, tag);
+		OK(MPI_Comm_disconnect(&comm));
+		session_close(&session);
+	}
+	return NULL;
+}
+
+/* each thread makes a communicator with its twin on every process */
+static void *across(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+	MPI_Session session;
+	MPI_Comm comm;
+	char tag[32];
+
+	pthread_barrier_wait(&start);
+	session = session_open();
+	snprintf(tag, sizeof(tag), "twins %d", me);
+	for (int i = 0; i < ROUNDS; i++) {
+		comm = session_comm(session, "mpi://WORLD", tag);
+		session_works(comm, tag);
+		OK(MPI_Comm_disconnect(&comm));
+	}
+	session_close(&session);
+	return NULL;
+}
+
+static void run(void *(*body)(void *), int n)
+{
+	pthread_t thread[THREADS];
+
+	pthread_barrier_init(&start, NULL, n);
+	for (int i = 0; i < n; i++)
+		pthread_create(&thread[i], NULL, body, (void *)(intptr_t)i);
+	for (int i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+	pthread_barrier_destroy(&start);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	mtest_start(argv[0]);
+	run(life, THREADS);
+	run(across, 4);
+	return mtest_done();
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* session: short forms of the session calls for the tests on sessions */
+#ifndef MTEST_SESSION_H
+#define MTEST_SESSION_H
+
+#include "mtest.h"
+
+/* a session whose errors are returned */
+static inline MPI_Session session_open(void)
+{
+	MPI_Session session = MPI_SESSION_NULL;
+
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	CHECK(session != MPI_SESSION_NULL, "S4: a session has a handle");
+	return session;
+}
+
+static inline void session_close(MPI_Session *session)
+{
+	OK(MPI_Session_finalize(session));
+	CHECK(*session == MPI_SESSION_NULL, "S30: the handle is null");
+}
+
+static inline MPI_Group session_group(MPI_Session session, const char *pset)
+{
+	MPI_Group group = MPI_GROUP_NULL;
+
+	OK(MPI_Group_from_session_pset(session, pset, &group));
+	return group;
+}
+
+/* the communicator of a group, errors returned; the group is freed */
+static inline MPI_Comm session_comm_take(MPI_Group group, const char *tag)
+{
+	MPI_Comm comm = MPI_COMM_NULL;
+
+	OK(MPI_Comm_create_from_group(
+		group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+	CHECK(comm != MPI_COMM_NULL, "%s: a communicator", tag);
+	MPI_Group_free(&group);
+	return comm;
+}
+
+static inline MPI_Comm session_comm(
+	MPI_Session session, const char *pset, const char *tag)
+{
+	return session_comm_take(session_group(session, pset), tag);
+}
+
+/* set rank and size of the test from mpi://WORLD of this session */
+static inline void session_who(MPI_Session session)
+{
+	MPI_Group group = session_group(session, "mpi://WORLD");
+
+	MPI_Group_rank(group, &mtest.rank);
+	MPI_Group_size(group, &mtest.size);
+	MPI_Group_free(&group);
+}
+
+/* ranks sum up and a ring message goes round */
+static inline void session_works(MPI_Comm comm, const char *who)
+{
+	int rank = -1, size = 0, sum = -1, got = -1;
+
+	OK(MPI_Comm_rank(comm, &rank));
+	OK(MPI_Comm_size(comm, &size));
+	if (!CHECK(size > 0, "%s: a size", who))
+		return;
+	OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
+	CHECK(sum == size * (size - 1) / 2, "%s: sum %d", who, sum);
+	OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 1, &got, 1,
+		MPI_INT, (rank + size - 1) % size, 1, comm, MPI_STATUS_IGNORE));
+	CHECK(got == (rank + size - 1) % size, "%s: ring, got %d", who, got);
+}
+
+#endif
