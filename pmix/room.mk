@@ -2,4 +2,11 @@
 # The server half (pmix_serve.c, pmix_upcall.c) belongs to the launcher, see
 # src/tools/room.mk.
 libweft_la_SOURCES += \
-	pmix/pmix_codec.c pmix/pmix_codec.h
+	pmix/pmix_boot.c pmix/pmix_boot.h pmix/pmix_boot_priv.h \
+	pmix/pmix_card.c \
+	pmix/pmix_codec.c pmix/pmix_codec.h \
+	pmix/pmix_event.c \
+	pmix/pmix_fence.c \
+	pmix/pmix_pset.c
+unit_tests += test/unit/pmix_codec_test
+EXTRA_DIST += pmix/README.md

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmix_boot: open, close, abort and the job's facts */
+#include "pmix/pmix_boot.h"
+#include "pmix/pmix_boot_priv.h"
+#include "pmix/pmix_codec.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+int weft_pmix_fact(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
+	pmix_value_t **value_out)
+{
+	struct weft_infovec vec = { 0 };
+	pmix_value_t *value = NULL;
+	pmix_status_t status = PMIX_ERR_NOMEM;
+	pmix_proc_t proc;
+
+	PMIX_LOAD_PROCID(&proc, boot->me.nspace, rank);
+	weft_infovec_set_bool(&vec, PMIX_OPTIONAL, true);
+	if (!vec.err)
+		status = PMIx_Get(&proc, key, vec.info, vec.n, &value);
+	weft_infovec_fini(&vec);
+	if (status != PMIX_SUCCESS || !value)
+		return WEFT_ERR_NOTFOUND;
+	*value_out = value;
+	return 0;
+}
+
+static uint32_t number(
+	struct pmix_boot *boot, pmix_rank_t rank, const char *key, uint32_t def)
+{
+	pmix_value_t *value = NULL;
+	uint32_t v = def;
+
+	if (weft_pmix_fact(boot, rank, key, &value))
+		return def;
+	if (weft_value_get_u32(value, &v))
+		v = def;
+	PMIX_VALUE_RELEASE(value);
+	return v;
+}
+
+static int text(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
+	char *buf, size_t len)
+{
+	pmix_value_t *value = NULL;
+	const char *s = NULL;
+	int err = weft_pmix_fact(boot, rank, key, &value);
+
+	if (err)
+		return err;
+	err = weft_value_peek_str(value, &s);
+	if (!err)
+		snprintf(buf, len, "%s", s);
+	PMIX_VALUE_RELEASE(value);
+	return err;
+}
+
+static int near_only_me(struct pmix_boot *boot)
+{
+	boot->near = malloc(sizeof(*boot->near));
+	if (!boot->near)
+		return WEFT_ERR_NOMEM;
+	boot->near[0] = boot->me.rank;
+	boot->n_near = 1;
+	return 0;
+}
+
+/* Without a list of local peers: compare every rank's node with ours. */
+static int near_by_host(struct pmix_boot *boot)
+{
+	uint32_t *ranks = NULL;
+	size_t n = 0, cap = 0;
+
+	for (uint32_t r = 0; r < boot->size; r++) {
+		char host[WEFT_BOOT_HOST_MAX] = "";
+
+		if (r != boot->me.rank &&
+			(text(boot, r, PMIX_HOSTNAME, host, sizeof(host)) ||
+				strcmp(host, boot->host)))
+			continue;
+		if (n == cap) {
+			uint32_t *grown;
+
+			cap = cap ? 2 * cap : 16;
+			grown = realloc(ranks, cap * sizeof(*ranks));
+			if (!grown) {
+				free(ranks);
+				return WEFT_ERR_NOMEM;
+			}
+			ranks = grown;
+		}
+		ranks[n++] = r;
+	}
+	boot->near = ranks;
+	boot->n_near = n;
+	return 0;
+}
+
+/* Managers give the list unsorted, or not at all. */
+static int near_load(struct pmix_boot *boot)
+{
+	pmix_value_t *value = NULL;
+	const char *peers = NULL;
+	int err;
+
+	if (boot->size == 1)
+		return near_only_me(boot);
+	if (weft_pmix_fact(boot, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &value))
+		return near_by_host(boot);
+	err = weft_value_peek_str(value, &peers);
+	if (!err)
+		err = weft_ranks_parse(peers, &boot->near, &boot->n_near);
+	PMIX_VALUE_RELEASE(value);
+	return err ? near_by_host(boot) : 0;
+}
+
+static int pmix_near(
+	struct weft_boot *base, const uint32_t **ranks_out, size_t *n_out)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	int err = boot->near ? 0 : near_load(boot);
+
+	if (err)
+		return err;
+	*ranks_out = boot->near;
+	*n_out = boot->n_near;
+	return 0;
+}
+
+static int pmix_host_of(
+	struct weft_boot *base, uint32_t rank, char *buf, size_t len)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+
+	if (rank >= boot->size)
+		return weft_err_set(WEFT_ERR_RANK,
+			"rank %u asked for in a job of %u processes", rank,
+			boot->size);
+	return text(boot, rank, PMIX_HOSTNAME, buf, len);
+}
+
+static int pmix_abort(struct weft_boot *base, int code, const char *why)
+{
+	pmix_status_t status = PMIx_Abort(code, why, NULL, 0);
+
+	(void)base;
+	return weft_pmix_err(status);
+}
+
+static void boot_free(struct pmix_boot *boot)
+{
+	weft_list_for_each(it, next, &boot->asked) weft_pmix_item_destroy(
+		weft_container_of(it, struct pmix_item, link));
+	weft_list_for_each(it, next, &boot->queue) weft_pmix_item_destroy(
+		weft_container_of(it, struct pmix_item, link));
+	pthread_mutex_destroy(&boot->lock);
+	free(boot->near);
+	free(boot->dead);
+	free(boot);
+}
+
+static void pmix_close(struct weft_boot *base, int clean)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	pmix_status_t status;
+
+	if (!clean)
+		return; /* PMIx's thread may still post to boot */
+	status = PMIx_Finalize(NULL, 0);
+	if (status != PMIX_SUCCESS)
+		weft_warn("PMIX-FINALIZE",
+			"the process manager did not take our leave: %s",
+			PMIx_Error_string(status));
+	boot_free(boot);
+}
+
+static const struct weft_boot_ops pmix_ops = {
+	.name = "pmix",
+	.close = pmix_close,
+	.abort = pmix_abort,
+	.put = weft_pmix_put,
+	.commit = weft_pmix_commit,
+	.get = weft_pmix_get,
+	.fence = weft_pmix_fence,
+	.host_of = pmix_host_of,
+	.near = pmix_near,
+	.pset_list = weft_pmix_pset_list,
+	.pset_members = weft_pmix_pset_members,
+	.poll = weft_pmix_poll,
+};
+
+/*
+ * The secret for first messages to us: of the launcher if it is ours,
+ * otherwise drawn here.  The others learn it with our card.
+ */
+static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
+{
+	pmix_value_t *value = NULL;
+	const void *data = NULL;
+	size_t len = 0;
+
+	if (!weft_pmix_fact(boot, PMIX_RANK_WILDCARD, "weft.job.key", &value)) {
+		if (!weft_value_peek_bytes(value, &data, &len) &&
+			len == sizeof(facts->own_key))
+			memcpy(facts->own_key, data, len);
+		else
+			len = 0;
+		PMIX_VALUE_RELEASE(value);
+		if (len) {
+			strcpy(facts->manager, "mpiexec");
+			return 0;
+		}
+	}
+	if (getrandom(facts->own_key, sizeof(facts->own_key), 0) !=
+		(ssize_t)sizeof(facts->own_key))
+		return weft_err_set(
+			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
+	return 0;
+}
+
+static const char *manager_of(const char *nspace)
+{
+	if (!strncmp(nspace, "slurm.", 6))
+		return "slurm";
+	if (!strncmp(nspace, "prte", 4) || !strncmp(nspace, "prun", 4))
+		return "prrte";
+	return "pmix";
+}
+
+static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
+{
+	const uint32_t *near = NULL;
+	size_t n_near = 0;
+	int err;
+
+	facts->rank = boot->me.rank;
+	facts->size = boot->size =
+		number(boot, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+	if (!boot->size || facts->rank >= boot->size)
+		return weft_err_set(WEFT_ERR_BOOT,
+			"the process manager says rank %u of a job of %u",
+			facts->rank, boot->size);
+	snprintf(facts->job, sizeof(facts->job), "%s", boot->me.nspace);
+	snprintf(facts->manager, sizeof(facts->manager), "%s",
+		manager_of(boot->me.nspace));
+	err = text(boot, boot->me.rank, PMIX_HOSTNAME, boot->host,
+		sizeof(boot->host));
+	if (err)
+		return weft_err_set(WEFT_ERR_BOOT,
+			"the process manager does not name this node");
+	memcpy(facts->host, boot->host, sizeof(facts->host));
+	err = pmix_near(&boot->boot, &near, &n_near);
+	if (err)
+		return err;
+	facts->local_size = (uint32_t)n_near;
+	for (size_t i = 0; i < n_near && near[i] != facts->rank; i++)
+		facts->local_rank = (uint32_t)i + 1;
+	facts->univ_size =
+		number(boot, PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, facts->size);
+	facts->n_nodes = number(boot, PMIX_RANK_WILDCARD, PMIX_NUM_NODES, 1);
+	facts->appnum = number(boot, boot->me.rank, PMIX_APPNUM, 0);
+	snprintf(facts->alloc_kinds, sizeof(facts->alloc_kinds), "%s",
+		weft_knobs.alloc_kinds);
+	return load_key(boot, facts);
+}
+
+int weft_pmix_open(
+	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
+{
+	struct weft_boot_facts facts = { 0 };
+	struct pmix_boot *boot = calloc(1, sizeof(*boot));
+	pmix_status_t status;
+	int err;
+
+	if (!boot)
+		return WEFT_ERR_NOMEM;
+	boot->boot.ops = &pmix_ops;
+	pthread_mutex_init(&boot->lock, NULL);
+	weft_list_init(&boot->asked);
+	weft_list_init(&boot->queue);
+	status = PMIx_Init(&boot->me, NULL, 0);
+	if (status != PMIX_SUCCESS) {
+		boot_free(boot);
+		return weft_err_set(WEFT_ERR_BOOT,
+			"PMIx does not connect to the process manager: %s",
+			PMIx_Error_string(status));
+	}
+	err = load_facts(boot, &facts);
+	if (err) {
+		pmix_close(&boot->boot, 1);
+		return err;
+	}
+	weft_pmix_event_open(boot);
+	*boot_out = &boot->boot;
+	*facts_out = facts;
+	return 0;
+}

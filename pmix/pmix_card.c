@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmix_card: publish and fetch business cards */
+#include "pmix/pmix_boot_priv.h"
+#include "pmix/pmix_codec.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int weft_pmix_put(
+	struct weft_boot *base, const char *key, const void *data, size_t len)
+{
+	pmix_value_t value = { .type = PMIX_BYTE_OBJECT };
+	pmix_status_t status;
+
+	(void)base;
+	/* PMIx copies; the cast is for its type only */
+	value.data.bo.bytes = (char *)data;
+	value.data.bo.size = len;
+	/* remote ranks alone would hide it from those of my node */
+	status = PMIx_Put(PMIX_GLOBAL, key, &value);
+	if (status == PMIX_SUCCESS)
+		return 0;
+	return weft_err_set(weft_pmix_err(status), "PMIx_Put of \"%s\": %s",
+		key, PMIx_Error_string(status));
+}
+
+int weft_pmix_commit(struct weft_boot *base)
+{
+	pmix_status_t status = PMIx_Commit();
+
+	(void)base;
+	if (status == PMIX_SUCCESS)
+		return 0;
+	return weft_err_set(weft_pmix_err(status), "PMIx_Commit: %s",
+		PMIx_Error_string(status));
+}
+
+static int copy_bytes(struct pmix_item *item, const pmix_value_t *value)
+{
+	const void *data = NULL;
+	int err = weft_value_peek_bytes(value, &data, &item->len);
+
+	if (err)
+		return err;
+	item->data = malloc(item->len ? item->len : 1);
+	if (!item->data)
+		return WEFT_ERR_NOMEM;
+	if (item->len)
+		memcpy(item->data, data, item->len);
+	return 0;
+}
+
+/* On PMIx's thread. */
+static void on_value(pmix_status_t status, pmix_value_t *value, void *arg)
+{
+	struct pmix_item *item = arg;
+
+	item->err = weft_pmix_err(status);
+	if (!item->err)
+		item->err = value ? copy_bytes(item, value) : WEFT_ERR_NOTFOUND;
+	if (item->err)
+		item->len = 0;
+	weft_pmix_item_post(item);
+}
+
+int weft_pmix_get(struct weft_boot *base, uint32_t rank, const char *key,
+	weft_boot_get_fn *fn, void *arg)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	struct pmix_item *item;
+	pmix_status_t status;
+	pmix_proc_t proc;
+
+	if (rank >= boot->size)
+		return weft_err_set(WEFT_ERR_RANK,
+			"rank %u asked for in a job of %u processes", rank,
+			boot->size);
+	if (weft_pmix_is_dead(boot, rank))
+		return weft_err_set(WEFT_ERR_PEER, "rank %u has ended", rank);
+	item = weft_pmix_item_create(boot, PMIX_ITEM_GET);
+	if (!item)
+		return WEFT_ERR_NOMEM;
+	item->rank = rank;
+	item->get_fn = fn;
+	item->arg = arg;
+	PMIX_LOAD_PROCID(&proc, boot->me.nspace, rank);
+	status = PMIx_Get_nb(&proc, key, NULL, 0, on_value, item);
+	if (status == PMIX_SUCCESS)
+		return 0;
+	weft_pmix_item_destroy(item);
+	return weft_err_set(weft_pmix_err(status),
+		"PMIx_Get of \"%s\" from rank %u: %s", key, rank,
+		PMIx_Error_string(status));
+}

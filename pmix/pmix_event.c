@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pmix_event: PMIx's thread to our queue; process sets that change, peers
+ * that die
+ *
+ * A handler may run on PMIx's thread at any time.  It copies what it needs,
+ * appends and returns.
+ */
+#include "pmix/pmix_boot_priv.h"
+#include "pmix/pmix_codec.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pmix_item *weft_pmix_item_create(
+	struct pmix_boot *boot, enum pmix_item_kind kind)
+{
+	struct pmix_item *item = calloc(1, sizeof(*item));
+
+	if (!item)
+		return NULL;
+	item->owner = boot;
+	item->kind = kind;
+	pthread_mutex_lock(&boot->lock);
+	weft_list_push_back(&boot->asked, &item->link);
+	pthread_mutex_unlock(&boot->lock);
+	return item;
+}
+
+void weft_pmix_item_destroy(struct pmix_item *item)
+{
+	pthread_mutex_lock(&item->owner->lock);
+	weft_list_remove(&item->link);
+	pthread_mutex_unlock(&item->owner->lock);
+	free(item->data);
+	free(item);
+}
+
+void weft_pmix_item_post(struct pmix_item *item)
+{
+	struct pmix_boot *boot = item->owner;
+
+	pthread_mutex_lock(&boot->lock);
+	weft_list_remove(&item->link);
+	weft_list_push_back(&boot->queue, &item->link);
+	/* relaxed: what poll reads then is ordered by the lock */
+	atomic_fetch_add_explicit(&boot->boot.pending, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&boot->lock);
+}
+
+/* ---- on PMIx's thread ---- */
+
+static struct pmix_boot *owner_of(const pmix_info_t *info, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_RETURN_OBJECT) &&
+			info[i].value.type == PMIX_POINTER)
+			return info[i].value.data.ptr;
+	return NULL;
+}
+
+static void post_death(struct pmix_boot *boot, const pmix_proc_t *source,
+	const pmix_info_t *info, size_t n)
+{
+	const pmix_proc_t *who = source;
+	struct pmix_item *item;
+	int code = -1;
+
+	for (size_t i = 0; i < n; i++) {
+		if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) &&
+			info[i].value.type == PMIX_PROC)
+			who = info[i].value.data.proc;
+		if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
+			weft_value_get_int(&info[i].value, &code);
+	}
+	if (!who || !PMIX_CHECK_NSPACE(who->nspace, boot->me.nspace) ||
+		who->rank >= boot->size)
+		return;
+	item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
+	if (!item)
+		return;
+	item->event.kind = WEFT_BOOT_PEER_DIED;
+	item->event.rank = who->rank;
+	item->event.code = code;
+	weft_pmix_item_post(item);
+}
+
+static void post_pset(struct pmix_boot *boot, enum weft_boot_event_kind kind,
+	const pmix_info_t *info, size_t n)
+{
+	const char *name = NULL;
+	struct pmix_item *item;
+
+	for (size_t i = 0; i < n; i++)
+		if (PMIX_CHECK_KEY(&info[i], PMIX_PSET_NAME))
+			weft_value_peek_str(&info[i].value, &name);
+	if (!name)
+		return;
+	item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
+	if (!item)
+		return;
+	item->event.kind = kind;
+	item->event.code = -1;
+	snprintf(item->event.name, sizeof(item->event.name), "%s", name);
+	weft_pmix_item_post(item);
+}
+
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
+	pmix_info_t info[], size_t n, pmix_info_t results[], size_t n_results,
+	pmix_event_notification_cbfunc_fn_t done, void *arg)
+{
+	struct pmix_boot *boot = owner_of(info, n);
+
+	(void)id, (void)results, (void)n_results;
+	if (boot && status == PMIX_PROCESS_SET_DEFINE)
+		post_pset(boot, WEFT_BOOT_PSET_DEFINED, info, n);
+	else if (boot && status == PMIX_PROCESS_SET_DELETE)
+		post_pset(boot, WEFT_BOOT_PSET_DELETED, info, n);
+	else if (boot)
+		post_death(boot, source, info, n);
+	if (done)
+		done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, arg);
+}
+
+/* A manager that does not know an event refuses it: then it never comes. */
+static void on_registered(pmix_status_t status, size_t id, void *arg)
+{
+	struct weft_infovec *vec = arg;
+
+	(void)status, (void)id;
+	weft_infovec_fini(vec);
+	free(vec);
+}
+
+/* ---- on the caller's thread ---- */
+
+static void handler_add(struct pmix_boot *boot, pmix_status_t code)
+{
+	struct weft_infovec *vec = calloc(1, sizeof(*vec));
+
+	if (!vec)
+		return;
+	weft_infovec_set_ptr(vec, PMIX_EVENT_RETURN_OBJECT, boot);
+	if (vec->err) {
+		on_registered(PMIX_ERR_NOMEM, 0, vec);
+		return;
+	}
+	PMIx_Register_event_handler(
+		&code, 1, vec->info, vec->n, on_event, on_registered, vec);
+}
+
+void weft_pmix_event_open(struct pmix_boot *boot)
+{
+	/*
+	 * One handler a code: a list fails as a whole if one of it is
+	 * refused, and a handler for "any" is not told of deaths.
+	 */
+	static const pmix_status_t codes[] = {
+		PMIX_ERR_PROC_ABORTED_BY_SIG,
+		PMIX_ERR_EXIT_NONZERO_TERM,
+		PMIX_ERR_PROC_TERM_WO_SYNC,
+		PMIX_ERR_PROC_KILLED_BY_CMD,
+		PMIX_ERR_PROC_REQUESTED_ABORT,
+		PMIX_PROCESS_SET_DEFINE,
+		PMIX_PROCESS_SET_DELETE,
+	};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		handler_add(boot, codes[i]);
+}
+
+bool weft_pmix_is_dead(const struct pmix_boot *boot, uint32_t rank)
+{
+	for (size_t i = 0; i < boot->n_dead; i++)
+		if (boot->dead[i] == rank)
+			return true;
+	return false;
+}
+
+/* Gets from rank that PMIx has not answered; it may never do so. */
+static void fail_gets(struct pmix_boot *boot, uint32_t rank)
+{
+	struct weft_link failed;
+
+	weft_list_init(&failed);
+	pthread_mutex_lock(&boot->lock);
+	weft_list_for_each(it, next, &boot->asked)
+	{
+		struct pmix_item *item =
+			weft_container_of(it, struct pmix_item, link);
+
+		if (item->kind != PMIX_ITEM_GET || item->rank != rank ||
+			!item->get_fn)
+			continue;
+		/* PMIx still holds item: deliver from a stand-in */
+		struct pmix_item *copy = malloc(sizeof(*copy));
+
+		if (!copy)
+			continue;
+		*copy = *item;
+		item->get_fn = NULL;
+		weft_list_push_back(&failed, &copy->link);
+	}
+	pthread_mutex_unlock(&boot->lock);
+	weft_list_for_each(it, next, &failed)
+	{
+		struct pmix_item *item =
+			weft_container_of(it, struct pmix_item, link);
+
+		item->get_fn(item->arg, WEFT_ERR_PEER, NULL, 0);
+		free(item);
+	}
+}
+
+/* Remember a death; false if it was known. */
+static bool note_death(struct pmix_boot *boot, uint32_t rank)
+{
+	uint32_t *dead;
+
+	if (weft_pmix_is_dead(boot, rank))
+		return false;
+	dead = realloc(boot->dead, (boot->n_dead + 1) * sizeof(*dead));
+	if (!dead)
+		return true;
+	boot->dead = dead;
+	dead[boot->n_dead++] = rank;
+	return true;
+}
+
+static void deliver_event(struct pmix_boot *boot,
+	const struct weft_boot_event *event, weft_boot_event_fn *fn, void *arg)
+{
+	if (event->kind == WEFT_BOOT_PEER_DIED) {
+		if (!note_death(boot, event->rank))
+			return;
+		fail_gets(boot, event->rank);
+	}
+	if (fn)
+		fn(arg, event);
+}
+
+static void deliver(struct pmix_item *item, weft_boot_event_fn *fn, void *arg)
+{
+	switch (item->kind) {
+	case PMIX_ITEM_GET:
+		if (item->get_fn)
+			item->get_fn(
+				item->arg, item->err, item->data, item->len);
+		break;
+	case PMIX_ITEM_FENCE:
+		item->done_fn(item->arg, item->err);
+		break;
+	case PMIX_ITEM_EVENT:
+		deliver_event(item->owner, &item->event, fn, arg);
+		break;
+	}
+	weft_pmix_item_destroy(item);
+}
+
+int weft_pmix_poll(struct weft_boot *base, weft_boot_event_fn *fn, void *arg)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	unsigned n = atomic_load_explicit(&base->pending, memory_order_relaxed);
+
+	/* n now: what comes while we deliver is for the next poll */
+	for (unsigned i = 0; i < n; i++) {
+		struct weft_link *link;
+
+		pthread_mutex_lock(&boot->lock);
+		link = weft_list_pop_front(&boot->queue);
+		atomic_fetch_sub_explicit(
+			&base->pending, 1, memory_order_relaxed);
+		pthread_mutex_unlock(&boot->lock);
+		deliver(weft_container_of(link, struct pmix_item, link), fn,
+			arg);
+	}
+	return (int)n;
+}

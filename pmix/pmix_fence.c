@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pmix_fence: a barrier of some ranks or all
+ *
+ * Always with PMIX_COLLECT_DATA: without it Slurm's fence is no barrier when
+ * a step has fewer nodes than the width of its tree.
+ */
+#include "pmix/pmix_boot_priv.h"
+#include "pmix/pmix_codec.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+/* On PMIx's thread. */
+static void on_fenced(pmix_status_t status, void *arg)
+{
+	struct pmix_item *item = arg;
+
+	item->err = weft_pmix_err(status);
+	weft_pmix_item_post(item);
+}
+
+/* The members as PMIx wants them; the caller frees. */
+static pmix_proc_t *members(
+	const struct pmix_boot *boot, const uint32_t *ranks, size_t n)
+{
+	pmix_proc_t *procs = calloc(ranks ? n : 1, sizeof(*procs));
+
+	if (!procs)
+		return NULL;
+	if (!ranks)
+		PMIX_LOAD_PROCID(
+			&procs[0], boot->me.nspace, PMIX_RANK_WILDCARD);
+	for (size_t i = 0; ranks && i < n; i++)
+		PMIX_LOAD_PROCID(&procs[i], boot->me.nspace, ranks[i]);
+	return procs;
+}
+
+static pmix_status_t fence(struct pmix_boot *boot, const uint32_t *ranks,
+	size_t n, struct pmix_item *item)
+{
+	pmix_proc_t *procs = members(boot, ranks, n);
+	struct weft_infovec vec = { 0 };
+	pmix_status_t status = PMIX_ERR_NOMEM;
+
+	weft_infovec_set_bool(&vec, PMIX_COLLECT_DATA, true);
+	if (procs && !vec.err)
+		status = PMIx_Fence_nb(
+			procs, ranks ? n : 1, vec.info, vec.n, on_fenced, item);
+	weft_infovec_fini(&vec); /* packed before the call returned */
+	free(procs);
+	return status;
+}
+
+int weft_pmix_fence(struct weft_boot *base, const uint32_t *ranks, size_t n,
+	weft_boot_done_fn *fn, void *arg)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	struct pmix_item *item;
+	pmix_status_t status;
+
+	if (ranks && !n)
+		return weft_err_set(WEFT_ERR_ARG, "a fence of no ranks");
+	item = weft_pmix_item_create(boot, PMIX_ITEM_FENCE);
+	if (!item)
+		return WEFT_ERR_NOMEM;
+	item->done_fn = fn;
+	item->arg = arg;
+	status = fence(boot, ranks, n, item);
+	if (status == PMIX_SUCCESS)
+		return 0;
+	if (status == PMIX_OPERATION_SUCCEEDED) {
+		weft_pmix_item_post(item);
+		return 0;
+	}
+	weft_pmix_item_destroy(item);
+	return weft_err_set(weft_pmix_err(status), "PMIx_Fence: %s",
+		PMIx_Error_string(status));
+}

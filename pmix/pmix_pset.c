@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pmix_pset: process sets, listed and resolved
+ *
+ * Only the two queries are to be trusted: PMIx_Get answers PMIX_PSET_NAME
+ * wrongly under PRRTE.  Managers without process sets refuse in four
+ * different ways, which all mean "none".
+ */
+#include "pmix/pmix_boot_priv.h"
+#include "pmix/pmix_codec.h"
+
+#include "base/err.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Answer to a query; info NULL when there is none. */
+struct reply {
+	pmix_info_t *info;
+	size_t n;
+};
+
+/* One query of one key, with at most one qualifier. */
+static void ask(const char *key, const char *pset, struct reply *reply_out)
+{
+	pmix_query_t *query;
+	pmix_status_t status;
+
+	*reply_out = (struct reply){ 0 };
+	PMIX_QUERY_CREATE(query, 1);
+	if (!query)
+		return;
+	PMIX_ARGV_APPEND(status, query->keys, key);
+	if (pset) {
+		PMIX_QUERY_QUALIFIERS_CREATE(query, 1);
+		PMIX_INFO_LOAD(&query->qualifiers[0], PMIX_PSET_NAME, pset,
+			PMIX_STRING);
+	}
+	status = PMIx_Query_info(query, 1, &reply_out->info, &reply_out->n);
+	PMIX_QUERY_FREE(query, 1);
+	/* what stands there after a failure is not an answer */
+	if (status != PMIX_SUCCESS) {
+		weft_debug("PMIX-QUERY", "query %s: %s", key,
+			PMIx_Error_string(status));
+		*reply_out = (struct reply){ 0 };
+	}
+}
+
+static void reply_free(struct reply *reply)
+{
+	if (reply->info)
+		PMIX_INFO_FREE(reply->info, reply->n);
+}
+
+static const pmix_value_t *reply_peek(
+	const struct reply *reply, const char *key)
+{
+	for (size_t i = 0; i < reply->n; i++)
+		if (PMIX_CHECK_KEY(&reply->info[i], key))
+			return &reply->info[i].value;
+	return NULL;
+}
+
+int weft_pmix_pset_list(
+	struct weft_boot *boot, char ***names_out, size_t *n_out)
+{
+	const pmix_value_t *value;
+	const char *text = NULL;
+	struct reply reply;
+	int err = 0;
+
+	(void)boot;
+	ask(PMIX_QUERY_PSET_NAMES, NULL, &reply);
+	value = reply_peek(&reply, PMIX_QUERY_PSET_NAMES);
+	if (value && !weft_value_peek_str(value, &text)) {
+		err = weft_names_split(text, names_out, n_out);
+	} else {
+		*names_out = NULL;
+		*n_out = 0;
+	}
+	reply_free(&reply);
+	return err;
+}
+
+/* Everybody, when a set is given as the wildcard. */
+static int all_ranks(
+	const struct pmix_boot *boot, uint32_t **ranks_out, size_t *n_out)
+{
+	uint32_t *ranks = malloc(boot->size * sizeof(*ranks));
+
+	if (!ranks)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t r = 0; r < boot->size; r++)
+		ranks[r] = r;
+	*ranks_out = ranks;
+	*n_out = boot->size;
+	return 0;
+}
+
+static int copy_ranks(const struct pmix_boot *boot, const char *name,
+	const pmix_proc_t *procs, size_t n, uint32_t **ranks_out, size_t *n_out)
+{
+	uint32_t *ranks;
+
+	if (n == 1 && procs[0].rank == PMIX_RANK_WILDCARD &&
+		PMIX_CHECK_NSPACE(procs[0].nspace, boot->me.nspace))
+		return all_ranks(boot, ranks_out, n_out);
+	ranks = malloc((n ? n : 1) * sizeof(*ranks));
+	if (!ranks)
+		return WEFT_ERR_NOMEM;
+	for (size_t i = 0; i < n; i++) {
+		if (!PMIX_CHECK_NSPACE(procs[i].nspace, boot->me.nspace) ||
+			procs[i].rank >= boot->size) {
+			free(ranks);
+			return weft_err_set(WEFT_ERR_NOTFOUND,
+				"process set \"%s\" has members of another job",
+				name);
+		}
+		ranks[i] = procs[i].rank;
+	}
+	*ranks_out = ranks;
+	*n_out = n;
+	return 0;
+}
+
+int weft_pmix_pset_members(struct weft_boot *base, const char *name,
+	uint32_t **ranks_out, size_t *n_out)
+{
+	const struct pmix_boot *boot = pmix_boot_of(base);
+	const pmix_value_t *value;
+	struct reply reply;
+	int err;
+
+	ask(PMIX_QUERY_PSET_MEMBERSHIP, name, &reply);
+	value = reply_peek(&reply, PMIX_QUERY_PSET_MEMBERSHIP);
+	if (value && value->type == PMIX_DATA_ARRAY && value->data.darray &&
+		value->data.darray->type == PMIX_PROC)
+		err = copy_ranks(boot, name, value->data.darray->array,
+			value->data.darray->size, ranks_out, n_out);
+	else
+		err = weft_err_set(WEFT_ERR_NOTFOUND,
+			"the process manager knows no process set \"%s\"",
+			name);
+	reply_free(&reply);
+	return err;
+}
