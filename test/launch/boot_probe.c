@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * boot_probe: exercise the process manager through boot.h, in a real job
+ *
+ * Usage: boot_probe WORD...   each word is one step, in order:
+ *   facts        print what the manager told us
+ *   card         publish a value and fetch everybody's; check them
+ *   ring         fetch only the next rank's
+ *   fence        a barrier of all
+ *   halves       a barrier of the ranks of my parity
+ *   near         print the ranks on my node, checked against their hosts
+ *   psets        print the process sets and their members
+ *   pset=NAME    wait until a set of that name is announced
+ *   death=R      rank R kills itself, the others wait for the news
+ *   deadget=R    rank R kills itself, the others fetch from it
+ *   die=R,CODE   rank R exits with CODE, unfinalized
+ *   abort=R,CODE rank R aborts the job, the others wait
+ *   hang         wait for a minute
+ *   sleep=MS     wait that long
+ *   unclean      exit 0 without taking leave
+ *   exit=CODE    take leave, then exit with CODE
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/knob.h"
+#include "boot/boot.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEADLINE_S = 60, CARD_LEN = 300 };
+
+struct probe {
+	struct weft_boot *boot;
+	struct weft_boot_facts facts;
+	uint32_t n_died;
+	uint32_t last_died;
+	int last_code;
+	char last_pset[WEFT_BOOT_NAME_MAX + 1];
+};
+
+static struct probe probe;
+
+static void fail(const char *what, int err)
+{
+	fprintf(stderr, "rank %u: %s: %s (%s)\n", probe.facts.rank, what,
+		weft_err_str(err), weft_err_detail_peek(err));
+	_exit(99);
+}
+
+static void check(const char *what, int err)
+{
+	if (err)
+		fail(what, err);
+}
+
+static void on_event(void *arg, const struct weft_boot_event *event)
+{
+	(void)arg;
+	if (event->kind == WEFT_BOOT_PEER_DIED) {
+		probe.n_died++;
+		probe.last_died = event->rank;
+		probe.last_code = event->code;
+	} else {
+		snprintf(probe.last_pset, sizeof(probe.last_pset), "%s%s",
+			event->kind == WEFT_BOOT_PSET_DELETED ? "-" : "",
+			event->name);
+	}
+}
+
+static void poll_until(const bool *done, const char *what)
+{
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+
+	while (!*done) {
+		weft_boot_poll(probe.boot, on_event, NULL);
+		if (weft_now_ns() > end)
+			fail(what, WEFT_ERR_TIMEOUT);
+		usleep(200);
+	}
+}
+
+struct fetch {
+	uint32_t rank;
+	int err;
+	bool is_done;
+	unsigned char data[CARD_LEN];
+};
+
+static void on_card(void *arg, int err, const void *data, size_t len)
+{
+	struct fetch *fetch = arg;
+
+	if (fetch->is_done)
+		fail("answered twice", WEFT_ERR_INTERN);
+	fetch->is_done = true;
+	fetch->err = err;
+	if (!err && len != CARD_LEN)
+		fail("length of a card", WEFT_ERR_TRUNCATE);
+	if (!err)
+		memcpy(fetch->data, data, len);
+}
+
+static void make_card(uint32_t rank, unsigned char card[CARD_LEN])
+{
+	for (int i = 0; i < CARD_LEN; i++)
+		card[i] = (unsigned char)(rank * 7 + (uint32_t)i);
+}
+
+static void publish(void)
+{
+	static bool is_published;
+	unsigned char card[CARD_LEN];
+
+	if (is_published)
+		return;
+	is_published = true;
+	make_card(probe.facts.rank, card);
+	check("put", weft_boot_put(probe.boot, "probe.card", card, CARD_LEN));
+	check("commit", weft_boot_commit(probe.boot));
+}
+
+static void fetch_one(uint32_t rank)
+{
+	struct fetch fetch = { .rank = rank };
+	unsigned char card[CARD_LEN];
+
+	check("get",
+		weft_boot_get(probe.boot, rank, "probe.card", on_card, &fetch));
+	if (fetch.is_done)
+		fail("answered outside poll", WEFT_ERR_INTERN);
+	poll_until(&fetch.is_done, "waiting for a card");
+	check("card", fetch.err);
+	make_card(rank, card);
+	if (memcmp(card, fetch.data, CARD_LEN))
+		fail("content of a card", WEFT_ERR_PROTO);
+}
+
+static void step_card(void)
+{
+	publish();
+	for (uint32_t i = 0; i < probe.facts.size; i++)
+		fetch_one((probe.facts.rank + i) % probe.facts.size);
+	printf("rank %u: card ok\n", probe.facts.rank);
+}
+
+static void on_fenced(void *arg, int err)
+{
+	check("fence answer", err);
+	*(bool *)arg = true;
+}
+
+static void fence(const uint32_t *ranks, size_t n)
+{
+	bool is_done = false;
+
+	check("fence",
+		weft_boot_fence(probe.boot, ranks, n, on_fenced, &is_done));
+	poll_until(&is_done, "waiting for a fence");
+}
+
+static void step_halves(void)
+{
+	uint32_t *ranks = calloc(probe.facts.size, sizeof(*ranks));
+	size_t n = 0;
+
+	for (uint32_t r = probe.facts.rank % 2; r < probe.facts.size; r += 2)
+		ranks[n++] = r;
+	fence(ranks, n);
+	free(ranks);
+	printf("rank %u: halves ok\n", probe.facts.rank);
+}
+
+static void step_facts(void)
+{
+	const struct weft_boot_facts *f = &probe.facts;
+
+	printf("rank %u of %u local %u of %u nodes %u app %u univ %u host %s "
+	       "manager %s kinds '%s' job %s key %02x%02x\n",
+		f->rank, f->size, f->local_rank, f->local_size, f->n_nodes,
+		f->appnum, f->univ_size, f->host, f->manager, f->alloc_kinds,
+		f->job, f->own_key[0], f->own_key[1]);
+}
+
+static void step_near(void)
+{
+	const uint32_t *ranks = NULL;
+	size_t n = 0, at = 0;
+
+	check("near", weft_boot_near(probe.boot, &ranks, &n));
+	printf("rank %u: near", probe.facts.rank);
+	for (size_t i = 0; i < n; i++)
+		printf(" %u", ranks[i]);
+	printf("\n");
+	for (uint32_t r = 0; r < probe.facts.size; r++) {
+		char host[WEFT_BOOT_HOST_MAX];
+		bool is_same;
+
+		check("host of a rank",
+			weft_boot_host_of(probe.boot, r, host, sizeof(host)));
+		is_same = !strcmp(host, probe.facts.host);
+		if (is_same != (bool)weft_boot_is_near(probe.boot, r))
+			fail("near and hosts differ", WEFT_ERR_INTERN);
+		if (is_same && (at >= n || ranks[at++] != r))
+			fail("list of near ranks", WEFT_ERR_INTERN);
+	}
+}
+
+static void step_psets(void)
+{
+	char **names = NULL;
+	size_t n = 0;
+
+	check("pset list", weft_boot_pset_list(probe.boot, &names, &n));
+	printf("rank %u: psets %zu", probe.facts.rank, n);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *ranks = NULL;
+		size_t n_ranks = 0;
+
+		check("pset members", weft_boot_pset_members(probe.boot,
+					      names[i], &ranks, &n_ranks));
+		printf(" %s:", names[i]);
+		for (size_t k = 0; k < n_ranks; k++)
+			printf(k ? ",%u" : "%u", ranks[k]);
+		free(ranks);
+	}
+	printf("\n");
+	free(names);
+}
+
+static void wait_pset(const char *name)
+{
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+
+	while (strcmp(probe.last_pset, name)) {
+		weft_boot_poll(probe.boot, on_event, NULL);
+		if (weft_now_ns() > end)
+			fail("waiting for a process set", WEFT_ERR_TIMEOUT);
+		usleep(200);
+	}
+	printf("rank %u: heard of %s\n", probe.facts.rank, name);
+}
+
+static void wait_death(uint32_t rank)
+{
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+
+	while (!probe.n_died) {
+		weft_boot_poll(probe.boot, on_event, NULL);
+		if (weft_now_ns() > end)
+			fail("waiting for a death", WEFT_ERR_TIMEOUT);
+		usleep(200);
+	}
+	if (probe.last_died != rank)
+		fail("who died", WEFT_ERR_RANK);
+	printf("rank %u: rank %u died with %d\n", probe.facts.rank,
+		probe.last_died, probe.last_code);
+}
+
+static void dead_get(uint32_t rank)
+{
+	struct fetch fetch = { .rank = rank };
+
+	fence(NULL, 0);
+	if (probe.facts.rank == rank)
+		raise(SIGKILL);
+	check("get", weft_boot_get(
+			     probe.boot, rank, "probe.never", on_card, &fetch));
+	poll_until(&fetch.is_done, "waiting for a get to fail");
+	if (fetch.err != WEFT_ERR_PEER && fetch.err != WEFT_ERR_NOTFOUND)
+		fail("error of a get from the dead", fetch.err);
+	wait_death(rank);
+	if (weft_boot_get(probe.boot, rank, "probe.never", on_card, &fetch) !=
+		WEFT_ERR_PEER)
+		fail("a get from the known dead", WEFT_ERR_INTERN);
+}
+
+static void step_with_value(const char *name, const char *value)
+{
+	uint32_t rank = (uint32_t)atoi(value);
+	const char *comma = strchr(value, ',');
+	int code = comma ? atoi(comma + 1) : 0;
+
+	if (!strcmp(name, "pset")) {
+		wait_pset(value);
+	} else if (!strcmp(name, "sleep")) {
+		usleep((useconds_t)rank * 1000);
+	} else if (!strcmp(name, "exit")) {
+		weft_boot_close(probe.boot, 1);
+		exit((int)rank);
+	} else if (!strcmp(name, "death")) {
+		fence(NULL, 0);
+		if (probe.facts.rank == rank)
+			raise(SIGKILL);
+		wait_death(rank);
+	} else if (!strcmp(name, "deadget")) {
+		dead_get(rank);
+	} else if (!strcmp(name, "die") && probe.facts.rank == rank) {
+		_exit(code);
+	} else if (!strcmp(name, "abort") && probe.facts.rank == rank) {
+		check("abort", weft_boot_abort(probe.boot, code, "as told"));
+		_exit(code);
+	}
+}
+
+static void step(char *word)
+{
+	char *value = strchr(word, '=');
+
+	if (value) {
+		*value++ = '\0';
+		step_with_value(word, value);
+	} else if (!strcmp(word, "facts")) {
+		step_facts();
+	} else if (!strcmp(word, "card")) {
+		step_card();
+	} else if (!strcmp(word, "ring")) {
+		publish();
+		fetch_one((probe.facts.rank + 1) % probe.facts.size);
+	} else if (!strcmp(word, "fence")) {
+		fence(NULL, 0);
+	} else if (!strcmp(word, "halves")) {
+		step_halves();
+	} else if (!strcmp(word, "near")) {
+		step_near();
+	} else if (!strcmp(word, "psets")) {
+		step_psets();
+	} else if (!strcmp(word, "hang")) {
+		sleep(DEADLINE_S);
+	} else if (!strcmp(word, "unclean")) {
+		fflush(stdout);
+		weft_boot_close(probe.boot, 0);
+		_exit(0);
+	} else {
+		fprintf(stderr, "boot_probe: no step %s\n", word);
+		_exit(98);
+	}
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	weft_knob_load();
+	check("open", weft_boot_open(&probe.boot, &probe.facts));
+	for (int i = 1; i < argc; i++)
+		step(argv[i]);
+	weft_boot_close(probe.boot, 1);
+	return 0;
+}
