@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += \
 	contrib/examples/sessions.c \
+	contrib/check \
 	contrib/check-headers \
 	contrib/check-layers \
 	contrib/check-style \
-	contrib/check-style.allow
+	contrib/check-style.allow \
+	contrib/install-deps \
+	contrib/lsan.supp \
+	contrib/quickstart \
+	contrib/tsan.supp
 
 check-layers check-style:
 	$(top_srcdir)/contrib/$@
