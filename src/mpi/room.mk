@@ -13,7 +13,7 @@ src/mpi/api.stamp: src/mpi/gen-api src/mpi/mpi_api.def include/mpi.h
 $(api_made): src/mpi/api.stamp ;
 
 libmpi_abi_la_SOURCES += src/mpi/mpi_api.def
-EXTRA_DIST += src/mpi/gen-api
+EXTRA_DIST += src/mpi/gen-api src/mpi/README.md
 mpi_ldflags =
 # Once core, dt and session are whole, in place of the line above:
 # libmpi_abi_la_SOURCES += \
