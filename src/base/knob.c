@@ -65,6 +65,9 @@ static const char *const not_knobs[] = { "MPIEXEC", "JOB_KEY", "MEMORY_KINDS",
 
 static int parse_num(const char *text, int64_t *out)
 {
+	static const char suffixes[] = "kmg";
+	int64_t unit = 1;
+	const char *suffix;
 	char *end;
 	long long v;
 
@@ -72,25 +75,13 @@ static int parse_num(const char *text, int64_t *out)
 	v = strtoll(text, &end, 0);
 	if (errno || end == text)
 		return -1;
-	switch (*end | 0x20) {
-	case 'k':
-		v <<= 10;
+	suffix = *end ? strchr(suffixes, *end | 0x20) : NULL;
+	if (suffix) {
+		unit = INT64_C(1) << (10 * (suffix - suffixes + 1));
 		end++;
-		break;
-	case 'm':
-		v <<= 20;
-		end++;
-		break;
-	case 'g':
-		v <<= 30;
-		end++;
-		break;
-	default:
-		break;
 	}
-	if (*end)
+	if (*end || __builtin_mul_overflow(v, unit, out))
 		return -1;
-	*out = v;
 	return 0;
 }
 

@@ -38,9 +38,11 @@ void weft_lock_take_mt(struct weft_lock *lock)
 	 * pairs with the release in weft_lock_drop. */
 	while (atomic_load_explicit(&lock->is_biased, memory_order_acquire))
 		sched_yield();
+	atomic_store_explicit(&lock->is_real, 1, memory_order_relaxed);
 }
 
 void weft_lock_drop_mt(struct weft_lock *lock)
 {
+	atomic_store_explicit(&lock->is_real, 0, memory_order_relaxed);
 	atomic_store_explicit(&lock->is_taken, 0, memory_order_release);
 }

@@ -30,6 +30,7 @@ struct weft_lock {
 	atomic_int is_taken; /* by a thread of a multi-threaded process */
 	atomic_int n_waiting;
 	atomic_int is_biased; /* held by the only thread, not really taken */
+	atomic_int is_real;   /* the holder took it by is_taken; his alone */
 };
 
 extern atomic_bool weft_lock_mt;
@@ -66,9 +67,11 @@ static inline void weft_lock_take(struct weft_lock *lock)
 
 static inline void weft_lock_drop(struct weft_lock *lock)
 {
-	/* the release pairs with the acquire in weft_lock_take_mt */
-	if (__builtin_expect(atomic_load_explicit(
-				     &lock->is_biased, memory_order_relaxed),
+	/* is_biased cannot tell: a thread on its way to seeing that the
+	 * process changed may have it set for a moment under our feet. The
+	 * release pairs with the acquire in weft_lock_take_mt. */
+	if (__builtin_expect(
+		    !atomic_load_explicit(&lock->is_real, memory_order_relaxed),
 		    1))
 		atomic_store_explicit(
 			&lock->is_biased, 0, memory_order_release);

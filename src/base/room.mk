@@ -12,4 +12,10 @@ libweft_la_SOURCES += \
 	src/base/map.c src/base/map.h \
 	src/base/op.h
 EXTRA_DIST += src/base/README.md
+unit_tests += test/unit/err_test
+unit_tests += test/unit/handle_test
 unit_tests += test/unit/hash_test
+unit_tests += test/unit/knob_test
+unit_tests += test/unit/lock_test
+unit_tests += test/unit/log_test
+unit_tests += test/unit/map_test
