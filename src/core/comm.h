@@ -46,9 +46,10 @@ struct weft_comm {
 	struct weft_match match;
 	uint32_t coll_seq; /* tag of the next collective */
 	uint32_t ctl_seq;
-	atomic_uint refs;
+	uint32_t refs;
 	uint32_t n_sends;	 /* sends and rendezvous not yet finished
 				    internally, freed requests included */
+	uint32_t n_probed;	  /* messages probed and not yet received */
 	uint32_t n_children;	 /* block of context ids handed out so far */
 	struct weft_child child; /* in its session's list */
 	struct weft_comm *local; /* inter: the local intracommunicator */
@@ -71,6 +72,7 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out);
 
+/* Lane's lock held. */
 struct weft_comm *weft_comm_get(struct weft_comm *comm);
 
 /* Drops a reference; the last one destroys. Lane's lock held. */

@@ -21,6 +21,27 @@ typedef void weft_wire_fn(struct weft_lane *lane, struct weft_peer *peer,
 void weft_dispatch_set(
 	struct weft_lane *lane, enum weft_wire_op op, weft_wire_fn *fn);
 
+/* Brings one arrival to its handler; the transports' receive functions. len is
+ * that of the payload. */
+void weft_dispatch(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len);
+
+/* What came through a ring or over the fabric; see shm/seg.h, net/net.h. arg
+ * is the lane. */
+struct weft_ring_rx;
+void weft_dispatch_ring(void *arg, struct weft_ring_rx *rx, const void *head,
+	const void *payload, size_t len);
+void weft_dispatch_net(void *arg, const void *data, size_t len);
+
+/* Keeps a message whose communicator does not exist here yet, and replays all
+ * that were kept for a context (without plane) in order of arrival. */
+void weft_dispatch_keep(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len);
+void weft_dispatch_replay(struct weft_lane *lane, uint64_t ctx);
+
+/* Drops everything that was kept; when the lane closes. */
+void weft_dispatch_forget(struct weft_lane *lane);
+
 /* Counts, logs once and drops a message nobody can use. */
 void weft_dispatch_drop(struct weft_lane *lane, const char *why);
 

@@ -29,10 +29,10 @@ struct weft_lane {
 	struct weft_link flush;	     /* peers with pending work */
 	struct weft_map early;	     /* context id to messages that came before
 					their communicator; see p2p */
-	struct weft_req *spare_reqs; /* recycled, linked by state */
-	uint32_t n_spare_reqs;
+	struct weft_req *spare_reqs; /* recycled, linked through state */
 	uint32_t idle_polls; /* since something last happened */
 	uint32_t net_skip;   /* rounds until the fabric is looked at */
+	bool is_polling;           /* inside weft_progress */
 	uint64_t n_dropped;  /* malformed or foreign messages */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 };
@@ -40,19 +40,6 @@ struct weft_lane {
 /* The peer of a process number, created when new; NULL when out of memory.
  * Lane's lock held. */
 struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t proc);
-
-/* Starts resolving a NEW peer; afterwards its state is RESOLVING, READY or
- * DEAD. Lane's lock held. */
-void weft_peer_resolve(struct weft_peer *peer);
-
-/* Puts the peer on the lane's flush list. */
-static inline void weft_peer_queue(struct weft_peer *peer)
-{
-	if (!peer->is_queued) {
-		peer->is_queued = true;
-		weft_list_push_back(&peer->lane->flush, &peer->link);
-	}
-}
 
 static inline void weft_lane_take(struct weft_lane *lane)
 {

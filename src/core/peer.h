@@ -25,6 +25,15 @@ enum weft_peer_state {
 	WEFT_PEER_DEAD, /* err says why */
 };
 
+/* Something to send that waits for its turn. push sends it (all or a part):
+ * 0 when it is done with and gone from memory or handed on, WEFT_AGAIN to be
+ * called again later. When the peer is dead push gives up: it completes what it
+ * stands for with peer->err and returns 0. Embedded by its owner. */
+struct weft_out {
+	struct weft_link link;
+	int (*push)(struct weft_peer *peer, struct weft_out *out);
+};
+
 struct weft_peer {
 	uint64_t proc;
 	enum weft_peer_state state;
@@ -40,11 +49,55 @@ struct weft_peer {
 	uint64_t cookie_out; /* proves to it that we belong to the job */
 	uint64_t cookie_in;  /* what its messages to us must carry; 0 unset */
 	pid_t pid;
-	uint64_t n_net_sent;	  /* messages over the fabric so far */
+	uint16_t n_eager_sent;	  /* numbers eager messages, for cancelling */
+	uint64_t n_net_sent;	  /* user messages over the fabric so far */
+	uint64_t n_net_asked;	  /* of these, covered by a PING on its way */
 	uint64_t n_net_known;	  /* of these, known to have arrived (PONG) */
 	struct weft_link pending; /* struct weft_out, oldest first */
 	struct weft_link link;	  /* in lane->flush when is_queued */
 	struct weft_lane *lane;
 };
+
+
+/* True when a message may be posted to the peer now without overtaking. */
+static inline bool weft_peer_is_clear(const struct weft_peer *peer)
+{
+	return peer->state == WEFT_PEER_READY &&
+		weft_list_is_empty(&peer->pending);
+}
+
+/* Puts the eager bytes owed to the peer on a head that is about to leave. */
+static inline void weft_peer_stamp(
+	struct weft_peer *peer, struct weft_wire_head *head)
+{
+	head->credit = (uint32_t)peer->owed;
+	peer->owed = 0;
+}
+
+/* Starts resolving a NEW peer; afterwards its state is RESOLVING, READY or
+ * DEAD. Lane's lock held, here and below. */
+void weft_peer_resolve(struct weft_peer *peer);
+
+/* Appends to pending and starts resolving where that is still to do. */
+void weft_peer_queue(struct weft_peer *peer, struct weft_out *out);
+
+/* Posts one message whose payload is copied; the peer must be clear (or the
+ * caller be its flush). 0, WEFT_AGAIN, or an error. */
+int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
+	const void *payload, size_t len);
+
+/* Posts, or copies and queues: for control messages. 0 or WEFT_ERR_NOMEM. */
+int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
+	const void *payload, size_t len);
+
+/* Fills what stands in front of a head on the fabric. */
+void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
+	const struct weft_wire_head *head);
+
+/* Sends what waits, as far as it goes. Returns how much went. */
+int weft_peer_flush(struct weft_peer *peer);
+
+/* The peer is gone: everything that waits for it ends with err. */
+void weft_peer_die(struct weft_peer *peer, int err);
 
 #endif

@@ -13,11 +13,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-struct weft_group;
-struct weft_topo;
 
 /* What the session room wants to hear of. */
 typedef void weft_proc_event_fn(const struct weft_boot_event *event);
+
+/* Context ids known without asking anybody. */
+#define WEFT_CTX_WORLD ((uint64_t)WEFT_PLANE_END)
 
 struct weft_proc {
 	pthread_mutex_t lock; /* opening and closing; lock order 1 */
@@ -27,7 +28,6 @@ struct weft_proc {
 	uint64_t proc;		/* my process number */
 	struct weft_boot *boot; /* guarded by lane.lock */
 	struct weft_boot_facts facts;
-	struct weft_topo *topo; /* NULL until asked for; weft_proc_topo() */
 	struct weft_lane lane;
 	uint64_t next_ctx;	      /* guarded by lane.lock */
 	int64_t max_spin;	      /* empty polls before yielding */
@@ -36,19 +36,26 @@ struct weft_proc {
 
 extern struct weft_proc weft_proc;
 
-/* A session begins: opens everything if it is the first. Any thread, at any
- * time. 0 or an error described by weft_err_set(). */
-int weft_proc_get(void);
+/* A session begins: opens everything if it is the first, and calls on_open so
+ * that the message rooms can install their handlers (weft_p2p_open). Any
+ * thread, at any time. 0 or an error described by weft_err_set(). */
+int weft_proc_get(void (*on_open)(struct weft_lane *lane));
 
 /* A session ended. What was opened stays open. */
 void weft_proc_put(void);
 
-/* Hardware topology, loaded on first use; NULL when hwloc fails. */
-struct weft_topo *weft_proc_topo(void);
+/* Opens the fabric if it is not open yet. Lane's lock held. */
+int weft_proc_open_net(void);
+
+/* Takes events of the process manager; for weft_boot_poll. */
+void weft_proc_on_event(void *arg, const struct weft_boot_event *event);
 
 /* A context id no other process of the job hands out: n ids in a row, each
  * WEFT_PLANE_END apart. Lane's lock held. */
 uint64_t weft_proc_new_ctx(uint32_t n);
+
+/* The context id of the communicator that holds only this process. */
+uint64_t weft_proc_self_ctx(void);
 
 /* Asks the process manager to end the job and ends this process. */
 void weft_proc_abort(int code, const char *text) __attribute__((noreturn));

@@ -52,6 +52,7 @@ struct weft_req {
 	bool is_user_freed; /* MPI_Request_free came first */
 	bool is_posted;	    /* in a match queue */
 	uint32_t refs;
+	struct weft_lane *lane;
 	struct weft_status status;
 	const struct weft_req_ops *ops;
 	struct weft_comm *comm; /* referenced; NULL for general ones */
@@ -100,6 +101,10 @@ void weft_req_put(struct weft_req *req);
 /* The one place where a request completes. status.err is the argument.
  * Lane's lock held. */
 void weft_req_complete(struct weft_req *req, int err);
+
+/* Starts an inactive persistent request. WEFT_ERR_REQUEST when it is active or
+ * not persistent. Takes the lane's lock. */
+int weft_req_start(struct weft_req *req);
 
 /* Blocks, progressing, until req is done. Lane's lock held; it is given up
  * between rounds. Does not drop the reference. */

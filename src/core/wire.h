@@ -29,13 +29,16 @@ enum weft_wire_op {
 	WEFT_WIRE_FRAG,	      /* weft_wire_frag, then data (shared memory) */
 	WEFT_WIRE_FIN,	      /* weft_wire_fin: receiver has taken all */
 	WEFT_WIRE_CREDIT,     /* only the head's credit */
-	WEFT_WIRE_CANCEL,     /* weft_wire_fin: withdraw that send */
+	WEFT_WIRE_CANCEL,     /* weft_wire_fin: withdraw that send; head.number
+				 if WEFT_WIRE_IS_EAGER */
 	WEFT_WIRE_CANCEL_ACK, /* weft_wire_fin: its status says what happened */
 	WEFT_WIRE_PING,	      /* weft_wire_fin: answer when you read this */
 	WEFT_WIRE_PONG,	      /* weft_wire_fin: all sent before has arrived */
 	WEFT_WIRE_CREATE,     /* weft_wire_create, then the string tag */
 	WEFT_WIRE_OP_END,
 };
+
+enum weft_wire_flag { WEFT_WIRE_IS_EAGER = 1 };
 
 /* Which of a communicator's message spaces; the low bits of the context. */
 enum weft_plane {
@@ -48,7 +51,7 @@ enum weft_plane {
 struct weft_wire_head {
 	uint8_t op;
 	uint8_t flags;
-	uint16_t reserved;
+	uint16_t number; /* EAGER: counts per peer; see CANCEL */
 	uint32_t src; /* sender's rank in the communicator */
 	uint64_t ctx; /* communicator's context id + plane */
 	int32_t tag;

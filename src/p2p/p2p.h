@@ -49,10 +49,10 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out);
 
-/* Persistent: made inactive, then weft_req_start() any number of times. */
+/* Persistent: made inactive, then weft_req_start() (core/req.h) any number of
+ * times. */
 int weft_send_init(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_recv_init(const struct weft_msg *msg, struct weft_req **req_out);
-int weft_req_start(struct weft_req *req);
 
 /* Tries to withdraw a send or receive. The request completes in any case;
  * status.is_cancelled says which way. Takes the lane's lock. */

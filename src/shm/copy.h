@@ -11,6 +11,9 @@
 /* True if this kernel lets us read that process (tried on its probe word). */
 bool weft_copy_can_read(const struct weft_shm_card *card);
 
+/* Lets the other processes of this user read ours where that needs saying. */
+void weft_copy_permit(void);
+
 /* Copies len bytes from addr in process pid into the local runs, which must
  * hold as many. 0, or WEFT_ERR_PEER when the process is gone or forbids it. */
 int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,

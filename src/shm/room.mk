@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libweft_la_SOURCES += src/shm/X.c src/shm/X.h
-# unit_tests += test/unit/X_test
+libweft_la_SOURCES += src/shm/ring.h src/shm/seg.c src/shm/seg.h \
+	src/shm/copy.c src/shm/copy.h

@@ -25,8 +25,9 @@ struct weft_shm_card {
 	uint64_t probe_value;
 };
 
-/* A message came through the ring of the writer `index`. owner is what
- * weft_shm_set_owner() said, at first NULL. Everything is lent. */
+/* A message came through a ring. rx->owner is the receiver's to set, at first
+ * NULL; rx->ring->writer_proc and writer_cookie say who claims to write. All
+ * is lent; the ring must not be advanced. */
 typedef void weft_shm_recv_fn(void *arg, struct weft_ring_rx *rx,
 	const void *head, const void *payload, size_t len);
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* card: what a process publishes about itself, once, for whoever wants to talk
+ * to it
+ *
+ * Published through boot under WEFT_CARD_KEY when the first session opens and
+ * fetched by a peer before its first message. A card comes from another
+ * process: weft_card_read() checks it. */
+#ifndef WEFT_CARD_H
+#define WEFT_CARD_H
+
+#include "boot/boot.h"
+#include "net/net.h"
+#include "shm/seg.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEFT_CARD_KEY "weft.card.1"
+
+enum { WEFT_CARD_CPUS_MAX = 256 };
+
+struct weft_card {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t local_rank;
+	uint32_t name_len;              /* of name; 0: no fabric is open */
+	struct weft_shm_card shm;       /* pid 0: no shared memory */
+	uint8_t key[WEFT_BOOT_KEY_LEN]; /* messages to this process prove it */
+	char cpus[WEFT_CARD_CPUS_MAX];  /* cpus it may run on, as a list
+					   "0-3,8"; "" unknown */
+	uint8_t name[WEFT_NET_NAME_MAX];
+};
+
+/* Fills in the fixed fields and the cpu list. */
+void weft_card_init(struct weft_card *card);
+
+/* Bytes of the card to publish: without the unused end of name. */
+size_t weft_card_len(const struct weft_card *card);
+
+/* Checks and copies a fetched card. WEFT_ERR_PROTO when it is not one. */
+int weft_card_read(struct weft_card *card_out, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* comm: make, reach peers, take out of the lane's table */
+#include "core/comm.h"
+
+#include "core/lane.h"
+
+#include <stdlib.h>
+
+struct weft_table weft_comms =
+	WEFT_TABLE_INIT(struct weft_comm, WEFT_KIND_COMM);
+
+static uint32_t n_chunks(const struct weft_comm *comm)
+{
+	return ((uint32_t)comm->remote_size + WEFT_COMM_PEERS - 1) /
+		WEFT_COMM_PEERS;
+}
+
+int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
+	struct weft_group *group, struct weft_group *remote,
+	struct weft_comm **comm_out)
+{
+	struct weft_comm *comm = weft_table_new(&weft_comms);
+	int err;
+
+	if (!comm)
+		return WEFT_ERR_NOMEM;
+	comm->refs = 1;
+	comm->ctx = ctx;
+	comm->lane = lane;
+	comm->is_inter = remote != NULL;
+	comm->group = weft_group_get(group);
+	comm->remote = weft_group_get(remote ? remote : group);
+	comm->rank = group->my_rank;
+	comm->size = (int32_t)group->size;
+	comm->remote_size = (int32_t)comm->remote->size;
+	weft_list_init(&comm->match.wild);
+	weft_list_init(&comm->match.arrived);
+	weft_list_init(&comm->child.link);
+	comm->peers = calloc(n_chunks(comm) ? n_chunks(comm) : 1,
+		sizeof(*comm->peers));
+	err = comm->peers ? weft_map_put(&lane->comms, ctx, comm) :
+			    WEFT_ERR_NOMEM;
+	if (err) {
+		weft_comm_put(comm);
+		return err;
+	}
+	*comm_out = comm;
+	weft_dispatch_replay(lane, ctx);
+	return 0;
+}
+
+struct weft_comm *weft_comm_get(struct weft_comm *comm)
+{
+	comm->refs++;
+	return comm;
+}
+
+void weft_comm_close(struct weft_comm *comm)
+{
+	if (comm->state == WEFT_COMM_CLOSED)
+		return;
+	comm->state = WEFT_COMM_CLOSED;
+	weft_map_remove(&comm->lane->comms, comm->ctx);
+	if (comm->lane->last_comm == comm)
+		comm->lane->last_comm = NULL;
+}
+
+void weft_comm_put(struct weft_comm *comm)
+{
+	if (--comm->refs > 0)
+		return;
+	weft_comm_close(comm);
+	if (comm->local)
+		weft_comm_put(comm->local);
+	for (uint32_t i = 0; comm->peers && i < n_chunks(comm); i++)
+		free(comm->peers[i]);
+	free(comm->peers);
+	free(comm->match.posted);
+	free(comm->match.unexpected);
+	weft_group_put(comm->group);
+	weft_group_put(comm->remote);
+	weft_table_free(&weft_comms, comm);
+}
+
+struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank)
+{
+	struct weft_peer ***chunk = &comm->peers[rank / WEFT_COMM_PEERS];
+	struct weft_peer *peer;
+
+	if (!*chunk)
+		*chunk = calloc(WEFT_COMM_PEERS, sizeof(**chunk));
+	if (!*chunk)
+		return NULL;
+	peer = weft_peer_of(comm->lane, weft_group_proc(comm->remote, rank));
+	(*chunk)[rank % WEFT_COMM_PEERS] = peer;
+	return peer;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dispatch: check where an arrival comes from, find its handler; keep what came
+ * before its communicator */
+#include "core/dispatch.h"
+
+#include "base/log.h"
+#include "core/lane.h"
+#include "core/proc.h"
+#include "shm/ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One message kept for a communicator that does not exist here yet. */
+struct early {
+	struct weft_link link;
+	struct weft_peer *peer;
+	struct weft_wire_head head;
+	size_t len;
+	uint8_t payload[];
+};
+
+void weft_dispatch_set(
+	struct weft_lane *lane, enum weft_wire_op op, weft_wire_fn *fn)
+{
+	lane->handlers[op] = fn;
+}
+
+void weft_dispatch_drop(struct weft_lane *lane, const char *why)
+{
+	if (lane->n_dropped++ == 0)
+		weft_warn("CORE-DROPPED",
+			"dropped a message: %s; further ones are only counted",
+			why);
+}
+
+void weft_dispatch(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	if (weft_unlikely(head->op >= WEFT_WIRE_OP_END ||
+		    !lane->handlers[head->op])) {
+		weft_dispatch_drop(lane, "unknown operation");
+		return;
+	}
+	peer->credit += head->credit;
+	lane->handlers[head->op](lane, peer, head, payload, len);
+}
+
+/* First message of a ring: is its writer one of us? */
+static struct weft_peer *ring_owner(
+	struct weft_lane *lane, struct weft_ring_rx *rx)
+{
+	struct weft_peer *peer = weft_peer_of(lane, rx->ring->writer_proc);
+
+	if (!peer || rx->ring->writer_cookie != peer->cookie_in)
+		return NULL;
+	rx->owner = peer;
+	return peer;
+}
+
+void weft_dispatch_ring(void *arg, struct weft_ring_rx *rx, const void *head,
+	const void *payload, size_t len)
+{
+	struct weft_lane *lane = arg;
+	struct weft_peer *peer = rx->owner;
+	struct weft_wire_head copy;
+
+	if (weft_unlikely(!peer)) {
+		peer = ring_owner(lane, rx);
+		if (!peer) {
+			weft_dispatch_drop(lane, "foreign writer in a ring");
+			return;
+		}
+	}
+	memcpy(&copy, head, sizeof(copy));
+	weft_dispatch(lane, peer, &copy, payload, len);
+}
+
+void weft_dispatch_net(void *arg, const void *data, size_t len)
+{
+	struct weft_lane *lane = arg;
+	struct weft_wire_net wire;
+	struct weft_peer *peer;
+
+	if (!weft_wire_get_net(&wire, data, len)) {
+		weft_dispatch_drop(lane, "shorter than its header");
+		return;
+	}
+	if (wire.version != WEFT_WIRE_VERSION) {
+		weft_dispatch_drop(lane,
+			"another version of the wire format; is the same library in use everywhere?");
+		return;
+	}
+	if (wire.src_proc >> 32 != weft_proc.proc >> 32 ||
+		(uint32_t)wire.src_proc >= weft_proc.facts.size) {
+		weft_dispatch_drop(lane, "from a process outside the job");
+		return;
+	}
+	peer = weft_peer_of(lane, wire.src_proc);
+	if (!peer || peer->cookie_in != wire.cookie) {
+		weft_dispatch_drop(lane, "without the key of this job");
+		return;
+	}
+	weft_dispatch(lane, peer, &wire.head, (const char *)data + sizeof(wire),
+		len - sizeof(wire));
+}
+
+void weft_dispatch_keep(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
+	struct weft_link *list = weft_map_get(&lane->early, ctx + 1);
+	struct early *early = malloc(sizeof(*early) + len);
+
+	if (!early)
+		goto drop;
+	if (!list) {
+		list = malloc(sizeof(*list));
+		if (!list)
+			goto drop;
+		weft_list_init(list);
+		if (weft_map_put(&lane->early, ctx + 1, list)) {
+			free(list);
+			goto drop;
+		}
+	}
+	early->peer = peer;
+	early->head = *head;
+	early->head.credit = 0; /* taken already */
+	early->len = len;
+	if (len)
+		memcpy(early->payload, payload, len);
+	weft_list_push_back(list, &early->link);
+	return;
+drop:
+	free(early);
+	weft_dispatch_drop(lane, "out of memory");
+}
+
+void weft_dispatch_replay(struct weft_lane *lane, uint64_t ctx)
+{
+	struct weft_link *list = weft_map_remove(&lane->early, ctx + 1);
+	struct weft_link *link;
+
+	if (!list)
+		return;
+	while ((link = weft_list_pop_front(list)) != NULL) {
+		struct early *early =
+			weft_container_of(link, struct early, link);
+
+		weft_dispatch(lane, early->peer, &early->head, early->payload,
+			early->len);
+		free(early);
+	}
+	free(list);
+}
+
+void weft_dispatch_forget(struct weft_lane *lane)
+{
+	size_t pos = 0;
+	struct weft_map_entry *entry;
+
+	while ((entry = weft_map_next(&lane->early, &pos)) != NULL) {
+		struct weft_link *list = entry->value;
+		struct weft_link *link;
+
+		while ((link = weft_list_pop_front(list)) != NULL)
+			free(weft_container_of(link, struct early, link));
+		free(list);
+	}
+	weft_map_fini(&lane->early);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* peer: resolve on first use, post, queue when pushed back */
+#include "core/peer.h"
+
+#include "base/hash.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "core/card.h"
+#include "core/lane.h"
+#include "core/proc.h"
+#include "net/net.h"
+#include "shm/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A control message that waits: owns its payload. */
+struct out_control {
+	struct weft_out out;
+	struct weft_wire_head head;
+	size_t len;
+	uint8_t payload[];
+};
+
+/* A message too long to inject, on its way through the fabric. */
+struct out_net {
+	struct weft_op op;
+	struct weft_wire_net wire;
+	uint8_t payload[];
+};
+
+static uint64_t cookie(const uint8_t *key, uint64_t src, uint64_t dst)
+{
+	uint64_t pair[2] = { src, dst };
+	uint64_t hash = weft_hash(key, pair, sizeof(pair));
+
+	return hash ? hash : 1;
+}
+
+struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t proc)
+{
+	struct weft_peer *peer = weft_map_get(&lane->peers, proc + 1);
+
+	if (peer)
+		return peer;
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return NULL;
+	peer->proc = proc;
+	peer->lane = lane;
+	peer->credit = weft_knobs.eager_window;
+	peer->cookie_in = cookie(weft_proc.facts.own_key, proc, weft_proc.proc);
+	weft_list_init(&peer->pending);
+	weft_list_init(&peer->link);
+	if (proc == weft_proc.proc) {
+		peer->is_self = true;
+		peer->can_read = true;
+		peer->pid = getpid();
+		peer->state = WEFT_PEER_READY;
+	}
+	if (weft_map_put(&lane->peers, proc + 1, peer)) {
+		free(peer);
+		return NULL;
+	}
+	return peer;
+}
+
+/* Decides how to reach the peer. 0 or an error. */
+static int connect_to(struct weft_peer *peer, const struct weft_card *card)
+{
+	struct weft_lane *lane = peer->lane;
+	int err;
+
+	peer->cookie_out = cookie(card->key, weft_proc.proc, peer->proc);
+	peer->pid = card->shm.pid;
+	if (lane->shm && card->shm.pid && weft_proc_is_near(peer->proc)) {
+		err = weft_ring_attach(&peer->tx, &card->shm,
+			weft_proc.facts.local_rank, weft_proc.proc,
+			peer->cookie_out);
+		if (!err) {
+			peer->is_shm = true;
+			peer->can_read = weft_knob_is_on(weft_knobs.cma) &&
+				weft_copy_can_read(&card->shm);
+			return 0;
+		}
+		weft_info("CORE-NOSHM",
+			"%s; using the fabric for process %u",
+			weft_err_detail_peek(err), (uint32_t)peer->proc);
+	}
+	if (!lane->net)
+		err = weft_proc_open_net();
+	else
+		err = 0;
+	if (err)
+		return err;
+	if (!card->name_len)
+		return weft_err_set(WEFT_ERR_PEER,
+			"process %u has no fabric open and cannot be reached through shared memory; start all processes with the same WEFT_SHM",
+			(uint32_t)peer->proc);
+	return weft_net_peer_add(
+		lane->net, card->name, card->name_len, &peer->net_addr);
+}
+
+static void on_card(void *arg, int err, const void *data, size_t len)
+{
+	struct weft_peer *peer = arg;
+	struct weft_card card;
+
+	if (peer->state != WEFT_PEER_RESOLVING)
+		return;
+	if (!err)
+		err = weft_card_read(&card, data, len);
+	if (!err)
+		err = connect_to(peer, &card);
+	if (err) {
+		weft_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
+			(uint32_t)peer->proc, weft_err_str(err),
+			weft_err_detail_peek(err));
+		weft_peer_die(peer, err);
+		return;
+	}
+	peer->state = WEFT_PEER_READY;
+	weft_debug("CORE-PEER", "process %u reached through %s, single copy %s",
+		(uint32_t)peer->proc,
+		peer->is_shm ? "shared memory" : "the fabric",
+		peer->can_read ? "yes" : "no");
+	weft_peer_flush(peer);
+}
+
+void weft_peer_resolve(struct weft_peer *peer)
+{
+	int err;
+
+	if (peer->state != WEFT_PEER_NEW)
+		return;
+	peer->state = WEFT_PEER_RESOLVING;
+	err = weft_boot_get(weft_proc.boot, (uint32_t)peer->proc, WEFT_CARD_KEY,
+		on_card, peer);
+	if (err)
+		on_card(peer, err, NULL, 0);
+}
+
+void weft_peer_queue(struct weft_peer *peer, struct weft_out *out)
+{
+	weft_list_push_back(&peer->pending, &out->link);
+	if (!peer->is_queued) {
+		peer->is_queued = true;
+		weft_list_push_back(&peer->lane->flush, &peer->link);
+	}
+	if (peer->state == WEFT_PEER_NEW)
+		weft_peer_resolve(peer);
+}
+
+int weft_peer_flush(struct weft_peer *peer)
+{
+	int n = 0;
+
+	while (!weft_list_is_empty(&peer->pending) &&
+		(peer->state == WEFT_PEER_READY ||
+			peer->state == WEFT_PEER_DEAD)) {
+		struct weft_link *link = peer->pending.next;
+		struct weft_out *out =
+			weft_container_of(link, struct weft_out, link);
+
+		weft_list_remove(link);
+		if (out->push(peer, out)) {
+			weft_list_push_front(&peer->pending, link);
+			break;
+		}
+		n++;
+	}
+	if (weft_list_is_empty(&peer->pending) && peer->is_queued) {
+		peer->is_queued = false;
+		weft_list_remove(&peer->link);
+	}
+	return n;
+}
+
+void weft_peer_die(struct weft_peer *peer, int err)
+{
+	if (peer->is_self || peer->state == WEFT_PEER_DEAD)
+		return;
+	peer->state = WEFT_PEER_DEAD;
+	peer->err = err;
+	weft_peer_flush(peer);
+}
+
+void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
+	const struct weft_wire_head *head)
+{
+	*wire = (struct weft_wire_net){ .version = WEFT_WIRE_VERSION,
+		.src_proc = weft_proc.proc,
+		.cookie = peer->cookie_out,
+		.head = *head };
+}
+
+static void on_net_sent(struct weft_op *op, int err, size_t len)
+{
+	struct out_net *out = weft_container_of(op, struct out_net, op);
+
+	(void)err; /* logged where it was found */
+	(void)len;
+	free(out);
+}
+
+static int post_net_long(struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct out_net *out = malloc(sizeof(*out) + len);
+	struct iovec iov;
+	int err;
+
+	if (!out)
+		return WEFT_ERR_NOMEM;
+	out->op.done = on_net_sent;
+	weft_peer_wire_net(peer, &out->wire, head);
+	memcpy(out->payload, payload, len);
+	iov = (struct iovec){ &out->wire, sizeof(out->wire) + len };
+	err = weft_net_send(peer->lane->net, peer->net_addr, &iov, 1, &out->op);
+	if (err)
+		free(out);
+	return err;
+}
+
+static int post_net(struct weft_peer *peer, const struct weft_wire_head *head,
+	const void *payload, size_t len)
+{
+	uint8_t buf[256];
+	size_t total = sizeof(struct weft_wire_net) + len;
+	int err;
+
+	if (total > sizeof(buf) || total > peer->lane->net->plan.inject_len) {
+		err = post_net_long(peer, head, payload, len);
+	} else {
+		weft_peer_wire_net(
+			peer, (struct weft_wire_net *)(void *)buf, head);
+		if (len)
+			memcpy(buf + sizeof(struct weft_wire_net), payload,
+				len);
+		err = weft_net_inject(
+			peer->lane->net, peer->net_addr, buf, total);
+	}
+	return err;
+}
+
+int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
+	const void *payload, size_t len)
+{
+	void *place;
+	int err;
+
+	weft_peer_stamp(peer, head);
+	if (peer->is_self) {
+		weft_dispatch(peer->lane, peer, head, payload, len);
+		return 0;
+	}
+	if (!peer->is_shm) {
+		err = post_net(peer, head, payload, len);
+		if (err)
+			peer->owed = head->credit;
+		return err;
+	}
+	place = weft_ring_reserve(&peer->tx, len);
+	if (!place) {
+		peer->owed = head->credit;
+		return WEFT_AGAIN;
+	}
+	if (len)
+		memcpy(place, payload, len);
+	weft_ring_commit(&peer->tx, head, len);
+	return 0;
+}
+
+static int push_control(struct weft_peer *peer, struct weft_out *out)
+{
+	struct out_control *control =
+		weft_container_of(out, struct out_control, out);
+	int err = 0;
+
+	if (peer->state != WEFT_PEER_DEAD)
+		err = weft_peer_post(
+			peer, &control->head, control->payload, control->len);
+	if (err == WEFT_AGAIN)
+		return err;
+	if (err)
+		weft_peer_die(peer, err);
+	free(control);
+	return 0;
+}
+
+int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
+	const void *payload, size_t len)
+{
+	struct out_control *control;
+	int err;
+
+	if (peer->state == WEFT_PEER_DEAD)
+		return 0;
+	if (weft_peer_is_clear(peer)) {
+		err = weft_peer_post(peer, head, payload, len);
+		if (err != WEFT_AGAIN)
+			return err;
+	}
+	control = malloc(sizeof(*control) + len);
+	if (!control)
+		return WEFT_ERR_NOMEM;
+	control->out.push = push_control;
+	control->head = *head;
+	control->len = len;
+	if (len)
+		memcpy(control->payload, payload, len);
+	weft_peer_queue(peer, &control->out);
+	return 0;
+}

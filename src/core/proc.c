@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* proc: open what the first session needs, keep it until the process ends */
+#include "core/proc.h"
+
+#include "base/hash.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "core/card.h"
+#include "net/net.h"
+#include "shm/copy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	CTX_RANK_SHIFT = 36, /* context id: rank that made it, its counter */
+	CTX_FIRST = 16,      /* counters below are for fixed contexts */
+	CTX_SELF = 2,
+};
+
+struct weft_proc weft_proc = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+uint64_t weft_proc_new_ctx(uint32_t n)
+{
+	uint64_t counter = weft_proc.next_ctx;
+
+	weft_proc.next_ctx += n;
+	return (uint64_t)weft_proc.facts.rank << CTX_RANK_SHIFT |
+		counter * WEFT_PLANE_END;
+}
+
+uint64_t weft_proc_self_ctx(void)
+{
+	return (uint64_t)weft_proc.facts.rank << CTX_RANK_SHIFT |
+		CTX_SELF * WEFT_PLANE_END;
+}
+
+bool weft_proc_is_near(uint64_t proc)
+{
+	return proc >> 32 == weft_proc.proc >> 32 &&
+		weft_boot_is_near(weft_proc.boot, (uint32_t)proc);
+}
+
+void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
+{
+	(void)arg;
+	if (event->kind == WEFT_BOOT_PEER_DIED) {
+		uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) |
+			event->rank;
+		struct weft_peer *peer =
+			weft_map_get(&weft_proc.lane.peers, proc + 1);
+
+		weft_warn("CORE-DIED",
+			"process %u ended with code %d while the job ran",
+			event->rank, event->code);
+		if (peer)
+			weft_peer_die(peer,
+				weft_err_set(WEFT_ERR_PEER,
+					"process %u ended with code %d",
+					event->rank, event->code));
+	}
+	if (weft_proc.on_event)
+		weft_proc.on_event(event);
+}
+
+int weft_proc_open_net(void)
+{
+	struct weft_net_hints hints = { .is_one_host =
+						weft_proc.facts.n_nodes <= 1 };
+
+	if (weft_proc.lane.net)
+		return 0;
+	return weft_net_open(&hints, weft_dispatch_net, &weft_proc.lane,
+		&weft_proc.lane.net);
+}
+
+/* Opens the ways out: shared memory for my node, a fabric if any process is
+ * out of its reach. */
+static int open_lane(struct weft_lane *lane)
+{
+	const struct weft_boot_facts *facts = &weft_proc.facts;
+	bool wants_shm = weft_knob_is_on(weft_knobs.shm);
+	int err = 0;
+
+	weft_list_init(&lane->flush);
+	if (wants_shm) {
+		err = weft_shm_open(facts->local_size,
+			(size_t)weft_knobs.shm_ring, weft_dispatch_ring, lane,
+			&lane->shm);
+		if (err)
+			weft_warn("CORE-NOSHM", "%s; set WEFT_SHM=off to say so",
+				weft_err_detail_peek(err));
+		else
+			weft_copy_permit();
+	}
+	if (facts->size > 1 && (!lane->shm || facts->n_nodes > 1))
+		return weft_proc_open_net();
+	return 0;
+}
+
+static int publish_card(struct weft_lane *lane)
+{
+	struct weft_card card;
+	size_t len = sizeof(card.name);
+	int err = 0;
+
+	weft_card_init(&card);
+	card.local_rank = weft_proc.facts.local_rank;
+	memcpy(card.key, weft_proc.facts.own_key, sizeof(card.key));
+	if (lane->shm)
+		weft_shm_describe(lane->shm, &card.shm);
+	if (lane->net)
+		err = weft_net_name(lane->net, card.name, &len);
+	if (err)
+		return err;
+	card.name_len = lane->net ? (uint32_t)len : 0;
+	err = weft_boot_put(
+		weft_proc.boot, WEFT_CARD_KEY, &card, weft_card_len(&card));
+	return err ? err : weft_boot_commit(weft_proc.boot);
+}
+
+static void close_lane(struct weft_lane *lane)
+{
+	size_t pos = 0;
+	struct weft_map_entry *entry;
+
+	weft_net_close(lane->net);
+	lane->net = NULL;
+	while ((entry = weft_map_next(&lane->peers, &pos)) != NULL) {
+		struct weft_peer *peer = entry->value;
+
+		weft_ring_detach(&peer->tx);
+		free(peer);
+	}
+	weft_map_fini(&lane->peers);
+	weft_map_fini(&lane->comms);
+	weft_dispatch_forget(lane);
+	weft_shm_close(lane->shm);
+	lane->shm = NULL;
+}
+
+/* Runs when the process exits. Whoever left a session open did not end in
+ * order, and the process manager is to see that. */
+static void close_proc(void)
+{
+	if (!weft_proc.is_open)
+		return;
+	weft_proc.is_open = false;
+	close_lane(&weft_proc.lane);
+	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);
+	weft_proc.boot = NULL;
+}
+
+static uint32_t choose_spin(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (cores > 0 && weft_proc.facts.local_size > (unsigned long)cores)
+		return 0;
+	return (uint32_t)weft_knobs.spin;
+}
+
+static int open_proc(void (*on_open)(struct weft_lane *lane))
+{
+	static const uint8_t no_key[16];
+	struct weft_boot_facts *facts = &weft_proc.facts;
+	struct weft_lane *lane = &weft_proc.lane;
+	int err;
+
+	weft_knob_load();
+	err = weft_boot_open(&weft_proc.boot, facts);
+	if (err)
+		return err;
+	weft_log_set_rank((int)facts->rank);
+	weft_proc.proc = weft_proc_number(
+		(uint32_t)weft_hash(no_key, facts->job, strlen(facts->job)),
+		facts->rank);
+	weft_proc.next_ctx = CTX_FIRST;
+	weft_proc.max_spin = choose_spin();
+	err = open_lane(lane);
+	if (err)
+		goto fail;
+	lane->self = weft_peer_of(lane, weft_proc.proc);
+	err = lane->self ? publish_card(lane) : WEFT_ERR_NOMEM;
+	if (err)
+		goto fail;
+	on_open(lane);
+	weft_proc.is_open = true;
+	atexit(close_proc);
+	weft_info("CORE-OPEN",
+		"process %u of %u under %s, %u on this node, %s%s",
+		facts->rank, facts->size, facts->manager, facts->local_size,
+		lane->shm ? "shared memory" : "no shared memory",
+		lane->net ? " and a fabric" : "");
+	return 0;
+fail:
+	close_lane(lane);
+	weft_boot_close(weft_proc.boot, 0);
+	weft_proc.boot = NULL;
+	return err;
+}
+
+int weft_proc_get(void (*on_open)(struct weft_lane *lane))
+{
+	int err = 0;
+
+	pthread_mutex_lock(&weft_proc.lock);
+	if (!weft_proc.is_open)
+		err = open_proc(on_open);
+	if (!err)
+		weft_proc.n_sessions++;
+	pthread_mutex_unlock(&weft_proc.lock);
+	return err;
+}
+
+void weft_proc_put(void)
+{
+	pthread_mutex_lock(&weft_proc.lock);
+	weft_proc.n_sessions--;
+	pthread_mutex_unlock(&weft_proc.lock);
+}
+
+void weft_proc_abort(int code, const char *text)
+{
+	if (weft_proc.boot)
+		weft_boot_abort(weft_proc.boot, code, text);
+	_exit(code ? code : 1);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cancel: withdraw a receive that was not matched, or a send that was not
+ * received
+ *
+ * A receive is withdrawn here and now. A send that still waits at its peer's
+ * queue likewise; one that has left is asked back: the receiver looks among its
+ * unexpected messages and answers. That works for eager sends too, whose
+ * request is done already: it becomes undone until the answer comes. */
+#include "p2p/p2p_priv.h"
+
+#include <stdlib.h>
+
+static void cancelled(struct weft_req *req)
+{
+	req->status.is_cancelled = true;
+	req->status.len = 0;
+}
+
+static void ask_back(struct weft_req *req)
+{
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_CANCEL,
+		.flags = req->is_eager ? WEFT_WIRE_IS_EAGER : 0,
+		.number = req->is_eager ? (uint16_t)req->seq : 0,
+		.src = (uint32_t)req->comm->rank,
+		.ctx = req->ctx,
+		.tag = req->tag,
+	};
+	struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
+
+	if (req->is_eager) {
+		req->is_done = false;
+		weft_req_get(req);
+		req->comm->n_sends++;
+	}
+	weft_peer_control(req->peer, &head, &fin, sizeof(fin));
+}
+
+static void cancel_send(struct weft_req *req)
+{
+	if (req->src == WEFT_PROC_NULL || req->status.is_cancelled)
+		return;
+	if (!req->is_done && !weft_list_is_empty(&req->out.link) &&
+		!req->remote && req->n_parts == 0) {
+		weft_list_remove(&req->out.link);
+		cancelled(req);
+		weft_send_finish(req, 0);
+		return;
+	}
+	if (req->is_done ? req->is_eager && !req->status.err : !req->remote)
+		ask_back(req);
+}
+
+int weft_req_cancel(struct weft_req *req)
+{
+	struct weft_lane *lane = req->lane;
+
+	weft_lane_take(lane);
+	if (req->kind == WEFT_REQ_SEND) {
+		cancel_send(req);
+	} else if (req->kind == WEFT_REQ_RECV && req->is_posted) {
+		weft_match_withdraw(&req->comm->match, req);
+		cancelled(req);
+		weft_p2p_finish(req, 0);
+	}
+	weft_lane_drop(lane);
+	return 0;
+}
+
+/* The unexpected message a CANCEL means, or NULL. */
+static struct weft_message *find(struct weft_comm *comm,
+	struct weft_peer *peer, const struct weft_wire_head *head,
+	uint64_t sreq)
+{
+	bool is_eager = head->flags & WEFT_WIRE_IS_EAGER;
+
+	weft_list_for_each(link, next, &comm->match.arrived)
+	{
+		struct weft_message *m = weft_container_of(
+			link, struct weft_message, arrived);
+
+		if (m->peer == peer && m->ctx == head->ctx &&
+			m->tag == head->tag && m->is_rts == !is_eager &&
+			(is_eager ? m->number == head->number :
+				    m->sreq == sreq))
+			return m;
+	}
+	return NULL;
+}
+
+void weft_cancel_on_cancel(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
+	struct weft_wire_head answer = { .op = WEFT_WIRE_CANCEL_ACK };
+	struct weft_message *message;
+	struct weft_comm *comm;
+	struct weft_wire_fin fin;
+
+	if (!weft_wire_get_fin(&fin, payload, len) || !ctx) {
+		weft_dispatch_drop(lane, "malformed cancel");
+		return;
+	}
+	comm = weft_map_get(&lane->comms, ctx);
+	message = comm ? find(comm, peer, head, fin.req) : NULL;
+	fin.status = message != NULL;
+	if (message) {
+		weft_match_take(&comm->match, message);
+		if (!message->is_rts)
+			weft_p2p_owe(peer, message->len);
+		weft_message_free(message);
+	}
+	weft_peer_control(peer, &answer, &fin, sizeof(fin));
+}
+
+void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_fin fin;
+	struct weft_req *req;
+
+	(void)head;
+	if (!weft_wire_get_fin(&fin, payload, len)) {
+		weft_dispatch_drop(lane, "malformed answer to a cancel");
+		return;
+	}
+	req = weft_table_get(&weft_reqs, fin.req);
+	if (!req || req->kind != WEFT_REQ_SEND || req->peer != peer ||
+		req->is_done)
+		return; /* the message was received meanwhile */
+	if (fin.status)
+		cancelled(req);
+	if (fin.status || req->is_eager)
+		weft_send_finish(req, 0);
+}

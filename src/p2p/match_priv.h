@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* match: which receive takes which message
+ *
+ * Does no I/O, so it is tested alone. Rules: a receive takes the earliest
+ * arrived message it accepts; a message goes to the earliest posted receive
+ * that accepts it. Lane's lock held everywhere. */
+#ifndef WEFT_MATCH_PRIV_H
+#define WEFT_MATCH_PRIV_H
+
+#include "base/handle.h"
+#include "core/comm.h"
+#include "core/match.h"
+#include "core/req.h"
+
+enum { WEFT_MESSAGE_INLINE = 64 };
+
+/* A message that came before its receive. Created when it arrives, destroyed
+ * when it is received, cancelled or purged. */
+struct weft_message {
+	struct weft_obj obj;
+	struct weft_link bin;     /* by (ctx, source, tag) */
+	struct weft_link arrived; /* in order */
+	struct weft_comm *comm;
+	struct weft_peer *peer;
+	uint64_t ctx;
+	int32_t src;
+	int32_t tag;
+	bool is_rts;     /* data is still at the sender */
+	uint16_t number; /* eager: for cancelling */
+	size_t len;
+	uint64_t sreq;   /* is_rts */
+	uint64_t addr;   /* is_rts */
+	uint8_t *data;   /* eager: inl or allocated */
+	uint8_t inl[WEFT_MESSAGE_INLINE];
+};
+
+static inline uint32_t weft_match_bin(uint64_t ctx, int32_t src, int32_t tag)
+{
+	uint32_t hash = (uint32_t)src * 0x9e3779b1u +
+		(uint32_t)tag * 0x85ebca6bu + (uint32_t)(ctx & 3) * 0xc2b2ae35u;
+
+	return hash >> 26;
+}
+_Static_assert(WEFT_MATCH_BINS == 64, "weft_match_bin yields 6 bits");
+
+/* Puts a receive into the queues. 0 or WEFT_ERR_NOMEM. */
+int weft_match_post(struct weft_match *match, struct weft_req *req);
+
+/* The receive a message that just arrived goes to, taken out; or NULL. */
+struct weft_req *weft_match_arrive(
+	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
+
+/* Takes a posted receive out again. */
+void weft_match_withdraw(struct weft_match *match, struct weft_req *req);
+
+/* Keeps a message nobody waits for yet. 0 or WEFT_ERR_NOMEM. */
+int weft_match_keep(struct weft_match *match, struct weft_message *message);
+
+/* The earliest kept message a receive would accept, left in place; or NULL. */
+struct weft_message *weft_match_find(
+	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
+
+/* Takes a kept message out. */
+void weft_match_take(struct weft_match *match, struct weft_message *message);
+
+#endif

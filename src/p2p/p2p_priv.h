@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* p2p: what the files of this room share
+ *
+ * A send or receive is a struct weft_req filled by fill(), then started. While
+ * it is active the library holds one reference of its own, dropped by
+ * weft_p2p_finish(). Lane's lock held everywhere. */
+#ifndef WEFT_P2P_PRIV_H
+#define WEFT_P2P_PRIV_H
+
+#include "base/knob.h"
+#include "core/lane.h"
+#include "dt/pack.h"
+#include "p2p/match_priv.h"
+#include "p2p/p2p.h"
+
+enum {
+	WEFT_EAGER_OVERHEAD = 64, /* what a message costs the receiver besides
+				     its payload, for flow control */
+};
+
+/* A request for msg with one reference, not started; NULL without memory. */
+struct weft_req *weft_p2p_new(
+	const struct weft_msg *msg, enum weft_req_kind kind);
+
+/* Start a filled request. 0, or an error after which it has completed with
+ * that error. */
+int weft_send_start(struct weft_req *req);
+int weft_recv_start(struct weft_req *req);
+
+/* Completes a started request and drops the library's reference. */
+void weft_p2p_finish(struct weft_req *req, int err);
+
+/* A send is over inside too: one less for the communicator to wait for. */
+void weft_send_finish(struct weft_req *req, int err);
+
+/* Delivers a kept message into a receive; message is gone afterwards. The
+ * library's reference of req is already taken. */
+void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
+
+/* Frees a message that is in no queue. */
+void weft_message_free(struct weft_message *message);
+
+/* Starts moving the data of a rendezvous into a matched receive. */
+void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
+	uint64_t addr, size_t len);
+
+/* Announces a send whose data stays here until it is asked for. */
+int weft_rndv_offer(struct weft_req *req);
+
+/* The data of a send as one run: its buffer, or a packed copy made now. NULL
+ * without memory. */
+void *weft_send_run(struct weft_req *req);
+
+
+/* Handlers. */
+weft_wire_fn weft_recv_on_eager, weft_recv_on_rts;
+weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
+weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;
+weft_wire_fn weft_quiet_on_ping, weft_quiet_on_pong, weft_quiet_on_credit;
+
+void weft_quiet_return_credit(struct weft_peer *peer);
+
+/* Eager bytes of a peer were consumed: give them back, unasked when half the
+ * window is owed. */
+static inline void weft_p2p_owe(struct weft_peer *peer, size_t len)
+{
+	peer->owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
+	if (weft_unlikely(peer->owed >= weft_knobs.eager_window / 2))
+		weft_quiet_return_credit(peer);
+}
+
+#endif

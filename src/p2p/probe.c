@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* probe: look at a message without receiving it, or take it out for later */
+#include "p2p/p2p_priv.h"
+
+#include "core/progress.h"
+
+static void describe(
+	const struct weft_message *message, struct weft_status *status_out)
+{
+	*status_out = (struct weft_status){
+		.source = message->src,
+		.tag = message->tag,
+		.len = (int64_t)message->len,
+	};
+}
+
+/* The earliest message that fits, waiting for one if asked to. */
+static struct weft_message *look(struct weft_comm *comm, int32_t rank,
+	int32_t tag, bool is_blocking)
+{
+	uint64_t ctx = comm->ctx + WEFT_PLANE_P2P;
+	struct weft_message *message =
+		weft_match_find(&comm->match, ctx, rank, tag);
+
+	if (!message)
+		weft_progress_wait(comm->lane);
+	while (!message) {
+		message = weft_match_find(&comm->match, ctx, rank, tag);
+		if (message || !is_blocking)
+			break;
+		weft_progress_wait(comm->lane);
+	}
+	return message;
+}
+
+int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
+	bool is_blocking, bool *found_out, struct weft_status *status_out)
+{
+	struct weft_message *message;
+
+	if (rank == WEFT_PROC_NULL) {
+		*status_out = (struct weft_status){ .source = WEFT_PROC_NULL,
+			.tag = WEFT_ANY_TAG };
+		*found_out = true;
+		return 0;
+	}
+	weft_lane_take(comm->lane);
+	message = look(comm, rank, tag, is_blocking);
+	if (message)
+		describe(message, status_out);
+	*found_out = message != NULL;
+	weft_lane_drop(comm->lane);
+	return 0;
+}
+
+int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
+	bool is_blocking, struct weft_message **message_out,
+	struct weft_status *status_out)
+{
+	struct weft_message *message;
+
+	weft_lane_take(comm->lane);
+	message = look(comm, rank, tag, is_blocking);
+	if (message) {
+		describe(message, status_out);
+		weft_match_take(&comm->match, message);
+		weft_comm_get(comm);
+		comm->n_probed++;
+	}
+	*message_out = message;
+	weft_lane_drop(comm->lane);
+	return 0;
+}
+
+struct weft_comm *weft_message_comm(struct weft_message *message)
+{
+	return message->comm;
+}
+
+int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
+	struct weft_type *type, struct weft_req **req_out)
+{
+	struct weft_comm *comm = message->comm;
+	struct weft_msg msg = {
+		.comm = comm,
+		.buf = buf,
+		.count = count,
+		.type = type,
+		.rank = message->src,
+		.tag = message->tag,
+	};
+	struct weft_lane *lane = comm->lane;
+	struct weft_req *req;
+
+	weft_lane_take(lane);
+	req = weft_p2p_new(&msg, WEFT_REQ_RECV);
+	if (req) {
+		weft_req_get(req);
+		weft_recv_deliver_take(req, message);
+		comm->n_probed--;
+		weft_comm_put(comm);
+		*req_out = req;
+	}
+	weft_lane_drop(lane);
+	return req ? 0 : WEFT_ERR_NOMEM;
+}

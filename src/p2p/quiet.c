@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* quiet: credits, confirmations, and what is left when a communicator closes */
+#include "p2p/p2p_priv.h"
+
+#include <stdlib.h>
+
+void weft_quiet_return_credit(struct weft_peer *peer)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_CREDIT };
+
+	/* Where something waits already, it will take what is owed along. */
+	if (weft_list_is_empty(&peer->pending))
+		weft_peer_control(peer, &head, NULL, 0);
+}
+
+void weft_quiet_on_credit(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	/* dispatch has taken the credit of the head */
+	(void)lane;
+	(void)peer;
+	(void)head;
+	(void)payload;
+	(void)len;
+}
+
+void weft_quiet_on_ping(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_head answer = { .op = WEFT_WIRE_PONG };
+	struct weft_wire_fin fin;
+
+	(void)head;
+	if (!weft_wire_get_fin(&fin, payload, len)) {
+		weft_dispatch_drop(lane, "malformed ping");
+		return;
+	}
+	weft_peer_control(peer, &answer, &fin, sizeof(fin));
+}
+
+void weft_quiet_on_pong(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_fin fin;
+
+	(void)head;
+	if (!weft_wire_get_fin(&fin, payload, len) ||
+		fin.req > peer->n_net_sent) {
+		weft_dispatch_drop(lane, "malformed answer to a ping");
+		return;
+	}
+	if (fin.req > peer->n_net_known)
+		peer->n_net_known = fin.req;
+}
+
+/* Everything sent to this peer over the fabric is known to have arrived. */
+static bool is_peer_quiet(struct weft_peer *peer)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_PING };
+	struct weft_wire_fin fin = { .req = peer->n_net_sent };
+
+	if (peer->n_net_known == peer->n_net_sent ||
+		peer->state == WEFT_PEER_DEAD)
+		return true;
+	if (peer->n_net_asked != peer->n_net_sent) {
+		peer->n_net_asked = peer->n_net_sent;
+		weft_peer_control(peer, &head, &fin, sizeof(fin));
+	}
+	return false;
+}
+
+bool weft_p2p_is_quiet_held(struct weft_comm *comm)
+{
+	uint32_t n_chunks = ((uint32_t)comm->remote_size + WEFT_COMM_PEERS - 1) /
+		WEFT_COMM_PEERS;
+	bool is_quiet = comm->n_sends == 0;
+
+	if (!comm->lane->net)
+		return is_quiet;
+	for (uint32_t i = 0; i < n_chunks; i++)
+		for (uint32_t j = 0; comm->peers[i] && j < WEFT_COMM_PEERS; j++)
+			if (comm->peers[i][j] &&
+				!is_peer_quiet(comm->peers[i][j]))
+				is_quiet = false;
+	return is_quiet;
+}
+
+static struct weft_link *first_receive(struct weft_match *match)
+{
+	if (!weft_list_is_empty(&match->wild))
+		return match->wild.next;
+	for (int i = 0; match->posted && i < WEFT_MATCH_BINS; i++)
+		if (!weft_list_is_empty(&match->posted[i]))
+			return match->posted[i].next;
+	return NULL;
+}
+
+void weft_p2p_left_held(struct weft_comm *comm, struct weft_p2p_left *left_out)
+{
+	struct weft_match *match = &comm->match;
+	struct weft_link *receive = first_receive(match);
+
+	*left_out = (struct weft_p2p_left){
+		.n_posted = match->n_posted,
+		.n_unexpected = match->n_unexpected,
+	};
+	if (!weft_list_is_empty(&match->arrived)) {
+		struct weft_message *m = weft_container_of(
+			match->arrived.next, struct weft_message, arrived);
+
+		left_out->source = m->src;
+		left_out->tag = m->tag;
+		left_out->len = m->len;
+	} else if (receive) {
+		struct weft_req *req =
+			weft_container_of(receive, struct weft_req, link);
+
+		left_out->source = req->src;
+		left_out->tag = req->tag;
+		left_out->len = req->len;
+	}
+}
+
+void weft_p2p_purge_held(struct weft_comm *comm)
+{
+	struct weft_match *match = &comm->match;
+	struct weft_link *link;
+
+	while (!weft_list_is_empty(&match->arrived)) {
+		struct weft_message *m = weft_container_of(
+			match->arrived.next, struct weft_message, arrived);
+
+		weft_match_take(match, m);
+		if (!m->is_rts)
+			weft_p2p_owe(m->peer, m->len);
+		weft_message_free(m);
+	}
+	while ((link = first_receive(match)) != NULL) {
+		struct weft_req *req =
+			weft_container_of(link, struct weft_req, link);
+
+		weft_match_withdraw(match, req);
+		weft_p2p_finish(req,
+			weft_err_set(WEFT_ERR_COMM,
+				"the communicator of this receive was closed"));
+	}
+}
+
+void weft_p2p_open(struct weft_lane *lane)
+{
+	static weft_wire_fn *const handlers[WEFT_WIRE_OP_END] = {
+		[WEFT_WIRE_EAGER] = weft_recv_on_eager,
+		[WEFT_WIRE_RTS] = weft_recv_on_rts,
+		[WEFT_WIRE_CTS] = weft_rndv_on_cts,
+		[WEFT_WIRE_FRAG] = weft_rndv_on_frag,
+		[WEFT_WIRE_FIN] = weft_rndv_on_fin,
+		[WEFT_WIRE_CREDIT] = weft_quiet_on_credit,
+		[WEFT_WIRE_CANCEL] = weft_cancel_on_cancel,
+		[WEFT_WIRE_CANCEL_ACK] = weft_cancel_on_ack,
+		[WEFT_WIRE_PING] = weft_quiet_on_ping,
+		[WEFT_WIRE_PONG] = weft_quiet_on_pong,
+	};
+
+	for (int op = 0; op < WEFT_WIRE_OP_END; op++)
+		if (handlers[op])
+			weft_dispatch_set(
+				lane, (enum weft_wire_op)op, handlers[op]);
+}
+
+int weft_p2p_control_held(struct weft_lane *lane, uint64_t proc,
+	enum weft_wire_op op, const void *payload, size_t len)
+{
+	struct weft_wire_head head = { .op = (uint8_t)op };
+	struct weft_peer *peer = weft_peer_of(lane, proc);
+
+	if (!peer)
+		return WEFT_ERR_NOMEM;
+	return weft_peer_control(peer, &head, payload, len);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* recv: the whole receive path: post, arrive, deliver, complete */
+#include "p2p/p2p_priv.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct weft_table weft_messages =
+	WEFT_TABLE_INIT(struct weft_message, WEFT_KIND_MESSAGE);
+
+/* The communicator a message belongs to, or NULL when it does not exist here
+ * (yet). */
+static inline struct weft_comm *comm_of(struct weft_lane *lane, uint64_t ctx)
+{
+	struct weft_comm *comm = lane->last_comm;
+
+	ctx &= ~(uint64_t)(WEFT_PLANE_END - 1);
+	if (weft_likely(comm && comm->ctx == ctx))
+		return comm;
+	if (!ctx)
+		return NULL;
+	comm = weft_map_get(&lane->comms, ctx);
+	if (comm)
+		lane->last_comm = comm;
+	return comm;
+}
+
+void weft_message_free(struct weft_message *message)
+{
+	if (message->data != message->inl)
+		free(message->data);
+	weft_table_free(&weft_messages, message);
+}
+
+/* Fills the status of a receive that got a message; returns the error. */
+static int matched(struct weft_req *req, struct weft_peer *peer, int32_t src,
+	int32_t tag, size_t len)
+{
+	req->peer = peer;
+	req->status.source = src;
+	req->status.tag = tag;
+	req->status.len = (int64_t)weft_min(len, req->len);
+	if (weft_likely(len <= req->len))
+		return 0;
+	return weft_err_set(WEFT_ERR_TRUNCATE,
+		"a message of %zu bytes from rank %d with tag %d came to a receive of %zu bytes",
+		len, src, tag, req->len);
+}
+
+static void put_data(struct weft_req *req, const void *data, size_t len)
+{
+	len = weft_min(len, req->len);
+	if (weft_likely(req->type->is_contig))
+		memcpy((char *)req->buf + req->type->true_lb, data, len);
+	else
+		weft_unpack(req->type, req->count, req->buf, 0, data, len);
+}
+
+static int keep(struct weft_comm *comm, struct weft_message **message_out,
+	struct weft_peer *peer, const struct weft_wire_head *head)
+{
+	struct weft_message *message = weft_table_new(&weft_messages);
+
+	if (!message)
+		return WEFT_ERR_NOMEM;
+	message->comm = comm;
+	message->peer = peer;
+	message->ctx = head->ctx;
+	message->src = (int32_t)head->src;
+	message->tag = head->tag;
+	message->number = head->number;
+	message->data = message->inl;
+	*message_out = message;
+	return 0;
+}
+
+static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_message *message;
+
+	if (keep(comm, &message, peer, head))
+		return WEFT_ERR_NOMEM;
+	message->len = len;
+	if (len > sizeof(message->inl))
+		message->data = malloc(len);
+	if (!message->data || weft_match_keep(&comm->match, message)) {
+		weft_message_free(message);
+		return WEFT_ERR_NOMEM;
+	}
+	memcpy(message->data, payload, len);
+	return 0;
+}
+
+void weft_recv_on_eager(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_comm *comm = comm_of(lane, head->ctx);
+	struct weft_req *req;
+	int err;
+
+	if (weft_unlikely(!comm)) {
+		weft_dispatch_keep(lane, peer, head, payload, len);
+		return;
+	}
+	req = weft_match_arrive(
+		&comm->match, head->ctx, (int32_t)head->src, head->tag);
+	if (weft_unlikely(!req)) {
+		if (keep_eager(comm, peer, head, payload, len))
+			weft_dispatch_drop(lane, "out of memory");
+		return;
+	}
+	/* committed */
+	err = matched(req, peer, (int32_t)head->src, head->tag, len);
+	put_data(req, payload, len);
+	weft_p2p_owe(peer, len);
+	weft_p2p_finish(req, err);
+}
+
+void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_comm *comm = comm_of(lane, head->ctx);
+	struct weft_message *message;
+	struct weft_wire_rts rts;
+	struct weft_req *req;
+
+	if (!weft_wire_get_rts(&rts, payload, len)) {
+		weft_dispatch_drop(lane, "announcement too short");
+		return;
+	}
+	if (!comm) {
+		weft_dispatch_keep(lane, peer, head, payload, len);
+		return;
+	}
+	req = weft_match_arrive(
+		&comm->match, head->ctx, (int32_t)head->src, head->tag);
+	if (req) {
+		int err = matched(req, peer, (int32_t)head->src, head->tag,
+			rts.len);
+
+		req->status.err = err;
+		weft_rndv_pull(req, peer, rts.sreq, rts.addr, rts.len);
+		return;
+	}
+	if (keep(comm, &message, peer, head)) {
+		weft_dispatch_drop(lane, "out of memory");
+		return;
+	}
+	message->is_rts = true;
+	message->len = rts.len;
+	message->sreq = rts.sreq;
+	message->addr = rts.addr;
+	if (weft_match_keep(&comm->match, message)) {
+		weft_message_free(message);
+		weft_dispatch_drop(lane, "out of memory");
+	}
+}
+
+void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
+{
+	struct weft_peer *peer = message->peer;
+	int err = matched(
+		req, peer, message->src, message->tag, message->len);
+
+	if (message->is_rts) {
+		req->status.err = err;
+		weft_rndv_pull(req, peer, message->sreq, message->addr,
+			message->len);
+	} else {
+		put_data(req, message->data, message->len);
+		weft_p2p_owe(peer, message->len);
+		weft_p2p_finish(req, err);
+	}
+	weft_message_free(message);
+}
+
+int weft_recv_start(struct weft_req *req)
+{
+	struct weft_match *match = &req->comm->match;
+	struct weft_message *message;
+	int err;
+
+	if (weft_unlikely(req->src == WEFT_PROC_NULL)) {
+		req->status.source = WEFT_PROC_NULL;
+		req->status.tag = WEFT_ANY_TAG;
+		req->status.len = 0;
+		weft_req_complete(req, 0);
+		return 0;
+	}
+	weft_req_get(req);
+	message = weft_match_find(match, req->ctx, req->src, req->tag);
+	if (message) {
+		weft_match_take(match, message);
+		weft_recv_deliver_take(req, message);
+		return 0;
+	}
+	err = weft_match_post(match, req);
+	if (err)
+		weft_p2p_finish(req, err);
+	return err;
+}
+
+int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out)
+{
+	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_RECV);
+	int err;
+
+	if (weft_unlikely(!req))
+		return WEFT_ERR_NOMEM;
+	err = weft_recv_start(req);
+	if (weft_unlikely(err)) {
+		weft_req_put(req);
+		return err;
+	}
+	*req_out = req;
+	return 0;
+}
+
+int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
+{
+	struct weft_lane *lane = msg->comm->lane;
+	int err;
+
+	weft_lane_take(lane);
+	err = weft_irecv_held(msg, req_out);
+	weft_lane_drop(lane);
+	return err;
+}
+
+int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
+{
+	struct weft_lane *lane = msg->comm->lane;
+	struct weft_req *req;
+	int err;
+
+	weft_lane_take(lane);
+	err = weft_irecv_held(msg, &req);
+	if (!err) {
+		weft_req_wait(lane, req);
+		err = req->status.err;
+		*status_out = req->status;
+		weft_req_put(req);
+	}
+	weft_lane_drop(lane);
+	return err;
+}

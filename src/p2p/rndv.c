@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rndv: large, synchronous and credit-less messages as a short exchange
+ *
+ *   sender                          receiver
+ *   RTS (length, address)  ------>  matched by a receive:
+ *                                   a) same node: reads the data itself
+ *                          <------     FIN
+ *                                   b) same node, reading not permitted
+ *                          <------     CTS
+ *   FRAG, FRAG, ...        ------>     completes with the last byte
+ *                                   c) fabric: posts tagged receives
+ *                          <------     CTS (tag)
+ *   tagged sends           ------>     completes with the last piece
+ *
+ * The sender's buffer (or a packed copy) stays until FIN, the last FRAG or the
+ * last tagged send is done. A rendezvous of no bytes, as a synchronous send may
+ * be, ends with FIN at once. Request handles travel; each is looked up with its
+ * generation and checked against the peer before use. */
+#include "p2p/p2p_priv.h"
+
+#include "base/log.h"
+#include "net/net.h"
+#include "shm/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RNDV_IOV = 64, RNDV_PIECE_MAX = 1 << 30 };
+
+int weft_rndv_offer(struct weft_req *req)
+{
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_RTS,
+		.src = (uint32_t)req->comm->rank,
+		.ctx = req->ctx,
+		.tag = req->tag,
+	};
+	void *run = weft_send_run(req);
+	struct weft_wire_rts rts = {
+		.sreq = weft_obj_handle(req),
+		.len = req->len,
+		.addr = (uintptr_t)run,
+	};
+	int err;
+
+	if (!run && req->len)
+		return WEFT_ERR_NOMEM;
+	req->remote = 0;
+	/* To myself the exchange may be over before the post returns. */
+	weft_req_get(req);
+	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
+	weft_req_put(req);
+	if (err)
+		return err;
+	if (!req->peer->is_shm)
+		req->peer->n_net_sent++;
+	return 1;
+}
+
+static void send_fin(struct weft_peer *peer, uint64_t sreq)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_FIN };
+	struct weft_wire_fin fin = { .req = sreq };
+
+	if (weft_peer_control(peer, &head, &fin, sizeof(fin)))
+		weft_peer_die(peer, WEFT_ERR_NOMEM);
+}
+
+static int send_cts(struct weft_req *req, uint64_t sreq, size_t len)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_CTS };
+	struct weft_wire_cts cts = {
+		.sreq = sreq,
+		.rreq = weft_obj_handle(req),
+		.len = len,
+	};
+
+	return weft_peer_control(req->peer, &head, &cts, sizeof(cts));
+}
+
+/* a) Reads len bytes at addr in the sender straight into the user's buffer. */
+static int read_all(struct weft_req *req, uint64_t addr, size_t len)
+{
+	struct iovec iov[RNDV_IOV];
+	size_t done = 0;
+
+	while (done < len) {
+		size_t n, bytes;
+		int err;
+
+		weft_type_iov(req->type, req->count, req->buf, done, iov,
+			RNDV_IOV, &n, &bytes);
+		bytes = weft_min(bytes, len - done);
+		err = weft_copy_read(
+			req->peer->pid, iov, n, addr + done, bytes);
+		if (err)
+			return err;
+		done += bytes;
+	}
+	return 0;
+}
+
+static int pull_near(
+	struct weft_req *req, uint64_t sreq, uint64_t addr, size_t len)
+{
+	int err = 0;
+
+	if (req->peer->is_self)
+		weft_unpack(req->type, req->count, req->buf, 0,
+			(const void *)(uintptr_t)addr, len);
+	else
+		err = read_all(req, addr, len);
+	if (err)
+		return err;
+	send_fin(req->peer, sreq);
+	weft_p2p_finish(req, req->status.err);
+	return 0;
+}
+
+/* One tagged piece of a fabric transfer: libfabric needs a context each. */
+struct piece {
+	struct weft_op op;
+	struct weft_req *req;
+};
+
+static size_t piece_max(const struct weft_req *req)
+{
+	return weft_min(RNDV_PIECE_MAX, req->lane->net->plan.max_msg_len);
+}
+
+static void pieces_done(struct weft_req *req, int err)
+{
+	if (err && !req->status.err)
+		req->status.err = err;
+	if (--req->n_parts > 0)
+		return;
+	if (req->kind == WEFT_REQ_SEND) {
+		weft_send_finish(req, req->status.err);
+		return;
+	}
+	if (req->staging)
+		weft_unpack(req->type, req->count, req->buf, 0, req->staging,
+			(size_t)req->status.len);
+	weft_p2p_finish(req, req->status.err);
+}
+
+static void on_piece(struct weft_op *op, int err, size_t len)
+{
+	struct piece *piece = weft_container_of(op, struct piece, op);
+	struct weft_req *req = piece->req;
+
+	(void)len;
+	free(piece);
+	pieces_done(req, err);
+}
+
+static int post_piece(struct weft_req *req, char *at, size_t len)
+{
+	struct weft_net *net = req->lane->net;
+	struct weft_peer *peer = req->peer;
+	uint64_t tag = (req->kind == WEFT_REQ_SEND ? req->remote :
+						     weft_obj_handle(req)) &
+		net->plan.tag_mask;
+	struct piece *piece = malloc(sizeof(*piece));
+	int err;
+
+	if (!piece)
+		return WEFT_ERR_NOMEM;
+	piece->op.done = on_piece;
+	piece->req = req;
+	err = req->kind == WEFT_REQ_SEND ?
+		weft_net_tsend(net, peer->net_addr, at, len, tag, &piece->op) :
+		weft_net_trecv(net, peer->net_addr, at, len, tag, &piece->op);
+	if (err)
+		free(piece);
+	return err;
+}
+
+/* Posts the pieces not posted yet; n_moved counts bytes posted, total is in
+ * seq. The pieces of one request are posted in order on both sides. */
+static int push_pieces(struct weft_peer *peer, struct weft_out *out)
+{
+	struct weft_req *req = weft_container_of(out, struct weft_req, out);
+	char *run = weft_send_run(req);
+	size_t total = (size_t)req->seq;
+	int err = peer->state == WEFT_PEER_DEAD ? peer->err : 0;
+
+	while (!err && req->n_moved < total) {
+		size_t len = weft_min(total - req->n_moved, piece_max(req));
+
+		err = post_piece(req, run + req->n_moved, len);
+		if (err == WEFT_AGAIN)
+			return err;
+		if (err)
+			break;
+		req->n_moved += len;
+		req->n_parts++;
+	}
+	if (!err && req->kind == WEFT_REQ_RECV)
+		err = send_cts(req, req->remote, total);
+	pieces_done(req, err);
+	return 0;
+}
+
+/* n_parts holds one more for the posting itself, dropped by push_pieces. */
+static void start_pieces(struct weft_req *req, size_t total)
+{
+	req->n_moved = 0;
+	req->n_parts = 1;
+	req->seq = total;
+	req->out.push = push_pieces;
+	if (!weft_peer_is_clear(req->peer) ||
+		push_pieces(req->peer, &req->out) == WEFT_AGAIN)
+		weft_peer_queue(req->peer, &req->out);
+}
+
+static int pull_far(struct weft_req *req, uint64_t sreq, size_t len)
+{
+	req->remote = sreq;
+	if (!weft_type_is_run(req->type, req->count)) {
+		req->staging = malloc(len);
+		if (!req->staging)
+			return WEFT_ERR_NOMEM;
+	}
+	start_pieces(req, len);
+	return 0;
+}
+
+void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
+	uint64_t addr, size_t len)
+{
+	int err = 0;
+
+	req->peer = peer;
+	len = weft_min(len, req->len);
+	if (len == 0) {
+		send_fin(peer, sreq);
+		weft_p2p_finish(req, req->status.err);
+		return;
+	}
+	if (peer->is_self || (peer->is_shm && peer->can_read && addr)) {
+		err = pull_near(req, sreq, addr, len);
+	} else if (peer->is_shm) {
+		req->n_moved = 0;
+		req->seq = len;
+		err = send_cts(req, sreq, len);
+	} else {
+		err = pull_far(req, sreq, len);
+	}
+	if (err)
+		weft_p2p_finish(req, err);
+}
+
+/* The live request a message names, if it is of this kind and this peer's. */
+static struct weft_req *find(
+	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind)
+{
+	struct weft_req *req = weft_table_get(&weft_reqs, handle);
+
+	return req && req->kind == kind && req->peer == peer && !req->is_done ?
+		req :
+		NULL;
+}
+
+/* b) Streams the data through the ring as far as it goes. */
+static int push_frags(struct weft_peer *peer, struct weft_out *out)
+{
+	struct weft_req *req = weft_container_of(out, struct weft_req, out);
+	size_t total = (size_t)req->seq;
+	size_t max = weft_min(peer->tx.buf_len / 4, 32768);
+	const char *run = weft_send_run(req);
+	int err = peer->state == WEFT_PEER_DEAD ? peer->err : 0;
+
+	while (!err && req->n_moved < total) {
+		struct weft_wire_head head = { .op = WEFT_WIRE_FRAG };
+		struct weft_wire_frag frag = { req->remote, req->n_moved };
+		size_t len = weft_min(max, total - req->n_moved);
+		char *place = weft_ring_reserve(&peer->tx, sizeof(frag) + len);
+
+		if (!place)
+			return WEFT_AGAIN;
+		memcpy(place, &frag, sizeof(frag));
+		memcpy(place + sizeof(frag), run + req->n_moved, len);
+		weft_peer_stamp(peer, &head);
+		weft_ring_commit(&peer->tx, &head, sizeof(frag) + len);
+		req->n_moved += len;
+	}
+	weft_send_finish(req, err);
+	return 0;
+}
+
+void weft_rndv_on_cts(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_cts cts;
+	struct weft_req *req;
+
+	(void)head;
+	if (!weft_wire_get_cts(&cts, payload, len)) {
+		weft_dispatch_drop(lane, "clear-to-send too short");
+		return;
+	}
+	req = find(peer, cts.sreq, WEFT_REQ_SEND);
+	if (!req || req->remote || !cts.rreq || cts.len > req->len) {
+		weft_dispatch_drop(lane, "clear-to-send for no such send");
+		return;
+	}
+	req->remote = cts.rreq;
+	if (!peer->is_shm) {
+		start_pieces(req, cts.len);
+		return;
+	}
+	req->n_moved = 0;
+	req->seq = cts.len;
+	req->out.push = push_frags;
+	weft_peer_queue(peer, &req->out);
+}
+
+void weft_rndv_on_frag(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_frag frag;
+	struct weft_req *req;
+
+	(void)head;
+	if (!weft_wire_get_frag(&frag, payload, len)) {
+		weft_dispatch_drop(lane, "fragment too short");
+		return;
+	}
+	len -= sizeof(frag);
+	req = find(peer, frag.rreq, WEFT_REQ_RECV);
+	if (!req || req->is_posted || frag.offset != req->n_moved ||
+		len > req->seq - req->n_moved) {
+		weft_dispatch_drop(lane, "fragment of no such message");
+		return;
+	}
+	weft_unpack(req->type, req->count, req->buf, frag.offset,
+		(const char *)payload + sizeof(frag), len);
+	req->n_moved += len;
+	if (req->n_moved == req->seq)
+		weft_p2p_finish(req, req->status.err);
+}
+
+void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_fin fin;
+	struct weft_req *req;
+
+	(void)head;
+	if (!weft_wire_get_fin(&fin, payload, len)) {
+		weft_dispatch_drop(lane, "end of message too short");
+		return;
+	}
+	req = find(peer, fin.req, WEFT_REQ_SEND);
+	if (!req || req->remote) {
+		weft_dispatch_drop(lane, "end of no such message");
+		return;
+	}
+	weft_send_finish(req, 0);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* send: the whole send path
+ *
+ * weft_send() is the hot path: guards that leave for a request, then straight
+ * into the ring or the fabric. A send is eager when it is short and the peer
+ * has room for it (credit); otherwise it is announced and waits for its receive
+ * (rndv.c). What cannot leave now waits at the peer in order. */
+#include "p2p/p2p_priv.h"
+
+#include "base/knob.h"
+#include "base/log.h"
+#include "core/progress.h"
+#include "net/net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEND_STACK = 512 };
+
+static size_t eager_max(const struct weft_peer *peer)
+{
+	if (peer->is_shm || peer->is_self)
+		return (size_t)weft_knobs.shm_eager;
+	return peer->lane->net->plan.eager_len - sizeof(struct weft_wire_net);
+}
+
+static const void *run_of(const struct weft_req *req)
+{
+	return (const char *)req->buf + req->type->true_lb;
+}
+
+static struct weft_wire_head head_of(const struct weft_req *req)
+{
+	return (struct weft_wire_head){
+		.op = WEFT_WIRE_EAGER,
+		.number = req->peer->n_eager_sent,
+		.src = (uint32_t)req->comm->rank,
+		.ctx = req->ctx,
+		.tag = req->tag,
+	};
+}
+
+struct weft_req *weft_p2p_new(
+	const struct weft_msg *msg, enum weft_req_kind kind)
+{
+	struct weft_req *req = weft_req_new(msg->comm->lane, kind);
+
+	if (weft_unlikely(!req))
+		return NULL;
+	req->comm = weft_comm_get(msg->comm);
+	req->type = msg->type;
+	if (!msg->type->is_builtin)
+		weft_type_get(msg->type);
+	req->buf = msg->buf;
+	req->count = msg->count;
+	req->len = (size_t)(msg->count * msg->type->size);
+	req->ctx = msg->comm->ctx + msg->plane;
+	req->src = msg->rank;
+	req->tag = msg->tag;
+	req->mode = (uint8_t)msg->mode;
+	req->peer = NULL;
+	return req;
+}
+
+void *weft_send_run(struct weft_req *req)
+{
+	if (weft_type_is_run(req->type, req->count))
+		return (char *)req->buf + req->type->true_lb;
+	if (!req->staging) {
+		req->staging = malloc(req->len ? req->len : 1);
+		if (req->staging)
+			weft_pack(req->type, req->count, req->buf, 0,
+				req->staging, req->len);
+	}
+	return req->staging;
+}
+
+void weft_p2p_finish(struct weft_req *req, int err)
+{
+	if (req->staging) {
+		free(req->staging);
+		req->staging = NULL;
+	}
+	weft_req_complete(req, err);
+	weft_req_put(req);
+}
+
+void weft_send_finish(struct weft_req *req, int err)
+{
+	req->comm->n_sends--;
+	weft_p2p_finish(req, err);
+}
+
+/* Packs or copies the data into place and makes it visible. */
+static int eager_ring(struct weft_req *req)
+{
+	struct weft_peer *peer = req->peer;
+	struct weft_wire_head head;
+	void *place = weft_ring_reserve(&peer->tx, req->len);
+
+	if (!place)
+		return WEFT_AGAIN;
+	if (weft_type_is_run(req->type, req->count))
+		memcpy(place, run_of(req), req->len);
+	else
+		weft_pack(req->type, req->count, req->buf, 0, place, req->len);
+	head = head_of(req);
+	weft_peer_stamp(peer, &head);
+	weft_ring_commit(&peer->tx, &head, req->len);
+	return 0;
+}
+
+static void on_eager_sent(struct weft_op *op, int err, size_t len)
+{
+	struct weft_req *req = weft_container_of(op, struct weft_req, op);
+
+	(void)len;
+	weft_send_finish(req, err);
+}
+
+/* 0: gone and reusable; 1: gone, completion follows; or WEFT_AGAIN, error. */
+static int eager_net(struct weft_req *req)
+{
+	struct weft_peer *peer = req->peer;
+	struct weft_net *net = peer->lane->net;
+	uint8_t stack[SEND_STACK];
+	struct weft_wire_head head = head_of(req);
+	size_t total = sizeof(struct weft_wire_net) + req->len;
+	struct iovec iov[2];
+	int err;
+
+	weft_peer_stamp(peer, &head);
+	if (total <= net->plan.inject_len && total <= sizeof(stack)) {
+		weft_peer_wire_net(
+			peer, (struct weft_wire_net *)(void *)stack, &head);
+		weft_pack(req->type, req->count, req->buf, 0,
+			stack + sizeof(struct weft_wire_net), req->len);
+		err = weft_net_inject(net, peer->net_addr, stack, total);
+	} else {
+		weft_peer_wire_net(peer, &req->wire, &head);
+		iov[0] = (struct iovec){ &req->wire, sizeof(req->wire) };
+		iov[1] = (struct iovec){ weft_send_run(req), req->len };
+		if (!iov[1].iov_base)
+			return WEFT_ERR_NOMEM;
+		req->op.done = on_eager_sent;
+		err = weft_net_send(net, peer->net_addr, iov, 2, &req->op);
+		err = err ? err : 1;
+	}
+	if (err < 0)
+		peer->owed = head.credit;
+	else
+		peer->n_net_sent++;
+	return err;
+}
+
+/* A message to myself: the handler takes it from a packed run. */
+static int eager_self(struct weft_req *req)
+{
+	struct weft_wire_head head = head_of(req);
+	const void *run = weft_send_run(req);
+
+	if (!run)
+		return WEFT_ERR_NOMEM;
+	return weft_peer_post(req->peer, &head, run, req->len);
+}
+
+static int eager(struct weft_req *req)
+{
+	struct weft_peer *peer = req->peer;
+	int rc;
+
+	if (peer->is_self)
+		rc = eager_self(req);
+	else
+		rc = peer->is_shm ? eager_ring(req) : eager_net(req);
+	if (rc >= 0) {
+		peer->credit -= (int64_t)(req->len + WEFT_EAGER_OVERHEAD);
+		req->is_eager = true;
+		req->seq = peer->n_eager_sent++;
+	}
+	return rc;
+}
+
+/* Sends or announces. 0: over; 1: completion follows; WEFT_AGAIN; error. */
+static int send_now(struct weft_req *req)
+{
+	struct weft_peer *peer = req->peer;
+
+	if (req->mode != WEFT_SEND_SYNC && req->len <= eager_max(peer) &&
+		peer->credit >= (int64_t)(req->len + WEFT_EAGER_OVERHEAD))
+		return eager(req);
+	return weft_rndv_offer(req);
+}
+
+/* The peer's queue reached this send. */
+static int push_send(struct weft_peer *peer, struct weft_out *out)
+{
+	struct weft_req *req = weft_container_of(out, struct weft_req, out);
+	int rc = peer->err;
+
+	if (peer->state != WEFT_PEER_DEAD)
+		rc = send_now(req);
+	if (rc == WEFT_AGAIN)
+		return rc;
+	if (rc <= 0)
+		weft_send_finish(req, rc);
+	return 0;
+}
+
+int weft_send_start(struct weft_req *req)
+{
+	struct weft_peer *peer;
+	int rc = WEFT_AGAIN;
+
+	if (weft_unlikely(req->src == WEFT_PROC_NULL)) {
+		weft_req_complete(req, 0);
+		return 0;
+	}
+	peer = weft_comm_peer(req->comm, (uint32_t)req->src);
+	req->peer = peer;
+	if (weft_unlikely(!peer || peer->state == WEFT_PEER_DEAD)) {
+		rc = peer ? weft_err_set(peer->err,
+				    "process %u cannot be reached any more",
+				    (uint32_t)peer->proc) :
+			    WEFT_ERR_NOMEM;
+		weft_req_complete(req, rc);
+		return rc;
+	}
+	weft_req_get(req);
+	req->comm->n_sends++;
+	if (weft_likely(weft_peer_is_clear(peer)))
+		rc = send_now(req);
+	if (rc == WEFT_AGAIN) {
+		req->out.push = push_send;
+		weft_peer_queue(peer, &req->out);
+		return 0;
+	}
+	if (rc <= 0)
+		weft_send_finish(req, rc);
+	return rc < 0 ? rc : 0;
+}
+
+int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out)
+{
+	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_SEND);
+	int err;
+
+	if (weft_unlikely(!req))
+		return WEFT_ERR_NOMEM;
+	err = weft_send_start(req);
+	if (weft_unlikely(err)) {
+		weft_req_put(req);
+		return err;
+	}
+	*req_out = req;
+	return 0;
+}
+
+int weft_isend(const struct weft_msg *msg, struct weft_req **req_out)
+{
+	struct weft_lane *lane = msg->comm->lane;
+	int err;
+
+	weft_lane_take(lane);
+	err = weft_isend_held(msg, req_out);
+	weft_lane_drop(lane);
+	return err;
+}
+
+static int send_slow(const struct weft_msg *msg)
+{
+	struct weft_req *req;
+	int err = weft_isend_held(msg, &req);
+
+	if (err)
+		return err;
+	weft_req_wait(msg->comm->lane, req);
+	err = req->status.err;
+	weft_req_put(req);
+	return err;
+}
+
+/* Short, contiguous, to a process of this node that is ready for it: no
+ * request is needed. False when any of this does not hold. */
+static inline bool send_fast(const struct weft_msg *msg)
+{
+	size_t len = (size_t)(msg->count * msg->type->size);
+	struct weft_comm *comm = msg->comm;
+	struct weft_wire_head head;
+	struct weft_peer *peer;
+	void *place;
+
+	if (msg->rank < 0 || !msg->type->is_contig ||
+		msg->mode == WEFT_SEND_SYNC || len > (size_t)weft_knobs.shm_eager)
+		return false;
+	peer = weft_comm_peer(comm, (uint32_t)msg->rank);
+	if (!peer || !peer->is_shm || !weft_peer_is_clear(peer) ||
+		peer->credit < (int64_t)(len + WEFT_EAGER_OVERHEAD))
+		return false;
+	place = weft_ring_reserve(&peer->tx, len);
+	if (!place)
+		return false;
+	/* committed */
+	memcpy(place, (char *)msg->buf + msg->type->true_lb, len);
+	head = (struct weft_wire_head){
+		.op = WEFT_WIRE_EAGER,
+		.number = peer->n_eager_sent++,
+		.src = (uint32_t)comm->rank,
+		.ctx = comm->ctx + msg->plane,
+		.tag = msg->tag,
+	};
+	weft_peer_stamp(peer, &head);
+	weft_ring_commit(&peer->tx, &head, len);
+	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
+	return true;
+}
+
+int weft_send(const struct weft_msg *msg)
+{
+	struct weft_lane *lane = msg->comm->lane;
+	int err = 0;
+
+	weft_lane_take(lane);
+	if (weft_unlikely(!send_fast(msg)))
+		err = send_slow(msg);
+	weft_lane_drop(lane);
+	return err;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* copy: process_vm_readv, in as many calls as the kernel wants */
+#include "shm/copy.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum { COPY_IOV = 64 };
+
+bool weft_copy_can_read(const struct weft_shm_card *card)
+{
+	uint64_t value = 0;
+	struct iovec local = { &value, sizeof(value) };
+	struct iovec remote = { (void *)(uintptr_t)card->probe_addr,
+		sizeof(value) };
+
+	return process_vm_readv(card->pid, &local, 1, &remote, 1, 0) ==
+		(ssize_t)sizeof(value) &&
+		value == card->probe_value;
+}
+
+void weft_copy_permit(void)
+{
+	/* Where a security module (Yama) restricts tracing to ancestors, let
+	 * the other processes of this user in. Fails harmlessly elsewhere. */
+	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
+
+int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
+	uint64_t addr, size_t len)
+{
+	struct iovec part[COPY_IOV];
+	size_t at = 0;   /* run of local we stand in */
+	size_t skip = 0; /* bytes of it already filled */
+
+	while (len > 0) {
+		struct iovec remote = { (void *)(uintptr_t)addr, len };
+		size_t n = 0;
+		ssize_t got;
+
+		for (; n < COPY_IOV && at + n < n_local; n++)
+			part[n] = local[at + n];
+		if (n == 0)
+			return WEFT_ERR_INTERN;
+		part[0].iov_base = (char *)part[0].iov_base + skip;
+		part[0].iov_len -= skip;
+		got = process_vm_readv(pid, part, n, &remote, 1, 0);
+		if (got <= 0)
+			return weft_err_set(WEFT_ERR_PEER,
+				"cannot read %zu bytes from process %d: %s",
+				len, (int)pid, strerror(errno));
+		addr += (size_t)got;
+		len -= (size_t)got;
+		for (skip += (size_t)got;
+			at < n_local && skip >= local[at].iov_len; at++)
+			skip -= local[at].iov_len;
+	}
+	return 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seg: create my segment, map a place in somebody else's, poll my rings
+ *
+ * Layout: one page of header, then n_writers rings, each rounded up to pages
+ * so that a writer maps its own and nothing else. The memory of a ring nobody
+ * writes to is never touched. */
+#include "shm/seg.h"
+
+#include "base/bits.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+	SEG_MAGIC = 0x77656674, /* "weft" */
+	SEG_PAGE = 4096,
+	POLL_BATCH = 64, /* messages read from one ring before the next */
+};
+
+/* The first page of a segment. */
+struct seg_header {
+	uint32_t magic;
+	uint32_t n_writers;
+	uint64_t buf_len;  /* payload buffer of each ring */
+	uint64_t ring_len; /* bytes from one ring to the next */
+	/* writers that have come; the owner looks when this moves */
+	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_attached;
+};
+
+/* Created by weft_shm_open, destroyed by weft_shm_close; used under the
+ * lane's lock. */
+struct weft_shm {
+	struct seg_header *header;
+	size_t len;
+	int fd;
+	weft_shm_recv_fn *recv;
+	void *arg;
+	uint64_t probe;
+	uint32_t n_seen;            /* of header->n_attached */
+	uint32_t n_active;
+	struct weft_ring_rx *active; /* n_active, room for n_writers */
+};
+
+static size_t ring_bytes(uint64_t buf_len)
+{
+	return weft_round_up(sizeof(struct weft_ring) + buf_len, SEG_PAGE);
+}
+
+static struct weft_ring *ring_at(const struct weft_shm *shm, uint32_t index)
+{
+	return (struct weft_ring *)(void *)((char *)shm->header + SEG_PAGE +
+		index * shm->header->ring_len);
+}
+
+int weft_shm_open(uint32_t n_writers, size_t ring_len,
+	weft_shm_recv_fn *recv, void *arg, struct weft_shm **shm_out)
+{
+	struct weft_shm *shm = calloc(1, sizeof(*shm));
+	uint64_t buf_len = weft_pow2_up(ring_len);
+
+	if (!shm)
+		return WEFT_ERR_NOMEM;
+	shm->fd = -1;
+	shm->active = calloc(n_writers, sizeof(*shm->active));
+	if (!shm->active)
+		goto fail;
+	shm->len = SEG_PAGE + n_writers * ring_bytes(buf_len);
+	shm->fd = memfd_create("weft", MFD_CLOEXEC);
+	if (shm->fd < 0 || ftruncate(shm->fd, (off_t)shm->len))
+		goto fail;
+	shm->header = mmap(NULL, shm->len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		shm->fd, 0);
+	if (shm->header == MAP_FAILED) {
+		shm->header = NULL;
+		goto fail;
+	}
+	shm->header->magic = SEG_MAGIC;
+	shm->header->n_writers = n_writers;
+	shm->header->buf_len = buf_len;
+	shm->header->ring_len = ring_bytes(buf_len);
+	shm->recv = recv;
+	shm->arg = arg;
+	shm->probe = weft_mix((uint64_t)getpid() ^ (uintptr_t)shm);
+	*shm_out = shm;
+	return 0;
+fail:
+	weft_err_set(WEFT_ERR_OTHER, "no shared memory of %zu bytes: %s",
+		shm->len, strerror(errno));
+	weft_shm_close(shm);
+	return WEFT_ERR_OTHER;
+}
+
+void weft_shm_close(struct weft_shm *shm)
+{
+	if (!shm)
+		return;
+	if (shm->header)
+		munmap(shm->header, shm->len);
+	if (shm->fd >= 0)
+		close(shm->fd);
+	free(shm->active);
+	free(shm);
+}
+
+void weft_shm_describe(struct weft_shm *shm, struct weft_shm_card *card_out)
+{
+	card_out->pid = getpid();
+	card_out->fd = shm->fd;
+	card_out->probe_addr = (uintptr_t)&shm->probe;
+	card_out->probe_value = shm->probe;
+}
+
+/* Maps the header page to learn the geometry. 0 or -1 with errno. */
+static int read_header(int fd, struct seg_header *header_out)
+{
+	void *page = mmap(NULL, SEG_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		return -1;
+	memcpy(header_out, page, sizeof(*header_out));
+	munmap(page, SEG_PAGE);
+	errno = EPROTO;
+	return header_out->magic == SEG_MAGIC &&
+			header_out->buf_len >= SEG_PAGE &&
+			!(header_out->buf_len & (header_out->buf_len - 1)) &&
+			header_out->ring_len == ring_bytes(header_out->buf_len) ?
+		0 :
+		-1;
+}
+
+static void announce(int fd)
+{
+	struct seg_header *header = mmap(
+		NULL, SEG_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (header == MAP_FAILED)
+		return;
+	/* pairs with the acquire in find_writers */
+	atomic_fetch_add_explicit(
+		&header->n_attached, 1, memory_order_release);
+	munmap(header, SEG_PAGE);
+}
+
+int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
+	uint32_t index, uint64_t my_proc, uint64_t cookie)
+{
+	struct seg_header header;
+	char path[64];
+	void *map;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)card->pid,
+		(int)card->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return weft_err_set(WEFT_ERR_PEER,
+			"cannot open the shared memory of process %d: %s",
+			(int)card->pid, strerror(errno));
+	if (read_header(fd, &header) || index >= header.n_writers)
+		goto fail_close;
+	map = mmap(NULL, header.ring_len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		fd, (off_t)(SEG_PAGE + index * header.ring_len));
+	if (map == MAP_FAILED)
+		goto fail_close;
+	*tx = (struct weft_ring_tx){ .ring = map, .buf_len = header.buf_len,
+		.map = map, .map_len = header.ring_len };
+	tx->ring->writer_proc = my_proc;
+	tx->ring->writer_cookie = cookie;
+	/* pairs with the acquire in find_writers */
+	atomic_store_explicit(&tx->ring->is_attached, 1, memory_order_release);
+	announce(fd);
+	close(fd);
+	return 0;
+fail_close:
+	weft_err_set(WEFT_ERR_PEER,
+		"cannot map the shared memory of process %d: %s",
+		(int)card->pid, strerror(errno));
+	close(fd);
+	return WEFT_ERR_PEER;
+}
+
+void weft_ring_detach(struct weft_ring_tx *tx)
+{
+	if (tx->map)
+		munmap(tx->map, tx->map_len);
+	*tx = (struct weft_ring_tx){ 0 };
+}
+
+static bool is_active(const struct weft_shm *shm, const struct weft_ring *ring)
+{
+	for (uint32_t i = 0; i < shm->n_active; i++)
+		if (shm->active[i].ring == ring)
+			return true;
+	return false;
+}
+
+/* Takes up rings whose writer has come since the last look. */
+static void find_writers(struct weft_shm *shm, uint32_t n_attached)
+{
+	shm->n_seen = n_attached;
+	for (uint32_t i = 0; i < shm->header->n_writers; i++) {
+		struct weft_ring *ring = ring_at(shm, i);
+
+		/* pairs with the release in weft_ring_attach */
+		if (!atomic_load_explicit(
+			    &ring->is_attached, memory_order_acquire) ||
+			is_active(shm, ring))
+			continue;
+		shm->active[shm->n_active++] = (struct weft_ring_rx){
+			.ring = ring, .buf_len = shm->header->buf_len
+		};
+	}
+}
+
+static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
+{
+	const void *head, *payload;
+	size_t len = 0;
+	int n = 0;
+
+	while (n < POLL_BATCH &&
+		(head = weft_ring_peek(rx, &payload, &len)) != NULL) {
+		shm->recv(shm->arg, rx, head, payload, len);
+		weft_ring_next(rx, len);
+		n++;
+	}
+	if (n < POLL_BATCH && rx->n != rx->n_published)
+		weft_ring_publish(rx);
+	return n;
+}
+
+int weft_shm_poll(struct weft_shm *shm)
+{
+	/* pairs with the release in announce */
+	uint32_t n_attached = atomic_load_explicit(
+		&shm->header->n_attached, memory_order_acquire);
+	int n = 0;
+
+	if (weft_unlikely(n_attached != shm->n_seen))
+		find_writers(shm, n_attached);
+	for (uint32_t i = 0; i < shm->n_active; i++)
+		n += poll_ring(shm, &shm->active[i]);
+	return n;
+}
