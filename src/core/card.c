@@ -63,6 +63,7 @@ int weft_card_read(struct weft_card *card_out, const void *data, size_t len)
 	return 0;
 bad:
 	return weft_err_set(WEFT_ERR_PROTO,
-		"a peer published %zu bytes that are not a card of this version; is the same library in use everywhere?",
+		"a peer published %zu bytes that are not a card of this "
+		"version; is the same library in use everywhere?",
 		len);
 }

@@ -23,10 +23,10 @@ struct weft_card {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t local_rank;
-	uint32_t name_len;              /* of name; 0: no fabric is open */
-	struct weft_shm_card shm;       /* pid 0: no shared memory */
+	uint32_t name_len;		/* of name; 0: no fabric is open */
+	struct weft_shm_card shm;	/* pid 0: no shared memory */
 	uint8_t key[WEFT_BOOT_KEY_LEN]; /* messages to this process prove it */
-	char cpus[WEFT_CARD_CPUS_MAX];  /* cpus it may run on, as a list
+	char cpus[WEFT_CARD_CPUS_MAX];	/* cpus it may run on, as a list
 					   "0-3,8"; "" unknown */
 	uint8_t name[WEFT_NET_NAME_MAX];
 };

@@ -12,7 +12,7 @@ struct weft_table weft_comms =
 static uint32_t n_chunks(const struct weft_comm *comm)
 {
 	return ((uint32_t)comm->remote_size + WEFT_COMM_PEERS - 1) /
-		WEFT_COMM_PEERS;
+	       WEFT_COMM_PEERS;
 }
 
 int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
@@ -36,10 +36,10 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 	weft_list_init(&comm->match.wild);
 	weft_list_init(&comm->match.arrived);
 	weft_list_init(&comm->child.link);
-	comm->peers = calloc(n_chunks(comm) ? n_chunks(comm) : 1,
-		sizeof(*comm->peers));
-	err = comm->peers ? weft_map_put(&lane->comms, ctx, comm) :
-			    WEFT_ERR_NOMEM;
+	comm->peers = calloc(
+		n_chunks(comm) ? n_chunks(comm) : 1, sizeof(*comm->peers));
+	err = comm->peers ? weft_map_put(&lane->comms, ctx, comm)
+			  : WEFT_ERR_NOMEM;
 	if (err) {
 		weft_comm_put(comm);
 		return err;

@@ -49,7 +49,7 @@ struct weft_comm {
 	uint32_t refs;
 	uint32_t n_sends;	 /* sends and rendezvous not yet finished
 				    internally, freed requests included */
-	uint32_t n_probed;	  /* messages probed and not yet received */
+	uint32_t n_probed;	 /* messages probed and not yet received */
 	uint32_t n_children;	 /* block of context ids handed out so far */
 	struct weft_child child; /* in its session's list */
 	struct weft_comm *local; /* inter: the local intracommunicator */

@@ -38,7 +38,7 @@ void weft_dispatch(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	if (weft_unlikely(head->op >= WEFT_WIRE_OP_END ||
-		    !lane->handlers[head->op])) {
+			  !lane->handlers[head->op])) {
 		weft_dispatch_drop(lane, "unknown operation");
 		return;
 	}
@@ -87,8 +87,9 @@ void weft_dispatch_net(void *arg, const void *data, size_t len)
 		return;
 	}
 	if (wire.version != WEFT_WIRE_VERSION) {
-		weft_dispatch_drop(lane,
-			"another version of the wire format; is the same library in use everywhere?");
+		weft_dispatch_drop(
+			lane, "another version of the wire format; is the same "
+			      "library in use everywhere?");
 		return;
 	}
 	if (wire.src_proc >> 32 != weft_proc.proc >> 32 ||

@@ -81,11 +81,10 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 		if (!err) {
 			peer->is_shm = true;
 			peer->can_read = weft_knob_is_on(weft_knobs.cma) &&
-				weft_copy_can_read(&card->shm);
+					 weft_copy_can_read(&card->shm);
 			return 0;
 		}
-		weft_info("CORE-NOSHM",
-			"%s; using the fabric for process %u",
+		weft_info("CORE-NOSHM", "%s; using the fabric for process %u",
 			weft_err_detail_peek(err), (uint32_t)peer->proc);
 	}
 	if (!lane->net)
@@ -96,7 +95,9 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 		return err;
 	if (!card->name_len)
 		return weft_err_set(WEFT_ERR_PEER,
-			"process %u has no fabric open and cannot be reached through shared memory; start all processes with the same WEFT_SHM",
+			"process %u has no fabric open and cannot be reached "
+			"through shared memory; start all processes with the "
+			"same WEFT_SHM",
 			(uint32_t)peer->proc);
 	return weft_net_peer_add(
 		lane->net, card->name, card->name_len, &peer->net_addr);

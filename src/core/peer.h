@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 struct weft_lane;
+struct weft_peer;
 
 enum weft_peer_state {
 	WEFT_PEER_NEW,	     /* never sent to */
@@ -58,12 +59,11 @@ struct weft_peer {
 	struct weft_lane *lane;
 };
 
-
 /* True when a message may be posted to the peer now without overtaking. */
 static inline bool weft_peer_is_clear(const struct weft_peer *peer)
 {
 	return peer->state == WEFT_PEER_READY &&
-		weft_list_is_empty(&peer->pending);
+	       weft_list_is_empty(&peer->pending);
 }
 
 /* Puts the eager bytes owed to the peer on a head that is about to leave. */

@@ -6,6 +6,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "core/card.h"
+#include "core/group.h"
 #include "net/net.h"
 #include "shm/copy.h"
 
@@ -16,7 +17,7 @@
 
 enum {
 	CTX_RANK_SHIFT = 36, /* context id: rank that made it, its counter */
-	CTX_FIRST = 16,      /* counters below are for fixed contexts */
+	CTX_FIRST = 16,	     /* counters below are for fixed contexts */
 	CTX_SELF = 2,
 };
 
@@ -28,27 +29,27 @@ uint64_t weft_proc_new_ctx(uint32_t n)
 
 	weft_proc.next_ctx += n;
 	return (uint64_t)weft_proc.facts.rank << CTX_RANK_SHIFT |
-		counter * WEFT_PLANE_END;
+	       counter * WEFT_PLANE_END;
 }
 
 uint64_t weft_proc_self_ctx(void)
 {
 	return (uint64_t)weft_proc.facts.rank << CTX_RANK_SHIFT |
-		CTX_SELF * WEFT_PLANE_END;
+	       CTX_SELF * WEFT_PLANE_END;
 }
 
 bool weft_proc_is_near(uint64_t proc)
 {
 	return proc >> 32 == weft_proc.proc >> 32 &&
-		weft_boot_is_near(weft_proc.boot, (uint32_t)proc);
+	       weft_boot_is_near(weft_proc.boot, (uint32_t)proc);
 }
 
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 {
 	(void)arg;
 	if (event->kind == WEFT_BOOT_PEER_DIED) {
-		uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) |
-			event->rank;
+		uint64_t proc =
+			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
 		struct weft_peer *peer =
 			weft_map_get(&weft_proc.lane.peers, proc + 1);
 
@@ -56,10 +57,10 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 			"process %u ended with code %d while the job ran",
 			event->rank, event->code);
 		if (peer)
-			weft_peer_die(peer,
-				weft_err_set(WEFT_ERR_PEER,
-					"process %u ended with code %d",
-					event->rank, event->code));
+			weft_peer_die(
+				peer, weft_err_set(WEFT_ERR_PEER,
+					      "process %u ended with code %d",
+					      event->rank, event->code));
 	}
 	if (weft_proc.on_event)
 		weft_proc.on_event(event);
@@ -90,7 +91,8 @@ static int open_lane(struct weft_lane *lane)
 			(size_t)weft_knobs.shm_ring, weft_dispatch_ring, lane,
 			&lane->shm);
 		if (err)
-			weft_warn("CORE-NOSHM", "%s; set WEFT_SHM=off to say so",
+			weft_warn("CORE-NOSHM",
+				"%s; set WEFT_SHM=off to say so",
 				weft_err_detail_peek(err));
 		else
 			weft_copy_permit();
@@ -190,8 +192,8 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 	weft_proc.is_open = true;
 	atexit(close_proc);
 	weft_info("CORE-OPEN",
-		"process %u of %u under %s, %u on this node, %s%s",
-		facts->rank, facts->size, facts->manager, facts->local_size,
+		"process %u of %u under %s, %u on this node, %s%s", facts->rank,
+		facts->size, facts->manager, facts->local_size,
 		lane->shm ? "shared memory" : "no shared memory",
 		lane->net ? " and a fabric" : "");
 	return 0;

@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-
 /* What the session room wants to hear of. */
 typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 

@@ -10,8 +10,9 @@
 #include <sched.h>
 
 enum {
-	NET_CHEAP_NS = 150, /* an idle poll that costs less is done each round */
-	NET_SKIP = 16,      /* rounds between expensive ones that found nothing */
+	NET_CHEAP_NS =
+		150,   /* an idle poll that costs less is done each round */
+	NET_SKIP = 16, /* rounds between expensive ones that found nothing */
 };
 
 static int flush(struct weft_lane *lane)

@@ -51,6 +51,8 @@ struct weft_req {
 	bool is_active;	    /* persistent: started, not yet waited */
 	bool is_user_freed; /* MPI_Request_free came first */
 	bool is_posted;	    /* in a match queue */
+	bool is_eager;	    /* a send whose data left at once; seq is its number
+			       at the peer */
 	uint32_t refs;
 	struct weft_lane *lane;
 	struct weft_status status;
@@ -70,9 +72,11 @@ struct weft_req {
 	struct weft_peer *peer;
 	size_t len; /* bytes to move */
 	size_t n_moved;
-	void *staging;	 /* packed copy, owned; NULL: none */
-	uint64_t remote; /* the other side's request */
-	size_t n_parts;	 /* fabric pieces in flight */
+	void *staging;		   /* packed copy, owned; NULL: none */
+	uint64_t remote;	   /* the other side's request */
+	size_t n_parts;		   /* fabric pieces in flight */
+	struct weft_out out;	   /* waits for its turn at the peer */
+	struct weft_wire_net wire; /* in front of it on the fabric */
 
 	/* called by weft_req_complete() with the lane's lock held; may start
 	 * further operations. Set right after a _held start, which may already

@@ -68,21 +68,20 @@ int weft_req_cancel(struct weft_req *req)
 }
 
 /* The unexpected message a CANCEL means, or NULL. */
-static struct weft_message *find(struct weft_comm *comm,
-	struct weft_peer *peer, const struct weft_wire_head *head,
-	uint64_t sreq)
+static struct weft_message *find(struct weft_comm *comm, struct weft_peer *peer,
+	const struct weft_wire_head *head, uint64_t sreq)
 {
 	bool is_eager = head->flags & WEFT_WIRE_IS_EAGER;
 
 	weft_list_for_each(link, next, &comm->match.arrived)
 	{
-		struct weft_message *m = weft_container_of(
-			link, struct weft_message, arrived);
+		struct weft_message *m =
+			weft_container_of(link, struct weft_message, arrived);
 
 		if (m->peer == peer && m->ctx == head->ctx &&
 			m->tag == head->tag && m->is_rts == !is_eager &&
-			(is_eager ? m->number == head->number :
-				    m->sreq == sreq))
+			(is_eager ? m->number == head->number
+				  : m->sreq == sreq))
 			return m;
 	}
 	return NULL;

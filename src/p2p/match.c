@@ -20,11 +20,11 @@ static bool is_wild(int32_t src, int32_t tag)
 	return src == WEFT_ANY_SOURCE || tag == WEFT_ANY_TAG;
 }
 
-static bool accepts(int32_t want_src, int32_t want_tag, int32_t src,
-	int32_t tag)
+static bool accepts(
+	int32_t want_src, int32_t want_tag, int32_t src, int32_t tag)
 {
 	return (want_src == src || want_src == WEFT_ANY_SOURCE) &&
-		(want_tag == tag || want_tag == WEFT_ANY_TAG);
+	       (want_tag == tag || want_tag == WEFT_ANY_TAG);
 }
 
 int weft_match_post(struct weft_match *match, struct weft_req *req)
@@ -103,8 +103,8 @@ int weft_match_keep(struct weft_match *match, struct weft_message *message)
 		if (!match->unexpected)
 			return WEFT_ERR_NOMEM;
 	}
-	weft_list_push_back(&match->unexpected[weft_match_bin(message->ctx,
-				    message->src, message->tag)],
+	weft_list_push_back(&match->unexpected[weft_match_bin(
+				    message->ctx, message->src, message->tag)],
 		&message->bin);
 	weft_list_push_back(&match->arrived, &message->arrived);
 	match->n_unexpected++;
@@ -119,13 +119,14 @@ struct weft_message *weft_match_find(
 
 	if (match->n_unexpected == 0)
 		return NULL;
-	list = any ? &match->arrived :
-		     &match->unexpected[weft_match_bin(ctx, src, tag)];
+	list = any ? &match->arrived
+		   : &match->unexpected[weft_match_bin(ctx, src, tag)];
 	for (struct weft_link *link = list->next; link != list;
 		link = link->next) {
-		struct weft_message *message = any ?
-			weft_container_of(link, struct weft_message, arrived) :
-			weft_container_of(link, struct weft_message, bin);
+		struct weft_message *message =
+			any ? weft_container_of(
+				      link, struct weft_message, arrived)
+			    : weft_container_of(link, struct weft_message, bin);
 
 		if (message->ctx == ctx &&
 			accepts(src, tag, message->src, message->tag))

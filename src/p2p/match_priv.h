@@ -18,26 +18,27 @@ enum { WEFT_MESSAGE_INLINE = 64 };
  * when it is received, cancelled or purged. */
 struct weft_message {
 	struct weft_obj obj;
-	struct weft_link bin;     /* by (ctx, source, tag) */
+	struct weft_link bin;	  /* by (ctx, source, tag) */
 	struct weft_link arrived; /* in order */
 	struct weft_comm *comm;
 	struct weft_peer *peer;
 	uint64_t ctx;
 	int32_t src;
 	int32_t tag;
-	bool is_rts;     /* data is still at the sender */
+	bool is_rts;	 /* data is still at the sender */
 	uint16_t number; /* eager: for cancelling */
 	size_t len;
-	uint64_t sreq;   /* is_rts */
-	uint64_t addr;   /* is_rts */
-	uint8_t *data;   /* eager: inl or allocated */
+	uint64_t sreq; /* is_rts */
+	uint64_t addr; /* is_rts */
+	uint8_t *data; /* eager: inl or allocated */
 	uint8_t inl[WEFT_MESSAGE_INLINE];
 };
 
 static inline uint32_t weft_match_bin(uint64_t ctx, int32_t src, int32_t tag)
 {
 	uint32_t hash = (uint32_t)src * 0x9e3779b1u +
-		(uint32_t)tag * 0x85ebca6bu + (uint32_t)(ctx & 3) * 0xc2b2ae35u;
+			(uint32_t)tag * 0x85ebca6bu +
+			(uint32_t)(ctx & 3) * 0xc2b2ae35u;
 
 	return hash >> 26;
 }

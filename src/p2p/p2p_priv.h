@@ -51,7 +51,6 @@ int weft_rndv_offer(struct weft_req *req);
  * without memory. */
 void *weft_send_run(struct weft_req *req);
 
-
 /* Handlers. */
 weft_wire_fn weft_recv_on_eager, weft_recv_on_rts;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;

@@ -15,8 +15,8 @@ static void describe(
 }
 
 /* The earliest message that fits, waiting for one if asked to. */
-static struct weft_message *look(struct weft_comm *comm, int32_t rank,
-	int32_t tag, bool is_blocking)
+static struct weft_message *look(
+	struct weft_comm *comm, int32_t rank, int32_t tag, bool is_blocking)
 {
 	uint64_t ctx = comm->ctx + WEFT_PLANE_P2P;
 	struct weft_message *message =

@@ -71,7 +71,8 @@ static bool is_peer_quiet(struct weft_peer *peer)
 
 bool weft_p2p_is_quiet_held(struct weft_comm *comm)
 {
-	uint32_t n_chunks = ((uint32_t)comm->remote_size + WEFT_COMM_PEERS - 1) /
+	uint32_t n_chunks =
+		((uint32_t)comm->remote_size + WEFT_COMM_PEERS - 1) /
 		WEFT_COMM_PEERS;
 	bool is_quiet = comm->n_sends == 0;
 

@@ -45,7 +45,8 @@ static int matched(struct weft_req *req, struct weft_peer *peer, int32_t src,
 	if (weft_likely(len <= req->len))
 		return 0;
 	return weft_err_set(WEFT_ERR_TRUNCATE,
-		"a message of %zu bytes from rank %d with tag %d came to a receive of %zu bytes",
+		"a message of %zu bytes from rank %d with tag %d came to a "
+		"receive of %zu bytes",
 		len, src, tag, req->len);
 }
 
@@ -138,8 +139,8 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req) {
-		int err = matched(req, peer, (int32_t)head->src, head->tag,
-			rts.len);
+		int err = matched(
+			req, peer, (int32_t)head->src, head->tag, rts.len);
 
 		req->status.err = err;
 		weft_rndv_pull(req, peer, rts.sreq, rts.addr, rts.len);
@@ -162,13 +163,12 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 {
 	struct weft_peer *peer = message->peer;
-	int err = matched(
-		req, peer, message->src, message->tag, message->len);
+	int err = matched(req, peer, message->src, message->tag, message->len);
 
 	if (message->is_rts) {
 		req->status.err = err;
-		weft_rndv_pull(req, peer, message->sreq, message->addr,
-			message->len);
+		weft_rndv_pull(
+			req, peer, message->sreq, message->addr, message->len);
 	} else {
 		put_data(req, message->data, message->len);
 		weft_p2p_owe(peer, message->len);

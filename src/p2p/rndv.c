@@ -158,9 +158,9 @@ static int post_piece(struct weft_req *req, char *at, size_t len)
 {
 	struct weft_net *net = req->lane->net;
 	struct weft_peer *peer = req->peer;
-	uint64_t tag = (req->kind == WEFT_REQ_SEND ? req->remote :
-						     weft_obj_handle(req)) &
-		net->plan.tag_mask;
+	uint64_t tag = (req->kind == WEFT_REQ_SEND ? req->remote
+						   : weft_obj_handle(req)) &
+		       net->plan.tag_mask;
 	struct piece *piece = malloc(sizeof(*piece));
 	int err;
 
@@ -168,9 +168,10 @@ static int post_piece(struct weft_req *req, char *at, size_t len)
 		return WEFT_ERR_NOMEM;
 	piece->op.done = on_piece;
 	piece->req = req;
-	err = req->kind == WEFT_REQ_SEND ?
-		weft_net_tsend(net, peer->net_addr, at, len, tag, &piece->op) :
-		weft_net_trecv(net, peer->net_addr, at, len, tag, &piece->op);
+	err = req->kind == WEFT_REQ_SEND ? weft_net_tsend(net, peer->net_addr,
+						   at, len, tag, &piece->op)
+					 : weft_net_trecv(net, peer->net_addr,
+						   at, len, tag, &piece->op);
 	if (err)
 		free(piece);
 	return err;
@@ -257,9 +258,9 @@ static struct weft_req *find(
 {
 	struct weft_req *req = weft_table_get(&weft_reqs, handle);
 
-	return req && req->kind == kind && req->peer == peer && !req->is_done ?
-		req :
-		NULL;
+	return req && req->kind == kind && req->peer == peer && !req->is_done
+		       ? req
+		       : NULL;
 }
 
 /* b) Streams the data through the ring as far as it goes. */

@@ -221,8 +221,8 @@ int weft_send_start(struct weft_req *req)
 	if (weft_unlikely(!peer || peer->state == WEFT_PEER_DEAD)) {
 		rc = peer ? weft_err_set(peer->err,
 				    "process %u cannot be reached any more",
-				    (uint32_t)peer->proc) :
-			    WEFT_ERR_NOMEM;
+				    (uint32_t)peer->proc)
+			  : WEFT_ERR_NOMEM;
 		weft_req_complete(req, rc);
 		return rc;
 	}
@@ -291,7 +291,8 @@ static inline bool send_fast(const struct weft_msg *msg)
 	void *place;
 
 	if (msg->rank < 0 || !msg->type->is_contig ||
-		msg->mode == WEFT_SEND_SYNC || len > (size_t)weft_knobs.shm_eager)
+		msg->mode == WEFT_SEND_SYNC ||
+		len > (size_t)weft_knobs.shm_eager)
 		return false;
 	peer = weft_comm_peer(comm, (uint32_t)msg->rank);
 	if (!peer || !peer->is_shm || !weft_peer_is_clear(peer) ||

@@ -18,8 +18,8 @@ bool weft_copy_can_read(const struct weft_shm_card *card)
 		sizeof(value) };
 
 	return process_vm_readv(card->pid, &local, 1, &remote, 1, 0) ==
-		(ssize_t)sizeof(value) &&
-		value == card->probe_value;
+		       (ssize_t)sizeof(value) &&
+	       value == card->probe_value;
 }
 
 void weft_copy_permit(void)
@@ -33,7 +33,7 @@ int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
 	uint64_t addr, size_t len)
 {
 	struct iovec part[COPY_IOV];
-	size_t at = 0;   /* run of local we stand in */
+	size_t at = 0;	 /* run of local we stand in */
 	size_t skip = 0; /* bytes of it already filled */
 
 	while (len > 0) {

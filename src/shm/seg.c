@@ -42,7 +42,7 @@ struct weft_shm {
 	weft_shm_recv_fn *recv;
 	void *arg;
 	uint64_t probe;
-	uint32_t n_seen;            /* of header->n_attached */
+	uint32_t n_seen; /* of header->n_attached */
 	uint32_t n_active;
 	struct weft_ring_rx *active; /* n_active, room for n_writers */
 };
@@ -55,11 +55,11 @@ static size_t ring_bytes(uint64_t buf_len)
 static struct weft_ring *ring_at(const struct weft_shm *shm, uint32_t index)
 {
 	return (struct weft_ring *)(void *)((char *)shm->header + SEG_PAGE +
-		index * shm->header->ring_len);
+					    index * shm->header->ring_len);
 }
 
-int weft_shm_open(uint32_t n_writers, size_t ring_len,
-	weft_shm_recv_fn *recv, void *arg, struct weft_shm **shm_out)
+int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
+	void *arg, struct weft_shm **shm_out)
 {
 	struct weft_shm *shm = calloc(1, sizeof(*shm));
 	uint64_t buf_len = weft_pow2_up(ring_len);
@@ -74,8 +74,8 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len,
 	shm->fd = memfd_create("weft", MFD_CLOEXEC);
 	if (shm->fd < 0 || ftruncate(shm->fd, (off_t)shm->len))
 		goto fail;
-	shm->header = mmap(NULL, shm->len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		shm->fd, 0);
+	shm->header = mmap(
+		NULL, shm->len, PROT_READ | PROT_WRITE, MAP_SHARED, shm->fd, 0);
 	if (shm->header == MAP_FAILED) {
 		shm->header = NULL;
 		goto fail;
@@ -127,23 +127,24 @@ static int read_header(int fd, struct seg_header *header_out)
 	munmap(page, SEG_PAGE);
 	errno = EPROTO;
 	return header_out->magic == SEG_MAGIC &&
-			header_out->buf_len >= SEG_PAGE &&
-			!(header_out->buf_len & (header_out->buf_len - 1)) &&
-			header_out->ring_len == ring_bytes(header_out->buf_len) ?
-		0 :
-		-1;
+			       header_out->buf_len >= SEG_PAGE &&
+			       !(header_out->buf_len &
+				       (header_out->buf_len - 1)) &&
+			       header_out->ring_len ==
+				       ring_bytes(header_out->buf_len)
+		       ? 0
+		       : -1;
 }
 
 static void announce(int fd)
 {
-	struct seg_header *header = mmap(
-		NULL, SEG_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct seg_header *header =
+		mmap(NULL, SEG_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (header == MAP_FAILED)
 		return;
 	/* pairs with the acquire in find_writers */
-	atomic_fetch_add_explicit(
-		&header->n_attached, 1, memory_order_release);
+	atomic_fetch_add_explicit(&header->n_attached, 1, memory_order_release);
 	munmap(header, SEG_PAGE);
 }
 
@@ -168,8 +169,10 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
 		fd, (off_t)(SEG_PAGE + index * header.ring_len));
 	if (map == MAP_FAILED)
 		goto fail_close;
-	*tx = (struct weft_ring_tx){ .ring = map, .buf_len = header.buf_len,
-		.map = map, .map_len = header.ring_len };
+	*tx = (struct weft_ring_tx){ .ring = map,
+		.buf_len = header.buf_len,
+		.map = map,
+		.map_len = header.ring_len };
 	tx->ring->writer_proc = my_proc;
 	tx->ring->writer_cookie = cookie;
 	/* pairs with the acquire in find_writers */
@@ -212,9 +215,9 @@ static void find_writers(struct weft_shm *shm, uint32_t n_attached)
 			    &ring->is_attached, memory_order_acquire) ||
 			is_active(shm, ring))
 			continue;
-		shm->active[shm->n_active++] = (struct weft_ring_rx){
-			.ring = ring, .buf_len = shm->header->buf_len
-		};
+		shm->active[shm->n_active++] =
+			(struct weft_ring_rx){ .ring = ring,
+				.buf_len = shm->header->buf_len };
 	}
 }
 
