@@ -5,9 +5,10 @@ libweft_la_SOURCES += src/core/errcode.c src/core/errcode.h
 libweft_la_SOURCES += src/core/errh.c src/core/errh.h
 libweft_la_SOURCES += src/core/info.c src/core/info.h
 # unit_tests += test/unit/X_test
-libweft_la_SOURCES += src/core/card.c src/core/card.h src/core/comm.c \
-	src/core/comm.h src/core/dispatch.c src/core/dispatch.h \
-	src/core/lane.h src/core/match.h src/core/peer.c src/core/peer.h \
-	src/core/proc.c src/core/proc.h src/core/progress.c \
-	src/core/progress.h src/core/req.c src/core/req.h \
-	src/core/status.h src/core/wire.h
+# once dt is whole:
+# libweft_la_SOURCES += src/core/card.c src/core/card.h src/core/comm.c \
+# 	src/core/comm.h src/core/dispatch.c src/core/dispatch.h \
+# 	src/core/lane.h src/core/match.h src/core/peer.c src/core/peer.h \
+# 	src/core/proc.c src/core/proc.h src/core/progress.c \
+# 	src/core/progress.h src/core/req.c src/core/req.h \
+# 	src/core/status.h src/core/wire.h

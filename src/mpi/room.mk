@@ -30,3 +30,4 @@ EXTRA_DIST += test/unit/convert_test.c
 
 test_unit_abi_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
 unit_tests += test/unit/abi_test
+# libmpi_abi_la_SOURCES += src/mpi/mpi_p2p.c src/mpi/mpi_request.c

@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_p2p: two-sided messages: check, translate, call once
+ *
+ * MPI-5.0 chapter 3. Each procedure stands with its large-count twin; both are
+ * one call to a static function that takes the wide count. */
+#include "mpi_check.h"
+#include "mpi_map.h"
+
+#include "core/lane.h"
+#include "dt/pack.h"
+
+#include <stdlib.h>
+
+/* The arguments of one send or receive as they come in. */
+struct args {
+	const void *buf;
+	MPI_Count count;
+	MPI_Datatype type;
+	int rank;
+	int tag;
+	MPI_Comm comm;
+};
+
+static inline int fill(struct weft_msg *msg, const struct args *a)
+{
+	int err = weft_check_comm(a->comm, &msg->comm);
+
+	if (weft_unlikely(err))
+		return err;
+	err = weft_check_data(a->buf, a->count, a->type, &msg->type);
+	msg->buf = (void *)(uintptr_t)a->buf;
+	msg->count = a->count;
+	msg->rank = a->rank;
+	msg->tag = a->tag;
+	msg->plane = WEFT_PLANE_P2P;
+	return err;
+}
+
+static inline int fill_send(
+	struct weft_msg *msg, const struct args *a, enum weft_send_mode mode)
+{
+	int err;
+
+	msg->comm = NULL;
+	msg->mode = mode;
+	err = fill(msg, a);
+	if (!err)
+		err = weft_check_dest(msg->comm, a->rank);
+	if (!err)
+		err = weft_check_tag_send(a->tag);
+	return err;
+}
+
+static inline int fill_recv(struct weft_msg *msg, const struct args *a)
+{
+	int err;
+
+	msg->comm = NULL;
+	msg->mode = WEFT_SEND_STANDARD;
+	err = fill(msg, a);
+	if (!err)
+		err = weft_check_source(msg->comm, a->rank);
+	if (!err)
+		err = weft_check_tag_recv(a->tag);
+	return err;
+}
+
+static inline int send_any(
+	const char *func, enum weft_send_mode mode, const struct args *a)
+{
+	struct weft_msg msg;
+	int err = fill_send(&msg, a, mode);
+
+	if (weft_likely(!err))
+		err = weft_send(&msg);
+	return weft_mpi_end(msg.comm, func, err);
+}
+
+/* Hands a started or initialised request out. */
+static inline int give(struct weft_comm *comm, const char *func, int err,
+	const struct weft_req *req, MPI_Request *request)
+{
+	if (weft_unlikely(err))
+		return weft_mpi_raise(comm, func, err);
+	*request = weft_mpi_req_handle(req);
+	return MPI_SUCCESS;
+}
+
+static inline int isend_any(const char *func, enum weft_send_mode mode,
+	const struct args *a, MPI_Request *request)
+{
+	struct weft_msg msg;
+	struct weft_req *req = NULL;
+	int err = fill_send(&msg, a, mode);
+
+	if (weft_likely(!err))
+		err = weft_check_ptr(request, "request");
+	if (weft_likely(!err))
+		err = weft_isend(&msg, &req);
+	return give(msg.comm, func, err, req, request);
+}
+
+static int send_init_any(const char *func, enum weft_send_mode mode,
+	const struct args *a, MPI_Request *request)
+{
+	struct weft_msg msg;
+	struct weft_req *req = NULL;
+	int err = fill_send(&msg, a, mode);
+
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = weft_send_init(&msg, &req);
+	return give(msg.comm, func, err, req, request);
+}
+
+static inline int recv_any(
+	const char *func, const struct args *a, MPI_Status *status)
+{
+	struct weft_msg msg;
+	struct weft_status st;
+	int err = fill_recv(&msg, a);
+
+	if (weft_unlikely(err))
+		return weft_mpi_raise(msg.comm, func, err);
+	st.err = 0;
+	err = weft_recv(&msg, &st);
+	if (weft_likely(!err) || st.err)
+		weft_status_to_mpi(&st, status);
+	return weft_mpi_end(msg.comm, func, err);
+}
+
+static inline int irecv_any(
+	const char *func, const struct args *a, MPI_Request *request)
+{
+	struct weft_msg msg;
+	struct weft_req *req = NULL;
+	int err = fill_recv(&msg, a);
+
+	if (weft_likely(!err))
+		err = weft_check_ptr(request, "request");
+	if (weft_likely(!err))
+		err = weft_irecv(&msg, &req);
+	return give(msg.comm, func, err, req, request);
+}
+
+static int recv_init_any(
+	const char *func, const struct args *a, MPI_Request *request)
+{
+	struct weft_msg msg;
+	struct weft_req *req = NULL;
+	int err = fill_recv(&msg, a);
+
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = weft_recv_init(&msg, &req);
+	return give(msg.comm, func, err, req, request);
+}
+
+int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_any("MPI_Send", WEFT_SEND_STANDARD, &a);
+}
+
+int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_any("MPI_Send_c", WEFT_SEND_STANDARD, &a);
+}
+
+int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_any("MPI_Ssend", WEFT_SEND_SYNC, &a);
+}
+
+int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_any("MPI_Ssend_c", WEFT_SEND_SYNC, &a);
+}
+
+int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_any("MPI_Rsend", WEFT_SEND_READY, &a);
+}
+
+int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_any("MPI_Rsend_c", WEFT_SEND_READY, &a);
+}
+
+int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+	MPI_Comm comm, MPI_Status *status)
+{
+	const struct args a = { buf, count, datatype, source, tag, comm };
+
+	return recv_any("MPI_Recv", &a, status);
+}
+
+int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
+	int tag, MPI_Comm comm, MPI_Status *status)
+{
+	const struct args a = { buf, count, datatype, source, tag, comm };
+
+	return recv_any("MPI_Recv_c", &a, status);
+}
+
+int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return isend_any("MPI_Isend", WEFT_SEND_STANDARD, &a, request);
+}
+
+int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return isend_any("MPI_Isend_c", WEFT_SEND_STANDARD, &a, request);
+}
+
+int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return isend_any("MPI_Issend", WEFT_SEND_SYNC, &a, request);
+}
+
+int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return isend_any("MPI_Issend_c", WEFT_SEND_SYNC, &a, request);
+}
+
+int PMPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return isend_any("MPI_Irsend", WEFT_SEND_READY, &a, request);
+}
+
+int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return isend_any("MPI_Irsend_c", WEFT_SEND_READY, &a, request);
+}
+
+int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
+	MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, source, tag, comm };
+
+	return irecv_any("MPI_Irecv", &a, request);
+}
+
+int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, source, tag, comm };
+
+	return irecv_any("MPI_Irecv_c", &a, request);
+}
+
+int PMPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_init_any("MPI_Send_init", WEFT_SEND_STANDARD, &a, request);
+}
+
+int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_init_any(
+		"MPI_Send_init_c", WEFT_SEND_STANDARD, &a, request);
+}
+
+int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_init_any("MPI_Ssend_init", WEFT_SEND_SYNC, &a, request);
+}
+
+int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_init_any("MPI_Ssend_init_c", WEFT_SEND_SYNC, &a, request);
+}
+
+int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_init_any("MPI_Rsend_init", WEFT_SEND_READY, &a, request);
+}
+
+int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_init_any("MPI_Rsend_init_c", WEFT_SEND_READY, &a, request);
+}
+
+int PMPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, source, tag, comm };
+
+	return recv_init_any("MPI_Recv_init", &a, request);
+}
+
+int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+	int source, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, source, tag, comm };
+
+	return recv_init_any("MPI_Recv_init_c", &a, request);
+}
+
+/* ---- both directions at once ---- */
+
+static int sendrecv(const char *func, const struct args *s,
+	const struct args *r, MPI_Status *status)
+{
+	struct weft_msg smsg, rmsg;
+	struct weft_req *sreq = NULL, *rreq = NULL;
+	struct weft_lane *lane;
+	int err = fill_send(&smsg, s, WEFT_SEND_STANDARD);
+
+	if (!err)
+		err = fill_recv(&rmsg, r);
+	if (err)
+		return weft_mpi_raise(smsg.comm, func, err);
+	lane = smsg.comm->lane;
+	weft_lane_take(lane);
+	err = weft_irecv_held(&rmsg, &rreq);
+	if (!err)
+		err = weft_isend_held(&smsg, &sreq);
+	if (sreq) {
+		weft_req_wait(lane, sreq);
+		err = sreq->status.err;
+		weft_req_put(sreq);
+	}
+	if (rreq && !err) {
+		weft_req_wait(lane, rreq);
+		err = rreq->status.err;
+		weft_status_to_mpi(&rreq->status, status);
+	}
+	weft_lane_drop(lane);
+	if (rreq && !rreq->is_done)
+		weft_req_cancel(rreq);
+	if (rreq) {
+		weft_lane_take(lane);
+		weft_req_put(rreq);
+		weft_lane_drop(lane);
+	}
+	return weft_mpi_end(smsg.comm, func, err);
+}
+
+int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+	int dest, int sendtag, void *recvbuf, int recvcount,
+	MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+	MPI_Status *status)
+{
+	const struct args s = { sendbuf, sendcount, sendtype, dest, sendtag,
+		comm };
+	const struct args r = { recvbuf, recvcount, recvtype, source, recvtag,
+		comm };
+
+	return sendrecv("MPI_Sendrecv", &s, &r, status);
+}
+
+int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount,
+	MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+	MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+	MPI_Comm comm, MPI_Status *status)
+{
+	const struct args s = { sendbuf, sendcount, sendtype, dest, sendtag,
+		comm };
+	const struct args r = { recvbuf, recvcount, recvtype, source, recvtag,
+		comm };
+
+	return sendrecv("MPI_Sendrecv_c", &s, &r, status);
+}
+
+/* A packed copy of what is to be sent; NULL without memory. */
+static void *copy_out(const struct args *s, const struct weft_type *type)
+{
+	size_t len = (size_t)(s->count * type->size);
+	void *copy = malloc(len ? len : 1);
+
+	if (copy)
+		weft_pack(type, s->count, s->buf, 0, copy, len);
+	return copy;
+}
+
+static int sendrecv_replace(const char *func, const struct args *s,
+	const struct args *r, MPI_Status *status)
+{
+	struct weft_msg msg;
+	struct args copy = *s;
+	void *packed;
+	int err = fill_send(&msg, s, WEFT_SEND_STANDARD);
+
+	if (!err)
+		err = fill_recv(&msg, r);
+	if (err)
+		return weft_mpi_raise(msg.comm, func, err);
+	packed = copy_out(s, msg.type);
+	if (!packed)
+		return weft_mpi_raise(msg.comm, func, WEFT_ERR_NOMEM);
+	copy.buf = packed;
+	copy.count = s->count * msg.type->size;
+	copy.type = MPI_BYTE;
+	err = sendrecv(func, &copy, r, status);
+	free(packed);
+	return err;
+}
+
+int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
+	int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+	const struct args s = { buf, count, datatype, dest, sendtag, comm };
+	const struct args r = { buf, count, datatype, source, recvtag, comm };
+
+	return sendrecv_replace("MPI_Sendrecv_replace", &s, &r, status);
+}
+
+int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+	MPI_Status *status)
+{
+	const struct args s = { buf, count, datatype, dest, sendtag, comm };
+	const struct args r = { buf, count, datatype, source, recvtag, comm };
+
+	return sendrecv_replace("MPI_Sendrecv_replace_c", &s, &r, status);
+}
+
+/* ---- probe ---- */
+
+static int probe(const char *func, int source, int tag, MPI_Comm handle,
+	int *flag, MPI_Status *status)
+{
+	struct weft_comm *comm = NULL;
+	struct weft_status st;
+	bool found = false;
+	int err = weft_check_comm(handle, &comm);
+
+	if (!err)
+		err = weft_check_source(comm, source);
+	if (!err)
+		err = weft_check_tag_recv(tag);
+	if (!err)
+		err = weft_probe(comm, source, tag, !flag, &found, &st);
+	if (err)
+		return weft_mpi_raise(comm, func, err);
+	if (found)
+		weft_status_to_mpi(&st, status);
+	if (flag)
+		*flag = found;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+	return probe("MPI_Probe", source, tag, comm, NULL, status);
+}
+
+int PMPI_Iprobe(
+	int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+	return probe("MPI_Iprobe", source, tag, comm, flag, status);
+}
+
+static int mprobe(const char *func, int source, int tag, MPI_Comm handle,
+	int *flag, MPI_Message *message, MPI_Status *status)
+{
+	static const struct weft_status from_nobody = {
+		.source = WEFT_PROC_NULL, .tag = WEFT_ANY_TAG
+	};
+	struct weft_comm *comm = NULL;
+	struct weft_message *m = NULL;
+	struct weft_status st;
+	int err = weft_check_comm(handle, &comm);
+
+	if (!err)
+		err = weft_check_source(comm, source);
+	if (!err)
+		err = weft_check_tag_recv(tag);
+	if (!err)
+		err = weft_check_ptr(message, "message");
+	if (!err && source != MPI_PROC_NULL)
+		err = weft_mprobe(comm, source, tag, !flag, &m, &st);
+	if (err)
+		return weft_mpi_raise(comm, func, err);
+	*message = m ? weft_mpi_message_handle(m) : MPI_MESSAGE_NULL;
+	if (source == MPI_PROC_NULL) {
+		st = from_nobody;
+		*message = MPI_MESSAGE_NO_PROC;
+	}
+	if (*message != MPI_MESSAGE_NULL)
+		weft_status_to_mpi(&st, status);
+	if (flag)
+		*flag = *message != MPI_MESSAGE_NULL;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
+	MPI_Status *status)
+{
+	return mprobe("MPI_Mprobe", source, tag, comm, NULL, message, status);
+}
+
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
+	MPI_Message *message, MPI_Status *status)
+{
+	return mprobe("MPI_Improbe", source, tag, comm, flag, message, status);
+}
+
+/* A receive from MPI_PROC_NULL, so that probed and unprobed end alike. */
+static int imrecv_nobody(MPI_Datatype datatype, struct weft_req **req_out)
+{
+	struct weft_msg msg = { .comm = weft_world.comms[1],
+		.type = weft_mpi_type(datatype),
+		.rank = WEFT_PROC_NULL };
+
+	if (!msg.comm)
+		return weft_err_set(
+			WEFT_ERR_COMM, "MPI_MESSAGE_NO_PROC needs the World "
+				       "Model to be initialized");
+	return weft_irecv(&msg, req_out);
+}
+
+static int imrecv_any(struct args *a, MPI_Message *message,
+	struct weft_comm **comm_out, struct weft_req **req_out)
+{
+	struct weft_message *m;
+	struct weft_type *type;
+	int err = weft_check_ptr(message, "message");
+
+	*comm_out = NULL;
+	if (!err)
+		err = weft_check_data(a->buf, a->count, a->type, &type);
+	if (err)
+		return err;
+	if (*message == MPI_MESSAGE_NO_PROC) {
+		*message = MPI_MESSAGE_NULL;
+		return imrecv_nobody(a->type, req_out);
+	}
+	m = weft_mpi_message(*message);
+	if (!m)
+		return weft_check_bad_handle(
+			WEFT_ERR_REQUEST, "message", *message);
+	*comm_out = weft_message_comm(m);
+	*message = MPI_MESSAGE_NULL;
+	return weft_imrecv_take(
+		m, (void *)(uintptr_t)a->buf, a->count, type, req_out);
+}
+
+static int mrecv(const char *func, struct args *a, MPI_Message *message,
+	MPI_Status *status)
+{
+	struct weft_comm *comm;
+	struct weft_req *req;
+	struct weft_lane *lane;
+	int err = imrecv_any(a, message, &comm, &req);
+
+	if (err)
+		return weft_mpi_raise(comm, func, err);
+	lane = req->lane;
+	weft_lane_take(lane);
+	weft_req_wait(lane, req);
+	err = req->status.err;
+	weft_status_to_mpi(&req->status, status);
+	weft_req_put(req);
+	weft_lane_drop(lane);
+	return weft_mpi_end(comm, func, err);
+}
+
+static int imrecv(const char *func, struct args *a, MPI_Message *message,
+	MPI_Request *request)
+{
+	struct weft_comm *comm;
+	struct weft_req *req = NULL;
+	int err = imrecv_any(a, message, &comm, &req);
+
+	return give(comm, func, err, req, request);
+}
+
+int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype,
+	MPI_Message *message, MPI_Status *status)
+{
+	struct args a = { .buf = buf, .count = count, .type = datatype };
+
+	return mrecv("MPI_Mrecv", &a, message, status);
+}
+
+int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype,
+	MPI_Message *message, MPI_Request *request)
+{
+	struct args a = { .buf = buf, .count = count, .type = datatype };
+
+	return imrecv("MPI_Imrecv", &a, message, request);
+}
+
+int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+	MPI_Message *message, MPI_Status *status)
+{
+	struct args a = { .buf = buf, .count = count, .type = datatype };
+
+	return mrecv("MPI_Mrecv_c", &a, message, status);
+}
+
+int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+	MPI_Message *message, MPI_Request *request)
+{
+	struct args a = { .buf = buf, .count = count, .type = datatype };
+
+	return imrecv("MPI_Imrecv_c", &a, message, request);
+}
+
+/* ---- how much came ---- */
+
+static int64_t count_of(const MPI_Status *status, const struct weft_type *type)
+{
+	int64_t len = weft_status_len(status);
+
+	if (type->size == 0)
+		return len == 0 ? 0 : MPI_UNDEFINED;
+	return len % type->size ? MPI_UNDEFINED : len / type->size;
+}
+
+int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count)
+{
+	struct weft_type *type;
+	int64_t n;
+	int err = weft_check_type_ready(datatype, &type);
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Get_count", err);
+	n = count_of(status, type);
+	*count = n > INT32_MAX ? MPI_UNDEFINED : (int)n;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Get_count_c(
+	const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
+{
+	struct weft_type *type;
+	int err = weft_check_type_ready(datatype, &type);
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Get_count_c", err);
+	*count = count_of(status, type);
+	return MPI_SUCCESS;
+}
+
+#include "api_p2p.h"

@@ -1,0 +1,720 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_request: wait, test, free, cancel, start, general requests
+ *
+ * MPI-5.0 sections 3.7, 3.8, 3.9, 13.2. All of them look a handle up, see
+ * whether its request is done (progressing where the procedure may), and then
+ * take it out: fill the status, free or deactivate. */
+#include "mpi_check.h"
+#include "mpi_map.h"
+
+#include "core/lane.h"
+#include "core/progress.h"
+#include "core/proc.h"
+
+#include <stdlib.h>
+
+static struct weft_lane *the_lane(void)
+{
+	return &weft_proc.lane;
+}
+
+/* A request nothing has to be waited for. */
+static inline bool is_idle(const struct weft_req *req)
+{
+	return !req || (req->is_persistent && !req->is_active);
+}
+
+/* Looks a handle up. *req_out is NULL for MPI_REQUEST_NULL. */
+static inline int look_up(MPI_Request handle, struct weft_req **req_out)
+{
+	*req_out = NULL;
+	if (handle == MPI_REQUEST_NULL)
+		return 0;
+	return weft_check_req(handle, req_out);
+}
+
+/* What a done request leaves behind. The communicator, where there is an
+ * error to raise on it, is referenced. */
+struct outcome {
+	int err;
+	struct weft_comm *comm;
+};
+
+/* Takes a done request out: status filled (MPI_ERROR too if with_err), handle
+ * nulled or request deactivated. Lane's lock held. */
+static inline int take_out(MPI_Request *handle, struct weft_req *req,
+	MPI_Status *status, bool with_err, struct outcome *outcome)
+{
+	int err;
+
+	if (weft_unlikely(req->ops && req->ops->query)) {
+		err = req->ops->query(req, &req->status);
+		if (err)
+			req->status.err = err;
+	}
+	err = req->status.err;
+	if (weft_unlikely(err) && !outcome->err) {
+		outcome->err = err;
+		if (req->comm)
+			outcome->comm = weft_comm_get(req->comm);
+	}
+	if (with_err)
+		weft_status_to_mpi_err(&req->status, status);
+	else
+		weft_status_to_mpi(&req->status, status);
+	if (req->is_persistent) {
+		req->is_active = false;
+	} else {
+		*handle = MPI_REQUEST_NULL;
+		weft_req_put(req);
+	}
+	return err;
+}
+
+/* Raises what went wrong; drops the reference. No lock held. */
+static int finish(const char *func, struct outcome *outcome, int code)
+{
+	int rc;
+
+	if (weft_likely(!outcome->err))
+		return MPI_SUCCESS;
+	rc = weft_mpi_raise(outcome->comm, func, code ? code : outcome->err);
+	if (outcome->comm) {
+		weft_lane_take(the_lane());
+		weft_comm_put(outcome->comm);
+		weft_lane_drop(the_lane());
+	}
+	return rc;
+}
+
+/* ---- one ---- */
+
+int PMPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+	struct outcome outcome = { 0, NULL };
+	struct weft_lane *lane = the_lane();
+	struct weft_req *req;
+	int err = weft_check_ptr(request, "request");
+
+	if (!err)
+		err = look_up(*request, &req);
+	if (weft_unlikely(err))
+		return weft_mpi_raise_none("MPI_Wait", err);
+	if (is_idle(req)) {
+		weft_status_empty(status);
+		return MPI_SUCCESS;
+	}
+	weft_lane_take(lane);
+	weft_req_wait(lane, req);
+	take_out(request, req, status, false, &outcome);
+	weft_lane_drop(lane);
+	return finish("MPI_Wait", &outcome, 0);
+}
+
+int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+	struct outcome outcome = { 0, NULL };
+	struct weft_lane *lane = the_lane();
+	struct weft_req *req;
+	int err = weft_check_ptr(request, "request");
+
+	if (!err)
+		err = look_up(*request, &req);
+	if (weft_unlikely(err))
+		return weft_mpi_raise_none("MPI_Test", err);
+	*flag = 1;
+	if (is_idle(req)) {
+		weft_status_empty(status);
+		return MPI_SUCCESS;
+	}
+	weft_lane_take(lane);
+	if (!req->is_done)
+		weft_progress_wait(lane);
+	*flag = req->is_done;
+	if (req->is_done)
+		take_out(request, req, status, false, &outcome);
+	weft_lane_drop(lane);
+	return finish("MPI_Test", &outcome, 0);
+}
+
+/* ---- arrays ---- */
+
+/* Checks the arguments of an array procedure. */
+static int check_array(int count, const MPI_Request *requests)
+{
+	struct weft_req *req;
+	int err = weft_check_count(count);
+
+	if (!err && count > 0)
+		err = weft_check_ptr(requests, "array_of_requests");
+	for (int i = 0; !err && i < count; i++)
+		err = look_up(requests[i], &req);
+	return err;
+}
+
+static inline struct weft_req *req_at(const MPI_Request *requests, int i)
+{
+	return requests[i] == MPI_REQUEST_NULL ? NULL
+					       : weft_mpi_req(requests[i]);
+}
+
+static inline MPI_Status *status_at(MPI_Status *statuses, int i)
+{
+	return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE
+					       : &statuses[i];
+}
+
+static void empty_with_err(MPI_Status *status)
+{
+	if (status == MPI_STATUS_IGNORE)
+		return;
+	weft_status_empty(status);
+	status->MPI_ERROR = MPI_SUCCESS;
+}
+
+/* Takes all done requests of an array out, in order. */
+static void take_all(int count, MPI_Request *requests, MPI_Status *statuses,
+	struct outcome *outcome)
+{
+	for (int i = 0; i < count; i++) {
+		struct weft_req *req = req_at(requests, i);
+
+		if (is_idle(req))
+			empty_with_err(status_at(statuses, i));
+		else
+			take_out(&requests[i], req, status_at(statuses, i),
+				true, outcome);
+	}
+}
+
+int PMPI_Waitall(int count, MPI_Request array_of_requests[],
+	MPI_Status array_of_statuses[])
+{
+	struct outcome outcome = { 0, NULL };
+	struct weft_lane *lane = the_lane();
+	int err = check_array(count, array_of_requests);
+
+	if (weft_unlikely(err))
+		return weft_mpi_raise_none("MPI_Waitall", err);
+	weft_lane_take(lane);
+	for (int i = 0; i < count; i++) {
+		struct weft_req *req = req_at(array_of_requests, i);
+
+		if (!is_idle(req))
+			weft_req_wait(lane, req);
+	}
+	take_all(count, array_of_requests, array_of_statuses, &outcome);
+	weft_lane_drop(lane);
+	return finish("MPI_Waitall", &outcome, MPI_ERR_IN_STATUS);
+}
+
+static bool are_all_done(int count, const MPI_Request *requests)
+{
+	for (int i = 0; i < count; i++) {
+		const struct weft_req *req = req_at(requests, i);
+
+		if (!is_idle(req) && !req->is_done)
+			return false;
+	}
+	return true;
+}
+
+int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
+	MPI_Status array_of_statuses[])
+{
+	struct outcome outcome = { 0, NULL };
+	struct weft_lane *lane = the_lane();
+	int err = check_array(count, array_of_requests);
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Testall", err);
+	weft_lane_take(lane);
+	*flag = are_all_done(count, array_of_requests);
+	if (!*flag) {
+		weft_progress_wait(lane);
+		*flag = are_all_done(count, array_of_requests);
+	}
+	if (*flag)
+		take_all(count, array_of_requests, array_of_statuses, &outcome);
+	weft_lane_drop(lane);
+	return finish("MPI_Testall", &outcome, MPI_ERR_IN_STATUS);
+}
+
+/* Index of the first done request; -1: none is; MPI_UNDEFINED: none is even
+ * active. */
+static int first_done(int count, const MPI_Request *requests)
+{
+	int found = MPI_UNDEFINED;
+
+	for (int i = 0; i < count; i++) {
+		const struct weft_req *req = req_at(requests, i);
+
+		if (is_idle(req))
+			continue;
+		if (req->is_done)
+			return i;
+		found = -1;
+	}
+	return found;
+}
+
+static int any(const char *func, int count, MPI_Request *requests, int *index,
+	int *flag, MPI_Status *status)
+{
+	struct outcome outcome = { 0, NULL };
+	struct weft_lane *lane = the_lane();
+	int err = check_array(count, requests);
+	int at;
+
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	weft_lane_take(lane);
+	at = first_done(count, requests);
+	if (at == -1 && flag) {
+		weft_progress_wait(lane);
+		at = first_done(count, requests);
+	}
+	while (at == -1 && !flag) {
+		weft_progress_wait(lane);
+		at = first_done(count, requests);
+	}
+	if (at >= 0)
+		take_out(&requests[at], req_at(requests, at), status, false,
+			&outcome);
+	else if (at == MPI_UNDEFINED)
+		weft_status_empty(status);
+	weft_lane_drop(lane);
+	*index = at >= 0 ? at : MPI_UNDEFINED;
+	if (flag)
+		*flag = at != -1;
+	return finish(func, &outcome, 0);
+}
+
+int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index,
+	MPI_Status *status)
+{
+	return any(
+		"MPI_Waitany", count, array_of_requests, index, NULL, status);
+}
+
+int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index,
+	int *flag, MPI_Status *status)
+{
+	return any(
+		"MPI_Testany", count, array_of_requests, index, flag, status);
+}
+
+static int some(const char *func, bool is_blocking, int count,
+	MPI_Request *requests, int *outcount, int *indices,
+	MPI_Status *statuses)
+{
+	struct outcome outcome = { 0, NULL };
+	struct weft_lane *lane = the_lane();
+	int err = check_array(count, requests);
+	int at;
+
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	weft_lane_take(lane);
+	at = first_done(count, requests);
+	if (at == -1 && !is_blocking) {
+		weft_progress_wait(lane);
+		at = first_done(count, requests);
+	}
+	while (at == -1 && is_blocking) {
+		weft_progress_wait(lane);
+		at = first_done(count, requests);
+	}
+	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
+	for (int i = 0; at >= 0 && i < count; i++) {
+		struct weft_req *req = req_at(requests, i);
+
+		if (is_idle(req) || !req->is_done)
+			continue;
+		indices[*outcount] = i;
+		take_out(&requests[i], req, status_at(statuses, *outcount),
+			true, &outcome);
+		++*outcount;
+	}
+	weft_lane_drop(lane);
+	return finish(func, &outcome, MPI_ERR_IN_STATUS);
+}
+
+int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
+	int array_of_indices[], MPI_Status array_of_statuses[])
+{
+	return some("MPI_Waitsome", true, incount, array_of_requests, outcount,
+		array_of_indices, array_of_statuses);
+}
+
+int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
+	int array_of_indices[], MPI_Status array_of_statuses[])
+{
+	return some("MPI_Testsome", false, incount, array_of_requests, outcount,
+		array_of_indices, array_of_statuses);
+}
+
+/* ---- looking without taking ---- */
+
+/* Fills the status of a done request, without freeing it. */
+static void show(struct weft_req *req, MPI_Status *status, bool with_err)
+{
+	if (is_idle(req)) {
+		if (with_err)
+			empty_with_err(status);
+		else
+			weft_status_empty(status);
+		return;
+	}
+	if (req->ops && req->ops->query)
+		req->ops->query(req, &req->status);
+	if (with_err)
+		weft_status_to_mpi_err(&req->status, status);
+	else
+		weft_status_to_mpi(&req->status, status);
+}
+
+int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+	struct weft_lane *lane = the_lane();
+	struct weft_req *req;
+	int err = look_up(request, &req);
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Request_get_status", err);
+	weft_lane_take(lane);
+	if (!is_idle(req) && !req->is_done)
+		weft_progress_wait(lane);
+	*flag = is_idle(req) || req->is_done;
+	if (*flag)
+		show(req, status, false);
+	weft_lane_drop(lane);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Request_get_status_all(int count,
+	const MPI_Request array_of_requests[], int *flag,
+	MPI_Status array_of_statuses[])
+{
+	struct weft_lane *lane = the_lane();
+	int err = check_array(count, array_of_requests);
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Request_get_status_all", err);
+	weft_lane_take(lane);
+	if (!are_all_done(count, array_of_requests))
+		weft_progress_wait(lane);
+	*flag = are_all_done(count, array_of_requests);
+	for (int i = 0; *flag && i < count; i++)
+		show(req_at(array_of_requests, i),
+			status_at(array_of_statuses, i), true);
+	weft_lane_drop(lane);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Request_get_status_any(int count,
+	const MPI_Request array_of_requests[], int *index, int *flag,
+	MPI_Status *status)
+{
+	struct weft_lane *lane = the_lane();
+	int err = check_array(count, array_of_requests);
+	int at;
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Request_get_status_any", err);
+	weft_lane_take(lane);
+	at = first_done(count, array_of_requests);
+	if (at == -1) {
+		weft_progress_wait(lane);
+		at = first_done(count, array_of_requests);
+	}
+	if (at >= 0)
+		show(req_at(array_of_requests, at), status, false);
+	else if (at == MPI_UNDEFINED)
+		weft_status_empty(status);
+	weft_lane_drop(lane);
+	*index = at >= 0 ? at : MPI_UNDEFINED;
+	*flag = at != -1;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Request_get_status_some(int incount,
+	const MPI_Request array_of_requests[], int *outcount,
+	int array_of_indices[], MPI_Status array_of_statuses[])
+{
+	struct weft_lane *lane = the_lane();
+	int err = check_array(incount, array_of_requests);
+	int at;
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Request_get_status_some", err);
+	weft_lane_take(lane);
+	weft_progress(lane);
+	at = first_done(incount, array_of_requests);
+	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
+	for (int i = 0; at >= 0 && i < incount; i++) {
+		struct weft_req *req = req_at(array_of_requests, i);
+
+		if (is_idle(req) || !req->is_done)
+			continue;
+		array_of_indices[*outcount] = i;
+		show(req, status_at(array_of_statuses, *outcount), true);
+		++*outcount;
+	}
+	weft_lane_drop(lane);
+	return MPI_SUCCESS;
+}
+
+/* ---- free, cancel, start ---- */
+
+int PMPI_Request_free(MPI_Request *request)
+{
+	struct weft_req *req;
+	int err = weft_check_ptr(request, "request");
+
+	if (!err)
+		err = weft_check_req(*request, &req);
+	if (err)
+		return weft_mpi_raise_none("MPI_Request_free", err);
+	weft_lane_take(the_lane());
+	weft_req_detach(req);
+	weft_lane_drop(the_lane());
+	*request = MPI_REQUEST_NULL;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Cancel(MPI_Request *request)
+{
+	struct weft_req *req;
+	int err = weft_check_ptr(request, "request");
+
+	if (!err)
+		err = weft_check_req(*request, &req);
+	if (!err && is_idle(req))
+		err = weft_err_set(WEFT_ERR_REQUEST,
+			"the persistent request is not active");
+	if (!err && req->kind == WEFT_REQ_COLL)
+		err = weft_err_set(WEFT_ERR_REQUEST,
+			"a collective operation cannot be cancelled");
+	if (!err && req->ops && req->ops->cancel)
+		err = req->ops->cancel(req);
+	else if (!err)
+		err = weft_req_cancel(req);
+	return err ? weft_mpi_raise_none("MPI_Cancel", err) : MPI_SUCCESS;
+}
+
+int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
+{
+	*flag = status->MPI_internal[2] != 0;
+	return MPI_SUCCESS;
+}
+
+static int start(const char *func, MPI_Request handle)
+{
+	struct weft_req *req = NULL;
+	int err = weft_check_req(handle, &req);
+
+	if (!err)
+		err = weft_req_start(req);
+	return err ? weft_mpi_raise(req ? req->comm : NULL, func, err)
+		   : MPI_SUCCESS;
+}
+
+int PMPI_Start(MPI_Request *request)
+{
+	int err = weft_check_ptr(request, "request");
+
+	return err ? weft_mpi_raise_none("MPI_Start", err)
+		   : start("MPI_Start", *request);
+}
+
+int PMPI_Startall(int count, MPI_Request array_of_requests[])
+{
+	int err = weft_check_count(count);
+	int rc = MPI_SUCCESS;
+
+	if (!err && count > 0)
+		err = weft_check_ptr(array_of_requests, "array_of_requests");
+	if (err)
+		return weft_mpi_raise_none("MPI_Startall", err);
+	for (int i = 0; !rc && i < count; i++)
+		rc = start("MPI_Startall", array_of_requests[i]);
+	return rc;
+}
+
+/* ---- general requests ---- */
+
+/* Created by MPI_Grequest_start, freed with its request. */
+struct general {
+	MPI_Grequest_query_function *query;
+	MPI_Grequest_free_function *free;
+	MPI_Grequest_cancel_function *cancel;
+	void *extra;
+};
+
+static int general_query(struct weft_req *req, struct weft_status *status)
+{
+	struct general *general = req->state;
+	MPI_Status mpi;
+	int rc;
+
+	weft_status_empty(&mpi);
+	mpi.MPI_ERROR = MPI_SUCCESS;
+	rc = general->query(general->extra, &mpi);
+	status->source = mpi.MPI_SOURCE;
+	status->tag = mpi.MPI_TAG;
+	status->len = weft_status_len(&mpi);
+	status->is_cancelled = mpi.MPI_internal[2] != 0;
+	return rc;
+}
+
+static int general_cancel(struct weft_req *req)
+{
+	struct general *general = req->state;
+
+	return general->cancel(general->extra, req->is_done);
+}
+
+static void general_release(struct weft_req *req)
+{
+	struct general *general = req->state;
+
+	general->free(general->extra);
+	free(general);
+}
+
+static const struct weft_req_ops general_ops = {
+	.query = general_query,
+	.cancel = general_cancel,
+	.release = general_release,
+};
+
+int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
+	MPI_Grequest_free_function *free_fn,
+	MPI_Grequest_cancel_function *cancel_fn, void *extra_state,
+	MPI_Request *request)
+{
+	struct general *general = malloc(sizeof(*general));
+	struct weft_req *req;
+
+	if (!general)
+		return weft_mpi_raise_none(
+			"MPI_Grequest_start", WEFT_ERR_NOMEM);
+	*general =
+		(struct general){ query_fn, free_fn, cancel_fn, extra_state };
+	weft_lane_take(the_lane());
+	req = weft_req_new(the_lane(), WEFT_REQ_GENERAL);
+	if (req) {
+		req->ops = &general_ops;
+		req->state = general;
+		weft_req_get(req); /* until it completes */
+	}
+	weft_lane_drop(the_lane());
+	if (!req) {
+		free(general);
+		return weft_mpi_raise_none(
+			"MPI_Grequest_start", WEFT_ERR_NOMEM);
+	}
+	*request = weft_mpi_req_handle(req);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Grequest_complete(MPI_Request request)
+{
+	struct weft_req *req;
+	int err = weft_check_req(request, &req);
+
+	if (!err && (req->kind != WEFT_REQ_GENERAL || req->is_done))
+		err = weft_err_set(
+			WEFT_ERR_REQUEST, "not an active general request");
+	if (err)
+		return weft_mpi_raise_none("MPI_Grequest_complete", err);
+	weft_lane_take(the_lane());
+	weft_req_complete(req, 0);
+	weft_req_put(req);
+	weft_lane_drop(the_lane());
+	return MPI_SUCCESS;
+}
+
+/* ---- status fields ---- */
+
+int PMPI_Status_set_cancelled(MPI_Status *status, int flag)
+{
+	status->MPI_internal[2] = flag != 0;
+	return MPI_SUCCESS;
+}
+
+static int set_elements(const char *func, MPI_Status *status,
+	MPI_Datatype datatype, MPI_Count count)
+{
+	struct weft_type *type;
+	int err = weft_check_type(datatype, &type);
+
+	if (!err)
+		err = weft_check_count(count);
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	/* as many bytes as that many basic elements have */
+	weft_status_set_len(
+		status, count * (type->n_elems > 0 ? type->size / type->n_elems
+						   : type->size));
+	return MPI_SUCCESS;
+}
+
+int PMPI_Status_set_elements(
+	MPI_Status *status, MPI_Datatype datatype, int count)
+{
+	return set_elements("MPI_Status_set_elements", status, datatype, count);
+}
+
+int PMPI_Status_set_elements_x(
+	MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+{
+	return set_elements(
+		"MPI_Status_set_elements_x", status, datatype, count);
+}
+
+int PMPI_Status_set_elements_c(
+	MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+{
+	return set_elements(
+		"MPI_Status_set_elements_c", status, datatype, count);
+}
+
+int PMPI_Status_set_error(MPI_Status *status, int err)
+{
+	status->MPI_ERROR = err;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Status_set_source(MPI_Status *status, int source)
+{
+	status->MPI_SOURCE = source;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Status_set_tag(MPI_Status *status, int tag)
+{
+	status->MPI_TAG = tag;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Status_get_error(const MPI_Status *status, int *err)
+{
+	*err = status->MPI_ERROR;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Status_get_source(const MPI_Status *status, int *source)
+{
+	*source = status->MPI_SOURCE;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Status_get_tag(const MPI_Status *status, int *tag)
+{
+	*tag = status->MPI_TAG;
+	return MPI_SUCCESS;
+}
+
+#include "api_request.h"
