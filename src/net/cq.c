@@ -17,7 +17,7 @@ enum {
  * gone" is one thing for the rooms above. */
 int weft_cq_err(int code)
 {
-	switch (code) {
+	switch (code < 0 ? -code : code) {
 	case 0:
 		return 0;
 	case FI_EAGAIN:
@@ -42,6 +42,7 @@ int weft_cq_err(int code)
 	case EPIPE:
 	case FI_EIO:
 	case FI_ENORX:
+	case FI_ENOENT: /* sockets: no connection can be made */
 		return WEFT_ERR_PEER;
 	default:
 		return WEFT_ERR_OTHER;

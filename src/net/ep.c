@@ -131,6 +131,8 @@ static int open_cq(struct weft_inside *in)
 	return fi_cq_open(in->domain, &attr, &in->cq, NULL);
 }
 
+/* The least room in a shared buffer is set after enabling: shm 1.17 has nothing
+ * to set it on before that and crashes. */
 static int bind_ep(struct weft_inside *in)
 {
 	struct fid_ep *ep = in->net.ep;
@@ -138,11 +140,11 @@ static int bind_ep(struct weft_inside *in)
 
 	if (!rc)
 		rc = fi_ep_bind(ep, &in->cq->fid, FI_TRANSMIT | FI_RECV);
+	if (!rc)
+		rc = fi_enable(ep);
 	if (!rc && in->net.plan.has_multi_recv)
 		rc = fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV,
 			&in->net.plan.recv_len, sizeof(in->net.plan.recv_len));
-	if (!rc)
-		rc = fi_enable(ep);
 	return rc;
 }
 

@@ -58,7 +58,7 @@ struct weft_net {
 	uint64_t n_received; /* untagged messages that arrived */
 	uint64_t n_refused;  /* posts answered by WEFT_AGAIN */
 	uint64_t n_errors;   /* error completions */
-			     /* followed by what net_priv.h declares */
+	/* followed by what net_priv.h declares */
 };
 
 /* Chooses a provider and an interface, says so in one info line, opens the
@@ -119,8 +119,9 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
  * plan.tag_mask is what matches, and must be unique at the receiver: the
  * receiver chooses it. addr of the receive is a hint only. A send may be posted
  * before its receive; it then waits in the fabric. As weft_net_send()
- * otherwise; the len of a receive's done is what arrived, WEFT_ERR_TRUNCATE if
- * that was too long. */
+ * otherwise; the len of a receive's done is what arrived. Never send more than
+ * was asked for: the receive then ends with WEFT_ERR_TRUNCATE, and on some
+ * providers (tcp;ofi_rxm) the connection with it. */
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op);
 int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,

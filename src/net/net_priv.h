@@ -81,7 +81,7 @@ void weft_ep_buf_released(struct weft_inside *in, struct weft_recv_buf *buf);
 /* ep.c: the done of receive buffers; never called, only compared with. */
 void weft_ep_buf_done(struct weft_op *op, int err, size_t len);
 
-/* cq.c: a (positive) libfabric error code as a weft_err. */
+/* cq.c: a libfabric error code, of either sign, as a weft_err. */
 int weft_cq_err(int code);
 
 /* mr.c: closes what is left. */
