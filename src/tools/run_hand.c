@@ -1,9 +1,473 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_hand: hand the job over to srun or PRRTE when we run inside them */
+/*
+ * run_hand: hand the job over to srun or PRRTE when we run inside them
+ *
+ * srun starts one program with one environment, so several app contexts
+ * become one shell script that each process looks itself up in.  Slurm has no
+ * process sets either: they travel in WEFT_PSETS, which the library reads
+ * where the process manager has none.
+ */
 #include "tools/run_hand.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2, EXIT_NOT_STARTED = 127 };
+
+/* ---- command lines ---- */
+
+void weft_run_cmd_fini(struct weft_run_cmd *cmd)
+{
+	for (size_t i = 0; i < cmd->n; i++)
+		free(cmd->argv[i]);
+	free(cmd->argv);
+	*cmd = (struct weft_run_cmd){ 0 };
+}
+
+/* Append a word, which is taken; NULL means that memory was short. */
+static void push_take(struct weft_run_cmd *cmd, char *word)
+{
+	char **argv = NULL;
+
+	if (word && !cmd->err)
+		argv = realloc(cmd->argv, (cmd->n + 2) * sizeof(*argv));
+	if (!argv) {
+		free(word);
+		cmd->err = WEFT_ERR_NOMEM;
+		return;
+	}
+	cmd->argv = argv;
+	argv[cmd->n++] = word;
+	argv[cmd->n] = NULL;
+}
+
+static void push(struct weft_run_cmd *cmd, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void push(struct weft_run_cmd *cmd, const char *fmt, ...)
+{
+	char *word = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&word, fmt, args) < 0)
+		word = NULL;
+	va_end(args);
+	push_take(cmd, word);
+}
+
+static void push_all(struct weft_run_cmd *cmd, char **argv)
+{
+	for (; *argv; argv++)
+		push(cmd, "%s", *argv);
+}
+
+/* Both launchers lack a timeout that ends with a status of its own. */
+static void push_timeout(
+	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
+{
+	if (opt->timeout_s <= 0)
+		return;
+	push(cmd, "timeout");
+	push(cmd, "--foreground");
+	push(cmd, "-k");
+	push(cmd, "%g", opt->grace_s > 0 ? opt->grace_s : 1);
+	push(cmd, "%g", opt->timeout_s);
+}
+
+/* ---- Slurm ---- */
+
+struct word_map {
+	const char *ours, *theirs;
+};
+
+static const char *translate(
+	const struct word_map *map, size_t n, const char *word)
+{
+	for (size_t i = 0; word && i < n; i++)
+		if (!strcmp(map[i].ours, word))
+			return map[i].theirs;
+	return NULL;
+}
+
+static const char *slurm_bind(const char *word)
+{
+	static const struct word_map map[] = {
+		{ "core", "cores" },
+		{ "socket", "sockets" },
+		{ "numa", "ldoms" },
+		{ "hwthread", "threads" },
+		{ "none", "none" },
+	};
+
+	return translate(map, sizeof(map) / sizeof(*map), word);
+}
+
+/* "NONE" or the names of what is to be passed on; the caller frees. */
+static char *export_list(const struct weft_run_opt *opt)
+{
+	const struct weft_run_env *rule = &opt->apps[0].env;
+	const struct weft_run_env *from[] = { &opt->env, &opt->apps[0].env };
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	if (!rule->has_mode)
+		rule = &opt->env;
+	if (rule->mode == WEFT_RUN_ENV_ALL)
+		return NULL;
+	out = open_memstream(&text, &len);
+	if (!out)
+		return NULL;
+	/* srun must find the program; the rest is the user's choice */
+	fputs("PATH,LD_LIBRARY_PATH", out);
+	if (rule->mode == WEFT_RUN_ENV_LIST && *rule->list)
+		fprintf(out, ",%s", rule->list);
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < from[k]->n_set; i++)
+			fprintf(out, ",%.*s",
+				(int)strcspn(from[k]->set[i], "="),
+				from[k]->set[i]);
+	fclose(out);
+	return text;
+}
+
+static void quote(FILE *out, const char *word)
+{
+	fputc('\'', out);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	fputc('\'', out);
+}
+
+static void script_app(FILE *out, const struct weft_run_app *app, uint32_t end)
+{
+	fprintf(out, "if [ $r -lt %u ]; then\n", end);
+	for (size_t i = 0; i < app->env.n_set; i++) {
+		fputs("export ", out);
+		quote(out, app->env.set[i]);
+		fputc('\n', out);
+	}
+	if (app->path) {
+		fputs("PATH=", out);
+		quote(out, app->path);
+		fputs(":$PATH\n", out);
+	}
+	if (app->wdir) {
+		fputs("cd ", out);
+		quote(out, app->wdir);
+		fputs(" || exit 127\n", out);
+	}
+	fputs("exec", out);
+	for (char **arg = app->argv; *arg; arg++) {
+		fputc(' ', out);
+		quote(out, *arg);
+	}
+	fputs("\nfi\n", out);
+}
+
+/* What each process runs when there are several app contexts. */
+static char *slurm_script(const struct weft_run_opt *opt)
+{
+	char *text = NULL;
+	uint32_t end = 0;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return NULL;
+	fputs("r=${PMIX_RANK:-$SLURM_PROCID}\n", out);
+	for (size_t a = 0; a < opt->n_apps; a++) {
+		end += opt->apps[a].n;
+		script_app(out, &opt->apps[a], end);
+	}
+	fclose(out);
+	return text;
+}
+
+static void slurm_program(
+	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
+{
+	const struct weft_run_app *app = &opt->apps[0];
+
+	if (opt->n_apps == 1 && !app->path) {
+		push_all(cmd, app->argv);
+		return;
+	}
+	push(cmd, "sh");
+	push(cmd, "-c");
+	push_take(cmd, slurm_script(opt));
+}
+
+static void slurm_shape(
+	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
+{
+	push(cmd, "-n");
+	push(cmd, "%u", weft_run_opt_size(opt));
+	if (opt->n_nodes) {
+		push(cmd, "-N");
+		push(cmd, "%u", opt->n_nodes);
+	}
+	if (opt->per_node)
+		push(cmd, "--ntasks-per-node=%u", opt->per_node);
+}
+
+void weft_run_hand_slurm(
+	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
+{
+	const char *bind = slurm_bind(opt->bind);
+	char *exported = export_list(opt);
+
+	push_timeout(cmd, opt);
+	push(cmd, "srun");
+	push(cmd, "--mpi=pmix");
+	slurm_shape(cmd, opt);
+	if (weft_knob_foreign("SLURM_STEP_ID"))
+		push(cmd, "--overlap"); /* we run in a step ourselves */
+	push(cmd, "--kill-on-bad-exit=%d", opt->keep_going ? 0 : 1);
+	push(cmd, "--input=0"); /* standard input goes to rank 0 alone */
+	if (opt->tag != WEFT_RUN_TAG_NONE)
+		push(cmd, "--label");
+	if (bind)
+		push(cmd, "--cpu-bind=%s", bind);
+	if (opt->n_apps == 1 && opt->apps[0].wdir)
+		push(cmd, "--chdir=%s", opt->apps[0].wdir);
+	if (exported)
+		push(cmd, "--export=%s", exported);
+	free(exported);
+	slurm_program(cmd, opt);
+}
+
+/* ---- PRRTE ---- */
+
+static const char *prrte_place(const char *word)
+{
+	static const struct word_map map[] = {
+		{ "core", "core" },
+		{ "socket", "package" },
+		{ "numa", "numa" },
+		{ "hwthread", "hwthread" },
+		{ "none", "none" },
+	};
+
+	return translate(map, sizeof(map) / sizeof(*map), word);
+}
+
+static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
+{
+	const char *bind = prrte_place(opt->bind), *by = prrte_place(opt->map);
+
+	if (geteuid() == 0) /* we refuse it no more than a shell does */
+		push(cmd, "--allow-run-as-root");
+	if (opt->dvm_uri) {
+		push(cmd, "--dvm-uri");
+		push(cmd, "%s", opt->dvm_uri);
+	}
+	if (opt->per_node || by) {
+		push(cmd, "--map-by");
+		if (opt->per_node)
+			push(cmd, "ppr:%u:node", opt->per_node);
+		else
+			push(cmd, "%s", by);
+	}
+	if (bind) {
+		push(cmd, "--bind-to");
+		push(cmd, "%s", bind);
+	}
+	if (opt->tag != WEFT_RUN_TAG_NONE) {
+		push(cmd, "--output");
+		push(cmd, "tag");
+	}
+	if (opt->keep_going) {
+		push(cmd, "--runtime-options");
+		push(cmd, "recoverable,notifyerrors");
+	}
+}
+
+static void prrte_env(struct weft_run_cmd *cmd, const struct weft_run_env *env)
+{
+	for (size_t i = 0; i < env->n_set; i++) {
+		push(cmd, "-x");
+		push(cmd, "%s", env->set[i]);
+	}
+}
+
+static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
+	const struct weft_run_app *app)
+{
+	push(cmd, "-n");
+	push(cmd, "%u", app->n);
+	if (app->pset) {
+		push(cmd, "--pset");
+		push(cmd, "%s", app->pset);
+	}
+	if (app->wdir) {
+		push(cmd, "--wdir");
+		push(cmd, "%s", app->wdir);
+	}
+	prrte_env(cmd, &opt->env);
+	prrte_env(cmd, &app->env);
+	if (opt->alloc_kinds) {
+		push(cmd, "-x");
+		push(cmd, "WEFT_MEMORY_ALLOC_KINDS=%s", opt->alloc_kinds);
+	}
+	push_all(cmd, app->argv);
+}
+
+void weft_run_hand_prrte(
+	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
+{
+	push_timeout(cmd, opt);
+	push(cmd, opt->dvm_uri ? "prun" : "prterun");
+	prrte_job(cmd, opt);
+	for (size_t a = 0; a < opt->n_apps; a++) {
+		if (a)
+			push(cmd, ":");
+		prrte_app(cmd, opt, &opt->apps[a]);
+	}
+}
+
+/* ---- choose and go ---- */
+
+static int has_program(const char *name)
+{
+	const char *path = weft_knob_foreign("PATH");
+	char file[4096];
+
+	while (path && *path) {
+		size_t len = strcspn(path, ":");
+
+		snprintf(file, sizeof(file), "%.*s/%s", (int)len, path, name);
+		if (!access(file, X_OK))
+			return 1;
+		path += len + (path[len] == ':');
+	}
+	return 0;
+}
+
+int weft_run_hand_choose(
+	const struct weft_run_opt *opt, enum weft_run_by *by_out)
+{
+	const char *word = weft_knobs.mpiexec;
+
+	if (!strcmp(word, "self"))
+		*by_out = WEFT_RUN_BY_SELF;
+	else if (!strcmp(word, "slurm"))
+		*by_out = WEFT_RUN_BY_SLURM;
+	else if (!strcmp(word, "prrte"))
+		*by_out = WEFT_RUN_BY_PRRTE;
+	else if (*word)
+		return weft_err_set(WEFT_ERR_ARG,
+			"WEFT_MPIEXEC=%s: expected self, slurm or prrte", word);
+	else if (opt->dvm_uri)
+		*by_out = WEFT_RUN_BY_PRRTE;
+	else if (weft_knob_foreign("SLURM_JOB_ID") && has_program("srun"))
+		*by_out = WEFT_RUN_BY_SLURM;
+	else
+		*by_out = WEFT_RUN_BY_SELF;
+	return 0;
+}
+
+/* NAME=VALUE into our own environment, which the launcher passes on. */
+static void put_env(const struct weft_run_env *env)
+{
+	for (size_t i = 0; i < env->n_set; i++) {
+		const char *pair = env->set[i];
+		char *name = strndup(pair, strcspn(pair, "="));
+
+		if (name)
+			setenv(name, pair + strlen(name) + 1, 1);
+		free(name);
+	}
+}
+
+/* "ocean=0-3;ice=4,5" of the app contexts; the caller frees. */
+static char *pset_list(const struct weft_run_opt *opt)
+{
+	char *text = NULL;
+	uint32_t first = 0;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	for (size_t a = 0; out && a < opt->n_apps; a++) {
+		const struct weft_run_app *app = &opt->apps[a];
+
+		if (app->pset)
+			fprintf(out, "%s=%u-%u;", app->pset, first,
+				first + app->n - 1);
+		first += app->n;
+	}
+	if (out)
+		fclose(out);
+	return text;
+}
+
+static void slurm_env(const struct weft_run_opt *opt)
+{
+	char *psets = pset_list(opt);
+
+	put_env(&opt->env);
+	if (opt->n_apps == 1)
+		put_env(&opt->apps[0].env);
+	if (opt->alloc_kinds)
+		setenv("WEFT_MEMORY_ALLOC_KINDS", opt->alloc_kinds, 1);
+	if (psets && *psets)
+		setenv("WEFT_PSETS", psets, 1);
+	free(psets);
+}
+
+static void say_cmd(const struct weft_run_cmd *cmd)
+{
+	fputs("mpiexec:", stderr);
+	for (size_t i = 0; i < cmd->n; i++)
+		fprintf(stderr, " %s", cmd->argv[i]);
+	fputc('\n', stderr);
+}
+
+static int become(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
+{
+	if (cmd->err) {
+		fprintf(stderr, "mpiexec: %s\n", weft_err_str(cmd->err));
+		return EXIT_FAILURE;
+	}
+	if (opt->is_verbose)
+		say_cmd(cmd);
+	fflush(NULL);
+	execvp(cmd->argv[0], cmd->argv);
+	fprintf(stderr, "mpiexec: cannot start %s: %s\n", cmd->argv[0],
+		strerror(errno));
+	return EXIT_NOT_STARTED;
+}
 
 int weft_run_hand_over(const struct weft_run_opt *opt)
 {
-	(void)opt;
-	return WEFT_RUN_HAND_SELF;
+	struct weft_run_cmd cmd = { 0 };
+	enum weft_run_by by = WEFT_RUN_BY_SELF;
+	int err = weft_run_hand_choose(opt, &by), status;
+
+	if (err) {
+		fprintf(stderr, "mpiexec: %s\n", weft_err_detail_peek(err));
+		return EXIT_USAGE;
+	}
+	if (by == WEFT_RUN_BY_SELF)
+		return WEFT_RUN_HAND_SELF;
+	if (by == WEFT_RUN_BY_SLURM) {
+		slurm_env(opt);
+		weft_run_hand_slurm(&cmd, opt);
+	} else {
+		weft_run_hand_prrte(&cmd, opt);
+	}
+	status = become(&cmd, opt);
+	weft_run_cmd_fini(&cmd);
+	return status;
 }

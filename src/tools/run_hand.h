@@ -7,9 +7,33 @@
 
 enum { WEFT_RUN_HAND_SELF = -1 };
 
+enum weft_run_by { WEFT_RUN_BY_SELF, WEFT_RUN_BY_SLURM, WEFT_RUN_BY_PRRTE };
+
+/* A command line that grows; err keeps the first failure. */
+struct weft_run_cmd {
+	char **argv; /* NULL-ended, each word ours */
+	size_t n;
+	int err;
+};
+
 /*
- * Inside a Slurm allocation replace this process by srun, with a PRRTE
- * machine by prun or prterun.  Returns WEFT_RUN_HAND_SELF when the job is
+ * Who starts the processes: what WEFT_MPIEXEC says, else PRRTE when a machine
+ * of it is named, else Slurm inside an allocation with srun at hand.  0 or
+ * WEFT_ERR_ARG.
+ */
+int weft_run_hand_choose(
+	const struct weft_run_opt *opt, enum weft_run_by *by_out);
+
+/* opt in the words of srun, or of prun and prterun. */
+void weft_run_hand_slurm(
+	struct weft_run_cmd *cmd, const struct weft_run_opt *opt);
+void weft_run_hand_prrte(
+	struct weft_run_cmd *cmd, const struct weft_run_opt *opt);
+
+void weft_run_cmd_fini(struct weft_run_cmd *cmd);
+
+/*
+ * Become the chosen launcher.  Returns WEFT_RUN_HAND_SELF when the job is
  * ours, or an exit status when handing over failed.
  */
 int weft_run_hand_over(const struct weft_run_opt *opt);

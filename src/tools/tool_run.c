@@ -604,6 +604,7 @@ int main(int argc, char **argv)
 	} else if (run.opt.task == WEFT_RUN_VERSION) {
 		puts("mpiexec (Weft) " PACKAGE_VERSION);
 	} else {
+		weft_knob_load();
 		status = weft_run_hand_over(&run.opt);
 		if (status == WEFT_RUN_HAND_SELF)
 			status = launch(&run);
