@@ -4,14 +4,17 @@
  *
  * Only the two queries are to be trusted: PMIx_Get answers PMIX_PSET_NAME
  * wrongly under PRRTE.  Managers without process sets refuse in four
- * different ways, which all mean "none".
+ * different ways, which all mean "none"; then the sets that mpiexec left in
+ * WEFT_PSETS when it handed the job over are taken.
  */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
 #include "base/err.h"
+#include "base/knob.h"
 #include "base/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +65,66 @@ static const pmix_value_t *reply_peek(
 	return NULL;
 }
 
+/*
+ * From "ocean=0-3;ice=4,5": the names ("ocean,ice") when name is NULL, else
+ * the ranks of name ("0-3"), joined if it stands there twice.  The caller
+ * frees.
+ */
+static char *knob_psets(const char *name)
+{
+	const char *p = weft_knobs.psets;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	while (out && *p) {
+		size_t entry = strcspn(p, ";"), n = strcspn(p, "=;");
+
+		if (p[n] == '=' && !name)
+			fprintf(out, "%.*s,", (int)n, p);
+		else if (p[n] == '=' && strlen(name) == n &&
+			 !memcmp(p, name, n))
+			fprintf(out, "%s%.*s", ftell(out) ? "," : "",
+				(int)(entry - n - 1), p + n + 1);
+		p += entry + (p[entry] == ';');
+	}
+	if (out)
+		fclose(out);
+	return text;
+}
+
+static int knob_list(char ***names_out, size_t *n_out)
+{
+	char *text = knob_psets(NULL);
+	int err = text ? weft_names_split(text, names_out, n_out)
+		       : WEFT_ERR_NOMEM;
+
+	free(text);
+	return err;
+}
+
+static int knob_members(const struct pmix_boot *boot, const char *name,
+	uint32_t **ranks_out, size_t *n_out)
+{
+	char *text = knob_psets(name);
+	uint32_t *ranks = NULL;
+	size_t n = 0;
+	int err = text && *text ? weft_ranks_parse(text, &ranks, &n)
+				: WEFT_ERR_NOTFOUND;
+
+	free(text);
+	if (!err && ranks[n - 1] >= boot->size) {
+		free(ranks);
+		err = WEFT_ERR_NOTFOUND;
+	}
+	if (err)
+		return weft_err_set(WEFT_ERR_NOTFOUND,
+			"there is no process set \"%s\"", name);
+	*ranks_out = ranks;
+	*n_out = n;
+	return 0;
+}
+
 int weft_pmix_pset_list(
 	struct weft_boot *boot, char ***names_out, size_t *n_out)
 {
@@ -76,8 +139,7 @@ int weft_pmix_pset_list(
 	if (value && !weft_value_peek_str(value, &text)) {
 		err = weft_names_split(text, names_out, n_out);
 	} else {
-		*names_out = NULL;
-		*n_out = 0;
+		err = knob_list(names_out, n_out);
 	}
 	reply_free(&reply);
 	return err;
@@ -139,9 +201,7 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 		err = copy_ranks(boot, name, value->data.darray->array,
 			value->data.darray->size, ranks_out, n_out);
 	else
-		err = weft_err_set(WEFT_ERR_NOTFOUND,
-			"the process manager knows no process set \"%s\"",
-			name);
+		err = knob_members(boot, name, ranks_out, n_out);
 	reply_free(&reply);
 	return err;
 }

@@ -7,7 +7,7 @@
  *   card         publish a value and fetch everybody's; check them
  *   ring         fetch only the next rank's
  *   fence        a barrier of all
- *   halves       a barrier of the ranks of my parity
+ *   halves       a barrier of the lower and one of the upper half
  *   near         print the ranks on my node, checked against their hosts
  *   psets        print the process sets and their members
  *   pset=NAME    wait until a set of that name is announced
@@ -165,11 +165,15 @@ static void fence(const uint32_t *ranks, size_t n)
 
 static void step_halves(void)
 {
+	uint32_t half = probe.facts.size / 2, first = 0, n = half;
 	uint32_t *ranks = calloc(probe.facts.size, sizeof(*ranks));
-	size_t n = 0;
 
-	for (uint32_t r = probe.facts.rank % 2; r < probe.facts.size; r += 2)
-		ranks[n++] = r;
+	if (probe.facts.rank >= half) {
+		first = half;
+		n = probe.facts.size - half;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ranks[i] = first + i;
 	fence(ranks, n);
 	free(ranks);
 	printf("rank %u: halves ok\n", probe.facts.rank);
