@@ -24,3 +24,4 @@ check-abi: libmpi_abi.la
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/$@ \
 		.libs/libmpi_abi.so $(top_srcdir)
 .PHONY: check-abi
+EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/slurm

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# lane: nodes made of namespaces, for the scripts beside this one (sourced)
+#
+# A node n0, n1, ... is a network namespace with its own address on a bridge,
+# and a process in it that holds its own host name, SysV IPC and /dev/shm.
+# /tmp stays common, as a parallel file system would be. The bridge lives in
+# a namespace of its own: nothing touches the host's interfaces.
+#
+# The caller has set: lane (its name, short), prefix (of the namespaces) and
+# net (the first three numbers of the addresses).
+
+state=${TMPDIR:-/tmp}/weft-lane-$lane
+
+say() { echo "lane $lane: $*"; }
+die() { say "$*" >&2; exit 1; }
+
+# namespaces need root: run the whole command again through sudo if we are not
+lane_root() {
+	[ "$(id -u)" = 0 ] && return
+	command -v sudo >/dev/null || die "needs root or sudo"
+	exec sudo -E env "PATH=$PATH" "$0" "$@"
+}
+
+# lane_install PROGRAM PACKAGE...: Debian packages, if PROGRAM is missing
+lane_install() {
+	program=$1
+	shift
+	command -v "$program" >/dev/null || [ -e "$program" ] && return
+	command -v apt-get >/dev/null ||
+		die "$program is missing; install $* or their equals"
+	say "installing $*"
+	{ [ -n "$(ls /var/lib/apt/lists 2>/dev/null)" ] || apt-get -qq update; } &&
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
+			--no-install-recommends "$@" >"$state.apt" 2>&1 ||
+		die "cannot install $*: $(tail -n 2 "$state.apt" 2>/dev/null)"
+	rm -f "$state.apt"
+}
+
+lane_etc() { # node number, number of nodes
+	dir=/etc/netns/$prefix-n$1
+	mkdir -p "$dir"
+	{
+		echo "127.0.0.1 localhost"
+		for k in $(seq 0 $(($2 - 1))); do
+			echo "$net.$((10 + k)) n$k"
+		done
+	} >"$dir/hosts"
+	echo "n$1" >"$dir/hostname"
+	for what in passwd group shadow hosts networks protocols services; do
+		echo "$what: files"
+	done >"$dir/nsswitch.conf"
+	: >"$dir/resolv.conf"
+}
+
+lane_node_up() { # node number, number of nodes
+	ns=$prefix-n$1
+	lane_etc "$1" "$2"
+	ip netns add "$ns"
+	ip -n "$ns" link set lo up
+	ip -n "$ns" link add eth0 type veth peer name "p$1" netns "$prefix-sw"
+	ip -n "$prefix-sw" link set "p$1" master br0 up
+	ip -n "$ns" addr add "$net.$((10 + $1))/24" dev eth0
+	ip -n "$ns" link set eth0 up
+	# the process that holds what is not a network
+	rm -f "$state/n$1.pid"
+	setsid ip netns exec "$ns" unshare --uts --ipc sh -c '
+		hostname "$1" && mount -t tmpfs -o mode=1777 tmpfs /dev/shm &&
+		echo $$ >"$2" && exec sleep infinity' sh "n$1" \
+		"$state/n$1.pid" </dev/null >"$state/n$1.log" 2>&1 &
+	for _ in $(seq 1 200); do
+		[ -s "$state/n$1.pid" ] && return
+		sleep 0.05
+	done
+	die "node n$1 does not start: $(cat "$state/n$1.log")"
+}
+
+# lane_nodes_up COUNT: make the nodes and $state/on, which runs things there
+lane_nodes_up() {
+	mkdir -p "$state"
+	ip netns add "$prefix-sw"
+	ip -n "$prefix-sw" link add br0 type bridge
+	ip -n "$prefix-sw" link set lo up
+	ip -n "$prefix-sw" link set br0 up
+	for i in $(seq 0 $(($1 - 1))); do
+		lane_node_up "$i" "$1"
+	done
+	cat >"$state/on" <<-END
+		#!/bin/sh
+		# on NODE COMMAND...: run it there, in this directory
+		node=\$1
+		shift
+		exec nsenter -t "\$(cat $state/\$node.pid)" -n -u -i -m \\
+			--wdns="\$PWD" "\$@"
+	END
+	nsenter --help 2>&1 | grep -q wdns || sed -i 's/--wdns=/--wd=/' "$state/on"
+	chmod +x "$state/on"
+}
+
+lane_on() { "$state/on" "$@"; }
+
+lane_namespaces() {
+	ip netns list 2>/dev/null | awk '{ print $1 }' | grep "^$prefix-" || :
+}
+
+lane_pids() {
+	for ns in $(lane_namespaces); do
+		ip netns pids "$ns" 2>/dev/null
+	done
+}
+
+# lane_nodes_down PID...: end what runs on the nodes, and the processes named;
+# then remove the nodes and all files
+lane_nodes_down() {
+	for signal in TERM KILL; do
+		for _ in $(seq 1 30); do
+			left=
+			for pid in $(lane_pids) "$@"; do
+				kill -0 "$pid" 2>/dev/null && left="$left $pid"
+			done
+			[ -z "$left" ] && break 2
+			# shellcheck disable=SC2086
+			kill -$signal $left 2>/dev/null
+			sleep 0.1
+		done
+	done
+	for ns in $(lane_namespaces); do
+		ip netns del "$ns"
+		rm -rf "/etc/netns/${ns:?}"
+	done
+	rmdir /etc/netns 2>/dev/null
+	rm -rf "$state"
+}
+
+# ---- tests: one TAP line each ----
+n_tests=0 n_failed=0
+
+# lane_ok NAME WANTED-STATUS PATTERN COMMAND...: PATTERN (an extended regular
+# expression, "" for any) has to match a line of the output
+lane_ok() {
+	name=$1 want=$2 pattern=$3
+	shift 3
+	n_tests=$((n_tests + 1))
+	code=0
+	timeout -k 5 120 "$@" >"$state/out" 2>&1 </dev/null || code=$?
+	if [ "$code" = "$want" ] &&
+		{ [ -z "$pattern" ] || grep -qE "$pattern" "$state/out"; }; then
+		echo "ok $n_tests $name"
+		return
+	fi
+	n_failed=$((n_failed + 1))
+	echo "not ok $n_tests $name (exit $code, wanted $want)"
+	head -n 30 "$state/out" | sed 's/^/#   /'
+}
+
+# lane_multi BUILD LAUNCHER [LIST]: the multi-process suite; its own TAP is a
+# part of ours
+lane_multi() {
+	suite=$(MPIEXEC=$2 "$here/../../test/run-multi" --env shm \
+		--bin "$1/test/multi" --list "${3:-$here/../../test/multi/list}" \
+		--set WEFT_TEST_LANE="$lane" 2>&1) || :
+	echo "$suite" | grep -v '^1\.\.' |
+		sed "s/^ok [0-9]*/ok - $lane:/; s/^not ok [0-9]*/not ok - $lane:/"
+	n_tests=$((n_tests + $(echo "$suite" | grep -c '^ok ')))
+	bad=$(echo "$suite" | grep '^not ok' | grep -vc '# TODO')
+	n_tests=$((n_tests + bad))
+	n_failed=$((n_failed + bad))
+}
+
+lane_verdict() {
+	echo "$((n_tests - n_failed)) passed, $n_failed failed"
+	[ "$n_failed" = 0 ]
+}
