@@ -3,6 +3,11 @@
 # public header and libmpi_abi alone. A new one is a name here and a line in
 # test/multi/list. "make multi" builds them, "make check-multi" runs them.
 multi_programs =
+multi_programs += test/multi/coll_mixed
+multi_programs += test/multi/coll_moves
+multi_programs += test/multi/coll_ops
+multi_programs += test/multi/coll_overlap
+multi_programs += test/multi/coll_reduce
 multi_programs += test/multi/comm_attr
 multi_programs += test/multi/comm_churn
 multi_programs += test/multi/comm_errh
@@ -45,7 +50,7 @@ multi_programs += test/multi/ses_stale
 multi_programs += test/multi/ses_threads
 multi_programs += test/multi/ses_world
 
-EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/session.h \
+EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/session.h test/multi/coll.h \
 	test/multi/list \
 	test/run-multi test/README.md
 CLEANFILES += $(multi_programs)
@@ -56,7 +61,7 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	-no-install $(LDFLAGS)
 
 $(multi_programs): %: %.c test/multi/mtest.h \
-	test/multi/session.h libmpi_abi.la
+	test/multi/session.h test/multi/coll.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -o $@ $(filter %.c,$^) libmpi_abi.la
 

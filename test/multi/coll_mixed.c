@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * coll_mixed: collectives back to back, interleaved, and beside messages
+ */
+#include "mtest.h"
+
+enum { ROUNDS = 200 };
+
+/* different collectives with changing roots and no barrier between them */
+static void back_to_back(MPI_Comm comm)
+{
+	int rank, size, word, sum;
+
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &size);
+	int *all = calloc(size, sizeof(int));
+	for (int i = 0; i < ROUNDS; i++) {
+		int root = i % size;
+
+		word = rank == root ? i * 3 : -1;
+		OK(MPI_Bcast(&word, 1, MPI_INT, root, comm));
+		CHECK(word == i * 3, "round %d: bcast, got %d", i, word);
+		word = rank + i;
+		OK(MPI_Reduce(&word, &sum, 1, MPI_INT, MPI_SUM, root, comm));
+		CHECK(rank != root || sum == size * (size - 1) / 2 + i * size,
+			"round %d: reduce, got %d", i, sum);
+		OK(MPI_Gather(&word, 1, MPI_INT, all, 1, MPI_INT, root, comm));
+		CHECK(rank != root || all[size - 1] == size - 1 + i,
+			"round %d: gather", i);
+		OK(MPI_Scatter(all, 1, MPI_INT, &word, 1, MPI_INT, root, comm));
+		CHECK(word == rank + i, "round %d: scatter, got %d", i, word);
+		if (i % 10 == rank % 10)
+			mtest_linger(1);
+	}
+	free(all);
+}
+
+/* wildcards never see the traffic of a collective on the same communicator */
+static void beside_messages(MPI_Comm comm)
+{
+	int rank, size, got = -1, word, sum = 0;
+	MPI_Request req;
+	MPI_Status st;
+
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &size);
+	for (int i = 0; i < 50; i++) {
+		OK(MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
+			comm, &req));
+		OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm));
+		OK(MPI_Barrier(comm));
+		word = rank * 1000 + i;
+		OK(MPI_Send(&word, 1, MPI_INT, (rank + 1) % size, 7, comm));
+		OK(MPI_Wait(&req, &st));
+		CHECK(got == (rank + size - 1) % size * 1000 + i,
+			"the wildcard gets the message, %d", got);
+		CHECK(st.MPI_TAG == 7, "with its tag");
+		CHECK(sum == size * (size - 1) / 2, "and the sum is right");
+		OK(MPI_Barrier(comm));
+	}
+}
+
+/* two communicators in a different order on odd and even ranks is illegal;
+ * in the same order with a slow member it is not */
+static void two_communicators(void)
+{
+	MPI_Comm a, b;
+	int one = 1, x = 0, y = 0;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &a));
+	OK(MPI_Comm_split(MPI_COMM_WORLD, mtest.rank % 2, 0, &b));
+	for (int i = 0; i < ROUNDS; i++) {
+		OK(MPI_Allreduce(&one, &x, 1, MPI_INT, MPI_SUM, a));
+		OK(MPI_Allreduce(&one, &y, 1, MPI_INT, MPI_SUM, b));
+		CHECK(x == mtest.size, "all of a, %d", x);
+		CHECK(y == (mtest.size + 1 - mtest.rank % 2) / 2, "half, %d",
+			y);
+	}
+	OK(MPI_Comm_free(&a));
+	OK(MPI_Comm_free(&b));
+}
+
+/* nobody leaves a barrier before the last one has come */
+static void barrier_holds(void)
+{
+	double late, left;
+
+	for (int who = 0; who < mtest.size && who < 3; who++) {
+		OK(MPI_Barrier(MPI_COMM_WORLD));
+		if (mtest.rank == who)
+			mtest_linger(100);
+		late = mtest.rank == who ? mtest_now() : 0;
+		OK(MPI_Barrier(MPI_COMM_WORLD));
+		left = mtest_now();
+		/* one clock for all processes of a host */
+		OK(MPI_Bcast(&late, 1, MPI_DOUBLE, who, MPI_COMM_WORLD));
+		CHECK(left >= late, "left %.6f s before rank %d came",
+			late - left, who);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Comm dup;
+
+	mtest_init(&argc, &argv);
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &dup));
+	back_to_back(MPI_COMM_WORLD);
+	back_to_back(dup);
+	beside_messages(MPI_COMM_WORLD);
+	beside_messages(dup);
+	two_communicators();
+	barrier_holds();
+	OK(MPI_Comm_free(&dup));
+	return mtest_finish();
+}
