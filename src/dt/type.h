@@ -123,23 +123,35 @@ struct weft_type {
 	enum weft_num num; /* kernel; of the value for pairs */
 	int64_t n_elems;   /* predefined elements in one item */
 	int64_t elem_size; /* bytes of each, 0 when they differ */
-	const struct weft_type
-		*basic; /* the only predefined type used, or NULL */
+	/* The only predefined type used, or NULL. */
+	const struct weft_type *basic;
+	char name[WEFT_TYPE_NAME_LEN];
 
 	/* below: only src/dt */
 	_Atomic uint32_t n_handles;
 	bool has_lb_mark, has_ub_mark; /* bounds were set by the user */
 	int64_t align;
 	int64_t flat_disp;
-	struct weft_flat *flat; /* NULL when size is 0 */
-	char name[WEFT_TYPE_NAME_LEN];
+	struct weft_flat *flat;	 /* NULL when size is 0 */
+	struct weft_type *plain; /* sub- and darray: made of simpler ones */
 };
 
 extern struct weft_table weft_types;
 
+/* Predefined types, and the place of each ABI value among them plus one. */
+extern struct weft_type weft_type_builtins[];
+extern const unsigned char weft_type_places[];
+
 /* The predefined type with this ABI value (0x200 to 0x2eb), or NULL when there
  * is none (so also for the null type). Never destroyed. */
-struct weft_type *weft_type_builtin(unsigned abi_value);
+static inline struct weft_type *weft_type_builtin(unsigned abi_value)
+{
+	unsigned i = abi_value - WEFT_TYPE_FIRST;
+
+	if (i > WEFT_TYPE_LAST - WEFT_TYPE_FIRST || !weft_type_places[i])
+		return NULL;
+	return &weft_type_builtins[weft_type_places[i] - 1];
+}
 
 /* The type a handle names, predefined or derived, or NULL. */
 static inline struct weft_type *weft_type_lookup(uint64_t handle)
@@ -229,6 +241,16 @@ static inline bool weft_type_is_run(const struct weft_type *type, int64_t count)
 /* Predefined elements in the first `len` bytes of data of items of this type;
  * a last incomplete one is not counted. */
 int64_t weft_type_elements(const struct weft_type *type, int64_t len);
+
+/* n elements of one predefined type, `basic->extent` bytes apart, the first at
+ * displacement disp. Anything but 0 ends the walk. */
+typedef int weft_type_visit_fn(
+	void *arg, const struct weft_type *basic, int64_t disp, int64_t n);
+
+/* Visits all predefined elements of count items in type map order. Returns
+ * what the last visit returned. */
+int weft_type_visit(const struct weft_type *type, int64_t count,
+	weft_type_visit_fn *visit, void *arg);
 
 /* The predefined pair type of a value and an index type, or NULL. */
 struct weft_type *weft_type_pair(

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pack: between typed buffers and streams of bytes
+ *
+ * One walk over the flat tree serves packing, unpacking and listing runs. A
+ * cursor says which and how much is left; runs and evenly spaced blocks are
+ * the two leaves that move bytes. */
+#include "dt/pack.h"
+
+#include "base/bits.h"
+#include "base/err.h"
+#include "dt/flat.h"
+
+#include <string.h>
+
+enum walk_mode { WALK_PACK, WALK_UNPACK, WALK_IOV };
+
+struct cursor {
+	enum walk_mode mode;
+	int64_t skip; /* bytes to pass over before the first one */
+	int64_t left; /* bytes still wanted; 0 stops the walk */
+	char *packed;
+	struct iovec *iov;
+	size_t n_iov, max_iov;
+	int64_t covered; /* by iov */
+};
+
+static void iov_add(struct cursor *c, uintptr_t at, int64_t len)
+{
+	struct iovec *last = c->n_iov ? &c->iov[c->n_iov - 1] : NULL;
+
+	if (last && (uintptr_t)last->iov_base + last->iov_len == at) {
+		last->iov_len += (size_t)len;
+	} else if (c->n_iov < c->max_iov) {
+		c->iov[c->n_iov].iov_base = (void *)at;
+		c->iov[c->n_iov++].iov_len = (size_t)len;
+	} else {
+		c->left = 0;
+		return;
+	}
+	c->covered += len;
+	c->left -= len;
+}
+
+/* The whole or what is still wanted of a run; nothing of it is skipped. */
+static void walk_run(struct cursor *c, uintptr_t at, int64_t len)
+{
+	if (len > c->left)
+		len = c->left;
+	if (c->mode == WALK_IOV) {
+		iov_add(c, at, len);
+		return;
+	}
+	if (c->mode == WALK_PACK)
+		memcpy(c->packed, (const void *)at, (size_t)len);
+	else
+		memcpy((void *)at, c->packed, (size_t)len);
+	c->packed += len;
+	c->left -= len;
+}
+
+static inline __attribute__((always_inline)) void gather(
+	char *dst, uintptr_t at, int64_t n, int64_t stride, size_t block)
+{
+	for (int64_t i = 0; i < n; i++) {
+		memcpy(dst, (const void *)at, block);
+		dst += block;
+		at += (uintptr_t)stride;
+	}
+}
+
+static inline __attribute__((always_inline)) void scatter(
+	const char *src, uintptr_t at, int64_t n, int64_t stride, size_t block)
+{
+	for (int64_t i = 0; i < n; i++) {
+		memcpy((void *)at, src, block);
+		src += block;
+		at += (uintptr_t)stride;
+	}
+}
+
+/* Constant block lengths turn memcpy into loads and stores. */
+static void pack_blocks(
+	char *dst, uintptr_t at, int64_t n, int64_t stride, size_t block)
+{
+	switch (block) {
+	case 1:
+		gather(dst, at, n, stride, 1);
+		break;
+	case 2:
+		gather(dst, at, n, stride, 2);
+		break;
+	case 4:
+		gather(dst, at, n, stride, 4);
+		break;
+	case 8:
+		gather(dst, at, n, stride, 8);
+		break;
+	case 16:
+		gather(dst, at, n, stride, 16);
+		break;
+	case 32:
+		gather(dst, at, n, stride, 32);
+		break;
+	default:
+		gather(dst, at, n, stride, block);
+	}
+}
+
+static void unpack_blocks(
+	const char *src, uintptr_t at, int64_t n, int64_t stride, size_t block)
+{
+	switch (block) {
+	case 1:
+		scatter(src, at, n, stride, 1);
+		break;
+	case 2:
+		scatter(src, at, n, stride, 2);
+		break;
+	case 4:
+		scatter(src, at, n, stride, 4);
+		break;
+	case 8:
+		scatter(src, at, n, stride, 8);
+		break;
+	case 16:
+		scatter(src, at, n, stride, 16);
+		break;
+	case 32:
+		scatter(src, at, n, stride, 32);
+		break;
+	default:
+		scatter(src, at, n, stride, block);
+	}
+}
+
+/* n whole, evenly spaced blocks, all of them wanted. */
+static void walk_blocks(struct cursor *c, uintptr_t at, int64_t n,
+	int64_t stride, int64_t block)
+{
+	if (c->mode == WALK_IOV) {
+		for (int64_t i = 0; i < n && c->left; i++)
+			iov_add(c, at + (uintptr_t)(i * stride), block);
+		return;
+	}
+	if (c->mode == WALK_PACK)
+		pack_blocks(c->packed, at, n, stride, (size_t)block);
+	else
+		unpack_blocks(c->packed, at, n, stride, (size_t)block);
+	c->packed += n * block;
+	c->left -= n * block;
+}
+
+static void walk(struct cursor *c, const struct weft_flat *flat, uintptr_t at);
+
+static void walk_loop(struct cursor *c, const struct weft_flat *child,
+	int64_t count, int64_t stride, uintptr_t at)
+{
+	int64_t i = 0;
+
+	if (c->skip) {
+		i = c->skip / child->size;
+		c->skip -= i * child->size;
+		at += (uintptr_t)(i * stride);
+		if (c->skip) {
+			walk(c, child, at);
+			at += (uintptr_t)stride;
+			i++;
+		}
+	}
+	if (child->kind == WEFT_FLAT_RUN) {
+		int64_t n = c->left / child->size;
+
+		if (n > count - i)
+			n = count - i;
+		walk_blocks(c, at, n, stride, child->size);
+		at += (uintptr_t)(n * stride);
+		i += n;
+	}
+	for (; i < count && c->left; i++) {
+		walk(c, child, at);
+		at += (uintptr_t)stride;
+	}
+}
+
+/* The first part that ends after byte `skip`. */
+static int64_t list_find(const struct weft_flat *flat, int64_t skip)
+{
+	int64_t low = 0;
+	int64_t high = flat->n_parts - 1;
+
+	while (low < high) {
+		int64_t mid = low + (high - low) / 2;
+
+		if (flat->part[mid].end > skip)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+static void walk_list(
+	struct cursor *c, const struct weft_flat *flat, uintptr_t at)
+{
+	int64_t i = c->skip ? list_find(flat, c->skip) : 0;
+	int64_t begin = i ? flat->part[i - 1].end : 0;
+
+	if (c->skip)
+		c->skip -= begin;
+	for (; i < flat->n_parts && c->left; i++) {
+		const struct weft_flat_part *p = &flat->part[i];
+		uintptr_t to = at + (uintptr_t)p->disp;
+
+		if (p->child) {
+			walk(c, p->child, to);
+		} else {
+			walk_run(c, to + (uintptr_t)c->skip,
+				p->end - begin - c->skip);
+			c->skip = 0;
+		}
+		begin = p->end;
+	}
+}
+
+/* Goes through one tree at address `at`, from byte c->skip (which is inside
+ * it) until its end or until nothing is wanted any more; c->skip is 0 then. */
+static void walk(struct cursor *c, const struct weft_flat *flat, uintptr_t at)
+{
+	switch (flat->kind) {
+	case WEFT_FLAT_RUN:
+		walk_run(c, at + (uintptr_t)c->skip, flat->size - c->skip);
+		c->skip = 0;
+		break;
+	case WEFT_FLAT_LOOP:
+		walk_loop(c, flat->child, flat->count, flat->stride, at);
+		break;
+	case WEFT_FLAT_LIST:
+		walk_list(c, flat, at);
+		break;
+	}
+}
+
+static void walk_items(struct cursor *c, const struct weft_type *type,
+	int64_t count, const void *buf)
+{
+	uintptr_t at = (uintptr_t)buf + (uintptr_t)type->flat_disp;
+
+	walk_loop(c, type->flat, count, type->extent, at);
+}
+
+/* How much of [skip, skip + len) there is. */
+static inline size_t clamp(
+	const struct weft_type *type, int64_t count, size_t skip, size_t len)
+{
+	size_t total = (size_t)(type->size * count);
+
+	return skip >= total ? 0 : weft_min(len, total - skip);
+}
+
+size_t weft_pack(const struct weft_type *type, int64_t count, const void *buf,
+	size_t skip, void *dst, size_t len)
+{
+	struct cursor c = { .mode = WALK_PACK, .packed = dst };
+
+	len = clamp(type, count, skip, len);
+	if (!len)
+		return 0;
+	if (weft_type_is_run(type, count)) {
+		uintptr_t at = (uintptr_t)buf + (uintptr_t)type->true_lb + skip;
+
+		memcpy(dst, (const void *)at, len);
+		return len;
+	}
+	c.skip = (int64_t)skip;
+	c.left = (int64_t)len;
+	walk_items(&c, type, count, buf);
+	return len;
+}
+
+size_t weft_unpack(const struct weft_type *type, int64_t count, void *buf,
+	size_t skip, const void *src, size_t len)
+{
+	struct cursor c = { .mode = WALK_UNPACK, .packed = (char *)src };
+
+	len = clamp(type, count, skip, len);
+	if (!len)
+		return 0;
+	if (weft_type_is_run(type, count)) {
+		uintptr_t at = (uintptr_t)buf + (uintptr_t)type->true_lb + skip;
+
+		memcpy((void *)at, src, len);
+		return len;
+	}
+	c.skip = (int64_t)skip;
+	c.left = (int64_t)len;
+	walk_items(&c, type, count, buf);
+	return len;
+}
+
+void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
+	size_t skip, struct iovec *iov, size_t n_iov, size_t *n_out,
+	size_t *bytes_out)
+{
+	struct cursor c = { .mode = WALK_IOV, .iov = iov, .max_iov = n_iov };
+
+	c.skip = (int64_t)skip;
+	c.left = (int64_t)clamp(type, count, skip, SIZE_MAX);
+	if (c.left)
+		walk_items(&c, type, count, buf);
+	*n_out = c.n_iov;
+	*bytes_out = (size_t)c.covered;
+}
+
+static void copy_by_chunks(const struct weft_type *stype, int64_t scount,
+	const void *sbuf, const struct weft_type *rtype, int64_t rcount,
+	void *rbuf, size_t len)
+{
+	char chunk[8192];
+
+	for (size_t at = 0; at < len;) {
+		size_t n = weft_min(sizeof chunk, len - at);
+
+		weft_pack(stype, scount, sbuf, at, chunk, n);
+		weft_unpack(rtype, rcount, rbuf, at, chunk, n);
+		at += n;
+	}
+}
+
+int weft_type_copy(const struct weft_type *stype, int64_t scount,
+	const void *sbuf, const struct weft_type *rtype, int64_t rcount,
+	void *rbuf)
+{
+	size_t slen = (size_t)(stype->size * scount);
+	size_t rlen = (size_t)(rtype->size * rcount);
+	size_t len = weft_min(slen, rlen);
+
+	if (len && weft_type_is_run(rtype, rcount)) {
+		uintptr_t to = (uintptr_t)rbuf + (uintptr_t)rtype->true_lb;
+		uintptr_t from = (uintptr_t)sbuf + (uintptr_t)stype->true_lb;
+
+		if (weft_type_is_run(stype, scount))
+			memmove((void *)to, (const void *)from, len);
+		else
+			weft_pack(stype, scount, sbuf, 0, (void *)to, len);
+	} else if (len && weft_type_is_run(stype, scount)) {
+		uintptr_t from = (uintptr_t)sbuf + (uintptr_t)stype->true_lb;
+
+		weft_unpack(rtype, rcount, rbuf, 0, (const void *)from, len);
+	} else if (len) {
+		copy_by_chunks(stype, scount, sbuf, rtype, rcount, rbuf, len);
+	}
+	if (slen > rlen)
+		return weft_err_set(WEFT_ERR_TRUNCATE,
+			"%zu bytes sent, room for %zu", slen, rlen);
+	return 0;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* redop: reduction operations and their kernels
+ *
+ * A kernel is a plain loop over restricted pointers, one per operation and
+ * machine type, which the compiler vectorises. redop.def lists the types; each
+ * inclusion of it below makes the kernels of one group or a row of a table. */
+#include "dt/redop.h"
+
+#include "base/err.h"
+#include "dt/pack.h"
+
+#include <limits.h>
+
+#ifndef __clang__
+#pragma GCC optimize("O3")
+#endif
+
+struct weft_table weft_redops =
+	WEFT_TABLE_INIT(struct weft_redop, WEFT_KIND_OP);
+
+#ifdef __FLT16_MAX__
+typedef _Float16 weft_half;
+#endif
+
+typedef void kernel_fn(const void *in, void *inout, int64_t n);
+
+/* b[i] = expr of x (from in) and y (from inout). */
+#define KERNEL(name, type, expr)                                 \
+	static void name(const void *in, void *inout, int64_t n) \
+	{                                                        \
+		const type *restrict a = in;                     \
+		type *restrict b = inout;                        \
+		for (int64_t i = 0; i < n; i++) {                \
+			type x = a[i], y = b[i];                 \
+			b[i] = (type)(expr);                     \
+		}                                                \
+	}
+
+/* Sums and products of integers wrap, so they are made unsigned; 1u keeps
+ * narrow ones from being promoted to int. */
+#define INT(num, type, utype)                         \
+	KERNEL(sum_##num, utype, 1u * x + y)          \
+	KERNEL(prod_##num, utype, 1u * x * y)         \
+	KERNEL(min_##num, type, x < y ? x : y)        \
+	KERNEL(max_##num, type, x > y ? x : y)        \
+	KERNEL(band_##num, type, x &y)                \
+	KERNEL(bor_##num, type, x | y)                \
+	KERNEL(bxor_##num, type, x ^ y)               \
+	KERNEL(land_##num, type, (x != 0) & (y != 0)) \
+	KERNEL(lor_##num, type, (x != 0) | (y != 0))  \
+	KERNEL(lxor_##num, type, (x != 0) ^ (y != 0))
+#define FLT(num, type)                         \
+	KERNEL(sum_##num, type, x + y)         \
+	KERNEL(prod_##num, type, x *y)         \
+	KERNEL(min_##num, type, x < y ? x : y) \
+	KERNEL(max_##num, type, x > y ? x : y)
+#define CPX(num, type)
+#define PAIR(value, name, vtype, itype)
+#include "dt/redop.def"
+#undef INT
+#undef FLT
+#undef CPX
+#undef PAIR
+
+/* A complex number is two halves; the product is the textbook one. */
+#define CPX(num, type)                                                 \
+	struct complex_##num {                                         \
+		type re, im;                                           \
+	};                                                             \
+	static void sum_##num(const void *in, void *inout, int64_t n)  \
+	{                                                              \
+		const type *restrict a = in;                           \
+		type *restrict b = inout;                              \
+		for (int64_t i = 0; i < 2 * n; i++)                    \
+			b[i] = a[i] + b[i];                            \
+	}                                                              \
+	static void prod_##num(const void *in, void *inout, int64_t n) \
+	{                                                              \
+		const struct complex_##num *restrict a = in;           \
+		struct complex_##num *restrict b = inout;              \
+		for (int64_t i = 0; i < n; i++) {                      \
+			struct complex_##num x = a[i], y = b[i];       \
+			b[i].re = x.re * y.re - x.im * y.im;           \
+			b[i].im = x.re * y.im + x.im * y.re;           \
+		}                                                      \
+	}
+/* The better value wins, and with equal values the lower index. */
+#define PAIR(value, name, vtype, itype)                   \
+	struct pair_##name {                              \
+		vtype v;                                  \
+		itype i;                                  \
+	};                                                \
+	PAIR_KERNEL(minloc_##name, struct pair_##name, <) \
+	PAIR_KERNEL(maxloc_##name, struct pair_##name, >)
+#define PAIR_KERNEL(name, type, is_better)                                \
+	static void name(const void *in, void *inout, int64_t n)          \
+	{                                                                 \
+		const type *restrict a = in;                              \
+		type *restrict b = inout;                                 \
+		for (int64_t i = 0; i < n; i++) {                         \
+			if (a[i].v is_better b[i].v) {                    \
+				b[i].v = a[i].v;                          \
+				b[i].i = a[i].i;                          \
+			} else if (a[i].v == b[i].v && a[i].i < b[i].i) { \
+				b[i].i = a[i].i;                          \
+			}                                                 \
+		}                                                         \
+	}
+#define INT(num, type, utype)
+#define FLT(num, type)
+#include "dt/redop.def"
+#undef INT
+#undef FLT
+#undef CPX
+#undef PAIR
+
+enum { N_OPS = WEFT_OP_LAST - WEFT_OP_NULL + 1 };
+enum { FIRST_PAIR = 0x228, N_PAIRS = 0x232 - FIRST_PAIR + 1 };
+
+#define AT(op) [WEFT_OP_##op - WEFT_OP_NULL]
+
+static kernel_fn *const kernels[WEFT_NUM_N][N_OPS] = {
+#define INT(num, type, utype)                                            \
+	[WEFT_NUM_##num] = { AT(SUM) = sum_##num, AT(PROD) = prod_##num, \
+		AT(MIN) = min_##num, AT(MAX) = max_##num,                \
+		AT(BAND) = band_##num, AT(BOR) = bor_##num,              \
+		AT(BXOR) = bxor_##num, AT(LAND) = land_##num,            \
+		AT(LOR) = lor_##num, AT(LXOR) = lxor_##num },
+#define FLT(num, type)                                                   \
+	[WEFT_NUM_##num] = { AT(SUM) = sum_##num, AT(PROD) = prod_##num, \
+		AT(MIN) = min_##num, AT(MAX) = max_##num },
+#define CPX(num, type) \
+	[WEFT_NUM_##num] = { AT(SUM) = sum_##num, AT(PROD) = prod_##num },
+#define PAIR(value, name, vtype, itype)
+#include "dt/redop.def"
+#undef INT
+#undef FLT
+#undef CPX
+#undef PAIR
+};
+
+static kernel_fn *const pair_kernels[N_PAIRS][2] = {
+#define INT(num, type, utype)
+#define FLT(num, type)
+#define CPX(num, type)
+#define PAIR(value, name, vtype, itype) \
+	[(value)-FIRST_PAIR] = { minloc_##name, maxloc_##name },
+#include "dt/redop.def"
+#undef INT
+#undef FLT
+#undef CPX
+#undef PAIR
+};
+
+static struct weft_redop builtin_ops[N_OPS] = {
+#define OP(name)                                       \
+	AT(name) = { .obj = { .low = WEFT_OP_##name }, \
+		.is_builtin = true,                    \
+		.is_commutative = true,                \
+		.builtin = WEFT_OP_##name },
+	OP(SUM) OP(MIN) OP(MAX) OP(PROD) OP(BAND) OP(BOR) OP(BXOR) OP(LAND)
+		OP(LOR) OP(LXOR) OP(MINLOC) OP(MAXLOC)
+#undef OP
+#define OP(name)                                       \
+	AT(name) = { .obj = { .low = WEFT_OP_##name }, \
+		.is_builtin = true,                    \
+		.builtin = WEFT_OP_##name },
+			OP(REPLACE) OP(NO_OP)
+#undef OP
+};
+
+struct weft_redop *weft_redop_builtin(unsigned abi_value)
+{
+	unsigned i = abi_value - WEFT_OP_NULL;
+
+	return i < N_OPS && builtin_ops[i].is_builtin ? &builtin_ops[i] : NULL;
+}
+
+struct weft_redop *weft_redop_make(
+	weft_redop_fn *fn, weft_redop_large_fn *large_fn, bool is_commutative)
+{
+	struct weft_redop *op = weft_table_new(&weft_redops);
+
+	if (!op)
+		return NULL;
+	op->is_commutative = is_commutative;
+	op->builtin = WEFT_OP_NULL;
+	op->fn = fn;
+	op->large_fn = large_fn;
+	atomic_store_explicit(&op->refs, 1, memory_order_relaxed);
+	return op;
+}
+
+struct weft_redop *weft_redop_get(struct weft_redop *op)
+{
+	if (!op->is_builtin)
+		atomic_fetch_add_explicit(&op->refs, 1, memory_order_relaxed);
+	return op;
+}
+
+void weft_redop_put(struct weft_redop *op)
+{
+	if (!op || op->is_builtin)
+		return;
+	/* the last put must see what the others did before theirs */
+	if (atomic_fetch_sub_explicit(&op->refs, 1, memory_order_acq_rel) == 1)
+		weft_table_free(&weft_redops, op);
+}
+
+void weft_redop_close_handle(struct weft_redop *op)
+{
+	if (!op->is_builtin)
+		weft_obj_renew(op);
+	weft_redop_put(op);
+}
+
+#define BIT(class) (1u << WEFT_CLASS_##class)
+
+/* The standard's groups of types each operation is defined on. */
+static unsigned classes_of(enum weft_redop_builtin op)
+{
+	unsigned integer = BIT(CINT) | BIT(FINT) | BIT(MULTI);
+
+	switch (op) {
+	case WEFT_OP_MIN:
+	case WEFT_OP_MAX:
+		return integer | BIT(FLOAT);
+	case WEFT_OP_SUM:
+	case WEFT_OP_PROD:
+		return integer | BIT(FLOAT) | BIT(COMPLEX);
+	case WEFT_OP_LAND:
+	case WEFT_OP_LOR:
+	case WEFT_OP_LXOR:
+		return BIT(CINT) | BIT(MULTI) | BIT(LOGICAL);
+	case WEFT_OP_BAND:
+	case WEFT_OP_BOR:
+	case WEFT_OP_BXOR:
+		return integer | BIT(BYTE);
+	case WEFT_OP_MINLOC:
+	case WEFT_OP_MAXLOC:
+		return BIT(PAIR);
+	default:
+		return 0;
+	}
+}
+
+static bool is_move(const struct weft_redop *op)
+{
+	return op->builtin == WEFT_OP_REPLACE || op->builtin == WEFT_OP_NO_OP;
+}
+
+/* For a predefined type of a group the operation is defined on; NULL when this
+ * machine has no arithmetic for it. */
+static kernel_fn *kernel_for(
+	const struct weft_redop *op, const struct weft_type *basic)
+{
+	unsigned pair =
+		(unsigned)basic->builtin_index + WEFT_TYPE_FIRST - FIRST_PAIR;
+
+	if (basic->class_ == WEFT_CLASS_PAIR)
+		return pair_kernels[pair][op->builtin == WEFT_OP_MAXLOC];
+	return kernels[basic->num][op->builtin - WEFT_OP_NULL];
+}
+
+bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type)
+{
+	if (!op->is_builtin || is_move(op))
+		return true;
+	if (!(classes_of(op->builtin) & 1u << type->class_))
+		return false;
+	return kernel_for(op, type->basic);
+}
+
+static void apply_user(const struct weft_redop *op, const void *in, void *inout,
+	int64_t count, const struct weft_type *type)
+{
+	void *handle = (void *)(uintptr_t)weft_obj_handle(type);
+	const char *a = in;
+	char *b = inout;
+
+	if (op->large_fn) {
+		op->large_fn((void *)(uintptr_t)in, inout, &count, &handle);
+		return;
+	}
+	while (count > 0) {
+		int n = count < INT_MAX ? (int)count : INT_MAX;
+
+		op->fn((void *)(uintptr_t)a, b, &n, &handle);
+		count -= n;
+		a += (int64_t)n * type->extent;
+		b += (int64_t)n * type->extent;
+	}
+}
+
+/* Passed through weft_type_visit(). */
+struct derived {
+	kernel_fn *kernel;
+	uintptr_t in, inout;
+};
+
+static int apply_elements(
+	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
+{
+	const struct derived *d = arg;
+
+	(void)basic;
+	d->kernel((const void *)(d->in + (uintptr_t)disp),
+		(void *)(d->inout + (uintptr_t)disp), n);
+	return 0;
+}
+
+/* A derived type of one predefined type, for accumulate. */
+static void apply_derived(const struct weft_redop *op, const void *in,
+	void *inout, int64_t count, const struct weft_type *type)
+{
+	struct derived d = { kernel_for(op, type->basic), (uintptr_t)in,
+		(uintptr_t)inout };
+
+	weft_type_visit(type, count, apply_elements, &d);
+}
+
+int weft_redop_apply(const struct weft_redop *op, const void *in, void *inout,
+	int64_t count, const struct weft_type *type)
+{
+	if (!op->is_builtin) {
+		apply_user(op, in, inout, count, type);
+		return 0;
+	}
+	if (op->builtin == WEFT_OP_NO_OP)
+		return 0;
+	if (op->builtin == WEFT_OP_REPLACE)
+		return weft_type_copy(type, count, in, type, count, inout);
+	if (!type->size || !count)
+		return 0;
+	if (!type->basic || !weft_redop_fits(op, type->basic))
+		return weft_err_set(WEFT_ERR_OP,
+			"operation 0x%x is not defined on %s",
+			(unsigned)op->builtin,
+			type->name[0] ? type->name : "this derived datatype");
+	if (type->class_ != WEFT_CLASS_NONE)
+		kernel_for(op, type->basic)(in, inout, count);
+	else
+		apply_derived(op, in, inout, count, type);
+	return 0;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pack_test: packing against a byte-wise reading of the type map */
+#include "dt/pack.h"
+#include "base/err.h"
+#include "typeref.h"
+
+/* Memory that `count` items of a reference type may touch. */
+struct area {
+	char *mem;
+	char *buf; /* where displacement 0 is */
+	size_t len;
+};
+
+static struct area area_make(const struct ref *r, int count, uint64_t *seed)
+{
+	int64_t lb, ub, span = (int64_t)(count - 1) * (r->ub - r->lb);
+	struct area area;
+
+	ref_true(r, &lb, &ub);
+	lb += span < 0 ? span : 0;
+	ub += span > 0 ? span : 0;
+	area.len = (size_t)(ub - lb) + 1;
+	area.mem = malloc(area.len);
+	area.buf = (char *)((uintptr_t)area.mem - (uintptr_t)lb);
+	for (size_t i = 0; i < area.len; i++)
+		area.mem[i] = (char)rnd(seed, 256);
+	return area;
+}
+
+struct sample {
+	uint64_t seed;
+	struct ref *r;
+	struct weft_type *type;
+	int count;
+	struct area area;
+	size_t total;
+	char *packed; /* as it should be */
+};
+
+static void sample_init(struct sample *s, uint64_t number)
+{
+	s->seed = number * 9176 + 3;
+	s->r = malloc(sizeof *s->r);
+	s->type = random_type(&s->seed, s->r, DEPTH_MAX);
+	s->count = (int)rnd(&s->seed, 6);
+	s->area = area_make(s->r, s->count, &s->seed);
+	s->total = (size_t)(ref_size(s->r) * s->count);
+	s->packed = malloc(s->total + 1);
+	ref_pack(s->r, s->count, s->area.buf, s->packed);
+}
+
+static void sample_fini(struct sample *s)
+{
+	weft_type_put(s->type);
+	free(s->area.mem);
+	free(s->packed);
+	free(s->r);
+}
+
+static void test_pack_anywhere(void **state)
+{
+	(void)state;
+	for (uint64_t n = 0; n < 3000; n++) {
+		struct sample s;
+		char *out;
+
+		sample_init(&s, n);
+		out = malloc(s.total + 1);
+		assert_int_equal(weft_pack(s.type, s.count, s.area.buf, 0, out,
+					 s.total + 9),
+			s.total);
+		assert_memory_equal(out, s.packed, s.total);
+		for (int i = 0; i < 8 && s.total; i++) {
+			size_t skip = rnd(&s.seed, (uint32_t)s.total);
+			size_t len =
+				rnd(&s.seed, (uint32_t)(s.total - skip) + 1);
+
+			assert_int_equal(weft_pack(s.type, s.count, s.area.buf,
+						 skip, out, len),
+				len);
+			assert_memory_equal(out, s.packed + skip, len);
+		}
+		assert_int_equal(
+			weft_pack(s.type, s.count, s.area.buf, s.total, out, 1),
+			0);
+		free(out);
+		sample_fini(&s);
+	}
+}
+
+static void test_unpack_anywhere(void **state)
+{
+	(void)state;
+	for (uint64_t n = 0; n < 3000; n++) {
+		struct sample s;
+		struct area mine;
+		char *src;
+
+		sample_init(&s, n);
+		src = malloc(s.total + 1);
+		for (size_t i = 0; i < s.total; i++)
+			src[i] = (char)rnd(&s.seed, 256);
+		mine = area_make(s.r, s.count, &s.seed);
+		memcpy(mine.mem, s.area.mem, mine.len);
+		for (int i = 0; i < 4 && s.total; i++) {
+			size_t skip = rnd(&s.seed, (uint32_t)s.total);
+			size_t len =
+				rnd(&s.seed, (uint32_t)(s.total - skip) + 1);
+
+			ref_unpack(s.r, s.count, s.area.buf, src, (int64_t)skip,
+				(int64_t)len);
+			assert_int_equal(weft_unpack(s.type, s.count, mine.buf,
+						 skip, src, len),
+				len);
+			/* nothing but the data was touched */
+			assert_memory_equal(mine.mem, s.area.mem, mine.len);
+		}
+		free(src);
+		free(mine.mem);
+		sample_fini(&s);
+	}
+}
+
+/* Reading the runs in order is packing. */
+static void test_iov(void **state)
+{
+	(void)state;
+	for (uint64_t n = 0; n < 2000; n++) {
+		struct sample s;
+		size_t at = 0;
+
+		sample_init(&s, n);
+		while (at < s.total) {
+			struct iovec iov[5];
+			size_t n_out, bytes, sum = 0;
+
+			weft_type_iov(s.type, s.count, s.area.buf, at, iov,
+				1 + rnd(&s.seed, 5), &n_out, &bytes);
+			assert_true(n_out >= 1 && n_out <= 5);
+			for (size_t i = 0; i < n_out; i++) {
+				assert_memory_equal(iov[i].iov_base,
+					s.packed + at + sum, iov[i].iov_len);
+				sum += iov[i].iov_len;
+			}
+			assert_int_equal(sum, bytes);
+			if (rnd(&s.seed, 2) && bytes > 1)
+				bytes--; /* start within a run */
+			at += bytes;
+		}
+		sample_fini(&s);
+	}
+}
+
+static void test_copy(void **state)
+{
+	(void)state;
+	for (uint64_t n = 0; n < 1500; n++) {
+		struct sample a, b;
+		size_t fits;
+		int err;
+
+		sample_init(&a, n);
+		sample_init(&b, n + 5000);
+		fits = a.total < b.total ? a.total : b.total;
+		err = weft_type_copy(a.type, a.count, a.area.buf, b.type,
+			b.count, b.area.buf);
+		assert_int_equal(
+			err, a.total > b.total ? WEFT_ERR_TRUNCATE : 0);
+		ref_unpack(
+			b.r, b.count, b.area.buf, a.packed, 0, (int64_t)fits);
+		/* the naive copy right over it changed nothing */
+		ref_pack(b.r, b.count, b.area.buf, b.packed);
+		weft_type_copy(a.type, a.count, a.area.buf, b.type, b.count,
+			b.area.buf);
+		free(a.packed);
+		a.packed = malloc(b.total + 1);
+		ref_pack(b.r, b.count, b.area.buf, a.packed);
+		assert_memory_equal(a.packed, b.packed, b.total);
+		sample_fini(&a);
+		sample_fini(&b);
+	}
+}
+
+/* More than one chunk goes through the copy of two scattered types. */
+static void test_copy_large(void **state)
+{
+	struct weft_type *d = weft_type_builtin(0x214), *a = NULL, *b = NULL;
+	enum { N = 5000 };
+	double *from = calloc(3 * N, sizeof *from);
+	double *to = calloc(2 * N, sizeof *to);
+
+	(void)state;
+	assert_int_equal(weft_type_make_vector(N, 1, 3, d, &a), 0);
+	assert_int_equal(weft_type_make_vector(N, 1, 2, d, &b), 0);
+	for (int i = 0; i < N; i++)
+		from[3 * i] = i + 1;
+	assert_int_equal(weft_type_copy(a, 1, from, b, 1, to), 0);
+	for (int i = 0; i < N; i++) {
+		assert_true(to[2 * i] == i + 1);
+		assert_true(to[2 * i + 1] == 0);
+	}
+	weft_type_put(a);
+	weft_type_put(b);
+	free(from);
+	free(to);
+}
+
+/* Displacements may be addresses, relative to nothing. */
+static void test_absolute(void **state)
+{
+	int x = 7, out = 0;
+	int64_t disp = (int64_t)(uintptr_t)&x;
+	struct weft_type *t = NULL;
+
+	(void)state;
+	assert_int_equal(weft_type_make_hindexed_block(
+				 1, 1, &disp, weft_type_builtin(0x209), &t),
+		0);
+	assert_int_equal(weft_pack(t, 1, NULL, 0, &out, 4), 4);
+	assert_int_equal(out, 7);
+	weft_type_put(t);
+}
+
+/* Starting far into a long list does not mean walking through it: a million
+ * single-byte steps would never end otherwise. */
+static void test_resume_is_cheap(void **state)
+{
+	enum { N = 200000 };
+	int64_t *displs = malloc(N * sizeof *displs);
+	char *buf = calloc(1, 3 * N + 8);
+	struct weft_type *t = NULL;
+	uint64_t seed = 5;
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		displs[i] = 3 * i + (int)rnd(&seed, 2);
+	assert_int_equal(weft_type_make_hindexed_block(
+				 N, 1, displs, weft_type_builtin(0x247), &t),
+		0);
+	for (int i = 0; i < N; i++)
+		buf[displs[i]] = (char)i;
+	for (size_t i = 0; i < N; i++) {
+		char c;
+
+		assert_int_equal(weft_pack(t, 1, buf, i, &c, 1), 1);
+		assert_true(c == (char)i);
+	}
+	weft_type_put(t);
+	free(displs);
+	free(buf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pack_anywhere),
+		cmocka_unit_test(test_unpack_anywhere),
+		cmocka_unit_test(test_iov),
+		cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_copy_large),
+		cmocka_unit_test(test_absolute),
+		cmocka_unit_test(test_resume_is_cheap),
+	};
+
+	return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
+}

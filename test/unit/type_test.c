@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* type_test: bounds, sizes, envelopes and handles of datatypes */
+#include "dt/type.h"
+#include "base/err.h"
+#include "dt/flat.h"
+#include "typeref.h"
+
+static struct weft_type *builtin(unsigned value)
+{
+	struct weft_type *type = weft_type_builtin(value);
+
+	assert_non_null(type);
+	return type;
+}
+
+static void test_builtin_values(void **state)
+{
+	int n = 0;
+
+	(void)state;
+	for (unsigned v = 0x1f0; v < 0x300; v++) {
+		struct weft_type *t = weft_type_builtin(v);
+
+		if (!t)
+			continue;
+		n++;
+		assert_int_equal(weft_obj_handle(t), v);
+		assert_ptr_equal(weft_type_lookup(v), t);
+		assert_true(t->size > 0 && t->extent >= t->size);
+		assert_int_equal(strncmp(t->name, "MPI_", 4), 0);
+		/* fixed-size types carry the log2 of their size */
+		if (v >= 0x240)
+			assert_int_equal(t->size, 1 << ((v >> 3) & 7));
+	}
+	assert_int_equal(n, 70);
+	assert_null(weft_type_builtin(0x200));
+	assert_int_equal(builtin(0x229)->extent, 16);
+	assert_int_equal(builtin(0x229)->size, 12);
+	assert_false(builtin(0x22c)->is_one_run);
+}
+
+/* Every random type has the bounds, size and elements of its type map. */
+static void test_random_bounds(void **state)
+{
+	struct ref *r = malloc(sizeof *r);
+	uint32_t before = weft_table_n_live(&weft_types);
+
+	(void)state;
+	for (uint64_t s = 1; s <= 4000; s++) {
+		uint64_t seed = s;
+		struct weft_type *t = random_type(&seed, r, DEPTH_MAX);
+		int64_t lb, ub;
+
+		ref_true(r, &lb, &ub);
+		assert_int_equal(t->size, ref_size(r));
+		assert_int_equal(t->lb, r->lb);
+		assert_int_equal(t->extent, r->ub - r->lb);
+		assert_int_equal(t->true_lb, lb);
+		assert_int_equal(t->true_extent, ub - lb);
+		assert_int_equal(t->n_elems, r->n);
+		weft_type_put(t);
+	}
+	assert_int_equal(weft_table_n_live(&weft_types), before);
+	free(r);
+}
+
+/* The elements of any number of leading bytes. */
+static void test_elements(void **state)
+{
+	struct ref *r = malloc(sizeof *r);
+
+	(void)state;
+	for (uint64_t s = 1; s <= 500; s++) {
+		uint64_t seed = s * 77;
+		struct weft_type *t = random_type(&seed, r, DEPTH_MAX);
+		int64_t at = 0, n = 0;
+
+		for (int i = 0; i < 2 * r->n; i++) {
+			assert_int_equal(weft_type_elements(t, at), n);
+			at += r->e[i % r->n].size;
+			assert_int_equal(weft_type_elements(t, at - 1), n);
+			n++;
+			assert_int_equal(weft_type_elements(t, at), n);
+		}
+		weft_type_put(t);
+	}
+	free(r);
+}
+
+struct seen {
+	const struct ref *r;
+	int64_t at; /* bytes */
+	int64_t n;
+};
+
+static int see(
+	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
+{
+	struct seen *seen = arg;
+
+	for (int64_t i = 0; i < n; i++) {
+		assert_int_equal(disp + i * basic->extent,
+			seen->r->e[seen->n % seen->r->n].disp +
+				seen->n / seen->r->n *
+					(seen->r->ub - seen->r->lb));
+		seen->n += basic->n_elems;
+	}
+	return 0;
+}
+
+static void test_visit(void **state)
+{
+	struct ref *r = malloc(sizeof *r);
+
+	(void)state;
+	for (uint64_t s = 1; s <= 1000; s++) {
+		uint64_t seed = s * 31;
+		struct weft_type *t = random_type(&seed, r, DEPTH_MAX);
+		struct seen seen = { r, 0, 0 };
+
+		assert_int_equal(weft_type_visit(t, 3, see, &seen), 0);
+		assert_int_equal(seen.n, 3 * r->n);
+		weft_type_put(t);
+	}
+	free(r);
+}
+
+static void test_envelope(void **state)
+{
+	struct weft_type *old = builtin(0x209), *t = NULL;
+	const int64_t lens[] = { 1, 2 }, displs[] = { 8, 32 };
+
+	(void)state;
+	assert_int_equal(weft_type_make_hindexed(2, lens, displs, old, &t), 0);
+	assert_int_equal(t->combiner, WEFT_COMBINER_HINDEXED);
+	assert_int_equal(t->n_ints, 3);
+	assert_int_equal(t->n_aints, 2);
+	assert_int_equal(t->args[0], 2);
+	assert_int_equal(t->args[2], 2);
+	assert_int_equal(t->args[4], 32);
+	assert_ptr_equal(t->types[0], old);
+	assert_false(t->is_committed);
+	weft_type_commit(t);
+	assert_true(t->is_committed);
+	weft_type_put(t);
+}
+
+/* A million evenly spaced blocks stay one loop, however they are spelt. */
+static void test_stays_small(void **state)
+{
+	struct weft_type *d = builtin(0x214), *a = NULL, *b = NULL, *c = NULL;
+	int64_t n = 1000000;
+	int64_t *displs = malloc((size_t)n * sizeof *displs);
+
+	(void)state;
+	for (int64_t i = 0; i < n; i++)
+		displs[i] = 3 * i;
+	assert_int_equal(weft_type_make_vector(n, 1, 3, d, &a), 0);
+	assert_int_equal(weft_type_make_indexed_block(n, 1, displs, d, &b), 0);
+	assert_int_equal(a->size, b->size);
+	assert_int_equal(a->extent, b->extent);
+	assert_int_equal(a->flat->kind, WEFT_FLAT_LOOP);
+	assert_int_equal(b->flat->kind, WEFT_FLAT_LOOP);
+	assert_int_equal(b->flat->child->kind, WEFT_FLAT_RUN);
+	assert_int_equal(weft_type_make_contiguous(n, d, &c), 0);
+	assert_true(weft_type_is_run(c, 7));
+	assert_false(weft_type_is_run(a, 1));
+	weft_type_put(a);
+	weft_type_put(b);
+	weft_type_put(c);
+	free(displs);
+}
+
+static void test_refused(void **state)
+{
+	struct weft_type *d = builtin(0x214), *t = NULL, *big = NULL;
+	const int64_t minus = -1, huge = INT64_MAX / 8, one = 1;
+	int distrib = WEFT_DISTRIBUTE_BLOCK, darg = 1, psize = 2;
+	const int64_t gsize = 10;
+	struct weft_type_darray desc = { 2, 0, 1, &gsize, &distrib, &darg,
+		&psize, WEFT_ORDER_C };
+
+	(void)state;
+	assert_int_equal(weft_type_make_contiguous(-1, d, &t), WEFT_ERR_ARG);
+	assert_int_equal(weft_type_make_vector(1, -1, 1, d, &t), WEFT_ERR_ARG);
+	assert_int_equal(
+		weft_type_make_indexed(1, &minus, &one, d, &t), WEFT_ERR_ARG);
+	assert_int_equal(weft_type_make_contiguous(INT64_MAX, d, &t),
+		WEFT_ERR_VALUE_TOO_LARGE);
+	assert_int_equal(weft_type_make_contiguous(huge, d, &big), 0);
+	assert_int_equal(weft_type_make_contiguous(3, big, &t),
+		WEFT_ERR_VALUE_TOO_LARGE);
+	assert_int_equal(weft_type_make_vector(3, 1, INT64_MAX / 8, d, &t),
+		WEFT_ERR_VALUE_TOO_LARGE);
+	assert_int_equal(weft_type_make_darray(&desc, d, &t), WEFT_ERR_ARG);
+	assert_null(t);
+	weft_type_put(big);
+	assert_int_equal(weft_table_n_live(&weft_types), 0);
+}
+
+/* A closed handle is stale although a derived type keeps the type alive, and
+ * opening it again gives a new one. */
+static void test_handles(void **state)
+{
+	struct weft_type *a = NULL, *b = NULL;
+	uint64_t first, second;
+
+	(void)state;
+	assert_int_equal(weft_type_make_contiguous(3, builtin(0x209), &a), 0);
+	assert_int_equal(weft_type_make_vector(2, 1, 2, a, &b), 0);
+	first = weft_obj_handle(a);
+	assert_ptr_equal(weft_type_lookup(first), a);
+	weft_type_close_handle(a);
+	assert_null(weft_type_lookup(first));
+	second = weft_type_open_handle(b->types[0]);
+	assert_ptr_equal(weft_type_lookup(second), a);
+	weft_type_close_handle(b);
+	assert_ptr_equal(weft_type_lookup(second), a);
+	weft_type_close_handle(a);
+	assert_null(weft_type_lookup(second));
+	assert_int_equal(weft_table_n_live(&weft_types), 0);
+}
+
+static void test_f90(void **state)
+{
+	struct weft_type *a = NULL, *b = NULL, *c = NULL;
+
+	(void)state;
+	assert_int_equal(weft_type_make_f90(WEFT_COMBINER_F90_REAL, 6, 30,
+				 builtin(0x21a), &a),
+		0);
+	assert_int_equal(weft_type_make_f90(WEFT_COMBINER_F90_REAL, 6, 30,
+				 builtin(0x21a), &b),
+		0);
+	assert_int_equal(weft_type_make_f90(WEFT_COMBINER_F90_REAL, 12, 30,
+				 builtin(0x21c), &c),
+		0);
+	assert_ptr_equal(a, b);
+	assert_ptr_not_equal(a, c);
+	assert_true(a->is_committed && a->is_builtin);
+	weft_type_put(a); /* nothing to give back */
+	assert_int_equal(a->size, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_builtin_values),
+		cmocka_unit_test(test_random_bounds),
+		cmocka_unit_test(test_elements),
+		cmocka_unit_test(test_visit),
+		cmocka_unit_test(test_envelope),
+		cmocka_unit_test(test_stays_small),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_handles),
+		cmocka_unit_test(test_f90),
+	};
+
+	return cmocka_run_group_tests_name("type", tests, NULL, NULL);
+}
