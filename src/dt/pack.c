@@ -313,8 +313,10 @@ void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
 
 static void copy_by_chunks(const struct weft_type *stype, int64_t scount,
 	const void *sbuf, const struct weft_type *rtype, int64_t rcount,
-	void *rbuf, size_t len)
+	void *rbuf)
 {
+	size_t len = weft_min(
+		(size_t)(stype->size * scount), (size_t)(rtype->size * rcount));
 	char chunk[8192];
 
 	for (size_t at = 0; at < len;) {
@@ -347,7 +349,7 @@ int weft_type_copy(const struct weft_type *stype, int64_t scount,
 
 		weft_unpack(rtype, rcount, rbuf, 0, (const void *)from, len);
 	} else if (len) {
-		copy_by_chunks(stype, scount, sbuf, rtype, rcount, rbuf, len);
+		copy_by_chunks(stype, scount, sbuf, rtype, rcount, rbuf);
 	}
 	if (slen > rlen)
 		return weft_err_set(WEFT_ERR_TRUNCATE,
