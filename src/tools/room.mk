@@ -37,3 +37,27 @@ $(mpi_wrappers): $(top_srcdir)/src/tools/mpicc.in Makefile
 contrib/weft.pc contrib/mpi.pc: %.pc: $(top_srcdir)/%.pc.in Makefile
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)$(fill_in) $< >$@
+
+bin_PROGRAMS += weft-info
+weft_info_SOURCES = src/tools/tool_info.c
+nodist_weft_info_SOURCES = src/mpi/api_list.h
+weft_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src/mpi \
+	-DWEFT_VERSION='"$(VERSION)"' -DWEFT_PREFIX='"$(prefix)"' \
+	-DWEFT_BUILT_FABRIC='"$(FABRIC_VERSION)"' \
+	-DWEFT_BUILT_PMIX='"$(PMIX_VERSION)"' \
+	-DWEFT_BUILT_HWLOC='"$(HWLOC_VERSION)"'
+weft_info_LDADD = libweft.la
+weft_info_LDFLAGS = $(tool_ldflags)
+
+# weft(7) holds the table of variables as this build knows it.
+dist_man_MANS += contrib/man/weft-info.1
+nodist_man_MANS += contrib/man/weft.7
+CLEANFILES += contrib/man/weft.7
+EXTRA_DIST += contrib/man/weft.7.in
+contrib/man/weft.7: $(top_srcdir)/contrib/man/weft.7.in weft-info$(EXEEXT)
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)env -i PATH="$$PATH" LD_LIBRARY_PATH="$$LD_LIBRARY_PATH" \
+		./weft-info$(EXEEXT) --man-knobs >$@.knobs && \
+	sed -e '/@KNOBS@/{r $@.knobs' -e 'd}' -e 's|@VERSION[@]|$(VERSION)|' \
+		$(top_srcdir)/contrib/man/weft.7.in >$@.tmp && \
+	rm -f $@.knobs && mv $@.tmp $@
