@@ -11,3 +11,4 @@ unit_tests += test/unit/pack_test
 unit_tests += test/unit/type_test
 test_unit_pack_test_SOURCES = test/unit/pack_test.c test/unit/typeref.h
 test_unit_type_test_SOURCES = test/unit/type_test.c test/unit/typeref.h
+unit_tests += test/unit/redop_test
