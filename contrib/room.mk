@@ -3,6 +3,7 @@ EXTRA_DIST += \
 	contrib/examples/sessions.c \
 	contrib/check \
 	contrib/check-headers \
+	contrib/check-install \
 	contrib/check-layers \
 	contrib/check-style \
 	contrib/check-style.allow \
@@ -25,3 +26,11 @@ check-abi: libmpi_abi.la
 		.libs/libmpi_abi.so $(top_srcdir)
 .PHONY: check-abi
 EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/slurm
+
+# The linker name that build systems look for when they do not use mpicc.
+install-exec-hook:
+	cd $(DESTDIR)$(libdir) && if test -e libmpi_abi.so; then \
+		rm -f libmpi.so && $(LN_S) libmpi_abi.so libmpi.so; fi
+
+uninstall-hook:
+	rm -f $(DESTDIR)$(libdir)/libmpi.so
