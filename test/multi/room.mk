@@ -17,6 +17,8 @@ multi_programs += test/multi/comm_inter
 multi_programs += test/multi/comm_make
 multi_programs += test/multi/comm_self_attr
 multi_programs += test/multi/comm_split_type
+multi_programs += test/multi/err_args
+multi_programs += test/multi/err_handles
 multi_programs += test/multi/group_sets
 multi_programs += test/multi/p2p_cancel
 multi_programs += test/multi/p2p_cancel_send
@@ -49,6 +51,12 @@ multi_programs += test/multi/ses_reinit
 multi_programs += test/multi/ses_stale
 multi_programs += test/multi/ses_threads
 multi_programs += test/multi/ses_world
+multi_programs += test/multi/thr_coll
+multi_programs += test/multi/thr_pingpong
+multi_programs += test/multi/thr_wait
+multi_programs += test/multi/world_exit
+multi_programs += test/multi/world_finalize
+multi_programs += test/multi/world_life
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/session.h test/multi/coll.h \
 	test/multi/list \
