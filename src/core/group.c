@@ -123,6 +123,23 @@ static int finish(struct runs *r, int err, const struct weft_group *from,
 	return 0;
 }
 
+int weft_group_create_runs(const struct weft_run *runs, uint32_t n_runs,
+	struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < n_runs; i++)
+		if (!runs[i].n || !runs[i].stride || runs[i].rank != r.size ||
+			runs[i].n > INT32_MAX - r.size)
+			err = weft_err_set(WEFT_ERR_PROTO,
+				"run %u of a group from another process", i);
+		else
+			err = append_run(
+				&r, runs[i].first, runs[i].stride, runs[i].n);
+	return finish(&r, err, NULL, group_out);
+}
+
 struct weft_group *weft_group_get(struct weft_group *group)
 {
 	if (group != &weft_group_empty)

@@ -74,6 +74,11 @@ int weft_group_create(
 int weft_group_create_range(
 	uint64_t first, uint32_t n, struct weft_group **group_out);
 
+/* From another process's runs, which are checked: WEFT_ERR_PROTO when they
+ * are not those of a group. */
+int weft_group_create_runs(const struct weft_run *runs, uint32_t n_runs,
+	struct weft_group **group_out);
+
 struct weft_group *weft_group_get(struct weft_group *group);
 void weft_group_put(struct weft_group *group); /* NULL is accepted */
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/core/attr.c src/core/attr.h
-libweft_la_SOURCES += src/core/child.h
-libweft_la_SOURCES += src/core/errcode.c src/core/errcode.h
-libweft_la_SOURCES += src/core/errh.c src/core/errh.h
-libweft_la_SOURCES += src/core/info.c src/core/info.h
-# unit_tests += test/unit/X_test
-# once dt is whole:
-# libweft_la_SOURCES += src/core/card.c src/core/card.h src/core/comm.c \
-# 	src/core/comm.h src/core/dispatch.c src/core/dispatch.h \
-# 	src/core/lane.h src/core/match.h src/core/peer.c src/core/peer.h \
-# 	src/core/proc.c src/core/proc.h src/core/progress.c \
-# 	src/core/progress.h src/core/req.c src/core/req.h \
-# 	src/core/status.h src/core/wire.h
+libweft_la_SOURCES += src/core/attr.c src/core/attr.h \
+	src/core/card.c src/core/card.h src/core/child.h \
+	src/core/comm.c src/core/comm.h \
+	src/core/dispatch.c src/core/dispatch.h \
+	src/core/errcode.c src/core/errcode.h \
+	src/core/errh.c src/core/errh.h \
+	src/core/group.c src/core/group.h \
+	src/core/info.c src/core/info.h \
+	src/core/lane.h src/core/match.h src/core/peer.c src/core/peer.h \
+	src/core/proc.c src/core/proc.h src/core/progress.c \
+	src/core/progress.h src/core/req.c src/core/req.h \
+	src/core/status.h src/core/wire.h

@@ -23,6 +23,14 @@ int weft_check_bad_type(MPI_Datatype handle) __attribute__((cold));
 int weft_check_bad_buf(int64_t count) __attribute__((cold));
 int weft_check_bad_ptr(const char *name) __attribute__((cold));
 
+/* Tells the compiler that what a slow end returns is an error. */
+static inline int weft_check_failed(int err)
+{
+	if (err >= 0)
+		__builtin_unreachable();
+	return err;
+}
+
 static inline bool weft_check_is_on(void)
 {
 	return weft_knobs.check[1] == 'n';
@@ -35,7 +43,7 @@ static inline int weft_check_comm(MPI_Comm handle, struct weft_comm **comm_out)
 	struct weft_comm *comm = weft_mpi_comm(handle);
 
 	if (weft_unlikely(!comm))
-		return weft_check_bad_comm(handle);
+		return weft_check_failed(weft_check_bad_comm(handle));
 	*comm_out = comm;
 	return 0;
 }
@@ -50,7 +58,7 @@ static inline int weft_check_type(
 	struct weft_type *type = weft_mpi_type(handle);
 
 	if (weft_unlikely(!type))
-		return weft_check_bad_type(handle);
+		return weft_check_failed(weft_check_bad_type(handle));
 	*type_out = type;
 	return 0;
 }
@@ -62,7 +70,7 @@ static inline int weft_check_type_ready(
 	struct weft_type *type = weft_mpi_type(handle);
 
 	if (weft_unlikely(!type || !type->is_committed))
-		return weft_check_bad_type(handle);
+		return weft_check_failed(weft_check_bad_type(handle));
 	*type_out = type;
 	return 0;
 }
@@ -72,7 +80,8 @@ static inline int weft_check_op(MPI_Op handle, struct weft_redop **op_out)
 	struct weft_redop *op = weft_mpi_op(handle);
 
 	if (weft_unlikely(!op))
-		return weft_check_bad_handle(WEFT_ERR_OP, "op", handle);
+		return weft_check_failed(
+			weft_check_bad_handle(WEFT_ERR_OP, "op", handle));
 	*op_out = op;
 	return 0;
 }
@@ -83,8 +92,8 @@ static inline int weft_check_req(MPI_Request handle, struct weft_req **req_out)
 	struct weft_req *req = weft_mpi_req(handle);
 
 	if (weft_unlikely(!req))
-		return weft_check_bad_handle(
-			WEFT_ERR_REQUEST, "request", handle);
+		return weft_check_failed(weft_check_bad_handle(
+			WEFT_ERR_REQUEST, "request", handle));
 	*req_out = req;
 	return 0;
 }
@@ -95,7 +104,8 @@ static inline int weft_check_group(
 	struct weft_group *group = weft_mpi_group(handle);
 
 	if (weft_unlikely(!group))
-		return weft_check_bad_handle(WEFT_ERR_GROUP, "group", handle);
+		return weft_check_failed(
+			weft_check_bad_handle(WEFT_ERR_GROUP, "group", handle));
 	*group_out = group;
 	return 0;
 }
@@ -106,8 +116,8 @@ static inline int weft_check_session(
 	struct weft_session *session = weft_mpi_session(handle);
 
 	if (weft_unlikely(!session))
-		return weft_check_bad_handle(
-			WEFT_ERR_SESSION, "session", handle);
+		return weft_check_failed(weft_check_bad_handle(
+			WEFT_ERR_SESSION, "session", handle));
 	*session_out = session;
 	return 0;
 }
@@ -118,7 +128,8 @@ static inline int weft_check_info(MPI_Info handle, struct weft_info **info_out)
 	struct weft_info *info = weft_mpi_info(handle);
 
 	if (weft_unlikely(!info))
-		return weft_check_bad_handle(WEFT_ERR_INFO, "info", handle);
+		return weft_check_failed(
+			weft_check_bad_handle(WEFT_ERR_INFO, "info", handle));
 	*info_out = info;
 	return 0;
 }
@@ -141,8 +152,8 @@ static inline int weft_check_errh(
 	struct weft_errh *errh = weft_mpi_errh(handle);
 
 	if (weft_unlikely(!errh || (errh->kind && errh->kind != (int)kind)))
-		return weft_check_bad_handle(
-			WEFT_ERR_ERRHANDLER, "errhandler", handle);
+		return weft_check_failed(weft_check_bad_handle(
+			WEFT_ERR_ERRHANDLER, "errhandler", handle));
 	*errh_out = errh;
 	return 0;
 }
@@ -152,8 +163,8 @@ static inline int weft_check_errh(
 static inline int weft_check_count(MPI_Count count)
 {
 	if (weft_unlikely(count < 0) && weft_check_is_on())
-		return weft_check_bad_int(
-			WEFT_ERR_COUNT, "count", count, 0, INT64_MAX);
+		return weft_check_failed(weft_check_bad_int(
+			WEFT_ERR_COUNT, "count", count, 0, INT64_MAX));
 	return 0;
 }
 
@@ -162,7 +173,8 @@ static inline int weft_check_range(
 	int err, const char *name, int64_t value, int64_t first, int64_t last)
 {
 	if (weft_unlikely(value < first || value > last) && weft_check_is_on())
-		return weft_check_bad_int(err, name, value, first, last);
+		return weft_check_failed(
+			weft_check_bad_int(err, name, value, first, last));
 	return 0;
 }
 
@@ -171,8 +183,8 @@ static inline int weft_check_dest(const struct weft_comm *comm, int rank)
 {
 	if (weft_unlikely((uint32_t)rank >= (uint32_t)comm->remote_size) &&
 		rank != MPI_PROC_NULL && weft_check_is_on())
-		return weft_check_bad_int(
-			WEFT_ERR_RANK, "rank", rank, 0, comm->remote_size - 1);
+		return weft_check_failed(weft_check_bad_int(
+			WEFT_ERR_RANK, "rank", rank, 0, comm->remote_size - 1));
 	return 0;
 }
 
@@ -182,24 +194,24 @@ static inline int weft_check_source(const struct weft_comm *comm, int rank)
 	if (weft_unlikely((uint32_t)rank >= (uint32_t)comm->remote_size) &&
 		rank != MPI_PROC_NULL && rank != MPI_ANY_SOURCE &&
 		weft_check_is_on())
-		return weft_check_bad_int(WEFT_ERR_RANK, "source", rank, 0,
-			comm->remote_size - 1);
+		return weft_check_failed(weft_check_bad_int(WEFT_ERR_RANK,
+			"source", rank, 0, comm->remote_size - 1));
 	return 0;
 }
 
 static inline int weft_check_tag_send(int tag)
 {
 	if (weft_unlikely(tag < 0) && weft_check_is_on())
-		return weft_check_bad_int(
-			WEFT_ERR_TAG, "tag", tag, 0, WEFT_TAG_UB);
+		return weft_check_failed(weft_check_bad_int(
+			WEFT_ERR_TAG, "tag", tag, 0, WEFT_TAG_UB));
 	return 0;
 }
 
 static inline int weft_check_tag_recv(int tag)
 {
 	if (weft_unlikely(tag < 0) && tag != MPI_ANY_TAG && weft_check_is_on())
-		return weft_check_bad_int(
-			WEFT_ERR_TAG, "tag", tag, 0, WEFT_TAG_UB);
+		return weft_check_failed(weft_check_bad_int(
+			WEFT_ERR_TAG, "tag", tag, 0, WEFT_TAG_UB));
 	return 0;
 }
 
@@ -211,8 +223,8 @@ static inline int weft_check_root(const struct weft_comm *comm, int root)
 		!(comm->is_inter &&
 			(root == MPI_ROOT || root == MPI_PROC_NULL)) &&
 		weft_check_is_on())
-		return weft_check_bad_int(
-			WEFT_ERR_ROOT, "root", root, 0, comm->remote_size - 1);
+		return weft_check_failed(weft_check_bad_int(
+			WEFT_ERR_ROOT, "root", root, 0, comm->remote_size - 1));
 	return 0;
 }
 
@@ -224,14 +236,14 @@ static inline int weft_check_buf(
 {
 	if (weft_unlikely(!buf) && count > 0 && type->is_builtin &&
 		type->size > 0 && weft_check_is_on())
-		return weft_check_bad_buf(count);
+		return weft_check_failed(weft_check_bad_buf(count));
 	return 0;
 }
 
 static inline int weft_check_ptr(const void *ptr, const char *name)
 {
 	if (weft_unlikely(!ptr) && weft_check_is_on())
-		return weft_check_bad_ptr(name);
+		return weft_check_failed(weft_check_bad_ptr(name));
 	return 0;
 }
 

@@ -14,20 +14,18 @@ $(api_made): src/mpi/api.stamp ;
 
 libmpi_abi_la_SOURCES += src/mpi/mpi_api.def
 EXTRA_DIST += src/mpi/gen-api src/mpi/README.md
-mpi_ldflags =
-# Once core, dt and session are whole, in place of the line above:
-# libmpi_abi_la_SOURCES += \
-#	src/mpi/mpi_check.c src/mpi/mpi_check.h \
-#	src/mpi/mpi_convert.c \
-#	src/mpi/mpi_map.c src/mpi/mpi_map.h
-# nodist_libmpi_abi_la_SOURCES += src/mpi/api_missing.c
-# mpi_ldflags = -Wl,--version-script=src/mpi/mpi_abi.map
-# EXTRA_libmpi_abi_la_DEPENDENCIES = src/mpi/mpi_abi.map
-# test_unit_convert_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
-# test_unit_convert_test_LDADD = $(mpi_prog_ldadd) $(CMOCKA_LIBS)
-# unit_tests += test/unit/convert_test
+libmpi_abi_la_SOURCES += \
+	src/mpi/mpi_check.c src/mpi/mpi_check.h \
+	src/mpi/mpi_convert.c \
+	src/mpi/mpi_map.c src/mpi/mpi_map.h \
+	src/mpi/mpi_p2p.c src/mpi/mpi_request.c
+nodist_libmpi_abi_la_SOURCES += src/mpi/api_missing.c
+mpi_ldflags = -Wl,--version-script=src/mpi/mpi_abi.map
+EXTRA_libmpi_abi_la_DEPENDENCIES = src/mpi/mpi_abi.map
+test_unit_convert_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
+test_unit_convert_test_LDADD = $(mpi_prog_ldadd) $(CMOCKA_LIBS)
+unit_tests += test/unit/convert_test
 EXTRA_DIST += test/unit/convert_test.c
 
 test_unit_abi_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
 unit_tests += test/unit/abi_test
-# libmpi_abi_la_SOURCES += src/mpi/mpi_p2p.c src/mpi/mpi_request.c

@@ -1,3 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libweft_la_SOURCES += src/session/X.c src/session/X.h
-# unit_tests += test/unit/X_test
+libweft_la_SOURCES += src/session/agree.c src/session/agree.h \
+	src/session/birth.h src/session/create.c src/session/create.h \
+	src/session/derive.c src/session/disconnect.c \
+	src/session/disconnect.h src/session/gone.c src/session/gone.h \
+	src/session/hint.c src/session/hint.h src/session/inter.c \
+	src/session/place.c src/session/place.h src/session/pset.c \
+	src/session/pset.h src/session/session.c src/session/session.h \
+	src/session/stall.h

@@ -35,11 +35,11 @@ struct weft_session {
 	enum weft_thread_level level;
 	bool is_world;
 	struct weft_lane *lane;
-	struct weft_errh *errh; /* see weft_errh_set(); NULL: fatal */
-	struct weft_info *info; /* what is in effect */
-	struct weft_link children;
-	uint32_t n_children;
-	bool is_closing; /* no new children */
+	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
+	struct weft_info *info;	   /* what is in effect */
+	struct weft_link children; /* oldest first */
+	bool is_closing;	   /* no new children */
+	struct weft_psets *psets;  /* names handed out; see pset.h */
 };
 
 extern struct weft_table weft_sessions;
@@ -81,6 +81,10 @@ int weft_session_close(struct weft_session *session);
 int weft_world_open(
 	const struct weft_info *info, enum weft_thread_level required);
 int weft_world_close(void);
+
+/* The error handler the user wished for at start-up: of the World's
+ * communicators, and of errors without an object. Static. */
+struct weft_errh *weft_session_initial_errh(void);
 
 /* Registers a child. Lane's lock held. WEFT_ERR_SESSION when it is closing. */
 int weft_session_add_child(struct weft_session *session,

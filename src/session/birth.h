@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* birth: the last step of every creation, when all is agreed */
+#ifndef WEFT_BIRTH_H
+#define WEFT_BIRTH_H
+
+#include "session/session.h"
+
+struct weft_birth {
+	struct weft_session *session;
+	uint64_t ctx;
+	uint64_t local_ctx; /* of the local intracommunicator, if inter */
+	struct weft_group *group;
+	struct weft_group *remote; /* NULL for an intracommunicator */
+	struct weft_errh *errh;
+	const struct weft_info *info;
+	const char *tag; /* NULL: none */
+};
+
+/* Makes the communicator and ties it to the session. Takes its own references
+ * and copies. Local. Lane's lock held. */
+/* Says that a collective call on comm waits for the others. */
+void weft_derive_report(
+	struct weft_comm *comm, const char *what, unsigned seconds);
+
+int weft_birth(const struct weft_birth *birth, struct weft_comm **comm_out);
+
+#endif

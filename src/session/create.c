@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* create: communicators from groups, without a parent
+ *
+ * Rank 0 of the group picks a context id and sends it down a binomial tree,
+ * named by a hash of the member list and the string tag; nobody waits for
+ * anybody but its parent in the tree. What arrives before this process asks is
+ * kept. Messages of one sender stay in order, so equal names match first in,
+ * first out. */
+#include "session/create.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "core/errh.h"
+#include "core/info.h"
+#include "core/proc.h"
+#include "p2p/p2p.h"
+#include "session/birth.h"
+#include "session/disconnect.h"
+#include "session/gone.h"
+#include "session/stall.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A creation message that nobody here has asked for yet. */
+struct arrival {
+	struct weft_link link;
+	struct weft_wire_create wire;
+	uint64_t from; /* process that passed it on */
+	char tag[];
+};
+
+/* In order of arrival. Guarded by the lane's lock. */
+static struct weft_link arrivals = { &arrivals, &arrivals };
+
+static void on_create(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_create wire;
+	struct arrival *arrival;
+
+	(void)head;
+	if (!weft_wire_get_create(&wire, payload, len) ||
+		wire.len != len - sizeof(wire)) {
+		weft_dispatch_drop(lane, "creation message of a wrong length");
+		return;
+	}
+	arrival = malloc(sizeof(*arrival) + wire.len + 1);
+	if (!arrival) {
+		weft_dispatch_drop(lane, "out of memory");
+		return;
+	}
+	arrival->wire = wire;
+	arrival->from = peer->proc;
+	memcpy(arrival->tag, (const char *)payload + sizeof(wire), wire.len);
+	arrival->tag[wire.len] = 0;
+	weft_list_push_back(&arrivals, &arrival->link);
+}
+
+void weft_create_open(struct weft_lane *lane)
+{
+	weft_dispatch_set(lane, WEFT_WIRE_CREATE, on_create);
+}
+
+int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
+{
+	struct weft_lane *lane = b->session->lane;
+	struct weft_comm *comm;
+	int err;
+
+	err = weft_comm_create(lane, b->ctx, b->group, b->remote, &comm);
+	if (err)
+		return err;
+	if (b->remote)
+		err = weft_comm_create(
+			lane, b->local_ctx, b->group, NULL, &comm->local);
+	if (!err && b->info)
+		err = weft_info_dup(b->info, &comm->info);
+	if (!err)
+		err = weft_session_add_child(
+			b->session, &comm->child, &weft_disconnect_ops);
+	if (err) {
+		weft_info_destroy(comm->info);
+		weft_comm_put(comm);
+		return err;
+	}
+	if (!comm->group->session && !b->session->is_world) {
+		/* nobody else can have it yet, or it came from the World */
+		comm->group->session = b->session;
+		comm->group->session_handle = weft_obj_handle(b->session);
+	}
+	weft_errh_set(&comm->errh, b->errh);
+	snprintf(comm->tag, sizeof(comm->tag), "%s", b->tag ? b->tag : "");
+	*comm_out = comm;
+	return 0;
+}
+
+int weft_create_fixed_held(struct weft_session *session, uint64_t ctx,
+	struct weft_group *group, const char *name, struct weft_comm **comm_out)
+{
+	struct weft_birth b = {
+		.session = session,
+		.ctx = ctx,
+		.group = group,
+	};
+	int err = weft_birth(&b, comm_out);
+
+	if (!err)
+		snprintf((*comm_out)->name, sizeof((*comm_out)->name), "%s",
+			name);
+	return err;
+}
+
+/* What a creation in progress is known by. */
+struct creation {
+	struct weft_group *group;
+	const char *tag;
+	struct weft_wire_create wire;
+};
+
+static void creation_init(
+	struct creation *c, struct weft_group *group, const char *tag)
+{
+	static const uint8_t key[16] = "weft create tag";
+	uint64_t digest[2];
+	size_t len = strlen(tag);
+	uint64_t hash = weft_hash(key, tag, len);
+
+	weft_group_digest(group, digest);
+	*c = (struct creation){
+		.group = group,
+		.tag = tag,
+		.wire = {
+			.key = {digest[0], digest[1] ^ hash},
+			.size = group->size,
+			.len = (uint32_t)len,
+		},
+	};
+}
+
+static bool is_for(const struct arrival *a, const struct creation *c)
+{
+	return !memcmp(a->wire.key, c->wire.key, sizeof(c->wire.key)) &&
+	       a->wire.size == c->wire.size && !strcmp(a->tag, c->tag);
+}
+
+/* Takes the oldest arrival for this creation, if any. */
+static bool take_arrival(struct creation *c)
+{
+	weft_list_for_each(link, next, &arrivals)
+	{
+		struct arrival *a =
+			weft_container_of(link, struct arrival, link);
+
+		if (!is_for(a, c))
+			continue;
+		c->wire.ctx = a->wire.ctx;
+		weft_list_remove(link);
+		free(a);
+		return true;
+	}
+	return false;
+}
+
+/* Says what a creation waits for, and what others offer instead. */
+static void report_wait(const struct creation *c, unsigned seconds)
+{
+	weft_warn("SESSION-CREATE",
+		"creating a communicator with string tag \"%s\" over %u "
+		"processes waits since %u s for process %u to create it too "
+		"(WEFT_STALL_WARN)",
+		c->tag, c->group->size, seconds,
+		(unsigned)weft_group_proc(c->group, 0));
+	weft_list_for_each(link, next, &arrivals)
+	{
+		struct arrival *a =
+			weft_container_of(link, struct arrival, link);
+
+		if (a->wire.size == c->group->size &&
+			weft_group_rank_of(c->group, a->from) >= 0)
+			weft_warn("SESSION-TAG",
+				"process %u creates one over as many "
+				"processes with string tag \"%s\", which "
+				"nobody here has asked for",
+				(unsigned)a->from, a->tag);
+	}
+}
+
+/* Waits for the context id to come down the tree. */
+static int wait_arrival(struct weft_lane *lane, struct creation *c)
+{
+	struct weft_stall stall = { 0 };
+
+	while (!take_arrival(c)) {
+		if (weft_gone_in(c->group))
+			return weft_err_set(WEFT_ERR_PEER,
+				"rank %d of the group ended before the "
+				"communicator \"%s\" was made",
+				(int)weft_gone_first(c->group), c->tag);
+		if (weft_stall_round(lane, &stall))
+			report_wait(c, weft_stall_seconds(&stall));
+	}
+	return 0;
+}
+
+/* Passes the context id on to the ranks below. */
+static int pass_on(struct weft_lane *lane, const struct creation *c)
+{
+	uint32_t rank = (uint32_t)c->group->my_rank;
+	char *msg = malloc(sizeof(c->wire) + c->wire.len);
+	int err = msg ? 0 : WEFT_ERR_NOMEM;
+
+	if (msg) {
+		memcpy(msg, &c->wire, sizeof(c->wire));
+		memcpy(msg + sizeof(c->wire), c->tag, c->wire.len);
+	}
+	for (uint64_t bit = 1; !err && rank + bit < c->group->size; bit <<= 1) {
+		if (rank & bit)
+			break;
+		err = weft_p2p_control_held(lane,
+			weft_group_proc(c->group, (uint32_t)(rank + bit)),
+			WEFT_WIRE_CREATE, msg, sizeof(c->wire) + c->wire.len);
+	}
+	free(msg);
+	return err;
+}
+
+int weft_create_in_session(struct weft_session *session,
+	struct weft_group *group, const char *tag, const struct weft_info *info,
+	struct weft_errh *errh, struct weft_comm **comm_out)
+{
+	struct weft_lane *lane = session->lane;
+	struct creation c;
+	int err = 0;
+
+	if (group->my_rank < 0)
+		return weft_err_set(WEFT_ERR_GROUP,
+			"this process is not a member of the group");
+	creation_init(&c, group, tag);
+	weft_lane_take(lane);
+	weft_disconnect_tend(lane);
+	if (group->my_rank == 0)
+		c.wire.ctx = weft_proc_new_ctx(1);
+	else
+		err = wait_arrival(lane, &c);
+	if (!err)
+		err = pass_on(lane, &c);
+	if (!err) {
+		struct weft_birth b = {
+			.session = session,
+			.ctx = c.wire.ctx,
+			.group = group,
+			.errh = errh,
+			.info = info,
+			.tag = tag,
+		};
+
+		err = weft_birth(&b, comm_out);
+	}
+	weft_lane_drop(lane);
+	return err;
+}
+
+int weft_create_from_group(struct weft_group *group, const char *tag,
+	const struct weft_info *info, struct weft_errh *errh,
+	struct weft_comm **comm_out)
+{
+	struct weft_session *session;
+	int err;
+
+	if (!group->size) {
+		*comm_out = NULL;
+		return 0;
+	}
+	err = weft_session_of_group(group, &session);
+	if (err)
+		return err;
+	return weft_create_in_session(
+		session, group, tag, info, errh, comm_out);
+}
+
+int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
+	struct weft_comm **comm_out)
+{
+	char text[64];
+
+	if (!group->size || group->my_rank < 0) {
+		*comm_out = NULL;
+		return 0;
+	}
+	/* a name no application can give: it begins with a control character */
+	snprintf(text, sizeof(text), "\1group of %llx tag %d",
+		(unsigned long long)comm->ctx, tag);
+	return weft_create_in_session(
+		comm->child.session, group, text, NULL, comm->errh, comm_out);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* derive: communicators from a communicator
+ *
+ * One round of agreement each (agree.h): rank 0 of each side reserves the
+ * context ids that the result can need, and every member computes from the
+ * same records which communicator it is in and which of the ids is its. On an
+ * intercommunicator the side whose first process has the lower number gives
+ * the id; each side's local communicator has one of its own side's. */
+#include "session/create.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "core/errh.h"
+#include "core/info.h"
+#include "core/proc.h"
+#include "session/birth.h"
+#include "session/disconnect.h"
+#include "session/stall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- waiting for a round ---- */
+
+struct round {
+	struct weft_agree agree;
+	bool is_done;
+};
+
+static void on_round(struct weft_agree *agree)
+{
+	((struct round *)agree->arg)->is_done = true;
+}
+
+/* One blocking round. weft_agree_fini() is due after success. Lane's lock
+ * held. */
+static int round_wait(struct round *r, const char *what)
+{
+	struct weft_comm *comm = r->agree.comm;
+	struct weft_stall stall = { 0 };
+	int err;
+
+	weft_disconnect_tend(comm->lane);
+	r->is_done = false;
+	r->agree.done = on_round;
+	r->agree.arg = r;
+	err = weft_agree_start(&r->agree);
+	if (err)
+		return err;
+	while (!r->is_done)
+		if (weft_stall_round(comm->lane, &stall))
+			weft_derive_report(
+				comm, what, weft_stall_seconds(&stall));
+	err = r->agree.err;
+	if (err)
+		weft_agree_fini(&r->agree);
+	return err;
+}
+
+/* True if my side of an intercommunicator gives the context id; always for an
+ * intracommunicator. */
+static bool is_first_side(const struct weft_comm *comm)
+{
+	return !comm->is_inter || weft_group_proc(comm->group, 0) <
+					  weft_group_proc(comm->remote, 0);
+}
+
+/* ---- duplicate ---- */
+
+struct dup {
+	struct weft_agree agree;
+	struct weft_info *info;
+	weft_create_made_fn *made;
+	void *arg;
+};
+
+static uint64_t two_ctx(struct weft_agree *agree)
+{
+	(void)agree;
+	return weft_proc_new_ctx(2);
+}
+
+static void on_dup(struct weft_agree *agree)
+{
+	struct dup *d = agree->arg;
+	struct weft_comm *old = agree->comm, *comm = NULL;
+	struct weft_birth b = {
+		.session = old->child.session,
+		.ctx = agree->words[is_first_side(old) ? 0 : 1],
+		.local_ctx = agree->words[0] + WEFT_PLANE_END,
+		.group = old->group,
+		.remote = old->is_inter ? old->remote : NULL,
+		.errh = old->errh,
+		.info = d->info,
+		.tag = old->tag,
+	};
+	int err = agree->err ? agree->err : weft_birth(&b, &comm);
+
+	weft_agree_fini(agree);
+	d->made(d->arg, err ? NULL : comm, err);
+	weft_info_destroy(d->info);
+	free(d);
+}
+
+static int dup_start_held(struct weft_comm *comm, const struct weft_info *info,
+	weft_create_made_fn *made, void *arg)
+{
+	struct dup *d = calloc(1, sizeof(*d));
+	int err = d ? 0 : WEFT_ERR_NOMEM;
+
+	if (!err && info)
+		err = weft_info_dup(info, &d->info);
+	if (!err) {
+		d->made = made;
+		d->arg = arg;
+		d->agree = (struct weft_agree){
+			.comm = comm,
+			.is_down_only = true,
+			.word = two_ctx,
+			.done = on_dup,
+			.arg = d,
+		};
+		weft_disconnect_tend(comm->lane);
+		err = weft_agree_start(&d->agree);
+	}
+	if (err && d) {
+		weft_info_destroy(d->info);
+		free(d);
+	}
+	return err;
+}
+
+int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,
+	weft_create_made_fn *made, void *arg)
+{
+	int err;
+
+	weft_lane_take(comm->lane);
+	err = dup_start_held(comm, info, made, arg);
+	weft_lane_drop(comm->lane);
+	return err;
+}
+
+struct dup_wait {
+	struct weft_comm *comm;
+	bool is_done;
+	int err;
+};
+
+static void on_dup_wait(void *arg, struct weft_comm *comm, int err)
+{
+	struct dup_wait *w = arg;
+
+	w->comm = comm;
+	w->err = err;
+	w->is_done = true;
+}
+
+int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
+	struct weft_comm **comm_out)
+{
+	struct weft_stall stall = { 0 };
+	struct dup_wait w = { 0 };
+	int err;
+
+	weft_lane_take(comm->lane);
+	err = dup_start_held(comm, info, on_dup_wait, &w);
+	while (!err && !w.is_done)
+		if (weft_stall_round(comm->lane, &stall))
+			weft_derive_report(
+				comm, "duplicate", weft_stall_seconds(&stall));
+	weft_lane_drop(comm->lane);
+	if (!err)
+		err = w.err;
+	if (!err)
+		*comm_out = w.comm;
+	return err;
+}
+
+/* ---- split ---- */
+
+struct vote {
+	int64_t color;
+	int32_t key;
+	uint32_t rank; /* where it stands in the table */
+};
+
+static int by_color(const void *a_void, const void *b_void)
+{
+	const struct vote *a = a_void, *b = b_void;
+
+	if (a->color != b->color)
+		return a->color < b->color ? -1 : 1;
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static void sort_votes(void *records, uint32_t n)
+{
+	struct vote *votes = records;
+
+	for (uint32_t i = 0; i < n; i++)
+		votes[i].rank = i;
+	qsort(votes, n, sizeof(*votes), by_color);
+}
+
+/* Number of distinct colours below `end` among sorted votes. */
+static uint32_t n_colors(const struct vote *votes, uint32_t n, int64_t end)
+{
+	uint32_t n_seen = 0;
+
+	for (uint32_t i = 0; i < n && votes[i].color < end; i++)
+		if (votes[i].color >= 0 &&
+			(!i || votes[i].color != votes[i - 1].color))
+			n_seen++;
+	return n_seen;
+}
+
+/* At rank 0: two ids a colour, whatever the colours turn out to be. */
+static uint64_t split_ctx(struct weft_agree *agree)
+{
+	return weft_proc_new_ctx(2 * (uint32_t)agree->comm->size);
+}
+
+/* The group of those who voted for a colour, in order. */
+static int color_group(const struct weft_group *from, const struct vote *votes,
+	uint32_t n, int64_t color, struct weft_group **group_out)
+{
+	uint64_t *procs = malloc(n * sizeof(*procs) + 1);
+	uint32_t n_procs = 0;
+	int err;
+
+	if (!procs)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		if (votes[i].color == color)
+			procs[n_procs++] = weft_group_proc(from, votes[i].rank);
+	err = weft_group_create(procs, n_procs, group_out);
+	free(procs);
+	return err;
+}
+
+/* The two records tables are sorted; who has this colour becomes one. */
+static int split_birth(
+	struct weft_agree *a, int64_t color, struct weft_comm **comm_out)
+{
+	struct weft_comm *old = a->comm;
+	const struct vote *mine = (const void *)a->records;
+	const struct vote *theirs = (const void *)a->remote_records;
+	uint32_t n = (uint32_t)old->size, n_theirs = (uint32_t)old->remote_size;
+	bool is_first = is_first_side(old);
+	uint64_t own = 2 * (uint64_t)n_colors(mine, n, color);
+	uint64_t other =
+		is_first ? own
+			 : 2 * (uint64_t)n_colors(theirs, n_theirs, color);
+	struct weft_birth b = {
+		.session = old->child.session,
+		.ctx = a->words[is_first ? 0 : 1] + other * WEFT_PLANE_END,
+		.local_ctx = a->words[0] + (own + 1) * WEFT_PLANE_END,
+		.errh = old->errh,
+	};
+	int err = color_group(old->group, mine, n, color, &b.group);
+
+	if (!err && old->is_inter)
+		err = color_group(
+			old->remote, theirs, n_theirs, color, &b.remote);
+	if (!err && old->is_inter && !b.remote->size)
+		*comm_out = NULL; /* nobody over there */
+	else if (!err)
+		err = weft_birth(&b, comm_out);
+	weft_group_put(b.group);
+	weft_group_put(b.remote);
+	return err;
+}
+
+int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
+	struct weft_comm **comm_out)
+{
+	struct vote vote = { .color = color, .key = key };
+	struct round r = {
+		.agree = {
+			.comm = comm,
+			.mine = &vote,
+			.len = sizeof(vote),
+			.word = split_ctx,
+		},
+	};
+	int err;
+
+	weft_lane_take(comm->lane);
+	err = round_wait(&r, "split");
+	if (!err) {
+		if (color >= 0) {
+			sort_votes(r.agree.records, (uint32_t)comm->size);
+			if (comm->is_inter)
+				sort_votes(r.agree.remote_records,
+					(uint32_t)comm->remote_size);
+			err = split_birth(&r.agree, color, comm_out);
+		} else {
+			*comm_out = NULL;
+		}
+		weft_agree_fini(&r.agree);
+	}
+	weft_lane_drop(comm->lane);
+	return err;
+}
+
+/* ---- subset ---- */
+
+static uint64_t subset_ctx(struct weft_agree *agree)
+{
+	return weft_proc_new_ctx((uint32_t)agree->comm->size);
+}
+
+/* Intra: groups may differ between processes that are not in each other's; the
+ * parent's rank of a group's first member says which of the ids is its. */
+static int subset_intra(struct weft_comm *comm, struct weft_group *group,
+	struct weft_comm **comm_out)
+{
+	struct round r = {
+		.agree = {
+			.comm = comm,
+			.is_down_only = true,
+			.word = subset_ctx,
+		},
+	};
+	int err;
+
+	weft_lane_take(comm->lane);
+	err = round_wait(&r, "create");
+	if (!err && group->my_rank >= 0) {
+		int32_t first = weft_group_rank_of(
+			comm->group, weft_group_proc(group, 0));
+		struct weft_birth b = {
+			.session = comm->child.session,
+			.ctx = r.agree.words[0] +
+			       (uint64_t)first * WEFT_PLANE_END,
+			.group = group,
+			.errh = comm->errh,
+		};
+
+		err = weft_birth(&b, comm_out);
+	} else if (!err) {
+		*comm_out = NULL;
+	}
+	if (r.agree.buf)
+		weft_agree_fini(&r.agree);
+	weft_lane_drop(comm->lane);
+	return err;
+}
+
+int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
+	struct weft_comm **comm_out)
+{
+	for (uint32_t i = 0; i < group->size; i++)
+		if (weft_group_rank_of(comm->group,
+			    weft_group_proc(group, i)) == WEFT_UNDEFINED)
+			return weft_err_set(WEFT_ERR_GROUP,
+				"rank %u of the group is not in the "
+				"communicator",
+				i);
+	if (!comm->is_inter)
+		return subset_intra(comm, group, comm_out);
+	/* inter: a split whose order is the group's */
+	return weft_create_split(
+		comm, group->my_rank < 0 ? -1 : 0, group->my_rank, comm_out);
+}
+
+/* ---- merge ---- */
+
+int weft_create_merge(
+	struct weft_comm *comm, bool high, struct weft_comm **comm_out)
+{
+	int32_t mine = high;
+	struct round r = {
+		.agree = {
+			.comm = comm,
+			.mine = &mine,
+			.len = sizeof(mine),
+			.word = two_ctx,
+		},
+	};
+	int32_t first[2];
+	bool is_low;
+	int err;
+
+	weft_lane_take(comm->lane);
+	err = round_wait(&r, "merge");
+	if (!err) {
+		struct weft_birth b = {
+			.session = comm->child.session,
+			.ctx = r.agree.words[is_first_side(comm) ? 0 : 1],
+			.errh = comm->errh,
+		};
+
+		memcpy(&first[0], r.agree.records, sizeof(first[0]));
+		memcpy(&first[1], r.agree.remote_records, sizeof(first[1]));
+		is_low = first[0] != first[1] ? !first[0] : is_first_side(comm);
+		err = weft_group_union(is_low ? comm->group : comm->remote,
+			is_low ? comm->remote : comm->group, &b.group);
+		if (!err)
+			err = weft_birth(&b, comm_out);
+		weft_group_put(b.group);
+		weft_agree_fini(&r.agree);
+	}
+	weft_lane_drop(comm->lane);
+	return err;
+}
+
+void weft_derive_report(
+	struct weft_comm *comm, const char *what, unsigned seconds)
+{
+	weft_warn("SESSION-WAIT",
+		"%s of communicator %s (string tag \"%s\", rank %d of %d) "
+		"waits since %u s for other members to call it too "
+		"(WEFT_STALL_WARN)",
+		what, comm->name[0] ? comm->name : "without a name", comm->tag,
+		comm->rank, comm->size, seconds);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* disconnect: communicators cease to be
+ *
+ * Three ways lead here, and all meet the other members in the same barrier on
+ * the control plane: MPI_Comm_disconnect (waits), MPI_Comm_free (closes in the
+ * background, once no request refers to the communicator any more, so that
+ * persistent requests go on working) and the end of the session (takes
+ * everything along at once). What closes in the background is tended whenever
+ * a communicator is made or freed; its messages move with any progress. */
+#include "session/disconnect.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "core/attr.h"
+#include "core/errh.h"
+#include "core/info.h"
+#include "p2p/p2p.h"
+#include "session/agree.h"
+#include "session/gone.h"
+#include "session/session.h"
+#include "session/stall.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A communicator on its way out. Created by the first start, destroyed with
+ * the communicator. */
+struct closing {
+	struct weft_comm *comm;
+	struct weft_agree agree;
+	bool is_forced;	 /* does not wait for requests to go */
+	bool is_leaving; /* in the barrier */
+	bool is_done;
+	int err;
+	struct weft_link link; /* in `background`, when freed */
+};
+
+/* Freed communicators that still close. Guarded by the lane's lock. */
+static struct weft_link background = { &background, &background };
+
+static void on_left(struct weft_agree *agree)
+{
+	struct closing *c = agree->arg;
+
+	c->err = agree->err;
+	c->is_done = true;
+	weft_agree_fini(agree);
+}
+
+/* Takes the next step that can be taken now. */
+static void tend(struct closing *c)
+{
+	struct weft_comm *comm = c->comm;
+
+	if (c->is_leaving || c->is_done)
+		return;
+	if (!c->is_forced && comm->refs > 1)
+		return;
+	if (!weft_p2p_is_quiet_held(comm))
+		return;
+	c->is_leaving = true;
+	c->agree = (struct weft_agree){
+		.comm = comm,
+		.done = on_left,
+		.arg = c,
+	};
+	c->err = weft_agree_start(&c->agree);
+	if (c->err)
+		c->is_done = true;
+}
+
+static struct closing *closing_of(struct weft_comm *comm)
+{
+	struct closing *c = comm->child.closing;
+
+	if (c)
+		return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->comm = comm;
+	weft_list_init(&c->link);
+	comm->child.closing = c;
+	return c;
+}
+
+static int start_close(struct weft_child *child)
+{
+	struct weft_comm *comm =
+		weft_container_of(child, struct weft_comm, child);
+	struct closing *c = closing_of(comm);
+
+	if (!c)
+		return WEFT_ERR_NOMEM;
+	c->is_forced = true;
+	tend(c);
+	return 0;
+}
+
+static bool test_close(struct weft_child *child)
+{
+	struct closing *c = child->closing;
+	struct weft_comm *comm;
+
+	if (!c)
+		return true;
+	tend(c);
+	comm = c->comm;
+	if (c->is_done)
+		return true;
+	return weft_gone_in(comm->group) || weft_gone_in(comm->remote);
+}
+
+/* Says what a correct program does not leave behind. */
+static void report_left(struct weft_comm *comm)
+{
+	struct weft_p2p_left left = { 0 };
+
+	weft_p2p_left_held(comm, &left);
+	if (!left.n_posted && !left.n_unexpected)
+		return;
+	weft_warn("SESSION-LEFT",
+		"communicator %s closes with %u receives never matched and "
+		"%u messages never received (first: source %d, tag %d, %llu "
+		"bytes)",
+		comm->name[0] ? comm->name : comm->tag, left.n_posted,
+		left.n_unexpected, left.source, left.tag,
+		(unsigned long long)left.len);
+}
+
+static void destroy(struct weft_child *child)
+{
+	struct weft_comm *comm =
+		weft_container_of(child, struct weft_comm, child);
+	struct closing *c = child->closing;
+
+	report_left(comm);
+	weft_p2p_purge_held(comm);
+	weft_session_remove_child(child);
+	for (int i = 0; i < 2; i++)
+		if (weft_world.comms[i] == comm)
+			weft_world.comms[i] = NULL;
+	if (comm->state != WEFT_COMM_FREED)
+		weft_obj_renew(comm); /* requests may keep it for a while */
+	weft_comm_close(comm);
+	if (comm->local)
+		weft_comm_close(comm->local);
+	weft_attrs_destroy(comm->attrs);
+	comm->attrs = NULL;
+	weft_info_destroy(comm->info);
+	comm->info = NULL;
+	weft_errh_set(&comm->errh, NULL);
+	free(comm->topo);
+	comm->topo = NULL;
+	child->closing = NULL;
+	if (c)
+		weft_list_remove(&c->link);
+	/* a member died while we left: the round may still hold buffers */
+	if (c && (c->is_done || !c->is_leaving))
+		free(c);
+	weft_comm_put(comm);
+}
+
+static void describe(struct weft_child *child, char *buf, size_t len)
+{
+	const struct weft_comm *comm =
+		weft_container_of(child, struct weft_comm, child);
+	const struct closing *c = child->closing;
+
+	snprintf(buf, len,
+		"communicator %s (string tag \"%s\", rank %d of %d): %s",
+		comm->name[0] ? comm->name : "without a name", comm->tag,
+		comm->rank, comm->size,
+		c && c->is_leaving
+			? "other members have not left it yet"
+			: "messages this process sent are not received yet");
+}
+
+const struct weft_child_ops weft_disconnect_ops = {
+	.noun = "communicator",
+	.start_close = start_close,
+	.test_close = test_close,
+	.destroy = destroy,
+	.describe = describe,
+};
+
+void weft_disconnect_tend(struct weft_lane *lane)
+{
+	weft_lock_assert_held(&lane->lock);
+	weft_list_for_each(link, next, &background)
+	{
+		struct closing *c =
+			weft_container_of(link, struct closing, link);
+
+		tend(c);
+		if (c->is_done)
+			destroy(&c->comm->child);
+	}
+}
+
+void weft_disconnect_free(struct weft_comm *comm)
+{
+	struct weft_lane *lane = comm->lane;
+	struct closing *c;
+
+	weft_lane_take(lane);
+	c = closing_of(comm);
+	if (c) {
+		comm->state = WEFT_COMM_FREED;
+		weft_obj_renew(comm);
+		weft_list_push_back(&background, &c->link);
+		weft_disconnect_tend(lane);
+	}
+	weft_lane_drop(lane);
+}
+
+int weft_disconnect_wait(struct weft_comm *comm)
+{
+	struct weft_lane *lane = comm->lane;
+	struct weft_stall stall = { 0 };
+	char text[384];
+	int err;
+
+	weft_lane_take(lane);
+	err = start_close(&comm->child);
+	while (!err && !test_close(&comm->child)) {
+		if (!weft_stall_round(lane, &stall))
+			continue;
+		describe(&comm->child, text, sizeof(text));
+		weft_warn("SESSION-WAIT",
+			"disconnect waits since %u s for %s "
+			"(WEFT_STALL_WARN)",
+			weft_stall_seconds(&stall), text);
+	}
+	if (!err && comm->child.closing)
+		err = ((struct closing *)comm->child.closing)->err;
+	destroy(&comm->child);
+	weft_disconnect_tend(lane);
+	weft_lane_drop(lane);
+	return err;
+}

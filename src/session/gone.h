@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gone: processes known to have ended before their time */
+#ifndef WEFT_GONE_H
+#define WEFT_GONE_H
+
+#include "boot/boot.h"
+#include "core/group.h"
+
+#include <stdbool.h>
+
+/* Takes events of the process manager; weft_proc.on_event. */
+void weft_gone_event(const struct weft_boot_event *event);
+
+/* True if a member of the group is gone. Costs one load while nobody is. Lane's
+ * lock held. */
+bool weft_gone_in(const struct weft_group *group);
+
+/* The first member that is gone, as a rank, or WEFT_UNDEFINED. */
+int32_t weft_gone_first(const struct weft_group *group);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hint: what a session was asked for, and what it got */
+#include "session/hint.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "core/info.h"
+#include "core/proc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const level_names[] = {
+	[WEFT_THREAD_SINGLE] = "MPI_THREAD_SINGLE",
+	[WEFT_THREAD_FUNNELED] = "MPI_THREAD_FUNNELED",
+	[WEFT_THREAD_SERIALIZED] = "MPI_THREAD_SERIALIZED",
+	[WEFT_THREAD_MULTIPLE] = "MPI_THREAD_MULTIPLE",
+};
+
+const char *weft_hint_level_name(enum weft_thread_level level)
+{
+	return level_names[level];
+}
+
+static void read_level(
+	struct weft_session *session, const struct weft_info *asked)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	session->level = WEFT_THREAD_MULTIPLE;
+	if (weft_info_value(
+		    asked, WEFT_HINT_THREAD_LEVEL, value, sizeof(value)) < 0)
+		return;
+	for (int i = WEFT_THREAD_SINGLE; i <= WEFT_THREAD_MULTIPLE; i++)
+		if (!strcmp(value, level_names[i])) {
+			session->level = (enum weft_thread_level)i;
+			return;
+		}
+	weft_warn("SESSION-LEVEL",
+		"info key %s: \"%s\" is not a thread level; giving %s "
+		"(say one of MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED, "
+		"_MULTIPLE)",
+		WEFT_HINT_THREAD_LEVEL, value, level_names[session->level]);
+}
+
+static bool is_supported_kind(const char *kind)
+{
+	static const char *const kinds[] = { "mpi", "system", "mpi:alloc_mem",
+		"mpi:win_allocate", "mpi:win_allocate_shared" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kind, kinds[i]))
+			return true;
+	return false;
+}
+
+/* Adds a kind to a comma-separated list unless it is there. */
+static void add_kind(char *list, size_t len, const char *kind)
+{
+	size_t n = strlen(list), k = strlen(kind);
+
+	for (char *at = list; (at = strstr(at, kind)) != NULL; at += k)
+		if ((at == list || at[-1] == ',') && (!at[k] || at[k] == ','))
+			return;
+	if (n + k + 2 <= len)
+		snprintf(list + n, len - n, "%s%s", n ? "," : "", kind);
+}
+
+/* The kinds asked for that we have; the two that always work in any case. */
+static void read_kinds(
+	const struct weft_info *asked, char *list, size_t list_len)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+	char *rest = value, *kind;
+
+	if (weft_info_value(
+		    asked, WEFT_HINT_ALLOC_KINDS, value, sizeof(value)) < 0)
+		snprintf(value, sizeof(value), "%s",
+			weft_proc.facts.alloc_kinds);
+	list[0] = 0;
+	while ((kind = strsep(&rest, ",")) != NULL) {
+		kind += strspn(kind, " ");
+		kind[strcspn(kind, " ")] = 0;
+		if (is_supported_kind(kind))
+			add_kind(list, list_len, kind);
+	}
+	add_kind(list, list_len, "mpi");
+	add_kind(list, list_len, "system");
+}
+
+int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
+{
+	char kinds[WEFT_INFO_VALUE_MAX + 1];
+	int err;
+
+	read_level(session, asked);
+	read_kinds(asked, kinds, sizeof(kinds));
+	session->info = weft_info_create();
+	if (!session->info)
+		return WEFT_ERR_NOMEM;
+	err = weft_info_set(session->info, WEFT_HINT_THREAD_LEVEL,
+		level_names[session->level]);
+	if (!err)
+		err = weft_info_set(
+			session->info, WEFT_HINT_ALLOC_KINDS, kinds);
+	if (!err)
+		err = weft_info_set(session->info, "weft_lane", "shared");
+	return err;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* session: open, close, the list of children */
+#include "session/session.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "core/errh.h"
+#include "core/info.h"
+#include "core/proc.h"
+#include "p2p/p2p.h"
+#include "session/create.h"
+#include "session/disconnect.h"
+#include "session/gone.h"
+#include "session/hint.h"
+#include "session/pset.h"
+#include "session/stall.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct weft_table weft_sessions =
+	WEFT_TABLE_INIT(struct weft_session, WEFT_KIND_SESSION);
+
+struct weft_world weft_world;
+
+struct weft_errh *weft_session_initial_errh(void)
+{
+	const char *name = weft_knobs.initial_errhandler;
+
+	if (!strcmp(name, "mpi_errors_return"))
+		return &weft_errh_builtin[WEFT_ERRH_RETURN];
+	if (!strcmp(name, "mpi_errors_abort"))
+		return &weft_errh_builtin[WEFT_ERRH_ABORT];
+	return &weft_errh_builtin[WEFT_ERRH_FATAL];
+}
+
+/* The process opens its way out with its first session: what must listen from
+ * the first message on. */
+static void on_open(struct weft_lane *lane)
+{
+	weft_p2p_open(lane);
+	weft_create_open(lane);
+	weft_proc.on_event = weft_gone_event;
+}
+
+static void session_destroy(struct weft_session *session)
+{
+	weft_psets_destroy(session->psets);
+	weft_info_destroy(session->info);
+	weft_errh_set(&session->errh, NULL);
+	weft_table_free(&weft_sessions, session);
+	weft_proc_put();
+}
+
+int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
+	struct weft_session **session_out)
+{
+	struct weft_session *session;
+	int err = weft_proc_get(on_open);
+
+	if (err)
+		return err;
+	session = weft_table_new(&weft_sessions);
+	if (!session) {
+		weft_proc_put();
+		return WEFT_ERR_NOMEM;
+	}
+	session->lane = &weft_proc.lane;
+	weft_list_init(&session->children);
+	err = weft_hint_apply(session, info);
+	if (err) {
+		session_destroy(session);
+		return err;
+	}
+	weft_errh_set(&session->errh, errh);
+	if (session->level == WEFT_THREAD_MULTIPLE)
+		weft_lock_go_mt();
+	*session_out = session;
+	return 0;
+}
+
+int weft_session_add_child(struct weft_session *session,
+	struct weft_child *child, const struct weft_child_ops *ops)
+{
+	weft_lock_assert_held(&session->lane->lock);
+	if (session->is_closing)
+		return weft_err_set(WEFT_ERR_SESSION,
+			"the session is being finalized by another thread");
+	child->ops = ops;
+	child->session = session;
+	weft_list_push_back(&session->children, &child->link);
+	return 0;
+}
+
+void weft_session_remove_child(struct weft_child *child)
+{
+	weft_list_remove(&child->link);
+	child->session = NULL;
+	child->ops = NULL;
+}
+
+static struct weft_child *child_at(struct weft_link *link)
+{
+	return weft_container_of(link, struct weft_child, link);
+}
+
+/* All children begin to leave before any is waited for, so that processes that
+ * hold them in another order meet. */
+static int start_children(struct weft_session *session)
+{
+	int err = 0;
+
+	weft_list_for_each(link, next, &session->children)
+	{
+		struct weft_child *child = child_at(link);
+		int child_err = child->ops->start_close(child);
+
+		if (child_err && !err)
+			err = child_err;
+	}
+	return err;
+}
+
+static bool test_children(struct weft_session *session)
+{
+	bool all = true;
+
+	/* every one of them: testing carries each on */
+	weft_list_for_each(link, next, &session->children)
+	{
+		struct weft_child *child = child_at(link);
+
+		if (!child->ops->test_close(child))
+			all = false;
+	}
+	return all;
+}
+
+static void report_children(struct weft_session *session, unsigned seconds)
+{
+	char text[384];
+
+	weft_list_for_each(link, next, &session->children)
+	{
+		struct weft_child *child = child_at(link);
+
+		if (child->ops->test_close(child))
+			continue;
+		child->ops->describe(child, text, sizeof(text));
+		weft_warn("SESSION-WAIT",
+			"%s waits since %u s for %s (WEFT_STALL_WARN)",
+			session->is_world ? "MPI_Finalize"
+					  : "MPI_Session_finalize",
+			seconds, text);
+	}
+}
+
+/* Progresses until every child has been left. What may hold one: messages of
+ * ours not yet taken (the receiver must post its receive), and members that
+ * have not begun to leave (they must call finalize, disconnect or free; the
+ * dead are not waited for). */
+static void drain_children(struct weft_session *session)
+{
+	struct weft_stall stall = { 0 };
+
+	while (!test_children(session))
+		if (weft_stall_round(session->lane, &stall))
+			report_children(session, weft_stall_seconds(&stall));
+}
+
+/* Newest first. */
+static void destroy_children(struct weft_session *session)
+{
+	while (!weft_list_is_empty(&session->children)) {
+		struct weft_child *child = child_at(session->children.prev);
+
+		child->ops->destroy(child);
+	}
+}
+
+int weft_session_close(struct weft_session *session)
+{
+	struct weft_lane *lane = session->lane;
+	int err;
+
+	weft_lane_take(lane);
+	weft_disconnect_tend(lane);
+	session->is_closing = true;
+	err = start_children(session);
+	drain_children(session);
+	destroy_children(session);
+	weft_lane_drop(lane);
+	session_destroy(session);
+	return err;
+}
+
+int weft_session_of_group(
+	const struct weft_group *group, struct weft_session **session_out)
+{
+	struct weft_session *session = weft_world.session;
+
+	if (group->session)
+		session = weft_table_get(&weft_sessions, group->session_handle);
+	if (!session)
+		return weft_err_set(
+			group->session ? WEFT_ERR_SESSION : WEFT_ERR_GROUP,
+			group->session
+				? "the session of the group was finalized"
+				: "the group belongs to no session and the "
+				  "World Model is not initialized");
+	*session_out = session;
+	return 0;
+}
+
+/* The communicators of all and of myself; their context ids need no talk. */
+static int make_world_comms(struct weft_session *session)
+{
+	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
+	struct weft_group *all = NULL, *self = NULL;
+	struct weft_comm *comms[2] = { NULL, NULL };
+	int err;
+
+	err = weft_group_create_range(first, weft_proc.facts.size, &all);
+	if (!err)
+		err = weft_group_create_range(weft_proc.proc, 1, &self);
+	weft_lane_take(session->lane);
+	if (!err)
+		err = weft_create_fixed_held(session, WEFT_CTX_WORLD, all,
+			"MPI_COMM_WORLD", &comms[0]);
+	if (!err)
+		err = weft_create_fixed_held(session, weft_proc_self_ctx(),
+			self, "MPI_COMM_SELF", &comms[1]);
+	for (int i = 0; !err && i < 2; i++) {
+		weft_errh_set(&comms[i]->errh, weft_session_initial_errh());
+		weft_world.comms[i] = comms[i];
+	}
+	weft_lane_drop(session->lane);
+	weft_group_put(all);
+	weft_group_put(self);
+	return err;
+}
+
+static int open_world(
+	const struct weft_info *info, enum weft_thread_level required)
+{
+	struct weft_session *session;
+	struct weft_info *asked = NULL;
+	int err = weft_info_dup(info, &asked);
+
+	if (!err)
+		err = weft_info_set(asked, WEFT_HINT_THREAD_LEVEL,
+			weft_hint_level_name(required));
+	if (!err)
+		err = weft_session_open(
+			asked, weft_session_initial_errh(), &session);
+	weft_info_destroy(asked);
+	if (err)
+		return err;
+	session->is_world = true;
+	err = make_world_comms(session);
+	if (err) {
+		weft_session_close(session);
+		return err;
+	}
+	weft_world.session = session;
+	weft_world.main_thread = pthread_self();
+	return 0;
+}
+
+int weft_world_open(
+	const struct weft_info *info, enum weft_thread_level required)
+{
+	int never = WEFT_WORLD_NEVER;
+	int err;
+
+	if (!atomic_compare_exchange_strong(
+		    &weft_world.state, &never, WEFT_WORLD_OPENING))
+		return weft_err_set(WEFT_ERR_OTHER,
+			"the World Model was initialized before; it can be "
+			"only once");
+	err = open_world(info, required);
+	atomic_store(
+		&weft_world.state, err ? WEFT_WORLD_NEVER : WEFT_WORLD_OPEN);
+	return err;
+}
+
+int weft_world_close(void)
+{
+	int open = WEFT_WORLD_OPEN;
+	struct weft_session *session = weft_world.session;
+	int err;
+
+	if (!atomic_compare_exchange_strong(
+		    &weft_world.state, &open, WEFT_WORLD_CLOSING))
+		return weft_err_set(WEFT_ERR_OTHER,
+			"the World Model is not initialized, or was finalized");
+	err = weft_session_close(session);
+	weft_world.session = NULL;
+	atomic_store(&weft_world.state, WEFT_WORLD_CLOSED);
+	return err;
+}
