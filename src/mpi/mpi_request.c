@@ -469,7 +469,7 @@ int PMPI_Request_get_status_some(int incount,
 
 int PMPI_Request_free(MPI_Request *request)
 {
-	struct weft_req *req;
+	struct weft_req *req = NULL;
 	int err = weft_check_ptr(request, "request");
 
 	if (!err)
@@ -485,7 +485,7 @@ int PMPI_Request_free(MPI_Request *request)
 
 int PMPI_Cancel(MPI_Request *request)
 {
-	struct weft_req *req;
+	struct weft_req *req = NULL;
 	int err = weft_check_ptr(request, "request");
 
 	if (!err)
@@ -621,7 +621,7 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
 
 int PMPI_Grequest_complete(MPI_Request request)
 {
-	struct weft_req *req;
+	struct weft_req *req = NULL;
 	int err = weft_check_req(request, &req);
 
 	if (!err && (req->kind != WEFT_REQ_GENERAL || req->is_done))
