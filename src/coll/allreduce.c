@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* allreduce: recursive doubling, or halving and doubling when long
+ *
+ * A size that is no power of two is folded first: of the first 2 * rest ranks
+ * each even one hands its data to the odd one above and gets the result at the
+ * end. The remaining ranks are numbered anew without gaps, in order, so that
+ * partners always hold neighbouring ranges. */
+#include "coll/coll_priv.h"
+
+enum { HALVING_LEN = 32768 };
+
+/* The folded group: how many, and who I am in it (-1: not in it). */
+struct fold {
+	int32_t n;
+	int32_t rest;
+	int32_t me;
+};
+
+static struct fold fold_of(const struct weft_comm *comm)
+{
+	struct fold f = { .n = 1 };
+
+	while (f.n * 2 <= comm->size)
+		f.n *= 2;
+	f.rest = comm->size - f.n;
+	if (comm->rank >= 2 * f.rest)
+		f.me = comm->rank - f.rest;
+	else
+		f.me = comm->rank % 2 ? comm->rank / 2 : -1;
+	return f;
+}
+
+static int32_t rank_of(const struct fold *f, int32_t i)
+{
+	return i < f->rest ? 2 * i + 1 : i + f->rest;
+}
+
+static void fold_in(struct weft_sched *sched, const struct weft_coll *args,
+	const struct fold *f, struct weft_span acc, struct weft_span in)
+{
+	struct weft_comm *comm = args->comm;
+
+	if (comm->rank >= 2 * f->rest)
+		return;
+	if (f->me < 0) {
+		weft_sched_send(sched, comm, acc, comm->rank + 1);
+		return;
+	}
+	weft_sched_recv(sched, comm, in, comm->rank - 1);
+	weft_sched_fence(sched);
+	weft_sched_reduce(sched, args->op, in.buf, acc);
+}
+
+static void fold_out(struct weft_sched *sched, const struct weft_coll *args,
+	const struct fold *f, struct weft_span acc)
+{
+	struct weft_comm *comm = args->comm;
+
+	weft_sched_fence(sched);
+	if (comm->rank >= 2 * f->rest)
+		return;
+	if (f->me < 0)
+		weft_sched_recv(sched, comm, acc, comm->rank + 1);
+	else
+		weft_sched_send(sched, comm, acc, comm->rank - 1);
+}
+
+static void doubling(struct weft_sched *sched, const struct weft_coll *args,
+	const struct fold *f, struct weft_span acc, struct weft_span in)
+{
+	for (int32_t bit = 1; bit < f->n; bit *= 2) {
+		int32_t partner = rank_of(f, f->me ^ bit);
+
+		weft_sched_recv(sched, args->comm, in, partner);
+		weft_sched_send(sched, args->comm, acc, partner);
+		weft_sched_fence(sched);
+		if (args->op->is_commutative || partner < args->comm->rank) {
+			weft_sched_reduce(sched, args->op, in.buf, acc);
+		} else {
+			weft_sched_reduce(sched, args->op, acc.buf, in);
+			weft_sched_copy(sched, in, acc);
+		}
+	}
+}
+
+static struct weft_span slice(struct weft_span span, int64_t from, int64_t to)
+{
+	return (struct weft_span){ (char *)span.buf + from * span.type->extent,
+		to - from, span.type };
+}
+
+/* Each round hands one half of the range to the partner and reduces the other;
+ * then the ranges come back together the same way. */
+static void halving(struct weft_sched *sched, const struct weft_coll *args,
+	const struct fold *f, struct weft_span acc, struct weft_span in)
+{
+	int64_t from[32], to[32];
+	int64_t lo = 0, hi = acc.count;
+	int round = 0;
+
+	for (int32_t bit = f->n / 2; bit > 0; bit /= 2, round++) {
+		int32_t partner = rank_of(f, f->me ^ bit);
+		int64_t mid = lo + (hi - lo) / 2;
+		bool is_low = !(f->me & bit);
+
+		from[round] = lo;
+		to[round] = hi;
+		weft_sched_recv(sched, args->comm,
+			is_low ? slice(in, lo, mid) : slice(in, mid, hi),
+			partner);
+		weft_sched_send(sched, args->comm,
+			is_low ? slice(acc, mid, hi) : slice(acc, lo, mid),
+			partner);
+		weft_sched_fence(sched);
+		lo = is_low ? lo : mid;
+		hi = is_low ? mid : hi;
+		weft_sched_reduce(sched, args->op, slice(in, lo, hi).buf,
+			slice(acc, lo, hi));
+	}
+	for (int32_t bit = 1; bit < f->n; bit *= 2) {
+		int32_t partner = rank_of(f, f->me ^ bit);
+		bool is_low = !(f->me & bit);
+
+		round--;
+		weft_sched_recv(sched, args->comm,
+			is_low ? slice(acc, hi, to[round]) :
+				 slice(acc, from[round], lo),
+			partner);
+		weft_sched_send(sched, args->comm, slice(acc, lo, hi), partner);
+		weft_sched_fence(sched);
+		lo = from[round];
+		hi = to[round];
+	}
+}
+
+void weft_allreduce_build(
+	struct weft_sched *sched, const struct weft_coll *args)
+{
+	struct weft_span acc = weft_block(&args->recv, 0);
+	struct weft_span in = acc;
+	struct fold f = fold_of(args->comm);
+
+	if (acc.count == 0)
+		return;
+	in.buf = weft_sched_tmp_typed(sched, acc.count, acc.type);
+	if (!in.buf)
+		return;
+	if (!args->is_in_place)
+		weft_sched_copy(sched, weft_block(&args->send, 0), acc);
+	fold_in(sched, args, &f, acc, in);
+	if (f.me >= 0 && args->op->is_commutative && acc.count >= f.n &&
+		acc.count * acc.type->size >= HALVING_LEN)
+		halving(sched, args, &f, acc, in);
+	else if (f.me >= 0)
+		doubling(sched, args, &f, acc, in);
+	fold_out(sched, args, &f, acc);
+}

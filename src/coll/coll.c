@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll: pick the algorithm, write its steps, run them */
+#include "coll/coll_priv.h"
+
+#include "core/lane.h"
+
+/* The table of algorithms: one per operation, for each kind of communicator.
+ * Within one, the algorithm follows from sizes all members know alike. */
+static weft_coll_fn *const intra[WEFT_COLL_N] = {
+	[WEFT_COLL_BARRIER] = weft_barrier_build,
+	[WEFT_COLL_BCAST] = weft_bcast_build,
+	[WEFT_COLL_GATHER] = weft_gather_build,
+	[WEFT_COLL_SCATTER] = weft_scatter_build,
+	[WEFT_COLL_ALLGATHER] = weft_allgather_build,
+	[WEFT_COLL_ALLTOALL] = weft_alltoall_build,
+	[WEFT_COLL_REDUCE] = weft_reduce_build,
+	[WEFT_COLL_ALLREDUCE] = weft_allreduce_build,
+	[WEFT_COLL_REDUCE_SCATTER] = weft_reduce_scatter_build,
+	[WEFT_COLL_SCAN] = weft_scan_build,
+	[WEFT_COLL_EXSCAN] = weft_exscan_build,
+	[WEFT_COLL_NEIGHBOR_ALLGATHER] = weft_neighbor_build,
+	[WEFT_COLL_NEIGHBOR_ALLTOALL] = weft_neighbor_build,
+};
+
+static weft_coll_fn *const inter[WEFT_COLL_N] = {
+	[WEFT_COLL_BARRIER] = weft_inter_build_barrier,
+	[WEFT_COLL_BCAST] = weft_inter_build_bcast,
+	[WEFT_COLL_GATHER] = weft_inter_build_gather,
+	[WEFT_COLL_SCATTER] = weft_inter_build_scatter,
+	[WEFT_COLL_ALLGATHER] = weft_inter_build_allgather,
+	[WEFT_COLL_ALLTOALL] = weft_inter_build_alltoall,
+	[WEFT_COLL_REDUCE] = weft_inter_build_reduce,
+	[WEFT_COLL_ALLREDUCE] = weft_inter_build_allreduce,
+	[WEFT_COLL_REDUCE_SCATTER] = weft_inter_build_reduce_scatter,
+};
+
+static void hold(struct weft_sched *sched, const struct weft_blocks *blocks,
+	int32_t n)
+{
+	weft_sched_hold(sched, blocks->type);
+	for (int32_t i = 0; blocks->types && i < n; i++)
+		weft_sched_hold(sched, blocks->types[i]);
+}
+
+static int32_t n_blocks(const struct weft_coll *args, int32_t n_neighbors)
+{
+	return args->sources || args->dests ? n_neighbors :
+					      args->comm->remote_size;
+}
+
+/* The steps of an operation, not started; NULL and an error on failure. */
+static struct weft_sched *build(enum weft_coll_kind kind,
+	const struct weft_coll *args, int *err_out)
+{
+	weft_coll_fn *fn = args->comm->is_inter ? inter[kind] : intra[kind];
+	struct weft_sched *sched;
+
+	if (!fn) {
+		*err_out = weft_err_set(WEFT_ERR_COMM,
+			"the operation is not defined on intercommunicators");
+		return NULL;
+	}
+	sched = weft_sched_create(args->comm, args->plane);
+	if (!sched) {
+		*err_out = WEFT_ERR_NOMEM;
+		return NULL;
+	}
+	hold(sched, &args->send, n_blocks(args, args->n_dests));
+	hold(sched, &args->recv, n_blocks(args, args->n_sources));
+	weft_sched_hold_op(sched, args->op);
+	fn(sched, args);
+	*err_out = weft_sched_err(sched);
+	if (*err_out) {
+		weft_req_put(weft_sched_req(sched));
+		return NULL;
+	}
+	return sched;
+}
+
+int weft_coll_start_held(enum weft_coll_kind kind,
+	const struct weft_coll *args, struct weft_req **req_out)
+{
+	int err;
+	struct weft_sched *sched = build(kind, args, &err);
+
+	if (!sched)
+		return err;
+	err = weft_sched_start(sched);
+	if (err)
+		weft_req_put(weft_sched_req(sched));
+	else
+		*req_out = weft_sched_req(sched);
+	return err;
+}
+
+int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
+	struct weft_req **req_out)
+{
+	struct weft_lane *lane = args->comm->lane;
+	int err;
+
+	weft_lane_take(lane);
+	err = weft_coll_start_held(kind, args, req_out);
+	weft_lane_drop(lane);
+	return err;
+}
+
+int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	struct weft_lane *lane = args->comm->lane;
+	struct weft_req *req;
+	int err;
+
+	weft_lane_take(lane);
+	err = weft_coll_start_held(kind, args, &req);
+	if (!err) {
+		weft_req_wait(lane, req);
+		err = req->status.err;
+		weft_req_put(req);
+	}
+	weft_lane_drop(lane);
+	return err;
+}
+
+int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
+	struct weft_req **req_out)
+{
+	struct weft_lane *lane = args->comm->lane;
+	struct weft_sched *sched;
+	int err;
+
+	weft_lane_take(lane);
+	sched = build(kind, args, &err);
+	if (sched) {
+		*req_out = weft_sched_req(sched);
+		(*req_out)->is_persistent = true;
+		(*req_out)->is_active = false;
+		(*req_out)->is_done = true;
+	}
+	weft_lane_drop(lane);
+	return err;
+}
+
+int weft_coll_barrier_start(struct weft_comm *comm, enum weft_plane plane,
+	struct weft_req **req_out)
+{
+	struct weft_coll args = { .comm = comm, .plane = plane };
+
+	return weft_coll_start_held(WEFT_COLL_BARRIER, &args, req_out);
+}
+
+int weft_coll_bcast_bytes(struct weft_comm *comm, void *buf, size_t len,
+	int32_t root, struct weft_req **req_out)
+{
+	struct weft_span span = weft_span_bytes(buf, len);
+	struct weft_coll args = { .comm = comm,
+		.plane = WEFT_PLANE_CTL,
+		.recv = { .buf = buf, .count = span.count, .type = span.type },
+		.root = root };
+
+	return weft_coll_start_held(WEFT_COLL_BCAST, &args, req_out);
+}
+
+int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
+	void *all, size_t len, struct weft_req **req_out)
+{
+	struct weft_span span = weft_span_bytes(all, len);
+	struct weft_coll args = { .comm = comm,
+		.plane = WEFT_PLANE_CTL,
+		.send = { .buf = (void *)(uintptr_t)mine,
+			.count = span.count,
+			.type = span.type },
+		.recv = { .buf = all, .count = span.count, .type = span.type } };
+
+	return weft_coll_start_held(WEFT_COLL_ALLGATHER, &args, req_out);
+}

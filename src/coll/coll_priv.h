@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll: what the algorithm files share */
+#ifndef WEFT_COLL_PRIV_H
+#define WEFT_COLL_PRIV_H
+
+#include "coll/coll.h"
+#include "coll/sched.h"
+
+/* Writes the steps of one collective. */
+typedef void weft_coll_fn(
+	struct weft_sched *sched, const struct weft_coll *args);
+
+weft_coll_fn weft_barrier_build, weft_bcast_build, weft_gather_build,
+	weft_scatter_build, weft_allgather_build, weft_alltoall_build,
+	weft_reduce_build, weft_allreduce_build, weft_reduce_scatter_build,
+	weft_scan_build, weft_exscan_build, weft_neighbor_build;
+
+/* The same on intercommunicators. */
+weft_coll_fn weft_inter_build_barrier, weft_inter_build_bcast,
+	weft_inter_build_gather, weft_inter_build_scatter,
+	weft_inter_build_allgather, weft_inter_build_alltoall,
+	weft_inter_build_reduce, weft_inter_build_allreduce,
+	weft_inter_build_reduce_scatter;
+
+/* ABI value of MPI_BYTE. */
+enum { BYTE_ABI_VALUE = 0x247 };
+
+/* Block i of one side. */
+static inline struct weft_span weft_block(
+	const struct weft_blocks *blocks, int64_t i)
+{
+	struct weft_type *type = blocks->types ? blocks->types[i] :
+						 blocks->type;
+	int64_t count = blocks->counts ? blocks->counts[i] : blocks->count;
+	int64_t at = blocks->displs ?
+		blocks->displs[i] * (blocks->has_byte_displs ? 1 : type->extent) :
+		i * blocks->count * type->extent;
+
+	return (struct weft_span){ (char *)blocks->buf + at, count, type };
+}
+
+static inline struct weft_span weft_span_bytes(void *buf, size_t len)
+{
+	return (struct weft_span){ buf, (int64_t)len,
+		weft_type_builtin(BYTE_ABI_VALUE) };
+}
+
+/* Binomial broadcast of one span over all of comm from root. */
+void weft_bcast_tree(struct weft_sched *sched, struct weft_comm *comm,
+	struct weft_span span, int32_t root);
+
+/* Binomial reduction of `mine` to `result`, which only root needs; mine is not
+ * changed. Order of operands is kept for operations that need it. */
+void weft_reduce_tree(struct weft_sched *sched, struct weft_comm *comm,
+	struct weft_redop *op, struct weft_span mine, void *result,
+	int32_t root);
+
+#endif

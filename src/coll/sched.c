@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sched: write steps, run them */
+#include "coll/sched.h"
+
+#include "core/lane.h"
+#include "dt/pack.h"
+#include "p2p/p2p.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum step_kind { STEP_SEND, STEP_RECV, STEP_FENCE, STEP_COPY, STEP_REDUCE };
+
+enum { SCHED_HOLDS = 4, SCHED_STEPS = 12 };
+
+struct step {
+	enum step_kind kind;
+	int32_t rank;
+	struct weft_comm *comm; /* SEND, RECV */
+	const void *in;         /* COPY, REDUCE */
+	int64_t in_count;       /* COPY */
+	struct weft_type *in_type;
+	struct weft_span span;
+	struct weft_redop *op;
+};
+
+struct tmp {
+	struct tmp *next;
+	_Alignas(16) char data[];
+};
+
+/* Created by weft_sched_create, destroyed with its request. */
+struct weft_sched {
+	struct weft_req *req;
+	enum weft_plane plane;
+	int32_t tag;
+	int err;
+	struct step *steps;
+	size_t n_steps, n_room;
+	size_t at;         /* next step */
+	size_t n_pending;  /* messages started and not done */
+	bool is_running;   /* inside run() */
+	struct tmp *tmps;
+	struct weft_type **types; /* held */
+	size_t n_types;
+	struct weft_redop *op;    /* held */
+	struct step first[SCHED_STEPS];
+};
+
+static void destroy(struct weft_req *req)
+{
+	struct weft_sched *sched = req->state;
+
+	while (sched->tmps) {
+		struct tmp *tmp = sched->tmps;
+
+		sched->tmps = tmp->next;
+		free(tmp);
+	}
+	for (size_t i = 0; i < sched->n_types; i++)
+		weft_type_put(sched->types[i]);
+	free(sched->types);
+	if (sched->op)
+		weft_redop_put(sched->op);
+	if (sched->steps != sched->first)
+		free(sched->steps);
+	free(sched);
+}
+
+static int restart(struct weft_req *req)
+{
+	return weft_sched_start(req->state);
+}
+
+static const struct weft_req_ops sched_ops = {
+	.start = restart,
+	.release = destroy,
+};
+
+struct weft_sched *weft_sched_create(
+	struct weft_comm *comm, enum weft_plane plane)
+{
+	struct weft_sched *sched = malloc(sizeof(*sched));
+	uint32_t *seq = plane == WEFT_PLANE_COLL ? &comm->coll_seq :
+						   &comm->ctl_seq;
+
+	if (!sched)
+		return NULL;
+	memset(sched, 0, offsetof(struct weft_sched, first));
+	sched->req = weft_req_new(comm->lane, WEFT_REQ_COLL);
+	if (!sched->req) {
+		free(sched);
+		return NULL;
+	}
+	sched->req->ops = &sched_ops;
+	sched->req->state = sched;
+	sched->req->comm = weft_comm_get(comm);
+	sched->plane = plane;
+	sched->tag = (int32_t)((*seq)++ & 0x7fffffff);
+	sched->steps = sched->first;
+	sched->n_room = SCHED_STEPS;
+	return sched;
+}
+
+struct weft_req *weft_sched_req(struct weft_sched *sched)
+{
+	return sched->req;
+}
+
+int weft_sched_err(const struct weft_sched *sched)
+{
+	return sched->err;
+}
+
+void weft_sched_hold(struct weft_sched *sched, struct weft_type *type)
+{
+	struct weft_type **types;
+
+	if (!type || type->is_builtin)
+		return;
+	types = realloc(
+		sched->types, (sched->n_types + 1) * sizeof(*types));
+	if (!types) {
+		sched->err = WEFT_ERR_NOMEM;
+		return;
+	}
+	sched->types = types;
+	types[sched->n_types++] = weft_type_get(type);
+}
+
+void weft_sched_hold_op(struct weft_sched *sched, struct weft_redop *op)
+{
+	if (op && !op->is_builtin)
+		sched->op = weft_redop_get(op);
+}
+
+void *weft_sched_tmp(struct weft_sched *sched, size_t len)
+{
+	struct tmp *tmp = malloc(sizeof(*tmp) + len);
+
+	if (!tmp) {
+		sched->err = WEFT_ERR_NOMEM;
+		return NULL;
+	}
+	tmp->next = sched->tmps;
+	sched->tmps = tmp;
+	return tmp->data;
+}
+
+void *weft_sched_tmp_typed(
+	struct weft_sched *sched, int64_t count, const struct weft_type *type)
+{
+	int64_t len = type->true_extent;
+	int64_t low = type->true_lb;
+	char *p;
+
+	if (count > 1 && type->extent >= 0)
+		len += (count - 1) * type->extent;
+	if (count > 1 && type->extent < 0) {
+		len -= (count - 1) * type->extent;
+		low += (count - 1) * type->extent;
+	}
+	p = weft_sched_tmp(sched, count > 0 ? (size_t)len : 0);
+	return p ? p - low : NULL;
+}
+
+static struct step *add(struct weft_sched *sched, enum step_kind kind)
+{
+	struct step *step;
+
+	if (sched->n_steps == sched->n_room) {
+		size_t room = sched->n_room * 2;
+		struct step *steps = sched->steps == sched->first ?
+			malloc(room * sizeof(*steps)) :
+			realloc(sched->steps, room * sizeof(*steps));
+
+		if (!steps) {
+			sched->err = WEFT_ERR_NOMEM;
+			sched->n_steps = 0; /* the list will not run */
+			steps = sched->steps;
+		} else {
+			if (sched->steps == sched->first)
+				memcpy(steps, sched->first,
+					sizeof(sched->first));
+			sched->n_room = room;
+		}
+		sched->steps = steps;
+	}
+	step = &sched->steps[sched->n_steps++];
+	step->kind = kind;
+	return step;
+}
+
+void weft_sched_send(struct weft_sched *sched, struct weft_comm *comm,
+	struct weft_span span, int32_t rank)
+{
+	struct step *step = add(sched, STEP_SEND);
+
+	step->comm = comm;
+	step->span = span;
+	step->rank = rank;
+}
+
+void weft_sched_recv(struct weft_sched *sched, struct weft_comm *comm,
+	struct weft_span span, int32_t rank)
+{
+	struct step *step = add(sched, STEP_RECV);
+
+	step->comm = comm;
+	step->span = span;
+	step->rank = rank;
+}
+
+void weft_sched_fence(struct weft_sched *sched)
+{
+	add(sched, STEP_FENCE);
+}
+
+void weft_sched_copy(
+	struct weft_sched *sched, struct weft_span from, struct weft_span to)
+{
+	struct step *step;
+
+	if (from.count == 0 || from.type->size == 0)
+		return;
+	step = add(sched, STEP_COPY);
+	step->in = from.buf;
+	step->in_count = from.count;
+	step->in_type = from.type;
+	step->span = to;
+}
+
+void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
+	const void *in, struct weft_span inout)
+{
+	struct step *step;
+
+	if (inout.count == 0)
+		return;
+	step = add(sched, STEP_REDUCE);
+	step->in = in;
+	step->op = op;
+	step->span = inout;
+}
+
+static void run(struct weft_sched *sched);
+
+static void on_message(void *arg, struct weft_req *req)
+{
+	struct weft_sched *sched = arg;
+
+	if (req->status.err && !sched->err)
+		sched->err = req->status.err;
+	weft_req_put(req);
+	sched->n_pending--;
+	if (sched->n_pending == 0)
+		run(sched);
+}
+
+static void start_message(struct weft_sched *sched, const struct step *step)
+{
+	struct weft_msg msg = {
+		.comm = step->comm,
+		.buf = step->span.buf,
+		.count = step->span.count,
+		.type = step->span.type,
+		.rank = step->rank,
+		.tag = sched->tag,
+		.plane = sched->plane,
+	};
+	struct weft_req *req;
+	int err = step->kind == STEP_SEND ? weft_isend_held(&msg, &req) :
+					    weft_irecv_held(&msg, &req);
+
+	if (err) {
+		sched->err = sched->err ? sched->err : err;
+	} else if (req->is_done) {
+		if (req->status.err && !sched->err)
+			sched->err = req->status.err;
+		weft_req_put(req);
+	} else {
+		req->on_done = on_message;
+		req->on_done_arg = sched;
+		sched->n_pending++;
+	}
+}
+
+static void do_local(struct weft_sched *sched, const struct step *step)
+{
+	int err;
+
+	if (step->kind == STEP_COPY)
+		err = weft_type_copy(step->in_type, step->in_count, step->in,
+			step->span.type, step->span.count, step->span.buf);
+	else
+		err = weft_redop_apply(step->op, step->in, step->span.buf,
+			step->span.count, step->span.type);
+	if (err && !sched->err)
+		sched->err = err;
+}
+
+/* Goes on until a fence has to wait or the list ends. Messages may complete
+ * inside, which comes back here: the outer call then goes on. */
+static void run(struct weft_sched *sched)
+{
+	struct weft_req *req = sched->req;
+
+	if (sched->is_running)
+		return;
+	sched->is_running = true;
+	while (sched->at < sched->n_steps) {
+		const struct step *step = &sched->steps[sched->at];
+
+		if (step->kind == STEP_FENCE && sched->n_pending > 0)
+			break;
+		sched->at++;
+		if (step->kind == STEP_SEND || step->kind == STEP_RECV)
+			start_message(sched, step);
+		else if (step->kind != STEP_FENCE)
+			do_local(sched, step);
+	}
+	sched->is_running = false;
+	if (sched->at < sched->n_steps || sched->n_pending > 0)
+		return;
+	weft_req_complete(req, sched->err);
+	weft_req_put(req);
+}
+
+int weft_sched_start(struct weft_sched *sched)
+{
+	if (sched->err && sched->at == 0)
+		return sched->err;
+	sched->err = 0;
+	sched->at = 0;
+	weft_req_get(sched->req);
+	run(sched);
+	return 0;
+}
