@@ -123,8 +123,8 @@ static void halving(struct weft_sched *sched, const struct weft_coll *args,
 
 		round--;
 		weft_sched_recv(sched, args->comm,
-			is_low ? slice(acc, hi, to[round]) :
-				 slice(acc, from[round], lo),
+			is_low ? slice(acc, hi, to[round])
+			       : slice(acc, from[round], lo),
 			partner);
 		weft_sched_send(sched, args->comm, slice(acc, lo, hi), partner);
 		weft_sched_fence(sched);

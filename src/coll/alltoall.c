@@ -57,8 +57,8 @@ static void pairwise(struct weft_sched *sched, const struct weft_coll *args)
 
 /* Blocks at distance i (to rank me + i) are kept at all + i * len; round `bit`
  * sends those whose distance has that bit to rank me + bit. */
-static void bruck(struct weft_sched *sched, const struct weft_coll *args,
-	size_t len)
+static void bruck(
+	struct weft_sched *sched, const struct weft_coll *args, size_t len)
 {
 	struct weft_comm *comm = args->comm;
 	int32_t n = comm->size, me = comm->rank;
@@ -81,8 +81,7 @@ static void bruck(struct weft_sched *sched, const struct weft_coll *args,
 				weft_sched_copy(sched,
 					weft_span_bytes(
 						all + (size_t)i * len, len),
-					weft_span_bytes(
-						out + k++ * len, len));
+					weft_span_bytes(out + k++ * len, len));
 		weft_sched_recv(sched, comm, weft_span_bytes(in, k * len),
 			(me - bit + n) % n);
 		weft_sched_send(sched, comm, weft_span_bytes(out, k * len),

@@ -10,8 +10,8 @@ void weft_barrier_build(struct weft_sched *sched, const struct weft_coll *args)
 	for (int32_t dist = 1; dist < comm->size; dist *= 2) {
 		weft_sched_recv(sched, comm, none,
 			(comm->rank - dist + comm->size) % comm->size);
-		weft_sched_send(sched, comm, none,
-			(comm->rank + dist) % comm->size);
+		weft_sched_send(
+			sched, comm, none, (comm->rank + dist) % comm->size);
 		weft_sched_fence(sched);
 	}
 }

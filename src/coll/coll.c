@@ -34,8 +34,8 @@ static weft_coll_fn *const inter[WEFT_COLL_N] = {
 	[WEFT_COLL_REDUCE_SCATTER] = weft_inter_build_reduce_scatter,
 };
 
-static void hold(struct weft_sched *sched, const struct weft_blocks *blocks,
-	int32_t n)
+static void hold(
+	struct weft_sched *sched, const struct weft_blocks *blocks, int32_t n)
 {
 	weft_sched_hold(sched, blocks->type);
 	for (int32_t i = 0; blocks->types && i < n; i++)
@@ -44,13 +44,13 @@ static void hold(struct weft_sched *sched, const struct weft_blocks *blocks,
 
 static int32_t n_blocks(const struct weft_coll *args, int32_t n_neighbors)
 {
-	return args->sources || args->dests ? n_neighbors :
-					      args->comm->remote_size;
+	return args->sources || args->dests ? n_neighbors
+					    : args->comm->remote_size;
 }
 
 /* The steps of an operation, not started; NULL and an error on failure. */
-static struct weft_sched *build(enum weft_coll_kind kind,
-	const struct weft_coll *args, int *err_out)
+static struct weft_sched *build(
+	enum weft_coll_kind kind, const struct weft_coll *args, int *err_out)
 {
 	weft_coll_fn *fn = args->comm->is_inter ? inter[kind] : intra[kind];
 	struct weft_sched *sched;
@@ -77,8 +77,8 @@ static struct weft_sched *build(enum weft_coll_kind kind,
 	return sched;
 }
 
-int weft_coll_start_held(enum weft_coll_kind kind,
-	const struct weft_coll *args, struct weft_req **req_out)
+int weft_coll_start_held(enum weft_coll_kind kind, const struct weft_coll *args,
+	struct weft_req **req_out)
 {
 	int err;
 	struct weft_sched *sched = build(kind, args, &err);
@@ -170,7 +170,8 @@ int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 		.send = { .buf = (void *)(uintptr_t)mine,
 			.count = span.count,
 			.type = span.type },
-		.recv = { .buf = all, .count = span.count, .type = span.type } };
+		.recv = {
+			.buf = all, .count = span.count, .type = span.type } };
 
 	return weft_coll_start_held(WEFT_COLL_ALLGATHER, &args, req_out);
 }

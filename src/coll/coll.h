@@ -58,8 +58,8 @@ struct weft_coll {
 	bool is_in_place;
 	bool is_irregular;  /* a v or w form */
 	bool is_same_block; /* neighbourhood: all get block 0 */
-	int32_t root; /* a rank; on intercommunicators also WEFT_ROOT,
-			 WEFT_PROC_NULL */
+	int32_t root;	    /* a rank; on intercommunicators also WEFT_ROOT,
+			       WEFT_PROC_NULL */
 	struct weft_redop *op;
 	/* neighbourhoods */
 	int32_t n_sources, n_dests;
@@ -73,8 +73,8 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
  * lock; the _held form needs it held. */
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
-int weft_coll_start_held(enum weft_coll_kind kind,
-	const struct weft_coll *args, struct weft_req **req_out);
+int weft_coll_start_held(enum weft_coll_kind kind, const struct weft_coll *args,
+	struct weft_req **req_out);
 
 /* Persistent: inactive; start it with weft_req_start(). */
 int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
@@ -82,11 +82,10 @@ int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 
 /* Short forms for rooms that make and leave communicators; all on the control
  * plane, lane's lock held. */
-int weft_coll_barrier_start(
-	struct weft_comm *comm, enum weft_plane plane, struct weft_req **req_out);
-int weft_coll_bcast_bytes(
-	struct weft_comm *comm, void *buf, size_t len, int32_t root,
+int weft_coll_barrier_start(struct weft_comm *comm, enum weft_plane plane,
 	struct weft_req **req_out);
+int weft_coll_bcast_bytes(struct weft_comm *comm, void *buf, size_t len,
+	int32_t root, struct weft_req **req_out);
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 	void *all, size_t len, struct weft_req **req_out);
 

@@ -29,12 +29,14 @@ enum { BYTE_ABI_VALUE = 0x247 };
 static inline struct weft_span weft_block(
 	const struct weft_blocks *blocks, int64_t i)
 {
-	struct weft_type *type = blocks->types ? blocks->types[i] :
-						 blocks->type;
+	struct weft_type *type =
+		blocks->types ? blocks->types[i] : blocks->type;
 	int64_t count = blocks->counts ? blocks->counts[i] : blocks->count;
-	int64_t at = blocks->displs ?
-		blocks->displs[i] * (blocks->has_byte_displs ? 1 : type->extent) :
-		i * blocks->count * type->extent;
+	int64_t at =
+		blocks->displs
+			? blocks->displs[i] *
+				  (blocks->has_byte_displs ? 1 : type->extent)
+			: i * blocks->count * type->extent;
 
 	return (struct weft_span){ (char *)blocks->buf + at, count, type };
 }

@@ -31,9 +31,9 @@ static void gather_tree(struct weft_sched *sched, const struct weft_coll *args)
 	int32_t n = comm->size, root = args->root, parent;
 	int32_t me = (comm->rank - root + n) % n;
 	int32_t below = subtree(me, n, &parent);
-	struct weft_span mine = me || !args->is_in_place ?
-		weft_block(&args->send, 0) :
-		weft_block(&args->recv, root);
+	struct weft_span mine = me || !args->is_in_place
+					? weft_block(&args->send, 0)
+					: weft_block(&args->recv, root);
 	size_t len = (size_t)(mine.count * mine.type->size);
 	char *all = weft_sched_tmp(sched, (size_t)below * len);
 
@@ -44,8 +44,8 @@ static void gather_tree(struct weft_sched *sched, const struct weft_coll *args)
 		int32_t count = me + 2 * bit <= n ? bit : n - me - bit;
 
 		weft_sched_recv(sched, comm,
-			weft_span_bytes(all + (size_t)bit * len,
-				(size_t)count * len),
+			weft_span_bytes(
+				all + (size_t)bit * len, (size_t)count * len),
 			(me + bit + root) % n);
 	}
 	weft_sched_fence(sched);
@@ -67,8 +67,8 @@ static void gather_linear(
 	struct weft_comm *comm = args->comm;
 
 	if (comm->rank != args->root) {
-		weft_sched_send(sched, comm, weft_block(&args->send, 0),
-			args->root);
+		weft_sched_send(
+			sched, comm, weft_block(&args->send, 0), args->root);
 		return;
 	}
 	for (int32_t i = 0; i < comm->size; i++)
@@ -94,9 +94,9 @@ static void scatter_tree(struct weft_sched *sched, const struct weft_coll *args)
 	int32_t n = comm->size, root = args->root, parent;
 	int32_t me = (comm->rank - root + n) % n;
 	int32_t below = subtree(me, n, &parent);
-	struct weft_span mine = me || !args->is_in_place ?
-		weft_block(&args->recv, 0) :
-		weft_block(&args->send, root);
+	struct weft_span mine = me || !args->is_in_place
+					? weft_block(&args->recv, 0)
+					: weft_block(&args->send, root);
 	size_t len = (size_t)(mine.count * mine.type->size);
 	char *all = weft_sched_tmp(sched, (size_t)below * len);
 
@@ -130,8 +130,8 @@ static void scatter_linear(
 	struct weft_comm *comm = args->comm;
 
 	if (comm->rank != args->root) {
-		weft_sched_recv(sched, comm, weft_block(&args->recv, 0),
-			args->root);
+		weft_sched_recv(
+			sched, comm, weft_block(&args->recv, 0), args->root);
 		return;
 	}
 	for (int32_t i = 0; i < comm->size; i++)

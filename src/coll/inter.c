@@ -116,8 +116,7 @@ void weft_inter_build_reduce(
 	if (is_leader(args)) {
 		struct weft_span result = mine;
 
-		result.buf =
-			weft_sched_tmp_typed(sched, mine.count, mine.type);
+		result.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
 		if (!result.buf)
 			return;
 		weft_reduce_tree(sched, args->comm->local, args->op, mine,
@@ -130,17 +129,16 @@ void weft_inter_build_reduce(
 
 /* Reduces `mine` in my group and swaps results with the other side's leader,
  * who has `in`'s count. */
-static void swap_results(struct weft_sched *sched,
-	const struct weft_coll *args, struct weft_span mine,
-	struct weft_span in)
+static void swap_results(struct weft_sched *sched, const struct weft_coll *args,
+	struct weft_span mine, struct weft_span in)
 {
 	struct weft_span result = mine;
 
-	result.buf = is_leader(args) ?
-		weft_sched_tmp_typed(sched, mine.count, mine.type) :
-		NULL;
-	weft_reduce_tree(sched, args->comm->local, args->op, mine, result.buf,
-		0);
+	result.buf = is_leader(args) ? weft_sched_tmp_typed(
+					       sched, mine.count, mine.type)
+				     : NULL;
+	weft_reduce_tree(
+		sched, args->comm->local, args->op, mine, result.buf, 0);
 	if (!is_leader(args))
 		return;
 	weft_sched_recv(sched, args->comm, in, 0);
@@ -165,16 +163,16 @@ void weft_inter_build_reduce_scatter(
 	struct weft_span in = { NULL, 0, args->recv.type };
 
 	for (int32_t i = 0; i < comm->size; i++)
-		total += args->recv.counts ? args->recv.counts[i] :
-					     args->recv.count;
+		total += args->recv.counts ? args->recv.counts[i]
+					   : args->recv.count;
 	in.count = total;
 	if (is_leader(args))
 		in.buf = weft_sched_tmp_typed(sched, total, in.type);
 	swap_results(sched, args,
 		(struct weft_span){ args->send.buf, total, in.type }, in);
 	for (int32_t i = 0; i < comm->size; i++) {
-		int64_t count = args->recv.counts ? args->recv.counts[i] :
-						    args->recv.count;
+		int64_t count = args->recv.counts ? args->recv.counts[i]
+						  : args->recv.count;
 		struct weft_span part = { (char *)in.buf + at * in.type->extent,
 			count, in.type };
 		struct weft_span here = { args->recv.buf, count, in.type };

@@ -52,11 +52,11 @@ void weft_reduce_tree(struct weft_sched *sched, struct weft_comm *comm,
 
 void weft_reduce_build(struct weft_sched *sched, const struct weft_coll *args)
 {
-	struct weft_span mine = weft_block(
-		args->is_in_place && args->comm->rank == args->root ?
-			&args->recv :
-			&args->send,
-		0);
+	struct weft_span mine =
+		weft_block(args->is_in_place && args->comm->rank == args->root
+				   ? &args->recv
+				   : &args->send,
+			0);
 
 	if (mine.count > 0)
 		weft_reduce_tree(sched, args->comm, args->op, mine,
@@ -75,8 +75,8 @@ static int64_t part_start(const struct weft_coll *args, int32_t i)
 	return at;
 }
 
-static struct weft_span parts(const struct weft_coll *args, void *buf,
-	int32_t first, int32_t n)
+static struct weft_span parts(
+	const struct weft_coll *args, void *buf, int32_t first, int32_t n)
 {
 	int64_t start = part_start(args, first);
 	struct weft_type *type = args->recv.type;
@@ -86,8 +86,8 @@ static struct weft_span parts(const struct weft_coll *args, void *buf,
 }
 
 /* Sends each its part of `all`, down a binomial tree from rank 0. */
-static void scatter_parts(struct weft_sched *sched,
-	const struct weft_coll *args, char *all)
+static void scatter_parts(
+	struct weft_sched *sched, const struct weft_coll *args, char *all)
 {
 	struct weft_comm *comm = args->comm;
 	int32_t n = comm->size, me = comm->rank, bit = 1;
@@ -106,16 +106,15 @@ static void scatter_parts(struct weft_sched *sched,
 		if (me + bit < n)
 			weft_sched_send(sched, comm,
 				parts(args, all, me + bit,
-					me + 2 * bit <= n ? bit :
-							    n - me - bit),
+					me + 2 * bit <= n ? bit : n - me - bit),
 				me + bit);
 	mine = parts(args, all, me, 1);
 	weft_sched_copy(sched, mine,
 		(struct weft_span){ args->recv.buf, mine.count, mine.type });
 }
 
-static void reduce_scatter_pairwise(struct weft_sched *sched,
-	const struct weft_coll *args, void *input)
+static void reduce_scatter_pairwise(
+	struct weft_sched *sched, const struct weft_coll *args, void *input)
 {
 	struct weft_comm *comm = args->comm;
 	int32_t n = comm->size, me = comm->rank;

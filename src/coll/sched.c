@@ -17,8 +17,8 @@ struct step {
 	enum step_kind kind;
 	int32_t rank;
 	struct weft_comm *comm; /* SEND, RECV */
-	const void *in;         /* COPY, REDUCE */
-	int64_t in_count;       /* COPY */
+	const void *in;		/* COPY, REDUCE */
+	int64_t in_count;	/* COPY */
 	struct weft_type *in_type;
 	struct weft_span span;
 	struct weft_redop *op;
@@ -37,13 +37,13 @@ struct weft_sched {
 	int err;
 	struct step *steps;
 	size_t n_steps, n_room;
-	size_t at;         /* next step */
-	size_t n_pending;  /* messages started and not done */
-	bool is_running;   /* inside run() */
+	size_t at;	  /* next step */
+	size_t n_pending; /* messages started and not done */
+	bool is_running;  /* inside run() */
 	struct tmp *tmps;
 	struct weft_type **types; /* held */
 	size_t n_types;
-	struct weft_redop *op;    /* held */
+	struct weft_redop *op; /* held */
 	struct step first[SCHED_STEPS];
 };
 
@@ -81,8 +81,8 @@ struct weft_sched *weft_sched_create(
 	struct weft_comm *comm, enum weft_plane plane)
 {
 	struct weft_sched *sched = malloc(sizeof(*sched));
-	uint32_t *seq = plane == WEFT_PLANE_COLL ? &comm->coll_seq :
-						   &comm->ctl_seq;
+	uint32_t *seq =
+		plane == WEFT_PLANE_COLL ? &comm->coll_seq : &comm->ctl_seq;
 
 	if (!sched)
 		return NULL;
@@ -118,8 +118,7 @@ void weft_sched_hold(struct weft_sched *sched, struct weft_type *type)
 
 	if (!type || type->is_builtin)
 		return;
-	types = realloc(
-		sched->types, (sched->n_types + 1) * sizeof(*types));
+	types = realloc(sched->types, (sched->n_types + 1) * sizeof(*types));
 	if (!types) {
 		sched->err = WEFT_ERR_NOMEM;
 		return;
@@ -170,9 +169,10 @@ static struct step *add(struct weft_sched *sched, enum step_kind kind)
 
 	if (sched->n_steps == sched->n_room) {
 		size_t room = sched->n_room * 2;
-		struct step *steps = sched->steps == sched->first ?
-			malloc(room * sizeof(*steps)) :
-			realloc(sched->steps, room * sizeof(*steps));
+		struct step *steps =
+			sched->steps == sched->first
+				? malloc(room * sizeof(*steps))
+				: realloc(sched->steps, room * sizeof(*steps));
 
 		if (!steps) {
 			sched->err = WEFT_ERR_NOMEM;
@@ -269,8 +269,8 @@ static void start_message(struct weft_sched *sched, const struct step *step)
 		.plane = sched->plane,
 	};
 	struct weft_req *req;
-	int err = step->kind == STEP_SEND ? weft_isend_held(&msg, &req) :
-					    weft_irecv_held(&msg, &req);
+	int err = step->kind == STEP_SEND ? weft_isend_held(&msg, &req)
+					  : weft_irecv_held(&msg, &req);
 
 	if (err) {
 		sched->err = sched->err ? sched->err : err;
