@@ -239,7 +239,7 @@ static inline bool mtest_all(const void *buf, size_t len, int value)
 
 static inline void *mtest_alloc(size_t len)
 {
-	void *buf = malloc(len ? len : 1);
+	void *buf = calloc(1, len ? len : 1);
 
 	if (!buf) {
 		fprintf(stderr, "# no memory for %zu bytes\n", len);

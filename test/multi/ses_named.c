@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_named: process sets the launcher named become communicators
+ *
+ * set=NAME the set this process was started in, size=N its size,
+ * other=NAME a set it is not in
+ */
+#include "session.h"
+
+static const char *word(int argc, char **argv, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (int i = 1; i < argc; i++)
+		if (strncmp(argv[i], key, len) == 0)
+			return argv[i] + len;
+	return "";
+}
+
+int main(int argc, char **argv)
+{
+	const char *mine, *other;
+	char name[MPI_MAX_PSET_NAME_LEN];
+	int n = 0, size = 0, found = 0, foreign = 0;
+	MPI_Session session;
+	MPI_Comm comm;
+
+	mtest_start(argv[0]);
+	mine = word(argc, argv, "set=");
+	other = word(argc, argv, "other=");
+	session = session_open();
+	session_who(session);
+	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n));
+	for (int i = 0; i < n; i++) {
+		int len = sizeof(name);
+
+		OK(MPI_Session_get_nth_pset(
+			session, MPI_INFO_NULL, i, &len, name));
+		found += strcmp(name, mine) == 0;
+		foreign += strcmp(name, other) == 0;
+	}
+	CHECK(found == 1, "my set '%s' is listed once, %d", mine, found);
+	CHECK(foreign == 0, "a set without me, '%s', is not listed", other);
+	comm = session_comm(session, mine, "members of a named set");
+	OK(MPI_Comm_size(comm, &size));
+	CHECK(size == mtest_arg(argc, argv, "size", 0), "'%s' has %d members",
+		mine, size);
+	session_works(comm, mine);
+	OK(MPI_Comm_disconnect(&comm));
+	session_close(&session);
+	return mtest_done();
+}
