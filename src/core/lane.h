@@ -35,6 +35,7 @@ struct weft_lane {
 	bool is_polling;           /* inside weft_progress */
 	uint64_t n_dropped;  /* malformed or foreign messages */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
+	void (*on_lost)(struct weft_peer *peer); /* p2p: a peer died */
 };
 
 /* The peer of a process number, created when new; NULL when out of memory.

@@ -185,6 +185,7 @@ void weft_peer_die(struct weft_peer *peer, int err)
 	peer->state = WEFT_PEER_DEAD;
 	peer->err = err;
 	weft_peer_flush(peer);
+	peer->lane->on_lost(peer);
 }
 
 void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,

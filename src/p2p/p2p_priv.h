@@ -51,6 +51,9 @@ int weft_rndv_offer(struct weft_req *req);
  * without memory. */
 void *weft_send_run(struct weft_req *req);
 
+/* Ends everything that waits for a peer that died; peer->err says why. */
+void weft_lost_peer(struct weft_peer *peer);
+
 /* Handlers. */
 weft_wire_fn weft_recv_on_eager, weft_recv_on_rts;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;

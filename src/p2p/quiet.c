@@ -166,6 +166,7 @@ void weft_p2p_open(struct weft_lane *lane)
 		if (handlers[op])
 			weft_dispatch_set(
 				lane, (enum weft_wire_op)op, handlers[op]);
+	lane->on_lost = weft_lost_peer;
 }
 
 int weft_p2p_control_held(struct weft_lane *lane, uint64_t proc,

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lost: a peer died; whatever waits for it ends with an error
+ *
+ * Who may still hold a request that the dead peer was to complete:
+ *  - its queue of pending sends: core's flush gives each to its push, which
+ *    sees the state and gives up;
+ *  - an announced send or a matched rendezvous: found among all requests;
+ *  - a receive posted for exactly that rank: likewise;
+ *  - the fabric: ends tagged pieces with an error completion or, for receives,
+ *    when we take them back.
+ * A receive from any source goes on waiting: somebody else may send. */
+#include "p2p/p2p_priv.h"
+
+#include "net/net.h"
+
+/* True if the receive can only be served by this peer. */
+static bool waits_for(struct weft_req *req, struct weft_peer *peer)
+{
+	if (!req->is_posted || req->src < 0)
+		return false;
+	return weft_group_proc(req->comm->remote, (uint32_t)req->src) ==
+	       peer->proc;
+}
+
+static void lose(struct weft_req *req, struct weft_peer *peer)
+{
+	if (req->kind == WEFT_REQ_RECV && waits_for(req, peer)) {
+		weft_match_withdraw(&req->comm->match, req);
+		weft_p2p_finish(req, peer->err);
+		return;
+	}
+	if (req->is_posted || req->peer != peer)
+		return;
+	if (req->n_parts > 0) /* the fabric tells when its pieces end */
+		return;
+	if (req->kind == WEFT_REQ_SEND)
+		weft_send_finish(req, peer->err);
+	else
+		weft_p2p_finish(req, peer->err);
+}
+
+void weft_lost_peer(struct weft_peer *peer)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_table_next(&weft_reqs, &pos)) != NULL) {
+		if (req->refs == 0 || req->is_done || req->lane != peer->lane)
+			continue;
+		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
+			lose(req, peer);
+	}
+}
