@@ -41,11 +41,10 @@ int weft_type_copy(const struct weft_type *stype, int64_t scount,
 int64_t weft_external_size(const struct weft_type *type, int64_t count);
 
 /* Packs or unpacks count items in "external32" form (big-endian, fixed sizes);
- * dst or src must have weft_external_size() bytes. WEFT_ERR_TYPE when a
- * predefined type has no such form. */
-int weft_external_pack(const struct weft_type *type, int64_t count,
+ * dst or src has weft_external_size() bytes. */
+void weft_external_pack(const struct weft_type *type, int64_t count,
 	const void *buf, void *dst);
-int weft_external_unpack(const struct weft_type *type, int64_t count, void *buf,
-	const void *src);
+void weft_external_unpack(const struct weft_type *type, int64_t count,
+	void *buf, const void *src);
 
 #endif

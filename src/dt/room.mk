@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += \
 	src/dt/builtin.def \
+	src/dt/external.c \
 	src/dt/flat.c src/dt/flat.h \
 	src/dt/pack.c src/dt/pack.h \
 	src/dt/redop.c src/dt/redop.h src/dt/redop.def \

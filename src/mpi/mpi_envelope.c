@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_envelope: how a datatype was made; Fortran's parametrized types
+ *
+ * MPI-5.0 sections 5.1.13 and 19.1.9. A type keeps the arguments of its
+ * constructor's int form. A large-count constructor shows the same ones, with
+ * counts and addresses together among the large counts; only the two array
+ * constructors have arguments that stay int. */
+#include "mpi_check.h"
+#include "mpi_map.h"
+
+/* How many of each an envelope shows. */
+struct shown {
+	int64_t n_ints, n_aints, n_counts, n_types;
+};
+
+static struct shown shown_of(const struct weft_type *type)
+{
+	struct shown s = { type->n_ints, type->n_aints, 0, type->n_types };
+
+	switch (type->combiner) {
+	case WEFT_COMBINER_F90_REAL:
+	case WEFT_COMBINER_F90_COMPLEX:
+		s.n_types = 0;
+		break;
+	case WEFT_COMBINER_F90_INTEGER:
+		s.n_ints = 1;
+		s.n_types = 0;
+		break;
+	case WEFT_COMBINER_SUBARRAY:
+		if (type->is_large) {
+			s.n_ints = 2;
+			s.n_counts = type->n_ints - 2;
+		}
+		break;
+	case WEFT_COMBINER_DARRAY:
+		if (type->is_large) {
+			s.n_counts = type->args[2];
+			s.n_ints -= s.n_counts;
+		}
+		break;
+	default:
+		if (type->is_large)
+			s = (struct shown){ 0, 0, s.n_ints + s.n_aints,
+				s.n_types };
+	}
+	return s;
+}
+
+/* Output arguments. */
+struct contents {
+	int *ints;
+	MPI_Aint *aints;
+	MPI_Count *counts;
+	MPI_Datatype *types;
+};
+
+/* Arguments first..last of the constructor, as ints. */
+static int *copy_ints(
+	const struct weft_type *type, int64_t first, int64_t n, int *to)
+{
+	for (int64_t i = 0; i < n; i++)
+		to[i] = (int)type->args[first + i];
+	return to + n;
+}
+
+static void copy_counts(
+	const struct weft_type *type, int64_t first, int64_t n, MPI_Count *to)
+{
+	if (n)
+		memcpy(to, type->args + first, (size_t)n * sizeof *to);
+}
+
+static void fill_args(const struct weft_type *type, const struct shown *s,
+	const struct contents *c)
+{
+	int64_t n_dims;
+	int *ints;
+
+	if (type->is_large && type->combiner == WEFT_COMBINER_SUBARRAY) {
+		ints = copy_ints(type, 0, 1, c->ints);
+		copy_ints(type, type->n_ints - 1, 1, ints);
+		copy_counts(type, 1, s->n_counts, c->counts);
+	} else if (type->is_large && type->combiner == WEFT_COMBINER_DARRAY) {
+		n_dims = type->args[2];
+		ints = copy_ints(type, 0, 3, c->ints);
+		copy_ints(type, 3 + n_dims, s->n_ints - 3, ints);
+		copy_counts(type, 3, n_dims, c->counts);
+	} else if (type->combiner == WEFT_COMBINER_F90_INTEGER) {
+		copy_ints(type, 1, 1, c->ints);
+	} else {
+		copy_ints(type, 0, s->n_ints, c->ints);
+		copy_counts(type, 0, s->n_counts, c->counts);
+		if (s->n_aints)
+			memcpy(c->aints, type->args + type->n_ints,
+				(size_t)s->n_aints * sizeof *c->aints);
+	}
+}
+
+static void fill(const struct weft_type *type, const struct shown *s,
+	const struct contents *c)
+{
+	fill_args(type, s, c);
+	for (int64_t i = 0; i < s->n_types; i++)
+		c->types[i] = (MPI_Datatype)(uintptr_t)weft_type_open_handle(
+			type->types[i]);
+}
+
+static int only_large(void)
+{
+	return weft_err_set(WEFT_ERR_TYPE,
+		"the datatype was made by a large-count procedure; only the "
+		"large-count form can describe it");
+}
+
+/* Looks a type up and how much there is to show. */
+static int look_up(MPI_Datatype datatype, const void *out,
+	struct weft_type **type_out, struct shown *shown_out)
+{
+	int err = weft_check_type(datatype, type_out);
+
+	if (!err)
+		err = weft_check_ptr(out, "combiner");
+	if (!err)
+		*shown_out = shown_of(*type_out);
+	return err;
+}
+
+int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers,
+	int *num_addresses, int *num_datatypes, int *combiner)
+{
+	struct weft_type *type = NULL;
+	struct shown s = { 0 };
+	int err = look_up(datatype, combiner, &type, &s);
+
+	if (!err && s.n_counts)
+		err = only_large();
+	if (err)
+		return weft_mpi_raise_none("MPI_Type_get_envelope", err);
+	*num_integers = (int)s.n_ints;
+	*num_addresses = (int)s.n_aints;
+	*num_datatypes = (int)s.n_types;
+	*combiner = (int)type->combiner;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
+	MPI_Count *num_addresses, MPI_Count *num_large_counts,
+	MPI_Count *num_datatypes, int *combiner)
+{
+	struct weft_type *type = NULL;
+	struct shown s = { 0 };
+	int err = look_up(datatype, combiner, &type, &s);
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Type_get_envelope_c", err);
+	*num_integers = s.n_ints;
+	*num_addresses = s.n_aints;
+	*num_large_counts = s.n_counts;
+	*num_datatypes = s.n_types;
+	*combiner = (int)type->combiner;
+	return MPI_SUCCESS;
+}
+
+/* max: room in the output arrays, in the order of struct shown. */
+static int get_contents(const char *func, MPI_Datatype datatype,
+	const struct shown *max, const struct contents *out, bool can_large)
+{
+	struct weft_type *type = NULL;
+	struct shown s = { 0 };
+	int err = look_up(datatype, "", &type, &s);
+
+	if (!err && type->combiner == WEFT_COMBINER_NAMED)
+		err = weft_err_set(WEFT_ERR_TYPE,
+			"%s is predefined and has no contents", type->name);
+	if (!err && s.n_counts && !can_large)
+		err = only_large();
+	if (!err &&
+		(max->n_ints < s.n_ints || max->n_aints < s.n_aints ||
+			max->n_counts < s.n_counts || max->n_types < s.n_types))
+		err = weft_err_set(WEFT_ERR_ARG,
+			"an array is shorter than the envelope says: %lld "
+			"integers, %lld addresses, %lld counts, %lld datatypes",
+			(long long)s.n_ints, (long long)s.n_aints,
+			(long long)s.n_counts, (long long)s.n_types);
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	fill(type, &s, out);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers,
+	int max_addresses, int max_datatypes, int array_of_integers[],
+	MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
+{
+	const struct shown max = { max_integers, max_addresses, 0,
+		max_datatypes };
+	const struct contents out = { array_of_integers, array_of_addresses,
+		NULL, array_of_datatypes };
+
+	return get_contents(
+		"MPI_Type_get_contents", datatype, &max, &out, false);
+}
+
+int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers,
+	MPI_Count max_addresses, MPI_Count max_large_counts,
+	MPI_Count max_datatypes, int array_of_integers[],
+	MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
+	MPI_Datatype array_of_datatypes[])
+{
+	const struct shown max = { max_integers, max_addresses,
+		max_large_counts, max_datatypes };
+	const struct contents out = { array_of_integers, array_of_addresses,
+		array_of_large_counts, array_of_datatypes };
+
+	return get_contents(
+		"MPI_Type_get_contents_c", datatype, &max, &out, true);
+}
+
+/* ---- predefined types by property ---- */
+
+int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
+	MPI_Datatype *pair_type)
+{
+	struct weft_type *value = NULL, *index = NULL, *pair;
+	int err = weft_check_type(value_type, &value);
+
+	if (!err)
+		err = weft_check_type(index_type, &index);
+	if (!err)
+		err = weft_check_ptr(pair_type, "pair_type");
+	if (err)
+		return weft_mpi_raise_none("MPI_Type_get_value_index", err);
+	pair = weft_type_pair(value, index);
+	*pair_type = pair ? weft_mpi_type_handle(pair) : MPI_DATATYPE_NULL;
+	return MPI_SUCCESS;
+}
+
+/* A predefined type by a property (a class, or decimal digits) and size. */
+struct sized {
+	int property;
+	int size;
+	MPI_Datatype type;
+};
+
+int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
+{
+	const struct sized all[] = {
+		{ MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1 },
+		{ MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2 },
+		{ MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4 },
+		{ MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8 },
+		{ MPI_TYPECLASS_INTEGER, 16, MPI_INTEGER16 },
+		{ MPI_TYPECLASS_REAL, 2, MPI_REAL2 },
+		{ MPI_TYPECLASS_REAL, 4, MPI_REAL4 },
+		{ MPI_TYPECLASS_REAL, 8, MPI_REAL8 },
+		{ MPI_TYPECLASS_REAL, 16, MPI_REAL16 },
+		{ MPI_TYPECLASS_COMPLEX, 4, MPI_COMPLEX4 },
+		{ MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8 },
+		{ MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16 },
+		{ MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32 },
+	};
+	int err = weft_check_ptr(datatype, "datatype");
+
+	for (size_t i = 0; !err && i < sizeof all / sizeof all[0]; i++)
+		if (all[i].property == typeclass && all[i].size == size) {
+			*datatype = all[i].type;
+			return MPI_SUCCESS;
+		}
+	if (!err)
+		err = weft_err_set(WEFT_ERR_ARG,
+			"no predefined type of class %d has %d bytes",
+			typeclass, size);
+	return weft_mpi_raise_none("MPI_Type_match_size", err);
+}
+
+/* ---- Fortran's selected kinds ---- */
+
+/* Decimal digits and exponent range of a kind, by rising size. */
+struct kind {
+	int p, r;
+	MPI_Datatype real, complex;
+};
+
+static int f90_float(const char *func, enum weft_combiner combiner, int p,
+	int r, MPI_Datatype *newtype)
+{
+	const struct kind kinds[] = {
+		{ 6, 37, MPI_REAL4, MPI_COMPLEX8 },
+		{ 15, 307, MPI_REAL8, MPI_COMPLEX16 },
+		{ 33, 4931, MPI_REAL16, MPI_COMPLEX32 },
+	};
+	MPI_Datatype found = MPI_DATATYPE_NULL;
+	struct weft_type *type = NULL;
+	int err = weft_check_ptr(newtype, "newtype");
+
+	for (int i = 2; i >= 0; i--)
+		if ((p == MPI_UNDEFINED || p <= kinds[i].p) &&
+			(r == MPI_UNDEFINED || r <= kinds[i].r))
+			found = combiner == WEFT_COMBINER_F90_REAL
+					? kinds[i].real
+					: kinds[i].complex;
+	if (!err && (found == MPI_DATATYPE_NULL ||
+			    (p == MPI_UNDEFINED && r == MPI_UNDEFINED)))
+		err = weft_err_set(WEFT_ERR_ARG,
+			"no kind has precision %d and range %d", p, r);
+	if (!err)
+		err = weft_type_make_f90(
+			combiner, p, r, weft_mpi_type(found), &type);
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	*newtype = weft_mpi_type_handle(type);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype)
+{
+	return f90_float("MPI_Type_create_f90_real", WEFT_COMBINER_F90_REAL, p,
+		r, newtype);
+}
+
+int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype)
+{
+	return f90_float("MPI_Type_create_f90_complex",
+		WEFT_COMBINER_F90_COMPLEX, p, r, newtype);
+}
+
+int PMPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
+{
+	const struct sized kinds[] = {
+		{ 2, 1, MPI_INTEGER1 },
+		{ 4, 2, MPI_INTEGER2 },
+		{ 9, 4, MPI_INTEGER4 },
+		{ 18, 8, MPI_INTEGER8 },
+		{ 38, 16, MPI_INTEGER16 },
+	};
+	struct weft_type *type = NULL;
+	int err = weft_check_ptr(newtype, "newtype");
+	size_t i = 0;
+
+	while (i < 5 && kinds[i].property < r)
+		i++;
+	if (!err && i == 5)
+		err = weft_err_set(
+			WEFT_ERR_ARG, "no kind has a range of %d digits", r);
+	if (!err)
+		err = weft_type_make_f90(WEFT_COMBINER_F90_INTEGER, 0, r,
+			weft_mpi_type(kinds[i].type), &type);
+	if (err)
+		return weft_mpi_raise_none("MPI_Type_create_f90_integer", err);
+	*newtype = weft_mpi_type_handle(type);
+	return MPI_SUCCESS;
+}
+
+#include "api_envelope.h"

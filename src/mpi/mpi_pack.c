@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_pack: packing into buffers, and elements received
+ *
+ * MPI-5.0 sections 5.1.5, 5.2 and 5.3. A packed buffer holds the data bytes
+ * alone, so a packed message is the message of the typed one. */
+#include "mpi_check.h"
+#include "mpi_map.h"
+
+#include "dt/pack.h"
+
+#include <limits.h>
+
+/* ---- native ---- */
+
+/* The arguments all forms share, widened. */
+struct job {
+	const char *func;
+	const void *from;
+	void *to;
+	int64_t room; /* bytes of the packed buffer */
+	int64_t position;
+	MPI_Count count;
+	struct weft_type *type;
+	struct weft_comm *comm;
+};
+
+static int check_room(const struct job *job, int64_t len)
+{
+	if (job->position < 0 || job->position > job->room ||
+		len > job->room - job->position)
+		return weft_err_set(WEFT_ERR_TRUNCATE,
+			"%lld bytes from position %lld on, buffer of %lld",
+			(long long)len, (long long)job->position,
+			(long long)job->room);
+	return 0;
+}
+
+/* Bytes of the items, checked against overflow. */
+static int job_len(const struct job *job, int64_t *len_out)
+{
+	if (__builtin_mul_overflow(job->type->size, job->count, len_out))
+		return weft_err_set(WEFT_ERR_VALUE_TOO_LARGE,
+			"%lld items need more than 63 bits of bytes",
+			(long long)job->count);
+	return 0;
+}
+
+static int check_job(struct job *job, const void *typed, const void *packed,
+	MPI_Datatype datatype, MPI_Comm comm)
+{
+	int err = weft_check_comm(comm, &job->comm);
+
+	if (!err)
+		err = weft_check_data(typed, job->count, datatype, &job->type);
+	if (!err && job->count && job->type->size)
+		err = weft_check_ptr(packed, "packed buffer");
+	return err;
+}
+
+static int do_pack(struct job *job, MPI_Datatype datatype, MPI_Comm comm)
+{
+	int err = check_job(job, job->from, job->to, datatype, comm);
+	int64_t len = 0;
+
+	if (!err)
+		err = job_len(job, &len);
+	if (!err)
+		err = check_room(job, len);
+	if (err)
+		return weft_mpi_raise(job->comm, job->func, err);
+	if (len)
+		weft_pack(job->type, job->count, job->from, 0,
+			(char *)job->to + job->position, (size_t)len);
+	job->position += len;
+	return MPI_SUCCESS;
+}
+
+static int do_unpack(struct job *job, MPI_Datatype datatype, MPI_Comm comm)
+{
+	int err = check_job(job, job->to, job->from, datatype, comm);
+	int64_t len = 0;
+
+	if (!err)
+		err = job_len(job, &len);
+	if (!err)
+		err = check_room(job, len);
+	if (err)
+		return weft_mpi_raise(job->comm, job->func, err);
+	if (len)
+		weft_unpack(job->type, job->count, job->to, 0,
+			(const char *)job->from + job->position, (size_t)len);
+	job->position += len;
+	return MPI_SUCCESS;
+}
+
+/* The new position in the caller's width. */
+static int set_int(int rc, const struct job *job, int *position)
+{
+	if (!rc)
+		*position = (int)job->position; /* at most the room, an int */
+	return rc;
+}
+
+static int set_count(int rc, const struct job *job, int64_t *position)
+{
+	if (!rc)
+		*position = job->position;
+	return rc;
+}
+
+int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype,
+	void *outbuf, int outsize, int *position, MPI_Comm comm)
+{
+	struct job job = { .func = "MPI_Pack",
+		.from = inbuf,
+		.to = outbuf,
+		.room = outsize,
+		.count = incount };
+	int err = weft_check_ptr(position, "position");
+
+	if (err)
+		return weft_mpi_raise(weft_mpi_comm(comm), job.func, err);
+	job.position = *position;
+	return set_int(do_pack(&job, datatype, comm), &job, position);
+}
+
+int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype,
+	void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
+{
+	struct job job = { .func = "MPI_Pack_c",
+		.from = inbuf,
+		.to = outbuf,
+		.room = outsize,
+		.count = incount };
+	int err = weft_check_ptr(position, "position");
+
+	if (err)
+		return weft_mpi_raise(weft_mpi_comm(comm), job.func, err);
+	job.position = *position;
+	return set_count(do_pack(&job, datatype, comm), &job, position);
+}
+
+int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
+	int outcount, MPI_Datatype datatype, MPI_Comm comm)
+{
+	struct job job = { .func = "MPI_Unpack",
+		.from = inbuf,
+		.to = outbuf,
+		.room = insize,
+		.count = outcount };
+	int err = weft_check_ptr(position, "position");
+
+	if (err)
+		return weft_mpi_raise(weft_mpi_comm(comm), job.func, err);
+	job.position = *position;
+	return set_int(do_unpack(&job, datatype, comm), &job, position);
+}
+
+int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position,
+	void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
+{
+	struct job job = { .func = "MPI_Unpack_c",
+		.from = inbuf,
+		.to = outbuf,
+		.room = insize,
+		.count = outcount };
+	int err = weft_check_ptr(position, "position");
+
+	if (err)
+		return weft_mpi_raise(weft_mpi_comm(comm), job.func, err);
+	job.position = *position;
+	return set_count(do_unpack(&job, datatype, comm), &job, position);
+}
+
+static int pack_size(struct job *job, MPI_Datatype datatype, MPI_Comm comm,
+	const void *out, int64_t *size_out)
+{
+	int err = weft_check_comm(comm, &job->comm);
+
+	if (!err)
+		err = weft_check_count(job->count);
+	if (!err)
+		err = weft_check_type(datatype, &job->type);
+	if (!err)
+		err = weft_check_ptr(out, "size");
+	if (!err)
+		err = job_len(job, size_out);
+	return weft_mpi_end(job->comm, job->func, err);
+}
+
+int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
+{
+	struct job job = { .func = "MPI_Pack_size", .count = incount };
+	int64_t wide = 0;
+	int rc = pack_size(&job, datatype, comm, size, &wide);
+
+	if (!rc)
+		*size = wide > INT_MAX ? MPI_UNDEFINED : (int)wide;
+	return rc;
+}
+
+int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
+	MPI_Count *size)
+{
+	struct job job = { .func = "MPI_Pack_size_c", .count = incount };
+
+	return pack_size(&job, datatype, comm, size, size);
+}
+
+/* ---- external32 ---- */
+
+static int check_datarep(const char *datarep)
+{
+	int err = weft_check_ptr(datarep, "datarep");
+
+	if (!err && strcmp(datarep, "external32") != 0)
+		err = weft_err_set(WEFT_ERR_ARG,
+			"the data representation is \"%.40s\", not "
+			"\"external32\"",
+			datarep);
+	return err;
+}
+
+/* Checks, and finds the length of the external form. */
+static int check_external(struct job *job, const char *datarep,
+	const void *typed, MPI_Datatype datatype, int64_t *len_out)
+{
+	int err = check_datarep(datarep);
+	int64_t one;
+
+	if (!err)
+		err = weft_check_data(typed, job->count, datatype, &job->type);
+	if (err)
+		return err;
+	one = weft_external_size(job->type, 1);
+	if (__builtin_mul_overflow(one, job->count, len_out))
+		return weft_err_set(WEFT_ERR_VALUE_TOO_LARGE,
+			"%lld items need more than 63 bits of bytes",
+			(long long)job->count);
+	return check_room(job, *len_out);
+}
+
+static int pack_external(
+	struct job *job, const char *datarep, MPI_Datatype datatype)
+{
+	int64_t len = 0;
+	int err = check_external(job, datarep, job->from, datatype, &len);
+
+	if (err)
+		return weft_mpi_raise_none(job->func, err);
+	weft_external_pack(job->type, job->count, job->from,
+		(char *)job->to + job->position);
+	job->position += len;
+	return MPI_SUCCESS;
+}
+
+static int unpack_external(
+	struct job *job, const char *datarep, MPI_Datatype datatype)
+{
+	int64_t len = 0;
+	int err = check_external(job, datarep, job->to, datatype, &len);
+
+	if (err)
+		return weft_mpi_raise_none(job->func, err);
+	weft_external_unpack(job->type, job->count, job->to,
+		(const char *)job->from + job->position);
+	job->position += len;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Pack_external(const char *datarep, const void *inbuf, int incount,
+	MPI_Datatype datatype, void *outbuf, MPI_Aint outsize,
+	MPI_Aint *position)
+{
+	struct job job = { .func = "MPI_Pack_external",
+		.from = inbuf,
+		.to = outbuf,
+		.room = outsize,
+		.count = incount };
+	int err = weft_check_ptr(position, "position");
+
+	if (err)
+		return weft_mpi_raise_none(job.func, err);
+	job.position = *position;
+	return set_count(
+		pack_external(&job, datarep, datatype), &job, position);
+}
+
+int PMPI_Pack_external_c(const char *datarep, const void *inbuf,
+	MPI_Count incount, MPI_Datatype datatype, void *outbuf,
+	MPI_Count outsize, MPI_Count *position)
+{
+	struct job job = { .func = "MPI_Pack_external_c",
+		.from = inbuf,
+		.to = outbuf,
+		.room = outsize,
+		.count = incount };
+	int err = weft_check_ptr(position, "position");
+
+	if (err)
+		return weft_mpi_raise_none(job.func, err);
+	job.position = *position;
+	return set_count(
+		pack_external(&job, datarep, datatype), &job, position);
+}
+
+int PMPI_Unpack_external(const char *datarep, const void *inbuf,
+	MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount,
+	MPI_Datatype datatype)
+{
+	struct job job = { .func = "MPI_Unpack_external",
+		.from = inbuf,
+		.to = outbuf,
+		.room = insize,
+		.count = outcount };
+	int err = weft_check_ptr(position, "position");
+
+	if (err)
+		return weft_mpi_raise_none(job.func, err);
+	job.position = *position;
+	return set_count(
+		unpack_external(&job, datarep, datatype), &job, position);
+}
+
+int PMPI_Unpack_external_c(const char *datarep, const void *inbuf,
+	MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
+	MPI_Datatype datatype)
+{
+	struct job job = { .func = "MPI_Unpack_external_c",
+		.from = inbuf,
+		.to = outbuf,
+		.room = insize,
+		.count = outcount };
+	int err = weft_check_ptr(position, "position");
+
+	if (err)
+		return weft_mpi_raise_none(job.func, err);
+	job.position = *position;
+	return set_count(
+		unpack_external(&job, datarep, datatype), &job, position);
+}
+
+static int external_size(struct job *job, const char *datarep,
+	MPI_Datatype datatype, int64_t *size)
+{
+	int err = check_datarep(datarep);
+
+	if (!err)
+		err = weft_check_count(job->count);
+	if (!err)
+		err = weft_check_type(datatype, &job->type);
+	if (!err)
+		err = weft_check_ptr(size, "size");
+	if (err)
+		return weft_mpi_raise_none(job->func, err);
+	*size = weft_external_size(job->type, job->count);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Pack_external_size(
+	const char *datarep, int incount, MPI_Datatype datatype, MPI_Aint *size)
+{
+	struct job job = { .func = "MPI_Pack_external_size", .count = incount };
+
+	return external_size(&job, datarep, datatype, size);
+}
+
+int PMPI_Pack_external_size_c(const char *datarep, MPI_Count incount,
+	MPI_Datatype datatype, MPI_Count *size)
+{
+	struct job job = { .func = "MPI_Pack_external_size_c",
+		.count = incount };
+
+	return external_size(&job, datarep, datatype, size);
+}
+
+/* ---- elements received ---- */
+
+static int get_elements(const char *func, const MPI_Status *status,
+	MPI_Datatype datatype, const void *out, int64_t *count)
+{
+	struct weft_type *type = NULL;
+	int err = weft_check_type(datatype, &type);
+
+	if (!err)
+		err = weft_check_ptr(status, "status");
+	if (!err)
+		err = weft_check_ptr(out, "count");
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	*count = weft_type_elements(type, weft_status_len(status));
+	return MPI_SUCCESS;
+}
+
+int PMPI_Get_elements(
+	const MPI_Status *status, MPI_Datatype datatype, int *count)
+{
+	int64_t wide = 0;
+	int rc = get_elements(
+		"MPI_Get_elements", status, datatype, count, &wide);
+
+	if (!rc)
+		*count = wide > INT_MAX ? MPI_UNDEFINED : (int)wide;
+	return rc;
+}
+
+int PMPI_Get_elements_c(
+	const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
+{
+	return get_elements(
+		"MPI_Get_elements_c", status, datatype, count, count);
+}
+
+int PMPI_Get_elements_x(
+	const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
+{
+	return get_elements(
+		"MPI_Get_elements_x", status, datatype, count, count);
+}
+
+#include "api_pack.h"
