@@ -305,8 +305,15 @@ void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
 
 	c.skip = (int64_t)skip;
 	c.left = (int64_t)clamp(type, count, skip, SIZE_MAX);
-	if (c.left)
+	if (c.left && weft_type_is_run(type, count)) {
+		uintptr_t at = (uintptr_t)buf + (uintptr_t)type->true_lb + skip;
+
+		iov[0] = (struct iovec){ (void *)at, (size_t)c.left };
+		c.n_iov = 1;
+		c.covered = c.left;
+	} else if (c.left) {
 		walk_items(&c, type, count, buf);
+	}
 	*n_out = c.n_iov;
 	*bytes_out = (size_t)c.covered;
 }
