@@ -56,6 +56,21 @@ static struct wish wish_make(const struct weft_net_hints *hints)
 	};
 }
 
+/* True if the comma-separated list has exactly this name in it. */
+static bool list_has_name(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = list; *p;) {
+		size_t n = strcspn(p, ",");
+
+		if (n == len && strncmp(p, name, n) == 0)
+			return true;
+		p += n + (p[n] == ',');
+	}
+	return false;
+}
+
 /* True if the comma-separated list names the libfabric provider or the core
  * provider under it ("verbs" for "verbs;ofi_rxm"). "^a,b" names nothing. */
 static bool list_has(const char *list, const char *form)
@@ -75,11 +90,19 @@ static bool list_has(const char *list, const char *form)
 	return false;
 }
 
+/* False if the user asked for another one. */
+static bool is_asked(
+	const struct wish *w, const struct weft_prov *prov, const char *form)
+{
+	return !*w->provider || list_has_name(w->provider, prov->name) ||
+	       list_has_name(w->provider, form);
+}
+
 static bool is_named(
 	const struct wish *w, const struct weft_prov *prov, const char *form)
 {
-	return strcmp(w->provider, prov->name) == 0 ||
-	       strcmp(w->provider, form) == 0 || list_has(w->filter, form);
+	return (*w->provider && is_asked(w, prov, form)) ||
+	       list_has(w->filter, form);
 }
 
 /* The request */
@@ -241,8 +264,7 @@ static const char *gate(
 {
 	bool named = is_named(w, prov, form);
 
-	if (*w->provider && strcmp(w->provider, prov->name) != 0 &&
-		strcmp(w->provider, form) != 0)
+	if (!is_asked(w, prov, form))
 		return "another one is asked for (WEFT_PROVIDER)";
 	if (prov->is_one_host && !w->is_one_host)
 		return "reaches processes of this host only";
@@ -390,9 +412,12 @@ static bool try_open(void *arg, const struct wish *w,
 {
 	struct opening *o = arg;
 	char why[VERDICT_MAX];
-	struct fi_info *info = judge(w, prov, form, why);
+	struct fi_info *info;
 	int rc;
 
+	if (!is_asked(w, prov, form))
+		return false;
+	info = judge(w, prov, form, why);
 	if (!info) {
 		report_add(&o->report, form, why);
 		return false;

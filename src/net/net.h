@@ -58,7 +58,7 @@ struct weft_net {
 	uint64_t n_received; /* untagged messages that arrived */
 	uint64_t n_refused;  /* posts answered by WEFT_AGAIN */
 	uint64_t n_errors;   /* error completions */
-	/* followed by what net_priv.h declares */
+			     /* followed by what net_priv.h declares */
 };
 
 /* Chooses a provider and an interface, says so in one info line, opens the

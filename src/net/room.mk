@@ -9,3 +9,29 @@ libweft_la_SOURCES += \
 	src/net/net_priv.h \
 	src/net/plan.c src/net/plan.h \
 	src/net/prov.h
+
+unit_tests += test/unit/net_test
+test_unit_net_test_SOURCES = test/unit/net_test.c \
+	test/fake/fakefab.c test/fake/fakefab.h
+test_unit_net_test_LDADD = $(LDADD) $(FABRIC_LIBS)
+
+# One suite, built for each provider: nothing to install but libfabric.
+conform_tests = \
+	test/conform/net_tcp \
+	test/conform/net_rxm \
+	test/conform/net_sockets \
+	test/conform/net_shm
+check_PROGRAMS += $(conform_tests)
+TESTS += $(conform_tests)
+test_conform_net_tcp_SOURCES = test/conform/net_conform.c
+test_conform_net_tcp_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp"'
+test_conform_net_tcp_LDADD = libweft.la $(FABRIC_LIBS)
+test_conform_net_rxm_SOURCES = test/conform/net_conform.c
+test_conform_net_rxm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp;ofi_rxm"'
+test_conform_net_rxm_LDADD = libweft.la $(FABRIC_LIBS)
+test_conform_net_sockets_SOURCES = test/conform/net_conform.c
+test_conform_net_sockets_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"sockets"'
+test_conform_net_sockets_LDADD = libweft.la $(FABRIC_LIBS)
+test_conform_net_shm_SOURCES = test/conform/net_conform.c
+test_conform_net_shm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"shm"'
+test_conform_net_shm_LDADD = libweft.la $(FABRIC_LIBS)

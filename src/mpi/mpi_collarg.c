@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_collarg: check, widen, run */
+#include "mpi_collarg.h"
+
+#include "mpi_check.h"
+
+#include <stdlib.h>
+
+enum { FRAME_WORDS = 128, FRAME_HEAPS = 6 };
+
+/* On the stack of one call: what goes down, and memory for its arrays. They
+ * are read before coll's functions return, so they end with the call. */
+struct frame {
+	struct weft_coll coll;
+	size_t n_words;
+	int n_heaps;
+	void *heaps[FRAME_HEAPS];
+	int64_t words[FRAME_WORDS];
+};
+
+static inline int frame_open(struct frame *f, const struct weft_collarg *a)
+{
+	memset(&f->coll, 0, sizeof(f->coll));
+	f->n_words = 0;
+	f->n_heaps = 0;
+	f->coll.plane = WEFT_PLANE_COLL;
+	f->coll.is_irregular = a->is_irregular;
+	f->coll.root = a->root;
+	return weft_check_comm(a->comm, &f->coll.comm);
+}
+
+/* Room for n items of 8 bytes until the end of the call; NULL without. */
+static void *frame_room(struct frame *f, int32_t n)
+{
+	void *p;
+
+	if (f->n_words + (size_t)n <= FRAME_WORDS) {
+		p = &f->words[f->n_words];
+		f->n_words += (size_t)n;
+		return p;
+	}
+	p = malloc((size_t)n * sizeof(int64_t));
+	if (p)
+		f->heaps[f->n_heaps++] = p;
+	return p;
+}
+
+static int check_request(const struct weft_collarg *a)
+{
+	struct weft_info *info;
+	int err = weft_check_ptr(a->request, "request");
+
+	if (!err && a->mode == WEFT_COLLARG_INIT)
+		err = weft_check_info_or_null(a->info, &info);
+	return err;
+}
+
+static int give(
+	struct frame *f, const struct weft_collarg *a, enum weft_coll_kind kind)
+{
+	struct weft_req *req = NULL;
+	int err = check_request(a);
+
+	if (err)
+		return err;
+	if (a->mode == WEFT_COLLARG_START)
+		err = weft_coll_start(kind, &f->coll, &req);
+	else
+		err = weft_coll_init(kind, &f->coll, &req);
+	if (!err)
+		*a->request = weft_mpi_req_handle(req);
+	return err;
+}
+
+/* The end of every procedure: runs unless err, frees the frame, raises. */
+static int frame_close(struct frame *f, const struct weft_collarg *a,
+	enum weft_coll_kind kind, int err)
+{
+	if (!err && a->mode == WEFT_COLLARG_RUN)
+		err = weft_coll_run(kind, &f->coll);
+	else if (!err)
+		err = give(f, a, kind);
+	for (int i = 0; i < f->n_heaps; i++)
+		free(f->heaps[i]);
+	return weft_mpi_end(f->coll.comm, a->func, err);
+}
+
+/* ---- one side ---- */
+
+static int bad_in_place(const char *name)
+{
+	return weft_err_set(WEFT_ERR_BUFFER,
+		"%s is MPI_IN_PLACE where it must not be", name);
+}
+
+static int check_not_in_place(const void *buf, const char *name)
+{
+	if (weft_unlikely(buf == MPI_IN_PLACE) && weft_check_is_on())
+		return weft_check_failed(bad_in_place(name));
+	return 0;
+}
+
+static int one(const struct weft_collside *side, const char *name,
+	struct weft_blocks *out)
+{
+	int err = check_not_in_place(side->buf, name);
+
+	if (!err)
+		err = weft_check_data(
+			side->buf, side->count, side->type, &out->type);
+	out->buf = (void *)(uintptr_t)side->buf;
+	out->count = side->count;
+	return err;
+}
+
+static int widen_counts(struct frame *f, const struct weft_collside *side,
+	int32_t n, struct weft_blocks *out)
+{
+	int64_t *wide;
+	int err = 0;
+
+	if (side->counts_c) {
+		out->counts = side->counts_c;
+	} else {
+		err = weft_check_ptr(side->counts, "array of counts");
+		wide = err ? NULL : frame_room(f, n);
+		if (!err && !wide)
+			return WEFT_ERR_NOMEM;
+		for (int32_t i = 0; !err && i < n; i++)
+			wide[i] = side->counts[i];
+		out->counts = wide;
+	}
+	for (int32_t i = 0; !err && i < n; i++)
+		err = weft_check_count(out->counts[i]);
+	return err;
+}
+
+static int widen_displs(struct frame *f, const struct weft_collside *side,
+	int32_t n, struct weft_blocks *out)
+{
+	int64_t *wide;
+	int err;
+
+	if (side->displs_c) {
+		out->displs = side->displs_c;
+		return 0;
+	}
+	err = weft_check_ptr(side->displs, "array of displacements");
+	if (err)
+		return err;
+	wide = frame_room(f, n);
+	if (!wide)
+		return WEFT_ERR_NOMEM;
+	for (int32_t i = 0; i < n; i++)
+		wide[i] = side->displs[i];
+	out->displs = wide;
+	return 0;
+}
+
+/* A type of an empty block is not looked at. */
+static int look_up_types(struct frame *f, const struct weft_collside *side,
+	int32_t n, struct weft_blocks *out)
+{
+	struct weft_type **types = frame_room(f, n);
+	int err = types ? 0 : WEFT_ERR_NOMEM;
+
+	for (int32_t i = 0; !err && i < n; i++) {
+		types[i] = weft_mpi_type(
+			out->counts[i] ? side->types[i] : MPI_BYTE);
+		if (out->counts[i])
+			err = weft_check_type_ready(side->types[i], &types[i]);
+	}
+	out->types = types;
+	out->has_byte_displs = true;
+	return err;
+}
+
+static int check_blocks(const struct weft_blocks *blocks, int32_t n)
+{
+	int err = 0;
+
+	for (int32_t i = 0; !blocks->buf && !err && i < n; i++)
+		err = weft_check_buf(NULL, blocks->counts[i],
+			blocks->types ? blocks->types[i] : blocks->type);
+	return err;
+}
+
+/* n blocks: of one count, or as the arrays say. */
+static int many(struct frame *f, const struct weft_collside *side,
+	const char *name, int32_t n, struct weft_blocks *out)
+{
+	int err;
+
+	if (!f->coll.is_irregular)
+		return one(side, name, out);
+	err = check_not_in_place(side->buf, name);
+	if (!err && n > 0)
+		err = widen_counts(f, side, n, out);
+	if (!err && n > 0)
+		err = widen_displs(f, side, n, out);
+	if (!err && side->types)
+		err = look_up_types(f, side, n, out);
+	else if (!err)
+		err = weft_check_type_ready(side->type, &out->type);
+	out->buf = (void *)(uintptr_t)side->buf;
+	if (!err)
+		err = check_blocks(out, n);
+	return err;
+}
+
+/* ---- both sides ---- */
+
+/* The same memory given twice, as far as predefined types show it without
+ * doubt. */
+static int check_alias(const void *send, const void *recv, bool is_simple)
+{
+	if (weft_unlikely(send == recv) && send && is_simple &&
+		weft_check_is_on())
+		return weft_err_set(WEFT_ERR_BUFFER,
+			"send and receive buffer are the same memory");
+	return 0;
+}
+
+static bool is_simple(const struct weft_blocks *a, const struct weft_blocks *b)
+{
+	return a->type && b->type && a->type->is_builtin &&
+	       b->type->is_builtin && a->count > 0 &&
+	       (b->count > 0 || b->counts) && a->type->size > 0;
+}
+
+static bool is_root(const struct weft_coll *coll)
+{
+	return coll->comm->is_inter ? coll->root == WEFT_ROOT
+				    : coll->root == coll->comm->rank;
+}
+
+/* Has a part in a rooted operation besides being its root. */
+static bool is_leaf(const struct weft_coll *coll)
+{
+	return coll->comm->is_inter ? coll->root >= 0 : true;
+}
+
+/* The own block of the root against its other buffer. */
+static int check_own_block(const struct weft_coll *coll,
+	const struct weft_blocks *all, const struct weft_blocks *mine)
+{
+	int64_t at;
+
+	if (coll->is_in_place || coll->comm->is_inter || !is_simple(mine, all))
+		return 0;
+	if (all->counts && !all->counts[coll->comm->rank])
+		return 0;
+	at = all->displs ? all->displs[coll->comm->rank]
+			 : coll->comm->rank * all->count;
+	return check_alias(
+		(char *)all->buf + at * all->type->extent, mine->buf, true);
+}
+
+/* ---- operations ---- */
+
+int weft_collarg_barrier(const struct weft_collarg *a)
+{
+	struct frame f;
+	int err = frame_open(&f, a);
+
+	return frame_close(&f, a, WEFT_COLL_BARRIER, err);
+}
+
+int weft_collarg_bcast(const struct weft_collarg *a)
+{
+	struct frame f;
+	int err = frame_open(&f, a);
+
+	if (!err)
+		err = weft_check_root(f.coll.comm, a->root);
+	if (!err && a->root != MPI_PROC_NULL)
+		err = one(&a->recv, "buffer", &f.coll.recv);
+	return frame_close(&f, a, WEFT_COLL_BCAST, err);
+}
+
+int weft_collarg_gather(const struct weft_collarg *a)
+{
+	struct frame f;
+	struct weft_coll *c = &f.coll;
+	int err = frame_open(&f, a);
+
+	if (!err)
+		err = weft_check_root(c->comm, a->root);
+	if (err)
+		goto out;
+	c->is_in_place =
+		a->send.buf == MPI_IN_PLACE && !c->comm->is_inter && is_root(c);
+	if (is_leaf(c) && !c->is_in_place)
+		err = one(&a->send, "sendbuf", &c->send);
+	if (!err && is_root(c))
+		err = many(&f, &a->recv, "recvbuf", c->comm->remote_size,
+			&c->recv);
+	if (!err && is_root(c))
+		err = check_own_block(c, &c->recv, &c->send);
+out:
+	return frame_close(&f, a, WEFT_COLL_GATHER, err);
+}
+
+int weft_collarg_scatter(const struct weft_collarg *a)
+{
+	struct frame f;
+	struct weft_coll *c = &f.coll;
+	int err = frame_open(&f, a);
+
+	if (!err)
+		err = weft_check_root(c->comm, a->root);
+	if (err)
+		goto out;
+	c->is_in_place =
+		a->recv.buf == MPI_IN_PLACE && !c->comm->is_inter && is_root(c);
+	if (is_leaf(c) && !c->is_in_place)
+		err = one(&a->recv, "recvbuf", &c->recv);
+	if (!err && is_root(c))
+		err = many(&f, &a->send, "sendbuf", c->comm->remote_size,
+			&c->send);
+	if (!err && is_root(c))
+		err = check_own_block(c, &c->send, &c->recv);
+out:
+	return frame_close(&f, a, WEFT_COLL_SCATTER, err);
+}
+
+int weft_collarg_allgather(const struct weft_collarg *a)
+{
+	struct frame f;
+	struct weft_coll *c = &f.coll;
+	int err = frame_open(&f, a);
+
+	if (err)
+		goto out;
+	c->is_in_place = a->send.buf == MPI_IN_PLACE && !c->comm->is_inter;
+	if (!c->is_in_place)
+		err = one(&a->send, "sendbuf", &c->send);
+	if (!err)
+		err = many(&f, &a->recv, "recvbuf", c->comm->remote_size,
+			&c->recv);
+	if (!err)
+		err = check_own_block(c, &c->recv, &c->send);
+out:
+	return frame_close(&f, a, WEFT_COLL_ALLGATHER, err);
+}
+
+int weft_collarg_alltoall(const struct weft_collarg *a)
+{
+	struct frame f;
+	struct weft_coll *c = &f.coll;
+	int err = frame_open(&f, a);
+
+	if (err)
+		goto out;
+	c->is_in_place = a->send.buf == MPI_IN_PLACE && !c->comm->is_inter;
+	if (!c->is_in_place)
+		err = many(&f, &a->send, "sendbuf", c->comm->remote_size,
+			&c->send);
+	if (!err)
+		err = many(&f, &a->recv, "recvbuf", c->comm->remote_size,
+			&c->recv);
+	if (!err && !c->is_in_place)
+		err = check_alias(c->send.buf, c->recv.buf,
+			is_simple(&c->send, &c->recv));
+out:
+	return frame_close(&f, a, WEFT_COLL_ALLTOALL, err);
+}
+
+/* ---- reductions ---- */
+
+static int check_fits(const struct weft_redop *op, const struct weft_type *type)
+{
+	if (!weft_check_is_on())
+		return 0;
+	if (op->builtin == WEFT_OP_REPLACE || op->builtin == WEFT_OP_NO_OP)
+		return weft_err_set(WEFT_ERR_OP,
+			"MPI_REPLACE and MPI_NO_OP are for one-sided "
+			"operations only");
+	if (!weft_redop_fits(op, type))
+		return weft_err_set(WEFT_ERR_OP,
+			"operation 0x%x is not defined on %s",
+			(unsigned)op->builtin,
+			type->name[0] ? type->name : "a derived datatype");
+	return 0;
+}
+
+/* The send side of a reduction: a buffer of recv's count and type. */
+static int reduce_send(struct frame *f, const struct weft_collarg *a)
+{
+	struct weft_collside side = {
+		.buf = a->send.buf, .count = a->recv.count, .type = a->recv.type
+	};
+
+	return f->coll.is_in_place ? 0 : one(&side, "sendbuf", &f->coll.send);
+}
+
+static int reduce_op(struct frame *f, const struct weft_collarg *a)
+{
+	struct weft_type *type;
+	int err = weft_check_op(a->op, &f->coll.op);
+
+	if (!err)
+		err = weft_check_type_ready(a->recv.type, &type);
+	if (!err)
+		err = check_fits(f->coll.op, type);
+	return err;
+}
+
+int weft_collarg_reduce(const struct weft_collarg *a)
+{
+	struct frame f;
+	struct weft_coll *c = &f.coll;
+	int err = frame_open(&f, a);
+
+	if (!err)
+		err = weft_check_root(c->comm, a->root);
+	if (err || a->root == MPI_PROC_NULL)
+		goto out;
+	c->is_in_place =
+		a->send.buf == MPI_IN_PLACE && !c->comm->is_inter && is_root(c);
+	err = reduce_op(&f, a);
+	if (!err && is_leaf(c))
+		err = reduce_send(&f, a);
+	if (!err && is_root(c))
+		err = one(&a->recv, "recvbuf", &c->recv);
+	if (!err && is_root(c) && is_leaf(c) && !c->is_in_place)
+		err = check_alias(c->send.buf, c->recv.buf, c->recv.count > 0);
+out:
+	return frame_close(&f, a, WEFT_COLL_REDUCE, err);
+}
+
+/* Everybody has input and output of the same shape. */
+static int reduce_all(const struct weft_collarg *a, enum weft_coll_kind kind)
+{
+	struct frame f;
+	struct weft_coll *c = &f.coll;
+	int err = frame_open(&f, a);
+
+	if (err)
+		goto out;
+	c->is_in_place = a->send.buf == MPI_IN_PLACE && !c->comm->is_inter;
+	err = reduce_op(&f, a);
+	if (!err)
+		err = reduce_send(&f, a);
+	if (!err)
+		err = one(&a->recv, "recvbuf", &c->recv);
+	if (!err && !c->is_in_place)
+		err = check_alias(c->send.buf, c->recv.buf, c->recv.count > 0);
+out:
+	return frame_close(&f, a, kind, err);
+}
+
+int weft_collarg_allreduce(const struct weft_collarg *a)
+{
+	return reduce_all(a, WEFT_COLL_ALLREDUCE);
+}
+
+int weft_collarg_scan(const struct weft_collarg *a)
+{
+	return reduce_all(a, WEFT_COLL_SCAN);
+}
+
+int weft_collarg_exscan(const struct weft_collarg *a)
+{
+	return reduce_all(a, WEFT_COLL_EXSCAN);
+}
+
+/* The parts of a reduce-scatter. A process whose part is empty may have no
+ * receive buffer. */
+static int reduce_parts(struct frame *f, const struct weft_collarg *a)
+{
+	struct weft_coll *c = &f->coll;
+	int err = check_not_in_place(a->recv.buf, "recvbuf");
+	int64_t mine = a->recv.count;
+
+	c->recv.buf = (void *)(uintptr_t)a->recv.buf;
+	c->recv.count = a->recv.count;
+	if (!err)
+		err = weft_check_type_ready(a->recv.type, &c->recv.type);
+	if (!err && a->is_irregular)
+		err = widen_counts(f, &a->recv, c->comm->size, &c->recv);
+	else if (!err)
+		err = weft_check_count(a->recv.count);
+	if (!err && a->is_irregular)
+		mine = c->recv.counts[c->comm->rank];
+	if (!err)
+		err = weft_check_buf(c->recv.buf, mine, c->recv.type);
+	return err;
+}
+
+int weft_collarg_reduce_scatter(const struct weft_collarg *a)
+{
+	struct frame f;
+	struct weft_coll *c = &f.coll;
+	int err = frame_open(&f, a);
+
+	if (err)
+		goto out;
+	c->is_in_place = a->send.buf == MPI_IN_PLACE && !c->comm->is_inter;
+	err = reduce_op(&f, a);
+	if (!err)
+		err = reduce_parts(&f, a);
+	if (!err && !c->is_in_place)
+		err = check_not_in_place(a->send.buf, "sendbuf");
+	if (!err && !c->is_in_place)
+		err = check_alias(a->send.buf, c->recv.buf, true);
+	c->send = c->recv;
+	c->send.buf = (void *)(uintptr_t)a->send.buf;
+out:
+	return frame_close(&f, a, WEFT_COLL_REDUCE_SCATTER, err);
+}

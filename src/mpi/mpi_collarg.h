@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_collarg: arguments of a collective procedure, as they came in
+ *
+ * A procedure puts its arguments into a struct weft_collarg and calls the
+ * function of its operation, which checks them as the standard says (what is
+ * significant only at the root is not looked at elsewhere), brings int and
+ * large counts to one form, and runs, starts or initialises the operation.
+ * Each returns what the procedure must return. */
+#ifndef WEFT_MPI_COLLARG_H
+#define WEFT_MPI_COLLARG_H
+
+#include "mpi_map.h"
+
+#include "coll/coll.h"
+
+enum weft_collarg_mode {
+	WEFT_COLLARG_RUN,   /* blocking */
+	WEFT_COLLARG_START, /* non-blocking */
+	WEFT_COLLARG_INIT,  /* persistent */
+};
+
+/* One side's buffer: count and type, or arrays of them. Of each array at most
+ * one width is set. */
+struct weft_collside {
+	const void *buf;
+	MPI_Count count;
+	MPI_Datatype type;
+	const int *counts;
+	const MPI_Count *counts_c;
+	const int *displs;
+	const MPI_Aint *displs_c;
+	const MPI_Datatype *types; /* then displs are bytes */
+};
+
+struct weft_collarg {
+	const char *func;
+	enum weft_collarg_mode mode;
+	MPI_Comm comm;
+	bool is_irregular; /* a v or w form */
+	int root;
+	MPI_Op op;
+	/* Bcast: recv only. Reductions: count and type stand in recv. */
+	struct weft_collside send, recv;
+	MPI_Info info; /* INIT only */
+	MPI_Request *request;
+};
+
+int weft_collarg_barrier(const struct weft_collarg *a);
+int weft_collarg_bcast(const struct weft_collarg *a);
+int weft_collarg_gather(const struct weft_collarg *a);
+int weft_collarg_scatter(const struct weft_collarg *a);
+int weft_collarg_allgather(const struct weft_collarg *a);
+int weft_collarg_alltoall(const struct weft_collarg *a);
+int weft_collarg_reduce(const struct weft_collarg *a);
+int weft_collarg_allreduce(const struct weft_collarg *a);
+int weft_collarg_reduce_scatter(const struct weft_collarg *a);
+int weft_collarg_scan(const struct weft_collarg *a);
+int weft_collarg_exscan(const struct weft_collarg *a);
+
+#endif

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fakefab: see fakefab.h
+ *
+ * libfabric's calls are inline dispatches through op tables, so filling the
+ * tables is enough. */
+#include "test/fake/fakefab.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define fab_of(ptr, member) weft_container_of(ptr, struct fakefab, member)
+
+static int opening(struct fakefab *fab)
+{
+	if (++fab->n_calls == fab->fail_call)
+		return fab->fail_code ? fab->fail_code : -FI_ENOMEM;
+	return 0;
+}
+
+/* One close for all; which object it was does not matter, only how many. */
+static struct fakefab *owner_of(struct fid *fid)
+{
+	return fid->context;
+}
+
+static int close_object(struct fid *fid)
+{
+	owner_of(fid)->n_live--;
+	return 0;
+}
+
+static int bind_object(struct fid *fid, struct fid *other, uint64_t flags)
+{
+	(void)other;
+	(void)flags;
+	return opening(owner_of(fid));
+}
+
+static int control_object(struct fid *fid, int command, void *arg)
+{
+	(void)command;
+	(void)arg;
+	return opening(owner_of(fid));
+}
+
+static struct fi_ops object_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = close_object,
+	.bind = bind_object,
+	.control = control_object,
+};
+
+static void own(struct fakefab *fab, struct fid *fid)
+{
+	fid->context = fab;
+	fid->ops = &object_ops;
+	fab->n_live++;
+}
+
+/* Messages */
+
+static void complete(struct fakefab *fab, void *context, uint64_t flags,
+	size_t len, void *buf)
+{
+	assert(fab->n_done < FAKEFAB_QUEUE);
+	fab->done[fab->n_done++] = (struct fi_cq_data_entry){
+		.op_context = context, .flags = flags, .len = len, .buf = buf
+	};
+}
+
+static void drop_front(struct fakefab_post *list, size_t *n, size_t at)
+{
+	memmove(&list[at], &list[at + 1], (*n - at - 1) * sizeof(*list));
+	(*n)--;
+}
+
+/* Into the first posted buffer; a long one serves again while enough is left.
+ */
+static ssize_t deliver(struct fakefab *fab, const void *buf, size_t len)
+{
+	struct fakefab_post *to = &fab->recvs[0];
+	struct fakefab_post was;
+	uint64_t flags = FI_RECV | FI_MSG;
+
+	if (fab->n_refuse_sends > 0 || fab->n_recvs == 0) {
+		fab->n_refuse_sends -= fab->n_refuse_sends > 0;
+		return -FI_EAGAIN;
+	}
+	was = *to;
+	assert(len <= was.len);
+	memcpy(was.buf, buf, len);
+	to->buf += len;
+	to->len -= len;
+	if (!(was.flags & FI_MULTI_RECV)) {
+		drop_front(fab->recvs, &fab->n_recvs, 0);
+	} else if (to->len < fab->min_multi) {
+		flags |= FI_MULTI_RECV;
+		drop_front(fab->recvs, &fab->n_recvs, 0);
+	}
+	complete(fab, was.context, flags, len, was.buf);
+	fab->n_sends++;
+	return 0;
+}
+
+static ssize_t do_inject(
+	struct fid_ep *ep, const void *buf, size_t len, fi_addr_t addr)
+{
+	(void)addr;
+	return deliver(fab_of(ep, ep), buf, len);
+}
+
+static ssize_t do_send(struct fid_ep *ep, const void *buf, size_t len,
+	void *desc, fi_addr_t addr, void *context)
+{
+	struct fakefab *fab = fab_of(ep, ep);
+	ssize_t rc = deliver(fab, buf, len);
+
+	(void)addr;
+	if (rc)
+		return rc;
+	fab->last_desc = desc;
+	fab->last_buf = buf;
+	complete(fab, context, FI_SEND | FI_MSG, 0, NULL);
+	return 0;
+}
+
+static ssize_t do_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc,
+	size_t n, fi_addr_t addr, void *context)
+{
+	char all[65536];
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		memcpy(all + len, iov[i].iov_base, iov[i].iov_len);
+		len += iov[i].iov_len;
+	}
+	return do_send(ep, all, len, desc ? desc[0] : NULL, addr, context);
+}
+
+static ssize_t do_recvmsg(
+	struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
+{
+	struct fakefab *fab = fab_of(ep, ep);
+
+	if (fab->n_refuse_recvs > 0) {
+		fab->n_refuse_recvs--;
+		return -FI_EAGAIN;
+	}
+	if (fab->fail_call && opening(fab))
+		return fab->fail_code ? fab->fail_code : -FI_ENOMEM;
+	assert(fab->n_recvs < FAKEFAB_QUEUE);
+	fab->n_recv_posts++;
+	fab->last_desc = msg->desc ? msg->desc[0] : NULL;
+	fab->recvs[fab->n_recvs++] = (struct fakefab_post){
+		.context = msg->context,
+		.buf = msg->msg_iov[0].iov_base,
+		.len = msg->msg_iov[0].iov_len,
+		.flags = flags,
+	};
+	return 0;
+}
+
+static struct fi_ops_msg msg_ops = {
+	.size = sizeof(struct fi_ops_msg),
+	.recvmsg = do_recvmsg,
+	.send = do_send,
+	.sendv = do_sendv,
+	.inject = do_inject,
+};
+
+static ssize_t do_trecv(struct fid_ep *ep, void *buf, size_t len, void *desc,
+	fi_addr_t addr, uint64_t tag, uint64_t ignore, void *context)
+{
+	struct fakefab *fab = fab_of(ep, ep);
+
+	(void)addr;
+	(void)ignore;
+	fab->last_desc = desc;
+	fab->trecvs[fab->n_trecvs++] = (struct fakefab_post){
+		.context = context, .buf = buf, .len = len, .tag = tag
+	};
+	return 0;
+}
+
+static ssize_t do_tsend(struct fid_ep *ep, const void *buf, size_t len,
+	void *desc, fi_addr_t addr, uint64_t tag, void *context)
+{
+	struct fakefab *fab = fab_of(ep, ep);
+
+	(void)addr;
+	for (size_t i = 0; i < fab->n_trecvs; i++) {
+		struct fakefab_post to = fab->trecvs[i];
+
+		if (to.tag != tag)
+			continue;
+		memcpy(to.buf, buf, len);
+		drop_front(fab->trecvs, &fab->n_trecvs, i);
+		complete(fab, to.context, FI_RECV | FI_TAGGED, len, to.buf);
+		complete(fab, context, FI_SEND | FI_TAGGED, 0, NULL);
+		fab->last_desc = desc;
+		return 0;
+	}
+	return -FI_EAGAIN;
+}
+
+static struct fi_ops_tagged tagged_ops = {
+	.size = sizeof(struct fi_ops_tagged),
+	.recv = do_trecv,
+	.send = do_tsend,
+};
+
+/* The endpoint */
+
+static ssize_t do_cancel(fid_t fid, void *context)
+{
+	struct fakefab *fab = owner_of(fid);
+
+	fab->canceled = context;
+	for (size_t i = 0; i < fab->n_trecvs; i++)
+		if (fab->trecvs[i].context == context) {
+			drop_front(fab->trecvs, &fab->n_trecvs, i);
+			fakefab_break(fab, context, FI_ECANCELED,
+				FI_RECV | FI_TAGGED);
+			return 0;
+		}
+	return -FI_ENOENT;
+}
+
+static int do_setopt(
+	fid_t fid, int level, int name, const void *value, size_t len)
+{
+	struct fakefab *fab = owner_of(fid);
+
+	(void)level;
+	(void)len;
+	if (name == FI_OPT_MIN_MULTI_RECV)
+		memcpy(&fab->min_multi, value, sizeof(fab->min_multi));
+	return opening(fab);
+}
+
+static struct fi_ops_ep ep_ops = {
+	.size = sizeof(struct fi_ops_ep),
+	.cancel = do_cancel,
+	.setopt = do_setopt,
+};
+
+static int do_getname(fid_t fid, void *addr, size_t *len)
+{
+	(void)fid;
+	if (*len < FAKEFAB_ADDR_LEN) {
+		*len = FAKEFAB_ADDR_LEN;
+		return -FI_ETOOSMALL;
+	}
+	memset(addr, 0x5a, FAKEFAB_ADDR_LEN);
+	*len = FAKEFAB_ADDR_LEN;
+	return 0;
+}
+
+static struct fi_ops_cm cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.getname = do_getname,
+};
+
+/* Queue and table */
+
+static ssize_t do_read(struct fid_cq *cq, void *buf, size_t count)
+{
+	struct fakefab *fab = fab_of(cq, cq);
+	size_t n = weft_min(count, fab->n_done);
+
+	if (fab->is_held || count == 0)
+		return -FI_EAGAIN;
+	if (n == 0)
+		return fab->n_errs ? -FI_EAVAIL : -FI_EAGAIN;
+	memcpy(buf, fab->done, n * sizeof(fab->done[0]));
+	fab->n_done -= n;
+	memmove(fab->done, fab->done + n, fab->n_done * sizeof(fab->done[0]));
+	return (ssize_t)n;
+}
+
+static ssize_t do_readerr(
+	struct fid_cq *cq, struct fi_cq_err_entry *entry, uint64_t flags)
+{
+	struct fakefab *fab = fab_of(cq, cq);
+
+	(void)flags;
+	if (fab->n_errs == 0)
+		return -FI_EAGAIN;
+	*entry = fab->errs[0];
+	fab->n_errs--;
+	memmove(fab->errs, fab->errs + 1, fab->n_errs * sizeof(fab->errs[0]));
+	return 1;
+}
+
+static const char *do_strerror(struct fid_cq *cq, int prov_errno,
+	const void *err_data, char *buf, size_t len)
+{
+	(void)cq;
+	(void)prov_errno;
+	(void)err_data;
+	if (len)
+		buf[0] = '\0';
+	return "made up";
+}
+
+static struct fi_ops_cq cq_ops = {
+	.size = sizeof(struct fi_ops_cq),
+	.read = do_read,
+	.readerr = do_readerr,
+	.strerror = do_strerror,
+};
+
+static int do_insert(struct fid_av *av, const void *addr, size_t count,
+	fi_addr_t *out, uint64_t flags, void *context)
+{
+	struct fakefab *fab = fab_of(av, av);
+
+	(void)flags;
+	(void)context;
+	memcpy(fab->last_addr, addr, FAKEFAB_ADDR_LEN);
+	*out = fab->n_addrs++;
+	return (int)count;
+}
+
+static int do_remove(
+	struct fid_av *av, fi_addr_t *addr, size_t count, uint64_t flags)
+{
+	(void)av;
+	(void)addr;
+	(void)count;
+	(void)flags;
+	return 0;
+}
+
+static struct fi_ops_av av_ops = {
+	.size = sizeof(struct fi_ops_av),
+	.insert = do_insert,
+	.remove = do_remove,
+};
+
+/* Memory */
+
+static int close_mr(struct fid *fid)
+{
+	owner_of(fid)->n_mr_live--;
+	free(fid);
+	return 0;
+}
+
+static struct fi_ops mr_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = close_mr,
+	.bind = bind_object,
+	.control = control_object,
+};
+
+static int do_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
+	uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr_out,
+	void *context)
+{
+	struct fakefab *fab = owner_of(fid);
+	struct fid_mr *mr;
+
+	(void)len;
+	(void)access;
+	(void)offset;
+	(void)flags;
+	(void)context;
+	if (opening(fab))
+		return -FI_ENOMEM;
+	mr = calloc(1, sizeof(*mr));
+	mr->fid.context = fab;
+	mr->fid.ops = &mr_fid_ops;
+	mr->mem_desc = (void *)(uintptr_t)buf;
+	mr->key = key;
+	fab->last_key = key;
+	fab->n_mr_live++;
+	*mr_out = mr;
+	return 0;
+}
+
+static struct fi_ops_mr mr_ops = {
+	.size = sizeof(struct fi_ops_mr),
+	.reg = do_reg,
+};
+
+/* Opening */
+
+static int do_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
+	struct fid_av **out, void *context)
+{
+	struct fakefab *fab = fab_of(domain, domain);
+	int rc = opening(fab);
+
+	(void)attr;
+	(void)context;
+	if (rc)
+		return rc;
+	own(fab, &fab->av.fid);
+	fab->av.ops = &av_ops;
+	*out = &fab->av;
+	return 0;
+}
+
+static int do_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+	struct fid_cq **out, void *context)
+{
+	struct fakefab *fab = fab_of(domain, domain);
+	int rc = opening(fab);
+
+	(void)attr;
+	(void)context;
+	if (rc)
+		return rc;
+	own(fab, &fab->cq.fid);
+	fab->cq.ops = &cq_ops;
+	*out = &fab->cq;
+	return 0;
+}
+
+static int do_endpoint(struct fid_domain *domain, struct fi_info *info,
+	struct fid_ep **out, void *context)
+{
+	struct fakefab *fab = fab_of(domain, domain);
+	int rc = opening(fab);
+
+	(void)info;
+	(void)context;
+	if (rc)
+		return rc;
+	own(fab, &fab->ep.fid);
+	fab->ep.ops = &ep_ops;
+	fab->ep.cm = &cm_ops;
+	fab->ep.msg = &msg_ops;
+	fab->ep.tagged = &tagged_ops;
+	*out = &fab->ep;
+	return 0;
+}
+
+static struct fi_ops_domain domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.av_open = do_av_open,
+	.cq_open = do_cq_open,
+	.endpoint = do_endpoint,
+};
+
+static int do_domain(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_domain **out, void *context)
+{
+	struct fakefab *fab = fab_of(fabric, fabric);
+	int rc = opening(fab);
+
+	(void)info;
+	(void)context;
+	if (rc)
+		return rc;
+	own(fab, &fab->domain.fid);
+	fab->domain.ops = &domain_ops;
+	fab->domain.mr = &mr_ops;
+	*out = &fab->domain;
+	return 0;
+}
+
+static struct fi_ops_fabric fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = do_domain,
+};
+
+void fakefab_init(struct fakefab *fab)
+{
+	own(fab, &fab->fabric.fid);
+	fab->fabric.ops = &fabric_ops;
+}
+
+struct fi_info *fakefab_info(void)
+{
+	struct fi_info *info = fi_allocinfo();
+
+	info->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_MULTI_RECV;
+	info->addr_format = FI_SOCKADDR_IN;
+	info->ep_attr->protocol = FI_PROTO_SOCK_TCP;
+	info->ep_attr->max_msg_size = 1 << 20;
+	info->ep_attr->mem_tag_format = UINT64_MAX >> 16;
+	info->tx_attr->inject_size = 64;
+	info->tx_attr->size = 64;
+	info->tx_attr->iov_limit = 4;
+	info->rx_attr->size = 64;
+	info->domain_attr->name = strdup("fake0");
+	info->fabric_attr->name = strdup("fake");
+	info->fabric_attr->prov_name = strdup("fake");
+	return info;
+}
+
+void fakefab_break(struct fakefab *fab, void *context, int err, uint64_t flags)
+{
+	fab->errs[fab->n_errs++] = (struct fi_cq_err_entry){
+		.op_context = context, .flags = flags, .err = err
+	};
+}

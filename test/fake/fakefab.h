@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fakefab: a fabric made of op tables, for tests without a network
+ *
+ * Untagged messages sent to any address come back to the same endpoint, into
+ * its posted receive buffers, in order. Tagged sends match posted tagged
+ * receives. Knobs refuse, delay and break. Counters tell what was asked. */
+#ifndef WEFT_FAKEFAB_H
+#define WEFT_FAKEFAB_H
+
+#include "net/net_priv.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	FAKEFAB_QUEUE = 256,
+	FAKEFAB_ADDR_LEN = 16,
+};
+
+struct fakefab_post {
+	void *context;
+	char *buf;
+	size_t len;
+	uint64_t tag;
+	uint64_t flags;
+	void *desc;
+};
+
+struct fakefab {
+	/* knobs */
+	int fail_call; /* the n-th opening call fails, counted from 1; 0: none
+			*/
+	int fail_code;
+	int n_refuse_sends; /* so many posts answer -FI_EAGAIN */
+	int n_refuse_recvs;
+	bool is_held;	  /* completions wait */
+	size_t min_multi; /* set by FI_OPT_MIN_MULTI_RECV */
+
+	/* counters */
+	int n_calls; /* opening calls */
+	int n_live;  /* objects not closed */
+	int n_recv_posts;
+	int n_sends;
+	int n_mr_live;
+	uint64_t last_key;
+	void *last_desc;
+	const void *last_buf;
+	void *canceled;
+
+	/* below: only fakefab.c */
+	struct fid_fabric fabric;
+	struct fid_domain domain;
+	struct fid_ep ep;
+	struct fid_cq cq;
+	struct fid_av av;
+	struct fakefab_post recvs[FAKEFAB_QUEUE];
+	size_t n_recvs;
+	struct fakefab_post trecvs[FAKEFAB_QUEUE];
+	size_t n_trecvs;
+	struct fi_cq_data_entry done[FAKEFAB_QUEUE];
+	size_t n_done;
+	struct fi_cq_err_entry errs[FAKEFAB_QUEUE];
+	size_t n_errs;
+	uint64_t n_addrs;
+	char last_addr[FAKEFAB_ADDR_LEN];
+};
+
+/* A zeroed struct becomes a fabric. */
+void fakefab_init(struct fakefab *fab);
+
+/* A fresh description of it, for weft_ep_open_take() to take. */
+struct fi_info *fakefab_info(void);
+
+/* The next error entry of the completion queue. */
+void fakefab_break(struct fakefab *fab, void *context, int err, uint64_t flags);
+
+#endif
