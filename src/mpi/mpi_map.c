@@ -2,7 +2,6 @@
 /* mpi_map: error classes and what happens when one is raised */
 #include "mpi_map.h"
 
-#include "base/knob.h"
 #include "base/log.h"
 #include "core/errcode.h"
 #include "core/proc.h"
@@ -185,15 +184,8 @@ struct raised {
 static struct weft_errh *errh_without_object(void)
 {
 	struct weft_comm *self = weft_world.comms[1];
-	const char *name = weft_knobs.initial_errhandler;
 
-	if (self)
-		return self->errh;
-	if (!strcmp(name, "mpi_errors_return"))
-		return &weft_errh_builtin[WEFT_ERRH_RETURN];
-	if (!strcmp(name, "mpi_errors_abort"))
-		return &weft_errh_builtin[WEFT_ERRH_ABORT];
-	return &weft_errh_builtin[WEFT_ERRH_FATAL];
+	return self ? self->errh : weft_session_initial_errh();
 }
 
 static const char *kind_name(int kind)

@@ -89,4 +89,9 @@ int weft_create_inter_from_groups(const struct weft_create_inter_groups *how,
 int weft_create_merge(
 	struct weft_comm *comm, bool high, struct weft_comm **comm_out);
 
+/* Everybody's record of len bytes, by rank, to everybody of an
+ * intracommunicator; *all_out is freed with free(). */
+int weft_create_gather(
+	struct weft_comm *comm, const void *mine, size_t len, void **all_out);
+
 #endif

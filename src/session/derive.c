@@ -418,3 +418,37 @@ void weft_derive_report(
 		what, comm->name[0] ? comm->name : "without a name", comm->tag,
 		comm->rank, comm->size, seconds);
 }
+
+/* ---- records ---- */
+
+int weft_create_gather(
+	struct weft_comm *comm, const void *mine, size_t len, void **all_out)
+{
+	struct round r = {
+		.agree = {
+			.comm = comm,
+			.mine = mine,
+			.len = len,
+		},
+	};
+	size_t n = (size_t)comm->size * len;
+	void *all = malloc(n + 1);
+	int err;
+
+	if (!all)
+		return WEFT_ERR_NOMEM;
+	weft_lane_take(comm->lane);
+	err = round_wait(&r, "gathering on");
+	if (!err) {
+		if (n)
+			memcpy(all, r.agree.records, n);
+		weft_agree_fini(&r.agree);
+	}
+	weft_lane_drop(comm->lane);
+	if (err) {
+		free(all);
+		return err;
+	}
+	*all_out = all;
+	return 0;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_session: the Sessions Model */
+#include "mpi_check.h"
+
+#include "session/create.h"
+#include "session/pset.h"
+
+/* An error while there is no session yet, or no communicator: the handler given
+ * in the call takes it. */
+static int raise_init(struct weft_errh *errh, int err)
+{
+	return weft_mpi_raise_obj(WEFT_KIND_SESSION, MPI_SESSION_NULL, errh,
+		NULL, "MPI_Session_init", err);
+}
+
+int PMPI_Session_init(
+	MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
+{
+	struct weft_session *made;
+	struct weft_info *asked;
+	struct weft_errh *errh = NULL;
+	int err;
+
+	err = weft_check_errh(errhandler, WEFT_KIND_SESSION, &errh);
+	if (err)
+		return weft_mpi_raise_none("MPI_Session_init", err);
+	err = weft_check_info_or_null(info, &asked);
+	if (!err)
+		err = weft_check_ptr(session, "session");
+	if (!err)
+		err = weft_session_open(asked, errh, &made);
+	if (err)
+		return raise_init(errh, err);
+	*session = weft_mpi_session_handle(made);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Session_finalize(MPI_Session *session)
+{
+	struct weft_session *closing = NULL;
+	struct weft_errh *errh = NULL;
+	int err;
+
+	err = weft_check_ptr(session, "session");
+	if (!err)
+		err = weft_check_session(*session, &closing);
+	if (err)
+		return weft_mpi_raise_none("MPI_Session_finalize", err);
+	if (closing->is_world)
+		return weft_mpi_raise_none("MPI_Session_finalize",
+			weft_err_set(WEFT_ERR_SESSION,
+				"the World Model ends with MPI_Finalize"));
+	errh = weft_errh_get(closing->errh);
+	err = weft_session_close(closing);
+	*session = MPI_SESSION_NULL;
+	if (err)
+		err = weft_mpi_raise_obj(WEFT_KIND_SESSION, MPI_SESSION_NULL,
+			errh, NULL, "MPI_Session_finalize", err);
+	weft_errh_put(errh);
+	return err;
+}
+
+int PMPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
+{
+	struct weft_session *of = NULL;
+	struct weft_info *info;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_info_dup(of->info, &info);
+	if (err)
+		return weft_mpi_raise_session(of, "MPI_Session_get_info", err);
+	*info_used = weft_mpi_info_handle(info);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Session_get_num_psets(
+	MPI_Session session, MPI_Info info, int *npset_names)
+{
+	struct weft_session *of = NULL;
+	struct weft_info *unused;
+	uint32_t n;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_info_or_null(info, &unused);
+	if (!err)
+		err = weft_pset_count(of, &n);
+	if (err)
+		return weft_mpi_raise_session(
+			of, "MPI_Session_get_num_psets", err);
+	*npset_names = (int)n;
+	return MPI_SUCCESS;
+}
+
+/* As the standard has it: with *pset_len 0 only the length is asked for, which
+ * counts the final NUL. */
+int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n,
+	int *pset_len, char *pset_name)
+{
+	struct weft_session *of = NULL;
+	struct weft_info *unused;
+	const char *name;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_info_or_null(info, &unused);
+	if (!err)
+		err = weft_check_range(WEFT_ERR_ARG, "n", n, 0, INT32_MAX);
+	if (!err)
+		err = weft_check_range(
+			WEFT_ERR_ARG, "pset_len", *pset_len, 0, INT32_MAX);
+	if (!err)
+		err = weft_pset_name(of, (uint32_t)n, &name);
+	if (err)
+		return weft_mpi_raise_session(
+			of, "MPI_Session_get_nth_pset", err);
+	if (*pset_len) {
+		size_t len = weft_min(strlen(name), (size_t)*pset_len - 1);
+
+		memcpy(pset_name, name, len);
+		pset_name[len] = 0;
+	}
+	*pset_len = (int)strlen(name) + 1;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Session_get_pset_info(
+	MPI_Session session, const char *pset_name, MPI_Info *info)
+{
+	struct weft_session *of = NULL;
+	struct weft_info *made;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_ptr(pset_name, "pset_name");
+	if (!err)
+		err = weft_pset_info(of, pset_name, &made);
+	if (err)
+		return weft_mpi_raise_session(
+			of, "MPI_Session_get_pset_info", err);
+	*info = weft_mpi_info_handle(made);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Group_from_session_pset(
+	MPI_Session session, const char *pset_name, MPI_Group *newgroup)
+{
+	struct weft_session *of = NULL;
+	struct weft_group *group;
+	int err;
+
+	err = weft_check_ptr(newgroup, "newgroup");
+	if (!err)
+		err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_ptr(pset_name, "pset_name");
+	if (!err)
+		err = weft_pset_group(of, pset_name, &group);
+	if (err) {
+		if (newgroup)
+			*newgroup = MPI_GROUP_NULL;
+		return weft_mpi_raise_session(
+			of, "MPI_Group_from_session_pset", err);
+	}
+	*newgroup = weft_mpi_group_handle(group);
+	return MPI_SUCCESS;
+}
+
+static int check_tag(const char *tag)
+{
+	size_t len = tag ? strnlen(tag, MPI_MAX_STRINGTAG_LEN) : 0;
+
+	if (!tag || len >= MPI_MAX_STRINGTAG_LEN)
+		return weft_err_set(WEFT_ERR_ARG,
+			"stringtag is %s, may have up to %d characters",
+			tag ? "too long" : "NULL", MPI_MAX_STRINGTAG_LEN - 1);
+	return 0;
+}
+
+int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
+	MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm)
+{
+	static const char func[] = "MPI_Comm_create_from_group";
+	struct weft_comm *made = NULL;
+	struct weft_group *members = NULL;
+	struct weft_info *hints;
+	struct weft_errh *errh = NULL;
+	int err;
+
+	err = weft_check_errh(errhandler, WEFT_KIND_COMM, &errh);
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
+		err = weft_check_group(group, &members);
+	if (!err)
+		err = check_tag(stringtag);
+	if (!err)
+		err = weft_check_info_or_null(info, &hints);
+	if (!err)
+		err = weft_create_from_group(
+			members, stringtag, hints, errh, &made);
+	if (err)
+		return weft_mpi_raise_obj(
+			WEFT_KIND_COMM, MPI_COMM_NULL, errh, NULL, func, err);
+	*newcomm = made ? weft_mpi_comm_handle(made) : MPI_COMM_NULL;
+	return MPI_SUCCESS;
+}
+
+/* The arguments that matter here, into the request. */
+static int read_groups(MPI_Group local_group, MPI_Group remote_group,
+	MPI_Info info, struct weft_create_inter_groups *how)
+{
+	struct weft_group *local = NULL;
+	struct weft_info *hints = NULL;
+	int err;
+
+	err = weft_check_group(local_group, &local);
+	if (!err && local->my_rank < 0)
+		err = weft_err_set(
+			WEFT_ERR_GROUP, "this process is not in local_group");
+	if (!err)
+		err = weft_check_range(WEFT_ERR_RANK, "local_leader",
+			how->local_leader, 0, (int64_t)local->size - 1);
+	if (!err)
+		err = check_tag(how->tag);
+	if (!err)
+		err = weft_check_info_or_null(info, &hints);
+	if (!err && local->my_rank == how->local_leader) {
+		err = weft_check_group(remote_group, &how->remote);
+		if (!err)
+			err = weft_check_range(WEFT_ERR_RANK, "remote_leader",
+				how->remote_leader, 0,
+				(int64_t)how->remote->size - 1);
+	}
+	how->local = local;
+	how->info = hints;
+	return err;
+}
+
+int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
+	MPI_Group remote_group, int remote_leader, const char *stringtag,
+	MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newintercomm)
+{
+	static const char func[] = "MPI_Intercomm_create_from_groups";
+	struct weft_create_inter_groups how = {
+		.local_leader = local_leader,
+		.remote_leader = remote_leader,
+		.tag = stringtag,
+	};
+	struct weft_comm *made;
+	int err;
+
+	err = weft_check_errh(errhandler, WEFT_KIND_COMM, &how.errh);
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	err = read_groups(local_group, remote_group, info, &how);
+	if (!err)
+		err = weft_create_inter_from_groups(&how, &made);
+	if (err)
+		return weft_mpi_raise_obj(WEFT_KIND_COMM, MPI_COMM_NULL,
+			how.errh, NULL, func, err);
+	*newintercomm = weft_mpi_comm_handle(made);
+	return MPI_SUCCESS;
+}
+
+#include "api_session.h"

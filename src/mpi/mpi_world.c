@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_world: the World Model, a session like any other */
+#include "mpi_check.h"
+#include "mpi_level.h"
+
+#include "base/log.h"
+#include "core/attr.h"
+#include "core/proc.h"
+
+#include <stdio.h>
+
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	enum weft_thread_level level = WEFT_THREAD_SINGLE;
+	int err;
+
+	(void)argc;
+	(void)argv;
+	err = weft_mpi_level_in(required, &level);
+	if (!err)
+		err = weft_world_open(NULL, level);
+	if (err)
+		return weft_mpi_raise_none("MPI_Init_thread", err);
+	if (provided)
+		*provided = weft_mpi_level_out(weft_world.session->level);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Init(int *argc, char ***argv)
+{
+	int err;
+
+	(void)argc;
+	(void)argv;
+	err = weft_world_open(NULL, WEFT_THREAD_SINGLE);
+	return err ? weft_mpi_raise_none("MPI_Init", err) : MPI_SUCCESS;
+}
+
+int PMPI_Initialized(int *flag)
+{
+	*flag = atomic_load(&weft_world.state) >= WEFT_WORLD_OPEN;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Finalized(int *flag)
+{
+	*flag = atomic_load(&weft_world.state) == WEFT_WORLD_CLOSED;
+	return MPI_SUCCESS;
+}
+
+/* What the application hung on the World's communicators goes first, while
+ * everything still works: myself before all, newest first. */
+static int delete_attrs(void)
+{
+	int err = 0;
+
+	for (int i = 1; !err && i >= 0; i--) {
+		struct weft_comm *comm = weft_world.comms[i];
+
+		if (comm)
+			err = weft_attr_delete_all(
+				&comm->attrs, weft_mpi_comm_handle(comm));
+	}
+	return err;
+}
+
+int PMPI_Finalize(void)
+{
+	int err = 0;
+
+	if (atomic_load(&weft_world.state) == WEFT_WORLD_OPEN)
+		err = delete_attrs();
+	if (!err)
+		err = weft_world_close();
+	return err ? weft_mpi_raise_none("MPI_Finalize", err) : MPI_SUCCESS;
+}
+
+static int check_open(void)
+{
+	return weft_world.session
+		       ? 0
+		       : weft_err_set(WEFT_ERR_OTHER,
+				 "the World Model is not initialized");
+}
+
+int PMPI_Query_thread(int *provided)
+{
+	int err = check_open();
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Query_thread", err);
+	*provided = weft_mpi_level_out(weft_world.session->level);
+	return MPI_SUCCESS;
+}
+
+int PMPI_Is_thread_main(int *flag)
+{
+	int err = check_open();
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Is_thread_main", err);
+	*flag = pthread_equal(pthread_self(), weft_world.main_thread) != 0;
+	return MPI_SUCCESS;
+}
+
+int PMPI_Abort(MPI_Comm comm, int errorcode)
+{
+	struct weft_comm *of = weft_mpi_comm(comm);
+	char text[256];
+
+	snprintf(text, sizeof(text), "MPI_Abort(%s, %d) by rank %d",
+		of && of->name[0] ? of->name : "comm", errorcode,
+		of ? of->rank : -1);
+	weft_error("MPI-ABORT", "%s", text);
+	weft_proc_abort(errorcode, text);
+}
+
+int PMPI_Comm_get_parent(MPI_Comm *parent)
+{
+	int err = check_open();
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Comm_get_parent", err);
+	*parent = MPI_COMM_NULL;
+	return MPI_SUCCESS;
+}
+
+#include "api_world.h"
