@@ -66,7 +66,8 @@ multi_programs += test/multi/world_life
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/session.h test/multi/coll.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
-	test/conformance/mpich.known test/conformance/run-mpich
+	test/conformance/mpich.known \
+	test/conformance/rules.md test/conformance/run-mpich
 CLEANFILES += $(multi_programs)
 
 MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
