@@ -25,7 +25,7 @@ check-abi: libmpi_abi.la
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/$@ \
 		.libs/libmpi_abi.so $(top_srcdir)
 .PHONY: check-abi
-EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/slurm
+EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm
 
 # The linker name that build systems look for when they do not use mpicc.
 install-exec-hook:

@@ -235,6 +235,21 @@ static const char *manager_of(const char *nspace)
 	return "pmix";
 }
 
+/*
+ * PRRTE 3.0 tells processes of different nodes different numbers, so what
+ * we can know ourselves bounds it: one node exactly if all are near.
+ */
+static uint32_t count_nodes(
+	struct pmix_boot *boot, const struct weft_boot_facts *facts)
+{
+	uint32_t far = facts->size - facts->local_size;
+	uint32_t n = number(boot, PMIX_RANK_WILDCARD, PMIX_NUM_NODES, 2);
+
+	if (!far)
+		return 1;
+	return n < 2 ? 2 : n > far + 1 ? far + 1 : n;
+}
+
 static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 {
 	const uint32_t *near = NULL;
@@ -265,7 +280,7 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 		facts->local_rank = (uint32_t)i + 1;
 	facts->univ_size =
 		number(boot, PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, facts->size);
-	facts->n_nodes = number(boot, PMIX_RANK_WILDCARD, PMIX_NUM_NODES, 1);
+	facts->n_nodes = count_nodes(boot, facts);
 	facts->appnum = number(boot, boot->me.rank, PMIX_APPNUM, 0);
 	snprintf(facts->alloc_kinds, sizeof(facts->alloc_kinds), "%s",
 		weft_knobs.alloc_kinds);

@@ -48,7 +48,7 @@ struct weft_boot_facts {
 	uint32_t univ_size;  /* processes the job could have; >= 1 */
 	uint32_t local_rank; /* among the job's processes on this node */
 	uint32_t local_size; /* the job's processes on this node */
-	uint32_t n_nodes;    /* nodes the job runs on */
+	uint32_t n_nodes;    /* of the job; 1 is exact, more is an estimate */
 	uint32_t appnum;     /* index of my app context; 0 if not known */
 	uint8_t own_key[WEFT_BOOT_KEY_LEN];
 	char alloc_kinds[WEFT_BOOT_KINDS_MAX]; /* of the launch; "" if none */
