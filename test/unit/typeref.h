@@ -166,8 +166,8 @@ static inline struct weft_type *random_struct(
 	uint64_t *seed, struct ref *r, int depth)
 {
 	struct ref *parts = calloc(4, sizeof *parts);
-	struct weft_type *types[4], *type = NULL;
-	int64_t lens[4], displs[4], rest;
+	struct weft_type *types[4] = { 0 }, *type = NULL;
+	int64_t lens[4] = { 0 }, displs[4] = { 0 }, rest;
 	int n = random_blocks(seed, lens, displs, 90);
 
 	r->align = 1;
