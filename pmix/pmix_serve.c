@@ -215,7 +215,6 @@ int weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
 	struct serve_pset *pset;
-	pmix_status_t status;
 
 	if (!*name || strlen(name) > PMIX_MAX_KEYLEN || pset_find(serve, name))
 		return weft_err_set(WEFT_ERR_NAME,
@@ -227,25 +226,27 @@ int weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	pthread_mutex_lock(&serve->lock);
 	weft_list_push_back(&serve->psets, &pset->link);
 	pthread_mutex_unlock(&serve->lock);
-	/* this sends the event; queries are answered from our own list */
-	status = PMIx_server_define_process_set(
-		pset->members, pset->n, pset->name);
-	return weft_pmix_err(status);
+	/*
+	 * This sends the event; queries are answered from our own list.
+	 * libpmix 4.2 returns a status that nobody has set, so it says
+	 * nothing.
+	 */
+	PMIx_server_define_process_set(pset->members, pset->n, pset->name);
+	return 0;
 }
 
 int weft_serve_pset_delete(struct weft_serve *serve, const char *name)
 {
 	struct serve_pset *pset = pset_find(serve, name);
-	pmix_status_t status;
 
 	if (!pset)
 		return WEFT_ERR_NAME;
 	pthread_mutex_lock(&serve->lock);
 	weft_list_remove(&pset->link);
 	pthread_mutex_unlock(&serve->lock);
-	status = PMIx_server_delete_process_set(pset->name);
+	PMIx_server_delete_process_set(pset->name); /* likewise */
 	pset_free(pset);
-	return weft_pmix_err(status);
+	return 0;
 }
 
 /* The set of app a's ranks; apps that share a name share the set. */
