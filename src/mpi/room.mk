@@ -37,3 +37,6 @@ EXTRA_DIST += test/unit/convert_test.c
 
 test_unit_abi_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
 unit_tests += test/unit/abi_test
+test_unit_mpitype_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
+test_unit_mpitype_test_LDADD = $(mpi_prog_ldadd) $(CMOCKA_LIBS)
+unit_tests += test/unit/mpitype_test
