@@ -15,6 +15,11 @@ test_unit_net_test_SOURCES = test/unit/net_test.c \
 	test/fake/fakefab.c test/fake/fakefab.h
 test_unit_net_test_LDADD = $(LDADD) $(FABRIC_LIBS)
 
+unit_tests += test/unit/fabric_test
+test_unit_fabric_test_SOURCES = test/unit/fabric_test.c \
+	test/fake/fakefab.c test/fake/fakefab.h
+test_unit_fabric_test_LDADD = $(LDADD) $(FABRIC_LIBS)
+
 # One suite, built for each provider: nothing to install but libfabric.
 conform_tests = \
 	test/conform/net_tcp \

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fabric_test: which provider and interface is chosen, and what is said
+ *
+ * fi_getinfo() and fi_fabric() are this program's own: they answer from a
+ * table of what a made-up machine offers. */
+#include "base/knob.h"
+#include "base/log.h"
+#include "test/fake/fakefab.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* One thing the machine offers. */
+struct offer {
+	const char *provider;
+	const char *domain;
+	const char *address; /* IPv4 or IPv6 text, or NULL */
+	uint64_t lacks;	     /* capabilities */
+	int mr_mode;	     /* demanded of us */
+	bool is_broken;	     /* fi_fabric fails */
+};
+
+static const struct offer *offers;
+static size_t n_offers;
+static struct fakefab fab;
+static char opened[128]; /* provider@domain of the last fi_fabric */
+static char opened_address[64];
+static int n_queries;
+
+static void set_address(struct fi_info *info, const char *text)
+{
+	struct sockaddr_in in4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+
+	if (!text)
+		return;
+	if (inet_pton(AF_INET, text, &in4.sin_addr) == 1) {
+		info->addr_format = FI_SOCKADDR_IN;
+		info->src_addrlen = sizeof(in4);
+		info->src_addr = malloc(sizeof(in4));
+		memcpy(info->src_addr, &in4, sizeof(in4));
+	} else if (inet_pton(AF_INET6, text, &in6.sin6_addr) == 1) {
+		info->addr_format = FI_SOCKADDR_IN6;
+		info->src_addrlen = sizeof(in6);
+		info->src_addr = malloc(sizeof(in6));
+		memcpy(info->src_addr, &in6, sizeof(in6));
+	}
+}
+
+static struct fi_info *answer(const struct offer *o, const struct fi_info *h)
+{
+	struct fi_info *info = fakefab_info();
+
+	info->caps = h->caps;
+	info->domain_attr->mr_mode = o->mr_mode & h->domain_attr->mr_mode;
+	free(info->domain_attr->name);
+	free(info->fabric_attr->prov_name);
+	info->domain_attr->name = strdup(o->domain);
+	info->fabric_attr->prov_name = strdup(o->provider);
+	set_address(info, o->address);
+	/* for fi_fabric() to find out which one it is given */
+	free(info->fabric_attr->name);
+	info->fabric_attr->name = malloc(128);
+	snprintf(info->fabric_attr->name, 128, "%s@%s", o->provider, o->domain);
+	return info;
+}
+
+static bool suits(const struct offer *o, const struct fi_info *h)
+{
+	size_t core = strcspn(o->provider, ";");
+	const char *want = h->fabric_attr->prov_name;
+
+	/* like libfabric, answers with layered forms of what was named */
+	if (strcmp(o->provider, want) != 0 &&
+		!(strlen(want) == core && !strncmp(o->provider, want, core)))
+		return false;
+	return !(h->caps & o->lacks) &&
+	       (!(o->mr_mode & FI_MR_LOCAL) ||
+		       (h->domain_attr->mr_mode & FI_MR_LOCAL));
+}
+
+int fi_getinfo(uint32_t version, const char *node, const char *service,
+	uint64_t flags, const struct fi_info *hints, struct fi_info **info)
+{
+	struct fi_info **at = info;
+
+	(void)version;
+	(void)node;
+	(void)service;
+	(void)flags;
+	n_queries++;
+	*info = NULL;
+	for (size_t i = 0; i < n_offers; i++)
+		if (suits(&offers[i], hints)) {
+			*at = answer(&offers[i], hints);
+			at = &(*at)->next;
+		}
+	return *info ? 0 : -FI_ENODATA;
+}
+
+int fi_fabric(
+	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
+{
+	(void)context;
+	for (size_t i = 0; i < n_offers; i++) {
+		char name[128];
+
+		snprintf(name, sizeof(name), "%s@%s", offers[i].provider,
+			offers[i].domain);
+		if (offers[i].is_broken && strcmp(name, attr->name) == 0)
+			return -FI_EBUSY;
+	}
+	snprintf(opened, sizeof(opened), "%s", attr->name);
+	memset(&fab, 0, sizeof(fab));
+	fakefab_init(&fab);
+	*fabric = &fab.fabric;
+	return 0;
+}
+
+static void on_recv(void *arg, const void *data, size_t len)
+{
+	(void)arg;
+	(void)data;
+	(void)len;
+}
+
+static int open_with(const struct weft_net_hints *hints, size_t n,
+	const struct offer *list, struct weft_net **net_out)
+{
+	offers = list;
+	n_offers = n;
+	n_queries = 0;
+	opened[0] = '\0';
+	return weft_net_open(hints, on_recv, NULL, net_out);
+}
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+/* Opens, claims what was chosen, closes. */
+static void expect_choice(const struct weft_net_hints *hints, size_t n,
+	const struct offer *list, const char *want, const char *address)
+{
+	struct weft_net *net = NULL;
+	const struct fi_info *info;
+
+	assert_int_equal(open_with(hints, n, list, &net), 0);
+	assert_string_equal(opened, want);
+	info = weft_net_inside(net)->info;
+	opened_address[0] = '\0';
+	if (info->src_addr && info->addr_format == FI_SOCKADDR_IN)
+		inet_ntop(AF_INET,
+			&((struct sockaddr_in *)info->src_addr)->sin_addr,
+			opened_address, sizeof(opened_address));
+	if (address)
+		assert_string_equal(opened_address, address);
+	weft_net_close(net);
+	assert_int_equal(fab.n_live, 0);
+}
+
+static const struct offer laptop[] = {
+	{ .provider = "net", .domain = "eth0", .address = "fe80::1" },
+	{ .provider = "net", .domain = "lo", .address = "127.0.0.1" },
+	{ .provider = "net", .domain = "eth0", .address = "fd00::7" },
+	{ .provider = "net", .domain = "eth0", .address = "10.0.0.5" },
+	{ .provider = "net", .domain = "lo", .address = "::1" },
+	{ .provider = "net", .domain = "wlan0", .address = "10.9.0.5" },
+	{ .provider = "tcp;ofi_rxm", .domain = "lo", .address = "127.0.0.1" },
+	{ .provider = "tcp;ofi_rxm", .domain = "eth0", .address = "10.0.0.5" },
+	{ .provider = "sockets", .domain = "eth0", .address = "10.0.0.5" },
+	{ .provider = "shm", .domain = "shm" },
+};
+
+static const struct offer cluster[] = {
+	{ .provider = "net", .domain = "lo", .address = "127.0.0.1" },
+	{ .provider = "net", .domain = "ib0", .address = "10.0.0.5" },
+	{ .provider = "verbs;ofi_rxm", .domain = "mlx5_0" },
+	{ .provider = "cxi", .domain = "cxi0" },
+	{ .provider = "psm3", .domain = "psm3_0" },
+};
+
+static const struct weft_net_hints one_host = { .is_one_host = true };
+static const struct weft_net_hints many_hosts = { .is_one_host = false };
+
+static void one_host_takes_the_loopback(void **state)
+{
+	(void)state;
+	expect_choice(&one_host, COUNT(laptop), laptop, "net@lo", "127.0.0.1");
+}
+
+static void many_hosts_take_a_real_address(void **state)
+{
+	(void)state;
+	expect_choice(
+		&many_hosts, COUNT(laptop), laptop, "net@eth0", "10.0.0.5");
+}
+
+static void hardware_comes_first_on_many_hosts(void **state)
+{
+	(void)state;
+	expect_choice(&many_hosts, COUNT(cluster), cluster, "cxi@cxi0", NULL);
+	expect_choice(&many_hosts, 3, cluster, "verbs;ofi_rxm@mlx5_0", NULL);
+}
+
+static void hardware_is_left_alone_on_one_host(void **state)
+{
+	struct weft_net_hints named = { .provider = "verbs",
+		.is_one_host = true };
+
+	(void)state;
+	expect_choice(&one_host, COUNT(cluster), cluster, "net@lo", NULL);
+	expect_choice(
+		&named, COUNT(cluster), cluster, "verbs;ofi_rxm@mlx5_0", NULL);
+}
+
+static void an_interface_may_be_named(void **state)
+{
+	struct weft_net_hints wlan = { .iface = "wlan0" };
+	struct weft_net_hints eth = { .iface = "eth0", .is_one_host = true };
+	struct weft_net_hints lo = { .iface = "lo" };
+	struct weft_net_hints nic = { .iface = "mlx5_0", .is_one_host = true };
+
+	(void)state;
+	expect_choice(&wlan, COUNT(laptop), laptop, "net@wlan0", "10.9.0.5");
+	expect_choice(&eth, COUNT(laptop), laptop, "net@eth0", "10.0.0.5");
+	expect_choice(&lo, COUNT(laptop), laptop, "net@lo", "127.0.0.1");
+	expect_choice(
+		&nic, COUNT(cluster), cluster, "verbs;ofi_rxm@mlx5_0", NULL);
+}
+
+static void foreign_variables_are_heard(void **state)
+{
+	(void)state;
+	setenv("FI_TCP_IFACE", "wlan0", 1);
+	expect_choice(
+		&one_host, COUNT(laptop), laptop, "net@wlan0", "10.9.0.5");
+	unsetenv("FI_TCP_IFACE");
+	setenv("FI_PROVIDER", "verbs,tcp", 1);
+	expect_choice(&one_host, COUNT(cluster), cluster,
+		"verbs;ofi_rxm@mlx5_0", NULL);
+	setenv("FI_PROVIDER", "shm", 1);
+	expect_choice(&one_host, 1, &laptop[9], "shm@shm", NULL);
+	setenv("FI_PROVIDER", "psm3", 1);
+	expect_choice(&many_hosts, 1, &cluster[4], "psm3@psm3_0", NULL);
+	unsetenv("FI_PROVIDER");
+}
+
+static void a_provider_may_be_named_in_any_form(void **state)
+{
+	static const char *const names[][2] = {
+		{ "net", "net@lo" },
+		{ "tcp", "net@lo" },
+		{ "tcp;ofi_rxm", "tcp;ofi_rxm@lo" },
+		{ "sockets", "sockets@eth0" },
+		{ "shm", "shm@shm" },
+		{ "verbs,sockets", "sockets@eth0" },
+	};
+	struct weft_net_hints hints = { .is_one_host = true };
+	struct weft_net_hints psm3 = { .provider = "psm3" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		hints.provider = names[i][0];
+		expect_choice(&hints, COUNT(laptop), laptop, names[i][1], NULL);
+	}
+	expect_choice(&psm3, COUNT(cluster), cluster, "psm3@psm3_0", NULL);
+}
+
+static void a_broken_one_is_passed_over(void **state)
+{
+	static const struct offer list[] = {
+		{ .provider = "verbs;ofi_rxm",
+			.domain = "mlx5_0",
+			.is_broken = true },
+		{ .provider = "net", .domain = "eth0", .address = "10.0.0.5" },
+	};
+
+	(void)state;
+	expect_choice(&many_hosts, COUNT(list), list, "net@eth0", NULL);
+}
+
+static void less_is_taken_where_all_is_not_to_be_had(void **state)
+{
+	static const struct offer poor[] = {
+		{ .provider = "verbs;ofi_rxm",
+			.domain = "x",
+			.lacks = FI_RMA | FI_MULTI_RECV,
+			.mr_mode = FI_MR_LOCAL },
+	};
+	struct weft_net *net = NULL;
+
+	(void)state;
+	assert_int_equal(open_with(&many_hosts, 1, poor, &net), 0);
+	assert_true(net->plan.needs_local_mr);
+	assert_false(net->plan.has_multi_recv);
+	assert_false(net->plan.has_rma);
+	assert_non_null(strstr(net->plan.lost, "one-sided"));
+	weft_net_close(net);
+	assert_int_equal(fab.n_live, 0);
+	assert_int_equal(fab.n_mr_live, 0);
+}
+
+static void nothing_names_every_candidate(void **state)
+{
+	struct weft_net *net = NULL;
+	int rc = open_with(&many_hosts, 0, NULL, &net);
+	const char *text = weft_err_detail_peek(WEFT_ERR_NOPROV);
+
+	(void)state;
+	assert_int_equal(rc, WEFT_ERR_NOPROV);
+	assert_null(net);
+	assert_non_null(strstr(text, "cxi: libfabric does not offer it"));
+	assert_non_null(strstr(text, "verbs;ofi_rxm: libfabric does not"));
+	assert_non_null(strstr(text, "net: libfabric does not offer it"));
+}
+
+static void a_wrong_interface_is_named(void **state)
+{
+	struct weft_net_hints hints = { .provider = "net", .iface = "eth9" };
+	struct weft_net *net = NULL;
+	int rc = open_with(&hints, COUNT(laptop), laptop, &net);
+
+	(void)state;
+	assert_int_equal(rc, WEFT_ERR_NOPROV);
+	assert_non_null(strstr(weft_err_detail_peek(WEFT_ERR_NOPROV), "eth9"));
+}
+
+static void shm_does_not_leave_the_host(void **state)
+{
+	struct weft_net_hints hints = { .provider = "shm" };
+	struct weft_net *net = NULL;
+
+	(void)state;
+	assert_int_equal(open_with(&hints, COUNT(laptop), laptop, &net),
+		WEFT_ERR_NOPROV);
+	assert_non_null(strstr(
+		weft_err_detail_peek(WEFT_ERR_NOPROV), "this host only"));
+}
+
+static void explaining_opens_nothing(void **state)
+{
+	char text[4096];
+	char small[8];
+	size_t n;
+
+	(void)state;
+	offers = laptop;
+	n_offers = COUNT(laptop);
+	opened[0] = '\0';
+	n = weft_net_explain(&one_host, text, sizeof(text));
+	assert_int_equal(n, strlen(text));
+	assert_non_null(strstr(text, "cxi: not needed on one host"));
+	assert_non_null(strstr(text, "net: chosen, on lo"));
+	assert_non_null(strstr(text, "tcp;ofi_rxm: usable, on lo"));
+	assert_non_null(strstr(text, "shm: taken only when named"));
+	assert_string_equal(opened, "");
+	assert_int_equal(weft_net_explain(&one_host, small, sizeof(small)), n);
+	assert_int_equal(strlen(small), sizeof(small) - 1);
+}
+
+static void cxi_keeps_cheap_keys_and_puts(void **state)
+{
+	static const struct offer ours[] = { { .provider = "cxi",
+		.domain = "cxi0",
+		.mr_mode = FI_MR_ENDPOINT | FI_MR_PROV_KEY } };
+	struct weft_net *net = NULL;
+
+	(void)state;
+	assert_int_equal(open_with(&many_hosts, 1, ours, &net), 0);
+	assert_false(net->plan.has_prov_key);
+	assert_true(net->plan.has_mr_endpoint);
+	assert_int_equal(net->plan.first_key, 0);
+	assert_int_equal(net->plan.n_keys, 100);
+	assert_true(net->plan.batch_flags & FI_MORE);
+	assert_true(net->plan.batch_flags & 1ull << 60);
+	assert_true(net->plan.fence_after_batch);
+	weft_net_close(net);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_host_takes_the_loopback),
+		cmocka_unit_test(many_hosts_take_a_real_address),
+		cmocka_unit_test(hardware_comes_first_on_many_hosts),
+		cmocka_unit_test(hardware_is_left_alone_on_one_host),
+		cmocka_unit_test(an_interface_may_be_named),
+		cmocka_unit_test(foreign_variables_are_heard),
+		cmocka_unit_test(a_provider_may_be_named_in_any_form),
+		cmocka_unit_test(a_broken_one_is_passed_over),
+		cmocka_unit_test(less_is_taken_where_all_is_not_to_be_had),
+		cmocka_unit_test(nothing_names_every_candidate),
+		cmocka_unit_test(a_wrong_interface_is_named),
+		cmocka_unit_test(shm_does_not_leave_the_host),
+		cmocka_unit_test(explaining_opens_nothing),
+		cmocka_unit_test(cxi_keeps_cheap_keys_and_puts),
+	};
+
+	unsetenv("FI_PROVIDER");
+	unsetenv("FI_TCP_IFACE");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
