@@ -7,6 +7,15 @@
 
 #include <rdma/fabric.h>
 
+enum { EAGER_LEN = 65536 + 512 };
+
+/* As for tcp: the round trip of a rendezvous costs more than a copy. */
+static void tune(struct weft_plan *plan, const struct fi_info *info)
+{
+	(void)info;
+	plan->eager_len = EAGER_LEN;
+}
+
 const struct weft_prov weft_prov_sockets = {
 	.name = "sockets",
 	.note = "nothing better is offered",
@@ -14,4 +23,5 @@ const struct weft_prov weft_prov_sockets = {
 	.has_iface = true,
 	.iface_env = "FI_SOCKETS_IFACE",
 	.forms = { "sockets" },
+	.tune = tune,
 };

@@ -15,6 +15,7 @@
 
 enum {
 	DEFAULT_EAGER = 16384,
+	LEAST_EAGER = 512, /* room for the headers of the rooms above */
 	LEAST_RECV = 65536,
 	LEAST_CQ = 1024,
 };
@@ -76,7 +77,8 @@ void weft_plan_apply_knobs(struct weft_plan *plan)
 	plan->n_recv_bufs = (uint32_t)weft_knobs.net_bufs;
 	plan->recv_buf_len = (size_t)weft_knobs.net_buf_len;
 	if (weft_knobs.net_eager)
-		plan->eager_len = (size_t)weft_knobs.net_eager;
+		plan->eager_len =
+			weft_max((size_t)weft_knobs.net_eager, LEAST_EAGER);
 	plan->recv_len = weft_max(plan->eager_len, LEAST_RECV);
 	plan->recv_len = weft_min(plan->recv_len, plan->recv_buf_len / 2);
 	plan->recv_len = weft_min(plan->recv_len, plan->max_msg_len);

@@ -508,6 +508,9 @@ static void the_plan_fits_the_buffers(void **state)
 	weft_plan_apply_knobs(&plan);
 	assert_int_equal(plan.eager_len, 1000);
 	assert_true(plan.recv_len >= plan.eager_len);
+	weft_knobs.net_eager = 1;
+	weft_plan_apply_knobs(&plan);
+	assert_int_equal(plan.eager_len, 512);
 	weft_knobs = saved;
 	fi_freeinfo(info);
 }
