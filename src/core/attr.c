@@ -21,7 +21,8 @@ struct keyval {
 	weft_attr_copy_fn *copy;
 	weft_attr_delete_fn *del;
 	void *extra;
-	unsigned refs;
+	unsigned refs; /* its number's, and one per attribute and user of it */
+	bool is_freed; /* by the user; lives on in attributes */
 };
 
 struct attr {
@@ -54,8 +55,10 @@ static void unlock(void)
 
 static void key_put(struct keyval *key)
 {
-	if (!--key->refs)
-		free(key);
+	if (--key->refs)
+		return;
+	weft_map_remove(&keys.by_id, (uint64_t)key->id);
+	free(key);
 }
 
 /* The key of a number, or NULL. Locked. */
@@ -106,15 +109,17 @@ int weft_keyval_create(int kind, weft_attr_copy_fn *copy,
 int weft_keyval_free(int kind, int id)
 {
 	struct keyval *key;
+	bool ok;
 
 	lock();
 	key = key_of(kind, id);
-	if (key) {
-		weft_map_remove(&keys.by_id, (uint64_t)id);
+	ok = key && !key->is_freed;
+	if (ok) {
+		key->is_freed = true;
 		key_put(key);
 	}
 	unlock();
-	return key ? 0 : bad_key(id);
+	return ok ? 0 : bad_key(id);
 }
 
 /* The attribute with this key, or NULL. Locked. */

@@ -25,8 +25,8 @@ struct weft_attrs;
 int weft_keyval_create(int kind, weft_attr_copy_fn *copy,
 	weft_attr_delete_fn *del, void *extra, int *keyval_out);
 
-/* The key can no longer be used; attributes that have it stay and are deleted
- * with its function. WEFT_ERR_KEYVAL when it is not one of this kind. */
+/* The key lives on, number and functions, until the last attribute that has it
+ * is gone. WEFT_ERR_KEYVAL when it is not one of this kind, or was freed. */
 int weft_keyval_free(int kind, int keyval);
 
 /* Sets or replaces: the old value's delete function runs first; when it fails

@@ -227,6 +227,45 @@ static int pull_far(struct weft_req *req, uint64_t sreq, size_t len)
 	return 0;
 }
 
+/* A pull that waits until it is known how to reach the sender. */
+struct out_pull {
+	struct weft_out out;
+	struct weft_req *req;
+	uint64_t sreq, addr;
+	size_t len;
+};
+
+static int push_pull(struct weft_peer *peer, struct weft_out *out)
+{
+	struct out_pull pull = *weft_container_of(out, struct out_pull, out);
+
+	free(weft_container_of(out, struct out_pull, out));
+	if (peer->state == WEFT_PEER_DEAD)
+		weft_p2p_finish(pull.req, peer->err);
+	else
+		weft_rndv_pull(
+			pull.req, peer, pull.sreq, pull.addr, pull.len);
+	return 0;
+}
+
+static int pull_later(struct weft_req *req, uint64_t sreq, uint64_t addr,
+	size_t len)
+{
+	struct out_pull *pull = malloc(sizeof(*pull));
+
+	if (!pull)
+		return WEFT_ERR_NOMEM;
+	*pull = (struct out_pull){
+		.out.push = push_pull,
+		.req = req,
+		.sreq = sreq,
+		.addr = addr,
+		.len = len,
+	};
+	weft_peer_queue(req->peer, &pull->out);
+	return 0;
+}
+
 void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	uint64_t addr, size_t len)
 {
@@ -239,7 +278,9 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		weft_p2p_finish(req, req->status.err);
 		return;
 	}
-	if (peer->is_self || (peer->is_shm && peer->can_read && addr)) {
+	if (peer->state != WEFT_PEER_READY) {
+		err = pull_later(req, sreq, addr, len);
+	} else if (peer->is_self || (peer->is_shm && peer->can_read && addr)) {
 		err = pull_near(req, sreq, addr, len);
 	} else if (peer->is_shm) {
 		req->n_moved = 0;
