@@ -11,11 +11,13 @@ mpiexec_SOURCES = \
 	src/tools/run_proc.c src/tools/run_proc.h \
 	pmix/pmix_serve.c pmix/pmix_serve.h pmix/pmix_serve_priv.h \
 	pmix/pmix_upcall.c pmix/pmix_codec.c pmix/pmix_codec.h \
+	src/topo/place.c src/topo/place.h \
 	src/base/err.c src/base/knob.c src/base/log.c
 mpiexec_CPPFLAGS = $(AM_CPPFLAGS)
 mpiexec_CFLAGS = $(AM_CFLAGS)
 mpiexec_LDADD = $(PMIX_LIBS) $(HWLOC_LIBS)
 mpiexec_LDFLAGS = $(MODE_CFLAGS)
+dist_man_MANS += contrib/man/mpiexec.1
 
 # The compiler wrappers: one script, told by its name.
 mpi_wrappers = src/tools/mpicc src/tools/mpicxx src/tools/mpic++

@@ -16,6 +16,7 @@
 #include "tools/run_io.h"
 #include "tools/run_opt.h"
 #include "tools/run_proc.h"
+#include "topo/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -197,6 +198,21 @@ static int alloc_procs(struct run *run)
 	return 0;
 }
 
+/* Nothing is bound unless it was asked for: another job may run here. */
+static int place_procs(struct run *run)
+{
+	struct weft_place place = { run->opt.bind, run->opt.map, NULL };
+
+	if (place.bind && !strcmp(place.bind, "none"))
+		return 0;
+	if (!place.bind && !place.map)
+		return 0;
+	run->cpus = calloc(run->n, sizeof(*run->cpus));
+	if (!run->cpus)
+		return WEFT_ERR_NOMEM;
+	return weft_place_deal(&place, run->n, run->cpus);
+}
+
 static int set_up(struct run *run)
 {
 	uint8_t key[16];
@@ -212,6 +228,8 @@ static int set_up(struct run *run)
 		err = weft_run_io_create(&run->io, run->n, run->opt.tag);
 	if (!err)
 		err = alloc_procs(run);
+	if (!err)
+		err = place_procs(run);
 	if (!err)
 		err = serve_open(run, key);
 	return err;

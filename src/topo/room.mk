@@ -1,3 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/topo/topo.c src/topo/topo.h
 unit_tests += test/unit/topo_test
+
+# The launcher's; libweft has no use for it, the unit test does.
+unit_tests += test/unit/place_test
+test_unit_place_test_SOURCES = test/unit/place_test.c \
+	src/topo/place.c src/topo/place.h
+test_unit_place_test_CPPFLAGS = $(AM_CPPFLAGS)
+test_unit_place_test_LDADD = $(LDADD) $(HWLOC_LIBS)
