@@ -116,11 +116,18 @@ void weft_alltoall_build(struct weft_sched *sched, const struct weft_coll *args)
 		bruck(sched, args, (size_t)(block.count * block.type->size));
 }
 
+/* On a grid with periodic dimensions of one or two processes, both neighbours
+ * of a dimension are the same process, whose block for upwards is mine from
+ * below. Messages between two processes match in order, and blocks leave
+ * downwards first: so what comes from above is received first. */
 void weft_neighbor_build(struct weft_sched *sched, const struct weft_coll *args)
 {
-	for (int32_t i = 0; i < args->n_sources; i++)
-		weft_sched_recv(sched, args->comm, weft_block(&args->recv, i),
-			args->sources[i]);
+	for (int32_t i = 0; i < args->n_sources; i++) {
+		int32_t k = args->is_grid ? i ^ 1 : i;
+
+		weft_sched_recv(sched, args->comm, weft_block(&args->recv, k),
+			args->sources[k]);
+	}
 	for (int32_t i = 0; i < args->n_dests; i++)
 		weft_sched_send(sched, args->comm,
 			weft_block(&args->send, args->is_same_block ? 0 : i),

@@ -64,6 +64,8 @@ struct weft_coll {
 	/* neighbourhoods */
 	int32_t n_sources, n_dests;
 	const int *sources, *dests;
+	bool is_grid; /* sources and dests are pairs, down and up, of each
+			 dimension */
 };
 
 /* Blocking. Takes the lane's lock. */

@@ -3,10 +3,11 @@
 #include "mpi_collarg.h"
 
 #include "mpi_check.h"
+#include "mpi_topo.h"
 
 #include <stdlib.h>
 
-enum { FRAME_WORDS = 128, FRAME_HEAPS = 6 };
+enum { FRAME_WORDS = 128, FRAME_HEAPS = 8 };
 
 /* On the stack of one call: what goes down, and memory for its arrays. They
  * are read before coll's functions return, so they end with the call. */
@@ -508,4 +509,58 @@ int weft_collarg_reduce_scatter(const struct weft_collarg *a)
 	c->send.buf = (void *)(uintptr_t)a->send.buf;
 out:
 	return frame_close(&f, a, WEFT_COLL_REDUCE_SCATTER, err);
+}
+
+/* ---- neighbourhoods ---- */
+
+/* The communicator and its neighbours. */
+static int open_neighbors(struct frame *f, const struct weft_collarg *a)
+{
+	struct weft_coll *c = &f->coll;
+	int *sources, *dests;
+	int err = frame_open(f, a);
+
+	if (err)
+		return err;
+	if (!c->comm->topo)
+		return weft_err_set(WEFT_ERR_TOPOLOGY,
+			"communicator %s has no process topology",
+			c->comm->name);
+	weft_topo_degrees(c->comm, &c->n_sources, &c->n_dests);
+	sources = frame_room(f, c->n_sources);
+	dests = frame_room(f, c->n_dests);
+	c->sources = sources;
+	c->dests = dests;
+	if (!sources || !dests)
+		return WEFT_ERR_NOMEM;
+	weft_topo_neighbors(c->comm, sources, dests);
+	c->is_grid = c->comm->topo->kind == MPI_CART;
+	return 0;
+}
+
+int weft_collarg_neighbor_allgather(const struct weft_collarg *a)
+{
+	struct frame f;
+	struct weft_coll *c = &f.coll;
+	int err = open_neighbors(&f, a);
+
+	c->is_same_block = true;
+	if (!err)
+		err = one(&a->send, "sendbuf", &c->send);
+	if (!err)
+		err = many(&f, &a->recv, "recvbuf", c->n_sources, &c->recv);
+	return frame_close(&f, a, WEFT_COLL_NEIGHBOR_ALLGATHER, err);
+}
+
+int weft_collarg_neighbor_alltoall(const struct weft_collarg *a)
+{
+	struct frame f;
+	struct weft_coll *c = &f.coll;
+	int err = open_neighbors(&f, a);
+
+	if (!err)
+		err = many(&f, &a->send, "sendbuf", c->n_dests, &c->send);
+	if (!err)
+		err = many(&f, &a->recv, "recvbuf", c->n_sources, &c->recv);
+	return frame_close(&f, a, WEFT_COLL_NEIGHBOR_ALLTOALL, err);
 }

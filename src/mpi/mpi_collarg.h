@@ -56,5 +56,7 @@ int weft_collarg_allreduce(const struct weft_collarg *a);
 int weft_collarg_reduce_scatter(const struct weft_collarg *a);
 int weft_collarg_scan(const struct weft_collarg *a);
 int weft_collarg_exscan(const struct weft_collarg *a);
+int weft_collarg_neighbor_allgather(const struct weft_collarg *a);
+int weft_collarg_neighbor_alltoall(const struct weft_collarg *a);
 
 #endif

@@ -193,15 +193,6 @@ static void coords_of(const struct weft_topo_attached *t, int rank, int *coords)
 	}
 }
 
-static int rank_of(const struct weft_topo_attached *t, const int *coords)
-{
-	int rank = 0;
-
-	for (int i = 0; i < t->n_dims; i++)
-		rank = rank * cart_dims(t)[i] + coords[i];
-	return rank;
-}
-
 static int check_cart(const struct weft_comm *comm, int ndims, const int *dims,
 	const int *periods, int *n_out)
 {
@@ -347,17 +338,16 @@ int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[])
 static int shifted(struct weft_topo_attached *t, int direction, int64_t disp)
 {
 	int dim = cart_dims(t)[direction];
-	int *coord = &cart_coords(t)[direction];
-	int64_t at = *coord + disp;
-	int saved = *coord, rank;
+	int64_t at = cart_coords(t)[direction] + disp;
+	int rank = 0;
 
 	if (cart_periods(t)[direction])
 		at = (at % dim + dim) % dim;
 	else if (at < 0 || at >= dim)
 		return MPI_PROC_NULL;
-	*coord = (int)at;
-	rank = rank_of(t, cart_coords(t));
-	*coord = saved;
+	for (int i = 0; i < t->n_dims; i++)
+		rank = rank * cart_dims(t)[i] +
+		       (i == direction ? (int)at : cart_coords(t)[i]);
 	return rank;
 }
 
@@ -832,6 +822,41 @@ int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
 	copy_list(of->topo, maxoutdegree, of->topo->n_out, dist_dests(of->topo),
 		dist_dest_weights(of->topo), destinations, destweights);
 	return MPI_SUCCESS;
+}
+
+/* ---- neighbours, for mpi_collarg.c ---- */
+
+void weft_topo_degrees(
+	const struct weft_comm *comm, int *n_sources_out, int *n_dests_out)
+{
+	const struct weft_topo_attached *t = comm->topo;
+	int n = 2 * t->n_dims;
+
+	if (t->kind == MPI_GRAPH)
+		graph_neighbors(t, comm->rank, &n);
+	*n_sources_out = t->kind == MPI_DIST_GRAPH ? t->n_in : n;
+	*n_dests_out = t->kind == MPI_DIST_GRAPH ? t->n_out : n;
+}
+
+void weft_topo_neighbors(const struct weft_comm *comm, int *sources, int *dests)
+{
+	struct weft_topo_attached *t = comm->topo;
+	int n;
+
+	if (t->kind == MPI_DIST_GRAPH) {
+		copy_ints(sources, dist_sources(t), t->n_in);
+		copy_ints(dests, dist_dests(t), t->n_out);
+		return;
+	}
+	if (t->kind == MPI_GRAPH) {
+		const int *list = graph_neighbors(t, comm->rank, &n);
+
+		copy_ints(sources, list, n);
+		copy_ints(dests, list, n);
+		return;
+	}
+	for (int i = 0; i < 2 * t->n_dims; i++)
+		sources[i] = dests[i] = shifted(t, i / 2, i % 2 ? 1 : -1);
 }
 
 #include "api_topo.h"

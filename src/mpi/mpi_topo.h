@@ -25,4 +25,16 @@ struct weft_topo_attached {
 int weft_topo_dup(const struct weft_topo_attached *topo,
 	struct weft_topo_attached **topo_out);
 
+struct weft_comm;
+
+/* How many neighbours send to me and get from me. The communicator has a
+ * topology. */
+void weft_topo_degrees(
+	const struct weft_comm *comm, int *n_sources_out, int *n_dests_out);
+
+/* Writes their ranks, MPI_PROC_NULL where a grid ends, in the order
+ * neighbourhood collectives use; the arrays have room for them. */
+void weft_topo_neighbors(
+	const struct weft_comm *comm, int *sources, int *dests);
+
 #endif
