@@ -237,6 +237,42 @@ int64_t weft_type_elements(const struct weft_type *type, int64_t len)
 	return n;
 }
 
+/* Bytes of n < type->n_elems elements of one struct or pair. */
+static int64_t part_len(const struct weft_type *type, int64_t n)
+{
+	int64_t len = 0;
+
+	if (!type->n_types) /* a pair: value first */
+		return n ? type->size - (int64_t)sizeof(int) : 0;
+	for (int64_t i = 0; i < type->n_types && n > 0; i++) {
+		int64_t part = type->args[1 + i] * type->types[i]->n_elems;
+
+		if (part > n)
+			part = n;
+		len += weft_type_elements_len(type->types[i], part);
+		n -= part;
+	}
+	return len;
+}
+
+int64_t weft_type_elements_len(const struct weft_type *type, int64_t n)
+{
+	const struct weft_type *child;
+	int64_t len = 0;
+
+	while (type->n_elems && n > 0) {
+		if (type->elem_size)
+			return len + n * type->elem_size;
+		len += n / type->n_elems * type->size;
+		n %= type->n_elems;
+		child = child_of(type);
+		if (!child)
+			return n ? len + part_len(type, n) : len;
+		type = child;
+	}
+	return len;
+}
+
 struct visit {
 	weft_type_visit_fn *fn;
 	void *arg;

@@ -242,6 +242,10 @@ static inline bool weft_type_is_run(const struct weft_type *type, int64_t count)
  * a last incomplete one is not counted. */
 int64_t weft_type_elements(const struct weft_type *type, int64_t len);
 
+/* Bytes of the first n predefined elements of data of items of this type: the
+ * reverse. */
+int64_t weft_type_elements_len(const struct weft_type *type, int64_t n);
+
 /* n elements of one predefined type, `basic->extent` bytes apart, the first at
  * displacement disp. Anything but 0 ends the walk. */
 typedef int weft_type_visit_fn(

@@ -654,10 +654,7 @@ static int set_elements(const char *func, MPI_Status *status,
 		err = weft_check_count(count);
 	if (err)
 		return weft_mpi_raise_none(func, err);
-	/* as many bytes as that many basic elements have */
-	weft_status_set_len(
-		status, count * (type->n_elems > 0 ? type->size / type->n_elems
-						   : type->size));
+	weft_status_set_len(status, weft_type_elements_len(type, count));
 	return MPI_SUCCESS;
 }
 

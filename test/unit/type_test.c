@@ -77,6 +77,7 @@ static void test_elements(void **state)
 
 		for (int i = 0; i < 2 * r->n; i++) {
 			assert_int_equal(weft_type_elements(t, at), n);
+			assert_int_equal(weft_type_elements_len(t, n), at);
 			at += r->e[i % r->n].size;
 			assert_int_equal(weft_type_elements(t, at - 1), n);
 			n++;
