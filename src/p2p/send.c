@@ -64,6 +64,8 @@ struct weft_req *weft_p2p_new(
 
 void *weft_send_run(struct weft_req *req)
 {
+	if (weft_unlikely(!req->len))
+		return req; /* an address; nothing is read from it */
 	if (weft_type_is_run(req->type, req->count))
 		return (char *)req->buf + req->type->true_lb;
 	if (!req->staging) {
