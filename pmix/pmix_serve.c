@@ -287,6 +287,16 @@ static int define_psets(
 	return 0;
 }
 
+/*
+ * The keys of this job are kept in memory, not in PMIx's shared files: with
+ * those a client of a busy machine at times reads "not found" for a key the
+ * server has just written (4.2.2). The user's own choice stands.
+ */
+static int choose_store(void)
+{
+	return setenv("PMIX_MCA_gds", "hash", 0) ? WEFT_ERR_NOMEM : 0;
+}
+
 static int server_start(
 	struct weft_serve *serve, const struct weft_serve_job *job)
 {
@@ -298,6 +308,8 @@ static int server_start(
 	weft_infovec_set_str(&vec, PMIX_HOSTNAME, job->host);
 	weft_serve_upcall_owner(serve);
 	if (!vec.err)
+		vec.err = choose_store();
+	if (!vec.err)
 		status = PMIx_server_init(&weft_serve_module, vec.info, vec.n);
 	weft_infovec_fini(&vec);
 	serve->is_up = status == PMIX_SUCCESS;
@@ -306,6 +318,28 @@ static int server_start(
 			"the PMIx server does not start: %s",
 			PMIx_Error_string(status));
 	return 0;
+}
+
+/*
+ * All processes are made known before the first one starts: asked for the
+ * keys of one it does not know yet, the server answers "not found", while for
+ * one it knows it waits for the keys.
+ */
+static int register_clients(struct weft_serve *serve)
+{
+	int err = 0;
+
+	for (uint32_t rank = 0; !err && rank < serve->size; rank++) {
+		struct waiter waiter;
+		pmix_proc_t proc;
+
+		PMIX_LOAD_PROCID(&proc, serve->nspace, rank);
+		waiter_init(&waiter);
+		err = waiter_join(
+			&waiter, PMIx_server_register_client(&proc, getuid(),
+					 getgid(), serve, on_answer, &waiter));
+	}
+	return err;
 }
 
 int weft_serve_open(
@@ -331,6 +365,9 @@ int weft_serve_open(
 	if (err)
 		goto fail;
 	err = register_job(serve, job);
+	if (err)
+		goto fail;
+	err = register_clients(serve);
 	if (err)
 		goto fail;
 	err = define_psets(serve, job);
@@ -387,17 +424,9 @@ bool weft_serve_next(
 int weft_serve_env(struct weft_serve *serve, uint32_t rank, char ***env)
 {
 	pmix_proc_t proc;
-	struct waiter waiter;
-	int err;
 
 	PMIX_LOAD_PROCID(&proc, serve->nspace, rank);
-	waiter_init(&waiter);
-	err = waiter_join(
-		&waiter, PMIx_server_register_client(&proc, getuid(), getgid(),
-				 serve, on_answer, &waiter));
-	if (!err)
-		err = weft_pmix_err(PMIx_server_setup_fork(&proc, env));
-	return err;
+	return weft_pmix_err(PMIx_server_setup_fork(&proc, env));
 }
 
 static pmix_status_t end_status(enum weft_serve_end how)
