@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += \
 	CONTRIBUTING.md \
+	contrib/README.md \
 	contrib/api-table \
 	contrib/examples/sessions.c \
 	contrib/check \

@@ -2,12 +2,14 @@
 /* tool_info: weft-info, what this installation is and what it would do
  *
  * Each topic is one function that writes to standard output and returns an
- * exit code. A topic that needs the process manager or the fabric opens just
- * that, never a session. */
+ * exit code. Only the topic that needs it opens a session or an endpoint. */
 #include "base/err.h"
 #include "base/knob.h"
-#include "boot/boot.h"
+#include "core/group.h"
+#include "core/proc.h"
 #include "net/net.h"
+#include "session/pset.h"
+#include "session/session.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -171,41 +173,42 @@ static int show_plan(void)
 	return 0;
 }
 
-/* One set of the process manager with its size. */
-static void show_pset(struct weft_boot *boot, const char *name)
+/* One set as a session sees it, with its size. */
+static int show_pset(struct weft_session *session, uint32_t i)
 {
-	uint32_t *ranks = NULL;
-	size_t n = 0;
+	struct weft_group *group = NULL;
+	const char *name = NULL;
+	int err = weft_pset_name(session, i, &name);
 
-	if (weft_boot_pset_members(boot, name, &ranks, &n))
-		printf("%-40s not a set of this job\n", name);
-	else
-		printf("%-40s %zu processes\n", name, n);
-	free(ranks);
+	if (!err)
+		err = weft_pset_group(session, name, &group);
+	if (err)
+		return complain("process set", err);
+	printf("%-40s %" PRIu32 " processes\n", name, group->size);
+	weft_group_put(group);
+	return 0;
 }
 
 static int show_psets(void)
 {
-	struct weft_boot_facts facts;
-	struct weft_boot *boot;
-	char **names = NULL;
-	size_t n = 0;
-	int err = weft_boot_open(&boot, &facts);
+	const struct weft_boot_facts *facts = &weft_proc.facts;
+	struct weft_session *session = NULL;
+	uint32_t n = 0;
+	int code = 0, err = weft_session_open(NULL, NULL, &session);
 
 	if (err)
-		return complain("process manager", err);
+		return complain("no session", err);
 	printf("manager %s, job %s, rank %" PRIu32 " of %" PRIu32
 	       ", node %s with %" PRIu32 " of them\n",
-		facts.manager, facts.job, facts.rank, facts.size, facts.host,
-		facts.local_size);
-	printf("%-40s %" PRIu32 " processes\n", "mpi://WORLD", facts.size);
-	printf("%-40s 1 processes\n", "mpi://SELF");
-	err = weft_boot_pset_list(boot, &names, &n);
-	for (size_t i = 0; !err && i < n; i++)
-		show_pset(boot, names[i]);
-	free(names);
-	weft_boot_close(boot, 1);
-	return err ? complain("process sets", err) : 0;
+		facts->manager, facts->job, facts->rank, facts->size,
+		facts->host, facts->local_size);
+	err = weft_pset_count(session, &n);
+	if (err)
+		code = complain("process sets", err);
+	for (uint32_t i = 0; i < n; i++)
+		code |= show_pset(session, i);
+	weft_session_close(session);
+	return code;
 }
 
 static const struct topic topics[] = {
