@@ -162,6 +162,19 @@ static bool list_is_loop(const struct weft_flat *flat)
 	return true;
 }
 
+/* While the parts' `end` is still their own size. */
+static int64_t list_span(const struct weft_flat *flat)
+{
+	const struct weft_flat_part *p = flat->part;
+	int64_t n = flat->n_parts;
+
+	for (int64_t i = 0; i < n; i++)
+		if (p[i].child ||
+			(i && p[i].disp < p[i - 1].disp + p[i - 1].end))
+			return 0;
+	return p[n - 1].disp + p[n - 1].end - p[0].disp;
+}
+
 int weft_flat_list_finish(struct weft_flat_list *list,
 	struct weft_flat **flat_out, int64_t *disp_out)
 {
@@ -183,6 +196,7 @@ int weft_flat_list_finish(struct weft_flat_list *list,
 				WEFT_ERR_NOMEM, "no memory for a datatype");
 		weft_flat_list_fini(list);
 	} else if (flat) {
+		flat->span = list_span(flat);
 		for (int64_t i = 1; i < flat->n_parts; i++)
 			flat->part[i].end += flat->part[i - 1].end;
 		flat->size = flat->part[flat->n_parts - 1].end;

@@ -29,6 +29,7 @@ struct weft_flat {
 	int64_t count, stride; /* loop: count > 1 */
 	struct weft_flat *child;
 	int64_t n_parts; /* list: > 1 */
+	int64_t span;	 /* list: see weft_flat_list_finish() */
 	struct weft_flat_part part[];
 };
 
@@ -57,7 +58,9 @@ int weft_flat_list_add(
 	struct weft_flat_list *list, int64_t disp, struct weft_flat *flat);
 
 /* Turns the list into a tree at *disp_out, the list being empty afterwards.
- * NULL is stored for an empty list. 0 or WEFT_ERR_NOMEM. */
+ * NULL is stored for an empty list. 0 or WEFT_ERR_NOMEM. If the tree is a list
+ * of runs only, which neither overlap nor go back, its span is the distance
+ * from the first byte to the end of the last, otherwise 0. */
 int weft_flat_list_finish(struct weft_flat_list *list,
 	struct weft_flat **flat_out, int64_t *disp_out);
 

@@ -58,78 +58,110 @@ static void walk_run(struct cursor *c, uintptr_t at, int64_t len)
 	c->left -= len;
 }
 
-static inline __attribute__((always_inline)) void gather(
-	char *dst, uintptr_t at, int64_t n, int64_t stride, size_t block)
+/* n blocks, evenly spaced on both sides. */
+static inline __attribute__((always_inline)) void gather(char *dst,
+	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
 {
 	for (int64_t i = 0; i < n; i++) {
 		memcpy(dst, (const void *)at, block);
-		dst += block;
+		dst += step;
 		at += (uintptr_t)stride;
 	}
 }
 
-static inline __attribute__((always_inline)) void scatter(
-	const char *src, uintptr_t at, int64_t n, int64_t stride, size_t block)
+static inline __attribute__((always_inline)) void scatter(const char *src,
+	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
 {
 	for (int64_t i = 0; i < n; i++) {
 		memcpy((void *)at, src, block);
-		src += block;
+		src += step;
 		at += (uintptr_t)stride;
 	}
 }
 
+/* Tells the compiler when the packed side has no gaps. */
+static inline __attribute__((always_inline)) void gather_fixed(char *dst,
+	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
+{
+	if (step == (int64_t)block)
+		gather(dst, (int64_t)block, at, n, stride, block);
+	else
+		gather(dst, step, at, n, stride, block);
+}
+
+static inline __attribute__((always_inline)) void scatter_fixed(const char *src,
+	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
+{
+	if (step == (int64_t)block)
+		scatter(src, (int64_t)block, at, n, stride, block);
+	else
+		scatter(src, step, at, n, stride, block);
+}
+
 /* Constant block lengths turn memcpy into loads and stores. */
-static void pack_blocks(
-	char *dst, uintptr_t at, int64_t n, int64_t stride, size_t block)
+static void pack_blocks(char *dst, int64_t step, uintptr_t at, int64_t n,
+	int64_t stride, size_t block)
 {
 	switch (block) {
 	case 1:
-		gather(dst, at, n, stride, 1);
+		gather_fixed(dst, step, at, n, stride, 1);
 		break;
 	case 2:
-		gather(dst, at, n, stride, 2);
+		gather_fixed(dst, step, at, n, stride, 2);
 		break;
 	case 4:
-		gather(dst, at, n, stride, 4);
+		gather_fixed(dst, step, at, n, stride, 4);
 		break;
 	case 8:
-		gather(dst, at, n, stride, 8);
+		gather_fixed(dst, step, at, n, stride, 8);
+		break;
+	case 12:
+		gather_fixed(dst, step, at, n, stride, 12);
 		break;
 	case 16:
-		gather(dst, at, n, stride, 16);
+		gather_fixed(dst, step, at, n, stride, 16);
+		break;
+	case 24:
+		gather_fixed(dst, step, at, n, stride, 24);
 		break;
 	case 32:
-		gather(dst, at, n, stride, 32);
+		gather_fixed(dst, step, at, n, stride, 32);
 		break;
 	default:
-		gather(dst, at, n, stride, block);
+		gather(dst, step, at, n, stride, block);
 	}
 }
 
-static void unpack_blocks(
-	const char *src, uintptr_t at, int64_t n, int64_t stride, size_t block)
+static void unpack_blocks(const char *src, int64_t step, uintptr_t at,
+	int64_t n, int64_t stride, size_t block)
 {
 	switch (block) {
 	case 1:
-		scatter(src, at, n, stride, 1);
+		scatter_fixed(src, step, at, n, stride, 1);
 		break;
 	case 2:
-		scatter(src, at, n, stride, 2);
+		scatter_fixed(src, step, at, n, stride, 2);
 		break;
 	case 4:
-		scatter(src, at, n, stride, 4);
+		scatter_fixed(src, step, at, n, stride, 4);
 		break;
 	case 8:
-		scatter(src, at, n, stride, 8);
+		scatter_fixed(src, step, at, n, stride, 8);
+		break;
+	case 12:
+		scatter_fixed(src, step, at, n, stride, 12);
 		break;
 	case 16:
-		scatter(src, at, n, stride, 16);
+		scatter_fixed(src, step, at, n, stride, 16);
+		break;
+	case 24:
+		scatter_fixed(src, step, at, n, stride, 24);
 		break;
 	case 32:
-		scatter(src, at, n, stride, 32);
+		scatter_fixed(src, step, at, n, stride, 32);
 		break;
 	default:
-		scatter(src, at, n, stride, block);
+		scatter(src, step, at, n, stride, block);
 	}
 }
 
@@ -143,14 +175,52 @@ static void walk_blocks(struct cursor *c, uintptr_t at, int64_t n,
 		return;
 	}
 	if (c->mode == WALK_PACK)
-		pack_blocks(c->packed, at, n, stride, (size_t)block);
+		pack_blocks(c->packed, block, at, n, stride, (size_t)block);
 	else
-		unpack_blocks(c->packed, at, n, stride, (size_t)block);
+		unpack_blocks(c->packed, block, at, n, stride, (size_t)block);
 	c->packed += n * block;
 	c->left -= n * block;
 }
 
+/* n whole lists of runs, all wanted, that do not overlap: part by part rather
+ * than item by item, a few items at a time so that they stay in the cache. */
+static void walk_lists(struct cursor *c, const struct weft_flat *list,
+	int64_t n, int64_t stride, uintptr_t at)
+{
+	enum { AT_A_TIME = 64 };
+
+	for (int64_t i = 0; i < n; i += AT_A_TIME) {
+		int64_t some = n - i < AT_A_TIME ? n - i : AT_A_TIME;
+		int64_t begin = 0;
+
+		for (int64_t k = 0; k < list->n_parts; k++) {
+			const struct weft_flat_part *p = &list->part[k];
+			uintptr_t to = at + (uintptr_t)p->disp;
+			size_t len = (size_t)(p->end - begin);
+
+			if (c->mode == WALK_PACK)
+				pack_blocks(c->packed + begin, list->size, to,
+					some, stride, len);
+			else
+				unpack_blocks(c->packed + begin, list->size, to,
+					some, stride, len);
+			begin = p->end;
+		}
+		c->packed += some * list->size;
+		c->left -= some * list->size;
+		at += (uintptr_t)(some * stride);
+	}
+}
+
 static void walk(struct cursor *c, const struct weft_flat *flat, uintptr_t at);
+
+/* True if n items of child are best copied by walk_lists(). */
+static bool is_transposed(
+	const struct cursor *c, const struct weft_flat *child, int64_t stride)
+{
+	return child->kind == WEFT_FLAT_LIST && c->mode != WALK_IOV &&
+	       child->span && child->n_parts <= 32 && stride >= child->span;
+}
 
 static void walk_loop(struct cursor *c, const struct weft_flat *child,
 	int64_t count, int64_t stride, uintptr_t at)
@@ -167,12 +237,15 @@ static void walk_loop(struct cursor *c, const struct weft_flat *child,
 			i++;
 		}
 	}
-	if (child->kind == WEFT_FLAT_RUN) {
+	if (child->kind == WEFT_FLAT_RUN || is_transposed(c, child, stride)) {
 		int64_t n = c->left / child->size;
 
 		if (n > count - i)
 			n = count - i;
-		walk_blocks(c, at, n, stride, child->size);
+		if (child->kind == WEFT_FLAT_RUN)
+			walk_blocks(c, at, n, stride, child->size);
+		else
+			walk_lists(c, child, n, stride, at);
 		at += (uintptr_t)(n * stride);
 		i += n;
 	}
@@ -199,6 +272,52 @@ static int64_t list_find(const struct weft_flat *flat, int64_t skip)
 	return low;
 }
 
+/* Copies of a few bytes without a call. */
+static inline void copy_short(char *to, const char *from, size_t len)
+{
+	if (len == 8)
+		memcpy(to, from, 8);
+	else if (len == 4)
+		memcpy(to, from, 4);
+	else if (len == 16)
+		memcpy(to, from, 16);
+	else if (len == 1)
+		*to = *from;
+	else
+		memcpy(to, from, len);
+}
+
+/* Copies parts i, i + 1, ... that are runs and wanted to their end; nothing is
+ * to be skipped. Returns the first part it left. */
+static int64_t list_whole_runs(
+	struct cursor *c, const struct weft_flat *flat, int64_t i, uintptr_t at)
+{
+	const struct weft_flat_part *part = flat->part;
+	int64_t begin = i ? part[i - 1].end : 0;
+	int64_t last = begin + c->left; /* the last byte wanted, plus one */
+	bool is_pack = c->mode == WALK_PACK;
+	char *packed;
+
+	if (c->mode == WALK_IOV)
+		return i;
+	packed = c->packed - begin;
+	for (; i < flat->n_parts && !part[i].child; i++) {
+		char *here = (char *)(at + (uintptr_t)part[i].disp);
+		size_t len = (size_t)(part[i].end - begin);
+
+		if (part[i].end > last)
+			break;
+		if (is_pack)
+			copy_short(packed + begin, here, len);
+		else
+			copy_short(here, packed + begin, len);
+		begin = part[i].end;
+	}
+	c->packed = packed + begin;
+	c->left = last - begin;
+	return i;
+}
+
 static void walk_list(
 	struct cursor *c, const struct weft_flat *flat, uintptr_t at)
 {
@@ -207,8 +326,11 @@ static void walk_list(
 
 	if (c->skip)
 		c->skip -= begin;
-	for (; i < flat->n_parts && c->left; i++) {
-		const struct weft_flat_part *p = &flat->part[i];
+	else
+		i = list_whole_runs(c, flat, 0, at);
+	begin = i ? flat->part[i - 1].end : 0;
+	while (i < flat->n_parts && c->left) {
+		const struct weft_flat_part *p = &flat->part[i++];
 		uintptr_t to = at + (uintptr_t)p->disp;
 
 		if (p->child) {
@@ -218,7 +340,8 @@ static void walk_list(
 				p->end - begin - c->skip);
 			c->skip = 0;
 		}
-		begin = p->end;
+		i = list_whole_runs(c, flat, i, at);
+		begin = flat->part[i - 1].end;
 	}
 }
 

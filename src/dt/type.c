@@ -56,6 +56,7 @@ static struct weft_flat short_int_flat = {
 	.kind = WEFT_FLAT_LIST,
 	.size = PAIR_SIZE(short, int),
 	.n_parts = 2,
+	.span = offsetof(PAIR(short, int), i) + sizeof(int),
 	.part = { { 0, sizeof(short), NULL },
 		{ offsetof(PAIR(short, int), i), PAIR_SIZE(short, int),
 			NULL } },
