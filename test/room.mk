@@ -14,3 +14,4 @@ AM_TESTS_ENVIRONMENT = CMOCKA_MESSAGE_OUTPUT=TAP; \
 	TEST_SRCDIR='$(abs_top_srcdir)'; export TEST_SRCDIR; \
 	TEST_BUILDDIR='$(abs_top_builddir)'; export TEST_BUILDDIR;
 EXTRA_DIST += test/unit/capture.h
+EXTRA_DIST += test/gates
