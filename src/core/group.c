@@ -379,6 +379,14 @@ static int append_all(struct runs *r, const struct weft_group *group)
 	return err;
 }
 
+int weft_group_dup(
+	const struct weft_group *group, struct weft_group **group_out)
+{
+	struct runs r = { 0 };
+
+	return finish(&r, append_all(&r, group), group, group_out);
+}
+
 /* The group whose session the result of a and b belongs to. */
 static const struct weft_group *heir(
 	const struct weft_group *a, const struct weft_group *b)

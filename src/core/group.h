@@ -82,6 +82,10 @@ int weft_group_create_runs(const struct weft_run *runs, uint32_t n_runs,
 struct weft_group *weft_group_get(struct weft_group *group);
 void weft_group_put(struct weft_group *group); /* NULL is accepted */
 
+/* A group of its own with the same members in the same order. */
+int weft_group_dup(
+	const struct weft_group *group, struct weft_group **group_out);
+
 /* Process at a rank; rank must be below size. */
 uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank);
 

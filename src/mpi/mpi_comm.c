@@ -103,26 +103,30 @@ int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
 	struct weft_comm *of = NULL;
+	struct weft_group *copy;
 	int err;
 
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(group, "group");
-	if (err)
-		return weft_mpi_raise(of, "MPI_Comm_group", err);
-	*group = weft_mpi_group_handle(weft_group_get(of->group));
-	return MPI_SUCCESS;
+	if (!err)
+		err = weft_group_dup(of->group, &copy);
+	if (!err)
+		*group = weft_mpi_group_handle(copy);
+	return weft_mpi_end(of, "MPI_Comm_group", err);
 }
 
 int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 {
 	struct weft_comm *of = NULL;
+	struct weft_group *copy;
 	int err = check_inter(comm, &of);
 
-	if (err)
-		return weft_mpi_raise(of, "MPI_Comm_remote_group", err);
-	*group = weft_mpi_group_handle(weft_group_get(of->remote));
-	return MPI_SUCCESS;
+	if (!err)
+		err = weft_group_dup(of->remote, &copy);
+	if (!err)
+		*group = weft_mpi_group_handle(copy);
+	return weft_mpi_end(of, "MPI_Comm_remote_group", err);
 }
 
 /* ---- duplicating ---- */

@@ -260,6 +260,9 @@ int PMPI_Group_free(MPI_Group *group)
 	if (!err)
 		err = weft_check_group(*group, &of);
 	if (!err) {
+		/* a communicator may keep the object, nobody the handle */
+		if (of != &weft_group_empty)
+			weft_obj_renew(of);
 		weft_group_put(of);
 		*group = MPI_GROUP_NULL;
 	}

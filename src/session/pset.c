@@ -12,8 +12,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define PMIX_SCHEME "pmix://"
-
 /* Names in the order in which the session first saw them. */
 struct weft_psets {
 	uint32_t n;
@@ -87,7 +85,6 @@ static bool am_in(const char *manager_name)
 /* Adds the manager's sets that I am in. */
 static int note_manager_sets(struct weft_psets *psets)
 {
-	char name[WEFT_BOOT_NAME_MAX + sizeof(PMIX_SCHEME)];
 	char **names = NULL;
 	size_t n = 0;
 	int err = weft_boot_pset_list(weft_proc.boot, &names, &n);
@@ -95,9 +92,7 @@ static int note_manager_sets(struct weft_psets *psets)
 	for (size_t i = 0; !err && i < n; i++) {
 		if (!strncasecmp(names[i], "mpi://", 6) || !am_in(names[i]))
 			continue;
-		snprintf(name, sizeof(name), "%s%s",
-			strstr(names[i], "://") ? "" : PMIX_SCHEME, names[i]);
-		err = note(psets, name);
+		err = note(psets, names[i]);
 	}
 	free(names);
 	return err;
@@ -178,7 +173,6 @@ int weft_pset_node_group(struct weft_group **group_out)
 static int find_group(const char *name, struct weft_group **group_out)
 {
 	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
-	int err;
 
 	if (!strcasecmp(name, "mpi://WORLD"))
 		return weft_group_create_range(
@@ -190,10 +184,7 @@ static int find_group(const char *name, struct weft_group **group_out)
 	for (int i = 0; weft_place_name(i); i++)
 		if (!strcmp(name, weft_place_name(i)) && weft_place_is_known(i))
 			return weft_place_group(i, group_out);
-	err = manager_group(name, group_out);
-	if (err && !strncmp(name, PMIX_SCHEME, strlen(PMIX_SCHEME)))
-		err = manager_group(name + strlen(PMIX_SCHEME), group_out);
-	if (err)
+	if (manager_group(name, group_out))
 		return weft_err_set(WEFT_ERR_NOTFOUND,
 			"there is no process set \"%s\" (weft-info --psets)",
 			name);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pset: process-set names to groups
  *
- * Names are URIs: mpi://WORLD and mpi://SELF (in any case of letters), the
- * process manager's own sets (with pmix:// in front where they have no scheme),
- * weft://host (the processes of my node) and hwloc://TYPE (those of my node
- * that run on the same piece of hardware). Every call takes the lane's lock. */
+ * mpi://WORLD and mpi://SELF (in any case of letters), the process manager's
+ * own sets by the names it gives them, weft://host (the processes of my node)
+ * and hwloc://TYPE (those of my node that run on the same piece of hardware).
+ * Every call takes the lane's lock. */
 #ifndef WEFT_PSET_H
 #define WEFT_PSET_H
 
