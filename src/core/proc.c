@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "boot/life.h"
 #include "core/card.h"
 #include "core/group.h"
 #include "net/net.h"
@@ -176,6 +177,7 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 	if (err)
 		return err;
 	weft_log_set_rank((int)facts->rank);
+	weft_proc.life = weft_life_join(facts->rank);
 	weft_proc.proc = weft_proc_number(
 		(uint32_t)weft_hash(no_key, facts->job, strlen(facts->job)),
 		facts->rank);
@@ -211,8 +213,8 @@ int weft_proc_get(void (*on_open)(struct weft_lane *lane))
 	pthread_mutex_lock(&weft_proc.lock);
 	if (!weft_proc.is_open)
 		err = open_proc(on_open);
-	if (!err)
-		weft_proc.n_sessions++;
+	if (!err && weft_proc.n_sessions++ == 0)
+		weft_life_set(weft_proc.life, WEFT_LIFE_BUSY);
 	pthread_mutex_unlock(&weft_proc.lock);
 	return err;
 }
@@ -220,7 +222,8 @@ int weft_proc_get(void (*on_open)(struct weft_lane *lane))
 void weft_proc_put(void)
 {
 	pthread_mutex_lock(&weft_proc.lock);
-	weft_proc.n_sessions--;
+	if (--weft_proc.n_sessions == 0)
+		weft_life_set(weft_proc.life, WEFT_LIFE_IDLE);
 	pthread_mutex_unlock(&weft_proc.lock);
 }
 

@@ -27,6 +27,7 @@ struct weft_proc {
 	uint64_t proc;		/* my process number */
 	struct weft_boot *boot; /* guarded by lane.lock */
 	struct weft_boot_facts facts;
+	atomic_uchar *life; /* told to the launcher; see boot/life.h */
 	struct weft_lane lane;
 	uint64_t next_ctx;	      /* guarded by lane.lock */
 	int64_t max_spin;	      /* empty polls before yielding */

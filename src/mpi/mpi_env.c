@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "core/proc.h"
-#include "session/place.h"
+#include "session/hardware.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,9 +48,9 @@ int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
 
 	if (!err)
 		err = weft_info_set(info, "mpi_shared_memory", "true");
-	for (int i = 0; !err && weft_place_name(i); i++)
-		err = weft_info_set(info, weft_place_name(i),
-			weft_place_is_known(i) ? "true" : "false");
+	for (int i = 0; !err && weft_hardware_name(i); i++)
+		err = weft_info_set(info, weft_hardware_name(i),
+			weft_hardware_is_known(i) ? "true" : "false");
 	if (err) {
 		weft_info_destroy(info);
 		return weft_mpi_raise_none("MPI_Get_hw_resource_info", err);

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "core/info.h"
 #include "core/proc.h"
-#include "session/place.h"
+#include "session/hardware.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,9 +114,9 @@ static int refresh(struct weft_session *session)
 		err = note(psets, "mpi://SELF");
 	if (!err)
 		err = note(psets, "weft://host");
-	for (int i = 0; !err && weft_place_name(i); i++)
-		if (weft_place_is_known(i))
-			err = note(psets, weft_place_name(i));
+	for (int i = 0; !err && weft_hardware_name(i); i++)
+		if (weft_hardware_is_known(i))
+			err = note(psets, weft_hardware_name(i));
 	return err ? err : note_manager_sets(psets);
 }
 
@@ -181,9 +181,9 @@ static int find_group(const char *name, struct weft_group **group_out)
 		return weft_group_create_range(weft_proc.proc, 1, group_out);
 	if (!strcmp(name, "weft://host"))
 		return weft_pset_node_group(group_out);
-	for (int i = 0; weft_place_name(i); i++)
-		if (!strcmp(name, weft_place_name(i)) && weft_place_is_known(i))
-			return weft_place_group(i, group_out);
+	for (int i = 0; weft_hardware_name(i); i++)
+		if (!strcmp(name, weft_hardware_name(i)) && weft_hardware_is_known(i))
+			return weft_hardware_group(i, group_out);
 	if (manager_group(name, group_out))
 		return weft_err_set(WEFT_ERR_NOTFOUND,
 			"there is no process set \"%s\" (weft-info --psets)",

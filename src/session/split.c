@@ -8,7 +8,7 @@
 #include "core/info.h"
 #include "session/create.h"
 #include "session/disconnect.h"
-#include "session/place.h"
+#include "session/hardware.h"
 #include "session/pset.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static int64_t place_color(struct weft_comm *comm, int level)
 	int64_t color = -1;
 
 	weft_lane_take(comm->lane);
-	if (weft_place_is_known(level) && !weft_place_group(level, &group))
+	if (weft_hardware_is_known(level) && !weft_hardware_group(level, &group))
 		color = color_of(comm, group);
 	weft_lane_drop(comm->lane);
 	weft_group_put(group);
@@ -79,8 +79,8 @@ int weft_split_guided(struct weft_comm *comm, int32_t key,
 		return weft_split_none(comm, comm_out);
 	if (!strcmp(type, "mpi_shared_memory"))
 		return weft_split_host(comm, key, comm_out);
-	for (int i = 0; weft_place_name(i); i++)
-		if (!strcmp(type, weft_place_name(i)))
+	for (int i = 0; weft_hardware_name(i); i++)
+		if (!strcmp(type, weft_hardware_name(i)))
 			return weft_create_split(
 				comm, place_color(comm, i), key, comm_out);
 	return weft_split_none(comm, comm_out);
@@ -125,7 +125,7 @@ int weft_split_finer(
 	int err = 0;
 
 	for (int level = -1; !err && !any; level++) {
-		if (level >= 0 && !weft_place_name(level))
+		if (level >= 0 && !weft_hardware_name(level))
 			break;
 		err = try_level(comm, level, key, &made);
 		if (!err)

@@ -12,6 +12,7 @@ mpiexec_SOURCES = \
 	pmix/pmix_serve.c pmix/pmix_serve.h pmix/pmix_serve_priv.h \
 	pmix/pmix_upcall.c pmix/pmix_codec.c pmix/pmix_codec.h \
 	src/topo/place.c src/topo/place.h \
+	src/boot/life.c src/boot/life.h \
 	src/base/err.c src/base/knob.c src/base/log.c
 mpiexec_CPPFLAGS = $(AM_CPPFLAGS)
 mpiexec_CFLAGS = $(AM_CFLAGS)

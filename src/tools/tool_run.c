@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/knob.h"
+#include "boot/life.h"
 #include "pmix/pmix_serve.h"
 #include "tools/run_guard.h"
 #include "tools/run_hand.h"
@@ -64,6 +65,8 @@ struct run {
 	struct weft_run_io *io;
 	struct weft_serve *serve;
 	struct weft_run_fault *faults;
+	int life_fd;
+	atomic_uchar *life; /* one a process; see boot/life.h */
 	struct weft_run_proc *procs;
 	cpu_set_t *cpus; /* one a process, or NULL */
 	struct pollfd *fds;
@@ -191,6 +194,8 @@ static int alloc_procs(struct run *run)
 		FDS_FIXED + weft_run_io_n_poll(run->io), sizeof(*run->fds));
 	if (!run->procs || !run->faults || !run->fds)
 		return WEFT_ERR_NOMEM;
+	if (weft_life_make(run->n, &run->life_fd, &run->life))
+		return WEFT_ERR_NOMEM;
 	for (uint32_t r = 0; r < run->n; r++) {
 		run->procs[r].rank = r;
 		run->procs[r].fault = &run->faults[r];
@@ -255,10 +260,14 @@ static int open_input(struct run *run, uint32_t rank, int *fd_out)
 
 static int make_env(struct run *run, struct weft_run_proc *proc, char ***env)
 {
+	char life[64];
 	int err;
 
+	snprintf(life, sizeof(life), "%s=%d", WEFT_LIFE_ENV, run->life_fd);
 	*env = weft_run_env_make(&run->opt, proc->app);
 	err = *env ? weft_run_env_set(env, run->mark) : WEFT_ERR_NOMEM;
+	if (!err)
+		err = weft_run_env_set(env, life);
 	if (!err)
 		err = weft_serve_env(run->serve, proc->rank, env);
 	return err;
@@ -396,7 +405,8 @@ static void tell_others(struct run *run, const struct weft_run_proc *proc)
 static void on_end(struct run *run, const struct weft_run_proc *proc)
 {
 	int code = code_of(proc);
-	bool is_lost = proc->is_connected && !proc->is_finalized;
+	bool is_lost = proc->is_connected && !proc->is_finalized &&
+		atomic_load(&run->life[proc->rank]) != WEFT_LIFE_IDLE;
 	bool is_mine = run->state != RUN_GOING; /* we made it end */
 
 	run->n_running--;
@@ -584,6 +594,7 @@ static void tear_down(struct run *run)
 		weft_run_dir_remove(run->dir);
 	weft_run_guard_stop(&run->guard);
 	weft_run_fault_unmap(run->faults, run->n);
+	weft_life_unmake(run->n, run->life_fd, run->life);
 	free(run->procs);
 	free(run->cpus);
 	free(run->fds);

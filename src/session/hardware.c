@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* place: which processes of my node share a piece of hardware with me */
-#include "session/place.h"
+/* hardware: which processes of my node share a piece of hardware with me */
+#include "session/hardware.h"
 
 #include "base/err.h"
 
-const char *weft_place_name(int i)
+const char *weft_hardware_name(int i)
 {
 	static const char *const names[] = {
 		"hwloc://Package",
@@ -16,13 +16,13 @@ const char *weft_place_name(int i)
 	return i >= 0 && i < 4 ? names[i] : NULL;
 }
 
-bool weft_place_is_known(int i)
+bool weft_hardware_is_known(int i)
 {
 	(void)i;
 	return false;
 }
 
-int weft_place_group(int i, struct weft_group **group_out)
+int weft_hardware_group(int i, struct weft_group **group_out)
 {
 	(void)group_out;
 	return weft_err_set(WEFT_ERR_NOTFOUND, "no hardware level %d", i);
