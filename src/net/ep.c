@@ -6,9 +6,11 @@
  * pieces than it gathers, or memory that must be registered first. */
 #include "net/net_priv.h"
 #include "base/clock.h"
+#include "base/knob.h"
 #include "base/log.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -187,6 +189,16 @@ static uint32_t measure_poll(struct weft_inside *in)
 	return (uint32_t)best;
 }
 
+static void inject_done(struct weft_op *op, int err, size_t len)
+{
+	struct weft_inside *in =
+		weft_container_of(op, struct weft_inside, inject_op);
+
+	(void)err;
+	(void)len;
+	in->net.n_unsent--;
+}
+
 int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	const struct weft_prov *prov, const struct weft_plan *plan,
 	weft_net_recv_fn *recv, void *arg, struct weft_net **net_out)
@@ -207,6 +219,9 @@ int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	in->info = info;
 	in->fabric = fabric;
 	in->next_key = plan->first_key + plan->n_keys;
+	in->inject_op.done = inject_done;
+	in->has_own_context = info->mode & (FI_CONTEXT | FI_CONTEXT2);
+	in->net.is_counting = plan->counts_injects;
 	rc = open_objects(in, &call);
 	if (rc) {
 		rc = weft_net_fault(&in->net, call, rc);
@@ -243,6 +258,27 @@ static void free_carriers(struct weft_inside *in)
 	}
 }
 
+static void recv_nothing(void *arg, const void *data, size_t len)
+{
+	(void)arg;
+	(void)data;
+	(void)len;
+}
+
+/* Only counted injections can be waited for: other operations belong to their
+ * owners, who have given them up. Errors count as done; so a peer that is gone
+ * holds nobody up. */
+static void linger(struct weft_inside *in)
+{
+	uint64_t end = weft_now_ns() +
+		       (uint64_t)weft_knobs.net_linger * (WEFT_NS_PER_S / 1000);
+
+	in->recv = recv_nothing;
+	while (in->net.n_unsent && weft_now_ns() < end)
+		if (weft_net_poll(&in->net) == 0)
+			sched_yield();
+}
+
 /* The endpoint goes first: afterwards nothing is in flight and every piece of
  * memory it was given is ours again. Some providers bind registrations to the
  * endpoint and want those closed before it. */
@@ -254,6 +290,8 @@ void weft_net_close(struct weft_net *net)
 		return;
 	in = weft_net_inside(net);
 	assert(!in->is_polling);
+	if (net->n_unsent)
+		linger(in);
 	if (in->net.plan.has_mr_endpoint)
 		weft_mr_fini(in);
 	if (net->ep)
@@ -388,6 +426,40 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 		return 0;
 	}
 	return weft_net_fault(net, "fi_send", rc);
+}
+
+/* One operation stands for all of them where the provider keeps nothing in it;
+ * elsewhere each gets a carrier. */
+int weft_net_inject_counted(
+	struct weft_net *net, uint64_t addr, const void *buf, size_t len)
+{
+	struct weft_inside *in = weft_net_inside(net);
+	struct iovec iov = { (void *)buf, len };
+	struct fi_msg msg = {
+		.msg_iov = &iov,
+		.iov_count = 1,
+		.addr = addr,
+		.context = &in->inject_op,
+	};
+	ssize_t rc;
+	int err;
+
+	if (in->has_own_context) {
+		err = send_copied(in, addr, &iov, 1, &in->inject_op);
+		net->n_unsent += err == 0;
+		return err;
+	}
+	rc = fi_sendmsg(net->ep, &msg, FI_INJECT | FI_COMPLETION);
+	if (rc)
+		return weft_net_fault(net, "fi_sendmsg", rc);
+	net->n_sent++;
+	net->n_unsent++;
+	return 0;
+}
+
+void weft_net_count(struct weft_net *net, bool is_counting)
+{
+	net->is_counting = is_counting || net->plan.counts_injects;
 }
 
 /* One bulk operation in either direction: what differs is the fi_ call. */

@@ -58,7 +58,9 @@ struct weft_net {
 	uint64_t n_received; /* untagged messages that arrived */
 	uint64_t n_refused;  /* posts answered by WEFT_AGAIN */
 	uint64_t n_errors;   /* error completions */
-			     /* followed by what net_priv.h declares */
+	uint64_t n_unsent;   /* counted injections that have not left */
+	bool is_counting;    /* see weft_net_count() */
+	/* followed by what net_priv.h declares */
 };
 
 /* Chooses a provider and an interface, says so in one info line, opens the
@@ -68,7 +70,9 @@ struct weft_net {
 int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	void *arg, struct weft_net **net_out);
 
-/* Closes all. Operations still under way are abandoned: their done is not
+/* Closes all. What was injected while counting is first given a moment to leave
+ * (WEFT_NET_LINGER); messages that arrive meanwhile are dropped. Operations
+ * still under way are abandoned: their done is not
  * called, and after the return libfabric no longer touches their memory. NULL
  * is accepted. */
 void weft_net_close(struct weft_net *net);
@@ -94,13 +98,26 @@ int weft_net_poll(struct weft_net *net);
  * Returns WEFT_AGAIN for -FI_EAGAIN. */
 int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc);
 
+/* Whether injections are counted until they have left this process, which takes
+ * a completion for each. Socket providers always count, because there it costs
+ * next to nothing. On the others whoever says goodbye to peers counts from then
+ * on, so that the goodbye is not lost when the net is closed right after. */
+void weft_net_count(struct weft_net *net, bool is_counting);
+
+/* weft_net_inject() while counting. */
+int weft_net_inject_counted(
+	struct weft_net *net, uint64_t addr, const void *buf, size_t len);
+
 /* Sends len <= plan.inject_len bytes, untagged. buf may be reused at once;
  * there is no completion. 0, WEFT_AGAIN or an error. */
 static inline int weft_net_inject(
 	struct weft_net *net, uint64_t addr, const void *buf, size_t len)
 {
-	ssize_t rc = fi_inject(net->ep, buf, len, addr);
+	ssize_t rc;
 
+	if (net->is_counting)
+		return weft_net_inject_counted(net, addr, buf, len);
+	rc = fi_inject(net->ep, buf, len, addr);
 	if (weft_likely(rc == 0)) {
 		net->n_sent++;
 		return 0;

@@ -52,7 +52,9 @@ struct weft_inside {
 	size_t n_bufs;
 	size_t buf_len;
 	struct weft_recv_buf *unposted;
-	uint32_t n_bad_bufs; /* consecutive receive errors */
+	uint32_t n_bad_bufs;	  /* consecutive receive errors */
+	struct weft_op inject_op; /* stands for all counted injections */
+	bool has_own_context;	  /* one op may not stand for many */
 	struct weft_carrier *carriers;
 	struct weft_carrier *free_carriers;
 	size_t n_carriers;

@@ -27,6 +27,7 @@ struct weft_plan {
 			     * open; a system call on some providers */
 	bool has_multi_recv; /* untagged messages share long buffers */
 	bool is_manual;	     /* nothing moves unless somebody polls */
+	bool counts_injects; /* always; see weft_net_count() */
 	bool needs_local_mr; /* our own buffers must be registered */
 
 	/* buffers and queues */
