@@ -14,7 +14,7 @@
 
 enum {
 	CHEAP_KEYS = 100,
-	EAGER_LEN = 16384,
+	EAGER_LEN = 8192, /* half the provider's own threshold */
 };
 
 /* High-rate put: the provider's own flag, which its extension header calls
@@ -31,6 +31,7 @@ static void hints(struct fi_info *h)
 static void tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	plan->eager_len = EAGER_LEN;
+	plan->in_order_len = EAGER_LEN;
 	plan->first_key = 0;
 	plan->n_keys = plan->has_prov_key ? 0 : CHEAP_KEYS;
 	plan->batch_flags = FI_MORE;

@@ -19,6 +19,7 @@ static void tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
 	plan->eager_len = EAGER_LEN;
+	plan->in_order_len = EAGER_LEN;
 }
 
 const struct weft_prov weft_prov_shm = {

@@ -14,6 +14,7 @@ static void tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
 	plan->eager_len = EAGER_LEN;
+	plan->in_order_len = SIZE_MAX; /* one stream */
 	plan->counts_injects = true;
 }
 

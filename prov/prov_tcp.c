@@ -9,9 +9,12 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 
+#include <string.h>
+
 enum {
 	QUEUE_LEN = 1024,
 	EAGER_LEN = 65536 + 512, /* 64 KiB and headers */
+	RXM_EAGER_LEN = 16384,
 };
 
 static void hints(struct fi_info *h)
@@ -21,11 +24,15 @@ static void hints(struct fi_info *h)
 }
 
 /* A rendezvous costs a round trip, 8 us and more, in which a socket moves what
- * copying out of the receive buffer costs: 64 KiB is where they meet. */
+ * copying out of the receive buffer costs: 64 KiB is where they meet. One
+ * stream keeps everything in order, but the layered form has a rendezvous of
+ * its own, which later messages overtake. */
 static void tune(struct weft_plan *plan, const struct fi_info *info)
 {
-	(void)info;
 	plan->eager_len = EAGER_LEN;
+	plan->in_order_len = SIZE_MAX;
+	if (strstr(info->fabric_attr->prov_name, "ofi_rxm"))
+		plan->in_order_len = RXM_EAGER_LEN;
 	plan->counts_injects = true;
 }
 

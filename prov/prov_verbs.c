@@ -13,8 +13,10 @@ enum { EAGER_LEN = 16384 };
 static void tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
-	/* What the layer copies anyway, it may as well copy from us. */
+	/* Up to here the layer copies; beyond, it has a rendezvous of its own
+	 * which later messages overtake. */
 	plan->eager_len = EAGER_LEN;
+	plan->in_order_len = EAGER_LEN;
 }
 
 const struct weft_prov weft_prov_verbs = {

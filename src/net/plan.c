@@ -3,6 +3,7 @@
 #include "net/plan.h"
 #include "base/bits.h"
 #include "base/knob.h"
+#include "base/log.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
@@ -17,6 +18,8 @@ enum {
 	DEFAULT_EAGER = 16384,
 	LEAST_EAGER = 512, /* room for the headers of the rooms above */
 	LEAST_RECV = 65536,
+	IN_ORDER =
+		4096, /* of a provider nobody knows; a guess on the safe side */
 	LEAST_CQ = 1024,
 };
 
@@ -30,6 +33,9 @@ static void init_messages(struct weft_plan *plan, const struct fi_info *info)
 	plan->inject_len = info->tx_attr->inject_size;
 	plan->eager_len = DEFAULT_EAGER;
 	plan->max_msg_len = info->ep_attr->max_msg_size;
+	plan->in_order_len = info->rx_attr->comp_order & FI_ORDER_STRICT
+				     ? SIZE_MAX
+				     : IN_ORDER;
 	plan->tag_mask = UINT64_MAX;
 	if (info->ep_attr->mem_tag_format)
 		plan->tag_mask = UINT64_MAX >>
@@ -81,7 +87,13 @@ void weft_plan_apply_knobs(struct weft_plan *plan)
 			weft_max((size_t)weft_knobs.net_eager, LEAST_EAGER);
 	plan->recv_len = weft_max(plan->eager_len, LEAST_RECV);
 	plan->recv_len = weft_min(plan->recv_len, plan->recv_buf_len / 2);
+	plan->recv_len = weft_min(plan->recv_len, plan->in_order_len);
 	plan->recv_len = weft_min(plan->recv_len, plan->max_msg_len);
+	if (weft_knobs.net_eager && plan->eager_len > plan->recv_len)
+		weft_warn("NET-EAGER",
+			"WEFT_NET_EAGER %zu is cut to %zu, the longest message "
+			"that %s keeps in order and the receive buffers hold",
+			plan->eager_len, plan->recv_len, plan->provider);
 	plan->eager_len = weft_min(plan->eager_len, plan->recv_len);
 	plan->inject_len = weft_min(plan->inject_len, plan->recv_len);
 }
@@ -129,6 +141,7 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		plan->domain, plan->fabric);
 	put(&w, "inject_len %zu B\neager_len %zu B\nrecv_len %zu B\n",
 		plan->inject_len, plan->eager_len, plan->recv_len);
+	put(&w, "in_order_len %zu B\n", plan->in_order_len);
 	put(&w, "max_msg_len %zu B\ntag_mask 0x%" PRIx64 "\niov_max %u\n",
 		plan->max_msg_len, plan->tag_mask, plan->iov_max);
 	put(&w, "multi_recv %s\nmanual_progress %s\nlocal_mr %s\n",

@@ -15,16 +15,18 @@ struct fi_info;
 
 struct weft_plan {
 	/* messages */
-	size_t inject_len;  /* longest weft_net_inject() */
-	size_t eager_len;   /* longest untagged message worth sending instead of
-			     * a rendezvous; upper rooms' headers included */
-	size_t recv_len;    /* longest untagged message that may be sent at all;
-			     * >= eager_len */
-	size_t max_msg_len; /* longest weft_net_tsend(); callers cut */
-	uint64_t tag_mask;  /* tag bits that reach the other side */
-	uint32_t iov_max;   /* more pieces than that are gathered by a copy */
-	uint32_t poll_ns;   /* cost of one idle weft_net_poll(), measured at
-			     * open; a system call on some providers */
+	size_t inject_len; /* longest weft_net_inject() */
+	size_t eager_len;  /* longest untagged message worth sending instead of
+			    * a rendezvous; upper rooms' headers included */
+	size_t recv_len;   /* longest untagged message that may be sent at all;
+			    * >= eager_len */
+	size_t in_order_len; /* longer untagged messages may be overtaken by
+			      * later ones, so recv_len is not above it */
+	size_t max_msg_len;  /* longest weft_net_tsend(); callers cut */
+	uint64_t tag_mask;   /* tag bits that reach the other side */
+	uint32_t iov_max;    /* more pieces than that are gathered by a copy */
+	uint32_t poll_ns;    /* cost of one idle weft_net_poll(), measured at
+			      * open; a system call on some providers */
 	bool has_multi_recv; /* untagged messages share long buffers */
 	bool is_manual;	     /* nothing moves unless somebody polls */
 	bool counts_injects; /* always; see weft_net_count() */

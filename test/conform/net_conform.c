@@ -363,6 +363,39 @@ static void case_flood_eager(struct side *s)
 	sync_sides(s);
 }
 
+/* Long ones must not be overtaken by the short ones behind them. */
+static void case_mixed_sizes(struct side *s)
+{
+	enum { WINDOW = 16, ROUNDS = 12 };
+	size_t limit = s->net->plan.recv_len;
+	unsigned char *buf = malloc(limit * WINDOW);
+	struct wait_op w[WINDOW];
+	uint64_t seq = 0;
+	int bad = 0;
+
+	expect(s, SIZE_MAX);
+	for (int r = 0; r < ROUNDS && s->rank == 0; r++) {
+		for (size_t i = 0; i < WINDOW; i++) {
+			size_t len = i % 4 == 0	  ? limit
+				     : i % 4 == 1 ? 8
+				     : i % 4 == 2 ? limit / 2 + i
+						  : 1000;
+
+			make_msg(buf + i * limit, len, seq++);
+			bad += post_send(s, buf + i * limit, len, 0, &w[i]) !=
+			       0;
+		}
+		for (size_t i = 0; i < WINDOW; i++)
+			bad += op_wait(s, &w[i], "mixed sizes") != 0;
+	}
+	if (s->rank == 1)
+		wait_got(s, WINDOW * ROUNDS, "mixed sizes arrive");
+	claim(s, bad == 0 && s->n_bad == 0,
+		"long and short messages in one window keep their order");
+	free(buf);
+	sync_sides(s);
+}
+
 static void case_both_ways(struct side *s)
 {
 	size_t len = weft_min(s->net->plan.inject_len, 64);
@@ -860,6 +893,7 @@ static void run_cases(struct side *s)
 	case_send_sizes(s, true);
 	case_flood(s);
 	case_flood_eager(s);
+	case_mixed_sizes(s);
 	case_both_ways(s);
 	case_tagged(s, false);
 	case_tagged(s, true);

@@ -498,6 +498,8 @@ static void the_plan_fits_the_buffers(void **state)
 	assert_int_equal(plan.inject_len, 64);
 	assert_true(plan.tag_mask == UINT64_MAX >> 16);
 	assert_true(plan.has_multi_recv);
+	assert_int_equal(plan.in_order_len, 4096);
+	plan.in_order_len = SIZE_MAX;
 	weft_knobs.net_eager = 16 << 20;
 	weft_knobs.net_bufs = 2;
 	weft_knobs.net_buf_len = 65536;
@@ -511,6 +513,11 @@ static void the_plan_fits_the_buffers(void **state)
 	weft_knobs.net_eager = 1;
 	weft_plan_apply_knobs(&plan);
 	assert_int_equal(plan.eager_len, 512);
+	weft_knobs.net_eager = 8192;
+	plan.in_order_len = 2000; /* a provider with a rendezvous of its own */
+	weft_plan_apply_knobs(&plan);
+	assert_int_equal(plan.eager_len, 2000);
+	assert_int_equal(plan.recv_len, 2000);
 	weft_knobs = saved;
 	fi_freeinfo(info);
 }
