@@ -11,3 +11,4 @@ libweft_la_SOURCES += src/core/attr.c src/core/attr.h \
 	src/core/proc.c src/core/proc.h src/core/progress.c \
 	src/core/progress.h src/core/req.c src/core/req.h \
 	src/core/status.h src/core/wire.h
+EXTRA_DIST += src/core/README.md

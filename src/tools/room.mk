@@ -64,3 +64,4 @@ contrib/man/weft.7: $(top_srcdir)/contrib/man/weft.7.in weft-info$(EXEEXT)
 	sed -e '/@KNOBS@/{r $@.knobs' -e 'd}' -e 's|@VERSION[@]|$(VERSION)|' \
 		$(top_srcdir)/contrib/man/weft.7.in >$@.tmp && \
 	rm -f $@.knobs && mv $@.tmp $@
+EXTRA_DIST += src/tools/README.md
