@@ -75,6 +75,7 @@ void weft_comm_put(struct weft_comm *comm)
 	for (uint32_t i = 0; comm->peers && i < n_chunks(comm); i++)
 		free(comm->peers[i]);
 	free(comm->peers);
+	free(comm->bsend);
 	free(comm->match.posted);
 	free(comm->match.unexpected);
 	weft_group_put(comm->group);

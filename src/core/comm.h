@@ -20,6 +20,7 @@
 struct weft_info;
 struct weft_errh;
 struct weft_attrs;
+struct weft_bsend;
 struct weft_topo_attached;
 
 enum weft_comm_state {
@@ -53,6 +54,7 @@ struct weft_comm {
 	uint32_t n_children;	 /* block of context ids handed out so far */
 	struct weft_child child; /* in its session's list */
 	struct weft_comm *local; /* inter: the local intracommunicator */
+	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64]; /* string tag it was created with, cut */
 	/* below: only core/attr.c, core/info.c, core/errh.c, mpi_topo.c */

@@ -30,6 +30,7 @@ struct weft_proc {
 	atomic_uchar *life; /* told to the launcher; see boot/life.h */
 	struct weft_lane lane;
 	uint64_t next_ctx;	      /* guarded by lane.lock */
+	struct weft_bsend *bsend;     /* attached buffer; guarded by lane.lock */
 	int64_t max_spin;	      /* empty polls before yielding */
 	weft_proc_event_fn *on_event; /* set by the session room */
 };

@@ -7,6 +7,7 @@
 #include "mpi_map.h"
 
 #include "core/lane.h"
+#include "core/proc.h"
 #include "dt/pack.h"
 
 #include <stdlib.h>
@@ -351,6 +352,96 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 	return recv_init_any("MPI_Recv_init_c", &a, request);
 }
 
+/* ---- buffered ---- */
+
+/* The communicator's buffer first, then its session's, then the process's. */
+static struct weft_bsend_places places_of(struct weft_comm *comm)
+{
+	struct weft_session *session = comm->child.session;
+
+	return (struct weft_bsend_places){ { &comm->bsend,
+		session ? &session->bsend : NULL, &weft_proc.bsend } };
+}
+
+static int bsend_any(const char *func, const struct args *a)
+{
+	struct weft_bsend_places places;
+	struct weft_msg msg;
+	int err = fill_send(&msg, a, WEFT_SEND_BUFFERED);
+
+	if (!err) {
+		places = places_of(msg.comm);
+		err = weft_bsend(&msg, &places);
+	}
+	return weft_mpi_end(msg.comm, func, err);
+}
+
+static int ibsend_any(const char *func, const struct args *a, bool is_init,
+	MPI_Request *request)
+{
+	struct weft_bsend_places places;
+	struct weft_msg msg;
+	struct weft_req *req = NULL;
+	int err = fill_send(&msg, a, WEFT_SEND_BUFFERED);
+
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err) {
+		places = places_of(msg.comm);
+		err = is_init ? weft_bsend_init(&msg, &places, &req)
+			      : weft_ibsend(&msg, &places, &req);
+	}
+	return give(msg.comm, func, err, req, request);
+}
+
+int PMPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return bsend_any("MPI_Bsend", &a);
+}
+
+int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return bsend_any("MPI_Bsend_c", &a);
+}
+
+int PMPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return ibsend_any("MPI_Ibsend", &a, false, request);
+}
+
+int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return ibsend_any("MPI_Ibsend_c", &a, false, request);
+}
+
+int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return ibsend_any("MPI_Bsend_init", &a, true, request);
+}
+
+int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return ibsend_any("MPI_Bsend_init_c", &a, true, request);
+}
+
 /* ---- both directions at once ---- */
 
 static int sendrecv(const char *func, const struct args *s,
@@ -470,6 +561,68 @@ int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 	return sendrecv_replace("MPI_Sendrecv_replace_c", &s, &r, status);
 }
 
+static int isendrecv(const char *func, const struct args *s,
+	const struct args *r, bool is_replace, MPI_Request *request)
+{
+	struct weft_msg smsg, rmsg;
+	struct weft_req *req = NULL;
+	int err = fill_send(&smsg, s, WEFT_SEND_STANDARD);
+
+	if (!err)
+		err = fill_recv(&rmsg, r);
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = weft_isendrecv(&smsg, &rmsg, is_replace, &req);
+	return give(smsg.comm, func, err, req, request);
+}
+
+int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+	int dest, int sendtag, void *recvbuf, int recvcount,
+	MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+	MPI_Request *request)
+{
+	const struct args s = { sendbuf, sendcount, sendtype, dest, sendtag,
+		comm };
+	const struct args r = { recvbuf, recvcount, recvtype, source, recvtag,
+		comm };
+
+	return isendrecv("MPI_Isendrecv", &s, &r, false, request);
+}
+
+int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount,
+	MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+	MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+	MPI_Comm comm, MPI_Request *request)
+{
+	const struct args s = { sendbuf, sendcount, sendtype, dest, sendtag,
+		comm };
+	const struct args r = { recvbuf, recvcount, recvtype, source, recvtag,
+		comm };
+
+	return isendrecv("MPI_Isendrecv_c", &s, &r, false, request);
+}
+
+int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype,
+	int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+	MPI_Request *request)
+{
+	const struct args s = { buf, count, datatype, dest, sendtag, comm };
+	const struct args r = { buf, count, datatype, source, recvtag, comm };
+
+	return isendrecv("MPI_Isendrecv_replace", &s, &r, true, request);
+}
+
+int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype,
+	int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+	MPI_Request *request)
+{
+	const struct args s = { buf, count, datatype, dest, sendtag, comm };
+	const struct args r = { buf, count, datatype, source, recvtag, comm };
+
+	return isendrecv("MPI_Isendrecv_replace_c", &s, &r, true, request);
+}
+
 /* ---- probe ---- */
 
 static int probe(const char *func, int source, int tag, MPI_Comm handle,
@@ -559,9 +712,9 @@ static int imrecv_nobody(MPI_Datatype datatype, struct weft_req **req_out)
 		.rank = WEFT_PROC_NULL };
 
 	if (!msg.comm)
-		return weft_err_set(
-			WEFT_ERR_COMM, "MPI_MESSAGE_NO_PROC needs the World "
-				       "Model to be initialized");
+		return weft_err_set(WEFT_ERR_COMM,
+			"MPI_MESSAGE_NO_PROC needs the World "
+			"Model to be initialized");
 	return weft_irecv(&msg, req_out);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_session: the Sessions Model */
+#include "mpi_buffer.h"
 #include "mpi_check.h"
 
 #include "session/create.h"
@@ -52,6 +53,7 @@ int PMPI_Session_finalize(MPI_Session *session)
 				"the World Model ends with MPI_Finalize"));
 	errh = weft_errh_get(closing->errh);
 	err = weft_session_close(closing);
+	weft_mpi_buffer_drop();
 	*session = MPI_SESSION_NULL;
 	if (err)
 		err = weft_mpi_raise_obj(WEFT_KIND_SESSION, MPI_SESSION_NULL,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_world: the World Model, a session like any other */
+#include "mpi_buffer.h"
 #include "mpi_check.h"
 #include "mpi_level.h"
 
@@ -72,6 +73,7 @@ int PMPI_Finalize(void)
 		err = delete_attrs();
 	if (!err)
 		err = weft_world_close();
+	weft_mpi_buffer_drop();
 	return err ? weft_mpi_raise_none("MPI_Finalize", err) : MPI_SUCCESS;
 }
 

@@ -54,6 +54,11 @@ int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_send_init(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_recv_init(const struct weft_msg *msg, struct weft_req **req_out);
 
+/* Both at once, one request; its status is the receive's. With is_replace the
+ * data to send is copied first, so that both may use one buffer. */
+int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
+	bool is_replace, struct weft_req **req_out);
+
 /* Tries to withdraw a send or receive. The request completes in any case;
  * status.is_cancelled says which way. Takes the lane's lock. */
 int weft_req_cancel(struct weft_req *req);
@@ -80,6 +85,43 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 
 /* Communicator a probed message belongs to. */
 struct weft_comm *weft_message_comm(struct weft_message *message);
+
+/* Buffers for buffered sends. A place is where one can be attached: a pointer
+ * in a communicator, a session and the process, NULL while there is none. What
+ * is there is one block of memory with no message in it once everything sent
+ * has been drained, so the owner of a place just frees it. */
+struct weft_bsend;
+
+enum { WEFT_BSEND_PLACES = 3 };
+
+/* Where a send may take its buffer from, first choice first; NULLs are fine. */
+struct weft_bsend_places {
+	struct weft_bsend **at[WEFT_BSEND_PLACES];
+};
+
+/* Attaches; WEFT_ERR_BUFFER when there is one. The memory stays lent until
+ * detached. With is_auto messages are kept on the heap and addr and len are
+ * only remembered. */
+int weft_bsend_attach(struct weft_lane *lane, struct weft_bsend **place,
+	void *addr, size_t len, bool is_auto);
+
+/* Blocks until all messages in it left, then gives it back. WEFT_ERR_BUFFER
+ * when there is none. */
+int weft_bsend_detach(struct weft_lane *lane, struct weft_bsend **place,
+	void **addr_out, size_t *len_out, bool *is_auto_out);
+
+/* A request that is done when the messages in the buffer now have left. */
+int weft_bsend_iflush(struct weft_lane *lane, struct weft_bsend *const *place,
+	struct weft_req **req_out);
+
+/* Buffered sends: never wait for the receiver. WEFT_ERR_BUFFER without room.
+ * The request of the second is done at once. */
+int weft_bsend(
+	const struct weft_msg *msg, const struct weft_bsend_places *places);
+int weft_ibsend(const struct weft_msg *msg,
+	const struct weft_bsend_places *places, struct weft_req **req_out);
+int weft_bsend_init(const struct weft_msg *msg,
+	const struct weft_bsend_places *places, struct weft_req **req_out);
 
 /* Installs the handlers; called when the lane opens. */
 void weft_p2p_open(struct weft_lane *lane);

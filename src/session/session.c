@@ -17,6 +17,7 @@
 #include "session/stall.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct weft_table weft_sessions =
@@ -46,6 +47,7 @@ static void on_open(struct weft_lane *lane)
 
 static void session_destroy(struct weft_session *session)
 {
+	free(session->bsend);
 	weft_psets_destroy(session->psets);
 	weft_info_destroy(session->info);
 	weft_errh_set(&session->errh, NULL);

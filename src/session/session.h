@@ -39,6 +39,7 @@ struct weft_session {
 	struct weft_info *info;	   /* what is in effect */
 	struct weft_link children; /* oldest first */
 	bool is_closing;	   /* no new children */
+	struct weft_bsend *bsend;  /* attached buffer; guarded by the lock */
 	struct weft_psets *psets;  /* names handed out; see pset.h */
 };
 
