@@ -401,7 +401,11 @@ static void tell_others(struct run *run, const struct weft_run_proc *proc)
 	weft_serve_died(run->serve, proc->rank, how, code_of(proc));
 }
 
-/* A process ended; was it as it should be? */
+/*
+ * A process ended; was it as it should be? Code 0 without the goodbye that the
+ * library says at exit is no failure by itself: _exit() right behind
+ * MPI_Finalize looks like that. Whoever still needs it gets an error.
+ */
 static void on_end(struct run *run, const struct weft_run_proc *proc)
 {
 	int code = code_of(proc);
@@ -410,7 +414,9 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 	bool is_mine = run->state != RUN_GOING; /* we made it end */
 
 	run->n_running--;
-	if (!code && !is_lost)
+	if (!code && is_lost && !is_mine)
+		tell_others(run, proc);
+	if (!code)
 		return;
 	if (!is_mine && proc->fault->stage)
 		say_fault(run, proc);

@@ -5,7 +5,7 @@
 static void freed(void)
 {
 	MPI_Comm comm, comm_copy;
-	MPI_Group group, group_copy;
+	MPI_Group world, group, group_copy;
 	MPI_Op op, op_copy;
 	MPI_Info info, info_copy;
 	MPI_Errhandler errh, errh_copy;
@@ -14,7 +14,8 @@ static void freed(void)
 	void *value;
 
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
-	OK(MPI_Comm_group(comm, &group));
+	OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+	OK(MPI_Group_incl(world, 1, (int[]){ 0 }, &group));
 	OK(MPI_Op_create((MPI_User_function *)freed, 1, &op));
 	OK(MPI_Info_create(&info));
 	OK(MPI_Comm_create_errhandler(
@@ -34,7 +35,7 @@ static void freed(void)
 	OK(MPI_Type_free(&type));
 	/* allocate some more, so that slots are taken again */
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
-	OK(MPI_Comm_group(comm, &group));
+	OK(MPI_Group_incl(world, 1, (int[]){ 0 }, &group));
 	OK(MPI_Info_create(&info));
 	FAILS(MPI_Comm_rank(comm_copy, &x), MPI_ERR_COMM);
 	FAILS(MPI_Send(&x, 1, MPI_INT, 0, 0, comm_copy), MPI_ERR_COMM);
@@ -49,6 +50,7 @@ static void freed(void)
 	FAILS(MPI_Type_size(type_copy, &x), MPI_ERR_TYPE);
 	OK(MPI_Comm_free(&comm));
 	OK(MPI_Group_free(&group));
+	OK(MPI_Group_free(&world));
 	OK(MPI_Info_free(&info));
 }
 

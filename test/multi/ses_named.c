@@ -17,10 +17,18 @@ static const char *word(int argc, char **argv, const char *key)
 	return "";
 }
 
+/* the name as the launcher has it, alone or behind a scheme (S82) */
+static bool is_set(const char *name, const char *want)
+{
+	const char *tail = strstr(name, "://");
+
+	return strcmp(name, want) == 0 || (tail && !strcmp(tail + 3, want));
+}
+
 int main(int argc, char **argv)
 {
 	const char *mine, *other;
-	char name[MPI_MAX_PSET_NAME_LEN];
+	char name[MPI_MAX_PSET_NAME_LEN], listed[MPI_MAX_PSET_NAME_LEN] = "";
 	int n = 0, size = 0, found = 0, foreign = 0;
 	MPI_Session session;
 	MPI_Comm comm;
@@ -36,12 +44,15 @@ int main(int argc, char **argv)
 
 		OK(MPI_Session_get_nth_pset(
 			session, MPI_INFO_NULL, i, &len, name));
-		found += strcmp(name, mine) == 0;
-		foreign += strcmp(name, other) == 0;
+		foreign += is_set(name, other);
+		if (!is_set(name, mine))
+			continue;
+		found++;
+		strcpy(listed, name);
 	}
 	CHECK(found == 1, "my set '%s' is listed once, %d", mine, found);
 	CHECK(foreign == 0, "a set without me, '%s', is not listed", other);
-	comm = session_comm(session, mine, "members of a named set");
+	comm = session_comm(session, listed, "members of a named set");
 	OK(MPI_Comm_size(comm, &size));
 	CHECK(size == mtest_arg(argc, argv, "size", 0), "'%s' has %d members",
 		mine, size);
