@@ -2,6 +2,7 @@
 /* peer: resolve on first use, post, queue when pushed back */
 #include "core/peer.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/knob.h"
 #include "base/log.h"
@@ -14,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { CARD_RETRY_NS = 2000000 };
 
 /* A control message that waits: owns its payload. */
 struct out_control {
@@ -110,6 +113,12 @@ static void on_card(void *arg, int err, const void *data, size_t len)
 
 	if (peer->state != WEFT_PEER_RESOLVING)
 		return;
+	if (err == WEFT_ERR_NOTFOUND) {
+		/* Not published yet: some managers say so instead of waiting.
+		 * Its death would be heard of. */
+		peer->retry_ns = weft_now_ns() + CARD_RETRY_NS;
+		return;
+	}
 	if (!err)
 		err = weft_card_read(&card, data, len);
 	if (!err)
@@ -129,17 +138,22 @@ static void on_card(void *arg, int err, const void *data, size_t len)
 	weft_peer_flush(peer);
 }
 
+static void ask_card(struct weft_peer *peer)
+{
+	int err = weft_boot_get(weft_proc.boot, (uint32_t)peer->proc,
+		WEFT_CARD_KEY, on_card, peer);
+
+	peer->retry_ns = 0;
+	if (err)
+		on_card(peer, err, NULL, 0);
+}
+
 void weft_peer_resolve(struct weft_peer *peer)
 {
-	int err;
-
 	if (peer->state != WEFT_PEER_NEW)
 		return;
 	peer->state = WEFT_PEER_RESOLVING;
-	err = weft_boot_get(weft_proc.boot, (uint32_t)peer->proc, WEFT_CARD_KEY,
-		on_card, peer);
-	if (err)
-		on_card(peer, err, NULL, 0);
+	ask_card(peer);
 }
 
 void weft_peer_queue(struct weft_peer *peer, struct weft_out *out)
@@ -157,6 +171,8 @@ int weft_peer_flush(struct weft_peer *peer)
 {
 	int n = 0;
 
+	if (weft_unlikely(peer->retry_ns && weft_now_ns() >= peer->retry_ns))
+		ask_card(peer);
 	while (!weft_list_is_empty(&peer->pending) &&
 		(peer->state == WEFT_PEER_READY ||
 			peer->state == WEFT_PEER_DEAD)) {

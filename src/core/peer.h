@@ -50,10 +50,12 @@ struct weft_peer {
 	uint64_t cookie_out; /* proves to it that we belong to the job */
 	uint64_t cookie_in;  /* what its messages to us must carry; 0 unset */
 	pid_t pid;
-	uint16_t n_eager_sent;	  /* numbers eager messages, for cancelling */
-	uint64_t n_net_sent;	  /* user messages over the fabric so far */
-	uint64_t n_net_asked;	  /* of these, covered by a PING on its way */
-	uint64_t n_net_known;	  /* of these, known to have arrived (PONG) */
+	uint16_t n_eager_sent; /* numbers eager messages, for cancelling */
+	uint64_t n_net_sent;   /* user messages over the fabric so far */
+	uint64_t n_net_asked;  /* of these, covered by a PING on its way */
+	uint64_t n_net_known;  /* of these, known to have arrived (PONG) */
+	uint64_t retry_ns; /* RESOLVING: when to ask for the card again; 0 while
+			      an answer is due */
 	struct weft_link pending; /* struct weft_out, oldest first */
 	struct weft_link link;	  /* in lane->flush when is_queued */
 	struct weft_lane *lane;
