@@ -10,6 +10,7 @@
 #include "core/group.h"
 #include "net/net.h"
 #include "shm/copy.h"
+#include "topo/topo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,8 @@ static void close_proc(void)
 	close_lane(&weft_proc.lane);
 	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);
 	weft_proc.boot = NULL;
+	weft_topo_close(weft_proc.topo);
+	weft_proc.topo = NULL;
 }
 
 static uint32_t choose_spin(void)

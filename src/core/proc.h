@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+struct weft_topo;
+
 /* What the session room wants to hear of. */
 typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 
@@ -27,6 +29,7 @@ struct weft_proc {
 	uint64_t proc;		/* my process number */
 	struct weft_boot *boot; /* guarded by lane.lock */
 	struct weft_boot_facts facts;
+	struct weft_topo *topo; /* NULL until core/hardware.c asks */
 	atomic_uchar *life; /* told to the launcher; see boot/life.h */
 	struct weft_lane lane;
 	uint64_t next_ctx;	      /* guarded by lane.lock */

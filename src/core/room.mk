@@ -6,6 +6,7 @@ libweft_la_SOURCES += src/core/attr.c src/core/attr.h \
 	src/core/errcode.c src/core/errcode.h \
 	src/core/errh.c src/core/errh.h \
 	src/core/group.c src/core/group.h \
+	src/core/hardware.c src/core/hardware.h \
 	src/core/info.c src/core/info.h \
 	src/core/lane.h src/core/match.h src/core/peer.c src/core/peer.h \
 	src/core/proc.c src/core/proc.h src/core/progress.c \

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "core/proc.h"
-#include "session/hardware.h"
+#include "core/hardware.h"
 
 #include <stdio.h>
 #include <stdlib.h>

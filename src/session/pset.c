@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "core/info.h"
 #include "core/proc.h"
-#include "session/hardware.h"
+#include "core/hardware.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +182,8 @@ static int find_group(const char *name, struct weft_group **group_out)
 	if (!strcmp(name, "weft://host"))
 		return weft_pset_node_group(group_out);
 	for (int i = 0; weft_hardware_name(i); i++)
-		if (!strcmp(name, weft_hardware_name(i)) && weft_hardware_is_known(i))
+		if (!strcmp(name, weft_hardware_name(i)) &&
+			weft_hardware_is_known(i))
 			return weft_hardware_group(i, group_out);
 	if (manager_group(name, group_out))
 		return weft_err_set(WEFT_ERR_NOTFOUND,

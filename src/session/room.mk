@@ -3,8 +3,8 @@ libweft_la_SOURCES += src/session/agree.c src/session/agree.h \
 	src/session/birth.h src/session/create.c src/session/create.h \
 	src/session/derive.c src/session/disconnect.c \
 	src/session/disconnect.h src/session/gone.c src/session/gone.h \
-	src/session/hint.c src/session/hint.h src/session/inter.c \
-	src/session/hardware.c src/session/hardware.h src/session/pset.c \
+	src/session/hint.c src/session/hint.h src/session/bridge.c \
+	 src/session/pset.c \
 	src/session/pset.h src/session/session.c src/session/session.h \
 	src/session/split.c src/session/split.h \
 	src/session/stall.h

@@ -8,7 +8,7 @@
 #include "core/info.h"
 #include "session/create.h"
 #include "session/disconnect.h"
-#include "session/hardware.h"
+#include "core/hardware.h"
 #include "session/pset.h"
 
 #include <string.h>
@@ -62,7 +62,8 @@ static int64_t place_color(struct weft_comm *comm, int level)
 	int64_t color = -1;
 
 	weft_lane_take(comm->lane);
-	if (weft_hardware_is_known(level) && !weft_hardware_group(level, &group))
+	if (weft_hardware_is_known(level) &&
+		!weft_hardware_group(level, &group))
 		color = color_of(comm, group);
 	weft_lane_drop(comm->lane);
 	weft_group_put(group);

@@ -18,7 +18,7 @@ int weft_split_host(
 	struct weft_comm *comm, int32_t key, struct weft_comm **comm_out);
 
 /* Who runs on the same piece of the hardware named by the info key
- * mpi_hw_resource_type ("mpi_shared_memory" or a name of session/hardware.h). */
+ * mpi_hw_resource_type ("mpi_shared_memory" or a name of core/hardware.h). */
 int weft_split_guided(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inter: intercommunicators
+/* bridge: intercommunicators
  *
  * The two leaders swap their member lists (as runs, so that a whole job is 24
  * bytes) and two context ids each; each leader tells its own side. The side

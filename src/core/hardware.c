@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hardware: which processes of my node share a piece of hardware with me
+ *
+ * Every process publishes the processors it may run on in its card. */
+#include "core/hardware.h"
+
+#include "base/err.h"
+#include "core/card.h"
+#include "core/proc.h"
+#include "core/progress.h"
+#include "topo/topo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *weft_hardware_name(int i)
+{
+	static const char *const names[] = {
+		"hwloc://Package",
+		"hwloc://NUMANode",
+		"hwloc://L3Cache",
+		"hwloc://Core",
+	};
+
+	return i >= 0 && i < 4 ? names[i] : NULL;
+}
+
+/* The id of the piece that holds a set of processors (NULL: mine) whole. */
+static int piece_of(int i, const char *cpus, char id[WEFT_TOPO_ID_MAX])
+{
+	int err = 0;
+
+	if (!weft_proc.topo)
+		err = weft_topo_open(&weft_proc.topo);
+	return err ? err
+		   : weft_topo_obj_of(weft_proc.topo, cpus,
+			     weft_hardware_name(i), id, WEFT_TOPO_ID_MAX);
+}
+
+bool weft_hardware_is_known(int i)
+{
+	char id[WEFT_TOPO_ID_MAX];
+
+	return piece_of(i, NULL, id) == 0;
+}
+
+/* One process asked where it runs. */
+struct answer {
+	size_t *n_waiting;
+	uint32_t rank;
+	char cpus[WEFT_CARD_CPUS_MAX]; /* "" when not known */
+};
+
+static void on_card(void *arg, int err, const void *data, size_t len)
+{
+	struct answer *answer = arg;
+	struct weft_card card;
+
+	if (!err && !weft_card_read(&card, data, len))
+		memcpy(answer->cpus, card.cpus, sizeof(answer->cpus));
+	--*answer->n_waiting;
+}
+
+/* Asks all at once and waits for the answers. */
+static void ask(struct answer *answers, size_t n)
+{
+	size_t n_waiting = n;
+
+	for (size_t k = 0; k < n; k++) {
+		answers[k].n_waiting = &n_waiting;
+		if (weft_boot_get(weft_proc.boot, answers[k].rank,
+			    WEFT_CARD_KEY, on_card, &answers[k]))
+			n_waiting--;
+	}
+	while (n_waiting)
+		weft_progress_wait(&weft_proc.lane);
+}
+
+/* The process numbers of those whose piece is the given one. */
+static size_t choose(const struct answer *answers, size_t n, int i,
+	const char *mine, uint64_t *procs)
+{
+	uint64_t job = weft_proc.proc & ~(uint64_t)UINT32_MAX;
+	char id[WEFT_TOPO_ID_MAX];
+	size_t n_procs = 0;
+
+	for (size_t k = 0; k < n; k++)
+		if ((job | answers[k].rank) == weft_proc.proc ||
+			(answers[k].cpus[0] &&
+				!piece_of(i, answers[k].cpus, id) &&
+				!strcmp(id, mine)))
+			procs[n_procs++] = job | answers[k].rank;
+	return n_procs;
+}
+
+int weft_hardware_group(int i, struct weft_group **group_out)
+{
+	char mine[WEFT_TOPO_ID_MAX];
+	struct answer *answers = NULL;
+	const uint32_t *ranks;
+	uint64_t *procs = NULL;
+	size_t n;
+	int err = piece_of(i, NULL, mine);
+
+	if (err)
+		return weft_err_set(WEFT_ERR_NOTFOUND,
+			"this process does not run within one piece of %s",
+			weft_hardware_name(i));
+	err = weft_boot_near(weft_proc.boot, &ranks, &n);
+	if (err)
+		return err;
+	answers = calloc(n, sizeof(*answers));
+	procs = calloc(n, sizeof(*procs));
+	err = answers && procs ? 0 : WEFT_ERR_NOMEM;
+	for (size_t k = 0; !err && k < n; k++)
+		answers[k].rank = ranks[k];
+	if (!err) {
+		ask(answers, n);
+		n = choose(answers, n, i, mine, procs);
+		err = weft_group_create(procs, (uint32_t)n, group_out);
+	}
+	free(answers);
+	free(procs);
+	return err;
+}
