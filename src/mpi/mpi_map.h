@@ -217,13 +217,14 @@ static inline void weft_status_to_mpi_err(
 	mpi->MPI_ERROR = status->err ? weft_mpi_code(status->err) : 0;
 }
 
-/* What wait and test report for a null or inactive request. */
+/* What wait and test report for a null or inactive request. The standard
+ * defines this status with its error, so MPI_ERROR is written too. */
 static inline void weft_status_empty(MPI_Status *mpi)
 {
 	static const struct weft_status empty = { .source = WEFT_ANY_SOURCE,
 		.tag = WEFT_ANY_TAG };
 
-	weft_status_to_mpi(&empty, mpi);
+	weft_status_to_mpi_err(&empty, mpi);
 }
 
 static inline int64_t weft_status_len(const MPI_Status *mpi)

@@ -164,14 +164,6 @@ static inline MPI_Status *status_at(MPI_Status *statuses, int i)
 					       : &statuses[i];
 }
 
-static void empty_with_err(MPI_Status *status)
-{
-	if (status == MPI_STATUS_IGNORE)
-		return;
-	weft_status_empty(status);
-	status->MPI_ERROR = MPI_SUCCESS;
-}
-
 /* Takes all done requests of an array out, in order. */
 static void take_all(int count, MPI_Request *requests, MPI_Status *statuses,
 	struct outcome *outcome)
@@ -180,7 +172,7 @@ static void take_all(int count, MPI_Request *requests, MPI_Status *statuses,
 		struct weft_req *req = req_at(requests, i);
 
 		if (is_idle(req))
-			empty_with_err(status_at(statuses, i));
+			weft_status_empty(status_at(statuses, i));
 		else
 			take_out(&requests[i], req, status_at(statuses, i),
 				true, outcome);
@@ -360,10 +352,7 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
 static void show(struct weft_req *req, MPI_Status *status, bool with_err)
 {
 	if (is_idle(req)) {
-		if (with_err)
-			empty_with_err(status);
-		else
-			weft_status_empty(status);
+		weft_status_empty(status);
 		return;
 	}
 	if (req->ops && req->ops->query)

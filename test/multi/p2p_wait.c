@@ -13,6 +13,7 @@ static void check_empty(const MPI_Status *st, const char *who)
 
 	CHECK(st->MPI_SOURCE == MPI_ANY_SOURCE, "%s: empty source", who);
 	CHECK(st->MPI_TAG == MPI_ANY_TAG, "%s: empty tag", who);
+	CHECK(st->MPI_ERROR == MPI_SUCCESS, "%s: empty error", who);
 	OK(MPI_Get_count(st, MPI_INT, &n));
 	CHECK(n == 0, "%s: empty count, got %d", who, n);
 	OK(MPI_Test_cancelled(st, &cancelled));
@@ -26,8 +27,13 @@ static void null_requests(void)
 	int index[3], count = -7, flag = 0, which = -7;
 	MPI_Status st[3];
 
+	st[0].MPI_ERROR = MPI_ERR_OTHER;
 	OK(MPI_Wait(&none[0], st));
 	check_empty(st, "wait");
+	st[0].MPI_ERROR = MPI_ERR_OTHER;
+	OK(MPI_Request_get_status(none[0], &flag, st));
+	CHECK(flag, "a null request is complete");
+	check_empty(st, "get_status");
 	OK(MPI_Test(&none[0], &flag, st));
 	CHECK(flag, "test of a null request is true");
 	check_empty(st, "test");
