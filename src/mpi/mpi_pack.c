@@ -381,6 +381,7 @@ static int get_elements(const char *func, const MPI_Status *status,
 {
 	struct weft_type *type = NULL;
 	int err = weft_check_type(datatype, &type);
+	int64_t len;
 
 	if (!err)
 		err = weft_check_ptr(status, "status");
@@ -388,7 +389,11 @@ static int get_elements(const char *func, const MPI_Status *status,
 		err = weft_check_ptr(out, "count");
 	if (err)
 		return weft_mpi_raise_none(func, err);
-	*count = weft_type_elements(type, weft_status_len(status));
+	len = weft_status_len(status);
+	*count = weft_type_elements(type, len);
+	/* received as another type, or cut within an element */
+	if (weft_type_elements_len(type, *count) != len)
+		*count = MPI_UNDEFINED;
 	return MPI_SUCCESS;
 }
 
