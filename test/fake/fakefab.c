@@ -161,11 +161,27 @@ static ssize_t do_recvmsg(
 	return 0;
 }
 
+static ssize_t do_sendmsg(
+	struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
+{
+	struct fakefab *fab = fab_of(ep, ep);
+	ssize_t rc =
+		deliver(fab, msg->msg_iov[0].iov_base, msg->msg_iov[0].iov_len);
+
+	if (rc)
+		return rc;
+	assert(msg->iov_count == 1);
+	if (flags & FI_COMPLETION)
+		complete(fab, msg->context, FI_SEND | FI_MSG, 0, NULL);
+	return 0;
+}
+
 static struct fi_ops_msg msg_ops = {
 	.size = sizeof(struct fi_ops_msg),
 	.recvmsg = do_recvmsg,
 	.send = do_send,
 	.sendv = do_sendv,
+	.sendmsg = do_sendmsg,
 	.inject = do_inject,
 };
 

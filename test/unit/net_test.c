@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net_test: endpoint, queue, registrations and plan over a fake fabric */
+#include "base/clock.h"
 #include "base/knob.h"
 #include "base/log.h"
 #include "test/fake/fakefab.h"
@@ -137,6 +138,79 @@ static void an_injected_message_arrives(void **state)
 	assert_int_equal(f->net->n_sent, 1);
 	assert_int_equal(f->net->n_received, 1);
 	finish(f);
+}
+
+static void injections_are_counted_until_they_left(void **state)
+{
+	(void)state;
+	for (int own_context = 0; own_context < 2; own_context++) {
+		struct fi_info *info;
+		struct fixture *f = new_fixture(&info);
+
+		f->plan.counts_injects = true;
+		info->mode = own_context ? FI_CONTEXT : 0;
+		assert_int_equal(try_open(f, info), 0);
+		assert_int_equal(weft_net_inject(f->net, 0, "a", 1), 0);
+		assert_int_equal(weft_net_inject(f->net, 0, "b", 1), 0);
+		f->fab.n_refuse_sends = 1;
+		assert_int_equal(
+			weft_net_inject(f->net, 0, "c", 1), WEFT_AGAIN);
+		assert_int_equal(f->net->n_unsent, 2);
+		weft_net_poll(f->net);
+		assert_int_equal(f->net->n_unsent, 0);
+		assert_int_equal(f->n_got, 2);
+		/* an error counts as gone too */
+		weft_net_inject(f->net, 0, "d", 1);
+		f->fab.n_done = 0;
+		fakefab_break(&f->fab, &weft_net_inside(f->net)->inject_op,
+			FI_ENOTCONN, FI_SEND);
+		weft_net_poll(f->net);
+		assert_int_equal(f->net->n_unsent, 0);
+		finish(f);
+	}
+}
+
+static void counting_may_be_switched_on(void **state)
+{
+	struct fixture *f = open_plain();
+
+	(void)state;
+	weft_net_inject(f->net, 0, "a", 1);
+	assert_int_equal(f->net->n_unsent, 0);
+	weft_net_count(f->net, true);
+	weft_net_inject(f->net, 0, "b", 1);
+	assert_int_equal(f->net->n_unsent, 1);
+	weft_net_count(f->net, false);
+	weft_net_inject(f->net, 0, "c", 1);
+	assert_int_equal(f->net->n_unsent, 1);
+	weft_net_poll(f->net);
+	assert_int_equal(f->n_got, 3);
+	assert_int_equal(f->net->n_unsent, 0);
+	finish(f);
+}
+
+/* The fake holds its completions for ever: closing waits, but not for ever, and
+ * hands nothing up any more. */
+static void closing_waits_for_what_was_sent(void **state)
+{
+	struct weft_knobs saved = weft_knobs;
+	struct fixture *f = open_plain();
+	uint64_t start;
+	int n_got;
+
+	(void)state;
+	weft_knobs.net_linger = 30;
+	weft_net_count(f->net, true);
+	weft_net_inject(f->net, 0, "bye", 3);
+	f->fab.is_held = true;
+	start = weft_now_ns();
+	n_got = f->n_got;
+	weft_net_close(f->net);
+	assert_true(weft_now_ns() - start >= 30000000);
+	assert_int_equal(f->n_got, n_got);
+	assert_int_equal(f->fab.n_live, 0);
+	free(f);
+	weft_knobs = saved;
 }
 
 static void back_pressure_is_told_and_harmless(void **state)
@@ -549,6 +623,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failed_open_leaves_nothing),
 		cmocka_unit_test(an_injected_message_arrives),
+		cmocka_unit_test(injections_are_counted_until_they_left),
+		cmocka_unit_test(counting_may_be_switched_on),
+		cmocka_unit_test(closing_waits_for_what_was_sent),
 		cmocka_unit_test(back_pressure_is_told_and_harmless),
 		cmocka_unit_test(pieces_are_gathered_where_needed),
 		cmocka_unit_test(local_memory_is_registered_where_needed),
