@@ -7,6 +7,8 @@
  * partners always hold neighbouring ranges. */
 #include "coll/coll_priv.h"
 
+#include <string.h>
+
 enum { HALVING_LEN = 32768 };
 
 /* The folded group: how many, and who I am in it (-1: not in it). */
@@ -154,4 +156,64 @@ void weft_allreduce_build(
 	else if (f.me >= 0)
 		doubling(sched, args, &f, acc, in);
 	fold_out(sched, args, &f, acc);
+}
+
+/* acc = what came from `partner` op acc, in rank order; in is lost. */
+static int combine(const struct weft_coll *args, int32_t partner,
+	struct weft_span acc, struct weft_span in)
+{
+	int err;
+
+	if (args->op->is_commutative || partner < args->comm->rank)
+		return weft_redop_apply(
+			args->op, in.buf, acc.buf, acc.count, acc.type);
+	err = weft_redop_apply(args->op, acc.buf, in.buf, acc.count, acc.type);
+	memcpy(acc.buf, in.buf, (size_t)(acc.count * acc.type->size));
+	return err;
+}
+
+static int quick_doubling(const struct weft_coll *args, const struct fold *f,
+	struct weft_span acc, struct weft_span in)
+{
+	struct weft_quick q = weft_quick_begin(args);
+	int32_t me = args->comm->rank;
+	int err = 0;
+
+	if (f->me < 0) {
+		err = weft_quick_send(&q, acc, me + 1);
+		return err ? err : weft_quick_recv(&q, acc, me + 1);
+	}
+	if (me < 2 * f->rest) {
+		err = weft_quick_recv(&q, in, me - 1);
+		if (!err)
+			err = combine(args, me - 1, acc, in);
+	}
+	for (int32_t bit = 1; !err && bit < f->n; bit *= 2) {
+		int32_t partner = rank_of(f, f->me ^ bit);
+
+		err = weft_quick_exchange(&q, acc, partner, in, partner);
+		if (!err)
+			err = combine(args, partner, acc, in);
+	}
+	if (!err && me < 2 * f->rest)
+		err = weft_quick_send(&q, acc, me - 1);
+	return err;
+}
+
+/* On predefined types without gaps, whose copy fits on the stack. */
+int weft_allreduce_quick(const struct weft_coll *args)
+{
+	struct weft_span acc = weft_block(&args->recv, 0), in = acc;
+	_Alignas(64) char room[WEFT_QUICK_LEN];
+	struct fold f;
+
+	if (acc.count * acc.type->size > WEFT_QUICK_LEN || acc.count == 0 ||
+		!acc.type->is_builtin || !acc.type->is_contig)
+		return WEFT_AGAIN;
+	f = fold_of(args->comm);
+	in.buf = room;
+	if (!args->is_in_place)
+		memcpy(acc.buf, args->send.buf,
+			(size_t)(acc.count * acc.type->size));
+	return quick_doubling(args, &f, acc, in);
 }

@@ -15,3 +15,16 @@ void weft_barrier_build(struct weft_sched *sched, const struct weft_coll *args)
 		weft_sched_fence(sched);
 	}
 }
+
+int weft_barrier_quick(const struct weft_coll *args)
+{
+	struct weft_quick q = weft_quick_begin(args);
+	struct weft_span none = weft_span_bytes(NULL, 0);
+	int32_t n = args->comm->size, me = args->comm->rank;
+	int err = 0;
+
+	for (int32_t dist = 1; !err && dist < n; dist *= 2)
+		err = weft_quick_exchange(
+			&q, none, (me + dist) % n, none, (me - dist + n) % n);
+	return err;
+}

@@ -105,19 +105,36 @@ int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	return err;
 }
 
+/* Operations worth doing without a list when they are short. */
+static weft_quick_fn *const quick[WEFT_COLL_N] = {
+	[WEFT_COLL_BARRIER] = weft_barrier_quick,
+	[WEFT_COLL_BCAST] = weft_bcast_quick,
+	[WEFT_COLL_ALLREDUCE] = weft_allreduce_quick,
+};
+
+static int run_list(enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	struct weft_req *req;
+	int err = weft_coll_start_held(kind, args, &req);
+
+	if (err)
+		return err;
+	weft_req_wait(args->comm->lane, req);
+	err = req->status.err;
+	weft_req_put(req);
+	return err;
+}
+
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 {
 	struct weft_lane *lane = args->comm->lane;
-	struct weft_req *req;
-	int err;
+	int err = WEFT_AGAIN;
 
 	weft_lane_take(lane);
-	err = weft_coll_start_held(kind, args, &req);
-	if (!err) {
-		weft_req_wait(lane, req);
-		err = req->status.err;
-		weft_req_put(req);
-	}
+	if (quick[kind] && !args->comm->is_inter)
+		err = quick[kind](args);
+	if (err == WEFT_AGAIN)
+		err = run_list(kind, args);
 	weft_lane_drop(lane);
 	return err;
 }

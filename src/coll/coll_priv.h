@@ -22,6 +22,31 @@ weft_coll_fn weft_inter_build_barrier, weft_inter_build_bcast,
 	weft_inter_build_reduce, weft_inter_build_allreduce,
 	weft_inter_build_reduce_scatter;
 
+/* Short blocking operations done at once, on intracommunicators, lane's lock
+ * held: WEFT_AGAIN when this one is not short or simple enough. */
+typedef int weft_quick_fn(const struct weft_coll *args);
+
+weft_quick_fn weft_barrier_quick, weft_bcast_quick, weft_allreduce_quick;
+
+enum { WEFT_QUICK_LEN = 2048 }; /* bytes */
+
+/* What their messages have in common; begin takes the next tag. */
+struct weft_quick {
+	struct weft_comm *comm;
+	enum weft_plane plane;
+	int32_t tag;
+};
+
+struct weft_quick weft_quick_begin(const struct weft_coll *args);
+
+/* Blocking; exchange sends and receives at the same time. */
+int weft_quick_send(
+	const struct weft_quick *q, struct weft_span span, int32_t rank);
+int weft_quick_recv(
+	const struct weft_quick *q, struct weft_span span, int32_t rank);
+int weft_quick_exchange(const struct weft_quick *q, struct weft_span out,
+	int32_t to, struct weft_span in, int32_t from);
+
 /* ABI value of MPI_BYTE. */
 enum { BYTE_ABI_VALUE = 0x247 };
 

@@ -48,6 +48,7 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out);
 /* The same with the lane's lock held, for collectives and control. */
 int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out);
+int weft_send_held(const struct weft_msg *msg);
 
 /* Persistent: made inactive, then weft_req_start() (core/req.h) any number of
  * times. */

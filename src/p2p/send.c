@@ -318,6 +318,11 @@ static inline bool send_fast(const struct weft_msg *msg)
 	return true;
 }
 
+int weft_send_held(const struct weft_msg *msg)
+{
+	return weft_likely(send_fast(msg)) ? 0 : send_slow(msg);
+}
+
 int weft_send(const struct weft_msg *msg)
 {
 	struct weft_lane *lane = msg->comm->lane;

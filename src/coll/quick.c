@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* quick: short blocking collectives without a list of steps
+ *
+ * The same messages with the same tags as the list would send, so that members
+ * need not agree on which way they take. */
+#include "coll/coll_priv.h"
+
+#include "core/lane.h"
+#include "p2p/p2p.h"
+
+static struct weft_msg message(
+	const struct weft_quick *q, struct weft_span span, int32_t rank)
+{
+	return (struct weft_msg){
+		.comm = q->comm,
+		.buf = span.buf,
+		.count = span.count,
+		.type = span.type,
+		.rank = rank,
+		.tag = q->tag,
+		.plane = q->plane,
+	};
+}
+
+struct weft_quick weft_quick_begin(const struct weft_coll *args)
+{
+	uint32_t *seq = args->plane == WEFT_PLANE_COLL ? &args->comm->coll_seq
+						       : &args->comm->ctl_seq;
+
+	return (struct weft_quick){ args->comm, args->plane,
+		(int32_t)((*seq)++ & 0x7fffffff) };
+}
+
+int weft_quick_send(
+	const struct weft_quick *q, struct weft_span span, int32_t rank)
+{
+	struct weft_msg msg = message(q, span, rank);
+
+	return weft_send_held(&msg);
+}
+
+static int finish(const struct weft_quick *q, struct weft_req *req)
+{
+	int err;
+
+	weft_req_wait(q->comm->lane, req);
+	err = req->status.err;
+	weft_req_put(req);
+	return err;
+}
+
+int weft_quick_recv(
+	const struct weft_quick *q, struct weft_span span, int32_t rank)
+{
+	struct weft_msg msg = message(q, span, rank);
+	struct weft_req *req;
+	int err = weft_irecv_held(&msg, &req);
+
+	return err ? err : finish(q, req);
+}
+
+int weft_quick_exchange(const struct weft_quick *q, struct weft_span out,
+	int32_t to, struct weft_span in, int32_t from)
+{
+	struct weft_msg in_msg = message(q, in, from);
+	struct weft_msg out_msg = message(q, out, to);
+	struct weft_req *req;
+	int send_err, err = weft_irecv_held(&in_msg, &req);
+
+	if (weft_unlikely(err))
+		return err;
+	send_err = weft_send_held(&out_msg);
+	err = finish(q, req);
+	return send_err ? send_err : err;
+}
