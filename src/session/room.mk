@@ -8,3 +8,4 @@ libweft_la_SOURCES += src/session/agree.c src/session/agree.h \
 	src/session/pset.h src/session/session.c src/session/session.h \
 	src/session/split.c src/session/split.h \
 	src/session/stall.h
+EXTRA_DIST += src/session/README.md
