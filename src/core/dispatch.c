@@ -87,9 +87,9 @@ void weft_dispatch_net(void *arg, const void *data, size_t len)
 		return;
 	}
 	if (wire.version != WEFT_WIRE_VERSION) {
-		weft_dispatch_drop(
-			lane, "another version of the wire format; is the same "
-			      "library in use everywhere?");
+		weft_dispatch_drop(lane,
+			"another version of the wire format; is the same "
+			"library in use everywhere?");
 		return;
 	}
 	if (wire.src_proc >> 32 != weft_proc.proc >> 32 ||

@@ -30,10 +30,10 @@ struct weft_lane {
 	struct weft_map early;	     /* context id to messages that came before
 					their communicator; see p2p */
 	struct weft_req *spare_reqs; /* recycled, linked through state */
-	uint32_t idle_polls; /* since something last happened */
-	uint32_t net_skip;   /* rounds until the fabric is looked at */
-	bool is_polling;           /* inside weft_progress */
-	uint64_t n_dropped;  /* malformed or foreign messages */
+	uint32_t idle_polls;	     /* since something last happened */
+	uint32_t net_skip;	     /* rounds until the fabric is looked at */
+	bool is_polling;	     /* inside weft_progress */
+	uint64_t n_dropped;	     /* malformed or foreign messages */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_lost)(struct weft_peer *peer); /* p2p: a peer died */
 };

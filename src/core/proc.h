@@ -30,11 +30,11 @@ struct weft_proc {
 	struct weft_boot *boot; /* guarded by lane.lock */
 	struct weft_boot_facts facts;
 	struct weft_topo *topo; /* NULL until core/hardware.c asks */
-	atomic_uchar *life; /* told to the launcher; see boot/life.h */
+	atomic_uchar *life;	/* told to the launcher; see boot/life.h */
 	struct weft_lane lane;
-	uint64_t next_ctx;	      /* guarded by lane.lock */
-	struct weft_bsend *bsend;     /* attached buffer; guarded by lane.lock */
-	int64_t max_spin;	      /* empty polls before yielding */
+	uint64_t next_ctx;	  /* guarded by lane.lock */
+	struct weft_bsend *bsend; /* attached buffer; guarded by lane.lock */
+	int64_t max_spin;	  /* empty polls before yielding */
 	weft_proc_event_fn *on_event; /* set by the session room */
 };
 

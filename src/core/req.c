@@ -90,9 +90,9 @@ int weft_req_start(struct weft_req *req)
 		return weft_err_set(WEFT_ERR_REQUEST,
 			"the request is not a persistent one");
 	if (req->is_active)
-		return weft_err_set(
-			WEFT_ERR_REQUEST, "the request is active; complete it "
-					  "before starting it again");
+		return weft_err_set(WEFT_ERR_REQUEST,
+			"the request is active; complete it "
+			"before starting it again");
 	weft_lane_take(req->lane);
 	req->is_active = true;
 	req->is_done = false;

@@ -52,8 +52,8 @@ struct weft_wire_head {
 	uint8_t op;
 	uint8_t flags;
 	uint16_t number; /* EAGER: counts per peer; see CANCEL */
-	uint32_t src; /* sender's rank in the communicator */
-	uint64_t ctx; /* communicator's context id + plane */
+	uint32_t src;	 /* sender's rank in the communicator */
+	uint64_t ctx;	 /* communicator's context id + plane */
 	int32_t tag;
 	uint32_t credit; /* eager bytes given back to the receiver of this */
 };

@@ -243,13 +243,12 @@ static int push_pull(struct weft_peer *peer, struct weft_out *out)
 	if (peer->state == WEFT_PEER_DEAD)
 		weft_p2p_finish(pull.req, peer->err);
 	else
-		weft_rndv_pull(
-			pull.req, peer, pull.sreq, pull.addr, pull.len);
+		weft_rndv_pull(pull.req, peer, pull.sreq, pull.addr, pull.len);
 	return 0;
 }
 
-static int pull_later(struct weft_req *req, uint64_t sreq, uint64_t addr,
-	size_t len)
+static int pull_later(
+	struct weft_req *req, uint64_t sreq, uint64_t addr, size_t len)
 {
 	struct out_pull *pull = malloc(sizeof(*pull));
 

@@ -410,7 +410,7 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 {
 	int code = code_of(proc);
 	bool is_lost = proc->is_connected && !proc->is_finalized &&
-		atomic_load(&run->life[proc->rank]) != WEFT_LIFE_IDLE;
+		       atomic_load(&run->life[proc->rank]) != WEFT_LIFE_IDLE;
 	bool is_mine = run->state != RUN_GOING; /* we made it end */
 
 	run->n_running--;

@@ -169,8 +169,9 @@ static void random_traffic_matches_like_the_model(void **state)
 
 static void planes_do_not_mix(void **state)
 {
-	struct weft_req req = { .ctx = 64, .src = WEFT_ANY_SOURCE,
-		.tag = WEFT_ANY_TAG };
+	struct weft_req req = {
+		.ctx = 64, .src = WEFT_ANY_SOURCE, .tag = WEFT_ANY_TAG
+	};
 	struct weft_match match;
 
 	(void)state;
