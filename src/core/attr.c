@@ -109,17 +109,15 @@ int weft_keyval_create(int kind, weft_attr_copy_fn *copy,
 int weft_keyval_free(int kind, int id)
 {
 	struct keyval *key;
-	bool ok;
 
 	lock();
 	key = key_of(kind, id);
-	ok = key && !key->is_freed;
-	if (ok) {
+	if (key && !key->is_freed) {
 		key->is_freed = true;
 		key_put(key);
 	}
 	unlock();
-	return ok ? 0 : bad_key(id);
+	return key ? 0 : bad_key(id);
 }
 
 /* The attribute with this key, or NULL. Locked. */

@@ -26,7 +26,8 @@ int weft_keyval_create(int kind, weft_attr_copy_fn *copy,
 	weft_attr_delete_fn *del, void *extra, int *keyval_out);
 
 /* The key lives on, number and functions, until the last attribute that has it
- * is gone. WEFT_ERR_KEYVAL when it is not one of this kind, or was freed. */
+ * is gone; until then freeing it again does nothing. WEFT_ERR_KEYVAL when it
+ * is not one of this kind. */
 int weft_keyval_free(int kind, int keyval);
 
 /* Sets or replaces: the old value's delete function runs first; when it fails

@@ -179,13 +179,18 @@ struct raised {
 	int code;
 };
 
-/* What stands in where there is no object: the handler of MPI_COMM_SELF, else
- * the one named at start-up. */
+/* What stands in where there is no object: the handler of MPI_COMM_SELF, or the
+ * one named at start-up while there is none. Up to MPI-3.1 it was that of
+ * MPI_COMM_WORLD: it counts where only that one was ever set. */
 static struct weft_errh *errh_without_object(void)
 {
+	struct weft_errh *initial = weft_session_initial_errh();
+	struct weft_comm *world = weft_world.comms[0];
 	struct weft_comm *self = weft_world.comms[1];
 
-	return self ? self->errh : weft_session_initial_errh();
+	if (!self || !world)
+		return initial;
+	return self->errh != initial ? self->errh : world->errh;
 }
 
 static const char *kind_name(int kind)

@@ -165,7 +165,8 @@ bool weft_mpi_class_string(int code, char *buf);
  * MPI procedure. Returns what the procedure must return. No lock held.
  *
  * comm NULL, and weft_mpi_raise_none(): no object to raise it on, so on
- * MPI_COMM_SELF, or on the initial handler while there is none. */
+ * MPI_COMM_SELF (or MPI_COMM_WORLD, where only its handler was set), or on the
+ * initial handler while there is none. */
 int weft_mpi_raise(struct weft_comm *comm, const char *func, int err);
 int weft_mpi_raise_session(
 	struct weft_session *session, const char *func, int err);
