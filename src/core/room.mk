@@ -13,3 +13,6 @@ libweft_la_SOURCES += src/core/attr.c src/core/attr.h \
 	src/core/progress.h src/core/req.c src/core/req.h \
 	src/core/status.h src/core/wire.h
 EXTRA_DIST += src/core/README.md
+unit_tests += test/unit/attr_test
+unit_tests += test/unit/group_test
+unit_tests += test/unit/info_test
