@@ -127,7 +127,7 @@ struct weft_type {
 	const struct weft_type *basic;
 	char name[WEFT_TYPE_NAME_LEN];
 
-	/* below: only src/dt */
+	/* below: only src/dt and the inline functions here */
 	_Atomic uint32_t n_handles;
 	bool has_lb_mark, has_ub_mark; /* bounds were set by the user */
 	int64_t align;
@@ -174,6 +174,13 @@ void weft_type_close_handle(struct weft_type *type);
 /* The handle of a type that may have been closed, with a reference of its own
  * (for showing the types inside an envelope). */
 uint64_t weft_type_open_handle(struct weft_type *type);
+
+/* True if closing the handle now would leave the type without one. */
+static inline bool weft_type_is_last_handle(const struct weft_type *type)
+{
+	return atomic_load_explicit(&type->n_handles, memory_order_acquire) <=
+	       1;
+}
 
 /* Marks the type usable in communication. Idempotent. */
 void weft_type_commit(struct weft_type *type);

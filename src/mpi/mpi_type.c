@@ -586,7 +586,7 @@ int PMPI_Type_free(MPI_Datatype *datatype)
 	if (!err && type->is_builtin)
 		err = weft_err_set(WEFT_ERR_TYPE,
 			"predefined datatypes cannot be freed: %s", type->name);
-	if (!err) {
+	if (!err && weft_type_is_last_handle(type)) {
 		attrs = type->attrs;
 		err = weft_attr_delete_all(&attrs, *datatype);
 		type->attrs = attrs;

@@ -268,6 +268,45 @@ static void test_nested(void **state)
 	MPI_Type_free(&outer);
 }
 
+static int n_deleted;
+
+static int count_delete(MPI_Datatype type, int keyval, void *value, void *extra)
+{
+	(void)type;
+	(void)keyval;
+	(void)value;
+	(void)extra;
+	n_deleted++;
+	return MPI_SUCCESS;
+}
+
+/* Freeing the handle an envelope gave out leaves the attributes of the type
+ * alone while its owner still has it. */
+static void test_attributes_stay(void **state)
+{
+	MPI_Datatype inner, outer;
+	struct shown s;
+	int key, found = 0;
+	void *value;
+
+	(void)state;
+	n_deleted = 0;
+	MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, count_delete, &key, NULL);
+	MPI_Type_vector(3, 2, 5, MPI_INT, &inner);
+	MPI_Type_set_attr(inner, key, &key);
+	MPI_Type_contiguous(2, inner, &outer);
+	show(outer, &s);
+	MPI_Type_free(&s.types[0]);
+	assert_int_equal(n_deleted, 0);
+	MPI_Type_get_attr(inner, key, &value, &found);
+	assert_true(found && value == &key);
+	MPI_Type_free(&inner);
+	assert_int_equal(n_deleted, 1);
+	MPI_Type_free(&outer);
+	assert_int_equal(n_deleted, 1);
+	MPI_Type_free_keyval(&key);
+}
+
 static void test_large_size(void **state)
 {
 	MPI_Datatype t;
@@ -391,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_attributes_stay),
 		cmocka_unit_test(test_large_size),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_fortran),
