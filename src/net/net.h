@@ -60,7 +60,6 @@ struct weft_net {
 	uint64_t n_errors;   /* error completions */
 	uint64_t n_unsent;   /* counted injections that have not left */
 	bool is_counting;    /* see weft_net_count() */
-			     /* followed by what net_priv.h declares */
 };
 
 /* Chooses a provider and an interface, says so in one info line, opens the
