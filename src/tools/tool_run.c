@@ -368,12 +368,20 @@ static void say_fault(struct run *run, const struct weft_run_proc *proc)
 			proc->rank, proc->app->argv[0], strerror(fault->error));
 }
 
+/* Did it take leave, or end with all its sessions closed? */
+static bool has_left(struct run *run, const struct weft_run_proc *proc)
+{
+	return proc->is_finalized ||
+	       (proc->is_connected &&
+		       atomic_load(&run->life[proc->rank]) == WEFT_LIFE_IDLE);
+}
+
 static void say_end(struct run *run, const struct weft_run_proc *proc)
 {
 	const char *how = "";
 	int code = code_of(proc);
 
-	if (proc->is_finalized)
+	if (has_left(run, proc))
 		how = " after finalizing";
 	else if (proc->is_connected)
 		how = " without finalizing";
@@ -402,21 +410,18 @@ static void tell_others(struct run *run, const struct weft_run_proc *proc)
 }
 
 /*
- * A process ended; was it as it should be? Code 0 without the goodbye that the
- * library says at exit is no failure by itself: _exit() right behind
- * MPI_Finalize looks like that. Whoever still needs it gets an error.
+ * A process ended; was it as it should be?  One that joined and neither took
+ * leave nor had all its sessions closed is a failure even with code 0: the
+ * others may wait for it.
  */
 static void on_end(struct run *run, const struct weft_run_proc *proc)
 {
 	int code = code_of(proc);
-	bool is_lost = proc->is_connected && !proc->is_finalized &&
-		       atomic_load(&run->life[proc->rank]) != WEFT_LIFE_IDLE;
+	bool is_lost = proc->is_connected && !has_left(run, proc);
 	bool is_mine = run->state != RUN_GOING; /* we made it end */
 
 	run->n_running--;
-	if (!code && is_lost && !is_mine)
-		tell_others(run, proc);
-	if (!code)
+	if (!code && !is_lost)
 		return;
 	if (!is_mine && proc->fault->stage)
 		say_fault(run, proc);
@@ -425,10 +430,11 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 	decide(run, code ? code : EXIT_FAILURE);
 	if (is_mine)
 		return;
-	if (is_lost || !proc->is_connected)
+	if (WIFSIGNALED(proc->status) || !has_left(run, proc))
 		tell_others(run, proc);
-	/* one that finalized owes the others nothing; its code is kept */
-	if (!run->opt.keep_going && !proc->is_finalized)
+	/* one that has left owes the others nothing; its code is kept */
+	if (!run->opt.keep_going &&
+		(WIFSIGNALED(proc->status) || !has_left(run, proc)))
 		end_job(run);
 }
 
