@@ -24,7 +24,9 @@ struct pmix_item {
 	weft_boot_get_fn *get_fn; /* NULL: answered already, for a dead rank */
 	weft_boot_done_fn *done_fn;
 	void *arg;
-	uint32_t rank; /* whose value a get fetches */
+	uint32_t rank;		       /* whose value a get fetches */
+	char key[PMIX_MAX_KEYLEN + 1]; /* which value */
+	uint64_t until_ns;	       /* when a get stops asking again */
 	int err;
 	void *data; /* of a get; ours */
 	size_t len;
@@ -94,6 +96,12 @@ void weft_pmix_item_destroy(struct pmix_item *item);
 
 /* The answer has come: hand the item to poll.  Any thread. */
 void weft_pmix_item_post(struct pmix_item *item);
+
+/*
+ * Ask once more for what a get was told is not there, until its time is over.
+ * True if a new item took its place; item itself is then only to be destroyed.
+ */
+bool weft_pmix_get_again(struct pmix_item *item);
 
 /* Is rank known to have died? */
 bool weft_pmix_is_dead(const struct pmix_boot *boot, uint32_t rank);

@@ -3,10 +3,18 @@
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/*
+ * A get is meant to wait until the value is put, and servers do so most of
+ * the time; on a busy machine they also answer "not found" or "timeout".
+ */
+#define GET_LIMIT_NS (30 * WEFT_NS_PER_S)
 
 int weft_pmix_put(
 	struct weft_boot *base, const char *key, const void *data, size_t len)
@@ -65,13 +73,37 @@ static void on_value(pmix_status_t status, pmix_value_t *value, void *arg)
 	weft_pmix_item_post(item);
 }
 
+static int ask(struct pmix_boot *boot, const struct pmix_item *wanted)
+{
+	struct pmix_item *item = weft_pmix_item_create(boot, PMIX_ITEM_GET);
+	pmix_status_t status;
+	pmix_proc_t proc;
+
+	if (!item)
+		return WEFT_ERR_NOMEM;
+	item->rank = wanted->rank;
+	item->get_fn = wanted->get_fn;
+	item->arg = wanted->arg;
+	item->until_ns = wanted->until_ns;
+	memcpy(item->key, wanted->key, sizeof(item->key));
+	PMIX_LOAD_PROCID(&proc, boot->me.nspace, wanted->rank);
+	status = PMIx_Get_nb(&proc, item->key, NULL, 0, on_value, item);
+	if (status == PMIX_SUCCESS)
+		return 0;
+	weft_pmix_item_destroy(item);
+	return weft_err_set(weft_pmix_err(status),
+		"PMIx_Get of \"%s\" from rank %u: %s", wanted->key,
+		wanted->rank, PMIx_Error_string(status));
+}
+
 int weft_pmix_get(struct weft_boot *base, uint32_t rank, const char *key,
 	weft_boot_get_fn *fn, void *arg)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
-	struct pmix_item *item;
-	pmix_status_t status;
-	pmix_proc_t proc;
+	struct pmix_item wanted = { .get_fn = fn,
+		.arg = arg,
+		.rank = rank,
+		.until_ns = weft_now_ns() + GET_LIMIT_NS };
 
 	if (rank >= boot->size)
 		return weft_err_set(WEFT_ERR_RANK,
@@ -79,18 +111,16 @@ int weft_pmix_get(struct weft_boot *base, uint32_t rank, const char *key,
 			boot->size);
 	if (weft_pmix_is_dead(boot, rank))
 		return weft_err_set(WEFT_ERR_PEER, "rank %u has ended", rank);
-	item = weft_pmix_item_create(boot, PMIX_ITEM_GET);
-	if (!item)
-		return WEFT_ERR_NOMEM;
-	item->rank = rank;
-	item->get_fn = fn;
-	item->arg = arg;
-	PMIX_LOAD_PROCID(&proc, boot->me.nspace, rank);
-	status = PMIx_Get_nb(&proc, key, NULL, 0, on_value, item);
-	if (status == PMIX_SUCCESS)
-		return 0;
-	weft_pmix_item_destroy(item);
-	return weft_err_set(weft_pmix_err(status),
-		"PMIx_Get of \"%s\" from rank %u: %s", key, rank,
-		PMIx_Error_string(status));
+	snprintf(wanted.key, sizeof(wanted.key), "%s", key);
+	return ask(boot, &wanted);
+}
+
+bool weft_pmix_get_again(struct pmix_item *item)
+{
+	if (item->err != WEFT_ERR_NOTFOUND && item->err != WEFT_ERR_TIMEOUT)
+		return false;
+	if (weft_now_ns() >= item->until_ns ||
+		weft_pmix_is_dead(item->owner, item->rank))
+		return false;
+	return ask(item->owner, item) == 0;
 }

@@ -247,7 +247,7 @@ static void deliver(struct pmix_item *item, weft_boot_event_fn *fn, void *arg)
 {
 	switch (item->kind) {
 	case PMIX_ITEM_GET:
-		if (item->get_fn)
+		if (item->get_fn && !weft_pmix_get_again(item))
 			item->get_fn(
 				item->arg, item->err, item->data, item->len);
 		break;
