@@ -23,7 +23,8 @@ enum {
 	CTX_SELF = 2,
 };
 
-struct weft_proc weft_proc = { .lock = PTHREAD_MUTEX_INITIALIZER };
+struct weft_proc weft_proc = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	.open_boot = weft_boot_open };
 
 uint64_t weft_proc_new_ctx(uint32_t n)
 {
@@ -176,7 +177,7 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 	int err;
 
 	weft_knob_load();
-	err = weft_boot_open(&weft_proc.boot, facts);
+	err = weft_proc.open_boot(&weft_proc.boot, facts);
 	if (err)
 		return err;
 	weft_log_set_rank((int)facts->rank);

@@ -23,6 +23,9 @@ typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 
 struct weft_proc {
 	pthread_mutex_t lock; /* opening and closing; lock order 1 */
+	/* weft_boot_open; a test puts its own process manager here */
+	int (*open_boot)(
+		struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
 	bool is_open;
 	bool was_open_failed;
 	int n_sessions;		/* live, the World included */

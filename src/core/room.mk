@@ -16,3 +16,8 @@ EXTRA_DIST += src/core/README.md
 unit_tests += test/unit/attr_test
 unit_tests += test/unit/group_test
 unit_tests += test/unit/info_test
+unit_tests += test/unit/million_test
+test_unit_million_test_SOURCES = test/unit/million_test.c \
+	test/fake/fakeboot.c test/fake/fakeboot.h
+test_unit_million_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
+test_unit_million_test_LDADD = $(mpi_prog_ldadd) $(CMOCKA_LIBS)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fakeboot: see fakeboot.h */
+#include "fakeboot.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t job_rank, job_size = 1, job_local = 1;
+static struct fakeboot_counts counts;
+static uint32_t *near_ranks;
+
+void fakeboot_set_job(uint32_t rank, uint32_t size, uint32_t local_size)
+{
+	job_rank = rank;
+	job_size = size;
+	job_local = local_size;
+}
+
+const struct fakeboot_counts *fakeboot_counts(void)
+{
+	return &counts;
+}
+
+static void fake_close(struct weft_boot *boot, int clean)
+{
+	(void)clean;
+	free(near_ranks);
+	free(boot);
+}
+
+static int fake_abort(struct weft_boot *boot, int code, const char *text)
+{
+	(void)boot;
+	(void)code;
+	fprintf(stderr, "abort: %s\n", text);
+	return 0;
+}
+
+static int fake_put(
+	struct weft_boot *boot, const char *key, const void *data, size_t len)
+{
+	(void)boot;
+	(void)key;
+	(void)data;
+	(void)len;
+	counts.n_put++;
+	return 0;
+}
+
+static int fake_commit(struct weft_boot *boot)
+{
+	(void)boot;
+	counts.n_commit++;
+	return 0;
+}
+
+static int fake_get(struct weft_boot *boot, uint32_t rank, const char *key,
+	weft_boot_get_fn *fn, void *arg)
+{
+	(void)boot;
+	(void)rank;
+	(void)key;
+	(void)fn;
+	(void)arg;
+	counts.n_get++;
+	return 0;
+}
+
+static int fake_fence(struct weft_boot *boot, const uint32_t *ranks, size_t n,
+	weft_boot_done_fn *fn, void *arg)
+{
+	(void)boot;
+	(void)ranks;
+	(void)n;
+	(void)fn;
+	(void)arg;
+	counts.n_fence++;
+	return WEFT_ERR_UNSUPPORTED;
+}
+
+static int fake_host_of(
+	struct weft_boot *boot, uint32_t rank, char *buf, size_t len)
+{
+	(void)boot;
+	snprintf(buf, len, "node%u", rank / job_local);
+	return 0;
+}
+
+static int fake_near(
+	struct weft_boot *boot, const uint32_t **ranks_out, size_t *n_out)
+{
+	(void)boot;
+	if (!near_ranks) {
+		near_ranks = malloc(job_local * sizeof(*near_ranks));
+		if (!near_ranks)
+			return WEFT_ERR_NOMEM;
+		for (uint32_t i = 0; i < job_local; i++)
+			near_ranks[i] = job_rank / job_local * job_local + i;
+	}
+	*ranks_out = near_ranks;
+	*n_out = job_local;
+	return 0;
+}
+
+static int fake_pset_list(
+	struct weft_boot *boot, char ***names_out, size_t *n_out)
+{
+	(void)boot;
+	counts.n_pset++;
+	*names_out = NULL;
+	*n_out = 0;
+	return 0;
+}
+
+static int fake_pset_members(struct weft_boot *boot, const char *name,
+	uint32_t **ranks_out, size_t *n_out)
+{
+	(void)boot;
+	(void)name;
+	(void)ranks_out;
+	(void)n_out;
+	counts.n_pset++;
+	return WEFT_ERR_NOTFOUND;
+}
+
+static int fake_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
+{
+	(void)boot;
+	(void)fn;
+	(void)arg;
+	return 0;
+}
+
+static const struct weft_boot_ops fake_ops = {
+	.name = "fake",
+	.close = fake_close,
+	.abort = fake_abort,
+	.put = fake_put,
+	.commit = fake_commit,
+	.get = fake_get,
+	.fence = fake_fence,
+	.host_of = fake_host_of,
+	.near = fake_near,
+	.pset_list = fake_pset_list,
+	.pset_members = fake_pset_members,
+	.poll = fake_poll,
+};
+
+int fakeboot_open(
+	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
+{
+	struct weft_boot *boot = calloc(1, sizeof(*boot));
+
+	if (!boot)
+		return WEFT_ERR_NOMEM;
+	boot->ops = &fake_ops;
+	*facts_out = (struct weft_boot_facts){
+		.host = "node",
+		.job = "fake",
+		.manager = "fake",
+		.rank = job_rank,
+		.size = job_size,
+		.univ_size = job_size,
+		.local_rank = job_rank % job_local,
+		.local_size = job_local,
+		.n_nodes = (job_size + job_local - 1) / job_local,
+	};
+	memset(facts_out->own_key, 7, sizeof(facts_out->own_key));
+	*boot_out = boot;
+	return 0;
+}

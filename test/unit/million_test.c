@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* million_test: one process of a job of 1,000,000, whose others do not exist
+ *
+ * Opening a session, naming everybody and translating ranks must cost the same
+ * as in a job of two, and ask nothing of anybody. */
+#include "core/group.h"
+#include "core/proc.h"
+#include "test/fake/fakeboot.h"
+
+#include <mpi.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { JOB_SIZE = 1000000, MY_RANK = 777777, NODE_SIZE = 128 };
+enum { MAX_PRIVATE_KB = 10 * 1024, MAX_GROWTH_KB = 512 };
+
+/* Memory of this process that holds something of its own, in kilobytes. */
+static long private_kb(void)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	char line[256];
+	long total = 0, kb;
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "Private_Dirty: %ld kB", &kb) == 1)
+			total += kb;
+	fclose(file);
+	return total;
+}
+
+static void a_session_is_opened_without_asking(void **state)
+{
+	MPI_Session session;
+	MPI_Group group, mine;
+	int size, rank, in[3] = { 0, MY_RANK, JOB_SIZE - 1 }, out[3];
+	long before, after;
+
+	(void)state;
+	assert_int_equal(
+		MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session),
+		MPI_SUCCESS);
+	before = private_kb();
+	assert_int_equal(
+		MPI_Group_from_session_pset(session, "mpi://WORLD", &group),
+		MPI_SUCCESS);
+	assert_int_equal(MPI_Group_size(group, &size), MPI_SUCCESS);
+	assert_int_equal(size, JOB_SIZE);
+	assert_int_equal(MPI_Group_rank(group, &rank), MPI_SUCCESS);
+	assert_int_equal(rank, MY_RANK);
+	assert_int_equal(MPI_Group_excl(group, 1, &in[0], &mine), MPI_SUCCESS);
+	assert_int_equal(MPI_Group_translate_ranks(group, 3, in, mine, out),
+		MPI_SUCCESS);
+	assert_int_equal(out[0], MPI_UNDEFINED);
+	assert_int_equal(out[1], MY_RANK - 1);
+	assert_int_equal(out[2], JOB_SIZE - 2);
+	after = private_kb();
+	print_message("# grew by %ld KiB\n", after - before);
+	assert_true(after - before < MAX_GROWTH_KB);
+	assert_int_equal(fakeboot_counts()->n_get, 0);
+	assert_int_equal(fakeboot_counts()->n_fence, 0);
+	assert_int_equal(fakeboot_counts()->n_put, 1);
+	print_message("# private memory %ld KiB\n", after);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	assert_true(after < MAX_PRIVATE_KB);
+#endif
+	MPI_Group_free(&mine);
+	MPI_Group_free(&group);
+	assert_int_equal(MPI_Session_finalize(&session), MPI_SUCCESS);
+}
+
+static void everybody_is_one_run(void **state)
+{
+	struct weft_group *all;
+
+	(void)state;
+	assert_int_equal(
+		weft_group_create_range(5ull << 32, JOB_SIZE, &all), 0);
+	assert_int_equal(all->n_runs, 1);
+	assert_true(weft_group_proc(all, 999999) == (5ull << 32 | 999999));
+	assert_int_equal(weft_group_rank_of(all, 5ull << 32 | 123456), 123456);
+	assert_int_equal(weft_group_rank_of(all, 6ull << 32), WEFT_UNDEFINED);
+	weft_group_put(all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_session_is_opened_without_asking),
+		cmocka_unit_test(everybody_is_one_run),
+	};
+
+	setenv("FI_TCP_IFACE", "lo", 0);
+	fakeboot_set_job(MY_RANK, JOB_SIZE, NODE_SIZE);
+	weft_proc.open_boot = fakeboot_open;
+	return cmocka_run_group_tests_name("million", tests, NULL, NULL);
+}
