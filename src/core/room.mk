@@ -21,3 +21,6 @@ test_unit_million_test_SOURCES = test/unit/million_test.c \
 	test/fake/fakeboot.c test/fake/fakeboot.h
 test_unit_million_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
 test_unit_million_test_LDADD = $(mpi_prog_ldadd) $(CMOCKA_LIBS)
+unit_tests += test/unit/wire_test
+test_unit_wire_test_SOURCES = test/unit/wire_test.c \
+	test/fake/fakeboot.c test/fake/fakeboot.h

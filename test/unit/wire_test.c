@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wire_test: whatever bytes a peer sends, nothing breaks
+ *
+ * Messages go straight into the function the fabric calls. Some are noise, some
+ * are foreign, and most carry the right cookie and a plausible head, so that
+ * they reach every handler with lengths and handles that are wrong. Run under
+ * the address sanitizer this says more. */
+#include "core/group.h"
+#include "core/proc.h"
+#include "p2p/p2p.h"
+#include "test/fake/fakeboot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { JOB_SIZE = 4, N_MESSAGES = 100000, MAX_LEN = 300, N_RECVS = 32 };
+
+static struct weft_comm *comm;
+static struct weft_req *recvs[N_RECVS];
+static uint8_t bufs[N_RECVS][64];
+static uint64_t rng_state = 0x2545f4914f6cdd1dull;
+
+static uint32_t rng(uint32_t n)
+{
+	rng_state ^= rng_state << 13;
+	rng_state ^= rng_state >> 7;
+	rng_state ^= rng_state << 17;
+	return (uint32_t)(rng_state >> 33) % n;
+}
+
+static int set_up(void **state)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_group *group;
+	int err;
+
+	(void)state;
+	fakeboot_set_job(0, JOB_SIZE, 1);
+	weft_proc.open_boot = fakeboot_open;
+	err = weft_proc_get(weft_p2p_open);
+	if (err)
+		return err;
+	weft_lane_take(lane);
+	err = weft_group_create_range(weft_proc.proc, JOB_SIZE, &group);
+	if (!err)
+		err = weft_comm_create(
+			lane, WEFT_CTX_WORLD, group, NULL, &comm);
+	weft_lane_drop(lane);
+	return err;
+}
+
+/* A receive is always open, so that messages find some to match. */
+static void keep_receives_open(void)
+{
+	for (int i = 0; i < N_RECVS; i++) {
+		struct weft_msg msg = { .comm = comm,
+			.buf = bufs[i],
+			.count = (int64_t)rng(sizeof(bufs[i])),
+			.type = weft_type_builtin(0x247),
+			.rank = (int32_t)rng(JOB_SIZE + 1) - 1,
+			.tag = (int32_t)rng(4) };
+
+		if (recvs[i] && !recvs[i]->is_done)
+			continue;
+		if (recvs[i])
+			weft_req_put(recvs[i]);
+		assert_int_equal(weft_irecv_held(&msg, &recvs[i]), 0);
+	}
+}
+
+static void fill_noise(uint8_t *data, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		data[i] = (uint8_t)rng(256);
+}
+
+/* A message that passes for one of the job's, with a random rest. */
+static size_t make_plausible(uint8_t *data)
+{
+	struct weft_peer *peer = weft_peer_of(
+		&weft_proc.lane, weft_proc.proc + 1 + rng(JOB_SIZE - 1));
+	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION };
+	size_t len = sizeof(wire) + rng(MAX_LEN - sizeof(wire));
+
+	fill_noise(data, len);
+	wire.src_proc = peer->proc;
+	wire.cookie = peer->cookie_in;
+	wire.head.op = (uint8_t)rng(WEFT_WIRE_OP_END + 2);
+	wire.head.flags = (uint8_t)rng(2);
+	wire.head.number = (uint16_t)rng(100);
+	wire.head.src = rng(10) ? rng(JOB_SIZE) : rng(UINT32_MAX);
+	wire.head.ctx = rng(10) ? WEFT_CTX_WORLD + rng(4) : rng(1000);
+	wire.head.tag = rng(10) ? (int32_t)rng(4) : (int32_t)rng(UINT32_MAX);
+	memcpy(data, &wire, sizeof(wire));
+	/* a request that exists, of whoever it may be */
+	if (rng(2) && len >= sizeof(wire) + 16) {
+		uint64_t handle = weft_obj_handle(recvs[rng(N_RECVS)]);
+
+		memcpy(data + sizeof(wire), &handle, sizeof(handle));
+		if (rng(2))
+			memcpy(data + sizeof(wire) + 8, &(uint64_t){ 0 }, 8);
+	}
+	return len;
+}
+
+static void noise_is_dropped(void **state)
+{
+	uint64_t before = weft_proc.lane.n_dropped;
+	uint8_t data[MAX_LEN];
+
+	(void)state;
+	weft_lane_take(&weft_proc.lane);
+	for (int i = 0; i < 1000; i++) {
+		size_t len = rng(MAX_LEN);
+
+		fill_noise(data, len);
+		weft_dispatch_net(&weft_proc.lane, data, len);
+	}
+	weft_lane_drop(&weft_proc.lane);
+	assert_int_equal(weft_proc.lane.n_dropped, before + 1000);
+}
+
+static void a_wrong_cookie_is_foreign(void **state)
+{
+	uint64_t before = weft_proc.lane.n_dropped;
+	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
+		.src_proc = weft_proc.proc + 1,
+		.cookie = 12345,
+		.head = { .op = WEFT_WIRE_EAGER, .ctx = WEFT_CTX_WORLD } };
+
+	(void)state;
+	weft_lane_take(&weft_proc.lane);
+	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
+	wire.src_proc = weft_proc.proc + JOB_SIZE;
+	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
+	weft_lane_drop(&weft_proc.lane);
+	assert_int_equal(weft_proc.lane.n_dropped, before + 2);
+	assert_int_equal(comm->match.n_unexpected, 0);
+}
+
+static void plausible_messages_break_nothing(void **state)
+{
+	uint8_t *data = malloc(MAX_LEN);
+
+	(void)state;
+	assert_non_null(data);
+	weft_lane_take(&weft_proc.lane);
+	for (int i = 0; i < N_MESSAGES; i++) {
+		size_t len;
+
+		keep_receives_open();
+		len = make_plausible(data);
+		/* in a buffer of just that length, for the sanitizer */
+		uint8_t *exact = malloc(len);
+
+		memcpy(exact, data, len);
+		weft_dispatch_net(&weft_proc.lane, exact, len);
+		free(exact);
+		if (i % 1000 == 0)
+			weft_p2p_purge_held(comm);
+	}
+	weft_p2p_purge_held(comm);
+	assert_int_equal(comm->match.n_unexpected, 0);
+	weft_lane_drop(&weft_proc.lane);
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(noise_is_dropped),
+		cmocka_unit_test(a_wrong_cookie_is_foreign),
+		cmocka_unit_test(plausible_messages_break_nothing),
+	};
+	int failed;
+
+	setenv("FI_TCP_IFACE", "lo", 0);
+	setenv("WEFT_LOG", "error", 0);
+	failed = cmocka_run_group_tests_name("wire", tests, set_up, NULL);
+	fflush(NULL);
+	_exit(failed); /* the peers it answers to do not exist */
+}
