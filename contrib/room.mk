@@ -2,6 +2,9 @@
 EXTRA_DIST += \
 	CONTRIBUTING.md \
 	contrib/README.md \
+	contrib/notes/001-session-above-p2p.md \
+	contrib/notes/002-own-key-and-cookies.md \
+	contrib/notes/003-flow-control.md \
 	contrib/api-table \
 	contrib/examples/sessions.c \
 	contrib/check \

@@ -7,3 +7,4 @@ libweft_la_SOURCES += \
 	prov/prov_table.c \
 	prov/prov_tcp.c \
 	prov/prov_verbs.c
+EXTRA_DIST += prov/README.md

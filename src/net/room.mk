@@ -40,3 +40,4 @@ test_conform_net_sockets_LDADD = libweft.la $(FABRIC_LIBS)
 test_conform_net_shm_SOURCES = test/conform/net_conform.c
 test_conform_net_shm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"shm"'
 test_conform_net_shm_LDADD = libweft.la $(FABRIC_LIBS)
+EXTRA_DIST += src/net/README.md

@@ -8,3 +8,4 @@ test_unit_place_test_SOURCES = test/unit/place_test.c \
 	src/topo/place.c src/topo/place.h
 test_unit_place_test_CPPFLAGS = $(AM_CPPFLAGS)
 test_unit_place_test_LDADD = $(LDADD) $(HWLOC_LIBS)
+EXTRA_DIST += src/topo/README.md
