@@ -19,6 +19,10 @@ mpiexec_CFLAGS = $(AM_CFLAGS)
 mpiexec_LDADD = $(PMIX_LIBS) $(HWLOC_LIBS)
 mpiexec_LDFLAGS = $(MODE_CFLAGS)
 dist_man_MANS += contrib/man/mpiexec.1
+unit_tests += test/unit/run_hand_test
+test_unit_run_hand_test_SOURCES = test/unit/run_hand_test.c \
+	src/tools/run_hand.c src/tools/run_opt.c
+test_unit_run_hand_test_CPPFLAGS = $(AM_CPPFLAGS)
 
 # The compiler wrappers: one script, told by its name.
 mpi_wrappers = src/tools/mpicc src/tools/mpicxx src/tools/mpic++
