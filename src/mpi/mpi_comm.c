@@ -15,22 +15,26 @@
 
 int PMPI_Comm_size(MPI_Comm comm, int *size)
 {
-	struct weft_comm *of;
+	struct weft_comm *of = NULL;
 	int err = weft_check_comm(comm, &of);
 
+	if (weft_likely(!err))
+		err = weft_check_ptr(size, "size");
 	if (weft_unlikely(err))
-		return weft_mpi_raise_none("MPI_Comm_size", err);
+		return weft_mpi_raise(of, "MPI_Comm_size", err);
 	*size = of->size;
 	return MPI_SUCCESS;
 }
 
 int PMPI_Comm_rank(MPI_Comm comm, int *rank)
 {
-	struct weft_comm *of;
+	struct weft_comm *of = NULL;
 	int err = weft_check_comm(comm, &of);
 
+	if (weft_likely(!err))
+		err = weft_check_ptr(rank, "rank");
 	if (weft_unlikely(err))
-		return weft_mpi_raise_none("MPI_Comm_rank", err);
+		return weft_mpi_raise(of, "MPI_Comm_rank", err);
 	*rank = of->rank;
 	return MPI_SUCCESS;
 }
@@ -69,11 +73,13 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
 
 int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
 {
-	struct weft_comm *of;
+	struct weft_comm *of = NULL;
 	int err = weft_check_comm(comm, &of);
 
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (err)
-		return weft_mpi_raise_none("MPI_Comm_test_inter", err);
+		return weft_mpi_raise(of, "MPI_Comm_test_inter", err);
 	*flag = of->is_inter;
 	return MPI_SUCCESS;
 }
@@ -94,6 +100,8 @@ int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
 	struct weft_comm *of = NULL;
 	int err = check_inter(comm, &of);
 
+	if (!err)
+		err = weft_check_ptr(size, "size");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Comm_remote_size", err);
 	*size = of->remote_size;
@@ -202,7 +210,9 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 	struct weft_info *hints = NULL;
 	int err;
 
-	err = weft_check_comm(comm, &of);
+	err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
+		err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err)
@@ -273,7 +283,11 @@ int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 	struct weft_comm *of = NULL;
 	int err;
 
-	err = weft_check_comm(comm, &of);
+	err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = weft_check_comm(comm, &of);
 	if (!err)
 		err = idup_comm(of, NULL, newcomm, request);
 	return weft_mpi_end(of, "MPI_Comm_idup", err);
@@ -286,7 +300,11 @@ int PMPI_Comm_idup_with_info(
 	struct weft_info *hints = NULL;
 	int err;
 
-	err = weft_check_comm(comm, &of);
+	err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err)
@@ -307,11 +325,11 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 	struct weft_group *members;
 	int err;
 
-	err = weft_check_comm(comm, &of);
+	err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
+		err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_group(group, &members);
-	if (!err)
-		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
 		err = weft_create_subset(of, members, &made);
 	if (!err)
@@ -326,7 +344,9 @@ int PMPI_Comm_create_group(
 	struct weft_group *members;
 	int err;
 
-	err = weft_check_intra(comm, &of);
+	err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
+		err = weft_check_intra(comm, &of);
 	if (!err)
 		err = weft_check_group(group, &members);
 	if (!err)
@@ -343,12 +363,12 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 	struct weft_comm *of = NULL, *made = NULL;
 	int err;
 
-	err = weft_check_comm(comm, &of);
+	err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
+		err = weft_check_comm(comm, &of);
 	if (!err && color != MPI_UNDEFINED)
 		err = weft_check_range(
 			WEFT_ERR_ARG, "color", color, 0, INT32_MAX);
-	if (!err)
-		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
 		err = weft_create_split(of, color < 0 ? -1 : color, key, &made);
 	if (!err)
@@ -383,7 +403,9 @@ int PMPI_Comm_split_type(
 	struct weft_info *hints = NULL;
 	int err;
 
-	err = weft_check_intra(comm, &of);
+	err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
+		err = weft_check_intra(comm, &of);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err)
@@ -406,7 +428,9 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader,
 	struct weft_comm *made;
 	int err;
 
-	err = weft_check_intra(local_comm, &how.local);
+	err = weft_check_ptr(newintercomm, "newintercomm");
+	if (!err)
+		err = weft_check_intra(local_comm, &how.local);
 	if (!err)
 		err = weft_check_range(WEFT_ERR_RANK, "local_leader",
 			local_leader, 0, how.local->size - 1);
@@ -430,7 +454,9 @@ int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 	struct weft_comm *of = NULL, *made;
 	int err;
 
-	err = check_inter(intercomm, &of);
+	err = weft_check_ptr(newintracomm, "newintracomm");
+	if (!err)
+		err = check_inter(intercomm, &of);
 	if (!err)
 		err = weft_create_merge(of, high != 0, &made);
 	if (!err)

@@ -111,10 +111,14 @@ int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n,
 	if (!err)
 		err = weft_check_info_or_null(info, &unused);
 	if (!err)
+		err = weft_check_ptr(pset_len, "pset_len");
+	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "n", n, 0, INT32_MAX);
 	if (!err)
 		err = weft_check_range(
 			WEFT_ERR_ARG, "pset_len", *pset_len, 0, INT32_MAX);
+	if (!err && *pset_len)
+		err = weft_check_ptr(pset_name, "pset_name");
 	if (!err)
 		err = weft_pset_name(of, (uint32_t)n, &name);
 	if (err)

@@ -250,6 +250,8 @@ int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
 	if (!err)
 		err = attach_take(of, of->rank < n ? 0 : -1, of->rank,
 			make_cart(ndims, dims, periods, of->rank), comm_cart);
+	if (err && comm_cart)
+		*comm_cart = MPI_COMM_NULL;
 	return weft_mpi_end(of, "MPI_Cart_create", err);
 }
 
@@ -262,7 +264,9 @@ int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[],
 	err = weft_check_intra(comm, &of);
 	if (!err)
 		err = weft_check_range(
-			WEFT_ERR_DIMS, "ndims", ndims, 1, INT32_MAX);
+			WEFT_ERR_DIMS, "ndims", ndims, 0, INT32_MAX);
+	if (!err)
+		err = weft_check_ptr(newrank, "newrank");
 	if (!err)
 		err = check_cart(of, ndims, dims, periods, &n);
 	if (!err)

@@ -3,7 +3,6 @@
 #include "session/hint.h"
 
 #include "base/err.h"
-#include "base/log.h"
 #include "core/info.h"
 #include "core/proc.h"
 
@@ -22,7 +21,7 @@ const char *weft_hint_level_name(enum weft_thread_level level)
 	return level_names[level];
 }
 
-static void read_level(
+static int read_level(
 	struct weft_session *session, const struct weft_info *asked)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
@@ -30,17 +29,16 @@ static void read_level(
 	session->level = WEFT_THREAD_MULTIPLE;
 	if (weft_info_value(
 		    asked, WEFT_HINT_THREAD_LEVEL, value, sizeof(value)) < 0)
-		return;
+		return 0;
 	for (int i = WEFT_THREAD_SINGLE; i <= WEFT_THREAD_MULTIPLE; i++)
 		if (!strcmp(value, level_names[i])) {
 			session->level = (enum weft_thread_level)i;
-			return;
+			return 0;
 		}
-	weft_warn("SESSION-LEVEL",
-		"info key %s: \"%s\" is not a thread level; giving %s "
-		"(say one of MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED, "
-		"_MULTIPLE)",
-		WEFT_HINT_THREAD_LEVEL, value, level_names[session->level]);
+	return weft_err_set(WEFT_ERR_INFO_VALUE,
+		"info key %s: \"%s\" is not a thread level (say one of "
+		"MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED, _MULTIPLE)",
+		WEFT_HINT_THREAD_LEVEL, value);
 }
 
 static bool is_supported_kind(const char *kind)
@@ -93,7 +91,9 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 	char kinds[WEFT_INFO_VALUE_MAX + 1];
 	int err;
 
-	read_level(session, asked);
+	err = read_level(session, asked);
+	if (err)
+		return err;
 	read_kinds(asked, kinds, sizeof(kinds));
 	session->info = weft_info_create();
 	if (!session->info)

@@ -9,7 +9,8 @@
 #define WEFT_HINT_ALLOC_KINDS "mpi_memory_alloc_kinds"
 
 /* Reads the keys of `asked` (NULL: none) into the session's level and puts
- * what is in effect into its info object. Keys that nobody knows are ignored.
+ * what is in effect into its info object. Keys that nobody knows are ignored; a
+ * thread level that is none is WEFT_ERR_INFO_VALUE.
  * The process-wide object must be open, for the launch's own wishes. */
 int weft_hint_apply(
 	struct weft_session *session, const struct weft_info *asked);
