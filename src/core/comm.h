@@ -54,6 +54,7 @@ struct weft_comm {
 	uint32_t n_children;	  /* block of context ids handed out so far */
 	struct weft_child child;  /* in its session's list */
 	struct weft_comm *local;  /* inter: the local intracommunicator */
+	uint32_t part_seq;	  /* tags of partitions given out; see p2p/part.c */
 	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64]; /* string tag it was created with, cut */

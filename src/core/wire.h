@@ -45,6 +45,7 @@ enum weft_plane {
 	WEFT_PLANE_P2P = 0,
 	WEFT_PLANE_COLL = 1,
 	WEFT_PLANE_CTL = 2, /* creation, closing */
+	WEFT_PLANE_PART = 3, /* partitioned communication */
 	WEFT_PLANE_END = 4,
 };
 

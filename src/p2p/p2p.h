@@ -60,6 +60,20 @@ int weft_recv_init(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
 	bool is_replace, struct weft_req **req_out);
 
+/* Partitioned: inactive requests for n_parts times msg's count items, matched
+ * in the order of these calls. No wildcards. */
+int weft_psend_init(
+	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out);
+int weft_precv_init(
+	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out);
+
+/* Partitions first to last of an active send may leave. WEFT_ERR_REQUEST for
+ * another request, WEFT_ERR_ARG out of range or told before. */
+int weft_pready(struct weft_req *req, int32_t first, int32_t last);
+
+/* Whether partition k of a receive is there; true while it is inactive. */
+int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out);
+
 /* Tries to withdraw a send or receive. The request completes in any case;
  * status.is_cancelled says which way. Takes the lane's lock. */
 int weft_req_cancel(struct weft_req *req);

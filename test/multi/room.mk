@@ -30,6 +30,7 @@ multi_programs += test/multi/p2p_large
 multi_programs += test/multi/p2p_modes
 multi_programs += test/multi/p2p_mprobe
 multi_programs += test/multi/p2p_order
+multi_programs += test/multi/p2p_part
 multi_programs += test/multi/p2p_persist
 multi_programs += test/multi/p2p_probe
 multi_programs += test/multi/p2p_procnull

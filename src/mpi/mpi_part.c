@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_part: partitioned communication
+ *
+ * MPI-5.0 section 4. */
+#include "mpi_check.h"
+#include "mpi_map.h"
+
+/* The arguments of one init. */
+struct args {
+	const void *buf;
+	int partitions;
+	MPI_Count count; /* of one partition */
+	MPI_Datatype type;
+	int rank;
+	int tag;
+	MPI_Comm comm;
+	MPI_Info info;
+};
+
+static int fill(struct weft_msg *msg, const struct args *a)
+{
+	struct weft_info *info;
+	int err;
+
+	*msg = (struct weft_msg){
+		.buf = (void *)(uintptr_t)a->buf,
+		.count = a->count,
+		.rank = a->rank,
+		.tag = a->tag,
+		.plane = WEFT_PLANE_PART,
+	};
+	err = weft_check_comm(a->comm, &msg->comm);
+	if (!err)
+		err = weft_check_range(WEFT_ERR_ARG, "partitions",
+			a->partitions, 1, INT32_MAX);
+	if (!err)
+		err = weft_check_data(a->buf, a->count, a->type, &msg->type);
+	if (!err)
+		err = weft_check_dest(msg->comm, a->rank);
+	if (!err)
+		err = weft_check_tag_send(a->tag);
+	if (!err)
+		err = weft_check_info_or_null(a->info, &info);
+	return err;
+}
+
+static int init(const char *func, const struct args *a, bool is_send,
+	MPI_Request *request)
+{
+	struct weft_msg msg;
+	struct weft_req *req;
+	int err = fill(&msg, a);
+
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = is_send ? weft_psend_init(&msg, a->partitions, &req)
+			      : weft_precv_init(&msg, a->partitions, &req);
+	if (!err)
+		*request = weft_mpi_req_handle(req);
+	return weft_mpi_end(msg.comm, func, err);
+}
+
+int PMPI_Psend_init(const void *buf, int partitions, int count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
+	MPI_Request *request)
+{
+	const struct args a = { buf, partitions, count, datatype, dest, tag,
+		comm, info };
+
+	return init("MPI_Psend_init", &a, true, request);
+}
+
+int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
+	MPI_Request *request)
+{
+	const struct args a = { buf, partitions, count, datatype, dest, tag,
+		comm, info };
+
+	return init("MPI_Psend_init_c", &a, true, request);
+}
+
+int PMPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype datatype,
+	int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+	const struct args a = { buf, partitions, count, datatype, source, tag,
+		comm, info };
+
+	return init("MPI_Precv_init", &a, false, request);
+}
+
+int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count,
+	MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+	MPI_Info info, MPI_Request *request)
+{
+	const struct args a = { buf, partitions, count, datatype, source, tag,
+		comm, info };
+
+	return init("MPI_Precv_init_c", &a, false, request);
+}
+
+/* The request belongs to a communicator on which errors are raised. */
+static int end(MPI_Request request, const char *func, int err)
+{
+	struct weft_req *req = weft_mpi_req(request);
+
+	return weft_mpi_end(req ? req->comm : NULL, func, err);
+}
+
+int PMPI_Pready(int partition, MPI_Request request)
+{
+	struct weft_req *req = NULL;
+	int err = weft_check_req(request, &req);
+
+	if (!err)
+		err = weft_pready(req, partition, partition);
+	return end(request, "MPI_Pready", err);
+}
+
+int PMPI_Pready_range(
+	int partition_low, int partition_high, MPI_Request request)
+{
+	struct weft_req *req = NULL;
+	int err = weft_check_req(request, &req);
+
+	if (!err)
+		err = weft_check_range(WEFT_ERR_ARG, "partition_low",
+			partition_low, 0, partition_high);
+	if (!err)
+		err = weft_pready(req, partition_low, partition_high);
+	return end(request, "MPI_Pready_range", err);
+}
+
+int PMPI_Pready_list(
+	int length, const int array_of_partitions[], MPI_Request request)
+{
+	struct weft_req *req = NULL;
+	int err = weft_check_req(request, &req);
+
+	if (!err)
+		err = weft_check_count(length);
+	if (!err && length > 0)
+		err = weft_check_ptr(
+			array_of_partitions, "array_of_partitions");
+	for (int i = 0; !err && i < length; i++)
+		err = weft_pready(
+			req, array_of_partitions[i], array_of_partitions[i]);
+	return end(request, "MPI_Pready_list", err);
+}
+
+int PMPI_Parrived(MPI_Request request, int partition, int *flag)
+{
+	struct weft_req *req = NULL;
+	bool is_there = true;
+	int err = weft_check_ptr(flag, "flag");
+
+	if (!err && request != MPI_REQUEST_NULL)
+		err = weft_check_req(request, &req);
+	if (!err && request != MPI_REQUEST_NULL)
+		err = weft_parrived(req, partition, &is_there);
+	if (!err)
+		*flag = is_there;
+	return end(request, "MPI_Parrived", err);
+}
+
+#include "api_part.h"

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* part: partitioned communication
+ *
+ *   sender                               receiver
+ *   init   -- set-up, with the user's tag -->  init posts a receive for it
+ *   ready(k) -- partition k, own tag ------->  start posts one for each
+ *
+ * Both sides may cut the data differently: the set-up tells the receiver how
+ * the sender did, and a partition of the receiver has arrived when all of the
+ * sender's that overlap it have. All travels in a plane of its own; set-ups
+ * match in the order of the init calls, as the standard says, and carry the
+ * first of a range of tags below zero that only this pair of requests uses. */
+#include "p2p/p2p_priv.h"
+
+#include "core/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTE_ABI_VALUE = 0x247 };
+
+/* First message of a pair, little-endian as all hosts we run on. */
+struct setup {
+	uint32_t first_tag;
+	uint32_t n_parts;
+	uint64_t part_len;
+};
+
+struct part;
+
+/* Attached to a partitioned request, lives as long. */
+struct parts {
+	struct weft_req *req;
+	int32_t n;	    /* partitions of this side */
+	int64_t count;	    /* items in each */
+	struct setup setup; /* the sender's */
+	bool has_setup;	    /* receiver */
+	bool is_waiting;    /* receiver: started before the set-up came */
+	size_t n_left;	    /* messages of this round */
+	int err;	    /* first of this round */
+	char *staging;	    /* receiver: packed, when the type has gaps */
+	struct part *list;  /* one per message */
+};
+
+struct part {
+	struct parts *parts;
+	bool is_done; /* sender: declared ready; receiver: arrived */
+};
+
+static int32_t tag_of(const struct parts *parts, uint32_t k)
+{
+	return (int32_t)(INT32_MIN + (int64_t)parts->setup.first_tag + k);
+}
+
+static size_t total_len(const struct parts *parts)
+{
+	return (size_t)(parts->n * parts->count * parts->req->type->size);
+}
+
+static void release(struct weft_req *req)
+{
+	struct parts *parts = req->state;
+
+	if (!parts)
+		return;
+	free(parts->staging);
+	free(parts->list);
+	free(parts);
+}
+
+static void round_over(struct parts *parts)
+{
+	struct weft_req *req = parts->req;
+
+	weft_req_complete(req, parts->err);
+	weft_req_put(req);
+}
+
+static void one_less(struct parts *parts, int err)
+{
+	if (err && !parts->err)
+		parts->err = err;
+	if (--parts->n_left == 0)
+		round_over(parts);
+}
+
+/* A message of either side is over; its error counts. */
+static void follow(struct weft_req *req, struct part *part,
+	void (*on_done)(void *arg, struct weft_req *req))
+{
+	req->on_done = on_done;
+	req->on_done_arg = part;
+	if (req->is_done)
+		on_done(part, req);
+}
+
+static struct part *list_new(struct parts *parts, uint32_t n)
+{
+	struct part *list = calloc(n ? n : 1, sizeof(*list));
+
+	for (uint32_t k = 0; list && k < n; k++)
+		list[k].parts = parts;
+	return list;
+}
+
+/* A persistent, inactive request with its state; NULL without memory. */
+static struct parts *parts_new(const struct weft_msg *msg, int32_t n,
+	enum weft_req_kind kind, const struct weft_req_ops *ops)
+{
+	struct parts *parts = calloc(1, sizeof(*parts));
+
+	if (!parts)
+		return NULL;
+	parts->req = weft_p2p_new(msg, kind);
+	if (!parts->req) {
+		free(parts);
+		return NULL;
+	}
+	parts->n = n;
+	parts->count = msg->count;
+	parts->req->state = parts;
+	parts->req->ops = ops;
+	parts->req->is_persistent = true;
+	parts->req->is_active = false;
+	parts->req->is_done = true;
+	return parts;
+}
+
+/* A message or receive of the pair. */
+static struct weft_msg message(const struct parts *parts, void *buf,
+	int64_t count, struct weft_type *type, int32_t tag)
+{
+	return (struct weft_msg){
+		.comm = parts->req->comm,
+		.buf = buf,
+		.count = count,
+		.type = type ? type : weft_type_builtin(BYTE_ABI_VALUE),
+		.rank = parts->req->src,
+		.tag = tag,
+		.plane = WEFT_PLANE_PART,
+	};
+}
+
+/* ---- the sending side ---- */
+
+static int send_start(struct weft_req *req)
+{
+	struct parts *parts = req->state;
+
+	for (int32_t k = 0; k < parts->n; k++)
+		parts->list[k].is_done = false;
+	parts->n_left = (size_t)parts->n;
+	parts->err = 0;
+	weft_req_get(req);
+	return 0;
+}
+
+static const struct weft_req_ops send_ops = { .start = send_start,
+	.release = release };
+
+static void on_setup_sent(void *arg, struct weft_req *req)
+{
+	struct parts *parts = arg;
+
+	weft_req_put(req);
+	weft_req_put(parts->req);
+}
+
+static int send_setup(struct parts *parts)
+{
+	struct weft_msg msg = message(parts, &parts->setup,
+		sizeof(parts->setup), NULL, parts->req->tag);
+	struct weft_req *req;
+	int err = weft_isend_held(&msg, &req);
+
+	if (err)
+		return err;
+	weft_req_get(parts->req); /* the message lies in its state */
+	req->on_done = on_setup_sent;
+	req->on_done_arg = parts;
+	if (req->is_done)
+		on_setup_sent(parts, req);
+	return 0;
+}
+
+int weft_psend_init(
+	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out)
+{
+	struct weft_comm *comm = msg->comm;
+	struct parts *parts;
+	int err = WEFT_ERR_NOMEM;
+
+	weft_lane_take(comm->lane);
+	parts = parts_new(msg, n_parts, WEFT_REQ_SEND, &send_ops);
+	if (parts)
+		parts->list = list_new(parts, (uint32_t)n_parts);
+	if (parts && parts->list) {
+		parts->setup.first_tag = comm->part_seq;
+		parts->setup.n_parts = (uint32_t)n_parts;
+		parts->setup.part_len =
+			(uint64_t)(msg->count * msg->type->size);
+		comm->part_seq += (uint32_t)n_parts;
+		err = send_setup(parts);
+	}
+	if (err && parts)
+		weft_req_put(parts->req);
+	else if (!err)
+		*req_out = parts->req;
+	weft_lane_drop(comm->lane);
+	return err;
+}
+
+static void on_part_sent(void *arg, struct weft_req *req)
+{
+	struct part *part = arg;
+	int err = req->status.err;
+
+	weft_req_put(req);
+	one_less(part->parts, err);
+}
+
+static int ready(struct parts *parts, int32_t k)
+{
+	struct weft_req *req = parts->req, *sent;
+	int64_t at = k * parts->count * req->type->extent;
+	struct weft_msg msg = message(parts, (char *)req->buf + at,
+		parts->count, req->type, tag_of(parts, (uint32_t)k));
+	int err;
+
+	if (parts->list[k].is_done)
+		return weft_err_set(WEFT_ERR_ARG,
+			"partition %d was declared ready already", k);
+	parts->list[k].is_done = true;
+	err = weft_isend_held(&msg, &sent);
+	if (err)
+		one_less(parts, err);
+	else
+		follow(sent, &parts->list[k], on_part_sent);
+	return 0;
+}
+
+int weft_pready(struct weft_req *req, int32_t first, int32_t last)
+{
+	struct parts *parts = req->state;
+	int err = 0;
+
+	if (req->ops != &send_ops || !req->is_active)
+		return weft_err_set(WEFT_ERR_REQUEST,
+			"not an active partitioned send request");
+	if (first < 0 || last >= parts->n)
+		return weft_err_set(WEFT_ERR_ARG,
+			"partitions %d to %d of a send with %d", first, last,
+			parts->n);
+	weft_lane_take(req->lane);
+	for (int32_t k = first; !err && k <= last; k++)
+		err = ready(parts, k);
+	weft_lane_drop(req->lane);
+	return err;
+}
+
+/* ---- the receiving side ---- */
+
+static void on_part_came(void *arg, struct weft_req *req)
+{
+	struct part *part = arg;
+	struct parts *parts = part->parts;
+	size_t at = (size_t)(part - parts->list) * parts->setup.part_len;
+	int err = req->status.err;
+
+	if (parts->staging)
+		weft_unpack(parts->req->type, parts->n * parts->count,
+			parts->req->buf, at, parts->staging + at,
+			parts->setup.part_len);
+	part->is_done = true;
+	weft_req_put(req);
+	one_less(parts, err);
+}
+
+static void post_part(struct parts *parts, uint32_t k, char *run)
+{
+	struct weft_msg msg = message(parts, run + k * parts->setup.part_len,
+		(int64_t)parts->setup.part_len, NULL, tag_of(parts, k));
+	struct weft_req *req;
+	int err = weft_irecv_held(&msg, &req);
+
+	if (err)
+		one_less(parts, err);
+	else
+		follow(req, &parts->list[k], on_part_came);
+}
+
+/* The sender's cut is known: makes room for what is kept per message. */
+static int take_setup(struct parts *parts)
+{
+	uint64_t n = parts->setup.n_parts, len = parts->setup.part_len;
+	size_t room = total_len(parts);
+
+	if (!n || (len && n > room / len))
+		return weft_err_set(WEFT_ERR_TRUNCATE,
+			"%llu partitions of %llu bytes come to a partitioned "
+			"receive of %zu bytes",
+			(unsigned long long)n, (unsigned long long)len, room);
+	if (!parts->list)
+		parts->list = list_new(parts, parts->setup.n_parts);
+	if (!parts->staging &&
+		!weft_type_is_run(parts->req->type, parts->n * parts->count))
+		parts->staging = malloc(room ? room : 1);
+	if (!parts->list ||
+		(!parts->staging && !weft_type_is_run(parts->req->type,
+					    parts->n * parts->count)))
+		return WEFT_ERR_NOMEM;
+	return 0;
+}
+
+static void post_all(struct parts *parts)
+{
+	struct weft_req *req = parts->req;
+	uint32_t n = parts->setup.n_parts;
+	char *run = parts->staging ? parts->staging
+				   : (char *)req->buf + req->type->true_lb;
+
+	req->status.source = req->src;
+	req->status.tag = req->tag;
+	req->status.len = (int64_t)(n * parts->setup.part_len);
+	for (uint32_t k = 0; k < n; k++)
+		parts->list[k].is_done = false;
+	parts->n_left = (size_t)n + 1;
+	for (uint32_t k = 0; k < n; k++)
+		post_part(parts, k, run);
+	one_less(parts, 0);
+}
+
+/* Begins a round whose set-up is there. */
+static void recv_round(struct parts *parts)
+{
+	parts->err = take_setup(parts);
+	if (parts->err)
+		round_over(parts);
+	else
+		post_all(parts);
+}
+
+static int recv_start(struct weft_req *req)
+{
+	struct parts *parts = req->state;
+
+	if (req->src == WEFT_PROC_NULL) {
+		req->status.source = WEFT_PROC_NULL;
+		req->status.tag = WEFT_ANY_TAG;
+		weft_req_complete(req, 0);
+		return 0;
+	}
+	weft_req_get(req);
+	for (uint32_t k = 0; parts->list && k < parts->setup.n_parts; k++)
+		parts->list[k].is_done = false;
+	parts->err = 0;
+	parts->is_waiting = !parts->has_setup;
+	if (parts->has_setup)
+		recv_round(parts);
+	return 0;
+}
+
+static const struct weft_req_ops recv_ops = { .start = recv_start,
+	.release = release };
+
+static void on_setup_came(void *arg, struct weft_req *req)
+{
+	struct parts *parts = arg;
+	struct weft_req *mine = parts->req;
+
+	parts->has_setup = true;
+	if (req->status.err || req->status.len != sizeof(parts->setup))
+		parts->setup.n_parts = 0;
+	weft_req_put(req);
+	if (parts->is_waiting) {
+		parts->is_waiting = false;
+		recv_round(parts);
+	}
+	weft_req_put(mine);
+}
+
+static int post_setup(struct parts *parts)
+{
+	struct weft_msg msg = message(parts, &parts->setup,
+		sizeof(parts->setup), NULL, parts->req->tag);
+	struct weft_req *req;
+	int err;
+
+	if (parts->req->src == WEFT_PROC_NULL)
+		return 0;
+	err = weft_irecv_held(&msg, &req);
+	if (err)
+		return err;
+	weft_req_get(parts->req);
+	req->on_done = on_setup_came;
+	req->on_done_arg = parts;
+	if (req->is_done)
+		on_setup_came(parts, req);
+	return 0;
+}
+
+int weft_precv_init(
+	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out)
+{
+	struct weft_lane *lane = msg->comm->lane;
+	struct parts *parts;
+	int err;
+
+	weft_lane_take(lane);
+	parts = parts_new(msg, n_parts, WEFT_REQ_RECV, &recv_ops);
+	err = parts ? post_setup(parts) : WEFT_ERR_NOMEM;
+	if (err && parts)
+		weft_req_put(parts->req);
+	else if (!err)
+		*req_out = parts->req;
+	weft_lane_drop(lane);
+	return err;
+}
+
+/* All of the sender's partitions that overlap one of ours. */
+static bool arrived(const struct parts *parts, int32_t k)
+{
+	uint64_t mine = (uint64_t)(parts->count * parts->req->type->size);
+	uint64_t len = parts->setup.part_len;
+	uint64_t from = (uint64_t)k * mine, to = from + mine;
+
+	if (parts->req->is_done)
+		return true;
+	if (!parts->has_setup || !parts->list || !len || !mine)
+		return false;
+	for (uint64_t i = from / len; i < parts->setup.n_parts && i * len < to;
+		i++)
+		if (!parts->list[i].is_done)
+			return false;
+	return true;
+}
+
+int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out)
+{
+	struct parts *parts = req->state;
+
+	if (req->ops != &recv_ops)
+		return weft_err_set(
+			WEFT_ERR_REQUEST, "not a partitioned receive request");
+	if (k < 0 || k >= parts->n)
+		return weft_err_set(WEFT_ERR_ARG,
+			"partition %d of a receive with %d", k, parts->n);
+	weft_lane_take(req->lane);
+	if (!arrived(parts, k))
+		weft_progress_wait(req->lane);
+	*arrived_out = arrived(parts, k);
+	weft_lane_drop(req->lane);
+	return 0;
+}
