@@ -100,7 +100,7 @@ static void stream_close(struct stream *stream)
 /* Make room and append; a launcher without memory drops output, no more. */
 static void sink_add(struct sink *sink, const void *data, size_t len)
 {
-	if (sink->is_dead)
+	if (sink->is_dead || !len)
 		return;
 	if (sink->pos == sink->len)
 		sink->pos = sink->len = 0;
