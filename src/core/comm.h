@@ -48,13 +48,13 @@ struct weft_comm {
 	uint32_t coll_seq; /* tag of the next collective */
 	uint32_t ctl_seq;
 	uint32_t refs;
-	uint32_t n_sends;	  /* sends and rendezvous not yet finished
-				     internally, freed requests included */
-	uint32_t n_probed;	  /* messages probed and not yet received */
-	uint32_t n_children;	  /* block of context ids handed out so far */
-	struct weft_child child;  /* in its session's list */
-	struct weft_comm *local;  /* inter: the local intracommunicator */
-	uint32_t part_seq;	  /* tags of partitions given out; see p2p/part.c */
+	uint32_t n_sends;	 /* sends and rendezvous not yet finished
+				    internally, freed requests included */
+	uint32_t n_probed;	 /* messages probed and not yet received */
+	uint32_t n_children;	 /* block of context ids handed out so far */
+	struct weft_child child; /* in its session's list */
+	struct weft_comm *local; /* inter: the local intracommunicator */
+	uint32_t part_seq; /* tags of partitions given out; see p2p/part.c */
 	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64]; /* string tag it was created with, cut */

@@ -44,7 +44,7 @@ enum weft_wire_flag { WEFT_WIRE_IS_EAGER = 1 };
 enum weft_plane {
 	WEFT_PLANE_P2P = 0,
 	WEFT_PLANE_COLL = 1,
-	WEFT_PLANE_CTL = 2, /* creation, closing */
+	WEFT_PLANE_CTL = 2,  /* creation, closing */
 	WEFT_PLANE_PART = 3, /* partitioned communication */
 	WEFT_PLANE_END = 4,
 };
