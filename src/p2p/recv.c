@@ -53,6 +53,8 @@ static int matched(struct weft_req *req, struct weft_peer *peer, int32_t src,
 static void put_data(struct weft_req *req, const void *data, size_t len)
 {
 	len = weft_min(len, req->len);
+	if (!len)
+		return; /* the buffer may be NULL */
 	if (weft_likely(req->type->is_contig))
 		memcpy((char *)req->buf + req->type->true_lb, data, len);
 	else

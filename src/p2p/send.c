@@ -102,10 +102,10 @@ static int eager_ring(struct weft_req *req)
 
 	if (!place)
 		return WEFT_AGAIN;
-	if (weft_type_is_run(req->type, req->count))
-		memcpy(place, run_of(req), req->len);
-	else
+	if (!weft_type_is_run(req->type, req->count))
 		weft_pack(req->type, req->count, req->buf, 0, place, req->len);
+	else if (req->len)
+		memcpy(place, run_of(req), req->len);
 	head = head_of(req);
 	weft_peer_stamp(peer, &head);
 	weft_ring_commit(&peer->tx, &head, req->len);
@@ -304,7 +304,8 @@ static inline bool send_fast(const struct weft_msg *msg)
 	if (!place)
 		return false;
 	/* committed */
-	memcpy(place, (char *)msg->buf + msg->type->true_lb, len);
+	if (len) /* the buffer of an empty message may be NULL */
+		memcpy(place, (char *)msg->buf + msg->type->true_lb, len);
 	head = (struct weft_wire_head){
 		.op = WEFT_WIRE_EAGER,
 		.number = peer->n_eager_sent++,
