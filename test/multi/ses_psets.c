@@ -73,6 +73,12 @@ static void wrong(MPI_Session session, int n)
 		"an unknown set has no info");
 	CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &len, name),
 		"no name behind the last");
+	len = 8;
+	CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &len, NULL),
+		"no place for the name is an error");
+	CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, NULL, name),
+		"no place for the length is an error");
+	len = 8;
 	CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &len, name),
 		"no name before the first");
 }
