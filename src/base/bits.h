@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define weft_container_of(ptr, type, member) \
 	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
@@ -28,6 +29,39 @@ static inline size_t weft_max(size_t a, size_t b)
 static inline size_t weft_round_up(size_t n, size_t step)
 {
 	return (n + step - 1) & ~(step - 1);
+}
+
+#if defined(__x86_64__)
+#define WEFT_CPU_PAUSE "pause"
+#elif defined(__aarch64__)
+#define WEFT_CPU_PAUSE "yield"
+#else
+#define WEFT_CPU_PAUSE ""
+#endif
+
+/* Tells the processor that this is a spin loop: it then does not run ahead with
+ * loads that the awaited store would void. */
+static inline void weft_cpu_pause(void)
+{
+	__asm__ volatile(WEFT_CPU_PAUSE ::: "memory");
+}
+
+/* Copies a message. Up to 16 bytes without a call: two moves that overlap. */
+static inline void weft_copy_msg(void *to, const void *from, size_t len)
+{
+	uint64_t head, tail;
+
+	if (len > 16) {
+		memcpy(to, from, len);
+	} else if (len >= 8) {
+		memcpy(&head, from, 8);
+		memcpy(&tail, (const char *)from + len - 8, 8);
+		memcpy(to, &head, 8);
+		memcpy((char *)to + len - 8, &tail, 8);
+	} else if (len) {
+		for (size_t i = 0; i < len; i++)
+			((char *)to)[i] = ((const char *)from)[i];
+	}
 }
 
 /* Smallest power of two that is not below n; n must not be 0. */

@@ -104,7 +104,7 @@ void weft_inter_build_alltoall(
 void weft_inter_build_reduce(
 	struct weft_sched *sched, const struct weft_coll *args)
 {
-	struct weft_span mine = weft_block(&args->send, 0);
+	struct weft_span mine;
 
 	if (args->root == WEFT_PROC_NULL)
 		return;
@@ -113,6 +113,7 @@ void weft_inter_build_reduce(
 			sched, args->comm, weft_block(&args->recv, 0), 0);
 		return;
 	}
+	mine = weft_block(&args->send, 0);
 	if (is_leader(args)) {
 		struct weft_span result = mine;
 

@@ -71,6 +71,7 @@ void weft_progress_wait(struct weft_lane *lane)
 	}
 	if (lane->idle_polls < weft_proc.max_spin) {
 		lane->idle_polls++;
+		weft_cpu_pause();
 		weft_lock_pause(&lane->lock);
 		return;
 	}

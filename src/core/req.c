@@ -56,8 +56,9 @@ void weft_req_put(struct weft_req *req)
 		return;
 	if (req->ops && req->ops->release)
 		req->ops->release(req);
-	free(req->staging);
-	if (req->type)
+	if (weft_unlikely(req->staging))
+		free(req->staging);
+	if (req->type && !req->type->is_builtin)
 		weft_type_put(req->type);
 	if (req->comm)
 		weft_comm_put(req->comm);

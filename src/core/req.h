@@ -43,8 +43,8 @@ struct weft_req_ops {
 };
 
 struct weft_req {
+	/* what each short message touches stands together */
 	struct weft_obj obj;
-	struct weft_op op; /* for the fabric */
 	enum weft_req_kind kind;
 	bool is_done;
 	bool is_persistent;
@@ -72,11 +72,9 @@ struct weft_req {
 	struct weft_peer *peer;
 	size_t len; /* bytes to move */
 	size_t n_moved;
-	void *staging;		   /* packed copy, owned; NULL: none */
-	uint64_t remote;	   /* the other side's request */
-	size_t n_parts;		   /* fabric pieces in flight */
-	struct weft_out out;	   /* waits for its turn at the peer */
-	struct weft_wire_net wire; /* in front of it on the fabric */
+	void *staging;	 /* packed copy, owned; NULL: none */
+	uint64_t remote; /* the other side's request */
+	size_t n_parts;	 /* fabric pieces in flight */
 
 	/* called by weft_req_complete() with the lane's lock held; may start
 	 * further operations. Set right after a _held start, which may already
@@ -86,6 +84,11 @@ struct weft_req {
 
 	/* the room that made it may attach its own state */
 	void *state;
+
+	/* only for what waits or goes through a fabric */
+	struct weft_op op;
+	struct weft_out out;	   /* waits for its turn at the peer */
+	struct weft_wire_net wire; /* in front of it on the fabric */
 };
 
 extern struct weft_table weft_reqs;

@@ -164,18 +164,20 @@ static inline MPI_Status *status_at(MPI_Status *statuses, int i)
 					       : &statuses[i];
 }
 
-/* Takes all done requests of an array out, in order. */
-static void take_all(int count, MPI_Request *requests, MPI_Status *statuses,
-	struct outcome *outcome)
+/* Waits for the requests of an array and takes them out, in order. */
+static void take_all(struct weft_lane *lane, int count, MPI_Request *requests,
+	MPI_Status *statuses, struct outcome *outcome)
 {
 	for (int i = 0; i < count; i++) {
 		struct weft_req *req = req_at(requests, i);
 
 		if (is_idle(req))
 			weft_status_empty(status_at(statuses, i));
-		else
+		else {
+			weft_req_wait(lane, req);
 			take_out(&requests[i], req, status_at(statuses, i),
 				true, outcome);
+		}
 	}
 }
 
@@ -189,13 +191,7 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 	if (weft_unlikely(err))
 		return weft_mpi_raise_none("MPI_Waitall", err);
 	weft_lane_take(lane);
-	for (int i = 0; i < count; i++) {
-		struct weft_req *req = req_at(array_of_requests, i);
-
-		if (!is_idle(req))
-			weft_req_wait(lane, req);
-	}
-	take_all(count, array_of_requests, array_of_statuses, &outcome);
+	take_all(lane, count, array_of_requests, array_of_statuses, &outcome);
 	weft_lane_drop(lane);
 	return finish("MPI_Waitall", &outcome, MPI_ERR_IN_STATUS);
 }
@@ -227,7 +223,8 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 		*flag = are_all_done(count, array_of_requests);
 	}
 	if (*flag)
-		take_all(count, array_of_requests, array_of_statuses, &outcome);
+		take_all(lane, count, array_of_requests, array_of_statuses,
+			&outcome);
 	weft_lane_drop(lane);
 	return finish("MPI_Testall", &outcome, MPI_ERR_IN_STATUS);
 }

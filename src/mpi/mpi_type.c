@@ -589,7 +589,9 @@ int PMPI_Type_free(MPI_Datatype *datatype)
 	if (!err && weft_type_is_last_handle(type)) {
 		attrs = type->attrs;
 		err = weft_attr_delete_all(&attrs, *datatype);
-		type->attrs = attrs;
+		if (!err)
+			weft_attrs_destroy(attrs);
+		type->attrs = err ? attrs : NULL;
 	}
 	if (err)
 		return weft_mpi_raise_none("MPI_Type_free", err);

@@ -18,6 +18,9 @@ enum {
 				     its payload, for flow control */
 };
 
+/* Describes msg in a new request, which holds its communicator and type. */
+void weft_p2p_fill(struct weft_req *req, const struct weft_msg *msg);
+
 /* A request for msg with one reference, not started; NULL without memory. */
 struct weft_req *weft_p2p_new(
 	const struct weft_msg *msg, enum weft_req_kind kind);

@@ -56,7 +56,7 @@ static void put_data(struct weft_req *req, const void *data, size_t len)
 	if (!len)
 		return; /* the buffer may be NULL */
 	if (weft_likely(req->type->is_contig))
-		memcpy((char *)req->buf + req->type->true_lb, data, len);
+		weft_copy_msg((char *)req->buf + req->type->true_lb, data, len);
 	else
 		weft_unpack(req->type, req->count, req->buf, 0, data, len);
 }

@@ -40,13 +40,8 @@ static struct weft_wire_head head_of(const struct weft_req *req)
 	};
 }
 
-struct weft_req *weft_p2p_new(
-	const struct weft_msg *msg, enum weft_req_kind kind)
+void weft_p2p_fill(struct weft_req *req, const struct weft_msg *msg)
 {
-	struct weft_req *req = weft_req_new(msg->comm->lane, kind);
-
-	if (weft_unlikely(!req))
-		return NULL;
 	req->comm = weft_comm_get(msg->comm);
 	req->type = msg->type;
 	if (!msg->type->is_builtin)
@@ -59,6 +54,15 @@ struct weft_req *weft_p2p_new(
 	req->tag = msg->tag;
 	req->mode = (uint8_t)msg->mode;
 	req->peer = NULL;
+}
+
+struct weft_req *weft_p2p_new(
+	const struct weft_msg *msg, enum weft_req_kind kind)
+{
+	struct weft_req *req = weft_req_new(msg->comm->lane, kind);
+
+	if (weft_likely(req))
+		weft_p2p_fill(req, msg);
 	return req;
 }
 
@@ -242,13 +246,70 @@ int weft_send_start(struct weft_req *req)
 	return rc < 0 ? rc : 0;
 }
 
+/* Short, contiguous, to a process of this node that is ready for it: no
+ * request is needed. False when any of this does not hold. */
+static inline bool send_fast(const struct weft_msg *msg)
+{
+	size_t len = (size_t)(msg->count * msg->type->size);
+	struct weft_comm *comm = msg->comm;
+	struct weft_wire_head head;
+	struct weft_peer *peer;
+	void *place;
+
+	if (msg->rank < 0 || !msg->type->is_contig ||
+		msg->mode == WEFT_SEND_SYNC ||
+		len > (size_t)weft_knobs.shm_eager)
+		return false;
+	peer = weft_comm_peer(comm, (uint32_t)msg->rank);
+	if (!peer || !peer->is_shm || !weft_peer_is_clear(peer) ||
+		peer->credit < (int64_t)(len + WEFT_EAGER_OVERHEAD))
+		return false;
+	place = weft_ring_reserve(&peer->tx, len);
+	if (!place)
+		return false;
+	/* committed */
+	if (len) /* the buffer of an empty message may be NULL */
+		weft_copy_msg(
+			place, (char *)msg->buf + msg->type->true_lb, len);
+	head = (struct weft_wire_head){
+		.op = WEFT_WIRE_EAGER,
+		.number = peer->n_eager_sent++,
+		.src = (uint32_t)comm->rank,
+		.ctx = comm->ctx + msg->plane,
+		.tag = msg->tag,
+	};
+	weft_peer_stamp(peer, &head);
+	weft_ring_commit(&peer->tx, &head, len);
+	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
+	return true;
+}
+
+/* A request for a message that has left: what cancelling it needs. */
+static void fill_sent(struct weft_req *req, const struct weft_msg *msg)
+{
+	req->comm = weft_comm_get(msg->comm);
+	req->peer = weft_comm_peer(msg->comm, (uint32_t)msg->rank);
+	req->ctx = msg->comm->ctx + msg->plane;
+	req->src = msg->rank;
+	req->tag = msg->tag;
+	req->is_eager = true;
+	req->seq = (uint16_t)(req->peer->n_eager_sent - 1);
+	req->is_done = true;
+}
+
 int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out)
 {
-	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_SEND);
+	struct weft_req *req = weft_req_new(msg->comm->lane, WEFT_REQ_SEND);
 	int err;
 
 	if (weft_unlikely(!req))
 		return WEFT_ERR_NOMEM;
+	if (weft_likely(send_fast(msg))) {
+		fill_sent(req, msg);
+		*req_out = req;
+		return 0;
+	}
+	weft_p2p_fill(req, msg);
 	err = weft_send_start(req);
 	if (weft_unlikely(err)) {
 		weft_req_put(req);
@@ -280,43 +341,6 @@ static int send_slow(const struct weft_msg *msg)
 	err = req->status.err;
 	weft_req_put(req);
 	return err;
-}
-
-/* Short, contiguous, to a process of this node that is ready for it: no
- * request is needed. False when any of this does not hold. */
-static inline bool send_fast(const struct weft_msg *msg)
-{
-	size_t len = (size_t)(msg->count * msg->type->size);
-	struct weft_comm *comm = msg->comm;
-	struct weft_wire_head head;
-	struct weft_peer *peer;
-	void *place;
-
-	if (msg->rank < 0 || !msg->type->is_contig ||
-		msg->mode == WEFT_SEND_SYNC ||
-		len > (size_t)weft_knobs.shm_eager)
-		return false;
-	peer = weft_comm_peer(comm, (uint32_t)msg->rank);
-	if (!peer || !peer->is_shm || !weft_peer_is_clear(peer) ||
-		peer->credit < (int64_t)(len + WEFT_EAGER_OVERHEAD))
-		return false;
-	place = weft_ring_reserve(&peer->tx, len);
-	if (!place)
-		return false;
-	/* committed */
-	if (len) /* the buffer of an empty message may be NULL */
-		memcpy(place, (char *)msg->buf + msg->type->true_lb, len);
-	head = (struct weft_wire_head){
-		.op = WEFT_WIRE_EAGER,
-		.number = peer->n_eager_sent++,
-		.src = (uint32_t)comm->rank,
-		.ctx = comm->ctx + msg->plane,
-		.tag = msg->tag,
-	};
-	weft_peer_stamp(peer, &head);
-	weft_ring_commit(&peer->tx, &head, len);
-	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
-	return true;
 }
 
 int weft_send_held(const struct weft_msg *msg)
