@@ -34,10 +34,11 @@ void weft_inter_build_barrier(
 void weft_inter_build_bcast(
 	struct weft_sched *sched, const struct weft_coll *args)
 {
-	struct weft_span span = weft_block(&args->recv, 0);
+	struct weft_span span;
 
 	if (args->root == WEFT_PROC_NULL)
 		return;
+	span = weft_block(&args->recv, 0);
 	if (args->root == WEFT_ROOT) {
 		weft_sched_send(sched, args->comm, span, 0);
 		return;

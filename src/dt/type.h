@@ -90,6 +90,10 @@ enum weft_num {
 	WEFT_NUM_N,
 };
 
+/* MPI_CHAR is text to the standard and takes no reductions; programs reduce it
+ * all the same, and other implementations let them. */
+enum { WEFT_NUM_CHAR = (char)-1 < 0 ? WEFT_NUM_I8 : WEFT_NUM_U8 };
+
 struct weft_flat;
 
 /* Made by weft_type_make_*() with one reference, held by the handle. Further
