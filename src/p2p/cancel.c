@@ -125,8 +125,8 @@ void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
 	}
 	req = weft_table_get(&weft_reqs, fin.req);
 	if (!req || req->kind != WEFT_REQ_SEND || req->peer != peer ||
-		req->is_done)
-		return; /* the message was received meanwhile */
+		req->is_done || !weft_list_is_empty(&req->out.link))
+		return; /* received meanwhile, or never asked back */
 	if (fin.status)
 		cancelled(req);
 	if (fin.status || req->is_eager)

@@ -292,13 +292,15 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		weft_p2p_finish(req, err);
 }
 
-/* The live request a message names, if it is of this kind and this peer's. */
+/* The live request a message names, if it is of this kind and this peer's and
+ * does not still wait in its queue. */
 static struct weft_req *find(
 	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind)
 {
 	struct weft_req *req = weft_table_get(&weft_reqs, handle);
 
-	return req && req->kind == kind && req->peer == peer && !req->is_done
+	return req && req->kind == kind && req->peer == peer && !req->is_done &&
+			       weft_list_is_empty(&req->out.link)
 		       ? req
 		       : NULL;
 }
