@@ -28,7 +28,7 @@ struct weft_proc {
 		struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
 	bool is_open;
 	bool was_open_failed;
-	int n_sessions;		/* live, the World included */
+	atomic_int n_sessions;	/* live, the World included; set under lock */
 	uint64_t proc;		/* my process number */
 	struct weft_boot *boot; /* guarded by lane.lock */
 	struct weft_boot_facts facts;
