@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include_HEADERS += include/mpi.h
+include_HEADERS += include/mpix.h

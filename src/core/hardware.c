@@ -10,6 +10,7 @@
 #include "core/progress.h"
 #include "topo/topo.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,16 @@ static int piece_of(int i, const char *cpus, char id[WEFT_TOPO_ID_MAX])
 	return err ? err
 		   : weft_topo_obj_of(weft_proc.topo, cpus,
 			     weft_hardware_name(i), id, WEFT_TOPO_ID_MAX);
+}
+
+int weft_hardware_piece(int i, char *buf, size_t len)
+{
+	char id[WEFT_TOPO_ID_MAX];
+	int err = piece_of(i, NULL, id);
+
+	if (!err)
+		snprintf(buf, len, "%s", id);
+	return err;
 }
 
 bool weft_hardware_is_known(int i)

@@ -17,6 +17,10 @@ const char *weft_hardware_name(int i);
 /* True if this machine has pieces of level i and I run within one of them. */
 bool weft_hardware_is_known(int i);
 
+/* The piece of level i that I run within, as hwloc numbers it ("Package:0").
+ * WEFT_ERR_NOTFOUND where the level is not known. */
+int weft_hardware_piece(int i, char *buf, size_t len);
+
 /* The processes of my node that run within the same piece as I do. Waits until
  * all on the node have said where they run. WEFT_ERR_NOTFOUND where the level
  * is not known. */

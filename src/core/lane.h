@@ -18,6 +18,13 @@ struct weft_net;
 struct weft_shm;
 struct weft_req;
 
+/* Work that is tried again each round of progress until its owner takes it off
+ * the lane's list, perhaps from within run(). */
+struct weft_chore {
+	struct weft_link link;
+	void (*run)(struct weft_chore *chore); /* lane's lock held */
+};
+
 struct weft_lane {
 	struct weft_lock lock;	     /* guards everything below */
 	struct weft_net *net;	     /* NULL while no peer needs a fabric */
@@ -27,6 +34,7 @@ struct weft_lane {
 	struct weft_map peers;	     /* process number + 1 to weft_peer */
 	struct weft_peer *self;
 	struct weft_link flush;	     /* peers with pending work */
+	struct weft_link chores;     /* struct weft_chore; mostly none */
 	struct weft_map early;	     /* context id to messages that came before
 					their communicator; see p2p */
 	struct weft_req *spare_reqs; /* recycled, linked through state */

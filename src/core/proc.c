@@ -50,6 +50,8 @@ bool weft_proc_is_near(uint64_t proc)
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 {
 	(void)arg;
+	if (event->kind != WEFT_BOOT_PEER_DIED)
+		weft_proc.n_pset_events++;
 	if (event->kind == WEFT_BOOT_PEER_DIED) {
 		uint64_t proc =
 			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
@@ -89,6 +91,7 @@ static int open_lane(struct weft_lane *lane)
 	int err = 0;
 
 	weft_list_init(&lane->flush);
+	weft_list_init(&lane->chores);
 	if (wants_shm) {
 		err = weft_shm_open(facts->local_size,
 			(size_t)weft_knobs.shm_ring, weft_dispatch_ring, lane,

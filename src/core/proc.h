@@ -37,6 +37,7 @@ struct weft_proc {
 	struct weft_lane lane;
 	uint64_t next_ctx;	  /* guarded by lane.lock */
 	struct weft_bsend *bsend; /* attached buffer; guarded by lane.lock */
+	uint64_t n_pset_events;	  /* sets defined and deleted; lane.lock */
 	int64_t max_spin;	  /* empty polls before yielding */
 	weft_proc_event_fn *on_event; /* set by the session room */
 };

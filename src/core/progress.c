@@ -44,6 +44,17 @@ static int poll_net(struct weft_lane *lane)
 	return n;
 }
 
+static void run_chores(struct weft_lane *lane)
+{
+	weft_list_for_each(link, next, &lane->chores)
+	{
+		struct weft_chore *chore =
+			weft_container_of(link, struct weft_chore, link);
+
+		chore->run(chore);
+	}
+}
+
 int weft_progress(struct weft_lane *lane)
 {
 	int n = 0;
@@ -59,6 +70,8 @@ int weft_progress(struct weft_lane *lane)
 	if (lane->net)
 		n += poll_net(lane);
 	n += weft_boot_poll(weft_proc.boot, weft_proc_on_event, NULL);
+	if (weft_unlikely(!weft_list_is_empty(&lane->chores)))
+		run_chores(lane);
 	lane->is_polling = false;
 	return n;
 }

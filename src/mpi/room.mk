@@ -28,7 +28,7 @@ libmpi_abi_la_SOURCES += src/mpi/mpi_envelope.c src/mpi/mpi_op.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_pack.c src/mpi/mpi_type.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_collarg.c src/mpi/mpi_collarg.h \
 	src/mpi/mpi_coll.c src/mpi/mpi_icoll.c src/mpi/mpi_pcoll.c \
-	src/mpi/mpi_neighbor.c src/mpi/mpi_part.c src/mpi/mpi_buffer.c src/mpi/mpi_buffer.h
+	src/mpi/mpi_neighbor.c src/mpi/mpi_mpix.c src/mpi/mpi_part.c src/mpi/mpi_buffer.c src/mpi/mpi_buffer.h
 mpi_ldflags = -Wl,--version-script=src/mpi/mpi_abi.map
 EXTRA_libmpi_abi_la_DEPENDENCIES = src/mpi/mpi_abi.map
 test_unit_convert_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
@@ -41,3 +41,11 @@ unit_tests += test/unit/abi_test
 test_unit_mpitype_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)
 test_unit_mpitype_test_LDADD = $(mpi_prog_ldadd) $(CMOCKA_LIBS)
 unit_tests += test/unit/mpitype_test
+dist_man_MANS += contrib/man/MPIX_Comm_icreate_from_group.3 \
+	contrib/man/MPIX_Comm_idisconnect.3 \
+	contrib/man/MPIX_Session_create_pset.3 \
+	contrib/man/MPIX_Session_delete_pset.3 \
+	contrib/man/MPIX_Session_get_pset_changes.3 \
+	contrib/man/MPIX_Session_pset_difference.3 \
+	contrib/man/MPIX_Session_pset_intersection.3 \
+	contrib/man/MPIX_Session_pset_union.3

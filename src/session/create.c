@@ -296,3 +296,155 @@ int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 	return weft_create_in_session(
 		comm->child.session, group, text, NULL, comm->errh, comm_out);
 }
+
+/* ---- without blocking ---- */
+
+/* A creation on its way: a child of its session, so that this knows of it.
+ * Gone when it is made. */
+struct started {
+	struct weft_chore chore;
+	struct weft_child child;
+	struct creation c;
+	struct weft_errh *errh;
+	struct weft_info *info;
+	weft_create_made_fn *made;
+	void *arg;
+	char tag[];
+};
+
+static void started_end(struct started *s, struct weft_comm *comm, int err)
+{
+	weft_list_remove(&s->chore.link);
+	weft_session_remove_child(&s->child);
+	s->made(s->arg, comm, err);
+	weft_group_put(s->c.group);
+	weft_errh_set(&s->errh, NULL);
+	weft_info_destroy(s->info);
+	free(s);
+}
+
+/* Ends it once the context id is known. */
+static void started_run(struct weft_chore *chore)
+{
+	struct started *s = weft_container_of(chore, struct started, chore);
+	struct weft_birth b = {
+		.session = s->child.session,
+		.group = s->c.group,
+		.errh = s->errh,
+		.info = s->info,
+		.tag = s->tag,
+	};
+	struct weft_comm *comm = NULL;
+	int err = 0;
+
+	if (s->c.group->my_rank == 0)
+		s->c.wire.ctx = weft_proc_new_ctx(1);
+	else if (!take_arrival(&s->c)) {
+		if (!weft_gone_in(s->c.group))
+			return;
+		err = weft_err_set(WEFT_ERR_PEER,
+			"rank %d of the group ended before the communicator "
+			"\"%s\" was made",
+			(int)weft_gone_first(s->c.group), s->tag);
+	}
+	b.ctx = s->c.wire.ctx;
+	if (!err)
+		err = pass_on(b.session->lane, &s->c);
+	if (!err)
+		err = weft_birth(&b, &comm);
+	started_end(s, comm, err);
+}
+
+static int started_start_close(struct weft_child *child)
+{
+	(void)child;
+	return 0;
+}
+
+static bool started_test_close(struct weft_child *child)
+{
+	(void)child;
+	return true;
+}
+
+static void started_destroy(struct weft_child *child)
+{
+	started_end(weft_container_of(child, struct started, child), NULL,
+		weft_err_set(WEFT_ERR_SESSION,
+			"the session ended before the communicator was made"));
+}
+
+static void started_describe(struct weft_child *child, char *buf, size_t len)
+{
+	const struct started *s =
+		weft_container_of(child, struct started, child);
+
+	snprintf(buf, len,
+		"creation of a communicator with string tag \"%s\" over %u "
+		"processes: started, not made yet",
+		s->tag, s->c.group->size);
+}
+
+static const struct weft_child_ops started_ops = {
+	.noun = "communicator creation",
+	.start_close = started_start_close,
+	.test_close = started_test_close,
+	.destroy = started_destroy,
+	.describe = started_describe,
+};
+
+static struct started *started_new(struct weft_group *group, const char *tag,
+	const struct weft_info *info, struct weft_errh *errh)
+{
+	size_t len = strlen(tag) + 1;
+	struct started *s = calloc(1, sizeof(*s) + len);
+
+	if (!s)
+		return NULL;
+	if (info && weft_info_dup(info, &s->info)) {
+		free(s);
+		return NULL;
+	}
+	memcpy(s->tag, tag, len);
+	weft_list_init(&s->chore.link);
+	weft_list_init(&s->child.link);
+	creation_init(&s->c, weft_group_get(group), s->tag);
+	weft_errh_set(&s->errh, errh);
+	s->chore.run = started_run;
+	return s;
+}
+
+int weft_create_start(struct weft_group *group, const char *tag,
+	const struct weft_info *info, struct weft_errh *errh,
+	weft_create_made_fn *made, void *arg)
+{
+	struct weft_session *session;
+	struct started *s;
+	int err = weft_session_of_group(group, &session);
+
+	if (err)
+		return err;
+	if (group->my_rank < 0)
+		return weft_err_set(WEFT_ERR_GROUP,
+			"this process is not a member of the group");
+	s = started_new(group, tag, info, errh);
+	if (!s)
+		return WEFT_ERR_NOMEM;
+	s->made = made;
+	s->arg = arg;
+	weft_lane_take(session->lane);
+	weft_disconnect_tend(session->lane);
+	err = weft_session_add_child(session, &s->child, &started_ops);
+	if (!err) {
+		weft_list_push_back(&session->lane->chores, &s->chore.link);
+		started_run(&s->chore);
+	}
+	weft_lane_drop(session->lane);
+	if (err) {
+		weft_group_put(group);
+		weft_errh_set(&s->errh, NULL);
+		weft_info_destroy(s->info);
+		free(s);
+	}
+	return err;
+}

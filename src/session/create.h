@@ -38,6 +38,12 @@ int weft_create_fixed_held(struct weft_session *session, uint64_t ctx,
  * lock held. */
 typedef void weft_create_made_fn(void *arg, struct weft_comm *comm, int err);
 
+/* Starts weft_create_from_group(); does not block, may be done at once. Ends
+ * with WEFT_ERR_SESSION when its session ends first. */
+int weft_create_start(struct weft_group *group, const char *tag,
+	const struct weft_info *info, struct weft_errh *errh,
+	weft_create_made_fn *made, void *arg);
+
 /* Starts a duplicate, intra or inter; does not block. The new communicator has
  * comm's error handler and a copy of info. */
 int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,

@@ -33,6 +33,9 @@ struct closing {
 	bool is_done;
 	int err;
 	struct weft_link link; /* in `background`, when freed */
+	struct weft_chore chore;
+	weft_disconnect_left_fn *left; /* NULL: nobody wants to know */
+	void *arg;
 };
 
 /* Freed communicators that still close. Guarded by the lane's lock. */
@@ -80,6 +83,7 @@ static struct closing *closing_of(struct weft_comm *comm)
 		return NULL;
 	c->comm = comm;
 	weft_list_init(&c->link);
+	weft_list_init(&c->chore.link);
 	comm->child.closing = c;
 	return c;
 }
@@ -153,8 +157,12 @@ static void destroy(struct weft_child *child)
 	free(comm->topo);
 	comm->topo = NULL;
 	child->closing = NULL;
-	if (c)
+	if (c) {
 		weft_list_remove(&c->link);
+		weft_list_remove(&c->chore.link);
+		if (c->left)
+			c->left(c->arg, c->err);
+	}
 	/* a member died while we left: the round may still hold buffers */
 	if (c && (c->is_done || !c->is_leaving))
 		free(c);
@@ -236,6 +244,36 @@ int weft_disconnect_wait(struct weft_comm *comm)
 		err = ((struct closing *)comm->child.closing)->err;
 	destroy(&comm->child);
 	weft_disconnect_tend(lane);
+	weft_lane_drop(lane);
+	return err;
+}
+
+static void run_chore(struct weft_chore *chore)
+{
+	struct closing *c = weft_container_of(chore, struct closing, chore);
+
+	if (test_close(&c->comm->child))
+		destroy(&c->comm->child);
+}
+
+int weft_disconnect_start(
+	struct weft_comm *comm, weft_disconnect_left_fn *left, void *arg)
+{
+	struct weft_lane *lane = comm->lane;
+	struct closing *c;
+	int err;
+
+	weft_lane_take(lane);
+	err = start_close(&comm->child);
+	if (!err) {
+		c = comm->child.closing;
+		c->left = left;
+		c->arg = arg;
+		c->chore.run = run_chore;
+		weft_list_push_back(&lane->chores, &c->chore.link);
+		comm->state = WEFT_COMM_FREED;
+		weft_obj_renew(comm);
+	}
 	weft_lane_drop(lane);
 	return err;
 }

@@ -20,6 +20,15 @@ void weft_disconnect_free(struct weft_comm *comm);
  * whatever is returned. */
 int weft_disconnect_wait(struct weft_comm *comm);
 
+/* Told when a started disconnect is over, the communicator being gone; with
+ * the lane's lock held, at the latest when its session ends. */
+typedef void weft_disconnect_left_fn(void *arg, int err);
+
+/* Gives up the handle and starts to leave with all other members; does not
+ * block. The members meet those that block in weft_disconnect_wait(). */
+int weft_disconnect_start(
+	struct weft_comm *comm, weft_disconnect_left_fn *left, void *arg);
+
 /* Carries on what closes in the background. Lane's lock held. */
 void weft_disconnect_tend(struct weft_lane *lane);
 

@@ -3,20 +3,40 @@
 #include "session/pset.h"
 
 #include "base/err.h"
+#include "core/hardware.h"
 #include "core/info.h"
 #include "core/proc.h"
-#include "core/hardware.h"
+#include "core/progress.h"
+#include "session/gone.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* Names in the order in which the session first saw them. */
+/* A set that the application defined. */
+struct made {
+	struct weft_link link;
+	struct weft_group *group; /* tied to no session */
+	char name[];
+};
+
+/* Names in the order in which the session first saw them; they stay when the
+ * set goes. */
 struct weft_psets {
 	uint32_t n;
 	char **names;
+	struct weft_link made;
+	uint64_t n_made_changes; /* definitions and deletions in `made` */
+	uint64_t n_seen_events;	 /* of weft_proc when this began */
 };
+
+static void made_free(struct made *made)
+{
+	weft_list_remove(&made->link);
+	weft_group_put(made->group);
+	free(made);
+}
 
 void weft_psets_destroy(struct weft_psets *psets)
 {
@@ -24,8 +44,46 @@ void weft_psets_destroy(struct weft_psets *psets)
 		return;
 	for (uint32_t i = 0; i < psets->n; i++)
 		free(psets->names[i]);
+	weft_list_for_each(link, next, &psets->made)
+		made_free(weft_container_of(link, struct made, link));
 	free(psets->names);
 	free(psets);
+}
+
+/* The session's sets, made on first use; NULL when out of memory. */
+static struct weft_psets *psets_of(struct weft_session *session)
+{
+	if (!session->psets) {
+		session->psets = calloc(1, sizeof(*session->psets));
+		if (session->psets) {
+			weft_list_init(&session->psets->made);
+			session->psets->n_seen_events = weft_proc.n_pset_events;
+		}
+	}
+	return session->psets;
+}
+
+static struct made *made_find(
+	const struct weft_session *session, const char *name)
+{
+	if (!session->psets)
+		return NULL;
+	weft_list_for_each(link, next, &session->psets->made)
+	{
+		struct made *made = weft_container_of(link, struct made, link);
+
+		if (!strcmp(made->name, name))
+			return made;
+	}
+	return NULL;
+}
+
+static bool was_seen(const struct weft_session *session, const char *name)
+{
+	for (uint32_t i = 0; session->psets && i < session->psets->n; i++)
+		if (!strcmp(session->psets->names[i], name))
+			return true;
+	return false;
 }
 
 /* Appends a name unless it is known. */
@@ -100,15 +158,11 @@ static int note_manager_sets(struct weft_psets *psets)
 
 static int refresh(struct weft_session *session)
 {
-	struct weft_psets *psets = session->psets;
+	struct weft_psets *psets = psets_of(session);
 	int err;
 
-	if (!psets) {
-		psets = calloc(1, sizeof(*psets));
-		if (!psets)
-			return WEFT_ERR_NOMEM;
-		session->psets = psets;
-	}
+	if (!psets)
+		return WEFT_ERR_NOMEM;
 	err = note(psets, "mpi://WORLD");
 	if (!err)
 		err = note(psets, "mpi://SELF");
@@ -170,26 +224,96 @@ int weft_pset_node_group(struct weft_group **group_out)
 	return err;
 }
 
-static int find_group(const char *name, struct weft_group **group_out)
-{
-	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
+/* What kind of set a name is. */
+enum kind {
+	KIND_WORLD,
+	KIND_SELF,
+	KIND_HOST,
+	KIND_HARDWARE, /* level is set */
+	KIND_APPLICATION,
+	KIND_MANAGER, /* or none at all */
+};
 
+static enum kind kind_of(
+	const struct weft_session *session, const char *name, int *level_out)
+{
 	if (!strcasecmp(name, "mpi://WORLD"))
-		return weft_group_create_range(
-			first, weft_proc.facts.size, group_out);
+		return KIND_WORLD;
 	if (!strcasecmp(name, "mpi://SELF"))
-		return weft_group_create_range(weft_proc.proc, 1, group_out);
+		return KIND_SELF;
 	if (!strcmp(name, "weft://host"))
-		return weft_pset_node_group(group_out);
+		return KIND_HOST;
 	for (int i = 0; weft_hardware_name(i); i++)
 		if (!strcmp(name, weft_hardware_name(i)) &&
-			weft_hardware_is_known(i))
-			return weft_hardware_group(i, group_out);
+			weft_hardware_is_known(i)) {
+			*level_out = i;
+			return KIND_HARDWARE;
+		}
+	return made_find(session, name) ? KIND_APPLICATION : KIND_MANAGER;
+}
+
+/* A set that has lost a member is of no use as a whole. */
+static int check_whole(const char *name, struct weft_group **group)
+{
+	int32_t rank = weft_gone_first(*group);
+	uint64_t proc;
+
+	if (rank == WEFT_UNDEFINED)
+		return 0;
+	proc = weft_group_proc(*group, (uint32_t)rank);
+	weft_group_put(*group);
+	return weft_err_set(WEFT_ERR_PEER,
+		"process set \"%s\" is broken: its member, process %u, ended "
+		"while the job ran",
+		name, (unsigned)proc);
+}
+
+static int manager_find(struct weft_session *session, const char *name,
+	struct weft_group **group_out)
+{
 	if (manager_group(name, group_out))
 		return weft_err_set(WEFT_ERR_NOTFOUND,
-			"there is no process set \"%s\" (weft-info --psets)",
+			was_seen(session, name)
+				? "process set \"%s\" was deleted"
+				: "there is no process set \"%s\" (weft-info "
+				  "--psets)",
 			name);
-	return 0;
+	return check_whole(name, group_out);
+}
+
+static int made_group(const struct made *made, struct weft_group **group_out)
+{
+	int err = 0;
+
+	if (!made->group->size)
+		*group_out = weft_group_get(&weft_group_empty);
+	else
+		err = weft_group_dup(made->group, group_out);
+	return err ? err : check_whole(made->name, group_out);
+}
+
+static int find_group(struct weft_session *session, const char *name,
+	struct weft_group **group_out)
+{
+	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
+	int level = 0;
+
+	switch (kind_of(session, name, &level)) {
+	case KIND_WORLD:
+		return weft_group_create_range(
+			first, weft_proc.facts.size, group_out);
+	case KIND_SELF:
+		return weft_group_create_range(weft_proc.proc, 1, group_out);
+	case KIND_HOST:
+		return weft_pset_node_group(group_out);
+	case KIND_HARDWARE:
+		return weft_hardware_group(level, group_out);
+	case KIND_APPLICATION:
+		return made_group(made_find(session, name), group_out);
+	case KIND_MANAGER:
+		break;
+	}
+	return manager_find(session, name, group_out);
 }
 
 int weft_pset_group(struct weft_session *session, const char *name,
@@ -199,7 +323,7 @@ int weft_pset_group(struct weft_session *session, const char *name,
 	int err;
 
 	weft_lane_take(session->lane);
-	err = find_group(name, &group);
+	err = find_group(session, name, &group);
 	weft_lane_drop(session->lane);
 	if (err)
 		return err;
@@ -211,25 +335,226 @@ int weft_pset_group(struct weft_session *session, const char *name,
 	return 0;
 }
 
+/* ---- what is known about a set ---- */
+
+enum { HOSTS_ASKED = 64 }; /* members whose nodes are looked up */
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)) != NULL; at += len)
+		if ((at == list || at[-1] == ',') &&
+			(!at[len] || at[len] == ','))
+			return true;
+	return false;
+}
+
+/* The nodes of the members, each once, with commas between; "" when there are
+ * too many to ask, or when one is not known. */
+static void list_hosts(const struct weft_group *group, char *list, size_t len)
+{
+	char host[WEFT_BOOT_HOST_MAX];
+	size_t n = 0;
+
+	list[0] = 0;
+	for (uint32_t i = 0; i < group->size; i++) {
+		uint64_t proc = weft_group_proc(group, i);
+
+		if (weft_proc_is_near(proc))
+			snprintf(
+				host, sizeof(host), "%s", weft_proc.facts.host);
+		else if (group->size > HOSTS_ASKED ||
+			 weft_boot_host_of(weft_proc.boot, (uint32_t)proc, host,
+				 sizeof(host)))
+			host[0] = 0;
+		if (!host[0] || n + strlen(host) + 2 > len) {
+			list[0] = 0;
+			return;
+		}
+		if (!has_word(list, host))
+			n += (size_t)snprintf(
+				list + n, len - n, "%s%s", n ? "," : "", host);
+	}
+}
+
+static int describe(struct weft_session *session, const char *name,
+	const struct weft_group *group, struct weft_info *info)
+{
+	static const char *const kinds[] = {
+		[KIND_WORLD] = "world",
+		[KIND_SELF] = "self",
+		[KIND_HOST] = "host",
+		[KIND_HARDWARE] = "hardware",
+		[KIND_APPLICATION] = "application",
+		[KIND_MANAGER] = "manager",
+	};
+	char text[WEFT_INFO_VALUE_MAX + 1];
+	int level = 0;
+	enum kind kind = kind_of(session, name, &level);
+	int err;
+
+	snprintf(text, sizeof(text), "%u", group->size);
+	err = weft_info_set(info, "mpi_size", text);
+	if (!err)
+		err = weft_info_set(info, "weft_kind", kinds[kind]);
+	list_hosts(group, text, sizeof(text));
+	if (!err && text[0])
+		err = weft_info_set(info, "weft_host", text);
+	if (!err && kind == KIND_HARDWARE &&
+		!weft_hardware_piece(level, text, sizeof(text)))
+		err = weft_info_set(info, "weft_hwloc_object", text);
+	return err;
+}
+
 int weft_pset_info(struct weft_session *session, const char *name,
 	struct weft_info **info_out)
 {
-	struct weft_info *info = NULL;
-	struct weft_group *group;
-	char size[16];
-	int err;
+	struct weft_info *info = weft_info_create();
+	struct weft_group *group = NULL;
+	int err = info ? 0 : WEFT_ERR_NOMEM;
 
-	err = weft_pset_group(session, name, &group);
-	if (err)
-		return err;
-	snprintf(size, sizeof(size), "%u", group->size);
-	weft_group_put(group);
-	info = weft_info_create();
-	err = info ? weft_info_set(info, "mpi_size", size) : WEFT_ERR_NOMEM;
+	weft_lane_take(session->lane);
+	if (!err)
+		err = find_group(session, name, &group);
+	if (!err) {
+		err = describe(session, name, group, info);
+		weft_group_put(group);
+	}
+	weft_lane_drop(session->lane);
 	if (err) {
 		weft_info_destroy(info);
 		return err;
 	}
 	*info_out = info;
 	return 0;
+}
+
+/* ---- sets of the application ---- */
+
+/* A name the application may give: not of a scheme that has a meaning, not
+ * taken. */
+static int check_name(struct weft_session *session, const char *name)
+{
+	static const char *const schemes[] = { "mpi://", "weft://",
+		"hwloc://" };
+	struct weft_group *group;
+	size_t len = strnlen(name, WEFT_PSET_NAME_MAX + 1);
+
+	if (!len || len > WEFT_PSET_NAME_MAX)
+		return weft_err_set(WEFT_ERR_ARG,
+			"the name of a process set has 1 to %d characters",
+			WEFT_PSET_NAME_MAX);
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		if (!strncasecmp(name, schemes[i], strlen(schemes[i])))
+			return weft_err_set(WEFT_ERR_ARG,
+				"process set \"%s\": names with %s are the "
+				"library's own",
+				name, schemes[i]);
+	if (!made_find(session, name)) {
+		if (manager_group(name, &group))
+			return 0;
+		weft_group_put(group);
+	}
+	return weft_err_set(
+		WEFT_ERR_NAME, "there is a process set \"%s\" already", name);
+}
+
+/* Puts it in; the caller's reference on group goes over. */
+static int made_add(struct weft_session *session, const char *name,
+	struct weft_group *group)
+{
+	struct weft_psets *psets = psets_of(session);
+	size_t len = strlen(name) + 1;
+	struct made *made = malloc(sizeof(*made) + len);
+	int err = made && psets ? 0 : WEFT_ERR_NOMEM;
+
+	if (!err && group->my_rank >= 0)
+		err = refresh(session);
+	if (!err && group->my_rank >= 0)
+		err = note(psets, name);
+	if (err) {
+		weft_group_put(group);
+		free(made);
+		return err;
+	}
+	memcpy(made->name, name, len);
+	made->group = group;
+	weft_list_push_back(&psets->made, &made->link);
+	psets->n_made_changes++;
+	return 0;
+}
+
+int weft_pset_define(struct weft_session *session, const char *name,
+	const struct weft_group *members)
+{
+	struct weft_group *group = &weft_group_empty;
+	int err;
+
+	weft_lane_take(session->lane);
+	err = check_name(session, name);
+	if (!err && members->size)
+		err = weft_group_dup(members, &group);
+	if (!err && group->size) {
+		group->session = NULL;
+		group->session_handle = 0;
+	}
+	if (!err)
+		err = made_add(session, name, weft_group_get(group));
+	if (group->size)
+		weft_group_put(group);
+	weft_lane_drop(session->lane);
+	return err;
+}
+
+int weft_pset_delete(struct weft_session *session, const char *name)
+{
+	struct made *made;
+	int err = 0;
+
+	weft_lane_take(session->lane);
+	made = made_find(session, name);
+	if (made) {
+		made_free(made);
+		session->psets->n_made_changes++;
+	} else {
+		err = weft_err_set(WEFT_ERR_NAME,
+			"the application has defined no process set \"%s\"",
+			name);
+	}
+	weft_lane_drop(session->lane);
+	return err;
+}
+
+int weft_pset_combine(struct weft_session *session, weft_pset_op_fn *op,
+	const char *a, const char *b, const char *name)
+{
+	struct weft_group *left = NULL, *right = NULL, *result = NULL;
+	int err = weft_pset_group(session, a, &left);
+
+	if (!err)
+		err = weft_pset_group(session, b, &right);
+	if (!err)
+		err = op(left, right, &result);
+	if (!err)
+		err = weft_pset_define(session, name, result);
+	weft_group_put(left);
+	weft_group_put(right);
+	weft_group_put(result);
+	return err;
+}
+
+uint64_t weft_pset_changes(struct weft_session *session)
+{
+	struct weft_psets *psets;
+	uint64_t n = 0;
+
+	weft_lane_take(session->lane);
+	psets = psets_of(session);
+	weft_progress(session->lane); /* brings what the manager has to say */
+	if (psets)
+		n = psets->n_made_changes + weft_proc.n_pset_events -
+		    psets->n_seen_events;
+	weft_lane_drop(session->lane);
+	return n;
 }

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_mpix: what is offered beyond the standard */
+#include "mpi_check.h"
+
+#include "core/attr.h"
+#include "core/proc.h"
+#include "session/create.h"
+#include "session/disconnect.h"
+#include "session/pset.h"
+
+#include <mpix.h>
+#include <stdlib.h>
+
+/* ---- creation and disconnect without blocking ---- */
+
+/* One of them on its way. Destroyed when it is over. */
+struct going {
+	struct weft_req *req;
+	MPI_Comm *newcomm; /* of a creation */
+};
+
+static void going_end(struct going *going, int err)
+{
+	struct weft_req *req = going->req;
+
+	free(going);
+	req->status.source = WEFT_ANY_SOURCE;
+	req->status.tag = WEFT_ANY_TAG;
+	req->status.len = 0;
+	weft_req_complete(req, err);
+	weft_req_put(req);
+}
+
+static void on_made(void *arg, struct weft_comm *comm, int err)
+{
+	struct going *going = arg;
+
+	if (comm)
+		*going->newcomm = weft_mpi_comm_handle(comm);
+	going_end(going, err);
+}
+
+static void on_left(void *arg, int err)
+{
+	going_end(arg, err);
+}
+
+/* Two references: the user's and that of what goes on. */
+static int going_new(struct weft_lane *lane, struct going **going_out)
+{
+	struct going *going = calloc(1, sizeof(*going));
+
+	if (!going)
+		return WEFT_ERR_NOMEM;
+	weft_lane_take(lane);
+	going->req = weft_req_new(lane, WEFT_REQ_OTHER);
+	if (going->req)
+		weft_req_get(going->req);
+	weft_lane_drop(lane);
+	if (!going->req) {
+		free(going);
+		return WEFT_ERR_NOMEM;
+	}
+	*going_out = going;
+	return 0;
+}
+
+/* It never began. */
+static void going_drop(struct weft_lane *lane, struct going *going)
+{
+	weft_lane_take(lane);
+	weft_req_put(going->req);
+	weft_req_put(going->req);
+	weft_lane_drop(lane);
+	free(going);
+}
+
+/* A group without members makes no communicator: done at once. */
+static int create_none(struct going *going, MPI_Request *request)
+{
+	struct weft_lane *lane = going->req->lane;
+
+	*request = weft_mpi_req_handle(going->req);
+	weft_lane_take(lane);
+	going_end(going, 0);
+	weft_lane_drop(lane);
+	return 0;
+}
+
+static int icreate(struct weft_group *group, const char *tag,
+	const struct weft_info *info, struct weft_errh *errh, MPI_Comm *newcomm,
+	MPI_Request *request)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	struct going *going;
+	int err = going_new(lane, &going);
+
+	if (err)
+		return err;
+	going->newcomm = newcomm;
+	*newcomm = MPI_COMM_NULL;
+	if (!group->size)
+		return create_none(going, request);
+	*request = weft_mpi_req_handle(going->req);
+	err = weft_create_start(group, tag, info, errh, on_made, going);
+	if (err) {
+		*request = MPI_REQUEST_NULL;
+		going_drop(lane, going);
+	}
+	return err;
+}
+
+int PMPIX_Comm_icreate_from_group(MPI_Group group, const char *stringtag,
+	MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm,
+	MPI_Request *request)
+{
+	static const char func[] = "MPIX_Comm_icreate_from_group";
+	struct weft_group *members = NULL;
+	struct weft_info *hints = NULL;
+	struct weft_session *session;
+	struct weft_errh *errh = NULL;
+	int err;
+
+	err = weft_check_errh(errhandler, WEFT_KIND_COMM, &errh);
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = weft_check_group(group, &members);
+	if (!err)
+		err = weft_check_ptr(stringtag, "stringtag");
+	if (!err && strnlen(stringtag, MPI_MAX_STRINGTAG_LEN) >=
+			    MPI_MAX_STRINGTAG_LEN)
+		err = weft_err_set(WEFT_ERR_ARG,
+			"stringtag is too long, may have up to %d characters",
+			MPI_MAX_STRINGTAG_LEN - 1);
+	if (!err)
+		err = weft_check_info_or_null(info, &hints);
+	if (!err && members->size)
+		err = weft_session_of_group(members, &session);
+	if (!err)
+		err = icreate(
+			members, stringtag, hints, errh, newcomm, request);
+	if (err)
+		return weft_mpi_raise_obj(
+			WEFT_KIND_COMM, MPI_COMM_NULL, errh, NULL, func, err);
+	return MPI_SUCCESS;
+}
+
+int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
+{
+	struct weft_comm *of = NULL;
+	struct going *going = NULL;
+	int err;
+
+	err = weft_check_ptr(comm, "comm");
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = weft_check_comm(*comm, &of);
+	if (!err && (*comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF))
+		err = weft_err_set(
+			WEFT_ERR_COMM, "%s cannot be disconnected", of->name);
+	if (!err)
+		err = weft_attr_delete_all(&of->attrs, *comm);
+	if (!err)
+		err = going_new(of->lane, &going);
+	if (!err) {
+		*request = weft_mpi_req_handle(going->req);
+		err = weft_disconnect_start(of, on_left, going);
+		if (err) {
+			*request = MPI_REQUEST_NULL;
+			going_drop(of->lane, going);
+		}
+	}
+	if (err)
+		return weft_mpi_raise(of, "MPIX_Comm_idisconnect", err);
+	*comm = MPI_COMM_NULL;
+	return MPI_SUCCESS;
+}
+
+/* ---- process sets of the application ---- */
+
+int PMPIX_Session_create_pset(
+	MPI_Session session, const char *pset_name, MPI_Group group)
+{
+	struct weft_session *of = NULL;
+	struct weft_group *members = NULL;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_ptr(pset_name, "pset_name");
+	if (!err)
+		err = weft_check_group(group, &members);
+	if (!err)
+		err = weft_pset_define(of, pset_name, members);
+	return err ? weft_mpi_raise_session(of, "MPIX_Session_create_pset", err)
+		   : MPI_SUCCESS;
+}
+
+int PMPIX_Session_delete_pset(MPI_Session session, const char *pset_name)
+{
+	struct weft_session *of = NULL;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_ptr(pset_name, "pset_name");
+	if (!err)
+		err = weft_pset_delete(of, pset_name);
+	return err ? weft_mpi_raise_session(of, "MPIX_Session_delete_pset", err)
+		   : MPI_SUCCESS;
+}
+
+static int combine(MPI_Session session, const char *func, weft_pset_op_fn *op,
+	const char *const names[3])
+{
+	static const char *const args[] = { "pset1", "pset2", "pset_name" };
+	struct weft_session *of = NULL;
+	int err;
+
+	err = weft_check_session(session, &of);
+	for (int i = 0; !err && i < 3; i++)
+		err = weft_check_ptr(names[i], args[i]);
+	if (!err)
+		err = weft_pset_combine(of, op, names[0], names[1], names[2]);
+	return err ? weft_mpi_raise_session(of, func, err) : MPI_SUCCESS;
+}
+
+int PMPIX_Session_pset_union(MPI_Session session, const char *pset1,
+	const char *pset2, const char *pset_name)
+{
+	const char *const names[] = { pset1, pset2, pset_name };
+
+	return combine(
+		session, "MPIX_Session_pset_union", weft_group_union, names);
+}
+
+int PMPIX_Session_pset_intersection(MPI_Session session, const char *pset1,
+	const char *pset2, const char *pset_name)
+{
+	const char *const names[] = { pset1, pset2, pset_name };
+
+	return combine(session, "MPIX_Session_pset_intersection",
+		weft_group_intersection, names);
+}
+
+int PMPIX_Session_pset_difference(MPI_Session session, const char *pset1,
+	const char *pset2, const char *pset_name)
+{
+	const char *const names[] = { pset1, pset2, pset_name };
+
+	return combine(session, "MPIX_Session_pset_difference",
+		weft_group_difference, names);
+}
+
+int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes)
+{
+	struct weft_session *of = NULL;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_ptr(n_changes, "n_changes");
+	if (err)
+		return weft_mpi_raise_session(
+			of, "MPIX_Session_get_pset_changes", err);
+	*n_changes = (MPI_Count)weft_pset_changes(of);
+	return MPI_SUCCESS;
+}
+
+#include "api_mpix.h"
