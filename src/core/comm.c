@@ -49,12 +49,6 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 	return 0;
 }
 
-struct weft_comm *weft_comm_get(struct weft_comm *comm)
-{
-	comm->refs++;
-	return comm;
-}
-
 void weft_comm_close(struct weft_comm *comm)
 {
 	if (comm->state == WEFT_COMM_CLOSED)
@@ -65,10 +59,8 @@ void weft_comm_close(struct weft_comm *comm)
 		comm->lane->last_comm = NULL;
 }
 
-void weft_comm_put(struct weft_comm *comm)
+void weft_comm_destroy(struct weft_comm *comm)
 {
-	if (--comm->refs > 0)
-		return;
 	weft_comm_close(comm);
 	if (comm->local)
 		weft_comm_put(comm->local);

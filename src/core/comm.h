@@ -76,10 +76,21 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 	struct weft_comm **comm_out);
 
 /* Lane's lock held. */
-struct weft_comm *weft_comm_get(struct weft_comm *comm);
+static inline struct weft_comm *weft_comm_get(struct weft_comm *comm)
+{
+	comm->refs++;
+	return comm;
+}
+
+/* What weft_comm_put() does with the last reference. */
+void weft_comm_destroy(struct weft_comm *comm);
 
 /* Drops a reference; the last one destroys. Lane's lock held. */
-void weft_comm_put(struct weft_comm *comm);
+static inline void weft_comm_put(struct weft_comm *comm)
+{
+	if (--comm->refs == 0)
+		weft_comm_destroy(comm);
+}
 
 /* Stops arrivals: takes ctx out of the lane's table. Lane's lock held. */
 void weft_comm_close(struct weft_comm *comm);

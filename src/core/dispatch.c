@@ -34,7 +34,7 @@ void weft_dispatch_drop(struct weft_lane *lane, const char *why)
 			why);
 }
 
-void weft_dispatch(struct weft_lane *lane, struct weft_peer *peer,
+static inline void dispatch(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	if (weft_unlikely(head->op >= WEFT_WIRE_OP_END ||
@@ -44,6 +44,12 @@ void weft_dispatch(struct weft_lane *lane, struct weft_peer *peer,
 	}
 	peer->credit += head->credit;
 	lane->handlers[head->op](lane, peer, head, payload, len);
+}
+
+void weft_dispatch(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	dispatch(lane, peer, head, payload, len);
 }
 
 /* First message of a ring: is its writer one of us? */
@@ -73,7 +79,7 @@ void weft_dispatch_ring(void *arg, struct weft_ring_rx *rx, const void *head,
 		}
 	}
 	memcpy(&copy, head, sizeof(copy));
-	weft_dispatch(lane, peer, &copy, payload, len);
+	dispatch(lane, peer, &copy, payload, len);
 }
 
 void weft_dispatch_net(void *arg, const void *data, size_t len)

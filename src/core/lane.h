@@ -37,7 +37,7 @@ struct weft_lane {
 	struct weft_link chores;     /* struct weft_chore; mostly none */
 	struct weft_map early;	     /* context id to messages that came before
 					their communicator; see p2p */
-	struct weft_req *spare_reqs; /* recycled, linked through state */
+	struct weft_req *spare_reqs; /* recycled */
 	uint32_t idle_polls;	     /* since something last happened */
 	uint32_t net_skip;	     /* rounds until the fabric is looked at */
 	bool is_polling;	     /* inside weft_progress */

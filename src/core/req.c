@@ -12,69 +12,50 @@
 
 struct weft_table weft_reqs = WEFT_TABLE_INIT(struct weft_req, WEFT_KIND_REQ);
 
-struct weft_req *weft_req_new(struct weft_lane *lane, enum weft_req_kind kind)
+struct weft_req *weft_req_make(struct weft_lane *lane)
 {
-	struct weft_req *req = lane->spare_reqs;
+	struct weft_req *req = weft_table_new(&weft_reqs);
 
-	if (weft_likely(req)) {
-		lane->spare_reqs = req->state;
-		weft_obj_renew(req);
-	} else {
-		req = weft_table_new(&weft_reqs);
-		if (!req)
-			return NULL;
-		req->lane = lane;
-		weft_list_init(&req->link);
-		weft_list_init(&req->out.link);
-	}
-	req->kind = kind;
-	req->refs = 1;
-	req->is_done = false;
-	req->is_persistent = false;
-	req->is_active = true;
-	req->is_user_freed = false;
-	req->is_posted = false;
-	req->is_eager = false;
-	req->ops = NULL;
-	req->comm = NULL;
-	req->type = NULL;
-	req->staging = NULL;
-	req->on_done = NULL;
-	req->state = NULL;
-	req->n_parts = 0;
-	req->n_moved = 0;
-	req->status.is_cancelled = false;
-	req->status.err = 0;
+	if (!req)
+		return NULL;
+	req->lane = lane;
+	weft_list_init(&req->link);
+	weft_list_init(&req->out.link);
 	return req;
 }
 
-void weft_req_put(struct weft_req *req)
+/* Gives up what a request gathered beyond a short message. */
+static void clean(struct weft_req *req)
+{
+	if (req->ops && req->ops->release)
+		req->ops->release(req);
+	free(req->staging);
+	req->ops = NULL;
+	req->on_done = NULL;
+	req->staging = NULL;
+	req->state = NULL;
+	req->remote = 0;
+	req->n_moved = 0;
+	req->n_parts = 0;
+}
+
+void weft_req_recycle(struct weft_req *req)
 {
 	struct weft_lane *lane = req->lane;
 
-	if (--req->refs > 0)
-		return;
-	if (req->ops && req->ops->release)
-		req->ops->release(req);
-	if (weft_unlikely(req->staging))
-		free(req->staging);
-	if (req->type && !req->type->is_builtin)
+	if (weft_unlikely((uintptr_t)req->ops | (uintptr_t)req->on_done |
+			  (uintptr_t)req->staging | (uintptr_t)req->state |
+			  req->remote | req->n_moved | req->n_parts))
+		clean(req);
+	if (req->type && weft_unlikely(!req->type->is_builtin))
 		weft_type_put(req->type);
-	if (req->comm)
+	if (weft_likely(req->comm))
 		weft_comm_put(req->comm);
 	/* Stale for everybody at once: odd generations stay odd, but nobody
 	 * knows the next one before weft_req_new() hands it out. */
 	weft_obj_renew(req);
-	req->state = lane->spare_reqs;
+	req->spare = lane->spare_reqs;
 	lane->spare_reqs = req;
-}
-
-void weft_req_complete(struct weft_req *req, int err)
-{
-	req->status.err = err;
-	req->is_done = true;
-	if (req->on_done)
-		req->on_done(req->on_done_arg, req);
 }
 
 void weft_req_wait(struct weft_lane *lane, struct weft_req *req)

@@ -12,12 +12,12 @@
 #include "base/handle.h"
 #include "base/list.h"
 #include "base/op.h"
+#include "core/lane.h"
 #include "core/peer.h"
 #include "core/status.h"
 
 struct weft_comm;
 struct weft_type;
-struct weft_lane;
 struct weft_req;
 
 enum weft_req_kind {
@@ -43,9 +43,10 @@ struct weft_req_ops {
 };
 
 struct weft_req {
-	/* what each short message touches stands together */
+	/* first line: what matching and completing look at */
 	struct weft_obj obj;
-	enum weft_req_kind kind;
+	uint8_t kind; /* enum weft_req_kind */
+	uint8_t mode; /* enum weft_send_mode */
 	bool is_done;
 	bool is_persistent;
 	bool is_active;	    /* persistent: started, not yet waited */
@@ -53,37 +54,37 @@ struct weft_req {
 	bool is_posted;	    /* in a match queue */
 	bool is_eager;	    /* a send whose data left at once; seq is its number
 			       at the peer */
-	uint32_t refs;
-	struct weft_lane *lane;
-	struct weft_status status;
-	const struct weft_req_ops *ops;
-	struct weft_comm *comm; /* referenced; NULL for general ones */
-
-	/* two-sided messages; see p2p */
 	struct weft_link link; /* match queue or pending list */
-	uint64_t seq;	       /* order among posted receives */
 	uint64_t ctx;	       /* with plane */
 	int32_t src;	       /* to match; may be a wildcard */
 	int32_t tag;
-	uint8_t mode; /* enum weft_send_mode */
-	void *buf;
-	int64_t count;
-	struct weft_type *type; /* referenced */
-	struct weft_peer *peer;
-	size_t len; /* bytes to move */
-	size_t n_moved;
-	void *staging;	 /* packed copy, owned; NULL: none */
-	uint64_t remote; /* the other side's request */
-	size_t n_parts;	 /* fabric pieces in flight */
+	uint64_t seq; /* order among posted receives */
+	uint32_t refs;
 
+	/* second line: where the data goes and what the caller is told */
+	_Alignas(WEFT_CACHE_LINE) void *buf;
+	size_t len;		/* bytes to move */
+	struct weft_type *type; /* referenced */
+	struct weft_comm *comm; /* referenced; NULL for general ones */
+	struct weft_peer *peer;
+	struct weft_status status;
+
+	/* further ones: a short message only reads that there is nothing.
+	 * What stands from ops to n_parts is 0 in a spare request. */
+	_Alignas(WEFT_CACHE_LINE) struct weft_lane *lane;
+	int64_t count;
+	const struct weft_req_ops *ops;
 	/* called by weft_req_complete() with the lane's lock held; may start
 	 * further operations. Set right after a _held start, which may already
 	 * have completed the request: check is_done then. */
 	void (*on_done)(void *arg, struct weft_req *req);
+	void *staging;	 /* packed copy, owned; NULL: none */
+	void *state;	 /* the room that made it may attach its own */
+	uint64_t remote; /* the other side's request */
+	size_t n_moved;
+	size_t n_parts; /* fabric pieces in flight */
 	void *on_done_arg;
-
-	/* the room that made it may attach its own state */
-	void *state;
+	struct weft_req *spare; /* next of the lane's spare ones */
 
 	/* only for what waits or goes through a fabric */
 	struct weft_op op;
@@ -93,8 +94,42 @@ struct weft_req {
 
 extern struct weft_table weft_reqs;
 
+/* What weft_req_new() does when the lane has no spare request; NULL without
+ * memory. */
+struct weft_req *weft_req_make(struct weft_lane *lane);
+
+/* What weft_req_put() does with the last reference. */
+void weft_req_recycle(struct weft_req *req);
+
 /* A live request with one reference (the user's) or NULL. Lane's lock held. */
-struct weft_req *weft_req_new(struct weft_lane *lane, enum weft_req_kind kind);
+static inline struct weft_req *weft_req_new(
+	struct weft_lane *lane, enum weft_req_kind kind)
+{
+	struct weft_req *req = lane->spare_reqs;
+
+	if (weft_likely(req)) {
+		lane->spare_reqs = req->spare;
+		weft_obj_renew(req);
+	} else {
+		req = weft_req_make(lane);
+		if (!req)
+			return NULL;
+	}
+	req->kind = (uint8_t)kind;
+	req->mode = 0;
+	req->is_done = false;
+	req->is_persistent = false;
+	req->is_active = true;
+	req->is_user_freed = false;
+	req->is_posted = false;
+	req->is_eager = false;
+	req->refs = 1;
+	req->type = NULL;
+	req->comm = NULL;
+	req->status.err = 0;
+	req->status.is_cancelled = false;
+	return req;
+}
 
 static inline struct weft_req *weft_req_get(struct weft_req *req)
 {
@@ -103,11 +138,21 @@ static inline struct weft_req *weft_req_get(struct weft_req *req)
 }
 
 /* Drops a reference; the last one frees. Lane's lock held. */
-void weft_req_put(struct weft_req *req);
+static inline void weft_req_put(struct weft_req *req)
+{
+	if (--req->refs == 0)
+		weft_req_recycle(req);
+}
 
 /* The one place where a request completes. status.err is the argument.
  * Lane's lock held. */
-void weft_req_complete(struct weft_req *req, int err);
+static inline void weft_req_complete(struct weft_req *req, int err)
+{
+	req->status.err = err;
+	req->is_done = true;
+	if (weft_unlikely(req->on_done))
+		req->on_done(req->on_done_arg, req);
+}
 
 /* Starts an inactive persistent request. WEFT_ERR_REQUEST when it is active or
  * not persistent. Takes the lane's lock. */

@@ -174,7 +174,8 @@ static void take_all(struct weft_lane *lane, int count, MPI_Request *requests,
 		if (is_idle(req))
 			weft_status_empty(status_at(statuses, i));
 		else {
-			weft_req_wait(lane, req);
+			if (!req->is_done)
+				weft_req_wait(lane, req);
 			take_out(&requests[i], req, status_at(statuses, i),
 				true, outcome);
 		}

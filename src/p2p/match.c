@@ -15,11 +15,6 @@ static struct weft_link *make_bins(void)
 	return bins;
 }
 
-static bool is_wild(int32_t src, int32_t tag)
-{
-	return src == WEFT_ANY_SOURCE || tag == WEFT_ANY_TAG;
-}
-
 static bool accepts(
 	int32_t want_src, int32_t want_tag, int32_t src, int32_t tag)
 {
@@ -27,26 +22,17 @@ static bool accepts(
 	       (want_tag == tag || want_tag == WEFT_ANY_TAG);
 }
 
-int weft_match_post(struct weft_match *match, struct weft_req *req)
+int weft_match_post_slow(struct weft_match *match, struct weft_req *req)
 {
-	struct weft_link *list = &match->wild;
-
-	if (!is_wild(req->src, req->tag)) {
-		if (weft_unlikely(!match->posted)) {
-			match->posted = make_bins();
-			if (!match->posted)
-				return WEFT_ERR_NOMEM;
-		}
-		list = &match->posted[weft_match_bin(
-			req->ctx, req->src, req->tag)];
-	} else {
+	if (weft_match_is_wild(req->src, req->tag)) {
 		match->n_wild++;
+		weft_match_join(match, &match->wild, req);
+		return 0;
 	}
-	req->seq = match->next_seq++;
-	req->is_posted = true;
-	match->n_posted++;
-	weft_list_push_back(list, &req->link);
-	return 0;
+	match->posted = make_bins();
+	if (!match->posted)
+		return WEFT_ERR_NOMEM;
+	return weft_match_post(match, req);
 }
 
 /* Earliest receive in a list that accepts the message, or NULL. */
@@ -64,22 +50,11 @@ static struct weft_req *first_posted(
 	return NULL;
 }
 
-void weft_match_withdraw(struct weft_match *match, struct weft_req *req)
-{
-	if (is_wild(req->src, req->tag))
-		match->n_wild--;
-	match->n_posted--;
-	req->is_posted = false;
-	weft_list_remove(&req->link);
-}
-
-struct weft_req *weft_match_arrive(
+struct weft_req *weft_match_arrive_slow(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
 {
 	struct weft_req *req = NULL;
 
-	if (match->n_posted == 0)
-		return NULL;
 	if (match->posted)
 		req = first_posted(
 			&match->posted[weft_match_bin(ctx, src, tag)], ctx, src,
@@ -111,14 +86,12 @@ int weft_match_keep(struct weft_match *match, struct weft_message *message)
 	return 0;
 }
 
-struct weft_message *weft_match_find(
+struct weft_message *weft_match_find_slow(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
 {
-	bool any = is_wild(src, tag);
+	bool any = weft_match_is_wild(src, tag);
 	struct weft_link *list;
 
-	if (match->n_unexpected == 0)
-		return NULL;
 	list = any ? &match->arrived
 		   : &match->unexpected[weft_match_bin(ctx, src, tag)];
 	for (struct weft_link *link = list->next; link != list;

@@ -44,22 +44,86 @@ static inline uint32_t weft_match_bin(uint64_t ctx, int32_t src, int32_t tag)
 }
 _Static_assert(WEFT_MATCH_BINS == 64, "weft_match_bin yields 6 bits");
 
-/* Puts a receive into the queues. 0 or WEFT_ERR_NOMEM. */
-int weft_match_post(struct weft_match *match, struct weft_req *req);
+static inline bool weft_match_is_wild(int32_t src, int32_t tag)
+{
+	return src == WEFT_ANY_SOURCE || tag == WEFT_ANY_TAG;
+}
 
-/* The receive a message that just arrived goes to, taken out; or NULL. */
-struct weft_req *weft_match_arrive(
+/* Appends a receive to one of the lists of posted ones. */
+static inline void weft_match_join(
+	struct weft_match *match, struct weft_link *list, struct weft_req *req)
+{
+	req->seq = match->next_seq++;
+	req->is_posted = true;
+	match->n_posted++;
+	weft_list_push_back(list, &req->link);
+}
+
+/* Slow ends of the two below: wildcards, the first receive of all, a bin that
+ * does not begin with the right one. */
+int weft_match_post_slow(struct weft_match *match, struct weft_req *req);
+struct weft_req *weft_match_arrive_slow(
+	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
+struct weft_message *weft_match_find_slow(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 
+/* Puts a receive into the queues. 0 or WEFT_ERR_NOMEM. */
+static inline int weft_match_post(
+	struct weft_match *match, struct weft_req *req)
+{
+	if (weft_unlikely(
+		    weft_match_is_wild(req->src, req->tag) || !match->posted))
+		return weft_match_post_slow(match, req);
+	weft_match_join(match,
+		&match->posted[weft_match_bin(req->ctx, req->src, req->tag)],
+		req);
+	return 0;
+}
+
 /* Takes a posted receive out again. */
-void weft_match_withdraw(struct weft_match *match, struct weft_req *req);
+static inline void weft_match_withdraw(
+	struct weft_match *match, struct weft_req *req)
+{
+	if (weft_unlikely(weft_match_is_wild(req->src, req->tag)))
+		match->n_wild--;
+	match->n_posted--;
+	req->is_posted = false;
+	weft_list_remove(&req->link);
+}
+
+/* The receive a message that just arrived goes to, taken out; or NULL. */
+static inline struct weft_req *weft_match_arrive(
+	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
+{
+	struct weft_link *list;
+	struct weft_req *req;
+
+	if (match->n_posted == 0)
+		return NULL;
+	if (weft_unlikely(match->n_wild || !match->posted))
+		return weft_match_arrive_slow(match, ctx, src, tag);
+	list = &match->posted[weft_match_bin(ctx, src, tag)];
+	req = weft_container_of(list->next, struct weft_req, link);
+	if (weft_unlikely(list->next == list || req->ctx != ctx ||
+			  req->src != src || req->tag != tag))
+		return weft_match_arrive_slow(match, ctx, src, tag);
+	match->n_posted--;
+	req->is_posted = false;
+	weft_list_remove(&req->link);
+	return req;
+}
 
 /* Keeps a message nobody waits for yet. 0 or WEFT_ERR_NOMEM. */
 int weft_match_keep(struct weft_match *match, struct weft_message *message);
 
 /* The earliest kept message a receive would accept, left in place; or NULL. */
-struct weft_message *weft_match_find(
-	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
+static inline struct weft_message *weft_match_find(
+	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
+{
+	if (weft_likely(match->n_unexpected == 0))
+		return NULL;
+	return weft_match_find_slow(match, ctx, src, tag);
+}
 
 /* Takes a kept message out. */
 void weft_match_take(struct weft_match *match, struct weft_message *message);

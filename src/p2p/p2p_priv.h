@@ -13,17 +13,43 @@
 #include "p2p/match_priv.h"
 #include "p2p/p2p.h"
 
+#include <stdlib.h>
+
 enum {
 	WEFT_EAGER_OVERHEAD = 64, /* what a message costs the receiver besides
 				     its payload, for flow control */
 };
 
 /* Describes msg in a new request, which holds its communicator and type. */
-void weft_p2p_fill(struct weft_req *req, const struct weft_msg *msg);
+static inline void weft_p2p_fill(
+	struct weft_req *req, const struct weft_msg *msg)
+{
+	struct weft_type *type = msg->type;
+
+	req->comm = weft_comm_get(msg->comm);
+	req->type = type;
+	if (weft_unlikely(!type->is_builtin))
+		weft_type_get(type);
+	req->buf = msg->buf;
+	req->count = msg->count;
+	req->len = (size_t)(msg->count * type->size);
+	req->ctx = msg->comm->ctx + msg->plane;
+	req->src = msg->rank;
+	req->tag = msg->tag;
+	req->mode = (uint8_t)msg->mode;
+	req->peer = NULL;
+}
 
 /* A request for msg with one reference, not started; NULL without memory. */
-struct weft_req *weft_p2p_new(
-	const struct weft_msg *msg, enum weft_req_kind kind);
+static inline struct weft_req *weft_p2p_new(
+	const struct weft_msg *msg, enum weft_req_kind kind)
+{
+	struct weft_req *req = weft_req_new(msg->comm->lane, kind);
+
+	if (weft_likely(req))
+		weft_p2p_fill(req, msg);
+	return req;
+}
 
 /* Start a filled request. 0, or an error after which it has completed with
  * that error. */
@@ -31,7 +57,15 @@ int weft_send_start(struct weft_req *req);
 int weft_recv_start(struct weft_req *req);
 
 /* Completes a started request and drops the library's reference. */
-void weft_p2p_finish(struct weft_req *req, int err);
+static inline void weft_p2p_finish(struct weft_req *req, int err)
+{
+	if (weft_unlikely(req->staging)) {
+		free(req->staging);
+		req->staging = NULL;
+	}
+	weft_req_complete(req, err);
+	weft_req_put(req);
+}
 
 /* A send is over inside too: one less for the communicator to wait for. */
 void weft_send_finish(struct weft_req *req, int err);

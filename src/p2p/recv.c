@@ -35,8 +35,8 @@ void weft_message_free(struct weft_message *message)
 }
 
 /* Fills the status of a receive that got a message; returns the error. */
-static int matched(struct weft_req *req, struct weft_peer *peer, int32_t src,
-	int32_t tag, size_t len)
+static inline int matched(struct weft_req *req, struct weft_peer *peer,
+	int32_t src, int32_t tag, size_t len)
 {
 	req->peer = peer;
 	req->status.source = src;
@@ -50,7 +50,7 @@ static int matched(struct weft_req *req, struct weft_peer *peer, int32_t src,
 		len, src, tag, req->len);
 }
 
-static void put_data(struct weft_req *req, const void *data, size_t len)
+static inline void put_data(struct weft_req *req, const void *data, size_t len)
 {
 	len = weft_min(len, req->len);
 	if (!len)
@@ -179,7 +179,7 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	weft_message_free(message);
 }
 
-int weft_recv_start(struct weft_req *req)
+static inline int start(struct weft_req *req)
 {
 	struct weft_match *match = &req->comm->match;
 	struct weft_message *message;
@@ -205,6 +205,11 @@ int weft_recv_start(struct weft_req *req)
 	return err;
 }
 
+int weft_recv_start(struct weft_req *req)
+{
+	return start(req);
+}
+
 int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out)
 {
 	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_RECV);
@@ -212,7 +217,7 @@ int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out)
 
 	if (weft_unlikely(!req))
 		return WEFT_ERR_NOMEM;
-	err = weft_recv_start(req);
+	err = start(req);
 	if (weft_unlikely(err)) {
 		weft_req_put(req);
 		return err;

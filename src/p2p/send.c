@@ -40,32 +40,6 @@ static struct weft_wire_head head_of(const struct weft_req *req)
 	};
 }
 
-void weft_p2p_fill(struct weft_req *req, const struct weft_msg *msg)
-{
-	req->comm = weft_comm_get(msg->comm);
-	req->type = msg->type;
-	if (!msg->type->is_builtin)
-		weft_type_get(msg->type);
-	req->buf = msg->buf;
-	req->count = msg->count;
-	req->len = (size_t)(msg->count * msg->type->size);
-	req->ctx = msg->comm->ctx + msg->plane;
-	req->src = msg->rank;
-	req->tag = msg->tag;
-	req->mode = (uint8_t)msg->mode;
-	req->peer = NULL;
-}
-
-struct weft_req *weft_p2p_new(
-	const struct weft_msg *msg, enum weft_req_kind kind)
-{
-	struct weft_req *req = weft_req_new(msg->comm->lane, kind);
-
-	if (weft_likely(req))
-		weft_p2p_fill(req, msg);
-	return req;
-}
-
 void *weft_send_run(struct weft_req *req)
 {
 	if (weft_unlikely(!req->len))
@@ -79,16 +53,6 @@ void *weft_send_run(struct weft_req *req)
 				req->staging, req->len);
 	}
 	return req->staging;
-}
-
-void weft_p2p_finish(struct weft_req *req, int err)
-{
-	if (req->staging) {
-		free(req->staging);
-		req->staging = NULL;
-	}
-	weft_req_complete(req, err);
-	weft_req_put(req);
 }
 
 void weft_send_finish(struct weft_req *req, int err)
