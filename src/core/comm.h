@@ -39,6 +39,8 @@ struct weft_comm {
 	int32_t size;	     /* of the local group */
 	int32_t remote_size; /* of the group sends go to */
 	bool is_inter;
+	bool is_disconnected; /* or its session is over: persistent requests
+				 may not be used any more */
 	enum weft_comm_state state;
 	struct weft_group *group;  /* local */
 	struct weft_group *remote; /* sends go here; == group if not inter */

@@ -24,6 +24,17 @@ static inline bool is_idle(const struct weft_req *req)
 	return !req || (req->is_persistent && !req->is_active);
 }
 
+/* An inactive persistent request ends with the disconnecting of its
+ * communicator; after MPI_Comm_free it may go on. */
+static int check_usable(const struct weft_req *req)
+{
+	if (is_idle(req) && req->comm && req->comm->is_disconnected)
+		return weft_err_set(WEFT_ERR_REQUEST,
+			"the persistent request's communicator was "
+			"disconnected");
+	return 0;
+}
+
 /* Looks a handle up. *req_out is NULL for MPI_REQUEST_NULL. */
 static inline int look_up(MPI_Request handle, struct weft_req **req_out)
 {
@@ -461,6 +472,8 @@ int PMPI_Request_free(MPI_Request *request)
 
 	if (!err)
 		err = weft_check_req(*request, &req);
+	if (!err)
+		err = check_usable(req);
 	if (err)
 		return weft_mpi_raise_none("MPI_Request_free", err);
 	weft_lane_take(the_lane());
@@ -502,9 +515,11 @@ static int start(const char *func, MPI_Request handle)
 	int err = weft_check_req(handle, &req);
 
 	if (!err)
-		err = weft_req_start(req);
-	return err ? weft_mpi_raise(req ? req->comm : NULL, func, err)
-		   : MPI_SUCCESS;
+		err = check_usable(req);
+	if (err)
+		return weft_mpi_raise_none(func, err);
+	err = weft_req_start(req);
+	return err ? weft_mpi_raise(req->comm, func, err) : MPI_SUCCESS;
 }
 
 int PMPI_Start(MPI_Request *request)

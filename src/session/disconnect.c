@@ -97,6 +97,7 @@ static int start_close(struct weft_child *child)
 	if (!c)
 		return WEFT_ERR_NOMEM;
 	c->is_forced = true;
+	comm->is_disconnected = true;
 	tend(c);
 	return 0;
 }

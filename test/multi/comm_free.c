@@ -64,7 +64,7 @@ static void persistent_after_free(void)
 {
 	int right = (mtest.rank + 1) % mtest.size, out = 0, in = -1;
 	int left = (mtest.rank + mtest.size - 1) % mtest.size, rc;
-	MPI_Request req[2];
+	MPI_Request req[2], copy;
 	MPI_Comm comm;
 
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
@@ -84,10 +84,15 @@ static void persistent_after_free(void)
 	}
 	OK(MPI_Request_free(&req[0]));
 	OK(MPI_Request_free(&req[1]));
-	/* S107: inactive and not freed at disconnect is legal */
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	OK(MPI_Send_init(&out, 1, MPI_INT, right, 1, comm, &req[0]));
-	OK(MPI_Comm_disconnect(&comm));
+	CHECK(MPI_Comm_disconnect(&comm) == MPI_SUCCESS,
+		"S107: an inactive one that nobody freed is no error");
+	CHECK(mtest_class(MPI_Start(&req[0])) == MPI_ERR_REQUEST,
+		"S113: starting it afterwards is an error");
+	copy = req[0];
+	CHECK(mtest_class(MPI_Request_free(&copy)) == MPI_ERR_REQUEST,
+		"S113: freeing it is one, too");
 }
 
 static void refused(void)
@@ -99,7 +104,8 @@ static void refused(void)
 	FAILS(MPI_Comm_disconnect(&self), MPI_ERR_COMM);
 	FAILS(MPI_Comm_free(&world), MPI_ERR_COMM);
 	FAILS(MPI_Comm_free(&none), MPI_ERR_COMM);
-	CHECK(world == MPI_COMM_WORLD, "S103: the handle is unchanged");
+	CHECK(world == MPI_COMM_WORLD && self == MPI_COMM_SELF,
+		"S103: the handles are unchanged");
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &stale));
 	copy = stale;
