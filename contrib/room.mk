@@ -12,6 +12,8 @@ EXTRA_DIST += \
 	contrib/check-install \
 	contrib/check-layers \
 	contrib/check-style \
+	contrib/conformance-page \
+	contrib/conformance.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
 	contrib/lsan.supp \
@@ -25,6 +27,12 @@ check-headers: $(BUILT_SOURCES)
 	CC='$(CC)' $(top_srcdir)/contrib/$@ $(abs_top_builddir)
 
 .PHONY: check-layers check-style check-headers
+
+# Which rule is proved by which test; a gate fails while the page is stale.
+conformance:
+	$(top_srcdir)/contrib/conformance-page
+
+.PHONY: conformance
 
 EXTRA_DIST += contrib/check-abi
 check-abi: libmpi_abi.la

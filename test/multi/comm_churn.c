@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 			before = mtest_memory_kib("VmRSS");
 	}
 	grown = mtest_memory_kib("VmRSS") - before;
-	CHECK(grown < 2048, "the second half grows by %ld KiB", grown);
+	CHECK(grown < 2048, "S100: the second half grows by %ld KiB", grown);
 	for (int i = 0; i < ALIVE; i++) {
 		check_alive(held[i], i);
 		OK(MPI_Comm_free(&held[i]));

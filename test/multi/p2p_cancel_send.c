@@ -34,8 +34,10 @@ int main(int argc, char **argv)
 		OK(MPI_Cancel(&req));
 		OK(MPI_Wait(&req, &st));
 		OK(MPI_Test_cancelled(&st, &cancelled));
-		CHECK(cancelled, "S133: the send is cancelled");
+		CHECK(cancelled, "S131, S133, S134: the send is cancelled");
 	}
+	if (mtest.rank == 0 && late == 0)
+		CHECK(cancelled, "S135: rank 1 answers from MPI_Finalize");
 	OK(MPI_Finalize());
 	free(buf);
 	return mtest_done();

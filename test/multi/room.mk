@@ -45,6 +45,11 @@ multi_programs += test/multi/p2p_types
 multi_programs += test/multi/p2p_wait
 multi_programs += test/multi/p2p_wildcard
 multi_programs += test/multi/ses_always
+multi_programs += test/multi/world_programs
+multi_programs += test/multi/ses_faults
+multi_programs += test/multi/ses_duties
+multi_programs += test/multi/ses_churn
+multi_programs += test/multi/ses_forms
 multi_programs += test/multi/ses_comms
 multi_programs += test/multi/ses_examples
 multi_programs += test/multi/ses_finalize
@@ -70,7 +75,7 @@ EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/session.h test
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
-	test/conformance/rules.md test/conformance/run-mpich
+	test/conformance/rules.tsv test/conformance/run-mpich
 CLEANFILES += $(multi_programs)
 
 MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \

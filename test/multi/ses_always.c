@@ -8,7 +8,7 @@ static void handler(MPI_Session *session, int *code, ...)
 	(void)code;
 }
 
-static void infos(void)
+static void infos(const char *when)
 {
 	char key[MPI_MAX_INFO_KEY], value[16] = "";
 	int n = 0, len = sizeof(value), flag = 0;
@@ -21,7 +21,7 @@ static void infos(void)
 	OK(MPI_Info_get_nthkey(dup, 0, key));
 	OK(MPI_Info_get_string(dup, "a", &len, value, &flag));
 	CHECK(n == 1 && flag && strcmp(key, "a") == 0 && value[0] == '1',
-		"info objects work");
+		"S41, S48: %s: info objects work", when);
 	OK(MPI_Info_delete(dup, "a"));
 	OK(MPI_Info_free(&dup));
 	OK(MPI_Info_free(&info));
@@ -37,9 +37,10 @@ static void always(const char *when, bool ever)
 
 	OK(MPI_Initialized(&a));
 	OK(MPI_Finalized(&b));
-	CHECK(!a == !ever && !b == !ever, "%s: up %d, down %d", when, a, b);
+	CHECK(!a == !ever && !b == !ever, "S137: %s: up %d, down %d", when, a,
+		b);
 	OK(MPI_Get_version(&a, &b));
-	CHECK(a >= 4, "%s: version %d.%d", when, a, b);
+	CHECK(a >= 4, "S41, S137: %s: version %d.%d", when, a, b);
 	OK(MPI_Get_library_version(text, &len));
 	CHECK(len > 0 && len == (int)strlen(text), "%s: library version", when);
 	OK(MPI_Error_string(MPI_ERR_RANK, text, &len));
@@ -50,10 +51,11 @@ static void always(const char *when, bool ever)
 	OK(MPI_Add_error_code(class, &code));
 	OK(MPI_Add_error_string(code, "words"));
 	OK(MPI_Error_string(code, text, &len));
-	CHECK(strcmp(text, "words") == 0, "%s: an added string", when);
-	OK(MPI_Session_create_errhandler(handler, &mine));
+	CHECK(strcmp(text, "words") == 0, "S41: %s: an added string", when);
+	CHECK(MPI_Session_create_errhandler(handler, &mine) == MPI_SUCCESS,
+		"S41, S48: %s: a session's error handler", when);
 	OK(MPI_Errhandler_free(&mine));
-	infos();
+	infos(when);
 }
 
 int main(int argc, char **argv)

@@ -2,11 +2,11 @@
 /*
  * ses_examples: the printed programs on finalizing sessions, each order
  *
- * ex=8   S67: one session against two; order=0 (a, b), order=1 (b, a) (S72)
- * ex=9   S73 with equal tags; order=0: (a,b | b,a), order=1: (b,a | a,b),
- *        the two orders that complete (trap T2)
- * ex=10  S77: as ex=9, all communicators disconnected first; order=0..3
- * ex=3   S84: X, Y, Z; order=0: A then B on Y and Z, order=1: B then A
+ * ex=8   one session against two; order=0 (a, b), order=1 (b, a)
+ * ex=9   crossed sessions, equal tags; order=0: (a,b | b,a), order=1:
+ *        (b,a | a,b), the two orders that complete
+ * ex=10  as ex=9, all communicators disconnected first; order=0..3
+ * ex=3   X, Y, Z; order=0: A then B on Y and Z, order=1: B then A
  */
 #include "session.h"
 
@@ -28,6 +28,11 @@ static void finalize(int b_first)
 		session_close(&b);
 }
 
+static bool closed(void)
+{
+	return a == MPI_SESSION_NULL && b == MPI_SESSION_NULL;
+}
+
 static MPI_Comm make(MPI_Session session, const char *tag)
 {
 	MPI_Comm comm = session_comm(session, "mpi://WORLD", tag);
@@ -38,34 +43,58 @@ static MPI_Comm make(MPI_Session session, const char *tag)
 
 static void example_8(int order)
 {
+	int rank = -1;
+	MPI_Comm x, y;
 	bool two;
 
 	open_both(false);
 	two = mtest.rank == 1;
-	make(a, "foobar");
+	x = make(a, "foobar");
 	if (two)
 		b = session_open();
-	make(two ? b : a, "foobar2");
+	CHECK(!two || b != MPI_SESSION_NULL,
+		"S69: the second session of one side opens by itself");
+	y = make(two ? b : a, "foobar2");
+	CHECK(MPI_Comm_rank(x, &rank) == MPI_SUCCESS && rank == mtest.rank &&
+			MPI_Barrier(y) == MPI_SUCCESS,
+		"S53, S68: one communicator, different sessions at its ends");
 	finalize(order);
+	if (order)
+		CHECK(closed(), "S71, S72: one end matches b, a");
+	else
+		CHECK(closed(), "S67, S70: one end matches a, b");
+	CHECK(closed(), "S50, S62, S63: all communicators end at once");
 }
 
-static void example_9(int order, bool disconnect)
+static void crossed(MPI_Comm *x, MPI_Comm *y, MPI_Comm *z)
+{
+	open_both(true);
+	*x = make(a, "foobar");
+	*y = make(mtest.rank ? b : a, "foobar2");
+	*z = make(mtest.rank ? a : b, "foobar3");
+}
+
+static void example_9(int order)
 {
 	MPI_Comm x, y, z;
 
-	open_both(true);
-	x = make(a, "foobar");
-	y = make(mtest.rank ? b : a, "foobar2");
-	z = make(mtest.rank ? a : b, "foobar3");
-	if (disconnect) {
-		/* S79: y belongs to different sessions at both ends */
-		OK(MPI_Comm_disconnect(&y));
-		OK(MPI_Comm_disconnect(&x));
-		OK(MPI_Comm_disconnect(&z));
-		finalize(order >> (mtest.rank != 0) & 1);
-		return;
-	}
+	crossed(&x, &y, &z);
 	finalize(mtest.rank ? !order : order);
+	CHECK(closed(), "S65, S73, S75: crossed sessions end in order %d",
+		order);
+}
+
+static void example_10(int order)
+{
+	MPI_Comm x, y, z;
+
+	crossed(&x, &y, &z);
+	OK(MPI_Comm_disconnect(&x));
+	CHECK(MPI_Comm_disconnect(&y) == MPI_SUCCESS,
+		"S79: other sessions at its two ends");
+	OK(MPI_Comm_disconnect(&z));
+	finalize(order >> (mtest.rank != 0) & 1);
+	CHECK(closed(), "S77, S78: disconnected first, order %d ends", order);
 }
 
 /* rank 0 is X with one session, the others have two */
@@ -77,6 +106,9 @@ static void example_xyz(int order)
 	make(a, "communicator_1");
 	make(mtest.rank ? b : a, "communicator_2");
 	finalize(order);
+	CHECK(closed(), "S84, S85: Y and Z end theirs in order %d", order);
+	if (mtest.rank == 0)
+		CHECK(closed(), "S87: X returns when both have");
 }
 
 int main(int argc, char **argv)
@@ -90,15 +122,14 @@ int main(int argc, char **argv)
 		example_8(order);
 		break;
 	case 9:
-		example_9(order, false);
+		example_9(order);
 		break;
 	case 10:
-		example_9(order, true);
+		example_10(order);
 		break;
 	default:
 		example_xyz(order);
 	}
-	CHECK(a == MPI_SESSION_NULL && b == MPI_SESSION_NULL,
-		"every session is closed");
+	CHECK(closed(), "every session is closed");
 	return mtest_done();
 }

@@ -42,6 +42,14 @@ static bool sign_wait(const char *what)
 	return access(path, F_OK) == 0;
 }
 
+static bool sign_seen(const char *what)
+{
+	char path[64];
+
+	sign_name(path, sizeof(path), what);
+	return access(path, F_OK) == 0;
+}
+
 static void sign_clear(const char *what)
 {
 	char path[64];
@@ -63,6 +71,22 @@ static void local_after_disconnect(void)
 	session_close(&session);
 	if (mtest.rank == 0)
 		sign_set("closed");
+}
+
+/* a communicator is left: rank 0 returns only when the last one closes, too */
+static void waits_for_others(void)
+{
+	MPI_Session session = session_open();
+	MPI_Comm comm = session_comm(session, "mpi://WORLD", "S61");
+
+	session_works(comm, "S61");
+	if (mtest.rank == mtest.size - 1) {
+		mtest_linger(200);
+		sign_set("ending");
+	}
+	session_close(&session);
+	CHECK(mtest.rank || sign_seen("ending"),
+		"S61, S63: ending waits for the others");
 }
 
 static void freed_send(void)
@@ -120,7 +144,9 @@ static void subset(void)
 		session_works(session_comm_take(pair, "S52 pair"), "pair");
 		session_close(&mine);
 	}
-	session_works(world, "S52 world after the pair left");
+	CHECK(MPI_Barrier(world) == MPI_SUCCESS,
+		"S52: the others go on when the pair has left");
+	session_works(world, "world");
 	session_close(&all);
 }
 
@@ -149,6 +175,7 @@ int main(int argc, char **argv)
 	open_is_local();
 	keep = session_open();
 	local_after_disconnect();
+	waits_for_others();
 	freed_send();
 	other_session();
 	subset();
@@ -157,6 +184,7 @@ int main(int argc, char **argv)
 	if (mtest.rank == 0) {
 		sign_clear("opened");
 		sign_clear("closed");
+		sign_clear("ending");
 	}
 	free(buf);
 	return mtest_done();

@@ -39,7 +39,9 @@ int main(int argc, char **argv)
 	OK(MPI_Intercomm_merge(inter, side, &merged));
 	session_works(merged, "merged");
 	OK(MPI_Comm_disconnect(&merged));
-	OK(MPI_Comm_disconnect(&inter));
+	rc = MPI_Comm_disconnect(&inter);
+	CHECK(rc == MPI_SUCCESS && inter == MPI_COMM_NULL,
+		"S102: both sides leave an intercommunicator");
 	OK(MPI_Group_free(&low));
 	OK(MPI_Group_free(&high));
 	OK(MPI_Group_free(&world));

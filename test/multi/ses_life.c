@@ -3,6 +3,7 @@
 #include "session.h"
 
 static int calls, last_class;
+static MPI_Errhandler opening;
 
 static void handler(MPI_Session *session, int *code, ...)
 {
@@ -22,7 +23,7 @@ static void level_is_legal(MPI_Session session, const char *wanted)
 
 	OK(MPI_Session_get_info(session, &info));
 	OK(MPI_Info_get_string(info, "thread_level", &len, value, &flag));
-	CHECK(flag, "S11: the level is in the session's info");
+	CHECK(flag, "S11, S12: the level is in the session's info");
 	for (int i = 0; i < 4; i++) {
 		if (strcmp(value, levels[i]) == 0)
 			got = i;
@@ -30,9 +31,113 @@ static void level_is_legal(MPI_Session session, const char *wanted)
 			want = i;
 	}
 	CHECK(got >= 0, "S11: one of the four strings, got '%s'", value);
-	CHECK(got >= want, "the level is granted: %s, got %s", wanted, value);
+	CHECK(got >= want, "S8: at least %s is granted, got %s",
+		wanted ? wanted : "any", value);
 	CHECK(wanted || got > 0, "S21: the default is not SINGLE");
 	OK(MPI_Info_free(&info));
+}
+
+/* neither nonsense nor the numbers of MPI_Init_thread are a level */
+static void nonsense(void)
+{
+	static const char *const values[] = { "bogus", "3", "",
+		"mpi_thread_multiple", "MPI_THREAD_MULTIPLE " };
+	MPI_Session session;
+	MPI_Info info;
+
+	for (int i = 0; i < 5; i++) {
+		OK(MPI_Info_create(&info));
+		OK(MPI_Info_set(info, "thread_level", values[i]));
+		OK(MPI_Session_create_errhandler(handler, &opening));
+		session = MPI_SESSION_NULL;
+		calls = 0;
+		if (MPI_Session_init(info, opening, &session) == MPI_SUCCESS) {
+			CHECK(calls == 0, "S3: no error, no call");
+			level_is_legal(session, NULL);
+			session_close(&session);
+		} else {
+			CHECK(calls == 1, "S15: its handler hears of it, %d",
+				calls);
+		}
+		CHECK(session == MPI_SESSION_NULL,
+			"S9, S10: '%s' is refused or ignored", values[i]);
+		OK(MPI_Errhandler_free(&opening));
+		OK(MPI_Info_free(&info));
+	}
+	calls = 0;
+}
+
+/* an error while opening: a handle of an info that is gone */
+static void opening_fails(void)
+{
+	MPI_Session session = MPI_SESSION_NULL;
+	MPI_Info gone, copy;
+	int rc;
+
+	OK(MPI_Info_create(&gone));
+	copy = gone;
+	OK(MPI_Info_free(&gone));
+	OK(MPI_Session_create_errhandler(handler, &opening));
+	calls = 0;
+	rc = MPI_Session_init(copy, opening, &session);
+	CHECK(rc != MPI_SUCCESS && session == MPI_SESSION_NULL,
+		"S15: the error comes back, and no session");
+	CHECK(calls == 1, "S3, S15: its handler is called once, got %d", calls);
+	OK(MPI_Errhandler_free(&opening));
+	calls = 0;
+}
+
+static void level_of(MPI_Session session, int *level)
+{
+	static const char *const names[] = { "MPI_THREAD_SINGLE",
+		"MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
+		"MPI_THREAD_MULTIPLE" };
+	int len = 64, flag = 0;
+	char value[64] = "";
+	MPI_Info info;
+
+	OK(MPI_Session_get_info(session, &info));
+	OK(MPI_Info_get_string(info, "thread_level", &len, value, &flag));
+	OK(MPI_Info_free(&info));
+	*level = -1;
+	for (int i = 0; i < 4; i++)
+		if (strcmp(value, names[i]) == 0)
+			*level = i;
+}
+
+/* the lowest and the highest level in one process, in both orders */
+static void two_levels(void)
+{
+	static const char *const names[] = { "MPI_THREAD_SINGLE",
+		"MPI_THREAD_MULTIPLE" };
+	MPI_Session both[2];
+	int level[2];
+	MPI_Info info;
+
+	for (int order = 0; order < 2; order++) {
+		for (int i = 0; i < 2; i++) {
+			int which = i ^ order;
+
+			OK(MPI_Info_create(&info));
+			OK(MPI_Info_set(info, "thread_level", names[which]));
+			OK(MPI_Session_init(
+				info, MPI_ERRORS_RETURN, &both[which]));
+			OK(MPI_Info_free(&info));
+		}
+		for (int i = 0; i < 2; i++) {
+			MPI_Comm comm =
+				session_comm(both[i], "mpi://SELF", names[i]);
+
+			level_of(both[i], &level[i]);
+			session_works(comm, names[i]);
+			OK(MPI_Comm_disconnect(&comm));
+		}
+		CHECK(level[0] >= 0 && level[1] == 3,
+			"S20: %s and %s together are granted %d and %d",
+			names[0], names[1], level[0], level[1]);
+		session_close(&both[order]);
+		session_close(&both[!order]);
+	}
 }
 
 static void levels(void)
@@ -40,32 +145,28 @@ static void levels(void)
 	static const char *const wanted[] = { NULL, "MPI_THREAD_SINGLE",
 		"MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
 		"MPI_THREAD_MULTIPLE" };
+	int len = 8, flag = 0;
 	MPI_Session session;
 	MPI_Info info;
+	char value[8];
 
 	for (int i = 0; i < 5; i++) {
 		OK(MPI_Info_create(&info));
 		OK(MPI_Info_set(info, "key_nobody_knows", "1"));
 		if (wanted[i])
 			OK(MPI_Info_set(info, "thread_level", wanted[i]));
-		OK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session));
-		OK(MPI_Info_free(&info));
+		CHECK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session) ==
+				MPI_SUCCESS,
+			"S7: a key nobody knows is no error");
+		OK(MPI_Info_get_string(
+			info, "key_nobody_knows", &len, value, &flag));
+		CHECK(flag && value[0] == '1', "S2: the info is unchanged");
+		CHECK(MPI_Info_free(&info) == MPI_SUCCESS,
+			"S2: the info is free to go");
 		level_is_legal(session, wanted[i]);
 		session_close(&session);
 	}
-	/* S9, S10: neither nonsense nor numbers crash */
-	for (int i = 0; i < 2; i++) {
-		OK(MPI_Info_create(&info));
-		OK(MPI_Info_set(info, "thread_level", i ? "3" : "bogus"));
-		session = MPI_SESSION_NULL;
-		if (MPI_Session_init(info, MPI_ERRORS_RETURN, &session) ==
-			MPI_SUCCESS) {
-			level_is_legal(session, NULL);
-			session_close(&session);
-		}
-		CHECK(session == MPI_SESSION_NULL, "S9: refused or closed");
-		OK(MPI_Info_free(&info));
-	}
+	nonsense();
 }
 
 static void memory_kinds(void)
@@ -87,6 +188,23 @@ static void memory_kinds(void)
 	CHECK(strstr(value, "system") && strstr(value, "mpi"),
 		"S13: system and mpi are supported, got '%s'", value);
 	CHECK(!strstr(value, "nosuchkind"), "S13: unknown kinds are dropped");
+	OK(MPI_Info_free(&info));
+	session_close(&session);
+}
+
+/* kinds=1: the launcher was told, nobody else was */
+static void kinds_of_launcher(void)
+{
+	int len = 128, flag = 0;
+	char value[128] = "";
+	MPI_Session session = session_open();
+	MPI_Info info;
+
+	OK(MPI_Session_get_info(session, &info));
+	OK(MPI_Info_get_string(
+		info, "mpi_memory_alloc_kinds", &len, value, &flag));
+	CHECK(flag && strstr(value, "mpi:alloc_mem"),
+		"S14: the launcher's kinds are the session's, '%s'", value);
 	OK(MPI_Info_free(&info));
 	session_close(&session);
 }
@@ -114,10 +232,10 @@ static void handlers(void)
 	MPI_Errhandler mine, got;
 	MPI_Group group;
 
-	/* S16, S48: made before any session is open */
-	OK(MPI_Session_create_errhandler(handler, &mine));
+	CHECK(MPI_Session_create_errhandler(handler, &mine) == MPI_SUCCESS,
+		"S16, S48: a handler is made while no session is open");
 	OK(MPI_Session_init(MPI_INFO_NULL, mine, &session));
-	CHECK(calls == 0, "S3: no error, no call");
+	CHECK(calls == 0, "no error, no call");
 	CHECK(MPI_Group_from_session_pset(session, "mpi://NOWHERE", &group),
 		"an unknown set is an error");
 	CHECK(calls == 1, "the session's handler is called");
@@ -138,11 +256,14 @@ int main(int argc, char **argv)
 {
 	int flag = 1;
 
-	(void)argc;
 	mtest_start(argv[0]);
 	many();
 	levels();
+	two_levels();
 	memory_kinds();
+	if (mtest_arg(argc, argv, "kinds", 0))
+		kinds_of_launcher();
+	opening_fails();
 	handlers();
 	OK(MPI_Initialized(&flag));
 	CHECK(!flag, "sessions do not initialize the World Model");

@@ -29,7 +29,8 @@ static void create(void)
 
 	session_who(session);
 	OK(MPI_Type_vector(4, 1, 3, MPI_INT, &column));
-	OK(MPI_Type_commit(&column));
+	CHECK(MPI_Type_commit(&column) == MPI_SUCCESS,
+		"S46: a type is made while a session is open");
 	OK(MPI_Op_create(add, 1, &sum));
 	OK(MPI_Info_create(&info));
 	OK(MPI_Info_set(info, "colour", "green"));

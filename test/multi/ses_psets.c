@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ses_psets: process sets: names, sizes, groups (S80-S83) */
 #include "session.h"
+#include <ctype.h>
 
 static int find(MPI_Session session, int n, const char *want)
 {
@@ -32,17 +33,20 @@ static void each(MPI_Session session, int n)
 			"length of name %d: %d", i, len);
 		OK(MPI_Session_get_nth_pset(
 			session, MPI_INFO_NULL, i, &len, name));
-		CHECK((int)strlen(name) == len - 1, "'%s' has length %d", name,
-			len);
+		CHECK((int)strlen(name) == len - 1, "S80: '%s' has length %d",
+			name, len);
 		group = session_group(session, name);
 		OK(MPI_Group_size(group, &size));
 		OK(MPI_Group_rank(group, &rank));
-		CHECK(rank != MPI_UNDEFINED, "I am in '%s'", name);
+		CHECK(strstr(name, "://") && isalpha((unsigned char)name[0]),
+			"S82: '%s' is a URI", name);
+		CHECK(rank != MPI_UNDEFINED, "S81: '%s' names a group of mine",
+			name);
 		OK(MPI_Session_get_pset_info(session, name, &info));
 		len = sizeof(value);
 		OK(MPI_Info_get_string(info, "mpi_size", &len, value, &flag));
-		CHECK(flag && atoi(value) == size, "'%s': size %d, info '%s'",
-			name, size, value);
+		CHECK(flag && atoi(value) == size,
+			"S80: '%s': size %d, info '%s'", name, size, value);
 		OK(MPI_Info_free(&info));
 		OK(MPI_Group_free(&group));
 	}

@@ -15,6 +15,12 @@ static bool refused(int rc)
 	       class == MPI_ERR_GROUP;
 }
 
+static void comm_handler(MPI_Comm *comm, int *code, ...)
+{
+	(void)comm;
+	(void)code;
+}
+
 static void handles(void)
 {
 	MPI_Session session = session_open(), copy = session;
@@ -47,11 +53,29 @@ static void communicators(void)
 	CHECK(refused(MPI_Send(&word, 1, MPI_INT, 0, 0, dup)),
 		"S40: a send on a derived one is refused");
 	CHECK(refused(MPI_Comm_free(&lost)), "S40: freeing is refused");
-	/* S32: the other session is not disturbed */
+	CHECK(MPI_Barrier(kept) == MPI_SUCCESS,
+		"S32: the other session is not disturbed");
 	session_works(kept, "kept");
 	session_works(MPI_COMM_WORLD, "world");
 	OK(MPI_Comm_disconnect(&kept));
 	session_close(&second);
+}
+
+/* a handler for communicators cannot serve a session */
+static void wrong_handler(void)
+{
+	MPI_Session session = MPI_SESSION_NULL;
+	MPI_Errhandler mine;
+	int rc;
+
+	OK(MPI_Comm_create_errhandler(comm_handler, &mine));
+	rc = MPI_Session_init(MPI_INFO_NULL, mine, &session);
+	CHECK(mtest_class(rc) == MPI_ERR_ERRHANDLER ||
+			mtest_class(rc) == MPI_ERR_ARG,
+		"S16: a communicator's handler is refused, %s",
+		mtest_error(rc));
+	CHECK(session == MPI_SESSION_NULL, "S16: and no session");
+	OK(MPI_Errhandler_free(&mine));
 }
 
 static int callbacks;
@@ -97,6 +121,7 @@ int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
 	handles();
+	wrong_handler();
 	communicators();
 	attributes();
 	return mtest_finish();

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_churn: n= communicators of one session made and disconnected
+ *
+ * Memory, descriptors and ids stay as they were after the first tenth.
+ */
+#include "session.h"
+
+static long n_files(void)
+{
+	char path[32];
+	long n = 0;
+
+	for (int fd = 0; fd < 1024; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n += access(path, F_OK) == 0;
+	}
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	long n, kib = 0, files = 0, grown;
+	MPI_Session session;
+	MPI_Group group;
+	MPI_Comm comm;
+
+	mtest_start(argv[0]);
+	n = mtest_arg(argc, argv, "n", 5000);
+	session = session_open();
+	session_who(session);
+	group = session_group(session, "mpi://WORLD");
+	for (long i = 0; i < n; i++) {
+		int word = mtest.rank ? -1 : (int)i;
+
+		OK(MPI_Comm_create_from_group(group, "churn", MPI_INFO_NULL,
+			MPI_ERRORS_RETURN, &comm));
+		OK(MPI_Bcast(&word, 1, MPI_INT, 0, comm));
+		if (word != i)
+			CHECK(false, "number %ld carries %d", i, word);
+		OK(MPI_Comm_disconnect(&comm));
+		if (i == n / 10) {
+			kib = mtest_memory_kib("VmRSS");
+			files = n_files();
+		}
+	}
+	grown = mtest_memory_kib("VmRSS") - kib;
+	CHECK(grown < 2048, "S58, S100: %ld communicators later %ld KiB more",
+		n, grown);
+	CHECK(n_files() <= files, "S100: %ld descriptors become %ld", files,
+		n_files());
+	OK(MPI_Group_free(&group));
+	session_close(&session);
+	return mtest_done();
+}

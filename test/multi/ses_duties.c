@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_duties: what is done before a session ends, and what need not be
+ *
+ * No communicator is freed here: ending the session has to do it.
+ */
+#include "session.h"
+
+static MPI_Session session;
+static MPI_Comm comm;
+static int right, left;
+
+static void open_one(const char *tag)
+{
+	session = session_open();
+	session_who(session);
+	comm = session_comm(session, "mpi://WORLD", tag);
+	right = (mtest.rank + 1) % mtest.size;
+	left = (mtest.rank + mtest.size - 1) % mtest.size;
+}
+
+static int close_one(void)
+{
+	return MPI_Session_finalize(&session);
+}
+
+static void complete(void)
+{
+	int in = -1, sum = -1;
+	MPI_Request req[2];
+
+	open_one("send and wait");
+	OK(MPI_Isend(&mtest.rank, 1, MPI_INT, right, 1, comm, &req[0]));
+	OK(MPI_Recv(&in, 1, MPI_INT, left, 1, comm, MPI_STATUS_IGNORE));
+	OK(MPI_Wait(&req[0], MPI_STATUS_IGNORE));
+	CHECK(in == left && close_one() == MPI_SUCCESS,
+		"S31, S34, S38: a send waited for, a receive for it");
+	open_one("collective");
+	OK(MPI_Iallreduce(
+		&mtest.rank, &sum, 1, MPI_INT, MPI_SUM, comm, &req[0]));
+	OK(MPI_Wait(&req[0], MPI_STATUS_IGNORE));
+	CHECK(close_one() == MPI_SUCCESS,
+		"S31, S38, S43, S49: collectives completed by all");
+}
+
+static void persistent(void)
+{
+	MPI_Request req[2];
+	int in = -1;
+
+	open_one("persistent");
+	OK(MPI_Send_init(&mtest.rank, 1, MPI_INT, right, 1, comm, &req[0]));
+	OK(MPI_Recv_init(&in, 1, MPI_INT, left, 1, comm, &req[1]));
+	OK(MPI_Startall(2, req));
+	OK(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
+	CHECK(in == left, "the ring, %d", in);
+	CHECK(close_one() == MPI_SUCCESS,
+		"S37: inactive persistent requests are left as they are");
+}
+
+/* one side frees, the other has it freed by the end of its session */
+static void freed_only(void)
+{
+	open_one("freed only");
+	session_works(comm, "freed only");
+	if (mtest.rank == 0)
+		mtest_linger(200);
+	OK(MPI_Comm_free(&comm));
+	if (mtest.rank == mtest.size - 1)
+		mtest_linger(200);
+	CHECK(close_one() == MPI_SUCCESS,
+		"S51: freed communicators and late processes");
+}
+
+/* requests freed and known to be matched */
+static void freed_requests(void)
+{
+	static int in[4];
+	MPI_Request req;
+
+	open_one("freed requests");
+	for (int i = 0; i < 4; i++) {
+		in[i] = -1;
+		OK(MPI_Irecv(&in[i], 1, MPI_INT, left, i, comm, &req));
+		OK(MPI_Request_free(&req));
+	}
+	for (int i = 0; i < 4; i++) {
+		OK(MPI_Isend(&mtest.rank, 1, MPI_INT, right, i, comm, &req));
+		OK(MPI_Request_free(&req));
+	}
+	OK(MPI_Comm_disconnect(&comm));
+	for (int i = 0; i < 4; i++)
+		CHECK(in[i] == left,
+			"S104, S106: freed receive %d is over, got %d", i,
+			in[i]);
+	CHECK(close_one() == MPI_SUCCESS, "S36: freed requests are no fault");
+}
+
+/* several communicators between two processes, one of each kind */
+static void all_paths(void)
+{
+	MPI_Comm dup, part, inter, local;
+	int color = mtest.rank % 2;
+
+	open_one("paths");
+	OK(MPI_Comm_dup(comm, &dup));
+	OK(MPI_Comm_split(comm, 0, -mtest.rank, &part));
+	OK(MPI_Comm_split(comm, color, 0, &local));
+	OK(MPI_Intercomm_create(local, 0, comm, !color, 7, &inter));
+	OK(MPI_Comm_disconnect(&inter));
+	OK(MPI_Comm_disconnect(&local));
+	OK(MPI_Comm_disconnect(&part));
+	OK(MPI_Comm_disconnect(&comm));
+	session_works(dup, "the last path");
+	CHECK(MPI_Comm_disconnect(&dup) == MPI_SUCCESS,
+		"S59, S102, S114, S115: one after the other, all paths go");
+	CHECK(close_one() == MPI_SUCCESS, "S59: then the session");
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	mtest_start(argv[0]);
+	complete();
+	persistent();
+	freed_only();
+	freed_requests();
+	if (mtest.size > 1)
+		all_paths();
+	return mtest_done();
+}
