@@ -21,6 +21,7 @@ enum {
 	IN_ORDER =
 		4096, /* of a provider nobody knows; a guess on the safe side */
 	LEAST_CQ = 1024,
+	ORDER_STRICT = 0x1ff, /* libfabric's; 2.x deprecates the name */
 };
 
 static void copy_name(char *to, size_t len, const char *from)
@@ -33,9 +34,8 @@ static void init_messages(struct weft_plan *plan, const struct fi_info *info)
 	plan->inject_len = info->tx_attr->inject_size;
 	plan->eager_len = DEFAULT_EAGER;
 	plan->max_msg_len = info->ep_attr->max_msg_size;
-	plan->in_order_len = info->rx_attr->comp_order & FI_ORDER_STRICT
-				     ? SIZE_MAX
-				     : IN_ORDER;
+	plan->in_order_len =
+		info->rx_attr->comp_order & ORDER_STRICT ? SIZE_MAX : IN_ORDER;
 	plan->tag_mask = UINT64_MAX;
 	if (info->ep_attr->mem_tag_format)
 		plan->tag_mask = UINT64_MAX >>

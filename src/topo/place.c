@@ -97,7 +97,7 @@ static int deal(hwloc_topology_t machine, const struct weft_place *place,
 {
 	const char *bind = place->bind ? place->bind : place->map;
 	const char *map = place->map ? place->map : place->bind;
-	hwloc_obj_type_t bind_type, map_type;
+	hwloc_obj_type_t bind_type = HWLOC_OBJ_PU, map_type = HWLOC_OBJ_PU;
 	int err = type_of("bind-to", bind, &bind_type);
 
 	if (!err)
