@@ -30,9 +30,6 @@ struct weft_child_ops {
 	/* Gives the child back after test_close said true; the handle is
 	 * stale afterwards. Cannot fail. */
 	void (*destroy)(struct weft_child *child);
-
-	/* One line for a person: name, string tag, size, who is missing. */
-	void (*describe)(struct weft_child *child, char *buf, size_t len);
 };
 
 struct weft_child {

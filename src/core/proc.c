@@ -6,6 +6,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "boot/life.h"
+#include "core/alone.h"
 #include "core/card.h"
 #include "core/group.h"
 #include "net/net.h"
@@ -75,11 +76,16 @@ int weft_proc_open_net(void)
 {
 	struct weft_net_hints hints = { .is_one_host =
 						weft_proc.facts.n_nodes <= 1 };
+	bool began;
+	int err;
 
 	if (weft_proc.lane.net)
 		return 0;
-	return weft_net_open(&hints, weft_dispatch_net, &weft_proc.lane,
+	began = weft_alone_begin();
+	err = weft_net_open(&hints, weft_dispatch_net, &weft_proc.lane,
 		&weft_proc.lane.net);
+	weft_alone_end(began);
+	return err;
 }
 
 /* Opens the ways out: shared memory for my node, a fabric if any process is
@@ -218,8 +224,12 @@ int weft_proc_get(void (*on_open)(struct weft_lane *lane))
 	int err = 0;
 
 	pthread_mutex_lock(&weft_proc.lock);
-	if (!weft_proc.is_open)
+	if (!weft_proc.is_open) {
+		bool began = weft_alone_begin();
+
 		err = open_proc(on_open);
+		weft_alone_end(began);
+	}
 	if (!err && weft_proc.n_sessions++ == 0)
 		weft_life_set(weft_proc.life, WEFT_LIFE_BUSY);
 	pthread_mutex_unlock(&weft_proc.lock);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/core/attr.c src/core/attr.h \
+libweft_la_SOURCES += src/core/alone.c src/core/alone.h \
+	src/core/attr.c src/core/attr.h \
 	src/core/card.c src/core/card.h src/core/child.h \
 	src/core/comm.c src/core/comm.h \
 	src/core/dispatch.c src/core/dispatch.h \

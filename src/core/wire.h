@@ -35,6 +35,9 @@ enum weft_wire_op {
 	WEFT_WIRE_PING,	      /* weft_wire_fin: answer when you read this */
 	WEFT_WIRE_PONG,	      /* weft_wire_fin: all sent before has arrived */
 	WEFT_WIRE_CREATE,     /* weft_wire_create, then the string tag */
+	WEFT_WIRE_ASK,	      /* weft_wire_ask: who keeps us waiting? */
+	WEFT_WIRE_TELL,	      /* weft_wire_tell, then len bytes of text */
+	WEFT_WIRE_CHASE,      /* weft_wire_chase, then its hops */
 	WEFT_WIRE_OP_END,
 };
 
@@ -107,6 +110,49 @@ struct weft_wire_create {
 };
 static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
 
+/* What a process that waits long asks one it waits for, and the answer; see
+ * session/blocked.c. */
+struct weft_wire_ask {
+	uint64_t epoch;	    /* of the wait; comes back */
+	uint64_t what;	    /* context to be left, or creations received */
+	uint32_t is_create; /* what is the latter */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct weft_wire_ask) == 24, "wire layout");
+
+struct weft_wire_tell {
+	uint64_t epoch;
+	uint64_t what;
+	uint32_t has_done; /* what was asked for was done here already */
+	uint32_t len;	   /* of the text: what it is blocked in */
+};
+static_assert(sizeof(struct weft_wire_tell) == 24, "wire layout");
+
+/* Follows who waits for whom; see session/cycle.h. */
+enum { WEFT_WIRE_LABEL = 40 };
+
+struct weft_wire_hop {
+	uint64_t proc;	  /* this process */
+	uint64_t epoch;	  /* has been in this wait */
+	uint64_t what;	  /* for the next one to do this; as in ask */
+	uint32_t kind;	  /* enum weft_cycle_kind */
+	uint32_t session; /* number of the session it finalizes; 0: none */
+	uint32_t owner;	  /* number of the session that has what the hop
+			     before waits for, at this process; 0: none */
+	uint32_t size;	  /* members of what it waits for */
+	char label[WEFT_WIRE_LABEL]; /* its name or string tag */
+};
+static_assert(sizeof(struct weft_wire_hop) == 80, "wire layout");
+
+struct weft_wire_chase {
+	uint64_t number; /* the first process's count of chases */
+	uint32_t phase;	 /* enum weft_cycle_phase */
+	uint32_t n_hops;
+	uint32_t at;	      /* CONFIRM: hops confirmed so far */
+	uint32_t is_doubtful; /* some process may have another thread */
+};
+static_assert(sizeof(struct weft_wire_chase) == 24, "wire layout");
+
 /* Copies a fixed struct out of a payload; false when it is too short. */
 #define WEFT_WIRE_GETTER(name)                                              \
 	static inline bool weft_wire_get_##name(                            \
@@ -123,6 +169,9 @@ WEFT_WIRE_GETTER(cts)
 WEFT_WIRE_GETTER(frag)
 WEFT_WIRE_GETTER(fin)
 WEFT_WIRE_GETTER(create)
+WEFT_WIRE_GETTER(ask)
+WEFT_WIRE_GETTER(tell)
+WEFT_WIRE_GETTER(chase)
 #undef WEFT_WIRE_GETTER
 
 #endif

@@ -16,9 +16,9 @@
 #include "core/proc.h"
 #include "p2p/p2p.h"
 #include "session/birth.h"
+#include "session/blocked.h"
 #include "session/disconnect.h"
 #include "session/gone.h"
-#include "session/stall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +31,14 @@ struct arrival {
 	uint64_t from; /* process that passed it on */
 	char tag[];
 };
+
+/* Creations that go on without a call. Guarded by the lane's lock. */
+static uint32_t n_started;
+
+bool weft_create_has_started(void)
+{
+	return n_started > 0;
+}
 
 /* In order of arrival. Guarded by the lane's lock. */
 static struct weft_link arrivals = { &arrivals, &arrivals };
@@ -57,6 +65,7 @@ static void on_create(struct weft_lane *lane, struct weft_peer *peer,
 	memcpy(arrival->tag, (const char *)payload + sizeof(wire), wire.len);
 	arrival->tag[wire.len] = 0;
 	weft_list_push_back(&arrivals, &arrival->link);
+	weft_blocked_count_in(peer->proc);
 }
 
 void weft_create_open(struct weft_lane *lane)
@@ -115,21 +124,34 @@ int weft_create_fixed_held(struct weft_session *session, uint64_t ctx,
 
 /* What a creation in progress is known by. */
 struct creation {
+	struct weft_blocked_create known; /* group, tag, who passes the id on */
 	struct weft_group *group;
 	const char *tag;
 	struct weft_wire_create wire;
 };
 
+static uint64_t tag_hash(const char *tag, size_t len)
+{
+	static const uint8_t key[16] = "weft create tag";
+
+	return weft_hash(key, tag, len);
+}
+
 static void creation_init(
 	struct creation *c, struct weft_group *group, const char *tag)
 {
-	static const uint8_t key[16] = "weft create tag";
+	uint32_t rank = (uint32_t)group->my_rank;
 	uint64_t digest[2];
 	size_t len = strlen(tag);
-	uint64_t hash = weft_hash(key, tag, len);
+	uint64_t hash = tag_hash(tag, len);
 
 	weft_group_digest(group, digest);
 	*c = (struct creation){
+		.known = {
+			.group = group,
+			.tag = tag,
+			.parent = weft_group_proc(group, rank & (rank - 1)),
+		},
 		.group = group,
 		.tag = tag,
 		.wire = {
@@ -146,69 +168,104 @@ static bool is_for(const struct arrival *a, const struct creation *c)
 	       a->wire.size == c->wire.size && !strcmp(a->tag, c->tag);
 }
 
+static struct arrival *find_arrival(const struct creation *c)
+{
+	weft_list_for_each(link, next, &arrivals)
+	{
+		struct arrival *a =
+			weft_container_of(link, struct arrival, link);
+
+		if (is_for(a, c))
+			return a;
+	}
+	return NULL;
+}
+
 /* Takes the oldest arrival for this creation, if any. */
 static bool take_arrival(struct creation *c)
 {
-	weft_list_for_each(link, next, &arrivals)
-	{
-		struct arrival *a =
-			weft_container_of(link, struct arrival, link);
+	struct arrival *a = find_arrival(c);
 
-		if (!is_for(a, c))
-			continue;
-		c->wire.ctx = a->wire.ctx;
-		weft_list_remove(link);
-		free(a);
-		return true;
-	}
-	return false;
+	if (!a)
+		return false;
+	c->wire.ctx = a->wire.ctx;
+	weft_list_remove(&a->link);
+	free(a);
+	return true;
 }
 
-/* Says what a creation waits for, and what others offer instead. */
-static void report_wait(const struct creation *c, unsigned seconds)
+static const struct creation *creation_of(const struct weft_blocked *blocked)
 {
-	weft_warn("SESSION-CREATE",
-		"creating a communicator with string tag \"%s\" over %u "
-		"processes waits since %u s for process %u to create it too "
-		"(WEFT_STALL_WARN)",
-		c->tag, c->group->size, seconds,
-		(unsigned)weft_group_proc(c->group, 0));
+	return weft_container_of(blocked->create, struct creation, known);
+}
+
+static bool is_waiting(const struct weft_blocked *blocked)
+{
+	const struct creation *c = creation_of(blocked);
+
+	return !find_arrival(c) && !weft_gone_in(c->group);
+}
+
+/* Over the very same members, by the hash of their list. */
+static bool is_beside(const struct arrival *a, const struct creation *c)
+{
+	return a->wire.size == c->wire.size &&
+	       a->wire.key[0] == c->wire.key[0] &&
+	       (a->wire.key[1] ^ tag_hash(a->tag, a->wire.len)) ==
+		       (c->wire.key[1] ^ tag_hash(c->tag, c->wire.len));
+}
+
+/* Says what is offered instead of what is waited for. */
+static void explain(const struct weft_blocked *blocked, char *buf, size_t len)
+{
+	const struct creation *c = creation_of(blocked);
+
 	weft_list_for_each(link, next, &arrivals)
 	{
 		struct arrival *a =
 			weft_container_of(link, struct arrival, link);
 
-		if (a->wire.size == c->group->size &&
-			weft_group_rank_of(c->group, a->from) >= 0)
-			weft_warn("SESSION-TAG",
-				"process %u creates one over as many "
-				"processes with string tag \"%s\", which "
-				"nobody here has asked for",
-				(unsigned)a->from, a->tag);
+		if (!is_beside(a, c))
+			continue;
+		snprintf(buf, len,
+			"string tags differ: \"%.60s\" here, \"%.60s\" in "
+			"process %u, for a communicator of the same %u "
+			"processes",
+			c->tag, a->tag, (unsigned)a->from, c->group->size);
+		return;
 	}
 }
 
 /* Waits for the context id to come down the tree. */
 static int wait_arrival(struct weft_lane *lane, struct creation *c)
 {
-	struct weft_stall stall = { 0 };
+	struct weft_blocked blocked = {
+		.kind = WEFT_CYCLE_CREATE,
+		.create = &c->known,
+		.is_waiting = is_waiting,
+		.explain = explain,
+	};
+	int err = 0;
 
-	while (!take_arrival(c)) {
+	weft_blocked_begin(&blocked);
+	while (!err && !take_arrival(c)) {
 		if (weft_gone_in(c->group))
-			return weft_err_set(WEFT_ERR_PEER,
+			err = weft_err_set(WEFT_ERR_PEER,
 				"rank %d of the group ended before the "
 				"communicator \"%s\" was made",
 				(int)weft_gone_first(c->group), c->tag);
-		if (weft_stall_round(lane, &stall))
-			report_wait(c, weft_stall_seconds(&stall));
+		else if (weft_blocked_round(lane, &blocked))
+			err = weft_blocked_raise(&blocked);
 	}
-	return 0;
+	weft_blocked_end(&blocked);
+	return err;
 }
 
 /* Passes the context id on to the ranks below. */
 static int pass_on(struct weft_lane *lane, const struct creation *c)
 {
 	uint32_t rank = (uint32_t)c->group->my_rank;
+	uint64_t proc;
 	char *msg = malloc(sizeof(c->wire) + c->wire.len);
 	int err = msg ? 0 : WEFT_ERR_NOMEM;
 
@@ -219,9 +276,10 @@ static int pass_on(struct weft_lane *lane, const struct creation *c)
 	for (uint64_t bit = 1; !err && rank + bit < c->group->size; bit <<= 1) {
 		if (rank & bit)
 			break;
-		err = weft_p2p_control_held(lane,
-			weft_group_proc(c->group, (uint32_t)(rank + bit)),
-			WEFT_WIRE_CREATE, msg, sizeof(c->wire) + c->wire.len);
+		proc = weft_group_proc(c->group, (uint32_t)(rank + bit));
+		weft_blocked_count_out(proc);
+		err = weft_p2p_control_held(lane, proc, WEFT_WIRE_CREATE, msg,
+			sizeof(c->wire) + c->wire.len);
 	}
 	free(msg);
 	return err;
@@ -315,6 +373,7 @@ struct started {
 static void started_end(struct started *s, struct weft_comm *comm, int err)
 {
 	weft_list_remove(&s->chore.link);
+	n_started--;
 	weft_session_remove_child(&s->child);
 	s->made(s->arg, comm, err);
 	weft_group_put(s->c.group);
@@ -374,23 +433,11 @@ static void started_destroy(struct weft_child *child)
 			"the session ended before the communicator was made"));
 }
 
-static void started_describe(struct weft_child *child, char *buf, size_t len)
-{
-	const struct started *s =
-		weft_container_of(child, struct started, child);
-
-	snprintf(buf, len,
-		"creation of a communicator with string tag \"%s\" over %u "
-		"processes: started, not made yet",
-		s->tag, s->c.group->size);
-}
-
 static const struct weft_child_ops started_ops = {
 	.noun = "communicator creation",
 	.start_close = started_start_close,
 	.test_close = started_test_close,
 	.destroy = started_destroy,
-	.describe = started_describe,
 };
 
 static struct started *started_new(struct weft_group *group, const char *tag,
@@ -437,6 +484,7 @@ int weft_create_start(struct weft_group *group, const char *tag,
 	err = weft_session_add_child(session, &s->child, &started_ops);
 	if (!err) {
 		weft_list_push_back(&session->lane->chores, &s->chore.link);
+		n_started++;
 		started_run(&s->chore);
 	}
 	weft_lane_drop(session->lane);

@@ -28,6 +28,10 @@ int weft_create_in_session(struct weft_session *session,
 	struct weft_group *group, const char *tag, const struct weft_info *info,
 	struct weft_errh *errh, struct weft_comm **comm_out);
 
+/* True while a started creation waits: progress may pass one on. Lane's lock
+ * held. */
+bool weft_create_has_started(void);
+
 /* A communicator with a context id known to all members beforehand; talks to
  * nobody. For the World. Lane's lock held. */
 int weft_create_fixed_held(struct weft_session *session, uint64_t ctx,

@@ -14,6 +14,7 @@
 #include "core/info.h"
 #include "core/proc.h"
 #include "session/birth.h"
+#include "session/blocked.h"
 #include "session/disconnect.h"
 #include "session/stall.h"
 
@@ -38,6 +39,11 @@ static int round_wait(struct round *r, const char *what)
 {
 	struct weft_comm *comm = r->agree.comm;
 	struct weft_stall stall = { 0 };
+	struct weft_blocked blocked = {
+		.kind = WEFT_CYCLE_DERIVE,
+		.comm = comm,
+		.what = what,
+	};
 	int err;
 
 	weft_disconnect_tend(comm->lane);
@@ -47,10 +53,12 @@ static int round_wait(struct round *r, const char *what)
 	err = weft_agree_start(&r->agree);
 	if (err)
 		return err;
+	weft_blocked_begin(&blocked);
 	while (!r->is_done)
 		if (weft_stall_round(comm->lane, &stall))
 			weft_derive_report(
 				comm, what, weft_stall_seconds(&stall));
+	weft_blocked_end(&blocked);
 	err = r->agree.err;
 	if (err)
 		weft_agree_fini(&r->agree);

@@ -16,11 +16,10 @@
 #include "core/info.h"
 #include "p2p/p2p.h"
 #include "session/agree.h"
+#include "session/blocked.h"
 #include "session/gone.h"
 #include "session/session.h"
-#include "session/stall.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A communicator on its way out. Created by the first start, destroyed with
@@ -170,27 +169,11 @@ static void destroy(struct weft_child *child)
 	weft_comm_put(comm);
 }
 
-static void describe(struct weft_child *child, char *buf, size_t len)
-{
-	const struct weft_comm *comm =
-		weft_container_of(child, struct weft_comm, child);
-	const struct closing *c = child->closing;
-
-	snprintf(buf, len,
-		"communicator %s (string tag \"%s\", rank %d of %d): %s",
-		comm->name[0] ? comm->name : "without a name", comm->tag,
-		comm->rank, comm->size,
-		c && c->is_leaving
-			? "other members have not left it yet"
-			: "messages this process sent are not received yet");
-}
-
 const struct weft_child_ops weft_disconnect_ops = {
 	.noun = "communicator",
 	.start_close = start_close,
 	.test_close = test_close,
 	.destroy = destroy,
-	.describe = describe,
 };
 
 void weft_disconnect_tend(struct weft_lane *lane)
@@ -223,27 +206,99 @@ void weft_disconnect_free(struct weft_comm *comm)
 	weft_lane_drop(lane);
 }
 
+struct weft_comm *weft_disconnect_comm_of(struct weft_link *link)
+{
+	struct weft_child *child =
+		weft_container_of(link, struct weft_child, link);
+
+	return child->ops == &weft_disconnect_ops
+		       ? weft_container_of(child, struct weft_comm, child)
+		       : NULL;
+}
+
+bool weft_disconnect_is_open(const struct weft_comm *comm)
+{
+	const struct closing *c = comm->child.closing;
+
+	return c && !c->is_done && !weft_gone_in(comm->group) &&
+	       !weft_gone_in(comm->remote);
+}
+
+bool weft_disconnect_has_begun(const struct weft_comm *comm)
+{
+	return comm->child.closing || comm->state != WEFT_COMM_LIVE;
+}
+
+bool weft_disconnect_is_quiet(const struct weft_comm *comm)
+{
+	const struct closing *c = comm->child.closing;
+
+	return c && c->is_leaving;
+}
+
+void weft_disconnect_abandon(struct weft_comm *comm)
+{
+	struct closing *c = comm->child.closing;
+
+	weft_session_remove_child(&comm->child);
+	comm->child.ops = &weft_disconnect_ops;
+	if (comm->state == WEFT_COMM_LIVE)
+		weft_obj_renew(comm);
+	comm->state = WEFT_COMM_FREED;
+	for (int i = 0; i < 2; i++)
+		if (weft_world.comms[i] == comm)
+			weft_world.comms[i] = NULL;
+	weft_list_remove(&c->chore.link);
+	if (c->left)
+		c->left(c->arg, WEFT_ERR_OTHER);
+	c->left = NULL;
+	weft_list_remove(&c->link);
+	weft_list_push_back(&background, &c->link);
+}
+
+struct weft_comm *weft_disconnect_orphan(const struct weft_comm *after)
+{
+	bool is_after = !after;
+
+	weft_list_for_each(link, next, &background)
+	{
+		struct closing *c =
+			weft_container_of(link, struct closing, link);
+
+		if (is_after && !c->comm->child.session &&
+			weft_disconnect_is_open(c->comm))
+			return c->comm;
+		if (c->comm == after)
+			is_after = true;
+	}
+	return NULL;
+}
+
 int weft_disconnect_wait(struct weft_comm *comm)
 {
 	struct weft_lane *lane = comm->lane;
-	struct weft_stall stall = { 0 };
-	char text[384];
+	struct weft_blocked blocked = {
+		.kind = WEFT_CYCLE_DISCONNECT,
+		.comm = comm,
+	};
 	int err;
 
 	weft_lane_take(lane);
 	err = start_close(&comm->child);
+	weft_blocked_begin(&blocked);
 	while (!err && !test_close(&comm->child)) {
-		if (!weft_stall_round(lane, &stall))
-			continue;
-		describe(&comm->child, text, sizeof(text));
-		weft_warn("SESSION-WAIT",
-			"disconnect waits since %u s for %s "
-			"(WEFT_STALL_WARN)",
-			weft_stall_seconds(&stall), text);
+		err = weft_blocked_round(lane, &blocked);
+		weft_disconnect_tend(lane);
 	}
-	if (!err && comm->child.closing)
-		err = ((struct closing *)comm->child.closing)->err;
-	destroy(&comm->child);
+	weft_blocked_end(&blocked);
+	if (blocked.err) {
+		weft_disconnect_abandon(comm);
+		err = weft_blocked_raise(&blocked);
+	} else {
+		if (!err && comm->child.closing)
+			err = ((struct closing *)comm->child.closing)->err;
+		destroy(&comm->child);
+	}
 	weft_disconnect_tend(lane);
 	weft_lane_drop(lane);
 	return err;

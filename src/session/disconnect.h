@@ -29,6 +29,29 @@ typedef void weft_disconnect_left_fn(void *arg, int err);
 int weft_disconnect_start(
 	struct weft_comm *comm, weft_disconnect_left_fn *left, void *arg);
 
+/* Lane's lock held for all below. */
+
+/* The communicator a link in a session's list of children is in; NULL when the
+ * child is something else. */
+struct weft_comm *weft_disconnect_comm_of(struct weft_link *link);
+
+/* True while a started leaving goes on: other members are waited for. */
+bool weft_disconnect_is_open(const struct weft_comm *comm);
+
+/* True once this process has begun to leave, or need make no call to begin. */
+bool weft_disconnect_has_begun(const struct weft_comm *comm);
+
+/* True when no message of this process keeps it from leaving. */
+bool weft_disconnect_is_quiet(const struct weft_comm *comm);
+
+/* The session ends, the communicator could not be left: its handle is stale, it
+ * goes on closing in the background. */
+void weft_disconnect_abandon(struct weft_comm *comm);
+
+/* The abandoned communicator after this one (NULL: the first) that is not yet
+ * closed, or NULL. */
+struct weft_comm *weft_disconnect_orphan(const struct weft_comm *after);
+
 /* Carries on what closes in the background. Lane's lock held. */
 void weft_disconnect_tend(struct weft_lane *lane);
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/session/agree.c src/session/agree.h \
-	src/session/birth.h src/session/create.c src/session/create.h \
+	src/session/birth.h src/session/blocked.c \
+	src/session/blocked.h src/session/cycle.c src/session/cycle.h \
+	src/session/create.c src/session/create.h \
 	src/session/derive.c src/session/disconnect.c \
 	src/session/disconnect.h src/session/gone.c src/session/gone.h \
 	src/session/hint.c src/session/hint.h src/session/bridge.c \

@@ -9,12 +9,12 @@
 #include "core/info.h"
 #include "core/proc.h"
 #include "p2p/p2p.h"
+#include "session/blocked.h"
 #include "session/create.h"
 #include "session/disconnect.h"
 #include "session/gone.h"
 #include "session/hint.h"
 #include "session/pset.h"
-#include "session/stall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,9 @@ struct weft_table weft_sessions =
 	WEFT_TABLE_INIT(struct weft_session, WEFT_KIND_SESSION);
 
 struct weft_world weft_world;
+
+/* Sessions opened so far. */
+static atomic_uint n_opened;
 
 struct weft_errh *weft_session_initial_errh(void)
 {
@@ -42,6 +45,7 @@ static void on_open(struct weft_lane *lane)
 {
 	weft_p2p_open(lane);
 	weft_create_open(lane);
+	weft_blocked_open(lane);
 	weft_proc.on_event = weft_gone_event;
 }
 
@@ -69,6 +73,7 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 		return WEFT_ERR_NOMEM;
 	}
 	session->lane = &weft_proc.lane;
+	session->number = atomic_fetch_add(&n_opened, 1) + 1;
 	weft_list_init(&session->children);
 	err = weft_hint_apply(session, info);
 	if (err) {
@@ -139,36 +144,38 @@ static bool test_children(struct weft_session *session)
 	return all;
 }
 
-static void report_children(struct weft_session *session, unsigned seconds)
+/* Progresses until every child has been left, and with the last session also
+ * what its like left behind. What may hold one: messages of ours not yet taken
+ * (the receiver must post its receive), and members that have not begun to
+ * leave (they must call finalize, disconnect or free; the dead are not waited
+ * for). An error when it is proven that they never will. */
+static int drain_children(
+	struct weft_session *session, struct weft_blocked *blocked)
 {
-	char text[384];
+	int err = 0;
 
+	weft_blocked_begin(blocked);
+	while (!err &&
+		(!test_children(session) ||
+			(blocked->is_last && weft_disconnect_orphan(NULL)))) {
+		err = weft_blocked_round(session->lane, blocked);
+		weft_disconnect_tend(session->lane);
+	}
+	weft_blocked_end(blocked);
+	return err;
+}
+
+/* What could not be left goes on closing without its session. */
+static void orphan_children(struct weft_session *session)
+{
 	weft_list_for_each(link, next, &session->children)
 	{
 		struct weft_child *child = child_at(link);
+		struct weft_comm *comm = weft_disconnect_comm_of(link);
 
-		if (child->ops->test_close(child))
-			continue;
-		child->ops->describe(child, text, sizeof(text));
-		weft_warn("SESSION-WAIT",
-			"%s waits since %u s for %s (WEFT_STALL_WARN)",
-			session->is_world ? "MPI_Finalize"
-					  : "MPI_Session_finalize",
-			seconds, text);
+		if (comm && !child->ops->test_close(child))
+			weft_disconnect_abandon(comm);
 	}
-}
-
-/* Progresses until every child has been left. What may hold one: messages of
- * ours not yet taken (the receiver must post its receive), and members that
- * have not begun to leave (they must call finalize, disconnect or free; the
- * dead are not waited for). */
-static void drain_children(struct weft_session *session)
-{
-	struct weft_stall stall = { 0 };
-
-	while (!test_children(session))
-		if (weft_stall_round(session->lane, &stall))
-			report_children(session, weft_stall_seconds(&stall));
 }
 
 /* Newest first. */
@@ -184,14 +191,23 @@ static void destroy_children(struct weft_session *session)
 int weft_session_close(struct weft_session *session)
 {
 	struct weft_lane *lane = session->lane;
+	struct weft_blocked blocked = {
+		.kind = session->is_world ? WEFT_CYCLE_WORLD
+					  : WEFT_CYCLE_FINALIZE,
+		.session = session,
+		.is_last = atomic_load(&weft_proc.n_sessions) == 1,
+	};
 	int err;
 
 	weft_lane_take(lane);
 	weft_disconnect_tend(lane);
 	session->is_closing = true;
 	err = start_children(session);
-	drain_children(session);
+	if (drain_children(session, &blocked))
+		orphan_children(session);
 	destroy_children(session);
+	if (!err)
+		err = weft_blocked_raise(&blocked);
 	weft_lane_drop(lane);
 	session_destroy(session);
 	return err;

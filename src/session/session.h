@@ -34,6 +34,7 @@ struct weft_session {
 	struct weft_obj obj;
 	enum weft_thread_level level;
 	bool is_world;
+	uint32_t number; /* counts this process's sessions from 1 */
 	struct weft_lane *lane;
 	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
 	struct weft_info *info;	   /* what is in effect */

@@ -51,6 +51,7 @@ multi_programs += test/multi/ses_duties
 multi_programs += test/multi/ses_churn
 multi_programs += test/multi/ses_forms
 multi_programs += test/multi/ses_comms
+multi_programs += test/multi/ses_cycle
 multi_programs += test/multi/ses_examples
 multi_programs += test/multi/ses_finalize
 multi_programs += test/multi/ses_inter

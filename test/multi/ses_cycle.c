@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_cycle: orders of finalizing that can never end are errors, not hangs
+ *
+ * Wants WEFT_STALL_WARN=1. By the definition S63 these processes wait for each
+ * other for ever; each gets an error from the call it is in, and what could not
+ * be left is left once all have gone on.
+ *
+ * ex=9   S76: example 11.9 with equal tags; order=0: (a,b | a,b), order=1:
+ *        (b,a | b,a)
+ * ex=3   S86: X, Y, Z; Y finalizes A then B, Z finalizes B then A
+ * ex=10  two processes disconnect two communicators in opposite orders
+ * ex=4   four processes in a ring of finalizes
+ */
+#include "session.h"
+
+static MPI_Session a, b;
+
+static MPI_Comm make(MPI_Session session, const char *tag)
+{
+	MPI_Comm comm = session_comm(session, "mpi://WORLD", tag);
+
+	session_works(comm, tag);
+	return comm;
+}
+
+/* an error that came within seconds, with a sentence */
+static bool is_deadlock(int rc, double began)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int len;
+
+	if (rc == MPI_SUCCESS)
+		return false;
+	CHECK(mtest_class(rc) == MPI_ERR_OTHER, "class %d", mtest_class(rc));
+	CHECK(MPI_Wtime() - began < 30, "after %.1f s", MPI_Wtime() - began);
+	MPI_Error_string(rc, text, &len);
+	CHECK(len > 0, "it has a text");
+	return true;
+}
+
+static bool finalize(MPI_Session *session)
+{
+	double began = MPI_Wtime();
+	int rc = MPI_Session_finalize(session);
+
+	CHECK(*session == MPI_SESSION_NULL, "S30: the handle is null");
+	return is_deadlock(rc, began);
+}
+
+static void example_9(int order)
+{
+	bool first, second;
+
+	b = session_open();
+	make(a, "foobar");
+	make(mtest.rank ? b : a, "foobar2");
+	make(mtest.rank ? a : b, "foobar3");
+	first = finalize(order ? &b : &a);
+	second = finalize(order ? &a : &b);
+	CHECK(first, "S76: the first finalize is an error");
+	CHECK(!second, "the second one completes");
+}
+
+static void example_xyz(void)
+{
+	bool first, second = false;
+
+	if (mtest.rank)
+		b = session_open();
+	make(a, "communicator_1");
+	make(mtest.rank ? b : a, "communicator_2");
+	if (mtest.rank == 0) {
+		finalize(
+			&a); /* it waits for both others, who may get over it */
+		return;
+	}
+	first = finalize(mtest.rank == 1 ? &a : &b);
+	second = finalize(mtest.rank == 1 ? &b : &a);
+	CHECK(first, "S86: the first finalize is an error");
+	CHECK(!second, "the second one completes");
+}
+
+static void disconnect_crossed(void)
+{
+	MPI_Comm x = make(a, "x"), y = make(a, "y");
+	double began = MPI_Wtime();
+	int rc = MPI_Comm_disconnect(mtest.rank ? &y : &x);
+
+	CHECK(is_deadlock(rc, began), "the first disconnect is an error");
+	OK(MPI_Comm_disconnect(mtest.rank ? &x : &y));
+	OK(MPI_Session_finalize(&a));
+}
+
+/* communicator i joins processes i and i + 1; everybody first leaves the one
+ * whose other member first leaves another */
+static void ring(void)
+{
+	MPI_Group world = session_group(a, "mpi://WORLD");
+	bool first;
+
+	b = session_open();
+	for (int i = 0; i < mtest.size; i++) {
+		int pair[2] = { i, (i + 1) % mtest.size };
+		MPI_Group all, two;
+
+		if (mtest.rank != pair[0] && mtest.rank != pair[1])
+			continue;
+		all = session_group(
+			mtest.rank == pair[0] ? a : b, "mpi://WORLD");
+		OK(MPI_Group_incl(all, 2, pair, &two));
+		MPI_Group_free(&all);
+		session_comm_take(two, "pair");
+	}
+	MPI_Group_free(&world);
+	first = finalize(&a);
+	CHECK(first, "each finalize of the ring is an error");
+	CHECK(!finalize(&b), "the second one completes");
+}
+
+int main(int argc, char **argv)
+{
+	mtest_start(argv[0]);
+	a = session_open();
+	session_who(a);
+	switch (mtest_arg(argc, argv, "ex", 9)) {
+	case 9:
+		example_9(mtest_arg(argc, argv, "order", 0));
+		break;
+	case 10:
+		disconnect_crossed();
+		break;
+	case 4:
+		ring();
+		break;
+	default:
+		example_xyz();
+	}
+	return mtest_done();
+}
