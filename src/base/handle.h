@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum weft_kind {
 	WEFT_KIND_COMM = 1,
@@ -72,9 +73,13 @@ void weft_table_free(struct weft_table *table, void *obj);
  * owners that keep their own list of spare objects. */
 static inline void weft_obj_renew(void *obj)
 {
-	struct weft_obj *o = (struct weft_obj *)obj;
+	uint64_t handle;
 
-	o->gen = (o->gen + 2) & 0x7fffffffu;
+	/* both halves at once, so that reading the handle right afterwards
+	 * need not wait for a store that covers half of it */
+	memcpy(&handle, obj, sizeof(handle));
+	handle = (handle + ((uint64_t)2 << 32)) & ~((uint64_t)1 << 63);
+	memcpy(obj, &handle, sizeof(handle));
 }
 
 /* Number of live objects, for leak reports. */

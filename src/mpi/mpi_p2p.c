@@ -162,8 +162,8 @@ static int recv_init_any(
 	return give(msg.comm, func, err, req, request);
 }
 
-int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm)
+__attribute__((flatten)) int PMPI_Send(const void *buf, int count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
@@ -210,8 +210,9 @@ int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
 	return send_any("MPI_Rsend_c", WEFT_SEND_READY, &a);
 }
 
-int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
-	MPI_Comm comm, MPI_Status *status)
+__attribute__((flatten)) int PMPI_Recv(void *buf, int count,
+	MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+	MPI_Status *status)
 {
 	const struct args a = { buf, count, datatype, source, tag, comm };
 
@@ -226,8 +227,9 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
 	return recv_any("MPI_Recv_c", &a, status);
 }
 
-int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm, MPI_Request *request)
+__attribute__((flatten)) int PMPI_Isend(const void *buf, int count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+	MPI_Request *request)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
@@ -274,8 +276,9 @@ int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
 	return isend_any("MPI_Irsend_c", WEFT_SEND_READY, &a, request);
 }
 
-int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
-	MPI_Comm comm, MPI_Request *request)
+__attribute__((flatten)) int PMPI_Irecv(void *buf, int count,
+	MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+	MPI_Request *request)
 {
 	const struct args a = { buf, count, datatype, source, tag, comm };
 

@@ -13,7 +13,9 @@
 
 #include <stdlib.h>
 
-static struct weft_lane *the_lane(void)
+enum { FOUND_MAX = 64 };
+
+static inline struct weft_lane *the_lane(void)
 {
 	return &weft_proc.lane;
 }
@@ -53,8 +55,9 @@ struct outcome {
 
 /* Takes a done request out: status filled (MPI_ERROR too if with_err), handle
  * nulled or request deactivated. Lane's lock held. */
-static inline int take_out(MPI_Request *handle, struct weft_req *req,
-	MPI_Status *status, bool with_err, struct outcome *outcome)
+static inline __attribute__((always_inline)) int take_out(MPI_Request *handle,
+	struct weft_req *req, MPI_Status *status, bool with_err,
+	struct outcome *outcome)
 {
 	int err;
 
@@ -150,17 +153,31 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
 /* ---- arrays ---- */
 
-/* Checks the arguments of an array procedure. */
-static int check_array(int count, const MPI_Request *requests)
+/* What the first handles of an array named when it was checked. */
+struct found {
+	struct weft_req *reqs[FOUND_MAX];
+};
+
+/* Checks the arguments of an array procedure; found may be NULL. */
+static inline int check_found(
+	int count, const MPI_Request *requests, struct found *found)
 {
 	struct weft_req *req;
 	int err = weft_check_count(count);
 
 	if (!err && count > 0)
 		err = weft_check_ptr(requests, "array_of_requests");
-	for (int i = 0; !err && i < count; i++)
+	for (int i = 0; !err && i < count; i++) {
 		err = look_up(requests[i], &req);
+		if (found && i < FOUND_MAX)
+			found->reqs[i] = req;
+	}
 	return err;
+}
+
+static int check_array(int count, const MPI_Request *requests)
+{
+	return check_found(count, requests, NULL);
 }
 
 static inline struct weft_req *req_at(const MPI_Request *requests, int i)
@@ -175,12 +192,24 @@ static inline MPI_Status *status_at(MPI_Status *statuses, int i)
 					       : &statuses[i];
 }
 
+/* The request of a place that was checked, unless another thread took it. */
+static inline struct weft_req *found_at(
+	const struct found *found, const MPI_Request *requests, int i)
+{
+	struct weft_req *req = i < FOUND_MAX ? found->reqs[i] : NULL;
+
+	if (weft_likely(req && weft_mpi_req_handle(req) == requests[i]))
+		return req;
+	return req_at(requests, i);
+}
+
 /* Waits for the requests of an array and takes them out, in order. */
 static void take_all(struct weft_lane *lane, int count, MPI_Request *requests,
-	MPI_Status *statuses, struct outcome *outcome)
+	MPI_Status *statuses, const struct found *found,
+	struct outcome *outcome)
 {
 	for (int i = 0; i < count; i++) {
-		struct weft_req *req = req_at(requests, i);
+		struct weft_req *req = found_at(found, requests, i);
 
 		if (is_idle(req))
 			weft_status_empty(status_at(statuses, i));
@@ -198,12 +227,14 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 {
 	struct outcome outcome = { 0, NULL };
 	struct weft_lane *lane = the_lane();
-	int err = check_array(count, array_of_requests);
+	struct found found;
+	int err = check_found(count, array_of_requests, &found);
 
 	if (weft_unlikely(err))
 		return weft_mpi_raise_none("MPI_Waitall", err);
 	weft_lane_take(lane);
-	take_all(lane, count, array_of_requests, array_of_statuses, &outcome);
+	take_all(lane, count, array_of_requests, array_of_statuses, &found,
+		&outcome);
 	weft_lane_drop(lane);
 	return finish("MPI_Waitall", &outcome, MPI_ERR_IN_STATUS);
 }
@@ -224,7 +255,8 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 {
 	struct outcome outcome = { 0, NULL };
 	struct weft_lane *lane = the_lane();
-	int err = check_array(count, array_of_requests);
+	struct found found;
+	int err = check_found(count, array_of_requests, &found);
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Testall", err);
@@ -236,7 +268,7 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	}
 	if (*flag)
 		take_all(lane, count, array_of_requests, array_of_statuses,
-			&outcome);
+			&found, &outcome);
 	weft_lane_drop(lane);
 	return finish("MPI_Testall", &outcome, MPI_ERR_IN_STATUS);
 }

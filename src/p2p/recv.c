@@ -179,7 +179,7 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	weft_message_free(message);
 }
 
-static inline int start(struct weft_req *req)
+static inline __attribute__((always_inline)) int start(struct weft_req *req)
 {
 	struct weft_match *match = &req->comm->match;
 	struct weft_message *message;
@@ -210,7 +210,8 @@ int weft_recv_start(struct weft_req *req)
 	return start(req);
 }
 
-int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out)
+static inline __attribute__((always_inline)) int irecv(
+	const struct weft_msg *msg, struct weft_req **req_out)
 {
 	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_RECV);
 	int err;
@@ -226,13 +227,18 @@ int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out)
 	return 0;
 }
 
+int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out)
+{
+	return irecv(msg, req_out);
+}
+
 int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
 {
 	struct weft_lane *lane = msg->comm->lane;
 	int err;
 
 	weft_lane_take(lane);
-	err = weft_irecv_held(msg, req_out);
+	err = irecv(msg, req_out);
 	weft_lane_drop(lane);
 	return err;
 }
@@ -244,9 +250,10 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 	int err;
 
 	weft_lane_take(lane);
-	err = weft_irecv_held(msg, &req);
+	err = irecv(msg, &req);
 	if (!err) {
-		weft_req_wait(lane, req);
+		if (!req->is_done)
+			weft_req_wait(lane, req);
 		err = req->status.err;
 		*status_out = req->status;
 		weft_req_put(req);

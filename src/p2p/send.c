@@ -212,7 +212,8 @@ int weft_send_start(struct weft_req *req)
 
 /* Short, contiguous, to a process of this node that is ready for it: no
  * request is needed. False when any of this does not hold. */
-static inline bool send_fast(const struct weft_msg *msg)
+static inline __attribute__((always_inline)) bool send_fast(
+	const struct weft_msg *msg)
 {
 	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_comm *comm = msg->comm;
@@ -249,7 +250,7 @@ static inline bool send_fast(const struct weft_msg *msg)
 }
 
 /* A request for a message that has left: what cancelling it needs. */
-static void fill_sent(struct weft_req *req, const struct weft_msg *msg)
+static inline void fill_sent(struct weft_req *req, const struct weft_msg *msg)
 {
 	req->comm = weft_comm_get(msg->comm);
 	req->peer = weft_comm_peer(msg->comm, (uint32_t)msg->rank);
@@ -261,7 +262,8 @@ static void fill_sent(struct weft_req *req, const struct weft_msg *msg)
 	req->is_done = true;
 }
 
-int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out)
+static inline __attribute__((always_inline)) int isend(
+	const struct weft_msg *msg, struct weft_req **req_out)
 {
 	struct weft_req *req = weft_req_new(msg->comm->lane, WEFT_REQ_SEND);
 	int err;
@@ -283,18 +285,23 @@ int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out)
 	return 0;
 }
 
+int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out)
+{
+	return isend(msg, req_out);
+}
+
 int weft_isend(const struct weft_msg *msg, struct weft_req **req_out)
 {
 	struct weft_lane *lane = msg->comm->lane;
 	int err;
 
 	weft_lane_take(lane);
-	err = weft_isend_held(msg, req_out);
+	err = isend(msg, req_out);
 	weft_lane_drop(lane);
 	return err;
 }
 
-static int send_slow(const struct weft_msg *msg)
+static __attribute__((noinline)) int send_slow(const struct weft_msg *msg)
 {
 	struct weft_req *req;
 	int err = weft_isend_held(msg, &req);
