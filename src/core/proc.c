@@ -74,18 +74,41 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 
 int weft_proc_open_net(void)
 {
-	struct weft_net_hints hints = { .is_one_host =
-						weft_proc.facts.n_nodes <= 1 };
+	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_net_hints hints = {
+		.provider = weft_proc.wish.provider,
+		.iface = weft_proc.wish.iface,
+		.is_one_host = weft_proc.facts.n_nodes <= 1,
+	};
 	bool began;
 	int err;
 
-	if (weft_proc.lane.net)
+	if (lane->net)
 		return 0;
 	began = weft_alone_begin();
-	err = weft_net_open(&hints, weft_dispatch_net, &weft_proc.lane,
-		&weft_proc.lane.net);
+	err = weft_net_open(&hints, weft_dispatch_net, lane, &lane->net);
+	if (err && (*hints.provider || *hints.iface)) {
+		weft_warn("CORE-WISH",
+			"the session's wish for provider \"%s\", interface "
+			"\"%s\" cannot be met: %s",
+			hints.provider, hints.iface, weft_err_detail_peek(err));
+		hints.provider = NULL;
+		hints.iface = NULL;
+		err = weft_net_open(
+			&hints, weft_dispatch_net, lane, &lane->net);
+	}
 	weft_alone_end(began);
 	return err;
+}
+
+void weft_proc_net_names(struct weft_proc_wish *names)
+{
+	const struct weft_net *net = weft_proc.lane.net;
+
+	snprintf(names->provider, sizeof(names->provider), "%s",
+		net ? net->plan.provider : "none");
+	snprintf(names->iface, sizeof(names->iface), "%s",
+		net ? net->plan.domain : "none");
 }
 
 /* Opens the ways out: shared memory for my node, a fabric if any process is

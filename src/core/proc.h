@@ -21,11 +21,18 @@ typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 /* Context ids known without asking anybody. */
 #define WEFT_CTX_WORLD ((uint64_t)WEFT_PLANE_END)
 
+/* What the first session asked of the fabric; "" where nothing. */
+struct weft_proc_wish {
+	char provider[64];
+	char iface[64];
+};
+
 struct weft_proc {
 	pthread_mutex_t lock; /* opening and closing; lock order 1 */
 	/* weft_boot_open; a test puts its own process manager here */
 	int (*open_boot)(
 		struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
+	struct weft_proc_wish wish; /* set under lock while not open */
 	bool is_open;
 	bool was_open_failed;
 	atomic_int n_sessions;	/* live, the World included; set under lock */
@@ -54,6 +61,9 @@ void weft_proc_put(void);
 
 /* Opens the fabric if it is not open yet. Lane's lock held. */
 int weft_proc_open_net(void);
+
+/* What the fabric runs on; "none" while it is not open. Lane's lock held. */
+void weft_proc_net_names(struct weft_proc_wish *names);
 
 /* Takes events of the process manager; for weft_boot_poll. */
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event);

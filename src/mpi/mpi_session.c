@@ -4,7 +4,9 @@
 #include "mpi_check.h"
 
 #include "session/create.h"
+#include "session/hint.h"
 #include "session/pset.h"
+#include "session/tied.h"
 
 /* An error while there is no session yet, or no communicator: the handler given
  * in the call takes it. */
@@ -51,6 +53,10 @@ int PMPI_Session_finalize(MPI_Session *session)
 		return weft_mpi_raise_none("MPI_Session_finalize",
 			weft_err_set(WEFT_ERR_SESSION,
 				"the World Model ends with MPI_Finalize"));
+	err = weft_tied_check(closing);
+	if (err)
+		return weft_mpi_raise_session(
+			closing, "MPI_Session_finalize", err);
 	errh = weft_errh_get(closing->errh);
 	err = weft_session_close(closing);
 	weft_mpi_buffer_drop();
@@ -70,7 +76,9 @@ int PMPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
 
 	err = weft_check_session(session, &of);
 	if (!err)
-		err = weft_info_dup(of->info, &info);
+		err = weft_check_ptr(info_used, "info_used");
+	if (!err)
+		err = weft_hint_used(of, &info);
 	if (err)
 		return weft_mpi_raise_session(of, "MPI_Session_get_info", err);
 	*info_used = weft_mpi_info_handle(info);

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "core/info.h"
 #include "core/proc.h"
+#include "session/tied.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,12 +87,46 @@ static void read_kinds(
 	add_kind(list, list_len, "system");
 }
 
+static int read_finalize(
+	struct weft_session *session, const struct weft_info *asked)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	if (weft_info_value(asked, WEFT_HINT_FINALIZE, value, sizeof(value)) <
+		0)
+		return 0;
+	session->is_strict = !strcmp(value, "strict");
+	if (session->is_strict || !strcmp(value, "synchronise"))
+		return 0;
+	return weft_err_set(WEFT_ERR_INFO_VALUE,
+		"info key %s: \"%s\" is neither \"synchronise\" nor "
+		"\"strict\"",
+		WEFT_HINT_FINALIZE, value);
+}
+
+void weft_hint_wish(const struct weft_info *asked)
+{
+	struct weft_proc_wish *wish = &weft_proc.wish;
+
+	pthread_mutex_lock(&weft_proc.lock);
+	if (!weft_proc.is_open) {
+		*wish = (struct weft_proc_wish){ 0 };
+		weft_info_value(asked, WEFT_HINT_PROVIDER, wish->provider,
+			sizeof(wish->provider));
+		weft_info_value(asked, WEFT_HINT_IFACE, wish->iface,
+			sizeof(wish->iface));
+	}
+	pthread_mutex_unlock(&weft_proc.lock);
+}
+
 int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 {
 	char kinds[WEFT_INFO_VALUE_MAX + 1];
 	int err;
 
 	err = read_level(session, asked);
+	if (!err)
+		err = read_finalize(session, asked);
 	if (err)
 		return err;
 	read_kinds(asked, kinds, sizeof(kinds));
@@ -103,7 +138,39 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 	if (!err)
 		err = weft_info_set(
 			session->info, WEFT_HINT_ALLOC_KINDS, kinds);
+	/* all sessions share one lane, without a traffic class of its own */
 	if (!err)
-		err = weft_info_set(session->info, "weft_lane", "shared");
+		err = weft_info_set(session->info, WEFT_HINT_LANE, "shared");
+	if (!err)
+		err = weft_info_set(session->info, WEFT_HINT_TCLASS, "default");
+	if (!err)
+		err = weft_info_set(session->info, WEFT_HINT_FINALIZE,
+			session->is_strict ? "strict" : "synchronise");
 	return err;
+}
+
+int weft_hint_used(struct weft_session *session, struct weft_info **info_out)
+{
+	struct weft_proc_wish net;
+	char tied[WEFT_INFO_VALUE_MAX + 1];
+	struct weft_info *info;
+	int err = weft_info_dup(session->info, &info);
+
+	if (err)
+		return err;
+	weft_lane_take(session->lane);
+	weft_proc_net_names(&net);
+	weft_lane_drop(session->lane);
+	err = weft_info_set(info, WEFT_HINT_PROVIDER, net.provider);
+	if (!err)
+		err = weft_info_set(info, WEFT_HINT_IFACE, net.iface);
+	weft_tied_list(session, tied, sizeof(tied));
+	if (!err && tied[0])
+		err = weft_info_set(info, WEFT_HINT_TIED, tied);
+	if (err) {
+		weft_info_destroy(info);
+		return err;
+	}
+	*info_out = info;
+	return 0;
 }

@@ -7,13 +7,27 @@
 
 #define WEFT_HINT_THREAD_LEVEL "thread_level"
 #define WEFT_HINT_ALLOC_KINDS "mpi_memory_alloc_kinds"
+#define WEFT_HINT_PROVIDER "weft_provider"
+#define WEFT_HINT_IFACE "weft_iface"
+#define WEFT_HINT_LANE "weft_lane"
+#define WEFT_HINT_TCLASS "weft_tclass"
+#define WEFT_HINT_FINALIZE "weft_finalize"
+#define WEFT_HINT_TIED "weft_tied" /* told, not asked */
+
+/* Notes what the process's first session asks of the fabric, which opens with
+ * it; no effect when it is open. Called before weft_proc_get(). */
+void weft_hint_wish(const struct weft_info *asked);
 
 /* Reads the keys of `asked` (NULL: none) into the session's level and puts
  * what is in effect into its info object. Keys that nobody knows are ignored; a
- * thread level that is none is WEFT_ERR_INFO_VALUE.
+ * thread level or a way to finalize that is none is WEFT_ERR_INFO_VALUE.
  * The process-wide object must be open, for the launch's own wishes. */
 int weft_hint_apply(
 	struct weft_session *session, const struct weft_info *asked);
+
+/* A new info object: what is in effect for the session now, whatever was asked
+ * for. */
+int weft_hint_used(struct weft_session *session, struct weft_info **info_out);
 
 /* "MPI_THREAD_SINGLE" and so on. */
 const char *weft_hint_level_name(enum weft_thread_level level);

@@ -9,5 +9,5 @@ libweft_la_SOURCES += src/session/agree.c src/session/agree.h \
 	src/session/pset.c \
 	src/session/pset.h src/session/session.c src/session/session.h \
 	src/session/split.c src/session/split.h \
-	src/session/stall.h
+	src/session/stall.h src/session/tied.c src/session/tied.h
 EXTRA_DIST += src/session/README.md

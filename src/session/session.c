@@ -63,8 +63,10 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	struct weft_session **session_out)
 {
 	struct weft_session *session;
-	int err = weft_proc_get(on_open);
+	int err;
 
+	weft_hint_wish(info);
+	err = weft_proc_get(on_open);
 	if (err)
 		return err;
 	session = weft_table_new(&weft_sessions);

@@ -35,6 +35,7 @@ struct weft_session {
 	enum weft_thread_level level;
 	bool is_world;
 	uint32_t number; /* counts this process's sessions from 1 */
+	bool is_strict;	 /* does not close while something is tied to it */
 	struct weft_lane *lane;
 	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
 	struct weft_info *info;	   /* what is in effect */

@@ -54,6 +54,7 @@ multi_programs += test/multi/ses_comms
 multi_programs += test/multi/ses_cycle
 multi_programs += test/multi/ses_examples
 multi_programs += test/multi/ses_finalize
+multi_programs += test/multi/ses_hints
 multi_programs += test/multi/ses_inter
 multi_programs += test/multi/ses_leave
 multi_programs += test/multi/ses_life

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_hints: what a session is asked for by info keys, and what it says it has
+ *
+ * wish=P ask for this provider in the first session; got=P it must be
+ * in effect then, or not=P it must not. kinds=K what must be granted of the
+ * launcher's memory kinds.
+ */
+#include "session.h"
+
+static const char *word(int argc, char **argv, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (int i = 1; i < argc; i++)
+		if (strncmp(argv[i], key, len) == 0)
+			return argv[i] + len;
+	return NULL;
+}
+
+static void value_of(MPI_Session session, const char *key, char *value, int len)
+{
+	int flag = 0;
+	MPI_Info info;
+
+	value[0] = 0;
+	OK(MPI_Session_get_info(session, &info));
+	OK(MPI_Info_get_string(info, key, &len, value, &flag));
+	CHECK(flag, "the session says its %s", key);
+	OK(MPI_Info_free(&info));
+}
+
+static void has(MPI_Session session, const char *key, const char *want)
+{
+	char value[256];
+
+	value_of(session, key, value, sizeof(value));
+	CHECK(!strcmp(value, want), "%s is '%s', not '%s'", key, value, want);
+}
+
+static MPI_Session open_with(const char *key, const char *value)
+{
+	MPI_Session session = MPI_SESSION_NULL;
+	MPI_Info info;
+
+	OK(MPI_Info_create(&info));
+	if (key)
+		OK(MPI_Info_set(info, key, value));
+	OK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session));
+	OK(MPI_Info_free(&info));
+	return session;
+}
+
+static void refused(const char *key, const char *value)
+{
+	MPI_Session session = MPI_SESSION_NULL;
+	MPI_Info info;
+
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, key, value));
+	FAILS(MPI_Session_init(info, MPI_ERRORS_RETURN, &session),
+		MPI_ERR_INFO_VALUE);
+	OK(MPI_Info_free(&info));
+}
+
+/* the fabric opens with the first session of the process */
+static void first(int argc, char **argv)
+{
+	const char *wish = word(argc, argv, "wish=");
+	const char *got = word(argc, argv, "got=");
+	const char *not = word(argc, argv, "not=");
+	const char *kinds = word(argc, argv, "kinds=");
+	MPI_Session session = open_with(wish ? "weft_provider" : NULL, wish);
+	char value[256];
+	MPI_Comm comm;
+
+	session_who(session);
+	value_of(session, "weft_provider", value, sizeof(value));
+	CHECK(!got || !strncmp(value, got, strlen(got)),
+		"provider '%s', asked for '%s'", value, got);
+	CHECK(!not || !strstr(value, not ), "provider '%s' is not there",
+		value);
+	value_of(session, "weft_iface", value, sizeof(value));
+	CHECK(value[0], "an interface, '%s'", value);
+	if (kinds)
+		has(session, "mpi_memory_alloc_kinds", kinds);
+	comm = session_comm(session, "mpi://WORLD", "over what there is");
+	session_works(comm, "over what there is");
+	OK(MPI_Comm_disconnect(&comm));
+	session_close(&session);
+}
+
+static void told(void)
+{
+	MPI_Session session = open_with("weft_lane", "dedicated");
+
+	has(session, "weft_lane", "shared"); /* true, whatever was asked */
+	session_close(&session);
+	session = open_with("weft_tclass", "low_latency");
+	has(session, "weft_tclass", "default");
+	has(session, "weft_finalize", "synchronise");
+	session_close(&session);
+	session = open_with("thread_level", "MPI_THREAD_FUNNELED");
+	has(session, "thread_level", "MPI_THREAD_FUNNELED");
+	session_close(&session);
+	session = open_with("mpi_memory_alloc_kinds", "mpi:alloc_mem,cuda");
+	has(session, "mpi_memory_alloc_kinds", "mpi:alloc_mem,mpi,system");
+	session_close(&session);
+	refused("thread_level", "MPI_THREAD_SOME");
+	refused("weft_finalize", "perhaps");
+}
+
+static void refuses(MPI_Session *session, const char *tag)
+{
+	char text[MPI_MAX_INFO_VAL];
+	int err, class = MPI_SUCCESS;
+
+	err = MPI_Session_finalize(session);
+	CHECK(err != MPI_SUCCESS, "not while '%s' is there", tag);
+	CHECK(*session != MPI_SESSION_NULL, "the session is still there");
+	if (err == MPI_SUCCESS)
+		return;
+	OK(MPI_Error_class(err, &class));
+	CHECK(class == MPI_ERR_PENDING, "class %d", class);
+	value_of(*session, "weft_tied", text, sizeof(text));
+	CHECK(strstr(text, tag) != NULL, "'%s' is named in: %s", tag, text);
+}
+
+static void strict(void)
+{
+	MPI_Session session = open_with("weft_finalize", "strict");
+	MPI_Comm comm, dup;
+
+	has(session, "weft_finalize", "strict");
+	comm = session_comm(session, "mpi://WORLD", "still tied");
+	refuses(&session, "still tied");
+	session_works(comm, "after a refusal");
+	OK(MPI_Comm_dup(comm, &dup));
+	OK(MPI_Comm_disconnect(&comm));
+	OK(MPI_Comm_set_name(dup, "the duplicate"));
+	refuses(&session, "the duplicate");
+	session_works(dup, "after another");
+	OK(MPI_Comm_disconnect(&dup));
+	session_close(&session);
+}
+
+/* what was freed closes with the others in its own time */
+static void strict_freed(void)
+{
+	MPI_Session session = open_with("weft_finalize", "strict");
+	MPI_Comm comm = session_comm(session, "mpi://WORLD", "freed");
+	int err;
+
+	OK(MPI_Comm_free(&comm));
+	do {
+		err = MPI_Session_finalize(&session);
+	} while (err != MPI_SUCCESS);
+	CHECK(session == MPI_SESSION_NULL, "closed at last");
+}
+
+int main(int argc, char **argv)
+{
+	mtest_start(argv[0]);
+	first(argc, argv);
+	told();
+	strict();
+	strict_freed();
+	return mtest_done();
+}
