@@ -35,7 +35,7 @@ dist_man_MANS += contrib/man/mpicc.1
 fill_in = sed -e 's|@CC[@]|$(CC)|; s|@CXX[@]|$(CXX)|' \
 	-e 's|@includedir[@]|$(includedir)|; s|@libdir[@]|$(libdir)|' \
 	-e 's|@prefix[@]|$(prefix)|; s|@exec_prefix[@]|$(exec_prefix)|' \
-	-e 's|@VERSION[@]|$(VERSION)|'
+	-e 's|@VERSION[@]|$(VERSION)|' -e 's|@FC[@]|$(FC)|'
 
 $(mpi_wrappers): $(top_srcdir)/src/tools/mpicc.in Makefile
 	@$(MKDIR_P) $(@D)

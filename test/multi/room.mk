@@ -90,7 +90,7 @@ $(multi_programs): %: %.c test/multi/mtest.h \
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -o $@ $(filter %.c,$^) libmpi_abi.la
 
-multi: $(multi_programs)
+multi: $(multi_programs) $(f_built)
 
 MPIEXEC = $(abs_builddir)/mpiexec
 

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fortran_call: procedures of the program that the library calls
+ *
+ * Operations and error handlers are passed on as they are: a Fortran procedure
+ * gets its handle as the address of an integer, which is the low half of the C
+ * handle it points to. Attribute and request functions take their arguments by
+ * reference and get a step between. */
+#include "fortran.h"
+
+#include <pthread.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "handles in halves");
+
+static void give(int *ierror, int rc)
+{
+	if (ierror)
+		*ierror = rc;
+}
+
+/* ---- attributes ---- */
+
+typedef void copy_fn(int *object, int *keyval, MPI_Aint *extra, MPI_Aint *in,
+	MPI_Aint *out, int *flag, int *ierror);
+typedef void delete_fn(int *object, int *keyval, MPI_Aint *value,
+	MPI_Aint *extra, int *ierror);
+typedef void old_copy_fn(int *comm, int *keyval, int *extra, int *in, int *out,
+	int *flag, int *ierror);
+typedef void old_delete_fn(
+	int *comm, int *keyval, int *value, int *extra, int *ierror);
+
+/* The functions of a key. A key may outlive its last handle, unseen from here,
+ * so a record is kept until the process ends, and used again by each key that
+ * has the same functions and the same extra state. */
+struct key {
+	struct key *next;
+	weft_f_fn *copy, *del;
+	MPI_Aint extra;
+};
+
+/* All records there are; the lock guards the list, records never change. */
+static struct {
+	pthread_mutex_t lock;
+	struct key *first;
+} keys = { PTHREAD_MUTEX_INITIALIZER, NULL };
+
+static struct key *key_of(weft_f_fn *copy, weft_f_fn *del, MPI_Aint extra)
+{
+	struct key *key;
+
+	pthread_mutex_lock(&keys.lock);
+	for (key = keys.first; key; key = key->next)
+		if (key->copy == copy && key->del == del && key->extra == extra)
+			break;
+	if (!key) {
+		key = calloc(1, sizeof(*key));
+		if (key) {
+			*key = (struct key){ keys.first, copy, del, extra };
+			keys.first = key;
+		}
+	}
+	pthread_mutex_unlock(&keys.lock);
+	return key;
+}
+
+static int copy(
+	int object, int keyval, struct key *key, void *in, void *out, int *flag)
+{
+	MPI_Aint extra = key->extra, from = (MPI_Aint)in, to = 0;
+	int ierror = MPI_SUCCESS;
+
+	*flag = 0;
+	((copy_fn *)key->copy)(
+		&object, &keyval, &extra, &from, &to, flag, &ierror);
+	if (ierror == MPI_SUCCESS && *flag)
+		*(void **)out = (void *)to;
+	return ierror;
+}
+
+static int delete (int object, int keyval, void *value, struct key *key)
+{
+	MPI_Aint extra = key->extra, was = (MPI_Aint)value;
+	int ierror = MPI_SUCCESS;
+
+	((delete_fn *)key->del)(&object, &keyval, &was, &extra, &ierror);
+	return ierror;
+}
+
+/* clang-format off */
+#define KEYVAL(low, noun, ctype)                                              \
+	static int low##_copy(ctype object, int keyval, void *key, void *in,  \
+		void *out, int *flag)                                         \
+	{                                                                     \
+		return copy(PMPI_##noun##_toint(object), keyval, key, in,     \
+			out, flag);                                           \
+	}                                                                     \
+	static int low##_delete(ctype object, int keyval, void *value,        \
+		void *key)                                                    \
+	{                                                                     \
+		return delete(PMPI_##noun##_toint(object), keyval, value,     \
+			key);                                                 \
+	}                                                                     \
+	void pmpi_##low##_create_keyval_(weft_f_fn *copy_it,                  \
+		weft_f_fn *delete_it, int *keyval, const MPI_Aint *extra,     \
+		int *ierror)                                                  \
+	{                                                                     \
+		struct key *key = key_of(copy_it, delete_it, *extra);         \
+		give(ierror, key ? PMPI_##noun##_create_keyval(low##_copy,    \
+			low##_delete, keyval, key) : MPI_ERR_NO_MEM);         \
+	}
+/* clang-format on */
+
+KEYVAL(comm, Comm, MPI_Comm)
+KEYVAL(type, Type, MPI_Datatype)
+KEYVAL(win, Win, MPI_Win)
+
+/* The keys of MPI itself hold addresses of integers in C, integers here. */
+static MPI_Aint value_of(int keyval, void *value)
+{
+	if (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE)
+		return *(int *)value;
+	return (MPI_Aint)value;
+}
+
+void pmpi_comm_get_attr_(const int *comm, const int *keyval, MPI_Aint *value,
+	int *flag, int *ierror)
+{
+	void *got = NULL;
+	int rc = PMPI_Comm_get_attr(
+		PMPI_Comm_fromint(*comm), *keyval, &got, flag);
+
+	if (rc == MPI_SUCCESS && *flag)
+		*value = value_of(*keyval, got);
+	give(ierror, rc);
+}
+
+void pmpi_type_get_attr_(const int *type, const int *keyval, MPI_Aint *value,
+	int *flag, int *ierror)
+{
+	void *got = NULL;
+	int rc = PMPI_Type_get_attr(
+		PMPI_Type_fromint(*type), *keyval, &got, flag);
+
+	if (rc == MPI_SUCCESS && *flag)
+		*value = (MPI_Aint)got;
+	give(ierror, rc);
+}
+
+/* ---- attributes of MPI-1: plain integers ---- */
+
+static int old_copy(MPI_Comm comm, int keyval, void *extra_state, void *in,
+	void *out, int *flag)
+{
+	struct key *key = extra_state;
+	int object = PMPI_Comm_toint(comm), extra = (int)key->extra;
+	int from = (int)(MPI_Aint)in, to = 0, ierror = MPI_SUCCESS;
+
+	*flag = 0;
+	((old_copy_fn *)key->copy)(
+		&object, &keyval, &extra, &from, &to, flag, &ierror);
+	if (ierror == MPI_SUCCESS && *flag)
+		*(void **)out = (void *)(MPI_Aint)to;
+	return ierror;
+}
+
+static int old_delete(MPI_Comm comm, int keyval, void *value, void *extra_state)
+{
+	struct key *key = extra_state;
+	int object = PMPI_Comm_toint(comm), extra = (int)key->extra;
+	int was = (int)(MPI_Aint)value, ierror = MPI_SUCCESS;
+
+	((old_delete_fn *)key->del)(&object, &keyval, &was, &extra, &ierror);
+	return ierror;
+}
+
+void pmpi_keyval_create_(weft_f_fn *copy_it, weft_f_fn *delete_it, int *keyval,
+	const int *extra, int *ierror)
+{
+	struct key *key = key_of(copy_it, delete_it, *extra);
+
+	give(ierror,
+		key ? PMPI_Comm_create_keyval(old_copy, old_delete, keyval, key)
+		    : MPI_ERR_NO_MEM);
+}
+
+void pmpi_attr_put_(
+	const int *comm, const int *keyval, const int *value, int *ierror)
+{
+	give(ierror, PMPI_Comm_set_attr(PMPI_Comm_fromint(*comm), *keyval,
+			     (void *)(MPI_Aint)*value));
+}
+
+void pmpi_attr_get_(
+	const int *comm, const int *keyval, int *value, int *flag, int *ierror)
+{
+	MPI_Aint whole = *value;
+
+	pmpi_comm_get_attr_(comm, keyval, &whole, flag, ierror);
+	*value = (int)whole;
+}
+
+/* ---- the attribute functions everybody has ---- */
+
+/* clang-format off */
+#define READY_MADE(low, integer)                                              \
+	void mpi_##low##null_copy_fn_(int *object, int *keyval,               \
+		integer *extra, integer *in, integer *out, int *flag,         \
+		int *ierror)                                                  \
+	{                                                                     \
+		(void)object, (void)keyval, (void)extra, (void)in, (void)out; \
+		*flag = 0;                                                    \
+		*ierror = MPI_SUCCESS;                                        \
+	}                                                                     \
+	void mpi_##low##dup_fn_(int *object, int *keyval, integer *extra,     \
+		integer *in, integer *out, int *flag, int *ierror)            \
+	{                                                                     \
+		(void)object, (void)keyval, (void)extra;                      \
+		*out = *in;                                                   \
+		*flag = 1;                                                    \
+		*ierror = MPI_SUCCESS;                                        \
+	}                                                                     \
+	void mpi_##low##null_delete_fn_(int *object, int *keyval,             \
+		integer *value, integer *extra, int *ierror)                  \
+	{                                                                     \
+		(void)object, (void)keyval, (void)value, (void)extra;         \
+		*ierror = MPI_SUCCESS;                                        \
+	}
+/* clang-format on */
+
+READY_MADE(comm_, MPI_Aint)
+READY_MADE(type_, MPI_Aint)
+READY_MADE(win_, MPI_Aint)
+READY_MADE(, int)
+
+/* ---- generalized requests ---- */
+
+typedef void query_fn(MPI_Aint *extra, MPI_Status *status, int *ierror);
+typedef void free_fn(MPI_Aint *extra, int *ierror);
+typedef void cancel_fn(MPI_Aint *extra, int *complete, int *ierror);
+
+/* From the start of the request to its free function, which MPI calls last. */
+struct grequest {
+	weft_f_fn *query, *free, *cancel;
+	MPI_Aint extra;
+};
+
+static int grequest_query(void *extra_state, MPI_Status *status)
+{
+	struct grequest *g = extra_state;
+	int ierror = MPI_SUCCESS;
+
+	((query_fn *)g->query)(&g->extra, status, &ierror);
+	return ierror;
+}
+
+static int grequest_free(void *extra_state)
+{
+	struct grequest *g = extra_state;
+	int ierror = MPI_SUCCESS;
+
+	((free_fn *)g->free)(&g->extra, &ierror);
+	free(g);
+	return ierror;
+}
+
+static int grequest_cancel(void *extra_state, int complete)
+{
+	struct grequest *g = extra_state;
+	int ierror = MPI_SUCCESS;
+
+	((cancel_fn *)g->cancel)(&g->extra, &complete, &ierror);
+	return ierror;
+}
+
+void pmpi_grequest_start_(weft_f_fn *query, weft_f_fn *release,
+	weft_f_fn *cancel, const MPI_Aint *extra, int *request, int *ierror)
+{
+	struct grequest *g = malloc(sizeof(*g));
+	MPI_Request handle;
+	int rc = MPI_ERR_NO_MEM;
+
+	if (g) {
+		*g = (struct grequest){ query, release, cancel, *extra };
+		rc = PMPI_Grequest_start(grequest_query, grequest_free,
+			grequest_cancel, g, &handle);
+	}
+	if (rc == MPI_SUCCESS)
+		*request = PMPI_Request_toint(handle);
+	else
+		free(g);
+	give(ierror, rc);
+}
+
+#include "fortran/f_calls.h"

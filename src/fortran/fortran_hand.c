@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fortran_hand: procedures whose two forms differ by more than a table says */
+#include "fortran.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static void give(int *ierror, int rc)
+{
+	if (ierror)
+		*ierror = rc;
+}
+
+/* ---- environment ---- */
+
+void pmpi_init_(int *ierror)
+{
+	give(ierror, PMPI_Init(NULL, NULL));
+}
+
+void pmpi_init_thread_(const int *required, int *provided, int *ierror)
+{
+	give(ierror, PMPI_Init_thread(NULL, NULL, *required, provided));
+}
+
+void pmpi_info_create_env_(int *info, int *ierror)
+{
+	MPI_Info handle;
+	int rc = PMPI_Info_create_env(0, NULL, &handle);
+
+	if (rc == MPI_SUCCESS)
+		*info = PMPI_Info_toint(handle);
+	give(ierror, rc);
+}
+
+void pmpi_pcontrol_(const int *level)
+{
+	PMPI_Pcontrol(*level);
+}
+
+double pmpi_wtime_(void)
+{
+	return PMPI_Wtime();
+}
+
+double pmpi_wtick_(void)
+{
+	return PMPI_Wtick();
+}
+
+MPI_Aint pmpi_aint_add_(const MPI_Aint *base, const MPI_Aint *disp)
+{
+	return PMPI_Aint_add(*base, *disp);
+}
+
+MPI_Aint pmpi_aint_diff_(const MPI_Aint *addr1, const MPI_Aint *addr2)
+{
+	return PMPI_Aint_diff(*addr1, *addr2);
+}
+
+WEFT_F_ALIAS(mpi_pcontrol_, pmpi_pcontrol_)
+WEFT_F_ALIAS(mpi_wtime_, pmpi_wtime_)
+WEFT_F_ALIAS(mpi_wtick_, pmpi_wtick_)
+WEFT_F_ALIAS(mpi_aint_add_, pmpi_aint_add_)
+WEFT_F_ALIAS(mpi_aint_diff_, pmpi_aint_diff_)
+
+void pmpi_sizeof_f08ts_(const CFI_cdesc_t *x, int *size, int *ierror)
+{
+	*size = (int)x->elem_len;
+	give(ierror, MPI_SUCCESS);
+}
+
+/* That the variable was passed is all the compiler needs to see. */
+void pmpi_f_sync_reg_f08ts_(CFI_cdesc_t *buf)
+{
+	(void)buf;
+}
+
+void pmpi_f_sync_reg_(void *buf)
+{
+	(void)buf;
+}
+
+WEFT_F_ALIAS(mpi_sizeof_f08ts_, pmpi_sizeof_f08ts_)
+WEFT_F_ALIAS(mpi_f_sync_reg_f08ts_, pmpi_f_sync_reg_f08ts_)
+WEFT_F_ALIAS(mpi_f_sync_reg_, pmpi_f_sync_reg_)
+
+void pmpi_alloc_mem_(
+	const MPI_Aint *size, const int *info, void **baseptr, int *ierror)
+{
+	give(ierror, PMPI_Alloc_mem(*size, PMPI_Info_fromint(*info), baseptr));
+}
+
+WEFT_F_ALIAS(mpi_alloc_mem_cptr_, pmpi_alloc_mem_)
+WEFT_F_ALIAS(pmpi_alloc_mem_cptr_, pmpi_alloc_mem_)
+
+/* ---- buffers: only mpi_f08 gets the address back ---- */
+
+/* clang-format off */
+#define DETACH(low, name, type)                                               \
+	void pmpi_##low##_f08_(void **addr, type *size, int *ierror)          \
+	{                                                                     \
+		give(ierror, PMPI_##name(addr, size));                        \
+	}                                                                     \
+	void pmpi_##low##_(void *unused, type *size, int *ierror)             \
+	{                                                                     \
+		void *addr;                                                   \
+		(void)unused;                                                 \
+		give(ierror, PMPI_##name(&addr, size));                       \
+	}                                                                     \
+	WEFT_F_ALIAS(mpi_##low##_f08_, pmpi_##low##_f08_)                     \
+	WEFT_F_ALIAS(mpi_##low##_, pmpi_##low##_)
+#define DETACH_OF(low, name, noun, type)                                      \
+	void pmpi_##low##_f08_(const int *of, void **addr, type *size,        \
+		int *ierror)                                                  \
+	{                                                                     \
+		give(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), addr,    \
+			size));                                               \
+	}                                                                     \
+	void pmpi_##low##_(const int *of, void *unused, type *size,           \
+		int *ierror)                                                  \
+	{                                                                     \
+		void *addr;                                                   \
+		(void)unused;                                                 \
+		give(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), &addr,   \
+			size));                                               \
+	}                                                                     \
+	WEFT_F_ALIAS(mpi_##low##_f08_, pmpi_##low##_f08_)                     \
+	WEFT_F_ALIAS(mpi_##low##_, pmpi_##low##_)
+/* clang-format on */
+
+DETACH(buffer_detach, Buffer_detach, int)
+DETACH(buffer_detach_c, Buffer_detach_c, MPI_Count)
+DETACH_OF(comm_detach_buffer, Comm_detach_buffer, Comm, int)
+DETACH_OF(comm_detach_buffer_c, Comm_detach_buffer_c, Comm, MPI_Count)
+DETACH_OF(session_detach_buffer, Session_detach_buffer, Session, int)
+DETACH_OF(session_detach_buffer_c, Session_detach_buffer_c, Session, MPI_Count)
+
+/* ---- some of many requests: indices count from 1 ---- */
+
+typedef int some_fn(int, MPI_Request *, int *, int *, MPI_Status *);
+
+static int some(some_fn *call, const int *incount, int *requests, int *outcount,
+	int *indices, void *statuses, bool keep)
+{
+	MPI_Request *handles = weft_f_request_array(requests, *incount);
+	int rc = MPI_ERR_NO_MEM;
+
+	if (handles)
+		rc = call(*incount, handles, outcount, indices,
+			weft_f_status(statuses));
+	if ((rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) && handles &&
+		*outcount != MPI_UNDEFINED)
+		for (int i = 0; i < *outcount; i++)
+			indices[i]++;
+	if (keep)
+		weft_f_request_drop(handles, NULL, 0);
+	else
+		weft_f_request_back(handles, requests, *incount);
+	return rc;
+}
+
+void pmpi_waitsome_(const int *incount, int *requests, int *outcount,
+	int *indices, void *statuses, int *ierror)
+{
+	give(ierror, some(PMPI_Waitsome, incount, requests, outcount, indices,
+			     statuses, false));
+}
+
+void pmpi_testsome_(const int *incount, int *requests, int *outcount,
+	int *indices, void *statuses, int *ierror)
+{
+	give(ierror, some(PMPI_Testsome, incount, requests, outcount, indices,
+			     statuses, false));
+}
+
+static int status_some(
+	int n, MPI_Request *requests, int *out, int *indices, MPI_Status *st)
+{
+	return PMPI_Request_get_status_some(n, requests, out, indices, st);
+}
+
+void pmpi_cancel_(const int *request, int *ierror)
+{
+	MPI_Request handle = PMPI_Request_fromint(*request);
+
+	give(ierror, PMPI_Cancel(&handle));
+}
+
+void pmpi_request_get_status_some_(const int *incount, const int *requests,
+	int *outcount, int *indices, void *statuses, int *ierror)
+{
+	give(ierror, some(status_some, incount, (int *)requests, outcount,
+			     indices, statuses, true));
+}
+
+/* ---- the one handle that is written after the call ---- */
+
+/* A communicator that is being duplicated: C writes its handle here when it is
+ * done, and the wait or test that ends the request takes it to the program's
+ * variable. Made by idup, ends in weft_f_request_put on any thread. */
+struct idup {
+	struct idup *next;
+	MPI_Comm newcomm;
+	int *to;
+	int request;
+};
+
+/* The library's only state; touched by idup and by the end of its request. */
+static struct {
+	atomic_flag busy;
+	_Atomic int n;
+	struct idup *first;
+} idups = { ATOMIC_FLAG_INIT, 0, NULL };
+
+static void idups_take(void)
+{
+	/* pairs with the release in idups_drop */
+	while (atomic_flag_test_and_set_explicit(
+		&idups.busy, memory_order_acquire))
+		;
+}
+
+static void idups_drop(void)
+{
+	atomic_flag_clear_explicit(&idups.busy, memory_order_release);
+}
+
+static void idup(const int *comm, const int *info, int *newcomm, int *request,
+	int *ierror)
+{
+	struct idup *dup = calloc(1, sizeof(*dup));
+	MPI_Request req = MPI_REQUEST_NULL;
+	int rc = MPI_ERR_NO_MEM;
+
+	if (dup && info)
+		rc = PMPI_Comm_idup_with_info(PMPI_Comm_fromint(*comm),
+			PMPI_Info_fromint(*info), &dup->newcomm, &req);
+	else if (dup)
+		rc = PMPI_Comm_idup(
+			PMPI_Comm_fromint(*comm), &dup->newcomm, &req);
+	give(ierror, rc);
+	if (rc != MPI_SUCCESS) {
+		free(dup);
+		return;
+	}
+	dup->to = newcomm;
+	*newcomm = PMPI_Comm_toint(MPI_COMM_NULL);
+	*request = dup->request = PMPI_Request_toint(req);
+	idups_take();
+	dup->next = idups.first;
+	idups.first = dup;
+	idups_drop();
+	atomic_fetch_add_explicit(&idups.n, 1, memory_order_relaxed);
+}
+
+void pmpi_comm_idup_(const int *comm, int *newcomm, int *request, int *ierror)
+{
+	idup(comm, NULL, newcomm, request, ierror);
+}
+
+void pmpi_comm_idup_with_info_(const int *comm, const int *info, int *newcomm,
+	int *request, int *ierror)
+{
+	idup(comm, info, newcomm, request, ierror);
+}
+
+/* The communicator of a request that ended; one that was freed before it was
+ * done may still be written, so its record stays. */
+static void settle(int request)
+{
+	struct idup **at, *dup;
+
+	idups_take();
+	for (at = &idups.first; *at; at = &(*at)->next)
+		if ((*at)->request == request)
+			break;
+	dup = *at;
+	if (dup && dup->newcomm != MPI_COMM_NULL)
+		*at = dup->next;
+	else
+		dup = NULL;
+	idups_drop();
+	if (!dup)
+		return;
+	*dup->to = PMPI_Comm_toint(dup->newcomm);
+	free(dup);
+	atomic_fetch_sub_explicit(&idups.n, 1, memory_order_relaxed);
+}
+
+void weft_f_request_put(int *to, MPI_Request request)
+{
+	int before = *to;
+
+	*to = PMPI_Request_toint(request);
+	if (atomic_load_explicit(&idups.n, memory_order_relaxed) &&
+		request == MPI_REQUEST_NULL && *to != before)
+		settle(before);
+}
+
+/* ---- strings whose length an argument says ---- */
+
+void pmpi_info_get_(const int *info, const char *key, const int *valuelen,
+	char *value, int *flag, int *ierror, size_t key_len, size_t value_len)
+{
+	char *k = weft_f_key(key, key_len);
+	size_t room = *valuelen > 0 ? (size_t)*valuelen : 0;
+	char *v = calloc(1, room + 1);
+	int rc = MPI_ERR_NO_MEM;
+
+	if (k && v)
+		rc = PMPI_Info_get(
+			PMPI_Info_fromint(*info), k, *valuelen, v, flag);
+	if (rc == MPI_SUCCESS && *flag)
+		weft_f_string_put(value, value_len, v);
+	free(k);
+	free(v);
+	give(ierror, rc);
+}
+
+/* buflen counts characters here and the final zero too in C. */
+void pmpi_info_get_string_(const int *info, const char *key, int *buflen,
+	char *value, int *flag, int *ierror, size_t key_len, size_t value_len)
+{
+	char *k = weft_f_key(key, key_len);
+	int len = *buflen > 0 ? *buflen + 1 : *buflen;
+	char *v = calloc(1, len > 0 ? (size_t)len : 1);
+	int rc = MPI_ERR_NO_MEM;
+
+	if (k && v)
+		rc = PMPI_Info_get_string(
+			PMPI_Info_fromint(*info), k, &len, v, flag);
+	if (rc == MPI_SUCCESS && *flag) {
+		if (*buflen > 0)
+			weft_f_string_put(value, value_len, v);
+		*buflen = len - 1;
+	}
+	free(k);
+	free(v);
+	give(ierror, rc);
+}
+
+void pmpi_session_get_nth_pset_(const int *session, const int *info,
+	const int *n, int *pset_len, char *name, int *ierror, size_t name_len)
+{
+	int len = *pset_len > 0 ? *pset_len + 1 : *pset_len;
+	char *v = calloc(1, len > 0 ? (size_t)len : 1);
+	int rc = MPI_ERR_NO_MEM;
+
+	if (v)
+		rc = PMPI_Session_get_nth_pset(PMPI_Session_fromint(*session),
+			PMPI_Info_fromint(*info), *n, &len, v);
+	if (rc == MPI_SUCCESS) {
+		if (*pset_len > 0)
+			weft_f_string_put(name, name_len, v);
+		*pset_len = len - 1;
+	}
+	free(v);
+	give(ierror, rc);
+}
+
+/* ---- statuses ---- */
+
+void pmpi_status_f2f08_(
+	const MPI_Fint *f_status, MPI_F08_status *f08_status, int *ierror)
+{
+	give(ierror, PMPI_Status_f2f08(f_status, f08_status));
+}
+
+void pmpi_status_f082f_(
+	const MPI_F08_status *f08_status, MPI_Fint *f_status, int *ierror)
+{
+	give(ierror, PMPI_Status_f082f(f08_status, f_status));
+}
+
+#include "fortran/f_names.h"

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# gen-c: the C side of a procedure
+
+function c_type(t)
+{
+	if (t == "count" || t == "aint" || t == "offset")
+		return "MPI_" toupper(substr(t, 1, 1)) substr(t, 2)
+	if (t == "attr")
+		return "MPI_Aint"
+	if (t == "Status")
+		return "MPI_Status"
+	if (t == "buf" || t == "loc")
+		return "void"
+	if (t == "str" || t == "key")
+		return "char"
+	return "int"
+}
+
+# The parameter as Fortran passes it.
+function c_param(i, descriptor)
+{
+	if (type[i] ~ /^fn\./)
+		return "weft_f_fn *" arg[i]
+	if (descriptor && type[i] ~ /^(buf|loc|str|key)$/)
+		return "CFI_cdesc_t *" arg[i]
+	return (mode[i] == ":" ? "const " : "") c_type(type[i]) " *" arg[i]
+}
+
+function c_params(descriptor,    i, text, word, n)
+{
+	for (i = 1; i <= n_args; i++)
+		text = text c_param(i, descriptor) ", "
+	text = text "int *ierror"
+	if (!descriptor) {
+		n = split(strings, word, " ")
+		for (i = 1; i <= n; i++)
+			text = text ", size_t " word[i] "_len"
+	}
+	return text
+}
+
+function c_handle(t)
+{
+	return t == "Type" ? "MPI_Datatype" : "MPI_" t
+}
+
+function c_length(i,    l)
+{
+	l = len[i]
+	if (l == "peers" || l == "indegree" || l == "outdegree") {
+		if (l == "peers" && arg[i] ~ /^send/)
+			return "weft_f_in_place(sendbuf) ? 0 : weft_f_peers(*comm)"
+		return "weft_f_" l "(*comm)"
+	}
+	return "*" l
+}
+
+# Locals, and what must be there before the call; sets ready to its condition.
+function c_before(file,    i, x)
+{
+	ready = ""
+	for (i = 1; i <= n_args; i++) {
+		x = arg[i]
+		if (is_handle(type[i]) && len[i] != "") {
+			printf "\t%s *%s_c = weft_f_%s_%s(%s, %s);\n",
+				c_handle(type[i]), x, tolower(type[i]),
+				mode[i] == ">" ? "room" : "array", x,
+				c_length(i) > file
+			ready = ready (ready == "" ? "" : " && ") x "_c"
+		} else if (is_handle(type[i]) && mode[i] == ">") {
+			printf "\t%s %s_c = NULL;\n", c_handle(type[i]), x > file
+		} else if (is_handle(type[i]) && mode[i] == "=") {
+			printf "\t%s %s_c = PMPI_%s_fromint(*%s);\n",
+				c_handle(type[i]), x, type[i], x > file
+		} else if (type[i] ~ /^(str|key)$/ && mode[i] == ":") {
+			printf "\tchar *%s_c = weft_f_%s(%s, %s_len);\n", x,
+				type[i] == "key" ? "key" : "string", x, x > file
+			ready = ready (ready == "" ? "" : " && ") x "_c"
+		} else if (type[i] == "str") {
+			printf "\tchar %s_c[%s] = \"\";\n", x, len[i] > file
+		} else if (type[i] == "attr") {
+			continue
+		}
+	}
+}
+
+# The argument as the C procedure takes it.
+function c_pass(i,    x)
+{
+	x = arg[i]
+	if (is_handle(type[i]))
+		return len[i] != "" ? x "_c" : mode[i] == ":" ? \
+			"PMPI_" type[i] "_fromint(*" x ")" : "&" x "_c"
+	if (type[i] ~ /^(str|key)$/)
+		return x "_c"
+	if (type[i] ~ /^(buf|loc)$/)
+		return "weft_f_buf(" x ")"
+	if (type[i] == "Status")
+		return "weft_f_status(" x ")"
+	if (type[i] == "weights")
+		return "weft_f_weights(" x ")"
+	if (type[i] ~ /^fn\./)
+		return "(MPI_" substr(type[i], 4) \
+			(name ~ /_c$/ ? "_c" : "") " *)" x
+	if (type[i] == "attr")
+		return "weft_f_attr(*" x ")"
+	if (len[i] ~ /^3,/)
+		return "(int(*)[3])" x
+	if (len[i] != "" || mode[i] != ":")
+		return x
+	return "*" x
+}
+
+# What the caller sees of it afterwards.
+function c_after(file,    i, x)
+{
+	for (i = 1; i <= n_args; i++) {
+		x = arg[i]
+		if (is_handle(type[i]) && len[i] != "") {
+			printf "\tweft_f_%s_%s(%s_c, %s, %s);\n", tolower(type[i]),
+				mode[i] == ":" ? "drop" : "back", x,
+				mode[i] == ":" ? "NULL" : "(int *)" x,
+				mode[i] == ":" ? "0" : mode[i] == ">" ? \
+				"rc ? 0 : " c_length(i) : c_length(i) > file
+		} else if (type[i] == "Request" && mode[i] == "=") {
+			printf "\tweft_f_request_put(%s, %s_c);\n", x, x > file
+		} else if (is_handle(type[i]) && mode[i] == "=") {
+			printf "\t*%s = PMPI_%s_toint(%s_c);\n", x, type[i], x > file
+		} else if (is_handle(type[i]) && mode[i] == ">") {
+			printf "\tif (rc == MPI_SUCCESS)\n\t\t*%s = PMPI_%s_toint(%s_c);\n",
+				x, type[i], x > file
+		} else if (type[i] ~ /^(str|key)$/ && mode[i] == ":") {
+			printf "\tfree(%s_c);\n", x > file
+		} else if (type[i] == "str") {
+			printf "\tif (rc == MPI_SUCCESS)\n\t\tweft_f_string_put(%s, %s_len, %s_c);\n",
+				x, x, x > file
+		} else if (type[i] == "index") {
+			printf "\tif (rc == MPI_SUCCESS && *%s != MPI_UNDEFINED)\n\t\t++*%s;\n",
+				x, x > file
+		}
+	}
+}
+
+function c_names(file, low,    tail)
+{
+	tail = choice ? "" : "_f08"
+	printf "WEFT_F_ALIAS(mpi_%s_, pmpi_%s_)\n", low, low > file
+	if (!choice && !has(flags, "f77")) {
+		printf "WEFT_F_ALIAS(pmpi_%s_f08_, pmpi_%s_)\n", low, low > file
+		printf "WEFT_F_ALIAS(mpi_%s_f08_, pmpi_%s_)\n", low, low > file
+	}
+}
+
+function c_shim(low,    i, call)
+{
+	printf "\nvoid pmpi_%s_(%s);\nvoid pmpi_%s_(%s)\n{\n", low, c_params(0),
+		low, c_params(0) > shims
+	c_before(shims)
+	for (i = 1; i <= n_args; i++)
+		call = call (i > 1 ? ", " : "") c_pass(i)
+	if (ready == "")
+		printf "\tint rc = PMPI_%s(%s);\n\n", name, call > shims
+	else
+		printf "\tint rc = MPI_ERR_NO_MEM;\n\n\tif (%s)\n\t\trc = PMPI_%s(%s);\n",
+			ready, name, call > shims
+	c_after(shims)
+	print "\tif (ierror)\n\t\t*ierror = rc;\n}" > shims
+	c_names(shims, low)
+}
+
+# The form for mpi_f08: looks at the array it was given, then as above.
+function c_described(low,    i, call, tail, how)
+{
+	printf "\nvoid pmpi_%s_f08ts_(%s);\nvoid pmpi_%s_f08ts_(%s)\n{\n", low,
+		c_params(1), low, c_params(1) > shims
+	for (i = 1; i <= n_args; i++)
+		if (type[i] ~ /^(buf|loc)$/)
+			printf "\tstruct weft_f_array %s_a;\n", arg[i] > shims
+	print "\tint rc = MPI_SUCCESS;\n" > shims
+	for (i = 1; i <= n_args; i++) {
+		if (type[i] ~ /^(buf|loc)$/) {
+			how = type[i] == "loc" ? "WEFT_F_WHERE" : async[i] ? \
+				"WEFT_F_STAYS" : mode[i] == ":" ? "WEFT_F_IN" : \
+				"WEFT_F_OUT"
+			printf "\trc = weft_f_array_in(&%s_a, %s, %s, \"MPI_%s\", rc);\n",
+				arg[i], arg[i], how, name > shims
+			call = call (mode[i] == ":" && 0 ? "" : "") arg[i] "_a.addr, "
+		} else if (type[i] ~ /^(str|key)$/) {
+			call = call arg[i] "->base_addr, "
+			tail = tail ", " arg[i] "->elem_len"
+		} else {
+			call = call arg[i] ", "
+		}
+	}
+	printf "\tif (rc == MPI_SUCCESS)\n\t\tpmpi_%s_(%s&rc%s);\n", low, call,
+		tail > shims
+	for (i = 1; i <= n_args; i++)
+		if (type[i] ~ /^(buf|loc)$/)
+			printf "\tweft_f_array_out(&%s_a);\n", arg[i] > shims
+	print "\tif (ierror)\n\t\t*ierror = rc;\n}" > shims
+	printf "WEFT_F_ALIAS(mpi_%s_f08ts_, pmpi_%s_f08ts_)\n", low, low > shims
+}
+
+function make_c(    low)
+{
+	low = tolower(name)
+	if (has(flags, "call")) {
+		c_names(call_names, low)
+		return
+	}
+	if (has(flags, "hand")) {
+		if (flags !~ /double|aint/ && arg[1] !~ /^buffer_addr/ && \
+				arg[2] !~ /^buffer_addr/ && name != "Pcontrol")
+			c_names(hand_names, low)
+		return
+	}
+	c_shim(low)
+	if (choice)
+		c_described(low)
+}

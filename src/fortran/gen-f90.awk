@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# gen-f90: the Fortran side of a procedure, and the constants
+
+function f_dims(i,    l)
+{
+	l = len[i]
+	if (l == "" || type[i] == "str")
+		return ""
+	if (l == "peers" || (l ~ /degree$/ && type[i] == "Type"))
+		l = "*"
+	return "(" l ")"
+}
+
+function f_type(i, f08,    t)
+{
+	t = type[i]
+	if (is_handle(t))
+		return f08 ? "type(MPI_" (t == "Type" ? "Datatype" : t) ")" : "integer"
+	if (t == "Status")
+		return f08 || name ~ /^Status_f/ ? "type(MPI_Status)" : "integer"
+	if (t == "bool")
+		return "logical"
+	if (t ~ /^(str|key)$/)
+		return "character(len=*)"
+	if (t == "count")
+		return "integer(kind=MPI_COUNT_KIND)"
+	if (t == "offset")
+		return "integer(kind=MPI_OFFSET_KIND)"
+	if (t == "aint" || t == "attr")
+		return "integer(kind=MPI_ADDRESS_KIND)"
+	if (t == "cptr")
+		return "type(c_ptr)"
+	return "integer"
+}
+
+function f_intent(i)
+{
+	# a null status is written as an output and is no variable of the caller
+	if (mode[i] == ">" && type[i] == "Status")
+		return ""
+	return ", intent(" (mode[i] == ":" ? "in" : mode[i] == ">" ? "out" : \
+		"inout") ")"
+}
+
+function f08_declare(file, i,    t)
+{
+	t = type[i]
+	if (t ~ /^(buf|loc)$/)
+		printf "\ttype(*), dimension(..)%s%s :: %s\n",
+			mode[i] == ":" && t != "loc" ? ", intent(in)" : "",
+			async[i] || t == "loc" ? ", asynchronous" : "", arg[i] > file
+	else if (t ~ /^fn\./)
+		printf "\tprocedure(MPI_%s%s) :: %s\n", substr(t, 4),
+			name ~ /_c$/ ? "_c" : "", arg[i] > file
+	else
+		printf "\t%s%s%s :: %s%s\n", f_type(i, 1),
+			t == "weights" && mode[i] == ">" ? "" : f_intent(i),
+			async[i] ? ", asynchronous" : "", arg[i], f_dims(i) > file
+}
+
+function mpi_declare(file, i,    t)
+{
+	t = type[i]
+	if (t ~ /^(buf|loc)$/) {
+		printf "\t!GCC$ ATTRIBUTES NO_ARG_CHECK :: %s\n", arg[i] > file
+		printf "\ttype(*) :: %s(*)\n", arg[i] > file
+	} else if (t == "cptr") {
+		printf "\t!GCC$ ATTRIBUTES NO_ARG_CHECK :: %s\n", arg[i] > file
+		printf "\ttype(*) :: %s(*)\n", arg[i] > file
+	} else if (t ~ /^fn\./) {
+		printf "\texternal :: %s\n", arg[i] > file
+	} else if (t == "Status" && name !~ /^Status_f/) {
+		printf "\tinteger%s :: %s(MPI_STATUS_SIZE%s)\n", f_intent(i), arg[i],
+			len[i] == "" ? "" : ", *" > file
+	} else {
+		printf "\t%s%s :: %s%s\n", f_type(i, 0),
+			t == "weights" && mode[i] == ">" ? "" : f_intent(i), arg[i],
+			f_dims(i) > file
+	}
+}
+
+function f_args(    i, text)
+{
+	for (i = 1; i <= n_args; i++)
+		text = text arg[i] ", "
+	return text
+}
+
+function f08_one(prefix, base,    i, tail, bind, end)
+{
+	tail = choice ? "_f08ts" : "_f08"
+	printf "interface %sMPI_%s\nsubroutine %sMPI_%s%s(%sierror)%s\n\timport\n" \
+		"\timplicit none\n", prefix, base, prefix, name, tail, f_args(),
+		choice ? " bind(C, name=\"" tolower(prefix "MPI_" name) \
+			"_f08ts_\")" : "" > f08
+	for (i = 1; i <= n_args; i++)
+		f08_declare(f08, i)
+	print "\tinteger, optional, intent(out) :: ierror" > f08
+	print "end subroutine\nend interface" > f08
+}
+
+function make_f08(    base)
+{
+	if (flags ~ /double|aint/ || name == "Pcontrol")
+		return # written out in gen-main.awk
+	base = name
+	if (!has(flags, "own"))
+		sub(/_c$/, "", base)
+	f08_one("", base)
+	f08_one("P", base)
+}
+
+function mpi_one(prefix,    i)
+{
+	printf "interface\nsubroutine %sMPI_%s(%sierror)\n\timport\n" \
+		"\timplicit none\n", prefix, name, f_args() > f90
+	for (i = 1; i <= n_args; i++)
+		mpi_declare(f90, i)
+	print "\tinteger, intent(out) :: ierror\nend subroutine\nend interface" > f90
+}
+
+function make_mpi()
+{
+	if (flags ~ /double|aint/ || name ~ /^(Pcontrol|Alloc_mem)$/)
+		return
+	mpi_one("")
+	mpi_one("P")
+}
+
+function declare_constants(    i, name, kind)
+{
+	for (i = 1; i <= n_constants; i++) {
+		name = constants[i]
+		kind = as[name]
+		if (kind == "int" || kind == "offset")
+			printf "integer%s, parameter :: %s = %s\n", kind == "int" ? \
+				"" : "(kind=MPI_OFFSET_KIND)", name, value[name] > f08
+		else
+			printf "type(MPI_%s), parameter :: %s = MPI_%s(%s)\n",
+				kind == "Type" ? "Datatype" : kind, name,
+				kind == "Type" ? "Datatype" : kind, value[name] > f08
+		printf "      integer%s %s\n      parameter (%s=%s)\n",
+			kind == "offset" ? "*8" : "", name, name, value[name] > mpifh
+	}
+}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# gen-text: reads the three inputs of gen-fortran into tables
+
+function die(why)
+{
+	printf "gen-fortran: %s:%d: %s\n", FILENAME, FNR, why > "/dev/stderr"
+	failed = 1
+	exit 1
+}
+
+function has(flags, flag)
+{
+	return index("," flags ",", "," flag ",") > 0
+}
+
+function is_handle(t)
+{
+	return index(" " handles " ", " " t " ") > 0
+}
+
+function from_hex(text,    i, value)
+{
+	value = 0
+	for (i = 3; i <= length(text); i++)
+		value = value * 16 + \
+			index("0123456789abcdef", tolower(substr(text, i, 1))) - 1
+	return value
+}
+
+# A constant of mpi.h: what it is worth and as what.
+function constant(name, text)
+{
+	sub(/[ \t]*\/\*.*/, "", text)
+	gsub(/[ \t]/, "", text)
+	if (name ~ /^MPI_(T|F)_/ || name !~ /^MPI_[A-Z0-9]/)
+		return
+	if (match(text, /^\(\(MPI_[A-Za-z]+\)0x[0-9a-f]+\)$/)) {
+		sub(/^\(\(MPI_/, "", text)
+		kind = substr(text, 1, index(text, ")") - 1)
+		value[name] = from_hex(substr(text, index(text, ")") + 1,
+			length(text) - index(text, ")") - 1))
+		as[name] = kind == "Datatype" ? "Type" : kind
+	} else if (text ~ /^\(?-?[0-9]+\)?$/) {
+		gsub(/[()]/, "", text)
+		# in C a length counts the final zero
+		value[name] = name ~ /^MPI_MAX_/ ? text - 1 : text
+		as[name] = "int"
+	} else if (match(text, /^\(\(MPI_Offset\)-1\)$/)) {
+		value[name] = -1
+		as[name] = "offset"
+	} else if (text in value) {
+		value[name] = value[text]
+		as[name] = as[text]
+	} else {
+		return
+	}
+	constants[++n_constants] = name
+}
+
+# "name>type(length)&" becomes the parts of argument i of the procedure.
+function argument(i, text,    at)
+{
+	if (!match(text, /[:>=]/))
+		die("not an argument: " text)
+	arg[i] = substr(text, 1, RSTART - 1)
+	mode[i] = substr(text, RSTART, 1)
+	text = substr(text, RSTART + 1)
+	async[i] = sub(/&$/, "", text)
+	at = index(text, "(")
+	len[i] = ""
+	if (at) {
+		len[i] = substr(text, at + 1, length(text) - at - 1)
+		text = substr(text, 1, at - 1)
+	}
+	type[i] = text
+	if (text !~ /^fn\./ && !is_handle(text) && text !~ known_types)
+		die("no type " text)
+	if (text ~ /^(buf|loc)$/)
+		choice = 1
+	if (text ~ /^(str|key)$/)
+		strings = strings " " arg[i]
+}
+
+# One procedure, all its lines joined.
+function procedure(text,    n, i, word)
+{
+	n = split(text, word, " ")
+	name = word[1]
+	if (!(name in there))
+		die("MPI_" name " is not in mpi_api.def, or not implemented")
+	if (name in seen)
+		die("MPI_" name " stands here twice")
+	seen[name] = 1
+	flags = ""
+	n_args = 0
+	choice = 0
+	strings = ""
+	for (i = 2; i <= n; i++)
+		if (word[i] ~ /^\[.*\]$/)
+			flags = substr(word[i], 2, length(word[i]) - 2)
+		else
+			argument(++n_args, word[i])
+	make_c()
+	if (!has(flags, "f77"))
+		make_f08()
+	if (name !~ /_c$/)
+		make_mpi()
+}
