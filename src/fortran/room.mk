@@ -47,6 +47,9 @@ libweft_fortran_la_LIBADD = $(f_modules) libmpi_abi.la
 EXTRA_libweft_fortran_la_DEPENDENCIES = src/fortran/libweft_fortran.map
 CLEANFILES += $(f_modules) $(f_modules:.lo=.o) $(f_mod_files)
 
+src/fortran/libweft_fortran_la-fortran_hand.lo \
+src/fortran/libweft_fortran_la-fortran_call.lo: src/fortran/fortran.stamp
+
 f_mod_DATA = $(f_mod_files)
 nodist_include_HEADERS += src/fortran/mpif.h
 bin_SCRIPTS += src/tools/mpifort src/tools/mpif90 src/tools/mpif77

@@ -11,7 +11,7 @@ f_sources = test/fortran/f08_sessions.f90 test/fortran/f08_p2p.f90 \
 EXTRA_DIST += $(f_sources) test/fortran/ftest.f90 test/fortran/list
 
 if HAVE_FORTRAN
-CLEANFILES += $(f_programs) test/fortran/ftest.o test/fortran/*.mod
+CLEANFILES += $(f_programs) test/fortran/*.o test/fortran/*.mod
 
 F_COMPILE = $(FC) $(FCFLAGS) -Wall -Wno-tabs -Wno-unused-dummy-argument -Isrc/fortran \
 	-Itest/fortran -Jtest/fortran
