@@ -59,7 +59,7 @@ static inline void weft_match_join(
 	weft_list_push_back(list, &req->link);
 }
 
-/* Slow ends of the two below: wildcards, the first receive of all, a bin that
+/* Slow ends of those below: wildcards, the first receive of all, a bin that
  * does not begin with the right one. */
 int weft_match_post_slow(struct weft_match *match, struct weft_req *req);
 struct weft_req *weft_match_arrive_slow(
