@@ -24,6 +24,7 @@ multi_programs += test/multi/group_sets
 multi_programs += test/multi/mpix_later
 multi_programs += test/multi/mpix_psets
 multi_programs += test/multi/p2p_bsend
+multi_programs += test/multi/p2p_buffers
 multi_programs += test/multi/p2p_cancel
 multi_programs += test/multi/p2p_cancel_send
 multi_programs += test/multi/p2p_derived

@@ -33,7 +33,8 @@ static bool is_deadlock(int rc, double began)
 	if (rc == MPI_SUCCESS)
 		return false;
 	CHECK(mtest_class(rc) == MPI_ERR_OTHER, "class %d", mtest_class(rc));
-	CHECK(MPI_Wtime() - began < 30, "after %.1f s", MPI_Wtime() - began);
+	CHECK(MPI_Wtime() - began < 30, "S64, S74: told after %.1f s",
+		MPI_Wtime() - began);
 	MPI_Error_string(rc, text, &len);
 	CHECK(len > 0, "it has a text");
 	return true;

@@ -6,6 +6,7 @@
 enum { THREADS = 16, ROUNDS = 10 };
 
 static pthread_barrier_t start;
+static MPI_Group shared;
 
 static void *life(void *arg)
 {
@@ -47,6 +48,27 @@ static void *across(void *arg)
 	return NULL;
 }
 
+/* all threads use one group of one session, each its own string tag */
+static void *one_group(void *arg)
+{
+	int me = (int)(intptr_t)arg, word;
+	MPI_Comm comm;
+	char tag[32];
+
+	pthread_barrier_wait(&start);
+	snprintf(tag, sizeof(tag), "tag of %d", me);
+	for (int i = 0; i < ROUNDS; i++) {
+		word = mtest.rank ? -1 : me * 100 + i;
+		OK(MPI_Comm_create_from_group(
+			shared, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+		OK(MPI_Bcast(&word, 1, MPI_INT, 0, comm));
+		CHECK(word == me * 100 + i,
+			"S19, S68: tags tell twins apart, got %d", word);
+		OK(MPI_Comm_disconnect(&comm));
+	}
+	return NULL;
+}
+
 static void run(void *(*body)(void *), int n)
 {
 	pthread_t thread[THREADS];
@@ -61,9 +83,17 @@ static void run(void *(*body)(void *), int n)
 
 int main(int argc, char **argv)
 {
+	MPI_Session session;
+
 	(void)argc;
 	mtest_start(argv[0]);
 	run(life, THREADS);
 	run(across, 4);
+	session = session_open();
+	session_who(session);
+	shared = session_group(session, "mpi://WORLD");
+	run(one_group, 4);
+	OK(MPI_Group_free(&shared));
+	session_close(&session);
 	return mtest_done();
 }
