@@ -25,6 +25,23 @@ static bool is_set(const char *name, const char *want)
 	return strcmp(name, want) == 0 || (tail && !strcmp(tail + 3, want));
 }
 
+/* a set of others may be looked at, from outside */
+static void from_outside(MPI_Session session, const char *other)
+{
+	MPI_Group group = MPI_GROUP_NULL;
+	MPI_Comm comm = MPI_COMM_NULL;
+	int rank = 0;
+
+	if (MPI_Group_from_session_pset(session, other, &group) != MPI_SUCCESS)
+		return;
+	OK(MPI_Group_rank(group, &rank));
+	CHECK(rank == MPI_UNDEFINED, "I am not in '%s', rank %d", other, rank);
+	FAILS(MPI_Comm_create_from_group(group, "not mine", MPI_INFO_NULL,
+		      MPI_ERRORS_RETURN, &comm),
+		MPI_ERR_GROUP);
+	OK(MPI_Group_free(&group));
+}
+
 int main(int argc, char **argv)
 {
 	const char *mine, *other;
@@ -52,6 +69,7 @@ int main(int argc, char **argv)
 	}
 	CHECK(found == 1, "my set '%s' is listed once, %d", mine, found);
 	CHECK(foreign == 0, "a set without me, '%s', is not listed", other);
+	from_outside(session, other);
 	comm = session_comm(session, listed, "members of a named set");
 	OK(MPI_Comm_size(comm, &size));
 	CHECK(size == mtest_arg(argc, argv, "size", 0), "'%s' has %d members",
