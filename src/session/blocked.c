@@ -201,7 +201,7 @@ static void describe_self(char text[TEXT_MAX])
 		[WEFT_CYCLE_FINALIZE] = "MPI_Session_finalize of its session",
 		[WEFT_CYCLE_WORLD] = "MPI_Finalize, leaving",
 		[WEFT_CYCLE_DISCONNECT] = "MPI_Comm_disconnect of",
-		[WEFT_CYCLE_CREATE] = "creating a communicator with string tag",
+		[WEFT_CYCLE_CREATE] = "MPI_Comm_create_from_group of",
 		[WEFT_CYCLE_DERIVE] = "a collective call that makes a "
 				      "communicator out of",
 	};

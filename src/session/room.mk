@@ -10,4 +10,5 @@ libweft_la_SOURCES += src/session/agree.c src/session/agree.h \
 	src/session/pset.h src/session/session.c src/session/session.h \
 	src/session/split.c src/session/split.h \
 	src/session/stall.h src/session/tied.c src/session/tied.h
+unit_tests += test/unit/cycle_test
 EXTRA_DIST += src/session/README.md

@@ -11,6 +11,9 @@
  * ex=3   S86: X, Y, Z; Y finalizes A then B, Z finalizes B then A
  * ex=10  two processes disconnect two communicators in opposite orders
  * ex=4   four processes in a ring of finalizes
+ * ex=1   T1: example 11.9 to the letter: the third communicator has the string
+ *        tag "foobar3" here and "foobar2" there; who waits for it is told both
+ *        tags, and may go on with the right one
  */
 #include "session.h"
 
@@ -119,6 +122,33 @@ static void ring(void)
 	CHECK(!finalize(&b), "the second one completes");
 }
 
+static void literal_11_9(void)
+{
+	MPI_Comm z = MPI_COMM_NULL;
+	MPI_Group group;
+	double began;
+	int rc;
+
+	b = session_open();
+	make(a, "foobar");
+	make(mtest.rank ? b : a, "foobar2");
+	if (mtest.rank == 0) {
+		z = session_comm(b, "mpi://WORLD", "foobar3");
+		CHECK(finalize(&a), "T1: rank 0 learns that it waits in vain");
+		CHECK(!finalize(&b), "its second finalize completes");
+		return;
+	}
+	group = session_group(a, "mpi://WORLD");
+	began = MPI_Wtime();
+	rc = MPI_Comm_create_from_group(
+		group, "foobar2", MPI_INFO_NULL, MPI_ERRORS_RETURN, &z);
+	CHECK(mtest_class(rc) == MPI_ERR_NOT_SAME, "T1: an error, class %d",
+		mtest_class(rc));
+	CHECK(MPI_Wtime() - began < 30, "after %.1f s", MPI_Wtime() - began);
+	session_comm_take(group, "foobar3");
+	CHECK(!finalize(&a) && !finalize(&b), "both finalizes complete");
+}
+
 int main(int argc, char **argv)
 {
 	mtest_start(argv[0]);
@@ -133,6 +163,9 @@ int main(int argc, char **argv)
 		break;
 	case 4:
 		ring();
+		break;
+	case 1:
+		literal_11_9();
 		break;
 	default:
 		example_xyz();

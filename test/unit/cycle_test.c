@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cycle_test: a deadlock is found exactly where the definition has one
+ *
+ * Two and three processes, up to three sessions each, up to four communicators.
+ * Every way to tie each communicator to a session of each of its members is
+ * tried, with all orders of finalizing: the sessions of a process are finalized
+ * in the order of their numbers, and since every assignment of communicators to
+ * numbers comes up, so does every order. A step with one communicator is as
+ * well a disconnect.
+ *
+ * The model is the definition (S63): a call starts on all communicators of its
+ * session, then waits until every member has started on each. The detector is
+ * cycle.c, its messages carried here from hand to hand. */
+#include "session/cycle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PROCS = 3, STEPS = 3, COMMS = 4, QUEUE = 512 };
+
+static struct {
+	int n_procs, n_comms;
+	uint8_t members[COMMS];	    /* sets of processes */
+	uint8_t step[PROCS][STEPS]; /* sets of communicators */
+	/* while it runs */
+	int pos[PROCS];
+	uint8_t begun[COMMS];
+	bool has_threads[PROCS];
+} job;
+
+static struct {
+	int to;
+	struct weft_cycle c;
+} queue[QUEUE];
+static int n_queue;
+static int n_proven, n_doubtful, n_condemned, n_false;
+
+/* ---- the model ---- */
+
+static void begin(int p)
+{
+	if (job.pos[p] == STEPS)
+		return;
+	for (int c = 0; c < job.n_comms; c++)
+		if (job.step[p][job.pos[p]] & 1 << c)
+			job.begun[c] |= (uint8_t)(1 << p);
+}
+
+static void reset(void)
+{
+	memset(job.pos, 0, sizeof(job.pos));
+	memset(job.begun, 0, sizeof(job.begun));
+	for (int p = 0; p < job.n_procs; p++)
+		begin(p);
+}
+
+static bool is_blocked(int p)
+{
+	if (job.pos[p] == STEPS)
+		return false;
+	for (int c = 0; c < job.n_comms; c++)
+		if (job.step[p][job.pos[p]] & 1 << c &&
+			job.begun[c] != job.members[c])
+			return true;
+	return false;
+}
+
+static bool go_on(int p)
+{
+	if (job.pos[p] == STEPS || is_blocked(p))
+		return false;
+	job.pos[p]++;
+	begin(p);
+	return true;
+}
+
+static bool completes(void)
+{
+	bool all = true, moved;
+
+	do {
+		moved = false;
+		for (int p = 0; p < job.n_procs; p++)
+			moved |= go_on(p);
+	} while (moved);
+	for (int p = 0; p < job.n_procs; p++)
+		all &= job.pos[p] == STEPS;
+	return all;
+}
+
+/* ---- what blocked.c does, without a network ---- */
+
+static void push(int to, const struct weft_cycle *c)
+{
+	assert_true(n_queue < QUEUE);
+	queue[n_queue].to = to;
+	queue[n_queue++].c = *c;
+}
+
+static void chase_on(int p, const struct weft_cycle *sofar)
+{
+	struct weft_wire_hop hop = {
+		.proc = (uint64_t)p,
+		.epoch = (uint64_t)job.pos[p] + 1,
+	};
+
+	for (int c = 0; c < job.n_comms; c++) {
+		struct weft_cycle copy = *sofar;
+
+		if (!(job.step[p][job.pos[p]] & 1 << c) ||
+			job.begun[c] == job.members[c])
+			continue;
+		hop.what = (uint64_t)c;
+		if (!weft_cycle_extend(&copy, &hop))
+			continue;
+		for (int q = 0; q < job.n_procs; q++)
+			if (q != p && job.members[c] & 1 << q)
+				push(q, &copy);
+	}
+}
+
+static void start_chase(int p)
+{
+	struct weft_cycle c = { 0 };
+
+	c.chase.is_doubtful = job.has_threads[p];
+	if (is_blocked(p))
+		chase_on(p, &c);
+}
+
+/* A proven ring must be one, of processes that are still in it. */
+static bool is_real(const struct weft_cycle *c)
+{
+	for (uint32_t i = 0; i < c->chase.n_hops; i++) {
+		const struct weft_wire_hop *hop = &c->hops[i];
+		uint64_t next = c->hops[(i + 1) % c->chase.n_hops].proc;
+
+		if (!is_blocked((int)hop->proc) ||
+			hop->epoch != (uint64_t)job.pos[hop->proc] + 1 ||
+			!(job.members[hop->what] & 1 << next) ||
+			job.begun[hop->what] & 1 << next)
+			return false;
+	}
+	return true;
+}
+
+static void prove(int p, struct weft_cycle *c)
+{
+	if (c->chase.is_doubtful) {
+		n_doubtful++;
+		return;
+	}
+	n_proven++;
+	n_false += !is_real(c);
+	for (uint32_t i = 0; i < c->chase.n_hops; i++)
+		if (c->hops[i].proc != (uint64_t)p)
+			push((int)c->hops[i].proc, c);
+}
+
+static void deliver(int i)
+{
+	struct weft_cycle c = queue[i].c;
+	int p = queue[i].to;
+	struct weft_cycle_me me = {
+		.proc = (uint64_t)p,
+		.epoch = is_blocked(p) ? (uint64_t)job.pos[p] + 1 : 0,
+		.is_alone = !job.has_threads[p],
+	};
+	const struct weft_wire_hop *behind = weft_cycle_behind(&c);
+
+	queue[i] = queue[--n_queue];
+	assert_true(weft_cycle_is_sane(&c));
+	me.has_done = behind && job.begun[behind->what] & 1 << p;
+	switch (weft_cycle_judge(&c, &me)) {
+	case WEFT_CYCLE_DROP:
+		break;
+	case WEFT_CYCLE_EXTEND:
+		chase_on(p, &c);
+		break;
+	case WEFT_CYCLE_TO_NEXT:
+		push((int)c.hops[c.chase.at % c.chase.n_hops].proc, &c);
+		break;
+	case WEFT_CYCLE_PROVEN:
+		prove(p, &c);
+		break;
+	case WEFT_CYCLE_CONDEMNED:
+		n_condemned++;
+	}
+}
+
+static void forget(void)
+{
+	n_queue = 0;
+	n_proven = 0;
+	n_doubtful = 0;
+	n_condemned = 0;
+	n_false = 0;
+}
+
+/* The detector's verdict once nothing moves any more. */
+static void detect(void)
+{
+	forget();
+	for (int p = 0; p < job.n_procs; p++)
+		start_chase(p);
+	while (n_queue)
+		deliver(n_queue - 1);
+}
+
+/* ---- every case ---- */
+
+/* One communicator: who is in it and its session at each. */
+struct tie {
+	uint8_t members;
+	uint8_t session[PROCS];
+};
+
+static struct tie ties[128];
+static int n_ties;
+
+static void list_ties(int n_procs)
+{
+	n_ties = 0;
+	for (int members = 1; members < 1 << n_procs; members++) {
+		if (!(members & (members - 1)))
+			continue;
+		for (int s = 0; s < STEPS * STEPS * STEPS; s++) {
+			struct tie tie = { .members = (uint8_t)members };
+			int rest = s;
+			bool is_one = true;
+
+			for (int p = 0; p < PROCS; p++, rest /= STEPS) {
+				tie.session[p] = (uint8_t)(rest % STEPS);
+				if (!(members & 1 << p) && rest % STEPS)
+					is_one = false;
+			}
+			if (is_one)
+				ties[n_ties++] = tie;
+		}
+	}
+}
+
+static void add_comm(const struct tie *tie)
+{
+	int c = job.n_comms++;
+
+	job.members[c] = tie->members;
+	for (int p = 0; p < PROCS; p++)
+		if (tie->members & 1 << p)
+			job.step[p][tie->session[p]] |= (uint8_t)(1 << c);
+}
+
+static void set_job(int n_procs, int n_comms, const int pick[COMMS])
+{
+	memset(&job, 0, sizeof(job));
+	job.n_procs = n_procs;
+	for (int i = 0; i < n_comms; i++)
+		add_comm(&ties[pick[i]]);
+	reset();
+}
+
+/* Next multiset; false after the last. */
+static bool next_pick(int pick[COMMS], int n)
+{
+	int i = n - 1;
+
+	while (i >= 0 && pick[i] == n_ties - 1)
+		i--;
+	if (i < 0)
+		return false;
+	pick[i]++;
+	for (int j = i + 1; j < n; j++)
+		pick[j] = pick[i];
+	return true;
+}
+
+static int n_cases, n_deadlocks, n_wrong;
+
+static void try_all(int n_procs, int n_comms)
+{
+	int pick[COMMS] = { 0 };
+
+	list_ties(n_procs);
+	do {
+		bool is_dead;
+
+		set_job(n_procs, n_comms, pick);
+		is_dead = !completes();
+		detect();
+		n_cases++;
+		n_deadlocks += is_dead;
+		n_wrong += is_dead != (n_proven > 0) || n_false;
+		n_wrong += is_dead && !n_condemned;
+	} while (next_pick(pick, n_comms));
+}
+
+static void every_case_agrees_with_the_definition(void **state)
+{
+	(void)state;
+	n_cases = n_deadlocks = n_wrong = 0;
+	for (int n = 1; n <= COMMS; n++) {
+		try_all(2, n);
+		try_all(3, n);
+	}
+	printf("# %d cases, %d of them deadlocks, %d verdicts differ\n",
+		n_cases, n_deadlocks, n_wrong);
+	assert_int_equal(n_wrong, 0);
+	assert_true(n_cases > 400000 && n_deadlocks > 1000 &&
+		    n_deadlocks < n_cases);
+}
+
+/* ---- while processes still move ---- */
+
+static uint64_t rng_state;
+
+static uint32_t rng(uint32_t n)
+{
+	rng_state ^= rng_state << 13;
+	rng_state ^= rng_state >> 7;
+	rng_state ^= rng_state << 17;
+	return (uint32_t)(rng_state >> 33) % n;
+}
+
+/* Chases begin at any time and messages overtake each other. */
+static void shuffle(void)
+{
+	forget();
+	for (int i = 0; i < 200; i++) {
+		uint32_t what = rng(8);
+
+		if (what == 0)
+			go_on((int)rng((uint32_t)job.n_procs));
+		else if (what == 1 && n_queue < QUEUE / 4)
+			start_chase((int)rng((uint32_t)job.n_procs));
+		else if (n_queue)
+			deliver((int)rng((uint32_t)n_queue));
+	}
+}
+
+static void nobody_is_accused_on_the_way(void **state)
+{
+	int n_correct = 0, n_accused = 0, n_early = 0;
+
+	(void)state;
+	rng_state = 0x2545f4914f6cdd1dull;
+	list_ties(3);
+	for (int i = 0; i < 20000; i++) {
+		int pick[COMMS];
+		bool is_dead;
+
+		for (int c = 0; c < COMMS; c++)
+			pick[c] = (int)rng((uint32_t)n_ties);
+		set_job(3, COMMS, pick);
+		is_dead = !completes();
+		reset();
+		shuffle();
+		n_correct += !is_dead;
+		n_accused += !is_dead && n_proven;
+		n_early += n_false;
+	}
+	printf("# %d correct programs\n", n_correct);
+	assert_true(n_correct > 1000);
+	assert_int_equal(n_accused, 0);
+	assert_int_equal(n_early, 0);
+}
+
+/* ---- the examples ---- */
+
+static void set_example(const uint8_t steps[PROCS][STEPS],
+	const uint8_t members[COMMS], int n_procs, int n_comms)
+{
+	memset(&job, 0, sizeof(job));
+	job.n_procs = n_procs;
+	job.n_comms = n_comms;
+	memcpy(job.step, steps, sizeof(job.step));
+	memcpy(job.members, members, sizeof(job.members));
+	reset();
+}
+
+/* 11.9: bits x 1, y 2, z 4; (0a,0b) is {x,y},{z}; (1a,1b) is {x,z},{y} */
+static void example_11_9_as_the_definition_has_it(void **state)
+{
+	static const uint8_t members[COMMS] = { 3, 3, 3 };
+
+	(void)state;
+	for (int order = 0; order < 4; order++) {
+		uint8_t steps[PROCS][STEPS] = { { 3, 4 }, { 5, 2 } };
+
+		if (order & 1) {
+			steps[0][0] = 4;
+			steps[0][1] = 3;
+		}
+		if (order & 2) {
+			steps[1][0] = 2;
+			steps[1][1] = 5;
+		}
+		set_example(steps, members, 2, 3);
+		/* S76: both in the same order; T2: the others complete */
+		assert_int_equal(completes(), order == 1 || order == 2);
+		detect();
+		assert_int_equal(n_proven > 0, order == 0 || order == 3);
+	}
+}
+
+/* X/Y/Z: S85 completes, S86 does not; X hangs on it but is in no ring */
+static void only_the_ring_is_accused(void **state)
+{
+	static const uint8_t members[COMMS] = { 7, 7 };
+	static const uint8_t crossed[PROCS][STEPS] = { { 3 }, { 1, 2 },
+		{ 2, 1 } };
+	static const uint8_t even[PROCS][STEPS] = { { 3 }, { 1, 2 }, { 1, 2 } };
+
+	(void)state;
+	set_example(even, members, 3, 2);
+	assert_true(completes());
+	set_example(crossed, members, 3, 2);
+	assert_false(completes());
+	forget();
+	start_chase(0);
+	while (n_queue)
+		deliver(n_queue - 1);
+	assert_int_equal(n_proven, 0);
+	detect();
+	assert_int_equal(n_proven, 2);
+	assert_int_equal(n_false, 0);
+}
+
+/* With a thread that could end it, wherever in the ring it is, nobody gets an
+ * error; it is only said. */
+static void threads_make_it_doubtful(void **state)
+{
+	static const uint8_t members[COMMS] = { 3, 6, 5 };
+	static const uint8_t ring[PROCS][STEPS] = { { 1, 4 }, { 2, 1 },
+		{ 4, 2 } };
+
+	(void)state;
+	set_example(ring, members, 3, 3);
+	detect();
+	assert_int_equal(n_proven, 3);
+	for (int p = 0; p < PROCS; p++) {
+		memset(job.has_threads, 0, sizeof(job.has_threads));
+		job.has_threads[p] = true;
+		detect();
+		assert_int_equal(n_proven, 0);
+		assert_int_equal(n_condemned, 0);
+		assert_true(n_doubtful > 0);
+	}
+}
+
+static void a_ring_can_be_read(void **state)
+{
+	struct weft_cycle c = { .chase = { .n_hops = 2 },
+		.hops = {
+			{ .proc = 0,
+				.session = 1,
+				.owner = 3,
+				.size = 2,
+				.label = "foobar2" },
+			{ .proc = 1,
+				.session = 2,
+				.owner = 4,
+				.size = 2,
+				.kind = WEFT_CYCLE_CREATE,
+				.label = "z" },
+		} };
+	char text[400], small[8];
+
+	(void)state;
+	assert_string_equal(weft_cycle_print_edge(&c, 0, text, sizeof(text)),
+		"process 0 in MPI_Session_finalize of its session 1 waits for "
+		"process 1 to leave communicator \"foobar2\" (2 processes), "
+		"which belongs there to session 4");
+	assert_non_null(strstr(weft_cycle_print_edge(&c, 1, text, sizeof(text)),
+		"process 1 in MPI_Comm_create_from_group waits for process 0 "
+		"to create communicator \"z\""));
+	assert_non_null(
+		strstr(weft_cycle_print(&c, text, sizeof(text)), "foobar2"));
+	assert_true(strlen(weft_cycle_print(&c, small, sizeof(small))) <
+		    sizeof(small));
+}
+
+static void nonsense_is_refused(void **state)
+{
+	struct weft_cycle c = { .chase = { .n_hops = 1 },
+		.hops = { { .epoch = 1 } } };
+
+	(void)state;
+	assert_true(weft_cycle_is_sane(&c));
+	c.hops[0].label[WEFT_WIRE_LABEL - 1] = 'x';
+	assert_false(weft_cycle_is_sane(&c));
+	c.hops[0].label[WEFT_WIRE_LABEL - 1] = 0;
+	c.chase.phase = WEFT_CYCLE_CONFIRM; /* at 0 is nobody */
+	assert_false(weft_cycle_is_sane(&c));
+	c.chase.at = 2;
+	assert_false(weft_cycle_is_sane(&c));
+	c.chase.phase = WEFT_CYCLE_VERDICT + 1;
+	assert_false(weft_cycle_is_sane(&c));
+	c.chase.phase = WEFT_CYCLE_SEEK;
+	c.chase.n_hops = WEFT_CYCLE_HOPS + 1;
+	assert_false(weft_cycle_is_sane(&c));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_case_agrees_with_the_definition),
+		cmocka_unit_test(nobody_is_accused_on_the_way),
+		cmocka_unit_test(example_11_9_as_the_definition_has_it),
+		cmocka_unit_test(only_the_ring_is_accused),
+		cmocka_unit_test(threads_make_it_doubtful),
+		cmocka_unit_test(a_ring_can_be_read),
+		cmocka_unit_test(nonsense_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
