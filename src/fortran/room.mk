@@ -4,7 +4,7 @@
 f_gen = src/fortran/gen-fortran src/fortran/gen-text.awk \
 	src/fortran/gen-c.awk src/fortran/gen-f90.awk src/fortran/gen-main.awk
 EXTRA_DIST += $(f_gen) src/fortran/fortran.def src/fortran/README.md \
-	contrib/weft-fortran.pc.in
+	contrib/weft-fortran.pc.in contrib/man/mpifort.1
 
 f_made = src/fortran/f_shims.c src/fortran/f_names.h src/fortran/f_calls.h \
 	src/fortran/weft_mpi_types.f90 src/fortran/mpi_f08.f90 \
