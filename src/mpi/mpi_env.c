@@ -48,9 +48,11 @@ int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
 
 	if (!err)
 		err = weft_info_set(info, "mpi_shared_memory", "true");
+	weft_lane_take(&weft_proc.lane);
 	for (int i = 0; !err && weft_hardware_name(i); i++)
 		err = weft_info_set(info, weft_hardware_name(i),
 			weft_hardware_is_known(i) ? "true" : "false");
+	weft_lane_drop(&weft_proc.lane);
 	if (err) {
 		weft_info_destroy(info);
 		return weft_mpi_raise_none("MPI_Get_hw_resource_info", err);
