@@ -79,3 +79,14 @@ int weft_check_bad_ptr(const char *name)
 {
 	return weft_err_set(WEFT_ERR_ARG, "%s is NULL", name);
 }
+
+int weft_check_stringtag(const char *tag)
+{
+	size_t len = tag ? strnlen(tag, MPI_MAX_STRINGTAG_LEN) : 0;
+
+	if (!tag || len >= MPI_MAX_STRINGTAG_LEN)
+		return weft_err_set(WEFT_ERR_ARG,
+			"stringtag is %s, may have up to %d characters",
+			tag ? "too long" : "NULL", MPI_MAX_STRINGTAG_LEN - 1);
+	return 0;
+}

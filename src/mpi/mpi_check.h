@@ -247,6 +247,9 @@ static inline int weft_check_ptr(const void *ptr, const char *name)
 	return 0;
 }
 
+/* The name of a creation from a group: short enough and there. */
+int weft_check_stringtag(const char *tag);
+
 /* ---- in one go ---- */
 
 /* Everything an operation on `count` items of a type in one buffer needs. */

@@ -130,12 +130,7 @@ int PMPIX_Comm_icreate_from_group(MPI_Group group, const char *stringtag,
 	if (!err)
 		err = weft_check_group(group, &members);
 	if (!err)
-		err = weft_check_ptr(stringtag, "stringtag");
-	if (!err && strnlen(stringtag, MPI_MAX_STRINGTAG_LEN) >=
-			    MPI_MAX_STRINGTAG_LEN)
-		err = weft_err_set(WEFT_ERR_ARG,
-			"stringtag is too long, may have up to %d characters",
-			MPI_MAX_STRINGTAG_LEN - 1);
+		err = weft_check_stringtag(stringtag);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err && members->size)

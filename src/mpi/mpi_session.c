@@ -185,17 +185,6 @@ int PMPI_Group_from_session_pset(
 	return MPI_SUCCESS;
 }
 
-static int check_tag(const char *tag)
-{
-	size_t len = tag ? strnlen(tag, MPI_MAX_STRINGTAG_LEN) : 0;
-
-	if (!tag || len >= MPI_MAX_STRINGTAG_LEN)
-		return weft_err_set(WEFT_ERR_ARG,
-			"stringtag is %s, may have up to %d characters",
-			tag ? "too long" : "NULL", MPI_MAX_STRINGTAG_LEN - 1);
-	return 0;
-}
-
 int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
 	MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
@@ -213,7 +202,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
 	if (!err)
 		err = weft_check_group(group, &members);
 	if (!err)
-		err = check_tag(stringtag);
+		err = weft_check_stringtag(stringtag);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err)
@@ -242,7 +231,7 @@ static int read_groups(MPI_Group local_group, MPI_Group remote_group,
 		err = weft_check_range(WEFT_ERR_RANK, "local_leader",
 			how->local_leader, 0, (int64_t)local->size - 1);
 	if (!err)
-		err = check_tag(how->tag);
+		err = weft_check_stringtag(how->tag);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err && local->my_rank == how->local_leader) {
