@@ -202,8 +202,7 @@ static void describe_self(char text[TEXT_MAX])
 		[WEFT_CYCLE_WORLD] = "MPI_Finalize, leaving",
 		[WEFT_CYCLE_DISCONNECT] = "MPI_Comm_disconnect of",
 		[WEFT_CYCLE_CREATE] = "MPI_Comm_create_from_group of",
-		[WEFT_CYCLE_DERIVE] = "a collective call that makes a "
-				      "communicator out of",
+		[WEFT_CYCLE_DERIVE] = "a collective creation from",
 	};
 	const struct weft_blocked *b;
 

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -749,6 +750,10 @@ static void case_lost_peer(const struct side *parent, bool is_clean)
 		is_clean ? "a peer that closed hurts nobody"
 			 : "a peer that was killed hurts nobody");
 	weft_net_close(s.net);
+	/* what a killed process leaves would stop the next one that is given
+	 * its number */
+	if (!strncmp((char *)name + 8, "fi_shm://", 9))
+		shm_unlink((char *)name + 17);
 	close(m.fd);
 }
 
