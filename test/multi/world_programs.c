@@ -153,7 +153,7 @@ int main(int argc, char **argv)
 		break;
 	}
 	if (ex == 119)
-		CHECK(MPI_Finalize() == MPI_SUCCESS || mtest.n_checks,
+		CHECK(MPI_Finalize() == MPI_SUCCESS,
 			"S119: a message nobody receives hangs nobody");
 	else
 		CHECK(MPI_Finalize() == MPI_SUCCESS,
