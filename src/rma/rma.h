@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rma: one-sided access to symmetric memory, as upper rooms call it
+ *
+ * Symmetric memory is two spans per process (PE): the heap, and the writable
+ * data of the executable. An address is symmetric when it lies in one of my
+ * own spans; at another PE it means the same offset in the same span.
+ *
+ * Near PEs (same node, both spans mapped here) are reached by plain loads,
+ * stores and CPU atomics, without a lock. All others are reached through a
+ * context's endpoint, or, where the fabric has no atomics that may be mixed
+ * with the CPU's, by messages that the target carries out.
+ *
+ * Threads: calls on one context are serialised inside unless it was made with
+ * WEFT_RMA_PRIVATE or WEFT_RMA_SERIALIZED. No call needs the lane's lock.
+ *
+ * Errors: 0, or a negative enum weft_err described by weft_err_set(). What
+ * went wrong after a call returned is returned by the next fence or quiet of
+ * the context. PE numbers have been checked by the caller (weft_rma_pe_of). */
+#ifndef WEFT_RMA_H
+#define WEFT_RMA_H
+
+#include "base/bits.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_comm;
+struct weft_rma_ctx;
+
+struct weft_rma_span {
+	char *base;
+	size_t len;
+};
+
+/* What every access needs to know of a PE; the rest is private to the room. */
+struct weft_rma_pe {
+	char *heap; /* its spans here; NULL when it is not near */
+	char *data;
+	struct weft_rma_far *far; /* how the fabric reaches it */
+};
+
+/* One per process; constant between open and close. n_pes is 0 while closed,
+ * so that checking a PE number checks for that as well. */
+struct weft_rma {
+	uint32_t n_pes;
+	uint32_t my_pe;
+	bool is_all_near; /* no PE needs a fabric */
+	struct weft_rma_pe *pes;
+	struct weft_rma_span heap;
+	struct weft_rma_span data; /* len 0 when it cannot be shared */
+	struct weft_rma_ctx *ctx;  /* the default context */
+};
+
+extern struct weft_rma weft_rma;
+
+struct weft_rma_config {
+	size_t heap_len;    /* rounded up to pages */
+	bool is_one_thread; /* nobody else will call */
+};
+
+/* Opens one-sided access among the members of comm, ranks becoming PEs.
+ * Collective and synchronising: on return everybody's memory may be accessed.
+ * close is collective as well and completes all that is under way. */
+int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config);
+int weft_rma_close(void);
+
+/* Where a near PE has the byte at symmetric address sym; NULL when the PE is
+ * not near or the address is not symmetric. */
+static inline void *weft_rma_near(const void *sym, uint32_t pe)
+{
+	const struct weft_rma_pe *p = &weft_rma.pes[pe];
+	size_t at = (size_t)((const char *)sym - weft_rma.heap.base);
+
+	if (weft_likely(at < weft_rma.heap.len))
+		return p->heap ? p->heap + at : NULL;
+	at = (size_t)((const char *)sym - weft_rma.data.base);
+	if (at < weft_rma.data.len)
+		return p->data ? p->data + at : NULL;
+	return NULL;
+}
+
+/* True if [sym, sym + len) lies in one of my spans. */
+bool weft_rma_is_symmetric(const void *sym, size_t len);
+
+/* --- contexts --------------------------------------------------------- */
+
+enum weft_rma_ctx_option {
+	WEFT_RMA_PRIVATE = 1,	 /* used by the creating thread only */
+	WEFT_RMA_SERIALIZED = 2, /* never by two threads at once */
+	WEFT_RMA_NOSTORE = 4,	 /* no fence or quiet needed for stores */
+};
+
+/* A context of its own completion and order. WEFT_ERR_OTHER when the fabric
+ * has no endpoint left. Destroying completes what is under way. */
+int weft_rma_ctx_create(unsigned options, struct weft_rma_ctx **ctx_out);
+int weft_rma_ctx_destroy(struct weft_rma_ctx *ctx);
+
+/* --- moving bytes ------------------------------------------------------ */
+
+/* Blocking: put returns when src may be reused, get when dest is filled.
+ * Non-blocking (nbi): both are complete after the next quiet. pe is a PE of
+ * the whole. dest of put and src of get are symmetric addresses. */
+int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe);
+int weft_rma_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe);
+int weft_rma_put_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe);
+int weft_rma_get_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe);
+
+/* n blocks of len bytes; strides are in bytes, from block to block. */
+struct weft_rma_stride {
+	size_t len;
+	size_t n;
+	ptrdiff_t dest;
+	ptrdiff_t src;
+};
+int weft_rma_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	const struct weft_rma_stride *how, uint32_t pe);
+int weft_rma_iget(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	const struct weft_rma_stride *how, uint32_t pe);
+
+/* --- atomics ------------------------------------------------------------ */
+
+/* Operands and results are bit patterns of `width` bytes (4 or 8), zero
+ * extended; float and double are set, fetched and swapped as such. */
+enum weft_amo_op {
+	WEFT_AMO_SET,
+	WEFT_AMO_ADD,
+	WEFT_AMO_AND,
+	WEFT_AMO_OR,
+	WEFT_AMO_XOR,
+	/* fetching only */
+	WEFT_AMO_FETCH,
+	WEFT_AMO_SWAP,
+	WEFT_AMO_CSWAP, /* sets to value where it equals cond */
+};
+
+struct weft_amo {
+	enum weft_amo_op op;
+	uint32_t width;
+	uint64_t value;
+	uint64_t cond;
+};
+
+/* Without a result; may still be under way on return. */
+int weft_rma_amo(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, uint32_t pe);
+
+/* With the former content: blocking, or (nbi) there after the next quiet,
+ * stored with amo->width bytes at `fetched`. */
+int weft_rma_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, uint64_t *fetched, uint32_t pe);
+int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe);
+
+/* --- order ---------------------------------------------------------------- */
+
+/* Puts, then updates the 8-byte signal at the same PE by SET or ADD; who sees
+ * the signal sees the data. */
+int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint64_t *sig, enum weft_amo_op op, uint64_t value,
+	uint32_t pe, bool is_nbi);
+
+/* What comes after is seen by each PE after what came before. */
+int weft_rma_fence(struct weft_rma_ctx *ctx);
+
+/* All of the context is complete and visible at the targets; weft_rma_quiet_pe
+ * only what went to that PE, at least. */
+int weft_rma_quiet(struct weft_rma_ctx *ctx);
+int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
+
+/* One round of a loop that waits on local memory: releases what is held back,
+ * makes progress, yields after enough empty rounds. Count rounds from 0. */
+void weft_rma_relax(uint32_t round);
+
+/* --- session hints -------------------------------------------------------- */
+
+/* Bits as in shmemx.h; each is turned into operation flags per class when a
+ * session starts. */
+enum weft_rma_hint {
+	WEFT_RMA_BUNDLE = 1,
+	WEFT_RMA_HRP = 2,
+	WEFT_RMA_STAMO = 4,
+	WEFT_RMA_NO_CNCR_TACCESS = 8,
+	WEFT_RMA_OP_PUT = 16,
+	WEFT_RMA_OP_AMO = 32,
+	WEFT_RMA_OP_FAMO = 64,
+	WEFT_RMA_OP_PWS = 128,
+	WEFT_RMA_DC = 256,
+	WEFT_RMA_UNIFORM_AMO = 512,
+	WEFT_RMA_HINTS = 1023, /* all of them */
+};
+
+/* Starts a session on the context, or adds hints to the one there is.
+ * total_ops: SIZE_MAX when unknown. Hints never change results. report, when
+ * given, is called once per hint asked for: what was done with it, in words. */
+typedef void weft_rma_report_fn(
+	void *arg, const char *hint, bool is_applied, const char *how);
+void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
+	size_t total_ops, weft_rma_report_fn *report, void *arg);
+void weft_rma_session_stop(struct weft_rma_ctx *ctx);
+
+/* --- the symmetric heap -------------------------------------------------- */
+
+/* Not collective by themselves: every PE makes the same calls in the same
+ * order and gets the same offsets; the caller synchronises where its standard
+ * says so. align is a power of two, or 0. NULL when the heap is full. free and
+ * realloc take what these returned; free(NULL) does nothing, and a foreign
+ * pointer is WEFT_ERR_ARG. */
+void *weft_heap_alloc(size_t len, size_t align);
+void *weft_heap_realloc(void *ptr, size_t len);
+int weft_heap_free(void *ptr);
+
+#endif
