@@ -47,6 +47,16 @@ static uint32_t number(
 	return v;
 }
 
+pmix_proc_t *weft_pmix_procs(
+	const struct pmix_boot *boot, const uint32_t *ranks, size_t n)
+{
+	pmix_proc_t *procs = calloc(n ? n : 1, sizeof(*procs));
+
+	for (size_t i = 0; procs && i < n; i++)
+		PMIX_LOAD_PROCID(&procs[i], boot->me.nspace, ranks[i]);
+	return procs;
+}
+
 static int text(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 	char *buf, size_t len)
 {
@@ -147,11 +157,16 @@ static int pmix_host_of(
 	return text(boot, rank, PMIX_HOSTNAME, buf, len);
 }
 
-static int pmix_abort(struct weft_boot *base, int code, const char *why)
+static int pmix_abort(struct weft_boot *base, int code, const char *why,
+	const uint32_t *ranks, size_t n)
 {
-	pmix_status_t status = PMIx_Abort(code, why, NULL, 0);
+	pmix_proc_t *procs = NULL;
+	pmix_status_t status;
 
-	(void)base;
+	if (ranks)
+		procs = weft_pmix_procs(pmix_boot_of(base), ranks, n);
+	status = PMIx_Abort(code, why, procs, procs ? n : 0);
+	free(procs);
 	return weft_pmix_err(status);
 }
 
@@ -162,6 +177,7 @@ static void boot_free(struct pmix_boot *boot)
 	weft_list_for_each(it, next, &boot->queue) weft_pmix_item_destroy(
 		weft_container_of(it, struct pmix_item, link));
 	pthread_mutex_destroy(&boot->lock);
+	weft_pmix_set_forget(boot, NULL);
 	free(boot->near);
 	free(boot->dead);
 	free(boot);
@@ -194,6 +210,8 @@ static const struct weft_boot_ops pmix_ops = {
 	.near = pmix_near,
 	.pset_list = weft_pmix_pset_list,
 	.pset_members = weft_pmix_pset_members,
+	.pset_define = weft_pmix_pset_define,
+	.pset_delete = weft_pmix_pset_delete,
 	.poll = weft_pmix_poll,
 };
 
@@ -299,6 +317,7 @@ int weft_pmix_open(
 		return WEFT_ERR_NOMEM;
 	boot->boot.ops = &pmix_ops;
 	pthread_mutex_init(&boot->lock, NULL);
+	weft_list_init(&boot->sets);
 	weft_list_init(&boot->asked);
 	weft_list_init(&boot->queue);
 	status = PMIx_Init(&boot->me, NULL, 0);

@@ -28,7 +28,7 @@ struct pmix_item {
 	char key[PMIX_MAX_KEYLEN + 1]; /* which value */
 	uint64_t until_ns;	       /* when a get stops asking again */
 	int err;
-	void *data; /* of a get; ours */
+	void *data; /* of a get, or the ranks of a set; ours */
 	size_t len;
 	struct weft_boot_event event;
 };
@@ -47,6 +47,7 @@ struct pmix_boot {
 	size_t n_near;
 	uint32_t *dead; /* ranks known to have died */
 	size_t n_dead;
+	struct weft_link sets;	/* process sets we were told of */
 	pthread_mutex_t lock;	/* lock order: innermost */
 	struct weft_link asked; /* guarded by lock */
 	struct weft_link queue; /* guarded by lock */
@@ -61,6 +62,10 @@ static inline struct pmix_boot *pmix_boot_of(struct weft_boot *boot)
  * client library holds; no waiting.  The caller releases *value_out. */
 int weft_pmix_fact(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 	pmix_value_t **value_out);
+
+/* Ranks as PMIx names them; the caller frees. NULL when memory is short. */
+pmix_proc_t *weft_pmix_procs(
+	const struct pmix_boot *boot, const uint32_t *ranks, size_t n);
 
 /* pmix_card.c */
 int weft_pmix_put(
@@ -78,6 +83,14 @@ int weft_pmix_pset_list(
 	struct weft_boot *boot, char ***names_out, size_t *n_out);
 int weft_pmix_pset_members(struct weft_boot *boot, const char *name,
 	uint32_t **ranks_out, size_t *n_out);
+int weft_pmix_pset_define(struct weft_boot *boot, const char *name,
+	const uint32_t *ranks, size_t n);
+int weft_pmix_pset_delete(struct weft_boot *boot, const char *name);
+
+/* A set was announced, with its members; or taken back (NULL: all sets). */
+int weft_pmix_set_learn(struct pmix_boot *boot, const char *name,
+	const uint32_t *ranks, size_t n);
+void weft_pmix_set_forget(struct pmix_boot *boot, const char *name);
 
 /* pmix_event.c */
 

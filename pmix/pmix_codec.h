@@ -13,6 +13,14 @@
 #include <stdint.h>
 #include <pmix.h>
 
+/* What a job control asks of a server: to define a process set of the targets,
+ * or to take one back.  libpmix 4.2 has no name for the first; the second is
+ * known to our own server only. */
+#ifndef PMIX_JOB_CTRL_DEFINE_PSET
+#define PMIX_JOB_CTRL_DEFINE_PSET "pmix.jctrl.defpset"
+#endif
+#define WEFT_PMIX_DELETE_PSET "weft.pset.delete"
+
 /* Caller's memory: all zero is a valid empty vector. */
 struct weft_infovec {
 	pmix_info_t *info; /* NULL while empty */

@@ -89,6 +89,32 @@ static void post_death(struct pmix_boot *boot, const pmix_proc_t *source,
 	weft_pmix_item_post(item);
 }
 
+/* The members that a notice names, as far as they are of our job; NULL when
+ * it names none, or others too. */
+static uint32_t *members_of(
+	const struct pmix_boot *boot, const pmix_info_t *info, size_t *n_out)
+{
+	const pmix_data_array_t *array = info->value.data.darray;
+	const pmix_proc_t *procs;
+	uint32_t *ranks;
+
+	if (info->value.type != PMIX_DATA_ARRAY || !array ||
+		array->type != PMIX_PROC || !array->size)
+		return NULL;
+	procs = array->array;
+	ranks = malloc(array->size * sizeof(*ranks));
+	for (size_t i = 0; ranks && i < array->size; i++) {
+		if (!PMIX_CHECK_NSPACE(procs[i].nspace, boot->me.nspace) ||
+			procs[i].rank >= boot->size) {
+			free(ranks);
+			return NULL;
+		}
+		ranks[i] = procs[i].rank;
+	}
+	*n_out = array->size;
+	return ranks;
+}
+
 static void post_pset(struct pmix_boot *boot, enum weft_boot_event_kind kind,
 	const pmix_info_t *info, size_t n)
 {
@@ -103,6 +129,9 @@ static void post_pset(struct pmix_boot *boot, enum weft_boot_event_kind kind,
 	item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
 	if (!item)
 		return;
+	for (size_t i = 0; i < n && !item->data; i++)
+		if (PMIX_CHECK_KEY(&info[i], PMIX_PSET_MEMBERS))
+			item->data = members_of(boot, &info[i], &item->len);
 	item->event.kind = kind;
 	item->event.code = -1;
 	snprintf(item->event.name, sizeof(item->event.name), "%s", name);
@@ -231,9 +260,16 @@ static bool note_death(struct pmix_boot *boot, uint32_t rank)
 	return true;
 }
 
-static void deliver_event(struct pmix_boot *boot,
-	const struct weft_boot_event *event, weft_boot_event_fn *fn, void *arg)
+static void deliver_event(
+	const struct pmix_item *item, weft_boot_event_fn *fn, void *arg)
 {
+	const struct weft_boot_event *event = &item->event;
+	struct pmix_boot *boot = item->owner;
+
+	if (event->kind == WEFT_BOOT_PSET_DEFINED && item->data)
+		weft_pmix_set_learn(boot, event->name, item->data, item->len);
+	if (event->kind == WEFT_BOOT_PSET_DELETED)
+		weft_pmix_set_forget(boot, event->name);
 	if (event->kind == WEFT_BOOT_PEER_DIED) {
 		if (!note_death(boot, event->rank))
 			return;
@@ -255,7 +291,7 @@ static void deliver(struct pmix_item *item, weft_boot_event_fn *fn, void *arg)
 		item->done_fn(item->arg, item->err);
 		break;
 	case PMIX_ITEM_EVENT:
-		deliver_event(item->owner, &item->event, fn, arg);
+		deliver_event(item, fn, arg);
 		break;
 	}
 	weft_pmix_item_destroy(item);

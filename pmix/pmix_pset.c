@@ -5,7 +5,9 @@
  * Only the two queries are to be trusted: PMIx_Get answers PMIX_PSET_NAME
  * wrongly under PRRTE.  Managers without process sets refuse in four
  * different ways, which all mean "none"; then the sets that mpiexec left in
- * WEFT_PSETS when it handed the job over are taken.
+ * WEFT_PSETS when it handed the job over are taken.  A set that a program
+ * makes while the job runs is also known from its notice: PRRTE's queries do
+ * not find it.
  */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
@@ -93,13 +95,89 @@ static char *knob_psets(const char *name)
 	return text;
 }
 
-static int knob_list(char ***names_out, size_t *n_out)
-{
-	char *text = knob_psets(NULL);
-	int err = text ? weft_names_split(text, names_out, n_out)
-		       : WEFT_ERR_NOMEM;
+/* ---- sets we were told of ---- */
 
-	free(text);
+struct pmix_set {
+	struct weft_link link;
+	char name[PMIX_MAX_KEYLEN + 1];
+	size_t n;
+	uint32_t ranks[];
+};
+
+static struct pmix_set *set_find(const struct pmix_boot *boot, const char *name)
+{
+	weft_list_for_each(it, next, &boot->sets)
+	{
+		struct pmix_set *set =
+			weft_container_of(it, struct pmix_set, link);
+
+		if (!strcmp(set->name, name))
+			return set;
+	}
+	return NULL;
+}
+
+int weft_pmix_set_learn(struct pmix_boot *boot, const char *name,
+	const uint32_t *ranks, size_t n)
+{
+	struct pmix_set *set;
+
+	if (!n || set_find(boot, name))
+		return 0;
+	set = calloc(1, sizeof(*set) + n * sizeof(*ranks));
+	if (!set)
+		return WEFT_ERR_NOMEM;
+	snprintf(set->name, sizeof(set->name), "%s", name);
+	set->n = n;
+	memcpy(set->ranks, ranks, n * sizeof(*ranks));
+	weft_list_push_back(&boot->sets, &set->link);
+	return 0;
+}
+
+void weft_pmix_set_forget(struct pmix_boot *boot, const char *name)
+{
+	weft_list_for_each(it, next, &boot->sets)
+	{
+		struct pmix_set *set =
+			weft_container_of(it, struct pmix_set, link);
+
+		if (name && strcmp(set->name, name))
+			continue;
+		weft_list_remove(&set->link);
+		free(set);
+	}
+}
+
+static int learned_members(
+	const struct pmix_set *set, uint32_t **ranks_out, size_t *n_out)
+{
+	uint32_t *ranks = malloc(set->n * sizeof(*ranks));
+
+	if (!ranks)
+		return WEFT_ERR_NOMEM;
+	memcpy(ranks, set->ranks, set->n * sizeof(*ranks));
+	*ranks_out = ranks;
+	*n_out = set->n;
+	return 0;
+}
+
+/* The names in text, then those we were told of. */
+static int merge_names(const struct pmix_boot *boot, const char *text,
+	char ***names_out, size_t *n_out)
+{
+	char *all = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&all, &len);
+	int err;
+
+	if (!out)
+		return WEFT_ERR_NOMEM;
+	fputs(text, out);
+	weft_list_for_each(it, next, &boot->sets) fprintf(
+		out, ",%s", weft_container_of(it, struct pmix_set, link)->name);
+	fclose(out);
+	err = all ? weft_names_split(all, names_out, n_out) : WEFT_ERR_NOMEM;
+	free(all);
 	return err;
 }
 
@@ -130,17 +208,17 @@ int weft_pmix_pset_list(
 {
 	const pmix_value_t *value;
 	const char *text = NULL;
+	char *knob = NULL;
 	struct reply reply;
-	int err = 0;
+	int err;
 
-	(void)boot;
 	ask(PMIX_QUERY_PSET_NAMES, NULL, &reply);
 	value = reply_peek(&reply, PMIX_QUERY_PSET_NAMES);
-	if (value && !weft_value_peek_str(value, &text)) {
-		err = weft_names_split(text, names_out, n_out);
-	} else {
-		err = knob_list(names_out, n_out);
-	}
+	if (!value || weft_value_peek_str(value, &text))
+		text = knob = knob_psets(NULL);
+	err = text ? merge_names(pmix_boot_of(boot), text, names_out, n_out)
+		   : WEFT_ERR_NOMEM;
+	free(knob);
 	reply_free(&reply);
 	return err;
 }
@@ -190,6 +268,7 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 	uint32_t **ranks_out, size_t *n_out)
 {
 	const struct pmix_boot *boot = pmix_boot_of(base);
+	const struct pmix_set *set = set_find(boot, name);
 	const pmix_value_t *value;
 	struct reply reply;
 	int err;
@@ -200,8 +279,88 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 		value->data.darray->type == PMIX_PROC)
 		err = copy_ranks(boot, name, value->data.darray->array,
 			value->data.darray->size, ranks_out, n_out);
+	else if (set) /* PRRTE tells, and does not remember */
+		err = learned_members(set, ranks_out, n_out);
 	else
 		err = knob_members(boot, name, ranks_out, n_out);
 	reply_free(&reply);
+	return err;
+}
+
+/* ---- sets that a program makes ---- */
+
+static bool is_known(struct weft_boot *boot, const char *name)
+{
+	uint32_t *ranks = NULL;
+	size_t n = 0;
+
+	if (weft_pmix_pset_members(boot, name, &ranks, &n))
+		return false;
+	free(ranks);
+	return true;
+}
+
+/* Ask the manager for something about set name. */
+static int control(const struct pmix_boot *boot, const char *key,
+	const char *name, const uint32_t *ranks, size_t n)
+{
+	pmix_proc_t *procs = n ? weft_pmix_procs(boot, ranks, n) : NULL;
+	struct weft_infovec vec = { 0 };
+	pmix_status_t status = PMIX_ERR_NOMEM;
+	pmix_info_t *results = NULL;
+	size_t n_results = 0;
+
+	weft_infovec_set_str(&vec, key, name);
+	if (!vec.err && (procs || !n))
+		status = PMIx_Job_control(
+			procs, n, vec.info, vec.n, &results, &n_results);
+	if (results)
+		PMIX_INFO_FREE(results, n_results);
+	weft_infovec_fini(&vec);
+	free(procs);
+	if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
+		return 0;
+	if (status == PMIX_ERR_NOMEM)
+		return WEFT_ERR_NOMEM;
+	if (status == PMIX_ERR_DUPLICATE_KEY || status == PMIX_ERR_NOT_FOUND)
+		return weft_err_set(WEFT_ERR_NAME,
+			status == PMIX_ERR_NOT_FOUND
+				? "no program has made a process set \"%s\""
+				: "there is a process set \"%s\" already",
+			name);
+	return weft_err_set(WEFT_ERR_UNSUPPORTED,
+		"process set \"%s\": the process manager of this job does not "
+		"%s sets while a job runs (%s)",
+		name,
+		strcmp(key, WEFT_PMIX_DELETE_PSET) ? "define" : "take back",
+		PMIx_Error_string(status));
+}
+
+int weft_pmix_pset_define(struct weft_boot *base, const char *name,
+	const uint32_t *ranks, size_t n)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	int err;
+
+	if (!n || !*name || strchr(name, ',') || strlen(name) > PMIX_MAX_KEYLEN)
+		return weft_err_set(WEFT_ERR_ARG,
+			"a process set of the whole job has members, and a "
+			"name of 1 to %d characters without a comma",
+			PMIX_MAX_KEYLEN);
+	if (is_known(base, name)) /* not every manager looks */
+		return weft_err_set(WEFT_ERR_NAME,
+			"there is a process set \"%s\" already", name);
+	err = control(boot, PMIX_JOB_CTRL_DEFINE_PSET, name, ranks, n);
+	/* others learn it from the notice, which may come to us later */
+	return err ? err : weft_pmix_set_learn(boot, name, ranks, n);
+}
+
+int weft_pmix_pset_delete(struct weft_boot *base, const char *name)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	int err = control(boot, WEFT_PMIX_DELETE_PSET, name, NULL, 0);
+
+	if (!err)
+		weft_pmix_set_forget(boot, name);
 	return err;
 }

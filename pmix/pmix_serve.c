@@ -249,6 +249,48 @@ int weft_serve_pset_delete(struct weft_serve *serve, const char *name)
 	return 0;
 }
 
+/* What a process asked for; the answer says what became of it. */
+static pmix_status_t carry_out(
+	struct weft_serve *serve, const struct serve_ask *ask)
+{
+	struct serve_pset *pset = pset_find(serve, ask->name);
+	int err;
+
+	if (ask->is_delete && (!pset || !pset->is_made))
+		return PMIX_ERR_NOT_FOUND;
+	if (!ask->is_delete && pset)
+		return PMIX_ERR_DUPLICATE_KEY;
+	if (ask->is_delete)
+		err = weft_serve_pset_delete(serve, ask->name);
+	else
+		err = weft_serve_pset_define(
+			serve, ask->name, ask->ranks, ask->n);
+	if (err)
+		return PMIX_ERROR;
+	if (!ask->is_delete)
+		pset_find(serve, ask->name)->is_made = true;
+	return PMIX_SUCCESS;
+}
+
+static void take_asks(struct weft_serve *serve)
+{
+	for (;;) {
+		struct weft_link *link;
+		struct serve_ask *ask;
+		pmix_status_t status;
+
+		pthread_mutex_lock(&serve->lock);
+		link = weft_list_pop_front(&serve->asks);
+		pthread_mutex_unlock(&serve->lock);
+		if (!link)
+			return;
+		ask = weft_container_of(link, struct serve_ask, link);
+		status = carry_out(serve, ask);
+		ask->done(status, NULL, 0, ask->arg, NULL, NULL);
+		weft_serve_ask_free(ask);
+	}
+}
+
 /* The set of app a's ranks; apps that share a name share the set. */
 static int pset_of_apps(
 	struct weft_serve *serve, const struct weft_serve_job *job, uint32_t a)
@@ -352,6 +394,7 @@ int weft_serve_open(
 		return err;
 	pthread_mutex_init(&serve->lock, NULL);
 	weft_list_init(&serve->items);
+	weft_list_init(&serve->asks);
 	weft_list_init(&serve->psets);
 	weft_list_init(&serve->pubs);
 	serve->next_context = 1;
@@ -389,8 +432,16 @@ void weft_serve_close(struct weft_serve *serve)
 	weft_serve_upcall_owner(NULL);
 	weft_list_for_each(it, next, &serve->psets)
 		pset_free(weft_container_of(it, struct serve_pset, link));
+	weft_list_for_each(it, next, &serve->asks) weft_serve_ask_free(
+		weft_container_of(it, struct serve_ask, link));
 	weft_list_for_each(it, next, &serve->items)
-		free(weft_container_of(it, struct serve_item, link));
+	{
+		struct serve_item *item =
+			weft_container_of(it, struct serve_item, link);
+
+		free(item->event.ranks);
+		free(item);
+	}
 	weft_serve_pubs_free(serve);
 	if (serve->wake_fd >= 0)
 		close(serve->wake_fd);
@@ -411,6 +462,7 @@ bool weft_serve_next(
 
 	if (read(serve->wake_fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
 		return false;
+	take_asks(serve);
 	pthread_mutex_lock(&serve->lock);
 	link = weft_list_pop_front(&serve->items);
 	pthread_mutex_unlock(&serve->lock);

@@ -37,7 +37,8 @@ struct weft_serve_job {
 enum weft_serve_kind {
 	WEFT_SERVE_CONNECTED, /* rank joined */
 	WEFT_SERVE_FINALIZED, /* rank left in order */
-	WEFT_SERVE_ABORT,     /* rank asked to end the job: code, text */
+	WEFT_SERVE_ABORT,     /* rank asked to end the job, or the ranks
+				 listed: code, text */
 };
 
 struct weft_serve_event {
@@ -45,6 +46,8 @@ struct weft_serve_event {
 	uint32_t rank;
 	int code;
 	char text[256];
+	uint32_t *ranks; /* NULL: all; who takes the event frees it */
+	size_t n_ranks;
 };
 
 /* How a process ended, for weft_serve_died. */
@@ -71,7 +74,10 @@ void weft_serve_close(struct weft_serve *serve);
  */
 int weft_serve_fd(const struct weft_serve *serve);
 
-/* Take the next event; false when there is none. */
+/*
+ * Take the next event; false when there is none.  Also carries out what
+ * processes asked of the server meanwhile.
+ */
 bool weft_serve_next(
 	struct weft_serve *serve, struct weft_serve_event *event_out);
 

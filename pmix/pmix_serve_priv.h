@@ -15,6 +15,21 @@ struct serve_pset {
 	char name[PMIX_MAX_KEYLEN + 1];
 	pmix_proc_t *members;
 	size_t n;
+	bool is_made; /* by a process of the job, which may take it back */
+};
+
+/*
+ * A process asks for a change of the sets.  libpmix's thread must not wait
+ * for libpmix, so the launcher's thread carries it out and answers.
+ */
+struct serve_ask {
+	struct weft_link link;
+	bool is_delete;
+	char name[PMIX_MAX_KEYLEN + 1];
+	uint32_t *ranks;
+	size_t n;
+	pmix_info_cbfunc_t done;
+	void *arg;
 };
 
 /* One value somebody published. */
@@ -41,6 +56,7 @@ struct weft_serve {
 	bool is_up; /* PMIx_server_init succeeded */
 	pthread_mutex_t lock;
 	struct weft_link items; /* struct serve_item */
+	struct weft_link asks;	/* struct serve_ask */
 	struct weft_link psets; /* struct serve_pset */
 	struct weft_link pubs;	/* struct serve_pub */
 	size_t next_context;	/* for group construction */
@@ -53,6 +69,8 @@ struct weft_serve {
  */
 extern pmix_server_module_t weft_serve_module;
 void weft_serve_upcall_owner(struct weft_serve *serve);
+
+void weft_serve_ask_free(struct serve_ask *ask);
 
 /* Free everything on the pubs list. */
 void weft_serve_pubs_free(struct weft_serve *serve);

@@ -29,31 +29,34 @@ void weft_serve_upcall_owner(struct weft_serve *serve)
 	owner = serve;
 }
 
-static void post(enum weft_serve_kind kind, const pmix_proc_t *proc, int code,
-	const char *text)
+/* Hand something over to the launcher's thread. */
+static void post_link(struct weft_link *list, struct weft_link *link)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&owner->lock);
+	weft_list_push_back(list, link);
+	pthread_mutex_unlock(&owner->lock);
+	if (write(owner->wake_fd, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it is readable anyway */
+}
+
+static void post(enum weft_serve_kind kind, const pmix_proc_t *proc)
 {
 	struct serve_item *item = calloc(1, sizeof(*item));
-	uint64_t one = 1;
 
 	if (!item)
 		return;
 	item->event.kind = kind;
 	item->event.rank = proc->rank;
-	item->event.code = code;
-	snprintf(item->event.text, sizeof(item->event.text), "%s",
-		text ? text : "");
-	pthread_mutex_lock(&owner->lock);
-	weft_list_push_back(&owner->items, &item->link);
-	pthread_mutex_unlock(&owner->lock);
-	if (write(owner->wake_fd, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it is readable anyway */
+	post_link(&owner->items, &item->link);
 }
 
 static pmix_status_t on_connected(const pmix_proc_t *proc, void *object,
 	pmix_info_t info[], size_t n, pmix_op_cbfunc_t done, void *arg)
 {
 	(void)object, (void)info, (void)n, (void)done, (void)arg;
-	post(WEFT_SERVE_CONNECTED, proc, 0, NULL);
+	post(WEFT_SERVE_CONNECTED, proc);
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -61,16 +64,44 @@ static pmix_status_t on_finalized(
 	const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done, void *arg)
 {
 	(void)object, (void)done, (void)arg;
-	post(WEFT_SERVE_FINALIZED, proc, 0, NULL);
+	post(WEFT_SERVE_FINALIZED, proc);
 	return PMIX_OPERATION_SUCCEEDED;
+}
+
+/* The ranks of our job's processes; NULL if that is not what they are, or if
+ * they are all. */
+static uint32_t *ranks_of(const pmix_proc_t *procs, size_t n)
+{
+	uint32_t *ranks = n ? calloc(n, sizeof(*ranks)) : NULL;
+
+	for (size_t i = 0; ranks && i < n; i++) {
+		if (!PMIX_CHECK_NSPACE(procs[i].nspace, owner->nspace) ||
+			procs[i].rank >= owner->size) {
+			free(ranks);
+			return NULL;
+		}
+		ranks[i] = procs[i].rank;
+	}
+	return ranks;
 }
 
 static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
 	const char text[], pmix_proc_t procs[], size_t n, pmix_op_cbfunc_t done,
 	void *arg)
 {
-	(void)object, (void)procs, (void)n, (void)done, (void)arg;
-	post(WEFT_SERVE_ABORT, proc, status, text);
+	struct serve_item *item = calloc(1, sizeof(*item));
+
+	(void)object, (void)done, (void)arg;
+	if (!item)
+		return PMIX_ERR_NOMEM;
+	item->event.kind = WEFT_SERVE_ABORT;
+	item->event.rank = proc->rank;
+	item->event.code = status;
+	snprintf(item->event.text, sizeof(item->event.text), "%s",
+		text ? text : "");
+	item->event.ranks = ranks_of(procs, n);
+	item->event.n_ranks = item->event.ranks ? n : 0;
+	post_link(&owner->items, &item->link);
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -345,6 +376,58 @@ static pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries,
 	return PMIX_SUCCESS;
 }
 
+void weft_serve_ask_free(struct serve_ask *ask)
+{
+	free(ask->ranks);
+	free(ask);
+}
+
+/* The name of the set an order is about; NULL if it is about something else. */
+static const char *set_of_order(const pmix_info_t *order, bool *is_delete_out)
+{
+	const char *name = NULL;
+
+	*is_delete_out = PMIX_CHECK_KEY(order, WEFT_PMIX_DELETE_PSET);
+	if (!*is_delete_out &&
+		!PMIX_CHECK_KEY(order, PMIX_JOB_CTRL_DEFINE_PSET))
+		return NULL;
+	return weft_value_peek_str(&order->value, &name) ? NULL : name;
+}
+
+/* One order a call, and only those about process sets. */
+static pmix_status_t on_control(const pmix_proc_t *proc,
+	const pmix_proc_t targets[], size_t n, const pmix_info_t orders[],
+	size_t n_orders, pmix_info_cbfunc_t done, void *arg)
+{
+	struct serve_ask *ask;
+	bool is_delete = false;
+	const char *name =
+		n_orders ? set_of_order(&orders[0], &is_delete) : NULL;
+
+	(void)proc;
+	if (!name || n_orders != 1)
+		return PMIX_ERR_NOT_SUPPORTED;
+	if (!*name || strlen(name) > PMIX_MAX_KEYLEN || (!is_delete && !n))
+		return PMIX_ERR_BAD_PARAM;
+	ask = calloc(1, sizeof(*ask));
+	if (!ask)
+		return PMIX_ERR_NOMEM;
+	ask->is_delete = is_delete;
+	ask->n = n;
+	ask->done = done;
+	ask->arg = arg;
+	strcpy(ask->name, name);
+	if (!is_delete) {
+		ask->ranks = ranks_of(targets, n);
+		if (!ask->ranks) {
+			weft_serve_ask_free(ask);
+			return PMIX_ERR_BAD_PARAM;
+		}
+	}
+	post_link(&owner->asks, &ask->link);
+	return PMIX_SUCCESS;
+}
+
 static bool wants_context(const pmix_info_t *info, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -393,5 +476,6 @@ pmix_server_module_t weft_serve_module = {
 	.deregister_events = on_deregister,
 	.notify_event = on_notify,
 	.query = on_query,
+	.job_control = on_control,
 	.group = on_group,
 };

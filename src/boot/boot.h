@@ -99,10 +99,13 @@ struct weft_boot_ops {
 	void (*close)(struct weft_boot *boot, int clean);
 
 	/*
-	 * Ask the manager to end the whole job with this exit code and text.
-	 * Returns once asked; the caller then ends its own process.
+	 * Ask the manager to end n ranks with this exit code and text, or the
+	 * whole job when ranks is NULL.  A manager that cannot end a part of
+	 * a job ends all of it.  Returns once asked; the caller then ends its
+	 * own process.
 	 */
-	int (*abort)(struct weft_boot *boot, int code, const char *text);
+	int (*abort)(struct weft_boot *boot, int code, const char *text,
+		const uint32_t *ranks, size_t n);
 
 	/*
 	 * Publish len bytes (at most 64 KiB) under key, copied.  Not visible
@@ -167,6 +170,17 @@ struct weft_boot_ops {
 		uint32_t **ranks_out, size_t *n_out);
 
 	/*
+	 * Define a set of n > 0 ranks for the whole job, or take one back
+	 * that a process of it defined.  When it returns the caller sees the
+	 * change; the others hear of it.  May wait for the manager, not for
+	 * other ranks.  WEFT_ERR_NAME: there is such a set, there is none to
+	 * take back; WEFT_ERR_UNSUPPORTED: this manager cannot do it.
+	 */
+	int (*pset_define)(struct weft_boot *boot, const char *name,
+		const uint32_t *ranks, size_t n);
+	int (*pset_delete)(struct weft_boot *boot, const char *name);
+
+	/*
 	 * Deliver what arrived: answers to their callbacks, changes to fn
 	 * (which may be NULL to discard them).  Does not block.  Returns how
 	 * many were delivered.  Called only when pending != 0.
@@ -199,10 +213,10 @@ static inline void weft_boot_close(struct weft_boot *boot, int clean)
 		boot->ops->close(boot, clean);
 }
 
-static inline int weft_boot_abort(
-	struct weft_boot *boot, int code, const char *text)
+static inline int weft_boot_abort(struct weft_boot *boot, int code,
+	const char *text, const uint32_t *ranks, size_t n)
 {
-	return boot->ops->abort(boot, code, text);
+	return boot->ops->abort(boot, code, text, ranks, n);
 }
 
 static inline int weft_boot_put(
@@ -250,6 +264,18 @@ static inline int weft_boot_pset_members(struct weft_boot *boot,
 	const char *name, uint32_t **ranks_out, size_t *n_out)
 {
 	return boot->ops->pset_members(boot, name, ranks_out, n_out);
+}
+
+static inline int weft_boot_pset_define(struct weft_boot *boot,
+	const char *name, const uint32_t *ranks, size_t n)
+{
+	return boot->ops->pset_define(boot, name, ranks, n);
+}
+
+static inline int weft_boot_pset_delete(
+	struct weft_boot *boot, const char *name)
+{
+	return boot->ops->pset_delete(boot, name);
 }
 
 /*

@@ -22,13 +22,20 @@ struct value {
 	unsigned char data[];
 };
 
-/* A get or fence whose callback is still to come. */
+/* A process set: its only member can be rank 0. */
+struct solo_set {
+	struct weft_link link;
+	char name[WEFT_BOOT_NAME_MAX];
+};
+
+/* A get or fence whose callback is still to come, or an event. */
 struct answer {
 	struct weft_link link;
 	weft_boot_get_fn *get_fn;   /* or NULL */
 	weft_boot_done_fn *done_fn; /* or NULL */
 	void *arg;
-	char *key; /* of a get */
+	char *key; /* of a get; name of the set of an event */
+	enum weft_boot_event_kind kind;
 };
 
 /* Created by weft_solo_open, destroyed by close; used by one thread. */
@@ -36,6 +43,7 @@ struct solo {
 	struct weft_boot boot;
 	char host[WEFT_BOOT_HOST_MAX];
 	struct weft_link values;
+	struct weft_link sets;
 	struct weft_link answers;
 };
 
@@ -77,13 +85,16 @@ static void solo_close(struct weft_boot *boot, int clean)
 		free(value->key);
 		free(value);
 	}
+	weft_list_for_each(it, next, &solo->sets)
+		free(weft_container_of(it, struct solo_set, link));
 	free(solo);
 }
 
 /* The job is this process, which the caller ends. */
-static int solo_abort(struct weft_boot *boot, int code, const char *text)
+static int solo_abort(struct weft_boot *boot, int code, const char *text,
+	const uint32_t *ranks, size_t n)
 {
-	(void)boot, (void)code, (void)text;
+	(void)boot, (void)code, (void)text, (void)ranks, (void)n;
 	return 0;
 }
 
@@ -178,20 +189,111 @@ static int solo_near(
 	return 0;
 }
 
+static struct solo_set *set_find(struct solo *solo, const char *name)
+{
+	weft_list_for_each(it, next, &solo->sets)
+	{
+		struct solo_set *set =
+			weft_container_of(it, struct solo_set, link);
+
+		if (!strcmp(set->name, name))
+			return set;
+	}
+	return NULL;
+}
+
 static int solo_pset_list(
 	struct weft_boot *boot, char ***names_out, size_t *n_out)
 {
-	(void)boot;
+	struct solo *solo = solo_of(boot);
+	size_t n = 0, i = 0;
+	char **names;
+
+	weft_list_for_each(it, next, &solo->sets) n++;
 	*names_out = NULL;
-	*n_out = 0;
+	*n_out = n;
+	if (!n)
+		return 0;
+	names = malloc(n * (sizeof(*names) + WEFT_BOOT_NAME_MAX));
+	if (!names)
+		return WEFT_ERR_NOMEM;
+	weft_list_for_each(it, next, &solo->sets)
+	{
+		names[i] = (char *)&names[n] + i * WEFT_BOOT_NAME_MAX;
+		strcpy(names[i++],
+			weft_container_of(it, struct solo_set, link)->name);
+	}
+	*names_out = names;
 	return 0;
 }
 
 static int solo_pset_members(struct weft_boot *boot, const char *name,
 	uint32_t **ranks_out, size_t *n_out)
 {
-	(void)boot, (void)name, (void)ranks_out, (void)n_out;
-	return WEFT_ERR_NOTFOUND;
+	uint32_t *ranks;
+
+	if (!set_find(solo_of(boot), name))
+		return WEFT_ERR_NOTFOUND;
+	ranks = calloc(1, sizeof(*ranks));
+	if (!ranks)
+		return WEFT_ERR_NOMEM;
+	*ranks_out = ranks;
+	*n_out = 1;
+	return 0;
+}
+
+static int event_add(struct weft_boot *boot, const char *name,
+	enum weft_boot_event_kind kind)
+{
+	struct answer model = { .key = strdup(name), .kind = kind };
+	int err = model.key ? answer_add(boot, &model) : WEFT_ERR_NOMEM;
+
+	if (err)
+		free(model.key);
+	return err;
+}
+
+static int solo_pset_define(struct weft_boot *boot, const char *name,
+	const uint32_t *ranks, size_t n)
+{
+	struct solo_set *set;
+	int err;
+
+	if (n != 1 || ranks[0] != 0)
+		return weft_err_set(WEFT_ERR_RANK,
+			"a process set in a job of one process has rank 0");
+	if (!*name || strlen(name) >= WEFT_BOOT_NAME_MAX ||
+		set_find(solo_of(boot), name))
+		return weft_err_set(WEFT_ERR_NAME,
+			"process set name \"%s\" is empty, too long or taken",
+			name);
+	set = calloc(1, sizeof(*set));
+	if (!set)
+		return WEFT_ERR_NOMEM;
+	strcpy(set->name, name);
+	err = event_add(boot, name, WEFT_BOOT_PSET_DEFINED);
+	if (err) {
+		free(set);
+		return err;
+	}
+	weft_list_push_back(&solo_of(boot)->sets, &set->link);
+	return 0;
+}
+
+static int solo_pset_delete(struct weft_boot *boot, const char *name)
+{
+	struct solo_set *set = set_find(solo_of(boot), name);
+	int err;
+
+	if (!set)
+		return weft_err_set(
+			WEFT_ERR_NAME, "there is no process set \"%s\"", name);
+	err = event_add(boot, name, WEFT_BOOT_PSET_DELETED);
+	if (err)
+		return err;
+	weft_list_remove(&set->link);
+	free(set);
+	return 0;
 }
 
 /* A value nobody has published yet is waited for. */
@@ -199,13 +301,24 @@ static bool is_ready(struct solo *solo, const struct answer *answer)
 {
 	const struct value *value;
 
-	if (answer->done_fn)
+	if (!answer->get_fn)
 		return true;
 	value = value_find(solo, answer->key);
 	return value && value->is_visible;
 }
 
-static void deliver(struct solo *solo, struct answer *answer)
+static void deliver_event(
+	const struct answer *answer, weft_boot_event_fn *fn, void *arg)
+{
+	struct weft_boot_event event = { .kind = answer->kind, .code = -1 };
+
+	snprintf(event.name, sizeof(event.name), "%s", answer->key);
+	if (fn)
+		fn(arg, &event);
+}
+
+static void deliver(struct solo *solo, struct answer *answer,
+	weft_boot_event_fn *fn, void *arg)
 {
 	struct answer copy = *answer;
 
@@ -214,6 +327,8 @@ static void deliver(struct solo *solo, struct answer *answer)
 	atomic_fetch_sub_explicit(&solo->boot.pending, 1, memory_order_relaxed);
 	if (copy.done_fn) {
 		copy.done_fn(copy.arg, 0);
+	} else if (!copy.get_fn) {
+		deliver_event(&copy, fn, arg);
 	} else {
 		const struct value *value = value_find(solo, copy.key);
 
@@ -228,7 +343,6 @@ static int solo_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 	struct weft_link *last = solo->answers.prev, *it = solo->answers.next;
 	int n = 0;
 
-	(void)fn, (void)arg; /* nothing ever changes */
 	/* what a callback adds is for the next poll */
 	while (it != &solo->answers) {
 		struct answer *answer =
@@ -237,7 +351,7 @@ static int solo_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 
 		it = it->next;
 		if (is_ready(solo, answer)) {
-			deliver(solo, answer);
+			deliver(solo, answer, fn, arg);
 			n++;
 		}
 		if (is_last)
@@ -258,6 +372,8 @@ static const struct weft_boot_ops solo_ops = {
 	.near = solo_near,
 	.pset_list = solo_pset_list,
 	.pset_members = solo_pset_members,
+	.pset_define = solo_pset_define,
+	.pset_delete = solo_pset_delete,
 	.poll = solo_poll,
 };
 
@@ -289,6 +405,7 @@ int weft_solo_open(
 	memcpy(solo->host, facts.host, sizeof(solo->host));
 	solo->boot.ops = &solo_ops;
 	weft_list_init(&solo->values);
+	weft_list_init(&solo->sets);
 	weft_list_init(&solo->answers);
 	*boot_out = &solo->boot;
 	*facts_out = facts;

@@ -267,9 +267,10 @@ void weft_proc_put(void)
 	pthread_mutex_unlock(&weft_proc.lock);
 }
 
-void weft_proc_abort(int code, const char *text)
+void weft_proc_abort(
+	int code, const char *text, const uint32_t *ranks, size_t n)
 {
 	if (weft_proc.boot)
-		weft_boot_abort(weft_proc.boot, code, text);
+		weft_boot_abort(weft_proc.boot, code, text, ranks, n);
 	_exit(code ? code : 1);
 }

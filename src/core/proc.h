@@ -75,8 +75,10 @@ uint64_t weft_proc_new_ctx(uint32_t n);
 /* The context id of the communicator that holds only this process. */
 uint64_t weft_proc_self_ctx(void);
 
-/* Asks the process manager to end the job and ends this process. */
-void weft_proc_abort(int code, const char *text) __attribute__((noreturn));
+/* Asks the process manager to end these ranks of the job, or all of it (ranks
+ * NULL), and ends this process. */
+void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
+	size_t n) __attribute__((noreturn));
 
 /* True if the process with this number runs on my node. */
 bool weft_proc_is_near(uint64_t proc);

@@ -231,7 +231,7 @@ static void die(const struct raised *r)
 		snprintf(text + n, sizeof(text) - n, ", rank %d", r->rank);
 	weft_error("MPI-FATAL", "%s; the error handler in force ends the job",
 		text);
-	weft_proc_abort(weft_mpi_class(r->code), text);
+	weft_proc_abort(weft_mpi_class(r->code), text, NULL, 0);
 }
 
 static void call(const struct raised *r)

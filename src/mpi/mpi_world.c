@@ -114,7 +114,7 @@ int PMPI_Abort(MPI_Comm comm, int errorcode)
 		of && of->name[0] ? of->name : "comm", errorcode,
 		of ? of->rank : -1);
 	weft_error("MPI-ABORT", "%s", text);
-	weft_proc_abort(errorcode, text);
+	weft_proc_abort(errorcode, text, NULL, 0);
 }
 
 int PMPI_Comm_get_parent(MPI_Comm *parent)

@@ -35,6 +35,7 @@ struct weft_run_proc {
 	bool is_running;
 	bool is_connected;	      /* joined the PMIx server */
 	bool is_finalized;	      /* and left it in order */
+	bool is_aborted;	      /* another process ended it */
 	int status;		      /* of waitid, as for waitpid */
 	struct weft_run_fault *fault; /* in memory shared with the child */
 };

@@ -76,6 +76,7 @@ struct run {
 	int status;
 	uint64_t timeout_ns; /* 0: none */
 	uint64_t kill_ns;    /* while ENDING */
+	uint64_t abort_ns;   /* when to kill the aborted ones; 0: never */
 	uint64_t output_ns;  /* when to stop waiting for output; 0: not yet */
 	int n_ends_asked;    /* INT and TERM so far */
 };
@@ -421,6 +422,10 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 	bool is_mine = run->state != RUN_GOING; /* we made it end */
 
 	run->n_running--;
+	if (proc->is_aborted && !is_mine) {
+		tell_others(run, proc); /* whoever is left goes on */
+		return;
+	}
 	if (!code && !is_lost)
 		return;
 	if (!is_mine && proc->fault->stage)
@@ -438,10 +443,37 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 		end_job(run);
 }
 
+static void kill_aborted(struct run *run, int sig)
+{
+	for (uint32_t r = 0; r < run->n; r++)
+		if (run->procs[r].is_aborted)
+			weft_run_proc_kill(&run->procs[r], sig);
+}
+
+/* A part of the job ends, as end_job() does it; the rest hears of deaths. */
+static void abort_some(struct run *run, const struct weft_serve_event *event)
+{
+	if (run->state == RUN_GOING)
+		weft_run_io_say(run->io,
+			"rank %u aborted %zu of %u processes with code %d%s%s",
+			event->rank, event->n_ranks, run->n, event->code,
+			*event->text ? ": " : "", event->text);
+	for (size_t i = 0; i < event->n_ranks; i++)
+		run->procs[event->ranks[i]].is_aborted = true;
+	run->abort_ns = after_ns(run->opt.grace_s);
+	kill_aborted(run, SIGTERM);
+	kill_aborted(run, SIGCONT);
+}
+
 static void on_abort(struct run *run, const struct weft_serve_event *event)
 {
 	int code = event->code & 0xff;
 
+	if (event->ranks) {
+		decide(run, code ? code : EXIT_FAILURE);
+		abort_some(run, event);
+		return;
+	}
 	if (run->state == RUN_GOING)
 		weft_run_io_say(run->io,
 			"rank %u aborted the job with code %d%s%s", event->rank,
@@ -457,6 +489,7 @@ static void take_news(struct run *run)
 	while (weft_serve_next(run->serve, &event)) {
 		if (event.kind == WEFT_SERVE_ABORT)
 			on_abort(run, &event);
+		free(event.ranks);
 		if (event.rank >= run->n)
 			continue;
 		if (event.kind == WEFT_SERVE_CONNECTED) {
@@ -559,6 +592,10 @@ static void check_times(struct run *run, int *ms)
 		on_timeout(run);
 	if (run->state == RUN_ENDING && is_due(run->kill_ns, ms))
 		kill_job(run);
+	if (is_due(run->abort_ns, ms)) {
+		run->abort_ns = 0;
+		kill_aborted(run, SIGKILL);
+	}
 }
 
 /* All processes ended: is their output all out, too? */

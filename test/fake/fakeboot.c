@@ -31,10 +31,13 @@ static void fake_close(struct weft_boot *boot, int clean)
 	free(boot);
 }
 
-static int fake_abort(struct weft_boot *boot, int code, const char *text)
+static int fake_abort(struct weft_boot *boot, int code, const char *text,
+	const uint32_t *ranks, size_t n)
 {
 	(void)boot;
 	(void)code;
+	(void)ranks;
+	(void)n;
 	fprintf(stderr, "abort: %s\n", text);
 	return 0;
 }
@@ -126,6 +129,23 @@ static int fake_pset_members(struct weft_boot *boot, const char *name,
 	return WEFT_ERR_NOTFOUND;
 }
 
+static int fake_pset_define(struct weft_boot *boot, const char *name,
+	const uint32_t *ranks, size_t n)
+{
+	(void)boot;
+	(void)name;
+	(void)ranks;
+	(void)n;
+	return WEFT_ERR_UNSUPPORTED;
+}
+
+static int fake_pset_delete(struct weft_boot *boot, const char *name)
+{
+	(void)boot;
+	(void)name;
+	return WEFT_ERR_UNSUPPORTED;
+}
+
 static int fake_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 {
 	(void)boot;
@@ -146,6 +166,8 @@ static const struct weft_boot_ops fake_ops = {
 	.near = fake_near,
 	.pset_list = fake_pset_list,
 	.pset_members = fake_pset_members,
+	.pset_define = fake_pset_define,
+	.pset_delete = fake_pset_delete,
 	.poll = fake_poll,
 };
 

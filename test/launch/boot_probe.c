@@ -15,6 +15,9 @@
  *   deadget=R    rank R kills itself, the others fetch from it
  *   die=R,CODE   rank R exits with CODE, unfinalized
  *   abort=R,CODE rank R aborts the job, the others wait
+ *   part=N,CODE  rank 0 aborts ranks 0 to N-1, the others wait for the news
+ *   define=NAME  rank 0 makes a set of all but the last rank
+ *   delete=NAME  rank 0 takes it back
  *   hang         wait for a minute
  *   sleep=MS     wait that long
  *   unclean      exit 0 without taking leave
@@ -265,6 +268,19 @@ static void wait_death(uint32_t rank)
 		probe.last_died, probe.last_code);
 }
 
+static void wait_deaths(uint32_t n)
+{
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+
+	while (probe.n_died < n) {
+		weft_boot_poll(probe.boot, on_event, NULL);
+		if (weft_now_ns() > end)
+			fail("waiting for deaths", WEFT_ERR_TIMEOUT);
+		usleep(200);
+	}
+	printf("rank %u: %u died\n", probe.facts.rank, probe.n_died);
+}
+
 static void dead_get(uint32_t rank)
 {
 	struct fetch fetch = { .rank = rank };
@@ -281,6 +297,44 @@ static void dead_get(uint32_t rank)
 	if (weft_boot_get(probe.boot, rank, "probe.never", on_card, &fetch) !=
 		WEFT_ERR_PEER)
 		fail("a get from the known dead", WEFT_ERR_INTERN);
+}
+
+/* The lower half of the job is ended by its first rank, the others hear of it.
+ */
+static void abort_part(uint32_t n, int code)
+{
+	uint32_t ranks[64];
+
+	for (uint32_t r = 0; r < n; r++)
+		ranks[r] = r;
+	fence(NULL, 0);
+	if (probe.facts.rank == 0) {
+		check("abort of a part",
+			weft_boot_abort(probe.boot, code, "in part", ranks, n));
+		_exit(code);
+	}
+	if (probe.facts.rank < n)
+		sleep(DEADLINE_S);
+	wait_deaths(n);
+}
+
+/* Rank 0 makes or removes a set of all ranks but the last; all hear of it. */
+static void change_set(const char *name, bool is_new)
+{
+	uint32_t ranks[64], n = probe.facts.size > 1 ? probe.facts.size - 1 : 1;
+	int err = 0;
+
+	for (uint32_t r = 0; r < n; r++)
+		ranks[r] = r;
+	fence(NULL, 0);
+	if (probe.facts.rank == 0 && is_new)
+		err = weft_boot_pset_define(probe.boot, name, ranks, n);
+	else if (probe.facts.rank == 0)
+		err = weft_boot_pset_delete(probe.boot, name);
+	if (err)
+		printf("rank 0: %s: %s: %s\n", name, weft_err_str(err),
+			weft_err_detail_peek(err));
+	fence(NULL, 0);
 }
 
 static void step_with_value(const char *name, const char *value)
@@ -306,8 +360,15 @@ static void step_with_value(const char *name, const char *value)
 	} else if (!strcmp(name, "die") && probe.facts.rank == rank) {
 		_exit(code);
 	} else if (!strcmp(name, "abort") && probe.facts.rank == rank) {
-		check("abort", weft_boot_abort(probe.boot, code, "as told"));
+		check("abort",
+			weft_boot_abort(probe.boot, code, "as told", NULL, 0));
 		_exit(code);
+	} else if (!strcmp(name, "part")) {
+		abort_part(rank, code);
+	} else if (!strcmp(name, "define")) {
+		change_set(value, true);
+	} else if (!strcmp(name, "delete")) {
+		change_set(value, false);
 	}
 }
 

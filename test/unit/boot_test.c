@@ -204,6 +204,58 @@ static void test_psets(void **state)
 	assert_null(ranks);
 }
 
+/* what a process makes is seen by it at once, and announced */
+struct news {
+	int n;
+	struct weft_boot_event last;
+};
+
+static void on_news(void *arg, const struct weft_boot_event *event)
+{
+	struct news *news = arg;
+
+	news->n++;
+	news->last = *event;
+}
+
+static void test_made_psets(void **state)
+{
+	struct weft_boot *boot = *state;
+	static const uint32_t wrong[] = { 1 }, self[] = { 0 };
+	char **names = NULL;
+	uint32_t *ranks = NULL;
+	struct news news = { 0 };
+	size_t n = 7;
+
+	assert_int_equal(
+		weft_boot_pset_define(boot, "a", wrong, 1), WEFT_ERR_RANK);
+	assert_int_equal(weft_boot_pset_delete(boot, "a"), WEFT_ERR_NAME);
+	assert_int_equal(weft_boot_pset_define(boot, "a", self, 1), 0);
+	assert_int_equal(weft_boot_pset_define(boot, "b", self, 1), 0);
+	assert_int_equal(
+		weft_boot_pset_define(boot, "a", self, 1), WEFT_ERR_NAME);
+	assert_int_equal(weft_boot_pset_list(boot, &names, &n), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(names[1], "b");
+	free(names);
+	assert_int_equal(weft_boot_pset_members(boot, "b", &ranks, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(ranks[0], 0);
+	free(ranks);
+	assert_int_equal(news.n, 0);
+	weft_boot_poll(boot, on_news, &news);
+	assert_int_equal(news.n, 2);
+	assert_int_equal(news.last.kind, WEFT_BOOT_PSET_DEFINED);
+	assert_string_equal(news.last.name, "b");
+	assert_int_equal(weft_boot_pset_delete(boot, "a"), 0);
+	weft_boot_poll(boot, on_news, &news);
+	assert_int_equal(news.n, 3);
+	assert_int_equal(news.last.kind, WEFT_BOOT_PSET_DELETED);
+	assert_int_equal(weft_boot_pset_list(boot, &names, &n), 0);
+	assert_int_equal(n, 1);
+	free(names);
+}
+
 struct chain {
 	struct weft_boot *boot;
 	int n;
@@ -263,6 +315,7 @@ int main(void)
 		CASE(test_foreign_rank),
 		CASE(test_fence),
 		CASE(test_psets),
+		CASE(test_made_psets),
 		CASE(test_callback_asks),
 		cmocka_unit_test(test_close_with_open_get),
 	};
