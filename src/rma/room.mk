@@ -1,3 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/rma/rma.h
+libweft_la_SOURCES += \
+	src/rma/amo.c \
+	src/rma/ctx.c \
+	src/rma/far.c \
+	src/rma/heap.c src/rma/heap.h \
+	src/rma/order.c \
+	src/rma/put.c \
+	src/rma/rma.c src/rma/rma.h \
+	src/rma/rma_priv.h
+
+unit_tests += test/unit/heap_test
+test_unit_heap_test_SOURCES = test/unit/heap_test.c
+
+unit_tests += test/unit/share_test
+test_unit_share_test_SOURCES = test/unit/share_test.c
 EXTRA_DIST += src/rma/README.md

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* amo: atomics by the CPU
+ *
+ * Used by the initiator on what is mapped here, and by the target on behalf of
+ * those who are far, never together with a fabric's own. */
+#include "rma/rma_priv.h"
+
+#include <string.h>
+
+#define APPLY(type)                                                            \
+	static uint64_t apply_##type(                                          \
+		type *at, const struct weft_amo *amo, bool *is_known)          \
+	{                                                                      \
+		type value = (type)amo->value, cond = (type)amo->cond;         \
+                                                                               \
+		switch (amo->op) {                                             \
+		case WEFT_AMO_SET:                                             \
+		case WEFT_AMO_SWAP:                                            \
+			return __atomic_exchange_n(                            \
+				at, value, __ATOMIC_SEQ_CST);                  \
+		case WEFT_AMO_ADD:                                             \
+			return __atomic_fetch_add(                             \
+				at, value, __ATOMIC_SEQ_CST);                  \
+		case WEFT_AMO_AND:                                             \
+			return __atomic_fetch_and(                             \
+				at, value, __ATOMIC_SEQ_CST);                  \
+		case WEFT_AMO_OR:                                              \
+			return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST); \
+		case WEFT_AMO_XOR:                                             \
+			return __atomic_fetch_xor(                             \
+				at, value, __ATOMIC_SEQ_CST);                  \
+		case WEFT_AMO_FETCH:                                           \
+			return __atomic_load_n(at, __ATOMIC_SEQ_CST);          \
+		case WEFT_AMO_CSWAP:                                           \
+			__atomic_compare_exchange_n(at, &cond, value, 0,       \
+				__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
+			return cond;                                           \
+		}                                                              \
+		*is_known = false;                                             \
+		return 0;                                                      \
+	}
+
+APPLY(uint32_t)
+APPLY(uint64_t)
+
+int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out)
+{
+	bool is_known = true;
+	uint64_t old = 0;
+
+	if ((uintptr_t)at % amo->width)
+		return weft_err_set(WEFT_ERR_ARG,
+			"atomic access to %p, which is not aligned to %u", at,
+			amo->width);
+	if (amo->width == 8)
+		old = apply_uint64_t(at, amo, &is_known);
+	else if (amo->width == 4)
+		old = apply_uint32_t(at, amo, &is_known);
+	else
+		is_known = false;
+	if (!is_known)
+		return weft_err_set(WEFT_ERR_ARG,
+			"no such atomic: operation %d on %u bytes", amo->op,
+			amo->width);
+	*old_out = old;
+	return 0;
+}
+
+/* Where the CPU may do it; NULL when it may not, or it is far. */
+static inline void *by_cpu(const void *sym, uint32_t pe)
+{
+	return weft_unlikely(weft_rma_own.has_fabric_amo)
+		       ? NULL
+		       : weft_rma_near(sym, pe);
+}
+
+int weft_rma_amo(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, uint32_t pe)
+{
+	void *there = by_cpu(dest, pe);
+	uint64_t old;
+
+	if (weft_unlikely(!there))
+		return weft_far_amo(ctx, dest, amo, pe);
+	return weft_amo_apply(there, amo, &old);
+}
+
+int weft_rma_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, uint64_t *fetched, uint32_t pe)
+{
+	void *there = by_cpu(dest, pe);
+
+	if (weft_unlikely(!there)) {
+		*fetched = 0;
+		return weft_far_amo_fetch(ctx, dest, amo, fetched, pe, false);
+	}
+	return weft_amo_apply(there, amo, fetched);
+}
+
+int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe)
+{
+	void *there = by_cpu(dest, pe);
+	uint64_t old;
+	int err;
+
+	if (weft_unlikely(!there))
+		return weft_far_amo_fetch(ctx, dest, amo, fetched, pe, true);
+	err = weft_amo_apply(there, amo, &old);
+	if (!err)
+		memcpy(fetched, &old, amo->width);
+	return err;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* order: fence, quiet, and waiting on memory; the one place that releases
+ * what a context holds back */
+#include "rma/rma_priv.h"
+
+#include "core/lane.h"
+#include "core/proc.h"
+#include "core/progress.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+enum {
+	ROUNDS_PER_LOOK = 64, /* a wait for memory looks at messages as well */
+};
+
+int weft_rma_fence(struct weft_rma_ctx *ctx)
+{
+	/* pairs with the acquire of whoever waits for what comes next */
+	atomic_thread_fence(memory_order_release);
+	return weft_likely(weft_rma.is_all_near) ? 0 : weft_far_fence(ctx);
+}
+
+int weft_rma_quiet(struct weft_rma_ctx *ctx)
+{
+	/* all that was stored is seen before anything that is read next */
+	atomic_thread_fence(memory_order_seq_cst);
+	return weft_likely(weft_rma.is_all_near) ? 0 : weft_far_quiet(ctx);
+}
+
+int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	(void)pe;
+	return weft_rma_quiet(ctx);
+}
+
+static void look(struct weft_lane *lane)
+{
+	weft_lane_take(lane);
+	weft_progress(lane);
+	weft_lane_drop(lane);
+}
+
+void weft_rma_relax(uint32_t round)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+
+	if (weft_unlikely(!weft_rma.is_all_near))
+		weft_far_relax();
+	if (round < weft_proc.max_spin) {
+		weft_cpu_pause();
+		if (round % ROUNDS_PER_LOOK == ROUNDS_PER_LOOK - 1)
+			look(lane);
+		return;
+	}
+	look(lane);
+	sched_yield();
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rma: open and close: everybody's memory, here or through a fabric
+ *
+ * Every PE tells the others where its spans are; the neighbours map them. A
+ * PE that fails says so in its record, so that all fail together and nobody
+ * is left waiting. */
+#include "rma/rma_priv.h"
+
+#include "base/knob.h"
+#include "base/log.h"
+#include "coll/coll.h"
+#include "core/group.h"
+#include "core/lane.h"
+#include "core/proc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct weft_rma weft_rma;
+struct weft_rma_own weft_rma_own = { .heap_lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* What a PE tells the others. */
+struct record {
+	int32_t err; /* 0, or why this PE cannot open */
+	int32_t pid;
+	int32_t heap_fd; /* -1: cannot be mapped */
+	int32_t data_fd;
+	uint64_t heap_len;
+	uint64_t data_len; /* 0: has none */
+};
+
+bool weft_rma_is_symmetric(const void *sym, size_t len)
+{
+	const struct weft_rma_span *spans[] = { &weft_rma.heap,
+		&weft_rma.data };
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t at = (size_t)((const char *)sym - spans[i]->base);
+
+		if (at < spans[i]->len && len <= spans[i]->len - at)
+			return true;
+	}
+	return false;
+}
+
+/* Blocking; every PE's len bytes in the order of PEs. */
+static int gather(const void *mine, void *all, size_t len)
+{
+	struct weft_comm *comm = weft_rma_own.comm;
+	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_req *req;
+	int err;
+
+	weft_lane_take(lane);
+	err = weft_coll_allgather_bytes(comm, mine, all, len, &req);
+	if (!err) {
+		weft_req_wait(lane, req);
+		err = req->status.err;
+		weft_req_put(req);
+	}
+	weft_lane_drop(lane);
+	return err;
+}
+
+/* --- my own spans ------------------------------------------------------- */
+
+static void open_data(struct record *record)
+{
+	struct weft_share *share = &weft_rma_own.data_share;
+	int err;
+
+	share->fd = -1;
+	if (!weft_knob_is_on(weft_knobs.globals))
+		return;
+	err = weft_proc.lane.shm ? weft_share_data(share)
+				 : weft_share_find_data(share);
+	if (err) {
+		weft_info("RMA-DATA", "global variables are not symmetric: %s",
+			weft_err_detail_peek(err));
+		return;
+	}
+	weft_rma.data.base = share->base;
+	weft_rma.data.len = share->len;
+	record->data_fd = share->fd;
+	record->data_len = share->len;
+}
+
+static int open_heap(size_t len, struct record *record)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+	int err = weft_share_create(weft_max(len, 1), &own->heap_share);
+
+	if (err)
+		return err;
+	err = weft_heap_init(&own->heap, own->heap_share.len);
+	if (err)
+		return weft_err_set(err, "no memory to describe the heap");
+	weft_rma.heap.base = own->heap_share.base;
+	weft_rma.heap.len = own->heap_share.len;
+	record->heap_fd = own->heap_share.fd;
+	record->heap_len = own->heap_share.len;
+	return 0;
+}
+
+static int open_own(const struct weft_rma_config *config, uint32_t n_pes,
+	struct record *record)
+{
+	weft_rma.pes = calloc(n_pes, sizeof(*weft_rma.pes));
+	if (!weft_rma.pes)
+		return weft_err_set(
+			WEFT_ERR_NOMEM, "no memory for %u PEs", n_pes);
+	open_data(record);
+	return open_heap(config->heap_len, record);
+}
+
+/* --- the others' ---------------------------------------------------------- */
+
+/* All fail or none; and variables are symmetric where all have them alike. */
+static int compare(const struct record *all, uint32_t n_pes)
+{
+	for (uint32_t i = 0; i < n_pes; i++)
+		if (all[i].err)
+			return weft_err_set(WEFT_ERR_PEER,
+				"PE %u cannot take part: %s", i,
+				weft_err_str(all[i].err));
+	for (uint32_t i = 0; i < n_pes; i++) {
+		if (all[i].heap_len != weft_rma.heap.len)
+			return weft_err_set(WEFT_ERR_NOT_SAME,
+				"the symmetric heap has %zu bytes here and "
+				"%zu at PE %u",
+				weft_rma.heap.len, (size_t)all[i].heap_len, i);
+	}
+	for (uint32_t i = 0; i < n_pes; i++) {
+		if (all[i].data_len != all[0].data_len) {
+			weft_rma.data.len = 0;
+			if (weft_rma.my_pe == 0)
+				weft_warn("RMA-DATA",
+					"global variables are not symmetric: "
+					"PE %u has %zu bytes of them, PE 0 "
+					"has %zu; is it the same program "
+					"everywhere?",
+					i, (size_t)all[i].data_len,
+					(size_t)all[0].data_len);
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* Maps a neighbour's spans; both or none. */
+static bool map_pe(struct weft_rma_pe *pe, const struct record *record)
+{
+	size_t data_len = weft_rma.data.len;
+	int err = weft_share_map(
+		record->pid, record->heap_fd, weft_rma.heap.len, &pe->heap);
+
+	if (!err && data_len) {
+		err = weft_share_map(
+			record->pid, record->data_fd, data_len, &pe->data);
+		if (err) {
+			weft_share_unmap(pe->heap, weft_rma.heap.len);
+			pe->heap = NULL;
+		}
+	}
+	if (err)
+		weft_info("RMA-FAR", "%s; it is reached through the fabric",
+			weft_err_detail_peek(err));
+	return !err;
+}
+
+/* Maps all neighbours; true if somebody is out of reach. */
+static bool map_pes(const struct record *all, uint32_t n_pes)
+{
+	const struct weft_group *group = weft_rma_own.comm->group;
+	bool has_far = false;
+
+	for (uint32_t i = 0; i < n_pes; i++) {
+		struct weft_rma_pe *pe = &weft_rma.pes[i];
+
+		if (i == weft_rma.my_pe) {
+			pe->heap = weft_rma.heap.base;
+			pe->data = weft_rma.data.base;
+		} else if (!weft_proc.lane.shm ||
+			   !weft_proc_is_near(weft_group_proc(group, i)) ||
+			   !map_pe(pe, &all[i])) {
+			has_far = true;
+		}
+	}
+	return has_far;
+}
+
+static int open_others(const struct record *mine, uint32_t n_pes)
+{
+	struct record *all = calloc(n_pes, sizeof(*all) + 1);
+	uint8_t *is_far = (uint8_t *)(all + n_pes);
+	uint8_t am_far;
+	int err;
+
+	if (!all)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for records");
+	err = gather(mine, all, sizeof(*all));
+	if (!err)
+		err = compare(all, n_pes);
+	if (err)
+		goto out;
+	am_far = map_pes(all, n_pes);
+	err = gather(&am_far, is_far, 1);
+	if (err)
+		goto out;
+	weft_rma.is_all_near = !memchr(is_far, 1, n_pes);
+	if (!weft_rma.is_all_near)
+		err = weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"one-sided access beyond a node is not there yet");
+out:
+	free(all);
+	return err;
+}
+
+static void close_all(void)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+
+	for (uint32_t i = 0; weft_rma.pes && i < weft_rma.n_pes; i++) {
+		if (i == weft_rma.my_pe)
+			continue;
+		weft_share_unmap(weft_rma.pes[i].heap, weft_rma.heap.len);
+		weft_share_unmap(weft_rma.pes[i].data, weft_rma.data.len);
+	}
+	if (own->heap_share.base)
+		weft_heap_fini(&own->heap);
+	weft_share_destroy(&own->heap_share);
+	free(weft_rma.pes);
+	free(weft_rma.ctx);
+	memset(&weft_rma, 0, sizeof(weft_rma));
+	own->comm = NULL;
+}
+
+int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config)
+{
+	struct record mine = { .pid = getpid(), .heap_fd = -1, .data_fd = -1 };
+	uint32_t n_pes = (uint32_t)comm->size;
+	int err;
+
+	weft_rma_own.comm = comm;
+	weft_rma.my_pe = (uint32_t)comm->rank;
+	mine.err = open_own(config, n_pes, &mine);
+	weft_rma.n_pes = n_pes;
+	err = open_others(&mine, n_pes);
+	if (!err)
+		err = weft_rma_ctx_create(0, &weft_rma.ctx);
+	if (mine.err)
+		err = mine.err;
+	if (err)
+		close_all();
+	return err;
+}
+
+int weft_rma_close(void)
+{
+	uint8_t byte = 0;
+	uint8_t *all;
+	int err;
+
+	if (!weft_rma.n_pes)
+		return 0;
+	all = malloc(weft_rma.n_pes);
+	err = weft_rma_quiet(weft_rma.ctx);
+	if (all)
+		gather(&byte, all, 1);
+	free(all);
+	close_all();
+	return err;
+}
+
+/* --- the heap ---------------------------------------------------------------
+ */
+
+void *weft_heap_alloc(size_t len, size_t align)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+	size_t at;
+
+	pthread_mutex_lock(&own->heap_lock);
+	at = weft_heap_take(&own->heap, len, align);
+	pthread_mutex_unlock(&own->heap_lock);
+	return at == SIZE_MAX ? NULL : weft_rma.heap.base + at;
+}
+
+int weft_heap_free(void *ptr)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+	int err;
+
+	if (!ptr)
+		return 0;
+	pthread_mutex_lock(&own->heap_lock);
+	err = weft_heap_give(
+		&own->heap, (size_t)((char *)ptr - weft_rma.heap.base));
+	pthread_mutex_unlock(&own->heap_lock);
+	return err ? weft_err_set(err, "%p is not on the symmetric heap", ptr)
+		   : 0;
+}
+
+void *weft_heap_realloc(void *ptr, size_t len)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+	size_t at = (size_t)((char *)ptr - weft_rma.heap.base);
+	size_t old;
+	void *fresh;
+	bool is_resized;
+
+	if (!ptr)
+		return weft_heap_alloc(len, 0);
+	pthread_mutex_lock(&own->heap_lock);
+	old = weft_heap_len(&own->heap, at);
+	is_resized = weft_heap_resize(&own->heap, at, len);
+	pthread_mutex_unlock(&own->heap_lock);
+	if (is_resized || !old)
+		return is_resized ? ptr : NULL;
+	fresh = weft_heap_alloc(len, 0);
+	if (!fresh)
+		return NULL;
+	memcpy(fresh, ptr, weft_min(old, len));
+	weft_heap_free(ptr);
+	return fresh;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* share: create, map, and move the program's own data into shared memory
+ *
+ * The move is one mmap over the old pages, after their content was written
+ * to the file. System calls are made by number where a checking tool would
+ * otherwise take the pages for new memory and forget what it knew of them.
+ *
+ * fork: the child would share what must be private, so it makes a private
+ * copy before fork() returns in it, and the parent waits inside fork() until
+ * that is done; otherwise the child would see what the parent does next. A
+ * pipe tells: it closes when the child has copied, or has died. vfork and
+ * posix_spawn share everything until exec in any case. */
+#include "shm/share.h"
+
+#include "base/bits.h"
+#include "base/err.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The moved data and a fork under way; data is set once, the rest belongs to
+ * the thread that holds the lock from before a fork until after it. */
+static struct {
+	pthread_mutex_t lock;
+	struct weft_share data;
+	int pipe[2];
+} moved = { .lock = PTHREAD_MUTEX_INITIALIZER, .pipe = { -1, -1 } };
+
+static size_t page_len(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int make_file(size_t len, int *fd_out)
+{
+	int fd = memfd_create("weft", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (ftruncate(fd, (off_t)len)) {
+		close(fd);
+		return -1;
+	}
+	*fd_out = fd;
+	return 0;
+}
+
+int weft_share_create(size_t len, struct weft_share *share_out)
+{
+	struct weft_share share = { .len = weft_round_up(len, page_len()) };
+	void *map;
+
+	if (share.len < len || make_file(share.len, &share.fd))
+		goto fail;
+	map = mmap(NULL, share.len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		share.fd, 0);
+	if (map == MAP_FAILED) {
+		close(share.fd);
+		goto fail;
+	}
+	share.base = map;
+	*share_out = share;
+	return 0;
+fail:
+	return weft_err_set(WEFT_ERR_NOMEM, "no shared memory of %zu bytes: %s",
+		len, strerror(errno));
+}
+
+void weft_share_destroy(struct weft_share *share)
+{
+	if (!share->base)
+		return;
+	munmap(share->base, share->len);
+	close(share->fd);
+	share->base = NULL;
+	share->len = 0;
+}
+
+int weft_share_map(pid_t pid, int fd, size_t len, char **base_out)
+{
+	char path[64];
+	void *map;
+	int mine;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+	mine = open(path, O_RDWR | O_CLOEXEC);
+	if (mine < 0)
+		return weft_err_set(WEFT_ERR_PEER,
+			"cannot open the shared memory of process %d: %s",
+			(int)pid, strerror(errno));
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, mine, 0);
+	close(mine);
+	if (map == MAP_FAILED)
+		return weft_err_set(WEFT_ERR_PEER,
+			"cannot map %zu bytes of process %d: %s", len, (int)pid,
+			strerror(errno));
+	*base_out = map;
+	return 0;
+}
+
+void weft_share_unmap(char *base, size_t len)
+{
+	if (base)
+		munmap(base, len);
+}
+
+/* --- the program's data ------------------------------------------------ */
+
+struct extent {
+	uintptr_t start; /* of whole pages */
+	uintptr_t end;
+};
+
+/* The first object is the program. Its last writable segment is .data and
+ * .bss; what the linker made read-only after relocation stays out. */
+static int find_data(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct extent *x = arg;
+	uintptr_t relro_end = 0;
+	size_t page = page_len();
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t at = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_GNU_RELRO)
+			relro_end = (at + p->p_memsz) & ~(page - 1);
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_W))
+			continue;
+		x->start = at & ~(page - 1);
+		x->end = weft_round_up(at + p->p_memsz, page);
+	}
+	if (x->start < relro_end && relro_end <= x->end)
+		x->start = relro_end;
+	return 1;
+}
+
+__attribute__((no_sanitize("address", "thread"))) static bool is_zero(
+	const uint64_t *word, size_t len)
+{
+	for (size_t i = 0; i < len / sizeof(*word); i++)
+		if (((const volatile uint64_t *)word)[i])
+			return false;
+	return true;
+}
+
+/* System calls by number take words; an int would leave half of one unset. */
+static long map_pages(uintptr_t at, size_t len, long flags, int fd)
+{
+	return syscall(SYS_mmap, at, len, (long)(PROT_READ | PROT_WRITE), flags,
+		(long)fd, 0L);
+}
+
+/* Writes the pages to the file, leaving out those of zeros, which then take
+ * no memory. */
+static int save(const struct extent *x, int fd)
+{
+	size_t page = page_len();
+
+	for (uintptr_t at = x->start; at < x->end; at += page) {
+		if (is_zero((const uint64_t *)at, page))
+			continue;
+		if (syscall(SYS_pwrite64, (long)fd, at, page, at - x->start) !=
+			(long)page)
+			return -1;
+	}
+	return 0;
+}
+
+static int move(const struct extent *x, int fd)
+{
+	sigset_t all, old;
+	long map = -1;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (save(x, fd) == 0)
+		map = map_pages(x->start, x->end - x->start,
+			MAP_SHARED | MAP_FIXED, fd);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return map == -1 ? -1 : 0;
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&moved.lock);
+	if (pipe2(moved.pipe, O_CLOEXEC))
+		moved.pipe[0] = moved.pipe[1] = -1;
+}
+
+static void after_fork_in_parent(void)
+{
+	char byte;
+
+	if (moved.pipe[1] >= 0) {
+		close(moved.pipe[1]);
+		while (read(moved.pipe[0], &byte, 1) < 0 && errno == EINTR)
+			;
+		close(moved.pipe[0]);
+	}
+	pthread_mutex_unlock(&moved.lock);
+}
+
+/* memcpy would be asked whether it may touch what surrounds variables. */
+__attribute__((no_sanitize("address", "thread"))) static void copy_page(
+	uint64_t *to, const uint64_t *from, size_t len)
+{
+	for (size_t i = 0; i < len / sizeof(*to); i++)
+		((volatile uint64_t *)to)[i] = from[i];
+}
+
+/* Only what may be called between fork and exec of a threaded program. */
+static void make_private(void)
+{
+	const struct weft_share *data = &moved.data;
+	size_t page = page_len();
+	long copy = map_pages(0, data->len, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	for (size_t at = 0; copy != -1 && at < data->len; at += page) {
+		const uint64_t *from = (void *)(data->base + at);
+
+		if (!is_zero(from, page))
+			copy_page((void *)(copy + (long)at), from, page);
+	}
+	if (copy == -1 || syscall(SYS_mremap, copy, data->len, data->len,
+				  (long)(MREMAP_MAYMOVE | MREMAP_FIXED),
+				  data->base) == -1)
+		_exit(127); /* sharing its variables it could only do harm */
+}
+
+static void after_fork_in_child(void)
+{
+	int fds[2] = { moved.pipe[0], moved.pipe[1] };
+
+	if (moved.data.base)
+		make_private();
+	if (fds[1] >= 0) {
+		close(fds[1]);
+		close(fds[0]);
+	}
+	pthread_mutex_init(&moved.lock, NULL);
+}
+
+static int find_extent(struct extent *x)
+{
+	*x = (struct extent){ 0 };
+	dl_iterate_phdr(find_data, x);
+	if (x->end <= x->start)
+		return weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"the program has no writable data of its own");
+	return 0;
+}
+
+static int move_data(void)
+{
+	struct extent x;
+	struct weft_share share;
+	int err = find_extent(&x);
+
+	if (err)
+		return err;
+	share.base = (char *)x.start;
+	share.len = x.end - x.start;
+	if (make_file(share.len, &share.fd))
+		return weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"no shared memory of %zu bytes: %s", share.len,
+			strerror(errno));
+	if (pthread_atfork(
+		    before_fork, after_fork_in_parent, after_fork_in_child) ||
+		move(&x, share.fd)) {
+		close(share.fd);
+		return weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"%zu bytes of data cannot be moved: %s", share.len,
+			strerror(errno));
+	}
+	moved.data = share;
+	return 0;
+}
+
+int weft_share_data(struct weft_share *share_out)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&moved.lock);
+	if (!moved.data.base)
+		err = move_data();
+	if (!err)
+		*share_out = moved.data;
+	pthread_mutex_unlock(&moved.lock);
+	return err;
+}
+
+int weft_share_find_data(struct weft_share *share_out)
+{
+	struct extent x;
+	int err = find_extent(&x);
+
+	if (!err)
+		*share_out = (struct weft_share){ (char *)x.start,
+			x.end - x.start, -1 };
+	return err;
+}

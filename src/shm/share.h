@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* share: memory that the other processes of the node map as well
+ *
+ * Unnamed files (memfd), which others open through /proc/PID/fd/FD as in
+ * seg.h. Either fresh memory, or the writable data of the executable, which is
+ * moved into such a file and stays at its address. */
+#ifndef WEFT_SHARE_H
+#define WEFT_SHARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct weft_share {
+	char *base; /* NULL: there is none */
+	size_t len;
+	int fd;
+};
+
+/* len bytes of zeros, rounded up to pages. 0, or WEFT_ERR_NOMEM with a
+ * description; *share_out is untouched then. */
+int weft_share_create(size_t len, struct weft_share *share_out);
+void weft_share_destroy(struct weft_share *share);
+
+/* The writable data of the main program (.data and .bss, whole pages), moved
+ * into shared memory at the same address, once per process and for good: later
+ * calls return the same. A child made by fork() gets a private copy before its
+ * first instruction outside the C library. Other threads must not write to
+ * the program's variables meanwhile. WEFT_ERR_UNSUPPORTED with a description
+ * when there is none or the kernel refuses; all is as it was then. */
+int weft_share_data(struct weft_share *share_out);
+
+/* Only finds it; fd is -1. Same errors. */
+int weft_share_find_data(struct weft_share *share_out);
+
+/* Maps the memory behind a descriptor of another process. WEFT_ERR_PEER with
+ * a description when the kernel does not let us. */
+int weft_share_map(pid_t pid, int fd, size_t len, char **base_out);
+void weft_share_unmap(char *base, size_t len);
+
+#endif
