@@ -21,6 +21,7 @@ struct weft_info;
 struct weft_errh;
 struct weft_attrs;
 struct weft_bsend;
+struct weft_left_note;
 struct weft_topo_attached;
 
 enum weft_comm_state {
@@ -57,7 +58,8 @@ struct weft_comm {
 	struct weft_child child; /* in its session's list */
 	struct weft_comm *local; /* inter: the local intracommunicator */
 	uint32_t part_seq; /* tags of partitions given out; see p2p/part.c */
-	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
+	struct weft_bsend *bsend;    /* attached buffer; see p2p.h */
+	struct weft_left_note *left; /* only p2p/left.c */
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64]; /* string tag it was created with, cut */
 	/* below: only core/attr.c, core/info.c, core/errh.c, mpi_topo.c */

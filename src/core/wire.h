@@ -41,7 +41,18 @@ enum weft_wire_op {
 	WEFT_WIRE_OP_END,
 };
 
-enum weft_wire_flag { WEFT_WIRE_IS_EAGER = 1 };
+enum weft_wire_flag {
+	WEFT_WIRE_IS_EAGER = 1,
+	WEFT_WIRE_IS_LAST = 2, /* CANCEL: not at all; the sender leaves and will
+				  not withdraw it */
+};
+
+/* Status of a CANCEL_ACK. */
+enum weft_wire_cancelled {
+	WEFT_WIRE_TOO_LATE,
+	WEFT_WIRE_WITHDRAWN,
+	WEFT_WIRE_REFUSED, /* the receiver leaves, too, without it */
+};
 
 /* Which of a communicator's message spaces; the low bits of the context. */
 enum weft_plane {
@@ -97,7 +108,7 @@ static_assert(sizeof(struct weft_wire_frag) == 16, "wire layout");
 
 struct weft_wire_fin {
 	uint64_t req;
-	uint64_t status; /* CANCEL_ACK: 1 withdrawn, 0 too late */
+	uint64_t status; /* CANCEL_ACK: enum weft_wire_cancelled */
 };
 static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
 

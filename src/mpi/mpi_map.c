@@ -182,7 +182,7 @@ struct raised {
 /* What stands in where there is no object: the handler of MPI_COMM_SELF, or the
  * one named at start-up while there is none. Up to MPI-3.1 it was that of
  * MPI_COMM_WORLD: it counts where only that one was ever set. */
-static struct weft_errh *errh_without_object(void)
+struct weft_errh *weft_mpi_errh_without_object(void)
 {
 	struct weft_errh *initial = weft_session_initial_errh();
 	struct weft_comm *world = weft_world.comms[0];
@@ -284,7 +284,7 @@ int weft_mpi_raise_none(const char *func, int err)
 	struct weft_comm *self = weft_world.comms[1];
 	struct raised r = {
 		.handle = self ? MPI_COMM_SELF : MPI_COMM_NULL,
-		.errh = errh_without_object(),
+		.errh = weft_mpi_errh_without_object(),
 		.func = func,
 		.rank = -1,
 		.err = err,

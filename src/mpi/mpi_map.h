@@ -172,6 +172,9 @@ int weft_mpi_raise_session(
 	struct weft_session *session, const char *func, int err);
 int weft_mpi_raise_none(const char *func, int err);
 
+/* The handler that weft_mpi_raise_none() raises on; lent. */
+struct weft_errh *weft_mpi_errh_without_object(void);
+
 /* For windows and files: kind says which, handle is passed to the user's
  * function, errh is the object's (NULL: fatal). name may be NULL. */
 int weft_mpi_raise_obj(enum weft_kind kind, void *handle,

@@ -65,16 +65,33 @@ static int delete_attrs(void)
 	return err;
 }
 
+/* The World is closed. What was left pending has been said; it does not end a
+ * job that has done its work, unless somebody asked to be told. */
+static int raise_closed(struct weft_errh *errh, int err)
+{
+	bool is_fatal = !errh || errh->action == WEFT_ERRH_FATAL ||
+			errh->action == WEFT_ERRH_ABORT;
+
+	if (!err || (is_fatal && err == WEFT_ERR_PENDING))
+		return MPI_SUCCESS;
+	return weft_mpi_raise_obj(
+		0, MPI_COMM_NULL, errh, NULL, "MPI_Finalize", err);
+}
+
 int PMPI_Finalize(void)
 {
+	struct weft_errh *errh;
 	int err = 0;
 
 	if (atomic_load(&weft_world.state) == WEFT_WORLD_OPEN)
 		err = delete_attrs();
-	if (!err)
-		err = weft_world_close();
+	if (err)
+		return weft_mpi_raise_none("MPI_Finalize", err);
+	errh = weft_errh_get(weft_mpi_errh_without_object());
+	err = raise_closed(errh, weft_world_close());
 	weft_mpi_buffer_drop();
-	return err ? weft_mpi_raise_none("MPI_Finalize", err) : MPI_SUCCESS;
+	weft_errh_put(errh);
+	return err;
 }
 
 static int check_open(void)

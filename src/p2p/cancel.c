@@ -101,6 +101,13 @@ void weft_cancel_on_cancel(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	comm = weft_map_get(&lane->comms, ctx);
+	if (head->flags & WEFT_WIRE_IS_LAST) {
+		if (comm)
+			weft_left_on_last(comm, peer, head->ctx, fin.req);
+		else
+			weft_dispatch_keep(lane, peer, head, payload, len);
+		return;
+	}
 	message = comm ? find(comm, peer, head, fin.req) : NULL;
 	fin.status = message != NULL;
 	if (message) {
@@ -127,6 +134,10 @@ void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
 	if (!req || req->kind != WEFT_REQ_SEND || req->peer != peer ||
 		req->is_done || !weft_list_is_empty(&req->out.link))
 		return; /* received meanwhile, or never asked back */
+	if (fin.status == WEFT_WIRE_REFUSED) {
+		weft_left_on_refused(req);
+		return;
+	}
 	if (fin.status)
 		cancelled(req);
 	if (fin.status || req->is_eager)

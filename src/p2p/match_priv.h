@@ -26,6 +26,7 @@ struct weft_message {
 	int32_t src;
 	int32_t tag;
 	bool is_rts;	 /* data is still at the sender */
+	bool is_last;	 /* is_rts: who will not withdraw it */
 	uint16_t number; /* eager: for cancelling */
 	size_t len;
 	uint64_t sreq; /* is_rts */

@@ -152,17 +152,42 @@ int weft_p2p_control_held(struct weft_lane *lane, uint64_t proc,
  * confirmed). Starts the confirmations it needs. Lane's lock held. */
 bool weft_p2p_is_quiet_held(struct weft_comm *comm);
 
-/* What is left on a communicator when it is closed, for diagnosis. */
-struct weft_p2p_left {
-	uint32_t n_posted;     /* receives never matched */
-	uint32_t n_unexpected; /* messages never received */
-	int32_t source, tag;   /* of the first of them */
-	uint64_t len;
-};
-void weft_p2p_left_held(struct weft_comm *comm, struct weft_p2p_left *left_out);
+/* The caller of comm's leaving will make no further call on it (its
+ * is_disconnected is set): ends the sends of both sides that can never be
+ * matched. May be called again; costs little when there is nothing to end.
+ * Lane's lock held. */
+void weft_p2p_leave_held(struct weft_comm *comm);
 
-/* Drops what is left: frees unexpected messages, completes posted receives
- * with WEFT_ERR_COMM. Lane's lock held. */
+enum weft_left_kind {
+	WEFT_LEFT_NONE,
+	WEFT_LEFT_RECV,	     /* a receive never matched */
+	WEFT_LEFT_ACTIVE,    /* a persistent or partitioned request started and
+				not completed */
+	WEFT_LEFT_MESSAGE,   /* a message never received */
+	WEFT_LEFT_HANDLE,    /* probed, and its handle never received */
+	WEFT_LEFT_PARTITION, /* of a message, never received */
+	WEFT_LEFT_SEND,	     /* a send that its receiver left behind */
+	WEFT_LEFT_BUFFERED,  /* the same, buffered */
+	WEFT_LEFT_COLL,	     /* a collective not completed */
+	WEFT_LEFT_COLL_DATA, /* data of one this process did not take part in */
+	WEFT_LEFT_DONE,	     /* a request that is done, never completed */
+};
+
+/* One thing a communicator still holds when everybody has left it. */
+struct weft_left {
+	enum weft_left_kind kind;
+	bool is_send; /* ACTIVE, DONE */
+	int32_t rank; /* of the other side; may be a wildcard */
+	int32_t tag;
+	uint64_t len; /* bytes; of a receive, the room for it */
+};
+
+/* Calls fn for each. Lane's lock held; fn starts nothing. */
+typedef void weft_left_fn(const struct weft_left *left, void *arg);
+void weft_p2p_left_held(struct weft_comm *comm, weft_left_fn *fn, void *arg);
+
+/* Drops what is left: frees messages, probed ones too, completes posted
+ * receives with WEFT_ERR_COMM. Lane's lock held. */
 void weft_p2p_purge_held(struct weft_comm *comm);
 
 #endif

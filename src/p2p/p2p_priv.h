@@ -88,6 +88,16 @@ int weft_rndv_offer(struct weft_req *req);
  * without memory. */
 void *weft_send_run(struct weft_req *req);
 
+/* The sender of an announced message will not take it back. */
+void weft_left_on_last(struct weft_comm *comm, struct weft_peer *peer,
+	uint64_t ctx, uint64_t sreq);
+
+/* The receiver of this send is leaving and will never receive it. */
+void weft_left_on_refused(struct weft_req *req);
+
+/* Frees what was noted, and probed messages. */
+void weft_left_purge(struct weft_comm *comm);
+
 /* Ends everything that waits for a peer that died; peer->err says why. */
 void weft_lost_peer(struct weft_peer *peer);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* quiet: credits, confirmations, and what is left when a communicator closes */
+/* quiet: credits, confirmations, and dropping what a communicator was left with
+ */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -96,37 +97,12 @@ static struct weft_link *first_receive(struct weft_match *match)
 	return NULL;
 }
 
-void weft_p2p_left_held(struct weft_comm *comm, struct weft_p2p_left *left_out)
-{
-	struct weft_match *match = &comm->match;
-	struct weft_link *receive = first_receive(match);
-
-	*left_out = (struct weft_p2p_left){
-		.n_posted = match->n_posted,
-		.n_unexpected = match->n_unexpected,
-	};
-	if (!weft_list_is_empty(&match->arrived)) {
-		struct weft_message *m = weft_container_of(
-			match->arrived.next, struct weft_message, arrived);
-
-		left_out->source = m->src;
-		left_out->tag = m->tag;
-		left_out->len = m->len;
-	} else if (receive) {
-		struct weft_req *req =
-			weft_container_of(receive, struct weft_req, link);
-
-		left_out->source = req->src;
-		left_out->tag = req->tag;
-		left_out->len = req->len;
-	}
-}
-
 void weft_p2p_purge_held(struct weft_comm *comm)
 {
 	struct weft_match *match = &comm->match;
 	struct weft_link *link;
 
+	weft_left_purge(comm);
 	while (!weft_list_is_empty(&match->arrived)) {
 		struct weft_message *m = weft_container_of(
 			match->arrived.next, struct weft_message, arrived);

@@ -46,6 +46,7 @@ int weft_rndv_offer(struct weft_req *req)
 	if (!run && req->len)
 		return WEFT_ERR_NOMEM;
 	req->remote = 0;
+	req->is_last = false;
 	/* To myself the exchange may be over before the post returns. */
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));

@@ -2,6 +2,7 @@
 libweft_la_SOURCES += src/p2p/p2p.h src/p2p/p2p_priv.h src/p2p/match_priv.h \
 	src/p2p/match.c src/p2p/send.c src/p2p/recv.c src/p2p/rndv.c \
 	src/p2p/probe.c src/p2p/persist.c src/p2p/cancel.c src/p2p/quiet.c \
-	src/p2p/lost.c src/p2p/bsend.c src/p2p/both.c src/p2p/part.c
+	src/p2p/lost.c src/p2p/bsend.c src/p2p/both.c src/p2p/part.c \
+	src/p2p/left.c
 unit_tests += test/unit/match_test
 EXTRA_DIST += src/p2p/README.md

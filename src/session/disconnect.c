@@ -16,6 +16,7 @@
 #include "core/info.h"
 #include "p2p/p2p.h"
 #include "session/agree.h"
+#include "session/blame.h"
 #include "session/blocked.h"
 #include "session/gone.h"
 #include "session/session.h"
@@ -30,6 +31,7 @@ struct closing {
 	bool is_forced;	 /* does not wait for requests to go */
 	bool is_leaving; /* in the barrier */
 	bool is_done;
+	uint32_t n_tests, next_test; /* looks for sends nobody will receive */
 	int err;
 	struct weft_link link; /* in `background`, when freed */
 	struct weft_chore chore;
@@ -97,6 +99,7 @@ static int start_close(struct weft_child *child)
 		return WEFT_ERR_NOMEM;
 	c->is_forced = true;
 	comm->is_disconnected = true;
+	weft_p2p_leave_held(comm);
 	tend(c);
 	return 0;
 }
@@ -108,37 +111,41 @@ static bool test_close(struct weft_child *child)
 
 	if (!c)
 		return true;
-	tend(c);
 	comm = c->comm;
+	/* seldom, as it looks at all requests; soon at first */
+	if (c->n_tests++ == c->next_test && c->is_forced) {
+		c->next_test += weft_min(c->n_tests, 256U);
+		weft_p2p_leave_held(comm);
+	}
+	tend(c);
 	if (c->is_done)
 		return true;
 	return weft_gone_in(comm->group) || weft_gone_in(comm->remote);
 }
 
-/* Says what a correct program does not leave behind. */
-static void report_left(struct weft_comm *comm)
+/* Says what a correct program does not leave behind; an error for it when the
+ * leaving was in order. */
+static int find_left(struct weft_comm *comm, const struct closing *c)
 {
-	struct weft_p2p_left left = { 0 };
+	struct weft_session *session = comm->child.session;
+	struct weft_blame blame = { 0 };
 
-	weft_p2p_left_held(comm, &left);
-	if (!left.n_posted && !left.n_unexpected)
-		return;
-	weft_warn("SESSION-LEFT",
-		"communicator %s closes with %u receives never matched and "
-		"%u messages never received (first: source %d, tag %d, %llu "
-		"bytes)",
-		comm->name[0] ? comm->name : comm->tag, left.n_posted,
-		left.n_unexpected, left.source, left.tag,
-		(unsigned long long)left.len);
+	weft_blame_comm(comm, c && c->is_done && !c->err,
+		session && session->is_closing ? &session->blame : &blame);
+	return weft_blame_raise(&blame);
 }
 
-static void destroy(struct weft_child *child)
+/* The communicator is gone. 0, or what the leaving ended with, but what is the
+ * fault of a session that closes is added to it instead. */
+static int destroy_judged(struct weft_child *child)
 {
 	struct weft_comm *comm =
 		weft_container_of(child, struct weft_comm, child);
 	struct closing *c = child->closing;
+	int err = c ? c->err : 0;
+	int left_err = find_left(comm, c);
 
-	report_left(comm);
+	err = err ? err : left_err;
 	weft_p2p_purge_held(comm);
 	weft_session_remove_child(child);
 	for (int i = 0; i < 2; i++)
@@ -161,12 +168,18 @@ static void destroy(struct weft_child *child)
 		weft_list_remove(&c->link);
 		weft_list_remove(&c->chore.link);
 		if (c->left)
-			c->left(c->arg, c->err);
+			c->left(c->arg, err);
 	}
 	/* a member died while we left: the round may still hold buffers */
 	if (c && (c->is_done || !c->is_leaving))
 		free(c);
 	weft_comm_put(comm);
+	return err;
+}
+
+static void destroy(struct weft_child *child)
+{
+	(void)destroy_judged(child);
 }
 
 const struct weft_child_ops weft_disconnect_ops = {
@@ -295,9 +308,9 @@ int weft_disconnect_wait(struct weft_comm *comm)
 		weft_disconnect_abandon(comm);
 		err = weft_blocked_raise(&blocked);
 	} else {
-		if (!err && comm->child.closing)
-			err = ((struct closing *)comm->child.closing)->err;
-		destroy(&comm->child);
+		int left_err = destroy_judged(&comm->child);
+
+		err = err ? err : left_err;
 	}
 	weft_disconnect_tend(lane);
 	weft_lane_drop(lane);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/session/agree.c src/session/agree.h \
-	src/session/birth.h src/session/blocked.c \
+	src/session/birth.h src/session/blame.c \
+	src/session/blame.h src/session/blocked.c \
 	src/session/blocked.h src/session/cycle.c src/session/cycle.h \
 	src/session/create.c src/session/create.h \
 	src/session/derive.c src/session/disconnect.c \

@@ -210,6 +210,8 @@ int weft_session_close(struct weft_session *session)
 	destroy_children(session);
 	if (!err)
 		err = weft_blocked_raise(&blocked);
+	if (!err)
+		err = weft_blame_raise(&session->blame);
 	weft_lane_drop(lane);
 	session_destroy(session);
 	return err;

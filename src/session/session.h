@@ -13,6 +13,7 @@
 #include "core/comm.h"
 #include "core/group.h"
 #include "core/lane.h"
+#include "session/blame.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -41,6 +42,7 @@ struct weft_session {
 	struct weft_info *info;	   /* what is in effect */
 	struct weft_link children; /* oldest first */
 	bool is_closing;	   /* no new children */
+	struct weft_blame blame;   /* what its closing found left */
 	struct weft_bsend *bsend;  /* attached buffer; guarded by the lock */
 	struct weft_psets *psets;  /* names handed out; see pset.h */
 };
@@ -76,7 +78,8 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 /* Closes what is still open in the session, with all other members, then the
  * session: it is gone afterwards, whatever is returned. Blocks; local when
  * every child was disconnected before. WEFT_ERR_PEER when a child could not be
- * left in order. */
+ * left in order; WEFT_ERR_PENDING when the caller left something pending on
+ * one. */
 int weft_session_close(struct weft_session *session);
 
 /* Opens the World: a session, then the communicators of all and of myself. A

@@ -1,52 +1,309 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_faults: programs that end a session too early; nobody hangs or crashes
+ * ses_faults: programs that leave a communicator too early; each thing left
+ * behind is said, whose fault it is gets an error, nobody hangs or crashes
  *
- * fault=0 a receive nobody matches    fault=1 a matched message not received
- * fault=2 a message nobody receives    fault=3 an active persistent receive
- * fault=4 the process leaves with the session open
+ * fault=N is a line of the table below; how=1 leaves by MPI_Comm_disconnect,
+ * how=2 by MPI_Finalize. fault=0: the process leaves with the session open.
  */
+#define _GNU_SOURCE /* memfd_create */
 #include "session.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+enum { BIG = 4 << 20, TEXT = 16384, MANY = 12 };
+
+static char *big, *room;
+static int in[MANY], word = 5;
+static MPI_Message msg;
+static MPI_Request req;
+
+/* ---- the faults; rank 1 sends, rank 0 receives ---- */
+
+static void pending_receive(MPI_Comm comm)
+{
+	if (mtest.rank == 0)
+		OK(MPI_Irecv(in, 1, MPI_INT, 1, 7, comm, &req));
+}
+
+static void unreceived_handle(MPI_Comm comm)
+{
+	if (mtest.rank == 1)
+		OK(MPI_Send(&word, 1, MPI_INT, 0, 7, comm));
+	else
+		OK(MPI_Mprobe(1, 7, comm, &msg, MPI_STATUS_IGNORE));
+}
+
+static void unreceived_message(MPI_Comm comm)
+{
+	if (mtest.rank == 1)
+		OK(MPI_Send(&word, 1, MPI_INT, 0, 7, comm));
+}
+
+static void active_receive(MPI_Comm comm)
+{
+	if (mtest.rank == 0) {
+		OK(MPI_Recv_init(in, 1, MPI_INT, 1, 7, comm, &req));
+		OK(MPI_Start(&req));
+	}
+}
+
+static void unmatched_send(MPI_Comm comm)
+{
+	if (mtest.rank == 1)
+		OK(MPI_Isend(big, BIG, MPI_CHAR, 0, 7, comm, &req));
+}
+
+static void big_handle(MPI_Comm comm)
+{
+	if (mtest.rank == 1)
+		OK(MPI_Isend(big, BIG, MPI_CHAR, 0, 7, comm, &req));
+	else
+		OK(MPI_Mprobe(1, 7, comm, &msg, MPI_STATUS_IGNORE));
+}
+
+static void buffered_send(MPI_Comm comm)
+{
+	if (mtest.rank == 1) {
+		OK(MPI_Buffer_attach(room, BIG + MPI_BSEND_OVERHEAD));
+		OK(MPI_Bsend(big, BIG, MPI_CHAR, 0, 7, comm));
+	}
+}
+
+static void freed_send(MPI_Comm comm)
+{
+	unmatched_send(comm);
+	if (mtest.rank == 1)
+		OK(MPI_Request_free(&req));
+}
+
+static void to_myself(MPI_Comm comm)
+{
+	if (mtest.rank == 1)
+		OK(MPI_Issend(&word, 1, MPI_INT, 1, 7, comm, &req));
+}
+
+static void many(MPI_Comm comm)
+{
+	if (mtest.rank == 1)
+		OK(MPI_Send(&word, 1, MPI_INT, 0, 99, comm));
+	for (int i = 0; mtest.rank == 0 && i < MANY; i++)
+		OK(MPI_Irecv(&in[i], 1, MPI_INT, 1, 20 + i, comm, &req));
+}
+
+static void active_partitioned(MPI_Comm comm)
+{
+	if (mtest.rank == 0) {
+		OK(MPI_Precv_init(
+			in, 2, 1, MPI_INT, 1, 7, comm, MPI_INFO_NULL, &req));
+		OK(MPI_Start(&req));
+	}
+}
+
+static void lonely_barrier(MPI_Comm comm)
+{
+	if (mtest.rank == 0)
+		OK(MPI_Ibarrier(comm, &req));
+}
+
+static void lonely_bcast(MPI_Comm comm)
+{
+	if (mtest.rank == 1)
+		OK(MPI_Ibcast(big, BIG, MPI_CHAR, 1, comm, &req));
+}
+
+static void active_done(MPI_Comm comm)
+{
+	if (mtest.rank == 1) {
+		OK(MPI_Send(&word, 1, MPI_INT, 0, 7, comm));
+	} else {
+		OK(MPI_Recv_init(in, 1, MPI_INT, 1, 7, comm, &req));
+		OK(MPI_Start(&req));
+	}
+}
+
+/* ---- what must not be accused ---- */
+
+static void inactive(MPI_Comm comm)
+{
+	MPI_Request none, part;
+
+	OK(MPI_Recv_init(in, 1, MPI_INT, MPI_ANY_SOURCE, 7, comm, &none));
+	OK(MPI_Send_init(big, BIG, MPI_CHAR, 0, 7, comm, &none));
+	OK(MPI_Barrier_init(comm, MPI_INFO_NULL, &none));
+	if (mtest.rank == 1)
+		OK(MPI_Psend_init(
+			in, 2, 1, MPI_INT, 0, 7, comm, MPI_INFO_NULL, &part));
+}
+
+/* sent before the receiver leaves, received by a receive that was freed */
+static void freed_receive(MPI_Comm comm)
+{
+	if (mtest.rank == 0) {
+		OK(MPI_Irecv(room, BIG, MPI_CHAR, 1, 7, comm, &req));
+		OK(MPI_Request_free(&req));
+	} else {
+		OK(MPI_Isend(big, BIG, MPI_CHAR, 0, 7, comm, &req));
+		OK(MPI_Request_free(&req));
+	}
+	OK(MPI_Barrier(comm));
+}
+
+/* the sender asks its message back; the receiver is leaving by then */
+static void cancelled(MPI_Comm comm)
+{
+	if (mtest.rank == 1) {
+		MPI_Status status;
+		int flag = 0;
+
+		OK(MPI_Isend(big, BIG, MPI_CHAR, 0, 7, comm, &req));
+		mtest_linger(200);
+		OK(MPI_Cancel(&req));
+		OK(MPI_Wait(&req, &status));
+		OK(MPI_Test_cancelled(&status, &flag));
+		CHECK(flag, "S133: withdrawn while the receiver leaves");
+	}
+}
+
+static const struct fault {
+	const char *claim;
+	void (*make)(MPI_Comm comm);
+	int n[2];	     /* things said by rank 0, rank 1 */
+	int is_fault[2];     /* ends with an error */
+	const char *said[2]; /* what the first must say */
+} faults[] = {
+	{ "S33: a pending receive", pending_receive, { 1, 0 }, { 1, 0 },
+		{ "a receive from rank 1, tag 7 (4 bytes) never matched",
+			"" } },
+	{ "S35: a message handle", unreceived_handle, { 1, 0 }, { 1, 0 },
+		{ "a probed message from rank 1, tag 7 (4 bytes)", "" } },
+	{ "S33, S34: a message nobody receives", unreceived_message, { 1, 0 },
+		{ 1, 0 },
+		{ "a message from rank 1, tag 7 (4 bytes) never received",
+			"" } },
+	{ "S37: an active persistent receive", active_receive, { 1, 0 },
+		{ 1, 0 }, { "a persistent receive from rank 1, tag 7", "" } },
+	{ "S33: a send nobody receives", unmatched_send, { 1, 1 }, { 1, 1 },
+		{ "a message from rank 1, tag 7 (4194304 bytes)",
+			"a send to rank 0, tag 7 (4194304 bytes)" } },
+	{ "S35: the handle of a long message", big_handle, { 1, 1 }, { 1, 1 },
+		{ "a probed message from rank 1, tag 7 (4194304 bytes)",
+			"a send to rank 0, tag 7 (4194304 bytes)" } },
+	{ "S33: a buffered send nobody receives", buffered_send, { 1, 1 },
+		{ 1, 0 },
+		{ "a message from rank 1, tag 7 (4194304 bytes)",
+			"a buffered send to rank 0, tag 7" } },
+	{ "S36: a freed send nobody receives", freed_send, { 1, 1 }, { 1, 1 },
+		{ "a message from rank 1, tag 7", "a send to rank 0, tag 7" } },
+	{ "S33: a message to myself", to_myself, { 0, 2 }, { 0, 1 },
+		{ "", "rank 1, tag 7 (4 bytes)" } },
+	{ "S33: many things", many, { 9, 0 }, { 1, 0 },
+		{ "with 5 more such things", "" } },
+	{ "S37: an active partitioned receive", active_partitioned, { 1, 0 },
+		{ 1, 0 }, { "a persistent receive from rank 1, tag 7", "" } },
+	{ "S33: a barrier of one", lonely_barrier, { 1, 1 }, { 1, 1 },
+		{ "a collective operation started and not completed",
+			"data from rank 0 of a collective" } },
+	{ "S33: a broadcast nobody takes part in", lonely_bcast, { 1, 1 },
+		{ 1, 1 },
+		{ "data from rank 1 of a collective", "a send to rank 0" } },
+	{ "S37: a persistent receive never completed", active_done, { 1, 0 },
+		{ 1, 0 }, { "a persistent receive from rank 1, tag 7", "" } },
+	{ "S107: inactive persistent requests", inactive, { 0, 0 }, { 0, 0 },
+		{ "", "" } },
+	{ "S36, S126: a freed receive", freed_receive, { 0, 0 }, { 0, 0 },
+		{ "", "" } },
+	{ "S133: a message withdrawn", cancelled, { 0, 0 }, { 0, 0 },
+		{ "", "" } },
+};
+
+/* ---- what is said ---- */
+
+static char said[TEXT];
+static int real_stderr = -1, file = -1;
+
+static void listen_begin(void)
+{
+	fflush(stderr);
+	file = memfd_create("stderr", 0);
+	real_stderr = dup(2);
+	if (!CHECK(file >= 0 && dup2(file, 2) == 2, "stderr is read back"))
+		exit(1);
+}
+
+static void listen_end(void)
+{
+	ssize_t n;
+
+	fflush(stderr);
+	dup2(real_stderr, 2);
+	n = pread(file, said, sizeof(said) - 1, 0);
+	said[n > 0 ? n : 0] = 0;
+	fputs(said, stderr);
+}
+
+static int count(const char *what)
+{
+	int n = 0;
+
+	for (const char *at = said; (at = strstr(at, what)) != NULL; at++)
+		n++;
+	return n;
+}
+
+static int leave(int how, MPI_Session *session, MPI_Comm *comm)
+{
+	if (how == 1)
+		return MPI_Comm_disconnect(comm);
+	if (how == 2)
+		return MPI_Finalize();
+	return MPI_Session_finalize(session);
+}
 
 int main(int argc, char **argv)
 {
-	int fault, in = -1, word = 5, rc;
-	MPI_Session session;
-	MPI_Request req;
-	MPI_Message msg;
+	MPI_Session session = MPI_SESSION_NULL;
+	const struct fault *f;
+	int fault, how, rc;
 	MPI_Comm comm;
 
 	mtest_start(argv[0]);
-	fault = mtest_arg(argc, argv, "fault", 0);
-	session = session_open();
-	session_who(session);
-	comm = session_comm(session, "mpi://WORLD", "fault");
-	if (mtest.rank == 0 && fault == 0)
-		OK(MPI_Irecv(&in, 1, MPI_INT, 1, 1, comm, &req));
-	if (mtest.rank == 0 && fault == 3) {
-		OK(MPI_Recv_init(&in, 1, MPI_INT, 1, 1, comm, &req));
-		OK(MPI_Start(&req));
+	fault = (int)mtest_arg(argc, argv, "fault", 0);
+	how = (int)mtest_arg(argc, argv, "how", 0);
+	big = mtest_alloc(BIG);
+	room = mtest_alloc(BIG + MPI_BSEND_OVERHEAD);
+	if (how == 2) {
+		mtest_init(&argc, &argv);
+		comm = MPI_COMM_WORLD;
+	} else {
+		session = session_open();
+		session_who(session);
+		comm = session_comm(session, "mpi://WORLD", "fault");
 	}
-	if (mtest.rank == 1 && (fault == 1 || fault == 2))
-		OK(MPI_Send(&word, 1, MPI_INT, 0, 1, comm));
-	if (mtest.rank == 0 && fault == 1)
-		OK(MPI_Mprobe(1, 1, comm, &msg, MPI_STATUS_IGNORE));
-	if (fault == 4)
+	if (fault == 0)
 		return mtest_done();
-	rc = MPI_Session_finalize(&session);
-	if (fault == 0 || fault == 3)
-		CHECK(session == MPI_SESSION_NULL,
-			"S33: a pending receive ends nobody's hope, %s",
-			mtest_error(rc));
-	else if (fault == 1)
-		CHECK(session == MPI_SESSION_NULL,
-			"S35: a matched message is dropped, %s",
-			mtest_error(rc));
-	else
-		CHECK(session == MPI_SESSION_NULL,
-			"S33: an unreceived message is dropped, %s",
-			mtest_error(rc));
-	fprintf(stderr, "# rank %d: finalize says %s\n", mtest.rank,
+	f = &faults[fault - 1];
+	f->make(comm);
+	listen_begin();
+	rc = leave(how, &session, &comm);
+	listen_end();
+	CHECK((rc != MPI_SUCCESS) == f->is_fault[mtest.rank], "%s: %s, got %s",
+		f->claim, f->is_fault[mtest.rank] ? "an error" : "no error",
 		mtest_error(rc));
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PENDING,
+		"%s: the class, got %s", f->claim, mtest_error(rc));
+	CHECK(count("SESSION-LEFT") == f->n[mtest.rank],
+		"%s: %d things are said, got %d", f->claim, f->n[mtest.rank],
+		count("SESSION-LEFT"));
+	CHECK(strstr(said, f->said[mtest.rank]) != NULL, "%s: says \"%s\"",
+		f->claim, f->said[mtest.rank]);
+	CHECK(count("SESSION-LEFT") == 0 || strstr(said, "ommunicator \""),
+		"%s: with the communicator's name", f->claim);
+	if (how == 1) {
+		CHECK(comm == MPI_COMM_NULL, "S101: the handle is null");
+		OK(MPI_Session_finalize(&session));
+	}
+	CHECK(session == MPI_SESSION_NULL, "S30: the session is gone");
 	return mtest_done();
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* blame: what a communicator was left with, said, and whose fault it is
+ *
+ * A correct program leaves nothing behind. Each thing left is said (up to a
+ * limit for each communicator); where this process should have received or
+ * completed it, the call that leaves ends with an error. */
+#ifndef WEFT_BLAME_H
+#define WEFT_BLAME_H
+
+#include "core/comm.h"
+
+enum { WEFT_BLAME_TEXT = 240 };
+
+/* Faults gathered over the communicators that one call leaves; starts zero. */
+struct weft_blame {
+	uint32_t n;
+	char text[WEFT_BLAME_TEXT]; /* the first of them */
+};
+
+/* Says what is left on comm, which is about to be destroyed. With is_sure all
+ * members have left it, so that what should have come has come: then faults of
+ * this process are added to blame. Lane's lock held. */
+void weft_blame_comm(
+	struct weft_comm *comm, bool is_sure, struct weft_blame *blame);
+
+/* 0, or WEFT_ERR_PENDING described by weft_err_set(). */
+int weft_blame_raise(const struct weft_blame *blame);
+
+#endif
