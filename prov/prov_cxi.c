@@ -7,19 +7,15 @@
  * message order only and pick keys ourselves, the first hundred of which are
  * kept for heaps. */
 #include "prov/prov_all.h"
+#include "prov/cxi_ext.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
 enum {
-	CHEAP_KEYS = 100,
 	EAGER_LEN = 8192, /* half the provider's own threshold */
 };
-
-/* High-rate put: the provider's own flag, which its extension header calls
- * FI_CXI_HRP. Its value is part of the provider's interface. */
-#define CXI_HIGH_RATE_PUT (1ull << 60)
 
 /* The ways there are to ask for our own keys: not offering the provider's. */
 static void hints(struct fi_info *h)
@@ -33,14 +29,14 @@ static void tune(struct weft_plan *plan, const struct fi_info *info)
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = EAGER_LEN;
 	plan->first_key = 0;
-	plan->n_keys = plan->has_prov_key ? 0 : CHEAP_KEYS;
+	plan->n_keys = plan->has_prov_key ? 0 : WEFT_CXI_OPTIMIZED_KEYS;
 	plan->batch_flags = FI_MORE;
 	plan->fence_after_batch = true;
 	if (info->tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) ||
 		plan->has_prov_key)
 		weft_plan_lose(plan, "high-rate puts");
 	else
-		plan->batch_flags |= CXI_HIGH_RATE_PUT;
+		plan->batch_flags |= WEFT_CXI_HRP;
 }
 
 const struct weft_prov weft_prov_cxi = {

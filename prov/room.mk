@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += \
+	prov/cxi_ext.h \
 	prov/prov_all.h \
 	prov/prov_cxi.c \
 	prov/prov_shm.c \

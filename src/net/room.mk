@@ -22,12 +22,16 @@ test_unit_fabric_test_LDADD = $(LDADD) $(FABRIC_LIBS)
 
 # One suite, built for each provider: nothing to install but libfabric.
 conform_tests = \
+	test/conform/net_cxi \
 	test/conform/net_tcp \
 	test/conform/net_rxm \
 	test/conform/net_sockets \
 	test/conform/net_shm
 check_PROGRAMS += $(conform_tests)
 TESTS += $(conform_tests)
+test_conform_net_cxi_SOURCES = test/conform/net_conform.c
+test_conform_net_cxi_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"cxi"'
+test_conform_net_cxi_LDADD = libweft.la $(FABRIC_LIBS)
 test_conform_net_tcp_SOURCES = test/conform/net_conform.c
 test_conform_net_tcp_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp"'
 test_conform_net_tcp_LDADD = libweft.la $(FABRIC_LIBS)

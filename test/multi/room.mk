@@ -91,7 +91,7 @@ $(multi_programs): %: %.c test/multi/mtest.h \
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -o $@ $(filter %.c,$^) libmpi_abi.la
 
-multi: $(multi_programs) $(f_built)
+multi: $(multi_programs) $(f_built) test/fake/cxi/libcxi-fi.la
 
 MPIEXEC = $(abs_builddir)/mpiexec
 

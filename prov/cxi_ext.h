@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cxi_ext: what the cxi provider has beyond libfabric, as numbers
+ *
+ * The provider publishes these in an extension header that only a libfabric
+ * built with it installs. They are part of its binary interface; so we carry
+ * the values and compare them where the header is to be had. */
+#ifndef WEFT_CXI_EXT_H
+#define WEFT_CXI_EXT_H
+
+#include <rdma/fabric.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__has_include)
+#if __has_include(<rdma/fi_cxi_ext.h>)
+#include <stdbool.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_cxi_ext.h>
+#define WEFT_CXI_HAS_ORIGINAL 1
+#endif
+#endif
+
+/* Flags of operations. Those of puts: high rate. Of atomics: transmitted once,
+ * and carried out over PCIe by the target's host. */
+#define WEFT_CXI_HRP (1ull << 60)
+#define WEFT_CXI_UNRELIABLE (1ull << 61)
+#define WEFT_CXI_WEAK_FENCE (1ull << 63)
+#define WEFT_CXI_PCIE_AMO (1ull << 57)
+
+/* Names of fi_control(FI_SET_VAL). The class and the order belong to an
+ * endpoint, the rest to a domain. */
+enum {
+	WEFT_CXI_SET_TCLASS = -(0xccc << 16), /* uint32_t */
+	WEFT_CXI_SET_MSG_ORDER,		      /* uint64_t */
+	WEFT_CXI_NIC_REFRESH_ATTR,
+	WEFT_CXI_SET_MR_MATCH_EVENTS, /* bool */
+	WEFT_CXI_GET_MR_MATCH_EVENTS,
+	WEFT_CXI_SET_OPTIMIZED_MRS, /* bool */
+	WEFT_CXI_GET_OPTIMIZED_MRS,
+	WEFT_CXI_SET_PROV_KEY_CACHE, /* bool */
+	WEFT_CXI_GET_PROV_KEY_CACHE,
+};
+
+enum {
+	WEFT_CXI_PROTO = 24,
+	WEFT_CXI_PROTO_RNR = 29,
+	WEFT_CXI_OPTIMIZED_KEYS = 100, /* client keys below are the fast ones */
+	WEFT_CXI_INJECT_LEN = 192,
+	WEFT_CXI_TAG_BITS = 48,
+	WEFT_CXI_PROFILES = 16, /* of the hardware: one for each network
+				 * identifier, traffic class and packet type */
+	WEFT_CXI_ADDR_LEN = 8,
+	WEFT_CXI_ADDR_VNI_AT = 4, /* where its uint16_t of the VNI stands */
+};
+
+/* domain_attr.auth_key and ep_attr.auth_key */
+struct weft_cxi_auth_key {
+	uint32_t svc_id;
+	uint16_t vni;
+};
+_Static_assert(sizeof(struct weft_cxi_auth_key) == 8, "the key has 8 bytes");
+
+/* Bits of SLINGSHOT_TCS: traffic classes that the job may use. */
+enum weft_cxi_tcs {
+	WEFT_CXI_TCS_DEDICATED_ACCESS = 1,
+	WEFT_CXI_TCS_LOW_LATENCY = 2,
+	WEFT_CXI_TCS_BULK_DATA = 4,
+	WEFT_CXI_TCS_BEST_EFFORT = 8,
+};
+
+#ifdef WEFT_CXI_HAS_ORIGINAL
+_Static_assert(WEFT_CXI_HRP == FI_CXI_HRP, "FI_CXI_HRP");
+_Static_assert(WEFT_CXI_UNRELIABLE == FI_CXI_UNRELIABLE, "FI_CXI_UNRELIABLE");
+_Static_assert(WEFT_CXI_WEAK_FENCE == FI_CXI_WEAK_FENCE, "FI_CXI_WEAK_FENCE");
+_Static_assert((int)WEFT_CXI_SET_TCLASS == (int)FI_OPT_CXI_SET_TCLASS,
+	"FI_OPT_CXI_SET_TCLASS");
+_Static_assert(
+	(int)WEFT_CXI_SET_OPTIMIZED_MRS == (int)FI_OPT_CXI_SET_OPTIMIZED_MRS,
+	"FI_OPT_CXI_SET_OPTIMIZED_MRS");
+#endif
+
+#endif
