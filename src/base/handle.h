@@ -30,6 +30,8 @@ enum weft_kind {
 	WEFT_KIND_ERRH,
 	WEFT_KIND_WIN,
 	WEFT_KIND_FILE,
+	WEFT_KIND_SHMEM_CTX,
+	WEFT_KIND_SHMEM_TEAM,
 };
 
 enum {

@@ -271,6 +271,14 @@ void weft_proc_abort(
 	int code, const char *text, const uint32_t *ranks, size_t n)
 {
 	if (weft_proc.boot)
-		weft_boot_abort(weft_proc.boot, code, text, ranks, n);
+		weft_boot_abort(
+			weft_proc.boot, code ? code : 1, text, ranks, n);
 	_exit(code ? code : 1);
+}
+
+void weft_proc_exit_all(int code, const char *text)
+{
+	if (weft_proc.boot)
+		weft_boot_abort(weft_proc.boot, code, text, NULL, 0);
+	_exit(code);
 }

@@ -80,6 +80,9 @@ uint64_t weft_proc_self_ctx(void);
 void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
 	size_t n) __attribute__((noreturn));
 
+/* Ends all of the job without a fault: the code may be 0. */
+void weft_proc_exit_all(int code, const char *text) __attribute__((noreturn));
+
 /* True if the process with this number runs on my node. */
 bool weft_proc_is_near(uint64_t proc);
 

@@ -25,12 +25,17 @@ test_unit_run_hand_test_SOURCES = test/unit/run_hand_test.c \
 test_unit_run_hand_test_CPPFLAGS = $(AM_CPPFLAGS)
 
 # The compiler wrappers: one script, told by its name.
-mpi_wrappers = src/tools/mpicc src/tools/mpicxx src/tools/mpic++
+mpi_wrappers = src/tools/mpicc src/tools/mpicxx src/tools/mpic++ \
+	src/tools/oshcc src/tools/oshc++ src/tools/oshcxx
 bin_SCRIPTS += $(mpi_wrappers)
-CLEANFILES += $(mpi_wrappers) contrib/weft.pc contrib/mpi.pc
-EXTRA_DIST += src/tools/mpicc.in contrib/weft.pc.in contrib/mpi.pc.in
-pkgconfig_DATA += contrib/weft.pc contrib/mpi.pc
-dist_man_MANS += contrib/man/mpicc.1
+CLEANFILES += $(mpi_wrappers) contrib/weft.pc contrib/mpi.pc \
+	contrib/openshmem.pc
+EXTRA_DIST += src/tools/mpicc.in contrib/weft.pc.in contrib/mpi.pc.in \
+	contrib/openshmem.pc.in
+pkgconfig_DATA += contrib/weft.pc contrib/mpi.pc contrib/openshmem.pc
+dist_man_MANS += contrib/man/mpicc.1 contrib/man/oshcc.1 \
+	contrib/man/oshrun.1
+dist_bin_SCRIPTS = src/tools/oshrun
 
 fill_in = sed -e 's|@CC[@]|$(CC)|; s|@CXX[@]|$(CXX)|' \
 	-e 's|@includedir[@]|$(includedir)|; s|@libdir[@]|$(libdir)|' \
@@ -41,14 +46,15 @@ $(mpi_wrappers): $(top_srcdir)/src/tools/mpicc.in Makefile
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)$(fill_in) $(top_srcdir)/src/tools/mpicc.in >$@ && chmod +x $@
 
-contrib/weft.pc contrib/mpi.pc: %.pc: $(top_srcdir)/%.pc.in Makefile
+contrib/weft.pc contrib/mpi.pc contrib/openshmem.pc: %.pc: $(top_srcdir)/%.pc.in Makefile
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)$(fill_in) $< >$@
 
 bin_PROGRAMS += weft-info
 weft_info_SOURCES = src/tools/tool_info.c
-nodist_weft_info_SOURCES = src/mpi/api_list.h
+nodist_weft_info_SOURCES = src/mpi/api_list.h src/shmem/api_shmem_list.h
 weft_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src/mpi \
+	-I$(top_builddir)/src/shmem \
 	-DWEFT_VERSION='"$(VERSION)"' -DWEFT_PREFIX='"$(prefix)"' \
 	-DWEFT_BUILT_FABRIC='"$(FABRIC_VERSION)"' \
 	-DWEFT_BUILT_PMIX='"$(PMIX_VERSION)"' \

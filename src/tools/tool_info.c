@@ -33,6 +33,36 @@ static const struct api_row api_rows[] = {
 
 enum { N_API = sizeof(api_rows) / sizeof(api_rows[0]) };
 
+struct shmem_row {
+	const char *name;
+	bool is_deprecated;
+};
+
+static const struct shmem_row shmem_rows[] = {
+#include "api_shmem_list.h"
+};
+
+enum { N_SHMEM = sizeof(shmem_rows) / sizeof(shmem_rows[0]) };
+
+/* Those of shmemx.h are not of the standard. */
+static bool is_beyond(const struct shmem_row *row)
+{
+	return strncmp(row->name, "shmemx_", 7) == 0;
+}
+
+static void count_shmem(size_t *n_current, size_t *n_old, size_t *n_beyond)
+{
+	*n_current = *n_old = *n_beyond = 0;
+	for (size_t i = 0; i < N_SHMEM; i++) {
+		if (is_beyond(&shmem_rows[i]))
+			++*n_beyond;
+		else if (shmem_rows[i].is_deprecated)
+			++*n_old;
+		else
+			++*n_current;
+	}
+}
+
 /* Options that go with a topic. */
 static struct {
 	const char *provider;
@@ -52,13 +82,16 @@ static int complain(const char *what, int err)
 static int show_version(void)
 {
 	uint32_t now = fi_version();
-	size_t n_there = 0;
+	size_t n_there = 0, n_current, n_old, n_beyond;
 
 	for (size_t i = 0; i < N_API; i++)
 		n_there += api_rows[i].is_there;
+	count_shmem(&n_current, &n_old, &n_beyond);
 	printf("weft %s\n", WEFT_VERSION);
 	printf("MPI 5.0, standard ABI 1.0: %zu of %d procedures\n", n_there,
 		N_API);
+	printf("OpenSHMEM 1.6: all %zu procedures and %zu deprecated ones\n",
+		n_current, n_old);
 	printf("libfabric %u.%u (built with %s)\n", FI_MAJOR(now),
 		FI_MINOR(now), WEFT_BUILT_FABRIC);
 	printf("built with pmix %s, hwloc %s\n", WEFT_BUILT_PMIX,
@@ -132,6 +165,24 @@ static int show_api(void)
 	printf("%zu implemented, %zu missing (these raise "
 	       "MPI_ERR_UNSUPPORTED_OPERATION)\n",
 		n_there, N_API - n_there);
+	return 0;
+}
+
+/* The build refuses one that is in the table and not written. */
+static int show_shmem(void)
+{
+	size_t n_current, n_old, n_beyond;
+
+	for (size_t i = 0; i < N_SHMEM && !wishes.is_brief; i++)
+		printf("%-12s %s\n",
+			is_beyond(&shmem_rows[i])     ? "extension"
+			: shmem_rows[i].is_deprecated ? "deprecated"
+						      : "current",
+			shmem_rows[i].name);
+	count_shmem(&n_current, &n_old, &n_beyond);
+	printf("%zu current, %zu deprecated, %zu of shmemx.h; all "
+	       "implemented\n",
+		n_current, n_old, n_beyond);
 	return 0;
 }
 
@@ -220,6 +271,8 @@ static const struct topic topics[] = {
 		"every MPI procedure: implemented or missing; --brief: "
 		"only the counts",
 		show_api },
+	{ "--shmem", "every OpenSHMEM procedure; --brief: only the counts",
+		show_shmem },
 	{ "--providers",
 		"fabric providers found, and why each is or is not "
 		"used",

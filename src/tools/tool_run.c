@@ -478,7 +478,8 @@ static void on_abort(struct run *run, const struct weft_serve_event *event)
 		weft_run_io_say(run->io,
 			"rank %u aborted the job with code %d%s%s", event->rank,
 			event->code, *event->text ? ": " : "", event->text);
-	decide(run, code ? code : EXIT_FAILURE);
+	/* no fault where the code is 0: all are done */
+	decide(run, event->code && !code ? EXIT_FAILURE : code);
 	end_job(run);
 }
 

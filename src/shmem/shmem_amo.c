@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shmem_amo: atomic operations */
+#include "shmem_priv.h"
+
+#include <string.h>
+
+/* A value as a pattern of bits; 0 for none. */
+static inline uint64_t bits_of(const void *value, size_t size)
+{
+	uint64_t bits = 0;
+
+	if (value)
+		memcpy(&bits, value, size);
+	return bits;
+}
+
+static inline void amo(const char *fn, shmem_ctx_t ctx, void *dest,
+	enum weft_amo_op op, size_t size, const void *value, int pe)
+{
+	const struct weft_amo what = { op, (uint32_t)size, bits_of(value, size),
+		0 };
+	uint32_t at = weft_shmem_pe(fn, ctx, pe);
+
+	weft_shmem_check_sym(fn, "dest", dest, size);
+	weft_shmem_ok(
+		fn, weft_rma_amo(weft_shmem_rma(fn, ctx), dest, &what, at));
+}
+
+static inline void fetch(const char *fn, shmem_ctx_t ctx, const void *dest,
+	enum weft_amo_op op, size_t size, const void *value, const void *cond,
+	void *was_out, int pe)
+{
+	const struct weft_amo what = { op, (uint32_t)size, bits_of(value, size),
+		bits_of(cond, size) };
+	uint32_t at = weft_shmem_pe(fn, ctx, pe);
+	uint64_t was = 0;
+
+	weft_shmem_check_sym(fn, "dest", dest, size);
+	weft_shmem_ok(fn, weft_rma_amo_fetch(weft_shmem_rma(fn, ctx),
+				  (void *)(uintptr_t)dest, &what, &was, at));
+	memcpy(was_out, &was, size);
+}
+
+static inline void fetch_nbi(const char *fn, shmem_ctx_t ctx, const void *dest,
+	enum weft_amo_op op, size_t size, const void *value, const void *cond,
+	void *was_out, int pe)
+{
+	const struct weft_amo what = { op, (uint32_t)size, bits_of(value, size),
+		bits_of(cond, size) };
+	uint32_t at = weft_shmem_pe(fn, ctx, pe);
+
+	weft_shmem_check_sym(fn, "dest", dest, size);
+	weft_shmem_ok(fn, weft_rma_amo_fetch_nbi(weft_shmem_rma(fn, ctx),
+				  (void *)(uintptr_t)dest, &what, was_out, at));
+}
+
+#include "api_shmem_amo.h"

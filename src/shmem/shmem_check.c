@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shmem_check: faults of the caller are told, then the job ends */
+#include "shmem_priv.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "core/proc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void end_job(const char *fn, const char *what)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s: %s", fn, what);
+	weft_error("SHMEM-FAULT", "%s", text);
+	fflush(NULL);
+	weft_proc_abort(1, text, NULL, 0);
+}
+
+void weft_shmem_die(const char *fn, const char *fmt, ...)
+{
+	char what[400];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	end_job(fn, what);
+	__builtin_unreachable();
+}
+
+void weft_shmem_die_err(const char *fn, int err)
+{
+	const char *detail = weft_err_detail_peek(err);
+
+	weft_shmem_die(fn, "%s", *detail ? detail : weft_err_str(err));
+}
+
+void weft_shmem_check_open(const char *fn)
+{
+	if (!weft_rma.n_pes)
+		weft_shmem_die(fn,
+			"the library is not initialized; call shmem_init "
+			"first, and nothing after the last shmem_finalize");
+}
+
+void weft_shmem_die_pe(const char *fn, int pe, uint32_t n_pes)
+{
+	weft_shmem_check_open(fn);
+	weft_shmem_die(fn, "pe is %d; it must be from 0 to %u", pe, n_pes - 1);
+}
+
+void weft_shmem_check_sym(
+	const char *fn, const char *arg, const void *sym, size_t len)
+{
+	if (!weft_knob_is_on(weft_knobs.check) || !len ||
+		weft_rma_is_symmetric(sym, len))
+		return;
+	weft_shmem_die(fn,
+		"%s is %p, %zu bytes, which is not symmetric memory; pass an "
+		"address from shmem_malloc or of a global or static variable "
+		"(heap %p to %p, data %p to %p)",
+		arg, sym, len, (void *)weft_rma.heap.base,
+		(void *)(weft_rma.heap.base + weft_rma.heap.len),
+		(void *)weft_rma.data.base,
+		(void *)(weft_rma.data.base + weft_rma.data.len));
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shmem_lock: a queue of PEs, so that each gets its turn
+ *
+ * The lock is two words. `last`, at one PE that the address chooses, is the PE
+ * that joined last, plus 1; 0: the lock is free. `node`, at each PE, tells it
+ * whom to wake: bit 0 is set while it waits, the rest is its successor plus 1.
+ * Who joins puts itself into the node of who was last and waits on its own
+ * node, so that waiting makes no traffic. All updates are atomic operations
+ * without which they could be carried out by two parties. */
+#include "shmem_priv.h"
+
+struct queue_lock {
+	uint32_t last;
+	uint32_t node;
+};
+
+_Static_assert(sizeof(struct queue_lock) == sizeof(long), "fills a long");
+
+enum { WAITS = 1 };
+
+/* Where `last` is kept: spread over the PEs. */
+static uint32_t owner_of(const long *lock)
+{
+	size_t at = (size_t)((const char *)lock - weft_rma.heap.base);
+
+	if (at >= weft_rma.heap.len)
+		at = (size_t)((const char *)lock - weft_rma.data.base);
+	return (uint32_t)(at / sizeof(long) % weft_rma.n_pes);
+}
+
+static uint32_t swap(
+	const char *fn, uint32_t *word, uint32_t value, uint32_t pe)
+{
+	const struct weft_amo amo = { WEFT_AMO_SWAP, 4, value, 0 };
+	uint64_t was = 0;
+
+	weft_shmem_ok(
+		fn, weft_rma_amo_fetch(weft_rma.ctx, word, &amo, &was, pe));
+	return (uint32_t)was;
+}
+
+static uint32_t swap_if(const char *fn, uint32_t *word, uint32_t cond,
+	uint32_t value, uint32_t pe)
+{
+	const struct weft_amo amo = { WEFT_AMO_CSWAP, 4, value, cond };
+	uint64_t was = 0;
+
+	weft_shmem_ok(
+		fn, weft_rma_amo_fetch(weft_rma.ctx, word, &amo, &was, pe));
+	return (uint32_t)was;
+}
+
+/* Adds to a word of another PE, which waits for it, and sees it off. */
+static void add(const char *fn, uint32_t *word, uint32_t value, uint32_t pe)
+{
+	const struct weft_amo amo = { WEFT_AMO_ADD, 4, value, 0 };
+	uint64_t was = 0;
+
+	weft_shmem_ok(
+		fn, weft_rma_amo_fetch(weft_rma.ctx, word, &amo, &was, pe));
+}
+
+static struct queue_lock *open_lock(const char *fn, long *lock)
+{
+	weft_shmem_check_open(fn);
+	weft_shmem_check_sym(fn, "lock", lock, sizeof(*lock));
+	return (struct queue_lock *)(void *)lock;
+}
+
+static uint32_t node_now(const struct queue_lock *q)
+{
+	return __atomic_load_n(&q->node, __ATOMIC_ACQUIRE);
+}
+
+void pshmem_set_lock(long *lock)
+{
+	static const char fn[] = "shmem_set_lock";
+	struct queue_lock *q = open_lock(fn, lock);
+	uint32_t me = weft_rma.my_pe + 1;
+	uint32_t before;
+
+	swap(fn, &q->node, WAITS, weft_rma.my_pe);
+	before = swap(fn, &q->last, me, owner_of(lock));
+	if (!before)
+		return;
+	add(fn, &q->node, me << 1, before - 1);
+	for (uint32_t round = 0; node_now(q) & WAITS; round++)
+		weft_rma_relax(round);
+}
+
+int pshmem_test_lock(long *lock)
+{
+	static const char fn[] = "shmem_test_lock";
+	struct queue_lock *q = open_lock(fn, lock);
+	uint32_t me = weft_rma.my_pe + 1;
+
+	/* still in the queue by a set_lock of ours: then it is taken */
+	if (swap_if(fn, &q->last, 0, 0, owner_of(lock))) {
+		weft_rma_relax(0);
+		return 1;
+	}
+	swap(fn, &q->node, WAITS, weft_rma.my_pe);
+	return swap_if(fn, &q->last, 0, me, owner_of(lock)) != 0;
+}
+
+void pshmem_clear_lock(long *lock)
+{
+	static const char fn[] = "shmem_clear_lock";
+	struct queue_lock *q = open_lock(fn, lock);
+	uint32_t me = weft_rma.my_pe + 1;
+	uint32_t last;
+
+	weft_shmem_ok(fn, weft_rma_quiet(weft_rma.ctx));
+	if (!(node_now(q) >> 1)) {
+		last = swap_if(fn, &q->last, me, 0, owner_of(lock));
+		if (last == me)
+			return;
+		if (!last)
+			weft_shmem_die(fn, "the lock is not set");
+	}
+	/* somebody joined and is about to say who */
+	for (uint32_t round = 0; !(node_now(q) >> 1); round++)
+		weft_rma_relax(round);
+	add(fn, &q->node, (uint32_t)-WAITS, (node_now(q) >> 1) - 1);
+}
+
+#include "api_shmem_lock.h"

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shmem_priv: what the files of this room share
+ *
+ * A handle is a number: SHMEM_CTX_DEFAULT and SHMEM_TEAM_WORLD are small ones,
+ * the others are those of objects in tables, so that a stale or invented one is
+ * told. Any fault of the caller ends the job with a message: OpenSHMEM's
+ * procedures have no way to return one. */
+#ifndef WEFT_SHMEM_PRIV_H
+#define WEFT_SHMEM_PRIV_H
+
+#define WEFT_SHMEM_NO_GENERIC
+#include <pshmem.h>
+#include <shmemx.h>
+
+#include "base/bits.h"
+#include "base/handle.h"
+#include "core/comm.h"
+#include "core/group.h"
+#include "rma/rma.h"
+#include "session/session.h"
+
+/* A group of PEs. The communicator is made when a collective first needs it,
+ * but for teams the program made. Guarded by being used collectively. */
+struct weft_shmem_team {
+	struct weft_obj obj;
+	struct weft_group *group; /* of process numbers; rank is PE number */
+	struct weft_comm *comm;	  /* NULL until used */
+	uint32_t n_pes;
+	uint32_t my_pe;
+	bool is_world;	  /* numbers are those of the world */
+	bool is_mine;	  /* not predefined: the program may destroy it */
+	int num_contexts; /* as configured */
+	/* of an active set; see shmem_coll.c */
+	uint64_t triplet;
+	struct weft_shmem_team *next;
+};
+
+/* A context. Private to the thread that uses it, or serialised below. */
+struct weft_shmem_ctx {
+	struct weft_obj obj;
+	struct weft_rma_ctx *rma;
+	struct weft_shmem_team *team;
+	shmem_team_t team_handle;
+	long options; /* as created */
+	long session; /* hints of the session, 0: none */
+	bool has_session;
+	size_t total_ops;
+};
+
+/* All of OpenSHMEM in this process. Written by init and finalize only. */
+struct weft_shmem {
+	int n_inits; /* not yet matched by a finalize */
+	int level;   /* SHMEM_THREAD_... */
+	bool is_debug;
+	struct weft_session *session;
+	struct weft_shmem_team world;
+	struct weft_shmem_team shared;
+	struct weft_shmem_ctx ctx; /* the default one */
+};
+
+extern struct weft_shmem weft_shmem;
+extern struct weft_table weft_shmem_teams;
+extern struct weft_table weft_shmem_ctxs;
+
+/* --- faults: all print "<procedure>: <what, value, remedy>" and end the job */
+
+void weft_shmem_die(const char *fn, const char *fmt, ...)
+	__attribute__((noreturn, cold, format(printf, 2, 3)));
+
+/* An error of a room below. */
+void weft_shmem_die_err(const char *fn, int err)
+	__attribute__((noreturn, cold));
+
+/* pe is not one of the team's n_pes; also when the library is not open. */
+void weft_shmem_die_pe(const char *fn, int pe, uint32_t n_pes)
+	__attribute__((noreturn, cold));
+
+/* Ends the job unless [sym, sym + len) is symmetric, or checks are off. */
+void weft_shmem_check_sym(
+	const char *fn, const char *arg, const void *sym, size_t len);
+
+/* Ends the job unless the library is open. */
+void weft_shmem_check_open(const char *fn);
+
+static inline void weft_shmem_ok(const char *fn, int err)
+{
+	if (weft_unlikely(err))
+		weft_shmem_die_err(fn, err);
+}
+
+/* --- handles ---------------------------------------------------------------
+ */
+
+/* The context a handle names; ends the job when there is none. */
+struct weft_shmem_ctx *weft_shmem_ctx_find(const char *fn, shmem_ctx_t ctx);
+
+static inline struct weft_shmem_ctx *weft_shmem_ctx_of(
+	const char *fn, shmem_ctx_t ctx)
+{
+	struct weft_shmem_ctx *c;
+
+	if (ctx == SHMEM_CTX_DEFAULT)
+		return &weft_shmem.ctx;
+	c = weft_table_get(&weft_shmem_ctxs, (uintptr_t)ctx);
+	return weft_likely(c) ? c : weft_shmem_ctx_find(fn, ctx);
+}
+
+static inline struct weft_rma_ctx *weft_shmem_rma(
+	const char *fn, shmem_ctx_t ctx)
+{
+	return weft_shmem_ctx_of(fn, ctx)->rma;
+}
+
+/* The team a handle names, NULL for SHMEM_TEAM_INVALID; ends the job when there
+ * is none. */
+struct weft_shmem_team *weft_shmem_team_find(const char *fn, shmem_team_t team);
+
+/* The same, but SHMEM_TEAM_INVALID ends the job too; it has a communicator. */
+struct weft_shmem_team *weft_shmem_team_ready(
+	const char *fn, shmem_team_t team);
+
+/* A PE of the team, or of the context's team, as a PE of the world. */
+uint32_t weft_shmem_team_pe(
+	const char *fn, const struct weft_shmem_team *team, int pe);
+
+static inline uint32_t weft_shmem_pe(const char *fn, shmem_ctx_t ctx, int pe)
+{
+	const struct weft_shmem_team *team;
+
+	if (ctx != SHMEM_CTX_DEFAULT) {
+		team = weft_shmem_ctx_of(fn, ctx)->team;
+		if (!team->is_world)
+			return weft_shmem_team_pe(fn, team, pe);
+	}
+	if (weft_unlikely((uint32_t)pe >= weft_rma.n_pes))
+		weft_shmem_die_pe(fn, pe, weft_rma.n_pes);
+	return (uint32_t)pe;
+}
+
+/* Where a PE of the world has [sym, sym + len), or NULL when it is not near or
+ * the range is not symmetric. */
+static inline void *weft_shmem_near(const void *sym, size_t len, uint32_t pe)
+{
+	void *at = weft_rma_near(sym, pe);
+	size_t in_heap = (size_t)((const char *)sym - weft_rma.heap.base);
+	size_t in_data;
+
+	if (weft_likely(in_heap < weft_rma.heap.len))
+		return len <= weft_rma.heap.len - in_heap ? at : NULL;
+	in_data = (size_t)((const char *)sym - weft_rma.data.base);
+	return in_data < weft_rma.data.len && len <= weft_rma.data.len - in_data
+		       ? at
+		       : NULL;
+}
+
+/* --- between files ---------------------------------------------------------
+ */
+
+/* What the environment asks for; 0 or an error described by weft_err_set(). */
+int weft_shmem_env_heap(size_t *len_out);
+bool weft_shmem_env_has(const char *name);
+void weft_shmem_env_print(void);
+
+/* The predefined teams: opened once one-sided access is open, closed before it
+ * is; closing frees what the program left. */
+int weft_shmem_teams_open(struct weft_comm *comm);
+void weft_shmem_teams_close(void);
+void weft_shmem_sets_close(void);
+
+/* Destroys the contexts of a team, or all. */
+void weft_shmem_ctxs_close(const struct weft_shmem_team *team);
+
+/* All PEs: what was put on the default context is there. */
+void weft_shmem_barrier(const char *fn);
+
+/* A team of a communicator just made; NULL when out of memory. */
+struct weft_shmem_team *weft_shmem_team_make(struct weft_comm *comm);
+
+#endif

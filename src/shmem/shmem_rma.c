@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shmem_rma: put and get
+ *
+ * Short transfers to a PE of the node are copied here; all else goes down. */
+#include "shmem_priv.h"
+
+#include <string.h>
+
+enum { INLINE_MAX = 256 }; /* longer ones can afford a call */
+
+/* What is as long as a basic type is moved as one: others wait for it with
+ * plain loads. */
+static inline void copy(void *to, const void *from, size_t len)
+{
+	if (__builtin_constant_p(len) || len > 8) {
+		memcpy(to, from, len);
+		return;
+	}
+	switch (len) {
+	case 8:
+		memcpy(to, from, 8);
+		return;
+	case 4:
+		memcpy(to, from, 4);
+		return;
+	case 2:
+		memcpy(to, from, 2);
+		return;
+	default:
+		memcpy(to, from, len);
+	}
+}
+
+static void put_far(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, size_t len, uint32_t pe)
+{
+	if (!len)
+		return;
+	weft_shmem_check_sym(fn, "dest", dest, len);
+	weft_shmem_ok(fn,
+		weft_rma_put(weft_shmem_rma(fn, ctx), dest, source, len, pe));
+}
+
+static void get_far(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, size_t len, uint32_t pe)
+{
+	if (!len)
+		return;
+	weft_shmem_check_sym(fn, "source", source, len);
+	weft_shmem_ok(fn,
+		weft_rma_get(weft_shmem_rma(fn, ctx), dest, source, len, pe));
+}
+
+static inline void put(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, size_t len, int pe)
+{
+	uint32_t to = weft_shmem_pe(fn, ctx, pe);
+	void *near = weft_shmem_near(dest, len, to);
+
+	if (weft_likely(near && len <= INLINE_MAX))
+		copy(near, source, len);
+	else
+		put_far(fn, ctx, dest, source, len, to);
+}
+
+static inline void get(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, size_t len, int pe)
+{
+	uint32_t from = weft_shmem_pe(fn, ctx, pe);
+	void *near = weft_shmem_near(source, len, from);
+
+	if (weft_likely(near && len <= INLINE_MAX))
+		copy(dest, near, len);
+	else
+		get_far(fn, ctx, dest, source, len, from);
+}
+
+static inline void put_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, size_t len, int pe)
+{
+	uint32_t to = weft_shmem_pe(fn, ctx, pe);
+	void *near = weft_shmem_near(dest, len, to);
+
+	if (weft_likely(near && len <= INLINE_MAX)) {
+		copy(near, source, len);
+	} else if (len) {
+		weft_shmem_check_sym(fn, "dest", dest, len);
+		weft_shmem_ok(fn, weft_rma_put_nbi(weft_shmem_rma(fn, ctx),
+					  dest, source, len, to));
+	}
+}
+
+static inline void get_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, size_t len, int pe)
+{
+	uint32_t from = weft_shmem_pe(fn, ctx, pe);
+	void *near = weft_shmem_near(source, len, from);
+
+	if (weft_likely(near && len <= INLINE_MAX)) {
+		copy(dest, near, len);
+	} else if (len) {
+		weft_shmem_check_sym(fn, "source", source, len);
+		weft_shmem_ok(fn, weft_rma_get_nbi(weft_shmem_rma(fn, ctx),
+					  dest, source, len, from));
+	}
+}
+
+/* Bytes from the first block to the end of the last. */
+static size_t spread(const struct weft_rma_stride *how, ptrdiff_t step)
+{
+	return how->len + (how->n - 1) * (size_t)(step < 0 ? 0 : step);
+}
+
+static void iput(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, const struct weft_rma_stride *how, int pe)
+{
+	uint32_t to = weft_shmem_pe(fn, ctx, pe);
+
+	if (!how->n || !how->len)
+		return;
+	weft_shmem_check_sym(fn, "dest", dest, spread(how, how->dest));
+	weft_shmem_ok(fn,
+		weft_rma_iput(weft_shmem_rma(fn, ctx), dest, source, how, to));
+}
+
+static void iget(const char *fn, shmem_ctx_t ctx, void *dest,
+	const void *source, const struct weft_rma_stride *how, int pe)
+{
+	uint32_t from = weft_shmem_pe(fn, ctx, pe);
+
+	if (!how->n || !how->len)
+		return;
+	weft_shmem_check_sym(fn, "source", source, spread(how, how->src));
+	weft_shmem_ok(fn, weft_rma_iget(weft_shmem_rma(fn, ctx), dest, source,
+				  how, from));
+}
+
+#include "api_shmem_rma.h"
