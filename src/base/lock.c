@@ -34,11 +34,32 @@ void weft_lock_take_mt(struct weft_lock *lock)
 			sched_yield();
 	}
 	atomic_fetch_sub_explicit(&lock->n_waiting, 1, memory_order_relaxed);
+	if (spins)
+		atomic_store_explicit(&lock->n_contended,
+			atomic_load_explicit(
+				&lock->n_contended, memory_order_relaxed) +
+				1,
+			memory_order_relaxed);
 	/* The one thread that came before the process went multi-threaded;
 	 * pairs with the release in weft_lock_drop. */
 	while (atomic_load_explicit(&lock->is_biased, memory_order_acquire))
 		sched_yield();
 	atomic_store_explicit(&lock->is_real, 1, memory_order_relaxed);
+}
+
+bool weft_lock_try_mt(struct weft_lock *lock)
+{
+	/* pairs with the release in weft_lock_drop_mt */
+	if (atomic_load_explicit(&lock->is_taken, memory_order_relaxed) ||
+		atomic_exchange_explicit(
+			&lock->is_taken, 1, memory_order_acquire))
+		return false;
+	if (atomic_load_explicit(&lock->is_biased, memory_order_acquire)) {
+		atomic_store_explicit(&lock->is_taken, 0, memory_order_release);
+		return false;
+	}
+	atomic_store_explicit(&lock->is_real, 1, memory_order_relaxed);
+	return true;
 }
 
 void weft_lock_drop_mt(struct weft_lock *lock)

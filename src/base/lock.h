@@ -31,6 +31,8 @@ struct weft_lock {
 	atomic_int n_waiting;
 	atomic_int is_biased; /* held by the only thread, not really taken */
 	atomic_int is_real;   /* the holder took it by is_taken; his alone */
+	/* times a thread found it taken and waited; written by the holder */
+	atomic_ulong n_contended;
 };
 
 extern atomic_bool weft_lock_mt;
@@ -46,6 +48,7 @@ void weft_lock_go_mt(void);
 
 /* Slow paths; lock.c. */
 void weft_lock_take_mt(struct weft_lock *lock);
+bool weft_lock_try_mt(struct weft_lock *lock);
 void weft_lock_drop_mt(struct weft_lock *lock);
 
 /* Takes the lock; not recursive. */
@@ -63,6 +66,16 @@ static inline void weft_lock_take(struct weft_lock *lock)
 			&lock->is_biased, 0, memory_order_release);
 	}
 	weft_lock_take_mt(lock);
+}
+
+/* Takes the lock unless another thread has it: then false, at once. The
+ * calling thread does not hold it. */
+static inline bool weft_lock_try(struct weft_lock *lock)
+{
+	if (weft_lock_is_mt())
+		return weft_lock_try_mt(lock);
+	weft_lock_take(lock);
+	return true;
 }
 
 static inline void weft_lock_drop(struct weft_lock *lock)

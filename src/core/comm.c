@@ -27,6 +27,7 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 	comm->refs = 1;
 	comm->ctx = ctx;
 	comm->lane = lane;
+	comm->child.lane = lane;
 	comm->is_inter = remote != NULL;
 	comm->group = weft_group_get(group);
 	comm->remote = weft_group_get(remote ? remote : group);
@@ -67,6 +68,7 @@ void weft_comm_destroy(struct weft_comm *comm)
 	for (uint32_t i = 0; comm->peers && i < n_chunks(comm); i++)
 		free(comm->peers[i]);
 	free(comm->peers);
+	free(comm->lanes);
 	free(comm->bsend);
 	free(comm->match.posted);
 	free(comm->match.unexpected);
@@ -84,7 +86,9 @@ struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank)
 		*chunk = calloc(WEFT_COMM_PEERS, sizeof(**chunk));
 	if (!*chunk)
 		return NULL;
-	peer = weft_peer_of(comm->lane, weft_group_proc(comm->remote, rank));
+	peer = weft_peer_of(
+		comm->lane, weft_lane_addr(weft_group_proc(comm->remote, rank),
+				    comm->lanes ? comm->lanes[rank] : 0));
 	(*chunk)[rank % WEFT_COMM_PEERS] = peer;
 	return peer;
 }

@@ -47,6 +47,8 @@ struct weft_comm {
 	struct weft_group *remote; /* sends go here; == group if not inter */
 	struct weft_peer ***peers; /* [rank / 256][rank % 256], filled on use */
 	struct weft_lane *lane;
+	uint8_t *lanes; /* of the members, by rank they are sent to at; NULL:
+			   all default */
 	struct weft_match match;
 	uint32_t coll_seq; /* tag of the next collective */
 	uint32_t ctl_seq;

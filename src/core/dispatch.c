@@ -98,7 +98,7 @@ void weft_dispatch_net(void *arg, const void *data, size_t len)
 			"library in use everywhere?");
 		return;
 	}
-	if (wire.src_proc >> 32 != weft_proc.proc >> 32 ||
+	if (((wire.src_proc ^ weft_proc.proc) & lane->job_mask) ||
 		(uint32_t)wire.src_proc >= weft_proc.facts.size) {
 		weft_dispatch_drop(lane, "from a process outside the job");
 		return;

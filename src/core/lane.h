@@ -4,8 +4,12 @@
  * A lane is an endpoint with its completion queue and address table (net),
  * the on-node rings (shm), the peers reached through it, the communicators
  * that match on it, and the one lock that guards them all. Sessions share the
- * default lane. Created by core/proc.c with the first session, kept until the
- * process ends. */
+ * default lane, made by core/proc.c with the first session; one that asks for
+ * a lane of its own rents it. What was opened is kept until the process ends.
+ *
+ * The default lane's lock also guards the process manager (weft_proc.boot) and
+ * the making of communicators from groups. No lane's lock is taken under
+ * another's. */
 #ifndef WEFT_LANE_H
 #define WEFT_LANE_H
 
@@ -14,9 +18,15 @@
 #include "core/dispatch.h"
 #include "core/peer.h"
 
+struct weft_boot;
 struct weft_net;
 struct weft_shm;
 struct weft_req;
+
+enum {
+	WEFT_LANES = 16, /* in a process, the default one included */
+	WEFT_LANE_SHIFT = 60,
+};
 
 /* Work that is tried again each round of progress until its owner takes it off
  * the lane's list, perhaps from within run(). */
@@ -35,20 +45,43 @@ struct weft_lane {
 	struct weft_peer *self;
 	struct weft_link flush;	     /* peers with pending work */
 	struct weft_link chores;     /* struct weft_chore; mostly none */
+	struct weft_boot *boot;	     /* tells of deaths: the process manager
+					here, what it told to other lanes */
 	struct weft_map early;	     /* context id to messages that came before
 					their communicator; see p2p */
 	struct weft_req *spare_reqs; /* recycled */
 	uint32_t idle_polls;	     /* since something last happened */
 	uint32_t net_skip;	     /* rounds until the fabric is looked at */
 	bool is_polling;	     /* inside weft_progress */
+	uint8_t number;		     /* 0: the default one */
+	uint64_t addr;		     /* weft_lane_addr() of itself */
+	uint64_t job_mask;	     /* bits of an address that name the job */
+	struct weft_link closings;   /* freed communicators that still close;
+					see session/disconnect.c */
 	uint64_t n_dropped;	     /* malformed or foreign messages */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_lost)(struct weft_peer *peer); /* p2p: a peer died */
 };
 
-/* The peer of a process number, created when new; NULL when out of memory.
- * Lane's lock held. */
-struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t proc);
+/* Where a lane of a process is reached; the process number where the lane is
+ * the default one. */
+static inline uint64_t weft_lane_addr(uint64_t proc, uint8_t number)
+{
+	return proc ^ (uint64_t)number << WEFT_LANE_SHIFT;
+}
+
+/* The peer at an address, created when new; NULL when out of memory. Lane's
+ * lock held. */
+struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t addr);
+
+/* Fills in a zeroed lane of this number; opens nothing. */
+void weft_lane_init(struct weft_lane *lane, uint8_t number);
+
+/* Opens shared memory for the processes of my node where that is wanted. */
+void weft_lane_open_shm(struct weft_lane *lane);
+
+/* Closes all and forgets all peers; the lane can be opened again. */
+void weft_lane_close(struct weft_lane *lane);
 
 static inline void weft_lane_take(struct weft_lane *lane)
 {

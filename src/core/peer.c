@@ -41,28 +41,30 @@ static uint64_t cookie(const uint8_t *key, uint64_t src, uint64_t dst)
 	return hash ? hash : 1;
 }
 
-struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t proc)
+struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t addr)
 {
-	struct weft_peer *peer = weft_map_get(&lane->peers, proc + 1);
+	struct weft_peer *peer = weft_map_get(&lane->peers, addr + 1);
 
 	if (peer)
 		return peer;
 	peer = calloc(1, sizeof(*peer));
 	if (!peer)
 		return NULL;
-	peer->proc = proc;
+	peer->proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | (uint32_t)addr;
+	peer->addr = addr;
+	peer->src_addr = lane->addr;
 	peer->lane = lane;
 	peer->credit = weft_knobs.eager_window;
-	peer->cookie_in = cookie(weft_proc.facts.own_key, proc, weft_proc.proc);
+	peer->cookie_in = cookie(weft_proc.facts.own_key, addr, lane->addr);
 	weft_list_init(&peer->pending);
 	weft_list_init(&peer->link);
-	if (proc == weft_proc.proc) {
+	if (addr == lane->addr) {
 		peer->is_self = true;
 		peer->can_read = true;
 		peer->pid = getpid();
 		peer->state = WEFT_PEER_READY;
 	}
-	if (weft_map_put(&lane->peers, proc + 1, peer)) {
+	if (weft_map_put(&lane->peers, addr + 1, peer)) {
 		free(peer);
 		return NULL;
 	}
@@ -75,11 +77,11 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 	struct weft_lane *lane = peer->lane;
 	int err;
 
-	peer->cookie_out = cookie(card->key, weft_proc.proc, peer->proc);
+	peer->cookie_out = cookie(card->key, lane->addr, peer->addr);
 	peer->pid = card->shm.pid;
 	if (lane->shm && card->shm.pid && weft_proc_is_near(peer->proc)) {
 		err = weft_ring_attach(&peer->tx, &card->shm,
-			weft_proc.facts.local_rank, weft_proc.proc,
+			weft_proc.facts.local_rank, lane->addr,
 			peer->cookie_out);
 		if (!err) {
 			peer->is_shm = true;
@@ -208,7 +210,7 @@ void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
 	const struct weft_wire_head *head)
 {
 	*wire = (struct weft_wire_net){ .version = WEFT_WIRE_VERSION,
-		.src_proc = weft_proc.proc,
+		.src_proc = peer->src_addr,
 		.cookie = peer->cookie_out,
 		.head = *head };
 }

@@ -36,7 +36,7 @@ struct weft_out {
 };
 
 struct weft_peer {
-	uint64_t proc;
+	uint64_t proc; /* process number */
 	enum weft_peer_state state;
 	bool is_self;
 	bool is_shm;	/* READY: through the ring, else the fabric */
@@ -47,6 +47,8 @@ struct weft_peer {
 	int64_t owed;	/* eager bytes to give back to it */
 	struct weft_ring_tx tx;
 	uint64_t net_addr;
+	uint64_t src_addr;   /* the lane's own, as it is told to the peer */
+	uint64_t addr;	     /* weft_lane_addr() of the peer's lane */
 	uint64_t cookie_out; /* proves to it that we belong to the job */
 	uint64_t cookie_in;  /* what its messages to us must carry; 0 unset */
 	pid_t pid;

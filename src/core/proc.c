@@ -10,7 +10,6 @@
 #include "core/card.h"
 #include "core/group.h"
 #include "net/net.h"
-#include "shm/copy.h"
 #include "topo/topo.h"
 
 #include <stdio.h>
@@ -29,9 +28,9 @@ struct weft_proc weft_proc = { .lock = PTHREAD_MUTEX_INITIALIZER,
 
 uint64_t weft_proc_new_ctx(uint32_t n)
 {
-	uint64_t counter = weft_proc.next_ctx;
+	uint64_t counter = atomic_fetch_add_explicit(
+		&weft_proc.next_ctx, n, memory_order_relaxed);
 
-	weft_proc.next_ctx += n;
 	return (uint64_t)weft_proc.facts.rank << CTX_RANK_SHIFT |
 	       counter * WEFT_PLANE_END;
 }
@@ -48,25 +47,34 @@ bool weft_proc_is_near(uint64_t proc)
 	       weft_boot_is_near(weft_proc.boot, (uint32_t)proc);
 }
 
-void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
+/* What waits for a process on a lane ends. */
+static void lose(struct weft_lane *lane, const struct weft_boot_event *event)
 {
-	(void)arg;
-	if (event->kind != WEFT_BOOT_PEER_DIED)
-		weft_proc.n_pset_events++;
-	if (event->kind == WEFT_BOOT_PEER_DIED) {
-		uint64_t proc =
-			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
-		struct weft_peer *peer =
-			weft_map_get(&weft_proc.lane.peers, proc + 1);
+	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
 
-		weft_warn("CORE-DIED",
-			"process %u ended with code %d while the job ran",
-			event->rank, event->code);
+	for (uint8_t i = 0; i < WEFT_LANES; i++) {
+		struct weft_peer *peer =
+			weft_map_get(&lane->peers, weft_lane_addr(proc, i) + 1);
+
 		if (peer)
 			weft_peer_die(
 				peer, weft_err_set(WEFT_ERR_PEER,
 					      "process %u ended with code %d",
 					      event->rank, event->code));
+	}
+}
+
+void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
+{
+	struct weft_lane *lane = arg;
+
+	if (event->kind != WEFT_BOOT_PEER_DIED) {
+		weft_proc.n_pset_events++;
+	} else {
+		weft_warn("CORE-DIED",
+			"process %u ended with code %d while the job ran",
+			event->rank, event->code);
+		lose(lane, event);
 	}
 	if (weft_proc.on_event)
 		weft_proc.on_event(event);
@@ -116,22 +124,10 @@ void weft_proc_net_names(struct weft_proc_wish *names)
 static int open_lane(struct weft_lane *lane)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
-	bool wants_shm = weft_knob_is_on(weft_knobs.shm);
-	int err = 0;
 
-	weft_list_init(&lane->flush);
-	weft_list_init(&lane->chores);
-	if (wants_shm) {
-		err = weft_shm_open(facts->local_size,
-			(size_t)weft_knobs.shm_ring, weft_dispatch_ring, lane,
-			&lane->shm);
-		if (err)
-			weft_warn("CORE-NOSHM",
-				"%s; set WEFT_SHM=off to say so",
-				weft_err_detail_peek(err));
-		else
-			weft_copy_permit();
-	}
+	weft_lane_init(lane, 0);
+	lane->boot = weft_proc.boot;
+	weft_lane_open_shm(lane);
 	if (facts->size > 1 && (!lane->shm || facts->n_nodes > 1))
 		return weft_proc_open_net();
 	return 0;
@@ -158,26 +154,6 @@ static int publish_card(struct weft_lane *lane)
 	return err ? err : weft_boot_commit(weft_proc.boot);
 }
 
-static void close_lane(struct weft_lane *lane)
-{
-	size_t pos = 0;
-	struct weft_map_entry *entry;
-
-	weft_net_close(lane->net);
-	lane->net = NULL;
-	while ((entry = weft_map_next(&lane->peers, &pos)) != NULL) {
-		struct weft_peer *peer = entry->value;
-
-		weft_ring_detach(&peer->tx);
-		free(peer);
-	}
-	weft_map_fini(&lane->peers);
-	weft_map_fini(&lane->comms);
-	weft_dispatch_forget(lane);
-	weft_shm_close(lane->shm);
-	lane->shm = NULL;
-}
-
 /* Runs when the process exits. Whoever left a session open did not end in
  * order, and the process manager is to see that. */
 static void close_proc(void)
@@ -185,7 +161,7 @@ static void close_proc(void)
 	if (!weft_proc.is_open)
 		return;
 	weft_proc.is_open = false;
-	close_lane(&weft_proc.lane);
+	weft_lane_close(&weft_proc.lane);
 	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);
 	weft_proc.boot = NULL;
 	weft_topo_close(weft_proc.topo);
@@ -217,12 +193,12 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 	weft_proc.proc = weft_proc_number(
 		(uint32_t)weft_hash(no_key, facts->job, strlen(facts->job)),
 		facts->rank);
-	weft_proc.next_ctx = CTX_FIRST;
+	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
 	weft_proc.max_spin = choose_spin();
 	err = open_lane(lane);
 	if (err)
 		goto fail;
-	lane->self = weft_peer_of(lane, weft_proc.proc);
+	lane->self = weft_peer_of(lane, lane->addr);
 	err = lane->self ? publish_card(lane) : WEFT_ERR_NOMEM;
 	if (err)
 		goto fail;
@@ -236,7 +212,7 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 		lane->net ? " and a fabric" : "");
 	return 0;
 fail:
-	close_lane(lane);
+	weft_lane_close(lane);
 	weft_boot_close(weft_proc.boot, 0);
 	weft_proc.boot = NULL;
 	return err;

@@ -42,7 +42,7 @@ struct weft_proc {
 	struct weft_topo *topo; /* NULL until core/hardware.c asks */
 	atomic_uchar *life;	/* told to the launcher; see boot/life.h */
 	struct weft_lane lane;
-	uint64_t next_ctx;	  /* guarded by lane.lock */
+	atomic_ulong next_ctx;
 	struct weft_bsend *bsend; /* attached buffer; guarded by lane.lock */
 	uint64_t n_pset_events;	  /* sets defined and deleted; lane.lock */
 	int64_t max_spin;	  /* empty polls before yielding */
@@ -65,11 +65,11 @@ int weft_proc_open_net(void);
 /* What the fabric runs on; "none" while it is not open. Lane's lock held. */
 void weft_proc_net_names(struct weft_proc_wish *names);
 
-/* Takes events of the process manager; for weft_boot_poll. */
+/* Takes events of the process manager for a lane; for weft_boot_poll. */
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event);
 
 /* A context id no other process of the job hands out: n ids in a row, each
- * WEFT_PLANE_END apart. Lane's lock held. */
+ * WEFT_PLANE_END apart. Any thread. */
 uint64_t weft_proc_new_ctx(uint32_t n);
 
 /* The context id of the communicator that holds only this process. */

@@ -69,7 +69,7 @@ int weft_progress(struct weft_lane *lane)
 		n += flush(lane);
 	if (lane->net)
 		n += poll_net(lane);
-	n += weft_boot_poll(weft_proc.boot, weft_proc_on_event, NULL);
+	n += weft_boot_poll(lane->boot, weft_proc_on_event, lane);
 	if (weft_unlikely(!weft_list_is_empty(&lane->chores)))
 		run_chores(lane);
 	lane->is_polling = false;

@@ -9,7 +9,7 @@ libweft_la_SOURCES += src/core/alone.c src/core/alone.h \
 	src/core/group.c src/core/group.h \
 	src/core/hardware.c src/core/hardware.h \
 	src/core/info.c src/core/info.h \
-	src/core/lane.h src/core/match.h src/core/peer.c src/core/peer.h \
+	src/core/lane.c src/core/lane.h src/core/match.h src/core/peer.c src/core/peer.h \
 	src/core/proc.c src/core/proc.h src/core/progress.c \
 	src/core/progress.h src/core/req.c src/core/req.h \
 	src/core/status.h src/core/wire.h

@@ -15,6 +15,7 @@
 
 enum { FOUND_MAX = 64 };
 
+/* Of requests that belong to no communicator. */
 static inline struct weft_lane *the_lane(void)
 {
 	return &weft_proc.lane;
@@ -94,9 +95,11 @@ static int finish(const char *func, struct outcome *outcome, int code)
 		return MPI_SUCCESS;
 	rc = weft_mpi_raise(outcome->comm, func, code ? code : outcome->err);
 	if (outcome->comm) {
-		weft_lane_take(the_lane());
+		struct weft_lane *lane = outcome->comm->lane;
+
+		weft_lane_take(lane);
 		weft_comm_put(outcome->comm);
-		weft_lane_drop(the_lane());
+		weft_lane_drop(lane);
 	}
 	return rc;
 }
@@ -106,7 +109,7 @@ static int finish(const char *func, struct outcome *outcome, int code)
 int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane = the_lane();
+	struct weft_lane *lane;
 	struct weft_req *req;
 	int err = weft_check_ptr(request, "request");
 
@@ -118,6 +121,7 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 		weft_status_empty(status);
 		return MPI_SUCCESS;
 	}
+	lane = req->lane;
 	weft_lane_take(lane);
 	weft_req_wait(lane, req);
 	take_out(request, req, status, false, &outcome);
@@ -128,7 +132,7 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane = the_lane();
+	struct weft_lane *lane;
 	struct weft_req *req;
 	int err = weft_check_ptr(request, "request");
 
@@ -141,6 +145,7 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 		weft_status_empty(status);
 		return MPI_SUCCESS;
 	}
+	lane = req->lane;
 	weft_lane_take(lane);
 	if (!req->is_done)
 		weft_progress_wait(lane);
@@ -156,22 +161,31 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 /* What the first handles of an array named when it was checked. */
 struct found {
 	struct weft_req *reqs[FOUND_MAX];
+	bool is_apart; /* not all on the default lane, perhaps */
 };
 
 /* Checks the arguments of an array procedure; found may be NULL. */
 static inline int check_found(
 	int count, const MPI_Request *requests, struct found *found)
 {
+	uintptr_t other_lane = 0;
 	struct weft_req *req;
-	int err = weft_check_count(count);
+	int err = weft_check_count(count), i = 0;
 
 	if (!err && count > 0)
 		err = weft_check_ptr(requests, "array_of_requests");
-	for (int i = 0; !err && i < count; i++) {
-		err = look_up(requests[i], &req);
-		if (found && i < FOUND_MAX)
+	if (found) {
+		for (; !err && i < count && i < FOUND_MAX; i++) {
+			err = look_up(requests[i], &req);
 			found->reqs[i] = req;
+			if (req)
+				other_lane |= (uintptr_t)req->lane ^
+					      (uintptr_t)&weft_proc.lane;
+		}
+		found->is_apart = other_lane || count > FOUND_MAX;
 	}
+	for (; !err && i < count; i++)
+		err = look_up(requests[i], &req);
 	return err;
 }
 
@@ -203,8 +217,51 @@ static inline struct weft_req *found_at(
 	return req_at(requests, i);
 }
 
-/* Waits for the requests of an array and takes them out, in order. */
-static void take_all(struct weft_lane *lane, int count, MPI_Request *requests,
+/* The lane to begin with: that of the first request. */
+static inline struct weft_lane *lane_of(int count, const MPI_Request *requests)
+{
+	for (int i = 0; i < count; i++)
+		if (requests[i] != MPI_REQUEST_NULL)
+			return weft_mpi_req(requests[i])->lane;
+	return the_lane();
+}
+
+/* Requests of an array may be on several lanes: from the one whose lock is held
+ * to another. */
+static __attribute__((noinline)) struct weft_lane *change(
+	struct weft_lane *from, struct weft_lane *to)
+{
+	weft_lane_drop(from);
+	weft_lane_take(to);
+	return to;
+}
+
+/* The same, to that of a request. */
+static inline void hold(struct weft_lane **lane, const struct weft_req *req)
+{
+	if (weft_unlikely(req->lane != *lane))
+		*lane = change(*lane, req->lane);
+}
+
+/* One round of progress of every lane that the requests of an array are on. */
+static void progress(
+	struct weft_lane **lane, int count, const MPI_Request *requests)
+{
+	weft_progress_wait(*lane);
+	for (int i = 0; i < count; i++) {
+		const struct weft_req *req = req_at(requests, i);
+
+		if (req && req->lane != *lane) {
+			hold(lane, req);
+			weft_progress(*lane);
+		}
+	}
+}
+
+/* Waits for the requests of an array and takes them out, in order. Returns the
+ * lane whose lock is held then. */
+static inline __attribute__((always_inline)) struct weft_lane *take_all(
+	struct weft_lane *lane, bool is_apart, int count, MPI_Request *requests,
 	MPI_Status *statuses, const struct found *found,
 	struct outcome *outcome)
 {
@@ -214,37 +271,65 @@ static void take_all(struct weft_lane *lane, int count, MPI_Request *requests,
 		if (is_idle(req))
 			weft_status_empty(status_at(statuses, i));
 		else {
+			if (is_apart)
+				hold(&lane, req);
 			if (!req->is_done)
 				weft_req_wait(lane, req);
 			take_out(&requests[i], req, status_at(statuses, i),
 				true, outcome);
 		}
 	}
+	return lane;
+}
+
+static __attribute__((noinline)) void take_apart(int count,
+	MPI_Request *requests, MPI_Status *statuses, const struct found *found,
+	struct outcome *outcome)
+{
+	struct weft_lane *lane = lane_of(count, requests);
+
+	weft_lane_take(lane);
+	lane = take_all(lane, true, count, requests, statuses, found, outcome);
+	weft_lane_drop(lane);
+}
+
+static inline void take_together(int count, MPI_Request *requests,
+	MPI_Status *statuses, const struct found *found,
+	struct outcome *outcome)
+{
+	weft_lane_take(the_lane());
+	take_all(the_lane(), false, count, requests, statuses, found, outcome);
+	weft_lane_drop(the_lane());
 }
 
 int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 	MPI_Status array_of_statuses[])
 {
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane = the_lane();
 	struct found found;
 	int err = check_found(count, array_of_requests, &found);
 
 	if (weft_unlikely(err))
 		return weft_mpi_raise_none("MPI_Waitall", err);
-	weft_lane_take(lane);
-	take_all(lane, count, array_of_requests, array_of_statuses, &found,
-		&outcome);
-	weft_lane_drop(lane);
+	if (weft_unlikely(found.is_apart))
+		take_apart(count, array_of_requests, array_of_statuses, &found,
+			&outcome);
+	else
+		take_together(count, array_of_requests, array_of_statuses,
+			&found, &outcome);
 	return finish("MPI_Waitall", &outcome, MPI_ERR_IN_STATUS);
 }
 
-static bool are_all_done(int count, const MPI_Request *requests)
+static bool are_all_done(
+	struct weft_lane **lane, int count, const MPI_Request *requests)
 {
 	for (int i = 0; i < count; i++) {
 		const struct weft_req *req = req_at(requests, i);
 
-		if (!is_idle(req) && !req->is_done)
+		if (is_idle(req))
+			continue;
+		hold(lane, req);
+		if (!req->is_done)
 			return false;
 	}
 	return true;
@@ -254,28 +339,30 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	MPI_Status array_of_statuses[])
 {
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane = the_lane();
+	struct weft_lane *lane;
 	struct found found;
 	int err = check_found(count, array_of_requests, &found);
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Testall", err);
+	lane = lane_of(count, array_of_requests);
 	weft_lane_take(lane);
-	*flag = are_all_done(count, array_of_requests);
+	*flag = are_all_done(&lane, count, array_of_requests);
 	if (!*flag) {
-		weft_progress_wait(lane);
-		*flag = are_all_done(count, array_of_requests);
+		progress(&lane, count, array_of_requests);
+		*flag = are_all_done(&lane, count, array_of_requests);
 	}
 	if (*flag)
-		take_all(lane, count, array_of_requests, array_of_statuses,
-			&found, &outcome);
+		lane = take_all(lane, true, count, array_of_requests,
+			array_of_statuses, &found, &outcome);
 	weft_lane_drop(lane);
 	return finish("MPI_Testall", &outcome, MPI_ERR_IN_STATUS);
 }
 
 /* Index of the first done request; -1: none is; MPI_UNDEFINED: none is even
  * active. */
-static int first_done(int count, const MPI_Request *requests)
+static int first_done(
+	struct weft_lane **lane, int count, const MPI_Request *requests)
 {
 	int found = MPI_UNDEFINED;
 
@@ -284,6 +371,7 @@ static int first_done(int count, const MPI_Request *requests)
 
 		if (is_idle(req))
 			continue;
+		hold(lane, req);
 		if (req->is_done)
 			return i;
 		found = -1;
@@ -295,21 +383,22 @@ static int any(const char *func, int count, MPI_Request *requests, int *index,
 	int *flag, MPI_Status *status)
 {
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane = the_lane();
+	struct weft_lane *lane;
 	int err = check_array(count, requests);
 	int at;
 
 	if (err)
 		return weft_mpi_raise_none(func, err);
+	lane = lane_of(count, requests);
 	weft_lane_take(lane);
-	at = first_done(count, requests);
+	at = first_done(&lane, count, requests);
 	if (at == -1 && flag) {
-		weft_progress_wait(lane);
-		at = first_done(count, requests);
+		progress(&lane, count, requests);
+		at = first_done(&lane, count, requests);
 	}
 	while (at == -1 && !flag) {
-		weft_progress_wait(lane);
-		at = first_done(count, requests);
+		progress(&lane, count, requests);
+		at = first_done(&lane, count, requests);
 	}
 	if (at >= 0)
 		take_out(&requests[at], req_at(requests, at), status, false,
@@ -342,27 +431,31 @@ static int some(const char *func, bool is_blocking, int count,
 	MPI_Status *statuses)
 {
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane = the_lane();
+	struct weft_lane *lane;
 	int err = check_array(count, requests);
 	int at;
 
 	if (err)
 		return weft_mpi_raise_none(func, err);
+	lane = lane_of(count, requests);
 	weft_lane_take(lane);
-	at = first_done(count, requests);
+	at = first_done(&lane, count, requests);
 	if (at == -1 && !is_blocking) {
-		weft_progress_wait(lane);
-		at = first_done(count, requests);
+		progress(&lane, count, requests);
+		at = first_done(&lane, count, requests);
 	}
 	while (at == -1 && is_blocking) {
-		weft_progress_wait(lane);
-		at = first_done(count, requests);
+		progress(&lane, count, requests);
+		at = first_done(&lane, count, requests);
 	}
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
 	for (int i = 0; at >= 0 && i < count; i++) {
 		struct weft_req *req = req_at(requests, i);
 
-		if (is_idle(req) || !req->is_done)
+		if (is_idle(req))
+			continue;
+		hold(&lane, req);
+		if (!req->is_done)
 			continue;
 		indices[*outcount] = i;
 		take_out(&requests[i], req, status_at(statuses, *outcount),
@@ -412,6 +505,8 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Request_get_status", err);
+	if (req)
+		lane = req->lane;
 	weft_lane_take(lane);
 	if (!is_idle(req) && !req->is_done)
 		weft_progress_wait(lane);
@@ -426,18 +521,23 @@ int PMPI_Request_get_status_all(int count,
 	const MPI_Request array_of_requests[], int *flag,
 	MPI_Status array_of_statuses[])
 {
-	struct weft_lane *lane = the_lane();
+	struct weft_lane *lane;
 	int err = check_array(count, array_of_requests);
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Request_get_status_all", err);
+	lane = lane_of(count, array_of_requests);
 	weft_lane_take(lane);
-	if (!are_all_done(count, array_of_requests))
-		weft_progress_wait(lane);
-	*flag = are_all_done(count, array_of_requests);
-	for (int i = 0; *flag && i < count; i++)
-		show(req_at(array_of_requests, i),
-			status_at(array_of_statuses, i), true);
+	if (!are_all_done(&lane, count, array_of_requests))
+		progress(&lane, count, array_of_requests);
+	*flag = are_all_done(&lane, count, array_of_requests);
+	for (int i = 0; *flag && i < count; i++) {
+		struct weft_req *req = req_at(array_of_requests, i);
+
+		if (req)
+			hold(&lane, req);
+		show(req, status_at(array_of_statuses, i), true);
+	}
 	weft_lane_drop(lane);
 	return MPI_SUCCESS;
 }
@@ -446,17 +546,18 @@ int PMPI_Request_get_status_any(int count,
 	const MPI_Request array_of_requests[], int *index, int *flag,
 	MPI_Status *status)
 {
-	struct weft_lane *lane = the_lane();
+	struct weft_lane *lane;
 	int err = check_array(count, array_of_requests);
 	int at;
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Request_get_status_any", err);
+	lane = lane_of(count, array_of_requests);
 	weft_lane_take(lane);
-	at = first_done(count, array_of_requests);
+	at = first_done(&lane, count, array_of_requests);
 	if (at == -1) {
-		weft_progress_wait(lane);
-		at = first_done(count, array_of_requests);
+		progress(&lane, count, array_of_requests);
+		at = first_done(&lane, count, array_of_requests);
 	}
 	if (at >= 0)
 		show(req_at(array_of_requests, at), status, false);
@@ -472,20 +573,24 @@ int PMPI_Request_get_status_some(int incount,
 	const MPI_Request array_of_requests[], int *outcount,
 	int array_of_indices[], MPI_Status array_of_statuses[])
 {
-	struct weft_lane *lane = the_lane();
+	struct weft_lane *lane;
 	int err = check_array(incount, array_of_requests);
 	int at;
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Request_get_status_some", err);
+	lane = lane_of(incount, array_of_requests);
 	weft_lane_take(lane);
-	weft_progress(lane);
-	at = first_done(incount, array_of_requests);
+	progress(&lane, incount, array_of_requests);
+	at = first_done(&lane, incount, array_of_requests);
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
 	for (int i = 0; at >= 0 && i < incount; i++) {
 		struct weft_req *req = req_at(array_of_requests, i);
 
-		if (is_idle(req) || !req->is_done)
+		if (is_idle(req))
+			continue;
+		hold(&lane, req);
+		if (!req->is_done)
 			continue;
 		array_of_indices[*outcount] = i;
 		show(req, status_at(array_of_statuses, *outcount), true);
@@ -500,6 +605,7 @@ int PMPI_Request_get_status_some(int incount,
 int PMPI_Request_free(MPI_Request *request)
 {
 	struct weft_req *req = NULL;
+	struct weft_lane *lane;
 	int err = weft_check_ptr(request, "request");
 
 	if (!err)
@@ -508,9 +614,10 @@ int PMPI_Request_free(MPI_Request *request)
 		err = check_usable(req);
 	if (err)
 		return weft_mpi_raise_none("MPI_Request_free", err);
-	weft_lane_take(the_lane());
+	lane = req->lane;
+	weft_lane_take(lane);
 	weft_req_detach(req);
-	weft_lane_drop(the_lane());
+	weft_lane_drop(lane);
 	*request = MPI_REQUEST_NULL;
 	return MPI_SUCCESS;
 }

@@ -7,6 +7,10 @@
 
 struct weft_birth {
 	struct weft_session *session;
+	struct weft_lane *lane;	  /* where it matches; NULL: the default one */
+	const uint8_t *lanes;	  /* the members' lanes, by rank, or NULL */
+	struct weft_comm *parent; /* derived from it: they are the same there;
+				     or NULL */
 	uint64_t ctx;
 	uint64_t local_ctx; /* of the local intracommunicator, if inter */
 	struct weft_group *group;
@@ -16,12 +20,12 @@ struct weft_birth {
 	const char *tag; /* NULL: none */
 };
 
-/* Makes the communicator and ties it to the session. Takes its own references
- * and copies. Local. Lane's lock held. */
 /* Says that a collective call on comm waits for the others. */
 void weft_derive_report(
 	struct weft_comm *comm, const char *what, unsigned seconds);
 
+/* Makes the communicator and ties it to the session. Takes its own references
+ * and copies. Local. The lock of that lane held. */
 int weft_birth(const struct weft_birth *birth, struct weft_comm **comm_out);
 
 #endif

@@ -31,7 +31,7 @@ struct weft_blocked_answer {
 	char text[TEXT_MAX];
 };
 
-/* Guarded by the lane's lock. */
+/* Guarded by the default lane's lock. */
 static struct {
 	struct weft_link waits;
 	uint64_t epoch;
@@ -102,6 +102,11 @@ static void need_comm(const struct weft_blocked *b, struct weft_comm *comm,
 		fn(b, &need, arg);
 }
 
+static struct weft_lane *lane_of(const struct weft_blocked *b)
+{
+	return b->lane ? b->lane : &weft_proc.lane;
+}
+
 static void for_each_need(const struct weft_blocked *b, need_fn *fn, void *arg)
 {
 	if (b->kind == WEFT_CYCLE_CREATE) {
@@ -119,7 +124,8 @@ static void for_each_need(const struct weft_blocked *b, need_fn *fn, void *arg)
 	} else if (b->kind == WEFT_CYCLE_DISCONNECT) {
 		need_comm(b, b->comm, fn, arg);
 	} else if (b->kind != WEFT_CYCLE_DERIVE) {
-		weft_list_for_each(link, next, &b->session->children)
+		weft_list_for_each(
+			link, next, weft_session_list(b->session, lane_of(b)))
 		{
 			struct weft_comm *comm = weft_disconnect_comm_of(link);
 
@@ -128,7 +134,8 @@ static void for_each_need(const struct weft_blocked *b, need_fn *fn, void *arg)
 		}
 		if (b->is_last)
 			for (struct weft_comm *comm = NULL;
-				(comm = weft_disconnect_orphan(comm)) != NULL;)
+				(comm = weft_disconnect_orphan(
+					 lane_of(b), comm)) != NULL;)
 				need_comm(b, comm, fn, arg);
 	}
 }
@@ -400,7 +407,9 @@ static void report_need(
 	(void)arg;
 	name_call(b, call, sizeof(call));
 	n_all = for_each_proc(need, add_missing, &m);
-	if (!m.n && need->comm)
+	if (!b->answers && lane_of(b) != &weft_proc.lane)
+		text[0] = 0; /* nobody was asked */
+	else if (!m.n && need->comm)
 		snprintf(text, sizeof(text), "; %s",
 			weft_disconnect_is_quiet(need->comm)
 				? "everybody asked has left it by now"
@@ -641,6 +650,10 @@ void weft_blocked_open(struct weft_lane *lane)
 
 void weft_blocked_begin(struct weft_blocked *b)
 {
+	if (lane_of(b) != &weft_proc.lane) {
+		weft_list_init(&b->link);
+		return;
+	}
 	b->epoch = ++here.epoch;
 	weft_list_push_back(&here.waits, &b->link);
 }
@@ -663,6 +676,10 @@ static bool has_all_answers(const struct weft_blocked *b)
 int weft_blocked_round(struct weft_lane *lane, struct weft_blocked *b)
 {
 	if (weft_stall_round(lane, &b->stall)) {
+		if (lane != &weft_proc.lane) {
+			report(b);
+			return 0;
+		}
 		ask(b);
 		start_chase(b);
 	}

@@ -5,7 +5,9 @@
  * last. One that takes WEFT_STALL_WARN seconds asks the processes it waits for
  * what keeps them, says it once, and looks for a ring of processes that wait
  * for each other (cycle.h): then the call ends with an error. Others ask, too;
- * the answers are given from progress. Lane's lock held throughout. */
+ * the answers are given from progress. All of that goes over the default lane,
+ * whose lock is held throughout; a wait on another lane, with that one's lock
+ * held, only says what it waits for. */
 #ifndef WEFT_BLOCKED_H
 #define WEFT_BLOCKED_H
 
@@ -27,6 +29,7 @@ struct weft_blocked_create {
  * it, the rest zero. */
 struct weft_blocked {
 	enum weft_cycle_kind kind;
+	struct weft_lane *lane;	      /* waited on; NULL: the default one */
 	struct weft_session *session; /* FINALIZE, WORLD */
 	bool is_last;		      /* also waits for what has no session */
 	struct weft_comm *comm;	      /* DISCONNECT, DERIVE */

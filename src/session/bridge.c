@@ -4,7 +4,8 @@
  * The two leaders swap their member lists (as runs, so that a whole job is 24
  * bytes) and two context ids each; each leader tells its own side. The side
  * whose first process has the lower number gives the id of the result, and
- * each side's local communicator has its own leader's second. */
+ * each side's local communicator has its own leader's second. The result is on
+ * the default lane, wherever the communicators it came from are. */
 #include "session/create.h"
 
 #include "base/err.h"
@@ -183,10 +184,13 @@ int weft_create_inter(
 	struct both both = { 0 };
 	int err;
 
+	if (local->rank == how->local_leader) {
+		weft_lane_take(how->bridge->lane);
+		swap_sides(how, &both);
+		weft_lane_drop(how->bridge->lane);
+	}
 	weft_lane_take(local->lane);
 	weft_disconnect_tend(local->lane);
-	if (local->rank == how->local_leader)
-		swap_sides(how, &both);
 	err = tell(
 		local, how->local_leader, &both, offsetof(struct both, runs));
 	if (!err)
@@ -198,10 +202,13 @@ int weft_create_inter(
 	if (!err)
 		err = tell(local, how->local_leader, both.runs,
 			both.n_runs * sizeof(*both.runs));
-	if (!err)
-		err = make(how, &both, comm_out);
-	free(both.runs);
 	weft_lane_drop(local->lane);
+	if (!err) {
+		weft_lane_take(&weft_proc.lane);
+		err = make(how, &both, comm_out);
+		weft_lane_drop(&weft_proc.lane);
+	}
+	free(both.runs);
 	return err;
 }
 

@@ -32,7 +32,7 @@ struct arrival {
 	char tag[];
 };
 
-/* Creations that go on without a call. Guarded by the lane's lock. */
+/* Creations that go on without a call. Guarded by the default lane's lock. */
 static uint32_t n_started;
 
 bool weft_create_has_started(void)
@@ -40,7 +40,7 @@ bool weft_create_has_started(void)
 	return n_started > 0;
 }
 
-/* In order of arrival. Guarded by the lane's lock. */
+/* In order of arrival. Guarded by the default lane's lock. */
 static struct weft_link arrivals = { &arrivals, &arrivals };
 
 static void on_create(struct weft_lane *lane, struct weft_peer *peer,
@@ -73,16 +73,36 @@ void weft_create_open(struct weft_lane *lane)
 	weft_dispatch_set(lane, WEFT_WIRE_CREATE, on_create);
 }
 
+/* Where the members are reached, as the parent knows or as was agreed. */
+static int note_lanes(struct weft_comm *comm, const struct weft_birth *b)
+{
+	const struct weft_comm *parent = b->parent;
+
+	if (!b->lanes && (!parent || !parent->lanes))
+		return 0;
+	comm->lanes = malloc((size_t)comm->size);
+	if (!comm->lanes)
+		return WEFT_ERR_NOMEM;
+	for (int32_t i = 0; i < comm->size; i++)
+		comm->lanes[i] = b->lanes ? b->lanes[i]
+					  : parent->lanes[weft_group_rank_of(
+						    parent->group,
+						    weft_group_proc(comm->group,
+							    (uint32_t)i))];
+	return 0;
+}
+
 int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 {
-	struct weft_lane *lane = b->session->lane;
+	struct weft_lane *lane = b->lane ? b->lane : &weft_proc.lane;
 	struct weft_comm *comm;
 	int err;
 
 	err = weft_comm_create(lane, b->ctx, b->group, b->remote, &comm);
 	if (err)
 		return err;
-	if (b->remote)
+	err = note_lanes(comm, b);
+	if (!err && b->remote)
 		err = weft_comm_create(
 			lane, b->local_ctx, b->group, NULL, &comm->local);
 	if (!err && b->info)
@@ -289,7 +309,7 @@ int weft_create_in_session(struct weft_session *session,
 	struct weft_group *group, const char *tag, const struct weft_info *info,
 	struct weft_errh *errh, struct weft_comm **comm_out)
 {
-	struct weft_lane *lane = session->lane;
+	struct weft_lane *lane = &weft_proc.lane;
 	struct creation c;
 	int err = 0;
 
@@ -408,7 +428,7 @@ static void started_run(struct weft_chore *chore)
 	}
 	b.ctx = s->c.wire.ctx;
 	if (!err)
-		err = pass_on(b.session->lane, &s->c);
+		err = pass_on(&weft_proc.lane, &s->c);
 	if (!err)
 		err = weft_birth(&b, &comm);
 	started_end(s, comm, err);
@@ -465,6 +485,7 @@ int weft_create_start(struct weft_group *group, const char *tag,
 	const struct weft_info *info, struct weft_errh *errh,
 	weft_create_made_fn *made, void *arg)
 {
+	struct weft_lane *lane = &weft_proc.lane;
 	struct weft_session *session;
 	struct started *s;
 	int err = weft_session_of_group(group, &session);
@@ -479,15 +500,15 @@ int weft_create_start(struct weft_group *group, const char *tag,
 		return WEFT_ERR_NOMEM;
 	s->made = made;
 	s->arg = arg;
-	weft_lane_take(session->lane);
-	weft_disconnect_tend(session->lane);
+	weft_lane_take(lane);
+	weft_disconnect_tend(lane);
 	err = weft_session_add_child(session, &s->child, &started_ops);
 	if (!err) {
-		weft_list_push_back(&session->lane->chores, &s->chore.link);
+		weft_list_push_back(&lane->chores, &s->chore.link);
 		n_started++;
 		started_run(&s->chore);
 	}
-	weft_lane_drop(session->lane);
+	weft_lane_drop(lane);
 	if (err) {
 		weft_group_put(group);
 		weft_errh_set(&s->errh, NULL);

@@ -41,6 +41,7 @@ static int round_wait(struct round *r, const char *what)
 	struct weft_stall stall = { 0 };
 	struct weft_blocked blocked = {
 		.kind = WEFT_CYCLE_DERIVE,
+		.lane = comm->lane,
 		.comm = comm,
 		.what = what,
 	};
@@ -94,6 +95,8 @@ static void on_dup(struct weft_agree *agree)
 	struct weft_comm *old = agree->comm, *comm = NULL;
 	struct weft_birth b = {
 		.session = old->child.session,
+		.lane = old->lane,
+		.parent = old,
 		.ctx = agree->words[is_first_side(old) ? 0 : 1],
 		.local_ctx = agree->words[0] + WEFT_PLANE_END,
 		.group = old->group,
@@ -264,6 +267,8 @@ static int split_birth(
 			 : 2 * (uint64_t)n_colors(theirs, n_theirs, color);
 	struct weft_birth b = {
 		.session = old->child.session,
+		.lane = old->lane,
+		.parent = old,
 		.ctx = a->words[is_first ? 0 : 1] + other * WEFT_PLANE_END,
 		.local_ctx = a->words[0] + (own + 1) * WEFT_PLANE_END,
 		.errh = old->errh,
@@ -342,6 +347,8 @@ static int subset_intra(struct weft_comm *comm, struct weft_group *group,
 			comm->group, weft_group_proc(group, 0));
 		struct weft_birth b = {
 			.session = comm->child.session,
+			.lane = comm->lane,
+			.parent = comm,
 			.ctx = r.agree.words[0] +
 			       (uint64_t)first * WEFT_PLANE_END,
 			.group = group,
@@ -398,6 +405,8 @@ int weft_create_merge(
 	if (!err) {
 		struct weft_birth b = {
 			.session = comm->child.session,
+			.lane = comm->lane,
+			.parent = comm,
 			.ctx = r.agree.words[is_first_side(comm) ? 0 : 1],
 			.errh = comm->errh,
 		};

@@ -33,14 +33,11 @@ struct closing {
 	bool is_done;
 	uint32_t n_tests, next_test; /* looks for sends nobody will receive */
 	int err;
-	struct weft_link link; /* in `background`, when freed */
+	struct weft_link link; /* in its lane's closings, when freed */
 	struct weft_chore chore;
 	weft_disconnect_left_fn *left; /* NULL: nobody wants to know */
 	void *arg;
 };
-
-/* Freed communicators that still close. Guarded by the lane's lock. */
-static struct weft_link background = { &background, &background };
 
 static void on_left(struct weft_agree *agree)
 {
@@ -192,7 +189,7 @@ const struct weft_child_ops weft_disconnect_ops = {
 void weft_disconnect_tend(struct weft_lane *lane)
 {
 	weft_lock_assert_held(&lane->lock);
-	weft_list_for_each(link, next, &background)
+	weft_list_for_each(link, next, &lane->closings)
 	{
 		struct closing *c =
 			weft_container_of(link, struct closing, link);
@@ -213,7 +210,7 @@ void weft_disconnect_free(struct weft_comm *comm)
 	if (c) {
 		comm->state = WEFT_COMM_FREED;
 		weft_obj_renew(comm);
-		weft_list_push_back(&background, &c->link);
+		weft_list_push_back(&comm->lane->closings, &c->link);
 		weft_disconnect_tend(lane);
 	}
 	weft_lane_drop(lane);
@@ -266,14 +263,15 @@ void weft_disconnect_abandon(struct weft_comm *comm)
 		c->left(c->arg, WEFT_ERR_OTHER);
 	c->left = NULL;
 	weft_list_remove(&c->link);
-	weft_list_push_back(&background, &c->link);
+	weft_list_push_back(&comm->lane->closings, &c->link);
 }
 
-struct weft_comm *weft_disconnect_orphan(const struct weft_comm *after)
+struct weft_comm *weft_disconnect_orphan(
+	struct weft_lane *lane, const struct weft_comm *after)
 {
 	bool is_after = !after;
 
-	weft_list_for_each(link, next, &background)
+	weft_list_for_each(link, next, &lane->closings)
 	{
 		struct closing *c =
 			weft_container_of(link, struct closing, link);
@@ -292,6 +290,7 @@ int weft_disconnect_wait(struct weft_comm *comm)
 	struct weft_lane *lane = comm->lane;
 	struct weft_blocked blocked = {
 		.kind = WEFT_CYCLE_DISCONNECT,
+		.lane = lane,
 		.comm = comm,
 	};
 	int err;

@@ -48,9 +48,10 @@ bool weft_disconnect_is_quiet(const struct weft_comm *comm);
  * goes on closing in the background. */
 void weft_disconnect_abandon(struct weft_comm *comm);
 
-/* The abandoned communicator after this one (NULL: the first) that is not yet
- * closed, or NULL. */
-struct weft_comm *weft_disconnect_orphan(const struct weft_comm *after);
+/* The abandoned communicator of a lane after this one (NULL: the first) that is
+ * not yet closed, or NULL. */
+struct weft_comm *weft_disconnect_orphan(
+	struct weft_lane *lane, const struct weft_comm *after);
 
 /* Carries on what closes in the background. Lane's lock held. */
 void weft_disconnect_tend(struct weft_lane *lane);

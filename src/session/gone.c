@@ -2,42 +2,50 @@
 /* gone: processes known to have ended before their time */
 #include "session/gone.h"
 
+#include "base/lock.h"
 #include "core/proc.h"
 
 #include <stdlib.h>
 
-/* Guarded by the lane's lock. */
+/* Read and written under `spin`; n alone may be read without. */
 static struct {
+	struct weft_spin spin;
 	uint64_t *procs;
-	uint32_t n;
+	atomic_uint n;
 } gone;
 
 void weft_gone_event(const struct weft_boot_event *event)
 {
 	uint64_t *procs;
+	uint32_t n;
 
 	if (event->kind != WEFT_BOOT_PEER_DIED)
 		return;
-	procs = realloc(gone.procs, (gone.n + 1) * sizeof(*procs));
-	if (!procs)
-		return;
-	gone.procs = procs;
-	gone.procs[gone.n++] =
-		(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
+	weft_spin_take(&gone.spin);
+	n = atomic_load_explicit(&gone.n, memory_order_relaxed);
+	procs = realloc(gone.procs, (n + 1) * sizeof(*procs));
+	if (procs) {
+		gone.procs = procs;
+		procs[n] =
+			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
+		atomic_store_explicit(&gone.n, n + 1, memory_order_relaxed);
+	}
+	weft_spin_drop(&gone.spin);
 }
 
 int32_t weft_gone_first(const struct weft_group *group)
 {
-	for (uint32_t i = 0; i < gone.n; i++) {
-		int32_t rank = weft_group_rank_of(group, gone.procs[i]);
+	int32_t rank = WEFT_UNDEFINED;
 
-		if (rank != WEFT_UNDEFINED)
-			return rank;
-	}
-	return WEFT_UNDEFINED;
+	weft_spin_take(&gone.spin);
+	for (uint32_t i = 0; i < gone.n && rank == WEFT_UNDEFINED; i++)
+		rank = weft_group_rank_of(group, gone.procs[i]);
+	weft_spin_drop(&gone.spin);
+	return rank;
 }
 
 bool weft_gone_in(const struct weft_group *group)
 {
-	return gone.n && weft_gone_first(group) != WEFT_UNDEFINED;
+	return atomic_load_explicit(&gone.n, memory_order_relaxed) &&
+	       weft_gone_first(group) != WEFT_UNDEFINED;
 }

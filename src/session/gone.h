@@ -11,8 +11,8 @@
 /* Takes events of the process manager; weft_proc.on_event. */
 void weft_gone_event(const struct weft_boot_event *event);
 
-/* True if a member of the group is gone. Costs one load while nobody is. Lane's
- * lock held. */
+/* True if a member of the group is gone. Costs one load while nobody is. Any
+ * thread. */
 bool weft_gone_in(const struct weft_group *group);
 
 /* The first member that is gone, as a rank, or WEFT_UNDEFINED. */

@@ -178,11 +178,11 @@ int weft_pset_count(struct weft_session *session, uint32_t *n_out)
 {
 	int err;
 
-	weft_lane_take(session->lane);
+	weft_lane_take(&weft_proc.lane);
 	err = refresh(session);
 	if (!err)
 		*n_out = session->psets->n;
-	weft_lane_drop(session->lane);
+	weft_lane_drop(&weft_proc.lane);
 	return err;
 }
 
@@ -191,7 +191,7 @@ int weft_pset_name(
 {
 	int err = 0;
 
-	weft_lane_take(session->lane);
+	weft_lane_take(&weft_proc.lane);
 	if (!session->psets || i >= session->psets->n)
 		err = refresh(session);
 	if (!err && i >= session->psets->n)
@@ -200,7 +200,7 @@ int weft_pset_name(
 			session->psets->n);
 	if (!err)
 		*name_out = session->psets->names[i];
-	weft_lane_drop(session->lane);
+	weft_lane_drop(&weft_proc.lane);
 	return err;
 }
 
@@ -322,9 +322,9 @@ int weft_pset_group(struct weft_session *session, const char *name,
 	struct weft_group *group;
 	int err;
 
-	weft_lane_take(session->lane);
+	weft_lane_take(&weft_proc.lane);
 	err = find_group(session, name, &group);
-	weft_lane_drop(session->lane);
+	weft_lane_drop(&weft_proc.lane);
 	if (err)
 		return err;
 	if (!session->is_world && group->size) {
@@ -414,14 +414,14 @@ int weft_pset_info(struct weft_session *session, const char *name,
 	struct weft_group *group = NULL;
 	int err = info ? 0 : WEFT_ERR_NOMEM;
 
-	weft_lane_take(session->lane);
+	weft_lane_take(&weft_proc.lane);
 	if (!err)
 		err = find_group(session, name, &group);
 	if (!err) {
 		err = describe(session, name, group, info);
 		weft_group_put(group);
 	}
-	weft_lane_drop(session->lane);
+	weft_lane_drop(&weft_proc.lane);
 	if (err) {
 		weft_info_destroy(info);
 		return err;
@@ -491,7 +491,7 @@ int weft_pset_define(struct weft_session *session, const char *name,
 	struct weft_group *group = &weft_group_empty;
 	int err;
 
-	weft_lane_take(session->lane);
+	weft_lane_take(&weft_proc.lane);
 	err = check_name(session, name);
 	if (!err && members->size)
 		err = weft_group_dup(members, &group);
@@ -503,7 +503,7 @@ int weft_pset_define(struct weft_session *session, const char *name,
 		err = made_add(session, name, weft_group_get(group));
 	if (group->size)
 		weft_group_put(group);
-	weft_lane_drop(session->lane);
+	weft_lane_drop(&weft_proc.lane);
 	return err;
 }
 
@@ -512,7 +512,7 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 	struct made *made;
 	int err = 0;
 
-	weft_lane_take(session->lane);
+	weft_lane_take(&weft_proc.lane);
 	made = made_find(session, name);
 	if (made) {
 		made_free(made);
@@ -522,7 +522,7 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 			"the application has defined no process set \"%s\"",
 			name);
 	}
-	weft_lane_drop(session->lane);
+	weft_lane_drop(&weft_proc.lane);
 	return err;
 }
 
@@ -549,12 +549,12 @@ uint64_t weft_pset_changes(struct weft_session *session)
 	struct weft_psets *psets;
 	uint64_t n = 0;
 
-	weft_lane_take(session->lane);
+	weft_lane_take(&weft_proc.lane);
 	psets = psets_of(session);
-	weft_progress(session->lane); /* brings what the manager has to say */
+	weft_progress(&weft_proc.lane); /* brings what the manager has to say */
 	if (psets)
 		n = psets->n_made_changes + weft_proc.n_pset_events -
 		    psets->n_seen_events;
-	weft_lane_drop(session->lane);
+	weft_lane_drop(&weft_proc.lane);
 	return n;
 }

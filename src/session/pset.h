@@ -7,7 +7,8 @@
  * those that the application defined in a session, known to that session of
  * that process only. A set may go while the job runs: its number and name stay,
  * its use is an error.
- * Every call takes the lane's lock. */
+ * Every call takes the default lane's lock, which guards the process manager.
+ */
 #ifndef WEFT_PSET_H
 #define WEFT_PSET_H
 

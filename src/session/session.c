@@ -77,6 +77,7 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	session->lane = &weft_proc.lane;
 	session->number = atomic_fetch_add(&n_opened, 1) + 1;
 	weft_list_init(&session->children);
+	weft_list_init(&session->others);
 	err = weft_hint_apply(session, info);
 	if (err) {
 		session_destroy(session);
@@ -89,16 +90,24 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	return 0;
 }
 
+struct weft_link *weft_session_list(
+	struct weft_session *session, const struct weft_lane *lane)
+{
+	return lane == session->lane ? &session->children : &session->others;
+}
+
 int weft_session_add_child(struct weft_session *session,
 	struct weft_child *child, const struct weft_child_ops *ops)
 {
-	weft_lock_assert_held(&session->lane->lock);
+	struct weft_lane *lane = child->lane ? child->lane : &weft_proc.lane;
+
+	weft_lock_assert_held(&lane->lock);
 	if (session->is_closing)
 		return weft_err_set(WEFT_ERR_SESSION,
 			"the session is being finalized by another thread");
 	child->ops = ops;
 	child->session = session;
-	weft_list_push_back(&session->children, &child->link);
+	weft_list_push_back(weft_session_list(session, lane), &child->link);
 	return 0;
 }
 
@@ -114,13 +123,24 @@ static struct weft_child *child_at(struct weft_link *link)
 	return weft_container_of(link, struct weft_child, link);
 }
 
+/* A session's children on one lane, while it closes. */
+struct part {
+	struct weft_lane *lane;
+	struct weft_link *children;
+	struct weft_blocked blocked;
+	bool is_drained;
+};
+
+enum { PARTS = 2 };
+
 /* All children begin to leave before any is waited for, so that processes that
  * hold them in another order meet. */
-static int start_children(struct weft_session *session)
+static int part_start(struct part *part)
 {
 	int err = 0;
 
-	weft_list_for_each(link, next, &session->children)
+	weft_disconnect_tend(part->lane);
+	weft_list_for_each(link, next, part->children)
 	{
 		struct weft_child *child = child_at(link);
 		int child_err = child->ops->start_close(child);
@@ -128,15 +148,16 @@ static int start_children(struct weft_session *session)
 		if (child_err && !err)
 			err = child_err;
 	}
+	weft_blocked_begin(&part->blocked);
 	return err;
 }
 
-static bool test_children(struct weft_session *session)
+static bool test_children(struct part *part)
 {
 	bool all = true;
 
 	/* every one of them: testing carries each on */
-	weft_list_for_each(link, next, &session->children)
+	weft_list_for_each(link, next, part->children)
 	{
 		struct weft_child *child = child_at(link);
 
@@ -146,73 +167,105 @@ static bool test_children(struct weft_session *session)
 	return all;
 }
 
-/* Progresses until every child has been left, and with the last session also
- * what its like left behind. What may hold one: messages of ours not yet taken
- * (the receiver must post its receive), and members that have not begun to
- * leave (they must call finalize, disconnect or free; the dead are not waited
- * for). An error when it is proven that they never will. */
-static int drain_children(
-	struct weft_session *session, struct weft_blocked *blocked)
+/* One round of waiting until every child has been left, and with the last
+ * session also what its like left behind. What may hold one: messages of ours
+ * not yet taken (the receiver must post its receive), and members that have not
+ * begun to leave (they must call finalize, disconnect or free; the dead are not
+ * waited for). Ends when it is proven that they never will. */
+static bool part_drain(struct part *part)
 {
-	int err = 0;
-
-	weft_blocked_begin(blocked);
-	while (!err &&
-		(!test_children(session) ||
-			(blocked->is_last && weft_disconnect_orphan(NULL)))) {
-		err = weft_blocked_round(session->lane, blocked);
-		weft_disconnect_tend(session->lane);
+	if (part->is_drained)
+		return true;
+	if (!part->blocked.err &&
+		(!test_children(part) ||
+			(part->blocked.is_last &&
+				weft_disconnect_orphan(part->lane, NULL)))) {
+		weft_blocked_round(part->lane, &part->blocked);
+		weft_disconnect_tend(part->lane);
+		return false;
 	}
-	weft_blocked_end(blocked);
-	return err;
+	weft_blocked_end(&part->blocked);
+	part->is_drained = true;
+	return true;
 }
 
-/* What could not be left goes on closing without its session. */
-static void orphan_children(struct weft_session *session)
+/* Newest first. What could not be left goes on closing without its session. */
+static int part_end(struct part *part)
 {
-	weft_list_for_each(link, next, &session->children)
-	{
-		struct weft_child *child = child_at(link);
-		struct weft_comm *comm = weft_disconnect_comm_of(link);
+	if (part->blocked.err)
+		weft_list_for_each(link, next, part->children)
+		{
+			struct weft_child *child = child_at(link);
+			struct weft_comm *comm = weft_disconnect_comm_of(link);
 
-		if (comm && !child->ops->test_close(child))
-			weft_disconnect_abandon(comm);
-	}
-}
-
-/* Newest first. */
-static void destroy_children(struct weft_session *session)
-{
-	while (!weft_list_is_empty(&session->children)) {
-		struct weft_child *child = child_at(session->children.prev);
+			if (comm && !child->ops->test_close(child))
+				weft_disconnect_abandon(comm);
+		}
+	while (!weft_list_is_empty(part->children)) {
+		struct weft_child *child = child_at(part->children->prev);
 
 		child->ops->destroy(child);
 	}
+	return weft_blocked_raise(&part->blocked);
+}
+
+static void part_init(
+	struct part *part, struct weft_session *session, struct weft_lane *lane)
+{
+	*part = (struct part){
+		.lane = lane,
+		.children = weft_session_list(session, lane),
+		.blocked = {
+			.kind = session->is_world ? WEFT_CYCLE_WORLD
+						  : WEFT_CYCLE_FINALIZE,
+			.lane = lane,
+			.session = session,
+			.is_last = !lane->number &&
+				   atomic_load(&weft_proc.n_sessions) == 1,
+		},
+	};
+}
+
+/* Runs a step of closing on every part, each under its lane's lock. Returns
+ * the first error. */
+static int each_part(struct part *parts, int n, int (*step)(struct part *part))
+{
+	int err = 0;
+
+	for (int i = 0; i < n; i++) {
+		int part_err;
+
+		weft_lane_take(parts[i].lane);
+		part_err = step(&parts[i]);
+		weft_lane_drop(parts[i].lane);
+		if (!err)
+			err = part_err;
+	}
+	return err;
+}
+
+static int part_round(struct part *part)
+{
+	return part_drain(part) ? 0 : WEFT_AGAIN;
 }
 
 int weft_session_close(struct weft_session *session)
 {
-	struct weft_lane *lane = session->lane;
-	struct weft_blocked blocked = {
-		.kind = session->is_world ? WEFT_CYCLE_WORLD
-					  : WEFT_CYCLE_FINALIZE,
-		.session = session,
-		.is_last = atomic_load(&weft_proc.n_sessions) == 1,
-	};
-	int err;
+	struct part parts[PARTS];
+	int n = 0, err, end_err;
 
-	weft_lane_take(lane);
-	weft_disconnect_tend(lane);
-	session->is_closing = true;
-	err = start_children(session);
-	if (drain_children(session, &blocked))
-		orphan_children(session);
-	destroy_children(session);
+	part_init(&parts[n++], session, session->lane);
+	if (session->lane != &weft_proc.lane)
+		part_init(&parts[n++], session, &weft_proc.lane);
+	atomic_store(&session->is_closing, true);
+	err = each_part(parts, n, part_start);
+	while (each_part(parts, n, part_round))
+		;
+	end_err = each_part(parts, n, part_end);
 	if (!err)
-		err = weft_blocked_raise(&blocked);
+		err = end_err;
 	if (!err)
 		err = weft_blame_raise(&session->blame);
-	weft_lane_drop(lane);
 	session_destroy(session);
 	return err;
 }

@@ -6,6 +6,7 @@
 #include "session/split.h"
 
 #include "core/info.h"
+#include "core/proc.h"
 #include "session/create.h"
 #include "session/disconnect.h"
 #include "core/hardware.h"
@@ -40,9 +41,9 @@ static int64_t host_color(struct weft_comm *comm)
 	int64_t color = comm->rank;
 	int err;
 
-	weft_lane_take(comm->lane);
+	weft_lane_take(&weft_proc.lane);
 	err = weft_pset_node_group(&group);
-	weft_lane_drop(comm->lane);
+	weft_lane_drop(&weft_proc.lane);
 	if (!err)
 		color = color_of(comm, group);
 	weft_group_put(group);
@@ -61,11 +62,11 @@ static int64_t place_color(struct weft_comm *comm, int level)
 	struct weft_group *group = NULL;
 	int64_t color = -1;
 
-	weft_lane_take(comm->lane);
+	weft_lane_take(&weft_proc.lane);
 	if (weft_hardware_is_known(level) &&
 		!weft_hardware_group(level, &group))
 		color = color_of(comm, group);
-	weft_lane_drop(comm->lane);
+	weft_lane_drop(&weft_proc.lane);
 	weft_group_put(group);
 	return color;
 }

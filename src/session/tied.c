@@ -3,6 +3,7 @@
 #include "session/tied.h"
 
 #include "base/err.h"
+#include "core/proc.h"
 #include "core/progress.h"
 #include "session/disconnect.h"
 
@@ -26,16 +27,19 @@ static void describe(struct weft_link *link, char *buf, size_t len)
 			comm->tag, comm->rank, comm->size);
 }
 
-/* Words for all children, as many as there is room for. */
-static uint32_t list_children(
-	struct weft_session *session, char *list, size_t len)
+/* Adds words for the children on one lane, as many as there is room for. */
+static uint32_t list_lane(struct weft_session *session, struct weft_lane *lane,
+	char *list, size_t len)
 {
+	size_t at = strlen(list);
 	char text[384];
 	uint32_t n = 0;
-	size_t at = 0;
 
-	list[0] = 0;
-	weft_list_for_each(link, next, &session->children)
+	weft_lane_take(lane);
+	weft_disconnect_tend(lane);
+	weft_progress(lane);
+	weft_disconnect_tend(lane);
+	weft_list_for_each(link, next, weft_session_list(session, lane))
 	{
 		describe(link, text, sizeof(text));
 		if (at + strlen(text) + 3 <= len)
@@ -43,15 +47,19 @@ static uint32_t list_children(
 				at ? "; " : "", text);
 		n++;
 	}
+	weft_lane_drop(lane);
 	return n;
 }
 
-void weft_tied_list(struct weft_session *session, char *list, size_t len)
+uint32_t weft_tied_list(struct weft_session *session, char *list, size_t len)
 {
-	weft_lane_take(session->lane);
-	weft_disconnect_tend(session->lane);
-	list_children(session, list, len);
-	weft_lane_drop(session->lane);
+	uint32_t n;
+
+	list[0] = 0;
+	n = list_lane(session, session->lane, list, len);
+	if (session->lane != &weft_proc.lane)
+		n += list_lane(session, &weft_proc.lane, list, len);
+	return n;
 }
 
 int weft_tied_check(struct weft_session *session)
@@ -61,12 +69,7 @@ int weft_tied_check(struct weft_session *session)
 
 	if (!session->is_strict)
 		return 0;
-	weft_lane_take(session->lane);
-	weft_disconnect_tend(session->lane);
-	weft_progress(session->lane);
-	weft_disconnect_tend(session->lane);
-	n = list_children(session, list, sizeof(list));
-	weft_lane_drop(session->lane);
+	n = weft_tied_list(session, list, sizeof(list));
 	if (!n)
 		return 0;
 	return weft_err_set(WEFT_ERR_PENDING,

@@ -12,7 +12,7 @@
 int weft_tied_check(struct weft_session *session);
 
 /* The list alone, "" when nothing is tied; items that do not fit are left
- * out. */
-void weft_tied_list(struct weft_session *session, char *list, size_t len);
+ * out. Returns how many there are. */
+uint32_t weft_tied_list(struct weft_session *session, char *list, size_t len);
 
 #endif
