@@ -30,19 +30,23 @@ static void tune(struct weft_plan *plan, const struct fi_info *info)
 	plan->in_order_len = EAGER_LEN;
 	plan->first_key = 0;
 	plan->n_keys = plan->has_prov_key ? 0 : WEFT_CXI_OPTIMIZED_KEYS;
+	plan->has_fabric_amo = info->caps & FI_ATOMIC;
+	plan->flush_flags |= info->caps & FI_FENCE;
+	plan->fence_flags = info->caps & FI_FENCE;
 	plan->batch_flags = FI_MORE;
-	plan->fence_after_batch = true;
+	plan->once_flags = WEFT_CXI_UNRELIABLE;
 	if (info->tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW) ||
 		plan->has_prov_key)
 		weft_plan_lose(plan, "high-rate puts");
 	else
-		plan->batch_flags |= WEFT_CXI_HRP;
+		plan->rate_flags = WEFT_CXI_HRP;
 }
 
 const struct weft_prov weft_prov_cxi = {
 	.name = "cxi",
 	.note = "there is Slingshot hardware",
 	.use = WEFT_PROV_MULTI,
+	.side_caps = FI_ATOMIC | FI_FENCE,
 	.forms = { "cxi" },
 	.hints = hints,
 	.tune = tune,

@@ -16,6 +16,7 @@ static void tune(struct weft_plan *plan, const struct fi_info *info)
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = SIZE_MAX; /* one stream */
 	plan->counts_injects = true;
+	plan->has_put_messages = true;
 }
 
 const struct weft_prov weft_prov_sockets = {

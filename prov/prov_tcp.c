@@ -34,6 +34,8 @@ static void tune(struct weft_plan *plan, const struct fi_info *info)
 	if (strstr(info->fabric_attr->prov_name, "ofi_rxm"))
 		plan->in_order_len = RXM_EAGER_LEN;
 	plan->counts_injects = true;
+	plan->has_put_order = true;
+	plan->has_put_messages = true;
 }
 
 const struct weft_prov weft_prov_tcp = {

@@ -17,6 +17,7 @@ static void tune(struct weft_plan *plan, const struct fi_info *info)
 	 * which later messages overtake. */
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = EAGER_LEN;
+	plan->has_put_order = true; /* one reliable connection per peer */
 }
 
 const struct weft_prov weft_prov_verbs = {

@@ -24,9 +24,9 @@ static uint32_t get_u32(const unsigned char *from)
 	       (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
 }
 
-int weft_net_name(struct weft_net *net, void *buf, size_t *len)
+int weft_av_name(
+	struct fid *ep, const struct fi_info *info, void *buf, size_t *len)
 {
-	struct weft_inside *in = weft_net_inside(net);
 	unsigned char *at = buf;
 	size_t room;
 	int rc;
@@ -34,28 +34,36 @@ int weft_net_name(struct weft_net *net, void *buf, size_t *len)
 	if (*len < PREFIX_LEN)
 		return weft_err_set(WEFT_ERR_ARG, "no room for an address");
 	room = *len - PREFIX_LEN;
-	rc = fi_getname(&net->ep->fid, at + PREFIX_LEN, &room);
+	rc = fi_getname(ep, at + PREFIX_LEN, &room);
 	if (rc == -FI_ETOOSMALL)
 		return weft_err_set(WEFT_ERR_ARG,
 			"address needs %zu bytes, there are %zu",
 			room + PREFIX_LEN, *len);
 	if (rc)
-		return weft_net_fault(net, "fi_getname", rc);
-	put_u32(at, in->info->addr_format);
-	put_u32(at + 4, in->info->ep_attr->protocol);
+		return weft_err_set(weft_cq_err(rc), "fi_getname on %s: %s",
+			info->fabric_attr->prov_name, fi_strerror(-rc));
+	put_u32(at, info->addr_format);
+	put_u32(at + 4, info->ep_attr->protocol);
 	*len = room + PREFIX_LEN;
 	return 0;
 }
 
-static int check(struct weft_inside *in, const unsigned char *name, size_t len)
+int weft_net_name(struct weft_net *net, void *buf, size_t *len)
+{
+	return weft_av_name(
+		&net->ep->fid, weft_net_inside(net)->info, buf, len);
+}
+
+static int check(const struct fi_info *info, const struct weft_plan *plan,
+	const unsigned char *name, size_t len)
 {
 	char text[128];
 
 	if (len <= PREFIX_LEN || len > WEFT_NET_NAME_MAX)
 		return weft_err_set(
 			WEFT_ERR_PEER, "peer's fabric name has %zu bytes", len);
-	if (get_u32(name) == in->info->addr_format &&
-		get_u32(name + 4) == in->info->ep_attr->protocol)
+	if (get_u32(name) == info->addr_format &&
+		get_u32(name + 4) == info->ep_attr->protocol)
 		return 0;
 	fi_tostr_r(text, sizeof(text), &(uint32_t){ get_u32(name + 4) },
 		FI_TYPE_PROTOCOL);
@@ -63,31 +71,38 @@ static int check(struct weft_inside *in, const unsigned char *name, size_t len)
 		"peer uses another fabric (protocol %s, address format %u) "
 		"than this process (%s on %s): set WEFT_PROVIDER and "
 		"WEFT_IFACE alike everywhere",
-		text, get_u32(name), in->net.plan.provider,
-		in->net.plan.domain);
+		text, get_u32(name), plan->provider, plan->domain);
+}
+
+int weft_av_add(struct fid_av *av, const struct fi_info *info,
+	const struct weft_plan *plan, const void *name, size_t len,
+	uint64_t *addr_out)
+{
+	unsigned char padded[WEFT_NET_NAME_MAX + 8]
+		__attribute__((aligned(8))) = { 0 };
+	fi_addr_t addr = FI_ADDR_NOTAVAIL;
+	int rc = check(info, plan, name, len);
+
+	if (rc)
+		return rc;
+	/* A name shorter than its format promises is read as zeros. */
+	memcpy(padded, (const char *)name + PREFIX_LEN, len - PREFIX_LEN);
+	rc = fi_av_insert(av, padded, 1, &addr, 0, NULL);
+	if (rc != 1 || addr == FI_ADDR_NOTAVAIL)
+		return weft_err_set(WEFT_ERR_PEER,
+			"%s does not accept the peer's address: %s",
+			plan->provider,
+			rc < 0 ? fi_strerror(-rc) : "not inserted");
+	*addr_out = addr;
+	return 0;
 }
 
 int weft_net_peer_add(
 	struct weft_net *net, const void *name, size_t len, uint64_t *addr_out)
 {
 	struct weft_inside *in = weft_net_inside(net);
-	unsigned char padded[WEFT_NET_NAME_MAX + 8]
-		__attribute__((aligned(8))) = { 0 };
-	fi_addr_t addr = FI_ADDR_NOTAVAIL;
-	int rc = check(in, name, len);
 
-	if (rc)
-		return rc;
-	/* A name shorter than its format promises is read as zeros. */
-	memcpy(padded, (const char *)name + PREFIX_LEN, len - PREFIX_LEN);
-	rc = fi_av_insert(in->av, padded, 1, &addr, 0, NULL);
-	if (rc != 1 || addr == FI_ADDR_NOTAVAIL)
-		return weft_err_set(WEFT_ERR_PEER,
-			"%s does not accept the peer's address: %s",
-			net->plan.provider,
-			rc < 0 ? fi_strerror(-rc) : "not inserted");
-	*addr_out = addr;
-	return 0;
+	return weft_av_add(in->av, in->info, &net->plan, name, len, addr_out);
 }
 
 void weft_net_peer_remove(struct weft_net *net, uint64_t addr)

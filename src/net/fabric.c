@@ -7,6 +7,7 @@
 #include "net/net_priv.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "net/side.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ struct wish {
 	const char *iface;    /* "" for none */
 	const char *filter;   /* FI_PROVIDER or NULL */
 	bool is_one_host;
+	bool is_side;
 };
 
 /* Text that only grows. */
@@ -53,6 +55,7 @@ static struct wish wish_make(const struct weft_net_hints *hints)
 		.iface = or_knob(hints->iface, weft_knobs.iface),
 		.filter = weft_knob_foreign("FI_PROVIDER"),
 		.is_one_host = hints->is_one_host,
+		.is_side = hints->is_side,
 	};
 }
 
@@ -107,29 +110,46 @@ static bool is_named(
 
 /* The request */
 
-static struct fi_info *request(
-	const struct weft_prov *prov, const char *form, int rung)
+static void want_messages(struct fi_info *h, int rung)
 {
-	struct fi_info *h = fi_allocinfo();
-
-	if (!h)
-		return NULL;
 	h->caps = FI_MSG | FI_TAGGED;
 	if (rung < 3)
 		h->caps |= FI_RMA;
 	if (rung < 2)
 		h->caps |= FI_MULTI_RECV;
 	h->mode = FI_CONTEXT | FI_CONTEXT2;
-	h->ep_attr->type = FI_EP_RDM;
-	h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
-				  FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 	if (rung > 0)
 		h->domain_attr->mr_mode |= FI_MR_LOCAL;
 	h->domain_attr->threading = FI_THREAD_DOMAIN;
-	h->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-	h->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	h->tx_attr->msg_order = FI_ORDER_SAS;
 	h->rx_attr->msg_order = FI_ORDER_SAS;
+}
+
+/* No order, no events at the target, no memory of ours in operations under
+ * way: each of them costs some hardware its quick path. Several threads, each
+ * with an endpoint of its own. */
+static void want_side(struct fi_info *h, const struct weft_prov *prov)
+{
+	h->caps = FI_RMA | prov->side_caps;
+	h->domain_attr->threading = FI_THREAD_SAFE;
+}
+
+static struct fi_info *request(const struct wish *w,
+	const struct weft_prov *prov, const char *form, int rung)
+{
+	struct fi_info *h = fi_allocinfo();
+
+	if (!h)
+		return NULL;
+	h->ep_attr->type = FI_EP_RDM;
+	h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
+				  FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+	h->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+	h->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	if (w->is_side)
+		want_side(h, prov);
+	else
+		want_messages(h, rung);
 	h->fabric_attr->prov_name = strdup(form);
 	if (prov->hints)
 		prov->hints(h);
@@ -140,13 +160,14 @@ enum { RUNGS = 4 };
 
 /* Asks for everything, then for less: our own memory registered by us, plain
  * receive buffers, no one-sided access. */
-static int query(const struct weft_prov *prov, const char *form,
-	struct fi_info **list_out)
+static int query(const struct wish *w, const struct weft_prov *prov,
+	const char *form, struct fi_info **list_out)
 {
+	int n_rungs = w->is_side ? 1 : RUNGS;
 	int rc = -FI_ENODATA;
 
-	for (int rung = 0; rung < RUNGS && rc; rung++) {
-		struct fi_info *h = request(prov, form, rung);
+	for (int rung = 0; rung < n_rungs && rc; rung++) {
+		struct fi_info *h = request(w, prov, form, rung);
 
 		if (!h)
 			return -FI_ENOMEM;
@@ -290,7 +311,7 @@ static struct fi_info *judge(const struct wish *w, const struct weft_prov *prov,
 		snprintf(why, VERDICT_MAX, "%s", no);
 		return NULL;
 	}
-	rc = query(prov, form, &list);
+	rc = query(w, prov, form, &list);
 	if (rc) {
 		snprintf(why, VERDICT_MAX,
 			rc == -FI_ENODATA ? "libfabric does not offer it%s%s"
@@ -367,13 +388,33 @@ struct opening {
 	weft_net_recv_fn *recv;
 	void *arg;
 	struct weft_net *net;
+	struct weft_side *side; /* instead of net, when that is wanted */
 	int err;
 };
 
-static void say_chosen(const struct wish *w, const struct weft_prov *prov,
-	struct weft_net *net)
+static void say_chosen_side(const struct wish *w, const struct weft_prov *prov,
+	const struct weft_plan *plan)
 {
-	const struct weft_plan *plan = &net->plan;
+	weft_info("NET-SIDE",
+		"one-sided access by %s on %s (%s) because %s%s; inject %zu B, "
+		"atomics by %s",
+		plan->provider, plan->domain, plan->fabric,
+		is_named(w, prov, plan->provider) ? "it was named" : prov->note,
+		w->is_one_host ? " and all is on one host" : "",
+		plan->rma_inject_len,
+		plan->has_fabric_amo ? "the fabric" : "the target's CPU");
+}
+
+static void say_chosen(const struct wish *w, const struct weft_prov *prov,
+	const struct opening *o)
+{
+	const struct weft_plan *plan;
+
+	if (w->is_side) {
+		say_chosen_side(w, prov, &o->side->plan);
+		return;
+	}
+	plan = &o->net->plan;
 
 	weft_info("NET-OPEN",
 		"provider %s on %s (%s) because %s%s; inject %zu B, eager %zu "
@@ -385,8 +426,8 @@ static void say_chosen(const struct wish *w, const struct weft_prov *prov,
 		plan->lost[0] ? "; without " : "", plan->lost);
 }
 
-static int open_info_take(
-	struct opening *o, const struct weft_prov *prov, struct fi_info *info)
+static int open_info_take(struct opening *o, const struct wish *w,
+	const struct weft_prov *prov, struct fi_info *info)
 {
 	struct weft_plan plan;
 	struct fid_fabric *fabric;
@@ -403,6 +444,8 @@ static int open_info_take(
 		fi_freeinfo(info);
 		return rc;
 	}
+	if (w->is_side)
+		return weft_side_open_take(info, fabric, &plan, &o->side);
 	return weft_ep_open_take(
 		info, fabric, prov, &plan, o->recv, o->arg, &o->net);
 }
@@ -422,13 +465,13 @@ static bool try_open(void *arg, const struct wish *w,
 		report_add(&o->report, form, why);
 		return false;
 	}
-	rc = open_info_take(o, prov, info);
+	rc = open_info_take(o, w, prov, info);
 	if (rc) {
 		report_add(&o->report, form, weft_err_detail_peek(rc));
 		o->err = rc;
 		return false;
 	}
-	say_chosen(w, prov, o->net);
+	say_chosen(w, prov, o);
 	return true;
 }
 
@@ -440,29 +483,54 @@ static void flatten(char *text)
 			*p = p[1] ? ',' : '\0';
 }
 
+static int open_first(struct opening *o, const struct wish *w)
+{
+	int rc;
+
+	if (walk(w, try_open, o))
+		return 0;
+	flatten(o->report.text);
+	rc = weft_err_set(WEFT_ERR_NOPROV, "no fabric: %s", o->report.text);
+	weft_error("NET-NOPROV",
+		"no libfabric provider can be used%s; candidates: %s "
+		"(WEFT_PROVIDER names one, WEFT_IFACE an interface; "
+		"fi_info lists what libfabric has)",
+		w->is_side ? " for one-sided access" : "", o->report.text);
+	return rc;
+}
+
 int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	void *arg, struct weft_net **net_out)
 {
 	struct opening *o = calloc(1, sizeof(*o));
 	struct wish w = wish_make(hints);
-	int rc = 0;
+	int rc;
 
 	if (!o)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a net");
+	w.is_side = false;
 	o->recv = recv;
 	o->arg = arg;
-	if (walk(&w, try_open, o)) {
+	rc = open_first(o, &w);
+	if (!rc)
 		*net_out = o->net;
-	} else {
-		flatten(o->report.text);
-		rc = weft_err_set(
-			WEFT_ERR_NOPROV, "no fabric: %s", o->report.text);
-		weft_error("NET-NOPROV",
-			"no libfabric provider can be used; candidates: %s "
-			"(WEFT_PROVIDER names one, WEFT_IFACE an interface; "
-			"fi_info lists what libfabric has)",
-			o->report.text);
-	}
+	free(o);
+	return rc;
+}
+
+int weft_side_open(
+	const struct weft_net_hints *hints, struct weft_side **side_out)
+{
+	struct opening *o = calloc(1, sizeof(*o));
+	struct wish w = wish_make(hints);
+	int rc;
+
+	if (!o)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a net");
+	w.is_side = true;
+	rc = open_first(o, &w);
+	if (!rc)
+		*side_out = o->side;
 	free(o);
 	return rc;
 }

@@ -49,6 +49,7 @@ struct weft_net_hints {
 	const char *provider; /* NULL or "": WEFT_PROVIDER, then our choice */
 	const char *iface;    /* NULL or "": WEFT_IFACE, then our choice */
 	bool is_one_host;     /* every peer is on this host */
+	bool is_side;	      /* only one-sided access is wanted */
 };
 
 struct weft_net {

@@ -83,6 +83,18 @@ void weft_ep_buf_released(struct weft_inside *in, struct weft_recv_buf *buf);
 /* ep.c: the done of receive buffers; never called, only compared with. */
 void weft_ep_buf_done(struct weft_op *op, int err, size_t len);
 
+/* side.c: the same for one-sided access. */
+struct weft_side;
+int weft_side_open_take(struct fi_info *info, struct fid_fabric *fabric,
+	const struct weft_plan *plan, struct weft_side **side_out);
+
+/* av.c: weft_net_name() and weft_net_peer_add(), for any endpoint. */
+int weft_av_name(
+	struct fid *ep, const struct fi_info *info, void *buf, size_t *len);
+int weft_av_add(struct fid_av *av, const struct fi_info *info,
+	const struct weft_plan *plan, const void *name, size_t len,
+	uint64_t *addr_out);
+
 /* cq.c: a libfabric error code, of either sign, as a weft_err. */
 int weft_cq_err(int code);
 

@@ -59,6 +59,8 @@ static void init_rma(struct weft_plan *plan, const struct fi_info *info)
 	plan->rma_inject_len = info->tx_attr->inject_size;
 	plan->rma_max_len = info->ep_attr->max_msg_size;
 	plan->first_key = 1;
+	plan->flush_flags = FI_DELIVERY_COMPLETE;
+	plan->deliver_flags = FI_DELIVERY_COMPLETE;
 	if (!plan->has_rma)
 		weft_plan_lose(plan, "one-sided access");
 }
@@ -160,8 +162,15 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		plan->has_virt_addr ? "pointer" : "offset",
 		plan->has_prov_key ? "provider's" : "ours", plan->first_key,
 		plan->n_keys);
-	put(&w, "batch_flags 0x%" PRIx64 "\nfence_after_batch %s\n",
-		plan->batch_flags, yes_no(plan->fence_after_batch));
+	put(&w, "put_order %s\nfabric_amo %s\nput_messages %s\n",
+		yes_no(plan->has_put_order), yes_no(plan->has_fabric_amo),
+		yes_no(plan->has_put_messages));
+	put(&w, "flush_flags 0x%" PRIx64 "\nfence_flags 0x%" PRIx64 "\n",
+		plan->flush_flags, plan->fence_flags);
+	put(&w, "deliver_flags 0x%" PRIx64 "\nbatch_flags 0x%" PRIx64 "\n",
+		plan->deliver_flags, plan->batch_flags);
+	put(&w, "rate_flags 0x%" PRIx64 "\nonce_flags 0x%" PRIx64 "\n",
+		plan->rate_flags, plan->once_flags);
 	put(&w, "lost %s\n", plan->lost[0] ? plan->lost : "nothing");
 	return w.used;
 }

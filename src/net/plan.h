@@ -51,8 +51,19 @@ struct weft_plan {
 	uint64_t first_key;	/* first key we pick ourselves */
 	uint64_t n_keys;	/* keys below first_key + n_keys are special: on
 				 * some hardware the cheap ones; 0: none are */
-	uint64_t batch_flags;	/* operation flags inside a batch of puts */
-	bool fence_after_batch; /* a batch ends with an ordinary fenced put */
+	bool has_put_order;	/* puts to one peer arrive as they were sent */
+	bool has_fabric_amo;	/* atomics are the hardware's; elsewhere the
+				 * target's CPU carries them out */
+	bool has_put_messages;	/* many small puts are cheaper as records of
+				 * one message that the target carries out */
+	uint64_t flush_flags;	/* of an empty put: when it completes, all
+				 * that went before to that peer is visible */
+	uint64_t fence_flags;	/* of an operation that may not overtake what
+				 * went before to that peer; 0: there are none */
+	uint64_t deliver_flags; /* complete when visible at the target */
+	uint64_t batch_flags;	/* more follows; 0: means nothing here */
+	uint64_t rate_flags;	/* puts at a high rate */
+	uint64_t once_flags;	/* atomics that are not sent again when lost */
 
 	/* for people */
 	char provider[64];

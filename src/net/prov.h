@@ -36,6 +36,9 @@ struct weft_prov {
 	const char *iface_env; /* foreign variable that names an interface, or
 				* NULL */
 
+	uint64_t side_caps; /* asked for besides one-sided access when an
+			     * endpoint for that is opened (net/side.h) */
+
 	/* libfabric's names for it, the best first */
 	const char *forms[WEFT_PROV_FORMS];
 

@@ -8,7 +8,8 @@ libweft_la_SOURCES += \
 	src/net/net.h \
 	src/net/net_priv.h \
 	src/net/plan.c src/net/plan.h \
-	src/net/prov.h
+	src/net/prov.h \
+	src/net/side.c src/net/side.h
 
 unit_tests += test/unit/net_test
 test_unit_net_test_SOURCES = test/unit/net_test.c \
@@ -44,4 +45,19 @@ test_conform_net_sockets_LDADD = libweft.la $(FABRIC_LIBS)
 test_conform_net_shm_SOURCES = test/conform/net_conform.c
 test_conform_net_shm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"shm"'
 test_conform_net_shm_LDADD = libweft.la $(FABRIC_LIBS)
+side_tests = \
+	test/conform/side_tcp \
+	test/conform/side_rxm \
+	test/conform/side_sockets
+check_PROGRAMS += $(side_tests)
+TESTS += $(side_tests)
+test_conform_side_tcp_SOURCES = test/conform/side_conform.c
+test_conform_side_tcp_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp"'
+test_conform_side_tcp_LDADD = $(LDADD) $(FABRIC_LIBS)
+test_conform_side_rxm_SOURCES = test/conform/side_conform.c
+test_conform_side_rxm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp;ofi_rxm"'
+test_conform_side_rxm_LDADD = $(LDADD) $(FABRIC_LIBS)
+test_conform_side_sockets_SOURCES = test/conform/side_conform.c
+test_conform_side_sockets_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"sockets"'
+test_conform_side_sockets_LDADD = $(LDADD) $(FABRIC_LIBS)
 EXTRA_DIST += src/net/README.md

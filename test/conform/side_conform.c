@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* side_conform: what every provider must do for one-sided access
+ *
+ * Two sides in one process, one initiating, one being accessed; both are
+ * polled, since some providers move nothing by themselves. */
+#include "net/side.h"
+
+#include "base/clock.h"
+#include "base/knob.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum {
+	MEM_LEN = 1 << 20,
+	DEADLINE_S = 60,
+	N_SMALL = 3000,
+};
+
+struct pair {
+	struct weft_side *a, *b;
+	struct weft_side_ep *more; /* another endpoint of a */
+	char *mem;		   /* exposed by b */
+	struct weft_side_target to;
+};
+
+struct wait {
+	struct weft_op op;
+	int n_done;
+	int err;
+};
+
+static void on_done(struct weft_op *op, int err, size_t len)
+{
+	struct wait *w = weft_container_of(op, struct wait, op);
+
+	(void)len;
+	w->n_done++;
+	w->err = err;
+}
+
+static struct pair pair;
+
+static void turn(void)
+{
+	weft_side_poll(weft_side_first(pair.a));
+	if (pair.more)
+		weft_side_poll(pair.more);
+	weft_side_poll(weft_side_first(pair.b));
+}
+
+static int finish(struct wait *w)
+{
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+
+	while (!w->n_done && weft_now_ns() < end)
+		turn();
+	assert_int_equal(w->n_done, 1);
+	return w->err;
+}
+
+#define POST(call)                                   \
+	do {                                         \
+		int rc_;                             \
+                                                     \
+		while ((rc_ = (call)) == WEFT_AGAIN) \
+			turn();                      \
+		assert_int_equal(rc_, 0);            \
+	} while (0)
+
+static int setup(void **state)
+{
+	struct weft_net_hints hints = { .provider = NET_PROVIDER,
+		.is_one_host = true };
+	struct weft_side_key key = { 0, 0 };
+	char name[WEFT_NET_NAME_MAX];
+	size_t len = sizeof(name);
+
+	(void)state;
+	weft_knob_load();
+	if (weft_side_open(&hints, &pair.a))
+		return 0; /* each test says that it is left out */
+	assert_int_equal(weft_side_open(&hints, &pair.b), 0);
+	pair.mem = aligned_alloc(4096, MEM_LEN);
+	memset(pair.mem, 0, MEM_LEN);
+	assert_int_equal(
+		weft_side_expose(pair.b, pair.mem, MEM_LEN, 0, &key), 0);
+	assert_int_equal(weft_side_name(pair.b, name, &len), 0);
+	assert_int_equal(
+		weft_side_peer_add(pair.a, name, len, &pair.to.addr), 0);
+	pair.to.remote = key.base;
+	pair.to.key = key.key;
+	return 0;
+}
+
+static int cleanup(void **state)
+{
+	(void)state;
+	weft_side_ep_close(pair.more);
+	weft_side_close(pair.a);
+	weft_side_close(pair.b);
+	free(pair.mem);
+	return 0;
+}
+
+static void need_provider(void)
+{
+	if (!pair.a) {
+		print_message("# " NET_PROVIDER " is not offered here\n");
+		skip();
+	}
+}
+
+static struct weft_side_target at(size_t offset)
+{
+	struct weft_side_target to = pair.to;
+
+	to.remote += offset;
+	return to;
+}
+
+static void flush(struct weft_side_ep *ep)
+{
+	struct wait w = { .op = { .done = on_done } };
+
+	POST(weft_side_flush(ep, &pair.to, &w.op));
+	assert_int_equal(finish(&w), 0);
+}
+
+/* Nobody waits for them, and after a flush they are all there. */
+static void small_puts(struct weft_side_ep *ep, uint64_t salt)
+{
+	uint64_t *words = (uint64_t *)(void *)pair.mem;
+
+	for (uint64_t i = 0; i < N_SMALL; i++) {
+		struct weft_side_target to = at(i * 8);
+		uint64_t value = i ^ salt;
+
+		POST(weft_side_write(ep, &to, &value, 8, FI_INJECT, NULL));
+	}
+	flush(ep);
+	for (uint64_t i = 0; i < N_SMALL; i++)
+		assert_int_equal(words[i], i ^ salt);
+}
+
+static void a_flush_covers_small_puts(void **state)
+{
+	(void)state;
+	need_provider();
+	small_puts(weft_side_first(pair.a), 0x1234567890);
+	small_puts(weft_side_first(pair.a), 77);
+}
+
+static void long_puts_and_gets_complete(void **state)
+{
+	struct weft_side_ep *ep;
+	char *src = malloc(MEM_LEN), *back = calloc(1, MEM_LEN);
+	struct wait put = { .op = { .done = on_done } };
+	struct wait get = { .op = { .done = on_done } };
+
+	(void)state;
+	need_provider();
+	ep = weft_side_first(pair.a);
+	for (size_t i = 0; i < MEM_LEN; i++)
+		src[i] = (char)(i * 7 + i / 1000);
+	POST(weft_side_write(ep, &pair.to, src, MEM_LEN, 0, &put.op));
+	assert_int_equal(finish(&put), 0);
+	flush(ep);
+	assert_memory_equal(pair.mem, src, MEM_LEN);
+	POST(weft_side_read(ep, &pair.to, back, MEM_LEN, 0, &get.op));
+	assert_int_equal(finish(&get), 0);
+	assert_memory_equal(back, src, MEM_LEN);
+	free(src);
+	free(back);
+}
+
+static void unsignalled_long_puts_are_covered_too(void **state)
+{
+	struct weft_side_ep *ep;
+	char *src = malloc(MEM_LEN);
+
+	(void)state;
+	need_provider();
+	ep = weft_side_first(pair.a);
+	memset(src, 'u', MEM_LEN);
+	for (size_t i = 0; i < MEM_LEN; i += MEM_LEN / 16) {
+		struct weft_side_target to = at(i);
+
+		POST(weft_side_write(ep, &to, src + i, MEM_LEN / 16, 0, NULL));
+	}
+	flush(ep);
+	assert_memory_equal(pair.mem, src, MEM_LEN);
+	free(src);
+}
+
+static void delivery_means_visible(void **state)
+{
+	uint64_t flags, value;
+
+	(void)state;
+	need_provider();
+	flags = pair.a->plan.deliver_flags;
+	for (value = 1; value < 200; value++) {
+		struct wait w = { .op = { .done = on_done } };
+
+		POST(weft_side_write(weft_side_first(pair.a), &pair.to, &value,
+			8, flags | FI_INJECT, &w.op));
+		assert_int_equal(finish(&w), 0);
+		assert_memory_equal(pair.mem, &value, 8);
+	}
+}
+
+static void further_endpoints_initiate(void **state)
+{
+	(void)state;
+	need_provider();
+	assert_int_equal(weft_side_ep_open(pair.a, &pair.more), 0);
+	small_puts(pair.more, 5);
+	small_puts(weft_side_first(pair.a), 6);
+	small_puts(pair.more, 7);
+}
+
+/* The key names nothing: whoever waits hears of it, or at least the data goes
+ * nowhere. */
+static void a_wrong_key_reaches_nothing(void **state)
+{
+	struct wait w = { .op = { .done = on_done } };
+	struct weft_side_target to;
+	uint64_t value = 0xbad, end;
+
+	(void)state;
+	need_provider();
+	memset(pair.mem, 0, MEM_LEN);
+	to = pair.to;
+	to.key += 12345;
+	POST(weft_side_write(weft_side_first(pair.a), &to, &value, 8,
+		pair.a->plan.deliver_flags, &w.op));
+	end = weft_now_ns() + WEFT_NS_PER_S / 5;
+	while (!w.n_done && weft_now_ns() < end)
+		turn();
+	for (size_t i = 0; i < MEM_LEN; i++)
+		assert_int_equal(pair.mem[i], 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_flush_covers_small_puts),
+		cmocka_unit_test(long_puts_and_gets_complete),
+		cmocka_unit_test(unsignalled_long_puts_are_covered_too),
+		cmocka_unit_test(delivery_means_visible),
+		cmocka_unit_test(further_endpoints_initiate),
+		cmocka_unit_test(a_wrong_key_reaches_nothing),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, setup, cleanup);
+}
