@@ -34,6 +34,13 @@ int PMPIX_Session_create_pset(MPI_Session session, const char *pset_name, MPI_Gr
 int MPIX_Session_delete_pset(MPI_Session session, const char *pset_name);
 int PMPIX_Session_delete_pset(MPI_Session session, const char *pset_name);
 
+/* The same for the whole job: every process sees the set, the process manager
+ * permitting (MPI_ERR_UNSUPPORTED_OPERATION if not). Called by one process. */
+int MPIX_Session_publish_pset(MPI_Session session, const char *pset_name, MPI_Group group);
+int PMPIX_Session_publish_pset(MPI_Session session, const char *pset_name, MPI_Group group);
+int MPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name);
+int PMPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name);
+
 /* Defines a process set from two others, as MPI_Group_union and so on do. */
 int MPIX_Session_pset_union(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 int PMPIX_Session_pset_union(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
@@ -46,6 +53,13 @@ int PMPIX_Session_pset_difference(MPI_Session session, const char *pset1, const 
  * looked at them: a number that has grown says "look again". */
 int MPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
+
+/* Has a function called for each of these changes, from within calls of MPI
+ * that wait and from those about process sets; NULL ends it. */
+enum { MPIX_PSET_DEFINED = 1, MPIX_PSET_DELETED = 2 };
+typedef void MPIX_Session_pset_function(MPI_Session session, const char *pset_name, int change, void *extra_state);
+int MPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
+int PMPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);
 
 /* clang-format on */
 

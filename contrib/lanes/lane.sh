@@ -162,13 +162,13 @@ lane_ok() {
 
 # lane_multi BUILD LAUNCHER LEFT-OUT: the multi-process suite; its own TAP is a part of
 # ours. Left out: lines that speak to our own mpiexec; those on the exit status
-# of a job that a process left, which each manager answers in its way; and what
-# LEFT-OUT, an extended regular expression, says about this manager.
+# of a job that a process left or aborted in part, which each manager answers in
+# its way; and what LEFT-OUT, an extended regular expression, says about this manager.
 lane_multi() {
 	few=
 	[ -n "${quick:-}" ] && few="p2p_modes p2p_order coll_moves comm_make
 		ses_life ses_psets ses_comms ses_always"
-	grep -vE "^world_exit |launch=|$3" "$here/../../test/multi/list" \
+	grep -vE "^(world_exit|mpix_abort) |launch=|$3" "$here/../../test/multi/list" \
 		>"$state/list"
 	suite=$(MPIEXEC=$2 "$here/../../test/run-multi" --env shm \
 		--bin "$1/test/multi" --list "$state/list" $few 2>&1) || :

@@ -58,6 +58,7 @@ struct weft_lane {
 	uint64_t job_mask;	     /* bits of an address that name the job */
 	struct weft_link closings;   /* freed communicators that still close;
 					see session/disconnect.c */
+	uint32_t n_dead;	     /* peers in state WEFT_PEER_DEAD */
 	uint64_t n_dropped;	     /* malformed or foreign messages */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_lost)(struct weft_peer *peer); /* p2p: a peer died */

@@ -41,6 +41,18 @@ static uint64_t cookie(const uint8_t *key, uint64_t src, uint64_t dst)
 	return hash ? hash : 1;
 }
 
+/* A lane of a process that has died: its default lane's peer says so. */
+static void inherit_death(struct weft_lane *lane, struct weft_peer *peer)
+{
+	const struct weft_peer *first =
+		weft_map_get(&lane->peers, peer->proc + 1);
+
+	if (!first || first->state != WEFT_PEER_DEAD)
+		return;
+	peer->state = WEFT_PEER_DEAD;
+	peer->err = first->err;
+}
+
 struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t addr)
 {
 	struct weft_peer *peer = weft_map_get(&lane->peers, addr + 1);
@@ -64,6 +76,8 @@ struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t addr)
 		peer->pid = getpid();
 		peer->state = WEFT_PEER_READY;
 	}
+	if (weft_unlikely(lane->n_dead))
+		inherit_death(lane, peer);
 	if (weft_map_put(&lane->peers, addr + 1, peer)) {
 		free(peer);
 		return NULL;
@@ -202,6 +216,7 @@ void weft_peer_die(struct weft_peer *peer, int err)
 		return;
 	peer->state = WEFT_PEER_DEAD;
 	peer->err = err;
+	peer->lane->n_dead++;
 	weft_peer_flush(peer);
 	peer->lane->on_lost(peer);
 }

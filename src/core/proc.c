@@ -54,7 +54,9 @@ static void lose(struct weft_lane *lane, const struct weft_boot_event *event)
 
 	for (uint8_t i = 0; i < WEFT_LANES; i++) {
 		struct weft_peer *peer =
-			weft_map_get(&lane->peers, weft_lane_addr(proc, i) + 1);
+			i ? weft_map_get(
+				    &lane->peers, weft_lane_addr(proc, i) + 1)
+			  : weft_peer_of(lane, proc); /* remembers it */
 
 		if (peer)
 			weft_peer_die(

@@ -47,6 +47,8 @@ struct weft_proc {
 	uint64_t n_pset_events;	  /* sets defined and deleted; lane.lock */
 	int64_t max_spin;	  /* empty polls before yielding */
 	weft_proc_event_fn *on_event; /* set by the session room */
+	atomic_bool has_news;	      /* for a program that wants to be told */
+	void (*tell)(void);	      /* tells it; no lock held */
 };
 
 extern struct weft_proc weft_proc;

@@ -76,12 +76,23 @@ int weft_progress(struct weft_lane *lane)
 	return n;
 }
 
+/* The program's own function runs without our lock. */
+static void tell(struct weft_lane *lane)
+{
+	weft_lane_drop(lane);
+	weft_proc.tell();
+	weft_lane_take(lane);
+}
+
 void weft_progress_wait(struct weft_lane *lane)
 {
 	if (weft_progress(lane)) {
 		lane->idle_polls = 0;
 		return;
 	}
+	if (weft_unlikely(atomic_load_explicit(
+		    &weft_proc.has_news, memory_order_relaxed)))
+		tell(lane);
 	if (lane->idle_polls < weft_proc.max_spin) {
 		lane->idle_polls++;
 		weft_cpu_pause();

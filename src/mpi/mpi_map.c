@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "core/errcode.h"
 #include "core/proc.h"
+#include "session/abort.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -211,11 +212,14 @@ static const char *kind_name(int kind)
 
 static void die(const struct raised *r) __attribute__((noreturn));
 
-/* Fatal: one line that says all there is to know, then the job ends. */
+/* Fatal: one line that says all there is to know, then the job ends, or the
+ * part of it that its session says. */
 static void die(const struct raised *r)
 {
 	char text[1024], class[MPI_MAX_ERROR_STRING];
 	const char *detail = r->err < 0 ? weft_err_detail_peek(r->err) : "";
+	struct weft_session *session = NULL;
+	struct weft_comm *comm = NULL;
 	size_t n;
 
 	weft_mpi_class_string(r->code, class);
@@ -231,7 +235,12 @@ static void die(const struct raised *r)
 		snprintf(text + n, sizeof(text) - n, ", rank %d", r->rank);
 	weft_error("MPI-FATAL", "%s; the error handler in force ends the job",
 		text);
-	weft_proc_abort(weft_mpi_class(r->code), text, NULL, 0);
+	if (r->kind == WEFT_KIND_COMM)
+		comm = weft_mpi_comm(r->handle);
+	if (r->kind == WEFT_KIND_SESSION)
+		session = weft_mpi_session(r->handle);
+	weft_abort_end(comm, comm ? comm->child.session : session,
+		weft_mpi_class(r->code), text);
 }
 
 static void call(const struct raised *r)

@@ -7,6 +7,7 @@
 #include "session/create.h"
 #include "session/disconnect.h"
 #include "session/pset.h"
+#include "session/watch.h"
 
 #include <mpix.h>
 #include <stdlib.h>
@@ -192,6 +193,7 @@ int PMPIX_Session_create_pset(
 		err = weft_check_group(group, &members);
 	if (!err)
 		err = weft_pset_define(of, pset_name, members);
+	weft_watch_tell();
 	return err ? weft_mpi_raise_session(of, "MPIX_Session_create_pset", err)
 		   : MPI_SUCCESS;
 }
@@ -206,7 +208,44 @@ int PMPIX_Session_delete_pset(MPI_Session session, const char *pset_name)
 		err = weft_check_ptr(pset_name, "pset_name");
 	if (!err)
 		err = weft_pset_delete(of, pset_name);
+	weft_watch_tell();
 	return err ? weft_mpi_raise_session(of, "MPIX_Session_delete_pset", err)
+		   : MPI_SUCCESS;
+}
+
+int PMPIX_Session_publish_pset(
+	MPI_Session session, const char *pset_name, MPI_Group group)
+{
+	struct weft_session *of = NULL;
+	struct weft_group *members = NULL;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_ptr(pset_name, "pset_name");
+	if (!err)
+		err = weft_check_group(group, &members);
+	if (!err)
+		err = weft_pset_publish(of, pset_name, members);
+	weft_watch_tell();
+	return err ? weft_mpi_raise_session(
+			     of, "MPIX_Session_publish_pset", err)
+		   : MPI_SUCCESS;
+}
+
+int PMPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name)
+{
+	struct weft_session *of = NULL;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_check_ptr(pset_name, "pset_name");
+	if (!err)
+		err = weft_pset_unpublish(of, pset_name);
+	weft_watch_tell();
+	return err ? weft_mpi_raise_session(
+			     of, "MPIX_Session_unpublish_pset", err)
 		   : MPI_SUCCESS;
 }
 
@@ -222,6 +261,7 @@ static int combine(MPI_Session session, const char *func, weft_pset_op_fn *op,
 		err = weft_check_ptr(names[i], args[i]);
 	if (!err)
 		err = weft_pset_combine(of, op, names[0], names[1], names[2]);
+	weft_watch_tell();
 	return err ? weft_mpi_raise_session(of, func, err) : MPI_SUCCESS;
 }
 
@@ -264,7 +304,35 @@ int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes)
 		return weft_mpi_raise_session(
 			of, "MPIX_Session_get_pset_changes", err);
 	*n_changes = (MPI_Count)weft_pset_changes(of);
+	weft_watch_tell();
 	return MPI_SUCCESS;
+}
+
+static void tell_of_pset(
+	const struct weft_watch_how *how, const char *name, bool is_defined)
+{
+	((MPIX_Session_pset_function *)how->fn)((MPI_Session)how->handle, name,
+		is_defined ? MPIX_PSET_DEFINED : MPIX_PSET_DELETED, how->arg);
+}
+
+int PMPIX_Session_set_pset_callback(MPI_Session session,
+	MPIX_Session_pset_function *pset_fn, void *extra_state)
+{
+	struct weft_watch_how how = {
+		.call = tell_of_pset,
+		.handle = session,
+		.fn = (void (*)(void))pset_fn,
+		.arg = extra_state,
+	};
+	struct weft_session *of = NULL;
+	int err;
+
+	err = weft_check_session(session, &of);
+	if (!err)
+		err = weft_watch_set(of, pset_fn ? &how : NULL);
+	return err ? weft_mpi_raise_session(
+			     of, "MPIX_Session_set_pset_callback", err)
+		   : MPI_SUCCESS;
 }
 
 #include "api_mpix.h"

@@ -7,6 +7,7 @@
 #include "session/hint.h"
 #include "session/pset.h"
 #include "session/tied.h"
+#include "session/watch.h"
 
 /* An error while there is no session yet, or no communicator: the handler given
  * in the call takes it. */
@@ -98,6 +99,7 @@ int PMPI_Session_get_num_psets(
 		err = weft_check_info_or_null(info, &unused);
 	if (!err)
 		err = weft_pset_count(of, &n);
+	weft_watch_tell();
 	if (err)
 		return weft_mpi_raise_session(
 			of, "MPI_Session_get_num_psets", err);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "core/attr.h"
 #include "core/proc.h"
+#include "session/abort.h"
 
 #include <stdio.h>
 
@@ -131,7 +132,7 @@ int PMPI_Abort(MPI_Comm comm, int errorcode)
 		of && of->name[0] ? of->name : "comm", errorcode,
 		of ? of->rank : -1);
 	weft_error("MPI-ABORT", "%s", text);
-	weft_proc_abort(errorcode, text, NULL, 0);
+	weft_abort_end(of, of ? of->child.session : NULL, errorcode, text);
 }
 
 int PMPI_Comm_get_parent(MPI_Comm *parent)

@@ -48,4 +48,7 @@ dist_man_MANS += contrib/man/MPIX_Comm_icreate_from_group.3 \
 	contrib/man/MPIX_Session_get_pset_changes.3 \
 	contrib/man/MPIX_Session_pset_difference.3 \
 	contrib/man/MPIX_Session_pset_intersection.3 \
-	contrib/man/MPIX_Session_pset_union.3
+	contrib/man/MPIX_Session_pset_union.3 \
+	contrib/man/MPIX_Session_publish_pset.3 \
+	contrib/man/MPIX_Session_set_pset_callback.3 \
+	contrib/man/MPIX_Session_unpublish_pset.3

@@ -8,7 +8,8 @@
  *  - a receive posted for exactly that rank: likewise;
  *  - the fabric: ends tagged pieces with an error completion or, for receives,
  *    when we take them back.
- * A receive from any source goes on waiting: somebody else may send. */
+ * A receive from any source goes on waiting: somebody else may send.  One
+ * posted later for the dead ends at once. */
 #include "p2p/p2p_priv.h"
 
 #include "net/net.h"
@@ -50,4 +51,17 @@ void weft_lost_peer(struct weft_peer *peer)
 		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
 			lose(req, peer);
 	}
+}
+
+void weft_lost_check(struct weft_req *req)
+{
+	struct weft_peer *peer;
+
+	if (req->src < 0)
+		return;
+	peer = weft_comm_peer(req->comm, (uint32_t)req->src);
+	if (!peer || peer->state != WEFT_PEER_DEAD)
+		return;
+	weft_match_withdraw(&req->comm->match, req);
+	weft_p2p_finish(req, peer->err);
 }

@@ -101,6 +101,9 @@ void weft_left_purge(struct weft_comm *comm);
 /* Ends everything that waits for a peer that died; peer->err says why. */
 void weft_lost_peer(struct weft_peer *peer);
 
+/* Ends a receive just posted if nobody but one who died can serve it. */
+void weft_lost_check(struct weft_req *req);
+
 /* Handlers. */
 weft_wire_fn weft_recv_on_eager, weft_recv_on_rts;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;

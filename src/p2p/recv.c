@@ -202,6 +202,8 @@ static inline __attribute__((always_inline)) int start(struct weft_req *req)
 	err = weft_match_post(match, req);
 	if (err)
 		weft_p2p_finish(req, err);
+	else if (weft_unlikely(req->lane->n_dead))
+		weft_lost_check(req);
 	return err;
 }
 

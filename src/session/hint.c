@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "core/info.h"
 #include "core/proc.h"
+#include "session/abort.h"
 #include "session/tied.h"
 
 #include <stdio.h>
@@ -104,6 +105,20 @@ static int read_finalize(
 		WEFT_HINT_FINALIZE, value);
 }
 
+static int read_abort(
+	struct weft_session *session, const struct weft_info *asked)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	if (weft_info_value(asked, WEFT_HINT_ABORT, value, sizeof(value)) < 0 ||
+		weft_abort_scope_of(value, &session->abort_scope))
+		return 0;
+	return weft_err_set(WEFT_ERR_INFO_VALUE,
+		"info key %s: \"%s\" is neither \"job\" nor \"session\" nor "
+		"\"group\"",
+		WEFT_HINT_ABORT, value);
+}
+
 void weft_hint_wish(const struct weft_info *asked)
 {
 	struct weft_proc_wish *wish = &weft_proc.wish;
@@ -127,6 +142,8 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 	err = read_level(session, asked);
 	if (!err)
 		err = read_finalize(session, asked);
+	if (!err)
+		err = read_abort(session, asked);
 	if (err)
 		return err;
 	read_kinds(asked, kinds, sizeof(kinds));
@@ -146,6 +163,9 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 	if (!err)
 		err = weft_info_set(session->info, WEFT_HINT_FINALIZE,
 			session->is_strict ? "strict" : "synchronise");
+	if (!err)
+		err = weft_info_set(session->info, WEFT_HINT_ABORT,
+			weft_abort_scope_name(session->abort_scope));
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #define WEFT_HINT_LANE "weft_lane"
 #define WEFT_HINT_TCLASS "weft_tclass"
 #define WEFT_HINT_FINALIZE "weft_finalize"
+#define WEFT_HINT_ABORT "weft_abort"
 #define WEFT_HINT_TIED "weft_tied" /* told, not asked */
 
 /* Notes what the process's first session asks of the fabric, which opens with

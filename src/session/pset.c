@@ -8,6 +8,7 @@
 #include "core/proc.h"
 #include "core/progress.h"
 #include "session/gone.h"
+#include "session/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -482,6 +483,7 @@ static int made_add(struct weft_session *session, const char *name,
 	made->group = group;
 	weft_list_push_back(&psets->made, &made->link);
 	psets->n_made_changes++;
+	weft_watch_made(session, name, true);
 	return 0;
 }
 
@@ -517,11 +519,62 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 	if (made) {
 		made_free(made);
 		session->psets->n_made_changes++;
+		weft_watch_made(session, name, false);
 	} else {
 		err = weft_err_set(WEFT_ERR_NAME,
 			"the application has defined no process set \"%s\"",
 			name);
 	}
+	weft_lane_drop(&weft_proc.lane);
+	return err;
+}
+
+/* The ranks of a group in the job; the caller frees. */
+static int ranks_of(const struct weft_group *group, uint32_t **ranks_out)
+{
+	uint32_t *ranks = malloc(group->size * sizeof(*ranks) + 1);
+
+	if (!ranks)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t i = 0; i < group->size; i++) {
+		uint64_t proc = weft_group_proc(group, i);
+
+		if (proc >> 32 != weft_proc.proc >> 32) {
+			free(ranks);
+			return weft_err_set(WEFT_ERR_GROUP,
+				"member %u of the group is of another job", i);
+		}
+		ranks[i] = (uint32_t)proc;
+	}
+	*ranks_out = ranks;
+	return 0;
+}
+
+int weft_pset_publish(struct weft_session *session, const char *name,
+	const struct weft_group *members)
+{
+	uint32_t *ranks = NULL;
+	int err = ranks_of(members, &ranks);
+
+	if (err)
+		return err;
+	weft_lane_take(&weft_proc.lane);
+	err = check_name(session, name);
+	if (!err)
+		err = weft_boot_pset_define(
+			weft_proc.boot, name, ranks, members->size);
+	weft_lane_drop(&weft_proc.lane);
+	free(ranks);
+	return err;
+}
+
+int weft_pset_unpublish(struct weft_session *session, const char *name)
+{
+	int err;
+
+	(void)session;
+	weft_lane_take(&weft_proc.lane);
+	err = weft_boot_pset_delete(weft_proc.boot, name);
 	weft_lane_drop(&weft_proc.lane);
 	return err;
 }

@@ -5,8 +5,8 @@
  * own sets by the names it gives them, weft://host (the processes of my node),
  * hwloc://TYPE (those of my node that run on the same piece of hardware) and
  * those that the application defined in a session, known to that session of
- * that process only. A set may go while the job runs: its number and name stay,
- * its use is an error.
+ * that process only, unless it published one. A set may go while the job runs:
+ * its number and name stay, its use is an error.
  * Every call takes the default lane's lock, which guards the process manager.
  */
 #ifndef WEFT_PSET_H
@@ -46,6 +46,12 @@ int weft_pset_node_group(struct weft_group **group_out);
 int weft_pset_define(struct weft_session *session, const char *name,
 	const struct weft_group *members);
 int weft_pset_delete(struct weft_session *session, const char *name);
+
+/* The same for the whole job: the process manager makes it known to every
+ * process. Waits for the manager only. WEFT_ERR_UNSUPPORTED when it cannot. */
+int weft_pset_publish(struct weft_session *session, const char *name,
+	const struct weft_group *members);
+int weft_pset_unpublish(struct weft_session *session, const char *name);
 
 /* Defines a set as weft_group_union() or one like it of two others. */
 typedef int weft_pset_op_fn(const struct weft_group *a,

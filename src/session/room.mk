@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/session/agree.c src/session/agree.h \
+libweft_la_SOURCES += src/session/abort.c src/session/abort.h \
+	src/session/agree.c src/session/agree.h \
 	src/session/birth.h src/session/blame.c \
 	src/session/blame.h src/session/blocked.c \
 	src/session/blocked.h src/session/cycle.c src/session/cycle.h \
@@ -10,6 +11,7 @@ libweft_la_SOURCES += src/session/agree.c src/session/agree.h \
 	src/session/pset.c \
 	src/session/pset.h src/session/session.c src/session/session.h \
 	src/session/split.c src/session/split.h \
-	src/session/stall.h src/session/tied.c src/session/tied.h
+	src/session/stall.h src/session/tied.c src/session/tied.h \
+	src/session/watch.c src/session/watch.h
 unit_tests += test/unit/cycle_test
 EXTRA_DIST += src/session/README.md

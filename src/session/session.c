@@ -15,6 +15,7 @@
 #include "session/gone.h"
 #include "session/hint.h"
 #include "session/pset.h"
+#include "session/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,12 @@ struct weft_errh *weft_session_initial_errh(void)
 	return &weft_errh_builtin[WEFT_ERRH_FATAL];
 }
 
+static void on_event(const struct weft_boot_event *event)
+{
+	weft_gone_event(event);
+	weft_watch_event(event);
+}
+
 /* The process opens its way out with its first session: what must listen from
  * the first message on. */
 static void on_open(struct weft_lane *lane)
@@ -46,11 +53,13 @@ static void on_open(struct weft_lane *lane)
 	weft_p2p_open(lane);
 	weft_create_open(lane);
 	weft_blocked_open(lane);
-	weft_proc.on_event = weft_gone_event;
+	weft_proc.on_event = on_event;
+	weft_proc.tell = weft_watch_tell;
 }
 
 static void session_destroy(struct weft_session *session)
 {
+	weft_watch_set(session, NULL);
 	free(session->bsend);
 	weft_psets_destroy(session->psets);
 	weft_info_destroy(session->info);

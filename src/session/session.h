@@ -29,6 +29,13 @@ enum weft_thread_level {
 	WEFT_THREAD_MULTIPLE,
 };
 
+/* Whom an abort in a session ends; see abort.h. */
+enum weft_abort_scope {
+	WEFT_ABORT_JOB,
+	WEFT_ABORT_SESSION,
+	WEFT_ABORT_GROUP,
+};
+
 /* Created by weft_session_open(), destroyed by weft_session_close(). The
  * children are guarded by their lane's lock, the rest never changes. */
 struct weft_session {
@@ -37,6 +44,7 @@ struct weft_session {
 	bool is_world;
 	uint32_t number; /* counts this process's sessions from 1 */
 	bool is_strict;	 /* does not close while something is tied to it */
+	enum weft_abort_scope abort_scope;
 	struct weft_lane *lane;
 	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
 	struct weft_info *info;	   /* what is in effect */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mpix_abort: an abort that ends a part of the job (info key weft_abort)
+ *
+ * Four processes. Ranks 0 and 1 end, by an abort in a session that limits it;
+ * ranks 2 and 3 hear of it as of a death and go on. What they are not to be is
+ * ended too: then they say so. Whether 1 ends is seen by the deadline.
+ */
+#include "session.h"
+
+static void on_term(int signal_number)
+{
+	static const char text[] =
+		"# FAILED mpix_abort: the abort ended a process outside\n";
+
+	(void)signal_number;
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(3);
+	_exit(2);
+}
+
+static MPI_Session open_with(const char *scope, MPI_Errhandler errh)
+{
+	char value[32] = "";
+	int len = sizeof(value), flag = 0;
+	MPI_Session session = MPI_SESSION_NULL;
+	MPI_Info info, used;
+
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "weft_abort", scope));
+	OK(MPI_Session_init(info, errh, &session));
+	OK(MPI_Info_free(&info));
+	OK(MPI_Session_get_info(session, &used));
+	OK(MPI_Info_get_string(used, "weft_abort", &len, value, &flag));
+	CHECK(flag && !strcmp(value, scope), "the scope is '%s'", value);
+	OK(MPI_Info_free(&used));
+	return session;
+}
+
+/* my half of the job */
+static MPI_Comm half_comm(MPI_Session session)
+{
+	int low = mtest.rank < 2 ? 0 : 2;
+	int range[1][3] = { { low, low + 1, 1 } };
+	MPI_Group world = session_group(session, "mpi://WORLD"), half;
+
+	OK(MPI_Group_range_incl(world, 1, range, &half));
+	OK(MPI_Group_free(&world));
+	return session_comm_take(half, low ? "right" : "left");
+}
+
+/* nobody needs ranks 0 and 1 any more when rank 0 is through here */
+static void all_there(MPI_Comm all)
+{
+	int x = 0;
+
+	session_works(all, "all");
+	if (mtest.rank)
+		OK(MPI_Send(&x, 1, MPI_INT, 0, 3, all));
+	for (int r = 1; mtest.rank == 0 && r < mtest.size; r++)
+		OK(MPI_Recv(&x, 1, MPI_INT, r, 3, all, MPI_STATUS_IGNORE));
+}
+
+/* the others' end is an error like any death; what is left works */
+static void go_on(MPI_Comm all, MPI_Comm half)
+{
+	int x = 0;
+
+	for (int r = 0; r < 2; r++)
+		FAILS(MPI_Recv(&x, 1, MPI_INT, r, 7, all, MPI_STATUS_IGNORE),
+			MPI_ERR_PROC_ABORTED);
+	session_works(half, "the other half");
+}
+
+/* MPI_Abort ends the members of the communicator it is given */
+static void by_group(void)
+{
+	MPI_Session session = open_with("group", MPI_ERRORS_RETURN);
+	MPI_Comm all = session_comm(session, "mpi://WORLD", "all");
+	MPI_Comm half = half_comm(session);
+	int x;
+
+	all_there(all);
+	if (mtest.rank == 0)
+		MPI_Abort(half, 9);
+	if (mtest.rank == 1) /* never comes */
+		MPI_Recv(&x, 1, MPI_INT, 0, 7, half, MPI_STATUS_IGNORE);
+	go_on(all, half);
+	OK(MPI_Comm_disconnect(&half));
+	MPI_Comm_free(&all);
+	MPI_Session_finalize(&session);
+}
+
+/* an error nobody handles ends those the session has communicators with */
+static void by_session(void)
+{
+	MPI_Session mine = open_with("session", MPI_ERRORS_ARE_FATAL);
+	MPI_Session other = session_open();
+	MPI_Comm all = session_comm(other, "mpi://WORLD", "all");
+	MPI_Comm half = half_comm(mine);
+	MPI_Group group;
+	int x;
+
+	all_there(all);
+	if (mtest.rank == 0)
+		MPI_Group_from_session_pset(mine, "nothing://", &group);
+	if (mtest.rank == 1)
+		MPI_Recv(&x, 1, MPI_INT, 0, 7, half, MPI_STATUS_IGNORE);
+	go_on(all, half);
+	OK(MPI_Comm_disconnect(&half));
+	session_close(&mine);
+	MPI_Comm_free(&all);
+	MPI_Session_finalize(&other);
+}
+
+static void refused(void)
+{
+	MPI_Session session = MPI_SESSION_NULL;
+	MPI_Info info;
+
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "weft_abort", "neighbours"));
+	FAILS(MPI_Session_init(info, MPI_ERRORS_RETURN, &session),
+		MPI_ERR_INFO_VALUE);
+	OK(MPI_Info_free(&info));
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session session;
+
+	mtest_start(argv[0]);
+	session = session_open();
+	session_who(session);
+	refused();
+	if (mtest.rank >= 2)
+		signal(SIGTERM, on_term);
+	if (mtest_arg(argc, argv, "by", 0))
+		by_session();
+	else
+		by_group();
+	session_close(&session);
+	return mtest_done();
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mpix_publish: process sets of the whole job, made by one process of it
+ *
+ * MPIX_Session_publish_pset, MPIX_Session_set_pset_callback (mpix.h). With
+ * how=1 the process manager is one that cannot take a set back, with how=2 one
+ * that cannot make any: then that is what the calls must say.
+ */
+#include "session.h"
+
+#include <mpix.h>
+
+enum { N_NEWS = 16 };
+
+/* what the callback was told */
+struct told {
+	MPI_Session session;
+	int n;
+	int change[N_NEWS];
+	char name[N_NEWS][64];
+	int size; /* of the set, when it was told of it */
+};
+
+static void on_change(
+	MPI_Session session, const char *name, int change, void *extra_state)
+{
+	struct told *told = extra_state;
+	MPI_Group group = MPI_GROUP_NULL;
+
+	CHECK(session == told->session, "it is about the session");
+	if (told->n == N_NEWS)
+		return;
+	told->change[told->n] = change;
+	snprintf(told->name[told->n++], 64, "%s", name);
+	if (change != MPIX_PSET_DEFINED)
+		return;
+	/* MPI may be called from here */
+	OK(MPI_Group_from_session_pset(session, name, &group));
+	OK(MPI_Group_size(group, &told->size));
+	OK(MPI_Group_free(&group));
+}
+
+static int was_told(const struct told *told, const char *name, int change)
+{
+	int n = 0;
+
+	for (int i = 0; i < told->n; i++)
+		n += told->change[i] == change && !strcmp(told->name[i], name);
+	return n;
+}
+
+/* in calls that wait for something else */
+static void wait_told(struct told *told, const char *name, int change)
+{
+	MPI_Comm self = session_comm(told->session, "mpi://SELF", "wait");
+	MPI_Request req;
+	int x, done = 0;
+
+	OK(MPI_Irecv(&x, 1, MPI_INT, 0, 0, self, &req));
+	while (!was_told(told, name, change))
+		OK(MPI_Test(&req, &done, MPI_STATUS_IGNORE));
+	OK(MPI_Cancel(&req));
+	OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+	OK(MPI_Comm_disconnect(&self));
+	CHECK(was_told(told, name, change) == 1, "'%s': told once", name);
+}
+
+static MPI_Group even_group(MPI_Session session)
+{
+	int range[1][3] = { { 0, mtest.size - 1, 2 } };
+	MPI_Group world = session_group(session, "mpi://WORLD"), group;
+
+	OK(MPI_Group_range_incl(world, 1, range, &group));
+	OK(MPI_Group_free(&world));
+	return group;
+}
+
+static void wrong(MPI_Session session)
+{
+	MPI_Group self = session_group(session, "mpi://SELF");
+
+	FAILS(MPIX_Session_publish_pset(session, "none", MPI_GROUP_EMPTY),
+		MPI_ERR_ARG);
+	FAILS(MPIX_Session_publish_pset(session, "a,b", self), MPI_ERR_ARG);
+	FAILS(MPIX_Session_publish_pset(session, "mpi://MINE", self),
+		MPI_ERR_ARG);
+	FAILS(MPIX_Session_publish_pset(session, "x", MPI_GROUP_NULL),
+		MPI_ERR_GROUP);
+	FAILS(MPIX_Session_publish_pset(session, NULL, self), MPI_ERR_ARG);
+	FAILS(MPIX_Session_publish_pset(MPI_SESSION_NULL, "x", self),
+		MPI_ERR_SESSION);
+	OK(MPI_Group_free(&self));
+}
+
+/* one makes it; the last process, perhaps no member, sees it too */
+static void made(struct told *told, MPI_Comm all)
+{
+	MPI_Session session = told->session;
+	int is_in = mtest.rank % 2 == 0, n[2] = { 0 };
+	MPI_Group group = even_group(session);
+	MPI_Comm comm;
+
+	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[0]));
+	OK(MPI_Barrier(all));
+	if (mtest.rank == 0) {
+		OK(MPIX_Session_publish_pset(session, "even", group));
+		FAILS(MPIX_Session_publish_pset(session, "even", group),
+			MPI_ERR_NAME);
+	}
+	wait_told(told, "even", MPIX_PSET_DEFINED);
+	CHECK(told->size == (mtest.size + 1) / 2, "%d members", told->size);
+	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
+	CHECK(n[1] == n[0] + is_in, "members count it: %d then %d", n[0], n[1]);
+	if (is_in) {
+		comm = session_comm(session, "even", "even");
+		session_works(comm, "even");
+		OK(MPI_Comm_disconnect(&comm));
+	}
+	OK(MPI_Group_free(&group));
+}
+
+/* another takes it back */
+static void gone(struct told *told, MPI_Comm all, int how)
+{
+	MPI_Session session = told->session;
+	int last = mtest.size - 1, n[2] = { 0 };
+	MPI_Group group;
+
+	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[0]));
+	OK(MPI_Barrier(all));
+	if (mtest.rank == last && how) {
+		FAILS(MPIX_Session_unpublish_pset(session, "even"),
+			MPI_ERR_UNSUPPORTED_OPERATION);
+	} else if (mtest.rank == last) {
+		OK(MPIX_Session_unpublish_pset(session, "even"));
+		FAILS(MPIX_Session_unpublish_pset(session, "even"),
+			MPI_ERR_NAME);
+	}
+	if (how)
+		return;
+	wait_told(told, "even", MPIX_PSET_DELETED);
+	FAILS(MPI_Group_from_session_pset(session, "even", &group),
+		MPI_ERR_ARG);
+	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[1]));
+	CHECK(n[0] == n[1], "the count stays, %d and %d", n[0], n[1]);
+}
+
+/* sets of the session alone are told of, too, and only its own */
+static void local(struct told *told, MPI_Session other)
+{
+	MPI_Group group = even_group(told->session);
+	int before = told->n;
+
+	OK(MPIX_Session_create_pset(other, "not mine", group));
+	CHECK(told->n == before, "another session's set is not told of");
+	OK(MPIX_Session_create_pset(told->session, "mine", group));
+	CHECK(was_told(told, "mine", MPIX_PSET_DEFINED) == 1, "told of it");
+	OK(MPIX_Session_delete_pset(told->session, "mine"));
+	CHECK(was_told(told, "mine", MPIX_PSET_DELETED) == 1, "told of it");
+	OK(MPI_Group_free(&group));
+}
+
+/* what is said of a set of the command line */
+static void given(MPI_Session session, const char *name)
+{
+	char kind[32] = "", size[32] = "";
+	int len = sizeof(kind), flag = 0, members = -1, rank = MPI_UNDEFINED;
+	MPI_Group group = session_group(session, name);
+	MPI_Info info;
+
+	OK(MPI_Group_size(group, &members));
+	OK(MPI_Group_rank(group, &rank));
+	OK(MPI_Group_free(&group));
+	CHECK(rank != MPI_UNDEFINED, "I am in '%s'", name);
+	OK(MPI_Session_get_pset_info(session, name, &info));
+	OK(MPI_Info_get_string(info, "weft_kind", &len, kind, &flag));
+	CHECK(flag && !strcmp(kind, "manager"), "'%s' is '%s'", name, kind);
+	len = sizeof(size);
+	OK(MPI_Info_get_string(info, "mpi_size", &len, size, &flag));
+	CHECK(flag && atoi(size) == members, "'%s' has size %s", name, size);
+	OK(MPI_Info_free(&info));
+	OK(MPIX_Session_pset_difference(
+		session, "mpi://WORLD", name, "all but mine"));
+	group = session_group(session, "all but mine");
+	OK(MPI_Group_size(group, &rank));
+	CHECK(rank == mtest.size - members, "%d are not in it", rank);
+	if (rank)
+		OK(MPI_Group_free(&group));
+}
+
+static void stop_on_change(
+	MPI_Session session, const char *name, int change, void *extra_state)
+{
+	(void)name;
+	(void)change;
+	++*(int *)extra_state;
+	OK(MPIX_Session_set_pset_callback(session, NULL, NULL));
+}
+
+/* it may be taken off from within, then it is over */
+static void taken_off(MPI_Session session)
+{
+	MPI_Group group = even_group(session);
+	int n = 0;
+
+	OK(MPIX_Session_set_pset_callback(session, stop_on_change, &n));
+	OK(MPIX_Session_create_pset(session, "one", group));
+	OK(MPIX_Session_create_pset(session, "two", group));
+	CHECK(n == 1, "called once, %d", n);
+	FAILS(MPIX_Session_set_pset_callback(MPI_SESSION_NULL, NULL, NULL),
+		MPI_ERR_SESSION);
+	OK(MPI_Group_free(&group));
+}
+
+static void no_manager(MPI_Session session)
+{
+	MPI_Group group = even_group(session);
+
+	FAILS(MPIX_Session_publish_pset(session, "even", group),
+		MPI_ERR_UNSUPPORTED_OPERATION);
+	FAILS(MPIX_Session_unpublish_pset(session, "even"),
+		MPI_ERR_UNSUPPORTED_OPERATION);
+	OK(MPI_Group_free(&group));
+}
+
+int main(int argc, char **argv)
+{
+	struct told told = { .n = 0 };
+	int how = mtest_arg(argc, argv, "how", 0);
+	MPI_Session other;
+	MPI_Comm all;
+
+	mtest_start(argv[0]);
+	told.session = session_open();
+	other = session_open();
+	session_who(told.session);
+	OK(MPIX_Session_set_pset_callback(told.session, on_change, &told));
+	all = session_comm(other, "mpi://WORLD", "all");
+	wrong(told.session);
+	for (int i = 1; i < argc; i++)
+		if (!strncmp(argv[i], "set=", 4))
+			given(other, argv[i] + 4);
+	if (how == 2) {
+		no_manager(told.session);
+	} else {
+		made(&told, all);
+		gone(&told, all, how);
+	}
+	local(&told, other);
+	taken_off(told.session);
+	OK(MPI_Comm_disconnect(&all));
+	session_close(&told.session);
+	session_close(&other);
+	return mtest_done();
+}
