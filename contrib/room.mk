@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	contrib/check-style \
 	contrib/conformance-page \
 	contrib/conformance.md \
+	contrib/cxi-checklist.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
 	contrib/lsan.supp \

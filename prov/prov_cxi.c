@@ -8,10 +8,17 @@
  * kept for heaps. */
 #include "prov/prov_all.h"
 #include "prov/cxi_ext.h"
+#include "prov/slingshot.h"
+
+#include "base/err.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
 	EAGER_LEN = 8192, /* half the provider's own threshold */
@@ -22,6 +29,71 @@ static void hints(struct fi_info *h)
 {
 	h->domain_attr->mr_mode &= ~(FI_MR_PROV_KEY | FI_MR_VIRT_ADDR);
 	h->tx_attr->op_flags = 0;
+}
+
+static const char *refuse(const struct fi_info *info)
+{
+	if (info->domain_attr->name &&
+		weft_slingshot_is_foreign(info->domain_attr->name))
+		return "the launcher has not given us that device "
+		       "(SLINGSHOT_DEVICES)";
+	return NULL;
+}
+
+/* The key in the request is better than the provider's reading of the same
+ * variables: a wrong one fails here and not at the first message. */
+static int put_key(struct fi_info *info, const struct weft_cxi_auth_key *key)
+{
+	struct fi_domain_attr *attr = info->domain_attr;
+	void *copy = malloc(sizeof(*key));
+
+	if (!copy)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a key");
+	memcpy(copy, key, sizeof(*key));
+	free(attr->auth_key);
+	attr->auth_key = copy;
+	attr->auth_key_size = sizeof(*key);
+	return 0;
+}
+
+static void note_network(struct weft_plan *plan, const struct fi_info *info)
+{
+	const struct fi_domain_attr *attr = info->domain_attr;
+	struct weft_cxi_auth_key key = { 0 };
+	const char *class = weft_slingshot_tclass_name(info->tx_attr->tclass);
+
+	if (attr->auth_key && attr->auth_key_size == sizeof(key))
+		memcpy(&key, attr->auth_key, sizeof(key));
+	plan->network_id = key.vni;
+	plan->network_id_at = WEFT_CXI_ADDR_VNI_AT;
+	snprintf(plan->tclass, sizeof(plan->tclass), "%s", class);
+	if (key.vni)
+		snprintf(plan->network, sizeof(plan->network),
+			"VNI %u, service %u, traffic class %s", key.vni,
+			key.svc_id, class);
+	else
+		snprintf(plan->network, sizeof(plan->network),
+			"VNI of the provider's choice, traffic class %s",
+			class);
+}
+
+static int prepare(
+	struct weft_plan *plan, struct fi_info *info, const char *tclass)
+{
+	struct weft_cxi_auth_key key;
+	const char *lost;
+	int err;
+
+	info->tx_attr->tclass = weft_slingshot_tclass(tclass, &lost);
+	if (lost)
+		weft_plan_lose(plan, lost);
+	if (weft_slingshot_key(info->domain_attr->name, &key)) {
+		err = put_key(info, &key);
+		if (err)
+			return err;
+	}
+	note_network(plan, info);
+	return 0;
 }
 
 static void tune(struct weft_plan *plan, const struct fi_info *info)
@@ -49,5 +121,7 @@ const struct weft_prov weft_prov_cxi = {
 	.side_caps = FI_ATOMIC | FI_FENCE,
 	.forms = { "cxi" },
 	.hints = hints,
+	.refuse = refuse,
+	.prepare = prepare,
 	.tune = tune,
 };

@@ -7,5 +7,9 @@ libweft_la_SOURCES += \
 	prov/prov_sockets.c \
 	prov/prov_table.c \
 	prov/prov_tcp.c \
-	prov/prov_verbs.c
+	prov/prov_verbs.c \
+	prov/slingshot.c prov/slingshot.h
 EXTRA_DIST += prov/README.md
+
+unit_tests += test/unit/slingshot_test
+test_unit_slingshot_test_SOURCES = test/unit/slingshot_test.c

@@ -88,6 +88,7 @@ int weft_proc_open_net(void)
 	struct weft_net_hints hints = {
 		.provider = weft_proc.wish.provider,
 		.iface = weft_proc.wish.iface,
+		.tclass = weft_proc.wish.tclass,
 		.is_one_host = weft_proc.facts.n_nodes <= 1,
 	};
 	bool began;
@@ -119,6 +120,8 @@ void weft_proc_net_names(struct weft_proc_wish *names)
 		net ? net->plan.provider : "none");
 	snprintf(names->iface, sizeof(names->iface), "%s",
 		net ? net->plan.domain : "none");
+	snprintf(names->tclass, sizeof(names->tclass), "%s",
+		net ? net->plan.tclass : "default");
 }
 
 /* Opens the ways out: shared memory for my node, a fabric if any process is

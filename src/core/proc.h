@@ -25,6 +25,7 @@ typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 struct weft_proc_wish {
 	char provider[64];
 	char iface[64];
+	char tclass[24];
 };
 
 struct weft_proc {

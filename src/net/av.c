@@ -54,6 +54,31 @@ int weft_net_name(struct weft_net *net, void *buf, size_t *len)
 		&net->ep->fid, weft_net_inside(net)->info, buf, len);
 }
 
+/* 0 where the address does not say. */
+static uint32_t network_of(
+	const struct weft_plan *plan, const unsigned char *name, size_t len)
+{
+	size_t at = PREFIX_LEN + plan->network_id_at;
+
+	return plan->network_id && len >= at + 2
+		       ? (uint32_t)name[at] | (uint32_t)name[at + 1] << 8
+		       : 0;
+}
+
+static int check_network(
+	const struct weft_plan *plan, const unsigned char *name, size_t len)
+{
+	uint32_t theirs = network_of(plan, name, len);
+
+	if (!theirs || theirs == plan->network_id)
+		return 0;
+	return weft_err_set(WEFT_ERR_PEER,
+		"the peer is in virtual network (VNI) %u, this process in %u: "
+		"the launcher must put all processes of a job into one "
+		"(SLINGSHOT_VNIS)",
+		theirs, plan->network_id);
+}
+
 static int check(const struct fi_info *info, const struct weft_plan *plan,
 	const unsigned char *name, size_t len)
 {
@@ -64,7 +89,7 @@ static int check(const struct fi_info *info, const struct weft_plan *plan,
 			WEFT_ERR_PEER, "peer's fabric name has %zu bytes", len);
 	if (get_u32(name) == info->addr_format &&
 		get_u32(name + 4) == info->ep_attr->protocol)
-		return 0;
+		return check_network(plan, name, len);
 	fi_tostr_r(text, sizeof(text), &(uint32_t){ get_u32(name + 4) },
 		FI_TYPE_PROTOCOL);
 	return weft_err_set(WEFT_ERR_PEER,

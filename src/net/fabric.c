@@ -24,6 +24,7 @@ struct wish {
 	const char *provider; /* "" for none */
 	const char *iface;    /* "" for none */
 	const char *filter;   /* FI_PROVIDER or NULL */
+	const char *tclass;   /* of the knob's values */
 	bool is_one_host;
 	bool is_side;
 };
@@ -54,6 +55,7 @@ static struct wish wish_make(const struct weft_net_hints *hints)
 		.provider = or_knob(hints->provider, weft_knobs.provider),
 		.iface = or_knob(hints->iface, weft_knobs.iface),
 		.filter = weft_knob_foreign("FI_PROVIDER"),
+		.tclass = or_knob(hints->tclass, weft_knobs.tclass),
 		.is_one_host = hints->is_one_host,
 		.is_side = hints->is_side,
 	};
@@ -431,9 +433,15 @@ static int open_info_take(struct opening *o, const struct wish *w,
 {
 	struct weft_plan plan;
 	struct fid_fabric *fabric;
-	int rc;
+	int rc = 0;
 
 	weft_plan_init(&plan, info);
+	if (prov->prepare)
+		rc = prov->prepare(&plan, info, w->tclass);
+	if (rc) {
+		fi_freeinfo(info);
+		return rc;
+	}
 	if (prov->tune)
 		prov->tune(&plan, info);
 	weft_plan_apply_knobs(&plan);

@@ -48,6 +48,7 @@ typedef void weft_net_recv_fn(void *arg, const void *data, size_t len);
 struct weft_net_hints {
 	const char *provider; /* NULL or "": WEFT_PROVIDER, then our choice */
 	const char *iface;    /* NULL or "": WEFT_IFACE, then our choice */
+	const char *tclass;   /* NULL or "": WEFT_TCLASS */
 	bool is_one_host;     /* every peer is on this host */
 	bool is_side;	      /* only one-sided access is wanted */
 };

@@ -72,6 +72,7 @@ void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
 		info->fabric_attr->prov_name);
 	copy_name(plan->domain, sizeof(plan->domain), info->domain_attr->name);
 	copy_name(plan->fabric, sizeof(plan->fabric), info->fabric_attr->name);
+	copy_name(plan->tclass, sizeof(plan->tclass), "default");
 	plan->tx_len = info->tx_attr->size;
 	plan->rx_len = info->rx_attr->size;
 	plan->cq_len = weft_max(plan->tx_len + plan->rx_len, LEAST_CQ);
@@ -141,6 +142,8 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		buf[0] = '\0';
 	put(&w, "provider %s\ndomain %s\nfabric %s\n", plan->provider,
 		plan->domain, plan->fabric);
+	if (plan->network[0])
+		put(&w, "network %s\n", plan->network);
 	put(&w, "inject_len %zu B\neager_len %zu B\nrecv_len %zu B\n",
 		plan->inject_len, plan->eager_len, plan->recv_len);
 	put(&w, "in_order_len %zu B\n", plan->in_order_len);

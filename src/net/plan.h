@@ -65,7 +65,14 @@ struct weft_plan {
 	uint64_t rate_flags;	/* puts at a high rate */
 	uint64_t once_flags;	/* atomics that are not sent again when lost */
 
+	/* Every process of a job must have the same 16-bit number at this place
+	 * of its libfabric address; 0: there is no such number. */
+	uint32_t network_id;
+	uint32_t network_id_at;
+
 	/* for people */
+	char network[96]; /* what the fabric itself calls things; "" */
+	char tclass[24];  /* traffic class in effect */
 	char provider[64];
 	char domain[64];
 	char fabric[64];

@@ -49,6 +49,12 @@ struct weft_prov {
 	 * not, a phrase that lives for ever. */
 	const char *(*refuse)(const struct fi_info *info);
 
+	/* Completes the answer that was chosen, before it is opened: keys, the
+	 * traffic class (a value of the knob TCLASS). Notes in the plan what
+	 * came of it. 0 or an error with its detail. */
+	int (*prepare)(struct weft_plan *plan, struct fi_info *info,
+		const char *tclass);
+
 	/* Corrects the plan: thresholds, flags, what was lost. */
 	void (*tune)(struct weft_plan *plan, const struct fi_info *info);
 };

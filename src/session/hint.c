@@ -130,6 +130,8 @@ void weft_hint_wish(const struct weft_info *asked)
 			sizeof(wish->provider));
 		weft_info_value(asked, WEFT_HINT_IFACE, wish->iface,
 			sizeof(wish->iface));
+		weft_info_value(asked, WEFT_HINT_TCLASS, wish->tclass,
+			sizeof(wish->tclass));
 	}
 	pthread_mutex_unlock(&weft_proc.lock);
 }
@@ -155,7 +157,7 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 	if (!err)
 		err = weft_info_set(
 			session->info, WEFT_HINT_ALLOC_KINDS, kinds);
-	/* all sessions share one lane, without a traffic class of its own */
+	/* all sessions share one lane and its traffic class */
 	if (!err)
 		err = weft_info_set(session->info, WEFT_HINT_LANE, "shared");
 	if (!err)
@@ -184,6 +186,8 @@ int weft_hint_used(struct weft_session *session, struct weft_info **info_out)
 	err = weft_info_set(info, WEFT_HINT_PROVIDER, net.provider);
 	if (!err)
 		err = weft_info_set(info, WEFT_HINT_IFACE, net.iface);
+	if (!err)
+		err = weft_info_set(info, WEFT_HINT_TCLASS, net.tclass);
 	weft_tied_list(session, tied, sizeof(tied));
 	if (!err && tied[0])
 		err = weft_info_set(info, WEFT_HINT_TIED, tied);
