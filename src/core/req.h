@@ -60,7 +60,7 @@ struct weft_req {
 	int32_t tag;
 	uint64_t seq; /* order among posted receives */
 	uint32_t refs;
-	bool is_last; /* announced send: told that it stays; see p2p/left.c */
+	bool is_last; /* send: the receiver knows that it stays; p2p/left.c */
 
 	/* second line: where the data goes and what the caller is told */
 	_Alignas(WEFT_CACHE_LINE) void *buf;

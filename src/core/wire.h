@@ -43,8 +43,8 @@ enum weft_wire_op {
 
 enum weft_wire_flag {
 	WEFT_WIRE_IS_EAGER = 1,
-	WEFT_WIRE_IS_LAST = 2, /* CANCEL: not at all; the sender leaves and will
-				  not withdraw it */
+	WEFT_WIRE_IS_LAST = 2, /* RTS: will not be withdrawn. CANCEL: nor will
+				  this one, as the sender leaves */
 };
 
 /* Status of a CANCEL_ACK. */

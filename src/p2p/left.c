@@ -5,8 +5,9 @@
  * matched as long as the receiver may post, and withdrawn as long as the
  * sender may cancel; once both have begun to leave neither can happen. So a
  * sender that leaves says so for each such send (a CANCEL marked as the last
- * word), and a receiver that leaves too and has kept the announcement refuses
- * it. Both note it; what else is left is found when the communicator goes. */
+ * word; a blocking send says it at once), and a receiver that leaves too and
+ * has kept the announcement refuses it. Both note it; what else is left is
+ * found when the communicator goes. */
 #include "p2p/p2p_priv.h"
 
 #include "core/comm.h"
@@ -109,8 +110,7 @@ static void refuse_take(
 	weft_message_free(message);
 }
 
-/* Refuses the message if nobody can ask for it any more. */
-static void judge(struct weft_message *message)
+void weft_left_judge(struct weft_message *message)
 {
 	struct weft_comm *comm = message->comm;
 	enum weft_plane plane = plane_of(comm, message->ctx);
@@ -157,7 +157,7 @@ void weft_left_on_last(struct weft_comm *comm, struct weft_peer *peer,
 		if (m->is_rts && m->peer == peer && m->ctx == ctx &&
 			m->sreq == sreq) {
 			m->is_last = true;
-			judge(m);
+			weft_left_judge(m);
 			return;
 		}
 	}
@@ -172,10 +172,13 @@ void weft_left_on_last(struct weft_comm *comm, struct weft_peer *peer,
 
 void weft_left_on_refused(struct weft_req *req)
 {
-	note(req->comm,
-		req->mode == WEFT_SEND_BUFFERED ? WEFT_LEFT_BUFFERED
-						: WEFT_LEFT_SEND,
-		req->src, req->tag, req->len);
+	/* otherwise the call that completes it says so */
+	if (req->comm->is_disconnected &&
+		plane_of(req->comm, req->ctx) == WEFT_PLANE_P2P)
+		note(req->comm,
+			req->mode == WEFT_SEND_BUFFERED ? WEFT_LEFT_BUFFERED
+							: WEFT_LEFT_SEND,
+			req->src, req->tag, req->len);
 	weft_send_finish(req,
 		weft_err_set(WEFT_ERR_PENDING,
 			"rank %d left the communicator without receiving this",
@@ -189,8 +192,8 @@ void weft_p2p_leave_held(struct weft_comm *comm)
 
 	if (comm->n_sends)
 		say_last(comm);
-	weft_list_for_each(link, next, &comm->match.arrived)
-		judge(weft_container_of(link, struct weft_message, arrived));
+	weft_list_for_each(link, next, &comm->match.arrived) weft_left_judge(
+		weft_container_of(link, struct weft_message, arrived));
 	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL)
 		judge_probed(m);
 }
@@ -206,7 +209,8 @@ static enum weft_left_kind kind_of_req(
 
 	is_held = is_held && !req->is_user_freed;
 	if (req->kind == WEFT_REQ_COLL)
-		return !req->is_done || (req->is_persistent && is_held)
+		return !req->is_done || req->status.err ||
+				       (req->is_persistent && is_held)
 			       ? WEFT_LEFT_COLL
 			       : WEFT_LEFT_NONE;
 	if (req->kind != WEFT_REQ_SEND && req->kind != WEFT_REQ_RECV)

@@ -88,6 +88,10 @@ int weft_rndv_offer(struct weft_req *req);
  * without memory. */
 void *weft_send_run(struct weft_req *req);
 
+/* Refuses an announced message in the queue if nobody can ask for it any
+ * more; it may be gone afterwards. */
+void weft_left_judge(struct weft_message *message);
+
 /* The sender of an announced message will not take it back. */
 void weft_left_on_last(struct weft_comm *comm, struct weft_peer *peer,
 	uint64_t ctx, uint64_t sreq);

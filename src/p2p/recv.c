@@ -153,12 +153,15 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	message->is_rts = true;
+	message->is_last = head->flags & WEFT_WIRE_IS_LAST;
 	message->len = rts.len;
 	message->sreq = rts.sreq;
 	message->addr = rts.addr;
 	if (weft_match_keep(&comm->match, message)) {
 		weft_message_free(message);
 		weft_dispatch_drop(lane, "out of memory");
+	} else if (message->is_last && comm->is_disconnected) {
+		weft_left_judge(message);
 	}
 }
 

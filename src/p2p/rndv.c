@@ -31,6 +31,7 @@ int weft_rndv_offer(struct weft_req *req)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_RTS,
+		.flags = req->is_last ? WEFT_WIRE_IS_LAST : 0,
 		.src = (uint32_t)req->comm->rank,
 		.ctx = req->ctx,
 		.tag = req->tag,
@@ -46,7 +47,6 @@ int weft_rndv_offer(struct weft_req *req)
 	if (!run && req->len)
 		return WEFT_ERR_NOMEM;
 	req->remote = 0;
-	req->is_last = false;
 	/* To myself the exchange may be over before the post returns. */
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));

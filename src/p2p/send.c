@@ -177,11 +177,13 @@ static int push_send(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
-int weft_send_start(struct weft_req *req)
+static int start(struct weft_req *req, bool is_last)
 {
 	struct weft_peer *peer;
 	int rc = WEFT_AGAIN;
 
+	/* collectives and partitions cannot be cancelled */
+	req->is_last = is_last || req->ctx % WEFT_PLANE_END != WEFT_PLANE_P2P;
 	if (weft_unlikely(req->src == WEFT_PROC_NULL)) {
 		weft_req_complete(req, 0);
 		return 0;
@@ -208,6 +210,11 @@ int weft_send_start(struct weft_req *req)
 	if (rc <= 0)
 		weft_send_finish(req, rc);
 	return rc < 0 ? rc : 0;
+}
+
+int weft_send_start(struct weft_req *req)
+{
+	return start(req, false);
 }
 
 /* Short, contiguous, to a process of this node that is ready for it: no
@@ -301,15 +308,19 @@ int weft_isend(const struct weft_msg *msg, struct weft_req **req_out)
 	return err;
 }
 
+/* Nobody has a handle to withdraw this one by. */
 static __attribute__((noinline)) int send_slow(const struct weft_msg *msg)
 {
-	struct weft_req *req;
-	int err = weft_isend_held(msg, &req);
+	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_SEND);
+	int err;
 
-	if (err)
-		return err;
-	weft_req_wait(msg->comm->lane, req);
-	err = req->status.err;
+	if (!req)
+		return WEFT_ERR_NOMEM;
+	err = start(req, true);
+	if (!err) {
+		weft_req_wait(msg->comm->lane, req);
+		err = req->status.err;
+	}
 	weft_req_put(req);
 	return err;
 }

@@ -123,6 +123,25 @@ static void active_done(MPI_Comm comm)
 	}
 }
 
+/* the call cannot end well: its receiver leaves */
+static void blocking_send(MPI_Comm comm)
+{
+	if (mtest.rank == 1)
+		FAILS(MPI_Send(big, BIG, MPI_CHAR, 0, 7, comm),
+			MPI_ERR_PENDING);
+}
+
+static void blocking_bcast(MPI_Comm comm)
+{
+	int rc = MPI_ERR_PENDING;
+
+	if (mtest.rank == 1)
+		rc = MPI_Bcast(big, BIG, MPI_CHAR, 1, comm);
+	CHECK(mtest_class(rc) == MPI_ERR_PENDING,
+		"S33: a broadcast of one ends with an error, got %s",
+		mtest_error(rc));
+}
+
 /* ---- what must not be accused ---- */
 
 static void inactive(MPI_Comm comm)
@@ -207,9 +226,15 @@ static const struct fault {
 			"data from rank 0 of a collective" } },
 	{ "S33: a broadcast nobody takes part in", lonely_bcast, { 1, 1 },
 		{ 1, 1 },
-		{ "data from rank 1 of a collective", "a send to rank 0" } },
+		{ "data from rank 1 of a collective",
+			"a collective operation started and not completed" } },
 	{ "S37: a persistent receive never completed", active_done, { 1, 0 },
 		{ 1, 0 }, { "a persistent receive from rank 1, tag 7", "" } },
+	{ "S119: a blocking send nobody receives", blocking_send, { 1, 0 },
+		{ 1, 0 },
+		{ "a message from rank 1, tag 7 (4194304 bytes)", "" } },
+	{ "S34: a broadcast the others leave out", blocking_bcast, { 1, 0 },
+		{ 1, 0 }, { "data from rank 1 of a collective", "" } },
 	{ "S107: inactive persistent requests", inactive, { 0, 0 }, { 0, 0 },
 		{ "", "" } },
 	{ "S36, S126: a freed receive", freed_receive, { 0, 0 }, { 0, 0 },
