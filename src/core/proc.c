@@ -223,6 +223,13 @@ fail:
 	return err;
 }
 
+void weft_proc_read_knobs(void)
+{
+	pthread_mutex_lock(&weft_proc.lock);
+	weft_knob_load();
+	pthread_mutex_unlock(&weft_proc.lock);
+}
+
 int weft_proc_get(void (*on_open)(struct weft_lane *lane))
 {
 	int err = 0;

@@ -54,6 +54,10 @@ struct weft_proc {
 
 extern struct weft_proc weft_proc;
 
+/* Reads the environment if no session was opened yet. Any thread; takes the
+ * process lock. */
+void weft_proc_read_knobs(void);
+
 /* A session begins: opens everything if it is the first, and calls on_open so
  * that the message rooms can install their handlers (weft_p2p_open). Any
  * thread, at any time. 0 or an error described by weft_err_set(). */

@@ -75,6 +75,12 @@ int weft_check_bad_buf(int64_t count)
 		(long long)count);
 }
 
+int weft_check_not_up(void)
+{
+	return weft_err_set(WEFT_ERR_OTHER,
+		"no session is open and the World Model is not initialized");
+}
+
 int weft_check_bad_ptr(const char *name)
 {
 	return weft_err_set(WEFT_ERR_ARG, "%s is NULL", name);

@@ -9,6 +9,7 @@
 #define WEFT_MPI_CHECK_H
 
 #include "base/knob.h"
+#include "core/proc.h"
 #include "mpi_map.h"
 
 enum { WEFT_TAG_UB = 0x7fffffff };
@@ -23,6 +24,8 @@ int weft_check_bad_type(MPI_Datatype handle) __attribute__((cold));
 int weft_check_bad_buf(int64_t count) __attribute__((cold));
 int weft_check_bad_ptr(const char *name) __attribute__((cold));
 
+int weft_check_not_up(void) __attribute__((cold));
+
 /* Tells the compiler that what a slow end returns is an error. */
 static inline int weft_check_failed(int err)
 {
@@ -34,6 +37,15 @@ static inline int weft_check_failed(int err)
 static inline bool weft_check_is_on(void)
 {
 	return weft_knobs.check[1] == 'n';
+}
+
+/* A session is open, the World counted. */
+static inline int weft_check_up(void)
+{
+	if (weft_unlikely(!atomic_load_explicit(
+		    &weft_proc.n_sessions, memory_order_relaxed)))
+		return weft_check_failed(weft_check_not_up());
+	return 0;
 }
 
 /* ---- objects ---- */

@@ -12,8 +12,10 @@ static int make_op(const char *func, weft_redop_fn *fn,
 	weft_redop_large_fn *large_fn, int commute, MPI_Op *op)
 {
 	struct weft_redop *redop = NULL;
-	int err = weft_check_ptr(op, "op");
+	int err = weft_check_up();
 
+	if (!err)
+		err = weft_check_ptr(op, "op");
 	if (!err && !fn && !large_fn)
 		err = weft_err_set(WEFT_ERR_ARG, "user_fn is NULL");
 	if (err)

@@ -49,8 +49,10 @@ static int widen(int64_t n, const int *from, const char *name, int64_t **to_out)
 static int check_old(MPI_Count count, MPI_Datatype oldtype,
 	const MPI_Datatype *newtype, struct weft_type **old_out)
 {
-	int err = weft_check_count(count);
+	int err = weft_check_up();
 
+	if (!err)
+		err = weft_check_count(count);
 	if (!err)
 		err = weft_check_type(oldtype, old_out);
 	if (!err)
@@ -393,8 +395,10 @@ static int make_struct(const struct blocks *b, const MPI_Datatype types[],
 	MPI_Datatype *newtype)
 {
 	struct weft_type **olds = NULL, *type = NULL;
-	int err = weft_check_count(b->n);
+	int err = weft_check_up();
 
+	if (!err)
+		err = weft_check_count(b->n);
 	if (!err)
 		err = weft_check_ptr(newtype, "newtype");
 	if (!err)

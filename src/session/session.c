@@ -31,8 +31,10 @@ static atomic_uint n_opened;
 
 struct weft_errh *weft_session_initial_errh(void)
 {
-	const char *name = weft_knobs.initial_errhandler;
+	const char *name;
 
+	weft_proc_read_knobs(); /* there may be no session yet */
+	name = weft_knobs.initial_errhandler;
 	if (!strcmp(name, "mpi_errors_return"))
 		return &weft_errh_builtin[WEFT_ERRH_RETURN];
 	if (!strcmp(name, "mpi_errors_abort"))

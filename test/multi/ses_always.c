@@ -58,6 +58,32 @@ static void always(const char *when, bool ever)
 	infos(when);
 }
 
+/* what is not in the list is an error, neither a crash nor a success */
+static void others(int argc, char **argv)
+{
+	MPI_Datatype type = MPI_DATATYPE_NULL;
+	int value = -1, level;
+
+	FAILS(MPI_Init(&argc, &argv), MPI_ERR_OTHER);
+	FAILS(MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &level),
+		MPI_ERR_OTHER);
+	FAILS(MPI_Finalize(), MPI_ERR_OTHER);
+	CHECK(mtest_class(MPI_Comm_rank(MPI_COMM_WORLD, &value)) ==
+				MPI_ERR_COMM &&
+			value == -1,
+		"S137: MPI_COMM_WORLD is gone");
+	CHECK(mtest_class(MPI_Send(&value, 0, MPI_INT, 0, 0, MPI_COMM_SELF)) ==
+			MPI_ERR_COMM,
+		"S137: so is MPI_COMM_SELF");
+	CHECK(mtest_class(MPI_Barrier(MPI_COMM_WORLD)) == MPI_ERR_COMM,
+		"S137: no barrier");
+	CHECK(mtest_class(MPI_Type_contiguous(2, MPI_INT, &type)) ==
+			MPI_ERR_OTHER,
+		"S46, S137: no type");
+	CHECK(mtest_class(MPI_Query_thread(&level)) == MPI_ERR_OTHER,
+		"S137: no level");
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Session session;
@@ -71,6 +97,7 @@ int main(int argc, char **argv)
 	OK(MPI_Init(&argc, &argv));
 	OK(MPI_Finalize());
 	always("after", true);
+	others(argc, argv);
 	session = session_open();
 	always("session after World", true);
 	session_close(&session);

@@ -23,6 +23,25 @@ static MPI_Op sum;
 static MPI_Info info;
 static MPI_Errhandler mine;
 
+/* no session: neither before the first nor after one */
+static void refused(const char *when)
+{
+	MPI_Datatype type = MPI_DATATYPE_NULL;
+	MPI_Op op = MPI_OP_NULL;
+
+	CHECK(mtest_class(MPI_Type_vector(4, 1, 3, MPI_INT, &type)) ==
+				MPI_ERR_OTHER &&
+			type == MPI_DATATYPE_NULL,
+		"S46: no type is made %s", when);
+	CHECK(mtest_class(MPI_Type_contiguous(4, MPI_INT, &type)) ==
+				MPI_ERR_OTHER &&
+			type == MPI_DATATYPE_NULL,
+		"S46: none at all %s", when);
+	CHECK(mtest_class(MPI_Op_create(add, 1, &op)) == MPI_ERR_OTHER &&
+			op == MPI_OP_NULL,
+		"S46: nor an operation %s", when);
+}
+
 static void create(void)
 {
 	MPI_Session session = session_open();
@@ -70,10 +89,15 @@ static void use(int round)
 int main(int argc, char **argv)
 {
 	MPI_Session session;
+	int size = 0;
 
 	(void)argc;
 	mtest_start(argv[0]);
+	refused("before any session");
 	create();
+	refused("between two sessions");
+	OK(MPI_Type_size(column, &size));
+	CHECK(size == 16, "S47: the type is there all the same");
 	for (int round = 1; round <= 3; round++)
 		use(round);
 	session = session_open();

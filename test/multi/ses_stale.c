@@ -61,6 +61,55 @@ static void communicators(void)
 	session_close(&second);
 }
 
+/* All that comes from a session goes with it, whatever it came through; what
+ * came from the other stays. */
+static void inherited(void)
+{
+	MPI_Session first = session_open(), second = session_open();
+	MPI_Comm root = session_comm(first, "mpi://WORLD", "root");
+	MPI_Comm kept = session_comm(second, "mpi://WORLD", "stays"), comms[5];
+	static const char *const how[] = { "dup", "split", "create",
+		"group create", "topology" };
+	int word = 5, rank = -1, dims = mtest.size, zero = 0, rc;
+	MPI_Group group, of_kept;
+	MPI_Message message;
+	MPI_Request req;
+
+	OK(MPI_Comm_group(root, &group));
+	OK(MPI_Comm_group(kept, &of_kept));
+	OK(MPI_Comm_dup(root, &comms[0]));
+	OK(MPI_Comm_split(comms[0], 0, 0, &comms[1]));
+	OK(MPI_Comm_create(comms[1], group, &comms[2]));
+	OK(MPI_Comm_create_group(comms[2], group, 3, &comms[3]));
+	OK(MPI_Cart_create(comms[3], 1, &dims, &zero, 0, &comms[4]));
+	OK(MPI_Send_init(&word, 1, MPI_INT, 0, 3, comms[4], &req));
+	OK(MPI_Send(&word, 1, MPI_INT, mtest.rank, 4, comms[4]));
+	OK(MPI_Mprobe(mtest.rank, 4, comms[4], &message, MPI_STATUS_IGNORE));
+	rc = MPI_Session_finalize(&first);
+	CHECK(mtest_class(rc) == MPI_ERR_PENDING,
+		"S35, S43: the session of a message, found through five "
+		"communicators, %s",
+		mtest_error(rc));
+	for (int i = 0; i < 5; i++)
+		CHECK(refused(MPI_Comm_rank(comms[i], &rank)),
+			"S43: what came by %s is gone", how[i]);
+	CHECK(mtest_class(MPI_Start(&req)) == MPI_ERR_REQUEST,
+		"S43: so is a request");
+	CHECK(MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE) !=
+			MPI_SUCCESS,
+		"S43: so is a message");
+	CHECK(refused(MPI_Comm_create_from_group(group, "none", MPI_INFO_NULL,
+		      MPI_ERRORS_RETURN, &comms[0])),
+		"S43: so is a group of a communicator");
+	comms[0] = session_comm_take(of_kept, "more");
+	session_works(comms[0], "S43: a group of the other session");
+	session_works(kept, "S43: a communicator of the other session");
+	OK(MPI_Comm_disconnect(&comms[0]));
+	OK(MPI_Comm_disconnect(&kept));
+	OK(MPI_Group_free(&group));
+	session_close(&second);
+}
+
 /* a handler for communicators cannot serve a session */
 static void wrong_handler(void)
 {
@@ -123,6 +172,7 @@ int main(int argc, char **argv)
 	handles();
 	wrong_handler();
 	communicators();
+	inherited();
 	attributes();
 	return mtest_finish();
 }

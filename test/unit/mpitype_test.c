@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpitype_test: datatypes and operations through the API, before any init
+/* mpitype_test: datatypes and operations through the API
  *
  * Every constructor in both widths: what its envelope shows is fed back into
  * the constructor and must give an equal type. */
@@ -424,6 +424,20 @@ static void test_external(void **state)
 	assert_memory_equal(in, out, sizeof in);
 }
 
+static int open_session(void **state)
+{
+	*state = test_malloc(sizeof(MPI_Session));
+	return MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, *state);
+}
+
+static int close_session(void **state)
+{
+	int rc = MPI_Session_finalize(*state);
+
+	test_free(*state);
+	return rc;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,5 +452,6 @@ int main(void)
 		cmocka_unit_test(test_external),
 	};
 
-	return cmocka_run_group_tests_name("mpitype", tests, NULL, NULL);
+	return cmocka_run_group_tests_name(
+		"mpitype", tests, open_session, close_session);
 }
