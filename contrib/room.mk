@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	contrib/api-table \
 	contrib/examples/sessions.c \
 	contrib/check \
+	contrib/check-fortran \
 	contrib/check-headers \
 	contrib/check-install \
 	contrib/check-layers \

@@ -2,10 +2,12 @@
 # The Fortran programs, built as a user's are. They run with the other
 # processes' programs in "make check-multi"; a new one is a name here and a
 # line in test/fortran/list.
-f_programs = test/fortran/f08_sessions test/fortran/f08_p2p \
+f_programs = test/fortran/f08_sessions test/fortran/f08_finalize \
+	test/fortran/f08_p2p \
 	test/fortran/f08_coll test/fortran/f08_call \
 	test/fortran/mpi_world test/fortran/mpif_sessions
-f_sources = test/fortran/f08_sessions.f90 test/fortran/f08_p2p.f90 \
+f_sources = test/fortran/f08_sessions.f90 test/fortran/f08_finalize.f90 \
+	test/fortran/f08_p2p.f90 \
 	test/fortran/f08_coll.f90 test/fortran/f08_call.f90 \
 	test/fortran/mpi_world.f90 test/fortran/mpif_sessions.f
 EXTRA_DIST += $(f_sources) test/fortran/ftest.f90 test/fortran/list
