@@ -124,6 +124,14 @@ static inline void weft_spin_take(struct weft_spin *spin)
 		sched_yield();
 }
 
+/* False when somebody has it. */
+static inline bool weft_spin_try(struct weft_spin *spin)
+{
+	/* pairs with the release in weft_spin_drop */
+	return !atomic_exchange_explicit(
+		&spin->is_taken, 1, memory_order_acquire);
+}
+
 static inline void weft_spin_drop(struct weft_spin *spin)
 {
 	atomic_store_explicit(&spin->is_taken, 0, memory_order_release);

@@ -38,6 +38,9 @@ enum weft_wire_op {
 	WEFT_WIRE_ASK,	      /* weft_wire_ask: who keeps us waiting? */
 	WEFT_WIRE_TELL,	      /* weft_wire_tell, then len bytes of text */
 	WEFT_WIRE_CHASE,      /* weft_wire_chase, then its hops */
+	WEFT_WIRE_RMA,	      /* weft_wire_rma records with their data: the
+				 target carries them out in this order */
+	WEFT_WIRE_RMA_REPLY,  /* weft_wire_rma_reply records */
 	WEFT_WIRE_OP_END,
 };
 
@@ -164,6 +167,33 @@ struct weft_wire_chase {
 };
 static_assert(sizeof(struct weft_wire_chase) == 24, "wire layout");
 
+enum weft_wire_rma_kind {
+	WEFT_WIRE_RMA_PUT = 1, /* data: what to put there */
+	WEFT_WIRE_RMA_AMO,     /* data: value, condition; 8 bytes each */
+	WEFT_WIRE_RMA_FETCH,   /* the same, and a reply with what was there */
+	WEFT_WIRE_RMA_ASK,     /* a reply when all before is done */
+};
+
+/* One access to symmetric memory; its data follows, padded to 8 bytes. */
+struct weft_wire_rma {
+	uint8_t kind;
+	uint8_t op;    /* enum weft_amo_op */
+	uint8_t width; /* of an atomic's operands */
+	uint8_t span;  /* 0: the heap, 1: the program's variables */
+	uint32_t len;  /* of the data */
+	uint64_t at;   /* offset in the span */
+	uint64_t id;   /* FETCH, ASK: comes back */
+};
+static_assert(sizeof(struct weft_wire_rma) == 24, "wire layout");
+
+struct weft_wire_rma_reply {
+	uint64_t id;
+	uint64_t value;
+	uint32_t has_failed;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct weft_wire_rma_reply) == 24, "wire layout");
+
 /* Copies a fixed struct out of a payload; false when it is too short. */
 #define WEFT_WIRE_GETTER(name)                                              \
 	static inline bool weft_wire_get_##name(                            \
@@ -183,6 +213,8 @@ WEFT_WIRE_GETTER(create)
 WEFT_WIRE_GETTER(ask)
 WEFT_WIRE_GETTER(tell)
 WEFT_WIRE_GETTER(chase)
+WEFT_WIRE_GETTER(rma)
+WEFT_WIRE_GETTER(rma_reply)
 #undef WEFT_WIRE_GETTER
 
 #endif

@@ -319,6 +319,16 @@ int weft_side_flush(struct weft_side_ep *ep, const struct weft_side_target *to,
 	return weft_side_write(ep, to, NULL, 0, ep->side->plan.flush_flags, op);
 }
 
+static const enum fi_op fi_ops[] = {
+	[WEFT_SIDE_SET] = FI_ATOMIC_WRITE,
+	[WEFT_SIDE_ADD] = FI_SUM,
+	[WEFT_SIDE_AND] = FI_BAND,
+	[WEFT_SIDE_OR] = FI_BOR,
+	[WEFT_SIDE_XOR] = FI_BXOR,
+	[WEFT_SIDE_FETCH] = FI_ATOMIC_READ,
+	[WEFT_SIDE_CSWAP] = FI_CSWAP,
+};
+
 int weft_side_amo(struct weft_side_ep *ep, const struct weft_side_target *to,
 	const struct weft_side_amo *amo, uint64_t flags, struct weft_op *op)
 {
@@ -334,7 +344,7 @@ int weft_side_amo(struct weft_side_ep *ep, const struct weft_side_target *to,
 		.rma_iov = &there,
 		.rma_iov_count = 1,
 		.datatype = amo->width == 8 ? FI_UINT64 : FI_UINT32,
-		.op = (enum fi_op)amo->what,
+		.op = fi_ops[amo->what],
 		.context = op,
 	};
 

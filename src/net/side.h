@@ -73,19 +73,33 @@ int weft_side_name(struct weft_side *side, void *buf, size_t *len);
 int weft_side_peer_add(struct weft_side *side, const void *name, size_t len,
 	uint64_t *addr_out);
 
-/* At most plan.rma_max_len bytes. flags: the plan's, and FI_INJECT up to
- * plan.rma_inject_len, after which buf may be reused at once. op NULL: no
- * completion; else done when buf may be reused (write) or is filled (read). */
+/* Flag: what lies at buf, or an atomic's operand, is copied before the post
+ * returns. At most plan.rma_inject_len bytes, and nothing fetched. */
+#define WEFT_SIDE_COPY FI_INJECT
+
+/* At most plan.rma_max_len bytes. flags: the plan's and WEFT_SIDE_COPY. op
+ * NULL: no completion; else done when buf may be reused (write) or is filled
+ * (read). */
 int weft_side_write(struct weft_side_ep *ep, const struct weft_side_target *to,
 	const void *buf, size_t len, uint64_t flags, struct weft_op *op);
 int weft_side_read(struct weft_side_ep *ep, const struct weft_side_target *from,
 	void *buf, size_t len, uint64_t flags, struct weft_op *op);
 
+enum weft_side_what {
+	WEFT_SIDE_SET,
+	WEFT_SIDE_ADD,
+	WEFT_SIDE_AND,
+	WEFT_SIDE_OR,
+	WEFT_SIDE_XOR,
+	WEFT_SIDE_FETCH,
+	WEFT_SIDE_CSWAP,
+};
+
 /* The hardware's atomics (plan.has_fabric_amo) on one word of 4 or 8 bytes.
- * what is an enum fi_op; result, where there is one, and the operands must
- * stay until done unless FI_INJECT is among the flags (operands only). */
+ * Operands and result must stay until done; an operand that is copied need
+ * not. */
 struct weft_side_amo {
-	int what;
+	enum weft_side_what what;
 	uint32_t width;
 	const void *operand;
 	const void *compare; /* NULL: not a compare-and-swap */

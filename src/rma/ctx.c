@@ -2,28 +2,125 @@
 /* ctx: communication contexts and their sessions */
 #include "rma/rma_priv.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+static void on_read(struct weft_op *op, int err, size_t len)
+{
+	struct weft_rma_ctx *ctx =
+		weft_container_of(op, struct weft_rma_ctx, read_op);
+
+	(void)len;
+	ctx->n_reads--;
+	if (err && !ctx->err)
+		ctx->err = err;
+}
+
+static void on_flushed(struct weft_op *op, int err, size_t len)
+{
+	struct weft_rma_ctx *ctx =
+		weft_container_of(op, struct weft_rma_ctx, flush_op);
+
+	(void)len;
+	ctx->n_flushes--;
+	if (err && !ctx->err)
+		ctx->err = err;
+}
+
+/* Its share of the fabric. The default context has the endpoint that peers
+ * use as well. */
+static int open_far(struct weft_rma_ctx *ctx)
+{
+	struct weft_side *side = weft_rma_own.side;
+
+	ctx->states = calloc(weft_rma.n_pes, sizeof(*ctx->states));
+	ctx->touched = calloc(weft_rma.n_pes, sizeof(*ctx->touched));
+	if (!ctx->states || !ctx->touched)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a context");
+	ctx->read_op.done = on_read;
+	ctx->flush_op.done = on_flushed;
+	if (weft_rma.ctx)
+		return weft_side_ep_open(side, &ctx->ep);
+	ctx->ep = weft_side_first(side);
+	return 0;
+}
+
+static void destroy(struct weft_rma_ctx *ctx)
+{
+	if (ctx->ep) {
+		weft_tell_forget(ctx);
+		if (ctx->ep != weft_side_first(weft_rma_own.side))
+			weft_side_ep_close(ctx->ep);
+	}
+	free(ctx->states);
+	free(ctx->touched);
+	free(ctx);
+}
 
 int weft_rma_ctx_create(unsigned options, struct weft_rma_ctx **ctx_out)
 {
+	struct weft_rma_own *own = &weft_rma_own;
 	struct weft_rma_ctx *ctx = calloc(1, sizeof(*ctx));
+	int err = 0;
 
 	if (!ctx)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a context");
 	ctx->options = options;
+	ctx->owner = pthread_self();
+	if (own->side)
+		err = open_far(ctx);
+	if (err) {
+		destroy(ctx);
+		return err;
+	}
+	weft_spin_take(&own->ctxs_lock);
+	weft_list_push_back(&own->ctxs, &ctx->link);
+	weft_spin_drop(&own->ctxs_lock);
 	*ctx_out = ctx;
 	return 0;
 }
 
 int weft_rma_ctx_destroy(struct weft_rma_ctx *ctx)
 {
+	struct weft_rma_own *own = &weft_rma_own;
 	int err;
 
 	if (!ctx)
 		return 0;
 	err = weft_rma_quiet(ctx);
-	free(ctx);
+	weft_rma_session_stop(ctx);
+	weft_spin_take(&own->ctxs_lock);
+	weft_list_remove(&ctx->link);
+	weft_spin_drop(&own->ctxs_lock);
+	destroy(ctx);
 	return err;
+}
+
+/* A thread that waits must not hold back what others wait for. A private
+ * context belongs to its thread alone. */
+void weft_rma_release(void)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+
+	if (weft_likely(!atomic_load_explicit(
+		    &own->n_holding, memory_order_relaxed)))
+		return;
+	weft_spin_take(&own->ctxs_lock);
+	weft_list_for_each(link, next, &own->ctxs)
+	{
+		struct weft_rma_ctx *ctx =
+			weft_container_of(link, struct weft_rma_ctx, link);
+
+		if (ctx->options & WEFT_RMA_PRIVATE) {
+			if (pthread_equal(ctx->owner, pthread_self()))
+				weft_far_release(ctx);
+		} else if (weft_spin_try(&ctx->lock)) {
+			weft_far_release(ctx);
+			weft_spin_drop(&ctx->lock);
+		}
+	}
+	weft_spin_drop(&own->ctxs_lock);
 }
 
 static const struct {
@@ -42,11 +139,27 @@ static const struct {
 	{ WEFT_RMA_UNIFORM_AMO, "UNIFORM_AMO" },
 };
 
+/* Batches may be held back from now on. */
+static void start_batches(struct weft_rma_ctx *ctx, size_t total_ops)
+{
+	enum { WINDOW = 32 };
+
+	ctx->window = (uint32_t)weft_max(weft_min(total_ops, WINDOW), 1);
+	if (!ctx->is_telling && ctx->ep) {
+		ctx->is_telling = ctx->ep->side->plan.has_put_messages;
+		if (ctx->is_telling)
+			weft_rma_own.n_holding++;
+	}
+}
+
 void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
 	size_t total_ops, weft_rma_report_fn *report, void *arg)
 {
-	(void)total_ops;
+	weft_ctx_take(ctx);
 	ctx->hints |= hints & WEFT_RMA_HINTS;
+	if (ctx->hints & WEFT_RMA_BUNDLE)
+		start_batches(ctx, total_ops);
+	weft_ctx_drop(ctx);
 	if (!report)
 		return;
 	for (size_t i = 0; i < sizeof(hint_names) / sizeof(*hint_names); i++)
@@ -58,5 +171,18 @@ void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
 
 void weft_rma_session_stop(struct weft_rma_ctx *ctx)
 {
+	weft_ctx_take(ctx);
 	ctx->hints = 0;
+	if (ctx->ep) {
+		int err = weft_far_release(ctx);
+
+		if (err && !ctx->err)
+			ctx->err = err;
+		if (ctx->is_telling)
+			weft_rma_own.n_holding--;
+		ctx->is_telling = false;
+		memset(ctx->flags, 0, sizeof(ctx->flags));
+		memset(ctx->is_batching, 0, sizeof(ctx->is_batching));
+	}
+	weft_ctx_drop(ctx);
 }

@@ -1,70 +1,725 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* far: access to PEs that are not mapped here */
+/* far: access through a fabric
+ *
+ * Puts and gets are the fabric's. Atomics are, where it has its own; elsewhere
+ * the target carries them out (tell.c), and the two ways to a PE are put into
+ * order where a fence asks for it: by the states of the PE. Small operations
+ * inside a session may be held back, one at a time, or gathered in messages.
+ *
+ * Everything here waits with the context's lock held and drives its endpoint
+ * and the lane, and through that the endpoint others reach us by. */
 #include "rma/rma_priv.h"
 
-static int refuse(const void *sym, uint32_t pe)
+#include "core/proc.h"
+#include "core/progress.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An operation that somebody waits for. */
+struct wait {
+	struct weft_op op;
+	bool is_done;
+	int err;
+};
+
+/* A fetching atomic that nobody waits for. */
+struct pending {
+	struct weft_op op;
+	struct weft_rma_ctx *ctx;
+	uint64_t value, cond;
+};
+
+static void on_done(struct weft_op *op, int err, size_t len)
 {
-	return weft_err_set(WEFT_ERR_ARG,
-		"%p is not symmetric; PE %u has nothing there", sym, pe);
+	struct wait *wait = weft_container_of(op, struct wait, op);
+
+	(void)len;
+	wait->is_done = true;
+	wait->err = err;
+}
+
+void weft_far_progress(struct weft_rma_ctx *ctx)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	int n = weft_side_poll(ctx->ep);
+
+	weft_lane_take(lane);
+	n += weft_progress(lane);
+	weft_lane_drop(lane);
+	if (n) {
+		ctx->n_idle = 0;
+	} else if (++ctx->n_idle > weft_proc.max_spin) {
+		sched_yield();
+	}
+}
+
+static int wait_for(struct weft_rma_ctx *ctx, struct wait *wait)
+{
+	while (!wait->is_done)
+		weft_far_progress(ctx);
+	return wait->err;
+}
+
+/* Where a symmetric address is for the fabric. */
+static int locate(const void *sym, size_t len, uint32_t pe,
+	struct weft_side_target *to_out)
+{
+	const struct weft_rma_far *far;
+	size_t at;
+	int span = weft_rma_span_of(sym, len, &at);
+
+	if (span < 0)
+		return span;
+	if (!weft_rma_own.fars)
+		return weft_err_set(WEFT_ERR_INTERN, "no fabric is open");
+	far = &weft_rma_own.fars[pe];
+	*to_out = (struct weft_side_target){ far->addr,
+		far->spans[span].base + at, far->spans[span].key };
+	return 0;
+}
+
+/* --- posts that wait out back-pressure ----------------------------------- */
+
+/* A refused post must not leave others waiting for it: it is the last of its
+ * batch then. */
+static uint64_t last_of_batch(const struct weft_rma_ctx *ctx, uint64_t flags)
+{
+	return flags & ~ctx->ep->side->plan.batch_flags;
+}
+
+static int write_out(struct weft_rma_ctx *ctx,
+	const struct weft_side_target *to, const void *src, size_t len,
+	uint64_t flags, struct weft_op *op)
+{
+	int err = weft_side_write(ctx->ep, to, src, len, flags, op);
+
+	while (weft_unlikely(err == WEFT_AGAIN)) {
+		weft_far_progress(ctx);
+		flags = last_of_batch(ctx, flags);
+		err = weft_side_write(ctx->ep, to, src, len, flags, op);
+	}
+	return err;
+}
+
+static int read_in(struct weft_rma_ctx *ctx,
+	const struct weft_side_target *from, void *dest, size_t len,
+	struct weft_op *op)
+{
+	int err = weft_side_read(ctx->ep, from, dest, len, 0, op);
+
+	while (weft_unlikely(err == WEFT_AGAIN)) {
+		weft_far_progress(ctx);
+		err = weft_side_read(ctx->ep, from, dest, len, 0, op);
+	}
+	return err;
+}
+
+static int amo_out(struct weft_rma_ctx *ctx, const struct weft_side_target *to,
+	const struct weft_side_amo *amo, uint64_t flags, struct weft_op *op)
+{
+	int err = weft_side_amo(ctx->ep, to, amo, flags, op);
+
+	while (weft_unlikely(err == WEFT_AGAIN)) {
+		weft_far_progress(ctx);
+		flags = last_of_batch(ctx, flags);
+		err = weft_side_amo(ctx->ep, to, amo, flags, op);
+	}
+	return err;
+}
+
+static int flush_out(struct weft_rma_ctx *ctx, uint32_t pe, struct weft_op *op)
+{
+	const struct weft_rma_far *far = &weft_rma_own.fars[pe];
+	struct weft_side_target to = { far->addr, far->spans[0].base,
+		far->spans[0].key };
+
+	return write_out(
+		ctx, &to, NULL, 0, ctx->ep->side->plan.flush_flags, op);
+}
+
+/* --- holding back --------------------------------------------------------- */
+
+static int post_held(struct weft_rma_ctx *ctx, uint64_t more)
+{
+	struct weft_held *held = &ctx->held;
+	struct weft_side_amo amo = { .what = held->what,
+		.width = (uint32_t)held->len,
+		.operand = held->data };
+
+	held->is_held = false;
+	if (held->is_amo)
+		return amo_out(ctx, &held->to, &amo, held->flags | more, NULL);
+	return write_out(ctx, &held->to, held->data, held->len,
+		held->flags | more, NULL);
+}
+
+int weft_far_release(struct weft_rma_ctx *ctx)
+{
+	int err = 0;
+
+	ctx->n_in_window = 0;
+	if (ctx->held.is_held)
+		err = post_held(ctx, 0);
+	if (ctx->n_batched) {
+		int told = weft_tell_release(ctx);
+
+		err = err ? err : told;
+	}
+	return err;
+}
+
+/* Makes room for one more operation of the class in the batch: what is held
+ * leaves, saying that more follows. Sets *is_last when the window is full with
+ * the one that comes. */
+static int make_room(
+	struct weft_rma_ctx *ctx, enum weft_rma_class class, bool *is_last)
+{
+	uint64_t more = ctx->ep->side->plan.batch_flags;
+	int err = 0;
+
+	if (ctx->held.is_held && ctx->held.class != class)
+		err = weft_far_release(ctx);
+	else if (ctx->held.is_held)
+		err = post_held(ctx, more);
+	*is_last = ++ctx->n_in_window >= ctx->window;
+	if (*is_last)
+		ctx->n_in_window = 0;
+	return err;
+}
+
+/* Takes an operation of at most WEFT_HELD_MAX bytes into the batch. */
+static int hold(
+	struct weft_rma_ctx *ctx, const struct weft_held *op, const void *data)
+{
+	struct weft_held *held = &ctx->held;
+	bool is_last;
+	int err = make_room(ctx, op->class, &is_last);
+
+	held->class = op->class;
+	held->to = op->to;
+	held->len = op->len;
+	held->is_amo = op->is_amo;
+	held->what = op->what;
+	held->flags = op->flags;
+	memcpy(held->data, data, op->len);
+	held->is_held = true;
+	if (!err && is_last)
+		err = post_held(ctx, 0);
+	return err;
+}
+
+/* --- order -----------------------------------------------------------------
+ */
+
+int weft_far_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	struct wait wait = { .op = { .done = on_done } };
+	int err = weft_far_release(ctx);
+
+	if (!err)
+		err = flush_out(ctx, pe, &wait.op);
+	if (!err)
+		err = wait_for(ctx, &wait);
+	ctx->states[pe] &=
+		(uint8_t) ~(WEFT_STATE_WRITTEN | WEFT_STATE_WRITTEN_FENCED);
+	return err;
+}
+
+/* What a fence before asks for. May add to the flags of the operation. */
+static int before_writing(
+	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *flags)
+{
+	uint64_t fence = ctx->ep->side->plan.fence_flags;
+	uint8_t state = ctx->states[pe];
+	int err = 0;
+
+	if (weft_unlikely(state & WEFT_STATE_TOLD_FENCED))
+		err = weft_tell_flush_pe(ctx, pe);
+	if (weft_unlikely(!err && (state & WEFT_STATE_WRITTEN_FENCED) &&
+			  !weft_rma_own.has_put_order)) {
+		if (fence) {
+			*flags |= fence;
+			err = flush_out(ctx, pe, NULL);
+			ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
+		} else {
+			err = weft_far_flush_pe(ctx, pe);
+		}
+	}
+	weft_ctx_touch(ctx, pe, WEFT_STATE_WRITTEN);
+	return err;
+}
+
+/* What reached a near PE by the fabric must be there before the next store. */
+static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	uint8_t state = ctx->states[pe];
+
+	if ((state & WEFT_STATE_WRITTEN) && weft_rma.pes[pe].heap)
+		return weft_far_flush_pe(ctx, pe);
+	if (state & WEFT_STATE_WRITTEN)
+		ctx->states[pe] |= WEFT_STATE_WRITTEN_FENCED;
+	if (state & WEFT_STATE_TOLD)
+		ctx->states[pe] |= WEFT_STATE_TOLD_FENCED;
+	return 0;
+}
+
+int weft_far_fence(struct weft_rma_ctx *ctx)
+{
+	int err;
+
+	weft_ctx_take(ctx);
+	err = weft_far_release(ctx);
+	for (uint32_t i = 0; i < ctx->n_touched; i++) {
+		int one = fence_pe(ctx, ctx->touched[i]);
+
+		err = err ? err : one;
+	}
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+/* Asks every PE for what was sent to it; answers are waited for together. */
+static int ask_all(struct weft_rma_ctx *ctx)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < ctx->n_touched; i++) {
+		uint32_t pe = ctx->touched[i];
+		uint8_t state = ctx->states[pe];
+		int one = 0;
+
+		if (state & WEFT_STATE_WRITTEN) {
+			ctx->n_flushes++;
+			one = flush_out(ctx, pe, &ctx->flush_op);
+			if (one)
+				ctx->n_flushes--;
+		}
+		if (state & WEFT_STATE_TOLD)
+			one = weft_tell_ask(ctx, pe);
+		err = err ? err : one;
+	}
+	return err;
+}
+
+static int take_late_error(struct weft_rma_ctx *ctx)
+{
+	int err = ctx->err ? ctx->err : ctx->ep->err;
+
+	ctx->err = 0;
+	ctx->ep->err = 0;
+	return err;
+}
+
+static int quiet(struct weft_rma_ctx *ctx)
+{
+	int err = weft_far_release(ctx);
+	int one = ask_all(ctx);
+
+	err = err ? err : one;
+	while (ctx->n_flushes || ctx->n_reads)
+		weft_far_progress(ctx);
+	one = weft_tell_wait(ctx);
+	err = err ? err : one;
+	while (ctx->n_touched)
+		ctx->states[ctx->touched[--ctx->n_touched]] = 0;
+	one = take_late_error(ctx);
+	return err ? err : one;
+}
+
+int weft_far_quiet(struct weft_rma_ctx *ctx)
+{
+	int err;
+
+	weft_ctx_take(ctx);
+	err = quiet(ctx);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+/* --- put and get ------------------------------------------------------------
+ */
+
+/* A put that the fabric copies, or that a session keeps for a while. */
+static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
+	const struct weft_side_target *to, const void *src, size_t len,
+	uint32_t pe)
+{
+	uint64_t flags = ctx->flags[class] | WEFT_SIDE_COPY;
+	struct weft_held op = { .class = class, .to = *to, .len = len };
+	int err = before_writing(ctx, pe, &flags);
+
+	op.flags = flags;
+	if (err)
+		return err;
+	if (ctx->is_batching[class] && len <= WEFT_HELD_MAX)
+		return hold(ctx, &op, src);
+	return write_out(ctx, to, src, len, flags, NULL);
+}
+
+/* The source must stay until the fabric has it; only nbi leaves that to the
+ * caller. */
+static int put_large(struct weft_rma_ctx *ctx, uint64_t flags,
+	struct weft_side_target to, const char *src, size_t len, uint32_t pe,
+	bool is_nbi)
+{
+	size_t max = ctx->ep->side->plan.rma_max_len;
+	int err = weft_far_release(ctx);
+
+	if (!err)
+		err = before_writing(ctx, pe, &flags);
+	while (len && !err) {
+		struct wait wait = { .op = { .done = on_done } };
+		size_t piece = weft_min(len, max);
+
+		err = write_out(
+			ctx, &to, src, piece, flags, is_nbi ? NULL : &wait.op);
+		if (!err && !is_nbi)
+			err = wait_for(ctx, &wait);
+		to.remote += piece;
+		src += piece;
+		len -= piece;
+	}
+	return err;
+}
+
+static int put(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe, bool is_nbi)
+{
+	struct weft_side_target to;
+	int err = locate(dest, len, pe, &to);
+
+	if (err)
+		return err;
+	if (ctx->is_telling && len <= WEFT_HELD_MAX) {
+		struct weft_tell tell = { .rec = { .kind = WEFT_WIRE_RMA_PUT,
+						  .len = (uint32_t)len },
+			.data = src,
+			.sym = dest };
+
+		return weft_tell_add(ctx, pe, &tell);
+	}
+	if (len <= ctx->ep->side->plan.rma_inject_len)
+		return put_small(ctx, WEFT_CLASS_PUT, &to, src, len, pe);
+	return put_large(
+		ctx, ctx->flags[WEFT_CLASS_PUT], to, src, len, pe, is_nbi);
 }
 
 int weft_far_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	(void)ctx;
-	(void)src;
-	(void)is_nbi;
-	return len ? refuse(dest, pe) : 0;
+	int err;
+
+	if (!len)
+		return 0;
+	if (!ctx->ep)
+		return locate(dest, len, pe, &(struct weft_side_target){ 0 });
+	weft_ctx_take(ctx);
+	err = put(ctx, dest, src, len, pe, is_nbi);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+static int get(struct weft_rma_ctx *ctx, char *dest, const void *src,
+	size_t len, uint32_t pe, bool is_nbi)
+{
+	size_t max = ctx->ep->side->plan.rma_max_len;
+	struct weft_side_target from;
+	int err = locate(src, len, pe, &from);
+
+	if (!err)
+		err = weft_far_release(ctx);
+	while (len && !err) {
+		struct wait wait = { .op = { .done = on_done } };
+		size_t piece = weft_min(len, max);
+
+		ctx->n_reads += is_nbi;
+		err = read_in(ctx, &from, dest, piece,
+			is_nbi ? &ctx->read_op : &wait.op);
+		if (err)
+			ctx->n_reads -= is_nbi;
+		else if (!is_nbi)
+			err = wait_for(ctx, &wait);
+		from.remote += piece;
+		dest += piece;
+		len -= piece;
+	}
+	return err;
 }
 
 int weft_far_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	(void)ctx;
-	(void)dest;
-	(void)is_nbi;
-	return len ? refuse(src, pe) : 0;
+	int err;
+
+	if (!len)
+		return 0;
+	if (!ctx->ep)
+		return locate(src, len, pe, &(struct weft_side_target){ 0 });
+	weft_ctx_take(ctx);
+	err = get(ctx, dest, src, len, pe, is_nbi);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+/* --- atomics
+ * ------------------------------------------------------------------ */
+
+static const enum weft_side_what whats[] = {
+	[WEFT_AMO_SET] = WEFT_SIDE_SET,
+	[WEFT_AMO_ADD] = WEFT_SIDE_ADD,
+	[WEFT_AMO_AND] = WEFT_SIDE_AND,
+	[WEFT_AMO_OR] = WEFT_SIDE_OR,
+	[WEFT_AMO_XOR] = WEFT_SIDE_XOR,
+	[WEFT_AMO_FETCH] = WEFT_SIDE_FETCH,
+	[WEFT_AMO_SWAP] = WEFT_SIDE_SET,
+	[WEFT_AMO_CSWAP] = WEFT_SIDE_CSWAP,
+};
+
+/* By the fabric, without a result. extra: flags besides the session's. */
+static int fabric_amo(struct weft_rma_ctx *ctx, enum weft_rma_class class,
+	void *dest, const struct weft_amo *amo, uint32_t pe, uint64_t extra)
+{
+	uint64_t flags = ctx->flags[class] | extra | WEFT_SIDE_COPY;
+	struct weft_held op = { .class = class,
+		.len = amo->width,
+		.is_amo = true,
+		.what = whats[amo->op] };
+	struct weft_side_amo what = { .what = whats[amo->op],
+		.width = amo->width,
+		.operand = &amo->value };
+	int err = locate(dest, amo->width, pe, &op.to);
+
+	if (!err)
+		err = before_writing(ctx, pe, &flags);
+	op.flags = flags;
+	if (err)
+		return err;
+	if (ctx->is_batching[class])
+		return hold(ctx, &op, &amo->value);
+	err = weft_far_release(ctx);
+	return err ? err : amo_out(ctx, &op.to, &what, flags, NULL);
+}
+
+static int told_amo(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, uint32_t pe)
+{
+	uint64_t words[2] = { amo->value, amo->cond };
+	struct weft_tell tell = { .rec = { .kind = WEFT_WIRE_RMA_AMO,
+					  .op = (uint8_t)amo->op,
+					  .width = (uint8_t)amo->width,
+					  .len = sizeof(words) },
+		.data = words,
+		.sym = dest };
+
+	return ctx->is_telling ? weft_tell_add(ctx, pe, &tell)
+			       : weft_tell_send(ctx, pe, &tell, 1);
+}
+
+static int check_amo(const struct weft_amo *amo, const void *dest)
+{
+	if ((amo->width == 4 || amo->width == 8) &&
+		(uintptr_t)dest % amo->width == 0 && amo->op <= WEFT_AMO_CSWAP)
+		return 0;
+	return weft_err_set(WEFT_ERR_ARG,
+		"no such atomic: operation %d on %u bytes at %p", amo->op,
+		amo->width, dest);
+}
+
+int weft_far_amo(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, uint32_t pe)
+{
+	int err = check_amo(amo, dest);
+
+	if (!err && !ctx->ep)
+		err = locate(
+			dest, amo->width, pe, &(struct weft_side_target){ 0 });
+	if (err)
+		return err;
+	weft_ctx_take(ctx);
+	if (weft_rma_own.has_fabric_amo)
+		err = fabric_amo(ctx, WEFT_CLASS_AMO, dest, amo, pe, 0);
+	else
+		err = told_amo(ctx, dest, amo, pe);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+static void on_fetched(struct weft_op *op, int err, size_t len)
+{
+	struct pending *pending = weft_container_of(op, struct pending, op);
+	struct weft_rma_ctx *ctx = pending->ctx;
+
+	(void)len;
+	ctx->n_reads--;
+	if (err && !ctx->err)
+		ctx->err = err;
+	free(pending);
+}
+
+static struct pending *make_pending(
+	struct weft_rma_ctx *ctx, const struct weft_amo *amo)
+{
+	struct pending *pending = malloc(sizeof(*pending));
+
+	if (pending)
+		*pending = (struct pending){ .op = { .done = on_fetched },
+			.ctx = ctx,
+			.value = amo->value,
+			.cond = amo->cond };
+	return pending;
+}
+
+static int fabric_fetch(struct weft_rma_ctx *ctx,
+	const struct weft_side_target *to, const struct weft_amo *amo,
+	void *fetched, bool is_nbi)
+{
+	struct wait wait = { .op = { .done = on_done } };
+	struct pending *pending = is_nbi ? make_pending(ctx, amo) : NULL;
+	bool has_cond = amo->op == WEFT_AMO_CSWAP;
+	struct weft_side_amo what = { .what = whats[amo->op],
+		.width = amo->width,
+		.operand = pending ? &pending->value : &amo->value,
+		.compare = !has_cond ? NULL
+			   : pending ? &pending->cond
+				     : &amo->cond,
+		.result = fetched };
+	int err;
+
+	if (is_nbi && !pending)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a fetch");
+	ctx->n_reads += is_nbi;
+	err = amo_out(ctx, to, &what, ctx->flags[WEFT_CLASS_FAMO],
+		is_nbi ? &pending->op : &wait.op);
+	if (!err)
+		return is_nbi ? 0 : wait_for(ctx, &wait);
+	ctx->n_reads -= is_nbi;
+	free(pending);
+	return err;
+}
+
+static int fetch(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
+{
+	uint64_t flags = 0;
+	struct weft_side_target to;
+	int err = weft_far_release(ctx);
+
+	if (err)
+		return err;
+	if (!weft_rma_own.has_fabric_amo)
+		return weft_tell_fetch(ctx, dest, amo, fetched, pe, is_nbi);
+	err = locate(dest, amo->width, pe, &to);
+	if (!err)
+		err = before_writing(ctx, pe, &flags);
+	if (!err && flags) /* a fetch bears no fence: wait instead */
+		err = weft_far_flush_pe(ctx, pe);
+	return err ? err : fabric_fetch(ctx, &to, amo, fetched, is_nbi);
+}
+
+int weft_far_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
+{
+	int err = check_amo(amo, dest);
+
+	if (!err && !ctx->ep)
+		err = locate(
+			dest, amo->width, pe, &(struct weft_side_target){ 0 });
+	if (err)
+		return err;
+	weft_ctx_take(ctx);
+	err = fetch(ctx, dest, amo, fetched, pe, is_nbi);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+/* --- put with signal
+ * ------------------------------------------------------------ */
+
+/* Data and signal in one message. */
+static int tell_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, void *sig, const struct weft_amo *amo, uint32_t pe)
+{
+	uint64_t words[2] = { amo->value, amo->cond };
+	struct weft_tell tells[2] = {
+		{ .rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
+			.data = src,
+			.sym = dest },
+		{ .rec = { .kind = WEFT_WIRE_RMA_AMO,
+			  .op = (uint8_t)amo->op,
+			  .width = (uint8_t)amo->width,
+			  .len = sizeof(words) },
+			.data = words,
+			.sym = sig },
+	};
+
+	if (!len)
+		return weft_tell_send(ctx, pe, &tells[1], 1);
+	return weft_tell_send(ctx, pe, tells, 2);
+}
+
+/* The target's CPU updates the signal: it must find the data there. */
+static int signal_by_cpu(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, void *sig, const struct weft_amo *amo, uint32_t pe)
+{
+	struct weft_side_target to;
+	int err;
+
+	if (len <= WEFT_TELL_MAX / 2)
+		return tell_both(ctx, dest, src, len, sig, amo, pe);
+	err = locate(dest, len, pe, &to);
+	if (!err)
+		err = put_large(ctx, ctx->flags[WEFT_CLASS_PWS], to, src, len,
+			pe, true);
+	if (!err)
+		err = weft_far_flush_pe(ctx, pe);
+	return err ? err : told_amo(ctx, sig, amo, pe);
+}
+
+/* The fabric updates it: after the data, by a fence or by waiting. */
+static int signal_by_fabric(struct weft_rma_ctx *ctx, void *dest,
+	const void *src, size_t len, void *sig, const struct weft_amo *amo,
+	uint32_t pe, bool is_nbi)
+{
+	const struct weft_plan *plan = &ctx->ep->side->plan;
+	uint64_t flags = ctx->flags[WEFT_CLASS_PWS] | plan->deliver_flags;
+	struct weft_side_target to;
+	int err = len ? locate(dest, len, pe, &to) : 0;
+
+	if (err)
+		return err;
+	if (len)
+		err = put_large(ctx, flags, to, src, len, pe, is_nbi);
+	if (!err && !plan->fence_flags)
+		err = weft_far_flush_pe(ctx, pe);
+	return err ? err
+		   : fabric_amo(ctx, WEFT_CLASS_PWS, sig, amo, pe,
+			     plan->fence_flags | plan->deliver_flags);
 }
 
 int weft_far_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint64_t *sig, const struct weft_amo *amo, uint32_t pe,
 	bool is_nbi)
 {
-	int err = weft_far_put(ctx, dest, src, len, pe, is_nbi);
+	void *there = weft_rma_near(dest, pe);
+	int err = check_amo(amo, sig);
 
-	return err ? err : weft_rma_amo(ctx, sig, amo, pe);
-}
-
-int weft_far_amo(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, uint32_t pe)
-{
-	(void)ctx;
-	(void)amo;
-	return refuse(dest, pe);
-}
-
-int weft_far_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
-	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
-{
-	(void)ctx;
-	(void)amo;
-	(void)fetched;
-	(void)is_nbi;
-	return refuse(dest, pe);
-}
-
-int weft_far_fence(struct weft_rma_ctx *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
-int weft_far_quiet(struct weft_rma_ctx *ctx)
-{
-	(void)ctx;
-	return 0;
-}
-
-void weft_far_relax(void)
-{
+	if (!err && !ctx->ep)
+		err = locate(dest, len, pe, &(struct weft_side_target){ 0 });
+	if (err)
+		return err;
+	weft_ctx_take(ctx);
+	if (there) {
+		memcpy(there, src, len);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		len = 0;
+	}
+	if (weft_rma_own.has_fabric_amo)
+		err = signal_by_fabric(
+			ctx, dest, src, len, sig, amo, pe, is_nbi);
+	else
+		err = signal_by_cpu(ctx, dest, src, len, sig, amo, pe);
+	weft_ctx_drop(ctx);
+	return err;
 }

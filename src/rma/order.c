@@ -37,6 +37,7 @@ int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 static void look(struct weft_lane *lane)
 {
 	weft_lane_take(lane);
+	weft_rma_own.skip = 0; /* it may come from far */
 	weft_progress(lane);
 	weft_lane_drop(lane);
 }
@@ -45,11 +46,12 @@ void weft_rma_relax(uint32_t round)
 {
 	struct weft_lane *lane = &weft_proc.lane;
 
-	if (weft_unlikely(!weft_rma.is_all_near))
-		weft_far_relax();
+	if (round % ROUNDS_PER_LOOK == 0)
+		weft_rma_release();
 	if (round < weft_proc.max_spin) {
 		weft_cpu_pause();
-		if (round % ROUNDS_PER_LOOK == ROUNDS_PER_LOOK - 1)
+		if (!weft_rma.is_all_near ||
+			round % ROUNDS_PER_LOOK == ROUNDS_PER_LOOK - 1)
 			look(lane);
 		return;
 	}

@@ -9,6 +9,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "coll/coll.h"
+#include "core/alone.h"
 #include "core/group.h"
 #include "core/lane.h"
 #include "core/proc.h"
@@ -30,18 +31,28 @@ struct record {
 	uint64_t data_len; /* 0: has none */
 };
 
-bool weft_rma_is_symmetric(const void *sym, size_t len)
+int weft_rma_span_of(const void *sym, size_t len, size_t *at_out)
 {
 	const struct weft_rma_span *spans[] = { &weft_rma.heap,
 		&weft_rma.data };
 
-	for (size_t i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		size_t at = (size_t)((const char *)sym - spans[i]->base);
 
-		if (at < spans[i]->len && len <= spans[i]->len - at)
-			return true;
+		if (at < spans[i]->len && len <= spans[i]->len - at) {
+			*at_out = at;
+			return i;
+		}
 	}
-	return false;
+	return weft_err_set(WEFT_ERR_ARG,
+		"%zu bytes at %p do not lie in symmetric memory", len, sym);
+}
+
+bool weft_rma_is_symmetric(const void *sym, size_t len)
+{
+	size_t at;
+
+	return weft_rma_span_of(sym, len, &at) >= 0;
 }
 
 /* Blocking; every PE's len bytes in the order of PEs. */
@@ -190,6 +201,114 @@ static bool map_pes(const struct record *all, uint32_t n_pes)
 	return has_far;
 }
 
+/* --- beyond the node --------------------------------------------------------
+ */
+
+/* What the others need to reach a PE through a fabric. */
+struct card {
+	int32_t err; /* 0, or why this PE has no fabric */
+	uint32_t name_len;
+	struct weft_side_key spans[2];
+	uint8_t has_fabric_amo;
+	uint8_t name[WEFT_NET_NAME_MAX];
+};
+
+static int expose(struct card *card)
+{
+	struct weft_side *side = weft_rma_own.side;
+	uint64_t key = side->plan.has_prov_key ? UINT64_MAX : 0;
+	int err = weft_side_expose(side, weft_rma.heap.base, weft_rma.heap.len,
+		key, &card->spans[0]);
+
+	if (!err && weft_rma.data.len)
+		err = weft_side_expose(side, weft_rma.data.base,
+			weft_rma.data.len, key + 1, &card->spans[1]);
+	return err;
+}
+
+static int open_side(struct card *card)
+{
+	struct weft_net_hints hints = {
+		.provider = weft_proc.wish.provider,
+		.iface = weft_proc.wish.iface,
+		.is_one_host = weft_proc.facts.n_nodes <= 1,
+	};
+	size_t len = sizeof(card->name);
+	bool began = weft_alone_begin();
+	int err = weft_side_open(&hints, &weft_rma_own.side);
+
+	weft_alone_end(began);
+	if (!err)
+		err = expose(card);
+	if (!err)
+		err = weft_side_name(weft_rma_own.side, card->name, &len);
+	card->name_len = (uint32_t)len;
+	card->has_fabric_amo = !err && weft_rma_own.side->plan.has_fabric_amo;
+	return err;
+}
+
+static int add_far(uint32_t pe, const struct card *card)
+{
+	struct weft_rma_far *far = &weft_rma_own.fars[pe];
+
+	if (card->err)
+		return weft_err_set(WEFT_ERR_PEER,
+			"PE %u has no fabric for one-sided access: %s", pe,
+			weft_err_str(card->err));
+	if (card->has_fabric_amo != weft_rma_own.side->plan.has_fabric_amo)
+		return weft_err_set(WEFT_ERR_NOT_SAME,
+			"PE %u uses another fabric; set WEFT_PROVIDER alike "
+			"everywhere",
+			pe);
+	memcpy(far->spans, card->spans, sizeof(far->spans));
+	return weft_side_peer_add(
+		weft_rma_own.side, card->name, card->name_len, &far->addr);
+}
+
+/* Some PE is out of reach of another: all open a fabric, and exchange how to
+ * reach them. Ends with everybody ready. */
+static int open_far(uint32_t n_pes)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+	struct card *mine = calloc(n_pes + 1, sizeof(*mine));
+	struct card *all = mine ? mine + 1 : NULL;
+	int err;
+
+	own->fars = calloc(n_pes, sizeof(*own->fars));
+	if (!mine || !own->fars) {
+		free(mine);
+		return weft_err_set(
+			WEFT_ERR_NOMEM, "no memory for %u PEs", n_pes);
+	}
+	weft_tell_open();
+	mine->err = open_side(mine);
+	err = gather(mine, all, sizeof(*all));
+	if (!err)
+		err = mine->err;
+	for (uint32_t i = 0; i < n_pes && !err; i++)
+		err = add_far(i, &all[i]);
+	free(mine);
+	if (err)
+		return err;
+	own->has_fabric_amo = own->side->plan.has_fabric_amo;
+	own->has_put_order = own->side->plan.has_put_order;
+	weft_serve_open();
+	return 0;
+}
+
+static void close_far(void)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+
+	if (own->fars)
+		weft_tell_close();
+	weft_side_close(own->side);
+	own->side = NULL;
+	free(own->fars);
+	own->fars = NULL;
+	own->has_fabric_amo = false;
+}
+
 static int open_others(const struct record *mine, uint32_t n_pes)
 {
 	struct record *all = calloc(n_pes, sizeof(*all) + 1);
@@ -210,16 +329,46 @@ static int open_others(const struct record *mine, uint32_t n_pes)
 		goto out;
 	weft_rma.is_all_near = !memchr(is_far, 1, n_pes);
 	if (!weft_rma.is_all_near)
-		err = weft_err_set(WEFT_ERR_UNSUPPORTED,
-			"one-sided access beyond a node is not there yet");
+		err = open_far(n_pes);
 out:
 	free(all);
+	return err;
+}
+
+/* Contexts that the program left are nobody's any more. */
+static void close_contexts(void)
+{
+	struct weft_link *link;
+
+	while ((link = weft_list_pop_front(&weft_rma_own.ctxs)) != NULL)
+		weft_rma_ctx_destroy(
+			weft_container_of(link, struct weft_rma_ctx, link));
+}
+
+static int quiet_contexts(void)
+{
+	int err = 0;
+
+	weft_list_for_each(link, next, &weft_rma_own.ctxs)
+	{
+		int one = weft_rma_quiet(
+			weft_container_of(link, struct weft_rma_ctx, link));
+
+		err = err ? err : one;
+	}
 	return err;
 }
 
 static void close_all(void)
 {
 	struct weft_rma_own *own = &weft_rma_own;
+
+	if (own->chore.run)
+		weft_serve_close();
+	own->chore.run = NULL;
+	if (weft_rma.ctx)
+		close_contexts();
+	close_far();
 
 	for (uint32_t i = 0; weft_rma.pes && i < weft_rma.n_pes; i++) {
 		if (i == weft_rma.my_pe)
@@ -231,7 +380,6 @@ static void close_all(void)
 		weft_heap_fini(&own->heap);
 	weft_share_destroy(&own->heap_share);
 	free(weft_rma.pes);
-	free(weft_rma.ctx);
 	memset(&weft_rma, 0, sizeof(weft_rma));
 	own->comm = NULL;
 }
@@ -243,6 +391,7 @@ int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config)
 	int err;
 
 	weft_rma_own.comm = comm;
+	weft_list_init(&weft_rma_own.ctxs);
 	weft_rma.my_pe = (uint32_t)comm->rank;
 	mine.err = open_own(config, n_pes, &mine);
 	weft_rma.n_pes = n_pes;
@@ -265,7 +414,7 @@ int weft_rma_close(void)
 	if (!weft_rma.n_pes)
 		return 0;
 	all = malloc(weft_rma.n_pes);
-	err = weft_rma_quiet(weft_rma.ctx);
+	err = quiet_contexts();
 	if (all)
 		gather(&byte, all, 1);
 	free(all);

@@ -173,6 +173,10 @@ int weft_rma_fence(struct weft_rma_ctx *ctx);
 int weft_rma_quiet(struct weft_rma_ctx *ctx);
 int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 
+/* Releases what the contexts of this thread hold back for their sessions. Call
+ * it before blocking in anything that is not of this room (collectives). */
+void weft_rma_release(void);
+
 /* One round of a loop that waits on local memory: releases what is held back,
  * makes progress, yields after enough empty rounds. Count rounds from 0. */
 void weft_rma_relax(uint32_t round);

@@ -4,15 +4,100 @@
 #define WEFT_RMA_PRIV_H
 
 #include "base/lock.h"
+#include "base/op.h"
+#include "core/lane.h"
+#include "net/side.h"
 #include "rma/heap.h"
 #include "rma/rma.h"
 #include "shm/share.h"
 
 #include <pthread.h>
 
+/* What the flags of an operation depend on. */
+enum weft_rma_class {
+	WEFT_CLASS_PUT,
+	WEFT_CLASS_AMO,	 /* without a result */
+	WEFT_CLASS_FAMO, /* fetching, not blocking */
+	WEFT_CLASS_PWS,	 /* put with signal */
+	WEFT_CLASS_N,
+};
+
+/* What a context has under way at a PE. */
+enum weft_rma_state {
+	WEFT_STATE_WRITTEN = 1, /* through its endpoint, not flushed */
+	WEFT_STATE_TOLD = 2,	/* by messages, not known to be done */
+	/* and a fence came after that */
+	WEFT_STATE_WRITTEN_FENCED = 4,
+	WEFT_STATE_TOLD_FENCED = 8,
+	WEFT_STATE_LISTED = 16, /* in touched, until all is quiet */
+};
+
+enum {
+	WEFT_TELL_MAX = 2048, /* records of one message, with their data */
+	WEFT_HELD_MAX = 256,  /* data of a held operation */
+};
+
+/* Records for one PE that wait to become a message. */
+struct weft_batch {
+	uint32_t len;
+	uint32_t n;
+	bool is_listed; /* in batched */
+	uint8_t bytes[WEFT_TELL_MAX];
+};
+
+/* The operation a session keeps back, so that the last one of a batch can be
+ * sent as the last. */
+struct weft_held {
+	bool is_held;
+	enum weft_rma_class class;
+	uint32_t pe;
+	struct weft_side_target to;
+	size_t len; /* of the data; an atomic's width */
+	bool is_amo;
+	enum weft_side_what what;
+	uint64_t flags;
+	uint8_t data[WEFT_HELD_MAX];
+};
+
+/* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Near PEs
+ * need nothing of it. lock guards all of it, but for what says otherwise. */
 struct weft_rma_ctx {
 	unsigned options;
-	unsigned hints; /* of the session; 0: none or without hints */
+	pthread_t owner;       /* PRIVATE: the only thread that uses it */
+	struct weft_link link; /* in own.ctxs; guarded by own.ctxs_lock */
+	struct weft_spin lock;
+	struct weft_side_ep *ep; /* NULL while all PEs are near */
+	int err;		 /* of something that ended after its call */
+	uint8_t *states;	 /* enum weft_rma_state, by PE */
+	uint32_t *touched;	 /* PEs that are LISTED */
+	uint32_t n_touched;
+	uint32_t n_reads;   /* under way without anybody waiting */
+	uint32_t n_flushes; /* under way */
+	uint32_t n_idle;    /* rounds in which nothing came */
+	struct weft_op read_op;
+	struct weft_op flush_op;
+	/* guarded by the lane's lock */
+	uint32_t n_asked; /* replies due that nobody waits for */
+	int tell_err;
+
+	/* the session */
+	unsigned hints; /* 0: none */
+	uint64_t flags[WEFT_CLASS_N];
+	bool is_batching[WEFT_CLASS_N]; /* by holding back */
+	bool is_telling;		/* by messages */
+	uint32_t window;		/* operations in one batch */
+	uint32_t n_in_window;
+	struct weft_held held;
+	struct weft_batch **batches; /* by PE, made on use */
+	uint32_t *batched;	     /* PEs with something in theirs */
+	uint32_t n_batched;
+};
+
+/* How the fabric reaches a PE. */
+struct weft_rma_far {
+	uint64_t addr;
+	struct weft_side_key spans[2]; /* heap, data */
+	struct weft_peer *peer;	       /* NULL until a message goes there */
 };
 
 /* One per process, beside weft_rma. Set by open, cleared by close. */
@@ -23,15 +108,51 @@ struct weft_rma_own {
 	pthread_mutex_t heap_lock;
 	struct weft_heap heap; /* guarded by heap_lock */
 	bool has_fabric_amo;   /* all atomics are the fabric's */
+	bool has_put_order;
+	struct weft_side *side;	   /* NULL: all PEs are near */
+	struct weft_rma_far *fars; /* one per PE; NULL likewise */
+	struct weft_spin ctxs_lock;
+	struct weft_link ctxs;	    /* all contexts */
+	_Atomic uint32_t n_holding; /* sessions that may hold things back */
+	struct weft_chore chore;    /* polls the first endpoint */
+	uint32_t skip;		    /* rounds until the next poll */
+	_Atomic uint32_t n_rounds;  /* of progress */
+	struct weft_map fetches;    /* id to who waits; lane's lock */
+	uint64_t last_id;	    /* lane's lock */
+	pthread_t helper;
+	bool has_helper;
+	_Atomic bool is_helper_over;
 };
 
 extern struct weft_rma_own weft_rma_own;
+
+static inline void weft_ctx_take(struct weft_rma_ctx *ctx)
+{
+	if (!(ctx->options & WEFT_RMA_PRIVATE))
+		weft_spin_take(&ctx->lock);
+}
+
+static inline void weft_ctx_drop(struct weft_rma_ctx *ctx)
+{
+	if (!(ctx->options & WEFT_RMA_PRIVATE))
+		weft_spin_drop(&ctx->lock);
+}
+
+/* Notes that something went to a PE. */
+static inline void weft_ctx_touch(
+	struct weft_rma_ctx *ctx, uint32_t pe, enum weft_rma_state how)
+{
+	if (!ctx->states[pe])
+		ctx->touched[ctx->n_touched++] = pe;
+	ctx->states[pe] |= (uint8_t)(how | WEFT_STATE_LISTED);
+}
 
 /* amo.c: one atomic operation by this CPU. WEFT_ERR_ARG with a description
  * when it is none that we know; *old_out is untouched then. */
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out);
 
-/* far.c: the same as in rma.h, for PEs that only a fabric reaches. */
+/* far.c: the same as in rma.h, for PEs that only a fabric reaches and for what
+ * must go through it in any case. */
 int weft_far_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi);
 int weft_far_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
@@ -45,6 +166,53 @@ int weft_far_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
 int weft_far_fence(struct weft_rma_ctx *ctx);
 int weft_far_quiet(struct weft_rma_ctx *ctx);
-void weft_far_relax(void);
+
+/* far.c: one round of whatever may help an operation of this context on; its
+ * lock held. Releases nothing. */
+void weft_far_progress(struct weft_rma_ctx *ctx);
+
+/* far.c: all that was written to the PE is visible there on return; lock
+ * held. 0 or the error of the post. */
+int weft_far_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
+
+/* far.c: releases what the context holds back; the only place that does. Lock
+ * held. */
+int weft_far_release(struct weft_rma_ctx *ctx);
+
+/* tell.c: accesses that the target's CPU carries out, in the order told. All
+ * with the context's lock held, and not the lane's. */
+struct weft_tell {
+	struct weft_wire_rma rec; /* kind, op, width, len */
+	const void *data;
+	const void *sym; /* where; NULL for ASK */
+};
+/* One message with n (1 or 2) records. */
+int weft_tell_send(struct weft_rma_ctx *ctx, uint32_t pe,
+	const struct weft_tell *tells, size_t n);
+/* Into the batch for the PE, which is sent when full. */
+int weft_tell_add(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *tell);
+int weft_tell_release(struct weft_rma_ctx *ctx);
+/* An atomic with a result: waits for it, or has it stored (nbi). */
+int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
+/* Asks the PE to say when it is done with all it was told. */
+int weft_tell_ask(struct weft_rma_ctx *ctx, uint32_t pe);
+/* Waits until no reply is due that nobody waits for. */
+int weft_tell_wait(struct weft_rma_ctx *ctx);
+/* ask and wait. */
+int weft_tell_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
+void weft_tell_open(void);
+void weft_tell_close(void);
+void weft_tell_forget(struct weft_rma_ctx *ctx);
+
+/* serve.c: progress for others: as part of everybody's, and by a helper while
+ * this process is busy with something else. */
+void weft_serve_open(void);
+void weft_serve_close(void);
+
+/* rma.c: the span (0 heap, 1 data) and offset of a symmetric address, or a
+ * negative error. */
+int weft_rma_span_of(const void *sym, size_t len, size_t *at_out);
 
 #endif

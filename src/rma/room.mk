@@ -7,7 +7,9 @@ libweft_la_SOURCES += \
 	src/rma/order.c \
 	src/rma/put.c \
 	src/rma/rma.c src/rma/rma.h \
-	src/rma/rma_priv.h
+	src/rma/rma_priv.h \
+	src/rma/serve.c \
+	src/rma/tell.c
 
 unit_tests += test/unit/heap_test
 test_unit_heap_test_SOURCES = test/unit/heap_test.c

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tell: accesses that the target's CPU carries out
+ *
+ * A message holds records, which the target carries out in their order when
+ * it makes progress; messages of one process arrive in order as well. So one
+ * that asks for a reply tells, when it is answered, that all before is done.
+ * Atomics go this way where the fabric's own may not be mixed with the CPU's,
+ * and small puts of a session where a message for many is cheaper. */
+#include "rma/rma_priv.h"
+
+#include "core/comm.h"
+#include "core/proc.h"
+#include "core/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REC_LEN = sizeof(struct weft_wire_rma),
+	REPLIES_MAX = 64, /* in one message */
+};
+
+/* Who waits for a reply. */
+struct fetch {
+	struct weft_rma_ctx *ctx;
+	void *dest; /* NULL: only that it came */
+	uint32_t width;
+	bool is_waited; /* by the stack frame it lies in */
+	bool is_done;
+	int err;
+};
+
+/* --- the target's side; lane's lock held ---------------------------------- */
+
+struct replies {
+	struct weft_lane *lane;
+	struct weft_peer *peer;
+	size_t n;
+	struct weft_wire_rma_reply recs[REPLIES_MAX];
+};
+
+static void send_replies(struct replies *r)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_RMA_REPLY };
+
+	if (r->n)
+		weft_peer_control(
+			r->peer, &head, r->recs, r->n * sizeof(r->recs[0]));
+	r->n = 0;
+}
+
+static void reply(struct replies *r, uint64_t id, uint64_t value, int err)
+{
+	r->recs[r->n++] = (struct weft_wire_rma_reply){
+		.id = id, .value = value, .has_failed = err != 0
+	};
+	if (r->n == REPLIES_MAX)
+		send_replies(r);
+}
+
+/* Where a record points to; NULL when that is not ours. */
+static void *place(const struct weft_wire_rma *rec, size_t len)
+{
+	const struct weft_rma_span *span =
+		rec->span ? &weft_rma.data : &weft_rma.heap;
+
+	return rec->at <= span->len && len <= span->len - rec->at
+		       ? span->base + rec->at
+		       : NULL;
+}
+
+/* As in put.c: a word is never seen half written. */
+static void store(void *to, const void *from, size_t len)
+{
+	uint64_t word;
+	uint32_t half;
+
+	if (len == 8 && (uintptr_t)to % 8 == 0) {
+		memcpy(&word, from, 8);
+		__atomic_store_n((uint64_t *)to, word, __ATOMIC_RELEASE);
+	} else if (len == 4 && (uintptr_t)to % 4 == 0) {
+		memcpy(&half, from, 4);
+		__atomic_store_n((uint32_t *)to, half, __ATOMIC_RELEASE);
+	} else {
+		memcpy(to, from, len);
+	}
+}
+
+static int do_atomic(
+	const struct weft_wire_rma *rec, const uint8_t *data, uint64_t *old_out)
+{
+	struct weft_amo amo = { .op = (enum weft_amo_op)rec->op,
+		.width = rec->width };
+	void *there = place(rec, rec->width);
+
+	if (!there || rec->len != 16 || (rec->width != 4 && rec->width != 8))
+		return WEFT_ERR_PROTO;
+	memcpy(&amo.value, data, 8);
+	memcpy(&amo.cond, data + 8, 8);
+	return weft_amo_apply(there, &amo, old_out);
+}
+
+/* Carries out one record. 0 or an error: it makes no sense. */
+static int carry_out(struct replies *replies, const struct weft_wire_rma *rec,
+	const uint8_t *data)
+{
+	uint64_t old = 0;
+	void *there;
+	int err;
+
+	switch (rec->kind) {
+	case WEFT_WIRE_RMA_PUT:
+		there = place(rec, rec->len);
+		if (!there)
+			return WEFT_ERR_PROTO;
+		store(there, data, rec->len);
+		return 0;
+	case WEFT_WIRE_RMA_AMO:
+		return do_atomic(rec, data, &old);
+	case WEFT_WIRE_RMA_FETCH:
+		err = do_atomic(rec, data, &old);
+		reply(replies, rec->id, old, err);
+		return 0;
+	case WEFT_WIRE_RMA_ASK:
+		reply(replies, rec->id, 0, 0);
+		return 0;
+	default:
+		return WEFT_ERR_PROTO;
+	}
+}
+
+static void on_told(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct replies replies = { .lane = lane, .peer = peer };
+	const uint8_t *at = payload;
+	struct weft_wire_rma rec;
+	int err = 0;
+
+	(void)head;
+	while (len && !err) {
+		size_t room;
+
+		if (!weft_wire_get_rma(&rec, at, len)) {
+			err = WEFT_ERR_PROTO;
+			break;
+		}
+		room = weft_round_up((size_t)rec.len, 8);
+		if (room > len - REC_LEN) {
+			err = WEFT_ERR_PROTO;
+			break;
+		}
+		err = carry_out(&replies, &rec, at + REC_LEN);
+		at += REC_LEN + room;
+		len -= REC_LEN + room;
+	}
+	send_replies(&replies);
+	if (err)
+		weft_dispatch_drop(
+			lane, "one-sided access that makes no sense here");
+}
+
+static void take_reply(const struct weft_wire_rma_reply *rec)
+{
+	struct fetch *fetch = weft_map_remove(&weft_rma_own.fetches, rec->id);
+
+	if (!fetch)
+		return;
+	if (rec->has_failed)
+		fetch->err = weft_err_set(
+			WEFT_ERR_ARG, "an atomic was refused by its target");
+	else if (fetch->dest)
+		memcpy(fetch->dest, &rec->value, fetch->width);
+	fetch->is_done = true;
+	if (fetch->is_waited)
+		return;
+	fetch->ctx->n_asked--;
+	if (fetch->err && !fetch->ctx->tell_err)
+		fetch->ctx->tell_err = fetch->err;
+	free(fetch);
+}
+
+static void on_reply(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_rma_reply rec;
+	const uint8_t *at = payload;
+
+	(void)lane;
+	(void)peer;
+	(void)head;
+	while (weft_wire_get_rma_reply(&rec, at, len)) {
+		take_reply(&rec);
+		at += sizeof(rec);
+		len -= sizeof(rec);
+	}
+}
+
+void weft_tell_open(void)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+
+	weft_lane_take(lane);
+	weft_dispatch_set(lane, WEFT_WIRE_RMA, on_told);
+	weft_dispatch_set(lane, WEFT_WIRE_RMA_REPLY, on_reply);
+	weft_lane_drop(lane);
+}
+
+void weft_tell_close(void)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	weft_lane_take(lane);
+	while ((entry = weft_map_next(&weft_rma_own.fetches, &pos)) != NULL) {
+		struct fetch *fetch = entry->value;
+
+		if (!fetch->is_waited)
+			free(fetch);
+	}
+	weft_map_fini(&weft_rma_own.fetches);
+	weft_lane_drop(lane);
+}
+
+/* --- the origin's side -----------------------------------------------------
+ */
+
+/* The peer, ready for messages, however long that takes. Lane's lock held;
+ * given up meanwhile. NULL with *err when it cannot be reached. */
+static struct weft_peer *ready_peer(uint32_t pe, int *err)
+{
+	struct weft_rma_far *far = &weft_rma_own.fars[pe];
+	struct weft_lane *lane = &weft_proc.lane;
+
+	if (weft_unlikely(!far->peer))
+		far->peer = weft_comm_peer(weft_rma_own.comm, pe);
+	if (!far->peer) {
+		*err = weft_err_set(WEFT_ERR_NOMEM, "no memory for a peer");
+		return NULL;
+	}
+	while (weft_unlikely(far->peer->state != WEFT_PEER_READY)) {
+		if (far->peer->state == WEFT_PEER_DEAD) {
+			*err = far->peer->err;
+			return NULL;
+		}
+		weft_peer_resolve(far->peer);
+		weft_progress_wait(lane);
+	}
+	return far->peer;
+}
+
+/* Sends a message of records; back-pressure is waited out. */
+static int post(
+	struct weft_rma_ctx *ctx, uint32_t pe, const void *bytes, size_t len)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_RMA,
+		.src = weft_rma.my_pe };
+	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_peer *peer;
+	int err = 0;
+
+	weft_lane_take(lane);
+	peer = ready_peer(pe, &err);
+	if (peer)
+		err = weft_peer_post(peer, &head, bytes, len);
+	while (weft_unlikely(err == WEFT_AGAIN)) {
+		weft_lane_drop(lane);
+		weft_far_progress(ctx);
+		weft_lane_take(lane);
+		peer = ready_peer(pe, &err);
+		if (peer)
+			err = weft_peer_post(peer, &head, bytes, len);
+	}
+	weft_lane_drop(lane);
+	return err;
+}
+
+/* Writes a record and its data; the bytes used, or a negative error. */
+static int put_record(uint8_t *to, const struct weft_tell *tell)
+{
+	struct weft_wire_rma rec = tell->rec;
+	size_t padded = weft_round_up((size_t)rec.len, 8);
+	size_t at = 0;
+	int span = 0;
+
+	if (tell->sym) {
+		span = weft_rma_span_of(tell->sym,
+			rec.kind == WEFT_WIRE_RMA_PUT ? rec.len : rec.width,
+			&at);
+		if (span < 0)
+			return span;
+	}
+	rec.span = (uint8_t)span;
+	rec.at = at;
+	memcpy(to, &rec, REC_LEN);
+	memset(to + REC_LEN + rec.len, 0, padded - rec.len);
+	memcpy(to + REC_LEN, tell->data, rec.len);
+	return (int)(REC_LEN + padded);
+}
+
+/* What was written to the PE before a fence comes before this. */
+static int before_telling(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	int err = 0;
+
+	if (weft_unlikely(ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED))
+		err = weft_far_flush_pe(ctx, pe);
+	weft_ctx_touch(ctx, pe, WEFT_STATE_TOLD);
+	return err;
+}
+
+static int send_batch(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	struct weft_batch *batch = ctx->batches ? ctx->batches[pe] : NULL;
+	int err;
+
+	if (!batch || !batch->len)
+		return 0;
+	err = post(ctx, pe, batch->bytes, batch->len);
+	batch->len = 0;
+	batch->n = 0;
+	return err;
+}
+
+int weft_tell_send(struct weft_rma_ctx *ctx, uint32_t pe,
+	const struct weft_tell *tells, size_t n)
+{
+	uint8_t bytes[WEFT_TELL_MAX];
+	size_t len = 0;
+	int err = before_telling(ctx, pe);
+
+	if (!err)
+		err = send_batch(ctx, pe); /* it came first */
+	for (size_t i = 0; i < n && !err; i++) {
+		int used = put_record(bytes + len, &tells[i]);
+
+		if (used < 0)
+			err = used;
+		else
+			len += (size_t)used;
+	}
+	return err ? err : post(ctx, pe, bytes, len);
+}
+
+static struct weft_batch *batch_of(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	if (!ctx->batches) {
+		ctx->batches = calloc(weft_rma.n_pes, sizeof(*ctx->batches));
+		ctx->batched = calloc(weft_rma.n_pes, sizeof(*ctx->batched));
+	}
+	if (!ctx->batches || !ctx->batched)
+		return NULL;
+	if (!ctx->batches[pe]) {
+		ctx->batches[pe] = calloc(1, sizeof(*ctx->batches[pe]));
+	}
+	return ctx->batches[pe];
+}
+
+int weft_tell_add(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *tell)
+{
+	struct weft_batch *batch = batch_of(ctx, pe);
+	size_t need = REC_LEN + weft_round_up((size_t)tell->rec.len, 8);
+	int err, used;
+
+	if (!batch || need > WEFT_TELL_MAX)
+		return weft_tell_send(ctx, pe, tell, 1);
+	err = before_telling(ctx, pe);
+	if (!err && need > WEFT_TELL_MAX - batch->len)
+		err = send_batch(ctx, pe);
+	if (err)
+		return err;
+	used = put_record(batch->bytes + batch->len, tell);
+	if (used < 0)
+		return used;
+	if (!batch->is_listed) {
+		batch->is_listed = true;
+		ctx->batched[ctx->n_batched++] = pe;
+	}
+	batch->len += (uint32_t)used;
+	if (++batch->n >= ctx->window)
+		err = send_batch(ctx, pe);
+	return err;
+}
+
+int weft_tell_release(struct weft_rma_ctx *ctx)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < ctx->n_batched; i++) {
+		int one = send_batch(ctx, ctx->batched[i]);
+
+		ctx->batches[ctx->batched[i]]->is_listed = false;
+		err = err ? err : one;
+	}
+	ctx->n_batched = 0;
+	return err;
+}
+
+/* A fetch of the context whose reply will not come any more. */
+static struct fetch *orphan(struct weft_rma_ctx *ctx)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&weft_rma_own.fetches, &pos)) != NULL) {
+		struct fetch *fetch = entry->value;
+
+		if (fetch->ctx == ctx) {
+			weft_map_remove(&weft_rma_own.fetches, entry->key);
+			return fetch;
+		}
+	}
+	return NULL;
+}
+
+static void drop_orphans(struct weft_rma_ctx *ctx)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	struct fetch *fetch;
+
+	weft_lane_take(lane);
+	while (ctx->n_asked && (fetch = orphan(ctx)) != NULL)
+		free(fetch);
+	weft_lane_drop(lane);
+}
+
+void weft_tell_forget(struct weft_rma_ctx *ctx)
+{
+	drop_orphans(ctx);
+	for (uint32_t i = 0; ctx->batches && i < weft_rma.n_pes; i++)
+		free(ctx->batches[i]);
+	free(ctx->batches);
+	free(ctx->batched);
+	ctx->batches = NULL;
+	ctx->batched = NULL;
+	ctx->n_batched = 0;
+}
+
+/* Makes a fetch known under a fresh id. */
+static int enter(struct fetch *fetch, uint64_t *id_out)
+{
+	struct weft_rma_own *own = &weft_rma_own;
+	struct weft_lane *lane = &weft_proc.lane;
+	int err;
+
+	weft_lane_take(lane);
+	*id_out = ++own->last_id;
+	err = weft_map_put(&own->fetches, *id_out, fetch);
+	if (!err && !fetch->is_waited)
+		fetch->ctx->n_asked++;
+	weft_lane_drop(lane);
+	return err ? weft_err_set(err, "no memory for a reply") : 0;
+}
+
+static void leave(struct fetch *fetch, uint64_t id)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+
+	weft_lane_take(lane);
+	if (weft_map_remove(&weft_rma_own.fetches, id) && !fetch->is_waited)
+		fetch->ctx->n_asked--;
+	weft_lane_drop(lane);
+}
+
+/* True once the reply is there; the lane's lock orders it. */
+static bool is_there(const struct fetch *fetch, uint32_t pe, int *err)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	const struct weft_peer *peer = weft_rma_own.fars[pe].peer;
+	bool is_over;
+
+	weft_lane_take(lane);
+	is_over = fetch->is_done;
+	if (is_over)
+		*err = fetch->err;
+	else if (peer && peer->state == WEFT_PEER_DEAD) {
+		*err = peer->err;
+		is_over = true;
+	}
+	weft_lane_drop(lane);
+	return is_over;
+}
+
+int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
+{
+	uint64_t words[2] = { amo->value, amo->cond };
+	struct weft_tell tell = { .rec = { .kind = WEFT_WIRE_RMA_FETCH,
+					  .op = (uint8_t)amo->op,
+					  .width = (uint8_t)amo->width,
+					  .len = sizeof(words) },
+		.data = words,
+		.sym = dest };
+	struct fetch here = { .ctx = ctx,
+		.dest = fetched,
+		.width = amo->width,
+		.is_waited = true };
+	struct fetch *fetch = &here;
+	int err;
+
+	if (is_nbi) {
+		fetch = malloc(sizeof(*fetch));
+		if (!fetch)
+			return weft_err_set(
+				WEFT_ERR_NOMEM, "no memory for a reply");
+		*fetch = here;
+		fetch->is_waited = false;
+	}
+	err = enter(fetch, &tell.rec.id);
+	if (err)
+		goto drop;
+	err = weft_tell_send(ctx, pe, &tell, 1);
+	if (err) {
+		leave(fetch, tell.rec.id);
+		goto drop;
+	}
+	if (is_nbi)
+		return 0;
+	while (!is_there(fetch, pe, &err))
+		weft_far_progress(ctx);
+	leave(fetch, tell.rec.id);
+	return err;
+drop:
+	if (is_nbi)
+		free(fetch);
+	return err;
+}
+
+int weft_tell_ask(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	struct weft_tell tell = { .rec = { .kind = WEFT_WIRE_RMA_ASK },
+		.data = "" };
+	struct fetch *fetch = calloc(1, sizeof(*fetch));
+	uint8_t state = ctx->states[pe];
+	int err;
+
+	if (!fetch)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a reply");
+	fetch->ctx = ctx;
+	err = enter(fetch, &tell.rec.id);
+	if (err) {
+		free(fetch);
+		return err;
+	}
+	/* it says nothing of what was written, so needs no order with it */
+	ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
+	err = weft_tell_send(ctx, pe, &tell, 1);
+	ctx->states[pe] = state;
+	if (err) {
+		leave(fetch, tell.rec.id);
+		free(fetch);
+	}
+	return err;
+}
+
+static bool is_any_due(struct weft_rma_ctx *ctx, int *err)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	bool is_due;
+
+	weft_lane_take(lane);
+	is_due = ctx->n_asked != 0;
+	if (!is_due) {
+		*err = ctx->tell_err;
+		ctx->tell_err = 0;
+	}
+	for (uint32_t i = 0; i < ctx->n_touched && is_due; i++) {
+		const struct weft_peer *peer =
+			weft_rma_own.fars[ctx->touched[i]].peer;
+
+		if (peer && peer->state == WEFT_PEER_DEAD) {
+			*err = peer->err;
+			is_due = false;
+		}
+	}
+	weft_lane_drop(lane);
+	return is_due;
+}
+
+int weft_tell_wait(struct weft_rma_ctx *ctx)
+{
+	int err = 0;
+
+	while (is_any_due(ctx, &err))
+		weft_far_progress(ctx);
+	return err;
+}
+
+int weft_tell_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	int err = weft_tell_ask(ctx, pe);
+
+	if (!err)
+		err = weft_tell_wait(ctx);
+	ctx->states[pe] &=
+		(uint8_t) ~(WEFT_STATE_TOLD | WEFT_STATE_TOLD_FENCED);
+	return err;
+}
