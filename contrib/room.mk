@@ -6,7 +6,7 @@ EXTRA_DIST += \
 	contrib/notes/002-own-key-and-cookies.md \
 	contrib/notes/003-flow-control.md \
 	contrib/api-table \
-	contrib/examples/sessions.c \
+	contrib/examples/sessions.c contrib/examples/hello_shmem.c \
 	contrib/check \
 	contrib/check-fortran \
 	contrib/check-headers \
@@ -36,10 +36,11 @@ conformance:
 
 .PHONY: conformance
 
-EXTRA_DIST += contrib/check-abi
-check-abi: libmpi_abi.la
+EXTRA_DIST += contrib/check-abi contrib/check-sma
+check-abi: libmpi_abi.la libsma.la
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/$@ \
 		.libs/libmpi_abi.so $(top_srcdir)
+	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/check-sma .
 .PHONY: check-abi
 EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm
 

@@ -36,8 +36,8 @@ static void report(
 	void *arg, const char *hint, bool is_applied, const char *how)
 {
 	(void)arg;
-	fprintf(stderr, "shmem[%u]   %s %s: %s\n", weft_rma.my_pe, hint,
-		is_applied ? "applied" : "ignored", how);
+	fprintf(stderr, "shmem[%u]   SHMEM_SESSION_%s %s: %s\n", weft_rma.my_pe,
+		hint, is_applied ? "applied" : "ignored", how);
 }
 
 /* Warns of bits that are no options; returns those that are. */

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The OpenSHMEM programs, built as a user's program is. A new one is a name
+# here and a line in test/shmem/list. "make multi" builds them, "make
+# check-shmem" runs them, "make check-multi" does too.
+sma_programs =
+sma_programs += test/shmem/sma_amo
+sma_programs += test/shmem/sma_coll
+sma_programs += test/shmem/sma_heap
+sma_programs += test/shmem/sma_lock
+sma_programs += test/shmem/sma_mpi
+sma_programs += test/shmem/sma_put
+sma_programs += test/shmem/sma_session
+sma_programs += test/shmem/sma_setup
+sma_programs += test/shmem/sma_sweep
+sma_programs += test/shmem/sma_team
+sma_programs += test/shmem/sma_thr
+sma_programs += test/shmem/sma_tool
+sma_programs += test/shmem/sma_wait
+sma_cxx_programs = test/shmem/sma_cxx
+
+EXTRA_DIST += $(sma_programs:=.c) $(sma_cxx_programs:=.cpp) \
+	test/shmem/stest.h test/shmem/list
+CLEANFILES += $(sma_programs) $(sma_cxx_programs)
+
+sma_libs = libsma.la
+test/shmem/sma_mpi: sma_libs = libsma.la libmpi_abi.la
+
+$(sma_programs): %: %.c test/shmem/stest.h include/shmemx.h \
+	$(shmem_headers) libsma.la libmpi_abi.la
+	$(AM_V_CCLD)$(MKDIR_P) test/shmem && \
+	$(MULTI_COMPILE) -o $@ $(filter %.c,$^) $(sma_libs)
+
+$(sma_cxx_programs): %: %.cpp include/shmemx.h $(shmem_headers) libsma.la
+	$(AM_V_CCLD)$(MKDIR_P) test/shmem && \
+	$(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CXX) $(mpi_cppflags) \
+		$(CPPFLAGS) -Wall -Wextra $(MODE_CFLAGS) -O2 -no-install \
+		$(LDFLAGS) -o $@ $(filter %.cpp,$^) libsma.la
+
+multi: $(sma_programs) $(sma_cxx_programs)
+
+check-shmem: multi
+	MPIEXEC='$(MPIEXEC)' $(srcdir)/test/run-multi \
+		--list $(srcdir)/test/shmem/list --bin test/shmem \
+		$(MULTI_FLAGS)
+
+check-multi: check-shmem
+.PHONY: check-shmem

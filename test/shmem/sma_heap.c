@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sma_heap: symmetric memory comes, grows, goes and comes again */
+#include "stest.h"
+
+enum { SLOTS = 32, ROUNDS = 400 };
+
+/* The same offsets at all: a block that I reach by my address is the one my
+ * neighbour has. */
+static void agree(void *ptr, size_t len)
+{
+	unsigned char mark = (unsigned char)(len * 7 + 1);
+
+	if (!ptr)
+		return;
+	memset(ptr, mark, len);
+	shmem_barrier_all();
+	CHECK(shmem_uchar_g((unsigned char *)ptr + len - 1, stest_next()) ==
+			mark,
+		"a block of %zu is the same block there", len);
+	shmem_barrier_all();
+}
+
+/* Blocks of all sizes come and go in an order that all share. */
+static void churn(void)
+{
+	unsigned char *slot[SLOTS] = { NULL };
+	size_t len[SLOTS] = { 0 };
+	unsigned seed = 7;
+	long wrong = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		int k;
+
+		seed = seed * 1103515245u + 12345u;
+		k = (int)(seed >> 8) % SLOTS;
+		for (size_t b = 0; slot[k] && b < len[k]; b += 97)
+			wrong += slot[k][b] != (unsigned char)k;
+		shmem_free(slot[k]);
+		len[k] = (seed >> 16) % 5000 + 1;
+		slot[k] =
+			i % 3 ? shmem_malloc(len[k]) : shmem_align(256, len[k]);
+		CHECK(slot[k], "block of %zu", len[k]);
+		if (slot[k])
+			memset(slot[k], k, len[k]);
+	}
+	CHECK(!wrong, "%ld bytes changed by others", wrong);
+	for (int k = 0; k < SLOTS; k++)
+		shmem_free(slot[k]);
+}
+
+int main(int argc, char **argv)
+{
+	size_t len = 4 << 20;
+	char *p, *q;
+	int local;
+
+	(void)argc;
+	stest_init(argv);
+	CHECK(!shmem_malloc(0) && !shmem_calloc(0, 8) && !shmem_calloc(8, 0) &&
+			!shmem_align(64, 0) && !shmem_malloc_with_hints(0, 0),
+		"nothing is no block");
+	CHECK(!shmem_malloc(SIZE_MAX / 2) && !shmem_calloc(SIZE_MAX, 16),
+		"too much is no block");
+	shmem_free(NULL);
+	p = shmem_malloc(100);
+	agree(p, 100);
+	q = shmem_malloc_with_hints(
+		100, SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
+	agree(q, 100);
+	CHECK((uintptr_t)p % _Alignof(max_align_t) == 0, "alignment");
+	p = shmem_realloc(p, len);
+	CHECK(p && (unsigned char)p[99] == (unsigned char)(100 * 7 + 1),
+		"what was there is there");
+	agree(p, len);
+	p = shmem_realloc(p, 10);
+	agree(p, 10);
+	CHECK(!shmem_realloc(p, 0), "realloc to nothing frees");
+	shmem_free(q);
+	for (size_t a = 8; a <= 1 << 16; a *= 2) {
+		p = shmem_align(a, a + 1);
+		CHECK(p && (uintptr_t)p % a == 0, "aligned to %zu", a);
+		agree(p, a + 1);
+		shmem_free(p);
+	}
+	p = shmem_realloc(NULL, 50);
+	agree(p, 50);
+	shmem_free(p);
+	churn();
+	p = shmem_malloc(64 << 20);
+	CHECK(p, "after all of that, a large one");
+	shmem_free(p);
+	p = shmem_calloc(1000, 1000);
+	for (int i = 0; i < 1000000; i += 999)
+		CHECK(!p[i], "calloc clears");
+	CHECK(shmem_addr_accessible(p, 0) &&
+			shmem_addr_accessible(&len, 0) == 0 &&
+			!shmem_addr_accessible(&local, 0) &&
+			!shmem_addr_accessible(p, stest.n),
+		"what can be reached");
+	return stest_done();
+}

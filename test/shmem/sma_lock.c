@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sma_lock: one at a time, and everybody's turn comes */
+#include "stest.h"
+
+enum { ROUNDS = 200, LOCKS = 3 };
+
+static long locks[LOCKS], count[LOCKS];
+
+/* A count that is only right when nobody is between its load and store. */
+static void visit(long *lock, long *at)
+{
+	long v = shmem_g(at, 0);
+
+	shmem_p(at, v + 1, 0);
+	shmem_clear_lock(lock);
+}
+
+int main(int argc, char **argv)
+{
+	long *heap, n_tries = 0;
+
+	(void)argc;
+	stest_init(argv);
+	heap = shmem_calloc(2, sizeof(*heap));
+	for (int i = 0; i < ROUNDS; i++) {
+		shmem_set_lock(&locks[i % LOCKS]);
+		visit(&locks[i % LOCKS], &count[i % LOCKS]);
+	}
+	for (int i = 0; i < ROUNDS / 4; i++) {
+		while (shmem_test_lock(heap))
+			n_tries++;
+		visit(heap, heap + 1);
+	}
+	shmem_barrier_all();
+	for (int k = 0; stest.me == 0 && k < LOCKS; k++)
+		CHECK(count[k] == stest.n * ((ROUNDS + LOCKS - 1 - k) / LOCKS),
+			"lock %d: count %ld", k, count[k]);
+	if (stest.me == 0)
+		CHECK(heap[1] == stest.n * (ROUNDS / 4), "test_lock: count %ld",
+			heap[1]);
+	shmem_barrier_all();
+	if (stest.me == 0)
+		shmem_set_lock(heap);
+	shmem_barrier_all();
+	CHECK(shmem_test_lock(heap) != 0, "a lock that is set is not got");
+	shmem_barrier_all();
+	if (stest.me == 0)
+		shmem_clear_lock(heap);
+	shmem_barrier_all();
+	if (stest.me == stest.n - 1)
+		CHECK(shmem_test_lock(heap) == 0, "a lock that is clear is");
+	shmem_barrier_all();
+	return stest_done();
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sma_put: every way to move data arrives whole, in place and nowhere else */
+#include "stest.h"
+
+enum { N = 40 };
+
+#define TYPES(X)                         \
+	X(float, float)                  \
+	X(double, double)                \
+	X(longdouble, long double)       \
+	X(char, char)                    \
+	X(schar, signed char)            \
+	X(short, short)                  \
+	X(int, int)                      \
+	X(long, long)                    \
+	X(longlong, long long)           \
+	X(uchar, unsigned char)          \
+	X(ushort, unsigned short)        \
+	X(uint, unsigned)                \
+	X(ulong, unsigned long)          \
+	X(ulonglong, unsigned long long) \
+	X(int8, int8_t)                  \
+	X(int16, int16_t)                \
+	X(int32, int32_t)                \
+	X(int64, int64_t)                \
+	X(uint8, uint8_t)                \
+	X(uint16, uint16_t)              \
+	X(uint32, uint32_t)              \
+	X(uint64, uint64_t)              \
+	X(size, size_t)                  \
+	X(ptrdiff, ptrdiff_t)
+
+/* Targets in static memory and in the heap. */
+static long double area[N];
+static void *heap;
+
+/* dest is 99 but where something is put: mine + i at src[i]. */
+#define MOVES(name, type)                                                      \
+	static void put_##name(shmem_ctx_t ctx, type *dest, const type *src)   \
+	{                                                                      \
+		int to = stest_next();                                         \
+                                                                               \
+		shmem_##name##_put(dest + 4, src, 3, to);                      \
+		shmem_put(ctx, dest + 8, src, 2, to);                          \
+		shmem_##name##_p(dest + 11, src[0], to);                       \
+		shmem_p(ctx, dest + 12, src[0], to);                           \
+		shmem_ctx_##name##_put_nbi(ctx, dest + 14, src, 3, to);        \
+		shmem_##name##_iput(dest + 18, src, 2, 3, 3, to);              \
+		shmem_##name##_ibput(dest + 24, src, 4, 6, 2, 2, to);          \
+		shmem_put_nbi(dest + 32, src, 1, to);                          \
+		shmem_iput(ctx, dest + 34, src, 1, 1, 2, to);                  \
+		shmem_ctx_quiet(ctx);                                          \
+		shmem_barrier_all();                                           \
+	}                                                                      \
+	static void see_##name(const type *dest, type his)                     \
+	{                                                                      \
+		static const signed char want[N] = { -1, -1, -1, -1, 0, 1, 2,  \
+			-1, 0, 1, -1, 0, 0, -1, 0, 1, 2, -1, 0, -1, 3, -1, 6,  \
+			-1, 0, 1, -1, -1, 6, 7, -1, -1, 0, -1, 0, 1, -1, -1,   \
+			-1, -1 };                                              \
+                                                                               \
+		for (int i = 0; i < N; i++)                                    \
+			CHECK(dest[i] == (want[i] < 0 ? (type)99               \
+						      : (type)(his +           \
+								(type)want     \
+									[i])), \
+				"element %d of " #name " after the puts", i);  \
+	}                                                                      \
+	static void get_##name(                                                \
+		shmem_ctx_t ctx, const type *dest, const type *src)            \
+	{                                                                      \
+		int to = stest_next();                                         \
+		type back[N];                                                  \
+                                                                               \
+		for (int i = 0; i < N; i++)                                    \
+			back[i] = 77;                                          \
+		shmem_##name##_get(back, dest + 4, 3, to);                     \
+		shmem_ctx_##name##_get_nbi(ctx, back + 4, dest + 14, 3, to);   \
+		shmem_ctx_##name##_iget(                                       \
+			ctx, back + 8, dest + 18, 1, 2, 3, to);                \
+		shmem_ibget(back + 12, dest + 24, 3, 4, 2, 2, to);             \
+		shmem_ctx_quiet(ctx);                                          \
+		for (int i = 0; i < 3; i++)                                    \
+			CHECK(back[i] == src[i] && back[4 + i] == src[i] &&    \
+					back[8 + i] == src[3 * i],             \
+				#name "_get, _get_nbi, _iget[%d]", i);         \
+		CHECK(back[12] == src[0] && back[13] == src[1] &&              \
+				back[15] == src[6] && back[16] == src[7],      \
+			#name "_ibget");                                       \
+		CHECK(back[3] == 77 && back[7] == 77 && back[11] == 77 &&      \
+				back[14] == 77 && back[17] == 77,              \
+			"nothing beside what was got of " #name);              \
+		CHECK(shmem_##name##_g(dest + 11, to) == src[0] &&             \
+				shmem_g(ctx, dest + 12, to) == src[0],         \
+			#name "_g");                                           \
+		shmem_barrier_all();                                           \
+	}                                                                      \
+	static void moves_##name(shmem_ctx_t ctx, type *dest)                  \
+	{                                                                      \
+		type src[N];                                                   \
+                                                                               \
+		for (int i = 0; i < N; i++) {                                  \
+			src[i] = (type)((type)(stest.me + 1) + (type)i);       \
+			dest[i] = 99;                                          \
+		}                                                              \
+		shmem_barrier_all();                                           \
+		put_##name(ctx, dest, src);                                    \
+		see_##name(dest, (type)(stest_before() + 1));                  \
+		get_##name(ctx, dest, src);                                    \
+	}
+TYPES(MOVES)
+
+/* The forms without a type: 8 to 128 bits. */
+#define SIZED(bits)                                                           \
+	static void sized_##bits(unsigned char *dest)                         \
+	{                                                                     \
+		enum { LEN = bits / 8 };                                      \
+		unsigned char src[8 * LEN], back[8 * LEN];                    \
+		int to = stest_next(), from = stest_before();                 \
+                                                                              \
+		for (int i = 0; i < 8 * LEN; i++)                             \
+			src[i] = (unsigned char)(stest.me * 7 + i);           \
+		memset(dest, 0xee, 8 * LEN);                                  \
+		shmem_barrier_all();                                          \
+		shmem_put##bits(dest, src, 2, to);                            \
+		shmem_ctx_put##bits##_nbi(SHMEM_CTX_DEFAULT, dest + 2 * LEN,  \
+			src + 2 * LEN, 1, to);                                \
+		shmem_iput##bits(dest + 4 * LEN, src + 4 * LEN, 2, 1, 2, to); \
+		shmem_barrier_all();                                          \
+		for (int i = 0; i < 3 * LEN; i++)                             \
+			CHECK(dest[i] == (unsigned char)(from * 7 + i),       \
+				"put" #bits " byte %d", i);                   \
+		for (int i = 0; i < LEN; i++)                                 \
+			CHECK(dest[6 * LEN + i] == (unsigned char)(from * 7 + \
+								   5 * LEN +  \
+								   i) &&      \
+					dest[3 * LEN + i] == 0xee &&          \
+					dest[5 * LEN + i] == 0xee,            \
+				"iput" #bits " byte %d", i);                  \
+		shmem_get##bits(back, dest, 3, to);                           \
+		CHECK(memcmp(back, src, 3 * LEN) == 0, "get" #bits);          \
+		shmem_ibget##bits(back, dest, 1, 1, 3, 1, to);                \
+		CHECK(memcmp(back, src, 3 * LEN) == 0, "ibget" #bits);        \
+		shmem_barrier_all();                                          \
+	}
+SIZED(8)
+SIZED(16)
+SIZED(32)
+SIZED(64)
+SIZED(128)
+
+static void length(unsigned char *dest, unsigned char *src, unsigned char *back,
+	size_t len, bool is_nbi)
+{
+	int to = stest_next(), from = stest_before();
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < len; i++)
+		src[i] = (unsigned char)(i * 31 + (size_t)stest.me + len);
+	memset(dest, 0, len + 1);
+	memset(back, 0, len);
+	shmem_barrier_all();
+	if (is_nbi)
+		shmem_putmem_nbi(dest, src, len, to);
+	else
+		shmem_putmem(dest, src, len, to);
+	shmem_barrier_all();
+	for (size_t i = 0; i < len; i++)
+		wrong +=
+			dest[i] != (unsigned char)(i * 31 + (size_t)from + len);
+	CHECK(!wrong && !dest[len], "put of %zu: %zu wrong", len, wrong);
+	if (is_nbi)
+		shmem_getmem_nbi(back, dest, len, to);
+	else
+		shmem_getmem(back, dest, len, to);
+	shmem_quiet();
+	CHECK(memcmp(back, src, len) == 0, "get of %zu bytes", len);
+	shmem_barrier_all();
+}
+
+/* Around each border a library may have, up to megabytes. */
+static void lengths(void)
+{
+	static const size_t lens[] = { 0, 1, 3, 7, 8, 9, 15, 16, 17, 63, 64,
+		255, 256, 257, 4095, 4096, 65537, 1 << 20, (3 << 20) + 5 };
+	size_t max = (3 << 20) + 64;
+	unsigned char *dest = shmem_malloc(max);
+	unsigned char *src = malloc(max), *back = malloc(max);
+
+	for (size_t k = 0; k < sizeof(lens) / sizeof(*lens); k++) {
+		length(dest, src, back, lens[k], false);
+		length(dest, src, back, lens[k], true);
+	}
+	shmem_free(dest);
+	free(src);
+	free(back);
+}
+
+/* What comes after a fence is seen after what came before. */
+static void fences(void)
+{
+	static long data, flag;
+	enum { ROUNDS = 300 };
+
+	for (long i = 1; i <= ROUNDS; i++) {
+		shmem_p(&data, i, stest_next());
+		shmem_fence();
+		shmem_p(&flag, i, stest_next());
+		shmem_wait_until(&flag, SHMEM_CMP_GE, i);
+		CHECK(shmem_g(&data, stest.me) >= i, "data behind flag %ld", i);
+	}
+	shmem_barrier_all();
+}
+
+int main(int argc, char **argv)
+{
+	int to;
+	shmem_ctx_t ctx;
+
+	(void)argc;
+	stest_init(argv);
+	to = stest_next();
+	heap = shmem_malloc(sizeof(area));
+	CHECK(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &ctx) == 0, "a context");
+#define BOTH(name, type)                               \
+	moves_##name(SHMEM_CTX_DEFAULT, (type *)area); \
+	moves_##name(ctx, (type *)heap);
+	TYPES(BOTH)
+	sized_8(heap);
+	sized_16((unsigned char *)area);
+	sized_32(heap);
+	sized_64((unsigned char *)area);
+	sized_128(heap);
+	lengths();
+	fences();
+	shmem_pe_quiet(&to, 1);
+	shmem_ctx_destroy(ctx);
+	shmem_free(heap);
+	return stest_done();
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sma_setup: begin, end, begin again; the environment; the end of all
+ *
+ * how=twice (the default), size=TEXT and wants=BYTES, exit=CODE, fault=KIND */
+#include "stest.h"
+
+static int global_number = 4711;
+
+static const char *arg_of(int argc, char **argv, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (int i = 1; i < argc; i++)
+		if (!strncmp(argv[i], name, len) && argv[i][len] == '=')
+			return argv[i] + len + 1;
+	return NULL;
+}
+
+static void once(int level)
+{
+	char name[SHMEM_MAX_NAME_LEN];
+	int provided = -1, major = 0, minor = 0, is_open = 0;
+	long *p;
+
+	shmem_query_initialized(&is_open);
+	CHECK(!is_open, "not open");
+	CHECK(shmem_init_thread(level, &provided) == 0 && provided >= level,
+		"level %d, got %d", level, provided);
+	stest_who();
+	shmem_init();
+	shmem_query_initialized(&is_open);
+	CHECK(is_open, "open");
+	shmem_query_thread(&provided);
+	CHECK(provided >= level, "query_thread");
+	shmem_info_get_version(&major, &minor);
+	shmem_info_get_name(name);
+	CHECK(major == SHMEM_MAJOR_VERSION && minor == SHMEM_MINOR_VERSION &&
+			major == 1 && minor == 6 &&
+			!strcmp(name, SHMEM_VENDOR_STRING),
+		"version %d.%d of %s", major, minor, name);
+	CHECK(shmem_pe_accessible(0) && shmem_pe_accessible(stest.n - 1) &&
+			!shmem_pe_accessible(stest.n) &&
+			!shmem_pe_accessible(-1),
+		"which PEs there are");
+	shmem_pcontrol(1, "ignored");
+	p = shmem_malloc(sizeof(*p));
+	shmem_finalize();
+	shmem_p(p, 1234L, stest_next());
+	global_number = 1;
+	shmem_barrier_all();
+	CHECK(*p == 1234, "still open after the first of two finalizes");
+	shmem_finalize();
+	shmem_query_initialized(&is_open);
+	CHECK(!is_open, "closed");
+	CHECK(global_number == 1, "variables stay what they are");
+	global_number = 4711;
+}
+
+static void sized(const char *text, const char *wants)
+{
+	size_t want = strtoul(wants, NULL, 0);
+	char *p;
+
+	setenv("SHMEM_SYMMETRIC_SIZE", text, 1);
+	setenv("SMA_SYMMETRIC_SIZE", "nonsense", 1);
+	CHECK(want || shmem_init_thread(SHMEM_THREAD_SINGLE, NULL) != 0,
+		"a size of \"%s\" is an error", text);
+	if (!want)
+		return;
+	CHECK(shmem_init_thread(SHMEM_THREAD_SINGLE, NULL) == 0, "init");
+	p = shmem_malloc(want - want / 8);
+	CHECK(p, "%s gives %zu", text, want);
+	CHECK(!shmem_malloc(want), "and not twice that");
+	p[want - want / 8 - 1] = 1;
+	shmem_finalize();
+}
+
+static void fault(const char *kind)
+{
+	int local = 0;
+
+	shmem_init();
+	if (!strcmp(kind, "pe"))
+		shmem_int_p(&global_number, 1, 1000);
+	if (!strcmp(kind, "address"))
+		shmem_int_p(&local, 1, 0);
+	if (!strcmp(kind, "length"))
+		shmem_int_put(&global_number, &local, 1u << 28, 0);
+	if (!strcmp(kind, "ctx"))
+		shmem_ctx_quiet((shmem_ctx_t)&local);
+	if (!strcmp(kind, "team"))
+		shmem_team_sync((shmem_team_t)&local);
+	if (!strcmp(kind, "closed"))
+		shmem_finalize(), shmem_barrier_all();
+	CHECK(false, "%s is a fault and goes on", kind);
+	shmem_finalize();
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *code = arg_of(argc, argv, "exit");
+	const char *size = arg_of(argc, argv, "size");
+
+	stest_start(argv[0]);
+	if (arg_of(argc, argv, "fault"))
+		fault(arg_of(argc, argv, "fault"));
+	if (size)
+		sized(size, arg_of(argc, argv, "wants"));
+	if (code) {
+		start_pes(0);
+		if (shmem_my_pe() == shmem_n_pes() - 1)
+			shmem_global_exit(atoi(code));
+		for (;;)
+			shmem_barrier_all();
+	}
+	if (!size)
+		for (int level = SHMEM_THREAD_SINGLE;
+			level <= SHMEM_THREAD_MULTIPLE; level++)
+			once(level);
+	return stest.n_failed != 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sma_team: teams, their numbering, and contexts on them */
+#include "stest.h"
+
+static long word, words[16];
+
+static void predefined(void)
+{
+	shmem_team_config_t config = { .num_contexts = -5 };
+	int n_near = 0;
+
+	CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == stest.me &&
+			shmem_team_n_pes(SHMEM_TEAM_WORLD) == stest.n,
+		"the world team");
+	CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1 &&
+			shmem_team_n_pes(SHMEM_TEAM_INVALID) == -1,
+		"no team");
+	for (int pe = 0; pe < stest.n; pe++) {
+		int there = shmem_team_translate_pe(
+			SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED);
+		void *ptr = shmem_ptr(&word, pe);
+
+		n_near += there >= 0;
+		CHECK((there >= 0) == (ptr != NULL || pe == stest.me),
+			"PE %d shares memory with me: %d, %p", pe, there, ptr);
+		CHECK(there < 0 || shmem_team_ptr(SHMEM_TEAM_SHARED, &word,
+					   there) == ptr,
+			"team_ptr");
+	}
+	CHECK(n_near == shmem_team_n_pes(SHMEM_TEAM_SHARED), "shared team");
+	CHECK(shmem_team_get_config(SHMEM_TEAM_WORLD, 0, &config) == 0 &&
+			config.num_contexts == -5,
+		"a mask of 0 asks for nothing");
+	CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, SHMEM_TEAM_NUM_CONTEXTS,
+		      &config) != 0,
+		"no team has no configuration");
+	CHECK(shmem_team_ptr(SHMEM_TEAM_INVALID, &word, 0) == NULL, "no team");
+}
+
+/* A team of every second PE: numbers, configuration, access by its numbers. */
+static void strided(void)
+{
+	shmem_team_config_t config = { .num_contexts = 2 };
+	int size = (stest.n + 1) / 2;
+	shmem_team_t even, back;
+	shmem_ctx_t ctx;
+
+	CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, size, &config,
+		      SHMEM_TEAM_NUM_CONTEXTS, &even) == 0,
+		"every second PE");
+	CHECK((even != SHMEM_TEAM_INVALID) == !(stest.me & 1), "who is in");
+	if (even != SHMEM_TEAM_INVALID) {
+		int me = shmem_team_my_pe(even);
+
+		CHECK(me == stest.me / 2 && shmem_team_n_pes(even) == size,
+			"numbers in the team");
+		CHECK(shmem_team_translate_pe(even, size - 1,
+			      SHMEM_TEAM_WORLD) == 2 * (size - 1) &&
+				shmem_team_translate_pe(
+					SHMEM_TEAM_WORLD, 1, even) == -1 &&
+				shmem_team_translate_pe(
+					even, size, SHMEM_TEAM_WORLD) == -1,
+			"translation");
+		config.num_contexts = 0;
+		CHECK(!shmem_team_get_config(
+			      even, SHMEM_TEAM_NUM_CONTEXTS, &config) &&
+				config.num_contexts == 2,
+			"configuration");
+		CHECK(shmem_team_create_ctx(even, 0, &ctx) == 0, "a context");
+		CHECK(shmem_ctx_get_team(ctx, &back) == 0 && back == even,
+			"its team");
+		shmem_ctx_long_p(ctx, &word, me + 100, (me + 1) % size);
+		shmem_atomic_add(ctx, &words[me], 7L, 0);
+		shmem_ctx_quiet(ctx);
+		shmem_team_sync(even);
+		CHECK(word == (me + size - 1) % size + 100,
+			"put by the team's number: %ld", word);
+		for (int i = 0; me == 0 && i < size; i++)
+			CHECK(words[i] == 7, "atomic by the team's number");
+		shmem_ctx_destroy(ctx);
+	}
+	shmem_team_destroy(even);
+	shmem_barrier_all();
+}
+
+static void grid(void)
+{
+	shmem_team_t x, y, sub;
+	int xrange = 3, row, column;
+
+	CHECK(shmem_team_split_2d(
+		      SHMEM_TEAM_WORLD, xrange, NULL, 0, &x, NULL, 0, &y) == 0,
+		"a grid");
+	row = stest.me / xrange;
+	column = stest.me % xrange;
+	CHECK(shmem_team_my_pe(x) == column && shmem_team_my_pe(y) == row,
+		"coordinates");
+	CHECK(shmem_team_translate_pe(x, 0, SHMEM_TEAM_WORLD) == row * xrange &&
+			shmem_team_translate_pe(y, 0, SHMEM_TEAM_WORLD) ==
+				column,
+		"where a row and a column begin");
+	CHECK(shmem_team_split_2d(
+		      SHMEM_TEAM_WORLD, 100, NULL, 0, &sub, NULL, 0, &y) == 0 &&
+			shmem_team_n_pes(sub) == stest.n &&
+			shmem_team_n_pes(y) == 1,
+		"a range wider than the world is its width");
+	shmem_team_sync(sub);
+	shmem_team_destroy(sub);
+	CHECK(shmem_team_split_strided(x, shmem_team_n_pes(x) - 1, -1,
+		      shmem_team_n_pes(x), NULL, 0, &sub) == 0 &&
+			shmem_team_my_pe(sub) ==
+				shmem_team_n_pes(x) - 1 - column,
+		"a team of a team, backwards");
+	shmem_team_destroy(sub);
+}
+
+static void refusals(void)
+{
+	shmem_team_t t = SHMEM_TEAM_WORLD, u = SHMEM_TEAM_WORLD;
+	shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
+	char told[512];
+	int kept = stest_listen();
+	int codes[3];
+
+	codes[0] = shmem_team_split_strided(
+		SHMEM_TEAM_WORLD, 0, 1, stest.n + 1, NULL, 0, &t);
+	codes[1] = shmem_team_split_strided(
+		SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &u);
+	codes[2] = shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &ctx);
+	stest_told(kept, told, sizeof(told));
+	CHECK(codes[0] && codes[1] && codes[2] && t == SHMEM_TEAM_INVALID &&
+			u == SHMEM_TEAM_INVALID && ctx == SHMEM_CTX_INVALID,
+		"what cannot be is nonzero and makes nothing");
+	CHECK(strstr(told, "no team is made"), "and is told: %s", told);
+	shmem_ctx_destroy(SHMEM_CTX_INVALID);
+	shmem_team_destroy(SHMEM_TEAM_INVALID);
+	CHECK(shmem_ctx_get_team(SHMEM_CTX_INVALID, &t) != 0 &&
+			shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &u) == 0 &&
+			u == SHMEM_TEAM_WORLD,
+		"whose team");
+}
+
+int main(int argc, char **argv)
+{
+	shmem_ctx_t ctxs[8];
+
+	(void)argc;
+	stest_init(argv);
+	predefined();
+	strided();
+	for (int i = 0; i < 3; i++)
+		grid(); /* some teams are left to finalize */
+	refusals();
+	for (int i = 0; i < 8; i++) {
+		CHECK(shmem_ctx_create(i, &ctxs[i]) == 0, "options %d", i);
+		shmem_ctx_long_p(ctxs[i], &words[8 + i], i, stest_next());
+	}
+	for (int i = 0; i < 7; i++)
+		shmem_ctx_destroy(ctxs[i]); /* completes; one is left */
+	shmem_ctx_quiet(ctxs[7]);
+	shmem_barrier_all();
+	for (int i = 0; i < 8; i++)
+		CHECK(words[8 + i] == i, "put on context %d", i);
+	return stest_done();
+}

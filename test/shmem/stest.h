@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stest: checks, results and deadlines of the OpenSHMEM tests
+ *
+ * A failed check is printed with file, line, PE and sentence, and the program
+ * goes on; stest_done() turns the count into the exit status. When
+ * WEFT_TEST_DEADLINE seconds have passed, each PE says after which line it
+ * stopped getting anywhere and exits with 124.
+ */
+#ifndef STEST_H
+#define STEST_H
+
+#include <shmem.h>
+#include <shmemx.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STEST_LATE = 124, STEST_SHOW = 20 };
+
+struct stest {
+	int me, n;
+	_Atomic long n_failed;
+	_Atomic int line;
+	const char *name;
+};
+
+static struct stest stest;
+
+/* one claim: CHECK(condition, "sentence" [, printf arguments]) */
+#define CHECK(ok, ...) stest_check((ok), __FILE__, __LINE__, #ok, __VA_ARGS__)
+
+__attribute__((format(printf, 5, 6))) static inline bool stest_check(bool ok,
+	const char *file, int line, const char *text, const char *fmt, ...)
+{
+	const char *slash = strrchr(file, '/');
+	char words[512];
+	va_list ap;
+
+	stest.line = line;
+	if (ok)
+		return true;
+	if (stest.n_failed++ >= STEST_SHOW)
+		return false;
+	va_start(ap, fmt);
+	vsnprintf(words, sizeof(words), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "# FAILED %s:%d: PE %d: %s (%s)\n",
+		slash ? slash + 1 : file, line, stest.me, words, text);
+	return false;
+}
+
+static inline void stest_late(int signal_number)
+{
+	char text[160];
+	int len;
+
+	(void)signal_number;
+	len = snprintf(text, sizeof(text),
+		"# FAILED %s: PE %d: deadline passed, last check at line %d\n",
+		stest.name, stest.me, stest.line);
+	if (write(STDERR_FILENO, text, (size_t)len) < 0)
+		_exit(STEST_LATE + 1);
+	_exit(STEST_LATE);
+}
+
+/* Names the program and arms the deadline; the first call of main(). */
+static inline void stest_start(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *late = getenv("WEFT_TEST_DEADLINE");
+
+	stest.name = slash ? slash + 1 : path;
+	signal(SIGALRM, stest_late);
+	if (late && atoi(late) > 0)
+		alarm((unsigned)atoi(late));
+}
+
+/* After an init. */
+static inline void stest_who(void)
+{
+	stest.me = shmem_my_pe();
+	stest.n = shmem_n_pes();
+}
+
+static inline void stest_init(char **argv)
+{
+	stest_start(argv[0]);
+	shmem_init();
+	stest_who();
+}
+
+/* Finalizes once; the exit status. */
+static inline int stest_done(void)
+{
+	shmem_finalize();
+	return stest.n_failed != 0;
+}
+
+/* My neighbours in a ring. */
+static inline int stest_next(void)
+{
+	return (stest.me + 1) % stest.n;
+}
+
+static inline int stest_before(void)
+{
+	return (stest.me + stest.n - 1) % stest.n;
+}
+
+/* What is written to standard error from now on is kept for stest_told(),
+ * which takes what this returns. */
+static inline int stest_listen(void)
+{
+	FILE *file = tmpfile();
+	int kept = dup(STDERR_FILENO);
+
+	fflush(stderr);
+	if (!file || kept < 0 || dup2(fileno(file), STDERR_FILENO) < 0)
+		exit(2);
+	fclose(file);
+	return kept;
+}
+
+/* What was written, in buf. */
+static inline const char *stest_told(int kept, char *buf, size_t len)
+{
+	ssize_t n;
+
+	fflush(stderr);
+	n = pread(STDERR_FILENO, buf, len - 1, 0);
+	buf[n < 0 ? 0 : n] = 0;
+	dup2(kept, STDERR_FILENO);
+	close(kept);
+	return buf;
+}
+
+#endif
