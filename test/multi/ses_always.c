@@ -29,6 +29,36 @@ static void infos(const char *when)
 	OK(MPI_Info_free(&info));
 }
 
+/* MPI_Abi_get_version and its neighbours may be called at any time. */
+static void abi(const char *when)
+{
+	char text[16] = "";
+	int a = -1, b = -1, len = sizeof(text), flag = 0, size = 0;
+	MPI_Info info = MPI_INFO_NULL;
+
+	OK(MPI_Abi_get_version(&a, &b));
+	CHECK(a == MPI_ABI_VERSION && b == MPI_ABI_SUBVERSION,
+		"%s: binary interface %d.%d", when, a, b);
+	OK(MPI_Abi_get_info(&info));
+	OK(MPI_Info_get_string(info, "mpi_aint_size", &len, text, &flag));
+	CHECK(flag && atoi(text) == (int)sizeof(MPI_Aint),
+		"%s: an MPI_Aint has %s bytes", when, text);
+	OK(MPI_Info_free(&info));
+	OK(MPI_Abi_get_fortran_info(&info));
+	OK(MPI_Type_size(MPI_INTEGER, &size));
+	len = sizeof(text);
+	OK(MPI_Info_get_string(info, "mpi_integer_size", &len, text, &flag));
+	CHECK(flag && atoi(text) == size, "%s: an INTEGER has %s of %d bytes",
+		when, text, size);
+	OK(MPI_Type_size(MPI_REAL2, &size));
+	len = sizeof(text);
+	OK(MPI_Info_get_string(info, "mpi_real2_supported", &len, text, &flag));
+	CHECK(flag && !strcmp(text, size == MPI_UNDEFINED ? "false" : "true"),
+		"%s: REAL*2 is supported: %s, and has %d bytes", when, text,
+		size);
+	OK(MPI_Info_free(&info));
+}
+
 static void always(const char *when, bool ever)
 {
 	char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -56,6 +86,7 @@ static void always(const char *when, bool ever)
 		"S41, S48: %s: a session's error handler", when);
 	OK(MPI_Errhandler_free(&mine));
 	infos(when);
+	abi(when);
 }
 
 /* what is not in the list is an error, neither a crash nor a success */
