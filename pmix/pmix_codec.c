@@ -271,6 +271,8 @@ static size_t rank_unique(uint32_t *ranks, size_t n)
 	return kept;
 }
 
+enum { RANKS_MAX = 1 << 24 }; /* more are a mistake in the list */
+
 /* "7" or "7-9" at *text; moves *text behind it. */
 static int range_parse(const char **text, uint32_t *lo_out, uint32_t *hi_out)
 {
@@ -301,6 +303,8 @@ static int rank_append(
 {
 	size_t need = *n + (size_t)(hi - lo) + 1;
 
+	if (need > RANKS_MAX)
+		return WEFT_ERR_ARG;
 	if (need > *cap) {
 		size_t grown = 2 * need;
 		uint32_t *p = realloc(*ranks, grown * sizeof(*p));

@@ -73,7 +73,8 @@ int weft_pmix_err(pmix_status_t status);
 
 /*
  * Parse "0,3-5,9" into ascending distinct ranks; the caller frees the array.
- * 0, WEFT_ERR_ARG for anything else than such a list, WEFT_ERR_NOMEM.
+ * 0, WEFT_ERR_ARG for anything else than such a list or more than 16 M ranks,
+ * WEFT_ERR_NOMEM.
  */
 int weft_ranks_parse(const char *text, uint32_t **ranks_out, size_t *n_out);
 

@@ -2,6 +2,7 @@
 /* comm: make, reach peers, take out of the lane's table */
 #include "core/comm.h"
 
+#include "base/err.h"
 #include "core/lane.h"
 
 #include <stdlib.h>
@@ -19,9 +20,16 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out)
 {
-	struct weft_comm *comm = weft_table_new(&weft_comms);
+	struct weft_comm *comm;
 	int err;
 
+	/* ids come from other processes */
+	if (!ctx || ctx % WEFT_PLANE_END || weft_map_get(&lane->comms, ctx))
+		return weft_err_set(WEFT_ERR_PROTO,
+			"the context id %llx chosen by another process is in "
+			"use here or none",
+			(unsigned long long)ctx);
+	comm = weft_table_new(&weft_comms);
 	if (!comm)
 		return WEFT_ERR_NOMEM;
 	comm->refs = 1;

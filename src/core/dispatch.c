@@ -3,6 +3,7 @@
  * before its communicator */
 #include "core/dispatch.h"
 
+#include "base/err.h"
 #include "base/log.h"
 #include "core/lane.h"
 #include "core/proc.h"
@@ -52,16 +53,23 @@ void weft_dispatch(struct weft_lane *lane, struct weft_peer *peer,
 	dispatch(lane, peer, head, payload, len);
 }
 
+/* Can a message come from there? What a lane tells itself takes no way out. */
+static bool is_member(const struct weft_lane *lane, uint64_t addr)
+{
+	return !((addr ^ weft_proc.proc) & lane->job_mask) &&
+	       (uint32_t)addr < weft_proc.facts.size && addr != lane->addr;
+}
+
 /* First message of a ring: is its writer one of us? */
 static struct weft_peer *ring_owner(
 	struct weft_lane *lane, struct weft_ring_rx *rx)
 {
-	struct weft_peer *peer = weft_peer_of(lane, rx->ring->writer_proc);
+	uint64_t proc = rx->ring->writer_proc;
 
-	if (!peer || rx->ring->writer_cookie != peer->cookie_in)
+	if (!is_member(lane, proc))
 		return NULL;
-	rx->owner = peer;
-	return peer;
+	rx->owner = weft_peer_proven(lane, proc, rx->ring->writer_cookie);
+	return rx->owner;
 }
 
 void weft_dispatch_ring(void *arg, struct weft_ring_rx *rx, const void *head,
@@ -77,6 +85,14 @@ void weft_dispatch_ring(void *arg, struct weft_ring_rx *rx, const void *head,
 			weft_dispatch_drop(lane, "foreign writer in a ring");
 			return;
 		}
+	}
+	if (weft_unlikely(!head)) {
+		weft_dispatch_drop(lane, "a damaged ring in shared memory");
+		weft_peer_die(
+			peer, weft_err_set(WEFT_ERR_PROTO,
+				      "process %u wrote what is no message",
+				      (uint32_t)peer->proc));
+		return;
 	}
 	memcpy(&copy, head, sizeof(copy));
 	dispatch(lane, peer, &copy, payload, len);
@@ -98,13 +114,12 @@ void weft_dispatch_net(void *arg, const void *data, size_t len)
 			"library in use everywhere?");
 		return;
 	}
-	if (((wire.src_proc ^ weft_proc.proc) & lane->job_mask) ||
-		(uint32_t)wire.src_proc >= weft_proc.facts.size) {
+	if (!is_member(lane, wire.src_proc)) {
 		weft_dispatch_drop(lane, "from a process outside the job");
 		return;
 	}
-	peer = weft_peer_of(lane, wire.src_proc);
-	if (!peer || peer->cookie_in != wire.cookie) {
+	peer = weft_peer_proven(lane, wire.src_proc, wire.cookie);
+	if (!peer) {
 		weft_dispatch_drop(lane, "without the key of this job");
 		return;
 	}

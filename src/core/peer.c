@@ -85,6 +85,24 @@ struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t addr)
 	return peer;
 }
 
+struct weft_peer *weft_peer_proven(
+	struct weft_lane *lane, uint64_t addr, uint64_t value)
+{
+	struct weft_peer *peer = weft_map_get(&lane->peers, addr + 1);
+
+	if (weft_likely(peer))
+		return peer->cookie_in == value ? peer : NULL;
+	if (value != cookie(weft_proc.facts.own_key, addr, lane->addr))
+		return NULL;
+	return weft_peer_of(lane, addr);
+}
+
+/* The longest message that goes through a ring. */
+static uint64_t room_needed(void)
+{
+	return (uint64_t)weft_knobs.shm_eager;
+}
+
 /* Decides how to reach the peer. 0 or an error. */
 static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 {
@@ -97,6 +115,14 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 		err = weft_ring_attach(&peer->tx, &card->shm,
 			weft_proc.facts.local_rank, lane->addr,
 			peer->cookie_out);
+		if (!err && peer->tx.buf_len / 2 < room_needed()) {
+			weft_ring_detach(&peer->tx);
+			err = weft_err_set(WEFT_ERR_PEER,
+				"the ring of process %u is too small for "
+				"messages of WEFT_SHM_EAGER bytes; set "
+				"WEFT_SHM_RING alike everywhere",
+				(uint32_t)peer->proc);
+		}
 		if (!err) {
 			peer->is_shm = true;
 			peer->can_read = weft_knob_is_on(weft_knobs.cma) &&

@@ -63,6 +63,12 @@ struct weft_peer {
 	struct weft_lane *lane;
 };
 
+/* The peer at an address whose message carried this cookie, created when
+ * new; NULL when the cookie is wrong, which leaves no trace. Lane's lock held.
+ */
+struct weft_peer *weft_peer_proven(
+	struct weft_lane *lane, uint64_t addr, uint64_t cookie);
+
 /* True when a message may be posted to the peer now without overtaking. */
 static inline bool weft_peer_is_clear(const struct weft_peer *peer)
 {

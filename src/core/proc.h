@@ -90,6 +90,13 @@ void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
 /* Ends all of the job without a fault: the code may be 0. */
 void weft_proc_exit_all(int code, const char *text) __attribute__((noreturn));
 
+/* True if the job has a process with this number. */
+static inline bool weft_proc_is_member(uint64_t proc)
+{
+	return proc >> 32 == weft_proc.proc >> 32 &&
+	       (uint32_t)proc < weft_proc.facts.size;
+}
+
 /* True if the process with this number runs on my node. */
 bool weft_proc_is_near(uint64_t proc);
 

@@ -61,6 +61,9 @@ struct weft_req {
 	uint64_t seq; /* order among posted receives */
 	uint32_t refs;
 	bool is_last; /* send: the receiver knows that it stays; p2p/left.c */
+	/* both false when nobody but the user knows it */
+	bool is_asked;	/* a send: its receiver was asked to give it back */
+	bool in_fabric; /* an eager send: op completes when the data has left */
 
 	/* second line: where the data goes and what the caller is told */
 	_Alignas(WEFT_CACHE_LINE) void *buf;

@@ -28,6 +28,7 @@ static void ask_back(struct weft_req *req)
 	};
 	struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
 
+	req->is_asked = true;
 	if (req->is_eager) {
 		req->is_done = false;
 		weft_req_get(req);
@@ -38,7 +39,9 @@ static void ask_back(struct weft_req *req)
 
 static void cancel_send(struct weft_req *req)
 {
-	if (req->src == WEFT_PROC_NULL || req->status.is_cancelled)
+	if (req->src == WEFT_PROC_NULL || req->status.is_cancelled ||
+		req->is_asked ||
+		(req->peer && req->peer->state == WEFT_PEER_DEAD))
 		return;
 	if (!req->is_done && !weft_list_is_empty(&req->out.link) &&
 		!req->remote && req->n_parts == 0) {
@@ -119,6 +122,22 @@ void weft_cancel_on_cancel(struct weft_lane *lane, struct weft_peer *peer,
 	weft_peer_control(peer, &answer, &fin, sizeof(fin));
 }
 
+/* One interest in an eager send less; true when the fabric has another. */
+static bool drop_interest(struct weft_req *req)
+{
+	req->is_asked = false;
+	if (!req->is_eager || !req->in_fabric)
+		return false;
+	req->comm->n_sends--;
+	weft_req_put(req);
+	return true;
+}
+
+bool weft_cancel_give_up(struct weft_req *req)
+{
+	return req->is_asked && drop_interest(req);
+}
+
 void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -131,15 +150,22 @@ void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	req = weft_table_get(&weft_reqs, fin.req);
-	if (!req || req->kind != WEFT_REQ_SEND || req->peer != peer ||
-		req->is_done || !weft_list_is_empty(&req->out.link))
-		return; /* received meanwhile, or never asked back */
+	if (!req || req->peer != peer || req->is_done)
+		return; /* received meanwhile */
+	if (req->remote || req->n_parts)
+		fin.status = WEFT_WIRE_TOO_LATE; /* it was asked for */
 	if (fin.status == WEFT_WIRE_REFUSED) {
-		weft_left_on_refused(req);
+		if (req->kind == WEFT_REQ_SEND && !req->is_eager &&
+			weft_list_is_empty(&req->out.link))
+			weft_left_on_refused(req);
 		return;
 	}
+	if (!req->is_asked)
+		return;
 	if (fin.status)
 		cancelled(req);
+	if (drop_interest(req))
+		return;
 	if (fin.status || req->is_eager)
 		weft_send_finish(req, 0);
 }

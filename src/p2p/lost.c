@@ -6,8 +6,10 @@
  *    sees the state and gives up;
  *  - an announced send or a matched rendezvous: found among all requests;
  *  - a receive posted for exactly that rank: likewise;
- *  - the fabric: ends tagged pieces with an error completion or, for receives,
- *    when we take them back.
+ *  - the fabric: ends sends and tagged pieces with an error completion or, for
+ *    receives, when we take them back. Until then it may look at the data, so
+ *    the request is not over.
+ *  - a send asked back: the answer will not come.
  * A receive from any source goes on waiting: somebody else may send.  One
  * posted later for the dead ends at once. */
 #include "p2p/p2p_priv.h"
@@ -32,7 +34,9 @@ static void lose(struct weft_req *req, struct weft_peer *peer)
 	}
 	if (req->is_posted || req->peer != peer)
 		return;
-	if (req->n_parts > 0) /* the fabric tells when its pieces end */
+	if (weft_cancel_give_up(req))
+		return;
+	if (req->n_parts > 0 || req->in_fabric) /* the fabric tells */
 		return;
 	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, peer->err);

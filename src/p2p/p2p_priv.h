@@ -102,6 +102,10 @@ void weft_left_on_refused(struct weft_req *req);
 /* Frees what was noted, and probed messages. */
 void weft_left_purge(struct weft_comm *comm);
 
+/* A send whose peer is gone does not wait for the answer to a cancel any more.
+ * True when that ends nothing: the fabric has yet to complete it. */
+bool weft_cancel_give_up(struct weft_req *req);
+
 /* Ends everything that waits for a peer that died; peer->err says why. */
 void weft_lost_peer(struct weft_peer *peer);
 

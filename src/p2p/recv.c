@@ -108,6 +108,10 @@ void weft_recv_on_eager(struct weft_lane *lane, struct weft_peer *peer,
 		weft_dispatch_keep(lane, peer, head, payload, len);
 		return;
 	}
+	if (weft_unlikely(head->src >= (uint32_t)comm->remote_size)) {
+		weft_dispatch_drop(lane, "from a rank that does not exist");
+		return;
+	}
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (weft_unlikely(!req)) {
@@ -130,12 +134,17 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 	struct weft_wire_rts rts;
 	struct weft_req *req;
 
-	if (!weft_wire_get_rts(&rts, payload, len)) {
-		weft_dispatch_drop(lane, "announcement too short");
+	if (!weft_wire_get_rts(&rts, payload, len) || !rts.sreq ||
+		rts.len > INT64_MAX) {
+		weft_dispatch_drop(lane, "malformed announcement");
 		return;
 	}
 	if (!comm) {
 		weft_dispatch_keep(lane, peer, head, payload, len);
+		return;
+	}
+	if (head->src >= (uint32_t)comm->remote_size) {
+		weft_dispatch_drop(lane, "from a rank that does not exist");
 		return;
 	}
 	req = weft_match_arrive(

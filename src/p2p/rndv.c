@@ -283,6 +283,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	} else if (peer->is_self || (peer->is_shm && peer->can_read && addr)) {
 		err = pull_near(req, sreq, addr, len);
 	} else if (peer->is_shm) {
+		req->remote = sreq; /* expects fragments */
 		req->n_moved = 0;
 		req->seq = len;
 		err = send_cts(req, sreq, len);
@@ -293,14 +294,15 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		weft_p2p_finish(req, err);
 }
 
-/* The live request a message names, if it is of this kind and this peer's and
- * does not still wait in its queue. */
+/* The live request a message names, if it is of this kind and this peer's,
+ * does not still wait in its queue and was announced, if it is a send. */
 static struct weft_req *find(
 	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind)
 {
 	struct weft_req *req = weft_table_get(&weft_reqs, handle);
 
 	return req && req->kind == kind && req->peer == peer && !req->is_done &&
+			       !req->is_eager &&
 			       weft_list_is_empty(&req->out.link)
 		       ? req
 		       : NULL;
@@ -373,8 +375,8 @@ void weft_rndv_on_frag(struct weft_lane *lane, struct weft_peer *peer,
 	}
 	len -= sizeof(frag);
 	req = find(peer, frag.rreq, WEFT_REQ_RECV);
-	if (!req || req->is_posted || frag.offset != req->n_moved ||
-		len > req->seq - req->n_moved) {
+	if (!req || req->is_posted || !req->remote || req->n_parts ||
+		frag.offset != req->n_moved || len > req->seq - req->n_moved) {
 		weft_dispatch_drop(lane, "fragment of no such message");
 		return;
 	}

@@ -58,6 +58,7 @@ void *weft_send_run(struct weft_req *req)
 void weft_send_finish(struct weft_req *req, int err)
 {
 	req->comm->n_sends--;
+	req->is_asked = false; /* its data was asked for meanwhile */
 	weft_p2p_finish(req, err);
 }
 
@@ -85,6 +86,12 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	struct weft_req *req = weft_container_of(op, struct weft_req, op);
 
 	(void)len;
+	req->in_fabric = false;
+	if (weft_unlikely(req->is_asked)) {
+		req->comm->n_sends--; /* the answer completes it */
+		weft_req_put(req);
+		return;
+	}
 	weft_send_finish(req, err);
 }
 
@@ -114,6 +121,7 @@ static int eager_net(struct weft_req *req)
 			return WEFT_ERR_NOMEM;
 		req->op.done = on_eager_sent;
 		err = weft_net_send(net, peer->net_addr, iov, 2, &req->op);
+		req->in_fabric = err == 0;
 		err = err ? err : 1;
 	}
 	if (err < 0)

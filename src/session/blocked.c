@@ -597,6 +597,15 @@ static void meet(struct weft_blocked *b, struct weft_cycle *c,
 	}
 }
 
+/* A chase is sent on to those it names. */
+static bool are_members(const struct weft_cycle *c)
+{
+	for (uint32_t i = 0; i < c->chase.n_hops; i++)
+		if (!weft_proc_is_member(c->hops[i].proc))
+			return false;
+	return true;
+}
+
 static void on_chase(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -616,7 +625,7 @@ static void on_chase(struct weft_lane *lane, struct weft_peer *peer,
 	}
 	memcpy(c.hops, (const char *)payload + sizeof(c.chase),
 		len - sizeof(c.chase));
-	if (!weft_cycle_is_sane(&c)) {
+	if (!weft_cycle_is_sane(&c) || !are_members(&c)) {
 		weft_dispatch_drop(lane, "malformed chase");
 		return;
 	}

@@ -55,6 +55,10 @@ static void on_create(struct weft_lane *lane, struct weft_peer *peer,
 		weft_dispatch_drop(lane, "creation message of a wrong length");
 		return;
 	}
+	if (!wire.ctx || wire.ctx % WEFT_PLANE_END) {
+		weft_dispatch_drop(lane, "creation with an impossible id");
+		return;
+	}
 	arrival = malloc(sizeof(*arrival) + wire.len + 1);
 	if (!arrival) {
 		weft_dispatch_drop(lane, "out of memory");
@@ -90,6 +94,14 @@ static int note_lanes(struct weft_comm *comm, const struct weft_birth *b)
 						    weft_group_proc(comm->group,
 							    (uint32_t)i))];
 	return 0;
+}
+
+void weft_create_forget(void)
+{
+	struct weft_link *link;
+
+	while ((link = weft_list_pop_front(&arrivals)) != NULL)
+		free(weft_container_of(link, struct arrival, link));
 }
 
 int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)

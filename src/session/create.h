@@ -16,6 +16,10 @@ struct weft_req;
 /* Installs the handler of WEFT_WIRE_CREATE; called when the lane opens. */
 void weft_create_open(struct weft_lane *lane);
 
+/* Drops what came for creations that nobody here asked for: when no message
+ * can come any more. Lane's lock held. */
+void weft_create_forget(void);
+
 /* A communicator over a group, matched by member list and string tag only. The
  * caller is a member. errh and info may be NULL and are referenced or copied.
  * The session is the one the group was derived from. */

@@ -68,7 +68,8 @@ struct weft_ring_rx {
 	uint64_t n_published;
 	uint64_t pos;
 	uint64_t buf_len;
-	void *owner; /* whatever the upper room knows the writer by */
+	bool is_broken; /* the upper room was told */
+	void *owner;	/* whatever the upper room knows the writer by */
 };
 
 /* Where a payload of len goes at or after pos: never across the end. */
@@ -139,7 +140,7 @@ static inline const void *weft_ring_peek(
 	if (weft_likely(atomic_load_explicit(&slot->seq,
 				memory_order_acquire) != (uint32_t)(rx->n + 1)))
 		return NULL;
-	len = slot->len;
+	len = __atomic_load_n(&slot->len, __ATOMIC_RELAXED); /* once */
 	*len_out = len;
 	*payload_out = slot->inl;
 	if (len > WEFT_RING_INLINE) {

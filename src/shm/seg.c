@@ -15,11 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
 	SEG_MAGIC = 0x77656674, /* "weft" */
 	SEG_PAGE = 4096,
+	SEG_BUF_MAX = 1 << 30,
 	POLL_BATCH = 64, /* messages read from one ring before the next */
 };
 
@@ -42,6 +44,10 @@ struct weft_shm {
 	weft_shm_recv_fn *recv;
 	void *arg;
 	uint64_t probe;
+	/* as in the header, which others can write to */
+	uint32_t n_writers;
+	uint64_t buf_len;
+	uint64_t ring_len;
 	uint32_t n_seen; /* of header->n_attached */
 	uint32_t n_active;
 	struct weft_ring_rx *active; /* n_active, room for n_writers */
@@ -55,7 +61,7 @@ static size_t ring_bytes(uint64_t buf_len)
 static struct weft_ring *ring_at(const struct weft_shm *shm, uint32_t index)
 {
 	return (struct weft_ring *)(void *)((char *)shm->header + SEG_PAGE +
-					    index * shm->header->ring_len);
+					    index * shm->ring_len);
 }
 
 int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
@@ -80,10 +86,13 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 		shm->header = NULL;
 		goto fail;
 	}
+	shm->n_writers = n_writers;
+	shm->buf_len = buf_len;
+	shm->ring_len = ring_bytes(buf_len);
 	shm->header->magic = SEG_MAGIC;
 	shm->header->n_writers = n_writers;
 	shm->header->buf_len = buf_len;
-	shm->header->ring_len = ring_bytes(buf_len);
+	shm->header->ring_len = shm->ring_len;
 	shm->recv = recv;
 	shm->arg = arg;
 	shm->probe = weft_mix((uint64_t)getpid() ^ (uintptr_t)shm);
@@ -116,24 +125,34 @@ void weft_shm_describe(struct weft_shm *shm, struct weft_shm_card *card_out)
 	card_out->probe_value = shm->probe;
 }
 
-/* Maps the header page to learn the geometry. 0 or -1 with errno. */
+/* Could this be one of ours, in a file of that length? What lies beyond the
+ * end of a file must not be touched. */
+static bool is_sane(const struct seg_header *header, uint64_t file_len)
+{
+	return header->magic == SEG_MAGIC && header->buf_len >= SEG_PAGE &&
+	       header->buf_len <= SEG_BUF_MAX &&
+	       !(header->buf_len & (header->buf_len - 1)) &&
+	       header->ring_len == ring_bytes(header->buf_len) &&
+	       file_len >= SEG_PAGE + header->n_writers * header->ring_len;
+}
+
+/* Reads the geometry. 0 or -1 with errno. */
 static int read_header(int fd, struct seg_header *header_out)
 {
-	void *page = mmap(NULL, SEG_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	struct stat st;
+	ssize_t n;
 
-	if (page == MAP_FAILED)
+	if (fstat(fd, &st))
 		return -1;
-	memcpy(header_out, page, sizeof(*header_out));
-	munmap(page, SEG_PAGE);
 	errno = EPROTO;
-	return header_out->magic == SEG_MAGIC &&
-			       header_out->buf_len >= SEG_PAGE &&
-			       !(header_out->buf_len &
-				       (header_out->buf_len - 1)) &&
-			       header_out->ring_len ==
-				       ring_bytes(header_out->buf_len)
-		       ? 0
-		       : -1;
+	if (!S_ISREG(st.st_mode))
+		return -1;
+	n = pread(fd, header_out, sizeof(*header_out), 0);
+	if (n == (ssize_t)sizeof(*header_out) &&
+		is_sane(header_out, (uint64_t)st.st_size))
+		return 0;
+	errno = EPROTO;
+	return -1;
 }
 
 static void announce(int fd)
@@ -158,12 +177,15 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)card->pid,
 		(int)card->fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return weft_err_set(WEFT_ERR_PEER,
 			"cannot open the shared memory of process %d: %s",
 			(int)card->pid, strerror(errno));
-	if (read_header(fd, &header) || index >= header.n_writers)
+	if (read_header(fd, &header))
+		goto fail_close;
+	errno = EPROTO;
+	if (index >= header.n_writers)
 		goto fail_close;
 	map = mmap(NULL, header.ring_len, PROT_READ | PROT_WRITE, MAP_SHARED,
 		fd, (off_t)(SEG_PAGE + index * header.ring_len));
@@ -207,7 +229,7 @@ static bool is_active(const struct weft_shm *shm, const struct weft_ring *ring)
 static void find_writers(struct weft_shm *shm, uint32_t n_attached)
 {
 	shm->n_seen = n_attached;
-	for (uint32_t i = 0; i < shm->header->n_writers; i++) {
+	for (uint32_t i = 0; i < shm->n_writers; i++) {
 		struct weft_ring *ring = ring_at(shm, i);
 
 		/* pairs with the release in weft_ring_attach */
@@ -217,8 +239,17 @@ static void find_writers(struct weft_shm *shm, uint32_t n_attached)
 			continue;
 		shm->active[shm->n_active++] =
 			(struct weft_ring_rx){ .ring = ring,
-				.buf_len = shm->header->buf_len };
+				.buf_len = shm->buf_len };
 	}
+}
+
+/* Whatever was written there, it was none of our library: no more of it. */
+static void on_broken(struct weft_shm *shm, struct weft_ring_rx *rx)
+{
+	if (rx->is_broken)
+		return;
+	rx->is_broken = true;
+	shm->recv(shm->arg, rx, NULL, NULL, 0);
 }
 
 static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
@@ -235,6 +266,8 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 	}
 	if (n < POLL_BATCH && rx->n != rx->n_published)
 		weft_ring_publish(rx);
+	if (weft_unlikely(len == SIZE_MAX))
+		on_broken(shm, rx);
 	return n;
 }
 

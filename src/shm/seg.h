@@ -27,7 +27,8 @@ struct weft_shm_card {
 
 /* A message came through a ring. rx->owner is the receiver's to set, at first
  * NULL; rx->ring->writer_proc and writer_cookie say who claims to write. All
- * is lent; the ring must not be advanced. */
+ * is lent; the ring must not be advanced. head NULL, once: what is in the ring
+ * makes no sense, and nothing more will be read from it. */
 typedef void weft_shm_recv_fn(void *arg, struct weft_ring_rx *rx,
 	const void *head, const void *payload, size_t len);
 

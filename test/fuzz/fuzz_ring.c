@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fuzz_ring: the memory others write to holds whatever they like
+ *
+ * A segment with three writers. The input attaches some, posts messages through
+ * rings as it should be done, and writes over slots, lengths, counters and the
+ * header. Whatever comes up must lie inside the segment and be no longer than
+ * a ring's buffer; a writer that keeps to the rules is heard in order. */
+#include "shm/seg.h"
+#include "test/fuzz/fuzz.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { WRITERS = 3, RING_LEN = 8192, STEPS = 64, LEN_MAX = 4000 };
+
+static struct {
+	struct weft_shm *shm;
+	struct weft_ring_tx tx[WRITERS];
+	uint8_t *map; /* the segment, as another process sees it */
+	size_t map_len;
+	uint64_t n_said[WRITERS], n_heard[WRITERS];
+	bool is_honest; /* nothing was written over yet */
+} w;
+
+static void hear(void *arg, struct weft_ring_rx *rx, const void *head,
+	const void *payload, size_t len)
+{
+	static uint8_t copy[WEFT_RING_HEAD + 2 * RING_LEN];
+	uint64_t number, who;
+
+	(void)arg;
+	if (!head) {
+		FUZZ_CHECK(!w.is_honest);
+		return;
+	}
+	FUZZ_CHECK(len <= 2 * RING_LEN);
+	memcpy(copy, head, WEFT_RING_HEAD);
+	memcpy(copy + WEFT_RING_HEAD, payload, len);
+	if (!w.is_honest)
+		return;
+	memcpy(&number, copy, sizeof(number));
+	memcpy(&who, copy + 8, sizeof(who));
+	FUZZ_CHECK(who < WRITERS && rx->ring->writer_proc == who);
+	FUZZ_CHECK(number == w.n_heard[who]);
+	for (size_t i = 0; i < len; i++)
+		FUZZ_CHECK(copy[WEFT_RING_HEAD + i] == (uint8_t)(number + i));
+	w.n_heard[who]++;
+}
+
+static void attach(uint32_t who)
+{
+	struct weft_shm_card card;
+
+	if (w.tx[who].ring)
+		return;
+	weft_shm_describe(w.shm, &card);
+	if (weft_ring_attach(&w.tx[who], &card, who, who, 77))
+		FUZZ_CHECK(!w.is_honest);
+}
+
+static void say(struct fuzz_in *in, uint32_t who)
+{
+	uint64_t head[3] = { w.n_said[who], who, 0 };
+	size_t len = fuzz_u16(in) % LEN_MAX;
+	uint8_t *place;
+
+	if (!w.tx[who].ring || len > w.tx[who].buf_len / 2)
+		return;
+	place = weft_ring_reserve(&w.tx[who], len);
+	if (!place)
+		return;
+	for (size_t i = 0; i < len; i++)
+		place[i] = (uint8_t)(w.n_said[who] + i);
+	weft_ring_commit(&w.tx[who], head, len);
+	w.n_said[who]++;
+}
+
+/* The next slot of a ring, filled by somebody who does not keep to the rules;
+ * or any other place. */
+static void scribble(struct fuzz_in *in, uint32_t who)
+{
+	uint8_t how = fuzz_u8(in);
+	struct weft_ring_slot *slot;
+	size_t at;
+
+	w.is_honest = false;
+	if (how % 2 && w.tx[who].ring) {
+		struct weft_ring_tx *tx = &w.tx[who];
+
+		slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
+		slot->len = how & 2 ? fuzz_u32(in) : fuzz_u16(in);
+		atomic_store(&slot->seq, (uint32_t)++tx->n);
+		return;
+	}
+	at = fuzz_u32(in) % w.map_len;
+	if (how & 4)
+		at %= 64; /* the header */
+	for (uint8_t n = how >> 4; n && at < w.map_len; n--)
+		w.map[at++] = fuzz_u8(in);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	return 0;
+}
+
+static void begin(void)
+{
+	struct weft_shm_card card;
+
+	memset(&w, 0, sizeof(w));
+	w.is_honest = true;
+	FUZZ_CHECK(!weft_shm_open(WRITERS, RING_LEN, hear, NULL, &w.shm));
+	weft_shm_describe(w.shm, &card);
+	w.map_len = (size_t)lseek(card.fd, 0, SEEK_END);
+	w.map = mmap(NULL, w.map_len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		card.fd, 0);
+	FUZZ_CHECK(w.map != MAP_FAILED);
+}
+
+static void end(void)
+{
+	while (weft_shm_poll(w.shm) > 0)
+		;
+	for (uint32_t i = 0; i < WRITERS; i++) {
+		FUZZ_CHECK(!w.is_honest || w.n_said[i] == w.n_heard[i]);
+		weft_ring_detach(&w.tx[i]);
+	}
+	munmap(w.map, w.map_len);
+	weft_shm_close(w.shm);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct fuzz_in in = { data, len };
+
+	begin();
+	for (int i = 0; i < STEPS && in.len; i++) {
+		uint8_t what = fuzz_u8(&in);
+		uint32_t who = what / 8 % WRITERS;
+
+		if (what % 8 < 4)
+			say(&in, who);
+		else if (what % 8 < 6)
+			attach(who);
+		else if (what % 8 == 6)
+			scribble(&in, who);
+		else
+			weft_shm_poll(w.shm);
+	}
+	end();
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fuzz_text: lists of ranks and of names, as process managers give them
+ *
+ * The first byte says which. */
+#include "pmix/pmix_codec.h"
+#include "test/fuzz/fuzz.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	return 0;
+}
+
+static char *as_text(struct fuzz_in *in)
+{
+	return fuzz_exact(in, in->len + 1);
+}
+
+static void ranks(struct fuzz_in *in)
+{
+	char *text = as_text(in);
+	uint32_t *list = NULL;
+	size_t n = 0;
+
+	if (!weft_ranks_parse(text, &list, &n))
+		for (size_t i = 1; i < n; i++)
+			FUZZ_CHECK(list[i - 1] < list[i]);
+	free(list);
+	free(text);
+}
+
+static void names(struct fuzz_in *in)
+{
+	char *text = as_text(in), **list = NULL;
+	size_t n = 0;
+
+	if (!weft_names_split(text, &list, &n))
+		for (size_t i = 0; i < n; i++) {
+			FUZZ_CHECK(list[i][0] && !strchr(list[i], ','));
+			FUZZ_CHECK(strstr(text, list[i]));
+			for (size_t j = 0; j < i; j++)
+				FUZZ_CHECK(strcmp(list[i], list[j]));
+		}
+	free(list);
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct fuzz_in in = { data, len };
+
+	if (fuzz_u8(&in) % 2)
+		ranks(&in);
+	else
+		names(&in);
+	return 0;
+}

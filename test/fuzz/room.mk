@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Harnesses for whatever parses bytes of a peer. Normally each runs the corpus
+# of the tree, in every build that is tested; configured with --enable-fuzz (and
+# clang, or AFL++'s compiler) each is a fuzzer. "contrib/fuzz" does all of it.
+fuzz_programs = \
+	test/fuzz/fuzz_wire \
+	test/fuzz/fuzz_ring \
+	test/fuzz/fuzz_text
+check_PROGRAMS += $(fuzz_programs)
+fuzz_common = test/fuzz/fuzz.h
+if FUZZ
+fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
+else
+fuzz_ldflags = $(AM_LDFLAGS)
+fuzz_common += test/fuzz/replay.c
+TESTS += $(fuzz_programs)
+endif
+test_fuzz_fuzz_wire_SOURCES = test/fuzz/fuzz_wire.c $(fuzz_common) \
+	test/fake/fakeboot.c test/fake/fakeboot.h \
+	test/fake/fakefab.c test/fake/fakefab.h
+test_fuzz_fuzz_wire_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_wire_LDADD = libweft.la $(FABRIC_LIBS)
+test_fuzz_fuzz_ring_SOURCES = test/fuzz/fuzz_ring.c $(fuzz_common)
+test_fuzz_fuzz_ring_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_ring_LDADD = libweft.la
+test_fuzz_fuzz_text_SOURCES = test/fuzz/fuzz_text.c $(fuzz_common)
+test_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_text_LDADD = libweft.la
+EXTRA_DIST += test/fuzz/README.md test/fuzz/replay.c test/fuzz/seeds \
+	test/fuzz/corpus contrib/fuzz
