@@ -46,11 +46,15 @@ test_conform_net_shm_SOURCES = test/conform/net_conform.c
 test_conform_net_shm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"shm"'
 test_conform_net_shm_LDADD = libweft.la $(FABRIC_LIBS)
 side_tests = \
+	test/conform/side_cxi \
 	test/conform/side_tcp \
 	test/conform/side_rxm \
 	test/conform/side_sockets
 check_PROGRAMS += $(side_tests)
 TESTS += $(side_tests)
+test_conform_side_cxi_SOURCES = test/conform/side_conform.c
+test_conform_side_cxi_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"cxi"'
+test_conform_side_cxi_LDADD = $(LDADD) $(FABRIC_LIBS)
 test_conform_side_tcp_SOURCES = test/conform/side_conform.c
 test_conform_side_tcp_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp"'
 test_conform_side_tcp_LDADD = $(LDADD) $(FABRIC_LIBS)

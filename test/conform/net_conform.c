@@ -12,6 +12,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "net/net.h"
+#include "test/fake/cxi/stand_find.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -962,18 +963,6 @@ static int run_alone(struct side *s)
 	return n_failed ? 1 : 0;
 }
 
-/* Slingshot is its stand-in in the build tree where nothing else is said. */
-static void find_stand_in(void)
-{
-	const char *top = getenv("TEST_BUILDDIR");
-	char path[4096];
-
-	if (!top)
-		return;
-	snprintf(path, sizeof(path), "%s/test/fake/cxi/.libs", top);
-	setenv("FI_PROVIDER_PATH", path, 0);
-}
-
 int main(int argc, char **argv)
 {
 	const char *asked = weft_knob_foreign("WEFT_TEST_PROVIDER");
@@ -984,8 +973,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 	int rc;
 
-	if (strcmp(s.provider, "cxi") == 0)
-		find_stand_in();
+	stand_find(s.provider);
 	weft_knob_load();
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
 		return 1;

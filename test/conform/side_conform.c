@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/knob.h"
+#include "test/fake/cxi/stand_find.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -259,6 +260,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_key_reaches_nothing),
 	};
 
+	stand_find(NET_PROVIDER);
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, cleanup);
 }

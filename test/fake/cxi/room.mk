@@ -3,7 +3,7 @@
 #   FI_PROVIDER_PATH=$(builddir)/test/fake/cxi/.libs FI_PROVIDER=cxi
 check_LTLIBRARIES += test/fake/cxi/libcxi-fi.la
 test_fake_cxi_libcxi_fi_la_SOURCES = \
-	test/fake/cxi/stand.h \
+	test/fake/cxi/stand.h test/fake/cxi/stand_find.h \
 	test/fake/cxi/stand_alu.c \
 	test/fake/cxi/stand_amo.c \
 	test/fake/cxi/stand_auth.c \
