@@ -26,3 +26,10 @@ test_fake_cxi_libcxi_fi_la_LDFLAGS = $(MODE_CFLAGS) -module -avoid-version \
 	-shared -rpath /nowhere
 test_fake_cxi_libcxi_fi_la_LIBADD = $(FABRIC_LIBS)
 EXTRA_DIST += test/fake/cxi/README.md
+
+check_PROGRAMS += test/fake/cxi/stand_test
+TESTS += test/fake/cxi/stand_test
+test_fake_cxi_stand_test_SOURCES = \
+	test/fake/cxi/stand_pair.c test/fake/cxi/stand_pair.h \
+	test/fake/cxi/stand_test.c test/fake/cxi/stand_test_amo.c
+test_fake_cxi_stand_test_LDADD = $(FABRIC_LIBS)

@@ -37,7 +37,8 @@ int stand_no_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
  * each identifier. */
 int stand_profile(struct stand_dom *dom, uint32_t tclass, char type)
 {
-	struct stand_profile want = { 0, type };
+	struct stand_profile want = { 0,
+		type == 'h' || type == 'r' ? type : 'd' };
 	int rc = 0;
 
 	if (tclass == FI_TC_BULK_DATA || tclass == FI_TC_DEDICATED_ACCESS ||

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stand_pair: two endpoints on the stand-in, for its own tests */
+#ifndef STAND_PAIR_H
+#define STAND_PAIR_H
+
+#include "prov/cxi_ext.h"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	PAIR_MEM = 65536,
+	PAIR_KEY = 7,
+	PAIR_SLOW_KEY = 100,
+};
+
+/* One side: everything down to an enabled endpoint. */
+struct side {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_av *av;
+	struct fid_cq *cq;
+	struct fid_cntr *writes, *reads;
+	struct fid_ep *ep;
+};
+
+/* Two of them; b's memory is open to a under both keys. */
+struct pair {
+	struct side a, b;
+	fi_addr_t to_b, to_a;
+	struct fid_mr *mr, *slow_mr;
+	char *mem;
+};
+
+/* What differs from one pair to another. */
+struct pair_wish {
+	uint64_t caps;
+	uint64_t order;
+	size_t tx_size;
+	uint16_t vni[2]; /* 0: none named */
+	uint32_t svc;
+};
+
+/* The usual capabilities. */
+#define PAIR_CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_FENCE)
+
+/* Hints for a side. */
+struct fi_info *pair_hints(const struct pair_wish *wish, int which);
+
+/* End the process with a message where they fail. */
+void pair_open(struct pair *pair, const struct pair_wish *wish);
+void pair_close(struct pair *pair);
+
+/* The counter reaches so many, errors included, within a deadline. */
+bool pair_wait(struct fid_cntr *cntr, uint64_t n);
+
+/* The next completion, of either kind, within a deadline: 0 and its context,
+ * or the error. */
+int pair_next(struct side *side, void **context_out);
+
+/* A write of one value at an index of uint64_t. */
+ssize_t pair_put(struct pair *pair, size_t at, uint64_t value, uint64_t flags);
+/* An empty one. */
+ssize_t pair_flush(struct pair *pair, uint64_t flags);
+/* b's memory as values. */
+uint64_t pair_see(const struct pair *pair, size_t at);
+
+/* stand_test_amo.c */
+void case_atomics(void);
+void case_atomic_tables(void);
+
+/* TAP */
+void claim(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Of all processes of the test; see score_open(). */
+struct score {
+	int n_claims, n_wrong;
+};
+extern struct score *score;
+/* Before the first fork. */
+void score_open(void);
+
+#endif
