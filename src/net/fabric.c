@@ -546,7 +546,8 @@ int weft_side_open(
 /* Explaining */
 
 struct explaining {
-	struct report report;
+	weft_net_candidate_fn *fn;
+	void *arg;
 	bool has_chosen;
 };
 
@@ -555,36 +556,60 @@ static bool explain_one(void *arg, const struct wish *w,
 {
 	struct explaining *x = arg;
 	char why[VERDICT_MAX];
-	char line[VERDICT_MAX * 2];
 	struct fi_info *info = judge(w, prov, form, why);
+	struct weft_net_candidate c = { .form = form,
+		.verdict = "no",
+		.domain = "",
+		.fabric = "",
+		.why = why };
 
-	if (!info) {
-		report_add(&x->report, form, why);
-		return false;
+	if (info) {
+		c.verdict = x->has_chosen ? "usable" : "chosen";
+		c.domain = info->domain_attr->name;
+		c.fabric = info->fabric_attr->name;
+		c.why = is_named(w, prov, form) ? "it is named" : prov->note;
+		x->has_chosen = true;
 	}
-	snprintf(line, sizeof(line), "%s, on %s (%s): %s",
-		x->has_chosen ? "usable" : "chosen", info->domain_attr->name,
-		info->fabric_attr->name, prov->note);
-	report_add(&x->report, form, line);
-	x->has_chosen = true;
+	x->fn(x->arg, &c);
 	fi_freeinfo(info);
 	return false;
+}
+
+void weft_net_candidates(const struct weft_net_hints *hints,
+	weft_net_candidate_fn *fn, void *arg)
+{
+	struct explaining x = { .fn = fn, .arg = arg };
+	struct wish w = wish_make(hints);
+
+	walk(&w, explain_one, &x);
+}
+
+static void report_candidate(void *arg, const struct weft_net_candidate *c)
+{
+	char line[VERDICT_MAX * 2];
+
+	if (!*c->domain) {
+		report_add(arg, c->form, c->why);
+		return;
+	}
+	snprintf(line, sizeof(line), "%s, on %s (%s): %s", c->verdict,
+		c->domain, c->fabric, c->why);
+	report_add(arg, c->form, line);
 }
 
 size_t weft_net_explain(
 	const struct weft_net_hints *hints, char *buf, size_t len)
 {
-	struct explaining *x = calloc(1, sizeof(*x));
-	struct wish w = wish_make(hints);
+	struct report *report = calloc(1, sizeof(*report));
 	size_t used;
 
 	if (len)
 		buf[0] = '\0';
-	if (!x)
+	if (!report)
 		return 0;
-	walk(&w, explain_one, x);
-	used = x->report.used;
-	snprintf(buf, len, "%s", x->report.text);
-	free(x);
+	weft_net_candidates(hints, report_candidate, report);
+	used = report->used;
+	snprintf(buf, len, "%s", report->text);
+	free(report);
 	return used;
 }

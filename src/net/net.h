@@ -184,6 +184,23 @@ int weft_net_read(struct weft_net *net, uint64_t addr, void *buf, size_t len,
 int weft_net_write(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t remote, uint64_t key, struct weft_op *op);
 
+/* One provider that might be used, and what becomes of it. Lent for the call.
+ */
+struct weft_net_candidate {
+	const char *form;    /* libfabric's name */
+	const char *verdict; /* "chosen", "usable" or "no" */
+	const char *domain;  /* that would be used; "" for "no" */
+	const char *fabric;
+	const char *why;
+};
+
+typedef void weft_net_candidate_fn(
+	void *arg, const struct weft_net_candidate *candidate);
+
+/* Calls fn for every candidate, in our order of preference. Opens nothing. */
+void weft_net_candidates(const struct weft_net_hints *hints,
+	weft_net_candidate_fn *fn, void *arg);
+
 /* What the choice would be and why, one line per candidate ("name: verdict"),
  * for weft-info. Opens nothing. Writes at most len bytes, NUL-terminated;
  * returns the bytes the whole text needs without its NUL. */

@@ -51,15 +51,21 @@ contrib/weft.pc contrib/mpi.pc contrib/openshmem.pc: %.pc: $(top_srcdir)/%.pc.in
 	$(AM_V_GEN)$(fill_in) $< >$@
 
 bin_PROGRAMS += weft-info
-weft_info_SOURCES = src/tools/tool_info.c
+weft_info_SOURCES = src/tools/tool_info.c src/tools/sheet.c src/tools/sheet.h
 nodist_weft_info_SOURCES = src/mpi/api_list.h src/shmem/api_shmem_list.h
 weft_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src/mpi \
 	-I$(top_builddir)/src/shmem \
 	-DWEFT_VERSION='"$(VERSION)"' -DWEFT_PREFIX='"$(prefix)"' \
+	-DWEFT_BUILT_CFLAGS='"$(CFLAGS)"' \
+	-DWEFT_BUILT_FORTRAN='"$(FORTRAN_WHY)"' \
 	-DWEFT_BUILT_FABRIC='"$(FABRIC_VERSION)"' \
 	-DWEFT_BUILT_PMIX='"$(PMIX_VERSION)"' \
 	-DWEFT_BUILT_HWLOC='"$(HWLOC_VERSION)"'
 weft_info_LDADD = libweft.la
+unit_tests += test/unit/sheet_test
+test_unit_sheet_test_SOURCES = test/unit/sheet_test.c src/tools/sheet.c \
+	src/tools/sheet.h
+test_unit_sheet_test_CPPFLAGS = $(AM_CPPFLAGS)
 weft_info_LDFLAGS = $(tool_ldflags)
 
 # weft(7) holds the table of variables as this build knows it.

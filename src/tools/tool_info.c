@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tool_info: weft-info, what this installation is and what it would do
  *
- * Each topic is one function that writes to standard output and returns an
- * exit code. Only the topic that needs it opens a session or an endpoint. */
+ * Each topic is one function that adds its facts to a sheet and returns an exit
+ * code. Only the topic that needs it opens a session or an endpoint. */
 #include "base/err.h"
 #include "base/knob.h"
 #include "core/group.h"
@@ -10,8 +10,10 @@
 #include "net/net.h"
 #include "session/pset.h"
 #include "session/session.h"
+#include "tools/sheet.h"
+#include "topo/nic.h"
 
-#include <inttypes.h>
+#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,8 @@
 struct topic {
 	const char *option;
 	const char *sentence;
-	int (*show)(void);
+	int (*show)(struct weft_sheet *sheet, const char *name);
+	bool is_in_all; /* of what --all and --json alone show */
 };
 
 struct api_row {
@@ -68,6 +71,7 @@ static struct {
 	const char *provider;
 	const char *iface;
 	bool is_brief;
+	bool is_json;
 } wishes;
 
 static int complain(const char *what, int err)
@@ -79,25 +83,50 @@ static int complain(const char *what, int err)
 	return 1;
 }
 
-static int show_version(void)
+static int show_version(struct weft_sheet *sheet, const char *name)
 {
+	struct weft_sheet *at = weft_sheet_object(sheet, name);
 	uint32_t now = fi_version();
 	size_t n_there = 0, n_current, n_old, n_beyond;
 
 	for (size_t i = 0; i < N_API; i++)
 		n_there += api_rows[i].is_there;
 	count_shmem(&n_current, &n_old, &n_beyond);
-	printf("weft %s\n", WEFT_VERSION);
-	printf("MPI 5.0, standard ABI 1.0: %zu of %d procedures\n", n_there,
-		N_API);
-	printf("OpenSHMEM 1.6: all %zu procedures and %zu deprecated ones\n",
-		n_current, n_old);
-	printf("libfabric %u.%u (built with %s)\n", FI_MAJOR(now),
+	weft_sheet_text(at, "weft", "%s", WEFT_VERSION);
+	weft_sheet_text(at, "mpi",
+		"5.0, standard ABI 1.0: %zu of %d procedures", n_there, N_API);
+	weft_sheet_text(at, "openshmem",
+		"1.6: all %zu procedures and %zu deprecated ones", n_current,
+		n_old);
+	weft_sheet_text(at, "libfabric", "%u.%u (built with %s)", FI_MAJOR(now),
 		FI_MINOR(now), WEFT_BUILT_FABRIC);
-	printf("built with pmix %s, hwloc %s\n", WEFT_BUILT_PMIX,
-		WEFT_BUILT_HWLOC);
-	printf("compiler %s\n", __VERSION__);
-	printf("prefix %s\n", WEFT_PREFIX);
+	weft_sheet_text(at, "prefix", "%s", WEFT_PREFIX);
+	return 0;
+}
+
+static const char *sanitizer(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	return "address";
+#elif defined(__SANITIZE_THREAD__)
+	return "thread";
+#else
+	return "none";
+#endif
+}
+
+static int show_build(struct weft_sheet *sheet, const char *name)
+{
+	struct weft_sheet *at = weft_sheet_object(sheet, name);
+
+	weft_sheet_text(at, "compiler", "%s", __VERSION__);
+	weft_sheet_text(at, "cflags", "%s", WEFT_BUILT_CFLAGS);
+	weft_sheet_text(at, "sanitizer", "%s", sanitizer());
+	weft_sheet_text(at, "fortran", "%s", WEFT_BUILT_FORTRAN);
+	weft_sheet_text(at, "libfabric", "%s", WEFT_BUILT_FABRIC);
+	weft_sheet_text(at, "pmix", "%s", WEFT_BUILT_PMIX);
+	weft_sheet_text(at, "hwloc", "%s", WEFT_BUILT_HWLOC);
+	weft_sheet_text(at, "libc", "%s (running on)", gnu_get_libc_version());
 	return 0;
 }
 
@@ -113,30 +142,227 @@ static const char *source_word(enum weft_knob_source source)
 	}
 }
 
-static int show_knobs(void)
+static int show_knobs(struct weft_sheet *sheet, const char *name)
 {
+	struct weft_sheet *list = weft_sheet_list(sheet, name);
 	char buf[32];
 
-	printf("%-24s %-12s %-18s %s\n", "variable", "value", "from",
-		"meaning");
 	for (size_t i = 0; i < weft_knob_count(); i++) {
 		const struct weft_knob_desc *d = weft_knob_desc(i);
-		const char *value = weft_knob_value(i, buf, sizeof(buf));
+		const char *limits = d->unit ? d->unit : d->values;
+		struct weft_sheet *row = weft_sheet_object(list, NULL);
 
-		printf("WEFT_%-19s %-12s %-18s %s", d->name,
-			*value ? value : "\"\"", source_word(d->source),
-			d->sentence);
-		if (d->unit)
-			printf(" [%s]", d->unit);
-		else if (*d->values)
-			printf(" [%s]", d->values);
-		putchar('\n');
+		weft_sheet_text(row, "variable", "WEFT_%s", d->name);
+		weft_sheet_text(row, "value", "%s",
+			weft_knob_value(i, buf, sizeof(buf)));
+		weft_sheet_text(row, "from", "%s", source_word(d->source));
+		weft_sheet_text(row, "meaning", "%s%s%s%s", d->sentence,
+			*limits ? " [" : "", limits, *limits ? "]" : "");
 	}
 	return 0;
 }
 
+/* What others read and what changes what we do. */
+static int show_env(struct weft_sheet *sheet, const char *name)
+{
+	static const char *const names[] = { "FI_PROVIDER", "FI_TCP_IFACE",
+		"FI_SOCKETS_IFACE", "FI_VERBS_IFACE", "FI_UNIVERSE_SIZE",
+		"FI_MR_CACHE_MONITOR", "FI_MR_CACHE_MAX_COUNT",
+		"FI_MR_CACHE_MAX_SIZE", "FI_TCP_MAX_RX_SIZE", "FI_LOG_LEVEL",
+		"FI_CXI_RX_MATCH_MODE", "FI_CXI_DEFAULT_CQ_SIZE",
+		"SLINGSHOT_VNIS", "SLINGSHOT_DEVICES", "SLINGSHOT_SVC_IDS",
+		"SLINGSHOT_TCS", "SLURM_JOB_ID", "PMIX_NAMESPACE", "PMIX_RANK",
+		"PMIX_MCA_gds", "TMPDIR", "OMP_NUM_THREADS" };
+	struct weft_sheet *at = weft_sheet_object(sheet, name);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = weft_knob_foreign(names[i]);
+
+		if (value)
+			weft_sheet_text(at, names[i], "%s", value);
+	}
+	return 0;
+}
+
+static int show_api(struct weft_sheet *sheet, const char *name)
+{
+	struct weft_sheet *at = weft_sheet_object(sheet, name);
+	struct weft_sheet *list =
+		wishes.is_brief ? NULL : weft_sheet_list(at, "procedures");
+	size_t n_there = 0;
+
+	for (size_t i = 0; i < N_API; i++) {
+		struct weft_sheet *row =
+			list ? weft_sheet_object(list, NULL) : NULL;
+
+		n_there += api_rows[i].is_there;
+		weft_sheet_text(row, "state", "%s",
+			api_rows[i].is_there ? "implemented" : "missing");
+		weft_sheet_text(row, "name", "%s", api_rows[i].name);
+	}
+	weft_sheet_text(at, "counts",
+		"%zu implemented, %zu missing (these raise "
+		"MPI_ERR_UNSUPPORTED_OPERATION)",
+		n_there, N_API - n_there);
+	return 0;
+}
+
+/* The build refuses one that is in the table and not written. */
+static int show_shmem(struct weft_sheet *sheet, const char *name)
+{
+	struct weft_sheet *at = weft_sheet_object(sheet, name);
+	struct weft_sheet *list =
+		wishes.is_brief ? NULL : weft_sheet_list(at, "procedures");
+	size_t n_current, n_old, n_beyond;
+
+	for (size_t i = 0; i < N_SHMEM && list; i++) {
+		struct weft_sheet *row = weft_sheet_object(list, NULL);
+
+		weft_sheet_text(row, "state", "%s",
+			is_beyond(&shmem_rows[i])     ? "extension"
+			: shmem_rows[i].is_deprecated ? "deprecated"
+						      : "current");
+		weft_sheet_text(row, "name", "%s", shmem_rows[i].name);
+	}
+	count_shmem(&n_current, &n_old, &n_beyond);
+	weft_sheet_text(at, "counts",
+		"%zu current, %zu deprecated, %zu of shmemx.h; all "
+		"implemented",
+		n_current, n_old, n_beyond);
+	return 0;
+}
+
+static void add_candidate(void *arg, const struct weft_net_candidate *c)
+{
+	struct weft_sheet *row = weft_sheet_object(arg, NULL);
+
+	weft_sheet_text(row, "provider", "%s", c->form);
+	weft_sheet_text(row, "verdict", "%s", c->verdict);
+	weft_sheet_text(row, "domain", "%s", c->domain);
+	weft_sheet_text(row, "fabric", "%s", c->fabric);
+	weft_sheet_text(row, "why", "%s", c->why);
+}
+
+static int show_providers(struct weft_sheet *sheet, const char *name)
+{
+	struct weft_net_hints hints = { .provider = wishes.provider,
+		.iface = wishes.iface };
+
+	weft_net_candidates(
+		&hints, add_candidate, weft_sheet_list(sheet, name));
+	return 0;
+}
+
+static void ignore_message(void *arg, const void *data, size_t len)
+{
+	(void)arg;
+	(void)data;
+	(void)len;
+}
+
+/* A line of the plan: a name, then words or a number with or without unit. */
+static void add_line(struct weft_sheet *sheet, char *line)
+{
+	char *value = line + strcspn(line, " "), *end;
+	unsigned long long number;
+
+	if (*value)
+		*value++ = 0;
+	number = strtoull(value, &end, 10);
+	if (!strcmp(value, "yes") || !strcmp(value, "no"))
+		weft_sheet_flag(sheet, line, *value == 'y');
+	else if (end == value ||
+		 (*end && (*end != ' ' || strchr(end + 1, ' '))))
+		weft_sheet_text(sheet, line, "%s", value);
+	else
+		weft_sheet_number(sheet, line, number, *end ? end + 1 : NULL);
+}
+
+static int show_plan(struct weft_sheet *sheet, const char *name)
+{
+	struct weft_net_hints hints = { .provider = wishes.provider,
+		.iface = wishes.iface };
+	struct weft_sheet *at = weft_sheet_object(sheet, name);
+	struct weft_net *net;
+	char text[8192], *rest = text, *line;
+	int err = weft_net_open(&hints, ignore_message, NULL, &net);
+
+	if (err)
+		return complain("no endpoint", err);
+	weft_plan_print(&net->plan, text, sizeof(text));
+	weft_net_close(net);
+	while ((line = strsep(&rest, "\n")) != NULL)
+		if (*line)
+			add_line(at, line);
+	return 0;
+}
+
+static void add_nic(void *arg, const struct weft_nic *nic)
+{
+	struct weft_sheet *row = weft_sheet_object(arg, NULL);
+
+	weft_sheet_text(row, "device", "%s", nic->name);
+	weft_sheet_text(row, "kind", "%s", nic->kind);
+	weft_sheet_text(row, "pci", "%s", nic->pci);
+	weft_sheet_text(row, "near", "%s", nic->near);
+	weft_sheet_flag(row, "local", nic->is_local);
+	weft_sheet_text(row, "vendor", "%s", nic->vendor);
+}
+
+static int show_nics(struct weft_sheet *sheet, const char *name)
+{
+	int err = weft_nic_visit(add_nic, weft_sheet_list(sheet, name));
+
+	return err ? complain("network devices", err) : 0;
+}
+
+/* One set as a session sees it, with its size. */
+static int show_pset(
+	struct weft_sheet *list, struct weft_session *session, uint32_t i)
+{
+	struct weft_sheet *row = weft_sheet_object(list, NULL);
+	struct weft_group *group = NULL;
+	const char *name = NULL;
+	int err = weft_pset_name(session, i, &name);
+
+	if (!err)
+		err = weft_pset_group(session, name, &group);
+	if (err)
+		return complain("process set", err);
+	weft_sheet_text(row, "name", "%s", name);
+	weft_sheet_number(row, "size", group->size, "processes");
+	weft_group_put(group);
+	return 0;
+}
+
+static int show_psets(struct weft_sheet *sheet, const char *name)
+{
+	const struct weft_boot_facts *facts = &weft_proc.facts;
+	struct weft_sheet *at = weft_sheet_object(sheet, name), *list;
+	struct weft_session *session = NULL;
+	uint32_t n = 0;
+	int code = 0, err = weft_session_open(NULL, NULL, &session);
+
+	if (err)
+		return complain("no session", err);
+	weft_sheet_text(at, "manager", "%s", facts->manager);
+	weft_sheet_text(at, "job", "%s", facts->job);
+	weft_sheet_number(at, "rank", facts->rank, NULL);
+	weft_sheet_number(at, "size", facts->size, "processes");
+	weft_sheet_text(at, "node", "%s", facts->host);
+	weft_sheet_number(at, "on_node", facts->local_size, "processes");
+	err = weft_pset_count(session, &n);
+	if (err)
+		code = complain("process sets", err);
+	list = weft_sheet_list(at, "sets");
+	for (uint32_t i = 0; i < n; i++)
+		code |= show_pset(list, session, i);
+	weft_session_close(session);
+	return code;
+}
+
 /* The knobs as the roff list that weft(7) contains. */
-static int show_man_knobs(void)
+static int print_man_knobs(void)
 {
 	for (size_t i = 0; i < weft_knob_count(); i++) {
 		const struct weft_knob_desc *d = weft_knob_desc(i);
@@ -150,188 +376,98 @@ static int show_man_knobs(void)
 	return 0;
 }
 
-static int show_api(void)
-{
-	size_t n_there = 0;
-
-	for (size_t i = 0; i < N_API; i++) {
-		n_there += api_rows[i].is_there;
-		if (wishes.is_brief)
-			continue;
-		printf("%-12s %s\n",
-			api_rows[i].is_there ? "implemented" : "missing",
-			api_rows[i].name);
-	}
-	printf("%zu implemented, %zu missing (these raise "
-	       "MPI_ERR_UNSUPPORTED_OPERATION)\n",
-		n_there, N_API - n_there);
-	return 0;
-}
-
-/* The build refuses one that is in the table and not written. */
-static int show_shmem(void)
-{
-	size_t n_current, n_old, n_beyond;
-
-	for (size_t i = 0; i < N_SHMEM && !wishes.is_brief; i++)
-		printf("%-12s %s\n",
-			is_beyond(&shmem_rows[i])     ? "extension"
-			: shmem_rows[i].is_deprecated ? "deprecated"
-						      : "current",
-			shmem_rows[i].name);
-	count_shmem(&n_current, &n_old, &n_beyond);
-	printf("%zu current, %zu deprecated, %zu of shmemx.h; all "
-	       "implemented\n",
-		n_current, n_old, n_beyond);
-	return 0;
-}
-
-static int show_providers(void)
-{
-	struct weft_net_hints hints = { .provider = wishes.provider,
-		.iface = wishes.iface };
-	size_t len = weft_net_explain(&hints, NULL, 0) + 1;
-	char *text = malloc(len);
-
-	if (!text)
-		return complain("providers", WEFT_ERR_NOMEM);
-	weft_net_explain(&hints, text, len);
-	fputs(text, stdout);
-	free(text);
-	return 0;
-}
-
-static void ignore_message(void *arg, const void *data, size_t len)
-{
-	(void)arg;
-	(void)data;
-	(void)len;
-}
-
-static int show_plan(void)
-{
-	struct weft_net_hints hints = { .provider = wishes.provider,
-		.iface = wishes.iface };
-	struct weft_net *net;
-	char text[8192];
-	int err = weft_net_open(&hints, ignore_message, NULL, &net);
-
-	if (err)
-		return complain("no endpoint", err);
-	weft_plan_print(&net->plan, text, sizeof(text));
-	fputs(text, stdout);
-	weft_net_close(net);
-	return 0;
-}
-
-/* One set as a session sees it, with its size. */
-static int show_pset(struct weft_session *session, uint32_t i)
-{
-	struct weft_group *group = NULL;
-	const char *name = NULL;
-	int err = weft_pset_name(session, i, &name);
-
-	if (!err)
-		err = weft_pset_group(session, name, &group);
-	if (err)
-		return complain("process set", err);
-	printf("%-40s %" PRIu32 " processes\n", name, group->size);
-	weft_group_put(group);
-	return 0;
-}
-
-static int show_psets(void)
-{
-	const struct weft_boot_facts *facts = &weft_proc.facts;
-	struct weft_session *session = NULL;
-	uint32_t n = 0;
-	int code = 0, err = weft_session_open(NULL, NULL, &session);
-
-	if (err)
-		return complain("no session", err);
-	printf("manager %s, job %s, rank %" PRIu32 " of %" PRIu32
-	       ", node %s with %" PRIu32 " of them\n",
-		facts->manager, facts->job, facts->rank, facts->size,
-		facts->host, facts->local_size);
-	err = weft_pset_count(session, &n);
-	if (err)
-		code = complain("process sets", err);
-	for (uint32_t i = 0; i < n; i++)
-		code |= show_pset(session, i);
-	weft_session_close(session);
-	return code;
-}
-
 static const struct topic topics[] = {
-	{ "--version", "version, and the libraries below (the default)",
-		show_version },
-	{ "--knobs", "every WEFT_ variable: value, where it came from, meaning",
-		show_knobs },
-	{ "--api",
-		"every MPI procedure: implemented or missing; --brief: "
-		"only the counts",
-		show_api },
-	{ "--shmem", "every OpenSHMEM procedure; --brief: only the counts",
-		show_shmem },
+	{ "--version", "version and standards (the default)", show_version,
+		true },
+	{ "--build", "how it was built, and with what", show_build, true },
 	{ "--providers",
 		"fabric providers found, and why each is or is not "
 		"used",
-		show_providers },
+		show_providers, true },
 	{ "--plan", "what the library would do on the provider it chooses",
-		show_plan },
+		show_plan, true },
+	{ "--nics", "network devices of this host and how near they are",
+		show_nics, true },
 	{ "--psets", "process manager and process sets; run it under mpiexec",
-		show_psets },
-	{ "--man-knobs", "the knobs in roff, for weft(7)", show_man_knobs },
+		show_psets, true },
+	{ "--knobs", "every WEFT_ variable: value, where it came from, meaning",
+		show_knobs, true },
+	{ "--env", "variables of the layers below that are set", show_env,
+		true },
+	{ "--api",
+		"every MPI procedure: implemented or missing; --brief: "
+		"only the counts",
+		show_api, false },
+	{ "--shmem", "every OpenSHMEM procedure; --brief: only the counts",
+		show_shmem, false },
 };
 
 enum { N_TOPICS = sizeof(topics) / sizeof(topics[0]) };
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: weft-info [topic...] [--provider NAME] "
+	fprintf(to, "usage: weft-info [topic...] [--json] [--provider NAME] "
 		    "[--iface NAME] [--brief]\n");
 	for (size_t i = 0; i < N_TOPICS; i++)
 		fprintf(to, "  %-12s %s\n", topics[i].option,
 			topics[i].sentence);
+	fprintf(to, "  --all        all of these but the lists of procedures\n"
+		    "  --json       as JSON; without a topic, as --all\n"
+		    "  --man-knobs  the variables in roff, for weft(7)\n");
 	return to == stdout ? 0 : 2;
 }
 
-static const struct topic *topic_of(const char *option)
+/* Marks a topic; false when the word is none. */
+static bool choose(const char *option, bool chosen[N_TOPICS])
 {
+	bool is_all = strcmp(option, "--all") == 0, is_one = false;
+
 	for (size_t i = 0; i < N_TOPICS; i++)
-		if (strcmp(option, topics[i].option) == 0)
-			return &topics[i];
-	return NULL;
+		if ((is_all && topics[i].is_in_all) ||
+			strcmp(option, topics[i].option) == 0)
+			is_one = chosen[i] = true;
+	return is_one;
+}
+
+static int show(const bool chosen[N_TOPICS])
+{
+	struct weft_sheet *sheet = weft_sheet_create();
+	int code = 0;
+
+	for (size_t i = 0; i < N_TOPICS; i++)
+		if (chosen[i])
+			code |= topics[i].show(sheet, topics[i].option + 2);
+	if (wishes.is_json)
+		weft_sheet_print_json(sheet, stdout);
+	else
+		weft_sheet_print(sheet, stdout);
+	weft_sheet_destroy(sheet);
+	return code;
 }
 
 int main(int argc, char **argv)
 {
-	const struct topic *chosen[N_TOPICS];
-	int n = 0, code = 0;
+	bool chosen[N_TOPICS] = { false }, is_any = false;
 
 	for (int i = 1; i < argc; i++) {
-		const struct topic *topic = topic_of(argv[i]);
-
-		if (topic && n < N_TOPICS)
-			chosen[n++] = topic;
+		if (strcmp(argv[i], "--man-knobs") == 0)
+			return print_man_knobs();
+		if (choose(argv[i], chosen))
+			is_any = true;
 		else if (strcmp(argv[i], "--provider") == 0 && i + 1 < argc)
 			wishes.provider = argv[++i];
 		else if (strcmp(argv[i], "--iface") == 0 && i + 1 < argc)
 			wishes.iface = argv[++i];
 		else if (strcmp(argv[i], "--brief") == 0)
 			wishes.is_brief = true;
+		else if (strcmp(argv[i], "--json") == 0)
+			wishes.is_json = true;
 		else
 			return usage(
 				strcmp(argv[i], "--help") ? stderr : stdout);
 	}
 	weft_knob_load();
-	if (!n)
-		chosen[n++] = &topics[0];
-	for (int i = 0; i < n; i++) {
-		if (n > 1)
-			printf("%s== %s\n", i ? "\n" : "",
-				chosen[i]->option + 2);
-		code |= chosen[i]->show();
-	}
-	return code;
+	if (!is_any)
+		choose(wishes.is_json ? "--all" : "--version", chosen);
+	return show(chosen);
 }

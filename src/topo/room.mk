@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/topo/topo.c src/topo/topo.h
+libweft_la_SOURCES += src/topo/topo.c src/topo/topo.h \
+	src/topo/nic.c src/topo/nic.h
 unit_tests += test/unit/topo_test
 
 # The launcher's; libweft has no use for it, the unit test does.

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nic: network devices of this host and how near they are */
+#include "topo/nic.h"
+
+#include "base/err.h"
+
+#include <hwloc.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_MAX = 96 };
+
+static bool load(hwloc_topology_t *topology_out)
+{
+	if (hwloc_topology_init(topology_out))
+		return false;
+	hwloc_topology_set_io_types_filter(
+		*topology_out, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+	if (!hwloc_topology_load(*topology_out))
+		return true;
+	hwloc_topology_destroy(*topology_out);
+	return false;
+}
+
+static hwloc_obj_t pci_of(hwloc_obj_t device)
+{
+	while (device && device->type != HWLOC_OBJ_PCI_DEVICE)
+		device = device->parent;
+	return device;
+}
+
+/* "Type:index" of the piece a device hangs on: the NUMA node if it is one. */
+static void name_piece(hwloc_obj_t piece, char *text, size_t len)
+{
+	char type[32];
+	hwloc_obj_t named = piece;
+
+	if (piece->memory_arity == 1 && piece->type != HWLOC_OBJ_MACHINE)
+		named = piece->memory_first_child;
+	hwloc_obj_type_snprintf(type, sizeof(type), named, 0);
+	snprintf(text, len, "%s:%u", type, named->logical_index);
+}
+
+static void visit(hwloc_topology_t topology, hwloc_obj_t device,
+	hwloc_const_bitmap_t mine, weft_nic_fn *fn, void *arg)
+{
+	hwloc_obj_t piece = hwloc_get_non_io_ancestor_obj(topology, device);
+	hwloc_obj_t on_bus = pci_of(device);
+	const char *vendor =
+		on_bus ? hwloc_obj_get_info_by_name(on_bus, "PCIVendor") : NULL;
+	char pci[TEXT_MAX] = "", near[TEXT_MAX];
+	struct weft_nic nic = {
+		.name = device->name ? device->name : "",
+		.kind = device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK
+				? "network"
+				: "rdma",
+		.pci = pci,
+		.vendor = vendor ? vendor : "",
+		.near = near,
+	};
+
+	if (on_bus)
+		snprintf(pci, sizeof(pci), "%04x:%02x:%02x.%x",
+			(unsigned)on_bus->attr->pcidev.domain,
+			(unsigned)on_bus->attr->pcidev.bus,
+			(unsigned)on_bus->attr->pcidev.dev,
+			(unsigned)on_bus->attr->pcidev.func);
+	name_piece(piece, near, sizeof(near));
+	nic.is_local = hwloc_bitmap_isincluded(mine, piece->cpuset);
+	fn(arg, &nic);
+}
+
+int weft_nic_visit(weft_nic_fn *fn, void *arg)
+{
+	hwloc_bitmap_t mine = hwloc_bitmap_alloc();
+	hwloc_topology_t topology;
+	hwloc_obj_t device = NULL;
+
+	if (!mine || !load(&topology)) {
+		hwloc_bitmap_free(mine);
+		return weft_err_set(
+			WEFT_ERR_OTHER, "hwloc cannot read this machine");
+	}
+	if (hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_THREAD))
+		hwloc_bitmap_copy(
+			mine, hwloc_topology_get_allowed_cpuset(topology));
+	while ((device = hwloc_get_next_osdev(topology, device)) != NULL)
+		if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK ||
+			device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS)
+			visit(topology, device, mine, fn, arg);
+	hwloc_topology_destroy(topology);
+	hwloc_bitmap_free(mine);
+	return 0;
+}
