@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ctx: communication contexts and their sessions */
+/* ctx: communication contexts: their share of the fabric, made and given back
+ */
 #include "rma/rma_priv.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void on_read(struct weft_op *op, int err, size_t len)
 {
@@ -121,68 +121,4 @@ void weft_rma_release(void)
 		}
 	}
 	weft_spin_drop(&own->ctxs_lock);
-}
-
-static const struct {
-	unsigned bit;
-	const char *name;
-} hint_names[] = {
-	{ WEFT_RMA_BUNDLE, "BUNDLE" },
-	{ WEFT_RMA_HRP, "HRP" },
-	{ WEFT_RMA_STAMO, "STAMO" },
-	{ WEFT_RMA_NO_CNCR_TACCESS, "NO_CNCR_TACCESS" },
-	{ WEFT_RMA_OP_PUT, "OP_PUT" },
-	{ WEFT_RMA_OP_AMO, "OP_AMO" },
-	{ WEFT_RMA_OP_FAMO, "OP_FAMO" },
-	{ WEFT_RMA_OP_PWS, "OP_PWS" },
-	{ WEFT_RMA_DC, "DC" },
-	{ WEFT_RMA_UNIFORM_AMO, "UNIFORM_AMO" },
-};
-
-/* Batches may be held back from now on. */
-static void start_batches(struct weft_rma_ctx *ctx, size_t total_ops)
-{
-	enum { WINDOW = 32 };
-
-	ctx->window = (uint32_t)weft_max(weft_min(total_ops, WINDOW), 1);
-	if (!ctx->is_telling && ctx->ep) {
-		ctx->is_telling = ctx->ep->side->plan.has_put_messages;
-		if (ctx->is_telling)
-			weft_rma_own.n_holding++;
-	}
-}
-
-void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
-	size_t total_ops, weft_rma_report_fn *report, void *arg)
-{
-	weft_ctx_take(ctx);
-	ctx->hints |= hints & WEFT_RMA_HINTS;
-	if (ctx->hints & WEFT_RMA_BUNDLE)
-		start_batches(ctx, total_ops);
-	weft_ctx_drop(ctx);
-	if (!report)
-		return;
-	for (size_t i = 0; i < sizeof(hint_names) / sizeof(*hint_names); i++)
-		if (hints & hint_names[i].bit)
-			report(arg, hint_names[i].name, false,
-				"all processes are on this node, where access "
-				"is by load and store");
-}
-
-void weft_rma_session_stop(struct weft_rma_ctx *ctx)
-{
-	weft_ctx_take(ctx);
-	ctx->hints = 0;
-	if (ctx->ep) {
-		int err = weft_far_release(ctx);
-
-		if (err && !ctx->err)
-			ctx->err = err;
-		if (ctx->is_telling)
-			weft_rma_own.n_holding--;
-		ctx->is_telling = false;
-		memset(ctx->flags, 0, sizeof(ctx->flags));
-		memset(ctx->is_batching, 0, sizeof(ctx->is_batching));
-	}
-	weft_ctx_drop(ctx);
 }

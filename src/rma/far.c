@@ -392,7 +392,7 @@ static int put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (err)
 		return err;
-	if (ctx->is_telling && len <= WEFT_HELD_MAX) {
+	if (ctx->is_telling[WEFT_CLASS_PUT] && len <= WEFT_HELD_MAX) {
 		struct weft_tell tell = { .rec = { .kind = WEFT_WIRE_RMA_PUT,
 						  .len = (uint32_t)len },
 			.data = src,
@@ -513,8 +513,9 @@ static int told_amo(struct weft_rma_ctx *ctx, void *dest,
 		.data = words,
 		.sym = dest };
 
-	return ctx->is_telling ? weft_tell_add(ctx, pe, &tell)
-			       : weft_tell_send(ctx, pe, &tell, 1);
+	return ctx->is_telling[WEFT_CLASS_AMO]
+		       ? weft_tell_add(ctx, pe, &tell)
+		       : weft_tell_send(ctx, pe, &tell, 1);
 }
 
 static int check_amo(const struct weft_amo *amo, const void *dest)
@@ -654,6 +655,11 @@ static int tell_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
 			.sym = sig },
 	};
 
+	if (ctx->is_telling[WEFT_CLASS_PWS]) {
+		int err = len ? weft_tell_add(ctx, pe, &tells[0]) : 0;
+
+		return err ? err : weft_tell_add(ctx, pe, &tells[1]);
+	}
 	if (!len)
 		return weft_tell_send(ctx, pe, &tells[1], 1);
 	return weft_tell_send(ctx, pe, tells, 2);
@@ -677,6 +683,27 @@ static int signal_by_cpu(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	return err ? err : told_amo(ctx, sig, amo, pe);
 }
 
+/* The data of a pair: what is held makes room, and the signal, which comes
+ * next, rings for both. */
+static int put_before_signal(struct weft_rma_ctx *ctx,
+	const struct weft_side_target *to, const void *src, size_t len,
+	uint64_t flags, uint32_t pe)
+{
+	uint64_t more = ctx->is_batching[WEFT_CLASS_PWS]
+				? ctx->ep->side->plan.batch_flags
+				: 0;
+	int err = 0;
+
+	if (ctx->held.is_held && ctx->held.class == WEFT_CLASS_PWS)
+		err = post_held(ctx, more);
+	else
+		err = weft_far_release(ctx);
+	flags |= WEFT_SIDE_COPY | more;
+	if (!err)
+		err = before_writing(ctx, pe, &flags);
+	return err ? err : write_out(ctx, to, src, len, flags, NULL);
+}
+
 /* The fabric updates it: after the data, by a fence or by waiting. */
 static int signal_by_fabric(struct weft_rma_ctx *ctx, void *dest,
 	const void *src, size_t len, void *sig, const struct weft_amo *amo,
@@ -689,7 +716,9 @@ static int signal_by_fabric(struct weft_rma_ctx *ctx, void *dest,
 
 	if (err)
 		return err;
-	if (len)
+	if (len && len <= plan->rma_inject_len && plan->fence_flags)
+		err = put_before_signal(ctx, &to, src, len, flags, pe);
+	else if (len)
 		err = put_large(ctx, flags, to, src, len, pe, is_nbi);
 	if (!err && !plan->fence_flags)
 		err = weft_far_flush_pe(ctx, pe);

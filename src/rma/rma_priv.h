@@ -33,7 +33,7 @@ enum weft_rma_state {
 };
 
 enum {
-	WEFT_TELL_MAX = 2048, /* records of one message, with their data */
+	WEFT_TELL_MAX = 3584, /* records of one message, with their data */
 	WEFT_HELD_MAX = 256,  /* data of a held operation */
 };
 
@@ -84,7 +84,8 @@ struct weft_rma_ctx {
 	unsigned hints; /* 0: none */
 	uint64_t flags[WEFT_CLASS_N];
 	bool is_batching[WEFT_CLASS_N]; /* by holding back */
-	bool is_telling;		/* by messages */
+	bool is_telling[WEFT_CLASS_N];	/* by messages */
+	bool is_holding;		/* counted in own.n_holding */
 	uint32_t window;		/* operations in one batch */
 	uint32_t n_in_window;
 	struct weft_held held;
@@ -150,6 +151,10 @@ static inline void weft_ctx_touch(
 /* amo.c: one atomic operation by this CPU. WEFT_ERR_ARG with a description
  * when it is none that we know; *old_out is untouched then. */
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out);
+
+/* advice.c: what the hints would become on a fabric; NULL: without one. */
+void weft_advice_explain(const struct weft_plan *plan, unsigned hints,
+	weft_rma_report_fn *report, void *arg);
 
 /* far.c: the same as in rma.h, for PEs that only a fabric reaches and for what
  * must go through it in any case. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += \
+	src/rma/advice.c \
 	src/rma/amo.c \
 	src/rma/ctx.c \
 	src/rma/far.c \

@@ -42,7 +42,9 @@ static void run(struct weft_chore *chore)
 		return;
 	n = weft_side_poll(ctx->ep);
 	weft_spin_drop(&ctx->lock);
-	if (n == 0 && own->side->plan.poll_ns > CHEAP_NS)
+	/* rounds are long where each gives up the core */
+	if (n == 0 && weft_proc.lane.shm && weft_proc.max_spin &&
+		own->side->plan.poll_ns > CHEAP_NS)
 		own->skip = SKIP;
 }
 
