@@ -14,6 +14,13 @@ static inline uint64_t bits_of(const void *value, size_t size)
 	return bits;
 }
 
+static inline void check_word(
+	const char *fn, const void *dest, size_t size, uint32_t pe)
+{
+	if (weft_unlikely(!weft_shmem_near(dest, size, pe)))
+		weft_shmem_check_sym(fn, "dest", dest, size);
+}
+
 static inline void amo(const char *fn, shmem_ctx_t ctx, void *dest,
 	enum weft_amo_op op, size_t size, const void *value, int pe)
 {
@@ -21,7 +28,7 @@ static inline void amo(const char *fn, shmem_ctx_t ctx, void *dest,
 		0 };
 	uint32_t at = weft_shmem_pe(fn, ctx, pe);
 
-	weft_shmem_check_sym(fn, "dest", dest, size);
+	check_word(fn, dest, size, at);
 	weft_shmem_ok(
 		fn, weft_rma_amo(weft_shmem_rma(fn, ctx), dest, &what, at));
 }
@@ -35,7 +42,7 @@ static inline void fetch(const char *fn, shmem_ctx_t ctx, const void *dest,
 	uint32_t at = weft_shmem_pe(fn, ctx, pe);
 	uint64_t was = 0;
 
-	weft_shmem_check_sym(fn, "dest", dest, size);
+	check_word(fn, dest, size, at);
 	weft_shmem_ok(fn, weft_rma_amo_fetch(weft_shmem_rma(fn, ctx),
 				  (void *)(uintptr_t)dest, &what, &was, at));
 	memcpy(was_out, &was, size);
@@ -49,7 +56,7 @@ static inline void fetch_nbi(const char *fn, shmem_ctx_t ctx, const void *dest,
 		bits_of(cond, size) };
 	uint32_t at = weft_shmem_pe(fn, ctx, pe);
 
-	weft_shmem_check_sym(fn, "dest", dest, size);
+	check_word(fn, dest, size, at);
 	weft_shmem_ok(fn, weft_rma_amo_fetch_nbi(weft_shmem_rma(fn, ctx),
 				  (void *)(uintptr_t)dest, &what, was_out, at));
 }

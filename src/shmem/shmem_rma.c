@@ -31,78 +31,83 @@ static inline void copy(void *to, const void *from, size_t len)
 	}
 }
 
-static void put_far(const char *fn, shmem_ctx_t ctx, void *dest,
-	const void *source, size_t len, uint32_t pe)
+/* Where a PE of the node has a word; NULL when the long way must be taken. */
+static inline void *spot(
+	const char *fn, shmem_ctx_t ctx, const void *sym, size_t len, int pe)
 {
+	return weft_shmem_near(sym, len, weft_shmem_pe(fn, ctx, pe));
+}
+
+__attribute__((noinline)) static void put_far(const char *fn, shmem_ctx_t ctx,
+	void *dest, const void *source, size_t len, int pe)
+{
+	uint32_t to = weft_shmem_pe(fn, ctx, pe);
+
 	if (!len)
 		return;
 	weft_shmem_check_sym(fn, "dest", dest, len);
 	weft_shmem_ok(fn,
-		weft_rma_put(weft_shmem_rma(fn, ctx), dest, source, len, pe));
+		weft_rma_put(weft_shmem_rma(fn, ctx), dest, source, len, to));
 }
 
-static void get_far(const char *fn, shmem_ctx_t ctx, void *dest,
-	const void *source, size_t len, uint32_t pe)
+__attribute__((noinline)) static void get_far(const char *fn, shmem_ctx_t ctx,
+	void *dest, const void *source, size_t len, int pe)
 {
+	uint32_t from = weft_shmem_pe(fn, ctx, pe);
+
 	if (!len)
 		return;
 	weft_shmem_check_sym(fn, "source", source, len);
 	weft_shmem_ok(fn,
-		weft_rma_get(weft_shmem_rma(fn, ctx), dest, source, len, pe));
+		weft_rma_get(weft_shmem_rma(fn, ctx), dest, source, len, from));
 }
 
 static inline void put(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
-	uint32_t to = weft_shmem_pe(fn, ctx, pe);
-	void *near = weft_shmem_near(dest, len, to);
+	void *near = spot(fn, ctx, dest, len, pe);
 
 	if (weft_likely(near && len <= INLINE_MAX))
 		copy(near, source, len);
 	else
-		put_far(fn, ctx, dest, source, len, to);
+		put_far(fn, ctx, dest, source, len, pe);
 }
 
 static inline void get(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
-	uint32_t from = weft_shmem_pe(fn, ctx, pe);
-	void *near = weft_shmem_near(source, len, from);
+	void *near = spot(fn, ctx, source, len, pe);
 
 	if (weft_likely(near && len <= INLINE_MAX))
 		copy(dest, near, len);
 	else
-		get_far(fn, ctx, dest, source, len, from);
+		get_far(fn, ctx, dest, source, len, pe);
 }
 
-static inline void put_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
+static void put_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
 	uint32_t to = weft_shmem_pe(fn, ctx, pe);
-	void *near = weft_shmem_near(dest, len, to);
 
-	if (weft_likely(near && len <= INLINE_MAX)) {
-		copy(near, source, len);
-	} else if (len) {
+	if (!len)
+		return;
+	if (!weft_shmem_near(dest, len, to))
 		weft_shmem_check_sym(fn, "dest", dest, len);
-		weft_shmem_ok(fn, weft_rma_put_nbi(weft_shmem_rma(fn, ctx),
-					  dest, source, len, to));
-	}
+	weft_shmem_ok(fn, weft_rma_put_nbi(weft_shmem_rma(fn, ctx), dest,
+				  source, len, to));
 }
 
-static inline void get_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
+static void get_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
 	uint32_t from = weft_shmem_pe(fn, ctx, pe);
-	void *near = weft_shmem_near(source, len, from);
 
-	if (weft_likely(near && len <= INLINE_MAX)) {
-		copy(dest, near, len);
-	} else if (len) {
+	if (!len)
+		return;
+	if (!weft_shmem_near(source, len, from))
 		weft_shmem_check_sym(fn, "source", source, len);
-		weft_shmem_ok(fn, weft_rma_get_nbi(weft_shmem_rma(fn, ctx),
-					  dest, source, len, from));
-	}
+	weft_shmem_ok(fn, weft_rma_get_nbi(weft_shmem_rma(fn, ctx), dest,
+				  source, len, from));
 }
 
 /* Bytes from the first block to the end of the last. */
