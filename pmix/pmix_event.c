@@ -63,8 +63,24 @@ static struct pmix_boot *owner_of(const pmix_info_t *info, size_t n)
 	return NULL;
 }
 
-static void post_death(struct pmix_boot *boot, const pmix_proc_t *source,
-	const pmix_info_t *info, size_t n)
+static enum weft_boot_end end_of(pmix_status_t status)
+{
+	switch (status) {
+	case PMIX_ERR_PROC_ABORTED_BY_SIG:
+		return WEFT_BOOT_END_CRASHED;
+	case PMIX_ERR_EXIT_NONZERO_TERM:
+	case PMIX_ERR_PROC_TERM_WO_SYNC:
+		return WEFT_BOOT_END_EXITED;
+	case PMIX_ERR_PROC_KILLED_BY_CMD:
+	case PMIX_ERR_PROC_REQUESTED_ABORT:
+		return WEFT_BOOT_END_ABORTED;
+	default:
+		return WEFT_BOOT_END_UNKNOWN;
+	}
+}
+
+static void post_death(struct pmix_boot *boot, pmix_status_t status,
+	const pmix_proc_t *source, const pmix_info_t *info, size_t n)
 {
 	const pmix_proc_t *who = source;
 	struct pmix_item *item;
@@ -86,6 +102,7 @@ static void post_death(struct pmix_boot *boot, const pmix_proc_t *source,
 	item->event.kind = WEFT_BOOT_PEER_DIED;
 	item->event.rank = who->rank;
 	item->event.code = code;
+	item->event.end = end_of(status);
 	weft_pmix_item_post(item);
 }
 
@@ -150,7 +167,7 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
 	else if (boot && status == PMIX_PROCESS_SET_DELETE)
 		post_pset(boot, WEFT_BOOT_PSET_DELETED, info, n);
 	else if (boot)
-		post_death(boot, source, info, n);
+		post_death(boot, status, source, info, n);
 	if (done)
 		done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, arg);
 }

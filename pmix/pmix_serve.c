@@ -488,6 +488,8 @@ static pmix_status_t end_status(enum weft_serve_end how)
 		return PMIX_ERR_PROC_ABORTED_BY_SIG;
 	case WEFT_SERVE_END_NONZERO:
 		return PMIX_ERR_EXIT_NONZERO_TERM;
+	case WEFT_SERVE_END_ABORTED:
+		return PMIX_ERR_PROC_REQUESTED_ABORT;
 	default:
 		return PMIX_ERR_PROC_TERM_WO_SYNC;
 	}

@@ -55,6 +55,7 @@ enum weft_serve_end {
 	WEFT_SERVE_END_SIGNAL,
 	WEFT_SERVE_END_NONZERO,
 	WEFT_SERVE_END_NO_FINALIZE,
+	WEFT_SERVE_END_ABORTED, /* we ended it as another one asked */
 };
 
 /*

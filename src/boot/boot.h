@@ -57,7 +57,15 @@ struct weft_boot_facts {
 enum weft_boot_event_kind {
 	WEFT_BOOT_PSET_DEFINED, /* name */
 	WEFT_BOOT_PSET_DELETED, /* name */
-	WEFT_BOOT_PEER_DIED,	/* rank, code */
+	WEFT_BOOT_PEER_DIED,	/* rank, code, end */
+};
+
+/* How a process ended before its time, as far as the manager tells. */
+enum weft_boot_end {
+	WEFT_BOOT_END_UNKNOWN,
+	WEFT_BOOT_END_CRASHED, /* by a signal */
+	WEFT_BOOT_END_EXITED,  /* without taking leave */
+	WEFT_BOOT_END_ABORTED, /* asked for it, or was made to */
 };
 
 struct weft_boot_event {
@@ -65,6 +73,7 @@ struct weft_boot_event {
 	char name[WEFT_BOOT_NAME_MAX]; /* process set; "" otherwise */
 	uint32_t rank;		       /* who died; 0 otherwise */
 	int code; /* exit code, or 128 + signal; -1 when not known */
+	enum weft_boot_end end;
 };
 
 struct weft_boot;

@@ -66,6 +66,37 @@ static void lose(struct weft_lane *lane, const struct weft_boot_event *event)
 	}
 }
 
+/* A process that crashed and one that just left are different faults. */
+static void say_end(const struct weft_boot_event *event)
+{
+	char code[32] = "";
+
+	if (event->code >= 0)
+		snprintf(code, sizeof(code), " with code %d", event->code);
+	switch (event->end) {
+	case WEFT_BOOT_END_CRASHED:
+		if (event->code > 128) /* 128 + signal */
+			snprintf(code, sizeof(code), " by signal %d",
+				event->code - 128);
+		weft_warn("CORE-DIED", "process %u crashed: it was killed%s",
+			event->rank, code);
+		break;
+	case WEFT_BOOT_END_EXITED:
+		weft_warn("CORE-DIED",
+			"process %u exited%s without finalizing while others "
+			"go on",
+			event->rank, code);
+		break;
+	case WEFT_BOOT_END_ABORTED:
+		weft_warn("CORE-DIED", "process %u was aborted%s", event->rank,
+			code);
+		break;
+	default:
+		weft_warn("CORE-DIED", "process %u ended%s while the job ran",
+			event->rank, code);
+	}
+}
+
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 {
 	struct weft_lane *lane = arg;
@@ -73,9 +104,7 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 	if (event->kind != WEFT_BOOT_PEER_DIED) {
 		weft_proc.n_pset_events++;
 	} else {
-		weft_warn("CORE-DIED",
-			"process %u ended with code %d while the job ran",
-			event->rank, event->code);
+		say_end(event);
 		lose(lane, event);
 	}
 	if (weft_proc.on_event)

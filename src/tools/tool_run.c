@@ -403,7 +403,9 @@ static void tell_others(struct run *run, const struct weft_run_proc *proc)
 {
 	enum weft_serve_end how = WEFT_SERVE_END_NO_FINALIZE;
 
-	if (WIFSIGNALED(proc->status))
+	if (proc->is_aborted)
+		how = WEFT_SERVE_END_ABORTED;
+	else if (WIFSIGNALED(proc->status))
 		how = WEFT_SERVE_END_SIGNAL;
 	else if (code_of(proc))
 		how = WEFT_SERVE_END_NONZERO;

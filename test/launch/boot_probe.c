@@ -11,7 +11,8 @@
  *   near         print the ranks on my node, checked against their hosts
  *   psets        print the process sets and their members
  *   pset=NAME    wait until a set of that name is announced
- *   death=R      rank R kills itself, the others wait for the news
+ *   death=R[,CODE]  rank R kills itself, or exits unfinalized; the others
+ *                wait for the news
  *   deadget=R    rank R kills itself, the others fetch from it
  *   die=R,CODE   rank R exits with CODE, unfinalized
  *   abort=R,CODE rank R aborts the job, the others wait
@@ -43,6 +44,7 @@ struct probe {
 	uint32_t n_died;
 	uint32_t last_died;
 	int last_code;
+	enum weft_boot_end last_end;
 	char last_pset[WEFT_BOOT_NAME_MAX + 1];
 };
 
@@ -68,6 +70,7 @@ static void on_event(void *arg, const struct weft_boot_event *event)
 		probe.n_died++;
 		probe.last_died = event->rank;
 		probe.last_code = event->code;
+		probe.last_end = event->end;
 	} else {
 		snprintf(probe.last_pset, sizeof(probe.last_pset), "%s%s",
 			event->kind == WEFT_BOOT_PSET_DELETED ? "-" : "",
@@ -254,6 +257,8 @@ static void wait_pset(const char *name)
 
 static void wait_death(uint32_t rank)
 {
+	static const char *const ends[] = { "somehow", "crashed", "exited",
+		"aborted" };
 	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
 
 	while (!probe.n_died) {
@@ -264,8 +269,8 @@ static void wait_death(uint32_t rank)
 	}
 	if (probe.last_died != rank)
 		fail("who died", WEFT_ERR_RANK);
-	printf("rank %u: rank %u died with %d\n", probe.facts.rank,
-		probe.last_died, probe.last_code);
+	printf("rank %u: rank %u died with %d, %s\n", probe.facts.rank,
+		probe.last_died, probe.last_code, ends[probe.last_end]);
 }
 
 static void wait_deaths(uint32_t n)
@@ -352,6 +357,8 @@ static void step_with_value(const char *name, const char *value)
 		exit((int)rank);
 	} else if (!strcmp(name, "death")) {
 		fence(NULL, 0);
+		if (probe.facts.rank == rank && strchr(value, ','))
+			_exit(code);
 		if (probe.facts.rank == rank)
 			raise(SIGKILL);
 		wait_death(rank);

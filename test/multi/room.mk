@@ -51,6 +51,7 @@ multi_programs += test/multi/p2p_wildcard
 multi_programs += test/multi/ses_always
 multi_programs += test/multi/world_programs
 multi_programs += test/multi/ses_faults
+multi_programs += test/multi/ses_died
 multi_programs += test/multi/ses_duties
 multi_programs += test/multi/ses_churn
 multi_programs += test/multi/ses_forms
@@ -77,7 +78,7 @@ multi_programs += test/multi/world_exit
 multi_programs += test/multi/world_finalize
 multi_programs += test/multi/world_life
 
-EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/session.h test/multi/coll.h \
+EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/coll.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
@@ -90,7 +91,7 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	-no-install $(LDFLAGS)
 
 $(multi_programs): %: %.c test/multi/mtest.h \
-	test/multi/session.h test/multi/coll.h libmpi_abi.la
+	test/multi/session.h test/multi/heard.h test/multi/coll.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -o $@ $(filter %.c,$^) libmpi_abi.la
 

@@ -6,13 +6,11 @@
  * fault=N is a line of the table below; how=1 leaves by MPI_Comm_disconnect,
  * how=2 by MPI_Finalize. fault=0: the process leaves with the session open.
  */
-#define _GNU_SOURCE /* memfd_create */
 #include "session.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
+#include "heard.h"
 
-enum { BIG = 4 << 20, TEXT = 16384, MANY = 12 };
+enum { BIG = 4 << 20, MANY = 12 };
 
 static char *big, *room;
 static int in[MANY], word = 5;
@@ -243,40 +241,6 @@ static const struct fault {
 		{ "", "" } },
 };
 
-/* ---- what is said ---- */
-
-static char said[TEXT];
-static int real_stderr = -1, file = -1;
-
-static void listen_begin(void)
-{
-	fflush(stderr);
-	file = memfd_create("stderr", 0);
-	real_stderr = dup(2);
-	if (!CHECK(file >= 0 && dup2(file, 2) == 2, "stderr is read back"))
-		exit(1);
-}
-
-static void listen_end(void)
-{
-	ssize_t n;
-
-	fflush(stderr);
-	dup2(real_stderr, 2);
-	n = pread(file, said, sizeof(said) - 1, 0);
-	said[n > 0 ? n : 0] = 0;
-	fputs(said, stderr);
-}
-
-static int count(const char *what)
-{
-	int n = 0;
-
-	for (const char *at = said; (at = strstr(at, what)) != NULL; at++)
-		n++;
-	return n;
-}
-
 static int leave(int how, MPI_Session *session, MPI_Comm *comm)
 {
 	if (how == 1)
@@ -310,20 +274,21 @@ int main(int argc, char **argv)
 		return mtest_done();
 	f = &faults[fault - 1];
 	f->make(comm);
-	listen_begin();
+	heard_begin();
 	rc = leave(how, &session, &comm);
-	listen_end();
+	heard_end();
 	CHECK((rc != MPI_SUCCESS) == f->is_fault[mtest.rank], "%s: %s, got %s",
 		f->claim, f->is_fault[mtest.rank] ? "an error" : "no error",
 		mtest_error(rc));
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PENDING,
 		"%s: the class, got %s", f->claim, mtest_error(rc));
-	CHECK(count("SESSION-LEFT") == f->n[mtest.rank],
+	CHECK(heard("SESSION-LEFT") == f->n[mtest.rank],
 		"%s: %d things are said, got %d", f->claim, f->n[mtest.rank],
-		count("SESSION-LEFT"));
-	CHECK(strstr(said, f->said[mtest.rank]) != NULL, "%s: says \"%s\"",
-		f->claim, f->said[mtest.rank]);
-	CHECK(count("SESSION-LEFT") == 0 || strstr(said, "ommunicator \""),
+		heard("SESSION-LEFT"));
+	CHECK(strstr(heard_text, f->said[mtest.rank]) != NULL,
+		"%s: says \"%s\"", f->claim, f->said[mtest.rank]);
+	CHECK(heard("SESSION-LEFT") == 0 ||
+			strstr(heard_text, "communicator \""),
 		"%s: with the communicator's name", f->claim);
 	if (how == 1) {
 		CHECK(comm == MPI_COMM_NULL, "S101: the handle is null");

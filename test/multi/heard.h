@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* heard: what the library says while a test does something, read back
+ *
+ * One thing at a time; the other ranks have a stderr of their own. */
+#ifndef MTEST_HEARD_H
+#define MTEST_HEARD_H
+
+#include "mtest.h"
+
+static char heard_text[16384];
+static FILE *heard_file;
+static int heard_stderr = -1;
+
+static inline void heard_begin(void)
+{
+	fflush(stderr);
+	heard_file = tmpfile();
+	heard_stderr = dup(2);
+	if (!CHECK(heard_file && dup2(fileno(heard_file), 2) == 2,
+		    "stderr is read back"))
+		exit(1);
+}
+
+/* what was said so far is in heard_text */
+static inline void heard_look(void)
+{
+	ssize_t n;
+
+	fflush(stderr);
+	n = pread(fileno(heard_file), heard_text, sizeof(heard_text) - 1, 0);
+	heard_text[n > 0 ? n : 0] = 0;
+}
+
+/* it goes to stderr after all */
+static inline void heard_end(void)
+{
+	heard_look();
+	dup2(heard_stderr, 2);
+	close(heard_stderr);
+	fclose(heard_file);
+	fputs(heard_text, stderr);
+}
+
+/* how often */
+static inline int heard(const char *what)
+{
+	int n = 0;
+
+	for (const char *at = heard_text; (at = strstr(at, what)) != NULL; at++)
+		n++;
+	return n;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_died: a process that crashes and one that leaves without finalizing are
+ * told apart by those that go on; nobody waits for either
+ *
+ * how=0 killed by a signal    how=1 exit code 0    how=2 another exit code
+ */
+#include "session.h"
+
+#include "heard.h"
+
+int main(int argc, char **argv)
+{
+	static const char *const words[] = { "crashed: it was killed",
+		"exited with code 0 without finalizing",
+		"exited with code 3 without finalizing" };
+	MPI_Session session;
+	MPI_Comm comm;
+	int how, rc, flag;
+
+	mtest_start(argv[0]);
+	how = (int)mtest_arg(argc, argv, "how", 0);
+	session = session_open();
+	session_who(session);
+	comm = session_comm(session, "mpi://WORLD", "died");
+	session_works(comm, "S93: all are there");
+	heard_begin();
+	if (mtest.rank == mtest.size - 1 && how == 0)
+		raise(SIGKILL);
+	if (mtest.rank == mtest.size - 1)
+		_exit(how == 1 ? 0 : 3);
+	while (!heard("CORE-DIED")) {
+		OK(MPI_Iprobe(
+			MPI_ANY_SOURCE, 1, comm, &flag, MPI_STATUS_IGNORE));
+		heard_look();
+		mtest_linger(1);
+	}
+	rc = MPI_Session_finalize(&session);
+	heard_end();
+	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED || rc == MPI_SUCCESS,
+		"S93: finalize ends without it, %s", mtest_error(rc));
+	CHECK(heard("CORE-DIED") == 1 && heard(words[how]) == 1,
+		"S94: it is said how it ended, once");
+	for (int i = 0; i < 3; i++)
+		CHECK(heard(words[i]) == (i == how),
+			"S94: and in no other way, %d", i);
+	return mtest_done();
+}
