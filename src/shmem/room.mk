@@ -33,6 +33,8 @@ libsma_la_LDFLAGS = $(MODE_CFLAGS) $(lib_ldflags) -version-info 1:0:0 \
 libsma_la_LIBADD = libweft.la
 EXTRA_libsma_la_DEPENDENCIES = src/shmem/libsma.map
 include_HEADERS += include/shmemx.h
+mppincludedir = $(includedir)/mpp
+mppinclude_HEADERS = include/mpp/shmem.h
 nodist_include_HEADERS += $(shmem_headers)
 dist_man_MANS += contrib/man/shmemx_session_start.3 \
 	contrib/man/shmemx_session_stop.3 \

@@ -119,13 +119,18 @@ int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
 	return 0;
 }
 
+/* A PE that is not in a team has no context of it, and need not ask. */
 static inline void fence(const char *fn, shmem_ctx_t ctx)
 {
+	if (ctx == SHMEM_CTX_INVALID)
+		return;
 	weft_shmem_ok(fn, weft_rma_fence(weft_shmem_ctx_find(fn, ctx)->rma));
 }
 
 static inline void quiet(const char *fn, shmem_ctx_t ctx)
 {
+	if (ctx == SHMEM_CTX_INVALID)
+		return;
 	weft_shmem_ok(fn, weft_rma_quiet(weft_shmem_ctx_find(fn, ctx)->rma));
 }
 

@@ -4,6 +4,8 @@
  * how=twice (the default), size=TEXT and wants=BYTES, exit=CODE, fault=KIND */
 #include "stest.h"
 
+#include <mpp/shmem.h>
+
 static int global_number = 4711;
 
 static const char *arg_of(int argc, char **argv, const char *name)
@@ -14,6 +16,25 @@ static const char *arg_of(int argc, char **argv, const char *name)
 		if (!strncmp(argv[i], name, len) && argv[i][len] == '=')
 			return argv[i] + len + 1;
 	return NULL;
+}
+
+/* The names that procedures had before they began with shmem_. */
+static void old_names(void)
+{
+	char *p = shmalloc(100), *q = shmemalign(4096, 100);
+
+	CHECK(_my_pe() == shmem_my_pe() && _num_pes() == shmem_n_pes(),
+		"PE %d of %d by the old names", _my_pe(), _num_pes());
+	if (!CHECK(p && q && (uintptr_t)q % 4096 == 0, "memory %p, %p",
+		    (void *)p, (void *)q))
+		return;
+	strcpy(p, "kept");
+	p = shrealloc(p, 100000);
+	CHECK(p && !strcmp(p, "kept") &&
+			shmem_addr_accessible(p + 99999, stest_next()),
+		"memory that has grown");
+	shfree(q);
+	shfree(p);
 }
 
 static void once(int level)
@@ -43,6 +64,7 @@ static void once(int level)
 			!shmem_pe_accessible(-1),
 		"which PEs there are");
 	shmem_pcontrol(1, "ignored");
+	old_names();
 	p = shmem_malloc(sizeof(*p));
 	shmem_finalize();
 	shmem_p(p, 1234L, stest_next());

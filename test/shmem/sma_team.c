@@ -132,6 +132,8 @@ static void refusals(void)
 			u == SHMEM_TEAM_INVALID && ctx == SHMEM_CTX_INVALID,
 		"what cannot be is nonzero and makes nothing");
 	CHECK(strstr(told, "no team is made"), "and is told: %s", told);
+	shmem_ctx_fence(SHMEM_CTX_INVALID);
+	shmem_ctx_quiet(SHMEM_CTX_INVALID);
 	shmem_ctx_destroy(SHMEM_CTX_INVALID);
 	shmem_team_destroy(SHMEM_TEAM_INVALID);
 	CHECK(shmem_ctx_get_team(SHMEM_CTX_INVALID, &t) != 0 &&
