@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	contrib/notes/001-session-above-p2p.md \
 	contrib/notes/002-own-key-and-cookies.md \
 	contrib/notes/003-flow-control.md \
+	contrib/notes/004-cxi-stand-in.md \
 	contrib/api-table \
 	contrib/examples/sessions.c contrib/examples/hello_shmem.c \
 	contrib/check \

@@ -2,6 +2,8 @@
 /*
  * ses_hints: what a session is asked for by info keys, and what it says it has
  *
+ * class=C used=D ask for this traffic class in the first session; D is used if
+ * the fabric has any
  * wish=P ask for this provider in the first session; got=P it must be
  * in effect then, or not=P it must not. kinds=K what must be granted of the
  * launcher's memory kinds.
@@ -70,7 +72,11 @@ static void first(int argc, char **argv)
 	const char *got = word(argc, argv, "got=");
 	const char *not = word(argc, argv, "not=");
 	const char *kinds = word(argc, argv, "kinds=");
-	MPI_Session session = open_with(wish ? "weft_provider" : NULL, wish);
+	const char *class = word(argc, argv, "class=");
+	const char *used = word(argc, argv, "used=");
+	MPI_Session session =
+		class ? open_with("weft_tclass", class)
+		      : open_with(wish ? "weft_provider" : NULL, wish);
 	char value[256];
 	MPI_Comm comm;
 
@@ -86,6 +92,10 @@ static void first(int argc, char **argv)
 		has(session, "mpi_memory_alloc_kinds", kinds);
 	comm = session_comm(session, "mpi://WORLD", "over what there is");
 	session_works(comm, "over what there is");
+	value_of(session, "weft_provider", value, sizeof(value));
+	if (class)
+		has(session, "weft_tclass",
+			strcmp(value, "cxi") == 0 ? used : "default");
 	OK(MPI_Comm_disconnect(&comm));
 	session_close(&session);
 }
@@ -162,7 +172,8 @@ int main(int argc, char **argv)
 {
 	mtest_start(argv[0]);
 	first(argc, argv);
-	told();
+	if (!word(argc, argv, "class="))
+		told();
 	strict();
 	strict_freed();
 	return mtest_done();

@@ -561,6 +561,34 @@ static void names_carry_the_kind_of_fabric(void **state)
 	finish(f);
 }
 
+/* The fake's address is 0x5a all over; the number stands at its byte 4. */
+static void peers_of_another_network_are_named(void **state)
+{
+	struct fi_info *info;
+	struct fixture *f = new_fixture(&info);
+	unsigned char name[WEFT_NET_NAME_MAX];
+	size_t len = sizeof(name);
+	uint64_t addr = 77;
+
+	(void)state;
+	f->plan.network_id = 0x5a5a;
+	f->plan.network_id_at = 4;
+	assert_int_equal(try_open(f, info), 0);
+	assert_int_equal(weft_net_name(f->net, name, &len), 0);
+	assert_int_equal(weft_net_peer_add(f->net, name, len, &addr), 0);
+	name[8 + 4] = 235;
+	name[8 + 5] = 0;
+	addr = 77;
+	assert_int_equal(
+		weft_net_peer_add(f->net, name, len, &addr), WEFT_ERR_PEER);
+	assert_non_null(strstr(weft_err_detail_peek(WEFT_ERR_PEER), "235"));
+	assert_non_null(strstr(weft_err_detail_peek(WEFT_ERR_PEER), "23130"));
+	assert_int_equal(addr, 77);
+	name[8 + 4] = 0; /* an address that does not say */
+	assert_int_equal(weft_net_peer_add(f->net, name, len, &addr), 0);
+	finish(f);
+}
+
 static void the_plan_fits_the_buffers(void **state)
 {
 	struct fi_info *info = fakefab_info();
@@ -644,6 +672,7 @@ int main(void)
 		cmocka_unit_test(keys_are_picked_as_the_plan_says),
 		cmocka_unit_test(one_buffer_is_registered_once),
 		cmocka_unit_test(names_carry_the_kind_of_fabric),
+		cmocka_unit_test(peers_of_another_network_are_named),
 		cmocka_unit_test(the_plan_fits_the_buffers),
 		cmocka_unit_test(the_plan_prints_itself),
 	};
