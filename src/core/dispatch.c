@@ -123,6 +123,11 @@ void weft_dispatch_net(void *arg, const void *data, size_t len)
 		weft_dispatch_drop(lane, "without the key of this job");
 		return;
 	}
+	if (weft_unlikely((int32_t)(wire.number - peer->wire_in) <= 0)) {
+		weft_dispatch_drop(lane, "a repetition of an earlier message");
+		return;
+	}
+	peer->wire_in = wire.number;
 	weft_dispatch(lane, peer, &wire.head, (const char *)data + sizeof(wire),
 		len - sizeof(wire));
 }

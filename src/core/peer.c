@@ -251,6 +251,7 @@ void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
 	const struct weft_wire_head *head)
 {
 	*wire = (struct weft_wire_net){ .version = WEFT_WIRE_VERSION,
+		.number = ++peer->wire_out,
 		.src_proc = peer->src_addr,
 		.cookie = peer->cookie_out,
 		.head = *head };

@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 1 };
+enum { WEFT_WIRE_VERSION = 2 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -79,10 +79,12 @@ static_assert(sizeof(struct weft_wire_head) == 24, "wire layout");
 
 /* In front of each message over a fabric. The cookie is a keyed hash of both
  * process numbers under the receiver's key, which only members of the job can
- * fetch: a message without it is foreign. */
+ * fetch: a message without it is foreign. The number rises from one message to
+ * the next of a sender to a receiver: one that does not is a repetition. */
 struct weft_wire_net {
 	uint8_t version;
-	uint8_t reserved[7];
+	uint8_t reserved[3];
+	uint32_t number;
 	uint64_t src_proc;
 	uint64_t cookie;
 	struct weft_wire_head head;

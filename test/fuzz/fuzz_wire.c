@@ -436,6 +436,7 @@ static void deliver(struct weft_peer *peer, const struct weft_wire_head *head,
 	struct weft_lane *lane = &weft_proc.lane;
 	struct weft_wire_net wire = {
 		.version = WEFT_WIRE_VERSION,
+		.number = peer->wire_in + 1,
 		.src_proc = peer->proc,
 		.cookie = peer->cookie_in,
 		.head = *head,

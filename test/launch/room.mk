@@ -2,3 +2,8 @@
 check_PROGRAMS += test/launch/boot_probe
 TESTS += test/launch/mpiexec.test
 EXTRA_DIST += test/launch/mpiexec.test
+check_PROGRAMS += test/launch/stranger
+test_launch_stranger_CPPFLAGS = $(mpi_prog_cppflags)
+test_launch_stranger_LDADD = $(mpi_prog_ldadd) $(FABRIC_LIBS)
+TESTS += test/launch/stranger.test
+EXTRA_DIST += test/launch/stranger.test

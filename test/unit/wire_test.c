@@ -93,6 +93,7 @@ static size_t make_plausible(uint8_t *data)
 	fill_noise(data, len);
 	wire.src_proc = peer->proc;
 	wire.cookie = peer->cookie_in;
+	wire.number = peer->wire_in + 1;
 	wire.head.op = (uint8_t)rng(WEFT_WIRE_OP_END + 2);
 	wire.head.flags = (uint8_t)rng(2);
 	wire.head.number = (uint16_t)rng(100);
@@ -146,6 +147,30 @@ static void a_wrong_cookie_is_foreign(void **state)
 	assert_int_equal(comm->match.n_unexpected, 0);
 }
 
+static void a_repetition_is_dropped(void **state)
+{
+	uint64_t before = weft_proc.lane.n_dropped;
+	struct weft_peer *peer;
+	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
+		.number = UINT32_MAX,
+		.head = { .op = WEFT_WIRE_CREDIT } };
+
+	(void)state;
+	weft_lane_take(&weft_proc.lane);
+	peer = weft_peer_of(&weft_proc.lane, weft_proc.proc + 2);
+	peer->wire_in = UINT32_MAX - 1;
+	wire.src_proc = peer->proc;
+	wire.cookie = peer->cookie_in;
+	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
+	assert_int_equal(weft_proc.lane.n_dropped, before);
+	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
+	assert_int_equal(weft_proc.lane.n_dropped, before + 1);
+	wire.number += 2; /* numbers go round, and some may be lost */
+	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
+	assert_int_equal(weft_proc.lane.n_dropped, before + 1);
+	weft_lane_drop(&weft_proc.lane);
+}
+
 static void plausible_messages_break_nothing(void **state)
 {
 	uint8_t *data = malloc(MAX_LEN);
@@ -178,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(noise_is_dropped),
 		cmocka_unit_test(a_wrong_cookie_is_foreign),
+		cmocka_unit_test(a_repetition_is_dropped),
 		cmocka_unit_test(plausible_messages_break_nothing),
 	};
 	int failed;

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stranger: somebody knocks at a running job
+ *
+ *   mpiexec -n 3 stranger      (WEFT_SHM=off)
+ *
+ * Rank 0 and rank 1 exchange messages all the while. Rank 2 opens an endpoint
+ * of its own beside the library's and sends rank 0 what a process that is not
+ * of the job could: noise, pieces, wrong versions, other jobs' and other
+ * members' names without the key, messages it saw before; and it connects to
+ * the port itself and talks nonsense. Everything is dropped and counted, and
+ * the exchange goes on. */
+#include "base/clock.h"
+#include "core/card.h"
+#include "core/proc.h"
+#include "core/progress.h"
+#include "net/net.h"
+
+#include <mpi.h>
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	TAG_WORK = 1,
+	TAG_END = 2,
+	TAG_EVIL = 99,
+	N_NOISE = 500,
+	DEADLINE_S = 60,
+	PREFIX_LEN = 8, /* of a fabric name */
+};
+
+static int n_failed;
+
+static void claim(bool ok, const char *sentence)
+{
+	printf("%s - %s\n", ok ? "ok" : "not ok", sentence);
+	fflush(stdout);
+	n_failed += !ok;
+}
+
+/* ---- rank 2 ---- */
+
+static struct weft_card card; /* rank 0's */
+static bool has_card;
+static struct weft_net *net;
+static uint64_t victim;
+static uint64_t n_evil;
+
+static void on_card(void *arg, int err, const void *data, size_t len)
+{
+	(void)arg;
+	has_card = !err && !weft_card_read(&card, data, len);
+}
+
+static void ignore(void *arg, const void *data, size_t len)
+{
+	(void)arg;
+	(void)data;
+	(void)len;
+}
+
+static bool open_beside(void)
+{
+	struct weft_net_hints hints = { .is_one_host = true };
+	struct weft_lane *lane = &weft_proc.lane;
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+
+	weft_lane_take(lane);
+	weft_boot_get(weft_proc.boot, 0, WEFT_CARD_KEY, on_card, NULL);
+	while (!has_card && weft_now_ns() < end)
+		weft_progress(lane);
+	weft_lane_drop(lane);
+	return has_card && !weft_net_open(&hints, ignore, NULL, &net) &&
+	       !weft_net_peer_add(net, card.name, card.name_len, &victim);
+}
+
+static void say(const void *data, size_t len)
+{
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+
+	while (weft_net_inject(net, victim, data, len) == WEFT_AGAIN &&
+		weft_now_ns() < end)
+		weft_net_poll(net);
+	n_evil++;
+}
+
+static void say_wire(const struct weft_wire_net *wire)
+{
+	say(wire, sizeof(*wire));
+}
+
+/* One of each kind; `good` is what this process could really have sent. */
+static void say_each(const struct weft_wire_net *good)
+{
+	struct weft_wire_net wire;
+
+	for (size_t len = 1; len < sizeof(*good); len += 5)
+		say(good, len);
+	wire = *good;
+	wire.version++;
+	say_wire(&wire);
+	wire = *good;
+	wire.src_proc ^= 1ull << 40; /* another job */
+	say_wire(&wire);
+	wire = *good;
+	wire.src_proc += 1000; /* no such process */
+	say_wire(&wire);
+	wire = *good;
+	wire.src_proc -= 1; /* rank 1, with rank 2's key */
+	say_wire(&wire);
+	wire = *good;
+	wire.src_proc -= 2; /* rank 0 itself */
+	say_wire(&wire);
+	wire = *good;
+	wire.cookie ^= 1;
+	say_wire(&wire);
+	say_wire(good); /* all is right, but it was sent before */
+	wire = *good;
+	wire.head.op = 200; /* likewise; this one nobody knows */
+	say_wire(&wire);
+}
+
+static void say_noise(void)
+{
+	uint64_t noise[8], x = 88172645463325252ull;
+
+	for (int i = 0; i < N_NOISE; i++) {
+		for (int k = 0; k < 8; k++) {
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+			noise[k] = x;
+		}
+		say(noise, x % (sizeof(noise) + 1));
+	}
+}
+
+/* At the port, below libfabric. */
+static void knock(void)
+{
+	char text[700];
+	struct sockaddr_in to;
+
+	memcpy(&to, card.name + PREFIX_LEN, sizeof(to));
+	if (to.sin_family != AF_INET)
+		return;
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)(i * 37);
+	for (size_t k = 0; k < 8; k++) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+		if (fd < 0 || connect(fd, (void *)&to, sizeof(to)))
+			break;
+		if (k && send(fd, text, k * 90, MSG_NOSIGNAL) < 0)
+			break;
+		if (k % 2)
+			close(fd); /* the others stay, and say no more */
+	}
+}
+
+static void be_stranger(MPI_Comm comm)
+{
+	struct weft_peer *peer;
+	struct weft_wire_net good;
+	bool opened = open_beside();
+	MPI_Request end;
+	int flag = 0;
+	long n;
+
+	claim(opened, "a stranger finds the way");
+	if (opened) {
+		peer = weft_peer_of(&weft_proc.lane, weft_proc.proc - 2);
+		good = (struct weft_wire_net){
+			.version = WEFT_WIRE_VERSION,
+			.number = 1,
+			.src_proc = weft_proc.proc,
+			.cookie = peer->cookie_out,
+			.head = { .op = WEFT_WIRE_EAGER,
+				.src = 2,
+				.ctx = WEFT_CTX_WORLD,
+				.tag = TAG_EVIL },
+		};
+		say_each(&good);
+		say_noise();
+		if (getenv("STRANGER_KNOCKS"))
+			knock();
+	}
+	n = (long)n_evil;
+	MPI_Send(&n, 1, MPI_LONG, 1, TAG_END, comm);
+	MPI_Send(&n, 1, MPI_LONG, 0, TAG_END, comm);
+	/* its endpoint lives until all has been heard */
+	MPI_Ibarrier(comm, &end);
+	while (!flag) {
+		MPI_Test(&end, &flag, MPI_STATUS_IGNORE);
+		if (opened)
+			weft_net_poll(net);
+	}
+	if (opened)
+		weft_net_close(net);
+}
+
+/* ---- ranks 0 and 1 ---- */
+
+/* Exchanges until rank 2 has said all; returns how much that was. */
+static long work(MPI_Comm comm, int rank)
+{
+	long n = -1, mine[100], other[100];
+	int said = 0, going = 1, bad = 0;
+	MPI_Request end;
+
+	MPI_Irecv(&n, 1, MPI_LONG, 2, TAG_END, comm, &end);
+	for (long round = 0; going; round++) {
+		int both[2];
+
+		for (int i = 0; i < 100; i++)
+			mine[i] = round * 100 + i + rank;
+		MPI_Sendrecv(mine, 100, MPI_LONG, !rank, TAG_WORK, other, 100,
+			MPI_LONG, !rank, TAG_WORK, comm, MPI_STATUS_IGNORE);
+		for (int i = 0; i < 100; i++)
+			bad += other[i] != round * 100 + i + !rank;
+		if (!said)
+			MPI_Test(&end, &said, MPI_STATUS_IGNORE);
+		MPI_Sendrecv(&said, 1, MPI_INT, !rank, TAG_WORK, both, 1,
+			MPI_INT, !rank, TAG_WORK, comm, MPI_STATUS_IGNORE);
+		going = !said || !both[0];
+	}
+	claim(!bad, "the others' work is not disturbed");
+	return n;
+}
+
+static void judge(MPI_Comm comm, long n)
+{
+	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+	struct weft_lane *lane = &weft_proc.lane;
+	int flag = 0;
+
+	do
+		MPI_Iprobe(2, TAG_EVIL, comm, &flag, MPI_STATUS_IGNORE);
+	while (lane->n_dropped < (uint64_t)n && weft_now_ns() < end);
+	claim(!flag, "nothing of it came through");
+	claim(n > N_NOISE && lane->n_dropped == (uint64_t)n,
+		"every message of a stranger is dropped and counted");
+	printf("# %llu dropped of %ld\n", (unsigned long long)lane->n_dropped,
+		n);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Comm comm = MPI_COMM_WORLD;
+	MPI_Request end;
+	int rank, word = 0;
+	long n;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(comm, &rank);
+	if (rank == 2)
+		MPI_Send(&word, 1, MPI_INT, 0, TAG_WORK, comm);
+	if (rank == 0)
+		MPI_Recv(&word, 1, MPI_INT, 2, TAG_WORK, comm,
+			MPI_STATUS_IGNORE);
+	if (rank == 2) {
+		be_stranger(comm);
+	} else {
+		n = work(comm, rank);
+		if (rank == 0)
+			judge(comm, n);
+		MPI_Ibarrier(comm, &end);
+		MPI_Wait(&end, MPI_STATUS_IGNORE);
+	}
+	MPI_Finalize();
+	return n_failed != 0;
+}
