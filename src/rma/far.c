@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LATE_POLLS = 64 };
+
 /* An operation that somebody waits for. */
 struct wait {
 	struct weft_op op;
@@ -322,6 +324,10 @@ static int quiet(struct weft_rma_ctx *ctx)
 		weft_far_progress(ctx);
 	one = weft_tell_wait(ctx);
 	err = err ? err : one;
+	/* errors of what nobody waited for come after the last of the flushes
+	 * on some fabrics */
+	for (int i = 0; i < LATE_POLLS && weft_side_poll(ctx->ep); i++)
+		;
 	while (ctx->n_touched)
 		ctx->states[ctx->touched[--ctx->n_touched]] = 0;
 	one = take_late_error(ctx);

@@ -15,6 +15,11 @@ libweft_la_SOURCES += \
 unit_tests += test/unit/heap_test
 test_unit_heap_test_SOURCES = test/unit/heap_test.c
 
+unit_tests += test/unit/rma_test
+test_unit_rma_test_SOURCES = test/unit/rma_test.c \
+	test/fake/fakefab.c test/fake/fakefab.h
+test_unit_rma_test_LDADD = $(LDADD) $(FABRIC_LIBS)
+
 unit_tests += test/unit/share_test
 test_unit_share_test_SOURCES = test/unit/share_test.c
 EXTRA_DIST += src/rma/README.md

@@ -5,6 +5,8 @@
  * tables is enough. */
 #include "test/fake/fakefab.h"
 
+#include <rdma/fi_atomic.h>
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -401,6 +403,170 @@ static struct fi_ops_mr mr_ops = {
 	.reg = do_reg,
 };
 
+/* One-sided */
+
+static uint64_t load(const void *at, size_t len)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, at, len);
+	return word;
+}
+
+static void do_atomic_op(struct fakefab_side *op)
+{
+	void *there = (void *)(uintptr_t)op->remote;
+	uint64_t old = load(there, op->len), value = load(op->data, op->len);
+
+	if (op->local)
+		memcpy(op->local, &old, op->len);
+	switch (op->op) {
+	case FI_SUM:
+		value += old;
+		break;
+	case FI_BAND:
+		value &= old;
+		break;
+	case FI_BOR:
+		value |= old;
+		break;
+	case FI_BXOR:
+		value ^= old;
+		break;
+	case FI_ATOMIC_READ:
+		value = old;
+		break;
+	case FI_CSWAP:
+		value = old == load(op->cond, op->len) ? value : old;
+		break;
+	default:
+		assert(op->op == FI_ATOMIC_WRITE);
+	}
+	memcpy(there, &value, op->len);
+}
+
+static void do_side(struct fakefab *fab, struct fakefab_side *op)
+{
+	void *there = (void *)(uintptr_t)op->remote;
+
+	if (fab->fail_side && --fab->fail_side == 0) {
+		fakefab_break(fab, op->context, FI_EIO, FI_RMA);
+		return;
+	}
+	if (op->call[0] == 'w' && op->len && op->len <= sizeof(op->data))
+		memcpy(there, op->data, op->len);
+	else if (op->call[0] == 'w' && op->len)
+		memcpy(there, op->local, op->len);
+	else if (op->call[0] == 'r')
+		memcpy(op->local, there, op->len);
+	else if (op->call[0] != 'w')
+		do_atomic_op(op);
+	if (op->flags & FI_COMPLETION)
+		complete(fab, op->context, FI_RMA, op->len, NULL);
+}
+
+static ssize_t post_side(struct fakefab *fab, const struct fakefab_side *op)
+{
+	if (fab->refuse_side && --fab->refuse_side == 0)
+		return -FI_EAGAIN;
+	assert(fab->n_side < FAKEFAB_SIDE);
+	fab->side[fab->n_side++] = *op;
+	if (op->flags & FI_MORE)
+		return 0;
+	while (fab->n_rung < fab->n_side)
+		do_side(fab, &fab->side[fab->n_rung++]);
+	return 0;
+}
+
+static ssize_t do_writemsg(
+	struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+	struct fakefab_side op = { .call = "write",
+		.flags = flags,
+		.remote = msg->rma_iov->addr,
+		.len = msg->msg_iov->iov_len,
+		.local = msg->msg_iov->iov_base,
+		.context = msg->context };
+
+	if (op.len && op.len <= sizeof(op.data))
+		memcpy(op.data, op.local, op.len);
+	return post_side(fab_of(ep, ep), &op);
+}
+
+static ssize_t do_readmsg(
+	struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
+{
+	struct fakefab_side op = { .call = "read",
+		.flags = flags,
+		.remote = msg->rma_iov->addr,
+		.len = msg->msg_iov->iov_len,
+		.local = msg->msg_iov->iov_base,
+		.context = msg->context };
+
+	return post_side(fab_of(ep, ep), &op);
+}
+
+static struct fi_ops_rma rma_ops = {
+	.size = sizeof(struct fi_ops_rma),
+	.writemsg = do_writemsg,
+	.readmsg = do_readmsg,
+};
+
+static struct fakefab_side amo(
+	const char *call, const struct fi_msg_atomic *msg, uint64_t flags)
+{
+	struct fakefab_side op = { .call = call,
+		.flags = flags,
+		.remote = msg->rma_iov->addr,
+		.len = msg->datatype == FI_UINT64 ? 8 : 4,
+		.op = msg->op,
+		.context = msg->context };
+
+	memcpy(op.data, msg->msg_iov->addr, op.len);
+	return op;
+}
+
+static ssize_t do_atomicmsg(
+	struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
+{
+	struct fakefab_side op = amo("atomic", msg, flags);
+
+	return post_side(fab_of(ep, ep), &op);
+}
+
+static ssize_t do_fetchmsg(struct fid_ep *ep, const struct fi_msg_atomic *msg,
+	struct fi_ioc *result, void **desc, size_t n, uint64_t flags)
+{
+	struct fakefab_side op = amo("fetch", msg, flags);
+
+	(void)desc;
+	(void)n;
+	op.local = result->addr;
+	return post_side(fab_of(ep, ep), &op);
+}
+
+static ssize_t do_comparemsg(struct fid_ep *ep, const struct fi_msg_atomic *msg,
+	const struct fi_ioc *cond, void **cond_desc, size_t n_cond,
+	struct fi_ioc *result, void **desc, size_t n, uint64_t flags)
+{
+	struct fakefab_side op = amo("compare", msg, flags);
+
+	(void)cond_desc;
+	(void)n_cond;
+	(void)desc;
+	(void)n;
+	memcpy(op.cond, cond->addr, op.len);
+	op.local = result->addr;
+	return post_side(fab_of(ep, ep), &op);
+}
+
+static struct fi_ops_atomic atomic_ops = {
+	.size = sizeof(struct fi_ops_atomic),
+	.writemsg = do_atomicmsg,
+	.readwritemsg = do_fetchmsg,
+	.compwritemsg = do_comparemsg,
+};
+
 /* Opening */
 
 static int do_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
@@ -450,6 +616,8 @@ static int do_endpoint(struct fid_domain *domain, struct fi_info *info,
 	fab->ep.cm = &cm_ops;
 	fab->ep.msg = &msg_ops;
 	fab->ep.tagged = &tagged_ops;
+	fab->ep.rma = &rma_ops;
+	fab->ep.atomic = &atomic_ops;
 	*out = &fab->ep;
 	return 0;
 }

@@ -16,6 +16,22 @@
 enum {
 	FAKEFAB_QUEUE = 256,
 	FAKEFAB_ADDR_LEN = 16,
+	FAKEFAB_SIDE = 256, /* one-sided operations remembered */
+};
+
+/* A one-sided operation as it was posted. Those with FI_MORE wait until one
+ * without is posted; then all are done at their remote addresses, which are
+ * pointers, in order. */
+struct fakefab_side {
+	const char *call; /* "write", "read", "atomic", "fetch", "compare" */
+	uint64_t flags;
+	uint64_t remote;
+	size_t len;
+	int op;
+	void *local; /* of a read or a result */
+	void *context;
+	char data[64];
+	char cond[8];
 };
 
 struct fakefab_post {
@@ -35,6 +51,8 @@ struct fakefab {
 	int n_refuse_sends; /* so many posts answer -FI_EAGAIN */
 	int n_refuse_recvs;
 	bool is_held;	  /* completions wait */
+	int refuse_side;  /* the n-th one-sided post from now is refused */
+	int fail_side;	  /* the n-th one-sided operation from now fails */
 	size_t min_multi; /* set by FI_OPT_MIN_MULTI_RECV */
 
 	/* counters */
@@ -47,6 +65,9 @@ struct fakefab {
 	void *last_desc;
 	const void *last_buf;
 	void *canceled;
+	struct fakefab_side side[FAKEFAB_SIDE];
+	size_t n_side; /* posted */
+	size_t n_rung; /* done, of these */
 
 	/* below: only fakefab.c */
 	struct fid_fabric fabric;

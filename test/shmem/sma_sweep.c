@@ -4,7 +4,7 @@
 
 enum { CELLS = 32, COMBINATIONS = 1 << 9, EXTRA = 1 << 9 };
 
-static uint64_t cells[CELLS], sums[CELLS], box[CELLS], sig;
+static uint64_t cells[CELLS], sums[CELLS], bits[CELLS], box[CELLS], sig;
 
 /* A sum over everything that came in one round of mixed traffic. */
 static uint64_t round_of(shmem_ctx_t ctx)
@@ -14,7 +14,7 @@ static uint64_t round_of(shmem_ctx_t ctx)
 
 	for (uint64_t i = 0; i < CELLS; i++) {
 		src[i] = (i + 1) * 0x9e3779b97f4a7c15u + (uint64_t)stest.me;
-		cells[i] = sums[i] = box[i] = 0;
+		cells[i] = sums[i] = bits[i] = box[i] = 0;
 	}
 	sig = 0;
 	shmem_barrier_all();
@@ -23,7 +23,7 @@ static uint64_t round_of(shmem_ctx_t ctx)
 	shmem_put_nbi(ctx, &cells[CELLS / 2], &src[CELLS / 2], CELLS / 2, to);
 	for (int i = 0; i < CELLS; i++) {
 		shmem_atomic_add(ctx, &sums[i], src[i], to);
-		shmem_ctx_uint64_atomic_xor(ctx, &sums[i ^ 1], 5, to);
+		shmem_ctx_uint64_atomic_xor(ctx, &bits[i ^ 1], src[i], to);
 	}
 	shmem_ctx_fence(ctx);
 	for (int i = 0; i < 4; i++)
@@ -38,7 +38,7 @@ static uint64_t round_of(shmem_ctx_t ctx)
 	sum -= (was[3] - was[0]) * 3 + was[1] - was[2];
 	shmem_barrier_all();
 	for (int i = 0; i < CELLS; i++)
-		sum = sum * 31 + cells[i] * 7 + sums[i];
+		sum = sum * 31 + cells[i] * 7 + sums[i] + 3 * bits[i];
 	shmem_barrier_all();
 	return sum;
 }
