@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 struct weft_comm;
+struct weft_plan;
 struct weft_rma_ctx;
 
 struct weft_rma_span {
@@ -207,6 +208,10 @@ typedef void weft_rma_report_fn(
 void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
 	size_t total_ops, weft_rma_report_fn *report, void *arg);
 void weft_rma_session_stop(struct weft_rma_ctx *ctx);
+
+/* What the hints would become on a fabric; NULL: without one. */
+void weft_advice_explain(const struct weft_plan *plan, unsigned hints,
+	weft_rma_report_fn *report, void *arg);
 
 /* --- the symmetric heap -------------------------------------------------- */
 

@@ -152,10 +152,6 @@ static inline void weft_ctx_touch(
  * when it is none that we know; *old_out is untouched then. */
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out);
 
-/* advice.c: what the hints would become on a fabric; NULL: without one. */
-void weft_advice_explain(const struct weft_plan *plan, unsigned hints,
-	weft_rma_report_fn *report, void *arg);
-
 /* far.c: the same as in rma.h, for PEs that only a fabric reaches and for what
  * must go through it in any case. */
 int weft_far_put(struct weft_rma_ctx *ctx, void *dest, const void *src,

@@ -8,6 +8,8 @@
 #include "core/group.h"
 #include "core/proc.h"
 #include "net/net.h"
+#include "net/side.h"
+#include "rma/rma.h"
 #include "session/pset.h"
 #include "session/session.h"
 #include "tools/sheet.h"
@@ -278,6 +280,36 @@ static void add_line(struct weft_sheet *sheet, char *line)
 		weft_sheet_number(sheet, line, number, *end ? end + 1 : NULL);
 }
 
+static void add_hint(
+	void *arg, const char *hint, bool is_applied, const char *how)
+{
+	struct weft_sheet *row = weft_sheet_object(arg, NULL);
+
+	weft_sheet_text(row, "hint", "%s", hint);
+	weft_sheet_text(row, "state", is_applied ? "applied" : "ignored");
+	weft_sheet_text(row, "how", "%s", how);
+}
+
+/* Each hint by itself, then all at once: some need another one. */
+static int show_hints(struct weft_sheet *sheet, const char *name)
+{
+	struct weft_net_hints hints = { .provider = wishes.provider,
+		.iface = wishes.iface };
+	struct weft_sheet *at = weft_sheet_object(sheet, name);
+	struct weft_sheet *alone = weft_sheet_list(at, "alone");
+	struct weft_side *side;
+	int err = weft_side_open(&hints, &side);
+
+	if (err)
+		return complain("no endpoint for one-sided access", err);
+	for (unsigned bit = 1; bit & WEFT_RMA_HINTS; bit <<= 1)
+		weft_advice_explain(&side->plan, bit, add_hint, alone);
+	weft_advice_explain(&side->plan, WEFT_RMA_HINTS, add_hint,
+		weft_sheet_list(at, "together"));
+	weft_side_close(side);
+	return 0;
+}
+
 static int show_plan(struct weft_sheet *sheet, const char *name)
 {
 	struct weft_net_hints hints = { .provider = wishes.provider,
@@ -386,6 +418,8 @@ static const struct topic topics[] = {
 		show_providers, true },
 	{ "--plan", "what the library would do on the provider it chooses",
 		show_plan, true },
+	{ "--hints", "what each hint of a session becomes on that provider",
+		show_hints, true },
 	{ "--nics", "network devices of this host and how near they are",
 		show_nics, true },
 	{ "--psets", "process manager and process sets; run it under mpiexec",

@@ -4,6 +4,7 @@
 
 enum { CELLS = 32, COMBINATIONS = 1 << 9, EXTRA = 1 << 9 };
 
+/* Sums and toggles are kept apart: atomics come in any order. */
 static uint64_t cells[CELLS], sums[CELLS], bits[CELLS], box[CELLS], sig;
 
 /* A sum over everything that came in one round of mixed traffic. */
@@ -23,7 +24,7 @@ static uint64_t round_of(shmem_ctx_t ctx)
 	shmem_put_nbi(ctx, &cells[CELLS / 2], &src[CELLS / 2], CELLS / 2, to);
 	for (int i = 0; i < CELLS; i++) {
 		shmem_atomic_add(ctx, &sums[i], src[i], to);
-		shmem_ctx_uint64_atomic_xor(ctx, &bits[i ^ 1], src[i], to);
+		shmem_ctx_uint64_atomic_xor(ctx, &bits[i], src[i], to);
 	}
 	shmem_ctx_fence(ctx);
 	for (int i = 0; i < 4; i++)
@@ -34,11 +35,13 @@ static uint64_t round_of(shmem_ctx_t ctx)
 	for (int i = 0; i < CELLS; i++)
 		sum = sum * 31 + box[i];
 	shmem_ctx_quiet(ctx);
-	sum += (was[3] - was[0]) * 3 + was[1] - was[2]; /* in any order */
-	sum -= (was[3] - was[0]) * 3 + was[1] - was[2];
+	/* 0, 1, 2 and 3 more than what came before the fence */
+	sum += was[0] + was[1] + was[2] + was[3] - 4 * src[0] - 6;
+	CHECK(was[0] + was[1] + was[2] + was[3] == 4 * src[0] + 6,
+		"fetched behind a fence");
 	shmem_barrier_all();
 	for (int i = 0; i < CELLS; i++)
-		sum = sum * 31 + cells[i] * 7 + sums[i] + 3 * bits[i];
+		sum = sum * 31 + cells[i] * 7 + sums[i] * 3 + bits[i];
 	shmem_barrier_all();
 	return sum;
 }
