@@ -52,6 +52,7 @@ struct weft_lane {
 	struct weft_req *spare_reqs; /* recycled */
 	uint32_t idle_polls;	     /* since something last happened */
 	uint32_t net_skip;	     /* rounds until the fabric is looked at */
+	uint32_t vain_wakes;	     /* of a wait that sleeps: by nothing */
 	bool is_polling;	     /* inside weft_progress */
 	uint8_t number;		     /* 0: the default one */
 	uint64_t addr;		     /* weft_lane_addr() of itself */

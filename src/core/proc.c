@@ -229,6 +229,7 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 		facts->rank);
 	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
 	weft_proc.max_spin = choose_spin();
+	weft_proc.is_blocking = !strcmp(weft_knobs.wait, "block");
 	err = open_lane(lane);
 	if (err)
 		goto fail;

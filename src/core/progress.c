@@ -7,12 +7,16 @@
 #include "net/net.h"
 #include "shm/seg.h"
 
+#include <poll.h>
 #include <sched.h>
+#include <time.h>
 
 enum {
 	NET_CHEAP_NS =
 		150,   /* an idle poll that costs less is done each round */
 	NET_SKIP = 16, /* rounds between expensive ones that found nothing */
+	VAIN_WAKES = 16,
+	DOZE_MIN_NS = 31250, /* five doublings make a millisecond */
 };
 
 static int flush(struct weft_lane *lane)
@@ -84,6 +88,39 @@ static void tell(struct weft_lane *lane)
 	weft_lane_take(lane);
 }
 
+/* What of the fabric may wake us: some providers' descriptors are ready again
+ * and again with nothing to show, and are not asked any more for this wait.
+ * False when there is something to poll. */
+static bool pick_fd(struct weft_lane *lane, int *fd_out)
+{
+	if (!lane->net || lane->vain_wakes >= VAIN_WAKES)
+		return true;
+	if (weft_net_may_sleep(lane->net, fd_out))
+		return true;
+	lane->vain_wakes++;
+	return false;
+}
+
+/* Sleeps, longer each time, until the fabric has something or the time is over:
+ * writers to our rings do not pay for waking us. */
+static void doze(struct weft_lane *lane)
+{
+	uint64_t n = lane->idle_polls - (uint64_t)weft_proc.max_spin;
+	struct timespec ts = { .tv_nsec = DOZE_MIN_NS << weft_min(n / 8, 5) };
+	struct pollfd fd = { .fd = -1, .events = POLLIN };
+
+	if (n == 0)
+		lane->vain_wakes = 0;
+	lane->idle_polls += lane->idle_polls < UINT32_MAX / 2;
+	lane->net_skip = 0;
+	if (!pick_fd(lane, &fd.fd))
+		return;
+	weft_lane_drop(lane);
+	n = ppoll(&fd, 1, &ts, NULL) > 0;
+	weft_lane_take(lane);
+	lane->vain_wakes += (uint32_t)n;
+}
+
 void weft_progress_wait(struct weft_lane *lane)
 {
 	if (weft_progress(lane)) {
@@ -97,6 +134,10 @@ void weft_progress_wait(struct weft_lane *lane)
 		lane->idle_polls++;
 		weft_cpu_pause();
 		weft_lock_pause(&lane->lock);
+		return;
+	}
+	if (weft_unlikely(weft_proc.is_blocking)) {
+		doze(lane);
 		return;
 	}
 	weft_lane_drop(lane);

@@ -186,3 +186,12 @@ int weft_net_poll(struct weft_net *net)
 	in->is_polling = false;
 	return n;
 }
+
+bool weft_net_may_sleep(struct weft_net *net, int *fd_out)
+{
+	struct weft_inside *in = weft_net_inside(net);
+	struct fid *fid = &in->cq->fid;
+
+	*fd_out = in->wait_fd;
+	return in->wait_fd < 0 || !fi_trywait(in->fabric, &fid, 1);
+}

@@ -127,9 +127,17 @@ static int open_cq(struct weft_inside *in)
 	struct fi_cq_attr attr = {
 		.size = in->net.plan.cq_len,
 		.format = FI_CQ_FORMAT_DATA,
-		.wait_obj = FI_WAIT_NONE,
+		.wait_obj = FI_WAIT_FD,
 	};
 
+	in->wait_fd = -1;
+	if (!strcmp(weft_knobs.wait, "block") &&
+		!fi_cq_open(in->domain, &attr, &in->cq, NULL)) {
+		if (fi_control(&in->cq->fid, FI_GETWAIT, &in->wait_fd))
+			in->wait_fd = -1;
+		return 0;
+	}
+	attr.wait_obj = FI_WAIT_NONE;
 	return fi_cq_open(in->domain, &attr, &in->cq, NULL);
 }
 

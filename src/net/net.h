@@ -95,6 +95,11 @@ void weft_net_peer_remove(struct weft_net *net, uint64_t addr);
  * were; 0 when idle. Errors arrive through op->done. */
 int weft_net_poll(struct weft_net *net);
 
+/* Before a thread sleeps: is there nothing to poll? *fd_out is then a
+ * descriptor that becomes readable with the next event, -1 where the provider
+ * has none, and may be polled without the lock. */
+bool weft_net_may_sleep(struct weft_net *net, int *fd_out);
+
 /* Translates the code of a failed post, counts, and records the detail once.
  * Returns WEFT_AGAIN for -FI_EAGAIN. */
 int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc);

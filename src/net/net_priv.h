@@ -43,6 +43,7 @@ struct weft_inside {
 	struct fid_domain *domain;
 	struct fid_av *av;
 	struct fid_cq *cq;
+	int wait_fd; /* of cq, for WEFT_WAIT=block; -1: none */
 	uint64_t next_key;
 	struct weft_mr *mrs; /* all alive */
 	char *buf_mem;
