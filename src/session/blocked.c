@@ -16,10 +16,10 @@
 #include <string.h>
 
 enum {
-	ASK_MAX = 64,	   /* members asked for each communicator */
-	ANSWERS_MAX = 256, /* and in all */
+	ASK_MAX = 128,	   /* members asked for each communicator */
+	ANSWERS_MAX = 512, /* and in all */
 	GRACE_MS = 500,	   /* for the answers to come */
-	SEEN = 64,	   /* chases remembered */
+	SEEN = 256,	   /* chases remembered */
 	TEXT_MAX = 160,
 };
 

@@ -52,6 +52,7 @@ multi_programs += test/multi/ses_always
 multi_programs += test/multi/world_programs
 multi_programs += test/multi/ses_faults
 multi_programs += test/multi/ses_died
+multi_programs += test/multi/ses_doubt
 multi_programs += test/multi/ses_duties
 multi_programs += test/multi/ses_churn
 multi_programs += test/multi/ses_forms

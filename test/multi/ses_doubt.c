@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_doubt: two processes wait for each other, but one has a second thread
+ * that can end it: that is said, it is no error, and the thread does
+ */
+#include "session.h"
+
+#include "heard.h"
+#include <pthread.h>
+
+static MPI_Session first, second;
+static int rc_of_thread = -1;
+
+/* The only reader of what was said until it is joined. */
+static void *break_ring(void *arg)
+{
+	(void)arg;
+	while (!heard("SESSION-DOUBT")) {
+		mtest_linger(5);
+		heard_look();
+	}
+	rc_of_thread = MPI_Session_finalize(&second);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Comm x, y;
+	pthread_t thread;
+	int rc;
+
+	(void)argc;
+	mtest_start(argv[0]);
+	first = session_open();
+	second = session_open();
+	session_who(first);
+	x = session_comm(first, "mpi://WORLD", "x");
+	y = session_comm(second, "mpi://WORLD", "y");
+	session_works(x, "x");
+	session_works(y, "y");
+	if (mtest.rank > 0) { /* the other way round */
+		session_close(&second);
+		session_close(&first);
+		return mtest_done();
+	}
+	heard_begin();
+	if (!CHECK(pthread_create(&thread, NULL, break_ring, NULL) == 0,
+		    "a second thread"))
+		return mtest_done();
+	rc = MPI_Session_finalize(&first);
+	pthread_join(thread, NULL);
+	heard_end();
+	CHECK(rc == MPI_SUCCESS && rc_of_thread == MPI_SUCCESS,
+		"S76: nobody is accused who is not stuck, %s",
+		mtest_error(rc ? rc : rc_of_thread));
+	CHECK(heard("only another thread of one of them can end that") >= 1,
+		"S76: the ring is said");
+	CHECK(heard("SESSION-CYCLE") >= 2, "S76: and who is in it");
+	CHECK(heard("SESSION-DEADLOCK") == 0,
+		"S76: it is not called a deadlock");
+	return mtest_done();
+}
