@@ -2,6 +2,8 @@
 /* shmem_heap: symmetric memory; every PE makes the same calls in turn */
 #include "shmem_priv.h"
 
+#include "base/log.h"
+
 #include <string.h>
 
 static void *alloc(const char *fn, size_t len, size_t align, bool is_zeroed)
@@ -41,10 +43,13 @@ void *pshmem_calloc(size_t count, size_t size)
 
 void *pshmem_align(size_t alignment, size_t size)
 {
-	if (!alignment || alignment & (alignment - 1))
-		weft_shmem_die("shmem_align",
-			"alignment is %zu; it must be a power of two",
+	if (!alignment || alignment & (alignment - 1)) {
+		weft_warn("SHMEM-HEAP",
+			"shmem_align: alignment is %zu, which is no power of "
+			"two; returning NULL",
 			alignment);
+		return NULL;
+	}
 	return alloc("shmem_align", size, alignment, false);
 }
 

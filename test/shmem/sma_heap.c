@@ -68,6 +68,8 @@ int main(int argc, char **argv)
 		100, SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
 	agree(q, 100);
 	CHECK((uintptr_t)p % _Alignof(max_align_t) == 0, "alignment");
+	CHECK(!shmem_align(0, 100) && !shmem_align(24, 100),
+		"what is no alignment gives no memory");
 	p = shmem_realloc(p, len);
 	CHECK(p && (unsigned char)p[99] == (unsigned char)(100 * 7 + 1),
 		"what was there is there");
