@@ -30,6 +30,7 @@ static int run(const char *fn, enum weft_coll_kind kind,
 
 	args->comm = team->comm;
 	args->plane = WEFT_PLANE_COLL;
+	weft_rma_release(); /* others may wait for it before they come here */
 	err = weft_coll_run(kind, args);
 	if (weft_likely(!err))
 		return 0;

@@ -195,6 +195,27 @@ static void odd(void)
 	shmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
 }
 
+/* Who enters a collective call holds nothing back that others wait for before
+ * they enter it. */
+static void meets(void)
+{
+	static long word;
+	shmem_ctx_t ctx;
+
+	CHECK(!shmem_ctx_create(0, &ctx), "a context");
+	shmemx_session_start(ctx, SHMEM_SESSION_BUNDLE);
+	for (long i = 1; i <= 50; i++) {
+		shmem_p(ctx, &word, i, stest_next());
+		if (stest.me)
+			shmem_wait_until(&word, SHMEM_CMP_GE, i);
+		shmem_sync_all();
+		shmem_wait_until(&word, SHMEM_CMP_GE, i);
+	}
+	shmem_ctx_destroy(ctx);
+	shmem_barrier_all();
+	CHECK(word == 50, "all came, the last was %ld", word);
+}
+
 int main(int argc, char **argv)
 {
 	int kept;
@@ -207,6 +228,7 @@ int main(int argc, char **argv)
 	kept = stest_listen();
 	each();
 	contexts();
+	meets();
 	fprintf(stderr, "%s",
 		stest.n_failed ? stest_told(kept, buf, sizeof(buf))
 			       : (stest_told(kept, buf, 2), ""));
