@@ -10,6 +10,7 @@
 #include "core/card.h"
 #include "core/group.h"
 #include "net/net.h"
+#include "topo/nic.h"
 #include "topo/topo.h"
 
 #include <stdio.h>
@@ -111,20 +112,34 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		weft_proc.on_event(event);
 }
 
+void weft_proc_net_hints(struct weft_net_hints *hints)
+{
+	struct weft_proc_wish *wish = &weft_proc.wish;
+
+	*hints = (struct weft_net_hints){
+		.provider = wish->provider,
+		.iface = wish->iface,
+		.tclass = wish->tclass,
+		.near = wish->near,
+		.place = weft_proc.facts.local_rank,
+		.is_one_host = weft_proc.facts.n_nodes <= 1,
+	};
+	/* tens of milliseconds, so only for who wants it */
+	if (!strcmp(weft_knobs.nics, "near") && !wish->near[0] &&
+		!hints->is_one_host)
+		weft_nic_near(wish->near, sizeof(wish->near));
+}
+
 int weft_proc_open_net(void)
 {
 	struct weft_lane *lane = &weft_proc.lane;
-	struct weft_net_hints hints = {
-		.provider = weft_proc.wish.provider,
-		.iface = weft_proc.wish.iface,
-		.tclass = weft_proc.wish.tclass,
-		.is_one_host = weft_proc.facts.n_nodes <= 1,
-	};
+	struct weft_net_hints hints;
 	bool began;
 	int err;
 
 	if (lane->net)
 		return 0;
+	weft_proc_net_hints(&hints);
 	began = weft_alone_begin();
 	err = weft_net_open(&hints, weft_dispatch_net, lane, &lane->net);
 	if (err && (*hints.provider || *hints.iface)) {

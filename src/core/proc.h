@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+struct weft_net_hints;
 struct weft_topo;
 
 /* What the session room wants to hear of. */
@@ -26,6 +27,7 @@ struct weft_proc_wish {
 	char provider[64];
 	char iface[64];
 	char tclass[24];
+	char near[512]; /* not asked: devices near us, once looked for */
 };
 
 struct weft_proc {
@@ -69,6 +71,9 @@ void weft_proc_put(void);
 
 /* Opens the fabric if it is not open yet. Lane's lock held. */
 int weft_proc_open_net(void);
+
+/* How to open a fabric for this process; lent from weft_proc.wish. As above. */
+void weft_proc_net_hints(struct weft_net_hints *hints);
 
 /* What the fabric runs on; "none" while it is not open. Lane's lock held. */
 void weft_proc_net_names(struct weft_proc_wish *names);

@@ -25,6 +25,10 @@ struct wish {
 	const char *iface;    /* "" for none */
 	const char *filter;   /* FI_PROVIDER or NULL */
 	const char *tclass;   /* of the knob's values */
+	const char *near;     /* "" for none */
+	uint32_t place;
+	bool is_dealt; /* devices are dealt out to the processes of a node */
+	char tried[VERDICT_MAX]; /* domains of one form that do not open */
 	bool is_one_host;
 	bool is_side;
 };
@@ -56,6 +60,9 @@ static struct wish wish_make(const struct weft_net_hints *hints)
 		.iface = or_knob(hints->iface, weft_knobs.iface),
 		.filter = weft_knob_foreign("FI_PROVIDER"),
 		.tclass = or_knob(hints->tclass, weft_knobs.tclass),
+		.near = hints->near ? hints->near : "",
+		.place = hints->place,
+		.is_dealt = strcmp(weft_knobs.nics, "first") != 0,
 		.is_one_host = hints->is_one_host,
 		.is_side = hints->is_side,
 	};
@@ -74,6 +81,16 @@ static bool list_has_name(const char *list, const char *name)
 		p += n + (p[n] == ',');
 	}
 	return false;
+}
+
+/* Appends a name to such a list; what does not fit is left out. */
+static void list_add(char list[VERDICT_MAX], const char *name)
+{
+	size_t used = strlen(list);
+
+	if (used + strlen(name) + 2 <= VERDICT_MAX)
+		snprintf(list + used, VERDICT_MAX - used, "%s%s",
+			used ? "," : "", name);
 }
 
 /* True if the comma-separated list names the libfabric provider or the core
@@ -224,6 +241,23 @@ static const char *iface_wanted(
 	return foreign ? foreign : "";
 }
 
+/* A device on our piece of the machine? */
+static bool is_near(const struct wish *w, const struct fi_info *info)
+{
+	const struct fi_bus_attr *bus = info->nic ? info->nic->bus_attr : NULL;
+	const char *name = info->domain_attr->name;
+	char place[32];
+
+	if (name && list_has_name(w->near, name))
+		return true;
+	if (!bus || bus->bus_type != FI_BUS_PCI)
+		return false;
+	snprintf(place, sizeof(place), "%04x:%02x:%02x.%x",
+		bus->attr.pci.domain_id, bus->attr.pci.bus_id,
+		bus->attr.pci.device_id, bus->attr.pci.function_id);
+	return list_has_name(w->near, place);
+}
+
 /* How well an answer suits; negative: not at all. */
 static int score(const struct wish *w, const struct weft_prov *prov,
 	const struct fi_info *info)
@@ -232,10 +266,12 @@ static int score(const struct wish *w, const struct weft_prov *prov,
 	const char *name = info->domain_attr->name;
 	int s = 0;
 
+	if (name && list_has_name(w->tried, name))
+		return -1;
 	if (*iface && (!name || strcmp(name, iface) != 0))
 		return -1;
 	if (!prov->has_iface)
-		return 0;
+		return is_near(w, info);
 	if (!*iface && is_loopback(info) != w->is_one_host)
 		return w->is_one_host ? 0 : -1;
 	if (is_link_local(info))
@@ -245,6 +281,46 @@ static int score(const struct wish *w, const struct weft_prov *prov,
 	if (info->addr_format == FI_SOCKADDR_IN)
 		s += 2;
 	return s;
+}
+
+/* The first answer of each device that is as good as `best` and on its fabric;
+ * number `at` of them, or how many there are. */
+static uint32_t deal(const struct wish *w, const struct weft_prov *prov,
+	struct fi_info *best, uint32_t at, struct fi_info **info_out)
+{
+	const char *form = best->fabric_attr->prov_name;
+	char seen[VERDICT_MAX] = "";
+	int wanted = score(w, prov, best);
+	uint32_t n = 0;
+
+	for (struct fi_info *i = best; i; i = i->next) {
+		const char *name = i->domain_attr->name;
+
+		if (!name || strcmp(i->fabric_attr->prov_name, form) ||
+			strcmp(i->fabric_attr->name, best->fabric_attr->name) ||
+			list_has_name(seen, name) ||
+			(prov->refuse && prov->refuse(i)) ||
+			score(w, prov, i) != wanted)
+			continue;
+		if (n++ == at)
+			*info_out = i;
+		list_add(seen, name);
+	}
+	return n;
+}
+
+/* Interfaces of different networks look alike; devices of one fabric are. */
+static struct fi_info *dealt(const struct wish *w, const struct weft_prov *prov,
+	struct fi_info *best)
+{
+	uint32_t n;
+
+	if (!best || !w->is_dealt || prov->has_iface)
+		return best;
+	n = deal(w, prov, best, UINT32_MAX, NULL);
+	if (n > 1)
+		deal(w, prov, best, w->place % n, &best);
+	return best;
 }
 
 static struct fi_info *pick(const struct wish *w, const struct weft_prov *prov,
@@ -275,7 +351,7 @@ static struct fi_info *pick(const struct wish *w, const struct weft_prov *prov,
 			best = i;
 		}
 	}
-	return best;
+	return dealt(w, prov, best);
 }
 
 /* Candidates */
@@ -458,28 +534,54 @@ static int open_info_take(struct opening *o, const struct wish *w,
 		info, fabric, prov, &plan, o->recv, o->arg, &o->net);
 }
 
-static bool try_open(void *arg, const struct wish *w,
+/* One answer for the candidate, opened; what does not open is noted in
+ * w->tried. 0, 1 when there is no other answer, or an error. */
+static int open_one(struct opening *o, struct wish *w,
+	const struct weft_prov *prov, const char *form)
+{
+	char why[VERDICT_MAX];
+	char domain[64];
+	struct fi_info *info = judge(w, prov, form, why);
+	int rc;
+
+	if (!info) {
+		if (!*w->tried)
+			report_add(&o->report, form, why);
+		return 1;
+	}
+	snprintf(domain, sizeof(domain), "%s",
+		info->domain_attr->name ? info->domain_attr->name : "");
+	rc = open_info_take(o, w, prov, info);
+	if (!rc)
+		return 0;
+	report_add(&o->report, form, weft_err_detail_peek(rc));
+	weft_warn("NET-FALLBACK",
+		"%s on %s does not open: %s; trying what comes next "
+		"(WEFT_IFACE, WEFT_PROVIDER choose)",
+		form, *domain ? domain : "its domain",
+		weft_err_detail_peek(rc));
+	o->err = rc;
+	if (!*domain || list_has_name(w->tried, domain))
+		return 1;
+	list_add(w->tried, domain);
+	return list_has_name(w->tried, domain) ? rc : 1;
+}
+
+static bool try_open(void *arg, const struct wish *wish,
 	const struct weft_prov *prov, const char *form)
 {
 	struct opening *o = arg;
-	char why[VERDICT_MAX];
-	struct fi_info *info;
+	struct wish w = *wish;
 	int rc;
 
-	if (!is_asked(w, prov, form))
+	if (!is_asked(&w, prov, form))
 		return false;
-	info = judge(w, prov, form, why);
-	if (!info) {
-		report_add(&o->report, form, why);
+	do
+		rc = open_one(o, &w, prov, form);
+	while (rc < 0);
+	if (rc)
 		return false;
-	}
-	rc = open_info_take(o, w, prov, info);
-	if (rc) {
-		report_add(&o->report, form, weft_err_detail_peek(rc));
-		o->err = rc;
-		return false;
-	}
-	say_chosen(w, prov, o);
+	say_chosen(&w, prov, o);
 	return true;
 }
 

@@ -49,6 +49,9 @@ struct weft_net_hints {
 	const char *provider; /* NULL or "": WEFT_PROVIDER, then our choice */
 	const char *iface;    /* NULL or "": WEFT_IFACE, then our choice */
 	const char *tclass;   /* NULL or "": WEFT_TCLASS */
+	const char *near;     /* "a,b": devices on our piece of the machine, by
+			       * name or place on the bus; NULL: not known */
+	uint32_t place;	      /* ours among the processes of this node */
 	bool is_one_host;     /* every peer is on this host */
 	bool is_side;	      /* only one-sided access is wanted */
 };

@@ -228,15 +228,13 @@ static int expose(struct card *card)
 
 static int open_side(struct card *card)
 {
-	struct weft_net_hints hints = {
-		.provider = weft_proc.wish.provider,
-		.iface = weft_proc.wish.iface,
-		.is_one_host = weft_proc.facts.n_nodes <= 1,
-	};
+	struct weft_net_hints hints;
 	size_t len = sizeof(card->name);
 	bool began = weft_alone_begin();
-	int err = weft_side_open(&hints, &weft_rma_own.side);
+	int err;
 
+	weft_proc_net_hints(&hints);
+	err = weft_side_open(&hints, &weft_rma_own.side);
 	weft_alone_end(began);
 	if (!err)
 		err = expose(card);

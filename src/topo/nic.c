@@ -92,3 +92,34 @@ int weft_nic_visit(weft_nic_fn *fn, void *arg)
 	hwloc_bitmap_free(mine);
 	return 0;
 }
+
+struct near {
+	char *list;
+	size_t len;
+};
+
+static void add(struct near *near, const char *word)
+{
+	size_t used = strlen(near->list);
+
+	if (*word && used + strlen(word) + 2 <= near->len)
+		snprintf(near->list + used, near->len - used, "%s%s",
+			used ? "," : "", word);
+}
+
+static void add_near(void *arg, const struct weft_nic *nic)
+{
+	if (!nic->is_local)
+		return;
+	add(arg, nic->name);
+	add(arg, nic->pci);
+}
+
+void weft_nic_near(char *list, size_t len)
+{
+	struct near near = { list, len };
+
+	list[0] = 0;
+	if (weft_nic_visit(add_near, &near))
+		list[0] = 0;
+}

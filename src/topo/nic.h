@@ -7,6 +7,7 @@
 #define WEFT_NIC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct weft_nic {
 	const char *name;   /* of the interface or the RDMA device */
@@ -24,5 +25,9 @@ typedef void weft_nic_fn(void *arg, const struct weft_nic *nic);
  * Virtual interfaces without a device, such as the loopback, are not there.
  * WEFT_ERR_OTHER when the machine cannot be read. */
 int weft_nic_visit(weft_nic_fn *fn, void *arg);
+
+/* The local ones as "a,b": names and places on the bus. What does not fit is
+ * left out; "" when the machine cannot be read. */
+void weft_nic_near(char *list, size_t len);
 
 #endif

@@ -22,6 +22,7 @@ struct offer {
 	const char *provider;
 	const char *domain;
 	const char *address; /* IPv4 or IPv6 text, or NULL */
+	const char *fabric;  /* NULL: one of its own */
 	uint64_t lacks;	     /* capabilities */
 	int mr_mode;	     /* demanded of us */
 	bool is_broken;	     /* fi_fabric fails */
@@ -65,10 +66,12 @@ static struct fi_info *answer(const struct offer *o, const struct fi_info *h)
 	info->domain_attr->name = strdup(o->domain);
 	info->fabric_attr->prov_name = strdup(o->provider);
 	set_address(info, o->address);
-	/* for fi_fabric() to find out which one it is given */
 	free(info->fabric_attr->name);
 	info->fabric_attr->name = malloc(128);
-	snprintf(info->fabric_attr->name, 128, "%s@%s", o->provider, o->domain);
+	snprintf(info->fabric_attr->name, 128, "%s@%s", o->provider,
+		o->fabric ? o->fabric : o->domain);
+	/* for fi_fabric() to find out which one it is given */
+	info->fabric_attr->prov_version = (uint32_t)(o - offers);
 	return info;
 }
 
@@ -108,16 +111,12 @@ int fi_getinfo(uint32_t version, const char *node, const char *service,
 int fi_fabric(
 	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
-	(void)context;
-	for (size_t i = 0; i < n_offers; i++) {
-		char name[128];
+	const struct offer *o = &offers[attr->prov_version];
 
-		snprintf(name, sizeof(name), "%s@%s", offers[i].provider,
-			offers[i].domain);
-		if (offers[i].is_broken && strcmp(name, attr->name) == 0)
-			return -FI_EBUSY;
-	}
-	snprintf(opened, sizeof(opened), "%s", attr->name);
+	(void)context;
+	if (o->is_broken)
+		return -FI_EBUSY;
+	snprintf(opened, sizeof(opened), "%s@%s", o->provider, o->domain);
 	memset(&fab, 0, sizeof(fab));
 	fakefab_init(&fab);
 	*fabric = &fab.fabric;
@@ -192,6 +191,77 @@ static void one_host_takes_the_loopback(void **state)
 {
 	(void)state;
 	expect_choice(&one_host, COUNT(laptop), laptop, "net@lo", "127.0.0.1");
+}
+
+/* a node with several devices, two of them on another fabric */
+static const struct offer many_nics[] = {
+	{ .provider = "verbs;ofi_rxm", .domain = "mlx5_0", .fabric = "ib" },
+	{ .provider = "verbs;ofi_rxm", .domain = "mlx5_0", .fabric = "ib" },
+	{ .provider = "verbs;ofi_rxm", .domain = "roce_0", .fabric = "eth" },
+	{ .provider = "verbs;ofi_rxm", .domain = "mlx5_1", .fabric = "ib" },
+	{ .provider = "verbs;ofi_rxm", .domain = "mlx5_2", .fabric = "ib" },
+	{ .provider = "tcp;ofi_rxm", .domain = "eth0", .address = "10.0.0.5" },
+	{ .provider = "tcp;ofi_rxm", .domain = "eth1", .address = "10.1.0.5" },
+};
+
+static void devices_of_a_fabric_are_dealt(void **state)
+{
+	static const char *const want[] = { "verbs;ofi_rxm@mlx5_0",
+		"verbs;ofi_rxm@mlx5_1", "verbs;ofi_rxm@mlx5_2",
+		"verbs;ofi_rxm@mlx5_0" };
+	struct weft_net_hints hints = { .provider = "" };
+
+	(void)state;
+	for (hints.place = 0; hints.place < 4; hints.place++)
+		expect_choice(&hints, COUNT(many_nics), many_nics,
+			want[hints.place], NULL);
+	weft_knobs.nics = "first";
+	hints.place = 1;
+	expect_choice(&hints, COUNT(many_nics), many_nics,
+		"verbs;ofi_rxm@mlx5_0", NULL);
+	weft_knobs.nics = "spread";
+}
+
+static void near_devices_come_first(void **state)
+{
+	struct weft_net_hints hints = { .near = "eth1,mlx5_2,mlx5_1" };
+
+	(void)state;
+	expect_choice(&hints, COUNT(many_nics), many_nics,
+		"verbs;ofi_rxm@mlx5_1", NULL);
+	hints.place = 1;
+	expect_choice(&hints, COUNT(many_nics), many_nics,
+		"verbs;ofi_rxm@mlx5_2", NULL);
+	hints.iface = "mlx5_0";
+	expect_choice(&hints, COUNT(many_nics), many_nics,
+		"verbs;ofi_rxm@mlx5_0", NULL);
+}
+
+static void interfaces_are_not_dealt(void **state)
+{
+	struct weft_net_hints hints = { .provider = "tcp", .place = 1 };
+
+	(void)state;
+	expect_choice(
+		&hints, COUNT(many_nics), many_nics, "tcp;ofi_rxm@eth0", NULL);
+}
+
+/* one that does not open is passed over, with a warning; then the next kind */
+static void a_broken_device_is_passed_over(void **state)
+{
+	static struct offer list[COUNT(many_nics)];
+	struct weft_net_hints hints = { .provider = "", .place = 1 };
+
+	(void)state;
+	memcpy(list, many_nics, sizeof(list));
+	list[3].is_broken = true;
+	expect_choice(&hints, COUNT(list), list, "verbs;ofi_rxm@mlx5_2", NULL);
+	for (int i = 0; i < 5; i++)
+		list[i].is_broken = true;
+	expect_choice(&hints, COUNT(list), list, "tcp;ofi_rxm@eth0", NULL);
+	hints.iface = "mlx5_1";
+	assert_true(open_with(&hints, COUNT(list), list,
+			    &(struct weft_net *){ NULL }) == WEFT_ERR_NOPROV);
 }
 
 static void many_hosts_take_a_real_address(void **state)
@@ -399,6 +469,10 @@ int main(void)
 		cmocka_unit_test(a_wrong_interface_is_named),
 		cmocka_unit_test(shm_does_not_leave_the_host),
 		cmocka_unit_test(explaining_opens_nothing),
+		cmocka_unit_test(devices_of_a_fabric_are_dealt),
+		cmocka_unit_test(near_devices_come_first),
+		cmocka_unit_test(interfaces_are_not_dealt),
+		cmocka_unit_test(a_broken_device_is_passed_over),
 		cmocka_unit_test(cxi_keeps_cheap_keys_and_puts),
 	};
 
