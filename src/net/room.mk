@@ -64,4 +64,7 @@ test_conform_side_rxm_LDADD = $(LDADD) $(FABRIC_LIBS)
 test_conform_side_sockets_SOURCES = test/conform/side_conform.c
 test_conform_side_sockets_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"sockets"'
 test_conform_side_sockets_LDADD = $(LDADD) $(FABRIC_LIBS)
+check_PROGRAMS += test/conform/net_scarce
+TESTS += test/conform/net_scarce
+test_conform_net_scarce_LDADD = libweft.la $(FABRIC_LIBS)
 EXTRA_DIST += src/net/README.md
