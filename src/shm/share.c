@@ -55,20 +55,39 @@ static int make_file(size_t len, int *fd_out)
 	return 0;
 }
 
+/* Maps the file at an address that every process aligns alike, so that aligned
+ * offsets are aligned addresses. NULL with errno set. */
+static char *map_aligned(int fd, size_t len)
+{
+	char *room = mmap(NULL, len + WEFT_SHARE_ALIGN, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t before;
+
+	if (room == MAP_FAILED)
+		return NULL;
+	before = (size_t)(-(uintptr_t)room % WEFT_SHARE_ALIGN);
+	if (mmap(room + before, len, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		munmap(room, len + WEFT_SHARE_ALIGN);
+		return NULL;
+	}
+	if (before)
+		munmap(room, before);
+	munmap(room + before + len, WEFT_SHARE_ALIGN - before);
+	return room + before;
+}
+
 int weft_share_create(size_t len, struct weft_share *share_out)
 {
 	struct weft_share share = { .len = weft_round_up(len, page_len()) };
-	void *map;
 
 	if (share.len < len || make_file(share.len, &share.fd))
 		goto fail;
-	map = mmap(NULL, share.len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		share.fd, 0);
-	if (map == MAP_FAILED) {
+	share.base = map_aligned(share.fd, share.len);
+	if (!share.base) {
 		close(share.fd);
 		goto fail;
 	}
-	share.base = map;
 	*share_out = share;
 	return 0;
 fail:

@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Where weft_share_create() begins is a multiple of this. */
+enum { WEFT_SHARE_ALIGN = 2 << 20 };
+
 struct weft_share {
 	char *base; /* NULL: there is none */
 	size_t len;
