@@ -696,10 +696,24 @@ static int in_child(size_t at)
 	return status;
 }
 
+static bool is_there(void)
+{
+	char file[4096];
+
+	snprintf(file, sizeof(file), "%s/libcxi-fi.so",
+		getenv("FI_PROVIDER_PATH") ? getenv("FI_PROVIDER_PATH") : ".");
+	return access(file, R_OK) == 0;
+}
+
 int main(void)
 {
 	score_open();
 	stand_find("cxi");
+	if (!is_there()) {
+		printf("1..0 # SKIP libcxi-fi.so was not built, or "
+		       "FI_PROVIDER_PATH is elsewhere\n");
+		return 0;
+	}
 	setenv("FI_PROVIDER", "cxi", 1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		claim(in_child(i) == 0, "%s ends well", cases[i].name);
