@@ -382,6 +382,20 @@ static void close_all(void)
 	own->comm = NULL;
 }
 
+/* The helper looks for it with the lane's lock. */
+static int open_default(void)
+{
+	struct weft_rma_ctx *ctx;
+	int err = weft_rma_ctx_create(0, &ctx);
+
+	if (err)
+		return err;
+	weft_lane_take(&weft_proc.lane);
+	weft_rma.ctx = ctx;
+	weft_lane_drop(&weft_proc.lane);
+	return 0;
+}
+
 int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config)
 {
 	struct record mine = { .pid = getpid(), .heap_fd = -1, .data_fd = -1 };
@@ -395,7 +409,7 @@ int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config)
 	weft_rma.n_pes = n_pes;
 	err = open_others(&mine, n_pes);
 	if (!err)
-		err = weft_rma_ctx_create(0, &weft_rma.ctx);
+		err = open_default();
 	if (mine.err)
 		err = mine.err;
 	if (err)
