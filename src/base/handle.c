@@ -91,6 +91,17 @@ uint32_t weft_table_n_live(struct weft_table *table)
 	return n;
 }
 
+void *weft_table_place(struct weft_table *table, uint32_t i)
+{
+	void *obj = NULL;
+
+	weft_spin_take(&table->spin);
+	if (i < table->n_used)
+		obj = slot_at(table, i);
+	weft_spin_drop(&table->spin);
+	return obj;
+}
+
 void *weft_table_next(struct weft_table *table, uint32_t *pos)
 {
 	while (*pos < table->n_used) {

@@ -91,6 +91,10 @@ uint32_t weft_table_n_live(struct weft_table *table);
  * end. Start with 0. For walks under the owner's lock. */
 void *weft_table_next(struct weft_table *table, uint32_t *pos);
 
+/* Place i of a table, live or not; NULL from the first one never used. Any
+ * thread. */
+void *weft_table_place(struct weft_table *table, uint32_t i);
+
 static inline uint64_t weft_obj_handle(const void *obj)
 {
 	const struct weft_obj *o = (const struct weft_obj *)obj;

@@ -8,8 +8,9 @@
  * a lane of its own rents it. What was opened is kept until the process ends.
  *
  * The default lane's lock also guards the process manager (weft_proc.boot) and
- * the making of communicators from groups. No lane's lock is taken under
- * another's. */
+ * the making of communicators from groups. It may be taken under a rented
+ * lane's (for buffers that sends of several lanes use), never the other way
+ * round, and no rented lane's under another's. */
 #ifndef WEFT_LANE_H
 #define WEFT_LANE_H
 
@@ -17,6 +18,7 @@
 #include "base/map.h"
 #include "core/dispatch.h"
 #include "core/peer.h"
+#include "shm/seg.h"
 
 struct weft_boot;
 struct weft_net;
@@ -27,6 +29,26 @@ enum {
 	WEFT_LANES = 16, /* in a process, the default one included */
 	WEFT_LANE_SHIFT = 60,
 };
+
+/* What is asked of a fabric; "" where nothing. */
+struct weft_lane_wish {
+	char provider[64];
+	char iface[64];
+	char tclass[24];
+};
+
+/* How a lane is reached by those of other processes; swapped when a
+ * communicator is made on it. */
+struct weft_lane_card {
+	uint8_t number; /* 0: this process has no lane for it */
+	uint8_t name_len;
+	uint8_t reserved[6];
+	uint64_t fabric;	  /* hash of the provider's name; 0: none */
+	struct weft_shm_card shm; /* pid 0: no shared memory */
+	uint8_t key[16];	  /* messages to this process prove it */
+	uint8_t name[64];
+};
+static_assert(sizeof(struct weft_lane_card) == 120, "wire layout");
 
 /* Work that is tried again each round of progress until its owner takes it off
  * the lane's list, perhaps from within run(). */
@@ -57,10 +79,13 @@ struct weft_lane {
 	uint8_t number;		     /* 0: the default one */
 	uint64_t addr;		     /* weft_lane_addr() of itself */
 	uint64_t job_mask;	     /* bits of an address that name the job */
-	struct weft_link closings;   /* freed communicators that still close;
-					see session/disconnect.c */
-	uint32_t n_dead;	     /* peers in state WEFT_PEER_DEAD */
-	uint64_t n_dropped;	     /* malformed or foreign messages */
+	atomic_uint n_idle;	     /* rounds that found nothing; counted
+					while there are several lanes */
+	uint32_t seen_idle[WEFT_LANES]; /* of the others, at the last look */
+	struct weft_link closings;	/* freed communicators that still close;
+					   see session/disconnect.c */
+	uint32_t n_dead;		/* peers in state WEFT_PEER_DEAD */
+	uint64_t n_dropped;		/* malformed or foreign messages */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_lost)(struct weft_peer *peer); /* p2p: a peer died */
 };
@@ -81,6 +106,31 @@ void weft_lane_init(struct weft_lane *lane, uint8_t number);
 
 /* Opens shared memory for the processes of my node where that is wanted. */
 void weft_lane_open_shm(struct weft_lane *lane);
+
+/* Opens the fabric as wished. Lane's lock held, or nobody knows the lane. */
+int weft_lane_open_net(
+	struct weft_lane *lane, const struct weft_lane_wish *wish);
+
+/* What the fabric runs on; "none" while it is not open. Lane's lock held. */
+void weft_lane_names(
+	const struct weft_lane *lane, struct weft_lane_wish *names);
+
+/* A lane for one session alone, as wished: one that was given back, or a new
+ * one, for which on_open is called. Where the wish names anything, all traffic
+ * goes through that fabric; else as on the default lane. WEFT_ERR_OTHER when
+ * all WEFT_LANES are in use. Any thread, no lane's lock held. */
+int weft_lane_rent(const struct weft_lane_wish *wish,
+	void (*on_open)(struct weft_lane *lane), struct weft_lane **lane_out);
+void weft_lane_return(struct weft_lane *lane);
+
+/* How others reach a rented lane; constant. */
+const struct weft_lane_card *weft_lane_card(const struct weft_lane *lane);
+
+/* The default lane heard that a process ended: the others will. */
+void weft_lane_tell_death(uint32_t rank, int code);
+
+/* Closes and frees the rented ones, at the end of the process. */
+void weft_lane_close_rented(void);
 
 /* Closes all and forgets all peers; the lane can be opened again. */
 void weft_lane_close(struct weft_lane *lane);

@@ -111,10 +111,12 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 
 	peer->cookie_out = cookie(card->key, lane->addr, peer->addr);
 	peer->pid = card->shm.pid;
-	if (lane->shm && card->shm.pid && weft_proc_is_near(peer->proc)) {
+	if (lane->shm && card->shm.pid &&
+		(lane->number || weft_proc_is_near(peer->proc))) {
 		err = weft_ring_attach(&peer->tx, &card->shm,
-			weft_proc.facts.local_rank, lane->addr,
-			peer->cookie_out);
+			lane->number * weft_proc.facts.local_size +
+				weft_proc.facts.local_rank,
+			lane->addr, peer->cookie_out);
 		if (!err && peer->tx.buf_len / 2 < room_needed()) {
 			weft_ring_detach(&peer->tx);
 			err = weft_err_set(WEFT_ERR_PEER,
@@ -132,13 +134,10 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 		weft_info("CORE-NOSHM", "%s; using the fabric for process %u",
 			weft_err_detail_peek(err), (uint32_t)peer->proc);
 	}
-	if (!lane->net)
-		err = weft_proc_open_net();
-	else
-		err = 0;
+	err = lane->net || lane->number ? 0 : weft_proc_open_net();
 	if (err)
 		return err;
-	if (!card->name_len)
+	if (!card->name_len || !lane->net)
 		return weft_err_set(WEFT_ERR_PEER,
 			"process %u has no fabric open and cannot be reached "
 			"through shared memory; start all processes with the "
@@ -146,6 +145,28 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 			(uint32_t)peer->proc);
 	return weft_net_peer_add(
 		lane->net, card->name, card->name_len, &peer->net_addr);
+}
+
+/* The end of resolving. */
+static void take_card(
+	struct weft_peer *peer, int err, const struct weft_card *card)
+{
+	if (!err)
+		err = connect_to(peer, card);
+	if (err) {
+		weft_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
+			(uint32_t)peer->proc, weft_err_str(err),
+			weft_err_detail_peek(err));
+		weft_peer_die(peer, err);
+		return;
+	}
+	peer->state = WEFT_PEER_READY;
+	weft_debug("CORE-PEER",
+		"process %u reached through %s, single copy %s, lane %u",
+		(uint32_t)peer->proc,
+		peer->is_shm ? "shared memory" : "the fabric",
+		peer->can_read ? "yes" : "no", peer->lane->number);
+	weft_peer_flush(peer);
 }
 
 static void on_card(void *arg, int err, const void *data, size_t len)
@@ -163,27 +184,51 @@ static void on_card(void *arg, int err, const void *data, size_t len)
 	}
 	if (!err)
 		err = weft_card_read(&card, data, len);
-	if (!err)
-		err = connect_to(peer, &card);
-	if (err) {
-		weft_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
-			(uint32_t)peer->proc, weft_err_str(err),
-			weft_err_detail_peek(err));
-		weft_peer_die(peer, err);
-		return;
-	}
-	peer->state = WEFT_PEER_READY;
-	weft_debug("CORE-PEER", "process %u reached through %s, single copy %s",
-		(uint32_t)peer->proc,
-		peer->is_shm ? "shared memory" : "the fabric",
-		peer->can_read ? "yes" : "no");
-	weft_peer_flush(peer);
+	take_card(peer, err, &card);
+}
+
+/* What processes swap about lanes, in the form of the default lane's. */
+static void take_lane_card(struct weft_peer *peer)
+{
+	struct weft_card card;
+
+	weft_card_init(&card);
+	card.shm = peer->card->shm;
+	memcpy(card.key, peer->card->key, sizeof(card.key));
+	card.name_len = peer->card->name_len;
+	memcpy(card.name, peer->card->name, sizeof(peer->card->name));
+	take_card(peer, 0, &card);
+}
+
+int weft_peer_meet(
+	struct weft_peer *peer, const struct weft_lane_card *card, bool is_near)
+{
+	if (peer->card || peer->is_self)
+		return 0;
+	peer->card = malloc(sizeof(*card));
+	if (!peer->card)
+		return WEFT_ERR_NOMEM;
+	*peer->card = *card;
+	if (!is_near)
+		peer->card->shm.pid = 0;
+	if (peer->card->name_len > sizeof(card->name))
+		peer->card->name_len = 0;
+	if (peer->state == WEFT_PEER_RESOLVING)
+		take_lane_card(peer);
+	return 0;
 }
 
 static void ask_card(struct weft_peer *peer)
 {
-	int err = weft_boot_get(weft_proc.boot, (uint32_t)peer->proc,
-		WEFT_CARD_KEY, on_card, peer);
+	int err;
+
+	if (peer->lane->number) {
+		if (peer->card)
+			take_lane_card(peer);
+		return; /* else it comes with a communicator */
+	}
+	err = weft_boot_get(weft_proc.boot, (uint32_t)peer->proc, WEFT_CARD_KEY,
+		on_card, peer);
 
 	peer->retry_ns = 0;
 	if (err)

@@ -102,6 +102,11 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 {
 	struct weft_lane *lane = arg;
 
+	if (lane->number) {
+		/* the default lane has told everybody else */
+		lose(lane, event);
+		return;
+	}
 	if (event->kind != WEFT_BOOT_PEER_DIED) {
 		weft_proc.n_pset_events++;
 	} else {
@@ -110,62 +115,50 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 	}
 	if (weft_proc.on_event)
 		weft_proc.on_event(event);
+	if (event->kind == WEFT_BOOT_PEER_DIED)
+		weft_lane_tell_death(event->rank, event->code);
 }
 
 void weft_proc_net_hints(struct weft_net_hints *hints)
 {
-	struct weft_proc_wish *wish = &weft_proc.wish;
+	const struct weft_lane_wish *wish = &weft_proc.wish;
 
 	*hints = (struct weft_net_hints){
 		.provider = wish->provider,
 		.iface = wish->iface,
 		.tclass = wish->tclass,
-		.near = wish->near,
+		.near = weft_proc.near,
 		.place = weft_proc.facts.local_rank,
 		.is_one_host = weft_proc.facts.n_nodes <= 1,
 	};
 	/* tens of milliseconds, so only for who wants it */
-	if (!strcmp(weft_knobs.nics, "near") && !wish->near[0] &&
+	if (!strcmp(weft_knobs.nics, "near") && !weft_proc.near[0] &&
 		!hints->is_one_host)
-		weft_nic_near(wish->near, sizeof(wish->near));
+		weft_nic_near(weft_proc.near, sizeof(weft_proc.near));
 }
 
 int weft_proc_open_net(void)
 {
 	struct weft_lane *lane = &weft_proc.lane;
-	struct weft_net_hints hints;
+	struct weft_lane_wish rest = { 0 };
+	const struct weft_lane_wish *wish = &weft_proc.wish;
 	bool began;
 	int err;
 
 	if (lane->net)
 		return 0;
-	weft_proc_net_hints(&hints);
 	began = weft_alone_begin();
-	err = weft_net_open(&hints, weft_dispatch_net, lane, &lane->net);
-	if (err && (*hints.provider || *hints.iface)) {
+	err = weft_lane_open_net(lane, wish);
+	if (err && (*wish->provider || *wish->iface)) {
 		weft_warn("CORE-WISH",
 			"the session's wish for provider \"%s\", interface "
 			"\"%s\" cannot be met: %s",
-			hints.provider, hints.iface, weft_err_detail_peek(err));
-		hints.provider = NULL;
-		hints.iface = NULL;
-		err = weft_net_open(
-			&hints, weft_dispatch_net, lane, &lane->net);
+			wish->provider, wish->iface, weft_err_detail_peek(err));
+		memcpy(rest.tclass, wish->tclass, sizeof(rest.tclass));
+		err = weft_lane_open_net(lane, &rest);
 	}
 	weft_alone_end(began);
 	return err;
-}
-
-void weft_proc_net_names(struct weft_proc_wish *names)
-{
-	const struct weft_net *net = weft_proc.lane.net;
-
-	snprintf(names->provider, sizeof(names->provider), "%s",
-		net ? net->plan.provider : "none");
-	snprintf(names->iface, sizeof(names->iface), "%s",
-		net ? net->plan.domain : "none");
-	snprintf(names->tclass, sizeof(names->tclass), "%s",
-		net ? net->plan.tclass : "default");
 }
 
 /* Opens the ways out: shared memory for my node, a fabric if any process is
@@ -210,6 +203,7 @@ static void close_proc(void)
 	if (!weft_proc.is_open)
 		return;
 	weft_proc.is_open = false;
+	weft_lane_close_rented();
 	weft_lane_close(&weft_proc.lane);
 	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);
 	weft_proc.boot = NULL;

@@ -22,20 +22,13 @@ typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 /* Context ids known without asking anybody. */
 #define WEFT_CTX_WORLD ((uint64_t)WEFT_PLANE_END)
 
-/* What the first session asked of the fabric; "" where nothing. */
-struct weft_proc_wish {
-	char provider[64];
-	char iface[64];
-	char tclass[24];
-	char near[512]; /* not asked: devices near us, once looked for */
-};
-
 struct weft_proc {
 	pthread_mutex_t lock; /* opening and closing; lock order 1 */
 	/* weft_boot_open; a test puts its own process manager here */
 	int (*open_boot)(
 		struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
-	struct weft_proc_wish wish; /* set under lock while not open */
+	struct weft_lane_wish wish; /* set under lock while not open */
+	char near[512];		    /* devices near us, once looked for */
 	bool is_open;
 	bool was_open_failed;
 	atomic_int n_sessions;	/* live, the World included; set under lock */
@@ -45,6 +38,9 @@ struct weft_proc {
 	struct weft_topo *topo; /* NULL until core/hardware.c asks */
 	atomic_uchar *life;	/* told to the launcher; see boot/life.h */
 	struct weft_lane lane;
+	/* those of sessions that asked for their own; set under lock */
+	struct weft_lane *_Atomic others[WEFT_LANES - 1];
+	atomic_uint n_others;
 	atomic_ulong next_ctx;
 	struct weft_bsend *bsend; /* attached buffer; guarded by lane.lock */
 	uint64_t n_pset_events;	  /* sets defined and deleted; lane.lock */
@@ -72,11 +68,8 @@ void weft_proc_put(void);
 /* Opens the fabric if it is not open yet. Lane's lock held. */
 int weft_proc_open_net(void);
 
-/* How to open a fabric for this process; lent from weft_proc.wish. As above. */
+/* How to open a fabric for this process; lent from weft_proc. As above. */
 void weft_proc_net_hints(struct weft_net_hints *hints);
-
-/* What the fabric runs on; "none" while it is not open. Lane's lock held. */
-void weft_proc_net_names(struct weft_proc_wish *names);
 
 /* Takes events of the process manager for a lane; for weft_boot_poll. */
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event);

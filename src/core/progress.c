@@ -13,8 +13,9 @@
 
 enum {
 	NET_CHEAP_NS =
-		150,   /* an idle poll that costs less is done each round */
-	NET_SKIP = 16, /* rounds between expensive ones that found nothing */
+		150,	  /* an idle poll that costs less is done each round */
+	HELP_ROUNDS = 64, /* idle ones between looks at other lanes */
+	NET_SKIP = 16,	  /* rounds between expensive ones that found nothing */
 	VAIN_WAKES = 16,
 	DOZE_MIN_NS = 31250, /* five doublings make a millisecond */
 };
@@ -121,8 +122,46 @@ static void doze(struct weft_lane *lane)
 	lane->vain_wakes += (uint32_t)n;
 }
 
+/* The lane with this number, or NULL. */
+static struct weft_lane *lane_at(uint32_t number)
+{
+	/* pairs with the release in core/lane.c */
+	return number ? atomic_load_explicit(&weft_proc.others[number - 1],
+				memory_order_acquire)
+		      : &weft_proc.lane;
+}
+
+/* A thread that waits on one lane owes progress to the others, where nobody
+ * else waits. Gives the lock up meanwhile. Waits for no lock. */
+static void help(struct weft_lane *lane, uint32_t n_others)
+{
+	struct weft_lane *quiet[WEFT_LANES];
+	int n = 0;
+
+	for (uint32_t i = 0; i <= n_others; i++) {
+		struct weft_lane *other = lane_at(i);
+		uint32_t n_idle = atomic_load_explicit(
+			&other->n_idle, memory_order_relaxed);
+
+		if (other != lane && n_idle == lane->seen_idle[i])
+			quiet[n++] = other;
+		lane->seen_idle[i] = n_idle;
+	}
+	if (!n)
+		return;
+	weft_lane_drop(lane);
+	for (int i = 0; i < n; i++)
+		if (weft_lock_try(&quiet[i]->lock)) {
+			weft_progress(quiet[i]);
+			weft_lane_drop(quiet[i]);
+		}
+	weft_lane_take(lane);
+}
+
 void weft_progress_wait(struct weft_lane *lane)
 {
+	uint32_t n_others;
+
 	if (weft_progress(lane)) {
 		lane->idle_polls = 0;
 		return;
@@ -130,6 +169,17 @@ void weft_progress_wait(struct weft_lane *lane)
 	if (weft_unlikely(atomic_load_explicit(
 		    &weft_proc.has_news, memory_order_relaxed)))
 		tell(lane);
+	n_others =
+		atomic_load_explicit(&weft_proc.n_others, memory_order_relaxed);
+	if (weft_unlikely(n_others)) {
+		uint32_t n_idle = atomic_load_explicit(
+			&lane->n_idle, memory_order_relaxed);
+
+		atomic_store_explicit(
+			&lane->n_idle, n_idle + 1, memory_order_relaxed);
+		if (n_idle % HELP_ROUNDS == 0 || weft_proc.is_blocking)
+			help(lane, n_others);
+	}
 	if (lane->idle_polls < weft_proc.max_spin) {
 		lane->idle_polls++;
 		weft_cpu_pause();

@@ -18,10 +18,25 @@ struct weft_req *weft_req_make(struct weft_lane *lane)
 
 	if (!req)
 		return NULL;
-	req->lane = lane;
+	/* for ever: it is only recycled within its lane */
+	__atomic_store_n(&req->lane, lane, __ATOMIC_RELAXED);
 	weft_list_init(&req->link);
 	weft_list_init(&req->out.link);
 	return req;
+}
+
+struct weft_req *weft_req_next(const struct weft_lane *lane, uint32_t *pos)
+{
+	struct weft_req *req;
+
+	/* other lanes' requests may change under our eyes, but not their
+	 * lane */
+	while ((req = weft_table_place(&weft_reqs, *pos)) != NULL) {
+		++*pos;
+		if (__atomic_load_n(&req->lane, __ATOMIC_RELAXED) == lane)
+			return req;
+	}
+	return NULL;
 }
 
 /* Gives up what a request gathered beyond a short message. */

@@ -102,6 +102,10 @@ extern struct weft_table weft_reqs;
  * memory. */
 struct weft_req *weft_req_make(struct weft_lane *lane);
 
+/* Next request of a lane at or after place *pos of the table, advancing it;
+ * NULL at the end. May be a spare one, without references. Lane's lock held. */
+struct weft_req *weft_req_next(const struct weft_lane *lane, uint32_t *pos);
+
 /* What weft_req_put() does with the last reference. */
 void weft_req_recycle(struct weft_req *req);
 

@@ -117,12 +117,16 @@ struct weft_wire_fin {
 };
 static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
 
+/* In the plane bits of a context id: a round with the next id follows; see
+ * session/meet.c. */
+enum { WEFT_WIRE_HAS_LANES = 1 };
+
 /* Names a communicator to be made from a group; see session/create.c. */
 struct weft_wire_create {
 	uint64_t key[2]; /* hash of the member list and the string tag */
-	uint64_t ctx;
-	uint32_t size; /* members */
-	uint32_t len;  /* of the string tag that follows */
+	uint64_t ctx;	 /* + WEFT_WIRE_HAS_LANES */
+	uint32_t size;	 /* members */
+	uint32_t len;	 /* of the string tag that follows */
 };
 static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
 

@@ -49,7 +49,7 @@ static int at_session(struct at *at, MPI_Session handle)
 	*at = (struct at){ 0 };
 	err = weft_check_session(handle, &at->session);
 	if (!err) {
-		at->lane = at->session->lane;
+		at->lane = &weft_proc.lane;
 		at->place = &at->session->bsend;
 	}
 	return err;

@@ -6,6 +6,7 @@
 #include "core/attr.h"
 #include "session/create.h"
 #include "session/disconnect.h"
+#include "session/hint.h"
 #include "session/split.h"
 
 #include <stdio.h>
@@ -587,6 +588,8 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
 		err = weft_check_ptr(info_used, "info_used");
 	if (!err)
 		err = weft_info_dup(of->info, &copy);
+	if (!err && of->lane->number)
+		err = weft_info_set(copy, WEFT_HINT_LANE, "dedicated");
 	if (!err)
 		*info_used = weft_mpi_info_handle(copy);
 	return weft_mpi_end(of, "MPI_Comm_get_info", err);

@@ -19,8 +19,9 @@ enum { PIECE_ALIGN = 16, BYTE_ABI_VALUE = 0x247 };
 struct piece {
 	struct weft_link link; /* in pieces, by address */
 	struct weft_bsend *bsend;
-	uint64_t number; /* order of sends */
-	size_t len;	 /* header included */
+	struct weft_lane *lane; /* it is sent on */
+	uint64_t number;	/* order of sends */
+	size_t len;		/* header included */
 	_Alignas(PIECE_ALIGN) char data[];
 };
 
@@ -28,6 +29,7 @@ struct piece {
 struct weft_bsend {
 	struct weft_link pieces;
 	struct weft_link waiters; /* requests of flushes, by req->link */
+	struct weft_lane *lane;	  /* whose lock guards it */
 	uint64_t n_sent;
 	bool is_auto;
 	void *addr; /* as attached */
@@ -47,6 +49,7 @@ int weft_bsend_attach(struct weft_lane *lane, struct weft_bsend **place,
 		return err;
 	weft_list_init(&bsend->pieces);
 	weft_list_init(&bsend->waiters);
+	bsend->lane = lane;
 	bsend->is_auto = is_auto;
 	bsend->addr = addr;
 	bsend->len = len;
@@ -61,6 +64,20 @@ int weft_bsend_attach(struct weft_lane *lane, struct weft_bsend **place,
 	if (err)
 		free(bsend);
 	return err;
+}
+
+/* A buffer of a session or the process, which the default lane's lock guards,
+ * may serve a send on another lane, whose lock is held. */
+static void enter(const struct weft_bsend *bsend, const struct weft_lane *held)
+{
+	if (weft_unlikely(bsend->lane != held))
+		weft_lane_take(bsend->lane);
+}
+
+static void leave(const struct weft_bsend *bsend, const struct weft_lane *held)
+{
+	if (weft_unlikely(bsend->lane != held))
+		weft_lane_drop(bsend->lane);
 }
 
 /* Waits until nothing is in the buffer of a place. Lane's lock held. */
@@ -101,8 +118,10 @@ static void one_less(struct weft_req *waiter)
 static void piece_free(struct piece *piece)
 {
 	struct weft_bsend *bsend = piece->bsend;
+	const struct weft_lane *held = piece->lane;
 	uint64_t number = piece->number;
 
+	enter(bsend, held);
 	weft_list_remove(&piece->link);
 	if (bsend->is_auto)
 		free(piece);
@@ -114,6 +133,7 @@ static void piece_free(struct piece *piece)
 		if (number < waiter->seq)
 			one_less(waiter);
 	}
+	leave(bsend, held);
 }
 
 int weft_bsend_iflush(struct weft_lane *lane, struct weft_bsend *const *place,
@@ -162,11 +182,13 @@ static struct piece *piece_fit(struct weft_bsend *bsend, size_t len)
 	return piece;
 }
 
-static struct piece *piece_new(struct weft_bsend *bsend, size_t data_len)
+static struct piece *piece_new(
+	struct weft_bsend *bsend, struct weft_lane *lane, size_t data_len)
 {
 	size_t len = sizeof(struct piece) + data_len;
 	struct piece *piece;
 
+	enter(bsend, lane);
 	if (bsend->is_auto) {
 		piece = malloc(len);
 		if (piece)
@@ -174,11 +196,13 @@ static struct piece *piece_new(struct weft_bsend *bsend, size_t data_len)
 	} else {
 		piece = piece_fit(bsend, len);
 	}
-	if (!piece)
-		return NULL;
-	piece->bsend = bsend;
-	piece->number = bsend->n_sent++;
-	piece->len = len;
+	if (piece) {
+		piece->bsend = bsend;
+		piece->lane = lane;
+		piece->number = bsend->n_sent++;
+		piece->len = len;
+	}
+	leave(bsend, lane);
 	return piece;
 }
 
@@ -210,10 +234,10 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg)
 
 	if (msg->rank == WEFT_PROC_NULL)
 		return 0;
-	piece = bsend ? piece_new(bsend, len) : NULL;
+	piece = bsend ? piece_new(bsend, msg->comm->lane, len) : NULL;
 	if (!piece && bsend) {
 		weft_progress(msg->comm->lane);
-		piece = piece_new(bsend, len);
+		piece = piece_new(bsend, msg->comm->lane, len);
 	}
 	if (!piece)
 		return no_room(bsend, len);

@@ -56,7 +56,7 @@ static void say_last(struct weft_comm *comm)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	while ((req = weft_table_next(&weft_reqs, &pos)) != NULL) {
+	while ((req = weft_req_next(comm->lane, &pos)) != NULL) {
 		struct weft_wire_head head = {
 			.op = WEFT_WIRE_CANCEL,
 			.flags = WEFT_WIRE_IS_LAST,
@@ -80,7 +80,7 @@ static bool has_collective(const struct weft_comm *comm)
 	const struct weft_req *req;
 	uint32_t pos = 0;
 
-	while ((req = weft_table_next(&weft_reqs, &pos)) != NULL)
+	while ((req = weft_req_next(comm->lane, &pos)) != NULL)
 		if (req->refs && req->comm == comm && !req->is_done &&
 			req->kind == WEFT_REQ_COLL)
 			return true;
@@ -233,7 +233,7 @@ static void tell_requests(struct weft_comm *comm, weft_left_fn *fn, void *arg)
 	const struct weft_req *req;
 	uint32_t pos = 0;
 
-	while ((req = weft_table_next(&weft_reqs, &pos)) != NULL) {
+	while ((req = weft_req_next(comm->lane, &pos)) != NULL) {
 		struct weft_left left;
 
 		if (req->refs == 0 || req->comm != comm)

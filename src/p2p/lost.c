@@ -49,8 +49,8 @@ void weft_lost_peer(struct weft_peer *peer)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	while ((req = weft_table_next(&weft_reqs, &pos)) != NULL) {
-		if (req->refs == 0 || req->is_done || req->lane != peer->lane)
+	while ((req = weft_req_next(peer->lane, &pos)) != NULL) {
+		if (req->refs == 0 || req->is_done)
 			continue;
 		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
 			lose(req, peer);

@@ -19,6 +19,8 @@
 #include "session/blocked.h"
 #include "session/disconnect.h"
 #include "session/gone.h"
+#include "session/meet.h"
+#include "session/stall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +57,8 @@ static void on_create(struct weft_lane *lane, struct weft_peer *peer,
 		weft_dispatch_drop(lane, "creation message of a wrong length");
 		return;
 	}
-	if (!wire.ctx || wire.ctx % WEFT_PLANE_END) {
+	if (wire.ctx < WEFT_PLANE_END ||
+		wire.ctx % WEFT_PLANE_END > WEFT_WIRE_HAS_LANES) {
 		weft_dispatch_drop(lane, "creation with an impossible id");
 		return;
 	}
@@ -159,6 +162,7 @@ struct creation {
 	struct weft_blocked_create known; /* group, tag, who passes the id on */
 	struct weft_group *group;
 	const char *tag;
+	bool has_lanes; /* agreed upon in a round */
 	struct weft_wire_create wire;
 };
 
@@ -220,7 +224,8 @@ static bool take_arrival(struct creation *c)
 
 	if (!a)
 		return false;
-	c->wire.ctx = a->wire.ctx;
+	c->wire.ctx = a->wire.ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
+	c->has_lanes = a->wire.ctx & WEFT_WIRE_HAS_LANES;
 	weft_list_remove(&a->link);
 	free(a);
 	return true;
@@ -298,11 +303,13 @@ static int pass_on(struct weft_lane *lane, const struct creation *c)
 {
 	uint32_t rank = (uint32_t)c->group->my_rank;
 	uint64_t proc;
+	struct weft_wire_create wire = c->wire;
 	char *msg = malloc(sizeof(c->wire) + c->wire.len);
 	int err = msg ? 0 : WEFT_ERR_NOMEM;
 
 	if (msg) {
-		memcpy(msg, &c->wire, sizeof(c->wire));
+		wire.ctx |= c->has_lanes ? WEFT_WIRE_HAS_LANES : 0;
+		memcpy(msg, &wire, sizeof(wire));
 		memcpy(msg + sizeof(c->wire), c->tag, c->wire.len);
 	}
 	for (uint64_t bit = 1; !err && rank + bit < c->group->size; bit <<= 1) {
@@ -317,11 +324,53 @@ static int pass_on(struct weft_lane *lane, const struct creation *c)
 	return err;
 }
 
+/* Agrees with all members on the lanes. Default lane's lock held. */
+static int meet(struct weft_session *session, const struct creation *c,
+	struct weft_lane **lane_out, uint8_t **lanes_out)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_stall stall = { 0 };
+	struct weft_meet *m;
+	struct weft_blocked blocked = {
+		.kind = WEFT_CYCLE_DERIVE,
+		.what = "creation from a group",
+	};
+	int err = weft_meet_start(
+		session, c->group, c->wire.ctx + WEFT_PLANE_END, c->tag, &m);
+
+	if (err)
+		return err;
+	blocked.comm = weft_meet_comm(m);
+	weft_blocked_begin(&blocked);
+	while (!m->is_done)
+		if (weft_stall_round(lane, &stall))
+			weft_derive_report(blocked.comm, blocked.what,
+				weft_stall_seconds(&stall));
+	weft_blocked_end(&blocked);
+	return weft_meet_end(m, lane_out, lanes_out);
+}
+
+/* Nobody to agree with. */
+static int alone(struct weft_session *session, struct weft_lane **lane_out,
+	uint8_t **lanes_out)
+{
+	uint8_t *lanes = malloc(1);
+
+	if (!lanes)
+		return WEFT_ERR_NOMEM;
+	lanes[0] = session->lane->number;
+	*lane_out = session->lane;
+	*lanes_out = lanes;
+	return 0;
+}
+
 int weft_create_in_session(struct weft_session *session,
 	struct weft_group *group, const char *tag, const struct weft_info *info,
 	struct weft_errh *errh, struct weft_comm **comm_out)
 {
 	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_lane *comm_lane = lane;
+	uint8_t *lanes = NULL;
 	struct creation c;
 	int err = 0;
 
@@ -331,15 +380,24 @@ int weft_create_in_session(struct weft_session *session,
 	creation_init(&c, group, tag);
 	weft_lane_take(lane);
 	weft_disconnect_tend(lane);
-	if (group->my_rank == 0)
-		c.wire.ctx = weft_proc_new_ctx(1);
-	else
+	if (group->my_rank == 0) {
+		c.has_lanes = session->lane != lane && group->size > 1;
+		c.wire.ctx = weft_proc_new_ctx(c.has_lanes ? 2 : 1);
+	} else {
 		err = wait_arrival(lane, &c);
+	}
 	if (!err)
 		err = pass_on(lane, &c);
+	if (!err && c.has_lanes)
+		err = meet(session, &c, &comm_lane, &lanes);
+	else if (!err && session->lane != lane && group->size == 1)
+		err = alone(session, &comm_lane, &lanes);
+	weft_lane_drop(lane);
 	if (!err) {
 		struct weft_birth b = {
 			.session = session,
+			.lane = comm_lane,
+			.lanes = lanes,
 			.ctx = c.wire.ctx,
 			.group = group,
 			.errh = errh,
@@ -347,9 +405,11 @@ int weft_create_in_session(struct weft_session *session,
 			.tag = tag,
 		};
 
+		weft_lane_take(comm_lane);
 		err = weft_birth(&b, comm_out);
+		weft_lane_drop(comm_lane);
 	}
-	weft_lane_drop(lane);
+	free(lanes);
 	return err;
 }
 
@@ -397,6 +457,7 @@ struct started {
 	struct creation c;
 	struct weft_errh *errh;
 	struct weft_info *info;
+	struct weft_meet *meet; /* NULL: none, or not yet */
 	weft_create_made_fn *made;
 	void *arg;
 	char tag[];
@@ -407,6 +468,8 @@ static void started_end(struct started *s, struct weft_comm *comm, int err)
 	weft_list_remove(&s->chore.link);
 	n_started--;
 	weft_session_remove_child(&s->child);
+	if (s->meet)
+		weft_meet_give_up(s->meet);
 	s->made(s->arg, comm, err);
 	weft_group_put(s->c.group);
 	weft_errh_set(&s->errh, NULL);
@@ -414,7 +477,30 @@ static void started_end(struct started *s, struct weft_comm *comm, int err)
 	free(s);
 }
 
-/* Ends it once the context id is known. */
+/* The context id, once it is known. WEFT_AGAIN until then. */
+static int started_ctx(struct started *s)
+{
+	int err = 0;
+
+	if (s->c.group->my_rank == 0)
+		s->c.wire.ctx = weft_proc_new_ctx(1);
+	else if (!take_arrival(&s->c)) {
+		if (!weft_gone_in(s->c.group))
+			return WEFT_AGAIN;
+		return weft_err_set(WEFT_ERR_PEER,
+			"rank %d of the group ended before the communicator "
+			"\"%s\" was made",
+			(int)weft_gone_first(s->c.group), s->tag);
+	}
+	err = pass_on(&weft_proc.lane, &s->c);
+	/* takes part in the round for the others' sake */
+	if (!err && s->c.has_lanes)
+		err = weft_meet_start(NULL, s->c.group,
+			s->c.wire.ctx + WEFT_PLANE_END, s->tag, &s->meet);
+	return err;
+}
+
+/* Ends it once the context id is known, and the round over. */
 static void started_run(struct weft_chore *chore)
 {
 	struct started *s = weft_container_of(chore, struct started, chore);
@@ -428,19 +514,13 @@ static void started_run(struct weft_chore *chore)
 	struct weft_comm *comm = NULL;
 	int err = 0;
 
-	if (s->c.group->my_rank == 0)
-		s->c.wire.ctx = weft_proc_new_ctx(1);
-	else if (!take_arrival(&s->c)) {
-		if (!weft_gone_in(s->c.group))
-			return;
-		err = weft_err_set(WEFT_ERR_PEER,
-			"rank %d of the group ended before the communicator "
-			"\"%s\" was made",
-			(int)weft_gone_first(s->c.group), s->tag);
-	}
+	if (!s->meet)
+		err = started_ctx(s);
+	if (err == WEFT_AGAIN || (s->meet && !s->meet->is_done))
+		return;
 	b.ctx = s->c.wire.ctx;
-	if (!err)
-		err = pass_on(&weft_proc.lane, &s->c);
+	if (!err && s->meet)
+		err = s->meet->agree.err;
 	if (!err)
 		err = weft_birth(&b, &comm);
 	started_end(s, comm, err);

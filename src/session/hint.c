@@ -3,6 +3,7 @@
 #include "session/hint.h"
 
 #include "base/err.h"
+#include "base/log.h"
 #include "core/info.h"
 #include "core/proc.h"
 #include "session/abort.h"
@@ -119,21 +120,83 @@ static int read_abort(
 		WEFT_HINT_ABORT, value);
 }
 
+/* What is asked of the fabric. */
+static void read_wish(
+	const struct weft_info *asked, struct weft_lane_wish *wish)
+{
+	*wish = (struct weft_lane_wish){ 0 };
+	weft_info_value(asked, WEFT_HINT_PROVIDER, wish->provider,
+		sizeof(wish->provider));
+	weft_info_value(
+		asked, WEFT_HINT_IFACE, wish->iface, sizeof(wish->iface));
+	weft_info_value(
+		asked, WEFT_HINT_TCLASS, wish->tclass, sizeof(wish->tclass));
+}
+
+enum lane_asked { LANE_ANY, LANE_SHARED, LANE_DEDICATED, LANE_UNKNOWN };
+
+static enum lane_asked read_lane(const struct weft_info *asked)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	if (weft_info_value(asked, WEFT_HINT_LANE, value, sizeof(value)) < 0)
+		return LANE_ANY;
+	if (!strcmp(value, "shared"))
+		return LANE_SHARED;
+	return strcmp(value, "dedicated") ? LANE_UNKNOWN : LANE_DEDICATED;
+}
+
 void weft_hint_wish(const struct weft_info *asked)
 {
-	struct weft_proc_wish *wish = &weft_proc.wish;
-
 	pthread_mutex_lock(&weft_proc.lock);
 	if (!weft_proc.is_open) {
-		*wish = (struct weft_proc_wish){ 0 };
-		weft_info_value(asked, WEFT_HINT_PROVIDER, wish->provider,
-			sizeof(wish->provider));
-		weft_info_value(asked, WEFT_HINT_IFACE, wish->iface,
-			sizeof(wish->iface));
-		weft_info_value(asked, WEFT_HINT_TCLASS, wish->tclass,
-			sizeof(wish->tclass));
+		weft_proc.wish = (struct weft_lane_wish){ 0 };
+		if (read_lane(asked) != LANE_DEDICATED)
+			read_wish(asked, &weft_proc.wish);
 	}
 	pthread_mutex_unlock(&weft_proc.lock);
+}
+
+/* Does the default lane do, as far as the fabric goes? */
+static bool is_met(const struct weft_lane_wish *wish)
+{
+	const struct weft_lane_wish *first = &weft_proc.wish;
+	struct weft_lane_wish names;
+
+	if (!strcmp(wish->provider, first->provider) &&
+		!strcmp(wish->iface, first->iface))
+		return true; /* or was warned about then */
+	weft_lane_take(&weft_proc.lane);
+	weft_lane_names(&weft_proc.lane, &names);
+	weft_lane_drop(&weft_proc.lane);
+	return (!*wish->provider || !strcmp(wish->provider, names.provider)) &&
+	       (!*wish->iface || !strcmp(wish->iface, names.iface));
+}
+
+int weft_hint_lane(const struct weft_info *asked,
+	void (*on_open)(struct weft_lane *lane), struct weft_lane **lane_out)
+{
+	enum lane_asked how = read_lane(asked);
+	struct weft_lane_wish wish;
+	int err;
+
+	*lane_out = &weft_proc.lane;
+	if (how == LANE_UNKNOWN)
+		return weft_err_set(WEFT_ERR_INFO_VALUE,
+			"info key %s: the value is neither \"shared\" nor "
+			"\"dedicated\"",
+			WEFT_HINT_LANE);
+	read_wish(asked, &wish);
+	if (how == LANE_SHARED || (how == LANE_ANY && is_met(&wish)))
+		return 0;
+	err = weft_lane_rent(&wish, on_open, lane_out);
+	if (err)
+		weft_warn("SESSION-LANE",
+			"the session's wish for a lane of its own (provider "
+			"\"%s\", interface \"%s\") cannot be met, it shares "
+			"the default one: %s",
+			wish.provider, wish.iface, weft_err_detail_peek(err));
+	return 0;
 }
 
 int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
@@ -157,9 +220,9 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 	if (!err)
 		err = weft_info_set(
 			session->info, WEFT_HINT_ALLOC_KINDS, kinds);
-	/* all sessions share one lane and its traffic class */
 	if (!err)
-		err = weft_info_set(session->info, WEFT_HINT_LANE, "shared");
+		err = weft_info_set(session->info, WEFT_HINT_LANE,
+			session->lane->number ? "dedicated" : "shared");
 	if (!err)
 		err = weft_info_set(session->info, WEFT_HINT_TCLASS, "default");
 	if (!err)
@@ -173,7 +236,8 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 
 int weft_hint_used(struct weft_session *session, struct weft_info **info_out)
 {
-	struct weft_proc_wish net;
+	struct weft_lane_wish net;
+	char waits[24];
 	char tied[WEFT_INFO_VALUE_MAX + 1];
 	struct weft_info *info;
 	int err = weft_info_dup(session->info, &info);
@@ -181,13 +245,18 @@ int weft_hint_used(struct weft_session *session, struct weft_info **info_out)
 	if (err)
 		return err;
 	weft_lane_take(session->lane);
-	weft_proc_net_names(&net);
+	weft_lane_names(session->lane, &net);
 	weft_lane_drop(session->lane);
+	snprintf(waits, sizeof(waits), "%lu",
+		atomic_load_explicit(&session->lane->lock.n_contended,
+			memory_order_relaxed));
 	err = weft_info_set(info, WEFT_HINT_PROVIDER, net.provider);
 	if (!err)
 		err = weft_info_set(info, WEFT_HINT_IFACE, net.iface);
 	if (!err)
 		err = weft_info_set(info, WEFT_HINT_TCLASS, net.tclass);
+	if (!err)
+		err = weft_info_set(info, WEFT_HINT_CONTENDED, waits);
 	weft_tied_list(session, tied, sizeof(tied));
 	if (!err && tied[0])
 		err = weft_info_set(info, WEFT_HINT_TIED, tied);

@@ -8,7 +8,7 @@ libweft_la_SOURCES += src/session/abort.c src/session/abort.h \
 	src/session/derive.c src/session/disconnect.c \
 	src/session/disconnect.h src/session/gone.c src/session/gone.h \
 	src/session/hint.c src/session/hint.h src/session/bridge.c \
-	src/session/pset.c \
+	src/session/meet.c src/session/meet.h src/session/pset.c \
 	src/session/pset.h src/session/session.c src/session/session.h \
 	src/session/split.c src/session/split.h \
 	src/session/stall.h src/session/tied.c src/session/tied.h \

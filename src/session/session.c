@@ -59,9 +59,17 @@ static void on_open(struct weft_lane *lane)
 	weft_proc.tell = weft_watch_tell;
 }
 
+/* A lane of a session's own. */
+static void on_rent(struct weft_lane *lane)
+{
+	weft_p2p_open(lane);
+}
+
 static void session_destroy(struct weft_session *session)
 {
 	weft_watch_set(session, NULL);
+	if (session->lane->number)
+		weft_lane_return(session->lane);
 	free(session->bsend);
 	weft_psets_destroy(session->psets);
 	weft_info_destroy(session->info);
@@ -89,7 +97,9 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	session->number = atomic_fetch_add(&n_opened, 1) + 1;
 	weft_list_init(&session->children);
 	weft_list_init(&session->others);
-	err = weft_hint_apply(session, info);
+	err = weft_hint_lane(info, on_rent, &session->lane);
+	if (!err)
+		err = weft_hint_apply(session, info);
 	if (err) {
 		session_destroy(session);
 		return err;
@@ -337,6 +347,8 @@ static int open_world(
 	if (!err)
 		err = weft_info_set(asked, WEFT_HINT_THREAD_LEVEL,
 			weft_hint_level_name(required));
+	if (!err)
+		err = weft_info_set(asked, WEFT_HINT_LANE, "shared");
 	if (!err)
 		err = weft_session_open(
 			asked, weft_session_initial_errh(), &session);

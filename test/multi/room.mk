@@ -62,6 +62,7 @@ multi_programs += test/multi/ses_examples
 multi_programs += test/multi/ses_finalize
 multi_programs += test/multi/ses_hints
 multi_programs += test/multi/ses_inter
+multi_programs += test/multi/ses_lanes
 multi_programs += test/multi/ses_leave
 multi_programs += test/multi/ses_life
 multi_programs += test/multi/ses_lonely
@@ -73,6 +74,7 @@ multi_programs += test/multi/ses_stale
 multi_programs += test/multi/ses_threads
 multi_programs += test/multi/ses_world
 multi_programs += test/multi/thr_coll
+multi_programs += test/multi/thr_lanes
 multi_programs += test/multi/thr_pingpong
 multi_programs += test/multi/thr_wait
 multi_programs += test/multi/wait_block
@@ -81,6 +83,7 @@ multi_programs += test/multi/world_finalize
 multi_programs += test/multi/world_life
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/coll.h \
+	test/multi/hints.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
@@ -93,7 +96,8 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	-no-install $(LDFLAGS)
 
 $(multi_programs): %: %.c test/multi/mtest.h \
-	test/multi/session.h test/multi/heard.h test/multi/coll.h libmpi_abi.la
+	test/multi/session.h test/multi/heard.h test/multi/coll.h \
+	test/multi/hints.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -o $@ $(filter %.c,$^) libmpi_abi.la
 

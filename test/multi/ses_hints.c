@@ -8,37 +8,7 @@
  * in effect then, or not=P it must not. kinds=K what must be granted of the
  * launcher's memory kinds.
  */
-#include "session.h"
-
-static const char *word(int argc, char **argv, const char *key)
-{
-	size_t len = strlen(key);
-
-	for (int i = 1; i < argc; i++)
-		if (strncmp(argv[i], key, len) == 0)
-			return argv[i] + len;
-	return NULL;
-}
-
-static void value_of(MPI_Session session, const char *key, char *value, int len)
-{
-	int flag = 0;
-	MPI_Info info;
-
-	value[0] = 0;
-	OK(MPI_Session_get_info(session, &info));
-	OK(MPI_Info_get_string(info, key, &len, value, &flag));
-	CHECK(flag, "the session says its %s", key);
-	OK(MPI_Info_free(&info));
-}
-
-static void has(MPI_Session session, const char *key, const char *want)
-{
-	char value[256];
-
-	value_of(session, key, value, sizeof(value));
-	CHECK(!strcmp(value, want), "%s is '%s', not '%s'", key, value, want);
-}
+#include "hints.h"
 
 static MPI_Session open_with(const char *key, const char *value)
 {
@@ -68,12 +38,12 @@ static void refused(const char *key, const char *value)
 /* the fabric opens with the first session of the process */
 static void first(int argc, char **argv)
 {
-	const char *wish = word(argc, argv, "wish=");
-	const char *got = word(argc, argv, "got=");
-	const char *not = word(argc, argv, "not=");
-	const char *kinds = word(argc, argv, "kinds=");
-	const char *class = word(argc, argv, "class=");
-	const char *used = word(argc, argv, "used=");
+	const char *wish = hints_word(argc, argv, "wish=");
+	const char *got = hints_word(argc, argv, "got=");
+	const char *not = hints_word(argc, argv, "not=");
+	const char *kinds = hints_word(argc, argv, "kinds=");
+	const char *class = hints_word(argc, argv, "class=");
+	const char *used = hints_word(argc, argv, "used=");
 	MPI_Session session =
 		class ? open_with("weft_tclass", class)
 		      : open_with(wish ? "weft_provider" : NULL, wish);
@@ -81,20 +51,20 @@ static void first(int argc, char **argv)
 	MPI_Comm comm;
 
 	session_who(session);
-	value_of(session, "weft_provider", value, sizeof(value));
+	hints_value(session, "weft_provider", value, sizeof(value));
 	CHECK(!got || !strncmp(value, got, strlen(got)),
 		"provider '%s', asked for '%s'", value, got);
 	CHECK(!not || !strstr(value, not ), "provider '%s' is not there",
 		value);
-	value_of(session, "weft_iface", value, sizeof(value));
+	hints_value(session, "weft_iface", value, sizeof(value));
 	CHECK(value[0], "an interface, '%s'", value);
 	if (kinds)
-		has(session, "mpi_memory_alloc_kinds", kinds);
+		hints_has(session, "mpi_memory_alloc_kinds", kinds);
 	comm = session_comm(session, "mpi://WORLD", "over what there is");
 	session_works(comm, "over what there is");
-	value_of(session, "weft_provider", value, sizeof(value));
+	hints_value(session, "weft_provider", value, sizeof(value));
 	if (class)
-		has(session, "weft_tclass",
+		hints_has(session, "weft_tclass",
 			strcmp(value, "cxi") == 0 ? used : "default");
 	OK(MPI_Comm_disconnect(&comm));
 	session_close(&session);
@@ -102,21 +72,19 @@ static void first(int argc, char **argv)
 
 static void told(void)
 {
-	MPI_Session session = open_with("weft_lane", "dedicated");
-
-	has(session, "weft_lane", "shared"); /* true, whatever was asked */
-	session_close(&session);
-	session = open_with("weft_tclass", "low_latency");
-	has(session, "weft_tclass", "default");
-	has(session, "weft_finalize", "synchronise");
+	MPI_Session session = open_with("weft_tclass", "low_latency");
+	hints_has(session, "weft_tclass", "default");
+	hints_has(session, "weft_finalize", "synchronise");
 	session_close(&session);
 	session = open_with("thread_level", "MPI_THREAD_FUNNELED");
-	has(session, "thread_level", "MPI_THREAD_FUNNELED");
+	hints_has(session, "thread_level", "MPI_THREAD_FUNNELED");
 	session_close(&session);
 	session = open_with("mpi_memory_alloc_kinds", "mpi:alloc_mem,cuda");
-	has(session, "mpi_memory_alloc_kinds", "mpi:alloc_mem,mpi,system");
+	hints_has(
+		session, "mpi_memory_alloc_kinds", "mpi:alloc_mem,mpi,system");
 	session_close(&session);
 	refused("thread_level", "MPI_THREAD_SOME");
+	refused("weft_lane", "fast");
 	refused("weft_finalize", "perhaps");
 }
 
@@ -132,7 +100,7 @@ static void refuses(MPI_Session *session, const char *tag)
 		return;
 	OK(MPI_Error_class(err, &class));
 	CHECK(class == MPI_ERR_PENDING, "class %d", class);
-	value_of(*session, "weft_tied", text, sizeof(text));
+	hints_value(*session, "weft_tied", text, sizeof(text));
 	CHECK(strstr(text, tag) != NULL, "'%s' is named in: %s", tag, text);
 }
 
@@ -141,7 +109,7 @@ static void strict(void)
 	MPI_Session session = open_with("weft_finalize", "strict");
 	MPI_Comm comm, dup;
 
-	has(session, "weft_finalize", "strict");
+	hints_has(session, "weft_finalize", "strict");
 	comm = session_comm(session, "mpi://WORLD", "still tied");
 	refuses(&session, "still tied");
 	session_works(comm, "after a refusal");
@@ -172,7 +140,7 @@ int main(int argc, char **argv)
 {
 	mtest_start(argv[0]);
 	first(argc, argv);
-	if (!word(argc, argv, "class="))
+	if (!hints_word(argc, argv, "class="))
 		told();
 	strict();
 	strict_freed();
