@@ -9,6 +9,7 @@ LDADD = libweft.la $(CMOCKA_LIBS)
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) \
 	$(top_srcdir)/config/tap-driver.sh
+TEST_LOG_DRIVER = $(LOG_DRIVER)
 AM_TESTS_ENVIRONMENT = CMOCKA_MESSAGE_OUTPUT=TAP; \
 	export CMOCKA_MESSAGE_OUTPUT; \
 	TEST_SRCDIR='$(abs_top_srcdir)'; export TEST_SRCDIR; \
