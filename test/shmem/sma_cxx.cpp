@@ -22,6 +22,7 @@ int main()
 	shmem_barrier_all();
 	failed += word != from || real[1] != from + 1.5 || small != 7;
 	failed += shmem_g(&word, to) != me;
+	shmem_barrier_all(); // the owner changes the word next
 	failed += shmem_atomic_fetch_add(&word, 1L, me) != from;
 	shmem_wait_until(&word, SHMEM_CMP_EQ, (long)from + 1);
 	shmem_wait_until(&small, SHMEM_CMP_LE, (unsigned short)7);
