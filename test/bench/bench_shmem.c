@@ -36,6 +36,8 @@ static struct {
 	long *plan;	     /* symmetric: how often */
 	long *from, *to;     /* symmetric: of reductions and broadcasts */
 	volatile long *peer; /* PE 1's word, where it can be reached so */
+	long *line;	     /* symmetric: two words that share a cache line */
+	volatile long *peer_line; /* PE 1's */
 	volatile long sink;
 } b;
 
@@ -77,6 +79,68 @@ static void plain_load(const struct load *load, long n)
 	(void)load;
 	for (long i = 0; !b.me && i < n; i++)
 		b.sink = *b.peer;
+}
+
+/* --- one cache line that two PEs take from each other --------------------
+ *
+ * PE 0 writes the first word of PE 1's line, PE 1 answers in the second, so
+ * that the line has left PE 0 whenever it comes back to it. What is plain and
+ * what is not differ in one access alone; a round holds two hand-overs. */
+
+static void hold_on(volatile long *word, long value)
+{
+	for (long i = 1; *word != value; i++)
+		if (i % 4096 == 0)
+			sched_yield();
+}
+
+/* PE 1's part in all of them. */
+static void answer(long n)
+{
+	volatile long *line = b.line;
+
+	for (long i = 0; i < n; i++) {
+		hold_on(&line[0], ++b.seq);
+		line[1] = b.seq;
+	}
+}
+
+static void line_store(const struct load *load, long n)
+{
+	(void)load;
+	if (b.me == 1)
+		answer(n);
+	for (long i = 0; !b.me && i < n; i++) {
+		b.peer_line[0] = ++b.seq;
+		hold_on(&b.peer_line[1], b.seq);
+	}
+}
+
+static void line_put(const struct load *load, long n)
+{
+	if (b.me == 1)
+		answer(n);
+	for (long i = 0; !b.me && i < n; i++) {
+		b.seq++;
+		shmem_putmem(b.line, &b.seq, load->len, 1);
+		hold_on(&b.peer_line[1], b.seq);
+	}
+}
+
+static void line_get(const struct load *load, long n)
+{
+	long got = 0;
+
+	if (b.me == 1)
+		answer(n);
+	for (long i = 0; !b.me && i < n; i++) {
+		b.peer_line[0] = ++b.seq;
+		for (long k = 1; got != b.seq; k++) {
+			shmem_getmem(&got, b.line + 1, load->len, 1);
+			if (k % 4096 == 0)
+				sched_yield();
+		}
+	}
 }
 
 static void put(const struct load *load, long n)
@@ -202,6 +266,9 @@ static void sum(const struct load *load, long n)
 static const struct load loads[] = {
 	{ "plain_store_8", "us", plain_store, 8 },
 	{ "plain_load_8", "us", plain_load, 8 },
+	{ "line_plain_8", "us", line_store, 8 },
+	{ "line_put_8", "us", line_put, 8 },
+	{ "line_get_8", "us", line_get, 8 },
 	{ "pingpong_8", "us", pingpong, 8 },
 	{ "put_8", "us", put, 8 },
 	{ "put_quiet_8", "us", put_quiet, 8 },
@@ -286,7 +353,7 @@ static void measure(const struct load *load)
 		return;
 	qsort(one, (size_t)b.reps, sizeof(*one), by_value);
 	t = one[b.reps / 2];
-	if (load->op == pingpong)
+	if (load->op == pingpong || !strncmp(load->name, "line_", 5))
 		t /= 2;
 	if (!strcmp(load->unit, "M/s"))
 		t = WINDOW / t * 1e-6;
@@ -304,7 +371,8 @@ static bool is_there(const struct load *load)
 	if (load->op == put_batch)
 		return false;
 #endif
-	return b.peer || (load->op != plain_store && load->op != plain_load);
+	return b.peer || strncmp(load->name, "plain_", 6) != 0 &&
+				 strncmp(load->name, "line_", 5) != 0;
 }
 
 static void pin(void)
@@ -324,6 +392,7 @@ static void reach(void)
 		b.peer = NULL;
 	else if (!b.peer)
 		b.peer = b.word;
+	b.peer_line = shmem_ptr(b.line, 1);
 }
 
 static void *memory(size_t len)
@@ -351,6 +420,7 @@ static void begin(void)
 	b.far = memory(BYTES_MAX);
 	b.word = memory(4096);
 	b.flag = memory(4096);
+	b.line = memory(4096);
 	b.plan = memory(4096);
 	b.from = memory(WORDS_MAX * sizeof(long));
 	b.to = memory(WORDS_MAX * sizeof(long));
