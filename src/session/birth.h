@@ -7,10 +7,11 @@
 
 struct weft_birth {
 	struct weft_session *session;
-	struct weft_lane *lane;	  /* where it matches; NULL: the default one */
-	const uint8_t *lanes;	  /* the members' lanes, by rank, or NULL */
-	struct weft_comm *parent; /* derived from it: they are the same there;
-				     or NULL */
+	struct weft_lane *lane; /* where it matches; NULL: the default one */
+	const uint8_t *lanes;	/* of those it sends to, by rank, or NULL */
+	const uint8_t *local_lanes; /* inter: of the local members, or NULL */
+	struct weft_comm *parent;   /* derived from it: they are the same there;
+				       or NULL */
 	uint64_t ctx;
 	uint64_t local_ctx; /* of the local intracommunicator, if inter */
 	struct weft_group *group;

@@ -80,22 +80,32 @@ void weft_create_open(struct weft_lane *lane)
 	weft_dispatch_set(lane, WEFT_WIRE_CREATE, on_create);
 }
 
-/* Where the members are reached, as the parent knows or as was agreed. */
-static int note_lanes(struct weft_comm *comm, const struct weft_birth *b)
+/* The lane a member of the parent has for it. */
+static uint8_t lane_in(const struct weft_comm *parent, uint64_t proc)
 {
-	const struct weft_comm *parent = b->parent;
+	int32_t rank = weft_group_rank_of(parent->remote, proc);
 
-	if (!b->lanes && (!parent || !parent->lanes))
+	if (rank >= 0)
+		return parent->lanes[rank];
+	rank = parent->local ? weft_group_rank_of(parent->group, proc) : rank;
+	return rank >= 0 && parent->local->lanes ? parent->local->lanes[rank]
+						 : 0;
+}
+
+/* Where the members are reached, as was agreed or as the parent knows. */
+static int note_lanes(struct weft_comm *comm, const uint8_t *lanes,
+	const struct weft_comm *parent)
+{
+	if (!lanes && (!parent || !parent->lanes))
 		return 0;
-	comm->lanes = malloc((size_t)comm->size);
+	comm->lanes = malloc((size_t)comm->remote_size);
 	if (!comm->lanes)
 		return WEFT_ERR_NOMEM;
-	for (int32_t i = 0; i < comm->size; i++)
-		comm->lanes[i] = b->lanes ? b->lanes[i]
-					  : parent->lanes[weft_group_rank_of(
-						    parent->group,
-						    weft_group_proc(comm->group,
-							    (uint32_t)i))];
+	for (uint32_t i = 0; i < (uint32_t)comm->remote_size; i++)
+		comm->lanes[i] =
+			lanes ? lanes[i]
+			      : lane_in(parent,
+					weft_group_proc(comm->remote, i));
 	return 0;
 }
 
@@ -116,10 +126,12 @@ int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 	err = weft_comm_create(lane, b->ctx, b->group, b->remote, &comm);
 	if (err)
 		return err;
-	err = note_lanes(comm, b);
+	err = note_lanes(comm, b->lanes, b->parent);
 	if (!err && b->remote)
 		err = weft_comm_create(
 			lane, b->local_ctx, b->group, NULL, &comm->local);
+	if (!err && b->remote)
+		err = note_lanes(comm->local, b->local_lanes, b->parent);
 	if (!err && b->info)
 		err = weft_info_dup(b->info, &comm->info);
 	if (!err)

@@ -449,23 +449,21 @@ int weft_create_gather(
 		},
 	};
 	size_t n = (size_t)comm->size * len;
-	void *all = malloc(n + 1);
+	void *all = NULL;
 	int err;
 
-	if (!all)
-		return WEFT_ERR_NOMEM;
 	weft_lane_take(comm->lane);
 	err = round_wait(&r, "gathering on");
 	if (!err) {
-		if (n)
+		all = malloc(n + 1);
+		if (all && n)
 			memcpy(all, r.agree.records, n);
 		weft_agree_fini(&r.agree);
 	}
 	weft_lane_drop(comm->lane);
-	if (err) {
-		free(all);
-		return err;
-	}
-	*all_out = all;
-	return 0;
+	if (!err && !all)
+		err = WEFT_ERR_NOMEM;
+	if (!err)
+		*all_out = all;
+	return err;
 }

@@ -143,6 +143,39 @@ int weft_meet_end(
 	return err;
 }
 
+int weft_meet_across(const struct weft_comm *local,
+	const struct weft_lane_card *mine, const struct weft_group *remote,
+	const struct weft_lane_card *theirs, uint8_t **lanes_out)
+{
+	bool *is_near = calloc(remote->size, sizeof(*is_near));
+	uint8_t *lanes = malloc(remote->size);
+	int err = is_near && lanes ? 0 : WEFT_ERR_NOMEM;
+
+	*lanes_out = NULL;
+	if (err || !is_match(mine, (uint32_t)local->size) ||
+		!is_match(theirs, remote->size) ||
+		mine->fabric != theirs->fabric) {
+		free(is_near);
+		free(lanes);
+		return err;
+	}
+	weft_lane_take(&weft_proc.lane);
+	for (uint32_t i = 0; i < remote->size; i++) {
+		lanes[i] = theirs[i].number;
+		is_near[i] = weft_proc_is_near(weft_group_proc(remote, i));
+	}
+	weft_lane_drop(&weft_proc.lane);
+	weft_lane_take(local->lane);
+	err = take_peers(local->lane, remote, theirs, is_near);
+	weft_lane_drop(local->lane);
+	free(is_near);
+	if (err)
+		free(lanes);
+	else
+		*lanes_out = lanes;
+	return err;
+}
+
 void weft_meet_give_up(struct weft_meet *meet)
 {
 	if (meet->is_done)

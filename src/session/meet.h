@@ -40,6 +40,14 @@ struct weft_comm *weft_meet_comm(struct weft_meet *meet);
 int weft_meet_end(struct weft_meet *meet, struct weft_lane **lane_out,
 	uint8_t **lanes_out);
 
+/* For an intercommunicator whose sides both have lanes and swapped the cards
+ * (local's, by rank, and the remote group's): where those over there are
+ * reached on local's lane (to be freed), or NULL where that cannot be. No lock
+ * held. */
+int weft_meet_across(const struct weft_comm *local,
+	const struct weft_lane_card *mine, const struct weft_group *remote,
+	const struct weft_lane_card *theirs, uint8_t **lanes_out);
+
 /* Nobody waits for it any more; it is freed when it is done. */
 void weft_meet_give_up(struct weft_meet *meet);
 

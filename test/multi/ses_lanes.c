@@ -92,6 +92,24 @@ static void owes_progress(MPI_Comm a, MPI_Comm b)
 	free(buf);
 }
 
+/* a message each way and a duplicate of an intercommunicator */
+static void across(MPI_Comm inter, int low)
+{
+	int mine = low ? 10 : 20, theirs = 0, rank, n;
+	MPI_Comm dup;
+
+	OK(MPI_Comm_dup(inter, &dup));
+	CHECK(is_dedicated(dup), "a duplicate of both sides");
+	OK(MPI_Comm_rank(dup, &rank));
+	OK(MPI_Comm_remote_size(dup, &n));
+	if (rank < n)
+		OK(MPI_Sendrecv(&mine, 1, MPI_INT, rank, 3, &theirs, 1, MPI_INT,
+			rank, 3, dup, MPI_STATUS_IGNORE));
+	CHECK(rank >= n || theirs == 30 - mine, "from over there came %d",
+		theirs);
+	OK(MPI_Comm_disconnect(&dup));
+}
+
 static void derived(MPI_Comm comm)
 {
 	MPI_Comm dup, half, inter, merged;
@@ -107,8 +125,11 @@ static void derived(MPI_Comm comm)
 	OK(MPI_Comm_remote_size(inter, &n));
 	CHECK(n == (low ? mtest.size - mtest.size / 2 : mtest.size / 2),
 		"the other side has %d", n);
+	CHECK(is_dedicated(inter), "both sides on their own lanes");
+	across(inter, low);
 	OK(MPI_Intercomm_merge(inter, low, &merged));
 	session_works(merged, "both sides");
+	CHECK(is_dedicated(merged), "merged where the sides are");
 	OK(MPI_Comm_free(&merged));
 	OK(MPI_Comm_disconnect(&inter));
 	OK(MPI_Comm_free(&half));

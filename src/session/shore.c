@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shore: what one side of a bridge hears of the other */
+#include "session/shore.h"
+
+#include "base/err.h"
+#include "core/proc.h"
+
+#include <stdlib.h>
+
+int weft_shore_check(const struct weft_shore *shore, size_t len)
+{
+	if (len == sizeof(*shore) && shore->ctx &&
+		shore->ctx % WEFT_PLANE_END == 0 && shore->n_runs &&
+		shore->n_runs <= weft_proc.facts.size && shore->has_lanes <= 1)
+		return 0;
+	return weft_err_set(WEFT_ERR_PROTO,
+		"the leader of the other side sent what describes no side "
+		"(%zu bytes)",
+		len);
+}
+
+/* Processes of this job from end to end? */
+static bool is_inside(const struct weft_run *run)
+{
+	int64_t size = weft_proc.facts.size;
+	int64_t last = (uint32_t)run->first, span = size;
+
+	if (!weft_proc_is_member(run->first) || !run->n || run->n > size)
+		return false;
+	if (run->n > 1)
+		span = (size - 1) / (run->n - 1);
+	if (run->stride > span || run->stride < -span)
+		return false;
+	last += run->stride * (run->n - 1);
+	return last >= 0 && last < size;
+}
+
+/* Marks a run's processes; false when one is marked already. */
+static bool mark(const struct weft_run *run, uint8_t *seen)
+{
+	uint32_t rank = (uint32_t)run->first;
+
+	for (uint32_t i = 0; i < run->n; i++) {
+		if (seen[rank / 8] >> rank % 8 & 1)
+			return false;
+		seen[rank / 8] |= (uint8_t)(1 << rank % 8);
+		rank += (uint32_t)run->stride;
+	}
+	return true;
+}
+
+int weft_shore_group(const struct weft_run *runs, uint32_t n_runs,
+	struct weft_group **group_out)
+{
+	uint8_t *seen = calloc(1, weft_proc.facts.size / 8 + 1);
+	bool is_good = true;
+
+	if (!seen)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t i = 0; is_good && i < n_runs; i++)
+		is_good = is_inside(&runs[i]) && mark(&runs[i], seen);
+	free(seen);
+	if (!is_good)
+		return weft_err_set(WEFT_ERR_PROTO,
+			"the other side names processes that are not of this "
+			"job, or one of them twice");
+	return weft_group_create_runs(runs, n_runs, group_out);
+}

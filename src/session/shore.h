@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shore: what one side of a bridge hears of the other
+ *
+ * The leader over there is another process: what it sends is checked before
+ * anything is made of it. */
+#ifndef WEFT_SHORE_H
+#define WEFT_SHORE_H
+
+#include "core/group.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a leader tells of its side; its runs follow, then its members' lanes. */
+struct weft_shore {
+	uint64_t ctx; /* two ids */
+	uint32_t n_runs;
+	uint32_t has_lanes; /* all members are on lanes of their own */
+};
+static_assert(sizeof(struct weft_shore) == 16, "wire layout");
+
+/* Is this, of which len bytes came, what a leader can have sent? 0 or
+ * WEFT_ERR_PROTO. */
+int weft_shore_check(const struct weft_shore *shore, size_t len);
+
+/* The group of these runs: processes of this job, each once. WEFT_ERR_PROTO
+ * when they are not, WEFT_ERR_NOMEM. */
+int weft_shore_group(const struct weft_run *runs, uint32_t n_runs,
+	struct weft_group **group_out);
+
+#endif
