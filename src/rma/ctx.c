@@ -53,6 +53,13 @@ static void destroy(struct weft_rma_ctx *ctx)
 		if (ctx->ep != weft_side_first(weft_rma_own.side))
 			weft_side_ep_close(ctx->ep);
 	}
+	while (ctx->lost) {
+		struct weft_awaited *lost = ctx->lost;
+
+		ctx->lost = lost->lost;
+		free(lost);
+	}
+	free(ctx->awaited);
 	free(ctx->states);
 	free(ctx->touched);
 	free(ctx);

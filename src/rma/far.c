@@ -17,14 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATE_POLLS = 64 };
-
-/* An operation that somebody waits for. */
-struct wait {
-	struct weft_op op;
-	bool is_done;
-	int err;
-};
+enum { LATE_POLLS = 64, FENCES_PER_POLL = 16 };
 
 /* A fetching atomic that nobody waits for. */
 struct pending {
@@ -35,11 +28,12 @@ struct pending {
 
 static void on_done(struct weft_op *op, int err, size_t len)
 {
-	struct wait *wait = weft_container_of(op, struct wait, op);
+	struct weft_awaited *awaited =
+		weft_container_of(op, struct weft_awaited, op);
 
 	(void)len;
-	wait->is_done = true;
-	wait->err = err;
+	awaited->is_done = true;
+	awaited->err = err;
 }
 
 void weft_far_progress(struct weft_rma_ctx *ctx)
@@ -57,11 +51,47 @@ void weft_far_progress(struct weft_rma_ctx *ctx)
 	}
 }
 
-static int wait_for(struct weft_rma_ctx *ctx, struct wait *wait)
+/* What the next post is to complete, for wait_for(); NULL without memory. */
+static struct weft_op *await(struct weft_rma_ctx *ctx)
 {
-	while (!wait->is_done)
+	struct weft_awaited *awaited = ctx->awaited;
+
+	if (weft_unlikely(!awaited)) {
+		awaited = ctx->awaited = calloc(1, sizeof(*awaited));
+		if (!awaited) {
+			weft_err_set(WEFT_ERR_NOMEM, "no memory for a wait");
+			return NULL;
+		}
+		awaited->op.done = on_done;
+	}
+	awaited->is_done = false;
+	return &awaited->op;
+}
+
+/* The fabric may still write to it. */
+static void give_up(struct weft_rma_ctx *ctx)
+{
+	ctx->awaited->lost = ctx->lost;
+	ctx->lost = ctx->awaited;
+	ctx->awaited = NULL;
+}
+
+static int wait_for(struct weft_rma_ctx *ctx, const char *what, uint64_t addr)
+{
+	struct weft_rma_stall stall = { .what = what, .addr = addr };
+	struct weft_awaited *awaited = ctx->awaited;
+	int err = 0;
+
+	while (!awaited->is_done && !err) {
 		weft_far_progress(ctx);
-	return wait->err;
+		err = weft_rma_stalled(&stall, 1);
+	}
+	if (!awaited->is_done) {
+		give_up(ctx);
+		return err;
+	}
+	err = awaited->err;
+	return weft_unlikely(err) ? weft_rma_fault_at(err, what, addr) : 0;
 }
 
 /* Where a symmetric address is for the fabric. */
@@ -91,44 +121,67 @@ static uint64_t last_of_batch(const struct weft_rma_ctx *ctx, uint64_t flags)
 	return flags & ~ctx->ep->side->plan.batch_flags;
 }
 
+/* A round after a refused post. 0: try again. */
+static int refused(struct weft_rma_ctx *ctx, struct weft_rma_stall *stall)
+{
+	weft_far_progress(ctx);
+	return weft_rma_stalled(stall, 1);
+}
+
+static int posted(int err, const char *what, uint64_t addr)
+{
+	return weft_likely(!err) ? 0 : weft_rma_fault_at(err, what, addr);
+}
+
 static int write_out(struct weft_rma_ctx *ctx,
 	const struct weft_side_target *to, const void *src, size_t len,
 	uint64_t flags, struct weft_op *op)
 {
+	struct weft_rma_stall stall = { .what = "a put to", .addr = to->addr };
 	int err = weft_side_write(ctx->ep, to, src, len, flags, op);
 
 	while (weft_unlikely(err == WEFT_AGAIN)) {
-		weft_far_progress(ctx);
+		err = refused(ctx, &stall);
+		if (err)
+			return err;
 		flags = last_of_batch(ctx, flags);
 		err = weft_side_write(ctx->ep, to, src, len, flags, op);
 	}
-	return err;
+	return posted(err, "a put to", to->addr);
 }
 
 static int read_in(struct weft_rma_ctx *ctx,
 	const struct weft_side_target *from, void *dest, size_t len,
 	struct weft_op *op)
 {
+	struct weft_rma_stall stall = { .what = "a get from",
+		.addr = from->addr };
 	int err = weft_side_read(ctx->ep, from, dest, len, 0, op);
 
 	while (weft_unlikely(err == WEFT_AGAIN)) {
-		weft_far_progress(ctx);
+		err = refused(ctx, &stall);
+		if (err)
+			return err;
 		err = weft_side_read(ctx->ep, from, dest, len, 0, op);
 	}
-	return err;
+	return posted(err, "a get from", from->addr);
 }
 
 static int amo_out(struct weft_rma_ctx *ctx, const struct weft_side_target *to,
 	const struct weft_side_amo *amo, uint64_t flags, struct weft_op *op)
 {
+	struct weft_rma_stall stall = { .what = "an atomic at",
+		.addr = to->addr };
 	int err = weft_side_amo(ctx->ep, to, amo, flags, op);
 
 	while (weft_unlikely(err == WEFT_AGAIN)) {
-		weft_far_progress(ctx);
+		err = refused(ctx, &stall);
+		if (err)
+			return err;
 		flags = last_of_batch(ctx, flags);
 		err = weft_side_amo(ctx->ep, to, amo, flags, op);
 	}
-	return err;
+	return posted(err, "an atomic at", to->addr);
 }
 
 static int flush_out(struct weft_rma_ctx *ctx, uint32_t pe, struct weft_op *op)
@@ -217,13 +270,16 @@ static int hold(
 
 int weft_far_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	struct wait wait = { .op = { .done = on_done } };
 	int err = weft_far_release(ctx);
+	struct weft_op *op = await(ctx);
 
+	if (!op)
+		return WEFT_ERR_NOMEM;
 	if (!err)
-		err = flush_out(ctx, pe, &wait.op);
+		err = flush_out(ctx, pe, op);
 	if (!err)
-		err = wait_for(ctx, &wait);
+		err = wait_for(
+			ctx, "what was put to", weft_rma_own.fars[pe].addr);
 	ctx->states[pe] &=
 		(uint8_t) ~(WEFT_STATE_WRITTEN | WEFT_STATE_WRITTEN_FENCED);
 	return err;
@@ -267,21 +323,6 @@ static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return 0;
 }
 
-int weft_far_fence(struct weft_rma_ctx *ctx)
-{
-	int err;
-
-	weft_ctx_take(ctx);
-	err = weft_far_release(ctx);
-	for (uint32_t i = 0; i < ctx->n_touched; i++) {
-		int one = fence_pe(ctx, ctx->touched[i]);
-
-		err = err ? err : one;
-	}
-	weft_ctx_drop(ctx);
-	return err;
-}
-
 /* Asks every PE for what was sent to it; answers are waited for together. */
 static int ask_all(struct weft_rma_ctx *ctx)
 {
@@ -311,7 +352,42 @@ static int take_late_error(struct weft_rma_ctx *ctx)
 
 	ctx->err = 0;
 	ctx->ep->err = 0;
+	return weft_unlikely(err) ? weft_rma_fault_at(err, "", WEFT_RMA_ALL)
+				  : 0;
+}
+
+int weft_far_fence(struct weft_rma_ctx *ctx)
+{
+	int err;
+
+	weft_ctx_take(ctx);
+	err = weft_far_release(ctx);
+	for (uint32_t i = 0; i < ctx->n_touched; i++) {
+		int one = fence_pe(ctx, ctx->touched[i]);
+
+		err = err ? err : one;
+	}
+	/* a program without quiet is to hear of errors as well */
+	if (++ctx->n_fences % FENCES_PER_POLL == 0)
+		weft_side_poll(ctx->ep);
+	if (weft_unlikely(ctx->err || ctx->ep->err) && !err)
+		err = take_late_error(ctx);
+	weft_ctx_drop(ctx);
 	return err;
+}
+
+/* Until nothing is under way, or somebody is gone and nothing comes. */
+static int wait_all(struct weft_rma_ctx *ctx)
+{
+	struct weft_rma_stall stall = { .what = "a quiet",
+		.addr = WEFT_RMA_ALL };
+	int err = 0;
+
+	while ((ctx->n_flushes || ctx->n_reads) && !err) {
+		weft_far_progress(ctx);
+		err = weft_rma_stalled(&stall, ctx->n_flushes + ctx->n_reads);
+	}
+	return ctx->n_flushes || ctx->n_reads ? err : 0;
 }
 
 static int quiet(struct weft_rma_ctx *ctx)
@@ -320,8 +396,8 @@ static int quiet(struct weft_rma_ctx *ctx)
 	int one = ask_all(ctx);
 
 	err = err ? err : one;
-	while (ctx->n_flushes || ctx->n_reads)
-		weft_far_progress(ctx);
+	one = wait_all(ctx);
+	err = err ? err : one;
 	one = weft_tell_wait(ctx);
 	err = err ? err : one;
 	/* errors of what nobody waited for come after the last of the flushes
@@ -376,13 +452,14 @@ static int put_large(struct weft_rma_ctx *ctx, uint64_t flags,
 	if (!err)
 		err = before_writing(ctx, pe, &flags);
 	while (len && !err) {
-		struct wait wait = { .op = { .done = on_done } };
+		struct weft_op *op = is_nbi ? NULL : await(ctx);
 		size_t piece = weft_min(len, max);
 
-		err = write_out(
-			ctx, &to, src, piece, flags, is_nbi ? NULL : &wait.op);
+		if (!is_nbi && !op)
+			return WEFT_ERR_NOMEM;
+		err = write_out(ctx, &to, src, piece, flags, op);
 		if (!err && !is_nbi)
-			err = wait_for(ctx, &wait);
+			err = wait_for(ctx, "a put to", to.addr);
 		to.remote += piece;
 		src += piece;
 		len -= piece;
@@ -437,16 +514,17 @@ static int get(struct weft_rma_ctx *ctx, char *dest, const void *src,
 	if (!err)
 		err = weft_far_release(ctx);
 	while (len && !err) {
-		struct wait wait = { .op = { .done = on_done } };
+		struct weft_op *op = is_nbi ? &ctx->read_op : await(ctx);
 		size_t piece = weft_min(len, max);
 
+		if (!op)
+			return WEFT_ERR_NOMEM;
 		ctx->n_reads += is_nbi;
-		err = read_in(ctx, &from, dest, piece,
-			is_nbi ? &ctx->read_op : &wait.op);
+		err = read_in(ctx, &from, dest, piece, op);
 		if (err)
 			ctx->n_reads -= is_nbi;
 		else if (!is_nbi)
-			err = wait_for(ctx, &wait);
+			err = wait_for(ctx, "a get from", from.addr);
 		from.remote += piece;
 		dest += piece;
 		len -= piece;
@@ -582,8 +660,8 @@ static int fabric_fetch(struct weft_rma_ctx *ctx,
 	const struct weft_side_target *to, const struct weft_amo *amo,
 	void *fetched, bool is_nbi)
 {
-	struct wait wait = { .op = { .done = on_done } };
 	struct pending *pending = is_nbi ? make_pending(ctx, amo) : NULL;
+	struct weft_op *op = pending ? &pending->op : await(ctx);
 	bool has_cond = amo->op == WEFT_AMO_CSWAP;
 	struct weft_side_amo what = { .what = whats[amo->op],
 		.width = amo->width,
@@ -594,13 +672,12 @@ static int fabric_fetch(struct weft_rma_ctx *ctx,
 		.result = fetched };
 	int err;
 
-	if (is_nbi && !pending)
+	if ((is_nbi && !pending) || !op)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a fetch");
 	ctx->n_reads += is_nbi;
-	err = amo_out(ctx, to, &what, ctx->flags[WEFT_CLASS_FAMO],
-		is_nbi ? &pending->op : &wait.op);
+	err = amo_out(ctx, to, &what, ctx->flags[WEFT_CLASS_FAMO], op);
 	if (!err)
-		return is_nbi ? 0 : wait_for(ctx, &wait);
+		return is_nbi ? 0 : wait_for(ctx, "an atomic at", to->addr);
 	ctx->n_reads -= is_nbi;
 	free(pending);
 	return err;

@@ -258,6 +258,10 @@ static int add_far(uint32_t pe, const struct card *card)
 			"PE %u uses another fabric; set WEFT_PROVIDER alike "
 			"everywhere",
 			pe);
+	if (card->name_len > sizeof(card->name))
+		return weft_err_set(WEFT_ERR_PROTO,
+			"PE %u tells an address of %u bytes", pe,
+			card->name_len);
 	memcpy(far->spans, card->spans, sizeof(far->spans));
 	return weft_side_peer_add(
 		weft_rma_own.side, card->name, card->name_len, &far->addr);

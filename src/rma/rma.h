@@ -182,6 +182,21 @@ void weft_rma_release(void);
  * makes progress, yields after enough empty rounds. Count rounds from 0. */
 void weft_rma_relax(uint32_t round);
 
+/* The same for a wait that has no other end. 0; 1 when it is time to say what
+ * is waited for, once, after WEFT_STALL_WARN seconds; WEFT_ERR_PEER, described,
+ * when the PE it is for is gone, or all others are. Zeroed, but for that PE,
+ * before the first round. */
+struct weft_rma_wait {
+	uint32_t from; /* the PE plus 1; 0: any */
+	uint32_t n_rounds;
+	bool has_said;
+	uint64_t start_ns;
+};
+int weft_rma_wait_round(struct weft_rma_wait *wait);
+
+/* How many PEs are known to be gone; the first ones are written to text. */
+uint32_t weft_rma_gone(char *text, size_t len);
+
 /* --- session hints -------------------------------------------------------- */
 
 /* Bits as in shmemx.h; each is turned into operation flags per class when a

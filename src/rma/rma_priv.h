@@ -59,6 +59,15 @@ struct weft_held {
 	uint8_t data[WEFT_HELD_MAX];
 };
 
+/* An operation that somebody waits for. One per context: whoever waits does so
+ * with the context's lock held. One that was given up stays for the fabric. */
+struct weft_awaited {
+	struct weft_op op;
+	bool is_done;
+	int err;
+	struct weft_awaited *lost; /* the next one given up */
+};
+
 /* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Near PEs
  * need nothing of it. lock guards all of it, but for what says otherwise. */
 struct weft_rma_ctx {
@@ -73,9 +82,12 @@ struct weft_rma_ctx {
 	uint32_t n_touched;
 	uint32_t n_reads;   /* under way without anybody waiting */
 	uint32_t n_flushes; /* under way */
-	uint32_t n_idle;    /* rounds in which nothing came */
+	uint32_t n_fences;
+	uint32_t n_idle; /* rounds in which nothing came */
 	struct weft_op read_op;
 	struct weft_op flush_op;
+	struct weft_awaited *awaited;
+	struct weft_awaited *lost;
 	/* guarded by the lane's lock */
 	uint32_t n_asked; /* replies due that nobody waits for */
 	int tell_err;
@@ -206,6 +218,27 @@ int weft_tell_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 void weft_tell_open(void);
 void weft_tell_close(void);
 void weft_tell_forget(struct weft_rma_ctx *ctx);
+
+/* stall.c: a wait of this room; zeroed but for what and whom. */
+#define WEFT_RMA_ALL UINT64_MAX
+struct weft_rma_stall {
+	const char *what; /* "a put to"; for several PEs "a quiet" */
+	uint64_t addr;	  /* of the PE; WEFT_RMA_ALL: for several */
+	uint32_t n_rounds;
+	uint32_t n_left;
+	bool has_said;
+	uint64_t start_ns, moved_ns;
+};
+/* After a round of progress of the wait; n_left: of what it waits for. 0, or
+ * the error that ends it, described: the PE is gone. Says once, after
+ * WEFT_STALL_WARN seconds, what is waited for. No lane's lock held, here and
+ * below. */
+int weft_rma_stalled(struct weft_rma_stall *stall, uint32_t n_left);
+/* Describes an error of the fabric anew, with what failed at which PE, or, for
+ * WEFT_RMA_ALL, with who is gone. */
+int weft_rma_fault_at(int err, const char *what, uint64_t addr);
+/* The error of what cannot end because its PE is gone. */
+int weft_rma_lost(const char *what, uint32_t pe);
 
 /* serve.c: progress for others: as part of everybody's, and by a helper while
  * this process is busy with something else. */

@@ -10,6 +10,7 @@ libweft_la_SOURCES += \
 	src/rma/rma.c src/rma/rma.h \
 	src/rma/rma_priv.h \
 	src/rma/serve.c \
+	src/rma/stall.c \
 	src/rma/tell.c
 
 unit_tests += test/unit/heap_test

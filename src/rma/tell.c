@@ -20,9 +20,10 @@ enum {
 	REPLIES_MAX = 64, /* in one message */
 };
 
-/* Who waits for a reply. */
+/* Who waits for a reply, and whose. */
 struct fetch {
 	struct weft_rma_ctx *ctx;
+	const struct weft_peer *peer;
 	void *dest; /* NULL: only that it came */
 	uint32_t width;
 	bool is_waited; /* by the stack frame it lies in */
@@ -58,15 +59,34 @@ static void reply(struct replies *r, uint64_t id, uint64_t value, int err)
 		send_replies(r);
 }
 
-/* Where a record points to; NULL when that is not ours. */
+/* Where a record points to; NULL when that is not ours. Once all is closed the
+ * spans are empty. */
 static void *place(const struct weft_wire_rma *rec, size_t len)
 {
 	const struct weft_rma_span *span =
 		rec->span ? &weft_rma.data : &weft_rma.heap;
 
-	return rec->at <= span->len && len <= span->len - rec->at
+	return rec->span < 2 && rec->at < span->len &&
+			       len <= span->len - rec->at
 		       ? span->base + rec->at
 		       : NULL;
+}
+
+/* What a kind does not use is 0. */
+static bool is_sound(const struct weft_wire_rma *rec)
+{
+	bool is_amo = rec->kind == WEFT_WIRE_RMA_AMO ||
+		      rec->kind == WEFT_WIRE_RMA_FETCH;
+	bool has_id = rec->kind == WEFT_WIRE_RMA_ASK ||
+		      rec->kind == WEFT_WIRE_RMA_FETCH;
+
+	if (!rec->id == has_id)
+		return false;
+	if (is_amo)
+		return (rec->width == 4 || rec->width == 8) &&
+		       rec->op <= WEFT_AMO_CSWAP && rec->len == 16 &&
+		       rec->at % rec->width == 0;
+	return !rec->op && !rec->width;
 }
 
 /* As in put.c: a word is never seen half written. */
@@ -93,7 +113,7 @@ static int do_atomic(
 		.width = rec->width };
 	void *there = place(rec, rec->width);
 
-	if (!there || rec->len != 16 || (rec->width != 4 && rec->width != 8))
+	if (!there)
 		return WEFT_ERR_PROTO;
 	memcpy(&amo.value, data, 8);
 	memcpy(&amo.cond, data + 8, 8);
@@ -108,6 +128,8 @@ static int carry_out(struct replies *replies, const struct weft_wire_rma *rec,
 	void *there;
 	int err;
 
+	if (!is_sound(rec))
+		return WEFT_ERR_PROTO;
 	switch (rec->kind) {
 	case WEFT_WIRE_RMA_PUT:
 		there = place(rec, rec->len);
@@ -122,6 +144,8 @@ static int carry_out(struct replies *replies, const struct weft_wire_rma *rec,
 		reply(replies, rec->id, old, err);
 		return 0;
 	case WEFT_WIRE_RMA_ASK:
+		if (rec->len || rec->at || rec->span)
+			return WEFT_ERR_PROTO;
 		reply(replies, rec->id, 0, 0);
 		return 0;
 	default:
@@ -160,12 +184,16 @@ static void on_told(struct weft_lane *lane, struct weft_peer *peer,
 			lane, "one-sided access that makes no sense here");
 }
 
-static void take_reply(const struct weft_wire_rma_reply *rec)
+/* False: nobody waits for it, or not for this peer's. */
+static bool take_reply(
+	const struct weft_peer *peer, const struct weft_wire_rma_reply *rec)
 {
-	struct fetch *fetch = weft_map_remove(&weft_rma_own.fetches, rec->id);
+	struct fetch *fetch = weft_map_get(&weft_rma_own.fetches, rec->id);
 
-	if (!fetch)
-		return;
+	if (!fetch || fetch->peer != peer || rec->has_failed > 1 ||
+		rec->reserved)
+		return false;
+	weft_map_remove(&weft_rma_own.fetches, rec->id);
 	if (rec->has_failed)
 		fetch->err = weft_err_set(
 			WEFT_ERR_ARG, "an atomic was refused by its target");
@@ -173,11 +201,12 @@ static void take_reply(const struct weft_wire_rma_reply *rec)
 		memcpy(fetch->dest, &rec->value, fetch->width);
 	fetch->is_done = true;
 	if (fetch->is_waited)
-		return;
+		return true;
 	fetch->ctx->n_asked--;
 	if (fetch->err && !fetch->ctx->tell_err)
 		fetch->ctx->tell_err = fetch->err;
 	free(fetch);
+	return true;
 }
 
 static void on_reply(struct weft_lane *lane, struct weft_peer *peer,
@@ -186,11 +215,14 @@ static void on_reply(struct weft_lane *lane, struct weft_peer *peer,
 	struct weft_wire_rma_reply rec;
 	const uint8_t *at = payload;
 
-	(void)lane;
-	(void)peer;
 	(void)head;
-	while (weft_wire_get_rma_reply(&rec, at, len)) {
-		take_reply(&rec);
+	while (len) {
+		if (!weft_wire_get_rma_reply(&rec, at, len) ||
+			!take_reply(peer, &rec)) {
+			weft_dispatch_drop(lane,
+				"an answer to nothing that was asked here");
+			return;
+		}
 		at += sizeof(rec);
 		len -= sizeof(rec);
 	}
@@ -241,7 +273,7 @@ static struct weft_peer *ready_peer(uint32_t pe, int *err)
 	}
 	while (weft_unlikely(far->peer->state != WEFT_PEER_READY)) {
 		if (far->peer->state == WEFT_PEER_DEAD) {
-			*err = far->peer->err;
+			*err = weft_rma_lost("a message to", pe);
 			return NULL;
 		}
 		weft_peer_resolve(far->peer);
@@ -257,6 +289,8 @@ static int post(
 	struct weft_wire_head head = { .op = WEFT_WIRE_RMA,
 		.src = weft_rma.my_pe };
 	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_rma_stall stall = { .what = "a message to",
+		.addr = weft_rma_own.fars[pe].addr };
 	struct weft_peer *peer;
 	int err = 0;
 
@@ -267,6 +301,9 @@ static int post(
 	while (weft_unlikely(err == WEFT_AGAIN)) {
 		weft_lane_drop(lane);
 		weft_far_progress(ctx);
+		err = weft_rma_stalled(&stall, 1);
+		if (err)
+			return err;
 		weft_lane_take(lane);
 		peer = ready_peer(pe, &err);
 		if (peer)
@@ -439,7 +476,7 @@ void weft_tell_forget(struct weft_rma_ctx *ctx)
 }
 
 /* Makes a fetch known under a fresh id. */
-static int enter(struct fetch *fetch, uint64_t *id_out)
+static int enter(struct fetch *fetch, uint32_t pe, uint64_t *id_out)
 {
 	struct weft_rma_own *own = &weft_rma_own;
 	struct weft_lane *lane = &weft_proc.lane;
@@ -447,7 +484,9 @@ static int enter(struct fetch *fetch, uint64_t *id_out)
 
 	weft_lane_take(lane);
 	*id_out = ++own->last_id;
-	err = weft_map_put(&own->fetches, *id_out, fetch);
+	fetch->peer = weft_comm_peer(own->comm, pe);
+	err = fetch->peer ? weft_map_put(&own->fetches, *id_out, fetch)
+			  : WEFT_ERR_NOMEM;
 	if (!err && !fetch->is_waited)
 		fetch->ctx->n_asked++;
 	weft_lane_drop(lane);
@@ -464,23 +503,31 @@ static void leave(struct fetch *fetch, uint64_t id)
 	weft_lane_drop(lane);
 }
 
-/* True once the reply is there; the lane's lock orders it. */
-static bool is_there(const struct fetch *fetch, uint32_t pe, int *err)
+/* The lane's lock orders it. */
+static bool is_there(const struct fetch *fetch, int *err)
 {
 	struct weft_lane *lane = &weft_proc.lane;
-	const struct weft_peer *peer = weft_rma_own.fars[pe].peer;
-	bool is_over;
+	bool is_done;
 
 	weft_lane_take(lane);
-	is_over = fetch->is_done;
-	if (is_over)
-		*err = fetch->err;
-	else if (peer && peer->state == WEFT_PEER_DEAD) {
-		*err = peer->err;
-		is_over = true;
-	}
+	is_done = fetch->is_done;
+	*err = fetch->err;
 	weft_lane_drop(lane);
-	return is_over;
+	return is_done;
+}
+
+static int wait_there(
+	struct weft_rma_ctx *ctx, const struct fetch *fetch, uint32_t pe)
+{
+	struct weft_rma_stall stall = { .what = "an atomic at",
+		.addr = weft_rma_own.fars[pe].addr };
+	int err, lost = 0;
+
+	while (!is_there(fetch, &err) && !lost) {
+		weft_far_progress(ctx);
+		lost = weft_rma_stalled(&stall, 1);
+	}
+	return is_there(fetch, &err) ? err : lost;
 }
 
 int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
@@ -508,7 +555,7 @@ int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
 		*fetch = here;
 		fetch->is_waited = false;
 	}
-	err = enter(fetch, &tell.rec.id);
+	err = enter(fetch, pe, &tell.rec.id);
 	if (err)
 		goto drop;
 	err = weft_tell_send(ctx, pe, &tell, 1);
@@ -518,8 +565,7 @@ int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
 	}
 	if (is_nbi)
 		return 0;
-	while (!is_there(fetch, pe, &err))
-		weft_far_progress(ctx);
+	err = wait_there(ctx, fetch, pe);
 	leave(fetch, tell.rec.id);
 	return err;
 drop:
@@ -539,7 +585,7 @@ int weft_tell_ask(struct weft_rma_ctx *ctx, uint32_t pe)
 	if (!fetch)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a reply");
 	fetch->ctx = ctx;
-	err = enter(fetch, &tell.rec.id);
+	err = enter(fetch, pe, &tell.rec.id);
 	if (err) {
 		free(fetch);
 		return err;
@@ -555,36 +601,32 @@ int weft_tell_ask(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-static bool is_any_due(struct weft_rma_ctx *ctx, int *err)
+static uint32_t n_due(struct weft_rma_ctx *ctx, int *err)
 {
 	struct weft_lane *lane = &weft_proc.lane;
-	bool is_due;
+	uint32_t n;
 
 	weft_lane_take(lane);
-	is_due = ctx->n_asked != 0;
-	if (!is_due) {
+	n = ctx->n_asked;
+	if (!n) {
 		*err = ctx->tell_err;
 		ctx->tell_err = 0;
 	}
-	for (uint32_t i = 0; i < ctx->n_touched && is_due; i++) {
-		const struct weft_peer *peer =
-			weft_rma_own.fars[ctx->touched[i]].peer;
-
-		if (peer && peer->state == WEFT_PEER_DEAD) {
-			*err = peer->err;
-			is_due = false;
-		}
-	}
 	weft_lane_drop(lane);
-	return is_due;
+	return n;
 }
 
 int weft_tell_wait(struct weft_rma_ctx *ctx)
 {
+	struct weft_rma_stall stall = { .what = "answers that PEs are done",
+		.addr = WEFT_RMA_ALL };
+	uint32_t n;
 	int err = 0;
 
-	while (is_any_due(ctx, &err))
+	while ((n = n_due(ctx, &err)) && !err) {
 		weft_far_progress(ctx);
+		err = weft_rma_stalled(&stall, n);
+	}
 	return err;
 }
 

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -108,6 +109,7 @@ void weft_share_destroy(struct weft_share *share)
 int weft_share_map(pid_t pid, int fd, size_t len, char **base_out)
 {
 	char path[64];
+	struct stat st;
 	void *map;
 	int mine;
 
@@ -117,6 +119,14 @@ int weft_share_map(pid_t pid, int fd, size_t len, char **base_out)
 		return weft_err_set(WEFT_ERR_PEER,
 			"cannot open the shared memory of process %d: %s",
 			(int)pid, strerror(errno));
+	/* beyond its end it would be a signal to touch it */
+	if (fstat(mine, &st) || !S_ISREG(st.st_mode) ||
+		(size_t)st.st_size < len) {
+		close(mine);
+		return weft_err_set(WEFT_ERR_PEER,
+			"the shared memory of process %d is not what it says",
+			(int)pid);
+	}
 	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, mine, 0);
 	close(mine);
 	if (map == MAP_FAILED)

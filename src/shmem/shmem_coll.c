@@ -26,6 +26,7 @@ struct strides {
 static int run(const char *fn, enum weft_coll_kind kind,
 	struct weft_shmem_team *team, struct weft_coll *args)
 {
+	char gone[80];
 	int err;
 
 	args->comm = team->comm;
@@ -34,9 +35,11 @@ static int run(const char *fn, enum weft_coll_kind kind,
 	err = weft_coll_run(kind, args);
 	if (weft_likely(!err))
 		return 0;
-	weft_error("SHMEM-COLL", "%s: %s", fn,
+	weft_rma_gone(gone, sizeof(gone));
+	weft_error("SHMEM-COLL", "%s: %s%s%s", fn,
 		*weft_err_detail_peek(err) ? weft_err_detail_peek(err)
-					   : weft_err_str(err));
+					   : weft_err_str(err),
+		*gone ? "; gone: " : "", gone);
 	return 1;
 }
 

@@ -9,6 +9,10 @@
  * without which they could be carried out by two parties. */
 #include "shmem_priv.h"
 
+#include "base/log.h"
+
+#include <stdio.h>
+
 struct queue_lock {
 	uint32_t last;
 	uint32_t node;
@@ -67,6 +71,26 @@ static struct queue_lock *open_lock(const char *fn, long *lock)
 	return (struct queue_lock *)(void *)lock;
 }
 
+/* One round of a wait for what another PE writes into our part of the lock. */
+static void relax(const char *fn, const long *lock, struct weft_rma_wait *wait)
+{
+	int news = weft_rma_wait_round(wait);
+	char who[32] = "the next PE to say who it is", gone[80];
+
+	if (weft_likely(!news))
+		return;
+	if (wait->from)
+		snprintf(who, sizeof(who), "PE %u to pass it on",
+			wait->from - 1);
+	weft_rma_gone(gone, sizeof(gone));
+	if (news < 0)
+		weft_shmem_die(fn, "waits at lock %p for %s; gone: %s",
+			(const void *)lock, who, gone);
+	weft_warn("SHMEM-STALL",
+		"%s: waiting at lock %p for %s%s%s (WEFT_STALL_WARN)", fn,
+		(const void *)lock, who, *gone ? "; gone: " : "", gone);
+}
+
 static uint32_t node_now(const struct queue_lock *q)
 {
 	return __atomic_load_n(&q->node, __ATOMIC_ACQUIRE);
@@ -76,6 +100,7 @@ void pshmem_set_lock(long *lock)
 {
 	static const char fn[] = "shmem_set_lock";
 	struct queue_lock *q = open_lock(fn, lock);
+	struct weft_rma_wait wait = { 0 };
 	uint32_t me = weft_rma.my_pe + 1;
 	uint32_t before;
 
@@ -84,8 +109,9 @@ void pshmem_set_lock(long *lock)
 	if (!before)
 		return;
 	add(fn, &q->node, me << 1, before - 1);
-	for (uint32_t round = 0; node_now(q) & WAITS; round++)
-		weft_rma_relax(round);
+	wait.from = before;
+	while (node_now(q) & WAITS)
+		relax(fn, lock, &wait);
 }
 
 int pshmem_test_lock(long *lock)
@@ -107,6 +133,7 @@ void pshmem_clear_lock(long *lock)
 {
 	static const char fn[] = "shmem_clear_lock";
 	struct queue_lock *q = open_lock(fn, lock);
+	struct weft_rma_wait wait = { 0 };
 	uint32_t me = weft_rma.my_pe + 1;
 	uint32_t last;
 
@@ -119,8 +146,8 @@ void pshmem_clear_lock(long *lock)
 			weft_shmem_die(fn, "the lock is not set");
 	}
 	/* somebody joined and is about to say who */
-	for (uint32_t round = 0; !(node_now(q) >> 1); round++)
-		weft_rma_relax(round);
+	while (!(node_now(q) >> 1))
+		relax(fn, lock, &wait);
 	add(fn, &q->node, (uint32_t)-WAITS, (node_now(q) >> 1) - 1);
 }
 

@@ -5,7 +5,10 @@
  * value or with its own. */
 #include "shmem_priv.h"
 
+#include "base/log.h"
+
 #include <stdatomic.h>
+#include <stdio.h>
 
 struct wait_set {
 	const void *ivars;
@@ -131,26 +134,76 @@ static size_t find_all(const struct wait_set *s, size_t *indices)
 	return n;
 }
 
+static const char *const signs[] = {
+	[SHMEM_CMP_EQ] = "==",
+	[SHMEM_CMP_NE] = "!=",
+	[SHMEM_CMP_GT] = ">",
+	[SHMEM_CMP_GE] = ">=",
+	[SHMEM_CMP_LT] = "<",
+	[SHMEM_CMP_LE] = "<=",
+};
+
+/* What is waited for, in words. */
+static void describe(
+	const struct wait_set *s, char *text, size_t len, const char *more)
+{
+	uint64_t flip = s->is_signed ? UINT64_C(1) << 63 : 0;
+	char gone[80];
+	size_t i = 0;
+
+	while (i + 1 < s->n && (is_out(s, i) || holds(s, i)))
+		i++;
+	weft_rma_gone(gone, sizeof(gone));
+	snprintf(text, len,
+		"%s%zu bytes at %p to become %s %lld, from %lld%s%s", more,
+		s->size, (const void *)((const char *)s->ivars + i * s->size),
+		signs[s->cmp],
+		(long long)(load((const char *)s->values + i * s->step, s->size,
+				    s->is_signed) ^
+			    flip),
+		(long long)(load((const char *)s->ivars + i * s->size, s->size,
+				    s->is_signed) ^
+			    flip),
+		*gone ? "; gone: " : "", gone);
+}
+
+/* One round of a wait. */
+static void relax(
+	const char *fn, const struct wait_set *s, struct weft_rma_wait *wait)
+{
+	int news = weft_rma_wait_round(wait);
+	char text[256];
+
+	if (weft_likely(!news))
+		return;
+	describe(s, text, sizeof(text), s->n > 1 ? "several, first " : "");
+	if (news < 0)
+		weft_shmem_die(fn, "waits for %s", text);
+	weft_warn("SHMEM-STALL", "%s: waiting for %s (WEFT_STALL_WARN)", fn,
+		text);
+}
+
 static void wait_all(const char *fn, const struct wait_set *s)
 {
+	struct weft_rma_wait wait = { 0 };
 	size_t from = 0;
 
 	check(fn, s->cmp);
-	for (uint32_t round = 0; !all_hold(s, &from); round++)
-		weft_rma_relax(round);
+	while (!all_hold(s, &from))
+		relax(fn, s, &wait);
 	seen();
 }
 
 static size_t wait_any(const char *fn, const struct wait_set *s)
 {
+	struct weft_rma_wait wait = { 0 };
 	size_t i;
 
 	check(fn, s->cmp);
 	if (is_empty(s))
 		return SIZE_MAX;
-	i = find(s);
-	for (uint32_t round = 0; i == SIZE_MAX; i = find(s))
-		weft_rma_relax(round++);
+	for (i = find(s); i == SIZE_MAX; i = find(s))
+		relax(fn, s, &wait);
 	seen();
 	return i;
 }
@@ -158,14 +211,14 @@ static size_t wait_any(const char *fn, const struct wait_set *s)
 static size_t wait_some(
 	const char *fn, const struct wait_set *s, size_t *indices)
 {
+	struct weft_rma_wait wait = { 0 };
 	size_t n;
 
 	check(fn, s->cmp);
 	if (is_empty(s))
 		return 0;
-	n = find_all(s, indices);
-	for (uint32_t round = 0; !n; n = find_all(s, indices))
-		weft_rma_relax(round++);
+	for (n = find_all(s, indices); !n; n = find_all(s, indices))
+		relax(fn, s, &wait);
 	seen();
 	return n;
 }
@@ -218,12 +271,19 @@ static size_t test_some(
 uint64_t pshmem_signal_wait_until(
 	uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
+	static const char fn[] = "shmem_signal_wait_until";
+	const struct wait_set set = { .ivars = sig_addr,
+		.n = 1,
+		.cmp = cmp,
+		.values = &cmp_value,
+		.size = sizeof(*sig_addr) };
+	struct weft_rma_wait wait = { 0 };
 	uint64_t v;
 
-	check("shmem_signal_wait_until", cmp);
+	check(fn, cmp);
 	v = load(sig_addr, sizeof(v), false);
-	for (uint32_t round = 0; !compare(v, cmp, cmp_value); round++) {
-		weft_rma_relax(round);
+	while (!compare(v, cmp, cmp_value)) {
+		relax(fn, &set, &wait);
 		v = load(sig_addr, sizeof(v), false);
 	}
 	seen();

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stall: waits that end when a PE is gone, and speak up when they take long
+ *
+ * A process that died is learnt from the process manager by whoever makes
+ * progress. A wait for one PE ends with its death. One for several, or for
+ * what the fabric does not tell the PE of, ends when somebody is gone and
+ * nothing has come for a while. */
+#include "rma/rma_priv.h"
+
+#include "base/clock.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "core/comm.h"
+#include "core/group.h"
+#include "core/proc.h"
+#include "core/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	ROUNDS_PER_LOOK = 64,
+	GRACE_NS = 1000000000, /* for the living to answer */
+	NEWS_NS = 200000000,   /* a fabric may know before the manager */
+	SHOWN = 4,
+};
+
+/* Lane's lock held. */
+static bool is_gone(uint32_t pe)
+{
+	const struct weft_group *group = weft_rma_own.comm->group;
+	const struct weft_peer *peer = weft_map_get(
+		&weft_proc.lane.peers, weft_group_proc(group, pe) + 1);
+
+	return peer && peer->state == WEFT_PEER_DEAD;
+}
+
+static bool is_pe_gone(uint32_t pe)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	bool is;
+
+	weft_lane_take(lane);
+	is = lane->n_dead && is_gone(pe);
+	weft_lane_drop(lane);
+	return is;
+}
+
+uint32_t weft_rma_gone(char *text, size_t len)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	uint32_t n = 0;
+	size_t at = 0;
+
+	if (len)
+		*text = 0;
+	weft_lane_take(lane);
+	for (uint32_t i = 0; lane->n_dead && i < weft_rma.n_pes; i++) {
+		if (i == weft_rma.my_pe || !is_gone(i) || n++ >= SHOWN)
+			continue;
+		if (at < len)
+			at += (size_t)snprintf(text + at, len - at, "%sPE %u",
+				at ? ", " : "", i);
+	}
+	weft_lane_drop(lane);
+	if (n > SHOWN && at < len)
+		snprintf(text + at, len - at, " and %u more", n - SHOWN);
+	return n;
+}
+
+/* True when it is time to look, every so many rounds; begins the count. */
+static bool is_time(uint32_t *n_rounds, uint64_t *start_ns, uint64_t *now_out)
+{
+	if (weft_likely(++*n_rounds % ROUNDS_PER_LOOK))
+		return false;
+	*now_out = weft_now_ns();
+	if (!*start_ns)
+		*start_ns = *now_out;
+	return true;
+}
+
+static bool is_long(uint64_t start_ns, uint64_t now)
+{
+	return weft_knobs.stall_warn &&
+	       now - start_ns >=
+		       (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
+}
+
+static uint32_t pe_at(uint64_t addr)
+{
+	uint32_t pe = 0;
+
+	while (pe < weft_rma.n_pes - 1 && weft_rma_own.fars[pe].addr != addr)
+		pe++;
+	return pe;
+}
+
+static int say(struct weft_rma_stall *stall, uint64_t now, const char *gone)
+{
+	char where[32] = "";
+
+	if (stall->addr != WEFT_RMA_ALL)
+		snprintf(where, sizeof(where), " PE %u", pe_at(stall->addr));
+	stall->has_said = true;
+	weft_warn("RMA-STALL",
+		"waiting since %u s for %s%s%s%s (WEFT_STALL_WARN)",
+		(unsigned)((now - stall->start_ns) / WEFT_NS_PER_S),
+		stall->what, where, *gone ? "; gone: " : "", gone);
+	return 0;
+}
+
+int weft_rma_lost(const char *what, uint32_t pe)
+{
+	return weft_err_set(WEFT_ERR_PEER,
+		"%s PE %u cannot end: that PE is gone", what, pe);
+}
+
+int weft_rma_stalled(struct weft_rma_stall *stall, uint32_t n_left)
+{
+	char gone[80];
+	uint64_t now;
+
+	if (weft_likely(!is_time(&stall->n_rounds, &stall->start_ns, &now)))
+		return 0;
+	if (stall->addr != WEFT_RMA_ALL && is_pe_gone(pe_at(stall->addr)))
+		return weft_rma_lost(stall->what, pe_at(stall->addr));
+	if (n_left != stall->n_left || !stall->moved_ns) {
+		stall->n_left = n_left;
+		stall->moved_ns = now;
+	}
+	*gone = 0;
+	if (stall->addr == WEFT_RMA_ALL && now - stall->moved_ns > GRACE_NS &&
+		weft_rma_gone(gone, sizeof(gone)))
+		return weft_err_set(WEFT_ERR_PEER, "%s cannot end; gone: %s",
+			stall->what, gone);
+	if (!stall->has_said && is_long(stall->start_ns, now))
+		return say(stall, now, gone);
+	return 0;
+}
+
+/* The manager may tell of a death a little later than the fabric. */
+static uint32_t wait_for_news(char *gone, size_t len)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	uint64_t start = weft_now_ns();
+	uint32_t n;
+
+	while (!(n = weft_rma_gone(gone, len)) &&
+		weft_now_ns() - start < NEWS_NS) {
+		weft_lane_take(lane);
+		weft_progress_wait(lane);
+		weft_lane_drop(lane);
+	}
+	return n;
+}
+
+int weft_rma_fault_at(int err, const char *what, uint64_t addr)
+{
+	char why[160], gone[80] = "";
+
+	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
+	if (!*why)
+		snprintf(why, sizeof(why), "%s", weft_err_str(err));
+	if (err == WEFT_ERR_PEER || err == WEFT_ERR_CANCELED)
+		wait_for_news(gone, sizeof(gone));
+	if (addr == WEFT_RMA_ALL)
+		return weft_err_set(
+			err, "%s%s%s", why, *gone ? "; gone: " : "", gone);
+	return weft_err_set(err, "%s PE %u: %s%s%s", what, pe_at(addr), why,
+		*gone ? "; gone: " : "", gone);
+}
+
+int weft_rma_wait_round(struct weft_rma_wait *wait)
+{
+	uint32_t n = 0;
+	uint64_t now;
+	char none;
+
+	weft_rma_relax(wait->n_rounds);
+	if (weft_likely(!is_time(&wait->n_rounds, &wait->start_ns, &now)))
+		return 0;
+	if (wait->from && is_pe_gone(wait->from - 1))
+		return weft_err_set(
+			WEFT_ERR_PEER, "PE %u is gone", wait->from - 1);
+	if (weft_rma.n_pes > 1)
+		n = weft_rma_gone(&none, 0);
+	if (n && n == weft_rma.n_pes - 1)
+		return weft_err_set(WEFT_ERR_PEER, "all other PEs are gone");
+	if (wait->has_said || !is_long(wait->start_ns, now))
+		return 0;
+	wait->has_said = true;
+	return 1;
+}

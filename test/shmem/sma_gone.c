@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sma_gone: a PE that dies does not leave the others waiting
+ *
+ * how=OP: PE 1 is killed while PE 0 repeats OP; what PE 0 has to say of it is
+ * in the manifest. stopped=1: PE 1 stands still first, so that OP waits.
+ */
+#include "stest.h"
+
+#include <sys/wait.h>
+
+enum { WORDS = 1 << 16 };
+
+static long words[WORDS], here[WORDS];
+static long word;
+static uint64_t sig;
+static long lock;
+
+static void op_put(void)
+{
+	shmem_long_put(words, here, WORDS, 1);
+	shmem_quiet();
+}
+
+static void op_get(void)
+{
+	shmem_long_get(here, words, WORDS, 1);
+}
+
+static void op_put_nbi(void)
+{
+	shmem_long_put_nbi(words, here, WORDS, 1);
+	shmem_quiet();
+}
+
+static void op_get_nbi(void)
+{
+	shmem_long_get_nbi(here, words, WORDS, 1);
+	shmem_quiet();
+}
+
+static void op_p(void)
+{
+	shmem_long_p(&word, 1, 1);
+	shmem_fence();
+}
+
+static void op_quiet(void)
+{
+	shmem_long_p(&word, 1, 1);
+	shmem_quiet();
+}
+
+static void op_fetch(void)
+{
+	shmem_long_atomic_fetch_add(&word, 1, 1);
+}
+
+static void op_add(void)
+{
+	shmem_long_atomic_add(&word, 1, 1);
+	shmem_quiet();
+}
+
+static void op_signal(void)
+{
+	shmem_long_put_signal(words, here, WORDS, &sig, 1, SHMEM_SIGNAL_ADD, 1);
+	shmem_quiet();
+}
+
+static void op_wait(void)
+{
+	shmem_long_wait_until(&word, SHMEM_CMP_EQ, 7);
+}
+
+static void op_signal_wait(void)
+{
+	shmem_signal_wait_until(&sig, SHMEM_CMP_GE, 7);
+}
+
+static void op_wait_some(void)
+{
+	size_t indices[8];
+
+	shmem_long_wait_until_some(words, 8, indices, NULL, SHMEM_CMP_EQ, 7);
+}
+
+static void op_lock(void)
+{
+	shmem_set_lock(&lock);
+	shmem_clear_lock(&lock);
+}
+
+static void op_sum(void)
+{
+	if (shmem_long_sum_reduce(SHMEM_TEAM_WORLD, words, here, 4))
+		shmem_global_exit(3);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} ops[] = {
+	{ "put", op_put },
+	{ "get", op_get },
+	{ "put_nbi", op_put_nbi },
+	{ "get_nbi", op_get_nbi },
+	{ "p", op_p },
+	{ "quiet", op_quiet },
+	{ "fetch", op_fetch },
+	{ "add", op_add },
+	{ "signal", op_signal },
+	{ "wait", op_wait },
+	{ "signal_wait", op_signal_wait },
+	{ "wait_some", op_wait_some },
+	{ "lock", op_lock },
+	{ "barrier", shmem_barrier_all },
+	{ "sync", shmem_sync_all },
+	{ "sum", op_sum },
+	{ "finalize", shmem_finalize },
+};
+
+/* A child that kills this process when told to, and waits a while first. */
+static int start_killer(pid_t victim)
+{
+	int ends[2];
+	char c;
+
+	if (pipe(ends))
+		exit(4);
+	if (fork() == 0) {
+		close(ends[1]);
+		if (read(ends[0], &c, 1) == 1) {
+			usleep(2500000);
+			kill(victim, SIGKILL);
+		}
+		_exit(0);
+	}
+	close(ends[0]);
+	return ends[1];
+}
+
+static void die(int killer)
+{
+	if (killer < 0)
+		raise(SIGKILL);
+	if (write(killer, "x", 1) != 1)
+		exit(5);
+	raise(SIGSTOP);
+	exit(6);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = "";
+	bool is_stopped = false;
+	int killer = -1;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strncmp(argv[i], "how=", 4))
+			how = argv[i] + 4;
+		if (!strcmp(argv[i], "stopped=1"))
+			is_stopped = true;
+	}
+	stest_start(argv[0]);
+	if (is_stopped)
+		killer = start_killer(getpid());
+	shmem_init();
+	stest_who();
+	if (stest.me == 1)
+		shmem_set_lock(&lock);
+	shmem_barrier_all();
+	if (stest.me == 1)
+		die(killer);
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		while (!strcmp(ops[i].name, how))
+			ops[i].run();
+	CHECK(0, "%s is an operation", how);
+	return 7;
+}
