@@ -5,6 +5,7 @@
 fuzz_programs = \
 	test/fuzz/fuzz_wire \
 	test/fuzz/fuzz_ring \
+	test/fuzz/fuzz_rma \
 	test/fuzz/fuzz_shore \
 	test/fuzz/fuzz_text
 check_PROGRAMS += $(fuzz_programs)
@@ -24,6 +25,10 @@ test_fuzz_fuzz_wire_LDADD = libweft.la $(FABRIC_LIBS)
 test_fuzz_fuzz_ring_SOURCES = test/fuzz/fuzz_ring.c $(fuzz_common)
 test_fuzz_fuzz_ring_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_ring_LDADD = libweft.la
+test_fuzz_fuzz_rma_SOURCES = test/fuzz/fuzz_rma.c $(fuzz_common) \
+	test/fake/fakeboot.c test/fake/fakeboot.h
+test_fuzz_fuzz_rma_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_rma_LDADD = libweft.la
 test_fuzz_fuzz_shore_SOURCES = test/fuzz/fuzz_shore.c $(fuzz_common)
 test_fuzz_fuzz_shore_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_shore_LDADD = libweft.la
