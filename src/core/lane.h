@@ -85,6 +85,7 @@ struct weft_lane {
 	struct weft_link closings;	/* freed communicators that still close;
 					   see session/disconnect.c */
 	uint32_t n_dead;		/* peers in state WEFT_PEER_DEAD */
+	uint64_t n_lost_seen;		/* of the fabric's n_lost; see peer.h */
 	uint64_t n_dropped;		/* malformed or foreign messages */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_lost)(struct weft_peer *peer); /* p2p: a peer died */

@@ -29,6 +29,7 @@ struct out_control {
 /* A message too long to inject, on its way through the fabric. */
 struct out_net {
 	struct weft_op op;
+	struct weft_peer *peer;
 	struct weft_wire_net wire;
 	uint8_t payload[];
 };
@@ -292,6 +293,21 @@ void weft_peer_die(struct weft_peer *peer, int err)
 	peer->lane->on_lost(peer);
 }
 
+void weft_peer_undelivered(struct weft_peer *peer, int err)
+{
+	if (err != WEFT_ERR_PEER || peer->state == WEFT_PEER_DEAD)
+		return;
+	weft_error("CORE-UNREACHED",
+		"the fabric could not deliver a message to process %u, which "
+		"has not ended as far as the process manager knows; what "
+		"waits for it ends with an error (weft-info --providers, "
+		"WEFT_IFACE)",
+		(uint32_t)peer->proc);
+	weft_peer_die(
+		peer, weft_err_set(err, "the fabric cannot reach process %u",
+			      (uint32_t)peer->proc));
+}
+
 void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
 	const struct weft_wire_head *head)
 {
@@ -306,8 +322,9 @@ static void on_net_sent(struct weft_op *op, int err, size_t len)
 {
 	struct out_net *out = weft_container_of(op, struct out_net, op);
 
-	(void)err; /* logged where it was found */
 	(void)len;
+	if (err)
+		weft_peer_undelivered(out->peer, err);
 	free(out);
 }
 
@@ -321,8 +338,10 @@ static int post_net_long(struct weft_peer *peer,
 	if (!out)
 		return WEFT_ERR_NOMEM;
 	out->op.done = on_net_sent;
+	out->peer = peer;
 	weft_peer_wire_net(peer, &out->wire, head);
-	memcpy(out->payload, payload, len);
+	if (len)
+		memcpy(out->payload, payload, len);
 	iov = (struct iovec){ &out->wire, sizeof(out->wire) + len };
 	err = weft_net_send(peer->lane->net, peer->net_addr, &iov, 1, &out->op);
 	if (err)
@@ -349,6 +368,24 @@ static int post_net(struct weft_peer *peer, const struct weft_wire_head *head,
 			peer->lane->net, peer->net_addr, buf, total);
 	}
 	return err;
+}
+
+bool weft_peer_probe_all(struct weft_lane *lane)
+{
+	const struct weft_wire_head head = { .op = WEFT_WIRE_CREDIT };
+	struct weft_map_entry *entry;
+	bool is_all = true;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&lane->peers, &pos)) != NULL) {
+		struct weft_peer *peer = entry->value;
+
+		if (peer->state == WEFT_PEER_READY && !peer->is_shm &&
+			!peer->is_self && peer->wire_out &&
+			post_net_long(peer, &head, NULL, 0) == WEFT_AGAIN)
+			is_all = false;
+	}
+	return is_all;
 }
 
 int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,

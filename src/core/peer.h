@@ -118,6 +118,15 @@ void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
 /* Sends what waits, as far as it goes. Returns how much went. */
 int weft_peer_flush(struct weft_peer *peer);
 
+/* A message was lost, nobody knows whose: asks the fabric for every peer it was
+ * used for, and those it cannot reach die. False when that is to be tried
+ * again. */
+bool weft_peer_probe_all(struct weft_lane *lane);
+
+/* The fabric could not deliver a message, which ends all hope for what was to
+ * follow it: the peer dies when the error says that it cannot be reached. */
+void weft_peer_undelivered(struct weft_peer *peer, int err);
+
 /* The peer is gone: everything that waits for it ends with err. */
 void weft_peer_die(struct weft_peer *peer, int err);
 

@@ -44,6 +44,12 @@ static int poll_net(struct weft_lane *lane)
 		return 0;
 	}
 	n = weft_net_poll(lane->net);
+	if (weft_unlikely(lane->net->n_lost != lane->n_lost_seen)) {
+		uint64_t n_lost = lane->net->n_lost;
+
+		if (weft_peer_probe_all(lane))
+			lane->n_lost_seen = n_lost;
+	}
 	if (n == 0 && lane->shm && lane->net->plan.poll_ns > NET_CHEAP_NS)
 		lane->net_skip = NET_SKIP;
 	return n;

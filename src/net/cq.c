@@ -149,8 +149,10 @@ static int on_error(struct weft_inside *in)
 	in->net.n_errors++;
 	tell(in, &e);
 	op = e.op_context;
-	if (!op)
+	if (!op) {
+		in->net.n_lost += !(e.flags & (FI_RECV | FI_RMA | FI_ATOMIC));
 		return 1;
+	}
 	if (op->done == weft_ep_buf_done)
 		on_bad_buf(in, weft_container_of(op, struct weft_recv_buf, op),
 			&e);

@@ -202,9 +202,9 @@ static void inject_done(struct weft_op *op, int err, size_t len)
 	struct weft_inside *in =
 		weft_container_of(op, struct weft_inside, inject_op);
 
-	(void)err;
 	(void)len;
 	in->net.n_unsent--;
+	in->net.n_lost += err != 0;
 }
 
 int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,

@@ -64,6 +64,7 @@ struct weft_net {
 	uint64_t n_refused;  /* posts answered by WEFT_AGAIN */
 	uint64_t n_errors;   /* error completions */
 	uint64_t n_unsent;   /* counted injections that have not left */
+	uint64_t n_lost;     /* sends that failed, nobody can say to whom */
 	bool is_counting;    /* see weft_net_count() */
 };
 

@@ -84,15 +84,18 @@ static int eager_ring(struct weft_req *req)
 static void on_eager_sent(struct weft_op *op, int err, size_t len)
 {
 	struct weft_req *req = weft_container_of(op, struct weft_req, op);
+	struct weft_peer *peer = req->peer;
 
 	(void)len;
 	req->in_fabric = false;
 	if (weft_unlikely(req->is_asked)) {
 		req->comm->n_sends--; /* the answer completes it */
 		weft_req_put(req);
-		return;
+	} else {
+		weft_send_finish(req, err);
 	}
-	weft_send_finish(req, err);
+	if (weft_unlikely(err))
+		weft_peer_undelivered(peer, err);
 }
 
 /* 0: gone and reusable; 1: gone, completion follows; or WEFT_AGAIN, error. */

@@ -285,6 +285,16 @@ static void explain(const struct weft_blocked *blocked, char *buf, size_t len)
 	}
 }
 
+/* Whether the process that is to pass the id on was found out of reach. */
+static bool is_cut_off(struct weft_lane *lane, const struct creation *c)
+{
+	const struct weft_peer *peer =
+		lane->n_dead ? weft_map_get(&lane->peers, c->known.parent + 1)
+			     : NULL;
+
+	return peer && peer->state == WEFT_PEER_DEAD;
+}
+
 /* Waits for the context id to come down the tree. */
 static int wait_arrival(struct weft_lane *lane, struct creation *c)
 {
@@ -303,6 +313,11 @@ static int wait_arrival(struct weft_lane *lane, struct creation *c)
 				"rank %d of the group ended before the "
 				"communicator \"%s\" was made",
 				(int)weft_gone_first(c->group), c->tag);
+		else if (is_cut_off(lane, c))
+			err = weft_err_set(WEFT_ERR_PEER,
+				"the communicator \"%s\" cannot be made: the "
+				"fabric does not reach process %u",
+				c->tag, (uint32_t)c->known.parent);
 		else if (weft_blocked_round(lane, &blocked))
 			err = weft_blocked_raise(&blocked);
 	}

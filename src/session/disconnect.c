@@ -234,6 +234,19 @@ bool weft_disconnect_is_open(const struct weft_comm *comm)
 	       !weft_gone_in(comm->remote);
 }
 
+int weft_disconnect_result(const struct weft_comm *comm)
+{
+	const struct closing *c = comm->child.closing;
+
+	if (!c || !c->is_done || !c->err)
+		return 0;
+	return weft_err_set(c->err,
+		"communicator \"%s\" could not be left together: %s",
+		comm->name[0] ? comm->name : comm->tag,
+		c->err == WEFT_ERR_PEER ? "a member cannot be reached"
+					: weft_err_str(c->err));
+}
+
 bool weft_disconnect_has_begun(const struct weft_comm *comm)
 {
 	return comm->child.closing || comm->state != WEFT_COMM_LIVE;

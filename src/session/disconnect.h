@@ -38,6 +38,10 @@ struct weft_comm *weft_disconnect_comm_of(struct weft_link *link);
 /* True while a started leaving goes on: other members are waited for. */
 bool weft_disconnect_is_open(const struct weft_comm *comm);
 
+/* What leaving it ended with, described by weft_err_set(): 0 while it goes on.
+ */
+int weft_disconnect_result(const struct weft_comm *comm);
+
 /* True once this process has begun to leave, or need make no call to begin. */
 bool weft_disconnect_has_begun(const struct weft_comm *comm);
 

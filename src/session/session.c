@@ -213,6 +213,8 @@ static bool part_drain(struct part *part)
 /* Newest first. What could not be left goes on closing without its session. */
 static int part_end(struct part *part)
 {
+	int err = 0;
+
 	if (part->blocked.err)
 		weft_list_for_each(link, next, part->children)
 		{
@@ -224,10 +226,14 @@ static int part_end(struct part *part)
 		}
 	while (!weft_list_is_empty(part->children)) {
 		struct weft_child *child = child_at(part->children->prev);
+		struct weft_comm *comm =
+			weft_disconnect_comm_of(part->children->prev);
 
+		if (comm && !err)
+			err = weft_disconnect_result(comm);
 		child->ops->destroy(child);
 	}
-	return weft_blocked_raise(&part->blocked);
+	return part->blocked.err ? weft_blocked_raise(&part->blocked) : err;
 }
 
 static void part_init(

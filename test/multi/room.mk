@@ -69,6 +69,7 @@ multi_programs += test/multi/ses_lonely
 multi_programs += test/multi/ses_named
 multi_programs += test/multi/ses_objects
 multi_programs += test/multi/ses_psets
+multi_programs += test/multi/ses_reach
 multi_programs += test/multi/ses_reinit
 multi_programs += test/multi/ses_stale
 multi_programs += test/multi/ses_threads

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_reach: a process that lives and cannot be reached ends waits with errors
+ *
+ * Wants WEFT_STALL_WARN=1. Two processes. On the Slingshot stand-in they are
+ * given different network identifiers, so that the fabric delivers nothing
+ * between them; everywhere else all is well, and the same calls succeed.
+ *
+ * how=0  MPI_Init and MPI_Finalize
+ * how=1  a communicator from a group, and the end of its session
+ */
+#include "session.h"
+
+static bool is_apart;
+
+/* an error within seconds, where they cannot reach each other */
+static void judge(int rc, double began, const char *what)
+{
+	double took = MPI_Wtime() - began;
+
+	if (!is_apart) {
+		CHECK(rc == MPI_SUCCESS, "%s succeeds, got %s", what,
+			mtest_error(rc));
+		return;
+	}
+	CHECK(rc != MPI_SUCCESS, "S63: %s ends with an error", what);
+	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED, "got %s",
+		mtest_error(rc));
+	CHECK(took < 40, "%s ended after %.1f s", what, took);
+}
+
+static void world(void)
+{
+	double began;
+	int rc;
+
+	OK(MPI_Init(NULL, NULL));
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+	began = MPI_Wtime();
+	rc = MPI_Finalize();
+	judge(rc, began, "MPI_Finalize");
+}
+
+static void session(void)
+{
+	MPI_Session session = session_open();
+	MPI_Group group = session_group(session, "mpi://WORLD");
+	MPI_Comm comm = MPI_COMM_NULL;
+	double began = MPI_Wtime();
+	int rc = MPI_Comm_create_from_group(
+		group, "apart", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+
+	MPI_Group_free(&group);
+	if (mtest.rank == 1) /* rank 0 has nothing to wait for */
+		judge(rc, began, "MPI_Comm_create_from_group");
+	began = MPI_Wtime();
+	rc = MPI_Session_finalize(&session);
+	if (mtest.rank == 0)
+		judge(rc, began, "MPI_Session_finalize");
+	else
+		CHECK(rc == MPI_SUCCESS, "nothing to leave, got %s",
+			mtest_error(rc));
+}
+
+int main(int argc, char **argv)
+{
+	const char *fabric = getenv("FI_PROVIDER");
+
+	mtest_start(argv[0]);
+	is_apart = fabric && !strcmp(fabric, "cxi");
+	setenv("FI_CXI_DEFAULT_VNI", mtest.rank ? "1111" : "1000", 1);
+	if (mtest_arg(argc, argv, "how", 0))
+		session();
+	else
+		world();
+	return mtest_done();
+}
