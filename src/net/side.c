@@ -208,8 +208,7 @@ void weft_side_ep_close(struct weft_side_ep *ep)
 	free(ep_inside(ep));
 }
 
-/* --- names and memory ------------------------------------------------------
- */
+/* --- names and memory ---------------------------------------------------- */
 
 int weft_side_expose(struct weft_side *pub, void *buf, size_t len,
 	uint64_t key_wish, struct weft_side_key *key_out)
@@ -256,8 +255,7 @@ int weft_side_peer_add(struct weft_side *side, const void *name, size_t len,
 	return weft_av_add(in->av, in->info, &side->plan, name, len, addr_out);
 }
 
-/* --- posts ------------------------------------------------------------------
- */
+/* --- posts --------------------------------------------------------------- */
 
 static int posted(struct weft_side_ep *ep, const char *call, ssize_t rc)
 {
@@ -359,8 +357,7 @@ int weft_side_amo(struct weft_side_ep *ep, const struct weft_side_target *to,
 	return posted(ep, "fi_atomicmsg", fi_atomicmsg(fid, &msg, flags));
 }
 
-/* --- completions ------------------------------------------------------------
- */
+/* --- completions --------------------------------------------------------- */
 
 static int on_error(struct side_ep *ep)
 {

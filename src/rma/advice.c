@@ -13,9 +13,7 @@
 #include <string.h>
 
 enum {
-	WINDOW = 32,	    /* operations held back one by one */
-	TELL_WINDOW = 1024, /* records of one message; its length ends it first
-			     */
+	TELL_WINDOW = 1024, /* records of a message; its length ends it first */
 };
 
 static const char *const class_names[WEFT_CLASS_N] = {
@@ -96,7 +94,7 @@ static void conclude(struct advice *a)
 static void bundle(struct advice *a)
 {
 	static const enum weft_rma_class classes[] = { WEFT_CLASS_PUT,
-		WEFT_CLASS_AMO, WEFT_CLASS_PWS };
+		WEFT_CLASS_AMO, WEFT_CLASS_PWS, WEFT_CLASS_FAMO };
 	bool has_flag = a->plan->batch_flags;
 
 	if (!has_flag && !a->plan->has_put_messages) {
@@ -107,6 +105,9 @@ static void bundle(struct advice *a)
 	apply(a, has_flag ? "FI_MORE on all but the last of a batch"
 			  : "gathered in messages, carried out by the target,");
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		/* a result must be asked for by its own operation at once */
+		if (has_flag && classes[i] == WEFT_CLASS_FAMO)
+			continue;
 		if (!apply_to(a, classes[i]))
 			continue;
 		a->is_batching[classes[i]] = has_flag;
@@ -230,16 +231,11 @@ void weft_advice_explain(const struct weft_plan *plan, unsigned hints,
 
 static bool is_any(const bool flags[WEFT_CLASS_N])
 {
-	return flags[WEFT_CLASS_PUT] || flags[WEFT_CLASS_AMO] ||
-	       flags[WEFT_CLASS_PWS];
-}
+	bool is = false;
 
-static void set_holding(struct weft_rma_ctx *ctx, bool is_holding)
-{
-	if (ctx->is_holding != is_holding)
-		atomic_fetch_add_explicit(&weft_rma_own.n_holding,
-			is_holding ? 1 : (uint32_t)-1, memory_order_relaxed);
-	ctx->is_holding = is_holding;
+	for (int i = 0; i < WEFT_CLASS_N; i++)
+		is |= flags[i];
+	return is;
 }
 
 /* The context as the hints want it; what it held back was released. */
@@ -248,7 +244,8 @@ static void adopt(struct weft_rma_ctx *ctx, const struct advice *a)
 	memcpy(ctx->flags, a->flags, sizeof(ctx->flags));
 	memcpy(ctx->is_batching, a->is_batching, sizeof(ctx->is_batching));
 	memcpy(ctx->is_telling, a->is_telling, sizeof(ctx->is_telling));
-	set_holding(ctx, is_any(a->is_batching) || is_any(a->is_telling));
+	ctx->is_bundling = is_any(a->is_batching) || is_any(a->is_telling);
+	weft_ctx_hold(ctx, ctx->is_bundling);
 }
 
 static void release(struct weft_rma_ctx *ctx)
@@ -263,7 +260,7 @@ void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
 	size_t total_ops, weft_rma_report_fn *report, void *arg)
 {
 	struct advice a = { .plan = ctx->ep ? &ctx->ep->side->plan : NULL };
-	size_t window = WINDOW;
+	size_t window = WEFT_WINDOW;
 
 	weft_ctx_take(ctx);
 	release(ctx);
@@ -286,6 +283,7 @@ void weft_rma_session_stop(struct weft_rma_ctx *ctx)
 	weft_ctx_take(ctx);
 	release(ctx);
 	ctx->hints = 0;
+	ctx->window = WEFT_WINDOW;
 	adopt(ctx, &none);
 	weft_ctx_drop(ctx);
 }

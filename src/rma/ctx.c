@@ -40,6 +40,7 @@ static int open_far(struct weft_rma_ctx *ctx)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a context");
 	ctx->read_op.done = on_read;
 	ctx->flush_op.done = on_flushed;
+	ctx->window = WEFT_WINDOW;
 	if (weft_rma.ctx)
 		return weft_side_ep_open(side, &ctx->ep);
 	ctx->ep = weft_side_first(side);

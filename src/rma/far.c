@@ -112,6 +112,17 @@ static int locate(const void *sym, size_t len, uint32_t pe,
 	return 0;
 }
 
+/* Begins an access to symmetric memory: takes the context, or says why that is
+ * to no purpose. */
+static int begin(
+	struct weft_rma_ctx *ctx, const void *sym, size_t len, uint32_t pe)
+{
+	if (weft_unlikely(!ctx->ep))
+		return locate(sym, len, pe, &(struct weft_side_target){ 0 });
+	weft_ctx_take(ctx);
+	return 0;
+}
+
 /* --- posts that wait out back-pressure ----------------------------------- */
 
 /* A refused post must not leave others waiting for it: it is the last of its
@@ -194,20 +205,20 @@ static int flush_out(struct weft_rma_ctx *ctx, uint32_t pe, struct weft_op *op)
 		ctx, &to, NULL, 0, ctx->ep->side->plan.flush_flags, op);
 }
 
-/* --- holding back --------------------------------------------------------- */
+/* --- holding back -------------------------------------------------------- */
 
 static int post_held(struct weft_rma_ctx *ctx, uint64_t more)
 {
-	struct weft_held *held = &ctx->held;
-	struct weft_side_amo amo = { .what = held->what,
-		.width = (uint32_t)held->len,
-		.operand = held->data };
+	const struct weft_rma_small *op = &ctx->held.op;
+	struct weft_side_amo amo = { .what = op->what,
+		.width = (uint32_t)op->len,
+		.operand = ctx->held.data };
 
-	held->is_held = false;
-	if (held->is_amo)
-		return amo_out(ctx, &held->to, &amo, held->flags | more, NULL);
-	return write_out(ctx, &held->to, held->data, held->len,
-		held->flags | more, NULL);
+	ctx->held.is_held = false;
+	if (op->is_amo)
+		return amo_out(ctx, &op->to, &amo, op->flags | more, NULL);
+	return write_out(
+		ctx, &op->to, ctx->held.data, op->len, op->flags | more, NULL);
 }
 
 int weft_far_release(struct weft_rma_ctx *ctx)
@@ -222,6 +233,7 @@ int weft_far_release(struct weft_rma_ctx *ctx)
 
 		err = err ? err : told;
 	}
+	weft_ctx_hold(ctx, ctx->is_bundling);
 	return err;
 }
 
@@ -234,7 +246,7 @@ static int make_room(
 	uint64_t more = ctx->ep->side->plan.batch_flags;
 	int err = 0;
 
-	if (ctx->held.is_held && ctx->held.class != class)
+	if (ctx->held.is_held && ctx->held.op.class != class)
 		err = weft_far_release(ctx);
 	else if (ctx->held.is_held)
 		err = post_held(ctx, more);
@@ -245,28 +257,21 @@ static int make_room(
 }
 
 /* Takes an operation of at most WEFT_HELD_MAX bytes into the batch. */
-static int hold(
-	struct weft_rma_ctx *ctx, const struct weft_held *op, const void *data)
+static int hold(struct weft_rma_ctx *ctx, const struct weft_rma_small *op,
+	const void *data)
 {
-	struct weft_held *held = &ctx->held;
 	bool is_last;
 	int err = make_room(ctx, op->class, &is_last);
 
-	held->class = op->class;
-	held->to = op->to;
-	held->len = op->len;
-	held->is_amo = op->is_amo;
-	held->what = op->what;
-	held->flags = op->flags;
-	memcpy(held->data, data, op->len);
-	held->is_held = true;
+	ctx->held.op = *op;
+	memcpy(ctx->held.data, data, op->len);
+	ctx->held.is_held = true;
 	if (!err && is_last)
 		err = post_held(ctx, 0);
 	return err;
 }
 
-/* --- order -----------------------------------------------------------------
- */
+/* --- order --------------------------------------------------------------- */
 
 int weft_far_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
@@ -305,6 +310,7 @@ static int before_writing(
 			err = weft_far_flush_pe(ctx, pe);
 		}
 	}
+	ctx->states[pe] &= (uint8_t)~WEFT_STATE_ALONE;
 	weft_ctx_touch(ctx, pe, WEFT_STATE_WRITTEN);
 	return err;
 }
@@ -333,7 +339,8 @@ static int ask_all(struct weft_rma_ctx *ctx)
 		uint8_t state = ctx->states[pe];
 		int one = 0;
 
-		if (state & WEFT_STATE_WRITTEN) {
+		if ((state & WEFT_STATE_WRITTEN) &&
+			!(state & WEFT_STATE_ALONE)) {
 			ctx->n_flushes++;
 			one = flush_out(ctx, pe, &ctx->flush_op);
 			if (one)
@@ -392,9 +399,12 @@ static int wait_all(struct weft_rma_ctx *ctx)
 
 static int quiet(struct weft_rma_ctx *ctx)
 {
-	int err = weft_far_release(ctx);
+	/* a question goes in the message of what it is about */
+	int err = ctx->held.is_held ? post_held(ctx, 0) : 0;
 	int one = ask_all(ctx);
 
+	err = err ? err : one;
+	one = weft_far_release(ctx);
 	err = err ? err : one;
 	one = wait_all(ctx);
 	err = err ? err : one;
@@ -420,8 +430,25 @@ int weft_far_quiet(struct weft_rma_ctx *ctx)
 	return err;
 }
 
-/* --- put and get ------------------------------------------------------------
- */
+/* --- put and get --------------------------------------------------------- */
+
+/* The first put to a PE since all was quiet may be the only one: it tells by
+ * itself when it is there, where a flush would cost as much as the put. */
+static int put_alone(struct weft_rma_ctx *ctx,
+	const struct weft_side_target *to, const void *src, size_t len,
+	uint64_t flags, uint32_t pe)
+{
+	int err;
+
+	flags |= ctx->ep->side->plan.deliver_flags;
+	ctx->n_flushes++;
+	err = write_out(ctx, to, src, len, flags, &ctx->flush_op);
+	if (err)
+		ctx->n_flushes--;
+	else
+		ctx->states[pe] |= WEFT_STATE_ALONE;
+	return err;
+}
 
 /* A put that the fabric copies, or that a session keeps for a while. */
 static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
@@ -429,7 +456,8 @@ static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	uint32_t pe)
 {
 	uint64_t flags = ctx->flags[class] | WEFT_SIDE_COPY;
-	struct weft_held op = { .class = class, .to = *to, .len = len };
+	struct weft_rma_small op = { .class = class, .to = *to, .len = len };
+	bool is_first = !ctx->states[pe];
 	int err = before_writing(ctx, pe, &flags);
 
 	op.flags = flags;
@@ -437,6 +465,8 @@ static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 		return err;
 	if (ctx->is_batching[class] && len <= WEFT_HELD_MAX)
 		return hold(ctx, &op, src);
+	if (is_first && ctx->ep->side->plan.has_put_messages)
+		return put_alone(ctx, to, src, len, flags, pe);
 	return write_out(ctx, to, src, len, flags, NULL);
 }
 
@@ -467,22 +497,52 @@ static int put_large(struct weft_rma_ctx *ctx, uint64_t flags,
 	return err;
 }
 
+/* A small put goes in a message where a session says that many will come; so
+ * do those that need a quiet anyway; and one that follows what was told there,
+ * which it need not wait for then. Small puts that a fence keeps behind written
+ * ones are written. */
+static bool is_told(const struct weft_rma_ctx *ctx, size_t len, uint32_t pe,
+	bool is_nbi, bool *is_now)
+{
+	uint8_t state = ctx->states[pe];
+
+	*is_now = false;
+	if (len > WEFT_HELD_MAX || !ctx->ep->side->plan.has_put_messages)
+		return false;
+	if (ctx->is_telling[WEFT_CLASS_PUT])
+		return true;
+	if (state & WEFT_STATE_WRITTEN_FENCED)
+		return false;
+	*is_now = !is_nbi;
+	return is_nbi || (state & WEFT_STATE_TOLD_FENCED);
+}
+
+static int tell_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe, bool is_now)
+{
+	struct weft_tell tell = {
+		.rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
+		.data = src,
+		.sym = dest,
+	};
+
+	if (is_now)
+		return weft_tell_send(ctx, pe, &tell, 1);
+	weft_ctx_hold(ctx, true);
+	return weft_tell_add(ctx, pe, &tell);
+}
+
 static int put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
 	struct weft_side_target to;
+	bool is_now;
 	int err = locate(dest, len, pe, &to);
 
 	if (err)
 		return err;
-	if (ctx->is_telling[WEFT_CLASS_PUT] && len <= WEFT_HELD_MAX) {
-		struct weft_tell tell = { .rec = { .kind = WEFT_WIRE_RMA_PUT,
-						  .len = (uint32_t)len },
-			.data = src,
-			.sym = dest };
-
-		return weft_tell_add(ctx, pe, &tell);
-	}
+	if (is_told(ctx, len, pe, is_nbi, &is_now))
+		return tell_put(ctx, dest, src, len, pe, is_now);
 	if (len <= ctx->ep->side->plan.rma_inject_len)
 		return put_small(ctx, WEFT_CLASS_PUT, &to, src, len, pe);
 	return put_large(
@@ -492,13 +552,10 @@ static int put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_far_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	int err;
+	int err = len ? begin(ctx, dest, len, pe) : 0;
 
-	if (!len)
-		return 0;
-	if (!ctx->ep)
-		return locate(dest, len, pe, &(struct weft_side_target){ 0 });
-	weft_ctx_take(ctx);
+	if (err || !len)
+		return err;
 	err = put(ctx, dest, src, len, pe, is_nbi);
 	weft_ctx_drop(ctx);
 	return err;
@@ -535,20 +592,16 @@ static int get(struct weft_rma_ctx *ctx, char *dest, const void *src,
 int weft_far_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	int err;
+	int err = len ? begin(ctx, src, len, pe) : 0;
 
-	if (!len)
-		return 0;
-	if (!ctx->ep)
-		return locate(src, len, pe, &(struct weft_side_target){ 0 });
-	weft_ctx_take(ctx);
+	if (err || !len)
+		return err;
 	err = get(ctx, dest, src, len, pe, is_nbi);
 	weft_ctx_drop(ctx);
 	return err;
 }
 
-/* --- atomics
- * ------------------------------------------------------------------ */
+/* --- atomics ------------------------------------------------------------- */
 
 static const enum weft_side_what whats[] = {
 	[WEFT_AMO_SET] = WEFT_SIDE_SET,
@@ -566,7 +619,7 @@ static int fabric_amo(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	void *dest, const struct weft_amo *amo, uint32_t pe, uint64_t extra)
 {
 	uint64_t flags = ctx->flags[class] | extra | WEFT_SIDE_COPY;
-	struct weft_held op = { .class = class,
+	struct weft_rma_small op = { .class = class,
 		.len = amo->width,
 		.is_amo = true,
 		.what = whats[amo->op] };
@@ -617,12 +670,10 @@ int weft_far_amo(struct weft_rma_ctx *ctx, void *dest,
 {
 	int err = check_amo(amo, dest);
 
-	if (!err && !ctx->ep)
-		err = locate(
-			dest, amo->width, pe, &(struct weft_side_target){ 0 });
+	if (!err)
+		err = begin(ctx, dest, amo->width, pe);
 	if (err)
 		return err;
-	weft_ctx_take(ctx);
 	if (weft_rma_own.has_fabric_amo)
 		err = fabric_amo(ctx, WEFT_CLASS_AMO, dest, amo, pe, 0);
 	else
@@ -688,13 +739,13 @@ static int fetch(struct weft_rma_ctx *ctx, void *dest,
 {
 	uint64_t flags = 0;
 	struct weft_side_target to;
-	int err = weft_far_release(ctx);
+	int err;
 
-	if (err)
-		return err;
 	if (!weft_rma_own.has_fabric_amo)
 		return weft_tell_fetch(ctx, dest, amo, fetched, pe, is_nbi);
-	err = locate(dest, amo->width, pe, &to);
+	err = weft_far_release(ctx);
+	if (!err)
+		err = locate(dest, amo->width, pe, &to);
 	if (!err)
 		err = before_writing(ctx, pe, &flags);
 	if (!err && flags) /* a fetch bears no fence: wait instead */
@@ -707,19 +758,16 @@ int weft_far_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 {
 	int err = check_amo(amo, dest);
 
-	if (!err && !ctx->ep)
-		err = locate(
-			dest, amo->width, pe, &(struct weft_side_target){ 0 });
+	if (!err)
+		err = begin(ctx, dest, amo->width, pe);
 	if (err)
 		return err;
-	weft_ctx_take(ctx);
 	err = fetch(ctx, dest, amo, fetched, pe, is_nbi);
 	weft_ctx_drop(ctx);
 	return err;
 }
 
-/* --- put with signal
- * ------------------------------------------------------------ */
+/* --- put with signal ----------------------------------------------------- */
 
 /* Data and signal in one message. */
 static int tell_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
@@ -777,7 +825,7 @@ static int put_before_signal(struct weft_rma_ctx *ctx,
 				: 0;
 	int err = 0;
 
-	if (ctx->held.is_held && ctx->held.class == WEFT_CLASS_PWS)
+	if (ctx->held.is_held && ctx->held.op.class == WEFT_CLASS_PWS)
 		err = post_held(ctx, more);
 	else
 		err = weft_far_release(ctx);
@@ -817,11 +865,10 @@ int weft_far_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	void *there = weft_rma_near(dest, pe);
 	int err = check_amo(amo, sig);
 
-	if (!err && !ctx->ep)
-		err = locate(dest, len, pe, &(struct weft_side_target){ 0 });
+	if (!err)
+		err = begin(ctx, dest, len, pe);
 	if (err)
 		return err;
-	weft_ctx_take(ctx);
 	if (there) {
 		memcpy(there, src, len);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -201,8 +201,7 @@ static bool map_pes(const struct record *all, uint32_t n_pes)
 	return has_far;
 }
 
-/* --- beyond the node --------------------------------------------------------
- */
+/* --- beyond the node ----------------------------------------------------- */
 
 /* What the others need to reach a PE through a fabric. */
 struct card {
@@ -438,8 +437,7 @@ int weft_rma_close(void)
 	return err;
 }
 
-/* --- the heap ---------------------------------------------------------------
- */
+/* --- the heap ------------------------------------------------------------ */
 
 void *weft_heap_alloc(size_t len, size_t align)
 {

@@ -199,20 +199,20 @@ uint32_t weft_rma_gone(char *text, size_t len);
 
 /* --- session hints -------------------------------------------------------- */
 
-/* Bits as in shmemx.h; each is turned into operation flags per class when a
- * session starts. */
+/* Each is turned into operation flags per class when a session starts. The
+ * OP_ hints name the classes that the others are for. */
 enum weft_rma_hint {
-	WEFT_RMA_BUNDLE = 1,
-	WEFT_RMA_HRP = 2,
-	WEFT_RMA_STAMO = 4,
-	WEFT_RMA_NO_CNCR_TACCESS = 8,
-	WEFT_RMA_OP_PUT = 16,
-	WEFT_RMA_OP_AMO = 32,
-	WEFT_RMA_OP_FAMO = 64,
-	WEFT_RMA_OP_PWS = 128,
-	WEFT_RMA_DC = 256,
-	WEFT_RMA_UNIFORM_AMO = 512,
-	WEFT_RMA_HINTS = 1023, /* all of them */
+	WEFT_RMA_BUNDLE = 1 << 0,
+	WEFT_RMA_HRP = 1 << 1,
+	WEFT_RMA_STAMO = 1 << 2,
+	WEFT_RMA_NO_CNCR_TACCESS = 1 << 3,
+	WEFT_RMA_OP_PUT = 1 << 4,
+	WEFT_RMA_OP_AMO = 1 << 5,
+	WEFT_RMA_OP_FAMO = 1 << 6,
+	WEFT_RMA_OP_PWS = 1 << 7,
+	WEFT_RMA_DC = 1 << 8,
+	WEFT_RMA_UNIFORM_AMO = 1 << 9,
+	WEFT_RMA_HINTS = (1 << 10) - 1, /* all of them */
 };
 
 /* Starts a session on the context, or adds hints to the one there is.

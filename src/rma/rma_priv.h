@@ -12,6 +12,7 @@
 #include "shm/share.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* What the flags of an operation depend on. */
 enum weft_rma_class {
@@ -30,11 +31,13 @@ enum weft_rma_state {
 	WEFT_STATE_WRITTEN_FENCED = 4,
 	WEFT_STATE_TOLD_FENCED = 8,
 	WEFT_STATE_LISTED = 16, /* in touched, until all is quiet */
+	WEFT_STATE_ALONE = 32,	/* one put was written, which is a flush */
 };
 
 enum {
 	WEFT_TELL_MAX = 3584, /* records of one message, with their data */
 	WEFT_HELD_MAX = 256,  /* data of a held operation */
+	WEFT_WINDOW = 32,     /* operations held back one by one */
 };
 
 /* Records for one PE that wait to become a message. */
@@ -45,17 +48,21 @@ struct weft_batch {
 	uint8_t bytes[WEFT_TELL_MAX];
 };
 
-/* The operation a session keeps back, so that the last one of a batch can be
- * sent as the last. */
-struct weft_held {
-	bool is_held;
+/* A small operation but for its data. */
+struct weft_rma_small {
 	enum weft_rma_class class;
-	uint32_t pe;
 	struct weft_side_target to;
 	size_t len; /* of the data; an atomic's width */
 	bool is_amo;
 	enum weft_side_what what;
 	uint64_t flags;
+};
+
+/* The operation a session keeps back, so that the last one of a batch can be
+ * sent as the last. */
+struct weft_held {
+	bool is_held;
+	struct weft_rma_small op;
 	uint8_t data[WEFT_HELD_MAX];
 };
 
@@ -97,8 +104,10 @@ struct weft_rma_ctx {
 	uint64_t flags[WEFT_CLASS_N];
 	bool is_batching[WEFT_CLASS_N]; /* by holding back */
 	bool is_telling[WEFT_CLASS_N];	/* by messages */
+	bool is_bundling;		/* the session does one of these */
 	bool is_holding;		/* counted in own.n_holding */
-	uint32_t window;		/* operations in one batch */
+	uint32_t window;		/* operations in one batch; without a
+					 * session, non-blocking puts */
 	uint32_t n_in_window;
 	struct weft_held held;
 	struct weft_batch **batches; /* by PE, made on use */
@@ -126,7 +135,7 @@ struct weft_rma_own {
 	struct weft_rma_far *fars; /* one per PE; NULL likewise */
 	struct weft_spin ctxs_lock;
 	struct weft_link ctxs;	    /* all contexts */
-	_Atomic uint32_t n_holding; /* sessions that may hold things back */
+	_Atomic uint32_t n_holding; /* contexts that may hold things back */
 	struct weft_chore chore;    /* polls the first endpoint */
 	uint32_t skip;		    /* rounds until the next poll */
 	_Atomic uint32_t n_rounds;  /* of progress */
@@ -149,6 +158,15 @@ static inline void weft_ctx_drop(struct weft_rma_ctx *ctx)
 {
 	if (!(ctx->options & WEFT_RMA_PRIVATE))
 		weft_spin_drop(&ctx->lock);
+}
+
+/* Says that the context may hold something back, or does not. */
+static inline void weft_ctx_hold(struct weft_rma_ctx *ctx, bool is_holding)
+{
+	if (ctx->is_holding != is_holding)
+		atomic_fetch_add_explicit(&weft_rma_own.n_holding,
+			is_holding ? 1 : (uint32_t)-1, memory_order_relaxed);
+	ctx->is_holding = is_holding;
 }
 
 /* Notes that something went to a PE. */

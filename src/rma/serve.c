@@ -3,7 +3,8 @@
  *
  * Most fabrics need the target's CPU now and then. Whoever makes progress here
  * for whatever reason looks at the endpoint that others use; when nobody has
- * for a millisecond, a helper thread does. It starts no operation. */
+ * for a millisecond, a helper thread does. It starts no operation, but sends
+ * what was held back for that long. */
 #include "rma/rma_priv.h"
 
 #include "base/log.h"
@@ -75,6 +76,7 @@ static void *help(void *arg)
 			now = atomic_load_explicit(
 				&own->n_rounds, memory_order_relaxed);
 		}
+		weft_rma_release(); /* nobody may come to wait for a while */
 		last = now;
 		nanosleep(&nap, NULL);
 	}

@@ -255,8 +255,7 @@ void weft_tell_close(void)
 	weft_lane_drop(lane);
 }
 
-/* --- the origin's side -----------------------------------------------------
- */
+/* --- the origin's side --------------------------------------------------- */
 
 /* The peer, ready for messages, however long that takes. Lane's lock held;
  * given up meanwhile. NULL with *err when it cannot be reached. */
@@ -360,24 +359,51 @@ static int send_batch(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
+/* Adds records to a batch, all or none. */
+static int append(
+	struct weft_batch *batch, const struct weft_tell *tells, size_t n)
+{
+	uint32_t len = batch->len;
+
+	for (size_t i = 0; i < n; i++) {
+		int used = put_record(batch->bytes + len, &tells[i]);
+
+		if (used < 0)
+			return used;
+		len += (uint32_t)used;
+	}
+	batch->len = len;
+	batch->n += (uint32_t)n;
+	return 0;
+}
+
+static size_t room_for(const struct weft_tell *tells, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += REC_LEN + weft_round_up((size_t)tells[i].rec.len, 8);
+	return len;
+}
+
 int weft_tell_send(struct weft_rma_ctx *ctx, uint32_t pe,
 	const struct weft_tell *tells, size_t n)
 {
-	uint8_t bytes[WEFT_TELL_MAX];
-	size_t len = 0;
+	struct weft_batch *batch = ctx->batches ? ctx->batches[pe] : NULL;
+	struct weft_batch alone;
 	int err = before_telling(ctx, pe);
 
+	if (!err && batch && batch->len &&
+		room_for(tells, n) <= WEFT_TELL_MAX - batch->len) {
+		err = append(batch, tells, n);
+		return err ? err : send_batch(ctx, pe);
+	}
+	alone.len = alone.n = 0;
 	if (!err)
 		err = send_batch(ctx, pe); /* it came first */
-	for (size_t i = 0; i < n && !err; i++) {
-		int used = put_record(bytes + len, &tells[i]);
-
-		if (used < 0)
-			err = used;
-		else
-			len += (size_t)used;
-	}
-	return err ? err : post(ctx, pe, bytes, len);
+	if (!err)
+		err = append(&alone, tells, n);
+	return err ? err : post(ctx, pe, alone.bytes, alone.len);
 }
 
 static struct weft_batch *batch_of(struct weft_rma_ctx *ctx, uint32_t pe)
@@ -398,25 +424,23 @@ int weft_tell_add(
 	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *tell)
 {
 	struct weft_batch *batch = batch_of(ctx, pe);
-	size_t need = REC_LEN + weft_round_up((size_t)tell->rec.len, 8);
-	int err, used;
+	size_t need = room_for(tell, 1);
+	int err;
 
 	if (!batch || need > WEFT_TELL_MAX)
 		return weft_tell_send(ctx, pe, tell, 1);
 	err = before_telling(ctx, pe);
 	if (!err && need > WEFT_TELL_MAX - batch->len)
 		err = send_batch(ctx, pe);
+	if (!err)
+		err = append(batch, tell, 1);
 	if (err)
 		return err;
-	used = put_record(batch->bytes + batch->len, tell);
-	if (used < 0)
-		return used;
 	if (!batch->is_listed) {
 		batch->is_listed = true;
 		ctx->batched[ctx->n_batched++] = pe;
 	}
-	batch->len += (uint32_t)used;
-	if (++batch->n >= ctx->window)
+	if (batch->n >= ctx->window)
 		err = send_batch(ctx, pe);
 	return err;
 }
@@ -558,13 +582,21 @@ int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
 	err = enter(fetch, pe, &tell.rec.id);
 	if (err)
 		goto drop;
-	err = weft_tell_send(ctx, pe, &tell, 1);
+	if (is_nbi && ctx->is_telling[WEFT_CLASS_FAMO])
+		err = weft_tell_add(ctx, pe, &tell);
+	else
+		err = weft_tell_send(ctx, pe, &tell, 1);
 	if (err) {
 		leave(fetch, tell.rec.id);
 		goto drop;
 	}
 	if (is_nbi)
 		return 0;
+	err = weft_far_release(ctx); /* to the others */
+	if (err) {
+		leave(fetch, tell.rec.id);
+		return err;
+	}
 	err = wait_there(ctx, fetch, pe);
 	leave(fetch, tell.rec.id);
 	return err;

@@ -88,8 +88,7 @@ static inline void weft_shmem_ok(const char *fn, int err)
 		weft_shmem_die_err(fn, err);
 }
 
-/* --- handles ---------------------------------------------------------------
- */
+/* --- handles ------------------------------------------------------------- */
 
 /* The context a handle names; ends the job when there is none. */
 struct weft_shmem_ctx *weft_shmem_ctx_find(const char *fn, shmem_ctx_t ctx);
@@ -153,8 +152,7 @@ static inline void *weft_shmem_near(const void *sym, size_t len, uint32_t pe)
 		       : NULL;
 }
 
-/* --- between files ---------------------------------------------------------
- */
+/* --- between files ------------------------------------------------------- */
 
 /* What the environment asks for; 0 or an error described by weft_err_set(). */
 int weft_shmem_env_heap(size_t *len_out);

@@ -2,7 +2,7 @@
 /* sma_put: every way to move data arrives whole, in place and nowhere else */
 #include "stest.h"
 
-enum { N = 40 };
+enum { N = 40, WIDE = 64 };
 
 #define TYPES(X)                         \
 	X(float, float)                  \
@@ -212,6 +212,67 @@ static void fences(void)
 	shmem_barrier_all();
 }
 
+/* The ways a put may take to its target, before and after a fence. */
+static void put_by(int way, long *dest, const long *src, size_t n, int to)
+{
+	switch (way) {
+	case 0:
+		shmem_put_nbi(dest, src, n, to);
+		break;
+	case 1:
+		shmem_put(dest, src, n, to);
+		break;
+	case 2: /* too long to be kept for company */
+		shmem_put_nbi(dest, src, WIDE, to);
+		break;
+	default:
+		shmem_atomic_set(dest, src[n - 1], to);
+		shmem_put_nbi(dest, src, n - 1, to);
+	}
+}
+
+static void ways_in_order(void)
+{
+	enum { ROUNDS = 10, WAYS = 4 };
+	long *to = shmem_calloc(2 * WIDE, sizeof(*to));
+	static long from[WIDE];
+	long *flag = to + WIDE, i = 0;
+
+	for (int way = 0; way < ROUNDS * WAYS * WAYS; way++) {
+		i++;
+		for (int k = 0; k < WIDE; k++)
+			from[k] = i;
+		put_by(way % WAYS, to, from, 1, stest_next());
+		shmem_fence();
+		put_by(way / WAYS % WAYS, flag, from, 1, stest_next());
+		if (way % 3 == 0)
+			shmem_quiet();
+		shmem_wait_until(flag, SHMEM_CMP_GE, i);
+		CHECK(shmem_g(to, stest.me) >= i, "way %d then %d, round %ld",
+			way % WAYS, way / WAYS % WAYS, i);
+		shmem_barrier_all(); /* the source may be written again */
+	}
+	shmem_free(to);
+}
+
+/* Nobody waits, and yet it arrives. */
+static void unattended(void)
+{
+	static long word, heard;
+	long one = 1;
+
+	shmem_barrier_all();
+	shmem_put_nbi(&word, &one, 1, stest_next());
+	if (stest.me == 0) /* makes no call until it was answered */
+		while (!*(volatile long *)&heard)
+			usleep(100);
+	shmem_wait_until(&word, SHMEM_CMP_EQ, 1);
+	if (stest.me == 1)
+		shmem_p(&heard, 1, 0);
+	shmem_barrier_all();
+	CHECK(word == 1 && heard == !stest.me, "it came");
+}
+
 int main(int argc, char **argv)
 {
 	int to;
@@ -233,6 +294,9 @@ int main(int argc, char **argv)
 	sized_128(heap);
 	lengths();
 	fences();
+	ways_in_order();
+	if (stest.n > 1)
+		unattended();
 	shmem_pe_quiet(&to, 1);
 	shmem_ctx_destroy(ctx);
 	shmem_free(heap);
