@@ -21,30 +21,40 @@ test_unit_fabric_test_SOURCES = test/unit/fabric_test.c \
 	test/fake/fakefab.c test/fake/fakefab.h
 test_unit_fabric_test_LDADD = $(LDADD) $(FABRIC_LIBS)
 
+conform_sources = test/conform/net_conform.c test/conform/conform.h \
+	test/conform/alone.c test/conform/bench.c test/conform/cases.c \
+	test/conform/side.c
+
 # One suite, built for each provider: nothing to install but libfabric.
 conform_tests = \
 	test/conform/net_cxi \
 	test/conform/net_tcp \
 	test/conform/net_rxm \
 	test/conform/net_sockets \
-	test/conform/net_shm
+	test/conform/net_shm \
+	test/conform/net_own
 check_PROGRAMS += $(conform_tests)
 TESTS += $(conform_tests)
-test_conform_net_cxi_SOURCES = test/conform/net_conform.c
+test_conform_net_cxi_SOURCES = $(conform_sources)
 test_conform_net_cxi_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"cxi"'
 test_conform_net_cxi_LDADD = libweft.la $(FABRIC_LIBS)
-test_conform_net_tcp_SOURCES = test/conform/net_conform.c
+test_conform_net_tcp_SOURCES = $(conform_sources)
 test_conform_net_tcp_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp"'
 test_conform_net_tcp_LDADD = libweft.la $(FABRIC_LIBS)
-test_conform_net_rxm_SOURCES = test/conform/net_conform.c
+test_conform_net_rxm_SOURCES = $(conform_sources)
 test_conform_net_rxm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp;ofi_rxm"'
 test_conform_net_rxm_LDADD = libweft.la $(FABRIC_LIBS)
-test_conform_net_sockets_SOURCES = test/conform/net_conform.c
+test_conform_net_sockets_SOURCES = $(conform_sources)
 test_conform_net_sockets_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"sockets"'
 test_conform_net_sockets_LDADD = libweft.la $(FABRIC_LIBS)
-test_conform_net_shm_SOURCES = test/conform/net_conform.c
+test_conform_net_shm_SOURCES = $(conform_sources)
 test_conform_net_shm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"shm"'
 test_conform_net_shm_LDADD = libweft.la $(FABRIC_LIBS)
+test_conform_net_own_SOURCES = $(conform_sources) \
+	test/conform/own.c test/conform/own.h
+test_conform_net_own_CPPFLAGS = $(AM_CPPFLAGS) -DCONFORM_OWN \
+	-DNET_PROVIDER='"own"'
+test_conform_net_own_LDADD = libweft.la $(FABRIC_LIBS)
 side_tests = \
 	test/conform/side_cxi \
 	test/conform/side_tcp \

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* conform: what the parts of the suite share
+ *
+ * The suite speaks the language of net/net.h. Built for our own shared memory
+ * (CONFORM_OWN) the same calls go to test/conform/own.c instead. */
+#ifndef WEFT_TEST_CONFORM_H
+#define WEFT_TEST_CONFORM_H
+
+#include "base/clock.h"
+#include "net/net.h"
+
+#ifdef CONFORM_OWN
+#include "test/conform/own.h"
+#endif
+
+enum {
+	DEADLINE_S = 90,
+	SKIP = 77,
+	BIG = 4 << 20,
+};
+
+/* What arrived untagged is judged by the case that runs. */
+struct side {
+	int rank;
+	int fd; /* to the other side */
+	struct weft_net *net;
+	uint64_t peer;
+	const char *provider;
+	uint64_t n_got;
+	uint64_t n_pings; /* of these, waited for by the bench */
+	uint64_t n_bad;
+	size_t want_len;
+	size_t last_len;
+	uint64_t next_seq;
+};
+
+struct wait_op {
+	struct weft_op op;
+	int n_done;
+	int err;
+	size_t len;
+};
+
+extern int n_tests;
+extern int n_failed;
+
+/* One line of TAP, by side 0; the other speaks up only when it does not hold.
+ */
+void claim(const struct side *s, bool ok, const char *sentence);
+void die(const struct side *s, const char *what) __attribute__((noreturn));
+
+/* One turn of a wait that began at start; dies when its deadline passes. */
+void tick(const struct side *s, uint64_t start, const char *what);
+
+void op_init(struct wait_op *w);
+int op_wait(const struct side *s, struct wait_op *w, const char *what);
+void wait_got(const struct side *s, uint64_t n, const char *what);
+
+/* Both sides reach the same point; the fabric is served meanwhile. */
+void sync_sides(const struct side *s);
+void swap_bytes(
+	const struct side *s, const void *mine, void *theirs, size_t len);
+
+/* Counts from zero; len SIZE_MAX: messages of any length. */
+void expect(struct side *s, size_t len);
+
+/* expect() of both sides, at the start of a case. */
+void begin(struct side *s, size_t len);
+
+/* Bytes that tell their place and seed. */
+unsigned char pattern(size_t i, uint64_t seed);
+void fill(unsigned char *buf, size_t len, uint64_t seed);
+bool is_filled(const unsigned char *buf, size_t len, uint64_t seed);
+void make_msg(unsigned char *buf, size_t len, uint64_t seq);
+
+/* Of every net of the suite; arg is its struct side. */
+void on_recv(void *arg, const void *data, size_t len);
+
+/* Posts that wait out back-pressure. cut: where the message is in two pieces;
+ * 0: it is not. The last three return what the post said. */
+void send_inject(const struct side *s, const void *buf, size_t len);
+int post_send(const struct side *s, const void *buf, size_t len, size_t cut,
+	struct wait_op *w);
+int post_tsend(const struct side *s, const void *buf, size_t len, uint64_t tag,
+	struct wait_op *w);
+int post_trecv(const struct side *s, void *buf, size_t len, uint64_t tag,
+	struct wait_op *w);
+
+/* cases.c: between the two sides, in step. */
+void run_cases(struct side *s);
+
+/* alone.c: one process, or one and a doomed child. */
+void run_alone(const struct side *s);
+
+/* bench.c: figures. */
+void bench(struct side *s);
+
+#endif
