@@ -23,6 +23,7 @@ int weft_cq_err(int code)
 	case FI_EAGAIN:
 		return WEFT_AGAIN;
 	case FI_ENOMEM:
+	case FI_ENOSPC:
 		return WEFT_ERR_NOMEM;
 	case FI_ECANCELED:
 		return WEFT_ERR_CANCELED;

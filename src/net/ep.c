@@ -523,6 +523,15 @@ static ssize_t post_bulk(
 	return -FI_EINVAL;
 }
 
+static bool has_registered(const struct weft_inside *in)
+{
+	for (const struct weft_carrier *c = in->carriers; c; c = c->next_all)
+		if (c->mr)
+			return true;
+	return false;
+}
+
+/* While others of ours are registered, one more may be had when they end. */
 static int bulk_registered(
 	struct weft_inside *in, const struct bulk *b, struct weft_op *op)
 {
@@ -538,7 +547,10 @@ static int bulk_registered(
 		&in->net, b->buf, b->len, WEFT_MR_LOCAL, UINT64_MAX, &c->mr);
 	if (err) {
 		carrier_drop(c);
-		return err;
+		if (err != WEFT_ERR_NOMEM || !has_registered(in))
+			return err;
+		in->net.n_refused++;
+		return WEFT_AGAIN;
 	}
 	rc = post_bulk(in->net.ep, b, c->mr->desc, &c->op);
 	if (rc) {

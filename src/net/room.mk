@@ -23,7 +23,8 @@ test_unit_fabric_test_LDADD = $(LDADD) $(FABRIC_LIBS)
 
 conform_sources = test/conform/net_conform.c test/conform/conform.h \
 	test/conform/alone.c test/conform/bench.c test/conform/cases.c \
-	test/conform/side.c
+	test/conform/hook.h test/conform/side.c
+limit_sources = test/conform/hook.c test/conform/limits.c
 
 # One suite, built for each provider: nothing to install but libfabric.
 conform_tests = \
@@ -35,19 +36,19 @@ conform_tests = \
 	test/conform/net_own
 check_PROGRAMS += $(conform_tests)
 TESTS += $(conform_tests)
-test_conform_net_cxi_SOURCES = $(conform_sources)
+test_conform_net_cxi_SOURCES = $(conform_sources) $(limit_sources)
 test_conform_net_cxi_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"cxi"'
 test_conform_net_cxi_LDADD = libweft.la $(FABRIC_LIBS)
-test_conform_net_tcp_SOURCES = $(conform_sources)
+test_conform_net_tcp_SOURCES = $(conform_sources) $(limit_sources)
 test_conform_net_tcp_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp"'
 test_conform_net_tcp_LDADD = libweft.la $(FABRIC_LIBS)
-test_conform_net_rxm_SOURCES = $(conform_sources)
+test_conform_net_rxm_SOURCES = $(conform_sources) $(limit_sources)
 test_conform_net_rxm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"tcp;ofi_rxm"'
 test_conform_net_rxm_LDADD = libweft.la $(FABRIC_LIBS)
-test_conform_net_sockets_SOURCES = $(conform_sources)
+test_conform_net_sockets_SOURCES = $(conform_sources) $(limit_sources)
 test_conform_net_sockets_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"sockets"'
 test_conform_net_sockets_LDADD = libweft.la $(FABRIC_LIBS)
-test_conform_net_shm_SOURCES = $(conform_sources)
+test_conform_net_shm_SOURCES = $(conform_sources) $(limit_sources)
 test_conform_net_shm_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"shm"'
 test_conform_net_shm_LDADD = libweft.la $(FABRIC_LIBS)
 test_conform_net_own_SOURCES = $(conform_sources) \
@@ -77,4 +78,4 @@ test_conform_side_sockets_LDADD = $(LDADD) $(FABRIC_LIBS)
 check_PROGRAMS += test/conform/net_scarce
 TESTS += test/conform/net_scarce
 test_conform_net_scarce_LDADD = libweft.la $(FABRIC_LIBS)
-EXTRA_DIST += src/net/README.md
+EXTRA_DIST += src/net/README.md test/conform/README.md

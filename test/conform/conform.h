@@ -47,6 +47,10 @@ extern int n_failed;
 /* One line of TAP, by side 0; the other speaks up only when it does not hold.
  */
 void claim(const struct side *s, bool ok, const char *sentence);
+
+/* Left out here, with the reason. */
+void claim_not(const struct side *s, const char *sentence, const char *why);
+
 void die(const struct side *s, const char *what) __attribute__((noreturn));
 
 /* One turn of a wait that began at start; dies when its deadline passes. */
@@ -91,6 +95,9 @@ void run_cases(struct side *s);
 
 /* alone.c: one process, or one and a doomed child. */
 void run_alone(const struct side *s);
+
+/* limits.c: two nets in one process, and too little of something. */
+void run_limits(const char *provider);
 
 /* bench.c: figures. */
 void bench(struct side *s);

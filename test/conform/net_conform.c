@@ -9,6 +9,7 @@
  * through a socket pair and run the same list of cases in step. Skipped
  * when the provider is not to be had here. */
 #include "test/conform/conform.h"
+#include "test/conform/hook.h"
 
 #include "base/knob.h"
 #include "base/log.h"
@@ -36,11 +37,34 @@ static void introduce(struct side *s)
 		die(s, weft_err_detail_peek(rc));
 }
 
-static int run_side(struct side *s, bool is_bench)
+#ifndef CONFORM_OWN
+static void limited(struct side *s, const struct hook_limits *limits)
+{
+	struct hook *hook = limits->n_tx ? hook_on(s->net, limits) : NULL;
+
+	run_cases(s);
+	if (!hook)
+		return;
+	if (s->rank == 0)
+		hook_tell(hook);
+	claim(s, hook_most(hook) <= limits->n_tx,
+		"with one operation under way at a time, all the same");
+	sync_sides(s);
+	hook_off(hook);
+}
+#else
+static void limited(struct side *s, const struct hook_limits *limits)
+{
+	(void)limits;
+	run_cases(s);
+}
+#endif
+
+static int run_side(
+	struct side *s, const struct hook_limits *limits, bool is_bench)
 {
 	struct weft_net_hints hints = { .provider = s->provider,
 		.is_one_host = true };
-	char plan[2048];
 	int rc;
 
 	alarm(DEADLINE_S * 4);
@@ -49,7 +73,6 @@ static int run_side(struct side *s, bool is_bench)
 	rc = weft_net_open(&hints, on_recv, s, &s->net);
 	if (rc)
 		return rc == WEFT_ERR_NOPROV ? SKIP : 1;
-	weft_plan_print(&s->net->plan, plan, sizeof(plan));
 	if (s->rank == 0)
 		printf("# %s on %s, inject %zu B, idle poll %u ns\n",
 			s->net->plan.provider, s->net->plan.domain,
@@ -58,41 +81,59 @@ static int run_side(struct side *s, bool is_bench)
 	if (is_bench)
 		bench(s);
 	else
-		run_cases(s);
+		limited(s, limits);
 	sync_sides(s);
 	weft_net_close(s->net);
 	return n_failed ? 1 : 0;
 }
 
-int main(int argc, char **argv)
+/* SKIP, or 0 when both sides ended well. */
+static int run_pair(
+	const char *provider, const struct hook_limits *limits, bool is_bench)
 {
-	const char *asked = weft_knob_foreign("WEFT_TEST_PROVIDER");
-	struct side s = { .provider = asked ? asked : NET_PROVIDER };
-	bool is_bench = argc > 1 && strcmp(argv[1], "--bench") == 0;
-	int fds[2];
-	int status = 0;
+	struct side s = { .provider = provider };
+	int fds[2], status = 0, rc;
 	pid_t pid;
-	int rc;
 
-	stand_find(s.provider);
-	weft_knob_load();
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
 		return 1;
+	fflush(stdout);
 	pid = fork();
 	s.rank = pid == 0;
 	s.fd = fds[s.rank];
 	close(fds[!s.rank]);
-	rc = run_side(&s, is_bench);
+	rc = run_side(&s, limits, is_bench);
 	if (s.rank == 1)
 		_exit(rc);
 	waitpid(pid, &status, 0);
+	close(s.fd);
+	return rc == SKIP ? SKIP : rc || status;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct hook_limits none = { 0 };
+	const char *asked = weft_knob_foreign("WEFT_TEST_PROVIDER");
+	struct side s = { .provider = asked ? asked : NET_PROVIDER };
+	bool is_bench = argc > 1 && strcmp(argv[1], "--bench") == 0;
+	int rc;
+
+	stand_find(s.provider);
+	weft_knob_load();
+	rc = run_pair(s.provider, &none, is_bench);
 	if (rc == SKIP) {
 		printf("1..0 # SKIP no provider %s here\n", s.provider);
 		return 0;
 	}
 	if (is_bench)
 		return rc;
-	claim(&s, rc == 0 && status == 0, "both sides end well");
+	claim(&s, rc == 0, "both sides end well");
+#ifndef CONFORM_OWN
+	rc = run_pair(s.provider, &(struct hook_limits){ .n_tx = 1, .n_mr = 2 },
+		false);
+	claim(&s, rc == 0, "both sides end well with little of everything");
+	run_limits(s.provider);
+#endif
 	run_alone(&s);
 	printf("1..%d\n", n_tests);
 	return n_failed ? 1 : 0;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/knob.h"
 #include "net/net.h"
+#include "test/fake/cxi/stand_find.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -288,13 +289,17 @@ static int run(size_t i, const char *provider, int number)
 int main(int argc, char **argv)
 {
 	static const char *const providers[] = { "tcp", "tcp;ofi_rxm",
-		"sockets" };
+		"sockets", "shm", "cxi" };
 	int n = 0, failed = 0;
 
 	setenv("FI_TCP_IFACE", "lo", 0);
 	setenv("FI_SOCKETS_IFACE", "lo", 0);
+	stand_find("cxi");
 	weft_knob_load();
-	for (size_t k = 0; k < (argc > 1 ? (size_t)argc - 1 : 3); k++)
+	for (size_t k = 0;
+		k < (argc > 1 ? (size_t)argc - 1
+			      : sizeof(providers) / sizeof(*providers));
+		k++)
 		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 			failed += run(
 				i, argc > 1 ? argv[k + 1] : providers[k], ++n);

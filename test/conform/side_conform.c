@@ -227,26 +227,213 @@ static void further_endpoints_initiate(void **state)
 	small_puts(pair.more, 7);
 }
 
-/* The key names nothing: whoever waits hears of it, or at least the data goes
- * nowhere. */
-static void a_wrong_key_reaches_nothing(void **state)
+/* ---- atomics of the fabric ---- */
+
+static void need_amo(void)
+{
+	need_provider();
+	if (!pair.a->plan.has_fabric_amo) {
+		print_message(
+			"# " NET_PROVIDER ": atomics are the target's CPU's\n");
+		skip();
+	}
+}
+
+static uint64_t word_at(size_t offset, uint32_t width)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, pair.mem + offset, width);
+	return value;
+}
+
+/* One atomic on the first word; what was there before, where that is fetched.
+ */
+static uint64_t one_amo(enum weft_side_what what, uint32_t width,
+	uint64_t operand, const uint64_t *compare, bool is_fetching)
+{
+	struct wait w = { .op = { .done = on_done } };
+	uint64_t result = 0;
+	struct weft_side_amo amo = {
+		.what = what,
+		.width = width,
+		.operand = &operand,
+		.compare = compare,
+		.result = is_fetching ? &result : NULL,
+	};
+
+	POST(weft_side_amo(weft_side_first(pair.a), &pair.to, &amo,
+		is_fetching ? 0 : pair.a->plan.deliver_flags, &w.op));
+	assert_int_equal(finish(&w), 0);
+	return result;
+}
+
+static const struct {
+	enum weft_side_what what;
+	uint64_t before, operand, after;
+} amos[] = {
+	{ WEFT_SIDE_SET, 5, 9, 9 },
+	{ WEFT_SIDE_ADD, 5, 9, 14 },
+	{ WEFT_SIDE_AND, 13, 7, 5 },
+	{ WEFT_SIDE_OR, 9, 6, 15 },
+	{ WEFT_SIDE_XOR, 13, 7, 10 },
+};
+
+static void atomics_do_what_they_say(void **state)
+{
+	(void)state;
+	need_amo();
+	for (uint32_t width = 4; width <= 8; width += 4)
+		for (size_t i = 0; i < sizeof(amos) / sizeof(*amos); i++)
+			for (int fetches = 0; fetches < 2; fetches++) {
+				uint64_t got;
+
+				memset(pair.mem, 0, 16);
+				memcpy(pair.mem, &amos[i].before, width);
+				got = one_amo(amos[i].what, width,
+					amos[i].operand, NULL, fetches);
+				assert_int_equal(
+					got, fetches ? amos[i].before : 0);
+				flush(weft_side_first(pair.a));
+				assert_int_equal(word_at(0, 8), amos[i].after);
+			}
+}
+
+static void compare_and_swap_compares(void **state)
+{
+	uint64_t right = 20, wrong = 21;
+
+	(void)state;
+	need_amo();
+	for (uint32_t width = 4; width <= 8; width += 4) {
+		memset(pair.mem, 0, 16);
+		memcpy(pair.mem, &right, width);
+		assert_int_equal(
+			one_amo(WEFT_SIDE_CSWAP, width, 30, &wrong, true), 20);
+		assert_int_equal(word_at(0, 8), 20);
+		assert_int_equal(
+			one_amo(WEFT_SIDE_CSWAP, width, 30, &right, true), 20);
+		assert_int_equal(word_at(0, 8), 30);
+		assert_int_equal(
+			one_amo(WEFT_SIDE_FETCH, width, 0, NULL, true), 30);
+	}
+}
+
+static void no_addition_is_lost(void **state)
+{
+	uint64_t one = 1;
+	struct weft_side_amo amo = {
+		.what = WEFT_SIDE_ADD, .width = 8, .operand = &one
+	};
+
+	(void)state;
+	need_amo();
+	memset(pair.mem, 0, 8);
+	for (int i = 0; i < N_SMALL; i++)
+		POST(weft_side_amo(weft_side_first(pair.a), &pair.to, &amo,
+			WEFT_SIDE_COPY, NULL));
+	flush(weft_side_first(pair.a));
+	assert_int_equal(word_at(0, 8), N_SMALL);
+}
+
+/* ---- last, for they may cost the connection: each in a new pair ---- */
+
+static void again(void)
+{
+	need_provider();
+	cleanup(NULL);
+	memset(&pair, 0, sizeof(pair));
+	assert_int_equal(setup(NULL), 0);
+}
+
+/* Whoever waits hears of it or waits in vain; nobody hears that it went well.
+ */
+static void in_vain(struct wait *w)
+{
+	uint64_t end = weft_now_ns() + WEFT_NS_PER_S / 5;
+
+	while (!w->n_done && weft_now_ns() < end)
+		turn();
+	print_message("# %s\n", w->n_done ? "told" : "not told");
+	assert_true(!w->n_done || w->err);
+	for (size_t i = 0; i < MEM_LEN; i++)
+		assert_int_equal(pair.mem[i], 0);
+}
+
+static void wrong_write(struct weft_side_target to)
+{
+	struct wait w = { .op = { .done = on_done } };
+	uint64_t value = 0xbad;
+
+	POST(weft_side_write(weft_side_first(pair.a), &to, &value, 8,
+		pair.a->plan.deliver_flags, &w.op));
+	in_vain(&w);
+}
+
+static void wrong_read(struct weft_side_target from)
+{
+	struct wait w = { .op = { .done = on_done } };
+	uint64_t value = 0xbad;
+
+	POST(weft_side_read(
+		weft_side_first(pair.a), &from, &value, 8, 0, &w.op));
+	in_vain(&w);
+	assert_int_equal(value, 0xbad);
+}
+
+static void a_wrong_key_writes_nothing(void **state)
+{
+	struct weft_side_target to;
+
+	(void)state;
+	again();
+	to = pair.to;
+	to.key += 12345;
+	wrong_write(to);
+}
+
+static void a_wrong_key_reads_nothing(void **state)
+{
+	struct weft_side_target to;
+
+	(void)state;
+	again();
+	to = pair.to;
+	to.key += 12345;
+	wrong_read(to);
+}
+
+static void nothing_is_written_past_the_end(void **state)
+{
+	(void)state;
+	again();
+	wrong_write(at(MEM_LEN - 4));
+}
+
+static void nothing_is_read_past_the_end(void **state)
+{
+	(void)state;
+	again();
+	wrong_read(at(MEM_LEN - 4));
+}
+
+static void a_wrong_key_adds_nothing(void **state)
 {
 	struct wait w = { .op = { .done = on_done } };
 	struct weft_side_target to;
-	uint64_t value = 0xbad, end;
+	uint64_t one = 1;
+	struct weft_side_amo amo = {
+		.what = WEFT_SIDE_ADD, .width = 8, .operand = &one
+	};
 
 	(void)state;
-	need_provider();
-	memset(pair.mem, 0, MEM_LEN);
+	need_amo();
+	again();
 	to = pair.to;
 	to.key += 12345;
-	POST(weft_side_write(weft_side_first(pair.a), &to, &value, 8,
+	POST(weft_side_amo(weft_side_first(pair.a), &to, &amo,
 		pair.a->plan.deliver_flags, &w.op));
-	end = weft_now_ns() + WEFT_NS_PER_S / 5;
-	while (!w.n_done && weft_now_ns() < end)
-		turn();
-	for (size_t i = 0; i < MEM_LEN; i++)
-		assert_int_equal(pair.mem[i], 0);
+	in_vain(&w);
 }
 
 int main(void)
@@ -257,7 +444,14 @@ int main(void)
 		cmocka_unit_test(unsignalled_long_puts_are_covered_too),
 		cmocka_unit_test(delivery_means_visible),
 		cmocka_unit_test(further_endpoints_initiate),
-		cmocka_unit_test(a_wrong_key_reaches_nothing),
+		cmocka_unit_test(atomics_do_what_they_say),
+		cmocka_unit_test(compare_and_swap_compares),
+		cmocka_unit_test(no_addition_is_lost),
+		cmocka_unit_test(a_wrong_key_writes_nothing),
+		cmocka_unit_test(a_wrong_key_reads_nothing),
+		cmocka_unit_test(nothing_is_written_past_the_end),
+		cmocka_unit_test(nothing_is_read_past_the_end),
+		cmocka_unit_test(a_wrong_key_adds_nothing),
 	};
 
 	stand_find(NET_PROVIDER);

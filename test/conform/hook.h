@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hook: what passes between a net and its provider, recorded and limited
+ *
+ * Stands in front of the operations of an open endpoint, whatever provider it
+ * belongs to. Limits are imposed as a provider would that has no more: a full
+ * transmit queue says "again", a full address table and a full table of
+ * registrations say that there is no room. */
+#ifndef WEFT_TEST_CONFORM_HOOK_H
+#define WEFT_TEST_CONFORM_HOOK_H
+
+#include "net/net.h"
+
+/* 0: no limit. */
+struct hook_limits {
+	uint32_t n_tx; /* operations under way, injections apart */
+	uint32_t n_av; /* addresses, from now on */
+	uint32_t n_mr; /* registrations alive, from now on */
+};
+
+enum hook_call {
+	HOOK_SEND,
+	HOOK_INJECT,
+	HOOK_RECV,
+	HOOK_TSEND,
+	HOOK_TRECV,
+	HOOK_READ,
+	HOOK_WRITE,
+	HOOK_AV,
+	HOOK_MR,
+	HOOK_N_CALLS,
+};
+
+/* One call and what came of it. */
+struct hook_record {
+	enum hook_call call;
+	uint64_t len;
+	uint64_t flags;
+	ssize_t rc;
+};
+
+struct hook;
+
+/* NULL when there is no memory or too many nets are hooked. */
+struct hook *hook_on(struct weft_net *net, const struct hook_limits *limits);
+
+/* Before the net is closed. */
+void hook_off(struct hook *hook);
+
+/* How often a call was made, and refused by provider or limit. */
+uint64_t hook_count(const struct hook *hook, enum hook_call call);
+uint64_t hook_refused(const struct hook *hook, enum hook_call call);
+
+/* The most operations that were under way at once. */
+uint32_t hook_most(const struct hook *hook);
+
+/* The i-th last call, 0 the last; NULL: so many are not kept. */
+const struct hook_record *hook_last(const struct hook *hook, size_t i);
+
+/* One line of TAP's comments with all counts. */
+void hook_tell(const struct hook *hook);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* limits: tables that are full, keys that open nothing, and the recorder
+ *
+ * Two nets in one process, both polled. */
+#include "test/conform/conform.h"
+#include "test/conform/hook.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MEM_LEN = 8192, WRITTEN = 64 };
+
+struct two {
+	struct side a, b;
+	struct hook *hook; /* of a */
+};
+
+static void name_to(const struct side *of, struct side *to)
+{
+	unsigned char name[WEFT_NET_NAME_MAX];
+	size_t len = sizeof(name);
+
+	if (weft_net_name(of->net, name, &len) ||
+		weft_net_peer_add(to->net, name, len, &to->peer))
+		die(to, "two nets do not know each other");
+}
+
+static void open_one(struct side *s, const char *provider)
+{
+	struct weft_net_hints hints = { .provider = provider,
+		.is_one_host = true };
+
+	*s = (struct side){ .provider = provider };
+	expect(s, SIZE_MAX);
+	if (weft_net_open(&hints, on_recv, s, &s->net))
+		die(s, "two nets: open");
+}
+
+static void open_two(struct two *t, const char *provider)
+{
+	t->hook = NULL;
+	open_one(&t->a, provider);
+	open_one(&t->b, provider);
+	name_to(&t->b, &t->a);
+	name_to(&t->a, &t->b);
+}
+
+static void close_two(struct two *t)
+{
+	if (t->hook)
+		hook_off(t->hook);
+	weft_net_close(t->a.net);
+	weft_net_close(t->b.net);
+}
+
+static void turn(const struct two *t)
+{
+	if (weft_net_poll(t->a.net) + weft_net_poll(t->b.net) == 0)
+		sched_yield();
+}
+
+static bool talks(struct two *t)
+{
+	uint64_t until = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
+	unsigned char buf[8];
+
+	expect(&t->b, 8);
+	for (uint64_t i = 0; i < 20; i++) {
+		make_msg(buf, 8, i);
+		while (weft_net_inject(t->a.net, t->a.peer, buf, 8) ==
+				WEFT_AGAIN &&
+			weft_now_ns() < until)
+			turn(t);
+	}
+	while (t->b.n_got < 20 && weft_now_ns() < until)
+		turn(t);
+	return t->b.n_got == 20 && !t->b.n_bad;
+}
+
+static void case_full_addresses(const char *provider)
+{
+	struct hook_limits limits = { .n_av = 1 };
+	unsigned char name[WEFT_NET_NAME_MAX];
+	size_t len = sizeof(name);
+	struct two t;
+	struct side more;
+	uint64_t addr;
+
+	open_two(&t, provider);
+	t.hook = hook_on(t.a.net, &limits);
+	open_one(&more, provider);
+	weft_net_name(more.net, name, &len);
+	claim(&t.a, weft_net_peer_add(t.a.net, name, len, &addr) == 0,
+		"there is room for one more address");
+	weft_net_close(more.net);
+	open_one(&more, provider);
+	len = sizeof(name);
+	weft_net_name(more.net, name, &len);
+	claim(&t.a,
+		weft_net_peer_add(t.a.net, name, len, &addr) == WEFT_ERR_PEER &&
+			strstr(weft_err_detail_peek(WEFT_ERR_PEER), "space"),
+		"a full address table is told, with its reason");
+	claim(&t.a, talks(&t), "and those who are in it still talk");
+	hook_off(t.hook);
+	t.hook = NULL;
+	claim(&t.a, weft_net_peer_add(t.a.net, name, len, &addr) == 0,
+		"and it takes more when it can");
+	close_two(&t);
+	weft_net_close(more.net);
+}
+
+static void case_full_registrations(const char *provider)
+{
+	static unsigned char mem[2][MEM_LEN];
+	struct hook_limits limits = { .n_mr = 1 };
+	struct weft_mr *mrs[2];
+	struct two t;
+	int rc;
+
+	open_two(&t, provider);
+	t.hook = hook_on(t.a.net, &limits);
+	rc = weft_mr_get(
+		t.a.net, mem[0], MEM_LEN, WEFT_MR_REMOTE, UINT64_MAX, &mrs[0]);
+	if (!rc)
+		claim(&t.a,
+			weft_mr_get(t.a.net, mem[1], MEM_LEN, WEFT_MR_REMOTE,
+				UINT64_MAX, &mrs[1]) == WEFT_ERR_NOMEM,
+			"no registration is left: told as such");
+	if (!rc)
+		weft_mr_put(t.a.net, mrs[0]);
+	rc = rc ? rc
+		: weft_mr_get(t.a.net, mem[1], MEM_LEN, WEFT_MR_REMOTE,
+			  UINT64_MAX, &mrs[1]);
+	claim(&t.a, rc == 0, "one given back may be had again");
+	if (!rc)
+		weft_mr_put(t.a.net, mrs[1]);
+	claim(&t.a, talks(&t), "and messages flow");
+	close_two(&t);
+}
+
+/* ---- keys ---- */
+
+enum wrong { KEY, RANGE, STALE, N_WRONG };
+
+static const char *const wrong_claims[][2] = {
+	[KEY] = { "a write by a key that names nothing writes nothing",
+		"a read by a key that names nothing reads nothing" },
+	[RANGE] = { "a write past the end writes nothing",
+		"a read past the end reads nothing" },
+	[STALE] = { "a write by a key given back writes nothing",
+		"a read by a key given back reads nothing" },
+};
+
+static bool is_all(const unsigned char *mem, size_t len, unsigned char value)
+{
+	while (len--)
+		if (mem[len] != value)
+			return false;
+	return true;
+}
+
+/* Whoever waits is told, or waits for ever; never told that it went well.
+ */
+static void case_wrong(const char *provider, enum wrong wrong, bool is_read)
+{
+	static unsigned char theirs[2 * MEM_LEN], mine[WRITTEN];
+	struct weft_mr *mr = NULL;
+	struct wait_op w;
+	struct two t;
+	uint64_t key, to, start = weft_now_ns();
+	bool tells;
+	int rc;
+
+	memset(theirs, 1, sizeof(theirs));
+	memset(mine, 2, sizeof(mine));
+	open_two(&t, provider);
+	if (!talks(&t) ||
+		weft_mr_get(t.b.net, theirs, MEM_LEN,
+			WEFT_MR_LOCAL | WEFT_MR_REMOTE, UINT64_MAX, &mr))
+		die(&t.a, "register for a wrong key");
+	key = mr->key + (wrong == KEY ? 12345 : 0);
+	to = mr->base + (wrong == RANGE ? MEM_LEN - 8 : 0);
+	if (wrong == STALE)
+		weft_mr_put(t.b.net, mr);
+	op_init(&w);
+	while ((rc = is_read ? weft_net_read(t.a.net, t.a.peer, mine, WRITTEN,
+				       to, key, &w.op)
+			     : weft_net_write(t.a.net, t.a.peer, mine, WRITTEN,
+				       to, key, &w.op)) == WEFT_AGAIN &&
+		weft_now_ns() - start < WEFT_NS_PER_S)
+		turn(&t);
+	for (start = weft_now_ns();
+		!w.n_done && !rc && weft_now_ns() - start < WEFT_NS_PER_S / 5;)
+		turn(&t);
+	printf("# %s\n", rc		 ? "refused at once"
+			 : w.n_done == 0 ? "not told"
+			 : w.err	 ? "told"
+					 : "told that it went well");
+	tells = !strstr(t.a.net->plan.lost, "errors of one-sided access");
+	if (is_read && !tells)
+		claim_not(&t.a, wrong_claims[wrong][true],
+			"the plan says that this provider loses such errors");
+	else
+		claim(&t.a,
+			is_all(theirs, sizeof(theirs), 1) &&
+				is_all(mine, WRITTEN, 2) &&
+				(rc || !w.n_done || w.err),
+			wrong_claims[wrong][is_read]);
+	close_two(&t);
+}
+
+/* ---- the recorder ---- */
+
+static void case_recorder(const char *provider)
+{
+	static unsigned char buf[100];
+	struct iovec iov = { buf, sizeof(buf) };
+	const struct hook_record *last;
+	struct wait_op w;
+	struct two t;
+	uint64_t start = weft_now_ns();
+	int rc;
+
+	open_two(&t, provider);
+	if (!talks(&t))
+		die(&t.a, "two nets do not talk");
+	t.hook = hook_on(t.a.net, NULL);
+	op_init(&w);
+	while ((rc = weft_net_send(t.a.net, t.a.peer, &iov, 1, &w.op)) ==
+			WEFT_AGAIN &&
+		weft_now_ns() - start < WEFT_NS_PER_S)
+		turn(&t);
+	last = hook_last(t.hook, 0);
+	claim(&t.a,
+		rc == 0 && last && last->call == HOOK_SEND &&
+			last->len == sizeof(buf) && last->rc == 0 &&
+			hook_most(t.hook) == 1,
+		"a recorder in front of the provider sees what is posted");
+	while (!w.n_done && weft_now_ns() - start < WEFT_NS_PER_S * DEADLINE_S)
+		turn(&t);
+	claim(&t.a, talks(&t) && w.n_done == 1 && !w.err,
+		"and the net does not notice");
+	hook_tell(t.hook);
+	close_two(&t);
+}
+
+void run_limits(const char *provider)
+{
+	struct side one;
+	bool has_rma;
+
+	open_one(&one, provider);
+	has_rma = one.net->plan.has_rma;
+	weft_net_close(one.net);
+	case_recorder(provider);
+	case_full_addresses(provider);
+	if (!has_rma) {
+		printf("# no one-sided access here: no keys to be wrong\n");
+		return;
+	}
+	case_full_registrations(provider);
+	for (int wrong = 0; wrong < N_WRONG; wrong++) {
+		case_wrong(provider, (enum wrong)wrong, false);
+		case_wrong(provider, (enum wrong)wrong, true);
+	}
+}
