@@ -50,6 +50,7 @@ void weft_pmix_item_post(struct pmix_item *item)
 	/* relaxed: what poll reads then is ordered by the lock */
 	atomic_fetch_add_explicit(&boot->boot.pending, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&boot->lock);
+	weft_boot_ring(&boot->boot);
 }
 
 /* ---- on PMIx's thread ---- */

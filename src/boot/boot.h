@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 enum {
 	WEFT_BOOT_HOST_MAX = 256,
@@ -204,6 +205,7 @@ struct weft_boot_ops {
 struct weft_boot {
 	const struct weft_boot_ops *ops;
 	atomic_uint pending; /* items the manager's thread queued for poll */
+	atomic_int bell;     /* to write to then; 0 or less: nobody sleeps */
 };
 
 /*
@@ -297,6 +299,18 @@ static inline int weft_boot_poll(
 	if (!atomic_load_explicit(&boot->pending, memory_order_relaxed))
 		return 0;
 	return boot->ops->poll(boot, fn, arg);
+}
+
+/*
+ * For implementations: something was queued.  Whoever sleeps wakes.  Any
+ * thread.
+ */
+static inline void weft_boot_ring(struct weft_boot *boot)
+{
+	int fd = atomic_load_explicit(&boot->bell, memory_order_relaxed);
+
+	if (fd > 0 && write(fd, "", 1) < 0)
+		return; /* full: it wakes as well */
 }
 
 /*

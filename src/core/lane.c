@@ -43,6 +43,7 @@ void weft_lane_init(struct weft_lane *lane, uint8_t number)
 	weft_list_init(&lane->flush);
 	weft_list_init(&lane->chores);
 	weft_list_init(&lane->closings);
+	lane->bell = (struct weft_bell){ -1, -1 };
 	lane->number = number;
 	lane->addr = weft_lane_addr(weft_proc.proc, number);
 	lane->job_mask = UINT64_MAX << 32;
@@ -66,6 +67,19 @@ void weft_lane_open_shm(struct weft_lane *lane)
 			weft_err_detail_peek(err));
 	else
 		weft_copy_permit();
+	if (lane->shm)
+		weft_shm_set_bell(lane->shm, &lane->bell);
+}
+
+void weft_lane_open_bell(struct weft_lane *lane, struct weft_boot *boot)
+{
+	if (!weft_proc.is_blocking)
+		return;
+	if (!weft_bell_open(&lane->bell))
+		weft_info("CORE-NOBELL", "no way to be woken by other "
+					 "processes: WEFT_WAIT=block "
+					 "looks every millisecond");
+	atomic_store_explicit(&boot->bell, lane->bell.wr, memory_order_relaxed);
 }
 
 int weft_lane_open_net(
@@ -175,6 +189,7 @@ void weft_lane_tell_death(uint32_t rank, int code)
 				memory_order_relaxed);
 		}
 		weft_spin_drop(&r->spin);
+		weft_boot_ring(&r->inbox);
 	}
 }
 
@@ -188,6 +203,7 @@ static bool is_named(const struct weft_lane_wish *wish)
 static void rented_free(struct rented *r)
 {
 	weft_lane_close(&r->lane);
+	weft_bell_close(&r->lane.bell);
 	free(r->deaths);
 	free(r);
 }
@@ -223,6 +239,7 @@ static int rented_open(struct rented *r)
 
 	r->inbox.ops = &inbox_ops;
 	lane->boot = &r->inbox;
+	weft_lane_open_bell(lane, &r->inbox);
 	if (!is_named(&r->wish))
 		weft_lane_open_shm(lane);
 	if (is_named(&r->wish) ||

@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "core/dispatch.h"
 #include "core/peer.h"
+#include "shm/bell.h"
 #include "shm/seg.h"
 
 struct weft_boot;
@@ -76,11 +77,16 @@ struct weft_lane {
 	uint32_t net_skip;	     /* rounds until the fabric is looked at */
 	uint32_t vain_wakes;	     /* of a wait that sleeps: by nothing */
 	bool is_polling;	     /* inside weft_progress */
-	uint8_t number;		     /* 0: the default one */
-	uint64_t addr;		     /* weft_lane_addr() of itself */
-	uint64_t job_mask;	     /* bits of an address that name the job */
-	atomic_uint n_idle;	     /* rounds that found nothing; counted
-					while there are several lanes */
+	bool is_rung;		     /* the bell, since its reader slept */
+	bool has_leader;	     /* one of those asleep reads the bell */
+	uint32_t n_asleep;	     /* threads in weft_sleep */
+	atomic_uint n_wakes;	     /* the others sleep until this moves */
+	struct weft_bell bell; /* wakes the leader; none unless blocking */
+	uint8_t number;	       /* 0: the default one */
+	uint64_t addr;	       /* weft_lane_addr() of itself */
+	uint64_t job_mask;     /* bits of an address that name the job */
+	atomic_uint n_idle;    /* rounds that found nothing; counted
+				  while there are several lanes */
 	uint32_t seen_idle[WEFT_LANES]; /* of the others, at the last look */
 	struct weft_link closings;	/* freed communicators that still close;
 					   see session/disconnect.c */
@@ -104,6 +110,10 @@ struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t addr);
 
 /* Fills in a zeroed lane of this number; opens nothing. */
 void weft_lane_init(struct weft_lane *lane, uint8_t number);
+
+/* Where processes are to sleep (WEFT_WAIT=block): the bell that wakes this one,
+ * known to who tells it of deaths. Before weft_lane_open_shm(). */
+void weft_lane_open_bell(struct weft_lane *lane, struct weft_boot *boot);
 
 /* Opens shared memory for the processes of my node where that is wanted. */
 void weft_lane_open_shm(struct weft_lane *lane);
@@ -133,8 +143,13 @@ void weft_lane_tell_death(uint32_t rank, int code);
 /* Closes and frees the rented ones, at the end of the process. */
 void weft_lane_close_rented(void);
 
-/* Closes all and forgets all peers; the lane can be opened again. */
+/* Closes all but the bell and forgets all peers; the lane can be opened
+ * again. */
 void weft_lane_close(struct weft_lane *lane);
+
+/* Wakes the threads of this process that sleep for the lane. Lane's lock
+ * held. */
+void weft_lane_wake(struct weft_lane *lane);
 
 static inline void weft_lane_take(struct weft_lane *lane)
 {

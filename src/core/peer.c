@@ -104,6 +104,17 @@ static uint64_t room_needed(void)
 	return (uint64_t)weft_knobs.shm_eager;
 }
 
+/* Where the peer rings when there is space in its ring again. */
+static void tell_bell(struct weft_peer *peer)
+{
+	struct weft_bell_at at;
+
+	if (peer->lane->bell.wr < 0)
+		return;
+	weft_bell_describe(&peer->lane->bell, &at);
+	weft_ring_set_bell(&peer->tx, &at);
+}
+
 /* Decides how to reach the peer. 0 or an error. */
 static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 {
@@ -128,6 +139,7 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 		}
 		if (!err) {
 			peer->is_shm = true;
+			tell_bell(peer);
 			peer->can_read = weft_knob_is_on(weft_knobs.cma) &&
 					 weft_copy_can_read(&card->shm);
 			return 0;
@@ -397,6 +409,8 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	weft_peer_stamp(peer, head);
 	if (peer->is_self) {
 		weft_dispatch(peer->lane, peer, head, payload, len);
+		if (peer->lane->n_asleep)
+			weft_lane_wake(peer->lane);
 		return 0;
 	}
 	if (!peer->is_shm) {

@@ -169,6 +169,7 @@ static int open_lane(struct weft_lane *lane)
 
 	weft_lane_init(lane, 0);
 	lane->boot = weft_proc.boot;
+	weft_lane_open_bell(lane, weft_proc.boot);
 	weft_lane_open_shm(lane);
 	if (facts->size > 1 && (!lane->shm || facts->n_nodes > 1))
 		return weft_proc_open_net();
@@ -203,10 +204,13 @@ static void close_proc(void)
 	if (!weft_proc.is_open)
 		return;
 	weft_proc.is_open = false;
+	/* a manager left in disorder goes on posting */
+	atomic_store_explicit(&weft_proc.boot->bell, 0, memory_order_relaxed);
 	weft_lane_close_rented();
 	weft_lane_close(&weft_proc.lane);
 	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);
 	weft_proc.boot = NULL;
+	weft_bell_close(&weft_proc.lane.bell); /* boot rings it */
 	weft_topo_close(weft_proc.topo);
 	weft_proc.topo = NULL;
 }
@@ -259,6 +263,7 @@ fail:
 	weft_lane_close(lane);
 	weft_boot_close(weft_proc.boot, 0);
 	weft_proc.boot = NULL;
+	weft_bell_close(&lane->bell);
 	return err;
 }
 

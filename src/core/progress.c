@@ -4,20 +4,17 @@
 
 #include "core/lane.h"
 #include "core/proc.h"
+#include "core/sleep.h"
 #include "net/net.h"
 #include "shm/seg.h"
 
-#include <poll.h>
 #include <sched.h>
-#include <time.h>
 
 enum {
 	NET_CHEAP_NS =
 		150,	  /* an idle poll that costs less is done each round */
 	HELP_ROUNDS = 64, /* idle ones between looks at other lanes */
 	NET_SKIP = 16,	  /* rounds between expensive ones that found nothing */
-	VAIN_WAKES = 16,
-	DOZE_MIN_NS = 31250, /* five doublings make a millisecond */
 };
 
 static int flush(struct weft_lane *lane)
@@ -84,6 +81,8 @@ int weft_progress(struct weft_lane *lane)
 	if (weft_unlikely(!weft_list_is_empty(&lane->chores)))
 		run_chores(lane);
 	lane->is_polling = false;
+	if (n && weft_unlikely(lane->n_asleep))
+		weft_lane_wake(lane);
 	return n;
 }
 
@@ -93,39 +92,6 @@ static void tell(struct weft_lane *lane)
 	weft_lane_drop(lane);
 	weft_proc.tell();
 	weft_lane_take(lane);
-}
-
-/* What of the fabric may wake us: some providers' descriptors are ready again
- * and again with nothing to show, and are not asked any more for this wait.
- * False when there is something to poll. */
-static bool pick_fd(struct weft_lane *lane, int *fd_out)
-{
-	if (!lane->net || lane->vain_wakes >= VAIN_WAKES)
-		return true;
-	if (weft_net_may_sleep(lane->net, fd_out))
-		return true;
-	lane->vain_wakes++;
-	return false;
-}
-
-/* Sleeps, longer each time, until the fabric has something or the time is over:
- * writers to our rings do not pay for waking us. */
-static void doze(struct weft_lane *lane)
-{
-	uint64_t n = lane->idle_polls - (uint64_t)weft_proc.max_spin;
-	struct timespec ts = { .tv_nsec = DOZE_MIN_NS << weft_min(n / 8, 5) };
-	struct pollfd fd = { .fd = -1, .events = POLLIN };
-
-	if (n == 0)
-		lane->vain_wakes = 0;
-	lane->idle_polls += lane->idle_polls < UINT32_MAX / 2;
-	lane->net_skip = 0;
-	if (!pick_fd(lane, &fd.fd))
-		return;
-	weft_lane_drop(lane);
-	n = ppoll(&fd, 1, &ts, NULL) > 0;
-	weft_lane_take(lane);
-	lane->vain_wakes += (uint32_t)n;
 }
 
 /* The lane with this number, or NULL. */
@@ -164,39 +130,55 @@ static void help(struct weft_lane *lane, uint32_t n_others)
 	weft_lane_take(lane);
 }
 
-void weft_progress_wait(struct weft_lane *lane)
+/* Looks after the other lanes now and then, when there are any. */
+static void look_around(struct weft_lane *lane)
 {
-	uint32_t n_others;
+	uint32_t n_others =
+		atomic_load_explicit(&weft_proc.n_others, memory_order_relaxed);
+	uint32_t n_idle;
 
+	if (weft_likely(!n_others))
+		return;
+	n_idle = atomic_load_explicit(&lane->n_idle, memory_order_relaxed);
+	atomic_store_explicit(&lane->n_idle, n_idle + 1, memory_order_relaxed);
+	if (n_idle % HELP_ROUNDS == 0 || weft_proc.is_blocking)
+		help(lane, n_others);
+}
+
+static inline __attribute__((always_inline)) void round_of(
+	struct weft_lane *lane, bool may_sleep)
+{
 	if (weft_progress(lane)) {
 		lane->idle_polls = 0;
 		return;
 	}
 	if (weft_unlikely(atomic_load_explicit(
-		    &weft_proc.has_news, memory_order_relaxed)))
+		    &weft_proc.has_news, memory_order_relaxed))) {
 		tell(lane);
-	n_others =
-		atomic_load_explicit(&weft_proc.n_others, memory_order_relaxed);
-	if (weft_unlikely(n_others)) {
-		uint32_t n_idle = atomic_load_explicit(
-			&lane->n_idle, memory_order_relaxed);
-
-		atomic_store_explicit(
-			&lane->n_idle, n_idle + 1, memory_order_relaxed);
-		if (n_idle % HELP_ROUNDS == 0 || weft_proc.is_blocking)
-			help(lane, n_others);
+		return;
 	}
+	look_around(lane);
 	if (lane->idle_polls < weft_proc.max_spin) {
 		lane->idle_polls++;
 		weft_cpu_pause();
 		weft_lock_pause(&lane->lock);
 		return;
 	}
-	if (weft_unlikely(weft_proc.is_blocking)) {
-		doze(lane);
+	if (weft_unlikely(weft_proc.is_blocking) && may_sleep) {
+		weft_sleep(lane);
 		return;
 	}
 	weft_lane_drop(lane);
 	sched_yield();
 	weft_lane_take(lane);
+}
+
+void weft_progress_wait(struct weft_lane *lane)
+{
+	round_of(lane, true);
+}
+
+void weft_progress_try(struct weft_lane *lane)
+{
+	round_of(lane, false);
 }

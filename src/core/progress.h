@@ -10,8 +10,13 @@ struct weft_lane;
 int weft_progress(struct weft_lane *lane);
 
 /* One round of a wait loop: progress, then, when nothing happened, give other
- * threads the lock and, after enough empty rounds, other processes the core.
- * Lane's lock held before and after. */
+ * threads the lock and, after enough empty rounds, other processes the core:
+ * with WEFT_WAIT=block the thread then sleeps until something comes through the
+ * lane. What the caller waits for must come that way, or it is late. Lane's
+ * lock held before and after. */
 void weft_progress_wait(struct weft_lane *lane);
+
+/* The same for a caller that returns when nothing came: never sleeps. */
+void weft_progress_try(struct weft_lane *lane);
 
 #endif

@@ -148,7 +148,7 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	lane = req->lane;
 	weft_lane_take(lane);
 	if (!req->is_done)
-		weft_progress_wait(lane);
+		weft_progress_try(lane);
 	*flag = req->is_done;
 	if (req->is_done)
 		take_out(request, req, status, false, &outcome);
@@ -244,10 +244,13 @@ static inline void hold(struct weft_lane **lane, const struct weft_req *req)
 }
 
 /* One round of progress of every lane that the requests of an array are on. */
-static void progress(
-	struct weft_lane **lane, int count, const MPI_Request *requests)
+static void progress(struct weft_lane **lane, int count,
+	const MPI_Request *requests, bool is_blocking)
 {
-	weft_progress_wait(*lane);
+	if (is_blocking)
+		weft_progress_wait(*lane);
+	else
+		weft_progress_try(*lane);
 	for (int i = 0; i < count; i++) {
 		const struct weft_req *req = req_at(requests, i);
 
@@ -349,7 +352,7 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	weft_lane_take(lane);
 	*flag = are_all_done(&lane, count, array_of_requests);
 	if (!*flag) {
-		progress(&lane, count, array_of_requests);
+		progress(&lane, count, array_of_requests, false);
 		*flag = are_all_done(&lane, count, array_of_requests);
 	}
 	if (*flag)
@@ -393,11 +396,11 @@ static int any(const char *func, int count, MPI_Request *requests, int *index,
 	weft_lane_take(lane);
 	at = first_done(&lane, count, requests);
 	if (at == -1 && flag) {
-		progress(&lane, count, requests);
+		progress(&lane, count, requests, false);
 		at = first_done(&lane, count, requests);
 	}
 	while (at == -1 && !flag) {
-		progress(&lane, count, requests);
+		progress(&lane, count, requests, true);
 		at = first_done(&lane, count, requests);
 	}
 	if (at >= 0)
@@ -441,11 +444,11 @@ static int some(const char *func, bool is_blocking, int count,
 	weft_lane_take(lane);
 	at = first_done(&lane, count, requests);
 	if (at == -1 && !is_blocking) {
-		progress(&lane, count, requests);
+		progress(&lane, count, requests, false);
 		at = first_done(&lane, count, requests);
 	}
 	while (at == -1 && is_blocking) {
-		progress(&lane, count, requests);
+		progress(&lane, count, requests, true);
 		at = first_done(&lane, count, requests);
 	}
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
@@ -509,7 +512,7 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 		lane = req->lane;
 	weft_lane_take(lane);
 	if (!is_idle(req) && !req->is_done)
-		weft_progress_wait(lane);
+		weft_progress_try(lane);
 	*flag = is_idle(req) || req->is_done;
 	if (*flag)
 		show(req, status, false);
@@ -529,7 +532,7 @@ int PMPI_Request_get_status_all(int count,
 	lane = lane_of(count, array_of_requests);
 	weft_lane_take(lane);
 	if (!are_all_done(&lane, count, array_of_requests))
-		progress(&lane, count, array_of_requests);
+		progress(&lane, count, array_of_requests, false);
 	*flag = are_all_done(&lane, count, array_of_requests);
 	for (int i = 0; *flag && i < count; i++) {
 		struct weft_req *req = req_at(array_of_requests, i);
@@ -556,7 +559,7 @@ int PMPI_Request_get_status_any(int count,
 	weft_lane_take(lane);
 	at = first_done(&lane, count, array_of_requests);
 	if (at == -1) {
-		progress(&lane, count, array_of_requests);
+		progress(&lane, count, array_of_requests, false);
 		at = first_done(&lane, count, array_of_requests);
 	}
 	if (at >= 0)
@@ -581,7 +584,7 @@ int PMPI_Request_get_status_some(int incount,
 		return weft_mpi_raise_none("MPI_Request_get_status_some", err);
 	lane = lane_of(incount, array_of_requests);
 	weft_lane_take(lane);
-	progress(&lane, incount, array_of_requests);
+	progress(&lane, incount, array_of_requests, false);
 	at = first_done(&lane, incount, array_of_requests);
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
 	for (int i = 0; at >= 0 && i < incount; i++) {

@@ -447,7 +447,7 @@ int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out)
 			"partition %d of a receive with %d", k, parts->n);
 	weft_lane_take(req->lane);
 	if (!arrived(parts, k))
-		weft_progress_wait(req->lane);
+		weft_progress_try(req->lane);
 	*arrived_out = arrived(parts, k);
 	weft_lane_drop(req->lane);
 	return 0;

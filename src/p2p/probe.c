@@ -23,7 +23,7 @@ static struct weft_message *look(
 		weft_match_find(&comm->match, ctx, rank, tag);
 
 	if (!message)
-		weft_progress_wait(comm->lane);
+		weft_progress_try(comm->lane);
 	while (!message) {
 		message = weft_match_find(&comm->match, ctx, rank, tag);
 		if (message || !is_blocking)

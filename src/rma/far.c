@@ -12,6 +12,7 @@
 
 #include "core/proc.h"
 #include "core/progress.h"
+#include "core/sleep.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -36,6 +37,19 @@ static void on_done(struct weft_op *op, int err, size_t len)
 	awaited->err = err;
 }
 
+static void nap(uint64_t n)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+
+	if (!weft_proc.is_blocking) {
+		sched_yield();
+		return;
+	}
+	weft_lane_take(lane);
+	weft_sleep_briefly(lane, n);
+	weft_lane_drop(lane);
+}
+
 void weft_far_progress(struct weft_rma_ctx *ctx)
 {
 	struct weft_lane *lane = &weft_proc.lane;
@@ -47,7 +61,7 @@ void weft_far_progress(struct weft_rma_ctx *ctx)
 	if (n) {
 		ctx->n_idle = 0;
 	} else if (++ctx->n_idle > weft_proc.max_spin) {
-		sched_yield();
+		nap(ctx->n_idle - (uint64_t)weft_proc.max_spin);
 	}
 }
 

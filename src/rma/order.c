@@ -6,6 +6,7 @@
 #include "core/lane.h"
 #include "core/proc.h"
 #include "core/progress.h"
+#include "core/sleep.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -56,5 +57,11 @@ void weft_rma_relax(uint32_t round)
 		return;
 	}
 	look(lane);
+	if (weft_unlikely(weft_proc.is_blocking)) {
+		weft_lane_take(lane);
+		weft_sleep_briefly(lane, round - (uint64_t)weft_proc.max_spin);
+		weft_lane_drop(lane);
+		return;
+	}
 	sched_yield();
 }

@@ -16,6 +16,7 @@
 
 #include "base/bits.h"
 #include "base/err.h"
+#include "shm/bell.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -42,6 +43,10 @@ struct weft_ring {
 	_Alignas(WEFT_CACHE_LINE) uint64_t writer_proc;
 	uint64_t writer_cookie;
 	_Atomic uint32_t is_attached;
+	/* seldom written: these wait for the other, asleep */
+	_Atomic uint32_t is_reader_asleep;
+	_Atomic uint32_t is_writer_asleep; /* for space */
+	struct weft_bell_at writer_bell;
 	/* written by the reader: how far it has read */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
 	_Atomic uint64_t n_read_bytes;
@@ -57,6 +62,7 @@ struct weft_ring_tx {
 	uint64_t pos;		/* payload bytes written or skipped */
 	uint64_t n_read_bytes;	/* as last seen */
 	uint64_t buf_len;	/* a power of two */
+	int bell;		/* the reader's; -1: it never sleeps long */
 	void *map;		/* to unmap */
 	size_t map_len;
 };
@@ -69,6 +75,7 @@ struct weft_ring_rx {
 	uint64_t pos;
 	uint64_t buf_len;
 	bool is_broken; /* the upper room was told */
+	int bell;	/* the writer's, once looked for; -1 */
 	void *owner;	/* whatever the upper room knows the writer by */
 };
 
@@ -109,6 +116,9 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 	return tx->ring->buf + (at & (tx->buf_len - 1));
 }
 
+/* Rings the reader's bell. */
+void weft_ring_wake_reader(struct weft_ring_tx *tx);
+
 /* Makes the reserved message visible. */
 static inline void weft_ring_commit(
 	struct weft_ring_tx *tx, const void *head, size_t len)
@@ -125,6 +135,12 @@ static inline void weft_ring_commit(
 	/* pairs with the acquire in weft_ring_peek */
 	atomic_store_explicit(
 		&slot->seq, (uint32_t)tx->n, memory_order_release);
+	/* ordered by the sleeper's weft_bell_fence(); here the compiler
+	 * suffices */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (weft_unlikely(atomic_load_explicit(
+		    &tx->ring->is_reader_asleep, memory_order_relaxed)))
+		weft_ring_wake_reader(tx);
 }
 
 /* The next message, or NULL. Its payload is at *payload_out until

@@ -29,8 +29,9 @@ enum {
 struct seg_header {
 	uint32_t magic;
 	uint32_t n_writers;
-	uint64_t buf_len;  /* payload buffer of each ring */
-	uint64_t ring_len; /* bytes from one ring to the next */
+	uint64_t buf_len;	  /* payload buffer of each ring */
+	uint64_t ring_len;	  /* bytes from one ring to the next */
+	struct weft_bell_at bell; /* the owner's */
 	/* writers that have come; the owner looks when this moves */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_attached;
 };
@@ -113,6 +114,9 @@ void weft_shm_close(struct weft_shm *shm)
 		munmap(shm->header, shm->len);
 	if (shm->fd >= 0)
 		close(shm->fd);
+	for (uint32_t i = 0; i < shm->n_active; i++)
+		if (shm->active[i].bell >= 0)
+			close(shm->active[i].bell);
 	free(shm->active);
 	free(shm);
 }
@@ -123,6 +127,18 @@ void weft_shm_describe(struct weft_shm *shm, struct weft_shm_card *card_out)
 	card_out->fd = shm->fd;
 	card_out->probe_addr = (uintptr_t)&shm->probe;
 	card_out->probe_value = shm->probe;
+}
+
+void weft_shm_set_bell(struct weft_shm *shm, const struct weft_bell *bell)
+{
+	weft_bell_describe(bell, &shm->header->bell);
+}
+
+void weft_shm_watch(struct weft_shm *shm)
+{
+	for (uint32_t i = 0; i < shm->n_active; i++)
+		atomic_store_explicit(&shm->active[i].ring->is_reader_asleep, 1,
+			memory_order_relaxed);
 }
 
 /* Could this be one of ours, in a file of that length? What lies beyond the
@@ -193,6 +209,7 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
 		goto fail_close;
 	*tx = (struct weft_ring_tx){ .ring = map,
 		.buf_len = header.buf_len,
+		.bell = weft_bell_find(&header.bell),
 		.map = map,
 		.map_len = header.ring_len };
 	tx->ring->writer_proc = my_proc;
@@ -201,6 +218,7 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
 	atomic_store_explicit(&tx->ring->is_attached, 1, memory_order_release);
 	announce(fd);
 	close(fd);
+	weft_bell_ring(tx->bell); /* it does not watch this ring yet */
 	return 0;
 fail_close:
 	weft_err_set(WEFT_ERR_PEER,
@@ -210,10 +228,33 @@ fail_close:
 	return WEFT_ERR_PEER;
 }
 
+void weft_ring_set_bell(
+	struct weft_ring_tx *tx, const struct weft_bell_at *bell)
+{
+	tx->ring->writer_bell = *bell;
+}
+
+void weft_ring_watch(struct weft_ring_tx *tx)
+{
+	/* the bell was told before; pairs with the acquire in wake_writer */
+	atomic_store_explicit(
+		&tx->ring->is_writer_asleep, 1, memory_order_release);
+}
+
+void weft_ring_wake_reader(struct weft_ring_tx *tx)
+{
+	atomic_store_explicit(
+		&tx->ring->is_reader_asleep, 0, memory_order_relaxed);
+	weft_bell_ring(tx->bell);
+}
+
 void weft_ring_detach(struct weft_ring_tx *tx)
 {
-	if (tx->map)
+	if (tx->map) {
 		munmap(tx->map, tx->map_len);
+		if (tx->bell >= 0)
+			close(tx->bell);
+	}
 	*tx = (struct weft_ring_tx){ 0 };
 }
 
@@ -237,9 +278,9 @@ static void find_writers(struct weft_shm *shm, uint32_t n_attached)
 			    &ring->is_attached, memory_order_acquire) ||
 			is_active(shm, ring))
 			continue;
-		shm->active[shm->n_active++] =
-			(struct weft_ring_rx){ .ring = ring,
-				.buf_len = shm->buf_len };
+		shm->active[shm->n_active++] = (struct weft_ring_rx){
+			.ring = ring, .buf_len = shm->buf_len, .bell = -1
+		};
 	}
 }
 
@@ -250,6 +291,17 @@ static void on_broken(struct weft_shm *shm, struct weft_ring_rx *rx)
 		return;
 	rx->is_broken = true;
 	shm->recv(shm->arg, rx, NULL, NULL, 0);
+}
+
+/* There is space again. */
+static __attribute__((noinline)) void wake_writer(struct weft_ring_rx *rx)
+{
+	/* pairs with the release in weft_ring_watch */
+	atomic_exchange_explicit(
+		&rx->ring->is_writer_asleep, 0, memory_order_acquire);
+	if (rx->bell < 0)
+		rx->bell = weft_bell_find(&rx->ring->writer_bell);
+	weft_bell_ring(rx->bell);
 }
 
 static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
@@ -266,6 +318,11 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 	}
 	if (n < POLL_BATCH && rx->n != rx->n_published)
 		weft_ring_publish(rx);
+	/* as in weft_ring_commit */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (n && weft_unlikely(atomic_load_explicit(
+			 &rx->ring->is_writer_asleep, memory_order_relaxed)))
+		wake_writer(rx);
 	if (weft_unlikely(len == SIZE_MAX))
 		on_broken(shm, rx);
 	return n;

@@ -40,11 +40,26 @@ void weft_shm_close(struct weft_shm *shm);
 /* What to put on my card. */
 void weft_shm_describe(struct weft_shm *shm, struct weft_shm_card *card_out);
 
+/* My bell, for those who write to me; before anybody is told the card. */
+void weft_shm_set_bell(struct weft_shm *shm, const struct weft_bell *bell);
+
+/* The owner is about to sleep: writers are to ring its bell. They do so once;
+ * rings that came since the last poll ring it anyway. weft_bell_fence() and
+ * another poll must follow. */
+void weft_shm_watch(struct weft_shm *shm);
+
 /* Maps the ring with place `index` in the segment a card describes and
  * announces the writer there. WEFT_ERR_PEER with a description when the
  * kernel does not let us. */
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
 	uint32_t index, uint64_t my_proc, uint64_t cookie);
+/* Where the reader finds the writer's bell, for weft_ring_watch(). */
+void weft_ring_set_bell(
+	struct weft_ring_tx *tx, const struct weft_bell_at *bell);
+
+/* The writer is about to sleep until there is space: as weft_shm_watch(). */
+void weft_ring_watch(struct weft_ring_tx *tx);
+
 void weft_ring_detach(struct weft_ring_tx *tx);
 
 /* Reads all rings that have a writer, a bounded number of messages each.
