@@ -3,6 +3,7 @@
 #include "mpi_check.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
 {
@@ -111,6 +112,70 @@ int PMPI_Abi_get_fortran_info(MPI_Info *info)
 
 	return err ? weft_mpi_raise_none("MPI_Abi_get_fortran_info", err)
 		   : MPI_SUCCESS;
+}
+
+/*
+ * Fortran is known from the start: mpi.h and the Fortran modules fix the sizes
+ * and both logical values, so there is nothing left to be set.
+ */
+static int say_known(const char *what)
+{
+	return weft_err_set(WEFT_ERR_ABI,
+		"%s are known and cannot be set; MPI_Abi_get_fortran_info and "
+		"MPI_Abi_get_fortran_booleans tell them",
+		what);
+}
+
+int PMPI_Abi_set_fortran_info(MPI_Info info)
+{
+	struct weft_info *of = NULL;
+	int err = weft_check_info(info, &of);
+
+	if (!err)
+		err = say_known("the properties of the Fortran types");
+	return weft_mpi_raise_none("MPI_Abi_set_fortran_info", err);
+}
+
+static int check_logical_size(int size)
+{
+	if (size > 0 && !(size & (size - 1)))
+		return 0;
+	return weft_err_set(
+		WEFT_ERR_ARG, "logical_size %d is not a power of two", size);
+}
+
+int PMPI_Abi_get_fortran_booleans(
+	int logical_size, void *logical_true, void *logical_false, int *is_set)
+{
+	int err = check_logical_size(logical_size);
+
+	if (!err)
+		err = weft_check_ptr(logical_true, "logical_true");
+	if (!err)
+		err = weft_check_ptr(logical_false, "logical_false");
+	if (!err)
+		err = weft_check_ptr(is_set, "is_set");
+	if (err)
+		return weft_mpi_raise_none("MPI_Abi_get_fortran_booleans", err);
+	*is_set = logical_size <= 16; /* MPI_LOGICAL16 is the longest */
+	if (!*is_set)
+		return MPI_SUCCESS;
+	memset(logical_true, 0, (size_t)logical_size);
+	memset(logical_false, 0, (size_t)logical_size);
+	*(char *)logical_true = 1; /* gfortran's, little-endian */
+	return MPI_SUCCESS;
+}
+
+int PMPI_Abi_set_fortran_booleans(
+	int logical_size, void *logical_true, void *logical_false)
+{
+	int err = check_logical_size(logical_size);
+
+	(void)logical_true;
+	(void)logical_false;
+	if (!err)
+		err = say_known("the values of .true. and .false.");
+	return weft_mpi_raise_none("MPI_Abi_set_fortran_booleans", err);
 }
 
 #include "api_abi.h"

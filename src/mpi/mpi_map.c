@@ -46,6 +46,7 @@ static const short classes[WEFT_ERR_END_ - WEFT_ERR_FIRST_] = {
 	AT(NOT_SAME) = MPI_ERR_NOT_SAME,
 	AT(PEER) = MPI_ERR_PROC_ABORTED,
 	AT(VALUE_TOO_LARGE) = MPI_ERR_VALUE_TOO_LARGE,
+	AT(ABI) = MPI_ERR_ABI,
 };
 
 int weft_mpi_code(int err)

@@ -59,6 +59,40 @@ static void abi(const char *when)
 	OK(MPI_Info_free(&info));
 }
 
+/* Fortran's types are known, so they may be asked for and not be set. */
+static void fortran(const char *when)
+{
+	char yes[32], no[32], all[32];
+	MPI_Info info = MPI_INFO_NULL;
+	int is_set, rc;
+
+	for (int size = 1; size <= 16; size *= 2) {
+		memset(yes, 7, sizeof(yes));
+		memset(no, 7, sizeof(no));
+		memset(all, 7, sizeof(all));
+		is_set = -1;
+		OK(MPI_Abi_get_fortran_booleans(size, yes, no, &is_set));
+		CHECK(is_set && memcmp(yes, no, size) &&
+				!memcmp(yes + size, all, sizeof(all) - size) &&
+				!memcmp(no + size, all, sizeof(all) - size),
+			"%s: both values of a LOGICAL*%d, and no more", when,
+			size);
+	}
+	OK(MPI_Abi_get_fortran_booleans(32, yes, no, &is_set));
+	CHECK(!is_set, "%s: no LOGICAL*32", when);
+	rc = MPI_Abi_get_fortran_booleans(3, yes, no, &is_set);
+	CHECK(mtest_class(rc) == MPI_ERR_ARG, "%s: LOGICAL*3, class %d", when,
+		mtest_class(rc));
+	rc = MPI_Abi_set_fortran_booleans(4, yes, no);
+	CHECK(mtest_class(rc) == MPI_ERR_ABI, "%s: set values, class %d", when,
+		mtest_class(rc));
+	OK(MPI_Abi_get_fortran_info(&info));
+	rc = MPI_Abi_set_fortran_info(info);
+	CHECK(mtest_class(rc) == MPI_ERR_ABI, "%s: set sizes, class %d", when,
+		mtest_class(rc));
+	OK(MPI_Info_free(&info));
+}
+
 static void always(const char *when, bool ever)
 {
 	char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -87,6 +121,7 @@ static void always(const char *when, bool ever)
 	OK(MPI_Errhandler_free(&mine));
 	infos(when);
 	abi(when);
+	fortran(when);
 }
 
 /* what is not in the list is an error, neither a crash nor a success */
