@@ -8,6 +8,7 @@
 #include "tools/run_opt.h"
 
 #include "base/err.h"
+#include "base/knob.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -515,9 +516,25 @@ static int file_parse(struct weft_run_opt *opt, const char *name)
 	return apps_parse(opt, (int)n, opt->file_argv, 0);
 }
 
+/* As other implementations' launchers have it; --timeout overrides. */
+static int env_timeout(struct weft_run_opt *opt)
+{
+	const char *text = weft_knob_foreign("MPIEXEC_TIMEOUT");
+
+	if (!text || !*text || !get_seconds("timeout", text, &opt->timeout_s))
+		return 0;
+	return weft_err_set(WEFT_ERR_ARG,
+		"MPIEXEC_TIMEOUT=%s: expected a number of seconds", text);
+}
+
 int weft_run_opt_parse(struct weft_run_opt *opt, int argc, char **argv)
 {
+	int err;
+
 	*opt = (struct weft_run_opt){ .grace_s = 2 };
+	err = env_timeout(opt);
+	if (err)
+		return err;
 	if (argc == 3 && (!strcmp(argv[1], "-configfile") ||
 				 !strcmp(argv[1], "--configfile")))
 		return file_parse(opt, argv[2]);
