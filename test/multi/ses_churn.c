@@ -2,7 +2,11 @@
 /*
  * ses_churn: n= communicators of one session made and disconnected
  *
- * Memory, descriptors and ids stay as they were after the first half.
+ * Descriptors stay as they were after the first half, and memory within kib=
+ * KiB of it. Through a fabric that is more than nothing by default: receive
+ * buffers (WEFT_NET_BUFS times WEFT_NET_BUF_LEN, together 4 MiB) are filled one
+ * after the other, and a page of them costs memory from its first use on. With
+ * buffers so small that they have gone round before the half, it is nothing.
  */
 #include "session.h"
 
@@ -20,13 +24,14 @@ static long n_files(void)
 
 int main(int argc, char **argv)
 {
-	long n, kib = 0, files = 0, grown;
+	long n, kib = 0, files = 0, grown, limit;
 	MPI_Session session;
 	MPI_Group group;
 	MPI_Comm comm;
 
 	mtest_start(argv[0]);
 	n = mtest_arg(argc, argv, "n", 5000);
+	limit = mtest_arg(argc, argv, "kib", 4096);
 	session = session_open();
 	session_who(session);
 	group = session_group(session, "mpi://WORLD");
@@ -45,7 +50,7 @@ int main(int argc, char **argv)
 		}
 	}
 	grown = mtest_memory_kib("VmRSS") - kib;
-	CHECK(grown < 4096, "S58, S100: half of %ld later %ld KiB more", n,
+	CHECK(grown < limit, "S58, S100: half of %ld later %ld KiB more", n,
 		grown);
 	CHECK(n_files() <= files, "S100: %ld descriptors become %ld", files,
 		n_files());
