@@ -3,7 +3,9 @@
 !
 ! ex=8   one session against two; order=0 (a, b), order=1 (b, a)
 ! ex=9   crossed sessions; order=0 (a,b | b,a), order=1 (b,a | a,b): the two
-!        that complete; the other two of the four are faults (ses_cycle)
+!        that complete; order=2 (a,b | a,b), order=3 (b,a | b,a): the two that
+!        never can, of which each process is told by the first finalize, which
+!        wants WEFT_STALL_WARN=1
 program f08_finalize
 	use mpi_f08
 	use ftest
@@ -90,6 +92,34 @@ contains
 		if (.not. b_first) call finalize(b)
 	end subroutine
 
+	! a finalize that would wait for one that waits for it
+	subroutine finalize_in_vain(session)
+		type(MPI_Session), intent(inout) :: session
+		character(len=MPI_MAX_ERROR_STRING) :: text
+		integer :: ierror, class, length
+
+		call MPI_Session_finalize(session, ierror)
+		call check(ierror /= MPI_SUCCESS, 'S74 S76 it is an error')
+		if (ierror == MPI_SUCCESS) return
+		call MPI_Error_class(ierror, class)
+		call check(class == MPI_ERR_OTHER, 'of class MPI_ERR_OTHER')
+		call MPI_Error_string(ierror, text, length)
+		call check(length > 0, 'with a text')
+		call check(session == MPI_SESSION_NULL, 'S30 the handle is null')
+	end subroutine
+
+	subroutine finalize_faulty(b_first)
+		logical, intent(in) :: b_first
+
+		if (b_first) then
+			call finalize_in_vain(b)
+			call finalize(a)
+		else
+			call finalize_in_vain(a)
+			call finalize(b)
+		end if
+	end subroutine
+
 	subroutine example_8()
 		type(MPI_Comm) :: x, y
 		integer :: ierror
@@ -123,7 +153,11 @@ contains
 			z = made(a, 'foobar3')
 		end if
 		b_first = (order == 1) .neqv. (rank /= 0)
-		call finalize_both(b_first)
+		if (order < 2) then
+			call finalize_both(b_first)
+		else
+			call finalize_faulty(order == 3)
+		end if
 		call check(a == MPI_SESSION_NULL .and. b == MPI_SESSION_NULL, &
 			'S73 S75 crossed sessions end')
 		call check(x /= y .and. y /= z, 'three communicators')
