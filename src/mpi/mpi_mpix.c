@@ -179,8 +179,12 @@ int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
 
 /* ---- process sets of the application ---- */
 
-int PMPIX_Session_create_pset(
-	MPI_Session session, const char *pset_name, MPI_Group group)
+typedef int weft_pset_make_fn(struct weft_session *session, const char *name,
+	const struct weft_group *members);
+typedef int weft_pset_drop_fn(struct weft_session *session, const char *name);
+
+static int make_pset(MPI_Session session, const char *name, MPI_Group group,
+	const char *func, weft_pset_make_fn *make)
 {
 	struct weft_session *of = NULL;
 	struct weft_group *members = NULL;
@@ -188,65 +192,54 @@ int PMPIX_Session_create_pset(
 
 	err = weft_check_session(session, &of);
 	if (!err)
-		err = weft_check_ptr(pset_name, "pset_name");
+		err = weft_check_ptr(name, "pset_name");
 	if (!err)
 		err = weft_check_group(group, &members);
 	if (!err)
-		err = weft_pset_define(of, pset_name, members);
+		err = make(of, name, members);
 	weft_watch_tell();
-	return err ? weft_mpi_raise_session(of, "MPIX_Session_create_pset", err)
-		   : MPI_SUCCESS;
+	return err ? weft_mpi_raise_session(of, func, err) : MPI_SUCCESS;
 }
 
-int PMPIX_Session_delete_pset(MPI_Session session, const char *pset_name)
+static int drop_pset(MPI_Session session, const char *name, const char *func,
+	weft_pset_drop_fn *drop)
 {
 	struct weft_session *of = NULL;
 	int err;
 
 	err = weft_check_session(session, &of);
 	if (!err)
-		err = weft_check_ptr(pset_name, "pset_name");
+		err = weft_check_ptr(name, "pset_name");
 	if (!err)
-		err = weft_pset_delete(of, pset_name);
+		err = drop(of, name);
 	weft_watch_tell();
-	return err ? weft_mpi_raise_session(of, "MPIX_Session_delete_pset", err)
-		   : MPI_SUCCESS;
+	return err ? weft_mpi_raise_session(of, func, err) : MPI_SUCCESS;
+}
+
+int PMPIX_Session_create_pset(
+	MPI_Session session, const char *pset_name, MPI_Group group)
+{
+	return make_pset(session, pset_name, group, "MPIX_Session_create_pset",
+		weft_pset_define);
+}
+
+int PMPIX_Session_delete_pset(MPI_Session session, const char *pset_name)
+{
+	return drop_pset(session, pset_name, "MPIX_Session_delete_pset",
+		weft_pset_delete);
 }
 
 int PMPIX_Session_publish_pset(
 	MPI_Session session, const char *pset_name, MPI_Group group)
 {
-	struct weft_session *of = NULL;
-	struct weft_group *members = NULL;
-	int err;
-
-	err = weft_check_session(session, &of);
-	if (!err)
-		err = weft_check_ptr(pset_name, "pset_name");
-	if (!err)
-		err = weft_check_group(group, &members);
-	if (!err)
-		err = weft_pset_publish(of, pset_name, members);
-	weft_watch_tell();
-	return err ? weft_mpi_raise_session(
-			     of, "MPIX_Session_publish_pset", err)
-		   : MPI_SUCCESS;
+	return make_pset(session, pset_name, group, "MPIX_Session_publish_pset",
+		weft_pset_publish);
 }
 
 int PMPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name)
 {
-	struct weft_session *of = NULL;
-	int err;
-
-	err = weft_check_session(session, &of);
-	if (!err)
-		err = weft_check_ptr(pset_name, "pset_name");
-	if (!err)
-		err = weft_pset_unpublish(of, pset_name);
-	weft_watch_tell();
-	return err ? weft_mpi_raise_session(
-			     of, "MPIX_Session_unpublish_pset", err)
-		   : MPI_SUCCESS;
+	return drop_pset(session, pset_name, "MPIX_Session_unpublish_pset",
+		weft_pset_unpublish);
 }
 
 static int combine(MPI_Session session, const char *func, weft_pset_op_fn *op,
