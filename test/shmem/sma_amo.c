@@ -2,28 +2,6 @@
 /* sma_amo: atomics of every type, alone and by all at once */
 #include "stest.h"
 
-#define INTS(X)                          \
-	X(int, int)                      \
-	X(long, long)                    \
-	X(longlong, long long)           \
-	X(uint, unsigned)                \
-	X(ulong, unsigned long)          \
-	X(ulonglong, unsigned long long) \
-	X(int32, int32_t)                \
-	X(int64, int64_t)                \
-	X(uint32, uint32_t)              \
-	X(uint64, uint64_t)              \
-	X(size, size_t)                  \
-	X(ptrdiff, ptrdiff_t)
-#define BITS(X)                          \
-	X(uint, unsigned)                \
-	X(ulong, unsigned long)          \
-	X(ulonglong, unsigned long long) \
-	X(int32, int32_t)                \
-	X(int64, int64_t)                \
-	X(uint32, uint32_t)              \
-	X(uint64, uint64_t)
-
 static long long words[8]; /* static memory is as good as the heap */
 
 static int to;
@@ -87,7 +65,7 @@ static int to;
 		alone_##name(ctx, at);                                        \
 		later_##name(ctx, at);                                        \
 	}
-INTS(ALONE)
+STEST_AMO(ALONE)
 
 #define BITWISE(name, type)                                                 \
 	static void bitwise_##name(shmem_ctx_t ctx, type *at)               \
@@ -118,7 +96,7 @@ INTS(ALONE)
 			"bitwise on " #name);                               \
 		shmem_barrier_all();                                        \
 	}
-BITS(BITWISE)
+STEST_BITS(BITWISE)
 
 #define REAL(name, type)                                                 \
 	static void real_##name(type *at)                                \
@@ -184,9 +162,9 @@ int main(int argc, char **argv)
 #define BOTH(name, type)                                  \
 	one_##name(SHMEM_CTX_DEFAULT, (type *)&words[1]); \
 	one_##name(ctx, (type *)&heap[1]);
-	INTS(BOTH)
+	STEST_AMO(BOTH)
 #define BITS_TOO(name, type) bitwise_##name(ctx, (type *)&heap[2]);
-	BITS(BITS_TOO)
+	STEST_BITS(BITS_TOO)
 	real_float((float *)&heap[3]);
 	real_double((double *)&words[3]);
 	CHECK(!words[0] && !words[2] && !heap[0] && !heap[4],

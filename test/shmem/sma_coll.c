@@ -6,35 +6,8 @@
 
 enum { N = 5, MANY = 20000 };
 
-#define INTS(X)                          \
-	X(uchar, unsigned char)          \
-	X(ushort, unsigned short)        \
-	X(uint, unsigned)                \
-	X(ulong, unsigned long)          \
-	X(ulonglong, unsigned long long) \
-	X(int8, int8_t)                  \
-	X(int16, int16_t)                \
-	X(int32, int32_t)                \
-	X(int64, int64_t)                \
-	X(uint8, uint8_t)                \
-	X(uint16, uint16_t)              \
-	X(uint32, uint32_t)              \
-	X(uint64, uint64_t)              \
-	X(size, size_t)
-#define ORDERED(X)             \
-	INTS(X)                \
-	X(char, char)          \
-	X(schar, signed char)  \
-	X(short, short)        \
-	X(int, int)            \
-	X(long, long)          \
-	X(longlong, long long) \
-	X(ptrdiff, ptrdiff_t)  \
-	X(float, float)        \
-	X(double, double)      \
-	X(longdouble, long double)
 #define NUMBERS(X)                  \
-	ORDERED(X)                  \
+	STEST_ORDERED(X)            \
 	X(complexf, float _Complex) \
 	X(complexd, double _Complex)
 
@@ -74,7 +47,7 @@ static long sync_array[SHMEM_REDUCE_SYNC_SIZE];
 			"xor of " #name);                                   \
 		shmem_team_sync(team);                                      \
 	}
-INTS(BITWISE)
+STEST_INTS(BITWISE)
 
 #define EXTREMES(name, type)                                                 \
 	static void extremes_##name(shmem_team_t team)                       \
@@ -90,7 +63,7 @@ INTS(BITWISE)
 			"min of " #name);                                    \
 		shmem_team_sync(team);                                       \
 	}
-ORDERED(EXTREMES)
+STEST_ORDERED(EXTREMES)
 
 #define SUMS(name, type)                                                 \
 	static void sums_##name(shmem_team_t team)                       \
@@ -170,20 +143,20 @@ NUMBERS(SUMS)
 		CHECK(ok, "what came of " #name);                            \
 		shmem_team_sync(team);                                       \
 	}
-ORDERED(MOVES)
+STEST_ORDERED(MOVES)
 
 static void in_team(shmem_team_t team)
 {
 	if (team == SHMEM_TEAM_INVALID)
 		return;
 #define CALL_BITWISE(name, type) bitwise_##name(team);
-	INTS(CALL_BITWISE)
+	STEST_INTS(CALL_BITWISE)
 #define CALL_EXTREMES(name, type) extremes_##name(team);
-	ORDERED(CALL_EXTREMES)
+	STEST_ORDERED(CALL_EXTREMES)
 #define CALL_SUMS(name, type) sums_##name(team);
 	NUMBERS(CALL_SUMS)
 #define CALL_MOVES(name, type) moves_##name(team);
-	ORDERED(CALL_MOVES)
+	STEST_ORDERED(CALL_MOVES)
 }
 
 /* Long vectors, and bytes. */

@@ -4,32 +4,6 @@
 
 enum { N = 40, WIDE = 64 };
 
-#define TYPES(X)                         \
-	X(float, float)                  \
-	X(double, double)                \
-	X(longdouble, long double)       \
-	X(char, char)                    \
-	X(schar, signed char)            \
-	X(short, short)                  \
-	X(int, int)                      \
-	X(long, long)                    \
-	X(longlong, long long)           \
-	X(uchar, unsigned char)          \
-	X(ushort, unsigned short)        \
-	X(uint, unsigned)                \
-	X(ulong, unsigned long)          \
-	X(ulonglong, unsigned long long) \
-	X(int8, int8_t)                  \
-	X(int16, int16_t)                \
-	X(int32, int32_t)                \
-	X(int64, int64_t)                \
-	X(uint8, uint8_t)                \
-	X(uint16, uint16_t)              \
-	X(uint32, uint32_t)              \
-	X(uint64, uint64_t)              \
-	X(size, size_t)                  \
-	X(ptrdiff, ptrdiff_t)
-
 /* Targets in static memory and in the heap. */
 static long double area[N];
 static void *heap;
@@ -108,7 +82,7 @@ static void *heap;
 		see_##name(dest, (type)(stest_before() + 1));                  \
 		get_##name(ctx, dest, src);                                    \
 	}
-TYPES(MOVES)
+STEST_ORDERED(MOVES)
 
 /* The forms without a type: 8 to 128 bits. */
 #define SIZED(bits)                                                           \
@@ -286,7 +260,7 @@ int main(int argc, char **argv)
 #define BOTH(name, type)                               \
 	moves_##name(SHMEM_CTX_DEFAULT, (type *)area); \
 	moves_##name(ctx, (type *)heap);
-	TYPES(BOTH)
+	STEST_ORDERED(BOTH)
 	sized_8(heap);
 	sized_16((unsigned char *)area);
 	sized_32(heap);

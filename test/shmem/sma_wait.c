@@ -4,22 +4,6 @@
 
 enum { N = 8 };
 
-#define TYPES(X)                         \
-	X(short, short)                  \
-	X(int, int)                      \
-	X(long, long)                    \
-	X(longlong, long long)           \
-	X(ushort, unsigned short)        \
-	X(uint, unsigned)                \
-	X(ulong, unsigned long)          \
-	X(ulonglong, unsigned long long) \
-	X(int32, int32_t)                \
-	X(int64, int64_t)                \
-	X(uint32, uint32_t)              \
-	X(uint64, uint64_t)              \
-	X(size, size_t)                  \
-	X(ptrdiff, ptrdiff_t)
-
 static long long area[N];
 
 /* Six comparisons, and where signs matter. */
@@ -44,7 +28,7 @@ static long long area[N];
 		shmem_##name##_wait(&v, 4);                                  \
 		shmem_##name##_wait_until(&v, SHMEM_CMP_LE, 5);              \
 	}
-TYPES(COMPARES)
+STEST_WAIT(COMPARES)
 
 /* My neighbour stores into all of mine but the one left out by status. */
 #define SETS(name, type)                                                       \
@@ -107,7 +91,7 @@ TYPES(COMPARES)
 			"some: all");                                          \
 		shmem_barrier_all();                                           \
 	}
-TYPES(SETS)
+STEST_WAIT(SETS)
 
 static void empty_sets(void)
 {
@@ -205,7 +189,7 @@ int main(int argc, char **argv)
 	compares_##name();         \
 	sets_##name((type *)area); \
 	sets_##name((type *)heap);
-	TYPES(ALL)
+	STEST_WAIT(ALL)
 	empty_sets();
 	signals(8, false);
 	signals(1, true);

@@ -23,6 +23,51 @@
 
 enum { STEST_LATE = 124, STEST_SHOW = 20 };
 
+/*
+ * The types, each X(its name in procedures, its name in C): for bitwise
+ * atomics, all atomics, waits, bitwise reductions, and whatever has an order.
+ */
+#define STEST_BITS(X)                    \
+	X(uint, unsigned)                \
+	X(ulong, unsigned long)          \
+	X(ulonglong, unsigned long long) \
+	X(int32, int32_t)                \
+	X(int64, int64_t)                \
+	X(uint32, uint32_t)              \
+	X(uint64, uint64_t)
+#define STEST_AMO(X)           \
+	STEST_BITS(X)          \
+	X(int, int)            \
+	X(long, long)          \
+	X(longlong, long long) \
+	X(size, size_t)        \
+	X(ptrdiff, ptrdiff_t)
+#define STEST_WAIT(X)   \
+	STEST_AMO(X)    \
+	X(short, short) \
+	X(ushort, unsigned short)
+#define STEST_INTS(X)             \
+	STEST_BITS(X)             \
+	X(uchar, unsigned char)   \
+	X(ushort, unsigned short) \
+	X(int8, int8_t)           \
+	X(int16, int16_t)         \
+	X(uint8, uint8_t)         \
+	X(uint16, uint16_t)       \
+	X(size, size_t)
+#define STEST_ORDERED(X)       \
+	STEST_INTS(X)          \
+	X(char, char)          \
+	X(schar, signed char)  \
+	X(short, short)        \
+	X(int, int)            \
+	X(long, long)          \
+	X(longlong, long long) \
+	X(ptrdiff, ptrdiff_t)  \
+	X(float, float)        \
+	X(double, double)      \
+	X(longdouble, long double)
+
 struct stest {
 	int me, n;
 	_Atomic long n_failed;
