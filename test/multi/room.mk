@@ -77,6 +77,7 @@ multi_programs += test/multi/ses_world
 multi_programs += test/multi/thr_coll
 multi_programs += test/multi/thr_lanes
 multi_programs += test/multi/thr_pingpong
+multi_programs += test/multi/thr_psets
 multi_programs += test/multi/thr_wait
 multi_programs += test/multi/wait_block
 multi_programs += test/multi/world_exit

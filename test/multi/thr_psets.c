@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * thr_psets: threads make and remove process sets of one session and are told
+ *
+ * The function that is told of changes runs in one thread at a time, with every
+ * change once, in the order of each thread's own; when another one is set, the
+ * one before is over. Meanwhile the job gets and loses sets, too.
+ */
+#include "session.h"
+
+#include <mpix.h>
+#include <pthread.h>
+
+enum { THREADS = 4, ROUNDS = 40, SWITCHES = 60 };
+
+struct told {
+	atomic_int n_inside; /* threads in the function */
+	atomic_bool is_off;
+	bool is_late; /* it hears the middle of what threads do: no order */
+	atomic_long n_defined, n_deleted, n_foreign;
+	long at[THREADS]; /* changes of each thread's sets so far */
+};
+
+static MPI_Session session;
+static MPI_Group self;
+
+static void on_change(
+	MPI_Session of, const char *name, int change, void *extra_state)
+{
+	struct told *told = extra_state;
+	int thread, round;
+
+	CHECK(of == session, "told of the session's own");
+	CHECK(atomic_fetch_add(&told->n_inside, 1) == 0, "by one at a time");
+	CHECK(!told->is_off, "not after another one was set");
+	if (sscanf(name, "thr-%d-%d", &thread, &round) != 2) {
+		told->n_foreign++;
+	} else {
+		long at = 2L * round + (change == MPIX_PSET_DELETED);
+
+		CHECK(told->is_late || told->at[thread] == at,
+			"%s, change %d: in order", name, change);
+		told->at[thread] = at + 1;
+		if (change == MPIX_PSET_DEFINED)
+			told->n_defined++;
+		else
+			told->n_deleted++;
+	}
+	atomic_fetch_sub(&told->n_inside, 1);
+}
+
+/* arg: the thread's number */
+static void *change(void *arg)
+{
+	char name[32];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		snprintf(name, sizeof(name), "thr-%d-%d", *(int *)arg, round);
+		OK(MPIX_Session_create_pset(session, name, self));
+		OK(MPIX_Session_delete_pset(session, name));
+	}
+	return NULL;
+}
+
+/* all of them at once; main does its own in between */
+static void all_change(void (*meanwhile)(void))
+{
+	pthread_t threads[THREADS];
+	int numbers[THREADS];
+
+	for (int i = 0; i < THREADS; i++) {
+		numbers[i] = i;
+		pthread_create(&threads[i], NULL, change, &numbers[i]);
+	}
+	meanwhile();
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* sets of the job come and go; alone there is nobody to make them */
+static void publish(void)
+{
+	char name[32];
+
+	for (int i = 0; i < 5 && mtest.size > 1; i++) {
+		snprintf(name, sizeof(name), "job-%d-%d", mtest.rank, i);
+		OK(MPIX_Session_publish_pset(session, name, self));
+		OK(MPIX_Session_unpublish_pset(session, name));
+	}
+}
+
+static void take_turns(void)
+{
+	static struct told told[SWITCHES];
+
+	for (int i = 0; i < SWITCHES; i++) {
+		told[i].is_late = true;
+		OK(MPIX_Session_set_pset_callback(
+			session, i % 3 == 2 ? NULL : on_change, &told[i]));
+		if (i)
+			told[i - 1].is_off = true;
+		CHECK(!i || !told[i - 1].n_inside, "the one before is over");
+		sched_yield();
+	}
+	OK(MPIX_Session_set_pset_callback(session, NULL, NULL));
+}
+
+int main(int argc, char **argv)
+{
+	static struct told told;
+	MPI_Count n;
+
+	(void)argc;
+	mtest_start(argv[0]);
+	session = session_open();
+	session_who(session);
+	self = session_group(session, "mpi://SELF");
+	OK(MPIX_Session_set_pset_callback(session, on_change, &told));
+	all_change(publish);
+	OK(MPIX_Session_get_pset_changes(session, &n)); /* tells the rest */
+	CHECK(told.n_defined == THREADS * ROUNDS &&
+			told.n_deleted == THREADS * ROUNDS,
+		"%ld defined, %ld deleted, of %d each", told.n_defined,
+		told.n_deleted, THREADS * ROUNDS);
+	all_change(take_turns);
+	OK(MPI_Group_free(&self));
+	session_close(&session);
+	return mtest_done();
+}
