@@ -4,12 +4,14 @@
  * Puts and gets are the fabric's. Atomics are, where it has its own; elsewhere
  * the target carries them out (tell.c), and the two ways to a PE are put into
  * order where a fence asks for it: by the states of the PE. Small operations
- * inside a session may be held back, one at a time, or gathered in messages.
+ * inside a session may be held back, one at a time, or gathered in messages;
+ * over sockets, where each costs a system call, outside of one as well.
  *
  * Everything here waits with the context's lock held and drives its endpoint
  * and the lane, and through that the endpoint others reach us by. */
 #include "rma/rma_priv.h"
 
+#include "base/clock.h"
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/sleep.h"
@@ -18,7 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATE_POLLS = 64, FENCES_PER_POLL = 16 };
+enum {
+	LATE_POLLS = 64,
+	FENCES_PER_POLL = 16,
+	BURST_NS = 20000, /* about what sending a message costs */
+};
 
 /* A fetching atomic that nobody waits for. */
 struct pending {
@@ -324,7 +330,6 @@ static int before_writing(
 			err = weft_far_flush_pe(ctx, pe);
 		}
 	}
-	ctx->states[pe] &= (uint8_t)~WEFT_STATE_ALONE;
 	weft_ctx_touch(ctx, pe, WEFT_STATE_WRITTEN);
 	return err;
 }
@@ -353,14 +358,14 @@ static int ask_all(struct weft_rma_ctx *ctx)
 		uint8_t state = ctx->states[pe];
 		int one = 0;
 
-		if ((state & WEFT_STATE_WRITTEN) &&
-			!(state & WEFT_STATE_ALONE)) {
+		if (state & WEFT_STATE_WRITTEN) {
 			ctx->n_flushes++;
 			one = flush_out(ctx, pe, &ctx->flush_op);
 			if (one)
 				ctx->n_flushes--;
 		}
-		if (state & WEFT_STATE_TOLD)
+		err = err ? err : one;
+		if ((state & WEFT_STATE_TOLD) && !(state & WEFT_STATE_ALONE))
 			one = weft_tell_ask(ctx, pe);
 		err = err ? err : one;
 	}
@@ -444,25 +449,76 @@ int weft_far_quiet(struct weft_rma_ctx *ctx)
 	return err;
 }
 
-/* --- put and get --------------------------------------------------------- */
+/* --- small operations as records ------------------------------------------ */
 
-/* The first put to a PE since all was quiet may be the only one: it tells by
- * itself when it is there, where a flush would cost as much as the put. */
-static int put_alone(struct weft_rma_ctx *ctx,
-	const struct weft_side_target *to, const void *src, size_t len,
-	uint64_t flags, uint32_t pe)
+/* One small operation closely after another: more may come. The helper sends
+ * what is kept then; who has none, keeps nothing. */
+static bool is_burst(struct weft_rma_ctx *ctx)
 {
-	int err;
+	uint64_t last = ctx->last_ns;
 
-	flags |= ctx->ep->side->plan.deliver_flags;
-	ctx->n_flushes++;
-	err = write_out(ctx, to, src, len, flags, &ctx->flush_op);
-	if (err)
-		ctx->n_flushes--;
-	else
-		ctx->states[pe] |= WEFT_STATE_ALONE;
-	return err;
+	if ((ctx->options & WEFT_RMA_PRIVATE) || !weft_rma_own.has_helper)
+		return false;
+	ctx->last_ns = weft_now_ns();
+	return ctx->last_ns - last < BURST_NS;
 }
+
+/* Kept for company where a session says that there will be some, where a quiet
+ * must follow anyway (nbi), and in a burst; else sent. */
+static int tell_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
+	const struct weft_tell *tell, uint32_t pe, bool is_nbi)
+{
+	if (ctx->is_telling[class] || is_nbi || is_burst(ctx)) {
+		weft_ctx_hold(ctx, true);
+		return weft_tell_add(ctx, pe, tell);
+	}
+	return ctx->states[pe] ? weft_tell_send(ctx, pe, tell, 1)
+			       : weft_tell_alone(ctx, pe, tell);
+}
+
+/* True for a small put that goes as a record. What was written there stays
+ * ahead of it without a fence, as programs have come to expect of sockets. */
+static bool is_told(const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
+{
+	if (len > WEFT_HELD_MAX || !ctx->ep->side->plan.has_put_messages)
+		return false;
+	return ctx->is_telling[WEFT_CLASS_PUT] ||
+	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
+}
+
+static int tell_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe, bool is_nbi)
+{
+	struct weft_tell tell = {
+		.rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
+		.data = src,
+		.sym = dest,
+	};
+
+	return tell_small(ctx, WEFT_CLASS_PUT, &tell, pe, is_nbi);
+}
+
+/* A word that nobody waits for can be fetched by a record as well. */
+static bool is_word_told(const struct weft_rma_ctx *ctx, const void *src,
+	size_t len, uint32_t pe)
+{
+	return ctx->ep->side->plan.has_put_messages &&
+	       !weft_rma_own.has_fabric_amo && (len == 4 || len == 8) &&
+	       (uintptr_t)src % len == 0 &&
+	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
+}
+
+static int tell_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe)
+{
+	const struct weft_amo amo = { .op = WEFT_AMO_FETCH,
+		.width = (uint32_t)len };
+
+	return weft_tell_fetch(
+		ctx, (void *)(uintptr_t)src, &amo, dest, pe, true);
+}
+
+/* --- put and get --------------------------------------------------------- */
 
 /* A put that the fabric copies, or that a session keeps for a while. */
 static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
@@ -471,7 +527,6 @@ static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 {
 	uint64_t flags = ctx->flags[class] | WEFT_SIDE_COPY;
 	struct weft_rma_small op = { .class = class, .to = *to, .len = len };
-	bool is_first = !ctx->states[pe];
 	int err = before_writing(ctx, pe, &flags);
 
 	op.flags = flags;
@@ -479,8 +534,6 @@ static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 		return err;
 	if (ctx->is_batching[class] && len <= WEFT_HELD_MAX)
 		return hold(ctx, &op, src);
-	if (is_first && ctx->ep->side->plan.has_put_messages)
-		return put_alone(ctx, to, src, len, flags, pe);
 	return write_out(ctx, to, src, len, flags, NULL);
 }
 
@@ -511,52 +564,16 @@ static int put_large(struct weft_rma_ctx *ctx, uint64_t flags,
 	return err;
 }
 
-/* A small put goes in a message where a session says that many will come; so
- * do those that need a quiet anyway; and one that follows what was told there,
- * which it need not wait for then. Small puts that a fence keeps behind written
- * ones are written. */
-static bool is_told(const struct weft_rma_ctx *ctx, size_t len, uint32_t pe,
-	bool is_nbi, bool *is_now)
-{
-	uint8_t state = ctx->states[pe];
-
-	*is_now = false;
-	if (len > WEFT_HELD_MAX || !ctx->ep->side->plan.has_put_messages)
-		return false;
-	if (ctx->is_telling[WEFT_CLASS_PUT])
-		return true;
-	if (state & WEFT_STATE_WRITTEN_FENCED)
-		return false;
-	*is_now = !is_nbi;
-	return is_nbi || (state & WEFT_STATE_TOLD_FENCED);
-}
-
-static int tell_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint32_t pe, bool is_now)
-{
-	struct weft_tell tell = {
-		.rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
-		.data = src,
-		.sym = dest,
-	};
-
-	if (is_now)
-		return weft_tell_send(ctx, pe, &tell, 1);
-	weft_ctx_hold(ctx, true);
-	return weft_tell_add(ctx, pe, &tell);
-}
-
 static int put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
 	struct weft_side_target to;
-	bool is_now;
 	int err = locate(dest, len, pe, &to);
 
 	if (err)
 		return err;
-	if (is_told(ctx, len, pe, is_nbi, &is_now))
-		return tell_put(ctx, dest, src, len, pe, is_now);
+	if (is_told(ctx, len, pe))
+		return tell_put(ctx, dest, src, len, pe, is_nbi);
 	if (len <= ctx->ep->side->plan.rma_inject_len)
 		return put_small(ctx, WEFT_CLASS_PUT, &to, src, len, pe);
 	return put_large(
@@ -582,6 +599,8 @@ static int get(struct weft_rma_ctx *ctx, char *dest, const void *src,
 	struct weft_side_target from;
 	int err = locate(src, len, pe, &from);
 
+	if (!err && is_nbi && is_word_told(ctx, src, len, pe))
+		return tell_get(ctx, dest, src, len, pe);
 	if (!err)
 		err = weft_far_release(ctx);
 	while (len && !err) {
@@ -664,9 +683,7 @@ static int told_amo(struct weft_rma_ctx *ctx, void *dest,
 		.data = words,
 		.sym = dest };
 
-	return ctx->is_telling[WEFT_CLASS_AMO]
-		       ? weft_tell_add(ctx, pe, &tell)
-		       : weft_tell_send(ctx, pe, &tell, 1);
+	return tell_small(ctx, WEFT_CLASS_AMO, &tell, pe, false);
 }
 
 static int check_amo(const struct weft_amo *amo, const void *dest)

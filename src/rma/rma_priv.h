@@ -31,7 +31,7 @@ enum weft_rma_state {
 	WEFT_STATE_WRITTEN_FENCED = 4,
 	WEFT_STATE_TOLD_FENCED = 8,
 	WEFT_STATE_LISTED = 16, /* in touched, until all is quiet */
-	WEFT_STATE_ALONE = 32,	/* one put was written, which is a flush */
+	WEFT_STATE_ALONE = 32,	/* told once, and asked after at once */
 };
 
 enum {
@@ -90,7 +90,8 @@ struct weft_rma_ctx {
 	uint32_t n_reads;   /* under way without anybody waiting */
 	uint32_t n_flushes; /* under way */
 	uint32_t n_fences;
-	uint32_t n_idle; /* rounds in which nothing came */
+	uint32_t n_idle;  /* rounds in which nothing came */
+	uint64_t last_ns; /* when something small was told */
 	struct weft_op read_op;
 	struct weft_op flush_op;
 	struct weft_awaited *awaited;
@@ -224,11 +225,15 @@ int weft_tell_send(struct weft_rma_ctx *ctx, uint32_t pe,
 int weft_tell_add(
 	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *tell);
 int weft_tell_release(struct weft_rma_ctx *ctx);
-/* An atomic with a result: waits for it, or has it stored (nbi). */
+/* An atomic with a result: waits for it, or has it stored (nbi), and then goes
+ * into the batch. */
 int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
 /* Asks the PE to say when it is done with all it was told. */
 int weft_tell_ask(struct weft_rma_ctx *ctx, uint32_t pe);
+/* The same behind one record, which may stay the only one. */
+int weft_tell_alone(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *tell);
 /* Waits until no reply is due that nobody waits for. */
 int weft_tell_wait(struct weft_rma_ctx *ctx);
 /* ask and wait. */

@@ -342,6 +342,7 @@ static int before_telling(struct weft_rma_ctx *ctx, uint32_t pe)
 
 	if (weft_unlikely(ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED))
 		err = weft_far_flush_pe(ctx, pe);
+	ctx->states[pe] &= (uint8_t)~WEFT_STATE_ALONE;
 	weft_ctx_touch(ctx, pe, WEFT_STATE_TOLD);
 	return err;
 }
@@ -582,10 +583,10 @@ int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
 	err = enter(fetch, pe, &tell.rec.id);
 	if (err)
 		goto drop;
-	if (is_nbi && ctx->is_telling[WEFT_CLASS_FAMO])
-		err = weft_tell_add(ctx, pe, &tell);
-	else
-		err = weft_tell_send(ctx, pe, &tell, 1);
+	if (is_nbi)
+		weft_ctx_hold(ctx, true);
+	err = is_nbi ? weft_tell_add(ctx, pe, &tell)
+		     : weft_tell_send(ctx, pe, &tell, 1);
 	if (err) {
 		leave(fetch, tell.rec.id);
 		goto drop;
@@ -606,30 +607,50 @@ drop:
 	return err;
 }
 
-int weft_tell_ask(struct weft_rma_ctx *ctx, uint32_t pe)
+/* before: what goes in the same message, or NULL. */
+static int ask(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *before)
 {
-	struct weft_tell tell = { .rec = { .kind = WEFT_WIRE_RMA_ASK },
-		.data = "" };
+	struct weft_tell tells[2] = { { .data = "" }, { .data = "" } };
+	struct weft_tell *question = &tells[before != NULL];
 	struct fetch *fetch = calloc(1, sizeof(*fetch));
-	uint8_t state = ctx->states[pe];
+	uint8_t fenced = ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED;
 	int err;
 
 	if (!fetch)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a reply");
+	if (before)
+		tells[0] = *before;
+	question->rec.kind = WEFT_WIRE_RMA_ASK;
 	fetch->ctx = ctx;
-	err = enter(fetch, pe, &tell.rec.id);
+	err = enter(fetch, pe, &question->rec.id);
 	if (err) {
 		free(fetch);
 		return err;
 	}
 	/* it says nothing of what was written, so needs no order with it */
 	ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
-	err = weft_tell_send(ctx, pe, &tell, 1);
-	ctx->states[pe] = state;
+	err = weft_tell_send(ctx, pe, tells, before ? 2 : 1);
+	ctx->states[pe] |= fenced;
 	if (err) {
-		leave(fetch, tell.rec.id);
+		leave(fetch, question->rec.id);
 		free(fetch);
 	}
+	return err;
+}
+
+int weft_tell_ask(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	return ask(ctx, pe, NULL);
+}
+
+int weft_tell_alone(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *tell)
+{
+	int err = ask(ctx, pe, tell);
+
+	if (!err)
+		ctx->states[pe] |= WEFT_STATE_ALONE;
 	return err;
 }
 
@@ -664,11 +685,12 @@ int weft_tell_wait(struct weft_rma_ctx *ctx)
 
 int weft_tell_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	int err = weft_tell_ask(ctx, pe);
+	bool is_asked = ctx->states[pe] & WEFT_STATE_ALONE;
+	int err = is_asked ? 0 : weft_tell_ask(ctx, pe);
 
 	if (!err)
 		err = weft_tell_wait(ctx);
-	ctx->states[pe] &=
-		(uint8_t) ~(WEFT_STATE_TOLD | WEFT_STATE_TOLD_FENCED);
+	ctx->states[pe] &= (uint8_t) ~(
+		WEFT_STATE_TOLD | WEFT_STATE_TOLD_FENCED | WEFT_STATE_ALONE);
 	return err;
 }

@@ -229,22 +229,31 @@ static void ways_in_order(void)
 	shmem_free(to);
 }
 
-/* Nobody waits, and yet it arrives. */
+/* Nobody waits, and yet all of it arrives, that of bursts included. */
 static void unattended(void)
 {
-	static long word, heard;
+	enum { BURST = 8 };
+	static long word, words[BURST], sum, heard;
 	long one = 1;
+	int to = stest_next();
 
 	shmem_barrier_all();
-	shmem_put_nbi(&word, &one, 1, stest_next());
+	shmem_put_nbi(&word, &one, 1, to);
+	for (int i = 0; i < BURST; i++)
+		shmem_p(&words[i], i + 1, to);
+	for (int i = 0; i < BURST; i++)
+		shmem_atomic_inc(&sum, to);
 	if (stest.me == 0) /* makes no call until it was answered */
 		while (!*(volatile long *)&heard)
 			usleep(100);
 	shmem_wait_until(&word, SHMEM_CMP_EQ, 1);
+	for (int i = 0; i < BURST; i++)
+		shmem_wait_until(&words[i], SHMEM_CMP_EQ, i + 1);
+	shmem_wait_until(&sum, SHMEM_CMP_EQ, BURST);
 	if (stest.me == 1)
 		shmem_p(&heard, 1, 0);
 	shmem_barrier_all();
-	CHECK(word == 1 && heard == !stest.me, "it came");
+	CHECK(word == 1 && sum == BURST && heard == !stest.me, "it came");
 }
 
 int main(int argc, char **argv)
