@@ -160,24 +160,44 @@ lane_ok() {
 	head -n 30 "$state/out" | sed 's/^/#   /'
 }
 
-# lane_multi BUILD LAUNCHER LEFT-OUT: the multi-process suite; its own TAP is a part of
-# ours. Left out: lines that speak to our own mpiexec; those on the exit status
-# of a job that a process left or aborted in part, which each manager answers in
-# its way; and what LEFT-OUT, an extended regular expression, says about this manager.
-lane_multi() {
-	few=
-	[ -n "${quick:-}" ] && few="p2p_modes p2p_order coll_moves comm_make
-		ses_life ses_psets ses_comms ses_always"
-	grep -vE "^(world_exit|mpix_abort) |launch=|$3" "$here/../../test/multi/list" \
-		>"$state/list"
-	suite=$(MPIEXEC=$2 "$here/../../test/run-multi" --env shm \
-		--bin "$1/test/multi" --list "$state/list" $few 2>&1) || :
+# lane_suite BUILD LAUNCHER FOLDER PATTERN...: runs of $state/list; their TAP is
+# a part of ours
+lane_suite() {
+	build=$1 launcher=$2 folder=$3
+	shift 3
+	suite=$(MPIEXEC=$launcher "$here/../../test/run-multi" --env shm \
+		--bin "$build/test/$folder" --list "$state/list" "$@" 2>&1) || :
 	echo "$suite" | grep -v '^1\.\.' |
 		sed "s/^ok [0-9]*/ok - $lane:/; s/^not ok [0-9]*/not ok - $lane:/"
 	n_tests=$((n_tests + $(echo "$suite" | grep -c '^ok ')))
 	bad=$(echo "$suite" | grep '^not ok' | grep -vc '# TODO')
 	n_tests=$((n_tests + bad))
 	n_failed=$((n_failed + bad))
+}
+
+# lane_multi BUILD LAUNCHER LEFT-OUT: the multi-process suite. Left out: lines
+# that speak to our own mpiexec; those on the exit status of a job that a process
+# left or aborted in part, which each manager answers in its way; and what
+# LEFT-OUT, an extended regular expression, says about this manager.
+lane_multi() {
+	few=
+	[ -n "${quick:-}" ] && few="p2p_modes p2p_order coll_moves comm_make
+		ses_life ses_psets ses_comms ses_always"
+	grep -vE "^(world_exit|mpix_abort) |launch=|$3" "$here/../../test/multi/list" \
+		>"$state/list"
+	# shellcheck disable=SC2086
+	lane_suite "$1" "$2" multi $few
+}
+
+# lane_shmem BUILD LAUNCHER: OpenSHMEM with some PEs near and some far, so that
+# both kinds of access meet on one address. Those of one PE, and those on how
+# the program is set up, learn nothing here; exit= is the manager's business.
+lane_shmem() {
+	left='^[a-z_]* 1( |$)|^sma_(setup|tool|cxx) |launch=|exit='
+	# one after another they take a minute
+	[ -n "${quick:-}" ] && left="$left|^[a-z_]* 2|^sma_(sweep|mpi|heap|thr) "
+	grep -vE "$left" "$here/../../test/shmem/list" >"$state/list"
+	lane_suite "$1" "$2" shmem
 }
 
 lane_verdict() {
