@@ -7,6 +7,7 @@
 #include "net/net_priv.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "net/iface.h"
 #include "net/side.h"
 
 #include <netinet/in.h>
@@ -17,6 +18,9 @@
 enum {
 	REPORT_MAX = 4096,
 	VERDICT_MAX = 160,
+	/* of what speaks for an interface; IPv4 before IPv6 is 1 */
+	IFACE_WEIGHT = 2,
+	LOOPBACK_WEIGHT = IFACE_WEIGHT * (WEFT_IFACE_RANK_MAX + 1),
 };
 
 /* What the user asked for, from hints, knobs and libfabric's own variables. */
@@ -277,9 +281,11 @@ static int score(const struct wish *w, const struct weft_prov *prov,
 	if (is_link_local(info))
 		return *iface ? 0 : -1;
 	if (is_loopback(info) == w->is_one_host)
-		s += 4;
+		s += LOOPBACK_WEIGHT;
+	if (!w->is_one_host && name)
+		s += IFACE_WEIGHT * weft_iface_rank(name);
 	if (info->addr_format == FI_SOCKADDR_IN)
-		s += 2;
+		s++;
 	return s;
 }
 

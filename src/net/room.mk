@@ -3,7 +3,7 @@ libweft_la_SOURCES += \
 	src/net/av.c \
 	src/net/cq.c \
 	src/net/ep.c \
-	src/net/fabric.c \
+	src/net/fabric.c src/net/iface.c src/net/iface.h \
 	src/net/mr.c \
 	src/net/net.h \
 	src/net/net_priv.h \

@@ -7,3 +7,6 @@ test_launch_stranger_CPPFLAGS = $(mpi_prog_cppflags)
 test_launch_stranger_LDADD = $(mpi_prog_ldadd) $(FABRIC_LIBS)
 TESTS += test/launch/stranger.test
 EXTRA_DIST += test/launch/stranger.test
+check_PROGRAMS += test/launch/hosts
+test_launch_hosts_LDADD = libweft.la $(FABRIC_LIBS)
+TESTS += test/launch/hosts

@@ -80,6 +80,7 @@ multi_programs += test/multi/thr_pingpong
 multi_programs += test/multi/thr_psets
 multi_programs += test/multi/thr_wait
 multi_programs += test/multi/wait_block
+multi_programs += test/multi/lazy_ring
 multi_programs += test/multi/world_exit
 multi_programs += test/multi/world_finalize
 multi_programs += test/multi/world_life

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* iface: asks the kernel about an interface
+ *
+ * By ioctl and /proc, since /sys shows the interfaces of the namespace it was
+ * mounted in. */
+#include "net/iface.h"
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { RUNNING = 8, OWN = 4, DEFAULT_ROUTE = 2 };
+
+/* Drivers of what exists within a host only. */
+static bool is_joint(const char *driver)
+{
+	static const char *const names[] = { "bridge", "tun", "vxlan", "dummy",
+		"openvswitch" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(driver, names[i]))
+			return true;
+	return false;
+}
+
+/* "name 00000000 gateway flags refs use metric 00000000 ..." */
+static bool has_route4(const char *name)
+{
+	FILE *f = fopen("/proc/net/route", "re");
+	char line[256], who[IFNAMSIZ + 1];
+	unsigned long to, mask;
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%16s %lx %*s %*s %*s %*s %*s %lx", who,
+				&to, &mask) == 3 &&
+			!to && !mask && !strcmp(who, name);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* "destination prefix ... flags name"; a gateway, so that the kernel's own
+ * entries for "nowhere" do not count. */
+static bool has_route6(const char *name)
+{
+	FILE *f = fopen("/proc/net/ipv6_route", "re");
+	char line[256], to[33], who[IFNAMSIZ + 1];
+	unsigned prefix, flags;
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%32s %x %*s %*s %*s %*s %*s %*s %x %16s",
+				to, &prefix, &flags, who) == 4 &&
+			!prefix && strspn(to, "0") == 32 && (flags & 2) &&
+			!strcmp(who, name);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int rank_of(int fd, const char *name)
+{
+	struct ethtool_drvinfo drv = { .cmd = ETHTOOL_GDRVINFO };
+	struct ifreq req = { 0 };
+	int rank = RUNNING + OWN;
+
+	snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", name);
+	if (ioctl(fd, SIOCGIFFLAGS, &req))
+		return rank;
+	if (!(req.ifr_flags & IFF_RUNNING))
+		rank -= RUNNING;
+	req.ifr_data = (char *)&drv;
+	if (ioctl(fd, SIOCETHTOOL, &req) || !is_joint(drv.driver))
+		return rank;
+	rank -= OWN;
+	return has_route4(name) || has_route6(name) ? rank + DEFAULT_ROUTE
+						    : rank;
+}
+
+int weft_iface_rank(const char *name)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int rank = RUNNING + OWN;
+
+	if (fd < 0)
+		fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return rank;
+	rank = rank_of(fd, name);
+	close(fd);
+	return rank;
+}
