@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "core/outer.h"
 #include "core/lane.h"
 #include "core/proc.h"
 #include "shm/ring.h"
@@ -58,6 +59,13 @@ static bool is_member(const struct weft_lane *lane, uint64_t addr)
 {
 	return !((addr ^ weft_proc.proc) & lane->job_mask) &&
 	       (uint32_t)addr < weft_proc.facts.size && addr != lane->addr;
+}
+
+/* Or from another job, once somebody there may know how to reach us? */
+static bool is_far(const struct weft_lane *lane, uint64_t addr)
+{
+	return !lane->number && weft_outer_is(addr) &&
+	       atomic_load_explicit(&weft_proc.has_outer, memory_order_relaxed);
 }
 
 /* First message of a ring: is its writer one of us? */
@@ -114,7 +122,7 @@ void weft_dispatch_net(void *arg, const void *data, size_t len)
 			"library in use everywhere?");
 		return;
 	}
-	if (!is_member(lane, wire.src_proc)) {
+	if (!is_member(lane, wire.src_proc) && !is_far(lane, wire.src_proc)) {
 		weft_dispatch_drop(lane, "from a process outside the job");
 		return;
 	}

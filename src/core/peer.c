@@ -7,6 +7,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "core/card.h"
+#include "core/outer.h"
 #include "core/lane.h"
 #include "core/proc.h"
 #include "net/net.h"
@@ -42,6 +43,17 @@ static uint64_t cookie(const uint8_t *key, uint64_t src, uint64_t dst)
 	return hash ? hash : 1;
 }
 
+/* What messages from there to this lane carry. */
+static uint64_t cookie_from(const struct weft_lane *lane, uint64_t addr)
+{
+	uint8_t key[16];
+
+	if (lane->number || !weft_outer_is(addr))
+		return cookie(weft_proc.facts.own_key, addr, lane->addr);
+	weft_outer_key(key);
+	return cookie(key, addr, lane->addr);
+}
+
 /* A lane of a process that has died: its default lane's peer says so. */
 static void inherit_death(struct weft_lane *lane, struct weft_peer *peer)
 {
@@ -63,12 +75,14 @@ struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t addr)
 	peer = calloc(1, sizeof(*peer));
 	if (!peer)
 		return NULL;
-	peer->proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | (uint32_t)addr;
+	peer->proc = lane->number ? (weft_proc.proc & ~(uint64_t)UINT32_MAX) |
+					    (uint32_t)addr
+				  : addr;
 	peer->addr = addr;
 	peer->src_addr = lane->addr;
 	peer->lane = lane;
 	peer->credit = weft_knobs.eager_window;
-	peer->cookie_in = cookie(weft_proc.facts.own_key, addr, lane->addr);
+	peer->cookie_in = cookie_from(lane, addr);
 	weft_list_init(&peer->pending);
 	weft_list_init(&peer->link);
 	if (addr == lane->addr) {
@@ -93,7 +107,7 @@ struct weft_peer *weft_peer_proven(
 
 	if (weft_likely(peer))
 		return peer->cookie_in == value ? peer : NULL;
-	if (value != cookie(weft_proc.facts.own_key, addr, lane->addr))
+	if (value != cookie_from(lane, addr))
 		return NULL;
 	return weft_peer_of(lane, addr);
 }
@@ -235,7 +249,7 @@ static void ask_card(struct weft_peer *peer)
 {
 	int err;
 
-	if (peer->lane->number) {
+	if (peer->lane->number || weft_outer_is(peer->proc)) {
 		if (peer->card)
 			take_lane_card(peer);
 		return; /* else it comes with a communicator */

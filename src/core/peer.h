@@ -61,8 +61,8 @@ struct weft_peer {
 	uint64_t n_net_known;  /* of these, known to have arrived (PONG) */
 	uint64_t retry_ns; /* RESOLVING: when to ask for the card again; 0 while
 			      an answer is due */
-	struct weft_lane_card *card; /* rented lanes: how to reach it, once
-					known; owned */
+	struct weft_lane_card *card; /* rented lanes and other jobs: how to
+					reach it, once known; owned */
 	struct weft_link pending;    /* struct weft_out, oldest first */
 	struct weft_link link;	     /* in lane->flush when is_queued */
 	struct weft_lane *lane;
@@ -93,9 +93,9 @@ static inline void weft_peer_stamp(
  * DEAD. Lane's lock held, here and below. */
 void weft_peer_resolve(struct weft_peer *peer);
 
-/* On a rented lane: tells how the peer is reached, by what the processes
- * swapped. is_near: it is on my node. The first such card is kept. 0 or
- * WEFT_ERR_NOMEM. */
+/* On a rented lane, or of another job: tells how the peer is reached, by what
+ * the processes swapped. is_near: it is on my node. The first such card is
+ * kept. 0 or WEFT_ERR_NOMEM. */
 int weft_peer_meet(struct weft_peer *peer, const struct weft_lane_card *card,
 	bool is_near);
 

@@ -22,16 +22,29 @@ enum {
 	CTX_RANK_SHIFT = 36, /* context id: rank that made it, its counter */
 	CTX_FIRST = 16,	     /* counters below are for fixed contexts */
 	CTX_SELF = 2,
+	CTX_OUTER_SHIFT = 63, /* set: drawn, as other jobs count alike */
 };
 
 struct weft_proc weft_proc = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	.open_boot = weft_boot_open };
+
+static uint64_t draw_ctx(uint64_t counter)
+{
+	uint64_t what[2] = { weft_proc.proc, counter };
+	uint64_t drawn = weft_hash(weft_proc.facts.own_key, what, sizeof(what));
+
+	/* some bits short, so that a row does not run over */
+	return (uint64_t)1 << CTX_OUTER_SHIFT |
+	       (drawn >> 2 & ~(uint64_t)(WEFT_PLANE_END - 1));
+}
 
 uint64_t weft_proc_new_ctx(uint32_t n)
 {
 	uint64_t counter = atomic_fetch_add_explicit(
 		&weft_proc.next_ctx, n, memory_order_relaxed);
 
+	if (atomic_load_explicit(&weft_proc.has_outer, memory_order_relaxed))
+		return draw_ctx(counter);
 	return (uint64_t)weft_proc.facts.rank << CTX_RANK_SHIFT |
 	       counter * WEFT_PLANE_END;
 }

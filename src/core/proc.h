@@ -42,6 +42,7 @@ struct weft_proc {
 	struct weft_lane *_Atomic others[WEFT_LANES - 1];
 	atomic_uint n_others;
 	atomic_ulong next_ctx;
+	atomic_bool has_outer;	  /* other jobs may know how to reach us */
 	struct weft_bsend *bsend; /* attached buffer; guarded by lane.lock */
 	uint64_t n_pset_events;	  /* sets defined and deleted; lane.lock */
 	int64_t max_spin;	  /* empty polls before yielding */
@@ -75,7 +76,8 @@ void weft_proc_net_hints(struct weft_net_hints *hints);
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event);
 
 /* A context id no other process of the job hands out: n ids in a row, each
- * WEFT_PLANE_END apart. Any thread. */
+ * WEFT_PLANE_END apart. Once other jobs may be met the ids are drawn from a
+ * space so large that theirs differ, too. Any thread. */
 uint64_t weft_proc_new_ctx(uint32_t n);
 
 /* The context id of the communicator that holds only this process. */

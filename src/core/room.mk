@@ -5,6 +5,7 @@ libweft_la_SOURCES += src/core/alone.c src/core/alone.h \
 	src/core/comm.c src/core/comm.h \
 	src/core/dispatch.c src/core/dispatch.h \
 	src/core/errcode.c src/core/errcode.h \
+	src/core/outer.c src/core/outer.h \
 	src/core/errh.c src/core/errh.h \
 	src/core/group.c src/core/group.h \
 	src/core/hardware.c src/core/hardware.h \

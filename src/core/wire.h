@@ -41,6 +41,8 @@ enum weft_wire_op {
 	WEFT_WIRE_RMA,	      /* weft_wire_rma records with their data: the
 				 target carries them out in this order */
 	WEFT_WIRE_RMA_REPLY,  /* weft_wire_rma_reply records */
+	WEFT_WIRE_KNOCK,      /* weft_wire_knock, then who asks as a struct
+				 weft_lane_card */
 	WEFT_WIRE_OP_END,
 };
 
@@ -173,6 +175,22 @@ struct weft_wire_chase {
 };
 static_assert(sizeof(struct weft_wire_chase) == 24, "wire layout");
 
+/* A process wants in at a port, or is answered; see session/port.c. */
+enum weft_wire_knock_kind {
+	WEFT_WIRE_KNOCK_ASK = 1,
+	WEFT_WIRE_KNOCK_WITHDRAW, /* no longer; is answered, too */
+	WEFT_WIRE_KNOCK_WELCOME,  /* the communicator of the two is there */
+	WEFT_WIRE_KNOCK_REFUSED,
+};
+
+struct weft_wire_knock {
+	uint64_t port;
+	uint64_t ctx; /* for a communicator of the two; names the knock */
+	uint32_t kind;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct weft_wire_knock) == 24, "wire layout");
+
 enum weft_wire_rma_kind {
 	WEFT_WIRE_RMA_PUT = 1, /* data: what to put there */
 	WEFT_WIRE_RMA_AMO,     /* data: value, condition; 8 bytes each */
@@ -221,6 +239,7 @@ WEFT_WIRE_GETTER(tell)
 WEFT_WIRE_GETTER(chase)
 WEFT_WIRE_GETTER(rma)
 WEFT_WIRE_GETTER(rma_reply)
+WEFT_WIRE_GETTER(knock)
 #undef WEFT_WIRE_GETTER
 
 #endif

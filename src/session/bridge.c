@@ -6,11 +6,15 @@
  * whose first process has the lower number gives the id of the result, and
  * each side's local communicator has its own leader's second. Where both sides'
  * members are on lanes of their own, these are swapped, too (see meet.h): the
- * result is on them then, else on the default lane. */
+ * result is on them then, else on the default lane.
+ *
+ * Where processes of several jobs come together the members cannot look each
+ * other up: the sides then swap how everybody is reached from other jobs. */
 #include "session/create.h"
 
 #include "base/err.h"
 #include "core/info.h"
+#include "core/outer.h"
 #include "core/proc.h"
 #include "core/progress.h"
 #include "p2p/p2p.h"
@@ -171,10 +175,10 @@ static int tell_long(struct weft_comm *comm, int32_t root, struct part part)
 struct both {
 	uint64_t my_ctx;
 	uint64_t their_ctx;
-	uint32_t n_runs;  /* of the other side */
-	uint32_t n_cards; /* likewise, its size; 0: not on their own lanes */
-	int32_t err;	  /* nothing follows */
-	int32_t reserved; /* all above is sent */
+	uint32_t n_runs;     /* of the other side */
+	uint32_t n_cards;    /* likewise, its size; 0: not on their own lanes */
+	int32_t err;	     /* nothing follows */
+	int32_t is_spanning; /* processes of several jobs; all above is sent */
 	struct weft_run *runs;
 	struct weft_lane_card *cards; /* of the other side */
 	struct weft_lane_card *mine;  /* of mine, if on lanes of their own */
@@ -208,6 +212,24 @@ static int swap_cards(const struct talk *t, const struct weft_comm *local,
 	return first_of(err, swap_whole(t, mine, theirs));
 }
 
+static bool has_other_job(const struct weft_group *group, uint64_t job)
+{
+	for (uint32_t i = 0; i < group->n_runs; i++)
+		if (group->runs[i].first >> 32 != job)
+			return true;
+	return false;
+}
+
+/* Are there processes of several jobs on the two sides? Both leaders find the
+ * same. */
+static bool is_spanning(
+	const struct weft_group *mine, const struct weft_group *theirs)
+{
+	uint64_t job = mine->runs[0].first >> 32;
+
+	return has_other_job(mine, job) || has_other_job(theirs, job);
+}
+
 /* Every step is taken whatever went wrong before: both leaders post the same
  * messages in any case, and in the end both know whether both have all. */
 static void swap_sides(const struct weft_create_inter *how, struct both *both)
@@ -238,6 +260,7 @@ static void swap_sides(const struct weft_create_inter *how, struct both *both)
 			     runs));
 	if (!err)
 		err = weft_shore_group(both->runs, theirs.n_runs, &remote);
+	both->is_spanning = remote && is_spanning(group, remote);
 	err = swap_cards(&t, how->local, both,
 		remote && theirs.has_lanes ? remote->size : 0, err);
 	weft_group_put(remote);
@@ -264,8 +287,10 @@ static int tell_side(struct weft_comm *local, int32_t root, struct both *both)
 
 	if (!err)
 		err = both->err;
-	if (!err && (both->n_runs > weft_proc.facts.size ||
-			    both->n_cards > weft_proc.facts.size))
+	if (!err && both->is_spanning)
+		weft_outer_expect();
+	if (!err && (both->n_runs > weft_shore_limit() ||
+			    both->n_cards > weft_shore_limit()))
 		err = weft_err_set(
 			WEFT_ERR_PROTO, "a side larger than the job");
 	if (err)
@@ -285,10 +310,68 @@ static int tell_side(struct weft_comm *local, int32_t root, struct both *both)
 	return err;
 }
 
+/* ---- processes of several jobs ---- */
+
+/* The leader swaps how all of its side are reached and tells its side. */
+static int swap_outer(const struct weft_create_inter *how, struct part mine,
+	struct part theirs)
+{
+	struct weft_comm *local = how->local;
+	int32_t said = 0;
+	int err;
+
+	if (local->rank == how->local_leader) {
+		struct talk t = { how->bridge, how->remote_leader,
+			TAG_LEADERS | (how->tag & 0x1fffffff) };
+
+		weft_lane_take(how->bridge->lane);
+		said = swap_whole(&t, mine, theirs);
+		weft_lane_drop(how->bridge->lane);
+	}
+	weft_lane_take(local->lane);
+	err = tell(local, how->local_leader, &said, sizeof(said));
+	if (!err)
+		err = said;
+	if (!err)
+		err = tell_long(local, how->local_leader, theirs);
+	weft_lane_drop(local->lane);
+	return err;
+}
+
+/* Makes the other side's processes reachable. Who has no card of its own goes
+ * on, so that the others hear of it. */
+static int meet_all(
+	const struct weft_create_inter *how, const struct weft_group *remote)
+{
+	struct weft_lane_card mine = { 0 }, *theirs;
+	struct part in, out = { NULL, (size_t)how->local->size * sizeof(mine) };
+	int card_err, err;
+
+	in.len = remote->size * sizeof(*theirs);
+	in.at = theirs = calloc(1, in.len);
+	weft_lane_take(&weft_proc.lane);
+	card_err = weft_outer_card(&mine);
+	weft_lane_drop(&weft_proc.lane);
+	err = weft_create_gather(how->local, &mine, sizeof(mine), &out.at);
+	if (!err)
+		err = swap_outer(how, out, in);
+	if (!err && !theirs)
+		err = WEFT_ERR_NOMEM;
+	weft_lane_take(&weft_proc.lane);
+	for (uint32_t i = 0; !err && i < remote->size; i++)
+		err = weft_outer_meet(weft_group_proc(remote, i), &theirs[i]);
+	weft_lane_drop(&weft_proc.lane);
+	free(out.at);
+	free(theirs);
+	return err ? err : card_err;
+}
+
+/* ---- the end ---- */
+
 /* The communicator, once all is known, on the local one's lane if the other
  * side's members are on such lanes of the same kind. */
 static int make(const struct weft_create_inter *how, const struct both *both,
-	struct weft_comm **comm_out)
+	struct weft_group *remote, struct weft_comm **comm_out)
 {
 	struct weft_comm *local = how->local;
 	struct weft_group *common = NULL;
@@ -296,13 +379,12 @@ static int make(const struct weft_create_inter *how, const struct both *both,
 		.session = local->child.session,
 		.local_ctx = both->my_ctx + WEFT_PLANE_END,
 		.group = local->group,
+		.remote = remote,
 		.errh = local->errh,
 	};
 	uint8_t *lanes = NULL;
-	int err = weft_shore_group(both->runs, both->n_runs, &b.remote);
+	int err;
 
-	if (err)
-		return err;
 	b.ctx = weft_group_proc(b.group, 0) < weft_group_proc(b.remote, 0)
 			? both->my_ctx
 			: both->their_ctx;
@@ -329,7 +411,6 @@ static int make(const struct weft_create_inter *how, const struct both *both,
 	}
 	free(lanes);
 	weft_group_put(common);
-	weft_group_put(b.remote);
 	return err;
 }
 
@@ -353,12 +434,13 @@ int weft_create_inter(
 	const struct weft_create_inter *how, struct weft_comm **comm_out)
 {
 	struct weft_comm *local = how->local;
-	struct both both = { 0 };
+	struct both both = { .err = how->err };
+	struct weft_group *remote = NULL;
 	int err = gather_cards(local, &both);
 
 	if (err)
 		return err;
-	if (local->rank == how->local_leader) {
+	if (local->rank == how->local_leader && !how->err) {
 		weft_lane_take(how->bridge->lane);
 		swap_sides(how, &both);
 		weft_lane_drop(how->bridge->lane);
@@ -368,7 +450,14 @@ int weft_create_inter(
 	err = tell_side(local, how->local_leader, &both);
 	weft_lane_drop(local->lane);
 	if (!err)
-		err = make(how, &both, comm_out);
+		err = weft_shore_group(both.runs, both.n_runs, &remote);
+	if (!err && both.is_spanning) {
+		both.n_cards = 0; /* only processes of a job share lanes */
+		err = meet_all(how, remote);
+	}
+	if (!err)
+		err = make(how, &both, remote, comm_out);
+	weft_group_put(remote);
 	both_fini(&both);
 	return err;
 }

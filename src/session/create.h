@@ -73,10 +73,11 @@ int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
 int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 	struct weft_comm **comm_out);
 
-/* An intercommunicator; bridge and remote_leader matter at the leader. */
+/* An intercommunicator; err, bridge and remote_leader matter at the leader. */
 struct weft_create_inter {
 	struct weft_comm *local;
 	int32_t local_leader;
+	int err;		  /* why there is no bridge, or 0 */
 	struct weft_comm *bridge; /* NULL but at the leader */
 	int32_t remote_leader;
 	int tag;

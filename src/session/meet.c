@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "core/outer.h"
 #include "core/proc.h"
 
 #include <stdio.h>
@@ -76,6 +77,15 @@ static bool is_match(const struct weft_lane_card *cards, uint32_t n)
 	return true;
 }
 
+/* Only processes of a job share lanes. The same answer at all members. */
+static bool is_one_job(const struct weft_group *group)
+{
+	for (uint32_t i = 0; i < group->n_runs; i++)
+		if (weft_outer_is(group->runs[i].first))
+			return false;
+	return true;
+}
+
 /* Makes the members peers of the lane. Its lock held. */
 static int take_peers(struct weft_lane *lane, const struct weft_group *group,
 	const struct weft_lane_card *cards, const bool *is_near)
@@ -129,7 +139,8 @@ int weft_meet_end(
 
 	*lane_out = &weft_proc.lane;
 	*lanes_out = NULL;
-	if (!err && is_match((const void *)m->agree.records, n)) {
+	if (!err && is_one_job(m->comm->group) &&
+		is_match((const void *)m->agree.records, n)) {
 		*lane_out = m->lane;
 		err = take_lane(m, lanes_out);
 	} else if (!err && m->lane->number) {

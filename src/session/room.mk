@@ -8,7 +8,8 @@ libweft_la_SOURCES += src/session/abort.c src/session/abort.h \
 	src/session/derive.c src/session/disconnect.c \
 	src/session/disconnect.h src/session/gone.c src/session/gone.h \
 	src/session/hint.c src/session/hint.h src/session/bridge.c \
-	src/session/meet.c src/session/meet.h src/session/pset.c \
+	src/session/meet.c src/session/meet.h \
+	src/session/port.c src/session/port.h src/session/pset.c \
 	src/session/pset.h src/session/session.c src/session/session.h \
 	src/session/shore.c src/session/shore.h \
 	src/session/split.c src/session/split.h \

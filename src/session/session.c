@@ -14,6 +14,7 @@
 #include "session/disconnect.h"
 #include "session/gone.h"
 #include "session/hint.h"
+#include "session/port.h"
 #include "session/pset.h"
 #include "session/watch.h"
 
@@ -55,6 +56,7 @@ static void on_open(struct weft_lane *lane)
 	weft_p2p_open(lane);
 	weft_create_open(lane);
 	weft_blocked_open(lane);
+	weft_port_listen(lane);
 	weft_proc.on_event = on_event;
 	weft_proc.tell = weft_watch_tell;
 }

@@ -3,15 +3,22 @@
 #include "session/shore.h"
 
 #include "base/err.h"
-#include "core/proc.h"
+#include "core/outer.h"
 
 #include <stdlib.h>
+
+enum { LIMIT = 1 << 20 }; /* where there are other jobs */
+
+uint32_t weft_shore_limit(void)
+{
+	return atomic_load(&weft_proc.has_outer) ? LIMIT : weft_proc.facts.size;
+}
 
 int weft_shore_check(const struct weft_shore *shore, size_t len)
 {
 	if (len == sizeof(*shore) && shore->ctx &&
 		shore->ctx % WEFT_PLANE_END == 0 && shore->n_runs &&
-		shore->n_runs <= weft_proc.facts.size && shore->has_lanes <= 1)
+		shore->n_runs <= weft_shore_limit() && shore->has_lanes <= 1)
 		return 0;
 	return weft_err_set(WEFT_ERR_PROTO,
 		"the leader of the other side sent what describes no side "
@@ -49,20 +56,76 @@ static bool mark(const struct weft_run *run, uint8_t *seen)
 	return true;
 }
 
+static int of_strangers(void)
+{
+	return weft_err_set(WEFT_ERR_PROTO,
+		"the other side names processes that are not of this job, or "
+		"one of them twice");
+}
+
+/* Of other jobs nothing is known but that a rank has 31 bits. */
+static bool is_sane(const struct weft_run *run)
+{
+	int64_t last = (uint32_t)run->first;
+
+	if (!weft_outer_is(run->first))
+		return is_inside(run);
+	if (!run->n || run->n > LIMIT || run->stride > LIMIT ||
+		run->stride < -LIMIT)
+		return false;
+	last += run->stride * (run->n - 1);
+	return (uint32_t)run->first <= INT32_MAX && last >= 0 &&
+	       last <= INT32_MAX;
+}
+
+static void spell(const struct weft_run *run, uint64_t *procs)
+{
+	for (uint32_t i = 0; i < run->n; i++)
+		procs[i] = run->first + (uint64_t)run->stride * i;
+}
+
+/* Where there are other jobs every process is written down, and looked for
+ * twice. */
+static int outer_group(const struct weft_run *runs, uint32_t n_runs,
+	struct weft_group **group_out)
+{
+	uint64_t *procs;
+	uint32_t n = 0;
+	int err;
+
+	for (uint32_t i = 0; i < n_runs; i++) {
+		if (!is_sane(&runs[i]) || runs[i].n > LIMIT - n)
+			return of_strangers();
+		n += runs[i].n;
+	}
+	procs = calloc(n, sizeof(*procs));
+	if (!procs)
+		return WEFT_ERR_NOMEM;
+	n = 0;
+	for (uint32_t i = 0; i < n_runs; i++) {
+		spell(&runs[i], procs + n);
+		n += runs[i].n;
+	}
+	err = weft_group_create(procs, n, group_out);
+	free(procs);
+	return err == WEFT_ERR_RANK ? of_strangers() : err;
+}
+
 int weft_shore_group(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out)
 {
-	uint8_t *seen = calloc(1, weft_proc.facts.size / 8 + 1);
 	bool is_good = true;
+	uint8_t *seen;
 
+	if (atomic_load(&weft_proc.has_outer))
+		return outer_group(runs, n_runs, group_out);
+	seen = calloc(1, weft_proc.facts.size / 8 + 1);
 	if (!seen)
 		return WEFT_ERR_NOMEM;
 	for (uint32_t i = 0; is_good && i < n_runs; i++)
 		is_good = is_inside(&runs[i]) && mark(&runs[i], seen);
 	free(seen);
 	if (!is_good)
-		return weft_err_set(WEFT_ERR_PROTO,
-			"the other side names processes that are not of this "
-			"job, or one of them twice");
+		return of_strangers();
 	return weft_group_create_runs(runs, n_runs, group_out);
 }

@@ -24,8 +24,11 @@ static_assert(sizeof(struct weft_shore) == 16, "wire layout");
  * WEFT_ERR_PROTO. */
 int weft_shore_check(const struct weft_shore *shore, size_t len);
 
-/* The group of these runs: processes of this job, each once. WEFT_ERR_PROTO
- * when they are not, WEFT_ERR_NOMEM. */
+/* How many processes a side may have. */
+uint32_t weft_shore_limit(void);
+
+/* The group of these runs: processes of this job, or of others once these may
+ * be met, each once. WEFT_ERR_PROTO when they are not, WEFT_ERR_NOMEM. */
 int weft_shore_group(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out);
 

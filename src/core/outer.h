@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* outer: processes of other jobs
+ *
+ * A process number names its job in the upper half, so that a process of
+ * another job is a peer like any other. What differs: the process manager does
+ * not know it, so its card comes with the communicator that it is met in; it
+ * is reached over the fabric; and what proves its messages is a second key,
+ * made from this process's own, which a member of the job cannot be posed as
+ * with. Who has a card from weft_outer_card() is let in; before the first one
+ * is made, nobody is. All on the default lane, with its lock held. */
+#ifndef WEFT_OUTER_H
+#define WEFT_OUTER_H
+
+#include "core/lane.h"
+#include "core/proc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* True for a process of another job. */
+static inline bool weft_outer_is(uint64_t proc)
+{
+	return proc >> 32 != weft_proc.proc >> 32;
+}
+
+/* Other jobs may know from now on how to reach this process. Any thread. */
+static inline void weft_outer_expect(void)
+{
+	atomic_store(&weft_proc.has_outer, true);
+}
+
+/* Makes the key that messages from other jobs to this process prove. */
+void weft_outer_key(uint8_t key_out[16]);
+
+/* How other jobs reach this process; opens the fabric and the door. What is
+ * wrong with the fabric is the error. */
+int weft_outer_card(struct weft_lane_card *card_out);
+
+/* How a process of another job is reached. A card of one that is known, or
+ * that is not of another job, changes nothing. WEFT_ERR_PEER when it says that
+ * the process cannot be reached. */
+int weft_outer_meet(uint64_t proc, const struct weft_lane_card *card);
+
+#endif

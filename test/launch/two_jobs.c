@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* two_jobs: one half of a pair of jobs that meet at a port
+ *
+ * two_jobs ROLE FILE [HOW]: the server writes its port's name to FILE, the
+ * client waits for it there. HOW says what happens then. Prints TAP, one line
+ * per claim, from rank 0 of each job. */
+#include <mpi.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAIT_S = 60, BIG = 300000 };
+
+static int rank, size, n_claims, n_bad;
+
+/* All processes of a job make the same claims. */
+static void claim(int is_true, const char *what)
+{
+	int all = is_true;
+
+	MPI_Allreduce(&is_true, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	n_claims++;
+	n_bad += !all;
+	if (rank == 0)
+		printf("%s %d - %s\n", all ? "ok" : "not ok", n_claims, what);
+	fflush(stdout);
+}
+
+static void nap(void)
+{
+	struct timespec ts = { .tv_nsec = 10000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+/* Written beside and moved into place, so that nobody reads half of it. */
+static void tell_name(const char *file, const char *name)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.new", file);
+	f = fopen(path, "w");
+	if (!f || fputs(name, f) < 0 || fclose(f) || rename(path, file)) {
+		perror(path);
+		MPI_Abort(MPI_COMM_WORLD, 3);
+	}
+}
+
+static void hear_name(const char *file, char *name)
+{
+	time_t end = time(NULL) + WAIT_S;
+	FILE *f;
+
+	while (!(f = fopen(file, "r"))) {
+		if (time(NULL) > end) {
+			fprintf(stderr, "no %s\n", file);
+			MPI_Abort(MPI_COMM_WORLD, 3);
+		}
+		nap();
+	}
+	if (!fgets(name, MPI_MAX_PORT_NAME, f))
+		MPI_Abort(MPI_COMM_WORLD, 3);
+	fclose(f);
+}
+
+static MPI_Comm meet(int is_server, const char *name)
+{
+	MPI_Comm inter = MPI_COMM_NULL;
+
+	if (is_server)
+		MPI_Comm_accept(name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+	else
+		MPI_Comm_connect(
+			name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+	return inter;
+}
+
+/* Each process swaps a long and a short message with each of the other job. */
+static int swap_all(MPI_Comm inter, int is_server)
+{
+	int n_remote, ok = 1, *out, *in;
+
+	MPI_Comm_remote_size(inter, &n_remote);
+	out = malloc(BIG * sizeof(*out));
+	in = malloc(BIG * sizeof(*in));
+	for (int r = 0; r < n_remote; r++)
+		for (int n = 1; n <= BIG; n += BIG - 1) {
+			for (int i = 0; i < n; i++) {
+				out[i] = is_server * 1000 + rank * 10 + i;
+				in[i] = -1;
+			}
+			MPI_Sendrecv(out, n, MPI_INT, r, 5, in, n, MPI_INT, r,
+				5, inter, MPI_STATUS_IGNORE);
+			for (int i = 0; i < n; i++)
+				ok &= in[i] == !is_server * 1000 + r * 10 + i;
+		}
+	free(out);
+	free(in);
+	return ok;
+}
+
+static void use(MPI_Comm inter, int is_server)
+{
+	MPI_Comm all, copy, half;
+	int n_remote, is_inter, sum, n, me, other;
+
+	MPI_Comm_test_inter(inter, &is_inter);
+	MPI_Comm_remote_size(inter, &n_remote);
+	claim(is_inter && n_remote > 0, "the result is an intercommunicator");
+	claim(swap_all(inter, is_server), "all pairs swap messages");
+	MPI_Allreduce(&size, &other, 1, MPI_INT, MPI_MAX, inter);
+	claim(other == n_remote, "a collective reaches the other side");
+	MPI_Comm_dup(inter, &copy);
+	MPI_Barrier(copy);
+	MPI_Comm_free(&copy);
+	MPI_Intercomm_merge(inter, !is_server, &all);
+	MPI_Comm_size(all, &n);
+	MPI_Comm_rank(all, &me);
+	sum = me;
+	MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, all);
+	claim(n == size + n_remote && sum == n * (n - 1) / 2 &&
+			me == (is_server ? rank : n_remote + rank),
+		"both sides merge");
+	MPI_Comm_split(all, me % 2, 0, &half);
+	MPI_Barrier(half);
+	MPI_Comm_disconnect(&half);
+	MPI_Comm_disconnect(&all);
+}
+
+/* Class of the error that connecting to the name ends with. */
+static int refusal(const char *name, const char *timeout)
+{
+	MPI_Comm inter;
+	MPI_Info info = MPI_INFO_NULL;
+	int code, class = MPI_SUCCESS;
+
+	if (timeout) {
+		MPI_Info_create(&info);
+		MPI_Info_set(info, "timeout", timeout);
+	}
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	code = MPI_Comm_connect(name, info, 0, MPI_COMM_WORLD, &inter);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+	MPI_Error_class(code, &class);
+	if (timeout)
+		MPI_Info_free(&info);
+	return class;
+}
+
+/* ---- what happens after they met ---- */
+
+static void do_meet(int is_server, const char *name)
+{
+	MPI_Comm inter = meet(is_server, name), again;
+
+	use(inter, is_server);
+	again = meet(is_server, name);
+	MPI_Barrier(again);
+	MPI_Comm_disconnect(&inter);
+	use(again, is_server);
+	MPI_Comm_disconnect(&again);
+	claim(inter == MPI_COMM_NULL, "and they part"); /* S90 */
+}
+
+/* They end in MPI_Finalize without having disconnected. */
+static void do_finalize(int is_server, const char *name)
+{
+	MPI_Comm inter = meet(is_server, name);
+
+	claim(swap_all(inter, is_server), "all pairs swap messages");
+}
+
+/* The server ends in disorder after they parted: the client does not notice. */
+static void part_and_end(int is_server, const char *name, int is_crash)
+{
+	MPI_Comm inter = meet(is_server, name), all;
+	int token = 0;
+
+	MPI_Intercomm_merge(inter, !is_server, &all);
+	MPI_Barrier(all);
+	MPI_Comm_disconnect(&all);
+	MPI_Comm_disconnect(&inter);
+	if (is_server && is_crash)
+		_exit(7);
+	if (is_server)
+		MPI_Abort(MPI_COMM_WORLD, 7);
+	for (int i = 0; i < 100; i++) {
+		nap();
+		token += i;
+		MPI_Bcast(&token, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	}
+	claim(token == 4950, "the client goes on without the server");
+}
+
+static void do_abort(int is_server, const char *name)
+{
+	part_and_end(is_server, name, 0);
+}
+
+static void do_exit(int is_server, const char *name)
+{
+	part_and_end(is_server, name, 1);
+}
+
+/* The server crashes while they are connected: who waits gets an error. */
+static void do_crash(int is_server, const char *name)
+{
+	MPI_Comm inter = meet(is_server, name);
+	int buf, code;
+
+	MPI_Barrier(inter);
+	if (is_server)
+		raise(SIGKILL);
+	MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+	code = MPI_Recv(&buf, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE);
+	claim(code != MPI_SUCCESS, "the crash ends a wait with an error");
+	MPI_Comm_disconnect(&inter);
+}
+
+static void do_refuse(int is_server, const char *name)
+{
+	MPI_Comm inter;
+	char other[MPI_MAX_PORT_NAME];
+	int n = (int)strlen(name);
+
+	if (is_server) {
+		inter = meet(1, name);
+		MPI_Barrier(inter); /* accepts nobody meanwhile */
+		if (rank == 0)
+			MPI_Close_port(name);
+		MPI_Barrier(inter);
+		MPI_Barrier(inter); /* answers knocks meanwhile */
+		MPI_Comm_disconnect(&inter);
+		return;
+	}
+	inter = meet(0, name);
+	claim(refusal(name, "1") == MPI_ERR_PORT, "nobody accepts in time");
+	MPI_Barrier(inter);
+	MPI_Barrier(inter);
+	claim(refusal(name, NULL) == MPI_ERR_PORT, "a closed port refuses");
+	claim(refusal("hello", NULL) == MPI_ERR_PORT, "no port name at all");
+	claim(refusal("", NULL) == MPI_ERR_PORT, "an empty one");
+	strcpy(other, name);
+	if (n > 80) /* within the key */
+		other[70] = other[70] == '0' ? '1' : '0';
+	claim(refusal(other, "2") == MPI_ERR_PORT, "a wrong key is not heard");
+	MPI_Barrier(inter);
+	MPI_Comm_disconnect(&inter);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(int is_server, const char *name);
+} hows[] = {
+	{ "meet", do_meet },
+	{ "finalize", do_finalize },
+	{ "abort", do_abort },
+	{ "exit", do_exit },
+	{ "crash", do_crash },
+	{ "refuse", do_refuse },
+};
+
+int main(int argc, char **argv)
+{
+	char name[MPI_MAX_PORT_NAME] = "";
+	int is_server, is_known = 0;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (argc != 4)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	is_server = !strcmp(argv[1], "server");
+	if (is_server && rank == 0) {
+		MPI_Open_port(MPI_INFO_NULL, name);
+		tell_name(argv[2], name);
+	} else if (rank == 0) {
+		hear_name(argv[2], name);
+	}
+	for (size_t i = 0; i < sizeof(hows) / sizeof(*hows); i++)
+		if (!strcmp(hows[i].name, argv[3])) {
+			hows[i].run(is_server, name);
+			is_known = 1;
+		}
+	if (!is_known)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	MPI_Finalize();
+	return n_bad != 0;
+}
