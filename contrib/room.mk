@@ -44,7 +44,8 @@ check-abi: libmpi_abi.la libsma.la
 		.libs/libmpi_abi.so $(top_srcdir)
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/check-sma .
 .PHONY: check-abi
-EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm
+EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
+	contrib/lanes/verbs contrib/lanes/verbs-guest
 
 # The linker name that build systems look for when they do not use mpicc.
 install-exec-hook:

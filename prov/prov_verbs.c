@@ -5,19 +5,36 @@
  * to. Messages end at 2 GiB there; callers cut at plan.max_msg_len. */
 #include "prov/prov_all.h"
 
+#include "base/knob.h"
+
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 
-enum { EAGER_LEN = 16384 };
+#include <stdlib.h>
+
+enum {
+	BUFFER_LEN = 16384, /* the layer's own default */
+	LEAST_BUFFER = 1024,
+};
+
+/* Up to here the layer copies, and keeps the order; beyond, it cuts or has a
+ * rendezvous of its own, which later messages overtake. */
+static size_t layer_buffer(void)
+{
+	const char *text = weft_knob_foreign("FI_OFI_RXM_BUFFER_SIZE");
+	unsigned long len = text ? strtoul(text, NULL, 0) : 0;
+
+	return len >= LEAST_BUFFER ? len : BUFFER_LEN;
+}
 
 static void tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
-	/* Up to here the layer copies; beyond, it has a rendezvous of its own
-	 * which later messages overtake. */
-	plan->eager_len = EAGER_LEN;
-	plan->in_order_len = EAGER_LEN;
+	plan->eager_len = layer_buffer();
+	plan->in_order_len = plan->eager_len;
 	plan->has_put_order = true; /* one reliable connection per peer */
+	/* an empty put is not to be registered; the layer crashes trying to */
+	plan->flush_flags |= FI_INJECT;
 }
 
 const struct weft_prov weft_prov_verbs = {
@@ -25,6 +42,7 @@ const struct weft_prov weft_prov_verbs = {
 	.note = "there is InfiniBand or RoCE hardware",
 	.use = WEFT_PROV_MULTI,
 	.iface_env = "FI_VERBS_IFACE",
+	.remedy = "FI_UNIVERSE_SIZE below 256 asks for shorter queues",
 	.forms = { "verbs;ofi_rxm" },
 	.tune = tune,
 };

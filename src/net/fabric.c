@@ -563,9 +563,9 @@ static int open_one(struct opening *o, struct wish *w,
 	report_add(&o->report, form, weft_err_detail_peek(rc));
 	weft_warn("NET-FALLBACK",
 		"%s on %s does not open: %s; trying what comes next "
-		"(WEFT_IFACE, WEFT_PROVIDER choose)",
-		form, *domain ? domain : "its domain",
-		weft_err_detail_peek(rc));
+		"(WEFT_IFACE, WEFT_PROVIDER choose%s%s)",
+		form, *domain ? domain : "its domain", weft_err_detail_peek(rc),
+		prov->remedy ? "; " : "", prov->remedy ? prov->remedy : "");
 	o->err = rc;
 	if (!*domain || list_has_name(w->tried, domain))
 		return 1;

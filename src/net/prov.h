@@ -39,6 +39,9 @@ struct weft_prov {
 	uint64_t side_caps; /* asked for besides one-sided access when an
 			     * endpoint for that is opened (net/side.h) */
 
+	const char *remedy; /* said when a device of it does not open: what else
+			     * may help, a phrase; or NULL */
+
 	/* libfabric's names for it, the best first */
 	const char *forms[WEFT_PROV_FORMS];
 

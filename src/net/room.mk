@@ -33,7 +33,8 @@ conform_tests = \
 	test/conform/net_rxm \
 	test/conform/net_sockets \
 	test/conform/net_shm \
-	test/conform/net_own
+	test/conform/net_own \
+	test/conform/net_verbs
 check_PROGRAMS += $(conform_tests)
 TESTS += $(conform_tests)
 test_conform_net_cxi_SOURCES = $(conform_sources) $(limit_sources)
@@ -56,11 +57,16 @@ test_conform_net_own_SOURCES = $(conform_sources) \
 test_conform_net_own_CPPFLAGS = $(AM_CPPFLAGS) -DCONFORM_OWN \
 	-DNET_PROVIDER='"own"'
 test_conform_net_own_LDADD = libweft.la $(FABRIC_LIBS)
+test_conform_net_verbs_SOURCES = $(conform_sources) $(limit_sources)
+test_conform_net_verbs_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DNET_PROVIDER='"verbs;ofi_rxm"'
+test_conform_net_verbs_LDADD = libweft.la $(FABRIC_LIBS)
 side_tests = \
 	test/conform/side_cxi \
 	test/conform/side_tcp \
 	test/conform/side_rxm \
-	test/conform/side_sockets
+	test/conform/side_sockets \
+	test/conform/side_verbs
 check_PROGRAMS += $(side_tests)
 TESTS += $(side_tests)
 test_conform_side_cxi_SOURCES = test/conform/side_conform.c
@@ -75,7 +81,16 @@ test_conform_side_rxm_LDADD = $(LDADD) $(FABRIC_LIBS)
 test_conform_side_sockets_SOURCES = test/conform/side_conform.c
 test_conform_side_sockets_CPPFLAGS = $(AM_CPPFLAGS) -DNET_PROVIDER='"sockets"'
 test_conform_side_sockets_LDADD = $(LDADD) $(FABRIC_LIBS)
+test_conform_side_verbs_SOURCES = test/conform/side_conform.c
+test_conform_side_verbs_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DNET_PROVIDER='"verbs;ofi_rxm"'
+test_conform_side_verbs_LDADD = $(LDADD) $(FABRIC_LIBS)
 check_PROGRAMS += test/conform/net_scarce
 TESTS += test/conform/net_scarce
 test_conform_net_scarce_LDADD = libweft.la $(FABRIC_LIBS)
+check_PROGRAMS += test/conform/net_memory
+TESTS += test/conform/net_memory
+test_conform_net_memory_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DNET_PROVIDER='"tcp;ofi_rxm"'
+test_conform_net_memory_LDADD = $(LDADD) $(FABRIC_LIBS)
 EXTRA_DIST += src/net/README.md test/conform/README.md
