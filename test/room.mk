@@ -9,10 +9,11 @@ LDADD = libweft.la $(CMOCKA_LIBS)
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) \
 	$(top_srcdir)/config/tap-driver.sh
+LOG_COMPILER = $(top_srcdir)/test/tap
 TEST_LOG_DRIVER = $(LOG_DRIVER)
 AM_TESTS_ENVIRONMENT = CMOCKA_MESSAGE_OUTPUT=TAP; \
 	export CMOCKA_MESSAGE_OUTPUT; \
 	TEST_SRCDIR='$(abs_top_srcdir)'; export TEST_SRCDIR; \
 	TEST_BUILDDIR='$(abs_top_builddir)'; export TEST_BUILDDIR;
 EXTRA_DIST += test/unit/capture.h
-EXTRA_DIST += test/gates
+EXTRA_DIST += test/gates test/tap
