@@ -87,7 +87,7 @@ int weft_progress(struct weft_lane *lane)
 }
 
 /* The program's own function runs without our lock. */
-static void tell(struct weft_lane *lane)
+static __attribute__((noinline)) void tell(struct weft_lane *lane)
 {
 	weft_lane_drop(lane);
 	weft_proc.tell();
@@ -104,8 +104,10 @@ static struct weft_lane *lane_at(uint32_t number)
 }
 
 /* A thread that waits on one lane owes progress to the others, where nobody
- * else waits. Gives the lock up meanwhile. Waits for no lock. */
-static void help(struct weft_lane *lane, uint32_t n_others)
+ * else waits. Gives the lock up meanwhile. Waits for no lock. Not inline: its
+ * array would make the frame of every wait larger. */
+static __attribute__((noinline)) void help(
+	struct weft_lane *lane, uint32_t n_others)
 {
 	struct weft_lane *quiet[WEFT_LANES];
 	int n = 0;
