@@ -817,9 +817,10 @@ static int tell_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
 			.sym = sig },
 	};
 
-	if (ctx->is_telling[WEFT_CLASS_PWS]) {
+	if (ctx->is_telling[WEFT_CLASS_PWS] || is_burst(ctx)) {
 		int err = len ? weft_tell_add(ctx, pe, &tells[0]) : 0;
 
+		weft_ctx_hold(ctx, true);
 		return err ? err : weft_tell_add(ctx, pe, &tells[1]);
 	}
 	if (!len)

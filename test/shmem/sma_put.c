@@ -233,7 +233,8 @@ static void ways_in_order(void)
 static void unattended(void)
 {
 	enum { BURST = 8 };
-	static long word, words[BURST], sum, heard;
+	static long word, words[BURST], sum, data, heard;
+	static uint64_t sig;
 	long one = 1;
 	int to = stest_next();
 
@@ -243,6 +244,8 @@ static void unattended(void)
 		shmem_p(&words[i], i + 1, to);
 	for (int i = 0; i < BURST; i++)
 		shmem_atomic_inc(&sum, to);
+	for (int i = 0; i < BURST; i++)
+		shmem_put_signal(&data, &one, 1, &sig, 1, SHMEM_SIGNAL_ADD, to);
 	if (stest.me == 0) /* makes no call until it was answered */
 		while (!*(volatile long *)&heard)
 			usleep(100);
@@ -250,10 +253,12 @@ static void unattended(void)
 	for (int i = 0; i < BURST; i++)
 		shmem_wait_until(&words[i], SHMEM_CMP_EQ, i + 1);
 	shmem_wait_until(&sum, SHMEM_CMP_EQ, BURST);
+	shmem_signal_wait_until(&sig, SHMEM_CMP_EQ, BURST);
 	if (stest.me == 1)
 		shmem_p(&heard, 1, 0);
 	shmem_barrier_all();
-	CHECK(word == 1 && sum == BURST && heard == !stest.me, "it came");
+	CHECK(word == 1 && sum == BURST && data == 1 && heard == !stest.me,
+		"it came");
 }
 
 int main(int argc, char **argv)
