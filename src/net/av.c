@@ -8,7 +8,9 @@
 #include "net/net_priv.h"
 #include "base/log.h"
 
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { PREFIX_LEN = 8 };
 
@@ -79,6 +81,25 @@ static int check_network(
 		theirs, plan->network_id);
 }
 
+/* libfabric takes the length of a whole table's addresses from the family of
+ * the one it is given, and takes no others after a wrong one. */
+static bool is_socket_name(uint32_t format, const unsigned char *at, size_t len)
+{
+	sa_family_t family;
+
+	if (len < sizeof(family))
+		return false;
+	memcpy(&family, at, sizeof(family));
+	switch (format) {
+	case FI_SOCKADDR_IN:
+		return family == AF_INET && len >= sizeof(struct sockaddr_in);
+	case FI_SOCKADDR_IN6:
+		return family == AF_INET6 && len >= sizeof(struct sockaddr_in6);
+	default:
+		return true;
+	}
+}
+
 static int check(const struct fi_info *info, const struct weft_plan *plan,
 	const unsigned char *name, size_t len)
 {
@@ -88,8 +109,13 @@ static int check(const struct fi_info *info, const struct weft_plan *plan,
 		return weft_err_set(
 			WEFT_ERR_PEER, "peer's fabric name has %zu bytes", len);
 	if (get_u32(name) == info->addr_format &&
-		get_u32(name + 4) == info->ep_attr->protocol)
-		return check_network(plan, name, len);
+		get_u32(name + 4) == info->ep_attr->protocol) {
+		if (is_socket_name(info->addr_format, name + PREFIX_LEN,
+			    len - PREFIX_LEN))
+			return check_network(plan, name, len);
+		return weft_err_set(WEFT_ERR_PEER,
+			"peer's fabric name is not an address of its kind");
+	}
 	fi_tostr_r(text, sizeof(text), &(uint32_t){ get_u32(name + 4) },
 		FI_TYPE_PROTOCOL);
 	return weft_err_set(WEFT_ERR_PEER,

@@ -321,6 +321,13 @@ static void case_names(struct side *s)
 	name[0] ^= 0x55;
 	claim(s, weft_net_peer_add(s->net, name, len, &addr) == WEFT_ERR_PEER,
 		"a name of another fabric is refused");
+	name[0] ^= 0x55;
+	if (len == 8 + 16) /* a socket's: no family */
+		name[8] = name[9] = 0;
+	claim(s,
+		len != 8 + 16 || weft_net_peer_add(s->net, name, len, &addr) ==
+					 WEFT_ERR_PEER,
+		"a name that is no address is refused");
 	claim(s, weft_net_peer_add(s->net, name, 3, &addr) == WEFT_ERR_PEER,
 		"half a name is refused");
 	sync_sides(s);

@@ -662,7 +662,7 @@ struct fi_info *fakefab_info(void)
 	struct fi_info *info = fi_allocinfo();
 
 	info->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_MULTI_RECV;
-	info->addr_format = FI_SOCKADDR_IN;
+	info->addr_format = FI_ADDR_STR;
 	info->ep_attr->protocol = FI_PROTO_SOCK_TCP;
 	info->ep_attr->max_msg_size = 1 << 20;
 	info->ep_attr->mem_tag_format = UINT64_MAX >> 16;

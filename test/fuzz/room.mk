@@ -7,6 +7,8 @@ fuzz_programs = \
 	test/fuzz/fuzz_ring \
 	test/fuzz/fuzz_rma \
 	test/fuzz/fuzz_shore \
+	test/fuzz/fuzz_io \
+	test/fuzz/fuzz_name \
 	test/fuzz/fuzz_text
 check_PROGRAMS += $(fuzz_programs)
 fuzz_common = test/fuzz/fuzz.h
@@ -32,6 +34,12 @@ test_fuzz_fuzz_rma_LDADD = libweft.la
 test_fuzz_fuzz_shore_SOURCES = test/fuzz/fuzz_shore.c $(fuzz_common)
 test_fuzz_fuzz_shore_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_shore_LDADD = libweft.la
+test_fuzz_fuzz_io_SOURCES = test/fuzz/fuzz_io.c $(fuzz_common)
+test_fuzz_fuzz_io_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_io_LDADD = libweft.la
+test_fuzz_fuzz_name_SOURCES = test/fuzz/fuzz_name.c $(fuzz_common)
+test_fuzz_fuzz_name_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_name_LDADD = libweft.la $(FABRIC_LIBS)
 test_fuzz_fuzz_text_SOURCES = test/fuzz/fuzz_text.c $(fuzz_common)
 test_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_text_LDADD = libweft.la
