@@ -5,6 +5,9 @@
 const struct weft_prov *const weft_prov_table[] = {
 	&weft_prov_cxi,
 	&weft_prov_verbs,
+	&weft_prov_efa,
+	&weft_prov_psm,
+	&weft_prov_psm3,
 	&weft_prov_tcp,
 	&weft_prov_sockets,
 	&weft_prov_shm,

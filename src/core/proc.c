@@ -132,6 +132,14 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		weft_lane_tell_death(event->rank, event->code);
 }
 
+/* Tens of milliseconds, so only for who has several devices. */
+static const char *find_near(void)
+{
+	if (!weft_proc.near[0])
+		weft_nic_near(weft_proc.near, sizeof(weft_proc.near));
+	return weft_proc.near;
+}
+
 void weft_proc_net_hints(struct weft_net_hints *hints)
 {
 	const struct weft_lane_wish *wish = &weft_proc.wish;
@@ -140,14 +148,11 @@ void weft_proc_net_hints(struct weft_net_hints *hints)
 		.provider = wish->provider,
 		.iface = wish->iface,
 		.tclass = wish->tclass,
-		.near = weft_proc.near,
 		.place = weft_proc.facts.local_rank,
 		.is_one_host = weft_proc.facts.n_nodes <= 1,
 	};
-	/* tens of milliseconds, so only for who wants it */
-	if (!strcmp(weft_knobs.nics, "near") && !weft_proc.near[0] &&
-		!hints->is_one_host)
-		weft_nic_near(weft_proc.near, sizeof(weft_proc.near));
+	if (!strcmp(weft_knobs.nics, "near") && !hints->is_one_host)
+		hints->find_near = find_near;
 }
 
 int weft_proc_open_net(void)

@@ -30,6 +30,7 @@ struct wish {
 	const char *filter;   /* FI_PROVIDER or NULL */
 	const char *tclass;   /* of the knob's values */
 	const char *near;     /* "" for none */
+	const char *(*find_near)(void);
 	uint32_t place;
 	bool is_dealt; /* devices are dealt out to the processes of a node */
 	char tried[VERDICT_MAX]; /* domains of one form that do not open */
@@ -52,6 +53,24 @@ static void report_add(struct report *r, const char *form, const char *verdict)
 		r->used += weft_min((size_t)n, room - 1);
 }
 
+/* As report_add(), one line for neighbours that fail for the same reason:
+ * "cxi, efa: libfabric does not offer it". */
+static void report_no(struct report *r, const char *form, const char *why)
+{
+	char line[VERDICT_MAX];
+	size_t len = strlen(why) + 3; /* of ": why\n" */
+	char *end = r->text + r->used - weft_min(len, r->used);
+
+	if (end > r->text && !strncmp(end + 2, why, len - 3) && *end == ':') {
+		/* takes the reason back, and says it behind both */
+		snprintf(line, sizeof(line), ", %s", form);
+		r->used = (size_t)(end - r->text);
+		report_add(r, line, why);
+		return;
+	}
+	report_add(r, form, why);
+}
+
 static const char *or_knob(const char *hint, const char *knob)
 {
 	return hint && *hint ? hint : knob;
@@ -65,6 +84,7 @@ static struct wish wish_make(const struct weft_net_hints *hints)
 		.filter = weft_knob_foreign("FI_PROVIDER"),
 		.tclass = or_knob(hints->tclass, weft_knobs.tclass),
 		.near = hints->near ? hints->near : "",
+		.find_near = hints->find_near,
 		.place = hints->place,
 		.is_dealt = strcmp(weft_knobs.nics, "first") != 0,
 		.is_one_host = hints->is_one_host,
@@ -315,27 +335,15 @@ static uint32_t deal(const struct wish *w, const struct weft_prov *prov,
 	return n;
 }
 
-/* Interfaces of different networks look alike; devices of one fabric are. */
-static struct fi_info *dealt(const struct wish *w, const struct weft_prov *prov,
-	struct fi_info *best)
-{
-	uint32_t n;
-
-	if (!best || !w->is_dealt || prov->has_iface)
-		return best;
-	n = deal(w, prov, best, UINT32_MAX, NULL);
-	if (n > 1)
-		deal(w, prov, best, w->place % n, &best);
-	return best;
-}
-
-static struct fi_info *pick(const struct wish *w, const struct weft_prov *prov,
-	const char *form, struct fi_info *list, char *why)
+/* The answer of this form that suits best, or NULL with the reason in why,
+ * which may be NULL. */
+static struct fi_info *best_of(const struct wish *w,
+	const struct weft_prov *prov, const char *form, struct fi_info *list,
+	char *why)
 {
 	struct fi_info *best = NULL;
 	int best_score = -1;
 
-	snprintf(why, VERDICT_MAX, "libfabric offers it only in another form");
 	for (struct fi_info *i = list; i; i = i->next) {
 		const char *no = NULL;
 		int s;
@@ -345,9 +353,9 @@ static struct fi_info *pick(const struct wish *w, const struct weft_prov *prov,
 		if (prov->refuse)
 			no = prov->refuse(i);
 		s = no ? -1 : score(w, prov, i);
-		if (no)
+		if (no && why)
 			snprintf(why, VERDICT_MAX, "%s", no);
-		else if (s < 0 && !best)
+		else if (s < 0 && !best && why)
 			snprintf(why, VERDICT_MAX,
 				"no interface suits%s%s (WEFT_IFACE)",
 				*iface_wanted(w, prov) ? ": wanted " : "",
@@ -357,7 +365,37 @@ static struct fi_info *pick(const struct wish *w, const struct weft_prov *prov,
 			best = i;
 		}
 	}
-	return dealt(w, prov, best);
+	return best;
+}
+
+/* Interfaces of different networks look alike; devices of one fabric are. */
+static struct fi_info *dealt(const struct wish *w, const struct weft_prov *prov,
+	struct fi_info *list, struct fi_info *best)
+{
+	struct wish nearer = *w;
+	uint32_t n;
+
+	if (!best || !w->is_dealt || prov->has_iface)
+		return best;
+	n = deal(w, prov, best, UINT32_MAX, NULL);
+	if (n > 1 && w->find_near) {
+		/* reading the machine takes long: only now */
+		nearer.near = w->find_near();
+		nearer.find_near = NULL;
+		best = best_of(&nearer, prov, best->fabric_attr->prov_name,
+			list, NULL);
+		return dealt(&nearer, prov, list, best);
+	}
+	if (n > 1)
+		deal(w, prov, best, w->place % n, &best);
+	return best;
+}
+
+static struct fi_info *pick(const struct wish *w, const struct weft_prov *prov,
+	const char *form, struct fi_info *list, char *why)
+{
+	snprintf(why, VERDICT_MAX, "libfabric offers it only in another form");
+	return dealt(w, prov, list, best_of(w, prov, form, list, why));
 }
 
 /* Candidates */
@@ -552,7 +590,7 @@ static int open_one(struct opening *o, struct wish *w,
 
 	if (!info) {
 		if (!*w->tried)
-			report_add(&o->report, form, why);
+			report_no(&o->report, form, why);
 		return 1;
 	}
 	snprintf(domain, sizeof(domain), "%s",

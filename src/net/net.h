@@ -51,9 +51,11 @@ struct weft_net_hints {
 	const char *tclass;   /* NULL or "": WEFT_TCLASS */
 	const char *near;     /* "a,b": devices on our piece of the machine, by
 			       * name or place on the bus; NULL: not known */
-	uint32_t place;	      /* ours among the processes of this node */
-	bool is_one_host;     /* every peer is on this host */
-	bool is_side;	      /* only one-sided access is wanted */
+	/* asked for that when several devices are equal; NULL: nobody */
+	const char *(*find_near)(void);
+	uint32_t place;	  /* ours among the processes of this node */
+	bool is_one_host; /* every peer is on this host */
+	bool is_side;	  /* only one-sided access is wanted */
 };
 
 struct weft_net {

@@ -2,6 +2,7 @@
 libweft_la_SOURCES += src/topo/topo.c src/topo/topo.h \
 	src/topo/nic.c src/topo/nic.h
 unit_tests += test/unit/topo_test
+unit_tests += test/unit/nic_test
 
 # The launcher's; libweft has no use for it, the unit test does.
 unit_tests += test/unit/place_test

@@ -237,6 +237,57 @@ static void near_devices_come_first(void **state)
 		"verbs;ofi_rxm@mlx5_0", NULL);
 }
 
+static int n_found;
+
+static const char *find_near(void)
+{
+	n_found++;
+	return "mlx5_2";
+}
+
+/* the machine is read when there is something to choose, and only then */
+static void near_devices_are_looked_for(void **state)
+{
+	struct weft_net_hints hints = { .find_near = find_near, .place = 1 };
+
+	(void)state;
+	n_found = 0;
+	expect_choice(&hints, COUNT(many_nics), many_nics,
+		"verbs;ofi_rxm@mlx5_2", NULL);
+	assert_int_equal(n_found, 1);
+	hints.iface = "mlx5_1";
+	expect_choice(&hints, COUNT(many_nics), many_nics,
+		"verbs;ofi_rxm@mlx5_1", NULL);
+	hints.iface = "";
+	hints.provider = "tcp";
+	expect_choice(
+		&hints, COUNT(many_nics), many_nics, "tcp;ofi_rxm@eth0", NULL);
+	assert_int_equal(n_found, 1);
+}
+
+/* hardware in its order, before sockets */
+static void hardware_has_an_order(void **state)
+{
+	static const struct offer all[] = {
+		{ .provider = "net", .domain = "eth0", .address = "10.0.0.5" },
+		{ .provider = "psm3", .domain = "psm3_0" },
+		{ .provider = "psm2", .domain = "psm2_0" },
+		{ .provider = "opx", .domain = "opx_0" },
+		{ .provider = "efa", .domain = "rdmap0" },
+		{ .provider = "verbs;ofi_rxm", .domain = "mlx5_0" },
+		{ .provider = "cxi", .domain = "cxi0" },
+	};
+	static const char *const want[] = { "cxi@cxi0", "verbs;ofi_rxm@mlx5_0",
+		"efa@rdmap0", "opx@opx_0", "psm2@psm2_0", "net@eth0",
+		"net@eth0" };
+	struct weft_net_hints hints = { .provider = "psm3" };
+
+	(void)state;
+	for (size_t n = COUNT(all); n > 0; n--)
+		expect_choice(&many_hosts, n, all, want[COUNT(all) - n], NULL);
+	expect_choice(&hints, COUNT(all), all, "psm3@psm3_0", NULL);
+}
+
 static void interfaces_are_not_dealt(void **state)
 {
 	struct weft_net_hints hints = { .provider = "tcp", .place = 1 };
@@ -385,9 +436,10 @@ static void nothing_names_every_candidate(void **state)
 	(void)state;
 	assert_int_equal(rc, WEFT_ERR_NOPROV);
 	assert_null(net);
-	assert_non_null(strstr(text, "cxi: libfabric does not offer it"));
-	assert_non_null(strstr(text, "verbs;ofi_rxm: libfabric does not"));
-	assert_non_null(strstr(text, "net: libfabric does not offer it"));
+	assert_non_null(strstr(text, "cxi, verbs;ofi_rxm, efa, opx, psm2: "
+				     "libfabric does not offer it"));
+	assert_non_null(strstr(text, "tcp, net, tcp;ofi_rxm, sockets: "
+				     "libfabric does not offer it"));
 }
 
 static void a_wrong_interface_is_named(void **state)
@@ -471,6 +523,8 @@ int main(void)
 		cmocka_unit_test(explaining_opens_nothing),
 		cmocka_unit_test(devices_of_a_fabric_are_dealt),
 		cmocka_unit_test(near_devices_come_first),
+		cmocka_unit_test(near_devices_are_looked_for),
+		cmocka_unit_test(hardware_has_an_order),
 		cmocka_unit_test(interfaces_are_not_dealt),
 		cmocka_unit_test(a_broken_device_is_passed_over),
 		cmocka_unit_test(cxi_keeps_cheap_keys_and_puts),
