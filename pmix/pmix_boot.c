@@ -212,6 +212,10 @@ static const struct weft_boot_ops pmix_ops = {
 	.pset_members = weft_pmix_pset_members,
 	.pset_define = weft_pmix_pset_define,
 	.pset_delete = weft_pmix_pset_delete,
+	.spawn = weft_pmix_spawn,
+	.publish = weft_pmix_publish,
+	.unpublish = weft_pmix_unpublish,
+	.lookup = weft_pmix_lookup,
 	.poll = weft_pmix_poll,
 };
 

@@ -87,6 +87,15 @@ int weft_pmix_pset_define(struct weft_boot *boot, const char *name,
 	const uint32_t *ranks, size_t n);
 int weft_pmix_pset_delete(struct weft_boot *boot, const char *name);
 
+/* pmix_spawn.c */
+int weft_pmix_spawn(struct weft_boot *boot, const struct weft_boot_app *apps,
+	size_t n, char *job_out);
+int weft_pmix_publish(
+	struct weft_boot *boot, const char *name, const char *value);
+int weft_pmix_unpublish(struct weft_boot *boot, const char *name);
+int weft_pmix_lookup(
+	struct weft_boot *boot, const char *name, char *buf, size_t len);
+
 /* A set was announced, with its members; or taken back (NULL: all sets). */
 int weft_pmix_set_learn(struct pmix_boot *boot, const char *name,
 	const uint32_t *ranks, size_t n);

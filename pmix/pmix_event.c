@@ -107,6 +107,27 @@ static void post_death(struct pmix_boot *boot, pmix_status_t status,
 	weft_pmix_item_post(item);
 }
 
+static void post_job_end(
+	struct pmix_boot *boot, const pmix_info_t *info, size_t n)
+{
+	const pmix_proc_t *who = NULL;
+	struct pmix_item *item;
+
+	for (size_t i = 0; i < n; i++)
+		if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) &&
+			info[i].value.type == PMIX_PROC)
+			who = info[i].value.data.proc;
+	if (!who || PMIX_CHECK_NSPACE(who->nspace, boot->me.nspace))
+		return;
+	item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
+	if (!item)
+		return;
+	item->event.kind = WEFT_BOOT_JOB_ENDED;
+	item->event.code = -1;
+	snprintf(item->event.name, sizeof(item->event.name), "%s", who->nspace);
+	weft_pmix_item_post(item);
+}
+
 /* The members that a notice names, as far as they are of our job; NULL when
  * it names none, or others too. */
 static uint32_t *members_of(
@@ -167,6 +188,8 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
 		post_pset(boot, WEFT_BOOT_PSET_DEFINED, info, n);
 	else if (boot && status == PMIX_PROCESS_SET_DELETE)
 		post_pset(boot, WEFT_BOOT_PSET_DELETED, info, n);
+	else if (boot && status == PMIX_EVENT_JOB_END)
+		post_job_end(boot, info, n);
 	else if (boot)
 		post_death(boot, status, source, info, n);
 	if (done)
@@ -214,6 +237,7 @@ void weft_pmix_event_open(struct pmix_boot *boot)
 		PMIX_ERR_PROC_REQUESTED_ABORT,
 		PMIX_PROCESS_SET_DEFINE,
 		PMIX_PROCESS_SET_DELETE,
+		PMIX_EVENT_JOB_END,
 	};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)

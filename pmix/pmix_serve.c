@@ -440,6 +440,10 @@ void weft_serve_close(struct weft_serve *serve)
 			weft_container_of(it, struct serve_item, link);
 
 		free(item->event.ranks);
+		if (item->event.asked)
+			weft_serve_spawned(
+				serve, item->event.asked, WEFT_ERR_SPAWN, "");
+		weft_serve_argv_free(item->event.argv);
 		free(item);
 	}
 	weft_serve_pubs_free(serve);
@@ -519,6 +523,26 @@ void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 	weft_infovec_set_int(vec, PMIX_EXIT_CODE, code);
 	status = vec->err ? PMIX_ERR_NOMEM
 			  : PMIx_Notify_event(end_status(how), &proc,
+				    PMIX_RANGE_LOCAL, vec->info, vec->n,
+				    on_notified, vec);
+	if (status != PMIX_SUCCESS)
+		on_notified(status, vec);
+}
+
+void weft_serve_job_ended(struct weft_serve *serve, const char *name)
+{
+	struct weft_infovec *vec = calloc(1, sizeof(*vec));
+	pmix_proc_t job, me;
+	pmix_status_t status;
+
+	if (!vec)
+		return;
+	PMIX_LOAD_PROCID(&job, name, PMIX_RANK_WILDCARD);
+	/* nobody in particular: the source itself would not be told */
+	PMIX_LOAD_PROCID(&me, serve->nspace, PMIX_RANK_UNDEF);
+	weft_infovec_set_proc(vec, PMIX_EVENT_AFFECTED_PROC, &job);
+	status = vec->err ? PMIX_ERR_NOMEM
+			  : PMIx_Notify_event(PMIX_EVENT_JOB_END, &me,
 				    PMIX_RANGE_LOCAL, vec->info, vec->n,
 				    on_notified, vec);
 	if (status != PMIX_SUCCESS)

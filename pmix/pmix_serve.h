@@ -39,6 +39,7 @@ enum weft_serve_kind {
 	WEFT_SERVE_FINALIZED, /* rank left in order */
 	WEFT_SERVE_ABORT,     /* rank asked to end the job, or the ranks
 				 listed: code, text */
+	WEFT_SERVE_SPAWN,     /* rank wants a job: argv; to be answered */
 };
 
 struct weft_serve_event {
@@ -48,6 +49,9 @@ struct weft_serve_event {
 	char text[256];
 	uint32_t *ranks; /* NULL: all; who takes the event frees it */
 	size_t n_ranks;
+	char **argv; /* as mpiexec takes them, NULL-ended; who takes the event
+			frees it with weft_serve_argv_free */
+	void *asked; /* for weft_serve_spawned */
 };
 
 /* How a process ended, for weft_serve_died. */
@@ -94,6 +98,14 @@ int weft_serve_env(struct weft_serve *serve, uint32_t rank, char ***env);
  */
 void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 	enum weft_serve_end how, int code);
+
+/* The answer to a SPAWN: the name of the job, or why (err) there is none. */
+void weft_serve_spawned(
+	struct weft_serve *serve, void *asked, int err, const char *name);
+void weft_serve_argv_free(char **argv);
+
+/* Tell the processes that another job is over.  Does not block. */
+void weft_serve_job_ended(struct weft_serve *serve, const char *name);
 
 /*
  * Add or remove a process set while the job runs; the processes hear of it.

@@ -461,6 +461,128 @@ static pmix_status_t on_group(pmix_group_operation_t op, char *group,
 	return PMIX_SUCCESS;
 }
 
+/* ---- new jobs ---- */
+
+/* Where the answer goes. */
+struct spawn_ask {
+	pmix_spawn_cbfunc_t done;
+	void *arg;
+};
+
+void weft_serve_spawned(
+	struct weft_serve *serve, void *asked, int err, const char *name)
+{
+	struct spawn_ask *ask = asked;
+	pmix_nspace_t nspace;
+
+	(void)serve;
+	PMIX_LOAD_NSPACE(nspace, name);
+	ask->done(err ? PMIX_ERR_JOB_FAILED_TO_LAUNCH : PMIX_SUCCESS, nspace,
+		ask->arg);
+	free(ask);
+}
+
+void weft_serve_argv_free(char **argv)
+{
+	for (char **arg = argv; arg && *arg; arg++)
+		free(*arg);
+	free(argv);
+}
+
+/* A growing NULL-ended list; err is kept. */
+struct words {
+	char **list;
+	size_t n;
+	bool is_bad;
+};
+
+static void add(struct words *words, const char *word)
+{
+	char **list = realloc(words->list, (words->n + 2) * sizeof(*list));
+
+	if (list) {
+		words->list = list;
+		list[words->n] = strdup(word);
+		words->is_bad |= !list[words->n];
+		list[++words->n] = NULL;
+	}
+	words->is_bad |= !list;
+}
+
+static const char *host_of(const pmix_app_t *app)
+{
+	const char *host = NULL;
+
+	for (size_t i = 0; i < app->ninfo; i++)
+		if (PMIX_CHECK_KEY(&app->info[i], PMIX_HOST))
+			weft_value_peek_str(&app->info[i].value, &host);
+	return host;
+}
+
+/* As it would stand on the command line. */
+static void add_app(struct words *words, const pmix_app_t *app)
+{
+	const char *host = host_of(app);
+	char n[16];
+
+	snprintf(n, sizeof(n), "%d", app->maxprocs);
+	add(words, "-n");
+	add(words, n);
+	if (host && strcmp(host, owner->host)) {
+		add(words, "-host");
+		add(words, host);
+	}
+	if (app->cwd) {
+		add(words, "-wdir");
+		add(words, app->cwd);
+	}
+	for (char **e = app->env; e && *e; e++) {
+		if (strncmp(*e, "WEFT_", 5))
+			continue; /* what libpmix put there is not ours */
+		add(words, "--env");
+		add(words, *e);
+	}
+	add(words, "--");
+	add(words, app->cmd);
+	for (char **arg = app->argv; arg && *arg; arg++) {
+		words->is_bad |= !strcmp(*arg, ":"); /* begins another app */
+		if (arg != app->argv)
+			add(words, *arg);
+	}
+}
+
+static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
+	size_t n_info, const pmix_app_t apps[], size_t n,
+	pmix_spawn_cbfunc_t done, void *arg)
+{
+	struct serve_item *item = calloc(1, sizeof(*item));
+	struct spawn_ask *ask = calloc(1, sizeof(*ask));
+	struct words words = { 0 };
+
+	(void)info, (void)n_info;
+	add(&words, "mpiexec");
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			add(&words, ":");
+		words.is_bad |= !apps[i].cmd || apps[i].maxprocs < 1;
+		if (!words.is_bad)
+			add_app(&words, &apps[i]);
+	}
+	if (!item || !ask || words.is_bad || !n) {
+		weft_serve_argv_free(words.list);
+		free(item);
+		free(ask);
+		return PMIX_ERR_BAD_PARAM;
+	}
+	*ask = (struct spawn_ask){ done, arg };
+	item->event.kind = WEFT_SERVE_SPAWN;
+	item->event.rank = proc->rank;
+	item->event.argv = words.list;
+	item->event.asked = ask;
+	post_link(&owner->items, &item->link);
+	return PMIX_SUCCESS;
+}
+
 pmix_server_module_t weft_serve_module = {
 	.client_connected2 = on_connected,
 	.client_finalized = on_finalized,
@@ -475,6 +597,7 @@ pmix_server_module_t weft_serve_module = {
 	.register_events = on_register,
 	.deregister_events = on_deregister,
 	.notify_event = on_notify,
+	.spawn = on_spawn,
 	.query = on_query,
 	.job_control = on_control,
 	.group = on_group,

@@ -15,6 +15,8 @@
 #ifndef WEFT_BOOT_H
 #define WEFT_BOOT_H
 
+#include "base/err.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,6 +61,8 @@ enum weft_boot_event_kind {
 	WEFT_BOOT_PSET_DEFINED, /* name */
 	WEFT_BOOT_PSET_DELETED, /* name */
 	WEFT_BOOT_PEER_DIED,	/* rank, code, end */
+	WEFT_BOOT_JOB_ENDED,	/* name: another job, started by one of ours
+				   or that started ours, is over */
 };
 
 /* How a process ended before its time, as far as the manager tells. */
@@ -71,10 +75,21 @@ enum weft_boot_end {
 
 struct weft_boot_event {
 	enum weft_boot_event_kind kind;
-	char name[WEFT_BOOT_NAME_MAX]; /* process set; "" otherwise */
+	char name[WEFT_BOOT_NAME_MAX]; /* process set or job; else "" */
 	uint32_t rank;		       /* who died; 0 otherwise */
 	int code; /* exit code, or 128 + signal; -1 when not known */
 	enum weft_boot_end end;
+};
+
+/* Processes to be started: n that run one program. All lent for the call. */
+struct weft_boot_app {
+	uint32_t n;
+	const char *program;
+	char *const *argv; /* NULL-ended, without the program; or NULL */
+	char *const *env;  /* NULL-ended NAME=VALUE, beside the manager's
+			      own; or NULL */
+	const char *wdir;  /* or NULL */
+	const char *host;  /* where the manager is to start them, or NULL */
 };
 
 struct weft_boot;
@@ -191,6 +206,25 @@ struct weft_boot_ops {
 	int (*pset_delete)(struct weft_boot *boot, const char *name);
 
 	/*
+	 * Start a job of n apps; its name is written to job_out, of
+	 * WEFT_BOOT_JOB_MAX bytes, as the new processes have it in their
+	 * facts. Waits for the manager. WEFT_ERR_SPAWN.
+	 */
+	int (*spawn)(struct weft_boot *boot, const struct weft_boot_app *apps,
+		size_t n, char *job_out);
+
+	/*
+	 * Names with values that all processes of this manager can look up.
+	 * All wait for the manager. WEFT_ERR_SERVICE: the name is taken, or
+	 * not the caller's to take back; WEFT_ERR_NAME: there is none.
+	 */
+	int (*publish)(
+		struct weft_boot *boot, const char *name, const char *value);
+	int (*unpublish)(struct weft_boot *boot, const char *name);
+	int (*lookup)(struct weft_boot *boot, const char *name, char *buf,
+		size_t len);
+
+	/*
 	 * Deliver what arrived: answers to their callbacks, changes to fn
 	 * (which may be NULL to discard them).  Does not block.  Returns how
 	 * many were delivered.  Called only when pending != 0.
@@ -287,6 +321,34 @@ static inline int weft_boot_pset_delete(
 	struct weft_boot *boot, const char *name)
 {
 	return boot->ops->pset_delete(boot, name);
+}
+
+/* Only a manager has the next four; without one they are NULL. */
+static inline int weft_boot_spawn(struct weft_boot *boot,
+	const struct weft_boot_app *apps, size_t n, char *job_out)
+{
+	return boot->ops->spawn ? boot->ops->spawn(boot, apps, n, job_out)
+				: WEFT_ERR_UNSUPPORTED;
+}
+
+static inline int weft_boot_publish(
+	struct weft_boot *boot, const char *name, const char *value)
+{
+	return boot->ops->publish ? boot->ops->publish(boot, name, value)
+				  : WEFT_ERR_UNSUPPORTED;
+}
+
+static inline int weft_boot_unpublish(struct weft_boot *boot, const char *name)
+{
+	return boot->ops->unpublish ? boot->ops->unpublish(boot, name)
+				    : WEFT_ERR_UNSUPPORTED;
+}
+
+static inline int weft_boot_lookup(
+	struct weft_boot *boot, const char *name, char *buf, size_t len)
+{
+	return boot->ops->lookup ? boot->ops->lookup(boot, name, buf, len)
+				 : WEFT_ERR_UNSUPPORTED;
 }
 
 /*

@@ -17,6 +17,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The number of the job with this name: what stands in the upper half. */
+uint32_t weft_outer_job(const char *name);
+
+/* The process manager says that another job is over: in a moment, when what
+ * its processes sent has arrived, whatever waits for them ends. */
+void weft_outer_job_ended(const char *name);
+bool weft_outer_has_ended(const char *name);
+
 /* True for a process of another job. */
 static inline bool weft_outer_is(uint64_t proc)
 {

@@ -9,6 +9,7 @@
 #include "core/alone.h"
 #include "core/card.h"
 #include "core/group.h"
+#include "core/outer.h"
 #include "net/net.h"
 #include "topo/nic.h"
 #include "topo/topo.h"
@@ -115,6 +116,10 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 {
 	struct weft_lane *lane = arg;
 
+	if (event->kind == WEFT_BOOT_JOB_ENDED) {
+		weft_outer_job_ended(event->name);
+		return;
+	}
 	if (lane->number) {
 		/* the default lane has told everybody else */
 		lose(lane, event);
@@ -244,7 +249,6 @@ static uint32_t choose_spin(void)
 
 static int open_proc(void (*on_open)(struct weft_lane *lane))
 {
-	static const uint8_t no_key[16];
 	struct weft_boot_facts *facts = &weft_proc.facts;
 	struct weft_lane *lane = &weft_proc.lane;
 	int err;
@@ -255,9 +259,8 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 		return err;
 	weft_log_set_rank((int)facts->rank);
 	weft_proc.life = weft_life_join(facts->rank);
-	weft_proc.proc = weft_proc_number(
-		(uint32_t)weft_hash(no_key, facts->job, strlen(facts->job)),
-		facts->rank);
+	weft_proc.proc =
+		weft_proc_number(weft_outer_job(facts->job), facts->rank);
 	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
 	weft_proc.max_spin = choose_spin();
 	weft_proc.is_blocking = !strcmp(weft_knobs.wait, "block");

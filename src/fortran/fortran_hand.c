@@ -359,6 +359,134 @@ void pmpi_session_get_nth_pset_(const int *session, const int *info,
 	give(ierror, rc);
 }
 
+/* ---- starting processes ---- */
+
+static bool is_blank(const char *text, size_t len)
+{
+	while (len && text[len - 1] == ' ')
+		len--;
+	return !len;
+}
+
+/* Strings of len characters, step apart, up to a blank one; NULL without
+ * memory. */
+static char **words(const char *text, size_t len, size_t step)
+{
+	char **list;
+	size_t n = 0;
+
+	while (!is_blank(text + n * step, len))
+		n++;
+	list = calloc(n + 1, sizeof(*list));
+	for (size_t i = 0; list && i < n; i++)
+		list[i] = weft_f_string(text + i * step, len);
+	return list;
+}
+
+static void words_free(char **list)
+{
+	for (char **word = list; word && *word; word++)
+		free(*word);
+	free(list);
+}
+
+static int *errcodes(int *array)
+{
+	return array == weft_f_errcodes_ ? MPI_ERRCODES_IGNORE : array;
+}
+
+void pmpi_comm_spawn_(const char *command, const char *argv,
+	const int *maxprocs, const int *info, const int *root, const int *comm,
+	int *intercomm, int *array_of_errcodes, int *ierror, size_t command_len,
+	size_t argv_len)
+{
+	char *name = weft_f_string(command, command_len);
+	char **args = MPI_ARGV_NULL;
+	MPI_Comm made;
+	int rc;
+
+	if (argv != weft_f_argv_)
+		args = words(argv, argv_len, argv_len);
+	rc = PMPI_Comm_spawn(name, args, *maxprocs, PMPI_Info_fromint(*info),
+		*root, PMPI_Comm_fromint(*comm), &made,
+		errcodes(array_of_errcodes));
+	if (rc == MPI_SUCCESS)
+		*intercomm = PMPI_Comm_toint(made);
+	words_free(args);
+	free(name);
+	give(ierror, rc);
+}
+
+/* What several apps have, one each; only the root's are looked at. */
+struct apps {
+	char **commands;
+	char ***argvs;
+	MPI_Info *infos;
+	int n;
+};
+
+static void apps_free(struct apps *apps)
+{
+	for (int i = 0; i < apps->n; i++) {
+		if (apps->commands)
+			free(apps->commands[i]);
+		if (apps->argvs)
+			words_free(apps->argvs[i]);
+	}
+	free(apps->commands);
+	free(apps->argvs);
+	free(apps->infos);
+}
+
+static bool apps_take(struct apps *apps, const char *commands, size_t len,
+	const char *argv, size_t argv_len, const int *infos)
+{
+	size_t n = (size_t)apps->n;
+
+	apps->commands = calloc(n, sizeof(*apps->commands));
+	apps->infos = calloc(n, sizeof(*apps->infos));
+	if (argv != weft_f_argvs_)
+		apps->argvs = calloc(n, sizeof(*apps->argvs));
+	if (!apps->commands || !apps->infos ||
+		(argv != weft_f_argvs_ && !apps->argvs))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		apps->commands[i] = weft_f_string(commands + i * len, len);
+		apps->infos[i] = PMPI_Info_fromint(infos[i]);
+		if (apps->argvs)
+			apps->argvs[i] = words(
+				argv + i * argv_len, argv_len, n * argv_len);
+	}
+	return true;
+}
+
+void pmpi_comm_spawn_multiple_(const int *count, const char *array_of_commands,
+	const char *array_of_argv, const int *array_of_maxprocs,
+	const int *array_of_info, const int *root, const int *comm,
+	int *intercomm, int *array_of_errcodes, int *ierror,
+	size_t commands_len, size_t argv_len)
+{
+	MPI_Comm c_comm = PMPI_Comm_fromint(*comm), made;
+	struct apps apps = { 0 };
+	int rank = -1, rc = MPI_SUCCESS;
+
+	if (PMPI_Comm_rank(c_comm, &rank) == MPI_SUCCESS && rank == *root &&
+		*count > 0) {
+		apps.n = *count;
+		if (!apps_take(&apps, array_of_commands, commands_len,
+			    array_of_argv, argv_len, array_of_info))
+			rc = MPI_ERR_NO_MEM;
+	}
+	if (rc == MPI_SUCCESS)
+		rc = PMPI_Comm_spawn_multiple(*count, apps.commands, apps.argvs,
+			array_of_maxprocs, apps.infos, *root, c_comm, &made,
+			errcodes(array_of_errcodes));
+	if (rc == MPI_SUCCESS)
+		*intercomm = PMPI_Comm_toint(made);
+	apps_free(&apps);
+	give(ierror, rc);
+}
+
 /* ---- statuses ---- */
 
 void pmpi_status_f2f08_(

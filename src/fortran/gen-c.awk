@@ -11,7 +11,7 @@ function c_type(t)
 		return "MPI_Status"
 	if (t == "buf" || t == "loc")
 		return "void"
-	if (t == "str" || t == "key")
+	if (t ~ /^(str|key|words)$/)
 		return "char"
 	return "int"
 }

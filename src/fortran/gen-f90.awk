@@ -20,7 +20,7 @@ function f_type(i, f08,    t)
 		return f08 || name ~ /^Status_f/ ? "type(MPI_Status)" : "integer"
 	if (t == "bool")
 		return "logical"
-	if (t ~ /^(str|key)$/)
+	if (t ~ /^(str|key|words)$/)
 		return "character(len=*)"
 	if (t == "count")
 		return "integer(kind=MPI_COUNT_KIND)"

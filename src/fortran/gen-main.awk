@@ -279,7 +279,7 @@ function start_bodies()
 
 BEGIN {
 	handles = "Comm Datatype Errhandler File Group Info Message Op Request Session Win"
-	known_types = "^(int|count|aint|offset|bool|Status|index|weights|attr|buf|loc|cptr|str|key)$"
+	known_types = "^(int|count|aint|offset|bool|Status|index|weights|attr|buf|loc|cptr|str|key|words)$"
 	sub(/Datatype/, "Type", handles)
 	shims = new "/f_shims.c"
 	hand_names = new "/f_names.h"

@@ -77,7 +77,7 @@ function argument(i, text,    at)
 		die("no type " text)
 	if (text ~ /^(buf|loc)$/)
 		choice = 1
-	if (text ~ /^(str|key)$/)
+	if (text ~ /^(str|key|words)$/)
 		strings = strings " " arg[i]
 }
 

@@ -4,9 +4,12 @@
 
 #include "core/info.h"
 #include "session/port.h"
+#include "session/spawn.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 _Static_assert((int)WEFT_PORT_NAME_MAX <= MPI_MAX_PORT_NAME, "room for names");
 
@@ -108,6 +111,301 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root,
 	if (!err)
 		*newcomm = weft_mpi_comm_handle(made);
 	return weft_mpi_end(of, "MPI_Comm_connect", err);
+}
+
+/* ---- names ---- */
+
+static int check_service(const char *service_name, MPI_Info info)
+{
+	struct weft_info *hints;
+	int err = weft_check_ptr(service_name, "service_name");
+
+	if (!err)
+		err = weft_check_info_or_null(info, &hints);
+	return err ? err : weft_check_up();
+}
+
+int PMPI_Publish_name(
+	const char *service_name, MPI_Info info, const char *port_name)
+{
+	int err;
+
+	err = check_service(service_name, info);
+	if (!err)
+		err = weft_check_ptr(port_name, "port_name");
+	if (!err)
+		err = weft_port_publish(service_name, port_name);
+	return weft_mpi_end(NULL, "MPI_Publish_name", err);
+}
+
+int PMPI_Unpublish_name(
+	const char *service_name, MPI_Info info, const char *port_name)
+{
+	int err;
+
+	(void)port_name;
+	err = check_service(service_name, info);
+	if (!err)
+		err = weft_port_unpublish(service_name);
+	return weft_mpi_end(NULL, "MPI_Unpublish_name", err);
+}
+
+int PMPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name)
+{
+	int err;
+
+	err = check_service(service_name, info);
+	if (!err)
+		err = weft_check_ptr(port_name, "port_name");
+	if (!err)
+		err = weft_port_lookup(
+			service_name, port_name, MPI_MAX_PORT_NAME);
+	return weft_mpi_end(NULL, "MPI_Lookup_name", err);
+}
+
+/* ---- a socket ---- */
+
+/* What both ends of the socket tell each other first. */
+struct greeting {
+	uint64_t proc;
+	char port[WEFT_PORT_NAME_MAX];
+};
+
+static int fail_socket(int fd, const char *what)
+{
+	return weft_err_set(WEFT_ERR_OTHER, "fd %d: %s: %s", fd, what,
+		errno ? strerror(errno) : "the other end closed it");
+}
+
+static int swap_greetings(
+	int fd, const struct greeting *mine, struct greeting *theirs)
+{
+	size_t n = 0;
+	ssize_t rc;
+
+	while (n < sizeof(*mine)) {
+		rc = write(fd, (const char *)mine + n, sizeof(*mine) - n);
+		if (rc < 0 && errno != EINTR)
+			return fail_socket(fd, "write");
+		n += rc > 0 ? (size_t)rc : 0;
+	}
+	for (n = 0; n<sizeof(*theirs); n += rc> 0 ? (size_t)rc : 0) {
+		errno = 0;
+		rc = read(fd, (char *)theirs + n, sizeof(*theirs) - n);
+		if (rc == 0 || (rc < 0 && errno != EINTR))
+			return fail_socket(fd, "read");
+	}
+	theirs->port[sizeof(theirs->port) - 1] = 0;
+	return 0;
+}
+
+static int join(int fd, struct weft_comm *self, struct weft_comm **made_out)
+{
+	struct greeting mine = { .proc = weft_proc.proc }, theirs;
+	int err = weft_port_open(mine.port);
+
+	if (err)
+		return err;
+	err = swap_greetings(fd, &mine, &theirs);
+	if (!err && theirs.proc == mine.proc)
+		err = weft_err_set(WEFT_ERR_ARG,
+			"fd %d leads from this process to itself", fd);
+	if (!err && mine.proc < theirs.proc)
+		err = weft_port_accept(self, 0, mine.port, made_out);
+	else if (!err)
+		err = weft_port_connect(self, 0, theirs.port,
+			(uint32_t)weft_knobs.connect_timeout, made_out);
+	weft_port_close(mine.port);
+	return err;
+}
+
+int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
+{
+	struct weft_comm *self = weft_world.comms[1], *made;
+	int err;
+
+	err = weft_check_ptr(intercomm, "intercomm");
+	if (!err && !self)
+		err = weft_err_set(
+			WEFT_ERR_OTHER, "the World Model is not initialized");
+	if (!err)
+		err = join(fd, self, &made);
+	if (!err)
+		*intercomm = weft_mpi_comm_handle(made);
+	return weft_mpi_end(self, "MPI_Comm_join", err);
+}
+
+/* ---- starting processes ---- */
+
+/* What was asked for at root; strings are ours. */
+struct order {
+	struct weft_boot_app *apps;
+	int n;
+};
+
+static void order_free(struct order *order)
+{
+	for (int i = 0; order->apps && i < order->n; i++) {
+		free((char *)(uintptr_t)order->apps[i].program);
+		free((char *)(uintptr_t)order->apps[i].wdir);
+		free((char *)(uintptr_t)order->apps[i].host);
+	}
+	free(order->apps);
+}
+
+/* The value of a key, or NULL; the caller frees it. */
+static char *value_of(const struct weft_info *info, const char *key)
+{
+	char text[WEFT_INFO_VALUE_MAX + 1];
+
+	if (weft_info_value(info, key, text, sizeof(text)) < 0)
+		return NULL;
+	return strdup(text);
+}
+
+/* The program in one of the directories of "a:b", else as it is. */
+static char *find_program(const char *command, const char *dirs)
+{
+	char path[4096];
+
+	while (dirs && *dirs && !strchr(command, '/')) {
+		size_t len = strcspn(dirs, ":");
+
+		snprintf(
+			path, sizeof(path), "%.*s/%s", (int)len, dirs, command);
+		if (!access(path, X_OK))
+			return strdup(path);
+		dirs += len + (dirs[len] == ':');
+	}
+	return strdup(command);
+}
+
+static int fill_app(struct weft_boot_app *app, const char *command,
+	char *argv[], int maxprocs, MPI_Info info)
+{
+	struct weft_info *hints;
+	char *dirs;
+	int err;
+
+	err = weft_check_ptr(command, "command");
+	if (!err)
+		err = weft_check_info_or_null(info, &hints);
+	if (!err && maxprocs < 1)
+		err = weft_check_range(
+			WEFT_ERR_ARG, "maxprocs", maxprocs, 1, INT32_MAX);
+	if (err)
+		return err;
+	dirs = value_of(hints, "path");
+	*app = (struct weft_boot_app){
+		.n = (uint32_t)maxprocs,
+		.program = find_program(command, dirs),
+		.argv = argv,
+		.wdir = value_of(hints, "wdir"),
+		.host = value_of(hints, "host"),
+	};
+	free(dirs);
+	if (!app->wdir)
+		app->wdir = getcwd(NULL, 0);
+	return app->program ? 0 : WEFT_ERR_NOMEM;
+}
+
+/* The arguments of both calls; those of the root only matter there. */
+struct spawning {
+	const char *func;
+	int count;
+	char **commands;
+	char ***argvs;
+	const int *maxprocs;
+	const MPI_Info *infos;
+	int root;
+	MPI_Comm comm;
+	MPI_Comm *intercomm;
+	int *errcodes;
+};
+
+static int take_order(const struct spawning *s, struct order *order)
+{
+	int err = weft_check_range(
+		WEFT_ERR_COUNT, "count", s->count, 1, INT32_MAX);
+
+	if (!err)
+		err = weft_check_ptr(s->commands, "array_of_commands");
+	if (!err)
+		err = weft_check_ptr(s->maxprocs, "array_of_maxprocs");
+	if (!err)
+		err = weft_check_ptr(s->infos, "array_of_info");
+	if (err)
+		return err;
+	order->apps = calloc((size_t)s->count, sizeof(*order->apps));
+	order->n = s->count;
+	if (!order->apps)
+		return WEFT_ERR_NOMEM;
+	for (int i = 0; !err && i < s->count; i++)
+		err = fill_app(&order->apps[i], s->commands[i],
+			s->argvs ? s->argvs[i] : NULL, s->maxprocs[i],
+			s->infos[i]);
+	return err;
+}
+
+/* All or none are started. Where there are none, only the root knows how many
+ * it should have been. */
+static void put_errcodes(
+	const struct spawning *s, const struct weft_comm *made, bool is_root)
+{
+	int64_t n = made ? made->remote_size : 0;
+
+	for (int i = 0; !made && is_root && i < s->count; i++)
+		n += s->maxprocs[i];
+	for (int64_t i = 0; s->errcodes && i < n; i++)
+		s->errcodes[i] = made ? MPI_SUCCESS : MPI_ERR_SPAWN;
+}
+
+static int spawn(const struct spawning *s)
+{
+	struct weft_comm *of = NULL, *made = NULL;
+	struct order order = { 0 };
+	bool is_root;
+	int err;
+
+	err = weft_check_ptr(s->intercomm, "intercomm");
+	if (!err)
+		err = weft_check_intra(s->comm, &of);
+	if (!err)
+		err = weft_check_range(
+			WEFT_ERR_ROOT, "root", s->root, 0, of->size - 1);
+	is_root = !err && of->rank == s->root;
+	if (is_root)
+		err = take_order(s, &order);
+	if (!err) {
+		err = weft_spawn(
+			of, s->root, order.apps, (size_t)order.n, &made);
+		put_errcodes(s, made, is_root);
+	}
+	order_free(&order);
+	if (!err)
+		*s->intercomm = weft_mpi_comm_handle(made);
+	return weft_mpi_end(of, s->func, err);
+}
+
+int PMPI_Comm_spawn(const char *command, char *argv[], int maxprocs,
+	MPI_Info info, int root, MPI_Comm comm, MPI_Comm *intercomm,
+	int array_of_errcodes[])
+{
+	char *name = (char *)(uintptr_t)command;
+
+	return spawn(&(struct spawning){ "MPI_Comm_spawn", 1, &name,
+		argv ? &argv : NULL, &maxprocs, &info, root, comm, intercomm,
+		array_of_errcodes });
+}
+
+int PMPI_Comm_spawn_multiple(int count, char *array_of_commands[],
+	char **array_of_argv[], const int array_of_maxprocs[],
+	const MPI_Info array_of_info[], int root, MPI_Comm comm,
+	MPI_Comm *intercomm, int array_of_errcodes[])
+{
+	return spawn(&(struct spawning){ "MPI_Comm_spawn_multiple", count,
+		array_of_commands, array_of_argv, array_of_maxprocs,
+		array_of_info, root, comm, intercomm, array_of_errcodes });
 }
 
 #include "api_dynamic.h"

@@ -8,6 +8,7 @@
 #include "core/attr.h"
 #include "core/proc.h"
 #include "session/abort.h"
+#include "session/spawn.h"
 
 #include <stdio.h>
 
@@ -21,6 +22,8 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	err = weft_mpi_level_in(required, &level);
 	if (!err)
 		err = weft_world_open(NULL, level);
+	if (!err)
+		err = weft_spawn_join();
 	if (err)
 		return weft_mpi_raise_none("MPI_Init_thread", err);
 	if (provided)
@@ -35,6 +38,8 @@ int PMPI_Init(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	err = weft_world_open(NULL, WEFT_THREAD_SINGLE);
+	if (!err)
+		err = weft_spawn_join();
 	return err ? weft_mpi_raise_none("MPI_Init", err) : MPI_SUCCESS;
 }
 
@@ -137,11 +142,15 @@ int PMPI_Abort(MPI_Comm comm, int errorcode)
 
 int PMPI_Comm_get_parent(MPI_Comm *parent)
 {
+	struct weft_comm *comm;
 	int err = check_open();
 
+	if (!err)
+		err = weft_check_ptr(parent, "parent");
 	if (err)
 		return weft_mpi_raise_none("MPI_Comm_get_parent", err);
-	*parent = MPI_COMM_NULL;
+	comm = weft_spawn_parent();
+	*parent = comm ? weft_mpi_comm_handle(comm) : MPI_COMM_NULL;
 	return MPI_SUCCESS;
 }
 

@@ -28,6 +28,7 @@
 #define PREFIX "weft-port-1:"
 
 enum {
+	SERVICE_MAX = 400,
 	KNOCKS_MAX = 4096,  /* that wait at one port */
 	WITHDRAW_S = 5,	    /* for an answer to a withdrawal */
 	NAME_FIXED = 8 + 8, /* process, port */
@@ -214,6 +215,64 @@ int weft_port_close(const char *name)
 	return err;
 }
 
+/* ---- published ---- */
+
+static int check_service(const char *service)
+{
+	size_t len = strlen(service);
+
+	if (len && len <= SERVICE_MAX)
+		return 0;
+	return weft_err_set(WEFT_ERR_SERVICE,
+		"a service name has 1 to %d characters, this one has %zu",
+		SERVICE_MAX, len);
+}
+
+static int say_alone(int err)
+{
+	return err == WEFT_ERR_UNSUPPORTED
+		       ? weft_err_set(WEFT_ERR_SERVICE,
+				 "there is no process manager to publish with; "
+				 "start the program by mpiexec")
+		       : err;
+}
+
+int weft_port_publish(const char *service, const char *name)
+{
+	int err = check_service(service);
+
+	if (err)
+		return err;
+	weft_lane_take(&weft_proc.lane);
+	err = say_alone(weft_boot_publish(weft_proc.boot, service, name));
+	weft_lane_drop(&weft_proc.lane);
+	return err;
+}
+
+int weft_port_unpublish(const char *service)
+{
+	int err = check_service(service);
+
+	if (err)
+		return err;
+	weft_lane_take(&weft_proc.lane);
+	err = say_alone(weft_boot_unpublish(weft_proc.boot, service));
+	weft_lane_drop(&weft_proc.lane);
+	return err;
+}
+
+int weft_port_lookup(const char *service, char *buf, size_t len)
+{
+	int err = check_service(service);
+
+	if (err)
+		return err;
+	weft_lane_take(&weft_proc.lane);
+	err = say_alone(weft_boot_lookup(weft_proc.boot, service, buf, len));
+	weft_lane_drop(&weft_proc.lane);
+	return err;
+}
+
 /* ---- knocks arrive ---- */
 
 static void on_ask(struct weft_lane *lane, uint64_t proc,
@@ -323,8 +382,8 @@ static int make_pair(struct weft_comm *local, uint64_t porter, uint64_t guest,
 }
 
 /* Waits for somebody to knock. The port may be closed meanwhile. */
-static int wait_knock(
-	struct weft_lane *lane, const char *name, struct knock **knock_out)
+static int wait_knock(struct weft_lane *lane, const char *name, const char *job,
+	struct knock **knock_out)
 {
 	struct weft_stall stall = { 0 };
 	struct port *port;
@@ -339,6 +398,10 @@ static int wait_knock(
 				weft_container_of(link, struct knock, link);
 			return 0;
 		}
+		if (*job && weft_outer_has_ended(job))
+			return weft_err_set(WEFT_ERR_SPAWN,
+				"the processes ended before they called "
+				"MPI_Init");
 		if (weft_stall_round(lane, &stall))
 			weft_warn("SESSION-ACCEPT",
 				"MPI_Comm_accept has waited %u s for somebody "
@@ -348,8 +411,8 @@ static int wait_knock(
 	return err;
 }
 
-static int let_in(
-	struct weft_comm *local, const char *name, struct weft_comm **pair_out)
+static int let_in(struct weft_comm *local, const char *name, const char *job,
+	struct weft_comm **pair_out)
 {
 	struct weft_lane *lane = &weft_proc.lane;
 	struct knock *k = NULL;
@@ -357,7 +420,7 @@ static int let_in(
 
 	weft_lane_take(lane);
 	weft_disconnect_tend(lane);
-	err = wait_knock(lane, name, &k);
+	err = wait_knock(lane, name, job, &k);
 	if (!err)
 		err = make_pair(
 			local, weft_proc.proc, k->proc, k->ctx, pair_out);
@@ -468,18 +531,25 @@ static int bridge(struct weft_create_inter *how, struct weft_comm **comm_out)
 	return err;
 }
 
-int weft_port_accept(struct weft_comm *comm, int32_t root, const char *name,
-	struct weft_comm **comm_out)
+int weft_port_accept_job(struct weft_comm *comm, int32_t root, int err,
+	const char *name, const char *job, struct weft_comm **comm_out)
 {
 	struct weft_create_inter how = {
 		.local = comm,
 		.local_leader = root,
+		.err = err,
 		.remote_leader = 1,
 	};
 
-	if (comm->rank == root)
-		how.err = let_in(comm, name, &how.bridge);
+	if (comm->rank == root && !err)
+		how.err = let_in(comm, name, job, &how.bridge);
 	return bridge(&how, comm_out);
+}
+
+int weft_port_accept(struct weft_comm *comm, int32_t root, const char *name,
+	struct weft_comm **comm_out)
+{
+	return weft_port_accept_job(comm, root, 0, name, "", comm_out);
 }
 
 int weft_port_connect(struct weft_comm *comm, int32_t root, const char *name,

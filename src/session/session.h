@@ -74,6 +74,7 @@ struct weft_world {
 	atomic_int state; /* enum weft_world_state */
 	struct weft_session *session;
 	struct weft_comm *comms[2]; /* of all, of myself; NULL unless open */
+	uint64_t parent; /* handle of the communicator to who spawned us */
 	pthread_t main_thread;
 };
 

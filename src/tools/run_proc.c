@@ -121,12 +121,13 @@ static struct weft_run_proc *proc_find(
 	return NULL;
 }
 
-struct weft_run_proc *weft_run_proc_reap(
-	struct weft_run_proc *procs, uint32_t n)
+struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
+	uint32_t n, weft_run_other_fn *fn, void *arg)
 {
 	for (;;) {
 		struct weft_run_proc *proc;
 		siginfo_t info = { 0 };
+		int status = 0;
 
 		/* still a zombie, so that its group cannot be reused */
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) ||
@@ -135,10 +136,13 @@ struct weft_run_proc *weft_run_proc_reap(
 		proc = proc_find(procs, n, info.si_pid);
 		if (proc)
 			kill(-proc->pid, SIGKILL);
-		if (waitpid(info.si_pid, proc ? &proc->status : NULL, 0) < 0)
+		if (waitpid(info.si_pid, &status, 0) < 0)
 			return NULL;
-		if (!proc)
+		if (!proc) {
+			fn(arg, info.si_pid, status);
 			continue;
+		}
+		proc->status = status;
 		proc->is_running = false;
 		return proc;
 	}
@@ -227,7 +231,8 @@ static bool is_listed(const char *pair, const char *list)
 /* Left behind by a PMIx server we run under ourselves: not for our job. */
 static bool is_foreign(const char *pair)
 {
-	return !strncmp(pair, "PMIX_", 5) && strncmp(pair, "PMIX_MCA_", 9);
+	return (!strncmp(pair, "PMIX_", 5) && strncmp(pair, "PMIX_MCA_", 9)) ||
+	       !strncmp(pair, "WEFT_PARENT=", 12);
 }
 
 static int env_inherit(char ***env, const struct weft_run_env *rule)

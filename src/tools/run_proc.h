@@ -59,12 +59,15 @@ int weft_run_proc_start(
 /* Send sig to the whole group of proc if it runs. */
 void weft_run_proc_kill(const struct weft_run_proc *proc, int sig);
 
+/* Another child ended, with a status as for waitpid. */
+typedef void weft_run_other_fn(void *arg, pid_t pid, int status);
+
 /*
  * Reap one process that ended, killing first what is left of its group.
- * NULL when none has ended, or only strangers who were adopted.
+ * NULL when none has ended, or only others; these are told to fn.
  */
-struct weft_run_proc *weft_run_proc_reap(
-	struct weft_run_proc *procs, uint32_t n);
+struct weft_run_proc *weft_run_proc_reap(struct weft_run_proc *procs,
+	uint32_t n, weft_run_other_fn *fn, void *arg);
 
 /* Kill and reap every child that is left, except one. */
 void weft_run_proc_sweep(pid_t except);

@@ -17,6 +17,7 @@
 #include "tools/run_io.h"
 #include "tools/run_opt.h"
 #include "tools/run_proc.h"
+#include "tools/run_spawn.h"
 #include "topo/place.h"
 
 #include <errno.h>
@@ -41,7 +42,7 @@ enum {
 	EXIT_TIMEOUT = 124,
 	EXIT_NOT_STARTED = 127,
 	EXIT_SIGNAL = 128,
-	FDS_FIXED = 2,	   /* signals, server */
+	FDS_FIXED = 3,	   /* signals, server, launcher above */
 	FDS_SPARE = 64,	   /* descriptors the launcher needs for itself */
 	OUTPUT_WAIT_S = 1, /* for pipes somebody else holds open */
 };
@@ -57,11 +58,13 @@ struct run {
 	struct weft_run_opt opt;
 	uint32_t n;
 	char host[256];
-	char name[64];	/* of the job */
+	char name[WEFT_RUN_NAME_MAX]; /* of the job */
 	char dir[4096]; /* session directory; "" when there is none */
 	char mark[96];	/* in the environment of all processes */
 	struct weft_run_guard guard;
 	int signal_fd;
+	int above_fd; /* from the launcher that started this one, or -1 */
+	struct weft_run_spawn *spawned; /* launchers this one started */
 	struct weft_run_io *io;
 	struct weft_serve *serve;
 	struct weft_run_fault *faults;
@@ -72,7 +75,8 @@ struct run {
 	struct pollfd *fds;
 	uint32_t n_running;
 	enum run_state state;
-	bool has_failed; /* status is decided */
+	bool is_all_ending; /* the jobs beneath, too */
+	bool has_failed;    /* status is decided */
 	int status;
 	uint64_t timeout_ns; /* 0: none */
 	uint64_t kill_ns;    /* while ENDING */
@@ -157,7 +161,9 @@ static int make_names(struct run *run, uint8_t key[16])
 			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
 	if (gethostname(run->host, sizeof(run->host) - 1))
 		strcpy(run->host, "localhost");
-	snprintf(run->name, sizeof(run->name), "weft-%d-%08x", getpid(), salt);
+	if (!*run->name)
+		snprintf(run->name, sizeof(run->name), "weft-%d-%08x", getpid(),
+			salt);
 	snprintf(run->mark, sizeof(run->mark), "WEFT_JOB=%s", run->name);
 	return 0;
 }
@@ -322,6 +328,13 @@ static void kill_all(struct run *run, int sig)
 		weft_run_proc_kill(&run->procs[r], sig);
 }
 
+/* The jobs that were started from this one, too. */
+static void signal_all(struct run *run, int sig)
+{
+	kill_all(run, sig);
+	weft_run_spawn_kill(run->spawned, sig);
+}
+
 static void end_job(struct run *run)
 {
 	if (run->state != RUN_GOING)
@@ -336,6 +349,8 @@ static void kill_job(struct run *run)
 {
 	run->state = RUN_KILLED;
 	kill_all(run, SIGKILL);
+	if (run->is_all_ending)
+		weft_run_spawn_kill(run->spawned, SIGKILL);
 }
 
 static void decide(struct run *run, int status)
@@ -424,6 +439,8 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 	bool is_mine = run->state != RUN_GOING; /* we made it end */
 
 	run->n_running--;
+	if (!run->n_running)
+		weft_run_spawn_tell(run->spawned, run->name);
 	if (proc->is_aborted && !is_mine) {
 		tell_others(run, proc); /* whoever is left goes on */
 		return;
@@ -485,6 +502,46 @@ static void on_abort(struct run *run, const struct weft_serve_event *event)
 	end_job(run);
 }
 
+/* A process wants another job: a launcher of its own runs it. */
+static void on_spawn(struct run *run, struct weft_serve_event *event)
+{
+	int err = WEFT_ERR_SPAWN;
+
+	if (run->state == RUN_GOING)
+		err = weft_run_spawn_start(&run->spawned, event->argv);
+	if (err)
+		complain("cannot start another job", err);
+	weft_serve_spawned(
+		run->serve, event->asked, err, err ? "" : run->spawned->name);
+	weft_serve_argv_free(event->argv);
+}
+
+/* Some child ended that is no process of the job. */
+static void on_other_end(void *arg, pid_t pid, int status)
+{
+	struct run *run = arg;
+	struct weft_run_spawn *s =
+		weft_run_spawn_ended(run->spawned, pid, status);
+
+	if (!s)
+		return;
+	if (status)
+		decide(run, code_of(&s->proc));
+	weft_serve_job_ended(run->serve, s->name);
+	weft_run_spawn_tell(run->spawned, s->name);
+}
+
+/* Another job is over, says the launcher above. */
+static void hear_above(struct run *run)
+{
+	char name[WEFT_RUN_NAME_MAX];
+
+	while (weft_run_spawn_hear(&run->above_fd, name)) {
+		weft_serve_job_ended(run->serve, name);
+		weft_run_spawn_tell(run->spawned, name);
+	}
+}
+
 static void take_news(struct run *run)
 {
 	struct weft_serve_event event;
@@ -492,6 +549,8 @@ static void take_news(struct run *run)
 	while (weft_serve_next(run->serve, &event)) {
 		if (event.kind == WEFT_SERVE_ABORT)
 			on_abort(run, &event);
+		if (event.kind == WEFT_SERVE_SPAWN)
+			on_spawn(run, &event);
 		free(event.ranks);
 		if (event.rank >= run->n)
 			continue;
@@ -509,7 +568,8 @@ static void reap(struct run *run)
 	struct weft_run_proc *proc;
 
 	do {
-		proc = weft_run_proc_reap(run->procs, run->n);
+		proc = weft_run_proc_reap(
+			run->procs, run->n, on_other_end, run);
 		/* what it told the server before it ended counts */
 		take_news(run);
 		if (proc)
@@ -521,7 +581,8 @@ static void reap(struct run *run)
 
 static void on_end_signal(struct run *run, int sig)
 {
-	kill_all(run, sig);
+	signal_all(run, sig);
+	run->is_all_ending = true;
 	if (++run->n_ends_asked == 1)
 		return;
 	weft_run_io_say(run->io, "second signal %d (%s): killing the job", sig,
@@ -542,11 +603,11 @@ static void on_signal(struct run *run, int sig)
 		on_end_signal(run, sig);
 		return;
 	case SIGTSTP:
-		kill_all(run, SIGTSTP);
+		signal_all(run, SIGTSTP);
 		raise(SIGSTOP);
 		return;
 	default:
-		kill_all(run, sig);
+		signal_all(run, sig);
 	}
 }
 
@@ -586,6 +647,8 @@ static void on_timeout(struct run *run)
 		"ending the job",
 		run->opt.timeout_s, run->n_running, run->n);
 	decide(run, EXIT_TIMEOUT);
+	run->is_all_ending = true;
+	weft_run_spawn_kill(run->spawned, SIGTERM);
 	end_job(run);
 }
 
@@ -604,7 +667,7 @@ static void check_times(struct run *run, int *ms)
 /* All processes ended: is their output all out, too? */
 static bool is_over(struct run *run, int *ms)
 {
-	if (run->n_running)
+	if (run->n_running || weft_run_spawn_running(run->spawned))
 		return false;
 	if (!run->output_ns)
 		run->output_ns = after_ns(OUTPUT_WAIT_S);
@@ -624,6 +687,7 @@ static void loop(struct run *run)
 		run->fds[0] = (struct pollfd){ run->signal_fd, POLLIN, 0 };
 		run->fds[1] =
 			(struct pollfd){ weft_serve_fd(run->serve), POLLIN, 0 };
+		run->fds[2] = (struct pollfd){ run->above_fd, POLLIN, 0 };
 		n = weft_run_io_fill(run->io, &run->fds[FDS_FIXED], &ms);
 		if (is_over(run, &ms))
 			return;
@@ -631,6 +695,7 @@ static void loop(struct run *run)
 			return;
 		weft_run_io_step(run->io, &run->fds[FDS_FIXED], n);
 		take_signals(run);
+		hear_above(run);
 		take_news(run);
 		reap(run);
 	}
@@ -640,6 +705,7 @@ static void tear_down(struct run *run)
 {
 	kill_job(run);
 	weft_run_proc_sweep(run->guard.pid);
+	weft_run_spawn_free(run->spawned);
 	weft_run_io_destroy(run->io);
 	weft_serve_close(run->serve);
 	if (run->dir[0])
@@ -657,6 +723,7 @@ static int launch(struct run *run)
 	int err;
 
 	run->n = weft_run_opt_size(&run->opt);
+	run->above_fd = weft_run_spawn_above(run->name);
 	set_signals(run);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	err = set_up(run);
@@ -674,7 +741,7 @@ static int launch(struct run *run)
 
 int main(int argc, char **argv)
 {
-	struct run run = { .signal_fd = -1 };
+	struct run run = { .signal_fd = -1, .above_fd = -1 };
 	int err = weft_run_opt_parse(&run.opt, argc, argv), status = 0;
 
 	if (err) {

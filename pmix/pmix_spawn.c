@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmix_spawn: new jobs, and names that are published */
+#include "pmix/pmix_boot_priv.h"
+#include "pmix/pmix_codec.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t count(char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+/* first (unless NULL) and then list, copied. libpmix frees it. */
+static char **copy_list(const char *first, char *const *list)
+{
+	size_t n = count(list), at = 0;
+	char **copy = calloc(n + 2, sizeof(*copy));
+
+	if (copy && first)
+		copy[at++] = strdup(first);
+	for (size_t i = 0; copy && i < n; i++)
+		copy[at++] = strdup(list[i]);
+	return copy;
+}
+
+static void fill_app(pmix_app_t *app, const struct weft_boot_app *from)
+{
+	struct weft_infovec vec = { 0 };
+
+	app->cmd = strdup(from->program);
+	app->argv = copy_list(from->program, from->argv);
+	app->env = copy_list(NULL, from->env);
+	app->cwd = from->wdir ? strdup(from->wdir) : NULL;
+	app->maxprocs = (int)from->n;
+	if (!from->host)
+		return;
+	weft_infovec_set_str(&vec, PMIX_HOST, from->host);
+	app->info = vec.info; /* its memory goes with the app */
+	app->ninfo = vec.n;
+}
+
+int weft_pmix_spawn(struct weft_boot *base, const struct weft_boot_app *apps,
+	size_t n, char *job_out)
+{
+	pmix_app_t *list = calloc(n, sizeof(*list));
+	pmix_nspace_t nspace = "";
+	pmix_status_t status;
+
+	(void)base;
+	if (!list)
+		return WEFT_ERR_NOMEM;
+	for (size_t i = 0; i < n; i++)
+		fill_app(&list[i], &apps[i]);
+	status = PMIx_Spawn(NULL, 0, list, n, nspace);
+	for (size_t i = 0; i < n; i++)
+		PMIX_APP_DESTRUCT(&list[i]);
+	free(list);
+	if (status == PMIX_ERR_NOT_SUPPORTED ||
+		status == PMIX_ERR_NOT_IMPLEMENTED)
+		return weft_err_set(WEFT_ERR_SPAWN,
+			"the process manager starts no further processes; "
+			"mpiexec by itself and prterun do");
+	if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+		return weft_err_set(WEFT_ERR_SPAWN,
+			"the process manager could not start \"%s\": %s",
+			apps[0].program, PMIx_Error_string(status));
+	snprintf(job_out, WEFT_BOOT_JOB_MAX, "%s", nspace);
+	return 0;
+}
+
+/* Names of others may not look like PMIx's own. */
+static void name_key(const char *name, char *key)
+{
+	snprintf(key, PMIX_MAX_KEYLEN + 1, "weft.name.%s", name);
+}
+
+int weft_pmix_publish(
+	struct weft_boot *base, const char *name, const char *value)
+{
+	struct weft_infovec vec = { 0 };
+	char key[PMIX_MAX_KEYLEN + 1];
+	pmix_status_t status = PMIX_ERR_NOMEM;
+
+	(void)base;
+	name_key(name, key);
+	weft_infovec_set_str(&vec, key, value);
+	if (!vec.err)
+		status = PMIx_Publish(vec.info, vec.n);
+	weft_infovec_fini(&vec);
+	if (status == PMIX_SUCCESS)
+		return 0;
+	return weft_err_set(WEFT_ERR_SERVICE,
+		"the process manager did not publish \"%s\": %s", name,
+		PMIx_Error_string(status));
+}
+
+int weft_pmix_unpublish(struct weft_boot *base, const char *name)
+{
+	char key[PMIX_MAX_KEYLEN + 1];
+	char *keys[] = { key, NULL };
+	pmix_status_t status;
+
+	(void)base;
+	name_key(name, key);
+	status = PMIx_Unpublish(keys, NULL, 0);
+	if (status == PMIX_SUCCESS)
+		return 0;
+	return weft_err_set(WEFT_ERR_SERVICE, "\"%s\" cannot be taken back: %s",
+		name, PMIx_Error_string(status));
+}
+
+int weft_pmix_lookup(
+	struct weft_boot *base, const char *name, char *buf, size_t len)
+{
+	pmix_pdata_t data;
+	const char *value = NULL;
+	pmix_status_t status;
+	int err = WEFT_ERR_NAME;
+
+	(void)base;
+	PMIX_PDATA_CONSTRUCT(&data);
+	name_key(name, data.key);
+	status = PMIx_Lookup(&data, 1, NULL, 0);
+	if (status == PMIX_SUCCESS && !weft_value_peek_str(&data.value, &value))
+		err = 0;
+	if (!err)
+		snprintf(buf, len, "%s", value);
+	else
+		weft_err_set(err, "nobody published \"%s\" here", name);
+	PMIX_PDATA_DESTRUCT(&data);
+	return err;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run_spawn: launchers beneath a launcher */
+#include "tools/run_spawn.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void spawn_free(struct weft_run_spawn *s)
+{
+	for (char **arg = s->app.argv; arg && *arg; arg++)
+		free(*arg);
+	free(s->app.argv);
+	if (s->pipe >= 0)
+		close(s->pipe);
+	weft_run_fault_unmap(s->proc.fault, 1);
+	free(s);
+}
+
+void weft_run_spawn_free(struct weft_run_spawn *list)
+{
+	while (list) {
+		struct weft_run_spawn *next = list->next;
+
+		spawn_free(list);
+		list = next;
+	}
+}
+
+static bool is_program(const char *path)
+{
+	return access(path, X_OK) == 0;
+}
+
+/* Would a process in dir find the program? */
+static bool is_found(const char *program, const char *dir)
+{
+	const char *dirs = weft_knob_foreign("PATH");
+	char path[8192];
+
+	if (strchr(program, '/')) {
+		snprintf(path, sizeof(path), "%s%s%s",
+			*program == '/' ? "" : dir, *program == '/' ? "" : "/",
+			program);
+		return is_program(path);
+	}
+	while (dirs && *dirs) {
+		size_t len = strcspn(dirs, ":");
+
+		snprintf(
+			path, sizeof(path), "%.*s/%s", (int)len, dirs, program);
+		if (is_program(path))
+			return true;
+		dirs += len + (dirs[len] == ':');
+	}
+	return false;
+}
+
+/* Each program stands after a "--", behind its directory. */
+static int check_programs(char *const *argv)
+{
+	const char *dir = ".";
+
+	for (; *argv; argv++) {
+		if (!strcmp(*argv, "-wdir") && argv[1])
+			dir = argv[1];
+		if (strcmp(*argv, "--") || !argv[1])
+			continue;
+		if (!is_found(argv[1], dir))
+			return weft_err_set(WEFT_ERR_SPAWN,
+				"there is no program %s", argv[1]);
+		while (argv[1] && strcmp(argv[1], ":"))
+			argv++;
+		dir = ".";
+	}
+	return 0;
+}
+
+static char **copy_args(char *const *argv)
+{
+	size_t n = 0;
+	char **copy;
+
+	while (argv[n])
+		n++;
+	copy = calloc(n + 1, sizeof(*copy));
+	for (size_t i = 0; copy && i < n; i++)
+		copy[i] = strdup(i ? argv[i] : "/proc/self/exe");
+	return copy;
+}
+
+static int make_name(struct weft_run_spawn *s)
+{
+	uint32_t salt[2];
+
+	if (getrandom(salt, sizeof(salt), 0) != sizeof(salt))
+		return weft_err_set(
+			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
+	snprintf(s->name, sizeof(s->name), "weft-%d-%08x%08x", getpid(),
+		salt[0], salt[1]);
+	return 0;
+}
+
+static int make_env(const struct weft_run_spawn *s, int fd, char ***env)
+{
+	char pair[128];
+	int err = 0;
+
+	*env = calloc(1, sizeof(**env));
+	for (char **e = environ; *env && *e && !err; e++)
+		err = weft_run_env_set(env, *e);
+	snprintf(pair, sizeof(pair), "%s=%s", WEFT_RUN_SPAWN_NAME_ENV, s->name);
+	if (!err)
+		err = weft_run_env_set(env, pair);
+	snprintf(pair, sizeof(pair), "%s=%d", WEFT_RUN_SPAWN_PIPE_ENV, fd);
+	if (!err)
+		err = weft_run_env_set(env, pair);
+	if (!err) /* it is to be as we are, whatever we are in */
+		err = weft_run_env_set(env, "WEFT_MPIEXEC=self");
+	return err;
+}
+
+static int launch(struct weft_run_spawn *s)
+{
+	struct weft_run_start start = { .launcher = getpid(),
+		.fds = { -1, STDOUT_FILENO, STDERR_FILENO } };
+	int fds[2] = { -1, -1 };
+	int err = 0;
+
+	start.fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (start.fds[0] < 0 || pipe2(fds, O_CLOEXEC | O_NONBLOCK) ||
+		fcntl(fds[0], F_SETFD, 0))
+		err = weft_err_set(WEFT_ERR_OTHER, "pipe: %s", strerror(errno));
+	s->pipe = fds[1];
+	if (!err)
+		err = make_env(s, fds[0], &start.env);
+	if (!err)
+		err = weft_run_proc_start(&s->proc, &start);
+	weft_run_env_free(start.env);
+	if (fds[0] >= 0)
+		close(fds[0]);
+	if (start.fds[0] >= 0)
+		close(start.fds[0]);
+	return err;
+}
+
+int weft_run_spawn_start(struct weft_run_spawn **list, char *const *argv)
+{
+	struct weft_run_spawn *s;
+	int err = check_programs(argv);
+
+	if (err)
+		return err;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return WEFT_ERR_NOMEM;
+	s->pipe = -1;
+	s->proc.app = &s->app;
+	s->proc.fault = weft_run_fault_map(1);
+	s->app.argv = copy_args(argv);
+	err = s->proc.fault && s->app.argv ? make_name(s) : WEFT_ERR_NOMEM;
+	if (!err)
+		err = launch(s);
+	if (err) {
+		spawn_free(s);
+		return err;
+	}
+	s->next = *list;
+	*list = s;
+	return 0;
+}
+
+struct weft_run_spawn *weft_run_spawn_ended(
+	struct weft_run_spawn *list, pid_t pid, int status)
+{
+	for (struct weft_run_spawn *s = list; s; s = s->next)
+		if (s->proc.is_running && s->proc.pid == pid) {
+			s->proc.is_running = false;
+			s->proc.status = status;
+			return s;
+		}
+	return NULL;
+}
+
+size_t weft_run_spawn_running(const struct weft_run_spawn *list)
+{
+	size_t n = 0;
+
+	for (; list; list = list->next)
+		n += list->proc.is_running;
+	return n;
+}
+
+void weft_run_spawn_kill(const struct weft_run_spawn *list, int sig)
+{
+	for (; list; list = list->next)
+		weft_run_proc_kill(&list->proc, sig);
+}
+
+void weft_run_spawn_tell(const struct weft_run_spawn *list, const char *name)
+{
+	char record[WEFT_RUN_NAME_MAX] = "";
+
+	snprintf(record, sizeof(record), "%s", name);
+	for (; list; list = list->next)
+		if (list->proc.is_running && strcmp(list->name, name) &&
+			write(list->pipe, record, sizeof(record)) < 0)
+			continue; /* it is about to end itself */
+}
+
+int weft_run_spawn_above(char *name_out)
+{
+	const char *name = weft_knob_foreign(WEFT_RUN_SPAWN_NAME_ENV);
+	const char *pipe_fd = weft_knob_foreign(WEFT_RUN_SPAWN_PIPE_ENV);
+	int fd = pipe_fd ? atoi(pipe_fd) : -1;
+
+	snprintf(name_out, WEFT_RUN_NAME_MAX, "%s", name ? name : "");
+	unsetenv(WEFT_RUN_SPAWN_NAME_ENV);
+	unsetenv(WEFT_RUN_SPAWN_PIPE_ENV);
+	if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC))
+		fd = -1;
+	return fd;
+}
+
+bool weft_run_spawn_hear(int *fd, char *name_out)
+{
+	ssize_t got = *fd < 0 ? -1 : read(*fd, name_out, WEFT_RUN_NAME_MAX);
+
+	if (got == WEFT_RUN_NAME_MAX) {
+		name_out[WEFT_RUN_NAME_MAX - 1] = '\0';
+		return true;
+	}
+	if (*fd >= 0 && (got >= 0 || errno != EAGAIN)) {
+		close(*fd);
+		*fd = -1;
+	}
+	return false;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spawner: a job that starts others, and what it starts
+ *
+ * spawner HOW: the parent. The children are the same program. Prints TAP, one
+ * line per claim, from rank 0 of the job that claims. */
+#include <mpi.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int rank, size, n_claims, n_bad;
+static char **arguments;
+
+static void claim(int is_true, const char *what)
+{
+	int all = is_true;
+
+	MPI_Allreduce(&is_true, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	n_claims++;
+	n_bad += !all;
+	if (rank == 0)
+		printf("%s %d - %s\n", all ? "ok" : "not ok", n_claims, what);
+	fflush(stdout);
+}
+
+static void nap(int ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+static MPI_Comm start(const char *how, int n, const char *second)
+{
+	char *argv[] = { (char *)(size_t)how, (char *)(size_t)second, NULL };
+	MPI_Comm inter = MPI_COMM_NULL;
+	int codes[8];
+
+	memset(codes, -1, sizeof(codes));
+	MPI_Comm_spawn(arguments[0], argv, n, MPI_INFO_NULL, size - 1,
+		MPI_COMM_WORLD, &inter, codes);
+	for (int i = 0; i < n; i++)
+		if (codes[i] != MPI_SUCCESS)
+			MPI_Abort(MPI_COMM_WORLD, 4);
+	return inter;
+}
+
+/* Sum of the ranks in a merged communicator. */
+static int merged_sum(MPI_Comm inter, int is_high, int *n_out)
+{
+	MPI_Comm all;
+	int sum;
+
+	MPI_Intercomm_merge(inter, is_high, &all);
+	MPI_Comm_size(all, n_out);
+	MPI_Comm_rank(all, &sum);
+	MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, all);
+	MPI_Comm_disconnect(&all);
+	return sum;
+}
+
+static void parent_talk(void)
+{
+	MPI_Comm inter = start("child-talk", 3, "two words"), none;
+	int n_remote, n, sum;
+
+	MPI_Comm_get_parent(&none);
+	claim(none == MPI_COMM_NULL, "who was not spawned has no parent");
+	MPI_Comm_remote_size(inter, &n_remote);
+	claim(n_remote == 3, "three processes were spawned");
+	sum = merged_sum(inter, 0, &n);
+	claim(n == size + 3 && sum == n * (n - 1) / 2, "both sides merge");
+	MPI_Comm_disconnect(&inter);
+}
+
+static void child_talk(MPI_Comm parent)
+{
+	MPI_Comm again;
+	int n, sum;
+
+	claim(parent != MPI_COMM_NULL, "child: there is a parent");
+	claim(!strcmp(arguments[2], "two words"),
+		"child: arguments come whole");
+	sum = merged_sum(parent, 1, &n);
+	claim(n > size && sum == n * (n - 1) / 2, "child: both sides merge");
+	MPI_Comm_disconnect(&parent);
+	MPI_Comm_get_parent(&again);
+	claim(again == MPI_COMM_NULL, "child: no parent after disconnecting");
+}
+
+/* Two programs at once, with different arguments. */
+static void parent_multiple(void)
+{
+	char *commands[] = { arguments[0], arguments[0] };
+	char *first[] = { "child-multiple", "first", NULL };
+	char *second[] = { "child-multiple", "second", NULL };
+	char **argvs[] = { first, second };
+	int maxprocs[] = { 1, 2 }, codes[3] = { -1, -1, -1 }, got[3] = { 0 };
+	MPI_Info infos[] = { MPI_INFO_NULL, MPI_INFO_NULL };
+	MPI_Comm inter;
+
+	MPI_Info_create(&infos[1]);
+	MPI_Info_set(infos[1], "wdir", "/");
+	MPI_Comm_spawn_multiple(2, commands, argvs, maxprocs, infos, 0,
+		MPI_COMM_WORLD, &inter, codes);
+	MPI_Info_free(&infos[1]);
+	claim(!codes[0] && !codes[1] && !codes[2], "all were started");
+	if (rank == 0)
+		for (int i = 0; i < 3; i++)
+			MPI_Recv(&got[i], 1, MPI_INT, i, 1, inter,
+				MPI_STATUS_IGNORE);
+	claim(rank || (got[0] == 1 && got[1] == 12 && got[2] == 12),
+		"each has its app's arguments, directory and number");
+	MPI_Comm_disconnect(&inter);
+}
+
+static void child_multiple(MPI_Comm parent)
+{
+	char dir[4096] = "";
+	int is_second = !strcmp(arguments[2], "second"), *appnum, has, word;
+
+	MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &has);
+	word = has && *appnum == is_second ? 1 : 100;
+	if (is_second)
+		word += getcwd(dir, sizeof(dir)) && !strcmp(dir, "/") ? 11 : 50;
+	MPI_Send(&word, 1, MPI_INT, 0, 1, parent);
+	MPI_Comm_disconnect(&parent);
+}
+
+static void parent_fail(void)
+{
+	MPI_Comm inter = MPI_COMM_NULL;
+	int codes[2] = { -1, -1 }, code, class;
+
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	code = MPI_Comm_spawn("/no/such/program", MPI_ARGV_NULL, 2,
+		MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes);
+	MPI_Error_class(code, &class);
+	claim(class == MPI_ERR_SPAWN, "no such program");
+	claim(rank || (codes[0] == MPI_ERR_SPAWN && codes[1] == MPI_ERR_SPAWN),
+		"every process has its error code");
+	code = MPI_Comm_spawn("/bin/true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
+		MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+	MPI_Error_class(code, &class);
+	claim(class == MPI_ERR_SPAWN, "a program without MPI");
+}
+
+/* One side ends in disorder once they have disconnected. */
+static void parent_part(void)
+{
+	MPI_Comm inter = start("child-abort", 2, "");
+	int token = 0;
+
+	MPI_Comm_disconnect(&inter);
+	for (int i = 0; i < 100; i++) {
+		nap(10);
+		token += i;
+		MPI_Bcast(&token, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	}
+	claim(token == 4950, "the parent goes on without the child");
+}
+
+static void child_abort(MPI_Comm parent)
+{
+	MPI_Comm_disconnect(&parent);
+	MPI_Abort(MPI_COMM_WORLD, 9);
+}
+
+static void parent_abort(void)
+{
+	MPI_Comm inter = start("child-stay", 2, "");
+
+	MPI_Comm_disconnect(&inter);
+	MPI_Abort(MPI_COMM_WORLD, 9);
+}
+
+static void child_stay(MPI_Comm parent)
+{
+	MPI_Comm_disconnect(&parent);
+	for (int i = 0; i < 100; i++) {
+		nap(10);
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+	claim(1, "child: goes on without the parent");
+}
+
+/* A child that dies while the parent waits for it. */
+static void parent_crash(void)
+{
+	MPI_Comm inter = start("child-crash", 1, "");
+	int word, code;
+
+	MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+	code = MPI_Recv(&word, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE);
+	claim(code != MPI_SUCCESS, "a crash ends what waits for the child");
+	MPI_Comm_disconnect(&inter);
+}
+
+static void child_crash(MPI_Comm parent)
+{
+	(void)parent;
+	raise(SIGKILL);
+}
+
+/* Both end in MPI_Finalize without having disconnected. */
+static void parent_finalize(void)
+{
+	start("child-finalize", 2, "");
+}
+
+static void child_finalize(MPI_Comm parent)
+{
+	(void)parent;
+	nap(500);
+}
+
+/* A published port is found, once it is there. */
+static void parent_names(void)
+{
+	char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
+	int code, class = MPI_SUCCESS;
+
+	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+	if (rank == 0) {
+		MPI_Open_port(MPI_INFO_NULL, port);
+		MPI_Publish_name("the service", MPI_INFO_NULL, port);
+	}
+	MPI_Bcast(port, sizeof(port), MPI_CHAR, 0, MPI_COMM_WORLD);
+	MPI_Lookup_name("the service", MPI_INFO_NULL, found);
+	claim(*port && !strcmp(port, found), "a published name is found");
+	code = MPI_Lookup_name("another", MPI_INFO_NULL, found);
+	MPI_Error_class(code, &class);
+	claim(class == MPI_ERR_NAME, "another is not");
+	if (rank == 0) {
+		code = MPI_Publish_name("the service", MPI_INFO_NULL, port);
+		MPI_Error_class(code, &class);
+	}
+	claim(rank || class == MPI_ERR_SERVICE, "nor published twice");
+	if (rank == 0) {
+		MPI_Unpublish_name("the service", MPI_INFO_NULL, port);
+		MPI_Close_port(port);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	code = MPI_Lookup_name("the service", MPI_INFO_NULL, found);
+	MPI_Error_class(code, &class);
+	claim(class == MPI_ERR_NAME, "it can be taken back");
+}
+
+static const struct {
+	const char *name;
+	void (*parent)(void);
+	void (*child)(MPI_Comm parent);
+} hows[] = {
+	{ "talk", parent_talk, NULL },
+	{ "multiple", parent_multiple, NULL },
+	{ "fail", parent_fail, NULL },
+	{ "part", parent_part, NULL },
+	{ "abort", parent_abort, NULL },
+	{ "crash", parent_crash, NULL },
+	{ "finalize", parent_finalize, NULL },
+	{ "names", parent_names, NULL },
+	{ "child-talk", NULL, child_talk },
+	{ "child-multiple", NULL, child_multiple },
+	{ "child-abort", NULL, child_abort },
+	{ "child-stay", NULL, child_stay },
+	{ "child-crash", NULL, child_crash },
+	{ "child-finalize", NULL, child_finalize },
+};
+
+int main(int argc, char **argv)
+{
+	MPI_Comm parent;
+	int is_known = 0;
+
+	arguments = argv;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Comm_get_parent(&parent);
+	for (size_t i = 0; i < sizeof(hows) / sizeof(*hows); i++) {
+		if (argc < 2 || strcmp(hows[i].name, argv[1]))
+			continue;
+		is_known = 1;
+		if (hows[i].parent)
+			hows[i].parent();
+		else
+			hows[i].child(parent);
+	}
+	if (!is_known)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	MPI_Finalize();
+	return n_bad != 0;
+}
