@@ -3,6 +3,7 @@
 #include "base/knob.h"
 #include "base/bits.h"
 #include "base/log.h"
+#include "base/near.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -137,29 +138,6 @@ static void set_knob(size_t i, const char *text)
 	descs[i].source = WEFT_KNOB_ENV;
 }
 
-/* Edit distance of two short names, for "did you mean". */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[64];
-	size_t nb = weft_min(strlen(b), 63);
-
-	for (size_t j = 0; j <= nb; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t diag = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 1; j <= nb; j++) {
-			size_t up = row[j];
-			size_t sub = diag + (a[i] != b[j - 1]);
-
-			row[j] = weft_min(weft_min(up, row[j - 1]) + 1, sub);
-			diag = up;
-		}
-	}
-	return row[nb];
-}
-
 static void warn_unknown(const char *name, size_t len)
 {
 	char copy[64];
@@ -170,8 +148,8 @@ static void warn_unknown(const char *name, size_t len)
 		if (strncmp(copy, not_knobs[i], strlen(not_knobs[i])) == 0)
 			return;
 	for (size_t i = 1; i < N_KNOBS; i++)
-		if (distance(copy, descs[i].name) <
-			distance(copy, descs[best].name))
+		if (weft_distance(copy, descs[i].name) <
+			weft_distance(copy, descs[best].name))
 			best = i;
 	weft_warn("KNOB-UNKNOWN",
 		"WEFT_%s is not a variable of this library; the nearest is "

@@ -254,6 +254,7 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 	int err;
 
 	weft_knob_load();
+	weft_net_keep_crashes();
 	err = weft_proc.open_boot(&weft_proc.boot, facts);
 	if (err)
 		return err;
@@ -323,6 +324,7 @@ void weft_proc_put(void)
 void weft_proc_abort(
 	int code, const char *text, const uint32_t *ranks, size_t n)
 {
+	fflush(stdout); /* what was printed before it matters most now */
 	if (weft_proc.boot)
 		weft_boot_abort(
 			weft_proc.boot, code ? code : 1, text, ranks, n);

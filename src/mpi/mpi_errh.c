@@ -198,7 +198,7 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
 	int err;
 
 	err = weft_check_ptr(string, "string");
-	if (!err && (errorcode < 0 || !weft_mpi_class_string(errorcode, text)))
+	if (!err && (errorcode < 0 || !weft_mpi_string(errorcode, text)))
 		err = weft_err_set(
 			WEFT_ERR_ARG, "%d is not an error code", errorcode);
 	if (err)

@@ -105,10 +105,9 @@ static const struct {
 	[MPI_ERR_FILE_EXISTS] = { "MPI_ERR_FILE_EXISTS", "file exists" },
 	[MPI_ERR_FILE_IN_USE] = { "MPI_ERR_FILE_IN_USE", "file is in use" },
 	[MPI_ERR_FILE] = { "MPI_ERR_FILE", "invalid file handle" },
-	[MPI_ERR_INFO_KEY] = { "MPI_ERR_INFO_KEY",
-		"info key too long or empty" },
+	[MPI_ERR_INFO_KEY] = { "MPI_ERR_INFO_KEY", "invalid info key" },
 	[MPI_ERR_INFO_NOKEY] = { "MPI_ERR_INFO_NOKEY", "no such info key" },
-	[MPI_ERR_INFO_VALUE] = { "MPI_ERR_INFO_VALUE", "info value too long" },
+	[MPI_ERR_INFO_VALUE] = { "MPI_ERR_INFO_VALUE", "invalid info value" },
 	[MPI_ERR_INFO] = { "MPI_ERR_INFO", "invalid info object" },
 	[MPI_ERR_IO] = { "MPI_ERR_IO", "input or output error" },
 	[MPI_ERR_KEYVAL] = { "MPI_ERR_KEYVAL", "invalid attribute key" },
@@ -198,6 +197,35 @@ struct weft_errh *weft_mpi_errh_without_object(void)
 	return self->errh != initial ? self->errh : world->errh;
 }
 
+/* What this thread was told last, for those who ask what a code means. */
+static _Thread_local struct {
+	int code;
+	char text[MPI_MAX_ERROR_STRING];
+} told;
+
+bool weft_mpi_string(int code, char *buf)
+{
+	if (code != MPI_SUCCESS && code == told.code) {
+		strcpy(buf, told.text);
+		return true;
+	}
+	return weft_mpi_class_string(code, buf);
+}
+
+static void note_told(const struct raised *r)
+{
+	const char *detail = r->err < 0 ? weft_err_detail_peek(r->err) : "";
+	size_t n;
+
+	told.code = 0;
+	if (!detail[0] || !weft_mpi_class_string(r->code, told.text))
+		return;
+	told.code = r->code;
+	n = strlen(told.text);
+	snprintf(told.text + n, sizeof(told.text) - n, "; %s: %s", r->func,
+		detail);
+}
+
 static const char *kind_name(int kind)
 {
 	switch (kind) {
@@ -280,6 +308,7 @@ static int raise_it(struct raised *r)
 	r->code = weft_mpi_code(r->err);
 	if (action == WEFT_ERRH_FATAL || action == WEFT_ERRH_ABORT)
 		die(r);
+	note_told(r);
 	weft_debug("MPI-ERR", "%s: code %d: %s", r->func, r->code,
 		r->err < 0 ? weft_err_detail_peek(r->err) : "");
 	if (action == WEFT_ERRH_CALL) {

@@ -155,8 +155,12 @@ int weft_mpi_code(int err);
 /* Error class of any error code, predefined or added. */
 int weft_mpi_class(int code);
 
-/* The text of an error code; buf has MPI_MAX_ERROR_STRING bytes. False when
- * there is no such code. */
+/* The text of an error code, with the particulars where this thread was told
+ * that code last; else as the next. */
+bool weft_mpi_string(int code, char *buf);
+
+/* The fixed text of an error code; buf has MPI_MAX_ERROR_STRING bytes. False
+ * when there is no such code. */
 bool weft_mpi_class_string(int code, char *buf);
 
 /* Each of the four raises an error: finds the handler that is responsible,

@@ -44,6 +44,10 @@ enum {
  * aligned to nothing in particular. */
 typedef void weft_net_recv_fn(void *arg, const void *data, size_t len);
 
+/* Gives fatal signals back their default action where a library that libfabric
+ * brought along has taken them; the program's own handlers stay. */
+void weft_net_keep_crashes(void);
+
 /* How to open. A zeroed struct is a good default. */
 struct weft_net_hints {
 	const char *provider; /* NULL or "": WEFT_PROVIDER, then our choice */

@@ -2,6 +2,7 @@
 libweft_la_SOURCES += \
 	src/net/av.c \
 	src/net/cq.c \
+	src/net/crash.c \
 	src/net/ep.c \
 	src/net/fabric.c src/net/iface.c src/net/iface.h \
 	src/net/mr.c \

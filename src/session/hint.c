@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/near.h"
 #include "core/info.h"
 #include "core/proc.h"
 #include "session/abort.h"
@@ -22,6 +23,36 @@ static const char *const level_names[] = {
 const char *weft_hint_level_name(enum weft_thread_level level)
 {
 	return level_names[level];
+}
+
+static const char *const own_keys[] = { WEFT_HINT_PROVIDER, WEFT_HINT_IFACE,
+	WEFT_HINT_LANE, WEFT_HINT_TCLASS, WEFT_HINT_FINALIZE, WEFT_HINT_ABORT,
+	WEFT_HINT_TIED, WEFT_HINT_CONTENDED };
+
+static void warn_unless_ours(const char *key)
+{
+	const char *best = own_keys[0];
+
+	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
+		if (weft_distance(key, own_keys[i]) < weft_distance(key, best))
+			best = own_keys[i];
+	if (strcmp(key, best))
+		weft_warn("SESSION-KEY",
+			"no session has an info key %s; the nearest is %s "
+			"(weft(7) lists all)",
+			key, best);
+}
+
+/* A misspelt wish must not just be passed over: what begins with weft_ was
+ * meant for us. */
+static void look_for_typos(const struct weft_info *asked)
+{
+	char key[WEFT_INFO_KEY_MAX + 1];
+
+	for (uint32_t i = 0; asked && i < weft_info_n_keys(asked); i++)
+		if (!weft_info_key(asked, i, key) &&
+			!strncmp(key, "weft_", strlen("weft_")))
+			warn_unless_ours(key);
 }
 
 static int read_level(
@@ -204,6 +235,7 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 	char kinds[WEFT_INFO_VALUE_MAX + 1];
 	int err;
 
+	look_for_typos(asked);
 	err = read_level(session, asked);
 	if (!err)
 		err = read_finalize(session, asked);

@@ -29,9 +29,10 @@ int weft_hint_lane(const struct weft_info *asked,
 	void (*on_open)(struct weft_lane *lane), struct weft_lane **lane_out);
 
 /* Reads the keys of `asked` (NULL: none) into the session's level and puts
- * what is in effect into its info object. Keys that nobody knows are ignored; a
- * thread level or a way to finalize that is none is WEFT_ERR_INFO_VALUE.
- * The process-wide object must be open, for the launch's own wishes. */
+ * what is in effect into its info object. Keys that nobody knows are ignored,
+ * but warned about where they begin with weft_; a thread level or a way to
+ * finalize that is none is WEFT_ERR_INFO_VALUE. The process-wide object must be
+ * open, for the launch's own wishes. */
 int weft_hint_apply(
 	struct weft_session *session, const struct weft_info *asked);
 

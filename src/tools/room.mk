@@ -14,7 +14,8 @@ mpiexec_SOURCES = \
 	pmix/pmix_upcall.c pmix/pmix_codec.c pmix/pmix_codec.h \
 	src/topo/place.c src/topo/place.h \
 	src/boot/life.c src/boot/life.h \
-	src/base/err.c src/base/knob.c src/base/log.c
+	src/base/err.c src/base/knob.c src/base/log.c \
+	src/base/near.c
 mpiexec_CPPFLAGS = $(AM_CPPFLAGS)
 mpiexec_CFLAGS = $(AM_CFLAGS)
 mpiexec_LDADD = $(PMIX_LIBS) $(HWLOC_LIBS)

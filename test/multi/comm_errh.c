@@ -92,11 +92,33 @@ static void strings(void)
 		"user codes go to the handler");
 }
 
+/* what was told last is told in full */
+static void particulars(void)
+{
+	char text[MPI_MAX_ERROR_STRING], plain[MPI_MAX_ERROR_STRING];
+	int len = 0, x = 0, rc;
+	MPI_Comm comm;
+
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+	OK(MPI_Error_string(MPI_ERR_RANK, plain, &len));
+	rc = MPI_Send(&x, 1, MPI_INT, 4711, 0, comm);
+	CHECK(rc == MPI_ERR_RANK, "no such rank");
+	OK(MPI_Error_string(rc, text, &len));
+	CHECK(!strncmp(text, plain, strlen(plain)) &&
+			strstr(text, "MPI_Send") && strstr(text, "4711"),
+		"call and value are in '%s'", text);
+	OK(MPI_Error_string(MPI_ERR_TAG, text, &len));
+	CHECK(!strstr(text, "4711"), "not in another's: '%s'", text);
+	OK(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
 	user_handler();
 	default_is_fatal();
 	strings();
+	particulars();
 	return mtest_finish();
 }

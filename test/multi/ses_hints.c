@@ -10,6 +10,8 @@
  */
 #include "hints.h"
 
+#include "heard.h"
+
 static MPI_Session open_with(const char *key, const char *value)
 {
 	MPI_Session session = MPI_SESSION_NULL;
@@ -88,6 +90,20 @@ static void told(void)
 	refused("weft_finalize", "perhaps");
 }
 
+/* a wish that is misspelt is not passed over in silence */
+static void misspelt(void)
+{
+	MPI_Session session;
+
+	heard_begin();
+	session = open_with("weft_finalise", "strict");
+	heard_end();
+	CHECK(heard("SESSION-KEY") == 1 &&
+			heard("the nearest is weft_finalize") == 1,
+		"the right spelling is told");
+	session_close(&session);
+}
+
 static void refuses(MPI_Session *session, const char *tag)
 {
 	char text[MPI_MAX_INFO_VAL];
@@ -142,6 +158,7 @@ int main(int argc, char **argv)
 	first(argc, argv);
 	if (!hints_word(argc, argv, "class="))
 		told();
+	misspelt();
 	strict();
 	strict_freed();
 	return mtest_done();
