@@ -10,11 +10,13 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
 	BUFFER_LEN = 16384, /* the layer's own default */
 	LEAST_BUFFER = 1024,
+	NODE_RNIC = 4, /* the kernel's word for an iWARP card */
 };
 
 /* Up to here the layer copies, and keeps the order; beyond, it cuts or has a
@@ -27,14 +29,35 @@ static size_t layer_buffer(void)
 	return len >= LEAST_BUFFER ? len : BUFFER_LEN;
 }
 
+/* A write over iWARP is complete when it has left; what the other side thinks
+ * of it comes later, as the end of the connection. */
+static bool is_iwarp(const struct fi_info *info)
+{
+	const char *name = info->domain_attr->name;
+	char path[128];
+	int type = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/node_type",
+		name ? name : "");
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (fscanf(f, "%d", &type) != 1)
+		type = 0;
+	fclose(f);
+	return type == NODE_RNIC;
+}
+
 static void tune(struct weft_plan *plan, const struct fi_info *info)
 {
-	(void)info;
 	plan->eager_len = layer_buffer();
 	plan->in_order_len = plan->eager_len;
 	plan->has_put_order = true; /* one reliable connection per peer */
 	/* an empty put is not to be registered; the layer crashes trying to */
 	plan->flush_flags |= FI_INJECT;
+	if (is_iwarp(info))
+		weft_plan_lose(plan, "errors of one-sided access");
 }
 
 const struct weft_prov weft_prov_verbs = {
