@@ -262,11 +262,34 @@ static void case_lost_peer(const struct side *parent, enum end end)
 	close(m.fd);
 }
 
-void run_alone(const struct side *s)
+struct loss {
+	const struct side *side;
+	enum end end;
+};
+
+static int lose_peer(void *arg)
 {
+	const struct loss *loss = arg;
+
+	case_lost_peer(loss->side, loss->end);
+	return 0;
+}
+
+static int alone(void *arg)
+{
+	const struct side *s = arg;
+
 	case_crowd(s, true);
 	case_reopen(s);
-	case_lost_peer(s, CLOSES);
-	case_lost_peer(s, KILLED);
-	case_lost_peer(s, KILLED_IN_THE_MIDDLE);
+	return 0;
+}
+
+void run_alone(const struct side *s)
+{
+	struct side copy = *s;
+
+	claim(s, apart(alone, &copy) == 0, "alone it ends well");
+	for (enum end end = CLOSES; end <= KILLED_IN_THE_MIDDLE; end++)
+		claim(s, apart(lose_peer, &(struct loss){ s, end }) == 0,
+			"and so does who lost a peer");
 }

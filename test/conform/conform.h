@@ -90,6 +90,13 @@ int post_tsend(const struct side *s, const void *buf, size_t len, uint64_t tag,
 int post_trecv(const struct side *s, void *buf, size_t len, uint64_t tag,
 	struct wait_op *w);
 
+/* Runs fn in a process of its own and returns what it returned, or 1 when it
+ * did not come back; its claims count as ours. What a provider keeps for a
+ * process (verbs: threads, channels) does not come along in a fork, so whoever
+ * forks a side must not have opened anything: every part that forks is run
+ * so, by a process that opens nothing. */
+int apart(int (*fn)(void *arg), void *arg);
+
 /* cases.c: between the two sides, in step. */
 void run_cases(struct side *s);
 

@@ -87,11 +87,17 @@ static int run_side(
 	return n_failed ? 1 : 0;
 }
 
+struct pair {
+	const char *provider;
+	struct hook_limits limits;
+	bool is_bench;
+};
+
 /* SKIP, or 0 when both sides ended well. */
-static int run_pair(
-	const char *provider, const struct hook_limits *limits, bool is_bench)
+static int run_pair(void *arg)
 {
-	struct side s = { .provider = provider };
+	const struct pair *pair = arg;
+	struct side s = { .provider = pair->provider };
 	int fds[2], status = 0, rc;
 	pid_t pid;
 
@@ -102,7 +108,7 @@ static int run_pair(
 	s.rank = pid == 0;
 	s.fd = fds[s.rank];
 	close(fds[!s.rank]);
-	rc = run_side(&s, limits, is_bench);
+	rc = run_side(&s, &pair->limits, pair->is_bench);
 	if (s.rank == 1)
 		_exit(rc);
 	waitpid(pid, &status, 0);
@@ -110,17 +116,35 @@ static int run_pair(
 	return rc == SKIP ? SKIP : rc || status;
 }
 
+#ifndef CONFORM_OWN
+static int limits_of(void *arg)
+{
+	run_limits(arg);
+	return 0;
+}
+
+static void run_little(const struct side *s)
+{
+	struct pair little = { s->provider, { .n_tx = 1, .n_mr = 2 }, false };
+
+	claim(s, apart(run_pair, &little) == 0,
+		"both sides end well with little of everything");
+	claim(s, apart(limits_of, (void *)s->provider) == 0,
+		"who meets the limits ends well");
+}
+#endif
+
 int main(int argc, char **argv)
 {
-	static const struct hook_limits none = { 0 };
 	const char *asked = weft_knob_foreign("WEFT_TEST_PROVIDER");
 	struct side s = { .provider = asked ? asked : NET_PROVIDER };
 	bool is_bench = argc > 1 && strcmp(argv[1], "--bench") == 0;
+	struct pair pair = { s.provider, { 0 }, is_bench };
 	int rc;
 
 	stand_find(s.provider);
 	weft_knob_load();
-	rc = run_pair(s.provider, &none, is_bench);
+	rc = apart(run_pair, &pair);
 	if (rc == SKIP) {
 		printf("1..0 # SKIP no provider %s here\n", s.provider);
 		return 0;
@@ -129,10 +153,7 @@ int main(int argc, char **argv)
 		return rc;
 	claim(&s, rc == 0, "both sides end well");
 #ifndef CONFORM_OWN
-	rc = run_pair(s.provider, &(struct hook_limits){ .n_tx = 1, .n_mr = 2 },
-		false);
-	claim(&s, rc == 0, "both sides end well with little of everything");
-	run_limits(s.provider);
+	run_little(&s);
 #endif
 	run_alone(&s);
 	printf("1..%d\n", n_tests);

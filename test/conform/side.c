@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int n_tests;
@@ -228,4 +230,39 @@ int post_trecv(const struct side *s, void *buf, size_t len, uint64_t tag,
 		WEFT_AGAIN)
 		tick(s, start, "trecv");
 	return rc;
+}
+
+struct outcome {
+	int n_tests, n_failed, rc;
+};
+
+int apart(int (*fn)(void *arg), void *arg)
+{
+	struct outcome out = { .rc = 1 };
+	int fds[2], status;
+	pid_t pid;
+
+	fflush(stdout);
+	if (pipe(fds))
+		return 1;
+	pid = fork();
+	if (pid == 0) {
+		close(fds[0]);
+		out.rc = fn(arg);
+		out.n_tests = n_tests;
+		out.n_failed = n_failed;
+		if (write(fds[1], &out, sizeof(out)) != sizeof(out))
+			exit(1);
+		exit(0);
+	}
+	close(fds[1]);
+	if (read(fds[0], &out, sizeof(out)) == sizeof(out)) {
+		n_tests = out.n_tests;
+		n_failed = out.n_failed;
+	}
+	close(fds[0]);
+	/* a leak is found at its exit */
+	if (waitpid(pid, &status, 0) != pid || (status && !out.rc))
+		return 1;
+	return out.rc;
 }
