@@ -463,7 +463,10 @@ int weft_heap_free(void *ptr)
 	err = weft_heap_give(
 		&own->heap, (size_t)((char *)ptr - weft_rma.heap.base));
 	pthread_mutex_unlock(&own->heap_lock);
-	return err ? weft_err_set(err, "%p is not on the symmetric heap", ptr)
+	return err ? weft_err_set(err,
+			     "%p does not begin a block of the symmetric heap; "
+			     "was it freed before?",
+			     ptr)
 		   : 0;
 }
 

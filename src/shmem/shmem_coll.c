@@ -32,7 +32,9 @@ static int run(const char *fn, enum weft_coll_kind kind,
 	args->comm = team->comm;
 	args->plane = WEFT_PLANE_COLL;
 	weft_rma_release(); /* others may wait for it before they come here */
+	weft_shmem_waits_in(fn);
 	err = weft_coll_run(kind, args);
+	weft_shmem_waits_in(NULL);
 	if (weft_likely(!err))
 		return 0;
 	weft_rma_gone(gone, sizeof(gone));

@@ -171,6 +171,12 @@ void weft_shmem_ctxs_close(const struct weft_shmem_team *team);
 /* All PEs: what was put on the default context is there. */
 void weft_shmem_barrier(const char *fn);
 
+/* This thread goes to wait for other PEs in fn, and is to say so when it takes
+ * long; NULL: it is back. */
+void weft_shmem_waits_in(const char *fn);
+
+void weft_shmem_stall_open(void);
+
 /* A team of a communicator just made; NULL when out of memory. */
 struct weft_shmem_team *weft_shmem_team_make(struct weft_comm *comm);
 

@@ -92,6 +92,7 @@ static int open_all(int level)
 		return err;
 	}
 	weft_shmem.level = (int)weft_shmem.session->level;
+	weft_shmem_stall_open();
 	greet();
 	return 0;
 }
@@ -139,7 +140,9 @@ static void stop(const char *fn)
 	if (--weft_shmem.n_inits)
 		return;
 	weft_shmem_ctxs_close(NULL);
+	weft_shmem_waits_in(fn);
 	err = weft_rma_close();
+	weft_shmem_waits_in(NULL);
 	weft_shmem_sets_close();
 	weft_shmem_teams_close();
 	if (weft_session_close(weft_shmem.session) && !err)
