@@ -5,6 +5,7 @@
 #include "core/attr.h"
 #include "core/errcode.h"
 #include "core/proc.h"
+#include "session/session.h"
 
 static int end(const char *func, int err)
 {
@@ -121,6 +122,16 @@ static const void *predefined(int keyval)
 	}
 }
 
+/* What describes the World is not found on a session's communicators, but
+ * for the largest tag. */
+static bool has_predefined(const struct weft_comm *comm, int keyval)
+{
+	const struct weft_session *session = comm->child.session;
+
+	return keyval == MPI_TAG_UB || !session ||
+	       session == weft_world.session;
+}
+
 static int check_not_predefined(int keyval)
 {
 	return is_predefined(keyval)
@@ -154,9 +165,10 @@ static int get_comm(MPI_Comm comm, int keyval, void *attribute_val, int *flag,
 
 	if (!err)
 		err = weft_check_ptr(attribute_val, "attribute_val");
-	if (!err && is_predefined(keyval))
+	if (!err && is_predefined(keyval)) {
+		found = has_predefined(of, keyval);
 		value = predefined(keyval);
-	else if (!err)
+	} else if (!err)
 		err = weft_attr_get(&of->attrs, WEFT_KIND_COMM, keyval,
 			(void **)&value, &found);
 	if (err)

@@ -124,6 +124,24 @@ static void special(void)
 	OK(MPI_Comm_disconnect(&comm));
 }
 
+/* What describes the World is not there, the largest tag is. */
+static void attributes(void)
+{
+	static const int not_here[] = { MPI_HOST, MPI_IO, MPI_WTIME_IS_GLOBAL,
+		MPI_APPNUM, MPI_UNIVERSE_SIZE, MPI_LASTUSEDCODE };
+	MPI_Comm comm = session_comm(session, "mpi://WORLD", "attributes");
+	int *value = NULL, flag = 0;
+
+	OK(MPI_Comm_get_attr(comm, MPI_TAG_UB, &value, &flag));
+	CHECK(flag && *value >= 32767, "the largest tag is known");
+	for (size_t i = 0; i < sizeof(not_here) / sizeof(*not_here); i++) {
+		flag = 1;
+		OK(MPI_Comm_get_attr(comm, not_here[i], &value, &flag));
+		CHECK(!flag, "no attribute %d without the World", not_here[i]);
+	}
+	OK(MPI_Comm_disconnect(&comm));
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -136,6 +154,7 @@ int main(int argc, char **argv)
 	chain();
 	derived();
 	special();
+	attributes();
 	session_close(&session);
 	return mtest_done();
 }
