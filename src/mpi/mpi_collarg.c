@@ -176,10 +176,14 @@ static int look_up_types(struct frame *f, const struct weft_collside *side,
 	return err;
 }
 
-static int check_blocks(const struct weft_blocks *blocks, int32_t n)
+/* Displacements in bytes that may be wide may be addresses, from MPI_BOTTOM. */
+static int check_blocks(const struct weft_collside *side,
+	const struct weft_blocks *blocks, int32_t n)
 {
 	int err = 0;
 
+	if (side->types && side->displs_c)
+		return 0;
 	for (int32_t i = 0; !blocks->buf && !err && i < n; i++)
 		err = weft_check_buf(NULL, blocks->counts[i],
 			blocks->types ? blocks->types[i] : blocks->type);
@@ -205,7 +209,7 @@ static int many(struct frame *f, const struct weft_collside *side,
 		err = weft_check_type_ready(side->type, &out->type);
 	out->buf = (void *)(uintptr_t)side->buf;
 	if (!err)
-		err = check_blocks(out, n);
+		err = check_blocks(side, out, n);
 	return err;
 }
 

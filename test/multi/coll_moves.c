@@ -224,6 +224,29 @@ static void alltoallv(MPI_Comm comm, int me, int size, bool in_place)
 	free(in);
 }
 
+/* on a ring; the displacements are addresses, of predefined types */
+static void neighbors_from_bottom(MPI_Comm comm, int me, int size)
+{
+	const MPI_Datatype types[2] = { MPI_INT, MPI_INT };
+	int left = (me + size - 1) % size, right = (me + 1) % size;
+	int out[2] = { 10 * me, 10 * me + 1 }, in[2] = { -1, -1 };
+	const int ones[2] = { 1, 1 }, yes = 1;
+	MPI_Aint from[2], to[2];
+	MPI_Comm ring;
+
+	for (int i = 0; i < 2; i++) {
+		OK(MPI_Get_address(&out[i], &from[i]));
+		OK(MPI_Get_address(&in[i], &to[i]));
+	}
+	OK(MPI_Cart_create(comm, 1, &size, &yes, 0, &ring));
+	OK(MPI_Neighbor_alltoallw(MPI_BOTTOM, ones, from, types, MPI_BOTTOM,
+		ones, to, types, ring));
+	CHECK(in[0] == 10 * left + 1 && in[1] == 10 * right,
+		"from MPI_BOTTOM: %d from %d, %d from %d", in[0], left, in[1],
+		right);
+	OK(MPI_Comm_free(&ring));
+}
+
 /* odd ranks talk in pairs of ints, even ranks in single ones */
 static void alltoallw(MPI_Comm comm, int me, int size)
 {
@@ -290,6 +313,7 @@ static void all_moves(MPI_Comm comm, int me, int size)
 		alltoallv(comm, me, size, in_place);
 	}
 	alltoallw(comm, me, size);
+	neighbors_from_bottom(comm, me, size);
 	derived(comm, me, size);
 	OK(coll_barrier(comm));
 }
