@@ -81,9 +81,12 @@ int weft_check_not_up(void)
 		"no session is open and the World Model is not initialized");
 }
 
-int weft_check_bad_ptr(const char *name)
+int weft_check_bad_ptr(const void *ptr, const char *name)
 {
-	return weft_err_set(WEFT_ERR_ARG, "%s is NULL", name);
+	if (!ptr)
+		return weft_err_set(WEFT_ERR_ARG, "%s is NULL", name);
+	return weft_err_set(WEFT_ERR_ARG,
+		"%s is %p, a constant of mpi.h and not an address", name, ptr);
 }
 
 int weft_check_stringtag(const char *tag)

@@ -22,7 +22,7 @@ int weft_check_bad_int(int err, const char *name, int64_t value, int64_t first,
 	int64_t last) __attribute__((cold));
 int weft_check_bad_type(MPI_Datatype handle) __attribute__((cold));
 int weft_check_bad_buf(int64_t count) __attribute__((cold));
-int weft_check_bad_ptr(const char *name) __attribute__((cold));
+int weft_check_bad_ptr(const void *ptr, const char *name) __attribute__((cold));
 
 int weft_check_not_up(void) __attribute__((cold));
 
@@ -254,8 +254,8 @@ static inline int weft_check_buf(
 
 static inline int weft_check_ptr(const void *ptr, const char *name)
 {
-	if (weft_unlikely(!ptr) && weft_check_is_on())
-		return weft_check_failed(weft_check_bad_ptr(name));
+	if (weft_unlikely((uintptr_t)ptr < 4096) && weft_check_is_on())
+		return weft_check_failed(weft_check_bad_ptr(ptr, name));
 	return 0;
 }
 

@@ -170,19 +170,18 @@ int PMPI_Group_from_session_pset(
 	struct weft_group *group;
 	int err;
 
-	err = weft_check_ptr(newgroup, "newgroup");
+	err = weft_check_session(session, &of);
 	if (!err)
-		err = weft_check_session(session, &of);
+		err = weft_check_ptr(newgroup, "newgroup");
+	if (!err)
+		*newgroup = MPI_GROUP_NULL;
 	if (!err)
 		err = weft_check_ptr(pset_name, "pset_name");
 	if (!err)
 		err = weft_pset_group(of, pset_name, &group);
-	if (err) {
-		if (newgroup)
-			*newgroup = MPI_GROUP_NULL;
+	if (err)
 		return weft_mpi_raise_session(
 			of, "MPI_Group_from_session_pset", err);
-	}
 	*newgroup = weft_mpi_group_handle(group);
 	return MPI_SUCCESS;
 }

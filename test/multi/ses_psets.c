@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 {
 	MPI_Session session;
 	MPI_Group group;
-	int n = 0, again = 0, size = 0;
+	int n = 0, again = 0, size = 0, rc;
 
 	(void)argc;
 	mtest_start(argv[0]);
@@ -106,6 +106,11 @@ int main(int argc, char **argv)
 	each(session, n);
 	short_name(session);
 	wrong(session, n);
+	rc = MPI_Group_from_session_pset(
+		session, "mpi://SELF", (MPI_Group *)MPI_GROUP_NULL);
+	CHECK(mtest_class(rc) == MPI_ERR_ARG,
+		"a null handle is no place for a group: class %d",
+		mtest_class(rc));
 	group = session_group(session, "mpi://SELF");
 	OK(MPI_Group_size(group, &size));
 	CHECK(size == 1, "SELF is one process");
