@@ -134,6 +134,19 @@ static const char *yes_no(bool is_yes)
 	return is_yes ? "yes" : "no";
 }
 
+/* The number and its names; bits that are a provider's own have none. */
+static void put_flags(struct writer *w, const char *name, uint64_t flags)
+{
+	char text[256] = "";
+
+	if (!flags) {
+		put(w, "%s none\n", name);
+		return;
+	}
+	fi_tostr_r(text, sizeof(text), &flags, FI_TYPE_OP_FLAGS);
+	put(w, "%s 0x%" PRIx64 "%s%s\n", name, flags, *text ? " " : "", text);
+}
+
 size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 {
 	struct writer w = { buf, len, 0 };
@@ -146,7 +159,8 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		put(&w, "network %s\n", plan->network);
 	put(&w, "inject_len %zu B\neager_len %zu B\nrecv_len %zu B\n",
 		plan->inject_len, plan->eager_len, plan->recv_len);
-	put(&w, "in_order_len %zu B\n", plan->in_order_len);
+	put(&w, "rendezvous above %zu B\nin_order_len %zu B\n", plan->eager_len,
+		plan->in_order_len);
 	put(&w, "max_msg_len %zu B\ntag_mask 0x%" PRIx64 "\niov_max %u\n",
 		plan->max_msg_len, plan->tag_mask, plan->iov_max);
 	put(&w, "multi_recv %s\nmanual_progress %s\nlocal_mr %s\n",
@@ -168,12 +182,12 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 	put(&w, "put_order %s\nfabric_amo %s\nput_messages %s\n",
 		yes_no(plan->has_put_order), yes_no(plan->has_fabric_amo),
 		yes_no(plan->has_put_messages));
-	put(&w, "flush_flags 0x%" PRIx64 "\nfence_flags 0x%" PRIx64 "\n",
-		plan->flush_flags, plan->fence_flags);
-	put(&w, "deliver_flags 0x%" PRIx64 "\nbatch_flags 0x%" PRIx64 "\n",
-		plan->deliver_flags, plan->batch_flags);
-	put(&w, "rate_flags 0x%" PRIx64 "\nonce_flags 0x%" PRIx64 "\n",
-		plan->rate_flags, plan->once_flags);
+	put_flags(&w, "flush_flags", plan->flush_flags);
+	put_flags(&w, "fence_flags", plan->fence_flags);
+	put_flags(&w, "deliver_flags", plan->deliver_flags);
+	put_flags(&w, "batch_flags", plan->batch_flags);
+	put_flags(&w, "rate_flags", plan->rate_flags);
+	put_flags(&w, "once_flags", plan->once_flags);
 	put(&w, "lost %s\n", plan->lost[0] ? plan->lost : "nothing");
 	return w.used;
 }
