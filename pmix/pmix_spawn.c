@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,19 @@ static void name_key(const char *name, char *key)
 	snprintf(key, PMIX_MAX_KEYLEN + 1, "weft.name.%s", name);
 }
 
+static bool is_published(const char *key)
+{
+	pmix_pdata_t data;
+	pmix_status_t status;
+
+	PMIX_PDATA_CONSTRUCT(&data);
+	snprintf(data.key, sizeof(data.key), "%s", key);
+	status = PMIx_Lookup(&data, 1, NULL, 0);
+	PMIX_PDATA_DESTRUCT(&data);
+	return status == PMIX_SUCCESS;
+}
+
+/* Some managers take a name twice, so it is looked up first. */
 int weft_pmix_publish(
 	struct weft_boot *base, const char *name, const char *value)
 {
@@ -91,6 +105,9 @@ int weft_pmix_publish(
 
 	(void)base;
 	name_key(name, key);
+	if (is_published(key))
+		return weft_err_set(
+			WEFT_ERR_SERVICE, "\"%s\" is published already", name);
 	weft_infovec_set_str(&vec, key, value);
 	if (!vec.err)
 		status = PMIx_Publish(vec.info, vec.n);
@@ -110,6 +127,9 @@ int weft_pmix_unpublish(struct weft_boot *base, const char *name)
 
 	(void)base;
 	name_key(name, key);
+	if (!is_published(key))
+		return weft_err_set(
+			WEFT_ERR_SERVICE, "nobody published \"%s\" here", name);
 	status = PMIx_Unpublish(keys, NULL, 0);
 	if (status == PMIX_SUCCESS)
 		return 0;

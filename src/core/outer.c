@@ -82,8 +82,10 @@ void weft_outer_job_ended(const char *name)
 {
 	void *jobs;
 
+	if (weft_outer_has_ended(name))
+		return;
 	jobs = realloc(ended.jobs, (ended.n + 1) * sizeof(*ended.jobs));
-	if (!jobs || weft_outer_has_ended(name))
+	if (!jobs)
 		return;
 	ended.jobs = jobs;
 	ended.jobs[ended.n].job = weft_outer_job(name);

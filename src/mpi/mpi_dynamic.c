@@ -365,7 +365,7 @@ static int spawn(const struct spawning *s)
 	struct weft_comm *of = NULL, *made = NULL;
 	struct order order = { 0 };
 	bool is_root;
-	int err;
+	int err, bad = 0;
 
 	err = weft_check_ptr(s->intercomm, "intercomm");
 	if (!err)
@@ -375,11 +375,12 @@ static int spawn(const struct spawning *s)
 			WEFT_ERR_ROOT, "root", s->root, 0, of->size - 1);
 	is_root = !err && of->rank == s->root;
 	if (is_root)
-		err = take_order(s, &order);
-	if (!err) {
+		bad = take_order(s, &order);
+	if (!err) { /* all have to hear of what is wrong at root */
 		err = weft_spawn(
-			of, s->root, order.apps, (size_t)order.n, &made);
-		put_errcodes(s, made, is_root);
+			of, s->root, bad, order.apps, (size_t)order.n, &made);
+		if (!bad)
+			put_errcodes(s, made, is_root);
 	}
 	order_free(&order);
 	if (!err)

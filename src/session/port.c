@@ -402,7 +402,14 @@ static int wait_knock(struct weft_lane *lane, const char *name, const char *job,
 			return weft_err_set(WEFT_ERR_SPAWN,
 				"the processes ended before they called "
 				"MPI_Init");
-		if (weft_stall_round(lane, &stall))
+		if (!weft_stall_round(lane, &stall))
+			continue;
+		if (*job)
+			weft_warn("SESSION-SPAWN",
+				"MPI_Comm_spawn has waited %u s for the new "
+				"processes to call MPI_Init",
+				weft_stall_seconds(&stall));
+		else
 			weft_warn("SESSION-ACCEPT",
 				"MPI_Comm_accept has waited %u s for somebody "
 				"to connect",

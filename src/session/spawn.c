@@ -41,13 +41,12 @@ static int start(const struct weft_boot_app *apps, size_t n, const char *port,
 	return err;
 }
 
-int weft_spawn(struct weft_comm *comm, int32_t root,
+int weft_spawn(struct weft_comm *comm, int32_t root, int err,
 	const struct weft_boot_app *apps, size_t n, struct weft_comm **comm_out)
 {
 	char port[WEFT_PORT_NAME_MAX] = "", job[WEFT_BOOT_JOB_MAX] = "";
-	int err = 0;
 
-	if (comm->rank == root) {
+	if (comm->rank == root && !err) {
 		err = weft_port_open(port);
 		if (!err)
 			err = start(apps, n, port, job);

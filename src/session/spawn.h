@@ -11,10 +11,11 @@
 
 #include <stddef.h>
 
-/* Collective over comm; apps and n matter at root. Blocks until the new job's
- * World has met. WEFT_ERR_SPAWN when it could not be started, or ended before
+/* Collective over comm; apps and n matter at root, and err, which is what is
+ * wrong with them: everybody gets it. Blocks until the new job's World has met.
+ * WEFT_ERR_SPAWN when it could not be started, or ended before
  * that; env of the apps is not looked at. */
-int weft_spawn(struct weft_comm *comm, int32_t root,
+int weft_spawn(struct weft_comm *comm, int32_t root, int err,
 	const struct weft_boot_app *apps, size_t n,
 	struct weft_comm **comm_out);
 

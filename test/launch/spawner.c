@@ -147,6 +147,38 @@ static void parent_fail(void)
 		MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
 	MPI_Error_class(code, &class);
 	claim(class == MPI_ERR_SPAWN, "a program without MPI");
+	code = MPI_Comm_spawn(arguments[0], MPI_ARGV_NULL, rank ? 1 : -1,
+		MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+	MPI_Error_class(code, &class);
+	claim(class == MPI_ERR_ARG, "all hear of a number wrong at root");
+	code = MPI_Comm_spawn(arguments[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL,
+		size, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+	MPI_Error_class(code, &class);
+	claim(class == MPI_ERR_ROOT, "there is no such root");
+}
+
+/* One job after the other, and two at once: each hears of the ends of the
+ * others, some more than once. */
+static void parent_many(void)
+{
+	MPI_Comm inter;
+	char *argv[] = { "child-many", NULL };
+	int n_good = 0;
+
+	for (int i = 0; i < 8; i++) {
+		MPI_Comm_spawn(arguments[0], argv, 2, MPI_INFO_NULL, 0,
+			i % 2 ? MPI_COMM_SELF : MPI_COMM_WORLD, &inter,
+			MPI_ERRCODES_IGNORE);
+		n_good += MPI_Barrier(inter) == MPI_SUCCESS;
+		MPI_Comm_disconnect(&inter);
+	}
+	claim(n_good == 8, "one job after the other");
+}
+
+static void child_many(MPI_Comm parent)
+{
+	MPI_Barrier(parent);
+	MPI_Comm_disconnect(&parent);
 }
 
 /* One side ends in disorder once they have disconnected. */
@@ -248,6 +280,9 @@ static void parent_names(void)
 	code = MPI_Lookup_name("the service", MPI_INFO_NULL, found);
 	MPI_Error_class(code, &class);
 	claim(class == MPI_ERR_NAME, "it can be taken back");
+	code = MPI_Unpublish_name("the service", MPI_INFO_NULL, port);
+	MPI_Error_class(code, &class);
+	claim(class == MPI_ERR_SERVICE, "but once");
 }
 
 static const struct {
@@ -256,6 +291,7 @@ static const struct {
 	void (*child)(MPI_Comm parent);
 } hows[] = {
 	{ "talk", parent_talk, NULL },
+	{ "many", parent_many, NULL },
 	{ "multiple", parent_multiple, NULL },
 	{ "fail", parent_fail, NULL },
 	{ "part", parent_part, NULL },
@@ -264,6 +300,7 @@ static const struct {
 	{ "finalize", parent_finalize, NULL },
 	{ "names", parent_names, NULL },
 	{ "child-talk", NULL, child_talk },
+	{ "child-many", NULL, child_many },
 	{ "child-multiple", NULL, child_multiple },
 	{ "child-abort", NULL, child_abort },
 	{ "child-stay", NULL, child_stay },
