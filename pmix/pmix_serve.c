@@ -444,6 +444,7 @@ void weft_serve_close(struct weft_serve *serve)
 			weft_serve_spawned(
 				serve, item->event.asked, WEFT_ERR_SPAWN, "");
 		weft_serve_argv_free(item->event.argv);
+		free(item->event.parent);
 		free(item);
 	}
 	weft_serve_pubs_free(serve);

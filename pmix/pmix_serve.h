@@ -49,9 +49,11 @@ struct weft_serve_event {
 	char text[256];
 	uint32_t *ranks; /* NULL: all; who takes the event frees it */
 	size_t n_ranks;
-	char **argv; /* as mpiexec takes them, NULL-ended; who takes the event
-			frees it with weft_serve_argv_free */
-	void *asked; /* for weft_serve_spawned */
+	char **argv;  /* as mpiexec takes them, NULL-ended; who takes the event
+			 frees it with weft_serve_argv_free */
+	char *parent; /* the port its processes connect to, or NULL; freed by
+			 who takes the event; a secret */
+	void *asked;  /* for weft_serve_spawned */
 };
 
 /* How a process ended, for weft_serve_died. */

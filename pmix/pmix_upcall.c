@@ -536,12 +536,6 @@ static void add_app(struct words *words, const pmix_app_t *app)
 		add(words, "-wdir");
 		add(words, app->cwd);
 	}
-	for (char **e = app->env; e && *e; e++) {
-		if (strncmp(*e, "WEFT_", 5))
-			continue; /* what libpmix put there is not ours */
-		add(words, "--env");
-		add(words, *e);
-	}
 	add(words, "--");
 	add(words, app->cmd);
 	for (char **arg = app->argv; arg && *arg; arg++) {
@@ -549,6 +543,18 @@ static void add_app(struct words *words, const pmix_app_t *app)
 		if (arg != app->argv)
 			add(words, *arg);
 	}
+}
+
+/* The port in the environment, which is all of it that is ours; NULL without.
+ * The caller frees it. */
+static char *parent_of(const pmix_app_t *app)
+{
+	static const char name[] = "WEFT_PARENT=";
+
+	for (char **e = app->env; e && *e; e++)
+		if (!strncmp(*e, name, sizeof(name) - 1))
+			return strdup(*e + sizeof(name) - 1);
+	return NULL;
 }
 
 static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
@@ -578,6 +584,7 @@ static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
 	item->event.kind = WEFT_SERVE_SPAWN;
 	item->event.rank = proc->rank;
 	item->event.argv = words.list;
+	item->event.parent = parent_of(&apps[0]);
 	item->event.asked = ask;
 	post_link(&owner->items, &item->link);
 	return PMIX_SUCCESS;

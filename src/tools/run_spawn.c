@@ -114,7 +114,7 @@ static int make_name(struct weft_run_spawn *s)
 
 static int make_env(const struct weft_run_spawn *s, int fd, char ***env)
 {
-	char pair[128];
+	char pair[WEFT_RUN_PARENT_MAX + 32];
 	int err = 0;
 
 	*env = calloc(1, sizeof(**env));
@@ -124,6 +124,10 @@ static int make_env(const struct weft_run_spawn *s, int fd, char ***env)
 	if (!err)
 		err = weft_run_env_set(env, pair);
 	snprintf(pair, sizeof(pair), "%s=%d", WEFT_RUN_SPAWN_PIPE_ENV, fd);
+	if (!err)
+		err = weft_run_env_set(env, pair);
+	snprintf(pair, sizeof(pair), "%s=%s", WEFT_RUN_SPAWN_PARENT_ENV,
+		s->parent);
 	if (!err)
 		err = weft_run_env_set(env, pair);
 	if (!err) /* it is to be as we are, whatever we are in */
@@ -155,7 +159,8 @@ static int launch(struct weft_run_spawn *s)
 	return err;
 }
 
-int weft_run_spawn_start(struct weft_run_spawn **list, char *const *argv)
+int weft_run_spawn_start(
+	struct weft_run_spawn **list, char *const *argv, const char *parent)
 {
 	struct weft_run_spawn *s;
 	int err = check_programs(argv);
@@ -166,6 +171,7 @@ int weft_run_spawn_start(struct weft_run_spawn **list, char *const *argv)
 	if (!s)
 		return WEFT_ERR_NOMEM;
 	s->pipe = -1;
+	snprintf(s->parent, sizeof(s->parent), "%s", parent ? parent : "");
 	s->proc.app = &s->app;
 	s->proc.fault = weft_run_fault_map(1);
 	s->app.argv = copy_args(argv);
@@ -219,14 +225,17 @@ void weft_run_spawn_tell(const struct weft_run_spawn *list, const char *name)
 			continue; /* it is about to end itself */
 }
 
-int weft_run_spawn_above(char *name_out)
+int weft_run_spawn_above(char *name_out, char *parent_out)
 {
+	const char *parent = weft_knob_foreign(WEFT_RUN_SPAWN_PARENT_ENV);
 	const char *name = weft_knob_foreign(WEFT_RUN_SPAWN_NAME_ENV);
 	const char *pipe_fd = weft_knob_foreign(WEFT_RUN_SPAWN_PIPE_ENV);
 	int fd = pipe_fd ? atoi(pipe_fd) : -1;
 
 	snprintf(name_out, WEFT_RUN_NAME_MAX, "%s", name ? name : "");
+	snprintf(parent_out, WEFT_RUN_PARENT_MAX, "%s", parent ? parent : "");
 	unsetenv(WEFT_RUN_SPAWN_NAME_ENV);
+	unsetenv(WEFT_RUN_SPAWN_PARENT_ENV);
 	unsetenv(WEFT_RUN_SPAWN_PIPE_ENV);
 	if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC))
 		fd = -1;

@@ -15,16 +15,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { WEFT_RUN_NAME_MAX = 64 };
+enum {
+	WEFT_RUN_NAME_MAX = 64,
+	WEFT_RUN_PARENT_MAX = 512, /* a port's name */
+};
 
-/* Names the job for the launcher beneath, and the pipe it listens on. */
+/* Names the job for the launcher beneath, the pipe it listens on, and the port
+ * of the parent; that is a secret and not for a command line. */
 #define WEFT_RUN_SPAWN_NAME_ENV "MPIEXEC_NAME"
 #define WEFT_RUN_SPAWN_PIPE_ENV "MPIEXEC_ABOVE"
+#define WEFT_RUN_SPAWN_PARENT_ENV "MPIEXEC_PARENT"
 
 /* One launcher beneath us.  Made by _start, destroyed by _free. */
 struct weft_run_spawn {
 	struct weft_run_spawn *next;
 	char name[WEFT_RUN_NAME_MAX]; /* of its job */
+	char parent[WEFT_RUN_PARENT_MAX];
 	struct weft_run_proc proc;
 	struct weft_run_app app;
 	int pipe; /* where it is told of jobs that ended */
@@ -32,10 +38,12 @@ struct weft_run_spawn {
 
 /*
  * Start a launcher with these arguments (NULL-ended; the first is replaced)
- * and put it at the head of *list.  WEFT_ERR_SPAWN when one of the programs it
+ * and put it at the head of *list; parent (or NULL) is the port its processes
+ * are to connect to.  WEFT_ERR_SPAWN when one of the programs it
  * is to start does not exist.
  */
-int weft_run_spawn_start(struct weft_run_spawn **list, char *const *argv);
+int weft_run_spawn_start(
+	struct weft_run_spawn **list, char *const *argv, const char *parent);
 
 /* The one with this pid that ended with status; NULL for somebody else. */
 struct weft_run_spawn *weft_run_spawn_ended(
@@ -53,9 +61,10 @@ void weft_run_spawn_free(struct weft_run_spawn *list);
 
 /*
  * The other end: the descriptor from above, or -1; and the name this
- * launcher's job is to have, or "".  Both are taken out of the environment.
+ * launcher's job is to have, or ""; and the parent's port, or "".  All are
+ * taken out of the environment.
  */
-int weft_run_spawn_above(char *name_out);
+int weft_run_spawn_above(char *name_out, char *parent_out);
 
 /* The next job that ended, from above; false when there is none now.  *fd
  * becomes -1 when there will be none any more. */

@@ -58,7 +58,8 @@ struct run {
 	struct weft_run_opt opt;
 	uint32_t n;
 	char host[256];
-	char name[WEFT_RUN_NAME_MAX]; /* of the job */
+	char name[WEFT_RUN_NAME_MAX];	  /* of the job */
+	char parent[WEFT_RUN_PARENT_MAX]; /* port it connects to, or "" */
 	char dir[4096]; /* session directory; "" when there is none */
 	char mark[96];	/* in the environment of all processes */
 	struct weft_run_guard guard;
@@ -267,14 +268,17 @@ static int open_input(struct run *run, uint32_t rank, int *fd_out)
 
 static int make_env(struct run *run, struct weft_run_proc *proc, char ***env)
 {
-	char life[64];
+	char life[64], parent[WEFT_RUN_PARENT_MAX + 16];
 	int err;
 
+	snprintf(parent, sizeof(parent), "WEFT_PARENT=%s", run->parent);
 	snprintf(life, sizeof(life), "%s=%d", WEFT_LIFE_ENV, run->life_fd);
 	*env = weft_run_env_make(&run->opt, proc->app);
 	err = *env ? weft_run_env_set(env, run->mark) : WEFT_ERR_NOMEM;
 	if (!err)
 		err = weft_run_env_set(env, life);
+	if (!err && *run->parent)
+		err = weft_run_env_set(env, parent);
 	if (!err)
 		err = weft_serve_env(run->serve, proc->rank, env);
 	return err;
@@ -508,12 +512,14 @@ static void on_spawn(struct run *run, struct weft_serve_event *event)
 	int err = WEFT_ERR_SPAWN;
 
 	if (run->state == RUN_GOING)
-		err = weft_run_spawn_start(&run->spawned, event->argv);
+		err = weft_run_spawn_start(
+			&run->spawned, event->argv, event->parent);
 	if (err)
 		complain("cannot start another job", err);
 	weft_serve_spawned(
 		run->serve, event->asked, err, err ? "" : run->spawned->name);
 	weft_serve_argv_free(event->argv);
+	free(event->parent);
 }
 
 /* Some child ended that is no process of the job. */
@@ -723,7 +729,7 @@ static int launch(struct run *run)
 	int err;
 
 	run->n = weft_run_opt_size(&run->opt);
-	run->above_fd = weft_run_spawn_above(run->name);
+	run->above_fd = weft_run_spawn_above(run->name, run->parent);
 	set_signals(run);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	err = set_up(run);
