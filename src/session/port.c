@@ -515,6 +515,7 @@ static int go_in(struct weft_comm *local, const char *text, uint32_t timeout_s,
 		!weft_proc_is_member(name.proc))
 		err = weft_err_set(WEFT_ERR_PORT, "there is no such process");
 	if (!err) {
+		weft_outer_expect(); /* the other job counts its ids alike */
 		a.ctx = weft_proc_new_ctx(1);
 		err = ask(lane, &name, timeout_s, &a);
 	}
