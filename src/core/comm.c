@@ -77,6 +77,7 @@ void weft_comm_destroy(struct weft_comm *comm)
 		free(comm->peers[i]);
 	free(comm->peers);
 	free(comm->lanes);
+	free(comm->forsaken);
 	free(comm->bsend);
 	free(comm->match.posted);
 	free(comm->match.unexpected);

@@ -52,6 +52,8 @@ struct weft_comm {
 	struct weft_match match;
 	uint32_t coll_seq; /* tag of the next collective */
 	uint32_t ctl_seq;
+	uint32_t n_bridges; /* intercommunicators begun with it as local one */
+	uint8_t *forsaken;  /* by rank: sends nothing more; see p2p/left.c */
 	uint32_t refs;
 	uint32_t n_sends;	 /* sends and rendezvous not yet finished
 				    internally, freed requests included */

@@ -60,7 +60,8 @@ struct weft_req {
 	int32_t tag;
 	uint64_t seq; /* order among posted receives */
 	uint32_t refs;
-	bool is_last; /* send: the receiver knows that it stays; p2p/left.c */
+	bool is_last; /* send: the receiver knows that it stays; receive: only
+			 the call that waits knows it; p2p/left.c */
 	/* both false when nobody but the user knows it */
 	bool is_asked;	/* a send: its receiver was asked to give it back */
 	bool in_fabric; /* an eager send: op completes when the data has left */

@@ -10,6 +10,8 @@
  * found when the communicator goes. */
 #include "p2p/p2p_priv.h"
 
+#include "base/log.h"
+#include "core/alone.h"
 #include "core/comm.h"
 
 #include <stdlib.h>
@@ -196,6 +198,63 @@ void weft_p2p_leave_held(struct weft_comm *comm)
 		weft_container_of(link, struct weft_message, arrived));
 	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL)
 		judge_probed(m);
+}
+
+/* ---- receives that can never be matched ---- */
+
+bool weft_p2p_has_come_held(const struct weft_comm *comm, enum weft_plane plane,
+	int32_t rank, int32_t tag)
+{
+	/* looks, and changes nothing */
+	struct weft_match *match = (struct weft_match *)&comm->match;
+
+	return weft_match_find(match, comm->ctx + plane, rank, tag) != NULL;
+}
+
+/* Nobody is left who could send: all others are gone from it, and this process
+ * is in a call. */
+static bool is_last_here(const struct weft_comm *comm)
+{
+	for (int32_t i = 0; i < comm->remote_size; i++)
+		if (!comm->forsaken[i] && (comm->is_inter || i != comm->rank))
+			return false;
+	return comm->is_inter || weft_alone_is();
+}
+
+static void forsake(struct weft_req *req, int32_t rank)
+{
+	weft_warn("P2P-FORSAKEN",
+		"a blocking receive from rank %d with tag %d waits for ever: "
+		"rank %d is leaving the communicator and has nothing more to "
+		"send on it",
+		(int)req->src, (int)req->tag, (int)rank);
+	weft_match_withdraw(&req->comm->match, req);
+	weft_p2p_finish(req,
+		weft_err_set(WEFT_ERR_OTHER,
+			"rank %d is leaving the communicator: this receive can "
+			"never be matched",
+			(int)rank));
+}
+
+void weft_p2p_forsaken_held(struct weft_comm *comm, int32_t rank)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+	bool is_last;
+
+	if (!comm->forsaken)
+		comm->forsaken = calloc((size_t)comm->remote_size, 1);
+	if (!comm->forsaken)
+		return;
+	comm->forsaken[rank] = 1;
+	is_last = is_last_here(comm);
+	while ((req = weft_req_next(comm->lane, &pos)) != NULL)
+		if (req->refs && req->kind == WEFT_REQ_RECV && !req->is_done &&
+			req->is_posted && req->is_last && req->comm == comm &&
+			plane_of(comm, req->ctx) == WEFT_PLANE_P2P &&
+			(req->src == rank ||
+				(is_last && req->src == WEFT_ANY_SOURCE)))
+			forsake(req, rank);
 }
 
 /* ---- what is left ---- */

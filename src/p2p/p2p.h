@@ -152,6 +152,16 @@ int weft_p2p_control_held(struct weft_lane *lane, uint64_t proc,
  * confirmed). Starts the confirmations it needs. Lane's lock held. */
 bool weft_p2p_is_quiet_held(struct weft_comm *comm);
 
+/* True if a message came for this and waits for its receive. Lane's lock held.
+ */
+bool weft_p2p_has_come_held(const struct weft_comm *comm, enum weft_plane plane,
+	int32_t rank, int32_t tag);
+
+/* A member leaves and all it sent has arrived: a blocking receive that only it
+ * could serve, or it as the last of all, ends with an error. Receives that may
+ * yet be cancelled are left alone. Lane's lock held. */
+void weft_p2p_forsaken_held(struct weft_comm *comm, int32_t rank);
+
 /* The caller of comm's leaving will make no further call on it (its
  * is_disconnected is set): ends the sends of both sides that can never be
  * matched. May be called again; costs little when there is nothing to end.

@@ -205,6 +205,7 @@ static inline __attribute__((always_inline)) int start(struct weft_req *req)
 		return 0;
 	}
 	weft_req_get(req);
+	req->is_last = false;
 	message = weft_match_find(match, req->ctx, req->src, req->tag);
 	if (message) {
 		weft_match_take(match, message);
@@ -266,8 +267,10 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 	weft_lane_take(lane);
 	err = irecv(msg, &req);
 	if (!err) {
-		if (!req->is_done)
+		if (!req->is_done) {
+			req->is_last = true; /* nobody can cancel it */
 			weft_req_wait(lane, req);
+		}
 		err = req->status.err;
 		*status_out = req->status;
 		weft_req_put(req);
