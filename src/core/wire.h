@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 2 };
+enum { WEFT_WIRE_VERSION = 3 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -134,11 +134,26 @@ static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
 
 /* What a process that waits long asks one it waits for, and the answer; see
  * session/blocked.c. */
+enum weft_wire_need {
+	WEFT_WIRE_NEED_LEAVE,  /* leave the context `what` */
+	WEFT_WIRE_NEED_CREATE, /* pass on more creations than `what` */
+	WEFT_WIRE_NEED_ROUND,  /* begin round `round` of the context `what` */
+	WEFT_WIRE_NEED_MEET,   /* join the creation whose lanes are agreed upon
+				  in the context `what` */
+	WEFT_WIRE_NEED_SIDE,   /* make intercommunicator number `round` of the
+				  local communicator `what` */
+	WEFT_WIRE_NEED_BRIDGE, /* take the asker's message with tag `round` as
+				  the other leader in the context `what` */
+	WEFT_WIRE_NEED_END,
+};
+
 struct weft_wire_ask {
-	uint64_t epoch;	    /* of the wait; comes back */
-	uint64_t what;	    /* context to be left, or creations received */
-	uint32_t is_create; /* what is the latter */
-	uint32_t reserved;
+	uint64_t epoch; /* of the wait; comes back */
+	uint64_t what;
+	uint16_t need;	   /* enum weft_wire_need */
+	uint16_t is_quiet; /* LEAVE: the asker will send nothing more there, and
+			      all it sent has arrived before this */
+	uint32_t round;
 };
 static_assert(sizeof(struct weft_wire_ask) == 24, "wire layout");
 
@@ -151,7 +166,7 @@ struct weft_wire_tell {
 static_assert(sizeof(struct weft_wire_tell) == 24, "wire layout");
 
 /* Follows who waits for whom; see session/cycle.h. */
-enum { WEFT_WIRE_LABEL = 40 };
+enum { WEFT_WIRE_LABEL = 32 };
 
 struct weft_wire_hop {
 	uint64_t proc;	  /* this process */
@@ -162,6 +177,8 @@ struct weft_wire_hop {
 	uint32_t owner;	  /* number of the session that has what the hop
 			     before waits for, at this process; 0: none */
 	uint32_t size;	  /* members of what it waits for */
+	uint32_t need;	  /* enum weft_wire_need */
+	uint32_t round;	  /* as in ask */
 	char label[WEFT_WIRE_LABEL]; /* its name or string tag */
 };
 static_assert(sizeof(struct weft_wire_hop) == 80, "wire layout");
@@ -170,7 +187,7 @@ struct weft_wire_chase {
 	uint64_t number; /* the first process's count of chases */
 	uint32_t phase;	 /* enum weft_cycle_phase */
 	uint32_t n_hops;
-	uint32_t at;	      /* CONFIRM: hops confirmed so far */
+	uint32_t at; /* CONFIRM, MARK: hops that have been through it */
 	uint32_t is_doubtful; /* some process may have another thread */
 };
 static_assert(sizeof(struct weft_wire_chase) == 24, "wire layout");

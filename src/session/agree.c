@@ -217,6 +217,19 @@ int weft_agree_start(struct weft_agree *a)
 	return 0;
 }
 
+uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks)
+{
+	uint32_t n = 0;
+
+	for (uint32_t rank = (uint32_t)comm->rank; rank;) {
+		rank &= rank - 1;
+		ranks[n++] = (int32_t)rank;
+	}
+	if (comm->is_inter)
+		ranks[n++] = comm->size;
+	return n;
+}
+
 void weft_agree_fini(struct weft_agree *a)
 {
 	free(a->buf);

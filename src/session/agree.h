@@ -56,6 +56,11 @@ struct weft_agree {
  * Lane's lock held. */
 int weft_agree_start(struct weft_agree *agree);
 
+/* The ranks above this one in the tree, which a round without records waits
+ * for; of an intercommunicator also the other side's first, as size + 0. There
+ * is room for 33. Returns how many. */
+uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks);
+
 /* Frees the results. Lane's lock held. */
 void weft_agree_fini(struct weft_agree *agree);
 

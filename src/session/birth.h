@@ -21,10 +21,6 @@ struct weft_birth {
 	const char *tag; /* NULL: none */
 };
 
-/* Says that a collective call on comm waits for the others. */
-void weft_derive_report(
-	struct weft_comm *comm, const char *what, unsigned seconds);
-
 /* Makes the communicator and ties it to the session. Takes its own references
  * and copies. Local. The lock of that lane held. */
 int weft_birth(const struct weft_birth *birth, struct weft_comm **comm_out);

@@ -19,10 +19,10 @@
 #include "core/progress.h"
 #include "p2p/p2p.h"
 #include "session/birth.h"
+#include "session/blocked.h"
 #include "session/disconnect.h"
 #include "session/meet.h"
 #include "session/shore.h"
-#include "session/stall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,19 +47,94 @@ struct part {
 	size_t len;
 };
 
+/* What every member of a side knows in the end. */
+struct both {
+	uint64_t my_ctx;
+	uint64_t their_ctx;
+	uint32_t n_runs;     /* of the other side */
+	uint32_t n_cards;    /* likewise, its size; 0: not on their own lanes */
+	int32_t err;	     /* nothing follows */
+	int32_t is_spanning; /* processes of several jobs; all above is sent */
+	struct weft_run *runs;
+	struct weft_lane_card *cards; /* of the other side */
+	struct weft_lane_card *mine;  /* of mine, if on lanes of their own */
+};
+
+/* One creation. Made by the call; when that gives up waiting (it was found to
+ * be in a ring), what was started goes on without it, and the last message to
+ * end destroys it. */
+struct crossing {
+	atomic_uint refs; /* the call and late messages */
+	bool is_given_up;
+	uint32_t number; /* of the local communicator's crossings */
+	struct weft_group *group;
+	struct weft_shore mine, theirs;
+	int32_t verdict, their_verdict;
+	struct both heard; /* from above */
+	struct both both;
+};
+
+static struct crossing *crossing_new(const struct weft_comm *local)
+{
+	struct crossing *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	atomic_store_explicit(&x->refs, 1, memory_order_relaxed);
+	x->group = weft_group_get(local->group);
+	return x;
+}
+
+static void crossing_put(struct crossing *x)
+{
+	/* the last one sees what all others did before they let go */
+	if (atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	weft_group_put(x->group);
+	free(x->both.runs);
+	free(x->both.cards);
+	free(x->both.mine);
+	free(x);
+}
+
 struct talk {
+	struct crossing *x;
 	struct weft_comm *comm;
 	int32_t rank;
 	int32_t tag;
+	struct weft_blocked_join join; /* who must have begun this, too */
 };
 
-static int start(const struct talk *t, bool is_send, void *buf, size_t len,
+/* Between the leaders. */
+static struct talk talk_across(
+	const struct weft_create_inter *how, struct crossing *x)
+{
+	return (struct talk){
+		.x = x,
+		.comm = how->bridge,
+		.rank = how->remote_leader,
+		.tag = TAG_LEADERS | (how->tag & 0x1fffffff),
+	};
+}
+
+/* Among those of a side. */
+static struct talk talk_inside(struct weft_comm *local, struct crossing *x)
+{
+	return (struct talk){
+		.x = x,
+		.comm = local,
+		.tag = TAG_LOCAL | (int32_t)(x->number & 0x1fffffff),
+		.join.round = x->number,
+	};
+}
+
+static int start(const struct talk *t, bool is_send, struct part part,
 	struct weft_req **req_out)
 {
 	struct weft_msg msg = {
 		.comm = t->comm,
-		.buf = buf,
-		.count = (int64_t)len,
+		.buf = part.at,
+		.count = part.at ? (int64_t)part.len : 0,
 		.type = weft_type_builtin(TYPE_BYTE),
 		.rank = t->rank,
 		.tag = t->tag,
@@ -70,17 +145,46 @@ static int start(const struct talk *t, bool is_send, void *buf, size_t len,
 		       : weft_irecv_held(&msg, req_out);
 }
 
-/* Waits and gives the request back; how much came in *len_out. */
-static int finish(struct weft_comm *comm, struct weft_req *req, size_t *len_out)
+static void on_late(void *arg, struct weft_req *req)
 {
-	struct weft_stall stall = { 0 };
-	int err;
+	weft_req_put(req);
+	crossing_put(arg);
+}
 
-	while (!req->is_done)
-		if (weft_stall_round(comm->lane, &stall))
-			weft_derive_report(comm, "intercommunicator creation",
-				weft_stall_seconds(&stall));
-	err = req->status.err;
+/* Waits, unless that was given up. 0, or why it was. */
+static int wait_for(const struct talk *t, const struct weft_req *req)
+{
+	struct weft_lane *lane = t->comm->lane;
+	struct weft_blocked blocked = {
+		.kind = WEFT_CYCLE_DERIVE,
+		.lane = lane,
+		.comm = t->comm,
+		.what = "intercommunicator creation",
+		.join = t->join,
+	};
+
+	if (req->is_done || t->x->is_given_up)
+		return 0;
+	weft_blocked_begin(&blocked);
+	while (!req->is_done && !weft_blocked_round(lane, &blocked))
+		;
+	weft_blocked_end(&blocked);
+	t->x->is_given_up = blocked.err != 0;
+	return weft_blocked_raise(&blocked);
+}
+
+/* Waits and gives the request back; how much came in *len_out. */
+static int finish(const struct talk *t, struct weft_req *req, size_t *len_out)
+{
+	int err = wait_for(t, req);
+
+	if (!req->is_done) {
+		atomic_fetch_add_explicit(&t->x->refs, 1, memory_order_relaxed);
+		req->on_done = on_late;
+		req->on_done_arg = t->x;
+		return err;
+	}
+	err = first_of(err, req->status.err);
 	*len_out = (size_t)req->status.len;
 	weft_req_put(req);
 	return err;
@@ -95,15 +199,17 @@ static int swap(const struct talk *t, struct part mine, struct part theirs,
 	size_t len = 0;
 	int in_err, err;
 
-	in_err = start(t, false, theirs.at, theirs.at ? theirs.len : 0, &in);
-	err = start(t, true, mine.at, mine.len, &out);
+	if (t->x->is_given_up)
+		theirs.at = NULL;
+	in_err = start(t, false, theirs, &in);
+	err = start(t, true, mine, &out);
 	if (!err)
-		err = finish(t->comm, out, &len);
+		err = finish(t, out, &len);
 	if (!in_err)
-		in_err = finish(t->comm, in, len_out);
+		in_err = finish(t, in, len_out);
 	if (in_err == WEFT_ERR_TRUNCATE && !theirs.at)
 		in_err = 0;
-	return err ? err : in_err;
+	return first_of(err, in_err);
 }
 
 /* The same, of a length known before. */
@@ -113,7 +219,7 @@ static int swap_whole(
 	size_t len = 0;
 	int err = swap(t, mine, theirs, &len);
 
-	if (!err && theirs.at && len != theirs.len)
+	if (!err && !t->x->is_given_up && theirs.at && len != theirs.len)
 		err = weft_err_set(WEFT_ERR_PROTO,
 			"the leader of the other side sent %zu bytes instead "
 			"of %zu",
@@ -121,81 +227,89 @@ static int swap_whole(
 	return err;
 }
 
-/* From root to all of comm, down a binomial tree. */
-static int tell(struct weft_comm *comm, int32_t root, void *buf, size_t len)
+/* My place in the tree below root. */
+static uint32_t place_of(const struct weft_comm *comm, int32_t root)
 {
 	uint32_t size = (uint32_t)comm->size;
-	uint32_t me = ((uint32_t)comm->rank + size - (uint32_t)root) % size;
-	struct talk t = { comm, 0, TAG_LOCAL };
+
+	return ((uint32_t)comm->rank + size - (uint32_t)root) % size;
+}
+
+static int32_t rank_at(
+	const struct weft_comm *comm, int32_t root, uint64_t place)
+{
+	return (int32_t)((place + (uint32_t)root) % (uint32_t)comm->size);
+}
+
+/* From the rank above. */
+static int hear(struct talk *t, int32_t root, struct part part)
+{
+	uint32_t me = place_of(t->comm, root);
 	struct weft_req *req;
-	size_t came = len;
+	size_t len = part.len;
+	int err;
+
+	if (!me)
+		return 0;
+	t->rank = rank_at(t->comm, root, me & (me - 1));
+	err = start(t, false, part, &req);
+	if (!err)
+		err = finish(t, req, &len);
+	if (!err && !t->x->is_given_up && len != part.len)
+		err = weft_err_set(WEFT_ERR_PROTO,
+			"%zu bytes of a creation instead of %zu", len,
+			part.len);
+	return err;
+}
+
+/* To the ranks below. */
+static int pass(struct talk *t, int32_t root, struct part part)
+{
+	uint32_t me = place_of(t->comm, root);
+	struct weft_req *req;
+	size_t len;
 	int err = 0;
 
-	if (me) {
-		t.rank = (int32_t)(((me & (me - 1)) + (uint32_t)root) % size);
-		err = start(&t, false, buf, len, &req);
-		if (!err)
-			err = finish(comm, req, &came);
-		if (!err && came != len)
-			err = weft_err_set(WEFT_ERR_PROTO,
-				"%zu bytes of a creation instead of %zu", came,
-				len);
-	}
-	for (uint64_t bit = 1; !err && me + bit < size; bit <<= 1) {
+	for (uint64_t bit = 1; me + bit < (uint32_t)t->comm->size; bit <<= 1) {
+		int next;
+
 		if (me & bit)
 			break;
-		t.rank = (int32_t)((me + bit + (uint32_t)root) % size);
-		err = start(&t, true, buf, len, &req);
-		if (!err)
-			err = finish(comm, req, &came);
+		t->rank = rank_at(t->comm, root, me + bit);
+		next = start(t, true, part, &req);
+		if (!next)
+			next = finish(t, req, &len);
+		err = first_of(err, next);
 	}
 	return err;
 }
 
-/* The same in pieces, so that who has no memory for it (at is NULL) passes it
- * on all the same. */
-static int tell_long(struct weft_comm *comm, int32_t root, struct part part)
+/* From root to all in pieces, so that who has no memory for it (at is NULL)
+ * passes it on all the same. */
+static int tell_long(struct talk *t, int32_t root, struct part part)
 {
-	char piece[PIECE];
+	bool is_root = t->comm->rank == root;
+	char bytes[PIECE];
 	int err = 0;
 
 	for (size_t at = 0; !err && at < part.len; at += PIECE) {
-		size_t len = weft_min(part.len - at, (size_t)PIECE);
+		struct part piece = { bytes,
+			weft_min(part.len - at, (size_t)PIECE) };
 
-		if (part.at && comm->rank == root)
-			memcpy(piece, (char *)part.at + at, len);
-		err = tell(comm, root, piece, len);
-		if (!err && part.at && comm->rank != root)
-			memcpy((char *)part.at + at, piece, len);
+		if (is_root)
+			memcpy(bytes, (char *)part.at + at, piece.len);
+		err = first_of(hear(t, root, piece), pass(t, root, piece));
+		if (!err && part.at && !is_root)
+			memcpy((char *)part.at + at, bytes, piece.len);
 	}
 	return err;
-}
-
-/* What every member of a side knows in the end. */
-struct both {
-	uint64_t my_ctx;
-	uint64_t their_ctx;
-	uint32_t n_runs;     /* of the other side */
-	uint32_t n_cards;    /* likewise, its size; 0: not on their own lanes */
-	int32_t err;	     /* nothing follows */
-	int32_t is_spanning; /* processes of several jobs; all above is sent */
-	struct weft_run *runs;
-	struct weft_lane_card *cards; /* of the other side */
-	struct weft_lane_card *mine;  /* of mine, if on lanes of their own */
-};
-
-static void both_fini(struct both *both)
-{
-	free(both->runs);
-	free(both->cards);
-	free(both->mine);
 }
 
 /* Where the members over there are reached, if all have lanes. err stands for
  * what went wrong before: then theirs are taken and dropped. */
-static int swap_cards(const struct talk *t, const struct weft_comm *local,
-	struct both *both, uint32_t n_theirs, int err)
+static int swap_cards(const struct talk *t, uint32_t n_theirs, int err)
 {
+	struct both *both = &t->x->both;
 	struct part mine = { both->mine, 0 }, theirs = { NULL, 0 };
 
 	if (!err && both->mine && n_theirs) {
@@ -206,10 +320,27 @@ static int swap_cards(const struct talk *t, const struct weft_comm *local,
 		both->n_cards = n_theirs;
 	}
 	if (both->mine)
-		mine.len = (size_t)local->size * sizeof(*both->mine);
-	if (err || !theirs.at)
-		theirs = (struct part){ NULL, 0 };
+		mine.len = t->x->group->size * sizeof(*both->mine);
 	return first_of(err, swap_whole(t, mine, theirs));
+}
+
+/* The first message tells both leaders that the other is there. */
+static int swap_shores(struct talk *t)
+{
+	struct crossing *x = t->x;
+	size_t len = 0;
+	int err;
+
+	t->join = (struct weft_blocked_join){
+		.need = WEFT_WIRE_NEED_BRIDGE,
+		.round = (uint32_t)t->tag,
+		.n = 1,
+		.ranks = { t->rank },
+	};
+	err = swap(t, (struct part){ &x->mine, sizeof(x->mine) },
+		(struct part){ &x->theirs, sizeof(x->theirs) }, &len);
+	t->join.n = 0;
+	return err ? err : weft_shore_check(&x->theirs, len);
 }
 
 static bool has_other_job(const struct weft_group *group, uint64_t job)
@@ -232,24 +363,19 @@ static bool is_spanning(
 
 /* Every step is taken whatever went wrong before: both leaders post the same
  * messages in any case, and in the end both know whether both have all. */
-static void swap_sides(const struct weft_create_inter *how, struct both *both)
+static void swap_sides(const struct weft_create_inter *how, struct crossing *x)
 {
-	struct weft_group *group = how->local->group, *remote = NULL;
-	struct talk t = { how->bridge, how->remote_leader,
-		TAG_LEADERS | (how->tag & 0x1fffffff) };
-	struct weft_shore mine = { weft_proc_new_ctx(2), group->n_runs,
-		both->mine != NULL },
-			  theirs = { 0 };
+	struct weft_group *group = x->group, *remote = NULL;
+	struct talk t = talk_across(how, x);
+	struct both *both = &x->both;
 	struct part runs = { NULL, 0 };
-	int32_t verdict, their_verdict = 0;
-	size_t len = 0;
-	int err = swap(&t, (struct part){ &mine, sizeof(mine) },
-		(struct part){ &theirs, sizeof(theirs) }, &len);
+	int err;
 
-	if (!err)
-		err = weft_shore_check(&theirs, len);
+	x->mine = (struct weft_shore){ weft_proc_new_ctx(2), group->n_runs,
+		both->mine != NULL };
+	err = swap_shores(&t);
 	if (!err) {
-		runs.len = theirs.n_runs * sizeof(*both->runs);
+		runs.len = x->theirs.n_runs * sizeof(*both->runs);
 		both->runs = runs.at = calloc(1, runs.len);
 		err = runs.at ? 0 : WEFT_ERR_NOMEM;
 	}
@@ -259,52 +385,75 @@ static void swap_sides(const struct weft_create_inter *how, struct both *both)
 				     group->n_runs * sizeof(*group->runs) },
 			     runs));
 	if (!err)
-		err = weft_shore_group(both->runs, theirs.n_runs, &remote);
+		err = weft_shore_group(both->runs, x->theirs.n_runs, &remote);
 	both->is_spanning = remote && is_spanning(group, remote);
-	err = swap_cards(&t, how->local, both,
-		remote && theirs.has_lanes ? remote->size : 0, err);
+	err = swap_cards(
+		&t, remote && x->theirs.has_lanes ? remote->size : 0, err);
 	weft_group_put(remote);
-	verdict = err;
-	err = first_of(
-		err, swap_whole(&t, (struct part){ &verdict, sizeof(verdict) },
-			     (struct part){
-				     &their_verdict, sizeof(their_verdict) }));
-	if (!err && their_verdict)
+	x->verdict = err;
+	err = first_of(err,
+		swap_whole(&t, (struct part){ &x->verdict, sizeof(x->verdict) },
+			(struct part){
+				&x->their_verdict, sizeof(x->their_verdict) }));
+	if (!err && x->their_verdict)
 		err = weft_err_set(WEFT_ERR_PEER,
 			"the leader of the other side could not take part");
-	both->my_ctx = mine.ctx;
-	both->their_ctx = theirs.ctx;
-	both->n_runs = theirs.n_runs;
+	both->my_ctx = x->mine.ctx;
+	both->their_ctx = x->theirs.ctx;
+	both->n_runs = x->theirs.n_runs;
 	both->err = err;
 }
 
-/* Brings what the leader knows to all of its side. */
-static int tell_side(struct weft_comm *local, int32_t root, struct both *both)
+/* The first thing all of my side hear; what went wrong above or here, too. */
+static int tell_first(struct talk *t, int32_t root)
 {
-	bool is_root = local->rank == root;
-	struct part runs, cards;
-	int err = tell(local, root, both, offsetof(struct both, runs));
+	struct crossing *x = t->x;
+	struct both *both = &x->both;
+	struct part mine = { both, offsetof(struct both, runs) };
+	uint32_t me = place_of(t->comm, root);
+	int err;
 
-	if (!err)
-		err = both->err;
-	if (!err && both->is_spanning)
-		weft_outer_expect();
-	if (!err && (both->n_runs > weft_shore_limit() ||
-			    both->n_cards > weft_shore_limit()))
-		err = weft_err_set(
-			WEFT_ERR_PROTO, "a side larger than the job");
+	t->join.need = WEFT_WIRE_NEED_SIDE;
+	while (me) {
+		me &= me - 1;
+		t->join.ranks[t->join.n++] = rank_at(t->comm, root, me);
+	}
+	err = hear(t, root, (struct part){ &x->heard, mine.len });
+	t->join.n = 0;
+	if (t->comm->rank != root) {
+		if (!err)
+			memcpy(both, &x->heard, mine.len);
+		if (!err && both->is_spanning)
+			weft_outer_expect();
+		if (!err && (both->n_runs > weft_shore_limit() ||
+				    both->n_cards > weft_shore_limit()))
+			err = weft_err_set(
+				WEFT_ERR_PROTO, "a side larger than the job");
+		both->err = first_of(err, both->err);
+	}
+	err = pass(t, root, mine);
+	return first_of(both->err, err);
+}
+
+/* Brings what the leader knows to all of its side. */
+static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
+{
+	struct talk t = talk_inside(local, x);
+	struct both *both = &x->both;
+	struct part runs, cards;
+	int err = tell_first(&t, root);
+
 	if (err)
 		return err;
 	runs.len = both->n_runs * sizeof(*both->runs);
 	cards.len = both->n_cards * sizeof(*both->cards);
-	if (!is_root) {
+	if (local->rank != root) {
 		both->runs = calloc(1, runs.len);
 		both->cards = cards.len ? calloc(1, cards.len) : NULL;
 	}
 	runs.at = both->runs;
 	cards.at = both->cards;
-	err = first_of(
-		tell_long(local, root, runs), tell_long(local, root, cards));
+	err = first_of(tell_long(&t, root, runs), tell_long(&t, root, cards));
 	if (!err && (!runs.at || (cards.len && !cards.at)))
 		err = WEFT_ERR_NOMEM;
 	return err;
@@ -312,36 +461,38 @@ static int tell_side(struct weft_comm *local, int32_t root, struct both *both)
 
 /* ---- processes of several jobs ---- */
 
-/* The leader swaps how all of its side are reached and tells its side. */
-static int swap_outer(const struct weft_create_inter *how, struct part mine,
-	struct part theirs)
+/* The leader swaps how all of its side are reached and tells its side. All are
+ * in the same call by now, so that nobody gives it up. */
+static int swap_outer(const struct weft_create_inter *how, struct crossing *x,
+	struct part mine, struct part theirs)
 {
 	struct weft_comm *local = how->local;
-	int32_t said = 0;
+	struct talk t = talk_inside(local, x);
+	int32_t said = 0, root = how->local_leader;
 	int err;
 
-	if (local->rank == how->local_leader) {
-		struct talk t = { how->bridge, how->remote_leader,
-			TAG_LEADERS | (how->tag & 0x1fffffff) };
+	if (local->rank == root) {
+		struct talk across = talk_across(how, x);
 
 		weft_lane_take(how->bridge->lane);
-		said = swap_whole(&t, mine, theirs);
+		said = swap_whole(&across, mine, theirs);
 		weft_lane_drop(how->bridge->lane);
 	}
+	t.join.need = WEFT_WIRE_NEED_SIDE;
 	weft_lane_take(local->lane);
-	err = tell(local, how->local_leader, &said, sizeof(said));
+	err = tell_long(&t, root, (struct part){ &said, sizeof(said) });
 	if (!err)
 		err = said;
 	if (!err)
-		err = tell_long(local, how->local_leader, theirs);
+		err = tell_long(&t, root, theirs);
 	weft_lane_drop(local->lane);
 	return err;
 }
 
 /* Makes the other side's processes reachable. Who has no card of its own goes
  * on, so that the others hear of it. */
-static int meet_all(
-	const struct weft_create_inter *how, const struct weft_group *remote)
+static int meet_all(const struct weft_create_inter *how, struct crossing *x,
+	const struct weft_group *remote)
 {
 	struct weft_lane_card mine = { 0 }, *theirs;
 	struct part in, out = { NULL, (size_t)how->local->size * sizeof(mine) };
@@ -354,7 +505,7 @@ static int meet_all(
 	weft_lane_drop(&weft_proc.lane);
 	err = weft_create_gather(how->local, &mine, sizeof(mine), &out.at);
 	if (!err)
-		err = swap_outer(how, out, in);
+		err = swap_outer(how, x, out, in);
 	if (!err && !theirs)
 		err = WEFT_ERR_NOMEM;
 	weft_lane_take(&weft_proc.lane);
@@ -430,35 +581,52 @@ static int gather_cards(struct weft_comm *local, struct both *both)
 	return err;
 }
 
+/* The steps that all take; x->both says how far it came. */
+static int cross(const struct weft_create_inter *how, struct crossing *x,
+	struct weft_comm **comm_out)
+{
+	struct weft_comm *local = how->local;
+	struct weft_group *remote = NULL;
+	int err;
+
+	if (local->rank == how->local_leader && !how->err) {
+		weft_lane_take(how->bridge->lane);
+		swap_sides(how, x);
+		weft_lane_drop(how->bridge->lane);
+	}
+	weft_lane_take(local->lane);
+	err = tell_side(local, how->local_leader, x);
+	weft_lane_drop(local->lane);
+	if (!err)
+		err = weft_shore_group(x->both.runs, x->both.n_runs, &remote);
+	if (!err && x->both.is_spanning) {
+		x->both.n_cards = 0; /* only processes of a job share lanes */
+		err = meet_all(how, x, remote);
+	}
+	if (!err)
+		err = make(how, &x->both, remote, comm_out);
+	weft_group_put(remote);
+	return err;
+}
+
 int weft_create_inter(
 	const struct weft_create_inter *how, struct weft_comm **comm_out)
 {
 	struct weft_comm *local = how->local;
-	struct both both = { .err = how->err };
-	struct weft_group *remote = NULL;
-	int err = gather_cards(local, &both);
+	struct crossing *x = crossing_new(local);
+	int err;
 
-	if (err)
-		return err;
-	if (local->rank == how->local_leader && !how->err) {
-		weft_lane_take(how->bridge->lane);
-		swap_sides(how, &both);
-		weft_lane_drop(how->bridge->lane);
-	}
+	if (!x)
+		return WEFT_ERR_NOMEM;
 	weft_lane_take(local->lane);
 	weft_disconnect_tend(local->lane);
-	err = tell_side(local, how->local_leader, &both);
+	x->number = local->n_bridges++;
 	weft_lane_drop(local->lane);
+	x->both.err = how->err;
+	err = gather_cards(local, &x->both);
 	if (!err)
-		err = weft_shore_group(both.runs, both.n_runs, &remote);
-	if (!err && both.is_spanning) {
-		both.n_cards = 0; /* only processes of a job share lanes */
-		err = meet_all(how, remote);
-	}
-	if (!err)
-		err = make(how, &both, remote, comm_out);
-	weft_group_put(remote);
-	both_fini(&both);
+		err = cross(how, x, comm_out);
+	crossing_put(x);
 	return err;
 }
 

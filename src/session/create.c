@@ -20,7 +20,7 @@
 #include "session/disconnect.h"
 #include "session/gone.h"
 #include "session/meet.h"
-#include "session/stall.h"
+#include "session/need.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +44,20 @@ bool weft_create_has_started(void)
 
 /* In order of arrival. Guarded by the default lane's lock. */
 static struct weft_link arrivals = { &arrivals, &arrivals };
+
+bool weft_create_is_offered(uint64_t meet_ctx)
+{
+	weft_list_for_each(link, next, &arrivals)
+	{
+		const struct arrival *a =
+			weft_container_of(link, struct arrival, link);
+		uint64_t ctx = a->wire.ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
+
+		if (ctx + WEFT_PLANE_END == meet_ctx)
+			return true;
+	}
+	return false;
+}
 
 static void on_create(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
@@ -72,7 +86,7 @@ static void on_create(struct weft_lane *lane, struct weft_peer *peer,
 	memcpy(arrival->tag, (const char *)payload + sizeof(wire), wire.len);
 	arrival->tag[wire.len] = 0;
 	weft_list_push_back(&arrivals, &arrival->link);
-	weft_blocked_count_in(peer->proc);
+	weft_need_count_in(peer->proc);
 }
 
 void weft_create_open(struct weft_lane *lane)
@@ -123,6 +137,9 @@ int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 	struct weft_comm *comm;
 	int err;
 
+	if (!b->session)
+		return weft_err_set(WEFT_ERR_SESSION,
+			"the session has ended in the meantime");
 	err = weft_comm_create(lane, b->ctx, b->group, b->remote, &comm);
 	if (err)
 		return err;
@@ -343,7 +360,7 @@ static int pass_on(struct weft_lane *lane, const struct creation *c)
 		if (rank & bit)
 			break;
 		proc = weft_group_proc(c->group, (uint32_t)(rank + bit));
-		weft_blocked_count_out(proc);
+		weft_need_count_out(proc);
 		err = weft_p2p_control_held(lane, proc, WEFT_WIRE_CREATE, msg,
 			sizeof(c->wire) + c->wire.len);
 	}
@@ -356,11 +373,11 @@ static int meet(struct weft_session *session, const struct creation *c,
 	struct weft_lane **lane_out, uint8_t **lanes_out)
 {
 	struct weft_lane *lane = &weft_proc.lane;
-	struct weft_stall stall = { 0 };
 	struct weft_meet *m;
 	struct weft_blocked blocked = {
 		.kind = WEFT_CYCLE_DERIVE,
-		.what = "creation from a group",
+		.what = "MPI_Comm_create_from_group",
+		.join = { .need = WEFT_WIRE_NEED_MEET, .is_all = true },
 	};
 	int err = weft_meet_start(
 		session, c->group, c->wire.ctx + WEFT_PLANE_END, c->tag, &m);
@@ -369,12 +386,13 @@ static int meet(struct weft_session *session, const struct creation *c,
 		return err;
 	blocked.comm = weft_meet_comm(m);
 	weft_blocked_begin(&blocked);
-	while (!m->is_done)
-		if (weft_stall_round(lane, &stall))
-			weft_derive_report(blocked.comm, blocked.what,
-				weft_stall_seconds(&stall));
+	while (!m->is_done && !weft_blocked_round(lane, &blocked))
+		;
 	weft_blocked_end(&blocked);
-	return weft_meet_end(m, lane_out, lanes_out);
+	if (!blocked.err)
+		return weft_meet_end(m, lane_out, lanes_out);
+	weft_meet_give_up(m);
+	return weft_blocked_raise(&blocked);
 }
 
 /* Nobody to agree with. */

@@ -36,6 +36,10 @@ int weft_create_in_session(struct weft_session *session,
  * held. */
 bool weft_create_has_started(void);
 
+/* True while a creation whose lanes are agreed upon in this context was offered
+ * to this process and is not taken up. Default lane's lock held. */
+bool weft_create_is_offered(uint64_t meet_ctx);
+
 /* A communicator with a context id known to all members beforehand; talks to
  * nobody. For the World. Lane's lock held. */
 int weft_create_fixed_held(struct weft_session *session, uint64_t ctx,

@@ -17,15 +17,17 @@ bool weft_cycle_is_sane(const struct weft_cycle *cycle)
 {
 	const struct weft_wire_chase *chase = &cycle->chase;
 
-	if (chase->phase > WEFT_CYCLE_VERDICT || chase->n_hops == 0 ||
+	if (chase->phase > WEFT_CYCLE_RELEASE || chase->n_hops == 0 ||
 		chase->n_hops > WEFT_CYCLE_HOPS)
 		return false;
 	for (uint32_t i = 0; i < chase->n_hops; i++)
 		if (!cycle->hops[i].epoch ||
-			cycle->hops[i].kind > WEFT_CYCLE_CREATE ||
+			cycle->hops[i].kind > WEFT_CYCLE_DERIVE ||
+			cycle->hops[i].need >= WEFT_WIRE_NEED_END ||
 			cycle->hops[i].label[WEFT_WIRE_LABEL - 1])
 			return false;
-	return chase->phase != WEFT_CYCLE_CONFIRM ||
+	return (chase->phase != WEFT_CYCLE_CONFIRM &&
+		       chase->phase != WEFT_CYCLE_MARK) ||
 	       (chase->at > 0 && chase->at <= chase->n_hops);
 }
 
@@ -78,8 +80,26 @@ static enum weft_cycle_step judge_confirm(
 		chase->at++;
 		return WEFT_CYCLE_TO_NEXT;
 	}
-	chase->phase = WEFT_CYCLE_VERDICT;
+	chase->phase = WEFT_CYCLE_MARK;
+	chase->at = 1;
 	return WEFT_CYCLE_PROVEN;
+}
+
+/* All are marked once it comes back to the first. */
+static enum weft_cycle_step judge_mark(
+	struct weft_cycle *cycle, const struct weft_cycle_me *me)
+{
+	struct weft_wire_chase *chase = &cycle->chase;
+	const struct weft_wire_hop *hop =
+		&cycle->hops[chase->at % chase->n_hops];
+
+	if (hop->proc != me->proc || hop->epoch != me->epoch)
+		return WEFT_CYCLE_DROP;
+	if (chase->at++ < chase->n_hops)
+		return WEFT_CYCLE_MARKED;
+	chase->at = 0;
+	chase->phase = WEFT_CYCLE_RELEASE;
+	return WEFT_CYCLE_ALL;
 }
 
 enum weft_cycle_step weft_cycle_judge(
@@ -87,14 +107,17 @@ enum weft_cycle_step weft_cycle_judge(
 {
 	uint32_t i = find(cycle, me->proc);
 
-	if (!me->is_alone)
+	if (!me->is_alone && cycle->chase.phase <= WEFT_CYCLE_CONFIRM)
 		cycle->chase.is_doubtful = 1;
 	if (cycle->chase.phase == WEFT_CYCLE_SEEK)
 		return judge_seek(cycle, me);
 	if (cycle->chase.phase == WEFT_CYCLE_CONFIRM)
 		return judge_confirm(cycle, me);
-	if (i == cycle->chase.n_hops || cycle->hops[i].epoch != me->epoch ||
-		cycle->chase.is_doubtful)
+	if (cycle->chase.is_doubtful)
+		return WEFT_CYCLE_DROP;
+	if (cycle->chase.phase == WEFT_CYCLE_MARK)
+		return judge_mark(cycle, me);
+	if (i == cycle->chase.n_hops || cycle->hops[i].epoch != me->epoch)
 		return WEFT_CYCLE_DROP;
 	return WEFT_CYCLE_CONDEMNED;
 }
@@ -118,7 +141,7 @@ static void print_call(const struct weft_wire_hop *hop, char *buf, size_t len)
 		[WEFT_CYCLE_WORLD] = "MPI_Finalize",
 		[WEFT_CYCLE_DISCONNECT] = "MPI_Comm_disconnect",
 		[WEFT_CYCLE_CREATE] = "MPI_Comm_create_from_group",
-		[WEFT_CYCLE_DERIVE] = "creation",
+		[WEFT_CYCLE_DERIVE] = "a collective creation",
 	};
 
 	if (hop->kind == WEFT_CYCLE_FINALIZE)
@@ -126,6 +149,21 @@ static void print_call(const struct weft_wire_hop *hop, char *buf, size_t len)
 			hop->session);
 	else
 		snprintf(buf, len, "%s", calls[hop->kind]);
+}
+
+/* What the next one would have to do with the communicator. */
+static const char *verb_of(const struct weft_wire_hop *hop)
+{
+	static const char *const verbs[] = {
+		[WEFT_WIRE_NEED_LEAVE] = "leave",
+		[WEFT_WIRE_NEED_CREATE] = "create",
+		[WEFT_WIRE_NEED_ROUND] = "make the same call on",
+		[WEFT_WIRE_NEED_MEET] = "create",
+		[WEFT_WIRE_NEED_SIDE] = "make an intercommunicator of",
+		[WEFT_WIRE_NEED_BRIDGE] = "be the other leader on",
+	};
+
+	return verbs[hop->need < WEFT_WIRE_NEED_END ? hop->need : 0];
 }
 
 const char *weft_cycle_print_edge(
@@ -143,9 +181,8 @@ const char *weft_cycle_print_edge(
 	snprintf(buf, len,
 		"process %u in %s waits for process %u to %s communicator "
 		"\"%s\" (%u processes)%s",
-		(unsigned)hop->proc, call, (unsigned)next->proc,
-		hop->kind == WEFT_CYCLE_CREATE ? "create" : "leave", hop->label,
-		hop->size, owner);
+		(unsigned)hop->proc, call, (unsigned)next->proc, verb_of(hop),
+		hop->label, hop->size, owner);
 	return buf;
 }
 
@@ -160,7 +197,8 @@ const char *weft_cycle_print(
 
 		used += (size_t)snprintf(buf + used, len - used,
 			"%u (%s%.0u) -\"%s\"-> ", (unsigned)hop->proc,
-			hop->kind == WEFT_CYCLE_CREATE ? "creates"
+			hop->kind == WEFT_CYCLE_CREATE	 ? "creates"
+			: hop->kind == WEFT_CYCLE_DERIVE ? "derives"
 			: hop->kind == WEFT_CYCLE_DISCONNECT
 				? "disconnects"
 				: "finalizes session ",

@@ -12,9 +12,16 @@
  *   CONFIRM  a SEEK that comes back to its first process, still in the same
  *            wait, goes round once more: every process is asked to be in the
  *            very wait it was in, with the same demand unmet.
- *   VERDICT  back again it is proven; every process of the ring is told, and
- *            its call ends. Who is told first may go on before another is
- *            told, and so end that one's wait without an error.
+ *   MARK     back again it is proven, and goes round a third time: whoever is
+ *            marked ends its call with an error, but not before all are, so
+ *            that nobody goes on and ends another's wait without one.
+ *   RELEASE  back again all are marked; every process of the ring is told,
+ *            and its call ends.
+ *
+ * Every member of a ring gets its error that way, however long the ring. Only
+ * where two rings share a process and both are proven at the same time, the
+ * end of one may free a process of the other before that one's mark has come
+ * to it: its wait is then over, and in order.
  *
  * Why this accuses no correct program: an edge means that the process behind
  * it cannot return before the process in front of it acts, and the one in front
@@ -39,7 +46,8 @@ enum { WEFT_CYCLE_HOPS = 32 };
 enum weft_cycle_phase {
 	WEFT_CYCLE_SEEK,
 	WEFT_CYCLE_CONFIRM,
-	WEFT_CYCLE_VERDICT,
+	WEFT_CYCLE_MARK,
+	WEFT_CYCLE_RELEASE,
 };
 
 enum weft_cycle_kind {
@@ -47,7 +55,7 @@ enum weft_cycle_kind {
 	WEFT_CYCLE_WORLD,    /* MPI_Finalize */
 	WEFT_CYCLE_DISCONNECT,
 	WEFT_CYCLE_CREATE, /* from a group */
-	WEFT_CYCLE_DERIVE, /* from a communicator; never part of a ring */
+	WEFT_CYCLE_DERIVE, /* from a communicator, or its lanes agreed upon */
 };
 
 struct weft_cycle {
@@ -67,7 +75,9 @@ enum weft_cycle_step {
 	WEFT_CYCLE_DROP,
 	WEFT_CYCLE_EXTEND,    /* add my hop, pass it on along my demands */
 	WEFT_CYCLE_TO_NEXT,   /* send it to hops[chase.at] */
-	WEFT_CYCLE_PROVEN,    /* tell all others, unless doubtful */
+	WEFT_CYCLE_PROVEN,    /* mark my wait and send it on, unless doubtful */
+	WEFT_CYCLE_MARKED,    /* likewise */
+	WEFT_CYCLE_ALL,	      /* tell all others; my wait ends with an error */
 	WEFT_CYCLE_CONDEMNED, /* my wait ends with an error */
 };
 
@@ -75,7 +85,7 @@ enum weft_cycle_step {
 uint64_t weft_cycle_wanted(const struct weft_cycle *cycle, uint64_t proc);
 
 /* What proc's predecessor in the chase waits for it to do. NULL when there is
- * none, as in a VERDICT. */
+ * none, as once it is proven. */
 const struct weft_wire_hop *weft_cycle_behind(const struct weft_cycle *cycle);
 
 /* Takes the step of this process; updates phase, at and is_doubtful. */

@@ -16,7 +16,6 @@
 #include "session/birth.h"
 #include "session/blocked.h"
 #include "session/disconnect.h"
-#include "session/stall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +24,50 @@
 
 struct round {
 	struct weft_agree agree;
-	bool is_done;
+	/* makes of it what the call is for; NULL: nothing */
+	int (*make)(struct round *r, struct weft_comm **comm_out);
+	int64_t color;		  /* split */
+	struct weft_group *group; /* subset */
 };
+
+/* A round that is waited for. It outlives a wait that is given up. */
+struct waiting {
+	struct round round;
+	bool is_done;
+	bool is_given_up;
+};
+
+/* Nobody waits any more; but the others have theirs now, and can leave it only
+ * together. */
+static void end_late(struct waiting *w)
+{
+	struct weft_comm *comm = NULL;
+
+	if (w->round.make && !w->round.agree.err &&
+		!w->round.make(&w->round, &comm) && comm)
+		weft_disconnect_free_held(comm);
+	weft_agree_fini(&w->round.agree);
+	weft_group_put(w->round.group);
+	free(w);
+}
 
 static void on_round(struct weft_agree *agree)
 {
-	((struct round *)agree->arg)->is_done = true;
+	struct waiting *w = agree->arg;
+
+	w->is_done = true;
+	if (w->is_given_up)
+		end_late(w);
+}
+
+/* Who must join a round that is about to start. */
+static void fill_join(struct weft_blocked *b, bool is_down_only)
+{
+	b->join.need = WEFT_WIRE_NEED_ROUND;
+	b->join.round = b->comm->ctl_seq & 0x3fffffff;
+	b->join.is_all = !is_down_only;
+	if (is_down_only)
+		b->join.n = weft_agree_above(b->comm, b->join.ranks);
 }
 
 /* One blocking round. weft_agree_fini() is due after success. Lane's lock
@@ -38,31 +75,61 @@ static void on_round(struct weft_agree *agree)
 static int round_wait(struct round *r, const char *what)
 {
 	struct weft_comm *comm = r->agree.comm;
-	struct weft_stall stall = { 0 };
 	struct weft_blocked blocked = {
 		.kind = WEFT_CYCLE_DERIVE,
 		.lane = comm->lane,
 		.comm = comm,
 		.what = what,
 	};
-	int err;
+	struct waiting *w = calloc(1, sizeof(*w));
+	int err = w ? 0 : WEFT_ERR_NOMEM;
 
-	weft_disconnect_tend(comm->lane);
-	r->is_done = false;
-	r->agree.done = on_round;
-	r->agree.arg = r;
-	err = weft_agree_start(&r->agree);
 	if (err)
 		return err;
+	weft_disconnect_tend(comm->lane);
+	w->round = *r;
+	w->round.agree.done = on_round;
+	w->round.agree.arg = w;
+	fill_join(&blocked, r->agree.is_down_only);
+	err = weft_agree_start(&w->round.agree);
+	if (err) {
+		free(w);
+		return err;
+	}
 	weft_blocked_begin(&blocked);
-	while (!r->is_done)
-		if (weft_stall_round(comm->lane, &stall))
-			weft_derive_report(
-				comm, what, weft_stall_seconds(&stall));
+	while (!w->is_done && !weft_blocked_round(comm->lane, &blocked))
+		;
 	weft_blocked_end(&blocked);
+	if (blocked.err) {
+		w->is_given_up = true;
+		if (r->group)
+			weft_group_get(r->group);
+		if (w->is_done)
+			end_late(w);
+		return weft_blocked_raise(&blocked);
+	}
+	r->agree = w->round.agree;
+	free(w);
 	err = r->agree.err;
 	if (err)
 		weft_agree_fini(&r->agree);
+	return err;
+}
+
+/* The whole of a call: the round, and what is made of it. */
+static int round_make(
+	struct round *r, const char *what, struct weft_comm **comm_out)
+{
+	struct weft_lane *lane = r->agree.comm->lane;
+	int err;
+
+	weft_lane_take(lane);
+	err = round_wait(r, what);
+	if (!err) {
+		err = r->make(r, comm_out);
+		weft_agree_fini(&r->agree);
+	}
+	weft_lane_drop(lane);
 	return err;
 }
 
@@ -155,6 +222,7 @@ int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,
 struct dup_wait {
 	struct weft_comm *comm;
 	bool is_done;
+	bool is_given_up;
 	int err;
 };
 
@@ -165,26 +233,49 @@ static void on_dup_wait(void *arg, struct weft_comm *comm, int err)
 	w->comm = comm;
 	w->err = err;
 	w->is_done = true;
+	if (!w->is_given_up)
+		return;
+	if (comm)
+		weft_disconnect_free_held(comm); /* nobody wants it now */
+	free(w);
 }
 
 int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 	struct weft_comm **comm_out)
 {
-	struct weft_stall stall = { 0 };
-	struct dup_wait w = { 0 };
-	int err;
+	struct dup_wait *w = calloc(1, sizeof(*w));
+	struct weft_blocked blocked = {
+		.kind = WEFT_CYCLE_DERIVE,
+		.lane = comm->lane,
+		.comm = comm,
+		.what = "duplicate",
+	};
+	int err = w ? 0 : WEFT_ERR_NOMEM;
 
+	if (err)
+		return err;
 	weft_lane_take(comm->lane);
-	err = dup_start_held(comm, info, on_dup_wait, &w);
-	while (!err && !w.is_done)
-		if (weft_stall_round(comm->lane, &stall))
-			weft_derive_report(
-				comm, "duplicate", weft_stall_seconds(&stall));
+	fill_join(&blocked, true);
+	err = dup_start_held(comm, info, on_dup_wait, w);
+	if (!err) {
+		weft_blocked_begin(&blocked);
+		while (!w->is_done && !weft_blocked_round(comm->lane, &blocked))
+			;
+		weft_blocked_end(&blocked);
+	}
+	if (!err && !w->is_done) {
+		w->is_given_up = true;
+		weft_lane_drop(comm->lane);
+		return weft_blocked_raise(&blocked);
+	}
+	if (blocked.err && w->comm)
+		weft_disconnect_free_held(w->comm);
 	weft_lane_drop(comm->lane);
 	if (!err)
-		err = w.err;
+		err = blocked.err ? weft_blocked_raise(&blocked) : w->err;
 	if (!err)
-		*comm_out = w.comm;
+		*comm_out = w->comm;
+	free(w);
 	return err;
 }
 
@@ -287,6 +378,20 @@ static int split_birth(
 	return err;
 }
 
+static int make_split(struct round *r, struct weft_comm **comm_out)
+{
+	struct weft_comm *comm = r->agree.comm;
+
+	*comm_out = NULL;
+	if (r->color < 0)
+		return 0;
+	sort_votes(r->agree.records, (uint32_t)comm->size);
+	if (comm->is_inter)
+		sort_votes(
+			r->agree.remote_records, (uint32_t)comm->remote_size);
+	return split_birth(&r->agree, r->color, comm_out);
+}
+
 int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
 	struct weft_comm **comm_out)
 {
@@ -298,25 +403,11 @@ int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
 			.len = sizeof(vote),
 			.word = split_ctx,
 		},
+		.make = make_split,
+		.color = color,
 	};
-	int err;
 
-	weft_lane_take(comm->lane);
-	err = round_wait(&r, "split");
-	if (!err) {
-		if (color >= 0) {
-			sort_votes(r.agree.records, (uint32_t)comm->size);
-			if (comm->is_inter)
-				sort_votes(r.agree.remote_records,
-					(uint32_t)comm->remote_size);
-			err = split_birth(&r.agree, color, comm_out);
-		} else {
-			*comm_out = NULL;
-		}
-		weft_agree_fini(&r.agree);
-	}
-	weft_lane_drop(comm->lane);
-	return err;
+	return round_make(&r, "split", comm_out);
 }
 
 /* ---- subset ---- */
@@ -328,6 +419,26 @@ static uint64_t subset_ctx(struct weft_agree *agree)
 
 /* Intra: groups may differ between processes that are not in each other's; the
  * parent's rank of a group's first member says which of the ids is its. */
+static int make_subset(struct round *r, struct weft_comm **comm_out)
+{
+	struct weft_comm *comm = r->agree.comm;
+	struct weft_birth b = {
+		.session = comm->child.session,
+		.lane = comm->lane,
+		.parent = comm,
+		.group = r->group,
+		.errh = comm->errh,
+	};
+
+	*comm_out = NULL;
+	if (b.group->my_rank < 0)
+		return 0;
+	b.ctx = r->agree.words[0] + (uint64_t)weft_group_rank_of(comm->group,
+					    weft_group_proc(b.group, 0)) *
+					    WEFT_PLANE_END;
+	return weft_birth(&b, comm_out);
+}
+
 static int subset_intra(struct weft_comm *comm, struct weft_group *group,
 	struct weft_comm **comm_out)
 {
@@ -337,32 +448,11 @@ static int subset_intra(struct weft_comm *comm, struct weft_group *group,
 			.is_down_only = true,
 			.word = subset_ctx,
 		},
+		.make = make_subset,
+		.group = group,
 	};
-	int err;
 
-	weft_lane_take(comm->lane);
-	err = round_wait(&r, "create");
-	if (!err && group->my_rank >= 0) {
-		int32_t first = weft_group_rank_of(
-			comm->group, weft_group_proc(group, 0));
-		struct weft_birth b = {
-			.session = comm->child.session,
-			.lane = comm->lane,
-			.parent = comm,
-			.ctx = r.agree.words[0] +
-			       (uint64_t)first * WEFT_PLANE_END,
-			.group = group,
-			.errh = comm->errh,
-		};
-
-		err = weft_birth(&b, comm_out);
-	} else if (!err) {
-		*comm_out = NULL;
-	}
-	if (r.agree.buf)
-		weft_agree_fini(&r.agree);
-	weft_lane_drop(comm->lane);
-	return err;
+	return round_make(&r, "create", comm_out);
 }
 
 int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
@@ -384,6 +474,31 @@ int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
 
 /* ---- merge ---- */
 
+static int make_merge(struct round *r, struct weft_comm **comm_out)
+{
+	struct weft_comm *comm = r->agree.comm;
+	struct weft_birth b = {
+		.session = comm->child.session,
+		.lane = comm->lane,
+		.parent = comm,
+		.ctx = r->agree.words[is_first_side(comm) ? 0 : 1],
+		.errh = comm->errh,
+	};
+	int32_t first[2];
+	bool is_low;
+	int err;
+
+	memcpy(&first[0], r->agree.records, sizeof(first[0]));
+	memcpy(&first[1], r->agree.remote_records, sizeof(first[1]));
+	is_low = first[0] != first[1] ? !first[0] : is_first_side(comm);
+	err = weft_group_union(is_low ? comm->group : comm->remote,
+		is_low ? comm->remote : comm->group, &b.group);
+	if (!err)
+		err = weft_birth(&b, comm_out);
+	weft_group_put(b.group);
+	return err;
+}
+
 int weft_create_merge(
 	struct weft_comm *comm, bool high, struct weft_comm **comm_out)
 {
@@ -395,45 +510,10 @@ int weft_create_merge(
 			.len = sizeof(mine),
 			.word = two_ctx,
 		},
+		.make = make_merge,
 	};
-	int32_t first[2];
-	bool is_low;
-	int err;
 
-	weft_lane_take(comm->lane);
-	err = round_wait(&r, "merge");
-	if (!err) {
-		struct weft_birth b = {
-			.session = comm->child.session,
-			.lane = comm->lane,
-			.parent = comm,
-			.ctx = r.agree.words[is_first_side(comm) ? 0 : 1],
-			.errh = comm->errh,
-		};
-
-		memcpy(&first[0], r.agree.records, sizeof(first[0]));
-		memcpy(&first[1], r.agree.remote_records, sizeof(first[1]));
-		is_low = first[0] != first[1] ? !first[0] : is_first_side(comm);
-		err = weft_group_union(is_low ? comm->group : comm->remote,
-			is_low ? comm->remote : comm->group, &b.group);
-		if (!err)
-			err = weft_birth(&b, comm_out);
-		weft_group_put(b.group);
-		weft_agree_fini(&r.agree);
-	}
-	weft_lane_drop(comm->lane);
-	return err;
-}
-
-void weft_derive_report(
-	struct weft_comm *comm, const char *what, unsigned seconds)
-{
-	weft_warn("SESSION-WAIT",
-		"%s of communicator %s (string tag \"%s\", rank %d of %d) "
-		"waits since %u s for other members to call it too "
-		"(WEFT_STALL_WARN)",
-		what, comm->name[0] ? comm->name : "without a name", comm->tag,
-		comm->rank, comm->size, seconds);
+	return round_make(&r, "merge", comm_out);
 }
 
 /* ---- records ---- */

@@ -200,19 +200,25 @@ void weft_disconnect_tend(struct weft_lane *lane)
 	}
 }
 
+void weft_disconnect_free_held(struct weft_comm *comm)
+{
+	struct weft_lane *lane = comm->lane;
+	struct closing *c = closing_of(comm);
+
+	if (!c)
+		return;
+	comm->state = WEFT_COMM_FREED;
+	weft_obj_renew(comm);
+	weft_list_push_back(&lane->closings, &c->link);
+}
+
 void weft_disconnect_free(struct weft_comm *comm)
 {
 	struct weft_lane *lane = comm->lane;
-	struct closing *c;
 
 	weft_lane_take(lane);
-	c = closing_of(comm);
-	if (c) {
-		comm->state = WEFT_COMM_FREED;
-		weft_obj_renew(comm);
-		weft_list_push_back(&comm->lane->closings, &c->link);
-		weft_disconnect_tend(lane);
-	}
+	weft_disconnect_free_held(comm);
+	weft_disconnect_tend(lane);
 	weft_lane_drop(lane);
 }
 
@@ -316,14 +322,15 @@ int weft_disconnect_wait(struct weft_comm *comm)
 		weft_disconnect_tend(lane);
 	}
 	weft_blocked_end(&blocked);
-	if (blocked.err) {
+	if (blocked.err && !test_close(&comm->child)) {
 		weft_disconnect_abandon(comm);
-		err = weft_blocked_raise(&blocked);
 	} else {
 		int left_err = destroy_judged(&comm->child);
 
 		err = err ? err : left_err;
 	}
+	if (blocked.err)
+		err = weft_blocked_raise(&blocked);
 	weft_disconnect_tend(lane);
 	weft_lane_drop(lane);
 	return err;

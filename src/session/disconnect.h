@@ -16,6 +16,8 @@ extern const struct weft_child_ops weft_disconnect_ops;
  * request is gone. Does not block. */
 void weft_disconnect_free(struct weft_comm *comm);
 
+void weft_disconnect_free_held(struct weft_comm *comm); /* lane's lock held */
+
 /* Leaves with all other members; blocks. The communicator is gone afterwards,
  * whatever is returned. */
 int weft_disconnect_wait(struct weft_comm *comm);

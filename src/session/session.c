@@ -65,6 +65,7 @@ static void on_open(struct weft_lane *lane)
 static void on_rent(struct weft_lane *lane)
 {
 	weft_p2p_open(lane);
+	weft_blocked_open(lane);
 }
 
 static void session_destroy(struct weft_session *session)
@@ -248,6 +249,7 @@ static void part_init(
 			.kind = session->is_world ? WEFT_CYCLE_WORLD
 						  : WEFT_CYCLE_FINALIZE,
 			.lane = lane,
+			.call = session,
 			.session = session,
 			.is_last = !lane->number &&
 				   atomic_load(&weft_proc.n_sessions) == 1,
