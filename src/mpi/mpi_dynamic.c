@@ -42,10 +42,11 @@ int PMPI_Close_port(const char *port_name)
 	return weft_mpi_end(NULL, "MPI_Close_port", err);
 }
 
-/* What accept and connect have in common; the name matters at root only. */
+/* What accept and connect have in common; the name matters at root only, and
+ * so does what is wrong there (bad_out): all have to hear of it. */
 static int check_meeting(const char *port_name, MPI_Info info, int root,
 	MPI_Comm comm, MPI_Comm *newcomm, struct weft_comm **comm_out,
-	struct weft_info **info_out)
+	struct weft_info **info_out, int *bad_out)
 {
 	int err;
 
@@ -56,10 +57,13 @@ static int check_meeting(const char *port_name, MPI_Info info, int root,
 		err = weft_check_range(
 			WEFT_ERR_ROOT, "root", root, 0, (*comm_out)->size - 1);
 	*info_out = NULL;
+	*bad_out = 0;
 	if (err || (*comm_out)->rank != root)
 		return err;
-	err = weft_check_ptr(port_name, "port_name");
-	return err ? err : weft_check_info_or_null(info, info_out);
+	*bad_out = weft_check_ptr(port_name, "port_name");
+	if (!*bad_out)
+		*bad_out = weft_check_info_or_null(info, info_out);
+	return 0;
 }
 
 int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root,
@@ -67,11 +71,12 @@ int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root,
 {
 	struct weft_comm *of = NULL, *made;
 	struct weft_info *hints;
-	int err;
+	int err, bad;
 
-	err = check_meeting(port_name, info, root, comm, newcomm, &of, &hints);
+	err = check_meeting(
+		port_name, info, root, comm, newcomm, &of, &hints, &bad);
 	if (!err)
-		err = weft_port_accept(of, root, port_name, &made);
+		err = weft_port_accept(of, root, bad, port_name, &made);
 	if (!err)
 		*newcomm = weft_mpi_comm_handle(made);
 	return weft_mpi_end(of, "MPI_Comm_accept", err);
@@ -100,14 +105,16 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root,
 {
 	struct weft_comm *of = NULL, *made;
 	struct weft_info *hints;
-	uint32_t timeout;
-	int err;
+	uint32_t timeout = 0;
+	int err, bad;
 
-	err = check_meeting(port_name, info, root, comm, newcomm, &of, &hints);
+	err = check_meeting(
+		port_name, info, root, comm, newcomm, &of, &hints, &bad);
+	if (!err && !bad)
+		bad = timeout_of(hints, &timeout);
 	if (!err)
-		err = timeout_of(hints, &timeout);
-	if (!err)
-		err = weft_port_connect(of, root, port_name, timeout, &made);
+		err = weft_port_connect(
+			of, root, bad, port_name, timeout, &made);
 	if (!err)
 		*newcomm = weft_mpi_comm_handle(made);
 	return weft_mpi_end(of, "MPI_Comm_connect", err);
@@ -211,9 +218,9 @@ static int join(int fd, struct weft_comm *self, struct weft_comm **made_out)
 		err = weft_err_set(WEFT_ERR_ARG,
 			"fd %d leads from this process to itself", fd);
 	if (!err && mine.proc < theirs.proc)
-		err = weft_port_accept(self, 0, mine.port, made_out);
+		err = weft_port_accept(self, 0, 0, mine.port, made_out);
 	else if (!err)
-		err = weft_port_connect(self, 0, theirs.port,
+		err = weft_port_connect(self, 0, 0, theirs.port,
 			(uint32_t)weft_knobs.connect_timeout, made_out);
 	weft_port_close(mine.port);
 	return err;

@@ -554,22 +554,23 @@ int weft_port_accept_job(struct weft_comm *comm, int32_t root, int err,
 	return bridge(&how, comm_out);
 }
 
-int weft_port_accept(struct weft_comm *comm, int32_t root, const char *name,
-	struct weft_comm **comm_out)
+int weft_port_accept(struct weft_comm *comm, int32_t root, int err,
+	const char *name, struct weft_comm **comm_out)
 {
-	return weft_port_accept_job(comm, root, 0, name, "", comm_out);
+	return weft_port_accept_job(comm, root, err, name, "", comm_out);
 }
 
-int weft_port_connect(struct weft_comm *comm, int32_t root, const char *name,
-	uint32_t timeout_s, struct weft_comm **comm_out)
+int weft_port_connect(struct weft_comm *comm, int32_t root, int err,
+	const char *name, uint32_t timeout_s, struct weft_comm **comm_out)
 {
 	struct weft_create_inter how = {
 		.local = comm,
 		.local_leader = root,
+		.err = err,
 		.remote_leader = 0,
 	};
 
-	if (comm->rank == root)
+	if (comm->rank == root && !err)
 		how.err = go_in(comm, name, timeout_s, &how.bridge);
 	return bridge(&how, comm_out);
 }

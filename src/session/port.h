@@ -31,16 +31,17 @@ int weft_port_unpublish(const char *service);
 int weft_port_lookup(const char *service, char *buf, size_t len);
 
 /* Both are collective over comm and block; name and timeout_s matter at root
- * only. The result is tied to comm's session. All members of comm get the same
- * error: WEFT_ERR_PORT when there is no such port, when it was closed
- * meanwhile, when its process is gone or did not accept in time. */
-int weft_port_accept(struct weft_comm *comm, int32_t root, const char *name,
-	struct weft_comm **comm_out);
+ * only, and err, which is what is wrong there: all get it. The result is tied
+ * to comm's session. All members of comm get the same error: WEFT_ERR_PORT when
+ * there is no such port, when it was closed meanwhile, when its process is gone
+ * or did not accept in time. */
+int weft_port_accept(struct weft_comm *comm, int32_t root, int err,
+	const char *name, struct weft_comm **comm_out);
 /* The same for a job that was asked for at root and may end before it comes:
  * WEFT_ERR_SPAWN then. err says that there is none (job). */
 int weft_port_accept_job(struct weft_comm *comm, int32_t root, int err,
 	const char *name, const char *job, struct weft_comm **comm_out);
-int weft_port_connect(struct weft_comm *comm, int32_t root, const char *name,
-	uint32_t timeout_s, struct weft_comm **comm_out);
+int weft_port_connect(struct weft_comm *comm, int32_t root, int err,
+	const char *name, uint32_t timeout_s, struct weft_comm **comm_out);
 
 #endif

@@ -65,7 +65,8 @@ int weft_spawn_join(void)
 
 	if (!*port)
 		return 0;
-	err = weft_port_connect(weft_world.comms[0], 0, port, JOIN_S, &parent);
+	err = weft_port_connect(
+		weft_world.comms[0], 0, 0, port, JOIN_S, &parent);
 	if (err)
 		return err;
 	snprintf(parent->name, sizeof(parent->name), "MPI_COMM_PARENT");

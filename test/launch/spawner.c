@@ -172,6 +172,13 @@ static void parent_fail(void)
 		size, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
 	MPI_Error_class(code, &class);
 	claim(class == MPI_ERR_ROOT, "there is no such root");
+	code = MPI_Comm_connect(rank ? NULL : "no port", MPI_INFO_NULL, 0,
+		MPI_COMM_WORLD, &inter);
+	MPI_Error_class(code, &class);
+	claim(class == MPI_ERR_PORT, "all hear of a wrong port");
+	code = MPI_Comm_accept(NULL, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+	MPI_Error_class(code, &class);
+	claim(class == MPI_ERR_ARG, "and of none");
 }
 
 /* One job after the other, and two at once: each hears of the ends of the
