@@ -348,25 +348,31 @@ static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return 0;
 }
 
-/* Asks every PE for what was sent to it; answers are waited for together. */
+/* Asks a PE for what was sent to it; waits for no answer. */
+static int ask_one(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	uint8_t state = ctx->states[pe];
+	int err = 0, told = 0;
+
+	if (state & WEFT_STATE_WRITTEN) {
+		ctx->n_flushes++;
+		err = flush_out(ctx, pe, &ctx->flush_op);
+		if (err)
+			ctx->n_flushes--;
+	}
+	if ((state & WEFT_STATE_TOLD) && !(state & WEFT_STATE_ALONE))
+		told = weft_tell_ask(ctx, pe);
+	return err ? err : told;
+}
+
+/* Asks every PE; answers are waited for together. */
 static int ask_all(struct weft_rma_ctx *ctx)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < ctx->n_touched; i++) {
-		uint32_t pe = ctx->touched[i];
-		uint8_t state = ctx->states[pe];
-		int one = 0;
+		int one = ask_one(ctx, ctx->touched[i]);
 
-		if (state & WEFT_STATE_WRITTEN) {
-			ctx->n_flushes++;
-			one = flush_out(ctx, pe, &ctx->flush_op);
-			if (one)
-				ctx->n_flushes--;
-		}
-		err = err ? err : one;
-		if ((state & WEFT_STATE_TOLD) && !(state & WEFT_STATE_ALONE))
-			one = weft_tell_ask(ctx, pe);
 		err = err ? err : one;
 	}
 	return err;
@@ -416,11 +422,12 @@ static int wait_all(struct weft_rma_ctx *ctx)
 	return ctx->n_flushes || ctx->n_reads ? err : 0;
 }
 
-static int quiet(struct weft_rma_ctx *ctx)
+/* Asks one PE, or all that something went to, and waits for the answers. */
+static int quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
 {
 	/* a question goes in the message of what it is about */
 	int err = ctx->held.is_held ? post_held(ctx, 0) : 0;
-	int one = ask_all(ctx);
+	int one = only ? ask_one(ctx, *only) : ask_all(ctx);
 
 	err = err ? err : one;
 	one = weft_far_release(ctx);
@@ -433,7 +440,9 @@ static int quiet(struct weft_rma_ctx *ctx)
 	 * on some fabrics */
 	for (int i = 0; i < LATE_POLLS && weft_side_poll(ctx->ep); i++)
 		;
-	while (ctx->n_touched)
+	if (only)
+		ctx->states[*only] &= WEFT_STATE_LISTED;
+	while (!only && ctx->n_touched)
 		ctx->states[ctx->touched[--ctx->n_touched]] = 0;
 	one = take_late_error(ctx);
 	return err ? err : one;
@@ -444,7 +453,17 @@ int weft_far_quiet(struct weft_rma_ctx *ctx)
 	int err;
 
 	weft_ctx_take(ctx);
-	err = quiet(ctx);
+	err = quiet(ctx, NULL);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+int weft_far_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	int err;
+
+	weft_ctx_take(ctx);
+	err = quiet(ctx, &pe);
 	weft_ctx_drop(ctx);
 	return err;
 }
@@ -472,8 +491,9 @@ static int tell_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 		weft_ctx_hold(ctx, true);
 		return weft_tell_add(ctx, pe, tell);
 	}
-	return ctx->states[pe] ? weft_tell_send(ctx, pe, tell, 1)
-			       : weft_tell_alone(ctx, pe, tell);
+	return ctx->states[pe] & (uint8_t)~WEFT_STATE_LISTED
+		       ? weft_tell_send(ctx, pe, tell, 1)
+		       : weft_tell_alone(ctx, pe, tell);
 }
 
 /* True for a small put that goes as a record. What was written there stays

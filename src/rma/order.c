@@ -31,8 +31,9 @@ int weft_rma_quiet(struct weft_rma_ctx *ctx)
 
 int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	(void)pe;
-	return weft_rma_quiet(ctx);
+	atomic_thread_fence(memory_order_seq_cst);
+	return weft_likely(weft_rma.is_all_near) ? 0
+						 : weft_far_quiet_pe(ctx, pe);
 }
 
 static void look(struct weft_lane *lane)

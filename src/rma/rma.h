@@ -170,7 +170,8 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_rma_fence(struct weft_rma_ctx *ctx);
 
 /* All of the context is complete and visible at the targets; weft_rma_quiet_pe
- * only what went to that PE, at least. */
+ * asks that PE alone, and waits besides for what is to come to us from others
+ * anyway: non-blocking gets and fetches, answers to earlier questions. */
 int weft_rma_quiet(struct weft_rma_ctx *ctx);
 int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 

@@ -198,6 +198,7 @@ int weft_far_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
 int weft_far_fence(struct weft_rma_ctx *ctx);
 int weft_far_quiet(struct weft_rma_ctx *ctx);
+int weft_far_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 
 /* far.c: one round of whatever may help an operation of this context on; its
  * lock held. Releases nothing. */

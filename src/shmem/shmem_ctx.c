@@ -138,11 +138,15 @@ static void pe_quiet(
 	const char *fn, shmem_ctx_t ctx, const int *target_pes, size_t npes)
 {
 	struct weft_shmem_ctx *c = weft_shmem_ctx_find(fn, ctx);
+	uint32_t pe = 0;
 
 	for (size_t i = 0; i < npes; i++)
-		weft_shmem_ok(
-			fn, weft_rma_quiet_pe(c->rma,
-				    weft_shmem_pe(fn, ctx, target_pes[i])));
+		pe = weft_shmem_pe(fn, ctx, target_pes[i]);
+	/* several answers are waited for together */
+	if (npes == 1)
+		weft_shmem_ok(fn, weft_rma_quiet_pe(c->rma, pe));
+	else if (npes)
+		weft_shmem_ok(fn, weft_rma_quiet(c->rma));
 }
 
 #include "api_shmem_ctx.h"

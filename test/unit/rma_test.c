@@ -357,6 +357,33 @@ static void everything_that_waits_releases(void **state)
 	}
 }
 
+/* The other PE is far as well here. */
+static void quiet_for_one_asks_it_alone(void **state)
+{
+	struct weft_rma_ctx *ctx = open_on(&cxi);
+	enum { OTHER = 0 };
+	uint64_t word = 3;
+
+	(void)state;
+	pes[OTHER].heap = NULL;
+	assert_int_equal(weft_rma_put(ctx, mine + 2048, &word, 8, OTHER), 0);
+	put8(ctx, 0, 5);
+	assert_int_equal(fab.n_side, 2);
+	assert_int_equal(weft_rma_quiet_pe(ctx, FAR_PE), 0);
+	assert_posted(2, "write", FI_COMPLETION | FI_FENCE | DC);
+	assert_int_equal(fab.n_side, 3);
+	assert_int_equal(weft_rma_quiet_pe(ctx, FAR_PE), 0);
+	assert_int_equal(fab.n_side, 3);
+	assert_int_equal(weft_rma_quiet(ctx), 0);
+	assert_posted(3, "write", FI_COMPLETION | FI_FENCE | DC);
+	assert_int_equal(fab.n_side, 4);
+	put8(ctx, 0, 6); /* it is asked again */
+	assert_int_equal(weft_rma_quiet_pe(ctx, FAR_PE), 0);
+	assert_int_equal(fab.n_side, 6);
+	close_it(ctx);
+	pes[OTHER].heap = mine;
+}
+
 static void destroying_a_context_releases(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
@@ -586,6 +613,7 @@ int main(void)
 		cmocka_unit_test(a_batch_ends_without_more),
 		cmocka_unit_test(a_full_window_rings),
 		cmocka_unit_test(everything_that_waits_releases),
+		cmocka_unit_test(quiet_for_one_asks_it_alone),
 		cmocka_unit_test(destroying_a_context_releases),
 		cmocka_unit_test(pairs_stay_pairs_in_a_batch),
 		cmocka_unit_test(a_fence_marks_the_next_operation),
