@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_text: lists of ranks and of names, as process managers give them
+/* fuzz_text: lists of ranks and of names, as process managers give them, and
+ * names of ports
  *
  * The first byte says which. */
+#include "base/err.h"
 #include "pmix/pmix_codec.h"
+#include "session/port.h"
 #include "test/fuzz/fuzz.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -59,11 +62,24 @@ static void names(struct fuzz_in *in)
 	free(text);
 }
 
+/* A name that a process has opened nothing under. */
+static void port(struct fuzz_in *in)
+{
+	char *text = as_text(in);
+
+	FUZZ_CHECK(weft_port_close(text) == WEFT_ERR_PORT);
+	free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct fuzz_in in = { data, len };
 
-	if (fuzz_u8(&in) % 2)
+	uint8_t what = fuzz_u8(&in);
+
+	if (what == 'p')
+		port(&in);
+	else if (what % 2)
 		ranks(&in);
 	else
 		names(&in);

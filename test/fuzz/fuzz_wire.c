@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_wire: a process of a job whose others say whatever they like
  *
- * One lane with real handlers: p2p, creation, blocked waits. Of the other
+ * One lane with real handlers: p2p, creation, ports, waits. Of the other
  * processes one writes through a ring and cannot be read, one likewise and can,
  * one is behind a made-up fabric, one is never resolved unless the input
  * answers for its card. An input mixes messages with right heads and
@@ -18,6 +18,7 @@
 #include "session/blocked.h"
 #include "session/create.h"
 #include "session/disconnect.h"
+#include "session/port.h"
 #include "test/fake/fakeboot.h"
 #include "test/fake/fakefab.h"
 #include "test/fuzz/fuzz.h"
@@ -62,6 +63,7 @@ static struct {
 	weft_boot_get_fn *card_fn;
 	void *card_arg;
 	int fd; /* a segment somebody else could have */
+	char port[WEFT_PORT_NAME_MAX];
 } w;
 
 /* ---- the made-up fabric ---- */
@@ -339,8 +341,21 @@ static uint32_t n_spare(const struct weft_lane *lane)
 	return n;
 }
 
+/* Who knocked is refused. */
+static void end_port(struct weft_lane *lane)
+{
+	if (!*w.port)
+		return;
+	weft_lane_drop(lane);
+	FUZZ_CHECK(!weft_port_close(w.port));
+	weft_lane_take(lane);
+	*w.port = '\0';
+	atomic_store(&weft_proc.has_outer, false);
+}
+
 static void end(struct weft_lane *lane)
 {
+	end_port(lane);
 	if (w.is_waiting)
 		weft_blocked_end(&w.wait);
 	w.is_waiting = false;
@@ -365,6 +380,25 @@ static void end(struct weft_lane *lane)
 
 /* ---- what others say ---- */
 
+/* A port, opened when it is first meant; its name gives its number away. */
+static uint64_t port_number(struct weft_lane *lane)
+{
+	const char *at = w.port + strlen("weft-port-1:") + 16;
+	uint64_t number = 0;
+	unsigned int byte;
+
+	if (!*w.port) {
+		weft_lane_drop(lane);
+		FUZZ_CHECK(!weft_port_open(w.port));
+		weft_lane_take(lane);
+	}
+	for (int i = 7; i >= 0; i--) {
+		FUZZ_CHECK(sscanf(at + 2 * i, "%2x", &byte) == 1);
+		number = number << 8 | byte;
+	}
+	return number;
+}
+
 /* Puts something that exists here where a number of ours would stand. */
 static void put_known(struct fuzz_in *in, uint8_t *payload, size_t len)
 {
@@ -381,6 +415,8 @@ static void put_known(struct fuzz_in *in, uint8_t *payload, size_t len)
 		v = w.made ? w.made->ctx : w.comm->ctx;
 	else if (which < 3 + JOB)
 		v = weft_proc.proc + which - 3;
+	else if (which == UINT8_MAX)
+		v = port_number(&weft_proc.lane);
 	else if (w.n_reqs)
 		v = weft_obj_handle(w.reqs[which % w.n_reqs].req);
 	else
