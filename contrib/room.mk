@@ -46,7 +46,8 @@ check-abi: libmpi_abi.la libsma.la
 	$(AM_V_at)CC='$(CC)' CXX='$(CXX)' $(top_srcdir)/contrib/check-sma .
 .PHONY: check-abi
 EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
-	contrib/lanes/verbs contrib/lanes/verbs-guest
+	contrib/lanes/verbs contrib/lanes/verbs-guest \
+	contrib/lanes/verbs.result contrib/lanes/README.md
 
 # The linker name that build systems look for when they do not use mpicc.
 install-exec-hook:
