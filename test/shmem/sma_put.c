@@ -267,13 +267,14 @@ static void unattended(void)
  * the quiet for all. */
 static void quiet_one(void)
 {
-	static long here, there[2];
+	static long here, from[64]; /* each writes its own */
 	int to = stest_next(), all[2] = { to, stest.me };
 	long got;
 
+	CHECK(stest.n <= 64, "too many for this test");
 	for (long i = 1; i <= 20; i++) {
 		for (int pe = 0; pe < stest.n; pe++)
-			shmem_long_put_nbi(&there[pe == to], &i, 1, pe);
+			shmem_long_put_nbi(&from[stest.me], &i, 1, pe);
 		shmem_long_atomic_set(&here, i, to);
 		shmem_pe_quiet(&to, i % 4 != 0);
 		shmem_pe_quiet(all, i % 4 ? 0 : 2);
@@ -281,8 +282,10 @@ static void quiet_one(void)
 		CHECK(got == i, "pe_quiet: %ld, not %ld", got, i);
 	}
 	shmem_barrier_all();
-	CHECK(here == 20 && there[1] == 20 && (there[0] || stest.n == 1),
-		"after all: %ld, %ld, %ld", here, there[0], there[1]);
+	CHECK(here == 20 && from[stest_before()] == 20, "quiet: %ld, %ld", here,
+		from[stest_before()]);
+	for (int pe = 0; pe < stest.n; pe++)
+		CHECK(from[pe] > 0, "of PE %d: %ld", pe, from[pe]);
 	shmem_barrier_all();
 }
 
