@@ -2,10 +2,13 @@
 /* stand_msg: sending and receiving, with 48-bit tags or without */
 #include "stand.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SEND_FLAGS (STAND_TX_FLAGS)
 #define RECV_FLAGS (FI_COMPLETION | FI_MORE | FI_MULTI_RECV)
+/* FI_DISCARD is not known to the real one either */
+#define LOOK_FLAGS (FI_PEEK | FI_CLAIM)
 
 struct message {
 	const char *call;
@@ -28,7 +31,7 @@ static ssize_t post(struct stand_ep *ep, const struct message *m)
 {
 	bool is_tagged = m->type == STAND_TAGGED;
 	struct stand_op *op;
-	char text[192];
+	char text[192], tag[32] = "";
 	int rc;
 
 	if (!(ep->nic->caps & (is_tagged ? FI_TAGGED : FI_MSG)))
@@ -50,12 +53,15 @@ static ssize_t post(struct stand_ep *ep, const struct message *m)
 	op->cq_flags = FI_SEND | (is_tagged ? FI_TAGGED : FI_MSG);
 	op->frame.addr = m->tag;
 	op->frame.data = m->data;
+	if (is_tagged)
+		snprintf(tag, sizeof(tag), " tag=0x%llx",
+			(unsigned long long)m->tag);
 	if (stand_op_data(op, m->buf, m->len)) {
 		stand_op_free(op);
 		return -FI_ENOMEM;
 	}
-	stand_log("%s peer=%llu len=%zu flags=%s tclass=%s", m->call,
-		(unsigned long long)m->peer, m->len,
+	stand_log("%s peer=%llu len=%zu%s flags=%s tclass=%s", m->call,
+		(unsigned long long)m->peer, m->len, tag,
 		stand_flags(m->flags, text, sizeof(text)),
 		stand_tclass(ep->tclass));
 	return stand_post(ep, op);
@@ -144,14 +150,20 @@ static ssize_t receive(
 {
 	if (n > 1)
 		return -FI_EINVAL;
-	if (r->flags & ~RECV_FLAGS)
+	if (r->flags &
+		~(RECV_FLAGS | (kind == STAND_KIND_TAGGED ? LOOK_FLAGS : 0)))
 		return -FI_EBADFLAGS;
+	if (r->flags & FI_CLAIM && !r->context)
+		return -FI_EINVAL;
 	if (r->flags & FI_MULTI_RECV && !(ep->nic->caps & FI_MULTI_RECV))
 		return -FI_EINVAL;
 	if (r->tag & ~STAND_TAG_MASK)
 		return -FI_EINVAL;
 	if (!(ep->nic->caps & FI_DIRECTED_RECV))
 		r->src = FI_ADDR_UNSPEC;
+	if (r->flags & LOOK_FLAGS)
+		return r->flags & FI_PEEK ? stand_rx_peek(ep, r)
+					  : stand_rx_claim(ep, r);
 	return stand_rx_post(ep, kind, r);
 }
 
