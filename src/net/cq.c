@@ -27,6 +27,8 @@ int weft_cq_err(int code)
 		return WEFT_ERR_NOMEM;
 	case FI_ECANCELED:
 		return WEFT_ERR_CANCELED;
+	case FI_ENOMSG:
+		return WEFT_ERR_NOTFOUND;
 	case FI_ETRUNC:
 	case FI_EMSGSIZE:
 		return WEFT_ERR_TRUNCATE;
@@ -64,7 +66,7 @@ int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc)
 }
 
 static void on_buf(struct weft_inside *in, struct weft_recv_buf *buf,
-	const struct fi_cq_data_entry *e)
+	const struct fi_cq_tagged_entry *e)
 {
 	bool is_multi = in->net.plan.has_multi_recv;
 
@@ -77,16 +79,27 @@ static void on_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 		weft_ep_buf_released(in, buf);
 }
 
-static void on_entry(struct weft_inside *in, const struct fi_cq_data_entry *e)
+static void on_entry(struct weft_inside *in, const struct fi_cq_tagged_entry *e)
 {
 	struct weft_op *op = e->op_context;
 
 	if (!op)
 		return;
-	if (op->done == weft_ep_buf_done)
+	if (op->done == weft_ep_buf_done) {
 		on_buf(in, weft_container_of(op, struct weft_recv_buf, op), e);
-	else
+	} else {
+		in->net.tag = e->tag;
 		op->done(op, 0, e->len);
+	}
+}
+
+/* No fault: somebody asked for it, or the user's receive was short. */
+static bool is_answer(
+	const struct weft_inside *in, const struct fi_cq_err_entry *e)
+{
+	return e->err == FI_ECANCELED ||
+	       (in->net.plan.match_flags && e->flags & FI_TAGGED &&
+		       (e->err == FI_ENOMSG || e->err == FI_ETRUNC));
 }
 
 static void tell(struct weft_inside *in, const struct fi_cq_err_entry *e)
@@ -95,7 +108,7 @@ static void tell(struct weft_inside *in, const struct fi_cq_err_entry *e)
 		in->did_warn ? WEFT_LOG_DEBUG : WEFT_LOG_WARN;
 	char text[128] = "";
 
-	if (e->err == FI_ECANCELED)
+	if (is_answer(in, e))
 		level = WEFT_LOG_DEBUG;
 	else
 		in->did_warn = true;
@@ -154,17 +167,19 @@ static int on_error(struct weft_inside *in)
 		in->net.n_lost += !(e.flags & (FI_RECV | FI_RMA | FI_ATOMIC));
 		return 1;
 	}
-	if (op->done == weft_ep_buf_done)
+	if (op->done == weft_ep_buf_done) {
 		on_bad_buf(in, weft_container_of(op, struct weft_recv_buf, op),
 			&e);
-	else
+	} else {
+		in->net.tag = e.tag;
 		op->done(op, op_err(&e), e.len);
+	}
 	return 1;
 }
 
 static int drain(struct weft_inside *in)
 {
-	struct fi_cq_data_entry entries[BATCH];
+	struct fi_cq_tagged_entry entries[BATCH];
 	ssize_t n = fi_cq_read(in->cq, entries, BATCH);
 
 	if (n > 0) {

@@ -126,7 +126,7 @@ static int open_cq(struct weft_inside *in)
 {
 	struct fi_cq_attr attr = {
 		.size = in->net.plan.cq_len,
-		.format = FI_CQ_FORMAT_DATA,
+		.format = FI_CQ_FORMAT_TAGGED,
 		.wait_obj = FI_WAIT_FD,
 	};
 

@@ -72,6 +72,7 @@ struct weft_net {
 	uint64_t n_unsent;   /* counted injections that have not left */
 	uint64_t n_lost;     /* sends that failed, nobody can say to whom */
 	bool is_counting;    /* see weft_net_count() */
+	uint64_t tag;	     /* inside an op's done: of the message */
 };
 
 /* Chooses a provider and an interface, says so in one info line, opens the

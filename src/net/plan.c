@@ -163,6 +163,8 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		plan->in_order_len);
 	put(&w, "max_msg_len %zu B\ntag_mask 0x%" PRIx64 "\niov_max %u\n",
 		plan->max_msg_len, plan->tag_mask, plan->iov_max);
+	put(&w, "tag_matching %s\n",
+		plan->match_flags ? "the device's (weft_match)" : "ours");
 	put(&w, "multi_recv %s\nmanual_progress %s\nlocal_mr %s\n",
 		yes_no(plan->has_multi_recv), yes_no(plan->is_manual),
 		yes_no(plan->needs_local_mr));

@@ -20,17 +20,21 @@ struct weft_plan {
 			    * a rendezvous; upper rooms' headers included */
 	size_t recv_len;   /* longest untagged message that may be sent at all;
 			    * >= eager_len */
-	size_t in_order_len; /* longer untagged messages may be overtaken by
-			      * later ones, so recv_len is not above it */
-	size_t max_msg_len;  /* longest weft_net_tsend(); callers cut */
-	uint64_t tag_mask;   /* tag bits that reach the other side */
-	uint32_t iov_max;    /* more pieces than that are gathered by a copy */
-	uint32_t poll_ns;    /* cost of one idle weft_net_poll(), measured at
-			      * open; a system call on some providers */
-	bool has_multi_recv; /* untagged messages share long buffers */
-	bool is_manual;	     /* nothing moves unless somebody polls */
-	bool counts_injects; /* always; see weft_net_count() */
-	bool needs_local_mr; /* our own buffers must be registered */
+	size_t in_order_len;  /* longer untagged messages may be overtaken by
+			       * later ones, so recv_len is not above it */
+	size_t max_msg_len;   /* longest weft_net_tsend(); callers cut */
+	uint64_t tag_mask;    /* tag bits that reach the other side */
+	uint64_t match_flags; /* of a tagged send that completes when a receive
+			       * took it; 0: the provider does not match tags
+			       * itself, or a message too long for its receive
+			       * ends more than that; see net/tagged.h */
+	uint32_t iov_max;     /* more pieces than that are gathered by a copy */
+	uint32_t poll_ns;     /* cost of one idle weft_net_poll(), measured at
+			       * open; a system call on some providers */
+	bool has_multi_recv;  /* untagged messages share long buffers */
+	bool is_manual;	      /* nothing moves unless somebody polls */
+	bool counts_injects;  /* always; see weft_net_count() */
+	bool needs_local_mr;  /* our own buffers must be registered */
 
 	/* buffers and queues */
 	uint32_t n_recv_bufs;

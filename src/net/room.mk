@@ -10,7 +10,8 @@ libweft_la_SOURCES += \
 	src/net/net_priv.h \
 	src/net/plan.c src/net/plan.h \
 	src/net/prov.h \
-	src/net/side.c src/net/side.h
+	src/net/side.c src/net/side.h \
+	src/net/tagged.c src/net/tagged.h
 
 unit_tests += test/unit/net_test
 test_unit_net_test_SOURCES = test/unit/net_test.c \

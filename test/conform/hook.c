@@ -194,7 +194,7 @@ static ssize_t hook_writemsg(
 static ssize_t hook_cq_read(struct fid_cq *cq, void *buf, size_t n)
 {
 	struct hook *h = of_cq(cq);
-	const struct fi_cq_data_entry *e = buf;
+	const struct fi_cq_tagged_entry *e = buf;
 	ssize_t got = h->cq->read(cq, buf, n);
 
 	for (ssize_t i = 0; i < got; i++)

@@ -66,7 +66,7 @@ static void complete(struct fakefab *fab, void *context, uint64_t flags,
 	size_t len, void *buf)
 {
 	assert(fab->n_done < FAKEFAB_QUEUE);
-	fab->done[fab->n_done++] = (struct fi_cq_data_entry){
+	fab->done[fab->n_done++] = (struct fi_cq_tagged_entry){
 		.op_context = context, .flags = flags, .len = len, .buf = buf
 	};
 }
@@ -291,7 +291,9 @@ static ssize_t do_read(struct fid_cq *cq, void *buf, size_t count)
 		return -FI_EAGAIN;
 	if (n == 0)
 		return fab->n_errs ? -FI_EAVAIL : -FI_EAGAIN;
-	memcpy(buf, fab->done, n * sizeof(fab->done[0]));
+	for (size_t i = 0; i < n; i++)
+		memcpy((char *)buf + i * fab->entry_len, &fab->done[i],
+			fab->entry_len);
 	fab->n_done -= n;
 	memmove(fab->done, fab->done + n, fab->n_done * sizeof(fab->done[0]));
 	return (ssize_t)n;
@@ -591,8 +593,10 @@ static int do_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	struct fakefab *fab = fab_of(domain, domain);
 	int rc = opening(fab);
 
-	(void)attr;
 	(void)context;
+	fab->entry_len = attr->format == FI_CQ_FORMAT_TAGGED
+				 ? sizeof(struct fi_cq_tagged_entry)
+				 : sizeof(struct fi_cq_data_entry);
 	if (rc)
 		return rc;
 	own(fab, &fab->cq.fid);

@@ -79,7 +79,8 @@ struct fakefab {
 	size_t n_recvs;
 	struct fakefab_post trecvs[FAKEFAB_QUEUE];
 	size_t n_trecvs;
-	struct fi_cq_data_entry done[FAKEFAB_QUEUE];
+	struct fi_cq_tagged_entry done[FAKEFAB_QUEUE];
+	size_t entry_len; /* in the format asked for, a prefix of these */
 	size_t n_done;
 	struct fi_cq_err_entry errs[FAKEFAB_QUEUE];
 	size_t n_errs;
