@@ -79,6 +79,7 @@ void weft_comm_destroy(struct weft_comm *comm)
 	free(comm->lanes);
 	free(comm->forsaken);
 	free(comm->bsend);
+	free(comm->nic);
 	free(comm->match.posted);
 	free(comm->match.unexpected);
 	weft_group_put(comm->group);

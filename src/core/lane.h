@@ -29,6 +29,7 @@ struct weft_req;
 enum {
 	WEFT_LANES = 16, /* in a process, the default one included */
 	WEFT_LANE_SHIFT = 60,
+	WEFT_NIC_SLOTS = 4096,
 };
 
 /* What is asked of a fabric; "" where nothing. */
@@ -93,6 +94,9 @@ struct weft_lane {
 	uint32_t n_dead;		/* peers in state WEFT_PEER_DEAD */
 	uint64_t n_lost_seen;		/* of the fabric's n_lost; see peer.h */
 	uint64_t n_dropped;		/* malformed or foreign messages */
+	uint64_t
+		nic_slots[WEFT_NIC_SLOTS / 64]; /* in use; see p2p/nic_send.c */
+	uint32_t nic_next;			/* slot to be tried */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_lost)(struct weft_peer *peer); /* p2p: a peer died */
 };

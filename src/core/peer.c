@@ -87,6 +87,7 @@ struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t addr)
 	weft_list_init(&peer->link);
 	if (addr == lane->addr) {
 		peer->is_self = true;
+		peer->net_addr = UINT64_MAX; /* see p2p/nic_send.c */
 		peer->can_read = true;
 		peer->pid = getpid();
 		peer->state = WEFT_PEER_READY;

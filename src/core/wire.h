@@ -43,6 +43,7 @@ enum weft_wire_op {
 	WEFT_WIRE_RMA_REPLY,  /* weft_wire_rma_reply records */
 	WEFT_WIRE_KNOCK,      /* weft_wire_knock, then who asks as a struct
 				 weft_lane_card */
+	WEFT_WIRE_MATCH,      /* weft_wire_match; see p2p/nic_send.c */
 	WEFT_WIRE_OP_END,
 };
 
@@ -121,7 +122,10 @@ static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
 
 /* In the plane bits of a context id: a round with the next id follows; see
  * session/meet.c. */
-enum { WEFT_WIRE_HAS_LANES = 1 };
+enum {
+	WEFT_WIRE_HAS_LANES = 1,
+	WEFT_WIRE_WANTS_NIC = 2, /* messages are to be matched there */
+};
 
 /* Names a communicator to be made from a group; see session/create.c. */
 struct weft_wire_create {
@@ -208,6 +212,20 @@ struct weft_wire_knock {
 };
 static_assert(sizeof(struct weft_wire_knock) == 24, "wire layout");
 
+/* A sender asks how its messages are matched, and is answered. */
+enum weft_wire_match_kind {
+	WEFT_WIRE_MATCH_ASK = 1,
+	WEFT_WIRE_MATCH_SOFTWARE,
+	WEFT_WIRE_MATCH_NIC, /* on the card, under these tags */
+};
+
+struct weft_wire_match {
+	uint64_t base;	 /* of tags for the fabric: add the message's */
+	uint32_t tag_ub; /* greatest message tag */
+	uint32_t kind;
+};
+static_assert(sizeof(struct weft_wire_match) == 16, "wire layout");
+
 enum weft_wire_rma_kind {
 	WEFT_WIRE_RMA_PUT = 1, /* data: what to put there */
 	WEFT_WIRE_RMA_AMO,     /* data: value, condition; 8 bytes each */
@@ -257,6 +275,7 @@ WEFT_WIRE_GETTER(chase)
 WEFT_WIRE_GETTER(rma)
 WEFT_WIRE_GETTER(rma_reply)
 WEFT_WIRE_GETTER(knock)
+WEFT_WIRE_GETTER(match)
 #undef WEFT_WIRE_GETTER
 
 #endif

@@ -99,14 +99,14 @@ static bool is_predefined(int keyval)
 }
 
 /* Address of a predefined attribute's value. */
-static const void *predefined(int keyval)
+static const void *predefined(const struct weft_comm *comm, int keyval)
 {
 	static const int tag_ub = WEFT_TAG_UB, host = MPI_PROC_NULL,
 			 io = MPI_ANY_SOURCE, is_global = 0;
 
 	switch (keyval) {
 	case MPI_TAG_UB:
-		return &tag_ub;
+		return comm->nic ? weft_nic_tag_ub(comm) : &tag_ub;
 	case MPI_HOST:
 		return &host;
 	case MPI_IO:
@@ -167,7 +167,7 @@ static int get_comm(MPI_Comm comm, int keyval, void *attribute_val, int *flag,
 		err = weft_check_ptr(attribute_val, "attribute_val");
 	if (!err && is_predefined(keyval)) {
 		found = has_predefined(of, keyval);
-		value = predefined(keyval);
+		value = predefined(of, keyval);
 	} else if (!err)
 		err = weft_attr_get(&of->attrs, WEFT_KIND_COMM, keyval,
 			(void **)&value, &found);

@@ -590,6 +590,9 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
 		err = weft_info_dup(of->info, &copy);
 	if (!err && of->lane->number)
 		err = weft_info_set(copy, WEFT_HINT_LANE, "dedicated");
+	if (!err && of->nic)
+		err = weft_info_set(copy, WEFT_HINT_MATCH,
+			weft_nic_is_on(of) ? "nic" : "software");
 	if (!err)
 		*info_used = weft_mpi_info_handle(copy);
 	return weft_mpi_end(of, "MPI_Comm_get_info", err);

@@ -40,7 +40,7 @@ static void ask_back(struct weft_req *req)
 static void cancel_send(struct weft_req *req)
 {
 	if (req->src == WEFT_PROC_NULL || req->status.is_cancelled ||
-		req->is_asked ||
+		req->is_asked || (req->in_fabric && !req->is_eager) ||
 		(req->peer && req->peer->state == WEFT_PEER_DEAD))
 		return;
 	if (!req->is_done && !weft_list_is_empty(&req->out.link) &&
@@ -65,6 +65,9 @@ int weft_req_cancel(struct weft_req *req)
 		weft_match_withdraw(&req->comm->match, req);
 		cancelled(req);
 		weft_p2p_finish(req, 0);
+	} else if (req->kind == WEFT_REQ_RECV && !req->is_done && req->comm &&
+		   req->comm->nic) {
+		weft_nic_cancel(req);
 	}
 	weft_lane_drop(lane);
 	return 0;

@@ -22,8 +22,8 @@ struct weft_left_note {
 	struct weft_left left;
 };
 
-static void note(struct weft_comm *comm, enum weft_left_kind kind, int32_t rank,
-	int32_t tag, uint64_t len)
+void weft_left_note(struct weft_comm *comm, enum weft_left_kind kind,
+	int32_t rank, int32_t tag, uint64_t len)
 {
 	struct weft_left_note *n = malloc(sizeof(*n));
 
@@ -107,7 +107,8 @@ static void refuse_take(
 	struct weft_wire_head answer = { .op = WEFT_WIRE_CANCEL_ACK };
 	struct weft_wire_fin fin = { .req = sreq, .status = WEFT_WIRE_REFUSED };
 
-	note(message->comm, kind, message->src, message->tag, message->len);
+	weft_left_note(
+		message->comm, kind, message->src, message->tag, message->len);
 	weft_peer_control(message->peer, &answer, &fin, sizeof(fin));
 	weft_message_free(message);
 }
@@ -140,9 +141,15 @@ static void judge_probed(struct weft_message *message)
 {
 	struct weft_comm *comm = message->comm;
 
-	if (!message->is_last || !comm->is_disconnected)
+	if (!comm->is_disconnected || !(message->is_last || message->is_nic))
 		return;
-	refuse_take(message, WEFT_LEFT_HANDLE, message->sreq);
+	if (message->is_nic) {
+		weft_left_note(comm, WEFT_LEFT_HANDLE, message->src,
+			message->tag, message->len);
+		weft_nic_toss(message);
+		weft_message_free(message);
+	} else
+		refuse_take(message, WEFT_LEFT_HANDLE, message->sreq);
 	comm->n_probed--;
 	weft_comm_put(comm);
 }
@@ -177,7 +184,7 @@ void weft_left_on_refused(struct weft_req *req)
 	/* otherwise the call that completes it says so */
 	if (req->comm->is_disconnected &&
 		plane_of(req->comm, req->ctx) == WEFT_PLANE_P2P)
-		note(req->comm,
+		weft_left_note(req->comm,
 			req->mode == WEFT_SEND_BUFFERED ? WEFT_LEFT_BUFFERED
 							: WEFT_LEFT_SEND,
 			req->src, req->tag, req->len);
@@ -194,6 +201,8 @@ void weft_p2p_leave_held(struct weft_comm *comm)
 
 	if (comm->n_sends)
 		say_last(comm);
+	if (comm->nic)
+		weft_nic_leave(comm);
 	weft_list_for_each(link, next, &comm->match.arrived) weft_left_judge(
 		weft_container_of(link, struct weft_message, arrived));
 	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL)
@@ -365,6 +374,8 @@ void weft_left_purge(struct weft_comm *comm)
 	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL) {
 		if (!m->is_rts)
 			weft_p2p_owe(m->peer, m->len);
+		if (m->is_nic)
+			weft_nic_toss(m);
 		weft_message_free(m);
 		comm->n_probed--;
 		weft_comm_put(comm);

@@ -32,12 +32,16 @@ static void lose(struct weft_req *req, struct weft_peer *peer)
 		weft_p2p_finish(req, peer->err);
 		return;
 	}
+	if (req->kind == WEFT_REQ_RECV && req->comm->nic &&
+		weft_nic_lose(req, peer))
+		return;
 	if (req->is_posted || req->peer != peer)
 		return;
 	if (weft_cancel_give_up(req))
 		return;
 	if (req->n_parts > 0 || req->in_fabric) /* the fabric tells */
 		return;
+	weft_list_remove(&req->out.link); /* of those that wait for a slot */
 	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, peer->err);
 	else

@@ -92,8 +92,10 @@ struct weft_message *weft_match_find_slow(
 	bool any = weft_match_is_wild(src, tag);
 	struct weft_link *list;
 
-	list = any ? &match->arrived
-		   : &match->unexpected[weft_match_bin(ctx, src, tag)];
+	list = any || !match->unexpected
+		       ? &match->arrived
+		       : &match->unexpected[weft_match_bin(ctx, src, tag)];
+	any |= !match->unexpected; /* both are empty */
 	for (struct weft_link *link = list->next; link != list;
 		link = link->next) {
 		struct weft_message *message =
@@ -105,7 +107,7 @@ struct weft_message *weft_match_find_slow(
 			accepts(src, tag, message->src, message->tag))
 			return message;
 	}
-	return NULL;
+	return ctx % WEFT_PLANE_END == WEFT_PLANE_P2P ? match->nic : NULL;
 }
 
 void weft_match_take(struct weft_match *match, struct weft_message *message)

@@ -27,11 +27,13 @@ struct weft_message {
 	int32_t tag;
 	bool is_rts;	 /* data is still at the sender */
 	bool is_last;	 /* is_rts: who will not withdraw it */
+	bool is_nic;	 /* is_rts: neither; the network card has it */
 	uint16_t number; /* eager: for cancelling */
 	size_t len;
-	uint64_t sreq; /* is_rts */
-	uint64_t addr; /* is_rts */
-	uint8_t *data; /* eager: inl or allocated */
+	uint64_t sreq;		  /* is_rts */
+	uint64_t addr;		  /* is_rts */
+	struct weft_claim *claim; /* is_nic: taken out by a probe */
+	uint8_t *data;		  /* eager: inl or allocated */
 	uint8_t inl[WEFT_MESSAGE_INLINE];
 };
 

@@ -168,6 +168,24 @@ void weft_p2p_forsaken_held(struct weft_comm *comm, int32_t rank);
  * Lane's lock held. */
 void weft_p2p_leave_held(struct weft_comm *comm);
 
+/* True when, after the barrier, nothing for comm is in the network card any
+ * more; begins to take it out. Costs nothing unless the card matched for it.
+ * Lane's lock held. */
+bool weft_p2p_is_drained_held(struct weft_comm *comm);
+
+/* Settles who matches messages with receives on a communicator just made; with
+ * wants_nic, which all its members say or none, the network card where it can.
+ * Each process decides for its own receives. is_named_only: no receive here is
+ * from any source. Lane's lock held. */
+void weft_nic_settle_held(
+	struct weft_comm *comm, bool wants_nic, bool is_named_only);
+
+/* Whether receives of this process on comm are matched by the card. */
+bool weft_nic_is_on(const struct weft_comm *comm);
+
+/* Greatest tag on a communicator that has comm->nic; lives as long as it. */
+const int *weft_nic_tag_ub(const struct weft_comm *comm);
+
 enum weft_left_kind {
 	WEFT_LEFT_NONE,
 	WEFT_LEFT_RECV,	     /* a receive never matched */

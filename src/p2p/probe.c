@@ -46,6 +46,8 @@ int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	}
 	weft_lane_take(comm->lane);
 	message = look(comm, rank, tag, is_blocking);
+	if (message && message->is_nic)
+		message = weft_nic_look(comm, rank, tag, is_blocking, false);
 	if (message)
 		describe(message, status_out);
 	*found_out = message != NULL;
@@ -61,9 +63,12 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 
 	weft_lane_take(comm->lane);
 	message = look(comm, rank, tag, is_blocking);
+	if (message && message->is_nic)
+		message = weft_nic_look(comm, rank, tag, is_blocking, true);
 	if (message) {
 		describe(message, status_out);
-		weft_match_take(&comm->match, message);
+		if (!message->is_nic)
+			weft_match_take(&comm->match, message);
 		weft_comm_get(comm);
 		comm->n_probed++;
 	}

@@ -75,7 +75,7 @@ bool weft_p2p_is_quiet_held(struct weft_comm *comm)
 	uint32_t n_chunks =
 		((uint32_t)comm->remote_size + WEFT_COMM_PEERS - 1) /
 		WEFT_COMM_PEERS;
-	bool is_quiet = comm->n_sends == 0;
+	bool is_quiet = comm->n_sends == 0 && !weft_nic_is_busy(comm);
 
 	if (!comm->lane->net)
 		return is_quiet;
@@ -103,6 +103,8 @@ void weft_p2p_purge_held(struct weft_comm *comm)
 	struct weft_link *link;
 
 	weft_left_purge(comm);
+	if (comm->nic)
+		weft_nic_purge(comm);
 	while (!weft_list_is_empty(&match->arrived)) {
 		struct weft_message *m = weft_container_of(
 			match->arrived.next, struct weft_message, arrived);
@@ -136,6 +138,7 @@ void weft_p2p_open(struct weft_lane *lane)
 		[WEFT_WIRE_CANCEL_ACK] = weft_cancel_on_ack,
 		[WEFT_WIRE_PING] = weft_quiet_on_ping,
 		[WEFT_WIRE_PONG] = weft_quiet_on_pong,
+		[WEFT_WIRE_MATCH] = weft_nic_on_match,
 	};
 
 	for (int op = 0; op < WEFT_WIRE_OP_END; op++)

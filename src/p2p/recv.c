@@ -179,6 +179,10 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	struct weft_peer *peer = message->peer;
 	int err = matched(req, peer, message->src, message->tag, message->len);
 
+	if (message->is_rts && weft_unlikely(message->is_nic)) {
+		weft_nic_take(req, message);
+		return;
+	}
 	if (message->is_rts) {
 		req->status.err = err;
 		weft_rndv_pull(

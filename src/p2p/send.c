@@ -162,11 +162,20 @@ static int eager(struct weft_req *req)
 	return rc;
 }
 
+static int push_send(struct weft_peer *peer, struct weft_out *out);
+
 /* Sends or announces. 0: over; 1: completion follows; WEFT_AGAIN; error. */
 static int send_now(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
 
+	if (!peer->is_shm && weft_unlikely(req->comm->nic != NULL)) {
+		int rc;
+
+		req->out.push = push_send; /* it may have to wait */
+		if (weft_nic_send(req, &rc))
+			return rc;
+	}
 	if (req->mode != WEFT_SEND_SYNC && req->len <= eager_max(peer) &&
 		peer->credit >= (int64_t)(req->len + WEFT_EAGER_OVERHEAD))
 		return eager(req);

@@ -19,6 +19,7 @@ struct weft_birth {
 	struct weft_errh *errh;
 	const struct weft_info *info;
 	const char *tag; /* NULL: none */
+	bool wants_nic;	 /* matching on the network card; alike everywhere */
 };
 
 /* Makes the communicator and ties it to the session. Takes its own references

@@ -19,6 +19,7 @@
 #include "session/blocked.h"
 #include "session/disconnect.h"
 #include "session/gone.h"
+#include "session/hint.h"
 #include "session/meet.h"
 #include "session/need.h"
 
@@ -72,7 +73,8 @@ static void on_create(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	if (wire.ctx < WEFT_PLANE_END ||
-		wire.ctx % WEFT_PLANE_END > WEFT_WIRE_HAS_LANES) {
+		wire.ctx % WEFT_PLANE_END >
+			(WEFT_WIRE_HAS_LANES | WEFT_WIRE_WANTS_NIC)) {
 		weft_dispatch_drop(lane, "creation with an impossible id");
 		return;
 	}
@@ -131,6 +133,15 @@ void weft_create_forget(void)
 		free(weft_container_of(link, struct arrival, link));
 }
 
+static bool is_named_only(const struct weft_info *info)
+{
+	char value[8];
+
+	return weft_info_value(info, "mpi_assert_no_any_source", value,
+		       sizeof(value)) >= 0 &&
+	       !strcmp(value, "true");
+}
+
 int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 {
 	struct weft_lane *lane = b->lane ? b->lane : &weft_proc.lane;
@@ -166,6 +177,7 @@ int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 	}
 	weft_errh_set(&comm->errh, b->errh);
 	snprintf(comm->tag, sizeof(comm->tag), "%s", b->tag ? b->tag : "");
+	weft_nic_settle_held(comm, b->wants_nic, is_named_only(b->info));
 	*comm_out = comm;
 	return 0;
 }
@@ -177,6 +189,7 @@ int weft_create_fixed_held(struct weft_session *session, uint64_t ctx,
 		.session = session,
 		.ctx = ctx,
 		.group = group,
+		.wants_nic = weft_hint_match(session, NULL),
 	};
 	int err = weft_birth(&b, comm_out);
 
@@ -192,6 +205,7 @@ struct creation {
 	struct weft_group *group;
 	const char *tag;
 	bool has_lanes; /* agreed upon in a round */
+	bool wants_nic;
 	struct weft_wire_create wire;
 };
 
@@ -255,6 +269,7 @@ static bool take_arrival(struct creation *c)
 		return false;
 	c->wire.ctx = a->wire.ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
 	c->has_lanes = a->wire.ctx & WEFT_WIRE_HAS_LANES;
+	c->wants_nic = a->wire.ctx & WEFT_WIRE_WANTS_NIC;
 	weft_list_remove(&a->link);
 	free(a);
 	return true;
@@ -353,6 +368,7 @@ static int pass_on(struct weft_lane *lane, const struct creation *c)
 
 	if (msg) {
 		wire.ctx |= c->has_lanes ? WEFT_WIRE_HAS_LANES : 0;
+		wire.ctx |= c->wants_nic ? WEFT_WIRE_WANTS_NIC : 0;
 		memcpy(msg, &wire, sizeof(wire));
 		memcpy(msg + sizeof(c->wire), c->tag, c->wire.len);
 	}
@@ -427,6 +443,7 @@ int weft_create_in_session(struct weft_session *session,
 	weft_disconnect_tend(lane);
 	if (group->my_rank == 0) {
 		c.has_lanes = session->lane != lane && group->size > 1;
+		c.wants_nic = weft_hint_match(session, info);
 		c.wire.ctx = weft_proc_new_ctx(c.has_lanes ? 2 : 1);
 	} else {
 		err = wait_arrival(lane, &c);
@@ -448,6 +465,7 @@ int weft_create_in_session(struct weft_session *session,
 			.errh = errh,
 			.info = info,
 			.tag = tag,
+			.wants_nic = c.wants_nic,
 		};
 
 		weft_lane_take(comm_lane);
@@ -527,9 +545,10 @@ static int started_ctx(struct started *s)
 {
 	int err = 0;
 
-	if (s->c.group->my_rank == 0)
+	if (s->c.group->my_rank == 0) {
+		s->c.wants_nic = weft_hint_match(s->child.session, s->info);
 		s->c.wire.ctx = weft_proc_new_ctx(1);
-	else if (!take_arrival(&s->c)) {
+	} else if (!take_arrival(&s->c)) {
 		if (!weft_gone_in(s->c.group))
 			return WEFT_AGAIN;
 		return weft_err_set(WEFT_ERR_PEER,
@@ -564,6 +583,7 @@ static void started_run(struct weft_chore *chore)
 	if (err == WEFT_AGAIN || (s->meet && !s->meet->is_done))
 		return;
 	b.ctx = s->c.wire.ctx;
+	b.wants_nic = s->c.wants_nic;
 	if (!err && s->meet)
 		err = s->meet->agree.err;
 	if (!err)

@@ -16,6 +16,7 @@
 #include "session/birth.h"
 #include "session/blocked.h"
 #include "session/disconnect.h"
+#include "session/hint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,16 +157,31 @@ static uint64_t two_ctx(struct weft_agree *agree)
 	return weft_proc_new_ctx(2);
 }
 
+/* The one who gives the id says who matches, since hints may differ. Without
+ * info all stays as it is. */
+static uint64_t dup_ctx(struct weft_agree *agree)
+{
+	struct dup *d = agree->arg;
+	bool wants_nic =
+		d->info ? weft_hint_match(agree->comm->child.session, d->info)
+			: agree->comm->nic != NULL;
+
+	return weft_proc_new_ctx(2) | (wants_nic ? WEFT_WIRE_WANTS_NIC : 0);
+}
+
 static void on_dup(struct weft_agree *agree)
 {
 	struct dup *d = agree->arg;
 	struct weft_comm *old = agree->comm, *comm = NULL;
+	uint64_t ctx = agree->words[is_first_side(old) ? 0 : 1];
+	uint64_t mask = WEFT_PLANE_END - 1;
 	struct weft_birth b = {
 		.session = old->child.session,
 		.lane = old->lane,
 		.parent = old,
-		.ctx = agree->words[is_first_side(old) ? 0 : 1],
-		.local_ctx = agree->words[0] + WEFT_PLANE_END,
+		.ctx = ctx & ~mask,
+		.local_ctx = (agree->words[0] & ~mask) + WEFT_PLANE_END,
+		.wants_nic = ctx & WEFT_WIRE_WANTS_NIC,
 		.group = old->group,
 		.remote = old->is_inter ? old->remote : NULL,
 		.errh = old->errh,
@@ -194,7 +210,7 @@ static int dup_start_held(struct weft_comm *comm, const struct weft_info *info,
 		d->agree = (struct weft_agree){
 			.comm = comm,
 			.is_down_only = true,
-			.word = two_ctx,
+			.word = dup_ctx,
 			.done = on_dup,
 			.arg = d,
 		};
@@ -362,6 +378,7 @@ static int split_birth(
 		.parent = old,
 		.ctx = a->words[is_first ? 0 : 1] + other * WEFT_PLANE_END,
 		.local_ctx = a->words[0] + (own + 1) * WEFT_PLANE_END,
+		.wants_nic = old->nic != NULL,
 		.errh = old->errh,
 	};
 	int err = color_group(old->group, mine, n, color, &b.group);
@@ -427,6 +444,7 @@ static int make_subset(struct round *r, struct weft_comm **comm_out)
 		.lane = comm->lane,
 		.parent = comm,
 		.group = r->group,
+		.wants_nic = comm->nic != NULL,
 		.errh = comm->errh,
 	};
 
@@ -482,6 +500,7 @@ static int make_merge(struct round *r, struct weft_comm **comm_out)
 		.lane = comm->lane,
 		.parent = comm,
 		.ctx = r->agree.words[is_first_side(comm) ? 0 : 1],
+		.wants_nic = comm->nic != NULL,
 		.errh = comm->errh,
 	};
 	int32_t first[2];

@@ -115,7 +115,7 @@ static bool test_close(struct weft_child *child)
 		weft_p2p_leave_held(comm);
 	}
 	tend(c);
-	if (c->is_done)
+	if (c->is_done && weft_p2p_is_drained_held(comm))
 		return true;
 	return weft_gone_in(comm->group) || weft_gone_in(comm->remote);
 }
@@ -195,7 +195,7 @@ void weft_disconnect_tend(struct weft_lane *lane)
 			weft_container_of(link, struct closing, link);
 
 		tend(c);
-		if (c->is_done)
+		if (c->is_done && weft_p2p_is_drained_held(c->comm))
 			destroy(&c->comm->child);
 	}
 }

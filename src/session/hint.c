@@ -3,6 +3,7 @@
 #include "session/hint.h"
 
 #include "base/err.h"
+#include "base/knob.h"
 #include "base/log.h"
 #include "base/near.h"
 #include "core/info.h"
@@ -27,7 +28,7 @@ const char *weft_hint_level_name(enum weft_thread_level level)
 
 static const char *const own_keys[] = { WEFT_HINT_PROVIDER, WEFT_HINT_IFACE,
 	WEFT_HINT_LANE, WEFT_HINT_TCLASS, WEFT_HINT_FINALIZE, WEFT_HINT_ABORT,
-	WEFT_HINT_TIED, WEFT_HINT_CONTENDED };
+	WEFT_HINT_MATCH, WEFT_HINT_TIED, WEFT_HINT_CONTENDED };
 
 static void warn_unless_ours(const char *key)
 {
@@ -230,6 +231,33 @@ int weft_hint_lane(const struct weft_info *asked,
 	return 0;
 }
 
+static int read_match(
+	struct weft_session *session, const struct weft_info *asked)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	if (weft_info_value(asked, WEFT_HINT_MATCH, value, sizeof(value)) < 0)
+		snprintf(value, sizeof(value), "%s", weft_knobs.match);
+	if (strcmp(value, "nic") && strcmp(value, "software"))
+		return weft_err_set(WEFT_ERR_INFO_VALUE,
+			"info key %s: \"%s\" is neither \"nic\" nor "
+			"\"software\"",
+			WEFT_HINT_MATCH, value);
+	return weft_info_set(session->info, WEFT_HINT_MATCH, value);
+}
+
+bool weft_hint_match(
+	const struct weft_session *session, const struct weft_info *info)
+{
+	char value[16];
+
+	if (weft_info_value(info, WEFT_HINT_MATCH, value, sizeof(value)) < 0 &&
+		weft_info_value(session->info, WEFT_HINT_MATCH, value,
+			sizeof(value)) < 0)
+		snprintf(value, sizeof(value), "%s", weft_knobs.match);
+	return !strcmp(value, "nic");
+}
+
 int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 {
 	char kinds[WEFT_INFO_VALUE_MAX + 1];
@@ -263,6 +291,8 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 	if (!err)
 		err = weft_info_set(session->info, WEFT_HINT_ABORT,
 			weft_abort_scope_name(session->abort_scope));
+	if (!err)
+		err = read_match(session, asked);
 	return err;
 }
 

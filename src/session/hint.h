@@ -13,6 +13,7 @@
 #define WEFT_HINT_TCLASS "weft_tclass"
 #define WEFT_HINT_FINALIZE "weft_finalize"
 #define WEFT_HINT_ABORT "weft_abort"
+#define WEFT_HINT_MATCH "weft_match"
 /* told, not asked */
 #define WEFT_HINT_TIED "weft_tied"
 #define WEFT_HINT_CONTENDED "weft_contended"
@@ -39,6 +40,11 @@ int weft_hint_apply(
 /* A new info object: what is in effect for the session now, whatever was asked
  * for. */
 int weft_hint_used(struct weft_session *session, struct weft_info **info_out);
+
+/* Whether matching on the network card is asked for: by the info of the
+ * communicator to be made (NULL: none), its session's, or WEFT_MATCH. */
+bool weft_hint_match(
+	const struct weft_session *session, const struct weft_info *info);
 
 /* "MPI_THREAD_SINGLE" and so on. */
 const char *weft_hint_level_name(enum weft_thread_level level);

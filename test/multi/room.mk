@@ -26,6 +26,7 @@ multi_programs += test/multi/mpix_broken
 multi_programs += test/multi/mpix_later
 multi_programs += test/multi/mpix_psets
 multi_programs += test/multi/mpix_publish
+multi_programs += test/multi/nic_match
 multi_programs += test/multi/p2p_bsend
 multi_programs += test/multi/p2p_buffers
 multi_programs += test/multi/p2p_cancel
