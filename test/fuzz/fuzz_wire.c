@@ -149,7 +149,7 @@ static void end_piece(size_t k, bool is_good)
 	pieces[k] = pieces[--n_pieces];
 	if (is_good)
 		fab.done[fab.n_done++] =
-			(struct fi_cq_data_entry){ .op_context = context,
+			(struct fi_cq_tagged_entry){ .op_context = context,
 				.flags = flags };
 	else
 		fakefab_break(&fab, context, FI_EIO, flags);
