@@ -350,6 +350,7 @@ static void on_net_sent(struct weft_op *op, int err, size_t len)
 	struct out_net *out = weft_container_of(op, struct out_net, op);
 
 	(void)len;
+	out->peer->lane->net->n_unsent--;
 	if (err)
 		weft_peer_undelivered(out->peer, err);
 	free(out);
@@ -370,9 +371,13 @@ static int post_net_long(struct weft_peer *peer,
 	if (len)
 		memcpy(out->payload, payload, len);
 	iov = (struct iovec){ &out->wire, sizeof(out->wire) + len };
+	/* waited for when the fabric closes, as an injected one is */
+	peer->lane->net->n_unsent++;
 	err = weft_net_send(peer->lane->net, peer->net_addr, &iov, 1, &out->op);
-	if (err)
+	if (err) {
+		peer->lane->net->n_unsent--;
 		free(out);
+	}
 	return err;
 }
 

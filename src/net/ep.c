@@ -273,7 +273,7 @@ static void recv_nothing(void *arg, const void *data, size_t len)
 	(void)len;
 }
 
-/* Only counted injections can be waited for: other operations belong to their
+/* Only what is counted can be waited for: other operations belong to their
  * owners, who have given them up. Errors count as done; so a peer that is gone
  * holds nobody up. */
 static void linger(struct weft_inside *in)

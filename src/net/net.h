@@ -69,7 +69,8 @@ struct weft_net {
 	uint64_t n_received; /* untagged messages that arrived */
 	uint64_t n_refused;  /* posts answered by WEFT_AGAIN */
 	uint64_t n_errors;   /* error completions */
-	uint64_t n_unsent;   /* counted injections that have not left */
+	uint64_t n_unsent;   /* counted injections that have not left, and what
+				an owner that cannot wait for it adds */
 	uint64_t n_lost;     /* sends that failed, nobody can say to whom */
 	bool is_counting;    /* see weft_net_count() */
 	uint64_t tag;	     /* inside an op's done: of the message */
