@@ -211,83 +211,127 @@ static struct serve_pset *pset_create(const struct weft_serve *serve,
 	return pset;
 }
 
+/* Enters a set; the lock held. */
+static struct serve_pset *pset_enter(struct weft_serve *serve, const char *name,
+	const uint32_t *ranks, size_t n)
+{
+	struct serve_pset *pset = pset_create(serve, name, ranks, n);
+
+	if (pset)
+		weft_list_push_back(&serve->psets, &pset->link);
+	return pset;
+}
+
 int weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
-	struct serve_pset *pset;
+	struct serve_pset *pset = NULL;
+	bool is_taken;
 
-	if (!*name || strlen(name) > PMIX_MAX_KEYLEN || pset_find(serve, name))
+	pthread_mutex_lock(&serve->lock);
+	is_taken = pset_find(serve, name) != NULL;
+	if (!is_taken && *name && strlen(name) <= PMIX_MAX_KEYLEN)
+		pset = pset_enter(serve, name, ranks, n);
+	pthread_mutex_unlock(&serve->lock);
+	if (is_taken || !*name || strlen(name) > PMIX_MAX_KEYLEN)
 		return weft_err_set(WEFT_ERR_NAME,
 			"process set name \"%s\" is empty, too long or taken",
 			name);
-	pset = pset_create(serve, name, ranks, n);
 	if (!pset)
 		return WEFT_ERR_NOMEM;
-	pthread_mutex_lock(&serve->lock);
-	weft_list_push_back(&serve->psets, &pset->link);
-	pthread_mutex_unlock(&serve->lock);
 	/*
 	 * This sends the event; queries are answered from our own list.
 	 * libpmix 4.2 returns a status that nobody has set, so it says
-	 * nothing.
+	 * nothing.  The set stays: no process has made it.
 	 */
 	PMIx_server_define_process_set(pset->members, pset->n, pset->name);
 	return 0;
 }
 
-int weft_serve_pset_delete(struct weft_serve *serve, const char *name)
-{
-	struct serve_pset *pset = pset_find(serve, name);
+/* ---- sets that processes make ---- */
 
-	if (!pset)
-		return WEFT_ERR_NAME;
+static void notice_free(struct serve_notice *notice)
+{
+	free(notice->members);
+	free(notice);
+}
+
+/* To be sent by the launcher's thread.  Takes members. */
+static bool post_notice(struct weft_serve *serve, const char *name,
+	pmix_proc_t *members, size_t n)
+{
+	struct serve_notice *notice = calloc(1, sizeof(*notice));
+
+	if (!notice)
+		return false;
+	notice->is_delete = !members;
+	notice->members = members;
+	notice->n = n;
+	snprintf(notice->name, sizeof(notice->name), "%s", name);
+	weft_serve_post(serve, &serve->notices, &notice->link);
+	return true;
+}
+
+pmix_status_t weft_serve_pset_make(struct weft_serve *serve, const char *name,
+	const uint32_t *ranks, size_t n)
+{
+	pmix_proc_t *members = calloc(n, sizeof(*members));
+	pmix_status_t status = PMIX_ERR_NOMEM;
+	struct serve_pset *pset = NULL;
+
 	pthread_mutex_lock(&serve->lock);
-	weft_list_remove(&pset->link);
+	if (pset_find(serve, name))
+		status = PMIX_ERR_DUPLICATE_KEY;
+	else if (members)
+		pset = pset_enter(serve, name, ranks, n);
+	if (pset) {
+		pset->is_made = true;
+		memcpy(members, pset->members, n * sizeof(*members));
+	}
 	pthread_mutex_unlock(&serve->lock);
-	PMIx_server_delete_process_set(pset->name); /* likewise */
-	pset_free(pset);
-	return 0;
+	if (pset && post_notice(serve, name, members, n))
+		return PMIX_SUCCESS;
+	free(members);
+	return status;
 }
 
-/* What a process asked for; the answer says what became of it. */
-static pmix_status_t carry_out(
-	struct weft_serve *serve, const struct serve_ask *ask)
+pmix_status_t weft_serve_pset_take_back(
+	struct weft_serve *serve, const char *name)
 {
-	struct serve_pset *pset = pset_find(serve, ask->name);
-	int err;
+	struct serve_pset *pset;
 
-	if (ask->is_delete && (!pset || !pset->is_made))
+	pthread_mutex_lock(&serve->lock);
+	pset = pset_find(serve, name);
+	if (pset && !pset->is_made)
+		pset = NULL;
+	if (pset)
+		weft_list_remove(&pset->link);
+	pthread_mutex_unlock(&serve->lock);
+	if (!pset)
 		return PMIX_ERR_NOT_FOUND;
-	if (!ask->is_delete && pset)
-		return PMIX_ERR_DUPLICATE_KEY;
-	if (ask->is_delete)
-		err = weft_serve_pset_delete(serve, ask->name);
-	else
-		err = weft_serve_pset_define(
-			serve, ask->name, ask->ranks, ask->n);
-	if (err)
-		return PMIX_ERROR;
-	if (!ask->is_delete)
-		pset_find(serve, ask->name)->is_made = true;
-	return PMIX_SUCCESS;
+	pset_free(pset);
+	return post_notice(serve, name, NULL, 0) ? PMIX_SUCCESS
+						 : PMIX_ERR_NOMEM;
 }
 
-static void take_asks(struct weft_serve *serve)
+static void send_notices(struct weft_serve *serve)
 {
 	for (;;) {
 		struct weft_link *link;
-		struct serve_ask *ask;
-		pmix_status_t status;
+		struct serve_notice *notice;
 
 		pthread_mutex_lock(&serve->lock);
-		link = weft_list_pop_front(&serve->asks);
+		link = weft_list_pop_front(&serve->notices);
 		pthread_mutex_unlock(&serve->lock);
 		if (!link)
 			return;
-		ask = weft_container_of(link, struct serve_ask, link);
-		status = carry_out(serve, ask);
-		ask->done(status, NULL, 0, ask->arg, NULL, NULL);
-		weft_serve_ask_free(ask);
+		notice = weft_container_of(link, struct serve_notice, link);
+		if (notice->is_delete)
+			PMIx_server_delete_process_set(notice->name);
+		else
+			PMIx_server_define_process_set(
+				notice->members, notice->n, notice->name);
+		notice_free(notice);
 	}
 }
 
@@ -394,7 +438,7 @@ int weft_serve_open(
 		return err;
 	pthread_mutex_init(&serve->lock, NULL);
 	weft_list_init(&serve->items);
-	weft_list_init(&serve->asks);
+	weft_list_init(&serve->notices);
 	weft_list_init(&serve->psets);
 	weft_list_init(&serve->pubs);
 	serve->next_context = 1;
@@ -432,8 +476,8 @@ void weft_serve_close(struct weft_serve *serve)
 	weft_serve_upcall_owner(NULL);
 	weft_list_for_each(it, next, &serve->psets)
 		pset_free(weft_container_of(it, struct serve_pset, link));
-	weft_list_for_each(it, next, &serve->asks) weft_serve_ask_free(
-		weft_container_of(it, struct serve_ask, link));
+	weft_list_for_each(it, next, &serve->notices)
+		notice_free(weft_container_of(it, struct serve_notice, link));
 	weft_list_for_each(it, next, &serve->items)
 	{
 		struct serve_item *item =
@@ -467,7 +511,7 @@ bool weft_serve_next(
 
 	if (read(serve->wake_fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
 		return false;
-	take_asks(serve);
+	send_notices(serve);
 	pthread_mutex_lock(&serve->lock);
 	link = weft_list_pop_front(&serve->items);
 	pthread_mutex_unlock(&serve->lock);

@@ -110,11 +110,10 @@ void weft_serve_argv_free(char **argv);
 void weft_serve_job_ended(struct weft_serve *serve, const char *name);
 
 /*
- * Add or remove a process set while the job runs; the processes hear of it.
- * WEFT_ERR_NAME: that name exists, or does not.
+ * Add a process set; the processes hear of it.  WEFT_ERR_NAME: that name
+ * exists, or cannot be one.
  */
 int weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n);
-int weft_serve_pset_delete(struct weft_serve *serve, const char *name);
 
 #endif

@@ -19,17 +19,15 @@ struct serve_pset {
 };
 
 /*
- * A process asks for a change of the sets.  libpmix's thread must not wait
- * for libpmix, so the launcher's thread carries it out and answers.
+ * The sets have changed, and everybody is to hear of it.  libpmix's thread must
+ * not wait for libpmix, so the launcher's thread sends the notice.
  */
-struct serve_ask {
+struct serve_notice {
 	struct weft_link link;
 	bool is_delete;
 	char name[PMIX_MAX_KEYLEN + 1];
-	uint32_t *ranks;
+	pmix_proc_t *members;
 	size_t n;
-	pmix_info_cbfunc_t done;
-	void *arg;
 };
 
 /* One value somebody published. */
@@ -55,11 +53,11 @@ struct weft_serve {
 	int wake_fd;
 	bool is_up; /* PMIx_server_init succeeded */
 	pthread_mutex_t lock;
-	struct weft_link items; /* struct serve_item */
-	struct weft_link asks;	/* struct serve_ask */
-	struct weft_link psets; /* struct serve_pset */
-	struct weft_link pubs;	/* struct serve_pub */
-	size_t next_context;	/* for group construction */
+	struct weft_link items;	  /* struct serve_item */
+	struct weft_link notices; /* struct serve_notice */
+	struct weft_link psets;	  /* struct serve_pset */
+	struct weft_link pubs;	  /* struct serve_pub */
+	size_t next_context;	  /* for group construction */
 };
 
 /*
@@ -70,7 +68,16 @@ struct weft_serve {
 extern pmix_server_module_t weft_serve_module;
 void weft_serve_upcall_owner(struct weft_serve *serve);
 
-void weft_serve_ask_free(struct serve_ask *ask);
+/* Hand something over to the launcher's thread. */
+void weft_serve_post(struct weft_serve *serve, struct weft_link *list,
+	struct weft_link *link);
+
+/* A process makes a set or takes one back; a notice follows.  PMIX_SUCCESS, or
+ * why not.  On libpmix's thread. */
+pmix_status_t weft_serve_pset_make(struct weft_serve *serve, const char *name,
+	const uint32_t *ranks, size_t n);
+pmix_status_t weft_serve_pset_take_back(
+	struct weft_serve *serve, const char *name);
 
 /* Free everything on the pubs list. */
 void weft_serve_pubs_free(struct weft_serve *serve);

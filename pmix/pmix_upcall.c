@@ -29,15 +29,15 @@ void weft_serve_upcall_owner(struct weft_serve *serve)
 	owner = serve;
 }
 
-/* Hand something over to the launcher's thread. */
-static void post_link(struct weft_link *list, struct weft_link *link)
+void weft_serve_post(struct weft_serve *serve, struct weft_link *list,
+	struct weft_link *link)
 {
 	uint64_t one = 1;
 
-	pthread_mutex_lock(&owner->lock);
+	pthread_mutex_lock(&serve->lock);
 	weft_list_push_back(list, link);
-	pthread_mutex_unlock(&owner->lock);
-	if (write(owner->wake_fd, &one, sizeof(one)) < 0)
+	pthread_mutex_unlock(&serve->lock);
+	if (write(serve->wake_fd, &one, sizeof(one)) < 0)
 		return; /* the counter is full: it is readable anyway */
 }
 
@@ -49,7 +49,7 @@ static void post(enum weft_serve_kind kind, const pmix_proc_t *proc)
 		return;
 	item->event.kind = kind;
 	item->event.rank = proc->rank;
-	post_link(&owner->items, &item->link);
+	weft_serve_post(owner, &owner->items, &item->link);
 }
 
 static pmix_status_t on_connected(const pmix_proc_t *proc, void *object,
@@ -101,7 +101,7 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
 		text ? text : "");
 	item->event.ranks = ranks_of(procs, n);
 	item->event.n_ranks = item->event.ranks ? n : 0;
-	post_link(&owner->items, &item->link);
+	weft_serve_post(owner, &owner->items, &item->link);
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -376,12 +376,6 @@ static pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries,
 	return PMIX_SUCCESS;
 }
 
-void weft_serve_ask_free(struct serve_ask *ask)
-{
-	free(ask->ranks);
-	free(ask);
-}
-
 /* The name of the set an order is about; NULL if it is about something else. */
 static const char *set_of_order(const pmix_info_t *order, bool *is_delete_out)
 {
@@ -394,37 +388,40 @@ static const char *set_of_order(const pmix_info_t *order, bool *is_delete_out)
 	return weft_value_peek_str(&order->value, &name) ? NULL : name;
 }
 
-/* One order a call, and only those about process sets. */
+static pmix_status_t make_set(
+	const char *name, const pmix_proc_t targets[], size_t n)
+{
+	uint32_t *ranks = ranks_of(targets, n);
+	pmix_status_t status =
+		ranks ? weft_serve_pset_make(owner, name, ranks, n)
+		      : PMIX_ERR_BAD_PARAM;
+
+	free(ranks);
+	return status;
+}
+
+/*
+ * One order a call, and only those about process sets.  Answered from here: in
+ * libpmix 4.2 an answer from another thread may be lost on its way into the
+ * queue to the client.
+ */
 static pmix_status_t on_control(const pmix_proc_t *proc,
 	const pmix_proc_t targets[], size_t n, const pmix_info_t orders[],
 	size_t n_orders, pmix_info_cbfunc_t done, void *arg)
 {
-	struct serve_ask *ask;
 	bool is_delete = false;
 	const char *name =
 		n_orders ? set_of_order(&orders[0], &is_delete) : NULL;
+	pmix_status_t status;
 
 	(void)proc;
 	if (!name || n_orders != 1)
 		return PMIX_ERR_NOT_SUPPORTED;
 	if (!*name || strlen(name) > PMIX_MAX_KEYLEN || (!is_delete && !n))
 		return PMIX_ERR_BAD_PARAM;
-	ask = calloc(1, sizeof(*ask));
-	if (!ask)
-		return PMIX_ERR_NOMEM;
-	ask->is_delete = is_delete;
-	ask->n = n;
-	ask->done = done;
-	ask->arg = arg;
-	strcpy(ask->name, name);
-	if (!is_delete) {
-		ask->ranks = ranks_of(targets, n);
-		if (!ask->ranks) {
-			weft_serve_ask_free(ask);
-			return PMIX_ERR_BAD_PARAM;
-		}
-	}
-	post_link(&owner->asks, &ask->link);
+	status = is_delete ? weft_serve_pset_take_back(owner, name)
+			   : make_set(name, targets, n);
+	done(status, NULL, 0, arg, NULL, NULL);
 	return PMIX_SUCCESS;
 }
 
@@ -586,7 +583,7 @@ static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
 	item->event.argv = words.list;
 	item->event.parent = parent_of(&apps[0]);
 	item->event.asked = ask;
-	post_link(&owner->items, &item->link);
+	weft_serve_post(owner, &owner->items, &item->link);
 	return PMIX_SUCCESS;
 }
 

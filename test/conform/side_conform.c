@@ -161,12 +161,14 @@ static void a_flush_covers_small_puts(void **state)
 static void long_puts_and_gets_complete(void **state)
 {
 	struct weft_side_ep *ep;
-	char *src = malloc(MEM_LEN), *back = calloc(1, MEM_LEN);
+	char *src, *back;
 	struct wait put = { .op = { .done = on_done } };
 	struct wait get = { .op = { .done = on_done } };
 
 	(void)state;
 	need_provider();
+	src = malloc(MEM_LEN);
+	back = calloc(1, MEM_LEN);
 	ep = weft_side_first(pair.a);
 	for (size_t i = 0; i < MEM_LEN; i++)
 		src[i] = (char)(i * 7 + i / 1000);
@@ -184,10 +186,11 @@ static void long_puts_and_gets_complete(void **state)
 static void unsignalled_long_puts_are_covered_too(void **state)
 {
 	struct weft_side_ep *ep;
-	char *src = malloc(MEM_LEN);
+	char *src;
 
 	(void)state;
 	need_provider();
+	src = malloc(MEM_LEN);
 	ep = weft_side_first(pair.a);
 	memset(src, 'u', MEM_LEN);
 	for (size_t i = 0; i < MEM_LEN; i += MEM_LEN / 16) {
