@@ -30,18 +30,25 @@ static const char *const own_keys[] = { WEFT_HINT_PROVIDER, WEFT_HINT_IFACE,
 	WEFT_HINT_LANE, WEFT_HINT_TCLASS, WEFT_HINT_FINALIZE, WEFT_HINT_ABORT,
 	WEFT_HINT_MATCH, WEFT_HINT_TIED, WEFT_HINT_CONTENDED };
 
-static void warn_unless_ours(const char *key)
+static bool is_ours(const char *key)
+{
+	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
+		if (!strcmp(key, own_keys[i]))
+			return true;
+	return false;
+}
+
+static void warn_unknown(const char *key)
 {
 	const char *best = own_keys[0];
 
 	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
 		if (weft_distance(key, own_keys[i]) < weft_distance(key, best))
 			best = own_keys[i];
-	if (strcmp(key, best))
-		weft_warn("SESSION-KEY",
-			"no session has an info key %s; the nearest is %s "
-			"(weft(7) lists all)",
-			key, best);
+	weft_warn("SESSION-KEY",
+		"no session has an info key %s; the nearest is %s "
+		"(weft(7) lists all)",
+		key, best);
 }
 
 /* A misspelt wish must not just be passed over: what begins with weft_ was
@@ -52,8 +59,9 @@ static void look_for_typos(const struct weft_info *asked)
 
 	for (uint32_t i = 0; asked && i < weft_info_n_keys(asked); i++)
 		if (!weft_info_key(asked, i, key) &&
-			!strncmp(key, "weft_", strlen("weft_")))
-			warn_unless_ours(key);
+			!strncmp(key, "weft_", strlen("weft_")) &&
+			!is_ours(key))
+			warn_unknown(key);
 }
 
 static int read_level(
