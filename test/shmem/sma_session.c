@@ -199,21 +199,22 @@ static void odd(void)
  * they enter it. */
 static void meets(void)
 {
-	static long word;
+	static long words[51]; /* one each: puts have no order among them */
 	shmem_ctx_t ctx;
 
 	CHECK(!shmem_ctx_create(0, &ctx), "a context");
 	shmemx_session_start(ctx, SHMEM_SESSION_BUNDLE);
 	for (long i = 1; i <= 50; i++) {
-		shmem_p(ctx, &word, i, stest_next());
+		shmem_p(ctx, &words[i], i, stest_next());
 		if (stest.me)
-			shmem_wait_until(&word, SHMEM_CMP_GE, i);
+			shmem_wait_until(&words[i], SHMEM_CMP_EQ, i);
 		shmem_sync_all();
-		shmem_wait_until(&word, SHMEM_CMP_GE, i);
+		shmem_wait_until(&words[i], SHMEM_CMP_EQ, i);
 	}
 	shmem_ctx_destroy(ctx);
 	shmem_barrier_all();
-	CHECK(word == 50, "all came, the last was %ld", word);
+	for (long i = 1; i <= 50; i++)
+		CHECK(words[i] == i, "word %ld came: %ld", i, words[i]);
 }
 
 int main(int argc, char **argv)
