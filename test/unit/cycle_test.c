@@ -276,7 +276,7 @@ static void deliver(int i)
 	case WEFT_CYCLE_ALL:
 		for (uint32_t h = 1; h < c.chase.n_hops; h++)
 			push((int)c.hops[h].proc, &c);
-		/* fall through */
+		__attribute__((fallthrough));
 	case WEFT_CYCLE_CONDEMNED:
 		n_condemned++;
 		told |= (uint8_t)(1 << p);
