@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 _Static_assert((int)WEFT_PORT_NAME_MAX <= MPI_MAX_PORT_NAME, "room for names");
@@ -191,9 +192,10 @@ static int swap_greetings(
 	ssize_t rc;
 
 	while (n < sizeof(*mine)) {
-		rc = write(fd, (const char *)mine + n, sizeof(*mine) - n);
+		rc = send(fd, (const char *)mine + n, sizeof(*mine) - n,
+			MSG_NOSIGNAL);
 		if (rc < 0 && errno != EINTR)
-			return fail_socket(fd, "write");
+			return fail_socket(fd, "send");
 		n += rc > 0 ? (size_t)rc : 0;
 	}
 	for (n = 0; n<sizeof(*theirs); n += rc> 0 ? (size_t)rc : 0) {

@@ -19,6 +19,16 @@ static int too_long(const struct weft_req *req)
 		req->status.source, req->status.tag, req->len);
 }
 
+/* Its tag is all that is known of a sender, and the card looks at nothing else.
+ */
+static int no_such_source(struct weft_req *req)
+{
+	req->lane->n_dropped++;
+	return weft_err_set(WEFT_ERR_OTHER,
+		"a message came from rank %d of a communicator with %d",
+		req->status.source, req->comm->remote_size);
+}
+
 /* A message came into a receive. */
 static void arrived(struct weft_req *req, int err, size_t len, uint64_t tag)
 {
@@ -29,6 +39,10 @@ static void arrived(struct weft_req *req, int err, size_t len, uint64_t tag)
 		return;
 	}
 	req->status.source = weft_nic_src_of(nic, tag);
+	if (req->status.source >= req->comm->remote_size) {
+		weft_p2p_finish(req, no_such_source(req));
+		return;
+	}
 	req->status.tag = weft_nic_tag_of(nic, tag);
 	len = err ? req->len : weft_min(len, req->len);
 	req->status.len = (int64_t)len;

@@ -115,10 +115,11 @@ static int make_name(struct weft_run_spawn *s)
 static int make_env(const struct weft_run_spawn *s, int fd, char ***env)
 {
 	char pair[WEFT_RUN_PARENT_MAX + 32];
-	int err = 0;
+	int err;
 
 	*env = calloc(1, sizeof(**env));
-	for (char **e = environ; *env && *e && !err; e++)
+	err = *env ? 0 : WEFT_ERR_NOMEM;
+	for (char **e = environ; *e && !err; e++)
 		err = weft_run_env_set(env, *e);
 	snprintf(pair, sizeof(pair), "%s=%s", WEFT_RUN_SPAWN_NAME_ENV, s->name);
 	if (!err)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Built on demand ("make bench"): nothing here passes or fails.
-EXTRA_PROGRAMS = test/bench/bench test/bench/bench_shmem test/bench/rawfab
+EXTRA_PROGRAMS = test/bench/bench test/bench/shmembench test/bench/rawfab
 test_bench_bench_SOURCES = \
 	test/bench/bench.h \
 	test/bench/bench_coll.c \
@@ -13,10 +13,10 @@ test_bench_bench_SOURCES = \
 	test/bench/bench_util.c
 test_bench_bench_CPPFLAGS = $(mpi_prog_cppflags)
 test_bench_bench_LDADD = libmpi_abi.la
-test_bench_bench_shmem_SOURCES = test/bench/bench_shmem.c
-test_bench_bench_shmem_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/include \
+test_bench_shmembench_SOURCES = test/bench/shmembench.c
+test_bench_shmembench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/include \
 	-I$(top_srcdir)/include
-test_bench_bench_shmem_LDADD = libsma.la
+test_bench_shmembench_LDADD = libsma.la
 test_bench_rawfab_SOURCES = test/bench/rawfab.c
 test_bench_rawfab_LDADD = $(FABRIC_LIBS)
 EXTRA_DIST += test/bench/README.md test/bench/apps test/bench/compare

@@ -3,36 +3,14 @@
  *
  * spawner HOW: the parent. The children are the same program. Prints TAP, one
  * line per claim, from rank 0 of the job that claims. */
-#include <mpi.h>
+#include "claim.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-static int rank, size, n_claims, n_bad;
 static char **arguments;
-
-static void claim(int is_true, const char *what)
-{
-	int all = is_true;
-
-	MPI_Allreduce(&is_true, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-	n_claims++;
-	n_bad += !all;
-	if (rank == 0)
-		printf("%s %d - %s\n", all ? "ok" : "not ok", n_claims, what);
-	fflush(stdout);
-}
-
-static void nap(int ms)
-{
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
-
-	nanosleep(&ts, NULL);
-}
 
 static MPI_Comm start(const char *how, int n, const char *second)
 {

@@ -4,38 +4,14 @@
  * two_jobs ROLE FILE [HOW]: the server writes its port's name to FILE, the
  * client waits for it there. HOW says what happens then. Prints TAP, one line
  * per claim, from rank 0 of each job. */
-#include <mpi.h>
+#include "claim.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { WAIT_S = 60, BIG = 300000 };
-
-static int rank, size, n_claims, n_bad;
-
-/* All processes of a job make the same claims. */
-static void claim(int is_true, const char *what)
-{
-	int all = is_true;
-
-	MPI_Allreduce(&is_true, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-	n_claims++;
-	n_bad += !all;
-	if (rank == 0)
-		printf("%s %d - %s\n", all ? "ok" : "not ok", n_claims, what);
-	fflush(stdout);
-}
-
-static void nap(void)
-{
-	struct timespec ts = { .tv_nsec = 10000000 };
-
-	nanosleep(&ts, NULL);
-}
 
 /* Written beside and moved into place, so that nobody reads half of it. */
 static void tell_name(const char *file, const char *name)
@@ -61,7 +37,7 @@ static void hear_name(const char *file, char *name)
 			fprintf(stderr, "no %s\n", file);
 			MPI_Abort(MPI_COMM_WORLD, 3);
 		}
-		nap();
+		nap(10);
 	}
 	if (!fgets(name, MPI_MAX_PORT_NAME, f))
 		MPI_Abort(MPI_COMM_WORLD, 3);
@@ -190,7 +166,7 @@ static void part_and_end(int is_server, const char *name, int is_crash)
 	if (is_server)
 		MPI_Abort(MPI_COMM_WORLD, 7);
 	for (int i = 0; i < 100; i++) {
-		nap();
+		nap(10);
 		token += i;
 		MPI_Bcast(&token, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_shmem: put, get, atomics, collectives of any OpenSHMEM
+/* shmembench: put, get, atomics, collectives of any OpenSHMEM
  *
- *   oshcc -O2 -o bench_shmem bench_shmem.c
- *   oshrun -n 2 ./bench_shmem [--pin] [--reps N] [--time MS] [workload...]
+ *   oshcc -O2 -o shmembench shmembench.c
+ *   oshrun -n 2 ./shmembench [--pin] [--reps N] [--time MS] [workload...]
  *
  * A workload is a metric's first letters ("put", "amo_"); none means all.
  * One line a metric on PE 0: name, value, unit.  PE 0 accesses PE 1 while the
@@ -400,7 +400,7 @@ static void *memory(size_t len)
 	void *p = shmem_malloc(len);
 
 	if (!p) {
-		fprintf(stderr, "bench_shmem: no memory for %zu bytes\n", len);
+		fprintf(stderr, "shmembench: no memory for %zu bytes\n", len);
 		shmem_global_exit(1);
 	}
 	memset(p, 0, len);
@@ -413,7 +413,7 @@ static void begin(void)
 	b.me = shmem_my_pe();
 	b.n_pes = shmem_n_pes();
 	if (b.n_pes < 2) {
-		fprintf(stderr, "bench_shmem: needs two PEs\n");
+		fprintf(stderr, "shmembench: needs two PEs\n");
 		shmem_global_exit(2);
 	}
 	b.near = memory(BYTES_MAX);
