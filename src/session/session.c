@@ -251,7 +251,7 @@ static void part_init(
 			.lane = lane,
 			.call = session,
 			.session = session,
-			.is_last = !lane->number &&
+			.is_last = lane->number ||
 				   atomic_load(&weft_proc.n_sessions) == 1,
 		},
 	};
@@ -280,6 +280,43 @@ static int part_round(struct part *part)
 	return part_drain(part) ? 0 : WEFT_AGAIN;
 }
 
+/* What a session left behind on a lane that it gave back. */
+static void lane_drain(struct weft_lane *lane)
+{
+	struct weft_comm *comm;
+	int err = 0;
+
+	weft_lane_take(lane);
+	weft_disconnect_tend(lane);
+	while (!err && (comm = weft_disconnect_orphan(lane, NULL)) != NULL) {
+		struct weft_blocked blocked = {
+			.kind = WEFT_CYCLE_DISCONNECT,
+			.lane = lane,
+			.comm = comm,
+		};
+
+		weft_comm_get(comm); /* another thread may tend, too */
+		weft_blocked_begin(&blocked);
+		while (!blocked.err && weft_disconnect_is_open(comm))
+			weft_blocked_round(lane, &blocked);
+		weft_blocked_end(&blocked);
+		weft_comm_put(comm);
+		err = blocked.err;
+		weft_disconnect_tend(lane);
+	}
+	weft_lane_drop(lane);
+}
+
+static void drain_lanes(void)
+{
+	uint32_t n =
+		atomic_load_explicit(&weft_proc.n_others, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++)
+		lane_drain(atomic_load_explicit(
+			&weft_proc.others[i], memory_order_acquire));
+}
+
 int weft_session_close(struct weft_session *session)
 {
 	struct part parts[PARTS];
@@ -295,6 +332,8 @@ int weft_session_close(struct weft_session *session)
 	end_err = each_part(parts, n, part_end);
 	if (!err)
 		err = end_err;
+	if (atomic_load(&weft_proc.n_sessions) == 1)
+		drain_lanes();
 	if (!err)
 		err = weft_blame_raise(&session->blame);
 	session_destroy(session);
