@@ -16,6 +16,7 @@
 #define WEFT_BLOCKED_H
 
 #include "session/cycle.h"
+#include "session/hold.h"
 #include "session/session.h"
 #include "session/stall.h"
 
@@ -75,6 +76,7 @@ struct weft_blocked {
 	uint64_t report_ns; /* when the report is due; 0: not */
 	bool has_reported;
 	uint64_t marked_ns; /* part of a proven ring since; 0: not */
+	struct weft_hold hold;
 	int err;
 	char why[256];
 	uint32_t n_answers;

@@ -42,9 +42,9 @@ static void send_cycle(
 
 /* About a wait alone: over the lane that everybody has. */
 static void send_default(
-	const struct weft_blocked *b, uint64_t proc, const struct weft_cycle *c)
+	struct weft_lane *lane, uint64_t proc, const struct weft_cycle *c)
 {
-	bool is_other = weft_need_lane(b) != &weft_proc.lane;
+	bool is_other = lane != &weft_proc.lane;
 
 	if (is_other)
 		weft_lane_take(&weft_proc.lane);
@@ -98,16 +98,19 @@ struct step_arg {
 	const struct weft_cycle *cycle;
 	const struct weft_wire_hop *hop; /* of this process */
 	uint64_t next;
+	bool is_sent;
 };
 
 static void step_other(
 	const struct weft_need *need, struct weft_need_other who, void *arg)
 {
-	const struct step_arg *step = arg;
+	struct step_arg *step = arg;
 
 	(void)need;
-	if (who.proc == step->next)
-		send_cycle(weft_need_lane(step->b), who.addr, step->cycle);
+	if (who.proc != step->next)
+		return;
+	send_cycle(weft_need_lane(step->b), who.addr, step->cycle);
+	step->is_sent = true;
 }
 
 static void step_need(
@@ -121,10 +124,22 @@ static void step_need(
 		weft_need_each_other(need, step_other, arg);
 }
 
-/* To the next process, about the demand it was found by. Nothing is sent when
- * that is met by now. */
-static void confirm_next(
-	const struct weft_blocked *b, const struct weft_cycle *c)
+/* It will not be proven: those that it has been through are told. */
+static void void_cycle(struct weft_lane *lane, const struct weft_cycle *c)
+{
+	struct weft_cycle none = *c;
+
+	if (c->chase.phase != WEFT_CYCLE_CONFIRM || c->chase.is_doubtful)
+		return;
+	none.chase.phase = WEFT_CYCLE_VOID;
+	for (uint32_t i = 0; i < c->chase.at && i < c->chase.n_hops; i++)
+		if (c->hops[i].proc != weft_proc.proc)
+			send_default(lane, c->hops[i].proc, &none);
+}
+
+/* To the next process, about the demand it was found by, unless that is met by
+ * now. */
+static void confirm_next(struct weft_blocked *b, const struct weft_cycle *c)
 {
 	uint32_t at = c->chase.at;
 	struct step_arg step = {
@@ -135,6 +150,10 @@ static void confirm_next(
 	};
 
 	weft_need_each(b, step_need, &step);
+	if (!step.is_sent)
+		void_cycle(weft_need_lane(b), c);
+	else if (!c->chase.is_doubtful)
+		weft_hold_note(&b->hold, c);
 }
 
 void weft_chase_start(const struct weft_blocked *b)
@@ -217,17 +236,51 @@ static void doubt(struct weft_blocked *b, const struct weft_cycle *c)
 		c->chase.n_hops, (unsigned long long)b->epoch);
 }
 
+/* All of the ring are marked: the wait ends, unless it stays for another. */
+static void release(struct weft_blocked *b, const struct weft_cycle *c)
+{
+	mark(b, c);
+	weft_hold_release(&b->hold, c);
+	if (weft_hold_may_go(&b->hold))
+		weft_chase_condemn(b);
+}
+
 /* A mark goes to the next process, or the verdict to all. */
 static void pass_mark(struct weft_blocked *b, const struct weft_cycle *c)
 {
+	struct weft_lane *lane = weft_need_lane(b);
+
 	mark(b, c);
 	if (c->chase.phase == WEFT_CYCLE_MARK) {
-		send_default(b, c->hops[c->chase.at % c->chase.n_hops].proc, c);
+		send_default(
+			lane, c->hops[c->chase.at % c->chase.n_hops].proc, c);
 		return;
 	}
 	for (uint32_t i = 1; i < c->chase.n_hops; i++)
-		send_default(b, c->hops[i].proc, c);
-	weft_chase_condemn(b);
+		send_default(lane, c->hops[i].proc, c);
+	release(b, c);
+}
+
+/* No other ring is looked for through a wait that has its error. */
+static bool is_over(const struct weft_blocked *b)
+{
+	return b->err || b->hold.is_released;
+}
+
+/* The wait does not stay for this ring. */
+static void let_go(struct weft_blocked *b, const struct weft_cycle *c)
+{
+	weft_hold_void(&b->hold, c);
+	if (weft_hold_may_go(&b->hold))
+		weft_chase_condemn(b);
+}
+
+/* A second round ends here; of the first process it was its own. */
+static void drop(struct weft_blocked *b, const struct weft_cycle *c)
+{
+	void_cycle(weft_need_lane(b), c);
+	if (c->chase.phase == WEFT_CYCLE_CONFIRM)
+		let_go(b, c);
 }
 
 /* One wait of this process meets a chase. Its lane's lock held. */
@@ -236,8 +289,9 @@ static void meet(struct weft_blocked *b, struct weft_cycle *c,
 {
 	const struct weft_cycle_me me = {
 		.proc = weft_proc.proc,
-		.epoch = b->err && c->chase.phase < WEFT_CYCLE_MARK ? 0
-								    : b->epoch,
+		.epoch = is_over(b) && c->chase.phase < WEFT_CYCLE_MARK
+				 ? 0
+				 : b->epoch,
 		.is_alone = can_be_alone,
 	};
 	struct chase_arg how = { .b = b, .cycle = c, .owner = owner };
@@ -245,6 +299,7 @@ static void meet(struct weft_blocked *b, struct weft_cycle *c,
 
 	switch (weft_cycle_judge(c, &me)) {
 	case WEFT_CYCLE_DROP:
+		drop(b, c);
 		break;
 	case WEFT_CYCLE_EXTEND:
 		if (is_new(c, b->epoch))
@@ -266,22 +321,25 @@ static void meet(struct weft_blocked *b, struct weft_cycle *c,
 		pass_mark(b, c);
 		break;
 	case WEFT_CYCLE_CONDEMNED:
-		mark(b, c);
-		weft_chase_condemn(b);
+		release(b, c);
+		break;
+	case WEFT_CYCLE_VOIDED:
+		let_go(b, c);
 	}
 }
 
 /* Leaves a chase with a wait on another lane. Spin lock held. */
-static void leave_note(
+static bool leave_note(
 	struct weft_blocked *b, const struct weft_cycle *c, uint32_t owner)
 {
 	struct weft_blocked_note *note = malloc(sizeof(*note));
 
 	if (!note)
-		return;
+		return false;
 	*note = (struct weft_blocked_note){ b->notes, *c, owner };
 	b->notes = note;
 	atomic_store_explicit(&b->has_notes, true, memory_order_relaxed);
+	return true;
 }
 
 /* Gives a chase to the waits it is about. The lane's lock held. */
@@ -290,7 +348,7 @@ static void give(
 {
 	uint64_t wanted = weft_cycle_wanted(c, weft_proc.proc);
 	struct weft_blocked *b = NULL, *now[AT_ONCE];
-	bool can_be_alone = weft_blocked_is_alone();
+	bool can_be_alone = weft_blocked_is_alone(), is_left = false;
 	int n = 0;
 
 	weft_blocked_lock();
@@ -298,7 +356,7 @@ static void give(
 		if (wanted && wanted != b->epoch)
 			continue;
 		if (weft_need_lane(b) != lane)
-			leave_note(b, c, owner);
+			is_left = leave_note(b, c, owner) || is_left;
 		else if (n < AT_ONCE)
 			now[n++] = b; /* stays, as the lane's lock is held */
 	}
@@ -308,6 +366,8 @@ static void give(
 
 		meet(now[i], &copy, can_be_alone, owner);
 	}
+	if (!n && !is_left)
+		void_cycle(lane, c);
 }
 
 void weft_chase_read(struct weft_blocked *b)
@@ -379,8 +439,10 @@ void weft_chase_on_chase(struct weft_lane *lane, struct weft_peer *peer,
 			.round = behind->round,
 		};
 
-		if (weft_need_is_met(lane, &ask, behind->proc, &owner))
+		if (weft_need_is_met(lane, &ask, behind->proc, &owner)) {
+			void_cycle(lane, &c);
 			return;
+		}
 	}
 	give(lane, &c, owner);
 }
@@ -399,6 +461,7 @@ void weft_chase_end(struct weft_blocked *b)
 		free(note);
 		note = next;
 	}
+	weft_hold_fini(&b->hold);
 	if (b->marked_ns)
 		weft_chase_condemn(b);
 }

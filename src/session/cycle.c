@@ -17,7 +17,7 @@ bool weft_cycle_is_sane(const struct weft_cycle *cycle)
 {
 	const struct weft_wire_chase *chase = &cycle->chase;
 
-	if (chase->phase > WEFT_CYCLE_RELEASE || chase->n_hops == 0 ||
+	if (chase->phase > WEFT_CYCLE_VOID || chase->n_hops == 0 ||
 		chase->n_hops > WEFT_CYCLE_HOPS)
 		return false;
 	for (uint32_t i = 0; i < chase->n_hops; i++)
@@ -119,7 +119,8 @@ enum weft_cycle_step weft_cycle_judge(
 		return judge_mark(cycle, me);
 	if (i == cycle->chase.n_hops || cycle->hops[i].epoch != me->epoch)
 		return WEFT_CYCLE_DROP;
-	return WEFT_CYCLE_CONDEMNED;
+	return cycle->chase.phase == WEFT_CYCLE_RELEASE ? WEFT_CYCLE_CONDEMNED
+							: WEFT_CYCLE_VOIDED;
 }
 
 bool weft_cycle_extend(

@@ -16,12 +16,12 @@
  *            marked ends its call with an error, but not before all are, so
  *            that nobody goes on and ends another's wait without one.
  *   RELEASE  back again all are marked; every process of the ring is told,
- *            and its call ends.
+ *            and its call ends, unless it stays for another ring (hold.h).
+ *   VOID     who drops a CONFIRM tells those it came through, which need not
+ *            stay for that ring.
  *
- * Every member of a ring gets its error that way, however long the ring. Only
- * where two rings share a process and both are proven at the same time, the
- * end of one may free a process of the other before that one's mark has come
- * to it: its wait is then over, and in order.
+ * Every member of a ring gets its error that way, however long the ring, also
+ * where rings share processes and are proven at the same time.
  *
  * Why this accuses no correct program: an edge means that the process behind
  * it cannot return before the process in front of it acts, and the one in front
@@ -48,6 +48,7 @@ enum weft_cycle_phase {
 	WEFT_CYCLE_CONFIRM,
 	WEFT_CYCLE_MARK,
 	WEFT_CYCLE_RELEASE,
+	WEFT_CYCLE_VOID,
 };
 
 enum weft_cycle_kind {
@@ -79,6 +80,7 @@ enum weft_cycle_step {
 	WEFT_CYCLE_MARKED,    /* likewise */
 	WEFT_CYCLE_ALL,	      /* tell all others; my wait ends with an error */
 	WEFT_CYCLE_CONDEMNED, /* my wait ends with an error */
+	WEFT_CYCLE_VOIDED,    /* my wait does not stay for this ring */
 };
 
 /* The wait this chase is about at process proc (an epoch), or 0 for any. */

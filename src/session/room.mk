@@ -4,7 +4,7 @@ libweft_la_SOURCES += src/session/abort.c src/session/abort.h \
 	src/session/ask.c src/session/ask.h \
 	src/session/birth.h src/session/blame.c \
 	src/session/blame.h src/session/blocked.c \
-	src/session/blocked.h src/session/cycle.c src/session/cycle.h \
+	src/session/blocked.h src/session/cycle.c src/session/cycle.h src/session/hold.c src/session/hold.h \
 	src/session/create.c src/session/create.h \
 	src/session/derive.c src/session/disconnect.c \
 	src/session/disconnect.h src/session/gone.c src/session/gone.h \

@@ -11,6 +11,7 @@
  * ex=3  a ring of splits through all processes, each of a pair
  * ex=4  an intercommunicator whose leaders wait elsewhere
  * ex=5  a receive from who has left for good: S63
+ * ex=6  two rings that share process 0, one of two, one of all others; n= times
  * lane=1  all on lanes of their own
  */
 #include "session.h"
@@ -151,6 +152,97 @@ static void forsaken(void)
 	OK(MPI_Comm_disconnect(&x));
 }
 
+/* The communicator of two processes, or null in all others. */
+static MPI_Comm pair(MPI_Session session, int i, int j, const char *tag)
+{
+	int ranks[2] = { i, j };
+	MPI_Group all, two;
+
+	if (mtest.rank != i && mtest.rank != j)
+		return MPI_COMM_NULL;
+	all = session_group(session, "mpi://WORLD");
+	OK(MPI_Group_incl(all, 2, ranks, &two));
+	OK(MPI_Group_free(&all));
+	return session_comm_take(two, tag);
+}
+
+/* Leaves both; returns whether the first call ended with an error. */
+static int leave(MPI_Comm *first, MPI_Comm *second)
+{
+	double began = MPI_Wtime();
+	int rc = MPI_Comm_disconnect(first);
+
+	if (rc)
+		is_error(rc, began, "a disconnect in a ring");
+	if (*second != MPI_COMM_NULL)
+		OK(MPI_Comm_disconnect(second));
+	return rc != MPI_SUCCESS;
+}
+
+/* A ring is proven for all that are in it or for none: the error of process 0
+ * may have freed the others before. */
+static void compare(int has_error)
+{
+	MPI_Session c = open_one();
+	MPI_Comm all = session_comm(c, "mpi://WORLD", "all");
+	int big, small = mtest.rank == 1 && has_error, n = mtest.size - 2;
+	int in_big = mtest.rank > 1 && has_error;
+
+	OK(MPI_Allreduce(&in_big, &big, 1, MPI_INT, MPI_SUM, all));
+	OK(MPI_Allreduce(MPI_IN_PLACE, &small, 1, MPI_INT, MPI_SUM, all));
+	CHECK(big == 0 || big == n,
+		"S76: all %d of the other ring or none, not %d", n, big);
+	CHECK(big || small, "S76: one ring is ended by errors");
+	OK(MPI_Comm_disconnect(&all));
+	OK(MPI_Session_finalize(&c));
+}
+
+/* Process 0 ends a session with "a" (with 1) and "b" (with 2), then one with
+ * "c" (with 1) and "d" (with the last); 1 leaves "c" before "a", the others
+ * leave first what joins them to the one before, the last of all "d". */
+static void shared_rings(void)
+{
+	int last = mtest.size - 1;
+	MPI_Session b = open_one();
+	MPI_Comm pa = pair(a, 0, 1, "a"), pb = pair(a, 0, 2, "b");
+	MPI_Comm pc = pair(b, 0, 1, "c"), pd = pair(b, 0, last, "d");
+	MPI_Comm chain[2] = { MPI_COMM_NULL, MPI_COMM_NULL };
+	double began;
+	int has_error = 0;
+
+	for (int i = 2; i < last; i++) {
+		MPI_Comm comm = pair(a, i, i + 1, "chain");
+
+		if (comm != MPI_COMM_NULL)
+			chain[mtest.rank == i] = comm;
+	}
+	began = MPI_Wtime();
+	if (mtest.rank == 0)
+		is_error(MPI_Session_finalize(&a), began, "the shared one");
+	else if (mtest.rank == 1)
+		has_error = leave(&pc, &pa);
+	else if (mtest.rank == 2)
+		has_error = leave(&chain[1], &pb);
+	else if (mtest.rank == last)
+		has_error = leave(&pd, &chain[0]);
+	else
+		has_error = leave(&chain[1], &chain[0]);
+	if (mtest.rank)
+		OK(MPI_Session_finalize(&a));
+	OK(MPI_Session_finalize(&b));
+	compare(has_error);
+}
+
+static void share(int n)
+{
+	while (n--) {
+		shared_rings();
+		if (n)
+			a = open_one();
+	}
+	a = open_one();
+}
+
 int main(int argc, char **argv)
 {
 	mtest_start(argv[0]);
@@ -169,6 +261,9 @@ int main(int argc, char **argv)
 		break;
 	case 4:
 		bridge();
+		break;
+	case 6:
+		share(mtest_arg(argc, argv, "n", 1));
 		break;
 	default:
 		forsaken();
