@@ -36,7 +36,7 @@ static inline int weft_check_failed(int err)
 
 static inline bool weft_check_is_on(void)
 {
-	return weft_knobs.check[1] == 'n';
+	return weft_knobs.check[1] != 'f'; /* on, strict */
 }
 
 /* A session is open, the World counted. */

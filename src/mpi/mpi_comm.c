@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_comm: communicators */
 #include "mpi_check.h"
+#include "mpi_mix.h"
 #include "mpi_topo.h"
 
 #include "core/attr.h"
@@ -66,6 +67,8 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
 		err = weft_check_comm(comm2, &b);
 	if (!err)
 		err = weft_check_ptr(result, "result");
+	if (!err && weft_mix_is_strict())
+		err = weft_mix_comms(a, b);
 	if (err)
 		return weft_mpi_raise(a, "MPI_Comm_compare", err);
 	*result = MPI_IDENT + (int)compare(a, b);
@@ -332,6 +335,8 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 	if (!err)
 		err = weft_check_group(group, &members);
 	if (!err)
+		err = weft_mix_comm_group(of, members);
+	if (!err)
 		err = weft_create_subset(of, members, &made);
 	if (!err)
 		*newcomm = handle_or_null(made);
@@ -352,6 +357,8 @@ int PMPI_Comm_create_group(
 		err = weft_check_group(group, &members);
 	if (!err)
 		err = weft_check_tag_send(tag);
+	if (!err)
+		err = weft_mix_comm_group(of, members);
 	if (!err)
 		err = weft_create_group(of, members, tag, &made);
 	if (!err)
@@ -442,6 +449,8 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader,
 		if (!err)
 			err = weft_check_range(WEFT_ERR_RANK, "remote_leader",
 				remote_leader, 0, how.bridge->remote_size - 1);
+		if (!err) /* the members of this side end alike */
+			how.err = weft_mix_comms(how.local, how.bridge);
 	}
 	if (!err)
 		err = weft_create_inter(&how, &made);

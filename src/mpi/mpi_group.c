@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_group: groups */
-#include "mpi_check.h"
+#include "mpi_mix.h"
 
 #include <stdlib.h>
 
@@ -70,6 +70,8 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[],
 		err = weft_check_ptr(ranks1, "ranks1");
 	if (!err && n)
 		err = weft_check_ptr(ranks2, "ranks2");
+	if (!err && weft_mix_is_strict())
+		err = weft_mix_groups(a, b);
 	if (!err)
 		err = translate(a, n, ranks1, b, ranks2);
 	return end("MPI_Group_translate_ranks", err);
@@ -85,6 +87,8 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 		err = weft_check_group(group2, &b);
 	if (!err)
 		err = weft_check_ptr(result, "result");
+	if (!err && weft_mix_is_strict())
+		err = weft_mix_groups(a, b);
 	if (!err)
 		*result = MPI_IDENT + (int)weft_group_compare(a, b);
 	return end("MPI_Group_compare", err);
@@ -104,6 +108,8 @@ static int combine(MPI_Group group1, MPI_Group group2, combine_fn *fn,
 		err = weft_check_group(group2, &b);
 	if (!err)
 		err = weft_check_ptr(newgroup, "newgroup");
+	if (!err)
+		err = weft_mix_groups(a, b);
 	if (!err)
 		err = fn(a, b, &made);
 	if (!err)

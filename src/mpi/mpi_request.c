@@ -5,6 +5,7 @@
  * whether its request is done (progressing where the procedure may), and then
  * take it out: fill the status, free or deactivate. */
 #include "mpi_check.h"
+#include "mpi_mix.h"
 #include "mpi_map.h"
 
 #include "core/lane.h"
@@ -186,6 +187,8 @@ static inline int check_found(
 	}
 	for (; !err && i < count; i++)
 		err = look_up(requests[i], &req);
+	if (!err && weft_mix_is_strict())
+		err = weft_mix_requests(count, requests);
 	return err;
 }
 

@@ -2,6 +2,7 @@
 /* mpi_session: the Sessions Model */
 #include "mpi_buffer.h"
 #include "mpi_check.h"
+#include "mpi_mix.h"
 
 #include "session/create.h"
 #include "session/hint.h"
@@ -241,6 +242,8 @@ static int read_groups(MPI_Group local_group, MPI_Group remote_group,
 			err = weft_check_range(WEFT_ERR_RANK, "remote_leader",
 				how->remote_leader, 0,
 				(int64_t)how->remote->size - 1);
+		if (!err)
+			err = weft_mix_groups(local, how->remote);
 	}
 	how->local = local;
 	how->info = hints;

@@ -16,6 +16,7 @@ libmpi_abi_la_SOURCES += src/mpi/mpi_api.def
 EXTRA_DIST += src/mpi/gen-api src/mpi/README.md
 libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_check.c src/mpi/mpi_check.h \
+	src/mpi/mpi_mix.c src/mpi/mpi_mix.h \
 	src/mpi/mpi_convert.c \
 	src/mpi/mpi_map.c src/mpi/mpi_map.h \
 	src/mpi/mpi_p2p.c src/mpi/mpi_request.c \

@@ -175,6 +175,10 @@ int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 		comm->group->session = b->session;
 		comm->group->session_handle = weft_obj_handle(b->session);
 	}
+	if (b->remote && !b->remote->session && !b->session->is_world) {
+		b->remote->session = b->session;
+		b->remote->session_handle = weft_obj_handle(b->session);
+	}
 	weft_errh_set(&comm->errh, b->errh);
 	snprintf(comm->tag, sizeof(comm->tag), "%s", b->tag ? b->tag : "");
 	weft_nic_settle_held(comm, b->wants_nic, is_named_only(b->info));
