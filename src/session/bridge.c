@@ -290,7 +290,7 @@ static int tell_long(struct talk *t, int32_t root, struct part part)
 {
 	bool is_root = t->comm->rank == root;
 	char bytes[PIECE];
-	int err = 0;
+	int err = 0, passed;
 
 	for (size_t at = 0; !err && at < part.len; at += PIECE) {
 		struct part piece = { bytes,
@@ -298,7 +298,9 @@ static int tell_long(struct talk *t, int32_t root, struct part part)
 
 		if (is_root)
 			memcpy(bytes, (char *)part.at + at, piece.len);
-		err = first_of(hear(t, root, piece), pass(t, root, piece));
+		err = hear(t, root, piece);
+		passed = pass(t, root, piece); /* what was heard */
+		err = first_of(err, passed);
 		if (!err && part.at && !is_root)
 			memcpy((char *)part.at + at, bytes, piece.len);
 	}
@@ -441,7 +443,7 @@ static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
 	struct talk t = talk_inside(local, x);
 	struct both *both = &x->both;
 	struct part runs, cards;
-	int err = tell_first(&t, root);
+	int err = tell_first(&t, root), cards_err;
 
 	if (err)
 		return err;
@@ -453,7 +455,9 @@ static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
 	}
 	runs.at = both->runs;
 	cards.at = both->cards;
-	err = first_of(tell_long(&t, root, runs), tell_long(&t, root, cards));
+	err = tell_long(&t, root, runs);
+	cards_err = tell_long(&t, root, cards);
+	err = first_of(err, cards_err);
 	if (!err && (!runs.at || (cards.len && !cards.at)))
 		err = WEFT_ERR_NOMEM;
 	return err;
