@@ -176,6 +176,7 @@ static void boot_free(struct pmix_boot *boot)
 		weft_container_of(it, struct pmix_item, link));
 	weft_list_for_each(it, next, &boot->queue) weft_pmix_item_destroy(
 		weft_container_of(it, struct pmix_item, link));
+	pthread_mutex_destroy(&boot->naming);
 	pthread_mutex_destroy(&boot->lock);
 	weft_pmix_set_forget(boot, NULL);
 	free(boot->near);
@@ -321,6 +322,7 @@ int weft_pmix_open(
 		return WEFT_ERR_NOMEM;
 	boot->boot.ops = &pmix_ops;
 	pthread_mutex_init(&boot->lock, NULL);
+	pthread_mutex_init(&boot->naming, NULL);
 	weft_list_init(&boot->sets);
 	weft_list_init(&boot->asked);
 	weft_list_init(&boot->queue);

@@ -49,6 +49,7 @@ struct pmix_boot {
 	size_t n_dead;
 	struct weft_link sets;	/* process sets we were told of */
 	pthread_mutex_t lock;	/* lock order: innermost */
+	pthread_mutex_t naming; /* while a name is looked for and published */
 	struct weft_link asked; /* guarded by lock */
 	struct weft_link queue; /* guarded by lock */
 };

@@ -41,9 +41,10 @@ static void fill_app(pmix_app_t *app, const struct weft_boot_app *from)
 	app->env = copy_list(NULL, from->env);
 	app->cwd = from->wdir ? strdup(from->wdir) : NULL;
 	app->maxprocs = (int)from->n;
-	if (!from->host)
-		return;
-	weft_infovec_set_str(&vec, PMIX_HOST, from->host);
+	if (from->host)
+		weft_infovec_set_str(&vec, PMIX_HOST, from->host);
+	if (from->pset)
+		weft_infovec_set_str(&vec, PMIX_PSET_NAME, from->pset);
 	app->info = vec.info; /* its memory goes with the app */
 	app->ninfo = vec.n;
 }
@@ -95,16 +96,11 @@ static bool is_published(const char *key)
 	return status == PMIX_SUCCESS;
 }
 
-/* Some managers take a name twice, so it is looked up first. */
-int weft_pmix_publish(
-	struct weft_boot *base, const char *name, const char *value)
+static int publish(const char *name, const char *key, const char *value)
 {
 	struct weft_infovec vec = { 0 };
-	char key[PMIX_MAX_KEYLEN + 1];
 	pmix_status_t status = PMIX_ERR_NOMEM;
 
-	(void)base;
-	name_key(name, key);
 	if (is_published(key))
 		return weft_err_set(
 			WEFT_ERR_SERVICE, "\"%s\" is published already", name);
@@ -117,6 +113,22 @@ int weft_pmix_publish(
 	return weft_err_set(WEFT_ERR_SERVICE,
 		"the process manager did not publish \"%s\": %s", name,
 		PMIx_Error_string(status));
+}
+
+/* Some managers take a name twice, so it is looked up first; threads of this
+ * process take turns. */
+int weft_pmix_publish(
+	struct weft_boot *base, const char *name, const char *value)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	char key[PMIX_MAX_KEYLEN + 1];
+	int err;
+
+	name_key(name, key);
+	pthread_mutex_lock(&boot->naming);
+	err = publish(name, key, value);
+	pthread_mutex_unlock(&boot->naming);
+	return err;
 }
 
 int weft_pmix_unpublish(struct weft_boot *base, const char *name)

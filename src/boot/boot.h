@@ -90,6 +90,7 @@ struct weft_boot_app {
 			      own; or NULL */
 	const char *wdir;  /* or NULL */
 	const char *host;  /* where the manager is to start them, or NULL */
+	const char *pset;  /* a process set to make of them, or NULL */
 };
 
 struct weft_boot;
@@ -208,7 +209,8 @@ struct weft_boot_ops {
 	/*
 	 * Start a job of n apps; its name is written to job_out, of
 	 * WEFT_BOOT_JOB_MAX bytes, as the new processes have it in their
-	 * facts. Waits for the manager. WEFT_ERR_SPAWN.
+	 * facts. Waits for the manager. WEFT_ERR_SPAWN. Any thread, without a
+	 * lock, like the names below.
 	 */
 	int (*spawn)(struct weft_boot *boot, const struct weft_boot_app *apps,
 		size_t n, char *job_out);

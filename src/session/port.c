@@ -217,6 +217,8 @@ int weft_port_close(const char *name)
 
 /* ---- published ---- */
 
+/* The manager may take its time, so that no lane's lock is held. */
+
 static int check_service(const char *service)
 {
 	size_t len = strlen(service);
@@ -243,9 +245,7 @@ int weft_port_publish(const char *service, const char *name)
 
 	if (err)
 		return err;
-	weft_lane_take(&weft_proc.lane);
 	err = say_alone(weft_boot_publish(weft_proc.boot, service, name));
-	weft_lane_drop(&weft_proc.lane);
 	return err;
 }
 
@@ -255,9 +255,7 @@ int weft_port_unpublish(const char *service)
 
 	if (err)
 		return err;
-	weft_lane_take(&weft_proc.lane);
 	err = say_alone(weft_boot_unpublish(weft_proc.boot, service));
-	weft_lane_drop(&weft_proc.lane);
 	return err;
 }
 
@@ -267,9 +265,7 @@ int weft_port_lookup(const char *service, char *buf, size_t len)
 
 	if (err)
 		return err;
-	weft_lane_take(&weft_proc.lane);
 	err = say_alone(weft_boot_lookup(weft_proc.boot, service, buf, len));
-	weft_lane_drop(&weft_proc.lane);
 	return err;
 }
 
