@@ -506,20 +506,33 @@ static void add(struct words *words, const char *word)
 	words->is_bad |= !list;
 }
 
-static const char *host_of(const pmix_app_t *app)
+/* What the app's info says of a key, or NULL. */
+static const char *app_peek(const pmix_app_t *app, const char *key)
 {
-	const char *host = NULL;
+	const char *value = NULL;
 
 	for (size_t i = 0; i < app->ninfo; i++)
-		if (PMIX_CHECK_KEY(&app->info[i], PMIX_HOST))
-			weft_value_peek_str(&app->info[i].value, &host);
-	return host;
+		if (PMIX_CHECK_KEY(&app->info[i], key))
+			weft_value_peek_str(&app->info[i].value, &value);
+	return value;
+}
+
+/* The value of an environment variable that is ours, or NULL. */
+static const char *env_peek(const pmix_app_t *app, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char **e = app->env; e && *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
 }
 
 /* As it would stand on the command line. */
 static void add_app(struct words *words, const pmix_app_t *app)
 {
-	const char *host = host_of(app);
+	const char *host = app_peek(app, PMIX_HOST);
+	const char *pset = app_peek(app, PMIX_PSET_NAME);
 	char n[16];
 
 	snprintf(n, sizeof(n), "%d", app->maxprocs);
@@ -533,6 +546,10 @@ static void add_app(struct words *words, const pmix_app_t *app)
 		add(words, "-wdir");
 		add(words, app->cwd);
 	}
+	if (pset) {
+		add(words, "--pset");
+		add(words, pset);
+	}
 	add(words, "--");
 	add(words, app->cmd);
 	for (char **arg = app->argv; arg && *arg; arg++) {
@@ -542,16 +559,23 @@ static void add_app(struct words *words, const pmix_app_t *app)
 	}
 }
 
-/* The port in the environment, which is all of it that is ours; NULL without.
- * The caller frees it. */
+/* The port in the environment; NULL without. The caller frees it. */
 static char *parent_of(const pmix_app_t *app)
 {
-	static const char name[] = "WEFT_PARENT=";
+	const char *port = env_peek(app, "WEFT_PARENT");
 
-	for (char **e = app->env; e && *e; e++)
-		if (!strncmp(*e, name, sizeof(name) - 1))
-			return strdup(*e + sizeof(name) - 1);
-	return NULL;
+	return port ? strdup(port) : NULL;
+}
+
+/* The other variable of ours, which is the first app's for all. */
+static void add_errhandler(struct words *words, const pmix_app_t *app)
+{
+	const char *name = env_peek(app, "WEFT_INITIAL_ERRHANDLER");
+
+	if (!name)
+		return;
+	add(words, "-initial-errhandler");
+	add(words, name);
 }
 
 static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
@@ -564,6 +588,8 @@ static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
 
 	(void)info, (void)n_info;
 	add(&words, "mpiexec");
+	if (n)
+		add_errhandler(&words, &apps[0]);
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			add(&words, ":");

@@ -3,7 +3,9 @@
 #include "mpi_check.h"
 
 #include "core/info.h"
+#include "base/log.h"
 #include "session/port.h"
+#include "session/soft.h"
 #include "session/spawn.h"
 
 #include <errno.h>
@@ -250,6 +252,7 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
 struct order {
 	struct weft_boot_app *apps;
 	int n;
+	char *soft; /* of the only app */
 };
 
 static void order_free(struct order *order)
@@ -258,8 +261,13 @@ static void order_free(struct order *order)
 		free((char *)(uintptr_t)order->apps[i].program);
 		free((char *)(uintptr_t)order->apps[i].wdir);
 		free((char *)(uintptr_t)order->apps[i].host);
+		free((char *)(uintptr_t)order->apps[i].pset);
+		if (order->apps[i].env)
+			free(order->apps[i].env[0]);
+		free((char **)(uintptr_t)order->apps[i].env);
 	}
 	free(order->apps);
+	free(order->soft);
 }
 
 /* The value of a key, or NULL; the caller frees it. */
@@ -289,6 +297,53 @@ static char *find_program(const char *command, const char *dirs)
 	return strdup(command);
 }
 
+/* Keys that are not served are named once each time. */
+static void name_ignored(const struct weft_info *info)
+{
+	static const char *const served[] = { "host", "wdir", "path", "soft",
+		"mpi_initial_errhandler", "weft_pset" };
+	uint32_t n = info ? weft_info_n_keys(info) : 0;
+	char key[WEFT_INFO_KEY_MAX + 1];
+
+	for (uint32_t i = 0; i < n && !weft_info_key(info, i, key); i++) {
+		bool is_served = false;
+
+		for (size_t k = 0; k < sizeof(served) / sizeof(*served); k++)
+			is_served |= !strcmp(key, served[k]);
+		if (!is_served)
+			weft_warn("MPI-SPAWN-KEY",
+				"MPI_Comm_spawn: info key \"%s\" is not "
+				"served and ignored",
+				key);
+	}
+}
+
+/* The handler that the new processes begin with, as their variable. */
+static int fill_errhandler(
+	struct weft_boot_app *app, const struct weft_info *hints)
+{
+	char *name = value_of(hints, "mpi_initial_errhandler");
+	char **env, *pair = NULL;
+	int err = 0;
+
+	if (!name)
+		return 0;
+	if (strcmp(name, "mpi_errors_are_fatal") &&
+		strcmp(name, "mpi_errors_abort") &&
+		strcmp(name, "mpi_errors_return"))
+		err = weft_err_set(WEFT_ERR_INFO_VALUE,
+			"mpi_initial_errhandler is \"%s\", expected "
+			"mpi_errors_are_fatal, mpi_errors_abort or "
+			"mpi_errors_return",
+			name);
+	env = err ? NULL : calloc(2, sizeof(*env));
+	if (env && asprintf(&pair, "WEFT_INITIAL_ERRHANDLER=%s", name) >= 0)
+		env[0] = pair;
+	app->env = env;
+	free(name);
+	return err || (env && env[0]) ? err : WEFT_ERR_NOMEM;
+}
+
 static int fill_app(struct weft_boot_app *app, const char *command,
 	char *argv[], int maxprocs, MPI_Info info)
 {
@@ -311,11 +366,38 @@ static int fill_app(struct weft_boot_app *app, const char *command,
 		.argv = argv,
 		.wdir = value_of(hints, "wdir"),
 		.host = value_of(hints, "host"),
+		.pset = value_of(hints, "weft_pset"),
 	};
 	free(dirs);
+	name_ignored(hints);
 	if (!app->wdir)
 		app->wdir = getcwd(NULL, 0);
-	return app->program ? 0 : WEFT_ERR_NOMEM;
+	return app->program ? fill_errhandler(app, hints) : WEFT_ERR_NOMEM;
+}
+
+/* Fewer processes than asked for will do. */
+static int fill_soft(struct order *order, int i, MPI_Info info)
+{
+	struct weft_info *hints;
+	char *soft;
+	uint32_t n = 0;
+	int err = weft_check_info_or_null(info, &hints);
+
+	soft = err ? NULL : value_of(hints, "soft");
+	if (!soft)
+		return err;
+	err = weft_soft_most(soft, order->apps[i].n, &n);
+	if (!err && !n)
+		err = weft_err_set(WEFT_ERR_SPAWN,
+			"soft is \"%s\", with no number from 1 to %u", soft,
+			order->apps[i].n);
+	if (!err && order->n > 1)
+		order->apps[i].n = n;
+	if (!err && order->n == 1)
+		order->soft = soft;
+	else
+		free(soft);
+	return err;
 }
 
 /* The arguments of both calls; those of the root only matter there. */
@@ -349,24 +431,30 @@ static int take_order(const struct spawning *s, struct order *order)
 	order->n = s->count;
 	if (!order->apps)
 		return WEFT_ERR_NOMEM;
-	for (int i = 0; !err && i < s->count; i++)
+	for (int i = 0; !err && i < s->count; i++) {
 		err = fill_app(&order->apps[i], s->commands[i],
 			s->argvs ? s->argvs[i] : NULL, s->maxprocs[i],
 			s->infos[i]);
+		if (!err)
+			err = fill_soft(order, i, s->infos[i]);
+	}
 	return err;
 }
 
-/* All or none are started. Where there are none, only the root knows how many
- * it should have been. */
-static void put_errcodes(
-	const struct spawning *s, const struct weft_comm *made, bool is_root)
+/* Without soft all or none are started, with it perhaps fewer. Only the root
+ * knows how many were asked for. */
+static void put_errcodes(const struct spawning *s, const struct order *order,
+	const struct weft_comm *made, bool is_root)
 {
-	int64_t n = made ? made->remote_size : 0;
+	int *code = s->errcodes;
 
-	for (int i = 0; !made && is_root && i < s->count; i++)
-		n += s->maxprocs[i];
-	for (int64_t i = 0; s->errcodes && i < n; i++)
-		s->errcodes[i] = made ? MPI_SUCCESS : MPI_ERR_SPAWN;
+	for (int i = 0; code && is_root && i < s->count; i++)
+		for (int k = 0; k < s->maxprocs[i]; k++)
+			*code++ = made && (uint32_t)k < order->apps[i].n
+					  ? MPI_SUCCESS
+					  : MPI_ERR_SPAWN;
+	for (int i = 0; code && !is_root && made && i < made->remote_size; i++)
+		code[i] = MPI_SUCCESS;
 }
 
 static int spawn(const struct spawning *s)
@@ -386,10 +474,10 @@ static int spawn(const struct spawning *s)
 	if (is_root)
 		bad = take_order(s, &order);
 	if (!err) { /* all have to hear of what is wrong at root */
-		err = weft_spawn(
-			of, s->root, bad, order.apps, (size_t)order.n, &made);
+		err = weft_spawn(of, s->root, bad, order.apps, (size_t)order.n,
+			order.soft, &made);
 		if (!bad)
-			put_errcodes(s, made, is_root);
+			put_errcodes(s, &order, made, is_root);
 	}
 	order_free(&order);
 	if (!err)

@@ -15,9 +15,10 @@ libweft_la_SOURCES += src/session/abort.c src/session/abort.h \
 	src/session/port.c src/session/port.h src/session/pset.c \
 	src/session/pset.h src/session/session.c src/session/session.h \
 	src/session/shore.c src/session/shore.h \
+	src/session/soft.c src/session/soft.h \
 	src/session/spawn.c src/session/spawn.h \
 	src/session/split.c src/session/split.h \
 	src/session/stall.h src/session/tied.c src/session/tied.h \
 	src/session/watch.c src/session/watch.h
-unit_tests += test/unit/cycle_test
+unit_tests += test/unit/cycle_test test/unit/soft_test
 EXTRA_DIST += src/session/README.md

@@ -7,33 +7,38 @@
 #include "core/outer.h"
 #include "session/port.h"
 #include "session/session.h"
+#include "session/soft.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOIN_S = 120 }; /* the parent is waiting already */
+enum {
+	JOIN_S = 120, /* the parent is waiting already */
+	TRIES = 16,   /* of fewer and fewer processes */
+};
 
-/* The variable is for all apps alike. */
+/* The port's variable is for all apps alike, before the app's own. The manager
+ * may take its time, so that no lane's lock is held. */
 static int start(const struct weft_boot_app *apps, size_t n, const char *port,
 	char *job_out)
 {
 	char pair[sizeof("WEFT_PARENT=") + WEFT_PORT_NAME_MAX];
-	char *env[] = { pair, NULL };
 	struct weft_boot_app *list = calloc(n, sizeof(*list));
-	int err;
+	char *(*envs)[3] = calloc(n, sizeof(*envs));
+	int err = list && envs ? 0 : WEFT_ERR_NOMEM;
 
-	if (!list)
-		return WEFT_ERR_NOMEM;
 	snprintf(pair, sizeof(pair), "WEFT_PARENT=%s", port);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; !err && i < n; i++) {
+		envs[i][0] = pair;
+		envs[i][1] = apps[i].env ? apps[i].env[0] : NULL;
 		list[i] = apps[i];
-		list[i].env = env;
+		list[i].env = envs[i];
 	}
-	weft_lane_take(&weft_proc.lane);
-	err = weft_boot_spawn(weft_proc.boot, list, n, job_out);
-	weft_lane_drop(&weft_proc.lane);
+	if (!err)
+		err = weft_boot_spawn(weft_proc.boot, list, n, job_out);
 	free(list);
+	free(envs);
 	if (err == WEFT_ERR_UNSUPPORTED)
 		err = weft_err_set(WEFT_ERR_SPAWN,
 			"there is no process manager to start processes; start "
@@ -41,15 +46,42 @@ static int start(const struct weft_boot_app *apps, size_t n, const char *port,
 	return err;
 }
 
+/* As many of the first app as the set has and the manager can. */
+static int start_some(struct weft_boot_app *apps, size_t n, const char *soft,
+	const char *port, char *job_out)
+{
+	uint32_t most = apps[0].n;
+	int err = WEFT_ERR_SPAWN;
+
+	if (!soft)
+		return start(apps, n, port, job_out);
+	for (int i = 0; err == WEFT_ERR_SPAWN && i < TRIES; i++) {
+		uint32_t few = 0;
+		int soft_err = most ? weft_soft_most(soft, most, &few) : 0;
+
+		if (soft_err || (!few && i))
+			return soft_err ? soft_err : err;
+		if (!few)
+			return weft_err_set(WEFT_ERR_SPAWN,
+				"soft is \"%s\", with no number from 1 to %u",
+				soft, most);
+		apps[0].n = few;
+		err = start(apps, n, port, job_out);
+		most = few - 1;
+	}
+	return err;
+}
+
 int weft_spawn(struct weft_comm *comm, int32_t root, int err,
-	const struct weft_boot_app *apps, size_t n, struct weft_comm **comm_out)
+	struct weft_boot_app *apps, size_t n, const char *soft,
+	struct weft_comm **comm_out)
 {
 	char port[WEFT_PORT_NAME_MAX] = "", job[WEFT_BOOT_JOB_MAX] = "";
 
 	if (comm->rank == root && !err) {
 		err = weft_port_open(port);
 		if (!err)
-			err = start(apps, n, port, job);
+			err = start_some(apps, n, soft, port, job);
 	}
 	err = weft_port_accept_job(comm, root, err, port, job, comm_out);
 	if (*port)

@@ -14,9 +14,11 @@
 /* Collective over comm; apps and n matter at root, and err, which is what is
  * wrong with them: everybody gets it. Blocks until the new job's World has met.
  * WEFT_ERR_SPAWN when it could not be started, or ended before
- * that; env of the apps is not looked at. */
+ * that. Of the apps' env the first pair counts. With soft (soft.h) fewer of
+ * the first app are tried when the manager refuses; its n says how many were
+ * started. */
 int weft_spawn(struct weft_comm *comm, int32_t root, int err,
-	const struct weft_boot_app *apps, size_t n,
+	struct weft_boot_app *apps, size_t n, const char *soft,
 	struct weft_comm **comm_out);
 
 /* What the World of a job does that another one started; nothing in others. */

@@ -5,9 +5,15 @@
  * line per claim, from rank 0 of the job that claims. */
 #include "claim.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char **arguments;
@@ -290,6 +296,241 @@ static void parent_names(void)
 	claim(class == MPI_ERR_SERVICE, "but once");
 }
 
+static int class_of(int code)
+{
+	int class = -1;
+
+	MPI_Error_class(code, &class);
+	return class;
+}
+
+static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
+{
+	char *argv[] = { "child-keys", NULL };
+	char dir[4096] = "", *name = strrchr(arguments[0], '/');
+	MPI_Info info;
+	int code;
+
+	memset(codes, -1, 8 * sizeof(*codes));
+	snprintf(dir, sizeof(dir), "/nowhere:%.*s", (int)(name - arguments[0]),
+		arguments[0]);
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "soft", soft);
+	MPI_Info_set(info, "path", dir);
+	MPI_Info_set(info, "wdir", "/");
+	MPI_Info_set(info, "weft_pset", "kids");
+	MPI_Info_set(info, "mpi_initial_errhandler", "mpi_errors_return");
+	MPI_Info_set(info, "arch", "any");
+	code = MPI_Comm_spawn(
+		name + 1, argv, n, info, 0, MPI_COMM_WORLD, inter, codes);
+	MPI_Info_free(&info);
+	return code;
+}
+
+/* What the info keys say is so; the one that is not served is named. */
+static void parent_keys(void)
+{
+	MPI_Comm inter = MPI_COMM_NULL;
+	int codes[8], n = 0, code, of_rest = rank ? -1 : MPI_ERR_SPAWN;
+
+	code = spawn_softly("1:2,5:9:4", 4, &inter, codes);
+	claim(code == MPI_SUCCESS, "a spawn with info keys");
+	MPI_Comm_remote_size(inter, &n);
+	claim(n == 2, "soft: as many as the set has below the most");
+	claim(codes[0] == MPI_SUCCESS && codes[1] == MPI_SUCCESS &&
+			codes[2] == of_rest && codes[3] == of_rest,
+		"soft: the others have their error codes");
+	MPI_Comm_disconnect(&inter);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	code = spawn_softly("5:9", 4, &inter, codes);
+	claim(class_of(code) == MPI_ERR_SPAWN, "soft: no number of the set");
+	code = spawn_softly("few", 4, &inter, codes);
+	claim(class_of(code) == MPI_ERR_INFO_VALUE, "soft: no set");
+}
+
+static int is_in_set(const char *wanted)
+{
+	MPI_Session session;
+	int n = 0, found = 0;
+
+	MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+	MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n);
+	for (int i = 0; i < n; i++) {
+		char name[MPI_MAX_PSET_NAME_LEN] = "";
+		int len = sizeof(name);
+
+		MPI_Session_get_nth_pset(session, MPI_INFO_NULL, i, &len, name);
+		found |= !strcmp(name, wanted);
+	}
+	MPI_Session_finalize(&session);
+	return found;
+}
+
+static void child_keys(MPI_Comm parent)
+{
+	char dir[4096] = "";
+	MPI_Errhandler handler;
+
+	claim(getcwd(dir, sizeof(dir)) && !strcmp(dir, "/"), "child: wdir");
+	claim(is_in_set("kids"), "child: the process set");
+	MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+	claim(handler == MPI_ERRORS_RETURN, "child: the first error handler");
+	MPI_Comm_disconnect(&parent);
+}
+
+/* A socket between ranks 0 and 1, over the loopback interface. */
+static int connect_two(void)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_STREAM, 0), other = -1;
+
+	if (rank == 0) {
+		if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+			listen(fd, 1) ||
+			getsockname(fd, (struct sockaddr *)&addr, &len))
+			return -1;
+	}
+	MPI_Bcast(&addr.sin_port, sizeof(addr.sin_port), MPI_BYTE, 0,
+		MPI_COMM_WORLD);
+	if (rank == 1)
+		return connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ? -1
+									   : fd;
+	other = accept(fd, NULL, NULL);
+	close(fd);
+	return other;
+}
+
+static void parent_join(void)
+{
+	MPI_Comm inter = MPI_COMM_NULL;
+	int fd = connect_two(), got = -1, n = 0, is_inter = 0, code;
+	char word = 'w', back = 0;
+
+	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+	claim(fd >= 0, "a socket");
+	claim(MPI_Comm_join(fd, &inter) == MPI_SUCCESS, "join");
+	MPI_Comm_test_inter(inter, &is_inter);
+	MPI_Comm_remote_size(inter, &n);
+	claim(is_inter && n == 1, "one process on the other side");
+	MPI_Sendrecv(&rank, 1, MPI_INT, 0, 1, &got, 1, MPI_INT, 0, 1, inter,
+		MPI_STATUS_IGNORE);
+	claim(got == !rank, "who is the other one");
+	claim(write(fd, &word, 1) == 1 && read(fd, &back, 1) == 1 &&
+			back == 'w',
+		"the socket is quiet and ours again");
+	MPI_Comm_disconnect(&inter);
+	MPI_Barrier(MPI_COMM_WORLD);
+	close(fd);
+	code = MPI_Comm_join(fd, &inter);
+	claim(class_of(code) == MPI_ERR_OTHER, "no socket, no communicator");
+}
+
+/* As many processes as the launcher has room for, said by its caller. */
+static void parent_universe(void)
+{
+	int *universe = NULL, has = 0;
+
+	MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &has);
+	claim(has && *universe >= size, "there is room for who is there");
+	claim(has && *universe == atoi(arguments[2]), "the universe's size");
+}
+
+/* ---- while the launcher sleeps ---- */
+
+static atomic_int is_back;
+static int slow_code;
+
+static void *look_up(void *arg)
+{
+	char port[MPI_MAX_PORT_NAME];
+
+	(void)arg;
+	slow_code = MPI_Lookup_name("nobody's", MPI_INFO_NULL, port);
+	atomic_store(&is_back, 1);
+	return NULL;
+}
+
+static void *spawn_one(void *arg)
+{
+	char *argv[] = { "child-many", NULL };
+	MPI_Comm inter = MPI_COMM_NULL;
+
+	(void)arg;
+	slow_code = MPI_Comm_spawn(arguments[0], argv, 1, MPI_INFO_NULL, 0,
+		MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE);
+	atomic_store(&is_back, 1);
+	if (slow_code)
+		return NULL;
+	MPI_Barrier(inter);
+	MPI_Comm_disconnect(&inter);
+	return NULL;
+}
+
+/* Wakes the launcher, whatever becomes of this process. */
+static pid_t set_alarm(pid_t launcher)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	for (int i = 0; i < 300 && getppid() != 1; i++)
+		nap(100);
+	kill(launcher, SIGCONT);
+	_exit(0);
+}
+
+static int talk(int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		int got = -1;
+
+		MPI_Sendrecv(&i, 1, MPI_INT, !rank, 2, &got, 1, MPI_INT, !rank,
+			2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		sum += got == i;
+	}
+	return sum;
+}
+
+/* One thread of rank 0 waits for the launcher, which is stopped; the other's
+ * messages come and go. */
+static void meanwhile(void *(*wait)(void *), const char *what)
+{
+	pid_t launcher = getppid(), alarm = -1;
+	pthread_t thread;
+	int was_back = 0, n;
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 0) {
+		atomic_store(&is_back, 0);
+		alarm = set_alarm(launcher);
+		kill(launcher, SIGSTOP);
+		pthread_create(&thread, NULL, wait, NULL);
+		nap(200); /* into the call */
+	}
+	n = talk(1000);
+	if (rank == 0) {
+		was_back = atomic_load(&is_back);
+		kill(launcher, SIGCONT);
+		kill(alarm, SIGKILL);
+		waitpid(alarm, NULL, 0);
+		pthread_join(thread, NULL);
+	}
+	claim(n == 1000 && !was_back, what);
+}
+
+static void parent_stopped(void)
+{
+	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+	meanwhile(look_up, "messages move while another thread looks up");
+	claim(rank || class_of(slow_code) == MPI_ERR_NAME, "nothing was found");
+	meanwhile(spawn_one, "and while another thread spawns");
+	claim(rank || slow_code == MPI_SUCCESS, "it was spawned");
+}
+
 static const struct {
 	const char *name;
 	void (*parent)(void);
@@ -304,6 +545,11 @@ static const struct {
 	{ "crash", parent_crash, NULL },
 	{ "finalize", parent_finalize, NULL },
 	{ "names", parent_names, NULL },
+	{ "keys", parent_keys, NULL },
+	{ "join", parent_join, NULL },
+	{ "universe", parent_universe, NULL },
+	{ "stopped", parent_stopped, NULL },
+	{ "child-keys", NULL, child_keys },
 	{ "child-talk", NULL, child_talk },
 	{ "child-many", NULL, child_many },
 	{ "child-multiple", NULL, child_multiple },
@@ -316,10 +562,13 @@ static const struct {
 int main(int argc, char **argv)
 {
 	MPI_Comm parent;
-	int is_known = 0;
+	int is_known = 0, level;
 
 	arguments = argv;
-	MPI_Init(&argc, &argv);
+	if (argc > 1 && !strcmp(argv[1], "stopped"))
+		MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+	else
+		MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	MPI_Comm_get_parent(&parent);
