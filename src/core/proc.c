@@ -145,6 +145,12 @@ static const char *find_near(void)
 	return weft_proc.near;
 }
 
+bool weft_proc_is_one_host(void)
+{
+	return weft_proc.facts.n_nodes <= 1 &&
+	       strcmp(weft_knobs.scope, "network") != 0;
+}
+
 void weft_proc_net_hints(struct weft_net_hints *hints)
 {
 	const struct weft_lane_wish *wish = &weft_proc.wish;
@@ -154,7 +160,7 @@ void weft_proc_net_hints(struct weft_net_hints *hints)
 		.iface = wish->iface,
 		.tclass = wish->tclass,
 		.place = weft_proc.facts.local_rank,
-		.is_one_host = weft_proc.facts.n_nodes <= 1,
+		.is_one_host = weft_proc_is_one_host(),
 	};
 	if (!strcmp(weft_knobs.nics, "near") && !hints->is_one_host)
 		hints->find_near = find_near;

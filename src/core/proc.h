@@ -70,6 +70,9 @@ void weft_proc_put(void);
 /* Opens the fabric if it is not open yet. Lane's lock held. */
 int weft_proc_open_net(void);
 
+/* True when nobody on another host has to reach this process. */
+bool weft_proc_is_one_host(void);
+
 /* How to open a fabric for this process; lent from weft_proc. As above. */
 void weft_proc_net_hints(struct weft_net_hints *hints);
 

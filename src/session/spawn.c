@@ -25,13 +25,19 @@ static int start(const struct weft_boot_app *apps, size_t n, const char *port,
 {
 	char pair[sizeof("WEFT_PARENT=") + WEFT_PORT_NAME_MAX];
 	struct weft_boot_app *list = calloc(n, sizeof(*list));
-	char *(*envs)[3] = calloc(n, sizeof(*envs));
+	char *(*envs)[4] = calloc(n, sizeof(*envs));
+	static const char scope[] = "WEFT_SCOPE=network";
 	int err = list && envs ? 0 : WEFT_ERR_NOMEM;
 
 	snprintf(pair, sizeof(pair), "WEFT_PARENT=%s", port);
 	for (size_t i = 0; !err && i < n; i++) {
-		envs[i][0] = pair;
-		envs[i][1] = apps[i].env ? apps[i].env[0] : NULL;
+		int k = 0;
+
+		envs[i][k++] = pair;
+		if (!weft_proc_is_one_host()) /* wherever they come to be */
+			envs[i][k++] = (char *)(uintptr_t)scope;
+		if (apps[i].env)
+			envs[i][k++] = apps[i].env[0];
 		list[i] = apps[i];
 		list[i].env = envs[i];
 	}
