@@ -311,7 +311,7 @@ static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
 	MPI_Info info;
 	int code;
 
-	memset(codes, -1, 8 * sizeof(*codes));
+	memset(codes, -1, (size_t)n * sizeof(*codes));
 	snprintf(dir, sizeof(dir), "/nowhere:%.*s", (int)(name - arguments[0]),
 		arguments[0]);
 	MPI_Info_create(&info);
@@ -346,6 +346,21 @@ static void parent_keys(void)
 	claim(class_of(code) == MPI_ERR_SPAWN, "soft: no number of the set");
 	code = spawn_softly("few", 4, &inter, codes);
 	claim(class_of(code) == MPI_ERR_INFO_VALUE, "soft: no set");
+}
+
+/* As many as the launcher has room for, where that is less than asked for. */
+static void parent_fewer(void)
+{
+	MPI_Comm inter = MPI_COMM_NULL;
+	int codes[16], n = 0, code = spawn_softly("1:12", 12, &inter, codes);
+
+	claim(code == MPI_SUCCESS, "a spawn of fewer");
+	MPI_Comm_remote_size(inter, &n);
+	claim(n && n <= atoi(arguments[2]), "not more than there is room for");
+	claim(rank || (codes[n - 1] == MPI_SUCCESS &&
+			      codes[n] == MPI_ERR_SPAWN),
+		"the error codes say so");
+	MPI_Comm_disconnect(&inter);
 }
 
 static int is_in_set(const char *wanted)
@@ -546,6 +561,7 @@ static const struct {
 	{ "finalize", parent_finalize, NULL },
 	{ "names", parent_names, NULL },
 	{ "keys", parent_keys, NULL },
+	{ "fewer", parent_fewer, NULL },
 	{ "join", parent_join, NULL },
 	{ "universe", parent_universe, NULL },
 	{ "stopped", parent_stopped, NULL },
