@@ -132,17 +132,64 @@ static int near_load(struct pmix_boot *boot)
 	return err ? near_by_host(boot) : 0;
 }
 
+/* The node a rank is said to be on, of WEFT_NODES; all are on one. */
+static uint32_t as_node(const struct pmix_boot *boot, uint32_t rank)
+{
+	return (uint32_t)((uint64_t)rank * boot->as_nodes / boot->size);
+}
+
+/* One node as several, if that is wanted: who is on another is far. */
+static void near_divide(struct pmix_boot *boot)
+{
+	uint32_t mine = as_node(boot, boot->me.rank);
+	size_t n = 0;
+
+	if (boot->as_nodes < 2)
+		return;
+	if (boot->n_near < boot->size) {
+		weft_warn("BOOT-NODES",
+			"WEFT_NODES=%u is for jobs on one node; ignored",
+			boot->as_nodes);
+		boot->as_nodes = 1;
+		return;
+	}
+	for (size_t i = 0; i < boot->n_near; i++)
+		if (as_node(boot, boot->near[i]) == mine)
+			boot->near[n++] = boot->near[i];
+	boot->n_near = n;
+}
+
+static int near_know(struct pmix_boot *boot)
+{
+	int err = near_load(boot);
+
+	if (!err)
+		near_divide(boot);
+	return err;
+}
+
 static int pmix_near(
 	struct weft_boot *base, const uint32_t **ranks_out, size_t *n_out)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
-	int err = boot->near ? 0 : near_load(boot);
+	int err = boot->near ? 0 : near_know(boot);
 
 	if (err)
 		return err;
 	*ranks_out = boot->near;
 	*n_out = boot->n_near;
 	return 0;
+}
+
+/* The name of a rank's node, of which there may be several here. */
+static int host_of(struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
+{
+	int err = text(boot, rank, PMIX_HOSTNAME, buf, len);
+	size_t n = err ? 0 : strlen(buf);
+
+	if (!err && boot->as_nodes > 1)
+		snprintf(buf + n, len - n, "#%u", as_node(boot, rank));
+	return err;
 }
 
 static int pmix_host_of(
@@ -154,7 +201,7 @@ static int pmix_host_of(
 		return weft_err_set(WEFT_ERR_RANK,
 			"rank %u asked for in a job of %u processes", rank,
 			boot->size);
-	return text(boot, rank, PMIX_HOSTNAME, buf, len);
+	return host_of(boot, rank, buf, len);
 }
 
 static int pmix_abort(struct weft_boot *base, int code, const char *why,
@@ -294,8 +341,11 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 	if (err)
 		return weft_err_set(WEFT_ERR_BOOT,
 			"the process manager does not name this node");
-	memcpy(facts->host, boot->host, sizeof(facts->host));
+	boot->as_nodes = weft_min(weft_knobs.nodes, boot->size);
 	err = pmix_near(&boot->boot, &near, &n_near);
+	if (err)
+		return err;
+	err = host_of(boot, boot->me.rank, facts->host, sizeof(facts->host));
 	if (err)
 		return err;
 	facts->local_size = (uint32_t)n_near;

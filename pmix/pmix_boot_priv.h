@@ -45,7 +45,8 @@ struct pmix_boot {
 	uint32_t size;
 	uint32_t *near; /* ascending; NULL: not asked for yet */
 	size_t n_near;
-	uint32_t *dead; /* ranks known to have died */
+	uint32_t as_nodes; /* of WEFT_NODES; 1: nodes are as they are */
+	uint32_t *dead;	   /* ranks known to have died */
 	size_t n_dead;
 	struct weft_link sets;	/* process sets we were told of */
 	pthread_mutex_t lock;	/* lock order: innermost */
