@@ -11,7 +11,7 @@
  *    the request is not over.
  *  - a send asked back: the answer will not come.
  * A receive from any source goes on waiting: somebody else may send.  One
- * posted later for the dead ends at once. */
+ * posted later for the dead ends at once, and so does a probe. */
 #include "p2p/p2p_priv.h"
 
 #include "net/net.h"
@@ -61,15 +61,22 @@ void weft_lost_peer(struct weft_peer *peer)
 	}
 }
 
-void weft_lost_check(struct weft_req *req)
+int weft_lost_source(struct weft_comm *comm, int32_t rank)
 {
 	struct weft_peer *peer;
 
-	if (req->src < 0)
-		return;
-	peer = weft_comm_peer(req->comm, (uint32_t)req->src);
-	if (!peer || peer->state != WEFT_PEER_DEAD)
+	if (weft_likely(!comm->lane->n_dead) || rank < 0)
+		return 0;
+	peer = weft_comm_peer(comm, (uint32_t)rank);
+	return peer && peer->state == WEFT_PEER_DEAD ? peer->err : 0;
+}
+
+void weft_lost_check(struct weft_req *req)
+{
+	int err = weft_lost_source(req->comm, req->src);
+
+	if (!err)
 		return;
 	weft_match_withdraw(&req->comm->match, req);
-	weft_p2p_finish(req, peer->err);
+	weft_p2p_finish(req, err);
 }

@@ -144,21 +144,10 @@ static void take_back(struct weft_req *req, int err)
 	weft_net_cancel(req->lane->net, &req->op);
 }
 
-/* Only a peer that died could serve it. */
-static struct weft_peer *dead_source(const struct weft_req *req)
-{
-	struct weft_peer *peer = NULL;
-
-	if (req->lane->n_dead && req->src >= 0)
-		peer = weft_comm_peer(req->comm, (uint32_t)req->src);
-	return peer && peer->state == WEFT_PEER_DEAD ? peer : NULL;
-}
-
 /* WEFT_AGAIN, or it is the card's or over. */
 static int hand_over(struct weft_req *req)
 {
 	struct weft_nic *nic = req->comm->nic;
-	const struct weft_peer *dead;
 	int err = post(req);
 
 	if (err == WEFT_AGAIN)
@@ -173,9 +162,9 @@ static int hand_over(struct weft_req *req)
 	if (req->state)
 		return 0; /* the message is there already */
 	weft_list_push_back(&nic->posted, &req->link);
-	dead = dead_source(req);
-	if (dead)
-		take_back(req, dead->err);
+	err = weft_lost_source(req->comm, req->src);
+	if (err)
+		take_back(req, err);
 	return 0;
 }
 
@@ -196,6 +185,8 @@ static void start(struct weft_nic *nic, struct weft_req *req)
 	weft_list_push_back(&nic->held, &req->link);
 	if (nic->held.next != &req->link || !hand_over(req))
 		return;
+	if (!weft_list_is_empty(&nic->chore.link))
+		return; /* what it was for has been cancelled meanwhile */
 	weft_comm_get(nic->comm);
 	weft_list_push_back(&nic->comm->lane->chores, &nic->chore.link);
 }
@@ -376,7 +367,7 @@ struct weft_message *weft_nic_look(struct weft_comm *comm, int32_t rank,
 		message = weft_match_find(&comm->match, ctx, rank, tag);
 		if (message == &comm->nic->marker)
 			message = look(comm->nic, rank, tag, is_claim);
-		if (message || !is_blocking)
+		if (message || !is_blocking || weft_lost_source(comm, rank))
 			return message;
 	}
 }

@@ -84,7 +84,8 @@ struct weft_message;
 extern struct weft_table weft_messages;
 
 /* Looks for a message without receiving it; *found_out says whether one is
- * there. With is_blocking it waits for one. */
+ * there. With is_blocking it waits for one. An error if only a process that
+ * died could send it. */
 int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	bool is_blocking, bool *found_out, struct weft_status *status_out);
 

@@ -109,6 +109,9 @@ bool weft_cancel_give_up(struct weft_req *req);
 /* Ends everything that waits for a peer that died; peer->err says why. */
 void weft_lost_peer(struct weft_peer *peer);
 
+/* Why nobody can send as this rank any more; 0: that may be. */
+int weft_lost_source(struct weft_comm *comm, int32_t rank);
+
 /* Ends a receive just posted if nobody but one who died can serve it. */
 void weft_lost_check(struct weft_req *req);
 

@@ -26,7 +26,7 @@ static struct weft_message *look(
 		weft_progress_try(comm->lane);
 	while (!message) {
 		message = weft_match_find(&comm->match, ctx, rank, tag);
-		if (message || !is_blocking)
+		if (message || !is_blocking || weft_lost_source(comm, rank))
 			break;
 		weft_progress_wait(comm->lane);
 	}
@@ -37,6 +37,7 @@ int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	bool is_blocking, bool *found_out, struct weft_status *status_out)
 {
 	struct weft_message *message;
+	int err = 0;
 
 	if (rank == WEFT_PROC_NULL) {
 		*status_out = (struct weft_status){ .source = WEFT_PROC_NULL,
@@ -50,9 +51,11 @@ int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 		message = weft_nic_look(comm, rank, tag, is_blocking, false);
 	if (message)
 		describe(message, status_out);
+	else
+		err = weft_lost_source(comm, rank);
 	*found_out = message != NULL;
 	weft_lane_drop(comm->lane);
-	return 0;
+	return err;
 }
 
 int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
@@ -60,6 +63,7 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	struct weft_status *status_out)
 {
 	struct weft_message *message;
+	int err = 0;
 
 	weft_lane_take(comm->lane);
 	message = look(comm, rank, tag, is_blocking);
@@ -71,10 +75,12 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 			weft_match_take(&comm->match, message);
 		weft_comm_get(comm);
 		comm->n_probed++;
+	} else {
+		err = weft_lost_source(comm, rank);
 	}
 	*message_out = message;
 	weft_lane_drop(comm->lane);
-	return 0;
+	return err;
 }
 
 struct weft_comm *weft_message_comm(struct weft_message *message)
