@@ -7,69 +7,14 @@
  * is tried. The stand-in's record says that messages really left with the tags
  * they should have.
  */
-#include "hints.h"
+#include "nic.h"
 
 enum { ORDERED = 60, BIG = 8 << 20 };
 
 static MPI_Comm comm;
 static const char *got;
-static char record[64];
-static int rank_bits; /* of a tag, as the card has it */
-
-static MPI_Comm with(MPI_Comm from, const char *value)
-{
-	MPI_Comm made;
-	MPI_Info info;
-
-	OK(MPI_Info_create(&info));
-	OK(MPI_Info_set(info, "weft_match", value));
-	OK(MPI_Comm_dup_with_info(from, info, &made));
-	OK(MPI_Info_free(&info));
-	return made;
-}
-
-static void says(MPI_Comm of, const char *want)
-{
-	char value[32] = "nothing";
-	int len = sizeof(value), flag = 0;
-	MPI_Info info;
-
-	OK(MPI_Comm_get_info(of, &info));
-	OK(MPI_Info_get_string(info, "weft_match", &len, value, &flag));
-	OK(MPI_Info_free(&info));
-	CHECK(!strcmp(value, want), "weft_match is %s, not %s", value, want);
-}
 
 /* ---- the record ---- */
-
-/* Tags of sends in the record whose message tag is this one; -1: none. */
-static long long recorded(int tag, const char *flags)
-{
-	FILE *f = fopen(record, "r");
-	unsigned long long at, found = 0;
-	char line[512], *word;
-	long long n = -1;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		word = strstr(line, " tag=0x");
-		if (strncmp(line, "fi_tsend", 8) || !word)
-			continue;
-		at = strtoull(word + 7, NULL, 16);
-		if ((at & INT32_MAX) != (unsigned)tag || !(at >> 31 & 1))
-			continue;
-		CHECK((at >> 32 & ((1u << rank_bits) - 1)) ==
-				(unsigned)mtest.rank,
-			"tag 0x%llx names its sender", at);
-		CHECK(!strcmp(flags, "-") || strstr(line, flags),
-			"a send of tag %d is %s: %s", tag, flags, line);
-		CHECK(n < 0 || at == found, "the slot stays the same");
-		found = at;
-		n = (long long)at;
-	}
-	if (f)
-		fclose(f);
-	return n;
-}
 
 static void with_tags(void)
 {
@@ -79,19 +24,20 @@ static void with_tags(void)
 		OK(MPI_Send(buf, 8, MPI_BYTE, 0, 4711, comm));
 		OK(MPI_Send(buf, 100000, MPI_BYTE, 0, 4712, comm));
 		OK(MPI_Ssend(buf, 8, MPI_BYTE, 0, 4713, comm));
-		if (record[0] && !strcmp(got, "nic")) {
-			CHECK(recorded(4711, "flags=INJECT|COMPLETION ") >= 0,
+		if (nic.record[0] && !strcmp(got, "nic")) {
+			CHECK(nic_recorded(4711, "flags=INJECT|COMPLETION ") >=
+					0,
 				"a short message leaves with its tag");
-			CHECK(recorded(4712, "flags=COMPLETION ") >= 0,
+			CHECK(nic_recorded(4712, "flags=COMPLETION ") >= 0,
 				"so does a long one");
-			CHECK(recorded(4713, "|MC") >= 0,
+			CHECK(nic_recorded(4713, "|MC") >= 0,
 				"a synchronous one asks to be matched");
-			CHECK(recorded(4711, "-") >> 34 ==
-					recorded(4713, "-") >> 34,
+			CHECK(nic_recorded(4711, "-") >> 34 ==
+					nic_recorded(4713, "-") >> 34,
 				"one slot for one communicator");
-		} else if (record[0]) {
-			CHECK(recorded(4711, "-") < 0 &&
-					recorded(4713, "-") < 0,
+		} else if (nic.record[0]) {
+			CHECK(nic_recorded(4711, "-") < 0 &&
+					nic_recorded(4713, "-") < 0,
 				"in software no message has a tag of its own");
 		}
 	} else if (mtest.rank == 0) {
@@ -107,13 +53,6 @@ static void with_tags(void)
 
 /* ---- messages ---- */
 
-static int length_of(int i)
-{
-	static const int lens[] = { 0, 1, 192, 193, 5000, 16384, 16385, 70000 };
-
-	return lens[i % 8];
-}
-
 /* Everybody to rank 0, which takes any: in order from each. */
 static void any_source(void)
 {
@@ -122,8 +61,8 @@ static void any_source(void)
 	MPI_Status st;
 
 	for (int i = 0; mtest.rank && i < ORDERED; i++) {
-		mtest_fill(buf, length_of(i), i);
-		OK(MPI_Send(buf, length_of(i), MPI_BYTE, 0, i, comm));
+		mtest_fill(buf, nic_length(i), i);
+		OK(MPI_Send(buf, nic_length(i), MPI_BYTE, 0, i, comm));
 	}
 	for (int i = 0; !mtest.rank && i < ORDERED * (mtest.size - 1); i++) {
 		OK(MPI_Recv(buf, 70000, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
@@ -132,7 +71,7 @@ static void any_source(void)
 		CHECK(st.MPI_TAG == next[st.MPI_SOURCE]++,
 			"message %d of rank %d in its turn", st.MPI_TAG,
 			st.MPI_SOURCE);
-		CHECK(n == length_of(st.MPI_TAG) &&
+		CHECK(n == nic_length(st.MPI_TAG) &&
 				mtest_same(buf, n, st.MPI_TAG),
 			"%d bytes as sent", n);
 	}
@@ -151,18 +90,18 @@ static void any_order(bool is_late)
 	if (is_late)
 		mtest_linger(mtest.rank % 2 ? 100 : 0);
 	for (int i = 0; i < 8; i++) {
-		in[i] = mtest_alloc(length_of(i));
-		out[i] = mtest_alloc(length_of(i));
-		mtest_fill(out[i], length_of(i), i + mtest.rank);
-		OK(MPI_Isend(out[i], length_of(i), MPI_BYTE, to, i, comm,
+		in[i] = mtest_alloc(nic_length(i));
+		out[i] = mtest_alloc(nic_length(i));
+		mtest_fill(out[i], nic_length(i), i + mtest.rank);
+		OK(MPI_Isend(out[i], nic_length(i), MPI_BYTE, to, i, comm,
 			&req[8 + i]));
 	}
 	for (int i = 7; i >= 0; i--)
-		OK(MPI_Irecv(
-			in[i], length_of(i), MPI_BYTE, from, i, comm, &req[i]));
+		OK(MPI_Irecv(in[i], nic_length(i), MPI_BYTE, from, i, comm,
+			&req[i]));
 	OK(MPI_Waitall(16, req, st));
 	for (int i = 0; i < 8; i++) {
-		CHECK(mtest_same(in[i], length_of(i), i + from) &&
+		CHECK(mtest_same(in[i], nic_length(i), i + from) &&
 				st[i].MPI_SOURCE == from && st[i].MPI_TAG == i,
 			"message %d of rank %d", i, from);
 		free(in[i]);
@@ -410,14 +349,14 @@ static void derived(void)
 	int n = mtest.size;
 
 	OK(MPI_Comm_dup(was, &comm));
-	says(comm, got);
+	nic_says(comm, got);
 	any_order(false);
 	OK(MPI_Comm_disconnect(&comm));
-	comm = with(was, "software");
+	comm = nic_comm(was, "software");
 	any_order(false);
 	OK(MPI_Comm_free(&comm));
 	OK(MPI_Comm_split(was, mtest.rank % 2, -mtest.rank, &half));
-	says(half, got);
+	nic_says(half, got);
 	OK(MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_MIN, half));
 	CHECK(n == mtest.size, "a collective works on it");
 	OK(MPI_Comm_disconnect(&half));
@@ -427,7 +366,7 @@ static void derived(void)
 /* Two at once do not see each other's messages. */
 static void apart(void)
 {
-	MPI_Comm other = with(comm, "nic");
+	MPI_Comm other = nic_comm(comm, "nic");
 	int a = 1, b = 2;
 
 	if (mtest.rank == 1) {
@@ -453,7 +392,7 @@ static void left_behind(void)
 	int rc;
 
 	for (int i = 0; i < 3; i++) {
-		other = with(comm, "nic");
+		other = nic_comm(comm, "nic");
 		OK(MPI_Comm_set_errhandler(other, MPI_ERRORS_RETURN));
 		if (mtest.rank == 1) {
 			OK(MPI_Isend(buf, 10, MPI_BYTE, 0, 1, other, &req[0]));
@@ -523,37 +462,26 @@ static void all(void)
 	}
 }
 
-static bool is_env(const char *name, const char *value)
-{
-	return getenv(name) && !strcmp(getenv(name), value);
-}
-
 int main(int argc, char **argv)
 {
 	const char *only = hints_word(argc, argv, "only=");
 
 	got = hints_word(argc, argv, "got=");
 	if (!got)
-		got = is_env("WEFT_SHM", "off") && is_env("FI_PROVIDER", "cxi")
+		got = nic_is_env("WEFT_SHM", "off") &&
+				      nic_is_env("FI_PROVIDER", "cxi")
 			      ? "nic"
 			      : "software";
-	if (is_env("FI_PROVIDER", "cxi") && getenv("FI_PROVIDER_PATH")) {
-		snprintf(record, sizeof(record), "/tmp/nic_match.%d",
-			(int)getpid());
-		setenv("CXISTAND_LOG", record, 1);
-	}
+	nic_record();
 	mtest_init(&argc, &argv);
 	mtest_need(2);
-	while (1 << rank_bits < mtest.size)
-		rank_bits++;
-	comm = with(MPI_COMM_WORLD, "nic");
+	comm = nic_comm(MPI_COMM_WORLD, "nic");
 	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-	says(comm, got);
+	nic_says(comm, got);
 	tags();
 	if (!only)
 		all();
 	OK(MPI_Comm_disconnect(&comm));
-	if (record[0])
-		unlink(record);
+	nic_record_end();
 	return mtest_finish();
 }

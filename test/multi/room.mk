@@ -26,7 +26,9 @@ multi_programs += test/multi/mpix_broken
 multi_programs += test/multi/mpix_later
 multi_programs += test/multi/mpix_psets
 multi_programs += test/multi/mpix_publish
+multi_programs += test/multi/nic_died
 multi_programs += test/multi/nic_match
+multi_programs += test/multi/nic_mixed
 multi_programs += test/multi/p2p_bsend
 multi_programs += test/multi/p2p_buffers
 multi_programs += test/multi/p2p_cancel
@@ -89,6 +91,7 @@ multi_programs += test/multi/world_life
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/coll.h \
 	test/multi/hints.h \
+	test/multi/nic.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
