@@ -10,6 +10,7 @@
 #include "session/disconnect.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- the data ---- */
 
@@ -93,35 +94,101 @@ int PMPI_Topo_test(MPI_Comm comm, int *status)
 
 /* ---- dimensions ---- */
 
-/* Writes n as a product of k factors, none above limit, largest first, with
- * the largest as small as can be, then the next, and so on. */
-static bool factor(int64_t n, int k, int64_t limit, int *out)
-{
-	if (k == 1) {
-		out[0] = (int)n;
-		return n <= limit;
-	}
-	for (int64_t d = 1; d <= n && d <= limit; d++) {
-		int64_t power = 1;
+/* The products of k factors, largest first, that make up n are tried; the one
+ * whose factors differ least is kept, among equals the one whose smallest is
+ * largest, then the next to it, and so on. */
+struct factors {
+	int64_t *divisors; /* of all of it, ascending */
+	int n_divisors, k;
+	int *tried, *best;
+	int64_t best_spread;
+};
 
+static int list_divisors(struct factors *f, int64_t n)
+{
+	int64_t root = 1;
+	int count = 0;
+
+	while ((root + 1) * (root + 1) <= n)
+		root++;
+	for (int64_t d = 1; d <= root; d++)
+		count += n % d ? 0 : 1 + (d * d != n);
+	f->divisors = calloc((size_t)count, sizeof(*f->divisors));
+	if (!f->divisors)
+		return WEFT_ERR_NOMEM;
+	for (int64_t d = 1, i = 0; d <= root; d++) {
 		if (n % d)
 			continue;
-		for (int i = 0; i < k && power < n; i++)
+		f->divisors[i] = d;
+		f->divisors[count - 1 - i++] = n / d;
+	}
+	f->n_divisors = count;
+	return 0;
+}
+
+/* Is what is tried better than the best of the same spread? */
+static bool is_evener(const struct factors *f)
+{
+	int i = f->k - 1;
+
+	while (i > 0 && f->tried[i] == f->best[i])
+		i--;
+	return f->tried[i] > f->best[i];
+}
+
+static void keep_best(struct factors *f)
+{
+	int64_t spread = f->tried[0] - f->tried[f->k - 1];
+
+	if (spread > f->best_spread ||
+		(spread == f->best_spread && !is_evener(f)))
+		return;
+	f->best_spread = spread;
+	memcpy(f->best, f->tried, (size_t)f->k * sizeof(*f->best));
+}
+
+/* Factor at and those behind it, none above the one before, of n. */
+static void factor(struct factors *f, int at, int64_t n)
+{
+	int64_t limit = at ? f->tried[at - 1] : n;
+
+	for (int i = 0; i < f->n_divisors; i++) {
+		int64_t d = f->divisors[i], power = 1;
+
+		if (d > limit || d > n)
+			break;
+		if (n % d || (at && f->tried[0] - d > f->best_spread))
+			continue;
+		for (int k = at; k < f->k && power < n; k++)
 			power *= d;
 		if (power < n) /* the others could not reach n either */
 			continue;
-		if (factor(n / d, k - 1, d, out + 1)) {
-			out[0] = (int)d;
-			return true;
-		}
+		f->tried[at] = (int)d;
+		if (at < f->k - 1)
+			factor(f, at + 1, n / d);
+		else if (d == n)
+			keep_best(f);
 	}
-	return false;
+}
+
+/* Writes n as a product of k factors. */
+static int find_factors(int64_t n, int k, int *out)
+{
+	struct factors f = { .k = k, .best = out, .best_spread = INT64_MAX };
+	int err = list_divisors(&f, n);
+
+	f.tried = err ? NULL : calloc((size_t)k, sizeof(*f.tried));
+	if (f.tried)
+		factor(&f, 0, n);
+	free(f.divisors);
+	free(f.tried);
+	return f.tried ? 0 : WEFT_ERR_NOMEM;
 }
 
 static int fill_dims(int nnodes, int ndims, int *dims)
 {
 	int64_t rest = nnodes;
-	int n_free = 0, *found;
+	int n_free = 0, *found, err;
 
 	for (int i = 0; i < ndims; i++) {
 		if (dims[i] < 0)
@@ -142,14 +209,12 @@ static int fill_dims(int nnodes, int ndims, int *dims)
 					   "the product of dims is not %d",
 					   nnodes);
 	found = calloc((size_t)n_free, sizeof(*found));
-	if (!found)
-		return WEFT_ERR_NOMEM;
-	factor(rest, n_free, rest, found);
-	for (int i = 0, k = 0; i < ndims; i++)
+	err = found ? find_factors(rest, n_free, found) : WEFT_ERR_NOMEM;
+	for (int i = 0, k = 0; !err && i < ndims; i++)
 		if (!dims[i])
 			dims[i] = found[k++];
 	free(found);
-	return 0;
+	return err;
 }
 
 int PMPI_Dims_create(int nnodes, int ndims, int dims[])
