@@ -114,6 +114,16 @@ static int near_by_host(struct pmix_boot *boot)
 	return 0;
 }
 
+/* All of the job, and me among them. */
+static bool near_is_sound(const struct pmix_boot *boot)
+{
+	bool has_me = false;
+
+	for (size_t i = 0; i < boot->n_near; i++)
+		has_me |= boot->near[i] == boot->me.rank;
+	return has_me && boot->near[boot->n_near - 1] < boot->size;
+}
+
 /* Managers give the list unsorted, or not at all. */
 static int near_load(struct pmix_boot *boot)
 {
@@ -129,7 +139,11 @@ static int near_load(struct pmix_boot *boot)
 	if (!err)
 		err = weft_ranks_parse(peers, &boot->near, &boot->n_near);
 	PMIX_VALUE_RELEASE(value);
-	return err ? near_by_host(boot) : 0;
+	if (!err && near_is_sound(boot))
+		return 0;
+	free(boot->near);
+	boot->near = NULL;
+	return near_by_host(boot);
 }
 
 /* The node a rank is said to be on, of WEFT_NODES; all are on one. */
@@ -181,27 +195,30 @@ static int pmix_near(
 	return 0;
 }
 
-/* The name of a rank's node, of which there may be several here. */
-static int host_of(struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
+/* The name of this node made that of rank's, where it is to be several. */
+static void name_apart(
+	const struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
 {
-	int err = text(boot, rank, PMIX_HOSTNAME, buf, len);
-	size_t n = err ? 0 : strlen(buf);
+	size_t n = strlen(buf);
 
-	if (!err && boot->as_nodes > 1)
+	if (boot->as_nodes > 1)
 		snprintf(buf + n, len - n, "#%u", as_node(boot, rank));
-	return err;
 }
 
 static int pmix_host_of(
 	struct weft_boot *base, uint32_t rank, char *buf, size_t len)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
+	int err;
 
 	if (rank >= boot->size)
 		return weft_err_set(WEFT_ERR_RANK,
 			"rank %u asked for in a job of %u processes", rank,
 			boot->size);
-	return host_of(boot, rank, buf, len);
+	err = text(boot, rank, PMIX_HOSTNAME, buf, len);
+	if (!err)
+		name_apart(boot, rank, buf, len);
+	return err;
 }
 
 static int pmix_abort(struct weft_boot *base, int code, const char *why,
@@ -345,9 +362,8 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 	err = pmix_near(&boot->boot, &near, &n_near);
 	if (err)
 		return err;
-	err = host_of(boot, boot->me.rank, facts->host, sizeof(facts->host));
-	if (err)
-		return err;
+	memcpy(facts->host, boot->host, sizeof(facts->host));
+	name_apart(boot, facts->rank, facts->host, sizeof(facts->host));
 	facts->local_size = (uint32_t)n_near;
 	for (size_t i = 0; i < n_near && near[i] != facts->rank; i++)
 		facts->local_rank = (uint32_t)i + 1;

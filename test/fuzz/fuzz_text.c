@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_text: lists of ranks and of names, as process managers give them, and
- * names of ports
+ * names of ports; what a launcher hears of jobs that ended
  *
  * The first byte says which. */
 #include "base/err.h"
 #include "pmix/pmix_codec.h"
 #include "session/port.h"
 #include "test/fuzz/fuzz.h"
+#include "tools/run_spawn.h"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -62,6 +66,26 @@ static void names(struct fuzz_in *in)
 	free(text);
 }
 
+/* What a launcher hears from the one above it through a pipe. */
+static void heard(struct fuzz_in *in)
+{
+	size_t len = in->len < 4096 ? in->len : 4096, left = len;
+	char name[WEFT_RUN_NAME_MAX + 1];
+	int fds[2];
+
+	FUZZ_CHECK(!pipe2(fds, O_NONBLOCK));
+	FUZZ_CHECK(write(fds[1], in->data, len) == (ssize_t)len);
+	close(fds[1]);
+	name[WEFT_RUN_NAME_MAX] = 'x';
+	while (weft_run_spawn_hear(&fds[0], name)) {
+		FUZZ_CHECK(memchr(name, 0, WEFT_RUN_NAME_MAX));
+		FUZZ_CHECK(left >= WEFT_RUN_NAME_MAX);
+		left -= WEFT_RUN_NAME_MAX;
+	}
+	FUZZ_CHECK(fds[0] == -1 && left < WEFT_RUN_NAME_MAX);
+	FUZZ_CHECK(name[WEFT_RUN_NAME_MAX] == 'x');
+}
+
 /* A name that a process has opened nothing under. */
 static void port(struct fuzz_in *in)
 {
@@ -79,6 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (what == 'p')
 		port(&in);
+	else if (what == 'h')
+		heard(&in);
 	else if (what % 2)
 		ranks(&in);
 	else

@@ -9,6 +9,7 @@ fuzz_programs = \
 	test/fuzz/fuzz_shore \
 	test/fuzz/fuzz_io \
 	test/fuzz/fuzz_name \
+	test/fuzz/fuzz_pmix \
 	test/fuzz/fuzz_text
 check_PROGRAMS += $(fuzz_programs)
 fuzz_common = test/fuzz/fuzz.h
@@ -40,7 +41,11 @@ test_fuzz_fuzz_io_LDADD = libweft.la
 test_fuzz_fuzz_name_SOURCES = test/fuzz/fuzz_name.c $(fuzz_common)
 test_fuzz_fuzz_name_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_name_LDADD = libweft.la $(FABRIC_LIBS)
-test_fuzz_fuzz_text_SOURCES = test/fuzz/fuzz_text.c $(fuzz_common)
+test_fuzz_fuzz_pmix_SOURCES = test/fuzz/fuzz_pmix.c $(fuzz_common)
+test_fuzz_fuzz_pmix_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_pmix_LDADD = libweft.la $(PMIX_LIBS)
+test_fuzz_fuzz_text_SOURCES = test/fuzz/fuzz_text.c $(fuzz_common) \
+	src/tools/run_proc.c src/tools/run_spawn.c
 test_fuzz_fuzz_text_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_text_LDADD = libweft.la
 EXTRA_DIST += test/fuzz/README.md test/fuzz/replay.c test/fuzz/seeds \
