@@ -45,7 +45,7 @@ static void every_small_range(void **state)
 		for (int to = -3; to < 12; to++)
 			for (int step = -5; step < 6; step++)
 				for (int limit = 1; limit < 10; limit++) {
-					char text[32];
+					char text[48];
 					int best = 0, x = from;
 
 					if (!step)
