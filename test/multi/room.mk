@@ -29,6 +29,7 @@ multi_programs += test/multi/mpix_publish
 multi_programs += test/multi/nic_died
 multi_programs += test/multi/nic_match
 multi_programs += test/multi/nic_mixed
+multi_programs += test/multi/nic_vni
 multi_programs += test/multi/p2p_bsend
 multi_programs += test/multi/p2p_buffers
 multi_programs += test/multi/p2p_cancel

@@ -551,6 +551,12 @@ static void case_vni(void)
 	claim(pair_next(&p.a, &context) == FI_EHOSTUNREACH,
 		"two networks: not");
 	pair_close(&p);
+	w.vni[0] = 1024;
+	pair_open(&p, &w);
+	pair_put(&p, 0, 1, FI_COMPLETION);
+	claim(pair_next(&p.a, &context) == 0, "the other one of the job: "
+					      "reachable");
+	pair_close(&p);
 	w.vni[0] = 99;
 	h = pair_hints(&w, 0);
 	claim(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, h, &got) ==
