@@ -43,6 +43,7 @@ void weft_lane_init(struct weft_lane *lane, uint8_t number)
 	weft_list_init(&lane->flush);
 	weft_list_init(&lane->chores);
 	weft_list_init(&lane->closings);
+	weft_list_init(&lane->pieces);
 	lane->bell = (struct weft_bell){ -1, -1 };
 	lane->number = number;
 	lane->addr = weft_lane_addr(weft_proc.proc, number);

@@ -89,6 +89,8 @@ struct weft_lane {
 	atomic_uint n_idle;    /* rounds that found nothing; counted
 				  while there are several lanes */
 	uint32_t seen_idle[WEFT_LANES]; /* of the others, at the last look */
+	struct weft_link pieces;	/* of long messages, in the fabric; see
+					   p2p/pieces.c */
 	struct weft_link closings;	/* freed communicators that still close;
 					   see session/disconnect.c */
 	uint32_t n_dead;		/* peers in state WEFT_PEER_DEAD */

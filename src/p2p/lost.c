@@ -8,7 +8,7 @@
  *  - a receive posted for exactly that rank: likewise;
  *  - the fabric: ends sends and tagged pieces with an error completion or, for
  *    receives, when we take them back. Until then it may look at the data, so
- *    the request is not over.
+ *    the request is not over; but see pieces.c for those it forgets.
  *  - a send asked back: the answer will not come.
  * A receive from any source goes on waiting: somebody else may send.  One
  * posted later for the dead ends at once, and so does a probe. */
@@ -59,6 +59,7 @@ void weft_lost_peer(struct weft_peer *peer)
 		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
 			lose(req, peer);
 	}
+	weft_pieces_lose(peer);
 }
 
 int weft_lost_source(struct weft_comm *comm, int32_t rank)

@@ -84,6 +84,16 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 /* Announces a send whose data stays here until it is asked for. */
 int weft_rndv_offer(struct weft_req *req);
 
+/* Tells the sender where its announced data is to go. 0 or WEFT_ERR_NOMEM. */
+int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len);
+
+/* Moves the first total bytes of an announced send, or of the receive it
+ * matched, through the fabric; the receive asks for them, and either ends. */
+void weft_pieces_start(struct weft_req *req, size_t total);
+
+/* What is under way to or from a peer that died ends, now or soon. */
+void weft_pieces_lose(struct weft_peer *peer);
+
 /* The data of a send as one run: its buffer, or a packed copy made now. NULL
  * without memory. */
 void *weft_send_run(struct weft_req *req);

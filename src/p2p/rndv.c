@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RNDV_IOV = 64, RNDV_PIECE_MAX = 1 << 30 };
+enum { RNDV_IOV = 64 };
 
 int weft_rndv_offer(struct weft_req *req)
 {
@@ -67,7 +67,7 @@ static void send_fin(struct weft_peer *peer, uint64_t sreq)
 		weft_peer_die(peer, WEFT_ERR_NOMEM);
 }
 
-static int send_cts(struct weft_req *req, uint64_t sreq, size_t len)
+int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_CTS };
 	struct weft_wire_cts cts = {
@@ -118,104 +118,6 @@ static int pull_near(
 	return 0;
 }
 
-/* One tagged piece of a fabric transfer: libfabric needs a context each. */
-struct piece {
-	struct weft_op op;
-	struct weft_req *req;
-};
-
-static size_t piece_max(const struct weft_req *req)
-{
-	return weft_min(RNDV_PIECE_MAX, req->lane->net->plan.max_msg_len);
-}
-
-static void pieces_done(struct weft_req *req, int err)
-{
-	if (err && !req->status.err)
-		req->status.err = err;
-	if (--req->n_parts > 0)
-		return;
-	if (req->kind == WEFT_REQ_SEND) {
-		weft_send_finish(req, req->status.err);
-		return;
-	}
-	if (req->staging)
-		weft_unpack(req->type, req->count, req->buf, 0, req->staging,
-			(size_t)req->status.len);
-	weft_p2p_finish(req, req->status.err);
-}
-
-static void on_piece(struct weft_op *op, int err, size_t len)
-{
-	struct piece *piece = weft_container_of(op, struct piece, op);
-	struct weft_req *req = piece->req;
-
-	(void)len;
-	free(piece);
-	pieces_done(req, err);
-}
-
-static int post_piece(struct weft_req *req, char *at, size_t len)
-{
-	struct weft_net *net = req->lane->net;
-	struct weft_peer *peer = req->peer;
-	uint64_t tag = (req->kind == WEFT_REQ_SEND ? req->remote
-						   : weft_obj_handle(req)) &
-		       net->plan.tag_mask;
-	struct piece *piece = malloc(sizeof(*piece));
-	int err;
-
-	if (!piece)
-		return WEFT_ERR_NOMEM;
-	piece->op.done = on_piece;
-	piece->req = req;
-	err = req->kind == WEFT_REQ_SEND ? weft_net_tsend(net, peer->net_addr,
-						   at, len, tag, &piece->op)
-					 : weft_net_trecv(net, peer->net_addr,
-						   at, len, tag, &piece->op);
-	if (err)
-		free(piece);
-	return err;
-}
-
-/* Posts the pieces not posted yet; n_moved counts bytes posted, total is in
- * seq. The pieces of one request are posted in order on both sides. */
-static int push_pieces(struct weft_peer *peer, struct weft_out *out)
-{
-	struct weft_req *req = weft_container_of(out, struct weft_req, out);
-	char *run = weft_send_run(req);
-	size_t total = (size_t)req->seq;
-	int err = peer->state == WEFT_PEER_DEAD ? peer->err : 0;
-
-	while (!err && req->n_moved < total) {
-		size_t len = weft_min(total - req->n_moved, piece_max(req));
-
-		err = post_piece(req, run + req->n_moved, len);
-		if (err == WEFT_AGAIN)
-			return err;
-		if (err)
-			break;
-		req->n_moved += len;
-		req->n_parts++;
-	}
-	if (!err && req->kind == WEFT_REQ_RECV)
-		err = send_cts(req, req->remote, total);
-	pieces_done(req, err);
-	return 0;
-}
-
-/* n_parts holds one more for the posting itself, dropped by push_pieces. */
-static void start_pieces(struct weft_req *req, size_t total)
-{
-	req->n_moved = 0;
-	req->n_parts = 1;
-	req->seq = total;
-	req->out.push = push_pieces;
-	if (!weft_peer_is_clear(req->peer) ||
-		push_pieces(req->peer, &req->out) == WEFT_AGAIN)
-		weft_peer_queue(req->peer, &req->out);
-}
-
 static int pull_far(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	req->remote = sreq;
@@ -224,7 +126,7 @@ static int pull_far(struct weft_req *req, uint64_t sreq, size_t len)
 		if (!req->staging)
 			return WEFT_ERR_NOMEM;
 	}
-	start_pieces(req, len);
+	weft_pieces_start(req, len);
 	return 0;
 }
 
@@ -286,7 +188,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		req->remote = sreq; /* expects fragments */
 		req->n_moved = 0;
 		req->seq = len;
-		err = send_cts(req, sreq, len);
+		err = weft_rndv_ask(req, sreq, len);
 	} else {
 		err = pull_far(req, sreq, len);
 	}
@@ -353,7 +255,7 @@ void weft_rndv_on_cts(struct weft_lane *lane, struct weft_peer *peer,
 	}
 	req->remote = cts.rreq;
 	if (!peer->is_shm) {
-		start_pieces(req, cts.len);
+		weft_pieces_start(req, cts.len);
 		return;
 	}
 	req->n_moved = 0;

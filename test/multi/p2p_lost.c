@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * p2p_lost: a process dies while a long message is under way to or from it;
+ * who waits at the other end hears of it
+ *
+ * who=0 the receiver dies    who=1 the sender dies    len= bytes
+ */
+#include "session.h"
+
+enum { TAG = 5, TESTS = 3 };
+
+/* The message is under way, and perhaps already over. */
+static void die(MPI_Request *request)
+{
+	int flag;
+
+	for (int i = 0; i < TESTS; i++)
+		OK(MPI_Test(request, &flag, MPI_STATUS_IGNORE));
+	raise(SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session session;
+	MPI_Request request;
+	MPI_Comm comm;
+	int who, len, rc;
+	char *buf;
+
+	mtest_start(argv[0]);
+	who = (int)mtest_arg(argc, argv, "who", 0);
+	len = (int)mtest_arg(argc, argv, "len", 1000000);
+	buf = calloc((size_t)len, 1);
+	session = session_open();
+	session_who(session);
+	comm = session_comm(session, "mpi://WORLD", "lost");
+	OK(MPI_Barrier(comm));
+	if (mtest.rank == 0)
+		OK(MPI_Irecv(buf, len, MPI_BYTE, 1, TAG, comm, &request));
+	else
+		OK(MPI_Isend(buf, len, MPI_BYTE, 0, TAG, comm, &request));
+	if (mtest.rank == who)
+		die(&request);
+	rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+		"what was under way ends, %s", mtest_error(rc));
+	if (mtest.rank == 0) /* nothing was sent with this tag */
+		CHECK(mtest_class(MPI_Recv(buf, 1, MPI_BYTE, 1, TAG + 1, comm,
+			      MPI_STATUS_IGNORE)) == MPI_ERR_PROC_ABORTED,
+			"so does what comes after");
+	rc = MPI_Session_finalize(&session);
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+		"and finalize, %s", mtest_error(rc));
+	free(buf);
+	return mtest_done();
+}
