@@ -3,12 +3,13 @@
 #include "core/card.h"
 
 #include "base/err.h"
+#include "core/rail.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CARD_MAGIC = 0x43667457, CARD_VERSION = 1 };
+enum { CARD_MAGIC = 0x43667457, CARD_VERSION = 2 };
 
 /* Writes the cpus this process may run on as "0-3,8". */
 static void list_cpus(char *buf, size_t len)
@@ -45,7 +46,8 @@ void weft_card_init(struct weft_card *card)
 
 size_t weft_card_len(const struct weft_card *card)
 {
-	return offsetof(struct weft_card, name) + card->name_len;
+	return offsetof(struct weft_card, name) +
+	       (size_t)card->name_len * (card->n_rails + 1);
 }
 
 int weft_card_read(struct weft_card *card_out, const void *data, size_t len)
@@ -56,7 +58,8 @@ int weft_card_read(struct weft_card *card_out, const void *data, size_t len)
 		goto bad;
 	memcpy(&card, data, len);
 	if (card.magic != CARD_MAGIC || card.version != CARD_VERSION ||
-		card.name_len != len - offsetof(struct weft_card, name))
+		card.name_len > WEFT_NET_NAME_MAX ||
+		card.n_rails >= WEFT_RAILS || weft_card_len(&card) != len)
 		goto bad;
 	card.cpus[sizeof(card.cpus) - 1] = '\0';
 	*card_out = card;

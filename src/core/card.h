@@ -15,20 +15,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WEFT_CARD_KEY "weft.card.1"
+#define WEFT_CARD_KEY "weft.card.2"
 
-enum { WEFT_CARD_CPUS_MAX = 256 };
+enum { WEFT_CARD_CPUS_MAX = 256, WEFT_CARD_NAMES_MAX = 2 * WEFT_NET_NAME_MAX };
 
 struct weft_card {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t local_rank;
-	uint32_t name_len;		/* of name; 0: no fabric is open */
+	uint32_t name_len; /* of a name; 0: no fabric is open */
+	uint32_t n_rails;  /* of as many others behind it */
+	uint32_t reserved;
 	struct weft_shm_card shm;	/* pid 0: no shared memory */
 	uint8_t key[WEFT_BOOT_KEY_LEN]; /* messages to this process prove it */
 	char cpus[WEFT_CARD_CPUS_MAX];	/* cpus it may run on, as a list
 					   "0-3,8"; "" unknown */
-	uint8_t name[WEFT_NET_NAME_MAX];
+	uint8_t name[WEFT_CARD_NAMES_MAX];
 };
 
 /* Fills in the fixed fields and the cpu list. */

@@ -112,6 +112,7 @@ void weft_lane_close(struct weft_lane *lane)
 	size_t pos = 0;
 	struct weft_map_entry *entry;
 
+	weft_rail_close(lane);
 	weft_net_close(lane->net);
 	lane->net = NULL;
 	while ((entry = weft_map_next(&lane->peers, &pos)) != NULL) {
@@ -119,6 +120,7 @@ void weft_lane_close(struct weft_lane *lane)
 
 		weft_ring_detach(&peer->tx);
 		free(peer->card);
+		free(peer->rail_addrs);
 		free(peer);
 	}
 	weft_map_fini(&lane->peers);

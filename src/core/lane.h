@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "core/dispatch.h"
 #include "core/peer.h"
+#include "core/rail.h"
 #include "shm/bell.h"
 #include "shm/seg.h"
 
@@ -62,6 +63,7 @@ struct weft_chore {
 struct weft_lane {
 	struct weft_lock lock;	     /* guards everything below */
 	struct weft_net *net;	     /* NULL while no peer needs a fabric */
+	struct weft_rails rails;     /* of the default lane only */
 	struct weft_shm *shm;	     /* NULL when switched off or impossible */
 	struct weft_map comms;	     /* context id without plane to weft_comm */
 	struct weft_comm *last_comm; /* of the last look-up */

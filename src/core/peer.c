@@ -171,8 +171,9 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 			"through shared memory; start all processes with the "
 			"same WEFT_SHM",
 			(uint32_t)peer->proc);
-	return weft_net_peer_add(
+	err = weft_net_peer_add(
 		lane->net, card->name, card->name_len, &peer->net_addr);
+	return err ? err : weft_rail_meet(peer, card);
 }
 
 /* The end of resolving. */

@@ -48,6 +48,9 @@ struct weft_peer {
 	int64_t owed;	/* eager bytes to give back to it */
 	struct weft_ring_tx tx;
 	uint64_t net_addr;
+	uint64_t *rail_addrs; /* likewise on the n_rails that both have beside
+				 it; owned; see rail.h */
+	uint8_t n_rails;
 	uint64_t src_addr;   /* the lane's own, as it is told to the peer */
 	uint64_t addr;	     /* weft_lane_addr() of the peer's lane */
 	uint64_t cookie_out; /* proves to it that we belong to the job */

@@ -195,20 +195,23 @@ int weft_proc_open_net(void)
 static int open_lane(struct weft_lane *lane)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
+	int err = 0;
 
 	weft_lane_init(lane, 0);
 	lane->boot = weft_proc.boot;
 	weft_lane_open_bell(lane, weft_proc.boot);
 	weft_lane_open_shm(lane);
 	if (facts->size > 1 && (!lane->shm || facts->n_nodes > 1))
-		return weft_proc_open_net();
-	return 0;
+		err = weft_proc_open_net();
+	if (!err)
+		weft_rail_open(lane);
+	return err;
 }
 
 static int publish_card(struct weft_lane *lane)
 {
 	struct weft_card card;
-	size_t len = sizeof(card.name);
+	size_t len = WEFT_NET_NAME_MAX;
 	int err = 0;
 
 	weft_card_init(&card);
@@ -221,6 +224,7 @@ static int publish_card(struct weft_lane *lane)
 	if (err)
 		return err;
 	card.name_len = lane->net ? (uint32_t)len : 0;
+	weft_rail_describe(lane, &card);
 	err = weft_boot_put(
 		weft_proc.boot, WEFT_CARD_KEY, &card, weft_card_len(&card));
 	return err ? err : weft_boot_commit(weft_proc.boot);

@@ -77,6 +77,8 @@ int weft_progress(struct weft_lane *lane)
 		n += flush(lane);
 	if (lane->net)
 		n += poll_net(lane);
+	if (weft_unlikely(lane->rails.n_users))
+		n += weft_rail_poll(lane);
 	n += weft_boot_poll(lane->boot, weft_proc_on_event, lane);
 	if (weft_unlikely(!weft_list_is_empty(&lane->chores)))
 		run_chores(lane);

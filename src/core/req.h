@@ -65,6 +65,7 @@ struct weft_req {
 	/* both false when nobody but the user knows it */
 	bool is_asked;	/* a send: its receiver was asked to give it back */
 	bool in_fabric; /* an eager send: op completes when the data has left */
+	uint8_t n_rails; /* a rendezvous: of its data, beside the first */
 
 	/* second line: where the data goes and what the caller is told */
 	_Alignas(WEFT_CACHE_LINE) void *buf;

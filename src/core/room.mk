@@ -12,7 +12,7 @@ libweft_la_SOURCES += src/core/alone.c src/core/alone.h \
 	src/core/info.c src/core/info.h \
 	src/core/lane.c src/core/lane.h src/core/match.h src/core/peer.c src/core/peer.h \
 	src/core/proc.c src/core/proc.h src/core/progress.c \
-	src/core/progress.h src/core/req.c src/core/req.h \
+	src/core/progress.h src/core/rail.c src/core/rail.h src/core/req.c src/core/req.h \
 	src/core/sleep.c src/core/sleep.h \
 	src/core/status.h src/core/wire.h
 EXTRA_DIST += src/core/README.md

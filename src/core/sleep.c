@@ -8,7 +8,7 @@
  *
  * What does not wake, and is looked for every millisecond: a fabric without
  * such a descriptor, or one that cries wolf; messages that the fabric did not
- * accept; chores; other lanes. A sleep is bounded in any case. */
+ * accept; chores; rails; other lanes. A sleep is bounded in any case. */
 #include "core/sleep.h"
 
 #include "core/lane.h"
@@ -79,6 +79,7 @@ static bool watch_net(struct weft_lane *lane, int *fd_out, bool *is_all)
 {
 	if (!lane->net)
 		return true;
+	*is_all = *is_all && !lane->rails.n_users;
 	if (lane->vain_wakes >= VAIN_WAKES) {
 		*is_all = false;
 		return true;

@@ -75,7 +75,7 @@ struct weft_wire_head {
 	uint16_t number; /* EAGER: counts per peer; see CANCEL */
 	uint32_t src;	 /* sender's rank in the communicator */
 	uint64_t ctx;	 /* communicator's context id + plane */
-	int32_t tag;
+	int32_t tag;	 /* CTS: rails for the data, beside the first */
 	uint32_t credit; /* eager bytes given back to the receiver of this */
 };
 static_assert(sizeof(struct weft_wire_head) == 24, "wire layout");

@@ -31,6 +31,9 @@ struct wish {
 	const char *tclass;   /* of the knob's values */
 	const char *near;     /* "" for none */
 	const char *(*find_near)(void);
+	const char *fabric; /* "" for any */
+	const char *used;   /* devices that will not do */
+	uint32_t rail;
 	uint32_t place;
 	bool is_dealt; /* devices are dealt out to the processes of a node */
 	char tried[VERDICT_MAX]; /* domains of one form that do not open */
@@ -85,6 +88,9 @@ static struct wish wish_make(const struct weft_net_hints *hints)
 		.tclass = or_knob(hints->tclass, weft_knobs.tclass),
 		.near = hints->near ? hints->near : "",
 		.find_near = hints->find_near,
+		.fabric = hints->fabric ? hints->fabric : "",
+		.used = hints->used ? hints->used : "",
+		.rail = hints->rail,
 		.place = hints->place,
 		.is_dealt = strcmp(weft_knobs.nics, "first") != 0,
 		.is_one_host = hints->is_one_host,
@@ -265,6 +271,22 @@ static const char *iface_wanted(
 	return foreign ? foreign : "";
 }
 
+/* Rails over interfaces take the list in turn; a device may be any of it. */
+static bool is_wanted(const struct wish *w, const struct weft_prov *prov,
+	const char *list, const char *name)
+{
+	uint32_t n = 1;
+
+	if (!prov->has_iface)
+		return list_has_name(list, name);
+	for (const char *p = list; *p; p++)
+		n += *p == ',';
+	for (n = w->rail % n; n; n--)
+		list = strchr(list, ',') + 1;
+	return strlen(name) == strcspn(list, ",") &&
+	       !strncmp(name, list, strlen(name));
+}
+
 /* A device on our piece of the machine? */
 static bool is_near(const struct wish *w, const struct fi_info *info)
 {
@@ -292,7 +314,10 @@ static int score(const struct wish *w, const struct weft_prov *prov,
 
 	if (name && list_has_name(w->tried, name))
 		return -1;
-	if (*iface && (!name || strcmp(name, iface) != 0))
+	if (*iface && (!name || !is_wanted(w, prov, iface, name)))
+		return -1;
+	if (!prov->has_iface && *w->fabric &&
+		strcmp(w->fabric, info->fabric_attr->name) != 0)
 		return -1;
 	if (!prov->has_iface)
 		return is_near(w, info);
@@ -620,6 +645,8 @@ static bool try_open(void *arg, const struct wish *wish,
 
 	if (!is_asked(&w, prov, form))
 		return false;
+	if (!prov->has_iface)
+		snprintf(w.tried, sizeof(w.tried), "%s", w.used);
 	do
 		rc = open_one(o, &w, prov, form);
 	while (rc < 0);
@@ -645,6 +672,8 @@ static int open_first(struct opening *o, const struct wish *w)
 		return 0;
 	flatten(o->report.text);
 	rc = weft_err_set(WEFT_ERR_NOPROV, "no fabric: %s", o->report.text);
+	if (w->rail)
+		return rc;
 	weft_error("NET-NOPROV",
 		"no libfabric provider can be used%s; candidates: %s "
 		"(WEFT_PROVIDER names one, WEFT_IFACE an interface; "

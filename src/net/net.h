@@ -57,9 +57,13 @@ struct weft_net_hints {
 			       * name or place on the bus; NULL: not known */
 	/* asked for that when several devices are equal; NULL: nobody */
 	const char *(*find_near)(void);
-	uint32_t place;	  /* ours among the processes of this node */
-	bool is_one_host; /* every peer is on this host */
-	bool is_side;	  /* only one-sided access is wanted */
+	const char *fabric; /* NULL: any */
+	const char *used;   /* "a,b": devices that will not do; NULL: none */
+	uint32_t rail;	    /* its number among those of one lane; 0: the first;
+			     * else failure is the caller's to tell */
+	uint32_t place;	    /* ours among the processes of this node */
+	bool is_one_host;   /* every peer is on this host */
+	bool is_side;	    /* only one-sided access is wanted */
 };
 
 struct weft_net {

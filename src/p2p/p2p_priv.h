@@ -87,6 +87,15 @@ int weft_rndv_offer(struct weft_req *req);
 /* Tells the sender where its announced data is to go. 0 or WEFT_ERR_NOMEM. */
 int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len);
 
+/* Tells the sender that its data is here. */
+void weft_rndv_end(struct weft_peer *peer, uint64_t sreq);
+
+/* How many rails beside the first a receive of so many bytes uses. */
+uint8_t weft_pieces_rails(const struct weft_req *req, size_t len);
+
+/* The receiver has what came over several rails; false if none did. */
+bool weft_pieces_confirm(struct weft_req *req);
+
 /* Moves the first total bytes of an announced send, or of the receive it
  * matched, through the fabric; the receive asks for them, and either ends. */
 void weft_pieces_start(struct weft_req *req, size_t total);

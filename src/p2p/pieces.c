@@ -3,6 +3,9 @@
  *
  * The receive posts a tagged receive for each piece and then asks for them; the
  * send answers with as many tagged sends. Both cut alike, and post in order.
+ * Over several rails (core/rail.h) each carries one stretch of it. Nothing else
+ * that goes to the peer says then that all has arrived, so the receiver does,
+ * and the send is over with that.
  *
  * Of a peer that died the fabric gives back what it was to receive, when asked,
  * and mostly ends what it was sending. Some providers forget the latter
@@ -11,17 +14,21 @@
 #include "p2p/p2p_priv.h"
 
 #include "base/clock.h"
+#include "base/knob.h"
 #include "net/net.h"
 
 #include <stdlib.h>
 
-enum { PIECE_MAX = 1 << 30, GRACE_MS = 1000 };
+enum { PIECE_MAX = 1 << 30, PAGE = 4096, GRACE_MS = 1000 };
 
 /* libfabric needs a context each. */
 struct piece {
 	struct weft_op op;
 	struct weft_link link; /* in lane->pieces */
-	struct weft_req *req;  /* NULL: it ended without the fabric */
+	struct weft_lane *lane;
+	struct weft_req *req; /* NULL: it ended without the fabric */
+	uint8_t rail;
+	bool is_answer; /* not in the fabric: the receiver's word */
 };
 
 /* Pieces of a dead peer that the fabric has until due_ns to end. */
@@ -31,9 +38,29 @@ struct giving_up {
 	uint64_t due_ns;
 };
 
-static size_t piece_max(const struct weft_req *req)
+uint8_t weft_pieces_rails(const struct weft_req *req, size_t len)
 {
-	return weft_min(PIECE_MAX, req->lane->net->plan.max_msg_len);
+	return len >= (size_t)weft_knobs.stripe_min ? req->peer->n_rails : 0;
+}
+
+static struct weft_net *net_of(const struct weft_lane *lane, uint8_t rail)
+{
+	return rail ? lane->rails.nets[rail - 1] : lane->net;
+}
+
+/* The piece at this offset: its rail, and its length. */
+static size_t cut(const struct weft_req *req, size_t offset, uint8_t *rail)
+{
+	size_t total = (size_t)req->seq;
+	size_t n = req->n_rails + 1u;
+	size_t stretch = (total + n * PAGE - 1) / (n * PAGE) * PAGE;
+	size_t end;
+
+	*rail = (uint8_t)(offset / stretch);
+	end = weft_min((*rail + 1) * stretch, total);
+	return weft_min(end - offset,
+		weft_min(
+			PIECE_MAX, net_of(req->lane, *rail)->plan.max_msg_len));
 }
 
 static void one_done(struct weft_req *req, int err)
@@ -42,10 +69,14 @@ static void one_done(struct weft_req *req, int err)
 		req->status.err = err;
 	if (--req->n_parts > 0)
 		return;
+	if (req->n_rails)
+		req->lane->rails.n_users--;
 	if (req->kind == WEFT_REQ_SEND) {
 		weft_send_finish(req, req->status.err);
 		return;
 	}
+	if (req->n_rails && req->peer->state != WEFT_PEER_DEAD)
+		weft_rndv_end(req->peer, req->remote);
 	if (req->staging)
 		weft_unpack(req->type, req->count, req->buf, 0, req->staging,
 			(size_t)req->status.len);
@@ -67,31 +98,81 @@ static void on_piece(struct weft_op *op, int err, size_t len)
 	one_done(req, err);
 }
 
-static int post(struct weft_req *req, char *at, size_t len)
+static struct piece *piece_new(struct weft_req *req)
 {
-	struct weft_net *net = req->lane->net;
+	struct piece *piece = calloc(1, sizeof(*piece));
+
+	if (!piece)
+		return NULL;
+	piece->op.done = on_piece;
+	piece->lane = req->lane;
+	piece->req = req;
+	weft_list_push_back(&req->lane->pieces, &piece->link);
+	return piece;
+}
+
+static int post_to(struct piece *piece, char *at, size_t len)
+{
+	struct weft_req *req = piece->req;
 	struct weft_peer *peer = req->peer;
-	uint64_t tag = (req->kind == WEFT_REQ_SEND ? req->remote
-						   : weft_obj_handle(req)) &
-		       net->plan.tag_mask;
-	struct piece *piece = malloc(sizeof(*piece));
+	struct weft_net *net = net_of(piece->lane, piece->rail);
+	uint64_t addr = piece->rail ? peer->rail_addrs[piece->rail - 1]
+				    : peer->net_addr;
+	uint64_t mask = net->plan.tag_mask;
+
+	if (req->kind == WEFT_REQ_SEND)
+		return weft_net_tsend(
+			net, addr, at, len, req->remote & mask, &piece->op);
+	return weft_net_trecv(
+		net, addr, at, len, weft_obj_handle(req) & mask, &piece->op);
+}
+
+/* Posts the piece at this offset, if that can be done now. */
+static int post(struct weft_req *req, char *run, size_t *offset)
+{
+	struct piece *piece = piece_new(req);
+	size_t len;
 	int err;
 
 	if (!piece)
 		return WEFT_ERR_NOMEM;
-	piece->op.done = on_piece;
-	piece->req = req;
-	err = req->kind == WEFT_REQ_SEND ? weft_net_tsend(net, peer->net_addr,
-						   at, len, tag, &piece->op)
-					 : weft_net_trecv(net, peer->net_addr,
-						   at, len, tag, &piece->op);
+	len = cut(req, *offset, &piece->rail);
+	err = post_to(piece, run + *offset, len);
 	if (err) {
+		weft_list_remove(&piece->link);
 		free(piece);
 		return err;
 	}
-	weft_list_push_back(&req->lane->pieces, &piece->link);
+	req->n_parts++;
+	*offset += len;
+	return 0;
+}
+
+/* The end of a send over several rails. */
+static int expect_answer(struct weft_req *req)
+{
+	struct piece *piece = piece_new(req);
+
+	if (!piece)
+		return WEFT_ERR_NOMEM;
+	piece->is_answer = true;
 	req->n_parts++;
 	return 0;
+}
+
+bool weft_pieces_confirm(struct weft_req *req)
+{
+	weft_list_for_each(link, next, &req->lane->pieces)
+	{
+		struct piece *piece =
+			weft_container_of(link, struct piece, link);
+
+		if (piece->req == req && piece->is_answer) {
+			on_piece(&piece->op, 0, 0);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Posts the pieces not posted yet; n_moved counts bytes posted, total is in
@@ -104,16 +185,14 @@ static int push(struct weft_peer *peer, struct weft_out *out)
 	int err = peer->state == WEFT_PEER_DEAD ? peer->err : 0;
 
 	while (!err && req->n_moved < total) {
-		size_t len = weft_min(total - req->n_moved, piece_max(req));
-
-		err = post(req, run + req->n_moved, len);
+		err = post(req, run, &req->n_moved);
 		if (err == WEFT_AGAIN)
 			return err;
-		if (!err)
-			req->n_moved += len;
 	}
 	if (!err && req->kind == WEFT_REQ_RECV)
 		err = weft_rndv_ask(req, req->remote, total);
+	else if (!err && req->n_rails)
+		err = expect_answer(req);
 	one_done(req, err);
 	return 0;
 }
@@ -125,6 +204,8 @@ void weft_pieces_start(struct weft_req *req, size_t total)
 	req->n_parts = 1;
 	req->seq = total;
 	req->out.push = push;
+	if (req->n_rails)
+		req->lane->rails.n_users++;
 	if (!weft_peer_is_clear(req->peer) ||
 		push(req->peer, &req->out) == WEFT_AGAIN)
 		weft_peer_queue(req->peer, &req->out);
@@ -150,8 +231,10 @@ static unsigned each(struct weft_peer *peer, void (*fn)(struct piece *piece))
 
 static void take_back(struct piece *piece)
 {
-	if (piece->req->kind == WEFT_REQ_RECV)
-		weft_net_cancel(piece->req->lane->net, &piece->op);
+	if (piece->is_answer)
+		on_piece(&piece->op, WEFT_ERR_PEER, 0);
+	else if (piece->req->kind == WEFT_REQ_RECV)
+		weft_net_cancel(net_of(piece->lane, piece->rail), &piece->op);
 }
 
 static void abandon(struct piece *piece)

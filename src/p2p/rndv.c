@@ -11,6 +11,7 @@
  *                                   c) fabric: posts tagged receives
  *                          <------     CTS (tag)
  *   tagged sends           ------>     completes with the last piece
+ *                          <------     FIN, where several rails were used
  *
  * The sender's buffer (or a packed copy) stays until FIN, the last FRAG or the
  * last tagged send is done. A rendezvous of no bytes, as a synchronous send may
@@ -58,7 +59,7 @@ int weft_rndv_offer(struct weft_req *req)
 	return 1;
 }
 
-static void send_fin(struct weft_peer *peer, uint64_t sreq)
+void weft_rndv_end(struct weft_peer *peer, uint64_t sreq)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_FIN };
 	struct weft_wire_fin fin = { .req = sreq };
@@ -69,7 +70,10 @@ static void send_fin(struct weft_peer *peer, uint64_t sreq)
 
 int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len)
 {
-	struct weft_wire_head head = { .op = WEFT_WIRE_CTS };
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_CTS,
+		.tag = req->n_rails,
+	};
 	struct weft_wire_cts cts = {
 		.sreq = sreq,
 		.rreq = weft_obj_handle(req),
@@ -113,7 +117,7 @@ static int pull_near(
 		err = read_all(req, addr, len);
 	if (err)
 		return err;
-	send_fin(req->peer, sreq);
+	weft_rndv_end(req->peer, sreq);
 	weft_p2p_finish(req, req->status.err);
 	return 0;
 }
@@ -121,6 +125,7 @@ static int pull_near(
 static int pull_far(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	req->remote = sreq;
+	req->n_rails = weft_pieces_rails(req, len);
 	if (!weft_type_is_run(req->type, req->count)) {
 		req->staging = malloc(len);
 		if (!req->staging)
@@ -176,7 +181,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	req->peer = peer;
 	len = weft_min(len, req->len);
 	if (len == 0) {
-		send_fin(peer, sreq);
+		weft_rndv_end(peer, sreq);
 		weft_p2p_finish(req, req->status.err);
 		return;
 	}
@@ -186,6 +191,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		err = pull_near(req, sreq, addr, len);
 	} else if (peer->is_shm) {
 		req->remote = sreq; /* expects fragments */
+		req->n_rails = 0;
 		req->n_moved = 0;
 		req->seq = len;
 		err = weft_rndv_ask(req, sreq, len);
@@ -243,17 +249,18 @@ void weft_rndv_on_cts(struct weft_lane *lane, struct weft_peer *peer,
 	struct weft_wire_cts cts;
 	struct weft_req *req;
 
-	(void)head;
 	if (!weft_wire_get_cts(&cts, payload, len)) {
 		weft_dispatch_drop(lane, "clear-to-send too short");
 		return;
 	}
 	req = find(peer, cts.sreq, WEFT_REQ_SEND);
-	if (!req || req->remote || !cts.rreq || cts.len > req->len) {
+	if (!req || req->remote || !cts.rreq || cts.len > req->len ||
+		head->tag < 0 || head->tag > peer->n_rails) {
 		weft_dispatch_drop(lane, "clear-to-send for no such send");
 		return;
 	}
 	req->remote = cts.rreq;
+	req->n_rails = (uint8_t)head->tag;
 	if (!peer->is_shm) {
 		weft_pieces_start(req, cts.len);
 		return;
@@ -301,9 +308,8 @@ void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	req = find(peer, fin.req, WEFT_REQ_SEND);
-	if (!req || req->remote) {
+	if (req && !req->remote)
+		weft_send_finish(req, 0);
+	else if (!req || !weft_pieces_confirm(req))
 		weft_dispatch_drop(lane, "end of no such message");
-		return;
-	}
-	weft_send_finish(req, 0);
 }

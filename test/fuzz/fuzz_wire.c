@@ -558,6 +558,8 @@ static void step_card(struct fuzz_in *in)
 	fuzz_bytes(in, card.name, sizeof(card.name));
 	if (how % 8 == 3)
 		card.name_len = fuzz_u32(in);
+	if (how % 8 == 5)
+		card.n_rails = fuzz_u32(in);
 	if (how % 8 == 4)
 		memset(card.cpus, 'x', sizeof(card.cpus));
 	data = malloc(len);

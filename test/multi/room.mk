@@ -38,6 +38,7 @@ multi_programs += test/multi/p2p_derived
 multi_programs += test/multi/p2p_flood
 multi_programs += test/multi/p2p_large
 multi_programs += test/multi/p2p_lost
+multi_programs += test/multi/p2p_stripe
 multi_programs += test/multi/p2p_modes
 multi_programs += test/multi/p2p_mprobe
 multi_programs += test/multi/p2p_order

@@ -97,6 +97,7 @@ struct stand_dom {
 	struct fid_domain fid;
 	struct stand_fab *fab;
 	pthread_mutex_t lock;
+	char device[16];
 	struct weft_cxi_auth_key auth;
 	bool has_prov_key;
 	bool has_optimized;

@@ -60,10 +60,10 @@ static ssize_t post(struct stand_ep *ep, const struct message *m)
 		stand_op_free(op);
 		return -FI_ENOMEM;
 	}
-	stand_log("%s peer=%llu len=%zu%s flags=%s tclass=%s", m->call,
+	stand_log("%s peer=%llu len=%zu%s flags=%s tclass=%s on=%s", m->call,
 		(unsigned long long)m->peer, m->len, tag,
 		stand_flags(m->flags, text, sizeof(text)),
-		stand_tclass(ep->tclass));
+		stand_tclass(ep->tclass), ep->nic->dom->device);
 	return stand_post(ep, op);
 }
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * p2p_stripe: long messages cut over several devices arrive whole and in order,
+ * whatever else goes on
+ *
+ * Run with WEFT_STRIPE, and WEFT_STRIPE_MIN below SHORT. devices= is how many
+ * devices of the Slingshot stand-in should have carried the data, by its
+ * record.
+ */
+#include "session.h"
+
+enum { SHORT = 100000, LONG = 3000017, MANY = 12, DEVICES = 8 };
+
+static char record[64];
+
+static MPI_Comm comm;
+static int right, left; /* of me in the ring */
+
+/* Bytes of tagged sends by device, of all that have at least `least`. */
+static void carried(long least, long long *sums)
+{
+	FILE *f = fopen(record, "r");
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *len = strstr(line, " len=");
+		const char *on = strstr(line, " on=cxi");
+
+		if (strncmp(line, "fi_tsend", 8) || !len || !on ||
+			strtol(len + 5, NULL, 10) < least)
+			continue;
+		sums[(on[7] - '0') % DEVICES] += strtol(len + 5, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* Every device took its share; posts refused by the stand-in count, too. */
+static void shares(int devices)
+{
+	long long sums[DEVICES] = { 0 }, all = 0;
+
+	carried(SHORT / DEVICES, sums);
+	for (int i = 0; i < DEVICES; i++)
+		all += sums[i];
+	CHECK(all >= LONG, "long messages were sent, %lld B", all);
+	for (int i = 0; i < devices; i++)
+		CHECK(sums[i] > all / devices / 2,
+			"device %d carried its share: %lld of %lld", i, sums[i],
+			all);
+}
+
+/* Lengths about the cuts, there and back. */
+static void lengths(void)
+{
+	static const int more[] = { -4097, -1, 0, 1, 4095, 4096 };
+	char *out = mtest_alloc(LONG + 8192), *in = mtest_alloc(LONG + 8192);
+
+	for (unsigned i = 0; i < 2 * sizeof(more) / sizeof(*more); i++) {
+		int len = (i % 2 ? SHORT : LONG) + more[i / 2];
+
+		mtest_fill(out, (size_t)len, i);
+		OK(MPI_Sendrecv(out, len, MPI_BYTE, right, 1, in, len, MPI_BYTE,
+			left, 1, comm, MPI_STATUS_IGNORE));
+		CHECK(mtest_same(in, (size_t)len, i), "%d bytes arrive", len);
+	}
+	free(out);
+	free(in);
+}
+
+/* Many at a time, with short ones in between: none overtakes another. */
+static void many(void)
+{
+	MPI_Request requests[2 * MANY];
+	char *out = mtest_alloc((size_t)MANY * LONG);
+	char *in = mtest_alloc((size_t)MANY * LONG);
+	MPI_Status status;
+	int count;
+
+	mtest_fill(out, (size_t)MANY * LONG, 7);
+	for (int i = 0; i < MANY; i++)
+		OK(MPI_Irecv(in + (size_t)i * LONG, LONG, MPI_BYTE, left, 2,
+			comm, &requests[i]));
+	for (int i = 0; i < MANY; i++)
+		OK(MPI_Isend(out + (size_t)i * LONG, i % 3 ? LONG : 10,
+			MPI_BYTE, right, 2, comm, &requests[MANY + i]));
+	for (int i = 0; i < 2 * MANY; i++) {
+		OK(MPI_Wait(&requests[i], &status));
+		OK(MPI_Get_count(&status, MPI_BYTE, &count));
+		if (i < MANY)
+			CHECK(count == (i % 3 ? LONG : 10) &&
+					!memcmp(in + (size_t)i * LONG,
+						out + (size_t)i * LONG,
+						(size_t)count),
+				"message %d is the one sent", i);
+	}
+	free(out);
+	free(in);
+}
+
+/* Every second of pairs of ints, into whole ones; then with too little room. */
+static void odd(void)
+{
+	int n = LONG / 8;
+	int *out = mtest_alloc((size_t)n * 8), *in = mtest_alloc((size_t)n * 4);
+	MPI_Datatype type;
+	MPI_Request request;
+	int bad = 0;
+
+	OK(MPI_Type_vector(n, 1, 2, MPI_INT, &type));
+	OK(MPI_Type_commit(&type));
+	for (int i = 0; i < n; i++)
+		out[2 * i] = i;
+	OK(MPI_Irecv(in, n, MPI_INT, left, 3, comm, &request));
+	OK(MPI_Send(out, 1, type, right, 3, comm));
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	for (int i = 0; i < n; i++)
+		bad += in[i] != i;
+	CHECK(!bad, "a vector arrives, %d ints are wrong", bad);
+	OK(MPI_Irecv(in, n / 2, MPI_INT, left, 4, comm, &request));
+	OK(MPI_Send(out, 1, type, right, 4, comm));
+	FAILS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+	OK(MPI_Type_free(&type));
+	free(out);
+	free(in);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session session;
+	int devices;
+
+	mtest_start(argv[0]);
+	devices = (int)mtest_arg(argc, argv, "devices", 0);
+	if (devices && getenv("FI_PROVIDER_PATH")) {
+		snprintf(record, sizeof(record), "/tmp/p2p_stripe.%d",
+			(int)getpid());
+		setenv("CXISTAND_LOG", record, 1);
+	}
+	session = session_open();
+	session_who(session);
+	comm = session_comm(session, "mpi://WORLD", "stripe");
+	right = (mtest.rank + 1) % mtest.size;
+	left = (mtest.rank + mtest.size - 1) % mtest.size;
+	lengths();
+	many();
+	odd();
+	if (record[0])
+		shares(devices);
+	OK(MPI_Comm_disconnect(&comm));
+	OK(MPI_Session_finalize(&session));
+	if (record[0])
+		unlink(record);
+	return mtest_done();
+}
