@@ -600,7 +600,7 @@ static const char golden[] =
 	"flags=HRP|UNRELIABLE tclass=BEST_EFFORT path=hrp\n"
 	"fi_atomicmsg peer=0 op=FI_SUM type=FI_UINT32 key=0x7 "
 	"flags=HRP|UNRELIABLE tclass=BEST_EFFORT path=restricted(hrp-demoted)\n"
-	"fi_inject peer=0 len=2 flags=INJECT tclass=BEST_EFFORT\n"
+	"fi_inject peer=0 len=2 flags=INJECT tclass=BEST_EFFORT on=cxi0\n"
 	"close ops=6 doorbells=5 lost=0\n";
 
 /* Opening, and the side to which things are only done. */
