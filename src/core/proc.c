@@ -11,6 +11,7 @@
 #include "core/group.h"
 #include "core/outer.h"
 #include "net/net.h"
+#include "shm/seg.h"
 #include "topo/nic.h"
 #include "topo/topo.h"
 
@@ -23,6 +24,7 @@ enum {
 	CTX_RANK_SHIFT = 36, /* context id: rank that made it, its counter */
 	CTX_FIRST = 16,	     /* counters below are for fixed contexts */
 	CTX_SELF = 2,
+	LAST_POLLS = 64,
 	CTX_OUTER_SHIFT = 63, /* set: drawn, as other jobs count alike */
 };
 
@@ -62,11 +64,26 @@ bool weft_proc_is_near(uint64_t proc)
 	       weft_boot_is_near(weft_proc.boot, (uint32_t)proc);
 }
 
+/* The word of a death may overtake what the process sent before it left: some
+ * of that is here already, and takes several polls where a connection comes
+ * first.
+ */
+static void hear_rest(struct weft_lane *lane)
+{
+	for (int i = 0; i < LAST_POLLS; i++) {
+		if (lane->shm)
+			weft_shm_poll(lane->shm);
+		if (lane->net)
+			weft_net_poll(lane->net);
+	}
+}
+
 /* What waits for a process on a lane ends. */
 static void lose(struct weft_lane *lane, const struct weft_boot_event *event)
 {
 	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
 
+	hear_rest(lane);
 	for (uint8_t i = 0; i < WEFT_LANES; i++) {
 		struct weft_peer *peer =
 			i ? weft_map_get(
