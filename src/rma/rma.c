@@ -444,8 +444,8 @@ void *weft_heap_alloc(size_t len, size_t align)
 	struct weft_rma_own *own = &weft_rma_own;
 	size_t at;
 
-	if (align > WEFT_SHARE_ALIGN) /* offsets are aligned, not the base */
-		return NULL;
+	if (align > weft_share_align(weft_rma.heap.len))
+		return NULL; /* offsets are aligned to more, not the base */
 	pthread_mutex_lock(&own->heap_lock);
 	at = weft_heap_take(&own->heap, len, align);
 	pthread_mutex_unlock(&own->heap_lock);

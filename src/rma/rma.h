@@ -233,9 +233,10 @@ void weft_advice_explain(const struct weft_plan *plan, unsigned hints,
 
 /* Not collective by themselves: every PE makes the same calls in the same
  * order and gets the same offsets; the caller synchronises where its standard
- * says so. align is a power of two up to 2 MiB, or 0. NULL when the heap is
- * full or cannot align so. free and realloc take what these returned;
- * free(NULL) does nothing, and a foreign pointer is WEFT_ERR_ARG. */
+ * says so. align is a power of two, or 0. NULL when the heap is full or is
+ * itself aligned to less (weft_share_align() of its length). free and realloc
+ * take what these returned; free(NULL) does nothing, and a foreign pointer is
+ * WEFT_ERR_ARG. */
 void *weft_heap_alloc(size_t len, size_t align);
 void *weft_heap_realloc(void *ptr, size_t len);
 int weft_heap_free(void *ptr);

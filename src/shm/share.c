@@ -29,6 +29,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { ALIGN_MIN = 2 << 20, ALIGN_MAX = 1 << 30 };
+
 /* The moved data and a fork under way; data is set once, the rest belongs to
  * the thread that holds the lock from before a fork until after it. */
 static struct {
@@ -56,25 +58,35 @@ static int make_file(size_t len, int *fd_out)
 	return 0;
 }
 
+size_t weft_share_align(size_t len)
+{
+	size_t align = ALIGN_MIN;
+
+	while (align < ALIGN_MAX && align <= len / 2)
+		align *= 2;
+	return align;
+}
+
 /* Maps the file at an address that every process aligns alike, so that aligned
  * offsets are aligned addresses. NULL with errno set. */
 static char *map_aligned(int fd, size_t len)
 {
-	char *room = mmap(NULL, len + WEFT_SHARE_ALIGN, PROT_NONE,
+	size_t align = weft_share_align(len);
+	char *room = mmap(NULL, len + align, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	size_t before;
 
 	if (room == MAP_FAILED)
 		return NULL;
-	before = (size_t)(-(uintptr_t)room % WEFT_SHARE_ALIGN);
+	before = (size_t)(-(uintptr_t)room % align);
 	if (mmap(room + before, len, PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
-		munmap(room, len + WEFT_SHARE_ALIGN);
+		munmap(room, len + align);
 		return NULL;
 	}
 	if (before)
 		munmap(room, before);
-	munmap(room + before + len, WEFT_SHARE_ALIGN - before);
+	munmap(room + before + len, align - before);
 	return room + before;
 }
 

@@ -11,17 +11,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Where weft_share_create() begins is a multiple of this. */
-enum { WEFT_SHARE_ALIGN = 2 << 20 };
-
 struct weft_share {
 	char *base; /* NULL: there is none */
 	size_t len;
 	int fd;
 };
 
-/* len bytes of zeros, rounded up to pages. 0, or WEFT_ERR_NOMEM with a
- * description; *share_out is untouched then. */
+/* What the address of such memory is a multiple of, the same in every process:
+ * the largest power of two up to len, but from 2 MiB to 1 GiB. */
+size_t weft_share_align(size_t len);
+
+/* len bytes of zeros, rounded up to pages, at an address aligned as
+ * weft_share_align() says. 0, or WEFT_ERR_NOMEM with a description; *share_out
+ * is untouched then. */
 int weft_share_create(size_t len, struct weft_share *share_out);
 void weft_share_destroy(struct weft_share *share);
 

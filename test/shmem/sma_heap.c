@@ -84,6 +84,14 @@ int main(int argc, char **argv)
 		agree(p, a + 1);
 		shmem_free(p);
 	}
+	q = shmem_malloc(100); /* the heap's first byte is taken */
+	for (size_t a = 1 << 20; a <= 32 << 20; a *= 2) {
+		p = shmem_align(a, 1000);
+		CHECK(p && (uintptr_t)p % a == 0, "aligned to %zu", a);
+		agree(p, 1000);
+		shmem_free(p);
+	}
+	shmem_free(q);
 	p = shmem_realloc(NULL, 50);
 	agree(p, 50);
 	shmem_free(p);

@@ -50,6 +50,25 @@ static void fresh_memory_is_shared(void **state)
 		weft_share_create(SIZE_MAX - 5, &share), WEFT_ERR_NOMEM);
 }
 
+static void fresh_memory_is_aligned_to_its_length(void **state)
+{
+	static const size_t mib[][2] = { { 1, 2 }, { 3, 2 }, { 4, 4 }, { 7, 4 },
+		{ 8, 8 }, { 100, 64 } };
+	struct weft_share share;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(mib) / sizeof(mib[0]); i++) {
+		size_t align = weft_share_align(mib[i][0] << 20);
+
+		assert_int_equal(align, mib[i][1] << 20);
+		assert_int_equal(weft_share_create(mib[i][0] << 20, &share), 0);
+		assert_int_equal((uintptr_t)share.base % align, 0);
+		weft_share_destroy(&share);
+	}
+	assert_int_equal(weft_share_align(0), 2 << 20);
+	assert_int_equal(weft_share_align((size_t)1 << 40), 1 << 30);
+}
+
 static void variables_keep_address_and_value(void **state)
 {
 	volatile int *const at = &filled;
@@ -121,6 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fresh_memory_is_shared),
+		cmocka_unit_test(fresh_memory_is_aligned_to_its_length),
 		cmocka_unit_test(variables_keep_address_and_value),
 		cmocka_unit_test(a_child_has_its_own_variables),
 		cmocka_unit_test(programs_can_be_started),
