@@ -334,6 +334,20 @@ static int before_writing(
 	return err;
 }
 
+/* A get that is waited for sees what was written before a fence: reads may
+ * overtake writes, and messages even more so. */
+static int before_reading(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	uint8_t state = ctx->states[pe];
+	int err = 0;
+
+	if (weft_unlikely(state & WEFT_STATE_TOLD_FENCED))
+		err = weft_tell_flush_pe(ctx, pe);
+	if (weft_unlikely(!err && (state & WEFT_STATE_WRITTEN_FENCED)))
+		err = weft_far_flush_pe(ctx, pe);
+	return err;
+}
+
 /* What reached a near PE by the fabric must be there before the next store. */
 static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
@@ -623,6 +637,8 @@ static int get(struct weft_rma_ctx *ctx, char *dest, const void *src,
 		return tell_get(ctx, dest, src, len, pe);
 	if (!err)
 		err = weft_far_release(ctx);
+	if (!err && !is_nbi)
+		err = before_reading(ctx, pe);
 	while (len && !err) {
 		struct weft_op *op = is_nbi ? &ctx->read_op : await(ctx);
 		size_t piece = weft_min(len, max);

@@ -231,6 +231,25 @@ static void ways_in_order(void)
 	shmem_free(to);
 }
 
+/* A get after a fence gets what was put before it. */
+static void read_behind(void)
+{
+	enum { ROUNDS = 40, WAYS = 4 };
+	long *to = shmem_calloc(WIDE, sizeof(*to));
+	static long from[WIDE];
+
+	for (long i = 1; i <= ROUNDS * WAYS; i++) {
+		for (int k = 0; k < WIDE; k++)
+			from[k] = i;
+		put_by((int)i % WAYS, to, from, 1, stest_next());
+		shmem_fence();
+		CHECK(shmem_g(to, stest_next()) == i,
+			"a get behind a put by way %ld", i % WAYS);
+		shmem_barrier_all();
+	}
+	shmem_free(to);
+}
+
 /* Nobody waits, and yet all of it arrives, that of bursts included. */
 static void unattended(void)
 {
@@ -309,6 +328,7 @@ int main(int argc, char **argv)
 	lengths();
 	fences();
 	ways_in_order();
+	read_behind();
 	if (stest.n > 1)
 		unattended();
 	quiet_one();
