@@ -34,7 +34,8 @@ struct piece {
 /* Pieces of a dead peer that the fabric has until due_ns to end. */
 struct giving_up {
 	struct weft_chore chore;
-	struct weft_peer *peer;
+	struct weft_lane *lane;
+	const struct weft_peer *peer; /* only compared */
 	uint64_t due_ns;
 };
 
@@ -211,17 +212,19 @@ void weft_pieces_start(struct weft_req *req, size_t total)
 		weft_peer_queue(req->peer, &req->out);
 }
 
-/* Calls fn for each piece of the peer; returns how many there were. */
-static unsigned each(struct weft_peer *peer, void (*fn)(struct piece *piece))
+/* Calls fn for each piece of a dead peer; returns how many there were. */
+static unsigned each(struct weft_lane *lane, const struct weft_peer *peer,
+	void (*fn)(struct piece *piece))
 {
 	unsigned n = 0;
 
-	weft_list_for_each(link, next, &peer->lane->pieces)
+	weft_list_for_each(link, next, &lane->pieces)
 	{
 		struct piece *piece =
 			weft_container_of(link, struct piece, link);
 
-		if (piece->req && piece->req->peer == peer) {
+		if (piece->req && piece->req->peer == peer &&
+			piece->req->peer->state == WEFT_PEER_DEAD) {
 			fn(piece);
 			n++;
 		}
@@ -251,7 +254,7 @@ static void give_up(struct weft_chore *chore)
 
 	if (weft_now_ns() < g->due_ns)
 		return;
-	each(g->peer, abandon);
+	each(g->lane, g->peer, abandon);
 	weft_list_remove(&chore->link);
 	free(g);
 }
@@ -260,12 +263,13 @@ void weft_pieces_lose(struct weft_peer *peer)
 {
 	struct giving_up *g;
 
-	if (!each(peer, take_back))
+	if (!each(peer->lane, peer, take_back))
 		return;
 	g = malloc(sizeof(*g));
 	if (!g)
 		return; /* then only the fabric ends them */
 	g->chore.run = give_up;
+	g->lane = peer->lane;
 	g->peer = peer;
 	g->due_ns = weft_now_ns() + GRACE_MS * (WEFT_NS_PER_S / 1000);
 	weft_list_push_back(&peer->lane->chores, &g->chore.link);
