@@ -70,10 +70,18 @@ void weft_rail_describe(struct weft_lane *lane, struct weft_card *card)
 
 		if (weft_net_name(lane->rails.nets[i], at, &len) ||
 			len != card->name_len)
-			return;
+			break;
 		at += len;
 		card->n_rails++;
 	}
+	if (card->n_rails == lane->rails.n)
+		return;
+	weft_warn("CORE-RAILS",
+		"the addresses of %u of the devices of WEFT_STRIPE are not of "
+		"the first one's kind; done without them (WEFT_IFACE)",
+		lane->rails.n - card->n_rails);
+	while (lane->rails.n > card->n_rails)
+		weft_net_close(lane->rails.nets[--lane->rails.n]);
 }
 
 int weft_rail_meet(struct weft_peer *peer, const struct weft_card *card)

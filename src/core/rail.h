@@ -30,7 +30,8 @@ struct weft_rails {
  * told in a warning and done without. */
 void weft_rail_open(struct weft_lane *lane);
 
-/* Their names, behind that of the lane's net. */
+/* Their names, behind that of the lane's net. Those that do not fit in are
+ * closed: both sides must count alike. */
 void weft_rail_describe(struct weft_lane *lane, struct weft_card *card);
 
 /* Finds those that both have. The peer's net_addr is known. 0 or an error,

@@ -177,12 +177,14 @@ static int find_factors(int64_t n, int k, int *out)
 	struct factors f = { .k = k, .best = out, .best_spread = INT64_MAX };
 	int err = list_divisors(&f, n);
 
-	f.tried = err ? NULL : calloc((size_t)k, sizeof(*f.tried));
-	if (f.tried)
+	f.tried = calloc((size_t)k, sizeof(*f.tried));
+	if (!f.tried)
+		err = WEFT_ERR_NOMEM;
+	if (!err)
 		factor(&f, 0, n);
 	free(f.divisors);
 	free(f.tried);
-	return f.tried ? 0 : WEFT_ERR_NOMEM;
+	return err;
 }
 
 static int fill_dims(int nnodes, int ndims, int *dims)
