@@ -88,7 +88,9 @@ struct weft_req {
 	void *state;	 /* the room that made it may attach its own */
 	uint64_t remote; /* the other side's request */
 	size_t n_moved;
-	size_t n_parts; /* fabric pieces in flight */
+	size_t n_parts;	    /* fabric pieces in flight */
+	bool is_lost;	    /* one of them failed, and the peer does not know */
+	bool is_unanswered; /* one of them is the receiver's answer */
 	void *on_done_arg;
 	struct weft_req *spare; /* next of the lane's spare ones */
 

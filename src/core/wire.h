@@ -27,7 +27,8 @@ enum weft_wire_op {
 	WEFT_WIRE_RTS,	      /* weft_wire_rts: data waits at the sender */
 	WEFT_WIRE_CTS,	      /* weft_wire_cts: receive posted, send it */
 	WEFT_WIRE_FRAG,	      /* weft_wire_frag, then data (shared memory) */
-	WEFT_WIRE_FIN,	      /* weft_wire_fin: receiver has taken all */
+	WEFT_WIRE_FIN,	      /* weft_wire_fin: receiver has taken all, or the
+				 message is lost */
 	WEFT_WIRE_CREDIT,     /* only the head's credit */
 	WEFT_WIRE_CANCEL,     /* weft_wire_fin: withdraw that send; head.number
 				 if WEFT_WIRE_IS_EAGER */
@@ -51,6 +52,12 @@ enum weft_wire_flag {
 	WEFT_WIRE_IS_EAGER = 1,
 	WEFT_WIRE_IS_LAST = 2, /* RTS: will not be withdrawn. CANCEL: nor will
 				  this one, as the sender leaves */
+};
+
+/* Status of a FIN. */
+enum weft_wire_end {
+	WEFT_WIRE_TAKEN,
+	WEFT_WIRE_LOST, /* the request named is the receiver of this's */
 };
 
 /* Status of a CANCEL_ACK. */
@@ -116,7 +123,8 @@ static_assert(sizeof(struct weft_wire_frag) == 16, "wire layout");
 
 struct weft_wire_fin {
 	uint64_t req;
-	uint64_t status; /* CANCEL_ACK: enum weft_wire_cancelled */
+	uint64_t status; /* FIN: enum weft_wire_end; CANCEL_ACK: enum
+			    weft_wire_cancelled */
 };
 static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
 

@@ -39,6 +39,10 @@ static void lose(struct weft_req *req, struct weft_peer *peer)
 		return;
 	if (weft_cancel_give_up(req))
 		return;
+	if (req->is_unanswered) {
+		weft_pieces_answer(req, peer->err);
+		return;
+	}
 	if (req->n_parts > 0 || req->in_fabric) /* the fabric tells */
 		return;
 	weft_list_remove(&req->out.link); /* of those that wait for a slot */

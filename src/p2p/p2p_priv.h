@@ -87,14 +87,20 @@ int weft_rndv_offer(struct weft_req *req);
 /* Tells the sender where its announced data is to go. 0 or WEFT_ERR_NOMEM. */
 int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len);
 
-/* Tells the sender that its data is here. */
-void weft_rndv_end(struct weft_peer *peer, uint64_t sreq);
+/* Tells the sender that its data is here, or the other side of a rendezvous,
+ * by its request, that the message is lost. */
+void weft_rndv_end(
+	struct weft_peer *peer, uint64_t handle, enum weft_wire_end how);
 
 /* How many rails beside the first a receive of so many bytes uses. */
 uint8_t weft_pieces_rails(const struct weft_req *req, size_t len);
 
-/* The receiver has what came over several rails; false if none did. */
-bool weft_pieces_confirm(struct weft_req *req);
+/* The receiver has what came over several rails, or could not take it; false
+ * if none did. */
+bool weft_pieces_answer(struct weft_req *req, int err);
+
+/* The sender has failed: what this receive still expects will not come. */
+void weft_pieces_withdraw(struct weft_req *req, int err);
 
 /* Moves the first total bytes of an announced send, or of the receive it
  * matched, through the fabric; the receive asks for them, and either ends. */

@@ -7,6 +7,9 @@
  * that goes to the peer says then that all has arrived, so the receiver does,
  * and the send is over with that.
  *
+ * Where the fabric fails one of two that live on, the other is told and takes
+ * back what it still expects: nobody waits for data that will not come.
+ *
  * Of a peer that died the fabric gives back what it was to receive, when asked,
  * and mostly ends what it was sending. Some providers forget the latter
  * (ofi_rxm, whose receiver was to read the data): what is left after a while
@@ -28,7 +31,6 @@ struct piece {
 	struct weft_lane *lane;
 	struct weft_req *req; /* NULL: it ended without the fabric */
 	uint8_t rail;
-	bool is_answer; /* not in the fabric: the receiver's word */
 };
 
 /* Pieces of a dead peer that the fabric has until due_ns to end. */
@@ -64,11 +66,31 @@ static size_t cut(const struct weft_req *req, size_t offset, uint8_t *rail)
 			PIECE_MAX, net_of(req->lane, *rail)->plan.max_msg_len));
 }
 
-static void one_done(struct weft_req *req, int err)
+static void note(struct weft_req *req, int err)
 {
 	if (err && !req->status.err)
 		req->status.err = err;
-	if (--req->n_parts > 0)
+}
+
+/* Once, and only when the fabric has nothing more of it: what the receiver
+ * still expects then is what is lost. */
+static void tell_loss(struct weft_req *req)
+{
+	if (!req->is_lost || req->n_parts > req->is_unanswered)
+		return;
+	req->is_lost = false;
+	if (req->peer->state != WEFT_PEER_DEAD)
+		weft_rndv_end(req->peer, req->remote, WEFT_WIRE_LOST);
+}
+
+static void one_done(struct weft_req *req, int err)
+{
+	note(req, err);
+	req->is_lost |= err != 0;
+	req->n_parts--;
+	if (req->kind == WEFT_REQ_SEND)
+		tell_loss(req);
+	if (req->n_parts > 0)
 		return;
 	if (req->n_rails)
 		req->lane->rails.n_users--;
@@ -76,8 +98,10 @@ static void one_done(struct weft_req *req, int err)
 		weft_send_finish(req, req->status.err);
 		return;
 	}
-	if (req->n_rails && req->peer->state != WEFT_PEER_DEAD)
-		weft_rndv_end(req->peer, req->remote);
+	if ((req->n_rails || req->is_lost) &&
+		req->peer->state != WEFT_PEER_DEAD)
+		weft_rndv_end(req->peer, req->remote,
+			req->is_lost ? WEFT_WIRE_LOST : WEFT_WIRE_TAKEN);
 	if (req->staging)
 		weft_unpack(req->type, req->count, req->buf, 0, req->staging,
 			(size_t)req->status.len);
@@ -149,31 +173,34 @@ static int post(struct weft_req *req, char *run, size_t *offset)
 	return 0;
 }
 
-/* The end of a send over several rails. */
-static int expect_answer(struct weft_req *req)
+bool weft_pieces_answer(struct weft_req *req, int err)
 {
-	struct piece *piece = piece_new(req);
-
-	if (!piece)
-		return WEFT_ERR_NOMEM;
-	piece->is_answer = true;
-	req->n_parts++;
-	return 0;
+	note(req, err);
+	if (!req->is_unanswered)
+		return false;
+	req->is_unanswered = false;
+	one_done(req, 0);
+	return true;
 }
 
-bool weft_pieces_confirm(struct weft_req *req)
+/* What the fabric has not begun to receive. */
+static void take_back(struct weft_req *req)
 {
 	weft_list_for_each(link, next, &req->lane->pieces)
 	{
 		struct piece *piece =
 			weft_container_of(link, struct piece, link);
 
-		if (piece->req == req && piece->is_answer) {
-			on_piece(&piece->op, 0, 0);
-			return true;
-		}
+		if (piece->req == req)
+			weft_net_cancel(
+				net_of(piece->lane, piece->rail), &piece->op);
 	}
-	return false;
+}
+
+void weft_pieces_withdraw(struct weft_req *req, int err)
+{
+	note(req, err);
+	take_back(req);
 }
 
 /* Posts the pieces not posted yet; n_moved counts bytes posted, total is in
@@ -192,17 +219,23 @@ static int push(struct weft_peer *peer, struct weft_out *out)
 	}
 	if (!err && req->kind == WEFT_REQ_RECV)
 		err = weft_rndv_ask(req, req->remote, total);
-	else if (!err && req->n_rails)
-		err = expect_answer(req);
+	if (err && req->kind == WEFT_REQ_RECV)
+		take_back(req);
+	if (!err && req->kind == WEFT_REQ_SEND && req->n_rails) {
+		req->is_unanswered = true;
+		return 0; /* the part that the answer ends */
+	}
 	one_done(req, err);
 	return 0;
 }
 
-/* n_parts holds one more for the posting itself, dropped by push. */
+/* n_parts holds one more for the posting itself, dropped by push, or kept for
+ * the receiver's answer. */
 void weft_pieces_start(struct weft_req *req, size_t total)
 {
 	req->n_moved = 0;
 	req->n_parts = 1;
+	req->is_lost = false;
 	req->seq = total;
 	req->out.push = push;
 	if (req->n_rails)
@@ -232,11 +265,9 @@ static unsigned each(struct weft_lane *lane, const struct weft_peer *peer,
 	return n;
 }
 
-static void take_back(struct piece *piece)
+static void cancel(struct piece *piece)
 {
-	if (piece->is_answer)
-		on_piece(&piece->op, WEFT_ERR_PEER, 0);
-	else if (piece->req->kind == WEFT_REQ_RECV)
+	if (piece->req->kind == WEFT_REQ_RECV)
 		weft_net_cancel(net_of(piece->lane, piece->rail), &piece->op);
 }
 
@@ -263,7 +294,7 @@ void weft_pieces_lose(struct weft_peer *peer)
 {
 	struct giving_up *g;
 
-	if (!each(peer->lane, peer, take_back))
+	if (!each(peer->lane, peer, cancel))
 		return;
 	g = malloc(sizeof(*g));
 	if (!g)

@@ -158,7 +158,7 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	if (keep(comm, &message, peer, head)) {
-		weft_dispatch_drop(lane, "out of memory");
+		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_LOST);
 		return;
 	}
 	message->is_rts = true;
@@ -168,7 +168,7 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 	message->addr = rts.addr;
 	if (weft_match_keep(&comm->match, message)) {
 		weft_message_free(message);
-		weft_dispatch_drop(lane, "out of memory");
+		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_LOST);
 	} else if (message->is_last && comm->is_disconnected) {
 		weft_left_judge(message);
 	}

@@ -13,6 +13,9 @@
  *   tagged sends           ------>     completes with the last piece
  *                          <------     FIN, where several rails were used
  *
+ * A FIN may also say that the message is lost: either side's, to the other that
+ * would wait for ever.
+ *
  * The sender's buffer (or a packed copy) stays until FIN, the last FRAG or the
  * last tagged send is done. A rendezvous of no bytes, as a synchronous send may
  * be, ends with FIN at once. Request handles travel; each is looked up with its
@@ -59,10 +62,11 @@ int weft_rndv_offer(struct weft_req *req)
 	return 1;
 }
 
-void weft_rndv_end(struct weft_peer *peer, uint64_t sreq)
+void weft_rndv_end(
+	struct weft_peer *peer, uint64_t handle, enum weft_wire_end how)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_FIN };
-	struct weft_wire_fin fin = { .req = sreq };
+	struct weft_wire_fin fin = { .req = handle, .status = how };
 
 	if (weft_peer_control(peer, &head, &fin, sizeof(fin)))
 		weft_peer_die(peer, WEFT_ERR_NOMEM);
@@ -117,7 +121,7 @@ static int pull_near(
 		err = read_all(req, addr, len);
 	if (err)
 		return err;
-	weft_rndv_end(req->peer, sreq);
+	weft_rndv_end(req->peer, sreq, WEFT_WIRE_TAKEN);
 	weft_p2p_finish(req, req->status.err);
 	return 0;
 }
@@ -181,7 +185,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	req->peer = peer;
 	len = weft_min(len, req->len);
 	if (len == 0) {
-		weft_rndv_end(peer, sreq);
+		weft_rndv_end(peer, sreq, WEFT_WIRE_TAKEN);
 		weft_p2p_finish(req, req->status.err);
 		return;
 	}
@@ -198,8 +202,10 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	} else {
 		err = pull_far(req, sreq, len);
 	}
-	if (err)
+	if (err) {
+		weft_rndv_end(peer, sreq, WEFT_WIRE_LOST);
 		weft_p2p_finish(req, err);
+	}
 }
 
 /* The live request a message names, if it is of this kind and this peer's,
@@ -296,6 +302,24 @@ void weft_rndv_on_frag(struct weft_lane *lane, struct weft_peer *peer,
 		weft_p2p_finish(req, req->status.err);
 }
 
+/* What a peer that could not send or receive a message means for the other. */
+static int lost(const struct weft_peer *peer, const char *what)
+{
+	return weft_err_set(WEFT_ERR_OTHER,
+		"process %u could not %s this message (its own error says why)",
+		(uint32_t)peer->proc, what);
+}
+
+static bool send_ends(struct weft_req *req, bool is_lost)
+{
+	int err = is_lost ? lost(req->peer, "receive") : 0;
+
+	if (req->remote)
+		return weft_pieces_answer(req, err);
+	weft_send_finish(req, err);
+	return true;
+}
+
 void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -308,8 +332,14 @@ void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	req = find(peer, fin.req, WEFT_REQ_SEND);
-	if (req && !req->remote)
-		weft_send_finish(req, 0);
-	else if (!req || !weft_pieces_confirm(req))
+	if (req && send_ends(req, fin.status == WEFT_WIRE_LOST))
+		return;
+	if (fin.status != WEFT_WIRE_LOST) {
 		weft_dispatch_drop(lane, "end of no such message");
+		return;
+	}
+	/* both may have failed, and know it */
+	req = find(peer, fin.req, WEFT_REQ_RECV);
+	if (req && !req->is_posted && req->n_parts > 0)
+		weft_pieces_withdraw(req, lost(peer, "send"));
 }

@@ -4,8 +4,8 @@
  * whatever else goes on
  *
  * Run with WEFT_STRIPE, and WEFT_STRIPE_MIN below SHORT. devices= is how many
- * devices of the Slingshot stand-in should have carried the data, by its
- * record.
+ * devices the Slingshot stand-in has; by its record, all should have carried
+ * the data but for the one that does not open (broken=).
  */
 #include "session.h"
 
@@ -35,8 +35,9 @@ static void carried(long least, long long *sums)
 		fclose(f);
 }
 
-/* Every device took its share; posts refused by the stand-in count, too. */
-static void shares(int devices)
+/* Every device took its share but the broken one; posts refused by the stand-in
+ * count, too. */
+static void shares(int devices, int broken)
 {
 	long long sums[DEVICES] = { 0 }, all = 0;
 
@@ -45,9 +46,12 @@ static void shares(int devices)
 		all += sums[i];
 	CHECK(all >= LONG, "long messages were sent, %lld B", all);
 	for (int i = 0; i < devices; i++)
-		CHECK(sums[i] > all / devices / 2,
-			"device %d carried its share: %lld of %lld", i, sums[i],
-			all);
+		if (i == broken)
+			CHECK(!sums[i], "device %d carried %lld B", i, sums[i]);
+		else
+			CHECK(sums[i] > all / devices / 2,
+				"device %d carried its share: %lld of %lld", i,
+				sums[i], all);
 }
 
 /* Lengths about the cuts, there and back. */
@@ -146,7 +150,7 @@ int main(int argc, char **argv)
 	many();
 	odd();
 	if (record[0])
-		shares(devices);
+		shares(devices, (int)mtest_arg(argc, argv, "broken", -1));
 	OK(MPI_Comm_disconnect(&comm));
 	OK(MPI_Session_finalize(&session));
 	if (record[0])

@@ -74,7 +74,8 @@ struct stand_env {
 	unsigned eagain;   /* one post in so many is refused; 0: none */
 	unsigned cqerr;	   /* one remote access in so many fails */
 	unsigned cqerr_msg;
-	unsigned lose; /* one unreliable atomic in so many is lost */
+	unsigned lose;	   /* one unreliable atomic in so many is lost */
+	unsigned lose_msg; /* one rendezvous in so many is */
 	unsigned devices;
 	unsigned pcie_amo;   /* fetch-and-add over PCIe is switched on */
 	unsigned no_service; /* the site has switched the open service off */

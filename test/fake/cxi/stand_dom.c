@@ -250,6 +250,13 @@ static bool env_is_off(const char *name)
 	return text && *text == '0';
 }
 
+static bool is_broken(const char *device)
+{
+	const char *name = getenv("CXISTAND_BROKEN");
+
+	return name && strcmp(name, device) == 0;
+}
+
 static int dom_open(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_domain **out, void *context)
 {
@@ -264,6 +271,10 @@ static int dom_open(struct fid_fabric *fabric, struct fi_info *info,
 	if (!auth.vni) {
 		stand_log("domain refused: no service for this process");
 		return -FI_EINVAL;
+	}
+	if (is_broken(attr->name)) {
+		stand_log("domain %s refused: CXISTAND_BROKEN", attr->name);
+		return -FI_ENODEV;
 	}
 	dom = calloc(1, sizeof(*dom));
 	if (!dom)

@@ -38,6 +38,7 @@ void stand_env_init(void)
 		.cqerr = number("CXISTAND_CQERR", 0),
 		.cqerr_msg = number("CXISTAND_CQERR_MSG", 0),
 		.lose = number("CXISTAND_LOSE", 0),
+		.lose_msg = number("CXISTAND_LOSE_MSG", 0),
 		.devices = number("CXISTAND_DEVICES", 1),
 		.pcie_amo = number("CXISTAND_PCIE_AMO", 0),
 		.no_service = number("CXISTAND_NO_SERVICE", 0),

@@ -139,6 +139,10 @@ void stand_ring(struct stand_nic *nic)
 		nic->held.head = op->next;
 		if (!nic->held.head)
 			nic->held.tail = &nic->held.head;
+		if (op->is_lost && is_message(op)) {
+			stand_op_complete(op, FI_ETIMEDOUT);
+			continue;
+		}
 		conn = stand_wire_peer(nic, op->peer);
 		if (!conn || conn->is_dead) {
 			stand_op_complete(op, FI_ECONNREFUSED);
@@ -198,6 +202,8 @@ ssize_t stand_post(struct stand_ep *ep, struct stand_op *op)
 	op->frame.id = nic->next_id++;
 	if (op->flags & WEFT_CXI_UNRELIABLE)
 		op->is_lost = stand_chance(nic, stand_env.lose);
+	if (is_message(op) && op->frame.len > STAND_EAGER_LEN)
+		op->is_lost = stand_chance(nic, stand_env.lose_msg);
 	nic->n_window += op->is_signalled;
 	nic->n_queued++;
 	nic->n_ops++;
