@@ -167,6 +167,7 @@ int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 			b->session, &comm->child, &weft_disconnect_ops);
 	if (err) {
 		weft_info_destroy(comm->info);
+		weft_p2p_purge_held(comm);
 		weft_comm_put(comm);
 		return err;
 	}

@@ -151,8 +151,10 @@ static int destroy_judged(struct weft_child *child)
 	if (comm->state != WEFT_COMM_FREED)
 		weft_obj_renew(comm); /* requests may keep it for a while */
 	weft_comm_close(comm);
-	if (comm->local)
+	if (comm->local) {
 		weft_comm_close(comm->local);
+		weft_p2p_purge_held(comm->local);
+	}
 	weft_attrs_destroy(comm->attrs);
 	comm->attrs = NULL;
 	weft_info_destroy(comm->info);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "core/outer.h"
 #include "core/proc.h"
+#include "p2p/p2p.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 static void meet_free(struct weft_meet *m)
 {
 	weft_agree_fini(&m->agree);
+	weft_comm_close(m->comm);
+	weft_p2p_purge_held(m->comm);
 	weft_comm_put(m->comm);
 	free(m);
 }
@@ -54,6 +57,7 @@ int weft_meet_start(struct weft_session *session, struct weft_group *group,
 	};
 	err = weft_agree_start(&m->agree);
 	if (err) {
+		weft_p2p_purge_held(m->comm);
 		weft_comm_put(m->comm);
 		free(m);
 		return err;
