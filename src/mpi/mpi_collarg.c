@@ -215,22 +215,27 @@ static int many(struct frame *f, const struct weft_collside *side,
 
 /* ---- both sides ---- */
 
-/* The same memory given twice, as far as predefined types show it without
- * doubt. */
-static int check_alias(const void *send, const void *recv, bool is_simple)
+static int check_alias(const void *send, const void *recv, bool is_meant)
 {
-	if (weft_unlikely(send == recv) && send && is_simple &&
+	if (weft_unlikely(send == recv) && send && is_meant &&
 		weft_check_is_on())
 		return weft_err_set(WEFT_ERR_BUFFER,
 			"send and receive buffer are the same memory");
 	return 0;
 }
 
-static bool is_simple(const struct weft_blocks *a, const struct weft_blocks *b)
+/* Where this block lies if it has something of a predefined type; or NULL. */
+static const void *block_at(const struct weft_blocks *b, int32_t i)
 {
-	return a->type && b->type && a->type->is_builtin &&
-	       b->type->is_builtin && a->count > 0 &&
-	       (b->count > 0 || b->counts) && a->type->size > 0;
+	const struct weft_type *type = b->types ? b->types[i] : b->type;
+	int64_t count = b->counts ? b->counts[i] : b->count;
+	int64_t at = b->displs ? b->displs[i] : i * count;
+
+	if (!type || !type->is_builtin || !type->size || !count)
+		return NULL;
+	if (!b->has_byte_displs)
+		at *= type->extent;
+	return (const void *)((uintptr_t)b->buf + (uintptr_t)at);
 }
 
 static bool is_root(const struct weft_coll *coll)
@@ -245,20 +250,17 @@ static bool is_leaf(const struct weft_coll *coll)
 	return coll->comm->is_inter ? coll->root >= 0 : true;
 }
 
-/* The own block of the root against its other buffer. */
+/* The own block of what goes to or comes from all, against the other buffer's
+ * block. The same memory given twice is found as far as predefined types show
+ * it without doubt. */
 static int check_own_block(const struct weft_coll *coll,
-	const struct weft_blocks *all, const struct weft_blocks *mine)
+	const struct weft_blocks *all, const struct weft_blocks *other,
+	int32_t other_block)
 {
-	int64_t at;
-
-	if (coll->is_in_place || coll->comm->is_inter || !is_simple(mine, all))
+	if (coll->is_in_place || coll->comm->is_inter)
 		return 0;
-	if (all->counts && !all->counts[coll->comm->rank])
-		return 0;
-	at = all->displs ? all->displs[coll->comm->rank]
-			 : coll->comm->rank * all->count;
-	return check_alias(
-		(char *)all->buf + at * all->type->extent, mine->buf, true);
+	return check_alias(block_at(all, coll->comm->rank),
+		block_at(other, other_block), true);
 }
 
 /* ---- operations ---- */
@@ -301,7 +303,7 @@ int weft_collarg_gather(const struct weft_collarg *a)
 		err = many(&f, &a->recv, "recvbuf", c->comm->remote_size,
 			&c->recv);
 	if (!err && is_root(c))
-		err = check_own_block(c, &c->recv, &c->send);
+		err = check_own_block(c, &c->recv, &c->send, 0);
 out:
 	return frame_close(&f, a, WEFT_COLL_GATHER, err);
 }
@@ -324,7 +326,7 @@ int weft_collarg_scatter(const struct weft_collarg *a)
 		err = many(&f, &a->send, "sendbuf", c->comm->remote_size,
 			&c->send);
 	if (!err && is_root(c))
-		err = check_own_block(c, &c->send, &c->recv);
+		err = check_own_block(c, &c->send, &c->recv, 0);
 out:
 	return frame_close(&f, a, WEFT_COLL_SCATTER, err);
 }
@@ -344,7 +346,7 @@ int weft_collarg_allgather(const struct weft_collarg *a)
 		err = many(&f, &a->recv, "recvbuf", c->comm->remote_size,
 			&c->recv);
 	if (!err)
-		err = check_own_block(c, &c->recv, &c->send);
+		err = check_own_block(c, &c->recv, &c->send, 0);
 out:
 	return frame_close(&f, a, WEFT_COLL_ALLGATHER, err);
 }
@@ -364,9 +366,8 @@ int weft_collarg_alltoall(const struct weft_collarg *a)
 	if (!err)
 		err = many(&f, &a->recv, "recvbuf", c->comm->remote_size,
 			&c->recv);
-	if (!err && !c->is_in_place)
-		err = check_alias(c->send.buf, c->recv.buf,
-			is_simple(&c->send, &c->recv));
+	if (!err)
+		err = check_own_block(c, &c->send, &c->recv, c->comm->rank);
 out:
 	return frame_close(&f, a, WEFT_COLL_ALLTOALL, err);
 }

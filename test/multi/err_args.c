@@ -88,6 +88,43 @@ static void collectives(MPI_Comm c)
 	FAILS(MPI_Op_free(&op), MPI_ERR_OP);
 }
 
+/* The same memory to send from and to receive into. */
+static void aliases(MPI_Comm c)
+{
+	enum { MAX = 8 };
+	int data[2 * MAX] = { 0 }, counts[MAX], here[MAX], there[MAX];
+	int bytes[MAX], none[MAX] = { 0 };
+	MPI_Datatype ints[MAX];
+	int n;
+
+	MPI_Comm_size(c, &n);
+	for (int i = 0; i < n && i < MAX; i++) {
+		counts[i] = 1;
+		here[i] = i;
+		there[i] = n + i;
+		bytes[i] = i * (int)sizeof(int);
+		ints[i] = MPI_INT;
+	}
+	FAILS(MPI_Allgather(data + mtest.rank, 1, MPI_INT, data, 1, MPI_INT, c),
+		MPI_ERR_BUFFER);
+	FAILS(MPI_Alltoall(data, 1, MPI_INT, data, 1, MPI_INT, c),
+		MPI_ERR_BUFFER);
+	FAILS(MPI_Alltoallv(data, counts, here, MPI_INT, data, counts, here,
+		      MPI_INT, c),
+		MPI_ERR_BUFFER);
+	FAILS(MPI_Alltoallw(
+		      data, counts, bytes, ints, data, counts, bytes, ints, c),
+		MPI_ERR_BUFFER);
+	FAILS(MPI_Allreduce(data, data, 1, MPI_INT, MPI_SUM, c),
+		MPI_ERR_BUFFER);
+	OK(MPI_Alltoallv(
+		data, counts, here, MPI_INT, data, counts, there, MPI_INT, c));
+	OK(MPI_Alltoallv(
+		data, none, here, MPI_INT, data, none, here, MPI_INT, c));
+	OK(MPI_Allgather(
+		data + n + mtest.rank, 1, MPI_INT, data, 1, MPI_INT, c));
+}
+
 static void communicators(void)
 {
 	int rank, flag;
@@ -161,6 +198,7 @@ int main(int argc, char **argv)
 	messages(dup);
 	types(dup);
 	collectives(dup);
+	aliases(dup);
 	communicators();
 	infos();
 	requests();
