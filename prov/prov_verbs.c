@@ -29,8 +29,9 @@ static size_t layer_buffer(void)
 	return len >= LEAST_BUFFER ? len : BUFFER_LEN;
 }
 
-/* A write over iWARP is complete when it has left; what the other side thinks
- * of it comes later, as the end of the connection. */
+/* A write over iWARP is complete when it has left: nothing tells that it has
+ * arrived, and what the other side thinks of it comes later, as the end of the
+ * connection. */
 static bool is_iwarp(const struct fi_info *info)
 {
 	const char *name = info->domain_attr->name;
@@ -47,6 +48,13 @@ static bool is_iwarp(const struct fi_info *info)
 		type = 0;
 	fclose(f);
 	return type == NODE_RNIC;
+}
+
+static const char *refuse(const struct fi_info *info)
+{
+	if (!(info->caps & FI_TAGGED) && is_iwarp(info))
+		return "iWARP does not tell when a write has arrived";
+	return NULL;
 }
 
 static void tune(struct weft_plan *plan, const struct fi_info *info)
@@ -67,5 +75,6 @@ const struct weft_prov weft_prov_verbs = {
 	.iface_env = "FI_VERBS_IFACE",
 	.remedy = "FI_UNIVERSE_SIZE below 256 asks for shorter queues",
 	.forms = { "verbs;ofi_rxm" },
+	.refuse = refuse,
 	.tune = tune,
 };
