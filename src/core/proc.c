@@ -25,6 +25,7 @@ enum {
 	CTX_FIRST = 16,	     /* counters below are for fixed contexts */
 	CTX_SELF = 2,
 	LAST_POLLS = 64,
+	CALL_POLLS = 16,      /* cheap ones that take as long as a dear one */
 	CTX_OUTER_SHIFT = 63, /* set: drawn, as other jobs count alike */
 };
 
@@ -265,13 +266,20 @@ static void close_proc(void)
 	weft_proc.topo = NULL;
 }
 
-static uint32_t choose_spin(void)
+/* A tenth of a millisecond or so, whatever a poll costs: who has the core may
+ * be who is waited for, on fewer cores than the machine has (a container, a
+ * binding). */
+static uint32_t choose_spin(const struct weft_lane *lane)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t spin = (uint32_t)weft_knobs.spin;
 
 	if (cores > 0 && weft_proc.facts.local_size > (unsigned long)cores)
 		return 0;
-	return (uint32_t)weft_knobs.spin;
+	if (lane->shm || !lane->net ||
+		lane->net->plan.poll_ns <= WEFT_POLL_CHEAP_NS)
+		return spin;
+	return spin / CALL_POLLS;
 }
 
 static int open_proc(void (*on_open)(struct weft_lane *lane))
@@ -290,11 +298,11 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 	weft_proc.proc =
 		weft_proc_number(weft_outer_job(facts->job), facts->rank);
 	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
-	weft_proc.max_spin = choose_spin();
 	weft_proc.is_blocking = !strcmp(weft_knobs.wait, "block");
 	err = open_lane(lane);
 	if (err)
 		goto fail;
+	weft_proc.max_spin = choose_spin(lane);
 	lane->self = weft_peer_of(lane, lane->addr);
 	err = lane->self ? publish_card(lane) : WEFT_ERR_NOMEM;
 	if (err)

@@ -11,8 +11,6 @@
 #include <sched.h>
 
 enum {
-	NET_CHEAP_NS =
-		150,	  /* an idle poll that costs less is done each round */
 	HELP_ROUNDS = 64, /* idle ones between looks at other lanes */
 	NET_SKIP = 16,	  /* rounds between expensive ones that found nothing */
 };
@@ -47,7 +45,7 @@ static int poll_net(struct weft_lane *lane)
 		if (weft_peer_probe_all(lane))
 			lane->n_lost_seen = n_lost;
 	}
-	if (n == 0 && lane->shm && lane->net->plan.poll_ns > NET_CHEAP_NS)
+	if (n == 0 && lane->shm && lane->net->plan.poll_ns > WEFT_POLL_CHEAP_NS)
 		lane->net_skip = NET_SKIP;
 	return n;
 }

@@ -13,6 +13,10 @@
 
 struct fi_info;
 
+/* An idle poll that costs more than this makes system calls; it is not done in
+ * every round where something cheaper is to be looked at. */
+enum { WEFT_POLL_CHEAP_NS = 150 };
+
 struct weft_plan {
 	/* messages */
 	size_t inject_len; /* longest weft_net_inject() */

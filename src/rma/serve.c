@@ -19,7 +19,6 @@
 
 enum {
 	NAP_NS = 1000000,
-	CHEAP_NS = 150, /* a poll that costs less is done each round */
 	SKIP = 16,	/* rounds between expensive ones that found nothing */
 	MIN_ROUNDS = 4, /* of the helper each time: what peers do here is not
 			 * told as an event */
@@ -45,7 +44,7 @@ static void run(struct weft_chore *chore)
 	weft_spin_drop(&ctx->lock);
 	/* rounds are long where each gives up the core */
 	if (n == 0 && weft_proc.lane.shm && weft_proc.max_spin &&
-		own->side->plan.poll_ns > CHEAP_NS)
+		own->side->plan.poll_ns > WEFT_POLL_CHEAP_NS)
 		own->skip = SKIP;
 }
 
