@@ -231,18 +231,19 @@ static const struct {
 	const char *claim;
 	int (*run)(const char *provider);
 	int needs_rma;
-	const char *not_for; /* a provider that cannot, and why */
+	const char *not_for; /* a provider that cannot, or NULL */
+	uint32_t since;	     /* this libfabric */
 	const char *why;
 } cases[] = {
 	{ "opens again after there were no descriptors", no_descriptors, 0,
-		"sockets", "it frees twice what it could not open" },
-	{ "loses nothing when the receiver does not look", nobody_looks, 0, "",
-		"" },
-	{ "may be closed in the middle of traffic", close_in_flight, 0, "",
-		"" },
-	{ "takes or refuses many registrations", many_registrations, 1, "",
-		"" },
-	{ "takes or refuses many addresses", many_addresses, 0, "", "" },
+		"sockets", 1, "it frees twice what it could not open" },
+	{ "loses nothing when the receiver does not look", nobody_looks, 0,
+		NULL, 0, NULL },
+	{ "may be closed in the middle of traffic", close_in_flight, 0, "shm",
+		2, "libfabric 2.1 crashes when the other has closed" },
+	{ "takes or refuses many registrations", many_registrations, 1, NULL, 0,
+		NULL },
+	{ "takes or refuses many addresses", many_addresses, 0, NULL, 0, NULL },
 };
 
 static int run_child(size_t i, const char *provider)
@@ -266,7 +267,8 @@ static int run(size_t i, const char *provider, int number)
 	int status = 0;
 	pid_t pid;
 
-	if (!strcmp(cases[i].not_for, provider)) {
+	if (cases[i].not_for && !strcmp(cases[i].not_for, provider) &&
+		FI_MAJOR(fi_version()) >= cases[i].since) {
 		printf("ok %d - %s: %s # SKIP %s\n", number, provider,
 			cases[i].claim, cases[i].why);
 		return 0;

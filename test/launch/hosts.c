@@ -383,14 +383,14 @@ int main(void)
 	if (unshare(CLONE_NEWNET)) {
 		printf("1..0 # SKIP no network namespaces: %s\n",
 			strerror(errno));
-		return SKIP;
+		return 0;
 	}
 	if (sh("{ ip link set lo up && ip link add switch type bridge && "
 	       "ip link set switch up && ip link add x0 type veth peer name "
 	       "x1; "
 	       "} 2>/dev/null")) {
 		printf("1..0 # SKIP no bridge or no ip command\n");
-		return SKIP;
+		return 0;
 	}
 	printf("1..%d\n", n);
 	for (int i = 0; i < n; i++) {

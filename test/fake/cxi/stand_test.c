@@ -102,9 +102,9 @@ static void long_queue(struct fi_info *h)
 {
 	h->tx_attr->size = 16385;
 }
-static void collective(struct fi_info *h)
+static void device_memory(struct fi_info *h)
 {
-	h->caps |= FI_VARIABLE_MSG;
+	h->caps |= FI_HMEM;
 }
 
 static void case_hints(void)
@@ -122,7 +122,7 @@ static void case_hints(void)
 		{ other_type, "connected endpoints" },
 		{ other_address, "Internet addresses" },
 		{ long_queue, "16385 operations" },
-		{ collective, "a capability it lacks" },
+		{ device_memory, "a capability it lacks" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
