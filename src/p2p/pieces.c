@@ -72,40 +72,53 @@ static void note(struct weft_req *req, int err)
 		req->status.err = err;
 }
 
-/* Once, and only when the fabric has nothing more of it: what the receiver
- * still expects then is what is lost. */
+static void tell(struct weft_peer *peer, uint64_t remote, bool is_lost)
+{
+	if (peer->state != WEFT_PEER_DEAD)
+		weft_rndv_end(peer, remote,
+			is_lost ? WEFT_WIRE_LOST : WEFT_WIRE_TAKEN);
+}
+
+/* A send of which the fabric has nothing more: what the receiver still expects
+ * then is what is lost. Its answer ends the send. */
 static void tell_loss(struct weft_req *req)
 {
-	if (!req->is_lost || req->n_parts > req->is_unanswered)
+	if (!req->is_lost || !req->is_unanswered || req->n_parts > 1)
 		return;
 	req->is_lost = false;
-	if (req->peer->state != WEFT_PEER_DEAD)
-		weft_rndv_end(req->peer, req->remote, WEFT_WIRE_LOST);
+	tell(req->peer, req->remote, true);
+}
+
+/* Telling comes last, for it may be the end of the peer. */
+static void over(struct weft_req *req)
+{
+	struct weft_peer *peer = req->peer;
+	uint64_t remote = req->remote;
+	bool is_lost = req->is_lost;
+	bool tells = is_lost || (req->kind == WEFT_REQ_RECV && req->n_rails);
+
+	if (req->n_rails)
+		req->lane->rails.n_users--;
+	if (req->kind == WEFT_REQ_SEND) {
+		weft_send_finish(req, req->status.err);
+	} else {
+		if (req->staging)
+			weft_unpack(req->type, req->count, req->buf, 0,
+				req->staging, (size_t)req->status.len);
+		weft_p2p_finish(req, req->status.err);
+	}
+	if (tells)
+		tell(peer, remote, is_lost);
 }
 
 static void one_done(struct weft_req *req, int err)
 {
 	note(req, err);
 	req->is_lost |= err != 0;
-	req->n_parts--;
-	if (req->kind == WEFT_REQ_SEND)
+	if (--req->n_parts == 0)
+		over(req);
+	else
 		tell_loss(req);
-	if (req->n_parts > 0)
-		return;
-	if (req->n_rails)
-		req->lane->rails.n_users--;
-	if (req->kind == WEFT_REQ_SEND) {
-		weft_send_finish(req, req->status.err);
-		return;
-	}
-	if ((req->n_rails || req->is_lost) &&
-		req->peer->state != WEFT_PEER_DEAD)
-		weft_rndv_end(req->peer, req->remote,
-			req->is_lost ? WEFT_WIRE_LOST : WEFT_WIRE_TAKEN);
-	if (req->staging)
-		weft_unpack(req->type, req->count, req->buf, 0, req->staging,
-			(size_t)req->status.len);
-	weft_p2p_finish(req, req->status.err);
 }
 
 static void on_piece(struct weft_op *op, int err, size_t len)
@@ -222,8 +235,9 @@ static int push(struct weft_peer *peer, struct weft_out *out)
 	if (err && req->kind == WEFT_REQ_RECV)
 		take_back(req);
 	if (!err && req->kind == WEFT_REQ_SEND && req->n_rails) {
-		req->is_unanswered = true;
-		return 0; /* the part that the answer ends */
+		req->is_unanswered = true; /* the last part */
+		tell_loss(req);
+		return 0;
 	}
 	one_done(req, err);
 	return 0;

@@ -87,6 +87,17 @@ int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len)
 	return weft_peer_control(req->peer, &head, &cts, sizeof(cts));
 }
 
+/* Ends a receive here, and then its send: telling may be the end of the peer.
+ */
+static void finish(
+	struct weft_req *req, uint64_t sreq, int err, enum weft_wire_end how)
+{
+	struct weft_peer *peer = req->peer;
+
+	weft_p2p_finish(req, err);
+	weft_rndv_end(peer, sreq, how);
+}
+
 /* a) Reads len bytes at addr in the sender straight into the user's buffer. */
 static int read_all(struct weft_req *req, uint64_t addr, size_t len)
 {
@@ -121,8 +132,7 @@ static int pull_near(
 		err = read_all(req, addr, len);
 	if (err)
 		return err;
-	weft_rndv_end(req->peer, sreq, WEFT_WIRE_TAKEN);
-	weft_p2p_finish(req, req->status.err);
+	finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
 	return 0;
 }
 
@@ -185,8 +195,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	req->peer = peer;
 	len = weft_min(len, req->len);
 	if (len == 0) {
-		weft_rndv_end(peer, sreq, WEFT_WIRE_TAKEN);
-		weft_p2p_finish(req, req->status.err);
+		finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
 		return;
 	}
 	if (peer->state != WEFT_PEER_READY) {
@@ -202,10 +211,8 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	} else {
 		err = pull_far(req, sreq, len);
 	}
-	if (err) {
-		weft_rndv_end(peer, sreq, WEFT_WIRE_LOST);
-		weft_p2p_finish(req, err);
-	}
+	if (err)
+		finish(req, sreq, err, WEFT_WIRE_LOST);
 }
 
 /* The live request a message names, if it is of this kind and this peer's,
