@@ -7,9 +7,11 @@
  * CXISTAND_LOSE_MSG. memory=1 the receiver's memory cannot be written; only
  * where it reads the sender's by itself.
  */
+#define _GNU_SOURCE
 #include "session.h"
 
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 enum { TAG = 3, LEN = 1000003, MANY = 60 };
 
@@ -63,14 +65,25 @@ static void fabric(void)
 		CHECK(!failures, "%d fail", failures);
 }
 
-static void on_fault(int sig)
+/* The library reads what it receives out of the other process: nothing is in
+ * its way, and the system permits it to both. */
+static bool is_read(void)
 {
-	static const char why[] =
-		"1..0 # SKIP data of other processes cannot be read here\n";
-	ssize_t n = write(1, why, sizeof(why) - 1);
+	static char target = 1;
+	long mine[2] = { (long)getpid(), (long)(intptr_t)&target }, all[2][2];
+	const long *other = all[!mtest.rank];
+	char got = 0;
+	struct iovec to = { &got, 1 };
+	struct iovec from;
+	int can, both;
 
-	(void)sig;
-	_exit(n < 0 ? 1 : 77);
+	OK(MPI_Allgather(mine, 2, MPI_LONG, all, 2, MPI_LONG, comm));
+	from = (struct iovec){ (void *)(intptr_t)other[1], 1 };
+	can = !getenv("WEFT_SHM") && !getenv("WEFT_CMA") &&
+	      !getenv("WEFT_NODES") &&
+	      process_vm_readv((pid_t)other[0], &to, 1, &from, 1, 0) == 1;
+	OK(MPI_Allreduce(&can, &both, 1, MPI_INT, MPI_SUM, comm));
+	return both == 2;
 }
 
 static void memory(void)
@@ -78,7 +91,8 @@ static void memory(void)
 	char *place =
 		mmap(NULL, LEN, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	signal(SIGSEGV, on_fault);
+	if (!is_read())
+		mtest_skip("data of other processes is not read here");
 	CHECK(!arrived(0, transfer(place)), "nobody can write there");
 	CHECK(try(1), "the next one arrives");
 	munmap(place, LEN);
