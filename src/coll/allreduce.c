@@ -175,7 +175,7 @@ static int combine(const struct weft_coll *args, int32_t partner,
 static int quick_doubling(const struct weft_coll *args, const struct fold *f,
 	struct weft_span acc, struct weft_span in)
 {
-	struct weft_quick q = weft_quick_begin(args);
+	struct weft_quick q = weft_quick_begin(args, WEFT_COLL_ALLREDUCE);
 	int32_t me = args->comm->rank;
 	int err = 0;
 

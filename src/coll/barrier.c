@@ -18,7 +18,7 @@ void weft_barrier_build(struct weft_sched *sched, const struct weft_coll *args)
 
 int weft_barrier_quick(const struct weft_coll *args)
 {
-	struct weft_quick q = weft_quick_begin(args);
+	struct weft_quick q = weft_quick_begin(args, WEFT_COLL_BARRIER);
 	struct weft_span none = weft_span_bytes(NULL, 0);
 	int32_t n = args->comm->size, me = args->comm->rank;
 	int err = 0;

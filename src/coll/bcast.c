@@ -40,7 +40,7 @@ int weft_bcast_quick(const struct weft_coll *args)
 
 	if (span.count * span.type->size > WEFT_QUICK_LEN)
 		return WEFT_AGAIN;
-	q = weft_quick_begin(args);
+	q = weft_quick_begin(args, WEFT_COLL_BCAST);
 	if (span.count * span.type->size == 0)
 		return 0;
 	while (bit < n && !(me & bit))

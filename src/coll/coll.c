@@ -34,6 +34,27 @@ static weft_coll_fn *const inter[WEFT_COLL_N] = {
 	[WEFT_COLL_REDUCE_SCATTER] = weft_inter_build_reduce_scatter,
 };
 
+const char *weft_coll_name(enum weft_coll_kind kind)
+{
+	static const char *const names[] = {
+		[WEFT_COLL_BARRIER] = "MPI_Barrier",
+		[WEFT_COLL_BCAST] = "MPI_Bcast",
+		[WEFT_COLL_GATHER] = "MPI_Gather",
+		[WEFT_COLL_SCATTER] = "MPI_Scatter",
+		[WEFT_COLL_ALLGATHER] = "MPI_Allgather",
+		[WEFT_COLL_ALLTOALL] = "MPI_Alltoall",
+		[WEFT_COLL_REDUCE] = "MPI_Reduce",
+		[WEFT_COLL_ALLREDUCE] = "MPI_Allreduce",
+		[WEFT_COLL_REDUCE_SCATTER] = "MPI_Reduce_scatter",
+		[WEFT_COLL_SCAN] = "MPI_Scan",
+		[WEFT_COLL_EXSCAN] = "MPI_Exscan",
+		[WEFT_COLL_NEIGHBOR_ALLGATHER] = "MPI_Neighbor_allgather",
+		[WEFT_COLL_NEIGHBOR_ALLTOALL] = "MPI_Neighbor_alltoall",
+	};
+
+	return names[kind];
+}
+
 static void hold(
 	struct weft_sched *sched, const struct weft_blocks *blocks, int32_t n)
 {
@@ -119,7 +140,7 @@ static int run_list(enum weft_coll_kind kind, const struct weft_coll *args)
 
 	if (err)
 		return err;
-	weft_req_wait(args->comm->lane, req);
+	weft_req_wait_in(args->comm->lane, req, weft_coll_name(kind));
 	err = req->status.err;
 	weft_req_put(req);
 	return err;

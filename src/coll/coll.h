@@ -68,6 +68,9 @@ struct weft_coll {
 			 dimension */
 };
 
+/* The procedure, of its several forms the plain one: "MPI_Bcast". */
+const char *weft_coll_name(enum weft_coll_kind kind);
+
 /* Blocking. Takes the lane's lock. */
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
 

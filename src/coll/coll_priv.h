@@ -35,9 +35,11 @@ struct weft_quick {
 	struct weft_comm *comm;
 	enum weft_plane plane;
 	int32_t tag;
+	enum weft_coll_kind kind;
 };
 
-struct weft_quick weft_quick_begin(const struct weft_coll *args);
+struct weft_quick weft_quick_begin(
+	const struct weft_coll *args, enum weft_coll_kind kind);
 
 /* Blocking; exchange sends and receives at the same time. */
 int weft_quick_send(

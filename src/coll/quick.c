@@ -22,13 +22,14 @@ static struct weft_msg message(
 	};
 }
 
-struct weft_quick weft_quick_begin(const struct weft_coll *args)
+struct weft_quick weft_quick_begin(
+	const struct weft_coll *args, enum weft_coll_kind kind)
 {
 	uint32_t *seq = args->plane == WEFT_PLANE_COLL ? &args->comm->coll_seq
 						       : &args->comm->ctl_seq;
 
 	return (struct weft_quick){ args->comm, args->plane,
-		(int32_t)((*seq)++ & 0x7fffffff) };
+		(int32_t)((*seq)++ & 0x7fffffff), kind };
 }
 
 int weft_quick_send(
@@ -43,7 +44,7 @@ static int finish(const struct weft_quick *q, struct weft_req *req)
 {
 	int err;
 
-	weft_req_wait(q->comm->lane, req);
+	weft_req_wait_in(q->comm->lane, req, weft_coll_name(q->kind));
 	err = req->status.err;
 	weft_req_put(req);
 	return err;

@@ -51,6 +51,8 @@ struct weft_proc {
 	atomic_bool has_news;	       /* for a program that wants to be told */
 	void (*tell)(void);	       /* tells it; no lock held */
 	void (*_Atomic on_wait)(void); /* core/progress.h */
+	void (*wait_req)(struct weft_lane *lane, struct weft_req *req,
+		const char *call); /* core/req.h */
 };
 
 extern struct weft_proc weft_proc;

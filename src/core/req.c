@@ -5,10 +5,13 @@
 #include "core/comm.h"
 #include "base/err.h"
 #include "core/lane.h"
+#include "core/proc.h"
 #include "core/progress.h"
 #include "dt/type.h"
 
 #include <stdlib.h>
+
+enum { SHORT_WAIT = 64 }; /* rounds */
 
 struct weft_table weft_reqs = WEFT_TABLE_INIT(struct weft_req, WEFT_KIND_REQ);
 
@@ -73,10 +76,24 @@ void weft_req_recycle(struct weft_req *req)
 	lane->spare_reqs = req;
 }
 
-void weft_req_wait(struct weft_lane *lane, struct weft_req *req)
+/* Those that end soon pay for nothing but a count. */
+void weft_req_wait_in(
+	struct weft_lane *lane, struct weft_req *req, const char *call)
 {
+	for (int i = 0; i < SHORT_WAIT; i++) {
+		if (req->is_done)
+			return;
+		weft_progress_wait(lane);
+	}
+	if (weft_likely(weft_proc.wait_req))
+		weft_proc.wait_req(lane, req, call);
 	while (!req->is_done)
 		weft_progress_wait(lane);
+}
+
+void weft_req_on_wait(weft_req_wait_fn *fn)
+{
+	weft_proc.wait_req = fn;
 }
 
 int weft_req_start(struct weft_req *req)

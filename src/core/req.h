@@ -170,9 +170,21 @@ static inline void weft_req_complete(struct weft_req *req, int err)
  * not persistent. Takes the lane's lock. */
 int weft_req_start(struct weft_req *req);
 
-/* Blocks, progressing, until req is done. Lane's lock held; it is given up
- * between rounds. Does not drop the reference. */
-void weft_req_wait(struct weft_lane *lane, struct weft_req *req);
+/* Blocks, progressing, until req is done; call is the MPI procedure, for
+ * whoever asks what this process is in, or NULL where the request tells. Lane's
+ * lock held; it is given up between rounds. Does not drop the reference. */
+void weft_req_wait_in(
+	struct weft_lane *lane, struct weft_req *req, const char *call);
+
+static inline void weft_req_wait(struct weft_lane *lane, struct weft_req *req)
+{
+	weft_req_wait_in(lane, req, NULL);
+}
+
+/* From now on who has waited for some rounds in vain goes on in fn. */
+typedef void weft_req_wait_fn(
+	struct weft_lane *lane, struct weft_req *req, const char *call);
+void weft_req_on_wait(weft_req_wait_fn *fn);
 
 /* User frees the handle while the operation may be active. Lane's lock
  * held. */

@@ -136,7 +136,7 @@ static int flush(const struct at *at, const char *func, int err)
 	if (err)
 		return end(at, func, err);
 	weft_lane_take(at->lane);
-	weft_req_wait(at->lane, req);
+	weft_req_wait_in(at->lane, req, func);
 	weft_req_put(req);
 	weft_lane_drop(at->lane);
 	return MPI_SUCCESS;

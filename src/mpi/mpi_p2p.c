@@ -468,12 +468,12 @@ static int sendrecv(const char *func, const struct args *s,
 	if (!err)
 		err = weft_isend_held(&smsg, &sreq);
 	if (sreq) {
-		weft_req_wait(lane, sreq);
+		weft_req_wait_in(lane, sreq, func);
 		err = sreq->status.err;
 		weft_req_put(sreq);
 	}
 	if (rreq && !err) {
-		weft_req_wait(lane, rreq);
+		weft_req_wait_in(lane, rreq, func);
 		err = rreq->status.err;
 		weft_status_to_mpi(&rreq->status, status);
 	}
@@ -762,7 +762,7 @@ static int mrecv(const char *func, struct args *a, MPI_Message *message,
 		return weft_mpi_raise(comm, func, err);
 	lane = req->lane;
 	weft_lane_take(lane);
-	weft_req_wait(lane, req);
+	weft_req_wait_in(lane, req, func);
 	err = req->status.err;
 	weft_status_to_mpi(&req->status, status);
 	weft_req_put(req);

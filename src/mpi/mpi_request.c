@@ -124,7 +124,7 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 	}
 	lane = req->lane;
 	weft_lane_take(lane);
-	weft_req_wait(lane, req);
+	weft_req_wait_in(lane, req, "MPI_Wait");
 	take_out(request, req, status, false, &outcome);
 	weft_lane_drop(lane);
 	return finish("MPI_Wait", &outcome, 0);
@@ -280,7 +280,7 @@ static inline __attribute__((always_inline)) struct weft_lane *take_all(
 			if (is_apart)
 				hold(&lane, req);
 			if (!req->is_done)
-				weft_req_wait(lane, req);
+				weft_req_wait_in(lane, req, "MPI_Waitall");
 			take_out(&requests[i], req, status_at(statuses, i),
 				true, outcome);
 		}

@@ -2,6 +2,7 @@
 /* quiet: credits, confirmations, and dropping what a communicator was left with
  */
 #include "p2p/p2p_priv.h"
+#include "watchdog/request.h"
 
 #include <stdlib.h>
 
@@ -146,6 +147,7 @@ void weft_p2p_open(struct weft_lane *lane)
 			weft_dispatch_set(
 				lane, (enum weft_wire_op)op, handlers[op]);
 	lane->on_lost = weft_lost_peer;
+	weft_req_on_wait(weft_request_wait);
 }
 
 int weft_p2p_control_held(struct weft_lane *lane, uint64_t proc,

@@ -131,10 +131,12 @@ void weft_blocked_begin(struct weft_blocked *b)
 	b->epoch = ++here.epoch;
 	weft_list_push_back(&here.waits, &b->link);
 	weft_blocked_unlock();
+	weft_wait_begin(&b->wait, b->text, b->begun_ns);
 }
 
 void weft_blocked_end(struct weft_blocked *b)
 {
+	weft_wait_end(&b->wait);
 	weft_blocked_lock();
 	weft_list_remove(&b->link);
 	weft_blocked_unlock();

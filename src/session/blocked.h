@@ -19,6 +19,7 @@
 #include "session/hold.h"
 #include "session/session.h"
 #include "session/stall.h"
+#include "watchdog/wait.h"
 
 struct weft_agree;
 struct weft_blocked;
@@ -67,6 +68,7 @@ struct weft_blocked {
 	 * epoch, text, notes) is guarded by the lock of the waits, the rest by
 	 * the lane's */
 	struct weft_link link;
+	struct weft_wait wait;
 	uint64_t epoch;
 	char text[WEFT_BLOCKED_TEXT];	 /* for others: what it is */
 	struct weft_blocked_note *notes; /* what came over other lanes */
