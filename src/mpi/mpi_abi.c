@@ -7,6 +7,12 @@
 
 int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
 {
+	int err = weft_check_ptr(abi_major, "abi_major");
+
+	if (!err)
+		err = weft_check_ptr(abi_minor, "abi_minor");
+	if (err)
+		return weft_mpi_raise_none("MPI_Abi_get_version", err);
 	*abi_major = MPI_ABI_VERSION;
 	*abi_minor = MPI_ABI_SUBVERSION;
 	return MPI_SUCCESS;
@@ -50,9 +56,13 @@ static int put_supported(struct weft_info *info, const struct fact *fact)
 static int make(
 	const struct fact *sized, const struct fact *optional, MPI_Info *out)
 {
-	struct weft_info *info = weft_info_create();
-	int err = info ? 0 : WEFT_ERR_NOMEM;
+	struct weft_info *info = NULL;
+	int err = weft_check_ptr(out, "info");
 
+	if (err)
+		return err;
+	info = weft_info_create();
+	err = info ? 0 : WEFT_ERR_NOMEM;
 	for (; !err && sized->name; sized++)
 		err = put_size(info, sized);
 	for (; !err && optional && optional->name; optional++)

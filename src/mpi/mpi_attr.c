@@ -14,12 +14,20 @@ static int end(const char *func, int err)
 
 /* ---- keys ---- */
 
+/* The argument's name, which MPI_Keyval_create has without its beginning. */
+static const char *key_name(int kind)
+{
+	return kind == WEFT_KIND_TYPE  ? "type_keyval"
+	       : kind == WEFT_KIND_WIN ? "win_keyval"
+				       : "comm_keyval";
+}
+
 /* The user's functions differ only in the handle's type, which is a pointer
  * for each kind of object. */
 static int create(int kind, void (*copy)(void), void (*del)(void), void *extra,
 	int *keyval)
 {
-	int err = weft_check_ptr(keyval, "keyval");
+	int err = weft_check_ptr(keyval, key_name(kind));
 
 	return err ? err
 		   : weft_keyval_create(kind, (weft_attr_copy_fn *)copy,
@@ -28,7 +36,7 @@ static int create(int kind, void (*copy)(void), void (*del)(void), void *extra,
 
 static int free_key(int kind, int *keyval)
 {
-	int err = weft_check_ptr(keyval, "keyval");
+	int err = weft_check_ptr(keyval, key_name(kind));
 
 	if (!err)
 		err = weft_keyval_free(kind, *keyval);
@@ -165,6 +173,8 @@ static int get_comm(MPI_Comm comm, int keyval, void *attribute_val, int *flag,
 
 	if (!err)
 		err = weft_check_ptr(attribute_val, "attribute_val");
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (!err && is_predefined(keyval)) {
 		found = has_predefined(of, keyval);
 		value = predefined(of, keyval);
@@ -251,6 +261,8 @@ int PMPI_Type_get_attr(
 
 	if (!err)
 		err = weft_check_ptr(attribute_val, "attribute_val");
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (!err)
 		err = weft_attr_get(type_attrs(type), WEFT_KIND_TYPE, keyval,
 			&value, &found);

@@ -71,8 +71,8 @@ static int attach(const struct at *at, const char *func, int err, void *buf,
 
 	if (!err && !is_auto)
 		err = weft_check_count(len);
-	if (!err && !is_auto && len > 0)
-		err = weft_check_ptr(buf, "buffer");
+	if (!err && !is_auto && !buf && len > 0)
+		err = weft_check_bad_buf(len);
 	if (!err)
 		err = weft_bsend_attach(
 			at->lane, at->place, buf, (size_t)len, is_auto);

@@ -30,10 +30,11 @@ int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out)
 
 	if (err)
 		return err;
+	*comm_out = comm; /* also for who raises the error */
 	if (comm->is_inter)
 		return weft_err_set(WEFT_ERR_COMM,
-			"comm %s is an intercommunicator", comm->name);
-	*comm_out = comm;
+			"comm %s is an intercommunicator",
+			weft_mpi_comm_print(comm));
 	return 0;
 }
 

@@ -60,7 +60,7 @@ static inline int weft_check_comm(MPI_Comm handle, struct weft_comm **comm_out)
 	return 0;
 }
 
-/* Also refuses an intercommunicator. */
+/* Also refuses an intercommunicator, which is in *comm_out then. */
 int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out);
 
 /* A type that exists. */

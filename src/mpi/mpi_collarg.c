@@ -477,7 +477,7 @@ static int reduce_parts(struct frame *f, const struct weft_collarg *a)
 {
 	struct weft_coll *c = &f->coll;
 	int err = check_not_in_place(a->recv.buf, "recvbuf");
-	int64_t mine = a->recv.count;
+	int64_t mine = a->recv.count, all = mine;
 
 	c->recv.buf = (void *)(uintptr_t)a->recv.buf;
 	c->recv.count = a->recv.count;
@@ -487,10 +487,14 @@ static int reduce_parts(struct frame *f, const struct weft_collarg *a)
 		err = widen_counts(f, &a->recv, c->comm->size, &c->recv);
 	else if (!err)
 		err = weft_check_count(a->recv.count);
+	for (int32_t i = 0; !err && a->is_irregular && i < c->comm->size; i++)
+		all = i ? all + c->recv.counts[i] : c->recv.counts[i];
 	if (!err && a->is_irregular)
 		mine = c->recv.counts[c->comm->rank];
 	if (!err)
 		err = weft_check_buf(c->recv.buf, mine, c->recv.type);
+	if (!err && !c->is_in_place)
+		err = weft_check_buf(a->send.buf, all, c->recv.type);
 	return err;
 }
 

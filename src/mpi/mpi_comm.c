@@ -95,7 +95,7 @@ static int check_inter(MPI_Comm comm, struct weft_comm **comm_out)
 	if (!err && !(*comm_out)->is_inter)
 		err = weft_err_set(WEFT_ERR_COMM,
 			"comm %s is not an intercommunicator",
-			(*comm_out)->name);
+			weft_mpi_comm_print(*comm_out));
 	return err;
 }
 
@@ -134,6 +134,8 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 	struct weft_group *copy;
 	int err = check_inter(comm, &of);
 
+	if (!err)
+		err = weft_check_ptr(group, "group");
 	if (!err)
 		err = weft_group_dup(of->remote, &copy);
 	if (!err)
@@ -214,9 +216,9 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 	struct weft_info *hints = NULL;
 	int err;
 
-	err = weft_check_ptr(newcomm, "newcomm");
+	err = weft_check_comm(comm, &of);
 	if (!err)
-		err = weft_check_comm(comm, &of);
+		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err)
@@ -287,11 +289,11 @@ int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 	struct weft_comm *of = NULL;
 	int err;
 
-	err = weft_check_ptr(newcomm, "newcomm");
+	err = weft_check_comm(comm, &of);
+	if (!err)
+		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
 		err = weft_check_ptr(request, "request");
-	if (!err)
-		err = weft_check_comm(comm, &of);
 	if (!err)
 		err = idup_comm(of, NULL, newcomm, request);
 	return weft_mpi_end(of, "MPI_Comm_idup", err);
@@ -304,11 +306,11 @@ int PMPI_Comm_idup_with_info(
 	struct weft_info *hints = NULL;
 	int err;
 
-	err = weft_check_ptr(newcomm, "newcomm");
+	err = weft_check_comm(comm, &of);
+	if (!err)
+		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
 		err = weft_check_ptr(request, "request");
-	if (!err)
-		err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err)
@@ -329,9 +331,9 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 	struct weft_group *members;
 	int err;
 
-	err = weft_check_ptr(newcomm, "newcomm");
+	err = weft_check_comm(comm, &of);
 	if (!err)
-		err = weft_check_comm(comm, &of);
+		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
 		err = weft_check_group(group, &members);
 	if (!err)
@@ -350,9 +352,9 @@ int PMPI_Comm_create_group(
 	struct weft_group *members;
 	int err;
 
-	err = weft_check_ptr(newcomm, "newcomm");
+	err = weft_check_intra(comm, &of);
 	if (!err)
-		err = weft_check_intra(comm, &of);
+		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
 		err = weft_check_group(group, &members);
 	if (!err)
@@ -371,9 +373,9 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 	struct weft_comm *of = NULL, *made = NULL;
 	int err;
 
-	err = weft_check_ptr(newcomm, "newcomm");
+	err = weft_check_comm(comm, &of);
 	if (!err)
-		err = weft_check_comm(comm, &of);
+		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err && color != MPI_UNDEFINED)
 		err = weft_check_range(
 			WEFT_ERR_ARG, "color", color, 0, INT32_MAX);
@@ -411,9 +413,9 @@ int PMPI_Comm_split_type(
 	struct weft_info *hints = NULL;
 	int err;
 
-	err = weft_check_ptr(newcomm, "newcomm");
+	err = weft_check_intra(comm, &of);
 	if (!err)
-		err = weft_check_intra(comm, &of);
+		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err)
@@ -436,9 +438,9 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader,
 	struct weft_comm *made;
 	int err;
 
-	err = weft_check_ptr(newintercomm, "newintercomm");
+	err = weft_check_intra(local_comm, &how.local);
 	if (!err)
-		err = weft_check_intra(local_comm, &how.local);
+		err = weft_check_ptr(newintercomm, "newintercomm");
 	if (!err)
 		err = weft_check_range(WEFT_ERR_RANK, "local_leader",
 			local_leader, 0, how.local->size - 1);
@@ -464,9 +466,9 @@ int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 	struct weft_comm *of = NULL, *made;
 	int err;
 
-	err = weft_check_ptr(newintracomm, "newintracomm");
+	err = check_inter(intercomm, &of);
 	if (!err)
-		err = check_inter(intercomm, &of);
+		err = weft_check_ptr(newintracomm, "newintracomm");
 	if (!err)
 		err = weft_create_merge(of, high != 0, &made);
 	if (!err)

@@ -6,7 +6,7 @@
  * that index now, without a lock, so these procedures work on any thread at
  * any time. An integer that names no live object becomes a handle of
  * generation zero, which never lives: using it is an error of its class. */
-#include "mpi/mpi_map.h"
+#include "mpi_check.h"
 
 #include <string.h>
 
@@ -50,44 +50,53 @@ CONVERT(Win, MPI_Win, NULL)
 _Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint), "");
 _Static_assert(sizeof(MPI_F08_status) == sizeof(MPI_Status), "");
 
-static int copy_status(const char *func, const void *from, void *to)
+static int copy_status(const char *func, const void *from, const char *name,
+	void *to, const char *to_name)
 {
-	if (!from || !to)
-		return weft_mpi_raise_none(
-			func, weft_err_set(WEFT_ERR_ARG, "%s status is ignored",
-				      from ? "output" : "input"));
+	int err = weft_check_ptr(from, name);
+
+	if (!err)
+		err = weft_check_ptr(to, to_name);
+	if (err)
+		return weft_mpi_raise_none(func, err);
 	memcpy(to, from, sizeof(MPI_Status));
 	return MPI_SUCCESS;
 }
 
 int PMPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
 {
-	return copy_status("MPI_Status_c2f", c_status, f_status);
+	return copy_status(
+		"MPI_Status_c2f", c_status, "c_status", f_status, "f_status");
 }
 
 int PMPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
 {
-	return copy_status("MPI_Status_f2c", f_status, c_status);
+	return copy_status(
+		"MPI_Status_f2c", f_status, "f_status", c_status, "c_status");
 }
 
 int PMPI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status)
 {
-	return copy_status("MPI_Status_c2f08", c_status, f08_status);
+	return copy_status("MPI_Status_c2f08", c_status, "c_status", f08_status,
+		"f08_status");
 }
 
 int PMPI_Status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status)
 {
-	return copy_status("MPI_Status_f082c", f08_status, c_status);
+	return copy_status("MPI_Status_f082c", f08_status, "f08_status",
+		c_status, "c_status");
 }
 
 int PMPI_Status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status)
 {
-	return copy_status("MPI_Status_f2f08", f_status, f08_status);
+	return copy_status("MPI_Status_f2f08", f_status, "f_status", f08_status,
+		"f08_status");
 }
 
 int PMPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status)
 {
-	return copy_status("MPI_Status_f082f", f08_status, f_status);
+	return copy_status("MPI_Status_f082f", f08_status, "f08_status",
+		f_status, "f_status");
 }
 
 #include "api_convert.h"

@@ -53,9 +53,9 @@ static int check_meeting(const char *port_name, MPI_Info info, int root,
 {
 	int err;
 
-	err = weft_check_ptr(newcomm, "newcomm");
+	err = weft_check_intra(comm, comm_out);
 	if (!err)
-		err = weft_check_intra(comm, comm_out);
+		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
 		err = weft_check_range(
 			WEFT_ERR_ROOT, "root", root, 0, (*comm_out)->size - 1);
@@ -464,9 +464,9 @@ static int spawn(const struct spawning *s)
 	bool is_root;
 	int err, bad = 0;
 
-	err = weft_check_ptr(s->intercomm, "intercomm");
+	err = weft_check_intra(s->comm, &of);
 	if (!err)
-		err = weft_check_intra(s->comm, &of);
+		err = weft_check_ptr(s->intercomm, "intercomm");
 	if (!err)
 		err = weft_check_range(
 			WEFT_ERR_ROOT, "root", s->root, 0, of->size - 1);

@@ -12,13 +12,31 @@
 
 int PMPI_Get_version(int *version, int *subversion)
 {
+	int err = weft_check_ptr(version, "version");
+
+	if (!err)
+		err = weft_check_ptr(subversion, "subversion");
+	if (err)
+		return weft_mpi_raise_none("MPI_Get_version", err);
 	*version = MPI_VERSION;
 	*subversion = MPI_SUBVERSION;
 	return MPI_SUCCESS;
 }
 
+/* Where a text and its length go. */
+static int check_text(const char *text, const char *name, const int *len)
+{
+	int err = weft_check_ptr(text, name);
+
+	return err ? err : weft_check_ptr(len, "resultlen");
+}
+
 int PMPI_Get_library_version(char *version, int *resultlen)
 {
+	int err = check_text(version, "version", resultlen);
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Get_library_version", err);
 	*resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING,
 		"Weft %d.%d.%d, MPI %d.%d, standard ABI %d.%d",
 		WEFT_VERSION / 10000, WEFT_VERSION / 100 % 100,
@@ -29,6 +47,10 @@ int PMPI_Get_library_version(char *version, int *resultlen)
 
 int PMPI_Get_processor_name(char *name, int *resultlen)
 {
+	int err = check_text(name, "name", resultlen);
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Get_processor_name", err);
 	if (weft_proc.facts.host[0])
 		snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s",
 			weft_proc.facts.host);
@@ -43,9 +65,13 @@ int PMPI_Get_processor_name(char *name, int *resultlen)
  * this process runs within one piece of that kind. */
 int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
 {
-	struct weft_info *info = weft_info_create();
-	int err = info ? 0 : WEFT_ERR_NOMEM;
+	struct weft_info *info = NULL;
+	int err = weft_check_ptr(hw_info, "hw_info");
 
+	if (!err)
+		info = weft_info_create();
+	if (!err && !info)
+		err = WEFT_ERR_NOMEM;
 	if (!err)
 		err = weft_info_set(info, "mpi_shared_memory", "true");
 	weft_lane_take(&weft_proc.lane);
@@ -90,6 +116,8 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 
 	if (!err)
 		err = weft_check_info_or_null(info, &unused);
+	if (!err)
+		err = weft_check_ptr(baseptr, "baseptr");
 	if (!err && posix_memalign(&base, size < ALIGN ? 64 : ALIGN,
 			    size ? (size_t)size : 1))
 		err = weft_err_set(WEFT_ERR_NOMEM, "no memory for %lld bytes",

@@ -132,6 +132,12 @@ int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers,
 	struct shown s = { 0 };
 	int err = look_up(datatype, combiner, &type, &s);
 
+	if (!err)
+		err = weft_check_ptr(num_integers, "num_integers");
+	if (!err)
+		err = weft_check_ptr(num_addresses, "num_addresses");
+	if (!err)
+		err = weft_check_ptr(num_datatypes, "num_datatypes");
 	if (!err && s.n_counts)
 		err = only_large();
 	if (err)
@@ -151,6 +157,14 @@ int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
 	struct shown s = { 0 };
 	int err = look_up(datatype, combiner, &type, &s);
 
+	if (!err)
+		err = weft_check_ptr(num_integers, "num_integers");
+	if (!err)
+		err = weft_check_ptr(num_addresses, "num_addresses");
+	if (!err)
+		err = weft_check_ptr(num_large_counts, "num_large_counts");
+	if (!err)
+		err = weft_check_ptr(num_datatypes, "num_datatypes");
 	if (err)
 		return weft_mpi_raise_none("MPI_Type_get_envelope_c", err);
 	*num_integers = s.n_ints;
@@ -159,6 +173,20 @@ int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
 	*num_datatypes = s.n_types;
 	*combiner = (int)type->combiner;
 	return MPI_SUCCESS;
+}
+
+static int check_contents(const struct shown *s, const struct contents *out)
+{
+	int err =
+		s->n_ints ? weft_check_ptr(out->ints, "array_of_integers") : 0;
+
+	if (!err && s->n_aints)
+		err = weft_check_ptr(out->aints, "array_of_addresses");
+	if (!err && s->n_counts)
+		err = weft_check_ptr(out->counts, "array_of_large_counts");
+	if (!err && s->n_types)
+		err = weft_check_ptr(out->types, "array_of_datatypes");
+	return err;
 }
 
 /* max: room in the output arrays, in the order of struct shown. */
@@ -182,6 +210,8 @@ static int get_contents(const char *func, MPI_Datatype datatype,
 			"integers, %lld addresses, %lld counts, %lld datatypes",
 			(long long)s.n_ints, (long long)s.n_aints,
 			(long long)s.n_counts, (long long)s.n_types);
+	if (!err)
+		err = check_contents(&s, out);
 	if (err)
 		return weft_mpi_raise_none(func, err);
 	fill(type, &s, out);

@@ -198,6 +198,8 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
 	int err;
 
 	err = weft_check_ptr(string, "string");
+	if (!err)
+		err = weft_check_ptr(resultlen, "resultlen");
 	if (!err && (errorcode < 0 || !weft_mpi_string(errorcode, text)))
 		err = weft_err_set(
 			WEFT_ERR_ARG, "%d is not an error code", errorcode);
@@ -210,13 +212,19 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
 
 int PMPI_Add_error_class(int *errorclass)
 {
-	return end("MPI_Add_error_class", weft_errcode_add_class(errorclass));
+	int err = weft_check_ptr(errorclass, "errorclass");
+
+	if (!err)
+		err = weft_errcode_add_class(errorclass);
+	return end("MPI_Add_error_class", err);
 }
 
 int PMPI_Add_error_code(int errorclass, int *errorcode)
 {
 	int err = check_code(errorclass);
 
+	if (!err)
+		err = weft_check_ptr(errorcode, "errorcode");
 	if (!err)
 		err = weft_errcode_add_code(errorclass, errorcode);
 	return end("MPI_Add_error_code", err);

@@ -237,6 +237,8 @@ static int choose_ranges(MPI_Group group, int n, int ranges[][3], choose_fn *fn,
 	if (!err && n)
 		err = weft_check_ptr(ranges, "ranges");
 	if (!err)
+		err = weft_check_ptr(newgroup, "newgroup");
+	if (!err)
 		err = expand(of, n, ranges, &ranks, &n_ranks);
 	if (!err)
 		err = choose(group, n_ranks, ranks, fn, newgroup);

@@ -60,8 +60,10 @@ static int set_argv(struct weft_info *info, int argc, char *argv[])
 int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 {
 	struct weft_info *made = NULL;
-	int err = weft_info_dup(weft_info_env(), &made);
+	int err = weft_check_ptr(info, "info");
 
+	if (!err)
+		err = weft_info_dup(weft_info_env(), &made);
 	if (!err)
 		err = set_argv(made, argc, argv);
 	if (err) {
@@ -138,6 +140,8 @@ int PMPI_Info_get_string(
 			WEFT_ERR_ARG, "buflen", *buflen, 0, INT32_MAX);
 	if (!err && *buflen)
 		err = weft_check_ptr(value, "value");
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (err)
 		return end("MPI_Info_get_string", err);
 	len = weft_info_value(of, key, value, (size_t)*buflen);
@@ -162,6 +166,8 @@ int PMPI_Info_get(
 	if (!err)
 		err = weft_check_ptr(value, "value");
 	if (!err)
+		err = weft_check_ptr(flag, "flag");
+	if (!err)
 		*flag = weft_info_value(of, key, value, (size_t)valuelen + 1) >=
 			0;
 	return end("MPI_Info_get", err);
@@ -177,6 +183,10 @@ int PMPI_Info_get_valuelen(
 	err = weft_check_info(info, &of);
 	if (!err)
 		err = check_key(key);
+	if (!err)
+		err = weft_check_ptr(valuelen, "valuelen");
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (err)
 		return end("MPI_Info_get_valuelen", err);
 	len = weft_info_value(of, key, NULL, 0);

@@ -97,6 +97,12 @@ static inline MPI_Comm weft_mpi_comm_handle(const struct weft_comm *comm)
 	return (MPI_Comm)(uintptr_t)weft_obj_handle(comm);
 }
 
+/* Its name, for a text. */
+static inline const char *weft_mpi_comm_print(const struct weft_comm *comm)
+{
+	return comm->name[0] ? comm->name : "without a name";
+}
+
 static inline MPI_Group weft_mpi_group_handle(const struct weft_group *group)
 {
 	return group == &weft_group_empty

@@ -631,8 +631,9 @@ int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 
 /* ---- probe ---- */
 
-static int probe(const char *func, int source, int tag, MPI_Comm handle,
-	int *flag, MPI_Status *status)
+static inline __attribute__((always_inline)) int probe(const char *func,
+	bool is_blocking, int source, int tag, MPI_Comm handle, int *flag,
+	MPI_Status *status)
 {
 	struct weft_comm *comm = NULL;
 	struct weft_status st;
@@ -643,30 +644,32 @@ static int probe(const char *func, int source, int tag, MPI_Comm handle,
 		err = weft_check_source(comm, source);
 	if (!err)
 		err = weft_check_tag_recv(tag);
+	if (!err && !is_blocking)
+		err = weft_check_ptr(flag, "flag");
 	if (!err)
-		err = weft_probe(comm, source, tag, !flag, &found, &st);
+		err = weft_probe(comm, source, tag, is_blocking, &found, &st);
 	if (err)
 		return weft_mpi_raise(comm, func, err);
 	if (found)
 		weft_status_to_mpi(&st, status);
-	if (flag)
+	if (!is_blocking)
 		*flag = found;
 	return MPI_SUCCESS;
 }
 
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-	return probe("MPI_Probe", source, tag, comm, NULL, status);
+	return probe("MPI_Probe", true, source, tag, comm, NULL, status);
 }
 
 int PMPI_Iprobe(
 	int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-	return probe("MPI_Iprobe", source, tag, comm, flag, status);
+	return probe("MPI_Iprobe", false, source, tag, comm, flag, status);
 }
 
-static int mprobe(const char *func, int source, int tag, MPI_Comm handle,
-	int *flag, MPI_Message *message, MPI_Status *status)
+static int mprobe(const char *func, bool is_blocking, int source, int tag,
+	MPI_Comm handle, int *flag, MPI_Message *message, MPI_Status *status)
 {
 	static const struct weft_status from_nobody = {
 		.source = WEFT_PROC_NULL, .tag = WEFT_ANY_TAG
@@ -682,8 +685,10 @@ static int mprobe(const char *func, int source, int tag, MPI_Comm handle,
 		err = weft_check_tag_recv(tag);
 	if (!err)
 		err = weft_check_ptr(message, "message");
+	if (!err && !is_blocking)
+		err = weft_check_ptr(flag, "flag");
 	if (!err && source != MPI_PROC_NULL)
-		err = weft_mprobe(comm, source, tag, !flag, &m, &st);
+		err = weft_mprobe(comm, source, tag, is_blocking, &m, &st);
 	if (err)
 		return weft_mpi_raise(comm, func, err);
 	*message = m ? weft_mpi_message_handle(m) : MPI_MESSAGE_NULL;
@@ -693,7 +698,7 @@ static int mprobe(const char *func, int source, int tag, MPI_Comm handle,
 	}
 	if (*message != MPI_MESSAGE_NULL)
 		weft_status_to_mpi(&st, status);
-	if (flag)
+	if (!is_blocking)
 		*flag = *message != MPI_MESSAGE_NULL;
 	return MPI_SUCCESS;
 }
@@ -701,13 +706,15 @@ static int mprobe(const char *func, int source, int tag, MPI_Comm handle,
 int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
 	MPI_Status *status)
 {
-	return mprobe("MPI_Mprobe", source, tag, comm, NULL, message, status);
+	return mprobe(
+		"MPI_Mprobe", true, source, tag, comm, NULL, message, status);
 }
 
 int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
 	MPI_Message *message, MPI_Status *status)
 {
-	return mprobe("MPI_Improbe", source, tag, comm, flag, message, status);
+	return mprobe(
+		"MPI_Improbe", false, source, tag, comm, flag, message, status);
 }
 
 /* A receive from MPI_PROC_NULL, so that probed and unprobed end alike. */
@@ -724,28 +731,36 @@ static int imrecv_nobody(MPI_Datatype datatype, struct weft_req **req_out)
 	return weft_irecv(&msg, req_out);
 }
 
-static int imrecv_any(struct args *a, MPI_Message *message,
-	struct weft_comm **comm_out, struct weft_req **req_out)
+/* The message of a handle, NULL for MPI_MESSAGE_NO_PROC, and its communicator,
+ * also for who raises an error. */
+static int find_message(const MPI_Message *message,
+	struct weft_message **message_out, struct weft_comm **comm_out)
 {
-	struct weft_message *m;
-	struct weft_type *type;
 	int err = weft_check_ptr(message, "message");
 
+	*message_out = NULL;
 	*comm_out = NULL;
-	if (!err)
-		err = weft_check_data(a->buf, a->count, a->type, &type);
-	if (err)
+	if (err || *message == MPI_MESSAGE_NO_PROC)
 		return err;
-	if (*message == MPI_MESSAGE_NO_PROC) {
-		*message = MPI_MESSAGE_NULL;
-		return imrecv_nobody(a->type, req_out);
-	}
-	m = weft_mpi_message(*message);
-	if (!m)
+	*message_out = weft_mpi_message(*message);
+	if (!*message_out)
 		return weft_check_bad_handle(
 			WEFT_ERR_REQUEST, "message", *message);
-	*comm_out = weft_message_comm(m);
+	*comm_out = weft_message_comm(*message_out);
+	return 0;
+}
+
+static int imrecv_any(const struct args *a, struct weft_message *m,
+	MPI_Message *message, struct weft_req **req_out)
+{
+	struct weft_type *type;
+	int err = weft_check_data(a->buf, a->count, a->type, &type);
+
+	if (err)
+		return err;
 	*message = MPI_MESSAGE_NULL;
+	if (!m)
+		return imrecv_nobody(a->type, req_out);
 	return weft_imrecv_take(
 		m, (void *)(uintptr_t)a->buf, a->count, type, req_out);
 }
@@ -753,11 +768,14 @@ static int imrecv_any(struct args *a, MPI_Message *message,
 static int mrecv(const char *func, struct args *a, MPI_Message *message,
 	MPI_Status *status)
 {
+	struct weft_message *m;
 	struct weft_comm *comm;
 	struct weft_req *req;
 	struct weft_lane *lane;
-	int err = imrecv_any(a, message, &comm, &req);
+	int err = find_message(message, &m, &comm);
 
+	if (!err)
+		err = imrecv_any(a, m, message, &req);
 	if (err)
 		return weft_mpi_raise(comm, func, err);
 	lane = req->lane;
@@ -773,10 +791,15 @@ static int mrecv(const char *func, struct args *a, MPI_Message *message,
 static int imrecv(const char *func, struct args *a, MPI_Message *message,
 	MPI_Request *request)
 {
+	struct weft_message *m;
 	struct weft_comm *comm;
 	struct weft_req *req = NULL;
-	int err = imrecv_any(a, message, &comm, &req);
+	int err = find_message(message, &m, &comm);
 
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = imrecv_any(a, m, message, &req);
 	return give(comm, func, err, req, request);
 }
 
@@ -823,11 +846,23 @@ static int64_t count_of(const MPI_Status *status, const struct weft_type *type)
 	return len % type->size ? MPI_UNDEFINED : len / type->size;
 }
 
+static int check_count_of(const MPI_Status *status, MPI_Datatype datatype,
+	const void *count, struct weft_type **type_out)
+{
+	int err = weft_check_ptr(status, "status");
+
+	if (!err)
+		err = weft_check_type_ready(datatype, type_out);
+	if (!err)
+		err = weft_check_ptr(count, "count");
+	return err;
+}
+
 int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count)
 {
 	struct weft_type *type;
 	int64_t n;
-	int err = weft_check_type_ready(datatype, &type);
+	int err = check_count_of(status, datatype, count, &type);
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Get_count", err);
@@ -840,7 +875,7 @@ int PMPI_Get_count_c(
 	const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
 	struct weft_type *type;
-	int err = weft_check_type_ready(datatype, &type);
+	int err = check_count_of(status, datatype, count, &type);
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Get_count_c", err);

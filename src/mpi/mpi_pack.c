@@ -45,6 +45,14 @@ static int job_len(const struct job *job, int64_t *len_out)
 	return 0;
 }
 
+/* The packed buffer is of bytes, wherever the typed one is. */
+static int check_packed(const struct job *job, const void *packed)
+{
+	if (packed || !job->count || !job->type->size || !weft_check_is_on())
+		return 0;
+	return weft_check_bad_buf(job->count);
+}
+
 static int check_job(struct job *job, const void *typed, const void *packed,
 	MPI_Datatype datatype, MPI_Comm comm)
 {
@@ -52,9 +60,7 @@ static int check_job(struct job *job, const void *typed, const void *packed,
 
 	if (!err)
 		err = weft_check_data(typed, job->count, datatype, &job->type);
-	if (!err && job->count && job->type->size)
-		err = weft_check_ptr(packed, "packed buffer");
-	return err;
+	return err ? err : check_packed(job, packed);
 }
 
 static int do_pack(struct job *job, MPI_Datatype datatype, MPI_Comm comm)
@@ -223,13 +229,16 @@ static int check_datarep(const char *datarep)
 
 /* Checks, and finds the length of the external form. */
 static int check_external(struct job *job, const char *datarep,
-	const void *typed, MPI_Datatype datatype, int64_t *len_out)
+	const void *typed, const void *packed, MPI_Datatype datatype,
+	int64_t *len_out)
 {
 	int err = check_datarep(datarep);
 	int64_t one;
 
 	if (!err)
 		err = weft_check_data(typed, job->count, datatype, &job->type);
+	if (!err)
+		err = check_packed(job, packed);
 	if (err)
 		return err;
 	one = weft_external_size(job->type, 1);
@@ -244,7 +253,8 @@ static int pack_external(
 	struct job *job, const char *datarep, MPI_Datatype datatype)
 {
 	int64_t len = 0;
-	int err = check_external(job, datarep, job->from, datatype, &len);
+	int err = check_external(
+		job, datarep, job->from, job->to, datatype, &len);
 
 	if (err)
 		return weft_mpi_raise_none(job->func, err);
@@ -258,7 +268,8 @@ static int unpack_external(
 	struct job *job, const char *datarep, MPI_Datatype datatype)
 {
 	int64_t len = 0;
-	int err = check_external(job, datarep, job->to, datatype, &len);
+	int err = check_external(
+		job, datarep, job->to, job->from, datatype, &len);
 
 	if (err)
 		return weft_mpi_raise_none(job->func, err);

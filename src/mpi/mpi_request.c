@@ -105,6 +105,21 @@ static int finish(const char *func, struct outcome *outcome, int code)
 	return rc;
 }
 
+/* Raises what is wrong with the arguments: on the communicator of the first of
+ * the requests that has one. count is 1, or was checked where err is not about
+ * the array itself. */
+static __attribute__((cold, noinline)) int fail(
+	const char *func, int err, int count, const MPI_Request *requests)
+{
+	const struct weft_req *req = NULL;
+
+	if ((uintptr_t)requests < 4096)
+		count = 0;
+	for (int i = 0; i < count && !(req && req->comm); i++)
+		req = weft_mpi_req(requests[i]);
+	return weft_mpi_raise(req ? req->comm : NULL, func, err);
+}
+
 /* ---- one ---- */
 
 int PMPI_Wait(MPI_Request *request, MPI_Status *status)
@@ -117,7 +132,7 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 	if (!err)
 		err = look_up(*request, &req);
 	if (weft_unlikely(err))
-		return weft_mpi_raise_none("MPI_Wait", err);
+		return fail("MPI_Wait", err, 1, request);
 	if (is_idle(req)) {
 		weft_status_empty(status);
 		return MPI_SUCCESS;
@@ -139,8 +154,10 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
 	if (!err)
 		err = look_up(*request, &req);
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (weft_unlikely(err))
-		return weft_mpi_raise_none("MPI_Test", err);
+		return fail("MPI_Test", err, 1, request);
 	*flag = 1;
 	if (is_idle(req)) {
 		weft_status_empty(status);
@@ -316,7 +333,7 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 	int err = check_found(count, array_of_requests, &found);
 
 	if (weft_unlikely(err))
-		return weft_mpi_raise_none("MPI_Waitall", err);
+		return fail("MPI_Waitall", err, count, array_of_requests);
 	if (weft_unlikely(found.is_apart))
 		take_apart(count, array_of_requests, array_of_statuses, &found,
 			&outcome);
@@ -349,8 +366,10 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	struct found found;
 	int err = check_found(count, array_of_requests, &found);
 
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (err)
-		return weft_mpi_raise_none("MPI_Testall", err);
+		return fail("MPI_Testall", err, count, array_of_requests);
 	lane = lane_of(count, array_of_requests);
 	weft_lane_take(lane);
 	*flag = are_all_done(&lane, count, array_of_requests);
@@ -385,24 +404,28 @@ static int first_done(
 	return found;
 }
 
-static int any(const char *func, int count, MPI_Request *requests, int *index,
-	int *flag, MPI_Status *status)
+static int any(const char *func, bool is_blocking, int count,
+	MPI_Request *requests, int *index, int *flag, MPI_Status *status)
 {
 	struct outcome outcome = { 0, NULL };
 	struct weft_lane *lane;
 	int err = check_array(count, requests);
 	int at;
 
+	if (!err)
+		err = weft_check_ptr(index, "index");
+	if (!err && !is_blocking)
+		err = weft_check_ptr(flag, "flag");
 	if (err)
-		return weft_mpi_raise_none(func, err);
+		return fail(func, err, count, requests);
 	lane = lane_of(count, requests);
 	weft_lane_take(lane);
 	at = first_done(&lane, count, requests);
-	if (at == -1 && flag) {
+	if (at == -1 && !is_blocking) {
 		progress(&lane, count, requests, false);
 		at = first_done(&lane, count, requests);
 	}
-	while (at == -1 && !flag) {
+	while (at == -1 && is_blocking) {
 		progress(&lane, count, requests, true);
 		at = first_done(&lane, count, requests);
 	}
@@ -413,7 +436,7 @@ static int any(const char *func, int count, MPI_Request *requests, int *index,
 		weft_status_empty(status);
 	weft_lane_drop(lane);
 	*index = at >= 0 ? at : MPI_UNDEFINED;
-	if (flag)
+	if (!is_blocking)
 		*flag = at != -1;
 	return finish(func, &outcome, 0);
 }
@@ -421,15 +444,27 @@ static int any(const char *func, int count, MPI_Request *requests, int *index,
 int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index,
 	MPI_Status *status)
 {
-	return any(
-		"MPI_Waitany", count, array_of_requests, index, NULL, status);
+	return any("MPI_Waitany", true, count, array_of_requests, index, NULL,
+		status);
 }
 
 int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index,
 	int *flag, MPI_Status *status)
 {
-	return any(
-		"MPI_Testany", count, array_of_requests, index, flag, status);
+	return any("MPI_Testany", false, count, array_of_requests, index, flag,
+		status);
+}
+
+static int check_some(int count, const MPI_Request *requests,
+	const int *outcount, const int *indices)
+{
+	int err = check_array(count, requests);
+
+	if (!err)
+		err = weft_check_ptr(outcount, "outcount");
+	if (!err && count > 0)
+		err = weft_check_ptr(indices, "array_of_indices");
+	return err;
 }
 
 static int some(const char *func, bool is_blocking, int count,
@@ -438,11 +473,11 @@ static int some(const char *func, bool is_blocking, int count,
 {
 	struct outcome outcome = { 0, NULL };
 	struct weft_lane *lane;
-	int err = check_array(count, requests);
+	int err = check_some(count, requests, outcount, indices);
 	int at;
 
 	if (err)
-		return weft_mpi_raise_none(func, err);
+		return fail(func, err, count, requests);
 	lane = lane_of(count, requests);
 	weft_lane_take(lane);
 	at = first_done(&lane, count, requests);
@@ -509,8 +544,10 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 	struct weft_req *req;
 	int err = look_up(request, &req);
 
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (err)
-		return weft_mpi_raise_none("MPI_Request_get_status", err);
+		return fail("MPI_Request_get_status", err, 1, &request);
 	if (req)
 		lane = req->lane;
 	weft_lane_take(lane);
@@ -530,8 +567,11 @@ int PMPI_Request_get_status_all(int count,
 	struct weft_lane *lane;
 	int err = check_array(count, array_of_requests);
 
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (err)
-		return weft_mpi_raise_none("MPI_Request_get_status_all", err);
+		return fail("MPI_Request_get_status_all", err, count,
+			array_of_requests);
 	lane = lane_of(count, array_of_requests);
 	weft_lane_take(lane);
 	if (!are_all_done(&lane, count, array_of_requests))
@@ -556,8 +596,13 @@ int PMPI_Request_get_status_any(int count,
 	int err = check_array(count, array_of_requests);
 	int at;
 
+	if (!err)
+		err = weft_check_ptr(index, "index");
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (err)
-		return weft_mpi_raise_none("MPI_Request_get_status_any", err);
+		return fail("MPI_Request_get_status_any", err, count,
+			array_of_requests);
 	lane = lane_of(count, array_of_requests);
 	weft_lane_take(lane);
 	at = first_done(&lane, count, array_of_requests);
@@ -580,11 +625,13 @@ int PMPI_Request_get_status_some(int incount,
 	int array_of_indices[], MPI_Status array_of_statuses[])
 {
 	struct weft_lane *lane;
-	int err = check_array(incount, array_of_requests);
+	int err = check_some(
+		incount, array_of_requests, outcount, array_of_indices);
 	int at;
 
 	if (err)
-		return weft_mpi_raise_none("MPI_Request_get_status_some", err);
+		return fail("MPI_Request_get_status_some", err, incount,
+			array_of_requests);
 	lane = lane_of(incount, array_of_requests);
 	weft_lane_take(lane);
 	progress(&lane, incount, array_of_requests, false);
@@ -619,7 +666,7 @@ int PMPI_Request_free(MPI_Request *request)
 	if (!err)
 		err = check_usable(req);
 	if (err)
-		return weft_mpi_raise_none("MPI_Request_free", err);
+		return fail("MPI_Request_free", err, 1, request);
 	lane = req->lane;
 	weft_lane_take(lane);
 	weft_req_detach(req);
@@ -645,11 +692,17 @@ int PMPI_Cancel(MPI_Request *request)
 		err = req->ops->cancel(req);
 	else if (!err)
 		err = weft_req_cancel(req);
-	return err ? weft_mpi_raise_none("MPI_Cancel", err) : MPI_SUCCESS;
+	return err ? fail("MPI_Cancel", err, 1, request) : MPI_SUCCESS;
 }
 
 int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
 {
+	int err = weft_check_ptr(status, "status");
+
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
+	if (err)
+		return weft_mpi_raise_none("MPI_Test_cancelled", err);
 	*flag = status->MPI_internal[2] != 0;
 	return MPI_SUCCESS;
 }
@@ -661,10 +714,9 @@ static int start(const char *func, MPI_Request handle)
 
 	if (!err)
 		err = check_usable(req);
-	if (err)
-		return weft_mpi_raise_none(func, err);
-	err = weft_req_start(req);
-	return err ? weft_mpi_raise(req->comm, func, err) : MPI_SUCCESS;
+	if (!err)
+		err = weft_req_start(req);
+	return err ? fail(func, err, 1, &handle) : MPI_SUCCESS;
 }
 
 int PMPI_Start(MPI_Request *request)
@@ -736,19 +788,23 @@ static const struct weft_req_ops general_ops = {
 	.release = general_release,
 };
 
-int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
+static int check_functions(MPI_Grequest_query_function *query_fn,
 	MPI_Grequest_free_function *free_fn,
-	MPI_Grequest_cancel_function *cancel_fn, void *extra_state,
-	MPI_Request *request)
+	MPI_Grequest_cancel_function *cancel_fn)
 {
-	struct general *general = malloc(sizeof(*general));
+	int err = weft_check_ptr((void *)(uintptr_t)query_fn, "query_fn");
+
+	if (!err)
+		err = weft_check_ptr((void *)(uintptr_t)free_fn, "free_fn");
+	if (!err)
+		err = weft_check_ptr((void *)(uintptr_t)cancel_fn, "cancel_fn");
+	return err;
+}
+
+static struct weft_req *new_general(struct general *general)
+{
 	struct weft_req *req;
 
-	if (!general)
-		return weft_mpi_raise_none(
-			"MPI_Grequest_start", WEFT_ERR_NOMEM);
-	*general =
-		(struct general){ query_fn, free_fn, cancel_fn, extra_state };
 	weft_lane_take(the_lane());
 	req = weft_req_new(the_lane(), WEFT_REQ_GENERAL);
 	if (req) {
@@ -757,6 +813,28 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
 		weft_req_get(req); /* until it completes */
 	}
 	weft_lane_drop(the_lane());
+	return req;
+}
+
+int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
+	MPI_Grequest_free_function *free_fn,
+	MPI_Grequest_cancel_function *cancel_fn, void *extra_state,
+	MPI_Request *request)
+{
+	struct general *general = NULL;
+	struct weft_req *req = NULL;
+	int err = check_functions(query_fn, free_fn, cancel_fn);
+
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (err)
+		return weft_mpi_raise_none("MPI_Grequest_start", err);
+	general = malloc(sizeof(*general));
+	if (general) {
+		*general = (struct general){ query_fn, free_fn, cancel_fn,
+			extra_state };
+		req = new_general(general);
+	}
 	if (!req) {
 		free(general);
 		return weft_mpi_raise_none(
@@ -785,18 +863,41 @@ int PMPI_Grequest_complete(MPI_Request request)
 
 /* ---- status fields ---- */
 
+/* What reads one field: the status, and where it goes. */
+static int check_field(const char *func, const MPI_Status *status,
+	const int *to, const char *name)
+{
+	int err = weft_check_ptr(status, "status");
+
+	if (!err)
+		err = weft_check_ptr(to, name);
+	return err ? weft_mpi_raise_none(func, err) : MPI_SUCCESS;
+}
+
+static int check_status(const char *func, const MPI_Status *status)
+{
+	int err = weft_check_ptr(status, "status");
+
+	return err ? weft_mpi_raise_none(func, err) : MPI_SUCCESS;
+}
+
 int PMPI_Status_set_cancelled(MPI_Status *status, int flag)
 {
-	status->MPI_internal[2] = flag != 0;
-	return MPI_SUCCESS;
+	int rc = check_status("MPI_Status_set_cancelled", status);
+
+	if (!rc)
+		status->MPI_internal[2] = flag != 0;
+	return rc;
 }
 
 static int set_elements(const char *func, MPI_Status *status,
 	MPI_Datatype datatype, MPI_Count count)
 {
 	struct weft_type *type;
-	int err = weft_check_type(datatype, &type);
+	int err = weft_check_ptr(status, "status");
 
+	if (!err)
+		err = weft_check_type(datatype, &type);
 	if (!err)
 		err = weft_check_count(count);
 	if (err)
@@ -827,38 +928,56 @@ int PMPI_Status_set_elements_c(
 
 int PMPI_Status_set_error(MPI_Status *status, int err)
 {
-	status->MPI_ERROR = err;
-	return MPI_SUCCESS;
+	int rc = check_status("MPI_Status_set_error", status);
+
+	if (!rc)
+		status->MPI_ERROR = err;
+	return rc;
 }
 
 int PMPI_Status_set_source(MPI_Status *status, int source)
 {
-	status->MPI_SOURCE = source;
-	return MPI_SUCCESS;
+	int rc = check_status("MPI_Status_set_source", status);
+
+	if (!rc)
+		status->MPI_SOURCE = source;
+	return rc;
 }
 
 int PMPI_Status_set_tag(MPI_Status *status, int tag)
 {
-	status->MPI_TAG = tag;
-	return MPI_SUCCESS;
+	int rc = check_status("MPI_Status_set_tag", status);
+
+	if (!rc)
+		status->MPI_TAG = tag;
+	return rc;
 }
 
 int PMPI_Status_get_error(const MPI_Status *status, int *err)
 {
-	*err = status->MPI_ERROR;
-	return MPI_SUCCESS;
+	int rc = check_field("MPI_Status_get_error", status, err, "err");
+
+	if (!rc)
+		*err = status->MPI_ERROR;
+	return rc;
 }
 
 int PMPI_Status_get_source(const MPI_Status *status, int *source)
 {
-	*source = status->MPI_SOURCE;
-	return MPI_SUCCESS;
+	int rc = check_field("MPI_Status_get_source", status, source, "source");
+
+	if (!rc)
+		*source = status->MPI_SOURCE;
+	return rc;
 }
 
 int PMPI_Status_get_tag(const MPI_Status *status, int *tag)
 {
-	*tag = status->MPI_TAG;
-	return MPI_SUCCESS;
+	int rc = check_field("MPI_Status_get_tag", status, tag, "tag");
+
+	if (!rc)
+		*tag = status->MPI_TAG;
+	return rc;
 }
 
 #include "api_request.h"

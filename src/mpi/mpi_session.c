@@ -99,6 +99,8 @@ int PMPI_Session_get_num_psets(
 	if (!err)
 		err = weft_check_info_or_null(info, &unused);
 	if (!err)
+		err = weft_check_ptr(npset_names, "npset_names");
+	if (!err)
 		err = weft_pset_count(of, &n);
 	weft_watch_tell();
 	if (err)
@@ -155,6 +157,8 @@ int PMPI_Session_get_pset_info(
 	err = weft_check_session(session, &of);
 	if (!err)
 		err = weft_check_ptr(pset_name, "pset_name");
+	if (!err)
+		err = weft_check_ptr(info, "info");
 	if (!err)
 		err = weft_pset_info(of, pset_name, &made);
 	if (err)
@@ -266,7 +270,9 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
 	err = weft_check_errh(errhandler, WEFT_KIND_COMM, &how.errh);
 	if (err)
 		return weft_mpi_raise_none(func, err);
-	err = read_groups(local_group, remote_group, info, &how);
+	err = weft_check_ptr(newintercomm, "newintercomm");
+	if (!err)
+		err = read_groups(local_group, remote_group, info, &how);
 	if (!err)
 		err = weft_create_inter_from_groups(&how, &made);
 	if (err)

@@ -49,13 +49,20 @@ static void copy_ints(int *to, const int *from, int n)
 		memcpy(to, from, (size_t)n * sizeof(*to));
 }
 
+/* Where so many numbers go. */
+static int check_out(int *to, int n, const char *name)
+{
+	return n > 0 ? weft_check_ptr(to, name) : 0;
+}
+
 static int check_kind(MPI_Comm comm, int kind, struct weft_comm **comm_out)
 {
 	int err = weft_check_comm(comm, comm_out);
 
 	if (!err && (!(*comm_out)->topo || (*comm_out)->topo->kind != kind))
 		err = weft_err_set(WEFT_ERR_TOPOLOGY,
-			"comm %s has no %s topology", (*comm_out)->name,
+			"comm %s has no %s topology",
+			weft_mpi_comm_print(*comm_out),
 			kind == MPI_CART    ? "Cartesian"
 			: kind == MPI_GRAPH ? "graph"
 					    : "distributed graph");
@@ -347,6 +354,8 @@ int PMPI_Cartdim_get(MPI_Comm comm, int *ndims)
 	int err = check_kind(comm, MPI_CART, &of);
 
 	if (!err)
+		err = weft_check_ptr(ndims, "ndims");
+	if (!err)
 		*ndims = of->topo->n_dims;
 	return weft_mpi_end(of, "MPI_Cartdim_get", err);
 }
@@ -360,9 +369,15 @@ int PMPI_Cart_get(
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "maxdims", maxdims,
 			of->topo->n_dims, INT32_MAX);
+	n = err ? 0 : of->topo->n_dims;
+	if (!err)
+		err = check_out(dims, n, "dims");
+	if (!err)
+		err = check_out(periods, n, "periods");
+	if (!err)
+		err = check_out(coords, n, "coords");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Cart_get", err);
-	n = of->topo->n_dims;
 	copy_ints(dims, cart_dims(of->topo), n);
 	copy_ints(periods, cart_periods(of->topo), n);
 	copy_ints(coords, cart_coords(of->topo), n);
@@ -374,6 +389,10 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
 	struct weft_comm *of = NULL;
 	int r = 0, err = check_kind(comm, MPI_CART, &of);
 
+	if (!err && of->topo->n_dims)
+		err = weft_check_ptr(coords, "coords");
+	if (!err)
+		err = weft_check_ptr(rank, "rank");
 	for (int i = 0; !err && i < of->topo->n_dims; i++) {
 		int dim = cart_dims(of->topo)[i], c = coords[i];
 
@@ -400,6 +419,8 @@ int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[])
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "maxdims", maxdims,
 			of->topo->n_dims, INT32_MAX);
+	if (!err)
+		err = check_out(coords, of->topo->n_dims, "coords");
 	if (!err)
 		coords_of(of->topo, rank, coords);
 	return weft_mpi_end(of, "MPI_Cart_coords", err);
@@ -431,6 +452,10 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source,
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "direction", direction, 0,
 			of->topo->n_dims - 1);
+	if (!err)
+		err = weft_check_ptr(rank_source, "rank_source");
+	if (!err)
+		err = weft_check_ptr(rank_dest, "rank_dest");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Cart_shift", err);
 	*rank_source = shifted(of->topo, direction, -(int64_t)disp);
@@ -474,6 +499,8 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
 	if (!err && of->topo->n_dims)
 		err = weft_check_ptr(remain_dims, "remain_dims");
 	if (!err)
+		err = weft_check_ptr(newcomm, "newcomm");
+	if (!err)
 		err = sub_cart(of, remain_dims, newcomm);
 	return weft_mpi_end(of, "MPI_Cart_sub", err);
 }
@@ -511,6 +538,8 @@ int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[],
 	(void)reorder;
 	err = weft_check_intra(comm_old, &of);
 	if (!err)
+		err = weft_check_ptr(comm_graph, "comm_graph");
+	if (!err)
 		err = check_graph(of, nnodes, indx, edges);
 	if (err)
 		return weft_mpi_raise(of, "MPI_Graph_create", err);
@@ -539,6 +568,8 @@ int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[],
 	if (!err)
 		err = check_graph(of, nnodes, indx, edges);
 	if (!err)
+		err = weft_check_ptr(newrank, "newrank");
+	if (!err)
 		*newrank = of->rank < nnodes ? of->rank : MPI_UNDEFINED;
 	return weft_mpi_end(of, "MPI_Graph_map", err);
 }
@@ -548,6 +579,10 @@ int PMPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges)
 	struct weft_comm *of = NULL;
 	int err = check_kind(comm, MPI_GRAPH, &of);
 
+	if (!err)
+		err = weft_check_ptr(nnodes, "nnodes");
+	if (!err)
+		err = weft_check_ptr(nedges, "nedges");
 	if (!err) {
 		*nnodes = of->topo->n_nodes;
 		*nedges = of->topo->n_edges;
@@ -567,6 +602,10 @@ int PMPI_Graph_get(
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "maxedges", maxedges,
 			of->topo->n_edges, INT32_MAX);
+	if (!err)
+		err = check_out(indx, of->topo->n_nodes, "index");
+	if (!err)
+		err = check_out(edges, of->topo->n_edges, "edges");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Graph_get", err);
 	copy_ints(indx, of->topo->data, of->topo->n_nodes);
@@ -593,6 +632,8 @@ int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors)
 		err = weft_check_range(
 			WEFT_ERR_RANK, "rank", rank, 0, of->size - 1);
 	if (!err)
+		err = weft_check_ptr(nneighbors, "nneighbors");
+	if (!err)
 		graph_neighbors(of->topo, rank, nneighbors);
 	return weft_mpi_end(of, "MPI_Graph_neighbors_count", err);
 }
@@ -601,16 +642,20 @@ int PMPI_Graph_neighbors(
 	MPI_Comm comm, int rank, int maxneighbors, int neighbors[])
 {
 	struct weft_comm *of = NULL;
-	const int *list;
-	int n, err = check_kind(comm, MPI_GRAPH, &of);
+	const int *list = NULL;
+	int n = 0, err = check_kind(comm, MPI_GRAPH, &of);
 
 	if (!err)
 		err = weft_check_range(
 			WEFT_ERR_RANK, "rank", rank, 0, of->size - 1);
-	if (!err) {
+	if (!err)
 		list = graph_neighbors(of->topo, rank, &n);
-		copy_ints(neighbors, list, n < maxneighbors ? n : maxneighbors);
-	}
+	if (n > maxneighbors)
+		n = maxneighbors;
+	if (!err)
+		err = check_out(neighbors, n, "neighbors");
+	if (!err)
+		copy_ints(neighbors, list, n);
 	return weft_mpi_end(of, "MPI_Graph_neighbors", err);
 }
 
@@ -693,6 +738,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
 	if (!err)
 		err = check_list(of, "destinations", outdegree, destinations,
 			destweights);
+	if (!err)
+		err = weft_check_ptr(comm_dist_graph, "comm_dist_graph");
 	if (err)
 		return weft_mpi_raise(
 			of, "MPI_Dist_graph_create_adjacent", err);
@@ -829,6 +876,8 @@ int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[],
 	(void)reorder;
 	err = weft_check_intra(comm_old, &of);
 	if (!err)
+		err = weft_check_ptr(comm_dist_graph, "comm_dist_graph");
+	if (!err)
 		err = weft_check_info_or_null(info, &hints);
 	if (!err)
 		err = check_edges(
@@ -853,6 +902,12 @@ int PMPI_Dist_graph_neighbors_count(
 	struct weft_comm *of = NULL;
 	int err = check_kind(comm, MPI_DIST_GRAPH, &of);
 
+	if (!err)
+		err = weft_check_ptr(indegree, "indegree");
+	if (!err)
+		err = weft_check_ptr(outdegree, "outdegree");
+	if (!err)
+		err = weft_check_ptr(weighted, "weighted");
 	if (!err) {
 		*indegree = of->topo->n_in;
 		*outdegree = of->topo->n_out;
@@ -886,6 +941,10 @@ int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "maxoutdegree",
 			maxoutdegree, 0, INT32_MAX);
+	if (!err && maxindegree)
+		err = check_out(sources, of->topo->n_in, "sources");
+	if (!err && maxoutdegree)
+		err = check_out(destinations, of->topo->n_out, "destinations");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Dist_graph_neighbors", err);
 	copy_list(of->topo, maxindegree, of->topo->n_in, dist_sources(of->topo),

@@ -685,9 +685,10 @@ static int get_extent(const char *func, MPI_Datatype datatype, bool is_true,
 	int err = weft_check_type(datatype, &type);
 
 	if (!err)
-		err = weft_check_ptr(lb, "lb");
+		err = weft_check_ptr(lb, is_true ? "true_lb" : "lb");
 	if (!err)
-		err = weft_check_ptr(extent, "extent");
+		err = weft_check_ptr(
+			extent, is_true ? "true_extent" : "extent");
 	if (err)
 		return weft_mpi_raise_none(func, err);
 	*lb = is_true ? type->true_lb : type->lb;

@@ -45,12 +45,20 @@ int PMPI_Init(int *argc, char ***argv)
 
 int PMPI_Initialized(int *flag)
 {
+	int err = weft_check_ptr(flag, "flag");
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Initialized", err);
 	*flag = atomic_load(&weft_world.state) >= WEFT_WORLD_OPEN;
 	return MPI_SUCCESS;
 }
 
 int PMPI_Finalized(int *flag)
 {
+	int err = weft_check_ptr(flag, "flag");
+
+	if (err)
+		return weft_mpi_raise_none("MPI_Finalized", err);
 	*flag = atomic_load(&weft_world.state) == WEFT_WORLD_CLOSED;
 	return MPI_SUCCESS;
 }
@@ -112,6 +120,8 @@ int PMPI_Query_thread(int *provided)
 {
 	int err = check_open();
 
+	if (!err)
+		err = weft_check_ptr(provided, "provided");
 	if (err)
 		return weft_mpi_raise_none("MPI_Query_thread", err);
 	*provided = weft_mpi_level_out(weft_world.session->level);
@@ -122,6 +132,8 @@ int PMPI_Is_thread_main(int *flag)
 {
 	int err = check_open();
 
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
 	if (err)
 		return weft_mpi_raise_none("MPI_Is_thread_main", err);
 	*flag = pthread_equal(pthread_self(), weft_world.main_thread) != 0;

@@ -20,6 +20,7 @@ multi_programs += test/multi/comm_split_type
 multi_programs += test/multi/dt_pack
 multi_programs += test/multi/err_args
 multi_programs += test/multi/err_handles
+multi_programs += test/multi/err_walk
 multi_programs += test/multi/group_sets
 multi_programs += test/multi/mpix_abort
 multi_programs += test/multi/mpix_broken
@@ -94,13 +95,21 @@ multi_programs += test/multi/world_finalize
 multi_programs += test/multi/world_life
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/coll.h \
-	test/multi/hints.h \
+	test/multi/hints.h test/multi/gen-walk \
 	test/multi/nic.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
 	test/conformance/rules.tsv test/conformance/run-mpich
-CLEANFILES += $(multi_programs)
+CLEANFILES += $(multi_programs) test/multi/err_walk_calls.h
+
+test/multi/err_walk_calls.h: test/multi/gen-walk include/mpi.h \
+		src/mpi/mpi_api.def src/fortran/fortran.def
+	$(AM_V_GEN)$(MKDIR_P) test/multi && $(srcdir)/test/multi/gen-walk \
+		$(srcdir)/include/mpi.h $(srcdir)/src/mpi/mpi_api.def \
+		$(srcdir)/src/fortran/fortran.def > $@.new && mv $@.new $@
+
+test/multi/err_walk: test/multi/err_walk_calls.h
 
 MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	$(mpi_cppflags) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) \
@@ -111,7 +120,7 @@ $(multi_programs): %: %.c test/multi/mtest.h \
 	test/multi/session.h test/multi/heard.h test/multi/coll.h \
 	test/multi/hints.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
-	$(MULTI_COMPILE) -o $@ $(filter %.c,$^) libmpi_abi.la
+	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la
 
 multi: $(multi_programs) $(f_built) test/fake/cxi/libcxi-fi.la
 
