@@ -7,7 +7,7 @@
 
 struct weft_err_detail {
 	int err;
-	char text[256];
+	char text[WEFT_ERR_TEXT];
 };
 
 static _Thread_local struct weft_err_detail detail;

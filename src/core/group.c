@@ -2,7 +2,8 @@
 /* group: an ordered set of processes, as runs
  *
  * Every group is built by appending members or whole runs in order, greedily,
- * so that equal member lists give equal runs. From process to rank, few runs
+ * so that equal member lists give equal runs; none goes from one job to the
+ * next. From process to rank, few runs
  * are searched one by one; for many an index of all members, sorted by
  * process, is made when first asked for. */
 #include "core/group.h"
@@ -54,16 +55,22 @@ static int new_run(struct runs *r, uint64_t proc)
 	return 0;
 }
 
+/* A run is of one job: what its stride says of ranks is true of no other. */
+static bool continues(const struct weft_run *run, uint64_t proc)
+{
+	return run->first >> 32 == proc >> 32 &&
+	       (run->n == 1 ||
+		       proc == run->first + (uint64_t)run->stride * run->n);
+}
+
 static int append(struct runs *r, uint64_t proc)
 {
 	struct weft_run *last = r->n ? &r->runs[r->n - 1] : NULL;
 	int err = 0;
 
-	if (last && last->n == 1) {
-		last->stride = (int64_t)(proc - last->first);
-		last->n = 2;
-	} else if (last &&
-		   proc == last->first + (uint64_t)last->stride * last->n) {
+	if (last && continues(last, proc)) {
+		if (last->n == 1)
+			last->stride = (int64_t)(proc - last->first);
 		last->n++;
 	} else {
 		err = new_run(r, proc);

@@ -446,12 +446,14 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader,
 			local_leader, 0, how.local->size - 1);
 	if (!err)
 		err = weft_check_tag_send(tag);
+	/* what only the leader knows: the members of its side end alike */
 	if (!err && how.local->rank == local_leader) {
-		err = weft_check_comm(peer_comm, &how.bridge);
-		if (!err)
-			err = weft_check_range(WEFT_ERR_RANK, "remote_leader",
-				remote_leader, 0, how.bridge->remote_size - 1);
-		if (!err) /* the members of this side end alike */
+		how.err = weft_check_comm(peer_comm, &how.bridge);
+		if (!how.err)
+			how.err = weft_check_range(WEFT_ERR_RANK,
+				"remote_leader", remote_leader, 0,
+				how.bridge->remote_size - 1);
+		if (!how.err)
 			how.err = weft_mix_comms(how.local, how.bridge);
 	}
 	if (!err)

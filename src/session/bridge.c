@@ -47,14 +47,39 @@ struct part {
 	size_t len;
 };
 
+/* How it went at another process, in its words. */
+struct verdict {
+	int32_t err;
+	char why[WEFT_ERR_TEXT];
+};
+
+/* To be sent: an error and what this thread has described of it. */
+static void give_verdict(struct verdict *v, int err)
+{
+	const char *why = err ? weft_err_detail_peek(err) : "";
+
+	memset(v, 0, sizeof(*v));
+	v->err = err;
+	snprintf(v->why, sizeof(v->why), "%s",
+		err && !*why ? weft_err_str(err) : why);
+}
+
+/* What came, as an error of this process. */
+static int take_verdict(struct verdict *v)
+{
+	v->why[sizeof(v->why) - 1] = '\0';
+	return v->err ? weft_err_set(v->err, "%s", v->why) : 0;
+}
+
 /* What every member of a side knows in the end. */
 struct both {
 	uint64_t my_ctx;
 	uint64_t their_ctx;
 	uint32_t n_runs;     /* of the other side */
 	uint32_t n_cards;    /* likewise, its size; 0: not on their own lanes */
-	int32_t err;	     /* nothing follows */
-	int32_t is_spanning; /* processes of several jobs; all above is sent */
+	int32_t is_spanning; /* processes of several jobs */
+	struct verdict verdict; /* an error: nothing follows; all above is sent
+				 */
 	struct weft_run *runs;
 	struct weft_lane_card *cards; /* of the other side */
 	struct weft_lane_card *mine;  /* of mine, if on lanes of their own */
@@ -69,7 +94,7 @@ struct crossing {
 	uint32_t number; /* of the local communicator's crossings */
 	struct weft_group *group;
 	struct weft_shore mine, theirs;
-	int32_t verdict, their_verdict;
+	struct verdict verdict, their_verdict;
 	struct both heard; /* from above */
 	struct both both;
 };
@@ -392,18 +417,20 @@ static void swap_sides(const struct weft_create_inter *how, struct crossing *x)
 	err = swap_cards(
 		&t, remote && x->theirs.has_lanes ? remote->size : 0, err);
 	weft_group_put(remote);
-	x->verdict = err;
+	give_verdict(&x->verdict, err);
 	err = first_of(err,
 		swap_whole(&t, (struct part){ &x->verdict, sizeof(x->verdict) },
 			(struct part){
 				&x->their_verdict, sizeof(x->their_verdict) }));
-	if (!err && x->their_verdict)
+	if (!err && take_verdict(&x->their_verdict))
 		err = weft_err_set(WEFT_ERR_PEER,
-			"the leader of the other side could not take part");
+			"the leader of the other side could not take part: %s",
+			x->their_verdict.why);
 	both->my_ctx = x->mine.ctx;
 	both->their_ctx = x->theirs.ctx;
 	both->n_runs = x->theirs.n_runs;
-	both->err = err;
+	give_verdict(&both->verdict,
+		x->verdict.err ? take_verdict(&x->verdict) : err);
 }
 
 /* The first thing all of my side hear; what went wrong above or here, too. */
@@ -427,14 +454,16 @@ static int tell_first(struct talk *t, int32_t root)
 			memcpy(both, &x->heard, mine.len);
 		if (!err && both->is_spanning)
 			weft_outer_expect();
+		if (!err)
+			err = take_verdict(&both->verdict);
 		if (!err && (both->n_runs > weft_shore_limit() ||
 				    both->n_cards > weft_shore_limit()))
 			err = weft_err_set(
 				WEFT_ERR_PROTO, "a side larger than the job");
-		both->err = first_of(err, both->err);
+		give_verdict(&both->verdict, err);
 	}
 	err = pass(t, root, mine);
-	return first_of(both->err, err);
+	return first_of(take_verdict(&both->verdict), err);
 }
 
 /* Brings what the leader knows to all of its side. */
@@ -472,21 +501,22 @@ static int swap_outer(const struct weft_create_inter *how, struct crossing *x,
 {
 	struct weft_comm *local = how->local;
 	struct talk t = talk_inside(local, x);
-	int32_t said = 0, root = how->local_leader;
+	struct verdict said = { 0 };
+	int32_t root = how->local_leader;
 	int err;
 
 	if (local->rank == root) {
 		struct talk across = talk_across(how, x);
 
 		weft_lane_take(how->bridge->lane);
-		said = swap_whole(&across, mine, theirs);
+		give_verdict(&said, swap_whole(&across, mine, theirs));
 		weft_lane_drop(how->bridge->lane);
 	}
 	t.join.need = WEFT_WIRE_NEED_SIDE;
 	weft_lane_take(local->lane);
 	err = tell_long(&t, root, (struct part){ &said, sizeof(said) });
 	if (!err)
-		err = said;
+		err = take_verdict(&said);
 	if (!err)
 		err = tell_long(&t, root, theirs);
 	weft_lane_drop(local->lane);
@@ -626,7 +656,7 @@ int weft_create_inter(
 	weft_disconnect_tend(local->lane);
 	x->number = local->n_bridges++;
 	weft_lane_drop(local->lane);
-	x->both.err = how->err;
+	give_verdict(&x->both.verdict, how->err);
 	err = gather_cards(local, &x->both);
 	if (!err)
 		err = cross(how, x, comm_out);

@@ -93,6 +93,47 @@ static void child_talk(MPI_Comm parent)
 	claim(again == MPI_COMM_NULL, "child: no parent after disconnecting");
 }
 
+static int own_sum(MPI_Comm comm, int value)
+{
+	MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, comm);
+	return value;
+}
+
+/* Both sides of the new intercommunicator have processes of both jobs. */
+static void cross(MPI_Comm parent_or_child, int is_high)
+{
+	MPI_Comm all, half, inter;
+	int at, n, n_remote = 0, got = -1, sum = 0, inter_rank;
+
+	MPI_Intercomm_merge(parent_or_child, is_high, &all);
+	MPI_Comm_rank(all, &at);
+	MPI_Comm_size(all, &n);
+	MPI_Comm_split(all, at % 2, at, &half);
+	MPI_Intercomm_create(half, 0, all, !(at % 2), 7, &inter);
+	MPI_Comm_remote_size(inter, &n_remote);
+	MPI_Comm_rank(inter, &inter_rank);
+	MPI_Sendrecv(&at, 1, MPI_INT, inter_rank, 1, &got, 1, MPI_INT,
+		inter_rank, 1, inter, MPI_STATUS_IGNORE);
+	MPI_Allreduce(&at, &sum, 1, MPI_INT, MPI_SUM, inter);
+	claim(n_remote == n / 2 && got == (at ^ 1) &&
+			sum == n * (n - 1) / 2 - own_sum(half, at),
+		"groups of several jobs meet");
+	MPI_Comm_disconnect(&inter);
+	MPI_Comm_disconnect(&half);
+	MPI_Comm_disconnect(&all);
+	MPI_Comm_disconnect(&parent_or_child);
+}
+
+static void parent_mixed(void)
+{
+	cross(start("child-mixed", size, ""), 0);
+}
+
+static void child_mixed(MPI_Comm parent)
+{
+	cross(parent, 1);
+}
+
 /* Two programs at once, with different arguments. */
 static void parent_multiple(void)
 {
@@ -135,7 +176,8 @@ static void child_multiple(MPI_Comm parent)
 static void parent_fail(void)
 {
 	MPI_Comm inter = MPI_COMM_NULL;
-	int codes[2] = { -1, -1 }, code, class;
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int codes[2] = { -1, -1 }, code, class, len;
 
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	code = MPI_Comm_spawn("/no/such/program", MPI_ARGV_NULL, 2,
@@ -163,6 +205,10 @@ static void parent_fail(void)
 	code = MPI_Comm_accept(NULL, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
 	MPI_Error_class(code, &class);
 	claim(class == MPI_ERR_ARG, "and of none");
+	code = MPI_Intercomm_create(
+		MPI_COMM_WORLD, 0, MPI_COMM_WORLD, 4711, 1, &inter);
+	MPI_Error_string(code, text, &len);
+	claim(strstr(text, "4711") != NULL, "in the words of who found it");
 }
 
 /* One job after the other, and two at once: each hears of the ends of the
@@ -552,6 +598,7 @@ static const struct {
 	void (*child)(MPI_Comm parent);
 } hows[] = {
 	{ "talk", parent_talk, NULL },
+	{ "mixed", parent_mixed, NULL },
 	{ "many", parent_many, NULL },
 	{ "multiple", parent_multiple, NULL },
 	{ "fail", parent_fail, NULL },
@@ -567,6 +614,7 @@ static const struct {
 	{ "stopped", parent_stopped, NULL },
 	{ "child-keys", NULL, child_keys },
 	{ "child-talk", NULL, child_talk },
+	{ "child-mixed", NULL, child_mixed },
 	{ "child-many", NULL, child_many },
 	{ "child-multiple", NULL, child_multiple },
 	{ "child-abort", NULL, child_abort },

@@ -55,9 +55,23 @@ static struct weft_group *make(const struct model *m)
 	return group;
 }
 
+/* A run is of one job: who hears of it checks its ends (session/shore.c). */
+static void assert_runs(const struct weft_group *group)
+{
+	for (uint32_t i = 0; i < group->n_runs; i++) {
+		const struct weft_run *run = &group->runs[i];
+
+		for (uint32_t k = 0; k < run->n; k++)
+			assert_true((run->first + (uint64_t)run->stride * k) >>
+					    32 ==
+				    run->first >> 32);
+	}
+}
+
 static void assert_same(const struct weft_group *group, const struct model *m)
 {
 	assert_int_equal(group->size, m->n);
+	assert_runs(group);
 	for (uint32_t i = 0; i < m->n; i++) {
 		assert_true(weft_group_proc(group, i) == m->procs[i]);
 		assert_int_equal(
@@ -228,6 +242,34 @@ static void test_canonical(void **state)
 	weft_group_put(again);
 }
 
+/* Every second one of a merged intercommunicator is of both jobs. */
+static void test_jobs(void **state)
+{
+	const uint64_t procs[] = {
+		weft_proc_number(1, 0),
+		weft_proc_number(1, 2),
+		weft_proc_number(2, 0),
+		weft_proc_number(2, 2),
+		weft_proc_number(3, 4),
+		weft_proc_number(4, 4),
+		weft_proc_number(5, 4),
+	};
+	enum { N = sizeof(procs) / sizeof(procs[0]) };
+	struct weft_group *group, *again;
+
+	(void)state;
+	assert_int_equal(weft_group_create(procs, N, &group), 0);
+	assert_runs(group);
+	assert_int_equal(group->n_runs, 5);
+	for (uint32_t i = 0; i < N; i++)
+		assert_true(weft_group_proc(group, i) == procs[i]);
+	assert_int_equal(
+		weft_group_create_runs(group->runs, group->n_runs, &again), 0);
+	assert_int_equal(weft_group_compare(group, again), WEFT_IDENT);
+	weft_group_put(group);
+	weft_group_put(again);
+}
+
 static void test_million(void **state)
 {
 	enum { N = 1000000 };
@@ -300,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_canonical),
+		cmocka_unit_test(test_jobs),
 		cmocka_unit_test(test_million),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_empty),
