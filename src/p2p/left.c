@@ -196,11 +196,16 @@ void weft_left_on_refused(struct weft_req *req)
 
 void weft_p2p_leave_held(struct weft_comm *comm)
 {
+	if (comm->n_sends)
+		say_last(comm);
+	weft_p2p_refuse_held(comm);
+}
+
+void weft_p2p_refuse_held(struct weft_comm *comm)
+{
 	struct weft_message *m;
 	uint32_t pos = 0;
 
-	if (comm->n_sends)
-		say_last(comm);
 	if (comm->nic)
 		weft_nic_leave(comm);
 	weft_list_for_each(link, next, &comm->match.arrived) weft_left_judge(

@@ -169,6 +169,10 @@ void weft_p2p_forsaken_held(struct weft_comm *comm, int32_t rank);
  * Lane's lock held. */
 void weft_p2p_leave_held(struct weft_comm *comm);
 
+/* The part of it that is about messages to this process: all there is to do
+ * once nothing that its caller sent is on its way. Lane's lock held. */
+void weft_p2p_refuse_held(struct weft_comm *comm);
+
 /* True when, after the barrier, nothing for comm is in the network card any
  * more; begins to take it out. Costs nothing unless the card matched for it.
  * Lane's lock held. */

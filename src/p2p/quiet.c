@@ -73,18 +73,19 @@ static bool is_peer_quiet(struct weft_peer *peer)
 
 bool weft_p2p_is_quiet_held(struct weft_comm *comm)
 {
-	uint32_t n_chunks =
-		((uint32_t)comm->remote_size + WEFT_COMM_PEERS - 1) /
-		WEFT_COMM_PEERS;
+	uint32_t size = (uint32_t)comm->remote_size;
 	bool is_quiet = comm->n_sends == 0 && !weft_nic_is_busy(comm);
 
 	if (!comm->lane->net)
 		return is_quiet;
-	for (uint32_t i = 0; i < n_chunks; i++)
-		for (uint32_t j = 0; comm->peers[i] && j < WEFT_COMM_PEERS; j++)
-			if (comm->peers[i][j] &&
-				!is_peer_quiet(comm->peers[i][j]))
+	for (uint32_t at = 0; at < size; at += WEFT_COMM_PEERS) {
+		struct weft_peer **chunk = comm->peers[at / WEFT_COMM_PEERS];
+		uint32_t n = weft_min(size - at, (uint32_t)WEFT_COMM_PEERS);
+
+		for (uint32_t i = 0; chunk && i < n; i++)
+			if (chunk[i] && !is_peer_quiet(chunk[i]))
 				is_quiet = false;
+	}
 	return is_quiet;
 }
 

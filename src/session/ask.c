@@ -15,6 +15,7 @@
 enum {
 	ANSWERS_MAX = 512, /* of a wait */
 	GRACE_MS = 500,	   /* for them to come */
+	SAID_MAX = 4,	   /* communicators with a line of their own */
 };
 
 struct weft_blocked_answer {
@@ -31,6 +32,8 @@ static void add_label(
 	char *text = arg;
 	size_t n = strlen(text);
 
+	if (n + 1 >= WEFT_BLOCKED_TEXT)
+		return;
 	snprintf(text + n, WEFT_BLOCKED_TEXT - n, "%s\"%.40s\"",
 		n && text[n - 1] == '"' ? ", " : " ", need->label);
 	(void)b;
@@ -245,16 +248,53 @@ static void name_call(const struct weft_blocked *b, char *buf, size_t len)
 	}
 }
 
+/* What one report is about. */
+struct report {
+	uint32_t n, n_said;
+	char names[WEFT_BLOCKED_TEXT]; /* of the first */
+};
+
+static void count_need(
+	const struct weft_blocked *b, const struct weft_need *need, void *arg)
+{
+	struct report *r = arg;
+
+	if (r->n++ < SAID_MAX)
+		add_label(b, need, r->names);
+}
+
+/* Of many, what is missing in the first that anybody was asked about stands for
+ * all. */
+static void report_many(const struct weft_blocked *b, struct report *r,
+	const char *label, const char *text)
+{
+	char call[80];
+
+	if (r->n_said++)
+		return;
+	name_call(b, call, sizeof(call));
+	weft_warn("SESSION-WAIT",
+		"%s waits since %u s for %u communicators:%s and %u more; of "
+		"these \"%.40s\"%s (WEFT_STALL_WARN)",
+		call, weft_stall_seconds(&b->stall), r->n, r->names,
+		r->n - SAID_MAX, label, text);
+}
+
 static void report_need(
 	const struct weft_blocked *b, const struct weft_need *need, void *arg)
 {
 	char call[80], text[720] = "", extra[256] = "";
 	struct missing m = { .b = b, .text = text, .len = sizeof(text) };
+	struct report *r = arg;
 	uint32_t n_all;
 
-	(void)arg;
 	name_call(b, call, sizeof(call));
 	n_all = weft_need_each_other(need, add_missing, &m);
+	if (r->n > SAID_MAX) {
+		if (m.n)
+			report_many(b, r, need->label, text);
+		return;
+	}
 	if (!m.n && need->join)
 		snprintf(text, sizeof(text), "; everybody asked has joined it");
 	else if (!m.n && need->comm)
@@ -279,13 +319,18 @@ static void report_need(
 /* What was heard by now. */
 static void report(struct weft_blocked *b)
 {
+	struct report r = { 0 };
 	char text[256] = "";
 
 	b->report_ns = 0;
 	if (b->has_reported)
 		return;
 	b->has_reported = true;
-	weft_need_each(b, report_need, NULL);
+	weft_need_each(b, count_need, &r);
+	weft_need_each(b, report_need, &r);
+	if (r.n > SAID_MAX)
+		report_many(
+			b, &r, "all", "; everybody asked has left them by now");
 	if (b->explain)
 		b->explain(b, text, sizeof(text));
 	if (text[0])

@@ -9,11 +9,16 @@
 
 #include <stdio.h>
 
-enum { SHOWN = 8, ITEM_TEXT = 160 }; /* of one communicator */
+enum {
+	SHOWN = 8, /* of one communicator */
+	SHOWN_COMMS = 8,
+	ITEM_TEXT = 160,
+};
 
 struct found {
 	struct weft_comm *comm;
 	bool is_sure;
+	bool is_said;
 	uint32_t n, n_done;
 	struct weft_blame *blame;
 };
@@ -93,7 +98,7 @@ static void find(const struct weft_left *left, void *arg)
 		return;
 	}
 	print(left, item);
-	if (f->n++ < SHOWN)
+	if (f->n++ < SHOWN && f->is_said)
 		weft_warn("SESSION-LEFT",
 			"communicator \"%s\" (string tag \"%s\", rank %d of "
 			"%d) closes with %s",
@@ -107,27 +112,54 @@ static void find(const struct weft_left *left, void *arg)
 			"communicator \"%.40s\" closes with %s", name, item);
 }
 
-void weft_blame_comm(
-	struct weft_comm *comm, bool is_sure, struct weft_blame *blame)
+/* What comes after the things themselves. */
+static void say_rest(const struct found *f)
 {
-	struct found f = { .comm = comm, .is_sure = is_sure, .blame = blame };
+	const struct weft_comm *comm = f->comm;
+	const char *name = comm->name[0] ? comm->name : comm->tag;
 
-	weft_p2p_left_held(comm, find, &f);
-	if (f.n > SHOWN)
+	if (f->n > SHOWN)
 		weft_warn("SESSION-LEFT",
 			"communicator \"%s\" closes with %u more such things",
-			comm->name[0] ? comm->name : comm->tag, f.n - SHOWN);
-	if (f.n_done)
+			name, f->n - SHOWN);
+	if (f->n_done)
 		weft_info("SESSION-LEFT",
 			"communicator \"%s\" closes with %u requests that are "
 			"done and were never waited for or freed",
-			comm->name[0] ? comm->name : comm->tag, f.n_done);
+			name, f->n_done);
+}
+
+void weft_blame_comm(
+	struct weft_comm *comm, bool is_sure, struct weft_blame *blame)
+{
+	struct found f = {
+		.comm = comm,
+		.is_sure = is_sure,
+		.is_said = blame->n_comms < SHOWN_COMMS,
+		.blame = blame,
+	};
+
+	weft_p2p_left_held(comm, find, &f);
+	blame->n_comms += f.n || f.n_done;
+	if (f.is_said) {
+		say_rest(&f);
+	} else {
+		blame->n_unsaid += f.n;
+		blame->n_unsaid_done += f.n_done;
+	}
 }
 
 int weft_blame_raise(const struct weft_blame *blame)
 {
 	char more[32] = "";
 
+	if (blame->n_comms > SHOWN_COMMS)
+		weft_warn("SESSION-LEFT",
+			"%u more communicators close with %u such things, and "
+			"%u requests that are done and were never waited for "
+			"or freed",
+			blame->n_comms - SHOWN_COMMS, blame->n_unsaid,
+			blame->n_unsaid_done);
 	if (!blame->n)
 		return 0;
 	if (blame->n > 1)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* blame: what a communicator was left with, said, and whose fault it is
  *
- * A correct program leaves nothing behind. Each thing left is said (up to a
- * limit for each communicator); where this process should have received or
- * completed it, the call that leaves ends with an error. */
+ * A correct program leaves nothing behind. Each thing left is said, up to a
+ * limit for each communicator and of communicators, and counted beyond; where
+ * this process should have received or completed it, the call that leaves ends
+ * with an error. */
 #ifndef WEFT_BLAME_H
 #define WEFT_BLAME_H
 
@@ -14,7 +15,9 @@ enum { WEFT_BLAME_TEXT = 240 };
 /* Faults gathered over the communicators that one call leaves; starts zero. */
 struct weft_blame {
 	uint32_t n;
-	char text[WEFT_BLAME_TEXT]; /* the first of them */
+	uint32_t n_comms; /* with anything left, whoever's fault it is */
+	uint32_t n_unsaid, n_unsaid_done; /* on those beyond the limit */
+	char text[WEFT_BLAME_TEXT];	  /* the first of the faults */
 };
 
 /* Says what is left on comm, which is about to be destroyed. With is_sure all
@@ -23,7 +26,8 @@ struct weft_blame {
 void weft_blame_comm(
 	struct weft_comm *comm, bool is_sure, struct weft_blame *blame);
 
-/* 0, or WEFT_ERR_PENDING described by weft_err_set(). */
+/* Says how much was not said. 0, or WEFT_ERR_PENDING described by
+ * weft_err_set(). */
 int weft_blame_raise(const struct weft_blame *blame);
 
 #endif

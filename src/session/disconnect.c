@@ -86,6 +86,15 @@ static struct closing *closing_of(struct weft_comm *comm)
 	return c;
 }
 
+/* In the barrier what is on its way is the barrier's. */
+static void end_sends(const struct closing *c)
+{
+	if (c->is_leaving)
+		weft_p2p_refuse_held(c->comm);
+	else
+		weft_p2p_leave_held(c->comm);
+}
+
 static int start_close(struct weft_child *child)
 {
 	struct weft_comm *comm =
@@ -96,7 +105,7 @@ static int start_close(struct weft_child *child)
 		return WEFT_ERR_NOMEM;
 	c->is_forced = true;
 	comm->is_disconnected = true;
-	weft_p2p_leave_held(comm);
+	end_sends(c);
 	tend(c);
 	return 0;
 }
@@ -112,7 +121,7 @@ static bool test_close(struct weft_child *child)
 	/* seldom, as it looks at all requests; soon at first */
 	if (c->n_tests++ == c->next_test && c->is_forced) {
 		c->next_test += weft_min(c->n_tests, 256U);
-		weft_p2p_leave_held(comm);
+		end_sends(c);
 	}
 	tend(c);
 	if (c->is_done && weft_p2p_is_drained_held(comm))
@@ -188,18 +197,35 @@ const struct weft_child_ops weft_disconnect_ops = {
 	.destroy = destroy,
 };
 
-void weft_disconnect_tend(struct weft_lane *lane)
+/* Once around the list, or until `most` were looked at: the next call goes on
+ * with those after them. */
+static void tend_some(struct weft_lane *lane, uint32_t most)
 {
+	struct weft_link *closings = &lane->closings, *last = closings->prev;
+	bool is_last = weft_list_is_empty(closings);
+
 	weft_lock_assert_held(&lane->lock);
-	weft_list_for_each(link, next, &lane->closings)
-	{
+	for (; most && !is_last; most--) {
+		struct weft_link *link = weft_list_pop_front(closings);
 		struct closing *c =
 			weft_container_of(link, struct closing, link);
 
+		is_last = link == last;
+		weft_list_push_back(closings, link);
 		tend(c);
 		if (c->is_done && weft_p2p_is_drained_held(c->comm))
 			destroy(&c->comm->child);
 	}
+}
+
+void weft_disconnect_tend(struct weft_lane *lane)
+{
+	tend_some(lane, WEFT_DISCONNECT_SOME);
+}
+
+void weft_disconnect_tend_all(struct weft_lane *lane)
+{
+	tend_some(lane, UINT32_MAX);
 }
 
 void weft_disconnect_free_held(struct weft_comm *comm)
@@ -290,18 +316,16 @@ void weft_disconnect_abandon(struct weft_comm *comm)
 struct weft_comm *weft_disconnect_orphan(
 	struct weft_lane *lane, const struct weft_comm *after)
 {
-	bool is_after = !after;
+	const struct weft_link *link = &lane->closings;
 
-	weft_list_for_each(link, next, &lane->closings)
-	{
+	if (after)
+		link = &((struct closing *)after->child.closing)->link;
+	while ((link = link->next) != &lane->closings) {
 		struct closing *c =
 			weft_container_of(link, struct closing, link);
 
-		if (is_after && !c->comm->child.session &&
-			weft_disconnect_is_open(c->comm))
+		if (!c->comm->child.session && weft_disconnect_is_open(c->comm))
 			return c->comm;
-		if (c->comm == after)
-			is_after = true;
 	}
 	return NULL;
 }

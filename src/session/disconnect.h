@@ -59,7 +59,12 @@ void weft_disconnect_abandon(struct weft_comm *comm);
 struct weft_comm *weft_disconnect_orphan(
 	struct weft_lane *lane, const struct weft_comm *after);
 
-/* Carries on what closes in the background. Lane's lock held. */
+/* So many are looked at in one step: many cost no more in each than few. */
+enum { WEFT_DISCONNECT_SOME = 32 };
+
+/* Carries on what closes in the background: some, by turns, or all. Lane's lock
+ * held. */
 void weft_disconnect_tend(struct weft_lane *lane);
+void weft_disconnect_tend_all(struct weft_lane *lane);
 
 #endif

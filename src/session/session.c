@@ -151,6 +151,7 @@ static struct weft_child *child_at(struct weft_link *link)
 struct part {
 	struct weft_lane *lane;
 	struct weft_link *children;
+	struct weft_link closed; /* those that are ready to be destroyed */
 	struct weft_blocked blocked;
 	bool is_drained;
 };
@@ -176,19 +177,20 @@ static int part_start(struct part *part)
 	return err;
 }
 
+/* True when all are closed. Testing carries each on: some, by turns. */
 static bool test_children(struct part *part)
 {
-	bool all = true;
-
-	/* every one of them: testing carries each on */
-	weft_list_for_each(link, next, part->children)
-	{
+	for (int n = 0;
+		n < WEFT_DISCONNECT_SOME && !weft_list_is_empty(part->children);
+		n++) {
+		struct weft_link *link = weft_list_pop_front(part->children);
 		struct weft_child *child = child_at(link);
+		bool is_closed = child->ops->test_close(child);
 
-		if (!child->ops->test_close(child))
-			all = false;
+		weft_list_push_back(
+			is_closed ? &part->closed : part->children, link);
 	}
-	return all;
+	return weft_list_is_empty(part->children);
 }
 
 /* One round of waiting until every child has been left, and with the last
@@ -216,8 +218,11 @@ static bool part_drain(struct part *part)
 /* Newest first. What could not be left goes on closing without its session. */
 static int part_end(struct part *part)
 {
+	struct weft_link *closed;
 	int err = 0;
 
+	while ((closed = weft_list_pop_front(&part->closed)) != NULL)
+		weft_list_push_back(part->children, closed);
 	if (part->blocked.err)
 		weft_list_for_each(link, next, part->children)
 		{
@@ -255,6 +260,7 @@ static void part_init(
 				   atomic_load(&weft_proc.n_sessions) == 1,
 		},
 	};
+	weft_list_init(&part->closed);
 }
 
 /* Runs a step of closing on every part, each under its lane's lock. Returns

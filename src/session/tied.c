@@ -36,9 +36,9 @@ static uint32_t list_lane(struct weft_session *session, struct weft_lane *lane,
 	uint32_t n = 0;
 
 	weft_lane_take(lane);
-	weft_disconnect_tend(lane);
+	weft_disconnect_tend_all(lane);
 	weft_progress(lane);
-	weft_disconnect_tend(lane);
+	weft_disconnect_tend_all(lane);
 	weft_list_for_each(link, next, weft_session_list(session, lane))
 	{
 		describe(link, text, sizeof(text));

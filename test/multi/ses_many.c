@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_many: a session with many communicators, of which half are freed, ends
+ * in a time that grows with their number and no faster. late=1: one process is
+ * late; what the others wait for is counted, not listed.
+ */
+#include "session.h"
+
+enum { FEW = 400, MANY = 4000, TIMES = 8 };
+
+/* Microseconds for each of n communicators that are given up. */
+static double end_of(int n, int late_ms)
+{
+	MPI_Comm *comms = mtest_alloc((size_t)n * sizeof(MPI_Comm));
+	MPI_Session session = session_open();
+	double begun;
+
+	comms[0] = session_comm(session, "mpi://WORLD", "many");
+	for (int i = 1; i < n; i++)
+		OK(MPI_Comm_dup(comms[0], &comms[i]));
+	OK(MPI_Barrier(comms[0]));
+	begun = mtest_now();
+	for (int i = 1; i < n; i += 2)
+		OK(MPI_Comm_free(&comms[i]));
+	if (mtest.rank == 1)
+		mtest_linger(late_ms);
+	session_close(&session);
+	free(comms);
+	return (mtest_now() - begun) / n * 1e6;
+}
+
+/* Were each looked at for each, many would take ten times as long each. What
+ * else the machine does may disturb one measurement, not all; the processes
+ * agree on when it is enough. */
+static void compare(MPI_Comm all)
+{
+	double few = 0, many = 0;
+	int is_good = 0;
+
+	for (int i = 0; i < TIMES && !is_good; i++) {
+		few = end_of(FEW, 0);
+		many = end_of(MANY, 0);
+		is_good = many < 4 * few;
+		OK(MPI_Bcast(&is_good, 1, MPI_INT, 0, all));
+	}
+	CHECK(is_good, "%.1f us each of %d, %.1f us each of %d", few, FEW, many,
+		MANY);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session session;
+	MPI_Comm all;
+
+	mtest_start(argv[0]);
+	session = session_open();
+	session_who(session);
+	all = session_comm(session, "mpi://WORLD", "all");
+	if (mtest_arg(argc, argv, "late", 0))
+		end_of(FEW, 2500);
+	else
+		compare(all);
+	OK(MPI_Comm_disconnect(&all));
+	session_close(&session);
+	return mtest_done();
+}
