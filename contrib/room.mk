@@ -49,10 +49,13 @@ EXTRA_DIST += contrib/lanes/lane.sh contrib/lanes/prrte contrib/lanes/slurm \
 	contrib/lanes/verbs contrib/lanes/verbs-guest \
 	contrib/lanes/verbs.result contrib/lanes/README.md
 
-# The linker name that build systems look for when they do not use mpicc.
+# The linker name that build systems look for when they do not use mpicc, and
+# the launcher's other name.
 install-exec-hook:
+	cd $(DESTDIR)$(bindir) && rm -f mpirun$(EXEEXT) && \
+		$(LN_S) mpiexec$(EXEEXT) mpirun$(EXEEXT)
 	cd $(DESTDIR)$(libdir) && if test -e libmpi_abi.so; then \
 		rm -f libmpi.so && $(LN_S) libmpi_abi.so libmpi.so; fi
 
 uninstall-hook:
-	rm -f $(DESTDIR)$(libdir)/libmpi.so
+	rm -f $(DESTDIR)$(libdir)/libmpi.so $(DESTDIR)$(bindir)/mpirun$(EXEEXT)

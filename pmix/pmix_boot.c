@@ -205,6 +205,14 @@ static void name_apart(
 		snprintf(buf + n, len - n, "#%u", as_node(boot, rank));
 }
 
+/* As people know the node: not the alias that our launcher gives PMIx. */
+static void name_whole(
+	struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
+{
+	(void)text(boot, PMIX_RANK_WILDCARD, WEFT_PMIX_HOST, buf, len);
+	name_apart(boot, rank, buf, len);
+}
+
 static int pmix_host_of(
 	struct weft_boot *base, uint32_t rank, char *buf, size_t len)
 {
@@ -217,7 +225,7 @@ static int pmix_host_of(
 			boot->size);
 	err = text(boot, rank, PMIX_HOSTNAME, buf, len);
 	if (!err)
-		name_apart(boot, rank, buf, len);
+		name_whole(boot, rank, buf, len);
 	return err;
 }
 
@@ -363,12 +371,11 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 	if (err)
 		return err;
 	memcpy(facts->host, boot->host, sizeof(facts->host));
-	name_apart(boot, facts->rank, facts->host, sizeof(facts->host));
+	name_whole(boot, facts->rank, facts->host, sizeof(facts->host));
 	facts->local_size = (uint32_t)n_near;
 	for (size_t i = 0; i < n_near && near[i] != facts->rank; i++)
 		facts->local_rank = (uint32_t)i + 1;
-	facts->univ_size =
-		number(boot, PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, facts->size);
+	facts->univ_size = number(boot, PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, 0);
 	facts->n_nodes = count_nodes(boot, facts);
 	facts->appnum = number(boot, boot->me.rank, PMIX_APPNUM, 0);
 	snprintf(facts->alloc_kinds, sizeof(facts->alloc_kinds), "%s",

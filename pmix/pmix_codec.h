@@ -21,6 +21,9 @@
 #endif
 #define WEFT_PMIX_DELETE_PSET "weft.pset.delete"
 
+/* Of the job: the host's whole name, where PMIx is told the start of it. */
+#define WEFT_PMIX_HOST "weft.job.host"
+
 /* Caller's memory: all zero is a valid empty vector. */
 struct weft_infovec {
 	pmix_info_t *info; /* NULL while empty */

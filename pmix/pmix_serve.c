@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { HOST_MAX = 48, FINALIZE_S = 5 };
 
 /* A place to wait for one answer of PMIx's thread. */
 struct waiter {
@@ -76,7 +79,6 @@ static char *peers_text(uint32_t n)
 static void describe_job(struct weft_serve *serve, struct weft_infovec *vec,
 	const struct weft_serve_job *job, const char *peers)
 {
-	weft_infovec_set_u32(vec, PMIX_UNIV_SIZE, serve->size);
 	weft_infovec_set_u32(vec, PMIX_JOB_SIZE, serve->size);
 	weft_infovec_set_u32(vec, PMIX_MAX_PROCS, serve->size);
 	weft_infovec_set_u32(vec, PMIX_LOCAL_SIZE, serve->size);
@@ -84,7 +86,9 @@ static void describe_job(struct weft_serve *serve, struct weft_infovec *vec,
 	weft_infovec_set_u32(vec, PMIX_NUM_NODES, 1);
 	weft_infovec_set_str(vec, PMIX_JOBID, job->name);
 	weft_infovec_set_str(vec, PMIX_NSPACE, job->name);
-	weft_infovec_set_str(vec, PMIX_NODE_LIST, job->host);
+	weft_infovec_set_str(vec, PMIX_NODE_LIST, serve->host);
+	if (strcmp(serve->host, job->host))
+		weft_infovec_set_str(vec, WEFT_PMIX_HOST, job->host);
 	weft_infovec_set_str(vec, PMIX_LOCAL_PEERS, peers);
 	weft_infovec_set_rank(vec, PMIX_LOCALLDR, 0);
 	weft_infovec_set_bytes(vec, "weft.job.key", job->key, sizeof(job->key));
@@ -155,7 +159,7 @@ static int register_job(
 	if (!peers)
 		return WEFT_ERR_NOMEM;
 	describe_job(serve, &vec, job, peers);
-	err = describe_maps(&vec, job->host, peers);
+	err = describe_maps(&vec, serve->host, peers);
 	free(peers);
 	describe_apps(serve, &vec, job);
 	if (!err)
@@ -391,7 +395,7 @@ static int server_start(
 
 	weft_infovec_set_str(&vec, PMIX_SERVER_TMPDIR, job->tmpdir);
 	weft_infovec_set_str(&vec, PMIX_SYSTEM_TMPDIR, job->tmpdir);
-	weft_infovec_set_str(&vec, PMIX_HOSTNAME, job->host);
+	weft_infovec_set_str(&vec, PMIX_HOSTNAME, serve->host);
 	weft_serve_upcall_owner(serve);
 	if (!vec.err)
 		vec.err = choose_store();
@@ -444,7 +448,9 @@ int weft_serve_open(
 	serve->next_context = 1;
 	serve->size = job_size(job);
 	PMIX_LOAD_NSPACE(serve->nspace, job->name);
-	snprintf(serve->host, sizeof(serve->host), "%s", job->host);
+	/* libpmix 4.2 writes past its own buffer when it makes a regular
+	 * expression of a name of 57 characters or more */
+	snprintf(serve->host, sizeof(serve->host), "%.*s", HOST_MAX, job->host);
 	serve->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (serve->wake_fd < 0)
 		goto fail;
@@ -467,12 +473,48 @@ fail:
 	return err;
 }
 
-void weft_serve_close(struct weft_serve *serve)
+static void *finalize(void *arg)
+{
+	on_answer(PMIx_server_finalize(), arg);
+	return NULL;
+}
+
+/* False when libpmix does not come back; then it keeps what it was given. */
+static bool server_stop(void)
+{
+	struct waiter *waiter = malloc(sizeof(*waiter));
+	struct timespec until;
+	pthread_t thread;
+	bool is_done;
+
+	if (!waiter)
+		return false;
+	waiter_init(waiter);
+	if (pthread_create(&thread, NULL, finalize, waiter)) {
+		free(waiter);
+		return false;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += FINALIZE_S;
+	pthread_mutex_lock(&waiter->lock);
+	while (!waiter->is_done && pthread_cond_timedwait(&waiter->done_cond,
+					   &waiter->lock, &until) != ETIMEDOUT)
+		;
+	is_done = waiter->is_done;
+	pthread_mutex_unlock(&waiter->lock);
+	if (!is_done)
+		return false;
+	pthread_join(thread, NULL);
+	free(waiter);
+	return true;
+}
+
+bool weft_serve_close(struct weft_serve *serve)
 {
 	if (!serve)
-		return;
-	if (serve->is_up)
-		PMIx_server_finalize();
+		return true;
+	if (serve->is_up && !server_stop())
+		return false;
 	weft_serve_upcall_owner(NULL);
 	weft_list_for_each(it, next, &serve->psets)
 		pset_free(weft_container_of(it, struct serve_pset, link));
@@ -496,6 +538,7 @@ void weft_serve_close(struct weft_serve *serve)
 		close(serve->wake_fd);
 	pthread_mutex_destroy(&serve->lock);
 	free(serve);
+	return true;
 }
 
 int weft_serve_fd(const struct weft_serve *serve)

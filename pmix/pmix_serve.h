@@ -72,8 +72,11 @@ enum weft_serve_end {
 int weft_serve_open(
 	struct weft_serve **serve_out, const struct weft_serve_job *job);
 
-/* Stop the server and free it.  NULL is allowed. */
-void weft_serve_close(struct weft_serve *serve);
+/*
+ * Stop the server and free it.  NULL is allowed.  False when libpmix did not
+ * stop in time: its threads still run, and the process is to end by _exit().
+ */
+bool weft_serve_close(struct weft_serve *serve);
 
 /*
  * A descriptor that becomes readable when weft_serve_next has something;

@@ -4,8 +4,10 @@
 bin_PROGRAMS += mpiexec
 mpiexec_SOURCES = \
 	src/tools/tool_run.c \
+	src/tools/run_foreign.c src/tools/run_foreign.h \
 	src/tools/run_guard.c src/tools/run_guard.h \
 	src/tools/run_hand.c src/tools/run_hand.h \
+	src/tools/run_hosts.c src/tools/run_hosts.h \
 	src/tools/run_io.c src/tools/run_io.h \
 	src/tools/run_opt.c src/tools/run_opt.h \
 	src/tools/run_proc.c src/tools/run_proc.h \
@@ -16,14 +18,14 @@ mpiexec_SOURCES = \
 	src/boot/life.c src/boot/life.h \
 	src/base/err.c src/base/knob.c src/base/log.c \
 	src/base/near.c
-mpiexec_CPPFLAGS = $(AM_CPPFLAGS)
+mpiexec_CPPFLAGS = $(AM_CPPFLAGS) -DWEFT_VERSION='"$(VERSION)"'
 mpiexec_CFLAGS = $(AM_CFLAGS)
 mpiexec_LDADD = $(PMIX_LIBS) $(HWLOC_LIBS)
 mpiexec_LDFLAGS = $(MODE_CFLAGS)
-dist_man_MANS += contrib/man/mpiexec.1
+dist_man_MANS += contrib/man/mpiexec.1 contrib/man/mpirun.1
 unit_tests += test/unit/run_hand_test
 test_unit_run_hand_test_SOURCES = test/unit/run_hand_test.c \
-	src/tools/run_hand.c src/tools/run_opt.c
+	src/tools/run_hand.c src/tools/run_hosts.c src/tools/run_opt.c src/tools/run_foreign.c
 test_unit_run_hand_test_CPPFLAGS = $(AM_CPPFLAGS)
 
 # The compiler wrappers: one script, told by its name.
@@ -42,7 +44,8 @@ dist_bin_SCRIPTS = src/tools/oshrun
 fill_in = sed -e 's|@CC[@]|$(CC)|; s|@CXX[@]|$(CXX)|' \
 	-e 's|@includedir[@]|$(includedir)|; s|@libdir[@]|$(libdir)|' \
 	-e 's|@prefix[@]|$(prefix)|; s|@exec_prefix[@]|$(exec_prefix)|' \
-	-e 's|@VERSION[@]|$(VERSION)|' -e 's|@FC[@]|$(FC)|'
+	-e 's|@VERSION[@]|$(VERSION)|' -e 's|@FC[@]|$(FC)|' \
+	-e 's|@DEP_LIBS[@]|$(FABRIC_LIBS) $(PMIX_LIBS) $(HWLOC_LIBS)|'
 
 $(mpi_wrappers): $(top_srcdir)/src/tools/mpicc.in Makefile
 	@$(MKDIR_P) $(@D)

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/knob.h"
+#include "tools/run_hosts.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -102,6 +103,7 @@ static const char *slurm_bind(const char *word)
 	static const struct word_map map[] = {
 		{ "core", "cores" },
 		{ "socket", "sockets" },
+		{ "package", "sockets" },
 		{ "numa", "ldoms" },
 		{ "hwthread", "threads" },
 		{ "none", "none" },
@@ -209,11 +211,27 @@ static void slurm_program(
 	push_take(cmd, slurm_script(opt));
 }
 
+/* -ppn alone says how many there are: so many on every node. */
+static bool is_counted(const struct weft_run_opt *opt)
+{
+	return opt->n_apps > 1 || opt->apps[0].has_n || !opt->per_node;
+}
+
 static void slurm_shape(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
-	push(cmd, "-n");
-	push(cmd, "%u", weft_run_opt_size(opt));
+	char *hosts = NULL;
+
+	cmd->err = weft_run_hosts_list(opt, &hosts);
+	if (is_counted(opt)) {
+		push(cmd, "-n");
+		push(cmd, "%u", weft_run_opt_size(opt));
+	}
+	if (hosts)
+		push(cmd, "--nodelist=%s", hosts);
+	free(hosts);
+	if (opt->oversubscribe)
+		push(cmd, "--overcommit");
 	if (opt->n_nodes) {
 		push(cmd, "-N");
 		push(cmd, "%u", opt->n_nodes);
@@ -238,8 +256,11 @@ void weft_run_hand_slurm(
 	push(cmd, "--input=0"); /* standard input goes to rank 0 alone */
 	if (opt->tag != WEFT_RUN_TAG_NONE)
 		push(cmd, "--label");
-	if (bind)
-		push(cmd, "--cpu-bind=%s", bind);
+	if (bind || opt->report_bindings)
+		push(cmd, "--cpu-bind=%s%s%s",
+			opt->report_bindings ? "verbose" : "",
+			bind && opt->report_bindings ? "," : "",
+			bind ? bind : "");
 	if (opt->n_apps == 1 && opt->apps[0].wdir)
 		push(cmd, "--chdir=%s", opt->apps[0].wdir);
 	if (exported)
@@ -255,6 +276,7 @@ static const char *prrte_place(const char *word)
 	static const struct word_map map[] = {
 		{ "core", "core" },
 		{ "socket", "package" },
+		{ "package", "package" },
 		{ "numa", "numa" },
 		{ "hwthread", "hwthread" },
 		{ "none", "none" },
@@ -273,12 +295,22 @@ static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 		push(cmd, "--dvm-uri");
 		push(cmd, "%s", opt->dvm_uri);
 	}
-	if (opt->per_node || by) {
+	if (opt->per_node || by || opt->oversubscribe) {
+		const char *more = opt->oversubscribe ? ":OVERSUBSCRIBE" : "";
+
 		push(cmd, "--map-by");
 		if (opt->per_node)
-			push(cmd, "ppr:%u:node", opt->per_node);
+			push(cmd, "ppr:%u:node%s", opt->per_node, more);
 		else
-			push(cmd, "%s", by);
+			push(cmd, "%s%s", by ? by : "slot", more);
+	}
+	if (opt->hosts || opt->hostfile) {
+		push(cmd, opt->hosts ? "--host" : "--hostfile");
+		push(cmd, "%s", opt->hosts ? opt->hosts : opt->hostfile);
+	}
+	if (opt->report_bindings) {
+		push(cmd, "--display");
+		push(cmd, "bind");
 	}
 	if (bind) {
 		push(cmd, "--bind-to");
@@ -305,8 +337,10 @@ static void prrte_env(struct weft_run_cmd *cmd, const struct weft_run_env *env)
 static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
 	const struct weft_run_app *app)
 {
-	push(cmd, "-n");
-	push(cmd, "%u", app->n);
+	if (is_counted(opt)) {
+		push(cmd, "-n");
+		push(cmd, "%u", app->n);
+	}
 	if (app->pset) {
 		push(cmd, "--pset");
 		push(cmd, "%s", app->pset);
@@ -320,6 +354,10 @@ static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
 	if (opt->alloc_kinds) {
 		push(cmd, "-x");
 		push(cmd, "WEFT_MEMORY_ALLOC_KINDS=%s", opt->alloc_kinds);
+	}
+	if (opt->universe) {
+		push(cmd, "-x");
+		push(cmd, "WEFT_UNIVERSE_SIZE=%u", opt->universe);
 	}
 	push_all(cmd, app->argv);
 }
@@ -339,22 +377,6 @@ void weft_run_hand_prrte(
 
 /* ---- choose and go ---- */
 
-static int has_program(const char *name)
-{
-	const char *path = weft_knob_foreign("PATH");
-	char file[4096];
-
-	while (path && *path) {
-		size_t len = strcspn(path, ":");
-
-		snprintf(file, sizeof(file), "%.*s/%s", (int)len, path, name);
-		if (!access(file, X_OK))
-			return 1;
-		path += len + (path[len] == ':');
-	}
-	return 0;
-}
-
 int weft_run_hand_choose(
 	const struct weft_run_opt *opt, enum weft_run_by *by_out)
 {
@@ -371,7 +393,8 @@ int weft_run_hand_choose(
 			"WEFT_MPIEXEC=%s: expected self, slurm or prrte", word);
 	else if (opt->dvm_uri)
 		*by_out = WEFT_RUN_BY_PRRTE;
-	else if (weft_knob_foreign("SLURM_JOB_ID") && has_program("srun"))
+	else if (weft_knob_foreign("SLURM_JOB_ID") &&
+		 weft_run_has_program("srun"))
 		*by_out = WEFT_RUN_BY_SLURM;
 	else
 		*by_out = WEFT_RUN_BY_SELF;
@@ -414,7 +437,7 @@ static char *pset_list(const struct weft_run_opt *opt)
 
 static void slurm_env(const struct weft_run_opt *opt)
 {
-	char *psets = pset_list(opt);
+	char *psets = pset_list(opt), universe[16];
 
 	put_env(&opt->env);
 	if (opt->n_apps == 1)
@@ -423,6 +446,9 @@ static void slurm_env(const struct weft_run_opt *opt)
 		setenv("WEFT_MEMORY_ALLOC_KINDS", opt->alloc_kinds, 1);
 	if (psets && *psets)
 		setenv("WEFT_PSETS", psets, 1);
+	snprintf(universe, sizeof(universe), "%u", opt->universe);
+	if (opt->universe)
+		setenv("WEFT_UNIVERSE_SIZE", universe, 1);
 	free(psets);
 }
 
@@ -437,8 +463,11 @@ static void say_cmd(const struct weft_run_cmd *cmd)
 static int become(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
 	if (cmd->err) {
-		fprintf(stderr, "mpiexec: %s\n", weft_err_str(cmd->err));
-		return EXIT_FAILURE;
+		const char *detail = weft_err_detail_peek(cmd->err);
+
+		fprintf(stderr, "mpiexec: %s\n",
+			*detail ? detail : weft_err_str(cmd->err));
+		return cmd->err == WEFT_ERR_ARG ? EXIT_USAGE : EXIT_FAILURE;
 	}
 	if (opt->is_verbose)
 		say_cmd(cmd);

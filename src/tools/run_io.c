@@ -35,6 +35,7 @@ struct sink {
 	int fd;
 	bool is_pipe;
 	bool is_dead;	/* the reader is gone */
+	int error;	/* why writing failed; 0 when that was all */
 	int64_t cut_by; /* stream whose half line was shown last, or NOBODY */
 	char *queue;
 	size_t len, pos, cap;
@@ -126,6 +127,7 @@ static bool can_write(const struct sink *sink)
 
 static void sink_die(struct sink *sink)
 {
+	sink->error = errno == EPIPE ? 0 : errno;
 	sink->is_dead = true;
 	sink->pos = sink->len = 0;
 }
@@ -392,6 +394,14 @@ bool weft_run_io_is_unwritten(const struct weft_run_io *io)
 {
 	return io->sinks[0].pos < io->sinks[0].len ||
 	       io->sinks[1].pos < io->sinks[1].len;
+}
+
+int weft_run_io_error(struct weft_run_io *io, int which)
+{
+	int error = io->sinks[which].error;
+
+	io->sinks[which].error = 0;
+	return error;
 }
 
 void weft_run_io_say(struct weft_run_io *io, const char *fmt, ...)

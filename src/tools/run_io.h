@@ -57,6 +57,12 @@ bool weft_run_io_is_open(const struct weft_run_io *io);
 /* Have the readers not yet taken all? */
 bool weft_run_io_is_unwritten(const struct weft_run_io *io);
 
+/*
+ * Why standard output (which 0) or error (1) cannot be written, once; 0 when
+ * it can be, or when its reader has merely gone away.
+ */
+int weft_run_io_error(struct weft_run_io *io, int which);
+
 /* A line of the launcher itself, onto standard error; "\n" is added. */
 void weft_run_io_say(struct weft_run_io *io, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -9,11 +9,14 @@
 
 #include "base/err.h"
 #include "base/knob.h"
+#include "tools/run_foreign.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PROCS_MAX = 65535 }; /* PMIx keeps a local rank in 16 bits */
 
@@ -41,8 +44,14 @@ enum opt_id {
 	OPT_TIMEOUT,
 	OPT_GRACE,
 	OPT_CONTINUE,
+	OPT_NO_FINALIZE,
+	OPT_X,
 	OPT_DVM,
 	OPT_HOST,
+	OPT_HOSTFILE,
+	OPT_OVERSUBSCRIBE,
+	OPT_UNIVERSE,
+	OPT_REPORT,
 	OPT_IGNORE,
 	OPT_VERBOSE,
 	OPT_HELP,
@@ -77,17 +86,32 @@ static const struct opt_name opt_names[] = {
 	{ "N", OPT_NODES, true },
 	{ "nodes", OPT_NODES, true },
 	{ "ppn", OPT_PPN, true },
+	{ "perhost", OPT_PPN, true },
+	{ "npernode", OPT_PPN, true },
 	{ "tag-output", OPT_TAG, false },
 	{ "prepend-rank", OPT_PREPEND, false },
 	{ "l", OPT_PREPEND, false },
 	{ "timeout", OPT_TIMEOUT, true },
 	{ "grace", OPT_GRACE, true },
 	{ "continue", OPT_CONTINUE, false },
-	{ "x", OPT_CONTINUE, false },
+	{ "enable-recovery", OPT_CONTINUE, false },
+	{ "disable-auto-cleanup", OPT_CONTINUE, false },
+	{ "allow-exit-without-finalize", OPT_NO_FINALIZE, false },
+	{ "x", OPT_X, false },
 	{ "dvm-uri", OPT_DVM, true },
 	{ "host", OPT_HOST, true },
-	{ "oversubscribe", OPT_IGNORE, false },
+	{ "hosts", OPT_HOST, true },
+	{ "H", OPT_HOST, true },
+	{ "hostfile", OPT_HOSTFILE, true },
+	{ "machinefile", OPT_HOSTFILE, true },
+	{ "f", OPT_HOSTFILE, true },
+	{ "oversubscribe", OPT_OVERSUBSCRIBE, false },
+	{ "universe-size", OPT_UNIVERSE, true },
+	{ "usize", OPT_UNIVERSE, true },
+	{ "report-bindings", OPT_REPORT, false },
 	{ "allow-run-as-root", OPT_IGNORE, false },
+	{ "q", OPT_IGNORE, false },
+	{ "quiet", OPT_IGNORE, false },
 	{ "verbose", OPT_VERBOSE, false },
 	{ "v", OPT_VERBOSE, false },
 	{ "help", OPT_HELP, false },
@@ -108,6 +132,7 @@ static const char help_text[] =
 	"  -wdir DIR               start them in DIR\n"
 	"  -path DIRS              look for the program in DIRS (a:b:c)\n"
 	"  -env NAME VALUE         set a variable (also --env NAME=VALUE)\n"
+	"  -x NAME[=VALUE]         set a variable, or pass it on as it is\n"
 	"  -envlist A,B            pass only these variables on\n"
 	"  -envall, -envnone       pass all (the default) or none on\n"
 	"For the whole job:\n"
@@ -115,22 +140,34 @@ static const char help_text[] =
 	"  -memory-alloc-kinds K   memory kinds the program will use\n"
 	"  -initial-errhandler H   mpi_errors_are_fatal, _abort or _return\n"
 	"  -configfile FILE        read app contexts from FILE, one a line\n"
-	"  --bind-to X             core, socket, numa, hwthread or none "
-	"(none)\n"
+	"  --bind-to X             core, socket, numa, hwthread or none; "
+	"without it a\n"
+	"                          job that fits is bound to cores or numa "
+	"nodes\n"
 	"  --map-by X              deal processes to core, socket, numa or"
 	" hwthread\n"
+	"  --report-bindings       say where each process may run\n"
+	"  --oversubscribe         more processes than cores (always allowed"
+	" here)\n"
 	"  --tag-output            start each line with [rank]<stream>:\n"
 	"  -prepend-rank, -l       start each line with [rank]\n"
 	"  --timeout S             end the job after S seconds, with status "
 	"124\n"
 	"  --grace S               seconds between TERM and KILL (2)\n"
-	"  --continue, -x          let the others run on when a process fails\n"
+	"  --continue              let the others run on when a process "
+	"fails\n"
+	"  --allow-exit-without-finalize   a process may end with 0 and open "
+	"sessions\n"
 	"  -N NODES, -ppn P        nodes, processes a node (Slurm, PRRTE)\n"
+	"  -host A,B, --hostfile F hosts to use (Slurm, PRRTE)\n"
+	"  --universe-size N       value of MPI_UNIVERSE_SIZE (absent)\n"
 	"  --dvm-uri URI           use this PRRTE machine\n"
 	"  -v, --verbose           say what is started\n"
 	"  --help, --version\n"
 	"\n"
 	"WEFT_MPIEXEC=self|slurm|prrte chooses who starts the processes.\n"
+	"On USR1, QUIT (Ctrl-\\) and timeout it is said where every process"
+	" is.\n"
 	"The exit status is that of the first process that failed;"
 	" 128 + the signal\nwhen a signal ended it.\n";
 
@@ -272,14 +309,27 @@ static int job_env_option(struct weft_run_opt *opt, enum opt_id id,
 	}
 }
 
-/* This launcher knows one host: itself. */
-static int check_host(const char *value)
+/* Open MPI's words that mean what is done anyway, or what -ppn says. */
+static int map_option(struct weft_run_opt *opt, const char *value)
 {
-	if (!strcmp(value, "localhost") || !strcmp(value, "127.0.0.1"))
+	char unit[8] = "";
+	unsigned n = 0;
+	int end = 0;
+
+	if (!strcmp(value, "slot") || !strcmp(value, "node"))
 		return 0;
+	if (strncmp(value, "ppr:", 4)) {
+		opt->map = value;
+		return 0;
+	}
+	if (sscanf(value, "ppr:%u:%7[a-z]%n", &n, unit, &end) == 2 && n &&
+		!value[end] && !strcmp(unit, "node")) {
+		opt->per_node = n;
+		return 0;
+	}
 	return weft_err_set(WEFT_ERR_ARG,
-		"-host %s: mpiexec by itself starts processes on this host "
-		"only; use srun or prterun for several",
+		"--map-by %s: only ppr:N:node is understood; --map-by and "
+		"--bind-to take core, socket, numa or hwthread",
 		value);
 }
 
@@ -294,8 +344,7 @@ static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
 		opt->bind = value;
 		return 0;
 	case OPT_MAP:
-		opt->map = value;
-		return 0;
+		return map_option(opt, value);
 	case OPT_NODES:
 		return get_count(name->name, value, &opt->n_nodes);
 	case OPT_PPN:
@@ -316,8 +365,23 @@ static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
 	case OPT_DVM:
 		opt->dvm_uri = value;
 		return 0;
+	case OPT_NO_FINALIZE:
+		opt->needs_no_finalize = true;
+		return 0;
 	case OPT_HOST:
-		return check_host(value);
+		opt->hosts = value;
+		return 0;
+	case OPT_HOSTFILE:
+		opt->hostfile = value;
+		return 0;
+	case OPT_OVERSUBSCRIBE:
+		opt->oversubscribe = true;
+		return 0;
+	case OPT_UNIVERSE:
+		return get_count(name->name, value, &opt->universe);
+	case OPT_REPORT:
+		opt->report_bindings = true;
+		return 0;
 	case OPT_VERBOSE:
 		opt->is_verbose = true;
 		return 0;
@@ -361,6 +425,103 @@ static struct weft_run_app *app_push(struct weft_run_opt *opt)
 	return &apps[opt->n_apps++];
 }
 
+bool weft_run_has_program(const char *name)
+{
+	const char *path = weft_knob_foreign("PATH");
+	char file[4096];
+
+	while (path && *path) {
+		size_t len = strcspn(path, ":");
+
+		snprintf(file, sizeof(file), "%.*s/%s", (int)len, path, name);
+		if (!access(file, X_OK))
+			return true;
+		path += len + (path[len] == ':');
+	}
+	return false;
+}
+
+/* "NAME" or "NAME=..." as a shell would have it? */
+static bool is_variable(const char *word)
+{
+	size_t len = strcspn(word, "=");
+
+	if (!len || isdigit((unsigned char)*word))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (word[i] != '_' && !isalnum((unsigned char)word[i]))
+			return false;
+	return true;
+}
+
+/* The value of a variable is passed on. */
+static int export_variable(struct weft_run_env *env, const char *name)
+{
+	const char *value = weft_knob_foreign(name);
+	char *pair = NULL;
+
+	if (value)
+		return asprintf(&pair, "%s=%s", name, value) < 0
+			       ? WEFT_ERR_NOMEM
+			       : env_push_take(env, pair);
+	if (weft_run_has_program(name))
+		return weft_err_set(WEFT_ERR_ARG,
+			"-x %s: there is no such variable to pass on; if %s is "
+			"the program, write --continue %s",
+			name, name, name);
+	fprintf(stderr,
+		"mpiexec: warning: -x %s: there is no such variable to pass "
+		"on\n",
+		name);
+	return 0;
+}
+
+/*
+ * Open MPI's -x NAME[=VALUE]; before a word that is no variable it is what it
+ * was here at first: --continue.
+ */
+static int x_option(struct weft_run_opt *opt, struct weft_run_app *app,
+	const char *value, char **argv, int *at)
+{
+	const char *word = value ? value : argv[*at];
+
+	if (!word || !is_variable(word)) {
+		if (value)
+			return weft_err_set(WEFT_ERR_ARG,
+				"-x %s: NAME or NAME=VALUE is expected", value);
+		opt->keep_going = true;
+		return 0;
+	}
+	if (!value)
+		(*at)++;
+	if (strchr(word, '='))
+		return env_push_take(&app->env, strdup(word));
+	return export_variable(&app->env, word);
+}
+
+/* An option of another launcher: its values are skipped, and it is answered. */
+static int foreign_option(char **argv, int *at)
+{
+	const char *option = argv[*at];
+	const struct weft_run_foreign *foreign = weft_run_foreign_find(option);
+
+	if (!foreign)
+		return weft_err_set(WEFT_ERR_ARG,
+			"option %s is not known; mpiexec --help lists them",
+			option);
+	if (foreign->is_refused)
+		return weft_err_set(WEFT_ERR_ARG, "option %s is not known: %s",
+			option, foreign->answer);
+	fprintf(stderr, "mpiexec: warning: option %s is ignored: %s\n", option,
+		foreign->answer);
+	(*at)++;
+	if (strchr(option, '='))
+		return 0;
+	for (int i = 0; i < foreign->n_values && argv[*at]; i++)
+		(*at)++;
+	return 0;
+}
+
 /* One option at argv[*at], which moves behind it and its values. */
 static int option(struct weft_run_opt *opt, struct weft_run_app *app,
 	char **argv, int *at)
@@ -372,9 +533,12 @@ static int option(struct weft_run_opt *opt, struct weft_run_app *app,
 	int used = 0, err;
 
 	if (!name)
-		return weft_err_set(WEFT_ERR_ARG,
-			"option %s is not known; mpiexec --help lists them",
-			argv[*at]);
+		return foreign_option(argv, at);
+	if (name->id == OPT_X) {
+		(*at)++;
+		return x_option(
+			opt, app, word[len] ? word + len + 1 : NULL, argv, at);
+	}
 	if (word[len] && !name->has_value)
 		return weft_err_set(
 			WEFT_ERR_ARG, "option -%s takes no value", name->name);
@@ -439,6 +603,9 @@ static int apps_parse(struct weft_run_opt *opt, int argc, char **argv, int at)
 	do
 		err = app_parse(opt, argv, &at);
 	while (!err && at < argc && opt->task == WEFT_RUN_LAUNCH);
+	if (!err && opt->per_node && opt->n_apps == 1 && !opt->apps->has_n)
+		opt->apps->n =
+			opt->per_node * (opt->n_nodes ? opt->n_nodes : 1);
 	if (!err && weft_run_opt_size(opt) > PROCS_MAX)
 		err = weft_err_set(WEFT_ERR_ARG,
 			"%u processes are more than one host can have (%d)",
@@ -516,6 +683,20 @@ static int file_parse(struct weft_run_opt *opt, const char *name)
 	return apps_parse(opt, (int)n, opt->file_argv, 0);
 }
 
+/* As MPICH's launcher has it; --universe-size overrides. */
+static int env_universe(struct weft_run_opt *opt)
+{
+	const char *text = weft_knob_foreign("MPIEXEC_UNIVERSE_SIZE");
+
+	if (!text || !*text ||
+		!get_count("universe-size", text, &opt->universe))
+		return 0;
+	return weft_err_set(WEFT_ERR_ARG,
+		"MPIEXEC_UNIVERSE_SIZE=%s: expected a whole number from 1 to "
+		"%d",
+		text, PROCS_MAX);
+}
+
 /* As other implementations' launchers have it; --timeout overrides. */
 static int env_timeout(struct weft_run_opt *opt)
 {
@@ -533,6 +714,8 @@ int weft_run_opt_parse(struct weft_run_opt *opt, int argc, char **argv)
 
 	*opt = (struct weft_run_opt){ .grace_s = 2 };
 	err = env_timeout(opt);
+	if (!err)
+		err = env_universe(opt);
 	if (err)
 		return err;
 	if (argc == 3 && (!strcmp(argv[1], "-configfile") ||

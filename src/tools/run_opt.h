@@ -50,12 +50,18 @@ struct weft_run_opt {
 	const char *bind;	 /* or NULL */
 	const char *map;	 /* or NULL */
 	const char *dvm_uri;	 /* or NULL */
+	const char *hosts;	 /* "a,b:2" or NULL */
+	const char *hostfile;	 /* or NULL */
 	uint32_t n_nodes;	 /* 0 when not said; for srun and prterun */
 	uint32_t per_node;	 /* 0 when not said; likewise */
 	enum weft_run_tag tag;
-	double timeout_s; /* 0: none */
-	double grace_s;	  /* between asking to end and killing */
+	double timeout_s;  /* 0: none */
+	double grace_s;	   /* between asking to end and killing */
+	uint32_t universe; /* value of MPI_UNIVERSE_SIZE; 0: unknown */
 	bool keep_going;
+	bool needs_no_finalize; /* who ends with 0 need not have left */
+	bool oversubscribe;	/* said; for srun and prterun */
+	bool report_bindings;
 	bool is_verbose;
 	char **file_argv; /* of -configfile, or NULL */
 	char *file_text;
@@ -68,6 +74,9 @@ struct weft_run_opt {
 int weft_run_opt_parse(struct weft_run_opt *opt, int argc, char **argv);
 
 void weft_run_opt_fini(struct weft_run_opt *opt);
+
+/* Is there a program of this name on PATH? */
+bool weft_run_has_program(const char *name);
 
 /* Processes of all apps together. */
 uint32_t weft_run_opt_size(const struct weft_run_opt *opt);

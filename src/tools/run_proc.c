@@ -259,12 +259,18 @@ static int env_apply(char ***env, const struct weft_run_env *rule)
 	return err;
 }
 
-static int env_kinds(char ***env, const struct weft_run_opt *opt)
+static int env_ours(char ***env, const struct weft_run_opt *opt)
 {
 	char pair[512];
+	int err = 0;
 
-	if (!opt->alloc_kinds)
-		return 0;
+	if (opt->universe) {
+		snprintf(pair, sizeof(pair), "WEFT_UNIVERSE_SIZE=%u",
+			opt->universe);
+		err = weft_run_env_set(env, pair);
+	}
+	if (err || !opt->alloc_kinds)
+		return err;
 	snprintf(pair, sizeof(pair), "WEFT_MEMORY_ALLOC_KINDS=%s",
 		opt->alloc_kinds);
 	return weft_run_env_set(env, pair);
@@ -284,7 +290,7 @@ char **weft_run_env_make(
 	if (!err)
 		err = env_apply(&env, &app->env);
 	if (!err)
-		err = env_kinds(&env, opt);
+		err = env_ours(&env, opt);
 	if (!err)
 		return env;
 	weft_run_env_free(env);

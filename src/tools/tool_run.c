@@ -14,6 +14,7 @@
 #include "pmix/pmix_serve.h"
 #include "tools/run_guard.h"
 #include "tools/run_hand.h"
+#include "tools/run_hosts.h"
 #include "tools/run_io.h"
 #include "tools/run_opt.h"
 #include "tools/run_proc.h"
@@ -22,6 +23,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +37,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "0.0"
-#endif
-
 enum {
 	EXIT_USAGE = 2,
 	EXIT_TIMEOUT = 124,
@@ -45,6 +45,7 @@ enum {
 	FDS_FIXED = 3,	   /* signals, server, launcher above */
 	FDS_SPARE = 64,	   /* descriptors the launcher needs for itself */
 	OUTPUT_WAIT_S = 1, /* for pipes somebody else holds open */
+	REPEAT_S = 1,	   /* signals within this time are one */
 };
 
 enum run_state {
@@ -83,7 +84,9 @@ struct run {
 	uint64_t kill_ns;    /* while ENDING */
 	uint64_t abort_ns;   /* when to kill the aborted ones; 0: never */
 	uint64_t output_ns;  /* when to stop waiting for output; 0: not yet */
-	int n_ends_asked;    /* INT and TERM so far */
+	int n_ends_asked;    /* INT, TERM, HUP and QUIT so far */
+	uint64_t repeat_ns;  /* until when one more is the same */
+	bool is_stuck;	     /* the server's thread did not end */
 };
 
 static int complain(const char *what, int err)
@@ -101,6 +104,17 @@ static uint64_t after_ns(double seconds)
 }
 
 /* ---- set up ---- */
+
+/* What we open is never to become standard input or output. */
+static bool fill_std_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	return fd >= 0 && !close(fd);
+}
 
 static void set_signals(struct run *run)
 {
@@ -146,27 +160,63 @@ static int make_dir(struct run *run)
 		tmp ? tmp : "/tmp", (unsigned)getuid());
 	if (mkdtemp(run->dir))
 		return 0;
-	weft_err_set(WEFT_ERR_OTHER, "session directory %s: %s", run->dir,
-		strerror(errno));
+	weft_err_set(WEFT_ERR_OTHER,
+		"session directory %s: %s (TMPDIR says where it is made)",
+		run->dir, strerror(errno));
 	run->dir[0] = '\0';
 	return WEFT_ERR_OTHER;
 }
 
 static int make_names(struct run *run, uint8_t key[16])
 {
-	uint32_t salt;
+	uint32_t salt[2];
 
 	if (getrandom(key, 16, 0) != 16 ||
-		getrandom(&salt, sizeof(salt), 0) != sizeof(salt))
+		getrandom(salt, sizeof(salt), 0) != sizeof(salt))
 		return weft_err_set(
 			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
-	if (gethostname(run->host, sizeof(run->host) - 1))
-		strcpy(run->host, "localhost");
 	if (!*run->name)
-		snprintf(run->name, sizeof(run->name), "weft-%d-%08x", getpid(),
-			salt);
+		snprintf(run->name, sizeof(run->name), "weft-%d-%08x%08x",
+			getpid(), salt[0], salt[1]);
 	snprintf(run->mark, sizeof(run->mark), "WEFT_JOB=%s", run->name);
 	return 0;
+}
+
+/* The PMIx server and the processes talk over IPv4 on this interface. */
+static int check_loopback(void)
+{
+	struct ifaddrs *list = NULL;
+	bool has = false;
+
+	if (getifaddrs(&list))
+		return 0; /* the server will say what it misses */
+	for (struct ifaddrs *at = list; at; at = at->ifa_next)
+		has |= !strcmp(at->ifa_name, "lo") &&
+		       (at->ifa_flags & IFF_UP) && at->ifa_addr &&
+		       at->ifa_addr->sa_family == AF_INET;
+	freeifaddrs(list);
+	if (has)
+		return 0;
+	return weft_err_set(WEFT_ERR_BOOT,
+		"PMIx needs the loopback interface \"lo\", up and with an IPv4 "
+		"address: ip link set lo up; ip addr add 127.0.0.1/8 dev lo");
+}
+
+static int serve_start(struct run *run, const struct weft_serve_job *job)
+{
+	static const char name[] = "PMIX_MCA_ptl_base_if_include";
+	int err;
+
+	if (weft_knob_foreign(name))
+		return weft_serve_open(&run->serve, job);
+	err = check_loopback();
+	if (err)
+		return err;
+	/* one host: nobody outside it has business with our server */
+	setenv(name, "lo", 0);
+	err = weft_serve_open(&run->serve, job);
+	unsetenv(name);
+	return err;
 }
 
 static int serve_open(struct run *run, const uint8_t key[16])
@@ -186,10 +236,7 @@ static int serve_open(struct run *run, const uint8_t key[16])
 		apps[a] = (struct weft_serve_app){ run->opt.apps[a].n,
 			run->opt.apps[a].pset };
 	memcpy(job.key, key, sizeof(job.key));
-	/* one host: nobody outside it has business with our server */
-	setenv("PMIX_MCA_ptl_base_if_include", "lo", 0);
-	err = weft_serve_open(&run->serve, &job);
-	unsetenv("PMIX_MCA_ptl_base_if_include");
+	err = serve_start(run, &job);
 	free(apps);
 	return err;
 }
@@ -224,6 +271,27 @@ static int place_procs(struct run *run)
 	if (!run->cpus)
 		return WEFT_ERR_NOMEM;
 	return weft_place_deal(&place, run->n, run->cpus);
+}
+
+/* Nodes and processes a node are for launchers of several hosts. */
+static int check_shape(const struct run *run)
+{
+	const struct weft_run_opt *opt = &run->opt;
+
+	if (opt->n_nodes > 1)
+		return weft_err_set(WEFT_ERR_ARG,
+			"-N %u: nodes are counted, and mpiexec by itself "
+			"starts "
+			"processes on this host only; -n says how many "
+			"(several "
+			"hosts: srun or prterun)",
+			opt->n_nodes);
+	if (opt->per_node && opt->per_node < run->n)
+		fprintf(stderr,
+			"mpiexec: warning: -ppn %u: there is one host, and it "
+			"gets all %u processes\n",
+			opt->per_node, run->n);
+	return weft_run_hosts_check(opt, run->host);
 }
 
 static int set_up(struct run *run)
@@ -328,7 +396,7 @@ static int start_all(struct run *run)
 
 static void kill_all(struct run *run, int sig)
 {
-	for (uint32_t r = 0; r < run->n; r++)
+	for (uint32_t r = 0; run->procs && r < run->n; r++)
 		weft_run_proc_kill(&run->procs[r], sig);
 }
 
@@ -398,6 +466,9 @@ static bool has_left(struct run *run, const struct weft_run_proc *proc)
 
 static void say_end(struct run *run, const struct weft_run_proc *proc)
 {
+	static const char remedy[] =
+		": MPI_Finalize or MPI_Session_finalize is missing "
+		"(--allow-exit-without-finalize takes that for a good end)";
 	const char *how = "";
 	int code = code_of(proc);
 
@@ -414,8 +485,9 @@ static void say_end(struct run *run, const struct weft_run_proc *proc)
 			WCOREDUMP(proc->status) ? ", core dumped" : "");
 	else
 		weft_run_io_say(run->io,
-			"rank %u (pid %d on %s) exited with code %d%s",
-			proc->rank, proc->pid, run->host, code, how);
+			"rank %u (pid %d on %s) exited with code %d%s%s",
+			proc->rank, proc->pid, run->host, code, how,
+			code ? "" : remedy);
 }
 
 static void tell_others(struct run *run, const struct weft_run_proc *proc)
@@ -439,7 +511,7 @@ static void tell_others(struct run *run, const struct weft_run_proc *proc)
 static void on_end(struct run *run, const struct weft_run_proc *proc)
 {
 	int code = code_of(proc);
-	bool is_lost = proc->is_connected && !has_left(run, proc);
+	bool is_gone = proc->is_connected && !has_left(run, proc);
 	bool is_mine = run->state != RUN_GOING; /* we made it end */
 
 	run->n_running--;
@@ -449,8 +521,11 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 		tell_others(run, proc); /* whoever is left goes on */
 		return;
 	}
-	if (!code && !is_lost)
+	if (!code && (!is_gone || run->opt.needs_no_finalize)) {
+		if (is_gone && !is_mine)
+			tell_others(run, proc);
 		return;
+	}
 	if (!is_mine && proc->fault->stage)
 		say_fault(run, proc);
 	else if (!is_mine)
@@ -587,6 +662,10 @@ static void reap(struct run *run)
 
 static void on_end_signal(struct run *run, int sig)
 {
+	/* timeout(1) sends one to us and one to our group */
+	if (run->n_ends_asked && weft_now_ns() < run->repeat_ns)
+		return;
+	run->repeat_ns = after_ns(REPEAT_S);
 	signal_all(run, sig);
 	run->is_all_ending = true;
 	if (++run->n_ends_asked == 1)
@@ -683,6 +762,23 @@ static bool is_over(struct run *run, int *ms)
 	return !weft_run_io_is_unwritten(run->io) || run->n_ends_asked;
 }
 
+/* Output that cannot be written is lost, and that is not success. */
+static void check_output(struct run *run)
+{
+	static const char *const names[] = { "standard output",
+		"standard error" };
+
+	for (int which = 0; which < 2; which++) {
+		int error = weft_run_io_error(run->io, which);
+
+		if (!error)
+			continue;
+		weft_run_io_say(run->io, "cannot write %s: %s", names[which],
+			strerror(error));
+		decide(run, EXIT_FAILURE);
+	}
+}
+
 static void loop(struct run *run)
 {
 	for (;;) {
@@ -695,11 +791,13 @@ static void loop(struct run *run)
 			(struct pollfd){ weft_serve_fd(run->serve), POLLIN, 0 };
 		run->fds[2] = (struct pollfd){ run->above_fd, POLLIN, 0 };
 		n = weft_run_io_fill(run->io, &run->fds[FDS_FIXED], &ms);
+		check_output(run);
 		if (is_over(run, &ms))
 			return;
 		if (poll(run->fds, FDS_FIXED + n, ms) < 0 && errno != EINTR)
 			return;
 		weft_run_io_step(run->io, &run->fds[FDS_FIXED], n);
+		check_output(run);
 		take_signals(run);
 		hear_above(run);
 		take_news(run);
@@ -713,7 +811,10 @@ static void tear_down(struct run *run)
 	weft_run_proc_sweep(run->guard.pid);
 	weft_run_spawn_free(run->spawned);
 	weft_run_io_destroy(run->io);
-	weft_serve_close(run->serve);
+	run->is_stuck = !weft_serve_close(run->serve);
+	if (run->is_stuck)
+		fputs("mpiexec: the PMIx server does not end; leaving it\n",
+			stderr);
 	if (run->dir[0])
 		weft_run_dir_remove(run->dir);
 	weft_run_guard_stop(&run->guard);
@@ -730,6 +831,13 @@ static int launch(struct run *run)
 
 	run->n = weft_run_opt_size(&run->opt);
 	run->above_fd = weft_run_spawn_above(run->name, run->parent);
+	if (gethostname(run->host, sizeof(run->host) - 1))
+		strcpy(run->host, "localhost");
+	err = check_shape(run);
+	if (err) {
+		complain("", err);
+		return EXIT_USAGE;
+	}
 	set_signals(run);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	err = set_up(run);
@@ -745,18 +853,28 @@ static int launch(struct run *run)
 	return run->status;
 }
 
+static int complain_output(void)
+{
+	fprintf(stderr, "mpiexec: cannot write standard output: %s\n",
+		strerror(errno));
+	return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	struct run run = { .signal_fd = -1, .above_fd = -1 };
-	int err = weft_run_opt_parse(&run.opt, argc, argv), status = 0;
+	int err, status = 0;
 
+	if (!fill_std_fds())
+		return EXIT_FAILURE;
+	err = weft_run_opt_parse(&run.opt, argc, argv);
 	if (err) {
 		complain("", err);
 		status = EXIT_USAGE;
 	} else if (run.opt.task == WEFT_RUN_HELP) {
 		fputs(weft_run_opt_help(), stdout);
 	} else if (run.opt.task == WEFT_RUN_VERSION) {
-		puts("mpiexec (Weft) " PACKAGE_VERSION);
+		puts("mpiexec (Weft) " WEFT_VERSION);
 	} else {
 		weft_knob_load();
 		status = weft_run_hand_over(&run.opt);
@@ -764,5 +882,9 @@ int main(int argc, char **argv)
 			status = launch(&run);
 	}
 	weft_run_opt_fini(&run.opt);
+	if (fflush(stdout) && !status)
+		status = complain_output();
+	if (run.is_stuck)
+		_exit(status);
 	return status;
 }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 check_PROGRAMS += test/launch/boot_probe
 TESTS += test/launch/mpiexec.test
-EXTRA_DIST += test/launch/mpiexec.test
+EXTRA_DIST += test/launch/mpiexec.test test/launch/lib.sh
+TESTS += test/launch/adverse.test test/launch/options.test
+EXTRA_DIST += test/launch/adverse.test test/launch/options.test
 check_PROGRAMS += test/launch/stranger
 test_launch_stranger_CPPFLAGS = $(mpi_prog_cppflags)
 test_launch_stranger_LDADD = $(mpi_prog_ldadd) $(FABRIC_LIBS)

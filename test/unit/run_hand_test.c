@@ -59,6 +59,32 @@ static void test_slurm(void **state)
 		"--export=PATH,LD_LIBRARY_PATH,A,B,C|./a");
 }
 
+/* What other launchers' users write. */
+static void test_habits(void **state)
+{
+	char expected[512];
+
+	(void)state;
+	setenv("KEEP", "k", 1);
+	check(weft_run_hand_slurm,
+		"mpiexec -N 2 -ppn 3 --oversubscribe --host a:2,b:2,a "
+		"--report-bindings -x A=1 -x KEEP -envnone ./a",
+		"srun|--mpi=pmix|--nodelist=a,b|--overcommit|-N|2|"
+		"--ntasks-per-node=3|--kill-on-bad-exit=1|--input=0|"
+		"--cpu-bind=verbose|--export=PATH,LD_LIBRARY_PATH,A,KEEP|"
+		"./a");
+	check(weft_run_hand_slurm, "mpiexec -x ./a",
+		"srun|--mpi=pmix|-n|1|--kill-on-bad-exit=0|--input=0|./a");
+	snprintf(expected, sizeof(expected),
+		"prterun%s|--map-by|slot:OVERSUBSCRIBE|--hostfile|h|--display|"
+		"bind|-n|2|-x|A=1|-x|WEFT_UNIVERSE_SIZE=9|./a",
+		geteuid() ? "" : "|--allow-run-as-root");
+	check(weft_run_hand_prrte,
+		"mpirun --mca btl tcp,self -np 2 -hostfile h --oversubscribe "
+		"-x A=1 --report-bindings -usize 9 ./a",
+		expected);
+}
+
 static void test_slurm_contexts(void **state)
 {
 	(void)state;
@@ -121,6 +147,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slurm),
+		cmocka_unit_test(test_habits),
 		cmocka_unit_test(test_slurm_contexts),
 		cmocka_unit_test(test_prrte),
 		cmocka_unit_test(test_choose),

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run_hosts: what -host and --hostfile name */
+#include "tools/run_hosts.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Add the name at word, which ends at a blank or at its slots, once. */
+static void add(char *list, const char *word)
+{
+	size_t len = strcspn(word, ": \t\r\n,#"), n = strlen(list);
+
+	if (!len)
+		return;
+	for (const char *at = list; *at;) {
+		size_t part = strcspn(at, ",");
+
+		if (part == len && !memcmp(at, word, len))
+			return;
+		at += part + (at[part] == ',');
+	}
+	sprintf(list + n, "%s%.*s", n ? "," : "", (int)len, word);
+}
+
+/* "a,b:2" */
+static int from_option(const char *hosts, char **list_out)
+{
+	*list_out = calloc(strlen(hosts) + 2, 1);
+	if (!*list_out)
+		return WEFT_ERR_NOMEM;
+	while (*hosts) {
+		size_t part = strcspn(hosts, ",");
+
+		add(*list_out, hosts);
+		hosts += part + (hosts[part] == ',');
+	}
+	return 0;
+}
+
+/* A line a host: "name", "name slots=2", "name:2". */
+static int from_file(const char *name, char **list_out)
+{
+	FILE *file = fopen(name, "re");
+	char *line = NULL, *grown;
+	size_t cap = 0, len = 0;
+	int err = 0;
+
+	if (!file)
+		return weft_err_set(WEFT_ERR_ARG, "--hostfile %s: %s", name,
+			strerror(errno));
+	*list_out = calloc(1, 1);
+	while (*list_out && !err && getline(&line, &cap, file) > 0) {
+		len += strlen(line) + 2;
+		grown = realloc(*list_out, len);
+		err = grown ? 0 : WEFT_ERR_NOMEM;
+		if (!err)
+			add(*list_out = grown, line + strspn(line, " \t"));
+	}
+	free(line);
+	fclose(file);
+	return *list_out ? err : WEFT_ERR_NOMEM;
+}
+
+int weft_run_hosts_list(const struct weft_run_opt *opt, char **list_out)
+{
+	int err = 0;
+
+	*list_out = NULL;
+	if (opt->hosts)
+		err = from_option(opt->hosts, list_out);
+	else if (opt->hostfile)
+		err = from_file(opt->hostfile, list_out);
+	if (!err)
+		return 0;
+	free(*list_out);
+	*list_out = NULL;
+	return err;
+}
+
+/* With or without its domain. */
+static bool is_me(const char *name, size_t len, const char *me)
+{
+	static const char *const here[] = { "localhost", "127.0.0.1", "::1" };
+	size_t n = strlen(me), first = strcspn(me, ".");
+
+	for (size_t i = 0; i < sizeof(here) / sizeof(*here); i++)
+		if (strlen(here[i]) == len && !memcmp(here[i], name, len))
+			return true;
+	return (len == n && !memcmp(name, me, n)) ||
+	       (len == first && !memcmp(name, me, first)) ||
+	       (len > n && n == first && name[n] == '.' &&
+		       !memcmp(name, me, n));
+}
+
+int weft_run_hosts_check(const struct weft_run_opt *opt, const char *me)
+{
+	char *list = NULL;
+	int err = weft_run_hosts_list(opt, &list);
+
+	for (const char *at = list; !err && at && *at;) {
+		size_t part = strcspn(at, ",");
+
+		if (!is_me(at, part, me))
+			err = weft_err_set(WEFT_ERR_ARG,
+				"-%s %s: mpiexec by itself starts processes on "
+				"this host (%s) only, and %.*s is another; use "
+				"srun or prterun for several",
+				opt->hosts ? "host" : "-hostfile",
+				opt->hosts ? opt->hosts : opt->hostfile, me,
+				(int)part, at);
+		at += part + (at[part] == ',');
+	}
+	free(list);
+	return err;
+}
