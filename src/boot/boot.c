@@ -22,8 +22,12 @@ static bool has_manager(void)
 int weft_boot_open(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
 {
-	return has_manager() ? weft_pmix_open(boot_out, facts_out)
-			     : weft_solo_open(boot_out, facts_out);
+	int err = has_manager() ? weft_pmix_open(boot_out, facts_out)
+				: weft_solo_open(boot_out, facts_out);
+
+	if (!err && weft_knobs.universe_size)
+		facts_out->univ_size = (uint32_t)weft_knobs.universe_size;
+	return err;
 }
 
 static int rank_order(const void *a, const void *b)

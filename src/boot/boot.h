@@ -48,7 +48,7 @@ struct weft_boot_facts {
 	char manager[32];    /* "solo", "mpiexec", "slurm", "prrte", "pmix" */
 	uint32_t rank;	     /* in the job */
 	uint32_t size;	     /* processes in the job */
-	uint32_t univ_size;  /* processes the job could have; >= 1 */
+	uint32_t univ_size;  /* processes the job could have; 0: not known */
 	uint32_t local_rank; /* among the job's processes on this node */
 	uint32_t local_size; /* the job's processes on this node */
 	uint32_t n_nodes;    /* of the job; 1 is exact, more is an estimate */

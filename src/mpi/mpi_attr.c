@@ -136,6 +136,8 @@ static bool has_predefined(const struct weft_comm *comm, int keyval)
 {
 	const struct weft_session *session = comm->child.session;
 
+	if (keyval == MPI_UNIVERSE_SIZE && !weft_proc.facts.univ_size)
+		return false;
 	return keyval == MPI_TAG_UB || !session ||
 	       session == weft_world.session;
 }

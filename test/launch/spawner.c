@@ -488,14 +488,18 @@ static void parent_join(void)
 	claim(class_of(code) == MPI_ERR_OTHER, "no socket, no communicator");
 }
 
-/* As many processes as the launcher has room for, said by its caller. */
+/* As many processes as the launcher has room for, said by its caller; 0 when
+ * it does not know. */
 static void parent_universe(void)
 {
 	int *universe = NULL, has = 0;
 
 	MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &has);
-	claim(has && *universe >= size, "there is room for who is there");
-	claim(has && *universe == atoi(arguments[2]), "the universe's size");
+	if (!atoi(arguments[2]))
+		claim(!has, "no universe's size");
+	else
+		claim(has && *universe == atoi(arguments[2]),
+			"the universe's size");
 }
 
 /* ---- while the launcher sleeps ---- */
