@@ -70,6 +70,15 @@ int weft_check_bad_type(MPI_Datatype handle)
 	return weft_check_bad_handle(WEFT_ERR_TYPE, "datatype", handle);
 }
 
+int weft_check_no_type(
+	MPI_Datatype handle, MPI_Count count, struct weft_type **type_out)
+{
+	if (handle != MPI_DATATYPE_NULL || count)
+		return weft_check_bad_type(handle);
+	*type_out = weft_mpi_type(MPI_BYTE);
+	return 0;
+}
+
 int weft_check_bad_buf(int64_t count)
 {
 	return weft_err_set(WEFT_ERR_BUFFER, "buffer is NULL, count is %lld",

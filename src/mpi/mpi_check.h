@@ -75,6 +75,11 @@ static inline int weft_check_type(
 	return 0;
 }
 
+/* For a message without data MPI_DATATYPE_NULL will do: that of bytes is given.
+ * Else as the next; called where that fails. */
+int weft_check_no_type(MPI_Datatype handle, MPI_Count count,
+	struct weft_type **type_out) __attribute__((cold));
+
 /* A type that can be sent. */
 static inline int weft_check_type_ready(
 	MPI_Datatype handle, struct weft_type **type_out)
@@ -259,6 +264,13 @@ static inline int weft_check_ptr(const void *ptr, const char *name)
 	return 0;
 }
 
+/* What a constructor makes is the null handle unless it succeeds. */
+static inline void weft_mpi_null(void *handle, const void *null)
+{
+	if ((uintptr_t)handle >= 4096)
+		memcpy(handle, &null, sizeof(null));
+}
+
 /* The name of a creation from a group: short enough and there. */
 int weft_check_stringtag(const char *tag);
 
@@ -275,6 +287,21 @@ static inline int weft_check_data(const void *buf, MPI_Count count,
 	if (!err)
 		err = weft_check_buf(buf, count, *type_out);
 	return err;
+}
+
+/* The same for a message. */
+static inline int weft_check_message(const void *buf, MPI_Count count,
+	MPI_Datatype handle, struct weft_type **type_out)
+{
+	int err = weft_check_count(count);
+	struct weft_type *type = weft_mpi_type(handle);
+
+	if (weft_unlikely(err))
+		return err;
+	if (weft_unlikely(!type || !type->is_committed))
+		return weft_check_no_type(handle, count, type_out);
+	*type_out = type;
+	return weft_check_buf(buf, count, type);
 }
 
 #endif

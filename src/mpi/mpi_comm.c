@@ -118,6 +118,7 @@ int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 	struct weft_group *copy;
 	int err;
 
+	weft_mpi_null(group, MPI_GROUP_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(group, "group");
@@ -134,6 +135,7 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 	struct weft_group *copy;
 	int err = check_inter(comm, &of);
 
+	weft_mpi_null(group, MPI_GROUP_NULL);
 	if (!err)
 		err = weft_check_ptr(group, "group");
 	if (!err)
@@ -202,6 +204,7 @@ int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 	struct weft_comm *of = NULL;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
@@ -216,6 +219,7 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 	struct weft_info *hints = NULL;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
@@ -289,6 +293,7 @@ int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 	struct weft_comm *of = NULL;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
@@ -306,6 +311,7 @@ int PMPI_Comm_idup_with_info(
 	struct weft_info *hints = NULL;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
@@ -331,6 +337,7 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 	struct weft_group *members;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
@@ -352,6 +359,7 @@ int PMPI_Comm_create_group(
 	struct weft_group *members;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = weft_check_intra(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
@@ -373,6 +381,7 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 	struct weft_comm *of = NULL, *made = NULL;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
@@ -413,6 +422,7 @@ int PMPI_Comm_split_type(
 	struct weft_info *hints = NULL;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = weft_check_intra(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
@@ -438,6 +448,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader,
 	struct weft_comm *made;
 	int err;
 
+	weft_mpi_null(newintercomm, MPI_COMM_NULL);
 	err = weft_check_intra(local_comm, &how.local);
 	if (!err)
 		err = weft_check_ptr(newintercomm, "newintercomm");
@@ -468,6 +479,7 @@ int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 	struct weft_comm *of = NULL, *made;
 	int err;
 
+	weft_mpi_null(newintracomm, MPI_COMM_NULL);
 	err = check_inter(intercomm, &of);
 	if (!err)
 		err = weft_check_ptr(newintracomm, "newintracomm");
@@ -596,6 +608,7 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
 	struct weft_info *copy;
 	int err;
 
+	weft_mpi_null(info_used, MPI_INFO_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(info_used, "info_used");

@@ -76,6 +76,7 @@ int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root,
 	struct weft_info *hints;
 	int err, bad;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = check_meeting(
 		port_name, info, root, comm, newcomm, &of, &hints, &bad);
 	if (!err)
@@ -111,6 +112,7 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root,
 	uint32_t timeout = 0;
 	int err, bad;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = check_meeting(
 		port_name, info, root, comm, newcomm, &of, &hints, &bad);
 	if (!err && !bad)
@@ -235,6 +237,7 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
 	struct weft_comm *self = weft_world.comms[1], *made;
 	int err;
 
+	weft_mpi_null(intercomm, MPI_COMM_NULL);
 	err = weft_check_ptr(intercomm, "intercomm");
 	if (!err && !self)
 		err = weft_err_set(
@@ -464,6 +467,7 @@ static int spawn(const struct spawning *s)
 	bool is_root;
 	int err, bad = 0;
 
+	weft_mpi_null(s->intercomm, MPI_COMM_NULL);
 	err = weft_check_intra(s->comm, &of);
 	if (!err)
 		err = weft_check_ptr(s->intercomm, "intercomm");

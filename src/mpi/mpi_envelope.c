@@ -254,6 +254,7 @@ int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
 	struct weft_type *value = NULL, *index = NULL, *pair;
 	int err = weft_check_type(value_type, &value);
 
+	weft_mpi_null(pair_type, MPI_DATATYPE_NULL);
 	if (!err)
 		err = weft_check_type(index_type, &index);
 	if (!err)
@@ -291,6 +292,7 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 	};
 	int err = weft_check_ptr(datatype, "datatype");
 
+	weft_mpi_null(datatype, MPI_DATATYPE_NULL);
 	for (size_t i = 0; !err && i < sizeof all / sizeof all[0]; i++)
 		if (all[i].property == typeclass && all[i].size == size) {
 			*datatype = all[i].type;
@@ -323,6 +325,7 @@ static int f90_float(const char *func, enum weft_combiner combiner, int p,
 	struct weft_type *type = NULL;
 	int err = weft_check_ptr(newtype, "newtype");
 
+	weft_mpi_null(newtype, MPI_DATATYPE_NULL);
 	for (int i = 2; i >= 0; i--)
 		if ((p == MPI_UNDEFINED || p <= kinds[i].p) &&
 			(r == MPI_UNDEFINED || r <= kinds[i].r))

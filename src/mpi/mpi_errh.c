@@ -22,6 +22,7 @@ static int create(
 	struct weft_errh *errh;
 	int err = weft_check_ptr(errhandler, "errhandler");
 
+	weft_mpi_null(errhandler, MPI_ERRHANDLER_NULL);
 	if (!err)
 		err = weft_check_ptr((void *)(uintptr_t)fn, "function");
 	if (err)
@@ -99,6 +100,7 @@ int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
 	struct weft_comm *of = NULL;
 	int err;
 
+	weft_mpi_null(errhandler, MPI_ERRHANDLER_NULL);
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(errhandler, "errhandler");
@@ -154,6 +156,7 @@ int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler)
 	struct weft_session *of = NULL;
 	int err;
 
+	weft_mpi_null(errhandler, MPI_ERRHANDLER_NULL);
 	err = weft_check_session(session, &of);
 	if (!err)
 		err = weft_check_ptr(errhandler, "errhandler");

@@ -103,6 +103,7 @@ static int combine(MPI_Group group1, MPI_Group group2, combine_fn *fn,
 	struct weft_group *a = NULL, *b = NULL, *made = NULL;
 	int err;
 
+	weft_mpi_null(newgroup, MPI_GROUP_NULL);
 	err = weft_check_group(group1, &a);
 	if (!err)
 		err = weft_check_group(group2, &b);
@@ -146,6 +147,7 @@ static int choose(MPI_Group group, int n, const int *ranks, choose_fn *fn,
 	struct weft_group *of = NULL, *made = NULL;
 	int err;
 
+	weft_mpi_null(newgroup, MPI_GROUP_NULL);
 	err = weft_check_group(group, &of);
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "n", n, 0, of->size);
@@ -231,6 +233,7 @@ static int choose_ranges(MPI_Group group, int n, int ranges[][3], choose_fn *fn,
 	int *ranks = NULL, n_ranks = 0;
 	int err;
 
+	weft_mpi_null(newgroup, MPI_GROUP_NULL);
 	err = weft_check_group(group, &of);
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "n", n, 0, INT32_MAX);

@@ -34,6 +34,7 @@ int PMPI_Info_create(MPI_Info *info)
 	struct weft_info *made;
 	int err = weft_check_ptr(info, "info");
 
+	weft_mpi_null(info, MPI_INFO_NULL);
 	if (err)
 		return end("MPI_Info_create", err);
 	made = weft_info_create();
@@ -62,6 +63,7 @@ int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 	struct weft_info *made = NULL;
 	int err = weft_check_ptr(info, "info");
 
+	weft_mpi_null(info, MPI_INFO_NULL);
 	if (!err)
 		err = weft_info_dup(weft_info_env(), &made);
 	if (!err)
@@ -79,6 +81,7 @@ int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 	struct weft_info *of = NULL, *made = NULL;
 	int err;
 
+	weft_mpi_null(newinfo, MPI_INFO_NULL);
 	err = weft_check_info(info, &of);
 	if (!err)
 		err = weft_check_ptr(newinfo, "newinfo");

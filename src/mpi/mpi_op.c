@@ -14,6 +14,7 @@ static int make_op(const char *func, weft_redop_fn *fn,
 	struct weft_redop *redop = NULL;
 	int err = weft_check_up();
 
+	weft_mpi_null(op, MPI_OP_NULL);
 	if (!err)
 		err = weft_check_ptr(op, "op");
 	if (!err && !fn && !large_fn)

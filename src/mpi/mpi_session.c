@@ -26,6 +26,7 @@ int PMPI_Session_init(
 	struct weft_errh *errh = NULL;
 	int err;
 
+	weft_mpi_null(session, MPI_SESSION_NULL);
 	err = weft_check_errh(errhandler, WEFT_KIND_SESSION, &errh);
 	if (err)
 		return weft_mpi_raise_none("MPI_Session_init", err);
@@ -76,6 +77,7 @@ int PMPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
 	struct weft_info *info;
 	int err;
 
+	weft_mpi_null(info_used, MPI_INFO_NULL);
 	err = weft_check_session(session, &of);
 	if (!err)
 		err = weft_check_ptr(info_used, "info_used");
@@ -154,6 +156,7 @@ int PMPI_Session_get_pset_info(
 	struct weft_info *made;
 	int err;
 
+	weft_mpi_null(info, MPI_INFO_NULL);
 	err = weft_check_session(session, &of);
 	if (!err)
 		err = weft_check_ptr(pset_name, "pset_name");
@@ -175,11 +178,10 @@ int PMPI_Group_from_session_pset(
 	struct weft_group *group;
 	int err;
 
+	weft_mpi_null(newgroup, MPI_GROUP_NULL);
 	err = weft_check_session(session, &of);
 	if (!err)
 		err = weft_check_ptr(newgroup, "newgroup");
-	if (!err)
-		*newgroup = MPI_GROUP_NULL;
 	if (!err)
 		err = weft_check_ptr(pset_name, "pset_name");
 	if (!err)
@@ -201,6 +203,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
 	struct weft_errh *errh = NULL;
 	int err;
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	err = weft_check_errh(errhandler, WEFT_KIND_COMM, &errh);
 	if (err)
 		return weft_mpi_raise_none(func, err);
@@ -267,6 +270,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
 	struct weft_comm *made;
 	int err;
 
+	weft_mpi_null(newintercomm, MPI_COMM_NULL);
 	err = weft_check_errh(errhandler, WEFT_KIND_COMM, &how.errh);
 	if (err)
 		return weft_mpi_raise_none(func, err);

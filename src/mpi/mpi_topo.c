@@ -315,6 +315,7 @@ int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
 	struct weft_comm *of = NULL;
 	int n, err;
 
+	weft_mpi_null(comm_cart, MPI_COMM_NULL);
 	(void)reorder;
 	err = weft_check_intra(comm_old, &of);
 	if (!err)
@@ -324,8 +325,6 @@ int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
 	if (!err)
 		err = attach_take(of, of->rank < n ? 0 : -1, of->rank,
 			make_cart(ndims, dims, periods, of->rank), comm_cart);
-	if (err && comm_cart)
-		*comm_cart = MPI_COMM_NULL;
 	return weft_mpi_end(of, "MPI_Cart_create", err);
 }
 
@@ -496,6 +495,7 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
 	struct weft_comm *of = NULL;
 	int err = check_kind(comm, MPI_CART, &of);
 
+	weft_mpi_null(newcomm, MPI_COMM_NULL);
 	if (!err && of->topo->n_dims)
 		err = weft_check_ptr(remain_dims, "remain_dims");
 	if (!err)
@@ -535,6 +535,7 @@ int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[],
 	struct weft_comm *of = NULL;
 	int n_edges, err;
 
+	weft_mpi_null(comm_graph, MPI_COMM_NULL);
 	(void)reorder;
 	err = weft_check_intra(comm_old, &of);
 	if (!err)
@@ -728,6 +729,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
 	struct weft_comm *of = NULL;
 	int err;
 
+	weft_mpi_null(comm_dist_graph, MPI_COMM_NULL);
 	(void)reorder;
 	err = weft_check_intra(comm_old, &of);
 	if (!err)
@@ -873,6 +875,7 @@ int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[],
 	size_t n_all = 0;
 	int n_mine = 0, err;
 
+	weft_mpi_null(comm_dist_graph, MPI_COMM_NULL);
 	(void)reorder;
 	err = weft_check_intra(comm_old, &of);
 	if (!err)

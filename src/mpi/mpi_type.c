@@ -19,6 +19,7 @@ _Static_assert(sizeof(MPI_Count) == sizeof(int64_t), "");
 static int hand_out(const char *func, int err, bool is_large,
 	struct weft_type *type, MPI_Datatype *newtype)
 {
+	weft_mpi_null(newtype, MPI_DATATYPE_NULL);
 	if (err)
 		return weft_mpi_raise_none(func, err);
 	type->is_large = is_large;
@@ -73,6 +74,7 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 	int err = check_old(0, oldtype, newtype, &old);
 	struct weft_attrs *from, *to = NULL;
 
+	weft_mpi_null(newtype, MPI_DATATYPE_NULL);
 	if (!err)
 		err = weft_type_make_dup(old, &type);
 	if (err)
@@ -254,7 +256,7 @@ int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
 			"array_of_displacements", &displs);
 	b.lens = lens;
 	b.displs = displs;
-	rc = err ? weft_mpi_raise_none(b.func, err)
+	rc = err ? hand_out(b.func, err, false, NULL, newtype)
 		 : make_blocks(&b, oldtype, newtype);
 	free(lens);
 	free(displs);
@@ -291,7 +293,7 @@ int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
 	err = widen(
 		count, array_of_blocklengths, "array_of_blocklengths", &lens);
 	b.lens = lens;
-	rc = err ? weft_mpi_raise_none(b.func, err)
+	rc = err ? hand_out(b.func, err, false, NULL, newtype)
 		 : make_blocks(&b, oldtype, newtype);
 	free(lens);
 	return rc;
@@ -326,7 +328,7 @@ int PMPI_Type_create_indexed_block(int count, int blocklength,
 	err = widen(count, array_of_displacements, "array_of_displacements",
 		&displs);
 	b.displs = displs;
-	rc = err ? weft_mpi_raise_none(b.func, err)
+	rc = err ? hand_out(b.func, err, false, NULL, newtype)
 		 : make_blocks(&b, oldtype, newtype);
 	free(displs);
 	return rc;
@@ -427,7 +429,7 @@ int PMPI_Type_create_struct(int count, const int array_of_blocklengths[],
 	err = widen(
 		count, array_of_blocklengths, "array_of_blocklengths", &lens);
 	b.lens = lens;
-	rc = err ? weft_mpi_raise_none(b.func, err)
+	rc = err ? hand_out(b.func, err, false, NULL, newtype)
 		 : make_struct(&b, array_of_types, newtype);
 	free(lens);
 	return rc;
@@ -484,7 +486,7 @@ int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[],
 	if (!err)
 		err = widen(ndims, array_of_starts, "array_of_starts", &starts);
 	if (err) {
-		rc = weft_mpi_raise_none(func, err);
+		rc = hand_out(func, err, false, NULL, newtype);
 	} else {
 		const struct weft_type_subarray desc = { ndims, sizes, subsizes,
 			starts, (enum weft_order)order };
@@ -545,7 +547,7 @@ int PMPI_Type_create_darray(int size, int rank, int ndims,
 
 	err = widen(ndims, array_of_gsizes, "array_of_gsizes", &gsizes);
 	desc.gsizes = gsizes;
-	rc = err ? weft_mpi_raise_none(func, err)
+	rc = err ? hand_out(func, err, false, NULL, newtype)
 		 : make_darray(func, false, &desc, oldtype, newtype);
 	free(gsizes);
 	return rc;

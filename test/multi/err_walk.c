@@ -13,7 +13,8 @@
 
 enum { ARGS_MAX = 16, ROOM = 512 };
 
-/* What an argument is; of handles also a pointer to one, and an array. */
+/* What an argument is; of handles also a pointer to one, an array, and where a
+ * new one goes. */
 enum kind {
 	A_OUT, /* where a result goes */
 	A_INOUT,
@@ -33,7 +34,7 @@ enum kind {
 	A_KEYVAL,
 	A_NATURAL, /* not negative */
 	A_PLAIN,   /* a number, of which none is wrong for sure */
-#define HANDLE(X) A_##X, A_##X##_REF, A_##X##_ARRAY
+#define HANDLE(X) A_##X, A_##X##_REF, A_##X##_ARRAY, A_##X##_OUT
 	HANDLE(COMM),
 	HANDLE(GROUP),
 	HANDLE(DATATYPE),
@@ -145,7 +146,7 @@ static MPI_Op op;
 static int comm_keyval, type_keyval, win_keyval;
 
 /* Handles of what was freed. */
-static void *stale[A_FILE + 3];
+static void *stale[A_FILE + 1];
 
 static void nothing(void *in, void *inout, int *len, MPI_Datatype *type)
 {
@@ -261,8 +262,16 @@ static int64_t areas[ARGS_MAX][ROOM];
 
 static enum kind base_of(enum kind kind)
 {
-	return kind < A_COMM ? kind : A_COMM + (kind - A_COMM) / 3 * 3;
+	return kind < A_COMM ? kind : A_COMM + (kind - A_COMM) / 4 * 4;
 }
+
+static bool is_new(enum kind kind)
+{
+	return kind >= A_COMM && (kind - A_COMM) % 4 == 3;
+}
+
+/* What stands where a new handle goes. */
+static void *const untouched = (void *)(uintptr_t)0x5a5a5a5a;
 
 static void *handle(
 	const struct procedure *p, const struct place *at, enum kind kind)
@@ -390,7 +399,9 @@ static union value right(const struct procedure *p, const struct argument *a,
 	default:
 		break;
 	}
-	if (a->kind == base_of(a->kind))
+	if (is_new(a->kind))
+		*(void **)area = untouched;
+	else if (a->kind == base_of(a->kind))
 		v.p = handle(p, at, a->kind);
 	else
 		*(void **)area = handle(p, at, a->kind);
@@ -399,17 +410,22 @@ static union value right(const struct procedure *p, const struct argument *a,
 
 /* ---- and those that are wrong ---- */
 
+static void *null_of(enum kind base)
+{
+	static void *const nulls[] = { MPI_COMM_NULL, MPI_GROUP_NULL,
+		MPI_DATATYPE_NULL, MPI_OP_NULL, MPI_INFO_NULL,
+		MPI_ERRHANDLER_NULL, MPI_SESSION_NULL, MPI_REQUEST_NULL,
+		MPI_MESSAGE_NULL, MPI_WIN_NULL, MPI_FILE_NULL };
+
+	return nulls[(base - A_COMM) / 4];
+}
+
 /* The next way to make this argument wrong, from 0; false after the last. Says
  * how in *how. */
 static bool wrong(
 	const struct argument *a, int way, union value *v, const char **how)
 {
-	static void *const nulls[] = { MPI_COMM_NULL, MPI_GROUP_NULL,
-		MPI_DATATYPE_NULL, MPI_OP_NULL, NULL, MPI_ERRHANDLER_NULL,
-		MPI_SESSION_NULL, NULL, MPI_MESSAGE_NULL, MPI_WIN_NULL,
-		MPI_FILE_NULL };
 	enum kind base = base_of(a->kind);
-	void *null;
 
 	*how = "a wrong number";
 	switch (a->kind) {
@@ -440,24 +456,25 @@ static bool wrong(
 		v->p = NULL;
 		return true;
 	}
+	if (is_new(a->kind))
+		return false;
 	if (a->kind < A_COMM) {
 		v->p = NULL;
 		return way < 1;
 	}
-	null = nulls[(base - A_COMM) / 3];
-	if (!null)
-		way++;
+	if (base == A_INFO || base == A_REQUEST)
+		way++; /* null is right */
 	*how = way ? "freed" : "the null handle";
 	if (a->kind == base)
-		v->p = way ? stale[base] : null;
+		v->p = way ? stale[base] : null_of(base);
 	else
-		*(void **)v->p = way ? stale[base] : null;
+		*(void **)v->p = way ? stale[base] : null_of(base);
 	return way < 2;
 }
 
 static int class_of(const struct argument *a)
 {
-	switch (a->kind) {
+	switch (is_new(a->kind) ? A_OUT : a->kind) {
 	case A_OUT:
 	case A_INOUT:
 		return MPI_ERR_ARG;
@@ -506,7 +523,7 @@ static bool has_comm(enum kind kind)
 {
 	enum kind base = base_of(kind);
 
-	return base == A_REQUEST || base == A_MESSAGE;
+	return (base == A_REQUEST || base == A_MESSAGE) && !is_new(kind);
 }
 
 /* The object the call is about; where there is none, the handler in the call;
@@ -590,6 +607,22 @@ static const char *argument_name(const struct argument *a)
 	return strcmp(a->name, "indx") == 0 ? "index" : a->name;
 }
 
+/* What was to be made is the null handle. */
+static void check_null(const struct procedure *p, int bad, const char *how,
+	const union value *v)
+{
+	for (int i = 0; i < p->n; i++) {
+		enum kind kind = p->args[i].kind;
+
+		if (i == bad || !is_new(kind) || base_of(kind) == A_REQUEST)
+			continue;
+		CHECK(*(void **)v[i].p == null_of(base_of(kind)),
+			"%s: %s is %s: %s is the null handle, not %p", p->name,
+			p->args[bad].name, how, p->args[i].name,
+			*(void **)v[i].p);
+	}
+}
+
 /* True if the class was that of the argument. */
 static bool walk_call(const struct procedure *p, int bad, const char *how,
 	const struct place *at, const union value *v)
@@ -616,6 +649,7 @@ static bool walk_call(const struct procedure *p, int bad, const char *how,
 	CHECK(heard.object == object,
 		"%s: %s is %s: it is that of %p, not of %p, place %td; %s",
 		p->name, a->name, how, object, heard.object, at - places, text);
+	check_null(p, bad, how, v);
 	MPI_Error_class(rc, &class);
 	if (wanted == MPI_ERR_ARG && class == wanted)
 		CHECK(strstr(text, argument_name(a)),
