@@ -423,7 +423,7 @@ int PMPI_Comm_split_type(
 	int err;
 
 	weft_mpi_null(newcomm, MPI_COMM_NULL);
-	err = weft_check_intra(comm, &of);
+	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_ptr(newcomm, "newcomm");
 	if (!err)
@@ -593,12 +593,14 @@ int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 	err = weft_check_comm(comm, &of);
 	if (!err)
 		err = weft_check_info(info, &hints);
-	if (!err && !of->info)
-		err = weft_info_dup(hints, &made);
-	else if (!err)
-		err = weft_info_merge(of->info, hints);
-	if (made)
+	if (!err)
+		err = weft_hint_comm(hints, &made);
+	if (!err && of->info) {
+		err = weft_info_merge(of->info, made);
+		weft_info_destroy(made);
+	} else if (!err) {
 		of->info = made;
+	}
 	return weft_mpi_end(of, "MPI_Comm_set_info", err);
 }
 

@@ -161,7 +161,7 @@ int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 	if (!err && b->remote)
 		err = note_lanes(comm->local, b->local_lanes, b->parent);
 	if (!err && b->info)
-		err = weft_info_dup(b->info, &comm->info);
+		err = weft_hint_comm(b->info, &comm->info);
 	if (!err)
 		err = weft_session_add_child(
 			b->session, &comm->child, &weft_disconnect_ops);

@@ -46,7 +46,7 @@ static void warn_unknown(const char *key)
 		if (weft_distance(key, own_keys[i]) < weft_distance(key, best))
 			best = own_keys[i];
 	weft_warn("SESSION-KEY",
-		"no session has an info key %s; the nearest is %s "
+		"there is no info key %s; the nearest is %s "
 		"(weft(7) lists all)",
 		key, best);
 }
@@ -62,6 +62,27 @@ static void look_for_typos(const struct weft_info *asked)
 			!strncmp(key, "weft_", strlen("weft_")) &&
 			!is_ours(key))
 			warn_unknown(key);
+}
+
+int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out)
+{
+	static const char *const known[] = { "mpi_assert_no_any_tag",
+		"mpi_assert_no_any_source", "mpi_assert_exact_length",
+		"mpi_assert_allow_overtaking", WEFT_HINT_MATCH };
+	char value[WEFT_INFO_VALUE_MAX + 1];
+	struct weft_info *info = weft_info_create();
+	int err = info ? 0 : WEFT_ERR_NOMEM;
+
+	look_for_typos(asked);
+	for (size_t i = 0; !err && i < sizeof(known) / sizeof(known[0]); i++)
+		if (weft_info_value(asked, known[i], value, sizeof(value)) >= 0)
+			err = weft_info_set(info, known[i], value);
+	if (err) {
+		weft_info_destroy(info);
+		return err;
+	}
+	*info_out = info;
+	return 0;
 }
 
 static int read_level(

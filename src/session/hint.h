@@ -46,6 +46,10 @@ int weft_hint_used(struct weft_session *session, struct weft_info **info_out);
 bool weft_hint_match(
 	const struct weft_session *session, const struct weft_info *info);
 
+/* A new info object with those of the keys that a communicator knows. Others
+ * are dropped, and warned about where they begin with weft_. */
+int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out);
+
 /* "MPI_THREAD_SINGLE" and so on. */
 const char *weft_hint_level_name(enum weft_thread_level level);
 
