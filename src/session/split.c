@@ -14,12 +14,34 @@
 
 #include <string.h>
 
+/* The same for both sides: the lowest process of the group's members in either,
+ * or -1. */
+static int64_t inter_color(
+	const struct weft_comm *comm, const struct weft_group *group)
+{
+	int64_t color = -1;
+
+	for (uint32_t i = 0; i < group->size; i++) {
+		uint64_t proc = weft_group_proc(group, i);
+		int64_t own = (int64_t)(proc & INT64_MAX);
+
+		if (weft_group_rank_of(comm->group, proc) < 0 &&
+			weft_group_rank_of(comm->remote, proc) < 0)
+			continue;
+		if (color < 0 || own < color)
+			color = own;
+	}
+	return color;
+}
+
 /* Lowest rank in comm of the group's members, or -1. */
 static int64_t color_of(
 	const struct weft_comm *comm, const struct weft_group *group)
 {
 	int64_t color = -1;
 
+	if (comm->is_inter)
+		return inter_color(comm, group);
 	for (uint32_t i = 0; i < group->size; i++) {
 		int32_t rank = weft_group_rank_of(
 			comm->group, weft_group_proc(group, i));
@@ -38,7 +60,7 @@ int weft_split_none(struct weft_comm *comm, struct weft_comm **comm_out)
 static int64_t host_color(struct weft_comm *comm)
 {
 	struct weft_group *group = NULL;
-	int64_t color = comm->rank;
+	int64_t color = comm->is_inter ? -1 : comm->rank;
 	int err;
 
 	weft_lane_take(&weft_proc.lane);
@@ -126,6 +148,8 @@ int weft_split_finer(
 	bool any = false;
 	int err = 0;
 
+	if (comm->is_inter)
+		return weft_split_none(comm, comm_out);
 	for (int level = -1; !err && !any; level++) {
 		if (level >= 0 && !weft_hardware_name(level))
 			break;

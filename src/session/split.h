@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* split: communicators of those who share something
  *
- * Collective over an intracommunicator; they block and take the lane's lock.
- * *comm_out is NULL where there is nothing to share. */
+ * Collective; they block and take the lane's lock. *comm_out is NULL where
+ * there is nothing to share; of an intercommunicator comes one, or NULL where
+ * one side has nobody. */
 #ifndef WEFT_SPLIT_H
 #define WEFT_SPLIT_H
 
@@ -23,7 +24,7 @@ int weft_split_guided(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 
 /* The first level of hardware, from the node down, that divides comm; NULL when
- * none does. */
+ * none does. An intercommunicator is not divided so: NULL. */
 int weft_split_finer(
 	struct weft_comm *comm, int32_t key, struct weft_comm **comm_out);
 

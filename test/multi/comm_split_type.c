@@ -100,6 +100,35 @@ static void guided(void)
 	OK(MPI_Info_free(&info));
 }
 
+/* an intercommunicator of the halves: those of both who share memory */
+static void both_sides(void)
+{
+	int half = mtest.rank >= mtest.size / 2, local = 0, remote = 0;
+	MPI_Comm mine, inter, comm;
+
+	OK(MPI_Comm_split(MPI_COMM_WORLD, half, 0, &mine));
+	OK(MPI_Intercomm_create(
+		mine, 0, MPI_COMM_WORLD, half ? 0 : mtest.size / 2, 1, &inter));
+	OK(MPI_Comm_split_type(
+		inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
+	if (comm != MPI_COMM_NULL) { /* unless they are on different nodes */
+		OK(MPI_Comm_size(comm, &local));
+		OK(MPI_Comm_remote_size(comm, &remote));
+		CHECK(local > 0 && remote > 0, "%d and %d", local, remote);
+		OK(MPI_Barrier(comm));
+		OK(MPI_Comm_free(&comm));
+	}
+	OK(MPI_Comm_split_type(inter,
+		half ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+		&comm));
+	CHECK(comm == MPI_COMM_NULL, "nobody on one side: none");
+	OK(MPI_Comm_split_type(
+		inter, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &comm));
+	CHECK(comm == MPI_COMM_NULL, "it is not divided further");
+	OK(MPI_Comm_free(&inter));
+	OK(MPI_Comm_free(&mine));
+}
+
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
@@ -107,5 +136,7 @@ int main(int argc, char **argv)
 	keys_and_undefined();
 	guided();
 	unguided();
+	if (mtest.size > 1)
+		both_sides();
 	return mtest_finish();
 }
