@@ -38,6 +38,9 @@ struct weft_req_ops {
 	/* Before wait/test report completion: may fill status (general
 	 * requests). */
 	int (*query)(struct weft_req *req, struct weft_status *status);
+	/* After query, before the user's handle goes: what his function to
+	 * free says (general requests). */
+	int (*free)(struct weft_req *req);
 	/* Last reference dropped; frees what the room attached. */
 	void (*release)(struct weft_req *req);
 };

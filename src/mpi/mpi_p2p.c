@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) int fill(
 
 	if (weft_unlikely(err))
 		return err;
-	err = weft_check_data(a->buf, a->count, a->type, &msg->type);
+	err = weft_check_message(a->buf, a->count, a->type, &msg->type);
 	msg->buf = (void *)(uintptr_t)a->buf;
 	msg->count = a->count;
 	msg->rank = a->rank;
@@ -718,10 +718,10 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
 }
 
 /* A receive from MPI_PROC_NULL, so that probed and unprobed end alike. */
-static int imrecv_nobody(MPI_Datatype datatype, struct weft_req **req_out)
+static int imrecv_nobody(struct weft_type *type, struct weft_req **req_out)
 {
 	struct weft_msg msg = { .comm = weft_world.comms[1],
-		.type = weft_mpi_type(datatype),
+		.type = type,
 		.rank = WEFT_PROC_NULL };
 
 	if (!msg.comm)
@@ -754,13 +754,13 @@ static int imrecv_any(const struct args *a, struct weft_message *m,
 	MPI_Message *message, struct weft_req **req_out)
 {
 	struct weft_type *type;
-	int err = weft_check_data(a->buf, a->count, a->type, &type);
+	int err = weft_check_message(a->buf, a->count, a->type, &type);
 
 	if (err)
 		return err;
 	*message = MPI_MESSAGE_NULL;
 	if (!m)
-		return imrecv_nobody(a->type, req_out);
+		return imrecv_nobody(type, req_out);
 	return weft_imrecv_take(
 		m, (void *)(uintptr_t)a->buf, a->count, type, req_out);
 }

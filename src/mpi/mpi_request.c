@@ -67,6 +67,9 @@ static inline __attribute__((always_inline)) int take_out(MPI_Request *handle,
 		err = req->ops->query(req, &req->status);
 		if (err)
 			req->status.err = err;
+		err = req->ops->free(req);
+		if (err && !req->status.err)
+			req->status.err = err;
 	}
 	err = req->status.err;
 	if (weft_unlikely(err) && !outcome->err) {
@@ -669,10 +672,13 @@ int PMPI_Request_free(MPI_Request *request)
 		return fail("MPI_Request_free", err, 1, request);
 	lane = req->lane;
 	weft_lane_take(lane);
+	/* one under way is freed by MPI_Grequest_complete */
+	if (req->is_done && req->ops && req->ops->free)
+		err = req->ops->free(req);
 	weft_req_detach(req);
 	weft_lane_drop(lane);
 	*request = MPI_REQUEST_NULL;
-	return MPI_SUCCESS;
+	return weft_mpi_end(NULL, "MPI_Request_free", err);
 }
 
 int PMPI_Cancel(MPI_Request *request)
@@ -774,17 +780,25 @@ static int general_cancel(struct weft_req *req)
 	return general->cancel(general->extra, req->is_done);
 }
 
-static void general_release(struct weft_req *req)
+/* Once; the user's function has failed where the result is not 0. */
+static int general_free(struct weft_req *req)
 {
 	struct general *general = req->state;
+	MPI_Grequest_free_function *fn = general->free;
 
-	general->free(general->extra);
-	free(general);
+	general->free = NULL;
+	return fn ? fn(general->extra) : 0;
+}
+
+static void general_release(struct weft_req *req)
+{
+	free(req->state);
 }
 
 static const struct weft_req_ops general_ops = {
 	.query = general_query,
 	.cancel = general_cancel,
+	.free = general_free,
 	.release = general_release,
 };
 
@@ -856,9 +870,11 @@ int PMPI_Grequest_complete(MPI_Request request)
 		return weft_mpi_raise_none("MPI_Grequest_complete", err);
 	weft_lane_take(the_lane());
 	weft_req_complete(req, 0);
+	if (req->is_user_freed)
+		err = req->ops->free(req);
 	weft_req_put(req);
 	weft_lane_drop(the_lane());
-	return MPI_SUCCESS;
+	return weft_mpi_end(NULL, "MPI_Grequest_complete", err);
 }
 
 /* ---- status fields ---- */

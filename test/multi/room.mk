@@ -20,6 +20,7 @@ multi_programs += test/multi/comm_split_type
 multi_programs += test/multi/dt_pack
 multi_programs += test/multi/err_args
 multi_programs += test/multi/err_handles
+multi_programs += test/multi/err_results
 multi_programs += test/multi/err_walk
 multi_programs += test/multi/group_sets
 multi_programs += test/multi/mpix_abort
