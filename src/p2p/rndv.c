@@ -98,26 +98,61 @@ static void finish(
 	weft_rndv_end(peer, sreq, how);
 }
 
-/* a) Reads len bytes at addr in the sender straight into the user's buffer. */
+/* A run of the receiver's memory costs the kernel as much as this many bytes
+ * that are copied twice. */
+enum { RUN_MIN = 512, BOUNCE_LEN = 65536 };
+
+/* Reads some of what follows at `done` into *bounce, which is made when first
+ * needed, and unpacks it. Returns how much, or an error. */
+static ssize_t read_bounced(struct weft_req *req, uint64_t addr, size_t done,
+	size_t len, void **bounce)
+{
+	struct iovec local = { NULL, weft_min(len - done, (size_t)BOUNCE_LEN) };
+	int err;
+
+	if (!*bounce)
+		*bounce = malloc(BOUNCE_LEN);
+	local.iov_base = *bounce;
+	if (!local.iov_base)
+		return WEFT_ERR_NOMEM;
+	err = weft_copy_read(
+		req->peer->pid, &local, 1, addr + done, local.iov_len);
+	if (err)
+		return err;
+	weft_unpack(req->type, req->count, req->buf, done, local.iov_base,
+		local.iov_len);
+	return (ssize_t)local.iov_len;
+}
+
+/* a) Reads len bytes at addr in the sender straight into the user's buffer;
+ * what is scattered there in small runs by way of the cache. */
 static int read_all(struct weft_req *req, uint64_t addr, size_t len)
 {
 	struct iovec iov[RNDV_IOV];
+	void *bounce = NULL;
 	size_t done = 0;
+	int err = 0;
 
-	while (done < len) {
+	while (!err && done < len) {
 		size_t n, bytes;
-		int err;
 
 		weft_type_iov(req->type, req->count, req->buf, done, iov,
 			RNDV_IOV, &n, &bytes);
-		bytes = weft_min(bytes, len - done);
-		err = weft_copy_read(
-			req->peer->pid, iov, n, addr + done, bytes);
-		if (err)
-			return err;
+		if (bytes < n * RUN_MIN && bytes < len - done) {
+			ssize_t got =
+				read_bounced(req, addr, done, len, &bounce);
+
+			err = got < 0 ? (int)got : 0;
+			bytes = got < 0 ? 0 : (size_t)got;
+		} else {
+			bytes = weft_min(bytes, len - done);
+			err = weft_copy_read(
+				req->peer->pid, iov, n, addr + done, bytes);
+		}
 		done += bytes;
 	}
-	return 0;
+	free(bounce);
+	return err;
 }
 
 static int pull_near(

@@ -76,6 +76,7 @@ multi_programs += test/multi/ses_leave
 multi_programs += test/multi/ses_life
 multi_programs += test/multi/ses_lonely
 multi_programs += test/multi/ses_many
+multi_programs += test/multi/p2p_sparse
 multi_programs += test/multi/ses_named test/multi/ses_mix test/multi/comm_dims
 multi_programs += test/multi/ses_objects
 multi_programs += test/multi/ses_psets
