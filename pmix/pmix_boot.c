@@ -411,7 +411,7 @@ int weft_pmix_open(
 		pmix_close(&boot->boot, 1);
 		return err;
 	}
-	weft_pmix_event_open(boot);
+	weft_pmix_event_open(boot, !strcmp(facts.manager, "mpiexec"));
 	*boot_out = &boot->boot;
 	*facts_out = facts;
 	return 0;

@@ -105,9 +105,9 @@ void weft_pmix_set_forget(struct pmix_boot *boot, const char *name);
 
 /* pmix_event.c */
 
-/* Ask PMIx for the events we understand.  Managers without them refuse in
- * silence. */
-void weft_pmix_event_open(struct pmix_boot *boot);
+/* Ask PMIx for the events we understand, one of them only if the manager is
+ * our launcher.  Managers without them refuse in silence. */
+void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours);
 
 int weft_pmix_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg);
 

@@ -21,6 +21,9 @@
 #endif
 #define WEFT_PMIX_DELETE_PSET "weft.pset.delete"
 
+/* The launcher asks where a process is; the answer is in boot/life.h. */
+#define WEFT_PMIX_WHERE (PMIX_EXTERNAL_ERR_BASE - 5)
+
 /* Of the job: the host's whole name, where PMIx is told the start of it. */
 #define WEFT_PMIX_HOST "weft.job.host"
 

@@ -177,6 +177,16 @@ static void post_pset(struct pmix_boot *boot, enum weft_boot_event_kind kind,
 	weft_pmix_item_post(item);
 }
 
+static void answer_where(struct pmix_boot *boot)
+{
+	/* acquire: with the store after open; what it needs is set up */
+	void (*fn)(void) = atomic_load_explicit(
+		&boot->boot.on_where, memory_order_acquire);
+
+	if (fn)
+		fn();
+}
+
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
 	pmix_info_t info[], size_t n, pmix_info_t results[], size_t n_results,
 	pmix_event_notification_cbfunc_fn_t done, void *arg)
@@ -190,6 +200,8 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
 		post_pset(boot, WEFT_BOOT_PSET_DELETED, info, n);
 	else if (boot && status == PMIX_EVENT_JOB_END)
 		post_job_end(boot, info, n);
+	else if (boot && status == WEFT_PMIX_WHERE)
+		answer_where(boot);
 	else if (boot)
 		post_death(boot, status, source, info, n);
 	if (done)
@@ -223,7 +235,7 @@ static void handler_add(struct pmix_boot *boot, pmix_status_t code)
 		&code, 1, vec->info, vec->n, on_event, on_registered, vec);
 }
 
-void weft_pmix_event_open(struct pmix_boot *boot)
+void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 {
 	/*
 	 * One handler a code: a list fails as a whole if one of it is
@@ -242,6 +254,8 @@ void weft_pmix_event_open(struct pmix_boot *boot)
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		handler_add(boot, codes[i]);
+	if (is_ours)
+		handler_add(boot, WEFT_PMIX_WHERE);
 }
 
 bool weft_pmix_is_dead(const struct pmix_boot *boot, uint32_t rank)

@@ -617,22 +617,37 @@ void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 		on_notified(status, vec);
 }
 
-void weft_serve_job_ended(struct weft_serve *serve, const char *name)
+/* Tell all processes; takes vec, which may be NULL. */
+static void notify_all(
+	struct weft_serve *serve, pmix_status_t code, struct weft_infovec *vec)
 {
-	struct weft_infovec *vec = calloc(1, sizeof(*vec));
-	pmix_proc_t job, me;
-	pmix_status_t status;
+	pmix_status_t status = PMIX_ERR_NOMEM;
+	pmix_proc_t me;
 
 	if (!vec)
 		return;
-	PMIX_LOAD_PROCID(&job, name, PMIX_RANK_WILDCARD);
 	/* nobody in particular: the source itself would not be told */
 	PMIX_LOAD_PROCID(&me, serve->nspace, PMIX_RANK_UNDEF);
-	weft_infovec_set_proc(vec, PMIX_EVENT_AFFECTED_PROC, &job);
-	status = vec->err ? PMIX_ERR_NOMEM
-			  : PMIx_Notify_event(PMIX_EVENT_JOB_END, &me,
-				    PMIX_RANGE_LOCAL, vec->info, vec->n,
-				    on_notified, vec);
+	if (!vec->err)
+		status = PMIx_Notify_event(code, &me, PMIX_RANGE_LOCAL,
+			vec->info, vec->n, on_notified, vec);
 	if (status != PMIX_SUCCESS)
 		on_notified(status, vec);
+}
+
+void weft_serve_ask_where(struct weft_serve *serve)
+{
+	notify_all(
+		serve, WEFT_PMIX_WHERE, calloc(1, sizeof(struct weft_infovec)));
+}
+
+void weft_serve_job_ended(struct weft_serve *serve, const char *name)
+{
+	struct weft_infovec *vec = calloc(1, sizeof(*vec));
+	pmix_proc_t job;
+
+	PMIX_LOAD_PROCID(&job, name, PMIX_RANK_WILDCARD);
+	if (vec)
+		weft_infovec_set_proc(vec, PMIX_EVENT_AFFECTED_PROC, &job);
+	notify_all(serve, PMIX_EVENT_JOB_END, vec);
 }

@@ -242,6 +242,9 @@ struct weft_boot {
 	const struct weft_boot_ops *ops;
 	atomic_uint pending; /* items the manager's thread queued for poll */
 	atomic_int bell;     /* to write to then; 0 or less: nobody sleeps */
+	/* Called on the manager's thread when the launcher asks where this
+	 * process is; set after open, or NULL. */
+	void (*_Atomic on_where)(void);
 };
 
 /*

@@ -1,57 +1,83 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* life: a process tells its launcher whether it has sessions open */
+/* life: memory that a process shares with its launcher */
 #include "boot/life.h"
 
 #include "base/err.h"
 #include "base/knob.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int weft_life_make(uint32_t n, int *fd_out, atomic_uchar **bytes_out)
+int weft_life_make(uint32_t n, int *fd_out, struct weft_life **lives_out)
 {
+	size_t len = n * sizeof(**lives_out);
 	int fd = memfd_create("weft-life", 0); /* inherited on purpose */
 	void *bytes = MAP_FAILED;
 
-	if (fd >= 0 && !ftruncate(fd, n))
+	if (fd >= 0 && !ftruncate(fd, (off_t)len))
 		bytes = mmap(
-			NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (bytes == MAP_FAILED) {
 		if (fd >= 0)
 			close(fd);
 		return WEFT_ERR_NOMEM;
 	}
 	*fd_out = fd;
-	*bytes_out = bytes;
+	*lives_out = bytes;
 	return 0;
 }
 
-void weft_life_unmake(uint32_t n, int fd, atomic_uchar *bytes)
+void weft_life_unmake(uint32_t n, int fd, struct weft_life *lives)
 {
-	if (!bytes)
+	if (!lives)
 		return;
-	munmap(bytes, n);
+	munmap(lives, n * sizeof(*lives));
 	close(fd);
+}
+
+bool weft_life_read(struct weft_life *life, char text_out[WEFT_LIFE_TEXT])
+{
+	/* acquire: with the release in weft_life_answer */
+	if (atomic_load_explicit(&life->answered, memory_order_acquire) !=
+		atomic_load_explicit(&life->asked, memory_order_relaxed))
+		return false;
+	memcpy(text_out, life->text, WEFT_LIFE_TEXT);
+	text_out[WEFT_LIFE_TEXT - 1] = '\0';
+	return true;
 }
 
 /* The descriptor may have been closed, or be something else by now: only a
  * file without a name that is long enough is taken. */
-atomic_uchar *weft_life_join(uint32_t rank)
+struct weft_life *weft_life_join(uint32_t rank)
 {
 	const char *text = weft_knob_foreign(WEFT_LIFE_ENV);
+	size_t need = ((size_t)rank + 1) * sizeof(struct weft_life);
 	struct stat st;
-	void *bytes;
+	void *lives;
 	int fd;
 
 	if (!text)
 		return NULL;
 	fd = atoi(text);
 	if (fd < 3 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-		st.st_nlink != 0 || st.st_size <= (off_t)rank)
+		st.st_nlink != 0 || (size_t)st.st_size < need)
 		return NULL;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
-		MAP_SHARED, fd, 0);
-	return bytes == MAP_FAILED ? NULL : (atomic_uchar *)bytes + rank;
+	lives = mmap(NULL, need, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return lives == MAP_FAILED ? NULL : (struct weft_life *)lives + rank;
+}
+
+void weft_life_answer(
+	struct weft_life *life, void (*describe)(char *buf, size_t len))
+{
+	unsigned asked;
+
+	if (!life)
+		return;
+	asked = atomic_load_explicit(&life->asked, memory_order_relaxed);
+	describe(life->text, sizeof(life->text));
+	/* release: text before the number; with weft_life_read */
+	atomic_store_explicit(&life->answered, asked, memory_order_release);
 }

@@ -8,6 +8,7 @@
 #define WEFT_PROC_H
 
 #include "boot/boot.h"
+#include "boot/life.h"
 #include "core/lane.h"
 
 #include <pthread.h>
@@ -36,7 +37,7 @@ struct weft_proc {
 	struct weft_boot *boot; /* guarded by lane.lock */
 	struct weft_boot_facts facts;
 	struct weft_topo *topo; /* NULL until core/hardware.c asks */
-	atomic_uchar *life;	/* told to the launcher; see boot/life.h */
+	struct weft_life *life; /* shared with the launcher, or NULL */
 	struct weft_lane lane;
 	/* those of sessions that asked for their own; set under lock */
 	struct weft_lane *_Atomic others[WEFT_LANES - 1];

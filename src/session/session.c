@@ -17,6 +17,7 @@
 #include "session/port.h"
 #include "session/pset.h"
 #include "session/watch.h"
+#include "watchdog/where.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,12 @@ static void on_event(const struct weft_boot_event *event)
 	weft_watch_event(event);
 }
 
+/* The launcher asks; on a thread of the process manager's library. */
+static void on_where(void)
+{
+	weft_life_answer(weft_proc.life, weft_where_describe);
+}
+
 /* The process opens its way out with its first session: what must listen from
  * the first message on. */
 static void on_open(struct weft_lane *lane)
@@ -59,6 +66,9 @@ static void on_open(struct weft_lane *lane)
 	weft_port_listen(lane);
 	weft_proc.on_event = on_event;
 	weft_proc.tell = weft_watch_tell;
+	/* release: with the load on that thread */
+	atomic_store_explicit(
+		&weft_proc.boot->on_where, on_where, memory_order_release);
 }
 
 /* A lane of a session's own. */

@@ -12,6 +12,7 @@ mpiexec_SOURCES = \
 	src/tools/run_opt.c src/tools/run_opt.h \
 	src/tools/run_proc.c src/tools/run_proc.h \
 	src/tools/run_spawn.c src/tools/run_spawn.h \
+	src/tools/run_where.c src/tools/run_where.h \
 	pmix/pmix_serve.c pmix/pmix_serve.h pmix/pmix_serve_priv.h \
 	pmix/pmix_upcall.c pmix/pmix_codec.c pmix/pmix_codec.h \
 	src/topo/place.c src/topo/place.h \

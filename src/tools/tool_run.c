@@ -19,6 +19,7 @@
 #include "tools/run_opt.h"
 #include "tools/run_proc.h"
 #include "tools/run_spawn.h"
+#include "tools/run_where.h"
 #include "topo/place.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ enum {
 	FDS_SPARE = 64,	   /* descriptors the launcher needs for itself */
 	OUTPUT_WAIT_S = 1, /* for pipes somebody else holds open */
 	REPEAT_S = 1,	   /* signals within this time are one */
+	ANSWER_MS = 20,	   /* between looks for the answers of processes */
 };
 
 enum run_state {
@@ -71,7 +73,7 @@ struct run {
 	struct weft_serve *serve;
 	struct weft_run_fault *faults;
 	int life_fd;
-	atomic_uchar *life; /* one a process; see boot/life.h */
+	struct weft_life *life; /* one a process */
 	struct weft_run_proc *procs;
 	cpu_set_t *cpus; /* one a process, or NULL */
 	struct pollfd *fds;
@@ -86,7 +88,8 @@ struct run {
 	uint64_t output_ns;  /* when to stop waiting for output; 0: not yet */
 	int n_ends_asked;    /* INT, TERM, HUP and QUIT so far */
 	uint64_t repeat_ns;  /* until when one more is the same */
-	bool is_stuck;	     /* the server's thread did not end */
+	struct weft_run_where where;
+	bool is_stuck; /* the server's thread did not end */
 };
 
 static int complain(const char *what, int err)
@@ -461,7 +464,8 @@ static bool has_left(struct run *run, const struct weft_run_proc *proc)
 {
 	return proc->is_finalized ||
 	       (proc->is_connected &&
-		       atomic_load(&run->life[proc->rank]) == WEFT_LIFE_IDLE);
+		       atomic_load(&run->life[proc->rank].state) ==
+			       WEFT_LIFE_IDLE);
 }
 
 static void say_end(struct run *run, const struct weft_run_proc *proc)
@@ -676,6 +680,45 @@ static void on_end_signal(struct run *run, int sig)
 	kill_job(run);
 }
 
+/* Ask where every process is; when that is printed, sig goes on as it would
+ * have otherwise. */
+static void ask_where(struct run *run, int sig, const char *why)
+{
+	weft_run_io_say(
+		run->io, "%s: where the processes of %s are:", why, run->name);
+	weft_run_where_open(&run->where, run->life, run->n);
+	run->where.sig = sig;
+	weft_serve_ask_where(run->serve);
+}
+
+/* Programs may have a use of their own for it; the others it would end. */
+static void pass_usr1(struct run *run)
+{
+	for (uint32_t r = 0; r < run->n; r++) {
+		const struct weft_run_proc *proc = &run->procs[r];
+
+		if (proc->is_running &&
+			weft_run_where_catches(proc->pid, SIGUSR1))
+			kill(proc->pid, SIGUSR1);
+	}
+	weft_run_spawn_kill(run->spawned, SIGUSR1);
+}
+
+static void on_usr1(struct run *run)
+{
+	pass_usr1(run);
+	if (!run->where.until_ns)
+		ask_where(run, SIGUSR1, "signal USR1");
+}
+
+static void on_quit(struct run *run)
+{
+	if (run->state != RUN_GOING || run->where.until_ns)
+		on_end_signal(run, SIGQUIT);
+	else
+		ask_where(run, SIGQUIT, "signal QUIT");
+}
+
 static void on_signal(struct run *run, int sig)
 {
 	switch (sig) {
@@ -684,8 +727,13 @@ static void on_signal(struct run *run, int sig)
 	case SIGINT:
 	case SIGTERM:
 	case SIGHUP:
-	case SIGQUIT:
 		on_end_signal(run, sig);
+		return;
+	case SIGQUIT:
+		on_quit(run);
+		return;
+	case SIGUSR1:
+		on_usr1(run);
 		return;
 	case SIGTSTP:
 		signal_all(run, SIGTSTP);
@@ -724,6 +772,7 @@ static bool is_due(uint64_t when_ns, int *ms)
 	return false;
 }
 
+/* The status is decided now, whatever ends while it is said where they are. */
 static void on_timeout(struct run *run)
 {
 	run->timeout_ns = 0;
@@ -732,15 +781,41 @@ static void on_timeout(struct run *run)
 		"ending the job",
 		run->opt.timeout_s, run->n_running, run->n);
 	decide(run, EXIT_TIMEOUT);
+	weft_run_spawn_kill(run->spawned, SIGUSR1);
+	ask_where(run, SIGALRM, "timeout");
+}
+
+static void end_late(struct run *run)
+{
 	run->is_all_ending = true;
 	weft_run_spawn_kill(run->spawned, SIGTERM);
 	end_job(run);
+}
+
+/* Answers come into memory, which nothing tells of. */
+static void check_where(struct run *run, int *ms)
+{
+	if (!run->where.until_ns)
+		return;
+	if (!weft_run_where_is_over(
+		    &run->where, run->procs, run->life, run->n)) {
+		if (*ms < 0 || *ms > ANSWER_MS)
+			*ms = ANSWER_MS;
+		return;
+	}
+	weft_run_where_print(
+		&run->where, run->io, run->procs, run->life, run->n);
+	if (run->where.sig == SIGQUIT)
+		on_end_signal(run, SIGQUIT);
+	if (run->where.sig == SIGALRM)
+		end_late(run);
 }
 
 static void check_times(struct run *run, int *ms)
 {
 	if (is_due(run->timeout_ns, ms))
 		on_timeout(run);
+	check_where(run, ms);
 	if (run->state == RUN_ENDING && is_due(run->kill_ns, ms))
 		kill_job(run);
 	if (is_due(run->abort_ns, ms)) {

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run_where: where every process is, asked and printed */
+#include "tools/run_where.h"
+
+#include "base/clock.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	ANSWER_S = 2,
+	LINES_MAX = 16, /* with more, it does not matter who waits for whom */
+};
+
+/* What one process is in. */
+struct place {
+	uint32_t first;		       /* of those that are in the same */
+	unsigned long least_s, most_s; /* how long, where text says so */
+	char text[WEFT_LIFE_TEXT];     /* with "%" for the time */
+};
+
+void weft_run_where_open(
+	struct weft_run_where *where, struct weft_life *lives, uint32_t n)
+{
+	where->number++;
+	where->until_ns = weft_now_ns() + ANSWER_S * WEFT_NS_PER_S;
+	for (uint32_t r = 0; r < n; r++)
+		atomic_store_explicit(
+			&lives[r].asked, where->number, memory_order_relaxed);
+}
+
+static bool is_in_mpi(const struct weft_run_proc *proc)
+{
+	return proc->is_running && proc->is_connected && !proc->is_finalized;
+}
+
+bool weft_run_where_is_over(const struct weft_run_where *where,
+	const struct weft_run_proc *procs, struct weft_life *lives, uint32_t n)
+{
+	char text[WEFT_LIFE_TEXT];
+
+	if (weft_now_ns() >= where->until_ns)
+		return true;
+	for (uint32_t r = 0; r < n; r++)
+		if (is_in_mpi(&procs[r]) && !weft_life_read(&lives[r], text))
+			return false;
+	return true;
+}
+
+/* The line "Name:\tvalue" of /proc/PID/status; "" when there is none. */
+static void kernel_says(pid_t pid, const char *name, char *buf, size_t len)
+{
+	char path[64], line[256];
+	size_t n = strlen(name);
+	FILE *file;
+
+	*buf = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, n) && line[n] == ':') {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(buf, len, "%s",
+				line + n + 1 + strspn(line + n + 1, " \t"));
+			break;
+		}
+	if (file)
+		fclose(file);
+}
+
+bool weft_run_where_catches(pid_t pid, int sig)
+{
+	char mask[64];
+
+	kernel_says(pid, "SigCgt", mask, sizeof(mask));
+	return strtoull(mask, NULL, 16) >> (sig - 1) & 1;
+}
+
+/* A process that has not answered. */
+static void describe_silent(
+	struct place *place, const struct weft_run_proc *proc)
+{
+	const char *what = "no answer: it is stopped, or too busy";
+	char state[32];
+
+	if (!proc->is_running) {
+		snprintf(place->text, sizeof(place->text), "has ended");
+		return;
+	}
+	if (!proc->is_connected)
+		what = "not in MPI: not initialized, or no MPI program";
+	else if (proc->is_finalized)
+		what = "has left MPI";
+	kernel_says(proc->pid, "State", state, sizeof(state));
+	snprintf(place->text, sizeof(place->text), "%s; state %s", what,
+		*state ? state : "unknown");
+}
+
+/* Takes what is printed into account only: the text is a process's. */
+static void clean(char *text)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text) || *text == '%')
+			*text = '?';
+}
+
+/* "..., for 12 s" becomes "..., for % s" and 12: once at the end. */
+static void cut_time(struct place *place)
+{
+	static const char before[] = ", for ";
+	char *at = place->text, *found = NULL, *end;
+
+	while ((at = strstr(at, before)) != NULL)
+		found = at++;
+	if (!found)
+		return;
+	found += strlen(before);
+	place->least_s = place->most_s = strtoul(found, &end, 10);
+	if (end > found && !strcmp(end, " s"))
+		strcpy(found, "% s");
+}
+
+/* "from rank 12" becomes "from rank *". */
+static void cut_ranks(struct place *place)
+{
+	static const char before[] = " rank ";
+	char *at = place->text;
+
+	while ((at = strstr(at, before)) != NULL) {
+		size_t n = strspn(at += strlen(before), "0123456789");
+
+		if (!n)
+			continue;
+		*at++ = '*';
+		memmove(at, at + n - 1, strlen(at + n - 1) + 1);
+	}
+}
+
+static void place_of(struct place *place, const struct weft_run_proc *proc,
+	struct weft_life *life)
+{
+	*place = (struct place){ .first = proc->rank };
+	if (!is_in_mpi(proc) || !weft_life_read(life, place->text))
+		describe_silent(place, proc);
+	clean(place->text);
+	cut_time(place);
+}
+
+/* Puts together those that are in the same, under the first of them. */
+static void gather(struct place *places, uint32_t n, uint32_t first)
+{
+	struct place *of = &places[first];
+
+	for (uint32_t r = first + 1; r < n; r++) {
+		struct place *p = &places[r];
+
+		if (p->first != r || strcmp(p->text, of->text))
+			continue;
+		p->first = first;
+		if (p->least_s < of->least_s)
+			of->least_s = p->least_s;
+		if (p->most_s > of->most_s)
+			of->most_s = p->most_s;
+	}
+}
+
+/* "rank 3 (pid 12)" or "ranks 0-3,5" */
+static void print_ranks(FILE *out, const struct place *places, uint32_t n,
+	uint32_t first, pid_t pid)
+{
+	uint32_t count = 0, from = first;
+
+	for (uint32_t r = first; r < n; r++)
+		count += places[r].first == first;
+	if (count == 1) {
+		fprintf(out, "rank %u (pid %d)", first, pid);
+		return;
+	}
+	fputs("ranks ", out);
+	for (uint32_t r = first; r < n; r++) {
+		bool is_in = places[r].first == first;
+
+		if (is_in && (r == first || places[r - 1].first != first))
+			fprintf(out, "%s%u", r == first ? "" : ",", from = r);
+		if (is_in && (r + 1 == n || places[r + 1].first != first) &&
+			r > from)
+			fprintf(out, "-%u", r);
+	}
+}
+
+static void print_text(FILE *out, const struct place *place)
+{
+	size_t n = strcspn(place->text, "%");
+
+	fprintf(out, ": %.*s", (int)n, place->text);
+	if (!place->text[n])
+		return;
+	if (place->least_s == place->most_s)
+		fprintf(out, "%lu", place->least_s);
+	else
+		fprintf(out, "%lu to %lu", place->least_s, place->most_s);
+	fputs(place->text + n + 1, out);
+}
+
+/* Puts all together; returns how many lines that makes. */
+static uint32_t gather_all(struct place *places, uint32_t n)
+{
+	uint32_t lines = 0;
+
+	for (uint32_t r = 0; r < n; r++) {
+		if (places[r].first != r)
+			continue;
+		gather(places, n, r);
+		lines++;
+	}
+	return lines;
+}
+
+static void print_all(struct weft_run_io *io, struct place *places,
+	const struct weft_run_proc *procs, uint32_t n)
+{
+	if (gather_all(places, n) > LINES_MAX) {
+		for (uint32_t r = 0; r < n; r++)
+			cut_ranks(&places[r]);
+		gather_all(places, n);
+	}
+	for (uint32_t r = 0; r < n; r++) {
+		char *line = NULL;
+		size_t len = 0;
+		FILE *out;
+
+		if (places[r].first != r)
+			continue;
+		out = open_memstream(&line, &len);
+		if (!out)
+			return;
+		print_ranks(out, places, n, r, procs[r].pid);
+		print_text(out, &places[r]);
+		if (!fclose(out))
+			weft_run_io_say(io, "  %s", line);
+		free(line);
+	}
+}
+
+void weft_run_where_print(struct weft_run_where *where, struct weft_run_io *io,
+	const struct weft_run_proc *procs, struct weft_life *lives, uint32_t n)
+{
+	struct place *places = calloc(n, sizeof(*places));
+
+	where->until_ns = 0;
+	for (uint32_t r = 0; places && r < n; r++)
+		place_of(&places[r], &procs[r], &lives[r]);
+	if (places)
+		print_all(io, places, procs, n);
+	free(places);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * waiter: ranks that wait in a Barrier, but for rank 1, which receives from
+ * the last, and the last, which is nowhere in MPI until it gets USR1 (or for
+ * ever, with an argument)
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t has_heard;
+
+static void on_usr1(int sig)
+{
+	(void)sig;
+	has_heard = 1;
+}
+
+int main(int argc, char **argv)
+{
+	int rank, size, word = 7;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (rank == size - 1 && argc == 1)
+		signal(SIGUSR1, on_usr1);
+	printf("up %d\n", rank);
+	fflush(stdout);
+	while (rank == size - 1 && !has_heard)
+		usleep(10000);
+	if (rank == size - 1)
+		MPI_Send(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+	else if (rank == 1)
+		MPI_Recv(&word, 1, MPI_INT, size - 1, 5, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	return word != 7;
+}
