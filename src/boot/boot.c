@@ -2,12 +2,14 @@
 /* boot: pick an implementation */
 #include "boot/boot.h"
 
+#include "base/err.h"
 #include "base/knob.h"
 #include "boot/solo.h"
 #include "pmix/pmix_boot.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Both variables come from a PMIx server's launcher.  PMIx itself would also
@@ -19,11 +21,56 @@ static bool has_manager(void)
 	       weft_knob_foreign("PMIX_RANK");
 }
 
+/* Variables that other launchers set in each process: of how many it is one. */
+static const struct {
+	const char *rank, *size, *who;
+} launchers[] = {
+	{ "PMI_RANK", "PMI_SIZE", "MPICH's or Intel MPI's launcher" },
+	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+		"Open MPI's launcher" },
+	{ "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MVAPICH's launcher" },
+	{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "srun without --mpi=pmix" },
+};
+
+/*
+ * A process that another launcher started as one of several, without a PMIx
+ * server, would be a job of one, and so would each of the others.
+ */
+static int check_alone(void)
+{
+	if (!strcmp(weft_knobs.singleton, "allow"))
+		return 0;
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+		const char *rank = weft_knob_foreign(launchers[i].rank);
+		const char *size = weft_knob_foreign(launchers[i].size);
+
+		if (!rank || !size || atoi(size) < 2)
+			continue;
+		return weft_err_set(WEFT_ERR_BOOT,
+			"%s=%s, %s=%s: %s started this process as one of "
+			"several, but there is no PMIx server, so each would "
+			"be a job of its own; start them with Weft's mpiexec, "
+			"srun --mpi=pmix or prterun (WEFT_SINGLETON=allow if "
+			"jobs of one are meant)",
+			launchers[i].rank, rank, launchers[i].size, size,
+			launchers[i].who);
+	}
+	return 0;
+}
+
+static int open_solo(
+	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
+{
+	int err = check_alone();
+
+	return err ? err : weft_solo_open(boot_out, facts_out);
+}
+
 int weft_boot_open(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
 {
 	int err = has_manager() ? weft_pmix_open(boot_out, facts_out)
-				: weft_solo_open(boot_out, facts_out);
+				: open_solo(boot_out, facts_out);
 
 	if (!err && weft_knobs.universe_size)
 		facts_out->univ_size = (uint32_t)weft_knobs.universe_size;

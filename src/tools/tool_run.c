@@ -12,6 +12,7 @@
 #include "base/knob.h"
 #include "boot/life.h"
 #include "pmix/pmix_serve.h"
+#include "tools/run_elf.h"
 #include "tools/run_guard.h"
 #include "tools/run_hand.h"
 #include "tools/run_hosts.h"
@@ -321,6 +322,50 @@ static int set_up(struct run *run)
 
 /* ---- start ---- */
 
+/* The program of app as a file: as it is named, or found on the way that the
+ * process will look. */
+static void find_program(const struct weft_run_app *app, char *file, size_t len)
+{
+	const char *dirs = app->path ? app->path : weft_knob_foreign("PATH");
+	const char *name = app->argv[0];
+
+	if (strchr(name, '/')) {
+		bool is_far = app->wdir && *name != '/';
+
+		snprintf(file, len, "%s%s%s", is_far ? app->wdir : "",
+			is_far ? "/" : "", name);
+		return;
+	}
+	while (dirs && *dirs) {
+		size_t part = strcspn(dirs, ":");
+
+		snprintf(file, len, "%.*s/%s", (int)part, dirs, name);
+		if (!access(file, X_OK))
+			return;
+		dirs += part + (dirs[part] == ':');
+	}
+	*file = '\0';
+}
+
+/* It would start as so many jobs of one, or not at all. */
+static void warn_of_others(struct run *run)
+{
+	char file[4096], name[64];
+
+	for (size_t a = 0; a < run->opt.n_apps; a++) {
+		find_program(&run->opt.apps[a], file, sizeof(file));
+		if (weft_run_elf_other_mpi(file, name, sizeof(name)))
+			weft_run_io_say(run->io,
+				"warning: %s is linked to another MPI (%s), "
+				"for "
+				"which each process may be a job of one: "
+				"compile "
+				"it with Weft's mpicc, or use that MPI's own "
+				"launcher",
+				run->opt.apps[a].argv[0], name);
+	}
+}
+
 /* Standard input: ours for rank 0, nothing for the others. */
 static int open_input(struct run *run, uint32_t rank, int *fd_out)
 {
@@ -384,6 +429,7 @@ static int start_all(struct run *run)
 	uint32_t rank = 0;
 	int err = 0;
 
+	warn_of_others(run);
 	for (size_t a = 0; a < run->opt.n_apps; a++)
 		for (uint32_t i = 0; i < run->opt.apps[a].n && !err; i++) {
 			run->procs[rank].app = &run->opt.apps[a];

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run_elf: is a program linked to another MPI? */
+#include "tools/run_elf.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file, as it lies in memory. */
+struct image {
+	const unsigned char *data;
+	uint64_t len;
+};
+
+/* len bytes at offset, or NULL when the file has them not. */
+static const void *at(const struct image *image, uint64_t offset, uint64_t len)
+{
+	return offset <= image->len && len <= image->len - offset
+		       ? image->data + offset
+		       : NULL;
+}
+
+static const Elf64_Phdr *header(const struct image *image, unsigned i)
+{
+	const Elf64_Ehdr *elf = at(image, 0, sizeof(*elf));
+
+	if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+		elf->e_ident[EI_CLASS] != ELFCLASS64 || i >= elf->e_phnum ||
+		elf->e_phentsize != sizeof(Elf64_Phdr) || elf->e_phoff % 8)
+		return NULL;
+	return at(image, elf->e_phoff + i * sizeof(Elf64_Phdr),
+		sizeof(Elf64_Phdr));
+}
+
+/* Where an address of the running program lies in the file. */
+static uint64_t offset_of(const struct image *image, uint64_t address)
+{
+	const Elf64_Phdr *h;
+
+	for (unsigned i = 0; (h = header(image, i)) != NULL; i++)
+		if (h->p_type == PT_LOAD && address >= h->p_vaddr &&
+			address - h->p_vaddr < h->p_filesz)
+			return address - h->p_vaddr + h->p_offset;
+	return UINT64_MAX;
+}
+
+static bool is_ours(const char *name)
+{
+	return !strncmp(name, "libmpi_abi.so", 13);
+}
+
+static bool is_other(const char *name)
+{
+	static const char *const others[] = { "libmpi.so", "libmpich.so",
+		"libmpichfort.so", "libmpichcxx.so", "libmpifort.so",
+		"libmpicxx.so", "libmpi_cxx.so", "libmpi_mpifh.so",
+		"libmpi_usempif08.so", "liboshmem.so" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strncmp(name, others[i], strlen(others[i])))
+			return true;
+	return false;
+}
+
+/* The i-th entry of the table of dynamic linking, or NULL. */
+static const Elf64_Dyn *entry(
+	const struct image *image, const Elf64_Phdr *table, uint64_t i)
+{
+	const Elf64_Dyn *dyn = NULL;
+
+	if (i < table->p_filesz / sizeof(*dyn) && table->p_offset % 8 == 0)
+		dyn = at(image, table->p_offset + i * sizeof(*dyn),
+			sizeof(*dyn));
+	return dyn && dyn->d_tag != DT_NULL ? dyn : NULL;
+}
+
+/* The string at offset, which is in the file; shortened. */
+static void copy_name(
+	const struct image *image, uint64_t offset, char *name, size_t len)
+{
+	uint64_t left = image->len - offset;
+
+	memset(name, 0, len);
+	strncpy(name, (const char *)image->data + offset,
+		left < len - 1 ? left : len - 1);
+}
+
+static bool search(const struct image *image, const Elf64_Phdr *table,
+	char *name_out, size_t len)
+{
+	uint64_t strings = UINT64_MAX;
+	bool found = false;
+	const Elf64_Dyn *dyn;
+
+	for (uint64_t i = 0; (dyn = entry(image, table, i)) != NULL; i++)
+		if (dyn->d_tag == DT_STRTAB)
+			strings = offset_of(image, dyn->d_un.d_ptr);
+	if (strings >= image->len)
+		return false;
+	for (uint64_t i = 0; (dyn = entry(image, table, i)) != NULL; i++) {
+		char name[64];
+
+		if (dyn->d_tag != DT_NEEDED ||
+			dyn->d_un.d_val >= image->len - strings)
+			continue;
+		copy_name(image, strings + dyn->d_un.d_val, name, sizeof(name));
+		if (is_ours(name))
+			return false;
+		if (!found && is_other(name))
+			snprintf(name_out, len, "%s", name);
+		found |= is_other(name);
+	}
+	return found;
+}
+
+bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	void *data = MAP_FAILED;
+	const Elf64_Phdr *h;
+	struct image image;
+	struct stat st;
+	bool found = false;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
+			fd, 0);
+	close(fd);
+	if (data == MAP_FAILED)
+		return false;
+	image = (struct image){ data, (uint64_t)st.st_size };
+	for (unsigned i = 0; (h = header(&image, i)) != NULL; i++)
+		if (h->p_type == PT_DYNAMIC)
+			found = search(&image, h, name_out, len);
+	munmap(data, (size_t)st.st_size);
+	return found;
+}
