@@ -368,8 +368,8 @@ static bool is_blank(const char *text, size_t len)
 	return !len;
 }
 
-/* Strings of len characters, step apart, up to a blank one; NULL without
- * memory. */
+/* Strings of len characters, step apart, up to a blank one, without blanks at
+ * either end; NULL without memory. */
 static char **words(const char *text, size_t len, size_t step)
 {
 	char **list;
@@ -379,7 +379,7 @@ static char **words(const char *text, size_t len, size_t step)
 		n++;
 	list = calloc(n + 1, sizeof(*list));
 	for (size_t i = 0; list && i < n; i++)
-		list[i] = weft_f_string(text + i * step, len);
+		list[i] = weft_f_key(text + i * step, len);
 	return list;
 }
 
@@ -400,7 +400,7 @@ void pmpi_comm_spawn_(const char *command, const char *argv,
 	int *intercomm, int *array_of_errcodes, int *ierror, size_t command_len,
 	size_t argv_len)
 {
-	char *name = weft_f_string(command, command_len);
+	char *name = weft_f_key(command, command_len);
 	char **args = MPI_ARGV_NULL;
 	MPI_Comm made;
 	int rc;
@@ -451,7 +451,7 @@ static bool apps_take(struct apps *apps, const char *commands, size_t len,
 		(argv != weft_f_argvs_ && !apps->argvs))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		apps->commands[i] = weft_f_string(commands + i * len, len);
+		apps->commands[i] = weft_f_key(commands + i * len, len);
 		apps->infos[i] = PMPI_Info_fromint(infos[i]);
 		if (apps->argvs)
 			apps->argvs[i] = words(

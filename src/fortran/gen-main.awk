@@ -258,6 +258,8 @@ function start_files()
 function start_bodies()
 {
 	print "integer, parameter :: MPI_STATUS_SIZE = 8" > f08
+	print "integer, parameter :: MPI_SOURCE = 1, MPI_TAG = 2, " \
+		"MPI_ERROR = 3" > f08
 	declare_constants()
 	promises(f08)
 	promises(mpifh)
@@ -279,7 +281,7 @@ function start_bodies()
 
 BEGIN {
 	handles = "Comm Datatype Errhandler File Group Info Message Op Request Session Win"
-	known_types = "^(int|count|aint|offset|bool|Status|index|weights|attr|buf|loc|cptr|str|key|words)$"
+	known_types = "^(int|count|aint|offset|bool|Status|index|weights|buf|loc|cptr|str|key|words)$"
 	sub(/Datatype/, "Type", handles)
 	shims = new "/f_shims.c"
 	hand_names = new "/f_names.h"

@@ -29,6 +29,8 @@ contains
 		integer :: codes(2), n, word
 		type(MPI_Comm) :: inter
 		type(MPI_Info) :: info
+		integer :: status(MPI_STATUS_SIZE)
+		type(MPI_Status) :: whole
 
 		argv(1) = 'one'
 		argv(2) = '  two words'
@@ -43,8 +45,11 @@ contains
 		call MPI_Comm_remote_size(inter, n)
 		call check(n == 2, 'there are two')
 		if (rank == 0) then
-			call MPI_Recv(word, 1, MPI_INTEGER, 1, 7, inter, &
-				MPI_STATUS_IGNORE)
+			call MPI_Recv(word, 1, MPI_INTEGER, 1, 7, inter, whole)
+			call MPI_Status_f082f(whole, status)
+			call check(status(MPI_SOURCE) == 1 .and. &
+				status(MPI_TAG) == 7, &
+				'the places of a status are known')
 			call check(word == 12, 'the second has what it should')
 		end if
 		call MPI_Comm_disconnect(inter)
@@ -85,7 +90,7 @@ contains
 		if (how == 'one') then
 			call getcwd(dir)
 			word = 2
-			if (what == '  two words') word = 11
+			if (what == 'two words') word = 11
 			if (dir == '/') word = word + 1
 			call check(command_argument_count() == 2, 'two arguments')
 			if (rank == 1) call MPI_Send(word, 1, MPI_INTEGER, 0, 7, &
