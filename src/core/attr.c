@@ -18,6 +18,7 @@ enum { FIRST_KEYVAL = 1024 };
 struct keyval {
 	int id;
 	int kind;
+	enum weft_attr_lang lang; /* of its functions */
 	weft_attr_copy_fn *copy;
 	weft_attr_delete_fn *del;
 	void *extra;
@@ -27,7 +28,8 @@ struct keyval {
 
 struct attr {
 	struct keyval *key;
-	void *value;
+	intptr_t value;	  /* set in C */
+	intptr_t *number; /* set in Fortran: its place, owned; else NULL */
 };
 
 struct weft_attrs {
@@ -77,8 +79,9 @@ static int bad_key(int id)
 		id);
 }
 
-int weft_keyval_create(int kind, weft_attr_copy_fn *copy,
-	weft_attr_delete_fn *del, void *extra, int *keyval_out)
+int weft_keyval_create(int kind, enum weft_attr_lang lang,
+	weft_attr_copy_fn *copy, weft_attr_delete_fn *del, void *extra,
+	int *keyval_out)
 {
 	struct keyval *key = calloc(1, sizeof(*key));
 	int err;
@@ -87,6 +90,7 @@ int weft_keyval_create(int kind, weft_attr_copy_fn *copy,
 		return WEFT_ERR_NOMEM;
 	*key = (struct keyval){
 		.kind = kind,
+		.lang = lang,
 		.copy = copy,
 		.del = del,
 		.extra = extra,
@@ -129,34 +133,67 @@ static struct attr *find(struct weft_attrs *attrs, const struct keyval *key)
 	return NULL;
 }
 
-/* Adds or replaces. Locked; the key's reference is taken here. */
-static int store(struct weft_attrs **slot, struct keyval *key, void *value)
+/* As a language reads it. */
+static intptr_t value_in(const struct attr *attr, enum weft_attr_lang lang)
+{
+	if (!attr->number)
+		return attr->value;
+	return lang == WEFT_ATTR_C ? (intptr_t)attr->number : *attr->number;
+}
+
+/* As it is set in a language; an error is want of memory. */
+static int make(struct attr *attr, struct keyval *key, enum weft_attr_lang lang,
+	intptr_t value)
+{
+	*attr = (struct attr){ .key = key, .value = value };
+	if (lang == WEFT_ATTR_C)
+		return 0;
+	attr->number = malloc(sizeof(*attr->number));
+	if (!attr->number)
+		return WEFT_ERR_NOMEM;
+	*attr->number = value;
+	return 0;
+}
+
+/* Room for one more. Locked. */
+static int grow(struct weft_attrs **slot)
 {
 	struct weft_attrs *attrs = *slot;
-	struct attr *attr = find(attrs, key);
+	size_t capacity;
+	void *grown;
 
-	if (attr) {
-		attr->value = value;
+	if (!attrs)
+		attrs = *slot = calloc(1, sizeof(*attrs));
+	if (!attrs)
+		return WEFT_ERR_NOMEM;
+	if (attrs->n < attrs->capacity)
+		return 0;
+	capacity = attrs->n ? 2 * attrs->n : 4;
+	grown = realloc(attrs->attrs, capacity * sizeof(*attrs->attrs));
+	if (!grown)
+		return WEFT_ERR_NOMEM;
+	attrs->attrs = grown;
+	attrs->capacity = capacity;
+	return 0;
+}
+
+/* Adds or replaces. Locked; the key's reference is taken here, what *attr owns
+ * belongs to the object from now on. */
+static int store(struct weft_attrs **slot, const struct attr *attr)
+{
+	struct attr *old = find(*slot, attr->key);
+
+	if (old) {
+		free(old->number);
+		*old = *attr;
 		return 0;
 	}
-	if (!attrs) {
-		attrs = calloc(1, sizeof(*attrs));
-		if (!attrs)
-			return WEFT_ERR_NOMEM;
-		*slot = attrs;
+	if (grow(slot)) {
+		free(attr->number);
+		return WEFT_ERR_NOMEM;
 	}
-	if (attrs->n == attrs->capacity) {
-		size_t capacity = attrs->n ? 2 * attrs->n : 4;
-		void *grown =
-			realloc(attrs->attrs, capacity * sizeof(*attrs->attrs));
-
-		if (!grown)
-			return WEFT_ERR_NOMEM;
-		attrs->attrs = grown;
-		attrs->capacity = capacity;
-	}
-	key->refs++;
-	attrs->attrs[attrs->n++] = (struct attr){ key, value };
+	attr->key->refs++;
+	(*slot)->attrs[(*slot)->n++] = *attr;
 	return 0;
 }
 
@@ -164,20 +201,23 @@ static int store(struct weft_attrs **slot, struct keyval *key, void *value)
 static void drop(struct weft_attrs *attrs, struct attr *attr)
 {
 	key_put(attr->key);
+	free(attr->number);
 	memmove(attr, attr + 1,
 		(size_t)(attrs->attrs + --attrs->n - attr) * sizeof(*attr));
 }
 
 /* Runs the delete function on a value that stays where it is. The caller holds
  * a reference on the key and no lock. */
-static int run_delete(struct keyval *key, void *handle, void *value)
+static int run_delete(struct keyval *key, void *handle, intptr_t value)
 {
-	return key->del ? key->del(handle, key->id, value, key->extra) : 0;
+	return key->del ? key->del(handle, key->id, (void *)value, key->extra)
+			: 0;
 }
 
-/* The key with a reference, and its value on this object if there is one. */
+/* The key with a reference, and its value on this object if there is one, as
+ * read in a language: *lang, or with NULL that of the key's functions. */
 static struct keyval *look_up(struct weft_attrs *const *attrs, int kind, int id,
-	bool *found_out, void **value_out)
+	const enum weft_attr_lang *lang, bool *found_out, intptr_t *value_out)
 {
 	struct keyval *key;
 	struct attr *attr;
@@ -188,7 +228,7 @@ static struct keyval *look_up(struct weft_attrs *const *attrs, int kind, int id,
 		key->refs++;
 	attr = key ? find(*attrs, key) : NULL;
 	*found_out = attr;
-	*value_out = attr ? attr->value : NULL;
+	*value_out = attr ? value_in(attr, lang ? *lang : key->lang) : 0;
 	unlock();
 	return key;
 }
@@ -200,35 +240,39 @@ static void let_go(struct keyval *key)
 	unlock();
 }
 
-int weft_attr_set(
-	struct weft_attrs **attrs, int kind, void *handle, int id, void *value)
+int weft_attr_set(struct weft_attrs **attrs, int kind, void *handle, int id,
+	enum weft_attr_lang lang, intptr_t value)
 {
 	struct keyval *key;
-	void *old;
+	struct attr attr;
+	intptr_t old;
 	bool found;
-	int err = 0;
+	int err;
 
-	key = look_up(attrs, kind, id, &found, &old);
+	key = look_up(attrs, kind, id, NULL, &found, &old);
 	if (!key)
 		return bad_key(id);
-	if (found)
+	err = make(&attr, key, lang, value);
+	if (!err && found)
 		err = run_delete(key, handle, old);
 	lock();
 	if (!err)
-		err = store(attrs, key, value);
+		err = store(attrs, &attr);
+	else
+		free(attr.number);
 	key_put(key);
 	unlock();
 	return err;
 }
 
 int weft_attr_get(struct weft_attrs *const *attrs, int kind, int id,
-	void **value_out, bool *found_out)
+	enum weft_attr_lang lang, intptr_t *value_out, bool *found_out)
 {
 	struct keyval *key;
-	void *value;
+	intptr_t value;
 	bool found;
 
-	key = look_up(attrs, kind, id, &found, &value);
+	key = look_up(attrs, kind, id, &lang, &found, &value);
 	if (!key)
 		return bad_key(id);
 	let_go(key);
@@ -242,11 +286,11 @@ int weft_attr_delete(struct weft_attrs **attrs, int kind, void *handle, int id)
 {
 	struct keyval *key;
 	struct attr *attr;
-	void *value;
+	intptr_t value;
 	bool found;
 	int err;
 
-	key = look_up(attrs, kind, id, &found, &value);
+	key = look_up(attrs, kind, id, NULL, &found, &value);
 	if (!key)
 		return bad_key(id);
 	if (found)
@@ -270,13 +314,13 @@ int weft_attr_delete_all(struct weft_attrs **attrs, void *handle)
 	for (;;) {
 		struct keyval *key = NULL;
 		struct attr *attr;
-		void *value = NULL;
+		intptr_t value = 0;
 
 		lock();
 		if (*attrs && (*attrs)->n) {
 			attr = &(*attrs)->attrs[(*attrs)->n - 1];
 			key = attr->key;
-			value = attr->value;
+			value = value_in(attr, key->lang);
 			key->refs++;
 		}
 		unlock();
@@ -294,26 +338,60 @@ int weft_attr_delete_all(struct weft_attrs **attrs, void *handle)
 	}
 }
 
-/* Copies one attribute as its copy function says. */
+/* Copies one attribute as its copy function says. The copy is of the same
+ * language, unless a function in C puts another address in place of an integer.
+ */
 static int copy_one(
-	const struct attr *attr, void *handle, struct weft_attrs **to)
+	const struct attr *from, void *handle, struct weft_attrs **to)
 {
-	struct keyval *key = attr->key;
-	void *value = attr->value;
+	enum weft_attr_lang lang =
+		from->number ? WEFT_ATTR_FORTRAN : WEFT_ATTR_C;
+	struct keyval *key = from->key;
+	intptr_t in = value_in(from, key->lang), out = in;
+	struct attr attr;
 	int flag = 1, err = 0;
 
 	if (!key->copy)
 		return 0;
 	if (key->copy != WEFT_ATTR_DUP) {
 		flag = 0;
-		err = key->copy(handle, key->id, key->extra, attr->value,
-			&value, &flag);
+		err = key->copy(
+			handle, key->id, key->extra, (void *)in, &out, &flag);
 	}
 	if (err || !flag)
 		return err;
+	if (key->lang == WEFT_ATTR_C && from->number) {
+		if (out == in)
+			out = *from->number;
+		else
+			lang = WEFT_ATTR_C;
+	}
+	err = make(&attr, key, lang, out);
 	lock();
-	err = store(to, key, value);
+	if (!err)
+		err = store(to, &attr);
 	unlock();
+	return err;
+}
+
+/* What is copied while user functions change the original. */
+static int list_all(const struct weft_attrs *from, struct attr **list_out)
+{
+	struct attr *list = calloc(from->n, sizeof(*list));
+	int err = list ? 0 : WEFT_ERR_NOMEM;
+
+	for (size_t i = 0; list && i < from->n; i++) {
+		const struct attr *a = &from->attrs[i];
+		bool is_number = a->number != NULL;
+
+		if (!err)
+			err = make(&list[i], a->key,
+				is_number ? WEFT_ATTR_FORTRAN : WEFT_ATTR_C,
+				is_number ? *a->number : a->value);
+		list[i].key = a->key;
+		a->key->refs++;
+	}
+	*list_out = list;
 	return err;
 }
 
@@ -326,19 +404,15 @@ int weft_attr_copy_all(
 
 	lock();
 	if (*from && (*from)->n) {
-		list = malloc((*from)->n * sizeof(*list));
+		err = list_all(*from, &list);
 		n = list ? (*from)->n : 0;
-		err = list ? 0 : WEFT_ERR_NOMEM;
-		for (size_t i = 0; i < n; i++) {
-			list[i] = (*from)->attrs[i];
-			list[i].key->refs++;
-		}
 	}
 	unlock();
 	for (size_t i = 0; i < n; i++) {
 		if (!err)
 			err = copy_one(&list[i], handle, to);
 		let_go(list[i].key);
+		free(list[i].number);
 	}
 	free(list);
 	return err;
@@ -349,8 +423,10 @@ void weft_attrs_destroy(struct weft_attrs *attrs)
 	if (!attrs)
 		return;
 	lock();
-	for (size_t i = 0; i < attrs->n; i++)
+	for (size_t i = 0; i < attrs->n; i++) {
 		key_put(attrs->attrs[i].key);
+		free(attrs->attrs[i].number);
+	}
 	unlock();
 	free(attrs->attrs);
 	free(attrs);

@@ -3,11 +3,19 @@
  *
  * Any thread. User functions are called without any lock, so they may use
  * every call here, also on the same object. Functions that call them return 0,
- * a negative error, or the positive code the user's function returned. */
+ * a negative error, or the positive code the user's function returned.
+ *
+ * What is set in C is an address, in Fortran an integer. Each language reads
+ * what the other set in its own way (MPI 5.0, 19.3.7): C the address of the
+ * integer, Fortran the address as an integer. The functions of a key get values
+ * as the language reads them in which the key was created. */
 #ifndef WEFT_ATTR_H
 #define WEFT_ATTR_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+enum weft_attr_lang { WEFT_ATTR_C, WEFT_ATTR_FORTRAN };
 
 /* The user's functions; handle is the object's handle as the API knows it. */
 typedef int weft_attr_copy_fn(void *handle, int keyval, void *extra,
@@ -22,8 +30,9 @@ typedef int weft_attr_delete_fn(
 struct weft_attrs;
 
 /* A key for objects of a kind (enum weft_kind). */
-int weft_keyval_create(int kind, weft_attr_copy_fn *copy,
-	weft_attr_delete_fn *del, void *extra, int *keyval_out);
+int weft_keyval_create(int kind, enum weft_attr_lang lang,
+	weft_attr_copy_fn *copy, weft_attr_delete_fn *del, void *extra,
+	int *keyval_out);
 
 /* The key lives on, number and functions, until the last attribute that has it
  * is gone; until then freeing it again does nothing. WEFT_ERR_KEYVAL when it
@@ -33,11 +42,11 @@ int weft_keyval_free(int kind, int keyval);
 /* Sets or replaces: the old value's delete function runs first; when it fails
  * nothing changes. */
 int weft_attr_set(struct weft_attrs **attrs, int kind, void *handle, int keyval,
-	void *value);
+	enum weft_attr_lang lang, intptr_t value);
 
 /* *found_out says whether there is one. WEFT_ERR_KEYVAL for no such key. */
 int weft_attr_get(struct weft_attrs *const *attrs, int kind, int keyval,
-	void **value_out, bool *found_out);
+	enum weft_attr_lang lang, intptr_t *value_out, bool *found_out);
 
 /* Runs the delete function; when it fails nothing changes. WEFT_ERR_KEYVAL also
  * when the object has no such attribute. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fortran: what the C side of a Fortran call needs
  *
- * Everything here stands on the public mpi.h alone. A handle is its integer, a
- * status has the same layout in every language, a logical is an int of 0 or 1,
- * and a derived type of mpi_f08 that holds one integer is that integer. */
+ * Everything here stands on the public mpi.h, but for attributes. A handle is
+ * its integer, a status has the same layout in every language, a logical is an
+ * int of 0 or 1, and a derived type of mpi_f08 that holds one integer is that
+ * integer. */
 #ifndef WEFT_FORTRAN_H
 #define WEFT_FORTRAN_H
 
@@ -33,11 +34,6 @@ void *weft_f_buf(const void *buf);
 bool weft_f_in_place(const void *buf);
 MPI_Status *weft_f_status(const void *status);
 int *weft_f_weights(const int *weights);
-
-static inline void *weft_f_attr(MPI_Aint value)
-{
-	return (void *)value;
-}
 
 /* A copy that ends in zero, without the blanks at its end (key: at both ends).
  * NULL without memory; the caller frees it. */

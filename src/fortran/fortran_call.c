@@ -6,6 +6,7 @@
  * handle it points to. Attribute and request functions take their arguments by
  * reference and get a step between. */
 #include "fortran.h"
+#include "mpi/mpi_attr.h"
 
 #include <pthread.h>
 
@@ -104,7 +105,7 @@ static int delete (int object, int keyval, void *value, struct key *key)
 		int *ierror)                                                  \
 	{                                                                     \
 		struct key *key = key_of(copy_it, delete_it, *extra);         \
-		give(ierror, key ? PMPI_##noun##_create_keyval(low##_copy,    \
+		give(ierror, key ? weft_f_##low##_create_keyval(low##_copy,   \
 			low##_delete, keyval, key) : MPI_ERR_NO_MEM);         \
 	}
 /* clang-format on */
@@ -113,37 +114,24 @@ KEYVAL(comm, Comm, MPI_Comm)
 KEYVAL(type, Type, MPI_Datatype)
 KEYVAL(win, Win, MPI_Win)
 
-/* The keys of MPI itself hold addresses of integers in C, integers here. */
-static MPI_Aint value_of(int keyval, void *value)
-{
-	if (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE)
-		return *(int *)value;
-	return (MPI_Aint)value;
-}
+/* clang-format off */
+#define ATTR(low, noun)                                                       \
+	void pmpi_##low##_set_attr_(const int *of, const int *keyval,         \
+		const MPI_Aint *value, int *ierror)                           \
+	{                                                                     \
+		give(ierror, weft_f_##low##_set_attr(                         \
+			PMPI_##noun##_fromint(*of), *keyval, *value));        \
+	}                                                                     \
+	void pmpi_##low##_get_attr_(const int *of, const int *keyval,         \
+		MPI_Aint *value, int *flag, int *ierror)                      \
+	{                                                                     \
+		give(ierror, weft_f_##low##_get_attr(                         \
+			PMPI_##noun##_fromint(*of), *keyval, value, flag));   \
+	}
+/* clang-format on */
 
-void pmpi_comm_get_attr_(const int *comm, const int *keyval, MPI_Aint *value,
-	int *flag, int *ierror)
-{
-	void *got = NULL;
-	int rc = PMPI_Comm_get_attr(
-		PMPI_Comm_fromint(*comm), *keyval, &got, flag);
-
-	if (rc == MPI_SUCCESS && *flag)
-		*value = value_of(*keyval, got);
-	give(ierror, rc);
-}
-
-void pmpi_type_get_attr_(const int *type, const int *keyval, MPI_Aint *value,
-	int *flag, int *ierror)
-{
-	void *got = NULL;
-	int rc = PMPI_Type_get_attr(
-		PMPI_Type_fromint(*type), *keyval, &got, flag);
-
-	if (rc == MPI_SUCCESS && *flag)
-		*value = (MPI_Aint)got;
-	give(ierror, rc);
-}
+ATTR(comm, Comm)
+ATTR(type, Type)
 
 /* ---- attributes of MPI-1: plain integers ---- */
 
@@ -157,8 +145,9 @@ static int old_copy(MPI_Comm comm, int keyval, void *extra_state, void *in,
 	*flag = 0;
 	((old_copy_fn *)key->copy)(
 		&object, &keyval, &extra, &from, &to, flag, &ierror);
+	/* the same, also where that is more than an integer of this kind */
 	if (ierror == MPI_SUCCESS && *flag)
-		*(void **)out = (void *)(MPI_Aint)to;
+		*(void **)out = to == from ? in : (void *)(MPI_Aint)to;
 	return ierror;
 }
 
@@ -177,16 +166,16 @@ void pmpi_keyval_create_(weft_f_fn *copy_it, weft_f_fn *delete_it, int *keyval,
 {
 	struct key *key = key_of(copy_it, delete_it, *extra);
 
-	give(ierror,
-		key ? PMPI_Comm_create_keyval(old_copy, old_delete, keyval, key)
-		    : MPI_ERR_NO_MEM);
+	give(ierror, key ? weft_f_comm_create_keyval(
+				   old_copy, old_delete, keyval, key)
+			 : MPI_ERR_NO_MEM);
 }
 
 void pmpi_attr_put_(
 	const int *comm, const int *keyval, const int *value, int *ierror)
 {
-	give(ierror, PMPI_Comm_set_attr(PMPI_Comm_fromint(*comm), *keyval,
-			     (void *)(MPI_Aint)*value));
+	give(ierror, weft_f_comm_set_attr(
+			     PMPI_Comm_fromint(*comm), *keyval, *value));
 }
 
 void pmpi_attr_get_(

@@ -5,8 +5,6 @@ function c_type(t)
 {
 	if (t == "count" || t == "aint" || t == "offset")
 		return "MPI_" toupper(substr(t, 1, 1)) substr(t, 2)
-	if (t == "attr")
-		return "MPI_Aint"
 	if (t == "Status")
 		return "MPI_Status"
 	if (t == "buf" || t == "loc")
@@ -78,8 +76,6 @@ function c_before(file,    i, x)
 			ready = ready (ready == "" ? "" : " && ") x "_c"
 		} else if (type[i] == "str") {
 			printf "\tchar %s_c[%s] = \"\";\n", x, len[i] > file
-		} else if (type[i] == "attr") {
-			continue
 		}
 	}
 }
@@ -102,8 +98,6 @@ function c_pass(i,    x)
 	if (type[i] ~ /^fn\./)
 		return "(MPI_" substr(type[i], 4) \
 			(name ~ /_c$/ ? "_c" : "") " *)" x
-	if (type[i] == "attr")
-		return "weft_f_attr(*" x ")"
 	if (len[i] ~ /^3,/)
 		return "(int(*)[3])" x
 	if (len[i] != "" || mode[i] != ":")

@@ -26,7 +26,7 @@ function f_type(i, f08,    t)
 		return "integer(kind=MPI_COUNT_KIND)"
 	if (t == "offset")
 		return "integer(kind=MPI_OFFSET_KIND)"
-	if (t == "aint" || t == "attr")
+	if (t == "aint")
 		return "integer(kind=MPI_ADDRESS_KIND)"
 	if (t == "cptr")
 		return "type(c_ptr)"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_attr: attributes of communicators and types, keys of all kinds */
+#include "mpi_attr.h"
 #include "mpi_check.h"
 
 #include "core/attr.h"
@@ -24,13 +25,13 @@ static const char *key_name(int kind)
 
 /* The user's functions differ only in the handle's type, which is a pointer
  * for each kind of object. */
-static int create(int kind, void (*copy)(void), void (*del)(void), void *extra,
-	int *keyval)
+static int create(int kind, enum weft_attr_lang lang, void (*copy)(void),
+	void (*del)(void), void *extra, int *keyval)
 {
-	int err = weft_check_ptr(keyval, key_name(kind));
+	int err = weft_check_ptr(keyval, "keyval");
 
 	return err ? err
-		   : weft_keyval_create(kind, (weft_attr_copy_fn *)copy,
+		   : weft_keyval_create(kind, lang, (weft_attr_copy_fn *)copy,
 			     (weft_attr_delete_fn *)del, extra, keyval);
 }
 
@@ -51,32 +52,56 @@ int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
 	MPI_Comm_delete_attr_function *del, int *keyval, void *extra_state)
 {
 	return end("MPI_Comm_create_keyval",
-		create(WEFT_KIND_COMM, (plain_fn *)copy, (plain_fn *)del,
-			extra_state, keyval));
+		create(WEFT_KIND_COMM, WEFT_ATTR_C, (plain_fn *)copy,
+			(plain_fn *)del, extra_state, keyval));
 }
 
 int PMPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *del,
 	int *keyval, void *extra_state)
 {
 	return end("MPI_Keyval_create",
-		create(WEFT_KIND_COMM, (plain_fn *)copy, (plain_fn *)del,
-			extra_state, keyval));
+		create(WEFT_KIND_COMM, WEFT_ATTR_C, (plain_fn *)copy,
+			(plain_fn *)del, extra_state, keyval));
 }
 
 int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy,
 	MPI_Type_delete_attr_function *del, int *keyval, void *extra_state)
 {
 	return end("MPI_Type_create_keyval",
-		create(WEFT_KIND_TYPE, (plain_fn *)copy, (plain_fn *)del,
-			extra_state, keyval));
+		create(WEFT_KIND_TYPE, WEFT_ATTR_C, (plain_fn *)copy,
+			(plain_fn *)del, extra_state, keyval));
 }
 
 int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *copy,
 	MPI_Win_delete_attr_function *del, int *keyval, void *extra_state)
 {
 	return end("MPI_Win_create_keyval",
-		create(WEFT_KIND_WIN, (plain_fn *)copy, (plain_fn *)del,
-			extra_state, keyval));
+		create(WEFT_KIND_WIN, WEFT_ATTR_C, (plain_fn *)copy,
+			(plain_fn *)del, extra_state, keyval));
+}
+
+int weft_f_comm_create_keyval(MPI_Comm_copy_attr_function *copy,
+	MPI_Comm_delete_attr_function *del, int *keyval_out, void *extra)
+{
+	return end("MPI_Comm_create_keyval",
+		create(WEFT_KIND_COMM, WEFT_ATTR_FORTRAN, (plain_fn *)copy,
+			(plain_fn *)del, extra, keyval_out));
+}
+
+int weft_f_type_create_keyval(MPI_Type_copy_attr_function *copy,
+	MPI_Type_delete_attr_function *del, int *keyval_out, void *extra)
+{
+	return end("MPI_Type_create_keyval",
+		create(WEFT_KIND_TYPE, WEFT_ATTR_FORTRAN, (plain_fn *)copy,
+			(plain_fn *)del, extra, keyval_out));
+}
+
+int weft_f_win_create_keyval(MPI_Win_copy_attr_function *copy,
+	MPI_Win_delete_attr_function *del, int *keyval_out, void *extra)
+{
+	return end("MPI_Win_create_keyval",
+		create(WEFT_KIND_WIN, WEFT_ATTR_FORTRAN, (plain_fn *)copy,
+			(plain_fn *)del, extra, keyval_out));
 }
 
 int PMPI_Comm_free_keyval(int *keyval)
@@ -152,7 +177,8 @@ static int check_not_predefined(int keyval)
 		       : 0;
 }
 
-static int set_comm(MPI_Comm comm, int keyval, void *value, const char *func)
+static int set_comm(MPI_Comm comm, int keyval, enum weft_attr_lang lang,
+	intptr_t value, const char *func)
 {
 	struct weft_comm *of = NULL;
 	int err = weft_check_comm(comm, &of);
@@ -161,15 +187,15 @@ static int set_comm(MPI_Comm comm, int keyval, void *value, const char *func)
 		err = check_not_predefined(keyval);
 	if (!err)
 		err = weft_attr_set(
-			&of->attrs, WEFT_KIND_COMM, comm, keyval, value);
+			&of->attrs, WEFT_KIND_COMM, comm, keyval, lang, value);
 	return weft_mpi_end(of, func, err);
 }
 
-static int get_comm(MPI_Comm comm, int keyval, void *attribute_val, int *flag,
-	const char *func)
+static int get_comm(MPI_Comm comm, int keyval, enum weft_attr_lang lang,
+	void *attribute_val, int *flag, const char *func)
 {
 	struct weft_comm *of = NULL;
-	const void *value = NULL;
+	intptr_t value = 0;
 	bool found = true;
 	int err = weft_check_comm(comm, &of);
 
@@ -178,11 +204,14 @@ static int get_comm(MPI_Comm comm, int keyval, void *attribute_val, int *flag,
 	if (!err)
 		err = weft_check_ptr(flag, "flag");
 	if (!err && is_predefined(keyval)) {
+		const int *set = predefined(of, keyval);
+
 		found = has_predefined(of, keyval);
-		value = predefined(of, keyval);
-	} else if (!err)
-		err = weft_attr_get(&of->attrs, WEFT_KIND_COMM, keyval,
-			(void **)&value, &found);
+		value = lang == WEFT_ATTR_C ? (intptr_t)set : *set;
+	} else if (!err) {
+		err = weft_attr_get(&of->attrs, WEFT_KIND_COMM, keyval, lang,
+			&value, &found);
+	}
 	if (err)
 		return weft_mpi_raise(of, func, err);
 	*flag = found;
@@ -206,23 +235,40 @@ static int delete_comm(MPI_Comm comm, int keyval, const char *func)
 
 int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *attribute_val)
 {
-	return set_comm(comm, keyval, attribute_val, "MPI_Comm_set_attr");
+	return set_comm(comm, keyval, WEFT_ATTR_C, (intptr_t)attribute_val,
+		"MPI_Comm_set_attr");
+}
+
+int weft_f_comm_set_attr(MPI_Comm comm, int keyval, MPI_Aint value)
+{
+	return set_comm(
+		comm, keyval, WEFT_ATTR_FORTRAN, value, "MPI_Comm_set_attr");
 }
 
 int PMPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val)
 {
-	return set_comm(comm, keyval, attribute_val, "MPI_Attr_put");
+	return set_comm(comm, keyval, WEFT_ATTR_C, (intptr_t)attribute_val,
+		"MPI_Attr_put");
 }
 
 int PMPI_Comm_get_attr(
 	MPI_Comm comm, int keyval, void *attribute_val, int *flag)
 {
-	return get_comm(comm, keyval, attribute_val, flag, "MPI_Comm_get_attr");
+	return get_comm(comm, keyval, WEFT_ATTR_C, attribute_val, flag,
+		"MPI_Comm_get_attr");
+}
+
+int weft_f_comm_get_attr(
+	MPI_Comm comm, int keyval, MPI_Aint *value_out, int *flag_out)
+{
+	return get_comm(comm, keyval, WEFT_ATTR_FORTRAN, value_out, flag_out,
+		"MPI_Comm_get_attr");
 }
 
 int PMPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag)
 {
-	return get_comm(comm, keyval, attribute_val, flag, "MPI_Attr_get");
+	return get_comm(
+		comm, keyval, WEFT_ATTR_C, attribute_val, flag, "MPI_Attr_get");
 }
 
 int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval)
@@ -242,22 +288,23 @@ static struct weft_attrs **type_attrs(struct weft_type *type)
 	return (struct weft_attrs **)(void *)&type->attrs;
 }
 
-int PMPI_Type_set_attr(MPI_Datatype datatype, int keyval, void *attribute_val)
+static int set_type(MPI_Datatype datatype, int keyval, enum weft_attr_lang lang,
+	intptr_t value)
 {
 	struct weft_type *type = NULL;
 	int err = weft_check_type(datatype, &type);
 
 	if (!err)
 		err = weft_attr_set(type_attrs(type), WEFT_KIND_TYPE, datatype,
-			keyval, attribute_val);
+			keyval, lang, value);
 	return end("MPI_Type_set_attr", err);
 }
 
-int PMPI_Type_get_attr(
-	MPI_Datatype datatype, int keyval, void *attribute_val, int *flag)
+static int get_type(MPI_Datatype datatype, int keyval, enum weft_attr_lang lang,
+	void *attribute_val, int *flag)
 {
 	struct weft_type *type = NULL;
-	void *value = NULL;
+	intptr_t value = 0;
 	bool found = false;
 	int err = weft_check_type(datatype, &type);
 
@@ -267,13 +314,36 @@ int PMPI_Type_get_attr(
 		err = weft_check_ptr(flag, "flag");
 	if (!err)
 		err = weft_attr_get(type_attrs(type), WEFT_KIND_TYPE, keyval,
-			&value, &found);
+			lang, &value, &found);
 	if (err)
 		return end("MPI_Type_get_attr", err);
 	*flag = found;
 	if (found)
 		memcpy(attribute_val, &value, sizeof(value));
 	return MPI_SUCCESS;
+}
+
+int PMPI_Type_set_attr(MPI_Datatype datatype, int keyval, void *attribute_val)
+{
+	return set_type(datatype, keyval, WEFT_ATTR_C, (intptr_t)attribute_val);
+}
+
+int weft_f_type_set_attr(MPI_Datatype datatype, int keyval, MPI_Aint value)
+{
+	return set_type(datatype, keyval, WEFT_ATTR_FORTRAN, value);
+}
+
+int PMPI_Type_get_attr(
+	MPI_Datatype datatype, int keyval, void *attribute_val, int *flag)
+{
+	return get_type(datatype, keyval, WEFT_ATTR_C, attribute_val, flag);
+}
+
+int weft_f_type_get_attr(
+	MPI_Datatype datatype, int keyval, MPI_Aint *value_out, int *flag_out)
+{
+	return get_type(
+		datatype, keyval, WEFT_ATTR_FORTRAN, value_out, flag_out);
 }
 
 int PMPI_Type_delete_attr(MPI_Datatype datatype, int keyval)

@@ -59,18 +59,25 @@ static int setup(void **state)
 
 static intptr_t get(struct weft_attrs *const *attrs, int keyval)
 {
-	void *value;
+	intptr_t value;
 	bool found;
 
-	assert_int_equal(weft_attr_get(attrs, KIND, keyval, &value, &found), 0);
-	return found ? (intptr_t)value : -1;
+	assert_int_equal(
+		weft_attr_get(attrs, KIND, keyval, WEFT_ATTR_C, &value, &found),
+		0);
+	return found ? value : -1;
+}
+
+static int set(struct weft_attrs **attrs, int kind, int keyval, intptr_t value)
+{
+	return weft_attr_set(attrs, kind, NULL, keyval, WEFT_ATTR_C, value);
 }
 
 static void make_keys(int *keys, int n)
 {
 	for (int i = 0; i < n; i++)
-		assert_int_equal(weft_keyval_create(KIND, on_copy, on_delete,
-					 NULL, &keys[i]),
+		assert_int_equal(weft_keyval_create(KIND, WEFT_ATTR_C, on_copy,
+					 on_delete, NULL, &keys[i]),
 			0);
 }
 
@@ -89,15 +96,12 @@ static void test_set_get(void **state)
 	make_keys(keys, N);
 	for (int i = 0; i < N; i++) {
 		assert_int_equal(get(&attrs, keys[i]), -1);
-		assert_int_equal(weft_attr_set(&attrs, KIND, NULL, keys[i],
-					 (void *)(intptr_t)i),
-			0);
+		assert_int_equal(set(&attrs, KIND, keys[i], i), 0);
 	}
 	for (int i = 0; i < N; i++)
 		assert_int_equal(get(&attrs, keys[i]), i);
 	/* replacing deletes the old value */
-	assert_int_equal(
-		weft_attr_set(&attrs, KIND, NULL, keys[3], (void *)33), 0);
+	assert_int_equal(set(&attrs, KIND, keys[3], 33), 0);
 	assert_int_equal(seen.n_deleted, 1);
 	assert_int_equal(seen.deleted[0], 3);
 	assert_int_equal(weft_attr_delete(&attrs, KIND, NULL, keys[3]), 0);
@@ -117,16 +121,15 @@ static void test_wrong_key(void **state)
 {
 	struct weft_attrs *attrs = NULL;
 	int key;
-	void *value;
+	intptr_t value;
 	bool found;
 
 	(void)state;
 	make_keys(&key, 1);
+	assert_int_equal(set(&attrs, OTHER, key, 0), WEFT_ERR_KEYVAL);
+	assert_int_equal(set(&attrs, KIND, 0, 0), WEFT_ERR_KEYVAL);
 	assert_int_equal(
-		weft_attr_set(&attrs, OTHER, NULL, key, NULL), WEFT_ERR_KEYVAL);
-	assert_int_equal(
-		weft_attr_set(&attrs, KIND, NULL, 0, NULL), WEFT_ERR_KEYVAL);
-	assert_int_equal(weft_attr_get(&attrs, KIND, -5, &value, &found),
+		weft_attr_get(&attrs, KIND, -5, WEFT_ATTR_C, &value, &found),
 		WEFT_ERR_KEYVAL);
 	assert_int_equal(weft_keyval_free(OTHER, key), WEFT_ERR_KEYVAL);
 	free_keys(&key, 1);
@@ -138,19 +141,20 @@ static void test_wrong_key(void **state)
 static void test_freed_key(void **state)
 {
 	struct weft_attrs *attrs = NULL;
-	void *value;
+	intptr_t value;
 	bool found;
 	int key;
 
 	(void)state;
 	make_keys(&key, 1);
-	assert_int_equal(weft_attr_set(&attrs, KIND, NULL, key, (void *)8), 0);
+	assert_int_equal(set(&attrs, KIND, key, 8), 0);
 	free_keys(&key, 1);
 	free_keys(&key, 1);
 	assert_int_equal(get(&attrs, key), 8);
 	assert_int_equal(weft_attr_delete_all(&attrs, NULL), 0);
 	assert_int_equal(seen.deleted[0], 8);
-	assert_int_equal(weft_attr_get(&attrs, KIND, key, &value, &found),
+	assert_int_equal(
+		weft_attr_get(&attrs, KIND, key, WEFT_ATTR_C, &value, &found),
 		WEFT_ERR_KEYVAL);
 	weft_attrs_destroy(attrs);
 }
@@ -162,9 +166,9 @@ static void test_failing_delete(void **state)
 
 	(void)state;
 	make_keys(&key, 1);
-	assert_int_equal(weft_attr_set(&attrs, KIND, NULL, key, (void *)1), 0);
+	assert_int_equal(set(&attrs, KIND, key, 1), 0);
 	seen.fail_delete = 55;
-	assert_int_equal(weft_attr_set(&attrs, KIND, NULL, key, (void *)2), 55);
+	assert_int_equal(set(&attrs, KIND, key, 2), 55);
 	assert_int_equal(weft_attr_delete(&attrs, KIND, NULL, key), 55);
 	assert_int_equal(weft_attr_delete_all(&attrs, NULL), 55);
 	assert_int_equal(get(&attrs, key), 1);
@@ -182,13 +186,16 @@ static void test_copy(void **state)
 
 	(void)state;
 	make_keys(keys, N);
+	assert_int_equal(weft_keyval_create(KIND, WEFT_ATTR_C, WEFT_ATTR_DUP,
+				 NULL, NULL, &dup),
+		0);
 	assert_int_equal(
-		weft_keyval_create(KIND, WEFT_ATTR_DUP, NULL, NULL, &dup), 0);
-	assert_int_equal(weft_keyval_create(KIND, NULL, NULL, NULL, &never), 0);
+		weft_keyval_create(KIND, WEFT_ATTR_C, NULL, NULL, NULL, &never),
+		0);
 	for (int i = 0; i < N; i++)
-		weft_attr_set(&attrs, KIND, NULL, keys[i], (void *)(intptr_t)i);
-	weft_attr_set(&attrs, KIND, NULL, dup, (void *)41);
-	weft_attr_set(&attrs, KIND, NULL, never, (void *)42);
+		set(&attrs, KIND, keys[i], i);
+	set(&attrs, KIND, dup, 41);
+	set(&attrs, KIND, never, 42);
 	assert_int_equal(weft_attr_copy_all(&attrs, NULL, &copy), 0);
 	for (int i = 0; i < N; i++)
 		assert_int_equal(get(&copy, keys[i]), i % 2 ? -1 : 2 * i);
@@ -209,6 +216,66 @@ static void test_copy(void **state)
 	free_keys(&never, 1);
 }
 
+static intptr_t read_in(
+	enum weft_attr_lang lang, struct weft_attrs *const *attrs, int keyval)
+{
+	intptr_t value = 0;
+	bool found;
+
+	assert_int_equal(
+		weft_attr_get(attrs, KIND, keyval, lang, &value, &found), 0);
+	assert_true(found);
+	return value;
+}
+
+/* C reads the place of what Fortran set, Fortran what C set as an integer; a
+ * copy is a place of its own. */
+static void test_languages(void **state)
+{
+	struct weft_attrs *attrs = NULL, *copy = NULL;
+	intptr_t place, again;
+	int dup, key, f_key;
+
+	(void)state;
+	make_keys(&key, 1);
+	assert_int_equal(weft_keyval_create(KIND, WEFT_ATTR_C, WEFT_ATTR_DUP,
+				 on_delete, NULL, &dup),
+		0);
+	assert_int_equal(weft_keyval_create(KIND, WEFT_ATTR_FORTRAN, on_copy,
+				 on_delete, NULL, &f_key),
+		0);
+	assert_int_equal(
+		weft_attr_set(&attrs, KIND, NULL, dup, WEFT_ATTR_FORTRAN, -12),
+		0);
+	assert_int_equal(
+		weft_attr_set(&attrs, KIND, NULL, f_key, WEFT_ATTR_FORTRAN, 6),
+		0);
+	set(&attrs, KIND, key, (intptr_t)&place);
+	place = read_in(WEFT_ATTR_C, &attrs, dup);
+	assert_int_equal(*(intptr_t *)place, -12);
+	assert_int_equal(*(int *)place, -12);
+	assert_int_equal(read_in(WEFT_ATTR_FORTRAN, &attrs, dup), -12);
+	assert_int_equal(
+		read_in(WEFT_ATTR_FORTRAN, &attrs, key), (intptr_t)&place);
+	assert_int_equal(weft_attr_copy_all(&attrs, NULL, &copy), 0);
+	again = read_in(WEFT_ATTR_C, &copy, dup);
+	assert_int_not_equal(again, place);
+	assert_int_equal(*(intptr_t *)again, -12);
+	assert_int_equal(read_in(WEFT_ATTR_FORTRAN, &copy, f_key), 12);
+	/* a function of Fortran is given the integer, one of C its place */
+	seen.n_deleted = 0;
+	assert_int_equal(weft_attr_delete(&attrs, KIND, NULL, f_key), 0);
+	assert_int_equal(seen.deleted[0], 6);
+	assert_int_equal(weft_attr_delete(&attrs, KIND, NULL, dup), 0);
+	assert_int_equal(seen.deleted[1], place);
+	assert_int_equal(*(intptr_t *)again, -12);
+	weft_attrs_destroy(attrs);
+	weft_attrs_destroy(copy);
+	free_keys(&dup, 1);
+	free_keys(&key, 1);
+	free_keys(&f_key, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +284,7 @@ int main(void)
 		cmocka_unit_test_setup(test_freed_key, setup),
 		cmocka_unit_test_setup(test_failing_delete, setup),
 		cmocka_unit_test_setup(test_copy, setup),
+		cmocka_unit_test_setup(test_languages, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

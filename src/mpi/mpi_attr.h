@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_attr: attributes as Fortran sets and reads them
+ *
+ * For libweft_fortran only. What MPI_Comm_set_attr and the like do, for values
+ * that are integers: C reads the address of one (MPI 5.0, 19.3.7). The
+ * functions of a key made here get values as Fortran reads them, in the bits of
+ * their pointers. */
+#ifndef WEFT_MPI_ATTR_H
+#define WEFT_MPI_ATTR_H
+
+#include <mpi.h>
+
+int weft_f_comm_set_attr(MPI_Comm comm, int keyval, MPI_Aint value);
+int weft_f_comm_get_attr(
+	MPI_Comm comm, int keyval, MPI_Aint *value_out, int *flag_out);
+int weft_f_type_set_attr(MPI_Datatype datatype, int keyval, MPI_Aint value);
+int weft_f_type_get_attr(
+	MPI_Datatype datatype, int keyval, MPI_Aint *value_out, int *flag_out);
+
+int weft_f_comm_create_keyval(MPI_Comm_copy_attr_function *copy,
+	MPI_Comm_delete_attr_function *del, int *keyval_out, void *extra);
+int weft_f_type_create_keyval(MPI_Type_copy_attr_function *copy,
+	MPI_Type_delete_attr_function *del, int *keyval_out, void *extra);
+int weft_f_win_create_keyval(MPI_Win_copy_attr_function *copy,
+	MPI_Win_delete_attr_function *del, int *keyval_out, void *extra);
+
+#endif
