@@ -4,6 +4,7 @@
 bin_PROGRAMS += mpiexec
 mpiexec_SOURCES = \
 	src/tools/tool_run.c \
+	src/tools/run_claim.c src/tools/run_claim.h \
 	src/tools/run_elf.c src/tools/run_elf.h \
 	src/tools/run_foreign.c src/tools/run_foreign.h \
 	src/tools/run_guard.c src/tools/run_guard.h \

@@ -14,11 +14,13 @@
 #include "session/session.h"
 #include "tools/sheet.h"
 #include "topo/nic.h"
+#include "topo/topo.h"
 
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct topic {
 	const char *option;
@@ -369,6 +371,21 @@ static int show_pset(
 	return 0;
 }
 
+/* Where the launcher, or who started it, lets this process run. */
+static void show_binding(struct weft_sheet *at)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	struct weft_topo *topo = NULL;
+
+	if (weft_topo_open(&topo))
+		return;
+	weft_sheet_text(at, "processors", "%s", weft_topo_cpuset(topo));
+	weft_sheet_text(at, "binding", "%s",
+		(long)weft_topo_n_cpus(topo) < n ? "bound to these"
+						 : "not bound");
+	weft_topo_close(topo);
+}
+
 static int show_psets(struct weft_sheet *sheet, const char *name)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
@@ -385,6 +402,7 @@ static int show_psets(struct weft_sheet *sheet, const char *name)
 	weft_sheet_number(at, "size", facts->size, "processes");
 	weft_sheet_text(at, "node", "%s", facts->host);
 	weft_sheet_number(at, "on_node", facts->local_size, "processes");
+	show_binding(at);
 	err = weft_pset_count(session, &n);
 	if (err)
 		code = complain("process sets", err);

@@ -12,6 +12,7 @@
 #include "base/knob.h"
 #include "boot/life.h"
 #include "pmix/pmix_serve.h"
+#include "tools/run_claim.h"
 #include "tools/run_elf.h"
 #include "tools/run_guard.h"
 #include "tools/run_hand.h"
@@ -76,7 +77,9 @@ struct run {
 	int life_fd;
 	struct weft_life *life; /* one a process */
 	struct weft_run_proc *procs;
-	cpu_set_t *cpus; /* one a process, or NULL */
+	cpu_set_t *cpus;     /* one a process, or NULL */
+	const char *unbound; /* why not, where cpus is NULL */
+	struct weft_run_claim claim;
 	struct pollfd *fds;
 	uint32_t n_running;
 	enum run_state state;
@@ -137,10 +140,10 @@ static void set_signals(struct run *run)
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Each process costs two descriptors here. */
+/* Each process costs two descriptors here, and one for its core. */
 static int raise_limit(uint32_t n)
 {
-	rlim_t need = 2 * (rlim_t)n + FDS_SPARE;
+	rlim_t need = 3 * (rlim_t)n + FDS_SPARE;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
@@ -262,19 +265,102 @@ static int alloc_procs(struct run *run)
 	return 0;
 }
 
-/* Nothing is bound unless it was asked for: another job may run here. */
+/* Threads would have to share the core of their process. */
+static bool is_threaded(const struct run *run)
+{
+	static const char name[] = "OMP_NUM_THREADS=";
+	const char *text = weft_knob_foreign("OMP_NUM_THREADS");
+	bool is = text && atoi(text) > 1;
+
+	for (size_t a = 0; a < run->opt.n_apps; a++) {
+		const struct weft_run_env *from[] = { &run->opt.env,
+			&run->opt.apps[a].env };
+
+		for (size_t k = 0; k < 2; k++)
+			for (size_t i = 0; i < from[k]->n_set; i++)
+				is |= !strncmp(from[k]->set[i], name,
+					      strlen(name)) &&
+				      atoi(from[k]->set[i] + strlen(name)) > 1;
+	}
+	return is;
+}
+
+static int place_by_choice(struct run *run, bool is_wanted)
+{
+	static const char *const why[] = {
+		[WEFT_PLACE_ALONE] = "there is one",
+		[WEFT_PLACE_ONE] = "more than two would be bound to NUMA "
+				   "nodes, and there is one",
+		[WEFT_PLACE_CROWDED] = "there are more processes than cores "
+				       "that mpiexec may use",
+		[WEFT_PLACE_SHARED] = "other jobs are on the cores",
+	};
+	enum weft_place_choice choice;
+	int err = weft_place_choose(NULL, run->n, is_threaded(run),
+		weft_run_claim_core, &run->claim, run->cpus, &choice);
+
+	if (err)
+		return err;
+	if (!is_wanted)
+		run->unbound = "--bind-to none";
+	else if (choice != WEFT_PLACE_CORES && choice != WEFT_PLACE_NUMA)
+		run->unbound = why[choice];
+	if (!run->unbound)
+		return 0;
+	free(run->cpus);
+	run->cpus = NULL;
+	return 0;
+}
+
+/* Whatever is said, the cores are claimed: later jobs are not bound to them. */
 static int place_procs(struct run *run)
 {
 	struct weft_place place = { run->opt.bind, run->opt.map, NULL };
+	bool is_none = place.bind && !strcmp(place.bind, "none");
+	int err;
 
-	if (place.bind && !strcmp(place.bind, "none"))
-		return 0;
-	if (!place.bind && !place.map)
-		return 0;
 	run->cpus = calloc(run->n, sizeof(*run->cpus));
 	if (!run->cpus)
 		return WEFT_ERR_NOMEM;
-	return weft_place_deal(&place, run->n, run->cpus);
+	if (is_none || (!place.bind && !place.map))
+		return place_by_choice(run, !is_none);
+	err = weft_place_deal(&place, run->n, run->cpus);
+	if (err)
+		return err;
+	return weft_place_claim(
+		NULL, run->cpus, run->n, weft_run_claim_core, &run->claim);
+}
+
+/* "0-3,8" */
+static void print_cpus(const cpu_set_t *cpus, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	*buf = '\0';
+	for (int c = 0; c < CPU_SETSIZE && n < len; c++) {
+		int from = c;
+
+		if (!CPU_ISSET(c, cpus))
+			continue;
+		while (c + 1 < CPU_SETSIZE && CPU_ISSET(c + 1, cpus))
+			c++;
+		n += (size_t)snprintf(buf + n, len - n,
+			c > from ? "%s%d-%d" : "%s%d", n ? "," : "", from, c);
+	}
+}
+
+static void report_bindings(struct run *run)
+{
+	char cpus[512];
+
+	if (run->unbound)
+		weft_run_io_say(run->io, "the processes are not bound: %s",
+			run->unbound);
+	for (uint32_t r = 0; run->cpus && r < run->n; r++) {
+		print_cpus(&run->cpus[r], cpus, sizeof(cpus));
+		weft_run_io_say(
+			run->io, "rank %u is bound to processors %s", r, cpus);
+	}
 }
 
 /* Nodes and processes a node are for launchers of several hosts. */
@@ -430,6 +516,8 @@ static int start_all(struct run *run)
 	int err = 0;
 
 	warn_of_others(run);
+	if (run->opt.report_bindings)
+		report_bindings(run);
 	for (size_t a = 0; a < run->opt.n_apps; a++)
 		for (uint32_t i = 0; i < run->opt.apps[a].n && !err; i++) {
 			run->procs[rank].app = &run->opt.apps[a];
@@ -942,6 +1030,7 @@ static void tear_down(struct run *run)
 	weft_run_fault_unmap(run->faults, run->n);
 	weft_life_unmake(run->n, run->life_fd, run->life);
 	free(run->procs);
+	weft_run_claim_fini(&run->claim);
 	free(run->cpus);
 	free(run->fds);
 }

@@ -128,3 +128,124 @@ int weft_place_deal(
 	hwloc_topology_destroy(machine);
 	return err;
 }
+
+/* ---- where nothing was said ---- */
+
+enum { BOUND_TO_CORES = 2 }; /* so many processes, as Open MPI has it */
+
+/* What counts as a core; a virtual machine may show none. */
+static hwloc_obj_type_t core_type(hwloc_topology_t machine)
+{
+	return hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_CORE) > 0
+		       ? HWLOC_OBJ_CORE
+		       : HWLOC_OBJ_PU;
+}
+
+/*
+ * The k-th core, and in *around_out what its process is bound to: itself, or
+ * its NUMA node, when cores are dealt from n_nodes of these in turn.  NULL
+ * when that node has not as many.
+ */
+static hwloc_obj_t core_in_turn(hwloc_topology_t machine, uint32_t n_nodes,
+	uint32_t k, hwloc_obj_t *around_out)
+{
+	hwloc_obj_type_t type = core_type(machine);
+	hwloc_obj_t node;
+
+	if (!n_nodes)
+		return *around_out = hwloc_get_obj_by_type(machine, type, k);
+	node = *around_out =
+		hwloc_get_obj_by_type(machine, HWLOC_OBJ_NUMANODE, k % n_nodes);
+	if (!node || hwloc_bitmap_iszero(node->cpuset))
+		return NULL;
+	return hwloc_get_obj_inside_cpuset_by_type(
+		machine, node->cpuset, type, k / n_nodes);
+}
+
+static bool claim_core(hwloc_obj_t core, weft_place_claim_fn *claim, void *arg)
+{
+	return claim(arg, (unsigned)hwloc_bitmap_first(core->cpuset));
+}
+
+static void set_of(
+	hwloc_topology_t machine, hwloc_const_cpuset_t cpus, cpu_set_t *out)
+{
+	hwloc_cpuset_to_glibc_sched_affinity(machine, cpus, out, sizeof(*out));
+}
+
+/* Claims up to n cores, and says how many it got. */
+static uint32_t claim_cores(hwloc_topology_t machine, uint32_t n,
+	uint32_t n_nodes, weft_place_claim_fn *claim, void *arg,
+	cpu_set_t *sets_out)
+{
+	int cores = hwloc_get_nbobjs_by_type(machine, core_type(machine));
+	uint32_t turns = (uint32_t)cores * (n_nodes ? n_nodes : 1), got = 0;
+
+	for (uint32_t k = 0; k < turns && got < n; k++) {
+		hwloc_obj_t around = NULL;
+		hwloc_obj_t core = core_in_turn(machine, n_nodes, k, &around);
+
+		if (core && claim_core(core, claim, arg))
+			set_of(machine, around->cpuset, &sets_out[got++]);
+	}
+	return got;
+}
+
+static enum weft_place_choice choose(hwloc_topology_t machine, uint32_t n,
+	bool is_threaded, weft_place_claim_fn *claim, void *arg,
+	cpu_set_t *sets_out)
+{
+	int cores = hwloc_get_nbobjs_by_type(machine, core_type(machine));
+	int nodes = hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_NUMANODE);
+	bool is_wide = is_threaded || n > BOUND_TO_CORES;
+	uint32_t n_nodes = is_wide && nodes > 0 ? (uint32_t)nodes : 0;
+	uint32_t got = claim_cores(machine, n, n_nodes, claim, arg, sets_out);
+
+	if (n == 1)
+		return WEFT_PLACE_ALONE;
+	if (n > (uint32_t)cores)
+		return WEFT_PLACE_CROWDED;
+	if (got < n)
+		return WEFT_PLACE_SHARED;
+	if (!is_wide)
+		return WEFT_PLACE_CORES;
+	return n_nodes > 1 ? WEFT_PLACE_NUMA : WEFT_PLACE_ONE;
+}
+
+int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,
+	weft_place_claim_fn *claim, void *arg, cpu_set_t *sets_out,
+	enum weft_place_choice *choice_out)
+{
+	hwloc_topology_t hw;
+	int err = machine_load(machine, &hw);
+
+	if (err)
+		return err;
+	*choice_out = choose(hw, n, is_threaded, claim, arg, sets_out);
+	hwloc_topology_destroy(hw);
+	return 0;
+}
+
+int weft_place_claim(const char *machine, const cpu_set_t *sets, uint32_t n,
+	weft_place_claim_fn *claim, void *arg)
+{
+	hwloc_topology_t hw;
+	int err = machine_load(machine, &hw);
+	hwloc_obj_t core = NULL;
+	cpu_set_t all, mine;
+
+	if (err)
+		return err;
+	CPU_ZERO(&all);
+	for (uint32_t i = 0; i < n; i++)
+		CPU_OR(&all, &all, &sets[i]);
+	while ((core = hwloc_get_next_obj_by_type(hw, core_type(hw), core)) !=
+		NULL) {
+		set_of(hw, core->cpuset, &mine);
+		CPU_AND(&mine, &mine, &all);
+		if (CPU_COUNT(&mine))
+			(void)claim_core(core, claim, arg);
+	}
+	hwloc_topology_destroy(hw);
+	return 0;
+}

@@ -4,6 +4,7 @@
 #define WEFT_PLACE_H
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What to deal; strings may be NULL. */
@@ -22,5 +23,32 @@ struct weft_place {
  */
 int weft_place_deal(
 	const struct weft_place *place, uint32_t n, cpu_set_t *sets_out);
+
+/* Is this core, named by its first processor, free for us?  It is ours then. */
+typedef bool weft_place_claim_fn(void *arg, unsigned cpu);
+
+/* What is done with a job that nobody said anything about. */
+enum weft_place_choice {
+	WEFT_PLACE_CORES,   /* bound, each process to a core */
+	WEFT_PLACE_NUMA,    /* bound, each to a core's NUMA node */
+	WEFT_PLACE_ALONE,   /* not bound: one process, nobody to keep from */
+	WEFT_PLACE_ONE,	    /* not bound: there is but one NUMA node */
+	WEFT_PLACE_CROWDED, /* not bound: fewer cores than processes */
+	WEFT_PLACE_SHARED,  /* not bound: fewer free cores than processes */
+};
+
+/*
+ * Choose for n processes, each of which claims a core: two are bound to
+ * theirs unless is_threaded, more to its NUMA node, dealt to the nodes in
+ * turn.  Fills sets_out if bound.  WEFT_ERR_OTHER for a machine that cannot be
+ * read.
+ */
+int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,
+	weft_place_claim_fn *claim, void *arg, cpu_set_t *sets_out,
+	enum weft_place_choice *choice_out);
+
+/* Claim the cores of n sets that were dealt otherwise, if they are free. */
+int weft_place_claim(const char *machine, const cpu_set_t *sets, uint32_t n,
+	weft_place_claim_fn *claim, void *arg);
 
 #endif

@@ -61,6 +61,70 @@ static void test_map(void **state)
 	check(NULL, "numa", 2, alone);
 }
 
+/* Bit p: the core whose first processor is p. */
+static bool claim(void *arg, unsigned cpu)
+{
+	uint8_t *claimed = arg, bit = (uint8_t)(1 << cpu);
+
+	if (*claimed & bit)
+		return false;
+	*claimed |= bit;
+	return true;
+}
+
+/* Several jobs after each other; those before have claimed what they are on. */
+static void check_choice(const char *hw, uint32_t n, bool is_threaded,
+	uint8_t *claimed, enum weft_place_choice expected, uint8_t first)
+{
+	enum weft_place_choice choice;
+	cpu_set_t sets[16];
+	uint8_t got = 0;
+
+	assert_int_equal(weft_place_choose(hw, n, is_threaded, claim, claimed,
+				 sets, &choice),
+		0);
+	assert_int_equal(choice, expected);
+	for (int p = 0; first && p < 8; p++)
+		got |= (uint8_t)(CPU_ISSET(p, &sets[0]) << p);
+	assert_int_equal(got, first);
+}
+
+static void test_choice(void **state)
+{
+	static const char small[] = "NUMANode:1 Core:4 PU:1";
+	uint8_t claimed = 0;
+	cpu_set_t set;
+
+	(void)state;
+	check_choice(machine, 2, false, &claimed, WEFT_PLACE_CORES, 0x03);
+	assert_int_equal(claimed, 0x05);
+	/* beside it: on the cores that are left, if there are enough */
+	check_choice(machine, 2, false, &claimed, WEFT_PLACE_CORES, 0x30);
+	check_choice(machine, 2, false, &claimed, WEFT_PLACE_SHARED, 0);
+	claimed = 0;
+	check_choice(machine, 3, false, &claimed, WEFT_PLACE_NUMA, 0x0f);
+	assert_int_equal(claimed, 0x15); /* in turn: 0, 4, 2 */
+	check_choice(machine, 2, false, &claimed, WEFT_PLACE_SHARED, 0);
+	claimed = 0;
+	check_choice(machine, 2, true, &claimed, WEFT_PLACE_NUMA, 0x0f);
+	claimed = 0;
+	check_choice(machine, 1, false, &claimed, WEFT_PLACE_ALONE, 0);
+	assert_int_equal(claimed, 0x01);
+	claimed = 0;
+	check_choice(machine, 5, false, &claimed, WEFT_PLACE_CROWDED, 0);
+	assert_int_equal(claimed, 0x55);
+	claimed = 0;
+	check_choice(small, 3, false, &claimed, WEFT_PLACE_ONE, 0);
+	claimed = 0;
+	check_choice("PU:2", 2, false, &claimed, WEFT_PLACE_CORES, 1);
+	claimed = 0;
+	CPU_ZERO(&set);
+	CPU_SET(3, &set); /* second thread of the second core */
+	assert_int_equal(
+		weft_place_claim(machine, &set, 1, claim, &claimed), 0);
+	assert_int_equal(claimed, 0x04);
+}
+
 static void test_errors(void **state)
 {
 	struct weft_place place = { "board", NULL, machine };
@@ -97,6 +161,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bind),
 		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_real_machine),
 	};
