@@ -206,10 +206,41 @@ static struct piece *piece_new(
 	return piece;
 }
 
-static void on_sent(void *arg, struct weft_req *req)
+/* The message that the user's request stands for; of a persistent one the last
+ * that was started. */
+struct sent {
+	struct weft_bsend_places places; /* of a persistent one */
+	struct weft_req *inner;		 /* referenced; NULL: none */
+};
+
+/* The user's request waits for what became of cancelling its message. */
+static void tell_user(struct weft_req *inner)
+{
+	struct weft_req *req = inner->state;
+
+	if (!req)
+		return;
+	inner->state = NULL;
+	if (inner->status.is_cancelled) {
+		req->status.is_cancelled = true;
+		req->status.len = 0;
+	}
+	weft_req_complete(req, 0);
+	weft_req_put(req);
+}
+
+static void on_answered(void *arg, struct weft_req *inner)
+{
+	(void)arg;
+	tell_user(inner);
+}
+
+static void on_sent(void *arg, struct weft_req *inner)
 {
 	piece_free(arg);
-	weft_req_put(req);
+	inner->on_done = NULL; /* an eager one may yet be asked back */
+	tell_user(inner);
+	weft_req_put(inner);
 }
 
 static int no_room(const struct weft_bsend *bsend, size_t len)
@@ -224,7 +255,9 @@ static int no_room(const struct weft_bsend *bsend, size_t len)
 		len, bsend->len);
 }
 
-static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg)
+/* *inner_out, unless inner_out is NULL, is the send, referenced, or NULL. */
+static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
+	struct weft_req **inner_out)
 {
 	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_msg copy = *msg;
@@ -247,6 +280,10 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg)
 	copy.type = weft_type_builtin(BYTE_ABI_VALUE);
 	copy.mode = WEFT_SEND_BUFFERED;
 	err = weft_isend_held(&copy, &req);
+	if (!err && inner_out) {
+		*inner_out = weft_req_get(req);
+		req->is_user_freed = true; /* he has the other one */
+	}
 	if (err) {
 		piece_free(piece);
 	} else if (req->is_done) {
@@ -274,9 +311,68 @@ int weft_bsend(
 	int err;
 
 	weft_lane_take(lane);
-	err = bsend_held(pick(places), msg);
+	err = bsend_held(pick(places), msg, NULL);
 	weft_lane_drop(lane);
 	return err;
+}
+
+/* The message is asked back, as that of an ordinary send; if it comes to
+ * waiting for the answer, the user's request is not done until then. */
+static int cancel(struct weft_req *req)
+{
+	struct weft_req *inner = ((struct sent *)req->state)->inner;
+	struct weft_lane *lane = req->lane;
+
+	weft_lane_take(lane);
+	if (inner && !inner->state) {
+		weft_cancel_send(inner);
+		req->status.is_cancelled = inner->status.is_cancelled;
+		if (inner->is_asked) {
+			inner->state = weft_req_get(req);
+			if (!inner->on_done)
+				inner->on_done = on_answered;
+			req->is_done = false;
+		}
+	}
+	weft_lane_drop(lane);
+	return 0;
+}
+
+static void forget(struct sent *sent)
+{
+	if (sent->inner)
+		weft_req_put(sent->inner);
+	sent->inner = NULL;
+}
+
+static void release(struct weft_req *req)
+{
+	forget(req->state);
+	free(req->state);
+}
+
+/* The user's own request for one message. */
+static struct weft_req *new_sent(const struct weft_msg *msg)
+{
+	static const struct weft_req_ops ops = { .cancel = cancel,
+		.release = release };
+	struct sent *sent = calloc(1, sizeof(*sent));
+	struct weft_req *req =
+		sent ? weft_req_new(msg->comm->lane, WEFT_REQ_SEND) : NULL;
+
+	if (!req) {
+		free(sent);
+		return NULL;
+	}
+	req->ops = &ops;
+	req->state = sent;
+	req->comm = weft_comm_get(msg->comm);
+	req->peer = NULL; /* the other one has it */
+	req->ctx = msg->comm->ctx + msg->plane;
+	req->src = msg->rank;
+	req->tag = msg->tag;
+	req->len = (size_t)(msg->count * msg->type->size);
+	return req;
 }
 
 int weft_ibsend(const struct weft_msg *msg,
@@ -287,9 +383,10 @@ int weft_ibsend(const struct weft_msg *msg,
 	int err = WEFT_ERR_NOMEM;
 
 	weft_lane_take(lane);
-	req = weft_req_new(lane, WEFT_REQ_SEND);
+	req = new_sent(msg);
 	if (req)
-		err = bsend_held(pick(places), msg);
+		err = bsend_held(
+			pick(places), msg, &((struct sent *)req->state)->inner);
 	if (req && err)
 		weft_req_put(req);
 	else if (req)
@@ -311,34 +408,33 @@ static int start(struct weft_req *req)
 		.tag = req->tag,
 		.plane = WEFT_PLANE_P2P,
 	};
-	int err = bsend_held(pick(req->state), &msg);
+	struct sent *sent = req->state;
+	int err;
 
+	forget(sent);
+	err = bsend_held(pick(&sent->places), &msg, &sent->inner);
 	weft_req_complete(req, err);
 	return err;
-}
-
-static void release(struct weft_req *req)
-{
-	free(req->state);
 }
 
 int weft_bsend_init(const struct weft_msg *msg,
 	const struct weft_bsend_places *places, struct weft_req **req_out)
 {
-	static const struct weft_req_ops ops = { .start = start,
-		.release = release };
-	struct weft_bsend_places *mine = malloc(sizeof(*mine));
+	static const struct weft_req_ops ops = {
+		.start = start, .cancel = cancel, .release = release
+	};
+	struct sent *sent = calloc(1, sizeof(*sent));
 	int err;
 
-	if (!mine)
+	if (!sent)
 		return WEFT_ERR_NOMEM;
-	*mine = *places;
+	sent->places = *places;
 	err = weft_send_init(msg, req_out);
 	if (err) {
-		free(mine);
+		free(sent);
 		return err;
 	}
 	(*req_out)->ops = &ops;
-	(*req_out)->state = mine;
+	(*req_out)->state = sent;
 	return 0;
 }

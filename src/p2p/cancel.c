@@ -37,7 +37,7 @@ static void ask_back(struct weft_req *req)
 	weft_peer_control(req->peer, &head, &fin, sizeof(fin));
 }
 
-static void cancel_send(struct weft_req *req)
+void weft_cancel_send(struct weft_req *req)
 {
 	if (req->src == WEFT_PROC_NULL || req->status.is_cancelled ||
 		req->is_asked || (req->in_fabric && !req->is_eager) ||
@@ -60,7 +60,7 @@ int weft_req_cancel(struct weft_req *req)
 
 	weft_lane_take(lane);
 	if (req->kind == WEFT_REQ_SEND) {
-		cancel_send(req);
+		weft_cancel_send(req);
 	} else if (req->kind == WEFT_REQ_RECV && req->is_posted) {
 		weft_match_withdraw(&req->comm->match, req);
 		cancelled(req);

@@ -127,6 +127,10 @@ void weft_left_on_refused(struct weft_req *req);
 /* Frees what was noted, and probed messages. */
 void weft_left_purge(struct weft_comm *comm);
 
+/* Takes a send back: here and now if it has not left, and is_cancelled then; or
+ * is_asked until its receiver has answered; or it is too late. */
+void weft_cancel_send(struct weft_req *req);
+
 /* A send whose peer is gone does not wait for the answer to a cancel any more.
  * True when that ends nothing: the fabric has yet to complete it. */
 bool weft_cancel_give_up(struct weft_req *req);

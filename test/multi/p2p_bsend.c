@@ -9,6 +9,27 @@
 
 enum { ROOM = 1000000, LAST = 900000 };
 
+/* received: nothing is left to cancel */
+static void cancel_received(char *data, int len)
+{
+	int cancelled = 1;
+	MPI_Request req;
+	MPI_Status status;
+
+	if (mtest.rank == 0)
+		OK(MPI_Ibsend(data, len, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &req));
+	if (mtest.rank == 1)
+		OK(MPI_Recv(data, len, MPI_BYTE, 0, 5, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank != 0)
+		return;
+	OK(MPI_Cancel(&req));
+	OK(MPI_Wait(&req, &status));
+	OK(MPI_Test_cancelled(&status, &cancelled));
+	CHECK(!cancelled, "%d bytes that were received", len);
+}
+
 int main(int argc, char **argv)
 {
 	char *buffer = mtest_alloc(ROOM), *data = mtest_alloc(LAST);
@@ -39,6 +60,8 @@ int main(int argc, char **argv)
 			MPI_STATUS_IGNORE));
 		CHECK(mtest_same(data, len, i), "buffered message %d", i);
 	}
+	cancel_received(data, 10);
+	cancel_received(data, 20000);
 	OK(MPI_Buffer_detach(&back, &size));
 	CHECK(back == buffer && size == ROOM, "detach gives the buffer back");
 	if (mtest.rank == 0)
