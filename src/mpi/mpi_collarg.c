@@ -534,7 +534,7 @@ static int open_neighbors(struct frame *f, const struct weft_collarg *a)
 	if (!c->comm->topo)
 		return weft_err_set(WEFT_ERR_TOPOLOGY,
 			"communicator %s has no process topology",
-			c->comm->name);
+			weft_mpi_comm_print(c->comm));
 	weft_topo_degrees(c->comm, &c->n_sources, &c->n_dests);
 	sources = frame_room(f, c->n_sources);
 	dests = frame_room(f, c->n_dests);

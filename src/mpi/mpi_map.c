@@ -212,17 +212,34 @@ bool weft_mpi_string(int code, char *buf)
 	return weft_mpi_class_string(code, buf);
 }
 
+/* The particulars of an error, "" where there are none. */
+static const char *detail_of(const struct raised *r)
+{
+	return r->err < 0 ? weft_err_detail_peek(r->err) : "";
+}
+
+/* The name of a class, with its sentence where nothing better is known: that
+ * one speaks for many errors, and may be wrong for this one. */
+static bool print_class(const struct raised *r, char *buf)
+{
+	if (!weft_mpi_class_string(r->code, buf))
+		return false;
+	if (r->code <= MPI_ERR_LASTCODE && detail_of(r)[0])
+		buf[strcspn(buf, ":")] = 0;
+	return true;
+}
+
 static void note_told(const struct raised *r)
 {
-	const char *detail = r->err < 0 ? weft_err_detail_peek(r->err) : "";
+	const char *detail = detail_of(r);
 	size_t n;
 
 	told.code = 0;
-	if (!detail[0] || !weft_mpi_class_string(r->code, told.text))
+	if (!detail[0] || !print_class(r, told.text))
 		return;
 	told.code = r->code;
 	n = strlen(told.text);
-	snprintf(told.text + n, sizeof(told.text) - n, "; %s: %s", r->func,
+	snprintf(told.text + n, sizeof(told.text) - n, ": %s: %s", r->func,
 		detail);
 }
 
@@ -249,12 +266,12 @@ static void die(const struct raised *r) __attribute__((noreturn));
 static void die(const struct raised *r)
 {
 	char text[1024], class[MPI_MAX_ERROR_STRING];
-	const char *detail = r->err < 0 ? weft_err_detail_peek(r->err) : "";
+	const char *detail = detail_of(r);
 	struct weft_session *session = NULL;
 	struct weft_comm *comm = NULL;
 	size_t n;
 
-	weft_mpi_class_string(r->code, class);
+	print_class(r, class);
 	n = (size_t)snprintf(text, sizeof(text), "%s: %s", r->func, class);
 	if (detail[0] && n < sizeof(text))
 		n += (size_t)snprintf(
@@ -309,8 +326,8 @@ static int raise_it(struct raised *r)
 	if (action == WEFT_ERRH_FATAL || action == WEFT_ERRH_ABORT)
 		die(r);
 	note_told(r);
-	weft_debug("MPI-ERR", "%s: code %d: %s", r->func, r->code,
-		r->err < 0 ? weft_err_detail_peek(r->err) : "");
+	weft_debug(
+		"MPI-ERR", "%s: code %d: %s", r->func, r->code, detail_of(r));
 	if (action == WEFT_ERRH_CALL) {
 		/* the function may replace the handler it is called from */
 		struct weft_errh *errh = weft_errh_get(r->errh);

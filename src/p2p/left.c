@@ -14,6 +14,7 @@
 #include "core/alone.h"
 #include "core/comm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Noted before the communicator goes. Destroyed with it. */
@@ -190,8 +191,10 @@ void weft_left_on_refused(struct weft_req *req)
 			req->src, req->tag, req->len);
 	weft_send_finish(req,
 		weft_err_set(WEFT_ERR_PENDING,
-			"rank %d left the communicator without receiving this",
-			req->src));
+			"a send of %zu bytes with tag %d to rank %d is "
+			"pending for ever: rank %d left the communicator "
+			"without receiving it",
+			req->len, (int)req->tag, (int)req->src, (int)req->src));
 }
 
 void weft_p2p_leave_held(struct weft_comm *comm)
@@ -237,11 +240,16 @@ static bool is_last_here(const struct weft_comm *comm)
 
 static void forsake(struct weft_req *req, int32_t rank)
 {
+	char source[24] = "any source", tag[24] = "any tag";
+
+	if (req->src != WEFT_ANY_SOURCE)
+		snprintf(source, sizeof(source), "rank %d", (int)req->src);
+	if (req->tag != WEFT_ANY_TAG)
+		snprintf(tag, sizeof(tag), "tag %d", (int)req->tag);
 	weft_warn("P2P-FORSAKEN",
-		"a blocking receive from rank %d with tag %d waits for ever: "
-		"rank %d is leaving the communicator and has nothing more to "
-		"send on it",
-		(int)req->src, (int)req->tag, (int)rank);
+		"a blocking receive from %s with %s waits for ever: rank %d is "
+		"leaving the communicator and has nothing more to send on it",
+		source, tag, (int)rank);
 	weft_match_withdraw(&req->comm->match, req);
 	weft_p2p_finish(req,
 		weft_err_set(WEFT_ERR_OTHER,

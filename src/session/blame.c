@@ -8,10 +8,12 @@
 #include "p2p/p2p.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
 	SHOWN = 8, /* of one communicator */
 	SHOWN_COMMS = 8,
+	SHOWN_DONE = 3,
 	ITEM_TEXT = 160,
 };
 
@@ -19,12 +21,12 @@ struct found {
 	struct weft_comm *comm;
 	bool is_sure;
 	bool is_said;
-	uint32_t n, n_done;
+	uint32_t n;
 	struct weft_blame *blame;
 };
 
-/* "rank 3, tag 7 (64 bytes)" */
-static void print_end(const struct weft_left *left, char *buf, size_t len)
+/* "rank 3, tag 7" */
+static void print_who(const struct weft_left *left, char *buf, size_t len)
 {
 	char rank[24] = "any rank", tag[24] = "any tag";
 
@@ -32,7 +34,16 @@ static void print_end(const struct weft_left *left, char *buf, size_t len)
 		snprintf(rank, sizeof(rank), "rank %d", (int)left->rank);
 	if (left->tag != WEFT_ANY_TAG)
 		snprintf(tag, sizeof(tag), "tag %d", (int)left->tag);
-	snprintf(buf, len, "%s, %s (%llu bytes)", rank, tag,
+	snprintf(buf, len, "%s, %s", rank, tag);
+}
+
+/* "rank 3, tag 7 (64 bytes)" */
+static void print_end(const struct weft_left *left, char *buf, size_t len)
+{
+	char who[56];
+
+	print_who(left, who, sizeof(who));
+	snprintf(buf, len, "%s (%llu bytes)", who,
 		(unsigned long long)left->len);
 }
 
@@ -86,6 +97,23 @@ static void print(const struct weft_left *left, char buf[ITEM_TEXT])
 	}
 }
 
+/* The first few are named. Of a message that has left nobody keeps the length.
+ */
+static void note_done(const struct weft_left *left,
+	const struct weft_comm *comm, struct weft_blame *blame)
+{
+	size_t at = strlen(blame->done);
+	char who[56];
+
+	if (blame->n_done++ >= SHOWN_DONE)
+		return;
+	print_who(left, who, sizeof(who));
+	snprintf(blame->done + at, sizeof(blame->done) - at,
+		"%s%s %s on communicator \"%.40s\"", at ? "; " : "",
+		left->is_send ? "a send to" : "a receive from", who,
+		comm->name[0] ? comm->name : comm->tag);
+}
+
 static void find(const struct weft_left *left, void *arg)
 {
 	struct found *f = arg;
@@ -94,7 +122,7 @@ static void find(const struct weft_left *left, void *arg)
 	char item[ITEM_TEXT];
 
 	if (left->kind == WEFT_LEFT_DONE) {
-		f->n_done++;
+		note_done(left, comm, f->blame);
 		return;
 	}
 	print(left, item);
@@ -122,11 +150,6 @@ static void say_rest(const struct found *f)
 		weft_warn("SESSION-LEFT",
 			"communicator \"%s\" closes with %u more such things",
 			name, f->n - SHOWN);
-	if (f->n_done)
-		weft_info("SESSION-LEFT",
-			"communicator \"%s\" closes with %u requests that are "
-			"done and were never waited for or freed",
-			name, f->n_done);
 }
 
 void weft_blame_comm(
@@ -140,13 +163,28 @@ void weft_blame_comm(
 	};
 
 	weft_p2p_left_held(comm, find, &f);
-	blame->n_comms += f.n || f.n_done;
-	if (f.is_said) {
+	blame->n_comms += f.n > 0;
+	if (f.is_said)
 		say_rest(&f);
-	} else {
+	else
 		blame->n_unsaid += f.n;
-		blame->n_unsaid_done += f.n_done;
-	}
+}
+
+/* One line for all requests that nobody completed. */
+static void say_done(const struct weft_blame *blame)
+{
+	char more[32] = "";
+
+	if (!blame->n_done)
+		return;
+	if (blame->n_done > SHOWN_DONE)
+		snprintf(more, sizeof(more), "; and %u more",
+			blame->n_done - SHOWN_DONE);
+	weft_warn("SESSION-REQUESTS",
+		"%u request%s never completed by MPI_Wait, MPI_Test or one of "
+		"their kind, nor freed: %s%s",
+		blame->n_done, blame->n_done > 1 ? "s were" : " was",
+		blame->done, more);
 }
 
 int weft_blame_raise(const struct weft_blame *blame)
@@ -155,11 +193,9 @@ int weft_blame_raise(const struct weft_blame *blame)
 
 	if (blame->n_comms > SHOWN_COMMS)
 		weft_warn("SESSION-LEFT",
-			"%u more communicators close with %u such things, and "
-			"%u requests that are done and were never waited for "
-			"or freed",
-			blame->n_comms - SHOWN_COMMS, blame->n_unsaid,
-			blame->n_unsaid_done);
+			"%u more communicators close with %u such things",
+			blame->n_comms - SHOWN_COMMS, blame->n_unsaid);
+	say_done(blame);
 	if (!blame->n)
 		return 0;
 	if (blame->n > 1)

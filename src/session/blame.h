@@ -15,9 +15,11 @@ enum { WEFT_BLAME_TEXT = 240 };
 /* Faults gathered over the communicators that one call leaves; starts zero. */
 struct weft_blame {
 	uint32_t n;
-	uint32_t n_comms; /* with anything left, whoever's fault it is */
-	uint32_t n_unsaid, n_unsaid_done; /* on those beyond the limit */
-	char text[WEFT_BLAME_TEXT];	  /* the first of the faults */
+	uint32_t n_comms;  /* with anything left, whoever's fault it is */
+	uint32_t n_unsaid; /* on those beyond the limit */
+	uint32_t n_done;   /* requests that are done and were never completed */
+	char text[WEFT_BLAME_TEXT]; /* the first of the faults */
+	char done[WEFT_BLAME_TEXT]; /* the first of those requests */
 };
 
 /* Says what is left on comm, which is about to be destroyed. With is_sure all

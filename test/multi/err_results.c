@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* err_results: what a failed call leaves, what a user's function that fails
- * makes of its caller, and what is no error */
+ * makes of its caller, what is no error, what texts say */
 #include "mtest.h"
 
 /* ---- constructors ---- */
@@ -180,6 +180,48 @@ static void no_type(void)
 		MPI_ERR_TYPE);
 }
 
+/* ---- what the text of an error says ---- */
+
+static void text_is(int rc, const char *want)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int len = 0;
+
+	OK(MPI_Error_string(rc, text, &len));
+	CHECK(strncmp(text, want, strlen(want)) == 0, "\"%s\", got \"%s\"",
+		want, text);
+}
+
+static void texts(void)
+{
+	MPI_Comm comm;
+	int n = 0;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	text_is(MPI_Send(&n, 1, MPI_INT, 2, 0, comm),
+		"MPI_ERR_RANK: MPI_Send: rank is 2, must be 0 to 1");
+	text_is(MPI_Comm_remote_size(comm, &n),
+		"MPI_ERR_COMM: MPI_Comm_remote_size: comm without a name is "
+		"not an intercommunicator");
+	text_is(MPI_ERR_RANK, "MPI_ERR_RANK: invalid rank");
+	OK(MPI_Comm_free(&comm));
+}
+
+/* five of each that nobody waits for */
+static void leave_requests(void)
+{
+	static int from[5], to[5];
+	MPI_Request request;
+
+	for (int i = 0; i < 5; i++) {
+		OK(MPI_Isend(&from[i], 1, MPI_INT, !mtest.rank, i,
+			MPI_COMM_WORLD, &request));
+		OK(MPI_Irecv(&to[i], 1, MPI_INT, !mtest.rank, i, MPI_COMM_WORLD,
+			&request));
+	}
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
@@ -189,5 +231,8 @@ int main(int argc, char **argv)
 	unknown_hints();
 	general_requests();
 	no_type();
+	texts();
+	if (mtest_arg(argc, argv, "leave", 0))
+		leave_requests();
 	return mtest_finish();
 }
