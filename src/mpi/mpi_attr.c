@@ -28,7 +28,7 @@ static const char *key_name(int kind)
 static int create(int kind, enum weft_attr_lang lang, void (*copy)(void),
 	void (*del)(void), void *extra, int *keyval)
 {
-	int err = weft_check_ptr(keyval, "keyval");
+	int err = weft_check_ptr(keyval, key_name(kind));
 
 	return err ? err
 		   : weft_keyval_create(kind, lang, (weft_attr_copy_fn *)copy,
