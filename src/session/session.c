@@ -313,8 +313,10 @@ static void lane_drain(struct weft_lane *lane)
 
 		weft_comm_get(comm); /* another thread may tend, too */
 		weft_blocked_begin(&blocked);
-		while (!blocked.err && weft_disconnect_is_open(comm))
+		while (!blocked.err && weft_disconnect_is_open(comm)) {
 			weft_blocked_round(lane, &blocked);
+			weft_disconnect_tend(lane);
+		}
 		weft_blocked_end(&blocked);
 		weft_comm_put(comm);
 		err = blocked.err;
