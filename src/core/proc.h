@@ -48,10 +48,9 @@ struct weft_proc {
 	uint64_t n_pset_events;	  /* sets defined and deleted; lane.lock */
 	int64_t max_spin;	  /* empty polls before yielding */
 	bool is_blocking;	  /* WEFT_WAIT=block: then sleeps */
-	weft_proc_event_fn *on_event;  /* set by the session room */
-	atomic_bool has_news;	       /* for a program that wants to be told */
-	void (*tell)(void);	       /* tells it; no lock held */
-	void (*_Atomic on_wait)(void); /* core/progress.h */
+	weft_proc_event_fn *on_event; /* set by the session room */
+	atomic_bool has_news;	      /* for a program that wants to be told */
+	void (*tell)(void);	      /* tells it; no lock held */
 	void (*wait_req)(struct weft_lane *lane, struct weft_req *req,
 		const char *call); /* core/req.h */
 };

@@ -147,24 +147,6 @@ static void look_around(struct weft_lane *lane)
 		help(lane, n_others);
 }
 
-/* No lock held meanwhile. */
-static void call_on_wait(struct weft_lane *lane)
-{
-	void (*fn)(void) =
-		atomic_load_explicit(&weft_proc.on_wait, memory_order_relaxed);
-
-	if (weft_likely(!fn))
-		return;
-	weft_lane_drop(lane);
-	fn();
-	weft_lane_take(lane);
-}
-
-void weft_progress_on_wait(void (*fn)(void))
-{
-	atomic_store_explicit(&weft_proc.on_wait, fn, memory_order_relaxed);
-}
-
 static inline __attribute__((always_inline)) void round_of(
 	struct weft_lane *lane, bool may_sleep)
 {
@@ -184,11 +166,11 @@ static inline __attribute__((always_inline)) void round_of(
 		weft_lock_pause(&lane->lock);
 		return;
 	}
-	call_on_wait(lane);
 	if (weft_unlikely(weft_proc.is_blocking) && may_sleep) {
 		weft_sleep(lane);
 		return;
 	}
+	lane->idle_polls += lane->idle_polls < UINT32_MAX / 2;
 	weft_lane_drop(lane);
 	sched_yield();
 	weft_lane_take(lane);

@@ -19,7 +19,4 @@ void weft_progress_wait(struct weft_lane *lane);
 /* The same for a caller that returns when nothing came: never sleeps. */
 void weft_progress_try(struct weft_lane *lane);
 
-/* From now on whoever waits long calls fn now and then, without any lock. */
-void weft_progress_on_wait(void (*fn)(void));
-
 #endif

@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 3 };
+enum { WEFT_WIRE_VERSION = 4 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -36,9 +36,9 @@ enum weft_wire_op {
 	WEFT_WIRE_PING,	      /* weft_wire_fin: answer when you read this */
 	WEFT_WIRE_PONG,	      /* weft_wire_fin: all sent before has arrived */
 	WEFT_WIRE_CREATE,     /* weft_wire_create, then the string tag */
-	WEFT_WIRE_ASK,	      /* weft_wire_ask: who keeps us waiting? */
-	WEFT_WIRE_TELL,	      /* weft_wire_tell, then len bytes of text */
-	WEFT_WIRE_CHASE,      /* weft_wire_chase, then its hops */
+	WEFT_WIRE_QUERY,      /* weft_wire_query: what keeps us waiting? */
+	WEFT_WIRE_ANSWER,     /* weft_wire_answer, then len bytes of text */
+	WEFT_WIRE_GRAPH,      /* weft_wire_graph, then edges and text */
 	WEFT_WIRE_RMA,	      /* weft_wire_rma records with their data: the
 				 target carries them out in this order */
 	WEFT_WIRE_RMA_REPLY,  /* weft_wire_rma_reply records */
@@ -145,21 +145,25 @@ struct weft_wire_create {
 static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
 
 /* What a process that waits long asks one it waits for, and the answer; see
- * session/blocked.c. */
+ * src/watchdog. */
 enum weft_wire_need {
-	WEFT_WIRE_NEED_LEAVE,  /* leave the context `what` */
-	WEFT_WIRE_NEED_CREATE, /* pass on more creations than `what` */
-	WEFT_WIRE_NEED_ROUND,  /* begin round `round` of the context `what` */
-	WEFT_WIRE_NEED_MEET,   /* join the creation whose lanes are agreed upon
-				  in the context `what` */
-	WEFT_WIRE_NEED_SIDE,   /* make intercommunicator number `round` of the
-				  local communicator `what` */
-	WEFT_WIRE_NEED_BRIDGE, /* take the asker's message with tag `round` as
-				  the other leader in the context `what` */
+	WEFT_WIRE_NEED_LEAVE,	/* leave the context `what` */
+	WEFT_WIRE_NEED_CREATE,	/* pass on more creations than `what` */
+	WEFT_WIRE_NEED_ROUND,	/* begin round `round` of the context `what` */
+	WEFT_WIRE_NEED_MEET,	/* join the creation whose lanes are agreed upon
+				   in the context `what` */
+	WEFT_WIRE_NEED_SIDE,	/* make intercommunicator number `round` of the
+				   local communicator `what` */
+	WEFT_WIRE_NEED_BRIDGE,	/* take the asker's message with tag `round` as
+				   the other leader in the context `what` */
+	WEFT_WIRE_NEED_MESSAGE, /* send one with tag `round` in the context and
+				   plane `what` */
+	WEFT_WIRE_NEED_RECEIVE, /* receive the asker's, likewise */
+	WEFT_WIRE_NEED_NONE,	/* nothing that can be asked for */
 	WEFT_WIRE_NEED_END,
 };
 
-struct weft_wire_ask {
+struct weft_wire_query {
 	uint64_t epoch; /* of the wait; comes back */
 	uint64_t what;
 	uint16_t need;	   /* enum weft_wire_need */
@@ -167,42 +171,64 @@ struct weft_wire_ask {
 			      all it sent has arrived before this */
 	uint32_t round;
 };
-static_assert(sizeof(struct weft_wire_ask) == 24, "wire layout");
+static_assert(sizeof(struct weft_wire_query) == 24, "wire layout");
 
-struct weft_wire_tell {
-	uint64_t epoch;
+/* Was done here what another process waits for? */
+enum weft_wire_met {
+	WEFT_WIRE_UNMET,
+	WEFT_WIRE_MET,	 /* or may be without a call of this process */
+	WEFT_WIRE_NEVER, /* no: it does something there that rules it out */
+	WEFT_WIRE_MET_END,
+};
+
+struct weft_wire_answer {
+	uint64_t epoch; /* as asked, and below */
 	uint64_t what;
-	uint32_t has_done; /* what was asked for was done here already */
-	uint32_t len;	   /* of the text: what it is blocked in */
+	uint32_t round;
+	uint16_t need;
+	uint16_t met;	/* enum weft_wire_met */
+	uint64_t wait;	/* epoch of what this process waits in; 0: nothing */
+	uint32_t owner; /* number of the session that has it here; 0: none */
+	uint32_t len;	/* of the text: what it is in */
 };
-static_assert(sizeof(struct weft_wire_tell) == 24, "wire layout");
+static_assert(sizeof(struct weft_wire_answer) == 40, "wire layout");
 
-/* Follows who waits for whom; see session/cycle.h. */
-enum { WEFT_WIRE_LABEL = 32 };
-
-struct weft_wire_hop {
-	uint64_t proc;	  /* this process */
-	uint64_t epoch;	  /* has been in this wait */
-	uint64_t what;	  /* for the next one to do this; as in ask */
-	uint32_t kind;	  /* enum weft_cycle_kind */
-	uint32_t session; /* number of the session it finalizes; 0: none */
-	uint32_t owner;	  /* number of the session that has what the hop
-			     before waits for, at this process; 0: none */
-	uint32_t size;	  /* members of what it waits for */
-	uint32_t need;	  /* enum weft_wire_need */
-	uint32_t round;	  /* as in ask */
-	char label[WEFT_WIRE_LABEL]; /* its name or string tag */
+/* The graph of who waits for whom is gathered by one process; see
+ * watchdog/resolve.h. */
+enum weft_wire_graph_kind {
+	WEFT_WIRE_GRAPH_LOOK = 1, /* what do you wait for? */
+	WEFT_WIRE_GRAPH_NODE,	  /* this: edges, then text */
+	WEFT_WIRE_GRAPH_VERDICT,  /* your wait can never end: text */
+	WEFT_WIRE_GRAPH_TAKEN,	  /* that is noted */
+	WEFT_WIRE_GRAPH_CLOSE,	  /* nothing more will come of this */
+	WEFT_WIRE_GRAPH_END,
 };
-static_assert(sizeof(struct weft_wire_hop) == 80, "wire layout");
 
-struct weft_wire_chase {
-	uint64_t number; /* the first process's count of chases */
-	uint32_t phase;	 /* enum weft_cycle_phase */
-	uint32_t n_hops;
-	uint32_t at; /* CONFIRM, MARK: hops that have been through it */
-	uint32_t is_doubtful; /* some process may have another thread */
+struct weft_wire_graph {
+	uint64_t number; /* with the gatherer, names the picture */
+	uint64_t epoch;	 /* NODE: of the wait, 0: none; VERDICT: likewise */
+	uint16_t kind;
+	uint16_t is_sure; /* NODE: nothing but that wait can make it act */
+	uint16_t n_edges; /* NODE */
+	uint16_t len;	  /* of the text */
 };
-static_assert(sizeof(struct weft_wire_chase) == 24, "wire layout");
+static_assert(sizeof(struct weft_wire_graph) == 24, "wire layout");
+
+enum { WEFT_WIRE_LABEL = 32, WEFT_WIRE_EDGES = 32 };
+
+/* The process waits for another one. Edges with the same clause number stand
+ * together: any one of those processes would do. */
+struct weft_wire_edge {
+	uint64_t proc;	/* waited for */
+	uint64_t epoch; /* in this wait, as it told */
+	uint16_t need;	/* enum weft_wire_need */
+	uint16_t clause;
+	uint32_t size;		     /* members of what it is about */
+	uint32_t owner;		     /* as in answer */
+	uint32_t is_soft;	     /* holds as a report, not as a proof */
+	char label[WEFT_WIRE_LABEL]; /* name or string tag of that */
+};
+static_assert(sizeof(struct weft_wire_edge) == 64, "wire layout");
 
 /* A process wants in at a port, or is answered; see session/port.c. */
 enum weft_wire_knock_kind {
@@ -277,9 +303,9 @@ WEFT_WIRE_GETTER(cts)
 WEFT_WIRE_GETTER(frag)
 WEFT_WIRE_GETTER(fin)
 WEFT_WIRE_GETTER(create)
-WEFT_WIRE_GETTER(ask)
-WEFT_WIRE_GETTER(tell)
-WEFT_WIRE_GETTER(chase)
+WEFT_WIRE_GETTER(query)
+WEFT_WIRE_GETTER(answer)
+WEFT_WIRE_GETTER(graph)
 WEFT_WIRE_GETTER(rma)
 WEFT_WIRE_GETTER(rma_reply)
 WEFT_WIRE_GETTER(knock)

@@ -11,6 +11,7 @@
 #include "core/lane.h"
 #include "core/progress.h"
 #include "core/proc.h"
+#include "watchdog/request.h"
 
 #include <stdlib.h>
 
@@ -123,6 +124,38 @@ static __attribute__((cold, noinline)) int fail(
 	return weft_mpi_raise(req ? req->comm : NULL, func, err);
 }
 
+/* ---- what takes long ---- */
+
+static const struct weft_req *active_at(const void *arg, int i)
+{
+	const MPI_Request *requests = arg;
+	const struct weft_req *req = requests[i] == MPI_REQUEST_NULL
+					     ? NULL
+					     : weft_mpi_req(requests[i]);
+
+	return is_idle(req) ? NULL : req;
+}
+
+/* A wait for any of these, or a call that looks at them. */
+static struct weft_request_loop loop_over(
+	const char *func, int count, const MPI_Request *requests)
+{
+	return (struct weft_request_loop){
+		.call = func,
+		.at = active_at,
+		.arg = requests,
+		.n = count,
+	};
+}
+
+static inline void polled(struct weft_lane *lane, const char *func, int count,
+	const MPI_Request *requests)
+{
+	struct weft_request_loop loop = loop_over(func, count, requests);
+
+	weft_request_poll(lane, &loop);
+}
+
 /* ---- one ---- */
 
 int PMPI_Wait(MPI_Request *request, MPI_Status *status)
@@ -173,6 +206,8 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	*flag = req->is_done;
 	if (req->is_done)
 		take_out(request, req, status, false, &outcome);
+	else
+		polled(lane, "MPI_Test", 1, request);
 	weft_lane_drop(lane);
 	return finish("MPI_Test", &outcome, 0);
 }
@@ -383,6 +418,8 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	if (*flag)
 		lane = take_all(lane, true, count, array_of_requests,
 			array_of_statuses, &found, &outcome);
+	else
+		polled(lane, "MPI_Testall", count, array_of_requests);
 	weft_lane_drop(lane);
 	return finish("MPI_Testall", &outcome, MPI_ERR_IN_STATUS);
 }
@@ -410,6 +447,7 @@ static int first_done(
 static int any(const char *func, bool is_blocking, int count,
 	MPI_Request *requests, int *index, int *flag, MPI_Status *status)
 {
+	struct weft_request_loop loop = loop_over(func, count, requests);
 	struct outcome outcome = { 0, NULL };
 	struct weft_lane *lane;
 	int err = check_array(count, requests);
@@ -431,7 +469,12 @@ static int any(const char *func, bool is_blocking, int count,
 	while (at == -1 && is_blocking) {
 		progress(&lane, count, requests, true);
 		at = first_done(&lane, count, requests);
+		if (at == -1)
+			(void)weft_request_round(lane, &loop);
 	}
+	weft_request_end(&loop);
+	if (at == -1)
+		weft_request_poll(lane, &loop);
 	if (at >= 0)
 		take_out(&requests[at], req_at(requests, at), status, false,
 			&outcome);
@@ -474,6 +517,7 @@ static int some(const char *func, bool is_blocking, int count,
 	MPI_Request *requests, int *outcount, int *indices,
 	MPI_Status *statuses)
 {
+	struct weft_request_loop loop = loop_over(func, count, requests);
 	struct outcome outcome = { 0, NULL };
 	struct weft_lane *lane;
 	int err = check_some(count, requests, outcount, indices);
@@ -491,7 +535,12 @@ static int some(const char *func, bool is_blocking, int count,
 	while (at == -1 && is_blocking) {
 		progress(&lane, count, requests, true);
 		at = first_done(&lane, count, requests);
+		if (at == -1)
+			(void)weft_request_round(lane, &loop);
 	}
+	weft_request_end(&loop);
+	if (at == -1)
+		weft_request_poll(lane, &loop);
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
 	for (int i = 0; at >= 0 && i < count; i++) {
 		struct weft_req *req = req_at(requests, i);
@@ -559,6 +608,8 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 	*flag = is_idle(req) || req->is_done;
 	if (*flag)
 		show(req, status, false);
+	else
+		polled(lane, "MPI_Request_get_status", 1, &request);
 	weft_lane_drop(lane);
 	return MPI_SUCCESS;
 }

@@ -10,6 +10,7 @@
 
 #include "base/bits.h"
 #include "core/progress.h"
+#include "watchdog/request.h"
 
 #include <stdlib.h>
 
@@ -83,8 +84,16 @@ static void leave(const struct weft_bsend *bsend, const struct weft_lane *held)
 /* Waits until nothing is in the buffer of a place. Lane's lock held. */
 static void drain(struct weft_lane *lane, struct weft_bsend *const *place)
 {
-	while (*place && !weft_list_is_empty(&(*place)->pieces))
+	struct weft_request_loop loop = {
+		.call = "MPI_Buffer_detach",
+		.what = "the messages in the buffer to leave",
+	};
+
+	while (*place && !weft_list_is_empty(&(*place)->pieces)) {
 		weft_progress_wait(lane);
+		(void)weft_request_round(lane, &loop);
+	}
+	weft_request_end(&loop);
 }
 
 int weft_bsend_detach(struct weft_lane *lane, struct weft_bsend **place,

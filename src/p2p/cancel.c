@@ -165,10 +165,26 @@ void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
 	}
 	if (!req->is_asked)
 		return;
-	if (fin.status)
+	if (fin.status && !req->status.err)
 		cancelled(req);
 	if (drop_interest(req))
 		return;
 	if (fin.status || req->is_eager)
-		weft_send_finish(req, 0);
+		weft_send_finish(req, req->status.err);
+}
+
+/* A send is asked back; the answer ends it with the error, unless it is
+ * received after all. */
+void weft_cancel_stuck(struct weft_req *req, int err)
+{
+	if (req->kind == WEFT_REQ_RECV && req->is_posted) {
+		weft_match_withdraw(&req->comm->match, req);
+		weft_p2p_finish(req, err);
+	} else if (req->kind == WEFT_REQ_SEND && !req->is_done &&
+		   !req->is_asked && !req->remote && !req->in_fabric &&
+		   weft_list_is_empty(&req->out.link) && req->peer &&
+		   req->peer->state != WEFT_PEER_DEAD) {
+		req->status.err = err;
+		ask_back(req);
+	}
 }

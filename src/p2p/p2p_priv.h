@@ -135,6 +135,9 @@ void weft_cancel_send(struct weft_req *req);
  * True when that ends nothing: the fabric has yet to complete it. */
 bool weft_cancel_give_up(struct weft_req *req);
 
+/* Ends a message that is proven to wait for ever, now or soon. */
+void weft_cancel_stuck(struct weft_req *req, int err);
+
 /* Ends everything that waits for a peer that died; peer->err says why. */
 void weft_lost_peer(struct weft_peer *peer);
 

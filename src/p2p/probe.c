@@ -3,6 +3,7 @@
 #include "p2p/p2p_priv.h"
 
 #include "core/progress.h"
+#include "watchdog/request.h"
 
 static void describe(
 	const struct weft_message *message, struct weft_status *status_out)
@@ -15,9 +16,15 @@ static void describe(
 }
 
 /* The earliest message that fits, waiting for one if asked to. */
-static struct weft_message *look(
-	struct weft_comm *comm, int32_t rank, int32_t tag, bool is_blocking)
+static struct weft_message *look(struct weft_comm *comm, int32_t rank,
+	int32_t tag, bool is_blocking, int *err_out)
 {
+	struct weft_request_loop loop = {
+		.call = is_blocking ? "MPI_Probe" : "MPI_Iprobe",
+		.comm = comm,
+		.rank = rank,
+		.tag = tag,
+	};
 	uint64_t ctx = comm->ctx + WEFT_PLANE_P2P;
 	struct weft_message *message =
 		weft_match_find(&comm->match, ctx, rank, tag);
@@ -29,7 +36,14 @@ static struct weft_message *look(
 		if (message || !is_blocking || weft_lost_source(comm, rank))
 			break;
 		weft_progress_wait(comm->lane);
+		if (weft_request_round(comm->lane, &loop)) {
+			*err_out = weft_request_raise(&loop);
+			break;
+		}
 	}
+	weft_request_end(&loop);
+	if (!message && !is_blocking)
+		weft_request_poll(comm->lane, &loop);
 	return message;
 }
 
@@ -46,12 +60,12 @@ int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 		return 0;
 	}
 	weft_lane_take(comm->lane);
-	message = look(comm, rank, tag, is_blocking);
+	message = look(comm, rank, tag, is_blocking, &err);
 	if (message && message->is_nic)
 		message = weft_nic_look(comm, rank, tag, is_blocking, false);
 	if (message)
 		describe(message, status_out);
-	else
+	else if (!err)
 		err = weft_lost_source(comm, rank);
 	*found_out = message != NULL;
 	weft_lane_drop(comm->lane);
@@ -66,7 +80,7 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	int err = 0;
 
 	weft_lane_take(comm->lane);
-	message = look(comm, rank, tag, is_blocking);
+	message = look(comm, rank, tag, is_blocking, &err);
 	if (message && message->is_nic)
 		message = weft_nic_look(comm, rank, tag, is_blocking, true);
 	if (message) {
@@ -75,7 +89,7 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 			weft_match_take(&comm->match, message);
 		weft_comm_get(comm);
 		comm->n_probed++;
-	} else {
+	} else if (!err) {
 		err = weft_lost_source(comm, rank);
 	}
 	*message_out = message;

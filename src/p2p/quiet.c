@@ -2,6 +2,7 @@
 /* quiet: credits, confirmations, and dropping what a communicator was left with
  */
 #include "p2p/p2p_priv.h"
+#include "watchdog/query.h"
 #include "watchdog/request.h"
 
 #include <stdlib.h>
@@ -127,6 +128,23 @@ void weft_p2p_purge_held(struct weft_comm *comm)
 	}
 }
 
+/* Does another process's message still wait here for its receive? */
+static enum weft_wire_met has_received(struct weft_lane *lane,
+	const struct weft_wire_query *query, uint64_t asker,
+	uint32_t *owner_out)
+{
+	uint64_t plane = query->what % WEFT_PLANE_END;
+	const struct weft_comm *comm =
+		weft_map_get(&lane->comms, query->what - plane);
+
+	(void)owner_out;
+	if (comm && !weft_p2p_has_come_held(comm, (enum weft_plane)plane,
+			    weft_group_rank_of(comm->remote, asker),
+			    (int32_t)query->round))
+		return WEFT_WIRE_MET;
+	return WEFT_WIRE_UNMET;
+}
+
 void weft_p2p_open(struct weft_lane *lane)
 {
 	static weft_wire_fn *const handlers[WEFT_WIRE_OP_END] = {
@@ -148,7 +166,8 @@ void weft_p2p_open(struct weft_lane *lane)
 			weft_dispatch_set(
 				lane, (enum weft_wire_op)op, handlers[op]);
 	lane->on_lost = weft_lost_peer;
-	weft_req_on_wait(weft_request_wait);
+	weft_query_set(WEFT_WIRE_NEED_RECEIVE, has_received);
+	weft_request_on_stuck(weft_cancel_stuck);
 }
 
 int weft_p2p_control_held(struct weft_lane *lane, uint64_t proc,

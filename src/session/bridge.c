@@ -181,20 +181,20 @@ static int wait_for(const struct talk *t, const struct weft_req *req)
 {
 	struct weft_lane *lane = t->comm->lane;
 	struct weft_blocked blocked = {
-		.kind = WEFT_CYCLE_DERIVE,
+		.kind = WEFT_BLOCKED_DERIVE,
 		.lane = lane,
 		.comm = t->comm,
-		.what = "intercommunicator creation",
+		.what = "MPI_Intercomm_create",
 		.join = t->join,
 	};
 
 	if (req->is_done || t->x->is_given_up)
 		return 0;
 	weft_blocked_begin(&blocked);
-	while (!req->is_done && !weft_blocked_round(lane, &blocked))
+	while (!req->is_done && !weft_blocked_round(&blocked))
 		;
 	weft_blocked_end(&blocked);
-	t->x->is_given_up = blocked.err != 0;
+	t->x->is_given_up = weft_blocked_err(&blocked) != 0;
 	return weft_blocked_raise(&blocked);
 }
 

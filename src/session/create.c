@@ -21,7 +21,6 @@
 #include "session/gone.h"
 #include "session/hint.h"
 #include "session/meet.h"
-#include "session/need.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +87,7 @@ static void on_create(struct weft_lane *lane, struct weft_peer *peer,
 	memcpy(arrival->tag, (const char *)payload + sizeof(wire), wire.len);
 	arrival->tag[wire.len] = 0;
 	weft_list_push_back(&arrivals, &arrival->link);
-	weft_need_count_in(peer->proc);
+	weft_blocked_count_in(peer->proc);
 }
 
 void weft_create_open(struct weft_lane *lane)
@@ -336,7 +335,7 @@ static bool is_cut_off(struct weft_lane *lane, const struct creation *c)
 static int wait_arrival(struct weft_lane *lane, struct creation *c)
 {
 	struct weft_blocked blocked = {
-		.kind = WEFT_CYCLE_CREATE,
+		.kind = WEFT_BLOCKED_CREATE,
 		.create = &c->known,
 		.is_waiting = is_waiting,
 		.explain = explain,
@@ -355,7 +354,7 @@ static int wait_arrival(struct weft_lane *lane, struct creation *c)
 				"the communicator \"%s\" cannot be made: the "
 				"fabric does not reach process %u",
 				c->tag, (uint32_t)c->known.parent);
-		else if (weft_blocked_round(lane, &blocked))
+		else if (weft_blocked_round(&blocked))
 			err = weft_blocked_raise(&blocked);
 	}
 	weft_blocked_end(&blocked);
@@ -381,7 +380,7 @@ static int pass_on(struct weft_lane *lane, const struct creation *c)
 		if (rank & bit)
 			break;
 		proc = weft_group_proc(c->group, (uint32_t)(rank + bit));
-		weft_need_count_out(proc);
+		weft_blocked_count_out(proc);
 		err = weft_p2p_control_held(lane, proc, WEFT_WIRE_CREATE, msg,
 			sizeof(c->wire) + c->wire.len);
 	}
@@ -393,10 +392,9 @@ static int pass_on(struct weft_lane *lane, const struct creation *c)
 static int meet(struct weft_session *session, const struct creation *c,
 	struct weft_lane **lane_out, uint8_t **lanes_out)
 {
-	struct weft_lane *lane = &weft_proc.lane;
 	struct weft_meet *m;
 	struct weft_blocked blocked = {
-		.kind = WEFT_CYCLE_DERIVE,
+		.kind = WEFT_BLOCKED_DERIVE,
 		.what = "MPI_Comm_create_from_group",
 		.join = { .need = WEFT_WIRE_NEED_MEET, .is_all = true },
 	};
@@ -407,10 +405,10 @@ static int meet(struct weft_session *session, const struct creation *c,
 		return err;
 	blocked.comm = weft_meet_comm(m);
 	weft_blocked_begin(&blocked);
-	while (!m->is_done && !weft_blocked_round(lane, &blocked))
+	while (!m->is_done && !weft_blocked_round(&blocked))
 		;
 	weft_blocked_end(&blocked);
-	if (!blocked.err)
+	if (!weft_blocked_err(&blocked))
 		return weft_meet_end(m, lane_out, lanes_out);
 	weft_meet_give_up(m);
 	return weft_blocked_raise(&blocked);

@@ -77,7 +77,7 @@ static int round_wait(struct round *r, const char *what)
 {
 	struct weft_comm *comm = r->agree.comm;
 	struct weft_blocked blocked = {
-		.kind = WEFT_CYCLE_DERIVE,
+		.kind = WEFT_BLOCKED_DERIVE,
 		.lane = comm->lane,
 		.comm = comm,
 		.what = what,
@@ -98,10 +98,10 @@ static int round_wait(struct round *r, const char *what)
 		return err;
 	}
 	weft_blocked_begin(&blocked);
-	while (!w->is_done && !weft_blocked_round(comm->lane, &blocked))
+	while (!w->is_done && !weft_blocked_round(&blocked))
 		;
 	weft_blocked_end(&blocked);
-	if (blocked.err) {
+	if (weft_blocked_err(&blocked)) {
 		w->is_given_up = true;
 		if (r->group)
 			weft_group_get(r->group);
@@ -261,10 +261,10 @@ int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 {
 	struct dup_wait *w = calloc(1, sizeof(*w));
 	struct weft_blocked blocked = {
-		.kind = WEFT_CYCLE_DERIVE,
+		.kind = WEFT_BLOCKED_DERIVE,
 		.lane = comm->lane,
 		.comm = comm,
-		.what = "duplicate",
+		.what = "MPI_Comm_dup",
 	};
 	int err = w ? 0 : WEFT_ERR_NOMEM;
 
@@ -275,7 +275,7 @@ int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 	err = dup_start_held(comm, info, on_dup_wait, w);
 	if (!err) {
 		weft_blocked_begin(&blocked);
-		while (!w->is_done && !weft_blocked_round(comm->lane, &blocked))
+		while (!w->is_done && !weft_blocked_round(&blocked))
 			;
 		weft_blocked_end(&blocked);
 	}
@@ -284,11 +284,12 @@ int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 		weft_lane_drop(comm->lane);
 		return weft_blocked_raise(&blocked);
 	}
-	if (blocked.err && w->comm)
+	if (weft_blocked_err(&blocked) && w->comm)
 		weft_disconnect_free_held(w->comm);
 	weft_lane_drop(comm->lane);
 	if (!err)
-		err = blocked.err ? weft_blocked_raise(&blocked) : w->err;
+		err = weft_blocked_err(&blocked) ? weft_blocked_raise(&blocked)
+						 : w->err;
 	if (!err)
 		*comm_out = w->comm;
 	free(w);
@@ -424,7 +425,7 @@ int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
 		.color = color,
 	};
 
-	return round_make(&r, "split", comm_out);
+	return round_make(&r, "MPI_Comm_split", comm_out);
 }
 
 /* ---- subset ---- */
@@ -470,7 +471,7 @@ static int subset_intra(struct weft_comm *comm, struct weft_group *group,
 		.group = group,
 	};
 
-	return round_make(&r, "create", comm_out);
+	return round_make(&r, "MPI_Comm_create", comm_out);
 }
 
 int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
@@ -532,7 +533,7 @@ int weft_create_merge(
 		.make = make_merge,
 	};
 
-	return round_make(&r, "merge", comm_out);
+	return round_make(&r, "MPI_Intercomm_merge", comm_out);
 }
 
 /* ---- records ---- */
@@ -552,7 +553,7 @@ int weft_create_gather(
 	int err;
 
 	weft_lane_take(comm->lane);
-	err = round_wait(&r, "gathering on");
+	err = round_wait(&r, "a gathering");
 	if (!err) {
 		all = malloc(n + 1);
 		if (all && n)

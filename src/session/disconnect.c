@@ -286,6 +286,16 @@ bool weft_disconnect_has_begun(const struct weft_comm *comm)
 	return comm->child.closing || comm->state != WEFT_COMM_LIVE;
 }
 
+bool weft_disconnect_is_instead(const struct weft_comm *comm, uint32_t round)
+{
+	const struct closing *c = comm->child.closing;
+
+	if (!c || c->is_done)
+		return false;
+	return round == (c->is_leaving ? (uint32_t)c->agree.tag
+				       : comm->ctl_seq & 0x3fffffff);
+}
+
 bool weft_disconnect_is_quiet(const struct weft_comm *comm)
 {
 	const struct closing *c = comm->child.closing;
@@ -334,7 +344,7 @@ int weft_disconnect_wait(struct weft_comm *comm)
 {
 	struct weft_lane *lane = comm->lane;
 	struct weft_blocked blocked = {
-		.kind = WEFT_CYCLE_DISCONNECT,
+		.kind = WEFT_BLOCKED_DISCONNECT,
 		.lane = lane,
 		.comm = comm,
 	};
@@ -344,18 +354,18 @@ int weft_disconnect_wait(struct weft_comm *comm)
 	err = start_close(&comm->child);
 	weft_blocked_begin(&blocked);
 	while (!err && !test_close(&comm->child)) {
-		err = weft_blocked_round(lane, &blocked);
+		err = weft_blocked_round(&blocked);
 		weft_disconnect_tend(lane);
 	}
 	weft_blocked_end(&blocked);
-	if (blocked.err && !test_close(&comm->child)) {
+	if (weft_blocked_err(&blocked) && !test_close(&comm->child)) {
 		weft_disconnect_abandon(comm);
 	} else {
 		int left_err = destroy_judged(&comm->child);
 
 		err = err ? err : left_err;
 	}
-	if (blocked.err)
+	if (weft_blocked_err(&blocked))
 		err = weft_blocked_raise(&blocked);
 	weft_disconnect_tend(lane);
 	weft_lane_drop(lane);

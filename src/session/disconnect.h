@@ -47,6 +47,10 @@ int weft_disconnect_result(const struct weft_comm *comm);
 /* True once this process has begun to leave, or need make no call to begin. */
 bool weft_disconnect_has_begun(const struct weft_comm *comm);
 
+/* Instead of taking part in this round of the communicator, which others wait
+ * for, this process leaves it: true when its leaving takes that number. */
+bool weft_disconnect_is_instead(const struct weft_comm *comm, uint32_t round);
+
 /* True when no message of this process keeps it from leaving. */
 bool weft_disconnect_is_quiet(const struct weft_comm *comm);
 

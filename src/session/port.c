@@ -15,9 +15,9 @@
 #include "core/outer.h"
 #include "p2p/p2p.h"
 #include "session/birth.h"
+#include "session/blocked.h"
 #include "session/create.h"
 #include "session/disconnect.h"
-#include "session/stall.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -381,36 +381,36 @@ static int make_pair(struct weft_comm *local, uint64_t porter, uint64_t guest,
 static int wait_knock(struct weft_lane *lane, const char *name, const char *job,
 	struct knock **knock_out)
 {
-	struct weft_stall stall = { 0 };
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_PORT,
+		.lane = lane,
+		.id = *job ? "SESSION-SPAWN" : "SESSION-ACCEPT",
+		.what = *job ? "MPI_Comm_spawn" : "MPI_Comm_accept",
+		.whom = *job ? "the new processes to call MPI_Init"
+			     : "somebody to connect",
+	};
 	struct port *port;
 	struct weft_link *link;
 	int err;
 
+	weft_blocked_begin(&blocked);
 	while ((err = port_named(name, &port)) == 0) {
 		link = weft_list_pop_front(&port->knocks);
 		if (link) {
 			port->n_knocks--;
 			*knock_out =
 				weft_container_of(link, struct knock, link);
-			return 0;
+			break;
 		}
-		if (*job && weft_outer_has_ended(job))
-			return weft_err_set(WEFT_ERR_SPAWN,
+		if (*job && weft_outer_has_ended(job)) {
+			err = weft_err_set(WEFT_ERR_SPAWN,
 				"the processes ended before they called "
 				"MPI_Init");
-		if (!weft_stall_round(lane, &stall))
-			continue;
-		if (*job)
-			weft_warn("SESSION-SPAWN",
-				"MPI_Comm_spawn has waited %u s for the new "
-				"processes to call MPI_Init",
-				weft_stall_seconds(&stall));
-		else
-			weft_warn("SESSION-ACCEPT",
-				"MPI_Comm_accept has waited %u s for somebody "
-				"to connect",
-				weft_stall_seconds(&stall));
+			break;
+		}
+		weft_blocked_round(&blocked);
 	}
+	weft_blocked_end(&blocked);
 	return err;
 }
 
@@ -447,21 +447,27 @@ static bool is_dead(uint64_t proc)
 static int wait_answer(
 	struct weft_lane *lane, const struct asked *a, uint64_t until_ns)
 {
-	struct weft_stall stall = { 0 };
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_PORT,
+		.lane = lane,
+		.id = "SESSION-CONNECT",
+		.what = "MPI_Comm_connect",
+		.whom = "the port to accept",
+	};
+	int err = 0;
 
-	while (!a->answer) {
+	weft_blocked_begin(&blocked);
+	while (!err && !a->answer) {
 		if (is_dead(a->proc))
-			return weft_err_set(WEFT_ERR_PORT,
+			err = weft_err_set(WEFT_ERR_PORT,
 				"the process that opened the port is gone");
-		if (weft_now_ns() > until_ns)
-			return WEFT_ERR_TIMEOUT;
-		if (weft_stall_round(lane, &stall))
-			weft_warn("SESSION-CONNECT",
-				"MPI_Comm_connect has waited %u s for the port "
-				"to accept",
-				weft_stall_seconds(&stall));
+		else if (weft_now_ns() > until_ns)
+			err = WEFT_ERR_TIMEOUT;
+		else
+			weft_blocked_round(&blocked);
 	}
-	return 0;
+	weft_blocked_end(&blocked);
+	return err;
 }
 
 /* Knocks and waits. Lane's lock held. */

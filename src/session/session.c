@@ -17,6 +17,7 @@
 #include "session/port.h"
 #include "session/pset.h"
 #include "session/watch.h"
+#include "watchdog/watchdog.h"
 #include "watchdog/where.h"
 
 #include <stdio.h>
@@ -63,6 +64,7 @@ static void on_open(struct weft_lane *lane)
 	weft_p2p_open(lane);
 	weft_create_open(lane);
 	weft_blocked_open(lane);
+	weft_watchdog_open(lane);
 	weft_port_listen(lane);
 	weft_proc.on_event = on_event;
 	weft_proc.tell = weft_watch_tell;
@@ -76,6 +78,7 @@ static void on_rent(struct weft_lane *lane)
 {
 	weft_p2p_open(lane);
 	weft_blocked_open(lane);
+	weft_watchdog_open(lane);
 }
 
 static void session_destroy(struct weft_session *session)
@@ -212,11 +215,11 @@ static bool part_drain(struct part *part)
 {
 	if (part->is_drained)
 		return true;
-	if (!part->blocked.err &&
+	if (!weft_blocked_err(&part->blocked) &&
 		(!test_children(part) ||
 			(part->blocked.is_last &&
 				weft_disconnect_orphan(part->lane, NULL)))) {
-		weft_blocked_round(part->lane, &part->blocked);
+		weft_blocked_round(&part->blocked);
 		weft_disconnect_tend(part->lane);
 		return false;
 	}
@@ -233,7 +236,7 @@ static int part_end(struct part *part)
 
 	while ((closed = weft_list_pop_front(&part->closed)) != NULL)
 		weft_list_push_back(part->children, closed);
-	if (part->blocked.err)
+	if (weft_blocked_err(&part->blocked))
 		weft_list_for_each(link, next, part->children)
 		{
 			struct weft_child *child = child_at(link);
@@ -251,7 +254,9 @@ static int part_end(struct part *part)
 			err = weft_disconnect_result(comm);
 		child->ops->destroy(child);
 	}
-	return part->blocked.err ? weft_blocked_raise(&part->blocked) : err;
+	return weft_blocked_err(&part->blocked)
+		       ? weft_blocked_raise(&part->blocked)
+		       : err;
 }
 
 static void part_init(
@@ -261,8 +266,8 @@ static void part_init(
 		.lane = lane,
 		.children = weft_session_list(session, lane),
 		.blocked = {
-			.kind = session->is_world ? WEFT_CYCLE_WORLD
-						  : WEFT_CYCLE_FINALIZE,
+			.kind = session->is_world ? WEFT_BLOCKED_WORLD
+						  : WEFT_BLOCKED_FINALIZE,
 			.lane = lane,
 			.call = session,
 			.session = session,
@@ -306,20 +311,21 @@ static void lane_drain(struct weft_lane *lane)
 	weft_disconnect_tend(lane);
 	while (!err && (comm = weft_disconnect_orphan(lane, NULL)) != NULL) {
 		struct weft_blocked blocked = {
-			.kind = WEFT_CYCLE_DISCONNECT,
+			.kind = WEFT_BLOCKED_DISCONNECT,
 			.lane = lane,
 			.comm = comm,
 		};
 
 		weft_comm_get(comm); /* another thread may tend, too */
 		weft_blocked_begin(&blocked);
-		while (!blocked.err && weft_disconnect_is_open(comm)) {
-			weft_blocked_round(lane, &blocked);
+		while (!weft_blocked_err(&blocked) &&
+			weft_disconnect_is_open(comm)) {
+			weft_blocked_round(&blocked);
 			weft_disconnect_tend(lane);
 		}
 		weft_blocked_end(&blocked);
 		weft_comm_put(comm);
-		err = blocked.err;
+		err = weft_blocked_err(&blocked);
 		weft_disconnect_tend(lane);
 	}
 	weft_lane_drop(lane);

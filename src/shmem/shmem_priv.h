@@ -18,6 +18,7 @@
 #include "core/group.h"
 #include "rma/rma.h"
 #include "session/session.h"
+#include "watchdog/request.h"
 
 /* A group of PEs. The communicator is made when a collective first needs it,
  * but for teams the program made. Guarded by being used collectively. */
@@ -173,9 +174,10 @@ void weft_shmem_barrier(const char *fn);
 
 /* This thread goes to wait for other PEs in fn, and is to say so when it takes
  * long; NULL: it is back. */
-void weft_shmem_waits_in(const char *fn);
-
-void weft_shmem_stall_open(void);
+static inline void weft_shmem_waits_in(const char *fn)
+{
+	weft_request_within(fn);
+}
 
 /* A team of a communicator just made; NULL when out of memory. */
 struct weft_shmem_team *weft_shmem_team_make(struct weft_comm *comm);

@@ -92,7 +92,6 @@ static int open_all(int level)
 		return err;
 	}
 	weft_shmem.level = (int)weft_shmem.session->level;
-	weft_shmem_stall_open();
 	greet();
 	return 0;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* request: a call that waits for a request */
+/* request: calls that wait for requests, or for a message */
 #include "watchdog/request.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "core/comm.h"
+#include "core/proc.h"
 #include "core/progress.h"
 #include "core/req.h"
-#include "watchdog/wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,34 @@
 enum {
 	ROUNDS_PER_LOOK = 64, /* at the clock */
 	REGISTER_NS = 100000000,
+	ASK_MAX = 128, /* of a communicator */
 };
+
+/* On the heap, since few waits come to need one. */
+struct weft_request_waiting {
+	struct weft_wait wait;
+	uint64_t begun_ns;
+	bool is_begun;
+	const char *within; /* of its thread */
+	const struct weft_request_loop *loop;
+	struct weft_lane *lane; /* of a poll */
+	uint32_t idle_polls;	/* of that, the last time */
+};
+
+static void (*on_stuck)(struct weft_req *req, int err);
+static _Thread_local const char *within;
+
+void weft_request_within(const char *fn)
+{
+	within = fn;
+}
+
+void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err))
+{
+	on_stuck = fn;
+}
+
+/* ---- in words ---- */
 
 static const char *label_of(const struct weft_comm *comm)
 {
@@ -23,28 +51,39 @@ static const char *label_of(const struct weft_comm *comm)
 	return comm->tag[0] ? comm->tag : "without a name";
 }
 
-static void describe_message(const struct weft_req *req, char *buf, size_t len)
-{
-	const char *way = req->kind == WEFT_REQ_RECV ? "from" : "to";
-	enum weft_plane plane = (enum weft_plane)(req->ctx % WEFT_PLANE_END);
-	char rank[24] = "any source", tag[24] = "any tag";
+struct envelope {
+	char rank[24], tag[24];
+};
 
-	if (req->src >= 0)
-		snprintf(rank, sizeof(rank), "rank %d", (int)req->src);
-	if (req->tag >= 0)
-		snprintf(tag, sizeof(tag), "tag %d", (int)req->tag);
-	if (plane == WEFT_PLANE_P2P)
-		snprintf(buf, len, "%s %s, %s, of communicator \"%.40s\"", way,
-			rank, tag, label_of(req->comm));
-	else
-		snprintf(buf, len, "%s %s, of communicator \"%.40s\"", way,
-			rank, label_of(req->comm));
+static struct envelope envelope_of(int32_t rank, int32_t tag)
+{
+	struct envelope e = { "any source", "any tag" };
+
+	if (rank >= 0)
+		snprintf(e.rank, sizeof(e.rank), "rank %d", (int)rank);
+	if (tag >= 0)
+		snprintf(e.tag, sizeof(e.tag), "tag %d", (int)tag);
+	return e;
 }
 
-void weft_request_describe(const struct weft_req *req, char *buf, size_t len)
+static enum weft_plane plane_of(const struct weft_req *req)
 {
-	if (req->kind == WEFT_REQ_RECV || req->kind == WEFT_REQ_SEND)
-		describe_message(req, buf, len);
+	return (enum weft_plane)(req->ctx % WEFT_PLANE_END);
+}
+
+static bool is_message(const struct weft_req *req)
+{
+	return req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV;
+}
+
+static void describe_req(const struct weft_req *req, char *buf, size_t len)
+{
+	struct envelope e = envelope_of(req->src, req->tag);
+
+	if (is_message(req) && plane_of(req) == WEFT_PLANE_P2P)
+		snprintf(buf, len, "%s %s, %s, of communicator \"%.40s\"",
+			req->kind == WEFT_REQ_RECV ? "from" : "to", e.rank,
+			e.tag, label_of(req->comm));
 	else if (req->comm)
 		snprintf(buf, len, "of communicator \"%.40s\"",
 			label_of(req->comm));
@@ -56,42 +95,474 @@ void weft_request_describe(const struct weft_req *req, char *buf, size_t len)
 static const char *call_of(const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_COLL ||
-		(req->comm && req->ctx % WEFT_PLANE_END == WEFT_PLANE_COLL))
+		(is_message(req) && plane_of(req) != WEFT_PLANE_P2P))
 		return "a collective";
 	if (req->kind == WEFT_REQ_RECV)
 		return "MPI_Recv";
-	return req->kind == WEFT_REQ_SEND ? "MPI_Send" : "MPI_Wait";
+	if (req->kind == WEFT_REQ_SEND)
+		return req->mode ? "MPI_Ssend" : "MPI_Send";
+	return "MPI_Wait";
 }
 
-static struct weft_wait *enter(
-	const struct weft_req *req, const char *call, uint64_t begun_ns)
+static const struct weft_request_loop *loop_of(const struct weft_wait *wait)
 {
-	struct weft_wait *wait = calloc(1, sizeof(*wait));
-	char what[WEFT_WAIT_TEXT / 2], text[WEFT_WAIT_TEXT];
+	return weft_container_of(wait, struct weft_request_waiting, wait)->loop;
+}
 
-	if (!wait)
+/* The request that is waited for, where there is one. */
+static const struct weft_req *only_of(const struct weft_request_loop *loop)
+{
+	return loop->at && loop->n == 1 ? loop->at(loop->arg, 0) : NULL;
+}
+
+static void name(const struct weft_wait *wait, char *buf, size_t len)
+{
+	const struct weft_request_loop *loop = loop_of(wait);
+	const struct weft_req *req = only_of(loop);
+
+	const char *fn =
+		weft_container_of(wait, struct weft_request_waiting, wait)
+			->within;
+
+	snprintf(buf, len, "%s",
+		fn	     ? fn
+		: loop->call ? loop->call
+		: req	     ? call_of(req)
+			     : "MPI_Wait");
+}
+
+static void describe(const struct weft_wait *wait, char *buf, size_t len)
+{
+	const struct weft_request_loop *loop = loop_of(wait);
+	const struct weft_req *req = only_of(loop);
+	char call[64], what[160];
+
+	name(wait, call, sizeof(call));
+	if (req) {
+		describe_req(req, what, sizeof(what));
+	} else if (loop->comm) {
+		struct envelope e = envelope_of(loop->rank, loop->tag);
+
+		snprintf(what, sizeof(what),
+			"from %s, %s, of communicator \"%.40s\"", e.rank, e.tag,
+			label_of(loop->comm));
+	} else if (loop->what) {
+		snprintf(what, sizeof(what), "for %s", loop->what);
+	} else {
+		snprintf(what, sizeof(what), "for any of %d requests", loop->n);
+	}
+	snprintf(buf, len, "in %.60s %.90s", call, what);
+}
+
+/* ---- what is needed ---- */
+
+/* Needs of requests that are waited for together. */
+struct asking {
+	struct weft_wait *wait;
+	uint16_t any; /* number of those of which one will do; 0: all */
+	bool is_one;  /* only the first of a request's, as others do not help */
+};
+
+static struct weft_need *need_like(const struct asking *a,
+	enum weft_wire_need kind, const struct weft_comm *comm, uint64_t ctx,
+	int32_t tag)
+{
+	struct weft_wait_view *view = a->wait->view;
+	struct weft_need *need;
+
+	for (uint32_t i = 0; i < view->n_needs; i++) {
+		need = &view->needs[i];
+		if (need->kind == kind && need->what == ctx &&
+			need->round == (uint32_t)tag && need->any == a->any)
+			return need;
+	}
+	need = weft_wait_need(a->wait);
+	if (!need)
 		return NULL;
-	weft_request_describe(req, what, sizeof(what));
-	snprintf(text, sizeof(text), "in %s %s", call ? call : call_of(req),
-		what);
-	weft_wait_begin(wait, text, begun_ns);
-	return wait;
+	need->kind = kind;
+	need->what = ctx;
+	need->round = (uint32_t)tag;
+	need->any = a->any;
+	need->is_soft = true;
+	need->size = (uint32_t)comm->remote_size;
+	snprintf(need->label, sizeof(need->label), "%.31s", label_of(comm));
+	return need;
+}
+
+static void on_rank(const struct asking *a, struct weft_need *need,
+	const struct weft_comm *comm, uint32_t rank)
+{
+	uint64_t proc = weft_group_proc(comm->remote, rank);
+
+	if (!need || proc == weft_proc.proc)
+		return;
+	need->n_all++;
+	weft_wait_on(a->wait, need, proc,
+		weft_lane_addr(proc, comm->lanes ? comm->lanes[rank] : 0),
+		(int32_t)rank);
+}
+
+static void on_ranks(const struct asking *a, struct weft_need *need,
+	const struct weft_comm *comm, int32_t rank)
+{
+	if (rank >= 0) {
+		on_rank(a, need, comm, (uint32_t)rank);
+		return;
+	}
+	for (uint32_t i = 0; i < (uint32_t)comm->remote_size; i++)
+		if (i < ASK_MAX)
+			on_rank(a, need, comm, i);
+		else if (need)
+			need->n_all++;
+}
+
+/* A message that somebody must send. */
+static void need_message(const struct asking *a, const struct weft_comm *comm,
+	uint64_t ctx, int32_t rank, int32_t tag)
+{
+	struct asking from = *a;
+	struct weft_need *need;
+	struct envelope e = envelope_of(rank, tag);
+
+	if (rank < 0 && !a->any)
+		from.any = (uint16_t)(1 + a->wait->view->n_needs);
+	need = need_like(&from, WEFT_WIRE_NEED_MESSAGE, comm, ctx, tag);
+	if (!need)
+		return;
+	if (ctx % WEFT_PLANE_END == WEFT_PLANE_P2P)
+		snprintf(need->phrase, sizeof(need->phrase),
+			"a message from %s with %s on communicator \"%.60s\" "
+			"(%d processes)",
+			e.rank, e.tag, label_of(comm), (int)comm->remote_size);
+	else
+		snprintf(need->phrase, sizeof(need->phrase),
+			"others to take part, on communicator \"%.60s\" "
+			"(%d processes)",
+			label_of(comm), (int)comm->remote_size);
+	if (rank == comm->rank && !comm->is_inter)
+		need->otherwise = "only this process itself can send it";
+	on_ranks(&from, need, comm, rank);
+}
+
+/* Announced, and nothing heard since. */
+static bool is_offered(const struct weft_req *req)
+{
+	return req->peer && !req->is_eager && !req->remote &&
+	       req->n_parts == 0 && req->out.link.next == &req->out.link;
+}
+
+static void need_receive(const struct asking *a, const struct weft_req *req)
+{
+	const struct weft_comm *comm = req->comm;
+	struct weft_need *need =
+		need_like(a, WEFT_WIRE_NEED_RECEIVE, comm, req->ctx, req->tag);
+
+	if (!need)
+		return;
+	if (plane_of(req) == WEFT_PLANE_P2P)
+		snprintf(need->phrase, sizeof(need->phrase),
+			"rank %d to receive %zu bytes with tag %d on "
+			"communicator \"%.60s\" (%d processes)",
+			(int)req->src, req->len, (int)req->tag, label_of(comm),
+			(int)comm->remote_size);
+	else
+		snprintf(need->phrase, sizeof(need->phrase),
+			"others to take data, on communicator \"%.60s\" "
+			"(%d processes)",
+			label_of(comm), (int)comm->remote_size);
+	need->otherwise = "it has been received by now, or is about to be";
+	on_ranks(a, need, comm, req->src);
+}
+
+/* Nothing that could be asked for. */
+static void need_other(const struct asking *a, const char *what)
+{
+	struct weft_need *need = weft_wait_need(a->wait);
+
+	weft_wait_unsure(a->wait);
+	if (!need)
+		return;
+	need->kind = WEFT_WIRE_NEED_NONE;
+	need->is_soft = true;
+	need->any = a->any;
+	need->n_all = 1; /* nobody is asked, so it may be met at any time */
+	snprintf(need->phrase, sizeof(need->phrase), "%s", what);
+	need->otherwise = NULL;
+}
+
+static bool need_req(const struct asking *a, const struct weft_req *req);
+
+/* One of the messages under way of a list of steps, or of two halves. */
+static bool is_part(const struct weft_req *req, const struct weft_req *whole)
+{
+	const void *arg = req->on_done_arg;
+
+	return req->refs && !req->is_done && req->on_done && arg &&
+	       (arg == whole || arg == whole->state) && is_message(req);
+}
+
+/* A list of steps, or two halves: those of its messages that are under way. */
+static void need_parts(const struct asking *a, const struct weft_req *whole)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+	bool has_any = false;
+
+	while ((req = weft_req_next(whole->lane, &pos)) != NULL)
+		if (is_part(req, whole) && !(a->is_one && has_any))
+			has_any = need_req(a, req) || has_any;
+	if (!has_any)
+		need_other(a, whole->kind == WEFT_REQ_GENERAL
+				      ? "MPI_Grequest_complete"
+				      : "messages to leave");
+}
+
+/* True when there is something that can be asked for. */
+static bool need_req(const struct asking *a, const struct weft_req *req)
+{
+	if (req->kind == WEFT_REQ_RECV && req->is_posted) {
+		need_message(a, req->comm, req->ctx, req->src, req->tag);
+	} else if (req->kind == WEFT_REQ_SEND && is_offered(req)) {
+		need_receive(a, req);
+	} else if (is_message(req)) {
+		need_other(a, req->kind == WEFT_REQ_RECV
+				      ? "the data of a message to come"
+				      : "the data of a message to leave");
+		return false;
+	} else {
+		need_parts(a, req);
+	}
+	return true;
+}
+
+static bool is_active(const struct weft_req *req)
+{
+	return req && !req->is_done && (!req->is_persistent || req->is_active);
+}
+
+/* Something else that may send without a call. */
+static bool has_background(const struct weft_wait *wait)
+{
+	const struct weft_request_loop *loop = loop_of(wait);
+	const struct weft_req *req, *only = only_of(loop);
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(wait->lane, &pos)) != NULL)
+		if (req->refs && !req->is_done && req != only &&
+			!is_message(req) && req->is_active)
+			return true;
+	return false;
+}
+
+static void needs(struct weft_wait *wait)
+{
+	const struct weft_request_loop *loop = loop_of(wait);
+	struct asking a = { .wait = wait };
+
+	if (has_background(wait))
+		weft_wait_unsure(wait);
+	if (loop->at && loop->n > 1) {
+		a.any = 1;
+		a.is_one = true;
+	}
+	for (int i = 0; loop->at && i < loop->n; i++) {
+		const struct weft_req *req = loop->at(loop->arg, i);
+
+		if (is_active(req) && req->lane == wait->lane)
+			(void)need_req(&a, req);
+		else if (is_active(req))
+			need_other(&a, "a request on another lane");
+	}
+	if (loop->comm)
+		need_message(&a, loop->comm, loop->comm->ctx + WEFT_PLANE_P2P,
+			loop->rank, loop->tag);
+	if (loop->what)
+		need_other(&a, loop->what);
+}
+
+/* Of the requests that are under way, what has moved of each. */
+static uint64_t pulse_of(const struct weft_req *whole)
+{
+	const struct weft_req *req;
+	uint64_t sum = weft_obj_handle(whole) + whole->n_moved +
+		       whole->n_parts + whole->remote;
+	uint32_t pos = 0;
+
+	if (is_message(whole))
+		return sum;
+	while ((req = weft_req_next(whole->lane, &pos)) != NULL)
+		if (is_part(req, whole))
+			sum += pulse_of(req);
+	return sum;
+}
+
+static uint64_t pulse(const struct weft_wait *wait)
+{
+	const struct weft_req *req = only_of(loop_of(wait));
+
+	return req && req->lane == wait->lane ? pulse_of(req) : 0;
+}
+
+static const struct weft_wait_ops ops = {
+	.id = "MPI-WAIT",
+	.name = name,
+	.describe = describe,
+	.needs = needs,
+	.pulse = pulse,
+};
+
+static const struct weft_wait_ops shmem_ops = {
+	.id = "SHMEM-STALL",
+	.name = name,
+	.describe = describe,
+	.needs = needs,
+	.pulse = pulse,
+};
+
+static const struct weft_wait_ops poll_ops = {
+	.id = "MPI-POLL",
+	.name = name,
+	.describe = describe,
+	.needs = needs,
+};
+
+/* ---- loops ---- */
+
+static struct weft_request_waiting *start(const struct weft_request_loop *loop)
+{
+	struct weft_request_waiting *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->loop = loop;
+	w->within = within;
+	w->begun_ns = weft_now_ns();
+	return w;
+}
+
+static void begin(struct weft_lane *lane, struct weft_request_waiting *w)
+{
+	w->wait.ops = w->wait.is_poll ? &poll_ops
+		      : w->within     ? &shmem_ops
+				      : &ops;
+	w->wait.lane = lane;
+	w->wait.begun_ns = w->begun_ns;
+	w->wait.fault = WEFT_ERR_OTHER;
+	weft_wait_begin(&w->wait);
+	w->is_begun = true;
+}
+
+static void end_req(struct weft_req *whole, int err)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	if (is_message(whole)) {
+		on_stuck(whole, err);
+		return;
+	}
+	while ((req = weft_req_next(whole->lane, &pos)) != NULL)
+		if (is_part(req, whole))
+			on_stuck(req, err);
+}
+
+/* It is proven that nothing will come: what is waited for ends now or soon. */
+static void give_up(const struct weft_request_waiting *w)
+{
+	const struct weft_request_loop *loop = w->loop;
+
+	for (int i = 0; on_stuck && loop->at && i < loop->n; i++) {
+		const struct weft_req *req = loop->at(loop->arg, i);
+
+		if (is_active(req) && req->lane == w->wait.lane) {
+			end_req((struct weft_req *)req,
+				weft_wait_raise(&w->wait));
+			return;
+		}
+	}
+}
+
+int weft_request_round(struct weft_lane *lane, struct weft_request_loop *loop)
+{
+	struct weft_request_waiting *w = loop->waiting;
+
+	if (w && w->is_begun) {
+		if (w->wait.lane != lane || !weft_wait_after_round(&w->wait))
+			return 0;
+		give_up(w);
+		return w->wait.err;
+	}
+	if (++loop->n_rounds % ROUNDS_PER_LOOK)
+		return 0;
+	if (!w)
+		loop->waiting = start(loop);
+	else if (weft_now_ns() - w->begun_ns > REGISTER_NS)
+		begin(lane, w);
+	return 0;
+}
+
+void weft_request_leave(struct weft_request_loop *loop)
+{
+	if (loop->waiting->is_begun)
+		weft_wait_end(&loop->waiting->wait);
+	free(loop->waiting);
+	loop->waiting = NULL;
+}
+
+int weft_request_raise(const struct weft_request_loop *loop)
+{
+	return loop->waiting ? weft_wait_raise(&loop->waiting->wait) : 0;
+}
+
+static const struct weft_req *itself(const void *arg, int i)
+{
+	(void)i;
+	return arg;
 }
 
 void weft_request_wait(
 	struct weft_lane *lane, struct weft_req *req, const char *call)
 {
-	struct weft_wait *wait = NULL;
-	uint64_t begun_ns = weft_now_ns();
-	uint32_t n = 0;
+	struct weft_request_loop loop = {
+		.call = call,
+		.at = itself,
+		.arg = req,
+		.n = 1,
+	};
 
 	while (!req->is_done) {
 		weft_progress_wait(lane);
-		if (++n % ROUNDS_PER_LOOK == 0 && !wait &&
-			weft_now_ns() - begun_ns > REGISTER_NS)
-			wait = enter(req, call, begun_ns);
+		if (!req->is_done)
+			(void)weft_request_round(lane, &loop);
 	}
-	if (wait)
-		weft_wait_end(wait);
-	free(wait);
+	weft_request_end(&loop);
+}
+
+/* ---- polls ---- */
+
+/* Of this thread; kept from one call to the next until something came through
+ * the lane. It is in no graph. */
+static _Thread_local struct weft_request_waiting *polls;
+
+void weft_request_polled(
+	struct weft_lane *lane, const struct weft_request_loop *loop)
+{
+	struct weft_request_loop now = *loop;
+
+	if (polls && polls->lane != lane)
+		return;
+	now.n_rounds = ROUNDS_PER_LOOK - 1; /* the next one counts */
+	now.waiting = polls;
+	if (polls && lane->idle_polls < polls->idle_polls)
+		weft_request_end(&now);
+	if (now.waiting)
+		now.waiting->loop = &now;
+	(void)weft_request_round(lane, &now);
+	polls = now.waiting;
+	if (!polls)
+		return;
+	polls->lane = lane;
+	polls->wait.is_poll = true;
+	polls->idle_polls = lane->idle_polls;
+	polls->loop = NULL; /* nobody looks before the next call */
 }

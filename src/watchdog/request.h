@@ -1,20 +1,69 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* request: a call that waits for a request */
+/* request: calls that wait for requests, or for a message */
 #ifndef WEFT_REQUEST_H
 #define WEFT_REQUEST_H
 
-#include <stddef.h>
+#include "core/proc.h"
+#include "watchdog/wait.h"
 
-struct weft_lane;
+struct weft_comm;
 struct weft_req;
 
 /* Goes on waiting for a request after some rounds in vain; for
- * weft_req_wait(). Lane's lock held. */
+ * weft_req_wait(). Lane's lock held, here and below. */
 void weft_request_wait(
 	struct weft_lane *lane, struct weft_req *req, const char *call);
 
-/* What a request waits for: "from rank 3, tag 5, of communicator "x"". Lane's
- * lock held. */
-void weft_request_describe(const struct weft_req *req, char *buf, size_t len);
+/* Until it is told NULL, all that this thread waits for is part of this
+ * procedure of another interface. */
+void weft_request_within(const char *fn);
+
+/* From now on fn ends an active request with an error, now or soon, that is
+ * proven to wait for ever (WEFT_DEADLOCK=error). */
+void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err));
+
+/* A loop that waits for one of several things. Zeroed with what is above the
+ * line set; costs a count until it has taken long. */
+struct weft_request_loop {
+	const char *call;
+	/* any of these requests: by handle or place, NULL where none is */
+	const struct weft_req *(*at)(const void *arg, int i);
+	const void *arg;
+	int n;
+	/* or a message */
+	struct weft_comm *comm;
+	int32_t rank, tag;
+	/* or something else: "the messages in the buffer to leave" */
+	const char *what;
+	/* ---- below: only this room ---- */
+	uint32_t n_rounds;
+	struct weft_request_waiting *waiting;
+};
+
+/* After each round of progress on a lane whose lock is held. Not 0 when the
+ * loop is to end with that error. */
+int weft_request_round(struct weft_lane *lane, struct weft_request_loop *loop);
+void weft_request_leave(struct weft_request_loop *loop);
+
+static inline void weft_request_end(struct weft_request_loop *loop)
+{
+	if (loop->waiting)
+		weft_request_leave(loop);
+}
+
+/* A call that does not wait found nothing, as set in the loop. One that goes on
+ * for long is said to poll. Lane's lock held. */
+void weft_request_polled(
+	struct weft_lane *lane, const struct weft_request_loop *loop);
+
+static inline void weft_request_poll(
+	struct weft_lane *lane, const struct weft_request_loop *loop)
+{
+	if (lane->idle_polls >= weft_proc.max_spin)
+		weft_request_polled(lane, loop);
+}
+
+/* What the error is described with. */
+int weft_request_raise(const struct weft_request_loop *loop);
 
 #endif

@@ -1,4 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/watchdog/request.c src/watchdog/request.h \
+libweft_la_SOURCES += src/watchdog/graph.c src/watchdog/graph.h \
+	src/watchdog/query.c src/watchdog/query.h \
+	src/watchdog/report.c src/watchdog/report.h \
+	src/watchdog/resolve.c src/watchdog/resolve.h \
+	src/watchdog/watchdog.c src/watchdog/watchdog.h \
+	src/watchdog/request.c src/watchdog/request.h \
 	src/watchdog/wait.c src/watchdog/wait.h src/watchdog/where.h
+
+unit_tests += test/unit/graph_test
 EXTRA_DIST += src/watchdog/README.md

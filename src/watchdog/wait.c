@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait: the calls of this process that wait, registered */
+/* wait: a call that waits, registered, asked about, and ended when it is proven
+ * that it waits for ever */
 #include "watchdog/wait.h"
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/err.h"
+#include "base/knob.h"
 #include "base/lock.h"
+#include "core/alone.h"
+#include "core/proc.h"
+#include "core/progress.h"
+#include "watchdog/query.h"
+#include "watchdog/report.h"
+#include "watchdog/resolve.h"
 #include "watchdog/where.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	ROUNDS_PER_LOOK = 64, /* at the clock */
+	FRESH_MS = 200,	      /* answers are good for others */
+	PULSE_NS = 250000000, /* between two looks */
+};
 
 static struct {
 	struct weft_spin spin;
@@ -34,30 +50,316 @@ struct weft_wait *weft_wait_next(const struct weft_wait *after)
 		       : weft_container_of(next, struct weft_wait, link);
 }
 
-void weft_wait_begin(
-	struct weft_wait *wait, const char *text, uint64_t begun_ns)
+struct weft_wait *weft_wait_first(void)
 {
-	wait->begun_ns = begun_ns;
+	struct weft_wait *w = weft_wait_next(NULL);
+
+	while (w && w->is_poll)
+		w = weft_wait_next(w);
+	return w;
+}
+
+bool weft_wait_is_alone(void)
+{
+	const struct weft_wait *first, *w;
+
 	weft_wait_lock();
-	snprintf(wait->text, sizeof(wait->text), "%s", text);
-	wait->epoch = ++here.epoch;
+	first = w = weft_wait_first();
+	while (w && (w = weft_wait_next(w)) != NULL)
+		if (w->epoch != first->epoch && !w->is_poll)
+			break;
+	weft_wait_unlock();
+	return !w && weft_alone_is();
+}
+
+void weft_wait_send(struct weft_lane *held, uint64_t proc, enum weft_wire_op op,
+	const void *payload, size_t len)
+{
+	struct weft_lane *lane = &weft_proc.lane;
+	bool is_other = held != lane;
+
+	if (is_other)
+		weft_lane_take(lane);
+	weft_query_send(lane, proc, op, payload, len);
+	if (is_other)
+		weft_lane_drop(lane);
+}
+
+/* ---- what is waited for ---- */
+
+struct weft_need *weft_wait_need(struct weft_wait *wait)
+{
+	struct weft_wait_view *view = wait->view;
+
+	return view->n_needs < WEFT_VIEW_NEEDS ? &view->needs[view->n_needs++]
+					       : NULL;
+}
+
+void weft_wait_on(struct weft_wait *wait, struct weft_need *need, uint64_t proc,
+	uint64_t addr, int32_t rank)
+{
+	struct weft_wait_view *view = wait->view;
+
+	if (!need || view->n_others == WEFT_VIEW_OTHERS)
+		return;
+	view->others[view->n_others++] = (struct weft_other){
+		.need = (uint16_t)(need - view->needs),
+		.proc = proc,
+		.addr = addr,
+		.rank = rank,
+	};
+}
+
+void weft_wait_unsure(struct weft_wait *wait)
+{
+	wait->has_unasked = true;
+}
+
+static void keep_told(
+	struct weft_wait_view *view, const struct weft_wait_view *old)
+{
+	for (uint32_t i = 0; i < view->n_others; i++) {
+		struct weft_other *o = &view->others[i];
+		struct weft_other *was =
+			weft_query_other(old, o->proc, &view->needs[o->need]);
+
+		if (was) {
+			was->need = o->need;
+			was->addr = o->addr;
+			*o = *was;
+		}
+	}
+}
+
+void weft_wait_look(struct weft_wait *wait)
+{
+	struct weft_wait_view *old = wait->view;
+	char text[WEFT_WAIT_TEXT];
+
+	wait->ops->describe(wait, text, sizeof(text));
+	weft_wait_lock();
+	memcpy(wait->text, text, sizeof(text));
+	weft_wait_unlock();
+	wait->view = calloc(1, sizeof(*wait->view));
+	if (!wait->view) {
+		wait->view = old;
+		return;
+	}
+	wait->has_unasked = false;
+	if (wait->ops->needs)
+		wait->ops->needs(wait);
+	if (old)
+		keep_told(wait->view, old);
+	free(old);
+}
+
+/* Nothing can be expected of it, as it waits itself. */
+static bool is_waiting(const struct weft_other *o)
+{
+	return o->has_told && o->met != WEFT_WIRE_MET && o->epoch;
+}
+
+/* True when some process of the needs with this number may yet meet one, or not
+ * all were asked. */
+static bool is_live(const struct weft_wait_view *view, uint16_t any)
+{
+	uint32_t n_all = 0, n = 0;
+
+	for (uint32_t i = 0; i < view->n_needs; i++)
+		n_all += view->needs[i].any == any ? view->needs[i].n_all : 0;
+	for (uint32_t i = 0; i < view->n_others; i++) {
+		const struct weft_other *o = &view->others[i];
+
+		if (view->needs[o->need].any != any)
+			continue;
+		n++;
+		if (!is_waiting(o))
+			return true;
+	}
+	return n < n_all || n == 0 || n > WEFT_WIRE_EDGES;
+}
+
+static void add_edge(struct weft_wait *wait, const struct weft_need *need,
+	const struct weft_other *o, uint16_t clause)
+{
+	struct weft_wire_edge *edge = &wait->edges[wait->n_edges++];
+
+	*edge = (struct weft_wire_edge){
+		.proc = o->proc,
+		.epoch = o->epoch,
+		.need = (uint16_t)need->kind,
+		.clause = clause,
+		.size = need->size,
+		.owner = o->owner,
+		.is_soft = need->is_soft || o->met == WEFT_WIRE_NEVER,
+	};
+	memcpy(edge->label, need->label, sizeof(edge->label) - 1);
+}
+
+/* Edges to those that wait themselves, with this clause (0: none); each of the
+ * others is one of its own. */
+static void settle_clause(struct weft_wait *wait, uint16_t any)
+{
+	const struct weft_wait_view *view = wait->view;
+
+	for (uint32_t i = 0; i < view->n_others; i++) {
+		const struct weft_other *o = &view->others[i];
+		const struct weft_need *need = &view->needs[o->need];
+
+		if (need->any == any && is_waiting(o) &&
+			wait->n_edges < WEFT_WIRE_EDGES)
+			add_edge(wait, need, o,
+				any ? any : (uint16_t)(UINT8_MAX + i));
+	}
+}
+
+/* Only what may prove something: of those needs that one of several processes
+ * can meet the first, if all of these wait and can be told of. */
+static void settle_edges(struct weft_wait *wait)
+{
+	const struct weft_wait_view *view = wait->view;
+	uint16_t any = 0;
+
+	for (uint32_t i = 0; i < view->n_needs && !any; i++)
+		any = view->needs[i].any;
+	if (any && !is_live(view, any))
+		settle_clause(wait, any);
+	settle_clause(wait, 0);
+}
+
+void weft_wait_settle(struct weft_wait *wait)
+{
+	bool is_alone = weft_wait_is_alone();
+	struct weft_wire_edge *edges = NULL;
+
+	if (!wait->edges)
+		edges = calloc(WEFT_WIRE_EDGES, sizeof(*edges));
+	weft_wait_lock();
+	if (edges)
+		wait->edges = edges;
+	wait->n_edges = 0;
+	if (wait->view && wait->edges)
+		settle_edges(wait);
+	wait->is_sure = is_alone && !wait->has_unasked;
+	wait->told_ns = weft_now_ns();
+	weft_wait_unlock();
+}
+
+/* ---- the wait ---- */
+
+void weft_wait_begin(struct weft_wait *wait)
+{
+	const struct weft_wait *w = NULL;
+	uint64_t now = weft_now_ns();
+
+	if (!wait->begun_ns)
+		wait->begun_ns = now;
+	wait->due_ns = wait->begun_ns +
+		       (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
+	wait->ops->describe(wait, wait->text, sizeof(wait->text));
+	weft_wait_lock();
+	while ((w = weft_wait_next(w)) != NULL)
+		if (w->call && w->call == wait->call)
+			wait->epoch = w->epoch;
+	if (!wait->epoch)
+		wait->epoch = ++here.epoch;
 	weft_list_push_back(&here.waits, &wait->link);
 	weft_wait_unlock();
 }
 
-void weft_wait_describe(struct weft_wait *wait, const char *text)
+static void ask(struct weft_wait *wait, uint64_t now)
 {
+	weft_wait_look(wait);
+	weft_query_ask(wait);
+	wait->asked_ns = now;
+	wait->is_asking = true;
+}
+
+/* Asks when it is time, says and gathers when there are answers. */
+static void step(struct weft_wait *wait, uint64_t now)
+{
+	bool is_due = weft_knobs.stall_warn && now >= wait->due_ns;
+
+	if (is_due) {
+		wait->due_ns = now + (now - wait->begun_ns);
+		wait->has_come_due = true;
+	}
+	if (!wait->is_asking &&
+		(is_due || (weft_resolve_is_asked(wait) &&
+				   now - wait->asked_ns >
+					   FRESH_MS * (WEFT_NS_PER_S / 1000))))
+		ask(wait, now);
+	if (wait->is_asking && weft_query_is_over(wait, now)) {
+		wait->is_asking = false;
+		weft_wait_look(wait);
+		weft_wait_settle(wait);
+		if (wait->has_come_due && !weft_resolve_start(wait))
+			weft_report_wait(wait);
+		wait->has_come_due = false;
+	}
+	weft_resolve_round(wait, now);
+}
+
+/* Who moves does not hang. */
+static void feel(struct weft_wait *wait, uint64_t now)
+{
+	uint64_t pulse;
+
+	if (!wait->ops->pulse || now - wait->pulse_ns < PULSE_NS)
+		return;
+	wait->pulse_ns = now;
+	pulse = wait->ops->pulse(wait);
+	if (pulse != wait->pulse && wait->pulse && !wait->has_reported)
+		wait->due_ns =
+			now + (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
+	wait->pulse = pulse;
+}
+
+static void act(struct weft_wait *wait)
+{
+	uint64_t now = weft_now_ns();
+
 	weft_wait_lock();
-	snprintf(wait->text, sizeof(wait->text), "%s", text);
+	wait->acted_ns = now;
 	weft_wait_unlock();
+	feel(wait, now);
+	step(wait, now);
+}
+
+int weft_wait_after_round(struct weft_wait *wait)
+{
+	if (++wait->n_rounds % ROUNDS_PER_LOOK == 0 ||
+		atomic_load_explicit(&wait->is_called, memory_order_relaxed)) {
+		atomic_store_explicit(
+			&wait->is_called, false, memory_order_relaxed);
+		act(wait);
+	}
+	return wait->err;
+}
+
+int weft_wait_round(struct weft_wait *wait)
+{
+	weft_progress_wait(wait->lane);
+	return weft_wait_after_round(wait);
 }
 
 void weft_wait_end(struct weft_wait *wait)
 {
-	weft_wait_lock();
-	weft_list_remove(&wait->link);
-	weft_wait_unlock();
+	weft_resolve_end(wait);
+	free(wait->view);
+	wait->view = NULL;
+	free(wait->edges);
+	wait->edges = NULL;
+	free(wait->verdict);
+	wait->verdict = NULL;
 }
+
+int weft_wait_raise(const struct weft_wait *wait)
+{
+	return wait->err ? weft_err_set(wait->err, "%s", wait->why) : 0;
+}
+
+/* ---- for who looks from outside ---- */
 
 void weft_where_describe(char *buf, size_t len)
 {
@@ -68,8 +370,9 @@ void weft_where_describe(char *buf, size_t len)
 	snprintf(buf, len, "not in an MPI call that waits");
 	weft_wait_lock();
 	while ((wait = weft_wait_next(wait)) != NULL && used < len)
-		used += (size_t)snprintf(buf + used, len - used,
-			"%s%s, for %u s", used ? "; " : "", wait->text,
-			(unsigned)((now - wait->begun_ns) / WEFT_NS_PER_S));
+		if (!wait->is_poll || now - wait->acted_ns < WEFT_NS_PER_S)
+			used += (size_t)snprintf(buf + used, len - used,
+				"%s%s, for %u s", used ? "; " : "", wait->text,
+				weft_wait_seconds(wait, now));
 	weft_wait_unlock();
 }

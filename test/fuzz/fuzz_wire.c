@@ -410,7 +410,7 @@ static void put_known(struct fuzz_in *in, uint8_t *payload, size_t len)
 		return;
 	at = fuzz_u8(in) % 32 * sizeof(v);
 	if (which == 1)
-		v = w.is_waiting ? w.wait.epoch : 1;
+		v = w.is_waiting ? w.wait.wait.epoch : 1;
 	else if (which == 2)
 		v = w.made ? w.made->ctx : w.comm->ctx;
 	else if (which < 3 + JOB)
@@ -442,6 +442,25 @@ static void put_creation(uint8_t *payload, size_t len)
 	create.len = (uint32_t)(len - sizeof(create));
 	memcpy(payload, &create, sizeof(create));
 	memcpy(payload + sizeof(create), "ab", 2);
+}
+
+/* A part of a graph of waits that fits its length, about the wait here. */
+static void put_graph(uint8_t *payload, size_t len)
+{
+	struct weft_wire_graph g;
+
+	if (len < sizeof(g))
+		return;
+	memcpy(&g, payload, sizeof(g));
+	g.kind %= WEFT_WIRE_GRAPH_END + 1;
+	if (w.is_waiting && g.number % 4)
+		g.number = w.wait.wait.epoch << 16 | g.number % 4;
+	if (w.is_waiting && g.epoch % 4)
+		g.epoch = w.wait.wait.epoch;
+	len -= sizeof(g);
+	g.n_edges %= len / sizeof(struct weft_wire_edge) + 1;
+	g.len = (uint16_t)(len - g.n_edges * sizeof(struct weft_wire_edge));
+	memcpy(payload, &g, sizeof(g));
 }
 
 static struct weft_wire_head read_head(struct fuzz_in *in)
@@ -503,6 +522,8 @@ static void step_message(struct fuzz_in *in)
 	payload = fuzz_exact(in, len);
 	if (head.op == WEFT_WIRE_CREATE && fuzz_u8(in) % 2)
 		put_creation(payload, len);
+	if (head.op == WEFT_WIRE_GRAPH && fuzz_u8(in) % 4)
+		put_graph(payload, len);
 	for (int i = 0; i < KNOWN; i++)
 		put_known(in, payload, len);
 	weft_proc.lane.is_polling = true;
@@ -713,10 +734,10 @@ static void step_wait(struct fuzz_in *in)
 	uint8_t how = fuzz_u8(in);
 
 	if (w.is_waiting) {
-		w.wait.stall.n_rounds = 63;
-		w.wait.stall.deadline_ns = how % 2;
+		w.wait.wait.n_rounds = 63;
+		w.wait.wait.due_ns = how % 2 ? 1 : UINT64_MAX;
 		if (how % 4 < 3)
-			weft_blocked_round(&weft_proc.lane, &w.wait);
+			weft_blocked_round(&w.wait);
 		else
 			weft_blocked_end(&w.wait);
 		w.is_waiting = how % 4 < 3;
@@ -726,7 +747,8 @@ static void step_wait(struct fuzz_in *in)
 		.tag = "tag",
 		.parent = peer_of(1 + how % (JOB - 1))->proc };
 	w.wait = (struct weft_blocked){
-		.kind = how & 0x80 ? WEFT_CYCLE_CREATE : WEFT_CYCLE_DISCONNECT,
+		.kind = how & 0x80 ? WEFT_BLOCKED_CREATE
+				   : WEFT_BLOCKED_DISCONNECT,
 		.comm = w.comm,
 		.create = &w.wait_create,
 		.is_waiting = yes

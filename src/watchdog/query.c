@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* query: those that a call waits for are asked, and answer from progress */
+#include "watchdog/query.h"
+
+#include "base/clock.h"
+#include "core/lane.h"
+
+#include <stdio.h>
+
+enum { GRACE_MS = 500 }; /* for answers to come */
+
+/* Written when the rooms open. */
+static weft_query_fn *judges[WEFT_WIRE_NEED_END];
+
+void weft_query_set(enum weft_wire_need need, weft_query_fn *fn)
+{
+	judges[need] = fn;
+}
+
+void weft_query_send(struct weft_lane *lane, uint64_t addr,
+	enum weft_wire_op op, const void *payload, size_t len)
+{
+	struct weft_wire_head head = { .op = (uint8_t)op };
+	struct weft_peer *peer = weft_peer_of(lane, addr);
+
+	if (peer)
+		(void)weft_peer_control(peer, &head, payload, len);
+}
+
+uint64_t weft_query_self(char text[WEFT_WAIT_TEXT])
+{
+	const struct weft_wait *first;
+	uint64_t epoch = 0;
+
+	weft_wait_lock();
+	first = weft_wait_first();
+	if (first)
+		epoch = first->verdict ? 0 : first->epoch;
+	else
+		first = weft_wait_next(NULL);
+	if (first) {
+		memcpy(text, first->text, WEFT_WAIT_TEXT);
+	} else {
+		snprintf(text, WEFT_WAIT_TEXT,
+			"in MPI calls, none of which waits long");
+	}
+	weft_wait_unlock();
+	return epoch;
+}
+
+void weft_query_on_query(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_query query;
+	struct {
+		struct weft_wire_answer answer;
+		char text[WEFT_WAIT_TEXT];
+	} out = { 0 };
+	uint32_t owner = 0;
+	enum weft_wire_met met = WEFT_WIRE_UNMET;
+
+	(void)head;
+	if (!weft_wire_get_query(&query, payload, len) ||
+		query.need >= WEFT_WIRE_NEED_END) {
+		weft_dispatch_drop(lane, "malformed question");
+		return;
+	}
+	if (judges[query.need])
+		met = judges[query.need](lane, &query, peer->proc, &owner);
+	out.answer = (struct weft_wire_answer){
+		.epoch = query.epoch,
+		.what = query.what,
+		.round = query.round,
+		.need = query.need,
+		.met = (uint16_t)met,
+		.wait = weft_query_self(out.text),
+		.owner = owner,
+		.len = (uint32_t)strnlen(out.text, WEFT_WAIT_TEXT - 1),
+	};
+	weft_query_send(lane, peer->addr, WEFT_WIRE_ANSWER, &out,
+		sizeof(out.answer) + out.answer.len);
+}
+
+struct weft_other *weft_query_other(const struct weft_wait_view *view,
+	uint64_t proc, const struct weft_need *need)
+{
+	for (uint32_t i = 0; i < view->n_others; i++) {
+		const struct weft_other *o = &view->others[i];
+		const struct weft_need *n = &view->needs[o->need];
+
+		if (o->proc == proc && n->kind == need->kind &&
+			n->what == need->what && n->round == need->round)
+			return (struct weft_other *)o;
+	}
+	return NULL;
+}
+
+/* A wait on this lane, whose lock is held, or NULL; one that was asked for
+ * something like this. */
+static struct weft_other *asked(const struct weft_lane *lane, uint64_t proc,
+	const struct weft_wire_answer *a, struct weft_wait **wait_out)
+{
+	const struct weft_need need = {
+		.kind = (enum weft_wire_need)a->need,
+		.what = a->what,
+		.round = a->round,
+	};
+	struct weft_other *found = NULL;
+	struct weft_wait *w = NULL;
+
+	weft_wait_lock();
+	while (!found && (w = weft_wait_next(w)) != NULL)
+		if (w->epoch == a->epoch && w->lane == lane && w->view)
+			found = weft_query_other(w->view, proc, &need);
+	weft_wait_unlock();
+	*wait_out = w;
+	return found;
+}
+
+static bool has_all(const struct weft_wait *wait)
+{
+	for (uint32_t i = 0; i < wait->view->n_others; i++)
+		if (!wait->view->others[i].has_told)
+			return false;
+	return true;
+}
+
+void weft_query_on_answer(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_answer a;
+	struct weft_other *other;
+	struct weft_wait *wait;
+
+	(void)head;
+	if (!weft_wire_get_answer(&a, payload, len) ||
+		a.len != len - sizeof(a) || a.len >= WEFT_WAIT_TEXT ||
+		a.met >= WEFT_WIRE_MET_END || a.need >= WEFT_WIRE_NEED_END) {
+		weft_dispatch_drop(lane, "malformed answer to a question");
+		return;
+	}
+	other = asked(lane, peer->proc, &a, &wait);
+	if (!other)
+		return;
+	other->has_told = true;
+	other->met = (enum weft_wire_met)a.met;
+	other->epoch = a.wait;
+	other->owner = a.owner;
+	memcpy(other->text, (const char *)payload + sizeof(a), a.len);
+	other->text[a.len] = 0;
+	if (has_all(wait))
+		atomic_store_explicit(
+			&wait->is_called, true, memory_order_relaxed);
+}
+
+void weft_query_ask(struct weft_wait *wait)
+{
+	struct weft_wait_view *view = wait->view;
+
+	for (uint32_t i = 0; view && i < view->n_others; i++) {
+		struct weft_other *o = &view->others[i];
+		const struct weft_need *need = &view->needs[o->need];
+		struct weft_wire_query query = {
+			.epoch = wait->epoch,
+			.what = need->what,
+			.need = (uint16_t)need->kind,
+			.is_quiet = need->is_quiet,
+			.round = need->round,
+		};
+
+		o->has_told = false;
+		weft_query_send(wait->lane, o->addr, WEFT_WIRE_QUERY, &query,
+			sizeof(query));
+	}
+}
+
+bool weft_query_is_over(const struct weft_wait *wait, uint64_t now)
+{
+	return !wait->view || has_all(wait) ||
+	       now - wait->asked_ns > GRACE_MS * (WEFT_NS_PER_S / 1000);
+}

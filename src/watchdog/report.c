@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report: what is said of a wait, and of a ring */
+#include "watchdog/report.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+enum { SHOWN = 4 };
+
+struct missing {
+	char text[900];
+	size_t used;
+	uint32_t n, n_asked;
+};
+
+static void add_missing(struct missing *m, const struct weft_other *o)
+{
+	char who[64];
+
+	if (m->n++ >= SHOWN || m->used >= sizeof(m->text))
+		return;
+	if (o->rank >= 0)
+		snprintf(who, sizeof(who), "rank %d (process %u)", (int)o->rank,
+			(unsigned)o->proc);
+	else
+		snprintf(who, sizeof(who), "process %u", (unsigned)o->proc);
+	m->used += (size_t)snprintf(m->text + m->used,
+		sizeof(m->text) - m->used, "; %s is %s%s", who,
+		o->has_told ? o->text
+			    : "not in the library: it does not answer (it "
+			      "computes, or is stopped)",
+		o->met == WEFT_WIRE_NEVER ? ", which rules this out" : "");
+}
+
+static void report_need(
+	const struct weft_wait *wait, uint32_t i, const char *call)
+{
+	const struct weft_need *need = &wait->view->needs[i];
+	struct missing m = { 0 };
+	char more[64] = "";
+
+	for (uint32_t k = 0; k < wait->view->n_others; k++) {
+		const struct weft_other *o = &wait->view->others[k];
+
+		if (o->need != i)
+			continue;
+		m.n_asked++;
+		if (!o->has_told || o->met != WEFT_WIRE_MET)
+			add_missing(&m, o);
+	}
+	if (!m.n && need->otherwise)
+		snprintf(m.text, sizeof(m.text), "; %s", need->otherwise);
+	else if (m.n > SHOWN)
+		snprintf(more, sizeof(more), "; and %u more", m.n - SHOWN);
+	else if (need->n_all > m.n_asked)
+		snprintf(more, sizeof(more), "; asked %u of %u", m.n_asked,
+			need->n_all);
+	weft_warn(wait->ops->id,
+		"%s waits since %u s for %s%s%s (WEFT_STALL_WARN)", call,
+		weft_wait_seconds(wait, weft_now_ns()), need->phrase, m.text,
+		more);
+}
+
+void weft_report_wait(struct weft_wait *wait)
+{
+	char call[WEFT_GRAPH_CALL], text[256] = "";
+
+	if (wait->has_reported || !wait->view)
+		return;
+	wait->has_reported = true;
+	wait->ops->name(wait, call, sizeof(call));
+	for (uint32_t i = 0; i < wait->view->n_needs; i++)
+		report_need(wait, i, call);
+	if (wait->ops->explain)
+		wait->ops->explain(wait, text, sizeof(text));
+	if (text[0])
+		weft_warn("SESSION-TAG", "%s", text);
+}
+
+void weft_report_ring(
+	const struct weft_graph *graph, uint32_t node, char *buf, size_t len)
+{
+	struct weft_graph_step steps[WEFT_GRAPH_NODES];
+	uint32_t n = weft_graph_ring(graph, node, steps);
+	char line[400];
+	size_t used;
+
+	weft_graph_print(graph, steps, n, line, 220);
+	used = (size_t)snprintf(buf, len, "%u deadlock, processes %s", n, line);
+	for (uint32_t i = 0; i < n && used < len; i++)
+		used += (size_t)snprintf(buf + used, len - used, "\n%s",
+			weft_graph_print_step(
+				graph, steps[i], line, sizeof(line)));
+}
+
+/* Each line is a step; how many processes stands in front of the first. */
+static uint32_t say_steps(char *text, const char *id, char **brief_out)
+{
+	char *rest = NULL, *line = strtok_r(text, "\n", &rest);
+	uint32_t n = 0;
+
+	*brief_out = line ? line : "deadlock";
+	if (line && sscanf(line, "%u ", &n) == 1 && strchr(line, ' '))
+		*brief_out = strchr(line, ' ') + 1;
+	while ((line = strtok_r(NULL, "\n", &rest)) != NULL)
+		weft_warn(id, "%s", line);
+	return n;
+}
+
+void weft_report_verdict(struct weft_wait *wait, char *text)
+{
+	char more[256] = "", *brief;
+	uint32_t n = say_steps(text, "SESSION-CYCLE", &brief);
+
+	if (wait->ops->explain)
+		wait->ops->explain(wait, more, sizeof(more));
+	weft_warn("SESSION-DEADLOCK",
+		"these %u processes wait for each other for ever; the call "
+		"ends with an error%s%s",
+		n, more[0] ? ": " : "", more);
+	snprintf(wait->why, sizeof(wait->why), "%s", more[0] ? more : brief);
+}
+
+void weft_report_rings(const struct weft_graph *graph, const char *step_id,
+	const char *id, const char *why)
+{
+	bool is_said[WEFT_GRAPH_NODES] = { false };
+	struct weft_graph_step steps[WEFT_GRAPH_NODES];
+	char line[400];
+
+	for (uint32_t i = 0; i < graph->n; i++) {
+		uint32_t n;
+
+		if (!graph->nodes[i]->is_in_ring || is_said[i])
+			continue;
+		n = weft_graph_ring(graph, i, steps);
+		for (uint32_t k = 0; k < n; k++) {
+			is_said[steps[k].node] = true;
+			weft_warn(step_id, "%s",
+				weft_graph_print_step(
+					graph, steps[k], line, sizeof(line)));
+		}
+		weft_warn(
+			id, "these %u processes wait for each other%s", n, why);
+	}
+}

@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* resolve: the graph of who waits for whom, gathered; who waits for ever is
+ * told */
+#include "watchdog/resolve.h"
+
+#include "base/bits.h"
+#include "base/clock.h"
+#include "base/knob.h"
+#include "core/proc.h"
+#include "watchdog/graph.h"
+#include "watchdog/query.h"
+#include "watchdog/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	SILENCE_MS = 1500, /* until no more is expected */
+	HOLD_MS = 2000,	 /* a verdict ends the wait then, whoever is missing */
+	OPEN_MAX = 1024, /* pictures, of others */
+	TEXT_MAX = 2400, /* of a verdict */
+};
+
+/* A picture that some wait of this process is in. */
+struct look {
+	struct weft_link link;
+	uint64_t proc, number; /* whose, which */
+	uint64_t epoch;
+	bool is_told;
+};
+
+/* Guarded by the registry's lock. */
+static struct {
+	struct weft_link looks;
+	uint32_t n_looks;
+} here = { .looks = { &here.looks, &here.looks } };
+
+/* A picture that this process gathers. Made and freed by the wait's thread;
+ * handlers fill in nodes with the registry's lock held. */
+struct weft_gather {
+	uint64_t number;
+	uint64_t heard_ns; /* of the last answer */
+	uint32_t n_looked; /* nodes, in order, that were asked */
+	uint32_t n_pending;
+	bool is_judged; /* verdicts are out; pending are those not taken */
+	atomic_bool is_dropped;	       /* somebody else gathers the same */
+	bool is_due[WEFT_GRAPH_NODES]; /* an answer of this node */
+	struct weft_graph graph;
+};
+
+static void send(struct weft_lane *held, uint64_t proc,
+	enum weft_wire_graph_kind kind, uint64_t number, uint64_t epoch)
+{
+	const struct weft_wire_graph g = {
+		.number = number,
+		.epoch = epoch,
+		.kind = (uint16_t)kind,
+	};
+
+	weft_wait_send(held, proc, WEFT_WIRE_GRAPH, &g, sizeof(g));
+}
+
+static bool is_past(uint64_t since_ns, uint64_t now, uint64_t ms)
+{
+	return now > since_ns && now - since_ns > ms * (WEFT_NS_PER_S / 1000);
+}
+
+static void call_waits(uint64_t epoch)
+{
+	struct weft_wait *w = NULL;
+
+	while ((w = weft_wait_next(w)) != NULL)
+		if (w->epoch == epoch)
+			atomic_store_explicit(
+				&w->is_called, true, memory_order_relaxed);
+}
+
+/* ---- what others want to know ---- */
+
+bool weft_resolve_is_asked(const struct weft_wait *wait)
+{
+	bool is = false;
+
+	weft_wait_lock();
+	weft_list_for_each(link, next, &here.looks)
+	{
+		const struct look *l =
+			weft_container_of(link, struct look, link);
+
+		if (l->epoch == wait->epoch && !l->is_told)
+			is = true;
+	}
+	weft_wait_unlock();
+	return is;
+}
+
+struct node_message {
+	struct weft_wire_graph head;
+	char rest[WEFT_WIRE_EDGES * sizeof(struct weft_wire_edge) +
+		  WEFT_GRAPH_CALL];
+};
+
+/* The edges of all waits of a call. Registry's lock held. */
+static void fill_edges(struct node_message *m, uint64_t epoch)
+{
+	const struct weft_wait *w = NULL;
+	uint16_t clause = 0;
+
+	m->head.is_sure = true;
+	while ((w = weft_wait_next(w)) != NULL) {
+		struct weft_wire_edge *to = (void *)m->rest;
+
+		if (w->epoch != epoch)
+			continue;
+		m->head.is_sure = m->head.is_sure && w->is_sure;
+		for (uint32_t i = 0;
+			i < w->n_edges && m->head.n_edges < WEFT_WIRE_EDGES;
+			i++) {
+			to[m->head.n_edges] = w->edges[i];
+			to[m->head.n_edges++].clause += clause;
+		}
+		clause += 1000;
+	}
+}
+
+/* Returns the message's length. */
+static size_t fill_node(
+	struct node_message *m, const struct weft_wait *wait, uint64_t number)
+{
+	char call[WEFT_GRAPH_CALL];
+	size_t at;
+
+	wait->ops->name(wait, call, sizeof(call));
+	m->head = (struct weft_wire_graph){
+		.number = number,
+		.epoch = wait->epoch,
+		.kind = WEFT_WIRE_GRAPH_NODE,
+		.len = (uint16_t)strlen(call),
+	};
+	weft_wait_lock();
+	fill_edges(m, wait->epoch);
+	weft_wait_unlock();
+	at = m->head.n_edges * sizeof(struct weft_wire_edge);
+	memcpy(m->rest + at, call, m->head.len);
+	return sizeof(m->head) + at + m->head.len;
+}
+
+/* Have all waits of the call told their edges lately? Registry's lock held. */
+static bool is_settled(uint64_t epoch, uint64_t now)
+{
+	const struct weft_wait *w = NULL;
+
+	while ((w = weft_wait_next(w)) != NULL)
+		if (w->epoch == epoch && is_past(w->told_ns, now, HOLD_MS))
+			return false;
+	return true;
+}
+
+/* The next one to be told, marked as told; false when there is none. */
+static bool next_look(uint64_t epoch, uint64_t now, struct look *look_out)
+{
+	bool is_found = false;
+
+	weft_wait_lock();
+	weft_list_for_each(link, next, &here.looks)
+	{
+		struct look *l = weft_container_of(link, struct look, link);
+
+		if (is_found || l->epoch != epoch || l->is_told ||
+			!is_settled(epoch, now))
+			continue;
+		l->is_told = true;
+		*look_out = *l;
+		is_found = true;
+	}
+	weft_wait_unlock();
+	return is_found;
+}
+
+static void tell_looks(const struct weft_wait *wait, uint64_t now)
+{
+	struct node_message m;
+	struct look look;
+
+	if (wait->is_asking)
+		return;
+	while (next_look(wait->epoch, now, &look)) {
+		size_t len = fill_node(&m, wait, look.number);
+
+		weft_wait_send(wait->lane, look.proc, WEFT_WIRE_GRAPH, &m, len);
+	}
+}
+
+/* Registry's lock held. */
+static bool is_open(uint64_t epoch)
+{
+	const struct weft_wait *w = NULL;
+
+	weft_list_for_each(link, next,
+		&here.looks) if (weft_container_of(link, struct look, link)
+					 ->epoch == epoch) return true;
+	while ((w = weft_wait_next(w)) != NULL)
+		if (w->epoch == epoch && w->gather)
+			return true;
+	return false;
+}
+
+/* ---- gathering ---- */
+
+static void close_gather(struct weft_wait *wait)
+{
+	struct weft_gather *g = wait->gather;
+
+	if (!g)
+		return;
+	weft_wait_lock();
+	wait->gather = NULL;
+	weft_wait_unlock();
+	for (uint32_t i = 1; i < g->n_looked; i++)
+		send(wait->lane, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_CLOSE,
+			g->number, 0);
+	call_waits(wait->epoch);
+	weft_graph_fini(&g->graph);
+	free(g);
+}
+
+/* Somebody to be asked who waits and has not done it. */
+static bool has_prospect(const struct weft_wait *wait)
+{
+	for (uint32_t i = 0; i < wait->n_edges; i++)
+		if (weft_proc_is_member(wait->edges[i].proc))
+			return true;
+	return false;
+}
+
+/* Another one whose picture has this wait in it sees all that this one would:
+ * the first of them is enough. */
+static bool is_seen_by_first(uint64_t epoch)
+{
+	bool is = false;
+
+	weft_wait_lock();
+	weft_list_for_each(link, next, &here.looks)
+	{
+		const struct look *l =
+			weft_container_of(link, struct look, link);
+
+		if (l->epoch == epoch && l->proc < weft_proc.proc)
+			is = true;
+	}
+	weft_wait_unlock();
+	return is;
+}
+
+/* Those that the known ones wait for become nodes. Registry's lock held. */
+static void expand(struct weft_graph *graph)
+{
+	for (uint32_t i = 0; i < graph->n; i++)
+		for (uint32_t e = 0; e < graph->nodes[i]->n_edges; e++) {
+			uint64_t proc = graph->nodes[i]->edges[e].proc;
+
+			if (weft_proc_is_member(proc))
+				(void)weft_graph_node(graph, proc);
+		}
+}
+
+static void look_further(struct weft_wait *wait)
+{
+	struct weft_gather *g = wait->gather;
+	uint32_t from = g->n_looked;
+
+	weft_wait_lock();
+	expand(&g->graph);
+	for (uint32_t i = from; i < g->graph.n; i++)
+		g->is_due[i] = true;
+	g->n_pending += g->graph.n - from;
+	g->n_looked = g->graph.n;
+	weft_wait_unlock();
+	for (uint32_t i = from; i < g->n_looked; i++)
+		send(wait->lane, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_LOOK,
+			g->number, 0);
+}
+
+static bool fill_self(struct weft_wait *wait, struct weft_gather *g)
+{
+	struct weft_graph_node *node =
+		weft_graph_node(&g->graph, weft_proc.proc);
+	struct node_message m;
+
+	if (!node)
+		return false;
+	(void)fill_node(&m, wait, 0);
+	node->epoch = wait->epoch;
+	node->is_sure = m.head.is_sure;
+	node->n_edges = m.head.n_edges;
+	memcpy(node->edges, m.rest,
+		m.head.n_edges * sizeof(struct weft_wire_edge));
+	wait->ops->name(wait, node->call, sizeof(node->call));
+	g->n_looked = 1;
+	return true;
+}
+
+bool weft_resolve_start(struct weft_wait *wait)
+{
+	struct weft_gather *g;
+
+	if (wait->is_poll || wait->gather || wait->verdict_ns ||
+		!has_prospect(wait) || is_seen_by_first(wait->epoch))
+		return wait->gather != NULL;
+	g = calloc(1, sizeof(*g));
+	if (!g || !fill_self(wait, g)) {
+		free(g);
+		return false;
+	}
+	weft_wait_lock();
+	g->number = wait->epoch << 16 | ++wait->n_gathers;
+	g->heard_ns = weft_now_ns();
+	wait->gather = g;
+	weft_wait_unlock();
+	look_further(wait);
+	return true;
+}
+
+/* ---- the proof ---- */
+
+static void take_verdict(uint64_t epoch, const char *text, size_t len)
+{
+	struct weft_wait *w = NULL;
+
+	while ((w = weft_wait_next(w)) != NULL) {
+		if (w->epoch != epoch || w->verdict)
+			continue;
+		w->verdict = malloc(len + 1);
+		if (!w->verdict)
+			continue;
+		memcpy(w->verdict, text, len);
+		w->verdict[len] = 0;
+	}
+	call_waits(epoch);
+}
+
+static void send_verdicts(struct weft_wait *wait)
+{
+	struct weft_gather *g = wait->gather;
+	struct {
+		struct weft_wire_graph head;
+		char text[TEXT_MAX];
+	} m;
+
+	for (uint32_t i = 0; i < g->graph.n; i++) {
+		const struct weft_graph_node *node = g->graph.nodes[i];
+
+		if (!node->is_in_ring)
+			continue;
+		weft_report_ring(&g->graph, i, m.text, sizeof(m.text));
+		m.head = (struct weft_wire_graph){
+			.number = g->number,
+			.epoch = node->epoch,
+			.kind = WEFT_WIRE_GRAPH_VERDICT,
+			.len = (uint16_t)strlen(m.text),
+		};
+		weft_wait_lock();
+		g->is_due[i] = i > 0;
+		g->n_pending += i > 0;
+		if (i == 0)
+			take_verdict(node->epoch, m.text, m.head.len);
+		weft_wait_unlock();
+		if (i > 0)
+			weft_wait_send(wait->lane, node->proc, WEFT_WIRE_GRAPH,
+				&m, sizeof(m.head) + m.head.len);
+	}
+}
+
+static bool ends_with_errors(void)
+{
+	return !strcmp(weft_knobs.deadlock, "error");
+}
+
+/* All that can be known is here. */
+static void judge(struct weft_wait *wait, uint64_t now)
+{
+	struct weft_gather *g = wait->gather;
+	struct weft_graph *graph = &g->graph;
+	bool is_error = ends_with_errors();
+
+	weft_wait_lock(); /* from here on the nodes do not change */
+	g->is_judged = true;
+	g->heard_ns = now;
+	g->n_pending = 0;
+	memset(g->is_due, 0, sizeof(g->is_due));
+	weft_wait_unlock();
+	if (g->is_dropped) {
+		weft_report_wait(wait);
+		return;
+	}
+	if (weft_graph_reduce(graph,
+		    (struct weft_graph_rules){ .with_soft = is_error })) {
+		send_verdicts(wait);
+		return;
+	}
+	weft_report_wait(wait);
+	if (wait->has_said_ring)
+		return;
+	wait->has_said_ring = true;
+	if (weft_graph_reduce(
+		    graph, (struct weft_graph_rules){ .with_unsure = true }))
+		weft_report_rings(graph, "SESSION-CYCLE", "SESSION-DOUBT",
+			"; only another thread of one of them can end that");
+	else if (weft_graph_reduce(
+			 graph, (struct weft_graph_rules){ true, true }))
+		weft_report_rings(graph, "MPI-CYCLE", "MPI-DEADLOCK",
+			"; that is for ever, unless another thread of one of "
+			"them ends it (WEFT_DEADLOCK)");
+	else
+		wait->has_said_ring = false;
+}
+
+/* True when nobody else will say anything. */
+static bool is_heard(const struct weft_gather *g, uint64_t now)
+{
+	bool is;
+
+	weft_wait_lock();
+	is = !g->n_pending || is_past(g->heard_ns, now, SILENCE_MS);
+	weft_wait_unlock();
+	return is;
+}
+
+static void gather_round(struct weft_wait *wait, uint64_t now)
+{
+	struct weft_gather *g = wait->gather;
+
+	if (!g)
+		return;
+	if (!g->is_judged && !g->is_dropped)
+		look_further(wait);
+	if (!g->is_judged && (g->is_dropped || is_heard(g, now)))
+		judge(wait, now);
+	if (g->is_judged && is_heard(g, now))
+		close_gather(wait);
+}
+
+/* A verdict is said at once; the wait ends when no picture is open. */
+static void verdict_round(struct weft_wait *wait, uint64_t now)
+{
+	char *text = NULL;
+	bool may_go;
+
+	weft_wait_lock();
+	if (wait->verdict && !wait->verdict_ns)
+		text = strdup(wait->verdict);
+	may_go = wait->verdict && !is_open(wait->epoch);
+	weft_wait_unlock();
+	if (text) {
+		wait->verdict_ns = now;
+		weft_report_verdict(wait, text);
+		free(text);
+	}
+	if (wait->verdict_ns &&
+		(may_go || is_past(wait->verdict_ns, now, HOLD_MS)))
+		wait->err = wait->fault;
+}
+
+void weft_resolve_round(struct weft_wait *wait, uint64_t now)
+{
+	tell_looks(wait, now);
+	gather_round(wait, now);
+	verdict_round(wait, now);
+}
+
+/* ---- the end of a wait ---- */
+
+static void free_look(struct look *l)
+{
+	weft_list_remove(&l->link);
+	here.n_looks--;
+	free(l);
+}
+
+/* The next picture that a wait was in; false when there is none. */
+static bool pop_look(uint64_t epoch, struct look *look_out)
+{
+	bool is_found = false;
+
+	weft_wait_lock();
+	weft_list_for_each(link, next, &here.looks)
+	{
+		struct look *l = weft_container_of(link, struct look, link);
+
+		if (is_found || l->epoch != epoch)
+			continue;
+		*look_out = *l;
+		is_found = true;
+		free_look(l);
+	}
+	weft_wait_unlock();
+	return is_found;
+}
+
+void weft_resolve_end(struct weft_wait *wait)
+{
+	const struct weft_wait *w = NULL;
+	bool is_last = true;
+	struct look look;
+
+	close_gather(wait);
+	weft_wait_lock();
+	weft_list_remove(&wait->link);
+	while ((w = weft_wait_next(w)) != NULL)
+		if (w->epoch == wait->epoch)
+			is_last = false;
+	weft_wait_unlock();
+	/* from here on nobody else knows it */
+	if (wait->verdict && !wait->verdict_ns)
+		weft_report_verdict(wait, wait->verdict);
+	if (wait->verdict && !wait->err)
+		wait->err = wait->fault;
+	while (is_last && pop_look(wait->epoch, &look))
+		if (!look.is_told)
+			send(wait->lane, look.proc, WEFT_WIRE_GRAPH_NODE,
+				look.number, 0);
+}
+
+/* ---- what comes ---- */
+
+static void on_look(
+	struct weft_lane *lane, uint64_t from, const struct weft_wire_graph *g)
+{
+	struct weft_wait *w;
+	struct look *look = NULL;
+
+	weft_wait_lock();
+	w = weft_wait_first();
+	if (w && !w->verdict && here.n_looks < OPEN_MAX)
+		look = malloc(sizeof(*look));
+	if (look) {
+		*look = (struct look){
+			.proc = from, .number = g->number, .epoch = w->epoch
+		};
+		weft_list_push_back(&here.looks, &look->link);
+		here.n_looks++;
+		call_waits(w->epoch);
+		for (; w; w = weft_wait_next(w))
+			if (w->epoch == look->epoch && w->gather &&
+				from < weft_proc.proc)
+				w->gather->is_dropped = true;
+	}
+	weft_wait_unlock();
+	if (!look)
+		send(lane, from, WEFT_WIRE_GRAPH_NODE, g->number, 0);
+}
+
+/* The place in a picture of this process where something of that one is due, or
+ * NULL. Registry's lock held. */
+static struct weft_gather *due_at(
+	uint64_t number, uint64_t from, uint32_t *at_out)
+{
+	struct weft_wait *w = NULL;
+
+	while ((w = weft_wait_next(w)) != NULL) {
+		struct weft_gather *g = w->gather;
+
+		if (!g || g->number != number)
+			continue;
+		for (uint32_t i = 0; i < g->n_looked; i++)
+			if (g->is_due[i] && g->graph.nodes[i]->proc == from) {
+				g->is_due[i] = false;
+				g->n_pending--;
+				g->heard_ns = weft_now_ns();
+				call_waits(w->epoch);
+				*at_out = i;
+				return g;
+			}
+	}
+	return NULL;
+}
+
+static void fill(struct weft_graph_node *node, const struct weft_wire_graph *g,
+	const char *rest)
+{
+	size_t edges = g->n_edges * sizeof(struct weft_wire_edge);
+	size_t len = weft_min(g->len, sizeof(node->call) - 1);
+
+	node->epoch = g->epoch;
+	node->is_sure = g->is_sure;
+	node->n_edges = g->n_edges;
+	memcpy(node->edges, rest, edges);
+	for (uint32_t i = 0; i < node->n_edges; i++)
+		node->edges[i].label[WEFT_WIRE_LABEL - 1] = 0;
+	memcpy(node->call, rest + edges, len);
+	node->call[len] = 0;
+}
+
+static void on_node(
+	uint64_t from, const struct weft_wire_graph *g, const char *rest)
+{
+	struct weft_gather *gather;
+	uint32_t at;
+
+	weft_wait_lock();
+	gather = due_at(g->number, from, &at);
+	if (gather && !gather->is_judged)
+		fill(gather->graph.nodes[at], g, rest);
+	weft_wait_unlock();
+}
+
+static void on_taken(uint64_t from, const struct weft_wire_graph *g)
+{
+	uint32_t at;
+
+	weft_wait_lock();
+	(void)due_at(g->number, from, &at);
+	weft_wait_unlock();
+}
+
+static void on_verdict(struct weft_lane *lane, uint64_t from,
+	const struct weft_wire_graph *g, const char *text)
+{
+	weft_wait_lock();
+	take_verdict(g->epoch, text, g->len);
+	weft_wait_unlock();
+	send(lane, from, WEFT_WIRE_GRAPH_TAKEN, g->number, 0);
+}
+
+static void on_close(uint64_t from, const struct weft_wire_graph *g)
+{
+	weft_wait_lock();
+	weft_list_for_each(link, next, &here.looks)
+	{
+		struct look *l = weft_container_of(link, struct look, link);
+
+		if (l->proc != from || l->number != g->number)
+			continue;
+		call_waits(l->epoch);
+		free_look(l);
+	}
+	weft_wait_unlock();
+}
+
+static bool is_sane(const struct weft_wire_graph *g, size_t len)
+{
+	return g->kind >= WEFT_WIRE_GRAPH_LOOK &&
+	       g->kind < WEFT_WIRE_GRAPH_END && g->n_edges <= WEFT_WIRE_EDGES &&
+	       g->len <= TEXT_MAX && (g->epoch || !g->n_edges) &&
+	       len == sizeof(*g) + g->len +
+			       g->n_edges * sizeof(struct weft_wire_edge);
+}
+
+void weft_resolve_on_graph(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	const char *rest =
+		(const char *)payload + sizeof(struct weft_wire_graph);
+	struct weft_wire_graph g;
+
+	(void)head;
+	if (!weft_wire_get_graph(&g, payload, len) || !is_sane(&g, len) ||
+		lane != &weft_proc.lane || !weft_proc_is_member(peer->proc)) {
+		weft_dispatch_drop(lane, "malformed part of a graph of waits");
+		return;
+	}
+	switch (g.kind) {
+	case WEFT_WIRE_GRAPH_LOOK:
+		on_look(lane, peer->proc, &g);
+		break;
+	case WEFT_WIRE_GRAPH_NODE:
+		on_node(peer->proc, &g, rest);
+		break;
+	case WEFT_WIRE_GRAPH_VERDICT:
+		on_verdict(lane, peer->proc, &g, rest);
+		break;
+	case WEFT_WIRE_GRAPH_TAKEN:
+		on_taken(peer->proc, &g);
+		break;
+	default:
+		on_close(peer->proc, &g);
+	}
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait_rings: calls that wait for each other for ever are said, and end
+ *
+ * Wants WEFT_STALL_WARN=1 and WEFT_DEADLOCK=error. Two processes. In each form
+ * both wait for the other one, on a communicator of its own: both calls end
+ * with an error within seconds, having said what they wait for.
+ *
+ * from=, to=  these forms only
+ * late=1      also waits where the other one is only late: they are said, too,
+ *             and succeed
+ */
+#include "mtest.h"
+
+#include "heard.h"
+
+enum { BIG = 1 << 20 };
+
+static MPI_Comm comm;
+static int other, one;
+static char *big;
+
+static int face_recv(void)
+{
+	return MPI_Recv(&one, 1, MPI_INT, other, 5, comm, MPI_STATUS_IGNORE);
+}
+
+static int face_any(void)
+{
+	return MPI_Recv(
+		&one, 1, MPI_INT, MPI_ANY_SOURCE, 5, comm, MPI_STATUS_IGNORE);
+}
+
+static int face_ssend(void)
+{
+	return MPI_Ssend(&one, 1, MPI_INT, other, 6, comm);
+}
+
+static int face_send(void)
+{
+	return MPI_Send(big, BIG, MPI_CHAR, other, 6, comm);
+}
+
+static int face_wait(void)
+{
+	MPI_Request req;
+
+	MPI_Irecv(&one, 1, MPI_INT, other, 7, comm, &req);
+	return MPI_Wait(&req, MPI_STATUS_IGNORE);
+}
+
+static int face_waitall(void)
+{
+	MPI_Request reqs[2];
+
+	MPI_Irecv(&one, 1, MPI_INT, other, 8, comm, &reqs[0]);
+	reqs[1] = MPI_REQUEST_NULL;
+	return MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE);
+}
+
+static int face_waitany(void)
+{
+	MPI_Request reqs[2];
+	int rc, index;
+
+	MPI_Irecv(&one, 1, MPI_INT, other, 9, comm, &reqs[0]);
+	MPI_Irecv(&one, 1, MPI_INT, other, 10, comm, &reqs[1]);
+	rc = MPI_Waitany(2, reqs, &index, MPI_STATUS_IGNORE);
+	for (int i = 0; i < 2; i++)
+		if (reqs[i] != MPI_REQUEST_NULL) {
+			MPI_Cancel(&reqs[i]);
+			MPI_Wait(&reqs[i], MPI_STATUS_IGNORE);
+		}
+	return rc;
+}
+
+static int face_probe(void)
+{
+	return MPI_Probe(other, 11, comm, MPI_STATUS_IGNORE);
+}
+
+static int wrong_roots(void)
+{
+	return MPI_Bcast(&one, 1, MPI_INT, other, comm);
+}
+
+static int recv_and_bcast(void)
+{
+	return mtest.rank ? MPI_Bcast(&one, 1, MPI_INT, 0, comm) : face_recv();
+}
+
+static const struct {
+	const char *call, *what;
+	int (*fn)(void);
+} forms[] = {
+	{ "MPI_Recv", "a message from rank 1 with tag 5", face_recv },
+	{ "MPI_Recv", "a message from any source with tag 5", face_any },
+	{ "MPI_Ssend", "rank 1 to receive 4 bytes with tag 6", face_ssend },
+	{ "MPI_Send", "rank 1 to receive 1048576 bytes", face_send },
+	{ "MPI_Wait", "a message from rank 1 with tag 7", face_wait },
+	{ "MPI_Waitall", "a message from rank 1 with tag 8", face_waitall },
+	{ "MPI_Waitany", "a message from rank 1 with tag 9", face_waitany },
+	{ "MPI_Probe", "a message from rank 1 with tag 11", face_probe },
+	{ "MPI_Bcast", "others to take part", wrong_roots },
+	{ "MPI_Recv", "rank 1 (process 1) is in MPI_Bcast", recv_and_bcast },
+};
+
+static void check_words(const char *call, const char *what)
+{
+	char text[128];
+
+	if (mtest.rank)
+		return;
+	snprintf(text, sizeof(text), "MPI-WAIT %s waits since", call);
+	CHECK(heard(text) == 1 || heard("SESSION-CYCLE") > 0, "%s is said once",
+		call);
+	if (heard(text))
+		CHECK(heard(what) >= 1, "%s says \"%s\"", call, what);
+}
+
+static void ring(size_t i)
+{
+	double began;
+	int rc;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	heard_begin();
+	began = MPI_Wtime();
+	rc = forms[i].fn();
+	heard_end();
+	CHECK(rc != MPI_SUCCESS && mtest_class(rc) != MPI_ERR_PENDING,
+		"%zu: %s ends with an error, got %s", i, forms[i].call,
+		mtest_error(rc));
+	CHECK(MPI_Wtime() - began < 40, "after %.1f s", MPI_Wtime() - began);
+	check_words(forms[i].call, forms[i].what);
+	CHECK(heard("SESSION-DEADLOCK") == 1, "%zu: the ring is said", i);
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Rank 1 computes until rank 0 has had time to speak. */
+static void late(void)
+{
+	double began = MPI_Wtime();
+
+	while (MPI_Wtime() - began < 2.2)
+		mtest_linger(50);
+}
+
+static void poll_late(bool is_probe)
+{
+	MPI_Request req;
+	int flag = 0;
+
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank) {
+		late();
+		OK(MPI_Send(&one, 1, MPI_INT, 0, 12, MPI_COMM_WORLD));
+		return;
+	}
+	heard_begin();
+	if (!is_probe)
+		OK(MPI_Irecv(&one, 1, MPI_INT, 1, 12, MPI_COMM_WORLD, &req));
+	while (!flag)
+		if (is_probe)
+			OK(MPI_Iprobe(1, 12, MPI_COMM_WORLD, &flag,
+				MPI_STATUS_IGNORE));
+		else
+			OK(MPI_Test(&req, &flag, MPI_STATUS_IGNORE));
+	heard_end();
+	if (is_probe)
+		OK(MPI_Recv(&one, 1, MPI_INT, 1, 12, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+	CHECK(heard(is_probe ? "MPI-POLL MPI_Iprobe" : "MPI-POLL MPI_Test") ==
+			1,
+		"who polls says so");
+	CHECK(heard("it computes, or is stopped") >= 1,
+		"and that the other one is not in the library");
+}
+
+static void allreduce_late(void)
+{
+	int sum;
+
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank)
+		late();
+	else
+		heard_begin();
+	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+	if (mtest.rank)
+		return;
+	heard_end();
+	CHECK(heard("MPI-WAIT MPI_Allreduce waits since") == 1,
+		"a collective says that it waits");
+	CHECK(heard("rank 1 (process 1) is not in the library") == 1,
+		"and who has not come");
+	CHECK(heard("DEADLOCK") == 0, "late is not stuck");
+}
+
+int main(int argc, char **argv)
+{
+	int from = mtest_arg(argc, argv, "from", 0);
+	int to = mtest_arg(argc, argv, "to", sizeof(forms) / sizeof(forms[0]));
+
+	mtest_init(&argc, &argv);
+	other = !mtest.rank;
+	big = calloc(1, BIG);
+	for (int i = from; i < to; i++)
+		ring((size_t)i);
+	if (mtest_arg(argc, argv, "late", 0)) {
+		poll_late(false);
+		poll_late(true);
+		allreduce_late();
+	}
+	free(big);
+	return mtest_finish();
+}
