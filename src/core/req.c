@@ -93,7 +93,8 @@ void weft_req_wait_in(
 
 void weft_req_on_wait(weft_req_wait_fn *fn)
 {
-	weft_proc.wait_req = fn;
+	if (weft_proc.wait_req != fn)
+		weft_proc.wait_req = fn;
 }
 
 int weft_req_start(struct weft_req *req)

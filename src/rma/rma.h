@@ -188,7 +188,8 @@ void weft_rma_relax(uint32_t round);
  * when the PE it is for is gone, or all others are. Zeroed, but for that PE,
  * before the first round. */
 struct weft_rma_wait {
-	uint32_t from; /* the PE plus 1; 0: any */
+	const char *fn; /* the procedure that waits */
+	uint32_t from;	/* the PE plus 1; 0: any */
 	uint32_t n_rounds;
 	bool has_said;
 	uint64_t start_ns;

@@ -14,6 +14,7 @@
 #include "core/group.h"
 #include "core/proc.h"
 #include "core/progress.h"
+#include "watchdog/wait.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ enum {
 	ROUNDS_PER_LOOK = 64,
 	GRACE_NS = 1000000000, /* for the living to answer */
 	NEWS_NS = 200000000,   /* a fabric may know before the manager */
+	NOTE_NS = 100000000,
 	SHOWN = 4,
 };
 
@@ -95,6 +97,22 @@ static uint32_t pe_at(uint64_t addr)
 	return pe;
 }
 
+/* For whoever asks what this process is in. */
+static void note(
+	const char *what, uint64_t addr, uint64_t start_ns, uint64_t now)
+{
+	char text[WEFT_WAIT_TEXT];
+
+	if (now - start_ns < NOTE_NS)
+		return;
+	if (addr == WEFT_RMA_ALL)
+		snprintf(text, sizeof(text), "in %.100s", what);
+	else
+		snprintf(text, sizeof(text), "in %.100s PE %u", what,
+			pe_at(addr));
+	weft_wait_note(text, start_ns);
+}
+
 static int say(struct weft_rma_stall *stall, uint64_t now, const char *gone)
 {
 	char where[32] = "";
@@ -122,6 +140,7 @@ int weft_rma_stalled(struct weft_rma_stall *stall, uint32_t n_left)
 
 	if (weft_likely(!is_time(&stall->n_rounds, &stall->start_ns, &now)))
 		return 0;
+	note(stall->what, stall->addr, stall->start_ns, now);
 	if (stall->addr != WEFT_RMA_ALL && is_pe_gone(pe_at(stall->addr)))
 		return weft_rma_lost(stall->what, pe_at(stall->addr));
 	if (n_left != stall->n_left || !stall->moved_ns) {
@@ -133,7 +152,7 @@ int weft_rma_stalled(struct weft_rma_stall *stall, uint32_t n_left)
 		weft_rma_gone(gone, sizeof(gone)))
 		return weft_err_set(WEFT_ERR_PEER, "%s cannot end; gone: %s",
 			stall->what, gone);
-	if (!stall->has_said && is_long(stall->start_ns, now))
+	if (!stall->has_said && is_long(stall->moved_ns, now))
 		return say(stall, now, gone);
 	return 0;
 }
@@ -179,6 +198,7 @@ int weft_rma_wait_round(struct weft_rma_wait *wait)
 	weft_rma_relax(wait->n_rounds);
 	if (weft_likely(!is_time(&wait->n_rounds, &wait->start_ns, &now)))
 		return 0;
+	note(wait->fn, WEFT_RMA_ALL, wait->start_ns, now);
 	if (wait->from && is_pe_gone(wait->from - 1))
 		return weft_err_set(
 			WEFT_ERR_PEER, "PE %u is gone", wait->from - 1);

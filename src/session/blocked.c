@@ -255,6 +255,8 @@ static void add_labels(const struct weft_wait *wait, char *buf, size_t len)
 	{
 		struct weft_comm *comm = weft_disconnect_comm_of(link);
 
+		if (strlen(buf) + 1 >= len)
+			return;
 		if (comm && weft_disconnect_is_open(comm))
 			add_label(buf, len, label_of(comm));
 	}
@@ -430,6 +432,7 @@ void weft_blocked_begin(struct weft_blocked *b)
 		.id = b->id			       ? b->id
 		      : b->kind == WEFT_BLOCKED_CREATE ? "SESSION-CREATE"
 						       : "SESSION-WAIT",
+		.noun = "communicators",
 		.name = name,
 		.describe = describe,
 		.needs = needs,

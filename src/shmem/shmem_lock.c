@@ -100,7 +100,7 @@ void pshmem_set_lock(long *lock)
 {
 	static const char fn[] = "shmem_set_lock";
 	struct queue_lock *q = open_lock(fn, lock);
-	struct weft_rma_wait wait = { 0 };
+	struct weft_rma_wait wait = { .fn = fn };
 	uint32_t me = weft_rma.my_pe + 1;
 	uint32_t before;
 
@@ -133,7 +133,7 @@ void pshmem_clear_lock(long *lock)
 {
 	static const char fn[] = "shmem_clear_lock";
 	struct queue_lock *q = open_lock(fn, lock);
-	struct weft_rma_wait wait = { 0 };
+	struct weft_rma_wait wait = { .fn = fn };
 	uint32_t me = weft_rma.my_pe + 1;
 	uint32_t last;
 

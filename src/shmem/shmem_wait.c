@@ -199,7 +199,7 @@ static void relax(
 
 static void wait_all(const char *fn, const struct wait_set *s)
 {
-	struct weft_rma_wait wait = { 0 };
+	struct weft_rma_wait wait = { .fn = fn };
 	size_t from = 0;
 
 	check(fn, s->cmp);
@@ -210,7 +210,7 @@ static void wait_all(const char *fn, const struct wait_set *s)
 
 static size_t wait_any(const char *fn, const struct wait_set *s)
 {
-	struct weft_rma_wait wait = { 0 };
+	struct weft_rma_wait wait = { .fn = fn };
 	size_t i;
 
 	check(fn, s->cmp);
@@ -225,7 +225,7 @@ static size_t wait_any(const char *fn, const struct wait_set *s)
 static size_t wait_some(
 	const char *fn, const struct wait_set *s, size_t *indices)
 {
-	struct weft_rma_wait wait = { 0 };
+	struct weft_rma_wait wait = { .fn = fn };
 	size_t n;
 
 	check(fn, s->cmp);
@@ -291,7 +291,7 @@ uint64_t pshmem_signal_wait_until(
 		.cmp = cmp,
 		.values = &cmp_value,
 		.size = sizeof(*sig_addr) };
-	struct weft_rma_wait wait = { 0 };
+	struct weft_rma_wait wait = { .fn = fn };
 	uint64_t v;
 
 	check(fn, cmp);

@@ -14,7 +14,8 @@ static weft_query_fn *judges[WEFT_WIRE_NEED_END];
 
 void weft_query_set(enum weft_wire_need need, weft_query_fn *fn)
 {
-	judges[need] = fn;
+	if (judges[need] != fn)
+		judges[need] = fn;
 }
 
 void weft_query_send(struct weft_lane *lane, uint64_t addr,
@@ -30,7 +31,8 @@ void weft_query_send(struct weft_lane *lane, uint64_t addr,
 uint64_t weft_query_self(char text[WEFT_WAIT_TEXT])
 {
 	const struct weft_wait *first;
-	uint64_t epoch = 0;
+	uint64_t epoch = 0, since_ns;
+	const char *note;
 
 	weft_wait_lock();
 	first = weft_wait_first();
@@ -38,12 +40,9 @@ uint64_t weft_query_self(char text[WEFT_WAIT_TEXT])
 		epoch = first->verdict ? 0 : first->epoch;
 	else
 		first = weft_wait_next(NULL);
-	if (first) {
-		memcpy(text, first->text, WEFT_WAIT_TEXT);
-	} else {
-		snprintf(text, WEFT_WAIT_TEXT,
-			"in MPI calls, none of which waits long");
-	}
+	note = first ? first->text : weft_wait_noted(weft_now_ns(), &since_ns);
+	snprintf(text, WEFT_WAIT_TEXT, "%s",
+		note ? note : "in MPI calls, none of which waits long");
 	weft_wait_unlock();
 	return epoch;
 }

@@ -34,15 +34,13 @@ static void add_missing(struct missing *m, const struct weft_other *o)
 		o->met == WEFT_WIRE_NEVER ? ", which rules this out" : "");
 }
 
-static void report_need(
-	const struct weft_wait *wait, uint32_t i, const char *call)
+/* Who has not done it. */
+static struct missing missing_of(const struct weft_wait_view *view, uint32_t i)
 {
-	const struct weft_need *need = &wait->view->needs[i];
 	struct missing m = { 0 };
-	char more[64] = "";
 
-	for (uint32_t k = 0; k < wait->view->n_others; k++) {
-		const struct weft_other *o = &wait->view->others[k];
+	for (uint32_t k = 0; k < view->n_others; k++) {
+		const struct weft_other *o = &view->others[k];
 
 		if (o->need != i)
 			continue;
@@ -50,6 +48,16 @@ static void report_need(
 		if (!o->has_told || o->met != WEFT_WIRE_MET)
 			add_missing(&m, o);
 	}
+	return m;
+}
+
+static void report_need(
+	const struct weft_wait *wait, uint32_t i, const char *call)
+{
+	const struct weft_need *need = &wait->view->needs[i];
+	struct missing m = missing_of(wait->view, i);
+	char more[64] = "";
+
 	if (!m.n && need->otherwise)
 		snprintf(m.text, sizeof(m.text), "; %s", need->otherwise);
 	else if (m.n > SHOWN)
@@ -63,6 +71,34 @@ static void report_need(
 		more);
 }
 
+/* Of many, what is missing in the first that anybody was asked about stands for
+ * all. */
+static void report_many(const struct weft_wait *wait, const char *call)
+{
+	const struct weft_wait_view *view = wait->view;
+	struct missing m = { .text = "; everybody asked has left them by now" };
+	char names[SHOWN * 48] = "";
+	const char *label = "all";
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < view->n_needs && !m.n; i++) {
+		struct missing some = missing_of(view, i);
+
+		if (some.n) {
+			m = some;
+			label = view->needs[i].label;
+		}
+	}
+	for (uint32_t i = 0; i < SHOWN; i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used,
+			"%s\"%.31s\"", i ? ", " : "", view->needs[i].label);
+	weft_warn(wait->ops->id,
+		"%s waits since %u s for %u %s: %s and %u more; of "
+		"these \"%.31s\"%s (WEFT_STALL_WARN)",
+		call, weft_wait_seconds(wait, weft_now_ns()), view->n_all,
+		wait->ops->noun, names, view->n_all - SHOWN, label, m.text);
+}
+
 void weft_report_wait(struct weft_wait *wait)
 {
 	char call[WEFT_GRAPH_CALL], text[256] = "";
@@ -71,8 +107,11 @@ void weft_report_wait(struct weft_wait *wait)
 		return;
 	wait->has_reported = true;
 	wait->ops->name(wait, call, sizeof(call));
-	for (uint32_t i = 0; i < wait->view->n_needs; i++)
-		report_need(wait, i, call);
+	if (wait->view->n_needs > SHOWN)
+		report_many(wait, call);
+	else
+		for (uint32_t i = 0; i < wait->view->n_needs; i++)
+			report_need(wait, i, call);
 	if (wait->ops->explain)
 		wait->ops->explain(wait, text, sizeof(text));
 	if (text[0])

@@ -39,7 +39,8 @@ void weft_request_within(const char *fn)
 
 void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err))
 {
-	on_stuck = fn;
+	if (on_stuck != fn)
+		on_stuck = fn;
 }
 
 /* ---- in words ---- */
@@ -301,6 +302,15 @@ static bool is_part(const struct weft_req *req, const struct weft_req *whole)
 	       (arg == whole || arg == whole->state) && is_message(req);
 }
 
+static const char *other_of(const struct weft_req *req)
+{
+	if (req->kind == WEFT_REQ_GENERAL)
+		return "MPI_Grequest_complete of this program";
+	return req->kind == WEFT_REQ_COLL
+		       ? "data to leave"
+		       : "an operation that others must take part in";
+}
+
 /* A list of steps, or two halves: those of its messages that are under way. */
 static void need_parts(const struct asking *a, const struct weft_req *whole)
 {
@@ -312,9 +322,7 @@ static void need_parts(const struct asking *a, const struct weft_req *whole)
 		if (is_part(req, whole) && !(a->is_one && has_any))
 			has_any = need_req(a, req) || has_any;
 	if (!has_any)
-		need_other(a, whole->kind == WEFT_REQ_GENERAL
-				      ? "MPI_Grequest_complete"
-				      : "messages to leave");
+		need_other(a, other_of(whole));
 }
 
 /* True when there is something that can be asked for. */
@@ -405,6 +413,7 @@ static uint64_t pulse(const struct weft_wait *wait)
 
 static const struct weft_wait_ops ops = {
 	.id = "MPI-WAIT",
+	.noun = "messages",
 	.name = name,
 	.describe = describe,
 	.needs = needs,
@@ -413,6 +422,7 @@ static const struct weft_wait_ops ops = {
 
 static const struct weft_wait_ops shmem_ops = {
 	.id = "SHMEM-STALL",
+	.noun = "messages",
 	.name = name,
 	.describe = describe,
 	.needs = needs,
@@ -421,6 +431,7 @@ static const struct weft_wait_ops shmem_ops = {
 
 static const struct weft_wait_ops poll_ops = {
 	.id = "MPI-POLL",
+	.noun = "messages",
 	.name = name,
 	.describe = describe,
 	.needs = needs,

@@ -29,6 +29,8 @@ static struct {
 	struct weft_spin spin;
 	struct weft_link waits;
 	uint64_t epoch;
+	char note[WEFT_WAIT_TEXT];
+	uint64_t note_since_ns, noted_ns;
 } here = { .waits = { &here.waits, &here.waits } };
 
 void weft_wait_lock(void)
@@ -48,6 +50,22 @@ struct weft_wait *weft_wait_next(const struct weft_wait *after)
 	return next == &here.waits
 		       ? NULL
 		       : weft_container_of(next, struct weft_wait, link);
+}
+
+void weft_wait_note(const char *text, uint64_t since_ns)
+{
+	weft_wait_lock();
+	snprintf(here.note, sizeof(here.note), "%s", text);
+	here.note_since_ns = since_ns;
+	here.noted_ns = weft_now_ns();
+	weft_wait_unlock();
+}
+
+const char *weft_wait_noted(uint64_t now, uint64_t *since_ns_out)
+{
+	*since_ns_out = here.note_since_ns;
+	return here.noted_ns && now < here.noted_ns + WEFT_NS_PER_S ? here.note
+								    : NULL;
 }
 
 struct weft_wait *weft_wait_first(void)
@@ -91,6 +109,7 @@ struct weft_need *weft_wait_need(struct weft_wait *wait)
 {
 	struct weft_wait_view *view = wait->view;
 
+	view->n_all++;
 	return view->n_needs < WEFT_VIEW_NEEDS ? &view->needs[view->n_needs++]
 					       : NULL;
 }
@@ -364,7 +383,8 @@ int weft_wait_raise(const struct weft_wait *wait)
 void weft_where_describe(char *buf, size_t len)
 {
 	const struct weft_wait *wait = NULL;
-	uint64_t now = weft_now_ns();
+	uint64_t now = weft_now_ns(), since_ns;
+	const char *note;
 	size_t used = 0;
 
 	snprintf(buf, len, "not in an MPI call that waits");
@@ -374,5 +394,9 @@ void weft_where_describe(char *buf, size_t len)
 			used += (size_t)snprintf(buf + used, len - used,
 				"%s%s, for %u s", used ? "; " : "", wait->text,
 				weft_wait_seconds(wait, now));
+	note = weft_wait_noted(now, &since_ns);
+	if (note && !used)
+		snprintf(buf, len, "%s, for %u s", note,
+			(unsigned)((now - since_ns) / WEFT_NS_PER_S));
 	weft_wait_unlock();
 }

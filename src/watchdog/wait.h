@@ -42,7 +42,8 @@ struct weft_need {
 };
 
 struct weft_wait_ops {
-	const char *id; /* of the report */
+	const char *id;	  /* of the report */
+	const char *noun; /* what many needs are for: "communicators" */
 	/* What the call is: "MPI_Finalize". */
 	void (*name)(const struct weft_wait *wait, char *buf, size_t len);
 	/* What it is to others: "in MPI_Finalize, leaving "x"". */
@@ -121,6 +122,10 @@ void weft_wait_on(struct weft_wait *wait, struct weft_need *need, uint64_t proc,
  * that nothing is proven by what it waits for. */
 void weft_wait_unsure(struct weft_wait *wait);
 
+/* For a loop that waits for a word of memory, now and then: what it is in,
+ * since when. Holds for a second. Any thread. */
+void weft_wait_note(const char *text, uint64_t since_ns);
+
 static inline unsigned weft_wait_seconds(
 	const struct weft_wait *w, uint64_t now)
 {
@@ -145,6 +150,7 @@ struct weft_other {
 
 struct weft_wait_view {
 	uint32_t n_needs, n_others;
+	uint32_t n_all; /* needs, those that there is no room for included */
 	struct weft_need needs[WEFT_VIEW_NEEDS];
 	struct weft_other others[WEFT_VIEW_OTHERS];
 };
@@ -156,6 +162,9 @@ void weft_wait_lock(void);
 void weft_wait_unlock(void);
 struct weft_wait *weft_wait_next(const struct weft_wait *after);
 struct weft_wait *weft_wait_first(void);
+
+/* The last note while it holds, or NULL. Registry's lock held. */
+const char *weft_wait_noted(uint64_t now, uint64_t *since_ns_out);
 
 /* Lists anew what is waited for; what was told about it stays. */
 void weft_wait_look(struct weft_wait *wait);
