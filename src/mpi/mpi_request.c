@@ -121,6 +121,8 @@ static __attribute__((cold, noinline)) int fail(
 		count = 0;
 	for (int i = 0; i < count && !(req && req->comm); i++)
 		req = weft_mpi_req(requests[i]);
+	if (req && req->comm && req->comm->is_disconnected)
+		req = NULL; /* there is no such communicator any more */
 	return weft_mpi_raise(req ? req->comm : NULL, func, err);
 }
 
