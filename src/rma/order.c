@@ -36,17 +36,21 @@ int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 						 : weft_far_quiet_pe(ctx, pe);
 }
 
-static void look(struct weft_lane *lane)
+static bool look(struct weft_lane *lane)
 {
+	int n;
+
 	weft_lane_take(lane);
 	weft_rma_own.skip = 0; /* it may come from far */
-	weft_progress(lane);
+	n = weft_progress(lane);
 	weft_lane_drop(lane);
+	return n > 0;
 }
 
-void weft_rma_relax(uint32_t round)
+bool weft_rma_relax(uint32_t round)
 {
 	struct weft_lane *lane = &weft_proc.lane;
+	bool has_come = false;
 
 	if (round % ROUNDS_PER_LOOK == 0)
 		weft_rma_release();
@@ -54,15 +58,16 @@ void weft_rma_relax(uint32_t round)
 		weft_cpu_pause();
 		if (!weft_rma.is_all_near ||
 			round % ROUNDS_PER_LOOK == ROUNDS_PER_LOOK - 1)
-			look(lane);
-		return;
+			has_come = look(lane);
+		return has_come;
 	}
-	look(lane);
+	has_come = look(lane);
 	if (weft_unlikely(weft_proc.is_blocking)) {
 		weft_lane_take(lane);
 		weft_sleep_briefly(lane, round - (uint64_t)weft_proc.max_spin);
 		weft_lane_drop(lane);
-		return;
+		return has_come;
 	}
 	sched_yield();
+	return has_come;
 }

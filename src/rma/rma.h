@@ -180,19 +180,24 @@ int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 void weft_rma_release(void);
 
 /* One round of a loop that waits on local memory: releases what is held back,
- * makes progress, yields after enough empty rounds. Count rounds from 0. */
-void weft_rma_relax(uint32_t round);
+ * makes progress, yields after enough empty rounds. Count rounds from 0. True
+ * if something came from another process. */
+bool weft_rma_relax(uint32_t round);
 
 /* The same for a wait that has no other end. 0; 1 when it is time to say what
- * is waited for, once, after WEFT_STALL_WARN seconds; WEFT_ERR_PEER, described,
- * when the PE it is for is gone, or all others are. Zeroed, but for that PE,
- * before the first round. */
+ * is waited for, once, after WEFT_STALL_WARN seconds in which nothing came and
+ * the memory watched did not change, or a few times as long in any case;
+ * WEFT_ERR_PEER, described, when the PE it is for is gone, or all others are.
+ * Zeroed, but for that PE and the memory, before the first round. */
 struct weft_rma_wait {
 	const char *fn; /* the procedure that waits */
 	uint32_t from;	/* the PE plus 1; 0: any */
 	uint32_t n_rounds;
-	bool has_said;
-	uint64_t start_ns;
+	bool has_said, has_moved;
+	const void *watched; /* or NULL */
+	size_t len;	     /* of it */
+	uint64_t sum;	     /* of what it held when looked at last */
+	uint64_t start_ns, moved_ns;
 };
 int weft_rma_wait_round(struct weft_rma_wait *wait);
 

@@ -25,6 +25,7 @@ enum {
 	NEWS_NS = 200000000,   /* a fabric may know before the manager */
 	NOTE_NS = 100000000,
 	SHOWN = 4,
+	PATIENCE = 6, /* times WEFT_STALL_WARN, while something moves */
 };
 
 /* Lane's lock held. */
@@ -189,13 +190,38 @@ int weft_rma_fault_at(int err, const char *what, uint64_t addr)
 		*gone ? "; gone: " : "", gone);
 }
 
+/* Has what is waited for come nearer since the last look? */
+static bool has_moved(struct weft_rma_wait *wait)
+{
+	const unsigned char *at = wait->watched;
+	bool has = wait->has_moved;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; at && i < wait->len; i++)
+		sum = sum * 31 + __atomic_load_n(&at[i], __ATOMIC_RELAXED);
+	has |= sum != wait->sum;
+	wait->sum = sum;
+	wait->has_moved = false;
+	return has;
+}
+
+static bool is_stalled(struct weft_rma_wait *wait, uint64_t now)
+{
+	uint64_t patient_ns = (now - wait->start_ns) / PATIENCE;
+
+	if (has_moved(wait) || !wait->moved_ns)
+		wait->moved_ns = now;
+	return !wait->has_said &&
+	       (is_long(wait->moved_ns, now) || is_long(now - patient_ns, now));
+}
+
 int weft_rma_wait_round(struct weft_rma_wait *wait)
 {
 	uint32_t n = 0;
 	uint64_t now;
 	char none;
 
-	weft_rma_relax(wait->n_rounds);
+	wait->has_moved |= weft_rma_relax(wait->n_rounds);
 	if (weft_likely(!is_time(&wait->n_rounds, &wait->start_ns, &now)))
 		return 0;
 	note(wait->fn, WEFT_RMA_ALL, wait->start_ns, now);
@@ -206,7 +232,7 @@ int weft_rma_wait_round(struct weft_rma_wait *wait)
 		n = weft_rma_gone(&none, 0);
 	if (n && n == weft_rma.n_pes - 1)
 		return weft_err_set(WEFT_ERR_PEER, "all other PEs are gone");
-	if (wait->has_said || !is_long(wait->start_ns, now))
+	if (!is_stalled(wait, now))
 		return 0;
 	wait->has_said = true;
 	return 1;

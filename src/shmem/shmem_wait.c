@@ -185,9 +185,12 @@ static void describe(
 static void relax(
 	const char *fn, const struct wait_set *s, struct weft_rma_wait *wait)
 {
-	int news = weft_rma_wait_round(wait);
 	char text[256];
+	int news;
 
+	wait->watched = s->ivars;
+	wait->len = s->n * s->size;
+	news = weft_rma_wait_round(wait);
 	if (weft_likely(!news))
 		return;
 	describe(s, text, sizeof(text), s->n > 1 ? "several, first " : "");

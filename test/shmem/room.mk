@@ -6,6 +6,7 @@ sma_programs =
 sma_programs += test/shmem/sma_amo
 sma_programs += test/shmem/sma_coll
 sma_programs += test/shmem/sma_gone
+sma_programs += test/shmem/sma_moves
 sma_programs += test/shmem/sma_heap
 sma_programs += test/shmem/sma_lock
 sma_programs += test/shmem/sma_mpi
