@@ -456,6 +456,19 @@ int weft_world_open(
 	return err;
 }
 
+/* Why there is no World to close. */
+static int not_open(int state)
+{
+	if (state == WEFT_WORLD_CLOSED || state == WEFT_WORLD_CLOSING)
+		return weft_err_set(
+			WEFT_ERR_OTHER, "the World Model was finalized before");
+	if (atomic_load(&n_opened))
+		return weft_err_set(WEFT_ERR_OTHER,
+			"MPI_Init was never called: this process has opened "
+			"sessions only, and MPI_Session_finalize ends each");
+	return weft_err_set(WEFT_ERR_OTHER, "MPI_Init was never called");
+}
+
 int weft_world_close(void)
 {
 	int open = WEFT_WORLD_OPEN;
@@ -464,8 +477,7 @@ int weft_world_close(void)
 
 	if (!atomic_compare_exchange_strong(
 		    &weft_world.state, &open, WEFT_WORLD_CLOSING))
-		return weft_err_set(WEFT_ERR_OTHER,
-			"the World Model is not initialized, or was finalized");
+		return not_open(open);
 	err = weft_session_close(session);
 	weft_world.session = NULL;
 	atomic_store(&weft_world.state, WEFT_WORLD_CLOSED);

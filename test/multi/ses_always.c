@@ -150,18 +150,32 @@ static void others(int argc, char **argv)
 		"S137: no level");
 }
 
+/* MPI_Finalize where nothing began the World says why it cannot be ended */
+static void finalize_says(const char *what)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int len = 0, rc = MPI_Finalize();
+
+	CHECK(mtest_class(rc) == MPI_ERR_OTHER, "no World to finalize");
+	OK(MPI_Error_string(rc, text, &len));
+	CHECK(strstr(text, what), "\"%s\" says \"%s\"", text, what);
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Session session;
 
 	mtest_start(argv[0]);
 	always("before", false);
+	finalize_says("MPI_Init was never called");
 	session = session_open();
+	finalize_says("has opened sessions only, and MPI_Session_finalize");
 	always("inside", false);
 	session_close(&session);
 	always("between", false);
 	OK(MPI_Init(&argc, &argv));
 	OK(MPI_Finalize());
+	finalize_says("was finalized before");
 	always("after", true);
 	others(argc, argv);
 	session = session_open();
