@@ -97,6 +97,8 @@ struct weft_sched *weft_sched_create(
 	sched->req->comm = weft_comm_get(comm);
 	sched->plane = plane;
 	sched->tag = (int32_t)((*seq)++ & 0x7fffffff);
+	sched->req->ctx = comm->ctx + plane; /* for reports */
+	sched->req->tag = sched->tag;
 	sched->steps = sched->first;
 	sched->n_room = SCHED_STEPS;
 	return sched;

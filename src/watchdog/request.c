@@ -77,6 +77,13 @@ static bool is_message(const struct weft_req *req)
 	return req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV;
 }
 
+/* Part of a collective; its tag counts those of the communicator. */
+static bool is_collective(const struct weft_req *req)
+{
+	return req->kind == WEFT_REQ_COLL ||
+	       (is_message(req) && plane_of(req) == WEFT_PLANE_COLL);
+}
+
 static void describe_req(const struct weft_req *req, char *buf, size_t len)
 {
 	struct envelope e = envelope_of(req->src, req->tag);
@@ -85,6 +92,9 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 		snprintf(buf, len, "%s %s, %s, of communicator \"%.40s\"",
 			req->kind == WEFT_REQ_RECV ? "from" : "to", e.rank,
 			e.tag, label_of(req->comm));
+	else if (is_collective(req))
+		snprintf(buf, len, "(number %d) of communicator \"%.40s\"",
+			(int)req->tag, label_of(req->comm));
 	else if (req->comm)
 		snprintf(buf, len, "of communicator \"%.40s\"",
 			label_of(req->comm));
@@ -237,9 +247,9 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 			e.rank, e.tag, label_of(comm), (int)comm->remote_size);
 	else
 		snprintf(need->phrase, sizeof(need->phrase),
-			"others to take part, on communicator \"%.60s\" "
-			"(%d processes)",
-			label_of(comm), (int)comm->remote_size);
+			"others to take part in collective number %d on "
+			"communicator \"%.60s\" (%d processes)",
+			(int)tag, label_of(comm), (int)comm->remote_size);
 	if (rank == comm->rank && !comm->is_inter)
 		need->otherwise = "only this process itself can send it";
 	on_ranks(&from, need, comm, rank);
@@ -268,9 +278,9 @@ static void need_receive(const struct asking *a, const struct weft_req *req)
 			(int)comm->remote_size);
 	else
 		snprintf(need->phrase, sizeof(need->phrase),
-			"others to take data, on communicator \"%.60s\" "
-			"(%d processes)",
-			label_of(comm), (int)comm->remote_size);
+			"others to take data of collective number %d on "
+			"communicator \"%.60s\" (%d processes)",
+			(int)req->tag, label_of(comm), (int)comm->remote_size);
 	need->otherwise = "it has been received by now, or is about to be";
 	on_ranks(a, need, comm, req->src);
 }

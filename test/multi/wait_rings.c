@@ -7,6 +7,8 @@
  * with an error within seconds, having said what they wait for.
  *
  * from=, to=  these forms only
+ * dup=1       a duplicate that the other one's finalize rules out, as wanted by
+ *             the words it ends the job with
  * late=1      also waits where the other one is only late: they are said, too,
  *             and succeed
  */
@@ -205,6 +207,13 @@ int main(int argc, char **argv)
 
 	mtest_init(&argc, &argv);
 	other = !mtest.rank;
+	if (mtest_arg(argc, argv, "dup", 0)) {
+		OK(MPI_Comm_set_errhandler(
+			MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+		if (mtest.rank)
+			OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+		OK(MPI_Finalize());
+	}
 	big = calloc(1, BIG);
 	for (int i = from; i < to; i++)
 		ring((size_t)i);
