@@ -90,8 +90,10 @@ struct run {
 	uint64_t kill_ns;    /* while ENDING */
 	uint64_t abort_ns;   /* when to kill the aborted ones; 0: never */
 	uint64_t output_ns;  /* when to stop waiting for output; 0: not yet */
-	int n_ends_asked;    /* INT, TERM, HUP and QUIT so far */
-	uint64_t repeat_ns;  /* until when one more is the same */
+	uint64_t said_ns;    /* when to say what we wait for; 0: not yet */
+	bool has_said;
+	int n_ends_asked;   /* INT, TERM, HUP and QUIT so far */
+	uint64_t repeat_ns; /* until when one more is the same */
 	struct weft_run_where where;
 	bool is_stuck; /* the server's thread did not end */
 };
@@ -958,9 +960,33 @@ static void check_times(struct run *run, int *ms)
 	}
 }
 
+/* All processes ended and we are still here: for what is said once. */
+static void say_wait(struct run *run, int *ms)
+{
+	size_t n = weft_run_spawn_running(run->spawned);
+
+	if (!run->said_ns)
+		run->said_ns = after_ns((double)weft_knobs.stall_warn);
+	if (!weft_knobs.stall_warn || run->has_said ||
+		!is_due(run->said_ns, ms))
+		return;
+	run->has_said = true;
+	if (n)
+		weft_run_io_say(run->io,
+			"all processes have ended; waiting for %zu job%s that "
+			"they started (WEFT_STALL_WARN)",
+			n, n > 1 ? "s" : "");
+	else
+		weft_run_io_say(run->io,
+			"all processes have ended; waiting for the reader of "
+			"their output (WEFT_STALL_WARN)");
+}
+
 /* All processes ended: is their output all out, too? */
 static bool is_over(struct run *run, int *ms)
 {
+	if (!run->n_running)
+		say_wait(run, ms);
 	if (run->n_running || weft_run_spawn_running(run->spawned))
 		return false;
 	if (!run->output_ns)
