@@ -77,7 +77,7 @@ void weft_req_recycle(struct weft_req *req)
 }
 
 /* Those that end soon pay for nothing but a count. */
-void weft_req_wait_in(
+void weft_req_wait_more(
 	struct weft_lane *lane, struct weft_req *req, const char *call)
 {
 	for (int i = 0; i < SHORT_WAIT; i++) {

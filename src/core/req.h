@@ -176,8 +176,15 @@ int weft_req_start(struct weft_req *req);
 /* Blocks, progressing, until req is done; call is the MPI procedure, for
  * whoever asks what this process is in, or NULL where the request tells. Lane's
  * lock held; it is given up between rounds. Does not drop the reference. */
-void weft_req_wait_in(
+void weft_req_wait_more(
 	struct weft_lane *lane, struct weft_req *req, const char *call);
+
+static inline void weft_req_wait_in(
+	struct weft_lane *lane, struct weft_req *req, const char *call)
+{
+	if (!req->is_done)
+		weft_req_wait_more(lane, req, call);
+}
 
 static inline void weft_req_wait(struct weft_lane *lane, struct weft_req *req)
 {

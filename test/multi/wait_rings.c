@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 			MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 		if (mtest.rank)
 			OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-		OK(MPI_Finalize());
+		return MPI_Finalize() != MPI_SUCCESS;
 	}
 	big = calloc(1, BIG);
 	for (int i = from; i < to; i++)
