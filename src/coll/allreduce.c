@@ -145,8 +145,6 @@ void weft_allreduce_build(
 	if (acc.count == 0)
 		return;
 	in.buf = weft_sched_tmp_typed(sched, acc.count, acc.type);
-	if (!in.buf)
-		return;
 	if (!args->is_in_place)
 		weft_sched_copy(sched, weft_block(&args->send, 0), acc);
 	fold_in(sched, args, &f, acc, in);
@@ -159,17 +157,19 @@ void weft_allreduce_build(
 }
 
 /* acc = what came from `partner` op acc, in rank order; in is lost. */
-static int combine(const struct weft_coll *args, int32_t partner,
-	struct weft_span acc, struct weft_span in)
+static void combine(struct weft_quick *q, const struct weft_coll *args,
+	int32_t partner, struct weft_span acc, struct weft_span in)
 {
-	int err;
-
-	if (args->op->is_commutative || partner < args->comm->rank)
-		return weft_redop_apply(
+	if (weft_unlikely(q->err))
+		return;
+	if (args->op->is_commutative || partner < args->comm->rank) {
+		q->err = weft_redop_apply(
 			args->op, in.buf, acc.buf, acc.count, acc.type);
-	err = weft_redop_apply(args->op, acc.buf, in.buf, acc.count, acc.type);
+		return;
+	}
+	q->err = weft_redop_apply(
+		args->op, acc.buf, in.buf, acc.count, acc.type);
 	memcpy(acc.buf, in.buf, (size_t)(acc.count * acc.type->size));
-	return err;
 }
 
 static int quick_doubling(const struct weft_coll *args, const struct fold *f,
@@ -177,27 +177,25 @@ static int quick_doubling(const struct weft_coll *args, const struct fold *f,
 {
 	struct weft_quick q = weft_quick_begin(args, WEFT_COLL_ALLREDUCE);
 	int32_t me = args->comm->rank;
-	int err = 0;
 
 	if (f->me < 0) {
-		err = weft_quick_send(&q, acc, me + 1);
-		return err ? err : weft_quick_recv(&q, acc, me + 1);
+		weft_quick_send(&q, acc, me + 1);
+		weft_quick_recv(&q, acc, me + 1);
+		return q.err;
 	}
 	if (me < 2 * f->rest) {
-		err = weft_quick_recv(&q, in, me - 1);
-		if (!err)
-			err = combine(args, me - 1, acc, in);
+		weft_quick_recv(&q, in, me - 1);
+		combine(&q, args, me - 1, acc, in);
 	}
-	for (int32_t bit = 1; !err && bit < f->n; bit *= 2) {
+	for (int32_t bit = 1; bit < f->n; bit *= 2) {
 		int32_t partner = rank_of(f, f->me ^ bit);
 
-		err = weft_quick_exchange(&q, acc, partner, in, partner);
-		if (!err)
-			err = combine(args, partner, acc, in);
+		weft_quick_exchange(&q, acc, partner, in, partner);
+		combine(&q, args, partner, acc, in);
 	}
-	if (!err && me < 2 * f->rest)
-		err = weft_quick_send(&q, acc, me - 1);
-	return err;
+	if (me < 2 * f->rest)
+		weft_quick_send(&q, acc, me - 1);
+	return q.err;
 }
 
 /* On predefined types without gaps, whose copy fits on the stack. */

@@ -17,8 +17,7 @@ static struct weft_span in_place_copy(
 	struct weft_span copy =
 		weft_span_bytes(weft_sched_tmp(sched, len), len);
 
-	if (copy.buf)
-		weft_sched_copy(sched, block, copy);
+	weft_sched_copy(sched, block, copy);
 	return copy;
 }
 
@@ -32,15 +31,19 @@ static void pairwise(struct weft_sched *sched, const struct weft_coll *args)
 	if (args->is_in_place) {
 		struct weft_span *copies =
 			weft_sched_tmp(sched, (size_t)n * sizeof(*copies));
+		bool has_copies = !weft_sched_err(sched);
 
-		for (int32_t i = 0; copies && i < n; i++)
+		for (int32_t i = 0; has_copies && i < n; i++)
 			copies[i] = in_place_copy(sched, args, i);
-		for (int32_t i = 1; copies && i < n; i++) {
+		for (int32_t i = 1; i < n; i++) {
+			int32_t from = (me - i + n) % n, to = (me + i) % n;
+
 			weft_sched_recv(sched, comm,
-				weft_block(&args->recv, (me - i + n) % n),
-				(me - i + n) % n);
-			weft_sched_send(sched, comm, copies[(me + i) % n],
-				(me + i) % n);
+				weft_block(&args->recv, from), from);
+			weft_sched_send(sched, comm,
+				has_copies ? copies[to]
+					   : weft_block(&args->recv, to),
+				to);
 		}
 		return;
 	}
@@ -68,8 +71,6 @@ static void bruck(
 	char *out = weft_sched_tmp(sched, (size_t)n * len);
 	char *in = weft_sched_tmp(sched, (size_t)n * len);
 
-	if (!all || !out || !in)
-		return;
 	for (int32_t i = 0; i < n; i++)
 		weft_sched_copy(sched, weft_block(from, (me + i) % n),
 			weft_span_bytes(all + (size_t)i * len, len));

@@ -21,10 +21,9 @@ int weft_barrier_quick(const struct weft_coll *args)
 	struct weft_quick q = weft_quick_begin(args, WEFT_COLL_BARRIER);
 	struct weft_span none = weft_span_bytes(NULL, 0);
 	int32_t n = args->comm->size, me = args->comm->rank;
-	int err = 0;
 
-	for (int32_t dist = 1; !err && dist < n; dist *= 2)
-		err = weft_quick_exchange(
+	for (int32_t dist = 1; dist < n; dist *= 2)
+		weft_quick_exchange(
 			&q, none, (me + dist) % n, none, (me - dist + n) % n);
-	return err;
+	return q.err;
 }

@@ -36,7 +36,6 @@ int weft_bcast_quick(const struct weft_coll *args)
 	int32_t n = args->comm->size, root = args->root, bit = 1;
 	int32_t me = (args->comm->rank - root + n) % n;
 	struct weft_quick q;
-	int err = 0;
 
 	if (span.count * span.type->size > WEFT_QUICK_LEN)
 		return WEFT_AGAIN;
@@ -46,9 +45,9 @@ int weft_bcast_quick(const struct weft_coll *args)
 	while (bit < n && !(me & bit))
 		bit *= 2;
 	if (me != 0)
-		err = weft_quick_recv(&q, span, (me - bit + root) % n);
-	for (bit /= 2; !err && bit > 0; bit /= 2)
+		weft_quick_recv(&q, span, (me - bit + root) % n);
+	for (bit /= 2; bit > 0; bit /= 2)
 		if (me + bit < n)
-			err = weft_quick_send(&q, span, (me + bit + root) % n);
-	return err;
+			weft_quick_send(&q, span, (me + bit + root) % n);
+	return q.err;
 }

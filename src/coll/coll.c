@@ -83,6 +83,7 @@ static struct weft_sched *build(
 	}
 	sched = weft_sched_create(args->comm, args->plane);
 	if (!sched) {
+		weft_sched_give_up_all(args->comm, args->plane, fn, args);
 		*err_out = WEFT_ERR_NOMEM;
 		return NULL;
 	}
@@ -92,6 +93,7 @@ static struct weft_sched *build(
 	fn(sched, args);
 	*err_out = weft_sched_err(sched);
 	if (*err_out) {
+		weft_sched_give_up(sched);
 		weft_req_put(weft_sched_req(sched));
 		return NULL;
 	}
@@ -106,12 +108,9 @@ int weft_coll_start_held(enum weft_coll_kind kind, const struct weft_coll *args,
 
 	if (!sched)
 		return err;
-	err = weft_sched_start(sched);
-	if (err)
-		weft_req_put(weft_sched_req(sched));
-	else
-		*req_out = weft_sched_req(sched);
-	return err;
+	weft_sched_start(sched);
+	*req_out = weft_sched_req(sched);
+	return 0;
 }
 
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
@@ -135,7 +134,7 @@ static weft_quick_fn *const quick[WEFT_COLL_N] = {
 
 static int run_list(enum weft_coll_kind kind, const struct weft_coll *args)
 {
-	struct weft_req *req;
+	struct weft_req *req = NULL;
 	int err = weft_coll_start_held(kind, args, &req);
 
 	if (err)

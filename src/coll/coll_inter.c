@@ -119,8 +119,6 @@ void weft_inter_build_reduce(
 		struct weft_span result = mine;
 
 		result.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-		if (!result.buf)
-			return;
 		weft_reduce_tree(sched, args->comm->local, args->op, mine,
 			result.buf, 0);
 		weft_sched_send(sched, args->comm, result, args->root);

@@ -30,24 +30,24 @@ weft_quick_fn weft_barrier_quick, weft_bcast_quick, weft_allreduce_quick;
 
 enum { WEFT_QUICK_LEN = 2048 }; /* bytes */
 
-/* What their messages have in common; begin takes the next tag. */
+/* What their messages have in common; begin takes the next tag. After an error
+ * the further messages are as a list's would be: the loops just go on. */
 struct weft_quick {
 	struct weft_comm *comm;
 	enum weft_plane plane;
 	int32_t tag;
 	enum weft_coll_kind kind;
+	int err; /* the first */
 };
 
 struct weft_quick weft_quick_begin(
 	const struct weft_coll *args, enum weft_coll_kind kind);
 
 /* Blocking; exchange sends and receives at the same time. */
-int weft_quick_send(
-	const struct weft_quick *q, struct weft_span span, int32_t rank);
-int weft_quick_recv(
-	const struct weft_quick *q, struct weft_span span, int32_t rank);
-int weft_quick_exchange(const struct weft_quick *q, struct weft_span out,
-	int32_t to, struct weft_span in, int32_t from);
+void weft_quick_send(struct weft_quick *q, struct weft_span span, int32_t rank);
+void weft_quick_recv(struct weft_quick *q, struct weft_span span, int32_t rank);
+void weft_quick_exchange(struct weft_quick *q, struct weft_span out, int32_t to,
+	struct weft_span in, int32_t from);
 
 /* ABI value of MPI_BYTE. */
 enum { BYTE_ABI_VALUE = 0x247 };

@@ -37,8 +37,6 @@ static void gather_tree(struct weft_sched *sched, const struct weft_coll *args)
 	size_t len = (size_t)(mine.count * mine.type->size);
 	char *all = weft_sched_tmp(sched, (size_t)below * len);
 
-	if (!all)
-		return;
 	weft_sched_copy(sched, mine, weft_span_bytes(all, len));
 	for (int32_t bit = 1; bit < parent && me + bit < n; bit *= 2) {
 		int32_t count = me + 2 * bit <= n ? bit : n - me - bit;
@@ -100,8 +98,6 @@ static void scatter_tree(struct weft_sched *sched, const struct weft_coll *args)
 	size_t len = (size_t)(mine.count * mine.type->size);
 	char *all = weft_sched_tmp(sched, (size_t)below * len);
 
-	if (!all)
-		return;
 	if (me != 0) {
 		weft_sched_recv(sched, comm,
 			weft_span_bytes(all, (size_t)below * len),

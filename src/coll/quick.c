@@ -29,15 +29,17 @@ struct weft_quick weft_quick_begin(
 						       : &args->comm->ctl_seq;
 
 	return (struct weft_quick){ args->comm, args->plane,
-		(int32_t)((*seq)++ & 0x7fffffff), kind };
+		(int32_t)((*seq)++ & 0x7fffffff), kind, 0 };
 }
 
-int weft_quick_send(
-	const struct weft_quick *q, struct weft_span span, int32_t rank)
+void weft_quick_send(struct weft_quick *q, struct weft_span span, int32_t rank)
 {
 	struct weft_msg msg = message(q, span, rank);
 
-	return weft_send_held(&msg);
+	if (weft_unlikely(q->err))
+		weft_send_failed_held(&msg, q->err);
+	else
+		q->err = weft_send_held(&msg);
 }
 
 static int finish(const struct weft_quick *q, struct weft_req *req)
@@ -50,27 +52,41 @@ static int finish(const struct weft_quick *q, struct weft_req *req)
 	return err;
 }
 
-int weft_quick_recv(
-	const struct weft_quick *q, struct weft_span span, int32_t rank)
+void weft_quick_recv(struct weft_quick *q, struct weft_span span, int32_t rank)
 {
 	struct weft_msg msg = message(q, span, rank);
 	struct weft_req *req;
-	int err = weft_irecv_held(&msg, &req);
 
-	return err ? err : finish(q, req);
+	if (weft_unlikely(q->err)) {
+		weft_recv_drop_held(&msg);
+		return;
+	}
+	q->err = weft_irecv_held(&msg, &req);
+	if (!q->err)
+		q->err = finish(q, req);
 }
 
-int weft_quick_exchange(const struct weft_quick *q, struct weft_span out,
-	int32_t to, struct weft_span in, int32_t from)
+void weft_quick_exchange(struct weft_quick *q, struct weft_span out, int32_t to,
+	struct weft_span in, int32_t from)
 {
 	struct weft_msg in_msg = message(q, in, from);
 	struct weft_msg out_msg = message(q, out, to);
 	struct weft_req *req;
-	int send_err, err = weft_irecv_held(&in_msg, &req);
+	int send_err, err;
 
-	if (weft_unlikely(err))
-		return err;
+	if (weft_unlikely(q->err)) {
+		weft_recv_drop_held(&in_msg);
+		weft_send_failed_held(&out_msg, q->err);
+		return;
+	}
+	err = weft_irecv_held(&in_msg, &req);
+	if (weft_unlikely(err)) {
+		q->err = err;
+		weft_send_failed_held(&out_msg, err);
+		return;
+	}
 	send_err = weft_send_held(&out_msg);
 	err = finish(q, req);
-	return send_err ? send_err : err;
+	if (weft_unlikely(send_err | err))
+		q->err = send_err ? send_err : err;
 }

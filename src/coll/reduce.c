@@ -22,8 +22,6 @@ void weft_reduce_tree(struct weft_sched *sched, struct weft_comm *comm,
 	else
 		acc.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
 	in.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-	if (weft_sched_err(sched))
-		return;
 	if (acc.buf != mine.buf)
 		weft_sched_copy(sched, mine, acc);
 	for (bit = 1; bit < n && !(me & bit); bit *= 2) {
@@ -123,8 +121,6 @@ static void reduce_scatter_pairwise(
 
 	acc.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
 	in.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-	if (weft_sched_err(sched))
-		return;
 	weft_sched_copy(sched, mine, acc);
 	for (int32_t i = 1; i < n; i++) {
 		int32_t to = (me + i) % n;
@@ -154,8 +150,6 @@ void weft_reduce_scatter_build(
 		return;
 	}
 	all = weft_sched_tmp_typed(sched, whole.count, whole.type);
-	if (!all)
-		return;
 	weft_reduce_tree(sched, args->comm, args->op, whole, all, 0);
 	scatter_parts(sched, args, all);
 }

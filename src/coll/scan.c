@@ -19,8 +19,6 @@ static void scan(struct weft_sched *sched, const struct weft_coll *args,
 		mine = weft_block(&args->send, 0);
 	partial.buf = weft_sched_tmp_typed(sched, result.count, result.type);
 	in.buf = weft_sched_tmp_typed(sched, result.count, result.type);
-	if (weft_sched_err(sched))
-		return;
 	weft_sched_copy(sched, mine, partial);
 	if (!is_exclusive && !args->is_in_place)
 		weft_sched_copy(sched, mine, result);

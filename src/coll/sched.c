@@ -47,16 +47,21 @@ struct weft_sched {
 	struct step first[SCHED_STEPS];
 };
 
-static void destroy(struct weft_req *req)
+static void free_tmps(struct weft_sched *sched)
 {
-	struct weft_sched *sched = req->state;
-
 	while (sched->tmps) {
 		struct tmp *tmp = sched->tmps;
 
 		sched->tmps = tmp->next;
 		free(tmp);
 	}
+}
+
+static void destroy(struct weft_req *req)
+{
+	struct weft_sched *sched = req->state;
+
+	free_tmps(sched);
 	for (size_t i = 0; i < sched->n_types; i++)
 		weft_type_put(sched->types[i]);
 	free(sched->types);
@@ -69,7 +74,8 @@ static void destroy(struct weft_req *req)
 
 static int restart(struct weft_req *req)
 {
-	return weft_sched_start(req->state);
+	weft_sched_start(req->state);
+	return 0;
 }
 
 static const struct weft_req_ops sched_ops = {
@@ -77,12 +83,18 @@ static const struct weft_req_ops sched_ops = {
 	.release = destroy,
 };
 
+static int32_t take_tag(struct weft_comm *comm, enum weft_plane plane)
+{
+	uint32_t *seq =
+		plane == WEFT_PLANE_COLL ? &comm->coll_seq : &comm->ctl_seq;
+
+	return (int32_t)((*seq)++ & 0x7fffffff);
+}
+
 struct weft_sched *weft_sched_create(
 	struct weft_comm *comm, enum weft_plane plane)
 {
 	struct weft_sched *sched = malloc(sizeof(*sched));
-	uint32_t *seq =
-		plane == WEFT_PLANE_COLL ? &comm->coll_seq : &comm->ctl_seq;
 
 	if (!sched)
 		return NULL;
@@ -96,7 +108,7 @@ struct weft_sched *weft_sched_create(
 	sched->req->state = sched;
 	sched->req->comm = weft_comm_get(comm);
 	sched->plane = plane;
-	sched->tag = (int32_t)((*seq)++ & 0x7fffffff);
+	sched->tag = take_tag(comm, plane);
 	sched->req->ctx = comm->ctx + plane; /* for reports */
 	sched->req->tag = sched->tag;
 	sched->steps = sched->first;
@@ -141,7 +153,7 @@ void *weft_sched_tmp(struct weft_sched *sched, size_t len)
 
 	if (!tmp) {
 		sched->err = WEFT_ERR_NOMEM;
-		return NULL;
+		return sched->first; /* nothing is read or written there */
 	}
 	tmp->next = sched->tmps;
 	sched->tmps = tmp;
@@ -162,7 +174,19 @@ void *weft_sched_tmp_typed(
 		low += (count - 1) * type->extent;
 	}
 	p = weft_sched_tmp(sched, count > 0 ? (size_t)len : 0);
-	return p ? p - low : NULL;
+	return p - low;
+}
+
+static void start_message(struct weft_sched *sched, const struct step *step);
+
+/* A list that cannot be: those who count on its messages hear of it. */
+void weft_sched_give_up(struct weft_sched *sched)
+{
+	for (size_t i = 0; i < sched->n_steps; i++)
+		if (sched->steps[i].kind == STEP_SEND ||
+			sched->steps[i].kind == STEP_RECV)
+			start_message(sched, &sched->steps[i]);
+	sched->n_steps = 0;
 }
 
 static struct step *add(struct weft_sched *sched, enum step_kind kind)
@@ -178,7 +202,7 @@ static struct step *add(struct weft_sched *sched, enum step_kind kind)
 
 		if (!steps) {
 			sched->err = WEFT_ERR_NOMEM;
-			sched->n_steps = 0; /* the list will not run */
+			weft_sched_give_up(sched); /* what there is of it */
 			steps = sched->steps;
 		} else {
 			if (sched->steps == sched->first)
@@ -255,7 +279,7 @@ static void on_message(void *arg, struct weft_req *req)
 		sched->err = req->status.err;
 	weft_req_put(req);
 	sched->n_pending--;
-	if (sched->n_pending == 0)
+	if (sched->n_pending == 0 || sched->err)
 		run(sched);
 }
 
@@ -271,11 +295,19 @@ static void start_message(struct weft_sched *sched, const struct step *step)
 		.plane = sched->plane,
 	};
 	struct weft_req *req;
-	int err = step->kind == STEP_SEND ? weft_isend_held(&msg, &req)
-					  : weft_irecv_held(&msg, &req);
+	int err;
 
+	if (weft_unlikely(sched->err)) {
+		if (step->kind == STEP_SEND)
+			weft_send_failed_held(&msg, sched->err);
+		else
+			weft_recv_drop_held(&msg);
+		return;
+	}
+	err = step->kind == STEP_SEND ? weft_isend_held(&msg, &req)
+				      : weft_irecv_held(&msg, &req);
 	if (err) {
-		sched->err = sched->err ? sched->err : err;
+		sched->err = err;
 	} else if (req->is_done) {
 		if (req->status.err && !sched->err)
 			sched->err = req->status.err;
@@ -297,12 +329,14 @@ static void do_local(struct weft_sched *sched, const struct step *step)
 	else
 		err = weft_redop_apply(step->op, step->in, step->span.buf,
 			step->span.count, step->span.type);
-	if (err && !sched->err)
+	if (err)
 		sched->err = err;
 }
 
 /* Goes on until a fence has to wait or the list ends. Messages may complete
- * inside, which comes back here: the outer call then goes on. */
+ * inside, which comes back here: the outer call then goes on. With an error
+ * nothing depends on anything any more: the rest is told and dropped at once.
+ */
 static void run(struct weft_sched *sched)
 {
 	struct weft_req *req = sched->req;
@@ -313,12 +347,13 @@ static void run(struct weft_sched *sched)
 	while (sched->at < sched->n_steps) {
 		const struct step *step = &sched->steps[sched->at];
 
-		if (step->kind == STEP_FENCE && sched->n_pending > 0)
+		if (step->kind == STEP_FENCE && sched->n_pending > 0 &&
+			!sched->err)
 			break;
 		sched->at++;
 		if (step->kind == STEP_SEND || step->kind == STEP_RECV)
 			start_message(sched, step);
-		else if (step->kind != STEP_FENCE)
+		else if (step->kind != STEP_FENCE && !sched->err)
 			do_local(sched, step);
 	}
 	sched->is_running = false;
@@ -328,13 +363,27 @@ static void run(struct weft_sched *sched)
 	weft_req_put(req);
 }
 
-int weft_sched_start(struct weft_sched *sched)
+void weft_sched_start(struct weft_sched *sched)
 {
-	if (sched->err && sched->at == 0)
-		return sched->err;
 	sched->err = 0;
 	sched->at = 0;
 	weft_req_get(sched->req);
 	run(sched);
-	return 0;
+}
+
+void weft_sched_give_up_all(struct weft_comm *comm, enum weft_plane plane,
+	void (*write)(struct weft_sched *sched, const struct weft_coll *args),
+	const struct weft_coll *args)
+{
+	struct weft_sched sched = {
+		.plane = plane,
+		.tag = take_tag(comm, plane),
+		.err = WEFT_ERR_NOMEM,
+		.steps = sched.first,
+		.n_room = SCHED_STEPS,
+	};
+
+	write(&sched, args);
+	weft_sched_give_up(&sched);
+	free_tmps(&sched);
 }

@@ -7,8 +7,11 @@
  * list on, so progress need not know of collectives, and blocking,
  * non-blocking and persistent forms are the same list.
  *
- * Writing never fails in place: an error (no memory) sticks to the list and is
- * found when it is started. Lane's lock held everywhere. */
+ * Writing never fails in place: an error (no memory) sticks to the list, which
+ * is then given up instead of started. Once a list has an error, in whatever
+ * step, its further sends are words of that error, what it was to receive is
+ * dropped and nothing is copied or reduced: so every member's list ends, and
+ * each has right data or an error. Lane's lock held everywhere. */
 #ifndef WEFT_SCHED_H
 #define WEFT_SCHED_H
 
@@ -29,8 +32,9 @@ struct weft_req *weft_sched_req(struct weft_sched *sched);
 void weft_sched_hold(struct weft_sched *sched, struct weft_type *type);
 void weft_sched_hold_op(struct weft_sched *sched, struct weft_redop *op);
 
-/* Scratch memory owned by the list; NULL (and the list broken) without. The
- * typed form has room for count items at the returned address. */
+/* Scratch memory owned by the list, for its steps. Without memory the list has
+ * an error and the address is not to be used by others; never NULL. The typed
+ * form has room for count items at the returned address. */
 void *weft_sched_tmp(struct weft_sched *sched, size_t len);
 void *weft_sched_tmp_typed(
 	struct weft_sched *sched, int64_t count, const struct weft_type *type);
@@ -56,7 +60,17 @@ void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
 /* The error that stuck while writing, or 0. */
 int weft_sched_err(const struct weft_sched *sched);
 
-/* Runs the list from its first step; the request completes at its end. */
-int weft_sched_start(struct weft_sched *sched);
+/* Runs the list, which has no error, from its first step; the request completes
+ * at its end. */
+void weft_sched_start(struct weft_sched *sched);
+
+/* Instead of a start, where it has an error: tells those who count on its
+ * messages. */
+void weft_sched_give_up(struct weft_sched *sched);
+
+/* Likewise when there is no memory for a list at all; writes one nowhere. */
+void weft_sched_give_up_all(struct weft_comm *comm, enum weft_plane plane,
+	void (*write)(struct weft_sched *sched, const struct weft_coll *args),
+	const struct weft_coll *args);
 
 #endif

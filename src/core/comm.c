@@ -16,6 +16,39 @@ static uint32_t n_chunks(const struct weft_comm *comm)
 	       WEFT_COMM_PEERS;
 }
 
+bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc)
+{
+	if (!comm->failed &&
+		(weft_group_rank_of(comm->group, proc) >= 0 ||
+			weft_group_rank_of(comm->remote, proc) >= 0))
+		comm->failed = proc + 1;
+	if (comm->local && !comm->local->failed)
+		comm->local->failed = comm->failed;
+	return comm->failed != 0;
+}
+
+int weft_comm_failed(const struct weft_comm *comm)
+{
+	return weft_err_set(WEFT_ERR_PEER,
+		"process %u, a member of the communicator, has died or cannot "
+		"be reached",
+		(uint32_t)(comm->failed - 1));
+}
+
+/* Those that died before it was made. */
+static void note_dead(struct weft_comm *comm)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&comm->lane->peers, &pos)) != NULL) {
+		const struct weft_peer *peer = entry->value;
+
+		if (peer->state == WEFT_PEER_DEAD)
+			weft_comm_note_failed(comm, peer->proc);
+	}
+}
+
 int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out)
@@ -54,6 +87,8 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 		return err;
 	}
 	*comm_out = comm;
+	if (weft_unlikely(lane->n_lost))
+		note_dead(comm);
 	weft_dispatch_replay(lane, ctx);
 	return 0;
 }

@@ -55,6 +55,7 @@ struct weft_comm {
 	uint32_t ctl_seq;
 	uint32_t n_bridges; /* intercommunicators begun with it as local one */
 	uint8_t *forsaken;  /* by rank: sends nothing more; see p2p/left.c */
+	uint64_t failed;    /* process number of a member that died, + 1 */
 	uint32_t refs;
 	uint32_t n_sends;	 /* sends and rendezvous not yet finished
 				    internally, freed requests included */
@@ -103,6 +104,13 @@ static inline void weft_comm_put(struct weft_comm *comm)
 	if (--comm->refs == 0)
 		weft_comm_destroy(comm);
 }
+
+/* A process died: notes it if it is a member, of either group, also in the
+ * local communicator; returns whether one has, by now. Lane's lock held. */
+bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc);
+
+/* The error of what a dead member keeps from being done, described. */
+int weft_comm_failed(const struct weft_comm *comm);
 
 /* Stops arrivals: takes ctx out of the lane's table. Lane's lock held. */
 void weft_comm_close(struct weft_comm *comm);

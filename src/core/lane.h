@@ -95,7 +95,8 @@ struct weft_lane {
 					   p2p/pieces.c */
 	struct weft_link closings;	/* freed communicators that still close;
 					   see session/disconnect.c */
-	uint32_t n_dead;		/* peers in state WEFT_PEER_DEAD */
+	uint32_t n_lost;		/* peers that died, members that left a
+					   communicator others are still in */
 	uint64_t n_lost_seen;		/* of the fabric's n_lost; see peer.h */
 	uint64_t n_dropped;		/* malformed or foreign messages */
 	uint64_t
@@ -103,6 +104,9 @@ struct weft_lane {
 	uint32_t nic_next;			/* slot to be tried */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_lost)(struct weft_peer *peer); /* p2p: a peer died */
+	/* p2p: ends a request that is waited for and that only a process could
+	 * complete which has left; called while n_lost is not 0 */
+	void (*on_wait)(struct weft_req *req);
 };
 
 /* Where a lane of a process is reached; the process number where the lane is

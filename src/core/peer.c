@@ -92,7 +92,7 @@ struct weft_peer *weft_peer_of(struct weft_lane *lane, uint64_t addr)
 		peer->pid = getpid();
 		peer->state = WEFT_PEER_READY;
 	}
-	if (weft_unlikely(lane->n_dead))
+	if (weft_unlikely(lane->n_lost))
 		inherit_death(lane, peer);
 	if (weft_map_put(&lane->peers, addr + 1, peer)) {
 		free(peer);
@@ -316,7 +316,7 @@ void weft_peer_die(struct weft_peer *peer, int err)
 		return;
 	peer->state = WEFT_PEER_DEAD;
 	peer->err = err;
-	peer->lane->n_dead++;
+	peer->lane->n_lost++;
 	weft_peer_flush(peer);
 	peer->lane->on_lost(peer);
 }

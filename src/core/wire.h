@@ -45,6 +45,10 @@ enum weft_wire_op {
 	WEFT_WIRE_KNOCK,      /* weft_wire_knock, then who asks as a struct
 				 weft_lane_card */
 	WEFT_WIRE_MATCH,      /* weft_wire_match; see p2p/nic_send.c */
+	WEFT_WIRE_FAILED,     /* weft_wire_failed, then its text: in place of a
+				 collective's message that cannot be sent */
+	WEFT_WIRE_LEFT,	      /* weft_wire_left: its sender sends nothing more
+				 on this communicator */
 	WEFT_WIRE_OP_END,
 };
 
@@ -57,7 +61,9 @@ enum weft_wire_flag {
 /* Status of a FIN. */
 enum weft_wire_end {
 	WEFT_WIRE_TAKEN,
-	WEFT_WIRE_LOST, /* the request named is the receiver of this's */
+	WEFT_WIRE_LOST,	       /* the request named is the receiver of this's */
+	WEFT_WIRE_PROC_FAILED, /* likewise, as a member of the communicator
+				  has died */
 };
 
 /* Status of a CANCEL_ACK. */
@@ -75,6 +81,10 @@ enum weft_plane {
 	WEFT_PLANE_PART = 3, /* partitioned communication */
 	WEFT_PLANE_END = 4,
 };
+
+/* Tags of the control plane from here to below the second are messages between
+ * two members, which concern no other. */
+enum { WEFT_TAG_PAIR = 0x40000000, WEFT_TAG_PAIR_END = 0x60000000 };
 
 struct weft_wire_head {
 	uint8_t op;
@@ -127,6 +137,21 @@ struct weft_wire_fin {
 			    weft_wire_cancelled */
 };
 static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
+
+/* Ends the receive it matches with an error. */
+struct weft_wire_failed {
+	int32_t err;  /* enum weft_err */
+	uint32_t len; /* of the text that follows: what was wrong, and where */
+};
+static_assert(sizeof(struct weft_wire_failed) == 8, "wire layout");
+
+enum { WEFT_WIRE_FAILED_TEXT = 200 };
+
+/* Of a member that left before all others did. */
+struct weft_wire_left {
+	uint64_t failed; /* process number + 1 of one that died; 0: none */
+};
+static_assert(sizeof(struct weft_wire_left) == 8, "wire layout");
 
 /* In the plane bits of a context id: a round with the next id follows; see
  * session/meet.c. */
@@ -302,6 +327,8 @@ WEFT_WIRE_GETTER(rts)
 WEFT_WIRE_GETTER(cts)
 WEFT_WIRE_GETTER(frag)
 WEFT_WIRE_GETTER(fin)
+WEFT_WIRE_GETTER(failed)
+WEFT_WIRE_GETTER(left)
 WEFT_WIRE_GETTER(create)
 WEFT_WIRE_GETTER(query)
 WEFT_WIRE_GETTER(answer)

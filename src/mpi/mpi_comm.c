@@ -264,6 +264,8 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 	if (!err) {
 		weft_lane_take(comm->lane);
 		req = weft_req_new(comm->lane, WEFT_REQ_OTHER);
+		if (req)
+			req->comm = weft_comm_get(comm); /* has the handler */
 		weft_lane_drop(comm->lane);
 		err = req ? 0 : WEFT_ERR_NOMEM;
 	}

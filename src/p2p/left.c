@@ -52,29 +52,30 @@ static bool is_offered(const struct weft_req *req)
 	       weft_list_is_empty(&req->out.link);
 }
 
-/* Says of every send that waits for its receive that it will not be taken
- * back. */
-static void say_last(struct weft_comm *comm)
+/* Says of a send that waits for its receive that it will not be taken back. */
+static void say_last(struct weft_req *req)
+{
+	struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_CANCEL,
+		.flags = WEFT_WIRE_IS_LAST,
+		.src = (uint32_t)req->comm->rank,
+		.ctx = req->ctx,
+		.tag = req->tag,
+	};
+
+	req->is_last = !weft_peer_control(req->peer, &head, &fin, sizeof(fin));
+}
+
+static void say_all_last(struct weft_comm *comm)
 {
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	while ((req = weft_req_next(comm->lane, &pos)) != NULL) {
-		struct weft_wire_head head = {
-			.op = WEFT_WIRE_CANCEL,
-			.flags = WEFT_WIRE_IS_LAST,
-		};
-		struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
-
-		if (req->refs == 0 || req->comm != comm || req->is_last ||
-			!is_offered(req))
-			continue;
-		head.src = (uint32_t)comm->rank;
-		head.ctx = req->ctx;
-		head.tag = req->tag;
-		req->is_last =
-			!weft_peer_control(req->peer, &head, &fin, sizeof(fin));
-	}
+	while ((req = weft_req_next(comm->lane, &pos)) != NULL)
+		if (req->refs && req->comm == comm && !req->is_last &&
+			is_offered(req))
+			say_last(req);
 }
 
 /* True while a collective of this process may yet ask for data. */
@@ -200,7 +201,7 @@ void weft_left_on_refused(struct weft_req *req)
 void weft_p2p_leave_held(struct weft_comm *comm)
 {
 	if (comm->n_sends)
-		say_last(comm);
+		say_all_last(comm);
 	weft_p2p_refuse_held(comm);
 }
 
@@ -228,17 +229,39 @@ bool weft_p2p_has_come_held(const struct weft_comm *comm, enum weft_plane plane,
 	return weft_match_find(match, comm->ctx + plane, rank, tag) != NULL;
 }
 
-/* Nobody is left who could send: all others are gone from it, and this process
- * is in a call. */
+/* Nobody is left who could send: all others are gone from it. */
 static bool is_last_here(const struct weft_comm *comm)
 {
 	for (int32_t i = 0; i < comm->remote_size; i++)
 		if (!comm->forsaken[i] && (comm->is_inter || i != comm->rank))
 			return false;
-	return comm->is_inter || weft_alone_is();
+	return true;
 }
 
-static void forsake(struct weft_req *req, int32_t rank)
+int weft_left_source(const struct weft_comm *comm, int32_t rank)
+{
+	if (!comm->forsaken || rank >= comm->remote_size)
+		return 0;
+	if (rank >= 0 && comm->forsaken[rank] && comm->failed)
+		return weft_err_set(WEFT_ERR_PEER,
+			"rank %d has left the communicator after process %u "
+			"died",
+			(int)rank, (uint32_t)(comm->failed - 1));
+	if (rank >= 0 && comm->forsaken[rank])
+		return weft_err_set(WEFT_ERR_OTHER,
+			"rank %d has left the communicator and sends nothing "
+			"more on it",
+			(int)rank);
+	/* another thread may send to this process itself */
+	if (rank == WEFT_ANY_SOURCE && is_last_here(comm) &&
+		(comm->is_inter || weft_alone_is()))
+		return weft_err_set(WEFT_ERR_OTHER,
+			"all others have left the communicator and send "
+			"nothing more on it");
+	return 0;
+}
+
+static void say_forsaken(const struct weft_req *req, int err)
 {
 	char source[24] = "any source", tag[24] = "any tag";
 
@@ -246,37 +269,160 @@ static void forsake(struct weft_req *req, int32_t rank)
 		snprintf(source, sizeof(source), "rank %d", (int)req->src);
 	if (req->tag != WEFT_ANY_TAG)
 		snprintf(tag, sizeof(tag), "tag %d", (int)req->tag);
-	weft_warn("P2P-FORSAKEN",
-		"a blocking receive from %s with %s waits for ever: rank %d is "
-		"leaving the communicator and has nothing more to send on it",
-		source, tag, (int)rank);
+	weft_warn("P2P-FORSAKEN", "a receive from %s with %s waits for ever: %s",
+		source, tag, weft_err_detail_peek(err));
+}
+
+static void forsake(struct weft_req *req)
+{
+	int err = weft_left_source(req->comm, req->src);
+
+	if (!err)
+		return;
+	if (!req->comm->failed &&
+		plane_of(req->comm, req->ctx) == WEFT_PLANE_P2P)
+		say_forsaken(req, err);
 	weft_match_withdraw(&req->comm->match, req);
-	weft_p2p_finish(req,
-		weft_err_set(WEFT_ERR_OTHER,
-			"rank %d is leaving the communicator: this receive can "
-			"never be matched",
-			(int)rank));
+	weft_p2p_finish(req, weft_left_source(req->comm, req->src));
+}
+
+int weft_left_receiver(const struct weft_comm *comm, int32_t rank)
+{
+	return comm->failed ? weft_left_source(comm, rank) : 0;
+}
+
+/* An announced send whose receiver left for good. */
+static bool is_stranded(const struct weft_req *req)
+{
+	return is_offered(req) && weft_left_receiver(req->comm, req->src);
+}
+
+void weft_left_on_wait(struct weft_req *req)
+{
+	struct weft_comm *comm = req->comm;
+
+	if (!comm || !comm->forsaken || req->is_done)
+		return;
+	if (req->kind == WEFT_REQ_RECV && req->is_posted) {
+		/* its leaving itself goes on in the control plane */
+		if (comm->failed || plane_of(comm, req->ctx) != WEFT_PLANE_CTL)
+			forsake(req);
+	} else if (is_stranded(req)) {
+		weft_send_finish(req, weft_left_source(comm, req->src));
+	} else if (is_offered(req) && !req->is_last &&
+		   weft_left_source(comm, req->src)) {
+		say_last(req);
+	}
+}
+
+/* Ends what must not wait for whoever may call: parts of collectives; all,
+ * where a member has died. */
+static void end_all(struct weft_comm *comm)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(comm->lane, &pos)) != NULL) {
+		if (!req->refs || req->comm != comm || req->is_done)
+			continue;
+		if (is_stranded(req))
+			weft_left_on_wait(req);
+		if (req->kind == WEFT_REQ_RECV && !req->is_done &&
+			req->is_posted &&
+			(comm->failed ||
+				plane_of(comm, req->ctx) == WEFT_PLANE_COLL))
+			forsake(req);
+	}
 }
 
 void weft_p2p_forsaken_held(struct weft_comm *comm, int32_t rank)
 {
-	struct weft_req *req;
-	uint32_t pos = 0;
-	bool is_last;
-
 	if (!comm->forsaken)
 		comm->forsaken = calloc((size_t)comm->remote_size, 1);
-	if (!comm->forsaken)
+	if (!comm->forsaken || comm->forsaken[rank])
 		return;
 	comm->forsaken[rank] = 1;
-	is_last = is_last_here(comm);
-	while ((req = weft_req_next(comm->lane, &pos)) != NULL)
-		if (req->refs && req->kind == WEFT_REQ_RECV && !req->is_done &&
-			req->is_posted && req->is_last && req->comm == comm &&
-			plane_of(comm, req->ctx) == WEFT_PLANE_P2P &&
-			(req->src == rank ||
-				(is_last && req->src == WEFT_ANY_SOURCE)))
-			forsake(req, rank);
+	comm->lane->n_lost++;
+	end_all(comm);
+}
+
+/* The word of the death comes with it, and may be the first. */
+static void hear(struct weft_comm *comm, int32_t rank, uint64_t failed)
+{
+	bool is_news = failed && !comm->failed &&
+		       weft_comm_note_failed(comm, failed - 1);
+
+	weft_p2p_forsaken_held(comm, rank);
+	if (is_news)
+		weft_lost_comm(comm);
+}
+
+void weft_left_on_left(struct weft_lane *lane, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
+	struct weft_comm *comm = ctx ? weft_map_get(&lane->comms, ctx) : NULL;
+	struct weft_wire_left left;
+
+	if (!ctx || !weft_wire_get_left(&left, payload, len))
+		weft_dispatch_drop(lane, "malformed word of a leaving");
+	else if (!comm)
+		weft_dispatch_keep(lane, peer, head, payload, len);
+	else if (head->src >= (uint32_t)comm->remote_size ||
+		 weft_group_proc(comm->remote, head->src) != peer->proc)
+		weft_dispatch_drop(lane, "leaving in another's name");
+	else
+		hear(comm, (int32_t)head->src, left.failed);
+}
+
+/* Calls fn for each member of comm that is another process, lives and has not
+ * left, until that returns false. */
+static bool each_other(const struct weft_comm *comm,
+	bool (*fn)(const struct weft_comm *comm, struct weft_peer *peer))
+{
+	for (int32_t i = 0; i < comm->remote_size; i++) {
+		struct weft_peer *peer;
+
+		if ((!comm->is_inter && i == comm->rank) ||
+			(comm->forsaken && comm->forsaken[i]))
+			continue;
+		peer = weft_comm_peer((struct weft_comm *)comm, (uint32_t)i);
+		if (peer && peer->state != WEFT_PEER_DEAD && !fn(comm, peer))
+			return false;
+	}
+	return true;
+}
+
+static bool say_left(const struct weft_comm *comm, struct weft_peer *peer)
+{
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_LEFT,
+		.src = (uint32_t)comm->rank,
+		.ctx = comm->ctx + WEFT_PLANE_CTL,
+	};
+	struct weft_wire_left left = { .failed = comm->failed };
+
+	(void)weft_peer_control(peer, &head, &left, sizeof(left));
+	return true;
+}
+
+static bool has_said(const struct weft_comm *comm, struct weft_peer *peer)
+{
+	(void)comm;
+	return weft_list_is_empty(&peer->pending);
+}
+
+void weft_p2p_say_left_held(struct weft_comm *comm)
+{
+	(void)each_other(comm, say_left);
+	if (comm->local)
+		(void)each_other(comm->local, say_left);
+}
+
+bool weft_p2p_has_said_held(const struct weft_comm *comm)
+{
+	return each_other(comm, has_said) &&
+	       (!comm->local || each_other(comm->local, has_said));
 }
 
 /* ---- what is left ---- */
@@ -289,6 +435,8 @@ static enum weft_left_kind kind_of_req(
 	bool is_held = req->is_persistent ? req->is_active : true;
 
 	is_held = is_held && !req->is_user_freed;
+	if (req->kind == WEFT_REQ_COLL && comm->failed)
+		return WEFT_LEFT_NONE; /* no wonder */
 	if (req->kind == WEFT_REQ_COLL)
 		return !req->is_done || req->status.err ||
 				       (req->is_persistent && is_held)
@@ -344,12 +492,16 @@ static void tell_message(const struct weft_message *message,
 	fn(&left, arg);
 }
 
-/* Creation and leaving clear up after themselves; a partitioned send that was
+/* Creation and leaving clear up after themselves; of collectives that failed
+ * something is left; a partitioned send that was
  * set up and never started owes nobody anything. */
 static bool is_told(const struct weft_message *message)
 {
 	enum weft_plane plane = plane_of(message->comm, message->ctx);
 
+	if (plane == WEFT_PLANE_COLL &&
+		(message->is_failed || message->comm->failed))
+		return false;
 	return plane != WEFT_PLANE_CTL &&
 	       (plane != WEFT_PLANE_PART || message->tag < 0);
 }

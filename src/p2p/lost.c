@@ -10,17 +10,28 @@
  *    receives, when we take them back. Until then it may look at the data, so
  *    the request is not over; but see pieces.c for those it forgets.
  *  - a send asked back: the answer will not come.
- * A receive from any source goes on waiting: somebody else may send.  One
- * posted later for the dead ends at once, and so does a probe. */
+ * A receive from any source ends too, with the request over, since the dead may
+ * be who was to send: until a program can say that it knows of the death there
+ * is no telling. One posted later ends when nothing is there for it, and so
+ * does a probe.
+ *
+ * A collective needs all members of its communicator, though perhaps by way of
+ * others, who may have had their error and gone elsewhere. So on a communicator
+ * with a dead member no receive of a collective waits, whoever it is from, and
+ * what others announce to it is refused. */
 #include "p2p/p2p_priv.h"
 
 #include "net/net.h"
 
-/* True if the receive can only be served by this peer. */
+/* True if the receive may be one that waits for this peer. */
 static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 {
-	if (!req->is_posted || req->src < 0)
+	if (!req->is_posted)
 		return false;
+	if (req->src < 0 || weft_lost_is_vain(req->comm, req->ctx, req->tag))
+		return req->comm->failed != 0;
+	if (weft_left_source(req->comm, req->src))
+		return req->comm->failed != 0;
 	return weft_group_proc(req->comm->remote, (uint32_t)req->src) ==
 	       peer->proc;
 }
@@ -52,11 +63,75 @@ static void lose(struct weft_req *req, struct weft_peer *peer)
 		weft_p2p_finish(req, peer->err);
 }
 
+/* Announced for a collective that nobody takes part in any more. */
+static struct weft_message *next_vain(const struct weft_comm *comm)
+{
+	weft_list_for_each(link, next, &comm->match.arrived)
+	{
+		struct weft_message *m =
+			weft_container_of(link, struct weft_message, arrived);
+
+		if (m->is_rts && !m->is_nic && !m->is_failed &&
+			weft_lost_is_vain(comm, m->ctx, m->tag))
+			return m;
+	}
+	return NULL;
+}
+
+static void refuse(struct weft_comm *comm)
+{
+	struct weft_message *m;
+
+	while ((m = next_vain(comm)) != NULL) {
+		struct weft_peer *peer = m->peer;
+		uint64_t sreq = m->sreq;
+
+		weft_match_take(&comm->match, m);
+		weft_message_free(m);
+		weft_rndv_end(peer, sreq, WEFT_WIRE_PROC_FAILED);
+	}
+}
+
+void weft_lost_comm(struct weft_comm *comm)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	refuse(comm);
+	if (comm->local)
+		weft_lost_comm(comm->local);
+	while ((req = weft_req_next(comm->lane, &pos)) != NULL)
+		if (req->refs && !req->is_done && req->comm == comm &&
+			req->kind == WEFT_REQ_RECV && req->is_posted &&
+			(req->src < 0 ||
+				weft_lost_is_vain(comm, req->ctx, req->tag))) {
+			weft_match_withdraw(&comm->match, req);
+			weft_p2p_finish(req, weft_comm_failed(comm));
+		}
+}
+
+static void note(struct weft_peer *peer)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&peer->lane->comms, &pos)) != NULL)
+		weft_comm_note_failed(entry->value, peer->proc);
+	pos = 0;
+	while ((entry = weft_map_next(&peer->lane->comms, &pos)) != NULL) {
+		struct weft_comm *comm = entry->value;
+
+		if (comm->failed)
+			refuse(comm);
+	}
+}
+
 void weft_lost_peer(struct weft_peer *peer)
 {
 	struct weft_req *req;
 	uint32_t pos = 0;
 
+	note(peer);
 	while ((req = weft_req_next(peer->lane, &pos)) != NULL) {
 		if (req->refs == 0 || req->is_done)
 			continue;
@@ -70,15 +145,38 @@ int weft_lost_source(struct weft_comm *comm, int32_t rank)
 {
 	struct weft_peer *peer;
 
-	if (weft_likely(!comm->lane->n_dead) || rank < 0)
+	if (weft_likely(!comm->lane->n_lost))
 		return 0;
+	if (rank < 0 && comm->failed)
+		return weft_comm_failed(comm);
+	if (rank < 0)
+		return weft_left_source(comm, rank);
 	peer = weft_comm_peer(comm, (uint32_t)rank);
-	return peer && peer->state == WEFT_PEER_DEAD ? peer->err : 0;
+	if (peer && peer->state == WEFT_PEER_DEAD)
+		return weft_err_set(peer->err,
+			"process %u has died or cannot be reached",
+			(uint32_t)peer->proc);
+	return weft_left_source(comm, rank);
+}
+
+int weft_lost_receive(const struct weft_req *req)
+{
+	struct weft_comm *comm = req->comm;
+	uint64_t plane = req->ctx % WEFT_PLANE_END;
+
+	if (weft_lost_is_vain(comm, req->ctx, req->tag))
+		return weft_comm_failed(comm);
+	/* who only left: it may be cancelled, and ends when it is waited for;
+	 * who is leaving goes on with that in the control plane */
+	if (!comm->failed &&
+		(plane == WEFT_PLANE_P2P || plane == WEFT_PLANE_CTL))
+		return 0;
+	return weft_lost_source(comm, req->src);
 }
 
 void weft_lost_check(struct weft_req *req)
 {
-	int err = weft_lost_source(req->comm, req->src);
+	int err = weft_lost_receive(req);
 
 	if (!err)
 		return;

@@ -28,6 +28,7 @@ struct weft_message {
 	bool is_rts;	 /* data is still at the sender */
 	bool is_last;	 /* is_rts: who will not withdraw it */
 	bool is_nic;	 /* is_rts: neither; the network card has it */
+	bool is_failed;	 /* is_rts: neither; data says why, sreq is the err */
 	uint16_t number; /* eager: for cancelling */
 	size_t len;
 	uint64_t sreq;		  /* is_rts */

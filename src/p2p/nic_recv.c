@@ -198,7 +198,7 @@ static void start_usual(struct weft_req *req)
 
 	if (err)
 		weft_p2p_finish(req, err);
-	else if (req->lane->n_dead)
+	else if (req->lane->n_lost)
 		weft_lost_check(req);
 }
 
@@ -262,9 +262,11 @@ void weft_nic_cancel(struct weft_req *req)
 
 bool weft_nic_lose(struct weft_req *req, struct weft_peer *peer)
 {
-	if (!req->in_fabric || req->state || req->src < 0 ||
-		weft_group_proc(req->comm->remote, (uint32_t)req->src) !=
-			peer->proc)
+	if (!req->in_fabric || req->state)
+		return false;
+	if (req->src < 0 ? !req->comm->failed
+			 : weft_group_proc(req->comm->remote,
+				   (uint32_t)req->src) != peer->proc)
 		return false;
 	take_back(req, peer->err);
 	return true;

@@ -50,6 +50,13 @@ int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_send_held(const struct weft_msg *msg);
 
+/* For collectives and control: what stands in place of a message that err keeps
+ * from being sent. Its receive ends with err. Never blocks. */
+void weft_send_failed_held(const struct weft_msg *msg, int err);
+
+/* Takes a message that is of no use any more, whenever it comes. */
+void weft_recv_drop_held(const struct weft_msg *msg);
+
 /* Persistent: made inactive, then weft_req_start() (core/req.h) any number of
  * times. */
 int weft_send_init(const struct weft_msg *msg, struct weft_req **req_out);
@@ -158,10 +165,17 @@ bool weft_p2p_is_quiet_held(struct weft_comm *comm);
 bool weft_p2p_has_come_held(const struct weft_comm *comm, enum weft_plane plane,
 	int32_t rank, int32_t tag);
 
-/* A member leaves and all it sent has arrived: a blocking receive that only it
- * could serve, or it as the last of all, ends with an error. Receives that may
- * yet be cancelled are left alone. Lane's lock held. */
+/* A member leaves and all it sent has arrived. What only it could complete, or
+ * it as the last of all, ends with an error: parts of collectives now, any
+ * other request when it is waited for, as it may yet be cancelled before. Where
+ * a member has died all end now. Lane's lock held. */
 void weft_p2p_forsaken_held(struct weft_comm *comm, int32_t rank);
+
+/* Tells all members that live and have not left that this process sends nothing
+ * more on comm. It has left when all were told, or are not to be reached.
+ * Lane's lock held. */
+void weft_p2p_say_left_held(struct weft_comm *comm);
+bool weft_p2p_has_said_held(const struct weft_comm *comm);
 
 /* The caller of comm's leaving will make no further call on it (its
  * is_disconnected is set): ends the sends of both sides that can never be

@@ -74,8 +74,16 @@ void weft_send_finish(struct weft_req *req, int err);
  * library's reference of req is already taken. */
 void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
 
+/* A message that just came, in no queue yet; NULL without memory. */
+struct weft_message *weft_message_new(struct weft_comm *comm,
+	struct weft_peer *peer, const struct weft_wire_head *head);
+
 /* Frees a message that is in no queue. */
 void weft_message_free(struct weft_message *message);
+
+/* Likewise for the word that a message could not be sent. */
+void weft_failed_deliver_take(
+	struct weft_req *req, struct weft_message *message);
 
 /* Starts moving the data of a rendezvous into a matched receive. */
 void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
@@ -141,8 +149,39 @@ void weft_cancel_stuck(struct weft_req *req, int err);
 /* Ends everything that waits for a peer that died; peer->err says why. */
 void weft_lost_peer(struct weft_peer *peer);
 
+/* A member of comm has died, as comm->failed says. */
+void weft_lost_comm(struct weft_comm *comm);
+
 /* Why nobody can send as this rank any more; 0: that may be. */
 int weft_lost_source(struct weft_comm *comm, int32_t rank);
+
+/* Why a receive that has to wait cannot end well; 0: it may. */
+int weft_lost_receive(const struct weft_req *req);
+
+/* What comes for a collective of a communicator that lost a member, and finds
+ * no receive, finds none later. */
+static inline bool weft_lost_is_vain(
+	const struct weft_comm *comm, uint64_t ctx, int32_t tag)
+{
+	uint64_t plane = ctx % WEFT_PLANE_END;
+
+	return comm->failed &&
+	       (plane == WEFT_PLANE_COLL ||
+		       (plane == WEFT_PLANE_CTL &&
+			       !(tag >= WEFT_TAG_PAIR &&
+				       tag < WEFT_TAG_PAIR_END)));
+}
+
+/* Why this rank takes part no more; 0: it may. */
+int weft_left_source(const struct weft_comm *comm, int32_t rank);
+
+/* Likewise why it will never ask for what is announced to it: it left without a
+ * barrier, as a member died. */
+int weft_left_receiver(const struct weft_comm *comm, int32_t rank);
+
+/* A request that is waited for: ends it if only a process that left could
+ * complete it, or has it refused. weft_lane.on_wait. */
+void weft_left_on_wait(struct weft_req *req);
 
 /* Ends a receive just posted if nobody but one who died can serve it. */
 void weft_lost_check(struct weft_req *req);
@@ -185,7 +224,8 @@ void weft_nic_leave(struct weft_comm *comm);
 void weft_nic_purge(struct weft_comm *comm);
 
 /* Handlers. */
-weft_wire_fn weft_recv_on_eager, weft_recv_on_rts;
+weft_wire_fn weft_recv_on_eager, weft_recv_on_rts, weft_recv_on_failed;
+weft_wire_fn weft_left_on_left;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;
 weft_wire_fn weft_nic_on_match;

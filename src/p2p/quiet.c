@@ -122,9 +122,11 @@ void weft_p2p_purge_held(struct weft_comm *comm)
 			weft_container_of(link, struct weft_req, link);
 
 		weft_match_withdraw(match, req);
-		weft_p2p_finish(req,
-			weft_err_set(WEFT_ERR_COMM,
-				"the communicator of this receive was closed"));
+		weft_p2p_finish(
+			req, comm->failed ? weft_comm_failed(comm)
+					  : weft_err_set(WEFT_ERR_COMM,
+						    "the communicator of this "
+						    "receive was closed"));
 	}
 }
 
@@ -159,6 +161,8 @@ void weft_p2p_open(struct weft_lane *lane)
 		[WEFT_WIRE_PING] = weft_quiet_on_ping,
 		[WEFT_WIRE_PONG] = weft_quiet_on_pong,
 		[WEFT_WIRE_MATCH] = weft_nic_on_match,
+		[WEFT_WIRE_FAILED] = weft_recv_on_failed,
+		[WEFT_WIRE_LEFT] = weft_left_on_left,
 	};
 
 	for (int op = 0; op < WEFT_WIRE_OP_END; op++)
@@ -168,6 +172,7 @@ void weft_p2p_open(struct weft_lane *lane)
 	lane->on_lost = weft_lost_peer;
 	weft_query_set(WEFT_WIRE_NEED_RECEIVE, has_received);
 	weft_request_on_stuck(weft_cancel_stuck);
+	lane->on_wait = weft_left_on_wait;
 }
 
 int weft_p2p_control_held(struct weft_lane *lane, uint64_t proc,

@@ -61,13 +61,13 @@ static inline void put_data(struct weft_req *req, const void *data, size_t len)
 		weft_unpack(req->type, req->count, req->buf, 0, data, len);
 }
 
-static int keep(struct weft_comm *comm, struct weft_message **message_out,
+struct weft_message *weft_message_new(struct weft_comm *comm,
 	struct weft_peer *peer, const struct weft_wire_head *head)
 {
 	struct weft_message *message = weft_table_new(&weft_messages);
 
 	if (!message)
-		return WEFT_ERR_NOMEM;
+		return NULL;
 	message->comm = comm;
 	message->peer = peer;
 	message->ctx = head->ctx;
@@ -75,8 +75,7 @@ static int keep(struct weft_comm *comm, struct weft_message **message_out,
 	message->tag = head->tag;
 	message->number = head->number;
 	message->data = message->inl;
-	*message_out = message;
-	return 0;
+	return message;
 }
 
 static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
@@ -84,7 +83,12 @@ static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
 {
 	struct weft_message *message;
 
-	if (keep(comm, &message, peer, head))
+	if (weft_lost_is_vain(comm, head->ctx, head->tag)) {
+		weft_p2p_owe(peer, len);
+		return 0;
+	}
+	message = weft_message_new(comm, peer, head);
+	if (!message)
 		return WEFT_ERR_NOMEM;
 	message->len = len;
 	if (len > sizeof(message->inl))
@@ -157,7 +161,12 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 		weft_rndv_pull(req, peer, rts.sreq, rts.addr, rts.len);
 		return;
 	}
-	if (keep(comm, &message, peer, head)) {
+	if (weft_lost_is_vain(comm, head->ctx, head->tag)) {
+		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_PROC_FAILED);
+		return;
+	}
+	message = weft_message_new(comm, peer, head);
+	if (!message) {
 		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_LOST);
 		return;
 	}
@@ -177,8 +186,13 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 {
 	struct weft_peer *peer = message->peer;
-	int err = matched(req, peer, message->src, message->tag, message->len);
+	int err;
 
+	if (message->is_rts && weft_unlikely(message->is_failed)) {
+		weft_failed_deliver_take(req, message);
+		return;
+	}
+	err = matched(req, peer, message->src, message->tag, message->len);
 	if (message->is_rts && weft_unlikely(message->is_nic)) {
 		weft_nic_take(req, message);
 		return;
@@ -219,7 +233,7 @@ static inline __attribute__((always_inline)) int start(struct weft_req *req)
 	err = weft_match_post(match, req);
 	if (err)
 		weft_p2p_finish(req, err);
-	else if (weft_unlikely(req->lane->n_dead))
+	else if (weft_unlikely(req->lane->n_lost))
 		weft_lost_check(req);
 	return err;
 }

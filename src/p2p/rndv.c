@@ -50,6 +50,9 @@ int weft_rndv_offer(struct weft_req *req)
 
 	if (!run && req->len)
 		return WEFT_ERR_NOMEM;
+	err = weft_left_receiver(req->comm, req->src);
+	if (err)
+		return err;
 	req->remote = 0;
 	/* To myself the exchange may be over before the post returns. */
 	weft_req_get(req);
@@ -352,10 +355,17 @@ static int lost(const struct weft_peer *peer, const char *what)
 		(uint32_t)peer->proc, what);
 }
 
-static bool send_ends(struct weft_req *req, bool is_lost)
+static bool send_ends(struct weft_req *req, uint64_t how)
 {
-	int err = is_lost ? lost(req->peer, "receive") : 0;
+	int err = 0;
 
+	if (how == WEFT_WIRE_LOST)
+		err = lost(req->peer, "receive");
+	else if (how == WEFT_WIRE_PROC_FAILED)
+		err = weft_err_set(WEFT_ERR_PEER,
+			"process %u ended this, as a member of the "
+			"communicator has died",
+			(uint32_t)req->peer->proc);
 	if (req->remote)
 		return weft_pieces_answer(req, err);
 	weft_send_finish(req, err);
@@ -374,8 +384,10 @@ void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	req = find(peer, fin.req, WEFT_REQ_SEND);
-	if (req && send_ends(req, fin.status == WEFT_WIRE_LOST))
+	if (req && send_ends(req, fin.status))
 		return;
+	if (fin.status == WEFT_WIRE_PROC_FAILED)
+		return; /* the word that it left came first */
 	if (fin.status != WEFT_WIRE_LOST) {
 		weft_dispatch_drop(lane, "end of no such message");
 		return;

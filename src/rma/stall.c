@@ -44,7 +44,7 @@ static bool is_pe_gone(uint32_t pe)
 	bool is;
 
 	weft_lane_take(lane);
-	is = lane->n_dead && is_gone(pe);
+	is = lane->n_lost && is_gone(pe);
 	weft_lane_drop(lane);
 	return is;
 }
@@ -58,7 +58,7 @@ uint32_t weft_rma_gone(char *text, size_t len)
 	if (len)
 		*text = 0;
 	weft_lane_take(lane);
-	for (uint32_t i = 0; lane->n_dead && i < weft_rma.n_pes; i++) {
+	for (uint32_t i = 0; lane->n_lost && i < weft_rma.n_pes; i++) {
 		if (i == weft_rma.my_pe || !is_gone(i) || n++ >= SHOWN)
 			continue;
 		if (at < len)
@@ -232,6 +232,10 @@ int weft_rma_wait_round(struct weft_rma_wait *wait)
 		n = weft_rma_gone(&none, 0);
 	if (n && n == weft_rma.n_pes - 1)
 		return weft_err_set(WEFT_ERR_PEER, "all other PEs are gone");
+	if (n && !wait->gone_ns)
+		wait->gone_ns = now;
+	if (n && !wait->from && now - wait->gone_ns > GRACE_NS)
+		return weft_err_set(WEFT_ERR_PEER, "a PE is gone");
 	if (!is_stalled(wait, now))
 		return 0;
 	wait->has_said = true;

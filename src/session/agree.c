@@ -4,7 +4,8 @@
  * The subtree of rank r covers the ranks r to r + lowest bit of r - 1, so what
  * a child sends up is one run of records. Each step posts its messages; the
  * last of them to complete starts the next step. A step that fails does not
- * stop the round: those below must not be left waiting. */
+ * stop the round: what is sent then is word of the error, to those above and
+ * below, and what comes is dropped. */
 #include "session/agree.h"
 
 #include "base/err.h"
@@ -82,12 +83,17 @@ static void post(struct weft_agree *a, bool is_send, struct weft_comm *comm,
 	struct weft_req *req;
 	int err;
 
+	if (a->err && is_send)
+		weft_send_failed_held(&msg, a->err);
+	else if (a->err)
+		weft_recv_drop_held(&msg);
+	if (a->err)
+		return;
 	a->n_waiting++;
 	err = is_send ? weft_isend_held(&msg, &req)
 		      : weft_irecv_held(&msg, &req);
 	if (err) {
-		if (!a->err)
-			a->err = err;
+		a->err = err;
 		a->n_waiting--; /* never the last: the step holds one */
 		return;
 	}
@@ -101,7 +107,7 @@ static void post(struct weft_agree *a, bool is_send, struct weft_comm *comm,
 
 static char *record(struct weft_agree *a, uint32_t rank)
 {
-	return a->buf + WORDS_LEN + rank * a->len;
+	return a->buf ? a->buf + WORDS_LEN + rank * a->len : NULL;
 }
 
 static void recv_up(struct weft_agree *a, uint32_t child)
@@ -131,8 +137,9 @@ static void swap(struct weft_agree *a)
 
 	if (my_rank(a))
 		return;
-	word = a->word ? a->word(a) : 0;
-	memcpy(a->buf, &word, sizeof(word));
+	word = a->word && !a->err ? a->word(a) : 0;
+	if (a->buf)
+		memcpy(a->buf, &word, sizeof(word));
 	if (!a->comm->is_inter)
 		return;
 	/* the words are sent and received on their own: the buffer holds the
@@ -158,8 +165,9 @@ static void finish(struct weft_agree *a)
 {
 	struct weft_comm *comm = a->comm;
 
-	memcpy(a->words, a->buf, sizeof(a->words));
-	if (a->len) {
+	if (a->buf)
+		memcpy(a->words, a->buf, sizeof(a->words));
+	if (a->buf && a->len) {
 		a->records = record(a, 0);
 		if (comm->is_inter)
 			a->remote_records = record(a, tree_size(a));
@@ -204,13 +212,11 @@ int weft_agree_start(struct weft_agree *a)
 		    (comm->is_inter ? (size_t)comm->remote_size : 0);
 	a->buf_len = WORDS_LEN + n_records * a->len;
 	a->buf = calloc(1, a->buf_len);
-	if (!a->buf)
-		return WEFT_ERR_NOMEM;
 	a->tag = (int32_t)(comm->ctl_seq++ & 0x3fffffff);
 	a->step = 0;
 	a->n_waiting = 0;
-	a->err = 0;
-	if (a->len)
+	a->err = a->buf ? 0 : WEFT_ERR_NOMEM; /* the others are told */
+	if (a->buf && a->len)
 		memcpy(record(a, my_rank(a)), a->mine, a->len);
 	weft_comm_get(comm); /* put in finish */
 	advance(a);

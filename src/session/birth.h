@@ -13,6 +13,7 @@ struct weft_birth {
 	struct weft_comm *parent;   /* derived from it: they are the same there;
 				       or NULL */
 	uint64_t ctx;
+	bool is_fixed;	    /* the id was known beforehand: nobody was asked */
 	uint64_t local_ctx; /* of the local intracommunicator, if inter */
 	struct weft_group *group;
 	struct weft_group *remote; /* NULL for an intracommunicator */
@@ -23,7 +24,9 @@ struct weft_birth {
 };
 
 /* Makes the communicator and ties it to the session. Takes its own references
- * and copies. Local. The lock of that lane held. */
+ * and copies. Local. WEFT_ERR_PEER when a member is known to have died, unless
+ * the id is fixed: who knows it says so, whoever else has the communicator. The
+ * lock of that lane held. */
 int weft_birth(const struct weft_birth *birth, struct weft_comm **comm_out);
 
 #endif

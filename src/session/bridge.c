@@ -31,8 +31,8 @@
 enum {
 	TYPE_BYTE = 0x247,
 	/* bridges carry leaders' messages beside their own rounds */
-	TAG_LEADERS = 0x40000000,
-	TAG_LOCAL = 0x60000000,
+	TAG_LEADERS = WEFT_TAG_PAIR,
+	TAG_LOCAL = WEFT_TAG_PAIR_END,
 	PIECE = 3072, /* bytes told at once */
 };
 
@@ -127,6 +127,7 @@ struct talk {
 	struct weft_comm *comm;
 	int32_t rank;
 	int32_t tag;
+	int err; /* among those of a side: what is passed on is not there */
 	struct weft_blocked_join join; /* who must have begun this, too */
 };
 
@@ -287,6 +288,19 @@ static int hear(struct talk *t, int32_t root, struct part part)
 	return err;
 }
 
+/* Instead of a message to one below. */
+static void tell_failed(const struct talk *t)
+{
+	struct weft_msg msg = {
+		.comm = t->comm,
+		.rank = t->rank,
+		.tag = t->tag,
+		.plane = WEFT_PLANE_CTL,
+	};
+
+	weft_send_failed_held(&msg, t->err);
+}
+
 /* To the ranks below. */
 static int pass(struct talk *t, int32_t root, struct part part)
 {
@@ -301,6 +315,10 @@ static int pass(struct talk *t, int32_t root, struct part part)
 		if (me & bit)
 			break;
 		t->rank = rank_at(t->comm, root, me + bit);
+		if (t->err) {
+			tell_failed(t);
+			continue;
+		}
 		next = start(t, true, part, &req);
 		if (!next)
 			next = finish(t, req, &len);
@@ -317,15 +335,16 @@ static int tell_long(struct talk *t, int32_t root, struct part part)
 	char bytes[PIECE];
 	int err = 0, passed;
 
-	for (size_t at = 0; !err && at < part.len; at += PIECE) {
+	for (size_t at = 0; at < part.len; at += PIECE) {
 		struct part piece = { bytes,
 			weft_min(part.len - at, (size_t)PIECE) };
 
 		if (is_root)
 			memcpy(bytes, (char *)part.at + at, piece.len);
-		err = hear(t, root, piece);
+		if (!t->err)
+			t->err = hear(t, root, piece);
 		passed = pass(t, root, piece); /* what was heard */
-		err = first_of(err, passed);
+		err = first_of(err, first_of(t->err, passed));
 		if (!err && part.at && !is_root)
 			memcpy((char *)part.at + at, bytes, piece.len);
 	}

@@ -153,7 +153,10 @@ int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 	err = weft_comm_create(lane, b->ctx, b->group, b->remote, &comm);
 	if (err)
 		return err;
-	err = note_lanes(comm, b->lanes, b->parent);
+	if (comm->failed && !b->is_fixed)
+		err = weft_comm_failed(comm);
+	if (!err)
+		err = note_lanes(comm, b->lanes, b->parent);
 	if (!err && b->remote)
 		err = weft_comm_create(
 			lane, b->local_ctx, b->group, NULL, &comm->local);
@@ -192,6 +195,7 @@ int weft_create_fixed_held(struct weft_session *session, uint64_t ctx,
 	struct weft_birth b = {
 		.session = session,
 		.ctx = ctx,
+		.is_fixed = true,
 		.group = group,
 		.wants_nic = weft_hint_match(session, NULL),
 	};
@@ -325,7 +329,7 @@ static void explain(const struct weft_blocked *blocked, char *buf, size_t len)
 static bool is_cut_off(struct weft_lane *lane, const struct creation *c)
 {
 	const struct weft_peer *peer =
-		lane->n_dead ? weft_map_get(&lane->peers, c->known.parent + 1)
+		lane->n_lost ? weft_map_get(&lane->peers, c->known.parent + 1)
 			     : NULL;
 
 	return peer && peer->state == WEFT_PEER_DEAD;

@@ -6,14 +6,20 @@
  * background, once no request refers to the communicator any more, so that
  * persistent requests go on working) and the end of the session (takes
  * everything along at once). What closes in the background is tended whenever
- * a communicator is made or freed; its messages move with any progress. */
+ * a communicator is made or freed; its messages move with any progress.
+ *
+ * Who waits for a message of a process that leaves would wait for ever. A
+ * member that has to leave without the barrier, as another has died, or waits
+ * in it for long, says to all that it sends nothing more. */
 #include "session/disconnect.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "core/attr.h"
 #include "core/errh.h"
 #include "core/info.h"
+#include "core/proc.h"
 #include "p2p/p2p.h"
 #include "session/agree.h"
 #include "session/blame.h"
@@ -23,6 +29,13 @@
 
 #include <stdlib.h>
 
+enum {
+	LONG_MS = 100,	 /* to wait in the barrier before it is said */
+	LONG_SIZE = 128, /* members of a communicator where it is */
+	TELL_MS = 2000,	 /* for the word to leave */
+	LOOKS = 64,	 /* tests between looks at the clock */
+};
+
 /* A communicator on its way out. Created by the first start, destroyed with
  * the communicator. */
 struct closing {
@@ -31,6 +44,8 @@ struct closing {
 	bool is_forced;	 /* does not wait for requests to go */
 	bool is_leaving; /* in the barrier */
 	bool is_done;
+	bool has_said; /* that this process has left; by due_ns at the latest */
+	uint64_t due_ns, since_ns;
 	uint32_t n_tests, next_test; /* looks for sends nobody will receive */
 	int err;
 	struct weft_link link; /* in its lane's closings, when freed */
@@ -48,6 +63,42 @@ static void on_left(struct weft_agree *agree)
 	weft_agree_fini(agree);
 }
 
+static bool has_lost(const struct weft_comm *comm)
+{
+	return comm->failed || weft_gone_in(comm->group) ||
+	       weft_gone_in(comm->remote);
+}
+
+static void say_left(struct closing *c)
+{
+	if (c->has_said)
+		return;
+	c->has_said = true;
+	c->due_ns = weft_now_ns() + TELL_MS * (WEFT_NS_PER_S / 1000);
+	weft_p2p_say_left_held(c->comm);
+}
+
+/* In the barrier for long, with all sent that will be: somebody may wait for
+ * this process. */
+static bool is_late(struct closing *c)
+{
+	if (!c->is_forced || !c->is_leaving || c->has_said ||
+		c->n_tests % LOOKS || c->comm->remote_size > LONG_SIZE)
+		return false;
+	if (!c->since_ns)
+		c->since_ns = weft_now_ns();
+	return weft_now_ns() - c->since_ns >= LONG_MS * (WEFT_NS_PER_S / 1000);
+}
+
+/* The leaving has come to its end, well or not. */
+static bool is_over(struct closing *c)
+{
+	if (!has_lost(c->comm))
+		return c->is_done && weft_p2p_is_drained_held(c->comm);
+	say_left(c);
+	return weft_p2p_has_said_held(c->comm) || weft_now_ns() >= c->due_ns;
+}
+
 /* Takes the next step that can be taken now. */
 static void tend(struct closing *c)
 {
@@ -57,6 +108,8 @@ static void tend(struct closing *c)
 		return;
 	if (!c->is_forced && comm->refs > 1)
 		return;
+	if (has_lost(comm))
+		say_left(c); /* nothing is waited for */
 	if (!weft_p2p_is_quiet_held(comm))
 		return;
 	c->is_leaving = true;
@@ -113,20 +166,18 @@ static int start_close(struct weft_child *child)
 static bool test_close(struct weft_child *child)
 {
 	struct closing *c = child->closing;
-	struct weft_comm *comm;
 
 	if (!c)
 		return true;
-	comm = c->comm;
 	/* seldom, as it looks at all requests; soon at first */
 	if (c->n_tests++ == c->next_test && c->is_forced) {
 		c->next_test += weft_min(c->n_tests, 256U);
 		end_sends(c);
 	}
 	tend(c);
-	if (c->is_done && weft_p2p_is_drained_held(comm))
-		return true;
-	return weft_gone_in(comm->group) || weft_gone_in(comm->remote);
+	if (is_late(c))
+		say_left(c);
+	return is_over(c);
 }
 
 /* Says what a correct program does not leave behind; an error for it when the
@@ -152,6 +203,8 @@ static int destroy_judged(struct weft_child *child)
 	int left_err = find_left(comm, c);
 
 	err = err ? err : left_err;
+	if (err == WEFT_ERR_PEER && comm->failed)
+		err = weft_comm_failed(comm);
 	weft_p2p_purge_held(comm);
 	weft_session_remove_child(child);
 	for (int i = 0; i < 2; i++)
@@ -213,7 +266,7 @@ static void tend_some(struct weft_lane *lane, uint32_t most)
 		is_last = link == last;
 		weft_list_push_back(closings, link);
 		tend(c);
-		if (c->is_done && weft_p2p_is_drained_held(c->comm))
+		if (c->is_done && is_over(c))
 			destroy(&c->comm->child);
 	}
 }
@@ -226,6 +279,13 @@ void weft_disconnect_tend(struct weft_lane *lane)
 void weft_disconnect_tend_all(struct weft_lane *lane)
 {
 	tend_some(lane, UINT32_MAX);
+}
+
+void weft_disconnect_event(const struct weft_boot_event *event)
+{
+	weft_gone_event(event);
+	if (event->kind == WEFT_BOOT_PEER_DIED)
+		weft_disconnect_tend_all(&weft_proc.lane);
 }
 
 void weft_disconnect_free_held(struct weft_comm *comm)
@@ -277,8 +337,9 @@ int weft_disconnect_result(const struct weft_comm *comm)
 	return weft_err_set(c->err,
 		"communicator \"%s\" could not be left together: %s",
 		comm->name[0] ? comm->name : comm->tag,
-		c->err == WEFT_ERR_PEER ? "a member cannot be reached"
-					: weft_err_str(c->err));
+		c->err == WEFT_ERR_PEER
+			? "a member has died or cannot be reached"
+			: weft_err_str(c->err));
 }
 
 bool weft_disconnect_has_begun(const struct weft_comm *comm)

@@ -6,6 +6,7 @@
 #ifndef WEFT_DISCONNECT_H
 #define WEFT_DISCONNECT_H
 
+#include "boot/boot.h"
 #include "core/child.h"
 #include "core/comm.h"
 
@@ -62,6 +63,10 @@ void weft_disconnect_abandon(struct weft_comm *comm);
  * not yet closed, or NULL. */
 struct weft_comm *weft_disconnect_orphan(
 	struct weft_lane *lane, const struct weft_comm *after);
+
+/* Takes events of the process manager; weft_proc.on_event. Who dies ends the
+ * wait of what closes in the background. */
+void weft_disconnect_event(const struct weft_boot_event *event);
 
 /* So many are looked at in one step: many cost no more in each than few. */
 enum { WEFT_DISCONNECT_SOME = 32 };

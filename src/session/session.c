@@ -47,7 +47,7 @@ struct weft_errh *weft_session_initial_errh(void)
 
 static void on_event(const struct weft_boot_event *event)
 {
-	weft_gone_event(event);
+	weft_disconnect_event(event);
 	weft_watch_event(event);
 }
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "core/comm.h"
+#include "core/lane.h"
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/req.h"
@@ -552,6 +553,8 @@ void weft_request_wait(
 	};
 
 	while (!req->is_done) {
+		if (weft_unlikely(lane->n_lost) && lane->on_wait)
+			lane->on_wait(req);
 		weft_progress_wait(lane);
 		if (!req->is_done)
 			(void)weft_request_round(lane, &loop);

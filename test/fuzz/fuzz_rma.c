@@ -176,7 +176,7 @@ static void end(struct weft_lane *lane)
 		weft_ring_detach(&peer->tx);
 		free(peer);
 	}
-	lane->n_dead = 0;
+	lane->n_lost = 0;
 	weft_create_forget();
 }
 

@@ -3,6 +3,7 @@
 # public header and libmpi_abi alone. A new one is a name here and a line in
 # test/multi/list. "make multi" builds them, "make check-multi" runs them.
 multi_programs =
+multi_programs += test/multi/coll_killed
 multi_programs += test/multi/coll_mixed
 multi_programs += test/multi/coll_moves
 multi_programs += test/multi/coll_ops

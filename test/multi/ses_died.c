@@ -35,8 +35,12 @@ int main(int argc, char **argv)
 	if (mtest.rank == mtest.size - 1)
 		_exit(how == 1 ? 0 : 3);
 	while (!heard("CORE-DIED")) {
-		OK(MPI_Iprobe(
-			MPI_ANY_SOURCE, 1, comm, &flag, MPI_STATUS_IGNORE));
+		rc = MPI_Iprobe(
+			MPI_ANY_SOURCE, 1, comm, &flag, MPI_STATUS_IGNORE);
+		CHECK(rc == MPI_SUCCESS ||
+				mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+			"S93: the dead may be who was to send, %s",
+			mtest_error(rc));
 		heard_look();
 		mtest_linger(1);
 	}

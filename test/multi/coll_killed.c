@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * coll_killed: members are killed in collectives, one after the other; every
+ * survivor gets right data or an error, soon
+ *
+ * A round has a communicator of those that live, one collective operation in
+ * one form (blocking, non-blocking, persistent) and size, one victim, and a
+ * moment for it to die: before the operation, some microseconds into a row of
+ * them, in its own reduction function, or with the operation started. Then the
+ * survivors leave the communicator, each in its way, and make the next one.
+ * Some rounds are chains: the first survivor hears of the death and leaves, and
+ * all others wait for it in ways that only it could end.
+ *
+ * seed= which rounds (0: by the clock)   rounds= at most   kind= only this one
+ *
+ * The long form, by hand: for s in $(seq 1 200); do mpiexec -n 8 --continue
+ * coll_killed seed=$s; done, and the same with WEFT_SHM=off and WEFT_NODES=2.
+ */
+#include "session.h"
+
+#include <pthread.h>
+
+enum {
+	CALLS = 4,
+	SOON = 60, /* seconds; the machine may be busy */
+	LEAVE = 3, /* survivors of the last round */
+	TAG = 3,
+};
+
+enum kind {
+	BARRIER,
+	BCAST,
+	GATHER,
+	GATHERV,
+	SCATTER,
+	ALLGATHER,
+	ALLGATHERV,
+	ALLTOALL,
+	REDUCE,
+	ALLREDUCE,
+	ALLREDUCE_USER,
+	REDUCE_SCATTER,
+	SCAN,
+	EXSCAN,
+	NEIGHBOR,
+	INTER_BARRIER,
+	INTER_BCAST,
+	INTER_ALLREDUCE,
+	INTER_ALLGATHER,
+	DUP,
+	SPLIT,
+	FROM_GROUP,
+	CHAIN,
+	KINDS,
+};
+
+static const char *const names[KINDS] = { "barrier", "bcast", "gather",
+	"gatherv", "scatter", "allgather", "allgatherv", "alltoall", "reduce",
+	"allreduce", "allreduce of a user's", "reduce_scatter", "scan",
+	"exscan", "neighbor_allgather", "inter barrier", "inter bcast",
+	"inter allreduce", "inter allgather", "dup", "split",
+	"create_from_group", "chain" };
+
+/* What all survivors know alike of a round. */
+struct round {
+	int number;
+	enum kind kind;
+	int form; /* 0 blocking, 1 non-blocking, 2 persistent */
+	int count;
+	int root;
+	int victim; /* rank in comm */
+	int moment; /* 0 before, 1 after us, 2 in its function, 3 started */
+	int us;
+	int leave; /* 0 disconnect, 1 free */
+};
+
+static struct {
+	MPI_Session session;
+	MPI_Group alive;
+	MPI_Comm comm; /* of the living */
+	MPI_Comm on;   /* what the operation is on */
+	int rank, size;
+	int is_victim, n_ops;
+	unsigned *out, *in;
+	int *counts, *displs;
+	MPI_Op op;
+	unsigned long random;
+	int n_errors, n_right;
+} k;
+
+static unsigned draw(unsigned n)
+{
+	k.random = k.random * 6364136223846793005UL + 1442695040888963407UL;
+	return (unsigned)((k.random >> 33) % n);
+}
+
+static void die(void)
+{
+	raise(SIGKILL);
+}
+
+static void *die_later(void *arg)
+{
+	struct timespec ts = { 0, *(int *)arg * 1000L };
+
+	nanosleep(&ts, NULL);
+	die();
+	return NULL;
+}
+
+static void add(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+	unsigned *a = in, *b = inout;
+
+	(void)type;
+	if (k.is_victim && k.n_ops++ == 1)
+		die();
+	for (int i = 0; i < *len; i++)
+		b[i] += a[i];
+}
+
+static unsigned value(int rank, int i, int call)
+{
+	return (unsigned)rank * 1000003u + (unsigned)i * 7u +
+	       (unsigned)call * 13u + 1u;
+}
+
+/* Sum of the values of ranks 0 to n - 1. */
+static unsigned sum(int n, int i, int call)
+{
+	unsigned total = 0;
+
+	for (int r = 0; r < n; r++)
+		total += value(r, i, call);
+	return total;
+}
+
+/* ---- one operation ---- */
+
+static int complete(int rc, MPI_Request *request)
+{
+	int flag = 0;
+
+	if (rc)
+		return rc;
+	for (int i = 0; k.is_victim && k.n_ops < 0 && i < 3; i++)
+		MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+	if (k.is_victim && k.n_ops < 0)
+		die();
+	return MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static int persist(int rc, MPI_Request *request)
+{
+	if (!rc)
+		rc = MPI_Start(request);
+	if (!rc)
+		rc = complete(rc, request);
+	if (*request != MPI_REQUEST_NULL)
+		MPI_Request_free(request);
+	return rc;
+}
+
+#define FORM(name, ...)                                                       \
+	(r->form == 0	       ? MPI_##name(__VA_ARGS__)                      \
+		: r->form == 1 ? complete(MPI_I##name(__VA_ARGS__, &request), \
+					 &request)                            \
+			       : persist(MPI_##name##_init(__VA_ARGS__,       \
+						 MPI_INFO_NULL, &request),    \
+					 &request))
+/* the same, whose non-blocking name is written otherwise */
+#define FORM2(name, iname, ...)                                                \
+	(r->form == 0	       ? MPI_##name(__VA_ARGS__)                       \
+		: r->form == 1 ? complete(MPI_I##iname(__VA_ARGS__, &request), \
+					 &request)                             \
+			       : persist(MPI_##name##_init(__VA_ARGS__,        \
+						 MPI_INFO_NULL, &request),     \
+					 &request))
+
+static int inter_root(const struct round *r, int is_low)
+{
+	int rank;
+
+	MPI_Comm_rank(k.on, &rank);
+	if (!is_low)
+		return 0;
+	(void)r;
+	return rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+}
+
+static int operate(const struct round *r)
+{
+	MPI_Request request = MPI_REQUEST_NULL;
+	MPI_Datatype t = MPI_UNSIGNED;
+	int c = r->count, is_low = k.rank < k.size / 2;
+
+	switch (r->kind) {
+	case BARRIER:
+	case INTER_BARRIER:
+		return r->form == 0 ? MPI_Barrier(k.on)
+		       : r->form == 1
+			       ? complete(
+					 MPI_Ibarrier(k.on, &request), &request)
+			       : persist(MPI_Barrier_init(
+						 k.on, MPI_INFO_NULL, &request),
+					 &request);
+	case BCAST:
+		return FORM2(Bcast, bcast, k.rank == r->root ? k.out : k.in, c,
+			t, r->root, k.on);
+	case INTER_BCAST:
+		return FORM2(Bcast, bcast, is_low ? k.out : k.in, c, t,
+			inter_root(r, is_low), k.on);
+	case GATHER:
+		return FORM2(
+			Gather, gather, k.out, c, t, k.in, c, t, r->root, k.on);
+	case GATHERV:
+		return FORM2(Gatherv, gatherv, k.out, c, t, k.in, k.counts,
+			k.displs, t, r->root, k.on);
+	case SCATTER:
+		return FORM2(Scatter, scatter, k.out, c, t, k.in, c, t, r->root,
+			k.on);
+	case ALLGATHER:
+	case INTER_ALLGATHER:
+		return FORM2(
+			Allgather, allgather, k.out, c, t, k.in, c, t, k.on);
+	case ALLGATHERV:
+		return FORM2(Allgatherv, allgatherv, k.out, c, t, k.in,
+			k.counts, k.displs, t, k.on);
+	case ALLTOALL:
+		return FORM2(Alltoall, alltoall, k.out, c, t, k.in, c, t, k.on);
+	case REDUCE:
+		return FORM2(
+			Reduce, reduce, k.out, k.in, c, t, k.op, r->root, k.on);
+	case ALLREDUCE:
+	case INTER_ALLREDUCE:
+		return FORM2(
+			Allreduce, allreduce, k.out, k.in, c, t, MPI_SUM, k.on);
+	case ALLREDUCE_USER:
+		return FORM2(
+			Allreduce, allreduce, k.out, k.in, c, t, k.op, k.on);
+	case REDUCE_SCATTER:
+		return FORM2(Reduce_scatter_block, reduce_scatter_block, k.out,
+			k.in, c, t, k.op, k.on);
+	case SCAN:
+		return FORM2(Scan, scan, k.out, k.in, c, t, k.op, k.on);
+	case EXSCAN:
+		return FORM2(Exscan, exscan, k.out, k.in, c, t, k.op, k.on);
+	case NEIGHBOR:
+		return FORM2(Neighbor_allgather, neighbor_allgather, k.out, c,
+			t, k.in, c, t, k.on);
+	default:
+		return MPI_ERR_INTERN;
+	}
+}
+
+/* The value that must be at block b, item i of what came; *has_out says whether
+ * there is one. */
+static unsigned expected(
+	const struct round *r, int b, int i, int call, int *has_out)
+{
+	int at = b * r->count + i, half = k.size / 2;
+	int is_low = k.rank < half, n = k.size;
+
+	*has_out = 1;
+	switch (r->kind) {
+	case BCAST:
+		*has_out = k.rank != r->root && b == 0;
+		return value(r->root, i, call);
+	case INTER_BCAST:
+		*has_out = !is_low && b == 0;
+		return value(0, i, call);
+	case GATHER:
+	case GATHERV:
+		*has_out = k.rank == r->root;
+		return value(b, i, call);
+	case SCATTER:
+		*has_out = b == 0;
+		return value(r->root, k.rank * r->count + i, call);
+	case ALLGATHER:
+	case ALLGATHERV:
+		return value(b, i, call);
+	case INTER_ALLGATHER:
+		*has_out = b < (is_low ? n - half : half);
+		return value(is_low ? half + b : b, i, call);
+	case ALLTOALL:
+		return value(b, k.rank * r->count + i, call);
+	case REDUCE:
+		*has_out = k.rank == r->root && b == 0;
+		return sum(n, i, call);
+	case ALLREDUCE:
+	case ALLREDUCE_USER:
+		*has_out = b == 0;
+		return sum(n, i, call);
+	case INTER_ALLREDUCE:
+		*has_out = b == 0;
+		return is_low ? sum(n, i, call) - sum(half, i, call)
+			      : sum(half, i, call);
+	case REDUCE_SCATTER:
+		*has_out = b == 0;
+		return sum(n, k.rank * r->count + i, call);
+	case SCAN:
+		*has_out = b == 0;
+		return sum(k.rank + 1, i, call);
+	case EXSCAN:
+		*has_out = b == 0 && k.rank > 0;
+		return sum(k.rank, i, call);
+	case NEIGHBOR: /* a ring: from below, from above */
+		*has_out = b < 2;
+		return value((k.rank + (b ? 1 : n - 1)) % n, i, call);
+	default:
+		*has_out = 0;
+		return (unsigned)at;
+	}
+}
+
+static int is_right(const struct round *r, int call)
+{
+	for (int b = 0; b < k.size; b++)
+		for (int i = 0; i < r->count; i++) {
+			int has;
+			unsigned want = expected(r, b, i, call, &has);
+
+			if (has && k.in[b * r->count + i] != want)
+				return 0;
+		}
+	return 1;
+}
+
+/* ---- what makes communicators ---- */
+
+/* What came into being is usable by those that have it, or fails: where the
+ * dead is in it, as others may have it or not, and nobody agrees on that. */
+static int create(const struct round *r)
+{
+	MPI_Comm made = MPI_COMM_NULL;
+	MPI_Request request;
+	MPI_Group group;
+	char tag[64];
+	int rc, size = 0;
+
+	if (r->kind == DUP && r->form) {
+		rc = complete(MPI_Comm_idup(k.comm, &made, &request), &request);
+	} else if (r->kind == DUP) {
+		rc = MPI_Comm_dup(k.comm, &made);
+	} else if (r->kind == SPLIT) {
+		rc = MPI_Comm_split(k.comm, k.rank % 2, 0, &made);
+	} else {
+		snprintf(tag, sizeof(tag), "made in %d", r->number);
+		OK(MPI_Comm_group(k.comm, &group));
+		rc = MPI_Comm_create_from_group(
+			group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
+		MPI_Group_free(&group);
+	}
+	if (rc) {
+		CHECK(made == MPI_COMM_NULL, "%s with an error makes nothing",
+			names[r->kind]);
+		return rc;
+	}
+	OK(MPI_Comm_size(made, &size));
+	CHECK(size >= k.size / 2, "%s has its members", names[r->kind]);
+	if (r->kind != SPLIT || k.rank % 2 == r->victim % 2)
+		rc = MPI_Barrier(made);
+	OK(MPI_Comm_free(&made));
+	return rc;
+}
+
+/* What the operation is on, made while all live. */
+static void prepare(const struct round *r)
+{
+	int half = k.size / 2, one = 1;
+	MPI_Comm side;
+
+	k.on = k.comm;
+	if (r->kind == NEIGHBOR)
+		OK(MPI_Cart_create(k.comm, 1, &k.size, &one, 0, &k.on));
+	if (r->kind < INTER_BARRIER || r->kind > INTER_ALLGATHER)
+		return;
+	OK(MPI_Comm_split(k.comm, k.rank < half, 0, &side));
+	OK(MPI_Intercomm_create(
+		side, 0, k.comm, k.rank < half ? half : 0, 5, &k.on));
+	OK(MPI_Comm_free(&side));
+}
+
+/* ---- who waits for one that left ---- */
+
+static int wait_for_first(const struct round *r)
+{
+	MPI_Request requests[2];
+	static int buf[100000];
+	MPI_Status statuses[2];
+	int rc, flag;
+
+	switch (r->us % 10) {
+	case 0:
+		return MPI_Recv(
+			buf, 1, MPI_INT, 0, TAG, k.comm, MPI_STATUS_IGNORE);
+	case 1:
+		OK(MPI_Irecv(buf, 1, MPI_INT, 0, TAG, k.comm, requests));
+		return MPI_Wait(requests, MPI_STATUS_IGNORE);
+	case 2:
+		OK(MPI_Irecv(buf, 1, MPI_INT, 0, TAG, k.comm, requests));
+		OK(MPI_Irecv(
+			buf + 1, 1, MPI_INT, 0, TAG, k.comm, requests + 1));
+		rc = MPI_Waitall(2, requests, statuses);
+		return mtest_class(rc) == MPI_ERR_IN_STATUS
+			       ? statuses[0].MPI_ERROR
+			       : rc;
+	case 3:
+		return MPI_Ssend(buf, 1, MPI_INT, 0, TAG, k.comm);
+	case 4:
+		return MPI_Send(buf, 100000, MPI_INT, 0, TAG, k.comm);
+	case 5:
+		return MPI_Probe(0, TAG, k.comm, MPI_STATUS_IGNORE);
+	case 6:
+		return MPI_Barrier(k.comm);
+	case 7:
+		return MPI_Bcast(buf, 2, MPI_INT, 0, k.comm);
+	case 8:
+		return MPI_Recv(buf, 1, MPI_INT, MPI_ANY_SOURCE, TAG, k.comm,
+			MPI_STATUS_IGNORE);
+	default:
+		OK(MPI_Irecv(buf, 1, MPI_INT, 0, TAG, k.comm, requests));
+		do {
+			rc = MPI_Test(requests, &flag, MPI_STATUS_IGNORE);
+			if (rc)
+				return rc;
+		} while (!flag);
+		return MPI_SUCCESS;
+	}
+}
+
+static int chain(const struct round *r)
+{
+	int x;
+
+	if (k.rank)
+		return wait_for_first(r);
+	return MPI_Recv(
+		&x, 1, MPI_INT, r->victim, TAG, k.comm, MPI_STATUS_IGNORE);
+}
+
+/* ---- a round ---- */
+
+static void arm(const struct round *r)
+{
+	static int us;
+	pthread_t thread;
+	int has_function =
+		r->kind >= REDUCE && r->kind <= EXSCAN && r->kind != ALLREDUCE;
+
+	k.is_victim = k.rank == r->victim;
+	k.n_ops = 0;
+	if (!k.is_victim)
+		return;
+	if (r->moment == 0 || r->kind == CHAIN)
+		die();
+	if (r->moment == 3 && r->form)
+		k.n_ops = -1000;
+	us = r->us;
+	if (r->moment != 2 || !has_function)
+		OK(pthread_create(&thread, NULL, die_later, &us));
+}
+
+/* A send that its receiver left behind is PENDING where that left first. */
+static int is_of_death(const struct round *r, int rc)
+{
+	int class = mtest_class(rc);
+
+	return class == MPI_SUCCESS || class == MPI_ERR_PROC_ABORTED ||
+	       (class == MPI_ERR_PENDING && r->kind == CHAIN);
+}
+
+static void check_error(const struct round *r, int rc, double began)
+{
+	double took = mtest_now() - began;
+
+	CHECK(took < SOON, "round %d: %s, form %d, %d: soon, not %.1f s",
+		r->number, names[r->kind], r->form, r->count, took);
+	CHECK(is_of_death(r, rc),
+		"round %d: %s, form %d, %d: the class of a death, not %s",
+		r->number, names[r->kind], r->form, r->count, mtest_error(rc));
+	k.n_errors += rc != MPI_SUCCESS;
+	k.n_right += rc == MPI_SUCCESS;
+}
+
+static void play(const struct round *r)
+{
+	int n = r->kind >= DUP ? 1 : CALLS, rc = 0;
+
+	for (int call = 0; !rc && call < n; call++) {
+		double began = mtest_now();
+
+		for (int i = 0; i < r->count * k.size; i++) {
+			k.out[i] = value(k.rank, i, call);
+			k.in[i] = 0xdeadbeef;
+		}
+		if (r->kind == CHAIN)
+			rc = chain(r);
+		else
+			rc = r->kind >= DUP ? create(r) : operate(r);
+		check_error(r, rc, began);
+		CHECK(rc || is_right(r, call),
+			"round %d: %s, form %d, %d: success with wrong data",
+			r->number, names[r->kind], r->form, r->count);
+	}
+	if (k.is_victim)
+		die();
+	CHECK(r->kind != CHAIN || rc, "round %d: who left sent nothing",
+		r->number);
+}
+
+static void leave(const struct round *r, MPI_Comm *comm)
+{
+	double began = mtest_now();
+	int rc = r->leave ? MPI_Comm_free(comm) : MPI_Comm_disconnect(comm);
+
+	CHECK(is_of_death(r, rc), "round %d: leaving after a death, %s",
+		r->number, mtest_error(rc));
+	CHECK(mtest_now() - began < SOON, "round %d: and soon", r->number);
+}
+
+static struct round draw_round(int number, int only)
+{
+	static const int bytes[] = { 8, 400, 4000, 40000, 100000, 600000 };
+	struct round r = { .number = number };
+
+	r.kind = (enum kind)draw(KINDS);
+	if (only >= 0)
+		r.kind = (enum kind)only;
+	r.form = (int)draw(3);
+	r.count = bytes[draw(6)] / 4;
+	r.root = (int)draw((unsigned)k.size);
+	r.victim = (int)draw((unsigned)k.size);
+	r.moment = (int)draw(4);
+	r.us = (int)draw(3000);
+	r.leave = (int)draw(2);
+	if (r.kind == CHAIN && r.victim == 0)
+		r.victim = 1;
+	return r;
+}
+
+static void alloc(const struct round *r)
+{
+	size_t len = (size_t)r->count * (size_t)k.size * sizeof(unsigned);
+
+	k.out = mtest_alloc(len);
+	k.in = mtest_alloc(len);
+	k.counts = mtest_alloc((size_t)k.size * sizeof(int));
+	k.displs = mtest_alloc((size_t)k.size * sizeof(int));
+	for (int i = 0; i < k.size; i++) {
+		k.counts[i] = r->count;
+		k.displs[i] = i * r->count;
+	}
+}
+
+/* The living without the victim. */
+static void bury(const struct round *r)
+{
+	MPI_Group rest;
+	int victim = r->victim;
+
+	OK(MPI_Group_excl(k.alive, 1, &victim, &rest));
+	OK(MPI_Group_free(&k.alive));
+	k.alive = rest;
+}
+
+static void play_round(const struct round *r)
+{
+	alloc(r);
+	prepare(r);
+	/* one who is late in it may hear of the death there */
+	check_error(r, MPI_Barrier(k.comm), mtest_now());
+	arm(r);
+	play(r);
+	if (k.on != k.comm)
+		leave(r, &k.on);
+	leave(r, &k.comm);
+	free(k.out);
+	free(k.in);
+	free(k.counts);
+	free(k.displs);
+	bury(r);
+}
+
+static int meet(int number)
+{
+	char tag[32];
+	int rc;
+
+	snprintf(tag, sizeof(tag), "round %d", number);
+	rc = MPI_Comm_create_from_group(
+		k.alive, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &k.comm);
+	CHECK(rc == MPI_SUCCESS, "round %d: the living meet, %s", number,
+		mtest_error(rc));
+	if (rc)
+		return 0;
+	OK(MPI_Comm_rank(k.comm, &k.rank));
+	OK(MPI_Comm_size(k.comm, &k.size));
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	int rounds, only, rc;
+	long seed;
+
+	mtest_start(argv[0]);
+	rounds = (int)mtest_arg(argc, argv, "rounds", 1000);
+	only = (int)mtest_arg(argc, argv, "kind", -1);
+	seed = mtest_arg(argc, argv, "seed", 0);
+	k.session = session_open();
+	session_who(k.session);
+	k.alive = session_group(k.session, "mpi://WORLD");
+	OK(MPI_Op_create(add, 1, &k.op));
+	for (int i = 0; i < rounds && meet(i); i++) {
+		struct round r;
+
+		if (k.size <= LEAVE)
+			break;
+		if (i == 0) {
+			seed = seed ? seed : (long)time(NULL);
+			OK(MPI_Bcast(&seed, 1, MPI_LONG, 0, k.comm));
+			k.random = (unsigned long)seed;
+			if (k.rank == 0)
+				printf("# seed=%ld\n", seed);
+			fflush(stdout);
+			(void)draw(2);
+		}
+		r = draw_round(i, only);
+		if (mtest_arg(argc, argv, "say", 0) && k.rank == 0)
+			fprintf(stderr,
+				"# round %d of %d: %s form %d count %d root %d "
+				"victim %d moment %d us %d leave %d\n",
+				i, k.size, names[r.kind], r.form, r.count,
+				r.root, r.victim, r.moment, r.us, r.leave);
+		play_round(&r);
+	}
+	OK(MPI_Op_free(&k.op));
+	OK(MPI_Group_free(&k.alive));
+	if (k.comm != MPI_COMM_NULL)
+		OK(MPI_Comm_disconnect(&k.comm));
+	rc = MPI_Session_finalize(&k.session);
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+		"finalize, %s", mtest_error(rc));
+	printf("# rank %d: %d right, %d errors\n", mtest.rank, k.n_right,
+		k.n_errors);
+	return mtest_done();
+}
