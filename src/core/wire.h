@@ -62,8 +62,9 @@ enum weft_wire_flag {
 enum weft_wire_end {
 	WEFT_WIRE_TAKEN,
 	WEFT_WIRE_LOST,	       /* the request named is the receiver of this's */
-	WEFT_WIRE_PROC_FAILED, /* likewise, as a member of the communicator
-				  has died */
+	WEFT_WIRE_PROC_FAILED, /* and above: likewise, as a member of the
+				  communicator has died; its process number
+				  + 1 is added */
 };
 
 /* Status of a CANCEL_ACK. */
@@ -142,8 +143,9 @@ static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
 struct weft_wire_failed {
 	int32_t err;  /* enum weft_err */
 	uint32_t len; /* of the text that follows: what was wrong, and where */
+	uint64_t failed; /* process number + 1 of one that died; 0: none */
 };
-static_assert(sizeof(struct weft_wire_failed) == 8, "wire layout");
+static_assert(sizeof(struct weft_wire_failed) == 16, "wire layout");
 
 enum { WEFT_WIRE_FAILED_TEXT = 200 };
 

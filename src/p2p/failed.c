@@ -42,7 +42,7 @@ void weft_send_failed_held(const struct weft_msg *msg, int err)
 	struct {
 		struct weft_wire_failed failed;
 		char text[WEFT_WIRE_FAILED_TEXT];
-	} word = { .failed.err = err };
+	} word = { .failed = { .err = err, .failed = msg->comm->failed } };
 	struct weft_peer *peer;
 
 	if (msg->rank < 0)
@@ -148,6 +148,7 @@ void weft_recv_on_failed(struct weft_lane *lane, struct weft_peer *peer,
 		weft_dispatch_drop(lane, "from a rank that does not exist");
 		return;
 	}
+	weft_lost_hear(comm, word.failed);
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req)

@@ -26,8 +26,11 @@ struct weft_left_note {
 void weft_left_note(struct weft_comm *comm, enum weft_left_kind kind,
 	int32_t rank, int32_t tag, uint64_t len)
 {
-	struct weft_left_note *n = malloc(sizeof(*n));
+	struct weft_left_note *n;
 
+	if (kind == WEFT_LEFT_COLL_DATA && comm->failed)
+		return; /* no wonder */
+	n = malloc(sizeof(*n));
 	if (!n)
 		return; /* the rest is said without it */
 	*n = (struct weft_left_note){
@@ -108,11 +111,16 @@ static void refuse_take(
 {
 	struct weft_wire_head answer = { .op = WEFT_WIRE_CANCEL_ACK };
 	struct weft_wire_fin fin = { .req = sreq, .status = WEFT_WIRE_REFUSED };
+	struct weft_peer *peer = message->peer;
+	uint64_t failed = message->comm->failed;
 
 	weft_left_note(
 		message->comm, kind, message->src, message->tag, message->len);
-	weft_peer_control(message->peer, &answer, &fin, sizeof(fin));
 	weft_message_free(message);
+	if (failed)
+		weft_rndv_end(peer, sreq, WEFT_WIRE_PROC_FAILED + failed);
+	else
+		weft_peer_control(peer, &answer, &fin, sizeof(fin));
 }
 
 void weft_left_judge(struct weft_message *message)
@@ -346,17 +354,6 @@ void weft_p2p_forsaken_held(struct weft_comm *comm, int32_t rank)
 	end_all(comm);
 }
 
-/* The word of the death comes with it, and may be the first. */
-static void hear(struct weft_comm *comm, int32_t rank, uint64_t failed)
-{
-	bool is_news = failed && !comm->failed &&
-		       weft_comm_note_failed(comm, failed - 1);
-
-	weft_p2p_forsaken_held(comm, rank);
-	if (is_news)
-		weft_lost_comm(comm);
-}
-
 void weft_left_on_left(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -364,15 +361,17 @@ void weft_left_on_left(struct weft_lane *lane, struct weft_peer *peer,
 	struct weft_comm *comm = ctx ? weft_map_get(&lane->comms, ctx) : NULL;
 	struct weft_wire_left left;
 
-	if (!ctx || !weft_wire_get_left(&left, payload, len))
+	if (!ctx || !weft_wire_get_left(&left, payload, len)) {
 		weft_dispatch_drop(lane, "malformed word of a leaving");
-	else if (!comm)
+	} else if (!comm) {
 		weft_dispatch_keep(lane, peer, head, payload, len);
-	else if (head->src >= (uint32_t)comm->remote_size ||
-		 weft_group_proc(comm->remote, head->src) != peer->proc)
+	} else if (head->src >= (uint32_t)comm->remote_size ||
+		   weft_group_proc(comm->remote, head->src) != peer->proc) {
 		weft_dispatch_drop(lane, "leaving in another's name");
-	else
-		hear(comm, (int32_t)head->src, left.failed);
+	} else {
+		weft_lost_hear(comm, left.failed);
+		weft_p2p_forsaken_held(comm, (int32_t)head->src);
+	}
 }
 
 /* Calls fn for each member of comm that is another process, lives and has not

@@ -88,18 +88,19 @@ static void refuse(struct weft_comm *comm)
 
 		weft_match_take(&comm->match, m);
 		weft_message_free(m);
-		weft_rndv_end(peer, sreq, WEFT_WIRE_PROC_FAILED);
+		weft_rndv_end(peer, sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
 	}
 }
 
-void weft_lost_comm(struct weft_comm *comm)
+/* A member has died, as comm->failed says. */
+static void lose_comm(struct weft_comm *comm)
 {
 	struct weft_req *req;
 	uint32_t pos = 0;
 
 	refuse(comm);
 	if (comm->local)
-		weft_lost_comm(comm->local);
+		lose_comm(comm->local);
 	while ((req = weft_req_next(comm->lane, &pos)) != NULL)
 		if (req->refs && !req->is_done && req->comm == comm &&
 			req->kind == WEFT_REQ_RECV && req->is_posted &&
@@ -108,6 +109,16 @@ void weft_lost_comm(struct weft_comm *comm)
 			weft_match_withdraw(&comm->match, req);
 			weft_p2p_finish(req, weft_comm_failed(comm));
 		}
+}
+
+void weft_lost_hear(struct weft_comm *comm, uint64_t failed)
+{
+	if (!failed || comm->failed)
+		return;
+	comm->failed = failed;
+	if (comm->local && !comm->local->failed)
+		comm->local->failed = failed;
+	lose_comm(comm);
 }
 
 static void note(struct weft_peer *peer)

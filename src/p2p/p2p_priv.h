@@ -97,8 +97,7 @@ int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len);
 
 /* Tells the sender that its data is here, or the other side of a rendezvous,
  * by its request, that the message is lost. */
-void weft_rndv_end(
-	struct weft_peer *peer, uint64_t handle, enum weft_wire_end how);
+void weft_rndv_end(struct weft_peer *peer, uint64_t handle, uint64_t how);
 
 /* How many rails beside the first a receive of so many bytes uses. */
 uint8_t weft_pieces_rails(const struct weft_req *req, size_t len);
@@ -149,8 +148,9 @@ void weft_cancel_stuck(struct weft_req *req, int err);
 /* Ends everything that waits for a peer that died; peer->err says why. */
 void weft_lost_peer(struct weft_peer *peer);
 
-/* A member of comm has died, as comm->failed says. */
-void weft_lost_comm(struct weft_comm *comm);
+/* Another member says that a process died (its number + 1; 0: none): one of
+ * comm or of the intercommunicator that it is the local one of. */
+void weft_lost_hear(struct weft_comm *comm, uint64_t failed);
 
 /* Why nobody can send as this rank any more; 0: that may be. */
 int weft_lost_source(struct weft_comm *comm, int32_t rank);

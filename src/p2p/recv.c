@@ -162,7 +162,8 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	if (weft_lost_is_vain(comm, head->ctx, head->tag)) {
-		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_PROC_FAILED);
+		weft_rndv_end(
+			peer, rts.sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
 		return;
 	}
 	message = weft_message_new(comm, peer, head);

@@ -65,8 +65,7 @@ int weft_rndv_offer(struct weft_req *req)
 	return 1;
 }
 
-void weft_rndv_end(
-	struct weft_peer *peer, uint64_t handle, enum weft_wire_end how)
+void weft_rndv_end(struct weft_peer *peer, uint64_t handle, uint64_t how)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_FIN };
 	struct weft_wire_fin fin = { .req = handle, .status = how };
@@ -251,6 +250,8 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	}
 	if (err)
 		finish(req, sreq, err, WEFT_WIRE_LOST);
+	if (err == WEFT_ERR_PEER)
+		weft_peer_die(peer, err); /* it was there to be read from */
 }
 
 /* The live request a message names, if it is of this kind and this peer's,
@@ -361,11 +362,10 @@ static bool send_ends(struct weft_req *req, uint64_t how)
 
 	if (how == WEFT_WIRE_LOST)
 		err = lost(req->peer, "receive");
-	else if (how == WEFT_WIRE_PROC_FAILED)
-		err = weft_err_set(WEFT_ERR_PEER,
-			"process %u ended this, as a member of the "
-			"communicator has died",
-			(uint32_t)req->peer->proc);
+	if (how > WEFT_WIRE_PROC_FAILED) {
+		weft_lost_hear(req->comm, how - WEFT_WIRE_PROC_FAILED);
+		err = weft_comm_failed(req->comm);
+	}
 	if (req->remote)
 		return weft_pieces_answer(req, err);
 	weft_send_finish(req, err);
@@ -386,10 +386,10 @@ void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
 	req = find(peer, fin.req, WEFT_REQ_SEND);
 	if (req && send_ends(req, fin.status))
 		return;
-	if (fin.status == WEFT_WIRE_PROC_FAILED)
-		return; /* the word that it left came first */
 	if (fin.status != WEFT_WIRE_LOST) {
-		weft_dispatch_drop(lane, "end of no such message");
+		/* a death or a leaving may have ended it first */
+		if (!lane->n_lost)
+			weft_dispatch_drop(lane, "end of no such message");
 		return;
 	}
 	/* both may have failed, and know it */

@@ -49,7 +49,8 @@ int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
 		part[0].iov_len -= skip;
 		got = process_vm_readv(pid, part, n, &remote, 1, 0);
 		if (got <= 0)
-			return weft_err_set(WEFT_ERR_PEER,
+			return weft_err_set(
+				errno == ESRCH ? WEFT_ERR_PEER : WEFT_ERR_OTHER,
 				"cannot read %zu bytes from process %d: %s",
 				len, (int)pid, strerror(errno));
 		addr += (size_t)got;
