@@ -328,8 +328,8 @@ static int is_right(const struct round *r, int call)
 
 /* ---- what makes communicators ---- */
 
-/* What came into being is usable by those that have it, or fails: where the
- * dead is in it, as others may have it or not, and nobody agrees on that. */
+/* What came into being is usable by those that have it, or fails. The dead is
+ * in it: of one without it some may have nothing, and nobody agrees on that. */
 static int create(const struct round *r)
 {
 	MPI_Comm made = MPI_COMM_NULL;
@@ -343,7 +343,7 @@ static int create(const struct round *r)
 	} else if (r->kind == DUP) {
 		rc = MPI_Comm_dup(k.comm, &made);
 	} else if (r->kind == SPLIT) {
-		rc = MPI_Comm_split(k.comm, k.rank % 2, 0, &made);
+		rc = MPI_Comm_split(k.comm, 0, -k.rank, &made);
 	} else {
 		snprintf(tag, sizeof(tag), "made in %d", r->number);
 		OK(MPI_Comm_group(k.comm, &group));
@@ -357,9 +357,8 @@ static int create(const struct round *r)
 		return rc;
 	}
 	OK(MPI_Comm_size(made, &size));
-	CHECK(size >= k.size / 2, "%s has its members", names[r->kind]);
-	if (r->kind != SPLIT || k.rank % 2 == r->victim % 2)
-		rc = MPI_Barrier(made);
+	CHECK(size == k.size, "%s has its members", names[r->kind]);
+	rc = MPI_Barrier(made);
 	OK(MPI_Comm_free(&made));
 	return rc;
 }
