@@ -187,9 +187,9 @@ bool weft_rma_relax(uint32_t round);
 /* The same for a wait that has no other end. 0; 1 when it is time to say what
  * is waited for, once, after WEFT_STALL_WARN seconds in which nothing came and
  * the memory watched did not change, or a few times as long in any case;
- * WEFT_ERR_PEER, described, when the PE it is for is gone, or all others are, or
- * one is and the others have let a second pass since. Zeroed, but for that PE
- * and the memory, before the first round. */
+ * WEFT_ERR_PEER, described, when the PE it is for is gone, or all others are,
+ * or one is and the others have let a second pass since. Zeroed, but for that
+ * PE and the memory, before the first round. */
 struct weft_rma_wait {
 	const char *fn; /* the procedure that waits */
 	uint32_t from;	/* the PE plus 1; 0: any */
