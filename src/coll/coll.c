@@ -34,6 +34,34 @@ static weft_coll_fn *const inter[WEFT_COLL_N] = {
 	[WEFT_COLL_REDUCE_SCATTER] = weft_inter_build_reduce_scatter,
 };
 
+enum { NUMBERS = 1 << WEFT_TAG_COLL_SHIFT };
+
+int32_t weft_coll_tag(
+	struct weft_comm *comm, enum weft_plane plane, enum weft_coll_kind kind)
+{
+	if (plane != WEFT_PLANE_COLL)
+		return (int32_t)(comm->ctl_seq++ & 0x7fffffff);
+	return (int32_t)(comm->coll_seq++ & (NUMBERS - 1)) |
+	       (int32_t)kind << WEFT_TAG_COLL_SHIFT;
+}
+
+int weft_coll_differs(int32_t tag, int32_t met, int32_t rank)
+{
+	const int kind = tag >> WEFT_TAG_COLL_SHIFT;
+	const int other = met >> WEFT_TAG_COLL_SHIFT;
+
+	return weft_err_set(WEFT_ERR_NOT_SAME,
+		"%s here met %s of rank %d: all members must call the same "
+		"collectives on a communicator, in the same order",
+		weft_coll_name((enum weft_coll_kind)kind),
+		other < 0 || other >= WEFT_COLL_N
+			? "something else"
+			: weft_coll_name((enum weft_coll_kind)other),
+		(int)rank);
+}
+
+_Static_assert(WEFT_COLL_N <= 16, "a kind fits above its number in a tag");
+
 const char *weft_coll_name(enum weft_coll_kind kind)
 {
 	static const char *const names[] = {
@@ -81,9 +109,9 @@ static struct weft_sched *build(
 			"the operation is not defined on intercommunicators");
 		return NULL;
 	}
-	sched = weft_sched_create(args->comm, args->plane);
+	sched = weft_sched_create(args->comm, args->plane, kind);
 	if (!sched) {
-		weft_sched_give_up_all(args->comm, args->plane, fn, args);
+		weft_sched_give_up_all(args->comm, args->plane, kind, fn, args);
 		*err_out = WEFT_ERR_NOMEM;
 		return NULL;
 	}

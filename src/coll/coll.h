@@ -68,6 +68,15 @@ struct weft_coll {
 			 dimension */
 };
 
+/* The tag of the next operation of this kind in its plane. */
+int32_t weft_coll_tag(struct weft_comm *comm, enum weft_plane plane,
+	enum weft_coll_kind kind);
+
+/* Describes that a message of rank's collective came where one with the other
+ * tag was expected; returns its error. */
+int weft_coll_differs(int32_t tag, int32_t met, int32_t rank)
+	__attribute__((cold));
+
 /* The procedure, of its several forms the plain one: "MPI_Bcast". */
 const char *weft_coll_name(enum weft_coll_kind kind);
 

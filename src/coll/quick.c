@@ -25,11 +25,8 @@ static struct weft_msg message(
 struct weft_quick weft_quick_begin(
 	const struct weft_coll *args, enum weft_coll_kind kind)
 {
-	uint32_t *seq = args->plane == WEFT_PLANE_COLL ? &args->comm->coll_seq
-						       : &args->comm->ctl_seq;
-
 	return (struct weft_quick){ args->comm, args->plane,
-		(int32_t)((*seq)++ & 0x7fffffff), kind, 0 };
+		weft_coll_tag(args->comm, args->plane, kind), kind, 0 };
 }
 
 void weft_quick_send(struct weft_quick *q, struct weft_span span, int32_t rank)
@@ -48,8 +45,22 @@ static int finish(const struct weft_quick *q, struct weft_req *req)
 
 	weft_req_wait_in(q->comm->lane, req, weft_coll_name(q->kind));
 	err = req->status.err;
+	if (weft_unlikely(err == WEFT_ERR_NOT_SAME))
+		weft_coll_differs(q->tag, req->status.tag, req->status.source);
 	weft_req_put(req);
 	return err;
+}
+
+/* Posts a receive, unless another collective's message is there already. */
+static int post(const struct weft_quick *q, const struct weft_msg *msg,
+	struct weft_req **req_out)
+{
+	int32_t met;
+
+	if (weft_unlikely(q->comm->match.n_unexpected) &&
+		weft_recv_other_held(msg, &met))
+		return weft_coll_differs(q->tag, met, msg->rank);
+	return weft_irecv_held(msg, req_out);
 }
 
 void weft_quick_recv(struct weft_quick *q, struct weft_span span, int32_t rank)
@@ -61,7 +72,7 @@ void weft_quick_recv(struct weft_quick *q, struct weft_span span, int32_t rank)
 		weft_recv_drop_held(&msg);
 		return;
 	}
-	q->err = weft_irecv_held(&msg, &req);
+	q->err = post(q, &msg, &req);
 	if (!q->err)
 		q->err = finish(q, req);
 }
@@ -79,7 +90,7 @@ void weft_quick_exchange(struct weft_quick *q, struct weft_span out, int32_t to,
 		weft_send_failed_held(&out_msg, q->err);
 		return;
 	}
-	err = weft_irecv_held(&in_msg, &req);
+	err = post(q, &in_msg, &req);
 	if (weft_unlikely(err)) {
 		q->err = err;
 		weft_send_failed_held(&out_msg, err);

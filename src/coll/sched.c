@@ -83,16 +83,8 @@ static const struct weft_req_ops sched_ops = {
 	.release = destroy,
 };
 
-static int32_t take_tag(struct weft_comm *comm, enum weft_plane plane)
-{
-	uint32_t *seq =
-		plane == WEFT_PLANE_COLL ? &comm->coll_seq : &comm->ctl_seq;
-
-	return (int32_t)((*seq)++ & 0x7fffffff);
-}
-
 struct weft_sched *weft_sched_create(
-	struct weft_comm *comm, enum weft_plane plane)
+	struct weft_comm *comm, enum weft_plane plane, enum weft_coll_kind kind)
 {
 	struct weft_sched *sched = malloc(sizeof(*sched));
 
@@ -108,7 +100,7 @@ struct weft_sched *weft_sched_create(
 	sched->req->state = sched;
 	sched->req->comm = weft_comm_get(comm);
 	sched->plane = plane;
-	sched->tag = take_tag(comm, plane);
+	sched->tag = weft_coll_tag(comm, plane, kind);
 	sched->req->ctx = comm->ctx + plane; /* for reports */
 	sched->req->tag = sched->tag;
 	sched->steps = sched->first;
@@ -275,6 +267,9 @@ static void on_message(void *arg, struct weft_req *req)
 {
 	struct weft_sched *sched = arg;
 
+	if (weft_unlikely(req->status.err == WEFT_ERR_NOT_SAME))
+		weft_coll_differs(
+			sched->tag, req->status.tag, req->status.source);
 	if (req->status.err && !sched->err)
 		sched->err = req->status.err;
 	weft_req_put(req);
@@ -295,6 +290,7 @@ static void start_message(struct weft_sched *sched, const struct step *step)
 		.plane = sched->plane,
 	};
 	struct weft_req *req;
+	int32_t met;
 	int err;
 
 	if (weft_unlikely(sched->err)) {
@@ -304,8 +300,13 @@ static void start_message(struct weft_sched *sched, const struct step *step)
 			weft_recv_drop_held(&msg);
 		return;
 	}
-	err = step->kind == STEP_SEND ? weft_isend_held(&msg, &req)
-				      : weft_irecv_held(&msg, &req);
+	if (step->kind == STEP_SEND)
+		err = weft_isend_held(&msg, &req);
+	else if (weft_unlikely(msg.comm->match.n_unexpected) &&
+		 weft_recv_other_held(&msg, &met))
+		err = weft_coll_differs(sched->tag, met, step->rank);
+	else
+		err = weft_irecv_held(&msg, &req);
 	if (err) {
 		sched->err = err;
 	} else if (req->is_done) {
@@ -372,12 +373,13 @@ void weft_sched_start(struct weft_sched *sched)
 }
 
 void weft_sched_give_up_all(struct weft_comm *comm, enum weft_plane plane,
+	enum weft_coll_kind kind,
 	void (*write)(struct weft_sched *sched, const struct weft_coll *args),
 	const struct weft_coll *args)
 {
 	struct weft_sched sched = {
 		.plane = plane,
-		.tag = take_tag(comm, plane),
+		.tag = weft_coll_tag(comm, plane, kind),
 		.err = WEFT_ERR_NOMEM,
 		.steps = sched.first,
 		.n_room = SCHED_STEPS,

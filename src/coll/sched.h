@@ -24,8 +24,8 @@ struct weft_sched;
 /* Creates an empty list with its request (one reference, the caller's), bound
  * to the next tag of the communicator's plane. NULL without memory. Destroyed
  * with the request. */
-struct weft_sched *weft_sched_create(
-	struct weft_comm *comm, enum weft_plane plane);
+struct weft_sched *weft_sched_create(struct weft_comm *comm,
+	enum weft_plane plane, enum weft_coll_kind kind);
 struct weft_req *weft_sched_req(struct weft_sched *sched);
 
 /* Keeps types and the operation alive as long as the list. NULLs are fine. */
@@ -70,6 +70,7 @@ void weft_sched_give_up(struct weft_sched *sched);
 
 /* Likewise when there is no memory for a list at all; writes one nowhere. */
 void weft_sched_give_up_all(struct weft_comm *comm, enum weft_plane plane,
+	enum weft_coll_kind kind,
 	void (*write)(struct weft_sched *sched, const struct weft_coll *args),
 	const struct weft_coll *args);
 

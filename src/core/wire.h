@@ -87,6 +87,10 @@ enum weft_plane {
  * two members, which concern no other. */
 enum { WEFT_TAG_PAIR = 0x40000000, WEFT_TAG_PAIR_END = 0x60000000 };
 
+/* A tag of the plane of collectives is their number on the communicator and,
+ * above it, what they are: so members that call different ones hear of it. */
+enum { WEFT_TAG_COLL_SHIFT = 27 };
+
 struct weft_wire_head {
 	uint8_t op;
 	uint8_t flags;

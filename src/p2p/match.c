@@ -110,6 +110,53 @@ struct weft_message *weft_match_find_slow(
 	return ctx % WEFT_PLANE_END == WEFT_PLANE_P2P ? match->nic : NULL;
 }
 
+static bool is_other(uint64_t ctx, int32_t tag, int32_t other)
+{
+	return ctx % WEFT_PLANE_END == WEFT_PLANE_COLL && tag != other &&
+	       !((uint32_t)(tag ^ other) << (32 - WEFT_TAG_COLL_SHIFT));
+}
+
+struct weft_req *weft_match_other_posted(
+	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
+{
+	struct weft_link *list;
+
+	if (!match->n_posted || !match->posted ||
+		ctx % WEFT_PLANE_END != WEFT_PLANE_COLL)
+		return NULL;
+	list = &match->posted[weft_match_bin(ctx, src, tag)];
+	weft_list_for_each(link, next, list)
+	{
+		struct weft_req *req =
+			weft_container_of(link, struct weft_req, link);
+
+		if (req->ctx == ctx && req->src == src &&
+			is_other(ctx, tag, req->tag))
+			return req;
+	}
+	return NULL;
+}
+
+struct weft_message *weft_match_other_kept(
+	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
+{
+	struct weft_link *list;
+
+	if (!match->n_unexpected || !match->unexpected)
+		return NULL;
+	list = &match->unexpected[weft_match_bin(ctx, src, tag)];
+	weft_list_for_each(link, next, list)
+	{
+		struct weft_message *message =
+			weft_container_of(link, struct weft_message, bin);
+
+		if (message->ctx == ctx && message->src == src &&
+			is_other(ctx, tag, message->tag))
+			return message;
+	}
+	return NULL;
+}
+
 void weft_match_take(struct weft_match *match, struct weft_message *message)
 {
 	weft_list_remove(&message->bin);

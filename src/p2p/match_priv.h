@@ -38,11 +38,14 @@ struct weft_message {
 	uint8_t inl[WEFT_MESSAGE_INLINE];
 };
 
+/* The same for all collectives of one number: the factor leaves out what is
+ * above it in the tag. */
 static inline uint32_t weft_match_bin(uint64_t ctx, int32_t src, int32_t tag)
 {
-	uint32_t hash = (uint32_t)src * 0x9e3779b1u +
-			(uint32_t)tag * 0x85ebca6bu +
-			(uint32_t)(ctx & 3) * 0xc2b2ae35u;
+	uint32_t hash =
+		(uint32_t)src * 0x9e3779b1u +
+		(uint32_t)tag * (0x85ebca6bu << (32 - WEFT_TAG_COLL_SHIFT)) +
+		(uint32_t)(ctx & 3) * 0xc2b2ae35u;
 
 	return hash >> 26;
 }
@@ -128,6 +131,13 @@ static inline struct weft_message *weft_match_find(
 		return NULL;
 	return weft_match_find_slow(match, ctx, src, tag);
 }
+
+/* Of a collective: what is posted for, or kept of, the same number and source
+ * but another collective; left in place, or NULL. */
+struct weft_req *weft_match_other_posted(
+	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
+struct weft_message *weft_match_other_kept(
+	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 
 /* Takes a kept message out. */
 void weft_match_take(struct weft_match *match, struct weft_message *message);

@@ -101,6 +101,39 @@ static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
 	return 0;
 }
 
+/* A message of another collective than the receive is for, which ends with it:
+ * the caller names both. True if there is such a receive. */
+static bool end_other(struct weft_comm *comm, const struct weft_wire_head *head)
+{
+	struct weft_req *req = weft_match_other_posted(
+		&comm->match, head->ctx, (int32_t)head->src, head->tag);
+
+	if (!req)
+		return false;
+	weft_match_withdraw(&comm->match, req);
+	req->status.source = (int32_t)head->src;
+	req->status.tag = head->tag;
+	weft_p2p_finish(req, WEFT_ERR_NOT_SAME);
+	return true;
+}
+
+bool weft_recv_other_held(const struct weft_msg *msg, int32_t *tag_out)
+{
+	struct weft_message *message = weft_match_other_kept(&msg->comm->match,
+		msg->comm->ctx + msg->plane, msg->rank, msg->tag);
+
+	if (!message)
+		return false;
+	*tag_out = message->tag;
+	weft_match_take(&msg->comm->match, message);
+	if (message->is_rts && !message->is_failed)
+		weft_rndv_end(message->peer, message->sreq, WEFT_WIRE_TAKEN);
+	else if (!message->is_rts)
+		weft_p2p_owe(message->peer, message->len);
+	weft_message_free(message);
+	return true;
+}
+
 void weft_recv_on_eager(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -119,7 +152,9 @@ void weft_recv_on_eager(struct weft_lane *lane, struct weft_peer *peer,
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (weft_unlikely(!req)) {
-		if (keep_eager(comm, peer, head, payload, len))
+		if (end_other(comm, head))
+			weft_p2p_owe(peer, len);
+		else if (keep_eager(comm, peer, head, payload, len))
 			weft_dispatch_drop(lane, "out of memory");
 		return;
 	}
@@ -159,6 +194,10 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 
 		req->status.err = err;
 		weft_rndv_pull(req, peer, rts.sreq, rts.addr, rts.len);
+		return;
+	}
+	if (end_other(comm, head)) {
+		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_TAKEN);
 		return;
 	}
 	if (weft_lost_is_vain(comm, head->ctx, head->tag)) {
