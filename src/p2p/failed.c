@@ -153,7 +153,8 @@ void weft_recv_on_failed(struct weft_lane *lane, struct weft_peer *peer,
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req)
 		end(req, word.err, text, word.len);
-	else if (!weft_lost_is_vain(comm, head->ctx, head->tag) &&
+	else if (!weft_recv_end_other(comm, head) &&
+		 !weft_lost_is_vain(comm, head->ctx, head->tag) &&
 		 keep(comm, peer, head, word.err, text, word.len))
 		weft_dispatch_drop(lane, "out of memory");
 }

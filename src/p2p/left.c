@@ -260,9 +260,9 @@ int weft_left_source(const struct weft_comm *comm, int32_t rank)
 			"rank %d has left the communicator and sends nothing "
 			"more on it",
 			(int)rank);
-	/* another thread may send to this process itself */
+	/* this process may have sent to itself, and another thread may yet */
 	if (rank == WEFT_ANY_SOURCE && is_last_here(comm) &&
-		(comm->is_inter || weft_alone_is()))
+		(comm->is_inter || (!comm->n_sends && weft_alone_is())))
 		return weft_err_set(WEFT_ERR_OTHER,
 			"all others have left the communicator and send "
 			"nothing more on it");

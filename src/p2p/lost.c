@@ -111,6 +111,19 @@ static void lose_comm(struct weft_comm *comm)
 		}
 }
 
+/* Who left may have done so before the death was known here: what waits for it
+ * was left alone then, as it might yet be served in the barrier. */
+static void end_stranded(const struct weft_lane *lane)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(lane, &pos)) != NULL)
+		if (req->refs && !req->is_done && req->comm &&
+			req->comm->failed)
+			weft_left_on_wait(req);
+}
+
 void weft_lost_hear(struct weft_comm *comm, uint64_t failed)
 {
 	if (!failed || comm->failed)
@@ -119,6 +132,7 @@ void weft_lost_hear(struct weft_comm *comm, uint64_t failed)
 	if (comm->local && !comm->local->failed)
 		comm->local->failed = failed;
 	lose_comm(comm);
+	end_stranded(comm->lane);
 }
 
 static void note(struct weft_peer *peer)
@@ -149,6 +163,7 @@ void weft_lost_peer(struct weft_peer *peer)
 		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
 			lose(req, peer);
 	}
+	end_stranded(peer->lane);
 	weft_pieces_lose(peer);
 }
 

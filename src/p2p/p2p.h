@@ -58,9 +58,9 @@ void weft_send_failed_held(const struct weft_msg *msg, int err);
 void weft_recv_drop_held(const struct weft_msg *msg);
 
 /* Of a collective: drops a message that has come for this receive, but of
- * another collective; its tag says of which. False when there is none. A receive
- * that such a message meets later ends with WEFT_ERR_NOT_SAME, with that one's
- * tag and source in its status. */
+ * another collective; its tag says of which. False when there is none. A
+ * receive that such a message meets later ends with WEFT_ERR_NOT_SAME, with
+ * that one's tag and source in its status. */
 bool weft_recv_other_held(const struct weft_msg *msg, int32_t *tag_out);
 
 /* Persistent: made inactive, then weft_req_start() (core/req.h) any number of

@@ -225,6 +225,12 @@ void weft_nic_purge(struct weft_comm *comm);
 
 /* Handlers. */
 weft_wire_fn weft_recv_on_eager, weft_recv_on_rts, weft_recv_on_failed;
+
+/* Ends the receive that waits for a message of another collective than this
+ * one, from the same source and of the same number, so that its caller names
+ * both. False when there is none. */
+bool weft_recv_end_other(
+	struct weft_comm *comm, const struct weft_wire_head *head);
 weft_wire_fn weft_left_on_left;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;

@@ -101,9 +101,8 @@ static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
 	return 0;
 }
 
-/* A message of another collective than the receive is for, which ends with it:
- * the caller names both. True if there is such a receive. */
-static bool end_other(struct weft_comm *comm, const struct weft_wire_head *head)
+bool weft_recv_end_other(
+	struct weft_comm *comm, const struct weft_wire_head *head)
 {
 	struct weft_req *req = weft_match_other_posted(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
@@ -152,7 +151,7 @@ void weft_recv_on_eager(struct weft_lane *lane, struct weft_peer *peer,
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (weft_unlikely(!req)) {
-		if (end_other(comm, head))
+		if (weft_recv_end_other(comm, head))
 			weft_p2p_owe(peer, len);
 		else if (keep_eager(comm, peer, head, payload, len))
 			weft_dispatch_drop(lane, "out of memory");
@@ -196,7 +195,7 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 		weft_rndv_pull(req, peer, rts.sreq, rts.addr, rts.len);
 		return;
 	}
-	if (end_other(comm, head)) {
+	if (weft_recv_end_other(comm, head)) {
 		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_TAKEN);
 		return;
 	}

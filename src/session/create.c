@@ -141,6 +141,14 @@ static bool is_named_only(const struct weft_info *info)
 	       !strcmp(value, "true");
 }
 
+/* Others may have it, as they have not heard of the death yet. */
+static int refuse_failed(struct weft_comm *comm)
+{
+	weft_comm_note_failed(comm, comm->failed - 1); /* the local one, too */
+	weft_p2p_say_left_held(comm);
+	return weft_comm_failed(comm);
+}
+
 int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 {
 	struct weft_lane *lane = b->lane ? b->lane : &weft_proc.lane;
@@ -153,15 +161,14 @@ int weft_birth(const struct weft_birth *b, struct weft_comm **comm_out)
 	err = weft_comm_create(lane, b->ctx, b->group, b->remote, &comm);
 	if (err)
 		return err;
-	if (comm->failed && !b->is_fixed)
-		err = weft_comm_failed(comm);
-	if (!err)
-		err = note_lanes(comm, b->lanes, b->parent);
+	err = note_lanes(comm, b->lanes, b->parent);
 	if (!err && b->remote)
 		err = weft_comm_create(
 			lane, b->local_ctx, b->group, NULL, &comm->local);
 	if (!err && b->remote)
 		err = note_lanes(comm->local, b->local_lanes, b->parent);
+	if (!err && comm->failed && !b->is_fixed)
+		err = refuse_failed(comm);
 	if (!err && b->info)
 		err = weft_hint_comm(b->info, &comm->info);
 	if (!err)

@@ -29,12 +29,7 @@
 
 #include <stdlib.h>
 
-enum {
-	LONG_MS = 100,	 /* to wait in the barrier before it is said */
-	LONG_SIZE = 128, /* members of a communicator where it is */
-	TELL_MS = 2000,	 /* for the word to leave */
-	LOOKS = 64,	 /* tests between looks at the clock */
-};
+enum { TELL_MS = 2000 }; /* for the word of a leaving to leave */
 
 /* A communicator on its way out. Created by the first start, destroyed with
  * the communicator. */
@@ -45,7 +40,7 @@ struct closing {
 	bool is_leaving; /* in the barrier */
 	bool is_done;
 	bool has_said; /* that this process has left; by due_ns at the latest */
-	uint64_t due_ns, since_ns;
+	uint64_t due_ns;
 	uint32_t n_tests, next_test; /* looks for sends nobody will receive */
 	int err;
 	struct weft_link link; /* in its lane's closings, when freed */
@@ -76,18 +71,6 @@ static void say_left(struct closing *c)
 	c->has_said = true;
 	c->due_ns = weft_now_ns() + TELL_MS * (WEFT_NS_PER_S / 1000);
 	weft_p2p_say_left_held(c->comm);
-}
-
-/* In the barrier for long, with all sent that will be: somebody may wait for
- * this process. */
-static bool is_late(struct closing *c)
-{
-	if (!c->is_forced || !c->is_leaving || c->has_said ||
-		c->n_tests % LOOKS || c->comm->remote_size > LONG_SIZE)
-		return false;
-	if (!c->since_ns)
-		c->since_ns = weft_now_ns();
-	return weft_now_ns() - c->since_ns >= LONG_MS * (WEFT_NS_PER_S / 1000);
 }
 
 /* The leaving has come to its end, well or not. */
@@ -175,8 +158,6 @@ static bool test_close(struct weft_child *child)
 		end_sends(c);
 	}
 	tend(c);
-	if (is_late(c))
-		say_left(c);
 	return is_over(c);
 }
 

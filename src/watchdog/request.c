@@ -85,6 +85,12 @@ static bool is_collective(const struct weft_req *req)
 	       (is_message(req) && plane_of(req) == WEFT_PLANE_COLL);
 }
 
+/* Which of the communicator's collectives. */
+static int number_of(int32_t tag)
+{
+	return (int)(tag & ((1 << WEFT_TAG_COLL_SHIFT) - 1));
+}
+
 static void describe_req(const struct weft_req *req, char *buf, size_t len)
 {
 	struct envelope e = envelope_of(req->src, req->tag);
@@ -95,7 +101,7 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 			e.tag, label_of(req->comm));
 	else if (is_collective(req))
 		snprintf(buf, len, "(number %d) of communicator \"%.40s\"",
-			(int)req->tag, label_of(req->comm));
+			number_of(req->tag), label_of(req->comm));
 	else if (req->comm)
 		snprintf(buf, len, "of communicator \"%.40s\"",
 			label_of(req->comm));
@@ -250,7 +256,7 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 		snprintf(need->phrase, sizeof(need->phrase),
 			"others to take part in collective number %d on "
 			"communicator \"%.60s\" (%d processes)",
-			(int)tag, label_of(comm), (int)comm->remote_size);
+			number_of(tag), label_of(comm), (int)comm->remote_size);
 	if (rank == comm->rank && !comm->is_inter)
 		need->otherwise = "only this process itself can send it";
 	on_ranks(&from, need, comm, rank);
@@ -281,7 +287,8 @@ static void need_receive(const struct asking *a, const struct weft_req *req)
 		snprintf(need->phrase, sizeof(need->phrase),
 			"others to take data of collective number %d on "
 			"communicator \"%.60s\" (%d processes)",
-			(int)req->tag, label_of(comm), (int)comm->remote_size);
+			number_of(req->tag), label_of(comm),
+			(int)comm->remote_size);
 	need->otherwise = "it has been received by now, or is about to be";
 	on_ranks(a, need, comm, req->src);
 }
