@@ -33,7 +33,7 @@ int weft_pmix_fact(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 	return 0;
 }
 
-static uint32_t number(
+static uint32_t pmix_boot_number(
 	struct pmix_boot *boot, pmix_rank_t rank, const char *key, uint32_t def)
 {
 	pmix_value_t *value = NULL;
@@ -338,7 +338,8 @@ static uint32_t count_nodes(
 	struct pmix_boot *boot, const struct weft_boot_facts *facts)
 {
 	uint32_t far = facts->size - facts->local_size;
-	uint32_t n = number(boot, PMIX_RANK_WILDCARD, PMIX_NUM_NODES, 2);
+	uint32_t n =
+		pmix_boot_number(boot, PMIX_RANK_WILDCARD, PMIX_NUM_NODES, 2);
 
 	if (!far)
 		return 1;
@@ -353,7 +354,7 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 
 	facts->rank = boot->me.rank;
 	facts->size = boot->size =
-		number(boot, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
+		pmix_boot_number(boot, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
 	if (!boot->size || facts->rank >= boot->size)
 		return weft_err_set(WEFT_ERR_BOOT,
 			"the process manager says rank %u of a job of %u",
@@ -375,9 +376,10 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 	facts->local_size = (uint32_t)n_near;
 	for (size_t i = 0; i < n_near && near[i] != facts->rank; i++)
 		facts->local_rank = (uint32_t)i + 1;
-	facts->univ_size = number(boot, PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, 0);
+	facts->univ_size =
+		pmix_boot_number(boot, PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, 0);
 	facts->n_nodes = count_nodes(boot, facts);
-	facts->appnum = number(boot, boot->me.rank, PMIX_APPNUM, 0);
+	facts->appnum = pmix_boot_number(boot, boot->me.rank, PMIX_APPNUM, 0);
 	snprintf(facts->alloc_kinds, sizeof(facts->alloc_kinds), "%s",
 		weft_knobs.alloc_kinds);
 	return load_key(boot, facts);

@@ -37,8 +37,8 @@ static pmix_info_t *slot(struct weft_infovec *vec)
 	return &vec->info[vec->n++];
 }
 
-static void load(struct weft_infovec *vec, const char *key, const void *data,
-	pmix_data_type_t type)
+static void pmix_codec_load(struct weft_infovec *vec, const char *key,
+	const void *data, pmix_data_type_t type)
 {
 	pmix_info_t *info = slot(vec);
 
@@ -48,56 +48,56 @@ static void load(struct weft_infovec *vec, const char *key, const void *data,
 
 void weft_infovec_set_bool(struct weft_infovec *vec, const char *key, bool v)
 {
-	load(vec, key, &v, PMIX_BOOL);
+	pmix_codec_load(vec, key, &v, PMIX_BOOL);
 }
 
 void weft_infovec_set_int(struct weft_infovec *vec, const char *key, int v)
 {
-	load(vec, key, &v, PMIX_INT);
+	pmix_codec_load(vec, key, &v, PMIX_INT);
 }
 
 void weft_infovec_set_u16(struct weft_infovec *vec, const char *key, uint16_t v)
 {
-	load(vec, key, &v, PMIX_UINT16);
+	pmix_codec_load(vec, key, &v, PMIX_UINT16);
 }
 
 void weft_infovec_set_u32(struct weft_infovec *vec, const char *key, uint32_t v)
 {
-	load(vec, key, &v, PMIX_UINT32);
+	pmix_codec_load(vec, key, &v, PMIX_UINT32);
 }
 
 void weft_infovec_set_size(struct weft_infovec *vec, const char *key, size_t v)
 {
-	load(vec, key, &v, PMIX_SIZE);
+	pmix_codec_load(vec, key, &v, PMIX_SIZE);
 }
 
 void weft_infovec_set_ptr(struct weft_infovec *vec, const char *key, void *v)
 {
-	load(vec, key, v, PMIX_POINTER);
+	pmix_codec_load(vec, key, v, PMIX_POINTER);
 }
 
 void weft_infovec_set_rank(
 	struct weft_infovec *vec, const char *key, pmix_rank_t v)
 {
-	load(vec, key, &v, PMIX_PROC_RANK);
+	pmix_codec_load(vec, key, &v, PMIX_PROC_RANK);
 }
 
 void weft_infovec_set_proc(
 	struct weft_infovec *vec, const char *key, const pmix_proc_t *v)
 {
-	load(vec, key, v, PMIX_PROC);
+	pmix_codec_load(vec, key, v, PMIX_PROC);
 }
 
 void weft_infovec_set_str(
 	struct weft_infovec *vec, const char *key, const char *v)
 {
-	load(vec, key, v, PMIX_STRING);
+	pmix_codec_load(vec, key, v, PMIX_STRING);
 }
 
 void weft_infovec_set_regex(
 	struct weft_infovec *vec, const char *key, const char *v)
 {
-	load(vec, key, v, PMIX_REGEX);
+	pmix_codec_load(vec, key, v, PMIX_REGEX);
 }
 
 void weft_infovec_set_bytes(
@@ -106,7 +106,7 @@ void weft_infovec_set_bytes(
 	/* the cast drops const only for PMIx's type: loading copies */
 	pmix_byte_object_t bytes = { .bytes = (char *)data, .size = len };
 
-	load(vec, key, &bytes, PMIX_BYTE_OBJECT);
+	pmix_codec_load(vec, key, &bytes, PMIX_BYTE_OBJECT);
 }
 
 static void load_array(struct weft_infovec *vec, const char *key,
@@ -116,7 +116,7 @@ static void load_array(struct weft_infovec *vec, const char *key,
 		.type = type, .size = n, .array = (void *)items
 	};
 
-	load(vec, key, &array, PMIX_DATA_ARRAY);
+	pmix_codec_load(vec, key, &array, PMIX_DATA_ARRAY);
 }
 
 void weft_infovec_set_procs(struct weft_infovec *vec, const char *key,
@@ -252,7 +252,7 @@ int weft_pmix_err(pmix_status_t status)
 	}
 }
 
-static int rank_order(const void *a, const void *b)
+static int pmix_codec_rank_order(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -264,7 +264,7 @@ static size_t rank_unique(uint32_t *ranks, size_t n)
 {
 	size_t kept = 0;
 
-	qsort(ranks, n, sizeof(*ranks), rank_order);
+	qsort(ranks, n, sizeof(*ranks), pmix_codec_rank_order);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || ranks[kept - 1] != ranks[i])
 			ranks[kept++] = ranks[i];

@@ -55,7 +55,7 @@ void weft_pmix_item_post(struct pmix_item *item)
 
 /* ---- on PMIx's thread ---- */
 
-static struct pmix_boot *owner_of(const pmix_info_t *info, size_t n)
+static struct pmix_boot *pmix_event_owner_of(const pmix_info_t *info, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_RETURN_OBJECT) &&
@@ -187,11 +187,12 @@ static void answer_where(struct pmix_boot *boot)
 		fn();
 }
 
-static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
-	pmix_info_t info[], size_t n, pmix_info_t results[], size_t n_results,
+static void pmix_event_on_event(size_t id, pmix_status_t status,
+	const pmix_proc_t *source, pmix_info_t info[], size_t n,
+	pmix_info_t results[], size_t n_results,
 	pmix_event_notification_cbfunc_fn_t done, void *arg)
 {
-	struct pmix_boot *boot = owner_of(info, n);
+	struct pmix_boot *boot = pmix_event_owner_of(info, n);
 
 	(void)id, (void)results, (void)n_results;
 	if (boot && status == PMIX_PROCESS_SET_DEFINE)
@@ -231,8 +232,8 @@ static void handler_add(struct pmix_boot *boot, pmix_status_t code)
 		on_registered(PMIX_ERR_NOMEM, 0, vec);
 		return;
 	}
-	PMIx_Register_event_handler(
-		&code, 1, vec->info, vec->n, on_event, on_registered, vec);
+	PMIx_Register_event_handler(&code, 1, vec->info, vec->n,
+		pmix_event_on_event, on_registered, vec);
 }
 
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
@@ -316,7 +317,7 @@ static bool note_death(struct pmix_boot *boot, uint32_t rank)
 	return true;
 }
 
-static void deliver_event(
+static void pmix_event_deliver_event(
 	const struct pmix_item *item, weft_boot_event_fn *fn, void *arg)
 {
 	const struct weft_boot_event *event = &item->event;
@@ -335,7 +336,8 @@ static void deliver_event(
 		fn(arg, event);
 }
 
-static void deliver(struct pmix_item *item, weft_boot_event_fn *fn, void *arg)
+static void pmix_event_deliver(
+	struct pmix_item *item, weft_boot_event_fn *fn, void *arg)
 {
 	switch (item->kind) {
 	case PMIX_ITEM_GET:
@@ -347,7 +349,7 @@ static void deliver(struct pmix_item *item, weft_boot_event_fn *fn, void *arg)
 		item->done_fn(item->arg, item->err);
 		break;
 	case PMIX_ITEM_EVENT:
-		deliver_event(item, fn, arg);
+		pmix_event_deliver_event(item, fn, arg);
 		break;
 	}
 	weft_pmix_item_destroy(item);
@@ -367,7 +369,8 @@ int weft_pmix_poll(struct weft_boot *base, weft_boot_event_fn *fn, void *arg)
 		atomic_fetch_sub_explicit(
 			&base->pending, 1, memory_order_relaxed);
 		pthread_mutex_unlock(&boot->lock);
-		deliver(weft_container_of(link, struct pmix_item, link), fn,
+		pmix_event_deliver(
+			weft_container_of(link, struct pmix_item, link), fn,
 			arg);
 	}
 	return (int)n;

@@ -37,8 +37,8 @@ static pmix_proc_t *members(
 	return procs;
 }
 
-static pmix_status_t fence(struct pmix_boot *boot, const uint32_t *ranks,
-	size_t n, struct pmix_item *item)
+static pmix_status_t pmix_fence_fence(struct pmix_boot *boot,
+	const uint32_t *ranks, size_t n, struct pmix_item *item)
 {
 	pmix_proc_t *procs = members(boot, ranks, n);
 	struct weft_infovec vec = { 0 };
@@ -67,7 +67,7 @@ int weft_pmix_fence(struct weft_boot *base, const uint32_t *ranks, size_t n,
 		return WEFT_ERR_NOMEM;
 	item->done_fn = fn;
 	item->arg = arg;
-	status = fence(boot, ranks, n, item);
+	status = pmix_fence_fence(boot, ranks, n, item);
 	if (status == PMIX_SUCCESS)
 		return 0;
 	if (status == PMIX_OPERATION_SUCCEEDED) {

@@ -27,7 +27,8 @@ struct reply {
 };
 
 /* One query of one key, with at most one qualifier. */
-static void ask(const char *key, const char *pset, struct reply *reply_out)
+static void pmix_pset_ask(
+	const char *key, const char *pset, struct reply *reply_out)
 {
 	pmix_query_t *query;
 	pmix_status_t status;
@@ -104,7 +105,8 @@ struct pmix_set {
 	uint32_t ranks[];
 };
 
-static struct pmix_set *set_find(const struct pmix_boot *boot, const char *name)
+static struct pmix_set *pmix_pset_set_find(
+	const struct pmix_boot *boot, const char *name)
 {
 	weft_list_for_each(it, next, &boot->sets)
 	{
@@ -122,7 +124,7 @@ int weft_pmix_set_learn(struct pmix_boot *boot, const char *name,
 {
 	struct pmix_set *set;
 
-	if (!n || set_find(boot, name))
+	if (!n || pmix_pset_set_find(boot, name))
 		return 0;
 	set = calloc(1, sizeof(*set) + n * sizeof(*ranks));
 	if (!set)
@@ -212,7 +214,7 @@ int weft_pmix_pset_list(
 	struct reply reply;
 	int err;
 
-	ask(PMIX_QUERY_PSET_NAMES, NULL, &reply);
+	pmix_pset_ask(PMIX_QUERY_PSET_NAMES, NULL, &reply);
 	value = reply_peek(&reply, PMIX_QUERY_PSET_NAMES);
 	if (!value || weft_value_peek_str(value, &text))
 		text = knob = knob_psets(NULL);
@@ -268,12 +270,12 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 	uint32_t **ranks_out, size_t *n_out)
 {
 	const struct pmix_boot *boot = pmix_boot_of(base);
-	const struct pmix_set *set = set_find(boot, name);
+	const struct pmix_set *set = pmix_pset_set_find(boot, name);
 	const pmix_value_t *value;
 	struct reply reply;
 	int err;
 
-	ask(PMIX_QUERY_PSET_MEMBERSHIP, name, &reply);
+	pmix_pset_ask(PMIX_QUERY_PSET_MEMBERSHIP, name, &reply);
 	value = reply_peek(&reply, PMIX_QUERY_PSET_MEMBERSHIP);
 	if (value && value->type == PMIX_DATA_ARRAY && value->data.darray &&
 		value->data.darray->type == PMIX_PROC)
@@ -289,7 +291,7 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 
 /* ---- sets that a program makes ---- */
 
-static bool is_known(struct weft_boot *boot, const char *name)
+static bool pmix_pset_is_known(struct weft_boot *boot, const char *name)
 {
 	uint32_t *ranks = NULL;
 	size_t n = 0;
@@ -347,7 +349,7 @@ int weft_pmix_pset_define(struct weft_boot *base, const char *name,
 			"a process set of the whole job has members, and a "
 			"name of 1 to %d characters without a comma",
 			PMIX_MAX_KEYLEN);
-	if (is_known(base, name)) /* not every manager looks */
+	if (pmix_pset_is_known(base, name)) /* not every manager looks */
 		return weft_err_set(WEFT_ERR_NAME,
 			"there is a process set \"%s\" already", name);
 	err = control(boot, PMIX_JOB_CTRL_DEFINE_PSET, name, ranks, n);

@@ -31,7 +31,7 @@ static void waiter_init(struct waiter *waiter)
 		.done_cond = PTHREAD_COND_INITIALIZER };
 }
 
-static void on_answer(pmix_status_t status, void *arg)
+static void pmix_serve_on_answer(pmix_status_t status, void *arg)
 {
 	struct waiter *waiter = arg;
 
@@ -169,7 +169,7 @@ static int register_job(
 		err = waiter_join(
 			&waiter, PMIx_server_register_nspace(serve->nspace,
 					 (int)serve->size, vec.info, vec.n,
-					 on_answer, &waiter));
+					 pmix_serve_on_answer, &waiter));
 	}
 	weft_infovec_fini(&vec);
 	return err;
@@ -425,9 +425,9 @@ static int register_clients(struct weft_serve *serve)
 
 		PMIX_LOAD_PROCID(&proc, serve->nspace, rank);
 		waiter_init(&waiter);
-		err = waiter_join(
-			&waiter, PMIx_server_register_client(&proc, getuid(),
-					 getgid(), serve, on_answer, &waiter));
+		err = waiter_join(&waiter,
+			PMIx_server_register_client(&proc, getuid(), getgid(),
+				serve, pmix_serve_on_answer, &waiter));
 	}
 	return err;
 }
@@ -475,7 +475,7 @@ fail:
 
 static void *finalize(void *arg)
 {
-	on_answer(PMIx_server_finalize(), arg);
+	pmix_serve_on_answer(PMIx_server_finalize(), arg);
 	return NULL;
 }
 

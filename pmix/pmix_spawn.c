@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t count(char *const *list)
+static size_t pmix_spawn_count(char *const *list)
 {
 	size_t n = 0;
 
@@ -20,9 +20,9 @@ static size_t count(char *const *list)
 }
 
 /* first (unless NULL) and then list, copied. libpmix frees it. */
-static char **copy_list(const char *first, char *const *list)
+static char **pmix_spawn_copy_list(const char *first, char *const *list)
 {
-	size_t n = count(list), at = 0;
+	size_t n = pmix_spawn_count(list), at = 0;
 	char **copy = calloc(n + 2, sizeof(*copy));
 
 	if (copy && first)
@@ -32,13 +32,14 @@ static char **copy_list(const char *first, char *const *list)
 	return copy;
 }
 
-static void fill_app(pmix_app_t *app, const struct weft_boot_app *from)
+static void pmix_spawn_fill_app(
+	pmix_app_t *app, const struct weft_boot_app *from)
 {
 	struct weft_infovec vec = { 0 };
 
 	app->cmd = strdup(from->program);
-	app->argv = copy_list(from->program, from->argv);
-	app->env = copy_list(NULL, from->env);
+	app->argv = pmix_spawn_copy_list(from->program, from->argv);
+	app->env = pmix_spawn_copy_list(NULL, from->env);
 	app->cwd = from->wdir ? strdup(from->wdir) : NULL;
 	app->maxprocs = (int)from->n;
 	if (from->host)
@@ -60,7 +61,7 @@ int weft_pmix_spawn(struct weft_boot *base, const struct weft_boot_app *apps,
 	if (!list)
 		return WEFT_ERR_NOMEM;
 	for (size_t i = 0; i < n; i++)
-		fill_app(&list[i], &apps[i]);
+		pmix_spawn_fill_app(&list[i], &apps[i]);
 	status = PMIx_Spawn(NULL, 0, list, n, nspace);
 	for (size_t i = 0; i < n; i++)
 		PMIX_APP_DESTRUCT(&list[i]);

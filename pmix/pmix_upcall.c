@@ -41,7 +41,7 @@ void weft_serve_post(struct weft_serve *serve, struct weft_link *list,
 		return; /* the counter is full: it is readable anyway */
 }
 
-static void post(enum weft_serve_kind kind, const pmix_proc_t *proc)
+static void pmix_upcall_post(enum weft_serve_kind kind, const pmix_proc_t *proc)
 {
 	struct serve_item *item = calloc(1, sizeof(*item));
 
@@ -56,7 +56,7 @@ static pmix_status_t on_connected(const pmix_proc_t *proc, void *object,
 	pmix_info_t info[], size_t n, pmix_op_cbfunc_t done, void *arg)
 {
 	(void)object, (void)info, (void)n, (void)done, (void)arg;
-	post(WEFT_SERVE_CONNECTED, proc);
+	pmix_upcall_post(WEFT_SERVE_CONNECTED, proc);
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -64,13 +64,13 @@ static pmix_status_t on_finalized(
 	const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done, void *arg)
 {
 	(void)object, (void)done, (void)arg;
-	post(WEFT_SERVE_FINALIZED, proc);
+	pmix_upcall_post(WEFT_SERVE_FINALIZED, proc);
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
 /* The ranks of our job's processes; NULL if that is not what they are, or if
  * they are all. */
-static uint32_t *ranks_of(const pmix_proc_t *procs, size_t n)
+static uint32_t *pmix_upcall_ranks_of(const pmix_proc_t *procs, size_t n)
 {
 	uint32_t *ranks = n ? calloc(n, sizeof(*ranks)) : NULL;
 
@@ -85,9 +85,9 @@ static uint32_t *ranks_of(const pmix_proc_t *procs, size_t n)
 	return ranks;
 }
 
-static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
-	const char text[], pmix_proc_t procs[], size_t n, pmix_op_cbfunc_t done,
-	void *arg)
+static pmix_status_t pmix_upcall_on_abort(const pmix_proc_t *proc, void *object,
+	int status, const char text[], pmix_proc_t procs[], size_t n,
+	pmix_op_cbfunc_t done, void *arg)
 {
 	struct serve_item *item = calloc(1, sizeof(*item));
 
@@ -99,7 +99,7 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
 	item->event.code = status;
 	snprintf(item->event.text, sizeof(item->event.text), "%s",
 		text ? text : "");
-	item->event.ranks = ranks_of(procs, n);
+	item->event.ranks = pmix_upcall_ranks_of(procs, n);
 	item->event.n_ranks = item->event.ranks ? n : 0;
 	weft_serve_post(owner, &owner->items, &item->link);
 	return PMIX_OPERATION_SUCCEEDED;
@@ -327,7 +327,7 @@ static void answer_names(struct weft_infovec *vec)
 }
 
 /* Append the answer to one key of query, if there is one. */
-static void answer(
+static void pmix_upcall_answer(
 	struct weft_infovec *vec, const pmix_query_t *query, const char *key)
 {
 	const struct serve_pset *pset;
@@ -347,7 +347,7 @@ static void answer(
 }
 
 /* libpmix has copied the answer. */
-static void on_answered(void *arg)
+static void pmix_upcall_on_answered(void *arg)
 {
 	struct weft_infovec *vec = arg;
 
@@ -366,13 +366,14 @@ static pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries,
 	pthread_mutex_lock(&owner->lock);
 	for (size_t i = 0; i < n; i++)
 		for (char **key = queries[i].keys; key && *key; key++)
-			answer(vec, &queries[i], *key);
+			pmix_upcall_answer(vec, &queries[i], *key);
 	pthread_mutex_unlock(&owner->lock);
 	if (vec->err || !vec->n) {
-		on_answered(vec);
+		pmix_upcall_on_answered(vec);
 		return PMIX_ERR_NOT_FOUND;
 	}
-	done(PMIX_SUCCESS, vec->info, vec->n, arg, on_answered, vec);
+	done(PMIX_SUCCESS, vec->info, vec->n, arg, pmix_upcall_on_answered,
+		vec);
 	return PMIX_SUCCESS;
 }
 
@@ -388,10 +389,10 @@ static const char *set_of_order(const pmix_info_t *order, bool *is_delete_out)
 	return weft_value_peek_str(&order->value, &name) ? NULL : name;
 }
 
-static pmix_status_t make_set(
+static pmix_status_t pmix_upcall_make_set(
 	const char *name, const pmix_proc_t targets[], size_t n)
 {
-	uint32_t *ranks = ranks_of(targets, n);
+	uint32_t *ranks = pmix_upcall_ranks_of(targets, n);
 	pmix_status_t status =
 		ranks ? weft_serve_pset_make(owner, name, ranks, n)
 		      : PMIX_ERR_BAD_PARAM;
@@ -420,7 +421,7 @@ static pmix_status_t on_control(const pmix_proc_t *proc,
 	if (!*name || strlen(name) > PMIX_MAX_KEYLEN || (!is_delete && !n))
 		return PMIX_ERR_BAD_PARAM;
 	status = is_delete ? weft_serve_pset_take_back(owner, name)
-			   : make_set(name, targets, n);
+			   : pmix_upcall_make_set(name, targets, n);
 	done(status, NULL, 0, arg, NULL, NULL);
 	return PMIX_SUCCESS;
 }
@@ -454,7 +455,8 @@ static pmix_status_t on_group(pmix_group_operation_t op, char *group,
 	if (wants_context(info, n_info))
 		weft_infovec_set_size(
 			vec, PMIX_GROUP_CONTEXT_ID, owner->next_context++);
-	done(PMIX_SUCCESS, vec->info, vec->n, arg, on_answered, vec);
+	done(PMIX_SUCCESS, vec->info, vec->n, arg, pmix_upcall_on_answered,
+		vec);
 	return PMIX_SUCCESS;
 }
 
@@ -493,7 +495,7 @@ struct words {
 	bool is_bad;
 };
 
-static void add(struct words *words, const char *word)
+static void pmix_upcall_add(struct words *words, const char *word)
 {
 	char **list = realloc(words->list, (words->n + 2) * sizeof(*list));
 
@@ -536,26 +538,26 @@ static void add_app(struct words *words, const pmix_app_t *app)
 	char n[16];
 
 	snprintf(n, sizeof(n), "%d", app->maxprocs);
-	add(words, "-n");
-	add(words, n);
+	pmix_upcall_add(words, "-n");
+	pmix_upcall_add(words, n);
 	if (host && strcmp(host, owner->host)) {
-		add(words, "-host");
-		add(words, host);
+		pmix_upcall_add(words, "-host");
+		pmix_upcall_add(words, host);
 	}
 	if (app->cwd) {
-		add(words, "-wdir");
-		add(words, app->cwd);
+		pmix_upcall_add(words, "-wdir");
+		pmix_upcall_add(words, app->cwd);
 	}
 	if (pset) {
-		add(words, "--pset");
-		add(words, pset);
+		pmix_upcall_add(words, "--pset");
+		pmix_upcall_add(words, pset);
 	}
-	add(words, "--");
-	add(words, app->cmd);
+	pmix_upcall_add(words, "--");
+	pmix_upcall_add(words, app->cmd);
 	for (char **arg = app->argv; arg && *arg; arg++) {
 		words->is_bad |= !strcmp(*arg, ":"); /* begins another app */
 		if (arg != app->argv)
-			add(words, *arg);
+			pmix_upcall_add(words, *arg);
 	}
 }
 
@@ -574,25 +576,25 @@ static void add_errhandler(struct words *words, const pmix_app_t *app)
 
 	if (!name)
 		return;
-	add(words, "-initial-errhandler");
-	add(words, name);
+	pmix_upcall_add(words, "-initial-errhandler");
+	pmix_upcall_add(words, name);
 }
 
-static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
-	size_t n_info, const pmix_app_t apps[], size_t n,
-	pmix_spawn_cbfunc_t done, void *arg)
+static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
+	const pmix_info_t info[], size_t n_info, const pmix_app_t apps[],
+	size_t n, pmix_spawn_cbfunc_t done, void *arg)
 {
 	struct serve_item *item = calloc(1, sizeof(*item));
 	struct spawn_ask *ask = calloc(1, sizeof(*ask));
 	struct words words = { 0 };
 
 	(void)info, (void)n_info;
-	add(&words, "mpiexec");
+	pmix_upcall_add(&words, "mpiexec");
 	if (n)
 		add_errhandler(&words, &apps[0]);
 	for (size_t i = 0; i < n; i++) {
 		if (i)
-			add(&words, ":");
+			pmix_upcall_add(&words, ":");
 		words.is_bad |= !apps[i].cmd || apps[i].maxprocs < 1;
 		if (!words.is_bad)
 			add_app(&words, &apps[i]);
@@ -616,7 +618,7 @@ static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
 pmix_server_module_t weft_serve_module = {
 	.client_connected2 = on_connected,
 	.client_finalized = on_finalized,
-	.abort = on_abort,
+	.abort = pmix_upcall_on_abort,
 	.fence_nb = on_fence,
 	.direct_modex = on_fetch,
 	.publish = on_publish,
@@ -627,7 +629,7 @@ pmix_server_module_t weft_serve_module = {
 	.register_events = on_register,
 	.deregister_events = on_deregister,
 	.notify_event = on_notify,
-	.spawn = on_spawn,
+	.spawn = pmix_upcall_on_spawn,
 	.query = on_query,
 	.job_control = on_control,
 	.group = on_group,

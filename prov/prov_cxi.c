@@ -25,13 +25,13 @@ enum {
 };
 
 /* The ways there are to ask for our own keys: not offering the provider's. */
-static void hints(struct fi_info *h)
+static void prov_cxi_hints(struct fi_info *h)
 {
 	h->domain_attr->mr_mode &= ~(FI_MR_PROV_KEY | FI_MR_VIRT_ADDR);
 	h->tx_attr->op_flags = 0;
 }
 
-static const char *refuse(const struct fi_info *info)
+static const char *prov_cxi_refuse(const struct fi_info *info)
 {
 	if (info->domain_attr->name &&
 		weft_slingshot_is_foreign(info->domain_attr->name))
@@ -96,7 +96,7 @@ static int prepare(
 	return 0;
 }
 
-static void tune(struct weft_plan *plan, const struct fi_info *info)
+static void prov_cxi_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = EAGER_LEN;
@@ -121,8 +121,8 @@ const struct weft_prov weft_prov_cxi = {
 	.use = WEFT_PROV_MULTI,
 	.side_caps = FI_ATOMIC | FI_FENCE,
 	.forms = { "cxi" },
-	.hints = hints,
-	.refuse = refuse,
+	.hints = prov_cxi_hints,
+	.refuse = prov_cxi_refuse,
 	.prepare = prepare,
-	.tune = tune,
+	.tune = prov_cxi_tune,
 };

@@ -9,7 +9,7 @@
 
 enum { EAGER_LEN = 8192 };
 
-static void tune(struct weft_plan *plan, const struct fi_info *info)
+static void prov_efa_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
 	plan->eager_len = EAGER_LEN;
@@ -21,5 +21,5 @@ const struct weft_prov weft_prov_efa = {
 	.note = "there is an Elastic Fabric Adapter",
 	.use = WEFT_PROV_MULTI,
 	.forms = { "efa" },
-	.tune = tune,
+	.tune = prov_efa_tune,
 };

@@ -11,7 +11,7 @@
 
 enum { EAGER_LEN = 8192 };
 
-static void tune(struct weft_plan *plan, const struct fi_info *info)
+static void prov_psm_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
 	plan->eager_len = EAGER_LEN;
@@ -23,7 +23,7 @@ const struct weft_prov weft_prov_psm = {
 	.note = "there is Omni-Path hardware",
 	.use = WEFT_PROV_MULTI,
 	.forms = { "opx", "psm2" },
-	.tune = tune,
+	.tune = prov_psm_tune,
 };
 
 const struct weft_prov weft_prov_psm3 = {
@@ -31,5 +31,5 @@ const struct weft_prov weft_prov_psm3 = {
 	.note = "the user named it",
 	.use = WEFT_PROV_ON_DEMAND,
 	.forms = { "psm3" },
-	.tune = tune,
+	.tune = prov_psm_tune,
 };

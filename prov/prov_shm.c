@@ -10,7 +10,7 @@
 enum { EAGER_LEN = 4096 };
 
 /* Without injection the 1.17 provider returns a second, slower variant. */
-static const char *refuse(const struct fi_info *info)
+static const char *prov_shm_refuse(const struct fi_info *info)
 {
 	if (!(info->caps & FI_MSG))
 		return "an empty one-sided write does not complete there";
@@ -19,7 +19,7 @@ static const char *refuse(const struct fi_info *info)
 
 /* In 1.17 a target that refuses a key answers nothing, and a refused read ends
  * at the initiator as if it had read. */
-static void tune(struct weft_plan *plan, const struct fi_info *info)
+static void prov_shm_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
 	weft_plan_lose(plan, "errors of one-sided access");
@@ -33,6 +33,6 @@ const struct weft_prov weft_prov_shm = {
 	.use = WEFT_PROV_ON_DEMAND,
 	.is_one_host = true,
 	.forms = { "shm" },
-	.refuse = refuse,
-	.tune = tune,
+	.refuse = prov_shm_refuse,
+	.tune = prov_shm_tune,
 };

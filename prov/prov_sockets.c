@@ -10,7 +10,8 @@
 enum { EAGER_LEN = 65536 + 512 };
 
 /* As for tcp: the round trip of a rendezvous costs more than a copy. */
-static void tune(struct weft_plan *plan, const struct fi_info *info)
+static void prov_sockets_tune(
+	struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;
 	plan->eager_len = EAGER_LEN;
@@ -26,5 +27,5 @@ const struct weft_prov weft_prov_sockets = {
 	.has_iface = true,
 	.iface_env = "FI_SOCKETS_IFACE",
 	.forms = { "sockets" },
-	.tune = tune,
+	.tune = prov_sockets_tune,
 };

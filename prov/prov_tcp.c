@@ -17,7 +17,7 @@ enum {
 	RXM_EAGER_LEN = 16384,
 };
 
-static void hints(struct fi_info *h)
+static void prov_tcp_hints(struct fi_info *h)
 {
 	h->tx_attr->size = QUEUE_LEN;
 	h->rx_attr->size = QUEUE_LEN;
@@ -27,7 +27,7 @@ static void hints(struct fi_info *h)
  * copying out of the receive buffer costs: 64 KiB is where they meet. One
  * stream keeps everything in order, but the layered form has a rendezvous of
  * its own, which later messages overtake. */
-static void tune(struct weft_plan *plan, const struct fi_info *info)
+static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = SIZE_MAX;
@@ -45,6 +45,6 @@ const struct weft_prov weft_prov_tcp = {
 	.has_iface = true,
 	.iface_env = "FI_TCP_IFACE",
 	.forms = { "tcp", "net", "tcp;ofi_rxm" },
-	.hints = hints,
-	.tune = tune,
+	.hints = prov_tcp_hints,
+	.tune = prov_tcp_tune,
 };

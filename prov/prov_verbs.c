@@ -50,14 +50,14 @@ static bool is_iwarp(const struct fi_info *info)
 	return type == NODE_RNIC;
 }
 
-static const char *refuse(const struct fi_info *info)
+static const char *prov_verbs_refuse(const struct fi_info *info)
 {
 	if (!(info->caps & FI_TAGGED) && is_iwarp(info))
 		return "iWARP does not tell when a write has arrived";
 	return NULL;
 }
 
-static void tune(struct weft_plan *plan, const struct fi_info *info)
+static void prov_verbs_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	plan->eager_len = layer_buffer();
 	plan->in_order_len = plan->eager_len;
@@ -75,6 +75,6 @@ const struct weft_prov weft_prov_verbs = {
 	.iface_env = "FI_VERBS_IFACE",
 	.remedy = "FI_UNIVERSE_SIZE below 256 asks for shorter queues",
 	.forms = { "verbs;ofi_rxm" },
-	.refuse = refuse,
-	.tune = tune,
+	.refuse = prov_verbs_refuse,
+	.tune = prov_verbs_tune,
 };

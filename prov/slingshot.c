@@ -24,7 +24,7 @@ static const struct {
 enum { N_CLASSES = sizeof(classes) / sizeof(classes[0]) };
 
 /* Where the word stands in a list with commas; -1: nowhere. */
-static int index_of(const char *list, const char *word)
+static int slingshot_index_of(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -58,7 +58,7 @@ bool weft_slingshot_is_foreign(const char *device)
 {
 	const char *devices = weft_knob_foreign("SLINGSHOT_DEVICES");
 
-	return devices && index_of(devices, device) < 0;
+	return devices && slingshot_index_of(devices, device) < 0;
 }
 
 bool weft_slingshot_key(const char *device, struct weft_cxi_auth_key *key_out)
@@ -66,7 +66,7 @@ bool weft_slingshot_key(const char *device, struct weft_cxi_auth_key *key_out)
 	const char *vnis = weft_knob_foreign("SLINGSHOT_VNIS");
 	const char *services = weft_knob_foreign("SLINGSHOT_SVC_IDS");
 	const char *devices = weft_knob_foreign("SLINGSHOT_DEVICES");
-	int at = devices ? index_of(devices, device) : 0;
+	int at = devices ? slingshot_index_of(devices, device) : 0;
 	unsigned long vni, service;
 
 	if (!vnis || !services || at < 0)

@@ -21,7 +21,7 @@ static struct weft_obj *slot_at(struct weft_table *table, uint32_t index)
 }
 
 /* Next index never used before, with its chunk in place. */
-static struct weft_obj *grow(struct weft_table *table)
+static struct weft_obj *handle_grow(struct weft_table *table)
 {
 	uint32_t index = table->n_used;
 	struct weft_obj *obj;
@@ -55,7 +55,7 @@ void *weft_table_new(struct weft_table *table)
 		obj = slot_at(table, table->free_head - 1);
 		table->free_head = ((struct free_obj *)(void *)obj)->next;
 	} else {
-		obj = grow(table);
+		obj = handle_grow(table);
 	}
 	if (obj) {
 		memset(obj + 1, 0, table->size - sizeof(*obj));

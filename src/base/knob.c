@@ -101,7 +101,7 @@ static bool is_in_list(const char *values, const char *text)
 	return false;
 }
 
-static void refuse(struct weft_knob_desc *desc, const char *text,
+static void knob_refuse(struct weft_knob_desc *desc, const char *text,
 	const struct knob_range *range)
 {
 	desc->source = WEFT_KNOB_REFUSED;
@@ -124,13 +124,13 @@ static void set_knob(size_t i, const char *text)
 
 	if (!descs[i].unit) {
 		if (descs[i].values[0] && !is_in_list(descs[i].values, text)) {
-			refuse(&descs[i], text, range);
+			knob_refuse(&descs[i], text, range);
 			return;
 		}
 		*(const char **)range->where = strdup(text);
 	} else {
 		if (parse_num(text, &v) || v < range->min || v > range->max) {
-			refuse(&descs[i], text, range);
+			knob_refuse(&descs[i], text, range);
 			return;
 		}
 		*(int64_t *)range->where = v;
@@ -138,7 +138,7 @@ static void set_knob(size_t i, const char *text)
 	descs[i].source = WEFT_KNOB_ENV;
 }
 
-static void warn_unknown(const char *name, size_t len)
+static void knob_warn_unknown(const char *name, size_t len)
 {
 	char copy[64];
 	size_t best = 0;
@@ -171,7 +171,7 @@ static void load_one(const char *entry)
 			return;
 		}
 	}
-	warn_unknown(name, (size_t)(eq - name));
+	knob_warn_unknown(name, (size_t)(eq - name));
 }
 
 void weft_knob_load(void)

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static void place(struct weft_map *map, uint64_t key, void *value)
+static void map_place(struct weft_map *map, uint64_t key, void *value)
 {
 	size_t i = weft_mix(key) & map->mask;
 
@@ -16,7 +16,7 @@ static void place(struct weft_map *map, uint64_t key, void *value)
 	map->entries[i] = (struct weft_map_entry){ key, value };
 }
 
-static int grow(struct weft_map *map)
+static int map_grow(struct weft_map *map)
 {
 	size_t n = map->entries ? (map->mask + 1) * 2 : 16;
 	struct weft_map bigger = { .mask = n - 1 };
@@ -26,7 +26,7 @@ static int grow(struct weft_map *map)
 		return WEFT_ERR_NOMEM;
 	for (size_t i = 0; map->entries && i <= map->mask; i++)
 		if (map->entries[i].key)
-			place(&bigger, map->entries[i].key,
+			map_place(&bigger, map->entries[i].key,
 				map->entries[i].value);
 	free(map->entries);
 	*map = bigger;
@@ -36,12 +36,12 @@ static int grow(struct weft_map *map)
 int weft_map_put(struct weft_map *map, uint64_t key, void *value)
 {
 	if (!map->entries || (map->n_used + 1) * 2 > map->mask + 1) {
-		int err = grow(map);
+		int err = map_grow(map);
 
 		if (err)
 			return err;
 	}
-	place(map, key, value);
+	map_place(map, key, value);
 	return 0;
 }
 

@@ -77,7 +77,7 @@ int weft_boot_open(
 	return err;
 }
 
-static int rank_order(const void *a, const void *b)
+static int boot_rank_order(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -90,5 +90,5 @@ int weft_boot_is_near(struct weft_boot *boot, uint32_t rank)
 	size_t n = 0;
 
 	return !weft_boot_near(boot, &ranks, &n) &&
-	       bsearch(&rank, ranks, n, sizeof(rank), rank_order);
+	       bsearch(&rank, ranks, n, sizeof(rank), boot_rank_order);
 }

@@ -189,7 +189,7 @@ static int solo_near(
 	return 0;
 }
 
-static struct solo_set *set_find(struct solo *solo, const char *name)
+static struct solo_set *singleton_set_find(struct solo *solo, const char *name)
 {
 	weft_list_for_each(it, next, &solo->sets)
 	{
@@ -232,7 +232,7 @@ static int solo_pset_members(struct weft_boot *boot, const char *name,
 {
 	uint32_t *ranks;
 
-	if (!set_find(solo_of(boot), name))
+	if (!singleton_set_find(solo_of(boot), name))
 		return WEFT_ERR_NOTFOUND;
 	ranks = calloc(1, sizeof(*ranks));
 	if (!ranks)
@@ -263,7 +263,7 @@ static int solo_pset_define(struct weft_boot *boot, const char *name,
 		return weft_err_set(WEFT_ERR_RANK,
 			"a process set in a job of one process has rank 0");
 	if (!*name || strlen(name) >= WEFT_BOOT_NAME_MAX ||
-		set_find(solo_of(boot), name))
+		singleton_set_find(solo_of(boot), name))
 		return weft_err_set(WEFT_ERR_NAME,
 			"process set name \"%s\" is empty, too long or taken",
 			name);
@@ -282,7 +282,7 @@ static int solo_pset_define(struct weft_boot *boot, const char *name,
 
 static int solo_pset_delete(struct weft_boot *boot, const char *name)
 {
-	struct solo_set *set = set_find(solo_of(boot), name);
+	struct solo_set *set = singleton_set_find(solo_of(boot), name);
 	int err;
 
 	if (!set)
@@ -307,7 +307,7 @@ static bool is_ready(struct solo *solo, const struct answer *answer)
 	return value && value->is_visible;
 }
 
-static void deliver_event(
+static void singleton_deliver_event(
 	const struct answer *answer, weft_boot_event_fn *fn, void *arg)
 {
 	struct weft_boot_event event = { .kind = answer->kind, .code = -1 };
@@ -317,7 +317,7 @@ static void deliver_event(
 		fn(arg, &event);
 }
 
-static void deliver(struct solo *solo, struct answer *answer,
+static void singleton_deliver(struct solo *solo, struct answer *answer,
 	weft_boot_event_fn *fn, void *arg)
 {
 	struct answer copy = *answer;
@@ -328,7 +328,7 @@ static void deliver(struct solo *solo, struct answer *answer,
 	if (copy.done_fn) {
 		copy.done_fn(copy.arg, 0);
 	} else if (!copy.get_fn) {
-		deliver_event(&copy, fn, arg);
+		singleton_deliver_event(&copy, fn, arg);
 	} else {
 		const struct value *value = value_find(solo, copy.key);
 
@@ -351,7 +351,7 @@ static int solo_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 
 		it = it->next;
 		if (is_ready(solo, answer)) {
-			deliver(solo, answer, fn, arg);
+			singleton_deliver(solo, answer, fn, arg);
 			n++;
 		}
 		if (is_last)

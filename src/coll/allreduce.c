@@ -32,7 +32,7 @@ static struct fold fold_of(const struct weft_comm *comm)
 	return f;
 }
 
-static int32_t rank_of(const struct fold *f, int32_t i)
+static int32_t allreduce_rank_of(const struct fold *f, int32_t i)
 {
 	return i < f->rest ? 2 * i + 1 : i + f->rest;
 }
@@ -71,7 +71,7 @@ static void doubling(struct weft_sched *sched, const struct weft_coll *args,
 	const struct fold *f, struct weft_span acc, struct weft_span in)
 {
 	for (int32_t bit = 1; bit < f->n; bit *= 2) {
-		int32_t partner = rank_of(f, f->me ^ bit);
+		int32_t partner = allreduce_rank_of(f, f->me ^ bit);
 
 		weft_sched_recv(sched, args->comm, in, partner);
 		weft_sched_send(sched, args->comm, acc, partner);
@@ -101,7 +101,7 @@ static void halving(struct weft_sched *sched, const struct weft_coll *args,
 	int round = 0;
 
 	for (int32_t bit = f->n / 2; bit > 0; bit /= 2, round++) {
-		int32_t partner = rank_of(f, f->me ^ bit);
+		int32_t partner = allreduce_rank_of(f, f->me ^ bit);
 		int64_t mid = lo + (hi - lo) / 2;
 		bool is_low = !(f->me & bit);
 
@@ -120,7 +120,7 @@ static void halving(struct weft_sched *sched, const struct weft_coll *args,
 			slice(acc, lo, hi));
 	}
 	for (int32_t bit = 1; bit < f->n; bit *= 2) {
-		int32_t partner = rank_of(f, f->me ^ bit);
+		int32_t partner = allreduce_rank_of(f, f->me ^ bit);
 		bool is_low = !(f->me & bit);
 
 		round--;
@@ -157,8 +157,9 @@ void weft_allreduce_build(
 }
 
 /* acc = what came from `partner` op acc, in rank order; in is lost. */
-static void combine(struct weft_quick *q, const struct weft_coll *args,
-	int32_t partner, struct weft_span acc, struct weft_span in)
+static void allreduce_combine(struct weft_quick *q,
+	const struct weft_coll *args, int32_t partner, struct weft_span acc,
+	struct weft_span in)
 {
 	if (weft_unlikely(q->err))
 		return;
@@ -185,13 +186,13 @@ static int quick_doubling(const struct weft_coll *args, const struct fold *f,
 	}
 	if (me < 2 * f->rest) {
 		weft_quick_recv(&q, in, me - 1);
-		combine(&q, args, me - 1, acc, in);
+		allreduce_combine(&q, args, me - 1, acc, in);
 	}
 	for (int32_t bit = 1; bit < f->n; bit *= 2) {
-		int32_t partner = rank_of(f, f->me ^ bit);
+		int32_t partner = allreduce_rank_of(f, f->me ^ bit);
 
 		weft_quick_exchange(&q, acc, partner, in, partner);
-		combine(&q, args, partner, acc, in);
+		allreduce_combine(&q, args, partner, acc, in);
 	}
 	if (me < 2 * f->rest)
 		weft_quick_send(&q, acc, me - 1);

@@ -83,7 +83,7 @@ const char *weft_coll_name(enum weft_coll_kind kind)
 	return names[kind];
 }
 
-static void hold(
+static void coll_hold(
 	struct weft_sched *sched, const struct weft_blocks *blocks, int32_t n)
 {
 	weft_sched_hold(sched, blocks->type);
@@ -115,8 +115,8 @@ static struct weft_sched *build(
 		*err_out = WEFT_ERR_NOMEM;
 		return NULL;
 	}
-	hold(sched, &args->send, n_blocks(args, args->n_dests));
-	hold(sched, &args->recv, n_blocks(args, args->n_sources));
+	coll_hold(sched, &args->send, n_blocks(args, args->n_dests));
+	coll_hold(sched, &args->recv, n_blocks(args, args->n_sources));
 	weft_sched_hold_op(sched, args->op);
 	fn(sched, args);
 	*err_out = weft_sched_err(sched);

@@ -8,7 +8,7 @@
 #include "core/lane.h"
 #include "p2p/p2p.h"
 
-static struct weft_msg message(
+static struct weft_msg fast_message(
 	const struct weft_quick *q, struct weft_span span, int32_t rank)
 {
 	return (struct weft_msg){
@@ -31,7 +31,7 @@ struct weft_quick weft_quick_begin(
 
 void weft_quick_send(struct weft_quick *q, struct weft_span span, int32_t rank)
 {
-	struct weft_msg msg = message(q, span, rank);
+	struct weft_msg msg = fast_message(q, span, rank);
 
 	if (weft_unlikely(q->err))
 		weft_send_failed_held(&msg, q->err);
@@ -39,7 +39,7 @@ void weft_quick_send(struct weft_quick *q, struct weft_span span, int32_t rank)
 		q->err = weft_send_held(&msg);
 }
 
-static int finish(const struct weft_quick *q, struct weft_req *req)
+static int fast_finish(const struct weft_quick *q, struct weft_req *req)
 {
 	int err;
 
@@ -52,7 +52,7 @@ static int finish(const struct weft_quick *q, struct weft_req *req)
 }
 
 /* Posts a receive, unless another collective's message is there already. */
-static int post(const struct weft_quick *q, const struct weft_msg *msg,
+static int fast_post(const struct weft_quick *q, const struct weft_msg *msg,
 	struct weft_req **req_out)
 {
 	int32_t met;
@@ -65,23 +65,23 @@ static int post(const struct weft_quick *q, const struct weft_msg *msg,
 
 void weft_quick_recv(struct weft_quick *q, struct weft_span span, int32_t rank)
 {
-	struct weft_msg msg = message(q, span, rank);
+	struct weft_msg msg = fast_message(q, span, rank);
 	struct weft_req *req;
 
 	if (weft_unlikely(q->err)) {
 		weft_recv_drop_held(&msg);
 		return;
 	}
-	q->err = post(q, &msg, &req);
+	q->err = fast_post(q, &msg, &req);
 	if (!q->err)
-		q->err = finish(q, req);
+		q->err = fast_finish(q, req);
 }
 
 void weft_quick_exchange(struct weft_quick *q, struct weft_span out, int32_t to,
 	struct weft_span in, int32_t from)
 {
-	struct weft_msg in_msg = message(q, in, from);
-	struct weft_msg out_msg = message(q, out, to);
+	struct weft_msg in_msg = fast_message(q, in, from);
+	struct weft_msg out_msg = fast_message(q, out, to);
 	struct weft_req *req;
 	int send_err, err;
 
@@ -90,14 +90,14 @@ void weft_quick_exchange(struct weft_quick *q, struct weft_span out, int32_t to,
 		weft_send_failed_held(&out_msg, q->err);
 		return;
 	}
-	err = post(q, &in_msg, &req);
+	err = fast_post(q, &in_msg, &req);
 	if (weft_unlikely(err)) {
 		q->err = err;
 		weft_send_failed_held(&out_msg, err);
 		return;
 	}
 	send_err = weft_send_held(&out_msg);
-	err = finish(q, req);
+	err = fast_finish(q, req);
 	if (weft_unlikely(send_err | err))
 		q->err = send_err ? send_err : err;
 }

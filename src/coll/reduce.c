@@ -62,7 +62,7 @@ void weft_reduce_build(struct weft_sched *sched, const struct weft_coll *args)
 }
 
 /* Items before part i of the result, and in it. */
-static int64_t part_start(const struct weft_coll *args, int32_t i)
+static int64_t reduce_part_start(const struct weft_coll *args, int32_t i)
 {
 	int64_t at = 0;
 
@@ -76,11 +76,11 @@ static int64_t part_start(const struct weft_coll *args, int32_t i)
 static struct weft_span parts(
 	const struct weft_coll *args, void *buf, int32_t first, int32_t n)
 {
-	int64_t start = part_start(args, first);
+	int64_t start = reduce_part_start(args, first);
 	struct weft_type *type = args->recv.type;
 
 	return (struct weft_span){ (char *)buf + start * type->extent,
-		part_start(args, first + n) - start, type };
+		reduce_part_start(args, first + n) - start, type };
 }
 
 /* Sends each its part of `all`, down a binomial tree from rank 0. */

@@ -5,7 +5,7 @@
  * them that are not above me. */
 #include "coll/coll_priv.h"
 
-static void scan(struct weft_sched *sched, const struct weft_coll *args,
+static void scan_chain(struct weft_sched *sched, const struct weft_coll *args,
 	bool is_exclusive)
 {
 	struct weft_comm *comm = args->comm;
@@ -52,10 +52,10 @@ static void scan(struct weft_sched *sched, const struct weft_coll *args,
 
 void weft_scan_build(struct weft_sched *sched, const struct weft_coll *args)
 {
-	scan(sched, args, false);
+	scan_chain(sched, args, false);
 }
 
 void weft_exscan_build(struct weft_sched *sched, const struct weft_coll *args)
 {
-	scan(sched, args, true);
+	scan_chain(sched, args, true);
 }

@@ -39,7 +39,7 @@ struct weft_sched {
 	size_t n_steps, n_room;
 	size_t at;	  /* next step */
 	size_t n_pending; /* messages started and not done */
-	bool is_running;  /* inside run() */
+	bool is_running;  /* inside sched_run() */
 	struct tmp *tmps;
 	struct weft_type **types; /* held */
 	size_t n_types;
@@ -57,7 +57,7 @@ static void free_tmps(struct weft_sched *sched)
 	}
 }
 
-static void destroy(struct weft_req *req)
+static void sched_destroy(struct weft_req *req)
 {
 	struct weft_sched *sched = req->state;
 
@@ -80,7 +80,7 @@ static int restart(struct weft_req *req)
 
 static const struct weft_req_ops sched_ops = {
 	.start = restart,
-	.release = destroy,
+	.release = sched_destroy,
 };
 
 struct weft_sched *weft_sched_create(
@@ -181,7 +181,7 @@ void weft_sched_give_up(struct weft_sched *sched)
 	sched->n_steps = 0;
 }
 
-static struct step *add(struct weft_sched *sched, enum step_kind kind)
+static struct step *sched_add(struct weft_sched *sched, enum step_kind kind)
 {
 	struct step *step;
 
@@ -212,7 +212,7 @@ static struct step *add(struct weft_sched *sched, enum step_kind kind)
 void weft_sched_send(struct weft_sched *sched, struct weft_comm *comm,
 	struct weft_span span, int32_t rank)
 {
-	struct step *step = add(sched, STEP_SEND);
+	struct step *step = sched_add(sched, STEP_SEND);
 
 	step->comm = comm;
 	step->span = span;
@@ -222,7 +222,7 @@ void weft_sched_send(struct weft_sched *sched, struct weft_comm *comm,
 void weft_sched_recv(struct weft_sched *sched, struct weft_comm *comm,
 	struct weft_span span, int32_t rank)
 {
-	struct step *step = add(sched, STEP_RECV);
+	struct step *step = sched_add(sched, STEP_RECV);
 
 	step->comm = comm;
 	step->span = span;
@@ -231,7 +231,7 @@ void weft_sched_recv(struct weft_sched *sched, struct weft_comm *comm,
 
 void weft_sched_fence(struct weft_sched *sched)
 {
-	add(sched, STEP_FENCE);
+	sched_add(sched, STEP_FENCE);
 }
 
 void weft_sched_copy(
@@ -241,7 +241,7 @@ void weft_sched_copy(
 
 	if (from.count == 0 || from.type->size == 0)
 		return;
-	step = add(sched, STEP_COPY);
+	step = sched_add(sched, STEP_COPY);
 	step->in = from.buf;
 	step->in_count = from.count;
 	step->in_type = from.type;
@@ -255,13 +255,13 @@ void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
 
 	if (inout.count == 0)
 		return;
-	step = add(sched, STEP_REDUCE);
+	step = sched_add(sched, STEP_REDUCE);
 	step->in = in;
 	step->op = op;
 	step->span = inout;
 }
 
-static void run(struct weft_sched *sched);
+static void sched_run(struct weft_sched *sched);
 
 static void on_message(void *arg, struct weft_req *req)
 {
@@ -275,7 +275,7 @@ static void on_message(void *arg, struct weft_req *req)
 	weft_req_put(req);
 	sched->n_pending--;
 	if (sched->n_pending == 0 || sched->err)
-		run(sched);
+		sched_run(sched);
 }
 
 static void start_message(struct weft_sched *sched, const struct step *step)
@@ -338,7 +338,7 @@ static void do_local(struct weft_sched *sched, const struct step *step)
  * inside, which comes back here: the outer call then goes on. With an error
  * nothing depends on anything any more: the rest is told and dropped at once.
  */
-static void run(struct weft_sched *sched)
+static void sched_run(struct weft_sched *sched)
 {
 	struct weft_req *req = sched->req;
 
@@ -369,7 +369,7 @@ void weft_sched_start(struct weft_sched *sched)
 	sched->err = 0;
 	sched->at = 0;
 	weft_req_get(sched->req);
-	run(sched);
+	sched_run(sched);
 }
 
 void weft_sched_give_up_all(struct weft_comm *comm, enum weft_plane plane,

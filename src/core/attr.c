@@ -64,7 +64,7 @@ static void key_put(struct keyval *key)
 }
 
 /* The key of a number, or NULL. Locked. */
-static struct keyval *key_of(int kind, int id)
+static struct keyval *attr_key_of(int kind, int id)
 {
 	struct keyval *key =
 		id > 0 ? weft_map_get(&keys.by_id, (uint64_t)id) : NULL;
@@ -115,7 +115,7 @@ int weft_keyval_free(int kind, int id)
 	struct keyval *key;
 
 	lock();
-	key = key_of(kind, id);
+	key = attr_key_of(kind, id);
 	if (key && !key->is_freed) {
 		key->is_freed = true;
 		key_put(key);
@@ -125,7 +125,8 @@ int weft_keyval_free(int kind, int id)
 }
 
 /* The attribute with this key, or NULL. Locked. */
-static struct attr *find(struct weft_attrs *attrs, const struct keyval *key)
+static struct attr *attr_find(
+	struct weft_attrs *attrs, const struct keyval *key)
 {
 	for (size_t i = 0; attrs && i < attrs->n; i++)
 		if (attrs->attrs[i].key == key)
@@ -142,8 +143,8 @@ static intptr_t value_in(const struct attr *attr, enum weft_attr_lang lang)
 }
 
 /* As it is set in a language; an error is want of memory. */
-static int make(struct attr *attr, struct keyval *key, enum weft_attr_lang lang,
-	intptr_t value)
+static int attr_make(struct attr *attr, struct keyval *key,
+	enum weft_attr_lang lang, intptr_t value)
 {
 	*attr = (struct attr){ .key = key, .value = value };
 	if (lang == WEFT_ATTR_C)
@@ -156,7 +157,7 @@ static int make(struct attr *attr, struct keyval *key, enum weft_attr_lang lang,
 }
 
 /* Room for one more. Locked. */
-static int grow(struct weft_attrs **slot)
+static int attr_grow(struct weft_attrs **slot)
 {
 	struct weft_attrs *attrs = *slot;
 	size_t capacity;
@@ -179,16 +180,16 @@ static int grow(struct weft_attrs **slot)
 
 /* Adds or replaces. Locked; the key's reference is taken here, what *attr owns
  * belongs to the object from now on. */
-static int store(struct weft_attrs **slot, const struct attr *attr)
+static int attr_store(struct weft_attrs **slot, const struct attr *attr)
 {
-	struct attr *old = find(*slot, attr->key);
+	struct attr *old = attr_find(*slot, attr->key);
 
 	if (old) {
 		free(old->number);
 		*old = *attr;
 		return 0;
 	}
-	if (grow(slot)) {
+	if (attr_grow(slot)) {
 		free(attr->number);
 		return WEFT_ERR_NOMEM;
 	}
@@ -198,7 +199,7 @@ static int store(struct weft_attrs **slot, const struct attr *attr)
 }
 
 /* Takes an attribute out. Locked. */
-static void drop(struct weft_attrs *attrs, struct attr *attr)
+static void attr_drop(struct weft_attrs *attrs, struct attr *attr)
 {
 	key_put(attr->key);
 	free(attr->number);
@@ -216,17 +217,18 @@ static int run_delete(struct keyval *key, void *handle, intptr_t value)
 
 /* The key with a reference, and its value on this object if there is one, as
  * read in a language: *lang, or with NULL that of the key's functions. */
-static struct keyval *look_up(struct weft_attrs *const *attrs, int kind, int id,
-	const enum weft_attr_lang *lang, bool *found_out, intptr_t *value_out)
+static struct keyval *attr_look_up(struct weft_attrs *const *attrs, int kind,
+	int id, const enum weft_attr_lang *lang, bool *found_out,
+	intptr_t *value_out)
 {
 	struct keyval *key;
 	struct attr *attr;
 
 	lock();
-	key = key_of(kind, id);
+	key = attr_key_of(kind, id);
 	if (key)
 		key->refs++;
-	attr = key ? find(*attrs, key) : NULL;
+	attr = key ? attr_find(*attrs, key) : NULL;
 	*found_out = attr;
 	*value_out = attr ? value_in(attr, lang ? *lang : key->lang) : 0;
 	unlock();
@@ -249,15 +251,15 @@ int weft_attr_set(struct weft_attrs **attrs, int kind, void *handle, int id,
 	bool found;
 	int err;
 
-	key = look_up(attrs, kind, id, NULL, &found, &old);
+	key = attr_look_up(attrs, kind, id, NULL, &found, &old);
 	if (!key)
 		return bad_key(id);
-	err = make(&attr, key, lang, value);
+	err = attr_make(&attr, key, lang, value);
 	if (!err && found)
 		err = run_delete(key, handle, old);
 	lock();
 	if (!err)
-		err = store(attrs, &attr);
+		err = attr_store(attrs, &attr);
 	else
 		free(attr.number);
 	key_put(key);
@@ -272,7 +274,7 @@ int weft_attr_get(struct weft_attrs *const *attrs, int kind, int id,
 	intptr_t value;
 	bool found;
 
-	key = look_up(attrs, kind, id, &lang, &found, &value);
+	key = attr_look_up(attrs, kind, id, &lang, &found, &value);
 	if (!key)
 		return bad_key(id);
 	let_go(key);
@@ -290,7 +292,7 @@ int weft_attr_delete(struct weft_attrs **attrs, int kind, void *handle, int id)
 	bool found;
 	int err;
 
-	key = look_up(attrs, kind, id, NULL, &found, &value);
+	key = attr_look_up(attrs, kind, id, NULL, &found, &value);
 	if (!key)
 		return bad_key(id);
 	if (found)
@@ -299,9 +301,9 @@ int weft_attr_delete(struct weft_attrs **attrs, int kind, void *handle, int id)
 		err = weft_err_set(WEFT_ERR_KEYVAL,
 			"the object has no attribute of keyval %d", id);
 	lock();
-	attr = err ? NULL : find(*attrs, key);
+	attr = err ? NULL : attr_find(*attrs, key);
 	if (attr)
-		drop(*attrs, attr);
+		attr_drop(*attrs, attr);
 	key_put(key);
 	unlock();
 	return err;
@@ -328,9 +330,9 @@ int weft_attr_delete_all(struct weft_attrs **attrs, void *handle)
 			return 0;
 		err = run_delete(key, handle, value);
 		lock();
-		attr = err ? NULL : find(*attrs, key);
+		attr = err ? NULL : attr_find(*attrs, key);
 		if (attr)
-			drop(*attrs, attr);
+			attr_drop(*attrs, attr);
 		key_put(key);
 		unlock();
 		if (err)
@@ -366,10 +368,10 @@ static int copy_one(
 		else
 			lang = WEFT_ATTR_C;
 	}
-	err = make(&attr, key, lang, out);
+	err = attr_make(&attr, key, lang, out);
 	lock();
 	if (!err)
-		err = store(to, &attr);
+		err = attr_store(to, &attr);
 	unlock();
 	return err;
 }
@@ -385,7 +387,7 @@ static int list_all(const struct weft_attrs *from, struct attr **list_out)
 		bool is_number = a->number != NULL;
 
 		if (!err)
-			err = make(&list[i], a->key,
+			err = attr_make(&list[i], a->key,
 				is_number ? WEFT_ATTR_FORTRAN : WEFT_ATTR_C,
 				is_number ? *a->number : a->value);
 		list[i].key = a->key;

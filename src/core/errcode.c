@@ -30,7 +30,7 @@ static struct {
 } table = { .last = WEFT_ERRCODE_LAST };
 
 /* The live entry of a number, or NULL. */
-static struct code *find(int number)
+static struct code *errcode_find(int number)
 {
 	int i = number - WEFT_ERRCODE_LAST - 1;
 
@@ -40,7 +40,7 @@ static struct code *find(int number)
 }
 
 /* A fresh number: the lowest free one. */
-static struct code *add(int *number_out)
+static struct code *errcode_add(int *number_out)
 {
 	int i = 0;
 
@@ -67,7 +67,7 @@ static struct code *add(int *number_out)
 	return &table.codes[i];
 }
 
-static void drop(struct code *code)
+static void errcode_drop(struct code *code)
 {
 	free(code->text);
 	*code = (struct code){ 0 };
@@ -82,7 +82,7 @@ int weft_errcode_add_class(int *class_out)
 	int number = 0;
 
 	weft_spin_take(&table.spin);
-	code = add(&number);
+	code = errcode_add(&number);
 	if (code) {
 		code->is_class = true;
 		code->class_ = number;
@@ -101,13 +101,13 @@ int weft_errcode_add_code(int class_, int *code_out)
 	bool known;
 
 	weft_spin_take(&table.spin);
-	of = find(class_);
+	of = errcode_find(class_);
 	known = class_ <= WEFT_ERRCODE_LAST || (of && of->is_class);
 	if (known)
-		code = add(&number);
+		code = errcode_add(&number);
 	if (code) {
 		code->class_ = class_;
-		of = find(class_); /* the table may have moved */
+		of = errcode_find(class_); /* the table may have moved */
 		if (of)
 			of->n_codes++;
 	}
@@ -126,7 +126,7 @@ int weft_errcode_class(int number)
 	struct code *code;
 
 	weft_spin_take(&table.spin);
-	code = find(number);
+	code = errcode_find(number);
 	if (code)
 		number = code->class_;
 	weft_spin_drop(&table.spin);
@@ -138,7 +138,7 @@ bool weft_errcode_exists(int number)
 	bool there;
 
 	weft_spin_take(&table.spin);
-	there = find(number);
+	there = errcode_find(number);
 	weft_spin_drop(&table.spin);
 	return there;
 }
@@ -152,7 +152,7 @@ int weft_errcode_set_text(int number, const char *text)
 	if (text && !copy)
 		return WEFT_ERR_NOMEM;
 	weft_spin_take(&table.spin);
-	code = find(number);
+	code = errcode_find(number);
 	ok = code && (text || code->text);
 	if (ok) {
 		char *old = code->text;
@@ -173,7 +173,7 @@ bool weft_errcode_text(int number, char *buf, size_t len)
 	struct code *code;
 
 	weft_spin_take(&table.spin);
-	code = find(number);
+	code = errcode_find(number);
 	if (code)
 		snprintf(buf, len, "%s", code->text ? code->text : "");
 	weft_spin_drop(&table.spin);
@@ -186,10 +186,10 @@ int weft_errcode_remove_class(int class_)
 	bool ok;
 
 	weft_spin_take(&table.spin);
-	code = find(class_);
+	code = errcode_find(class_);
 	ok = code && code->is_class && !code->n_codes && !code->text;
 	if (ok)
-		drop(code);
+		errcode_drop(code);
 	weft_spin_drop(&table.spin);
 	return ok ? 0
 		  : weft_err_set(WEFT_ERR_ARG,
@@ -204,13 +204,13 @@ int weft_errcode_remove_code(int number)
 	bool ok;
 
 	weft_spin_take(&table.spin);
-	code = find(number);
+	code = errcode_find(number);
 	ok = code && !code->is_class && !code->text;
 	if (ok) {
-		of = find(code->class_);
+		of = errcode_find(code->class_);
 		if (of)
 			of->n_codes--;
-		drop(code);
+		errcode_drop(code);
 	}
 	weft_spin_drop(&table.spin);
 	return ok ? 0

@@ -63,7 +63,7 @@ static bool continues(const struct weft_run *run, uint64_t proc)
 		       proc == run->first + (uint64_t)run->stride * run->n);
 }
 
-static int append(struct runs *r, uint64_t proc)
+static int group_append(struct runs *r, uint64_t proc)
 {
 	struct weft_run *last = r->n ? &r->runs[r->n - 1] : NULL;
 	int err = 0;
@@ -86,7 +86,7 @@ static int append_run(
 {
 	while (n) {
 		struct weft_run *last;
-		int err = append(r, first);
+		int err = group_append(r, first);
 
 		if (err)
 			return err;
@@ -103,7 +103,7 @@ static int append_run(
 }
 
 /* Makes the group out of the runs, which are its own from now on. */
-static int finish(struct runs *r, int err, const struct weft_group *from,
+static int group_finish(struct runs *r, int err, const struct weft_group *from,
 	struct weft_group **group_out)
 {
 	struct weft_group *group;
@@ -144,7 +144,7 @@ int weft_group_create_runs(const struct weft_run *runs, uint32_t n_runs,
 		else
 			err = append_run(
 				&r, runs[i].first, runs[i].stride, runs[i].n);
-	return finish(&r, err, NULL, group_out);
+	return group_finish(&r, err, NULL, group_out);
 }
 
 struct weft_group *weft_group_get(struct weft_group *group)
@@ -197,7 +197,7 @@ static struct weft_group_index *make_index(const struct weft_group *group)
 	return index;
 }
 
-static struct weft_group_index *index_of(const struct weft_group *group)
+static struct weft_group_index *group_index_of(const struct weft_group *group)
 {
 	struct weft_group *self = (struct weft_group *)(uintptr_t)group;
 	struct weft_group_index *index, *none = NULL;
@@ -251,8 +251,8 @@ int weft_group_create(
 		err = weft_err_set(WEFT_ERR_RANK,
 			"a process appears twice in a group of %u", n);
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = append(&r, procs[i]);
-	return finish(&r, err, NULL, group_out);
+		err = group_append(&r, procs[i]);
+	return group_finish(&r, err, NULL, group_out);
 }
 
 int weft_group_create_range(
@@ -260,7 +260,7 @@ int weft_group_create_range(
 {
 	struct runs r = { 0 };
 
-	return finish(&r, append_run(&r, first, 1, n), NULL, group_out);
+	return group_finish(&r, append_run(&r, first, 1, n), NULL, group_out);
 }
 
 uint64_t weft_group_proc(const struct weft_group *group, uint32_t rank)
@@ -304,7 +304,7 @@ int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc)
 	struct weft_group_index *index = NULL;
 
 	if (group->n_runs > RUNS_WITHOUT_INDEX)
-		index = index_of(group);
+		index = group_index_of(group);
 	if (index) {
 		const struct member *m = bsearch(
 			&key, index->members, index->n, sizeof(key), by_proc);
@@ -373,7 +373,7 @@ static int append_if(void *arg, uint32_t rank, uint64_t proc)
 	bool is_in = weft_group_rank_of(f->other, proc) != WEFT_UNDEFINED;
 
 	(void)rank;
-	return is_in == f->want ? append(f->runs, proc) : 0;
+	return is_in == f->want ? group_append(f->runs, proc) : 0;
 }
 
 static int append_all(struct runs *r, const struct weft_group *group)
@@ -391,7 +391,7 @@ int weft_group_dup(
 {
 	struct runs r = { 0 };
 
-	return finish(&r, append_all(&r, group), group, group_out);
+	return group_finish(&r, append_all(&r, group), group, group_out);
 }
 
 /* The group whose session the result of a and b belongs to. */
@@ -410,7 +410,7 @@ int weft_group_union(const struct weft_group *a, const struct weft_group *b,
 
 	if (!err && !are_equal(a, b))
 		err = for_each(b, append_if, &f);
-	return finish(&r, err, heir(a, b), group_out);
+	return group_finish(&r, err, heir(a, b), group_out);
 }
 
 int weft_group_intersection(const struct weft_group *a,
@@ -419,7 +419,8 @@ int weft_group_intersection(const struct weft_group *a,
 	struct runs r = { 0 };
 	struct filter f = { &r, b, true };
 
-	return finish(&r, for_each(a, append_if, &f), heir(a, b), group_out);
+	return group_finish(
+		&r, for_each(a, append_if, &f), heir(a, b), group_out);
 }
 
 int weft_group_difference(const struct weft_group *a,
@@ -428,7 +429,8 @@ int weft_group_difference(const struct weft_group *a,
 	struct runs r = { 0 };
 	struct filter f = { &r, b, false };
 
-	return finish(&r, for_each(a, append_if, &f), heir(a, b), group_out);
+	return group_finish(
+		&r, for_each(a, append_if, &f), heir(a, b), group_out);
 }
 
 /* A bit for each rank that is listed; errors when one is out of range or
@@ -472,8 +474,9 @@ int weft_group_incl(const struct weft_group *group, const int *ranks,
 		return err;
 	free(marks);
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = append(&r, weft_group_proc(group, (uint32_t)ranks[i]));
-	return finish(&r, err, group, group_out);
+		err = group_append(
+			&r, weft_group_proc(group, (uint32_t)ranks[i]));
+	return group_finish(&r, err, group, group_out);
 }
 
 struct unmarked {
@@ -485,7 +488,9 @@ static int append_unmarked(void *arg, uint32_t rank, uint64_t proc)
 {
 	struct unmarked *u = arg;
 
-	return u->marks[rank / 8] & 1u << rank % 8 ? 0 : append(u->runs, proc);
+	return u->marks[rank / 8] & 1u << rank % 8
+		       ? 0
+		       : group_append(u->runs, proc);
 }
 
 int weft_group_excl(const struct weft_group *group, const int *ranks,
@@ -501,7 +506,7 @@ int weft_group_excl(const struct weft_group *group, const int *ranks,
 	u.marks = marks;
 	err = for_each(group, append_unmarked, &u);
 	free(marks);
-	return finish(&r, err, group, group_out);
+	return group_finish(&r, err, group, group_out);
 }
 
 void weft_group_digest(const struct weft_group *group, uint64_t digest_out[2])

@@ -62,7 +62,7 @@ struct answer {
 	char cpus[WEFT_CARD_CPUS_MAX]; /* "" when not known */
 };
 
-static void on_card(void *arg, int err, const void *data, size_t len)
+static void hardware_on_card(void *arg, int err, const void *data, size_t len)
 {
 	struct answer *answer = arg;
 	struct weft_card card;
@@ -73,14 +73,14 @@ static void on_card(void *arg, int err, const void *data, size_t len)
 }
 
 /* Asks all at once and waits for the answers. */
-static void ask(struct answer *answers, size_t n)
+static void hardware_ask(struct answer *answers, size_t n)
 {
 	size_t n_waiting = n;
 
 	for (size_t k = 0; k < n; k++) {
 		answers[k].n_waiting = &n_waiting;
 		if (weft_boot_get(weft_proc.boot, answers[k].rank,
-			    WEFT_CARD_KEY, on_card, &answers[k]))
+			    WEFT_CARD_KEY, hardware_on_card, &answers[k]))
 			n_waiting--;
 	}
 	while (n_waiting)
@@ -88,7 +88,7 @@ static void ask(struct answer *answers, size_t n)
 }
 
 /* The process numbers of those whose piece is the given one. */
-static size_t choose(const struct answer *answers, size_t n, int i,
+static size_t hardware_choose(const struct answer *answers, size_t n, int i,
 	const char *mine, uint64_t *procs)
 {
 	uint64_t job = weft_proc.proc & ~(uint64_t)UINT32_MAX;
@@ -126,8 +126,8 @@ int weft_hardware_group(int i, struct weft_group **group_out)
 	for (size_t k = 0; !err && k < n; k++)
 		answers[k].rank = ranks[k];
 	if (!err) {
-		ask(answers, n);
-		n = choose(answers, n, i, mine, procs);
+		hardware_ask(answers, n);
+		n = hardware_choose(answers, n, i, mine, procs);
 		err = weft_group_create(procs, (uint32_t)n, group_out);
 	}
 	free(answers);

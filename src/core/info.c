@@ -27,7 +27,7 @@ static struct weft_info *locked(const struct weft_info *info)
 	return self;
 }
 
-static struct weft_info_entry *find(
+static struct weft_info_entry *info_find(
 	const struct weft_info *info, const char *key)
 {
 	for (uint32_t i = 0; i < info->n; i++)
@@ -53,7 +53,7 @@ void weft_info_destroy(struct weft_info *info)
 	weft_table_free(&weft_infos, info);
 }
 
-static int check_key(const char *key)
+static int info_check_key(const char *key)
 {
 	size_t len = key ? strnlen(key, WEFT_INFO_KEY_MAX + 1) : 0;
 
@@ -80,7 +80,7 @@ static char *trimmed(const char *text)
 /* Puts an entry with strings that are the object's from now on. */
 static int put_take(struct weft_info *info, char *key, char *value)
 {
-	struct weft_info_entry *entry = find(info, key);
+	struct weft_info_entry *entry = info_find(info, key);
 
 	if (entry) {
 		free(key);
@@ -105,7 +105,7 @@ static int put_take(struct weft_info *info, char *key, char *value)
 int weft_info_set(struct weft_info *info, const char *key, const char *value)
 {
 	char *key_copy, *value_copy;
-	int err = check_key(key);
+	int err = info_check_key(key);
 
 	if (err)
 		return err;
@@ -134,12 +134,12 @@ int weft_info_set(struct weft_info *info, const char *key, const char *value)
 int weft_info_delete(struct weft_info *info, const char *key)
 {
 	struct weft_info_entry *entry, gone;
-	int err = check_key(key);
+	int err = info_check_key(key);
 
 	if (err)
 		return err;
 	weft_spin_take(&info->spin);
-	entry = find(info, key);
+	entry = info_find(info, key);
 	if (entry) {
 		gone = *entry;
 		memmove(entry, entry + 1,
@@ -188,7 +188,7 @@ long weft_info_value(
 	if (!info)
 		return -1;
 	self = locked(info);
-	entry = find(self, key);
+	entry = info_find(self, key);
 	if (entry) {
 		n = (long)strlen(entry->value);
 		if (len)

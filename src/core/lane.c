@@ -198,7 +198,7 @@ void weft_lane_tell_death(uint32_t rank, int code)
 
 /* ---- renting ---- */
 
-static bool is_named(const struct weft_lane_wish *wish)
+static bool lane_is_named(const struct weft_lane_wish *wish)
 {
 	return *wish->provider || *wish->iface;
 }
@@ -243,9 +243,9 @@ static int rented_open(struct rented *r)
 	r->inbox.ops = &inbox_ops;
 	lane->boot = &r->inbox;
 	weft_lane_open_bell(lane, &r->inbox);
-	if (!is_named(&r->wish))
+	if (!lane_is_named(&r->wish))
 		weft_lane_open_shm(lane);
-	if (is_named(&r->wish) ||
+	if (lane_is_named(&r->wish) ||
 		(facts->size > 1 && (!lane->shm || facts->n_nodes > 1)))
 		err = weft_lane_open_net(lane, &r->wish);
 	if (!err)

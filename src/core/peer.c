@@ -198,7 +198,7 @@ static void take_card(
 	weft_peer_flush(peer);
 }
 
-static void on_card(void *arg, int err, const void *data, size_t len)
+static void peer_on_card(void *arg, int err, const void *data, size_t len)
 {
 	struct weft_peer *peer = arg;
 	struct weft_card card;
@@ -257,11 +257,11 @@ static void ask_card(struct weft_peer *peer)
 		return; /* else it comes with a communicator */
 	}
 	err = weft_boot_get(weft_proc.boot, (uint32_t)peer->proc, WEFT_CARD_KEY,
-		on_card, peer);
+		peer_on_card, peer);
 
 	peer->retry_ns = 0;
 	if (err)
-		on_card(peer, err, NULL, 0);
+		peer_on_card(peer, err, NULL, 0);
 }
 
 void weft_peer_resolve(struct weft_peer *peer)

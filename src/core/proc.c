@@ -80,7 +80,8 @@ static void hear_rest(struct weft_lane *lane)
 }
 
 /* What waits for a process on a lane ends. */
-static void lose(struct weft_lane *lane, const struct weft_boot_event *event)
+static void proc_lose(
+	struct weft_lane *lane, const struct weft_boot_event *event)
 {
 	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
 
@@ -100,7 +101,7 @@ static void lose(struct weft_lane *lane, const struct weft_boot_event *event)
 }
 
 /* A process that crashed and one that just left are different faults. */
-static void say_end(const struct weft_boot_event *event)
+static void proc_say_end(const struct weft_boot_event *event)
 {
 	char code[32] = "";
 
@@ -140,14 +141,14 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 	}
 	if (lane->number) {
 		/* the default lane has told everybody else */
-		lose(lane, event);
+		proc_lose(lane, event);
 		return;
 	}
 	if (event->kind != WEFT_BOOT_PEER_DIED) {
 		weft_proc.n_pset_events++;
 	} else {
-		say_end(event);
-		lose(lane, event);
+		proc_say_end(event);
+		proc_lose(lane, event);
 	}
 	if (weft_proc.on_event)
 		weft_proc.on_event(event);

@@ -15,7 +15,7 @@ enum {
 	NET_SKIP = 16,	  /* rounds between expensive ones that found nothing */
 };
 
-static int flush(struct weft_lane *lane)
+static int progress_flush(struct weft_lane *lane)
 {
 	int n = 0;
 
@@ -72,7 +72,7 @@ int weft_progress(struct weft_lane *lane)
 	if (weft_likely(lane->shm))
 		n += weft_shm_poll(lane->shm);
 	if (weft_unlikely(!weft_list_is_empty(&lane->flush)))
-		n += flush(lane);
+		n += progress_flush(lane);
 	if (lane->net)
 		n += poll_net(lane);
 	if (weft_unlikely(lane->rails.n_users))
@@ -87,7 +87,7 @@ int weft_progress(struct weft_lane *lane)
 }
 
 /* The program's own function runs without our lock. */
-static __attribute__((noinline)) void tell(struct weft_lane *lane)
+static __attribute__((noinline)) void progress_tell(struct weft_lane *lane)
 {
 	weft_lane_drop(lane);
 	weft_proc.tell();
@@ -95,7 +95,7 @@ static __attribute__((noinline)) void tell(struct weft_lane *lane)
 }
 
 /* The lane with this number, or NULL. */
-static struct weft_lane *lane_at(uint32_t number)
+static struct weft_lane *progress_lane_at(uint32_t number)
 {
 	/* pairs with the release in core/lane.c */
 	return number ? atomic_load_explicit(&weft_proc.others[number - 1],
@@ -106,14 +106,14 @@ static struct weft_lane *lane_at(uint32_t number)
 /* A thread that waits on one lane owes progress to the others, where nobody
  * else waits. Gives the lock up meanwhile. Waits for no lock. Not inline: its
  * array would make the frame of every wait larger. */
-static __attribute__((noinline)) void help(
+static __attribute__((noinline)) void progress_help(
 	struct weft_lane *lane, uint32_t n_others)
 {
 	struct weft_lane *quiet[WEFT_LANES];
 	int n = 0;
 
 	for (uint32_t i = 0; i <= n_others; i++) {
-		struct weft_lane *other = lane_at(i);
+		struct weft_lane *other = progress_lane_at(i);
 		uint32_t n_idle = atomic_load_explicit(
 			&other->n_idle, memory_order_relaxed);
 
@@ -144,7 +144,7 @@ static void look_around(struct weft_lane *lane)
 	n_idle = atomic_load_explicit(&lane->n_idle, memory_order_relaxed);
 	atomic_store_explicit(&lane->n_idle, n_idle + 1, memory_order_relaxed);
 	if (n_idle % HELP_ROUNDS == 0 || weft_proc.is_blocking)
-		help(lane, n_others);
+		progress_help(lane, n_others);
 }
 
 static inline __attribute__((always_inline)) void round_of(
@@ -156,7 +156,7 @@ static inline __attribute__((always_inline)) void round_of(
 	}
 	if (weft_unlikely(atomic_load_explicit(
 		    &weft_proc.has_news, memory_order_relaxed))) {
-		tell(lane);
+		progress_tell(lane);
 		return;
 	}
 	look_around(lane);

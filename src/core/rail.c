@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct weft_net *open_one(
+static struct weft_net *rail_open_one(
 	struct weft_lane *lane, const char *used, uint8_t number)
 {
 	struct weft_net_hints hints;
@@ -41,7 +41,7 @@ void weft_rail_open(struct weft_lane *lane)
 		used, sizeof(used), "%s", lane->net->plan.domain);
 	while (rails->n + 1u < wanted) {
 		struct weft_net *net =
-			open_one(lane, used, (uint8_t)(rails->n + 1));
+			rail_open_one(lane, used, (uint8_t)(rails->n + 1));
 
 		if (!net)
 			break;

@@ -43,7 +43,7 @@ struct weft_req *weft_req_next(const struct weft_lane *lane, uint32_t *pos)
 }
 
 /* Gives up what a request gathered beyond a short message. */
-static void clean(struct weft_req *req)
+static void req_clean(struct weft_req *req)
 {
 	if (req->ops && req->ops->release)
 		req->ops->release(req);
@@ -64,7 +64,7 @@ void weft_req_recycle(struct weft_req *req)
 	if (weft_unlikely((uintptr_t)req->ops | (uintptr_t)req->on_done |
 			  (uintptr_t)req->staging | (uintptr_t)req->state |
 			  req->remote | req->n_moved | req->n_parts))
-		clean(req);
+		req_clean(req);
 	if (req->type && weft_unlikely(!req->type->is_builtin))
 		weft_type_put(req->type);
 	if (weft_likely(req->comm))

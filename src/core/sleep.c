@@ -60,7 +60,7 @@ static bool watch_flush(struct weft_lane *lane)
 
 /* Makes sure that we are woken for all that may come through the lane but for
  * the fabric; false when that cannot be had. */
-static bool watch(struct weft_lane *lane)
+static bool sleep_watch(struct weft_lane *lane)
 {
 	bool is_all = weft_list_is_empty(&lane->chores) &&
 		      !atomic_load_explicit(
@@ -101,7 +101,7 @@ static void wake_followers(struct weft_lane *lane, int n)
 		0);
 }
 
-static void follow(struct weft_lane *lane, uint64_t ns)
+static void sleep_follow(struct weft_lane *lane, uint64_t ns)
 {
 	const struct timespec ts = { .tv_nsec = (long)ns };
 	unsigned seen =
@@ -158,10 +158,10 @@ static void doze(struct weft_lane *lane, uint64_t n, bool is_brief)
 	int net_fd = -1;
 
 	if (lane->has_leader) {
-		follow(lane, is_brief ? nap_ns(n) : long_ns());
+		sleep_follow(lane, is_brief ? nap_ns(n) : long_ns());
 		return;
 	}
-	is_all = watch(lane);
+	is_all = sleep_watch(lane);
 	lane->net_skip = 0;
 	/* whatever came before the watch was set */
 	if (weft_progress(lane)) {

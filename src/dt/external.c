@@ -69,7 +69,7 @@ struct external {
 	bool is_out;
 };
 
-static void put(const struct scalar *s, const char *from, char *to)
+static void external_put(const struct scalar *s, const char *from, char *to)
 {
 	__float128 quad;
 	long double x;
@@ -120,7 +120,7 @@ static int move_elements(
 			char *here = (char *)(at + (uintptr_t)s[k].disp);
 
 			if (e->is_out)
-				put(&s[k], here, e->stream);
+				external_put(&s[k], here, e->stream);
 			else
 				take(&s[k], e->stream, here);
 			e->stream += s[k].ext;

@@ -59,7 +59,7 @@ static void walk_run(struct cursor *c, uintptr_t at, int64_t len)
 }
 
 /* n blocks, evenly spaced on both sides. */
-static inline __attribute__((always_inline)) void gather(char *dst,
+static inline __attribute__((always_inline)) void pack_gather(char *dst,
 	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
 {
 	for (int64_t i = 0; i < n; i++) {
@@ -85,7 +85,7 @@ static inline __attribute__((always_inline)) void gather_fixed(char *dst,
 	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
 {
 	if (step != (int64_t)block) {
-		gather(dst, step, at, n, stride, block);
+		pack_gather(dst, step, at, n, stride, block);
 		return;
 	}
 #pragma GCC unroll 4
@@ -141,7 +141,7 @@ static void pack_blocks(char *dst, int64_t step, uintptr_t at, int64_t n,
 		gather_fixed(dst, step, at, n, stride, 32);
 		break;
 	default:
-		gather(dst, step, at, n, stride, block);
+		pack_gather(dst, step, at, n, stride, block);
 	}
 }
 
@@ -225,7 +225,8 @@ static void walk_lists(struct cursor *c, const struct weft_flat *list,
 	}
 }
 
-static void walk(struct cursor *c, const struct weft_flat *flat, uintptr_t at);
+static void pack_walk(
+	struct cursor *c, const struct weft_flat *flat, uintptr_t at);
 
 /* True if n items of child are best copied by walk_lists(). */
 static bool is_transposed(
@@ -245,7 +246,7 @@ static void walk_loop(struct cursor *c, const struct weft_flat *child,
 		c->skip -= i * child->size;
 		at += (uintptr_t)(i * stride);
 		if (c->skip) {
-			walk(c, child, at);
+			pack_walk(c, child, at);
 			at += (uintptr_t)stride;
 			i++;
 		}
@@ -263,7 +264,7 @@ static void walk_loop(struct cursor *c, const struct weft_flat *child,
 		i += n;
 	}
 	for (; i < count && c->left; i++) {
-		walk(c, child, at);
+		pack_walk(c, child, at);
 		at += (uintptr_t)stride;
 	}
 }
@@ -347,7 +348,7 @@ static void walk_list(
 		uintptr_t to = at + (uintptr_t)p->disp;
 
 		if (p->child) {
-			walk(c, p->child, to);
+			pack_walk(c, p->child, to);
 		} else {
 			walk_run(c, to + (uintptr_t)c->skip,
 				p->end - begin - c->skip);
@@ -360,7 +361,8 @@ static void walk_list(
 
 /* Goes through one tree at address `at`, from byte c->skip (which is inside
  * it) until its end or until nothing is wanted any more; c->skip is 0 then. */
-static void walk(struct cursor *c, const struct weft_flat *flat, uintptr_t at)
+static void pack_walk(
+	struct cursor *c, const struct weft_flat *flat, uintptr_t at)
 {
 	switch (flat->kind) {
 	case WEFT_FLAT_RUN:

@@ -133,14 +133,14 @@ struct weft_type weft_type_builtins[N_BUILTINS] = {
 };
 
 /* Types nobody may destroy do not count their references. */
-static bool is_counted(const struct weft_type *type)
+static bool type_is_counted(const struct weft_type *type)
 {
 	return !type->is_builtin;
 }
 
 struct weft_type *weft_type_get(struct weft_type *type)
 {
-	if (is_counted(type))
+	if (type_is_counted(type))
 		atomic_fetch_add_explicit(&type->refs, 1, memory_order_relaxed);
 	return type;
 }
@@ -158,7 +158,7 @@ static void type_destroy(struct weft_type *type)
 
 void weft_type_put(struct weft_type *type)
 {
-	if (!type || !is_counted(type))
+	if (!type || !type_is_counted(type))
 		return;
 	/* the last put must see what the others did before theirs */
 	if (atomic_fetch_sub_explicit(&type->refs, 1, memory_order_acq_rel) ==
@@ -168,7 +168,7 @@ void weft_type_put(struct weft_type *type)
 
 void weft_type_close_handle(struct weft_type *type)
 {
-	if (!is_counted(type))
+	if (!type_is_counted(type))
 		return;
 	if (atomic_fetch_sub_explicit(
 		    &type->n_handles, 1, memory_order_acq_rel) == 1)
@@ -178,7 +178,7 @@ void weft_type_close_handle(struct weft_type *type)
 
 uint64_t weft_type_open_handle(struct weft_type *type)
 {
-	if (is_counted(type)) {
+	if (type_is_counted(type)) {
 		atomic_fetch_add_explicit(
 			&type->n_handles, 1, memory_order_relaxed);
 		weft_type_get(type);

@@ -33,7 +33,7 @@ static int too_large(void)
 }
 
 /* 0 or WEFT_ERR_VALUE_TOO_LARGE; for chains of checked arithmetic. */
-static int add(int64_t a, int64_t b, int64_t *sum_out)
+static int type_make_add(int64_t a, int64_t b, int64_t *sum_out)
 {
 	return __builtin_add_overflow(a, b, sum_out) ? too_large() : 0;
 }
@@ -84,13 +84,15 @@ static int shape_stretch(struct shape *shape, int64_t span)
 {
 	int err;
 
-	err = add(shape->lb, min(span, 0), &shape->lb);
+	err = type_make_add(shape->lb, min(span, 0), &shape->lb);
 	if (!err)
-		err = add(shape->ub, max(span, 0), &shape->ub);
+		err = type_make_add(shape->ub, max(span, 0), &shape->ub);
 	if (!err && shape->size)
-		err = add(shape->true_lb, min(span, 0), &shape->true_lb);
+		err = type_make_add(
+			shape->true_lb, min(span, 0), &shape->true_lb);
 	if (!err && shape->size)
-		err = add(shape->true_ub, max(span, 0), &shape->true_ub);
+		err = type_make_add(
+			shape->true_ub, max(span, 0), &shape->true_ub);
 	return err;
 }
 
@@ -126,13 +128,13 @@ static int shape_shift(struct shape *shape, int64_t by)
 
 	if (!shape->is_any)
 		return 0;
-	err = add(shape->lb, by, &shape->lb);
+	err = type_make_add(shape->lb, by, &shape->lb);
 	if (!err)
-		err = add(shape->ub, by, &shape->ub);
+		err = type_make_add(shape->ub, by, &shape->ub);
 	if (!err && shape->size)
-		err = add(shape->true_lb, by, &shape->true_lb);
+		err = type_make_add(shape->true_lb, by, &shape->true_lb);
 	if (!err && shape->size)
-		err = add(shape->true_ub, by, &shape->true_ub);
+		err = type_make_add(shape->true_ub, by, &shape->true_ub);
 	shape->disp += shape->size ? by : 0;
 	return err;
 }
@@ -176,9 +178,9 @@ static int shape_join(struct shape *to, const struct shape *part)
 		to->elem_size = 0;
 	else
 		to->elem_size = part->elem_size;
-	err = add(to->size, part->size, &to->size);
+	err = type_make_add(to->size, part->size, &to->size);
 	if (!err)
-		err = add(to->n_elems, part->n_elems, &to->n_elems);
+		err = type_make_add(to->n_elems, part->n_elems, &to->n_elems);
 	return err;
 }
 
@@ -190,7 +192,8 @@ static int shape_pad(struct shape *shape)
 	if (shape->has_ub_mark || !shape->is_any)
 		return 0;
 	rest = (shape->ub - shape->lb) % shape->align;
-	return rest ? add(shape->ub, shape->align - rest, &shape->ub) : 0;
+	return rest ? type_make_add(shape->ub, shape->align - rest, &shape->ub)
+		    : 0;
 }
 
 /* What an envelope shows. */
@@ -222,9 +225,10 @@ static int set_shape(struct weft_type *type, struct shape *shape)
 	int err;
 
 	/* displacements of runs are sums that the bounds have covered */
-	err = add(shape->ub, -shape->lb, &type->extent);
+	err = type_make_add(shape->ub, -shape->lb, &type->extent);
 	if (!err)
-		err = add(shape->true_ub, -shape->true_lb, &type->true_extent);
+		err = type_make_add(
+			shape->true_ub, -shape->true_lb, &type->true_extent);
 	if (err)
 		return err;
 	type->size = shape->size;
@@ -327,7 +331,7 @@ int weft_type_make_contiguous(
 }
 
 /* Vectors; the stride counts in bytes or in items. */
-static int make_vector(const int64_t args[3], bool is_bytes,
+static int type_make_vector(const int64_t args[3], bool is_bytes,
 	struct weft_type *old, struct weft_type **type_out)
 {
 	const int64_t split[2] = { is_bytes ? 2 : 3, is_bytes ? 1 : 0 };
@@ -357,7 +361,7 @@ int weft_type_make_vector(int64_t count, int64_t blocklen, int64_t stride,
 {
 	const int64_t args[3] = { count, blocklen, stride };
 
-	return make_vector(args, false, old, type_out);
+	return type_make_vector(args, false, old, type_out);
 }
 
 int weft_type_make_hvector(int64_t count, int64_t blocklen, int64_t stride,
@@ -365,7 +369,7 @@ int weft_type_make_hvector(int64_t count, int64_t blocklen, int64_t stride,
 {
 	const int64_t args[3] = { count, blocklen, stride };
 
-	return make_vector(args, true, old, type_out);
+	return type_make_vector(args, true, old, type_out);
 }
 
 /* Sum of shapes at displacements. */
@@ -407,7 +411,7 @@ struct blocks {
 	int64_t unit; /* bytes a displacement counts */
 };
 
-static int check_blocks(const struct blocks *blocks)
+static int type_make_check_blocks(const struct blocks *blocks)
 {
 	int err = check_counts("count", 1, &blocks->n);
 
@@ -444,7 +448,7 @@ static int pile_blocks(struct pile *pile, const struct blocks *blocks,
 	return err;
 }
 
-static int make_blocks(const struct blocks *blocks, struct weft_type *old,
+static int type_make_blocks(const struct blocks *blocks, struct weft_type *old,
 	struct weft_type **type_out)
 {
 	struct pile pile = { .sum = { .align = 1 } };
@@ -455,7 +459,7 @@ static int make_blocks(const struct blocks *blocks, struct weft_type *old,
 	int64_t *args;
 	int err;
 
-	err = check_blocks(blocks);
+	err = type_make_check_blocks(blocks);
 	if (err)
 		return err;
 	if (!is_bytes) {
@@ -485,7 +489,7 @@ int weft_type_make_indexed(int64_t n, const int64_t *blocklens,
 	const struct blocks blocks = { WEFT_COMBINER_INDEXED, n,
 		n ? blocklens : &none, 0, displs, old->extent };
 
-	return make_blocks(&blocks, old, type_out);
+	return type_make_blocks(&blocks, old, type_out);
 }
 
 int weft_type_make_hindexed(int64_t n, const int64_t *blocklens,
@@ -496,7 +500,7 @@ int weft_type_make_hindexed(int64_t n, const int64_t *blocklens,
 	const struct blocks blocks = { WEFT_COMBINER_HINDEXED, n,
 		n ? blocklens : &none, 0, displs, 1 };
 
-	return make_blocks(&blocks, old, type_out);
+	return type_make_blocks(&blocks, old, type_out);
 }
 
 int weft_type_make_indexed_block(int64_t n, int64_t blocklen,
@@ -506,7 +510,7 @@ int weft_type_make_indexed_block(int64_t n, int64_t blocklen,
 	const struct blocks blocks = { WEFT_COMBINER_INDEXED_BLOCK, n, NULL,
 		blocklen, displs, old->extent };
 
-	return make_blocks(&blocks, old, type_out);
+	return type_make_blocks(&blocks, old, type_out);
 }
 
 int weft_type_make_hindexed_block(int64_t n, int64_t blocklen,
@@ -516,7 +520,7 @@ int weft_type_make_hindexed_block(int64_t n, int64_t blocklen,
 	const struct blocks blocks = { WEFT_COMBINER_HINDEXED_BLOCK, n, NULL,
 		blocklen, displs, 1 };
 
-	return make_blocks(&blocks, old, type_out);
+	return type_make_blocks(&blocks, old, type_out);
 }
 
 static int pile_struct(struct pile *pile, int64_t n, const int64_t *blocklens,
@@ -578,7 +582,7 @@ int weft_type_make_resized(struct weft_type *old, int64_t lb, int64_t extent,
 	shape.has_lb_mark = true;
 	shape.has_ub_mark = true;
 	shape.is_any = true;
-	err = add(lb, extent, &shape.ub);
+	err = type_make_add(lb, extent, &shape.ub);
 	err = wrap_take(
 		err, &shape, WEFT_COMBINER_RESIZED, old, split, type_out);
 	if (!err) {

@@ -12,14 +12,15 @@
 
 /* Moves the elements of dimensions 0..dim between the array at place and the
  * packed memory at *packed, which it advances. */
-static void move(const CFI_cdesc_t *desc, int dim, char *place, char **packed,
-	bool gather)
+static void fortran_array_move(const CFI_cdesc_t *desc, int dim, char *place,
+	char **packed, bool gather)
 {
 	CFI_index_t n = desc->dim[dim].extent;
 
 	for (CFI_index_t i = 0; i < n; i++, place += desc->dim[dim].sm) {
 		if (dim) {
-			move(desc, dim - 1, place, packed, gather);
+			fortran_array_move(
+				desc, dim - 1, place, packed, gather);
 			continue;
 		}
 		if (gather)
@@ -30,7 +31,7 @@ static void move(const CFI_cdesc_t *desc, int dim, char *place, char **packed,
 	}
 }
 
-static size_t size_of(const CFI_cdesc_t *desc)
+static size_t fortran_array_size_of(const CFI_cdesc_t *desc)
 {
 	size_t n = desc->elem_len;
 
@@ -59,7 +60,7 @@ static bool is_contiguous(const CFI_cdesc_t *desc)
 }
 
 /* There is no communicator to blame in every call that comes here. */
-static int refuse(const char *func)
+static int fortran_array_refuse(const char *func)
 {
 	fprintf(stderr,
 		"weft: %s: this array section has gaps; it would have to stay "
@@ -81,12 +82,12 @@ int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 		!desc->base_addr || is_contiguous(desc))
 		return rc;
 	if (how == WEFT_F_STAYS)
-		return refuse(func);
-	array->copy = malloc(size_of(desc) + 1);
+		return fortran_array_refuse(func);
+	array->copy = malloc(fortran_array_size_of(desc) + 1);
 	if (!array->copy)
 		return MPI_ERR_NO_MEM;
 	end = array->copy;
-	move(desc, desc->rank - 1, desc->base_addr, &end, true);
+	fortran_array_move(desc, desc->rank - 1, desc->base_addr, &end, true);
 	array->addr = array->copy;
 	if (how == WEFT_F_OUT)
 		array->back = desc;
@@ -98,7 +99,7 @@ void weft_f_array_out(struct weft_f_array *array)
 	char *end = array->copy;
 
 	if (array->back)
-		move(array->back, array->back->rank - 1, array->back->base_addr,
-			&end, false);
+		fortran_array_move(array->back, array->back->rank - 1,
+			array->back->base_addr, &end, false);
 	free(array->copy);
 }

@@ -12,7 +12,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "handles in halves");
 
-static void give(int *ierror, int rc)
+static void fortran_call_give(int *ierror, int rc)
 {
 	if (ierror)
 		*ierror = rc;
@@ -44,7 +44,8 @@ static struct {
 	struct key *first;
 } keys = { PTHREAD_MUTEX_INITIALIZER, NULL };
 
-static struct key *key_of(weft_f_fn *copy, weft_f_fn *del, MPI_Aint extra)
+static struct key *fortran_call_key_of(
+	weft_f_fn *copy, weft_f_fn *del, MPI_Aint extra)
 {
 	struct key *key;
 
@@ -63,7 +64,7 @@ static struct key *key_of(weft_f_fn *copy, weft_f_fn *del, MPI_Aint extra)
 	return key;
 }
 
-static int copy(
+static int fortran_call_copy(
 	int object, int keyval, struct key *key, void *in, void *out, int *flag)
 {
 	MPI_Aint extra = key->extra, from = (MPI_Aint)in, to = 0;
@@ -91,7 +92,7 @@ static int delete (int object, int keyval, void *value, struct key *key)
 	static int low##_copy(ctype object, int keyval, void *key, void *in,  \
 		void *out, int *flag)                                         \
 	{                                                                     \
-		return copy(PMPI_##noun##_toint(object), keyval, key, in,     \
+		return fortran_call_copy(PMPI_##noun##_toint(object), keyval, key, in,\
 			out, flag);                                           \
 	}                                                                     \
 	static int low##_delete(ctype object, int keyval, void *value,        \
@@ -104,8 +105,8 @@ static int delete (int object, int keyval, void *value, struct key *key)
 		weft_f_fn *delete_it, int *keyval, const MPI_Aint *extra,     \
 		int *ierror)                                                  \
 	{                                                                     \
-		struct key *key = key_of(copy_it, delete_it, *extra);         \
-		give(ierror, key ? weft_f_##low##_create_keyval(low##_copy,   \
+		struct key *key = fortran_call_key_of(copy_it, delete_it, *extra);\
+		fortran_call_give(ierror, key ? weft_f_##low##_create_keyval(low##_copy,\
 			low##_delete, keyval, key) : MPI_ERR_NO_MEM);         \
 	}
 /* clang-format on */
@@ -119,13 +120,13 @@ KEYVAL(win, Win, MPI_Win)
 	void pmpi_##low##_set_attr_(const int *of, const int *keyval,         \
 		const MPI_Aint *value, int *ierror)                           \
 	{                                                                     \
-		give(ierror, weft_f_##low##_set_attr(                         \
+		fortran_call_give(ierror, weft_f_##low##_set_attr(            \
 			PMPI_##noun##_fromint(*of), *keyval, *value));        \
 	}                                                                     \
 	void pmpi_##low##_get_attr_(const int *of, const int *keyval,         \
 		MPI_Aint *value, int *flag, int *ierror)                      \
 	{                                                                     \
-		give(ierror, weft_f_##low##_get_attr(                         \
+		fortran_call_give(ierror, weft_f_##low##_get_attr(            \
 			PMPI_##noun##_fromint(*of), *keyval, value, flag));   \
 	}
 /* clang-format on */
@@ -164,18 +165,18 @@ static int old_delete(MPI_Comm comm, int keyval, void *value, void *extra_state)
 void pmpi_keyval_create_(weft_f_fn *copy_it, weft_f_fn *delete_it, int *keyval,
 	const int *extra, int *ierror)
 {
-	struct key *key = key_of(copy_it, delete_it, *extra);
+	struct key *key = fortran_call_key_of(copy_it, delete_it, *extra);
 
-	give(ierror, key ? weft_f_comm_create_keyval(
-				   old_copy, old_delete, keyval, key)
-			 : MPI_ERR_NO_MEM);
+	fortran_call_give(ierror, key ? weft_f_comm_create_keyval(old_copy,
+						old_delete, keyval, key)
+				      : MPI_ERR_NO_MEM);
 }
 
 void pmpi_attr_put_(
 	const int *comm, const int *keyval, const int *value, int *ierror)
 {
-	give(ierror, weft_f_comm_set_attr(
-			     PMPI_Comm_fromint(*comm), *keyval, *value));
+	fortran_call_give(ierror, weft_f_comm_set_attr(PMPI_Comm_fromint(*comm),
+					  *keyval, *value));
 }
 
 void pmpi_attr_get_(
@@ -276,7 +277,7 @@ void pmpi_grequest_start_(weft_f_fn *query, weft_f_fn *release,
 		*request = PMPI_Request_toint(handle);
 	else
 		free(g);
-	give(ierror, rc);
+	fortran_call_give(ierror, rc);
 }
 
 #include "fortran/f_calls.h"

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static void give(int *ierror, int rc)
+static void fortran_hand_give(int *ierror, int rc)
 {
 	if (ierror)
 		*ierror = rc;
@@ -15,12 +15,13 @@ static void give(int *ierror, int rc)
 
 void pmpi_init_(int *ierror)
 {
-	give(ierror, PMPI_Init(NULL, NULL));
+	fortran_hand_give(ierror, PMPI_Init(NULL, NULL));
 }
 
 void pmpi_init_thread_(const int *required, int *provided, int *ierror)
 {
-	give(ierror, PMPI_Init_thread(NULL, NULL, *required, provided));
+	fortran_hand_give(
+		ierror, PMPI_Init_thread(NULL, NULL, *required, provided));
 }
 
 void pmpi_info_create_env_(int *info, int *ierror)
@@ -30,7 +31,7 @@ void pmpi_info_create_env_(int *info, int *ierror)
 
 	if (rc == MPI_SUCCESS)
 		*info = PMPI_Info_toint(handle);
-	give(ierror, rc);
+	fortran_hand_give(ierror, rc);
 }
 
 void pmpi_pcontrol_(const int *level)
@@ -67,7 +68,7 @@ WEFT_F_ALIAS(mpi_aint_diff_, pmpi_aint_diff_)
 void pmpi_sizeof_f08ts_(const CFI_cdesc_t *x, int *size, int *ierror)
 {
 	*size = (int)x->elem_len;
-	give(ierror, MPI_SUCCESS);
+	fortran_hand_give(ierror, MPI_SUCCESS);
 }
 
 /* That the variable was passed is all the compiler needs to see. */
@@ -88,7 +89,8 @@ WEFT_F_ALIAS(mpi_f_sync_reg_, pmpi_f_sync_reg_)
 void pmpi_alloc_mem_(
 	const MPI_Aint *size, const int *info, void **baseptr, int *ierror)
 {
-	give(ierror, PMPI_Alloc_mem(*size, PMPI_Info_fromint(*info), baseptr));
+	fortran_hand_give(ierror,
+		PMPI_Alloc_mem(*size, PMPI_Info_fromint(*info), baseptr));
 }
 
 WEFT_F_ALIAS(mpi_alloc_mem_cptr_, pmpi_alloc_mem_)
@@ -100,13 +102,13 @@ WEFT_F_ALIAS(pmpi_alloc_mem_cptr_, pmpi_alloc_mem_)
 #define DETACH(low, name, type)                                               \
 	void pmpi_##low##_f08_(void **addr, type *size, int *ierror)          \
 	{                                                                     \
-		give(ierror, PMPI_##name(addr, size));                        \
+		fortran_hand_give(ierror, PMPI_##name(addr, size));           \
 	}                                                                     \
 	void pmpi_##low##_(void *unused, type *size, int *ierror)             \
 	{                                                                     \
 		void *addr;                                                   \
 		(void)unused;                                                 \
-		give(ierror, PMPI_##name(&addr, size));                       \
+		fortran_hand_give(ierror, PMPI_##name(&addr, size));          \
 	}                                                                     \
 	WEFT_F_ALIAS(mpi_##low##_f08_, pmpi_##low##_f08_)                     \
 	WEFT_F_ALIAS(mpi_##low##_, pmpi_##low##_)
@@ -114,7 +116,7 @@ WEFT_F_ALIAS(pmpi_alloc_mem_cptr_, pmpi_alloc_mem_)
 	void pmpi_##low##_f08_(const int *of, void **addr, type *size,        \
 		int *ierror)                                                  \
 	{                                                                     \
-		give(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), addr,    \
+		fortran_hand_give(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), addr,\
 			size));                                               \
 	}                                                                     \
 	void pmpi_##low##_(const int *of, void *unused, type *size,           \
@@ -122,7 +124,7 @@ WEFT_F_ALIAS(pmpi_alloc_mem_cptr_, pmpi_alloc_mem_)
 	{                                                                     \
 		void *addr;                                                   \
 		(void)unused;                                                 \
-		give(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), &addr,   \
+		fortran_hand_give(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), &addr,\
 			size));                                               \
 	}                                                                     \
 	WEFT_F_ALIAS(mpi_##low##_f08_, pmpi_##low##_f08_)                     \
@@ -140,8 +142,8 @@ DETACH_OF(session_detach_buffer_c, Session_detach_buffer_c, Session, MPI_Count)
 
 typedef int some_fn(int, MPI_Request *, int *, int *, MPI_Status *);
 
-static int some(some_fn *call, const int *incount, int *requests, int *outcount,
-	int *indices, void *statuses, bool keep)
+static int fortran_hand_some(some_fn *call, const int *incount, int *requests,
+	int *outcount, int *indices, void *statuses, bool keep)
 {
 	MPI_Request *handles = weft_f_request_array(requests, *incount);
 	int rc = MPI_ERR_NO_MEM;
@@ -163,15 +165,17 @@ static int some(some_fn *call, const int *incount, int *requests, int *outcount,
 void pmpi_waitsome_(const int *incount, int *requests, int *outcount,
 	int *indices, void *statuses, int *ierror)
 {
-	give(ierror, some(PMPI_Waitsome, incount, requests, outcount, indices,
-			     statuses, false));
+	fortran_hand_give(
+		ierror, fortran_hand_some(PMPI_Waitsome, incount, requests,
+				outcount, indices, statuses, false));
 }
 
 void pmpi_testsome_(const int *incount, int *requests, int *outcount,
 	int *indices, void *statuses, int *ierror)
 {
-	give(ierror, some(PMPI_Testsome, incount, requests, outcount, indices,
-			     statuses, false));
+	fortran_hand_give(
+		ierror, fortran_hand_some(PMPI_Testsome, incount, requests,
+				outcount, indices, statuses, false));
 }
 
 static int status_some(
@@ -184,14 +188,15 @@ void pmpi_cancel_(const int *request, int *ierror)
 {
 	MPI_Request handle = PMPI_Request_fromint(*request);
 
-	give(ierror, PMPI_Cancel(&handle));
+	fortran_hand_give(ierror, PMPI_Cancel(&handle));
 }
 
 void pmpi_request_get_status_some_(const int *incount, const int *requests,
 	int *outcount, int *indices, void *statuses, int *ierror)
 {
-	give(ierror, some(status_some, incount, (int *)requests, outcount,
-			     indices, statuses, true));
+	fortran_hand_give(
+		ierror, fortran_hand_some(status_some, incount, (int *)requests,
+				outcount, indices, statuses, true));
 }
 
 /* ---- the one handle that is written after the call ---- */
@@ -239,7 +244,7 @@ static void idup(const int *comm, const int *info, int *newcomm, int *request,
 	else if (dup)
 		rc = PMPI_Comm_idup(
 			PMPI_Comm_fromint(*comm), &dup->newcomm, &req);
-	give(ierror, rc);
+	fortran_hand_give(ierror, rc);
 	if (rc != MPI_SUCCESS) {
 		free(dup);
 		return;
@@ -315,7 +320,7 @@ void pmpi_info_get_(const int *info, const char *key, const int *valuelen,
 		weft_f_string_put(value, value_len, v);
 	free(k);
 	free(v);
-	give(ierror, rc);
+	fortran_hand_give(ierror, rc);
 }
 
 /* buflen counts characters here and the final zero too in C. */
@@ -337,7 +342,7 @@ void pmpi_info_get_string_(const int *info, const char *key, int *buflen,
 	}
 	free(k);
 	free(v);
-	give(ierror, rc);
+	fortran_hand_give(ierror, rc);
 }
 
 void pmpi_session_get_nth_pset_(const int *session, const int *info,
@@ -356,7 +361,7 @@ void pmpi_session_get_nth_pset_(const int *session, const int *info,
 		*pset_len = len - 1;
 	}
 	free(v);
-	give(ierror, rc);
+	fortran_hand_give(ierror, rc);
 }
 
 /* ---- starting processes ---- */
@@ -370,7 +375,7 @@ static bool is_blank(const char *text, size_t len)
 
 /* Strings of len characters, step apart, up to a blank one, without blanks at
  * either end; NULL without memory. */
-static char **words(const char *text, size_t len, size_t step)
+static char **fortran_hand_words(const char *text, size_t len, size_t step)
 {
 	char **list;
 	size_t n = 0;
@@ -406,7 +411,7 @@ void pmpi_comm_spawn_(const char *command, const char *argv,
 	int rc;
 
 	if (argv != weft_f_argv_)
-		args = words(argv, argv_len, argv_len);
+		args = fortran_hand_words(argv, argv_len, argv_len);
 	rc = PMPI_Comm_spawn(name, args, *maxprocs, PMPI_Info_fromint(*info),
 		*root, PMPI_Comm_fromint(*comm), &made,
 		errcodes(array_of_errcodes));
@@ -414,7 +419,7 @@ void pmpi_comm_spawn_(const char *command, const char *argv,
 		*intercomm = PMPI_Comm_toint(made);
 	words_free(args);
 	free(name);
-	give(ierror, rc);
+	fortran_hand_give(ierror, rc);
 }
 
 /* What several apps have, one each; only the root's are looked at. */
@@ -454,7 +459,7 @@ static bool apps_take(struct apps *apps, const char *commands, size_t len,
 		apps->commands[i] = weft_f_key(commands + i * len, len);
 		apps->infos[i] = PMPI_Info_fromint(infos[i]);
 		if (apps->argvs)
-			apps->argvs[i] = words(
+			apps->argvs[i] = fortran_hand_words(
 				argv + i * argv_len, argv_len, n * argv_len);
 	}
 	return true;
@@ -484,7 +489,7 @@ void pmpi_comm_spawn_multiple_(const int *count, const char *array_of_commands,
 	if (rc == MPI_SUCCESS)
 		*intercomm = PMPI_Comm_toint(made);
 	apps_free(&apps);
-	give(ierror, rc);
+	fortran_hand_give(ierror, rc);
 }
 
 /* ---- statuses ---- */
@@ -492,13 +497,13 @@ void pmpi_comm_spawn_multiple_(const int *count, const char *array_of_commands,
 void pmpi_status_f2f08_(
 	const MPI_Fint *f_status, MPI_F08_status *f08_status, int *ierror)
 {
-	give(ierror, PMPI_Status_f2f08(f_status, f08_status));
+	fortran_hand_give(ierror, PMPI_Status_f2f08(f_status, f08_status));
 }
 
 void pmpi_status_f082f_(
 	const MPI_F08_status *f08_status, MPI_Fint *f_status, int *ierror)
 {
-	give(ierror, PMPI_Status_f082f(f08_status, f_status));
+	fortran_hand_give(ierror, PMPI_Status_f082f(f08_status, f_status));
 }
 
 #include "fortran/f_names.h"

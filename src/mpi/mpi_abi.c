@@ -53,7 +53,7 @@ static int put_supported(struct weft_info *info, const struct fact *fact)
 }
 
 /* Both lists end with a null name; optional may be NULL. */
-static int make(
+static int mpi_abi_make(
 	const struct fact *sized, const struct fact *optional, MPI_Info *out)
 {
 	struct weft_info *info = NULL;
@@ -82,7 +82,7 @@ int PMPI_Abi_get_info(MPI_Info *info)
 		{ "offset", MPI_OFFSET },
 		{ 0 },
 	};
-	int err = make(sized, NULL, info);
+	int err = mpi_abi_make(sized, NULL, info);
 
 	return err ? weft_mpi_raise_none("MPI_Abi_get_info", err) : MPI_SUCCESS;
 }
@@ -118,7 +118,7 @@ int PMPI_Abi_get_fortran_info(MPI_Info *info)
 		{ "double_complex", MPI_DOUBLE_COMPLEX },
 		{ 0 },
 	};
-	int err = make(sized, optional, info);
+	int err = mpi_abi_make(sized, optional, info);
 
 	return err ? weft_mpi_raise_none("MPI_Abi_get_fortran_info", err)
 		   : MPI_SUCCESS;

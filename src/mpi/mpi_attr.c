@@ -8,7 +8,7 @@
 #include "core/proc.h"
 #include "session/session.h"
 
-static int end(const char *func, int err)
+static int mpi_attr_end(const char *func, int err)
 {
 	return weft_likely(!err) ? MPI_SUCCESS : weft_mpi_raise_none(func, err);
 }
@@ -25,8 +25,8 @@ static const char *key_name(int kind)
 
 /* The user's functions differ only in the handle's type, which is a pointer
  * for each kind of object. */
-static int create(int kind, enum weft_attr_lang lang, void (*copy)(void),
-	void (*del)(void), void *extra, int *keyval)
+static int mpi_attr_create(int kind, enum weft_attr_lang lang,
+	void (*copy)(void), void (*del)(void), void *extra, int *keyval)
 {
 	int err = weft_check_ptr(keyval, key_name(kind));
 
@@ -51,77 +51,81 @@ typedef void plain_fn(void);
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
 	MPI_Comm_delete_attr_function *del, int *keyval, void *extra_state)
 {
-	return end("MPI_Comm_create_keyval",
-		create(WEFT_KIND_COMM, WEFT_ATTR_C, (plain_fn *)copy,
+	return mpi_attr_end("MPI_Comm_create_keyval",
+		mpi_attr_create(WEFT_KIND_COMM, WEFT_ATTR_C, (plain_fn *)copy,
 			(plain_fn *)del, extra_state, keyval));
 }
 
 int PMPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *del,
 	int *keyval, void *extra_state)
 {
-	return end("MPI_Keyval_create",
-		create(WEFT_KIND_COMM, WEFT_ATTR_C, (plain_fn *)copy,
+	return mpi_attr_end("MPI_Keyval_create",
+		mpi_attr_create(WEFT_KIND_COMM, WEFT_ATTR_C, (plain_fn *)copy,
 			(plain_fn *)del, extra_state, keyval));
 }
 
 int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy,
 	MPI_Type_delete_attr_function *del, int *keyval, void *extra_state)
 {
-	return end("MPI_Type_create_keyval",
-		create(WEFT_KIND_TYPE, WEFT_ATTR_C, (plain_fn *)copy,
+	return mpi_attr_end("MPI_Type_create_keyval",
+		mpi_attr_create(WEFT_KIND_TYPE, WEFT_ATTR_C, (plain_fn *)copy,
 			(plain_fn *)del, extra_state, keyval));
 }
 
 int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *copy,
 	MPI_Win_delete_attr_function *del, int *keyval, void *extra_state)
 {
-	return end("MPI_Win_create_keyval",
-		create(WEFT_KIND_WIN, WEFT_ATTR_C, (plain_fn *)copy,
+	return mpi_attr_end("MPI_Win_create_keyval",
+		mpi_attr_create(WEFT_KIND_WIN, WEFT_ATTR_C, (plain_fn *)copy,
 			(plain_fn *)del, extra_state, keyval));
 }
 
 int weft_f_comm_create_keyval(MPI_Comm_copy_attr_function *copy,
 	MPI_Comm_delete_attr_function *del, int *keyval_out, void *extra)
 {
-	return end("MPI_Comm_create_keyval",
-		create(WEFT_KIND_COMM, WEFT_ATTR_FORTRAN, (plain_fn *)copy,
-			(plain_fn *)del, extra, keyval_out));
+	return mpi_attr_end("MPI_Comm_create_keyval",
+		mpi_attr_create(WEFT_KIND_COMM, WEFT_ATTR_FORTRAN,
+			(plain_fn *)copy, (plain_fn *)del, extra, keyval_out));
 }
 
 int weft_f_type_create_keyval(MPI_Type_copy_attr_function *copy,
 	MPI_Type_delete_attr_function *del, int *keyval_out, void *extra)
 {
-	return end("MPI_Type_create_keyval",
-		create(WEFT_KIND_TYPE, WEFT_ATTR_FORTRAN, (plain_fn *)copy,
-			(plain_fn *)del, extra, keyval_out));
+	return mpi_attr_end("MPI_Type_create_keyval",
+		mpi_attr_create(WEFT_KIND_TYPE, WEFT_ATTR_FORTRAN,
+			(plain_fn *)copy, (plain_fn *)del, extra, keyval_out));
 }
 
 int weft_f_win_create_keyval(MPI_Win_copy_attr_function *copy,
 	MPI_Win_delete_attr_function *del, int *keyval_out, void *extra)
 {
-	return end("MPI_Win_create_keyval",
-		create(WEFT_KIND_WIN, WEFT_ATTR_FORTRAN, (plain_fn *)copy,
-			(plain_fn *)del, extra, keyval_out));
+	return mpi_attr_end("MPI_Win_create_keyval",
+		mpi_attr_create(WEFT_KIND_WIN, WEFT_ATTR_FORTRAN,
+			(plain_fn *)copy, (plain_fn *)del, extra, keyval_out));
 }
 
 int PMPI_Comm_free_keyval(int *keyval)
 {
-	return end("MPI_Comm_free_keyval", free_key(WEFT_KIND_COMM, keyval));
+	return mpi_attr_end(
+		"MPI_Comm_free_keyval", free_key(WEFT_KIND_COMM, keyval));
 }
 
 int PMPI_Keyval_free(int *keyval)
 {
-	return end("MPI_Keyval_free", free_key(WEFT_KIND_COMM, keyval));
+	return mpi_attr_end(
+		"MPI_Keyval_free", free_key(WEFT_KIND_COMM, keyval));
 }
 
 int PMPI_Type_free_keyval(int *keyval)
 {
-	return end("MPI_Type_free_keyval", free_key(WEFT_KIND_TYPE, keyval));
+	return mpi_attr_end(
+		"MPI_Type_free_keyval", free_key(WEFT_KIND_TYPE, keyval));
 }
 
 int PMPI_Win_free_keyval(int *keyval)
 {
-	return end("MPI_Win_free_keyval", free_key(WEFT_KIND_WIN, keyval));
+	return mpi_attr_end(
+		"MPI_Win_free_keyval", free_key(WEFT_KIND_WIN, keyval));
 }
 
 /* ---- communicators ---- */
@@ -297,7 +301,7 @@ static int set_type(MPI_Datatype datatype, int keyval, enum weft_attr_lang lang,
 	if (!err)
 		err = weft_attr_set(type_attrs(type), WEFT_KIND_TYPE, datatype,
 			keyval, lang, value);
-	return end("MPI_Type_set_attr", err);
+	return mpi_attr_end("MPI_Type_set_attr", err);
 }
 
 static int get_type(MPI_Datatype datatype, int keyval, enum weft_attr_lang lang,
@@ -316,7 +320,7 @@ static int get_type(MPI_Datatype datatype, int keyval, enum weft_attr_lang lang,
 		err = weft_attr_get(type_attrs(type), WEFT_KIND_TYPE, keyval,
 			lang, &value, &found);
 	if (err)
-		return end("MPI_Type_get_attr", err);
+		return mpi_attr_end("MPI_Type_get_attr", err);
 	*flag = found;
 	if (found)
 		memcpy(attribute_val, &value, sizeof(value));
@@ -354,7 +358,7 @@ int PMPI_Type_delete_attr(MPI_Datatype datatype, int keyval)
 	if (!err)
 		err = weft_attr_delete(
 			type_attrs(type), WEFT_KIND_TYPE, datatype, keyval);
-	return end("MPI_Type_delete_attr", err);
+	return mpi_attr_end("MPI_Type_delete_attr", err);
 }
 
 #include "api_attr.h"

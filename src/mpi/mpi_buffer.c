@@ -55,7 +55,7 @@ static int at_session(struct at *at, MPI_Session handle)
 	return err;
 }
 
-static int end(const struct at *at, const char *func, int err)
+static int mpi_buffer_end(const struct at *at, const char *func, int err)
 {
 	if (!err)
 		return MPI_SUCCESS;
@@ -76,7 +76,7 @@ static int attach(const struct at *at, const char *func, int err, void *buf,
 	if (!err)
 		err = weft_bsend_attach(
 			at->lane, at->place, buf, (size_t)len, is_auto);
-	return end(at, func, err);
+	return mpi_buffer_end(at, func, err);
 }
 
 static int detach(const struct at *at, const char *func, int err,
@@ -94,7 +94,7 @@ static int detach(const struct at *at, const char *func, int err,
 		err = weft_bsend_detach(
 			at->lane, at->place, &addr, &len, &is_auto);
 	if (err)
-		return end(at, func, err);
+		return mpi_buffer_end(at, func, err);
 	memcpy(addr_out, &addr, sizeof(addr));
 	*len_out = is_auto ? 0 : (MPI_Count)len;
 	return MPI_SUCCESS;
@@ -124,17 +124,17 @@ static int iflush(
 		err = weft_bsend_iflush(at->lane, at->place, &req);
 	if (!err)
 		*request = weft_mpi_req_handle(req);
-	return end(at, func, err);
+	return mpi_buffer_end(at, func, err);
 }
 
-static int flush(const struct at *at, const char *func, int err)
+static int mpi_buffer_flush(const struct at *at, const char *func, int err)
 {
 	struct weft_req *req;
 
 	if (!err)
 		err = weft_bsend_iflush(at->lane, at->place, &req);
 	if (err)
-		return end(at, func, err);
+		return mpi_buffer_end(at, func, err);
 	weft_lane_take(at->lane);
 	weft_req_wait_in(at->lane, req, func);
 	weft_req_put(req);
@@ -181,7 +181,7 @@ int PMPI_Buffer_flush(void)
 	struct at at;
 	int err = at_process(&at);
 
-	return flush(&at, "MPI_Buffer_flush", err);
+	return mpi_buffer_flush(&at, "MPI_Buffer_flush", err);
 }
 
 int PMPI_Buffer_iflush(MPI_Request *request)
@@ -232,7 +232,7 @@ int PMPI_Comm_flush_buffer(MPI_Comm comm)
 	struct at at;
 	int err = at_comm(&at, comm);
 
-	return flush(&at, "MPI_Comm_flush_buffer", err);
+	return mpi_buffer_flush(&at, "MPI_Comm_flush_buffer", err);
 }
 
 int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
@@ -287,7 +287,7 @@ int PMPI_Session_flush_buffer(MPI_Session session)
 	struct at at;
 	int err = at_session(&at, session);
 
-	return flush(&at, "MPI_Session_flush_buffer", err);
+	return mpi_buffer_flush(&at, "MPI_Session_flush_buffer", err);
 }
 
 int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)

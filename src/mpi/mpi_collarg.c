@@ -56,7 +56,7 @@ static int check_request(const struct weft_collarg *a)
 	return err;
 }
 
-static int give(
+static int mpi_collarg_give(
 	struct frame *f, const struct weft_collarg *a, enum weft_coll_kind kind)
 {
 	struct weft_req *req = NULL;
@@ -80,7 +80,7 @@ static int frame_close(struct frame *f, const struct weft_collarg *a,
 	if (!err && a->mode == WEFT_COLLARG_RUN)
 		err = weft_coll_run(kind, &f->coll);
 	else if (!err)
-		err = give(f, a, kind);
+		err = mpi_collarg_give(f, a, kind);
 	for (int i = 0; i < f->n_heaps; i++)
 		free(f->heaps[i]);
 	return weft_mpi_end(f->coll.comm, a->func, err);
@@ -177,7 +177,7 @@ static int look_up_types(struct frame *f, const struct weft_collside *side,
 }
 
 /* Displacements in bytes that may be wide may be addresses, from MPI_BOTTOM. */
-static int check_blocks(const struct weft_collside *side,
+static int mpi_collarg_check_blocks(const struct weft_collside *side,
 	const struct weft_blocks *blocks, int32_t n)
 {
 	int err = 0;
@@ -209,7 +209,7 @@ static int many(struct frame *f, const struct weft_collside *side,
 		err = weft_check_type_ready(side->type, &out->type);
 	out->buf = (void *)(uintptr_t)side->buf;
 	if (!err)
-		err = check_blocks(side, out, n);
+		err = mpi_collarg_check_blocks(side, out, n);
 	return err;
 }
 

@@ -41,7 +41,7 @@ int PMPI_Comm_rank(MPI_Comm comm, int *rank)
 	return MPI_SUCCESS;
 }
 
-static enum weft_compare compare(
+static enum weft_compare mpi_comm_compare(
 	const struct weft_comm *a, const struct weft_comm *b)
 {
 	enum weft_compare local, remote;
@@ -71,7 +71,7 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
 		err = weft_mix_comms(a, b);
 	if (err)
 		return weft_mpi_raise(a, "MPI_Comm_compare", err);
-	*result = MPI_IDENT + (int)compare(a, b);
+	*result = MPI_IDENT + (int)mpi_comm_compare(a, b);
 	return MPI_SUCCESS;
 }
 
@@ -153,7 +153,7 @@ struct heritage {
 	struct weft_topo_attached *topo;
 };
 
-static int collect(struct weft_comm *comm, struct heritage *h)
+static int mpi_comm_collect(struct weft_comm *comm, struct heritage *h)
 {
 	int err;
 
@@ -164,7 +164,7 @@ static int collect(struct weft_comm *comm, struct heritage *h)
 			     weft_mpi_comm_handle(comm), &h->attrs);
 }
 
-static void hand_over(struct heritage *h, struct weft_comm *comm)
+static void mpi_comm_hand_over(struct heritage *h, struct weft_comm *comm)
 {
 	comm->attrs = h->attrs;
 	comm->topo = h->topo;
@@ -185,7 +185,7 @@ static int dup_comm(
 {
 	struct weft_comm *made = NULL;
 	struct heritage h;
-	int copy_err = collect(comm, &h);
+	int copy_err = mpi_comm_collect(comm, &h);
 	int err = weft_create_dup(comm, info, &made);
 
 	if (err || copy_err) {
@@ -194,7 +194,7 @@ static int dup_comm(
 			weft_disconnect_free(made);
 		return copy_err ? copy_err : err;
 	}
-	hand_over(&h, made);
+	mpi_comm_hand_over(&h, made);
 	*newcomm = weft_mpi_comm_handle(made);
 	return 0;
 }
@@ -237,13 +237,13 @@ struct idup {
 	MPI_Comm *newcomm;
 };
 
-static void on_made(void *arg, struct weft_comm *comm, int err)
+static void mpi_comm_on_made(void *arg, struct weft_comm *comm, int err)
 {
 	struct idup *d = arg;
 	struct weft_req *req = d->req;
 
 	if (comm) {
-		hand_over(&d->heritage, comm);
+		mpi_comm_hand_over(&d->heritage, comm);
 		*d->newcomm = weft_mpi_comm_handle(comm);
 	}
 	free(d);
@@ -259,7 +259,7 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 {
 	struct idup *d = calloc(1, sizeof(*d));
 	struct weft_req *req = NULL;
-	int err = d ? collect(comm, &d->heritage) : WEFT_ERR_NOMEM;
+	int err = d ? mpi_comm_collect(comm, &d->heritage) : WEFT_ERR_NOMEM;
 
 	if (!err) {
 		weft_lane_take(comm->lane);
@@ -275,7 +275,7 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 	d->req = weft_req_get(req);
 	*request = weft_mpi_req_handle(req);
 	*newcomm = MPI_COMM_NULL;
-	err = weft_create_dup_start(comm, info, on_made, d);
+	err = weft_create_dup_start(comm, info, mpi_comm_on_made, d);
 	if (!err)
 		return 0;
 	*request = MPI_REQUEST_NULL;

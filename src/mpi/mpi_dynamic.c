@@ -127,7 +127,7 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root,
 
 /* ---- names ---- */
 
-static int check_service(const char *service_name, MPI_Info info)
+static int mpi_dynamic_check_service(const char *service_name, MPI_Info info)
 {
 	struct weft_info *hints;
 	int err = weft_check_ptr(service_name, "service_name");
@@ -142,7 +142,7 @@ int PMPI_Publish_name(
 {
 	int err;
 
-	err = check_service(service_name, info);
+	err = mpi_dynamic_check_service(service_name, info);
 	if (!err)
 		err = weft_check_ptr(port_name, "port_name");
 	if (!err)
@@ -156,7 +156,7 @@ int PMPI_Unpublish_name(
 	int err;
 
 	(void)port_name;
-	err = check_service(service_name, info);
+	err = mpi_dynamic_check_service(service_name, info);
 	if (!err)
 		err = weft_port_unpublish(service_name);
 	return weft_mpi_end(NULL, "MPI_Unpublish_name", err);
@@ -166,7 +166,7 @@ int PMPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name)
 {
 	int err;
 
-	err = check_service(service_name, info);
+	err = mpi_dynamic_check_service(service_name, info);
 	if (!err)
 		err = weft_check_ptr(port_name, "port_name");
 	if (!err)
@@ -212,7 +212,8 @@ static int swap_greetings(
 	return 0;
 }
 
-static int join(int fd, struct weft_comm *self, struct weft_comm **made_out)
+static int mpi_dynamic_join(
+	int fd, struct weft_comm *self, struct weft_comm **made_out)
 {
 	struct greeting mine = { .proc = weft_proc.proc }, theirs;
 	int err = weft_port_open(mine.port);
@@ -243,7 +244,7 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
 		err = weft_err_set(
 			WEFT_ERR_OTHER, "the World Model is not initialized");
 	if (!err)
-		err = join(fd, self, &made);
+		err = mpi_dynamic_join(fd, self, &made);
 	if (!err)
 		*intercomm = weft_mpi_comm_handle(made);
 	return weft_mpi_end(self, "MPI_Comm_join", err);
@@ -284,7 +285,7 @@ static char *value_of(const struct weft_info *info, const char *key)
 }
 
 /* The program in one of the directories of "a:b", else as it is. */
-static char *find_program(const char *command, const char *dirs)
+static char *mpi_dynamic_find_program(const char *command, const char *dirs)
 {
 	char path[4096];
 
@@ -347,7 +348,7 @@ static int fill_errhandler(
 	return err || (env && env[0]) ? err : WEFT_ERR_NOMEM;
 }
 
-static int fill_app(struct weft_boot_app *app, const char *command,
+static int mpi_dynamic_fill_app(struct weft_boot_app *app, const char *command,
 	char *argv[], int maxprocs, MPI_Info info)
 {
 	struct weft_info *hints;
@@ -365,7 +366,7 @@ static int fill_app(struct weft_boot_app *app, const char *command,
 	dirs = value_of(hints, "path");
 	*app = (struct weft_boot_app){
 		.n = (uint32_t)maxprocs,
-		.program = find_program(command, dirs),
+		.program = mpi_dynamic_find_program(command, dirs),
 		.argv = argv,
 		.wdir = value_of(hints, "wdir"),
 		.host = value_of(hints, "host"),
@@ -435,7 +436,7 @@ static int take_order(const struct spawning *s, struct order *order)
 	if (!order->apps)
 		return WEFT_ERR_NOMEM;
 	for (int i = 0; !err && i < s->count; i++) {
-		err = fill_app(&order->apps[i], s->commands[i],
+		err = mpi_dynamic_fill_app(&order->apps[i], s->commands[i],
 			s->argvs ? s->argvs[i] : NULL, s->maxprocs[i],
 			s->infos[i]);
 		if (!err)

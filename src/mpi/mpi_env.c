@@ -24,7 +24,8 @@ int PMPI_Get_version(int *version, int *subversion)
 }
 
 /* Where a text and its length go. */
-static int check_text(const char *text, const char *name, const int *len)
+static int mpi_env_check_text(
+	const char *text, const char *name, const int *len)
 {
 	int err = weft_check_ptr(text, name);
 
@@ -33,7 +34,7 @@ static int check_text(const char *text, const char *name, const int *len)
 
 int PMPI_Get_library_version(char *version, int *resultlen)
 {
-	int err = check_text(version, "version", resultlen);
+	int err = mpi_env_check_text(version, "version", resultlen);
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Get_library_version", err);
@@ -47,7 +48,7 @@ int PMPI_Get_library_version(char *version, int *resultlen)
 
 int PMPI_Get_processor_name(char *name, int *resultlen)
 {
-	int err = check_text(name, "name", resultlen);
+	int err = mpi_env_check_text(name, "name", resultlen);
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Get_processor_name", err);

@@ -55,7 +55,7 @@ struct contents {
 };
 
 /* Arguments first..last of the constructor, as ints. */
-static int *copy_ints(
+static int *mpi_envelope_copy_ints(
 	const struct weft_type *type, int64_t first, int64_t n, int *to)
 {
 	for (int64_t i = 0; i < n; i++)
@@ -77,18 +77,18 @@ static void fill_args(const struct weft_type *type, const struct shown *s,
 	int *ints;
 
 	if (type->is_large && type->combiner == WEFT_COMBINER_SUBARRAY) {
-		ints = copy_ints(type, 0, 1, c->ints);
-		copy_ints(type, type->n_ints - 1, 1, ints);
+		ints = mpi_envelope_copy_ints(type, 0, 1, c->ints);
+		mpi_envelope_copy_ints(type, type->n_ints - 1, 1, ints);
 		copy_counts(type, 1, s->n_counts, c->counts);
 	} else if (type->is_large && type->combiner == WEFT_COMBINER_DARRAY) {
 		n_dims = type->args[2];
-		ints = copy_ints(type, 0, 3, c->ints);
-		copy_ints(type, 3 + n_dims, s->n_ints - 3, ints);
+		ints = mpi_envelope_copy_ints(type, 0, 3, c->ints);
+		mpi_envelope_copy_ints(type, 3 + n_dims, s->n_ints - 3, ints);
 		copy_counts(type, 3, n_dims, c->counts);
 	} else if (type->combiner == WEFT_COMBINER_F90_INTEGER) {
-		copy_ints(type, 1, 1, c->ints);
+		mpi_envelope_copy_ints(type, 1, 1, c->ints);
 	} else {
-		copy_ints(type, 0, s->n_ints, c->ints);
+		mpi_envelope_copy_ints(type, 0, s->n_ints, c->ints);
 		copy_counts(type, 0, s->n_counts, c->counts);
 		if (s->n_aints)
 			memcpy(c->aints, type->args + type->n_ints,
@@ -96,8 +96,8 @@ static void fill_args(const struct weft_type *type, const struct shown *s,
 	}
 }
 
-static void fill(const struct weft_type *type, const struct shown *s,
-	const struct contents *c)
+static void mpi_envelope_fill(const struct weft_type *type,
+	const struct shown *s, const struct contents *c)
 {
 	fill_args(type, s, c);
 	for (int64_t i = 0; i < s->n_types; i++)
@@ -113,7 +113,7 @@ static int only_large(void)
 }
 
 /* Looks a type up and how much there is to show. */
-static int look_up(MPI_Datatype datatype, const void *out,
+static int mpi_envelope_look_up(MPI_Datatype datatype, const void *out,
 	struct weft_type **type_out, struct shown *shown_out)
 {
 	int err = weft_check_type(datatype, type_out);
@@ -130,7 +130,7 @@ int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers,
 {
 	struct weft_type *type = NULL;
 	struct shown s = { 0 };
-	int err = look_up(datatype, combiner, &type, &s);
+	int err = mpi_envelope_look_up(datatype, combiner, &type, &s);
 
 	if (!err)
 		err = weft_check_ptr(num_integers, "num_integers");
@@ -155,7 +155,7 @@ int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
 {
 	struct weft_type *type = NULL;
 	struct shown s = { 0 };
-	int err = look_up(datatype, combiner, &type, &s);
+	int err = mpi_envelope_look_up(datatype, combiner, &type, &s);
 
 	if (!err)
 		err = weft_check_ptr(num_integers, "num_integers");
@@ -195,7 +195,7 @@ static int get_contents(const char *func, MPI_Datatype datatype,
 {
 	struct weft_type *type = NULL;
 	struct shown s = { 0 };
-	int err = look_up(datatype, "", &type, &s);
+	int err = mpi_envelope_look_up(datatype, "", &type, &s);
 
 	if (!err && type->combiner == WEFT_COMBINER_NAMED)
 		err = weft_err_set(WEFT_ERR_TYPE,
@@ -214,7 +214,7 @@ static int get_contents(const char *func, MPI_Datatype datatype,
 		err = check_contents(&s, out);
 	if (err)
 		return weft_mpi_raise_none(func, err);
-	fill(type, &s, out);
+	mpi_envelope_fill(type, &s, out);
 	return MPI_SUCCESS;
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/errcode.h"
 
-static int end(const char *func, int err)
+static int mpi_errh_end(const char *func, int err)
 {
 	return weft_likely(!err) ? MPI_SUCCESS : weft_mpi_raise_none(func, err);
 }
@@ -16,7 +16,7 @@ static int end(const char *func, int err)
 
 typedef void plain_fn(void);
 
-static int create(
+static int mpi_errh_create(
 	int kind, plain_fn *fn, const char *func, MPI_Errhandler *errhandler)
 {
 	struct weft_errh *errh;
@@ -26,10 +26,10 @@ static int create(
 	if (!err)
 		err = weft_check_ptr((void *)(uintptr_t)fn, "function");
 	if (err)
-		return end(func, err);
+		return mpi_errh_end(func, err);
 	errh = weft_errh_create(kind, fn);
 	if (!errh)
-		return end(func, WEFT_ERR_NOMEM);
+		return mpi_errh_end(func, WEFT_ERR_NOMEM);
 	*errhandler = weft_mpi_errh_handle(errh);
 	return MPI_SUCCESS;
 }
@@ -37,28 +37,28 @@ static int create(
 int PMPI_Comm_create_errhandler(
 	MPI_Comm_errhandler_function *fn, MPI_Errhandler *errhandler)
 {
-	return create(WEFT_KIND_COMM, (plain_fn *)fn,
+	return mpi_errh_create(WEFT_KIND_COMM, (plain_fn *)fn,
 		"MPI_Comm_create_errhandler", errhandler);
 }
 
 int PMPI_Session_create_errhandler(
 	MPI_Session_errhandler_function *fn, MPI_Errhandler *errhandler)
 {
-	return create(WEFT_KIND_SESSION, (plain_fn *)fn,
+	return mpi_errh_create(WEFT_KIND_SESSION, (plain_fn *)fn,
 		"MPI_Session_create_errhandler", errhandler);
 }
 
 int PMPI_Win_create_errhandler(
 	MPI_Win_errhandler_function *fn, MPI_Errhandler *errhandler)
 {
-	return create(WEFT_KIND_WIN, (plain_fn *)fn,
+	return mpi_errh_create(WEFT_KIND_WIN, (plain_fn *)fn,
 		"MPI_Win_create_errhandler", errhandler);
 }
 
 int PMPI_File_create_errhandler(
 	MPI_File_errhandler_function *fn, MPI_Errhandler *errhandler)
 {
-	return create(WEFT_KIND_FILE, (plain_fn *)fn,
+	return mpi_errh_create(WEFT_KIND_FILE, (plain_fn *)fn,
 		"MPI_File_create_errhandler", errhandler);
 }
 
@@ -68,10 +68,10 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 	int err = weft_check_ptr(errhandler, "errhandler");
 
 	if (err)
-		return end("MPI_Errhandler_free", err);
+		return mpi_errh_end("MPI_Errhandler_free", err);
 	errh = weft_mpi_errh(*errhandler);
 	if (!errh)
-		return end("MPI_Errhandler_free",
+		return mpi_errh_end("MPI_Errhandler_free",
 			weft_check_bad_handle(WEFT_ERR_ERRHANDLER, "errhandler",
 				*errhandler));
 	weft_errh_put(errh);
@@ -192,7 +192,7 @@ int PMPI_Error_class(int errorcode, int *errorclass)
 		err = weft_check_ptr(errorclass, "errorclass");
 	if (!err)
 		*errorclass = weft_mpi_class(errorcode);
-	return end("MPI_Error_class", err);
+	return mpi_errh_end("MPI_Error_class", err);
 }
 
 int PMPI_Error_string(int errorcode, char *string, int *resultlen)
@@ -207,7 +207,7 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
 		err = weft_err_set(
 			WEFT_ERR_ARG, "%d is not an error code", errorcode);
 	if (err)
-		return end("MPI_Error_string", err);
+		return mpi_errh_end("MPI_Error_string", err);
 	strcpy(string, text);
 	*resultlen = (int)strlen(text);
 	return MPI_SUCCESS;
@@ -219,7 +219,7 @@ int PMPI_Add_error_class(int *errorclass)
 
 	if (!err)
 		err = weft_errcode_add_class(errorclass);
-	return end("MPI_Add_error_class", err);
+	return mpi_errh_end("MPI_Add_error_class", err);
 }
 
 int PMPI_Add_error_code(int errorclass, int *errorcode)
@@ -230,10 +230,10 @@ int PMPI_Add_error_code(int errorclass, int *errorcode)
 		err = weft_check_ptr(errorcode, "errorcode");
 	if (!err)
 		err = weft_errcode_add_code(errorclass, errorcode);
-	return end("MPI_Add_error_code", err);
+	return mpi_errh_end("MPI_Add_error_code", err);
 }
 
-static int check_text(const char *text)
+static int mpi_errh_check_text(const char *text)
 {
 	if (!text ||
 		strnlen(text, MPI_MAX_ERROR_STRING) >= MPI_MAX_ERROR_STRING)
@@ -245,28 +245,28 @@ static int check_text(const char *text)
 
 int PMPI_Add_error_string(int errorcode, const char *string)
 {
-	int err = check_text(string);
+	int err = mpi_errh_check_text(string);
 
 	if (!err)
 		err = weft_errcode_set_text(errorcode, string);
-	return end("MPI_Add_error_string", err);
+	return mpi_errh_end("MPI_Add_error_string", err);
 }
 
 int PMPI_Remove_error_class(int errorclass)
 {
-	return end("MPI_Remove_error_class",
+	return mpi_errh_end("MPI_Remove_error_class",
 		weft_errcode_remove_class(errorclass));
 }
 
 int PMPI_Remove_error_code(int errorcode)
 {
-	return end(
+	return mpi_errh_end(
 		"MPI_Remove_error_code", weft_errcode_remove_code(errorcode));
 }
 
 int PMPI_Remove_error_string(int errorcode)
 {
-	return end("MPI_Remove_error_string",
+	return mpi_errh_end("MPI_Remove_error_string",
 		weft_errcode_set_text(errorcode, NULL));
 }
 

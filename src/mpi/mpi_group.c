@@ -6,7 +6,7 @@
 
 /* Groups belong to no communicator, so their errors are raised where there is
  * no object. */
-static int end(const char *func, int err)
+static int mpi_group_end(const char *func, int err)
 {
 	return weft_likely(!err) ? MPI_SUCCESS : weft_mpi_raise_none(func, err);
 }
@@ -20,7 +20,7 @@ int PMPI_Group_size(MPI_Group group, int *size)
 		err = weft_check_ptr(size, "size");
 	if (!err)
 		*size = (int)of->size;
-	return end("MPI_Group_size", err);
+	return mpi_group_end("MPI_Group_size", err);
 }
 
 int PMPI_Group_rank(MPI_Group group, int *rank)
@@ -32,11 +32,11 @@ int PMPI_Group_rank(MPI_Group group, int *rank)
 		err = weft_check_ptr(rank, "rank");
 	if (!err)
 		*rank = of->my_rank;
-	return end("MPI_Group_rank", err);
+	return mpi_group_end("MPI_Group_rank", err);
 }
 
-static int translate(const struct weft_group *a, int n, const int *ranks1,
-	const struct weft_group *b, int *ranks2)
+static int mpi_group_translate(const struct weft_group *a, int n,
+	const int *ranks1, const struct weft_group *b, int *ranks2)
 {
 	for (int i = 0; i < n; i++) {
 		int err = ranks1[i] == MPI_PROC_NULL
@@ -73,8 +73,8 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[],
 	if (!err && weft_mix_is_strict())
 		err = weft_mix_groups(a, b);
 	if (!err)
-		err = translate(a, n, ranks1, b, ranks2);
-	return end("MPI_Group_translate_ranks", err);
+		err = mpi_group_translate(a, n, ranks1, b, ranks2);
+	return mpi_group_end("MPI_Group_translate_ranks", err);
 }
 
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
@@ -91,13 +91,13 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 		err = weft_mix_groups(a, b);
 	if (!err)
 		*result = MPI_IDENT + (int)weft_group_compare(a, b);
-	return end("MPI_Group_compare", err);
+	return mpi_group_end("MPI_Group_compare", err);
 }
 
 typedef int combine_fn(const struct weft_group *a, const struct weft_group *b,
 	struct weft_group **group_out);
 
-static int combine(MPI_Group group1, MPI_Group group2, combine_fn *fn,
+static int mpi_group_combine(MPI_Group group1, MPI_Group group2, combine_fn *fn,
 	const char *func, MPI_Group *newgroup)
 {
 	struct weft_group *a = NULL, *b = NULL, *made = NULL;
@@ -115,34 +115,34 @@ static int combine(MPI_Group group1, MPI_Group group2, combine_fn *fn,
 		err = fn(a, b, &made);
 	if (!err)
 		*newgroup = weft_mpi_group_handle(made);
-	return end(func, err);
+	return mpi_group_end(func, err);
 }
 
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-	return combine(
+	return mpi_group_combine(
 		group1, group2, weft_group_union, "MPI_Group_union", newgroup);
 }
 
 int PMPI_Group_intersection(
 	MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-	return combine(group1, group2, weft_group_intersection,
+	return mpi_group_combine(group1, group2, weft_group_intersection,
 		"MPI_Group_intersection", newgroup);
 }
 
 int PMPI_Group_difference(
 	MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
-	return combine(group1, group2, weft_group_difference,
+	return mpi_group_combine(group1, group2, weft_group_difference,
 		"MPI_Group_difference", newgroup);
 }
 
 typedef int choose_fn(const struct weft_group *group, const int *ranks,
 	uint32_t n, struct weft_group **group_out);
 
-static int choose(MPI_Group group, int n, const int *ranks, choose_fn *fn,
-	MPI_Group *newgroup)
+static int mpi_group_choose(MPI_Group group, int n, const int *ranks,
+	choose_fn *fn, MPI_Group *newgroup)
 {
 	struct weft_group *of = NULL, *made = NULL;
 	int err;
@@ -165,15 +165,15 @@ static int choose(MPI_Group group, int n, const int *ranks, choose_fn *fn,
 int PMPI_Group_incl(
 	MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
-	return end("MPI_Group_incl",
-		choose(group, n, ranks, weft_group_incl, newgroup));
+	return mpi_group_end("MPI_Group_incl",
+		mpi_group_choose(group, n, ranks, weft_group_incl, newgroup));
 }
 
 int PMPI_Group_excl(
 	MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
-	return end("MPI_Group_excl",
-		choose(group, n, ranks, weft_group_excl, newgroup));
+	return mpi_group_end("MPI_Group_excl",
+		mpi_group_choose(group, n, ranks, weft_group_excl, newgroup));
 }
 
 /* Number of ranks in a triplet (first, last, stride); 0 where it is empty. */
@@ -188,8 +188,8 @@ static int64_t n_in_range(const int *range)
 
 /* Writes the triplets out as ranks. Each must lie within the group, and an
  * endless list cannot: it would name a rank twice. */
-static int expand(const struct weft_group *group, int n, int ranges[][3],
-	int **ranks_out, int *n_out)
+static int mpi_group_expand(const struct weft_group *group, int n,
+	int ranges[][3], int **ranks_out, int *n_out)
 {
 	int64_t n_ranks = 0;
 	int *ranks;
@@ -242,9 +242,9 @@ static int choose_ranges(MPI_Group group, int n, int ranges[][3], choose_fn *fn,
 	if (!err)
 		err = weft_check_ptr(newgroup, "newgroup");
 	if (!err)
-		err = expand(of, n, ranges, &ranks, &n_ranks);
+		err = mpi_group_expand(of, n, ranges, &ranks, &n_ranks);
 	if (!err)
-		err = choose(group, n_ranks, ranks, fn, newgroup);
+		err = mpi_group_choose(group, n_ranks, ranks, fn, newgroup);
 	free(ranks);
 	return err;
 }
@@ -252,14 +252,14 @@ static int choose_ranges(MPI_Group group, int n, int ranges[][3], choose_fn *fn,
 int PMPI_Group_range_incl(
 	MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
 {
-	return end("MPI_Group_range_incl",
+	return mpi_group_end("MPI_Group_range_incl",
 		choose_ranges(group, n, ranges, weft_group_incl, newgroup));
 }
 
 int PMPI_Group_range_excl(
 	MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
 {
-	return end("MPI_Group_range_excl",
+	return mpi_group_end("MPI_Group_range_excl",
 		choose_ranges(group, n, ranges, weft_group_excl, newgroup));
 }
 
@@ -277,7 +277,7 @@ int PMPI_Group_free(MPI_Group *group)
 		weft_group_put(of);
 		*group = MPI_GROUP_NULL;
 	}
-	return end("MPI_Group_free", err);
+	return mpi_group_end("MPI_Group_free", err);
 }
 
 #include "api_group.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static int end(const char *func, int err)
+static int mpi_info_end(const char *func, int err)
 {
 	return weft_likely(!err) ? MPI_SUCCESS : weft_mpi_raise_none(func, err);
 }
@@ -18,7 +18,7 @@ static int check_own(MPI_Info handle, struct weft_info **info_out)
 	return weft_check_info(handle, info_out);
 }
 
-static int check_key(const char *key)
+static int mpi_info_check_key(const char *key)
 {
 	size_t len = key ? strnlen(key, MPI_MAX_INFO_KEY) : 0;
 
@@ -36,10 +36,10 @@ int PMPI_Info_create(MPI_Info *info)
 
 	weft_mpi_null(info, MPI_INFO_NULL);
 	if (err)
-		return end("MPI_Info_create", err);
+		return mpi_info_end("MPI_Info_create", err);
 	made = weft_info_create();
 	if (!made)
-		return end("MPI_Info_create", WEFT_ERR_NOMEM);
+		return mpi_info_end("MPI_Info_create", WEFT_ERR_NOMEM);
 	*info = weft_mpi_info_handle(made);
 	return MPI_SUCCESS;
 }
@@ -70,7 +70,7 @@ int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 		err = set_argv(made, argc, argv);
 	if (err) {
 		weft_info_destroy(made);
-		return end("MPI_Info_create_env", err);
+		return mpi_info_end("MPI_Info_create_env", err);
 	}
 	*info = weft_mpi_info_handle(made);
 	return MPI_SUCCESS;
@@ -89,7 +89,7 @@ int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 		err = weft_info_dup(of, &made);
 	if (!err)
 		*newinfo = weft_mpi_info_handle(made);
-	return end("MPI_Info_dup", err);
+	return mpi_info_end("MPI_Info_dup", err);
 }
 
 int PMPI_Info_free(MPI_Info *info)
@@ -103,7 +103,7 @@ int PMPI_Info_free(MPI_Info *info)
 		weft_info_destroy(of);
 		*info = MPI_INFO_NULL;
 	}
-	return end("MPI_Info_free", err);
+	return mpi_info_end("MPI_Info_free", err);
 }
 
 int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
@@ -113,7 +113,7 @@ int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
 
 	if (!err)
 		err = weft_info_set(of, key, value);
-	return end("MPI_Info_set", err);
+	return mpi_info_end("MPI_Info_set", err);
 }
 
 int PMPI_Info_delete(MPI_Info info, const char *key)
@@ -123,7 +123,7 @@ int PMPI_Info_delete(MPI_Info info, const char *key)
 
 	if (!err)
 		err = weft_info_delete(of, key);
-	return end("MPI_Info_delete", err);
+	return mpi_info_end("MPI_Info_delete", err);
 }
 
 int PMPI_Info_get_string(
@@ -135,7 +135,7 @@ int PMPI_Info_get_string(
 
 	err = weft_check_info(info, &of);
 	if (!err)
-		err = check_key(key);
+		err = mpi_info_check_key(key);
 	if (!err)
 		err = weft_check_ptr(buflen, "buflen");
 	if (!err)
@@ -146,7 +146,7 @@ int PMPI_Info_get_string(
 	if (!err)
 		err = weft_check_ptr(flag, "flag");
 	if (err)
-		return end("MPI_Info_get_string", err);
+		return mpi_info_end("MPI_Info_get_string", err);
 	len = weft_info_value(of, key, value, (size_t)*buflen);
 	*flag = len >= 0;
 	if (len >= 0)
@@ -162,7 +162,7 @@ int PMPI_Info_get(
 
 	err = weft_check_info(info, &of);
 	if (!err)
-		err = check_key(key);
+		err = mpi_info_check_key(key);
 	if (!err)
 		err = weft_check_range(
 			WEFT_ERR_ARG, "valuelen", valuelen, 0, INT32_MAX);
@@ -173,7 +173,7 @@ int PMPI_Info_get(
 	if (!err)
 		*flag = weft_info_value(of, key, value, (size_t)valuelen + 1) >=
 			0;
-	return end("MPI_Info_get", err);
+	return mpi_info_end("MPI_Info_get", err);
 }
 
 int PMPI_Info_get_valuelen(
@@ -185,13 +185,13 @@ int PMPI_Info_get_valuelen(
 
 	err = weft_check_info(info, &of);
 	if (!err)
-		err = check_key(key);
+		err = mpi_info_check_key(key);
 	if (!err)
 		err = weft_check_ptr(valuelen, "valuelen");
 	if (!err)
 		err = weft_check_ptr(flag, "flag");
 	if (err)
-		return end("MPI_Info_get_valuelen", err);
+		return mpi_info_end("MPI_Info_get_valuelen", err);
 	len = weft_info_value(of, key, NULL, 0);
 	*flag = len >= 0;
 	if (len >= 0)
@@ -208,7 +208,7 @@ int PMPI_Info_get_nkeys(MPI_Info info, int *nkeys)
 		err = weft_check_ptr(nkeys, "nkeys");
 	if (!err)
 		*nkeys = (int)weft_info_n_keys(of);
-	return end("MPI_Info_get_nkeys", err);
+	return mpi_info_end("MPI_Info_get_nkeys", err);
 }
 
 int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
@@ -223,7 +223,7 @@ int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
 		err = weft_check_range(WEFT_ERR_ARG, "n", n, 0, INT32_MAX);
 	if (!err)
 		err = weft_info_key(of, (uint32_t)n, key);
-	return end("MPI_Info_get_nthkey", err);
+	return mpi_info_end("MPI_Info_get_nthkey", err);
 }
 
 #include "api_info.h"

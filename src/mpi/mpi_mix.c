@@ -29,7 +29,7 @@ static uint64_t of_comm(const struct weft_comm *comm)
 	return session->is_world ? WORLD : weft_obj_handle(session);
 }
 
-static const char *print(uint64_t from, char *buf, size_t len)
+static const char *mpi_mix_print(uint64_t from, char *buf, size_t len)
 {
 	const struct weft_session *session;
 
@@ -42,7 +42,7 @@ static const char *print(uint64_t from, char *buf, size_t len)
 	return buf;
 }
 
-static int compare(
+static int mpi_mix_compare(
 	int err, const char *first, uint64_t a, const char *second, uint64_t b)
 {
 	char buf_a[32], buf_b[32];
@@ -52,27 +52,27 @@ static int compare(
 	return weft_err_set(err,
 		"%s is of %s, %s of %s: objects of different sessions must not "
 		"be mixed in one call",
-		first, print(a, buf_a, sizeof(buf_a)), second,
-		print(b, buf_b, sizeof(buf_b)));
+		first, mpi_mix_print(a, buf_a, sizeof(buf_a)), second,
+		mpi_mix_print(b, buf_b, sizeof(buf_b)));
 }
 
 int weft_mix_groups(const struct weft_group *a, const struct weft_group *b)
 {
-	return compare(WEFT_ERR_GROUP, "one group", of_group(a),
+	return mpi_mix_compare(WEFT_ERR_GROUP, "one group", of_group(a),
 		"the other group", of_group(b));
 }
 
 int weft_mix_comms(const struct weft_comm *a, const struct weft_comm *b)
 {
-	return compare(WEFT_ERR_COMM, "one communicator", of_comm(a),
+	return mpi_mix_compare(WEFT_ERR_COMM, "one communicator", of_comm(a),
 		"the other communicator", of_comm(b));
 }
 
 int weft_mix_comm_group(
 	const struct weft_comm *comm, const struct weft_group *group)
 {
-	return compare(WEFT_ERR_GROUP, "the communicator", of_comm(comm),
-		"the group", of_group(group));
+	return mpi_mix_compare(WEFT_ERR_GROUP, "the communicator",
+		of_comm(comm), "the group", of_group(group));
 }
 
 int weft_mix_requests(int count, const MPI_Request *requests)
@@ -87,7 +87,7 @@ int weft_mix_requests(int count, const MPI_Request *requests)
 				: weft_mpi_req(requests[i]);
 		uint64_t from = req && req->comm ? of_comm(req->comm) : NOTHING;
 
-		err = compare(WEFT_ERR_REQUEST, "a request", first,
+		err = mpi_mix_compare(WEFT_ERR_REQUEST, "a request", first,
 			"another request", from);
 		if (first == NOTHING)
 			first = from;

@@ -32,7 +32,7 @@ static void going_end(struct going *going, int err)
 	weft_req_put(req);
 }
 
-static void on_made(void *arg, struct weft_comm *comm, int err)
+static void mpi_mpix_on_made(void *arg, struct weft_comm *comm, int err)
 {
 	struct going *going = arg;
 
@@ -41,7 +41,7 @@ static void on_made(void *arg, struct weft_comm *comm, int err)
 	going_end(going, err);
 }
 
-static void on_left(void *arg, int err)
+static void mpi_mpix_on_left(void *arg, int err)
 {
 	going_end(arg, err);
 }
@@ -103,7 +103,8 @@ static int icreate(struct weft_group *group, const char *tag,
 	if (!group->size)
 		return create_none(going, request);
 	*request = weft_mpi_req_handle(going->req);
-	err = weft_create_start(group, tag, info, errh, on_made, going);
+	err = weft_create_start(
+		group, tag, info, errh, mpi_mpix_on_made, going);
 	if (err) {
 		*request = MPI_REQUEST_NULL;
 		going_drop(lane, going);
@@ -165,7 +166,7 @@ int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
 		err = going_new(of->lane, &going);
 	if (!err) {
 		*request = weft_mpi_req_handle(going->req);
-		err = weft_disconnect_start(of, on_left, going);
+		err = weft_disconnect_start(of, mpi_mpix_on_left, going);
 		if (err) {
 			*request = MPI_REQUEST_NULL;
 			going_drop(of->lane, going);
@@ -242,8 +243,8 @@ int PMPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name)
 		weft_pset_unpublish);
 }
 
-static int combine(MPI_Session session, const char *func, weft_pset_op_fn *op,
-	const char *const names[3])
+static int mpi_mpix_combine(MPI_Session session, const char *func,
+	weft_pset_op_fn *op, const char *const names[3])
 {
 	static const char *const args[] = { "pset1", "pset2", "pset_name" };
 	struct weft_session *of = NULL;
@@ -263,7 +264,7 @@ int PMPIX_Session_pset_union(MPI_Session session, const char *pset1,
 {
 	const char *const names[] = { pset1, pset2, pset_name };
 
-	return combine(
+	return mpi_mpix_combine(
 		session, "MPIX_Session_pset_union", weft_group_union, names);
 }
 
@@ -272,7 +273,7 @@ int PMPIX_Session_pset_intersection(MPI_Session session, const char *pset1,
 {
 	const char *const names[] = { pset1, pset2, pset_name };
 
-	return combine(session, "MPIX_Session_pset_intersection",
+	return mpi_mpix_combine(session, "MPIX_Session_pset_intersection",
 		weft_group_intersection, names);
 }
 
@@ -281,7 +282,7 @@ int PMPIX_Session_pset_difference(MPI_Session session, const char *pset1,
 {
 	const char *const names[] = { pset1, pset2, pset_name };
 
-	return combine(session, "MPIX_Session_pset_difference",
+	return mpi_mpix_combine(session, "MPIX_Session_pset_difference",
 		weft_group_difference, names);
 }
 

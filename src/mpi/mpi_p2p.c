@@ -23,7 +23,7 @@ struct args {
 	MPI_Comm comm;
 };
 
-static inline __attribute__((always_inline)) int fill(
+static inline __attribute__((always_inline)) int mpi_p2p_fill(
 	struct weft_msg *msg, const struct args *a)
 {
 	int err = weft_check_comm(a->comm, &msg->comm);
@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) int fill_send(
 
 	msg->comm = NULL;
 	msg->mode = mode;
-	err = fill(msg, a);
+	err = mpi_p2p_fill(msg, a);
 	if (!err)
 		err = weft_check_dest(msg->comm, a->rank);
 	if (!err)
@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) int fill_recv(
 
 	msg->comm = NULL;
 	msg->mode = WEFT_SEND_STANDARD;
-	err = fill(msg, a);
+	err = mpi_p2p_fill(msg, a);
 	if (!err)
 		err = weft_check_source(msg->comm, a->rank);
 	if (!err)
@@ -81,8 +81,8 @@ static inline int send_any(
 }
 
 /* Hands a started or initialised request out. */
-static inline int give(struct weft_comm *comm, const char *func, int err,
-	const struct weft_req *req, MPI_Request *request)
+static inline int mpi_p2p_give(struct weft_comm *comm, const char *func,
+	int err, const struct weft_req *req, MPI_Request *request)
 {
 	if (weft_unlikely(err))
 		return weft_mpi_raise(comm, func, err);
@@ -101,7 +101,7 @@ static inline int isend_any(const char *func, enum weft_send_mode mode,
 		err = weft_check_ptr(request, "request");
 	if (weft_likely(!err))
 		err = weft_isend(&msg, &req);
-	return give(msg.comm, func, err, req, request);
+	return mpi_p2p_give(msg.comm, func, err, req, request);
 }
 
 static int send_init_any(const char *func, enum weft_send_mode mode,
@@ -115,7 +115,7 @@ static int send_init_any(const char *func, enum weft_send_mode mode,
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = weft_send_init(&msg, &req);
-	return give(msg.comm, func, err, req, request);
+	return mpi_p2p_give(msg.comm, func, err, req, request);
 }
 
 static inline int recv_any(
@@ -145,7 +145,7 @@ static inline int irecv_any(
 		err = weft_check_ptr(request, "request");
 	if (weft_likely(!err))
 		err = weft_irecv(&msg, &req);
-	return give(msg.comm, func, err, req, request);
+	return mpi_p2p_give(msg.comm, func, err, req, request);
 }
 
 static int recv_init_any(
@@ -159,7 +159,7 @@ static int recv_init_any(
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = weft_recv_init(&msg, &req);
-	return give(msg.comm, func, err, req, request);
+	return mpi_p2p_give(msg.comm, func, err, req, request);
 }
 
 __attribute__((flatten)) int PMPI_Send(const void *buf, int count,
@@ -397,7 +397,7 @@ static int ibsend_any(const char *func, const struct args *a, bool is_init,
 		err = is_init ? weft_bsend_init(&msg, &places, &req)
 			      : weft_ibsend(&msg, &places, &req);
 	}
-	return give(msg.comm, func, err, req, request);
+	return mpi_p2p_give(msg.comm, func, err, req, request);
 }
 
 int PMPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest,
@@ -515,7 +515,8 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount,
 }
 
 /* A packed copy of what is to be sent; NULL without memory. */
-static void *copy_out(const struct args *s, const struct weft_type *type)
+static void *mpi_p2p_copy_out(
+	const struct args *s, const struct weft_type *type)
 {
 	size_t len = (size_t)(s->count * type->size);
 	void *copy = malloc(len ? len : 1);
@@ -537,7 +538,7 @@ static int sendrecv_replace(const char *func, const struct args *s,
 		err = fill_recv(&msg, r);
 	if (err)
 		return weft_mpi_raise(msg.comm, func, err);
-	packed = copy_out(s, msg.type);
+	packed = mpi_p2p_copy_out(s, msg.type);
 	if (!packed)
 		return weft_mpi_raise(msg.comm, func, WEFT_ERR_NOMEM);
 	copy.buf = packed;
@@ -580,7 +581,7 @@ static int isendrecv(const char *func, const struct args *s,
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = weft_isendrecv(&smsg, &rmsg, is_replace, &req);
-	return give(smsg.comm, func, err, req, request);
+	return mpi_p2p_give(smsg.comm, func, err, req, request);
 }
 
 int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
@@ -800,7 +801,7 @@ static int imrecv(const char *func, struct args *a, MPI_Message *message,
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = imrecv_any(a, m, message, &req);
-	return give(comm, func, err, req, request);
+	return mpi_p2p_give(comm, func, err, req, request);
 }
 
 int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype,
@@ -837,7 +838,8 @@ int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
 
 /* ---- how much came ---- */
 
-static int64_t count_of(const MPI_Status *status, const struct weft_type *type)
+static int64_t mpi_p2p_count_of(
+	const MPI_Status *status, const struct weft_type *type)
 {
 	int64_t len = weft_status_len(status);
 
@@ -866,7 +868,7 @@ int PMPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count)
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Get_count", err);
-	n = count_of(status, type);
+	n = mpi_p2p_count_of(status, type);
 	*count = n > INT32_MAX ? MPI_UNDEFINED : (int)n;
 	return MPI_SUCCESS;
 }
@@ -879,7 +881,7 @@ int PMPI_Get_count_c(
 
 	if (err)
 		return weft_mpi_raise_none("MPI_Get_count_c", err);
-	*count = count_of(status, type);
+	*count = mpi_p2p_count_of(status, type);
 	return MPI_SUCCESS;
 }
 

@@ -17,7 +17,7 @@ struct args {
 	MPI_Info info;
 };
 
-static int fill(struct weft_msg *msg, const struct args *a)
+static int mpi_part_fill(struct weft_msg *msg, const struct args *a)
 {
 	struct weft_info *info;
 	int err;
@@ -44,12 +44,12 @@ static int fill(struct weft_msg *msg, const struct args *a)
 	return err;
 }
 
-static int init(const char *func, const struct args *a, bool is_send,
+static int mpi_part_init(const char *func, const struct args *a, bool is_send,
 	MPI_Request *request)
 {
 	struct weft_msg msg;
 	struct weft_req *req;
-	int err = fill(&msg, a);
+	int err = mpi_part_fill(&msg, a);
 
 	if (!err)
 		err = weft_check_ptr(request, "request");
@@ -68,7 +68,7 @@ int PMPI_Psend_init(const void *buf, int partitions, int count,
 	const struct args a = { buf, partitions, count, datatype, dest, tag,
 		comm, info };
 
-	return init("MPI_Psend_init", &a, true, request);
+	return mpi_part_init("MPI_Psend_init", &a, true, request);
 }
 
 int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count,
@@ -78,7 +78,7 @@ int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count,
 	const struct args a = { buf, partitions, count, datatype, dest, tag,
 		comm, info };
 
-	return init("MPI_Psend_init_c", &a, true, request);
+	return mpi_part_init("MPI_Psend_init_c", &a, true, request);
 }
 
 int PMPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype datatype,
@@ -87,7 +87,7 @@ int PMPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype datatype,
 	const struct args a = { buf, partitions, count, datatype, source, tag,
 		comm, info };
 
-	return init("MPI_Precv_init", &a, false, request);
+	return mpi_part_init("MPI_Precv_init", &a, false, request);
 }
 
 int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count,
@@ -97,11 +97,11 @@ int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count,
 	const struct args a = { buf, partitions, count, datatype, source, tag,
 		comm, info };
 
-	return init("MPI_Precv_init_c", &a, false, request);
+	return mpi_part_init("MPI_Precv_init_c", &a, false, request);
 }
 
 /* The request belongs to a communicator on which errors are raised. */
-static int end(MPI_Request request, const char *func, int err)
+static int mpi_part_end(MPI_Request request, const char *func, int err)
 {
 	struct weft_req *req = weft_mpi_req(request);
 
@@ -115,7 +115,7 @@ int PMPI_Pready(int partition, MPI_Request request)
 
 	if (!err)
 		err = weft_pready(req, partition, partition);
-	return end(request, "MPI_Pready", err);
+	return mpi_part_end(request, "MPI_Pready", err);
 }
 
 int PMPI_Pready_range(
@@ -129,7 +129,7 @@ int PMPI_Pready_range(
 			partition_low, 0, partition_high);
 	if (!err)
 		err = weft_pready(req, partition_low, partition_high);
-	return end(request, "MPI_Pready_range", err);
+	return mpi_part_end(request, "MPI_Pready_range", err);
 }
 
 int PMPI_Pready_list(
@@ -146,7 +146,7 @@ int PMPI_Pready_list(
 	for (int i = 0; !err && i < length; i++)
 		err = weft_pready(
 			req, array_of_partitions[i], array_of_partitions[i]);
-	return end(request, "MPI_Pready_list", err);
+	return mpi_part_end(request, "MPI_Pready_list", err);
 }
 
 int PMPI_Parrived(MPI_Request request, int partition, int *flag)
@@ -161,7 +161,7 @@ int PMPI_Parrived(MPI_Request request, int partition, int *flag)
 		err = weft_parrived(req, partition, &is_there);
 	if (!err)
 		*flag = is_there;
-	return end(request, "MPI_Parrived", err);
+	return mpi_part_end(request, "MPI_Parrived", err);
 }
 
 #include "api_part.h"

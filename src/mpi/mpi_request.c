@@ -41,7 +41,8 @@ static int check_usable(const struct weft_req *req)
 }
 
 /* Looks a handle up. *req_out is NULL for MPI_REQUEST_NULL. */
-static inline int look_up(MPI_Request handle, struct weft_req **req_out)
+static inline int mpi_request_look_up(
+	MPI_Request handle, struct weft_req **req_out)
 {
 	*req_out = NULL;
 	if (handle == MPI_REQUEST_NULL)
@@ -58,9 +59,9 @@ struct outcome {
 
 /* Takes a done request out: status filled (MPI_ERROR too if with_err), handle
  * nulled or request deactivated. Lane's lock held. */
-static inline __attribute__((always_inline)) int take_out(MPI_Request *handle,
-	struct weft_req *req, MPI_Status *status, bool with_err,
-	struct outcome *outcome)
+static inline __attribute__((always_inline)) int mpi_request_take_out(
+	MPI_Request *handle, struct weft_req *req, MPI_Status *status,
+	bool with_err, struct outcome *outcome)
 {
 	int err;
 
@@ -92,7 +93,8 @@ static inline __attribute__((always_inline)) int take_out(MPI_Request *handle,
 }
 
 /* Raises what went wrong; drops the reference. No lock held. */
-static int finish(const char *func, struct outcome *outcome, int code)
+static int mpi_request_finish(
+	const char *func, struct outcome *outcome, int code)
 {
 	int rc;
 
@@ -168,7 +170,7 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 	int err = weft_check_ptr(request, "request");
 
 	if (!err)
-		err = look_up(*request, &req);
+		err = mpi_request_look_up(*request, &req);
 	if (weft_unlikely(err))
 		return fail("MPI_Wait", err, 1, request);
 	if (is_idle(req)) {
@@ -178,9 +180,9 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 	lane = req->lane;
 	weft_lane_take(lane);
 	weft_req_wait_in(lane, req, "MPI_Wait");
-	take_out(request, req, status, false, &outcome);
+	mpi_request_take_out(request, req, status, false, &outcome);
 	weft_lane_drop(lane);
-	return finish("MPI_Wait", &outcome, 0);
+	return mpi_request_finish("MPI_Wait", &outcome, 0);
 }
 
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
@@ -191,7 +193,7 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	int err = weft_check_ptr(request, "request");
 
 	if (!err)
-		err = look_up(*request, &req);
+		err = mpi_request_look_up(*request, &req);
 	if (!err)
 		err = weft_check_ptr(flag, "flag");
 	if (weft_unlikely(err))
@@ -207,11 +209,11 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 		weft_progress_try(lane);
 	*flag = req->is_done;
 	if (req->is_done)
-		take_out(request, req, status, false, &outcome);
+		mpi_request_take_out(request, req, status, false, &outcome);
 	else
 		polled(lane, "MPI_Test", 1, request);
 	weft_lane_drop(lane);
-	return finish("MPI_Test", &outcome, 0);
+	return mpi_request_finish("MPI_Test", &outcome, 0);
 }
 
 /* ---- arrays ---- */
@@ -234,7 +236,7 @@ static inline int check_found(
 		err = weft_check_ptr(requests, "array_of_requests");
 	if (found) {
 		for (; !err && i < count && i < FOUND_MAX; i++) {
-			err = look_up(requests[i], &req);
+			err = mpi_request_look_up(requests[i], &req);
 			found->reqs[i] = req;
 			if (req)
 				other_lane |= (uintptr_t)req->lane ^
@@ -243,13 +245,13 @@ static inline int check_found(
 		found->is_apart = other_lane || count > FOUND_MAX;
 	}
 	for (; !err && i < count; i++)
-		err = look_up(requests[i], &req);
+		err = mpi_request_look_up(requests[i], &req);
 	if (!err && weft_mix_is_strict())
 		err = weft_mix_requests(count, requests);
 	return err;
 }
 
-static int check_array(int count, const MPI_Request *requests)
+static int mpi_request_check_array(int count, const MPI_Request *requests)
 {
 	return check_found(count, requests, NULL);
 }
@@ -297,7 +299,8 @@ static __attribute__((noinline)) struct weft_lane *change(
 }
 
 /* The same, to that of a request. */
-static inline void hold(struct weft_lane **lane, const struct weft_req *req)
+static inline void mpi_request_hold(
+	struct weft_lane **lane, const struct weft_req *req)
 {
 	if (weft_unlikely(req->lane != *lane))
 		*lane = change(*lane, req->lane);
@@ -315,7 +318,7 @@ static void progress(struct weft_lane **lane, int count,
 		const struct weft_req *req = req_at(requests, i);
 
 		if (req && req->lane != *lane) {
-			hold(lane, req);
+			mpi_request_hold(lane, req);
 			weft_progress(*lane);
 		}
 	}
@@ -335,11 +338,11 @@ static inline __attribute__((always_inline)) struct weft_lane *take_all(
 			weft_status_empty(status_at(statuses, i));
 		else {
 			if (is_apart)
-				hold(&lane, req);
+				mpi_request_hold(&lane, req);
 			if (!req->is_done)
 				weft_req_wait_in(lane, req, "MPI_Waitall");
-			take_out(&requests[i], req, status_at(statuses, i),
-				true, outcome);
+			mpi_request_take_out(&requests[i], req,
+				status_at(statuses, i), true, outcome);
 		}
 	}
 	return lane;
@@ -380,7 +383,7 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 	else
 		take_together(count, array_of_requests, array_of_statuses,
 			&found, &outcome);
-	return finish("MPI_Waitall", &outcome, MPI_ERR_IN_STATUS);
+	return mpi_request_finish("MPI_Waitall", &outcome, MPI_ERR_IN_STATUS);
 }
 
 static bool are_all_done(
@@ -391,7 +394,7 @@ static bool are_all_done(
 
 		if (is_idle(req))
 			continue;
-		hold(lane, req);
+		mpi_request_hold(lane, req);
 		if (!req->is_done)
 			return false;
 	}
@@ -423,7 +426,7 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	else
 		polled(lane, "MPI_Testall", count, array_of_requests);
 	weft_lane_drop(lane);
-	return finish("MPI_Testall", &outcome, MPI_ERR_IN_STATUS);
+	return mpi_request_finish("MPI_Testall", &outcome, MPI_ERR_IN_STATUS);
 }
 
 /* Index of the first done request; -1: none is; MPI_UNDEFINED: none is even
@@ -438,7 +441,7 @@ static int first_done(
 
 		if (is_idle(req))
 			continue;
-		hold(lane, req);
+		mpi_request_hold(lane, req);
 		if (req->is_done)
 			return i;
 		found = -1;
@@ -452,7 +455,7 @@ static int any(const char *func, bool is_blocking, int count,
 	struct weft_request_loop loop = loop_over(func, count, requests);
 	struct outcome outcome = { 0, NULL };
 	struct weft_lane *lane;
-	int err = check_array(count, requests);
+	int err = mpi_request_check_array(count, requests);
 	int at;
 
 	if (!err)
@@ -478,15 +481,15 @@ static int any(const char *func, bool is_blocking, int count,
 	if (at == -1)
 		weft_request_poll(lane, &loop);
 	if (at >= 0)
-		take_out(&requests[at], req_at(requests, at), status, false,
-			&outcome);
+		mpi_request_take_out(&requests[at], req_at(requests, at),
+			status, false, &outcome);
 	else if (at == MPI_UNDEFINED)
 		weft_status_empty(status);
 	weft_lane_drop(lane);
 	*index = at >= 0 ? at : MPI_UNDEFINED;
 	if (!is_blocking)
 		*flag = at != -1;
-	return finish(func, &outcome, 0);
+	return mpi_request_finish(func, &outcome, 0);
 }
 
 int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index,
@@ -506,7 +509,7 @@ int PMPI_Testany(int count, MPI_Request array_of_requests[], int *index,
 static int check_some(int count, const MPI_Request *requests,
 	const int *outcount, const int *indices)
 {
-	int err = check_array(count, requests);
+	int err = mpi_request_check_array(count, requests);
 
 	if (!err)
 		err = weft_check_ptr(outcount, "outcount");
@@ -515,7 +518,7 @@ static int check_some(int count, const MPI_Request *requests,
 	return err;
 }
 
-static int some(const char *func, bool is_blocking, int count,
+static int mpi_request_some(const char *func, bool is_blocking, int count,
 	MPI_Request *requests, int *outcount, int *indices,
 	MPI_Status *statuses)
 {
@@ -549,36 +552,39 @@ static int some(const char *func, bool is_blocking, int count,
 
 		if (is_idle(req))
 			continue;
-		hold(&lane, req);
+		mpi_request_hold(&lane, req);
 		if (!req->is_done)
 			continue;
 		indices[*outcount] = i;
-		take_out(&requests[i], req, status_at(statuses, *outcount),
-			true, &outcome);
+		mpi_request_take_out(&requests[i], req,
+			status_at(statuses, *outcount), true, &outcome);
 		++*outcount;
 	}
 	weft_lane_drop(lane);
-	return finish(func, &outcome, MPI_ERR_IN_STATUS);
+	return mpi_request_finish(func, &outcome, MPI_ERR_IN_STATUS);
 }
 
 int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
 	int array_of_indices[], MPI_Status array_of_statuses[])
 {
-	return some("MPI_Waitsome", true, incount, array_of_requests, outcount,
-		array_of_indices, array_of_statuses);
+	return mpi_request_some("MPI_Waitsome", true, incount,
+		array_of_requests, outcount, array_of_indices,
+		array_of_statuses);
 }
 
 int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
 	int array_of_indices[], MPI_Status array_of_statuses[])
 {
-	return some("MPI_Testsome", false, incount, array_of_requests, outcount,
-		array_of_indices, array_of_statuses);
+	return mpi_request_some("MPI_Testsome", false, incount,
+		array_of_requests, outcount, array_of_indices,
+		array_of_statuses);
 }
 
 /* ---- looking without taking ---- */
 
 /* Fills the status of a done request, without freeing it. */
-static void show(struct weft_req *req, MPI_Status *status, bool with_err)
+static void mpi_request_show(
+	struct weft_req *req, MPI_Status *status, bool with_err)
 {
 	if (is_idle(req)) {
 		weft_status_empty(status);
@@ -596,7 +602,7 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
 	struct weft_lane *lane = the_lane();
 	struct weft_req *req;
-	int err = look_up(request, &req);
+	int err = mpi_request_look_up(request, &req);
 
 	if (!err)
 		err = weft_check_ptr(flag, "flag");
@@ -609,7 +615,7 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 		weft_progress_try(lane);
 	*flag = is_idle(req) || req->is_done;
 	if (*flag)
-		show(req, status, false);
+		mpi_request_show(req, status, false);
 	else
 		polled(lane, "MPI_Request_get_status", 1, &request);
 	weft_lane_drop(lane);
@@ -621,7 +627,7 @@ int PMPI_Request_get_status_all(int count,
 	MPI_Status array_of_statuses[])
 {
 	struct weft_lane *lane;
-	int err = check_array(count, array_of_requests);
+	int err = mpi_request_check_array(count, array_of_requests);
 
 	if (!err)
 		err = weft_check_ptr(flag, "flag");
@@ -637,8 +643,8 @@ int PMPI_Request_get_status_all(int count,
 		struct weft_req *req = req_at(array_of_requests, i);
 
 		if (req)
-			hold(&lane, req);
-		show(req, status_at(array_of_statuses, i), true);
+			mpi_request_hold(&lane, req);
+		mpi_request_show(req, status_at(array_of_statuses, i), true);
 	}
 	weft_lane_drop(lane);
 	return MPI_SUCCESS;
@@ -649,7 +655,7 @@ int PMPI_Request_get_status_any(int count,
 	MPI_Status *status)
 {
 	struct weft_lane *lane;
-	int err = check_array(count, array_of_requests);
+	int err = mpi_request_check_array(count, array_of_requests);
 	int at;
 
 	if (!err)
@@ -667,7 +673,7 @@ int PMPI_Request_get_status_any(int count,
 		at = first_done(&lane, count, array_of_requests);
 	}
 	if (at >= 0)
-		show(req_at(array_of_requests, at), status, false);
+		mpi_request_show(req_at(array_of_requests, at), status, false);
 	else if (at == MPI_UNDEFINED)
 		weft_status_empty(status);
 	weft_lane_drop(lane);
@@ -698,11 +704,12 @@ int PMPI_Request_get_status_some(int incount,
 
 		if (is_idle(req))
 			continue;
-		hold(&lane, req);
+		mpi_request_hold(&lane, req);
 		if (!req->is_done)
 			continue;
 		array_of_indices[*outcount] = i;
-		show(req, status_at(array_of_statuses, *outcount), true);
+		mpi_request_show(
+			req, status_at(array_of_statuses, *outcount), true);
 		++*outcount;
 	}
 	weft_lane_drop(lane);
@@ -766,7 +773,7 @@ int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
 	return MPI_SUCCESS;
 }
 
-static int start(const char *func, MPI_Request handle)
+static int mpi_request_start(const char *func, MPI_Request handle)
 {
 	struct weft_req *req = NULL;
 	int err = weft_check_req(handle, &req);
@@ -783,7 +790,7 @@ int PMPI_Start(MPI_Request *request)
 	int err = weft_check_ptr(request, "request");
 
 	return err ? weft_mpi_raise_none("MPI_Start", err)
-		   : start("MPI_Start", *request);
+		   : mpi_request_start("MPI_Start", *request);
 }
 
 int PMPI_Startall(int count, MPI_Request array_of_requests[])
@@ -796,7 +803,7 @@ int PMPI_Startall(int count, MPI_Request array_of_requests[])
 	if (err)
 		return weft_mpi_raise_none("MPI_Startall", err);
 	for (int i = 0; !rc && i < count; i++)
-		rc = start("MPI_Startall", array_of_requests[i]);
+		rc = mpi_request_start("MPI_Startall", array_of_requests[i]);
 	return rc;
 }
 

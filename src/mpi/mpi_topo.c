@@ -14,7 +14,7 @@
 
 /* ---- the data ---- */
 
-static struct weft_topo_attached *make(int kind, size_t n_ints)
+static struct weft_topo_attached *mpi_topo_make(int kind, size_t n_ints)
 {
 	size_t len = sizeof(struct weft_topo_attached) + n_ints * sizeof(int);
 	struct weft_topo_attached *topo = calloc(1, len);
@@ -43,7 +43,7 @@ int weft_topo_dup(const struct weft_topo_attached *topo,
 	return 0;
 }
 
-static void copy_ints(int *to, const int *from, int n)
+static void mpi_topo_copy_ints(int *to, const int *from, int n)
 {
 	if (n > 0 && to && from)
 		memcpy(to, from, (size_t)n * sizeof(*to));
@@ -296,7 +296,8 @@ static int check_cart(const struct weft_comm *comm, int ndims, const int *dims,
 static struct weft_topo_attached *make_cart(
 	int ndims, const int *dims, const int *periods, int rank)
 {
-	struct weft_topo_attached *topo = make(MPI_CART, 3 * (size_t)ndims);
+	struct weft_topo_attached *topo =
+		mpi_topo_make(MPI_CART, 3 * (size_t)ndims);
 
 	if (!topo)
 		return NULL;
@@ -377,9 +378,9 @@ int PMPI_Cart_get(
 		err = check_out(coords, n, "coords");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Cart_get", err);
-	copy_ints(dims, cart_dims(of->topo), n);
-	copy_ints(periods, cart_periods(of->topo), n);
-	copy_ints(coords, cart_coords(of->topo), n);
+	mpi_topo_copy_ints(dims, cart_dims(of->topo), n);
+	mpi_topo_copy_ints(periods, cart_periods(of->topo), n);
+	mpi_topo_copy_ints(coords, cart_coords(of->topo), n);
 	return MPI_SUCCESS;
 }
 
@@ -545,12 +546,12 @@ int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[],
 	if (err)
 		return weft_mpi_raise(of, "MPI_Graph_create", err);
 	n_edges = nnodes ? indx[nnodes - 1] : 0;
-	topo = make(MPI_GRAPH, (size_t)nnodes + (size_t)n_edges);
+	topo = mpi_topo_make(MPI_GRAPH, (size_t)nnodes + (size_t)n_edges);
 	if (topo) {
 		topo->n_nodes = nnodes;
 		topo->n_edges = n_edges;
-		copy_ints(topo->data, indx, nnodes);
-		copy_ints(topo->data + nnodes, edges, n_edges);
+		mpi_topo_copy_ints(topo->data, indx, nnodes);
+		mpi_topo_copy_ints(topo->data + nnodes, edges, n_edges);
 	}
 	err = attach_take(
 		of, of->rank < nnodes ? 0 : -1, of->rank, topo, comm_graph);
@@ -609,8 +610,9 @@ int PMPI_Graph_get(
 		err = check_out(edges, of->topo->n_edges, "edges");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Graph_get", err);
-	copy_ints(indx, of->topo->data, of->topo->n_nodes);
-	copy_ints(edges, of->topo->data + of->topo->n_nodes, of->topo->n_edges);
+	mpi_topo_copy_ints(indx, of->topo->data, of->topo->n_nodes);
+	mpi_topo_copy_ints(
+		edges, of->topo->data + of->topo->n_nodes, of->topo->n_edges);
 	return MPI_SUCCESS;
 }
 
@@ -656,7 +658,7 @@ int PMPI_Graph_neighbors(
 	if (!err)
 		err = check_out(neighbors, n, "neighbors");
 	if (!err)
-		copy_ints(neighbors, list, n);
+		mpi_topo_copy_ints(neighbors, list, n);
 	return weft_mpi_end(of, "MPI_Graph_neighbors", err);
 }
 
@@ -685,8 +687,8 @@ static int *dist_dest_weights(struct weft_topo_attached *t)
 
 static struct weft_topo_attached *make_dist(int n_in, int n_out, bool weighted)
 {
-	struct weft_topo_attached *topo =
-		make(MPI_DIST_GRAPH, 2 * ((size_t)n_in + (size_t)n_out));
+	struct weft_topo_attached *topo = mpi_topo_make(
+		MPI_DIST_GRAPH, 2 * ((size_t)n_in + (size_t)n_out));
 
 	if (topo) {
 		topo->n_in = n_in;
@@ -747,13 +749,13 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
 			of, "MPI_Dist_graph_create_adjacent", err);
 	topo = make_dist(indegree, outdegree, weighted);
 	if (topo) {
-		copy_ints(dist_sources(topo), sources, indegree);
-		copy_ints(dist_dests(topo), destinations, outdegree);
+		mpi_topo_copy_ints(dist_sources(topo), sources, indegree);
+		mpi_topo_copy_ints(dist_dests(topo), destinations, outdegree);
 		if (sourceweights != MPI_UNWEIGHTED)
-			copy_ints(dist_source_weights(topo), sourceweights,
-				indegree);
+			mpi_topo_copy_ints(dist_source_weights(topo),
+				sourceweights, indegree);
 		if (destweights != MPI_UNWEIGHTED)
-			copy_ints(dist_dest_weights(topo), destweights,
+			mpi_topo_copy_ints(dist_dest_weights(topo), destweights,
 				outdegree);
 	}
 	err = attach_take(of, 0, of->rank, topo, comm_dist_graph);
@@ -920,15 +922,16 @@ int PMPI_Dist_graph_neighbors_count(
 }
 
 /* Copies one of the lists with its weights where there are any. */
-static void copy_list(const struct weft_topo_attached *t, int max, int n,
-	const int *from, const int *from_weights, int *to, int *to_weights)
+static void mpi_topo_copy_list(const struct weft_topo_attached *t, int max,
+	int n, const int *from, const int *from_weights, int *to,
+	int *to_weights)
 {
 	if (n > max)
 		n = max;
-	copy_ints(to, from, n);
+	mpi_topo_copy_ints(to, from, n);
 	if (t->is_weighted && to_weights != MPI_UNWEIGHTED &&
 		to_weights != MPI_WEIGHTS_EMPTY)
-		copy_ints(to_weights, from_weights, n);
+		mpi_topo_copy_ints(to_weights, from_weights, n);
 }
 
 int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
@@ -950,10 +953,12 @@ int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
 		err = check_out(destinations, of->topo->n_out, "destinations");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Dist_graph_neighbors", err);
-	copy_list(of->topo, maxindegree, of->topo->n_in, dist_sources(of->topo),
-		dist_source_weights(of->topo), sources, sourceweights);
-	copy_list(of->topo, maxoutdegree, of->topo->n_out, dist_dests(of->topo),
-		dist_dest_weights(of->topo), destinations, destweights);
+	mpi_topo_copy_list(of->topo, maxindegree, of->topo->n_in,
+		dist_sources(of->topo), dist_source_weights(of->topo), sources,
+		sourceweights);
+	mpi_topo_copy_list(of->topo, maxoutdegree, of->topo->n_out,
+		dist_dests(of->topo), dist_dest_weights(of->topo), destinations,
+		destweights);
 	return MPI_SUCCESS;
 }
 
@@ -977,15 +982,15 @@ void weft_topo_neighbors(const struct weft_comm *comm, int *sources, int *dests)
 	int n;
 
 	if (t->kind == MPI_DIST_GRAPH) {
-		copy_ints(sources, dist_sources(t), t->n_in);
-		copy_ints(dests, dist_dests(t), t->n_out);
+		mpi_topo_copy_ints(sources, dist_sources(t), t->n_in);
+		mpi_topo_copy_ints(dests, dist_dests(t), t->n_out);
 		return;
 	}
 	if (t->kind == MPI_GRAPH) {
 		const int *list = graph_neighbors(t, comm->rank, &n);
 
-		copy_ints(sources, list, n);
-		copy_ints(dests, list, n);
+		mpi_topo_copy_ints(sources, list, n);
+		mpi_topo_copy_ints(dests, list, n);
 		return;
 	}
 	for (int i = 0; i < 2 * t->n_dims; i++)

@@ -61,7 +61,7 @@ static int check_old(MPI_Count count, MPI_Datatype oldtype,
 	return err;
 }
 
-static int check_array(int64_t n, const void *array, const char *name)
+static int mpi_type_check_array(int64_t n, const void *array, const char *name)
 {
 	return n > 0 ? weft_check_ptr(array, name) : 0;
 }
@@ -116,8 +116,9 @@ int PMPI_Type_contiguous_c(
 }
 
 /* args: count, block length, stride. */
-static int make_vector(const char *func, bool is_large, const int64_t args[3],
-	bool is_bytes, MPI_Datatype oldtype, MPI_Datatype *newtype)
+static int mpi_type_make_vector(const char *func, bool is_large,
+	const int64_t args[3], bool is_bytes, MPI_Datatype oldtype,
+	MPI_Datatype *newtype)
 {
 	struct weft_type *old, *type = NULL;
 	int err = check_old(args[0], oldtype, newtype, &old);
@@ -136,7 +137,7 @@ int PMPI_Type_vector(int count, int blocklength, int stride,
 {
 	const int64_t args[3] = { count, blocklength, stride };
 
-	return make_vector(
+	return mpi_type_make_vector(
 		"MPI_Type_vector", false, args, false, oldtype, newtype);
 }
 
@@ -145,7 +146,7 @@ int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
 {
 	const int64_t args[3] = { count, blocklength, stride };
 
-	return make_vector(
+	return mpi_type_make_vector(
 		"MPI_Type_vector_c", true, args, false, oldtype, newtype);
 }
 
@@ -154,7 +155,7 @@ int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride,
 {
 	const int64_t args[3] = { count, blocklength, stride };
 
-	return make_vector(
+	return mpi_type_make_vector(
 		"MPI_Type_create_hvector", false, args, true, oldtype, newtype);
 }
 
@@ -163,8 +164,8 @@ int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength,
 {
 	const int64_t args[3] = { count, blocklength, stride };
 
-	return make_vector("MPI_Type_create_hvector_c", true, args, true,
-		oldtype, newtype);
+	return mpi_type_make_vector("MPI_Type_create_hvector_c", true, args,
+		true, oldtype, newtype);
 }
 
 static int make_resized(const char *func, bool is_large, MPI_Datatype oldtype,
@@ -224,16 +225,18 @@ static int make_of_blocks(const struct blocks *b, struct weft_type *old,
 		b->n, b->len, b->displs, old, type_out);
 }
 
-static int make_blocks(
+static int mpi_type_make_blocks(
 	const struct blocks *b, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
 	struct weft_type *old, *type = NULL;
 	int err = check_old(b->n, oldtype, newtype, &old);
 
 	if (!err)
-		err = check_array(b->n, b->displs, "array_of_displacements");
+		err = mpi_type_check_array(
+			b->n, b->displs, "array_of_displacements");
 	if (!err && b->has_lens)
-		err = check_array(b->n, b->lens, "array_of_blocklengths");
+		err = mpi_type_check_array(
+			b->n, b->lens, "array_of_blocklengths");
 	if (!err)
 		err = make_of_blocks(b, old, &type);
 	return hand_out(b->func, err, b->is_large, type, newtype);
@@ -257,7 +260,7 @@ int PMPI_Type_indexed(int count, const int array_of_blocklengths[],
 	b.lens = lens;
 	b.displs = displs;
 	rc = err ? hand_out(b.func, err, false, NULL, newtype)
-		 : make_blocks(&b, oldtype, newtype);
+		 : mpi_type_make_blocks(&b, oldtype, newtype);
 	free(lens);
 	free(displs);
 	return rc;
@@ -275,7 +278,7 @@ int PMPI_Type_indexed_c(MPI_Count count,
 		.lens = array_of_blocklengths,
 		.displs = array_of_displacements };
 
-	return make_blocks(&b, oldtype, newtype);
+	return mpi_type_make_blocks(&b, oldtype, newtype);
 }
 
 int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
@@ -294,7 +297,7 @@ int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
 		count, array_of_blocklengths, "array_of_blocklengths", &lens);
 	b.lens = lens;
 	rc = err ? hand_out(b.func, err, false, NULL, newtype)
-		 : make_blocks(&b, oldtype, newtype);
+		 : mpi_type_make_blocks(&b, oldtype, newtype);
 	free(lens);
 	return rc;
 }
@@ -312,7 +315,7 @@ int PMPI_Type_create_hindexed_c(MPI_Count count,
 		.lens = array_of_blocklengths,
 		.displs = array_of_displacements };
 
-	return make_blocks(&b, oldtype, newtype);
+	return mpi_type_make_blocks(&b, oldtype, newtype);
 }
 
 int PMPI_Type_create_indexed_block(int count, int blocklength,
@@ -329,7 +332,7 @@ int PMPI_Type_create_indexed_block(int count, int blocklength,
 		&displs);
 	b.displs = displs;
 	rc = err ? hand_out(b.func, err, false, NULL, newtype)
-		 : make_blocks(&b, oldtype, newtype);
+		 : mpi_type_make_blocks(&b, oldtype, newtype);
 	free(displs);
 	return rc;
 }
@@ -344,7 +347,7 @@ int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength,
 		.len = blocklength,
 		.displs = array_of_displacements };
 
-	return make_blocks(&b, oldtype, newtype);
+	return mpi_type_make_blocks(&b, oldtype, newtype);
 }
 
 int PMPI_Type_create_hindexed_block(int count, int blocklength,
@@ -357,7 +360,7 @@ int PMPI_Type_create_hindexed_block(int count, int blocklength,
 		.len = blocklength,
 		.displs = array_of_displacements };
 
-	return make_blocks(&b, oldtype, newtype);
+	return mpi_type_make_blocks(&b, oldtype, newtype);
 }
 
 int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
@@ -371,7 +374,7 @@ int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength,
 		.len = blocklength,
 		.displs = array_of_displacements };
 
-	return make_blocks(&b, oldtype, newtype);
+	return mpi_type_make_blocks(&b, oldtype, newtype);
 }
 
 /* Looks the old types of a struct up; the caller frees the array. */
@@ -379,7 +382,7 @@ static int look_up_all(
 	int64_t n, const MPI_Datatype handles[], struct weft_type ***types_out)
 {
 	struct weft_type **types;
-	int err = check_array(n, handles, "array_of_types");
+	int err = mpi_type_check_array(n, handles, "array_of_types");
 
 	*types_out = NULL;
 	if (err)
@@ -404,9 +407,11 @@ static int make_struct(const struct blocks *b, const MPI_Datatype types[],
 	if (!err)
 		err = weft_check_ptr(newtype, "newtype");
 	if (!err)
-		err = check_array(b->n, b->displs, "array_of_displacements");
+		err = mpi_type_check_array(
+			b->n, b->displs, "array_of_displacements");
 	if (!err)
-		err = check_array(b->n, b->lens, "array_of_blocklengths");
+		err = mpi_type_check_array(
+			b->n, b->lens, "array_of_blocklengths");
 	if (!err)
 		err = look_up_all(b->n, types, &olds);
 	if (!err)
@@ -459,12 +464,13 @@ static int make_subarray(const char *func, bool is_large,
 	int err = check_old(0, oldtype, newtype, &old);
 
 	if (!err)
-		err = check_array(desc->n_dims, desc->sizes, "array_of_sizes");
+		err = mpi_type_check_array(
+			desc->n_dims, desc->sizes, "array_of_sizes");
 	if (!err)
-		err = check_array(
+		err = mpi_type_check_array(
 			desc->n_dims, desc->subsizes, "array_of_subsizes");
 	if (!err)
-		err = check_array(
+		err = mpi_type_check_array(
 			desc->n_dims, desc->starts, "array_of_starts");
 	if (!err)
 		err = weft_type_make_subarray(desc, old, &type);
@@ -518,15 +524,16 @@ static int make_darray(const char *func, bool is_large,
 	int err = check_old(0, oldtype, newtype, &old);
 
 	if (!err)
-		err = check_array(
+		err = mpi_type_check_array(
 			desc->n_dims, desc->gsizes, "array_of_gsizes");
 	if (!err)
-		err = check_array(
+		err = mpi_type_check_array(
 			desc->n_dims, desc->distribs, "array_of_distribs");
 	if (!err)
-		err = check_array(desc->n_dims, desc->dargs, "array_of_dargs");
+		err = mpi_type_check_array(
+			desc->n_dims, desc->dargs, "array_of_dargs");
 	if (!err)
-		err = check_array(
+		err = mpi_type_check_array(
 			desc->n_dims, desc->psizes, "array_of_psizes");
 	if (!err)
 		err = weft_type_make_darray(desc, old, &type);

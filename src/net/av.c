@@ -100,7 +100,7 @@ static bool is_socket_name(uint32_t format, const unsigned char *at, size_t len)
 	}
 }
 
-static int check(const struct fi_info *info, const struct weft_plan *plan,
+static int av_check(const struct fi_info *info, const struct weft_plan *plan,
 	const unsigned char *name, size_t len)
 {
 	char text[128];
@@ -132,7 +132,7 @@ int weft_av_add(struct fid_av *av, const struct fi_info *info,
 	unsigned char padded[WEFT_NET_NAME_MAX + 8]
 		__attribute__((aligned(8))) = { 0 };
 	fi_addr_t addr = FI_ADDR_NOTAVAIL;
-	int rc = check(info, plan, name, len);
+	int rc = av_check(info, plan, name, len);
 
 	if (rc)
 		return rc;

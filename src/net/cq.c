@@ -102,7 +102,7 @@ static bool is_answer(
 		       (e->err == FI_ENOMSG || e->err == FI_ETRUNC));
 }
 
-static void tell(struct weft_inside *in, const struct fi_cq_err_entry *e)
+static void cq_tell(struct weft_inside *in, const struct fi_cq_err_entry *e)
 {
 	enum weft_log_level level =
 		in->did_warn ? WEFT_LOG_DEBUG : WEFT_LOG_WARN;
@@ -150,7 +150,7 @@ static int op_err(const struct fi_cq_err_entry *e)
 	return weft_cq_err(e->err);
 }
 
-static int on_error(struct weft_inside *in)
+static int cq_on_error(struct weft_inside *in)
 {
 	struct fi_cq_err_entry e;
 	struct weft_op *op;
@@ -161,7 +161,7 @@ static int on_error(struct weft_inside *in)
 	if (n != 1)
 		return 0;
 	in->net.n_errors++;
-	tell(in, &e);
+	cq_tell(in, &e);
 	op = e.op_context;
 	if (!op) {
 		in->net.n_lost += !(e.flags & (FI_RECV | FI_RMA | FI_ATOMIC));
@@ -177,7 +177,7 @@ static int on_error(struct weft_inside *in)
 	return 1;
 }
 
-static int drain(struct weft_inside *in)
+static int cq_drain(struct weft_inside *in)
 {
 	struct fi_cq_tagged_entry entries[BATCH];
 	ssize_t n = fi_cq_read(in->cq, entries, BATCH);
@@ -187,7 +187,7 @@ static int drain(struct weft_inside *in)
 			on_entry(in, &entries[i]);
 		return (int)n;
 	}
-	return n == -FI_EAVAIL ? on_error(in) : 0;
+	return n == -FI_EAVAIL ? cq_on_error(in) : 0;
 }
 
 int weft_net_poll(struct weft_net *net)
@@ -198,7 +198,7 @@ int weft_net_poll(struct weft_net *net)
 	if (weft_unlikely(in->is_polling))
 		return 0;
 	in->is_polling = true;
-	n = drain(in);
+	n = cq_drain(in);
 	if (weft_unlikely(in->unposted != NULL))
 		weft_ep_repost(in);
 	in->is_polling = false;

@@ -158,7 +158,7 @@ static int bind_ep(struct weft_inside *in)
 	return rc;
 }
 
-static int open_objects(struct weft_inside *in, const char **call_out)
+static int ep_open_objects(struct weft_inside *in, const char **call_out)
 {
 	int rc;
 
@@ -184,7 +184,7 @@ static int open_objects(struct weft_inside *in, const char **call_out)
 
 /* The cheapest of several empty reads: what an idle poll costs here. Asking
  * for no entries only drives progress. */
-static uint32_t measure_poll(struct weft_inside *in)
+static uint32_t ep_measure_poll(struct weft_inside *in)
 {
 	uint64_t best = UINT32_MAX;
 
@@ -230,7 +230,7 @@ int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	in->inject_op.done = inject_done;
 	in->has_own_context = info->mode & (FI_CONTEXT | FI_CONTEXT2);
 	in->net.is_counting = plan->counts_injects;
-	rc = open_objects(in, &call);
+	rc = ep_open_objects(in, &call);
 	if (rc) {
 		rc = weft_net_fault(&in->net, call, rc);
 		goto fail;
@@ -238,7 +238,7 @@ int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	rc = post_bufs(in);
 	if (rc)
 		goto fail;
-	in->net.plan.poll_ns = measure_poll(in);
+	in->net.plan.poll_ns = ep_measure_poll(in);
 	*net_out = &in->net;
 	return 0;
 fail:
@@ -246,7 +246,7 @@ fail:
 	return rc;
 }
 
-static void close_fid(struct fid *fid, const char *what)
+static void ep_close_fid(struct fid *fid, const char *what)
 {
 	int rc = fi_close(fid);
 
@@ -303,16 +303,16 @@ void weft_net_close(struct weft_net *net)
 	if (in->net.plan.has_mr_endpoint)
 		weft_mr_fini(in);
 	if (net->ep)
-		close_fid(&net->ep->fid, "endpoint");
+		ep_close_fid(&net->ep->fid, "endpoint");
 	weft_mr_fini(in);
 	if (in->cq)
-		close_fid(&in->cq->fid, "completion queue");
+		ep_close_fid(&in->cq->fid, "completion queue");
 	if (in->av)
-		close_fid(&in->av->fid, "address table");
+		ep_close_fid(&in->av->fid, "address table");
 	if (in->domain)
-		close_fid(&in->domain->fid, "domain");
+		ep_close_fid(&in->domain->fid, "domain");
 	if (in->fabric)
-		close_fid(&in->fabric->fid, "fabric");
+		ep_close_fid(&in->fabric->fid, "fabric");
 	fi_freeinfo(in->info);
 	free_carriers(in);
 	if (in->buf_mem)

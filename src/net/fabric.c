@@ -150,7 +150,7 @@ static bool is_asked(
 	       list_has_name(w->provider, form);
 }
 
-static bool is_named(
+static bool fabric_is_named(
 	const struct wish *w, const struct weft_prov *prov, const char *form)
 {
 	return (*w->provider && is_asked(w, prov, form)) ||
@@ -288,7 +288,7 @@ static bool is_wanted(const struct wish *w, const struct weft_prov *prov,
 }
 
 /* A device on our piece of the machine? */
-static bool is_near(const struct wish *w, const struct fi_info *info)
+static bool fabric_is_near(const struct wish *w, const struct fi_info *info)
 {
 	const struct fi_bus_attr *bus = info->nic ? info->nic->bus_attr : NULL;
 	const char *name = info->domain_attr->name;
@@ -320,7 +320,7 @@ static int score(const struct wish *w, const struct weft_prov *prov,
 		strcmp(w->fabric, info->fabric_attr->name) != 0)
 		return -1;
 	if (!prov->has_iface)
-		return is_near(w, info);
+		return fabric_is_near(w, info);
 	if (!*iface && is_loopback(info) != w->is_one_host)
 		return w->is_one_host ? 0 : -1;
 	if (is_link_local(info))
@@ -336,7 +336,7 @@ static int score(const struct wish *w, const struct weft_prov *prov,
 
 /* The first answer of each device that is as good as `best` and on its fabric;
  * number `at` of them, or how many there are. */
-static uint32_t deal(const struct wish *w, const struct weft_prov *prov,
+static uint32_t fabric_deal(const struct wish *w, const struct weft_prov *prov,
 	struct fi_info *best, uint32_t at, struct fi_info **info_out)
 {
 	const char *form = best->fabric_attr->prov_name;
@@ -402,7 +402,7 @@ static struct fi_info *dealt(const struct wish *w, const struct weft_prov *prov,
 
 	if (!best || !w->is_dealt || prov->has_iface)
 		return best;
-	n = deal(w, prov, best, UINT32_MAX, NULL);
+	n = fabric_deal(w, prov, best, UINT32_MAX, NULL);
 	if (n > 1 && w->find_near) {
 		/* reading the machine takes long: only now */
 		nearer.near = w->find_near();
@@ -412,12 +412,13 @@ static struct fi_info *dealt(const struct wish *w, const struct weft_prov *prov,
 		return dealt(&nearer, prov, list, best);
 	}
 	if (n > 1)
-		deal(w, prov, best, w->place % n, &best);
+		fabric_deal(w, prov, best, w->place % n, &best);
 	return best;
 }
 
-static struct fi_info *pick(const struct wish *w, const struct weft_prov *prov,
-	const char *form, struct fi_info *list, char *why)
+static struct fi_info *fabric_pick(const struct wish *w,
+	const struct weft_prov *prov, const char *form, struct fi_info *list,
+	char *why)
 {
 	snprintf(why, VERDICT_MAX, "libfabric offers it only in another form");
 	return dealt(w, prov, list, best_of(w, prov, form, list, why));
@@ -430,7 +431,7 @@ static struct fi_info *pick(const struct wish *w, const struct weft_prov *prov,
 static const char *gate(
 	const struct wish *w, const struct weft_prov *prov, const char *form)
 {
-	bool named = is_named(w, prov, form);
+	bool named = fabric_is_named(w, prov, form);
 
 	if (!is_asked(w, prov, form))
 		return "another one is asked for (WEFT_PROVIDER)";
@@ -446,8 +447,8 @@ static const char *gate(
 
 /* One answer of libfabric for the candidate, for the caller to free; NULL with
  * the verdict in why. */
-static struct fi_info *judge(const struct wish *w, const struct weft_prov *prov,
-	const char *form, char *why)
+static struct fi_info *fabric_judge(const struct wish *w,
+	const struct weft_prov *prov, const char *form, char *why)
 {
 	const char *no = gate(w, prov, form);
 	struct fi_info *list = NULL;
@@ -467,7 +468,7 @@ static struct fi_info *judge(const struct wish *w, const struct weft_prov *prov,
 			w->filter ? w->filter : "");
 		return NULL;
 	}
-	best = pick(w, prov, form, list, why);
+	best = fabric_pick(w, prov, form, list, why);
 	if (best)
 		best = fi_dupinfo(best);
 	fi_freeinfo(list);
@@ -478,7 +479,7 @@ static struct fi_info *judge(const struct wish *w, const struct weft_prov *prov,
 typedef bool visit_fn(void *arg, const struct wish *w,
 	const struct weft_prov *prov, const char *form);
 
-static bool is_known(const char *name, size_t len)
+static bool fabric_is_known(const char *name, size_t len)
 {
 	for (size_t i = 0; weft_prov_table[i]; i++) {
 		const struct weft_prov *p = weft_prov_table[i];
@@ -506,7 +507,7 @@ static bool walk_others(
 		size_t n = strcspn(p, ",");
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, p);
-		if (n && !is_known(p, n) &&
+		if (n && !fabric_is_known(p, n) &&
 			visit(arg, w, &weft_prov_other, name))
 			return true;
 		p += n + (p[n] == ',');
@@ -514,7 +515,7 @@ static bool walk_others(
 	return false;
 }
 
-static bool walk(const struct wish *w, visit_fn *visit, void *arg)
+static bool fabric_walk(const struct wish *w, visit_fn *visit, void *arg)
 {
 	for (size_t i = 0; weft_prov_table[i]; i++) {
 		const struct weft_prov *p = weft_prov_table[i];
@@ -546,7 +547,8 @@ static void say_chosen_side(const struct wish *w, const struct weft_prov *prov,
 		"one-sided access by %s on %s (%s) because %s%s; inject %zu B, "
 		"atomics by %s",
 		plan->provider, plan->domain, plan->fabric,
-		is_named(w, prov, plan->provider) ? "it was named" : prov->note,
+		fabric_is_named(w, prov, plan->provider) ? "it was named"
+							 : prov->note,
 		w->is_one_host ? " and all is on one host" : "",
 		plan->rma_inject_len,
 		plan->has_fabric_amo ? "the fabric" : "the target's CPU");
@@ -567,7 +569,8 @@ static void say_chosen(const struct wish *w, const struct weft_prov *prov,
 		"provider %s on %s (%s) because %s%s; inject %zu B, eager %zu "
 		"B, poll %u ns%s%s",
 		plan->provider, plan->domain, plan->fabric,
-		is_named(w, prov, plan->provider) ? "it was named" : prov->note,
+		fabric_is_named(w, prov, plan->provider) ? "it was named"
+							 : prov->note,
 		w->is_one_host ? " and all is on one host" : "",
 		plan->inject_len, plan->eager_len, plan->poll_ns,
 		plan->lost[0] ? "; without " : "", plan->lost);
@@ -605,12 +608,12 @@ static int open_info_take(struct opening *o, const struct wish *w,
 
 /* One answer for the candidate, opened; what does not open is noted in
  * w->tried. 0, 1 when there is no other answer, or an error. */
-static int open_one(struct opening *o, struct wish *w,
+static int fabric_open_one(struct opening *o, struct wish *w,
 	const struct weft_prov *prov, const char *form)
 {
 	char why[VERDICT_MAX];
 	char domain[64];
-	struct fi_info *info = judge(w, prov, form, why);
+	struct fi_info *info = fabric_judge(w, prov, form, why);
 	int rc;
 
 	if (!info) {
@@ -648,7 +651,7 @@ static bool try_open(void *arg, const struct wish *wish,
 	if (!prov->has_iface)
 		snprintf(w.tried, sizeof(w.tried), "%s", w.used);
 	do
-		rc = open_one(o, &w, prov, form);
+		rc = fabric_open_one(o, &w, prov, form);
 	while (rc < 0);
 	if (rc)
 		return false;
@@ -668,7 +671,7 @@ static int open_first(struct opening *o, const struct wish *w)
 {
 	int rc;
 
-	if (walk(w, try_open, o))
+	if (fabric_walk(w, try_open, o))
 		return 0;
 	flatten(o->report.text);
 	rc = weft_err_set(WEFT_ERR_NOPROV, "no fabric: %s", o->report.text);
@@ -731,7 +734,7 @@ static bool explain_one(void *arg, const struct wish *w,
 {
 	struct explaining *x = arg;
 	char why[VERDICT_MAX];
-	struct fi_info *info = judge(w, prov, form, why);
+	struct fi_info *info = fabric_judge(w, prov, form, why);
 	struct weft_net_candidate c = { .form = form,
 		.verdict = "no",
 		.domain = "",
@@ -742,7 +745,8 @@ static bool explain_one(void *arg, const struct wish *w,
 		c.verdict = x->has_chosen ? "usable" : "chosen";
 		c.domain = info->domain_attr->name;
 		c.fabric = info->fabric_attr->name;
-		c.why = is_named(w, prov, form) ? "it is named" : prov->note;
+		c.why = fabric_is_named(w, prov, form) ? "it is named"
+						       : prov->note;
 		x->has_chosen = true;
 	}
 	x->fn(x->arg, &c);
@@ -756,7 +760,7 @@ void weft_net_candidates(const struct weft_net_hints *hints,
 	struct explaining x = { .fn = fn, .arg = arg };
 	struct wish w = wish_make(hints);
 
-	walk(&w, explain_one, &x);
+	fabric_walk(&w, explain_one, &x);
 }
 
 static void report_candidate(void *arg, const struct weft_net_candidate *c)

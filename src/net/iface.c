@@ -65,7 +65,7 @@ static bool has_route6(const char *name)
 	return found;
 }
 
-static int rank_of(int fd, const char *name)
+static int iface_rank_of(int fd, const char *name)
 {
 	struct ethtool_drvinfo drv = { .cmd = ETHTOOL_GDRVINFO };
 	struct ifreq req = { 0 };
@@ -93,7 +93,7 @@ int weft_iface_rank(const char *name)
 		fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return rank;
-	rank = rank_of(fd, name);
+	rank = iface_rank_of(fd, name);
 	close(fd);
 	return rank;
 }

@@ -21,7 +21,7 @@ static uint64_t fi_access(const struct weft_inside *in, unsigned access)
 	return bits;
 }
 
-static struct weft_mr *find(
+static struct weft_mr *mr_find(
 	struct weft_inside *in, uintptr_t start, size_t len, uint64_t access)
 {
 	for (struct weft_mr *mr = in->mrs; mr; mr = mr->next)
@@ -92,7 +92,7 @@ int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
 	int rc;
 
 	if (!(access & WEFT_MR_REMOTE))
-		mr = find(in, (uintptr_t)buf, len, bits);
+		mr = mr_find(in, (uintptr_t)buf, len, bits);
 	if (mr) {
 		mr->n_refs++;
 		*mr_out = mr;

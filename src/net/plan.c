@@ -24,7 +24,7 @@ enum {
 	ORDER_STRICT = 0x1ff, /* libfabric's; 2.x deprecates the name */
 };
 
-static void copy_name(char *to, size_t len, const char *from)
+static void plan_copy_name(char *to, size_t len, const char *from)
 {
 	snprintf(to, len, "%s", from ? from : "");
 }
@@ -68,11 +68,13 @@ static void init_rma(struct weft_plan *plan, const struct fi_info *info)
 void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
 {
 	memset(plan, 0, sizeof(*plan));
-	copy_name(plan->provider, sizeof(plan->provider),
+	plan_copy_name(plan->provider, sizeof(plan->provider),
 		info->fabric_attr->prov_name);
-	copy_name(plan->domain, sizeof(plan->domain), info->domain_attr->name);
-	copy_name(plan->fabric, sizeof(plan->fabric), info->fabric_attr->name);
-	copy_name(plan->tclass, sizeof(plan->tclass), "default");
+	plan_copy_name(
+		plan->domain, sizeof(plan->domain), info->domain_attr->name);
+	plan_copy_name(
+		plan->fabric, sizeof(plan->fabric), info->fabric_attr->name);
+	plan_copy_name(plan->tclass, sizeof(plan->tclass), "default");
 	plan->tx_len = info->tx_attr->size;
 	plan->rx_len = info->rx_attr->size;
 	plan->cq_len = weft_max(plan->tx_len + plan->rx_len, LEAST_CQ);
@@ -116,7 +118,7 @@ struct writer {
 };
 
 static void __attribute__((format(printf, 2, 3)))
-put(struct writer *w, const char *fmt, ...)
+plan_put(struct writer *w, const char *fmt, ...)
 {
 	size_t room = w->used < w->len ? w->len - w->used : 0;
 	va_list ap;
@@ -140,11 +142,12 @@ static void put_flags(struct writer *w, const char *name, uint64_t flags)
 	char text[256] = "";
 
 	if (!flags) {
-		put(w, "%s none\n", name);
+		plan_put(w, "%s none\n", name);
 		return;
 	}
 	fi_tostr_r(text, sizeof(text), &flags, FI_TYPE_OP_FLAGS);
-	put(w, "%s 0x%" PRIx64 "%s%s\n", name, flags, *text ? " " : "", text);
+	plan_put(w, "%s 0x%" PRIx64 "%s%s\n", name, flags, *text ? " " : "",
+		text);
 }
 
 size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
@@ -153,35 +156,35 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 
 	if (len)
 		buf[0] = '\0';
-	put(&w, "provider %s\ndomain %s\nfabric %s\n", plan->provider,
+	plan_put(&w, "provider %s\ndomain %s\nfabric %s\n", plan->provider,
 		plan->domain, plan->fabric);
 	if (plan->network[0])
-		put(&w, "network %s\n", plan->network);
-	put(&w, "inject_len %zu B\neager_len %zu B\nrecv_len %zu B\n",
+		plan_put(&w, "network %s\n", plan->network);
+	plan_put(&w, "inject_len %zu B\neager_len %zu B\nrecv_len %zu B\n",
 		plan->inject_len, plan->eager_len, plan->recv_len);
-	put(&w, "rendezvous above %zu B\nin_order_len %zu B\n", plan->eager_len,
-		plan->in_order_len);
-	put(&w, "max_msg_len %zu B\ntag_mask 0x%" PRIx64 "\niov_max %u\n",
+	plan_put(&w, "rendezvous above %zu B\nin_order_len %zu B\n",
+		plan->eager_len, plan->in_order_len);
+	plan_put(&w, "max_msg_len %zu B\ntag_mask 0x%" PRIx64 "\niov_max %u\n",
 		plan->max_msg_len, plan->tag_mask, plan->iov_max);
-	put(&w, "tag_matching %s\n",
+	plan_put(&w, "tag_matching %s\n",
 		plan->match_flags ? "the device's (weft_match)" : "ours");
-	put(&w, "multi_recv %s\nmanual_progress %s\nlocal_mr %s\n",
+	plan_put(&w, "multi_recv %s\nmanual_progress %s\nlocal_mr %s\n",
 		yes_no(plan->has_multi_recv), yes_no(plan->is_manual),
 		yes_no(plan->needs_local_mr));
-	put(&w, "poll %u ns\nrecv_bufs %u of %zu B\n", plan->poll_ns,
+	plan_put(&w, "poll %u ns\nrecv_bufs %u of %zu B\n", plan->poll_ns,
 		plan->n_recv_bufs, plan->recv_buf_len);
-	put(&w, "tx_len %zu\nrx_len %zu\ncq_len %zu\n", plan->tx_len,
+	plan_put(&w, "tx_len %zu\nrx_len %zu\ncq_len %zu\n", plan->tx_len,
 		plan->rx_len, plan->cq_len);
-	put(&w, "rma %s\nrma_order %s\nrma_inject_len %zu B\n",
+	plan_put(&w, "rma %s\nrma_order %s\nrma_inject_len %zu B\n",
 		yes_no(plan->has_rma), yes_no(plan->has_rma_order),
 		plan->rma_inject_len);
-	put(&w,
+	plan_put(&w,
 		"remote_address %s\nkeys %s, first %" PRIu64 ", cheap %" PRIu64
 		"\n",
 		plan->has_virt_addr ? "pointer" : "offset",
 		plan->has_prov_key ? "provider's" : "ours", plan->first_key,
 		plan->n_keys);
-	put(&w, "put_order %s\nfabric_amo %s\nput_messages %s\n",
+	plan_put(&w, "put_order %s\nfabric_amo %s\nput_messages %s\n",
 		yes_no(plan->has_put_order), yes_no(plan->has_fabric_amo),
 		yes_no(plan->has_put_messages));
 	put_flags(&w, "flush_flags", plan->flush_flags);
@@ -190,6 +193,6 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 	put_flags(&w, "batch_flags", plan->batch_flags);
 	put_flags(&w, "rate_flags", plan->rate_flags);
 	put_flags(&w, "once_flags", plan->once_flags);
-	put(&w, "lost %s\n", plan->lost[0] ? plan->lost : "nothing");
+	plan_put(&w, "lost %s\n", plan->lost[0] ? plan->lost : "nothing");
 	return w.used;
 }

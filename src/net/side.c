@@ -48,7 +48,8 @@ static struct side_ep *ep_inside(struct weft_side_ep *ep)
 	return weft_container_of(ep, struct side_ep, pub);
 }
 
-static int fault(const struct weft_side *side, const char *call, ssize_t rc)
+static int rma_ep_fault(
+	const struct weft_side *side, const char *call, ssize_t rc)
 {
 	return weft_err_set(weft_cq_err((int)-rc), "%s on %s (%s): %s", call,
 		side->plan.provider, side->plan.domain, fi_strerror((int)-rc));
@@ -56,7 +57,7 @@ static int fault(const struct weft_side *side, const char *call, ssize_t rc)
 
 /* --- opening and closing -------------------------------------------------- */
 
-static void close_fid(struct fid *fid, const char *what)
+static void rma_ep_close_fid(struct fid *fid, const char *what)
 {
 	int rc = fi_close(fid);
 
@@ -68,9 +69,9 @@ static void close_fid(struct fid *fid, const char *what)
 static void close_ep(struct side_ep *ep)
 {
 	if (ep->ep)
-		close_fid(&ep->ep->fid, "endpoint");
+		rma_ep_close_fid(&ep->ep->fid, "endpoint");
 	if (ep->cq)
-		close_fid(&ep->cq->fid, "completion queue");
+		rma_ep_close_fid(&ep->cq->fid, "completion queue");
 	ep->ep = NULL;
 	ep->cq = NULL;
 }
@@ -102,25 +103,25 @@ static int open_ep(struct side *side, struct side_ep *ep)
 	if (!rc)
 		return 0;
 	close_ep(ep);
-	return fault(&side->pub, call, rc);
+	return rma_ep_fault(&side->pub, call, rc);
 }
 
-static int open_objects(struct side *side)
+static int rma_ep_open_objects(struct side *side)
 {
 	struct fi_av_attr attr = { .type = side->info->domain_attr->av_type };
 	int rc = fi_domain(side->fabric, side->info, &side->domain, NULL);
 
 	if (rc)
-		return fault(&side->pub, "fi_domain", rc);
+		return rma_ep_fault(&side->pub, "fi_domain", rc);
 	if (attr.type == FI_AV_UNSPEC)
 		attr.type = FI_AV_TABLE;
 	rc = fi_av_open(side->domain, &attr, &side->av, NULL);
 	if (rc)
-		return fault(&side->pub, "fi_av_open", rc);
+		return rma_ep_fault(&side->pub, "fi_av_open", rc);
 	return open_ep(side, &side->first);
 }
 
-static uint32_t measure_poll(struct side *side)
+static uint32_t rma_ep_measure_poll(struct side *side)
 {
 	uint64_t best = UINT32_MAX;
 
@@ -147,12 +148,12 @@ int weft_side_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	side->pub.plan = *plan;
 	side->info = info;
 	side->fabric = fabric;
-	rc = open_objects(side);
+	rc = rma_ep_open_objects(side);
 	if (rc) {
 		weft_side_close(&side->pub);
 		return rc;
 	}
-	side->pub.plan.poll_ns = measure_poll(side);
+	side->pub.plan.poll_ns = rma_ep_measure_poll(side);
 	*side_out = &side->pub;
 	return 0;
 }
@@ -166,14 +167,15 @@ void weft_side_close(struct weft_side *pub)
 		return;
 	side = inside(pub);
 	while (side->n_mrs)
-		close_fid(&side->mrs[--side->n_mrs]->fid, "registration");
+		rma_ep_close_fid(
+			&side->mrs[--side->n_mrs]->fid, "registration");
 	close_ep(&side->first);
 	if (side->av)
-		close_fid(&side->av->fid, "address table");
+		rma_ep_close_fid(&side->av->fid, "address table");
 	if (side->domain)
-		close_fid(&side->domain->fid, "domain");
+		rma_ep_close_fid(&side->domain->fid, "domain");
 	if (side->fabric)
-		close_fid(&side->fabric->fid, "fabric");
+		rma_ep_close_fid(&side->fabric->fid, "fabric");
 	fi_freeinfo(side->info);
 	free(side);
 }
@@ -224,14 +226,14 @@ int weft_side_expose(struct weft_side *pub, void *buf, size_t len,
 		FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
 		plan->has_prov_key ? 0 : key_wish, 0, &mr, NULL);
 	if (rc)
-		return fault(pub, "fi_mr_reg", rc);
+		return rma_ep_fault(pub, "fi_mr_reg", rc);
 	if (plan->has_mr_endpoint) {
 		rc = fi_mr_bind(mr, &side->first.ep->fid, 0);
 		if (!rc)
 			rc = fi_mr_enable(mr);
 		if (rc) {
 			fi_close(&mr->fid);
-			return fault(pub, "fi_mr_enable", rc);
+			return rma_ep_fault(pub, "fi_mr_enable", rc);
 		}
 	}
 	side->mrs[side->n_mrs++] = mr;
@@ -257,7 +259,7 @@ int weft_side_peer_add(struct weft_side *side, const void *name, size_t len,
 
 /* --- posts --------------------------------------------------------------- */
 
-static int posted(struct weft_side_ep *ep, const char *call, ssize_t rc)
+static int rma_ep_posted(struct weft_side_ep *ep, const char *call, ssize_t rc)
 {
 	if (weft_likely(rc == 0)) {
 		ep->n_posted++;
@@ -267,7 +269,7 @@ static int posted(struct weft_side_ep *ep, const char *call, ssize_t rc)
 		ep->n_refused++;
 		return WEFT_AGAIN;
 	}
-	return fault(ep->side, call, rc);
+	return rma_ep_fault(ep->side, call, rc);
 }
 
 static inline uint64_t signal_flags(uint64_t flags, const struct weft_op *op)
@@ -289,7 +291,7 @@ int weft_side_write(struct weft_side_ep *ep, const struct weft_side_target *to,
 		.context = op,
 	};
 
-	return posted(ep, "fi_writemsg",
+	return rma_ep_posted(ep, "fi_writemsg",
 		fi_writemsg(ep_inside(ep)->ep, &msg, signal_flags(flags, op)));
 }
 
@@ -307,7 +309,7 @@ int weft_side_read(struct weft_side_ep *ep, const struct weft_side_target *from,
 		.context = op,
 	};
 
-	return posted(ep, "fi_readmsg",
+	return rma_ep_posted(ep, "fi_readmsg",
 		fi_readmsg(ep_inside(ep)->ep, &msg, signal_flags(flags, op)));
 }
 
@@ -348,18 +350,19 @@ int weft_side_amo(struct weft_side_ep *ep, const struct weft_side_target *to,
 
 	flags = signal_flags(flags, op);
 	if (amo->compare)
-		return posted(ep, "fi_compare_atomicmsg",
+		return rma_ep_posted(ep, "fi_compare_atomicmsg",
 			fi_compare_atomicmsg(fid, &msg, &cond, NULL, 1, &result,
 				NULL, 1, flags));
 	if (amo->result)
-		return posted(ep, "fi_fetch_atomicmsg",
+		return rma_ep_posted(ep, "fi_fetch_atomicmsg",
 			fi_fetch_atomicmsg(fid, &msg, &result, NULL, 1, flags));
-	return posted(ep, "fi_atomicmsg", fi_atomicmsg(fid, &msg, flags));
+	return rma_ep_posted(
+		ep, "fi_atomicmsg", fi_atomicmsg(fid, &msg, flags));
 }
 
 /* --- completions --------------------------------------------------------- */
 
-static int on_error(struct side_ep *ep)
+static int rma_ep_on_error(struct side_ep *ep)
 {
 	struct fi_cq_err_entry e;
 	struct weft_op *op;
@@ -396,7 +399,7 @@ int weft_side_poll(struct weft_side_ep *pub)
 			op->done(op, 0, entries[i].len);
 	}
 	if (n == -FI_EAVAIL)
-		n = on_error(ep);
+		n = rma_ep_on_error(ep);
 	ep->is_polling = false;
 	return n > 0 ? (int)n : 0;
 }

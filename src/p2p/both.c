@@ -30,7 +30,7 @@ static void on_half(void *arg, struct weft_req *half)
 	half_done(arg, half);
 }
 
-static void follow(struct weft_req *both, struct weft_req *half)
+static void sendrecv_follow(struct weft_req *both, struct weft_req *half)
 {
 	if (half->is_done) {
 		half_done(both, half);
@@ -41,7 +41,7 @@ static void follow(struct weft_req *both, struct weft_req *half)
 }
 
 /* A packed copy of the data to send, owned by the request. */
-static int copy_out(struct weft_req *both, struct weft_msg *send)
+static int sendrecv_copy_out(struct weft_req *both, struct weft_msg *send)
 {
 	size_t len = (size_t)(send->count * send->type->size);
 
@@ -69,7 +69,7 @@ static void start_half(struct weft_req *both, const struct weft_msg *msg,
 	else
 		both->status.err = WEFT_ERR_NOMEM;
 	if (half)
-		follow(both, half);
+		sendrecv_follow(both, half);
 	else
 		both->n_parts--;
 }
@@ -87,7 +87,7 @@ int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
 	if (!both)
 		err = WEFT_ERR_NOMEM;
 	else if (is_replace)
-		err = copy_out(both, &out);
+		err = sendrecv_copy_out(both, &out);
 	if (err) {
 		if (both)
 			weft_req_put(both);

@@ -69,20 +69,22 @@ int weft_bsend_attach(struct weft_lane *lane, struct weft_bsend **place,
 
 /* A buffer of a session or the process, which the default lane's lock guards,
  * may serve a send on another lane, whose lock is held. */
-static void enter(const struct weft_bsend *bsend, const struct weft_lane *held)
+static void bsend_enter(
+	const struct weft_bsend *bsend, const struct weft_lane *held)
 {
 	if (weft_unlikely(bsend->lane != held))
 		weft_lane_take(bsend->lane);
 }
 
-static void leave(const struct weft_bsend *bsend, const struct weft_lane *held)
+static void bsend_leave(
+	const struct weft_bsend *bsend, const struct weft_lane *held)
 {
 	if (weft_unlikely(bsend->lane != held))
 		weft_lane_drop(bsend->lane);
 }
 
 /* Waits until nothing is in the buffer of a place. Lane's lock held. */
-static void drain(struct weft_lane *lane, struct weft_bsend *const *place)
+static void bsend_drain(struct weft_lane *lane, struct weft_bsend *const *place)
 {
 	struct weft_request_loop loop = {
 		.call = "MPI_Buffer_detach",
@@ -102,7 +104,7 @@ int weft_bsend_detach(struct weft_lane *lane, struct weft_bsend **place,
 	struct weft_bsend *bsend;
 
 	weft_lane_take(lane);
-	drain(lane, place);
+	bsend_drain(lane, place);
 	bsend = *place;
 	*place = NULL;
 	weft_lane_drop(lane);
@@ -115,7 +117,7 @@ int weft_bsend_detach(struct weft_lane *lane, struct weft_bsend **place,
 	return 0;
 }
 
-static void one_less(struct weft_req *waiter)
+static void bsend_one_less(struct weft_req *waiter)
 {
 	if (--waiter->n_parts > 0)
 		return;
@@ -130,7 +132,7 @@ static void piece_free(struct piece *piece)
 	const struct weft_lane *held = piece->lane;
 	uint64_t number = piece->number;
 
-	enter(bsend, held);
+	bsend_enter(bsend, held);
 	weft_list_remove(&piece->link);
 	if (bsend->is_auto)
 		free(piece);
@@ -140,9 +142,9 @@ static void piece_free(struct piece *piece)
 			weft_container_of(link, struct weft_req, link);
 
 		if (number < waiter->seq)
-			one_less(waiter);
+			bsend_one_less(waiter);
 	}
-	leave(bsend, held);
+	bsend_leave(bsend, held);
 }
 
 int weft_bsend_iflush(struct weft_lane *lane, struct weft_bsend *const *place,
@@ -191,13 +193,13 @@ static struct piece *piece_fit(struct weft_bsend *bsend, size_t len)
 	return piece;
 }
 
-static struct piece *piece_new(
+static struct piece *bsend_piece_new(
 	struct weft_bsend *bsend, struct weft_lane *lane, size_t data_len)
 {
 	size_t len = sizeof(struct piece) + data_len;
 	struct piece *piece;
 
-	enter(bsend, lane);
+	bsend_enter(bsend, lane);
 	if (bsend->is_auto) {
 		piece = malloc(len);
 		if (piece)
@@ -211,7 +213,7 @@ static struct piece *piece_new(
 		piece->number = bsend->n_sent++;
 		piece->len = len;
 	}
-	leave(bsend, lane);
+	bsend_leave(bsend, lane);
 	return piece;
 }
 
@@ -238,13 +240,13 @@ static void tell_user(struct weft_req *inner)
 	weft_req_put(req);
 }
 
-static void on_answered(void *arg, struct weft_req *inner)
+static void bsend_on_answered(void *arg, struct weft_req *inner)
 {
 	(void)arg;
 	tell_user(inner);
 }
 
-static void on_sent(void *arg, struct weft_req *inner)
+static void bsend_on_sent(void *arg, struct weft_req *inner)
 {
 	piece_free(arg);
 	inner->on_done = NULL; /* an eager one may yet be asked back */
@@ -276,10 +278,10 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 
 	if (msg->rank == WEFT_PROC_NULL)
 		return 0;
-	piece = bsend ? piece_new(bsend, msg->comm->lane, len) : NULL;
+	piece = bsend ? bsend_piece_new(bsend, msg->comm->lane, len) : NULL;
 	if (!piece && bsend) {
 		weft_progress(msg->comm->lane);
-		piece = piece_new(bsend, msg->comm->lane, len);
+		piece = bsend_piece_new(bsend, msg->comm->lane, len);
 	}
 	if (!piece)
 		return no_room(bsend, len);
@@ -296,16 +298,16 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 	if (err) {
 		piece_free(piece);
 	} else if (req->is_done) {
-		on_sent(piece, req);
+		bsend_on_sent(piece, req);
 	} else {
-		req->on_done = on_sent;
+		req->on_done = bsend_on_sent;
 		req->on_done_arg = piece;
 	}
 	return err;
 }
 
 /* The buffer a send takes: the first attached one. */
-static struct weft_bsend *pick(const struct weft_bsend_places *places)
+static struct weft_bsend *bsend_pick(const struct weft_bsend_places *places)
 {
 	for (int i = 0; i < WEFT_BSEND_PLACES; i++)
 		if (places->at[i] && *places->at[i])
@@ -320,14 +322,14 @@ int weft_bsend(
 	int err;
 
 	weft_lane_take(lane);
-	err = bsend_held(pick(places), msg, NULL);
+	err = bsend_held(bsend_pick(places), msg, NULL);
 	weft_lane_drop(lane);
 	return err;
 }
 
 /* The message is asked back, as that of an ordinary send; if it comes to
  * waiting for the answer, the user's request is not done until then. */
-static int cancel(struct weft_req *req)
+static int bsend_cancel(struct weft_req *req)
 {
 	struct weft_req *inner = ((struct sent *)req->state)->inner;
 	struct weft_lane *lane = req->lane;
@@ -339,7 +341,7 @@ static int cancel(struct weft_req *req)
 		if (inner->is_asked) {
 			inner->state = weft_req_get(req);
 			if (!inner->on_done)
-				inner->on_done = on_answered;
+				inner->on_done = bsend_on_answered;
 			req->is_done = false;
 		}
 	}
@@ -354,7 +356,7 @@ static void forget(struct sent *sent)
 	sent->inner = NULL;
 }
 
-static void release(struct weft_req *req)
+static void bsend_release(struct weft_req *req)
 {
 	forget(req->state);
 	free(req->state);
@@ -363,8 +365,8 @@ static void release(struct weft_req *req)
 /* The user's own request for one message. */
 static struct weft_req *new_sent(const struct weft_msg *msg)
 {
-	static const struct weft_req_ops ops = { .cancel = cancel,
-		.release = release };
+	static const struct weft_req_ops ops = { .cancel = bsend_cancel,
+		.release = bsend_release };
 	struct sent *sent = calloc(1, sizeof(*sent));
 	struct weft_req *req =
 		sent ? weft_req_new(msg->comm->lane, WEFT_REQ_SEND) : NULL;
@@ -394,8 +396,8 @@ int weft_ibsend(const struct weft_msg *msg,
 	weft_lane_take(lane);
 	req = new_sent(msg);
 	if (req)
-		err = bsend_held(
-			pick(places), msg, &((struct sent *)req->state)->inner);
+		err = bsend_held(bsend_pick(places), msg,
+			&((struct sent *)req->state)->inner);
 	if (req && err)
 		weft_req_put(req);
 	else if (req)
@@ -406,7 +408,7 @@ int weft_ibsend(const struct weft_msg *msg,
 	return err;
 }
 
-static int start(struct weft_req *req)
+static int bsend_start(struct weft_req *req)
 {
 	struct weft_msg msg = {
 		.comm = req->comm,
@@ -421,7 +423,7 @@ static int start(struct weft_req *req)
 	int err;
 
 	forget(sent);
-	err = bsend_held(pick(&sent->places), &msg, &sent->inner);
+	err = bsend_held(bsend_pick(&sent->places), &msg, &sent->inner);
 	weft_req_complete(req, err);
 	return err;
 }
@@ -429,9 +431,9 @@ static int start(struct weft_req *req)
 int weft_bsend_init(const struct weft_msg *msg,
 	const struct weft_bsend_places *places, struct weft_req **req_out)
 {
-	static const struct weft_req_ops ops = {
-		.start = start, .cancel = cancel, .release = release
-	};
+	static const struct weft_req_ops ops = { .start = bsend_start,
+		.cancel = bsend_cancel,
+		.release = bsend_release };
 	struct sent *sent = calloc(1, sizeof(*sent));
 	int err;
 

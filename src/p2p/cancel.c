@@ -74,8 +74,9 @@ int weft_req_cancel(struct weft_req *req)
 }
 
 /* The unexpected message a CANCEL means, or NULL. */
-static struct weft_message *find(struct weft_comm *comm, struct weft_peer *peer,
-	const struct weft_wire_head *head, uint64_t sreq)
+static struct weft_message *cancel_find(struct weft_comm *comm,
+	struct weft_peer *peer, const struct weft_wire_head *head,
+	uint64_t sreq)
 {
 	bool is_eager = head->flags & WEFT_WIRE_IS_EAGER;
 
@@ -114,7 +115,7 @@ void weft_cancel_on_cancel(struct weft_lane *lane, struct weft_peer *peer,
 			weft_dispatch_keep(lane, peer, head, payload, len);
 		return;
 	}
-	message = comm ? find(comm, peer, head, fin.req) : NULL;
+	message = comm ? cancel_find(comm, peer, head, fin.req) : NULL;
 	fin.status = message != NULL;
 	if (message) {
 		weft_match_take(&comm->match, message);

@@ -14,7 +14,8 @@
 #include <string.h>
 
 /* "process 3: what was wrong there": who had it first says so. */
-static uint32_t describe(int err, const struct weft_comm *comm, char *text)
+static uint32_t coll_error_describe(
+	int err, const struct weft_comm *comm, char *text)
 {
 	const char *detail = weft_err_detail_peek(err);
 	int n;
@@ -47,7 +48,7 @@ void weft_send_failed_held(const struct weft_msg *msg, int err)
 
 	if (msg->rank < 0)
 		return;
-	word.failed.len = describe(err, msg->comm, word.text);
+	word.failed.len = coll_error_describe(err, msg->comm, word.text);
 	peer = weft_comm_peer(msg->comm, (uint32_t)msg->rank);
 	/* without memory for it nobody can be told */
 	if (peer)
@@ -68,7 +69,8 @@ void weft_recv_drop_held(const struct weft_msg *msg)
 }
 
 /* Ends a receive with the error that came for it. */
-static void end(struct weft_req *req, int err, const char *text, size_t len)
+static void coll_error_end(
+	struct weft_req *req, int err, const char *text, size_t len)
 {
 	weft_p2p_finish(req, weft_err_set(err, "%.*s", (int)len, text));
 }
@@ -78,7 +80,7 @@ void weft_failed_deliver_take(
 {
 	int err = (int)(int64_t)message->sreq;
 
-	end(req, err, (const char *)message->data, message->len);
+	coll_error_end(req, err, (const char *)message->data, message->len);
 	weft_message_free(message);
 }
 
@@ -152,7 +154,7 @@ void weft_recv_on_failed(struct weft_lane *lane, struct weft_peer *peer,
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req)
-		end(req, word.err, text, word.len);
+		coll_error_end(req, word.err, text, word.len);
 	else if (!weft_recv_end_other(comm, head) &&
 		 !weft_lost_is_vain(comm, head->ctx, head->tag) &&
 		 keep(comm, peer, head, word.err, text, word.len))

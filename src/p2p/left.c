@@ -42,13 +42,14 @@ void weft_left_note(struct weft_comm *comm, enum weft_left_kind kind,
 
 /* ---- sends that will never be received ---- */
 
-static enum weft_plane plane_of(const struct weft_comm *comm, uint64_t ctx)
+static enum weft_plane unmatched_plane_of(
+	const struct weft_comm *comm, uint64_t ctx)
 {
 	return (enum weft_plane)(ctx - comm->ctx);
 }
 
 /* Announced, and nothing heard since. */
-static bool is_offered(const struct weft_req *req)
+static bool unmatched_is_offered(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_SEND && !req->is_done && req->peer &&
 	       !req->is_eager && !req->remote && req->n_parts == 0 &&
@@ -77,7 +78,7 @@ static void say_all_last(struct weft_comm *comm)
 
 	while ((req = weft_req_next(comm->lane, &pos)) != NULL)
 		if (req->refs && req->comm == comm && !req->is_last &&
-			is_offered(req))
+			unmatched_is_offered(req))
 			say_last(req);
 }
 
@@ -94,9 +95,9 @@ static bool has_collective(const struct weft_comm *comm)
 	return false;
 }
 
-static enum weft_left_kind kind_of(const struct weft_message *message)
+static enum weft_left_kind unmatched_kind_of(const struct weft_message *message)
 {
-	switch (plane_of(message->comm, message->ctx)) {
+	switch (unmatched_plane_of(message->comm, message->ctx)) {
 	case WEFT_PLANE_COLL:
 		return WEFT_LEFT_COLL_DATA;
 	case WEFT_PLANE_PART:
@@ -126,14 +127,14 @@ static void refuse_take(
 void weft_left_judge(struct weft_message *message)
 {
 	struct weft_comm *comm = message->comm;
-	enum weft_plane plane = plane_of(comm, message->ctx);
+	enum weft_plane plane = unmatched_plane_of(comm, message->ctx);
 
 	if (!message->is_last || !comm->is_disconnected ||
 		plane == WEFT_PLANE_CTL ||
 		(plane == WEFT_PLANE_COLL && has_collective(comm)))
 		return;
 	weft_match_take(&comm->match, message);
-	refuse_take(message, kind_of(message), message->sreq);
+	refuse_take(message, unmatched_kind_of(message), message->sreq);
 }
 
 /* A message taken out by a probe and not received. */
@@ -193,7 +194,7 @@ void weft_left_on_refused(struct weft_req *req)
 {
 	/* otherwise the call that completes it says so */
 	if (req->comm->is_disconnected &&
-		plane_of(req->comm, req->ctx) == WEFT_PLANE_P2P)
+		unmatched_plane_of(req->comm, req->ctx) == WEFT_PLANE_P2P)
 		weft_left_note(req->comm,
 			req->mode == WEFT_SEND_BUFFERED ? WEFT_LEFT_BUFFERED
 							: WEFT_LEFT_SEND,
@@ -289,7 +290,7 @@ static void forsake(struct weft_req *req)
 	if (!err)
 		return;
 	if (!req->comm->failed &&
-		plane_of(req->comm, req->ctx) == WEFT_PLANE_P2P)
+		unmatched_plane_of(req->comm, req->ctx) == WEFT_PLANE_P2P)
 		say_forsaken(req, err);
 	weft_match_withdraw(&req->comm->match, req);
 	weft_p2p_finish(req, weft_left_source(req->comm, req->src));
@@ -303,7 +304,8 @@ int weft_left_receiver(const struct weft_comm *comm, int32_t rank)
 /* An announced send whose receiver left for good. */
 static bool is_stranded(const struct weft_req *req)
 {
-	return is_offered(req) && weft_left_receiver(req->comm, req->src);
+	return unmatched_is_offered(req) &&
+	       weft_left_receiver(req->comm, req->src);
 }
 
 void weft_left_on_wait(struct weft_req *req)
@@ -314,11 +316,12 @@ void weft_left_on_wait(struct weft_req *req)
 		return;
 	if (req->kind == WEFT_REQ_RECV && req->is_posted) {
 		/* its leaving itself goes on in the control plane */
-		if (comm->failed || plane_of(comm, req->ctx) != WEFT_PLANE_CTL)
+		if (comm->failed ||
+			unmatched_plane_of(comm, req->ctx) != WEFT_PLANE_CTL)
 			forsake(req);
 	} else if (is_stranded(req)) {
 		weft_send_finish(req, weft_left_source(comm, req->src));
-	} else if (is_offered(req) && !req->is_last &&
+	} else if (unmatched_is_offered(req) && !req->is_last &&
 		   weft_left_source(comm, req->src)) {
 		say_last(req);
 	}
@@ -338,8 +341,8 @@ static void end_all(struct weft_comm *comm)
 			weft_left_on_wait(req);
 		if (req->kind == WEFT_REQ_RECV && !req->is_done &&
 			req->is_posted &&
-			(comm->failed ||
-				plane_of(comm, req->ctx) == WEFT_PLANE_COLL))
+			(comm->failed || unmatched_plane_of(comm, req->ctx) ==
+						 WEFT_PLANE_COLL))
 			forsake(req);
 	}
 }
@@ -393,7 +396,8 @@ static bool each_other(const struct weft_comm *comm,
 	return true;
 }
 
-static bool say_left(const struct weft_comm *comm, struct weft_peer *peer)
+static bool unmatched_say_left(
+	const struct weft_comm *comm, struct weft_peer *peer)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_LEFT,
@@ -414,9 +418,9 @@ static bool has_said(const struct weft_comm *comm, struct weft_peer *peer)
 
 void weft_p2p_say_left_held(struct weft_comm *comm)
 {
-	(void)each_other(comm, say_left);
+	(void)each_other(comm, unmatched_say_left);
 	if (comm->local)
-		(void)each_other(comm->local, say_left);
+		(void)each_other(comm->local, unmatched_say_left);
 }
 
 bool weft_p2p_has_said_held(const struct weft_comm *comm)
@@ -444,10 +448,10 @@ static enum weft_left_kind kind_of_req(
 			       : WEFT_LEFT_NONE;
 	if (req->kind != WEFT_REQ_SEND && req->kind != WEFT_REQ_RECV)
 		return WEFT_LEFT_NONE;
-	if (plane_of(comm, req->ctx) == WEFT_PLANE_PART)
+	if (unmatched_plane_of(comm, req->ctx) == WEFT_PLANE_PART)
 		return req->is_persistent && is_held ? WEFT_LEFT_ACTIVE
 						     : WEFT_LEFT_NONE;
-	if (plane_of(comm, req->ctx) != WEFT_PLANE_P2P)
+	if (unmatched_plane_of(comm, req->ctx) != WEFT_PLANE_P2P)
 		return WEFT_LEFT_NONE;
 	if (req->is_persistent && is_held)
 		return WEFT_LEFT_ACTIVE;
@@ -495,9 +499,9 @@ static void tell_message(const struct weft_message *message,
 /* Creation and leaving clear up after themselves; of collectives that failed
  * something is left; a partitioned send that was
  * set up and never started owes nobody anything. */
-static bool is_told(const struct weft_message *message)
+static bool unmatched_is_told(const struct weft_message *message)
 {
-	enum weft_plane plane = plane_of(message->comm, message->ctx);
+	enum weft_plane plane = unmatched_plane_of(message->comm, message->ctx);
 
 	if (plane == WEFT_PLANE_COLL &&
 		(message->is_failed || message->comm->failed))
@@ -520,8 +524,8 @@ void weft_p2p_left_held(struct weft_comm *comm, weft_left_fn *fn, void *arg)
 	weft_list_for_each(link, next, &comm->match.arrived)
 	{
 		m = weft_container_of(link, struct weft_message, arrived);
-		if (is_told(m))
-			tell_message(m, kind_of(m), fn, arg);
+		if (unmatched_is_told(m))
+			tell_message(m, unmatched_kind_of(m), fn, arg);
 	}
 }
 

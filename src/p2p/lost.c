@@ -36,7 +36,7 @@ static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 	       peer->proc;
 }
 
-static void lose(struct weft_req *req, struct weft_peer *peer)
+static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 {
 	if (req->kind == WEFT_REQ_RECV && waits_for(req, peer)) {
 		weft_match_withdraw(&req->comm->match, req);
@@ -78,7 +78,7 @@ static struct weft_message *next_vain(const struct weft_comm *comm)
 	return NULL;
 }
 
-static void refuse(struct weft_comm *comm)
+static void failure_refuse(struct weft_comm *comm)
 {
 	struct weft_message *m;
 
@@ -98,7 +98,7 @@ static void lose_comm(struct weft_comm *comm)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	refuse(comm);
+	failure_refuse(comm);
 	if (comm->local)
 		lose_comm(comm->local);
 	while ((req = weft_req_next(comm->lane, &pos)) != NULL)
@@ -135,7 +135,7 @@ void weft_lost_hear(struct weft_comm *comm, uint64_t failed)
 	end_stranded(comm->lane);
 }
 
-static void note(struct weft_peer *peer)
+static void failure_note(struct weft_peer *peer)
 {
 	struct weft_map_entry *entry;
 	size_t pos = 0;
@@ -147,7 +147,7 @@ static void note(struct weft_peer *peer)
 		struct weft_comm *comm = entry->value;
 
 		if (comm->failed)
-			refuse(comm);
+			failure_refuse(comm);
 	}
 }
 
@@ -156,12 +156,12 @@ void weft_lost_peer(struct weft_peer *peer)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	note(peer);
+	failure_note(peer);
 	while ((req = weft_req_next(peer->lane, &pos)) != NULL) {
 		if (req->refs == 0 || req->is_done)
 			continue;
 		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
-			lose(req, peer);
+			failure_lose(req, peer);
 	}
 	end_stranded(peer->lane);
 	weft_pieces_lose(peer);

@@ -110,7 +110,7 @@ struct weft_message *weft_match_find_slow(
 	return ctx % WEFT_PLANE_END == WEFT_PLANE_P2P ? match->nic : NULL;
 }
 
-static bool is_other(uint64_t ctx, int32_t tag, int32_t other)
+static bool match_is_other(uint64_t ctx, int32_t tag, int32_t other)
 {
 	return ctx % WEFT_PLANE_END == WEFT_PLANE_COLL && tag != other &&
 	       !((uint32_t)(tag ^ other) << (32 - WEFT_TAG_COLL_SHIFT));
@@ -131,7 +131,7 @@ struct weft_req *weft_match_other_posted(
 			weft_container_of(link, struct weft_req, link);
 
 		if (req->ctx == ctx && req->src == src &&
-			is_other(ctx, tag, req->tag))
+			match_is_other(ctx, tag, req->tag))
 			return req;
 	}
 	return NULL;
@@ -151,7 +151,7 @@ struct weft_message *weft_match_other_kept(
 			weft_container_of(link, struct weft_message, bin);
 
 		if (message->ctx == ctx && message->src == src &&
-			is_other(ctx, tag, message->tag))
+			match_is_other(ctx, tag, message->tag))
 			return message;
 	}
 	return NULL;

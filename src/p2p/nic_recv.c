@@ -30,7 +30,8 @@ static int no_such_source(struct weft_req *req)
 }
 
 /* A message came into a receive. */
-static void arrived(struct weft_req *req, int err, size_t len, uint64_t tag)
+static void nic_recv_arrived(
+	struct weft_req *req, int err, size_t len, uint64_t tag)
 {
 	const struct weft_nic *nic = req->comm->nic;
 
@@ -79,7 +80,7 @@ static void on_recv(struct weft_op *op, int err, size_t len)
 	}
 	req->is_asked = false;
 	weft_list_remove(&req->link);
-	arrived(req, err, len, tag);
+	nic_recv_arrived(req, err, len, tag);
 }
 
 static void on_claimed(struct weft_op *op, int err, size_t len)
@@ -90,7 +91,7 @@ static void on_claimed(struct weft_op *op, int err, size_t len)
 
 	free(claim);
 	req->state = NULL;
-	arrived(req, err, len, tag);
+	nic_recv_arrived(req, err, len, tag);
 }
 
 /* ---- posting ---- */
@@ -113,7 +114,7 @@ static int aim(struct weft_req *req, struct weft_tagged *msg)
 	return req->staging ? 0 : WEFT_ERR_NOMEM;
 }
 
-static int post(struct weft_req *req)
+static int nic_recv_post(struct weft_req *req)
 {
 	const struct weft_nic *nic = req->comm->nic;
 	struct weft_claim *claim = req->state;
@@ -138,17 +139,17 @@ static int post(struct weft_req *req)
 
 /* Takes a receive that the card has back, to end it with err if that is in
  * time. */
-static void take_back(struct weft_req *req, int err)
+static void nic_recv_take_back(struct weft_req *req, int err)
 {
 	req->status.err = err;
 	weft_net_cancel(req->lane->net, &req->op);
 }
 
 /* WEFT_AGAIN, or it is the card's or over. */
-static int hand_over(struct weft_req *req)
+static int nic_recv_hand_over(struct weft_req *req)
 {
 	struct weft_nic *nic = req->comm->nic;
-	int err = post(req);
+	int err = nic_recv_post(req);
 
 	if (err == WEFT_AGAIN)
 		return err;
@@ -164,7 +165,7 @@ static int hand_over(struct weft_req *req)
 	weft_list_push_back(&nic->posted, &req->link);
 	err = weft_lost_source(req->comm, req->src);
 	if (err)
-		take_back(req, err);
+		nic_recv_take_back(req, err);
 	return 0;
 }
 
@@ -173,17 +174,17 @@ void weft_nic_retry(struct weft_chore *chore)
 	struct weft_nic *nic = weft_container_of(chore, struct weft_nic, chore);
 
 	while (!weft_list_is_empty(&nic->held))
-		if (hand_over(weft_container_of(
+		if (nic_recv_hand_over(weft_container_of(
 			    nic->held.next, struct weft_req, link)))
 			return;
 	weft_list_remove(&nic->chore.link);
 	weft_comm_put(nic->comm);
 }
 
-static void start(struct weft_nic *nic, struct weft_req *req)
+static void nic_recv_start(struct weft_nic *nic, struct weft_req *req)
 {
 	weft_list_push_back(&nic->held, &req->link);
-	if (nic->held.next != &req->link || !hand_over(req))
+	if (nic->held.next != &req->link || !nic_recv_hand_over(req))
 		return;
 	if (!weft_list_is_empty(&nic->chore.link))
 		return; /* what it was for has been cancelled meanwhile */
@@ -203,7 +204,8 @@ static void start_usual(struct weft_req *req)
 }
 
 /* What asks for the impossible. */
-static int check(const struct weft_nic *nic, const struct weft_req *req)
+static int nic_recv_check(
+	const struct weft_nic *nic, const struct weft_req *req)
 {
 	if (req->src < 0 && !nic->is_all)
 		return weft_err_set(WEFT_ERR_RANK,
@@ -228,16 +230,17 @@ void weft_nic_take(struct weft_req *req, struct weft_message *message)
 		message->claim->op.done = on_claimed;
 		message->claim->req = req;
 		weft_message_free(message);
-		start(nic, req);
+		nic_recv_start(nic, req);
 		return;
 	}
 	req->comm->match.n_unexpected++; /* the marker stays */
-	err = req->src >= 0 && !weft_nic_has(nic, req->src) ? 0
-							    : check(nic, req);
+	err = req->src >= 0 && !weft_nic_has(nic, req->src)
+		      ? 0
+		      : nic_recv_check(nic, req);
 	if (err)
 		weft_p2p_finish(req, err);
 	else if (weft_nic_has(nic, req->src))
-		start(nic, req);
+		nic_recv_start(nic, req);
 	else
 		start_usual(req);
 }
@@ -268,7 +271,7 @@ bool weft_nic_lose(struct weft_req *req, struct weft_peer *peer)
 			 : weft_group_proc(req->comm->remote,
 				   (uint32_t)req->src) != peer->proc)
 		return false;
-	take_back(req, peer->err);
+	nic_recv_take_back(req, peer->err);
 	return true;
 }
 
@@ -306,8 +309,8 @@ static int peek(struct weft_nic *nic, int32_t src, int32_t tag, bool is_claim,
 	return claim->err;
 }
 
-static void describe(struct weft_message *message, const struct weft_nic *nic,
-	const struct weft_claim *claim)
+static void nic_recv_describe(struct weft_message *message,
+	const struct weft_nic *nic, const struct weft_claim *claim)
 {
 	message->comm = nic->comm;
 	message->ctx = nic->comm->ctx + WEFT_PLANE_P2P;
@@ -320,7 +323,7 @@ static void describe(struct weft_message *message, const struct weft_nic *nic,
 }
 
 /* NULL also without memory: then it stays where it is. */
-static struct weft_message *take_out(
+static struct weft_message *nic_recv_take_out(
 	struct weft_nic *nic, int32_t src, int32_t tag)
 {
 	struct weft_message *message = weft_table_new(&weft_messages);
@@ -331,7 +334,7 @@ static struct weft_message *take_out(
 		weft_table_free(&weft_messages, message);
 		return NULL;
 	}
-	describe(message, nic, claim);
+	nic_recv_describe(message, nic, claim);
 	message->claim = claim;
 	weft_list_init(&message->bin);
 	weft_list_init(&message->arrived);
@@ -340,7 +343,7 @@ static struct weft_message *take_out(
 
 /* What the card has for a probe. It is not asked while receives wait to be
  * handed to it, which come first. */
-static struct weft_message *look(
+static struct weft_message *nic_recv_look(
 	struct weft_nic *nic, int32_t src, int32_t tag, bool is_claim)
 {
 	struct weft_claim claim;
@@ -349,10 +352,10 @@ static struct weft_message *look(
 		!weft_list_is_empty(&nic->held))
 		return NULL;
 	if (is_claim)
-		return take_out(nic, src, tag);
+		return nic_recv_take_out(nic, src, tag);
 	if (peek(nic, src, tag, false, &claim))
 		return NULL;
-	describe(&nic->seen, nic, &claim);
+	nic_recv_describe(&nic->seen, nic, &claim);
 	return &nic->seen;
 }
 
@@ -368,7 +371,7 @@ struct weft_message *weft_nic_look(struct weft_comm *comm, int32_t rank,
 		weft_progress_try(comm->lane);
 		message = weft_match_find(&comm->match, ctx, rank, tag);
 		if (message == &comm->nic->marker)
-			message = look(comm->nic, rank, tag, is_claim);
+			message = nic_recv_look(comm->nic, rank, tag, is_claim);
 		if (message || !is_blocking || weft_lost_source(comm, rank))
 			return message;
 	}
@@ -497,7 +500,7 @@ static void purge_recv(struct weft_req *req)
 		WEFT_ERR_COMM, "the communicator of this receive was closed");
 
 	if (req->in_fabric) {
-		take_back(req, err);
+		nic_recv_take_back(req, err);
 		return;
 	}
 	weft_list_remove(&req->link);

@@ -11,7 +11,7 @@
 
 /* ---- settling ---- */
 
-static bool is_near(const struct weft_comm *comm, uint32_t rank)
+static bool nic_send_is_near(const struct weft_comm *comm, uint32_t rank)
 {
 	uint64_t proc = weft_group_proc(comm->remote, rank);
 
@@ -30,7 +30,7 @@ bool weft_nic_has(const struct weft_nic *nic, int32_t rank)
 	if (nic->is_all || rank < 0)
 		return nic->is_all;
 	return nic->is_on && !is_self(comm, (uint32_t)rank) &&
-	       !is_near(comm, (uint32_t)rank);
+	       !nic_send_is_near(comm, (uint32_t)rank);
 }
 
 static unsigned bits_for(uint32_t n)
@@ -58,7 +58,7 @@ static bool lay_out(struct weft_nic *nic, uint64_t tag_mask)
 static bool is_all_far(const struct weft_comm *comm)
 {
 	for (uint32_t i = 0; i < (uint32_t)comm->remote_size; i++)
-		if (!is_self(comm, i) && is_near(comm, i))
+		if (!is_self(comm, i) && nic_send_is_near(comm, i))
 			return false;
 	return true;
 }
@@ -97,7 +97,7 @@ static bool know_myself(struct weft_lane *lane)
 }
 
 /* Why the card does not match for this process; NULL: it does. */
-static const char *refuse(struct weft_nic *nic, bool is_named_only)
+static const char *nic_send_refuse(struct weft_nic *nic, bool is_named_only)
 {
 	struct weft_comm *comm = nic->comm;
 	struct weft_lane *lane = comm->lane;
@@ -161,7 +161,7 @@ void weft_nic_settle_held(
 	if (wants_nic)
 		comm->nic = nic_new(comm);
 	if (comm->nic)
-		why = refuse(comm->nic, is_named_only);
+		why = nic_send_refuse(comm->nic, is_named_only);
 	if (wants_nic)
 		weft_debug("P2P-MATCH",
 			"communicator \"%s\" of %d: receives are matched %s%s",
@@ -187,7 +187,7 @@ const int *weft_nic_tag_ub(const struct weft_comm *comm)
 
 /* ---- asking ---- */
 
-static int say(struct weft_comm *comm, struct weft_peer *peer,
+static int nic_send_say(struct weft_comm *comm, struct weft_peer *peer,
 	const struct weft_wire_match *wire)
 {
 	struct weft_wire_head head = {
@@ -199,7 +199,7 @@ static int say(struct weft_comm *comm, struct weft_peer *peer,
 	return weft_peer_control(peer, &head, wire, sizeof(*wire));
 }
 
-static void answer(
+static void nic_send_answer(
 	struct weft_comm *comm, struct weft_peer *peer, uint32_t rank)
 {
 	struct weft_wire_match wire = { .kind = WEFT_WIRE_MATCH_SOFTWARE };
@@ -209,7 +209,7 @@ static void answer(
 		wire.base = weft_nic_tag(comm->nic, (int32_t)rank, 0);
 		wire.tag_ub = (uint32_t)comm->nic->tag_ub;
 	}
-	if (say(comm, peer, &wire))
+	if (nic_send_say(comm, peer, &wire))
 		weft_peer_die(peer, WEFT_ERR_NOMEM);
 }
 
@@ -233,7 +233,7 @@ static void told(struct weft_comm *comm, struct weft_peer *peer,
 			peer, weft_container_of(link, struct weft_out, link));
 }
 
-static bool is_sound(
+static bool nic_send_is_sound(
 	const struct weft_comm *comm, const struct weft_wire_match *wire)
 {
 	if (wire->kind == WEFT_WIRE_MATCH_SOFTWARE)
@@ -268,12 +268,13 @@ void weft_nic_on_match(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	if (wire.kind == WEFT_WIRE_MATCH_ASK) {
-		answer(comm, peer, head->src);
+		nic_send_answer(comm, peer, head->src);
 		return;
 	}
 	dest = comm->nic ? weft_map_get(&comm->nic->dests, head->src + 1ull)
 			 : NULL;
-	if (dest && dest->how == WEFT_NIC_ASKED && is_sound(comm, &wire))
+	if (dest && dest->how == WEFT_NIC_ASKED &&
+		nic_send_is_sound(comm, &wire))
 		told(comm, peer, dest, &wire);
 	else
 		weft_dispatch_drop(lane, "matching nobody asked for");
@@ -299,14 +300,14 @@ static struct weft_nic_dest *dest_of(struct weft_nic *nic, uint32_t rank)
 }
 
 /* The first message to a rank. 0 or an error. */
-static int ask(struct weft_nic *nic, struct weft_peer *peer,
+static int nic_send_ask(struct weft_nic *nic, struct weft_peer *peer,
 	struct weft_nic_dest *dest)
 {
 	const struct weft_wire_match wire = { .kind = WEFT_WIRE_MATCH_ASK };
 
 	if (!peer->is_self) {
 		dest->how = WEFT_NIC_ASKED;
-		return say(nic->comm, peer, &wire);
+		return nic_send_say(nic->comm, peer, &wire);
 	}
 	dest->how = nic->is_all ? WEFT_NIC_CARD : WEFT_NIC_USUAL;
 	dest->base = weft_nic_tag(nic, nic->comm->rank, 0);
@@ -314,7 +315,7 @@ static int ask(struct weft_nic *nic, struct weft_peer *peer,
 	return 0;
 }
 
-static void on_sent(struct weft_op *op, int err, size_t len)
+static void nic_send_on_sent(struct weft_op *op, int err, size_t len)
 {
 	struct weft_req *req = weft_container_of(op, struct weft_req, op);
 	struct weft_peer *peer = req->peer;
@@ -327,7 +328,8 @@ static void on_sent(struct weft_op *op, int err, size_t len)
 		weft_peer_undelivered(peer, err);
 }
 
-static int check(const struct weft_req *req, const struct weft_nic_dest *dest)
+static int nic_send_check(
+	const struct weft_req *req, const struct weft_nic_dest *dest)
 {
 	size_t max = req->lane->net->plan.max_msg_len;
 
@@ -362,7 +364,7 @@ static int send_card(struct weft_req *req, const struct weft_nic_dest *dest)
 		.tag = dest->base | (uint32_t)req->tag,
 		.len = req->len,
 	};
-	int err = check(req, dest);
+	int err = nic_send_check(req, dest);
 
 	if (err)
 		return err;
@@ -371,7 +373,7 @@ static int send_card(struct weft_req *req, const struct weft_nic_dest *dest)
 		return WEFT_ERR_NOMEM;
 	if (req->mode != WEFT_SEND_SYNC && req->len <= net->plan.inject_len)
 		return inject(req, &msg);
-	req->op.done = on_sent;
+	req->op.done = nic_send_on_sent;
 	err = weft_tagged_send(
 		net, &msg, req->mode == WEFT_SEND_SYNC, &req->op);
 	if (err)
@@ -393,7 +395,7 @@ bool weft_nic_send(struct weft_req *req, int *rc_out)
 	if (!dest)
 		err = WEFT_ERR_NOMEM;
 	else if (dest->how == WEFT_NIC_NEW)
-		err = ask(nic, req->peer, dest);
+		err = nic_send_ask(nic, req->peer, dest);
 	if (err) {
 		*rc_out = err;
 		return true;

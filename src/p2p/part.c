@@ -57,7 +57,7 @@ static size_t total_len(const struct parts *parts)
 	return (size_t)(parts->n * parts->count * parts->req->type->size);
 }
 
-static void release(struct weft_req *req)
+static void part_release(struct weft_req *req)
 {
 	struct parts *parts = req->state;
 
@@ -76,7 +76,7 @@ static void round_over(struct parts *parts)
 	weft_req_put(req);
 }
 
-static void one_less(struct parts *parts, int err)
+static void part_one_less(struct parts *parts, int err)
 {
 	if (err && !parts->err)
 		parts->err = err;
@@ -85,7 +85,7 @@ static void one_less(struct parts *parts, int err)
 }
 
 /* A message of either side is over; its error counts. */
-static void follow(struct weft_req *req, struct part *part,
+static void part_follow(struct weft_req *req, struct part *part,
 	void (*on_done)(void *arg, struct weft_req *req))
 {
 	req->on_done = on_done;
@@ -127,7 +127,7 @@ static struct parts *parts_new(const struct weft_msg *msg, int32_t n,
 }
 
 /* A message or receive of the pair. */
-static struct weft_msg message(const struct parts *parts, void *buf,
+static struct weft_msg part_message(const struct parts *parts, void *buf,
 	int64_t count, struct weft_type *type, int32_t tag)
 {
 	return (struct weft_msg){
@@ -156,7 +156,7 @@ static int send_start(struct weft_req *req)
 }
 
 static const struct weft_req_ops send_ops = { .start = send_start,
-	.release = release };
+	.release = part_release };
 
 static void on_setup_sent(void *arg, struct weft_req *req)
 {
@@ -168,7 +168,7 @@ static void on_setup_sent(void *arg, struct weft_req *req)
 
 static int send_setup(struct parts *parts)
 {
-	struct weft_msg msg = message(parts, &parts->setup,
+	struct weft_msg msg = part_message(parts, &parts->setup,
 		sizeof(parts->setup), NULL, parts->req->tag);
 	struct weft_req *req;
 	int err = weft_isend_held(&msg, &req);
@@ -216,14 +216,14 @@ static void on_part_sent(void *arg, struct weft_req *req)
 	int err = req->status.err;
 
 	weft_req_put(req);
-	one_less(part->parts, err);
+	part_one_less(part->parts, err);
 }
 
 static int ready(struct parts *parts, int32_t k)
 {
 	struct weft_req *req = parts->req, *sent;
 	int64_t at = k * parts->count * req->type->extent;
-	struct weft_msg msg = message(parts, (char *)req->buf + at,
+	struct weft_msg msg = part_message(parts, (char *)req->buf + at,
 		parts->count, req->type, tag_of(parts, (uint32_t)k));
 	int err;
 
@@ -233,9 +233,9 @@ static int ready(struct parts *parts, int32_t k)
 	parts->list[k].is_done = true;
 	err = weft_isend_held(&msg, &sent);
 	if (err)
-		one_less(parts, err);
+		part_one_less(parts, err);
 	else
-		follow(sent, &parts->list[k], on_part_sent);
+		part_follow(sent, &parts->list[k], on_part_sent);
 	return 0;
 }
 
@@ -273,20 +273,21 @@ static void on_part_came(void *arg, struct weft_req *req)
 			parts->setup.part_len);
 	part->is_done = true;
 	weft_req_put(req);
-	one_less(parts, err);
+	part_one_less(parts, err);
 }
 
 static void post_part(struct parts *parts, uint32_t k, char *run)
 {
-	struct weft_msg msg = message(parts, run + k * parts->setup.part_len,
-		(int64_t)parts->setup.part_len, NULL, tag_of(parts, k));
+	struct weft_msg msg =
+		part_message(parts, run + k * parts->setup.part_len,
+			(int64_t)parts->setup.part_len, NULL, tag_of(parts, k));
 	struct weft_req *req;
 	int err = weft_irecv_held(&msg, &req);
 
 	if (err)
-		one_less(parts, err);
+		part_one_less(parts, err);
 	else
-		follow(req, &parts->list[k], on_part_came);
+		part_follow(req, &parts->list[k], on_part_came);
 }
 
 /* The sender's cut is known: makes room for what is kept per message. */
@@ -327,7 +328,7 @@ static void post_all(struct parts *parts)
 	parts->n_left = (size_t)n + 1;
 	for (uint32_t k = 0; k < n; k++)
 		post_part(parts, k, run);
-	one_less(parts, 0);
+	part_one_less(parts, 0);
 }
 
 /* Begins a round whose set-up is there. */
@@ -361,7 +362,7 @@ static int recv_start(struct weft_req *req)
 }
 
 static const struct weft_req_ops recv_ops = { .start = recv_start,
-	.release = release };
+	.release = part_release };
 
 static void on_setup_came(void *arg, struct weft_req *req)
 {
@@ -381,7 +382,7 @@ static void on_setup_came(void *arg, struct weft_req *req)
 
 static int post_setup(struct parts *parts)
 {
-	struct weft_msg msg = message(parts, &parts->setup,
+	struct weft_msg msg = part_message(parts, &parts->setup,
 		sizeof(parts->setup), NULL, parts->req->tag);
 	struct weft_req *req;
 	int err;
@@ -418,7 +419,7 @@ int weft_precv_init(
 }
 
 /* All of the sender's partitions that overlap one of ours. */
-static bool arrived(const struct parts *parts, int32_t k)
+static bool part_arrived(const struct parts *parts, int32_t k)
 {
 	uint64_t mine = (uint64_t)(parts->count * parts->req->type->size);
 	uint64_t len = parts->setup.part_len;
@@ -446,9 +447,9 @@ int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out)
 		return weft_err_set(WEFT_ERR_ARG,
 			"partition %d of a receive with %d", k, parts->n);
 	weft_lane_take(req->lane);
-	if (!arrived(parts, k))
+	if (!part_arrived(parts, k))
 		weft_progress_try(req->lane);
-	*arrived_out = arrived(parts, k);
+	*arrived_out = part_arrived(parts, k);
 	weft_lane_drop(req->lane);
 	return 0;
 }

@@ -15,7 +15,7 @@ static int start_recv(struct weft_req *req)
 static const struct weft_req_ops send_ops = { .start = start_send };
 static const struct weft_req_ops recv_ops = { .start = start_recv };
 
-static int init(const struct weft_msg *msg, enum weft_req_kind kind,
+static int persist_init(const struct weft_msg *msg, enum weft_req_kind kind,
 	struct weft_req **req_out)
 {
 	struct weft_lane *lane = msg->comm->lane;
@@ -36,10 +36,10 @@ static int init(const struct weft_msg *msg, enum weft_req_kind kind,
 
 int weft_send_init(const struct weft_msg *msg, struct weft_req **req_out)
 {
-	return init(msg, WEFT_REQ_SEND, req_out);
+	return persist_init(msg, WEFT_REQ_SEND, req_out);
 }
 
 int weft_recv_init(const struct weft_msg *msg, struct weft_req **req_out)
 {
-	return init(msg, WEFT_REQ_RECV, req_out);
+	return persist_init(msg, WEFT_REQ_RECV, req_out);
 }

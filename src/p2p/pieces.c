@@ -52,7 +52,8 @@ static struct weft_net *net_of(const struct weft_lane *lane, uint8_t rail)
 }
 
 /* The piece at this offset: its rail, and its length. */
-static size_t cut(const struct weft_req *req, size_t offset, uint8_t *rail)
+static size_t rndv_seg_cut(
+	const struct weft_req *req, size_t offset, uint8_t *rail)
 {
 	size_t total = (size_t)req->seq;
 	size_t n = req->n_rails + 1u;
@@ -66,13 +67,13 @@ static size_t cut(const struct weft_req *req, size_t offset, uint8_t *rail)
 			PIECE_MAX, net_of(req->lane, *rail)->plan.max_msg_len));
 }
 
-static void note(struct weft_req *req, int err)
+static void rndv_seg_note(struct weft_req *req, int err)
 {
 	if (err && !req->status.err)
 		req->status.err = err;
 }
 
-static void tell(struct weft_peer *peer, uint64_t remote, bool is_lost)
+static void rndv_seg_tell(struct weft_peer *peer, uint64_t remote, bool is_lost)
 {
 	if (peer->state != WEFT_PEER_DEAD)
 		weft_rndv_end(peer, remote,
@@ -86,7 +87,7 @@ static void tell_loss(struct weft_req *req)
 	if (!req->is_lost || !req->is_unanswered || req->n_parts > 1)
 		return;
 	req->is_lost = false;
-	tell(req->peer, req->remote, true);
+	rndv_seg_tell(req->peer, req->remote, true);
 }
 
 /* Telling comes last, for it may be the end of the peer. */
@@ -108,12 +109,12 @@ static void over(struct weft_req *req)
 		weft_p2p_finish(req, req->status.err);
 	}
 	if (tells)
-		tell(peer, remote, is_lost);
+		rndv_seg_tell(peer, remote, is_lost);
 }
 
 static void one_done(struct weft_req *req, int err)
 {
-	note(req, err);
+	rndv_seg_note(req, err);
 	req->is_lost |= err != 0;
 	if (--req->n_parts == 0)
 		over(req);
@@ -136,7 +137,7 @@ static void on_piece(struct weft_op *op, int err, size_t len)
 	one_done(req, err);
 }
 
-static struct piece *piece_new(struct weft_req *req)
+static struct piece *rndv_seg_new(struct weft_req *req)
 {
 	struct piece *piece = calloc(1, sizeof(*piece));
 
@@ -166,15 +167,15 @@ static int post_to(struct piece *piece, char *at, size_t len)
 }
 
 /* Posts the piece at this offset, if that can be done now. */
-static int post(struct weft_req *req, char *run, size_t *offset)
+static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
 {
-	struct piece *piece = piece_new(req);
+	struct piece *piece = rndv_seg_new(req);
 	size_t len;
 	int err;
 
 	if (!piece)
 		return WEFT_ERR_NOMEM;
-	len = cut(req, *offset, &piece->rail);
+	len = rndv_seg_cut(req, *offset, &piece->rail);
 	err = post_to(piece, run + *offset, len);
 	if (err) {
 		weft_list_remove(&piece->link);
@@ -188,7 +189,7 @@ static int post(struct weft_req *req, char *run, size_t *offset)
 
 bool weft_pieces_answer(struct weft_req *req, int err)
 {
-	note(req, err);
+	rndv_seg_note(req, err);
 	if (!req->is_unanswered)
 		return false;
 	req->is_unanswered = false;
@@ -197,7 +198,7 @@ bool weft_pieces_answer(struct weft_req *req, int err)
 }
 
 /* What the fabric has not begun to receive. */
-static void take_back(struct weft_req *req)
+static void rndv_seg_take_back(struct weft_req *req)
 {
 	weft_list_for_each(link, next, &req->lane->pieces)
 	{
@@ -212,13 +213,13 @@ static void take_back(struct weft_req *req)
 
 void weft_pieces_withdraw(struct weft_req *req, int err)
 {
-	note(req, err);
-	take_back(req);
+	rndv_seg_note(req, err);
+	rndv_seg_take_back(req);
 }
 
 /* Posts the pieces not posted yet; n_moved counts bytes posted, total is in
  * seq. */
-static int push(struct weft_peer *peer, struct weft_out *out)
+static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
 	char *run = weft_send_run(req);
@@ -226,14 +227,14 @@ static int push(struct weft_peer *peer, struct weft_out *out)
 	int err = peer->state == WEFT_PEER_DEAD ? peer->err : 0;
 
 	while (!err && req->n_moved < total) {
-		err = post(req, run, &req->n_moved);
+		err = rndv_seg_post(req, run, &req->n_moved);
 		if (err == WEFT_AGAIN)
 			return err;
 	}
 	if (!err && req->kind == WEFT_REQ_RECV)
 		err = weft_rndv_ask(req, req->remote, total);
 	if (err && req->kind == WEFT_REQ_RECV)
-		take_back(req);
+		rndv_seg_take_back(req);
 	if (!err && req->kind == WEFT_REQ_SEND && req->n_rails) {
 		req->is_unanswered = true; /* the last part */
 		tell_loss(req);
@@ -251,11 +252,11 @@ void weft_pieces_start(struct weft_req *req, size_t total)
 	req->n_parts = 1;
 	req->is_lost = false;
 	req->seq = total;
-	req->out.push = push;
+	req->out.push = rndv_seg_push;
 	if (req->n_rails)
 		req->lane->rails.n_users++;
 	if (!weft_peer_is_clear(req->peer) ||
-		push(req->peer, &req->out) == WEFT_AGAIN)
+		rndv_seg_push(req->peer, &req->out) == WEFT_AGAIN)
 		weft_peer_queue(req->peer, &req->out);
 }
 
@@ -279,7 +280,7 @@ static unsigned each(struct weft_lane *lane, const struct weft_peer *peer,
 	return n;
 }
 
-static void cancel(struct piece *piece)
+static void rndv_seg_cancel(struct piece *piece)
 {
 	if (piece->req->kind == WEFT_REQ_RECV)
 		weft_net_cancel(net_of(piece->lane, piece->rail), &piece->op);
@@ -293,7 +294,7 @@ static void abandon(struct piece *piece)
 	one_done(req, req->peer->err);
 }
 
-static void give_up(struct weft_chore *chore)
+static void rndv_seg_give_up(struct weft_chore *chore)
 {
 	struct giving_up *g = weft_container_of(chore, struct giving_up, chore);
 
@@ -308,12 +309,12 @@ void weft_pieces_lose(struct weft_peer *peer)
 {
 	struct giving_up *g;
 
-	if (!each(peer->lane, peer, cancel))
+	if (!each(peer->lane, peer, rndv_seg_cancel))
 		return;
 	g = malloc(sizeof(*g));
 	if (!g)
 		return; /* then only the fabric ends them */
-	g->chore.run = give_up;
+	g->chore.run = rndv_seg_give_up;
 	g->lane = peer->lane;
 	g->peer = peer;
 	g->due_ns = weft_now_ns() + GRACE_MS * (WEFT_NS_PER_S / 1000);

@@ -5,7 +5,7 @@
 #include "core/progress.h"
 #include "watchdog/request.h"
 
-static void describe(
+static void probe_describe(
 	const struct weft_message *message, struct weft_status *status_out)
 {
 	*status_out = (struct weft_status){
@@ -16,7 +16,7 @@ static void describe(
 }
 
 /* The earliest message that fits, waiting for one if asked to. */
-static struct weft_message *look(struct weft_comm *comm, int32_t rank,
+static struct weft_message *probe_look(struct weft_comm *comm, int32_t rank,
 	int32_t tag, bool is_blocking, int *err_out)
 {
 	struct weft_request_loop loop = {
@@ -60,11 +60,11 @@ int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 		return 0;
 	}
 	weft_lane_take(comm->lane);
-	message = look(comm, rank, tag, is_blocking, &err);
+	message = probe_look(comm, rank, tag, is_blocking, &err);
 	if (message && message->is_nic)
 		message = weft_nic_look(comm, rank, tag, is_blocking, false);
 	if (message)
-		describe(message, status_out);
+		probe_describe(message, status_out);
 	else if (!err)
 		err = weft_lost_source(comm, rank);
 	*found_out = message != NULL;
@@ -80,11 +80,11 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	int err = 0;
 
 	weft_lane_take(comm->lane);
-	message = look(comm, rank, tag, is_blocking, &err);
+	message = probe_look(comm, rank, tag, is_blocking, &err);
 	if (message && message->is_nic)
 		message = weft_nic_look(comm, rank, tag, is_blocking, true);
 	if (message) {
-		describe(message, status_out);
+		probe_describe(message, status_out);
 		if (!message->is_nic)
 			weft_match_take(&comm->match, message);
 		weft_comm_get(comm);

@@ -248,7 +248,8 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	weft_message_free(message);
 }
 
-static inline __attribute__((always_inline)) int start(struct weft_req *req)
+static inline __attribute__((always_inline)) int recv_begin(
+	struct weft_req *req)
 {
 	struct weft_match *match = &req->comm->match;
 	struct weft_message *message;
@@ -279,7 +280,7 @@ static inline __attribute__((always_inline)) int start(struct weft_req *req)
 
 int weft_recv_start(struct weft_req *req)
 {
-	return start(req);
+	return recv_begin(req);
 }
 
 static inline __attribute__((always_inline)) int irecv(
@@ -290,7 +291,7 @@ static inline __attribute__((always_inline)) int irecv(
 
 	if (weft_unlikely(!req))
 		return WEFT_ERR_NOMEM;
-	err = start(req);
+	err = recv_begin(req);
 	if (weft_unlikely(err)) {
 		weft_req_put(req);
 		return err;

@@ -91,7 +91,7 @@ int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len)
 
 /* Ends a receive here, and then its send: telling may be the end of the peer.
  */
-static void finish(
+static void rndv_finish(
 	struct weft_req *req, uint64_t sreq, int err, enum weft_wire_end how)
 {
 	struct weft_peer *peer = req->peer;
@@ -169,7 +169,7 @@ static int pull_near(
 		err = read_all(req, addr, len);
 	if (err)
 		return err;
-	finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
+	rndv_finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
 	return 0;
 }
 
@@ -232,7 +232,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	req->peer = peer;
 	len = weft_min(len, req->len);
 	if (len == 0) {
-		finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
+		rndv_finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
 		return;
 	}
 	if (peer->state != WEFT_PEER_READY) {
@@ -249,14 +249,14 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		err = pull_far(req, sreq, len);
 	}
 	if (err)
-		finish(req, sreq, err, WEFT_WIRE_LOST);
+		rndv_finish(req, sreq, err, WEFT_WIRE_LOST);
 	if (err == WEFT_ERR_PEER)
 		weft_peer_die(peer, err); /* it was there to be read from */
 }
 
 /* The live request a message names, if it is of this kind and this peer's,
  * does not still wait in its queue and was announced, if it is a send. */
-static struct weft_req *find(
+static struct weft_req *rndv_find(
 	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind)
 {
 	struct weft_req *req = weft_table_get(&weft_reqs, handle);
@@ -305,7 +305,7 @@ void weft_rndv_on_cts(struct weft_lane *lane, struct weft_peer *peer,
 		weft_dispatch_drop(lane, "clear-to-send too short");
 		return;
 	}
-	req = find(peer, cts.sreq, WEFT_REQ_SEND);
+	req = rndv_find(peer, cts.sreq, WEFT_REQ_SEND);
 	if (!req || req->remote || !cts.rreq || cts.len > req->len ||
 		head->tag < 0 || head->tag > peer->n_rails) {
 		weft_dispatch_drop(lane, "clear-to-send for no such send");
@@ -335,7 +335,7 @@ void weft_rndv_on_frag(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	len -= sizeof(frag);
-	req = find(peer, frag.rreq, WEFT_REQ_RECV);
+	req = rndv_find(peer, frag.rreq, WEFT_REQ_RECV);
 	if (!req || req->is_posted || !req->remote || req->n_parts ||
 		frag.offset != req->n_moved || len > req->seq - req->n_moved) {
 		weft_dispatch_drop(lane, "fragment of no such message");
@@ -383,7 +383,7 @@ void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
 		weft_dispatch_drop(lane, "end of message too short");
 		return;
 	}
-	req = find(peer, fin.req, WEFT_REQ_SEND);
+	req = rndv_find(peer, fin.req, WEFT_REQ_SEND);
 	if (req && send_ends(req, fin.status))
 		return;
 	if (fin.status != WEFT_WIRE_LOST) {
@@ -393,7 +393,7 @@ void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
 		return;
 	}
 	/* both may have failed, and know it */
-	req = find(peer, fin.req, WEFT_REQ_RECV);
+	req = rndv_find(peer, fin.req, WEFT_REQ_RECV);
 	if (req && !req->is_posted && req->n_parts > 0)
 		weft_pieces_withdraw(req, lost(peer, "send"));
 }

@@ -197,7 +197,7 @@ static int push_send(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
-static int start(struct weft_req *req, bool is_last)
+static int send_begin(struct weft_req *req, bool is_last)
 {
 	struct weft_peer *peer;
 	int rc = WEFT_AGAIN;
@@ -234,7 +234,7 @@ static int start(struct weft_req *req, bool is_last)
 
 int weft_send_start(struct weft_req *req)
 {
-	return start(req, false);
+	return send_begin(req, false);
 }
 
 /* Short, contiguous, to a process of this node that is ready for it: no
@@ -336,7 +336,7 @@ static __attribute__((noinline)) int send_slow(const struct weft_msg *msg)
 
 	if (!req)
 		return WEFT_ERR_NOMEM;
-	err = start(req, true);
+	err = send_begin(req, true);
 	if (!err) {
 		weft_req_wait(msg->comm->lane, req);
 		err = req->status.err;

@@ -155,7 +155,7 @@ static void single_transmit(struct advice *a)
 	conclude(a);
 }
 
-static void deliver(struct advice *a)
+static void rma_hints_deliver(struct advice *a)
 {
 	static const enum weft_rma_class classes[] = { WEFT_CLASS_PUT,
 		WEFT_CLASS_AMO, WEFT_CLASS_PWS };
@@ -198,7 +198,7 @@ static const struct {
 	{ WEFT_RMA_BUNDLE, "BUNDLE", bundle },
 	{ WEFT_RMA_STAMO, "STAMO", single_transmit },
 	{ WEFT_RMA_HRP, "HRP", high_rate },
-	{ WEFT_RMA_DC, "DC", deliver },
+	{ WEFT_RMA_DC, "DC", rma_hints_deliver },
 	{ WEFT_RMA_NO_CNCR_TACCESS, "NO_CNCR_TACCESS", promise },
 	{ WEFT_RMA_UNIFORM_AMO, "UNIFORM_AMO", promise },
 };
@@ -248,7 +248,7 @@ static void adopt(struct weft_rma_ctx *ctx, const struct advice *a)
 	weft_ctx_hold(ctx, ctx->is_bundling);
 }
 
-static void release(struct weft_rma_ctx *ctx)
+static void rma_hints_release(struct weft_rma_ctx *ctx)
 {
 	int err = ctx->ep ? weft_far_release(ctx) : 0;
 
@@ -263,7 +263,7 @@ void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
 	size_t window = WEFT_WINDOW;
 
 	weft_ctx_take(ctx);
-	release(ctx);
+	rma_hints_release(ctx);
 	ctx->hints |= hints & WEFT_RMA_HINTS;
 	a.hints = ctx->hints;
 	weigh(&a, hints, report, arg);
@@ -281,7 +281,7 @@ void weft_rma_session_stop(struct weft_rma_ctx *ctx)
 	const struct advice none = { .hints = 0 };
 
 	weft_ctx_take(ctx);
-	release(ctx);
+	rma_hints_release(ctx);
 	ctx->hints = 0;
 	ctx->window = WEFT_WINDOW;
 	adopt(ctx, &none);

@@ -30,7 +30,7 @@ static void on_flushed(struct weft_op *op, int err, size_t len)
 
 /* Its share of the fabric. The default context has the endpoint that peers
  * use as well. */
-static int open_far(struct weft_rma_ctx *ctx)
+static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 {
 	struct weft_side *side = weft_rma_own.side;
 
@@ -47,7 +47,7 @@ static int open_far(struct weft_rma_ctx *ctx)
 	return 0;
 }
 
-static void destroy(struct weft_rma_ctx *ctx)
+static void rma_ctx_destroy(struct weft_rma_ctx *ctx)
 {
 	if (ctx->ep) {
 		weft_tell_forget(ctx);
@@ -77,9 +77,9 @@ int weft_rma_ctx_create(unsigned options, struct weft_rma_ctx **ctx_out)
 	ctx->options = options;
 	ctx->owner = pthread_self();
 	if (own->side)
-		err = open_far(ctx);
+		err = rma_ctx_open_far(ctx);
 	if (err) {
-		destroy(ctx);
+		rma_ctx_destroy(ctx);
 		return err;
 	}
 	weft_spin_take(&own->ctxs_lock);
@@ -101,7 +101,7 @@ int weft_rma_ctx_destroy(struct weft_rma_ctx *ctx)
 	weft_spin_take(&own->ctxs_lock);
 	weft_list_remove(&ctx->link);
 	weft_spin_drop(&own->ctxs_lock);
-	destroy(ctx);
+	rma_ctx_destroy(ctx);
 	return err;
 }
 

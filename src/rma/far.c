@@ -33,7 +33,7 @@ struct pending {
 	uint64_t value, cond;
 };
 
-static void on_done(struct weft_op *op, int err, size_t len)
+static void remote_on_done(struct weft_op *op, int err, size_t len)
 {
 	struct weft_awaited *awaited =
 		weft_container_of(op, struct weft_awaited, op);
@@ -71,7 +71,8 @@ void weft_far_progress(struct weft_rma_ctx *ctx)
 	}
 }
 
-/* What the next post is to complete, for wait_for(); NULL without memory. */
+/* What the next post is to complete, for remote_wait_for(); NULL without
+ * memory. */
 static struct weft_op *await(struct weft_rma_ctx *ctx)
 {
 	struct weft_awaited *awaited = ctx->awaited;
@@ -82,21 +83,22 @@ static struct weft_op *await(struct weft_rma_ctx *ctx)
 			weft_err_set(WEFT_ERR_NOMEM, "no memory for a wait");
 			return NULL;
 		}
-		awaited->op.done = on_done;
+		awaited->op.done = remote_on_done;
 	}
 	awaited->is_done = false;
 	return &awaited->op;
 }
 
 /* The fabric may still write to it. */
-static void give_up(struct weft_rma_ctx *ctx)
+static void remote_give_up(struct weft_rma_ctx *ctx)
 {
 	ctx->awaited->lost = ctx->lost;
 	ctx->lost = ctx->awaited;
 	ctx->awaited = NULL;
 }
 
-static int wait_for(struct weft_rma_ctx *ctx, const char *what, uint64_t addr)
+static int remote_wait_for(
+	struct weft_rma_ctx *ctx, const char *what, uint64_t addr)
 {
 	struct weft_rma_stall stall = { .what = what, .addr = addr };
 	struct weft_awaited *awaited = ctx->awaited;
@@ -107,7 +109,7 @@ static int wait_for(struct weft_rma_ctx *ctx, const char *what, uint64_t addr)
 		err = weft_rma_stalled(&stall, 1);
 	}
 	if (!awaited->is_done) {
-		give_up(ctx);
+		remote_give_up(ctx);
 		return err;
 	}
 	err = awaited->err;
@@ -134,7 +136,7 @@ static int locate(const void *sym, size_t len, uint32_t pe,
 
 /* Begins an access to symmetric memory: takes the context, or says why that is
  * to no purpose. */
-static int begin(
+static int remote_begin(
 	struct weft_rma_ctx *ctx, const void *sym, size_t len, uint32_t pe)
 {
 	if (weft_unlikely(!ctx->ep))
@@ -159,7 +161,7 @@ static int refused(struct weft_rma_ctx *ctx, struct weft_rma_stall *stall)
 	return weft_rma_stalled(stall, 1);
 }
 
-static int posted(int err, const char *what, uint64_t addr)
+static int remote_posted(int err, const char *what, uint64_t addr)
 {
 	return weft_likely(!err) ? 0 : weft_rma_fault_at(err, what, addr);
 }
@@ -178,7 +180,7 @@ static int write_out(struct weft_rma_ctx *ctx,
 		flags = last_of_batch(ctx, flags);
 		err = weft_side_write(ctx->ep, to, src, len, flags, op);
 	}
-	return posted(err, "a put to", to->addr);
+	return remote_posted(err, "a put to", to->addr);
 }
 
 static int read_in(struct weft_rma_ctx *ctx,
@@ -195,7 +197,7 @@ static int read_in(struct weft_rma_ctx *ctx,
 			return err;
 		err = weft_side_read(ctx->ep, from, dest, len, 0, op);
 	}
-	return posted(err, "a get from", from->addr);
+	return remote_posted(err, "a get from", from->addr);
 }
 
 static int amo_out(struct weft_rma_ctx *ctx, const struct weft_side_target *to,
@@ -212,7 +214,7 @@ static int amo_out(struct weft_rma_ctx *ctx, const struct weft_side_target *to,
 		flags = last_of_batch(ctx, flags);
 		err = weft_side_amo(ctx->ep, to, amo, flags, op);
 	}
-	return posted(err, "an atomic at", to->addr);
+	return remote_posted(err, "an atomic at", to->addr);
 }
 
 static int flush_out(struct weft_rma_ctx *ctx, uint32_t pe, struct weft_op *op)
@@ -277,8 +279,8 @@ static int make_room(
 }
 
 /* Takes an operation of at most WEFT_HELD_MAX bytes into the batch. */
-static int hold(struct weft_rma_ctx *ctx, const struct weft_rma_small *op,
-	const void *data)
+static int remote_hold(struct weft_rma_ctx *ctx,
+	const struct weft_rma_small *op, const void *data)
 {
 	bool is_last;
 	int err = make_room(ctx, op->class, &is_last);
@@ -303,7 +305,7 @@ int weft_far_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	if (!err)
 		err = flush_out(ctx, pe, op);
 	if (!err)
-		err = wait_for(
+		err = remote_wait_for(
 			ctx, "what was put to", weft_rma_own.fars[pe].addr);
 	ctx->states[pe] &=
 		(uint8_t) ~(WEFT_STATE_WRITTEN | WEFT_STATE_WRITTEN_FENCED);
@@ -423,7 +425,7 @@ int weft_far_fence(struct weft_rma_ctx *ctx)
 }
 
 /* Until nothing is under way, or somebody is gone and nothing comes. */
-static int wait_all(struct weft_rma_ctx *ctx)
+static int remote_wait_all(struct weft_rma_ctx *ctx)
 {
 	struct weft_rma_stall stall = { .what = "a quiet",
 		.addr = WEFT_RMA_ALL };
@@ -437,7 +439,7 @@ static int wait_all(struct weft_rma_ctx *ctx)
 }
 
 /* Asks one PE, or all that something went to, and waits for the answers. */
-static int quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
+static int remote_quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
 {
 	/* a question goes in the message of what it is about */
 	int err = ctx->held.is_held ? post_held(ctx, 0) : 0;
@@ -446,7 +448,7 @@ static int quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
 	err = err ? err : one;
 	one = weft_far_release(ctx);
 	err = err ? err : one;
-	one = wait_all(ctx);
+	one = remote_wait_all(ctx);
 	err = err ? err : one;
 	one = weft_tell_wait(ctx);
 	err = err ? err : one;
@@ -467,7 +469,7 @@ int weft_far_quiet(struct weft_rma_ctx *ctx)
 	int err;
 
 	weft_ctx_take(ctx);
-	err = quiet(ctx, NULL);
+	err = remote_quiet(ctx, NULL);
 	weft_ctx_drop(ctx);
 	return err;
 }
@@ -477,7 +479,7 @@ int weft_far_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	int err;
 
 	weft_ctx_take(ctx);
-	err = quiet(ctx, &pe);
+	err = remote_quiet(ctx, &pe);
 	weft_ctx_drop(ctx);
 	return err;
 }
@@ -512,7 +514,8 @@ static int tell_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 
 /* True for a small put that goes as a record. What was written there stays
  * ahead of it without a fence, as programs have come to expect of sockets. */
-static bool is_told(const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
+static bool remote_is_told(
+	const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
 {
 	if (len > WEFT_HELD_MAX || !ctx->ep->side->plan.has_put_messages)
 		return false;
@@ -567,7 +570,7 @@ static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	if (err)
 		return err;
 	if (ctx->is_batching[class] && len <= WEFT_HELD_MAX)
-		return hold(ctx, &op, src);
+		return remote_hold(ctx, &op, src);
 	return write_out(ctx, to, src, len, flags, NULL);
 }
 
@@ -590,7 +593,7 @@ static int put_large(struct weft_rma_ctx *ctx, uint64_t flags,
 			return WEFT_ERR_NOMEM;
 		err = write_out(ctx, &to, src, piece, flags, op);
 		if (!err && !is_nbi)
-			err = wait_for(ctx, "a put to", to.addr);
+			err = remote_wait_for(ctx, "a put to", to.addr);
 		to.remote += piece;
 		src += piece;
 		len -= piece;
@@ -598,7 +601,7 @@ static int put_large(struct weft_rma_ctx *ctx, uint64_t flags,
 	return err;
 }
 
-static int put(struct weft_rma_ctx *ctx, void *dest, const void *src,
+static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
 	struct weft_side_target to;
@@ -606,7 +609,7 @@ static int put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (err)
 		return err;
-	if (is_told(ctx, len, pe))
+	if (remote_is_told(ctx, len, pe))
 		return tell_put(ctx, dest, src, len, pe, is_nbi);
 	if (len <= ctx->ep->side->plan.rma_inject_len)
 		return put_small(ctx, WEFT_CLASS_PUT, &to, src, len, pe);
@@ -617,16 +620,16 @@ static int put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_far_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	int err = len ? begin(ctx, dest, len, pe) : 0;
+	int err = len ? remote_begin(ctx, dest, len, pe) : 0;
 
 	if (err || !len)
 		return err;
-	err = put(ctx, dest, src, len, pe, is_nbi);
+	err = remote_put(ctx, dest, src, len, pe, is_nbi);
 	weft_ctx_drop(ctx);
 	return err;
 }
 
-static int get(struct weft_rma_ctx *ctx, char *dest, const void *src,
+static int remote_get(struct weft_rma_ctx *ctx, char *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
 	size_t max = ctx->ep->side->plan.rma_max_len;
@@ -650,7 +653,7 @@ static int get(struct weft_rma_ctx *ctx, char *dest, const void *src,
 		if (err)
 			ctx->n_reads -= is_nbi;
 		else if (!is_nbi)
-			err = wait_for(ctx, "a get from", from.addr);
+			err = remote_wait_for(ctx, "a get from", from.addr);
 		from.remote += piece;
 		dest += piece;
 		len -= piece;
@@ -661,11 +664,11 @@ static int get(struct weft_rma_ctx *ctx, char *dest, const void *src,
 int weft_far_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	int err = len ? begin(ctx, src, len, pe) : 0;
+	int err = len ? remote_begin(ctx, src, len, pe) : 0;
 
 	if (err || !len)
 		return err;
-	err = get(ctx, dest, src, len, pe, is_nbi);
+	err = remote_get(ctx, dest, src, len, pe, is_nbi);
 	weft_ctx_drop(ctx);
 	return err;
 }
@@ -703,7 +706,7 @@ static int fabric_amo(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	if (err)
 		return err;
 	if (ctx->is_batching[class])
-		return hold(ctx, &op, &amo->value);
+		return remote_hold(ctx, &op, &amo->value);
 	err = weft_far_release(ctx);
 	return err ? err : amo_out(ctx, &op.to, &what, flags, NULL);
 }
@@ -738,7 +741,7 @@ int weft_far_amo(struct weft_rma_ctx *ctx, void *dest,
 	int err = check_amo(amo, dest);
 
 	if (!err)
-		err = begin(ctx, dest, amo->width, pe);
+		err = remote_begin(ctx, dest, amo->width, pe);
 	if (err)
 		return err;
 	if (weft_rma_own.has_fabric_amo)
@@ -795,13 +798,14 @@ static int fabric_fetch(struct weft_rma_ctx *ctx,
 	ctx->n_reads += is_nbi;
 	err = amo_out(ctx, to, &what, ctx->flags[WEFT_CLASS_FAMO], op);
 	if (!err)
-		return is_nbi ? 0 : wait_for(ctx, "an atomic at", to->addr);
+		return is_nbi ? 0
+			      : remote_wait_for(ctx, "an atomic at", to->addr);
 	ctx->n_reads -= is_nbi;
 	free(pending);
 	return err;
 }
 
-static int fetch(struct weft_rma_ctx *ctx, void *dest,
+static int remote_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
 {
 	uint64_t flags = 0;
@@ -826,10 +830,10 @@ int weft_far_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 	int err = check_amo(amo, dest);
 
 	if (!err)
-		err = begin(ctx, dest, amo->width, pe);
+		err = remote_begin(ctx, dest, amo->width, pe);
 	if (err)
 		return err;
-	err = fetch(ctx, dest, amo, fetched, pe, is_nbi);
+	err = remote_fetch(ctx, dest, amo, fetched, pe, is_nbi);
 	weft_ctx_drop(ctx);
 	return err;
 }
@@ -934,7 +938,7 @@ int weft_far_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	int err = check_amo(amo, sig);
 
 	if (!err)
-		err = begin(ctx, dest, len, pe);
+		err = remote_begin(ctx, dest, len, pe);
 	if (err)
 		return err;
 	if (there) {

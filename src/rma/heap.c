@@ -93,7 +93,8 @@ static size_t fit(const struct weft_block *block, size_t len, size_t align)
 		       : SIZE_MAX;
 }
 
-static struct weft_block *find(struct weft_heap *heap, size_t len, size_t align)
+static struct weft_block *heap_find(
+	struct weft_heap *heap, size_t len, size_t align)
 {
 	for (unsigned i = bin_of(len); i < WEFT_HEAP_BINS; i++)
 		weft_list_for_each(link, next, &heap->bins[i])
@@ -109,7 +110,7 @@ static struct weft_block *find(struct weft_heap *heap, size_t len, size_t align)
 
 /* Cuts a block at `at`; what follows becomes a free block. The block itself
  * is in no bin. */
-static int cut(struct weft_heap *heap, struct weft_block *block, size_t at)
+static int heap_cut(struct weft_heap *heap, struct weft_block *block, size_t at)
 {
 	struct weft_block *rest;
 
@@ -142,7 +143,7 @@ size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align)
 
 	len = to_grains(len);
 	align = weft_max(align, GRAIN);
-	block = len ? find(heap, len, align) : NULL;
+	block = len ? heap_find(heap, len, align) : NULL;
 	if (!block)
 		return SIZE_MAX;
 	at = fit(block, len, align);
@@ -150,7 +151,7 @@ size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align)
 	if (at > block->at) {
 		struct weft_block *before = block;
 
-		if (cut(heap, before, at)) {
+		if (heap_cut(heap, before, at)) {
 			put_in_bin(heap, before);
 			return SIZE_MAX;
 		}
@@ -159,7 +160,7 @@ size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align)
 		take_from_bin(block);
 	}
 	if (weft_map_put(&heap->used, at + 1, block) ||
-		cut(heap, block, at + len)) {
+		heap_cut(heap, block, at + len)) {
 		weft_map_remove(&heap->used, at + 1);
 		put_in_bin(heap, block);
 		return SIZE_MAX;
@@ -169,7 +170,7 @@ size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align)
 }
 
 /* Joins a block with its successor, which disappears. */
-static void join(struct weft_block *block, struct weft_block *next)
+static void heap_join(struct weft_block *block, struct weft_block *next)
 {
 	block->len += next->len;
 	weft_list_remove(&next->by_at);
@@ -194,12 +195,12 @@ int weft_heap_give(struct weft_heap *heap, size_t at)
 	other = free_neighbour(heap, block->by_at.next);
 	if (other) {
 		take_from_bin(other);
-		join(block, other);
+		heap_join(block, other);
 	}
 	other = free_neighbour(heap, block->by_at.prev);
 	if (other) {
 		take_from_bin(other);
-		join(other, block);
+		heap_join(other, block);
 		block = other;
 	}
 	put_in_bin(heap, block);
@@ -221,10 +222,10 @@ bool weft_heap_resize(struct weft_heap *heap, size_t at, size_t len)
 		return false;
 	if (next) {
 		take_from_bin(next);
-		join(block, next);
+		heap_join(block, next);
 	}
 	/* without memory for the rest the block just stays longer */
-	cut(heap, block, at + len);
+	heap_cut(heap, block, at + len);
 	heap->n_taken += block->len - old;
 	return true;
 }

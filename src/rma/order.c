@@ -36,7 +36,7 @@ int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 						 : weft_far_quiet_pe(ctx, pe);
 }
 
-static bool look(struct weft_lane *lane)
+static bool order_look(struct weft_lane *lane)
 {
 	int n;
 
@@ -58,10 +58,10 @@ bool weft_rma_relax(uint32_t round)
 		weft_cpu_pause();
 		if (!weft_rma.is_all_near ||
 			round % ROUNDS_PER_LOOK == ROUNDS_PER_LOOK - 1)
-			has_come = look(lane);
+			has_come = order_look(lane);
 		return has_come;
 	}
-	has_come = look(lane);
+	has_come = order_look(lane);
 	if (weft_unlikely(weft_proc.is_blocking)) {
 		weft_lane_take(lane);
 		weft_sleep_briefly(lane, round - (uint64_t)weft_proc.max_spin);

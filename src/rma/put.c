@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A word is never seen half written; anything else is copied as it comes. */
-static inline void copy(void *to, const void *from, size_t len)
+static inline void rma_put_copy(void *to, const void *from, size_t len)
 {
 	switch (len) {
 	case 1:
@@ -35,7 +35,7 @@ int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (weft_unlikely(!there))
 		return weft_far_put(ctx, dest, src, len, pe, false);
-	copy(there, src, len);
+	rma_put_copy(there, src, len);
 	return 0;
 }
 
@@ -46,7 +46,7 @@ int weft_rma_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (weft_unlikely(!there))
 		return weft_far_get(ctx, dest, src, len, pe, false);
-	copy(dest, there, len);
+	rma_put_copy(dest, there, len);
 	return 0;
 }
 
@@ -57,7 +57,7 @@ int weft_rma_put_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (weft_unlikely(!there))
 		return weft_far_put(ctx, dest, src, len, pe, true);
-	copy(there, src, len);
+	rma_put_copy(there, src, len);
 	return 0;
 }
 
@@ -68,7 +68,7 @@ int weft_rma_get_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (weft_unlikely(!there))
 		return weft_far_get(ctx, dest, src, len, pe, true);
-	copy(dest, there, len);
+	rma_put_copy(dest, there, len);
 	return 0;
 }
 
@@ -77,7 +77,7 @@ static void copy_strided(
 	char *to, const char *from, const struct weft_rma_stride *how)
 {
 	for (size_t i = 0; i < how->n; i++) {
-		copy(to, from, how->len);
+		rma_put_copy(to, from, how->len);
 		to += how->dest;
 		from += how->src;
 	}
@@ -127,7 +127,7 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	if (weft_unlikely(weft_rma_own.has_fabric_amo || !there))
 		return weft_far_put_signal(
 			ctx, dest, src, len, sig, &amo, pe, is_nbi);
-	copy(there, src, len);
+	rma_put_copy(there, src, len);
 	/* the update releases what was copied; pairs with the waiter's load */
 	return weft_rma_amo(ctx, sig, &amo, pe);
 }

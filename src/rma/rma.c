@@ -56,7 +56,7 @@ bool weft_rma_is_symmetric(const void *sym, size_t len)
 }
 
 /* Blocking; every PE's len bytes in the order of PEs. */
-static int gather(const void *mine, void *all, size_t len)
+static int rma_gather(const void *mine, void *all, size_t len)
 {
 	struct weft_comm *comm = weft_rma_own.comm;
 	struct weft_lane *lane = &weft_proc.lane;
@@ -128,7 +128,7 @@ static int open_own(const struct weft_rma_config *config, uint32_t n_pes,
 /* --- the others' ---------------------------------------------------------- */
 
 /* All fail or none; and variables are symmetric where all have them alike. */
-static int compare(const struct record *all, uint32_t n_pes)
+static int rma_compare(const struct record *all, uint32_t n_pes)
 {
 	for (uint32_t i = 0; i < n_pes; i++)
 		if (all[i].err)
@@ -268,7 +268,7 @@ static int add_far(uint32_t pe, const struct card *card)
 
 /* Some PE is out of reach of another: all open a fabric, and exchange how to
  * reach them. Ends with everybody ready. */
-static int open_far(uint32_t n_pes)
+static int rma_open_far(uint32_t n_pes)
 {
 	struct weft_rma_own *own = &weft_rma_own;
 	struct card *mine = calloc(n_pes + 1, sizeof(*mine));
@@ -283,7 +283,7 @@ static int open_far(uint32_t n_pes)
 	}
 	weft_tell_open();
 	mine->err = open_side(mine);
-	err = gather(mine, all, sizeof(*all));
+	err = rma_gather(mine, all, sizeof(*all));
 	if (!err)
 		err = mine->err;
 	for (uint32_t i = 0; i < n_pes && !err; i++)
@@ -319,18 +319,18 @@ static int open_others(const struct record *mine, uint32_t n_pes)
 
 	if (!all)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for records");
-	err = gather(mine, all, sizeof(*all));
+	err = rma_gather(mine, all, sizeof(*all));
 	if (!err)
-		err = compare(all, n_pes);
+		err = rma_compare(all, n_pes);
 	if (err)
 		goto out;
 	am_far = map_pes(all, n_pes);
-	err = gather(&am_far, is_far, 1);
+	err = rma_gather(&am_far, is_far, 1);
 	if (err)
 		goto out;
 	weft_rma.is_all_near = !memchr(is_far, 1, n_pes);
 	if (!weft_rma.is_all_near)
-		err = open_far(n_pes);
+		err = rma_open_far(n_pes);
 out:
 	free(all);
 	return err;
@@ -431,7 +431,7 @@ int weft_rma_close(void)
 	all = malloc(weft_rma.n_pes);
 	err = quiet_contexts();
 	if (all)
-		gather(&byte, all, 1);
+		rma_gather(&byte, all, 1);
 	free(all);
 	close_all();
 	return err;

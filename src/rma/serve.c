@@ -25,7 +25,7 @@ enum {
 	MAX_ROUNDS = 1000, /* while there is something to do */
 };
 
-static void run(struct weft_chore *chore)
+static void progress_thread_run(struct weft_chore *chore)
 {
 	struct weft_rma_own *own =
 		weft_container_of(chore, struct weft_rma_own, chore);
@@ -59,7 +59,7 @@ static void serve(struct weft_lane *lane)
 	}
 }
 
-static void *help(void *arg)
+static void *progress_thread_help(void *arg)
 {
 	struct weft_rma_own *own = arg;
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -90,7 +90,7 @@ static int start_helper(struct weft_rma_own *own)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&own->helper, NULL, help, own);
+	rc = pthread_create(&own->helper, NULL, progress_thread_help, own);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return rc;
 }
@@ -103,7 +103,7 @@ void weft_serve_open(void)
 
 	weft_lock_go_mt();
 	weft_lane_take(lane);
-	own->chore.run = run;
+	own->chore.run = progress_thread_run;
 	weft_list_push_back(&lane->chores, &own->chore.link);
 	if (!own->has_fabric_amo) {
 		began = weft_alone_begin();

@@ -89,7 +89,7 @@ static bool is_long(uint64_t start_ns, uint64_t now)
 		       (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S;
 }
 
-static uint32_t pe_at(uint64_t addr)
+static uint32_t rma_wait_pe_at(uint64_t addr)
 {
 	uint32_t pe = 0;
 
@@ -99,7 +99,7 @@ static uint32_t pe_at(uint64_t addr)
 }
 
 /* For whoever asks what this process is in. */
-static void note(
+static void rma_wait_note(
 	const char *what, uint64_t addr, uint64_t start_ns, uint64_t now)
 {
 	char text[WEFT_WAIT_TEXT];
@@ -110,16 +110,18 @@ static void note(
 		snprintf(text, sizeof(text), "in %.100s", what);
 	else
 		snprintf(text, sizeof(text), "in %.100s PE %u", what,
-			pe_at(addr));
+			rma_wait_pe_at(addr));
 	weft_wait_note(text, start_ns);
 }
 
-static int say(struct weft_rma_stall *stall, uint64_t now, const char *gone)
+static int rma_wait_say(
+	struct weft_rma_stall *stall, uint64_t now, const char *gone)
 {
 	char where[32] = "";
 
 	if (stall->addr != WEFT_RMA_ALL)
-		snprintf(where, sizeof(where), " PE %u", pe_at(stall->addr));
+		snprintf(where, sizeof(where), " PE %u",
+			rma_wait_pe_at(stall->addr));
 	stall->has_said = true;
 	weft_warn("RMA-STALL",
 		"waiting since %u s for %s%s%s%s (WEFT_STALL_WARN)",
@@ -141,9 +143,10 @@ int weft_rma_stalled(struct weft_rma_stall *stall, uint32_t n_left)
 
 	if (weft_likely(!is_time(&stall->n_rounds, &stall->start_ns, &now)))
 		return 0;
-	note(stall->what, stall->addr, stall->start_ns, now);
-	if (stall->addr != WEFT_RMA_ALL && is_pe_gone(pe_at(stall->addr)))
-		return weft_rma_lost(stall->what, pe_at(stall->addr));
+	rma_wait_note(stall->what, stall->addr, stall->start_ns, now);
+	if (stall->addr != WEFT_RMA_ALL &&
+		is_pe_gone(rma_wait_pe_at(stall->addr)))
+		return weft_rma_lost(stall->what, rma_wait_pe_at(stall->addr));
 	if (n_left != stall->n_left || !stall->moved_ns) {
 		stall->n_left = n_left;
 		stall->moved_ns = now;
@@ -154,7 +157,7 @@ int weft_rma_stalled(struct weft_rma_stall *stall, uint32_t n_left)
 		return weft_err_set(WEFT_ERR_PEER, "%s cannot end; gone: %s",
 			stall->what, gone);
 	if (!stall->has_said && is_long(stall->moved_ns, now))
-		return say(stall, now, gone);
+		return rma_wait_say(stall, now, gone);
 	return 0;
 }
 
@@ -186,8 +189,8 @@ int weft_rma_fault_at(int err, const char *what, uint64_t addr)
 	if (addr == WEFT_RMA_ALL)
 		return weft_err_set(
 			err, "%s%s%s", why, *gone ? "; gone: " : "", gone);
-	return weft_err_set(err, "%s PE %u: %s%s%s", what, pe_at(addr), why,
-		*gone ? "; gone: " : "", gone);
+	return weft_err_set(err, "%s PE %u: %s%s%s", what, rma_wait_pe_at(addr),
+		why, *gone ? "; gone: " : "", gone);
 }
 
 /* Has what is waited for come nearer since the last look? */
@@ -224,7 +227,7 @@ int weft_rma_wait_round(struct weft_rma_wait *wait)
 	wait->has_moved |= weft_rma_relax(wait->n_rounds);
 	if (weft_likely(!is_time(&wait->n_rounds, &wait->start_ns, &now)))
 		return 0;
-	note(wait->fn, WEFT_RMA_ALL, wait->start_ns, now);
+	rma_wait_note(wait->fn, WEFT_RMA_ALL, wait->start_ns, now);
 	if (wait->from && is_pe_gone(wait->from - 1))
 		return weft_err_set(
 			WEFT_ERR_PEER, "PE %u is gone", wait->from - 1);

@@ -61,7 +61,7 @@ static void reply(struct replies *r, uint64_t id, uint64_t value, int err)
 
 /* Where a record points to; NULL when that is not ours. Once all is closed the
  * spans are empty. */
-static void *place(const struct weft_wire_rma *rec, size_t len)
+static void *am_place(const struct weft_wire_rma *rec, size_t len)
 {
 	const struct weft_rma_span *span =
 		rec->span ? &weft_rma.data : &weft_rma.heap;
@@ -73,7 +73,7 @@ static void *place(const struct weft_wire_rma *rec, size_t len)
 }
 
 /* What a kind does not use is 0. */
-static bool is_sound(const struct weft_wire_rma *rec)
+static bool am_is_sound(const struct weft_wire_rma *rec)
 {
 	bool is_amo = rec->kind == WEFT_WIRE_RMA_AMO ||
 		      rec->kind == WEFT_WIRE_RMA_FETCH;
@@ -90,7 +90,7 @@ static bool is_sound(const struct weft_wire_rma *rec)
 }
 
 /* As in put.c: a word is never seen half written. */
-static void store(void *to, const void *from, size_t len)
+static void am_store(void *to, const void *from, size_t len)
 {
 	uint64_t word;
 	uint32_t half;
@@ -111,7 +111,7 @@ static int do_atomic(
 {
 	struct weft_amo amo = { .op = (enum weft_amo_op)rec->op,
 		.width = rec->width };
-	void *there = place(rec, rec->width);
+	void *there = am_place(rec, rec->width);
 
 	if (!there)
 		return WEFT_ERR_PROTO;
@@ -128,14 +128,14 @@ static int carry_out(struct replies *replies, const struct weft_wire_rma *rec,
 	void *there;
 	int err;
 
-	if (!is_sound(rec))
+	if (!am_is_sound(rec))
 		return WEFT_ERR_PROTO;
 	switch (rec->kind) {
 	case WEFT_WIRE_RMA_PUT:
-		there = place(rec, rec->len);
+		there = am_place(rec, rec->len);
 		if (!there)
 			return WEFT_ERR_PROTO;
-		store(there, data, rec->len);
+		am_store(there, data, rec->len);
 		return 0;
 	case WEFT_WIRE_RMA_AMO:
 		return do_atomic(rec, data, &old);
@@ -282,7 +282,7 @@ static struct weft_peer *ready_peer(uint32_t pe, int *err)
 }
 
 /* Sends a message of records; back-pressure is waited out. */
-static int post(
+static int am_post(
 	struct weft_rma_ctx *ctx, uint32_t pe, const void *bytes, size_t len)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_RMA,
@@ -354,14 +354,14 @@ static int send_batch(struct weft_rma_ctx *ctx, uint32_t pe)
 
 	if (!batch || !batch->len)
 		return 0;
-	err = post(ctx, pe, batch->bytes, batch->len);
+	err = am_post(ctx, pe, batch->bytes, batch->len);
 	batch->len = 0;
 	batch->n = 0;
 	return err;
 }
 
 /* Adds records to a batch, all or none. */
-static int append(
+static int am_append(
 	struct weft_batch *batch, const struct weft_tell *tells, size_t n)
 {
 	uint32_t len = batch->len;
@@ -396,15 +396,15 @@ int weft_tell_send(struct weft_rma_ctx *ctx, uint32_t pe,
 
 	if (!err && batch && batch->len &&
 		room_for(tells, n) <= WEFT_TELL_MAX - batch->len) {
-		err = append(batch, tells, n);
+		err = am_append(batch, tells, n);
 		return err ? err : send_batch(ctx, pe);
 	}
 	alone.len = alone.n = 0;
 	if (!err)
 		err = send_batch(ctx, pe); /* it came first */
 	if (!err)
-		err = append(&alone, tells, n);
-	return err ? err : post(ctx, pe, alone.bytes, alone.len);
+		err = am_append(&alone, tells, n);
+	return err ? err : am_post(ctx, pe, alone.bytes, alone.len);
 }
 
 static struct weft_batch *batch_of(struct weft_rma_ctx *ctx, uint32_t pe)
@@ -434,7 +434,7 @@ int weft_tell_add(
 	if (!err && need > WEFT_TELL_MAX - batch->len)
 		err = send_batch(ctx, pe);
 	if (!err)
-		err = append(batch, tell, 1);
+		err = am_append(batch, tell, 1);
 	if (err)
 		return err;
 	if (!batch->is_listed) {
@@ -501,7 +501,7 @@ void weft_tell_forget(struct weft_rma_ctx *ctx)
 }
 
 /* Makes a fetch known under a fresh id. */
-static int enter(struct fetch *fetch, uint32_t pe, uint64_t *id_out)
+static int am_enter(struct fetch *fetch, uint32_t pe, uint64_t *id_out)
 {
 	struct weft_rma_own *own = &weft_rma_own;
 	struct weft_lane *lane = &weft_proc.lane;
@@ -518,7 +518,7 @@ static int enter(struct fetch *fetch, uint32_t pe, uint64_t *id_out)
 	return err ? weft_err_set(err, "no memory for a reply") : 0;
 }
 
-static void leave(struct fetch *fetch, uint64_t id)
+static void am_leave(struct fetch *fetch, uint64_t id)
 {
 	struct weft_lane *lane = &weft_proc.lane;
 
@@ -580,7 +580,7 @@ int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
 		*fetch = here;
 		fetch->is_waited = false;
 	}
-	err = enter(fetch, pe, &tell.rec.id);
+	err = am_enter(fetch, pe, &tell.rec.id);
 	if (err)
 		goto drop;
 	if (is_nbi)
@@ -588,18 +588,18 @@ int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
 	err = is_nbi ? weft_tell_add(ctx, pe, &tell)
 		     : weft_tell_send(ctx, pe, &tell, 1);
 	if (err) {
-		leave(fetch, tell.rec.id);
+		am_leave(fetch, tell.rec.id);
 		goto drop;
 	}
 	if (is_nbi)
 		return 0;
 	err = weft_far_release(ctx); /* to the others */
 	if (err) {
-		leave(fetch, tell.rec.id);
+		am_leave(fetch, tell.rec.id);
 		return err;
 	}
 	err = wait_there(ctx, fetch, pe);
-	leave(fetch, tell.rec.id);
+	am_leave(fetch, tell.rec.id);
 	return err;
 drop:
 	if (is_nbi)
@@ -608,7 +608,7 @@ drop:
 }
 
 /* before: what goes in the same message, or NULL. */
-static int ask(
+static int am_ask(
 	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *before)
 {
 	struct weft_tell tells[2] = { { .data = "" }, { .data = "" } };
@@ -623,7 +623,7 @@ static int ask(
 		tells[0] = *before;
 	question->rec.kind = WEFT_WIRE_RMA_ASK;
 	fetch->ctx = ctx;
-	err = enter(fetch, pe, &question->rec.id);
+	err = am_enter(fetch, pe, &question->rec.id);
 	if (err) {
 		free(fetch);
 		return err;
@@ -633,7 +633,7 @@ static int ask(
 	err = weft_tell_send(ctx, pe, tells, before ? 2 : 1);
 	ctx->states[pe] |= fenced;
 	if (err) {
-		leave(fetch, question->rec.id);
+		am_leave(fetch, question->rec.id);
 		free(fetch);
 	}
 	return err;
@@ -641,13 +641,13 @@ static int ask(
 
 int weft_tell_ask(struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	return ask(ctx, pe, NULL);
+	return am_ask(ctx, pe, NULL);
 }
 
 int weft_tell_alone(
 	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *tell)
 {
-	int err = ask(ctx, pe, tell);
+	int err = am_ask(ctx, pe, tell);
 
 	if (!err)
 		ctx->states[pe] |= WEFT_STATE_ALONE;

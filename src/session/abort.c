@@ -29,7 +29,7 @@ bool weft_abort_scope_of(const char *name, enum weft_abort_scope *scope_out)
 }
 
 /* Marks the members of a group by their rank in the job. */
-static void mark(bool *marks, const struct weft_group *group)
+static void abort_mark(bool *marks, const struct weft_group *group)
 {
 	uint64_t job = weft_proc.proc >> 32;
 
@@ -43,8 +43,8 @@ static void mark(bool *marks, const struct weft_group *group)
 
 static void mark_comm(bool *marks, const struct weft_comm *comm)
 {
-	mark(marks, comm->group);
-	mark(marks, comm->remote);
+	abort_mark(marks, comm->group);
+	abort_mark(marks, comm->remote);
 }
 
 static void mark_session(
@@ -61,7 +61,7 @@ static void mark_session(
 }
 
 /* The marked ranks, ascending; NULL when memory is short. */
-static uint32_t *ranks_of(const bool *marks, size_t *n_out)
+static uint32_t *abort_ranks_of(const bool *marks, size_t *n_out)
 {
 	uint32_t *ranks = calloc(weft_proc.facts.size, sizeof(*ranks));
 	size_t n = 0;
@@ -91,7 +91,7 @@ void weft_abort_end(const struct weft_comm *comm, struct weft_session *session,
 	}
 	if (marks) {
 		marks[weft_proc.facts.rank] = true;
-		ranks = ranks_of(marks, &n);
+		ranks = abort_ranks_of(marks, &n);
 	}
 	weft_proc_abort(code, text, ranks, n);
 }

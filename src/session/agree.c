@@ -51,25 +51,25 @@ static void for_each_child(
 
 static void advance(struct weft_agree *a);
 
-static void arrived(struct weft_agree *a)
+static void agree_arrived(struct weft_agree *a)
 {
 	if (--a->n_waiting == 0)
 		advance(a);
 }
 
-static void on_done(void *arg, struct weft_req *req)
+static void agree_on_done(void *arg, struct weft_req *req)
 {
 	struct weft_agree *a = arg;
 
 	if (req->status.err && !a->err)
 		a->err = req->status.err;
 	weft_req_put(req);
-	arrived(a);
+	agree_arrived(a);
 }
 
 /* Posts one message of this step, in either direction. */
-static void post(struct weft_agree *a, bool is_send, struct weft_comm *comm,
-	uint32_t rank, char *buf, size_t len)
+static void agree_post(struct weft_agree *a, bool is_send,
+	struct weft_comm *comm, uint32_t rank, char *buf, size_t len)
 {
 	struct weft_msg msg = {
 		.comm = comm,
@@ -98,10 +98,10 @@ static void post(struct weft_agree *a, bool is_send, struct weft_comm *comm,
 		return;
 	}
 	if (req->is_done) {
-		on_done(a, req);
+		agree_on_done(a, req);
 		return;
 	}
-	req->on_done = on_done;
+	req->on_done = agree_on_done;
 	req->on_done_arg = a;
 }
 
@@ -112,13 +112,13 @@ static char *record(struct weft_agree *a, uint32_t rank)
 
 static void recv_up(struct weft_agree *a, uint32_t child)
 {
-	post(a, false, a->tree, child, record(a, child),
+	agree_post(a, false, a->tree, child, record(a, child),
 		(subtree_end(a, child) - child) * a->len);
 }
 
 static void send_down(struct weft_agree *a, uint32_t child)
 {
-	post(a, true, a->tree, child, a->buf, a->buf_len);
+	agree_post(a, true, a->tree, child, a->buf, a->buf_len);
 }
 
 static void send_up(struct weft_agree *a)
@@ -126,12 +126,12 @@ static void send_up(struct weft_agree *a)
 	uint32_t rank = my_rank(a);
 
 	if (rank)
-		post(a, true, a->tree, rank & (rank - 1), record(a, rank),
+		agree_post(a, true, a->tree, rank & (rank - 1), record(a, rank),
 			(subtree_end(a, rank) - rank) * a->len);
 }
 
 /* Rank 0 adds its word, and on an intercommunicator swaps with the other. */
-static void swap(struct weft_agree *a)
+static void agree_swap(struct weft_agree *a)
 {
 	uint64_t word;
 
@@ -144,13 +144,13 @@ static void swap(struct weft_agree *a)
 		return;
 	/* the words are sent and received on their own: the buffer holds the
 	 * two sides' in the order mine, theirs */
-	post(a, false, a->comm, 0, a->buf + sizeof(word), sizeof(word));
-	post(a, true, a->comm, 0, a->buf, sizeof(word));
+	agree_post(a, false, a->comm, 0, a->buf + sizeof(word), sizeof(word));
+	agree_post(a, true, a->comm, 0, a->buf, sizeof(word));
 	if (!a->len)
 		return;
-	post(a, false, a->comm, 0, record(a, tree_size(a)),
+	agree_post(a, false, a->comm, 0, record(a, tree_size(a)),
 		(uint32_t)a->comm->remote_size * a->len);
-	post(a, true, a->comm, 0, record(a, 0), tree_size(a) * a->len);
+	agree_post(a, true, a->comm, 0, record(a, 0), tree_size(a) * a->len);
 }
 
 static void recv_down(struct weft_agree *a)
@@ -158,10 +158,11 @@ static void recv_down(struct weft_agree *a)
 	uint32_t rank = my_rank(a);
 
 	if (rank)
-		post(a, false, a->tree, rank & (rank - 1), a->buf, a->buf_len);
+		agree_post(a, false, a->tree, rank & (rank - 1), a->buf,
+			a->buf_len);
 }
 
-static void finish(struct weft_agree *a)
+static void agree_finish(struct weft_agree *a)
 {
 	struct weft_comm *comm = a->comm;
 
@@ -188,13 +189,13 @@ static void advance(struct weft_agree *a)
 		else if (step == 1 && !a->is_down_only)
 			send_up(a);
 		else if (step == 2)
-			swap(a);
+			agree_swap(a);
 		else if (step == 3)
 			recv_down(a);
 		else if (step == 4)
 			for_each_child(a, send_down);
 		else if (step == 5) {
-			finish(a);
+			agree_finish(a);
 			return; /* gone, perhaps */
 		}
 		a->n_waiting--;

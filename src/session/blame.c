@@ -47,7 +47,7 @@ static void print_end(const struct weft_left *left, char *buf, size_t len)
 		(unsigned long long)left->len);
 }
 
-static void print(const struct weft_left *left, char buf[ITEM_TEXT])
+static void leak_print(const struct weft_left *left, char buf[ITEM_TEXT])
 {
 	char end[88];
 
@@ -114,7 +114,7 @@ static void note_done(const struct weft_left *left,
 		comm->name[0] ? comm->name : comm->tag);
 }
 
-static void find(const struct weft_left *left, void *arg)
+static void leak_find(const struct weft_left *left, void *arg)
 {
 	struct found *f = arg;
 	struct weft_comm *comm = f->comm;
@@ -125,7 +125,7 @@ static void find(const struct weft_left *left, void *arg)
 		note_done(left, comm, f->blame);
 		return;
 	}
-	print(left, item);
+	leak_print(left, item);
 	if (f->n++ < SHOWN && f->is_said)
 		weft_warn("SESSION-LEFT",
 			"communicator \"%s\" (string tag \"%s\", rank %d of "
@@ -162,7 +162,7 @@ void weft_blame_comm(
 		.blame = blame,
 	};
 
-	weft_p2p_left_held(comm, find, &f);
+	weft_p2p_left_held(comm, leak_find, &f);
 	blame->n_comms += f.n > 0;
 	if (f.is_said)
 		say_rest(&f);

@@ -22,26 +22,26 @@ static struct {
 	struct weft_map in, out;
 } creations;
 
-static uint64_t count_of(const struct weft_map *map, uint64_t proc)
+static uint64_t blocked_count_of(const struct weft_map *map, uint64_t proc)
 {
 	return (uint64_t)(uintptr_t)weft_map_get(map, proc + 1);
 }
 
-static void count(struct weft_map *map, uint64_t proc)
+static void blocked_count(struct weft_map *map, uint64_t proc)
 {
-	uint64_t n = count_of(map, proc) + 1;
+	uint64_t n = blocked_count_of(map, proc) + 1;
 
 	(void)weft_map_put(map, proc + 1, (void *)(uintptr_t)n);
 }
 
 void weft_blocked_count_out(uint64_t proc)
 {
-	count(&creations.out, proc);
+	blocked_count(&creations.out, proc);
 }
 
 void weft_blocked_count_in(uint64_t proc)
 {
-	count(&creations.in, proc);
+	blocked_count(&creations.in, proc);
 }
 
 static const struct weft_blocked *blocked_of(const struct weft_wait *wait)
@@ -49,7 +49,7 @@ static const struct weft_blocked *blocked_of(const struct weft_wait *wait)
 	return weft_container_of(wait, struct weft_blocked, wait);
 }
 
-static const char *label_of(const struct weft_comm *comm)
+static const char *blocked_label_of(const struct weft_comm *comm)
 {
 	if (comm->name[0])
 		return comm->name;
@@ -58,7 +58,7 @@ static const char *label_of(const struct weft_comm *comm)
 
 /* ---- what is needed ---- */
 
-static uint32_t size_of(const struct weft_comm *comm)
+static uint32_t blocked_size_of(const struct weft_comm *comm)
 {
 	return (uint32_t)comm->size +
 	       (comm->is_inter ? (uint32_t)comm->remote_size : 0);
@@ -84,7 +84,7 @@ static struct weft_need *add_need(struct weft_wait *wait,
 
 /* The lane that a member has for the communicator; the remote ones of an
  * intercommunicator come after the local ones. */
-static uint8_t lane_at(const struct weft_comm *comm, uint32_t i)
+static uint8_t blocked_lane_at(const struct weft_comm *comm, uint32_t i)
 {
 	const struct weft_comm *local = comm->is_inter ? comm->local : comm;
 	uint32_t size = (uint32_t)comm->size;
@@ -103,7 +103,8 @@ static void add_member(struct weft_wait *wait, struct weft_need *need,
 
 	if (proc == weft_proc.proc)
 		return;
-	weft_wait_on(wait, need, proc, weft_lane_addr(proc, lane_at(comm, i)),
+	weft_wait_on(wait, need, proc,
+		weft_lane_addr(proc, blocked_lane_at(comm, i)),
 		i < size ? (int32_t)i : -1);
 }
 
@@ -121,8 +122,8 @@ static void need_leave(struct weft_wait *wait, const struct weft_comm *comm)
 
 	if (!weft_disconnect_is_open(comm))
 		return;
-	need = add_need(wait, WEFT_WIRE_NEED_LEAVE, comm->ctx, label_of(comm),
-		size_of(comm), comm->tag);
+	need = add_need(wait, WEFT_WIRE_NEED_LEAVE, comm->ctx,
+		blocked_label_of(comm), blocked_size_of(comm), comm->tag);
 	if (!need)
 		return;
 	need->is_quiet = weft_disconnect_is_quiet(comm);
@@ -137,7 +138,8 @@ static void need_join(struct weft_wait *wait, const struct weft_blocked *b)
 {
 	const struct weft_blocked_join *join = &b->join;
 	struct weft_need *need = add_need(wait, join->need, b->comm->ctx,
-		label_of(b->comm), size_of(b->comm), b->comm->tag);
+		blocked_label_of(b->comm), blocked_size_of(b->comm),
+		b->comm->tag);
 
 	if (!need)
 		return;
@@ -161,8 +163,8 @@ static void need_create(struct weft_wait *wait, const struct weft_blocked *b)
 	if (!b->is_waiting(b))
 		return;
 	need = add_need(wait, WEFT_WIRE_NEED_CREATE,
-		count_of(&creations.in, c->parent), label, c->group->size,
-		label);
+		blocked_count_of(&creations.in, c->parent), label,
+		c->group->size, label);
 	if (!need)
 		return;
 	need->n_all = 1;
@@ -186,7 +188,7 @@ static void need_session(struct weft_wait *wait, const struct weft_blocked *b)
 		need_leave(wait, comm);
 }
 
-static void needs(struct weft_wait *wait)
+static void blocked_needs(struct weft_wait *wait)
 {
 	const struct weft_blocked *b = blocked_of(wait);
 	struct weft_need *need;
@@ -214,7 +216,7 @@ static void needs(struct weft_wait *wait)
 
 /* ---- in words ---- */
 
-static void name(const struct weft_wait *wait, char *buf, size_t len)
+static void blocked_name(const struct weft_wait *wait, char *buf, size_t len)
 {
 	const struct weft_blocked *b = blocked_of(wait);
 
@@ -258,16 +260,17 @@ static void add_labels(const struct weft_wait *wait, char *buf, size_t len)
 		if (strlen(buf) + 1 >= len)
 			return;
 		if (comm && weft_disconnect_is_open(comm))
-			add_label(buf, len, label_of(comm));
+			add_label(buf, len, blocked_label_of(comm));
 	}
 }
 
-static void describe(const struct weft_wait *wait, char *buf, size_t len)
+static void blocked_describe(
+	const struct weft_wait *wait, char *buf, size_t len)
 {
 	const struct weft_blocked *b = blocked_of(wait);
 	char call[80];
 
-	name(wait, call, sizeof(call));
+	blocked_name(wait, call, sizeof(call));
 	switch (b->kind) {
 	case WEFT_BLOCKED_FINALIZE:
 	case WEFT_BLOCKED_WORLD:
@@ -281,14 +284,14 @@ static void describe(const struct weft_wait *wait, char *buf, size_t len)
 	case WEFT_BLOCKED_DERIVE:
 	case WEFT_BLOCKED_DISCONNECT:
 		snprintf(buf, len, "in %s of", call);
-		add_label(buf, len, label_of(b->comm));
+		add_label(buf, len, blocked_label_of(b->comm));
 		break;
 	case WEFT_BLOCKED_PORT:
 		snprintf(buf, len, "in %s, waiting for %s", call, b->whom);
 	}
 }
 
-static void explain(const struct weft_wait *wait, char *buf, size_t len)
+static void blocked_explain(const struct weft_wait *wait, char *buf, size_t len)
 {
 	const struct weft_blocked *b = blocked_of(wait);
 
@@ -299,7 +302,7 @@ static void explain(const struct weft_wait *wait, char *buf, size_t len)
 /* ---- what is asked ---- */
 
 /* Is a round of a communicator later than another? They count in 30 bits. */
-static bool is_beyond(uint32_t next, uint32_t round)
+static bool blocked_is_beyond(uint32_t next, uint32_t round)
 {
 	return ((next - round - 1) & 0x3fffffff) < 0x20000000;
 }
@@ -310,9 +313,9 @@ static bool has_joined(const struct weft_comm *comm,
 	int32_t rank;
 
 	if (query->need == WEFT_WIRE_NEED_ROUND)
-		return is_beyond(comm->ctl_seq, query->round);
+		return blocked_is_beyond(comm->ctl_seq, query->round);
 	if (query->need == WEFT_WIRE_NEED_SIDE)
-		return is_beyond(comm->n_bridges, query->round);
+		return blocked_is_beyond(comm->n_bridges, query->round);
 	rank = weft_group_rank_of(comm->remote, asker);
 	return !weft_p2p_has_come_held(
 		comm, WEFT_PLANE_CTL, rank, (int32_t)query->round);
@@ -376,8 +379,9 @@ static enum weft_wire_met met_create(struct weft_lane *lane,
 	if (query->need == WEFT_WIRE_NEED_MEET)
 		return weft_create_is_offered(query->what) ? WEFT_WIRE_UNMET
 							   : WEFT_WIRE_MET;
-	return count_of(&creations.out, asker) == query->what ? WEFT_WIRE_UNMET
-							      : WEFT_WIRE_MET;
+	return blocked_count_of(&creations.out, asker) == query->what
+		       ? WEFT_WIRE_UNMET
+		       : WEFT_WIRE_MET;
 }
 
 /* ---- a process that was never heard of ---- */
@@ -433,10 +437,10 @@ void weft_blocked_begin(struct weft_blocked *b)
 		      : b->kind == WEFT_BLOCKED_CREATE ? "SESSION-CREATE"
 						       : "SESSION-WAIT",
 		.noun = "communicators",
-		.name = name,
-		.describe = describe,
-		.needs = needs,
-		.explain = explain,
+		.name = blocked_name,
+		.describe = blocked_describe,
+		.needs = blocked_needs,
+		.explain = blocked_explain,
 	};
 	b->wait.ops = &b->ops;
 	b->wait.lane = b->lane ? b->lane : &weft_proc.lane;

@@ -65,7 +65,7 @@ static void give_verdict(struct verdict *v, int err)
 }
 
 /* What came, as an error of this process. */
-static int take_verdict(struct verdict *v)
+static int intercomm_take_verdict(struct verdict *v)
 {
 	v->why[sizeof(v->why) - 1] = '\0';
 	return v->err ? weft_err_set(v->err, "%s", v->why) : 0;
@@ -154,7 +154,7 @@ static struct talk talk_inside(struct weft_comm *local, struct crossing *x)
 	};
 }
 
-static int start(const struct talk *t, bool is_send, struct part part,
+static int intercomm_start(const struct talk *t, bool is_send, struct part part,
 	struct weft_req **req_out)
 {
 	struct weft_msg msg = {
@@ -178,7 +178,7 @@ static void on_late(void *arg, struct weft_req *req)
 }
 
 /* Waits, unless that was given up. 0, or why it was. */
-static int wait_for(const struct talk *t, const struct weft_req *req)
+static int intercomm_wait_for(const struct talk *t, const struct weft_req *req)
 {
 	struct weft_lane *lane = t->comm->lane;
 	struct weft_blocked blocked = {
@@ -200,9 +200,10 @@ static int wait_for(const struct talk *t, const struct weft_req *req)
 }
 
 /* Waits and gives the request back; how much came in *len_out. */
-static int finish(const struct talk *t, struct weft_req *req, size_t *len_out)
+static int intercomm_finish(
+	const struct talk *t, struct weft_req *req, size_t *len_out)
 {
-	int err = wait_for(t, req);
+	int err = intercomm_wait_for(t, req);
 
 	if (!req->is_done) {
 		atomic_fetch_add_explicit(&t->x->refs, 1, memory_order_relaxed);
@@ -218,8 +219,8 @@ static int finish(const struct talk *t, struct weft_req *req, size_t *len_out)
 
 /* One message each way. Without room for theirs it is taken and dropped, so
  * that the next one meets the next. *len_out is what came. */
-static int swap(const struct talk *t, struct part mine, struct part theirs,
-	size_t *len_out)
+static int intercomm_swap(const struct talk *t, struct part mine,
+	struct part theirs, size_t *len_out)
 {
 	struct weft_req *in, *out;
 	size_t len = 0;
@@ -227,12 +228,12 @@ static int swap(const struct talk *t, struct part mine, struct part theirs,
 
 	if (t->x->is_given_up)
 		theirs.at = NULL;
-	in_err = start(t, false, theirs, &in);
-	err = start(t, true, mine, &out);
+	in_err = intercomm_start(t, false, theirs, &in);
+	err = intercomm_start(t, true, mine, &out);
 	if (!err)
-		err = finish(t, out, &len);
+		err = intercomm_finish(t, out, &len);
 	if (!in_err)
-		in_err = finish(t, in, len_out);
+		in_err = intercomm_finish(t, in, len_out);
 	if (in_err == WEFT_ERR_TRUNCATE && !theirs.at)
 		in_err = 0;
 	return first_of(err, in_err);
@@ -243,7 +244,7 @@ static int swap_whole(
 	const struct talk *t, struct part mine, struct part theirs)
 {
 	size_t len = 0;
-	int err = swap(t, mine, theirs, &len);
+	int err = intercomm_swap(t, mine, theirs, &len);
 
 	if (!err && !t->x->is_given_up && theirs.at && len != theirs.len)
 		err = weft_err_set(WEFT_ERR_PROTO,
@@ -254,7 +255,7 @@ static int swap_whole(
 }
 
 /* My place in the tree below root. */
-static uint32_t place_of(const struct weft_comm *comm, int32_t root)
+static uint32_t intercomm_place_of(const struct weft_comm *comm, int32_t root)
 {
 	uint32_t size = (uint32_t)comm->size;
 
@@ -270,7 +271,7 @@ static int32_t rank_at(
 /* From the rank above. */
 static int hear(struct talk *t, int32_t root, struct part part)
 {
-	uint32_t me = place_of(t->comm, root);
+	uint32_t me = intercomm_place_of(t->comm, root);
 	struct weft_req *req;
 	size_t len = part.len;
 	int err;
@@ -278,9 +279,9 @@ static int hear(struct talk *t, int32_t root, struct part part)
 	if (!me)
 		return 0;
 	t->rank = rank_at(t->comm, root, me & (me - 1));
-	err = start(t, false, part, &req);
+	err = intercomm_start(t, false, part, &req);
 	if (!err)
-		err = finish(t, req, &len);
+		err = intercomm_finish(t, req, &len);
 	if (!err && !t->x->is_given_up && len != part.len)
 		err = weft_err_set(WEFT_ERR_PROTO,
 			"%zu bytes of a creation instead of %zu", len,
@@ -304,7 +305,7 @@ static void tell_failed(const struct talk *t)
 /* To the ranks below. */
 static int pass(struct talk *t, int32_t root, struct part part)
 {
-	uint32_t me = place_of(t->comm, root);
+	uint32_t me = intercomm_place_of(t->comm, root);
 	struct weft_req *req;
 	size_t len;
 	int err = 0;
@@ -319,9 +320,9 @@ static int pass(struct talk *t, int32_t root, struct part part)
 			tell_failed(t);
 			continue;
 		}
-		next = start(t, true, part, &req);
+		next = intercomm_start(t, true, part, &req);
 		if (!next)
-			next = finish(t, req, &len);
+			next = intercomm_finish(t, req, &len);
 		err = first_of(err, next);
 	}
 	return err;
@@ -383,7 +384,7 @@ static int swap_shores(struct talk *t)
 		.n = 1,
 		.ranks = { t->rank },
 	};
-	err = swap(t, (struct part){ &x->mine, sizeof(x->mine) },
+	err = intercomm_swap(t, (struct part){ &x->mine, sizeof(x->mine) },
 		(struct part){ &x->theirs, sizeof(x->theirs) }, &len);
 	t->join.n = 0;
 	return err ? err : weft_shore_check(&x->theirs, len);
@@ -441,7 +442,7 @@ static void swap_sides(const struct weft_create_inter *how, struct crossing *x)
 		swap_whole(&t, (struct part){ &x->verdict, sizeof(x->verdict) },
 			(struct part){
 				&x->their_verdict, sizeof(x->their_verdict) }));
-	if (!err && take_verdict(&x->their_verdict))
+	if (!err && intercomm_take_verdict(&x->their_verdict))
 		err = weft_err_set(WEFT_ERR_PEER,
 			"the leader of the other side could not take part: %s",
 			x->their_verdict.why);
@@ -449,7 +450,7 @@ static void swap_sides(const struct weft_create_inter *how, struct crossing *x)
 	both->their_ctx = x->theirs.ctx;
 	both->n_runs = x->theirs.n_runs;
 	give_verdict(&both->verdict,
-		x->verdict.err ? take_verdict(&x->verdict) : err);
+		x->verdict.err ? intercomm_take_verdict(&x->verdict) : err);
 }
 
 /* The first thing all of my side hear; what went wrong above or here, too. */
@@ -458,7 +459,7 @@ static int tell_first(struct talk *t, int32_t root)
 	struct crossing *x = t->x;
 	struct both *both = &x->both;
 	struct part mine = { both, offsetof(struct both, runs) };
-	uint32_t me = place_of(t->comm, root);
+	uint32_t me = intercomm_place_of(t->comm, root);
 	int err;
 
 	t->join.need = WEFT_WIRE_NEED_SIDE;
@@ -474,7 +475,7 @@ static int tell_first(struct talk *t, int32_t root)
 		if (!err && both->is_spanning)
 			weft_outer_expect();
 		if (!err)
-			err = take_verdict(&both->verdict);
+			err = intercomm_take_verdict(&both->verdict);
 		if (!err && (both->n_runs > weft_shore_limit() ||
 				    both->n_cards > weft_shore_limit()))
 			err = weft_err_set(
@@ -482,7 +483,7 @@ static int tell_first(struct talk *t, int32_t root)
 		give_verdict(&both->verdict, err);
 	}
 	err = pass(t, root, mine);
-	return first_of(take_verdict(&both->verdict), err);
+	return first_of(intercomm_take_verdict(&both->verdict), err);
 }
 
 /* Brings what the leader knows to all of its side. */
@@ -535,7 +536,7 @@ static int swap_outer(const struct weft_create_inter *how, struct crossing *x,
 	weft_lane_take(local->lane);
 	err = tell_long(&t, root, (struct part){ &said, sizeof(said) });
 	if (!err)
-		err = take_verdict(&said);
+		err = intercomm_take_verdict(&said);
 	if (!err)
 		err = tell_long(&t, root, theirs);
 	weft_lane_drop(local->lane);
@@ -574,8 +575,9 @@ static int meet_all(const struct weft_create_inter *how, struct crossing *x,
 
 /* The communicator, once all is known, on the local one's lane if the other
  * side's members are on such lanes of the same kind. */
-static int make(const struct weft_create_inter *how, const struct both *both,
-	struct weft_group *remote, struct weft_comm **comm_out)
+static int intercomm_make(const struct weft_create_inter *how,
+	const struct both *both, struct weft_group *remote,
+	struct weft_comm **comm_out)
 {
 	struct weft_comm *local = how->local;
 	struct weft_group *common = NULL;
@@ -657,7 +659,7 @@ static int cross(const struct weft_create_inter *how, struct crossing *x,
 		err = meet_all(how, x, remote);
 	}
 	if (!err)
-		err = make(how, &x->both, remote, comm_out);
+		err = intercomm_make(how, &x->both, remote, comm_out);
 	weft_group_put(remote);
 	return err;
 }

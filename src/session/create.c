@@ -295,7 +295,7 @@ static const struct creation *creation_of(const struct weft_blocked *blocked)
 	return weft_container_of(blocked->create, struct creation, known);
 }
 
-static bool is_waiting(const struct weft_blocked *blocked)
+static bool create_is_waiting(const struct weft_blocked *blocked)
 {
 	const struct creation *c = creation_of(blocked);
 
@@ -312,7 +312,8 @@ static bool is_beside(const struct arrival *a, const struct creation *c)
 }
 
 /* Says what is offered instead of what is waited for. */
-static void explain(const struct weft_blocked *blocked, char *buf, size_t len)
+static void create_explain(
+	const struct weft_blocked *blocked, char *buf, size_t len)
 {
 	const struct creation *c = creation_of(blocked);
 
@@ -348,8 +349,8 @@ static int wait_arrival(struct weft_lane *lane, struct creation *c)
 	struct weft_blocked blocked = {
 		.kind = WEFT_BLOCKED_CREATE,
 		.create = &c->known,
-		.is_waiting = is_waiting,
-		.explain = explain,
+		.is_waiting = create_is_waiting,
+		.explain = create_explain,
 	};
 	int err = 0;
 

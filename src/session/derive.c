@@ -40,7 +40,7 @@ struct waiting {
 
 /* Nobody waits any more; but the others have theirs now, and can leave it only
  * together. */
-static void end_late(struct waiting *w)
+static void derive_end_late(struct waiting *w)
 {
 	struct weft_comm *comm = NULL;
 
@@ -58,7 +58,7 @@ static void on_round(struct weft_agree *agree)
 
 	w->is_done = true;
 	if (w->is_given_up)
-		end_late(w);
+		derive_end_late(w);
 }
 
 /* Who must join a round that is about to start. */
@@ -106,7 +106,7 @@ static int round_wait(struct round *r, const char *what)
 		if (r->group)
 			weft_group_get(r->group);
 		if (w->is_done)
-			end_late(w);
+			derive_end_late(w);
 		return weft_blocked_raise(&blocked);
 	}
 	r->agree = w->round.agree;

@@ -49,7 +49,7 @@ struct closing {
 	void *arg;
 };
 
-static void on_left(struct weft_agree *agree)
+static void disconnect_on_left(struct weft_agree *agree)
 {
 	struct closing *c = agree->arg;
 
@@ -64,7 +64,7 @@ static bool has_lost(const struct weft_comm *comm)
 	       weft_gone_in(comm->remote);
 }
 
-static void say_left(struct closing *c)
+static void disconnect_say_left(struct closing *c)
 {
 	if (c->has_said)
 		return;
@@ -74,11 +74,11 @@ static void say_left(struct closing *c)
 }
 
 /* The leaving has come to its end, well or not. */
-static bool is_over(struct closing *c)
+static bool disconnect_is_over(struct closing *c)
 {
 	if (!has_lost(c->comm))
 		return c->is_done && weft_p2p_is_drained_held(c->comm);
-	say_left(c);
+	disconnect_say_left(c);
 	return weft_p2p_has_said_held(c->comm) || weft_now_ns() >= c->due_ns;
 }
 
@@ -92,13 +92,13 @@ static void tend(struct closing *c)
 	if (!c->is_forced && comm->refs > 1)
 		return;
 	if (has_lost(comm))
-		say_left(c); /* nothing is waited for */
+		disconnect_say_left(c); /* nothing is waited for */
 	if (!weft_p2p_is_quiet_held(comm))
 		return;
 	c->is_leaving = true;
 	c->agree = (struct weft_agree){
 		.comm = comm,
-		.done = on_left,
+		.done = disconnect_on_left,
 		.arg = c,
 	};
 	c->err = weft_agree_start(&c->agree);
@@ -158,7 +158,7 @@ static bool test_close(struct weft_child *child)
 		end_sends(c);
 	}
 	tend(c);
-	return is_over(c);
+	return disconnect_is_over(c);
 }
 
 /* Says what a correct program does not leave behind; an error for it when the
@@ -219,7 +219,7 @@ static int destroy_judged(struct weft_child *child)
 	return err;
 }
 
-static void destroy(struct weft_child *child)
+static void disconnect_destroy(struct weft_child *child)
 {
 	(void)destroy_judged(child);
 }
@@ -228,7 +228,7 @@ const struct weft_child_ops weft_disconnect_ops = {
 	.noun = "communicator",
 	.start_close = start_close,
 	.test_close = test_close,
-	.destroy = destroy,
+	.destroy = disconnect_destroy,
 };
 
 /* Once around the list, or until `most` were looked at: the next call goes on
@@ -247,8 +247,8 @@ static void tend_some(struct weft_lane *lane, uint32_t most)
 		is_last = link == last;
 		weft_list_push_back(closings, link);
 		tend(c);
-		if (c->is_done && is_over(c))
-			destroy(&c->comm->child);
+		if (c->is_done && disconnect_is_over(c))
+			disconnect_destroy(&c->comm->child);
 	}
 }
 
@@ -419,7 +419,7 @@ static void run_chore(struct weft_chore *chore)
 	struct closing *c = weft_container_of(chore, struct closing, chore);
 
 	if (test_close(&c->comm->child))
-		destroy(&c->comm->child);
+		disconnect_destroy(&c->comm->child);
 }
 
 int weft_disconnect_start(

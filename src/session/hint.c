@@ -30,7 +30,7 @@ static const char *const own_keys[] = { WEFT_HINT_PROVIDER, WEFT_HINT_IFACE,
 	WEFT_HINT_LANE, WEFT_HINT_TCLASS, WEFT_HINT_FINALIZE, WEFT_HINT_ABORT,
 	WEFT_HINT_MATCH, WEFT_HINT_TIED, WEFT_HINT_CONTENDED };
 
-static bool is_ours(const char *key)
+static bool hint_is_ours(const char *key)
 {
 	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
 		if (!strcmp(key, own_keys[i]))
@@ -38,7 +38,7 @@ static bool is_ours(const char *key)
 	return false;
 }
 
-static void warn_unknown(const char *key)
+static void hint_warn_unknown(const char *key)
 {
 	const char *best = own_keys[0];
 
@@ -60,8 +60,8 @@ static void look_for_typos(const struct weft_info *asked)
 	for (uint32_t i = 0; asked && i < weft_info_n_keys(asked); i++)
 		if (!weft_info_key(asked, i, key) &&
 			!strncmp(key, "weft_", strlen("weft_")) &&
-			!is_ours(key))
-			warn_unknown(key);
+			!hint_is_ours(key))
+			hint_warn_unknown(key);
 }
 
 int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out)

@@ -150,7 +150,7 @@ static int port_named(const char *text, struct port **port_out)
 				   "this process has no such port open");
 }
 
-static int say(uint64_t proc, uint64_t port, uint64_t ctx,
+static int port_say(uint64_t proc, uint64_t port, uint64_t ctx,
 	enum weft_wire_knock_kind kind)
 {
 	struct {
@@ -206,7 +206,8 @@ int weft_port_close(const char *name)
 			struct knock *k =
 				weft_container_of(link, struct knock, link);
 
-			say(k->proc, port->id, k->ctx, WEFT_WIRE_KNOCK_REFUSED);
+			port_say(k->proc, port->id, k->ctx,
+				WEFT_WIRE_KNOCK_REFUSED);
 			free(k);
 		}
 		free(port);
@@ -219,7 +220,7 @@ int weft_port_close(const char *name)
 
 /* The manager may take its time, so that no lane's lock is held. */
 
-static int check_service(const char *service)
+static int port_check_service(const char *service)
 {
 	size_t len = strlen(service);
 
@@ -241,7 +242,7 @@ static int say_alone(int err)
 
 int weft_port_publish(const char *service, const char *name)
 {
-	int err = check_service(service);
+	int err = port_check_service(service);
 
 	if (err)
 		return err;
@@ -251,7 +252,7 @@ int weft_port_publish(const char *service, const char *name)
 
 int weft_port_unpublish(const char *service)
 {
-	int err = check_service(service);
+	int err = port_check_service(service);
 
 	if (err)
 		return err;
@@ -261,7 +262,7 @@ int weft_port_unpublish(const char *service)
 
 int weft_port_lookup(const char *service, char *buf, size_t len)
 {
-	int err = check_service(service);
+	int err = port_check_service(service);
 
 	if (err)
 		return err;
@@ -283,7 +284,7 @@ static void on_ask(struct weft_lane *lane, uint64_t proc,
 	}
 	k = port && port->n_knocks < KNOCKS_MAX ? malloc(sizeof(*k)) : NULL;
 	if (!k) {
-		say(proc, wire->port, wire->ctx, WEFT_WIRE_KNOCK_REFUSED);
+		port_say(proc, wire->port, wire->ctx, WEFT_WIRE_KNOCK_REFUSED);
 		return;
 	}
 	*k = (struct knock){ .proc = proc, .ctx = wire->ctx };
@@ -306,12 +307,12 @@ static void on_withdraw(uint64_t proc, const struct weft_wire_knock *wire)
 		weft_list_remove(&k->link);
 		port->n_knocks--;
 		free(k);
-		say(proc, wire->port, wire->ctx, WEFT_WIRE_KNOCK_REFUSED);
+		port_say(proc, wire->port, wire->ctx, WEFT_WIRE_KNOCK_REFUSED);
 		return;
 	}
 }
 
-static void on_answer(uint64_t proc, const struct weft_wire_knock *wire)
+static void port_on_answer(uint64_t proc, const struct weft_wire_knock *wire)
 {
 	weft_list_for_each(link, next, &askeds)
 	{
@@ -344,7 +345,7 @@ static void on_knock(struct weft_lane *lane, struct weft_peer *peer,
 		break;
 	case WEFT_WIRE_KNOCK_WELCOME:
 	case WEFT_WIRE_KNOCK_REFUSED:
-		on_answer(peer->proc, &wire);
+		port_on_answer(peer->proc, &wire);
 		break;
 	default:
 		weft_dispatch_drop(lane, "a knock of an unknown kind");
@@ -428,7 +429,7 @@ static int let_in(struct weft_comm *local, const char *name, const char *job,
 		err = make_pair(
 			local, weft_proc.proc, k->proc, k->ctx, pair_out);
 	if (k)
-		say(k->proc, 0, k->ctx,
+		port_say(k->proc, 0, k->ctx,
 			err ? WEFT_WIRE_KNOCK_REFUSED
 			    : WEFT_WIRE_KNOCK_WELCOME);
 	weft_lane_drop(lane);
@@ -471,17 +472,17 @@ static int wait_answer(
 }
 
 /* Knocks and waits. Lane's lock held. */
-static int ask(struct weft_lane *lane, const struct name *name,
+static int port_ask(struct weft_lane *lane, const struct name *name,
 	uint32_t timeout_s, struct asked *a)
 {
 	uint64_t now = weft_now_ns();
-	int err = say(a->proc, name->id, a->ctx, WEFT_WIRE_KNOCK_ASK);
+	int err = port_say(a->proc, name->id, a->ctx, WEFT_WIRE_KNOCK_ASK);
 
 	if (!err)
 		err = wait_answer(lane, a, now + timeout_s * WEFT_NS_PER_S);
 	if (err == WEFT_ERR_TIMEOUT) {
 		/* it may be let in just now */
-		say(a->proc, name->id, a->ctx, WEFT_WIRE_KNOCK_WITHDRAW);
+		port_say(a->proc, name->id, a->ctx, WEFT_WIRE_KNOCK_WITHDRAW);
 		err = wait_answer(
 			lane, a, weft_now_ns() + WITHDRAW_S * WEFT_NS_PER_S);
 		if (err || a->answer != WEFT_WIRE_KNOCK_WELCOME)
@@ -519,7 +520,7 @@ static int go_in(struct weft_comm *local, const char *text, uint32_t timeout_s,
 	if (!err) {
 		weft_outer_expect(); /* the other job counts its ids alike */
 		a.ctx = weft_proc_new_ctx(1);
-		err = ask(lane, &name, timeout_s, &a);
+		err = port_ask(lane, &name, timeout_s, &a);
 	}
 	weft_list_remove(&a.link);
 	if (!err)

@@ -88,7 +88,7 @@ static bool was_seen(const struct weft_session *session, const char *name)
 }
 
 /* Appends a name unless it is known. */
-static int note(struct weft_psets *psets, const char *name)
+static int pset_note(struct weft_psets *psets, const char *name)
 {
 	char **names;
 
@@ -151,7 +151,7 @@ static int note_manager_sets(struct weft_psets *psets)
 	for (size_t i = 0; !err && i < n; i++) {
 		if (!strncasecmp(names[i], "mpi://", 6) || !am_in(names[i]))
 			continue;
-		err = note(psets, names[i]);
+		err = pset_note(psets, names[i]);
 	}
 	free(names);
 	return err;
@@ -164,14 +164,14 @@ static int refresh(struct weft_session *session)
 
 	if (!psets)
 		return WEFT_ERR_NOMEM;
-	err = note(psets, "mpi://WORLD");
+	err = pset_note(psets, "mpi://WORLD");
 	if (!err)
-		err = note(psets, "mpi://SELF");
+		err = pset_note(psets, "mpi://SELF");
 	if (!err)
-		err = note(psets, "weft://host");
+		err = pset_note(psets, "weft://host");
 	for (int i = 0; !err && weft_hardware_name(i); i++)
 		if (weft_hardware_is_known(i))
-			err = note(psets, weft_hardware_name(i));
+			err = pset_note(psets, weft_hardware_name(i));
 	return err ? err : note_manager_sets(psets);
 }
 
@@ -235,7 +235,7 @@ enum kind {
 	KIND_MANAGER, /* or none at all */
 };
 
-static enum kind kind_of(
+static enum kind pset_kind_of(
 	const struct weft_session *session, const char *name, int *level_out)
 {
 	if (!strcasecmp(name, "mpi://WORLD"))
@@ -299,7 +299,7 @@ static int find_group(struct weft_session *session, const char *name,
 	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
 	int level = 0;
 
-	switch (kind_of(session, name, &level)) {
+	switch (pset_kind_of(session, name, &level)) {
 	case KIND_WORLD:
 		return weft_group_create_range(
 			first, weft_proc.facts.size, group_out);
@@ -379,7 +379,7 @@ static void list_hosts(const struct weft_group *group, char *list, size_t len)
 	}
 }
 
-static int describe(struct weft_session *session, const char *name,
+static int pset_describe(struct weft_session *session, const char *name,
 	const struct weft_group *group, struct weft_info *info)
 {
 	static const char *const kinds[] = {
@@ -392,7 +392,7 @@ static int describe(struct weft_session *session, const char *name,
 	};
 	char text[WEFT_INFO_VALUE_MAX + 1];
 	int level = 0;
-	enum kind kind = kind_of(session, name, &level);
+	enum kind kind = pset_kind_of(session, name, &level);
 	int err;
 
 	snprintf(text, sizeof(text), "%u", group->size);
@@ -419,7 +419,7 @@ int weft_pset_info(struct weft_session *session, const char *name,
 	if (!err)
 		err = find_group(session, name, &group);
 	if (!err) {
-		err = describe(session, name, group, info);
+		err = pset_describe(session, name, group, info);
 		weft_group_put(group);
 	}
 	weft_lane_drop(&weft_proc.lane);
@@ -473,7 +473,7 @@ static int made_add(struct weft_session *session, const char *name,
 	if (!err && group->my_rank >= 0)
 		err = refresh(session);
 	if (!err && group->my_rank >= 0)
-		err = note(psets, name);
+		err = pset_note(psets, name);
 	if (err) {
 		weft_group_put(group);
 		free(made);
@@ -530,7 +530,7 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 }
 
 /* The ranks of a group in the job; the caller frees. */
-static int ranks_of(const struct weft_group *group, uint32_t **ranks_out)
+static int pset_ranks_of(const struct weft_group *group, uint32_t **ranks_out)
 {
 	uint32_t *ranks = malloc(group->size * sizeof(*ranks) + 1);
 
@@ -554,7 +554,7 @@ int weft_pset_publish(struct weft_session *session, const char *name,
 	const struct weft_group *members)
 {
 	uint32_t *ranks = NULL;
-	int err = ranks_of(members, &ranks);
+	int err = pset_ranks_of(members, &ranks);
 
 	if (err)
 		return err;

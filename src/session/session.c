@@ -45,7 +45,7 @@ struct weft_errh *weft_session_initial_errh(void)
 	return &weft_errh_builtin[WEFT_ERRH_FATAL];
 }
 
-static void on_event(const struct weft_boot_event *event)
+static void session_on_event(const struct weft_boot_event *event)
 {
 	weft_disconnect_event(event);
 	weft_watch_event(event);
@@ -66,7 +66,7 @@ static void on_open(struct weft_lane *lane)
 	weft_blocked_open(lane);
 	weft_watchdog_open(lane);
 	weft_port_listen(lane);
-	weft_proc.on_event = on_event;
+	weft_proc.on_event = session_on_event;
 	weft_proc.tell = weft_watch_tell;
 	/* release: with the load on that thread */
 	atomic_store_explicit(
@@ -173,7 +173,7 @@ enum { PARTS = 2 };
 
 /* All children begin to leave before any is waited for, so that processes that
  * hold them in another order meet. */
-static int part_start(struct part *part)
+static int session_part_start(struct part *part)
 {
 	int err = 0;
 
@@ -350,7 +350,7 @@ int weft_session_close(struct weft_session *session)
 	if (session->lane != &weft_proc.lane)
 		part_init(&parts[n++], session, &weft_proc.lane);
 	atomic_store(&session->is_closing, true);
-	err = each_part(parts, n, part_start);
+	err = each_part(parts, n, session_part_start);
 	while (each_part(parts, n, part_round))
 		;
 	end_err = each_part(parts, n, part_end);

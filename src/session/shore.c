@@ -43,7 +43,7 @@ static bool is_inside(const struct weft_run *run)
 }
 
 /* Marks a run's processes; false when one is marked already. */
-static bool mark(const struct weft_run *run, uint8_t *seen)
+static bool leader_mark(const struct weft_run *run, uint8_t *seen)
 {
 	uint32_t rank = (uint32_t)run->first;
 
@@ -64,7 +64,7 @@ static int of_strangers(void)
 }
 
 /* Of other jobs nothing is known but that a rank has 31 bits. */
-static bool is_sane(const struct weft_run *run)
+static bool leader_is_sane(const struct weft_run *run)
 {
 	int64_t last = (uint32_t)run->first;
 
@@ -94,7 +94,7 @@ static int outer_group(const struct weft_run *runs, uint32_t n_runs,
 	int err;
 
 	for (uint32_t i = 0; i < n_runs; i++) {
-		if (!is_sane(&runs[i]) || runs[i].n > LIMIT - n)
+		if (!leader_is_sane(&runs[i]) || runs[i].n > LIMIT - n)
 			return of_strangers();
 		n += runs[i].n;
 	}
@@ -123,7 +123,7 @@ int weft_shore_group(const struct weft_run *runs, uint32_t n_runs,
 	if (!seen)
 		return WEFT_ERR_NOMEM;
 	for (uint32_t i = 0; is_good && i < n_runs; i++)
-		is_good = is_inside(&runs[i]) && mark(&runs[i], seen);
+		is_good = is_inside(&runs[i]) && leader_mark(&runs[i], seen);
 	free(seen);
 	if (!is_good)
 		return of_strangers();

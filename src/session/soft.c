@@ -15,7 +15,7 @@ struct range {
 
 /* A number and where it ends. Larger ones than a job can have are as good as
  * that. */
-static bool number(const char **at, int64_t *out)
+static bool spawn_soft_number(const char **at, int64_t *out)
 {
 	char *end;
 	long long value;
@@ -32,12 +32,12 @@ static bool number(const char **at, int64_t *out)
 static bool read_range(const char **at, struct range *r)
 {
 	*r = (struct range){ .step = 1 };
-	if (!number(at, &r->from))
+	if (!spawn_soft_number(at, &r->from))
 		return false;
 	r->to = r->from;
-	if (**at == ':' && (++*at, !number(at, &r->to)))
+	if (**at == ':' && (++*at, !spawn_soft_number(at, &r->to)))
 		return false;
-	if (**at == ':' && (++*at, !number(at, &r->step)))
+	if (**at == ':' && (++*at, !spawn_soft_number(at, &r->step)))
 		return false;
 	return r->step && (**at == ',' || !**at);
 }

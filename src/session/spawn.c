@@ -20,8 +20,8 @@ enum {
 
 /* The port's variable is for all apps alike, before the app's own. The manager
  * may take its time, so that no lane's lock is held. */
-static int start(const struct weft_boot_app *apps, size_t n, const char *port,
-	char *job_out)
+static int spawn_start(const struct weft_boot_app *apps, size_t n,
+	const char *port, char *job_out)
 {
 	char pair[sizeof("WEFT_PARENT=") + WEFT_PORT_NAME_MAX];
 	struct weft_boot_app *list = calloc(n, sizeof(*list));
@@ -60,7 +60,7 @@ static int start_some(struct weft_boot_app *apps, size_t n, const char *soft,
 	int err = WEFT_ERR_SPAWN;
 
 	if (!soft)
-		return start(apps, n, port, job_out);
+		return spawn_start(apps, n, port, job_out);
 	for (int i = 0; err == WEFT_ERR_SPAWN && i < TRIES; i++) {
 		uint32_t few = 0;
 		int soft_err = most ? weft_soft_most(soft, most, &few) : 0;
@@ -72,7 +72,7 @@ static int start_some(struct weft_boot_app *apps, size_t n, const char *soft,
 				"soft is \"%s\", with no number from 1 to %u",
 				soft, most);
 		apps[0].n = few;
-		err = start(apps, n, port, job_out);
+		err = spawn_start(apps, n, port, job_out);
 		most = few - 1;
 	}
 	return err;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void describe(struct weft_link *link, char *buf, size_t len)
+static void open_handles_describe(struct weft_link *link, char *buf, size_t len)
 {
 	const struct weft_child *child =
 		weft_container_of(link, struct weft_child, link);
@@ -41,7 +41,7 @@ static uint32_t list_lane(struct weft_session *session, struct weft_lane *lane,
 	weft_disconnect_tend_all(lane);
 	weft_list_for_each(link, next, weft_session_list(session, lane))
 	{
-		describe(link, text, sizeof(text));
+		open_handles_describe(link, text, sizeof(text));
 		if (at + strlen(text) + 3 <= len)
 			at += (size_t)snprintf(list + at, len - at, "%s%s",
 				at ? "; " : "", text);

@@ -64,7 +64,7 @@ static void take_off(struct watch *watch)
 	watch_free(watch);
 }
 
-static struct watch *find(const struct weft_session *session)
+static struct watch *pset_watch_find(const struct weft_session *session)
 {
 	weft_list_for_each(
 		link, next, &watches.list) if (watch_at(link)->session ==
@@ -81,7 +81,7 @@ int weft_watch_set(
 	if (how && !watch)
 		return WEFT_ERR_NOMEM;
 	pthread_mutex_lock(&watches.lock);
-	old = find(session);
+	old = pset_watch_find(session);
 	if (old)
 		take_off(old);
 	if (watch) {
@@ -95,7 +95,8 @@ int weft_watch_set(
 }
 
 /* The lock is held. What memory is short for is not told. */
-static void note(struct watch *watch, const char *name, bool is_defined)
+static void pset_watch_note(
+	struct watch *watch, const char *name, bool is_defined)
 {
 	size_t len = strlen(name) + 1;
 	struct news *news = malloc(sizeof(*news) + len);
@@ -113,8 +114,9 @@ void weft_watch_event(const struct weft_boot_event *event)
 	if (event->kind == WEFT_BOOT_PEER_DIED)
 		return;
 	pthread_mutex_lock(&watches.lock);
-	weft_list_for_each(link, next, &watches.list) note(watch_at(link),
-		event->name, event->kind == WEFT_BOOT_PSET_DEFINED);
+	weft_list_for_each(link, next, &watches.list)
+		pset_watch_note(watch_at(link), event->name,
+			event->kind == WEFT_BOOT_PSET_DEFINED);
 	pthread_mutex_unlock(&watches.lock);
 }
 
@@ -124,9 +126,9 @@ void weft_watch_made(
 	struct watch *watch;
 
 	pthread_mutex_lock(&watches.lock);
-	watch = find(session);
+	watch = pset_watch_find(session);
 	if (watch)
-		note(watch, name, is_defined);
+		pset_watch_note(watch, name, is_defined);
 	pthread_mutex_unlock(&watches.lock);
 }
 
@@ -143,7 +145,7 @@ static struct watch *first_untold(void)
 	return NULL;
 }
 
-static void tell(struct watch *watch)
+static void pset_watch_tell(struct watch *watch)
 {
 	struct news *news = weft_container_of(
 		weft_list_pop_front(&watch->news), struct news, link);
@@ -168,6 +170,6 @@ void weft_watch_tell(void)
 	pthread_mutex_lock(&watches.lock);
 	atomic_store_explicit(&weft_proc.has_news, false, memory_order_relaxed);
 	while ((watch = first_untold()) != NULL)
-		tell(watch);
+		pset_watch_tell(watch);
 	pthread_mutex_unlock(&watches.lock);
 }

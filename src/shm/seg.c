@@ -143,7 +143,7 @@ void weft_shm_watch(struct weft_shm *shm)
 
 /* Could this be one of ours, in a file of that length? What lies beyond the
  * end of a file must not be touched. */
-static bool is_sane(const struct seg_header *header, uint64_t file_len)
+static bool seg_is_sane(const struct seg_header *header, uint64_t file_len)
 {
 	return header->magic == SEG_MAGIC && header->buf_len >= SEG_PAGE &&
 	       header->buf_len <= SEG_BUF_MAX &&
@@ -165,7 +165,7 @@ static int read_header(int fd, struct seg_header *header_out)
 		return -1;
 	n = pread(fd, header_out, sizeof(*header_out), 0);
 	if (n == (ssize_t)sizeof(*header_out) &&
-		is_sane(header_out, (uint64_t)st.st_size))
+		seg_is_sane(header_out, (uint64_t)st.st_size))
 		return 0;
 	errno = EPROTO;
 	return -1;
@@ -258,7 +258,8 @@ void weft_ring_detach(struct weft_ring_tx *tx)
 	*tx = (struct weft_ring_tx){ 0 };
 }
 
-static bool is_active(const struct weft_shm *shm, const struct weft_ring *ring)
+static bool seg_is_active(
+	const struct weft_shm *shm, const struct weft_ring *ring)
 {
 	for (uint32_t i = 0; i < shm->n_active; i++)
 		if (shm->active[i].ring == ring)
@@ -276,7 +277,7 @@ static void find_writers(struct weft_shm *shm, uint32_t n_attached)
 		/* pairs with the release in weft_ring_attach */
 		if (!atomic_load_explicit(
 			    &ring->is_attached, memory_order_acquire) ||
-			is_active(shm, ring))
+			seg_is_active(shm, ring))
 			continue;
 		shm->active[shm->n_active++] = (struct weft_ring_rx){
 			.ring = ring, .buf_len = shm->buf_len, .bell = -1

@@ -219,7 +219,7 @@ static int save(const struct extent *x, int fd)
 	return 0;
 }
 
-static int move(const struct extent *x, int fd)
+static int share_move(const struct extent *x, int fd)
 {
 	sigset_t all, old;
 	long map = -1;
@@ -319,7 +319,7 @@ static int move_data(void)
 			strerror(errno));
 	if (pthread_atfork(
 		    before_fork, after_fork_in_parent, after_fork_in_child) ||
-		move(&x, share.fd)) {
+		share_move(&x, share.fd)) {
 		close(share.fd);
 		return weft_err_set(WEFT_ERR_UNSUPPORTED,
 			"%zu bytes of data cannot be moved: %s", share.len,

@@ -33,9 +33,9 @@ static inline void amo(const char *fn, shmem_ctx_t ctx, void *dest,
 		fn, weft_rma_amo(weft_shmem_rma(fn, ctx), dest, &what, at));
 }
 
-static inline void fetch(const char *fn, shmem_ctx_t ctx, const void *dest,
-	enum weft_amo_op op, size_t size, const void *value, const void *cond,
-	void *was_out, int pe)
+static inline void shmem_amo_fetch(const char *fn, shmem_ctx_t ctx,
+	const void *dest, enum weft_amo_op op, size_t size, const void *value,
+	const void *cond, void *was_out, int pe)
 {
 	const struct weft_amo what = { op, (uint32_t)size, bits_of(value, size),
 		bits_of(cond, size) };

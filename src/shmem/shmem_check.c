@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void end_job(const char *fn, const char *what)
+static void shmem_check_end_job(const char *fn, const char *what)
 {
 	char text[512];
 
@@ -28,7 +28,7 @@ void weft_shmem_die(const char *fn, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
-	end_job(fn, what);
+	shmem_check_end_job(fn, what);
 	__builtin_unreachable();
 }
 

@@ -23,7 +23,7 @@ struct strides {
 	ptrdiff_t dst, sst;
 };
 
-static int run(const char *fn, enum weft_coll_kind kind,
+static int shmem_coll_run(const char *fn, enum weft_coll_kind kind,
 	struct weft_shmem_team *team, struct weft_coll *args)
 {
 	char gone[80];
@@ -73,7 +73,7 @@ static struct weft_shmem_team *find_set(uint64_t triplet)
 	return t;
 }
 
-static struct weft_shmem_team *make_set(
+static struct weft_shmem_team *shmem_coll_make_set(
 	const char *fn, int start, int stride, int size, uint64_t triplet)
 {
 	int *pes = malloc((size_t)size * sizeof(*pes));
@@ -126,7 +126,7 @@ static struct weft_shmem_team *get_set(
 			"PE_start %d, logPE_stride %d, PE_size %d name PEs "
 			"that are not from 0 to %u",
 			start, log_stride, size, weft_rma.n_pes - 1);
-	return make_set(fn, start, 1 << log_stride, size, triplet);
+	return shmem_coll_make_set(fn, start, 1 << log_stride, size, triplet);
 }
 
 void weft_shmem_sets_close(void)
@@ -142,7 +142,7 @@ static int sync_team(const char *fn, struct weft_shmem_team *team)
 
 	/* stores of this PE, the copies of its puts among them, come before */
 	atomic_thread_fence(memory_order_seq_cst);
-	return run(fn, WEFT_COLL_BARRIER, team, &args);
+	return shmem_coll_run(fn, WEFT_COLL_BARRIER, team, &args);
 }
 
 static void sync_or_die(const char *fn, struct weft_shmem_team *team)
@@ -224,7 +224,7 @@ static int broadcast(const char *fn, struct weft_shmem_team *team, void *dest,
 
 	check_root(fn, team, root);
 	check_pair(fn, dest, len, source, len);
-	return run(fn, WEFT_COLL_BCAST, team, &args);
+	return shmem_coll_run(fn, WEFT_COLL_BCAST, team, &args);
 }
 
 static int team_broadcast(const char *fn, struct weft_shmem_team *team,
@@ -246,12 +246,12 @@ static int fcollect(const char *fn, struct weft_shmem_team *team, void *dest,
 	};
 
 	check_pair(fn, dest, len * team->n_pes, source, len);
-	return run(fn, WEFT_COLL_ALLGATHER, team, &args);
+	return shmem_coll_run(fn, WEFT_COLL_ALLGATHER, team, &args);
 }
 
 /* Everybody's length to everybody, then the data where they say. */
-static int collect(const char *fn, struct weft_shmem_team *team, void *dest,
-	const void *source, size_t len)
+static int shmem_coll_collect(const char *fn, struct weft_shmem_team *team,
+	void *dest, const void *source, size_t len)
 {
 	int64_t *counts = malloc(2 * team->n_pes * sizeof(*counts));
 	int64_t *displs = counts ? counts + team->n_pes : NULL;
@@ -269,7 +269,7 @@ static int collect(const char *fn, struct weft_shmem_team *team, void *dest,
 
 	if (!counts)
 		weft_shmem_die_err(fn, WEFT_ERR_NOMEM);
-	code = run(fn, WEFT_COLL_ALLGATHER, team, &sizes);
+	code = shmem_coll_run(fn, WEFT_COLL_ALLGATHER, team, &sizes);
 	for (uint32_t i = 0; !code && i < team->n_pes; i++) {
 		displs[i] = at;
 		at += counts[i];
@@ -278,7 +278,7 @@ static int collect(const char *fn, struct weft_shmem_team *team, void *dest,
 		check_pair(fn, dest, (size_t)at, source, len);
 		data.recv.counts = counts;
 		data.recv.displs = displs;
-		code = run(fn, WEFT_COLL_ALLGATHER, team, &data);
+		code = shmem_coll_run(fn, WEFT_COLL_ALLGATHER, team, &data);
 	}
 	free(counts);
 	return code;
@@ -293,7 +293,7 @@ static int alltoall(const char *fn, struct weft_shmem_team *team, void *dest,
 	};
 
 	check_pair(fn, dest, len * team->n_pes, source, len * team->n_pes);
-	return run(fn, WEFT_COLL_ALLTOALL, team, &args);
+	return shmem_coll_run(fn, WEFT_COLL_ALLTOALL, team, &args);
 }
 
 /* An element and the gap behind it as one type. */
@@ -337,7 +337,7 @@ static int alltoalls(const char *fn, struct weft_shmem_team *team, void *dest,
 	if (!err)
 		err = spaced(how->size, how->dst, &args.recv.type);
 	weft_shmem_ok(fn, err);
-	code = run(fn, WEFT_COLL_ALLTOALL, team, &args);
+	code = shmem_coll_run(fn, WEFT_COLL_ALLTOALL, team, &args);
 	weft_type_put(args.send.type);
 	weft_type_put(args.recv.type);
 	return code;
@@ -361,7 +361,7 @@ static int reduce(const char *fn, struct weft_shmem_team *team, void *dest,
 
 	check_pair(fn, dest, n * (size_t)type->extent, source,
 		n * (size_t)type->extent);
-	return run(fn, WEFT_COLL_ALLREDUCE, team, &args);
+	return shmem_coll_run(fn, WEFT_COLL_ALLREDUCE, team, &args);
 }
 
 static void to_all(const char *fn, struct weft_shmem_team *team, void *dest,
@@ -372,8 +372,9 @@ static void to_all(const char *fn, struct weft_shmem_team *team, void *dest,
 	reduce(fn, team, dest, source, (size_t)n, number, op);
 }
 
-static int scan(const char *fn, struct weft_shmem_team *team, void *dest,
-	const void *source, size_t n, unsigned number, enum weft_coll_kind kind)
+static int shmem_coll_scan(const char *fn, struct weft_shmem_team *team,
+	void *dest, const void *source, size_t n, unsigned number,
+	enum weft_coll_kind kind)
 {
 	struct weft_type *type = weft_type_builtin(number);
 	struct weft_coll args = {
@@ -388,7 +389,7 @@ static int scan(const char *fn, struct weft_shmem_team *team, void *dest,
 	int code;
 
 	check_pair(fn, dest, len, source, len);
-	code = run(fn, kind, team, &args);
+	code = shmem_coll_run(fn, kind, team, &args);
 	if (kind == WEFT_COLL_EXSCAN && !team->my_pe && len)
 		memset(dest, 0, len);
 	return code;

@@ -39,7 +39,7 @@ static unsigned rma_options(long options)
 	       (options & SHMEM_CTX_NOSTORE ? WEFT_RMA_NOSTORE : 0u);
 }
 
-static int create(
+static int create_ctx(
 	const char *fn, shmem_team_t handle, long options, shmem_ctx_t *ctx_out)
 {
 	struct weft_shmem_team *team = weft_shmem_team_find(fn, handle);
@@ -67,15 +67,15 @@ static int create(
 
 int pshmem_ctx_create(long options, shmem_ctx_t *ctx)
 {
-	return create("shmem_ctx_create", SHMEM_TEAM_WORLD, options, ctx);
+	return create_ctx("shmem_ctx_create", SHMEM_TEAM_WORLD, options, ctx);
 }
 
 int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 {
-	return create("shmem_team_create_ctx", team, options, ctx);
+	return create_ctx("shmem_team_create_ctx", team, options, ctx);
 }
 
-static int destroy(struct weft_shmem_ctx *c)
+static int destroy_ctx(struct weft_shmem_ctx *c)
 {
 	int err = weft_rma_ctx_destroy(c->rma);
 
@@ -91,7 +91,7 @@ void pshmem_ctx_destroy(shmem_ctx_t ctx)
 		return;
 	if (ctx == SHMEM_CTX_DEFAULT)
 		weft_shmem_die(fn, "ctx is SHMEM_CTX_DEFAULT, which stays");
-	weft_shmem_ok(fn, destroy(weft_shmem_ctx_find(fn, ctx)));
+	weft_shmem_ok(fn, destroy_ctx(weft_shmem_ctx_find(fn, ctx)));
 }
 
 void weft_shmem_ctxs_close(const struct weft_shmem_team *team)
@@ -103,7 +103,7 @@ void weft_shmem_ctxs_close(const struct weft_shmem_team *team)
 	while ((c = weft_table_next(&weft_shmem_ctxs, &at)) != NULL) {
 		if (team && c->team != team)
 			continue;
-		err = destroy(c);
+		err = destroy_ctx(c);
 		if (err)
 			weft_error("SHMEM-CTX", "a context left open: %s",
 				weft_err_detail_peek(err));
@@ -120,14 +120,14 @@ int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
 }
 
 /* A PE that is not in a team has no context of it, and need not ask. */
-static inline void fence(const char *fn, shmem_ctx_t ctx)
+static inline void fence_ctx(const char *fn, shmem_ctx_t ctx)
 {
 	if (ctx == SHMEM_CTX_INVALID)
 		return;
 	weft_shmem_ok(fn, weft_rma_fence(weft_shmem_ctx_find(fn, ctx)->rma));
 }
 
-static inline void quiet(const char *fn, shmem_ctx_t ctx)
+static inline void quiet_ctx(const char *fn, shmem_ctx_t ctx)
 {
 	if (ctx == SHMEM_CTX_INVALID)
 		return;

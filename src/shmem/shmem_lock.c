@@ -23,7 +23,7 @@ _Static_assert(sizeof(struct queue_lock) == sizeof(long), "fills a long");
 enum { WAITS = 1 };
 
 /* Where `last` is kept: spread over the PEs. */
-static uint32_t owner_of(const long *lock)
+static uint32_t shmem_lock_owner_of(const long *lock)
 {
 	size_t at = (size_t)((const char *)lock - weft_rma.heap.base);
 
@@ -32,7 +32,7 @@ static uint32_t owner_of(const long *lock)
 	return (uint32_t)(at / sizeof(long) % weft_rma.n_pes);
 }
 
-static uint32_t swap(
+static uint32_t shmem_lock_swap(
 	const char *fn, uint32_t *word, uint32_t value, uint32_t pe)
 {
 	const struct weft_amo amo = { WEFT_AMO_SWAP, 4, value, 0 };
@@ -55,7 +55,8 @@ static uint32_t swap_if(const char *fn, uint32_t *word, uint32_t cond,
 }
 
 /* Adds to a word of another PE, which waits for it, and sees it off. */
-static void add(const char *fn, uint32_t *word, uint32_t value, uint32_t pe)
+static void shmem_lock_add(
+	const char *fn, uint32_t *word, uint32_t value, uint32_t pe)
 {
 	const struct weft_amo amo = { WEFT_AMO_ADD, 4, value, 0 };
 	uint64_t was = 0;
@@ -72,7 +73,8 @@ static struct queue_lock *open_lock(const char *fn, long *lock)
 }
 
 /* One round of a wait for what another PE writes into our part of the lock. */
-static void relax(const char *fn, const long *lock, struct weft_rma_wait *wait)
+static void shmem_lock_relax(
+	const char *fn, const long *lock, struct weft_rma_wait *wait)
 {
 	int news = weft_rma_wait_round(wait);
 	char who[32] = "the next PE to say who it is", gone[80];
@@ -104,14 +106,14 @@ void pshmem_set_lock(long *lock)
 	uint32_t me = weft_rma.my_pe + 1;
 	uint32_t before;
 
-	swap(fn, &q->node, WAITS, weft_rma.my_pe);
-	before = swap(fn, &q->last, me, owner_of(lock));
+	shmem_lock_swap(fn, &q->node, WAITS, weft_rma.my_pe);
+	before = shmem_lock_swap(fn, &q->last, me, shmem_lock_owner_of(lock));
 	if (!before)
 		return;
-	add(fn, &q->node, me << 1, before - 1);
+	shmem_lock_add(fn, &q->node, me << 1, before - 1);
 	wait.from = before;
 	while (node_now(q) & WAITS)
-		relax(fn, lock, &wait);
+		shmem_lock_relax(fn, lock, &wait);
 }
 
 int pshmem_test_lock(long *lock)
@@ -121,12 +123,12 @@ int pshmem_test_lock(long *lock)
 	uint32_t me = weft_rma.my_pe + 1;
 
 	/* still in the queue by a set_lock of ours: then it is taken */
-	if (swap_if(fn, &q->last, 0, 0, owner_of(lock))) {
+	if (swap_if(fn, &q->last, 0, 0, shmem_lock_owner_of(lock))) {
 		weft_rma_relax(0);
 		return 1;
 	}
-	swap(fn, &q->node, WAITS, weft_rma.my_pe);
-	return swap_if(fn, &q->last, 0, me, owner_of(lock)) != 0;
+	shmem_lock_swap(fn, &q->node, WAITS, weft_rma.my_pe);
+	return swap_if(fn, &q->last, 0, me, shmem_lock_owner_of(lock)) != 0;
 }
 
 void pshmem_clear_lock(long *lock)
@@ -139,7 +141,7 @@ void pshmem_clear_lock(long *lock)
 
 	weft_shmem_ok(fn, weft_rma_quiet(weft_rma.ctx));
 	if (!(node_now(q) >> 1)) {
-		last = swap_if(fn, &q->last, me, 0, owner_of(lock));
+		last = swap_if(fn, &q->last, me, 0, shmem_lock_owner_of(lock));
 		if (last == me)
 			return;
 		if (!last)
@@ -147,8 +149,8 @@ void pshmem_clear_lock(long *lock)
 	}
 	/* somebody joined and is about to say who */
 	while (!(node_now(q) >> 1))
-		relax(fn, lock, &wait);
-	add(fn, &q->node, (uint32_t)-WAITS, (node_now(q) >> 1) - 1);
+		shmem_lock_relax(fn, lock, &wait);
+	shmem_lock_add(fn, &q->node, (uint32_t)-WAITS, (node_now(q) >> 1) - 1);
 }
 
 #include "api_shmem_lock.h"

@@ -10,7 +10,7 @@ enum { INLINE_MAX = 256 }; /* longer ones can afford a call */
 
 /* What is as long as a basic type is moved as one: others wait for it with
  * plain loads. */
-static inline void copy(void *to, const void *from, size_t len)
+static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 {
 	if (__builtin_constant_p(len) || len > 8) {
 		memcpy(to, from, len);
@@ -62,24 +62,24 @@ __attribute__((noinline)) static void get_far(const char *fn, shmem_ctx_t ctx,
 		weft_rma_get(weft_shmem_rma(fn, ctx), dest, source, len, from));
 }
 
-static inline void put(const char *fn, shmem_ctx_t ctx, void *dest,
+static inline void shmem_rma_put(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
 	void *near = spot(fn, ctx, dest, len, pe);
 
 	if (weft_likely(near && len <= INLINE_MAX))
-		copy(near, source, len);
+		shmem_rma_copy(near, source, len);
 	else
 		put_far(fn, ctx, dest, source, len, pe);
 }
 
-static inline void get(const char *fn, shmem_ctx_t ctx, void *dest,
+static inline void shmem_rma_get(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
 	void *near = spot(fn, ctx, source, len, pe);
 
 	if (weft_likely(near && len <= INLINE_MAX))
-		copy(dest, near, len);
+		shmem_rma_copy(dest, near, len);
 	else
 		get_far(fn, ctx, dest, source, len, pe);
 }

@@ -96,7 +96,7 @@ static int open_all(int level)
 	return 0;
 }
 
-static int start(int level)
+static int shmem_setup_start(int level)
 {
 	int err = weft_shmem.n_inits ? 0 : open_all(level);
 
@@ -107,7 +107,7 @@ static int start(int level)
 
 void pshmem_init(void)
 {
-	weft_shmem_ok("shmem_init", start(SHMEM_THREAD_SINGLE));
+	weft_shmem_ok("shmem_init", shmem_setup_start(SHMEM_THREAD_SINGLE));
 }
 
 int pshmem_init_thread(int requested, int *provided)
@@ -119,7 +119,7 @@ int pshmem_init_thread(int requested, int *provided)
 		err = weft_err_set(WEFT_ERR_ARG,
 			"requested is %d, which is no thread level", requested);
 	if (!err)
-		err = start(requested);
+		err = shmem_setup_start(requested);
 	if (err) {
 		weft_error("SHMEM-INIT", "shmem_init_thread: %s",
 			weft_err_detail_peek(err));
@@ -167,7 +167,7 @@ void pstart_pes(int npes)
 	(void)npes;
 	if (weft_shmem.n_inits)
 		return;
-	weft_shmem_ok("start_pes", start(SHMEM_THREAD_SINGLE));
+	weft_shmem_ok("start_pes", shmem_setup_start(SHMEM_THREAD_SINGLE));
 	atexit(stop_at_exit);
 }
 

@@ -54,7 +54,8 @@ struct weft_shmem_team *weft_shmem_team_ready(const char *fn, shmem_team_t team)
 }
 
 /* The lower half of a process number is the PE. */
-static uint32_t pe_at(const struct weft_shmem_team *team, uint32_t pe)
+static uint32_t shmem_team_pe_at(
+	const struct weft_shmem_team *team, uint32_t pe)
 {
 	return (uint32_t)weft_group_proc(team->group, pe);
 }
@@ -64,13 +65,13 @@ uint32_t weft_shmem_team_pe(
 {
 	if (weft_unlikely((uint32_t)pe >= team->n_pes))
 		weft_shmem_die_pe(fn, pe, team->n_pes);
-	return pe_at(team, (uint32_t)pe);
+	return shmem_team_pe_at(team, (uint32_t)pe);
 }
 
 /* ---- predefined ---- */
 
-static void fill(struct weft_shmem_team *team, struct weft_group *group,
-	struct weft_comm *comm)
+static void shmem_team_fill(struct weft_shmem_team *team,
+	struct weft_group *group, struct weft_comm *comm)
 {
 	team->group = group;
 	team->comm = comm;
@@ -101,14 +102,14 @@ int weft_shmem_teams_open(struct weft_comm *comm)
 	int err;
 
 	weft_shmem.world = (struct weft_shmem_team){ .is_world = true };
-	fill(&weft_shmem.world, weft_group_get(comm->group), comm);
+	shmem_team_fill(&weft_shmem.world, weft_group_get(comm->group), comm);
 	err = near_group(&near);
 	if (err) {
 		weft_group_put(weft_shmem.world.group);
 		return err;
 	}
 	weft_shmem.shared = (struct weft_shmem_team){ .is_mine = false };
-	fill(&weft_shmem.shared, near, NULL);
+	shmem_team_fill(&weft_shmem.shared, near, NULL);
 	weft_shmem.ctx = (struct weft_shmem_ctx){
 		.rma = weft_rma.ctx,
 		.team = &weft_shmem.world,
@@ -141,7 +142,7 @@ struct weft_shmem_team *weft_shmem_team_make(struct weft_comm *comm)
 	struct weft_shmem_team *team = weft_table_new(&weft_shmem_teams);
 
 	if (team) {
-		fill(team, weft_group_get(comm->group), comm);
+		shmem_team_fill(team, weft_group_get(comm->group), comm);
 		team->is_mine = true;
 	}
 	return team;
@@ -181,7 +182,7 @@ static int name_comm(struct weft_comm *comm, const char *fn,
 }
 
 /* Says what failed; the caller returns it. */
-static int fault(const char *fn, int err)
+static int shmem_team_fault(const char *fn, int err)
 {
 	const char *detail = weft_err_detail_peek(err);
 
@@ -243,7 +244,7 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride,
 	err = split_group(parent, start, stride, size, &comm);
 	if (!err)
 		err = name_comm(comm, fn, config, config_mask, new_team);
-	return err ? fault(fn, err) : 0;
+	return err ? shmem_team_fault(fn, err) : 0;
 }
 
 int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
@@ -272,7 +273,7 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
 	if (!err)
 		err = name_comm(
 			column, fn, yaxis_config, yaxis_mask, yaxis_team);
-	return err ? fault(fn, err) : 0;
+	return err ? shmem_team_fault(fn, err) : 0;
 }
 
 void pshmem_team_destroy(shmem_team_t team)
@@ -345,7 +346,7 @@ void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)
 
 	if (!t || (uint32_t)pe >= t->n_pes)
 		return NULL;
-	return weft_rma_near(dest, pe_at(t, (uint32_t)pe));
+	return weft_rma_near(dest, shmem_team_pe_at(t, (uint32_t)pe));
 }
 
 #include "api_shmem_team.h"

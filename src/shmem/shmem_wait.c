@@ -29,7 +29,7 @@ enum { HELD_PER_LOOK = 32 }; /* satisfied tests */
 static _Thread_local size_t turn;
 static _Thread_local uint32_t n_empty, n_held;
 
-static void check(const char *fn, int cmp)
+static void shmem_wait_check(const char *fn, int cmp)
 {
 	if (weft_unlikely(cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_LE))
 		weft_shmem_die(fn, "cmp is %d, which is no SHMEM_CMP_...", cmp);
@@ -40,7 +40,8 @@ static void check(const char *fn, int cmp)
 /* As an unsigned number that orders as the type does. What was stored before
  * it is seen after it; the fence in seen() alone would do, but the thread
  * sanitizer knows none. */
-static inline uint64_t load(const void *at, size_t size, bool is_signed)
+static inline uint64_t shmem_wait_load(
+	const void *at, size_t size, bool is_signed)
 {
 	uint64_t v;
 
@@ -56,7 +57,7 @@ static inline uint64_t load(const void *at, size_t size, bool is_signed)
 	return is_signed ? v ^ (UINT64_C(1) << 63) : v;
 }
 
-static inline bool compare(uint64_t a, int cmp, uint64_t b)
+static inline bool shmem_wait_compare(uint64_t a, int cmp, uint64_t b)
 {
 	switch (cmp) {
 	case SHMEM_CMP_EQ:
@@ -79,8 +80,8 @@ static inline bool holds(const struct wait_set *s, size_t i)
 	const char *ivar = (const char *)s->ivars + i * s->size;
 	const char *value = (const char *)s->values + i * s->step;
 
-	return compare(load(ivar, s->size, s->is_signed), s->cmp,
-		load(value, s->size, s->is_signed));
+	return shmem_wait_compare(shmem_wait_load(ivar, s->size, s->is_signed),
+		s->cmp, shmem_wait_load(value, s->size, s->is_signed));
 }
 
 static inline bool is_out(const struct wait_set *s, size_t i)
@@ -123,7 +124,7 @@ static bool all_hold(const struct wait_set *s, size_t *from)
 }
 
 /* One that holds, or SIZE_MAX. */
-static size_t find(const struct wait_set *s)
+static size_t shmem_wait_find(const struct wait_set *s)
 {
 	size_t first = turn;
 
@@ -158,7 +159,7 @@ static const char *const signs[] = {
 };
 
 /* What is waited for, in words. */
-static void describe(
+static void shmem_wait_describe(
 	const struct wait_set *s, char *text, size_t len, const char *more)
 {
 	uint64_t flip = s->is_signed ? UINT64_C(1) << 63 : 0;
@@ -172,17 +173,19 @@ static void describe(
 		"%s%zu bytes at %p to become %s %lld, from %lld%s%s", more,
 		s->size, (const void *)((const char *)s->ivars + i * s->size),
 		signs[s->cmp],
-		(long long)(load((const char *)s->values + i * s->step, s->size,
-				    s->is_signed) ^
+		(long long)(shmem_wait_load(
+				    (const char *)s->values + i * s->step,
+				    s->size, s->is_signed) ^
 			    flip),
-		(long long)(load((const char *)s->ivars + i * s->size, s->size,
-				    s->is_signed) ^
+		(long long)(shmem_wait_load(
+				    (const char *)s->ivars + i * s->size,
+				    s->size, s->is_signed) ^
 			    flip),
 		*gone ? "; gone: " : "", gone);
 }
 
 /* One round of a wait. */
-static void relax(
+static void shmem_wait_relax(
 	const char *fn, const struct wait_set *s, struct weft_rma_wait *wait)
 {
 	char text[256];
@@ -193,21 +196,22 @@ static void relax(
 	news = weft_rma_wait_round(wait);
 	if (weft_likely(!news))
 		return;
-	describe(s, text, sizeof(text), s->n > 1 ? "several, first " : "");
+	shmem_wait_describe(
+		s, text, sizeof(text), s->n > 1 ? "several, first " : "");
 	if (news < 0)
 		weft_shmem_die(fn, "waits for %s", text);
 	weft_warn("SHMEM-STALL", "%s: waiting for %s (WEFT_STALL_WARN)", fn,
 		text);
 }
 
-static void wait_all(const char *fn, const struct wait_set *s)
+static void shmem_wait_for_all(const char *fn, const struct wait_set *s)
 {
 	struct weft_rma_wait wait = { .fn = fn };
 	size_t from = 0;
 
-	check(fn, s->cmp);
+	shmem_wait_check(fn, s->cmp);
 	while (!all_hold(s, &from))
-		relax(fn, s, &wait);
+		shmem_wait_relax(fn, s, &wait);
 	seen();
 }
 
@@ -216,11 +220,11 @@ static size_t wait_any(const char *fn, const struct wait_set *s)
 	struct weft_rma_wait wait = { .fn = fn };
 	size_t i;
 
-	check(fn, s->cmp);
+	shmem_wait_check(fn, s->cmp);
 	if (is_empty(s))
 		return SIZE_MAX;
-	for (i = find(s); i == SIZE_MAX; i = find(s))
-		relax(fn, s, &wait);
+	for (i = shmem_wait_find(s); i == SIZE_MAX; i = shmem_wait_find(s))
+		shmem_wait_relax(fn, s, &wait);
 	seen();
 	return i;
 }
@@ -231,11 +235,11 @@ static size_t wait_some(
 	struct weft_rma_wait wait = { .fn = fn };
 	size_t n;
 
-	check(fn, s->cmp);
+	shmem_wait_check(fn, s->cmp);
 	if (is_empty(s))
 		return 0;
 	for (n = find_all(s, indices); !n; n = find_all(s, indices))
-		relax(fn, s, &wait);
+		shmem_wait_relax(fn, s, &wait);
 	seen();
 	return n;
 }
@@ -244,7 +248,7 @@ static int test_all(const char *fn, const struct wait_set *s)
 {
 	size_t from = 0;
 
-	check(fn, s->cmp);
+	shmem_wait_check(fn, s->cmp);
 	if (!all_hold(s, &from)) {
 		weft_rma_relax(n_empty++);
 		if (!all_hold(s, &from))
@@ -258,11 +262,11 @@ static size_t test_any(const char *fn, const struct wait_set *s)
 {
 	size_t i;
 
-	check(fn, s->cmp);
-	i = find(s);
+	shmem_wait_check(fn, s->cmp);
+	i = shmem_wait_find(s);
 	if (i == SIZE_MAX) {
 		weft_rma_relax(n_empty++);
-		i = find(s);
+		i = shmem_wait_find(s);
 	}
 	if (i != SIZE_MAX)
 		held();
@@ -274,7 +278,7 @@ static size_t test_some(
 {
 	size_t n;
 
-	check(fn, s->cmp);
+	shmem_wait_check(fn, s->cmp);
 	n = find_all(s, indices);
 	if (!n) {
 		weft_rma_relax(n_empty++);
@@ -297,11 +301,11 @@ uint64_t pshmem_signal_wait_until(
 	struct weft_rma_wait wait = { .fn = fn };
 	uint64_t v;
 
-	check(fn, cmp);
-	v = load(sig_addr, sizeof(v), false);
-	while (!compare(v, cmp, cmp_value)) {
-		relax(fn, &set, &wait);
-		v = load(sig_addr, sizeof(v), false);
+	shmem_wait_check(fn, cmp);
+	v = shmem_wait_load(sig_addr, sizeof(v), false);
+	while (!shmem_wait_compare(v, cmp, cmp_value)) {
+		shmem_wait_relax(fn, &set, &wait);
+		v = shmem_wait_load(sig_addr, sizeof(v), false);
 	}
 	seen();
 	return v;

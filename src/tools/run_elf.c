@@ -49,12 +49,12 @@ static uint64_t offset_of(const struct image *image, uint64_t address)
 	return UINT64_MAX;
 }
 
-static bool is_ours(const char *name)
+static bool run_elf_is_ours(const char *name)
 {
 	return !strncmp(name, "libmpi_abi.so", 13);
 }
 
-static bool is_other(const char *name)
+static bool run_elf_is_other(const char *name)
 {
 	static const char *const others[] = { "libmpi.so", "libmpich.so",
 		"libmpichfort.so", "libmpichcxx.so", "libmpifort.so",
@@ -80,7 +80,7 @@ static const Elf64_Dyn *entry(
 }
 
 /* The string at offset, which is in the file; shortened. */
-static void copy_name(
+static void run_elf_copy_name(
 	const struct image *image, uint64_t offset, char *name, size_t len)
 {
 	uint64_t left = image->len - offset;
@@ -90,7 +90,7 @@ static void copy_name(
 		left < len - 1 ? left : len - 1);
 }
 
-static bool search(const struct image *image, const Elf64_Phdr *table,
+static bool run_elf_search(const struct image *image, const Elf64_Phdr *table,
 	char *name_out, size_t len)
 {
 	uint64_t strings = UINT64_MAX;
@@ -108,12 +108,13 @@ static bool search(const struct image *image, const Elf64_Phdr *table,
 		if (dyn->d_tag != DT_NEEDED ||
 			dyn->d_un.d_val >= image->len - strings)
 			continue;
-		copy_name(image, strings + dyn->d_un.d_val, name, sizeof(name));
-		if (is_ours(name))
+		run_elf_copy_name(
+			image, strings + dyn->d_un.d_val, name, sizeof(name));
+		if (run_elf_is_ours(name))
 			return false;
-		if (!found && is_other(name))
+		if (!found && run_elf_is_other(name))
 			snprintf(name_out, len, "%s", name);
-		found |= is_other(name);
+		found |= run_elf_is_other(name);
 	}
 	return found;
 }
@@ -138,7 +139,7 @@ bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len)
 	image = (struct image){ data, (uint64_t)st.st_size };
 	for (unsigned i = 0; (h = header(&image, i)) != NULL; i++)
 		if (h->p_type == PT_DYNAMIC)
-			found = search(&image, h, name_out, len);
+			found = run_elf_search(&image, h, name_out, len);
 	munmap(data, (size_t)st.st_size);
 	return found;
 }

@@ -83,7 +83,7 @@ static void clean_up(
 }
 
 /* The guard's whole life. */
-static void watch(int fd, const char *dir, const char *mark)
+static void run_guard_watch(int fd, const char *dir, const char *mark)
 {
 	pid_t *pgids = NULL, pgid;
 	size_t n = 0;
@@ -120,7 +120,7 @@ static void become_guard(int fd, const char *dir, const char *mark)
 	close_range(1, ~0u, 0);
 	if (chdir("/"))
 		_exit(1);
-	watch(0, dir, mark);
+	run_guard_watch(0, dir, mark);
 }
 
 int weft_run_guard_start(

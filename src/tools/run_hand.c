@@ -49,10 +49,10 @@ static void push_take(struct weft_run_cmd *cmd, char *word)
 	argv[cmd->n] = NULL;
 }
 
-static void push(struct weft_run_cmd *cmd, const char *fmt, ...)
+static void run_hand_push(struct weft_run_cmd *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void push(struct weft_run_cmd *cmd, const char *fmt, ...)
+static void run_hand_push(struct weft_run_cmd *cmd, const char *fmt, ...)
 {
 	char *word = NULL;
 	va_list args;
@@ -67,7 +67,7 @@ static void push(struct weft_run_cmd *cmd, const char *fmt, ...)
 static void push_all(struct weft_run_cmd *cmd, char **argv)
 {
 	for (; *argv; argv++)
-		push(cmd, "%s", *argv);
+		run_hand_push(cmd, "%s", *argv);
 }
 
 /* Both launchers lack a timeout that ends with a status of its own. */
@@ -76,11 +76,11 @@ static void push_timeout(
 {
 	if (opt->timeout_s <= 0)
 		return;
-	push(cmd, "timeout");
-	push(cmd, "--foreground");
-	push(cmd, "-k");
-	push(cmd, "%g", opt->grace_s > 0 ? opt->grace_s : 1);
-	push(cmd, "%g", opt->timeout_s);
+	run_hand_push(cmd, "timeout");
+	run_hand_push(cmd, "--foreground");
+	run_hand_push(cmd, "-k");
+	run_hand_push(cmd, "%g", opt->grace_s > 0 ? opt->grace_s : 1);
+	run_hand_push(cmd, "%g", opt->timeout_s);
 }
 
 /* ---- Slurm ---- */
@@ -89,7 +89,7 @@ struct word_map {
 	const char *ours, *theirs;
 };
 
-static const char *translate(
+static const char *run_hand_translate(
 	const struct word_map *map, size_t n, const char *word)
 {
 	for (size_t i = 0; word && i < n; i++)
@@ -109,7 +109,7 @@ static const char *slurm_bind(const char *word)
 		{ "none", "none" },
 	};
 
-	return translate(map, sizeof(map) / sizeof(*map), word);
+	return run_hand_translate(map, sizeof(map) / sizeof(*map), word);
 }
 
 /* "NONE" or the names of what is to be passed on; the caller frees. */
@@ -206,13 +206,13 @@ static void slurm_program(
 		push_all(cmd, app->argv);
 		return;
 	}
-	push(cmd, "sh");
-	push(cmd, "-c");
+	run_hand_push(cmd, "sh");
+	run_hand_push(cmd, "-c");
 	push_take(cmd, slurm_script(opt));
 }
 
 /* -ppn alone says how many there are: so many on every node. */
-static bool is_counted(const struct weft_run_opt *opt)
+static bool run_hand_is_counted(const struct weft_run_opt *opt)
 {
 	return opt->n_apps > 1 || opt->apps[0].has_n || !opt->per_node;
 }
@@ -223,21 +223,21 @@ static void slurm_shape(
 	char *hosts = NULL;
 
 	cmd->err = weft_run_hosts_list(opt, &hosts);
-	if (is_counted(opt)) {
-		push(cmd, "-n");
-		push(cmd, "%u", weft_run_opt_size(opt));
+	if (run_hand_is_counted(opt)) {
+		run_hand_push(cmd, "-n");
+		run_hand_push(cmd, "%u", weft_run_opt_size(opt));
 	}
 	if (hosts)
-		push(cmd, "--nodelist=%s", hosts);
+		run_hand_push(cmd, "--nodelist=%s", hosts);
 	free(hosts);
 	if (opt->oversubscribe)
-		push(cmd, "--overcommit");
+		run_hand_push(cmd, "--overcommit");
 	if (opt->n_nodes) {
-		push(cmd, "-N");
-		push(cmd, "%u", opt->n_nodes);
+		run_hand_push(cmd, "-N");
+		run_hand_push(cmd, "%u", opt->n_nodes);
 	}
 	if (opt->per_node)
-		push(cmd, "--ntasks-per-node=%u", opt->per_node);
+		run_hand_push(cmd, "--ntasks-per-node=%u", opt->per_node);
 }
 
 void weft_run_hand_slurm(
@@ -247,24 +247,26 @@ void weft_run_hand_slurm(
 	char *exported = export_list(opt);
 
 	push_timeout(cmd, opt);
-	push(cmd, "srun");
-	push(cmd, "--mpi=pmix");
+	run_hand_push(cmd, "srun");
+	run_hand_push(cmd, "--mpi=pmix");
 	slurm_shape(cmd, opt);
 	if (weft_knob_foreign("SLURM_STEP_ID"))
-		push(cmd, "--overlap"); /* we run in a step ourselves */
-	push(cmd, "--kill-on-bad-exit=%d", opt->keep_going ? 0 : 1);
-	push(cmd, "--input=0"); /* standard input goes to rank 0 alone */
+		run_hand_push(
+			cmd, "--overlap"); /* we run in a step ourselves */
+	run_hand_push(cmd, "--kill-on-bad-exit=%d", opt->keep_going ? 0 : 1);
+	run_hand_push(
+		cmd, "--input=0"); /* standard input goes to rank 0 alone */
 	if (opt->tag != WEFT_RUN_TAG_NONE)
-		push(cmd, "--label");
+		run_hand_push(cmd, "--label");
 	if (bind || opt->report_bindings)
-		push(cmd, "--cpu-bind=%s%s%s",
+		run_hand_push(cmd, "--cpu-bind=%s%s%s",
 			opt->report_bindings ? "verbose" : "",
 			bind && opt->report_bindings ? "," : "",
 			bind ? bind : "");
 	if (opt->n_apps == 1 && opt->apps[0].wdir)
-		push(cmd, "--chdir=%s", opt->apps[0].wdir);
+		run_hand_push(cmd, "--chdir=%s", opt->apps[0].wdir);
 	if (exported)
-		push(cmd, "--export=%s", exported);
+		run_hand_push(cmd, "--export=%s", exported);
 	free(exported);
 	slurm_program(cmd, opt);
 }
@@ -282,7 +284,7 @@ static const char *prrte_place(const char *word)
 		{ "none", "none" },
 	};
 
-	return translate(map, sizeof(map) / sizeof(*map), word);
+	return run_hand_translate(map, sizeof(map) / sizeof(*map), word);
 }
 
 static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
@@ -290,74 +292,77 @@ static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 	const char *bind = prrte_place(opt->bind), *by = prrte_place(opt->map);
 
 	if (geteuid() == 0) /* we refuse it no more than a shell does */
-		push(cmd, "--allow-run-as-root");
+		run_hand_push(cmd, "--allow-run-as-root");
 	if (opt->dvm_uri) {
-		push(cmd, "--dvm-uri");
-		push(cmd, "%s", opt->dvm_uri);
+		run_hand_push(cmd, "--dvm-uri");
+		run_hand_push(cmd, "%s", opt->dvm_uri);
 	}
 	if (opt->per_node || by || opt->oversubscribe) {
 		const char *more = opt->oversubscribe ? ":OVERSUBSCRIBE" : "";
 
-		push(cmd, "--map-by");
+		run_hand_push(cmd, "--map-by");
 		if (opt->per_node)
-			push(cmd, "ppr:%u:node%s", opt->per_node, more);
+			run_hand_push(
+				cmd, "ppr:%u:node%s", opt->per_node, more);
 		else
-			push(cmd, "%s%s", by ? by : "slot", more);
+			run_hand_push(cmd, "%s%s", by ? by : "slot", more);
 	}
 	if (opt->hosts || opt->hostfile) {
-		push(cmd, opt->hosts ? "--host" : "--hostfile");
-		push(cmd, "%s", opt->hosts ? opt->hosts : opt->hostfile);
+		run_hand_push(cmd, opt->hosts ? "--host" : "--hostfile");
+		run_hand_push(
+			cmd, "%s", opt->hosts ? opt->hosts : opt->hostfile);
 	}
 	if (opt->report_bindings) {
-		push(cmd, "--display");
-		push(cmd, "bind");
+		run_hand_push(cmd, "--display");
+		run_hand_push(cmd, "bind");
 	}
 	if (bind) {
-		push(cmd, "--bind-to");
-		push(cmd, "%s", bind);
+		run_hand_push(cmd, "--bind-to");
+		run_hand_push(cmd, "%s", bind);
 	}
 	if (opt->tag != WEFT_RUN_TAG_NONE) {
-		push(cmd, "--output");
-		push(cmd, "tag");
+		run_hand_push(cmd, "--output");
+		run_hand_push(cmd, "tag");
 	}
 	if (opt->keep_going) {
-		push(cmd, "--runtime-options");
-		push(cmd, "recoverable,notifyerrors");
+		run_hand_push(cmd, "--runtime-options");
+		run_hand_push(cmd, "recoverable,notifyerrors");
 	}
 }
 
 static void prrte_env(struct weft_run_cmd *cmd, const struct weft_run_env *env)
 {
 	for (size_t i = 0; i < env->n_set; i++) {
-		push(cmd, "-x");
-		push(cmd, "%s", env->set[i]);
+		run_hand_push(cmd, "-x");
+		run_hand_push(cmd, "%s", env->set[i]);
 	}
 }
 
 static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
 	const struct weft_run_app *app)
 {
-	if (is_counted(opt)) {
-		push(cmd, "-n");
-		push(cmd, "%u", app->n);
+	if (run_hand_is_counted(opt)) {
+		run_hand_push(cmd, "-n");
+		run_hand_push(cmd, "%u", app->n);
 	}
 	if (app->pset) {
-		push(cmd, "--pset");
-		push(cmd, "%s", app->pset);
+		run_hand_push(cmd, "--pset");
+		run_hand_push(cmd, "%s", app->pset);
 	}
 	if (app->wdir) {
-		push(cmd, "--wdir");
-		push(cmd, "%s", app->wdir);
+		run_hand_push(cmd, "--wdir");
+		run_hand_push(cmd, "%s", app->wdir);
 	}
 	prrte_env(cmd, &opt->env);
 	prrte_env(cmd, &app->env);
 	if (opt->alloc_kinds) {
-		push(cmd, "-x");
-		push(cmd, "WEFT_MEMORY_ALLOC_KINDS=%s", opt->alloc_kinds);
+		run_hand_push(cmd, "-x");
+		run_hand_push(
+			cmd, "WEFT_MEMORY_ALLOC_KINDS=%s", opt->alloc_kinds);
 	}
 	if (opt->universe) {
-		push(cmd, "-x");
-		push(cmd, "WEFT_UNIVERSE_SIZE=%u", opt->universe);
+		run_hand_push(cmd, "-x");
+		run_hand_push(cmd, "WEFT_UNIVERSE_SIZE=%u", opt->universe);
 	}
 	push_all(cmd, app->argv);
 }
@@ -366,11 +371,11 @@ void weft_run_hand_prrte(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
 	push_timeout(cmd, opt);
-	push(cmd, opt->dvm_uri ? "prun" : "prterun");
+	run_hand_push(cmd, opt->dvm_uri ? "prun" : "prterun");
 	prrte_job(cmd, opt);
 	for (size_t a = 0; a < opt->n_apps; a++) {
 		if (a)
-			push(cmd, ":");
+			run_hand_push(cmd, ":");
 		prrte_app(cmd, opt, &opt->apps[a]);
 	}
 }

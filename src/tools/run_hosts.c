@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Add the name at word, which ends at a blank or at its slots, once. */
-static void add(char *list, const char *word)
+static void run_hosts_add(char *list, const char *word)
 {
 	size_t len = strcspn(word, ": \t\r\n,#"), n = strlen(list);
 
@@ -35,7 +35,7 @@ static int from_option(const char *hosts, char **list_out)
 	while (*hosts) {
 		size_t part = strcspn(hosts, ",");
 
-		add(*list_out, hosts);
+		run_hosts_add(*list_out, hosts);
 		hosts += part + (hosts[part] == ',');
 	}
 	return 0;
@@ -58,7 +58,8 @@ static int from_file(const char *name, char **list_out)
 		grown = realloc(*list_out, len);
 		err = grown ? 0 : WEFT_ERR_NOMEM;
 		if (!err)
-			add(*list_out = grown, line + strspn(line, " \t"));
+			run_hosts_add(*list_out = grown,
+				line + strspn(line, " \t"));
 	}
 	free(line);
 	fclose(file);

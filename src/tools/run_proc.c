@@ -33,7 +33,8 @@ void weft_run_fault_unmap(struct weft_run_fault *faults, uint32_t n)
 }
 
 /* In the child: say why and end. */
-static void give_up(struct weft_run_fault *fault, enum weft_run_stage stage)
+static void run_proc_give_up(
+	struct weft_run_fault *fault, enum weft_run_stage stage)
 {
 	fault->error = errno;
 	fault->stage = stage;
@@ -78,15 +79,15 @@ static void become_process(
 		_exit(EXIT_NOT_STARTED); /* it died before the line above */
 	for (int fd = 0; fd < 3; fd++)
 		if (start->fds[fd] != fd && dup2(start->fds[fd], fd) < 0)
-			give_up(proc->fault, WEFT_RUN_STAGE_EXEC);
+			run_proc_give_up(proc->fault, WEFT_RUN_STAGE_EXEC);
 	reset_signals();
 	if (proc->app->wdir && chdir(proc->app->wdir))
-		give_up(proc->fault, WEFT_RUN_STAGE_WDIR);
+		run_proc_give_up(proc->fault, WEFT_RUN_STAGE_WDIR);
 	if (start->cpus &&
 		sched_setaffinity(0, sizeof(*start->cpus), start->cpus))
-		give_up(proc->fault, WEFT_RUN_STAGE_BIND);
+		run_proc_give_up(proc->fault, WEFT_RUN_STAGE_BIND);
 	run_program(proc->app, start->env);
-	give_up(proc->fault, WEFT_RUN_STAGE_EXEC);
+	run_proc_give_up(proc->fault, WEFT_RUN_STAGE_EXEC);
 }
 
 int weft_run_proc_start(

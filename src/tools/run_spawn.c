@@ -112,7 +112,8 @@ static int make_name(struct weft_run_spawn *s)
 	return 0;
 }
 
-static int make_env(const struct weft_run_spawn *s, int fd, char ***env)
+static int run_spawn_make_env(
+	const struct weft_run_spawn *s, int fd, char ***env)
 {
 	char pair[WEFT_RUN_PARENT_MAX + 32];
 	int err;
@@ -136,7 +137,7 @@ static int make_env(const struct weft_run_spawn *s, int fd, char ***env)
 	return err;
 }
 
-static int launch(struct weft_run_spawn *s)
+static int run_spawn_launch(struct weft_run_spawn *s)
 {
 	struct weft_run_start start = { .launcher = getpid(),
 		.fds = { -1, STDOUT_FILENO, STDERR_FILENO } };
@@ -149,7 +150,7 @@ static int launch(struct weft_run_spawn *s)
 		err = weft_err_set(WEFT_ERR_OTHER, "pipe: %s", strerror(errno));
 	s->pipe = fds[1];
 	if (!err)
-		err = make_env(s, fds[0], &start.env);
+		err = run_spawn_make_env(s, fds[0], &start.env);
 	if (!err)
 		err = weft_run_proc_start(&s->proc, &start);
 	weft_run_env_free(start.env);
@@ -178,7 +179,7 @@ int weft_run_spawn_start(
 	s->app.argv = copy_args(argv);
 	err = s->proc.fault && s->app.argv ? make_name(s) : WEFT_ERR_NOMEM;
 	if (!err)
-		err = launch(s);
+		err = run_spawn_launch(s);
 	if (err) {
 		spawn_free(s);
 		return err;

@@ -99,7 +99,7 @@ static void describe_silent(
 }
 
 /* Takes what is printed into account only: the text is a process's. */
-static void clean(char *text)
+static void run_where_clean(char *text)
 {
 	for (; *text; text++)
 		if (iscntrl((unsigned char)*text) || *text == '%')
@@ -138,18 +138,18 @@ static void cut_ranks(struct place *place)
 	}
 }
 
-static void place_of(struct place *place, const struct weft_run_proc *proc,
-	struct weft_life *life)
+static void run_where_place_of(struct place *place,
+	const struct weft_run_proc *proc, struct weft_life *life)
 {
 	*place = (struct place){ .first = proc->rank };
 	if (!is_in_mpi(proc) || !weft_life_read(life, place->text))
 		describe_silent(place, proc);
-	clean(place->text);
+	run_where_clean(place->text);
 	cut_time(place);
 }
 
 /* Puts together those that are in the same, under the first of them. */
-static void gather(struct place *places, uint32_t n, uint32_t first)
+static void run_where_gather(struct place *places, uint32_t n, uint32_t first)
 {
 	struct place *of = &places[first];
 
@@ -212,7 +212,7 @@ static uint32_t gather_all(struct place *places, uint32_t n)
 	for (uint32_t r = 0; r < n; r++) {
 		if (places[r].first != r)
 			continue;
-		gather(places, n, r);
+		run_where_gather(places, n, r);
 		lines++;
 	}
 	return lines;
@@ -251,7 +251,7 @@ void weft_run_where_print(struct weft_run_where *where, struct weft_run_io *io,
 
 	where->until_ns = 0;
 	for (uint32_t r = 0; places && r < n; r++)
-		place_of(&places[r], &procs[r], &lives[r]);
+		run_where_place_of(&places[r], &procs[r], &lives[r]);
 	if (places)
 		print_all(io, places, procs, n);
 	free(places);

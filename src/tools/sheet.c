@@ -46,7 +46,7 @@ void weft_sheet_destroy(struct weft_sheet *sheet)
 	free(sheet);
 }
 
-static struct weft_sheet *add(
+static struct weft_sheet *fact_add(
 	struct weft_sheet *parent, const char *name, enum sheet_kind kind)
 {
 	struct weft_sheet *sheet = parent ? calloc(1, sizeof(*sheet)) : NULL;
@@ -72,18 +72,18 @@ struct weft_sheet *weft_sheet_create(void)
 struct weft_sheet *weft_sheet_object(
 	struct weft_sheet *parent, const char *name)
 {
-	return add(parent, name, SHEET_OBJECT);
+	return fact_add(parent, name, SHEET_OBJECT);
 }
 
 struct weft_sheet *weft_sheet_list(struct weft_sheet *parent, const char *name)
 {
-	return add(parent, name, SHEET_LIST);
+	return fact_add(parent, name, SHEET_LIST);
 }
 
 void weft_sheet_text(
 	struct weft_sheet *parent, const char *name, const char *fmt, ...)
 {
-	struct weft_sheet *sheet = add(parent, name, SHEET_TEXT);
+	struct weft_sheet *sheet = fact_add(parent, name, SHEET_TEXT);
 	va_list ap;
 
 	if (!sheet)
@@ -97,7 +97,7 @@ void weft_sheet_text(
 void weft_sheet_number(struct weft_sheet *parent, const char *name,
 	uint64_t number, const char *unit)
 {
-	struct weft_sheet *sheet = add(parent, name, SHEET_NUMBER);
+	struct weft_sheet *sheet = fact_add(parent, name, SHEET_NUMBER);
 
 	if (!sheet)
 		return;
@@ -108,7 +108,7 @@ void weft_sheet_number(struct weft_sheet *parent, const char *name,
 
 void weft_sheet_flag(struct weft_sheet *parent, const char *name, bool is_set)
 {
-	struct weft_sheet *sheet = add(parent, name, SHEET_FLAG);
+	struct weft_sheet *sheet = fact_add(parent, name, SHEET_FLAG);
 
 	if (sheet)
 		sheet->number = is_set;
@@ -122,7 +122,8 @@ static bool is_fact(const struct weft_sheet *sheet)
 }
 
 /* A fact's words; buf holds those that are made up. */
-static const char *words(const struct weft_sheet *sheet, char buf[VALUE_MAX])
+static const char *fact_words(
+	const struct weft_sheet *sheet, char buf[VALUE_MAX])
 {
 	if (sheet->kind == SHEET_FLAG)
 		return sheet->number ? "yes" : "no";
@@ -180,8 +181,8 @@ static size_t table_widths(const struct weft_sheet *sheet, size_t *widths)
 				break;
 			if (i == n_columns)
 				widths[n_columns++] = strlen(fact->name);
-			widths[i] =
-				weft_max(widths[i], strlen(words(fact, buf)));
+			widths[i] = weft_max(
+				widths[i], strlen(fact_words(fact, buf)));
 			i++;
 		}
 	}
@@ -200,7 +201,7 @@ static void print_row(const struct weft_sheet *row, const size_t *widths,
 	weft_list_for_each(cell, next, &row->children)
 	{
 		const struct weft_sheet *fact = sheet_at(cell);
-		const char *text = is_head ? fact->name : words(fact, buf);
+		const char *text = is_head ? fact->name : fact_words(fact, buf);
 
 		if (i == n_columns)
 			break;
@@ -241,9 +242,9 @@ static void print_at(const struct weft_sheet *sheet, int depth, FILE *to)
 		indent(to, depth);
 		if (is_fact(child) && child->name) {
 			fprintf(to, "%-*s  %s\n", width, child->name,
-				words(child, buf));
+				fact_words(child, buf));
 		} else if (is_fact(child)) {
-			fprintf(to, "%s\n", words(child, buf));
+			fprintf(to, "%s\n", fact_words(child, buf));
 		} else {
 			fprintf(to, "%s:\n", child->name ? child->name : "-");
 			print_at(child, depth + 1, to);

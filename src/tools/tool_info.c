@@ -52,7 +52,7 @@ static const struct shmem_row shmem_rows[] = {
 enum { N_SHMEM = sizeof(shmem_rows) / sizeof(shmem_rows[0]) };
 
 /* Those of shmemx.h are not of the standard. */
-static bool is_beyond(const struct shmem_row *row)
+static bool tool_info_is_beyond(const struct shmem_row *row)
 {
 	return strncmp(row->name, "shmemx_", 7) == 0;
 }
@@ -61,7 +61,7 @@ static void count_shmem(size_t *n_current, size_t *n_old, size_t *n_beyond)
 {
 	*n_current = *n_old = *n_beyond = 0;
 	for (size_t i = 0; i < N_SHMEM; i++) {
-		if (is_beyond(&shmem_rows[i]))
+		if (tool_info_is_beyond(&shmem_rows[i]))
 			++*n_beyond;
 		else if (shmem_rows[i].is_deprecated)
 			++*n_old;
@@ -78,7 +78,7 @@ static struct {
 	bool is_json;
 } wishes;
 
-static int complain(const char *what, int err)
+static int tool_info_complain(const char *what, int err)
 {
 	const char *detail = weft_err_detail_peek(err);
 
@@ -225,9 +225,9 @@ static int show_shmem(struct weft_sheet *sheet, const char *name)
 		struct weft_sheet *row = weft_sheet_object(list, NULL);
 
 		weft_sheet_text(row, "state", "%s",
-			is_beyond(&shmem_rows[i])     ? "extension"
-			: shmem_rows[i].is_deprecated ? "deprecated"
-						      : "current");
+			tool_info_is_beyond(&shmem_rows[i]) ? "extension"
+			: shmem_rows[i].is_deprecated	    ? "deprecated"
+							    : "current");
 		weft_sheet_text(row, "name", "%s", shmem_rows[i].name);
 	}
 	count_shmem(&n_current, &n_old, &n_beyond);
@@ -305,7 +305,8 @@ static int show_hints(struct weft_sheet *sheet, const char *name)
 	int err = weft_side_open(&hints, &side);
 
 	if (err)
-		return complain("no endpoint for one-sided access", err);
+		return tool_info_complain(
+			"no endpoint for one-sided access", err);
 	for (unsigned bit = 1; bit & WEFT_RMA_HINTS; bit <<= 1)
 		weft_advice_explain(&side->plan, bit, add_hint, alone);
 	weft_advice_explain(&side->plan, WEFT_RMA_HINTS, add_hint,
@@ -324,7 +325,7 @@ static int show_plan(struct weft_sheet *sheet, const char *name)
 	int err = weft_net_open(&hints, ignore_message, NULL, &net);
 
 	if (err)
-		return complain("no endpoint", err);
+		return tool_info_complain("no endpoint", err);
 	weft_plan_print(&net->plan, text, sizeof(text));
 	weft_net_close(net);
 	while ((line = strsep(&rest, "\n")) != NULL)
@@ -349,7 +350,7 @@ static int show_nics(struct weft_sheet *sheet, const char *name)
 {
 	int err = weft_nic_visit(add_nic, weft_sheet_list(sheet, name));
 
-	return err ? complain("network devices", err) : 0;
+	return err ? tool_info_complain("network devices", err) : 0;
 }
 
 /* One set as a session sees it, with its size. */
@@ -364,7 +365,7 @@ static int show_pset(
 	if (!err)
 		err = weft_pset_group(session, name, &group);
 	if (err)
-		return complain("process set", err);
+		return tool_info_complain("process set", err);
 	weft_sheet_text(row, "name", "%s", name);
 	weft_sheet_number(row, "size", group->size, "processes");
 	weft_group_put(group);
@@ -395,7 +396,7 @@ static int show_psets(struct weft_sheet *sheet, const char *name)
 	int code = 0, err = weft_session_open(NULL, NULL, &session);
 
 	if (err)
-		return complain("no session", err);
+		return tool_info_complain("no session", err);
 	weft_sheet_text(at, "manager", "%s", facts->manager);
 	weft_sheet_text(at, "job", "%s", facts->job);
 	weft_sheet_number(at, "rank", facts->rank, NULL);
@@ -405,7 +406,7 @@ static int show_psets(struct weft_sheet *sheet, const char *name)
 	show_binding(at);
 	err = weft_pset_count(session, &n);
 	if (err)
-		code = complain("process sets", err);
+		code = tool_info_complain("process sets", err);
 	list = weft_sheet_list(at, "sets");
 	for (uint32_t i = 0; i < n; i++)
 		code |= show_pset(list, session, i);
@@ -472,7 +473,7 @@ static int usage(FILE *to)
 }
 
 /* Marks a topic; false when the word is none. */
-static bool choose(const char *option, bool chosen[N_TOPICS])
+static bool tool_info_choose(const char *option, bool chosen[N_TOPICS])
 {
 	bool is_all = strcmp(option, "--all") == 0, is_one = false;
 
@@ -483,7 +484,7 @@ static bool choose(const char *option, bool chosen[N_TOPICS])
 	return is_one;
 }
 
-static int show(const bool chosen[N_TOPICS])
+static int tool_info_show(const bool chosen[N_TOPICS])
 {
 	struct weft_sheet *sheet = weft_sheet_create();
 	int code = 0;
@@ -506,7 +507,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--man-knobs") == 0)
 			return print_man_knobs();
-		if (choose(argv[i], chosen))
+		if (tool_info_choose(argv[i], chosen))
 			is_any = true;
 		else if (strcmp(argv[i], "--provider") == 0 && i + 1 < argc)
 			wishes.provider = argv[++i];
@@ -522,6 +523,7 @@ int main(int argc, char **argv)
 	}
 	weft_knob_load();
 	if (!is_any)
-		choose(wishes.is_json ? "--all" : "--version", chosen);
-	return show(chosen);
+		tool_info_choose(
+			wishes.is_json ? "--all" : "--version", chosen);
+	return tool_info_show(chosen);
 }

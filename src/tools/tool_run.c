@@ -98,7 +98,7 @@ struct run {
 	bool is_stuck; /* the server's thread did not end */
 };
 
-static int complain(const char *what, int err)
+static int tool_run_complain(const char *what, int err)
 {
 	const char *detail = weft_err_detail_peek(err);
 
@@ -412,7 +412,8 @@ static int set_up(struct run *run)
 
 /* The program of app as a file: as it is named, or found on the way that the
  * process will look. */
-static void find_program(const struct weft_run_app *app, char *file, size_t len)
+static void tool_run_find_program(
+	const struct weft_run_app *app, char *file, size_t len)
 {
 	const char *dirs = app->path ? app->path : weft_knob_foreign("PATH");
 	const char *name = app->argv[0];
@@ -441,7 +442,7 @@ static void warn_of_others(struct run *run)
 	char file[4096], name[64];
 
 	for (size_t a = 0; a < run->opt.n_apps; a++) {
-		find_program(&run->opt.apps[a], file, sizeof(file));
+		tool_run_find_program(&run->opt.apps[a], file, sizeof(file));
 		if (weft_run_elf_other_mpi(file, name, sizeof(name)))
 			weft_run_io_say(run->io,
 				"warning: %s is linked to another MPI (%s), "
@@ -470,7 +471,8 @@ static int open_input(struct run *run, uint32_t rank, int *fd_out)
 	return 0;
 }
 
-static int make_env(struct run *run, struct weft_run_proc *proc, char ***env)
+static int tool_run_make_env(
+	struct run *run, struct weft_run_proc *proc, char ***env)
 {
 	char life[64], parent[WEFT_RUN_PARENT_MAX + 16];
 	int err;
@@ -493,7 +495,7 @@ static int start_one(struct run *run, struct weft_run_proc *proc)
 	struct weft_run_start start = { .launcher = getpid(),
 		.fds = { -1, -1, -1 },
 		.cpus = run->cpus ? &run->cpus[proc->rank] : NULL };
-	int err = make_env(run, proc, &start.env);
+	int err = tool_run_make_env(run, proc, &start.env);
 
 	if (!err)
 		err = open_input(run, proc->rank, &start.fds[0]);
@@ -546,7 +548,7 @@ static void signal_all(struct run *run, int sig)
 	weft_run_spawn_kill(run->spawned, sig);
 }
 
-static void end_job(struct run *run)
+static void tool_run_end_job(struct run *run)
 {
 	if (run->state != RUN_GOING)
 		return;
@@ -604,7 +606,7 @@ static bool has_left(struct run *run, const struct weft_run_proc *proc)
 			       WEFT_LIFE_IDLE);
 }
 
-static void say_end(struct run *run, const struct weft_run_proc *proc)
+static void tool_run_say_end(struct run *run, const struct weft_run_proc *proc)
 {
 	static const char remedy[] =
 		": MPI_Finalize or MPI_Session_finalize is missing "
@@ -669,7 +671,7 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 	if (!is_mine && proc->fault->stage)
 		say_fault(run, proc);
 	else if (!is_mine)
-		say_end(run, proc);
+		tool_run_say_end(run, proc);
 	decide(run, code ? code : EXIT_FAILURE);
 	if (is_mine)
 		return;
@@ -678,7 +680,7 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 	/* one that has left owes the others nothing; its code is kept */
 	if (!run->opt.keep_going &&
 		(WIFSIGNALED(proc->status) || !has_left(run, proc)))
-		end_job(run);
+		tool_run_end_job(run);
 }
 
 static void kill_aborted(struct run *run, int sig)
@@ -688,7 +690,8 @@ static void kill_aborted(struct run *run, int sig)
 			weft_run_proc_kill(&run->procs[r], sig);
 }
 
-/* A part of the job ends, as end_job() does it; the rest hears of deaths. */
+/* A part of the job ends, as tool_run_end_job() does it; the rest hears of
+ * deaths. */
 static void abort_some(struct run *run, const struct weft_serve_event *event)
 {
 	if (run->state == RUN_GOING)
@@ -703,7 +706,8 @@ static void abort_some(struct run *run, const struct weft_serve_event *event)
 	kill_aborted(run, SIGCONT);
 }
 
-static void on_abort(struct run *run, const struct weft_serve_event *event)
+static void tool_run_on_abort(
+	struct run *run, const struct weft_serve_event *event)
 {
 	int code = event->code & 0xff;
 
@@ -718,11 +722,11 @@ static void on_abort(struct run *run, const struct weft_serve_event *event)
 			event->code, *event->text ? ": " : "", event->text);
 	/* no fault where the code is 0: all are done */
 	decide(run, event->code && !code ? EXIT_FAILURE : code);
-	end_job(run);
+	tool_run_end_job(run);
 }
 
 /* A process wants another job: a launcher of its own runs it. */
-static void on_spawn(struct run *run, struct weft_serve_event *event)
+static void tool_run_on_spawn(struct run *run, struct weft_serve_event *event)
 {
 	int err = WEFT_ERR_SPAWN;
 
@@ -730,7 +734,7 @@ static void on_spawn(struct run *run, struct weft_serve_event *event)
 		err = weft_run_spawn_start(
 			&run->spawned, event->argv, event->parent);
 	if (err)
-		complain("cannot start another job", err);
+		tool_run_complain("cannot start another job", err);
 	weft_serve_spawned(
 		run->serve, event->asked, err, err ? "" : run->spawned->name);
 	weft_serve_argv_free(event->argv);
@@ -769,9 +773,9 @@ static void take_news(struct run *run)
 
 	while (weft_serve_next(run->serve, &event)) {
 		if (event.kind == WEFT_SERVE_ABORT)
-			on_abort(run, &event);
+			tool_run_on_abort(run, &event);
 		if (event.kind == WEFT_SERVE_SPAWN)
-			on_spawn(run, &event);
+			tool_run_on_spawn(run, &event);
 		free(event.ranks);
 		if (event.rank >= run->n)
 			continue;
@@ -921,11 +925,11 @@ static void on_timeout(struct run *run)
 	ask_where(run, SIGALRM, "timeout");
 }
 
-static void end_late(struct run *run)
+static void tool_run_end_late(struct run *run)
 {
 	run->is_all_ending = true;
 	weft_run_spawn_kill(run->spawned, SIGTERM);
-	end_job(run);
+	tool_run_end_job(run);
 }
 
 /* Answers come into memory, which nothing tells of. */
@@ -944,7 +948,7 @@ static void check_where(struct run *run, int *ms)
 	if (run->where.sig == SIGQUIT)
 		on_end_signal(run, SIGQUIT);
 	if (run->where.sig == SIGALRM)
-		end_late(run);
+		tool_run_end_late(run);
 }
 
 static void check_times(struct run *run, int *ms)
@@ -983,7 +987,7 @@ static void say_wait(struct run *run, int *ms)
 }
 
 /* All processes ended: is their output all out, too? */
-static bool is_over(struct run *run, int *ms)
+static bool tool_run_is_over(struct run *run, int *ms)
 {
 	if (!run->n_running)
 		say_wait(run, ms);
@@ -1027,7 +1031,7 @@ static void loop(struct run *run)
 		run->fds[2] = (struct pollfd){ run->above_fd, POLLIN, 0 };
 		n = weft_run_io_fill(run->io, &run->fds[FDS_FIXED], &ms);
 		check_output(run);
-		if (is_over(run, &ms))
+		if (tool_run_is_over(run, &ms))
 			return;
 		if (poll(run->fds, FDS_FIXED + n, ms) < 0 && errno != EINTR)
 			return;
@@ -1061,7 +1065,7 @@ static void tear_down(struct run *run)
 	free(run->fds);
 }
 
-static int launch(struct run *run)
+static int tool_run_launch(struct run *run)
 {
 	int err;
 
@@ -1071,7 +1075,7 @@ static int launch(struct run *run)
 		strcpy(run->host, "localhost");
 	err = check_shape(run);
 	if (err) {
-		complain("", err);
+		tool_run_complain("", err);
 		return EXIT_USAGE;
 	}
 	set_signals(run);
@@ -1082,7 +1086,7 @@ static int launch(struct run *run)
 	if (!err)
 		err = start_all(run);
 	if (err)
-		run->status = complain("cannot start the job", err);
+		run->status = tool_run_complain("cannot start the job", err);
 	else
 		loop(run);
 	tear_down(run);
@@ -1105,7 +1109,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	err = weft_run_opt_parse(&run.opt, argc, argv);
 	if (err) {
-		complain("", err);
+		tool_run_complain("", err);
 		status = EXIT_USAGE;
 	} else if (run.opt.task == WEFT_RUN_HELP) {
 		fputs(weft_run_opt_help(), stdout);
@@ -1115,7 +1119,7 @@ int main(int argc, char **argv)
 		weft_knob_load();
 		status = weft_run_hand_over(&run.opt);
 		if (status == WEFT_RUN_HAND_SELF)
-			status = launch(&run);
+			status = tool_run_launch(&run);
 	}
 	weft_run_opt_fini(&run.opt);
 	if (fflush(stdout) && !status)

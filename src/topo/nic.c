@@ -10,7 +10,7 @@
 
 enum { TEXT_MAX = 96 };
 
-static bool load(hwloc_topology_t *topology_out)
+static bool topo_nic_load(hwloc_topology_t *topology_out)
 {
 	if (hwloc_topology_init(topology_out))
 		return false;
@@ -76,7 +76,7 @@ int weft_nic_visit(weft_nic_fn *fn, void *arg)
 	hwloc_topology_t topology;
 	hwloc_obj_t device = NULL;
 
-	if (!mine || !load(&topology)) {
+	if (!mine || !topo_nic_load(&topology)) {
 		hwloc_bitmap_free(mine);
 		return weft_err_set(
 			WEFT_ERR_OTHER, "hwloc cannot read this machine");
@@ -98,7 +98,7 @@ struct near {
 	size_t len;
 };
 
-static void add(struct near *near, const char *word)
+static void topo_nic_add(struct near *near, const char *word)
 {
 	size_t used = strlen(near->list);
 
@@ -111,8 +111,8 @@ static void add_near(void *arg, const struct weft_nic *nic)
 {
 	if (!nic->is_local)
 		return;
-	add(arg, nic->name);
-	add(arg, nic->pci);
+	topo_nic_add(arg, nic->name);
+	topo_nic_add(arg, nic->pci);
 }
 
 void weft_nic_near(char *list, size_t len)

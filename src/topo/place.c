@@ -92,7 +92,7 @@ static hwloc_obj_t deal_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	}
 }
 
-static int deal(hwloc_topology_t machine, const struct weft_place *place,
+static int place_deal(hwloc_topology_t machine, const struct weft_place *place,
 	uint32_t n, cpu_set_t *sets_out)
 {
 	const char *bind = place->bind ? place->bind : place->map;
@@ -124,7 +124,7 @@ int weft_place_deal(
 
 	if (err)
 		return err;
-	err = deal(machine, place, n, sets_out);
+	err = place_deal(machine, place, n, sets_out);
 	hwloc_topology_destroy(machine);
 	return err;
 }
@@ -191,7 +191,7 @@ static uint32_t claim_cores(hwloc_topology_t machine, uint32_t n,
 	return got;
 }
 
-static enum weft_place_choice choose(hwloc_topology_t machine, uint32_t n,
+static enum weft_place_choice place_choose(hwloc_topology_t machine, uint32_t n,
 	bool is_threaded, weft_place_claim_fn *claim, void *arg,
 	cpu_set_t *sets_out)
 {
@@ -221,7 +221,7 @@ int weft_place_choose(const char *machine, uint32_t n, bool is_threaded,
 
 	if (err)
 		return err;
-	*choice_out = choose(hw, n, is_threaded, claim, arg, sets_out);
+	*choice_out = place_choose(hw, n, is_threaded, claim, arg, sets_out);
 	hwloc_topology_destroy(hw);
 	return 0;
 }

@@ -33,7 +33,7 @@ struct weft_topo {
 	struct weft_topo_type types[WEFT_TOPO_TYPES_MAX];
 };
 
-static struct weft_topo *create(void)
+static struct weft_topo *topo_create(void)
 {
 	struct weft_topo *topo = calloc(1, sizeof(*topo));
 
@@ -71,7 +71,7 @@ static void read_binding(hwloc_bitmap_t mine)
 
 int weft_topo_open(struct weft_topo **topo_out)
 {
-	struct weft_topo *topo = create();
+	struct weft_topo *topo = topo_create();
 
 	if (!topo)
 		return no_memory();
@@ -88,7 +88,7 @@ int weft_topo_open(struct weft_topo **topo_out)
 int weft_topo_open_synthetic(
 	const char *machine, const char *cpuset, struct weft_topo **topo_out)
 {
-	struct weft_topo *topo = create();
+	struct weft_topo *topo = topo_create();
 
 	if (!topo)
 		return no_memory();
@@ -166,7 +166,7 @@ static void add_types(struct weft_topo *topo)
 	}
 }
 
-static bool load(struct weft_topo *topo)
+static bool topo_load(struct weft_topo *topo)
 {
 	if (topo->is_loaded || topo->is_broken)
 		return topo->is_loaded;
@@ -195,7 +195,7 @@ static bool load(struct weft_topo *topo)
 size_t weft_topo_types(
 	struct weft_topo *topo, const char **names_out, size_t max)
 {
-	if (!load(topo))
+	if (!topo_load(topo))
 		return 0;
 	for (size_t i = 0; i < topo->n_types && i < max; i++)
 		names_out[i] = topo->types[i].name;
@@ -211,7 +211,7 @@ static const struct weft_topo_type *find_type(
 
 	if (strncmp(name, uri_prefix, sizeof(uri_prefix) - 1) == 0)
 		name += sizeof(uri_prefix) - 1;
-	if (!load(topo) ||
+	if (!topo_load(topo) ||
 		hwloc_type_sscanf(name, &type, &attr, sizeof(attr)) < 0)
 		return NULL;
 	if (type == HWLOC_OBJ_GROUP ||

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint32_t index_of(const struct weft_graph *graph, uint64_t proc)
+static uint32_t graph_index_of(const struct weft_graph *graph, uint64_t proc)
 {
 	uint32_t i = 0;
 
@@ -16,7 +16,7 @@ static uint32_t index_of(const struct weft_graph *graph, uint64_t proc)
 
 struct weft_graph_node *weft_graph_node(struct weft_graph *graph, uint64_t proc)
 {
-	uint32_t i = index_of(graph, proc);
+	uint32_t i = graph_index_of(graph, proc);
 
 	if (i < graph->n)
 		return graph->nodes[i];
@@ -82,8 +82,8 @@ static void take_out_live(
 		node->is_stuck =
 			node->epoch && (rules.with_unsure || node->is_sure);
 		for (uint32_t e = 0; e < node->n_edges; e++)
-			node->to[e] =
-				(uint16_t)index_of(graph, node->edges[e].proc);
+			node->to[e] = (uint16_t)graph_index_of(
+				graph, node->edges[e].proc);
 	}
 	while (has_changed) {
 		has_changed = false;
@@ -109,7 +109,7 @@ struct search {
 };
 
 /* True when that leads back to the node. */
-static bool search(
+static bool graph_search(
 	const struct weft_graph *graph, uint32_t from, struct search *s)
 {
 	memset(s->is_seen, 0, sizeof(s->is_seen));
@@ -143,7 +143,7 @@ uint32_t weft_graph_reduce(
 	for (uint32_t i = 0; i < graph->n; i++) {
 		struct weft_graph_node *node = graph->nodes[i];
 
-		node->is_in_ring = node->is_stuck && search(graph, i, &s);
+		node->is_in_ring = node->is_stuck && graph_search(graph, i, &s);
 		n += node->is_in_ring;
 	}
 	return n;
@@ -155,7 +155,7 @@ uint32_t weft_graph_ring(const struct weft_graph *graph, uint32_t node,
 	struct search s;
 	uint32_t n = 0, at = node;
 
-	if (!search(graph, node, &s))
+	if (!graph_search(graph, node, &s))
 		return 0;
 	do {
 		steps[n++] = s.by[at];

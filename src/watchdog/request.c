@@ -46,7 +46,7 @@ void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err))
 
 /* ---- in words ---- */
 
-static const char *label_of(const struct weft_comm *comm)
+static const char *request_label_of(const struct weft_comm *comm)
 {
 	if (comm->name[0])
 		return comm->name;
@@ -68,7 +68,7 @@ static struct envelope envelope_of(int32_t rank, int32_t tag)
 	return e;
 }
 
-static enum weft_plane plane_of(const struct weft_req *req)
+static enum weft_plane request_plane_of(const struct weft_req *req)
 {
 	return (enum weft_plane)(req->ctx % WEFT_PLANE_END);
 }
@@ -82,7 +82,7 @@ static bool is_message(const struct weft_req *req)
 static bool is_collective(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_COLL ||
-	       (is_message(req) && plane_of(req) == WEFT_PLANE_COLL);
+	       (is_message(req) && request_plane_of(req) == WEFT_PLANE_COLL);
 }
 
 /* Which of the communicator's collectives. */
@@ -95,16 +95,16 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 {
 	struct envelope e = envelope_of(req->src, req->tag);
 
-	if (is_message(req) && plane_of(req) == WEFT_PLANE_P2P)
+	if (is_message(req) && request_plane_of(req) == WEFT_PLANE_P2P)
 		snprintf(buf, len, "%s %s, %s, of communicator \"%.40s\"",
 			req->kind == WEFT_REQ_RECV ? "from" : "to", e.rank,
-			e.tag, label_of(req->comm));
+			e.tag, request_label_of(req->comm));
 	else if (is_collective(req))
 		snprintf(buf, len, "(number %d) of communicator \"%.40s\"",
-			number_of(req->tag), label_of(req->comm));
+			number_of(req->tag), request_label_of(req->comm));
 	else if (req->comm)
 		snprintf(buf, len, "of communicator \"%.40s\"",
-			label_of(req->comm));
+			request_label_of(req->comm));
 	else
 		snprintf(buf, len, "for a request");
 }
@@ -113,7 +113,7 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 static const char *call_of(const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_COLL ||
-		(is_message(req) && plane_of(req) != WEFT_PLANE_P2P))
+		(is_message(req) && request_plane_of(req) != WEFT_PLANE_P2P))
 		return "a collective";
 	if (req->kind == WEFT_REQ_RECV)
 		return "MPI_Recv";
@@ -133,7 +133,7 @@ static const struct weft_req *only_of(const struct weft_request_loop *loop)
 	return loop->at && loop->n == 1 ? loop->at(loop->arg, 0) : NULL;
 }
 
-static void name(const struct weft_wait *wait, char *buf, size_t len)
+static void request_name(const struct weft_wait *wait, char *buf, size_t len)
 {
 	const struct weft_request_loop *loop = loop_of(wait);
 	const struct weft_req *req = only_of(loop);
@@ -149,13 +149,14 @@ static void name(const struct weft_wait *wait, char *buf, size_t len)
 			     : "MPI_Wait");
 }
 
-static void describe(const struct weft_wait *wait, char *buf, size_t len)
+static void request_describe(
+	const struct weft_wait *wait, char *buf, size_t len)
 {
 	const struct weft_request_loop *loop = loop_of(wait);
 	const struct weft_req *req = only_of(loop);
 	char call[64], what[160];
 
-	name(wait, call, sizeof(call));
+	request_name(wait, call, sizeof(call));
 	if (req) {
 		describe_req(req, what, sizeof(what));
 	} else if (loop->comm) {
@@ -163,7 +164,7 @@ static void describe(const struct weft_wait *wait, char *buf, size_t len)
 
 		snprintf(what, sizeof(what),
 			"from %s, %s, of communicator \"%.40s\"", e.rank, e.tag,
-			label_of(loop->comm));
+			request_label_of(loop->comm));
 	} else if (loop->what) {
 		snprintf(what, sizeof(what), "for %s", loop->what);
 	} else {
@@ -203,7 +204,8 @@ static struct weft_need *need_like(const struct asking *a,
 	need->any = a->any;
 	need->is_soft = true;
 	need->size = (uint32_t)comm->remote_size;
-	snprintf(need->label, sizeof(need->label), "%.31s", label_of(comm));
+	snprintf(need->label, sizeof(need->label), "%.31s",
+		request_label_of(comm));
 	return need;
 }
 
@@ -251,19 +253,21 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 		snprintf(need->phrase, sizeof(need->phrase),
 			"a message from %s with %s on communicator \"%.60s\" "
 			"(%d processes)",
-			e.rank, e.tag, label_of(comm), (int)comm->remote_size);
+			e.rank, e.tag, request_label_of(comm),
+			(int)comm->remote_size);
 	else
 		snprintf(need->phrase, sizeof(need->phrase),
 			"others to take part in collective number %d on "
 			"communicator \"%.60s\" (%d processes)",
-			number_of(tag), label_of(comm), (int)comm->remote_size);
+			number_of(tag), request_label_of(comm),
+			(int)comm->remote_size);
 	if (rank == comm->rank && !comm->is_inter)
 		need->otherwise = "only this process itself can send it";
 	on_ranks(&from, need, comm, rank);
 }
 
 /* Announced, and nothing heard since. */
-static bool is_offered(const struct weft_req *req)
+static bool request_is_offered(const struct weft_req *req)
 {
 	return req->peer && !req->is_eager && !req->remote &&
 	       req->n_parts == 0 && req->out.link.next == &req->out.link;
@@ -277,17 +281,17 @@ static void need_receive(const struct asking *a, const struct weft_req *req)
 
 	if (!need)
 		return;
-	if (plane_of(req) == WEFT_PLANE_P2P)
+	if (request_plane_of(req) == WEFT_PLANE_P2P)
 		snprintf(need->phrase, sizeof(need->phrase),
 			"rank %d to receive %zu bytes with tag %d on "
 			"communicator \"%.60s\" (%d processes)",
-			(int)req->src, req->len, (int)req->tag, label_of(comm),
-			(int)comm->remote_size);
+			(int)req->src, req->len, (int)req->tag,
+			request_label_of(comm), (int)comm->remote_size);
 	else
 		snprintf(need->phrase, sizeof(need->phrase),
 			"others to take data of collective number %d on "
 			"communicator \"%.60s\" (%d processes)",
-			number_of(req->tag), label_of(comm),
+			number_of(req->tag), request_label_of(comm),
 			(int)comm->remote_size);
 	need->otherwise = "it has been received by now, or is about to be";
 	on_ranks(a, need, comm, req->src);
@@ -348,7 +352,7 @@ static bool need_req(const struct asking *a, const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_RECV && req->is_posted) {
 		need_message(a, req->comm, req->ctx, req->src, req->tag);
-	} else if (req->kind == WEFT_REQ_SEND && is_offered(req)) {
+	} else if (req->kind == WEFT_REQ_SEND && request_is_offered(req)) {
 		need_receive(a, req);
 	} else if (is_message(req)) {
 		need_other(a, req->kind == WEFT_REQ_RECV
@@ -361,7 +365,7 @@ static bool need_req(const struct asking *a, const struct weft_req *req)
 	return true;
 }
 
-static bool is_active(const struct weft_req *req)
+static bool request_is_active(const struct weft_req *req)
 {
 	return req && !req->is_done && (!req->is_persistent || req->is_active);
 }
@@ -380,7 +384,7 @@ static bool has_background(const struct weft_wait *wait)
 	return false;
 }
 
-static void needs(struct weft_wait *wait)
+static void request_needs(struct weft_wait *wait)
 {
 	const struct weft_request_loop *loop = loop_of(wait);
 	struct asking a = { .wait = wait };
@@ -394,9 +398,9 @@ static void needs(struct weft_wait *wait)
 	for (int i = 0; loop->at && i < loop->n; i++) {
 		const struct weft_req *req = loop->at(loop->arg, i);
 
-		if (is_active(req) && req->lane == wait->lane)
+		if (request_is_active(req) && req->lane == wait->lane)
 			(void)need_req(&a, req);
-		else if (is_active(req))
+		else if (request_is_active(req))
 			need_other(&a, "a request on another lane");
 	}
 	if (loop->comm)
@@ -432,32 +436,33 @@ static uint64_t pulse(const struct weft_wait *wait)
 static const struct weft_wait_ops ops = {
 	.id = "MPI-WAIT",
 	.noun = "messages",
-	.name = name,
-	.describe = describe,
-	.needs = needs,
+	.name = request_name,
+	.describe = request_describe,
+	.needs = request_needs,
 	.pulse = pulse,
 };
 
 static const struct weft_wait_ops shmem_ops = {
 	.id = "SHMEM-STALL",
 	.noun = "messages",
-	.name = name,
-	.describe = describe,
-	.needs = needs,
+	.name = request_name,
+	.describe = request_describe,
+	.needs = request_needs,
 	.pulse = pulse,
 };
 
 static const struct weft_wait_ops poll_ops = {
 	.id = "MPI-POLL",
 	.noun = "messages",
-	.name = name,
-	.describe = describe,
-	.needs = needs,
+	.name = request_name,
+	.describe = request_describe,
+	.needs = request_needs,
 };
 
 /* ---- loops ---- */
 
-static struct weft_request_waiting *start(const struct weft_request_loop *loop)
+static struct weft_request_waiting *request_start(
+	const struct weft_request_loop *loop)
 {
 	struct weft_request_waiting *w = calloc(1, sizeof(*w));
 
@@ -469,7 +474,8 @@ static struct weft_request_waiting *start(const struct weft_request_loop *loop)
 	return w;
 }
 
-static void begin(struct weft_lane *lane, struct weft_request_waiting *w)
+static void request_begin(
+	struct weft_lane *lane, struct weft_request_waiting *w)
 {
 	w->wait.ops = w->wait.is_poll ? &poll_ops
 		      : w->within     ? &shmem_ops
@@ -496,14 +502,14 @@ static void end_req(struct weft_req *whole, int err)
 }
 
 /* It is proven that nothing will come: what is waited for ends now or soon. */
-static void give_up(const struct weft_request_waiting *w)
+static void request_give_up(const struct weft_request_waiting *w)
 {
 	const struct weft_request_loop *loop = w->loop;
 
 	for (int i = 0; on_stuck && loop->at && i < loop->n; i++) {
 		const struct weft_req *req = loop->at(loop->arg, i);
 
-		if (is_active(req) && req->lane == w->wait.lane) {
+		if (request_is_active(req) && req->lane == w->wait.lane) {
 			end_req((struct weft_req *)req,
 				weft_wait_raise(&w->wait));
 			return;
@@ -518,15 +524,15 @@ int weft_request_round(struct weft_lane *lane, struct weft_request_loop *loop)
 	if (w && w->is_begun) {
 		if (w->wait.lane != lane || !weft_wait_after_round(&w->wait))
 			return 0;
-		give_up(w);
+		request_give_up(w);
 		return w->wait.err;
 	}
 	if (++loop->n_rounds % ROUNDS_PER_LOOK)
 		return 0;
 	if (!w)
-		loop->waiting = start(loop);
+		loop->waiting = request_start(loop);
 	else if (weft_now_ns() - w->begun_ns > REGISTER_NS)
-		begin(lane, w);
+		request_begin(lane, w);
 	return 0;
 }
 

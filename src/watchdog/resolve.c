@@ -253,7 +253,7 @@ static bool is_seen_by_first(uint64_t epoch)
 }
 
 /* Those that the known ones wait for become nodes. Registry's lock held. */
-static void expand(struct weft_graph *graph)
+static void resolve_expand(struct weft_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->n; i++)
 		for (uint32_t e = 0; e < graph->nodes[i]->n_edges; e++) {
@@ -270,7 +270,7 @@ static void look_further(struct weft_wait *wait)
 	uint32_t from = g->n_looked;
 
 	weft_wait_lock();
-	expand(&g->graph);
+	resolve_expand(&g->graph);
 	for (uint32_t i = from; i < g->graph.n; i++)
 		g->is_due[i] = true;
 	g->n_pending += g->graph.n - from;
@@ -323,7 +323,7 @@ bool weft_resolve_start(struct weft_wait *wait)
 
 /* ---- the proof ---- */
 
-static void take_verdict(uint64_t epoch, const char *text, size_t len)
+static void resolve_take_verdict(uint64_t epoch, const char *text, size_t len)
 {
 	struct weft_wait *w = NULL;
 
@@ -363,7 +363,7 @@ static void send_verdicts(struct weft_wait *wait)
 		g->is_due[i] = i > 0;
 		g->n_pending += i > 0;
 		if (i == 0)
-			take_verdict(node->epoch, m.text, m.head.len);
+			resolve_take_verdict(node->epoch, m.text, m.head.len);
 		weft_wait_unlock();
 		if (i > 0)
 			weft_wait_send(wait->lane, node->proc, WEFT_WIRE_GRAPH,
@@ -377,7 +377,7 @@ static bool ends_with_errors(void)
 }
 
 /* All that can be known is here. */
-static void judge(struct weft_wait *wait, uint64_t now)
+static void resolve_judge(struct weft_wait *wait, uint64_t now)
 {
 	struct weft_gather *g = wait->gather;
 	struct weft_graph *graph = &g->graph;
@@ -435,7 +435,7 @@ static void gather_round(struct weft_wait *wait, uint64_t now)
 	if (!g->is_judged && !g->is_dropped)
 		look_further(wait);
 	if (!g->is_judged && (g->is_dropped || is_heard(g, now)))
-		judge(wait, now);
+		resolve_judge(wait, now);
 	if (g->is_judged && is_heard(g, now))
 		close_gather(wait);
 }
@@ -575,8 +575,8 @@ static struct weft_gather *due_at(
 	return NULL;
 }
 
-static void fill(struct weft_graph_node *node, const struct weft_wire_graph *g,
-	const char *rest)
+static void resolve_fill(struct weft_graph_node *node,
+	const struct weft_wire_graph *g, const char *rest)
 {
 	size_t edges = g->n_edges * sizeof(struct weft_wire_edge);
 	size_t len = weft_min(g->len, sizeof(node->call) - 1);
@@ -600,7 +600,7 @@ static void on_node(
 	weft_wait_lock();
 	gather = due_at(g->number, from, &at);
 	if (gather && !gather->is_judged)
-		fill(gather->graph.nodes[at], g, rest);
+		resolve_fill(gather->graph.nodes[at], g, rest);
 	weft_wait_unlock();
 }
 
@@ -617,7 +617,7 @@ static void on_verdict(struct weft_lane *lane, uint64_t from,
 	const struct weft_wire_graph *g, const char *text)
 {
 	weft_wait_lock();
-	take_verdict(g->epoch, text, g->len);
+	resolve_take_verdict(g->epoch, text, g->len);
 	weft_wait_unlock();
 	send(lane, from, WEFT_WIRE_GRAPH_TAKEN, g->number, 0);
 }
@@ -637,7 +637,7 @@ static void on_close(uint64_t from, const struct weft_wire_graph *g)
 	weft_wait_unlock();
 }
 
-static bool is_sane(const struct weft_wire_graph *g, size_t len)
+static bool resolve_is_sane(const struct weft_wire_graph *g, size_t len)
 {
 	return g->kind >= WEFT_WIRE_GRAPH_LOOK &&
 	       g->kind < WEFT_WIRE_GRAPH_END && g->n_edges <= WEFT_WIRE_EDGES &&
@@ -654,8 +654,9 @@ void weft_resolve_on_graph(struct weft_lane *lane, struct weft_peer *peer,
 	struct weft_wire_graph g;
 
 	(void)head;
-	if (!weft_wire_get_graph(&g, payload, len) || !is_sane(&g, len) ||
-		lane != &weft_proc.lane || !weft_proc_is_member(peer->proc)) {
+	if (!weft_wire_get_graph(&g, payload, len) ||
+		!resolve_is_sane(&g, len) || lane != &weft_proc.lane ||
+		!weft_proc_is_member(peer->proc)) {
 		weft_dispatch_drop(lane, "malformed part of a graph of waits");
 		return;
 	}

@@ -173,7 +173,7 @@ void weft_wait_look(struct weft_wait *wait)
 }
 
 /* Nothing can be expected of it, as it waits itself. */
-static bool is_waiting(const struct weft_other *o)
+static bool wait_is_waiting(const struct weft_other *o)
 {
 	return o->has_told && o->met != WEFT_WIRE_MET && o->epoch;
 }
@@ -192,7 +192,7 @@ static bool is_live(const struct weft_wait_view *view, uint16_t any)
 		if (view->needs[o->need].any != any)
 			continue;
 		n++;
-		if (!is_waiting(o))
+		if (!wait_is_waiting(o))
 			return true;
 	}
 	return n < n_all || n == 0 || n > WEFT_WIRE_EDGES;
@@ -225,7 +225,7 @@ static void settle_clause(struct weft_wait *wait, uint16_t any)
 		const struct weft_other *o = &view->others[i];
 		const struct weft_need *need = &view->needs[o->need];
 
-		if (need->any == any && is_waiting(o) &&
+		if (need->any == any && wait_is_waiting(o) &&
 			wait->n_edges < WEFT_WIRE_EDGES)
 			add_edge(wait, need, o,
 				any ? any : (uint16_t)(UINT8_MAX + i));
@@ -286,7 +286,7 @@ void weft_wait_begin(struct weft_wait *wait)
 	weft_wait_unlock();
 }
 
-static void ask(struct weft_wait *wait, uint64_t now)
+static void wait_ask(struct weft_wait *wait, uint64_t now)
 {
 	weft_wait_look(wait);
 	weft_query_ask(wait);
@@ -307,7 +307,7 @@ static void step(struct weft_wait *wait, uint64_t now)
 		(is_due || (weft_resolve_is_asked(wait) &&
 				   now - wait->asked_ns >
 					   FRESH_MS * (WEFT_NS_PER_S / 1000))))
-		ask(wait, now);
+		wait_ask(wait, now);
 	if (wait->is_asking && weft_query_is_over(wait, now)) {
 		wait->is_asking = false;
 		weft_wait_look(wait);
