@@ -161,7 +161,7 @@ static void near_divide(struct pmix_boot *boot)
 	if (boot->as_nodes < 2)
 		return;
 	if (boot->n_near < boot->size) {
-		weft_warn("BOOT-NODES",
+		weft_log_warn("BOOT-NODES",
 			"WEFT_NODES=%u is for jobs on one node; ignored",
 			boot->as_nodes);
 		boot->as_nodes = 1;
@@ -265,7 +265,7 @@ static void pmix_close(struct weft_boot *base, int clean)
 		return; /* PMIx's thread may still post to boot */
 	status = PMIx_Finalize(NULL, 0);
 	if (status != PMIX_SUCCESS)
-		weft_warn("PMIX-FINALIZE",
+		weft_log_warn("PMIX-FINALIZE",
 			"the process manager did not take our leave: %s",
 			PMIx_Error_string(status));
 	boot_free(boot);

@@ -47,7 +47,7 @@ static void pmix_pset_ask(
 	PMIX_QUERY_FREE(query, 1);
 	/* what stands there after a failure is not an answer */
 	if (status != PMIX_SUCCESS) {
-		weft_debug("PMIX-QUERY", "query %s: %s", key,
+		weft_log_debug("PMIX-QUERY", "query %s: %s", key,
 			PMIx_Error_string(status));
 		*reply_out = (struct reply){ 0 };
 	}

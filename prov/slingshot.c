@@ -73,7 +73,7 @@ bool weft_slingshot_key(const char *device, struct weft_cxi_auth_key *key_out)
 		return false;
 	if (!number_at(vnis, 0, UINT16_MAX, &vni) || !vni ||
 		!number_at(services, at, UINT32_MAX, &service)) {
-		weft_warn("NET-SLINGSHOT",
+		weft_log_warn("NET-SLINGSHOT",
 			"SLINGSHOT_VNIS \"%s\" or SLINGSHOT_SVC_IDS \"%s\" is "
 			"no list of numbers with one for %s; the provider "
 			"decides by itself (ask who runs the launcher)",
@@ -96,7 +96,7 @@ static unsigned long permitted(void)
 	mask = strtoul(text, &end, 16);
 	if (end != text && !*end && mask & ALL_CLASSES)
 		return mask & ALL_CLASSES;
-	weft_warn("NET-SLINGSHOT",
+	weft_log_warn("NET-SLINGSHOT",
 		"SLINGSHOT_TCS \"%s\" is no mask of traffic classes and is "
 		"ignored (ask who runs the launcher)",
 		text);

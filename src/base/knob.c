@@ -106,13 +106,13 @@ static void knob_refuse(struct weft_knob_desc *desc, const char *text,
 {
 	desc->source = WEFT_KNOB_REFUSED;
 	if (desc->unit)
-		weft_warn("KNOB-VALUE",
+		weft_log_warn("KNOB-VALUE",
 			"WEFT_%s \"%s\" is not a number from %lld to %lld "
 			"(%s); using %s",
 			desc->name, text, (long long)range->min,
 			(long long)range->max, desc->unit, desc->def);
 	else
-		weft_warn("KNOB-VALUE",
+		weft_log_warn("KNOB-VALUE",
 			"WEFT_%s \"%s\" is none of %s; using \"%s\"",
 			desc->name, text, desc->values, desc->def);
 }
@@ -151,7 +151,7 @@ static void knob_warn_unknown(const char *name, size_t len)
 		if (weft_distance(copy, descs[i].name) <
 			weft_distance(copy, descs[best].name))
 			best = i;
-	weft_warn("KNOB-UNKNOWN",
+	weft_log_warn("KNOB-UNKNOWN",
 		"WEFT_%s is not a variable of this library; the nearest is "
 		"WEFT_%s (weft-info --knobs lists all)",
 		copy, descs[best].name);

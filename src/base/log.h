@@ -34,10 +34,10 @@ void weft_log_write(enum weft_log_level level, const char *id, const char *fmt,
 #define weft_log(level, id, ...)                                            \
 	((level) <= weft_log_level ? weft_log_write(level, id, __VA_ARGS__) \
 				   : (void)0)
-#define weft_error(id, ...) weft_log(WEFT_LOG_ERROR, id, __VA_ARGS__)
-#define weft_warn(id, ...) weft_log(WEFT_LOG_WARN, id, __VA_ARGS__)
-#define weft_info(id, ...) weft_log(WEFT_LOG_INFO, id, __VA_ARGS__)
-#define weft_debug(id, ...) weft_log(WEFT_LOG_DEBUG, id, __VA_ARGS__)
-#define weft_trace(id, ...) weft_log(WEFT_LOG_TRACE, id, __VA_ARGS__)
+#define weft_log_error(id, ...) weft_log(WEFT_LOG_ERROR, id, __VA_ARGS__)
+#define weft_log_warn(id, ...) weft_log(WEFT_LOG_WARN, id, __VA_ARGS__)
+#define weft_log_info(id, ...) weft_log(WEFT_LOG_INFO, id, __VA_ARGS__)
+#define weft_log_debug(id, ...) weft_log(WEFT_LOG_DEBUG, id, __VA_ARGS__)
+#define weft_log_trace(id, ...) weft_log(WEFT_LOG_TRACE, id, __VA_ARGS__)
 
 #endif

@@ -22,7 +22,7 @@ struct weft_errh;
 struct weft_attrs;
 struct weft_bsend;
 struct weft_left_note;
-struct weft_nic;
+struct weft_nic_match;
 struct weft_topo_attached;
 
 enum weft_comm_state {
@@ -66,9 +66,10 @@ struct weft_comm {
 	uint32_t part_seq; /* tags of partitions given out; see p2p/part.c */
 	struct weft_bsend *bsend;    /* attached buffer; see p2p.h */
 	struct weft_left_note *left; /* only p2p/left.c */
-	struct weft_nic *nic; /* one block; only p2p/nic_send.c. NULL unless
-				 matching on the network card is wanted */
-	bool is_settled;      /* that is known */
+	struct weft_nic_match
+		*nic;	 /* one block; only p2p/nic_send.c. NULL unless
+		      matching on the network card is wanted */
+	bool is_settled; /* that is known */
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64]; /* string tag it was created with, cut */
 	/* below: only core/attr.c, core/info.c, core/errh.c, mpi_topo.c */

@@ -31,7 +31,7 @@ void weft_dispatch_set(
 void weft_dispatch_drop(struct weft_lane *lane, const char *why)
 {
 	if (lane->n_dropped++ == 0)
-		weft_warn("CORE-DROPPED",
+		weft_log_warn("CORE-DROPPED",
 			"dropped a message: %s; further ones are only counted",
 			why);
 }

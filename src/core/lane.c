@@ -64,7 +64,7 @@ void weft_lane_open_shm(struct weft_lane *lane)
 	err = weft_shm_open(n_writers, (size_t)weft_knobs.shm_ring,
 		weft_dispatch_ring, lane, &lane->shm);
 	if (err)
-		weft_warn("CORE-NOSHM", "%s; set WEFT_SHM=off to say so",
+		weft_log_warn("CORE-NOSHM", "%s; set WEFT_SHM=off to say so",
 			weft_err_detail_peek(err));
 	else
 		weft_copy_permit();
@@ -77,9 +77,9 @@ void weft_lane_open_bell(struct weft_lane *lane, struct weft_boot *boot)
 	if (!weft_proc.is_blocking)
 		return;
 	if (!weft_bell_open(&lane->bell))
-		weft_info("CORE-NOBELL", "no way to be woken by other "
-					 "processes: WEFT_WAIT=block "
-					 "looks every millisecond");
+		weft_log_info("CORE-NOBELL", "no way to be woken by other "
+					     "processes: WEFT_WAIT=block "
+					     "looks every millisecond");
 	atomic_store_explicit(&boot->bell, lane->bell.wr, memory_order_relaxed);
 }
 

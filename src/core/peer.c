@@ -159,7 +159,8 @@ static int connect_to(struct weft_peer *peer, const struct weft_card *card)
 					 weft_copy_can_read(&card->shm);
 			return 0;
 		}
-		weft_info("CORE-NOSHM", "%s; using the fabric for process %u",
+		weft_log_info("CORE-NOSHM",
+			"%s; using the fabric for process %u",
 			weft_err_detail_peek(err), (uint32_t)peer->proc);
 	}
 	err = lane->net || lane->number ? 0 : weft_proc_open_net();
@@ -183,14 +184,14 @@ static void take_card(
 	if (!err)
 		err = connect_to(peer, card);
 	if (err) {
-		weft_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
+		weft_log_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
 			(uint32_t)peer->proc, weft_err_str(err),
 			weft_err_detail_peek(err));
 		weft_peer_die(peer, err);
 		return;
 	}
 	peer->state = WEFT_PEER_READY;
-	weft_debug("CORE-PEER",
+	weft_log_debug("CORE-PEER",
 		"process %u reached through %s, single copy %s, lane %u",
 		(uint32_t)peer->proc,
 		peer->is_shm ? "shared memory" : "the fabric",
@@ -325,7 +326,7 @@ void weft_peer_undelivered(struct weft_peer *peer, int err)
 {
 	if (err != WEFT_ERR_PEER || peer->state == WEFT_PEER_DEAD)
 		return;
-	weft_error("CORE-UNREACHED",
+	weft_log_error("CORE-UNREACHED",
 		"the fabric could not deliver a message to process %u, which "
 		"has not ended as far as the process manager knows; what "
 		"waits for it ends with an error (weft-info --providers, "

@@ -112,22 +112,24 @@ static void proc_say_end(const struct weft_boot_event *event)
 		if (event->code > 128) /* 128 + signal */
 			snprintf(code, sizeof(code), " by signal %d",
 				event->code - 128);
-		weft_warn("CORE-DIED", "process %u crashed: it was killed%s",
-			event->rank, code);
+		weft_log_warn("CORE-DIED",
+			"process %u crashed: it was killed%s", event->rank,
+			code);
 		break;
 	case WEFT_BOOT_END_EXITED:
-		weft_warn("CORE-DIED",
+		weft_log_warn("CORE-DIED",
 			"process %u exited%s without finalizing while others "
 			"go on",
 			event->rank, code);
 		break;
 	case WEFT_BOOT_END_ABORTED:
-		weft_warn("CORE-DIED", "process %u was aborted%s", event->rank,
-			code);
+		weft_log_warn("CORE-DIED", "process %u was aborted%s",
+			event->rank, code);
 		break;
 	default:
-		weft_warn("CORE-DIED", "process %u ended%s while the job ran",
-			event->rank, code);
+		weft_log_warn("CORE-DIED",
+			"process %u ended%s while the job ran", event->rank,
+			code);
 	}
 }
 
@@ -198,7 +200,7 @@ int weft_proc_open_net(void)
 	began = weft_alone_begin();
 	err = weft_lane_open_net(lane, wish);
 	if (err && (*wish->provider || *wish->iface)) {
-		weft_warn("CORE-WISH",
+		weft_log_warn("CORE-WISH",
 			"the session's wish for provider \"%s\", interface "
 			"\"%s\" cannot be met: %s",
 			wish->provider, wish->iface, weft_err_detail_peek(err));
@@ -311,7 +313,7 @@ static int open_proc(void (*on_open)(struct weft_lane *lane))
 	on_open(lane);
 	weft_proc.is_open = true;
 	atexit(close_proc);
-	weft_info("CORE-OPEN",
+	weft_log_info("CORE-OPEN",
 		"process %u of %u under %s, %u on this node, %s%s", facts->rank,
 		facts->size, facts->manager, facts->local_size,
 		lane->shm ? "shared memory" : "no shared memory",

@@ -50,12 +50,12 @@ void weft_rail_open(struct weft_lane *lane)
 			net->plan.domain);
 	}
 	if (rails->n + 1u < wanted)
-		weft_warn("CORE-RAILS",
+		weft_log_warn("CORE-RAILS",
 			"WEFT_STRIPE is %u, but there is nothing beside %s to "
 			"open; long messages go through %u of %s",
 			wanted, used, rails->n + 1u, lane->net->plan.provider);
 	else
-		weft_info("CORE-RAILS",
+		weft_log_info("CORE-RAILS",
 			"messages of %lld B and more go through %u of %s: %s",
 			(long long)weft_knobs.stripe_min, rails->n + 1u,
 			lane->net->plan.provider, used);
@@ -76,7 +76,7 @@ void weft_rail_describe(struct weft_lane *lane, struct weft_card *card)
 	}
 	if (card->n_rails == lane->rails.n)
 		return;
-	weft_warn("CORE-RAILS",
+	weft_log_warn("CORE-RAILS",
 		"the addresses of %u of the devices of WEFT_STRIPE are not of "
 		"the first one's kind; done without them (WEFT_IFACE)",
 		lane->rails.n - card->n_rails);

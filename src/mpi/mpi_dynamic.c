@@ -315,7 +315,7 @@ static void name_ignored(const struct weft_info *info)
 		for (size_t k = 0; k < sizeof(served) / sizeof(*served); k++)
 			is_served |= !strcmp(key, served[k]);
 		if (!is_served)
-			weft_warn("MPI-SPAWN-KEY",
+			weft_log_warn("MPI-SPAWN-KEY",
 				"MPI_Comm_spawn: info key \"%s\" is not "
 				"served and ignored",
 				key);

@@ -282,8 +282,8 @@ static void die(const struct raised *r)
 			r->name && r->name[0] ? r->name : "without a name");
 	if (r->rank >= 0 && n < sizeof(text))
 		snprintf(text + n, sizeof(text) - n, ", rank %d", r->rank);
-	weft_error("MPI-FATAL", "%s; the error handler in force ends the job",
-		text);
+	weft_log_error("MPI-FATAL",
+		"%s; the error handler in force ends the job", text);
 	if (r->kind == WEFT_KIND_COMM)
 		comm = weft_mpi_comm(r->handle);
 	if (r->kind == WEFT_KIND_SESSION)
@@ -326,7 +326,7 @@ static int raise_it(struct raised *r)
 	if (action == WEFT_ERRH_FATAL || action == WEFT_ERRH_ABORT)
 		die(r);
 	note_told(r);
-	weft_debug(
+	weft_log_debug(
 		"MPI-ERR", "%s: code %d: %s", r->func, r->code, detail_of(r));
 	if (action == WEFT_ERRH_CALL) {
 		/* the function may replace the handler it is called from */

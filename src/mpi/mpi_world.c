@@ -148,7 +148,7 @@ int PMPI_Abort(MPI_Comm comm, int errorcode)
 	snprintf(text, sizeof(text), "MPI_Abort(%s, %d) by rank %d",
 		of && of->name[0] ? of->name : "comm", errorcode,
 		of ? of->rank : -1);
-	weft_error("MPI-ABORT", "%s", text);
+	weft_log_error("MPI-ABORT", "%s", text);
 	weft_abort_end(of, of ? of->child.session : NULL, errorcode, text);
 }
 

@@ -163,6 +163,6 @@ void weft_net_peer_remove(struct weft_net *net, uint64_t addr)
 	int rc = fi_av_remove(in->av, &one, 1, 0);
 
 	if (rc)
-		weft_debug("NET-AV", "address %lu not removed: %s",
+		weft_log_debug("NET-AV", "address %lu not removed: %s",
 			(unsigned long)addr, fi_strerror(-rc));
 }

@@ -129,7 +129,7 @@ static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	if (e->err == FI_ECANCELED)
 		return;
 	if (++in->n_bad_bufs == BAD_BUFS_MAX)
-		weft_error("NET-RECV",
+		weft_log_error("NET-RECV",
 			"%s on %s: %u receive buffers in a row failed (%s); "
 			"this endpoint is deaf now (WEFT_PROVIDER chooses "
 			"another provider)",

@@ -59,7 +59,7 @@ int weft_ep_repost(struct weft_inside *in)
 			return rc;
 		in->unposted = buf->next;
 		if (rc)
-			weft_error("NET-REPOST",
+			weft_log_error("NET-REPOST",
 				"a receive buffer is lost: %s (WEFT_NET_BUFS "
 				"adds more)",
 				weft_err_detail_peek(rc));
@@ -251,7 +251,7 @@ static void ep_close_fid(struct fid *fid, const char *what)
 	int rc = fi_close(fid);
 
 	if (rc)
-		weft_debug("NET-CLOSE", "closing the %s: %s", what,
+		weft_log_debug("NET-CLOSE", "closing the %s: %s", what,
 			fi_strerror(-rc));
 }
 

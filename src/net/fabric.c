@@ -543,7 +543,7 @@ struct opening {
 static void say_chosen_side(const struct wish *w, const struct weft_prov *prov,
 	const struct weft_plan *plan)
 {
-	weft_info("NET-SIDE",
+	weft_log_info("NET-SIDE",
 		"one-sided access by %s on %s (%s) because %s%s; inject %zu B, "
 		"atomics by %s",
 		plan->provider, plan->domain, plan->fabric,
@@ -565,7 +565,7 @@ static void say_chosen(const struct wish *w, const struct weft_prov *prov,
 	}
 	plan = &o->net->plan;
 
-	weft_info("NET-OPEN",
+	weft_log_info("NET-OPEN",
 		"provider %s on %s (%s) because %s%s; inject %zu B, eager %zu "
 		"B, poll %u ns%s%s",
 		plan->provider, plan->domain, plan->fabric,
@@ -627,7 +627,7 @@ static int fabric_open_one(struct opening *o, struct wish *w,
 	if (!rc)
 		return 0;
 	report_add(&o->report, form, weft_err_detail_peek(rc));
-	weft_warn("NET-FALLBACK",
+	weft_log_warn("NET-FALLBACK",
 		"%s on %s does not open: %s; trying what comes next "
 		"(WEFT_IFACE, WEFT_PROVIDER choose%s%s)",
 		form, *domain ? domain : "its domain", weft_err_detail_peek(rc),
@@ -677,7 +677,7 @@ static int open_first(struct opening *o, const struct wish *w)
 	rc = weft_err_set(WEFT_ERR_NOPROV, "no fabric: %s", o->report.text);
 	if (w->rail)
 		return rc;
-	weft_error("NET-NOPROV",
+	weft_log_error("NET-NOPROV",
 		"no libfabric provider can be used%s; candidates: %s "
 		"(WEFT_PROVIDER names one, WEFT_IFACE an interface; "
 		"fi_info lists what libfabric has)",

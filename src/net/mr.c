@@ -133,7 +133,7 @@ void weft_mr_put(struct weft_net *net, struct weft_mr *mr)
 		*at = mr->next;
 	rc = fi_close(&mr->fid->fid);
 	if (rc)
-		weft_warn("NET-MR",
+		weft_log_warn("NET-MR",
 			"closing a registration of %zu bytes: %s (a provider "
 			"fault; WEFT_PROVIDER chooses another)",
 			mr->len, fi_strerror(-rc));

@@ -95,7 +95,7 @@ void weft_plan_apply_knobs(struct weft_plan *plan)
 	plan->recv_len = weft_min(plan->recv_len, plan->in_order_len);
 	plan->recv_len = weft_min(plan->recv_len, plan->max_msg_len);
 	if (weft_knobs.net_eager && plan->eager_len > plan->recv_len)
-		weft_warn("NET-EAGER",
+		weft_log_warn("NET-EAGER",
 			"WEFT_NET_EAGER %zu is cut to %zu, the longest message "
 			"that %s keeps in order and the receive buffers hold",
 			plan->eager_len, plan->recv_len, plan->provider);

@@ -62,8 +62,8 @@ static void rma_ep_close_fid(struct fid *fid, const char *what)
 	int rc = fi_close(fid);
 
 	if (rc)
-		weft_debug("NET-CLOSE", "closing the one-sided %s: %s", what,
-			fi_strerror(-rc));
+		weft_log_debug("NET-CLOSE", "closing the one-sided %s: %s",
+			what, fi_strerror(-rc));
 }
 
 static void close_ep(struct side_ep *ep)

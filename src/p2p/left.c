@@ -278,7 +278,7 @@ static void say_forsaken(const struct weft_req *req, int err)
 		snprintf(source, sizeof(source), "rank %d", (int)req->src);
 	if (req->tag != WEFT_ANY_TAG)
 		snprintf(tag, sizeof(tag), "tag %d", (int)req->tag);
-	weft_warn("P2P-FORSAKEN",
+	weft_log_warn("P2P-FORSAKEN",
 		"a receive from %s with %s waits for ever: %s", source, tag,
 		weft_err_detail_peek(err));
 }

@@ -32,7 +32,7 @@ struct weft_nic_dest {
 
 /* A communicator on which the card is wanted. Made by weft_nic_settle_held(),
  * freed with the communicator, emptied by weft_nic_purge(). */
-struct weft_nic {
+struct weft_nic_match {
 	struct weft_comm *comm;
 	bool is_on;  /* the card matches my receives */
 	bool is_all; /* also those from my node and from any source */
@@ -82,7 +82,7 @@ static inline uint64_t weft_nic_gather(uint64_t tag)
 
 /* The tag of a message; wildcards stand for 0. */
 static inline uint64_t weft_nic_tag(
-	const struct weft_nic *nic, int32_t src, int32_t tag)
+	const struct weft_nic_match *nic, int32_t src, int32_t tag)
 {
 	uint64_t bits = (uint64_t)nic->slot << nic->rank_bits;
 
@@ -93,7 +93,7 @@ static inline uint64_t weft_nic_tag(
 
 /* What does not matter of it to who takes any. */
 static inline uint64_t weft_nic_ignore(
-	const struct weft_nic *nic, int32_t src, int32_t tag)
+	const struct weft_nic_match *nic, int32_t src, int32_t tag)
 {
 	uint64_t bits = 0;
 
@@ -104,19 +104,21 @@ static inline uint64_t weft_nic_ignore(
 	return weft_nic_spread(bits);
 }
 
-static inline int32_t weft_nic_src_of(const struct weft_nic *nic, uint64_t tag)
+static inline int32_t weft_nic_src_of(
+	const struct weft_nic_match *nic, uint64_t tag)
 {
 	return (int32_t)(weft_nic_gather(tag) >> nic->tag_bits &
 			 ((1ull << nic->rank_bits) - 1));
 }
 
-static inline int32_t weft_nic_tag_of(const struct weft_nic *nic, uint64_t tag)
+static inline int32_t weft_nic_tag_of(
+	const struct weft_nic_match *nic, uint64_t tag)
 {
 	return (int32_t)(weft_nic_gather(tag) & ((1ull << nic->tag_bits) - 1));
 }
 
 /* nic_send.c: whether messages of this rank are the card's to match. */
-bool weft_nic_has(const struct weft_nic *nic, int32_t rank);
+bool weft_nic_has(const struct weft_nic_match *nic, int32_t rank);
 
 /* nic_recv.c: the chore. */
 void weft_nic_retry(struct weft_chore *chore);

@@ -33,7 +33,7 @@ static int no_such_source(struct weft_req *req)
 static void nic_recv_arrived(
 	struct weft_req *req, int err, size_t len, uint64_t tag)
 {
-	const struct weft_nic *nic = req->comm->nic;
+	const struct weft_nic_match *nic = req->comm->nic;
 
 	if (err && err != WEFT_ERR_TRUNCATE) {
 		weft_p2p_finish(req, err);
@@ -56,7 +56,7 @@ static void nic_recv_arrived(
 /* The card gave a receive back. */
 static void came_back(struct weft_req *req)
 {
-	struct weft_nic *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->nic;
 	bool is_asked = req->is_asked;
 
 	req->is_asked = false;
@@ -116,7 +116,7 @@ static int aim(struct weft_req *req, struct weft_tagged *msg)
 
 static int nic_recv_post(struct weft_req *req)
 {
-	const struct weft_nic *nic = req->comm->nic;
+	const struct weft_nic_match *nic = req->comm->nic;
 	struct weft_claim *claim = req->state;
 	struct weft_tagged msg = {
 		.tag = weft_nic_tag(nic, req->src, req->tag),
@@ -148,7 +148,7 @@ static void nic_recv_take_back(struct weft_req *req, int err)
 /* WEFT_AGAIN, or it is the card's or over. */
 static int nic_recv_hand_over(struct weft_req *req)
 {
-	struct weft_nic *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->nic;
 	int err = nic_recv_post(req);
 
 	if (err == WEFT_AGAIN)
@@ -171,7 +171,8 @@ static int nic_recv_hand_over(struct weft_req *req)
 
 void weft_nic_retry(struct weft_chore *chore)
 {
-	struct weft_nic *nic = weft_container_of(chore, struct weft_nic, chore);
+	struct weft_nic_match *nic =
+		weft_container_of(chore, struct weft_nic_match, chore);
 
 	while (!weft_list_is_empty(&nic->held))
 		if (nic_recv_hand_over(weft_container_of(
@@ -181,7 +182,7 @@ void weft_nic_retry(struct weft_chore *chore)
 	weft_comm_put(nic->comm);
 }
 
-static void nic_recv_start(struct weft_nic *nic, struct weft_req *req)
+static void nic_recv_start(struct weft_nic_match *nic, struct weft_req *req)
 {
 	weft_list_push_back(&nic->held, &req->link);
 	if (nic->held.next != &req->link || !nic_recv_hand_over(req))
@@ -205,7 +206,7 @@ static void start_usual(struct weft_req *req)
 
 /* What asks for the impossible. */
 static int nic_recv_check(
-	const struct weft_nic *nic, const struct weft_req *req)
+	const struct weft_nic_match *nic, const struct weft_req *req)
 {
 	if (req->src < 0 && !nic->is_all)
 		return weft_err_set(WEFT_ERR_RANK,
@@ -221,7 +222,7 @@ static int nic_recv_check(
 
 void weft_nic_take(struct weft_req *req, struct weft_message *message)
 {
-	struct weft_nic *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->nic;
 	int err;
 
 	req->status.err = 0;
@@ -289,8 +290,8 @@ static void on_peek(struct weft_op *op, int err, size_t len)
 
 /* 0 once it is found; WEFT_ERR_NOTFOUND, WEFT_AGAIN, an error. Gives the lock
  * up meanwhile. */
-static int peek(struct weft_nic *nic, int32_t src, int32_t tag, bool is_claim,
-	struct weft_claim *claim)
+static int peek(struct weft_nic_match *nic, int32_t src, int32_t tag,
+	bool is_claim, struct weft_claim *claim)
 {
 	struct weft_lane *lane = nic->comm->lane;
 	struct weft_tagged msg = {
@@ -310,7 +311,7 @@ static int peek(struct weft_nic *nic, int32_t src, int32_t tag, bool is_claim,
 }
 
 static void nic_recv_describe(struct weft_message *message,
-	const struct weft_nic *nic, const struct weft_claim *claim)
+	const struct weft_nic_match *nic, const struct weft_claim *claim)
 {
 	message->comm = nic->comm;
 	message->ctx = nic->comm->ctx + WEFT_PLANE_P2P;
@@ -324,7 +325,7 @@ static void nic_recv_describe(struct weft_message *message,
 
 /* NULL also without memory: then it stays where it is. */
 static struct weft_message *nic_recv_take_out(
-	struct weft_nic *nic, int32_t src, int32_t tag)
+	struct weft_nic_match *nic, int32_t src, int32_t tag)
 {
 	struct weft_message *message = weft_table_new(&weft_messages);
 	struct weft_claim *claim = malloc(sizeof(*claim));
@@ -344,7 +345,7 @@ static struct weft_message *nic_recv_take_out(
 /* What the card has for a probe. It is not asked while receives wait to be
  * handed to it, which come first. */
 static struct weft_message *nic_recv_look(
-	struct weft_nic *nic, int32_t src, int32_t tag, bool is_claim)
+	struct weft_nic_match *nic, int32_t src, int32_t tag, bool is_claim)
 {
 	struct weft_claim claim;
 
@@ -411,9 +412,9 @@ void weft_nic_toss(struct weft_message *message)
 	toss(&claim->chore);
 }
 
-static void sweep(struct weft_nic *nic);
+static void sweep(struct weft_nic_match *nic);
 
-static void sweep_end(struct weft_nic *nic, bool is_empty)
+static void sweep_end(struct weft_nic_match *nic, bool is_empty)
 {
 	nic->is_sweeping = false;
 	nic->is_empty = is_empty && nic->is_last;
@@ -423,7 +424,8 @@ static void sweep_end(struct weft_nic *nic, bool is_empty)
 /* One is gone. */
 static void on_gone(struct weft_op *op, int err, size_t len)
 {
-	struct weft_nic *nic = weft_container_of(op, struct weft_nic, swept);
+	struct weft_nic_match *nic =
+		weft_container_of(op, struct weft_nic_match, swept);
 	uint64_t tag = nic->comm->lane->net->tag;
 
 	(void)len;
@@ -437,7 +439,8 @@ static void on_gone(struct weft_op *op, int err, size_t len)
 /* One is there: a receive of no bytes takes it. */
 static void on_there(struct weft_op *op, int err, size_t len)
 {
-	struct weft_nic *nic = weft_container_of(op, struct weft_nic, swept);
+	struct weft_nic_match *nic =
+		weft_container_of(op, struct weft_nic_match, swept);
 	struct weft_net *net = nic->comm->lane->net;
 	const struct weft_tagged msg = { .tag = net->tag };
 
@@ -451,7 +454,7 @@ static void on_there(struct weft_op *op, int err, size_t len)
 		sweep_end(nic, false);
 }
 
-static void sweep(struct weft_nic *nic)
+static void sweep(struct weft_nic_match *nic)
 {
 	const struct weft_tagged msg = {
 		.tag = weft_nic_tag(nic, WEFT_ANY_SOURCE, WEFT_ANY_TAG),
@@ -466,7 +469,7 @@ static void sweep(struct weft_nic *nic)
 
 void weft_nic_leave(struct weft_comm *comm)
 {
-	struct weft_nic *nic = comm->nic;
+	struct weft_nic_match *nic = comm->nic;
 
 	if (!nic->is_on || nic->is_sweeping)
 		return;
@@ -477,7 +480,7 @@ void weft_nic_leave(struct weft_comm *comm)
 
 bool weft_p2p_is_drained_held(struct weft_comm *comm)
 {
-	struct weft_nic *nic = comm->nic;
+	struct weft_nic_match *nic = comm->nic;
 
 	if (!nic || !nic->is_on || nic->is_empty)
 		return true;
@@ -509,7 +512,7 @@ static void purge_recv(struct weft_req *req)
 	weft_p2p_finish(req, err);
 }
 
-static void purge_dests(struct weft_nic *nic)
+static void purge_dests(struct weft_nic_match *nic)
 {
 	struct weft_map_entry *entry;
 	size_t pos = 0;
@@ -529,7 +532,7 @@ static void purge_dests(struct weft_nic *nic)
 
 void weft_nic_purge(struct weft_comm *comm)
 {
-	struct weft_nic *nic = comm->nic;
+	struct weft_nic_match *nic = comm->nic;
 	struct weft_lane *lane = comm->lane;
 
 	if (nic->is_on) {

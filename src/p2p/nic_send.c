@@ -23,7 +23,7 @@ static bool is_self(const struct weft_comm *comm, uint32_t rank)
 	return !comm->is_inter && (int32_t)rank == comm->rank;
 }
 
-bool weft_nic_has(const struct weft_nic *nic, int32_t rank)
+bool weft_nic_has(const struct weft_nic_match *nic, int32_t rank)
 {
 	const struct weft_comm *comm = nic->comm;
 
@@ -39,7 +39,7 @@ static unsigned bits_for(uint32_t n)
 }
 
 /* Both sides of a communicator come to the same layout. */
-static bool lay_out(struct weft_nic *nic, uint64_t tag_mask)
+static bool lay_out(struct weft_nic_match *nic, uint64_t tag_mask)
 {
 	const struct weft_comm *comm = nic->comm;
 	unsigned total = (unsigned)__builtin_popcountll(tag_mask) - 1;
@@ -65,7 +65,7 @@ static bool is_all_far(const struct weft_comm *comm)
 
 /* Slots are taken in turn, so that what may be late for one is not soon taken
  * for the next one's. */
-static bool take_slot(struct weft_nic *nic)
+static bool take_slot(struct weft_nic_match *nic)
 {
 	struct weft_lane *lane = nic->comm->lane;
 
@@ -97,7 +97,8 @@ static bool know_myself(struct weft_lane *lane)
 }
 
 /* Why the card does not match for this process; NULL: it does. */
-static const char *nic_send_refuse(struct weft_nic *nic, bool is_named_only)
+static const char *nic_send_refuse(
+	struct weft_nic_match *nic, bool is_named_only)
 {
 	struct weft_comm *comm = nic->comm;
 	struct weft_lane *lane = comm->lane;
@@ -125,7 +126,8 @@ static const char *nic_send_refuse(struct weft_nic *nic, bool is_named_only)
 
 static void on_injected(struct weft_op *op, int err, size_t len)
 {
-	struct weft_nic *nic = weft_container_of(op, struct weft_nic, injected);
+	struct weft_nic_match *nic =
+		weft_container_of(op, struct weft_nic_match, injected);
 
 	(void)len;
 	nic->comm->lane->net->n_lost += err != 0;
@@ -133,9 +135,9 @@ static void on_injected(struct weft_op *op, int err, size_t len)
 		weft_comm_put(nic->comm);
 }
 
-static struct weft_nic *nic_new(struct weft_comm *comm)
+static struct weft_nic_match *nic_new(struct weft_comm *comm)
 {
-	struct weft_nic *nic = calloc(1, sizeof(*nic));
+	struct weft_nic_match *nic = calloc(1, sizeof(*nic));
 
 	if (!nic)
 		return NULL;
@@ -163,7 +165,7 @@ void weft_nic_settle_held(
 	if (comm->nic)
 		why = nic_send_refuse(comm->nic, is_named_only);
 	if (wants_nic)
-		weft_debug("P2P-MATCH",
+		weft_log_debug("P2P-MATCH",
 			"communicator \"%s\" of %d: receives are matched %s%s",
 			comm->name[0] ? comm->name : comm->tag, comm->size,
 			why ? "in software: " : "by the network card",
@@ -223,7 +225,7 @@ static void told(struct weft_comm *comm, struct weft_peer *peer,
 						      : WEFT_NIC_USUAL;
 	dest->base = wire->base;
 	dest->tag_ub = wire->tag_ub;
-	weft_debug("P2P-MATCH",
+	weft_log_debug("P2P-MATCH",
 		"messages to process %u on communicator \"%s\" are matched %s",
 		(uint32_t)peer->proc, comm->name[0] ? comm->name : comm->tag,
 		dest->how == WEFT_NIC_CARD ? "by its network card"
@@ -282,7 +284,7 @@ void weft_nic_on_match(struct weft_lane *lane, struct weft_peer *peer,
 
 /* ---- sending ---- */
 
-static struct weft_nic_dest *dest_of(struct weft_nic *nic, uint32_t rank)
+static struct weft_nic_dest *dest_of(struct weft_nic_match *nic, uint32_t rank)
 {
 	struct weft_nic_dest *dest = weft_map_get(&nic->dests, rank + 1ull);
 
@@ -300,7 +302,7 @@ static struct weft_nic_dest *dest_of(struct weft_nic *nic, uint32_t rank)
 }
 
 /* The first message to a rank. 0 or an error. */
-static int nic_send_ask(struct weft_nic *nic, struct weft_peer *peer,
+static int nic_send_ask(struct weft_nic_match *nic, struct weft_peer *peer,
 	struct weft_nic_dest *dest)
 {
 	const struct weft_wire_match wire = { .kind = WEFT_WIRE_MATCH_ASK };
@@ -348,7 +350,7 @@ static int nic_send_check(
 
 static int inject(struct weft_req *req, const struct weft_tagged *msg)
 {
-	struct weft_nic *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->nic;
 	int err = weft_tagged_inject(req->lane->net, msg, &nic->injected);
 
 	if (!err && nic->n_injected++ == 0)
@@ -385,7 +387,7 @@ static int send_card(struct weft_req *req, const struct weft_nic_dest *dest)
 
 bool weft_nic_send(struct weft_req *req, int *rc_out)
 {
-	struct weft_nic *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->nic;
 	struct weft_nic_dest *dest;
 	int err = 0;
 

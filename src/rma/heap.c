@@ -16,7 +16,7 @@
 
 enum { GRAIN = WEFT_CACHE_LINE };
 
-struct weft_block {
+struct weft_heap_block {
 	size_t at;
 	size_t len; /* multiple of GRAIN */
 	bool is_free;
@@ -24,9 +24,9 @@ struct weft_block {
 	struct weft_link in_bin; /* is_free */
 };
 
-static struct weft_block *block_of(struct weft_link *by_at)
+static struct weft_heap_block *block_of(struct weft_link *by_at)
 {
-	return weft_container_of(by_at, struct weft_block, by_at);
+	return weft_container_of(by_at, struct weft_heap_block, by_at);
 }
 
 static unsigned bin_of(size_t len)
@@ -34,17 +34,17 @@ static unsigned bin_of(size_t len)
 	return 63 - (unsigned)__builtin_clzl(len / GRAIN);
 }
 
-static void put_in_bin(struct weft_heap *heap, struct weft_block *block)
+static void put_in_bin(struct weft_heap *heap, struct weft_heap_block *block)
 {
 	block->is_free = true;
 	weft_list_push_front(&heap->bins[bin_of(block->len)], &block->in_bin);
 }
 
 /* A block between prev and what follows it. */
-static struct weft_block *new_block(
+static struct weft_heap_block *new_block(
 	struct weft_link *prev, size_t at, size_t len)
 {
-	struct weft_block *block = calloc(1, sizeof(*block));
+	struct weft_heap_block *block = calloc(1, sizeof(*block));
 
 	if (!block)
 		return NULL;
@@ -56,7 +56,7 @@ static struct weft_block *new_block(
 
 int weft_heap_init(struct weft_heap *heap, size_t len)
 {
-	struct weft_block *block;
+	struct weft_heap_block *block;
 
 	memset(heap, 0, sizeof(*heap));
 	weft_list_init(&heap->blocks);
@@ -83,7 +83,7 @@ void weft_heap_fini(struct weft_heap *heap)
 }
 
 /* Where in a free block len bytes could begin; SIZE_MAX: they do not fit. */
-static size_t fit(const struct weft_block *block, size_t len, size_t align)
+static size_t fit(const struct weft_heap_block *block, size_t len, size_t align)
 {
 	size_t at = weft_round_up(block->at, align);
 
@@ -93,14 +93,14 @@ static size_t fit(const struct weft_block *block, size_t len, size_t align)
 		       : SIZE_MAX;
 }
 
-static struct weft_block *heap_find(
+static struct weft_heap_block *heap_find(
 	struct weft_heap *heap, size_t len, size_t align)
 {
 	for (unsigned i = bin_of(len); i < WEFT_HEAP_BINS; i++)
 		weft_list_for_each(link, next, &heap->bins[i])
 		{
-			struct weft_block *block = weft_container_of(
-				link, struct weft_block, in_bin);
+			struct weft_heap_block *block = weft_container_of(
+				link, struct weft_heap_block, in_bin);
 
 			if (fit(block, len, align) != SIZE_MAX)
 				return block;
@@ -110,9 +110,10 @@ static struct weft_block *heap_find(
 
 /* Cuts a block at `at`; what follows becomes a free block. The block itself
  * is in no bin. */
-static int heap_cut(struct weft_heap *heap, struct weft_block *block, size_t at)
+static int heap_cut(
+	struct weft_heap *heap, struct weft_heap_block *block, size_t at)
 {
-	struct weft_block *rest;
+	struct weft_heap_block *rest;
 
 	if (at == block->at + block->len)
 		return 0;
@@ -124,7 +125,7 @@ static int heap_cut(struct weft_heap *heap, struct weft_block *block, size_t at)
 	return 0;
 }
 
-static void take_from_bin(struct weft_block *block)
+static void take_from_bin(struct weft_heap_block *block)
 {
 	block->is_free = false;
 	weft_list_remove(&block->in_bin);
@@ -138,7 +139,7 @@ static size_t to_grains(size_t len)
 
 size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align)
 {
-	struct weft_block *block;
+	struct weft_heap_block *block;
 	size_t at;
 
 	len = to_grains(len);
@@ -149,7 +150,7 @@ size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align)
 	at = fit(block, len, align);
 	take_from_bin(block);
 	if (at > block->at) {
-		struct weft_block *before = block;
+		struct weft_heap_block *before = block;
 
 		if (heap_cut(heap, before, at)) {
 			put_in_bin(heap, before);
@@ -170,14 +171,15 @@ size_t weft_heap_take(struct weft_heap *heap, size_t len, size_t align)
 }
 
 /* Joins a block with its successor, which disappears. */
-static void heap_join(struct weft_block *block, struct weft_block *next)
+static void heap_join(
+	struct weft_heap_block *block, struct weft_heap_block *next)
 {
 	block->len += next->len;
 	weft_list_remove(&next->by_at);
 	free(next);
 }
 
-static struct weft_block *free_neighbour(
+static struct weft_heap_block *free_neighbour(
 	struct weft_heap *heap, struct weft_link *link)
 {
 	return link != &heap->blocks && block_of(link)->is_free ? block_of(link)
@@ -186,8 +188,8 @@ static struct weft_block *free_neighbour(
 
 int weft_heap_give(struct weft_heap *heap, size_t at)
 {
-	struct weft_block *block = weft_map_remove(&heap->used, at + 1);
-	struct weft_block *other;
+	struct weft_heap_block *block = weft_map_remove(&heap->used, at + 1);
+	struct weft_heap_block *other;
 
 	if (!block)
 		return WEFT_ERR_ARG;
@@ -209,8 +211,8 @@ int weft_heap_give(struct weft_heap *heap, size_t at)
 
 bool weft_heap_resize(struct weft_heap *heap, size_t at, size_t len)
 {
-	struct weft_block *block = weft_map_get(&heap->used, at + 1);
-	struct weft_block *next;
+	struct weft_heap_block *block = weft_map_get(&heap->used, at + 1);
+	struct weft_heap_block *next;
 	size_t old;
 
 	len = to_grains(len);
@@ -232,7 +234,7 @@ bool weft_heap_resize(struct weft_heap *heap, size_t at, size_t len)
 
 size_t weft_heap_len(struct weft_heap *heap, size_t at)
 {
-	const struct weft_block *block = weft_map_get(&heap->used, at + 1);
+	const struct weft_heap_block *block = weft_map_get(&heap->used, at + 1);
 
 	return block ? block->len : 0;
 }

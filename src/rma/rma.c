@@ -87,7 +87,8 @@ static void open_data(struct record *record)
 	err = weft_proc.lane.shm ? weft_share_data(share)
 				 : weft_share_find_data(share);
 	if (err) {
-		weft_info("RMA-DATA", "global variables are not symmetric: %s",
+		weft_log_info("RMA-DATA",
+			"global variables are not symmetric: %s",
 			weft_err_detail_peek(err));
 		return;
 	}
@@ -146,7 +147,7 @@ static int rma_compare(const struct record *all, uint32_t n_pes)
 		if (all[i].data_len != all[0].data_len) {
 			weft_rma.data.len = 0;
 			if (weft_rma.my_pe == 0)
-				weft_warn("RMA-DATA",
+				weft_log_warn("RMA-DATA",
 					"global variables are not symmetric: "
 					"PE %u has %zu bytes of them, PE 0 "
 					"has %zu; is it the same program "
@@ -175,7 +176,7 @@ static bool map_pe(struct weft_rma_pe *pe, const struct record *record)
 		}
 	}
 	if (err)
-		weft_info("RMA-FAR", "%s; it is reached through the fabric",
+		weft_log_info("RMA-FAR", "%s; it is reached through the fabric",
 			weft_err_detail_peek(err));
 	return !err;
 }

@@ -111,7 +111,7 @@ void weft_serve_open(void)
 		own->has_helper = start_helper(own) == 0;
 		weft_alone_end(began);
 		if (!own->has_helper)
-			weft_warn("RMA-HELPER",
+			weft_log_warn("RMA-HELPER",
 				"no helper thread: peers wait for this "
 				"process's memory while it computes");
 	}

@@ -123,7 +123,7 @@ static int rma_wait_say(
 		snprintf(where, sizeof(where), " PE %u",
 			rma_wait_pe_at(stall->addr));
 	stall->has_said = true;
-	weft_warn("RMA-STALL",
+	weft_log_warn("RMA-STALL",
 		"waiting since %u s for %s%s%s%s (WEFT_STALL_WARN)",
 		(unsigned)((now - stall->start_ns) / WEFT_NS_PER_S),
 		stall->what, where, *gone ? "; gone: " : "", gone);

@@ -127,7 +127,7 @@ static void leak_find(const struct weft_left *left, void *arg)
 	}
 	leak_print(left, item);
 	if (f->n++ < SHOWN && f->is_said)
-		weft_warn("SESSION-LEFT",
+		weft_log_warn("SESSION-LEFT",
 			"communicator \"%s\" (string tag \"%s\", rank %d of "
 			"%d) closes with %s",
 			name, comm->tag, (int)comm->rank, (int)comm->size,
@@ -147,7 +147,7 @@ static void say_rest(const struct found *f)
 	const char *name = comm->name[0] ? comm->name : comm->tag;
 
 	if (f->n > SHOWN)
-		weft_warn("SESSION-LEFT",
+		weft_log_warn("SESSION-LEFT",
 			"communicator \"%s\" closes with %u more such things",
 			name, f->n - SHOWN);
 }
@@ -180,7 +180,7 @@ static void say_done(const struct weft_blame *blame)
 	if (blame->n_done > SHOWN_DONE)
 		snprintf(more, sizeof(more), "; and %u more",
 			blame->n_done - SHOWN_DONE);
-	weft_warn("SESSION-REQUESTS",
+	weft_log_warn("SESSION-REQUESTS",
 		"%u request%s never completed by MPI_Wait, MPI_Test or one of "
 		"their kind, nor freed: %s%s",
 		blame->n_done, blame->n_done > 1 ? "s were" : " was",
@@ -192,7 +192,7 @@ int weft_blame_raise(const struct weft_blame *blame)
 	char more[32] = "";
 
 	if (blame->n_comms > SHOWN_COMMS)
-		weft_warn("SESSION-LEFT",
+		weft_log_warn("SESSION-LEFT",
 			"%u more communicators close with %u such things",
 			blame->n_comms - SHOWN_COMMS, blame->n_unsaid);
 	say_done(blame);

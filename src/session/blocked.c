@@ -412,7 +412,7 @@ static void give_up_silent(struct weft_blocked *b)
 			"process %u lives and was never heard of; given up "
 			"after %d s (WEFT_REACH_LIMIT)",
 			(uint32_t)o->proc, (int)weft_knobs.reach_limit);
-		weft_warn("SESSION-SILENT", "%s", w->why);
+		weft_log_warn("SESSION-SILENT", "%s", w->why);
 		return;
 	}
 }

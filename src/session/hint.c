@@ -45,7 +45,7 @@ static void hint_warn_unknown(const char *key)
 	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
 		if (weft_distance(key, own_keys[i]) < weft_distance(key, best))
 			best = own_keys[i];
-	weft_warn("SESSION-KEY",
+	weft_log_warn("SESSION-KEY",
 		"there is no info key %s; the nearest is %s "
 		"(weft(7) lists all)",
 		key, best);
@@ -252,7 +252,7 @@ int weft_hint_lane(const struct weft_info *asked,
 		return 0;
 	err = weft_lane_rent(&wish, on_open, lane_out);
 	if (err)
-		weft_warn("SESSION-LANE",
+		weft_log_warn("SESSION-LANE",
 			"the session's wish for a lane of its own (provider "
 			"\"%s\", interface \"%s\") cannot be met, it shares "
 			"the default one: %s",

@@ -148,7 +148,7 @@ int weft_meet_end(
 		*lane_out = m->lane;
 		err = take_lane(m, lanes_out);
 	} else if (!err && m->lane->number) {
-		weft_info("SESSION-LANE",
+		weft_log_info("SESSION-LANE",
 			"communicator \"%s\" is on the shared lane: not all of "
 			"its %u members have a lane of their own, on the same "
 			"fabric",

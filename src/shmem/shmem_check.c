@@ -15,7 +15,7 @@ static void shmem_check_end_job(const char *fn, const char *what)
 	char text[512];
 
 	snprintf(text, sizeof(text), "%s: %s", fn, what);
-	weft_error("SHMEM-FAULT", "%s", text);
+	weft_log_error("SHMEM-FAULT", "%s", text);
 	fflush(NULL);
 	weft_proc_abort(1, text, NULL, 0);
 }

@@ -38,7 +38,7 @@ static int shmem_coll_run(const char *fn, enum weft_coll_kind kind,
 	if (weft_likely(!err))
 		return 0;
 	weft_rma_gone(gone, sizeof(gone));
-	weft_error("SHMEM-COLL", "%s: %s%s%s", fn,
+	weft_log_error("SHMEM-COLL", "%s: %s%s%s", fn,
 		*weft_err_detail_peek(err) ? weft_err_detail_peek(err)
 					   : weft_err_str(err),
 		*gone ? "; gone: " : "", gone);

@@ -105,7 +105,7 @@ void weft_shmem_ctxs_close(const struct weft_shmem_team *team)
 			continue;
 		err = destroy_ctx(c);
 		if (err)
-			weft_error("SHMEM-CTX", "a context left open: %s",
+			weft_log_error("SHMEM-CTX", "a context left open: %s",
 				weft_err_detail_peek(err));
 	}
 }

@@ -44,7 +44,7 @@ void *pshmem_calloc(size_t count, size_t size)
 void *pshmem_align(size_t alignment, size_t size)
 {
 	if (!alignment || alignment & (alignment - 1)) {
-		weft_warn("SHMEM-HEAP",
+		weft_log_warn("SHMEM-HEAP",
 			"shmem_align: alignment is %zu, which is no power of "
 			"two; returning NULL",
 			alignment);

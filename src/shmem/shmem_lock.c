@@ -88,7 +88,7 @@ static void shmem_lock_relax(
 	if (news < 0)
 		weft_shmem_die(fn, "waits at lock %p for %s; gone: %s",
 			(const void *)lock, who, gone);
-	weft_warn("SHMEM-STALL",
+	weft_log_warn("SHMEM-STALL",
 		"%s: waiting at lock %p for %s%s%s (WEFT_STALL_WARN)", fn,
 		(const void *)lock, who, *gone ? "; gone: " : "", gone);
 }

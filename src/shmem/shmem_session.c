@@ -48,7 +48,7 @@ static long known(const char *fn, long options)
 	for (int i = 0; i < N_OPTIONS; i++)
 		all |= options_known[i].bit;
 	if (options & ~all)
-		weft_warn("SHMEM-OPTION",
+		weft_log_warn("SHMEM-OPTION",
 			"%s: options has the unknown bits %#lx, which are "
 			"ignored; known are %#lx (shmemx.h)",
 			fn, (unsigned long)(options & ~all),
@@ -118,7 +118,7 @@ void pshmem_ctx_session_start(shmem_ctx_t ctx, long options,
 		return;
 	c = weft_shmem_ctx_find(fn, ctx);
 	if (options & ~SHMEM_CTX_SESSION_BATCH)
-		weft_warn("SHMEM-OPTION",
+		weft_log_warn("SHMEM-OPTION",
 			"%s: options has the unknown bits %#lx, which are "
 			"ignored; known is SHMEM_CTX_SESSION_BATCH",
 			fn,

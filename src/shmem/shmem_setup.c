@@ -121,7 +121,7 @@ int pshmem_init_thread(int requested, int *provided)
 	if (!err)
 		err = shmem_setup_start(requested);
 	if (err) {
-		weft_error("SHMEM-INIT", "shmem_init_thread: %s",
+		weft_log_error("SHMEM-INIT", "shmem_init_thread: %s",
 			weft_err_detail_peek(err));
 		return 1;
 	}

@@ -186,7 +186,7 @@ static int shmem_team_fault(const char *fn, int err)
 {
 	const char *detail = weft_err_detail_peek(err);
 
-	weft_error("SHMEM-TEAM", "%s: %s", fn,
+	weft_log_error("SHMEM-TEAM", "%s: %s", fn,
 		*detail ? detail : weft_err_str(err));
 	return 1;
 }
@@ -235,7 +235,7 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride,
 		return 1;
 	parent = weft_shmem_team_ready(fn, parent_team);
 	if (!is_triplet(parent, start, stride, size)) {
-		weft_warn("SHMEM-TEAM",
+		weft_log_warn("SHMEM-TEAM",
 			"%s: start %d, stride %d, size %d leaves the parent's "
 			"%u PEs; no team is made",
 			fn, start, stride, size, parent->n_pes);

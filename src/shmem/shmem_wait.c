@@ -200,7 +200,7 @@ static void shmem_wait_relax(
 		s, text, sizeof(text), s->n > 1 ? "several, first " : "");
 	if (news < 0)
 		weft_shmem_die(fn, "waits for %s", text);
-	weft_warn("SHMEM-STALL", "%s: waiting for %s (WEFT_STALL_WARN)", fn,
+	weft_log_warn("SHMEM-STALL", "%s: waiting for %s (WEFT_STALL_WARN)", fn,
 		text);
 }
 

@@ -182,7 +182,7 @@ static bool topo_load(struct weft_topo *topo)
 		topo->hw, HWLOC_TYPE_FILTER_KEEP_NONE);
 	if (hwloc_topology_load(topo->hw)) {
 		topo->is_broken = true;
-		weft_warn("TOPO-LOAD",
+		weft_log_warn("TOPO-LOAD",
 			"hwloc cannot read this machine; hardware process sets "
 			"and splits are not available (hwloc-ls tells why)");
 		return false;

@@ -65,7 +65,7 @@ static void report_need(
 	else if (need->n_all > m.n_asked)
 		snprintf(more, sizeof(more), "; asked %u of %u", m.n_asked,
 			need->n_all);
-	weft_warn(wait->ops->id,
+	weft_log_warn(wait->ops->id,
 		"%s waits since %u s for %s%s%s (WEFT_STALL_WARN)", call,
 		weft_wait_seconds(wait, weft_now_ns()), need->phrase, m.text,
 		more);
@@ -92,7 +92,7 @@ static void report_many(const struct weft_wait *wait, const char *call)
 	for (uint32_t i = 0; i < SHOWN; i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used,
 			"%s\"%.31s\"", i ? ", " : "", view->needs[i].label);
-	weft_warn(wait->ops->id,
+	weft_log_warn(wait->ops->id,
 		"%s waits since %u s for %u %s: %s and %u more; of "
 		"these \"%.31s\"%s (WEFT_STALL_WARN)",
 		call, weft_wait_seconds(wait, weft_now_ns()), view->n_all,
@@ -115,7 +115,7 @@ void weft_report_wait(struct weft_wait *wait)
 	if (wait->ops->explain)
 		wait->ops->explain(wait, text, sizeof(text));
 	if (text[0])
-		weft_warn("SESSION-TAG", "%s", text);
+		weft_log_warn("SESSION-TAG", "%s", text);
 }
 
 void weft_report_ring(
@@ -144,7 +144,7 @@ static uint32_t say_steps(char *text, const char *id, char **brief_out)
 	if (line && sscanf(line, "%u ", &n) == 1 && strchr(line, ' '))
 		*brief_out = strchr(line, ' ') + 1;
 	while ((line = strtok_r(NULL, "\n", &rest)) != NULL)
-		weft_warn(id, "%s", line);
+		weft_log_warn(id, "%s", line);
 	return n;
 }
 
@@ -155,7 +155,7 @@ void weft_report_verdict(struct weft_wait *wait, char *text)
 
 	if (wait->ops->explain)
 		wait->ops->explain(wait, more, sizeof(more));
-	weft_warn("SESSION-DEADLOCK",
+	weft_log_warn("SESSION-DEADLOCK",
 		"these %u processes wait for each other for ever; the call "
 		"ends with an error%s%s",
 		n, more[0] ? ": " : "", more);
@@ -177,11 +177,11 @@ void weft_report_rings(const struct weft_graph *graph, const char *step_id,
 		n = weft_graph_ring(graph, i, steps);
 		for (uint32_t k = 0; k < n; k++) {
 			is_said[steps[k].node] = true;
-			weft_warn(step_id, "%s",
+			weft_log_warn(step_id, "%s",
 				weft_graph_print_step(
 					graph, steps[k], line, sizeof(line)));
 		}
-		weft_warn(
+		weft_log_warn(
 			id, "these %u processes wait for each other%s", n, why);
 	}
 }

@@ -35,8 +35,8 @@ static void quiet_levels_write_nothing(void **state)
 	(void)state;
 	weft_log_set_level("warn");
 	capture_start(&capture);
-	weft_info("TEST-INFO", "not seen");
-	weft_trace("TEST-TRACE", "not seen");
+	weft_log_info("TEST-INFO", "not seen");
+	weft_log_trace("TEST-TRACE", "not seen");
 	assert_string_equal(capture_stop(&capture), "");
 }
 
@@ -49,7 +49,7 @@ static void a_line_names_level_process_and_id(void **state)
 	weft_log_set_level("warn");
 	snprintf(want, sizeof(want), ":%d TEST-ONE count 3\n", (int)getpid());
 	capture_start(&capture);
-	weft_warn("TEST-ONE", "count %d", 3);
+	weft_log_warn("TEST-ONE", "count %d", 3);
 	line = capture_stop(&capture);
 	assert_ptr_equal(strstr(line, "weft warn "), line);
 	assert_non_null(strstr(line, want));
@@ -62,7 +62,7 @@ static void a_line_names_the_rank(void **state)
 	(void)state;
 	weft_log_set_rank(12);
 	capture_start(&capture);
-	weft_error("TEST-RANK", "x");
+	weft_log_error("TEST-RANK", "x");
 	line = capture_stop(&capture);
 	weft_log_set_rank(-1);
 	assert_non_null(strstr(line, "[12] TEST-RANK x\n"));
@@ -77,7 +77,7 @@ static void a_long_line_is_cut_and_ends(void **state)
 	memset(text, 'y', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
 	capture_start(&capture);
-	weft_error("TEST-LONG", "%s", text);
+	weft_log_error("TEST-LONG", "%s", text);
 	line = capture_stop(&capture);
 	assert_true(strlen(line) > 900 && strlen(line) <= 1024);
 	assert_int_equal(line[strlen(line) - 1], '\n');
