@@ -190,6 +190,28 @@ void weft_dispatch_replay(struct weft_lane *lane, uint64_t ctx)
 	free(list);
 }
 
+bool weft_dispatch_unkeep(struct weft_lane *lane, uint64_t ctx,
+	weft_dispatch_is_fn *is, const void *arg)
+{
+	struct weft_link *list = weft_map_get(&lane->early, ctx + 1);
+
+	if (!list)
+		return false;
+	weft_list_for_each(link, next, list)
+	{
+		struct early *early =
+			weft_container_of(link, struct early, link);
+
+		if (!is(early->peer, &early->head, early->payload, early->len,
+			    arg))
+			continue;
+		weft_list_remove(link);
+		free(early);
+		return true;
+	}
+	return false;
+}
+
 void weft_dispatch_forget(struct weft_lane *lane)
 {
 	size_t pos = 0;

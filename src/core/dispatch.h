@@ -39,6 +39,14 @@ void weft_dispatch_keep(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len);
 void weft_dispatch_replay(struct weft_lane *lane, uint64_t ctx);
 
+/* Drops the first message kept for a context (without plane) of which is() is
+ * true; false when there is none. */
+typedef bool weft_dispatch_is_fn(const struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len,
+	const void *arg);
+bool weft_dispatch_unkeep(struct weft_lane *lane, uint64_t ctx,
+	weft_dispatch_is_fn *is, const void *arg);
+
 /* Drops everything that was kept; when the lane closes. */
 void weft_dispatch_forget(struct weft_lane *lane);
 

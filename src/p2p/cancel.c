@@ -4,8 +4,12 @@
  *
  * A receive is withdrawn here and now. A send that still waits at its peer's
  * queue likewise; one that has left is asked back: the receiver looks among its
- * unexpected messages and answers. That works for eager sends too, whose
- * request is done already: it becomes undone until the answer comes. */
+ * unexpected messages and answers; an announcement may also be among what came
+ * before its communicator. That works for eager sends too, whose request is
+ * done already: it becomes undone until the answer comes.
+ *
+ * What is announced for a collective of a communicator with a dead member is
+ * asked back as well: its receiver may never get that communicator. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -75,7 +79,7 @@ int weft_req_cancel(struct weft_req *req)
 
 /* The unexpected message a CANCEL means, or NULL. */
 static struct weft_message *cancel_find(struct weft_comm *comm,
-	struct weft_peer *peer, const struct weft_wire_head *head,
+	const struct weft_peer *peer, const struct weft_wire_head *head,
 	uint64_t sreq)
 {
 	bool is_eager = head->flags & WEFT_WIRE_IS_EAGER;
@@ -94,12 +98,50 @@ static struct weft_message *cancel_find(struct weft_comm *comm,
 	return NULL;
 }
 
+/* What a CANCEL means, as it came. */
+struct cancel {
+	const struct weft_peer *peer;
+	const struct weft_wire_head *head;
+	uint64_t sreq;
+};
+
+static bool is_meant(const struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len,
+	const void *arg)
+{
+	const struct cancel *c = arg;
+	struct weft_wire_rts rts;
+
+	return peer == c->peer && head->op == WEFT_WIRE_RTS &&
+	       head->ctx == c->head->ctx && head->tag == c->head->tag &&
+	       weft_wire_get_rts(&rts, payload, len) && rts.sreq == c->sreq;
+}
+
+/* Takes the message out, wherever it is; false when it is not there. */
+static bool take_out(struct weft_lane *lane, const struct cancel *c)
+{
+	uint64_t ctx = c->head->ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
+	struct weft_comm *comm = weft_map_get(&lane->comms, ctx);
+	struct weft_message *message;
+
+	if (!comm)
+		return weft_dispatch_unkeep(lane, ctx, is_meant, c);
+	message = cancel_find(comm, c->peer, c->head, c->sreq);
+	if (!message)
+		return false;
+	weft_match_take(&comm->match, message);
+	if (!message->is_rts)
+		weft_p2p_owe(message->peer, message->len);
+	weft_message_free(message);
+	return true;
+}
+
 void weft_cancel_on_cancel(struct weft_lane *lane, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
 	struct weft_wire_head answer = { .op = WEFT_WIRE_CANCEL_ACK };
-	struct weft_message *message;
+	struct cancel cancel = { .peer = peer, .head = head };
 	struct weft_comm *comm;
 	struct weft_wire_fin fin;
 
@@ -107,22 +149,17 @@ void weft_cancel_on_cancel(struct weft_lane *lane, struct weft_peer *peer,
 		weft_dispatch_drop(lane, "malformed cancel");
 		return;
 	}
-	comm = weft_map_get(&lane->comms, ctx);
 	if (head->flags & WEFT_WIRE_IS_LAST) {
+		comm = weft_map_get(&lane->comms, ctx);
 		if (comm)
 			weft_left_on_last(comm, peer, head->ctx, fin.req);
 		else
 			weft_dispatch_keep(lane, peer, head, payload, len);
 		return;
 	}
-	message = comm ? cancel_find(comm, peer, head, fin.req) : NULL;
-	fin.status = message != NULL;
-	if (message) {
-		weft_match_take(&comm->match, message);
-		if (!message->is_rts)
-			weft_p2p_owe(peer, message->len);
-		weft_message_free(message);
-	}
+	cancel.sreq = fin.req;
+	fin.status = take_out(lane, &cancel) ? WEFT_WIRE_WITHDRAWN
+					     : WEFT_WIRE_TOO_LATE;
 	weft_peer_control(peer, &answer, &fin, sizeof(fin));
 }
 
@@ -140,6 +177,21 @@ static bool drop_interest(struct weft_req *req)
 bool weft_cancel_give_up(struct weft_req *req)
 {
 	return req->is_asked && drop_interest(req);
+}
+
+/* The receiver may not know of the death, and hears of it instead. */
+static void end_vain(struct weft_req *req)
+{
+	const struct weft_msg msg = {
+		.comm = req->comm,
+		.rank = req->src,
+		.tag = req->tag,
+		.plane = (enum weft_plane)(req->ctx % WEFT_PLANE_END),
+	};
+	int err = weft_comm_failed(req->comm);
+
+	weft_send_failed_held(&msg, err);
+	weft_send_finish(req, err);
 }
 
 void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
@@ -170,7 +222,9 @@ void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
 		cancelled(req);
 	if (drop_interest(req))
 		return;
-	if (fin.status || req->is_eager)
+	if (fin.status && weft_lost_is_vain(req->comm, req->ctx, req->tag))
+		end_vain(req);
+	else if (fin.status || req->is_eager)
 		weft_send_finish(req, req->status.err);
 }
 

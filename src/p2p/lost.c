@@ -17,8 +17,8 @@
  *
  * A collective needs all members of its communicator, though perhaps by way of
  * others, who may have had their error and gone elsewhere. So on a communicator
- * with a dead member no receive of a collective waits, whoever it is from, and
- * what others announce to it is refused. */
+ * with a dead member no receive of a collective waits, whoever it is from, what
+ * others announce to it is refused, and what it has announced is asked back. */
 #include "p2p/p2p_priv.h"
 
 #include "net/net.h"
@@ -46,8 +46,10 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 	if (req->kind == WEFT_REQ_RECV && req->comm->nic &&
 		weft_nic_lose(req, peer))
 		return;
-	if (req->is_posted || req->peer != peer)
+	if (req->is_posted || req->peer != peer) {
+		weft_lost_ask_back(req);
 		return;
+	}
 	if (weft_cancel_give_up(req))
 		return;
 	if (req->is_unanswered) {
@@ -61,6 +63,13 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 		weft_send_finish(req, peer->err);
 	else
 		weft_p2p_finish(req, peer->err);
+}
+
+void weft_lost_ask_back(struct weft_req *req)
+{
+	if (req->kind == WEFT_REQ_SEND &&
+		weft_lost_is_vain(req->comm, req->ctx, req->tag))
+		weft_cancel_stuck(req, weft_comm_failed(req->comm));
 }
 
 /* Announced for a collective that nobody takes part in any more. */
@@ -101,14 +110,17 @@ static void lose_comm(struct weft_comm *comm)
 	failure_refuse(comm);
 	if (comm->local)
 		lose_comm(comm->local);
-	while ((req = weft_req_next(comm->lane, &pos)) != NULL)
-		if (req->refs && !req->is_done && req->comm == comm &&
-			req->kind == WEFT_REQ_RECV && req->is_posted &&
+	while ((req = weft_req_next(comm->lane, &pos)) != NULL) {
+		if (!req->refs || req->is_done || req->comm != comm)
+			continue;
+		weft_lost_ask_back(req);
+		if (req->kind == WEFT_REQ_RECV && req->is_posted &&
 			(req->src < 0 ||
 				weft_lost_is_vain(comm, req->ctx, req->tag))) {
 			weft_match_withdraw(&comm->match, req);
 			weft_p2p_finish(req, weft_comm_failed(comm));
 		}
+	}
 }
 
 /* Who left may have done so before the death was known here: what waits for it

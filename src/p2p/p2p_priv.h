@@ -148,6 +148,10 @@ void weft_cancel_stuck(struct weft_req *req, int err);
 /* Ends everything that waits for a peer that died; peer->err says why. */
 void weft_lost_peer(struct weft_peer *peer);
 
+/* Asks an announced message of a collective back whose receiver may not take it
+ * any more, or never could. */
+void weft_lost_ask_back(struct weft_req *req);
+
 /* Another member says that a process died (its number + 1; 0: none): one of
  * comm or of the intercommunicator that it is the local one of. */
 void weft_lost_hear(struct weft_comm *comm, uint64_t failed);

@@ -57,12 +57,12 @@ int weft_rndv_offer(struct weft_req *req)
 	/* To myself the exchange may be over before the post returns. */
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
-	weft_req_put(req);
-	if (err)
-		return err;
-	if (!req->peer->is_shm)
+	if (!err && !req->peer->is_shm)
 		req->peer->n_net_sent++;
-	return 1;
+	if (!err && weft_unlikely(req->comm->failed) && !req->is_done)
+		weft_lost_ask_back(req);
+	weft_req_put(req);
+	return err ? err : 1;
 }
 
 void weft_rndv_end(struct weft_peer *peer, uint64_t handle, uint64_t how)

@@ -14,6 +14,7 @@ multi_programs += test/multi/comm_attr
 multi_programs += test/multi/comm_churn
 multi_programs += test/multi/comm_errh
 multi_programs += test/multi/comm_free
+multi_programs += test/multi/comm_half
 multi_programs += test/multi/comm_info
 multi_programs += test/multi/comm_inter
 multi_programs += test/multi/comm_make

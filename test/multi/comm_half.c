@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * comm_half: a communicator that one survivor has and another never gets
+ *
+ * Rank 0 has it at once, as it passes the id on. Then rank 1 dies, and rank 2
+ * hears of that first and makes no communicator. What rank 0 sends on it in a
+ * collective, len= bytes, ends with an error.
+ */
+#include "session.h"
+
+enum { TAG = 3 };
+
+static MPI_Comm all;
+
+static void wait_for(int rank)
+{
+	int rc = MPI_Recv(NULL, 0, MPI_INT, rank, TAG, all, MPI_STATUS_IGNORE);
+
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+		"a word or a death, %s", mtest_error(rc));
+}
+
+static void use(MPI_Session session, int len)
+{
+	MPI_Comm half = session_comm(session, "mpi://WORLD", "half");
+	char *buf = mtest_alloc((size_t)len);
+	int rc;
+
+	OK(MPI_Send(NULL, 0, MPI_INT, 1, TAG, all));
+	rc = MPI_Bcast(buf, len, MPI_BYTE, 0, half);
+	if (!rc) /* all of it may leave at once */
+		rc = MPI_Barrier(half);
+	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+		"what nobody takes ends, %s", mtest_error(rc));
+	OK(MPI_Send(NULL, 0, MPI_INT, 2, TAG, all));
+	OK(MPI_Comm_free(&half));
+	free(buf);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session session;
+	int len, rc;
+
+	mtest_start(argv[0]);
+	len = (int)mtest_arg(argc, argv, "len", 2000000);
+	session = session_open();
+	session_who(session);
+	all = session_comm(session, "mpi://WORLD", "all");
+	OK(MPI_Barrier(all));
+	if (mtest.rank == 0)
+		use(session, len);
+	else
+		wait_for(mtest.rank == 1 ? 0 : 1);
+	if (mtest.rank == 1)
+		raise(SIGKILL);
+	if (mtest.rank == 2)
+		wait_for(0);
+	OK(MPI_Comm_free(&all));
+	rc = MPI_Session_finalize(&session);
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+		"finalize, %s", mtest_error(rc));
+	return mtest_done();
+}
