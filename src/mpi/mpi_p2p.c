@@ -680,6 +680,8 @@ static int mprobe(const char *func, bool is_blocking, int source, int tag,
 	struct weft_status st;
 	int err = weft_check_comm(handle, &comm);
 
+	if (message)
+		*message = MPI_MESSAGE_NULL;
 	if (!err)
 		err = weft_check_source(comm, source);
 	if (!err)
