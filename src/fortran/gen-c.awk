@@ -3,7 +3,9 @@
 
 function c_type(t)
 {
-	if (t == "count" || t == "aint" || t == "offset")
+	if (t == "large")
+		return "MPI_Count"
+	if (t == "aint" || t == "offset")
 		return "MPI_" toupper(substr(t, 1, 1)) substr(t, 2)
 	if (t == "Status")
 		return "MPI_Status"
@@ -96,8 +98,7 @@ function c_pass(i,    x)
 	if (type[i] == "weights")
 		return "weft_f_weights(" x ")"
 	if (type[i] ~ /^fn\./)
-		return "(MPI_" substr(type[i], 4) \
-			(name ~ /_c$/ ? "_c" : "") " *)" x
+		return "(MPI_" substr(type[i], 4) " *)" x
 	if (len[i] ~ /^3,/)
 		return "(int(*)[3])" x
 	if (len[i] != "" || mode[i] != ":")
@@ -203,7 +204,7 @@ function make_c(    low)
 		return
 	}
 	if (has(flags, "hand")) {
-		if (flags !~ /double|aint/ && arg[1] !~ /^buffer_addr/ && \
+		if (flags !~ /double|MPI_Aint/ && arg[1] !~ /^buffer_addr/ && \
 				arg[2] !~ /^buffer_addr/ && name != "Pcontrol")
 			c_names(hand_names, low)
 		return

@@ -22,7 +22,7 @@ function f_type(i, f08,    t)
 		return "logical"
 	if (t ~ /^(str|key|words)$/)
 		return "character(len=*)"
-	if (t == "count")
+	if (t == "large")
 		return "integer(kind=MPI_COUNT_KIND)"
 	if (t == "offset")
 		return "integer(kind=MPI_OFFSET_KIND)"
@@ -50,8 +50,8 @@ function f08_declare(file, i,    t)
 			mode[i] == ":" && t != "loc" ? ", intent(in)" : "",
 			async[i] || t == "loc" ? ", asynchronous" : "", arg[i] > file
 	else if (t ~ /^fn\./)
-		printf "\tprocedure(MPI_%s%s) :: %s\n", substr(t, 4),
-			name ~ /_c$/ ? "_c" : "", arg[i] > file
+		printf "\tprocedure(MPI_%s) :: %s\n", substr(t, 4),
+			arg[i] > file
 	else
 		printf "\t%s%s%s :: %s%s\n", f_type(i, 1),
 			t == "weights" && mode[i] == ">" ? "" : f_intent(i),
@@ -101,7 +101,7 @@ function f08_one(prefix, base,    i, tail, bind, end)
 
 function make_f08(    base)
 {
-	if (flags ~ /double|aint/ || name == "Pcontrol")
+	if (flags ~ /double|MPI_Aint/ || name == "Pcontrol")
 		return # written out in gen-main.awk
 	base = name
 	if (!has(flags, "own"))
@@ -121,7 +121,7 @@ function mpi_one(prefix,    i)
 
 function make_mpi()
 {
-	if (flags ~ /double|aint/ || name ~ /^(Pcontrol|Alloc_mem)$/)
+	if (flags ~ /double|MPI_Aint/ || name ~ /^(Pcontrol|Alloc_mem)$/)
 		return
 	mpi_one("")
 	mpi_one("P")

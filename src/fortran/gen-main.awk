@@ -281,7 +281,7 @@ function start_bodies()
 
 BEGIN {
 	handles = "Comm Datatype Errhandler File Group Info Message Op Request Session Win"
-	known_types = "^(int|count|aint|offset|bool|Status|index|weights|buf|loc|cptr|str|key|words)$"
+	known_types = "^(int|large|aint|offset|bool|Status|index|weights|buf|loc|cptr|str|key|words)$"
 	sub(/Datatype/, "Type", handles)
 	shims = new "/f_shims.c"
 	hand_names = new "/f_names.h"
@@ -302,35 +302,16 @@ file_number == 1 && /^#define MPI_/ {
 	next
 }
 
-file_number == 2 && /^FN\(/ {
-	split(substr($0, 4, length($0) - 4), field, ", ")
-	if (field[2] != "-" && field[1] !~ /_(toint|fromint|c2f|f2c|c2f08|f082c)$/)
-		there[field[1]] = 1
-	next
-}
-
-file_number == 3 && !/^#/ {
+file_number == 2 && $1 != "chapter" && $1 != "MPIX" {
 	if (!started)
 		start_bodies()
-	if (/^\t/) {
-		pending = pending " " $0
-		next
-	}
-	if (pending != "")
-		procedure(pending)
-	pending = $0
+	if ($5 != "-" && (!has($7, "conly") || has($7, "fortran")))
+		procedure()
 }
 
 END {
 	if (failed)
 		exit 1
-	if (pending != "")
-		procedure(pending)
-	for (name in there)
-		if (!(name in seen))
-			printf "gen-fortran: warning: MPI_%s has no line in " \
-				"fortran.def: Fortran does not have it\n",
-				name > "/dev/stderr"
 	print "end module" > f08
 	print "end module" > f90
 	print "{\nglobal:\n\tmpi_*;\n\tpmpi_*;\n\tweft_f_*_;\n" \

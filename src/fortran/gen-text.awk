@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# gen-text: reads the three inputs of gen-fortran into tables
+# gen-text: reads the two inputs of gen-fortran into tables
 
 function die(why)
 {
@@ -57,6 +57,23 @@ function constant(name, text)
 	constants[++n_constants] = name
 }
 
+# What Fortran has for a type of the table.
+function type_in_fortran(t)
+{
+	if (t ~ /^(num|rank|tag|root|keyval|count|fstatus)$/)
+		return "int"
+	if (t == "count_c")
+		return "large"
+	if (t == "vbool")
+		return "bool"
+	if (t == "f08status")
+		return "Status"
+	if (t == "attr")
+		return has(flags, "f77") ? "int" : "aint"
+	sub(/\*$/, "", t)
+	return t
+}
+
 # "name>type(length)&" becomes the parts of argument i of the procedure.
 function argument(i, text,    at)
 {
@@ -72,6 +89,9 @@ function argument(i, text,    at)
 		len[i] = substr(text, at + 1, length(text) - at - 1)
 		text = substr(text, 1, at - 1)
 	}
+	if (text == "fstatus")
+		len[i] = "MPI_STATUS_SIZE"
+	text = type_in_fortran(text)
 	type[i] = text
 	if (text !~ /^fn\./ && !is_handle(text) && text !~ known_types)
 		die("no type " text)
@@ -81,24 +101,17 @@ function argument(i, text,    at)
 		strings = strings " " arg[i]
 }
 
-# One procedure, all its lines joined.
-function procedure(text,    n, i, word)
+# One procedure: the fields of a row.
+function procedure(    n, i, word)
 {
-	n = split(text, word, " ")
-	name = word[1]
-	if (!(name in there))
-		die("MPI_" name " is not in mpi_api.def, or not implemented")
-	if (name in seen)
-		die("MPI_" name " stands here twice")
-	seen[name] = 1
-	flags = ""
+	name = $1
+	flags = $7
 	n_args = 0
 	choice = 0
 	strings = ""
-	for (i = 2; i <= n; i++)
-		if (word[i] ~ /^\[.*\]$/)
-			flags = substr(word[i], 2, length(word[i]) - 2)
-		else
+	n = $10 == "-" ? 0 : split($10, word, " ")
+	for (i = 1; i <= n; i++)
+		if (word[i] !~ /[:=]arg[cv]$/)
 			argument(++n_args, word[i])
 	make_c()
 	if (!has(flags, "f77"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The Fortran bindings, if configure found a compiler that suffices. Everything
-# but the files named here is made from fortran.def in the build directory.
+# but the files named here is made from mpi_api.def in the build directory.
 f_gen = src/fortran/gen-fortran src/fortran/gen-text.awk \
 	src/fortran/gen-c.awk src/fortran/gen-f90.awk src/fortran/gen-main.awk
-EXTRA_DIST += $(f_gen) src/fortran/fortran.def src/fortran/README.md \
+EXTRA_DIST += $(f_gen) src/fortran/README.md \
 	contrib/weft-fortran.pc.in contrib/man/mpifort.1
 
 f_made = src/fortran/f_shims.c src/fortran/f_names.h src/fortran/f_calls.h \
@@ -12,13 +12,10 @@ f_made = src/fortran/f_shims.c src/fortran/f_names.h src/fortran/f_calls.h \
 	src/fortran/libweft_fortran.map
 CLEANFILES += src/fortran/fortran.stamp $(f_made)
 
-src/fortran/fortran.stamp: $(f_gen) src/fortran/fortran.def \
-		src/mpi/mpi_api.def include/mpi.h
+src/fortran/fortran.stamp: $(f_gen) src/mpi/api_rows include/mpi.h
 	$(AM_V_GEN)$(MKDIR_P) src/fortran && \
-		$(srcdir)/src/fortran/gen-fortran \
-		$(srcdir)/src/fortran/fortran.def \
-		$(srcdir)/src/mpi/mpi_api.def $(srcdir)/include/mpi.h \
-		src/fortran && touch $@
+		$(srcdir)/src/fortran/gen-fortran src/mpi/api_rows \
+		$(srcdir)/include/mpi.h src/fortran && touch $@
 
 $(f_made): src/fortran/fortran.stamp ;
 

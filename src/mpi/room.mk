@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # gen-api makes these from the procedure table and the header, in the build
 # directory; src/mpi/api_<chapter>.h is included by mpi_<chapter>.c.
-api_made = src/mpi/api_list.h src/mpi/api_missing.c src/mpi/mpi_abi.map
+api_made = src/mpi/api_rows src/mpi/api_list.h src/mpi/api_missing.c \
+	src/mpi/api_coll.c src/mpi/mpi_abi.map
+api_gen = src/mpi/gen-api src/mpi/gen-rows src/mpi/gen-coll
 BUILT_SOURCES += src/mpi/api.stamp
 CLEANFILES += src/mpi/api.stamp $(api_made) src/mpi/api_*.h
 
-src/mpi/api.stamp: src/mpi/gen-api src/mpi/mpi_api.def include/mpi.h
+src/mpi/api.stamp: $(api_gen) src/mpi/mpi_api.def include/mpi.h
 	$(AM_V_GEN)$(MKDIR_P) src/mpi && $(srcdir)/src/mpi/gen-api \
 		$(srcdir)/src/mpi/mpi_api.def $(srcdir)/include/mpi.h src/mpi \
 		&& touch $@
@@ -13,7 +15,7 @@ src/mpi/api.stamp: src/mpi/gen-api src/mpi/mpi_api.def include/mpi.h
 $(api_made): src/mpi/api.stamp ;
 
 libmpi_abi_la_SOURCES += src/mpi/mpi_api.def
-EXTRA_DIST += src/mpi/gen-api src/mpi/README.md
+EXTRA_DIST += $(api_gen) src/mpi/README.md
 libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_check.c src/mpi/mpi_check.h \
 	src/mpi/mpi_mix.c src/mpi/mpi_mix.h \
@@ -25,12 +27,11 @@ libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_errh.c src/mpi/mpi_group.c src/mpi/mpi_info.c \
 	src/mpi/mpi_level.h src/mpi/mpi_session.c \
 	src/mpi/mpi_topo.c src/mpi/mpi_topo.h src/mpi/mpi_world.c
-nodist_libmpi_abi_la_SOURCES += src/mpi/api_missing.c
+nodist_libmpi_abi_la_SOURCES += src/mpi/api_missing.c src/mpi/api_coll.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_envelope.c src/mpi/mpi_op.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_pack.c src/mpi/mpi_type.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_collarg.c src/mpi/mpi_collarg.h \
-	src/mpi/mpi_coll.c src/mpi/mpi_icoll.c src/mpi/mpi_pcoll.c \
-	src/mpi/mpi_neighbor.c src/mpi/mpi_mpix.c src/mpi/mpi_part.c src/mpi/mpi_buffer.c src/mpi/mpi_buffer.h
+	src/mpi/mpi_mpix.c src/mpi/mpi_part.c src/mpi/mpi_buffer.c src/mpi/mpi_buffer.h
 mpi_ldflags = -Wl,--version-script=src/mpi/mpi_abi.map
 EXTRA_libmpi_abi_la_DEPENDENCIES = src/mpi/mpi_abi.map
 test_unit_convert_test_CPPFLAGS = $(AM_CPPFLAGS) $(mpi_cppflags)

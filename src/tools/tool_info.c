@@ -31,6 +31,7 @@ struct topic {
 
 struct api_row {
 	const char *name;
+	const char *section; /* of the standard */
 	bool is_there;
 };
 
@@ -205,6 +206,7 @@ static int show_api(struct weft_sheet *sheet, const char *name)
 		weft_sheet_text(row, "state", "%s",
 			api_rows[i].is_there ? "implemented" : "missing");
 		weft_sheet_text(row, "name", "%s", api_rows[i].name);
+		weft_sheet_text(row, "section", "%s", api_rows[i].section);
 	}
 	weft_sheet_text(at, "counts",
 		"%zu implemented, %zu missing (these raise "

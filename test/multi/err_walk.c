@@ -542,7 +542,8 @@ static void *owner(const struct procedure *p, int bad, const struct place *at)
 				       : (void *)MPI_COMM_NULL;
 	for (int i = 0; i < p->n; i++)
 		if (has_comm(p->args[i].kind) && i != bad &&
-			p->args[bad].kind != A_COUNT)
+			(p->args[bad].kind != A_COUNT ||
+				p->args[i].kind == A_MESSAGE_REF))
 			return at->comm;
 	return MPI_COMM_SELF;
 }

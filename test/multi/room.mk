@@ -110,11 +110,9 @@ EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/m
 	test/conformance/rules.tsv test/conformance/run-mpich
 CLEANFILES += $(multi_programs) test/multi/err_walk_calls.h
 
-test/multi/err_walk_calls.h: test/multi/gen-walk include/mpi.h \
-		src/mpi/mpi_api.def src/fortran/fortran.def
+test/multi/err_walk_calls.h: test/multi/gen-walk src/mpi/api_rows
 	$(AM_V_GEN)$(MKDIR_P) test/multi && $(srcdir)/test/multi/gen-walk \
-		$(srcdir)/include/mpi.h $(srcdir)/src/mpi/mpi_api.def \
-		$(srcdir)/src/fortran/fortran.def > $@.new && mv $@.new $@
+		src/mpi/api_rows > $@.new && mv $@.new $@
 
 test/multi/err_walk: test/multi/err_walk_calls.h
 
