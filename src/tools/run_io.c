@@ -424,6 +424,7 @@ void weft_run_io_say(struct weft_run_io *io, const char *fmt, ...)
 	sink->cut_by = NOBODY;
 	sink_add(sink, "mpiexec: ", 9);
 	sink_add(sink, text, (size_t)n);
+	sink_flush(sink); /* whoever polls next may wait for something else */
 }
 
 void weft_run_io_destroy(struct weft_run_io *io)
