@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HOST_MAX = 48, FINALIZE_S = 5 };
+enum { HOST_MAX = 48, FINALIZE_S = 8 };
 
 /* A place to wait for one answer of PMIx's thread. */
 struct waiter {
@@ -479,11 +479,22 @@ static void *finalize(void *arg)
 	return NULL;
 }
 
+/* At most; seconds in which the machine stood still count as one. */
+static void wait_a_second(struct waiter *waiter)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	while (!waiter->is_done && pthread_cond_timedwait(&waiter->done_cond,
+					   &waiter->lock, &until) != ETIMEDOUT)
+		;
+}
+
 /* False when libpmix does not come back; then it keeps what it was given. */
 static bool server_stop(void)
 {
 	struct waiter *waiter = malloc(sizeof(*waiter));
-	struct timespec until;
 	pthread_t thread;
 	bool is_done;
 
@@ -494,12 +505,9 @@ static bool server_stop(void)
 		free(waiter);
 		return false;
 	}
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FINALIZE_S;
 	pthread_mutex_lock(&waiter->lock);
-	while (!waiter->is_done && pthread_cond_timedwait(&waiter->done_cond,
-					   &waiter->lock, &until) != ETIMEDOUT)
-		;
+	for (int i = 0; i < FINALIZE_S && !waiter->is_done; i++)
+		wait_a_second(waiter);
 	is_done = waiter->is_done;
 	pthread_mutex_unlock(&waiter->lock);
 	if (!is_done)

@@ -853,7 +853,10 @@ static void on_usr1(struct run *run)
 
 static void on_quit(struct run *run)
 {
-	if (run->state != RUN_GOING || run->where.until_ns)
+	if (run->state == RUN_GOING && run->where.until_ns &&
+		run->where.sig == SIGUSR1)
+		run->where.sig = SIGQUIT; /* once that is answered */
+	else if (run->state != RUN_GOING || run->where.until_ns)
 		on_end_signal(run, SIGQUIT);
 	else
 		ask_where(run, SIGQUIT, "signal QUIT");

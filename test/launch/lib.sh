@@ -51,6 +51,8 @@ wait_for() {
 }
 
 start() { # in the background; pid in $launcher, output in out and err
+	: >out
+	: >err # now: nobody may take the last run's for this one's
 	WEFT_TEST_MARK=$work "$mpiexec" --timeout 100 "$@" >out 2>err </dev/null &
 	launcher=$!
 }
