@@ -108,8 +108,9 @@ static int keep(struct weft_comm *comm, struct weft_peer *peer,
 }
 
 /* Only what weft_send_failed_held() can have sent. */
-static bool read_word(const struct weft_wire_head *head, const void *payload,
-	size_t len, struct weft_wire_failed *word)
+static bool read_word(const struct weft_lane *lane,
+	const struct weft_wire_head *head, const void *payload, size_t len,
+	struct weft_wire_failed *word)
 {
 	uint64_t plane = head->ctx % WEFT_PLANE_END;
 	const char *text = (const char *)payload + sizeof(*word);
@@ -119,6 +120,7 @@ static bool read_word(const struct weft_wire_head *head, const void *payload,
 		word->len >= WEFT_WIRE_FAILED_TEXT || word->err >= 0 ||
 		word->err <= WEFT_ERR_FIRST_ || word->err >= WEFT_ERR_END_ ||
 		word->err == WEFT_AGAIN ||
+		!weft_lost_is_known(lane, word->failed) ||
 		(plane != WEFT_PLANE_COLL && plane != WEFT_PLANE_CTL))
 		return false;
 	for (uint32_t i = 0; i < word->len; i++)
@@ -137,7 +139,7 @@ void weft_recv_on_failed(struct weft_lane *lane, struct weft_peer *peer,
 	struct weft_comm *comm;
 	struct weft_req *req;
 
-	if (!ctx || !read_word(head, payload, len, &word)) {
+	if (!ctx || !read_word(lane, head, payload, len, &word)) {
 		weft_dispatch_drop(lane, "malformed word of a failure");
 		return;
 	}

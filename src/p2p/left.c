@@ -365,7 +365,8 @@ void weft_left_on_left(struct weft_lane *lane, struct weft_peer *peer,
 	struct weft_comm *comm = ctx ? weft_map_get(&lane->comms, ctx) : NULL;
 	struct weft_wire_left left;
 
-	if (!ctx || !weft_wire_get_left(&left, payload, len)) {
+	if (!ctx || !weft_wire_get_left(&left, payload, len) ||
+		!weft_lost_is_known(lane, left.failed)) {
 		weft_dispatch_drop(lane, "malformed word of a leaving");
 	} else if (!comm) {
 		weft_dispatch_keep(lane, peer, head, payload, len);

@@ -21,6 +21,7 @@
  * others announce to it is refused, and what it has announced is asked back. */
 #include "p2p/p2p_priv.h"
 
+#include "core/proc.h"
 #include "net/net.h"
 
 /* True if the receive may be one that waits for this peer. */
@@ -134,6 +135,12 @@ static void end_stranded(const struct weft_lane *lane)
 		if (req->refs && !req->is_done && req->comm &&
 			req->comm->failed)
 			weft_left_on_wait(req);
+}
+
+bool weft_lost_is_known(const struct weft_lane *lane, uint64_t failed)
+{
+	return !failed || weft_proc_is_member(failed - 1) ||
+	       weft_map_get(&lane->peers, failed);
 }
 
 void weft_lost_hear(struct weft_comm *comm, uint64_t failed)

@@ -152,6 +152,9 @@ void weft_lost_peer(struct weft_peer *peer);
  * any more, or never could. */
 void weft_lost_ask_back(struct weft_req *req);
 
+/* Can a peer say of this process that it died? Its number + 1; 0: of none. */
+bool weft_lost_is_known(const struct weft_lane *lane, uint64_t failed);
+
 /* Another member says that a process died (its number + 1; 0: none): one of
  * comm or of the intercommunicator that it is the local one of. */
 void weft_lost_hear(struct weft_comm *comm, uint64_t failed);

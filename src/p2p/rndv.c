@@ -379,8 +379,11 @@ void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
 	struct weft_req *req;
 
 	(void)head;
-	if (!weft_wire_get_fin(&fin, payload, len)) {
-		weft_dispatch_drop(lane, "end of message too short");
+	if (!weft_wire_get_fin(&fin, payload, len) ||
+		(fin.status > WEFT_WIRE_PROC_FAILED &&
+			!weft_lost_is_known(
+				lane, fin.status - WEFT_WIRE_PROC_FAILED))) {
+		weft_dispatch_drop(lane, "malformed end of a message");
 		return;
 	}
 	req = rndv_find(peer, fin.req, WEFT_REQ_SEND);

@@ -529,6 +529,9 @@ static void step_message(struct fuzz_in *in)
 	weft_proc.lane.is_polling = true;
 	deliver(peer, &head, payload, len);
 	weft_proc.lane.is_polling = false;
+	/* nobody is believed that somebody died who does not exist */
+	FUZZ_CHECK(
+		!w.comm->failed || w.comm->failed - 1 - weft_proc.proc < JOB);
 	free(payload);
 }
 
