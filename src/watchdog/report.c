@@ -151,11 +151,13 @@ static uint32_t say_steps(char *text, const char *id, char **brief_out)
 void weft_report_verdict(struct weft_wait *wait, char *text)
 {
 	char more[256] = "", *brief;
-	uint32_t n = say_steps(text, "SESSION-CYCLE", &brief);
+	bool is_message = wait->ops->is_message;
+	uint32_t n = say_steps(
+		text, is_message ? "MPI-CYCLE" : "SESSION-CYCLE", &brief);
 
 	if (wait->ops->explain)
 		wait->ops->explain(wait, more, sizeof(more));
-	weft_log_warn("SESSION-DEADLOCK",
+	weft_log_warn(is_message ? "MPI-DEADLOCK" : "SESSION-DEADLOCK",
 		"these %u processes wait for each other for ever; the call "
 		"ends with an error%s%s",
 		n, more[0] ? ": " : "", more);

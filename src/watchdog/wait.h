@@ -44,6 +44,7 @@ struct weft_need {
 struct weft_wait_ops {
 	const char *id;	  /* of the report */
 	const char *noun; /* what many needs are for: "communicators" */
+	bool is_message;  /* of the program: so is a ring through it */
 	/* What the call is: "MPI_Finalize". */
 	void (*name)(const struct weft_wait *wait, char *buf, size_t len);
 	/* What it is to others: "in MPI_Finalize, leaving "x"". */
