@@ -279,6 +279,16 @@ function start_bodies()
 	started = 1
 }
 
+function procedure()
+{
+	read_arguments()
+	make_c()
+	if (!has(flags, "f77"))
+		make_f08()
+	if (name !~ /_c$/)
+		make_mpi()
+}
+
 BEGIN {
 	handles = "Comm Datatype Errhandler File Group Info Message Op Request Session Win"
 	known_types = "^(int|large|aint|offset|bool|Status|index|weights|buf|loc|cptr|str|key|words)$"

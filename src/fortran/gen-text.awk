@@ -101,8 +101,8 @@ function argument(i, text,    at)
 		strings = strings " " arg[i]
 }
 
-# One procedure: the fields of a row.
-function procedure(    n, i, word)
+# The arguments of a row, but for those that Fortran has not.
+function read_arguments(    n, i, word)
 {
 	name = $1
 	flags = $7
@@ -113,9 +113,4 @@ function procedure(    n, i, word)
 	for (i = 1; i <= n; i++)
 		if (word[i] !~ /[:=]arg[cv]$/)
 			argument(++n_args, word[i])
-	make_c()
-	if (!has(flags, "f77"))
-		make_f08()
-	if (name !~ /_c$/)
-		make_mpi()
 }

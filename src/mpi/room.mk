@@ -4,6 +4,8 @@
 api_made = src/mpi/api_rows src/mpi/api_list.h src/mpi/api_missing.c \
 	src/mpi/api_coll.c src/mpi/mpi_abi.map
 api_gen = src/mpi/gen-api src/mpi/gen-rows src/mpi/gen-coll
+man_gen = src/mpi/gen-man src/mpi/gen-man.awk src/fortran/gen-text.awk \
+	src/fortran/gen-f90.awk
 BUILT_SOURCES += src/mpi/api.stamp
 CLEANFILES += src/mpi/api.stamp $(api_made) src/mpi/api_*.h
 
@@ -14,8 +16,28 @@ src/mpi/api.stamp: $(api_gen) src/mpi/mpi_api.def include/mpi.h
 
 $(api_made): src/mpi/api.stamp ;
 
+# A manual page for each procedure.
+src/mpi/man.stamp: $(man_gen) src/mpi/api_rows
+	$(AM_V_GEN)$(srcdir)/src/mpi/gen-man src/mpi/api_rows src/mpi/man3 \
+		&& touch $@
+
+noinst_DATA += src/mpi/man.stamp
+CLEANFILES += src/mpi/man.stamp
+
+install-data-local: src/mpi/man.stamp
+	$(MKDIR_P) "$(DESTDIR)$(man3dir)"
+	$(INSTALL_DATA) src/mpi/man3/MPI_*.3 "$(DESTDIR)$(man3dir)"
+
+uninstall-local: src/mpi/man.stamp
+	cd src/mpi/man3 && for page in MPI_*.3; do \
+		rm -f "$(DESTDIR)$(man3dir)/$$page"; done
+
+clean-local:
+	rm -rf src/mpi/man3
+
 libmpi_abi_la_SOURCES += src/mpi/mpi_api.def
-EXTRA_DIST += $(api_gen) src/mpi/README.md
+EXTRA_DIST += $(api_gen) src/mpi/gen-man src/mpi/gen-man.awk \
+	src/mpi/README.md
 libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_check.c src/mpi/mpi_check.h \
 	src/mpi/mpi_mix.c src/mpi/mpi_mix.h \

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# gen-man: a manual page for each procedure, from the rows
+
+BEGIN {
+	handles = "Comm Type Errhandler File Group Info Message Op Request Session Win"
+	known_types = "."
+	n = split("num:a number that is not negative;rank:a rank;tag:a tag;" \
+		"root:the rank of the root, on an intercommunicator MPI_ROOT there;" \
+		"keyval:a key of attributes;bool:true or false;index:an index;" \
+		"count:a number of elements;count_c:a number of elements;" \
+		"weights:weights of edges, or MPI_UNWEIGHTED;int:a number;" \
+		"large:a number;aint:an address or a number of bytes;" \
+		"offset:a position or size in a file;fint:a handle as Fortran has it;" \
+		"fstatus:a status as mpif.h has it;" \
+		"f08status:a status as mpi_f08 has it;" \
+		"buf:a buffer;loc:a variable;str:a string;key:a string;" \
+		"words:strings;cptr:where an address goes;" \
+		"vbool:a LOGICAL of Fortran;attr:the attribute, or what the functions are given;" \
+		"opaque:an address;argc:of main;argv:of main;" \
+		"Comm:a communicator;Type:a datatype;Errhandler:an error handler;" \
+		"File:a file;Group:a group;Info:an info object;Message:a message;" \
+		"Op:an operation;Request:a request;Session:a session;Win:a window",
+		item, ";")
+	for (i = 1; i <= n; i++) {
+		at = index(item[i], ":")
+		noun[substr(item[i], 1, at - 1)] = substr(item[i], at + 1)
+	}
+	n = split("Comm COMM Type TYPE Errhandler ERRHANDLER File FILE Group GROUP " \
+		"Info INFO Message REQUEST Op OP Request REQUEST Session SESSION Win WIN " \
+		"count COUNT count_c COUNT rank RANK tag TAG root ROOT keyval KEYVAL buf BUFFER",
+		item, " ")
+	for (i = 1; i <= n; i += 2)
+		class[item[i]] = item[i + 1]
+}
+
+# A line of roff; what is longer than a screen is broken at a comma.
+function put_code(text, indent,    at)
+{
+	while (length(text) > 76) {
+		at = 76
+		while (at > 0 && substr(text, at, 2) != ", ")
+			at--
+		if (!at)
+			break
+		print substr(text, 1, at) > page
+		text = indent substr(text, at + 2)
+	}
+	print text > page
+}
+
+function synopsis_c()
+{
+	print ".SS C\n.nf\n#include <mpi.h>\n" > page
+	put_code($8 " MPI_" $1 "(" $9 ");", "        ")
+	print ".fi" > page
+}
+
+function list_of_arguments(    i, text)
+{
+	for (i = 1; i <= n_args; i++)
+		text = text arg[i] ", "
+	return text
+}
+
+function synopsis_f08(    i, text)
+{
+	print ".SS mpi_f08\n.nf\nuse mpi_f08\n" > page
+	if (flags ~ /double|MPI_Aint/) {
+		put_code((flags ~ /double/ ? "double precision" : \
+			"integer(kind=MPI_ADDRESS_KIND)") " function MPI_" $1 \
+			"(" substr(list_of_arguments(), 1,
+			length(list_of_arguments()) - 2) ")", "        ")
+	} else {
+		text = name
+		if (!has(flags, "own"))
+			sub(/_c$/, "", text)
+		put_code("call MPI_" text "(" list_of_arguments() "ierror)", "        ")
+	}
+	for (i = 1; i <= n_args; i++)
+		f08_declare(page, i)
+	if (flags !~ /double|MPI_Aint/)
+		print "\tinteger, optional, intent(out) :: ierror" > page
+	print ".fi" > page
+}
+
+# mpif.h declares nothing: what a caller must.
+function synopsis_f77(    i, t, text)
+{
+	if ($1 ~ /_c$/)
+		return
+	print ".SS mpif.h\n.nf\ninclude 'mpif.h'\n" > page
+	text = list_of_arguments()
+	if (flags ~ /double|MPI_Aint/)
+		text = toupper("MPI_" $1 "(" substr(text, 1, length(text) - 2) ")")
+	else
+		text = toupper("MPI_" $1 "(" text "ierror)")
+	put_code((flags ~ /double|MPI_Aint/ ? "" : "CALL ") text, "        ")
+	for (i = 1; i <= n_args; i++) {
+		t = type[i]
+		if (t ~ /^(buf|loc)$/)
+			text = "<type> " toupper(arg[i]) "(*)"
+		else if (t ~ /^fn\./)
+			text = "EXTERNAL " toupper(arg[i])
+		else if (t == "Status")
+			text = "INTEGER " toupper(arg[i]) "(MPI_STATUS_SIZE" \
+				(len[i] == "" ? "" : ",*") ")"
+		else if (t == "cptr")
+			text = "INTEGER(KIND=MPI_ADDRESS_KIND) " toupper(arg[i])
+		else
+			text = toupper(f_type(i, 0) " " arg[i] f_dims(i))
+		sub(/CHARACTER\(LEN=\*\)/, "CHARACTER*(*)", text)
+		print "\t" text > page
+	}
+	if (flags !~ /double|MPI_Aint/)
+		print "\tINTEGER IERROR" > page
+	print ".fi" > page
+}
+
+# "in: a communicator" for an argument of the table.
+function meaning(mode, type, len, name,    text)
+{
+	sub(/\*$/, "", type)
+	if (type ~ /^fn\./)
+		text = "a function of type MPI_" substr(type, 4)
+	else if (type ~ /^T_/)
+		text = "of type MPI_" type
+	else if (type == "Status")
+		text = mode != ">" ? "a status" : len == "" ? \
+			"a status, or MPI_STATUS_IGNORE" : "statuses, or MPI_STATUSES_IGNORE"
+	else
+		text = noun[type]
+	if (name == "source" && type == "rank" && $4 == "p2p")
+		text = text ", or MPI_ANY_SOURCE or MPI_PROC_NULL"
+	else if (name == "dest" && type == "rank")
+		text = text ", or MPI_PROC_NULL"
+	else if (type == "tag" && (name == "recvtag" || $10 ~ /source:rank tag:/) && \
+		$4 == "p2p" && $2 != "Precv_init")
+		text = text ", or MPI_ANY_TAG"
+	if (len != "" && type !~ /^(str|key|Status|weights)$/)
+		text = "an array; each " (text ~ /^strings/ ? "a string" : text)
+	return (mode == ":" ? "in" : mode == ">" ? "out" : "in and out") ": " text
+}
+
+function arguments_section(    n, i, word)
+{
+	if ($10 == "-")
+		return
+	print ".SH ARGUMENTS" > page
+	n = split($10, word, " ")
+	for (i = 1; i <= n; i++) {
+		split_argument(word[i])
+		printf ".TP\n.I %s\n%s\n", w_name, meaning(w_mode, w_type, w_len, w_name) > page
+	}
+}
+
+function split_argument(text,    at)
+{
+	match(text, /[:>=]/)
+	w_name = substr(text, 1, RSTART - 1)
+	w_mode = substr(text, RSTART, 1)
+	w_type = substr(text, RSTART + 1)
+	sub(/&$/, "", w_type)
+	at = index(w_type, "(")
+	w_len = at ? substr(w_type, at) : ""
+	if (at)
+		w_type = substr(w_type, 1, at - 1)
+}
+
+function description(    form)
+{
+	form = $3
+	print ".SH DESCRIPTION" > page
+	if ($5 == "-")
+		print "Not implemented in this version: a call raises\n" \
+			".BR MPI_ERR_UNSUPPORTED_OPERATION .\n.PP" > page
+	print $11 > page
+	if (form ~ /^start/)
+		print ".PP\nThis form returns at once. The operation is complete when\n" \
+			".I request\nis, by\n.BR MPI_Wait ,\n.B MPI_Test\nand the like; " \
+			"until then its buffers and arrays must be left alone." > page
+	if (form ~ /^init/)
+		print ".PP\nThis form makes a persistent request, and each\n.B MPI_Start\n" \
+			"of it does the operation once. Buffers and arrays must stay where they are\n" \
+			"until the request is freed." > page
+	if (form ~ /_c$/)
+		printf ".PP\nThis is the form for large counts; that for counts that fit in an int is\n" \
+			".BR MPI_%s (3).\n", substr($1, 1, length($1) - 2) > page
+}
+
+# Whose handler is called, by the arguments.
+function handler(    n, i, word)
+{
+	n = split($10, word, " ")
+	for (i = 1; i <= n; i++) {
+		split_argument(word[i])
+		if (w_mode != ">" && w_len == "" && w_type ~ /^(Comm|Session|Win|File)$/)
+			return "error handler of\n.I " w_name
+	}
+	for (i = 1; i <= n; i++) {
+		split_argument(word[i])
+		if (w_mode != ">" && w_type ~ /^(Request|Message)\*?$/)
+			return "error handler of the communicator of\n.I " w_name
+		if (w_mode == ":" && w_type == "Errhandler")
+			return "handler\n.I " w_name
+	}
+	return "error handler of\n.B MPI_COMM_SELF"
+}
+
+function errors(    n, i, word, done)
+{
+	print ".SH ERRORS" > page
+	if ($8 != "int" || $1 ~ /_toint$/) {
+		print "None." > page
+		return
+	}
+	if ($4 == "tool") {
+		print "Returns\n.B MPI_SUCCESS\nor a code of the tool interface; " \
+			"no error handler is called." > page
+		return
+	}
+	print "Returns\n.B MPI_SUCCESS\nor a code of one of these classes, " \
+		"after a call of the\n" handler() "." > page
+	n = $10 == "-" ? 0 : split($10, word, " ")
+	for (i = 1; i <= n; i++) {
+		split_argument(word[i])
+		sub(/\*$/, "", w_type)
+		if (w_mode == ">" && w_type != "buf" || !(w_type in class) || class[w_type] in done)
+			continue
+		done[class[w_type]] = 1
+		printf ".TP\n.B MPI_ERR_%s\n.I %s\nis wrong.\n", class[w_type], w_name > page
+	}
+	if (n)
+		print ".TP\n.B MPI_ERR_ARG\nAny other argument is wrong, or a place for a result is missing." > page
+	if ($4 ~ /^(p2p|coll|comm|session|rma)$/)
+		print ".TP\n.B MPI_ERR_PROC_ABORTED\nA process that is needed has ended." > page
+	print ".PP\nWhat was wrong, and what to do, is the text of the code:\n" \
+		".BR MPI_Error_string (3)." > page
+}
+
+function see_also(    n, i, word, text)
+{
+	n = split(forms[$2], word, " ")
+	for (i = 1; i <= n; i++)
+		if (word[i] != $1)
+			text = text ".BR MPI_" word[i] " (3),\n"
+	printf ".SH SEE ALSO\n%s.BR weft (7)\n", text > page
+}
+
+function one_page(    phrase)
+{
+	read_arguments()
+	page = out "/MPI_" name ".3"
+	phrase = $11
+	sub(/\.( .*)?$/, "", phrase)
+	printf ".\\\" made by gen-man\n.TH MPI_%s 3 \"\" \"weft\" \"MPI\"\n" \
+		".SH NAME\nMPI_%s \\- %s%s\n.SH SYNOPSIS\n", name, name,
+		tolower(substr(phrase, 1, 1)), substr(phrase, 2) > page
+	synopsis_c()
+	if (!has(flags, "conly") || has(flags, "fortran")) {
+		if (!has(flags, "f77"))
+			synopsis_f08()
+		synopsis_f77()
+	}
+	arguments_section()
+	description()
+	errors()
+	printf ".SH STANDARD\nMPI 5.0, %s %s.\n", $6 ~ /\./ ? "section" : "chapter", $6 > page
+	see_also()
+	close(page)
+}
+
+$1 == "chapter" || $1 == "MPIX" { next }
+NR == FNR { forms[$2] = forms[$2] " " $1; next }
+{ one_page() }
