@@ -73,18 +73,18 @@ static int text(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 	return err;
 }
 
-static int near_only_me(struct pmix_boot *boot)
+static int local_only_me(struct pmix_boot *boot)
 {
-	boot->near = malloc(sizeof(*boot->near));
-	if (!boot->near)
+	boot->local = malloc(sizeof(*boot->local));
+	if (!boot->local)
 		return WEFT_ERR_NOMEM;
-	boot->near[0] = boot->me.rank;
-	boot->n_near = 1;
+	boot->local[0] = boot->me.rank;
+	boot->n_local = 1;
 	return 0;
 }
 
 /* Without a list of local peers: compare every rank's node with ours. */
-static int near_by_host(struct pmix_boot *boot)
+static int local_by_host(struct pmix_boot *boot)
 {
 	uint32_t *ranks = NULL;
 	size_t n = 0, cap = 0;
@@ -109,41 +109,41 @@ static int near_by_host(struct pmix_boot *boot)
 		}
 		ranks[n++] = r;
 	}
-	boot->near = ranks;
-	boot->n_near = n;
+	boot->local = ranks;
+	boot->n_local = n;
 	return 0;
 }
 
 /* All of the job, and me among them. */
-static bool near_is_sound(const struct pmix_boot *boot)
+static bool local_is_sound(const struct pmix_boot *boot)
 {
 	bool has_me = false;
 
-	for (size_t i = 0; i < boot->n_near; i++)
-		has_me |= boot->near[i] == boot->me.rank;
-	return has_me && boot->near[boot->n_near - 1] < boot->size;
+	for (size_t i = 0; i < boot->n_local; i++)
+		has_me |= boot->local[i] == boot->me.rank;
+	return has_me && boot->local[boot->n_local - 1] < boot->size;
 }
 
 /* Managers give the list unsorted, or not at all. */
-static int near_load(struct pmix_boot *boot)
+static int local_load(struct pmix_boot *boot)
 {
 	pmix_value_t *value = NULL;
 	const char *peers = NULL;
 	int err;
 
 	if (boot->size == 1)
-		return near_only_me(boot);
+		return local_only_me(boot);
 	if (weft_pmix_fact(boot, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &value))
-		return near_by_host(boot);
+		return local_by_host(boot);
 	err = weft_value_peek_str(value, &peers);
 	if (!err)
-		err = weft_ranks_parse(peers, &boot->near, &boot->n_near);
+		err = weft_ranks_parse(peers, &boot->local, &boot->n_local);
 	PMIX_VALUE_RELEASE(value);
-	if (!err && near_is_sound(boot))
+	if (!err && local_is_sound(boot))
 		return 0;
-	free(boot->near);
-	boot->near = NULL;
-	return near_by_host(boot);
+	free(boot->local);
+	boot->local = NULL;
+	return local_by_host(boot);
 }
 
 /* The node a rank is said to be on, of WEFT_NODES; all are on one. */
@@ -153,45 +153,45 @@ static uint32_t as_node(const struct pmix_boot *boot, uint32_t rank)
 }
 
 /* One node as several, if that is wanted: who is on another is far. */
-static void near_divide(struct pmix_boot *boot)
+static void local_divide(struct pmix_boot *boot)
 {
 	uint32_t mine = as_node(boot, boot->me.rank);
 	size_t n = 0;
 
 	if (boot->as_nodes < 2)
 		return;
-	if (boot->n_near < boot->size) {
+	if (boot->n_local < boot->size) {
 		weft_log_warn("BOOT-NODES",
 			"WEFT_NODES=%u is for jobs on one node; ignored",
 			boot->as_nodes);
 		boot->as_nodes = 1;
 		return;
 	}
-	for (size_t i = 0; i < boot->n_near; i++)
-		if (as_node(boot, boot->near[i]) == mine)
-			boot->near[n++] = boot->near[i];
-	boot->n_near = n;
+	for (size_t i = 0; i < boot->n_local; i++)
+		if (as_node(boot, boot->local[i]) == mine)
+			boot->local[n++] = boot->local[i];
+	boot->n_local = n;
 }
 
-static int near_know(struct pmix_boot *boot)
+static int local_know(struct pmix_boot *boot)
 {
-	int err = near_load(boot);
+	int err = local_load(boot);
 
 	if (!err)
-		near_divide(boot);
+		local_divide(boot);
 	return err;
 }
 
-static int pmix_near(
+static int pmix_local(
 	struct weft_boot *base, const uint32_t **ranks_out, size_t *n_out)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
-	int err = boot->near ? 0 : near_know(boot);
+	int err = boot->local ? 0 : local_know(boot);
 
 	if (err)
 		return err;
-	*ranks_out = boot->near;
-	*n_out = boot->n_near;
+	*ranks_out = boot->local;
+	*n_out = boot->n_local;
 	return 0;
 }
 
@@ -251,8 +251,8 @@ static void boot_free(struct pmix_boot *boot)
 	pthread_mutex_destroy(&boot->naming);
 	pthread_mutex_destroy(&boot->lock);
 	weft_pmix_set_forget(boot, NULL);
-	free(boot->near);
-	free(boot->dead);
+	free(boot->local);
+	free(boot->failed);
 	free(boot);
 }
 
@@ -280,7 +280,7 @@ static const struct weft_boot_ops pmix_ops = {
 	.get = weft_pmix_get,
 	.fence = weft_pmix_fence,
 	.host_of = pmix_host_of,
-	.near = pmix_near,
+	.local = pmix_local,
 	.pset_list = weft_pmix_pset_list,
 	.pset_members = weft_pmix_pset_members,
 	.pset_define = weft_pmix_pset_define,
@@ -294,7 +294,7 @@ static const struct weft_boot_ops pmix_ops = {
 
 /*
  * The secret for first messages to us: of the launcher if it is ours,
- * otherwise drawn here.  The others learn it with our card.
+ * otherwise drawn here.  The others learn it with our business card.
  */
 static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
 {
@@ -348,8 +348,8 @@ static uint32_t count_nodes(
 
 static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 {
-	const uint32_t *near = NULL;
-	size_t n_near = 0;
+	const uint32_t *local = NULL;
+	size_t n_local = 0;
 	int err;
 
 	facts->rank = boot->me.rank;
@@ -368,13 +368,13 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 		return weft_err_set(WEFT_ERR_BOOT,
 			"the process manager does not name this node");
 	boot->as_nodes = weft_min(weft_knobs.nodes, boot->size);
-	err = pmix_near(&boot->boot, &near, &n_near);
+	err = pmix_local(&boot->boot, &local, &n_local);
 	if (err)
 		return err;
 	memcpy(facts->host, boot->host, sizeof(facts->host));
 	name_whole(boot, facts->rank, facts->host, sizeof(facts->host));
-	facts->local_size = (uint32_t)n_near;
-	for (size_t i = 0; i < n_near && near[i] != facts->rank; i++)
+	facts->local_size = (uint32_t)n_local;
+	for (size_t i = 0; i < n_local && local[i] != facts->rank; i++)
 		facts->local_rank = (uint32_t)i + 1;
 	facts->univ_size =
 		pmix_boot_number(boot, PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, 0);

@@ -43,11 +43,11 @@ struct pmix_boot {
 	pmix_proc_t me;
 	char host[WEFT_BOOT_HOST_MAX];
 	uint32_t size;
-	uint32_t *near; /* ascending; NULL: not asked for yet */
-	size_t n_near;
+	uint32_t *local; /* ascending; NULL: not asked for yet */
+	size_t n_local;
 	uint32_t as_nodes; /* of WEFT_NODES; 1: nodes are as they are */
-	uint32_t *dead;	   /* ranks known to have died */
-	size_t n_dead;
+	uint32_t *failed;  /* ranks known to have died */
+	size_t n_failed;
 	struct weft_link sets;	/* process sets we were told of */
 	pthread_mutex_t lock;	/* lock order: innermost */
 	pthread_mutex_t naming; /* while a name is looked for and published */
@@ -69,7 +69,7 @@ int weft_pmix_fact(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 pmix_proc_t *weft_pmix_procs(
 	const struct pmix_boot *boot, const uint32_t *ranks, size_t n);
 
-/* pmix_card.c */
+/* pmix_bc.c */
 int weft_pmix_put(
 	struct weft_boot *boot, const char *key, const void *data, size_t len);
 int weft_pmix_commit(struct weft_boot *boot);
@@ -128,6 +128,6 @@ void weft_pmix_item_post(struct pmix_item *item);
 bool weft_pmix_get_again(struct pmix_item *item);
 
 /* Is rank known to have died? */
-bool weft_pmix_is_dead(const struct pmix_boot *boot, uint32_t rank);
+bool weft_pmix_is_failed(const struct pmix_boot *boot, uint32_t rank);
 
 #endif

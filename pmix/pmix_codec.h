@@ -21,7 +21,7 @@
 #endif
 #define WEFT_PMIX_DELETE_PSET "weft.pset.delete"
 
-/* The launcher asks where a process is; the answer is in boot/life.h. */
+/* The launcher asks where a process is; the answer is in boot/liveness.h. */
 #define WEFT_PMIX_WHERE (PMIX_EXTERNAL_ERR_BASE - 5)
 
 /* Of the job: the host's whole name, where PMIx is told the start of it. */

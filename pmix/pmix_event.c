@@ -259,10 +259,10 @@ void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 		handler_add(boot, WEFT_PMIX_WHERE);
 }
 
-bool weft_pmix_is_dead(const struct pmix_boot *boot, uint32_t rank)
+bool weft_pmix_is_failed(const struct pmix_boot *boot, uint32_t rank)
 {
-	for (size_t i = 0; i < boot->n_dead; i++)
-		if (boot->dead[i] == rank)
+	for (size_t i = 0; i < boot->n_failed; i++)
+		if (boot->failed[i] == rank)
 			return true;
 	return false;
 }
@@ -305,15 +305,15 @@ static void fail_gets(struct pmix_boot *boot, uint32_t rank)
 /* Remember a death; false if it was known. */
 static bool note_death(struct pmix_boot *boot, uint32_t rank)
 {
-	uint32_t *dead;
+	uint32_t *failed;
 
-	if (weft_pmix_is_dead(boot, rank))
+	if (weft_pmix_is_failed(boot, rank))
 		return false;
-	dead = realloc(boot->dead, (boot->n_dead + 1) * sizeof(*dead));
-	if (!dead)
+	failed = realloc(boot->failed, (boot->n_failed + 1) * sizeof(*failed));
+	if (!failed)
 		return true;
-	boot->dead = dead;
-	dead[boot->n_dead++] = rank;
+	boot->failed = failed;
+	failed[boot->n_failed++] = rank;
 	return true;
 }
 

@@ -109,7 +109,7 @@ void weft_serve_spawned(
 	struct weft_serve *serve, void *asked, int err, const char *name);
 void weft_serve_argv_free(char **argv);
 
-/* Ask the processes where they are; they answer in boot/life.h.  Does not
+/* Ask the processes where they are; they answer in boot/liveness.h.  Does not
  * block. */
 void weft_serve_ask_where(struct weft_serve *serve);
 

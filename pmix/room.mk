@@ -3,7 +3,7 @@
 # src/tools/room.mk.
 libweft_la_SOURCES += \
 	pmix/pmix_boot.c pmix/pmix_boot.h pmix/pmix_boot_priv.h \
-	pmix/pmix_card.c \
+	pmix/pmix_bc.c \
 	pmix/pmix_codec.c pmix/pmix_codec.h \
 	pmix/pmix_event.c \
 	pmix/pmix_fence.c \

@@ -3,7 +3,7 @@
 #include "base/knob.h"
 #include "base/bits.h"
 #include "base/log.h"
-#include "base/near.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock: the lane lock, free of charge until a second thread may come
+/* lock: the VCI lock, free of charge until a second thread may come
  *
  * struct weft_lock: a process starts single-threaded (weft_lock_is_mt false):
  * taking the lock is then one plain store and two loads. The first session
@@ -8,13 +8,13 @@
  * the other thread is inside the library: after membarrier() each later taker
  * sees the flag, and the one earlier holder is waited for through its
  * `is_biased` mark. Only for what the caller's thread level already protects
- * (lanes and what they progress); everything that MPI lets any thread do at
+ * (VCIs and what they progress); everything that MPI lets any thread do at
  * any time (handle tables, sessions, info) uses struct weft_spin or a pthread
  * mutex, which are always real.
  *
  * Lock order, outermost first; a lower number is never taken under a higher:
- *   1 proc      opening and closing of process-wide things (core/proc.c)
- *   2 lane      a lane and all that is progressed through it (core/lane.h)
+ *   1 proc      opening and closing of process-wide things (transport/proc.c)
+ *   2 VCI      a VCI and all that is progressed through it (transport/vci.h)
  *   3 registry  lists of sessions; attributes; info objects
  *   4 table     handle tables (base/handle.c), the process manager's queue
  */
@@ -104,7 +104,7 @@ static inline void weft_lock_pause(struct weft_lock *lock)
 }
 
 /* States that somebody holds the lock. */
-static inline void weft_lock_assert_held(struct weft_lock *lock)
+static inline void weft_lock_assert_locked(struct weft_lock *lock)
 {
 	assert(atomic_load_explicit(&lock->is_taken, memory_order_relaxed) ||
 		atomic_load_explicit(&lock->is_biased, memory_order_relaxed));

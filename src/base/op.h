@@ -14,7 +14,7 @@
 struct weft_op;
 
 /* err: 0 or a negative enum weft_err. len: bytes received, where that applies.
- * Runs with the lane's lock held. */
+ * Runs with the VCI's lock held. */
 typedef void weft_op_done_fn(struct weft_op *op, int err, size_t len);
 
 struct weft_op {

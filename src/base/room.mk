@@ -10,7 +10,7 @@ libweft_la_SOURCES += \
 	src/base/lock.c src/base/lock.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.c src/base/map.h \
-	src/base/near.c src/base/near.h \
+	src/base/suggest.c src/base/suggest.h \
 	src/base/op.h
 EXTRA_DIST += src/base/README.md
 unit_tests += test/unit/err_test

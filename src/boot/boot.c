@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/knob.h"
-#include "boot/solo.h"
+#include "boot/singleton.h"
 #include "pmix/pmix_boot.h"
 
 #include <stdbool.h>
@@ -63,7 +63,7 @@ static int open_solo(
 {
 	int err = check_alone();
 
-	return err ? err : weft_solo_open(boot_out, facts_out);
+	return err ? err : weft_singleton_open(boot_out, facts_out);
 }
 
 int weft_boot_open(
@@ -84,11 +84,11 @@ static int boot_rank_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int weft_boot_is_near(struct weft_boot *boot, uint32_t rank)
+int weft_boot_is_local(struct weft_boot *boot, uint32_t rank)
 {
 	const uint32_t *ranks = NULL;
 	size_t n = 0;
 
-	return !weft_boot_near(boot, &ranks, &n) &&
+	return !weft_boot_local(boot, &ranks, &n) &&
 	       bsearch(&rank, ranks, n, sizeof(rank), boot_rank_order);
 }

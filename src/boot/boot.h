@@ -3,7 +3,7 @@
  * boot: who am I, who are the others, publish, fetch, hear of changes
  *
  * One implementation per process manager: PMIx (room pmix/) and none at all
- * (solo.c).  Nothing here is collective except fence, and opening does not
+ * (singleton.c).  Nothing here is collective except fence, and opening does not
  * wait for any other process: a job of a million ranks costs one process of
  * it the same as a job of two.
  *
@@ -175,7 +175,7 @@ struct weft_boot_ops {
 	 * The ranks on my node, ascending, me included.  Lent for the life of
 	 * boot.  O(processes on the node).
 	 */
-	int (*near)(struct weft_boot *boot, const uint32_t **ranks_out,
+	int (*local)(struct weft_boot *boot, const uint32_t **ranks_out,
 		size_t *n_out);
 
 	/*
@@ -241,7 +241,7 @@ struct weft_boot_ops {
 struct weft_boot {
 	const struct weft_boot_ops *ops;
 	atomic_uint pending; /* items the manager's thread queued for poll */
-	atomic_int bell;     /* to write to then; 0 or less: nobody sleeps */
+	atomic_int wakeup;   /* to write to then; 0 or less: nobody sleeps */
 	/* Called on the manager's thread when the launcher asks where this
 	 * process is; set after open, or NULL. */
 	void (*_Atomic on_where)(void);
@@ -298,10 +298,10 @@ static inline int weft_boot_host_of(
 	return boot->ops->host_of(boot, rank, buf, len);
 }
 
-static inline int weft_boot_near(
+static inline int weft_boot_local(
 	struct weft_boot *boot, const uint32_t **ranks_out, size_t *n_out)
 {
-	return boot->ops->near(boot, ranks_out, n_out);
+	return boot->ops->local(boot, ranks_out, n_out);
 }
 
 static inline int weft_boot_pset_list(
@@ -374,7 +374,7 @@ static inline int weft_boot_poll(
  */
 static inline void weft_boot_ring(struct weft_boot *boot)
 {
-	int fd = atomic_load_explicit(&boot->bell, memory_order_relaxed);
+	int fd = atomic_load_explicit(&boot->wakeup, memory_order_relaxed);
 
 	if (fd > 0 && write(fd, "", 1) < 0)
 		return; /* full: it wakes as well */
@@ -383,6 +383,6 @@ static inline void weft_boot_ring(struct weft_boot *boot)
 /*
  * Is rank on my node?  O(log processes on the node), no call to the manager.
  */
-int weft_boot_is_near(struct weft_boot *boot, uint32_t rank);
+int weft_boot_is_local(struct weft_boot *boot, uint32_t rank);
 
 #endif

@@ -12,15 +12,15 @@
 enum { HALVING_LEN = 32768 };
 
 /* The folded group: how many, and who I am in it (-1: not in it). */
-struct fold {
+struct pow2 {
 	int32_t n;
 	int32_t rest;
 	int32_t me;
 };
 
-static struct fold fold_of(const struct weft_comm *comm)
+static struct pow2 pow2_of(const struct weft_comm *comm)
 {
-	struct fold f = { .n = 1 };
+	struct pow2 f = { .n = 1 };
 
 	while (f.n * 2 <= comm->size)
 		f.n *= 2;
@@ -32,13 +32,13 @@ static struct fold fold_of(const struct weft_comm *comm)
 	return f;
 }
 
-static int32_t allreduce_rank_of(const struct fold *f, int32_t i)
+static int32_t allreduce_rank_of(const struct pow2 *f, int32_t i)
 {
 	return i < f->rest ? 2 * i + 1 : i + f->rest;
 }
 
 static void fold_in(struct weft_sched *sched, const struct weft_coll *args,
-	const struct fold *f, struct weft_span acc, struct weft_span in)
+	const struct pow2 *f, struct weft_span acc, struct weft_span in)
 {
 	struct weft_comm *comm = args->comm;
 
@@ -54,7 +54,7 @@ static void fold_in(struct weft_sched *sched, const struct weft_coll *args,
 }
 
 static void fold_out(struct weft_sched *sched, const struct weft_coll *args,
-	const struct fold *f, struct weft_span acc)
+	const struct pow2 *f, struct weft_span acc)
 {
 	struct weft_comm *comm = args->comm;
 
@@ -68,7 +68,7 @@ static void fold_out(struct weft_sched *sched, const struct weft_coll *args,
 }
 
 static void doubling(struct weft_sched *sched, const struct weft_coll *args,
-	const struct fold *f, struct weft_span acc, struct weft_span in)
+	const struct pow2 *f, struct weft_span acc, struct weft_span in)
 {
 	for (int32_t bit = 1; bit < f->n; bit *= 2) {
 		int32_t partner = allreduce_rank_of(f, f->me ^ bit);
@@ -93,8 +93,8 @@ static struct weft_span slice(struct weft_span span, int64_t from, int64_t to)
 
 /* Each round hands one half of the range to the partner and reduces the other;
  * then the ranges come back together the same way. */
-static void halving(struct weft_sched *sched, const struct weft_coll *args,
-	const struct fold *f, struct weft_span acc, struct weft_span in)
+static void rabenseifner(struct weft_sched *sched, const struct weft_coll *args,
+	const struct pow2 *f, struct weft_span acc, struct weft_span in)
 {
 	int64_t from[32], to[32];
 	int64_t lo = 0, hi = acc.count;
@@ -140,7 +140,7 @@ void weft_allreduce_build(
 {
 	struct weft_span acc = weft_block(&args->recv, 0);
 	struct weft_span in = acc;
-	struct fold f = fold_of(args->comm);
+	struct pow2 f = pow2_of(args->comm);
 
 	if (acc.count == 0)
 		return;
@@ -150,16 +150,15 @@ void weft_allreduce_build(
 	fold_in(sched, args, &f, acc, in);
 	if (f.me >= 0 && args->op->is_commutative && acc.count >= f.n &&
 		acc.count * acc.type->size >= HALVING_LEN)
-		halving(sched, args, &f, acc, in);
+		rabenseifner(sched, args, &f, acc, in);
 	else if (f.me >= 0)
 		doubling(sched, args, &f, acc, in);
 	fold_out(sched, args, &f, acc);
 }
 
 /* acc = what came from `partner` op acc, in rank order; in is lost. */
-static void allreduce_combine(struct weft_quick *q,
-	const struct weft_coll *args, int32_t partner, struct weft_span acc,
-	struct weft_span in)
+static void allreduce_combine(struct weft_fast *q, const struct weft_coll *args,
+	int32_t partner, struct weft_span acc, struct weft_span in)
 {
 	if (weft_unlikely(q->err))
 		return;
@@ -173,46 +172,46 @@ static void allreduce_combine(struct weft_quick *q,
 	memcpy(acc.buf, in.buf, (size_t)(acc.count * acc.type->size));
 }
 
-static int quick_doubling(const struct weft_coll *args, const struct fold *f,
+static int fast_doubling(const struct weft_coll *args, const struct pow2 *f,
 	struct weft_span acc, struct weft_span in)
 {
-	struct weft_quick q = weft_quick_begin(args, WEFT_COLL_ALLREDUCE);
+	struct weft_fast q = weft_fast_begin(args, WEFT_COLL_ALLREDUCE);
 	int32_t me = args->comm->rank;
 
 	if (f->me < 0) {
-		weft_quick_send(&q, acc, me + 1);
-		weft_quick_recv(&q, acc, me + 1);
+		weft_fast_send(&q, acc, me + 1);
+		weft_fast_recv(&q, acc, me + 1);
 		return q.err;
 	}
 	if (me < 2 * f->rest) {
-		weft_quick_recv(&q, in, me - 1);
+		weft_fast_recv(&q, in, me - 1);
 		allreduce_combine(&q, args, me - 1, acc, in);
 	}
 	for (int32_t bit = 1; bit < f->n; bit *= 2) {
 		int32_t partner = allreduce_rank_of(f, f->me ^ bit);
 
-		weft_quick_exchange(&q, acc, partner, in, partner);
+		weft_fast_exchange(&q, acc, partner, in, partner);
 		allreduce_combine(&q, args, partner, acc, in);
 	}
 	if (me < 2 * f->rest)
-		weft_quick_send(&q, acc, me - 1);
+		weft_fast_send(&q, acc, me - 1);
 	return q.err;
 }
 
 /* On predefined types without gaps, whose copy fits on the stack. */
-int weft_allreduce_quick(const struct weft_coll *args)
+int weft_allreduce_fast(const struct weft_coll *args)
 {
 	struct weft_span acc = weft_block(&args->recv, 0), in = acc;
-	_Alignas(64) char room[WEFT_QUICK_LEN];
-	struct fold f;
+	_Alignas(64) char room[WEFT_FAST_LEN];
+	struct pow2 f;
 
-	if (acc.count * acc.type->size > WEFT_QUICK_LEN || acc.count == 0 ||
+	if (acc.count * acc.type->size > WEFT_FAST_LEN || acc.count == 0 ||
 		!acc.type->is_builtin || !acc.type->is_contig)
 		return WEFT_AGAIN;
-	f = fold_of(args->comm);
+	f = pow2_of(args->comm);
 	in.buf = room;
 	if (!args->is_in_place)
 		memcpy(acc.buf, args->send.buf,
 			(size_t)(acc.count * acc.type->size));
-	return quick_doubling(args, &f, acc, in);
+	return fast_doubling(args, &f, acc, in);
 }

@@ -21,7 +21,7 @@ static struct weft_span in_place_copy(
 	return copy;
 }
 
-static void pairwise(struct weft_sched *sched, const struct weft_coll *args)
+static void linear(struct weft_sched *sched, const struct weft_coll *args)
 {
 	struct weft_comm *comm = args->comm;
 	int32_t n = comm->size, me = comm->rank;
@@ -107,12 +107,12 @@ void weft_alltoall_build(struct weft_sched *sched, const struct weft_coll *args)
 	struct weft_span block;
 
 	if (args->is_irregular || args->comm->size < BRUCK_SIZE) {
-		pairwise(sched, args);
+		linear(sched, args);
 		return;
 	}
 	block = weft_block(&args->recv, 0);
 	if (block.count * block.type->size > BRUCK_LEN)
-		pairwise(sched, args);
+		linear(sched, args);
 	else if (block.count * block.type->size > 0)
 		bruck(sched, args, (size_t)(block.count * block.type->size));
 }

@@ -16,14 +16,14 @@ void weft_barrier_build(struct weft_sched *sched, const struct weft_coll *args)
 	}
 }
 
-int weft_barrier_quick(const struct weft_coll *args)
+int weft_barrier_fast(const struct weft_coll *args)
 {
-	struct weft_quick q = weft_quick_begin(args, WEFT_COLL_BARRIER);
+	struct weft_fast q = weft_fast_begin(args, WEFT_COLL_BARRIER);
 	struct weft_span none = weft_span_bytes(NULL, 0);
 	int32_t n = args->comm->size, me = args->comm->rank;
 
 	for (int32_t dist = 1; dist < n; dist *= 2)
-		weft_quick_exchange(
+		weft_fast_exchange(
 			&q, none, (me + dist) % n, none, (me - dist + n) % n);
 	return q.err;
 }

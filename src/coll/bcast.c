@@ -30,24 +30,24 @@ void weft_bcast_build(struct weft_sched *sched, const struct weft_coll *args)
 		weft_bcast_tree(sched, args->comm, span, args->root);
 }
 
-int weft_bcast_quick(const struct weft_coll *args)
+int weft_bcast_fast(const struct weft_coll *args)
 {
 	struct weft_span span = weft_block(&args->recv, 0);
 	int32_t n = args->comm->size, root = args->root, bit = 1;
 	int32_t me = (args->comm->rank - root + n) % n;
-	struct weft_quick q;
+	struct weft_fast q;
 
-	if (span.count * span.type->size > WEFT_QUICK_LEN)
+	if (span.count * span.type->size > WEFT_FAST_LEN)
 		return WEFT_AGAIN;
-	q = weft_quick_begin(args, WEFT_COLL_BCAST);
+	q = weft_fast_begin(args, WEFT_COLL_BCAST);
 	if (span.count * span.type->size == 0)
 		return 0;
 	while (bit < n && !(me & bit))
 		bit *= 2;
 	if (me != 0)
-		weft_quick_recv(&q, span, (me - bit + root) % n);
+		weft_fast_recv(&q, span, (me - bit + root) % n);
 	for (bit /= 2; bit > 0; bit /= 2)
 		if (me + bit < n)
-			weft_quick_send(&q, span, (me + bit + root) % n);
+			weft_fast_send(&q, span, (me + bit + root) % n);
 	return q.err;
 }

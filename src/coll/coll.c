@@ -2,7 +2,7 @@
 /* coll: pick the algorithm, write its steps, run them */
 #include "coll/coll_priv.h"
 
-#include "core/lane.h"
+#include "transport/vci.h"
 
 /* The table of algorithms: one per operation, for each kind of communicator.
  * Within one, the algorithm follows from sizes all members know alike. */
@@ -36,10 +36,10 @@ static weft_coll_fn *const inter[WEFT_COLL_N] = {
 
 enum { NUMBERS = 1 << WEFT_TAG_COLL_SHIFT };
 
-int32_t weft_coll_tag(
-	struct weft_comm *comm, enum weft_plane plane, enum weft_coll_kind kind)
+int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
+	enum weft_coll_kind kind)
 {
-	if (plane != WEFT_PLANE_COLL)
+	if (ctx_offset != WEFT_CTX_OFFSET_COLL)
 		return (int32_t)(comm->ctl_seq++ & 0x7fffffff);
 	return (int32_t)(comm->coll_seq++ & (NUMBERS - 1)) |
 	       (int32_t)kind << WEFT_TAG_COLL_SHIFT;
@@ -109,9 +109,10 @@ static struct weft_sched *build(
 			"the operation is not defined on intercommunicators");
 		return NULL;
 	}
-	sched = weft_sched_create(args->comm, args->plane, kind);
+	sched = weft_sched_create(args->comm, args->ctx_offset, kind);
 	if (!sched) {
-		weft_sched_give_up_all(args->comm, args->plane, kind, fn, args);
+		weft_sched_give_up_all(
+			args->comm, args->ctx_offset, kind, fn, args);
 		*err_out = WEFT_ERR_NOMEM;
 		return NULL;
 	}
@@ -128,8 +129,8 @@ static struct weft_sched *build(
 	return sched;
 }
 
-int weft_coll_start_held(enum weft_coll_kind kind, const struct weft_coll *args,
-	struct weft_req **req_out)
+int weft_coll_start_locked(enum weft_coll_kind kind,
+	const struct weft_coll *args, struct weft_req **req_out)
 {
 	int err;
 	struct weft_sched *sched = build(kind, args, &err);
@@ -144,30 +145,30 @@ int weft_coll_start_held(enum weft_coll_kind kind, const struct weft_coll *args,
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out)
 {
-	struct weft_lane *lane = args->comm->lane;
+	struct weft_vci *vci = args->comm->vci;
 	int err;
 
-	weft_lane_take(lane);
-	err = weft_coll_start_held(kind, args, req_out);
-	weft_lane_drop(lane);
+	weft_vci_lock(vci);
+	err = weft_coll_start_locked(kind, args, req_out);
+	weft_vci_unlock(vci);
 	return err;
 }
 
 /* Operations worth doing without a list when they are short. */
-static weft_quick_fn *const quick[WEFT_COLL_N] = {
-	[WEFT_COLL_BARRIER] = weft_barrier_quick,
-	[WEFT_COLL_BCAST] = weft_bcast_quick,
-	[WEFT_COLL_ALLREDUCE] = weft_allreduce_quick,
+static weft_fast_fn *const quick[WEFT_COLL_N] = {
+	[WEFT_COLL_BARRIER] = weft_barrier_fast,
+	[WEFT_COLL_BCAST] = weft_bcast_fast,
+	[WEFT_COLL_ALLREDUCE] = weft_allreduce_fast,
 };
 
 static int run_list(enum weft_coll_kind kind, const struct weft_coll *args)
 {
 	struct weft_req *req = NULL;
-	int err = weft_coll_start_held(kind, args, &req);
+	int err = weft_coll_start_locked(kind, args, &req);
 
 	if (err)
 		return err;
-	weft_req_wait_in(args->comm->lane, req, weft_coll_name(kind));
+	weft_req_wait_in(args->comm->vci, req, weft_coll_name(kind));
 	err = req->status.err;
 	weft_req_put(req);
 	return err;
@@ -175,26 +176,26 @@ static int run_list(enum weft_coll_kind kind, const struct weft_coll *args)
 
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 {
-	struct weft_lane *lane = args->comm->lane;
+	struct weft_vci *vci = args->comm->vci;
 	int err = WEFT_AGAIN;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	if (quick[kind] && !args->comm->is_inter)
 		err = quick[kind](args);
 	if (err == WEFT_AGAIN)
 		err = run_list(kind, args);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return err;
 }
 
 int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out)
 {
-	struct weft_lane *lane = args->comm->lane;
+	struct weft_vci *vci = args->comm->vci;
 	struct weft_sched *sched;
 	int err;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	sched = build(kind, args, &err);
 	if (sched) {
 		*req_out = weft_sched_req(sched);
@@ -202,16 +203,16 @@ int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 		(*req_out)->is_active = false;
 		(*req_out)->is_done = true;
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return err;
 }
 
-int weft_coll_barrier_start(struct weft_comm *comm, enum weft_plane plane,
-	struct weft_req **req_out)
+int weft_coll_barrier_start(struct weft_comm *comm,
+	enum weft_ctx_offset ctx_offset, struct weft_req **req_out)
 {
-	struct weft_coll args = { .comm = comm, .plane = plane };
+	struct weft_coll args = { .comm = comm, .ctx_offset = ctx_offset };
 
-	return weft_coll_start_held(WEFT_COLL_BARRIER, &args, req_out);
+	return weft_coll_start_locked(WEFT_COLL_BARRIER, &args, req_out);
 }
 
 int weft_coll_bcast_bytes(struct weft_comm *comm, void *buf, size_t len,
@@ -219,11 +220,11 @@ int weft_coll_bcast_bytes(struct weft_comm *comm, void *buf, size_t len,
 {
 	struct weft_span span = weft_span_bytes(buf, len);
 	struct weft_coll args = { .comm = comm,
-		.plane = WEFT_PLANE_CTL,
+		.ctx_offset = WEFT_CTX_OFFSET_CTL,
 		.recv = { .buf = buf, .count = span.count, .type = span.type },
 		.root = root };
 
-	return weft_coll_start_held(WEFT_COLL_BCAST, &args, req_out);
+	return weft_coll_start_locked(WEFT_COLL_BCAST, &args, req_out);
 }
 
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
@@ -231,12 +232,12 @@ int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 {
 	struct weft_span span = weft_span_bytes(all, len);
 	struct weft_coll args = { .comm = comm,
-		.plane = WEFT_PLANE_CTL,
+		.ctx_offset = WEFT_CTX_OFFSET_CTL,
 		.send = { .buf = (void *)(uintptr_t)mine,
 			.count = span.count,
 			.type = span.type },
 		.recv = {
 			.buf = all, .count = span.count, .type = span.type } };
 
-	return weft_coll_start_held(WEFT_COLL_ALLGATHER, &args, req_out);
+	return weft_coll_start_locked(WEFT_COLL_ALLGATHER, &args, req_out);
 }

@@ -49,7 +49,7 @@ struct weft_blocks {
 
 struct weft_coll {
 	struct weft_comm *comm;
-	enum weft_plane plane; /* COLL for users, CTL for sessions */
+	enum weft_ctx_offset ctx_offset; /* COLL for users, CTL for sessions */
 	/* What each operation reads: bcast: recv only. reduce and scans:
 	 * send and recv with the same count and type. reduce_scatter: send
 	 * one block of all, recv.counts[] (or recv.count each) the parts. */
@@ -68,8 +68,8 @@ struct weft_coll {
 			 dimension */
 };
 
-/* The tag of the next operation of this kind in its plane. */
-int32_t weft_coll_tag(struct weft_comm *comm, enum weft_plane plane,
+/* The tag of the next operation of this kind in its context. */
+int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	enum weft_coll_kind kind);
 
 /* Describes that a message of rank's collective came where one with the other
@@ -80,24 +80,24 @@ int weft_coll_differs(int32_t tag, int32_t met, int32_t rank)
 /* The procedure, of its several forms the plain one: "MPI_Bcast". */
 const char *weft_coll_name(enum weft_coll_kind kind);
 
-/* Blocking. Takes the lane's lock. */
+/* Blocking. Takes the VCI's lock. */
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* Non-blocking: *req_out has one reference, the caller's. Takes the lane's
+/* Non-blocking: *req_out has one reference, the caller's. Takes the VCI's
  * lock; the _held form needs it held. */
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
-int weft_coll_start_held(enum weft_coll_kind kind, const struct weft_coll *args,
-	struct weft_req **req_out);
+int weft_coll_start_locked(enum weft_coll_kind kind,
+	const struct weft_coll *args, struct weft_req **req_out);
 
 /* Persistent: inactive; start it with weft_req_start(). */
 int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
 
 /* Short forms for rooms that make and leave communicators; all on the control
- * plane, lane's lock held. */
-int weft_coll_barrier_start(struct weft_comm *comm, enum weft_plane plane,
-	struct weft_req **req_out);
+ * context, VCI's lock held. */
+int weft_coll_barrier_start(struct weft_comm *comm,
+	enum weft_ctx_offset ctx_offset, struct weft_req **req_out);
 int weft_coll_bcast_bytes(struct weft_comm *comm, void *buf, size_t len,
 	int32_t root, struct weft_req **req_out);
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,

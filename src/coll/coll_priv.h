@@ -22,31 +22,31 @@ weft_coll_fn weft_inter_build_barrier, weft_inter_build_bcast,
 	weft_inter_build_reduce, weft_inter_build_allreduce,
 	weft_inter_build_reduce_scatter;
 
-/* Short blocking operations done at once, on intracommunicators, lane's lock
+/* Short blocking operations done at once, on intracommunicators, VCI's lock
  * held: WEFT_AGAIN when this one is not short or simple enough. */
-typedef int weft_quick_fn(const struct weft_coll *args);
+typedef int weft_fast_fn(const struct weft_coll *args);
 
-weft_quick_fn weft_barrier_quick, weft_bcast_quick, weft_allreduce_quick;
+weft_fast_fn weft_barrier_fast, weft_bcast_fast, weft_allreduce_fast;
 
-enum { WEFT_QUICK_LEN = 2048 }; /* bytes */
+enum { WEFT_FAST_LEN = 2048 }; /* bytes */
 
 /* What their messages have in common; begin takes the next tag. After an error
  * the further messages are as a list's would be: the loops just go on. */
-struct weft_quick {
+struct weft_fast {
 	struct weft_comm *comm;
-	enum weft_plane plane;
+	enum weft_ctx_offset ctx_offset;
 	int32_t tag;
 	enum weft_coll_kind kind;
 	int err; /* the first */
 };
 
-struct weft_quick weft_quick_begin(
+struct weft_fast weft_fast_begin(
 	const struct weft_coll *args, enum weft_coll_kind kind);
 
 /* Blocking; exchange sends and receives at the same time. */
-void weft_quick_send(struct weft_quick *q, struct weft_span span, int32_t rank);
-void weft_quick_recv(struct weft_quick *q, struct weft_span span, int32_t rank);
-void weft_quick_exchange(struct weft_quick *q, struct weft_span out, int32_t to,
+void weft_fast_send(struct weft_fast *q, struct weft_span span, int32_t rank);
+void weft_fast_recv(struct weft_fast *q, struct weft_span span, int32_t rank);
+void weft_fast_exchange(struct weft_fast *q, struct weft_span out, int32_t to,
 	struct weft_span in, int32_t from);
 
 /* ABI value of MPI_BYTE. */

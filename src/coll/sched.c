@@ -2,7 +2,7 @@
 /* sched: write steps, run them */
 #include "coll/sched.h"
 
-#include "core/lane.h"
+#include "transport/vci.h"
 #include "dt/pack.h"
 #include "p2p/p2p.h"
 
@@ -32,7 +32,7 @@ struct tmp {
 /* Created by weft_sched_create, destroyed with its request. */
 struct weft_sched {
 	struct weft_req *req;
-	enum weft_plane plane;
+	enum weft_ctx_offset ctx_offset;
 	int32_t tag;
 	int err;
 	struct step *steps;
@@ -83,15 +83,15 @@ static const struct weft_req_ops sched_ops = {
 	.release = sched_destroy,
 };
 
-struct weft_sched *weft_sched_create(
-	struct weft_comm *comm, enum weft_plane plane, enum weft_coll_kind kind)
+struct weft_sched *weft_sched_create(struct weft_comm *comm,
+	enum weft_ctx_offset ctx_offset, enum weft_coll_kind kind)
 {
 	struct weft_sched *sched = malloc(sizeof(*sched));
 
 	if (!sched)
 		return NULL;
 	memset(sched, 0, offsetof(struct weft_sched, first));
-	sched->req = weft_req_new(comm->lane, WEFT_REQ_COLL);
+	sched->req = weft_req_new(comm->vci, WEFT_REQ_COLL);
 	if (!sched->req) {
 		free(sched);
 		return NULL;
@@ -99,9 +99,9 @@ struct weft_sched *weft_sched_create(
 	sched->req->ops = &sched_ops;
 	sched->req->state = sched;
 	sched->req->comm = weft_comm_get(comm);
-	sched->plane = plane;
-	sched->tag = weft_coll_tag(comm, plane, kind);
-	sched->req->ctx = comm->ctx + plane; /* for reports */
+	sched->ctx_offset = ctx_offset;
+	sched->tag = weft_coll_tag(comm, ctx_offset, kind);
+	sched->req->ctx = comm->ctx + ctx_offset; /* for reports */
 	sched->req->tag = sched->tag;
 	sched->steps = sched->first;
 	sched->n_room = SCHED_STEPS;
@@ -287,7 +287,7 @@ static void start_message(struct weft_sched *sched, const struct step *step)
 		.type = step->span.type,
 		.rank = step->rank,
 		.tag = sched->tag,
-		.plane = sched->plane,
+		.ctx_offset = sched->ctx_offset,
 	};
 	struct weft_req *req;
 	int32_t met;
@@ -295,18 +295,18 @@ static void start_message(struct weft_sched *sched, const struct step *step)
 
 	if (weft_unlikely(sched->err)) {
 		if (step->kind == STEP_SEND)
-			weft_send_failed_held(&msg, sched->err);
+			weft_send_coll_error_locked(&msg, sched->err);
 		else
-			weft_recv_drop_held(&msg);
+			weft_recv_drop_locked(&msg);
 		return;
 	}
 	if (step->kind == STEP_SEND)
-		err = weft_isend_held(&msg, &req);
+		err = weft_isend_locked(&msg, &req);
 	else if (weft_unlikely(msg.comm->match.n_unexpected) &&
-		 weft_recv_other_held(&msg, &met))
+		 weft_recv_other_locked(&msg, &met))
 		err = weft_coll_differs(sched->tag, met, step->rank);
 	else
-		err = weft_irecv_held(&msg, &req);
+		err = weft_irecv_locked(&msg, &req);
 	if (err) {
 		sched->err = err;
 	} else if (req->is_done) {
@@ -372,14 +372,14 @@ void weft_sched_start(struct weft_sched *sched)
 	sched_run(sched);
 }
 
-void weft_sched_give_up_all(struct weft_comm *comm, enum weft_plane plane,
-	enum weft_coll_kind kind,
+void weft_sched_give_up_all(struct weft_comm *comm,
+	enum weft_ctx_offset ctx_offset, enum weft_coll_kind kind,
 	void (*write)(struct weft_sched *sched, const struct weft_coll *args),
 	const struct weft_coll *args)
 {
 	struct weft_sched sched = {
-		.plane = plane,
-		.tag = weft_coll_tag(comm, plane, kind),
+		.ctx_offset = ctx_offset,
+		.tag = weft_coll_tag(comm, ctx_offset, kind),
 		.err = WEFT_ERR_NOMEM,
 		.steps = sched.first,
 		.n_room = SCHED_STEPS,

@@ -11,7 +11,7 @@
  * is then given up instead of started. Once a list has an error, in whatever
  * step, its further sends are words of that error, what it was to receive is
  * dropped and nothing is copied or reduced: so every member's list ends, and
- * each has right data or an error. Lane's lock held everywhere. */
+ * each has right data or an error. VCI's lock held everywhere. */
 #ifndef WEFT_SCHED_H
 #define WEFT_SCHED_H
 
@@ -22,10 +22,10 @@
 struct weft_sched;
 
 /* Creates an empty list with its request (one reference, the caller's), bound
- * to the next tag of the communicator's plane. NULL without memory. Destroyed
+ * to the next tag of the communicator's context. NULL without memory. Destroyed
  * with the request. */
 struct weft_sched *weft_sched_create(struct weft_comm *comm,
-	enum weft_plane plane, enum weft_coll_kind kind);
+	enum weft_ctx_offset ctx_offset, enum weft_coll_kind kind);
 struct weft_req *weft_sched_req(struct weft_sched *sched);
 
 /* Keeps types and the operation alive as long as the list. NULLs are fine. */
@@ -69,8 +69,8 @@ void weft_sched_start(struct weft_sched *sched);
 void weft_sched_give_up(struct weft_sched *sched);
 
 /* Likewise when there is no memory for a list at all; writes one nowhere. */
-void weft_sched_give_up_all(struct weft_comm *comm, enum weft_plane plane,
-	enum weft_coll_kind kind,
+void weft_sched_give_up_all(struct weft_comm *comm,
+	enum weft_ctx_offset ctx_offset, enum weft_coll_kind kind,
 	void (*write)(struct weft_sched *sched, const struct weft_coll *args),
 	const struct weft_coll *args);
 

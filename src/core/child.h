@@ -3,7 +3,7 @@
  *
  * A communicator, window or file registers one of these with its session;
  * the session closes its children without knowing what they are. Guarded by
- * the lock of the child's lane. */
+ * the lock of the child's VCI. */
 #ifndef WEFT_CHILD_H
 #define WEFT_CHILD_H
 
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct weft_lane;
+struct weft_vci;
 struct weft_session;
 struct weft_child;
 
@@ -36,9 +36,9 @@ struct weft_child_ops {
 struct weft_child {
 	const struct weft_child_ops *ops; /* NULL: not registered */
 	struct weft_session *session;
-	struct weft_lane *lane; /* set before it is added; NULL: the default */
-	struct weft_link link;	/* in session's list */
-	void *closing;		/* state of start_close, its owner's */
+	struct weft_vci *vci;  /* set before it is added; NULL: the default */
+	struct weft_link link; /* in session's list */
+	void *closing;	       /* state of start_close, its owner's */
 };
 
 #endif

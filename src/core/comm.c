@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm: make, reach peers, take out of the lane's table */
+/* comm: make, reach peers, take out of the VCI's table */
 #include "core/comm.h"
 
 #include "base/err.h"
-#include "core/lane.h"
+#include "transport/vci.h"
 
 #include <stdlib.h>
 
@@ -41,15 +41,15 @@ static void note_dead(struct weft_comm *comm)
 	struct weft_map_entry *entry;
 	size_t pos = 0;
 
-	while ((entry = weft_map_next(&comm->lane->peers, &pos)) != NULL) {
+	while ((entry = weft_map_next(&comm->vci->peers, &pos)) != NULL) {
 		const struct weft_peer *peer = entry->value;
 
-		if (peer->state == WEFT_PEER_DEAD)
+		if (peer->state == WEFT_PEER_FAILED)
 			weft_comm_note_failed(comm, peer->proc);
 	}
 }
 
-int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
+int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out)
 {
@@ -57,7 +57,7 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 	int err;
 
 	/* ids come from other processes */
-	if (!ctx || ctx % WEFT_PLANE_END || weft_map_get(&lane->comms, ctx))
+	if (!ctx || ctx % WEFT_CTX_OFFSET_END || weft_map_get(&vci->comms, ctx))
 		return weft_err_set(WEFT_ERR_PROTO,
 			"the context id %llx chosen by another process is in "
 			"use here or none",
@@ -67,8 +67,8 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 		return WEFT_ERR_NOMEM;
 	comm->refs = 1;
 	comm->ctx = ctx;
-	comm->lane = lane;
-	comm->child.lane = lane;
+	comm->vci = vci;
+	comm->child.vci = vci;
 	comm->is_inter = remote != NULL;
 	comm->group = weft_group_get(group);
 	comm->remote = weft_group_get(remote ? remote : group);
@@ -80,16 +80,16 @@ int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
 	weft_list_init(&comm->child.link);
 	comm->peers = calloc(
 		n_chunks(comm) ? n_chunks(comm) : 1, sizeof(*comm->peers));
-	err = comm->peers ? weft_map_put(&lane->comms, ctx, comm)
+	err = comm->peers ? weft_map_put(&vci->comms, ctx, comm)
 			  : WEFT_ERR_NOMEM;
 	if (err) {
 		weft_comm_put(comm);
 		return err;
 	}
 	*comm_out = comm;
-	if (weft_unlikely(lane->n_lost))
+	if (weft_unlikely(vci->n_failed))
 		note_dead(comm);
-	weft_dispatch_replay(lane, ctx);
+	weft_dispatch_replay(vci, ctx);
 	return 0;
 }
 
@@ -98,9 +98,9 @@ void weft_comm_close(struct weft_comm *comm)
 	if (comm->state == WEFT_COMM_CLOSED)
 		return;
 	comm->state = WEFT_COMM_CLOSED;
-	weft_map_remove(&comm->lane->comms, comm->ctx);
-	if (comm->lane->last_comm == comm)
-		comm->lane->last_comm = NULL;
+	weft_map_remove(&comm->vci->comms, comm->ctx);
+	if (comm->vci->last_comm == comm)
+		comm->vci->last_comm = NULL;
 }
 
 void weft_comm_destroy(struct weft_comm *comm)
@@ -111,8 +111,8 @@ void weft_comm_destroy(struct weft_comm *comm)
 	for (uint32_t i = 0; comm->peers && i < n_chunks(comm); i++)
 		free(comm->peers[i]);
 	free(comm->peers);
-	free(comm->lanes);
-	free(comm->forsaken);
+	free(comm->vcis);
+	free(comm->departed);
 	free(comm->bsend);
 	free(comm->nic);
 	free(comm->match.posted);
@@ -132,8 +132,8 @@ struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank)
 	if (!*chunk)
 		return NULL;
 	peer = weft_peer_of(
-		comm->lane, weft_lane_addr(weft_group_proc(comm->remote, rank),
-				    comm->lanes ? comm->lanes[rank] : 0));
+		comm->vci, weft_vci_addr(weft_group_proc(comm->remote, rank),
+				   comm->vcis ? comm->vcis[rank] : 0));
 	(*chunk)[rank % WEFT_COMM_PEERS] = peer;
 	return peer;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* comm: a communicator as data
  *
- * Made by session/create.c, left by session/disconnect.c. Its owner is the
+ * Made by comm/create.c, left by comm/disconnect.c. Its owner is the
  * session it was derived from (through weft_child); requests hold references,
  * so that MPI_Comm_free with operations pending is harmless. Guarded by the
- * lane's lock, except what never changes once made (ctx, rank, sizes,
+ * VCI's lock, except what never changes once made (ctx, rank, sizes,
  * groups). */
 #ifndef WEFT_COMM_H
 #define WEFT_COMM_H
@@ -13,7 +13,7 @@
 #include "core/child.h"
 #include "core/group.h"
 #include "core/match.h"
-#include "core/peer.h"
+#include "transport/peer.h"
 
 #include <stdint.h>
 
@@ -21,7 +21,7 @@ struct weft_info;
 struct weft_errh;
 struct weft_attrs;
 struct weft_bsend;
-struct weft_left_note;
+struct weft_unmatched_note;
 struct weft_nic_match;
 struct weft_topo_attached;
 
@@ -35,7 +35,7 @@ enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 
 struct weft_comm {
 	struct weft_obj obj;
-	uint64_t ctx;	     /* a multiple of WEFT_PLANE_END, unique in
+	uint64_t ctx;	     /* a multiple of WEFT_CTX_OFFSET_END, unique in
 				the job */
 	int32_t rank;	     /* mine, in the local group */
 	int32_t size;	     /* of the local group */
@@ -47,15 +47,17 @@ struct weft_comm {
 	struct weft_group *group;  /* local */
 	struct weft_group *remote; /* sends go here; == group if not inter */
 	struct weft_peer ***peers; /* [rank / 256][rank % 256], filled on use */
-	struct weft_lane *lane;
-	uint8_t *lanes; /* of the members, by rank they are sent to at; NULL:
+	struct weft_vci *vci;
+	uint8_t *vcis; /* of the members, by rank they are sent to at; NULL:
 			   all default */
 	struct weft_match match;
 	uint32_t coll_seq; /* tag of the next collective */
 	uint32_t ctl_seq;
-	uint32_t n_bridges; /* intercommunicators begun with it as local one */
-	uint8_t *forsaken;  /* by rank: sends nothing more; see p2p/left.c */
-	uint64_t failed;    /* process number of a member that died, + 1 */
+	uint32_t n_intercomms; /* intercommunicators begun with it as local one
+				*/
+	uint8_t *
+		departed; /* by rank: sends nothing more; see p2p/unmatched.c */
+	uint64_t failed;  /* process number of a member that died, + 1 */
 	uint32_t refs;
 	uint32_t n_sends;	 /* sends and rendezvous not yet finished
 				    internally, freed requests included */
@@ -64,8 +66,8 @@ struct weft_comm {
 	struct weft_child child; /* in its session's list */
 	struct weft_comm *local; /* inter: the local intracommunicator */
 	uint32_t part_seq; /* tags of partitions given out; see p2p/part.c */
-	struct weft_bsend *bsend;    /* attached buffer; see p2p.h */
-	struct weft_left_note *left; /* only p2p/left.c */
+	struct weft_bsend *bsend;	  /* attached buffer; see p2p.h */
+	struct weft_unmatched_note *left; /* only p2p/unmatched.c */
 	struct weft_nic_match
 		*nic;	 /* one block; only p2p/nic_send.c. NULL unless
 		      matching on the network card is wanted */
@@ -82,14 +84,14 @@ struct weft_comm {
 extern struct weft_table weft_comms;
 
 /* A communicator over groups the caller keeps its own references to; remote
- * is NULL for an intracommunicator. Registers ctx with the lane, so that
+ * is NULL for an intracommunicator. Registers ctx with the VCI, so that
  * messages that came early are matched now. The caller owns one reference.
- * Lane's lock held. */
-int weft_comm_create(struct weft_lane *lane, uint64_t ctx,
+ * VCI's lock held. */
+int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	struct weft_group *group, struct weft_group *remote,
 	struct weft_comm **comm_out);
 
-/* Lane's lock held. */
+/* VCI's lock held. */
 static inline struct weft_comm *weft_comm_get(struct weft_comm *comm)
 {
 	comm->refs++;
@@ -99,7 +101,7 @@ static inline struct weft_comm *weft_comm_get(struct weft_comm *comm)
 /* What weft_comm_put() does with the last reference. */
 void weft_comm_destroy(struct weft_comm *comm);
 
-/* Drops a reference; the last one destroys. Lane's lock held. */
+/* Drops a reference; the last one destroys. VCI's lock held. */
 static inline void weft_comm_put(struct weft_comm *comm)
 {
 	if (--comm->refs == 0)
@@ -107,20 +109,20 @@ static inline void weft_comm_put(struct weft_comm *comm)
 }
 
 /* A process died: notes it if it is a member, of either group, also in the
- * local communicator; returns whether one has, by now. Lane's lock held. */
+ * local communicator; returns whether one has, by now. VCI's lock held. */
 bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc);
 
 /* The error of what a dead member keeps from being done, described. */
 int weft_comm_failed(const struct weft_comm *comm);
 
-/* Stops arrivals: takes ctx out of the lane's table. Lane's lock held. */
+/* Stops arrivals: takes ctx out of the VCI's table. VCI's lock held. */
 void weft_comm_close(struct weft_comm *comm);
 
 /* Slow path of weft_comm_peer: creates the peer. */
 struct weft_peer *weft_comm_peer_new(struct weft_comm *comm, uint32_t rank);
 
 /* The peer sends to `rank` go to (remote group); rank must be in range. NULL
- * when out of memory. Lane's lock held. */
+ * when out of memory. VCI's lock held. */
 static inline struct weft_peer *weft_comm_peer(
 	struct weft_comm *comm, uint32_t rank)
 {

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 
 #include <stdlib.h>
 #include <string.h>

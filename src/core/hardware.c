@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hardware: which processes of my node share a piece of hardware with me
  *
- * Every process publishes the processors it may run on in its card. */
+ * Every process publishes the processors it may run on in its business card. */
 #include "core/hardware.h"
 
 #include "base/err.h"
-#include "core/card.h"
-#include "core/proc.h"
-#include "core/progress.h"
+#include "transport/bc.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
 #include "topo/topo.h"
 
 #include <stdio.h>
@@ -59,16 +59,16 @@ bool weft_hardware_is_known(int i)
 struct answer {
 	size_t *n_waiting;
 	uint32_t rank;
-	char cpus[WEFT_CARD_CPUS_MAX]; /* "" when not known */
+	char cpus[WEFT_BC_CPUS_MAX]; /* "" when not known */
 };
 
-static void hardware_on_card(void *arg, int err, const void *data, size_t len)
+static void hardware_on_bc(void *arg, int err, const void *data, size_t len)
 {
 	struct answer *answer = arg;
-	struct weft_card card;
+	struct weft_bc bc;
 
-	if (!err && !weft_card_read(&card, data, len))
-		memcpy(answer->cpus, card.cpus, sizeof(answer->cpus));
+	if (!err && !weft_bc_read(&bc, data, len))
+		memcpy(answer->cpus, bc.cpus, sizeof(answer->cpus));
 	--*answer->n_waiting;
 }
 
@@ -79,12 +79,12 @@ static void hardware_ask(struct answer *answers, size_t n)
 
 	for (size_t k = 0; k < n; k++) {
 		answers[k].n_waiting = &n_waiting;
-		if (weft_boot_get(weft_proc.boot, answers[k].rank,
-			    WEFT_CARD_KEY, hardware_on_card, &answers[k]))
+		if (weft_boot_get(weft_proc.boot, answers[k].rank, WEFT_BC_KEY,
+			    hardware_on_bc, &answers[k]))
 			n_waiting--;
 	}
 	while (n_waiting)
-		weft_progress_wait(&weft_proc.lane);
+		weft_progress_wait(&weft_proc.vci);
 }
 
 /* The process numbers of those whose piece is the given one. */
@@ -117,7 +117,7 @@ int weft_hardware_group(int i, struct weft_group **group_out)
 		return weft_err_set(WEFT_ERR_NOTFOUND,
 			"this process does not run within one piece of %s",
 			weft_hardware_name(i));
-	err = weft_boot_near(weft_proc.boot, &ranks, &n);
+	err = weft_boot_local(weft_proc.boot, &ranks, &n);
 	if (err)
 		return err;
 	answers = calloc(n, sizeof(*answers));

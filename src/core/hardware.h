@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hardware: which processes of my node share a piece of hardware with me
  *
- * Lane's lock held in all calls. The first reads the machine, which takes
+ * VCI's lock held in all calls. The first reads the machine, which takes
  * milliseconds. */
 #ifndef WEFT_HARDWARE_H
 #define WEFT_HARDWARE_H

@@ -4,9 +4,9 @@
 
 #include "core/comm.h"
 #include "base/err.h"
-#include "core/lane.h"
-#include "core/proc.h"
-#include "core/progress.h"
+#include "transport/vci.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
 #include "dt/type.h"
 
 #include <stdlib.h>
@@ -15,28 +15,28 @@ enum { SHORT_WAIT = 64 }; /* rounds */
 
 struct weft_table weft_reqs = WEFT_TABLE_INIT(struct weft_req, WEFT_KIND_REQ);
 
-struct weft_req *weft_req_make(struct weft_lane *lane)
+struct weft_req *weft_req_make(struct weft_vci *vci)
 {
 	struct weft_req *req = weft_table_new(&weft_reqs);
 
 	if (!req)
 		return NULL;
-	/* for ever: it is only recycled within its lane */
-	__atomic_store_n(&req->lane, lane, __ATOMIC_RELAXED);
+	/* for ever: it is only recycled within its VCI */
+	__atomic_store_n(&req->vci, vci, __ATOMIC_RELAXED);
 	weft_list_init(&req->link);
 	weft_list_init(&req->out.link);
 	return req;
 }
 
-struct weft_req *weft_req_next(const struct weft_lane *lane, uint32_t *pos)
+struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos)
 {
 	struct weft_req *req;
 
-	/* other lanes' requests may change under our eyes, but not their
-	 * lane */
+	/* other VCIs' requests may change under our eyes, but not their
+	 * VCI */
 	while ((req = weft_table_place(&weft_reqs, *pos)) != NULL) {
 		++*pos;
-		if (__atomic_load_n(&req->lane, __ATOMIC_RELAXED) == lane)
+		if (__atomic_load_n(&req->vci, __ATOMIC_RELAXED) == vci)
 			return req;
 	}
 	return NULL;
@@ -59,7 +59,7 @@ static void req_clean(struct weft_req *req)
 
 void weft_req_recycle(struct weft_req *req)
 {
-	struct weft_lane *lane = req->lane;
+	struct weft_vci *vci = req->vci;
 
 	if (weft_unlikely((uintptr_t)req->ops | (uintptr_t)req->on_done |
 			  (uintptr_t)req->staging | (uintptr_t)req->state |
@@ -72,23 +72,23 @@ void weft_req_recycle(struct weft_req *req)
 	/* Stale for everybody at once: odd generations stay odd, but nobody
 	 * knows the next one before weft_req_new() hands it out. */
 	weft_obj_renew(req);
-	req->spare = lane->spare_reqs;
-	lane->spare_reqs = req;
+	req->spare = vci->spare_reqs;
+	vci->spare_reqs = req;
 }
 
 /* Those that end soon pay for nothing but a count. */
 void weft_req_wait_more(
-	struct weft_lane *lane, struct weft_req *req, const char *call)
+	struct weft_vci *vci, struct weft_req *req, const char *call)
 {
 	for (int i = 0; i < SHORT_WAIT; i++) {
 		if (req->is_done)
 			return;
-		weft_progress_wait(lane);
+		weft_progress_wait(vci);
 	}
 	if (weft_likely(weft_proc.wait_req))
-		weft_proc.wait_req(lane, req, call);
+		weft_proc.wait_req(vci, req, call);
 	while (!req->is_done)
-		weft_progress_wait(lane);
+		weft_progress_wait(vci);
 }
 
 void weft_req_on_wait(weft_req_wait_fn *fn)
@@ -108,7 +108,7 @@ int weft_req_start(struct weft_req *req)
 		return weft_err_set(WEFT_ERR_REQUEST,
 			"the request is active; complete it "
 			"before starting it again");
-	weft_lane_take(req->lane);
+	weft_vci_lock(req->vci);
 	req->is_active = true;
 	req->is_done = false;
 	req->is_eager = false;
@@ -118,7 +118,7 @@ int weft_req_start(struct weft_req *req)
 	err = req->ops->start(req);
 	if (err)
 		req->is_active = false;
-	weft_lane_drop(req->lane);
+	weft_vci_unlock(req->vci);
 	return err;
 }
 

@@ -4,7 +4,7 @@
  * Created by the operation that starts (p2p, coll), destroyed by wait, test or
  * free once it is done, whichever is later. `refs` counts the user's handle
  * and the library's own interest (the transport, a matched message). A request
- * completes exactly once, through weft_req_complete(). Guarded by the lane's
+ * completes exactly once, through weft_req_complete(). Guarded by the VCI's
  * lock. */
 #ifndef WEFT_REQ_H
 #define WEFT_REQ_H
@@ -12,8 +12,8 @@
 #include "base/handle.h"
 #include "base/list.h"
 #include "base/op.h"
-#include "core/lane.h"
-#include "core/peer.h"
+#include "transport/vci.h"
+#include "transport/peer.h"
 #include "core/status.h"
 
 struct weft_comm;
@@ -58,13 +58,13 @@ struct weft_req {
 	bool is_eager;	    /* a send whose data left at once; seq is its number
 			       at the peer */
 	struct weft_link link; /* match queue or pending list */
-	uint64_t ctx;	       /* with plane */
+	uint64_t ctx;	       /* with its offset */
 	int32_t src;	       /* to match; may be a wildcard */
 	int32_t tag;
 	uint64_t seq; /* order among posted receives */
 	uint32_t refs;
 	bool is_last; /* send: the receiver knows that it stays; receive: only
-			 the call that waits knows it; p2p/left.c */
+			 the call that waits knows it; p2p/unmatched.c */
 	/* both false when nobody but the user knows it */
 	bool is_asked;	/* a send: its receiver was asked to give it back */
 	bool in_fabric; /* an eager send: op completes when the data has left */
@@ -80,10 +80,10 @@ struct weft_req {
 
 	/* further ones: a short message only reads that there is nothing.
 	 * What stands from ops to n_parts is 0 in a spare request. */
-	_Alignas(WEFT_CACHE_LINE) struct weft_lane *lane;
+	_Alignas(WEFT_CACHE_LINE) struct weft_vci *vci;
 	int64_t count;
 	const struct weft_req_ops *ops;
-	/* called by weft_req_complete() with the lane's lock held; may start
+	/* called by weft_req_complete() with the VCI's lock held; may start
 	 * further operations. Set right after a _held start, which may already
 	 * have completed the request: check is_done then. */
 	void (*on_done)(void *arg, struct weft_req *req);
@@ -92,10 +92,10 @@ struct weft_req {
 	uint64_t remote; /* the other side's request */
 	size_t n_moved;
 	size_t n_parts;	    /* fabric pieces in flight */
-	bool is_lost;	    /* one of them failed, and the peer does not know */
+	bool is_failed;	    /* one of them failed, and the peer does not know */
 	bool is_unanswered; /* one of them is the receiver's answer */
 	void *on_done_arg;
-	struct weft_req *spare; /* next of the lane's spare ones */
+	struct weft_req *spare; /* next of the VCI's spare ones */
 
 	/* only for what waits or goes through a fabric */
 	struct weft_op op;
@@ -105,28 +105,28 @@ struct weft_req {
 
 extern struct weft_table weft_reqs;
 
-/* What weft_req_new() does when the lane has no spare request; NULL without
+/* What weft_req_new() does when the VCI has no spare request; NULL without
  * memory. */
-struct weft_req *weft_req_make(struct weft_lane *lane);
+struct weft_req *weft_req_make(struct weft_vci *vci);
 
-/* Next request of a lane at or after place *pos of the table, advancing it;
- * NULL at the end. May be a spare one, without references. Lane's lock held. */
-struct weft_req *weft_req_next(const struct weft_lane *lane, uint32_t *pos);
+/* Next request of a VCI at or after place *pos of the table, advancing it;
+ * NULL at the end. May be a spare one, without references. VCI's lock held. */
+struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos);
 
 /* What weft_req_put() does with the last reference. */
 void weft_req_recycle(struct weft_req *req);
 
-/* A live request with one reference (the user's) or NULL. Lane's lock held. */
+/* A live request with one reference (the user's) or NULL. VCI's lock held. */
 static inline struct weft_req *weft_req_new(
-	struct weft_lane *lane, enum weft_req_kind kind)
+	struct weft_vci *vci, enum weft_req_kind kind)
 {
-	struct weft_req *req = lane->spare_reqs;
+	struct weft_req *req = vci->spare_reqs;
 
 	if (weft_likely(req)) {
-		lane->spare_reqs = req->spare;
+		vci->spare_reqs = req->spare;
 		weft_obj_renew(req);
 	} else {
-		req = weft_req_make(lane);
+		req = weft_req_make(vci);
 		if (!req)
 			return NULL;
 	}
@@ -152,7 +152,7 @@ static inline struct weft_req *weft_req_get(struct weft_req *req)
 	return req;
 }
 
-/* Drops a reference; the last one frees. Lane's lock held. */
+/* Drops a reference; the last one frees. VCI's lock held. */
 static inline void weft_req_put(struct weft_req *req)
 {
 	if (--req->refs == 0)
@@ -160,7 +160,7 @@ static inline void weft_req_put(struct weft_req *req)
 }
 
 /* The one place where a request completes. status.err is the argument.
- * Lane's lock held. */
+ * VCI's lock held. */
 static inline void weft_req_complete(struct weft_req *req, int err)
 {
 	req->status.err = err;
@@ -170,33 +170,33 @@ static inline void weft_req_complete(struct weft_req *req, int err)
 }
 
 /* Starts an inactive persistent request. WEFT_ERR_REQUEST when it is active or
- * not persistent. Takes the lane's lock. */
+ * not persistent. Takes the VCI's lock. */
 int weft_req_start(struct weft_req *req);
 
 /* Blocks, progressing, until req is done; call is the MPI procedure, for
- * whoever asks what this process is in, or NULL where the request tells. Lane's
+ * whoever asks what this process is in, or NULL where the request tells. VCI's
  * lock held; it is given up between rounds. Does not drop the reference. */
 void weft_req_wait_more(
-	struct weft_lane *lane, struct weft_req *req, const char *call);
+	struct weft_vci *vci, struct weft_req *req, const char *call);
 
 static inline void weft_req_wait_in(
-	struct weft_lane *lane, struct weft_req *req, const char *call)
+	struct weft_vci *vci, struct weft_req *req, const char *call)
 {
 	if (!req->is_done)
-		weft_req_wait_more(lane, req, call);
+		weft_req_wait_more(vci, req, call);
 }
 
-static inline void weft_req_wait(struct weft_lane *lane, struct weft_req *req)
+static inline void weft_req_wait(struct weft_vci *vci, struct weft_req *req)
 {
-	weft_req_wait_in(lane, req, NULL);
+	weft_req_wait_in(vci, req, NULL);
 }
 
 /* From now on who has waited for some rounds in vain goes on in fn. */
 typedef void weft_req_wait_fn(
-	struct weft_lane *lane, struct weft_req *req, const char *call);
+	struct weft_vci *vci, struct weft_req *req, const char *call);
 void weft_req_on_wait(weft_req_wait_fn *fn);
 
-/* User frees the handle while the operation may be active. Lane's lock
+/* User frees the handle while the operation may be active. VCI's lock
  * held. */
 void weft_req_detach(struct weft_req *req);
 

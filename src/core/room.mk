@@ -1,20 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/core/alone.c src/core/alone.h \
-	src/core/attr.c src/core/attr.h \
-	src/core/card.c src/core/card.h src/core/child.h \
-	src/core/comm.c src/core/comm.h \
-	src/core/dispatch.c src/core/dispatch.h \
-	src/core/errcode.c src/core/errcode.h \
-	src/core/outer.c src/core/outer.h \
-	src/core/errh.c src/core/errh.h \
-	src/core/group.c src/core/group.h \
-	src/core/hardware.c src/core/hardware.h \
-	src/core/info.c src/core/info.h \
-	src/core/lane.c src/core/lane.h src/core/match.h src/core/peer.c src/core/peer.h \
-	src/core/proc.c src/core/proc.h src/core/progress.c \
-	src/core/progress.h src/core/rail.c src/core/rail.h src/core/req.c src/core/req.h \
-	src/core/sleep.c src/core/sleep.h \
-	src/core/status.h src/core/wire.h
+libweft_la_SOURCES += src/core/attr.c src/core/attr.h src/core/child.h \
+	src/core/comm.c src/core/comm.h src/core/errcode.c src/core/errcode.h \
+	src/core/errh.c src/core/errh.h src/core/group.c src/core/group.h \
+	src/core/hardware.c src/core/hardware.h src/core/info.c src/core/info.h \
+	src/core/match.h src/core/req.c src/core/req.h src/core/status.h
 EXTRA_DIST += src/core/README.md
 unit_tests += test/unit/attr_test
 unit_tests += test/unit/group_test

@@ -5,7 +5,7 @@
 
 #include "core/attr.h"
 #include "core/errcode.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "session/session.h"
 
 static int mpi_attr_end(const char *func, int err)

@@ -8,13 +8,13 @@
 #include "mpi_check.h"
 #include "mpi_map.h"
 
-#include "core/proc.h"
+#include "transport/proc.h"
 
 #include <limits.h>
 
 /* Where a buffer is or goes, and on whom an error is raised. */
 struct at {
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	struct weft_bsend **place;
 	struct weft_comm *comm;
 	struct weft_session *session;
@@ -22,7 +22,7 @@ struct at {
 
 static int at_process(struct at *at)
 {
-	*at = (struct at){ &weft_proc.lane, &weft_proc.bsend, NULL, NULL };
+	*at = (struct at){ &weft_proc.vci, &weft_proc.bsend, NULL, NULL };
 	if (!weft_proc.is_open)
 		return weft_err_set(WEFT_ERR_OTHER,
 			"no session is open and MPI is not initialized");
@@ -36,7 +36,7 @@ static int at_comm(struct at *at, MPI_Comm handle)
 	*at = (struct at){ 0 };
 	err = weft_check_comm(handle, &at->comm);
 	if (!err) {
-		at->lane = at->comm->lane;
+		at->vci = at->comm->vci;
 		at->place = &at->comm->bsend;
 	}
 	return err;
@@ -49,7 +49,7 @@ static int at_session(struct at *at, MPI_Session handle)
 	*at = (struct at){ 0 };
 	err = weft_check_session(handle, &at->session);
 	if (!err) {
-		at->lane = &weft_proc.lane;
+		at->vci = &weft_proc.vci;
 		at->place = &at->session->bsend;
 	}
 	return err;
@@ -75,7 +75,7 @@ static int attach(const struct at *at, const char *func, int err, void *buf,
 		err = weft_check_bad_buf(len);
 	if (!err)
 		err = weft_bsend_attach(
-			at->lane, at->place, buf, (size_t)len, is_auto);
+			at->vci, at->place, buf, (size_t)len, is_auto);
 	return mpi_buffer_end(at, func, err);
 }
 
@@ -92,7 +92,7 @@ static int detach(const struct at *at, const char *func, int err,
 		err = weft_check_ptr(len_out, "size");
 	if (!err)
 		err = weft_bsend_detach(
-			at->lane, at->place, &addr, &len, &is_auto);
+			at->vci, at->place, &addr, &len, &is_auto);
 	if (err)
 		return mpi_buffer_end(at, func, err);
 	memcpy(addr_out, &addr, sizeof(addr));
@@ -121,7 +121,7 @@ static int iflush(
 	if (!err)
 		err = weft_check_ptr(request, "request");
 	if (!err)
-		err = weft_bsend_iflush(at->lane, at->place, &req);
+		err = weft_bsend_iflush(at->vci, at->place, &req);
 	if (!err)
 		*request = weft_mpi_req_handle(req);
 	return mpi_buffer_end(at, func, err);
@@ -132,13 +132,13 @@ static int mpi_buffer_flush(const struct at *at, const char *func, int err)
 	struct weft_req *req;
 
 	if (!err)
-		err = weft_bsend_iflush(at->lane, at->place, &req);
+		err = weft_bsend_iflush(at->vci, at->place, &req);
 	if (err)
 		return mpi_buffer_end(at, func, err);
-	weft_lane_take(at->lane);
-	weft_req_wait_in(at->lane, req, func);
+	weft_vci_lock(at->vci);
+	weft_req_wait_in(at->vci, req, func);
 	weft_req_put(req);
-	weft_lane_drop(at->lane);
+	weft_vci_unlock(at->vci);
 	return MPI_SUCCESS;
 }
 
@@ -307,8 +307,8 @@ void weft_mpi_buffer_drop(void)
 	bool is_auto;
 
 	if (weft_proc.n_sessions == 0 && weft_proc.bsend)
-		weft_bsend_detach(&weft_proc.lane, &weft_proc.bsend, &addr,
-			&len, &is_auto);
+		weft_bsend_detach(&weft_proc.vci, &weft_proc.bsend, &addr, &len,
+			&is_auto);
 }
 
 #include "api_buffer.h"

@@ -9,7 +9,7 @@
 #define WEFT_MPI_CHECK_H
 
 #include "base/knob.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "mpi_map.h"
 
 enum { WEFT_TAG_UB = 0x7fffffff };

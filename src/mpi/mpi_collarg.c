@@ -24,7 +24,7 @@ static inline int frame_open(struct frame *f, const struct weft_collarg *a)
 	memset(&f->coll, 0, sizeof(f->coll));
 	f->n_words = 0;
 	f->n_heaps = 0;
-	f->coll.plane = WEFT_PLANE_COLL;
+	f->coll.ctx_offset = WEFT_CTX_OFFSET_COLL;
 	f->coll.is_irregular = a->is_irregular;
 	f->coll.root = a->root;
 	return weft_check_comm(a->comm, &f->coll.comm);

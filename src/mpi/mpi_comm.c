@@ -5,10 +5,10 @@
 #include "mpi_topo.h"
 
 #include "core/attr.h"
-#include "session/create.h"
-#include "session/disconnect.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
 #include "session/hint.h"
-#include "session/split.h"
+#include "comm/split.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,11 +262,11 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 	int err = d ? mpi_comm_collect(comm, &d->heritage) : WEFT_ERR_NOMEM;
 
 	if (!err) {
-		weft_lane_take(comm->lane);
-		req = weft_req_new(comm->lane, WEFT_REQ_OTHER);
+		weft_vci_lock(comm->vci);
+		req = weft_req_new(comm->vci, WEFT_REQ_OTHER);
 		if (req)
 			req->comm = weft_comm_get(comm); /* has the handler */
-		weft_lane_drop(comm->lane);
+		weft_vci_unlock(comm->vci);
 		err = req ? 0 : WEFT_ERR_NOMEM;
 	}
 	if (err)
@@ -279,10 +279,10 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 	if (!err)
 		return 0;
 	*request = MPI_REQUEST_NULL;
-	weft_lane_take(comm->lane);
+	weft_vci_lock(comm->vci);
 	weft_req_put(req);
 	weft_req_put(req);
-	weft_lane_drop(comm->lane);
+	weft_vci_unlock(comm->vci);
 fail:
 	if (d)
 		discard(&d->heritage, comm);
@@ -461,13 +461,13 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader,
 		err = weft_check_tag_send(tag);
 	/* what only the leader knows: the members of its side end alike */
 	if (!err && how.local->rank == local_leader) {
-		how.err = weft_check_comm(peer_comm, &how.bridge);
+		how.err = weft_check_comm(peer_comm, &how.intercomm);
 		if (!how.err)
 			how.err = weft_check_range(WEFT_ERR_RANK,
 				"remote_leader", remote_leader, 0,
-				how.bridge->remote_size - 1);
+				how.intercomm->remote_size - 1);
 		if (!how.err)
-			how.err = weft_mix_comms(how.local, how.bridge);
+			how.err = weft_mix_comms(how.local, how.intercomm);
 	}
 	if (!err)
 		err = weft_create_inter(&how, &made);
@@ -555,9 +555,9 @@ int PMPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
 		err = weft_check_ptr(comm_name, "comm_name");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Comm_set_name", err);
-	weft_lane_take(of->lane);
+	weft_vci_lock(of->vci);
 	snprintf(of->name, sizeof(of->name), "%s", comm_name);
-	weft_lane_drop(of->lane);
+	weft_vci_unlock(of->vci);
 	return MPI_SUCCESS;
 }
 
@@ -579,9 +579,9 @@ int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
 		err = weft_check_ptr(resultlen, "resultlen");
 	if (err)
 		return weft_mpi_raise(of, "MPI_Comm_get_name", err);
-	weft_lane_take(of->lane);
+	weft_vci_lock(of->vci);
 	strcpy(comm_name, of->name);
-	weft_lane_drop(of->lane);
+	weft_vci_unlock(of->vci);
 	*resultlen = (int)strlen(comm_name);
 	return MPI_SUCCESS;
 }
@@ -618,8 +618,8 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
 		err = weft_check_ptr(info_used, "info_used");
 	if (!err)
 		err = weft_info_dup(of->info, &copy);
-	if (!err && of->lane->number)
-		err = weft_info_set(copy, WEFT_HINT_LANE, "dedicated");
+	if (!err && of->vci->number)
+		err = weft_info_set(copy, WEFT_HINT_VCI, "dedicated");
 	if (!err && of->nic)
 		err = weft_info_set(copy, WEFT_HINT_MATCH,
 			weft_nic_is_on(of) ? "nic" : "software");

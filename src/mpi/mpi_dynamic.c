@@ -4,9 +4,9 @@
 
 #include "core/info.h"
 #include "base/log.h"
-#include "session/port.h"
-#include "session/soft.h"
-#include "session/spawn.h"
+#include "spawn/port.h"
+#include "spawn/spawn_soft.h"
+#include "spawn/spawn.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -390,7 +390,7 @@ static int fill_soft(struct order *order, int i, MPI_Info info)
 	soft = err ? NULL : value_of(hints, "soft");
 	if (!soft)
 		return err;
-	err = weft_soft_most(soft, order->apps[i].n, &n);
+	err = weft_spawn_soft_max(soft, order->apps[i].n, &n);
 	if (!err && !n)
 		err = weft_err_set(WEFT_ERR_SPAWN,
 			"soft is \"%s\", with no number from 1 to %u", soft,

@@ -3,7 +3,7 @@
 #include "mpi_check.h"
 
 #include "base/clock.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "core/hardware.h"
 
 #include <stdio.h>
@@ -75,11 +75,11 @@ int PMPI_Get_hw_resource_info(MPI_Info *hw_info)
 		err = WEFT_ERR_NOMEM;
 	if (!err)
 		err = weft_info_set(info, "mpi_shared_memory", "true");
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	for (int i = 0; !err && weft_hardware_name(i); i++)
 		err = weft_info_set(info, weft_hardware_name(i),
 			weft_hardware_is_known(i) ? "true" : "false");
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	if (err) {
 		weft_info_destroy(info);
 		return weft_mpi_raise_none("MPI_Get_hw_resource_info", err);

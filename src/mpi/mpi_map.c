@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "core/errcode.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "session/abort.h"
 
 #include <stdio.h>

@@ -3,11 +3,11 @@
 #include "mpi_check.h"
 
 #include "core/attr.h"
-#include "core/proc.h"
-#include "session/create.h"
-#include "session/disconnect.h"
+#include "transport/proc.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
 #include "session/pset.h"
-#include "session/watch.h"
+#include "session/pset_watch.h"
 
 #include <mpix.h>
 #include <stdlib.h>
@@ -47,17 +47,17 @@ static void mpi_mpix_on_left(void *arg, int err)
 }
 
 /* Two references: the user's and that of what goes on. */
-static int going_new(struct weft_lane *lane, struct going **going_out)
+static int going_new(struct weft_vci *vci, struct going **going_out)
 {
 	struct going *going = calloc(1, sizeof(*going));
 
 	if (!going)
 		return WEFT_ERR_NOMEM;
-	weft_lane_take(lane);
-	going->req = weft_req_new(lane, WEFT_REQ_OTHER);
+	weft_vci_lock(vci);
+	going->req = weft_req_new(vci, WEFT_REQ_OTHER);
 	if (going->req)
 		weft_req_get(going->req);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	if (!going->req) {
 		free(going);
 		return WEFT_ERR_NOMEM;
@@ -67,24 +67,24 @@ static int going_new(struct weft_lane *lane, struct going **going_out)
 }
 
 /* It never began. */
-static void going_drop(struct weft_lane *lane, struct going *going)
+static void going_drop(struct weft_vci *vci, struct going *going)
 {
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	weft_req_put(going->req);
 	weft_req_put(going->req);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	free(going);
 }
 
 /* A group without members makes no communicator: done at once. */
 static int create_none(struct going *going, MPI_Request *request)
 {
-	struct weft_lane *lane = going->req->lane;
+	struct weft_vci *vci = going->req->vci;
 
 	*request = weft_mpi_req_handle(going->req);
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	going_end(going, 0);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return 0;
 }
 
@@ -92,9 +92,9 @@ static int icreate(struct weft_group *group, const char *tag,
 	const struct weft_info *info, struct weft_errh *errh, MPI_Comm *newcomm,
 	MPI_Request *request)
 {
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 	struct going *going;
-	int err = going_new(lane, &going);
+	int err = going_new(vci, &going);
 
 	if (err)
 		return err;
@@ -107,7 +107,7 @@ static int icreate(struct weft_group *group, const char *tag,
 		group, tag, info, errh, mpi_mpix_on_made, going);
 	if (err) {
 		*request = MPI_REQUEST_NULL;
-		going_drop(lane, going);
+		going_drop(vci, going);
 	}
 	return err;
 }
@@ -163,13 +163,13 @@ int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
 	if (!err)
 		err = weft_attr_delete_all(&of->attrs, *comm);
 	if (!err)
-		err = going_new(of->lane, &going);
+		err = going_new(of->vci, &going);
 	if (!err) {
 		*request = weft_mpi_req_handle(going->req);
 		err = weft_disconnect_start(of, mpi_mpix_on_left, going);
 		if (err) {
 			*request = MPI_REQUEST_NULL;
-			going_drop(of->lane, going);
+			going_drop(of->vci, going);
 		}
 	}
 	if (err)
@@ -198,7 +198,7 @@ static int make_pset(MPI_Session session, const char *name, MPI_Group group,
 		err = weft_check_group(group, &members);
 	if (!err)
 		err = make(of, name, members);
-	weft_watch_tell();
+	weft_pset_watch_notify();
 	return err ? weft_mpi_raise_session(of, func, err) : MPI_SUCCESS;
 }
 
@@ -213,7 +213,7 @@ static int drop_pset(MPI_Session session, const char *name, const char *func,
 		err = weft_check_ptr(name, "pset_name");
 	if (!err)
 		err = drop(of, name);
-	weft_watch_tell();
+	weft_pset_watch_notify();
 	return err ? weft_mpi_raise_session(of, func, err) : MPI_SUCCESS;
 }
 
@@ -255,7 +255,7 @@ static int mpi_mpix_combine(MPI_Session session, const char *func,
 		err = weft_check_ptr(names[i], args[i]);
 	if (!err)
 		err = weft_pset_combine(of, op, names[0], names[1], names[2]);
-	weft_watch_tell();
+	weft_pset_watch_notify();
 	return err ? weft_mpi_raise_session(of, func, err) : MPI_SUCCESS;
 }
 
@@ -298,7 +298,7 @@ int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes)
 		return weft_mpi_raise_session(
 			of, "MPIX_Session_get_pset_changes", err);
 	*n_changes = (MPI_Count)weft_pset_changes(of);
-	weft_watch_tell();
+	weft_pset_watch_notify();
 	return MPI_SUCCESS;
 }
 
@@ -323,7 +323,7 @@ int PMPIX_Session_set_pset_callback(MPI_Session session,
 
 	err = weft_check_session(session, &of);
 	if (!err)
-		err = weft_watch_set(of, pset_fn ? &how : NULL);
+		err = weft_pset_watch_set(of, pset_fn ? &how : NULL);
 	return err ? weft_mpi_raise_session(
 			     of, "MPIX_Session_set_pset_callback", err)
 		   : MPI_SUCCESS;

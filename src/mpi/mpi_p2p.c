@@ -6,8 +6,8 @@
 #include "mpi_check.h"
 #include "mpi_map.h"
 
-#include "core/lane.h"
-#include "core/proc.h"
+#include "transport/vci.h"
+#include "transport/proc.h"
 #include "dt/pack.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) int mpi_p2p_fill(
 	msg->count = a->count;
 	msg->rank = a->rank;
 	msg->tag = a->tag;
-	msg->plane = WEFT_PLANE_P2P;
+	msg->ctx_offset = WEFT_CTX_OFFSET_P2P;
 	return err;
 }
 
@@ -455,35 +455,35 @@ static int sendrecv(const char *func, const struct args *s,
 {
 	struct weft_msg smsg, rmsg;
 	struct weft_req *sreq = NULL, *rreq = NULL;
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	int err = fill_send(&smsg, s, WEFT_SEND_STANDARD);
 
 	if (!err)
 		err = fill_recv(&rmsg, r);
 	if (err)
 		return weft_mpi_raise(smsg.comm, func, err);
-	lane = smsg.comm->lane;
-	weft_lane_take(lane);
-	err = weft_irecv_held(&rmsg, &rreq);
+	vci = smsg.comm->vci;
+	weft_vci_lock(vci);
+	err = weft_irecv_locked(&rmsg, &rreq);
 	if (!err)
-		err = weft_isend_held(&smsg, &sreq);
+		err = weft_isend_locked(&smsg, &sreq);
 	if (sreq) {
-		weft_req_wait_in(lane, sreq, func);
+		weft_req_wait_in(vci, sreq, func);
 		err = sreq->status.err;
 		weft_req_put(sreq);
 	}
 	if (rreq && !err) {
-		weft_req_wait_in(lane, rreq, func);
+		weft_req_wait_in(vci, rreq, func);
 		err = rreq->status.err;
 		weft_status_to_mpi(&rreq->status, status);
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	if (rreq && !rreq->is_done)
 		weft_req_cancel(rreq);
 	if (rreq) {
-		weft_lane_take(lane);
+		weft_vci_lock(vci);
 		weft_req_put(rreq);
-		weft_lane_drop(lane);
+		weft_vci_unlock(vci);
 	}
 	return weft_mpi_end(smsg.comm, func, err);
 }
@@ -774,20 +774,20 @@ static int mrecv(const char *func, struct args *a, MPI_Message *message,
 	struct weft_message *m;
 	struct weft_comm *comm;
 	struct weft_req *req;
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	int err = find_message(message, &m, &comm);
 
 	if (!err)
 		err = imrecv_any(a, m, message, &req);
 	if (err)
 		return weft_mpi_raise(comm, func, err);
-	lane = req->lane;
-	weft_lane_take(lane);
-	weft_req_wait_in(lane, req, func);
+	vci = req->vci;
+	weft_vci_lock(vci);
+	weft_req_wait_in(vci, req, func);
 	err = req->status.err;
 	weft_status_to_mpi(&req->status, status);
 	weft_req_put(req);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return weft_mpi_end(comm, func, err);
 }
 

@@ -27,7 +27,7 @@ static int mpi_part_fill(struct weft_msg *msg, const struct args *a)
 		.count = a->count,
 		.rank = a->rank,
 		.tag = a->tag,
-		.plane = WEFT_PLANE_PART,
+		.ctx_offset = WEFT_CTX_OFFSET_PART,
 	};
 	err = weft_check_comm(a->comm, &msg->comm);
 	if (!err)

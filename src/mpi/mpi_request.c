@@ -8,9 +8,9 @@
 #include "mpi_mix.h"
 #include "mpi_map.h"
 
-#include "core/lane.h"
-#include "core/progress.h"
-#include "core/proc.h"
+#include "transport/vci.h"
+#include "transport/progress.h"
+#include "transport/proc.h"
 #include "watchdog/request.h"
 
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 enum { FOUND_MAX = 64 };
 
 /* Of requests that belong to no communicator. */
-static inline struct weft_lane *the_lane(void)
+static inline struct weft_vci *the_vci(void)
 {
-	return &weft_proc.lane;
+	return &weft_proc.vci;
 }
 
 /* A request nothing has to be waited for. */
@@ -58,7 +58,7 @@ struct outcome {
 };
 
 /* Takes a done request out: status filled (MPI_ERROR too if with_err), handle
- * nulled or request deactivated. Lane's lock held. */
+ * nulled or request deactivated. VCI's lock held. */
 static inline __attribute__((always_inline)) int mpi_request_take_out(
 	MPI_Request *handle, struct weft_req *req, MPI_Status *status,
 	bool with_err, struct outcome *outcome)
@@ -102,11 +102,11 @@ static int mpi_request_finish(
 		return MPI_SUCCESS;
 	rc = weft_mpi_raise(outcome->comm, func, code ? code : outcome->err);
 	if (outcome->comm) {
-		struct weft_lane *lane = outcome->comm->lane;
+		struct weft_vci *vci = outcome->comm->vci;
 
-		weft_lane_take(lane);
+		weft_vci_lock(vci);
 		weft_comm_put(outcome->comm);
-		weft_lane_drop(lane);
+		weft_vci_unlock(vci);
 	}
 	return rc;
 }
@@ -152,12 +152,12 @@ static struct weft_request_loop loop_over(
 	};
 }
 
-static inline void polled(struct weft_lane *lane, const char *func, int count,
+static inline void polled(struct weft_vci *vci, const char *func, int count,
 	const MPI_Request *requests)
 {
 	struct weft_request_loop loop = loop_over(func, count, requests);
 
-	weft_request_poll(lane, &loop);
+	weft_request_poll(vci, &loop);
 }
 
 /* ---- one ---- */
@@ -165,7 +165,7 @@ static inline void polled(struct weft_lane *lane, const char *func, int count,
 int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	struct weft_req *req;
 	int err = weft_check_ptr(request, "request");
 
@@ -177,18 +177,18 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 		weft_status_empty(status);
 		return MPI_SUCCESS;
 	}
-	lane = req->lane;
-	weft_lane_take(lane);
-	weft_req_wait_in(lane, req, "MPI_Wait");
+	vci = req->vci;
+	weft_vci_lock(vci);
+	weft_req_wait_in(vci, req, "MPI_Wait");
 	mpi_request_take_out(request, req, status, false, &outcome);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return mpi_request_finish("MPI_Wait", &outcome, 0);
 }
 
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	struct weft_req *req;
 	int err = weft_check_ptr(request, "request");
 
@@ -203,16 +203,16 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 		weft_status_empty(status);
 		return MPI_SUCCESS;
 	}
-	lane = req->lane;
-	weft_lane_take(lane);
+	vci = req->vci;
+	weft_vci_lock(vci);
 	if (!req->is_done)
-		weft_progress_try(lane);
+		weft_progress_try(vci);
 	*flag = req->is_done;
 	if (req->is_done)
 		mpi_request_take_out(request, req, status, false, &outcome);
 	else
-		polled(lane, "MPI_Test", 1, request);
-	weft_lane_drop(lane);
+		polled(vci, "MPI_Test", 1, request);
+	weft_vci_unlock(vci);
 	return mpi_request_finish("MPI_Test", &outcome, 0);
 }
 
@@ -221,14 +221,14 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 /* What the first handles of an array named when it was checked. */
 struct found {
 	struct weft_req *reqs[FOUND_MAX];
-	bool is_apart; /* not all on the default lane, perhaps */
+	bool is_apart; /* not all on the default VCI, perhaps */
 };
 
 /* Checks the arguments of an array procedure; found may be NULL. */
 static inline int check_found(
 	int count, const MPI_Request *requests, struct found *found)
 {
-	uintptr_t other_lane = 0;
+	uintptr_t other_vci = 0;
 	struct weft_req *req;
 	int err = weft_check_count(count), i = 0;
 
@@ -239,10 +239,10 @@ static inline int check_found(
 			err = mpi_request_look_up(requests[i], &req);
 			found->reqs[i] = req;
 			if (req)
-				other_lane |= (uintptr_t)req->lane ^
-					      (uintptr_t)&weft_proc.lane;
+				other_vci |= (uintptr_t)req->vci ^
+					     (uintptr_t)&weft_proc.vci;
 		}
-		found->is_apart = other_lane || count > FOUND_MAX;
+		found->is_apart = other_vci || count > FOUND_MAX;
 	}
 	for (; !err && i < count; i++)
 		err = mpi_request_look_up(requests[i], &req);
@@ -279,55 +279,55 @@ static inline struct weft_req *found_at(
 	return req_at(requests, i);
 }
 
-/* The lane to begin with: that of the first request. */
-static inline struct weft_lane *lane_of(int count, const MPI_Request *requests)
+/* The VCI to begin with: that of the first request. */
+static inline struct weft_vci *vci_of(int count, const MPI_Request *requests)
 {
 	for (int i = 0; i < count; i++)
 		if (requests[i] != MPI_REQUEST_NULL)
-			return weft_mpi_req(requests[i])->lane;
-	return the_lane();
+			return weft_mpi_req(requests[i])->vci;
+	return the_vci();
 }
 
-/* Requests of an array may be on several lanes: from the one whose lock is held
+/* Requests of an array may be on several VCIs: from the one whose lock is held
  * to another. */
-static __attribute__((noinline)) struct weft_lane *change(
-	struct weft_lane *from, struct weft_lane *to)
+static __attribute__((noinline)) struct weft_vci *change(
+	struct weft_vci *from, struct weft_vci *to)
 {
-	weft_lane_drop(from);
-	weft_lane_take(to);
+	weft_vci_unlock(from);
+	weft_vci_lock(to);
 	return to;
 }
 
 /* The same, to that of a request. */
 static inline void mpi_request_hold(
-	struct weft_lane **lane, const struct weft_req *req)
+	struct weft_vci **vci, const struct weft_req *req)
 {
-	if (weft_unlikely(req->lane != *lane))
-		*lane = change(*lane, req->lane);
+	if (weft_unlikely(req->vci != *vci))
+		*vci = change(*vci, req->vci);
 }
 
-/* One round of progress of every lane that the requests of an array are on. */
-static void progress(struct weft_lane **lane, int count,
+/* One round of progress of every VCI that the requests of an array are on. */
+static void progress(struct weft_vci **vci, int count,
 	const MPI_Request *requests, bool is_blocking)
 {
 	if (is_blocking)
-		weft_progress_wait(*lane);
+		weft_progress_wait(*vci);
 	else
-		weft_progress_try(*lane);
+		weft_progress_try(*vci);
 	for (int i = 0; i < count; i++) {
 		const struct weft_req *req = req_at(requests, i);
 
-		if (req && req->lane != *lane) {
-			mpi_request_hold(lane, req);
-			weft_progress(*lane);
+		if (req && req->vci != *vci) {
+			mpi_request_hold(vci, req);
+			weft_progress(*vci);
 		}
 	}
 }
 
 /* Waits for the requests of an array and takes them out, in order. Returns the
- * lane whose lock is held then. */
-static inline __attribute__((always_inline)) struct weft_lane *take_all(
-	struct weft_lane *lane, bool is_apart, int count, MPI_Request *requests,
+ * VCI whose lock is held then. */
+static inline __attribute__((always_inline)) struct weft_vci *take_all(
+	struct weft_vci *vci, bool is_apart, int count, MPI_Request *requests,
 	MPI_Status *statuses, const struct found *found,
 	struct outcome *outcome)
 {
@@ -338,34 +338,34 @@ static inline __attribute__((always_inline)) struct weft_lane *take_all(
 			weft_status_empty(status_at(statuses, i));
 		else {
 			if (is_apart)
-				mpi_request_hold(&lane, req);
+				mpi_request_hold(&vci, req);
 			if (!req->is_done)
-				weft_req_wait_in(lane, req, "MPI_Waitall");
+				weft_req_wait_in(vci, req, "MPI_Waitall");
 			mpi_request_take_out(&requests[i], req,
 				status_at(statuses, i), true, outcome);
 		}
 	}
-	return lane;
+	return vci;
 }
 
 static __attribute__((noinline)) void take_apart(int count,
 	MPI_Request *requests, MPI_Status *statuses, const struct found *found,
 	struct outcome *outcome)
 {
-	struct weft_lane *lane = lane_of(count, requests);
+	struct weft_vci *vci = vci_of(count, requests);
 
-	weft_lane_take(lane);
-	lane = take_all(lane, true, count, requests, statuses, found, outcome);
-	weft_lane_drop(lane);
+	weft_vci_lock(vci);
+	vci = take_all(vci, true, count, requests, statuses, found, outcome);
+	weft_vci_unlock(vci);
 }
 
 static inline void take_together(int count, MPI_Request *requests,
 	MPI_Status *statuses, const struct found *found,
 	struct outcome *outcome)
 {
-	weft_lane_take(the_lane());
-	take_all(the_lane(), false, count, requests, statuses, found, outcome);
-	weft_lane_drop(the_lane());
+	weft_vci_lock(the_vci());
+	take_all(the_vci(), false, count, requests, statuses, found, outcome);
+	weft_vci_unlock(the_vci());
 }
 
 int PMPI_Waitall(int count, MPI_Request array_of_requests[],
@@ -387,14 +387,14 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 }
 
 static bool are_all_done(
-	struct weft_lane **lane, int count, const MPI_Request *requests)
+	struct weft_vci **vci, int count, const MPI_Request *requests)
 {
 	for (int i = 0; i < count; i++) {
 		const struct weft_req *req = req_at(requests, i);
 
 		if (is_idle(req))
 			continue;
-		mpi_request_hold(lane, req);
+		mpi_request_hold(vci, req);
 		if (!req->is_done)
 			return false;
 	}
@@ -405,7 +405,7 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	MPI_Status array_of_statuses[])
 {
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	struct found found;
 	int err = check_found(count, array_of_requests, &found);
 
@@ -413,26 +413,26 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 		err = weft_check_ptr(flag, "flag");
 	if (err)
 		return fail("MPI_Testall", err, count, array_of_requests);
-	lane = lane_of(count, array_of_requests);
-	weft_lane_take(lane);
-	*flag = are_all_done(&lane, count, array_of_requests);
+	vci = vci_of(count, array_of_requests);
+	weft_vci_lock(vci);
+	*flag = are_all_done(&vci, count, array_of_requests);
 	if (!*flag) {
-		progress(&lane, count, array_of_requests, false);
-		*flag = are_all_done(&lane, count, array_of_requests);
+		progress(&vci, count, array_of_requests, false);
+		*flag = are_all_done(&vci, count, array_of_requests);
 	}
 	if (*flag)
-		lane = take_all(lane, true, count, array_of_requests,
+		vci = take_all(vci, true, count, array_of_requests,
 			array_of_statuses, &found, &outcome);
 	else
-		polled(lane, "MPI_Testall", count, array_of_requests);
-	weft_lane_drop(lane);
+		polled(vci, "MPI_Testall", count, array_of_requests);
+	weft_vci_unlock(vci);
 	return mpi_request_finish("MPI_Testall", &outcome, MPI_ERR_IN_STATUS);
 }
 
 /* Index of the first done request; -1: none is; MPI_UNDEFINED: none is even
  * active. */
 static int first_done(
-	struct weft_lane **lane, int count, const MPI_Request *requests)
+	struct weft_vci **vci, int count, const MPI_Request *requests)
 {
 	int found = MPI_UNDEFINED;
 
@@ -441,7 +441,7 @@ static int first_done(
 
 		if (is_idle(req))
 			continue;
-		mpi_request_hold(lane, req);
+		mpi_request_hold(vci, req);
 		if (req->is_done)
 			return i;
 		found = -1;
@@ -454,7 +454,7 @@ static int any(const char *func, bool is_blocking, int count,
 {
 	struct weft_request_loop loop = loop_over(func, count, requests);
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	int err = mpi_request_check_array(count, requests);
 	int at;
 
@@ -464,28 +464,28 @@ static int any(const char *func, bool is_blocking, int count,
 		err = weft_check_ptr(flag, "flag");
 	if (err)
 		return fail(func, err, count, requests);
-	lane = lane_of(count, requests);
-	weft_lane_take(lane);
-	at = first_done(&lane, count, requests);
+	vci = vci_of(count, requests);
+	weft_vci_lock(vci);
+	at = first_done(&vci, count, requests);
 	if (at == -1 && !is_blocking) {
-		progress(&lane, count, requests, false);
-		at = first_done(&lane, count, requests);
+		progress(&vci, count, requests, false);
+		at = first_done(&vci, count, requests);
 	}
 	while (at == -1 && is_blocking) {
-		progress(&lane, count, requests, true);
-		at = first_done(&lane, count, requests);
+		progress(&vci, count, requests, true);
+		at = first_done(&vci, count, requests);
 		if (at == -1)
-			(void)weft_request_round(lane, &loop);
+			(void)weft_request_round(vci, &loop);
 	}
 	weft_request_end(&loop);
 	if (at == -1)
-		weft_request_poll(lane, &loop);
+		weft_request_poll(vci, &loop);
 	if (at >= 0)
 		mpi_request_take_out(&requests[at], req_at(requests, at),
 			status, false, &outcome);
 	else if (at == MPI_UNDEFINED)
 		weft_status_empty(status);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	*index = at >= 0 ? at : MPI_UNDEFINED;
 	if (!is_blocking)
 		*flag = at != -1;
@@ -524,35 +524,35 @@ static int mpi_request_some(const char *func, bool is_blocking, int count,
 {
 	struct weft_request_loop loop = loop_over(func, count, requests);
 	struct outcome outcome = { 0, NULL };
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	int err = check_some(count, requests, outcount, indices);
 	int at;
 
 	if (err)
 		return fail(func, err, count, requests);
-	lane = lane_of(count, requests);
-	weft_lane_take(lane);
-	at = first_done(&lane, count, requests);
+	vci = vci_of(count, requests);
+	weft_vci_lock(vci);
+	at = first_done(&vci, count, requests);
 	if (at == -1 && !is_blocking) {
-		progress(&lane, count, requests, false);
-		at = first_done(&lane, count, requests);
+		progress(&vci, count, requests, false);
+		at = first_done(&vci, count, requests);
 	}
 	while (at == -1 && is_blocking) {
-		progress(&lane, count, requests, true);
-		at = first_done(&lane, count, requests);
+		progress(&vci, count, requests, true);
+		at = first_done(&vci, count, requests);
 		if (at == -1)
-			(void)weft_request_round(lane, &loop);
+			(void)weft_request_round(vci, &loop);
 	}
 	weft_request_end(&loop);
 	if (at == -1)
-		weft_request_poll(lane, &loop);
+		weft_request_poll(vci, &loop);
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
 	for (int i = 0; at >= 0 && i < count; i++) {
 		struct weft_req *req = req_at(requests, i);
 
 		if (is_idle(req))
 			continue;
-		mpi_request_hold(&lane, req);
+		mpi_request_hold(&vci, req);
 		if (!req->is_done)
 			continue;
 		indices[*outcount] = i;
@@ -560,7 +560,7 @@ static int mpi_request_some(const char *func, bool is_blocking, int count,
 			status_at(statuses, *outcount), true, &outcome);
 		++*outcount;
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return mpi_request_finish(func, &outcome, MPI_ERR_IN_STATUS);
 }
 
@@ -600,7 +600,7 @@ static void mpi_request_show(
 
 int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
-	struct weft_lane *lane = the_lane();
+	struct weft_vci *vci = the_vci();
 	struct weft_req *req;
 	int err = mpi_request_look_up(request, &req);
 
@@ -609,16 +609,16 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 	if (err)
 		return fail("MPI_Request_get_status", err, 1, &request);
 	if (req)
-		lane = req->lane;
-	weft_lane_take(lane);
+		vci = req->vci;
+	weft_vci_lock(vci);
 	if (!is_idle(req) && !req->is_done)
-		weft_progress_try(lane);
+		weft_progress_try(vci);
 	*flag = is_idle(req) || req->is_done;
 	if (*flag)
 		mpi_request_show(req, status, false);
 	else
-		polled(lane, "MPI_Request_get_status", 1, &request);
-	weft_lane_drop(lane);
+		polled(vci, "MPI_Request_get_status", 1, &request);
+	weft_vci_unlock(vci);
 	return MPI_SUCCESS;
 }
 
@@ -626,7 +626,7 @@ int PMPI_Request_get_status_all(int count,
 	const MPI_Request array_of_requests[], int *flag,
 	MPI_Status array_of_statuses[])
 {
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	int err = mpi_request_check_array(count, array_of_requests);
 
 	if (!err)
@@ -634,19 +634,19 @@ int PMPI_Request_get_status_all(int count,
 	if (err)
 		return fail("MPI_Request_get_status_all", err, count,
 			array_of_requests);
-	lane = lane_of(count, array_of_requests);
-	weft_lane_take(lane);
-	if (!are_all_done(&lane, count, array_of_requests))
-		progress(&lane, count, array_of_requests, false);
-	*flag = are_all_done(&lane, count, array_of_requests);
+	vci = vci_of(count, array_of_requests);
+	weft_vci_lock(vci);
+	if (!are_all_done(&vci, count, array_of_requests))
+		progress(&vci, count, array_of_requests, false);
+	*flag = are_all_done(&vci, count, array_of_requests);
 	for (int i = 0; *flag && i < count; i++) {
 		struct weft_req *req = req_at(array_of_requests, i);
 
 		if (req)
-			mpi_request_hold(&lane, req);
+			mpi_request_hold(&vci, req);
 		mpi_request_show(req, status_at(array_of_statuses, i), true);
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return MPI_SUCCESS;
 }
 
@@ -654,7 +654,7 @@ int PMPI_Request_get_status_any(int count,
 	const MPI_Request array_of_requests[], int *index, int *flag,
 	MPI_Status *status)
 {
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	int err = mpi_request_check_array(count, array_of_requests);
 	int at;
 
@@ -665,18 +665,18 @@ int PMPI_Request_get_status_any(int count,
 	if (err)
 		return fail("MPI_Request_get_status_any", err, count,
 			array_of_requests);
-	lane = lane_of(count, array_of_requests);
-	weft_lane_take(lane);
-	at = first_done(&lane, count, array_of_requests);
+	vci = vci_of(count, array_of_requests);
+	weft_vci_lock(vci);
+	at = first_done(&vci, count, array_of_requests);
 	if (at == -1) {
-		progress(&lane, count, array_of_requests, false);
-		at = first_done(&lane, count, array_of_requests);
+		progress(&vci, count, array_of_requests, false);
+		at = first_done(&vci, count, array_of_requests);
 	}
 	if (at >= 0)
 		mpi_request_show(req_at(array_of_requests, at), status, false);
 	else if (at == MPI_UNDEFINED)
 		weft_status_empty(status);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	*index = at >= 0 ? at : MPI_UNDEFINED;
 	*flag = at != -1;
 	return MPI_SUCCESS;
@@ -686,7 +686,7 @@ int PMPI_Request_get_status_some(int incount,
 	const MPI_Request array_of_requests[], int *outcount,
 	int array_of_indices[], MPI_Status array_of_statuses[])
 {
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	int err = check_some(
 		incount, array_of_requests, outcount, array_of_indices);
 	int at;
@@ -694,17 +694,17 @@ int PMPI_Request_get_status_some(int incount,
 	if (err)
 		return fail("MPI_Request_get_status_some", err, incount,
 			array_of_requests);
-	lane = lane_of(incount, array_of_requests);
-	weft_lane_take(lane);
-	progress(&lane, incount, array_of_requests, false);
-	at = first_done(&lane, incount, array_of_requests);
+	vci = vci_of(incount, array_of_requests);
+	weft_vci_lock(vci);
+	progress(&vci, incount, array_of_requests, false);
+	at = first_done(&vci, incount, array_of_requests);
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
 	for (int i = 0; at >= 0 && i < incount; i++) {
 		struct weft_req *req = req_at(array_of_requests, i);
 
 		if (is_idle(req))
 			continue;
-		mpi_request_hold(&lane, req);
+		mpi_request_hold(&vci, req);
 		if (!req->is_done)
 			continue;
 		array_of_indices[*outcount] = i;
@@ -712,7 +712,7 @@ int PMPI_Request_get_status_some(int incount,
 			req, status_at(array_of_statuses, *outcount), true);
 		++*outcount;
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return MPI_SUCCESS;
 }
 
@@ -721,7 +721,7 @@ int PMPI_Request_get_status_some(int incount,
 int PMPI_Request_free(MPI_Request *request)
 {
 	struct weft_req *req = NULL;
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	int err = weft_check_ptr(request, "request");
 
 	if (!err)
@@ -730,13 +730,13 @@ int PMPI_Request_free(MPI_Request *request)
 		err = check_usable(req);
 	if (err)
 		return fail("MPI_Request_free", err, 1, request);
-	lane = req->lane;
-	weft_lane_take(lane);
+	vci = req->vci;
+	weft_vci_lock(vci);
 	/* one under way is freed by MPI_Grequest_complete */
 	if (req->is_done && req->ops && req->ops->free)
 		err = req->ops->free(req);
 	weft_req_detach(req);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	*request = MPI_REQUEST_NULL;
 	return weft_mpi_end(NULL, "MPI_Request_free", err);
 }
@@ -879,14 +879,14 @@ static struct weft_req *new_general(struct general *general)
 {
 	struct weft_req *req;
 
-	weft_lane_take(the_lane());
-	req = weft_req_new(the_lane(), WEFT_REQ_GENERAL);
+	weft_vci_lock(the_vci());
+	req = weft_req_new(the_vci(), WEFT_REQ_GENERAL);
 	if (req) {
 		req->ops = &general_ops;
 		req->state = general;
 		weft_req_get(req); /* until it completes */
 	}
-	weft_lane_drop(the_lane());
+	weft_vci_unlock(the_vci());
 	return req;
 }
 
@@ -928,12 +928,12 @@ int PMPI_Grequest_complete(MPI_Request request)
 			WEFT_ERR_REQUEST, "not an active general request");
 	if (err)
 		return weft_mpi_raise_none("MPI_Grequest_complete", err);
-	weft_lane_take(the_lane());
+	weft_vci_lock(the_vci());
 	weft_req_complete(req, 0);
 	if (req->is_user_freed)
 		err = req->ops->free(req);
 	weft_req_put(req);
-	weft_lane_drop(the_lane());
+	weft_vci_unlock(the_vci());
 	return weft_mpi_end(NULL, "MPI_Grequest_complete", err);
 }
 

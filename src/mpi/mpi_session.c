@@ -4,11 +4,11 @@
 #include "mpi_check.h"
 #include "mpi_mix.h"
 
-#include "session/create.h"
+#include "comm/create.h"
 #include "session/hint.h"
 #include "session/pset.h"
-#include "session/tied.h"
-#include "session/watch.h"
+#include "session/open_handles.h"
+#include "session/pset_watch.h"
 
 /* An error while there is no session yet, or no communicator: the handler given
  * in the call takes it. */
@@ -56,7 +56,7 @@ int PMPI_Session_finalize(MPI_Session *session)
 		return weft_mpi_raise_none("MPI_Session_finalize",
 			weft_err_set(WEFT_ERR_SESSION,
 				"the World Model ends with MPI_Finalize"));
-	err = weft_tied_check(closing);
+	err = weft_open_handles_check(closing);
 	if (err)
 		return weft_mpi_raise_session(
 			closing, "MPI_Session_finalize", err);
@@ -104,7 +104,7 @@ int PMPI_Session_get_num_psets(
 		err = weft_check_ptr(npset_names, "npset_names");
 	if (!err)
 		err = weft_pset_count(of, &n);
-	weft_watch_tell();
+	weft_pset_watch_notify();
 	if (err)
 		return weft_mpi_raise_session(
 			of, "MPI_Session_get_num_psets", err);

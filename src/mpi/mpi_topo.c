@@ -6,8 +6,8 @@
 #include "mpi_topo.h"
 #include "mpi_check.h"
 
-#include "session/create.h"
-#include "session/disconnect.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
 
 #include <stdlib.h>
 #include <string.h>

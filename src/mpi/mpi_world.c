@@ -6,9 +6,9 @@
 
 #include "base/log.h"
 #include "core/attr.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "session/abort.h"
-#include "session/spawn.h"
+#include "spawn/spawn.h"
 
 #include <stdio.h>
 

@@ -164,7 +164,7 @@ static int cq_on_error(struct weft_inside *in)
 	cq_tell(in, &e);
 	op = e.op_context;
 	if (!op) {
-		in->net.n_lost += !(e.flags & (FI_RECV | FI_RMA | FI_ATOMIC));
+		in->net.n_failed += !(e.flags & (FI_RECV | FI_RMA | FI_ATOMIC));
 		return 1;
 	}
 	if (op->done == weft_ep_buf_done) {

@@ -204,7 +204,7 @@ static void inject_done(struct weft_op *op, int err, size_t len)
 
 	(void)len;
 	in->net.n_unsent--;
-	in->net.n_lost += err != 0;
+	in->net.n_failed += err != 0;
 }
 
 int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,

@@ -8,7 +8,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "net/iface.h"
-#include "net/side.h"
+#include "net/rma_ep.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ struct wish {
 	bool is_dealt; /* devices are dealt out to the processes of a node */
 	char tried[VERDICT_MAX]; /* domains of one form that do not open */
 	bool is_one_host;
-	bool is_side;
+	bool is_rma;
 };
 
 /* Text that only grows. */
@@ -94,7 +94,7 @@ static struct wish wish_make(const struct weft_net_hints *hints)
 		.place = hints->place,
 		.is_dealt = strcmp(weft_knobs.nics, "first") != 0,
 		.is_one_host = hints->is_one_host,
-		.is_side = hints->is_side,
+		.is_rma = hints->is_rma,
 	};
 }
 
@@ -177,9 +177,9 @@ static void want_messages(struct fi_info *h, int rung)
 /* No order, no events at the target, no memory of ours in operations under
  * way: each of them costs some hardware its quick path. Several threads, each
  * with an endpoint of its own. */
-static void want_side(struct fi_info *h, const struct weft_prov *prov)
+static void want_rma(struct fi_info *h, const struct weft_prov *prov)
 {
-	h->caps = FI_RMA | prov->side_caps;
+	h->caps = FI_RMA | prov->rma_caps;
 	h->domain_attr->threading = FI_THREAD_SAFE;
 }
 
@@ -195,8 +195,8 @@ static struct fi_info *request(const struct wish *w,
 				  FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 	h->domain_attr->control_progress = FI_PROGRESS_MANUAL;
 	h->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-	if (w->is_side)
-		want_side(h, prov);
+	if (w->is_rma)
+		want_rma(h, prov);
 	else
 		want_messages(h, rung);
 	h->fabric_attr->prov_name = strdup(form);
@@ -212,7 +212,7 @@ enum { RUNGS = 4 };
 static int query(const struct wish *w, const struct weft_prov *prov,
 	const char *form, struct fi_info **list_out)
 {
-	int n_rungs = w->is_side ? 1 : RUNGS;
+	int n_rungs = w->is_rma ? 1 : RUNGS;
 	int rc = -FI_ENODATA;
 
 	for (int rung = 0; rung < n_rungs && rc; rung++) {
@@ -536,11 +536,12 @@ struct opening {
 	weft_net_recv_fn *recv;
 	void *arg;
 	struct weft_net *net;
-	struct weft_side *side; /* instead of net, when that is wanted */
+	struct weft_rma_domain
+		*domain; /* instead of net, when that is wanted */
 	int err;
 };
 
-static void say_chosen_side(const struct wish *w, const struct weft_prov *prov,
+static void say_chosen_rma(const struct wish *w, const struct weft_prov *prov,
 	const struct weft_plan *plan)
 {
 	weft_log_info("NET-SIDE",
@@ -559,8 +560,8 @@ static void say_chosen(const struct wish *w, const struct weft_prov *prov,
 {
 	const struct weft_plan *plan;
 
-	if (w->is_side) {
-		say_chosen_side(w, prov, &o->side->plan);
+	if (w->is_rma) {
+		say_chosen_rma(w, prov, &o->domain->plan);
 		return;
 	}
 	plan = &o->net->plan;
@@ -600,8 +601,9 @@ static int open_info_take(struct opening *o, const struct wish *w,
 		fi_freeinfo(info);
 		return rc;
 	}
-	if (w->is_side)
-		return weft_side_open_take(info, fabric, &plan, &o->side);
+	if (w->is_rma)
+		return weft_rma_domain_open_take(
+			info, fabric, &plan, &o->domain);
 	return weft_ep_open_take(
 		info, fabric, prov, &plan, o->recv, o->arg, &o->net);
 }
@@ -681,7 +683,7 @@ static int open_first(struct opening *o, const struct wish *w)
 		"no libfabric provider can be used%s; candidates: %s "
 		"(WEFT_PROVIDER names one, WEFT_IFACE an interface; "
 		"fi_info lists what libfabric has)",
-		w->is_side ? " for one-sided access" : "", o->report.text);
+		w->is_rma ? " for one-sided access" : "", o->report.text);
 	return rc;
 }
 
@@ -694,7 +696,7 @@ int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 
 	if (!o)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a net");
-	w.is_side = false;
+	w.is_rma = false;
 	o->recv = recv;
 	o->arg = arg;
 	rc = open_first(o, &w);
@@ -704,8 +706,8 @@ int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	return rc;
 }
 
-int weft_side_open(
-	const struct weft_net_hints *hints, struct weft_side **side_out)
+int weft_rma_domain_open(
+	const struct weft_net_hints *hints, struct weft_rma_domain **domain_out)
 {
 	struct opening *o = calloc(1, sizeof(*o));
 	struct wish w = wish_make(hints);
@@ -713,10 +715,10 @@ int weft_side_open(
 
 	if (!o)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a net");
-	w.is_side = true;
+	w.is_rma = true;
 	rc = open_first(o, &w);
 	if (!rc)
-		*side_out = o->side;
+		*domain_out = o->domain;
 	free(o);
 	return rc;
 }

@@ -9,10 +9,10 @@ enum {
 
 /* Higher is better, 0 to WEFT_IFACE_RANK_MAX: an interface with a carrier
  * before one without, then one of its own before one that joins others on this
- * host (the bridges of containers and virtual machines, which have the same
- * address on every host) unless the default route goes through it. An unknown
- * one ranks like a plain one with a carrier. Interfaces are those of the
- * process's network namespace. Any thread. */
+ * host (the intercommunicators of containers and virtual machines, which have
+ * the same address on every host) unless the default route goes through it. An
+ * unknown one ranks like a plain one with a carrier. Interfaces are those of
+ * the process's network namespace. Any thread. */
 int weft_iface_rank(const char *name);
 
 #endif

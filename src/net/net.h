@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* net: one libfabric endpoint, the fabric half of a lane
+/* net: one libfabric endpoint, the fabric half of a VCI
  *
  * A net is an endpoint with its fabric, domain, address table, completion
  * queue and receive buffers. It carries untagged messages (small, matched by
  * us), tagged messages (the bulk data of a rendezvous) and one-sided access.
  *
- * Threads: none of it is thread safe; the lane's lock guards the whole struct,
+ * Threads: none of it is thread safe; the VCI's lock guards the whole struct,
  * and every call below needs it held. Two nets share nothing.
  *
  * Order: two untagged messages to the same peer arrive in the order sent, as
@@ -59,11 +59,11 @@ struct weft_net_hints {
 	const char *(*find_near)(void);
 	const char *fabric; /* NULL: any */
 	const char *used;   /* "a,b": devices that will not do; NULL: none */
-	uint32_t rail;	    /* its number among those of one lane; 0: the first;
+	uint32_t rail;	    /* its number among those of one VCI; 0: the first;
 			     * else failure is the caller's to tell */
 	uint32_t place;	    /* ours among the processes of this node */
 	bool is_one_host;   /* every peer is on this host */
-	bool is_side;	    /* only one-sided access is wanted */
+	bool is_rma;	    /* only one-sided access is wanted */
 };
 
 struct weft_net {
@@ -75,7 +75,7 @@ struct weft_net {
 	uint64_t n_errors;   /* error completions */
 	uint64_t n_unsent;   /* counted injections that have not left, and what
 				an owner that cannot wait for it adds */
-	uint64_t n_lost;     /* sends that failed, nobody can say to whom */
+	uint64_t n_failed;   /* sends that failed, nobody can say to whom */
 	bool is_counting;    /* see weft_net_count() */
 	uint64_t tag;	     /* inside an op's done: of the message */
 };

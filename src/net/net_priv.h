@@ -84,10 +84,10 @@ void weft_ep_buf_released(struct weft_inside *in, struct weft_recv_buf *buf);
 /* ep.c: the done of receive buffers; never called, only compared with. */
 void weft_ep_buf_done(struct weft_op *op, int err, size_t len);
 
-/* side.c: the same for one-sided access. */
-struct weft_side;
-int weft_side_open_take(struct fi_info *info, struct fid_fabric *fabric,
-	const struct weft_plan *plan, struct weft_side **side_out);
+/* rma_ep.c: the same for one-sided access. */
+struct weft_rma_domain;
+int weft_rma_domain_open_take(struct fi_info *info, struct fid_fabric *fabric,
+	const struct weft_plan *plan, struct weft_rma_domain **domain_out);
 
 /* av.c: weft_net_name() and weft_net_peer_add(), for any endpoint. */
 int weft_av_name(

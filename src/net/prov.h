@@ -36,8 +36,8 @@ struct weft_prov {
 	const char *iface_env; /* foreign variable that names an interface, or
 				* NULL */
 
-	uint64_t side_caps; /* asked for besides one-sided access when an
-			     * endpoint for that is opened (net/side.h) */
+	uint64_t rma_caps; /* asked for besides one-sided access when an
+			    * endpoint for that is opened (net/rma_ep.h) */
 
 	const char *remedy; /* said when a device of it does not open: what else
 			     * may help, a phrase; or NULL */

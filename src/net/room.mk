@@ -10,7 +10,7 @@ libweft_la_SOURCES += \
 	src/net/net_priv.h \
 	src/net/plan.c src/net/plan.h \
 	src/net/prov.h \
-	src/net/side.c src/net/side.h \
+	src/net/rma_ep.c src/net/rma_ep.h \
 	src/net/tagged.c src/net/tagged.h
 
 unit_tests += test/unit/net_test

@@ -4,7 +4,7 @@
  * Only where weft_tagged_can(). Tags are unlike those of weft_net_tsend() in
  * some bit that no receive ignores. While an op's done runs, net->tag is the
  * tag of the message that it is about. Posts answer as in net.h: 0, WEFT_AGAIN
- * or an error; after the latter two done is not called. Lane's lock held. */
+ * or an error; after the latter two done is not called. VCI's lock held. */
 #ifndef WEFT_TAGGED_H
 #define WEFT_TAGGED_H
 

@@ -9,7 +9,7 @@
 #include "p2p/p2p_priv.h"
 
 #include "base/bits.h"
-#include "core/progress.h"
+#include "transport/progress.h"
 #include "watchdog/request.h"
 
 #include <stdlib.h>
@@ -20,17 +20,17 @@ enum { PIECE_ALIGN = 16, BYTE_ABI_VALUE = 0x247 };
 struct piece {
 	struct weft_link link; /* in pieces, by address */
 	struct weft_bsend *bsend;
-	struct weft_lane *lane; /* it is sent on */
-	uint64_t number;	/* order of sends */
-	size_t len;		/* header included */
+	struct weft_vci *vci; /* it is sent on */
+	uint64_t number;      /* order of sends */
+	size_t len;	      /* header included */
 	_Alignas(PIECE_ALIGN) char data[];
 };
 
 /* Attached to one place, which owns it. */
 struct weft_bsend {
-	struct weft_link pieces;
+	struct weft_link rndv_segs;
 	struct weft_link waiters; /* requests of flushes, by req->link */
-	struct weft_lane *lane;	  /* whose lock guards it */
+	struct weft_vci *vci;	  /* whose lock guards it */
 	uint64_t n_sent;
 	bool is_auto;
 	void *addr; /* as attached */
@@ -40,7 +40,7 @@ struct weft_bsend {
 _Static_assert(sizeof(struct piece) + PIECE_ALIGN <= 512,
 	"a piece must cost no more than MPI_BSEND_OVERHEAD");
 
-int weft_bsend_attach(struct weft_lane *lane, struct weft_bsend **place,
+int weft_bsend_attach(struct weft_vci *vci, struct weft_bsend **place,
 	void *addr, size_t len, bool is_auto)
 {
 	struct weft_bsend *bsend = calloc(1, sizeof(*bsend));
@@ -48,66 +48,66 @@ int weft_bsend_attach(struct weft_lane *lane, struct weft_bsend **place,
 
 	if (err)
 		return err;
-	weft_list_init(&bsend->pieces);
+	weft_list_init(&bsend->rndv_segs);
 	weft_list_init(&bsend->waiters);
-	bsend->lane = lane;
+	bsend->vci = vci;
 	bsend->is_auto = is_auto;
 	bsend->addr = addr;
 	bsend->len = len;
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	if (*place)
 		err = weft_err_set(WEFT_ERR_BUFFER,
 			"a buffer of %zu bytes is attached already",
 			(*place)->len);
 	else
 		*place = bsend;
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	if (err)
 		free(bsend);
 	return err;
 }
 
-/* A buffer of a session or the process, which the default lane's lock guards,
- * may serve a send on another lane, whose lock is held. */
+/* A buffer of a session or the process, which the default VCI's lock guards,
+ * may serve a send on another VCI, whose lock is held. */
 static void bsend_enter(
-	const struct weft_bsend *bsend, const struct weft_lane *held)
+	const struct weft_bsend *bsend, const struct weft_vci *held)
 {
-	if (weft_unlikely(bsend->lane != held))
-		weft_lane_take(bsend->lane);
+	if (weft_unlikely(bsend->vci != held))
+		weft_vci_lock(bsend->vci);
 }
 
 static void bsend_leave(
-	const struct weft_bsend *bsend, const struct weft_lane *held)
+	const struct weft_bsend *bsend, const struct weft_vci *held)
 {
-	if (weft_unlikely(bsend->lane != held))
-		weft_lane_drop(bsend->lane);
+	if (weft_unlikely(bsend->vci != held))
+		weft_vci_unlock(bsend->vci);
 }
 
-/* Waits until nothing is in the buffer of a place. Lane's lock held. */
-static void bsend_drain(struct weft_lane *lane, struct weft_bsend *const *place)
+/* Waits until nothing is in the buffer of a place. VCI's lock held. */
+static void bsend_drain(struct weft_vci *vci, struct weft_bsend *const *place)
 {
 	struct weft_request_loop loop = {
 		.call = "MPI_Buffer_detach",
 		.what = "the messages in the buffer to leave",
 	};
 
-	while (*place && !weft_list_is_empty(&(*place)->pieces)) {
-		weft_progress_wait(lane);
-		(void)weft_request_round(lane, &loop);
+	while (*place && !weft_list_is_empty(&(*place)->rndv_segs)) {
+		weft_progress_wait(vci);
+		(void)weft_request_round(vci, &loop);
 	}
 	weft_request_end(&loop);
 }
 
-int weft_bsend_detach(struct weft_lane *lane, struct weft_bsend **place,
+int weft_bsend_detach(struct weft_vci *vci, struct weft_bsend **place,
 	void **addr_out, size_t *len_out, bool *is_auto_out)
 {
 	struct weft_bsend *bsend;
 
-	weft_lane_take(lane);
-	bsend_drain(lane, place);
+	weft_vci_lock(vci);
+	bsend_drain(vci, place);
 	bsend = *place;
 	*place = NULL;
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	if (!bsend)
 		return weft_err_set(WEFT_ERR_BUFFER, "no buffer is attached");
 	*addr_out = bsend->addr;
@@ -129,7 +129,7 @@ static void bsend_one_less(struct weft_req *waiter)
 static void piece_free(struct piece *piece)
 {
 	struct weft_bsend *bsend = piece->bsend;
-	const struct weft_lane *held = piece->lane;
+	const struct weft_vci *held = piece->vci;
 	uint64_t number = piece->number;
 
 	bsend_enter(bsend, held);
@@ -147,24 +147,25 @@ static void piece_free(struct piece *piece)
 	bsend_leave(bsend, held);
 }
 
-int weft_bsend_iflush(struct weft_lane *lane, struct weft_bsend *const *place,
+int weft_bsend_iflush(struct weft_vci *vci, struct weft_bsend *const *place,
 	struct weft_req **req_out)
 {
 	struct weft_bsend *bsend;
 	struct weft_req *req;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	bsend = *place;
-	req = weft_req_new(lane, WEFT_REQ_OTHER);
+	req = weft_req_new(vci, WEFT_REQ_OTHER);
 	if (req && bsend) {
 		req->seq = bsend->n_sent;
-		weft_list_for_each(link, next, &bsend->pieces) req->n_parts++;
+		weft_list_for_each(link, next, &bsend->rndv_segs)
+			req->n_parts++;
 	}
 	if (req && req->n_parts)
 		weft_list_push_back(&bsend->waiters, &weft_req_get(req)->link);
 	else if (req)
 		weft_req_complete(req, 0);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	*req_out = req;
 	return req ? 0 : WEFT_ERR_NOMEM;
 }
@@ -175,10 +176,10 @@ static struct piece *piece_fit(struct weft_bsend *bsend, size_t len)
 {
 	uintptr_t at = weft_round_up((uintptr_t)bsend->addr, PIECE_ALIGN);
 	uintptr_t end = (uintptr_t)bsend->addr + bsend->len;
-	struct weft_link *before = &bsend->pieces;
+	struct weft_link *before = &bsend->rndv_segs;
 	struct piece *piece;
 
-	weft_list_for_each(link, next, &bsend->pieces)
+	weft_list_for_each(link, next, &bsend->rndv_segs)
 	{
 		piece = weft_container_of(link, struct piece, link);
 		if ((uintptr_t)piece - at >= len)
@@ -186,7 +187,7 @@ static struct piece *piece_fit(struct weft_bsend *bsend, size_t len)
 		at = weft_round_up((uintptr_t)piece + piece->len, PIECE_ALIGN);
 		before = link;
 	}
-	if (before->next == &bsend->pieces && (at > end || end - at < len))
+	if (before->next == &bsend->rndv_segs && (at > end || end - at < len))
 		return NULL;
 	piece = (struct piece *)at;
 	weft_list_push_front(before, &piece->link);
@@ -194,26 +195,26 @@ static struct piece *piece_fit(struct weft_bsend *bsend, size_t len)
 }
 
 static struct piece *bsend_piece_new(
-	struct weft_bsend *bsend, struct weft_lane *lane, size_t data_len)
+	struct weft_bsend *bsend, struct weft_vci *vci, size_t data_len)
 {
 	size_t len = sizeof(struct piece) + data_len;
 	struct piece *piece;
 
-	bsend_enter(bsend, lane);
+	bsend_enter(bsend, vci);
 	if (bsend->is_auto) {
 		piece = malloc(len);
 		if (piece)
-			weft_list_push_back(&bsend->pieces, &piece->link);
+			weft_list_push_back(&bsend->rndv_segs, &piece->link);
 	} else {
 		piece = piece_fit(bsend, len);
 	}
 	if (piece) {
 		piece->bsend = bsend;
-		piece->lane = lane;
+		piece->vci = vci;
 		piece->number = bsend->n_sent++;
 		piece->len = len;
 	}
-	bsend_leave(bsend, lane);
+	bsend_leave(bsend, vci);
 	return piece;
 }
 
@@ -278,10 +279,10 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 
 	if (msg->rank == WEFT_PROC_NULL)
 		return 0;
-	piece = bsend ? bsend_piece_new(bsend, msg->comm->lane, len) : NULL;
+	piece = bsend ? bsend_piece_new(bsend, msg->comm->vci, len) : NULL;
 	if (!piece && bsend) {
-		weft_progress(msg->comm->lane);
-		piece = bsend_piece_new(bsend, msg->comm->lane, len);
+		weft_progress(msg->comm->vci);
+		piece = bsend_piece_new(bsend, msg->comm->vci, len);
 	}
 	if (!piece)
 		return no_room(bsend, len);
@@ -290,7 +291,7 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 	copy.count = (int64_t)len;
 	copy.type = weft_type_builtin(BYTE_ABI_VALUE);
 	copy.mode = WEFT_SEND_BUFFERED;
-	err = weft_isend_held(&copy, &req);
+	err = weft_isend_locked(&copy, &req);
 	if (!err && inner_out) {
 		*inner_out = weft_req_get(req);
 		req->is_user_freed = true; /* he has the other one */
@@ -318,12 +319,12 @@ static struct weft_bsend *bsend_pick(const struct weft_bsend_places *places)
 int weft_bsend(
 	const struct weft_msg *msg, const struct weft_bsend_places *places)
 {
-	struct weft_lane *lane = msg->comm->lane;
+	struct weft_vci *vci = msg->comm->vci;
 	int err;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	err = bsend_held(bsend_pick(places), msg, NULL);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return err;
 }
 
@@ -332,9 +333,9 @@ int weft_bsend(
 static int bsend_cancel(struct weft_req *req)
 {
 	struct weft_req *inner = ((struct sent *)req->state)->inner;
-	struct weft_lane *lane = req->lane;
+	struct weft_vci *vci = req->vci;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	if (inner && !inner->state) {
 		weft_cancel_send(inner);
 		req->status.is_cancelled = inner->status.is_cancelled;
@@ -345,7 +346,7 @@ static int bsend_cancel(struct weft_req *req)
 			req->is_done = false;
 		}
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return 0;
 }
 
@@ -369,7 +370,7 @@ static struct weft_req *new_sent(const struct weft_msg *msg)
 		.release = bsend_release };
 	struct sent *sent = calloc(1, sizeof(*sent));
 	struct weft_req *req =
-		sent ? weft_req_new(msg->comm->lane, WEFT_REQ_SEND) : NULL;
+		sent ? weft_req_new(msg->comm->vci, WEFT_REQ_SEND) : NULL;
 
 	if (!req) {
 		free(sent);
@@ -379,7 +380,7 @@ static struct weft_req *new_sent(const struct weft_msg *msg)
 	req->state = sent;
 	req->comm = weft_comm_get(msg->comm);
 	req->peer = NULL; /* the other one has it */
-	req->ctx = msg->comm->ctx + msg->plane;
+	req->ctx = msg->comm->ctx + msg->ctx_offset;
 	req->src = msg->rank;
 	req->tag = msg->tag;
 	req->len = (size_t)(msg->count * msg->type->size);
@@ -389,11 +390,11 @@ static struct weft_req *new_sent(const struct weft_msg *msg)
 int weft_ibsend(const struct weft_msg *msg,
 	const struct weft_bsend_places *places, struct weft_req **req_out)
 {
-	struct weft_lane *lane = msg->comm->lane;
+	struct weft_vci *vci = msg->comm->vci;
 	struct weft_req *req;
 	int err = WEFT_ERR_NOMEM;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	req = new_sent(msg);
 	if (req)
 		err = bsend_held(bsend_pick(places), msg,
@@ -402,7 +403,7 @@ int weft_ibsend(const struct weft_msg *msg,
 		weft_req_put(req);
 	else if (req)
 		weft_req_complete(req, 0);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	if (!err)
 		*req_out = req;
 	return err;
@@ -417,7 +418,7 @@ static int bsend_start(struct weft_req *req)
 		.type = req->type,
 		.rank = req->src,
 		.tag = req->tag,
-		.plane = WEFT_PLANE_P2P,
+		.ctx_offset = WEFT_CTX_OFFSET_P2P,
 	};
 	struct sent *sent = req->state;
 	int err;

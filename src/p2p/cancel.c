@@ -45,7 +45,7 @@ void weft_cancel_send(struct weft_req *req)
 {
 	if (req->src == WEFT_PROC_NULL || req->status.is_cancelled ||
 		req->is_asked || (req->in_fabric && !req->is_eager) ||
-		(req->peer && req->peer->state == WEFT_PEER_DEAD))
+		(req->peer && req->peer->state == WEFT_PEER_FAILED))
 		return;
 	if (!req->is_done && !weft_list_is_empty(&req->out.link) &&
 		!req->remote && req->n_parts == 0) {
@@ -60,9 +60,9 @@ void weft_cancel_send(struct weft_req *req)
 
 int weft_req_cancel(struct weft_req *req)
 {
-	struct weft_lane *lane = req->lane;
+	struct weft_vci *vci = req->vci;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	if (req->kind == WEFT_REQ_SEND) {
 		weft_cancel_send(req);
 	} else if (req->kind == WEFT_REQ_RECV && req->is_posted) {
@@ -73,7 +73,7 @@ int weft_req_cancel(struct weft_req *req)
 		   req->comm->nic) {
 		weft_nic_cancel(req);
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return 0;
 }
 
@@ -118,14 +118,14 @@ static bool is_meant(const struct weft_peer *peer,
 }
 
 /* Takes the message out, wherever it is; false when it is not there. */
-static bool take_out(struct weft_lane *lane, const struct cancel *c)
+static bool take_out(struct weft_vci *vci, const struct cancel *c)
 {
-	uint64_t ctx = c->head->ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
-	struct weft_comm *comm = weft_map_get(&lane->comms, ctx);
+	uint64_t ctx = c->head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+	struct weft_comm *comm = weft_map_get(&vci->comms, ctx);
 	struct weft_message *message;
 
 	if (!comm)
-		return weft_dispatch_unkeep(lane, ctx, is_meant, c);
+		return weft_dispatch_unkeep(vci, ctx, is_meant, c);
 	message = cancel_find(comm, c->peer, c->head, c->sreq);
 	if (!message)
 		return false;
@@ -136,30 +136,30 @@ static bool take_out(struct weft_lane *lane, const struct cancel *c)
 	return true;
 }
 
-void weft_cancel_on_cancel(struct weft_lane *lane, struct weft_peer *peer,
+void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_PLANE_END - 1);
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
 	struct weft_wire_head answer = { .op = WEFT_WIRE_CANCEL_ACK };
 	struct cancel cancel = { .peer = peer, .head = head };
 	struct weft_comm *comm;
 	struct weft_wire_fin fin;
 
 	if (!weft_wire_get_fin(&fin, payload, len) || !ctx) {
-		weft_dispatch_drop(lane, "malformed cancel");
+		weft_dispatch_drop(vci, "malformed cancel");
 		return;
 	}
 	if (head->flags & WEFT_WIRE_IS_LAST) {
-		comm = weft_map_get(&lane->comms, ctx);
+		comm = weft_map_get(&vci->comms, ctx);
 		if (comm)
-			weft_left_on_last(comm, peer, head->ctx, fin.req);
+			weft_unmatched_on_last(comm, peer, head->ctx, fin.req);
 		else
-			weft_dispatch_keep(lane, peer, head, payload, len);
+			weft_dispatch_keep(vci, peer, head, payload, len);
 		return;
 	}
 	cancel.sreq = fin.req;
-	fin.status = take_out(lane, &cancel) ? WEFT_WIRE_WITHDRAWN
-					     : WEFT_WIRE_TOO_LATE;
+	fin.status = take_out(vci, &cancel) ? WEFT_WIRE_WITHDRAWN
+					    : WEFT_WIRE_TOO_LATE;
 	weft_peer_control(peer, &answer, &fin, sizeof(fin));
 }
 
@@ -186,15 +186,16 @@ static void end_vain(struct weft_req *req)
 		.comm = req->comm,
 		.rank = req->src,
 		.tag = req->tag,
-		.plane = (enum weft_plane)(req->ctx % WEFT_PLANE_END),
+		.ctx_offset =
+			(enum weft_ctx_offset)(req->ctx % WEFT_CTX_OFFSET_END),
 	};
 	int err = weft_comm_failed(req->comm);
 
-	weft_send_failed_held(&msg, err);
+	weft_send_coll_error_locked(&msg, err);
 	weft_send_finish(req, err);
 }
 
-void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
+void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_fin fin;
@@ -202,7 +203,7 @@ void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
 
 	(void)head;
 	if (!weft_wire_get_fin(&fin, payload, len)) {
-		weft_dispatch_drop(lane, "malformed answer to a cancel");
+		weft_dispatch_drop(vci, "malformed answer to a cancel");
 		return;
 	}
 	req = weft_table_get(&weft_reqs, fin.req);
@@ -213,7 +214,7 @@ void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
 	if (fin.status == WEFT_WIRE_REFUSED) {
 		if (req->kind == WEFT_REQ_SEND && !req->is_eager &&
 			weft_list_is_empty(&req->out.link))
-			weft_left_on_refused(req);
+			weft_unmatched_on_refused(req);
 		return;
 	}
 	if (!req->is_asked)
@@ -222,7 +223,7 @@ void weft_cancel_on_ack(struct weft_lane *lane, struct weft_peer *peer,
 		cancelled(req);
 	if (drop_interest(req))
 		return;
-	if (fin.status && weft_lost_is_vain(req->comm, req->ctx, req->tag))
+	if (fin.status && weft_failure_is_vain(req->comm, req->ctx, req->tag))
 		end_vain(req);
 	else if (fin.status || req->is_eager)
 		weft_send_finish(req, req->status.err);
@@ -238,7 +239,7 @@ void weft_cancel_stuck(struct weft_req *req, int err)
 	} else if (req->kind == WEFT_REQ_SEND && !req->is_done &&
 		   !req->is_asked && !req->remote && !req->in_fabric &&
 		   weft_list_is_empty(&req->out.link) && req->peer &&
-		   req->peer->state != WEFT_PEER_DEAD) {
+		   req->peer->state != WEFT_PEER_FAILED) {
 		req->status.err = err;
 		ask_back(req);
 	}

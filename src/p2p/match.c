@@ -107,12 +107,14 @@ struct weft_message *weft_match_find_slow(
 			accepts(src, tag, message->src, message->tag))
 			return message;
 	}
-	return ctx % WEFT_PLANE_END == WEFT_PLANE_P2P ? match->nic : NULL;
+	return ctx % WEFT_CTX_OFFSET_END == WEFT_CTX_OFFSET_P2P ? match->nic
+								: NULL;
 }
 
 static bool match_is_other(uint64_t ctx, int32_t tag, int32_t other)
 {
-	return ctx % WEFT_PLANE_END == WEFT_PLANE_COLL && tag != other &&
+	return ctx % WEFT_CTX_OFFSET_END == WEFT_CTX_OFFSET_COLL &&
+	       tag != other &&
 	       !((uint32_t)(tag ^ other) << (32 - WEFT_TAG_COLL_SHIFT));
 }
 
@@ -122,7 +124,7 @@ struct weft_req *weft_match_other_posted(
 	struct weft_link *list;
 
 	if (!match->n_posted || !match->posted ||
-		ctx % WEFT_PLANE_END != WEFT_PLANE_COLL)
+		ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_COLL)
 		return NULL;
 	list = &match->posted[weft_match_bin(ctx, src, tag)];
 	weft_list_for_each(link, next, list)

@@ -3,7 +3,7 @@
  *
  * Does no I/O, so it is tested alone. Rules: a receive takes the earliest
  * arrived message it accepts; a message goes to the earliest posted receive
- * that accepts it. Lane's lock held everywhere. */
+ * that accepts it. VCI's lock held everywhere. */
 #ifndef WEFT_MATCH_PRIV_H
 #define WEFT_MATCH_PRIV_H
 

@@ -7,7 +7,7 @@
  * order. Who is told that all is as usual here sends as usual: those on the
  * node, always. A tag for the fabric is, from the top: the slot, the sender's
  * rank, the message's tag, and in the midst of it bit 31, which the tags of
- * rendezvous (request handles) never have. Lane's lock held everywhere. */
+ * rendezvous (request handles) never have. VCI's lock held everywhere. */
 #ifndef WEFT_NIC_PRIV_H
 #define WEFT_NIC_PRIV_H
 
@@ -30,7 +30,7 @@ struct weft_nic_dest {
 	uint32_t tag_ub;
 };
 
-/* A communicator on which the card is wanted. Made by weft_nic_settle_held(),
+/* A communicator on which the card is wanted. Made by weft_nic_settle_locked(),
  * freed with the communicator, emptied by weft_nic_purge(). */
 struct weft_nic_match {
 	struct weft_comm *comm;
@@ -44,8 +44,8 @@ struct weft_nic_match {
 	uint32_t n_injected;	 /* that have not left */
 	struct weft_link posted; /* receives the card has, by req->link */
 	struct weft_link held;	 /* that it could not take, in order */
-	struct weft_chore chore; /* tries again */
-	struct weft_op swept;	 /* looks for messages nobody wants */
+	struct weft_progress_hook hook; /* tries again */
+	struct weft_op swept;		/* looks for messages nobody wants */
 	bool is_sweeping;
 	bool is_draining;
 	bool is_last;  /* sweep: nothing more can come */
@@ -60,9 +60,9 @@ struct weft_nic_match {
 struct weft_claim {
 	struct weft_op op;
 	struct weft_req *req; /* takes it */
-	struct weft_lane *lane;
-	struct weft_chore chore; /* tries again to throw it away */
-	bool is_done;		 /* the probe */
+	struct weft_vci *vci;
+	struct weft_progress_hook hook; /* tries again to throw it away */
+	bool is_done;			/* the probe */
 	int err;
 	uint64_t tag;
 	size_t len;
@@ -120,7 +120,7 @@ static inline int32_t weft_nic_tag_of(
 /* nic_send.c: whether messages of this rank are the card's to match. */
 bool weft_nic_has(const struct weft_nic_match *nic, int32_t rank);
 
-/* nic_recv.c: the chore. */
-void weft_nic_retry(struct weft_chore *chore);
+/* nic_recv.c: the progress hook. */
+void weft_nic_retry(struct weft_progress_hook *hook);
 
 #endif

@@ -5,7 +5,7 @@
  * could take no more; whoever takes it out of there completes it. */
 #include "p2p/nic_priv.h"
 
-#include "core/progress.h"
+#include "transport/progress.h"
 
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static int too_long(const struct weft_req *req)
  */
 static int no_such_source(struct weft_req *req)
 {
-	req->lane->n_dropped++;
+	req->vci->n_dropped++;
 	return weft_err_set(WEFT_ERR_OTHER,
 		"a message came from rank %d of a communicator with %d",
 		req->status.source, req->comm->remote_size);
@@ -71,7 +71,7 @@ static void came_back(struct weft_req *req)
 static void on_recv(struct weft_op *op, int err, size_t len)
 {
 	struct weft_req *req = weft_container_of(op, struct weft_req, op);
-	uint64_t tag = req->lane->net->tag;
+	uint64_t tag = req->vci->net->tag;
 
 	req->in_fabric = false;
 	if (err == WEFT_ERR_CANCELED) {
@@ -99,7 +99,7 @@ static void on_claimed(struct weft_op *op, int err, size_t len)
 /* Where the data goes: into place if that is one run. */
 static int aim(struct weft_req *req, struct weft_tagged *msg)
 {
-	size_t max = req->lane->net->plan.max_msg_len;
+	size_t max = req->vci->net->plan.max_msg_len;
 
 	msg->len = weft_min(req->len, max);
 	if (!req->len)
@@ -129,10 +129,10 @@ static int nic_recv_post(struct weft_req *req)
 	if (claim) {
 		msg.tag = claim->tag;
 		msg.ignore = 0;
-		return weft_tagged_claim(req->lane->net, &msg, &claim->op);
+		return weft_tagged_claim(req->vci->net, &msg, &claim->op);
 	}
 	req->op.done = on_recv;
-	err = weft_tagged_recv(req->lane->net, &msg, &req->op);
+	err = weft_tagged_recv(req->vci->net, &msg, &req->op);
 	req->in_fabric = err == 0;
 	return err;
 }
@@ -142,7 +142,7 @@ static int nic_recv_post(struct weft_req *req)
 static void nic_recv_take_back(struct weft_req *req, int err)
 {
 	req->status.err = err;
-	weft_net_cancel(req->lane->net, &req->op);
+	weft_net_cancel(req->vci->net, &req->op);
 }
 
 /* WEFT_AGAIN, or it is the card's or over. */
@@ -163,22 +163,22 @@ static int nic_recv_hand_over(struct weft_req *req)
 	if (req->state)
 		return 0; /* the message is there already */
 	weft_list_push_back(&nic->posted, &req->link);
-	err = weft_lost_source(req->comm, req->src);
+	err = weft_failure_source(req->comm, req->src);
 	if (err)
 		nic_recv_take_back(req, err);
 	return 0;
 }
 
-void weft_nic_retry(struct weft_chore *chore)
+void weft_nic_retry(struct weft_progress_hook *hook)
 {
 	struct weft_nic_match *nic =
-		weft_container_of(chore, struct weft_nic_match, chore);
+		weft_container_of(hook, struct weft_nic_match, hook);
 
 	while (!weft_list_is_empty(&nic->held))
 		if (nic_recv_hand_over(weft_container_of(
 			    nic->held.next, struct weft_req, link)))
 			return;
-	weft_list_remove(&nic->chore.link);
+	weft_list_remove(&nic->hook.link);
 	weft_comm_put(nic->comm);
 }
 
@@ -187,10 +187,10 @@ static void nic_recv_start(struct weft_nic_match *nic, struct weft_req *req)
 	weft_list_push_back(&nic->held, &req->link);
 	if (nic->held.next != &req->link || !nic_recv_hand_over(req))
 		return;
-	if (!weft_list_is_empty(&nic->chore.link))
+	if (!weft_list_is_empty(&nic->hook.link))
 		return; /* what it was for has been cancelled meanwhile */
 	weft_comm_get(nic->comm);
-	weft_list_push_back(&nic->comm->lane->chores, &nic->chore.link);
+	weft_list_push_back(&nic->comm->vci->hooks, &nic->hook.link);
 }
 
 /* A receive from one who sends as usual. */
@@ -200,8 +200,8 @@ static void start_usual(struct weft_req *req)
 
 	if (err)
 		weft_p2p_finish(req, err);
-	else if (req->lane->n_lost)
-		weft_lost_check(req);
+	else if (req->vci->n_failed)
+		weft_failure_check(req);
 }
 
 /* What asks for the impossible. */
@@ -250,12 +250,12 @@ void weft_nic_take(struct weft_req *req, struct weft_message *message)
 
 void weft_nic_cancel(struct weft_req *req)
 {
-	if (req->ctx % WEFT_PLANE_END != WEFT_PLANE_P2P || req->state ||
-		req->peer)
+	if (req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P ||
+		req->state || req->peer)
 		return; /* its message is here */
 	if (req->in_fabric) {
 		req->is_asked = true;
-		weft_net_cancel(req->lane->net, &req->op);
+		weft_net_cancel(req->vci->net, &req->op);
 		return;
 	}
 	weft_list_remove(&req->link);
@@ -285,7 +285,7 @@ static void on_peek(struct weft_op *op, int err, size_t len)
 	peek->is_done = true;
 	peek->err = err;
 	peek->len = len;
-	peek->tag = peek->lane->net->tag;
+	peek->tag = peek->vci->net->tag;
 }
 
 /* 0 once it is found; WEFT_ERR_NOTFOUND, WEFT_AGAIN, an error. Gives the lock
@@ -293,20 +293,20 @@ static void on_peek(struct weft_op *op, int err, size_t len)
 static int peek(struct weft_nic_match *nic, int32_t src, int32_t tag,
 	bool is_claim, struct weft_claim *claim)
 {
-	struct weft_lane *lane = nic->comm->lane;
+	struct weft_vci *vci = nic->comm->vci;
 	struct weft_tagged msg = {
 		.tag = weft_nic_tag(nic, src, tag),
 		.ignore = weft_nic_ignore(nic, src, tag),
 	};
 	int err;
 
-	*claim = (struct weft_claim){ .op.done = on_peek, .lane = lane };
-	weft_list_init(&claim->chore.link);
-	err = weft_tagged_peek(lane->net, &msg, is_claim, &claim->op);
+	*claim = (struct weft_claim){ .op.done = on_peek, .vci = vci };
+	weft_list_init(&claim->hook.link);
+	err = weft_tagged_peek(vci->net, &msg, is_claim, &claim->op);
 	if (err)
 		return err;
 	while (!claim->is_done)
-		weft_progress_try(lane);
+		weft_progress_try(vci);
 	return claim->err;
 }
 
@@ -314,7 +314,7 @@ static void nic_recv_describe(struct weft_message *message,
 	const struct weft_nic_match *nic, const struct weft_claim *claim)
 {
 	message->comm = nic->comm;
-	message->ctx = nic->comm->ctx + WEFT_PLANE_P2P;
+	message->ctx = nic->comm->ctx + WEFT_CTX_OFFSET_P2P;
 	message->src = weft_nic_src_of(nic, claim->tag);
 	message->tag = weft_nic_tag_of(nic, claim->tag);
 	message->len = claim->len;
@@ -363,17 +363,17 @@ static struct weft_message *nic_recv_look(
 struct weft_message *weft_nic_look(struct weft_comm *comm, int32_t rank,
 	int32_t tag, bool is_blocking, bool is_claim)
 {
-	uint64_t ctx = comm->ctx + WEFT_PLANE_P2P;
+	uint64_t ctx = comm->ctx + WEFT_CTX_OFFSET_P2P;
 
 	for (;;) {
 		struct weft_message *message;
 
 		/* what comes to the card wakes nobody */
-		weft_progress_try(comm->lane);
+		weft_progress_try(comm->vci);
 		message = weft_match_find(&comm->match, ctx, rank, tag);
 		if (message == &comm->nic->marker)
 			message = nic_recv_look(comm->nic, rank, tag, is_claim);
-		if (message || !is_blocking || weft_lost_source(comm, rank))
+		if (message || !is_blocking || weft_failure_source(comm, rank))
 			return message;
 	}
 }
@@ -387,18 +387,18 @@ static void on_tossed(struct weft_op *op, int err, size_t len)
 	free(weft_container_of(op, struct weft_claim, op));
 }
 
-static void toss(struct weft_chore *chore)
+static void toss(struct weft_progress_hook *hook)
 {
 	struct weft_claim *claim =
-		weft_container_of(chore, struct weft_claim, chore);
+		weft_container_of(hook, struct weft_claim, hook);
 	const struct weft_tagged msg = { .tag = claim->tag };
 	int err;
 
 	claim->op.done = on_tossed;
-	err = weft_tagged_claim(claim->lane->net, &msg, &claim->op);
+	err = weft_tagged_claim(claim->vci->net, &msg, &claim->op);
 	if (err == WEFT_AGAIN)
 		return;
-	weft_list_remove(&chore->link);
+	weft_list_remove(&hook->link);
 	if (err)
 		free(claim);
 }
@@ -407,9 +407,9 @@ void weft_nic_toss(struct weft_message *message)
 {
 	struct weft_claim *claim = message->claim;
 
-	claim->chore.run = toss;
-	weft_list_push_back(&claim->lane->chores, &claim->chore.link);
-	toss(&claim->chore);
+	claim->hook.run = toss;
+	weft_list_push_back(&claim->vci->hooks, &claim->hook.link);
+	toss(&claim->hook);
 }
 
 static void sweep(struct weft_nic_match *nic);
@@ -426,11 +426,11 @@ static void on_gone(struct weft_op *op, int err, size_t len)
 {
 	struct weft_nic_match *nic =
 		weft_container_of(op, struct weft_nic_match, swept);
-	uint64_t tag = nic->comm->lane->net->tag;
+	uint64_t tag = nic->comm->vci->net->tag;
 
 	(void)len;
 	if (!err || err == WEFT_ERR_TRUNCATE)
-		weft_left_note(nic->comm, WEFT_LEFT_MESSAGE,
+		weft_unmatched_note(nic->comm, WEFT_UNMATCHED_MESSAGE,
 			weft_nic_src_of(nic, tag), weft_nic_tag_of(nic, tag),
 			nic->swept_len);
 	sweep(nic);
@@ -441,7 +441,7 @@ static void on_there(struct weft_op *op, int err, size_t len)
 {
 	struct weft_nic_match *nic =
 		weft_container_of(op, struct weft_nic_match, swept);
-	struct weft_net *net = nic->comm->lane->net;
+	struct weft_net *net = nic->comm->vci->net;
 	const struct weft_tagged msg = { .tag = net->tag };
 
 	if (err) {
@@ -463,7 +463,7 @@ static void sweep(struct weft_nic_match *nic)
 
 	nic->is_last = nic->is_draining;
 	nic->swept.done = on_there;
-	if (weft_tagged_peek(nic->comm->lane->net, &msg, false, &nic->swept))
+	if (weft_tagged_peek(nic->comm->vci->net, &msg, false, &nic->swept))
 		sweep_end(nic, false);
 }
 
@@ -478,7 +478,7 @@ void weft_nic_leave(struct weft_comm *comm)
 	sweep(nic);
 }
 
-bool weft_p2p_is_drained_held(struct weft_comm *comm)
+bool weft_p2p_is_drained_locked(struct weft_comm *comm)
 {
 	struct weft_nic_match *nic = comm->nic;
 
@@ -487,7 +487,7 @@ bool weft_p2p_is_drained_held(struct weft_comm *comm)
 	if (!nic->is_draining) {
 		nic->is_draining = true;
 		weft_list_for_each(link, next, &nic->posted) weft_net_cancel(
-			comm->lane->net,
+			comm->vci->net,
 			&weft_container_of(link, struct weft_req, link)->op);
 	}
 	weft_list_for_each(link, next,
@@ -533,14 +533,14 @@ static void purge_dests(struct weft_nic_match *nic)
 void weft_nic_purge(struct weft_comm *comm)
 {
 	struct weft_nic_match *nic = comm->nic;
-	struct weft_lane *lane = comm->lane;
+	struct weft_vci *vci = comm->vci;
 
 	if (nic->is_on) {
 		comm->match.nic = NULL;
 		comm->match.n_unexpected--;
 		/* else what is there might match the next one's */
 		if (nic->is_empty)
-			lane->nic_slots[nic->slot / 64] &=
+			vci->nic_slots[nic->slot / 64] &=
 				~(1ull << nic->slot % 64);
 	}
 	nic->is_on = nic->is_all = nic->is_draining = false;
@@ -549,8 +549,8 @@ void weft_nic_purge(struct weft_comm *comm)
 	weft_list_for_each(link, next, &nic->held)
 		purge_recv(weft_container_of(link, struct weft_req, link));
 	purge_dests(nic);
-	if (!weft_list_is_empty(&nic->chore.link)) {
-		weft_list_remove(&nic->chore.link);
+	if (!weft_list_is_empty(&nic->hook.link)) {
+		weft_list_remove(&nic->hook.link);
 		weft_comm_put(comm);
 	}
 }

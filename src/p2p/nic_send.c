@@ -5,7 +5,7 @@
 #include "p2p/nic_priv.h"
 
 #include "base/log.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static bool nic_send_is_near(const struct weft_comm *comm, uint32_t rank)
 {
 	uint64_t proc = weft_group_proc(comm->remote, rank);
 
-	return comm->lane->shm && weft_proc_is_near(proc);
+	return comm->vci->shm && weft_proc_is_local(proc);
 }
 
 static bool is_self(const struct weft_comm *comm, uint32_t rank)
@@ -55,7 +55,7 @@ static bool lay_out(struct weft_nic_match *nic, uint64_t tag_mask)
 	return true;
 }
 
-static bool is_all_far(const struct weft_comm *comm)
+static bool is_all_remote(const struct weft_comm *comm)
 {
 	for (uint32_t i = 0; i < (uint32_t)comm->remote_size; i++)
 		if (!is_self(comm, i) && nic_send_is_near(comm, i))
@@ -67,15 +67,15 @@ static bool is_all_far(const struct weft_comm *comm)
  * for the next one's. */
 static bool take_slot(struct weft_nic_match *nic)
 {
-	struct weft_lane *lane = nic->comm->lane;
+	struct weft_vci *vci = nic->comm->vci;
 
 	for (int i = 0; i < WEFT_NIC_SLOTS; i++) {
-		uint32_t slot = lane->nic_next++ % WEFT_NIC_SLOTS;
+		uint32_t slot = vci->nic_next++ % WEFT_NIC_SLOTS;
 		uint64_t bit = 1ull << slot % 64;
 
-		if (lane->nic_slots[slot / 64] & bit)
+		if (vci->nic_slots[slot / 64] & bit)
 			continue;
-		lane->nic_slots[slot / 64] |= bit;
+		vci->nic_slots[slot / 64] |= bit;
 		nic->slot = slot;
 		return true;
 	}
@@ -84,16 +84,16 @@ static bool take_slot(struct weft_nic_match *nic)
 
 /* My own messages go out and come back, where any may be received from any
  * source. */
-static bool know_myself(struct weft_lane *lane)
+static bool know_myself(struct weft_vci *vci)
 {
 	uint8_t name[WEFT_NET_NAME_MAX];
 	size_t len = sizeof(name);
 
-	return lane->self &&
-	       (lane->self->net_addr != UINT64_MAX ||
-		       (!weft_net_name(lane->net, name, &len) &&
-			       !weft_net_peer_add(lane->net, name, len,
-				       &lane->self->net_addr)));
+	return vci->self &&
+	       (vci->self->net_addr != UINT64_MAX ||
+		       (!weft_net_name(vci->net, name, &len) &&
+			       !weft_net_peer_add(vci->net, name, len,
+				       &vci->self->net_addr)));
 }
 
 /* Why the card does not match for this process; NULL: it does. */
@@ -101,26 +101,26 @@ static const char *nic_send_refuse(
 	struct weft_nic_match *nic, bool is_named_only)
 {
 	struct weft_comm *comm = nic->comm;
-	struct weft_lane *lane = comm->lane;
-	bool is_far = is_all_far(comm);
+	struct weft_vci *vci = comm->vci;
+	bool is_remote = is_all_remote(comm);
 
 	nic->tag_ub = INT32_MAX;
-	if (!lane->net)
+	if (!vci->net)
 		return "there is no fabric";
-	if (!weft_tagged_can(lane->net))
+	if (!weft_tagged_can(vci->net))
 		return "the fabric does not match tags itself";
-	if (!lay_out(nic, lane->net->plan.tag_mask))
+	if (!lay_out(nic, vci->net->plan.tag_mask))
 		return "its tags are too short for so many processes";
-	if (!is_far && !is_named_only)
+	if (!is_remote && !is_named_only)
 		return "some members are on this node, and nothing says that "
 		       "no receive is from any source "
 		       "(mpi_assert_no_any_source)";
-	if (is_far && !know_myself(lane))
+	if (is_remote && !know_myself(vci))
 		return "this process does not reach itself through it";
 	if (!take_slot(nic))
 		return "too many communicators are matched there already";
 	nic->is_on = true;
-	nic->is_all = is_far;
+	nic->is_all = is_remote;
 	return NULL;
 }
 
@@ -130,7 +130,7 @@ static void on_injected(struct weft_op *op, int err, size_t len)
 		weft_container_of(op, struct weft_nic_match, injected);
 
 	(void)len;
-	nic->comm->lane->net->n_lost += err != 0;
+	nic->comm->vci->net->n_failed += err != 0;
 	if (--nic->n_injected == 0)
 		weft_comm_put(nic->comm);
 }
@@ -143,10 +143,10 @@ static struct weft_nic_match *nic_new(struct weft_comm *comm)
 		return NULL;
 	nic->comm = comm;
 	nic->injected.done = on_injected;
-	nic->chore.run = weft_nic_retry;
+	nic->hook.run = weft_nic_retry;
 	weft_list_init(&nic->posted);
 	weft_list_init(&nic->held);
-	weft_list_init(&nic->chore.link);
+	weft_list_init(&nic->hook.link);
 	weft_list_init(&nic->marker.bin);
 	weft_list_init(&nic->marker.arrived);
 	nic->marker.is_rts = true;
@@ -154,7 +154,7 @@ static struct weft_nic_match *nic_new(struct weft_comm *comm)
 	return nic;
 }
 
-void weft_nic_settle_held(
+void weft_nic_settle_locked(
 	struct weft_comm *comm, bool wants_nic, bool is_named_only)
 {
 	const char *why = "out of memory";
@@ -174,7 +174,7 @@ void weft_nic_settle_held(
 		comm->match.nic = &comm->nic->marker;
 		comm->match.n_unexpected++;
 	}
-	weft_dispatch_replay(comm->lane, comm->ctx); /* who asked too early */
+	weft_dispatch_replay(comm->vci, comm->ctx); /* who asked too early */
 }
 
 bool weft_nic_is_on(const struct weft_comm *comm)
@@ -212,7 +212,7 @@ static void nic_send_answer(
 		wire.tag_ub = (uint32_t)comm->nic->tag_ub;
 	}
 	if (nic_send_say(comm, peer, &wire))
-		weft_peer_die(peer, WEFT_ERR_NOMEM);
+		weft_peer_fail(peer, WEFT_ERR_NOMEM);
 }
 
 /* The waiting ones go on to the peer's own queue. */
@@ -240,14 +240,14 @@ static bool nic_send_is_sound(
 {
 	if (wire->kind == WEFT_WIRE_MATCH_SOFTWARE)
 		return true;
-	return wire->kind == WEFT_WIRE_MATCH_NIC && comm->lane->net &&
-	       weft_tagged_can(comm->lane->net) &&
-	       !(wire->base & ~comm->lane->net->plan.tag_mask) &&
+	return wire->kind == WEFT_WIRE_MATCH_NIC && comm->vci->net &&
+	       weft_tagged_can(comm->vci->net) &&
+	       !(wire->base & ~comm->vci->net->plan.tag_mask) &&
 	       wire->base & 1ull << 31 && wire->tag_ub <= INT32_MAX &&
 	       !(wire->base & wire->tag_ub);
 }
 
-void weft_nic_on_match(struct weft_lane *lane, struct weft_peer *peer,
+void weft_nic_on_match(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_match wire;
@@ -255,18 +255,18 @@ void weft_nic_on_match(struct weft_lane *lane, struct weft_peer *peer,
 	struct weft_comm *comm;
 
 	if (!weft_wire_get_match(&wire, payload, len) || !head->ctx ||
-		head->ctx % WEFT_PLANE_END) {
-		weft_dispatch_drop(lane, "malformed question of matching");
+		head->ctx % WEFT_CTX_OFFSET_END) {
+		weft_dispatch_drop(vci, "malformed question of matching");
 		return;
 	}
-	comm = weft_map_get(&lane->comms, head->ctx);
+	comm = weft_map_get(&vci->comms, head->ctx);
 	if ((!comm || !comm->is_settled) && wire.kind == WEFT_WIRE_MATCH_ASK) {
-		weft_dispatch_keep(lane, peer, head, payload, len);
+		weft_dispatch_keep(vci, peer, head, payload, len);
 		return;
 	}
 	if (!comm || head->src >= (uint32_t)comm->remote_size ||
 		weft_comm_peer(comm, head->src) != peer) {
-		weft_dispatch_drop(lane, "matching of no such communicator");
+		weft_dispatch_drop(vci, "matching of no such communicator");
 		return;
 	}
 	if (wire.kind == WEFT_WIRE_MATCH_ASK) {
@@ -279,7 +279,7 @@ void weft_nic_on_match(struct weft_lane *lane, struct weft_peer *peer,
 		nic_send_is_sound(comm, &wire))
 		told(comm, peer, dest, &wire);
 	else
-		weft_dispatch_drop(lane, "matching nobody asked for");
+		weft_dispatch_drop(vci, "matching nobody asked for");
 }
 
 /* ---- sending ---- */
@@ -333,7 +333,7 @@ static void nic_send_on_sent(struct weft_op *op, int err, size_t len)
 static int nic_send_check(
 	const struct weft_req *req, const struct weft_nic_dest *dest)
 {
-	size_t max = req->lane->net->plan.max_msg_len;
+	size_t max = req->vci->net->plan.max_msg_len;
 
 	if ((uint32_t)req->tag > dest->tag_ub)
 		return weft_err_set(WEFT_ERR_TAG,
@@ -351,7 +351,7 @@ static int nic_send_check(
 static int inject(struct weft_req *req, const struct weft_tagged *msg)
 {
 	struct weft_nic_match *nic = req->comm->nic;
-	int err = weft_tagged_inject(req->lane->net, msg, &nic->injected);
+	int err = weft_tagged_inject(req->vci->net, msg, &nic->injected);
 
 	if (!err && nic->n_injected++ == 0)
 		weft_comm_get(req->comm);
@@ -360,7 +360,7 @@ static int inject(struct weft_req *req, const struct weft_tagged *msg)
 
 static int send_card(struct weft_req *req, const struct weft_nic_dest *dest)
 {
-	struct weft_net *net = req->lane->net;
+	struct weft_net *net = req->vci->net;
 	struct weft_tagged msg = {
 		.addr = req->peer->net_addr,
 		.tag = dest->base | (uint32_t)req->tag,
@@ -391,7 +391,7 @@ bool weft_nic_send(struct weft_req *req, int *rc_out)
 	struct weft_nic_dest *dest;
 	int err = 0;
 
-	if (req->ctx % WEFT_PLANE_END != WEFT_PLANE_P2P)
+	if (req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P)
 		return false;
 	dest = dest_of(nic, (uint32_t)req->src);
 	if (!dest)

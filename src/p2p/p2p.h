@@ -3,7 +3,7 @@
  *
  * Arguments have been checked: the rank is in range, WEFT_PROC_NULL or (for
  * receives) WEFT_ANY_SOURCE; the type is committed; count is not negative.
- * All functions take the lane's lock themselves unless their name ends in
+ * All functions take the VCI's lock themselves unless their name ends in
  * _held. A buffer lent to a started operation stays the caller's to keep
  * valid until the request is done. Errors of a receive (WEFT_ERR_TRUNCATE)
  * come back in its status and as the return value of the blocking forms. */
@@ -33,7 +33,7 @@ struct weft_msg {
 	struct weft_type *type;
 	int32_t rank; /* destination, or source to match */
 	int32_t tag;
-	enum weft_plane plane;
+	enum weft_ctx_offset ctx_offset;
 	enum weft_send_mode mode;
 };
 
@@ -45,23 +45,23 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out);
 int weft_isend(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out);
 
-/* The same with the lane's lock held, for collectives and control. */
-int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out);
-int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out);
-int weft_send_held(const struct weft_msg *msg);
+/* The same with the VCI's lock held, for collectives and control. */
+int weft_isend_locked(const struct weft_msg *msg, struct weft_req **req_out);
+int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out);
+int weft_send_locked(const struct weft_msg *msg);
 
 /* For collectives and control: what stands in place of a message that err keeps
  * from being sent. Its receive ends with err. Never blocks. */
-void weft_send_failed_held(const struct weft_msg *msg, int err);
+void weft_send_coll_error_locked(const struct weft_msg *msg, int err);
 
 /* Takes a message that is of no use any more, whenever it comes. */
-void weft_recv_drop_held(const struct weft_msg *msg);
+void weft_recv_drop_locked(const struct weft_msg *msg);
 
 /* Of a collective: drops a message that has come for this receive, but of
  * another collective; its tag says of which. False when there is none. A
  * receive that such a message meets later ends with WEFT_ERR_NOT_SAME, with
  * that one's tag and source in its status. */
-bool weft_recv_other_held(const struct weft_msg *msg, int32_t *tag_out);
+bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out);
 
 /* Persistent: made inactive, then weft_req_start() (core/req.h) any number of
  * times. */
@@ -88,7 +88,7 @@ int weft_pready(struct weft_req *req, int32_t first, int32_t last);
 int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out);
 
 /* Tries to withdraw a send or receive. The request completes in any case;
- * status.is_cancelled says which way. Takes the lane's lock. */
+ * status.is_cancelled says which way. Takes the VCI's lock. */
 int weft_req_cancel(struct weft_req *req);
 
 /* A message taken out of matching by weft_mprobe(), to be received by
@@ -131,16 +131,16 @@ struct weft_bsend_places {
 /* Attaches; WEFT_ERR_BUFFER when there is one. The memory stays lent until
  * detached. With is_auto messages are kept on the heap and addr and len are
  * only remembered. */
-int weft_bsend_attach(struct weft_lane *lane, struct weft_bsend **place,
+int weft_bsend_attach(struct weft_vci *vci, struct weft_bsend **place,
 	void *addr, size_t len, bool is_auto);
 
 /* Blocks until all messages in it left, then gives it back. WEFT_ERR_BUFFER
  * when there is none. */
-int weft_bsend_detach(struct weft_lane *lane, struct weft_bsend **place,
+int weft_bsend_detach(struct weft_vci *vci, struct weft_bsend **place,
 	void **addr_out, size_t *len_out, bool *is_auto_out);
 
 /* A request that is done when the messages in the buffer now have left. */
-int weft_bsend_iflush(struct weft_lane *lane, struct weft_bsend *const *place,
+int weft_bsend_iflush(struct weft_vci *vci, struct weft_bsend *const *place,
 	struct weft_req **req_out);
 
 /* Buffered sends: never wait for the receiver. WEFT_ERR_BUFFER without room.
@@ -152,57 +152,57 @@ int weft_ibsend(const struct weft_msg *msg,
 int weft_bsend_init(const struct weft_msg *msg,
 	const struct weft_bsend_places *places, struct weft_req **req_out);
 
-/* Installs the handlers; called when the lane opens. */
-void weft_p2p_open(struct weft_lane *lane);
+/* Installs the handlers; called when the VCI opens. */
+void weft_p2p_open(struct weft_vci *vci);
 
 /* Sends the rest of the process's control messages: puts a control message to
  * a process that may not share a communicator with us yet (creation). Copies
- * payload; never blocks. Lane's lock held. */
-int weft_p2p_control_held(struct weft_lane *lane, uint64_t proc,
+ * payload; never blocks. VCI's lock held. */
+int weft_p2p_control_locked(struct weft_vci *vci, uint64_t proc,
 	enum weft_wire_op op, const void *payload, size_t len);
 
 /* True when nothing this process sent on comm is still on its way as far as
  * this process must act for it (rendezvous finished, queues empty, fabric
- * confirmed). Starts the confirmations it needs. Lane's lock held. */
-bool weft_p2p_is_quiet_held(struct weft_comm *comm);
+ * confirmed). Starts the confirmations it needs. VCI's lock held. */
+bool weft_p2p_is_flushed_locked(struct weft_comm *comm);
 
-/* True if a message came for this and waits for its receive. Lane's lock held.
+/* True if a message came for this and waits for its receive. VCI's lock held.
  */
-bool weft_p2p_has_come_held(const struct weft_comm *comm, enum weft_plane plane,
-	int32_t rank, int32_t tag);
+bool weft_p2p_has_come_locked(const struct weft_comm *comm,
+	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag);
 
 /* A member leaves and all it sent has arrived. What only it could complete, or
  * it as the last of all, ends with an error: parts of collectives now, any
  * other request when it is waited for, as it may yet be cancelled before. Where
- * a member has died all end now. Lane's lock held. */
-void weft_p2p_forsaken_held(struct weft_comm *comm, int32_t rank);
+ * a member has died all end now. VCI's lock held. */
+void weft_p2p_departed_locked(struct weft_comm *comm, int32_t rank);
 
 /* Tells all members that live and have not left that this process sends nothing
  * more on comm. It has left when all were told, or are not to be reached.
- * Lane's lock held. */
-void weft_p2p_say_left_held(struct weft_comm *comm);
-bool weft_p2p_has_said_held(const struct weft_comm *comm);
+ * VCI's lock held. */
+void weft_p2p_say_departed_locked(struct weft_comm *comm);
+bool weft_p2p_has_said_locked(const struct weft_comm *comm);
 
 /* The caller of comm's leaving will make no further call on it (its
  * is_disconnected is set): ends the sends of both sides that can never be
  * matched. May be called again; costs little when there is nothing to end.
- * Lane's lock held. */
-void weft_p2p_leave_held(struct weft_comm *comm);
+ * VCI's lock held. */
+void weft_p2p_leave_locked(struct weft_comm *comm);
 
 /* The part of it that is about messages to this process: all there is to do
- * once nothing that its caller sent is on its way. Lane's lock held. */
-void weft_p2p_refuse_held(struct weft_comm *comm);
+ * once nothing that its caller sent is on its way. VCI's lock held. */
+void weft_p2p_refuse_locked(struct weft_comm *comm);
 
 /* True when, after the barrier, nothing for comm is in the network card any
  * more; begins to take it out. Costs nothing unless the card matched for it.
- * Lane's lock held. */
-bool weft_p2p_is_drained_held(struct weft_comm *comm);
+ * VCI's lock held. */
+bool weft_p2p_is_drained_locked(struct weft_comm *comm);
 
 /* Settles who matches messages with receives on a communicator just made; with
  * wants_nic, which all its members say or none, the network card where it can.
  * Each process decides for its own receives. is_named_only: no receive here is
- * from any source. Lane's lock held. */
-void weft_nic_settle_held(
+ * from any source. VCI's lock held. */
+void weft_nic_settle_locked(
 	struct weft_comm *comm, bool wants_nic, bool is_named_only);
 
 /* Whether receives of this process on comm are matched by the card. */
@@ -211,36 +211,38 @@ bool weft_nic_is_on(const struct weft_comm *comm);
 /* Greatest tag on a communicator that has comm->nic; lives as long as it. */
 const int *weft_nic_tag_ub(const struct weft_comm *comm);
 
-enum weft_left_kind {
-	WEFT_LEFT_NONE,
-	WEFT_LEFT_RECV,	     /* a receive never matched */
-	WEFT_LEFT_ACTIVE,    /* a persistent or partitioned request started and
-				not completed */
-	WEFT_LEFT_MESSAGE,   /* a message never received */
-	WEFT_LEFT_HANDLE,    /* probed, and its handle never received */
-	WEFT_LEFT_PARTITION, /* of a message, never received */
-	WEFT_LEFT_SEND,	     /* a send that its receiver left behind */
-	WEFT_LEFT_BUFFERED,  /* the same, buffered */
-	WEFT_LEFT_COLL,	     /* a collective not completed */
-	WEFT_LEFT_COLL_DATA, /* data of one this process did not take part in */
-	WEFT_LEFT_DONE,	     /* a request that is done, never completed */
+enum weft_unmatched_kind {
+	WEFT_UNMATCHED_NONE,
+	WEFT_UNMATCHED_RECV,	  /* a receive never matched */
+	WEFT_UNMATCHED_ACTIVE,	  /* a persistent or partitioned request started
+				and    not completed */
+	WEFT_UNMATCHED_MESSAGE,	  /* a message never received */
+	WEFT_UNMATCHED_HANDLE,	  /* probed, and its handle never received */
+	WEFT_UNMATCHED_PARTITION, /* of a message, never received */
+	WEFT_UNMATCHED_SEND,	  /* a send that its receiver left behind */
+	WEFT_UNMATCHED_BUFFERED,  /* the same, buffered */
+	WEFT_UNMATCHED_COLL,	  /* a collective not completed */
+	WEFT_UNMATCHED_COLL_DATA, /* data of one this process did not take part
+				     in */
+	WEFT_UNMATCHED_DONE,	  /* a request that is done, never completed */
 };
 
 /* One thing a communicator still holds when everybody has left it. */
-struct weft_left {
-	enum weft_left_kind kind;
+struct weft_unmatched {
+	enum weft_unmatched_kind kind;
 	bool is_send; /* ACTIVE, DONE */
 	int32_t rank; /* of the other side; may be a wildcard */
 	int32_t tag;
 	uint64_t len; /* bytes; of a receive, the room for it */
 };
 
-/* Calls fn for each. Lane's lock held; fn starts nothing. */
-typedef void weft_left_fn(const struct weft_left *left, void *arg);
-void weft_p2p_left_held(struct weft_comm *comm, weft_left_fn *fn, void *arg);
+/* Calls fn for each. VCI's lock held; fn starts nothing. */
+typedef void weft_unmatched_fn(const struct weft_unmatched *left, void *arg);
+void weft_p2p_unmatched_locked(
+	struct weft_comm *comm, weft_unmatched_fn *fn, void *arg);
 
 /* Drops what is left: frees messages, probed ones too, completes posted
- * receives with WEFT_ERR_COMM. Lane's lock held. */
-void weft_p2p_purge_held(struct weft_comm *comm);
+ * receives with WEFT_ERR_COMM. VCI's lock held. */
+void weft_p2p_purge_locked(struct weft_comm *comm);
 
 #endif

@@ -3,12 +3,12 @@
  *
  * A send or receive is a struct weft_req filled by fill(), then started. While
  * it is active the library holds one reference of its own, dropped by
- * weft_p2p_finish(). Lane's lock held everywhere. */
+ * weft_p2p_finish(). VCI's lock held everywhere. */
 #ifndef WEFT_P2P_PRIV_H
 #define WEFT_P2P_PRIV_H
 
 #include "base/knob.h"
-#include "core/lane.h"
+#include "transport/vci.h"
 #include "dt/pack.h"
 #include "p2p/match_priv.h"
 #include "p2p/p2p.h"
@@ -33,7 +33,7 @@ static inline void weft_p2p_fill(
 	req->buf = msg->buf;
 	req->count = msg->count;
 	req->len = (size_t)(msg->count * type->size);
-	req->ctx = msg->comm->ctx + msg->plane;
+	req->ctx = msg->comm->ctx + msg->ctx_offset;
 	req->src = msg->rank;
 	req->tag = msg->tag;
 	req->mode = (uint8_t)msg->mode;
@@ -44,7 +44,7 @@ static inline void weft_p2p_fill(
 static inline struct weft_req *weft_p2p_new(
 	const struct weft_msg *msg, enum weft_req_kind kind)
 {
-	struct weft_req *req = weft_req_new(msg->comm->lane, kind);
+	struct weft_req *req = weft_req_new(msg->comm->vci, kind);
 
 	if (weft_likely(req))
 		weft_p2p_fill(req, msg);
@@ -82,7 +82,7 @@ struct weft_message *weft_message_new(struct weft_comm *comm,
 void weft_message_free(struct weft_message *message);
 
 /* Likewise for the word that a message could not be sent. */
-void weft_failed_deliver_take(
+void weft_coll_error_deliver_take(
 	struct weft_req *req, struct weft_message *message);
 
 /* Starts moving the data of a rendezvous into a matched receive. */
@@ -100,21 +100,21 @@ int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len);
 void weft_rndv_end(struct weft_peer *peer, uint64_t handle, uint64_t how);
 
 /* How many rails beside the first a receive of so many bytes uses. */
-uint8_t weft_pieces_rails(const struct weft_req *req, size_t len);
+uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len);
 
 /* The receiver has what came over several rails, or could not take it; false
  * if none did. */
-bool weft_pieces_answer(struct weft_req *req, int err);
+bool weft_rndv_seg_answer(struct weft_req *req, int err);
 
 /* The sender has failed: what this receive still expects will not come. */
-void weft_pieces_withdraw(struct weft_req *req, int err);
+void weft_rndv_seg_withdraw(struct weft_req *req, int err);
 
 /* Moves the first total bytes of an announced send, or of the receive it
  * matched, through the fabric; the receive asks for them, and either ends. */
-void weft_pieces_start(struct weft_req *req, size_t total);
+void weft_rndv_seg_start(struct weft_req *req, size_t total);
 
 /* What is under way to or from a peer that died ends, now or soon. */
-void weft_pieces_lose(struct weft_peer *peer);
+void weft_rndv_seg_fail(struct weft_peer *peer);
 
 /* The data of a send as one run: its buffer, or a packed copy made now. NULL
  * without memory. */
@@ -122,17 +122,17 @@ void *weft_send_run(struct weft_req *req);
 
 /* Refuses an announced message in the queue if nobody can ask for it any
  * more; it may be gone afterwards. */
-void weft_left_judge(struct weft_message *message);
+void weft_unmatched_judge(struct weft_message *message);
 
 /* The sender of an announced message will not take it back. */
-void weft_left_on_last(struct weft_comm *comm, struct weft_peer *peer,
+void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 	uint64_t ctx, uint64_t sreq);
 
 /* The receiver of this send is leaving and will never receive it. */
-void weft_left_on_refused(struct weft_req *req);
+void weft_unmatched_on_refused(struct weft_req *req);
 
 /* Frees what was noted, and probed messages. */
-void weft_left_purge(struct weft_comm *comm);
+void weft_unmatched_purge(struct weft_comm *comm);
 
 /* Takes a send back: here and now if it has not left, and is_cancelled then; or
  * is_asked until its receiver has answered; or it is too late. */
@@ -146,55 +146,55 @@ bool weft_cancel_give_up(struct weft_req *req);
 void weft_cancel_stuck(struct weft_req *req, int err);
 
 /* Ends everything that waits for a peer that died; peer->err says why. */
-void weft_lost_peer(struct weft_peer *peer);
+void weft_failure_peer(struct weft_peer *peer);
 
 /* Asks an announced message of a collective back whose receiver may not take it
  * any more, or never could. */
 void weft_lost_ask_back(struct weft_req *req);
 
 /* Can a peer say of this process that it died? Its number + 1; 0: of none. */
-bool weft_lost_is_known(const struct weft_lane *lane, uint64_t failed);
+bool weft_lost_is_known(const struct weft_vci *vci, uint64_t failed);
 
 /* Another member says that a process died (its number + 1; 0: none): one of
  * comm or of the intercommunicator that it is the local one of. */
-void weft_lost_hear(struct weft_comm *comm, uint64_t failed);
+void weft_failure_note(struct weft_comm *comm, uint64_t failed);
 
 /* Why nobody can send as this rank any more; 0: that may be. */
-int weft_lost_source(struct weft_comm *comm, int32_t rank);
+int weft_failure_source(struct weft_comm *comm, int32_t rank);
 
 /* Why a receive that has to wait cannot end well; 0: it may. */
-int weft_lost_receive(const struct weft_req *req);
+int weft_failure_receive(const struct weft_req *req);
 
 /* What comes for a collective of a communicator that lost a member, and finds
  * no receive, finds none later. */
-static inline bool weft_lost_is_vain(
+static inline bool weft_failure_is_vain(
 	const struct weft_comm *comm, uint64_t ctx, int32_t tag)
 {
-	uint64_t plane = ctx % WEFT_PLANE_END;
+	uint64_t ctx_offset = ctx % WEFT_CTX_OFFSET_END;
 
 	return comm->failed &&
-	       (plane == WEFT_PLANE_COLL ||
-		       (plane == WEFT_PLANE_CTL &&
+	       (ctx_offset == WEFT_CTX_OFFSET_COLL ||
+		       (ctx_offset == WEFT_CTX_OFFSET_CTL &&
 			       !(tag >= WEFT_TAG_PAIR &&
 				       tag < WEFT_TAG_PAIR_END)));
 }
 
 /* Why this rank takes part no more; 0: it may. */
-int weft_left_source(const struct weft_comm *comm, int32_t rank);
+int weft_departed_source(const struct weft_comm *comm, int32_t rank);
 
 /* Likewise why it will never ask for what is announced to it: it left without a
  * barrier, as a member died. */
-int weft_left_receiver(const struct weft_comm *comm, int32_t rank);
+int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
 
 /* A request that is waited for: ends it if only a process that left could
- * complete it, or has it refused. weft_lane.on_wait. */
-void weft_left_on_wait(struct weft_req *req);
+ * complete it, or has it refused. weft_vci.on_wait. */
+void weft_departed_on_wait(struct weft_req *req);
 
 /* Ends a receive just posted if nobody but one who died can serve it. */
-void weft_lost_check(struct weft_req *req);
+void weft_failure_check(struct weft_req *req);
 
 /* Kept until everybody is told what was left behind. */
-void weft_left_note(struct weft_comm *comm, enum weft_left_kind kind,
+void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
 	int32_t rank, int32_t tag, uint64_t len);
 
 /* nic_send.c. A send over the fabric on a communicator that may be matched by
@@ -231,20 +231,20 @@ void weft_nic_leave(struct weft_comm *comm);
 void weft_nic_purge(struct weft_comm *comm);
 
 /* Handlers. */
-weft_wire_fn weft_recv_on_eager, weft_recv_on_rts, weft_recv_on_failed;
+weft_wire_fn weft_recv_on_eager, weft_recv_on_rts, weft_recv_on_coll_error;
 
 /* Ends the receive that waits for a message of another collective than this
  * one, from the same source and of the same number, so that its caller names
  * both. False when there is none. */
 bool weft_recv_end_other(
 	struct weft_comm *comm, const struct weft_wire_head *head);
-weft_wire_fn weft_left_on_left;
+weft_wire_fn weft_departed_on_departed;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;
 weft_wire_fn weft_nic_on_match;
-weft_wire_fn weft_quiet_on_ping, weft_quiet_on_pong, weft_quiet_on_credit;
+weft_wire_fn weft_flush_on_ping, weft_flush_on_pong, weft_flush_on_credit;
 
-void weft_quiet_return_credit(struct weft_peer *peer);
+void weft_flush_return_credit(struct weft_peer *peer);
 
 /* Eager bytes of a peer were consumed: give them back, unasked when half the
  * window is owed. */
@@ -252,7 +252,7 @@ static inline void weft_p2p_owe(struct weft_peer *peer, size_t len)
 {
 	peer->owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
 	if (weft_unlikely(peer->owed >= weft_knobs.eager_window / 2))
-		weft_quiet_return_credit(peer);
+		weft_flush_return_credit(peer);
 }
 
 #endif

@@ -7,12 +7,12 @@
  *
  * Both sides may cut the data differently: the set-up tells the receiver how
  * the sender did, and a partition of the receiver has arrived when all of the
- * sender's that overlap it have. All travels in a plane of its own; set-ups
+ * sender's that overlap it have. All travels in a context of its own; set-ups
  * match in the order of the init calls, as the standard says, and carry the
  * first of a range of tags below zero that only this pair of requests uses. */
 #include "p2p/p2p_priv.h"
 
-#include "core/progress.h"
+#include "transport/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static struct weft_msg part_message(const struct parts *parts, void *buf,
 		.type = type ? type : weft_type_builtin(BYTE_ABI_VALUE),
 		.rank = parts->req->src,
 		.tag = tag,
-		.plane = WEFT_PLANE_PART,
+		.ctx_offset = WEFT_CTX_OFFSET_PART,
 	};
 }
 
@@ -171,7 +171,7 @@ static int send_setup(struct parts *parts)
 	struct weft_msg msg = part_message(parts, &parts->setup,
 		sizeof(parts->setup), NULL, parts->req->tag);
 	struct weft_req *req;
-	int err = weft_isend_held(&msg, &req);
+	int err = weft_isend_locked(&msg, &req);
 
 	if (err)
 		return err;
@@ -190,7 +190,7 @@ int weft_psend_init(
 	struct parts *parts;
 	int err = WEFT_ERR_NOMEM;
 
-	weft_lane_take(comm->lane);
+	weft_vci_lock(comm->vci);
 	parts = parts_new(msg, n_parts, WEFT_REQ_SEND, &send_ops);
 	if (parts)
 		parts->list = list_new(parts, (uint32_t)n_parts);
@@ -206,7 +206,7 @@ int weft_psend_init(
 		weft_req_put(parts->req);
 	else if (!err)
 		*req_out = parts->req;
-	weft_lane_drop(comm->lane);
+	weft_vci_unlock(comm->vci);
 	return err;
 }
 
@@ -231,7 +231,7 @@ static int ready(struct parts *parts, int32_t k)
 		return weft_err_set(WEFT_ERR_ARG,
 			"partition %d was declared ready already", k);
 	parts->list[k].is_done = true;
-	err = weft_isend_held(&msg, &sent);
+	err = weft_isend_locked(&msg, &sent);
 	if (err)
 		part_one_less(parts, err);
 	else
@@ -251,10 +251,10 @@ int weft_pready(struct weft_req *req, int32_t first, int32_t last)
 		return weft_err_set(WEFT_ERR_ARG,
 			"partitions %d to %d of a send with %d", first, last,
 			parts->n);
-	weft_lane_take(req->lane);
+	weft_vci_lock(req->vci);
 	for (int32_t k = first; !err && k <= last; k++)
 		err = ready(parts, k);
-	weft_lane_drop(req->lane);
+	weft_vci_unlock(req->vci);
 	return err;
 }
 
@@ -282,7 +282,7 @@ static void post_part(struct parts *parts, uint32_t k, char *run)
 		part_message(parts, run + k * parts->setup.part_len,
 			(int64_t)parts->setup.part_len, NULL, tag_of(parts, k));
 	struct weft_req *req;
-	int err = weft_irecv_held(&msg, &req);
+	int err = weft_irecv_locked(&msg, &req);
 
 	if (err)
 		part_one_less(parts, err);
@@ -389,7 +389,7 @@ static int post_setup(struct parts *parts)
 
 	if (parts->req->src == WEFT_PROC_NULL)
 		return 0;
-	err = weft_irecv_held(&msg, &req);
+	err = weft_irecv_locked(&msg, &req);
 	if (err)
 		return err;
 	weft_req_get(parts->req);
@@ -403,18 +403,18 @@ static int post_setup(struct parts *parts)
 int weft_precv_init(
 	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out)
 {
-	struct weft_lane *lane = msg->comm->lane;
+	struct weft_vci *vci = msg->comm->vci;
 	struct parts *parts;
 	int err;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	parts = parts_new(msg, n_parts, WEFT_REQ_RECV, &recv_ops);
 	err = parts ? post_setup(parts) : WEFT_ERR_NOMEM;
 	if (err && parts)
 		weft_req_put(parts->req);
 	else if (!err)
 		*req_out = parts->req;
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return err;
 }
 
@@ -446,10 +446,10 @@ int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out)
 	if (k < 0 || k >= parts->n)
 		return weft_err_set(WEFT_ERR_ARG,
 			"partition %d of a receive with %d", k, parts->n);
-	weft_lane_take(req->lane);
+	weft_vci_lock(req->vci);
 	if (!part_arrived(parts, k))
-		weft_progress_try(req->lane);
+		weft_progress_try(req->vci);
 	*arrived_out = part_arrived(parts, k);
-	weft_lane_drop(req->lane);
+	weft_vci_unlock(req->vci);
 	return 0;
 }

@@ -18,10 +18,10 @@ static const struct weft_req_ops recv_ops = { .start = start_recv };
 static int persist_init(const struct weft_msg *msg, enum weft_req_kind kind,
 	struct weft_req **req_out)
 {
-	struct weft_lane *lane = msg->comm->lane;
+	struct weft_vci *vci = msg->comm->vci;
 	struct weft_req *req;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	req = weft_p2p_new(msg, kind);
 	if (req) {
 		req->is_persistent = true;
@@ -30,7 +30,7 @@ static int persist_init(const struct weft_msg *msg, enum weft_req_kind kind,
 		req->ops = kind == WEFT_REQ_SEND ? &send_ops : &recv_ops;
 		*req_out = req;
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return req ? 0 : WEFT_ERR_NOMEM;
 }
 

@@ -2,7 +2,7 @@
 /* probe: look at a message without receiving it, or take it out for later */
 #include "p2p/p2p_priv.h"
 
-#include "core/progress.h"
+#include "transport/progress.h"
 #include "watchdog/request.h"
 
 static void probe_describe(
@@ -25,25 +25,25 @@ static struct weft_message *probe_look(struct weft_comm *comm, int32_t rank,
 		.rank = rank,
 		.tag = tag,
 	};
-	uint64_t ctx = comm->ctx + WEFT_PLANE_P2P;
+	uint64_t ctx = comm->ctx + WEFT_CTX_OFFSET_P2P;
 	struct weft_message *message =
 		weft_match_find(&comm->match, ctx, rank, tag);
 
 	if (!message)
-		weft_progress_try(comm->lane);
+		weft_progress_try(comm->vci);
 	while (!message) {
 		message = weft_match_find(&comm->match, ctx, rank, tag);
-		if (message || !is_blocking || weft_lost_source(comm, rank))
+		if (message || !is_blocking || weft_failure_source(comm, rank))
 			break;
-		weft_progress_wait(comm->lane);
-		if (weft_request_round(comm->lane, &loop)) {
+		weft_progress_wait(comm->vci);
+		if (weft_request_round(comm->vci, &loop)) {
 			*err_out = weft_request_raise(&loop);
 			break;
 		}
 	}
 	weft_request_end(&loop);
 	if (!message && !is_blocking)
-		weft_request_poll(comm->lane, &loop);
+		weft_request_poll(comm->vci, &loop);
 	return message;
 }
 
@@ -59,16 +59,16 @@ int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 		*found_out = true;
 		return 0;
 	}
-	weft_lane_take(comm->lane);
+	weft_vci_lock(comm->vci);
 	message = probe_look(comm, rank, tag, is_blocking, &err);
 	if (message && message->is_nic)
 		message = weft_nic_look(comm, rank, tag, is_blocking, false);
 	if (message)
 		probe_describe(message, status_out);
 	else if (!err)
-		err = weft_lost_source(comm, rank);
+		err = weft_failure_source(comm, rank);
 	*found_out = message != NULL;
-	weft_lane_drop(comm->lane);
+	weft_vci_unlock(comm->vci);
 	return err;
 }
 
@@ -79,7 +79,7 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	struct weft_message *message;
 	int err = 0;
 
-	weft_lane_take(comm->lane);
+	weft_vci_lock(comm->vci);
 	message = probe_look(comm, rank, tag, is_blocking, &err);
 	if (message && message->is_nic)
 		message = weft_nic_look(comm, rank, tag, is_blocking, true);
@@ -90,10 +90,10 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 		weft_comm_get(comm);
 		comm->n_probed++;
 	} else if (!err) {
-		err = weft_lost_source(comm, rank);
+		err = weft_failure_source(comm, rank);
 	}
 	*message_out = message;
-	weft_lane_drop(comm->lane);
+	weft_vci_unlock(comm->vci);
 	return err;
 }
 
@@ -114,10 +114,10 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 		.rank = message->src,
 		.tag = message->tag,
 	};
-	struct weft_lane *lane = comm->lane;
+	struct weft_vci *vci = comm->vci;
 	struct weft_req *req;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	req = weft_p2p_new(&msg, WEFT_REQ_RECV);
 	if (req) {
 		weft_req_get(req);
@@ -126,6 +126,6 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 		weft_comm_put(comm);
 		*req_out = req;
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return req ? 0 : WEFT_ERR_NOMEM;
 }

@@ -12,18 +12,18 @@ struct weft_table weft_messages =
 
 /* The communicator a message belongs to, or NULL when it does not exist here
  * (yet). */
-static inline struct weft_comm *comm_of(struct weft_lane *lane, uint64_t ctx)
+static inline struct weft_comm *comm_of(struct weft_vci *vci, uint64_t ctx)
 {
-	struct weft_comm *comm = lane->last_comm;
+	struct weft_comm *comm = vci->last_comm;
 
-	ctx &= ~(uint64_t)(WEFT_PLANE_END - 1);
+	ctx &= ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
 	if (weft_likely(comm && comm->ctx == ctx))
 		return comm;
 	if (!ctx)
 		return NULL;
-	comm = weft_map_get(&lane->comms, ctx);
+	comm = weft_map_get(&vci->comms, ctx);
 	if (comm)
-		lane->last_comm = comm;
+		vci->last_comm = comm;
 	return comm;
 }
 
@@ -83,7 +83,7 @@ static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
 {
 	struct weft_message *message;
 
-	if (weft_lost_is_vain(comm, head->ctx, head->tag)) {
+	if (weft_failure_is_vain(comm, head->ctx, head->tag)) {
 		weft_p2p_owe(peer, len);
 		return 0;
 	}
@@ -116,10 +116,10 @@ bool weft_recv_end_other(
 	return true;
 }
 
-bool weft_recv_other_held(const struct weft_msg *msg, int32_t *tag_out)
+bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out)
 {
 	struct weft_message *message = weft_match_other_kept(&msg->comm->match,
-		msg->comm->ctx + msg->plane, msg->rank, msg->tag);
+		msg->comm->ctx + msg->ctx_offset, msg->rank, msg->tag);
 
 	if (!message)
 		return false;
@@ -133,19 +133,19 @@ bool weft_recv_other_held(const struct weft_msg *msg, int32_t *tag_out)
 	return true;
 }
 
-void weft_recv_on_eager(struct weft_lane *lane, struct weft_peer *peer,
+void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	struct weft_comm *comm = comm_of(lane, head->ctx);
+	struct weft_comm *comm = comm_of(vci, head->ctx);
 	struct weft_req *req;
 	int err;
 
 	if (weft_unlikely(!comm)) {
-		weft_dispatch_keep(lane, peer, head, payload, len);
+		weft_dispatch_keep(vci, peer, head, payload, len);
 		return;
 	}
 	if (weft_unlikely(head->src >= (uint32_t)comm->remote_size)) {
-		weft_dispatch_drop(lane, "from a rank that does not exist");
+		weft_dispatch_drop(vci, "from a rank that does not exist");
 		return;
 	}
 	req = weft_match_arrive(
@@ -154,7 +154,7 @@ void weft_recv_on_eager(struct weft_lane *lane, struct weft_peer *peer,
 		if (weft_recv_end_other(comm, head))
 			weft_p2p_owe(peer, len);
 		else if (keep_eager(comm, peer, head, payload, len))
-			weft_dispatch_drop(lane, "out of memory");
+			weft_dispatch_drop(vci, "out of memory");
 		return;
 	}
 	/* committed */
@@ -164,25 +164,25 @@ void weft_recv_on_eager(struct weft_lane *lane, struct weft_peer *peer,
 	weft_p2p_finish(req, err);
 }
 
-void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
+void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	struct weft_comm *comm = comm_of(lane, head->ctx);
+	struct weft_comm *comm = comm_of(vci, head->ctx);
 	struct weft_message *message;
 	struct weft_wire_rts rts;
 	struct weft_req *req;
 
 	if (!weft_wire_get_rts(&rts, payload, len) || !rts.sreq ||
 		rts.len > INT64_MAX) {
-		weft_dispatch_drop(lane, "malformed announcement");
+		weft_dispatch_drop(vci, "malformed announcement");
 		return;
 	}
 	if (!comm) {
-		weft_dispatch_keep(lane, peer, head, payload, len);
+		weft_dispatch_keep(vci, peer, head, payload, len);
 		return;
 	}
 	if (head->src >= (uint32_t)comm->remote_size) {
-		weft_dispatch_drop(lane, "from a rank that does not exist");
+		weft_dispatch_drop(vci, "from a rank that does not exist");
 		return;
 	}
 	req = weft_match_arrive(
@@ -199,14 +199,14 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_TAKEN);
 		return;
 	}
-	if (weft_lost_is_vain(comm, head->ctx, head->tag)) {
+	if (weft_failure_is_vain(comm, head->ctx, head->tag)) {
 		weft_rndv_end(
 			peer, rts.sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
 		return;
 	}
 	message = weft_message_new(comm, peer, head);
 	if (!message) {
-		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_LOST);
+		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_DATA_FAILED);
 		return;
 	}
 	message->is_rts = true;
@@ -216,9 +216,9 @@ void weft_recv_on_rts(struct weft_lane *lane, struct weft_peer *peer,
 	message->addr = rts.addr;
 	if (weft_match_keep(&comm->match, message)) {
 		weft_message_free(message);
-		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_LOST);
+		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_DATA_FAILED);
 	} else if (message->is_last && comm->is_disconnected) {
-		weft_left_judge(message);
+		weft_unmatched_judge(message);
 	}
 }
 
@@ -228,7 +228,7 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	int err;
 
 	if (message->is_rts && weft_unlikely(message->is_failed)) {
-		weft_failed_deliver_take(req, message);
+		weft_coll_error_deliver_take(req, message);
 		return;
 	}
 	err = matched(req, peer, message->src, message->tag, message->len);
@@ -273,8 +273,8 @@ static inline __attribute__((always_inline)) int recv_begin(
 	err = weft_match_post(match, req);
 	if (err)
 		weft_p2p_finish(req, err);
-	else if (weft_unlikely(req->lane->n_lost))
-		weft_lost_check(req);
+	else if (weft_unlikely(req->vci->n_failed))
+		weft_failure_check(req);
 	return err;
 }
 
@@ -300,39 +300,39 @@ static inline __attribute__((always_inline)) int irecv(
 	return 0;
 }
 
-int weft_irecv_held(const struct weft_msg *msg, struct weft_req **req_out)
+int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out)
 {
 	return irecv(msg, req_out);
 }
 
 int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
 {
-	struct weft_lane *lane = msg->comm->lane;
+	struct weft_vci *vci = msg->comm->vci;
 	int err;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	err = irecv(msg, req_out);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return err;
 }
 
 int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 {
-	struct weft_lane *lane = msg->comm->lane;
+	struct weft_vci *vci = msg->comm->vci;
 	struct weft_req *req;
 	int err;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	err = irecv(msg, &req);
 	if (!err) {
 		if (!req->is_done) {
 			req->is_last = true; /* nobody can cancel it */
-			weft_req_wait(lane, req);
+			weft_req_wait(vci, req);
 		}
 		err = req->status.err;
 		*status_out = req->status;
 		weft_req_put(req);
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return err;
 }

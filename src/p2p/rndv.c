@@ -50,7 +50,7 @@ int weft_rndv_offer(struct weft_req *req)
 
 	if (!run && req->len)
 		return WEFT_ERR_NOMEM;
-	err = weft_left_receiver(req->comm, req->src);
+	err = weft_departed_receiver(req->comm, req->src);
 	if (err)
 		return err;
 	req->remote = 0;
@@ -71,7 +71,7 @@ void weft_rndv_end(struct weft_peer *peer, uint64_t handle, uint64_t how)
 	struct weft_wire_fin fin = { .req = handle, .status = how };
 
 	if (weft_peer_control(peer, &head, &fin, sizeof(fin)))
-		weft_peer_die(peer, WEFT_ERR_NOMEM);
+		weft_peer_fail(peer, WEFT_ERR_NOMEM);
 }
 
 int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len)
@@ -157,7 +157,7 @@ static int read_all(struct weft_req *req, uint64_t addr, size_t len)
 	return err;
 }
 
-static int pull_near(
+static int pull_local(
 	struct weft_req *req, uint64_t sreq, uint64_t addr, size_t len)
 {
 	int err = 0;
@@ -173,16 +173,16 @@ static int pull_near(
 	return 0;
 }
 
-static int pull_far(struct weft_req *req, uint64_t sreq, size_t len)
+static int pull_remote(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	req->remote = sreq;
-	req->n_rails = weft_pieces_rails(req, len);
+	req->n_rails = weft_rndv_seg_rails(req, len);
 	if (!weft_type_is_run(req->type, req->count)) {
 		req->staging = malloc(len);
 		if (!req->staging)
 			return WEFT_ERR_NOMEM;
 	}
-	weft_pieces_start(req, len);
+	weft_rndv_seg_start(req, len);
 	return 0;
 }
 
@@ -199,7 +199,7 @@ static int push_pull(struct weft_peer *peer, struct weft_out *out)
 	struct out_pull pull = *weft_container_of(out, struct out_pull, out);
 
 	free(weft_container_of(out, struct out_pull, out));
-	if (peer->state == WEFT_PEER_DEAD)
+	if (peer->state == WEFT_PEER_FAILED)
 		weft_p2p_finish(pull.req, peer->err);
 	else
 		weft_rndv_pull(pull.req, peer, pull.sreq, pull.addr, pull.len);
@@ -238,7 +238,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	if (peer->state != WEFT_PEER_READY) {
 		err = pull_later(req, sreq, addr, len);
 	} else if (peer->is_self || (peer->is_shm && peer->can_read && addr)) {
-		err = pull_near(req, sreq, addr, len);
+		err = pull_local(req, sreq, addr, len);
 	} else if (peer->is_shm) {
 		req->remote = sreq; /* expects fragments */
 		req->n_rails = 0;
@@ -246,12 +246,12 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		req->seq = len;
 		err = weft_rndv_ask(req, sreq, len);
 	} else {
-		err = pull_far(req, sreq, len);
+		err = pull_remote(req, sreq, len);
 	}
 	if (err)
-		rndv_finish(req, sreq, err, WEFT_WIRE_LOST);
+		rndv_finish(req, sreq, err, WEFT_WIRE_DATA_FAILED);
 	if (err == WEFT_ERR_PEER)
-		weft_peer_die(peer, err); /* it was there to be read from */
+		weft_peer_fail(peer, err); /* it was there to be read from */
 }
 
 /* The live request a message names, if it is of this kind and this peer's,
@@ -275,7 +275,7 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 	size_t total = (size_t)req->seq;
 	size_t max = weft_min(peer->tx.buf_len / 4, 32768);
 	const char *run = weft_send_run(req);
-	int err = peer->state == WEFT_PEER_DEAD ? peer->err : 0;
+	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
 	while (!err && req->n_moved < total) {
 		struct weft_wire_head head = { .op = WEFT_WIRE_FRAG };
@@ -295,26 +295,26 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
-void weft_rndv_on_cts(struct weft_lane *lane, struct weft_peer *peer,
+void weft_rndv_on_cts(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_cts cts;
 	struct weft_req *req;
 
 	if (!weft_wire_get_cts(&cts, payload, len)) {
-		weft_dispatch_drop(lane, "clear-to-send too short");
+		weft_dispatch_drop(vci, "clear-to-send too short");
 		return;
 	}
 	req = rndv_find(peer, cts.sreq, WEFT_REQ_SEND);
 	if (!req || req->remote || !cts.rreq || cts.len > req->len ||
 		head->tag < 0 || head->tag > peer->n_rails) {
-		weft_dispatch_drop(lane, "clear-to-send for no such send");
+		weft_dispatch_drop(vci, "clear-to-send for no such send");
 		return;
 	}
 	req->remote = cts.rreq;
 	req->n_rails = (uint8_t)head->tag;
 	if (!peer->is_shm) {
-		weft_pieces_start(req, cts.len);
+		weft_rndv_seg_start(req, cts.len);
 		return;
 	}
 	req->n_moved = 0;
@@ -323,7 +323,7 @@ void weft_rndv_on_cts(struct weft_lane *lane, struct weft_peer *peer,
 	weft_peer_queue(peer, &req->out);
 }
 
-void weft_rndv_on_frag(struct weft_lane *lane, struct weft_peer *peer,
+void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_frag frag;
@@ -331,14 +331,14 @@ void weft_rndv_on_frag(struct weft_lane *lane, struct weft_peer *peer,
 
 	(void)head;
 	if (!weft_wire_get_frag(&frag, payload, len)) {
-		weft_dispatch_drop(lane, "fragment too short");
+		weft_dispatch_drop(vci, "fragment too short");
 		return;
 	}
 	len -= sizeof(frag);
 	req = rndv_find(peer, frag.rreq, WEFT_REQ_RECV);
 	if (!req || req->is_posted || !req->remote || req->n_parts ||
 		frag.offset != req->n_moved || len > req->seq - req->n_moved) {
-		weft_dispatch_drop(lane, "fragment of no such message");
+		weft_dispatch_drop(vci, "fragment of no such message");
 		return;
 	}
 	weft_unpack(req->type, req->count, req->buf, frag.offset,
@@ -360,19 +360,19 @@ static bool send_ends(struct weft_req *req, uint64_t how)
 {
 	int err = 0;
 
-	if (how == WEFT_WIRE_LOST)
+	if (how == WEFT_WIRE_DATA_FAILED)
 		err = lost(req->peer, "receive");
 	if (how > WEFT_WIRE_PROC_FAILED) {
-		weft_lost_hear(req->comm, how - WEFT_WIRE_PROC_FAILED);
+		weft_failure_note(req->comm, how - WEFT_WIRE_PROC_FAILED);
 		err = weft_comm_failed(req->comm);
 	}
 	if (req->remote)
-		return weft_pieces_answer(req, err);
+		return weft_rndv_seg_answer(req, err);
 	weft_send_finish(req, err);
 	return true;
 }
 
-void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
+void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_fin fin;
@@ -382,21 +382,21 @@ void weft_rndv_on_fin(struct weft_lane *lane, struct weft_peer *peer,
 	if (!weft_wire_get_fin(&fin, payload, len) ||
 		(fin.status > WEFT_WIRE_PROC_FAILED &&
 			!weft_lost_is_known(
-				lane, fin.status - WEFT_WIRE_PROC_FAILED))) {
-		weft_dispatch_drop(lane, "malformed end of a message");
+				vci, fin.status - WEFT_WIRE_PROC_FAILED))) {
+		weft_dispatch_drop(vci, "malformed end of a message");
 		return;
 	}
 	req = rndv_find(peer, fin.req, WEFT_REQ_SEND);
 	if (req && send_ends(req, fin.status))
 		return;
-	if (fin.status != WEFT_WIRE_LOST) {
+	if (fin.status != WEFT_WIRE_DATA_FAILED) {
 		/* a death or a leaving may have ended it first */
-		if (!lane->n_lost)
-			weft_dispatch_drop(lane, "end of no such message");
+		if (!vci->n_failed)
+			weft_dispatch_drop(vci, "end of no such message");
 		return;
 	}
 	/* both may have failed, and know it */
 	req = rndv_find(peer, fin.req, WEFT_REQ_RECV);
 	if (req && !req->is_posted && req->n_parts > 0)
-		weft_pieces_withdraw(req, lost(peer, "send"));
+		weft_rndv_seg_withdraw(req, lost(peer, "send"));
 }

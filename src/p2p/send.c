@@ -9,7 +9,7 @@
 
 #include "base/knob.h"
 #include "base/log.h"
-#include "core/progress.h"
+#include "transport/progress.h"
 #include "net/net.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static size_t eager_max(const struct weft_peer *peer)
 {
 	if (peer->is_shm || peer->is_self)
 		return (size_t)weft_knobs.shm_eager;
-	return peer->lane->net->plan.eager_len - sizeof(struct weft_wire_net);
+	return peer->vci->net->plan.eager_len - sizeof(struct weft_wire_net);
 }
 
 static const void *run_of(const struct weft_req *req)
@@ -102,7 +102,7 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 static int eager_net(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
-	struct weft_net *net = peer->lane->net;
+	struct weft_net *net = peer->vci->net;
 	uint8_t stack[SEND_STACK];
 	struct weft_wire_head head = head_of(req);
 	size_t total = sizeof(struct weft_wire_net) + req->len;
@@ -188,7 +188,7 @@ static int push_send(struct weft_peer *peer, struct weft_out *out)
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
 	int rc = peer->err;
 
-	if (peer->state != WEFT_PEER_DEAD)
+	if (peer->state != WEFT_PEER_FAILED)
 		rc = send_now(req);
 	if (rc == WEFT_AGAIN)
 		return rc;
@@ -203,14 +203,15 @@ static int send_begin(struct weft_req *req, bool is_last)
 	int rc = WEFT_AGAIN;
 
 	/* collectives and partitions cannot be cancelled */
-	req->is_last = is_last || req->ctx % WEFT_PLANE_END != WEFT_PLANE_P2P;
+	req->is_last = is_last ||
+		       req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P;
 	if (weft_unlikely(req->src == WEFT_PROC_NULL)) {
 		weft_req_complete(req, 0);
 		return 0;
 	}
 	peer = weft_comm_peer(req->comm, (uint32_t)req->src);
 	req->peer = peer;
-	if (weft_unlikely(!peer || peer->state == WEFT_PEER_DEAD)) {
+	if (weft_unlikely(!peer || peer->state == WEFT_PEER_FAILED)) {
 		rc = peer ? weft_err_set(peer->err,
 				    "process %u cannot be reached any more",
 				    (uint32_t)peer->proc)
@@ -267,7 +268,7 @@ static inline __attribute__((always_inline)) bool send_fast(
 		.op = WEFT_WIRE_EAGER,
 		.number = peer->n_eager_sent++,
 		.src = (uint32_t)comm->rank,
-		.ctx = comm->ctx + msg->plane,
+		.ctx = comm->ctx + msg->ctx_offset,
 		.tag = msg->tag,
 	};
 	weft_peer_stamp(peer, &head);
@@ -281,7 +282,7 @@ static inline void fill_sent(struct weft_req *req, const struct weft_msg *msg)
 {
 	req->comm = weft_comm_get(msg->comm);
 	req->peer = weft_comm_peer(msg->comm, (uint32_t)msg->rank);
-	req->ctx = msg->comm->ctx + msg->plane;
+	req->ctx = msg->comm->ctx + msg->ctx_offset;
 	req->src = msg->rank;
 	req->tag = msg->tag;
 	req->is_eager = true;
@@ -292,7 +293,7 @@ static inline void fill_sent(struct weft_req *req, const struct weft_msg *msg)
 static inline __attribute__((always_inline)) int isend(
 	const struct weft_msg *msg, struct weft_req **req_out)
 {
-	struct weft_req *req = weft_req_new(msg->comm->lane, WEFT_REQ_SEND);
+	struct weft_req *req = weft_req_new(msg->comm->vci, WEFT_REQ_SEND);
 	int err;
 
 	if (weft_unlikely(!req))
@@ -312,19 +313,19 @@ static inline __attribute__((always_inline)) int isend(
 	return 0;
 }
 
-int weft_isend_held(const struct weft_msg *msg, struct weft_req **req_out)
+int weft_isend_locked(const struct weft_msg *msg, struct weft_req **req_out)
 {
 	return isend(msg, req_out);
 }
 
 int weft_isend(const struct weft_msg *msg, struct weft_req **req_out)
 {
-	struct weft_lane *lane = msg->comm->lane;
+	struct weft_vci *vci = msg->comm->vci;
 	int err;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	err = isend(msg, req_out);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return err;
 }
 
@@ -338,26 +339,26 @@ static __attribute__((noinline)) int send_slow(const struct weft_msg *msg)
 		return WEFT_ERR_NOMEM;
 	err = send_begin(req, true);
 	if (!err) {
-		weft_req_wait(msg->comm->lane, req);
+		weft_req_wait(msg->comm->vci, req);
 		err = req->status.err;
 	}
 	weft_req_put(req);
 	return err;
 }
 
-int weft_send_held(const struct weft_msg *msg)
+int weft_send_locked(const struct weft_msg *msg)
 {
 	return weft_likely(send_fast(msg)) ? 0 : send_slow(msg);
 }
 
 int weft_send(const struct weft_msg *msg)
 {
-	struct weft_lane *lane = msg->comm->lane;
+	struct weft_vci *vci = msg->comm->vci;
 	int err = 0;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	if (weft_unlikely(!send_fast(msg)))
 		err = send_slow(msg);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return err;
 }

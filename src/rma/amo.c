@@ -71,7 +71,7 @@ static inline void *by_cpu(const void *sym, uint32_t pe)
 {
 	return weft_unlikely(weft_rma_own.has_fabric_amo)
 		       ? NULL
-		       : weft_rma_near(sym, pe);
+		       : weft_rma_local(sym, pe);
 }
 
 int weft_rma_amo(struct weft_rma_ctx *ctx, void *dest,
@@ -81,7 +81,7 @@ int weft_rma_amo(struct weft_rma_ctx *ctx, void *dest,
 	uint64_t old;
 
 	if (weft_unlikely(!there))
-		return weft_far_amo(ctx, dest, amo, pe);
+		return weft_remote_amo(ctx, dest, amo, pe);
 	return weft_amo_apply(there, amo, &old);
 }
 
@@ -92,7 +92,8 @@ int weft_rma_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 
 	if (weft_unlikely(!there)) {
 		*fetched = 0;
-		return weft_far_amo_fetch(ctx, dest, amo, fetched, pe, false);
+		return weft_remote_amo_fetch(
+			ctx, dest, amo, fetched, pe, false);
 	}
 	return weft_amo_apply(there, amo, fetched);
 }
@@ -105,7 +106,7 @@ int weft_rma_amo_fetch_nbi(struct weft_rma_ctx *ctx, void *dest,
 	int err;
 
 	if (weft_unlikely(!there))
-		return weft_far_amo_fetch(ctx, dest, amo, fetched, pe, true);
+		return weft_remote_amo_fetch(ctx, dest, amo, fetched, pe, true);
 	err = weft_amo_apply(there, amo, &old);
 	if (!err)
 		memcpy(fetched, &old, amo->width);

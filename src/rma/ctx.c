@@ -32,7 +32,7 @@ static void on_flushed(struct weft_op *op, int err, size_t len)
  * use as well. */
 static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 {
-	struct weft_side *side = weft_rma_own.side;
+	struct weft_rma_domain *domain = weft_rma_own.domain;
 
 	ctx->states = calloc(weft_rma.n_pes, sizeof(*ctx->states));
 	ctx->touched = calloc(weft_rma.n_pes, sizeof(*ctx->touched));
@@ -42,23 +42,23 @@ static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 	ctx->flush_op.done = on_flushed;
 	ctx->window = WEFT_WINDOW;
 	if (weft_rma.ctx)
-		return weft_side_ep_open(side, &ctx->ep);
-	ctx->ep = weft_side_first(side);
+		return weft_rma_ep_open(domain, &ctx->ep);
+	ctx->ep = weft_rma_domain_ep(domain);
 	return 0;
 }
 
 static void rma_ctx_destroy(struct weft_rma_ctx *ctx)
 {
 	if (ctx->ep) {
-		weft_tell_forget(ctx);
-		if (ctx->ep != weft_side_first(weft_rma_own.side))
-			weft_side_ep_close(ctx->ep);
+		weft_am_forget(ctx);
+		if (ctx->ep != weft_rma_domain_ep(weft_rma_own.domain))
+			weft_rma_ep_close(ctx->ep);
 	}
-	while (ctx->lost) {
-		struct weft_awaited *lost = ctx->lost;
+	while (ctx->failed) {
+		struct weft_awaited *failed = ctx->failed;
 
-		ctx->lost = lost->lost;
-		free(lost);
+		ctx->failed = failed->failed;
+		free(failed);
 	}
 	free(ctx->awaited);
 	free(ctx->states);
@@ -76,7 +76,7 @@ int weft_rma_ctx_create(unsigned options, struct weft_rma_ctx **ctx_out)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a context");
 	ctx->options = options;
 	ctx->owner = pthread_self();
-	if (own->side)
+	if (own->domain)
 		err = rma_ctx_open_far(ctx);
 	if (err) {
 		rma_ctx_destroy(ctx);
@@ -122,9 +122,9 @@ void weft_rma_release(void)
 
 		if (ctx->options & WEFT_RMA_PRIVATE) {
 			if (pthread_equal(ctx->owner, pthread_self()))
-				weft_far_release(ctx);
+				weft_remote_release(ctx);
 		} else if (weft_spin_try(&ctx->lock)) {
-			weft_far_release(ctx);
+			weft_remote_release(ctx);
 			weft_spin_drop(&ctx->lock);
 		}
 	}

@@ -31,10 +31,10 @@ static inline void rma_put_copy(void *to, const void *from, size_t len)
 int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
 {
-	void *there = weft_rma_near(dest, pe);
+	void *there = weft_rma_local(dest, pe);
 
 	if (weft_unlikely(!there))
-		return weft_far_put(ctx, dest, src, len, pe, false);
+		return weft_remote_put(ctx, dest, src, len, pe, false);
 	rma_put_copy(there, src, len);
 	return 0;
 }
@@ -42,10 +42,10 @@ int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_rma_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
 {
-	const void *there = weft_rma_near(src, pe);
+	const void *there = weft_rma_local(src, pe);
 
 	if (weft_unlikely(!there))
-		return weft_far_get(ctx, dest, src, len, pe, false);
+		return weft_remote_get(ctx, dest, src, len, pe, false);
 	rma_put_copy(dest, there, len);
 	return 0;
 }
@@ -53,10 +53,10 @@ int weft_rma_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_rma_put_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
 {
-	void *there = weft_rma_near(dest, pe);
+	void *there = weft_rma_local(dest, pe);
 
 	if (weft_unlikely(!there))
-		return weft_far_put(ctx, dest, src, len, pe, true);
+		return weft_remote_put(ctx, dest, src, len, pe, true);
 	rma_put_copy(there, src, len);
 	return 0;
 }
@@ -64,10 +64,10 @@ int weft_rma_put_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_rma_get_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
 {
-	const void *there = weft_rma_near(src, pe);
+	const void *there = weft_rma_local(src, pe);
 
 	if (weft_unlikely(!there))
-		return weft_far_get(ctx, dest, src, len, pe, true);
+		return weft_remote_get(ctx, dest, src, len, pe, true);
 	rma_put_copy(dest, there, len);
 	return 0;
 }
@@ -86,7 +86,7 @@ static void copy_strided(
 int weft_rma_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	const struct weft_rma_stride *how, uint32_t pe)
 {
-	void *there = weft_rma_near(dest, pe);
+	void *there = weft_rma_local(dest, pe);
 	int err = 0;
 
 	if (weft_likely(there)) {
@@ -94,7 +94,8 @@ int weft_rma_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
 		return 0;
 	}
 	for (size_t i = 0; i < how->n && !err; i++)
-		err = weft_far_put(ctx, (char *)dest + (ptrdiff_t)i * how->dest,
+		err = weft_remote_put(ctx,
+			(char *)dest + (ptrdiff_t)i * how->dest,
 			(const char *)src + (ptrdiff_t)i * how->src, how->len,
 			pe, false);
 	return err;
@@ -103,7 +104,7 @@ int weft_rma_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
 int weft_rma_iget(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	const struct weft_rma_stride *how, uint32_t pe)
 {
-	const void *there = weft_rma_near(src, pe);
+	const void *there = weft_rma_local(src, pe);
 	int err = 0;
 
 	if (weft_likely(there)) {
@@ -111,7 +112,8 @@ int weft_rma_iget(struct weft_rma_ctx *ctx, void *dest, const void *src,
 		return 0;
 	}
 	for (size_t i = 0; i < how->n && !err; i++)
-		err = weft_far_get(ctx, (char *)dest + (ptrdiff_t)i * how->dest,
+		err = weft_remote_get(ctx,
+			(char *)dest + (ptrdiff_t)i * how->dest,
 			(const char *)src + (ptrdiff_t)i * how->src, how->len,
 			pe, false);
 	return err;
@@ -122,10 +124,10 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	uint32_t pe, bool is_nbi)
 {
 	struct weft_amo amo = { .op = op, .width = 8, .value = value };
-	void *there = weft_rma_near(dest, pe);
+	void *there = weft_rma_local(dest, pe);
 
 	if (weft_unlikely(weft_rma_own.has_fabric_amo || !there))
-		return weft_far_put_signal(
+		return weft_remote_put_signal(
 			ctx, dest, src, len, sig, &amo, pe, is_nbi);
 	rma_put_copy(there, src, len);
 	/* the update releases what was copied; pairs with the waiter's load */

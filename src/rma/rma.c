@@ -9,10 +9,10 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "coll/coll.h"
-#include "core/alone.h"
+#include "transport/thread_check.h"
 #include "core/group.h"
-#include "core/lane.h"
-#include "core/proc.h"
+#include "transport/vci.h"
+#include "transport/proc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,18 +59,18 @@ bool weft_rma_is_symmetric(const void *sym, size_t len)
 static int rma_gather(const void *mine, void *all, size_t len)
 {
 	struct weft_comm *comm = weft_rma_own.comm;
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 	struct weft_req *req;
 	int err;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	err = weft_coll_allgather_bytes(comm, mine, all, len, &req);
 	if (!err) {
-		weft_req_wait(lane, req);
+		weft_req_wait(vci, req);
 		err = req->status.err;
 		weft_req_put(req);
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	return err;
 }
 
@@ -84,8 +84,8 @@ static void open_data(struct record *record)
 	share->fd = -1;
 	if (!weft_knob_is_on(weft_knobs.globals))
 		return;
-	err = weft_proc.lane.shm ? weft_share_data(share)
-				 : weft_share_find_data(share);
+	err = weft_proc.vci.shm ? weft_share_data(share)
+				: weft_share_find_data(share);
 	if (err) {
 		weft_log_info("RMA-DATA",
 			"global variables are not symmetric: %s",
@@ -185,7 +185,7 @@ static bool map_pe(struct weft_rma_pe *pe, const struct record *record)
 static bool map_pes(const struct record *all, uint32_t n_pes)
 {
 	const struct weft_group *group = weft_rma_own.comm->group;
-	bool has_far = false;
+	bool has_remote = false;
 
 	for (uint32_t i = 0; i < n_pes; i++) {
 		struct weft_rma_pe *pe = &weft_rma.pes[i];
@@ -193,78 +193,77 @@ static bool map_pes(const struct record *all, uint32_t n_pes)
 		if (i == weft_rma.my_pe) {
 			pe->heap = weft_rma.heap.base;
 			pe->data = weft_rma.data.base;
-		} else if (!weft_proc.lane.shm ||
-			   !weft_proc_is_near(weft_group_proc(group, i)) ||
+		} else if (!weft_proc.vci.shm ||
+			   !weft_proc_is_local(weft_group_proc(group, i)) ||
 			   !map_pe(pe, &all[i])) {
-			has_far = true;
+			has_remote = true;
 		}
 	}
-	return has_far;
+	return has_remote;
 }
 
 /* --- beyond the node ----------------------------------------------------- */
 
 /* What the others need to reach a PE through a fabric. */
-struct card {
+struct bc {
 	int32_t err; /* 0, or why this PE has no fabric */
 	uint32_t name_len;
-	struct weft_side_key spans[2];
+	struct weft_rma_ep_key spans[2];
 	uint8_t has_fabric_amo;
 	uint8_t name[WEFT_NET_NAME_MAX];
 };
 
-static int expose(struct card *card)
+static int expose(struct bc *bc)
 {
-	struct weft_side *side = weft_rma_own.side;
-	uint64_t key = side->plan.has_prov_key ? UINT64_MAX : 0;
-	int err = weft_side_expose(side, weft_rma.heap.base, weft_rma.heap.len,
-		key, &card->spans[0]);
+	struct weft_rma_domain *domain = weft_rma_own.domain;
+	uint64_t key = domain->plan.has_prov_key ? UINT64_MAX : 0;
+	int err = weft_rma_domain_expose(domain, weft_rma.heap.base,
+		weft_rma.heap.len, key, &bc->spans[0]);
 
 	if (!err && weft_rma.data.len)
-		err = weft_side_expose(side, weft_rma.data.base,
-			weft_rma.data.len, key + 1, &card->spans[1]);
+		err = weft_rma_domain_expose(domain, weft_rma.data.base,
+			weft_rma.data.len, key + 1, &bc->spans[1]);
 	return err;
 }
 
-static int open_side(struct card *card)
+static int open_domain(struct bc *bc)
 {
 	struct weft_net_hints hints;
-	size_t len = sizeof(card->name);
-	bool began = weft_alone_begin();
+	size_t len = sizeof(bc->name);
+	bool began = weft_thread_check_begin();
 	int err;
 
 	weft_proc_net_hints(&hints);
-	err = weft_side_open(&hints, &weft_rma_own.side);
-	weft_alone_end(began);
+	err = weft_rma_domain_open(&hints, &weft_rma_own.domain);
+	weft_thread_check_end(began);
 	if (!err)
-		err = expose(card);
+		err = expose(bc);
 	if (!err)
-		err = weft_side_name(weft_rma_own.side, card->name, &len);
-	card->name_len = (uint32_t)len;
-	card->has_fabric_amo = !err && weft_rma_own.side->plan.has_fabric_amo;
+		err = weft_rma_domain_name(weft_rma_own.domain, bc->name, &len);
+	bc->name_len = (uint32_t)len;
+	bc->has_fabric_amo = !err && weft_rma_own.domain->plan.has_fabric_amo;
 	return err;
 }
 
-static int add_far(uint32_t pe, const struct card *card)
+static int add_remote(uint32_t pe, const struct bc *bc)
 {
-	struct weft_rma_far *far = &weft_rma_own.fars[pe];
+	struct weft_rma_remote *remote = &weft_rma_own.remotes[pe];
 
-	if (card->err)
+	if (bc->err)
 		return weft_err_set(WEFT_ERR_PEER,
 			"PE %u has no fabric for one-sided access: %s", pe,
-			weft_err_str(card->err));
-	if (card->has_fabric_amo != weft_rma_own.side->plan.has_fabric_amo)
+			weft_err_str(bc->err));
+	if (bc->has_fabric_amo != weft_rma_own.domain->plan.has_fabric_amo)
 		return weft_err_set(WEFT_ERR_NOT_SAME,
 			"PE %u uses another fabric; set WEFT_PROVIDER alike "
 			"everywhere",
 			pe);
-	if (card->name_len > sizeof(card->name))
+	if (bc->name_len > sizeof(bc->name))
 		return weft_err_set(WEFT_ERR_PROTO,
-			"PE %u tells an address of %u bytes", pe,
-			card->name_len);
-	memcpy(far->spans, card->spans, sizeof(far->spans));
-	return weft_side_peer_add(
-		weft_rma_own.side, card->name, card->name_len, &far->addr);
+			"PE %u tells an address of %u bytes", pe, bc->name_len);
+	memcpy(remote->spans, bc->spans, sizeof(remote->spans));
+	return weft_rma_domain_peer_add(
+		weft_rma_own.domain, bc->name, bc->name_len, &remote->addr);
 }
 
 /* Some PE is out of reach of another: all open a fabric, and exchange how to
@@ -272,50 +271,50 @@ static int add_far(uint32_t pe, const struct card *card)
 static int rma_open_far(uint32_t n_pes)
 {
 	struct weft_rma_own *own = &weft_rma_own;
-	struct card *mine = calloc(n_pes + 1, sizeof(*mine));
-	struct card *all = mine ? mine + 1 : NULL;
+	struct bc *mine = calloc(n_pes + 1, sizeof(*mine));
+	struct bc *all = mine ? mine + 1 : NULL;
 	int err;
 
-	own->fars = calloc(n_pes, sizeof(*own->fars));
-	if (!mine || !own->fars) {
+	own->remotes = calloc(n_pes, sizeof(*own->remotes));
+	if (!mine || !own->remotes) {
 		free(mine);
 		return weft_err_set(
 			WEFT_ERR_NOMEM, "no memory for %u PEs", n_pes);
 	}
-	weft_tell_open();
-	mine->err = open_side(mine);
+	weft_am_open();
+	mine->err = open_domain(mine);
 	err = rma_gather(mine, all, sizeof(*all));
 	if (!err)
 		err = mine->err;
 	for (uint32_t i = 0; i < n_pes && !err; i++)
-		err = add_far(i, &all[i]);
+		err = add_remote(i, &all[i]);
 	free(mine);
 	if (err)
 		return err;
-	own->has_fabric_amo = own->side->plan.has_fabric_amo;
-	own->has_put_order = own->side->plan.has_put_order;
-	weft_serve_open();
+	own->has_fabric_amo = own->domain->plan.has_fabric_amo;
+	own->has_put_order = own->domain->plan.has_put_order;
+	weft_progress_thread_open();
 	return 0;
 }
 
-static void close_far(void)
+static void close_remote(void)
 {
 	struct weft_rma_own *own = &weft_rma_own;
 
-	if (own->fars)
-		weft_tell_close();
-	weft_side_close(own->side);
-	own->side = NULL;
-	free(own->fars);
-	own->fars = NULL;
+	if (own->remotes)
+		weft_am_close();
+	weft_rma_domain_close(own->domain);
+	own->domain = NULL;
+	free(own->remotes);
+	own->remotes = NULL;
 	own->has_fabric_amo = false;
 }
 
 static int open_others(const struct record *mine, uint32_t n_pes)
 {
 	struct record *all = calloc(n_pes, sizeof(*all) + 1);
-	uint8_t *is_far = (uint8_t *)(all + n_pes);
-	uint8_t am_far;
+	uint8_t *is_remote = (uint8_t *)(all + n_pes);
+	uint8_t am_remote;
 	int err;
 
 	if (!all)
@@ -325,12 +324,12 @@ static int open_others(const struct record *mine, uint32_t n_pes)
 		err = rma_compare(all, n_pes);
 	if (err)
 		goto out;
-	am_far = map_pes(all, n_pes);
-	err = rma_gather(&am_far, is_far, 1);
+	am_remote = map_pes(all, n_pes);
+	err = rma_gather(&am_remote, is_remote, 1);
 	if (err)
 		goto out;
-	weft_rma.is_all_near = !memchr(is_far, 1, n_pes);
-	if (!weft_rma.is_all_near)
+	weft_rma.is_all_local = !memchr(is_remote, 1, n_pes);
+	if (!weft_rma.is_all_local)
 		err = rma_open_far(n_pes);
 out:
 	free(all);
@@ -365,12 +364,12 @@ static void close_all(void)
 {
 	struct weft_rma_own *own = &weft_rma_own;
 
-	if (own->chore.run)
-		weft_serve_close();
-	own->chore.run = NULL;
+	if (own->hook.run)
+		weft_progress_thread_close();
+	own->hook.run = NULL;
 	if (weft_rma.ctx)
 		close_contexts();
-	close_far();
+	close_remote();
 
 	for (uint32_t i = 0; weft_rma.pes && i < weft_rma.n_pes; i++) {
 		if (i == weft_rma.my_pe)
@@ -386,7 +385,7 @@ static void close_all(void)
 	own->comm = NULL;
 }
 
-/* The helper looks for it with the lane's lock. */
+/* The helper looks for it with the VCI's lock. */
 static int open_default(void)
 {
 	struct weft_rma_ctx *ctx;
@@ -394,9 +393,9 @@ static int open_default(void)
 
 	if (err)
 		return err;
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	weft_rma.ctx = ctx;
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
  * with the CPU's, by messages that the target carries out.
  *
  * Threads: calls on one context are serialised inside unless it was made with
- * WEFT_RMA_PRIVATE or WEFT_RMA_SERIALIZED. No call needs the lane's lock.
+ * WEFT_RMA_PRIVATE or WEFT_RMA_SERIALIZED. No call needs the VCI's lock.
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). What
  * went wrong after a call returned is returned by the next fence or quiet of
@@ -39,7 +39,7 @@ struct weft_rma_span {
 struct weft_rma_pe {
 	char *heap; /* its spans here; NULL when it is not near */
 	char *data;
-	struct weft_rma_far *far; /* how the fabric reaches it */
+	struct weft_rma_remote *remote; /* how the fabric reaches it */
 };
 
 /* One per process; constant between open and close. n_pes is 0 while closed,
@@ -47,7 +47,7 @@ struct weft_rma_pe {
 struct weft_rma {
 	uint32_t n_pes;
 	uint32_t my_pe;
-	bool is_all_near; /* no PE needs a fabric */
+	bool is_all_local; /* no PE needs a fabric */
 	struct weft_rma_pe *pes;
 	struct weft_rma_span heap;
 	struct weft_rma_span data; /* len 0 when it cannot be shared */
@@ -69,7 +69,7 @@ int weft_rma_close(void);
 
 /* Where a near PE has the byte at symmetric address sym; NULL when the PE is
  * not near or the address is not symmetric. */
-static inline void *weft_rma_near(const void *sym, uint32_t pe)
+static inline void *weft_rma_local(const void *sym, uint32_t pe)
 {
 	const struct weft_rma_pe *p = &weft_rma.pes[pe];
 	size_t at = (size_t)((const char *)sym - weft_rma.heap.base);
@@ -199,12 +199,12 @@ struct weft_rma_wait {
 	size_t len;	     /* of it */
 	uint64_t sum;	     /* of what it held when looked at last */
 	uint64_t start_ns, moved_ns;
-	uint64_t gone_ns; /* since when it is known that a PE is gone */
+	uint64_t failed_ns; /* since when it is known that a PE is gone */
 };
 int weft_rma_wait_round(struct weft_rma_wait *wait);
 
 /* How many PEs are known to be gone; the first ones are written to text. */
-uint32_t weft_rma_gone(char *text, size_t len);
+uint32_t weft_rma_pe_failed(char *text, size_t len);
 
 /* --- session hints -------------------------------------------------------- */
 
@@ -234,7 +234,7 @@ void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
 void weft_rma_session_stop(struct weft_rma_ctx *ctx);
 
 /* What the hints would become on a fabric; NULL: without one. */
-void weft_advice_explain(const struct weft_plan *plan, unsigned hints,
+void weft_rma_hints_explain(const struct weft_plan *plan, unsigned hints,
 	weft_rma_report_fn *report, void *arg);
 
 /* --- the symmetric heap -------------------------------------------------- */

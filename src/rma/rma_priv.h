@@ -5,8 +5,8 @@
 
 #include "base/lock.h"
 #include "base/op.h"
-#include "core/lane.h"
-#include "net/side.h"
+#include "transport/vci.h"
+#include "net/rma_ep.h"
 #include "rma/heap.h"
 #include "rma/rma.h"
 #include "shm/share.h"
@@ -26,18 +26,18 @@ enum weft_rma_class {
 /* What a context has under way at a PE. */
 enum weft_rma_state {
 	WEFT_STATE_WRITTEN = 1, /* through its endpoint, not flushed */
-	WEFT_STATE_TOLD = 2,	/* by messages, not known to be done */
+	WEFT_STATE_AM = 2,	/* by messages, not known to be done */
 	/* and a fence came after that */
 	WEFT_STATE_WRITTEN_FENCED = 4,
-	WEFT_STATE_TOLD_FENCED = 8,
+	WEFT_STATE_AM_FENCED = 8,
 	WEFT_STATE_LISTED = 16, /* in touched, until all is quiet */
-	WEFT_STATE_ALONE = 32,	/* told once, and asked after at once */
+	WEFT_STATE_AM_ONE = 32, /* told once, and asked after at once */
 };
 
 enum {
-	WEFT_TELL_MAX = 3584, /* records of one message, with their data */
-	WEFT_HELD_MAX = 256,  /* data of a held operation */
-	WEFT_WINDOW = 32,     /* operations held back one by one */
+	WEFT_AM_MAX = 3584,  /* records of one message, with their data */
+	WEFT_HELD_MAX = 256, /* data of a held operation */
+	WEFT_WINDOW = 32,    /* operations held back one by one */
 };
 
 /* Records for one PE that wait to become a message. */
@@ -45,22 +45,22 @@ struct weft_batch {
 	uint32_t len;
 	uint32_t n;
 	bool is_listed; /* in batched */
-	uint8_t bytes[WEFT_TELL_MAX];
+	uint8_t bytes[WEFT_AM_MAX];
 };
 
 /* A small operation but for its data. */
 struct weft_rma_small {
 	enum weft_rma_class class;
-	struct weft_side_target to;
+	struct weft_rma_ep_target to;
 	size_t len; /* of the data; an atomic's width */
 	bool is_amo;
-	enum weft_side_what what;
+	enum weft_rma_ep_what what;
 	uint64_t flags;
 };
 
 /* The operation a session keeps back, so that the last one of a batch can be
  * sent as the last. */
-struct weft_held {
+struct weft_locked {
 	bool is_held;
 	struct weft_rma_small op;
 	uint8_t data[WEFT_HELD_MAX];
@@ -72,7 +72,7 @@ struct weft_awaited {
 	struct weft_op op;
 	bool is_done;
 	int err;
-	struct weft_awaited *lost; /* the next one given up */
+	struct weft_awaited *failed; /* the next one given up */
 };
 
 /* Created by weft_rma_ctx_create, destroyed by weft_rma_ctx_destroy. Near PEs
@@ -82,10 +82,10 @@ struct weft_rma_ctx {
 	pthread_t owner;       /* PRIVATE: the only thread that uses it */
 	struct weft_link link; /* in own.ctxs; guarded by own.ctxs_lock */
 	struct weft_spin lock;
-	struct weft_side_ep *ep; /* NULL while all PEs are near */
-	int err;		 /* of something that ended after its call */
-	uint8_t *states;	 /* enum weft_rma_state, by PE */
-	uint32_t *touched;	 /* PEs that are LISTED */
+	struct weft_rma_ep *ep; /* NULL while all PEs are near */
+	int err;		/* of something that ended after its call */
+	uint8_t *states;	/* enum weft_rma_state, by PE */
+	uint32_t *touched;	/* PEs that are LISTED */
 	uint32_t n_touched;
 	uint32_t n_reads;   /* under way without anybody waiting */
 	uint32_t n_flushes; /* under way */
@@ -95,32 +95,32 @@ struct weft_rma_ctx {
 	struct weft_op read_op;
 	struct weft_op flush_op;
 	struct weft_awaited *awaited;
-	struct weft_awaited *lost;
-	/* guarded by the lane's lock */
+	struct weft_awaited *failed;
+	/* guarded by the VCI's lock */
 	uint32_t n_asked; /* replies due that nobody waits for */
-	int tell_err;
+	int am_err;
 
 	/* the session */
 	unsigned hints; /* 0: none */
 	uint64_t flags[WEFT_CLASS_N];
-	bool is_batching[WEFT_CLASS_N]; /* by holding back */
-	bool is_telling[WEFT_CLASS_N];	/* by messages */
-	bool is_bundling;		/* the session does one of these */
-	bool is_holding;		/* counted in own.n_holding */
-	uint32_t window;		/* operations in one batch; without a
-					 * session, non-blocking puts */
+	bool is_batching[WEFT_CLASS_N];	  /* by holding back */
+	bool is_sending_am[WEFT_CLASS_N]; /* by messages */
+	bool is_bundling;		  /* the session does one of these */
+	bool is_holding;		  /* counted in own.n_holding */
+	uint32_t window;		  /* operations in one batch; without a
+					   * session, non-blocking puts */
 	uint32_t n_in_window;
-	struct weft_held held;
+	struct weft_locked held;
 	struct weft_batch **batches; /* by PE, made on use */
 	uint32_t *batched;	     /* PEs with something in theirs */
 	uint32_t n_batched;
 };
 
 /* How the fabric reaches a PE. */
-struct weft_rma_far {
+struct weft_rma_remote {
 	uint64_t addr;
-	struct weft_side_key spans[2]; /* heap, data */
-	struct weft_peer *peer;	       /* NULL until a message goes there */
+	struct weft_rma_ep_key spans[2]; /* heap, data */
+	struct weft_peer *peer;		 /* NULL until a message goes there */
 };
 
 /* One per process, beside weft_rma. Set by open, cleared by close. */
@@ -132,16 +132,16 @@ struct weft_rma_own {
 	struct weft_heap heap; /* guarded by heap_lock */
 	bool has_fabric_amo;   /* all atomics are the fabric's */
 	bool has_put_order;
-	struct weft_side *side;	   /* NULL: all PEs are near */
-	struct weft_rma_far *fars; /* one per PE; NULL likewise */
+	struct weft_rma_domain *domain;	 /* NULL: all PEs are near */
+	struct weft_rma_remote *remotes; /* one per PE; NULL likewise */
 	struct weft_spin ctxs_lock;
-	struct weft_link ctxs;	    /* all contexts */
-	_Atomic uint32_t n_holding; /* contexts that may hold things back */
-	struct weft_chore chore;    /* polls the first endpoint */
-	uint32_t skip;		    /* rounds until the next poll */
-	_Atomic uint32_t n_rounds;  /* of progress */
-	struct weft_map fetches;    /* id to who waits; lane's lock */
-	uint64_t last_id;	    /* lane's lock */
+	struct weft_link ctxs;		/* all contexts */
+	_Atomic uint32_t n_holding;	/* contexts that may hold things back */
+	struct weft_progress_hook hook; /* polls the first endpoint */
+	uint32_t skip;			/* rounds until the next poll */
+	_Atomic uint32_t n_rounds;	/* of progress */
+	struct weft_map fetches;	/* id to who waits; VCI's lock */
+	uint64_t last_id;		/* VCI's lock */
 	pthread_t helper;
 	bool has_helper;
 	_Atomic bool is_helper_over;
@@ -183,69 +183,69 @@ static inline void weft_ctx_touch(
  * when it is none that we know; *old_out is untouched then. */
 int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out);
 
-/* far.c: the same as in rma.h, for PEs that only a fabric reaches and for what
- * must go through it in any case. */
-int weft_far_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
+/* remote.c: the same as in rma.h, for PEs that only a fabric reaches and for
+ * what must go through it in any case. */
+int weft_remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi);
-int weft_far_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
+int weft_remote_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi);
-int weft_far_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
-	size_t len, uint64_t *sig, const struct weft_amo *amo, uint32_t pe,
-	bool is_nbi);
-int weft_far_amo(struct weft_rma_ctx *ctx, void *dest,
+int weft_remote_put_signal(struct weft_rma_ctx *ctx, void *dest,
+	const void *src, size_t len, uint64_t *sig, const struct weft_amo *amo,
+	uint32_t pe, bool is_nbi);
+int weft_remote_amo(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint32_t pe);
-int weft_far_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
+int weft_remote_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
-int weft_far_fence(struct weft_rma_ctx *ctx);
-int weft_far_quiet(struct weft_rma_ctx *ctx);
-int weft_far_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
+int weft_remote_fence(struct weft_rma_ctx *ctx);
+int weft_remote_quiet(struct weft_rma_ctx *ctx);
+int weft_remote_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 
-/* far.c: one round of whatever may help an operation of this context on; its
+/* remote.c: one round of whatever may help an operation of this context on; its
  * lock held. Releases nothing. */
-void weft_far_progress(struct weft_rma_ctx *ctx);
+void weft_remote_progress(struct weft_rma_ctx *ctx);
 
-/* far.c: all that was written to the PE is visible there on return; lock
+/* remote.c: all that was written to the PE is visible there on return; lock
  * held. 0 or the error of the post. */
-int weft_far_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
+int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 
-/* far.c: releases what the context holds back; the only place that does. Lock
- * held. */
-int weft_far_release(struct weft_rma_ctx *ctx);
+/* remote.c: releases what the context holds back; the only place that does.
+ * Lock held. */
+int weft_remote_release(struct weft_rma_ctx *ctx);
 
-/* tell.c: accesses that the target's CPU carries out, in the order told. All
- * with the context's lock held, and not the lane's. */
-struct weft_tell {
+/* am.c: accesses that the target's CPU carries out, in the order told. All
+ * with the context's lock held, and not the VCI's. */
+struct weft_am {
 	struct weft_wire_rma rec; /* kind, op, width, len */
 	const void *data;
 	const void *sym; /* where; NULL for ASK */
 };
 /* One message with n (1 or 2) records. */
-int weft_tell_send(struct weft_rma_ctx *ctx, uint32_t pe,
-	const struct weft_tell *tells, size_t n);
+int weft_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
+	const struct weft_am *ams, size_t n);
 /* Into the batch for the PE, which is sent when full. */
-int weft_tell_add(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *tell);
-int weft_tell_release(struct weft_rma_ctx *ctx);
+int weft_am_add(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *am);
+int weft_am_release(struct weft_rma_ctx *ctx);
 /* An atomic with a result: waits for it, or has it stored (nbi), and then goes
  * into the batch. */
-int weft_tell_fetch(struct weft_rma_ctx *ctx, void *dest,
+int weft_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
 /* Asks the PE to say when it is done with all it was told. */
-int weft_tell_ask(struct weft_rma_ctx *ctx, uint32_t pe);
+int weft_am_ask(struct weft_rma_ctx *ctx, uint32_t pe);
 /* The same behind one record, which may stay the only one. */
-int weft_tell_alone(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_tell *tell);
+int weft_am_send_one(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *am);
 /* Waits until no reply is due that nobody waits for. */
-int weft_tell_wait(struct weft_rma_ctx *ctx);
+int weft_am_wait(struct weft_rma_ctx *ctx);
 /* ask and wait. */
-int weft_tell_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
-void weft_tell_open(void);
-void weft_tell_close(void);
-void weft_tell_forget(struct weft_rma_ctx *ctx);
+int weft_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
+void weft_am_open(void);
+void weft_am_close(void);
+void weft_am_forget(struct weft_rma_ctx *ctx);
 
-/* stall.c: a wait of this room; zeroed but for what and whom. */
+/* pe_wait.c: a wait of this room; zeroed but for what and whom. */
 #define WEFT_RMA_ALL UINT64_MAX
-struct weft_rma_stall {
+struct weft_rma_op_wait {
 	const char *what; /* "a put to"; for several PEs "a quiet" */
 	uint64_t addr;	  /* of the PE; WEFT_RMA_ALL: for several */
 	uint32_t n_rounds;
@@ -255,19 +255,19 @@ struct weft_rma_stall {
 };
 /* After a round of progress of the wait; n_left: of what it waits for. 0, or
  * the error that ends it, described: the PE is gone. Says once, after
- * WEFT_STALL_WARN seconds, what is waited for. No lane's lock held, here and
+ * WEFT_STALL_WARN seconds, what is waited for. No VCI's lock held, here and
  * below. */
-int weft_rma_stalled(struct weft_rma_stall *stall, uint32_t n_left);
+int weft_rma_op_wait_check(struct weft_rma_op_wait *op_wait, uint32_t n_left);
 /* Describes an error of the fabric anew, with what failed at which PE, or, for
  * WEFT_RMA_ALL, with who is gone. */
 int weft_rma_fault_at(int err, const char *what, uint64_t addr);
 /* The error of what cannot end because its PE is gone. */
-int weft_rma_lost(const char *what, uint32_t pe);
+int weft_rma_wait_failed(const char *what, uint32_t pe);
 
-/* serve.c: progress for others: as part of everybody's, and by a helper while
- * this process is busy with something else. */
-void weft_serve_open(void);
-void weft_serve_close(void);
+/* progress_thread.c: progress for others: as part of everybody's, and by a
+ * helper while this process is busy with something else. */
+void weft_progress_thread_open(void);
+void weft_progress_thread_close(void);
 
 /* rma.c: the span (0 heap, 1 data) and offset of a symmetric address, or a
  * negative error. */

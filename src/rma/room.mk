@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += \
-	src/rma/advice.c \
+	src/rma/hints.c \
 	src/rma/amo.c \
 	src/rma/ctx.c \
-	src/rma/far.c \
+	src/rma/remote.c \
 	src/rma/heap.c src/rma/heap.h \
 	src/rma/order.c \
 	src/rma/put.c \
 	src/rma/rma.c src/rma/rma.h \
 	src/rma/rma_priv.h \
-	src/rma/serve.c \
-	src/rma/stall.c \
-	src/rma/tell.c
+	src/rma/progress_thread.c \
+	src/rma/pe_wait.c \
+	src/rma/am.c
 
 unit_tests += test/unit/heap_test
 test_unit_heap_test_SOURCES = test/unit/heap_test.c

@@ -2,7 +2,7 @@
 /* abort: who ends with me */
 #include "session/abort.h"
 
-#include "core/proc.h"
+#include "transport/proc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,16 +48,16 @@ static void mark_comm(bool *marks, const struct weft_comm *comm)
 }
 
 static void mark_session(
-	bool *marks, const struct weft_session *session, struct weft_lane *lane)
+	bool *marks, const struct weft_session *session, struct weft_vci *vci)
 {
 	const struct weft_comm *comm;
 	uint32_t pos = 0;
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	while ((comm = weft_table_next(&weft_comms, &pos)) != NULL)
-		if (comm->lane == lane && comm->child.session == session)
+		if (comm->vci == vci && comm->child.session == session)
 			mark_comm(marks, comm);
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 }
 
 /* The marked ranks, ascending; NULL when memory is short. */
@@ -85,9 +85,9 @@ void weft_abort_end(const struct weft_comm *comm, struct weft_session *session,
 	if (marks && comm && session->abort_scope == WEFT_ABORT_GROUP) {
 		mark_comm(marks, comm);
 	} else if (marks) {
-		mark_session(marks, session, &weft_proc.lane);
-		if (session->lane != &weft_proc.lane)
-			mark_session(marks, session, session->lane);
+		mark_session(marks, session, &weft_proc.vci);
+		if (session->vci != &weft_proc.vci)
+			mark_session(marks, session, session->vci);
 	}
 	if (marks) {
 		marks[weft_proc.facts.rank] = true;

@@ -15,7 +15,7 @@ bool weft_abort_scope_of(const char *name, enum weft_abort_scope *scope_out);
 
 /* Asks for the end of whoever is to end, and ends this process. comm may be
  * NULL, then the session is meant; session may be NULL, then the job is. Takes
- * the session's lanes' locks; none may be held. */
+ * the session's VCIs' locks; none may be held. */
 void weft_abort_end(const struct weft_comm *comm, struct weft_session *session,
 	int code, const char *text) __attribute__((noreturn));
 

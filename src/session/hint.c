@@ -5,11 +5,11 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/log.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "core/info.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "session/abort.h"
-#include "session/tied.h"
+#include "session/open_handles.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +27,8 @@ const char *weft_hint_level_name(enum weft_thread_level level)
 }
 
 static const char *const own_keys[] = { WEFT_HINT_PROVIDER, WEFT_HINT_IFACE,
-	WEFT_HINT_LANE, WEFT_HINT_TCLASS, WEFT_HINT_FINALIZE, WEFT_HINT_ABORT,
-	WEFT_HINT_MATCH, WEFT_HINT_TIED, WEFT_HINT_CONTENDED };
+	WEFT_HINT_VCI, WEFT_HINT_TCLASS, WEFT_HINT_FINALIZE, WEFT_HINT_ABORT,
+	WEFT_HINT_MATCH, WEFT_HINT_OPEN_HANDLES, WEFT_HINT_CONTENDED };
 
 static bool hint_is_ours(const char *key)
 {
@@ -182,81 +182,83 @@ static int read_abort(
 }
 
 /* What is asked of the fabric. */
-static void read_wish(
-	const struct weft_info *asked, struct weft_lane_wish *wish)
+static void read_vci_hints(
+	const struct weft_info *asked, struct weft_vci_hints *vci_hints)
 {
-	*wish = (struct weft_lane_wish){ 0 };
-	weft_info_value(asked, WEFT_HINT_PROVIDER, wish->provider,
-		sizeof(wish->provider));
-	weft_info_value(
-		asked, WEFT_HINT_IFACE, wish->iface, sizeof(wish->iface));
-	weft_info_value(
-		asked, WEFT_HINT_TCLASS, wish->tclass, sizeof(wish->tclass));
+	*vci_hints = (struct weft_vci_hints){ 0 };
+	weft_info_value(asked, WEFT_HINT_PROVIDER, vci_hints->provider,
+		sizeof(vci_hints->provider));
+	weft_info_value(asked, WEFT_HINT_IFACE, vci_hints->iface,
+		sizeof(vci_hints->iface));
+	weft_info_value(asked, WEFT_HINT_TCLASS, vci_hints->tclass,
+		sizeof(vci_hints->tclass));
 }
 
-enum lane_asked { LANE_ANY, LANE_SHARED, LANE_DEDICATED, LANE_UNKNOWN };
+enum vci_asked { VCI_ANY, VCI_SHARED, VCI_DEDICATED, VCI_UNKNOWN };
 
-static enum lane_asked read_lane(const struct weft_info *asked)
+static enum vci_asked read_vci(const struct weft_info *asked)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 
-	if (weft_info_value(asked, WEFT_HINT_LANE, value, sizeof(value)) < 0)
-		return LANE_ANY;
+	if (weft_info_value(asked, WEFT_HINT_VCI, value, sizeof(value)) < 0)
+		return VCI_ANY;
 	if (!strcmp(value, "shared"))
-		return LANE_SHARED;
-	return strcmp(value, "dedicated") ? LANE_UNKNOWN : LANE_DEDICATED;
+		return VCI_SHARED;
+	return strcmp(value, "dedicated") ? VCI_UNKNOWN : VCI_DEDICATED;
 }
 
-void weft_hint_wish(const struct weft_info *asked)
+void weft_hint_requested(const struct weft_info *asked)
 {
 	pthread_mutex_lock(&weft_proc.lock);
 	if (!weft_proc.is_open) {
-		weft_proc.wish = (struct weft_lane_wish){ 0 };
-		if (read_lane(asked) != LANE_DEDICATED)
-			read_wish(asked, &weft_proc.wish);
+		weft_proc.vci_hints = (struct weft_vci_hints){ 0 };
+		if (read_vci(asked) != VCI_DEDICATED)
+			read_vci_hints(asked, &weft_proc.vci_hints);
 	}
 	pthread_mutex_unlock(&weft_proc.lock);
 }
 
-/* Does the default lane do, as far as the fabric goes? */
-static bool is_met(const struct weft_lane_wish *wish)
+/* Does the default VCI do, as far as the fabric goes? */
+static bool is_met(const struct weft_vci_hints *vci_hints)
 {
-	const struct weft_lane_wish *first = &weft_proc.wish;
-	struct weft_lane_wish names;
+	const struct weft_vci_hints *first = &weft_proc.vci_hints;
+	struct weft_vci_hints names;
 
-	if (!strcmp(wish->provider, first->provider) &&
-		!strcmp(wish->iface, first->iface))
+	if (!strcmp(vci_hints->provider, first->provider) &&
+		!strcmp(vci_hints->iface, first->iface))
 		return true; /* or was warned about then */
-	weft_lane_take(&weft_proc.lane);
-	weft_lane_names(&weft_proc.lane, &names);
-	weft_lane_drop(&weft_proc.lane);
-	return (!*wish->provider || !strcmp(wish->provider, names.provider)) &&
-	       (!*wish->iface || !strcmp(wish->iface, names.iface));
+	weft_vci_lock(&weft_proc.vci);
+	weft_vci_names(&weft_proc.vci, &names);
+	weft_vci_unlock(&weft_proc.vci);
+	return (!*vci_hints->provider ||
+		       !strcmp(vci_hints->provider, names.provider)) &&
+	       (!*vci_hints->iface || !strcmp(vci_hints->iface, names.iface));
 }
 
-int weft_hint_lane(const struct weft_info *asked,
-	void (*on_open)(struct weft_lane *lane), struct weft_lane **lane_out)
+int weft_hint_vci(const struct weft_info *asked,
+	void (*on_open)(struct weft_vci *vci), struct weft_vci **vci_out)
 {
-	enum lane_asked how = read_lane(asked);
-	struct weft_lane_wish wish;
+	enum vci_asked how = read_vci(asked);
+	struct weft_vci_hints vci_hints;
 	int err;
 
-	*lane_out = &weft_proc.lane;
-	if (how == LANE_UNKNOWN)
+	*vci_out = &weft_proc.vci;
+	if (how == VCI_UNKNOWN)
 		return weft_err_set(WEFT_ERR_INFO_VALUE,
 			"info key %s: the value is neither \"shared\" nor "
 			"\"dedicated\"",
-			WEFT_HINT_LANE);
-	read_wish(asked, &wish);
-	if (how == LANE_SHARED || (how == LANE_ANY && is_met(&wish)))
+			WEFT_HINT_VCI);
+	read_vci_hints(asked, &vci_hints);
+	if (how == VCI_SHARED || (how == VCI_ANY && is_met(&vci_hints)))
 		return 0;
-	err = weft_lane_rent(&wish, on_open, lane_out);
+	err = weft_vci_acquire(&vci_hints, on_open, vci_out);
 	if (err)
 		weft_log_warn("SESSION-LANE",
-			"the session's wish for a lane of its own (provider "
+			"the session's wish for a VCI of its own (provider "
 			"\"%s\", interface \"%s\") cannot be met, it shares "
 			"the default one: %s",
-			wish.provider, wish.iface, weft_err_detail_peek(err));
+			vci_hints.provider, vci_hints.iface,
+			weft_err_detail_peek(err));
 	return 0;
 }
 
@@ -310,8 +312,8 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 		err = weft_info_set(
 			session->info, WEFT_HINT_ALLOC_KINDS, kinds);
 	if (!err)
-		err = weft_info_set(session->info, WEFT_HINT_LANE,
-			session->lane->number ? "dedicated" : "shared");
+		err = weft_info_set(session->info, WEFT_HINT_VCI,
+			session->vci->number ? "dedicated" : "shared");
 	if (!err)
 		err = weft_info_set(session->info, WEFT_HINT_TCLASS, "default");
 	if (!err)
@@ -327,20 +329,20 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 
 int weft_hint_used(struct weft_session *session, struct weft_info **info_out)
 {
-	struct weft_lane_wish net;
+	struct weft_vci_hints net;
 	char waits[24];
-	char tied[WEFT_INFO_VALUE_MAX + 1];
+	char open_handles[WEFT_INFO_VALUE_MAX + 1];
 	struct weft_info *info;
 	int err = weft_info_dup(session->info, &info);
 
 	if (err)
 		return err;
-	weft_lane_take(session->lane);
-	weft_lane_names(session->lane, &net);
-	weft_lane_drop(session->lane);
+	weft_vci_lock(session->vci);
+	weft_vci_names(session->vci, &net);
+	weft_vci_unlock(session->vci);
 	snprintf(waits, sizeof(waits), "%lu",
-		atomic_load_explicit(&session->lane->lock.n_contended,
-			memory_order_relaxed));
+		atomic_load_explicit(
+			&session->vci->lock.n_contended, memory_order_relaxed));
 	err = weft_info_set(info, WEFT_HINT_PROVIDER, net.provider);
 	if (!err)
 		err = weft_info_set(info, WEFT_HINT_IFACE, net.iface);
@@ -348,9 +350,9 @@ int weft_hint_used(struct weft_session *session, struct weft_info **info_out)
 		err = weft_info_set(info, WEFT_HINT_TCLASS, net.tclass);
 	if (!err)
 		err = weft_info_set(info, WEFT_HINT_CONTENDED, waits);
-	weft_tied_list(session, tied, sizeof(tied));
-	if (!err && tied[0])
-		err = weft_info_set(info, WEFT_HINT_TIED, tied);
+	weft_open_handles_list(session, open_handles, sizeof(open_handles));
+	if (!err && open_handles[0])
+		err = weft_info_set(info, WEFT_HINT_OPEN_HANDLES, open_handles);
 	if (err) {
 		weft_info_destroy(info);
 		return err;

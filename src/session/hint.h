@@ -9,25 +9,25 @@
 #define WEFT_HINT_ALLOC_KINDS "mpi_memory_alloc_kinds"
 #define WEFT_HINT_PROVIDER "weft_provider"
 #define WEFT_HINT_IFACE "weft_iface"
-#define WEFT_HINT_LANE "weft_lane"
+#define WEFT_HINT_VCI "weft_vci"
 #define WEFT_HINT_TCLASS "weft_tclass"
 #define WEFT_HINT_FINALIZE "weft_finalize"
 #define WEFT_HINT_ABORT "weft_abort"
 #define WEFT_HINT_MATCH "weft_match"
 /* told, not asked */
-#define WEFT_HINT_TIED "weft_tied"
+#define WEFT_HINT_OPEN_HANDLES "weft_open_handles"
 #define WEFT_HINT_CONTENDED "weft_contended"
 
 /* Notes what the process's first session asks of the fabric, which opens with
  * it; no effect when it is open. Called before weft_proc_get(). */
-void weft_hint_wish(const struct weft_info *asked);
+void weft_hint_requested(const struct weft_info *asked);
 
-/* The lane that a session gets which asks so: the default one, or one of its
+/* The VCI that a session gets which asks so: the default one, or one of its
  * own when it asks for that, or for a fabric that the default one does not run
  * on. What cannot be met is warned about. WEFT_ERR_INFO_VALUE for neither
  * shared nor dedicated. The process-wide object must be open. */
-int weft_hint_lane(const struct weft_info *asked,
-	void (*on_open)(struct weft_lane *lane), struct weft_lane **lane_out);
+int weft_hint_vci(const struct weft_info *asked,
+	void (*on_open)(struct weft_vci *vci), struct weft_vci **vci_out);
 
 /* Reads the keys of `asked` (NULL: none) into the session's level and puts
  * what is in effect into its info object. Keys that nobody knows are ignored,

@@ -5,10 +5,10 @@
 #include "base/err.h"
 #include "core/hardware.h"
 #include "core/info.h"
-#include "core/proc.h"
-#include "core/progress.h"
-#include "session/gone.h"
-#include "session/watch.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
+#include "comm/failed.h"
+#include "session/pset_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,11 +179,11 @@ int weft_pset_count(struct weft_session *session, uint32_t *n_out)
 {
 	int err;
 
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	err = refresh(session);
 	if (!err)
 		*n_out = session->psets->n;
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	return err;
 }
 
@@ -192,7 +192,7 @@ int weft_pset_name(
 {
 	int err = 0;
 
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	if (!session->psets || i >= session->psets->n)
 		err = refresh(session);
 	if (!err && i >= session->psets->n)
@@ -201,7 +201,7 @@ int weft_pset_name(
 			session->psets->n);
 	if (!err)
 		*name_out = session->psets->names[i];
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	return err;
 }
 
@@ -211,7 +211,7 @@ int weft_pset_node_group(struct weft_group **group_out)
 	const uint32_t *ranks;
 	uint64_t *procs;
 	size_t n;
-	int err = weft_boot_near(weft_proc.boot, &ranks, &n);
+	int err = weft_boot_local(weft_proc.boot, &ranks, &n);
 
 	if (err)
 		return err;
@@ -256,7 +256,7 @@ static enum kind pset_kind_of(
 /* A set that has lost a member is of no use as a whole. */
 static int check_whole(const char *name, struct weft_group **group)
 {
-	int32_t rank = weft_gone_first(*group);
+	int32_t rank = weft_failed_first(*group);
 	uint64_t proc;
 
 	if (rank == WEFT_UNDEFINED)
@@ -323,9 +323,9 @@ int weft_pset_group(struct weft_session *session, const char *name,
 	struct weft_group *group;
 	int err;
 
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	err = find_group(session, name, &group);
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	if (err)
 		return err;
 	if (!session->is_world && group->size) {
@@ -362,7 +362,7 @@ static void list_hosts(const struct weft_group *group, char *list, size_t len)
 	for (uint32_t i = 0; i < group->size; i++) {
 		uint64_t proc = weft_group_proc(group, i);
 
-		if (weft_proc_is_near(proc))
+		if (weft_proc_is_local(proc))
 			snprintf(
 				host, sizeof(host), "%s", weft_proc.facts.host);
 		else if (group->size > HOSTS_ASKED ||
@@ -415,14 +415,14 @@ int weft_pset_info(struct weft_session *session, const char *name,
 	struct weft_group *group = NULL;
 	int err = info ? 0 : WEFT_ERR_NOMEM;
 
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	if (!err)
 		err = find_group(session, name, &group);
 	if (!err) {
 		err = pset_describe(session, name, group, info);
 		weft_group_put(group);
 	}
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	if (err) {
 		weft_info_destroy(info);
 		return err;
@@ -483,7 +483,7 @@ static int made_add(struct weft_session *session, const char *name,
 	made->group = group;
 	weft_list_push_back(&psets->made, &made->link);
 	psets->n_made_changes++;
-	weft_watch_made(session, name, true);
+	weft_pset_watch_made(session, name, true);
 	return 0;
 }
 
@@ -493,7 +493,7 @@ int weft_pset_define(struct weft_session *session, const char *name,
 	struct weft_group *group = &weft_group_empty;
 	int err;
 
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	err = check_name(session, name);
 	if (!err && members->size)
 		err = weft_group_dup(members, &group);
@@ -505,7 +505,7 @@ int weft_pset_define(struct weft_session *session, const char *name,
 		err = made_add(session, name, weft_group_get(group));
 	if (group->size)
 		weft_group_put(group);
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	return err;
 }
 
@@ -514,18 +514,18 @@ int weft_pset_delete(struct weft_session *session, const char *name)
 	struct made *made;
 	int err = 0;
 
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	made = made_find(session, name);
 	if (made) {
 		made_free(made);
 		session->psets->n_made_changes++;
-		weft_watch_made(session, name, false);
+		weft_pset_watch_made(session, name, false);
 	} else {
 		err = weft_err_set(WEFT_ERR_NAME,
 			"the application has defined no process set \"%s\"",
 			name);
 	}
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	return err;
 }
 
@@ -558,12 +558,12 @@ int weft_pset_publish(struct weft_session *session, const char *name,
 
 	if (err)
 		return err;
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	err = check_name(session, name);
 	if (!err)
 		err = weft_boot_pset_define(
 			weft_proc.boot, name, ranks, members->size);
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	free(ranks);
 	return err;
 }
@@ -573,9 +573,9 @@ int weft_pset_unpublish(struct weft_session *session, const char *name)
 	int err;
 
 	(void)session;
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	err = weft_boot_pset_delete(weft_proc.boot, name);
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	return err;
 }
 
@@ -602,12 +602,12 @@ uint64_t weft_pset_changes(struct weft_session *session)
 	struct weft_psets *psets;
 	uint64_t n = 0;
 
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	psets = psets_of(session);
-	weft_progress(&weft_proc.lane); /* brings what the manager has to say */
+	weft_progress(&weft_proc.vci); /* brings what the manager has to say */
 	if (psets)
 		n = psets->n_made_changes + weft_proc.n_pset_events -
 		    psets->n_seen_events;
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	return n;
 }

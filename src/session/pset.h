@@ -7,7 +7,7 @@
  * those that the application defined in a session, known to that session of
  * that process only, unless it published one. A set may go while the job runs:
  * its number and name stay, its use is an error.
- * Every call takes the default lane's lock, which guards the process manager.
+ * Every call takes the default VCI's lock, which guards the process manager.
  */
 #ifndef WEFT_PSET_H
 #define WEFT_PSET_H
@@ -37,7 +37,7 @@ int weft_pset_group(struct weft_session *session, const char *name,
 int weft_pset_info(struct weft_session *session, const char *name,
 	struct weft_info **info_out);
 
-/* The processes of my node, me included. Lane's lock held. */
+/* The processes of my node, me included. VCI's lock held. */
 int weft_pset_node_group(struct weft_group **group_out);
 
 /* Defines a set of these members (which are copied) under a name, or takes it

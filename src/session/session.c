@@ -7,16 +7,16 @@
 #include "base/log.h"
 #include "core/errh.h"
 #include "core/info.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "p2p/p2p.h"
-#include "session/blocked.h"
-#include "session/create.h"
-#include "session/disconnect.h"
-#include "session/gone.h"
+#include "comm/blocked.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
+#include "comm/failed.h"
 #include "session/hint.h"
-#include "session/port.h"
+#include "spawn/port.h"
 #include "session/pset.h"
-#include "session/watch.h"
+#include "session/pset_watch.h"
 #include "watchdog/watchdog.h"
 #include "watchdog/where.h"
 
@@ -48,44 +48,44 @@ struct weft_errh *weft_session_initial_errh(void)
 static void session_on_event(const struct weft_boot_event *event)
 {
 	weft_disconnect_event(event);
-	weft_watch_event(event);
+	weft_pset_watch_event(event);
 }
 
 /* The launcher asks; on a thread of the process manager's library. */
 static void on_where(void)
 {
-	weft_life_answer(weft_proc.life, weft_where_describe);
+	weft_liveness_answer(weft_proc.liveness, weft_where_describe);
 }
 
 /* The process opens its way out with its first session: what must listen from
  * the first message on. */
-static void on_open(struct weft_lane *lane)
+static void on_open(struct weft_vci *vci)
 {
-	weft_p2p_open(lane);
-	weft_create_open(lane);
-	weft_blocked_open(lane);
-	weft_watchdog_open(lane);
-	weft_port_listen(lane);
+	weft_p2p_open(vci);
+	weft_create_open(vci);
+	weft_blocked_open(vci);
+	weft_watchdog_open(vci);
+	weft_port_listen(vci);
 	weft_proc.on_event = session_on_event;
-	weft_proc.tell = weft_watch_tell;
+	weft_proc.tell = weft_pset_watch_notify;
 	/* release: with the load on that thread */
 	atomic_store_explicit(
 		&weft_proc.boot->on_where, on_where, memory_order_release);
 }
 
-/* A lane of a session's own. */
-static void on_rent(struct weft_lane *lane)
+/* A VCI of a session's own. */
+static void on_rent(struct weft_vci *vci)
 {
-	weft_p2p_open(lane);
-	weft_blocked_open(lane);
-	weft_watchdog_open(lane);
+	weft_p2p_open(vci);
+	weft_blocked_open(vci);
+	weft_watchdog_open(vci);
 }
 
 static void session_destroy(struct weft_session *session)
 {
-	weft_watch_set(session, NULL);
-	if (session->lane->number)
-		weft_lane_return(session->lane);
+	weft_pset_watch_set(session, NULL);
+	if (session->vci->number)
+		weft_vci_release(session->vci);
 	free(session->bsend);
 	weft_psets_destroy(session->psets);
 	weft_info_destroy(session->info);
@@ -100,7 +100,7 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	struct weft_session *session;
 	int err;
 
-	weft_hint_wish(info);
+	weft_hint_requested(info);
 	err = weft_proc_get(on_open);
 	if (err)
 		return err;
@@ -109,11 +109,11 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 		weft_proc_put();
 		return WEFT_ERR_NOMEM;
 	}
-	session->lane = &weft_proc.lane;
+	session->vci = &weft_proc.vci;
 	session->number = atomic_fetch_add(&n_opened, 1) + 1;
 	weft_list_init(&session->children);
 	weft_list_init(&session->others);
-	err = weft_hint_lane(info, on_rent, &session->lane);
+	err = weft_hint_vci(info, on_rent, &session->vci);
 	if (!err)
 		err = weft_hint_apply(session, info);
 	if (err) {
@@ -128,23 +128,23 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 }
 
 struct weft_link *weft_session_list(
-	struct weft_session *session, const struct weft_lane *lane)
+	struct weft_session *session, const struct weft_vci *vci)
 {
-	return lane == session->lane ? &session->children : &session->others;
+	return vci == session->vci ? &session->children : &session->others;
 }
 
 int weft_session_add_child(struct weft_session *session,
 	struct weft_child *child, const struct weft_child_ops *ops)
 {
-	struct weft_lane *lane = child->lane ? child->lane : &weft_proc.lane;
+	struct weft_vci *vci = child->vci ? child->vci : &weft_proc.vci;
 
-	weft_lock_assert_held(&lane->lock);
+	weft_lock_assert_locked(&vci->lock);
 	if (session->is_closing)
 		return weft_err_set(WEFT_ERR_SESSION,
 			"the session is being finalized by another thread");
 	child->ops = ops;
 	child->session = session;
-	weft_list_push_back(weft_session_list(session, lane), &child->link);
+	weft_list_push_back(weft_session_list(session, vci), &child->link);
 	return 0;
 }
 
@@ -160,9 +160,9 @@ static struct weft_child *child_at(struct weft_link *link)
 	return weft_container_of(link, struct weft_child, link);
 }
 
-/* A session's children on one lane, while it closes. */
+/* A session's children on one VCI, while it closes. */
 struct part {
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	struct weft_link *children;
 	struct weft_link closed; /* those that are ready to be destroyed */
 	struct weft_blocked blocked;
@@ -177,7 +177,7 @@ static int session_part_start(struct part *part)
 {
 	int err = 0;
 
-	weft_disconnect_tend(part->lane);
+	weft_disconnect_tend(part->vci);
 	weft_list_for_each(link, next, part->children)
 	{
 		struct weft_child *child = child_at(link);
@@ -218,9 +218,9 @@ static bool part_drain(struct part *part)
 	if (!weft_blocked_err(&part->blocked) &&
 		(!test_children(part) ||
 			(part->blocked.is_last &&
-				weft_disconnect_orphan(part->lane, NULL)))) {
+				weft_disconnect_detach(part->vci, NULL)))) {
 		weft_blocked_round(&part->blocked);
-		weft_disconnect_tend(part->lane);
+		weft_disconnect_tend(part->vci);
 		return false;
 	}
 	weft_blocked_end(&part->blocked);
@@ -243,7 +243,7 @@ static int part_end(struct part *part)
 			struct weft_comm *comm = weft_disconnect_comm_of(link);
 
 			if (comm && !child->ops->test_close(child))
-				weft_disconnect_abandon(comm);
+				weft_disconnect_cancel(comm);
 		}
 	while (!weft_list_is_empty(part->children)) {
 		struct weft_child *child = child_at(part->children->prev);
@@ -260,25 +260,25 @@ static int part_end(struct part *part)
 }
 
 static void part_init(
-	struct part *part, struct weft_session *session, struct weft_lane *lane)
+	struct part *part, struct weft_session *session, struct weft_vci *vci)
 {
 	*part = (struct part){
-		.lane = lane,
-		.children = weft_session_list(session, lane),
+		.vci = vci,
+		.children = weft_session_list(session, vci),
 		.blocked = {
 			.kind = session->is_world ? WEFT_BLOCKED_WORLD
 						  : WEFT_BLOCKED_FINALIZE,
-			.lane = lane,
+			.vci = vci,
 			.call = session,
 			.session = session,
-			.is_last = lane->number ||
+			.is_last = vci->number ||
 				   atomic_load(&weft_proc.n_sessions) == 1,
 		},
 	};
 	weft_list_init(&part->closed);
 }
 
-/* Runs a step of closing on every part, each under its lane's lock. Returns
+/* Runs a step of closing on every part, each under its VCI's lock. Returns
  * the first error. */
 static int each_part(struct part *parts, int n, int (*step)(struct part *part))
 {
@@ -287,9 +287,9 @@ static int each_part(struct part *parts, int n, int (*step)(struct part *part))
 	for (int i = 0; i < n; i++) {
 		int part_err;
 
-		weft_lane_take(parts[i].lane);
+		weft_vci_lock(parts[i].vci);
 		part_err = step(&parts[i]);
-		weft_lane_drop(parts[i].lane);
+		weft_vci_unlock(parts[i].vci);
 		if (!err)
 			err = part_err;
 	}
@@ -301,18 +301,18 @@ static int part_round(struct part *part)
 	return part_drain(part) ? 0 : WEFT_AGAIN;
 }
 
-/* What a session left behind on a lane that it gave back. */
-static void lane_drain(struct weft_lane *lane)
+/* What a session left behind on a VCI that it gave back. */
+static void vci_drain(struct weft_vci *vci)
 {
 	struct weft_comm *comm;
 	int err = 0;
 
-	weft_lane_take(lane);
-	weft_disconnect_tend(lane);
-	while (!err && (comm = weft_disconnect_orphan(lane, NULL)) != NULL) {
+	weft_vci_lock(vci);
+	weft_disconnect_tend(vci);
+	while (!err && (comm = weft_disconnect_detach(vci, NULL)) != NULL) {
 		struct weft_blocked blocked = {
 			.kind = WEFT_BLOCKED_DISCONNECT,
-			.lane = lane,
+			.vci = vci,
 			.comm = comm,
 		};
 
@@ -321,23 +321,23 @@ static void lane_drain(struct weft_lane *lane)
 		while (!weft_blocked_err(&blocked) &&
 			weft_disconnect_is_open(comm)) {
 			weft_blocked_round(&blocked);
-			weft_disconnect_tend(lane);
+			weft_disconnect_tend(vci);
 		}
 		weft_blocked_end(&blocked);
 		weft_comm_put(comm);
 		err = weft_blocked_err(&blocked);
-		weft_disconnect_tend(lane);
+		weft_disconnect_tend(vci);
 	}
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 }
 
-static void drain_lanes(void)
+static void drain_vcis(void)
 {
 	uint32_t n =
 		atomic_load_explicit(&weft_proc.n_others, memory_order_acquire);
 
 	for (uint32_t i = 0; i < n; i++)
-		lane_drain(atomic_load_explicit(
+		vci_drain(atomic_load_explicit(
 			&weft_proc.others[i], memory_order_acquire));
 }
 
@@ -346,9 +346,9 @@ int weft_session_close(struct weft_session *session)
 	struct part parts[PARTS];
 	int n = 0, err, end_err;
 
-	part_init(&parts[n++], session, session->lane);
-	if (session->lane != &weft_proc.lane)
-		part_init(&parts[n++], session, &weft_proc.lane);
+	part_init(&parts[n++], session, session->vci);
+	if (session->vci != &weft_proc.vci)
+		part_init(&parts[n++], session, &weft_proc.vci);
 	atomic_store(&session->is_closing, true);
 	err = each_part(parts, n, session_part_start);
 	while (each_part(parts, n, part_round))
@@ -357,9 +357,9 @@ int weft_session_close(struct weft_session *session)
 	if (!err)
 		err = end_err;
 	if (atomic_load(&weft_proc.n_sessions) == 1)
-		drain_lanes();
+		drain_vcis();
 	if (!err)
-		err = weft_blame_raise(&session->blame);
+		err = weft_leak_raise(&session->leak);
 	session_destroy(session);
 	return err;
 }
@@ -393,18 +393,18 @@ static int make_world_comms(struct weft_session *session)
 	err = weft_group_create_range(first, weft_proc.facts.size, &all);
 	if (!err)
 		err = weft_group_create_range(weft_proc.proc, 1, &self);
-	weft_lane_take(session->lane);
+	weft_vci_lock(session->vci);
 	if (!err)
-		err = weft_create_fixed_held(session, WEFT_CTX_WORLD, all,
+		err = weft_create_fixed_locked(session, WEFT_CTX_WORLD, all,
 			"MPI_COMM_WORLD", &comms[0]);
 	if (!err)
-		err = weft_create_fixed_held(session, weft_proc_self_ctx(),
+		err = weft_create_fixed_locked(session, weft_proc_self_ctx(),
 			self, "MPI_COMM_SELF", &comms[1]);
 	for (int i = 0; !err && i < 2; i++) {
 		weft_errh_set(&comms[i]->errh, weft_session_initial_errh());
 		weft_world.comms[i] = comms[i];
 	}
-	weft_lane_drop(session->lane);
+	weft_vci_unlock(session->vci);
 	weft_group_put(all);
 	weft_group_put(self);
 	return err;
@@ -421,7 +421,7 @@ static int open_world(
 		err = weft_info_set(asked, WEFT_HINT_THREAD_LEVEL,
 			weft_hint_level_name(required));
 	if (!err)
-		err = weft_info_set(asked, WEFT_HINT_LANE, "shared");
+		err = weft_info_set(asked, WEFT_HINT_VCI, "shared");
 	if (!err)
 		err = weft_session_open(
 			asked, weft_session_initial_errh(), &session);

@@ -12,8 +12,8 @@
 #include "core/child.h"
 #include "core/comm.h"
 #include "core/group.h"
-#include "core/lane.h"
-#include "session/blame.h"
+#include "transport/vci.h"
+#include "comm/leak.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ enum weft_abort_scope {
 };
 
 /* Created by weft_session_open(), destroyed by weft_session_close(). The
- * children are guarded by their lane's lock, the rest never changes. */
+ * children are guarded by their VCI's lock, the rest never changes. */
 struct weft_session {
 	struct weft_obj obj;
 	enum weft_thread_level level;
@@ -45,14 +45,14 @@ struct weft_session {
 	uint32_t number; /* counts this process's sessions from 1 */
 	bool is_strict;	 /* does not close while something is tied to it */
 	enum weft_abort_scope abort_scope;
-	struct weft_lane *lane;
+	struct weft_vci *vci;
 	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
 	struct weft_info *info;	   /* what is in effect */
-	struct weft_link children; /* on its lane, oldest first */
-	struct weft_link others;   /* on the default lane, when that is not
+	struct weft_link children; /* on its VCI, oldest first */
+	struct weft_link others;   /* on the default VCI, when that is not
 				      its own */
 	atomic_bool is_closing;	   /* no new children */
-	struct weft_blame blame;   /* what its closing found left */
+	struct weft_leak leak;	   /* what its closing found left */
 	struct weft_bsend *bsend;  /* attached buffer; guarded by the lock */
 	struct weft_psets *psets;  /* names handed out; see pset.h */
 };
@@ -103,18 +103,18 @@ int weft_world_close(void);
  * communicators, and of errors without an object. Static. */
 struct weft_errh *weft_session_initial_errh(void);
 
-/* Registers a child. Its lane's lock held. WEFT_ERR_SESSION when the session is
+/* Registers a child. Its VCI's lock held. WEFT_ERR_SESSION when the session is
  * closing. */
 int weft_session_add_child(struct weft_session *session,
 	struct weft_child *child, const struct weft_child_ops *ops);
 
-/* Takes a child out, closed or not. Its lane's lock held. */
+/* Takes a child out, closed or not. Its VCI's lock held. */
 void weft_session_remove_child(struct weft_child *child);
 
-/* The children on one of the session's lanes: its own or the default one. That
- * lane's lock held. */
+/* The children on one of the session's VCIs: its own or the default one. That
+ * VCI's lock held. */
 struct weft_link *weft_session_list(
-	struct weft_session *session, const struct weft_lane *lane);
+	struct weft_session *session, const struct weft_vci *vci);
 
 /* The session a group was derived from, or an error when that session has
  * ended. Groups of the World Model and predefined ones yield the World's. */

@@ -10,16 +10,16 @@
 
 enum { COPY_IOV = 64 };
 
-bool weft_copy_can_read(const struct weft_shm_card *card)
+bool weft_copy_can_read(const struct weft_shm_bc *bc)
 {
 	uint64_t value = 0;
 	struct iovec local = { &value, sizeof(value) };
-	struct iovec remote = { (void *)(uintptr_t)card->probe_addr,
+	struct iovec remote = { (void *)(uintptr_t)bc->probe_addr,
 		sizeof(value) };
 
-	return process_vm_readv(card->pid, &local, 1, &remote, 1, 0) ==
+	return process_vm_readv(bc->pid, &local, 1, &remote, 1, 0) ==
 		       (ssize_t)sizeof(value) &&
-	       value == card->probe_value;
+	       value == bc->probe_value;
 }
 
 void weft_copy_permit(void)

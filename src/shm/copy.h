@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 
 /* True if this kernel lets us read that process (tried on its probe word). */
-bool weft_copy_can_read(const struct weft_shm_card *card);
+bool weft_copy_can_read(const struct weft_shm_bc *bc);
 
 /* Lets the other processes of this user read ours where that needs saying. */
 void weft_copy_permit(void);

@@ -10,13 +10,13 @@
  * number, so an idle poll touches one line that stays in its cache; it gives
  * space back by publishing how far it has read, now and then.
  *
- * Not thread safe on either side: the lane's lock guards both. */
+ * Not thread safe on either side: the VCI's lock guards both. */
 #ifndef WEFT_RING_H
 #define WEFT_RING_H
 
 #include "base/bits.h"
 #include "base/err.h"
-#include "shm/bell.h"
+#include "shm/wakeup.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -46,7 +46,7 @@ struct weft_ring {
 	/* seldom written: these wait for the other, asleep */
 	_Atomic uint32_t is_reader_asleep;
 	_Atomic uint32_t is_writer_asleep; /* for space */
-	struct weft_bell_at writer_bell;
+	struct weft_wakeup_at writer_wakeup;
 	/* written by the reader: how far it has read */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
 	_Atomic uint64_t n_read_bytes;
@@ -62,7 +62,7 @@ struct weft_ring_tx {
 	uint64_t pos;		/* payload bytes written or skipped */
 	uint64_t n_read_bytes;	/* as last seen */
 	uint64_t buf_len;	/* a power of two */
-	int bell;		/* the reader's; -1: it never sleeps long */
+	int wakeup;		/* the reader's; -1: it never sleeps long */
 	void *map;		/* to unmap */
 	size_t map_len;
 };
@@ -75,7 +75,7 @@ struct weft_ring_rx {
 	uint64_t pos;
 	uint64_t buf_len;
 	bool is_broken; /* the upper room was told */
-	int bell;	/* the writer's, once looked for; -1 */
+	int wakeup;	/* the writer's, once looked for; -1 */
 	void *owner;	/* whatever the upper room knows the writer by */
 };
 
@@ -116,7 +116,7 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 	return tx->ring->buf + (at & (tx->buf_len - 1));
 }
 
-/* Rings the reader's bell. */
+/* Signals the reader's wakeup. */
 void weft_ring_wake_reader(struct weft_ring_tx *tx);
 
 /* Makes the reserved message visible. */
@@ -135,7 +135,7 @@ static inline void weft_ring_commit(
 	/* pairs with the acquire in weft_ring_peek */
 	atomic_store_explicit(
 		&slot->seq, (uint32_t)tx->n, memory_order_release);
-	/* ordered by the sleeper's weft_bell_fence(); here the compiler
+	/* ordered by the sleeper's weft_wakeup_fence(); here the compiler
 	 * suffices */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (weft_unlikely(atomic_load_explicit(

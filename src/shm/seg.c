@@ -29,15 +29,15 @@ enum {
 struct seg_header {
 	uint32_t magic;
 	uint32_t n_writers;
-	uint64_t buf_len;	  /* payload buffer of each ring */
-	uint64_t ring_len;	  /* bytes from one ring to the next */
-	struct weft_bell_at bell; /* the owner's */
+	uint64_t buf_len;	      /* payload buffer of each ring */
+	uint64_t ring_len;	      /* bytes from one ring to the next */
+	struct weft_wakeup_at wakeup; /* the owner's */
 	/* writers that have come; the owner looks when this moves */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_attached;
 };
 
 /* Created by weft_shm_open, destroyed by weft_shm_close; used under the
- * lane's lock. */
+ * VCI's lock. */
 struct weft_shm {
 	struct seg_header *header;
 	size_t len;
@@ -115,23 +115,23 @@ void weft_shm_close(struct weft_shm *shm)
 	if (shm->fd >= 0)
 		close(shm->fd);
 	for (uint32_t i = 0; i < shm->n_active; i++)
-		if (shm->active[i].bell >= 0)
-			close(shm->active[i].bell);
+		if (shm->active[i].wakeup >= 0)
+			close(shm->active[i].wakeup);
 	free(shm->active);
 	free(shm);
 }
 
-void weft_shm_describe(struct weft_shm *shm, struct weft_shm_card *card_out)
+void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out)
 {
-	card_out->pid = getpid();
-	card_out->fd = shm->fd;
-	card_out->probe_addr = (uintptr_t)&shm->probe;
-	card_out->probe_value = shm->probe;
+	bc_out->pid = getpid();
+	bc_out->fd = shm->fd;
+	bc_out->probe_addr = (uintptr_t)&shm->probe;
+	bc_out->probe_value = shm->probe;
 }
 
-void weft_shm_set_bell(struct weft_shm *shm, const struct weft_bell *bell)
+void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup)
 {
-	weft_bell_describe(bell, &shm->header->bell);
+	weft_wakeup_describe(wakeup, &shm->header->wakeup);
 }
 
 void weft_shm_watch(struct weft_shm *shm)
@@ -183,7 +183,7 @@ static void announce(int fd)
 	munmap(header, SEG_PAGE);
 }
 
-int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
+int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie)
 {
 	struct seg_header header;
@@ -191,13 +191,13 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
 	void *map;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)card->pid,
-		(int)card->fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)bc->pid,
+		(int)bc->fd);
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return weft_err_set(WEFT_ERR_PEER,
 			"cannot open the shared memory of process %d: %s",
-			(int)card->pid, strerror(errno));
+			(int)bc->pid, strerror(errno));
 	if (read_header(fd, &header))
 		goto fail_close;
 	errno = EPROTO;
@@ -209,7 +209,7 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
 		goto fail_close;
 	*tx = (struct weft_ring_tx){ .ring = map,
 		.buf_len = header.buf_len,
-		.bell = weft_bell_find(&header.bell),
+		.wakeup = weft_wakeup_find(&header.wakeup),
 		.map = map,
 		.map_len = header.ring_len };
 	tx->ring->writer_proc = my_proc;
@@ -218,25 +218,25 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
 	atomic_store_explicit(&tx->ring->is_attached, 1, memory_order_release);
 	announce(fd);
 	close(fd);
-	weft_bell_ring(tx->bell); /* it does not watch this ring yet */
+	weft_wakeup_signal(tx->wakeup); /* it does not watch this ring yet */
 	return 0;
 fail_close:
 	weft_err_set(WEFT_ERR_PEER,
-		"cannot map the shared memory of process %d: %s",
-		(int)card->pid, strerror(errno));
+		"cannot map the shared memory of process %d: %s", (int)bc->pid,
+		strerror(errno));
 	close(fd);
 	return WEFT_ERR_PEER;
 }
 
-void weft_ring_set_bell(
-	struct weft_ring_tx *tx, const struct weft_bell_at *bell)
+void weft_ring_set_wakeup(
+	struct weft_ring_tx *tx, const struct weft_wakeup_at *wakeup)
 {
-	tx->ring->writer_bell = *bell;
+	tx->ring->writer_wakeup = *wakeup;
 }
 
 void weft_ring_watch(struct weft_ring_tx *tx)
 {
-	/* the bell was told before; pairs with the acquire in wake_writer */
+	/* the wakeup was told before; pairs with the acquire in wake_writer */
 	atomic_store_explicit(
 		&tx->ring->is_writer_asleep, 1, memory_order_release);
 }
@@ -245,15 +245,15 @@ void weft_ring_wake_reader(struct weft_ring_tx *tx)
 {
 	atomic_store_explicit(
 		&tx->ring->is_reader_asleep, 0, memory_order_relaxed);
-	weft_bell_ring(tx->bell);
+	weft_wakeup_signal(tx->wakeup);
 }
 
 void weft_ring_detach(struct weft_ring_tx *tx)
 {
 	if (tx->map) {
 		munmap(tx->map, tx->map_len);
-		if (tx->bell >= 0)
-			close(tx->bell);
+		if (tx->wakeup >= 0)
+			close(tx->wakeup);
 	}
 	*tx = (struct weft_ring_tx){ 0 };
 }
@@ -280,7 +280,7 @@ static void find_writers(struct weft_shm *shm, uint32_t n_attached)
 			seg_is_active(shm, ring))
 			continue;
 		shm->active[shm->n_active++] = (struct weft_ring_rx){
-			.ring = ring, .buf_len = shm->buf_len, .bell = -1
+			.ring = ring, .buf_len = shm->buf_len, .wakeup = -1
 		};
 	}
 }
@@ -300,9 +300,9 @@ static __attribute__((noinline)) void wake_writer(struct weft_ring_rx *rx)
 	/* pairs with the release in weft_ring_watch */
 	atomic_exchange_explicit(
 		&rx->ring->is_writer_asleep, 0, memory_order_acquire);
-	if (rx->bell < 0)
-		rx->bell = weft_bell_find(&rx->ring->writer_bell);
-	weft_bell_ring(rx->bell);
+	if (rx->wakeup < 0)
+		rx->wakeup = weft_wakeup_find(&rx->ring->writer_wakeup);
+	weft_wakeup_signal(rx->wakeup);
 }
 
 static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)

@@ -17,8 +17,9 @@
 
 struct weft_shm;
 
-/* What another process needs to know to write to us; part of the card. */
-struct weft_shm_card {
+/* What another process needs to know to write to us; part of the business card.
+ */
+struct weft_shm_bc {
 	int32_t pid;
 	int32_t fd;
 	uint64_t probe_addr; /* of probe_value, to try cross-memory attach */
@@ -37,25 +38,27 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 	void *arg, struct weft_shm **shm_out);
 void weft_shm_close(struct weft_shm *shm);
 
-/* What to put on my card. */
-void weft_shm_describe(struct weft_shm *shm, struct weft_shm_card *card_out);
+/* What to put on my business card. */
+void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out);
 
-/* My bell, for those who write to me; before anybody is told the card. */
-void weft_shm_set_bell(struct weft_shm *shm, const struct weft_bell *bell);
+/* My wakeup, for those who write to me; before anybody is told the business
+ * card. */
+void weft_shm_set_wakeup(
+	struct weft_shm *shm, const struct weft_wakeup *wakeup);
 
-/* The owner is about to sleep: writers are to ring its bell. They do so once;
- * rings that came since the last poll ring it anyway. weft_bell_fence() and
- * another poll must follow. */
+/* The owner is about to sleep: writers are to signal its wakeup. They do so
+ * once; rings that came since the last poll ring it anyway. weft_wakeup_fence()
+ * and another poll must follow. */
 void weft_shm_watch(struct weft_shm *shm);
 
-/* Maps the ring with place `index` in the segment a card describes and
+/* Maps the ring with place `index` in the segment a business card describes and
  * announces the writer there. WEFT_ERR_PEER with a description when the
  * kernel does not let us. */
-int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_card *card,
+int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie);
-/* Where the reader finds the writer's bell, for weft_ring_watch(). */
-void weft_ring_set_bell(
-	struct weft_ring_tx *tx, const struct weft_bell_at *bell);
+/* Where the reader finds the writer's wakeup, for weft_ring_watch(). */
+void weft_ring_set_wakeup(
+	struct weft_ring_tx *tx, const struct weft_wakeup_at *wakeup);
 
 /* The writer is about to sleep until there is space: as weft_shm_watch(). */
 void weft_ring_watch(struct weft_ring_tx *tx);

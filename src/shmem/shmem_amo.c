@@ -17,7 +17,7 @@ static inline uint64_t bits_of(const void *value, size_t size)
 static inline void check_word(
 	const char *fn, const void *dest, size_t size, uint32_t pe)
 {
-	if (weft_unlikely(!weft_shmem_near(dest, size, pe)))
+	if (weft_unlikely(!weft_shmem_local(dest, size, pe)))
 		weft_shmem_check_sym(fn, "dest", dest, size);
 }
 

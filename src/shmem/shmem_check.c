@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/log.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void shmem_check_end_job(const char *fn, const char *what)
 	weft_proc_abort(1, text, NULL, 0);
 }
 
-void weft_shmem_die(const char *fn, const char *fmt, ...)
+void weft_shmem_fatal(const char *fn, const char *fmt, ...)
 {
 	char what[400];
 	va_list args;
@@ -32,25 +32,26 @@ void weft_shmem_die(const char *fn, const char *fmt, ...)
 	__builtin_unreachable();
 }
 
-void weft_shmem_die_err(const char *fn, int err)
+void weft_shmem_fatal_err(const char *fn, int err)
 {
 	const char *detail = weft_err_detail_peek(err);
 
-	weft_shmem_die(fn, "%s", *detail ? detail : weft_err_str(err));
+	weft_shmem_fatal(fn, "%s", *detail ? detail : weft_err_str(err));
 }
 
 void weft_shmem_check_open(const char *fn)
 {
 	if (!weft_rma.n_pes)
-		weft_shmem_die(fn,
+		weft_shmem_fatal(fn,
 			"the library is not initialized; call shmem_init "
 			"first, and nothing after the last shmem_finalize");
 }
 
-void weft_shmem_die_pe(const char *fn, int pe, uint32_t n_pes)
+void weft_shmem_fatal_pe(const char *fn, int pe, uint32_t n_pes)
 {
 	weft_shmem_check_open(fn);
-	weft_shmem_die(fn, "pe is %d; it must be from 0 to %u", pe, n_pes - 1);
+	weft_shmem_fatal(
+		fn, "pe is %d; it must be from 0 to %u", pe, n_pes - 1);
 }
 
 void weft_shmem_check_sym(
@@ -59,7 +60,7 @@ void weft_shmem_check_sym(
 	if (!weft_knob_is_on(weft_knobs.check) || !len ||
 		weft_rma_is_symmetric(sym, len))
 		return;
-	weft_shmem_die(fn,
+	weft_shmem_fatal(fn,
 		"%s is %p, %zu bytes, which is not symmetric memory; pass an "
 		"address from shmem_malloc or of a global or static variable "
 		"(heap %p to %p, data %p to %p)",

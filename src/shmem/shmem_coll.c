@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "coll/coll.h"
-#include "session/create.h"
+#include "comm/create.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -30,14 +30,14 @@ static int shmem_coll_run(const char *fn, enum weft_coll_kind kind,
 	int err;
 
 	args->comm = team->comm;
-	args->plane = WEFT_PLANE_COLL;
+	args->ctx_offset = WEFT_CTX_OFFSET_COLL;
 	weft_rma_release(); /* others may wait for it before they come here */
 	weft_shmem_waits_in(fn);
 	err = weft_coll_run(kind, args);
 	weft_shmem_waits_in(NULL);
 	if (weft_likely(!err))
 		return 0;
-	weft_rma_gone(gone, sizeof(gone));
+	weft_rma_pe_failed(gone, sizeof(gone));
 	weft_log_error("SHMEM-COLL", "%s: %s%s%s", fn,
 		*weft_err_detail_peek(err) ? weft_err_detail_peek(err)
 					   : weft_err_str(err),
@@ -89,7 +89,7 @@ static struct weft_shmem_team *shmem_coll_make_set(
 			weft_shmem.world.group, pes, (uint32_t)size, &group);
 	free(pes);
 	if (!err && group->my_rank < 0)
-		weft_shmem_die(fn, "PE %u is not in the active set it names",
+		weft_shmem_fatal(fn, "PE %u is not in the active set it names",
 			weft_rma.my_pe);
 	if (!err)
 		err = weft_create_group(weft_shmem.world.comm, group, 0, &comm);
@@ -122,7 +122,7 @@ static struct weft_shmem_team *get_set(
 	if (start < 0 || log_stride < 0 || log_stride > 30 || size < 1 ||
 		start + ((int64_t)(size - 1) << log_stride) >=
 			(int64_t)weft_rma.n_pes)
-		weft_shmem_die(fn,
+		weft_shmem_fatal(fn,
 			"PE_start %d, logPE_stride %d, PE_size %d name PEs "
 			"that are not from 0 to %u",
 			start, log_stride, size, weft_rma.n_pes - 1);
@@ -148,7 +148,7 @@ static int sync_team(const char *fn, struct weft_shmem_team *team)
 static void sync_or_die(const char *fn, struct weft_shmem_team *team)
 {
 	if (sync_team(fn, team))
-		weft_shmem_die(fn, "the other PEs cannot be reached");
+		weft_shmem_fatal(fn, "the other PEs cannot be reached");
 }
 
 void weft_shmem_barrier(const char *fn)
@@ -201,7 +201,7 @@ static void check_root(
 	const char *fn, const struct weft_shmem_team *team, int root)
 {
 	if (weft_unlikely((uint32_t)root >= team->n_pes))
-		weft_shmem_die(fn, "PE_root is %d; it must be from 0 to %u",
+		weft_shmem_fatal(fn, "PE_root is %d; it must be from 0 to %u",
 			root, team->n_pes - 1);
 }
 
@@ -268,7 +268,7 @@ static int shmem_coll_collect(const char *fn, struct weft_shmem_team *team,
 	int code;
 
 	if (!counts)
-		weft_shmem_die_err(fn, WEFT_ERR_NOMEM);
+		weft_shmem_fatal_err(fn, WEFT_ERR_NOMEM);
 	code = shmem_coll_run(fn, WEFT_COLL_ALLGATHER, team, &sizes);
 	for (uint32_t i = 0; !code && i < team->n_pes; i++) {
 		displs[i] = at;
@@ -321,7 +321,7 @@ static int alltoalls(const char *fn, struct weft_shmem_team *team, void *dest,
 	int err, code = 0;
 
 	if (how->dst < 1 || how->sst < 1)
-		weft_shmem_die(fn,
+		weft_shmem_fatal(fn,
 			"dst is %td, sst is %td; both must be at least 1",
 			how->dst, how->sst);
 	if (!how->n)
@@ -368,7 +368,8 @@ static void to_all(const char *fn, struct weft_shmem_team *team, void *dest,
 	const void *source, int n, unsigned number, enum weft_redop_builtin op)
 {
 	if (n < 0)
-		weft_shmem_die(fn, "nreduce is %d; it must not be negative", n);
+		weft_shmem_fatal(
+			fn, "nreduce is %d; it must not be negative", n);
 	reduce(fn, team, dest, source, (size_t)n, number, op);
 }
 

@@ -21,12 +21,12 @@ struct weft_shmem_ctx *weft_shmem_ctx_find(const char *fn, shmem_ctx_t ctx)
 	if (ctx == SHMEM_CTX_DEFAULT)
 		return &weft_shmem.ctx;
 	if (ctx == SHMEM_CTX_INVALID)
-		weft_shmem_die(fn,
+		weft_shmem_fatal(fn,
 			"ctx is SHMEM_CTX_INVALID; create one, or use "
 			"SHMEM_CTX_DEFAULT");
 	c = weft_table_get(&weft_shmem_ctxs, (uintptr_t)ctx);
 	if (!c)
-		weft_shmem_die(fn,
+		weft_shmem_fatal(fn,
 			"ctx is %p, which is no context; was it destroyed?",
 			(void *)ctx);
 	return c;
@@ -47,7 +47,7 @@ static int create_ctx(
 
 	*ctx_out = SHMEM_CTX_INVALID;
 	if (options & ~(long)CTX_OPTIONS)
-		weft_shmem_die(fn,
+		weft_shmem_fatal(fn,
 			"options is %#lx; it may have SHMEM_CTX_PRIVATE, "
 			"SHMEM_CTX_SERIALIZED and SHMEM_CTX_NOSTORE",
 			(unsigned long)options);
@@ -90,7 +90,7 @@ void pshmem_ctx_destroy(shmem_ctx_t ctx)
 	if (ctx == SHMEM_CTX_INVALID)
 		return;
 	if (ctx == SHMEM_CTX_DEFAULT)
-		weft_shmem_die(fn, "ctx is SHMEM_CTX_DEFAULT, which stays");
+		weft_shmem_fatal(fn, "ctx is SHMEM_CTX_DEFAULT, which stays");
 	weft_shmem_ok(fn, destroy_ctx(weft_shmem_ctx_find(fn, ctx)));
 }
 

@@ -84,9 +84,9 @@ static void shmem_lock_relax(
 	if (wait->from)
 		snprintf(who, sizeof(who), "PE %u to pass it on",
 			wait->from - 1);
-	weft_rma_gone(gone, sizeof(gone));
+	weft_rma_pe_failed(gone, sizeof(gone));
 	if (news < 0)
-		weft_shmem_die(fn, "waits at lock %p for %s; gone: %s",
+		weft_shmem_fatal(fn, "waits at lock %p for %s; gone: %s",
 			(const void *)lock, who, gone);
 	weft_log_warn("SHMEM-STALL",
 		"%s: waiting at lock %p for %s%s%s (WEFT_STALL_WARN)", fn,
@@ -145,7 +145,7 @@ void pshmem_clear_lock(long *lock)
 		if (last == me)
 			return;
 		if (!last)
-			weft_shmem_die(fn, "the lock is not set");
+			weft_shmem_fatal(fn, "the lock is not set");
 	}
 	/* somebody joined and is about to say who */
 	while (!(node_now(q) >> 1))

@@ -65,15 +65,15 @@ extern struct weft_table weft_shmem_ctxs;
 
 /* --- faults: all print "<procedure>: <what, value, remedy>" and end the job */
 
-void weft_shmem_die(const char *fn, const char *fmt, ...)
+void weft_shmem_fatal(const char *fn, const char *fmt, ...)
 	__attribute__((noreturn, cold, format(printf, 2, 3)));
 
 /* An error of a room below. */
-void weft_shmem_die_err(const char *fn, int err)
+void weft_shmem_fatal_err(const char *fn, int err)
 	__attribute__((noreturn, cold));
 
 /* pe is not one of the team's n_pes; also when the library is not open. */
-void weft_shmem_die_pe(const char *fn, int pe, uint32_t n_pes)
+void weft_shmem_fatal_pe(const char *fn, int pe, uint32_t n_pes)
 	__attribute__((noreturn, cold));
 
 /* Ends the job unless [sym, sym + len) is symmetric, or checks are off. */
@@ -86,7 +86,7 @@ void weft_shmem_check_open(const char *fn);
 static inline void weft_shmem_ok(const char *fn, int err)
 {
 	if (weft_unlikely(err))
-		weft_shmem_die_err(fn, err);
+		weft_shmem_fatal_err(fn, err);
 }
 
 /* --- handles ------------------------------------------------------------- */
@@ -133,15 +133,15 @@ static inline uint32_t weft_shmem_pe(const char *fn, shmem_ctx_t ctx, int pe)
 			return weft_shmem_team_pe(fn, team, pe);
 	}
 	if (weft_unlikely((uint32_t)pe >= weft_rma.n_pes))
-		weft_shmem_die_pe(fn, pe, weft_rma.n_pes);
+		weft_shmem_fatal_pe(fn, pe, weft_rma.n_pes);
 	return (uint32_t)pe;
 }
 
 /* Where a PE of the world has [sym, sym + len), or NULL when it is not near or
  * the range is not symmetric. */
-static inline void *weft_shmem_near(const void *sym, size_t len, uint32_t pe)
+static inline void *weft_shmem_local(const void *sym, size_t len, uint32_t pe)
 {
-	void *at = weft_rma_near(sym, pe);
+	void *at = weft_rma_local(sym, pe);
 	size_t in_heap = (size_t)((const char *)sym - weft_rma.heap.base);
 	size_t in_data;
 

@@ -35,11 +35,11 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 static inline void *spot(
 	const char *fn, shmem_ctx_t ctx, const void *sym, size_t len, int pe)
 {
-	return weft_shmem_near(sym, len, weft_shmem_pe(fn, ctx, pe));
+	return weft_shmem_local(sym, len, weft_shmem_pe(fn, ctx, pe));
 }
 
-__attribute__((noinline)) static void put_far(const char *fn, shmem_ctx_t ctx,
-	void *dest, const void *source, size_t len, int pe)
+__attribute__((noinline)) static void put_remote(const char *fn,
+	shmem_ctx_t ctx, void *dest, const void *source, size_t len, int pe)
 {
 	uint32_t to = weft_shmem_pe(fn, ctx, pe);
 
@@ -50,8 +50,8 @@ __attribute__((noinline)) static void put_far(const char *fn, shmem_ctx_t ctx,
 		weft_rma_put(weft_shmem_rma(fn, ctx), dest, source, len, to));
 }
 
-__attribute__((noinline)) static void get_far(const char *fn, shmem_ctx_t ctx,
-	void *dest, const void *source, size_t len, int pe)
+__attribute__((noinline)) static void get_remote(const char *fn,
+	shmem_ctx_t ctx, void *dest, const void *source, size_t len, int pe)
 {
 	uint32_t from = weft_shmem_pe(fn, ctx, pe);
 
@@ -65,23 +65,23 @@ __attribute__((noinline)) static void get_far(const char *fn, shmem_ctx_t ctx,
 static inline void shmem_rma_put(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
-	void *near = spot(fn, ctx, dest, len, pe);
+	void *local = spot(fn, ctx, dest, len, pe);
 
-	if (weft_likely(near && len <= INLINE_MAX))
-		shmem_rma_copy(near, source, len);
+	if (weft_likely(local && len <= INLINE_MAX))
+		shmem_rma_copy(local, source, len);
 	else
-		put_far(fn, ctx, dest, source, len, pe);
+		put_remote(fn, ctx, dest, source, len, pe);
 }
 
 static inline void shmem_rma_get(const char *fn, shmem_ctx_t ctx, void *dest,
 	const void *source, size_t len, int pe)
 {
-	void *near = spot(fn, ctx, source, len, pe);
+	void *local = spot(fn, ctx, source, len, pe);
 
-	if (weft_likely(near && len <= INLINE_MAX))
-		shmem_rma_copy(dest, near, len);
+	if (weft_likely(local && len <= INLINE_MAX))
+		shmem_rma_copy(dest, local, len);
 	else
-		get_far(fn, ctx, dest, source, len, pe);
+		get_remote(fn, ctx, dest, source, len, pe);
 }
 
 static void put_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
@@ -91,7 +91,7 @@ static void put_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 
 	if (!len)
 		return;
-	if (!weft_shmem_near(dest, len, to))
+	if (!weft_shmem_local(dest, len, to))
 		weft_shmem_check_sym(fn, "dest", dest, len);
 	weft_shmem_ok(fn, weft_rma_put_nbi(weft_shmem_rma(fn, ctx), dest,
 				  source, len, to));
@@ -104,7 +104,7 @@ static void get_nbi(const char *fn, shmem_ctx_t ctx, void *dest,
 
 	if (!len)
 		return;
-	if (!weft_shmem_near(source, len, from))
+	if (!weft_shmem_local(source, len, from))
 		weft_shmem_check_sym(fn, "source", source, len);
 	weft_shmem_ok(fn, weft_rma_get_nbi(weft_shmem_rma(fn, ctx), dest,
 				  source, len, from));

@@ -124,8 +124,9 @@ void pshmem_ctx_session_start(shmem_ctx_t ctx, long options,
 			fn,
 			(unsigned long)(options & ~SHMEM_CTX_SESSION_BATCH));
 	if (config_mask & SHMEM_CTX_SESSION_TOTAL_OPS && !config)
-		weft_shmem_die(fn, "config is NULL although config_mask names "
-				   "SHMEM_CTX_SESSION_TOTAL_OPS");
+		weft_shmem_fatal(fn,
+			"config is NULL although config_mask names "
+			"SHMEM_CTX_SESSION_TOTAL_OPS");
 	if (config_mask & SHMEM_CTX_SESSION_TOTAL_OPS)
 		c->total_ops = config->total_ops;
 	else if (!c->has_session)

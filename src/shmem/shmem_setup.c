@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "core/info.h"
-#include "core/proc.h"
-#include "session/create.h"
+#include "transport/proc.h"
+#include "comm/create.h"
 #include "session/hint.h"
 #include "session/pset.h"
 
@@ -218,8 +218,9 @@ int pshmem_addr_accessible(const void *addr, int pe)
 
 void *pshmem_ptr(const void *dest, int pe)
 {
-	return (uint32_t)pe < weft_rma.n_pes ? weft_rma_near(dest, (uint32_t)pe)
-					     : NULL;
+	return (uint32_t)pe < weft_rma.n_pes
+		       ? weft_rma_local(dest, (uint32_t)pe)
+		       : NULL;
 }
 
 void pshmem_info_get_version(int *major, int *minor)

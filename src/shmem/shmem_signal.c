@@ -14,7 +14,7 @@ static enum weft_amo_op op_of(const char *fn, int op)
 	if (op == SHMEM_SIGNAL_SET)
 		return WEFT_AMO_SET;
 	if (op != SHMEM_SIGNAL_ADD)
-		weft_shmem_die(fn,
+		weft_shmem_fatal(fn,
 			"sig_op is %d; it must be SHMEM_SIGNAL_SET or "
 			"SHMEM_SIGNAL_ADD",
 			op);

@@ -4,9 +4,9 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "core/proc.h"
-#include "session/create.h"
-#include "session/disconnect.h"
+#include "transport/proc.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
 
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ struct weft_shmem_team *weft_shmem_team_find(const char *fn, shmem_team_t team)
 		return NULL;
 	t = weft_table_get(&weft_shmem_teams, (uintptr_t)team);
 	if (!t)
-		weft_shmem_die(fn,
+		weft_shmem_fatal(fn,
 			"team is %p, which is no team; was it destroyed?",
 			(void *)team);
 	return t;
@@ -47,7 +47,7 @@ struct weft_shmem_team *weft_shmem_team_ready(const char *fn, shmem_team_t team)
 	struct weft_shmem_team *t = weft_shmem_team_find(fn, team);
 
 	if (!t)
-		weft_shmem_die(fn, "team is SHMEM_TEAM_INVALID");
+		weft_shmem_fatal(fn, "team is SHMEM_TEAM_INVALID");
 	if (weft_unlikely(!t->comm))
 		weft_shmem_ok(fn, make_comm(t));
 	return t;
@@ -64,7 +64,7 @@ uint32_t weft_shmem_team_pe(
 	const char *fn, const struct weft_shmem_team *team, int pe)
 {
 	if (weft_unlikely((uint32_t)pe >= team->n_pes))
-		weft_shmem_die_pe(fn, pe, team->n_pes);
+		weft_shmem_fatal_pe(fn, pe, team->n_pes);
 	return shmem_team_pe_at(team, (uint32_t)pe);
 }
 
@@ -80,7 +80,7 @@ static void shmem_team_fill(struct weft_shmem_team *team,
 }
 
 /* Who can be reached by loads and stores. */
-static int near_group(struct weft_group **group_out)
+static int local_group(struct weft_group **group_out)
 {
 	int *pes = malloc(weft_rma.n_pes * sizeof(*pes));
 	uint32_t n = 0;
@@ -98,18 +98,18 @@ static int near_group(struct weft_group **group_out)
 
 int weft_shmem_teams_open(struct weft_comm *comm)
 {
-	struct weft_group *near = NULL;
+	struct weft_group *local = NULL;
 	int err;
 
 	weft_shmem.world = (struct weft_shmem_team){ .is_world = true };
 	shmem_team_fill(&weft_shmem.world, weft_group_get(comm->group), comm);
-	err = near_group(&near);
+	err = local_group(&local);
 	if (err) {
 		weft_group_put(weft_shmem.world.group);
 		return err;
 	}
 	weft_shmem.shared = (struct weft_shmem_team){ .is_mine = false };
-	shmem_team_fill(&weft_shmem.shared, near, NULL);
+	shmem_team_fill(&weft_shmem.shared, local, NULL);
 	weft_shmem.ctx = (struct weft_shmem_ctx){
 		.rma = weft_rma.ctx,
 		.team = &weft_shmem.world,
@@ -159,8 +159,9 @@ static void configure(const char *fn, struct weft_shmem_team *team,
 	if (!(mask & SHMEM_TEAM_NUM_CONTEXTS))
 		return;
 	if (!config)
-		weft_shmem_die(fn, "config is NULL although config_mask names "
-				   "SHMEM_TEAM_NUM_CONTEXTS");
+		weft_shmem_fatal(fn,
+			"config is NULL although config_mask names "
+			"SHMEM_TEAM_NUM_CONTEXTS");
 	team->num_contexts = config->num_contexts;
 }
 
@@ -262,7 +263,8 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
 		return 1;
 	parent = weft_shmem_team_ready(fn, parent_team);
 	if (xrange <= 0)
-		weft_shmem_die(fn, "xrange is %d; it must be positive", xrange);
+		weft_shmem_fatal(
+			fn, "xrange is %d; it must be positive", xrange);
 	x = (int)parent->my_pe % xrange;
 	y = (int)parent->my_pe / xrange;
 	err = weft_create_split(parent->comm, y, x, &row);
@@ -285,7 +287,7 @@ void pshmem_team_destroy(shmem_team_t team)
 	if (!t)
 		return;
 	if (!t->is_mine)
-		weft_shmem_die(fn, "team is a predefined one, which stays");
+		weft_shmem_fatal(fn, "team is a predefined one, which stays");
 	weft_shmem_ctxs_close(t);
 	comm = t->comm;
 	weft_group_put(t->group);
@@ -346,7 +348,7 @@ void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)
 
 	if (!t || (uint32_t)pe >= t->n_pes)
 		return NULL;
-	return weft_rma_near(dest, shmem_team_pe_at(t, (uint32_t)pe));
+	return weft_rma_local(dest, shmem_team_pe_at(t, (uint32_t)pe));
 }
 
 #include "api_shmem_team.h"

@@ -32,7 +32,8 @@ static _Thread_local uint32_t n_empty, n_held;
 static void shmem_wait_check(const char *fn, int cmp)
 {
 	if (weft_unlikely(cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_LE))
-		weft_shmem_die(fn, "cmp is %d, which is no SHMEM_CMP_...", cmp);
+		weft_shmem_fatal(
+			fn, "cmp is %d, which is no SHMEM_CMP_...", cmp);
 	if (weft_unlikely(!weft_rma.n_pes))
 		weft_shmem_check_open(fn);
 }
@@ -168,7 +169,7 @@ static void shmem_wait_describe(
 
 	while (i + 1 < s->n && (is_out(s, i) || holds(s, i)))
 		i++;
-	weft_rma_gone(gone, sizeof(gone));
+	weft_rma_pe_failed(gone, sizeof(gone));
 	snprintf(text, len,
 		"%s%zu bytes at %p to become %s %lld, from %lld%s%s", more,
 		s->size, (const void *)((const char *)s->ivars + i * s->size),
@@ -199,7 +200,7 @@ static void shmem_wait_relax(
 	shmem_wait_describe(
 		s, text, sizeof(text), s->n > 1 ? "several, first " : "");
 	if (news < 0)
-		weft_shmem_die(fn, "waits for %s", text);
+		weft_shmem_fatal(fn, "waits for %s", text);
 	weft_log_warn("SHMEM-STALL", "%s: waiting for %s (WEFT_STALL_WARN)", fn,
 		text);
 }

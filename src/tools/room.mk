@@ -6,7 +6,7 @@ mpiexec_SOURCES = \
 	src/tools/tool_run.c \
 	src/tools/run_claim.c src/tools/run_claim.h \
 	src/tools/run_elf.c src/tools/run_elf.h \
-	src/tools/run_foreign.c src/tools/run_foreign.h \
+	src/tools/run_othermpi.c src/tools/run_othermpi.h \
 	src/tools/run_guard.c src/tools/run_guard.h \
 	src/tools/run_hand.c src/tools/run_hand.h \
 	src/tools/run_hosts.c src/tools/run_hosts.h \
@@ -18,9 +18,9 @@ mpiexec_SOURCES = \
 	pmix/pmix_serve.c pmix/pmix_serve.h pmix/pmix_serve_priv.h \
 	pmix/pmix_upcall.c pmix/pmix_codec.c pmix/pmix_codec.h \
 	src/topo/place.c src/topo/place.h \
-	src/boot/life.c src/boot/life.h \
+	src/boot/liveness.c src/boot/liveness.h \
 	src/base/err.c src/base/knob.c src/base/log.c \
-	src/base/near.c
+	src/base/suggest.c
 mpiexec_CPPFLAGS = $(AM_CPPFLAGS) -DWEFT_VERSION='"$(VERSION)"'
 mpiexec_CFLAGS = $(AM_CFLAGS)
 mpiexec_LDADD = $(PMIX_LIBS) $(HWLOC_LIBS)
@@ -28,7 +28,7 @@ mpiexec_LDFLAGS = $(MODE_CFLAGS)
 dist_man_MANS += contrib/man/mpiexec.1 contrib/man/mpirun.1
 unit_tests += test/unit/run_hand_test
 test_unit_run_hand_test_SOURCES = test/unit/run_hand_test.c \
-	src/tools/run_hand.c src/tools/run_hosts.c src/tools/run_opt.c src/tools/run_foreign.c
+	src/tools/run_hand.c src/tools/run_hosts.c src/tools/run_opt.c src/tools/run_othermpi.c
 test_unit_run_hand_test_CPPFLAGS = $(AM_CPPFLAGS)
 
 # The compiler wrappers: one script, told by its name.
@@ -59,7 +59,7 @@ contrib/weft.pc contrib/mpi.pc contrib/openshmem.pc: %.pc: $(top_srcdir)/%.pc.in
 	$(AM_V_GEN)$(fill_in) $< >$@
 
 bin_PROGRAMS += weft-info
-weft_info_SOURCES = src/tools/tool_info.c src/tools/sheet.c src/tools/sheet.h
+weft_info_SOURCES = src/tools/tool_info.c src/tools/tool_report.c src/tools/tool_report.h
 nodist_weft_info_SOURCES = src/mpi/api_list.h src/shmem/api_shmem_list.h
 weft_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src/mpi \
 	-I$(top_builddir)/src/shmem \
@@ -70,10 +70,10 @@ weft_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src/mpi \
 	-DWEFT_BUILT_PMIX='"$(PMIX_VERSION)"' \
 	-DWEFT_BUILT_HWLOC='"$(HWLOC_VERSION)"'
 weft_info_LDADD = libweft.la
-unit_tests += test/unit/sheet_test
-test_unit_sheet_test_SOURCES = test/unit/sheet_test.c src/tools/sheet.c \
-	src/tools/sheet.h
-test_unit_sheet_test_CPPFLAGS = $(AM_CPPFLAGS)
+unit_tests += test/unit/tool_report_test
+test_unit_tool_report_test_SOURCES = test/unit/tool_report_test.c src/tools/tool_report.c \
+	src/tools/tool_report.h
+test_unit_tool_report_test_CPPFLAGS = $(AM_CPPFLAGS)
 weft_info_LDFLAGS = $(tool_ldflags)
 
 # weft(7) holds the table of variables as this build knows it.

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/knob.h"
-#include "tools/run_foreign.h"
+#include "tools/run_othermpi.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -503,7 +503,8 @@ static int x_option(struct weft_run_opt *opt, struct weft_run_app *app,
 static int foreign_option(char **argv, int *at)
 {
 	const char *option = argv[*at];
-	const struct weft_run_foreign *foreign = weft_run_foreign_find(option);
+	const struct weft_run_othermpi *foreign =
+		weft_run_othermpi_find(option);
 
 	if (!foreign)
 		return weft_err_set(WEFT_ERR_ARG,

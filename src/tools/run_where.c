@@ -18,11 +18,11 @@ enum {
 struct place {
 	uint32_t first;		       /* of those that are in the same */
 	unsigned long least_s, most_s; /* how long, where text says so */
-	char text[WEFT_LIFE_TEXT];     /* with "%" for the time */
+	char text[WEFT_LIVENESS_TEXT]; /* with "%" for the time */
 };
 
 void weft_run_where_open(
-	struct weft_run_where *where, struct weft_life *lives, uint32_t n)
+	struct weft_run_where *where, struct weft_liveness *lives, uint32_t n)
 {
 	where->number++;
 	where->until_ns = weft_now_ns() + ANSWER_S * WEFT_NS_PER_S;
@@ -37,14 +37,16 @@ static bool is_in_mpi(const struct weft_run_proc *proc)
 }
 
 bool weft_run_where_is_over(const struct weft_run_where *where,
-	const struct weft_run_proc *procs, struct weft_life *lives, uint32_t n)
+	const struct weft_run_proc *procs, struct weft_liveness *lives,
+	uint32_t n)
 {
-	char text[WEFT_LIFE_TEXT];
+	char text[WEFT_LIVENESS_TEXT];
 
 	if (weft_now_ns() >= where->until_ns)
 		return true;
 	for (uint32_t r = 0; r < n; r++)
-		if (is_in_mpi(&procs[r]) && !weft_life_read(&lives[r], text))
+		if (is_in_mpi(&procs[r]) &&
+			!weft_liveness_read(&lives[r], text))
 			return false;
 	return true;
 }
@@ -139,10 +141,10 @@ static void cut_ranks(struct place *place)
 }
 
 static void run_where_place_of(struct place *place,
-	const struct weft_run_proc *proc, struct weft_life *life)
+	const struct weft_run_proc *proc, struct weft_liveness *liveness)
 {
 	*place = (struct place){ .first = proc->rank };
-	if (!is_in_mpi(proc) || !weft_life_read(life, place->text))
+	if (!is_in_mpi(proc) || !weft_liveness_read(liveness, place->text))
 		describe_silent(place, proc);
 	run_where_clean(place->text);
 	cut_time(place);
@@ -245,7 +247,8 @@ static void print_all(struct weft_run_io *io, struct place *places,
 }
 
 void weft_run_where_print(struct weft_run_where *where, struct weft_run_io *io,
-	const struct weft_run_proc *procs, struct weft_life *lives, uint32_t n)
+	const struct weft_run_proc *procs, struct weft_liveness *lives,
+	uint32_t n)
 {
 	struct place *places = calloc(n, sizeof(*places));
 

@@ -9,7 +9,7 @@
 #ifndef WEFT_RUN_WHERE_H
 #define WEFT_RUN_WHERE_H
 
-#include "boot/life.h"
+#include "boot/liveness.h"
 #include "tools/run_io.h"
 #include "tools/run_proc.h"
 
@@ -22,15 +22,17 @@ struct weft_run_where {
 
 /* Open a question to the n processes, whom the caller then asks. */
 void weft_run_where_open(
-	struct weft_run_where *where, struct weft_life *lives, uint32_t n);
+	struct weft_run_where *where, struct weft_liveness *lives, uint32_t n);
 
 /* Is there nothing more to wait for? */
 bool weft_run_where_is_over(const struct weft_run_where *where,
-	const struct weft_run_proc *procs, struct weft_life *lives, uint32_t n);
+	const struct weft_run_proc *procs, struct weft_liveness *lives,
+	uint32_t n);
 
 /* Print one line for all processes that are in the same, and close it. */
 void weft_run_where_print(struct weft_run_where *where, struct weft_run_io *io,
-	const struct weft_run_proc *procs, struct weft_life *lives, uint32_t n);
+	const struct weft_run_proc *procs, struct weft_liveness *lives,
+	uint32_t n);
 
 /* Does the process have a handler of its own for sig? */
 bool weft_run_where_catches(pid_t pid, int sig);

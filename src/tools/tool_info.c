@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tool_info: weft-info, what this installation is and what it would do
  *
- * Each topic is one function that adds its facts to a sheet and returns an exit
- * code. Only the topic that needs it opens a session or an endpoint. */
+ * Each topic is one function that adds its facts to a report and returns an
+ * exit code. Only the topic that needs it opens a session or an endpoint. */
 #include "base/err.h"
 #include "base/knob.h"
 #include "core/group.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "net/net.h"
-#include "net/side.h"
+#include "net/rma_ep.h"
 #include "rma/rma.h"
 #include "session/pset.h"
 #include "session/session.h"
-#include "tools/sheet.h"
+#include "tools/tool_report.h"
 #include "topo/nic.h"
 #include "topo/topo.h"
 
@@ -25,7 +25,7 @@
 struct topic {
 	const char *option;
 	const char *sentence;
-	int (*show)(struct weft_sheet *sheet, const char *name);
+	int (*show)(struct weft_tool_report *report, const char *name);
 	bool is_in_all; /* of what --all and --json alone show */
 };
 
@@ -88,24 +88,24 @@ static int tool_info_complain(const char *what, int err)
 	return 1;
 }
 
-static int show_version(struct weft_sheet *sheet, const char *name)
+static int show_version(struct weft_tool_report *report, const char *name)
 {
-	struct weft_sheet *at = weft_sheet_object(sheet, name);
+	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	uint32_t now = fi_version();
 	size_t n_there = 0, n_current, n_old, n_beyond;
 
 	for (size_t i = 0; i < N_API; i++)
 		n_there += api_rows[i].is_there;
 	count_shmem(&n_current, &n_old, &n_beyond);
-	weft_sheet_text(at, "weft", "%s", WEFT_VERSION);
-	weft_sheet_text(at, "mpi",
+	weft_tool_report_text(at, "weft", "%s", WEFT_VERSION);
+	weft_tool_report_text(at, "mpi",
 		"5.0, standard ABI 1.0: %zu of %d procedures", n_there, N_API);
-	weft_sheet_text(at, "openshmem",
+	weft_tool_report_text(at, "openshmem",
 		"1.6: all %zu procedures and %zu deprecated ones", n_current,
 		n_old);
-	weft_sheet_text(at, "libfabric", "%u.%u (built with %s)", FI_MAJOR(now),
-		FI_MINOR(now), WEFT_BUILT_FABRIC);
-	weft_sheet_text(at, "prefix", "%s", WEFT_PREFIX);
+	weft_tool_report_text(at, "libfabric", "%u.%u (built with %s)",
+		FI_MAJOR(now), FI_MINOR(now), WEFT_BUILT_FABRIC);
+	weft_tool_report_text(at, "prefix", "%s", WEFT_PREFIX);
 	return 0;
 }
 
@@ -120,18 +120,19 @@ static const char *sanitizer(void)
 #endif
 }
 
-static int show_build(struct weft_sheet *sheet, const char *name)
+static int show_build(struct weft_tool_report *report, const char *name)
 {
-	struct weft_sheet *at = weft_sheet_object(sheet, name);
+	struct weft_tool_report *at = weft_tool_report_object(report, name);
 
-	weft_sheet_text(at, "compiler", "%s", __VERSION__);
-	weft_sheet_text(at, "cflags", "%s", WEFT_BUILT_CFLAGS);
-	weft_sheet_text(at, "sanitizer", "%s", sanitizer());
-	weft_sheet_text(at, "fortran", "%s", WEFT_BUILT_FORTRAN);
-	weft_sheet_text(at, "libfabric", "%s", WEFT_BUILT_FABRIC);
-	weft_sheet_text(at, "pmix", "%s", WEFT_BUILT_PMIX);
-	weft_sheet_text(at, "hwloc", "%s", WEFT_BUILT_HWLOC);
-	weft_sheet_text(at, "libc", "%s (running on)", gnu_get_libc_version());
+	weft_tool_report_text(at, "compiler", "%s", __VERSION__);
+	weft_tool_report_text(at, "cflags", "%s", WEFT_BUILT_CFLAGS);
+	weft_tool_report_text(at, "sanitizer", "%s", sanitizer());
+	weft_tool_report_text(at, "fortran", "%s", WEFT_BUILT_FORTRAN);
+	weft_tool_report_text(at, "libfabric", "%s", WEFT_BUILT_FABRIC);
+	weft_tool_report_text(at, "pmix", "%s", WEFT_BUILT_PMIX);
+	weft_tool_report_text(at, "hwloc", "%s", WEFT_BUILT_HWLOC);
+	weft_tool_report_text(
+		at, "libc", "%s (running on)", gnu_get_libc_version());
 	return 0;
 }
 
@@ -147,28 +148,30 @@ static const char *source_word(enum weft_knob_source source)
 	}
 }
 
-static int show_knobs(struct weft_sheet *sheet, const char *name)
+static int show_knobs(struct weft_tool_report *report, const char *name)
 {
-	struct weft_sheet *list = weft_sheet_list(sheet, name);
+	struct weft_tool_report *list = weft_tool_report_list(report, name);
 	char buf[32];
 
 	for (size_t i = 0; i < weft_knob_count(); i++) {
 		const struct weft_knob_desc *d = weft_knob_desc(i);
 		const char *limits = d->unit ? d->unit : d->values;
-		struct weft_sheet *row = weft_sheet_object(list, NULL);
+		struct weft_tool_report *row =
+			weft_tool_report_object(list, NULL);
 
-		weft_sheet_text(row, "variable", "WEFT_%s", d->name);
-		weft_sheet_text(row, "value", "%s",
+		weft_tool_report_text(row, "variable", "WEFT_%s", d->name);
+		weft_tool_report_text(row, "value", "%s",
 			weft_knob_value(i, buf, sizeof(buf)));
-		weft_sheet_text(row, "from", "%s", source_word(d->source));
-		weft_sheet_text(row, "meaning", "%s%s%s%s", d->sentence,
+		weft_tool_report_text(
+			row, "from", "%s", source_word(d->source));
+		weft_tool_report_text(row, "meaning", "%s%s%s%s", d->sentence,
 			*limits ? " [" : "", limits, *limits ? "]" : "");
 	}
 	return 0;
 }
 
 /* What others read and what changes what we do. */
-static int show_env(struct weft_sheet *sheet, const char *name)
+static int show_env(struct weft_tool_report *report, const char *name)
 {
 	static const char *const names[] = { "FI_PROVIDER", "FI_TCP_IFACE",
 		"FI_SOCKETS_IFACE", "FI_VERBS_IFACE", "FI_UNIVERSE_SIZE",
@@ -180,35 +183,37 @@ static int show_env(struct weft_sheet *sheet, const char *name)
 		"SLINGSHOT_VNIS", "SLINGSHOT_DEVICES", "SLINGSHOT_SVC_IDS",
 		"SLINGSHOT_TCS", "SLURM_JOB_ID", "PMIX_NAMESPACE", "PMIX_RANK",
 		"PMIX_MCA_gds", "TMPDIR", "OMP_NUM_THREADS" };
-	struct weft_sheet *at = weft_sheet_object(sheet, name);
+	struct weft_tool_report *at = weft_tool_report_object(report, name);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *value = weft_knob_foreign(names[i]);
 
 		if (value)
-			weft_sheet_text(at, names[i], "%s", value);
+			weft_tool_report_text(at, names[i], "%s", value);
 	}
 	return 0;
 }
 
-static int show_api(struct weft_sheet *sheet, const char *name)
+static int show_api(struct weft_tool_report *report, const char *name)
 {
-	struct weft_sheet *at = weft_sheet_object(sheet, name);
-	struct weft_sheet *list =
-		wishes.is_brief ? NULL : weft_sheet_list(at, "procedures");
+	struct weft_tool_report *at = weft_tool_report_object(report, name);
+	struct weft_tool_report *list =
+		wishes.is_brief ? NULL
+				: weft_tool_report_list(at, "procedures");
 	size_t n_there = 0;
 
 	for (size_t i = 0; i < N_API; i++) {
-		struct weft_sheet *row =
-			list ? weft_sheet_object(list, NULL) : NULL;
+		struct weft_tool_report *row =
+			list ? weft_tool_report_object(list, NULL) : NULL;
 
 		n_there += api_rows[i].is_there;
-		weft_sheet_text(row, "state", "%s",
+		weft_tool_report_text(row, "state", "%s",
 			api_rows[i].is_there ? "implemented" : "missing");
-		weft_sheet_text(row, "name", "%s", api_rows[i].name);
-		weft_sheet_text(row, "section", "%s", api_rows[i].section);
+		weft_tool_report_text(row, "name", "%s", api_rows[i].name);
+		weft_tool_report_text(
+			row, "section", "%s", api_rows[i].section);
 	}
-	weft_sheet_text(at, "counts",
+	weft_tool_report_text(at, "counts",
 		"%zu implemented, %zu missing (these raise "
 		"MPI_ERR_UNSUPPORTED_OPERATION)",
 		n_there, N_API - n_there);
@@ -216,24 +221,26 @@ static int show_api(struct weft_sheet *sheet, const char *name)
 }
 
 /* The build refuses one that is in the table and not written. */
-static int show_shmem(struct weft_sheet *sheet, const char *name)
+static int show_shmem(struct weft_tool_report *report, const char *name)
 {
-	struct weft_sheet *at = weft_sheet_object(sheet, name);
-	struct weft_sheet *list =
-		wishes.is_brief ? NULL : weft_sheet_list(at, "procedures");
+	struct weft_tool_report *at = weft_tool_report_object(report, name);
+	struct weft_tool_report *list =
+		wishes.is_brief ? NULL
+				: weft_tool_report_list(at, "procedures");
 	size_t n_current, n_old, n_beyond;
 
 	for (size_t i = 0; i < N_SHMEM && list; i++) {
-		struct weft_sheet *row = weft_sheet_object(list, NULL);
+		struct weft_tool_report *row =
+			weft_tool_report_object(list, NULL);
 
-		weft_sheet_text(row, "state", "%s",
+		weft_tool_report_text(row, "state", "%s",
 			tool_info_is_beyond(&shmem_rows[i]) ? "extension"
 			: shmem_rows[i].is_deprecated	    ? "deprecated"
 							    : "current");
-		weft_sheet_text(row, "name", "%s", shmem_rows[i].name);
+		weft_tool_report_text(row, "name", "%s", shmem_rows[i].name);
 	}
 	count_shmem(&n_current, &n_old, &n_beyond);
-	weft_sheet_text(at, "counts",
+	weft_tool_report_text(at, "counts",
 		"%zu current, %zu deprecated, %zu of shmemx.h; all "
 		"implemented",
 		n_current, n_old, n_beyond);
@@ -242,22 +249,22 @@ static int show_shmem(struct weft_sheet *sheet, const char *name)
 
 static void add_candidate(void *arg, const struct weft_net_candidate *c)
 {
-	struct weft_sheet *row = weft_sheet_object(arg, NULL);
+	struct weft_tool_report *row = weft_tool_report_object(arg, NULL);
 
-	weft_sheet_text(row, "provider", "%s", c->form);
-	weft_sheet_text(row, "verdict", "%s", c->verdict);
-	weft_sheet_text(row, "domain", "%s", c->domain);
-	weft_sheet_text(row, "fabric", "%s", c->fabric);
-	weft_sheet_text(row, "why", "%s", c->why);
+	weft_tool_report_text(row, "provider", "%s", c->form);
+	weft_tool_report_text(row, "verdict", "%s", c->verdict);
+	weft_tool_report_text(row, "domain", "%s", c->domain);
+	weft_tool_report_text(row, "fabric", "%s", c->fabric);
+	weft_tool_report_text(row, "why", "%s", c->why);
 }
 
-static int show_providers(struct weft_sheet *sheet, const char *name)
+static int show_providers(struct weft_tool_report *report, const char *name)
 {
 	struct weft_net_hints hints = { .provider = wishes.provider,
 		.iface = wishes.iface };
 
 	weft_net_candidates(
-		&hints, add_candidate, weft_sheet_list(sheet, name));
+		&hints, add_candidate, weft_tool_report_list(report, name));
 	return 0;
 }
 
@@ -269,7 +276,7 @@ static void ignore_message(void *arg, const void *data, size_t len)
 }
 
 /* A line of the plan: a name, then words or a number with or without unit. */
-static void add_line(struct weft_sheet *sheet, char *line)
+static void add_line(struct weft_tool_report *report, char *line)
 {
 	char *value = line + strcspn(line, " "), *end;
 	unsigned long long number;
@@ -278,50 +285,51 @@ static void add_line(struct weft_sheet *sheet, char *line)
 		*value++ = 0;
 	number = strtoull(value, &end, 10);
 	if (!strcmp(value, "yes") || !strcmp(value, "no"))
-		weft_sheet_flag(sheet, line, *value == 'y');
+		weft_tool_report_flag(report, line, *value == 'y');
 	else if (end == value ||
 		 (*end && (*end != ' ' || strchr(end + 1, ' '))))
-		weft_sheet_text(sheet, line, "%s", value);
+		weft_tool_report_text(report, line, "%s", value);
 	else
-		weft_sheet_number(sheet, line, number, *end ? end + 1 : NULL);
+		weft_tool_report_number(
+			report, line, number, *end ? end + 1 : NULL);
 }
 
 static void add_hint(
 	void *arg, const char *hint, bool is_applied, const char *how)
 {
-	struct weft_sheet *row = weft_sheet_object(arg, NULL);
+	struct weft_tool_report *row = weft_tool_report_object(arg, NULL);
 
-	weft_sheet_text(row, "hint", "%s", hint);
-	weft_sheet_text(row, "state", is_applied ? "applied" : "ignored");
-	weft_sheet_text(row, "how", "%s", how);
+	weft_tool_report_text(row, "hint", "%s", hint);
+	weft_tool_report_text(row, "state", is_applied ? "applied" : "ignored");
+	weft_tool_report_text(row, "how", "%s", how);
 }
 
 /* Each hint by itself, then all at once: some need another one. */
-static int show_hints(struct weft_sheet *sheet, const char *name)
+static int show_hints(struct weft_tool_report *report, const char *name)
 {
 	struct weft_net_hints hints = { .provider = wishes.provider,
 		.iface = wishes.iface };
-	struct weft_sheet *at = weft_sheet_object(sheet, name);
-	struct weft_sheet *alone = weft_sheet_list(at, "alone");
-	struct weft_side *side;
-	int err = weft_side_open(&hints, &side);
+	struct weft_tool_report *at = weft_tool_report_object(report, name);
+	struct weft_tool_report *alone = weft_tool_report_list(at, "alone");
+	struct weft_rma_domain *side;
+	int err = weft_rma_domain_open(&hints, &side);
 
 	if (err)
 		return tool_info_complain(
 			"no endpoint for one-sided access", err);
 	for (unsigned bit = 1; bit & WEFT_RMA_HINTS; bit <<= 1)
-		weft_advice_explain(&side->plan, bit, add_hint, alone);
-	weft_advice_explain(&side->plan, WEFT_RMA_HINTS, add_hint,
-		weft_sheet_list(at, "together"));
-	weft_side_close(side);
+		weft_rma_hints_explain(&side->plan, bit, add_hint, alone);
+	weft_rma_hints_explain(&side->plan, WEFT_RMA_HINTS, add_hint,
+		weft_tool_report_list(at, "together"));
+	weft_rma_domain_close(side);
 	return 0;
 }
 
-static int show_plan(struct weft_sheet *sheet, const char *name)
+static int show_plan(struct weft_tool_report *report, const char *name)
 {
 	struct weft_net_hints hints = { .provider = wishes.provider,
 		.iface = wishes.iface };
-	struct weft_sheet *at = weft_sheet_object(sheet, name);
+	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	struct weft_net *net;
 	char text[8192], *rest = text, *line;
 	int err = weft_net_open(&hints, ignore_message, NULL, &net);
@@ -338,28 +346,28 @@ static int show_plan(struct weft_sheet *sheet, const char *name)
 
 static void add_nic(void *arg, const struct weft_nic *nic)
 {
-	struct weft_sheet *row = weft_sheet_object(arg, NULL);
+	struct weft_tool_report *row = weft_tool_report_object(arg, NULL);
 
-	weft_sheet_text(row, "device", "%s", nic->name);
-	weft_sheet_text(row, "kind", "%s", nic->kind);
-	weft_sheet_text(row, "pci", "%s", nic->pci);
-	weft_sheet_text(row, "near", "%s", nic->near);
-	weft_sheet_flag(row, "local", nic->is_local);
-	weft_sheet_text(row, "vendor", "%s", nic->vendor);
+	weft_tool_report_text(row, "device", "%s", nic->name);
+	weft_tool_report_text(row, "kind", "%s", nic->kind);
+	weft_tool_report_text(row, "pci", "%s", nic->pci);
+	weft_tool_report_text(row, "near", "%s", nic->near);
+	weft_tool_report_flag(row, "local", nic->is_local);
+	weft_tool_report_text(row, "vendor", "%s", nic->vendor);
 }
 
-static int show_nics(struct weft_sheet *sheet, const char *name)
+static int show_nics(struct weft_tool_report *report, const char *name)
 {
-	int err = weft_nic_visit(add_nic, weft_sheet_list(sheet, name));
+	int err = weft_nic_visit(add_nic, weft_tool_report_list(report, name));
 
 	return err ? tool_info_complain("network devices", err) : 0;
 }
 
 /* One set as a session sees it, with its size. */
 static int show_pset(
-	struct weft_sheet *list, struct weft_session *session, uint32_t i)
+	struct weft_tool_report *list, struct weft_session *session, uint32_t i)
 {
-	struct weft_sheet *row = weft_sheet_object(list, NULL);
+	struct weft_tool_report *row = weft_tool_report_object(list, NULL);
 	struct weft_group *group = NULL;
 	const char *name = NULL;
 	int err = weft_pset_name(session, i, &name);
@@ -368,48 +376,49 @@ static int show_pset(
 		err = weft_pset_group(session, name, &group);
 	if (err)
 		return tool_info_complain("process set", err);
-	weft_sheet_text(row, "name", "%s", name);
-	weft_sheet_number(row, "size", group->size, "processes");
+	weft_tool_report_text(row, "name", "%s", name);
+	weft_tool_report_number(row, "size", group->size, "processes");
 	weft_group_put(group);
 	return 0;
 }
 
 /* Where the launcher, or who started it, lets this process run. */
-static void show_binding(struct weft_sheet *at)
+static void show_binding(struct weft_tool_report *at)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	struct weft_topo *topo = NULL;
 
 	if (weft_topo_open(&topo))
 		return;
-	weft_sheet_text(at, "processors", "%s", weft_topo_cpuset(topo));
-	weft_sheet_text(at, "binding", "%s",
+	weft_tool_report_text(at, "processors", "%s", weft_topo_cpuset(topo));
+	weft_tool_report_text(at, "binding", "%s",
 		(long)weft_topo_n_cpus(topo) < n ? "bound to these"
 						 : "not bound");
 	weft_topo_close(topo);
 }
 
-static int show_psets(struct weft_sheet *sheet, const char *name)
+static int show_psets(struct weft_tool_report *report, const char *name)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
-	struct weft_sheet *at = weft_sheet_object(sheet, name), *list;
+	struct weft_tool_report *at = weft_tool_report_object(report, name),
+				*list;
 	struct weft_session *session = NULL;
 	uint32_t n = 0;
 	int code = 0, err = weft_session_open(NULL, NULL, &session);
 
 	if (err)
 		return tool_info_complain("no session", err);
-	weft_sheet_text(at, "manager", "%s", facts->manager);
-	weft_sheet_text(at, "job", "%s", facts->job);
-	weft_sheet_number(at, "rank", facts->rank, NULL);
-	weft_sheet_number(at, "size", facts->size, "processes");
-	weft_sheet_text(at, "node", "%s", facts->host);
-	weft_sheet_number(at, "on_node", facts->local_size, "processes");
+	weft_tool_report_text(at, "manager", "%s", facts->manager);
+	weft_tool_report_text(at, "job", "%s", facts->job);
+	weft_tool_report_number(at, "rank", facts->rank, NULL);
+	weft_tool_report_number(at, "size", facts->size, "processes");
+	weft_tool_report_text(at, "node", "%s", facts->host);
+	weft_tool_report_number(at, "on_node", facts->local_size, "processes");
 	show_binding(at);
 	err = weft_pset_count(session, &n);
 	if (err)
 		code = tool_info_complain("process sets", err);
-	list = weft_sheet_list(at, "sets");
+	list = weft_tool_report_list(at, "sets");
 	for (uint32_t i = 0; i < n; i++)
 		code |= show_pset(list, session, i);
 	weft_session_close(session);
@@ -488,17 +497,17 @@ static bool tool_info_choose(const char *option, bool chosen[N_TOPICS])
 
 static int tool_info_show(const bool chosen[N_TOPICS])
 {
-	struct weft_sheet *sheet = weft_sheet_create();
+	struct weft_tool_report *report = weft_tool_report_create();
 	int code = 0;
 
 	for (size_t i = 0; i < N_TOPICS; i++)
 		if (chosen[i])
-			code |= topics[i].show(sheet, topics[i].option + 2);
+			code |= topics[i].show(report, topics[i].option + 2);
 	if (wishes.is_json)
-		weft_sheet_print_json(sheet, stdout);
+		weft_tool_report_print_json(report, stdout);
 	else
-		weft_sheet_print(sheet, stdout);
-	weft_sheet_destroy(sheet);
+		weft_tool_report_print(report, stdout);
+	weft_tool_report_destroy(report);
 	return code;
 }
 

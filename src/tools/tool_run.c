@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/knob.h"
-#include "boot/life.h"
+#include "boot/liveness.h"
 #include "pmix/pmix_serve.h"
 #include "tools/run_claim.h"
 #include "tools/run_elf.h"
@@ -74,8 +74,8 @@ struct run {
 	struct weft_run_io *io;
 	struct weft_serve *serve;
 	struct weft_run_fault *faults;
-	int life_fd;
-	struct weft_life *life; /* one a process */
+	int liveness_fd;
+	struct weft_liveness *liveness; /* one a process */
 	struct weft_run_proc *procs;
 	cpu_set_t *cpus;     /* one a process, or NULL */
 	const char *unbound; /* why not, where cpus is NULL */
@@ -258,7 +258,7 @@ static int alloc_procs(struct run *run)
 		FDS_FIXED + weft_run_io_n_poll(run->io), sizeof(*run->fds));
 	if (!run->procs || !run->faults || !run->fds)
 		return WEFT_ERR_NOMEM;
-	if (weft_life_make(run->n, &run->life_fd, &run->life))
+	if (weft_liveness_make(run->n, &run->liveness_fd, &run->liveness))
 		return WEFT_ERR_NOMEM;
 	for (uint32_t r = 0; r < run->n; r++) {
 		run->procs[r].rank = r;
@@ -419,10 +419,10 @@ static void tool_run_find_program(
 	const char *name = app->argv[0];
 
 	if (strchr(name, '/')) {
-		bool is_far = app->wdir && *name != '/';
+		bool is_remote = app->wdir && *name != '/';
 
-		snprintf(file, len, "%s%s%s", is_far ? app->wdir : "",
-			is_far ? "/" : "", name);
+		snprintf(file, len, "%s%s%s", is_remote ? app->wdir : "",
+			is_remote ? "/" : "", name);
 		return;
 	}
 	while (dirs && *dirs) {
@@ -474,15 +474,16 @@ static int open_input(struct run *run, uint32_t rank, int *fd_out)
 static int tool_run_make_env(
 	struct run *run, struct weft_run_proc *proc, char ***env)
 {
-	char life[64], parent[WEFT_RUN_PARENT_MAX + 16];
+	char liveness[64], parent[WEFT_RUN_PARENT_MAX + 16];
 	int err;
 
 	snprintf(parent, sizeof(parent), "WEFT_PARENT=%s", run->parent);
-	snprintf(life, sizeof(life), "%s=%d", WEFT_LIFE_ENV, run->life_fd);
+	snprintf(liveness, sizeof(liveness), "%s=%d", WEFT_LIVENESS_ENV,
+		run->liveness_fd);
 	*env = weft_run_env_make(&run->opt, proc->app);
 	err = *env ? weft_run_env_set(env, run->mark) : WEFT_ERR_NOMEM;
 	if (!err)
-		err = weft_run_env_set(env, life);
+		err = weft_run_env_set(env, liveness);
 	if (!err && *run->parent)
 		err = weft_run_env_set(env, parent);
 	if (!err)
@@ -602,8 +603,8 @@ static bool has_left(struct run *run, const struct weft_run_proc *proc)
 {
 	return proc->is_finalized ||
 	       (proc->is_connected &&
-		       atomic_load(&run->life[proc->rank].state) ==
-			       WEFT_LIFE_IDLE);
+		       atomic_load(&run->liveness[proc->rank].state) ==
+			       WEFT_LIVENESS_IDLE);
 }
 
 static void tool_run_say_end(struct run *run, const struct weft_run_proc *proc)
@@ -826,7 +827,7 @@ static void ask_where(struct run *run, int sig, const char *why)
 {
 	weft_run_io_say(
 		run->io, "%s: where the processes of %s are:", why, run->name);
-	weft_run_where_open(&run->where, run->life, run->n);
+	weft_run_where_open(&run->where, run->liveness, run->n);
 	run->where.sig = sig;
 	weft_serve_ask_where(run->serve);
 }
@@ -941,13 +942,13 @@ static void check_where(struct run *run, int *ms)
 	if (!run->where.until_ns)
 		return;
 	if (!weft_run_where_is_over(
-		    &run->where, run->procs, run->life, run->n)) {
+		    &run->where, run->procs, run->liveness, run->n)) {
 		if (*ms < 0 || *ms > ANSWER_MS)
 			*ms = ANSWER_MS;
 		return;
 	}
 	weft_run_where_print(
-		&run->where, run->io, run->procs, run->life, run->n);
+		&run->where, run->io, run->procs, run->liveness, run->n);
 	if (run->where.sig == SIGQUIT)
 		on_end_signal(run, SIGQUIT);
 	if (run->where.sig == SIGALRM)
@@ -1061,7 +1062,7 @@ static void tear_down(struct run *run)
 		weft_run_dir_remove(run->dir);
 	weft_run_guard_stop(&run->guard);
 	weft_run_fault_unmap(run->faults, run->n);
-	weft_life_unmake(run->n, run->life_fd, run->life);
+	weft_liveness_unmake(run->n, run->liveness_fd, run->liveness);
 	free(run->procs);
 	weft_run_claim_fini(&run->claim);
 	free(run->cpus);

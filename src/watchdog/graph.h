@@ -12,7 +12,7 @@
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 
-#include "core/wire.h"
+#include "transport/wire.h"
 
 #include <stdbool.h>
 #include <stddef.h>

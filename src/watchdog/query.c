@@ -3,7 +3,7 @@
 #include "watchdog/query.h"
 
 #include "base/clock.h"
-#include "core/lane.h"
+#include "transport/vci.h"
 
 #include <stdio.h>
 
@@ -18,11 +18,11 @@ void weft_query_set(enum weft_wire_need need, weft_query_fn *fn)
 		judges[need] = fn;
 }
 
-void weft_query_send(struct weft_lane *lane, uint64_t addr,
-	enum weft_wire_op op, const void *payload, size_t len)
+void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
+	const void *payload, size_t len)
 {
 	struct weft_wire_head head = { .op = (uint8_t)op };
-	struct weft_peer *peer = weft_peer_of(lane, addr);
+	struct weft_peer *peer = weft_peer_of(vci, addr);
 
 	if (peer)
 		(void)weft_peer_control(peer, &head, payload, len);
@@ -47,7 +47,7 @@ uint64_t weft_query_self(char text[WEFT_WAIT_TEXT])
 	return epoch;
 }
 
-void weft_query_on_query(struct weft_lane *lane, struct weft_peer *peer,
+void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_query query;
@@ -61,11 +61,11 @@ void weft_query_on_query(struct weft_lane *lane, struct weft_peer *peer,
 	(void)head;
 	if (!weft_wire_get_query(&query, payload, len) ||
 		query.need >= WEFT_WIRE_NEED_END) {
-		weft_dispatch_drop(lane, "malformed question");
+		weft_dispatch_drop(vci, "malformed question");
 		return;
 	}
 	if (judges[query.need])
-		met = judges[query.need](lane, &query, peer->proc, &owner);
+		met = judges[query.need](vci, &query, peer->proc, &owner);
 	out.answer = (struct weft_wire_answer){
 		.epoch = query.epoch,
 		.what = query.what,
@@ -76,7 +76,7 @@ void weft_query_on_query(struct weft_lane *lane, struct weft_peer *peer,
 		.owner = owner,
 		.len = (uint32_t)strnlen(out.text, WEFT_WAIT_TEXT - 1),
 	};
-	weft_query_send(lane, peer->addr, WEFT_WIRE_ANSWER, &out,
+	weft_query_send(vci, peer->addr, WEFT_WIRE_ANSWER, &out,
 		sizeof(out.answer) + out.answer.len);
 }
 
@@ -94,9 +94,9 @@ struct weft_other *weft_query_other(const struct weft_wait_view *view,
 	return NULL;
 }
 
-/* A wait on this lane, whose lock is held, or NULL; one that was asked for
+/* A wait on this VCI, whose lock is held, or NULL; one that was asked for
  * something like this. */
-static struct weft_other *asked(const struct weft_lane *lane, uint64_t proc,
+static struct weft_other *asked(const struct weft_vci *vci, uint64_t proc,
 	const struct weft_wire_answer *a, struct weft_wait **wait_out)
 {
 	const struct weft_need need = {
@@ -109,7 +109,7 @@ static struct weft_other *asked(const struct weft_lane *lane, uint64_t proc,
 
 	weft_wait_lock();
 	while (!found && (w = weft_wait_next(w)) != NULL)
-		if (w->epoch == a->epoch && w->lane == lane && w->view)
+		if (w->epoch == a->epoch && w->vci == vci && w->view)
 			found = weft_query_other(w->view, proc, &need);
 	weft_wait_unlock();
 	*wait_out = w;
@@ -124,7 +124,7 @@ static bool has_all(const struct weft_wait *wait)
 	return true;
 }
 
-void weft_query_on_answer(struct weft_lane *lane, struct weft_peer *peer,
+void weft_query_on_answer(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_answer a;
@@ -135,10 +135,10 @@ void weft_query_on_answer(struct weft_lane *lane, struct weft_peer *peer,
 	if (!weft_wire_get_answer(&a, payload, len) ||
 		a.len != len - sizeof(a) || a.len >= WEFT_WAIT_TEXT ||
 		a.met >= WEFT_WIRE_MET_END || a.need >= WEFT_WIRE_NEED_END) {
-		weft_dispatch_drop(lane, "malformed answer to a question");
+		weft_dispatch_drop(vci, "malformed answer to a question");
 		return;
 	}
-	other = asked(lane, peer->proc, &a, &wait);
+	other = asked(vci, peer->proc, &a, &wait);
 	if (!other)
 		return;
 	other->has_told = true;
@@ -163,12 +163,12 @@ void weft_query_ask(struct weft_wait *wait)
 			.epoch = wait->epoch,
 			.what = need->what,
 			.need = (uint16_t)need->kind,
-			.is_quiet = need->is_quiet,
+			.is_flushed = need->is_flushed,
 			.round = need->round,
 		};
 
 		o->has_told = false;
-		weft_query_send(wait->lane, o->addr, WEFT_WIRE_QUERY, &query,
+		weft_query_send(wait->vci, o->addr, WEFT_WIRE_QUERY, &query,
 			sizeof(query));
 	}
 }

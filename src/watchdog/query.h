@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* query: those that a call waits for are asked, and answer from progress
  *
- * A question goes over the lane of the communicator it is about, so that who
+ * A question goes over the VCI of the communicator it is about, so that who
  * answers holds the lock of what it looks at, and the answer comes behind all
  * that its process sent there before. */
 #ifndef WEFT_QUERY_H
 #define WEFT_QUERY_H
 
-#include "core/dispatch.h"
+#include "transport/dispatch.h"
 #include "watchdog/wait.h"
 
 /* Has this process done what another one waits for? Kept by the room that knows
  * of such needs. Sets *owner_out to the number of the session that has here
- * what it is about. The lock of the lane that it was asked over held. */
-typedef enum weft_wire_met weft_query_fn(struct weft_lane *lane,
+ * what it is about. The lock of the VCI that it was asked over held. */
+typedef enum weft_wire_met weft_query_fn(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out);
 void weft_query_set(enum weft_wire_need need, weft_query_fn *fn);
 
-/* Asks all whom a wait is for. Its lane's lock held, here and below. */
+/* Asks all whom a wait is for. Its VCI's lock held, here and below. */
 void weft_query_ask(struct weft_wait *wait);
 
 /* All have answered, or were given time to. */
@@ -31,8 +31,8 @@ struct weft_other *weft_query_other(const struct weft_wait_view *view,
 /* What this process is in; the epoch of its wait, or 0. */
 uint64_t weft_query_self(char text[WEFT_WAIT_TEXT]);
 
-void weft_query_send(struct weft_lane *lane, uint64_t addr,
-	enum weft_wire_op op, const void *payload, size_t len);
+void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
+	const void *payload, size_t len);
 
 weft_wire_fn weft_query_on_query, weft_query_on_answer;
 

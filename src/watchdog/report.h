@@ -6,7 +6,7 @@
 #include "watchdog/graph.h"
 #include "watchdog/wait.h"
 
-/* Says once what a wait is for and what those it waits for are in. Lane's lock
+/* Says once what a wait is for and what those it waits for are in. VCI's lock
  * held. */
 void weft_report_wait(struct weft_wait *wait);
 

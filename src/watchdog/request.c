@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "core/comm.h"
-#include "core/lane.h"
-#include "core/proc.h"
-#include "core/progress.h"
+#include "transport/vci.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
 #include "core/req.h"
 
 #include <stdio.h>
@@ -26,8 +26,8 @@ struct weft_request_waiting {
 	bool is_begun;
 	const char *within; /* of its thread */
 	const struct weft_request_loop *loop;
-	struct weft_lane *lane; /* of a poll */
-	uint32_t idle_polls;	/* of that, the last time */
+	struct weft_vci *vci; /* of a poll */
+	uint32_t idle_polls;  /* of that, the last time */
 };
 
 static void (*on_stuck)(struct weft_req *req, int err);
@@ -68,9 +68,9 @@ static struct envelope envelope_of(int32_t rank, int32_t tag)
 	return e;
 }
 
-static enum weft_plane request_plane_of(const struct weft_req *req)
+static enum weft_ctx_offset request_plane_of(const struct weft_req *req)
 {
-	return (enum weft_plane)(req->ctx % WEFT_PLANE_END);
+	return (enum weft_ctx_offset)(req->ctx % WEFT_CTX_OFFSET_END);
 }
 
 static bool is_message(const struct weft_req *req)
@@ -82,7 +82,8 @@ static bool is_message(const struct weft_req *req)
 static bool is_collective(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_COLL ||
-	       (is_message(req) && request_plane_of(req) == WEFT_PLANE_COLL);
+	       (is_message(req) &&
+		       request_plane_of(req) == WEFT_CTX_OFFSET_COLL);
 }
 
 /* Which of the communicator's collectives. */
@@ -95,7 +96,7 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 {
 	struct envelope e = envelope_of(req->src, req->tag);
 
-	if (is_message(req) && request_plane_of(req) == WEFT_PLANE_P2P)
+	if (is_message(req) && request_plane_of(req) == WEFT_CTX_OFFSET_P2P)
 		snprintf(buf, len, "%s %s, %s, of communicator \"%.40s\"",
 			req->kind == WEFT_REQ_RECV ? "from" : "to", e.rank,
 			e.tag, request_label_of(req->comm));
@@ -113,7 +114,8 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 static const char *call_of(const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_COLL ||
-		(is_message(req) && request_plane_of(req) != WEFT_PLANE_P2P))
+		(is_message(req) &&
+			request_plane_of(req) != WEFT_CTX_OFFSET_P2P))
 		return "a collective";
 	if (req->kind == WEFT_REQ_RECV)
 		return "MPI_Recv";
@@ -218,7 +220,7 @@ static void on_rank(const struct asking *a, struct weft_need *need,
 		return;
 	need->n_all++;
 	weft_wait_on(a->wait, need, proc,
-		weft_lane_addr(proc, comm->lanes ? comm->lanes[rank] : 0),
+		weft_vci_addr(proc, comm->vcis ? comm->vcis[rank] : 0),
 		(int32_t)rank);
 }
 
@@ -249,7 +251,7 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 	need = need_like(&from, WEFT_WIRE_NEED_MESSAGE, comm, ctx, tag);
 	if (!need)
 		return;
-	if (ctx % WEFT_PLANE_END == WEFT_PLANE_P2P)
+	if (ctx % WEFT_CTX_OFFSET_END == WEFT_CTX_OFFSET_P2P)
 		snprintf(need->phrase, sizeof(need->phrase),
 			"a message from %s with %s on communicator \"%.60s\" "
 			"(%d processes)",
@@ -281,7 +283,7 @@ static void need_receive(const struct asking *a, const struct weft_req *req)
 
 	if (!need)
 		return;
-	if (request_plane_of(req) == WEFT_PLANE_P2P)
+	if (request_plane_of(req) == WEFT_CTX_OFFSET_P2P)
 		snprintf(need->phrase, sizeof(need->phrase),
 			"rank %d to receive %zu bytes with tag %d on "
 			"communicator \"%.60s\" (%d processes)",
@@ -340,7 +342,7 @@ static void need_parts(const struct asking *a, const struct weft_req *whole)
 	uint32_t pos = 0;
 	bool has_any = false;
 
-	while ((req = weft_req_next(whole->lane, &pos)) != NULL)
+	while ((req = weft_req_next(whole->vci, &pos)) != NULL)
 		if (is_part(req, whole) && !(a->is_one && has_any))
 			has_any = need_req(a, req) || has_any;
 	if (!has_any)
@@ -377,7 +379,7 @@ static bool has_background(const struct weft_wait *wait)
 	const struct weft_req *req, *only = only_of(loop);
 	uint32_t pos = 0;
 
-	while ((req = weft_req_next(wait->lane, &pos)) != NULL)
+	while ((req = weft_req_next(wait->vci, &pos)) != NULL)
 		if (req->refs && !req->is_done && req != only &&
 			!is_message(req) && req->is_active)
 			return true;
@@ -398,14 +400,15 @@ static void request_needs(struct weft_wait *wait)
 	for (int i = 0; loop->at && i < loop->n; i++) {
 		const struct weft_req *req = loop->at(loop->arg, i);
 
-		if (request_is_active(req) && req->lane == wait->lane)
+		if (request_is_active(req) && req->vci == wait->vci)
 			(void)need_req(&a, req);
 		else if (request_is_active(req))
-			need_other(&a, "a request on another lane");
+			need_other(&a, "a request on another VCI");
 	}
 	if (loop->comm)
-		need_message(&a, loop->comm, loop->comm->ctx + WEFT_PLANE_P2P,
-			loop->rank, loop->tag);
+		need_message(&a, loop->comm,
+			loop->comm->ctx + WEFT_CTX_OFFSET_P2P, loop->rank,
+			loop->tag);
 	if (loop->what)
 		need_other(&a, loop->what);
 }
@@ -420,7 +423,7 @@ static uint64_t pulse_of(const struct weft_req *whole)
 
 	if (is_message(whole))
 		return sum;
-	while ((req = weft_req_next(whole->lane, &pos)) != NULL)
+	while ((req = weft_req_next(whole->vci, &pos)) != NULL)
 		if (is_part(req, whole))
 			sum += pulse_of(req);
 	return sum;
@@ -430,7 +433,7 @@ static uint64_t pulse(const struct weft_wait *wait)
 {
 	const struct weft_req *req = only_of(loop_of(wait));
 
-	return req && req->lane == wait->lane ? pulse_of(req) : 0;
+	return req && req->vci == wait->vci ? pulse_of(req) : 0;
 }
 
 static const struct weft_wait_ops ops = {
@@ -477,13 +480,12 @@ static struct weft_request_waiting *request_start(
 	return w;
 }
 
-static void request_begin(
-	struct weft_lane *lane, struct weft_request_waiting *w)
+static void request_begin(struct weft_vci *vci, struct weft_request_waiting *w)
 {
 	w->wait.ops = w->wait.is_poll ? &poll_ops
 		      : w->within     ? &shmem_ops
 				      : &ops;
-	w->wait.lane = lane;
+	w->wait.vci = vci;
 	w->wait.begun_ns = w->begun_ns;
 	w->wait.fault = WEFT_ERR_OTHER;
 	weft_wait_begin(&w->wait);
@@ -499,7 +501,7 @@ static void end_req(struct weft_req *whole, int err)
 		on_stuck(whole, err);
 		return;
 	}
-	while ((req = weft_req_next(whole->lane, &pos)) != NULL)
+	while ((req = weft_req_next(whole->vci, &pos)) != NULL)
 		if (is_part(req, whole))
 			on_stuck(req, err);
 }
@@ -512,7 +514,7 @@ static void request_give_up(const struct weft_request_waiting *w)
 	for (int i = 0; on_stuck && loop->at && i < loop->n; i++) {
 		const struct weft_req *req = loop->at(loop->arg, i);
 
-		if (request_is_active(req) && req->lane == w->wait.lane) {
+		if (request_is_active(req) && req->vci == w->wait.vci) {
 			end_req((struct weft_req *)req,
 				weft_wait_raise(&w->wait));
 			return;
@@ -520,12 +522,12 @@ static void request_give_up(const struct weft_request_waiting *w)
 	}
 }
 
-int weft_request_round(struct weft_lane *lane, struct weft_request_loop *loop)
+int weft_request_round(struct weft_vci *vci, struct weft_request_loop *loop)
 {
 	struct weft_request_waiting *w = loop->waiting;
 
 	if (w && w->is_begun) {
-		if (w->wait.lane != lane || !weft_wait_after_round(&w->wait))
+		if (w->wait.vci != vci || !weft_wait_after_round(&w->wait))
 			return 0;
 		request_give_up(w);
 		return w->wait.err;
@@ -535,7 +537,7 @@ int weft_request_round(struct weft_lane *lane, struct weft_request_loop *loop)
 	if (!w)
 		loop->waiting = request_start(loop);
 	else if (weft_now_ns() - w->begun_ns > REGISTER_NS)
-		request_begin(lane, w);
+		request_begin(vci, w);
 	return 0;
 }
 
@@ -559,7 +561,7 @@ static const struct weft_req *itself(const void *arg, int i)
 }
 
 void weft_request_wait(
-	struct weft_lane *lane, struct weft_req *req, const char *call)
+	struct weft_vci *vci, struct weft_req *req, const char *call)
 {
 	struct weft_request_loop loop = {
 		.call = call,
@@ -569,11 +571,11 @@ void weft_request_wait(
 	};
 
 	while (!req->is_done) {
-		if (weft_unlikely(lane->n_lost) && lane->on_wait)
-			lane->on_wait(req);
-		weft_progress_wait(lane);
+		if (weft_unlikely(vci->n_failed) && vci->on_wait)
+			vci->on_wait(req);
+		weft_progress_wait(vci);
 		if (!req->is_done)
-			(void)weft_request_round(lane, &loop);
+			(void)weft_request_round(vci, &loop);
 	}
 	weft_request_end(&loop);
 }
@@ -581,28 +583,28 @@ void weft_request_wait(
 /* ---- polls ---- */
 
 /* Of this thread; kept from one call to the next until something came through
- * the lane. It is in no graph. */
+ * the VCI. It is in no graph. */
 static _Thread_local struct weft_request_waiting *polls;
 
 void weft_request_polled(
-	struct weft_lane *lane, const struct weft_request_loop *loop)
+	struct weft_vci *vci, const struct weft_request_loop *loop)
 {
 	struct weft_request_loop now = *loop;
 
-	if (polls && polls->lane != lane)
+	if (polls && polls->vci != vci)
 		return;
 	now.n_rounds = ROUNDS_PER_LOOK - 1; /* the next one counts */
 	now.waiting = polls;
-	if (polls && lane->idle_polls < polls->idle_polls)
+	if (polls && vci->idle_polls < polls->idle_polls)
 		weft_request_end(&now);
 	if (now.waiting)
 		now.waiting->loop = &now;
-	(void)weft_request_round(lane, &now);
+	(void)weft_request_round(vci, &now);
 	polls = now.waiting;
 	if (!polls)
 		return;
-	polls->lane = lane;
+	polls->vci = vci;
 	polls->wait.is_poll = true;
-	polls->idle_polls = lane->idle_polls;
+	polls->idle_polls = vci->idle_polls;
 	polls->loop = NULL; /* nobody looks before the next call */
 }

@@ -3,16 +3,16 @@
 #ifndef WEFT_REQUEST_H
 #define WEFT_REQUEST_H
 
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "watchdog/wait.h"
 
 struct weft_comm;
 struct weft_req;
 
 /* Goes on waiting for a request after some rounds in vain; for
- * weft_req_wait(). Lane's lock held, here and below. */
+ * weft_req_wait(). VCI's lock held, here and below. */
 void weft_request_wait(
-	struct weft_lane *lane, struct weft_req *req, const char *call);
+	struct weft_vci *vci, struct weft_req *req, const char *call);
 
 /* Until it is told NULL, all that this thread waits for is part of this
  * procedure of another interface. */
@@ -40,9 +40,9 @@ struct weft_request_loop {
 	struct weft_request_waiting *waiting;
 };
 
-/* After each round of progress on a lane whose lock is held. Not 0 when the
+/* After each round of progress on a VCI whose lock is held. Not 0 when the
  * loop is to end with that error. */
-int weft_request_round(struct weft_lane *lane, struct weft_request_loop *loop);
+int weft_request_round(struct weft_vci *vci, struct weft_request_loop *loop);
 void weft_request_leave(struct weft_request_loop *loop);
 
 static inline void weft_request_end(struct weft_request_loop *loop)
@@ -52,15 +52,15 @@ static inline void weft_request_end(struct weft_request_loop *loop)
 }
 
 /* A call that does not wait found nothing, as set in the loop. One that goes on
- * for long is said to poll. Lane's lock held. */
+ * for long is said to poll. VCI's lock held. */
 void weft_request_polled(
-	struct weft_lane *lane, const struct weft_request_loop *loop);
+	struct weft_vci *vci, const struct weft_request_loop *loop);
 
 static inline void weft_request_poll(
-	struct weft_lane *lane, const struct weft_request_loop *loop)
+	struct weft_vci *vci, const struct weft_request_loop *loop)
 {
-	if (lane->idle_polls >= weft_proc.max_spin)
-		weft_request_polled(lane, loop);
+	if (vci->idle_polls >= weft_proc.max_spin)
+		weft_request_polled(vci, loop);
 }
 
 /* What the error is described with. */

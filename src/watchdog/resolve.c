@@ -6,7 +6,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/knob.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "watchdog/graph.h"
 #include "watchdog/query.h"
 #include "watchdog/report.h"
@@ -48,7 +48,7 @@ struct weft_gather {
 	struct weft_graph graph;
 };
 
-static void send(struct weft_lane *held, uint64_t proc,
+static void send(struct weft_vci *held, uint64_t proc,
 	enum weft_wire_graph_kind kind, uint64_t number, uint64_t epoch)
 {
 	const struct weft_wire_graph g = {
@@ -187,7 +187,7 @@ static void tell_looks(const struct weft_wait *wait, uint64_t now)
 	while (next_look(wait->epoch, now, &look)) {
 		size_t len = fill_node(&m, wait, look.number);
 
-		weft_wait_send(wait->lane, look.proc, WEFT_WIRE_GRAPH, &m, len);
+		weft_wait_send(wait->vci, look.proc, WEFT_WIRE_GRAPH, &m, len);
 	}
 }
 
@@ -217,7 +217,7 @@ static void close_gather(struct weft_wait *wait)
 	wait->gather = NULL;
 	weft_wait_unlock();
 	for (uint32_t i = 1; i < g->n_looked; i++)
-		send(wait->lane, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_CLOSE,
+		send(wait->vci, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_CLOSE,
 			g->number, 0);
 	call_waits(wait->epoch);
 	weft_graph_fini(&g->graph);
@@ -277,7 +277,7 @@ static void look_further(struct weft_wait *wait)
 	g->n_looked = g->graph.n;
 	weft_wait_unlock();
 	for (uint32_t i = from; i < g->n_looked; i++)
-		send(wait->lane, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_LOOK,
+		send(wait->vci, g->graph.nodes[i]->proc, WEFT_WIRE_GRAPH_LOOK,
 			g->number, 0);
 }
 
@@ -366,7 +366,7 @@ static void send_verdicts(struct weft_wait *wait)
 			resolve_take_verdict(node->epoch, m.text, m.head.len);
 		weft_wait_unlock();
 		if (i > 0)
-			weft_wait_send(wait->lane, node->proc, WEFT_WIRE_GRAPH,
+			weft_wait_send(wait->vci, node->proc, WEFT_WIRE_GRAPH,
 				&m, sizeof(m.head) + m.head.len);
 	}
 }
@@ -517,14 +517,14 @@ void weft_resolve_end(struct weft_wait *wait)
 		wait->err = wait->fault;
 	while (is_last && pop_look(wait->epoch, &look))
 		if (!look.is_told)
-			send(wait->lane, look.proc, WEFT_WIRE_GRAPH_NODE,
+			send(wait->vci, look.proc, WEFT_WIRE_GRAPH_NODE,
 				look.number, 0);
 }
 
 /* ---- what comes ---- */
 
 static void on_look(
-	struct weft_lane *lane, uint64_t from, const struct weft_wire_graph *g)
+	struct weft_vci *vci, uint64_t from, const struct weft_wire_graph *g)
 {
 	struct weft_wait *w;
 	struct look *look = NULL;
@@ -547,7 +547,7 @@ static void on_look(
 	}
 	weft_wait_unlock();
 	if (!look)
-		send(lane, from, WEFT_WIRE_GRAPH_NODE, g->number, 0);
+		send(vci, from, WEFT_WIRE_GRAPH_NODE, g->number, 0);
 }
 
 /* The place in a picture of this process where something of that one is due, or
@@ -613,13 +613,13 @@ static void on_taken(uint64_t from, const struct weft_wire_graph *g)
 	weft_wait_unlock();
 }
 
-static void on_verdict(struct weft_lane *lane, uint64_t from,
+static void on_verdict(struct weft_vci *vci, uint64_t from,
 	const struct weft_wire_graph *g, const char *text)
 {
 	weft_wait_lock();
 	resolve_take_verdict(g->epoch, text, g->len);
 	weft_wait_unlock();
-	send(lane, from, WEFT_WIRE_GRAPH_TAKEN, g->number, 0);
+	send(vci, from, WEFT_WIRE_GRAPH_TAKEN, g->number, 0);
 }
 
 static void on_close(uint64_t from, const struct weft_wire_graph *g)
@@ -646,7 +646,7 @@ static bool resolve_is_sane(const struct weft_wire_graph *g, size_t len)
 			       g->n_edges * sizeof(struct weft_wire_edge);
 }
 
-void weft_resolve_on_graph(struct weft_lane *lane, struct weft_peer *peer,
+void weft_resolve_on_graph(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	const char *rest =
@@ -655,20 +655,20 @@ void weft_resolve_on_graph(struct weft_lane *lane, struct weft_peer *peer,
 
 	(void)head;
 	if (!weft_wire_get_graph(&g, payload, len) ||
-		!resolve_is_sane(&g, len) || lane != &weft_proc.lane ||
+		!resolve_is_sane(&g, len) || vci != &weft_proc.vci ||
 		!weft_proc_is_member(peer->proc)) {
-		weft_dispatch_drop(lane, "malformed part of a graph of waits");
+		weft_dispatch_drop(vci, "malformed part of a graph of waits");
 		return;
 	}
 	switch (g.kind) {
 	case WEFT_WIRE_GRAPH_LOOK:
-		on_look(lane, peer->proc, &g);
+		on_look(vci, peer->proc, &g);
 		break;
 	case WEFT_WIRE_GRAPH_NODE:
 		on_node(peer->proc, &g, rest);
 		break;
 	case WEFT_WIRE_GRAPH_VERDICT:
-		on_verdict(lane, peer->proc, &g, rest);
+		on_verdict(vci, peer->proc, &g, rest);
 		break;
 	case WEFT_WIRE_GRAPH_TAKEN:
 		on_taken(peer->proc, &g);

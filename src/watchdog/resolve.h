@@ -3,7 +3,7 @@
  * told
  *
  * LOOK     a wait that takes long asks those it waits for, by way of the
- *          default lane, then those that these wait for, and so on.
+ *          default VCI, then those that these wait for, and so on.
  * NODE     the answer: its wait and the edges of it. The picture is open there
  *          until it is closed.
  * VERDICT  each process of a ring has it before any of them goes on (TAKEN):
@@ -16,11 +16,11 @@
 #ifndef WEFT_RESOLVE_H
 #define WEFT_RESOLVE_H
 
-#include "core/dispatch.h"
+#include "transport/dispatch.h"
 #include "watchdog/wait.h"
 
 /* Begins to gather; false when nothing is to be seen that way: then the report
- * is the caller's. The wait's lane's lock held, here and below. */
+ * is the caller's. The wait's VCI's lock held, here and below. */
 bool weft_resolve_start(struct weft_wait *wait);
 
 /* Somebody wants to know what this wait is for. */

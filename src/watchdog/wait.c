@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/lock.h"
-#include "core/alone.h"
-#include "core/proc.h"
-#include "core/progress.h"
+#include "transport/thread_check.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
 #include "watchdog/query.h"
 #include "watchdog/report.h"
 #include "watchdog/resolve.h"
@@ -87,20 +87,20 @@ bool weft_wait_is_alone(void)
 		if (w->epoch != first->epoch && !w->is_poll)
 			break;
 	weft_wait_unlock();
-	return !w && weft_alone_is();
+	return !w && weft_thread_check_is_single();
 }
 
-void weft_wait_send(struct weft_lane *held, uint64_t proc, enum weft_wire_op op,
+void weft_wait_send(struct weft_vci *held, uint64_t proc, enum weft_wire_op op,
 	const void *payload, size_t len)
 {
-	struct weft_lane *lane = &weft_proc.lane;
-	bool is_other = held != lane;
+	struct weft_vci *vci = &weft_proc.vci;
+	bool is_other = held != vci;
 
 	if (is_other)
-		weft_lane_take(lane);
-	weft_query_send(lane, proc, op, payload, len);
+		weft_vci_lock(vci);
+	weft_query_send(vci, proc, op, payload, len);
 	if (is_other)
-		weft_lane_drop(lane);
+		weft_vci_unlock(vci);
 }
 
 /* ---- what is waited for ---- */
@@ -358,7 +358,7 @@ int weft_wait_after_round(struct weft_wait *wait)
 
 int weft_wait_round(struct weft_wait *wait)
 {
-	weft_progress_wait(wait->lane);
+	weft_progress_wait(wait->vci);
 	return weft_wait_after_round(wait);
 }
 

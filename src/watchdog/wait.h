@@ -10,14 +10,14 @@
 #define WEFT_WAIT_H
 
 #include "base/list.h"
-#include "core/wire.h"
+#include "transport/wire.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct weft_gather;
-struct weft_lane;
+struct weft_vci;
 struct weft_wait;
 struct weft_wait_view;
 
@@ -29,11 +29,11 @@ struct weft_need {
 	enum weft_wire_need kind;
 	uint64_t what;
 	uint32_t round;
-	uint16_t any;  /* not 0: any one process of all needs with this number
-			  will do */
-	bool is_soft;  /* a ring through it is reported, not an error */
-	bool is_quiet; /* see weft_wire_query */
-	uint32_t size; /* members of what it is about */
+	uint16_t any;	 /* not 0: any one process of all needs with this number
+			    will do */
+	bool is_soft;	 /* a ring through it is reported, not an error */
+	bool is_flushed; /* see weft_wire_query */
+	uint32_t size;	 /* members of what it is about */
 	char label[WEFT_WIRE_LABEL];   /* the name of that */
 	char phrase[WEFT_WAIT_PHRASE]; /* "a message from rank 3": what is
 					  waited for, in the report */
@@ -59,16 +59,16 @@ struct weft_wait_ops {
 	void (*explain)(const struct weft_wait *wait, char *buf, size_t len);
 };
 
-/* Zeroed; the owner sets what is above the line. Guarded by the lane's lock,
+/* Zeroed; the owner sets what is above the line. Guarded by the VCI's lock,
  * but what other waits' threads and handlers look at (marked) by the
  * registry's. */
 struct weft_wait {
 	const struct weft_wait_ops *ops;
-	struct weft_lane *lane; /* waited on */
-	const void *call;	/* waits of one call: the same; or NULL */
-	uint64_t begun_ns;	/* 0: now */
-	int fault;    /* what it ends with when it is stuck for ever */
-	bool is_poll; /* not in one call, but in one after the other */
+	struct weft_vci *vci; /* waited on */
+	const void *call;     /* waits of one call: the same; or NULL */
+	uint64_t begun_ns;    /* 0: now */
+	int fault;	      /* what it ends with when it is stuck for ever */
+	bool is_poll;	      /* not in one call, but in one after the other */
 	/* ---- below: only this room ---- */
 	struct weft_link link;	      /* marked */
 	uint64_t epoch;		      /* marked; waits of one call share it */
@@ -97,7 +97,7 @@ struct weft_wait {
 	char why[256];
 };
 
-/* ---- for the owners; the wait's lane's lock held ---- */
+/* ---- for the owners; the wait's VCI's lock held ---- */
 
 void weft_wait_begin(struct weft_wait *wait);
 
@@ -156,7 +156,7 @@ struct weft_wait_view {
 	struct weft_other others[WEFT_VIEW_OTHERS];
 };
 
-/* The registry's lock, taken under any lane's and held for moments; with it
+/* The registry's lock, taken under any VCI's and held for moments; with it
  * held the waits in the order that they began, the first with NULL, and the one
  * this process is said to be in, or NULL. */
 void weft_wait_lock(void);
@@ -176,9 +176,9 @@ void weft_wait_settle(struct weft_wait *wait);
 /* All waits are of one call, and no other thread could make another. */
 bool weft_wait_is_alone(void);
 
-/* Sends a control message to a process over the default lane; the lock of
+/* Sends a control message to a process over the default VCI; the lock of
  * `held` is held. */
-void weft_wait_send(struct weft_lane *held, uint64_t proc, enum weft_wire_op op,
+void weft_wait_send(struct weft_vci *held, uint64_t proc, enum weft_wire_op op,
 	const void *payload, size_t len);
 
 #endif

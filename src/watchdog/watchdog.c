@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watchdog: what a lane needs to take part */
+/* watchdog: what a VCI needs to take part */
 #include "watchdog/watchdog.h"
 
 #include "core/req.h"
@@ -7,10 +7,10 @@
 #include "watchdog/request.h"
 #include "watchdog/resolve.h"
 
-void weft_watchdog_open(struct weft_lane *lane)
+void weft_watchdog_open(struct weft_vci *vci)
 {
-	weft_dispatch_set(lane, WEFT_WIRE_QUERY, weft_query_on_query);
-	weft_dispatch_set(lane, WEFT_WIRE_ANSWER, weft_query_on_answer);
-	weft_dispatch_set(lane, WEFT_WIRE_GRAPH, weft_resolve_on_graph);
+	weft_dispatch_set(vci, WEFT_WIRE_QUERY, weft_query_on_query);
+	weft_dispatch_set(vci, WEFT_WIRE_ANSWER, weft_query_on_answer);
+	weft_dispatch_set(vci, WEFT_WIRE_GRAPH, weft_resolve_on_graph);
 	weft_req_on_wait(weft_request_wait);
 }

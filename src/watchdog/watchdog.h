@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watchdog: what a lane needs to take part */
+/* watchdog: what a VCI needs to take part */
 #ifndef WEFT_WATCHDOG_H
 #define WEFT_WATCHDOG_H
 
-struct weft_lane;
+struct weft_vci;
 
-/* Installs the handlers; called when a lane opens. */
-void weft_watchdog_open(struct weft_lane *lane);
+/* Installs the handlers; called when a VCI opens. */
+void weft_watchdog_open(struct weft_vci *vci);
 
 #endif

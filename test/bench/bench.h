@@ -104,7 +104,7 @@ int bench_alltoall(struct bench *b);
 int bench_allgather(struct bench *b);
 int bench_coll(struct bench *b);
 int bench_session(struct bench *b);
-int bench_lanes(struct bench *b);
+int bench_vcis(struct bench *b);
 int bench_startup(struct bench *b);
 int bench_table(struct bench *b);
 

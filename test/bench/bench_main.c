@@ -40,8 +40,8 @@ static const struct bench_cmd cmds[] = {
 	{ "coll", "all collectives", true, 1, bench_coll },
 	{ "session", "session cycles: first, cold, kept", false, 1,
 		bench_session },
-	{ "lanes", "threads on sessions that share a lane or do not", false, 1,
-		bench_lanes },
+	{ "VCIs", "threads on sessions that share a VCI or do not", false, 1,
+		bench_vcis },
 	{ "startup", "MPI_Init, MPI_Finalize, memory", false, 1,
 		bench_startup },
 };
@@ -58,7 +58,7 @@ static void usage(FILE *f)
 	      "      --rt           real-time priority while measuring\n"
 	      "      --live, --plain  redraw the current line, or never\n"
 	      "      --no-cold      session: leave the cold cycles out\n"
-	      "workloads (session, lanes and startup only alone):\n",
+	      "workloads (session, VCIs and startup only alone):\n",
 		f);
 	for (size_t i = 0; i < N_CMDS; i++)
 		fprintf(f, "  %-15s %s\n", cmds[i].name, cmds[i].what);

@@ -4,7 +4,7 @@ EXTRA_PROGRAMS = test/bench/bench test/bench/shmembench test/bench/rawfab
 test_bench_bench_SOURCES = \
 	test/bench/bench.h \
 	test/bench/bench_coll.c \
-	test/bench/bench_lanes.c \
+	test/bench/bench_vcis.c \
 	test/bench/bench_main.c \
 	test/bench/bench_pt2pt.c \
 	test/bench/bench_session.c \

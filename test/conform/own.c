@@ -36,11 +36,11 @@ struct read_me {
 
 struct name {
 	uint32_t magic[2];
-	struct weft_shm_card card;
+	struct weft_shm_bc bc;
 };
 
 struct peer {
-	struct weft_shm_card card;
+	struct weft_shm_bc bc;
 	struct weft_ring_tx tx;
 };
 
@@ -65,7 +65,7 @@ struct own {
 	struct weft_shm *shm;
 	weft_net_recv_fn *recv;
 	void *arg;
-	struct weft_shm_card card;
+	struct weft_shm_bc bc;
 	uint32_t place; /* in the segments of others */
 	struct peer peers[N_PLACES];
 	uint32_t n_peers;
@@ -119,8 +119,8 @@ static bool answer(struct own *own, struct slot *slot)
 	head.kind = DONE;
 	head.err = slot->err;
 	for (uint32_t i = 0; i < own->n_peers; i++)
-		if (own->peers[i].card.pid == slot->from.pid &&
-			own->peers[i].card.fd == slot->from.fd)
+		if (own->peers[i].bc.pid == slot->from.pid &&
+			own->peers[i].bc.fd == slot->from.fd)
 			return put(own, i, &head, NULL, 0) == 0;
 	return true; /* a stranger's */
 }
@@ -230,8 +230,8 @@ int own_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 		return rc;
 	}
 	weft_copy_permit();
-	weft_shm_describe(own->shm, &own->card);
-	if (!weft_copy_can_read(&own->card)) {
+	weft_shm_describe(own->shm, &own->bc);
+	if (!weft_copy_can_read(&own->bc)) {
 		weft_shm_close(own->shm);
 		free(own);
 		return WEFT_ERR_NOPROV;
@@ -259,7 +259,7 @@ void own_close(struct weft_net *net)
 
 int own_name(struct weft_net *net, void *buf, size_t *len)
 {
-	struct name name = { { MAGIC, MAGIC }, inside(net)->card };
+	struct name name = { { MAGIC, MAGIC }, inside(net)->bc };
 
 	if (*len < sizeof(name))
 		return WEFT_ERR_ARG;
@@ -281,12 +281,12 @@ int own_peer_add(
 	memcpy(&name, bytes, sizeof(name));
 	if (name.magic[0] != MAGIC || name.magic[1] != MAGIC)
 		return WEFT_ERR_PEER;
-	rc = weft_ring_attach(&peer->tx, &name.card, own->place, own->place, 0);
+	rc = weft_ring_attach(&peer->tx, &name.bc, own->place, own->place, 0);
 	if (rc)
 		return rc;
-	if (!weft_copy_can_read(&name.card))
+	if (!weft_copy_can_read(&name.bc))
 		return WEFT_ERR_UNSUPPORTED;
-	peer->card = name.card;
+	peer->bc = name.bc;
 	*addr_out = own->n_peers++;
 	return 0;
 }
@@ -322,8 +322,7 @@ int own_tsend(struct weft_net *net, uint64_t addr, const void *buf, size_t len,
 	struct own *own = inside(net);
 	struct slot *slot = take(own);
 	struct head head = { .kind = READ_ME, .tag = tag };
-	struct read_me from = { (uintptr_t)buf, len, own->card.pid,
-		own->card.fd };
+	struct read_me from = { (uintptr_t)buf, len, own->bc.pid, own->bc.fd };
 	struct iovec iov = { &from, sizeof(from) };
 	int rc = WEFT_AGAIN;
 

@@ -3,7 +3,7 @@
  *
  * Two sides in one process, one initiating, one being accessed; both are
  * polled, since some providers move nothing by themselves. */
-#include "net/side.h"
+#include "net/rma_ep.h"
 
 #include "base/clock.h"
 #include "base/knob.h"
@@ -25,10 +25,10 @@ enum {
 };
 
 struct pair {
-	struct weft_side *a, *b;
-	struct weft_side_ep *more; /* another endpoint of a */
-	char *mem;		   /* exposed by b */
-	struct weft_side_target to;
+	struct weft_rma_domain *a, *b;
+	struct weft_rma_ep *more; /* another endpoint of a */
+	char *mem;		  /* exposed by b */
+	struct weft_rma_ep_target to;
 };
 
 struct wait {
@@ -50,10 +50,10 @@ static struct pair pair;
 
 static void turn(void)
 {
-	weft_side_poll(weft_side_first(pair.a));
+	weft_rma_ep_poll(weft_rma_domain_ep(pair.a));
 	if (pair.more)
-		weft_side_poll(pair.more);
-	weft_side_poll(weft_side_first(pair.b));
+		weft_rma_ep_poll(pair.more);
+	weft_rma_ep_poll(weft_rma_domain_ep(pair.b));
 }
 
 static int finish(struct wait *w)
@@ -79,22 +79,22 @@ static int setup(void **state)
 {
 	struct weft_net_hints hints = { .provider = NET_PROVIDER,
 		.is_one_host = true };
-	struct weft_side_key key = { 0, 0 };
+	struct weft_rma_ep_key key = { 0, 0 };
 	char name[WEFT_NET_NAME_MAX];
 	size_t len = sizeof(name);
 
 	(void)state;
 	weft_knob_load();
-	if (weft_side_open(&hints, &pair.a))
+	if (weft_rma_domain_open(&hints, &pair.a))
 		return 0; /* each test says that it is left out */
-	assert_int_equal(weft_side_open(&hints, &pair.b), 0);
+	assert_int_equal(weft_rma_domain_open(&hints, &pair.b), 0);
 	pair.mem = aligned_alloc(4096, MEM_LEN);
 	memset(pair.mem, 0, MEM_LEN);
 	assert_int_equal(
-		weft_side_expose(pair.b, pair.mem, MEM_LEN, 0, &key), 0);
-	assert_int_equal(weft_side_name(pair.b, name, &len), 0);
+		weft_rma_domain_expose(pair.b, pair.mem, MEM_LEN, 0, &key), 0);
+	assert_int_equal(weft_rma_domain_name(pair.b, name, &len), 0);
 	assert_int_equal(
-		weft_side_peer_add(pair.a, name, len, &pair.to.addr), 0);
+		weft_rma_domain_peer_add(pair.a, name, len, &pair.to.addr), 0);
 	pair.to.remote = key.base;
 	pair.to.key = key.key;
 	return 0;
@@ -103,9 +103,9 @@ static int setup(void **state)
 static int cleanup(void **state)
 {
 	(void)state;
-	weft_side_ep_close(pair.more);
-	weft_side_close(pair.a);
-	weft_side_close(pair.b);
+	weft_rma_ep_close(pair.more);
+	weft_rma_domain_close(pair.a);
+	weft_rma_domain_close(pair.b);
 	free(pair.mem);
 	return 0;
 }
@@ -118,32 +118,32 @@ static void need_provider(void)
 	}
 }
 
-static struct weft_side_target at(size_t offset)
+static struct weft_rma_ep_target at(size_t offset)
 {
-	struct weft_side_target to = pair.to;
+	struct weft_rma_ep_target to = pair.to;
 
 	to.remote += offset;
 	return to;
 }
 
-static void flush(struct weft_side_ep *ep)
+static void flush(struct weft_rma_ep *ep)
 {
 	struct wait w = { .op = { .done = on_done } };
 
-	POST(weft_side_flush(ep, &pair.to, &w.op));
+	POST(weft_rma_ep_flush(ep, &pair.to, &w.op));
 	assert_int_equal(finish(&w), 0);
 }
 
 /* Nobody waits for them, and after a flush they are all there. */
-static void small_puts(struct weft_side_ep *ep, uint64_t salt)
+static void small_puts(struct weft_rma_ep *ep, uint64_t salt)
 {
 	uint64_t *words = (uint64_t *)(void *)pair.mem;
 
 	for (uint64_t i = 0; i < N_SMALL; i++) {
-		struct weft_side_target to = at(i * 8);
+		struct weft_rma_ep_target to = at(i * 8);
 		uint64_t value = i ^ salt;
 
-		POST(weft_side_write(ep, &to, &value, 8, FI_INJECT, NULL));
+		POST(weft_rma_ep_write(ep, &to, &value, 8, FI_INJECT, NULL));
 	}
 	flush(ep);
 	for (uint64_t i = 0; i < N_SMALL; i++)
@@ -154,13 +154,13 @@ static void a_flush_covers_small_puts(void **state)
 {
 	(void)state;
 	need_provider();
-	small_puts(weft_side_first(pair.a), 0x1234567890);
-	small_puts(weft_side_first(pair.a), 77);
+	small_puts(weft_rma_domain_ep(pair.a), 0x1234567890);
+	small_puts(weft_rma_domain_ep(pair.a), 77);
 }
 
 static void long_puts_and_gets_complete(void **state)
 {
-	struct weft_side_ep *ep;
+	struct weft_rma_ep *ep;
 	char *src, *back;
 	struct wait put = { .op = { .done = on_done } };
 	struct wait get = { .op = { .done = on_done } };
@@ -169,14 +169,14 @@ static void long_puts_and_gets_complete(void **state)
 	need_provider();
 	src = malloc(MEM_LEN);
 	back = calloc(1, MEM_LEN);
-	ep = weft_side_first(pair.a);
+	ep = weft_rma_domain_ep(pair.a);
 	for (size_t i = 0; i < MEM_LEN; i++)
 		src[i] = (char)(i * 7 + i / 1000);
-	POST(weft_side_write(ep, &pair.to, src, MEM_LEN, 0, &put.op));
+	POST(weft_rma_ep_write(ep, &pair.to, src, MEM_LEN, 0, &put.op));
 	assert_int_equal(finish(&put), 0);
 	flush(ep);
 	assert_memory_equal(pair.mem, src, MEM_LEN);
-	POST(weft_side_read(ep, &pair.to, back, MEM_LEN, 0, &get.op));
+	POST(weft_rma_ep_read(ep, &pair.to, back, MEM_LEN, 0, &get.op));
 	assert_int_equal(finish(&get), 0);
 	assert_memory_equal(back, src, MEM_LEN);
 	free(src);
@@ -185,18 +185,19 @@ static void long_puts_and_gets_complete(void **state)
 
 static void unsignalled_long_puts_are_covered_too(void **state)
 {
-	struct weft_side_ep *ep;
+	struct weft_rma_ep *ep;
 	char *src;
 
 	(void)state;
 	need_provider();
 	src = malloc(MEM_LEN);
-	ep = weft_side_first(pair.a);
+	ep = weft_rma_domain_ep(pair.a);
 	memset(src, 'u', MEM_LEN);
 	for (size_t i = 0; i < MEM_LEN; i += MEM_LEN / 16) {
-		struct weft_side_target to = at(i);
+		struct weft_rma_ep_target to = at(i);
 
-		POST(weft_side_write(ep, &to, src + i, MEM_LEN / 16, 0, NULL));
+		POST(weft_rma_ep_write(
+			ep, &to, src + i, MEM_LEN / 16, 0, NULL));
 	}
 	flush(ep);
 	assert_memory_equal(pair.mem, src, MEM_LEN);
@@ -213,8 +214,8 @@ static void delivery_means_visible(void **state)
 	for (value = 1; value < 200; value++) {
 		struct wait w = { .op = { .done = on_done } };
 
-		POST(weft_side_write(weft_side_first(pair.a), &pair.to, &value,
-			8, flags | FI_INJECT, &w.op));
+		POST(weft_rma_ep_write(weft_rma_domain_ep(pair.a), &pair.to,
+			&value, 8, flags | FI_INJECT, &w.op));
 		assert_int_equal(finish(&w), 0);
 		assert_memory_equal(pair.mem, &value, 8);
 	}
@@ -224,9 +225,9 @@ static void further_endpoints_initiate(void **state)
 {
 	(void)state;
 	need_provider();
-	assert_int_equal(weft_side_ep_open(pair.a, &pair.more), 0);
+	assert_int_equal(weft_rma_ep_open(pair.a, &pair.more), 0);
 	small_puts(pair.more, 5);
-	small_puts(weft_side_first(pair.a), 6);
+	small_puts(weft_rma_domain_ep(pair.a), 6);
 	small_puts(pair.more, 7);
 }
 
@@ -252,12 +253,12 @@ static uint64_t word_at(size_t offset, uint32_t width)
 
 /* One atomic on the first word; what was there before, where that is fetched.
  */
-static uint64_t one_amo(enum weft_side_what what, uint32_t width,
+static uint64_t one_amo(enum weft_rma_ep_what what, uint32_t width,
 	uint64_t operand, const uint64_t *compare, bool is_fetching)
 {
 	struct wait w = { .op = { .done = on_done } };
 	uint64_t result = 0;
-	struct weft_side_amo amo = {
+	struct weft_rma_ep_amo amo = {
 		.what = what,
 		.width = width,
 		.operand = &operand,
@@ -265,21 +266,21 @@ static uint64_t one_amo(enum weft_side_what what, uint32_t width,
 		.result = is_fetching ? &result : NULL,
 	};
 
-	POST(weft_side_amo(weft_side_first(pair.a), &pair.to, &amo,
+	POST(weft_rma_ep_amo(weft_rma_domain_ep(pair.a), &pair.to, &amo,
 		is_fetching ? 0 : pair.a->plan.deliver_flags, &w.op));
 	assert_int_equal(finish(&w), 0);
 	return result;
 }
 
 static const struct {
-	enum weft_side_what what;
+	enum weft_rma_ep_what what;
 	uint64_t before, operand, after;
 } amos[] = {
-	{ WEFT_SIDE_SET, 5, 9, 9 },
-	{ WEFT_SIDE_ADD, 5, 9, 14 },
-	{ WEFT_SIDE_AND, 13, 7, 5 },
-	{ WEFT_SIDE_OR, 9, 6, 15 },
-	{ WEFT_SIDE_XOR, 13, 7, 10 },
+	{ WEFT_RMA_EP_SET, 5, 9, 9 },
+	{ WEFT_RMA_EP_ADD, 5, 9, 14 },
+	{ WEFT_RMA_EP_AND, 13, 7, 5 },
+	{ WEFT_RMA_EP_OR, 9, 6, 15 },
+	{ WEFT_RMA_EP_XOR, 13, 7, 10 },
 };
 
 static void atomics_do_what_they_say(void **state)
@@ -297,7 +298,7 @@ static void atomics_do_what_they_say(void **state)
 					amos[i].operand, NULL, fetches);
 				assert_int_equal(
 					got, fetches ? amos[i].before : 0);
-				flush(weft_side_first(pair.a));
+				flush(weft_rma_domain_ep(pair.a));
 				assert_int_equal(word_at(0, 8), amos[i].after);
 			}
 }
@@ -312,30 +313,32 @@ static void compare_and_swap_compares(void **state)
 		memset(pair.mem, 0, 16);
 		memcpy(pair.mem, &right, width);
 		assert_int_equal(
-			one_amo(WEFT_SIDE_CSWAP, width, 30, &wrong, true), 20);
+			one_amo(WEFT_RMA_EP_CSWAP, width, 30, &wrong, true),
+			20);
 		assert_int_equal(word_at(0, 8), 20);
 		assert_int_equal(
-			one_amo(WEFT_SIDE_CSWAP, width, 30, &right, true), 20);
+			one_amo(WEFT_RMA_EP_CSWAP, width, 30, &right, true),
+			20);
 		assert_int_equal(word_at(0, 8), 30);
 		assert_int_equal(
-			one_amo(WEFT_SIDE_FETCH, width, 0, NULL, true), 30);
+			one_amo(WEFT_RMA_EP_FETCH, width, 0, NULL, true), 30);
 	}
 }
 
 static void no_addition_is_lost(void **state)
 {
 	uint64_t one = 1;
-	struct weft_side_amo amo = {
-		.what = WEFT_SIDE_ADD, .width = 8, .operand = &one
+	struct weft_rma_ep_amo amo = {
+		.what = WEFT_RMA_EP_ADD, .width = 8, .operand = &one
 	};
 
 	(void)state;
 	need_amo();
 	memset(pair.mem, 0, 8);
 	for (int i = 0; i < N_SMALL; i++)
-		POST(weft_side_amo(weft_side_first(pair.a), &pair.to, &amo,
-			WEFT_SIDE_COPY, NULL));
-	flush(weft_side_first(pair.a));
+		POST(weft_rma_ep_amo(weft_rma_domain_ep(pair.a), &pair.to, &amo,
+			WEFT_RMA_EP_COPY, NULL));
+	flush(weft_rma_domain_ep(pair.a));
 	assert_int_equal(word_at(0, 8), N_SMALL);
 }
 
@@ -363,30 +366,30 @@ static void in_vain(struct wait *w)
 		assert_int_equal(pair.mem[i], 0);
 }
 
-static void wrong_write(struct weft_side_target to)
+static void wrong_write(struct weft_rma_ep_target to)
 {
 	struct wait w = { .op = { .done = on_done } };
 	uint64_t value = 0xbad;
 
-	POST(weft_side_write(weft_side_first(pair.a), &to, &value, 8,
+	POST(weft_rma_ep_write(weft_rma_domain_ep(pair.a), &to, &value, 8,
 		pair.a->plan.deliver_flags, &w.op));
 	in_vain(&w);
 }
 
-static void wrong_read(struct weft_side_target from)
+static void wrong_read(struct weft_rma_ep_target from)
 {
 	struct wait w = { .op = { .done = on_done } };
 	uint64_t value = 0xbad;
 
-	POST(weft_side_read(
-		weft_side_first(pair.a), &from, &value, 8, 0, &w.op));
+	POST(weft_rma_ep_read(
+		weft_rma_domain_ep(pair.a), &from, &value, 8, 0, &w.op));
 	in_vain(&w);
 	assert_int_equal(value, 0xbad);
 }
 
 static void a_wrong_key_writes_nothing(void **state)
 {
-	struct weft_side_target to;
+	struct weft_rma_ep_target to;
 
 	(void)state;
 	again();
@@ -397,7 +400,7 @@ static void a_wrong_key_writes_nothing(void **state)
 
 static void a_wrong_key_reads_nothing(void **state)
 {
-	struct weft_side_target to;
+	struct weft_rma_ep_target to;
 
 	(void)state;
 	again();
@@ -423,10 +426,10 @@ static void nothing_is_read_past_the_end(void **state)
 static void a_wrong_key_adds_nothing(void **state)
 {
 	struct wait w = { .op = { .done = on_done } };
-	struct weft_side_target to;
+	struct weft_rma_ep_target to;
 	uint64_t one = 1;
-	struct weft_side_amo amo = {
-		.what = WEFT_SIDE_ADD, .width = 8, .operand = &one
+	struct weft_rma_ep_amo amo = {
+		.what = WEFT_RMA_EP_ADD, .width = 8, .operand = &one
 	};
 
 	(void)state;
@@ -434,7 +437,7 @@ static void a_wrong_key_adds_nothing(void **state)
 	again();
 	to = pair.to;
 	to.key += 12345;
-	POST(weft_side_amo(weft_side_first(pair.a), &to, &amo,
+	POST(weft_rma_ep_amo(weft_rma_domain_ep(pair.a), &to, &amo,
 		pair.a->plan.deliver_flags, &w.op));
 	in_vain(&w);
 }

@@ -10,7 +10,7 @@
 
 static uint32_t job_rank, job_size = 1, job_local = 1;
 static struct fakeboot_counts counts;
-static uint32_t *near_ranks;
+static uint32_t *local_ranks;
 
 void fakeboot_set_job(uint32_t rank, uint32_t size, uint32_t local_size)
 {
@@ -27,7 +27,7 @@ const struct fakeboot_counts *fakeboot_counts(void)
 static void fake_close(struct weft_boot *boot, int clean)
 {
 	(void)clean;
-	free(near_ranks);
+	free(local_ranks);
 	free(boot);
 }
 
@@ -92,18 +92,18 @@ static int fake_host_of(
 	return 0;
 }
 
-static int fake_near(
+static int fake_local(
 	struct weft_boot *boot, const uint32_t **ranks_out, size_t *n_out)
 {
 	(void)boot;
-	if (!near_ranks) {
-		near_ranks = malloc(job_local * sizeof(*near_ranks));
-		if (!near_ranks)
+	if (!local_ranks) {
+		local_ranks = malloc(job_local * sizeof(*local_ranks));
+		if (!local_ranks)
 			return WEFT_ERR_NOMEM;
 		for (uint32_t i = 0; i < job_local; i++)
-			near_ranks[i] = job_rank / job_local * job_local + i;
+			local_ranks[i] = job_rank / job_local * job_local + i;
 	}
-	*ranks_out = near_ranks;
+	*ranks_out = local_ranks;
 	*n_out = job_local;
 	return 0;
 }
@@ -163,7 +163,7 @@ static const struct weft_boot_ops fake_ops = {
 	.get = fake_get,
 	.fence = fake_fence,
 	.host_of = fake_host_of,
-	.near = fake_near,
+	.local = fake_local,
 	.pset_list = fake_pset_list,
 	.pset_members = fake_pset_members,
 	.pset_define = fake_pset_define,

@@ -276,7 +276,7 @@ static void lookup(struct weft_boot *boot)
 	free(name);
 }
 
-static void on_card(void *arg, int err, const void *data, size_t len)
+static void on_bc(void *arg, int err, const void *data, size_t len)
 {
 	uint8_t sum = 0;
 
@@ -316,7 +316,7 @@ static void step(struct weft_boot *boot, uint32_t *size)
 		lookup(boot);
 		break;
 	case 5:
-		weft_pmix_get(boot, fuzz_u8(in) % *size, "card", on_card, NULL);
+		weft_pmix_get(boot, fuzz_u8(in) % *size, "card", on_bc, NULL);
 		break;
 	case 6:
 		if (!weft_boot_host_of(boot, fuzz_u8(in), host, sizeof(host)))
@@ -337,7 +337,7 @@ static void facts_hold(struct weft_boot *boot, const struct weft_boot_facts *f)
 	FUZZ_CHECK(f->local_rank < f->local_size);
 	FUZZ_CHECK(f->n_nodes && f->n_nodes <= f->size);
 	FUZZ_CHECK(memchr(f->host, 0, sizeof(f->host)));
-	FUZZ_CHECK(!weft_boot_near(boot, &near, &n) && n == f->local_size);
+	FUZZ_CHECK(!weft_boot_local(boot, &near, &n) && n == f->local_size);
 	FUZZ_CHECK(near[f->local_rank] == f->rank);
 	for (size_t i = 0; i < n; i++)
 		FUZZ_CHECK(near[i] < f->size && (!i || near[i - 1] < near[i]));

@@ -49,12 +49,12 @@ static void hear(void *arg, struct weft_ring_rx *rx, const void *head,
 
 static void attach(uint32_t who)
 {
-	struct weft_shm_card card;
+	struct weft_shm_bc bc;
 
 	if (w.tx[who].ring)
 		return;
-	weft_shm_describe(w.shm, &card);
-	if (weft_ring_attach(&w.tx[who], &card, who, who, 77))
+	weft_shm_describe(w.shm, &bc);
+	if (weft_ring_attach(&w.tx[who], &bc, who, who, 77))
 		FUZZ_CHECK(!w.is_honest);
 }
 
@@ -108,15 +108,15 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void begin(void)
 {
-	struct weft_shm_card card;
+	struct weft_shm_bc bc;
 
 	memset(&w, 0, sizeof(w));
 	w.is_honest = true;
 	FUZZ_CHECK(!weft_shm_open(WRITERS, RING_LEN, hear, NULL, &w.shm));
-	weft_shm_describe(w.shm, &card);
-	w.map_len = (size_t)lseek(card.fd, 0, SEEK_END);
-	w.map = mmap(NULL, w.map_len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		card.fd, 0);
+	weft_shm_describe(w.shm, &bc);
+	w.map_len = (size_t)lseek(bc.fd, 0, SEEK_END);
+	w.map = mmap(
+		NULL, w.map_len, PROT_READ | PROT_WRITE, MAP_SHARED, bc.fd, 0);
 	FUZZ_CHECK(w.map != MAP_FAILED);
 }
 

@@ -6,10 +6,10 @@
  * lengths shows what would go beyond. An answer counts when it comes from the
  * process that was asked, once. */
 #include "core/comm.h"
-#include "core/proc.h"
-#include "core/progress.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
 #include "rma/rma_priv.h"
-#include "session/create.h"
+#include "comm/create.h"
 #include "session/session.h"
 #include "test/fake/fakeboot.h"
 #include "test/fuzz/fuzz.h"
@@ -63,7 +63,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static struct weft_peer *peer_of(uint32_t k)
 {
 	struct weft_peer *peer =
-		weft_peer_of(&weft_proc.lane, weft_proc.proc + k);
+		weft_peer_of(&weft_proc.vci, weft_proc.proc + k);
 
 	FUZZ_CHECK(peer);
 	return peer;
@@ -107,13 +107,13 @@ static char *span(size_t len)
 
 static void begin(void)
 {
-	FUZZ_CHECK(!weft_create_fixed_held(
+	FUZZ_CHECK(!weft_create_fixed_locked(
 		w.session, WEFT_CTX_WORLD, w.all, "all", &w.comm));
 	for (uint32_t k = 1; k < JOB; k++)
 		make_peer(k);
 	weft_rma_own.comm = w.comm;
 	weft_list_init(&weft_rma_own.ctxs);
-	weft_rma_own.fars = calloc(JOB, sizeof(*weft_rma_own.fars));
+	weft_rma_own.remotes = calloc(JOB, sizeof(*weft_rma_own.remotes));
 	weft_rma.pes = calloc(JOB, sizeof(*weft_rma.pes));
 	weft_rma.n_pes = JOB;
 	weft_rma.heap = (struct weft_rma_span){ span(HEAP), HEAP };
@@ -137,7 +137,7 @@ static void end_comm(void)
 
 static void end_rma(void)
 {
-	weft_tell_forget(w.ctx);
+	weft_am_forget(w.ctx);
 	FUZZ_CHECK(w.ctx->n_asked == 0 || weft_rma_own.fetches.n_used == 0);
 	FUZZ_CHECK(weft_rma_own.fetches.n_used == 0);
 	free(w.ctx->states);
@@ -146,14 +146,14 @@ static void end_rma(void)
 	free(weft_rma.heap.base);
 	free(weft_rma.data.base);
 	free(weft_rma.pes);
-	free(weft_rma_own.fars);
+	free(weft_rma_own.remotes);
 	memset(&weft_rma, 0, sizeof(weft_rma));
-	weft_rma_own.fars = NULL;
+	weft_rma_own.remotes = NULL;
 	for (uint32_t i = 0; i < w.n_asked; i++)
 		free(w.asked[i].dest);
 }
 
-static void end(struct weft_lane *lane)
+static void end(struct weft_vci *vci)
 {
 	uint32_t n_due = 0;
 
@@ -162,21 +162,21 @@ static void end(struct weft_lane *lane)
 	FUZZ_CHECK(w.ctx->n_asked == n_due);
 	FUZZ_CHECK(weft_rma_own.fetches.n_used == n_due);
 	for (uint32_t k = 1; k < JOB; k++)
-		weft_peer_die(peer_of(k), WEFT_ERR_PEER);
-	weft_progress(lane);
-	weft_lane_drop(lane);
+		weft_peer_fail(peer_of(k), WEFT_ERR_PEER);
+	weft_progress(vci);
+	weft_vci_unlock(vci);
 	end_rma();
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	end_comm();
 	for (uint32_t k = 1; k < JOB; k++) {
 		struct weft_peer *peer = peer_of(k);
 
 		FUZZ_CHECK(weft_list_is_empty(&peer->pending));
-		weft_map_remove(&lane->peers, peer->proc + 1);
+		weft_map_remove(&vci->peers, peer->proc + 1);
 		weft_ring_detach(&peer->tx);
 		free(peer);
 	}
-	lane->n_lost = 0;
+	vci->n_failed = 0;
 	weft_create_forget();
 }
 
@@ -185,12 +185,12 @@ static void end(struct weft_lane *lane)
 static void deliver(uint32_t k, uint8_t op, const void *payload, size_t len)
 {
 	struct weft_wire_head head = { .op = op, .src = (int32_t)k };
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 
 	drain(k);
-	lane->is_polling = true;
-	weft_dispatch(lane, peer_of(k), &head, payload, len);
-	lane->is_polling = false;
+	vci->is_polling = true;
+	weft_dispatch(vci, peer_of(k), &head, payload, len);
+	vci->is_polling = false;
 }
 
 /* What means something comes up more often than by chance. */
@@ -297,11 +297,11 @@ static void step_ask(struct fuzz_in *in)
 		return;
 	drain(k);
 	asked.dest = malloc(amo.width);
-	weft_lane_drop(&weft_proc.lane);
-	err = how & 128 ? weft_tell_ask(w.ctx, k)
-			: weft_tell_fetch(w.ctx, weft_rma.heap.base, &amo,
+	weft_vci_unlock(&weft_proc.vci);
+	err = how & 128 ? weft_am_ask(w.ctx, k)
+			: weft_am_fetch(w.ctx, weft_rma.heap.base, &amo,
 				  asked.dest, k, true);
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	FUZZ_CHECK(!err);
 	asked.id = weft_rma_own.last_id;
 	w.asked[w.n_asked++] = asked;
@@ -309,7 +309,7 @@ static void step_ask(struct fuzz_in *in)
 
 static void step_kill(struct fuzz_in *in)
 {
-	weft_peer_die(peer_of(1 + fuzz_u8(in) % (JOB - 1)), WEFT_ERR_PEER);
+	weft_peer_fail(peer_of(1 + fuzz_u8(in) % (JOB - 1)), WEFT_ERR_PEER);
 }
 
 static void (*const steps[])(struct fuzz_in *in) = {
@@ -322,16 +322,16 @@ static void (*const steps[])(struct fuzz_in *in) = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 	struct fuzz_in in = { data, len };
 
-	weft_tell_open();
-	weft_lane_take(lane);
+	weft_am_open();
+	weft_vci_lock(vci);
 	begin();
 	for (int i = 0; i < STEPS && in.len; i++)
 		steps[fuzz_u8(&in) % (sizeof(steps) / sizeof(*steps))](&in);
-	end(lane);
-	weft_lane_drop(lane);
-	weft_tell_close();
+	end(vci);
+	weft_vci_unlock(vci);
+	weft_am_close();
 	return 0;
 }

@@ -4,8 +4,8 @@
  * The first byte is the length of what came as its description, then the
  * description, then runs of processes. */
 #include "base/err.h"
-#include "core/proc.h"
-#include "session/shore.h"
+#include "transport/proc.h"
+#include "comm/leader.h"
 #include "test/fuzz/fuzz.h"
 
 enum { JOB = 50, RUNS = 60 };
@@ -56,26 +56,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct fuzz_in in = { data, len };
 	size_t came = fuzz_u8(&in) % 24;
-	struct weft_shore shore = {
+	struct weft_leader shore = {
 		.ctx = fuzz_u64(&in),
 		.n_runs = fuzz_u32(&in),
-		.has_lanes = fuzz_u8(&in),
+		.has_vcis = fuzz_u8(&in),
 	};
 	struct weft_group *group = NULL;
 	struct weft_run *runs;
 	uint32_t n;
 
-	if (!weft_shore_check(&shore, came)) {
+	if (!weft_leader_check(&shore, came)) {
 		FUZZ_CHECK(came == sizeof(shore));
 		FUZZ_CHECK(shore.n_runs >= 1 && shore.n_runs <= JOB);
-		FUZZ_CHECK(shore.ctx && shore.has_lanes <= 1);
+		FUZZ_CHECK(shore.ctx && shore.has_vcis <= 1);
 	}
 	n = fuzz_u8(&in) % RUNS;
 	runs = malloc(n * sizeof(*runs) + 1);
 	FUZZ_CHECK(runs);
 	for (uint32_t i = 0; i < n; i++)
 		runs[i] = read_run(&in);
-	if (!weft_shore_group(runs, n, &group)) {
+	if (!weft_leader_group(runs, n, &group)) {
 		look(group);
 		weft_group_put(group);
 	}

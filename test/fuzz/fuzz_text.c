@@ -5,7 +5,7 @@
  * The first byte says which. */
 #include "base/err.h"
 #include "pmix/pmix_codec.h"
-#include "session/port.h"
+#include "spawn/port.h"
 #include "test/fuzz/fuzz.h"
 #include "tools/run_spawn.h"
 

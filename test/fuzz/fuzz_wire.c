@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_wire: a process of a job whose others say whatever they like
  *
- * One lane with real handlers: p2p, creation, ports, waits. Of the other
+ * One VCI with real handlers: p2p, creation, ports, waits. Of the other
  * processes one writes through a ring and cannot be read, one likewise and can,
  * one is behind a made-up fabric, one is never resolved unless the input
  * answers for its card. An input mixes messages with right heads and
@@ -11,14 +11,14 @@
 #include "base/hash.h"
 #include "base/knob.h"
 #include "base/log.h"
-#include "core/card.h"
-#include "core/proc.h"
-#include "core/progress.h"
+#include "transport/bc.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
 #include "p2p/p2p_priv.h"
-#include "session/blocked.h"
-#include "session/create.h"
-#include "session/disconnect.h"
-#include "session/port.h"
+#include "comm/blocked.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
+#include "spawn/port.h"
 #include "test/fake/fakeboot.h"
 #include "test/fake/fakefab.h"
 #include "test/fuzz/fuzz.h"
@@ -60,8 +60,8 @@ static struct {
 	bool is_waiting;
 	uint32_t n_started;
 	struct weft_comm *made; /* the last of them */
-	weft_boot_get_fn *card_fn;
-	void *card_arg;
+	weft_boot_get_fn *bc_fn;
+	void *bc_arg;
 	int fd; /* a segment somebody else could have */
 	char port[WEFT_PORT_NAME_MAX];
 } w;
@@ -153,7 +153,7 @@ static void end_piece(size_t k, bool is_good)
 				.flags = flags };
 	else
 		fakefab_break(&fab, context, FI_EIO, flags);
-	weft_net_poll(weft_proc.lane.net);
+	weft_net_poll(weft_proc.vci.net);
 }
 
 static struct fi_ops_tagged tagged_ops = {
@@ -166,7 +166,7 @@ static void open_fabric(void)
 {
 	static struct fi_ops_msg msg_ops;
 	struct fi_info *info = fakefab_info();
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 	struct weft_plan plan;
 
 	fakefab_init(&fab);
@@ -178,7 +178,7 @@ static void open_fabric(void)
 	plan.inject_len = 128;
 	plan.max_msg_len = 700;
 	FUZZ_CHECK(!weft_ep_open_take(info, &fab.fabric, &weft_prov_other,
-		&plan, weft_dispatch_net, lane, &lane->net));
+		&plan, weft_dispatch_net, vci, &vci->net));
 	msg_ops = *fab.ep.msg;
 	msg_ops.inject = swallow;
 	msg_ops.send = hold_send;
@@ -189,14 +189,14 @@ static void open_fabric(void)
 
 /* ---- the world an input finds ---- */
 
-static int get_card(struct weft_boot *boot, uint32_t rank, const char *key,
+static int get_bc(struct weft_boot *boot, uint32_t rank, const char *key,
 	weft_boot_get_fn *fn, void *arg)
 {
 	(void)boot;
 	(void)key;
 	FUZZ_CHECK(rank < JOB);
-	w.card_fn = fn;
-	w.card_arg = arg;
+	w.bc_fn = fn;
+	w.bc_arg = arg;
 	return 0;
 }
 
@@ -212,7 +212,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	weft_proc.open_boot = fakeboot_open;
 	FUZZ_CHECK(!weft_session_open(NULL, NULL, &w.session));
 	ops = *weft_proc.boot->ops;
-	ops.get = get_card;
+	ops.get = get_bc;
 	weft_proc.boot->ops = &ops;
 	weft_knobs.shm_eager = 256;
 	weft_knobs.eager_window = 4096;
@@ -237,7 +237,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static struct weft_peer *peer_of(uint32_t k)
 {
 	struct weft_peer *peer =
-		weft_peer_of(&weft_proc.lane, weft_proc.proc + k);
+		weft_peer_of(&weft_proc.vci, weft_proc.proc + k);
 
 	FUZZ_CHECK(peer);
 	return peer;
@@ -265,7 +265,7 @@ static void make_peer(uint32_t k)
 
 static void begin(void)
 {
-	FUZZ_CHECK(!weft_create_fixed_held(
+	FUZZ_CHECK(!weft_create_fixed_locked(
 		w.session, WEFT_CTX_WORLD, w.all, "all", &w.comm));
 	for (uint32_t k = 1; k < JOB; k++)
 		make_peer(k);
@@ -311,86 +311,86 @@ static void end_children(void)
 	w.made = NULL;
 }
 
-static void end_peers(struct weft_lane *lane)
+static void end_peers(struct weft_vci *vci)
 {
-	struct weft_peer *self = lane->self;
+	struct weft_peer *self = vci->self;
 
 	for (uint32_t k = 1; k < JOB; k++) {
 		struct weft_peer *peer = peer_of(k);
 
 		FUZZ_CHECK(weft_list_is_empty(&peer->pending));
-		weft_map_remove(&lane->peers, peer->proc + 1);
+		weft_map_remove(&vci->peers, peer->proc + 1);
 		weft_ring_detach(&peer->tx);
 		free(peer);
 	}
-	FUZZ_CHECK(weft_list_is_empty(&lane->flush));
-	FUZZ_CHECK(lane->peers.n_used == 1);
+	FUZZ_CHECK(weft_list_is_empty(&vci->pending_peers));
+	FUZZ_CHECK(vci->peers.n_used == 1);
 	self->credit = weft_knobs.eager_window;
 	self->owed = 0;
 	self->n_eager_sent = 0;
 }
 
-static uint32_t n_spare(const struct weft_lane *lane)
+static uint32_t n_spare(const struct weft_vci *vci)
 {
 	uint32_t n = 0;
 
-	for (struct weft_req *req = lane->spare_reqs; req; req = req->spare) {
+	for (struct weft_req *req = vci->spare_reqs; req; req = req->spare) {
 		FUZZ_CHECK(!req->is_asked && !req->in_fabric);
 		n++;
 	}
 	return n;
 }
 
-/* Who knocked is refused. */
-static void end_port(struct weft_lane *lane)
+/* Who asked to connect is refused. */
+static void end_port(struct weft_vci *vci)
 {
 	if (!*w.port)
 		return;
-	weft_lane_drop(lane);
+	weft_vci_unlock(vci);
 	FUZZ_CHECK(!weft_port_close(w.port));
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	*w.port = '\0';
-	atomic_store(&weft_proc.has_outer, false);
+	atomic_store(&weft_proc.has_foreign, false);
 }
 
-static void end(struct weft_lane *lane)
+static void end(struct weft_vci *vci)
 {
-	end_port(lane);
+	end_port(vci);
 	if (w.is_waiting)
 		weft_blocked_end(&w.wait);
 	w.is_waiting = false;
 	for (uint32_t k = 1; k < JOB; k++)
-		weft_peer_die(peer_of(k), WEFT_ERR_PEER);
+		weft_peer_fail(peer_of(k), WEFT_ERR_PEER);
 	while (n_pieces)
 		end_piece(n_pieces - 1, false);
-	weft_progress(lane); /* what was asked of the dead ends */
+	weft_progress(vci); /* what was asked of the dead ends */
 	end_selfish();
 	end_children();
 	end_reqs();
-	end_peers(lane);
-	weft_dispatch_forget(lane);
+	end_peers(vci);
+	weft_dispatch_forget(vci);
 	weft_create_forget();
-	w.card_fn = NULL;
-	FUZZ_CHECK(lane->comms.n_used == 0);
+	w.bc_fn = NULL;
+	FUZZ_CHECK(vci->comms.n_used == 0);
 	FUZZ_CHECK(weft_table_n_live(&weft_messages) == 0);
 	FUZZ_CHECK(weft_table_n_live(&weft_comms) == 0);
-	FUZZ_CHECK(weft_table_n_live(&weft_reqs) == n_spare(lane));
-	FUZZ_CHECK(lane->self->pending.next == &lane->self->pending);
+	FUZZ_CHECK(weft_table_n_live(&weft_reqs) == n_spare(vci));
+	FUZZ_CHECK(vci->self->pending.next == &vci->self->pending);
 }
 
 /* ---- what others say ---- */
 
 /* A port, opened when it is first meant; its name gives its number away. */
-static uint64_t port_number(struct weft_lane *lane)
+static uint64_t port_number(struct weft_vci *vci)
 {
 	const char *at = w.port + strlen("weft-port-1:") + 16;
 	uint64_t number = 0;
 	unsigned int byte;
 
 	if (!*w.port) {
-		weft_lane_drop(lane);
+		weft_vci_unlock(vci);
 		FUZZ_CHECK(!weft_port_open(w.port));
-		weft_lane_take(lane);
+		weft_vci_lock(vci);
 	}
 	for (int i = 7; i >= 0; i--) {
 		FUZZ_CHECK(sscanf(at + 2 * i, "%2x", &byte) == 1);
@@ -416,7 +416,7 @@ static void put_known(struct fuzz_in *in, uint8_t *payload, size_t len)
 	else if (which < 3 + JOB)
 		v = weft_proc.proc + which - 3;
 	else if (which == UINT8_MAX)
-		v = port_number(&weft_proc.lane);
+		v = port_number(&weft_proc.vci);
 	else if (w.n_reqs)
 		v = weft_obj_handle(w.reqs[which % w.n_reqs].req);
 	else
@@ -488,7 +488,7 @@ static struct weft_wire_head read_head(struct fuzz_in *in)
 static void deliver(struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *payload, size_t len)
 {
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 	struct weft_wire_net wire = {
 		.version = WEFT_WIRE_VERSION,
 		.number = peer->wire_in + 1,
@@ -499,14 +499,14 @@ static void deliver(struct weft_peer *peer, const struct weft_wire_head *head,
 	uint8_t *all;
 
 	if (peer->is_shm || peer->is_self) {
-		weft_dispatch(lane, peer, head, payload, len);
+		weft_dispatch(vci, peer, head, payload, len);
 		return;
 	}
 	all = malloc(sizeof(wire) + len);
 	FUZZ_CHECK(all);
 	memcpy(all, &wire, sizeof(wire));
 	memcpy(all + sizeof(wire), payload, len);
-	weft_dispatch_net(lane, all, sizeof(wire) + len);
+	weft_dispatch_net(vci, all, sizeof(wire) + len);
 	free(all);
 }
 
@@ -526,9 +526,9 @@ static void step_message(struct fuzz_in *in)
 		put_graph(payload, len);
 	for (int i = 0; i < KNOWN; i++)
 		put_known(in, payload, len);
-	weft_proc.lane.is_polling = true;
+	weft_proc.vci.is_polling = true;
 	deliver(peer, &head, payload, len);
-	weft_proc.lane.is_polling = false;
+	weft_proc.vci.is_polling = false;
 	/* nobody is believed that somebody died who does not exist */
 	FUZZ_CHECK(
 		!w.comm->failed || w.comm->failed - 1 - weft_proc.proc < JOB);
@@ -538,8 +538,8 @@ static void step_message(struct fuzz_in *in)
 /* Bytes of a stranger: nothing may come of them. */
 static void step_noise(struct fuzz_in *in)
 {
-	struct weft_lane *lane = &weft_proc.lane;
-	uint64_t before = lane->n_dropped;
+	struct weft_vci *vci = &weft_proc.vci;
+	uint64_t before = vci->n_dropped;
 	size_t len = fuzz_u8(in);
 	uint8_t *data = fuzz_exact(in, len);
 	struct weft_wire_net wire;
@@ -551,43 +551,43 @@ static void step_noise(struct fuzz_in *in)
 		if (how > 1)
 			wire.src_proc = weft_proc.proc + how - 2;
 		if (how == 2) /* as if from this very process */
-			wire.cookie = lane->self->cookie_in;
+			wire.cookie = vci->self->cookie_in;
 		memcpy(data, &wire, sizeof(wire));
 	}
-	weft_dispatch_net(lane, data, len);
-	FUZZ_CHECK(lane->n_dropped == before + 1);
+	weft_dispatch_net(vci, data, len);
+	FUZZ_CHECK(vci->n_dropped == before + 1);
 	free(data);
 }
 
 /* The card of the process nobody knows yet. */
-static void step_card(struct fuzz_in *in)
+static void step_bc(struct fuzz_in *in)
 {
-	weft_boot_get_fn *fn = w.card_fn;
-	struct weft_card card;
+	weft_boot_get_fn *fn = w.bc_fn;
+	struct weft_bc bc;
 	uint8_t how = fuzz_u8(in), *data;
-	size_t len = sizeof(card) - fuzz_u8(in);
+	size_t len = sizeof(bc) - fuzz_u8(in);
 
 	if (!fn)
 		return;
-	w.card_fn = NULL;
+	w.bc_fn = NULL;
 	if (how % 8 == 1) {
-		fn(w.card_arg, WEFT_ERR_NOTFOUND, NULL, 0);
+		fn(w.bc_arg, WEFT_ERR_NOTFOUND, NULL, 0);
 		return;
 	}
-	weft_card_init(&card);
-	card.shm.pid = how % 8 == 2 ? 0 : getpid();
-	card.shm.fd = w.fd;
-	card.shm.probe_addr = fuzz_u64(in);
-	card.name_len = (uint32_t)(len - offsetof(struct weft_card, name));
-	fuzz_bytes(in, card.name, sizeof(card.name));
+	weft_bc_init(&bc);
+	bc.shm.pid = how % 8 == 2 ? 0 : getpid();
+	bc.shm.fd = w.fd;
+	bc.shm.probe_addr = fuzz_u64(in);
+	bc.name_len = (uint32_t)(len - offsetof(struct weft_bc, name));
+	fuzz_bytes(in, bc.name, sizeof(bc.name));
 	if (how % 8 == 3)
-		card.name_len = fuzz_u32(in);
+		bc.name_len = fuzz_u32(in);
 	if (how % 8 == 5)
-		card.n_rails = fuzz_u32(in);
+		bc.n_rails = fuzz_u32(in);
 	if (how % 8 == 4)
-		memset(card.cpus, 'x', sizeof(card.cpus));
+		memset(bc.cpus, 'x', sizeof(bc.cpus));
 	data = malloc(len);
-	memcpy(data, &card, len);
+	memcpy(data, &bc, len);
 	FUZZ_CHECK(!ftruncate(w.fd, 0));
 	FUZZ_CHECK(!ftruncate(w.fd, (off_t)(fuzz_u8(in) * 4096)));
 	for (uint8_t n = fuzz_u8(in) % 48; n; n--) {
@@ -595,7 +595,7 @@ static void step_card(struct fuzz_in *in)
 
 		FUZZ_CHECK(pwrite(w.fd, &byte, 1, n) == 1);
 	}
-	fn(w.card_arg, 0, data, len);
+	fn(w.bc_arg, 0, data, len);
 	free(data);
 }
 
@@ -609,7 +609,8 @@ static struct weft_msg read_msg(struct fuzz_in *in, struct mine *mine)
 		.type = shape % 4 == 3 ? w.gaps : weft_type_builtin(TYPE_BYTE),
 		.rank = fuzz_u8(in) % JOB,
 		.tag = fuzz_u8(in) % 4,
-		.plane = shape & 0x80 ? WEFT_PLANE_COLL : WEFT_PLANE_P2P,
+		.ctx_offset = shape & 0x80 ? WEFT_CTX_OFFSET_COLL
+					   : WEFT_CTX_OFFSET_P2P,
 		.mode = shape & 0x40 ? WEFT_SEND_SYNC : WEFT_SEND_STANDARD,
 	};
 	size_t len;
@@ -647,7 +648,7 @@ static void step_recv(struct fuzz_in *in)
 		msg.rank = WEFT_ANY_SOURCE;
 	if (fuzz_u8(in) % 4 == 1)
 		msg.tag = WEFT_ANY_TAG;
-	keep_req(weft_irecv_held(&msg, &mine.req), &mine);
+	keep_req(weft_irecv_locked(&msg, &mine.req), &mine);
 }
 
 static void step_send(struct fuzz_in *in)
@@ -658,7 +659,7 @@ static void step_send(struct fuzz_in *in)
 	if (w.n_reqs == REQS)
 		return;
 	msg = read_msg(in, &mine);
-	keep_req(weft_isend_held(&msg, &mine.req), &mine);
+	keep_req(weft_isend_locked(&msg, &mine.req), &mine);
 }
 
 static void step_cancel(struct fuzz_in *in)
@@ -667,9 +668,9 @@ static void step_cancel(struct fuzz_in *in)
 
 	if (!w.n_reqs)
 		return;
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	weft_req_cancel(w.reqs[k % w.n_reqs].req);
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 }
 
 static void step_probe(struct fuzz_in *in)
@@ -683,7 +684,7 @@ static void step_probe(struct fuzz_in *in)
 
 	if (w.n_reqs == REQS)
 		return;
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	weft_mprobe(w.comm, rank < 0 ? WEFT_ANY_SOURCE : rank,
 		tag < 0 ? WEFT_ANY_TAG : tag, false, &message, &status);
 	if (message) {
@@ -694,7 +695,7 @@ static void step_probe(struct fuzz_in *in)
 				 &mine.req),
 			&mine);
 	}
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 }
 
 /* The other side of the rings reads, and time passes. */
@@ -710,7 +711,7 @@ static void step_progress(struct fuzz_in *in)
 		atomic_store(&tx->ring->n_read, tx->n);
 		atomic_store(&tx->ring->n_read_bytes, tx->pos);
 	}
-	weft_progress(&weft_proc.lane);
+	weft_progress(&weft_proc.vci);
 }
 
 static void step_piece(struct fuzz_in *in)
@@ -723,7 +724,7 @@ static void step_piece(struct fuzz_in *in)
 
 static void step_kill(struct fuzz_in *in)
 {
-	weft_peer_die(peer_of(1 + fuzz_u8(in) % (JOB - 1)), WEFT_ERR_PEER);
+	weft_peer_fail(peer_of(1 + fuzz_u8(in) % (JOB - 1)), WEFT_ERR_PEER);
 }
 
 static bool yes(const struct weft_blocked *blocked)
@@ -775,14 +776,14 @@ static void step_create(struct fuzz_in *in)
 	int err;
 
 	w.n_started++;
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	if (fuzz_u8(in) % 2)
 		err = weft_create_dup_start(
 			w.made ? w.made : w.comm, NULL, made, NULL);
 	else
 		err = weft_create_start(
 			w.reversed, "ab", NULL, NULL, made, NULL);
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	if (err)
 		w.n_started--;
 }
@@ -798,7 +799,7 @@ static void (*const steps[])(struct fuzz_in *in) = {
 	step_cancel,
 	step_probe,
 	step_noise,
-	step_card,
+	step_bc,
 	step_piece,
 	step_kill,
 	step_wait,
@@ -807,14 +808,14 @@ static void (*const steps[])(struct fuzz_in *in) = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 	struct fuzz_in in = { data, len };
 
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	begin();
 	for (int i = 0; i < STEPS && in.len; i++)
 		steps[fuzz_u8(&in) % (sizeof(steps) / sizeof(*steps))](&in);
-	end(lane);
-	weft_lane_drop(lane);
+	end(vci);
+	weft_vci_unlock(vci);
 	return 0;
 }

@@ -36,7 +36,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEADLINE_S = 60, CARD_LEN = 300 };
+enum { DEADLINE_S = 60, BC_LEN = 300 };
 
 struct probe {
 	struct weft_boot *boot;
@@ -94,10 +94,10 @@ struct fetch {
 	uint32_t rank;
 	int err;
 	bool is_done;
-	unsigned char data[CARD_LEN];
+	unsigned char data[BC_LEN];
 };
 
-static void on_card(void *arg, int err, const void *data, size_t len)
+static void on_bc(void *arg, int err, const void *data, size_t len)
 {
 	struct fetch *fetch = arg;
 
@@ -105,48 +105,48 @@ static void on_card(void *arg, int err, const void *data, size_t len)
 		fail("answered twice", WEFT_ERR_INTERN);
 	fetch->is_done = true;
 	fetch->err = err;
-	if (!err && len != CARD_LEN)
+	if (!err && len != BC_LEN)
 		fail("length of a card", WEFT_ERR_TRUNCATE);
 	if (!err)
 		memcpy(fetch->data, data, len);
 }
 
-static void make_card(uint32_t rank, unsigned char card[CARD_LEN])
+static void make_bc(uint32_t rank, unsigned char bc[BC_LEN])
 {
-	for (int i = 0; i < CARD_LEN; i++)
-		card[i] = (unsigned char)(rank * 7 + (uint32_t)i);
+	for (int i = 0; i < BC_LEN; i++)
+		bc[i] = (unsigned char)(rank * 7 + (uint32_t)i);
 }
 
 static void publish(void)
 {
 	static bool is_published;
-	unsigned char card[CARD_LEN];
+	unsigned char bc[BC_LEN];
 
 	if (is_published)
 		return;
 	is_published = true;
-	make_card(probe.facts.rank, card);
-	check("put", weft_boot_put(probe.boot, "probe.card", card, CARD_LEN));
+	make_bc(probe.facts.rank, bc);
+	check("put", weft_boot_put(probe.boot, "probe.card", bc, BC_LEN));
 	check("commit", weft_boot_commit(probe.boot));
 }
 
 static void fetch_one(uint32_t rank)
 {
 	struct fetch fetch = { .rank = rank };
-	unsigned char card[CARD_LEN];
+	unsigned char bc[BC_LEN];
 
 	check("get",
-		weft_boot_get(probe.boot, rank, "probe.card", on_card, &fetch));
+		weft_boot_get(probe.boot, rank, "probe.card", on_bc, &fetch));
 	if (fetch.is_done)
 		fail("answered outside poll", WEFT_ERR_INTERN);
 	poll_until(&fetch.is_done, "waiting for a card");
 	check("card", fetch.err);
-	make_card(rank, card);
-	if (memcmp(card, fetch.data, CARD_LEN))
+	make_bc(rank, bc);
+	if (memcmp(bc, fetch.data, BC_LEN))
 		fail("content of a card", WEFT_ERR_PROTO);
 }
 
-static void step_card(void)
+static void step_bc(void)
 {
 	publish();
 	for (uint32_t i = 0; i < probe.facts.size; i++)
@@ -201,7 +201,7 @@ static void step_near(void)
 	const uint32_t *ranks = NULL;
 	size_t n = 0, at = 0;
 
-	check("near", weft_boot_near(probe.boot, &ranks, &n));
+	check("near", weft_boot_local(probe.boot, &ranks, &n));
 	printf("rank %u: near", probe.facts.rank);
 	for (size_t i = 0; i < n; i++)
 		printf(" %u", ranks[i]);
@@ -213,7 +213,7 @@ static void step_near(void)
 		check("host of a rank",
 			weft_boot_host_of(probe.boot, r, host, sizeof(host)));
 		is_same = !strcmp(host, probe.facts.host);
-		if (is_same != (bool)weft_boot_is_near(probe.boot, r))
+		if (is_same != (bool)weft_boot_is_local(probe.boot, r))
 			fail("near and hosts differ", WEFT_ERR_INTERN);
 		if (is_same && (at >= n || ranks[at++] != r))
 			fail("list of near ranks", WEFT_ERR_INTERN);
@@ -293,13 +293,13 @@ static void dead_get(uint32_t rank)
 	fence(NULL, 0);
 	if (probe.facts.rank == rank)
 		raise(SIGKILL);
-	check("get", weft_boot_get(
-			     probe.boot, rank, "probe.never", on_card, &fetch));
+	check("get",
+		weft_boot_get(probe.boot, rank, "probe.never", on_bc, &fetch));
 	poll_until(&fetch.is_done, "waiting for a get to fail");
 	if (fetch.err != WEFT_ERR_PEER && fetch.err != WEFT_ERR_NOTFOUND)
 		fail("error of a get from the dead", fetch.err);
 	wait_death(rank);
-	if (weft_boot_get(probe.boot, rank, "probe.never", on_card, &fetch) !=
+	if (weft_boot_get(probe.boot, rank, "probe.never", on_bc, &fetch) !=
 		WEFT_ERR_PEER)
 		fail("a get from the known dead", WEFT_ERR_INTERN);
 }
@@ -389,7 +389,7 @@ static void step(char *word)
 	} else if (!strcmp(word, "facts")) {
 		step_facts();
 	} else if (!strcmp(word, "card")) {
-		step_card();
+		step_bc();
 	} else if (!strcmp(word, "ring")) {
 		publish();
 		fetch_one((probe.facts.rank + 1) % probe.facts.size);

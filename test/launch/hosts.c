@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts: sockets between two hosts, each a network namespace of its own
  *
- * The parent is the switch: a namespace with a bridge. Two children, each in a
- * namespace of its own with a cable to it, arrange their interfaces as a case
- * wants, open a net without any hint about interfaces unless said otherwise,
- * swap names through a socket pair and talk. Everything is gone with the
- * processes. */
+ * The parent is the switch: a namespace with an intercommunicator. Two
+ * children, each in a namespace of its own with a cable to it, arrange their
+ * interfaces as a case wants, open a net without any hint about interfaces
+ * unless said otherwise, swap names through a socket pair and talk. Everything
+ * is gone with the processes. */
 #include "base/knob.h"
 #include "base/log.h"
 #include "net/net.h"
@@ -173,7 +173,7 @@ static void with_bridge(struct host *h)
 		    "ip link set c0 master docker0 up && ip link set c1 up &&"
 		    "ip addr add 172.17.0.1/16 dev docker0 &&"
 		    "ip link set docker0 up"),
-		"a bridge is set up");
+		"an intercommunicator is set up");
 	address(h, "eth0", 77);
 	open_net(h, NULL);
 	is_on(h, "eth0");
@@ -304,7 +304,8 @@ struct test {
 };
 
 static const struct test tests[] = {
-	{ with_bridge, "a bridge with the same address everywhere is left" },
+	{ with_bridge, "an intercommunicator with the same address everywhere "
+		       "is left" },
 	{ with_dead, "an interface without a carrier is left" },
 	{ with_two, "two networks: WEFT_IFACE's, else the same one on both" },
 	{ with_ipv6, "IPv6 alone" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stranger: somebody knocks at a running job
+/* stranger: somebody connects at a running job
  *
  *   mpiexec -n 3 stranger      (WEFT_SHM=off)
  *
@@ -10,9 +10,9 @@
  * the port itself and talks nonsense. Everything is dropped and counted, and
  * the exchange goes on. */
 #include "base/clock.h"
-#include "core/card.h"
-#include "core/proc.h"
-#include "core/progress.h"
+#include "transport/bc.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
 #include "net/net.h"
 
 #include <mpi.h>
@@ -44,16 +44,16 @@ static void claim(bool ok, const char *sentence)
 
 /* ---- rank 2 ---- */
 
-static struct weft_card card; /* rank 0's */
-static bool has_card;
+static struct weft_bc bc; /* rank 0's */
+static bool has_bc;
 static struct weft_net *net;
 static uint64_t victim;
 static uint64_t n_evil;
 
-static void on_card(void *arg, int err, const void *data, size_t len)
+static void on_bc(void *arg, int err, const void *data, size_t len)
 {
 	(void)arg;
-	has_card = !err && !weft_card_read(&card, data, len);
+	has_bc = !err && !weft_bc_read(&bc, data, len);
 }
 
 static void ignore(void *arg, const void *data, size_t len)
@@ -66,16 +66,16 @@ static void ignore(void *arg, const void *data, size_t len)
 static bool open_beside(void)
 {
 	struct weft_net_hints hints = { .is_one_host = true };
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
 
-	weft_lane_take(lane);
-	weft_boot_get(weft_proc.boot, 0, WEFT_CARD_KEY, on_card, NULL);
-	while (!has_card && weft_now_ns() < end)
-		weft_progress(lane);
-	weft_lane_drop(lane);
-	return has_card && !weft_net_open(&hints, ignore, NULL, &net) &&
-	       !weft_net_peer_add(net, card.name, card.name_len, &victim);
+	weft_vci_lock(vci);
+	weft_boot_get(weft_proc.boot, 0, WEFT_BC_KEY, on_bc, NULL);
+	while (!has_bc && weft_now_ns() < end)
+		weft_progress(vci);
+	weft_vci_unlock(vci);
+	return has_bc && !weft_net_open(&hints, ignore, NULL, &net) &&
+	       !weft_net_peer_add(net, bc.name, bc.name_len, &victim);
 }
 
 static void say(const void *data, size_t len)
@@ -145,7 +145,7 @@ static void knock(void)
 	char text[700];
 	struct sockaddr_in to;
 
-	memcpy(&to, card.name + PREFIX_LEN, sizeof(to));
+	memcpy(&to, bc.name + PREFIX_LEN, sizeof(to));
 	if (to.sin_family != AF_INET)
 		return;
 	for (size_t i = 0; i < sizeof(text); i++)
@@ -173,7 +173,7 @@ static void be_stranger(MPI_Comm comm)
 
 	claim(opened, "a stranger finds the way");
 	if (opened) {
-		peer = weft_peer_of(&weft_proc.lane, weft_proc.proc - 2);
+		peer = weft_peer_of(&weft_proc.vci, weft_proc.proc - 2);
 		good = (struct weft_wire_net){
 			.version = WEFT_WIRE_VERSION,
 			.number = 1,
@@ -235,16 +235,16 @@ static long work(MPI_Comm comm, int rank)
 static void judge(MPI_Comm comm, long n)
 {
 	uint64_t end = weft_now_ns() + DEADLINE_S * WEFT_NS_PER_S;
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 	int flag = 0;
 
 	do
 		MPI_Iprobe(2, TAG_EVIL, comm, &flag, MPI_STATUS_IGNORE);
-	while (lane->n_dropped < (uint64_t)n && weft_now_ns() < end);
+	while (vci->n_dropped < (uint64_t)n && weft_now_ns() < end);
 	claim(!flag, "nothing of it came through");
-	claim(n > N_NOISE && lane->n_dropped == (uint64_t)n,
+	claim(n > N_NOISE && vci->n_dropped == (uint64_t)n,
 		"every message of a stranger is dropped and counted");
-	printf("# %llu dropped of %ld\n", (unsigned long long)lane->n_dropped,
+	printf("# %llu dropped of %ld\n", (unsigned long long)vci->n_dropped,
 		n);
 }
 

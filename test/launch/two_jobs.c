@@ -210,7 +210,7 @@ static void do_refuse(int is_server, const char *name)
 		if (rank == 0)
 			MPI_Close_port(name);
 		MPI_Barrier(inter);
-		MPI_Barrier(inter); /* answers knocks meanwhile */
+		MPI_Barrier(inter); /* answers connect requests meanwhile */
 		MPI_Comm_disconnect(&inter);
 		return;
 	}

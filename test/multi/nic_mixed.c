@@ -16,22 +16,22 @@ static const char *got;
 static int n_nodes;
 
 /* As WEFT_NODES has it. */
-static bool is_near(int rank)
+static bool is_local(int rank)
 {
 	return rank * n_nodes / mtest.size == mtest.rank * n_nodes / mtest.size;
 }
 
 static void nodes(void)
 {
-	int n_near = 0, n;
+	int n_local = 0, n;
 	MPI_Comm node;
 
 	for (int r = 0; r < mtest.size; r++)
-		n_near += is_near(r);
+		n_local += is_local(r);
 	OK(MPI_Comm_split_type(
 		MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
 	OK(MPI_Comm_size(node, &n));
-	CHECK(n == n_near, "%d processes on my node, not %d", n_near, n);
+	CHECK(n == n_local, "%d processes on my node, not %d", n_local, n);
 	OK(MPI_Comm_free(&node));
 }
 
@@ -54,9 +54,9 @@ static void ways(void)
 		CHECK(in == from * 100 + mtest.rank, "%d of rank %d", in, from);
 		if (nic.record[0])
 			CHECK((nic_recorded(MARK + to, "-") >= 0) ==
-					(is_card && !is_near(to)),
+					(is_card && !is_local(to)),
 				"to rank %d, which is %s", to,
-				is_near(to) ? "near" : "far");
+				is_local(to) ? "near" : "far");
 	}
 }
 

@@ -86,7 +86,7 @@ static void told(void)
 		session, "mpi_memory_alloc_kinds", "mpi:alloc_mem,mpi,system");
 	session_close(&session);
 	refused("thread_level", "MPI_THREAD_SOME");
-	refused("weft_lane", "fast");
+	refused("weft_vci", "fast");
 	refused("weft_finalize", "perhaps");
 }
 
@@ -116,7 +116,7 @@ static void refuses(MPI_Session *session, const char *tag)
 		return;
 	OK(MPI_Error_class(err, &class));
 	CHECK(class == MPI_ERR_PENDING, "class %d", class);
-	hints_value(*session, "weft_tied", text, sizeof(text));
+	hints_value(*session, "weft_open_handles", text, sizeof(text));
 	CHECK(strstr(text, tag) != NULL, "'%s' is named in: %s", tag, text);
 }
 

@@ -12,12 +12,12 @@
  * ex=4  an intercommunicator whose leaders wait elsewhere
  * ex=5  a receive from who has left for good: S63
  * ex=6  two rings that share process 0, one of two, one of all others; n= times
- * lane=1  all on lanes of their own
+ * VCI=1  all on VCIs of their own
  */
 #include "session.h"
 
 static MPI_Session a;
-static const char *lane;
+static const char *vci;
 
 static MPI_Session open_one(void)
 {
@@ -25,7 +25,7 @@ static MPI_Session open_one(void)
 	MPI_Info info;
 
 	OK(MPI_Info_create(&info));
-	OK(MPI_Info_set(info, "weft_lane", lane));
+	OK(MPI_Info_set(info, "weft_vci", vci));
 	OK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session));
 	OK(MPI_Info_free(&info));
 	return session;
@@ -135,7 +135,7 @@ static void bridge(void)
 	OK(MPI_Comm_disconnect(&y));
 }
 
-static void forsaken(void)
+static void departed(void)
 {
 	MPI_Comm x = session_comm(a, "mpi://WORLD", "x");
 	double began = MPI_Wtime();
@@ -246,7 +246,7 @@ static void share(int n)
 int main(int argc, char **argv)
 {
 	mtest_start(argv[0]);
-	lane = mtest_arg(argc, argv, "lane", 0) ? "dedicated" : "shared";
+	vci = mtest_arg(argc, argv, "vci", 0) ? "dedicated" : "shared";
 	a = open_one();
 	session_who(a);
 	switch (mtest_arg(argc, argv, "ex", 1)) {
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
 		share(mtest_arg(argc, argv, "n", 1));
 		break;
 	default:
-		forsaken();
+		departed();
 	}
 	session_close(&a);
 	return mtest_done();

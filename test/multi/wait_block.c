@@ -39,7 +39,7 @@ static long n_sleeps(void)
 
 /* Asleep, a hundred looks a second; on a fabric whose descriptor cries wolf
  * somewhat more. */
-static void wait_idle(bool is_near)
+static void wait_idle(bool is_local)
 {
 	double cpu, wall;
 	long n;
@@ -65,9 +65,9 @@ static void wait_idle(bool is_near)
 		return;
 	printf("# rank %d: %.4f s of the core, %ld sleeps in %.3f s\n",
 		mtest.rank, cpu, n, wall);
-	CHECK(cpu < wall / (is_near ? 25 : 10),
+	CHECK(cpu < wall / (is_local ? 25 : 10),
 		"%.3f s of the core in %.3f s of waiting", cpu, wall);
-	if (is_near)
+	if (is_local)
 		CHECK(n < wall * 250, "%ld sleeps in %.3f s", n, wall);
 }
 

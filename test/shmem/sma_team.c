@@ -7,7 +7,7 @@ static long word, words[16];
 static void predefined(void)
 {
 	shmem_team_config_t config = { .num_contexts = -5 };
-	int n_near = 0;
+	int n_local = 0;
 
 	CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == stest.me &&
 			shmem_team_n_pes(SHMEM_TEAM_WORLD) == stest.n,
@@ -20,14 +20,14 @@ static void predefined(void)
 			SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED);
 		void *ptr = shmem_ptr(&word, pe);
 
-		n_near += there >= 0;
+		n_local += there >= 0;
 		CHECK((there >= 0) == (ptr != NULL || pe == stest.me),
 			"PE %d shares memory with me: %d, %p", pe, there, ptr);
 		CHECK(there < 0 || shmem_team_ptr(SHMEM_TEAM_SHARED, &word,
 					   there) == ptr,
 			"team_ptr");
 	}
-	CHECK(n_near == shmem_team_n_pes(SHMEM_TEAM_SHARED), "shared team");
+	CHECK(n_local == shmem_team_n_pes(SHMEM_TEAM_SHARED), "shared team");
 	CHECK(shmem_team_get_config(SHMEM_TEAM_WORLD, 0, &config) == 0 &&
 			config.num_contexts == -5,
 		"a mask of 0 asks for nothing");

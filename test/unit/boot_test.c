@@ -2,7 +2,7 @@
 /* boot_test: the contract of boot.h, on the implementation without manager */
 #include "base/err.h"
 #include "boot/boot.h"
-#include "boot/solo.h"
+#include "boot/singleton.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static int setup(void **state)
 	struct weft_boot_facts facts;
 	struct weft_boot *boot = NULL;
 
-	if (weft_solo_open(&boot, &facts))
+	if (weft_singleton_open(&boot, &facts))
 		return -1;
 	*state = boot;
 	return 0;
@@ -59,9 +59,9 @@ static void test_facts(void **state)
 	struct weft_boot *boot = NULL;
 
 	(void)state;
-	assert_int_equal(weft_solo_open(&boot, &a), 0);
+	assert_int_equal(weft_singleton_open(&boot, &a), 0);
 	weft_boot_close(boot, 1);
-	assert_int_equal(weft_solo_open(&boot, &b), 0);
+	assert_int_equal(weft_singleton_open(&boot, &b), 0);
 	weft_boot_close(boot, 0);
 	assert_int_equal(a.rank, 0);
 	assert_int_equal(a.size, 1);
@@ -169,8 +169,8 @@ static void test_foreign_rank(void **state)
 	assert_int_equal(
 		weft_boot_host_of(boot, 1, host, sizeof(host)), WEFT_ERR_RANK);
 	assert_string_equal(host, "before");
-	assert_false(weft_boot_is_near(boot, 1));
-	assert_true(weft_boot_is_near(boot, 0));
+	assert_false(weft_boot_is_local(boot, 1));
+	assert_true(weft_boot_is_local(boot, 0));
 }
 
 static void test_fence(void **state)
@@ -293,7 +293,7 @@ static void test_close_with_open_get(void **state)
 	struct heard heard = { 0 };
 
 	(void)state;
-	assert_int_equal(weft_solo_open(&boot, &facts), 0);
+	assert_int_equal(weft_singleton_open(&boot, &facts), 0);
 	assert_int_equal(weft_boot_get(boot, 0, "k", on_value, &heard), 0);
 	weft_boot_close(boot, 1);
 	assert_int_equal(heard.n, 0);

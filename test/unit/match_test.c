@@ -167,7 +167,7 @@ static void random_traffic_matches_like_the_model(void **state)
 	free(match.unexpected);
 }
 
-static void planes_do_not_mix(void **state)
+static void contexts_do_not_mix(void **state)
 {
 	struct weft_req req = {
 		.ctx = 64, .src = WEFT_ANY_SOURCE, .tag = WEFT_ANY_TAG
@@ -185,7 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_traffic_matches_like_the_model),
-		cmocka_unit_test(planes_do_not_mix),
+		cmocka_unit_test(contexts_do_not_mix),
 	};
 
 	return cmocka_run_group_tests_name("match", tests, NULL, NULL);

@@ -4,7 +4,7 @@
  * Opening a session, naming everybody and translating ranks must cost the same
  * as in a job of two, and ask nothing of anybody. */
 #include "core/group.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "test/fake/fakeboot.h"
 
 #include <mpi.h>

@@ -4,7 +4,7 @@
 #include "rma/rma_priv.h"
 
 #include "base/knob.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "test/fake/fakefab.h"
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static struct fakefab fab;
 static struct weft_boot idle_boot;
 static char mine[HEAP_LEN], theirs[HEAP_LEN];
 static struct weft_rma_pe pes[2];
-static struct weft_rma_far fars[2];
+static struct weft_rma_remote remotes[2];
 
 /* As prov_cxi.c makes it. */
 static const struct weft_plan cxi = {
@@ -65,20 +65,20 @@ static struct weft_rma_ctx *open_on(const struct weft_plan *plan)
 	memset(&fab, 0, sizeof(fab));
 	memset(mine, 0, sizeof(mine));
 	memset(theirs, 0, sizeof(theirs));
-	memset(fars, 0, sizeof(fars));
+	memset(remotes, 0, sizeof(remotes));
 	fakefab_init(&fab);
-	assert_int_equal(weft_side_open_take(fakefab_info(), &fab.fabric, plan,
-				 &weft_rma_own.side),
+	assert_int_equal(weft_rma_domain_open_take(fakefab_info(), &fab.fabric,
+				 plan, &weft_rma_own.domain),
 		0);
 	for (int pe = 0; pe < 2; pe++)
 		for (int span = 0; span < 2; span++)
-			fars[pe].spans[span].base =
+			remotes[pe].spans[span].base =
 				(uintptr_t)(pe ? theirs : mine);
 	weft_rma = (struct weft_rma){
 		.n_pes = 2, .pes = pes, .heap = { mine, HEAP_LEN }
 	};
 	pes[0].heap = mine;
-	weft_rma_own.fars = fars;
+	weft_rma_own.remotes = remotes;
 	weft_rma_own.has_fabric_amo = plan->has_fabric_amo;
 	weft_rma_own.has_put_order = plan->has_put_order;
 	weft_list_init(&weft_rma_own.ctxs);
@@ -90,8 +90,8 @@ static struct weft_rma_ctx *open_on(const struct weft_plan *plan)
 static void close_it(struct weft_rma_ctx *ctx)
 {
 	weft_rma_ctx_destroy(ctx);
-	weft_side_close(weft_rma_own.side);
-	weft_rma_own.side = NULL;
+	weft_rma_domain_close(weft_rma_own.domain);
+	weft_rma_own.domain = NULL;
 	weft_rma.ctx = NULL;
 	assert_int_equal(fab.n_live, 0);
 	assert_int_equal(weft_rma_own.n_holding, 0);
@@ -99,14 +99,14 @@ static void close_it(struct weft_rma_ctx *ctx)
 
 static int setup(void **state)
 {
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 
 	(void)state;
 	weft_knob_load();
 	weft_knobs.unreliable = "on";
-	lane->boot = &idle_boot;
-	weft_list_init(&lane->flush);
-	weft_list_init(&lane->chores);
+	vci->boot = &idle_boot;
+	weft_list_init(&vci->pending_peers);
+	weft_list_init(&vci->hooks);
 	return 0;
 }
 
@@ -579,9 +579,9 @@ static void each_start_reports_what_it_was_asked(void **state)
 	weft_rma_session_start(ctx, 0, 5, note, &said);
 	assert_string_equal(said.names, "");
 	close_it(ctx);
-	weft_advice_explain(NULL, WEFT_RMA_HINTS, note, &said);
+	weft_rma_hints_explain(NULL, WEFT_RMA_HINTS, note, &said);
 	assert_int_equal(said.n_applied, 0);
-	weft_advice_explain(
+	weft_rma_hints_explain(
 		&plain, WEFT_RMA_BUNDLE | WEFT_RMA_HRP, note, &said);
 	assert_int_equal(said.n_applied, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* soft_test: the numbers of processes that a spawn may start */
-#include "session/soft.h"
+#include "spawn/spawn_soft.h"
 
 #include "base/err.h"
 
@@ -16,7 +16,7 @@ static uint32_t most(const char *text, uint32_t limit)
 {
 	uint32_t n = 99999;
 
-	assert_int_equal(weft_soft_most(text, limit, &n), 0);
+	assert_int_equal(weft_spawn_soft_max(text, limit, &n), 0);
 	return n;
 }
 
@@ -72,8 +72,8 @@ static void anything_else_is_an_error(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		assert_int_equal(
-			weft_soft_most(bad[i], 8, &n), WEFT_ERR_INFO_VALUE);
+		assert_int_equal(weft_spawn_soft_max(bad[i], 8, &n),
+			WEFT_ERR_INFO_VALUE);
 	assert_int_equal(n, 7);
 }
 

@@ -6,7 +6,7 @@
  * they reach every handler with lengths and handles that are wrong. Run under
  * the address sanitizer this says more. */
 #include "core/group.h"
-#include "core/proc.h"
+#include "transport/proc.h"
 #include "p2p/p2p.h"
 #include "test/fake/fakeboot.h"
 
@@ -38,7 +38,7 @@ static uint32_t rng(uint32_t n)
 
 static int set_up(void **state)
 {
-	struct weft_lane *lane = &weft_proc.lane;
+	struct weft_vci *vci = &weft_proc.vci;
 	struct weft_group *group;
 	int err;
 
@@ -48,12 +48,11 @@ static int set_up(void **state)
 	err = weft_proc_get(weft_p2p_open);
 	if (err)
 		return err;
-	weft_lane_take(lane);
+	weft_vci_lock(vci);
 	err = weft_group_create_range(weft_proc.proc, JOB_SIZE, &group);
 	if (!err)
-		err = weft_comm_create(
-			lane, WEFT_CTX_WORLD, group, NULL, &comm);
-	weft_lane_drop(lane);
+		err = weft_comm_create(vci, WEFT_CTX_WORLD, group, NULL, &comm);
+	weft_vci_unlock(vci);
 	return err;
 }
 
@@ -72,7 +71,7 @@ static void keep_receives_open(void)
 			continue;
 		if (recvs[i])
 			weft_req_put(recvs[i]);
-		assert_int_equal(weft_irecv_held(&msg, &recvs[i]), 0);
+		assert_int_equal(weft_irecv_locked(&msg, &recvs[i]), 0);
 	}
 }
 
@@ -86,7 +85,7 @@ static void fill_noise(uint8_t *data, size_t len)
 static size_t make_plausible(uint8_t *data)
 {
 	struct weft_peer *peer = weft_peer_of(
-		&weft_proc.lane, weft_proc.proc + 1 + rng(JOB_SIZE - 1));
+		&weft_proc.vci, weft_proc.proc + 1 + rng(JOB_SIZE - 1));
 	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION };
 	size_t len = sizeof(wire) + rng(MAX_LEN - sizeof(wire));
 
@@ -114,61 +113,61 @@ static size_t make_plausible(uint8_t *data)
 
 static void noise_is_dropped(void **state)
 {
-	uint64_t before = weft_proc.lane.n_dropped;
+	uint64_t before = weft_proc.vci.n_dropped;
 	uint8_t data[MAX_LEN];
 
 	(void)state;
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	for (int i = 0; i < 1000; i++) {
 		size_t len = rng(MAX_LEN);
 
 		fill_noise(data, len);
-		weft_dispatch_net(&weft_proc.lane, data, len);
+		weft_dispatch_net(&weft_proc.vci, data, len);
 	}
-	weft_lane_drop(&weft_proc.lane);
-	assert_int_equal(weft_proc.lane.n_dropped, before + 1000);
+	weft_vci_unlock(&weft_proc.vci);
+	assert_int_equal(weft_proc.vci.n_dropped, before + 1000);
 }
 
 static void a_wrong_cookie_is_foreign(void **state)
 {
-	uint64_t before = weft_proc.lane.n_dropped;
+	uint64_t before = weft_proc.vci.n_dropped;
 	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
 		.src_proc = weft_proc.proc + 1,
 		.cookie = 12345,
 		.head = { .op = WEFT_WIRE_EAGER, .ctx = WEFT_CTX_WORLD } };
 
 	(void)state;
-	weft_lane_take(&weft_proc.lane);
-	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
+	weft_vci_lock(&weft_proc.vci);
+	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
 	wire.src_proc = weft_proc.proc + JOB_SIZE;
-	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
-	weft_lane_drop(&weft_proc.lane);
-	assert_int_equal(weft_proc.lane.n_dropped, before + 2);
+	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
+	weft_vci_unlock(&weft_proc.vci);
+	assert_int_equal(weft_proc.vci.n_dropped, before + 2);
 	assert_int_equal(comm->match.n_unexpected, 0);
 }
 
 static void a_repetition_is_dropped(void **state)
 {
-	uint64_t before = weft_proc.lane.n_dropped;
+	uint64_t before = weft_proc.vci.n_dropped;
 	struct weft_peer *peer;
 	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
 		.number = UINT32_MAX,
 		.head = { .op = WEFT_WIRE_CREDIT } };
 
 	(void)state;
-	weft_lane_take(&weft_proc.lane);
-	peer = weft_peer_of(&weft_proc.lane, weft_proc.proc + 2);
+	weft_vci_lock(&weft_proc.vci);
+	peer = weft_peer_of(&weft_proc.vci, weft_proc.proc + 2);
 	peer->wire_in = UINT32_MAX - 1;
 	wire.src_proc = peer->proc;
 	wire.cookie = peer->cookie_in;
-	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
-	assert_int_equal(weft_proc.lane.n_dropped, before);
-	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
-	assert_int_equal(weft_proc.lane.n_dropped, before + 1);
+	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
+	assert_int_equal(weft_proc.vci.n_dropped, before);
+	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
+	assert_int_equal(weft_proc.vci.n_dropped, before + 1);
 	wire.number += 2; /* numbers go round, and some may be lost */
-	weft_dispatch_net(&weft_proc.lane, &wire, sizeof(wire));
-	assert_int_equal(weft_proc.lane.n_dropped, before + 1);
-	weft_lane_drop(&weft_proc.lane);
+	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
+	assert_int_equal(weft_proc.vci.n_dropped, before + 1);
+	weft_vci_unlock(&weft_proc.vci);
 }
 
 static void plausible_messages_break_nothing(void **state)
@@ -177,7 +176,7 @@ static void plausible_messages_break_nothing(void **state)
 
 	(void)state;
 	assert_non_null(data);
-	weft_lane_take(&weft_proc.lane);
+	weft_vci_lock(&weft_proc.vci);
 	for (int i = 0; i < N_MESSAGES; i++) {
 		size_t len;
 
@@ -187,14 +186,14 @@ static void plausible_messages_break_nothing(void **state)
 		uint8_t *exact = malloc(len);
 
 		memcpy(exact, data, len);
-		weft_dispatch_net(&weft_proc.lane, exact, len);
+		weft_dispatch_net(&weft_proc.vci, exact, len);
 		free(exact);
 		if (i % 1000 == 0)
-			weft_p2p_purge_held(comm);
+			weft_p2p_purge_locked(comm);
 	}
-	weft_p2p_purge_held(comm);
+	weft_p2p_purge_locked(comm);
 	assert_int_equal(comm->match.n_unexpected, 0);
-	weft_lane_drop(&weft_proc.lane);
+	weft_vci_unlock(&weft_proc.vci);
 	free(data);
 }
 

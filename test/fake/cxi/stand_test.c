@@ -422,7 +422,7 @@ static void case_limits(void)
 		rc = pair_put(&p, 0, 1, FI_MORE | FI_COMPLETION);
 	claim(rc == -FI_EAGAIN && n == 17,
 		"a full queue pushes back (after %d)", n - 1);
-	claim(pair_wait(p.a.writes, 16), "and rings the bell");
+	claim(pair_wait(p.a.writes, 16), "and rings the wakeup");
 	claim(!fi_ep_alias(p.a.ep, &alias, FI_TRANSMIT) &&
 			!fi_control(&alias->fid, FI_SET_VAL, &var),
 		"an alias has a traffic class of its own");

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* liveness: memory that a process shares with its launcher */
+#include "boot/liveness.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int weft_liveness_make(
+	uint32_t n, int *fd_out, struct weft_liveness **lives_out)
+{
+	size_t len = n * sizeof(**lives_out);
+	int fd = memfd_create("weft-life", 0); /* inherited on purpose */
+	void *bytes = MAP_FAILED;
+
+	if (fd >= 0 && !ftruncate(fd, (off_t)len))
+		bytes = mmap(
+			NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (bytes == MAP_FAILED) {
+		if (fd >= 0)
+			close(fd);
+		return WEFT_ERR_NOMEM;
+	}
+	*fd_out = fd;
+	*lives_out = bytes;
+	return 0;
+}
+
+void weft_liveness_unmake(uint32_t n, int fd, struct weft_liveness *lives)
+{
+	if (!lives)
+		return;
+	munmap(lives, n * sizeof(*lives));
+	close(fd);
+}
+
+bool weft_liveness_read(
+	struct weft_liveness *liveness, char text_out[WEFT_LIVENESS_TEXT])
+{
+	/* acquire: with the release in weft_liveness_answer */
+	if (atomic_load_explicit(&liveness->answered, memory_order_acquire) !=
+		atomic_load_explicit(&liveness->asked, memory_order_relaxed))
+		return false;
+	memcpy(text_out, liveness->text, WEFT_LIVENESS_TEXT);
+	text_out[WEFT_LIVENESS_TEXT - 1] = '\0';
+	return true;
+}
+
+/* The descriptor may have been closed, or be something else by now: only a
+ * file without a name that is long enough is taken. */
+struct weft_liveness *weft_liveness_join(uint32_t rank)
+{
+	const char *text = weft_knob_foreign(WEFT_LIVENESS_ENV);
+	size_t need = ((size_t)rank + 1) * sizeof(struct weft_liveness);
+	struct stat st;
+	void *lives;
+	int fd;
+
+	if (!text)
+		return NULL;
+	fd = atoi(text);
+	if (fd < 3 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+		st.st_nlink != 0 || (size_t)st.st_size < need)
+		return NULL;
+	lives = mmap(NULL, need, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return lives == MAP_FAILED ? NULL
+				   : (struct weft_liveness *)lives + rank;
+}
+
+void weft_liveness_answer(
+	struct weft_liveness *liveness, void (*describe)(char *buf, size_t len))
+{
+	unsigned asked;
+
+	if (!liveness)
+		return;
+	asked = atomic_load_explicit(&liveness->asked, memory_order_relaxed);
+	describe(liveness->text, sizeof(liveness->text));
+	/* release: text before the number; with weft_liveness_read */
+	atomic_store_explicit(&liveness->answered, asked, memory_order_release);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* singleton: one process and no manager; the reference for what each call means
+ */
+#ifndef WEFT_SINGLETON_H
+#define WEFT_SINGLETON_H
+
+#include "boot/boot.h"
+
+/* As weft_boot_open, without looking for a manager. */
+int weft_singleton_open(
+	struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agree: one round of agreement on a communicator's control context
+ *
+ * The subtree of rank r covers the ranks r to r + lowest bit of r - 1, so what
+ * a child sends up is one run of records. Each step posts its messages; the
+ * last of them to complete starts the next step. A step that fails does not
+ * stop the round: what is sent then is word of the error, to those above and
+ * below, and what comes is dropped. */
+#include "comm/agree.h"
+
+#include "base/err.h"
+#include "transport/vci.h"
+#include "p2p/p2p.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TYPE_BYTE = 0x247, WORDS_LEN = 2 * sizeof(uint64_t) };
+
+static uint32_t tree_size(const struct weft_agree *a)
+{
+	return (uint32_t)a->tree->size;
+}
+
+static uint32_t my_rank(const struct weft_agree *a)
+{
+	return (uint32_t)a->tree->rank;
+}
+
+/* First rank beyond the subtree of a rank. */
+static uint32_t subtree_end(const struct weft_agree *a, uint32_t rank)
+{
+	uint32_t size = tree_size(a);
+	uint64_t end = rank ? (uint64_t)rank + (rank & -rank) : size;
+
+	return end < size ? (uint32_t)end : size;
+}
+
+/* Calls fn for each child of this rank. */
+static void for_each_child(
+	struct weft_agree *a, void (*fn)(struct weft_agree *a, uint32_t child))
+{
+	uint32_t rank = my_rank(a);
+
+	for (uint64_t bit = 1; rank + bit < tree_size(a); bit <<= 1) {
+		if (rank & bit)
+			break;
+		fn(a, (uint32_t)(rank + bit));
+	}
+}
+
+static void advance(struct weft_agree *a);
+
+static void agree_arrived(struct weft_agree *a)
+{
+	if (--a->n_waiting == 0)
+		advance(a);
+}
+
+static void agree_on_done(void *arg, struct weft_req *req)
+{
+	struct weft_agree *a = arg;
+
+	if (req->status.err && !a->err)
+		a->err = req->status.err;
+	weft_req_put(req);
+	agree_arrived(a);
+}
+
+/* Posts one message of this step, in either direction. */
+static void agree_post(struct weft_agree *a, bool is_send,
+	struct weft_comm *comm, uint32_t rank, char *buf, size_t len)
+{
+	struct weft_msg msg = {
+		.comm = comm,
+		.buf = buf,
+		.count = (int64_t)len,
+		.type = weft_type_builtin(TYPE_BYTE),
+		.rank = (int32_t)rank,
+		.tag = a->tag,
+		.ctx_offset = WEFT_CTX_OFFSET_CTL,
+	};
+	struct weft_req *req;
+	int err;
+
+	if (a->err && is_send)
+		weft_send_coll_error_locked(&msg, a->err);
+	else if (a->err)
+		weft_recv_drop_locked(&msg);
+	if (a->err)
+		return;
+	a->n_waiting++;
+	err = is_send ? weft_isend_locked(&msg, &req)
+		      : weft_irecv_locked(&msg, &req);
+	if (err) {
+		a->err = err;
+		a->n_waiting--; /* never the last: the step holds one */
+		return;
+	}
+	if (req->is_done) {
+		agree_on_done(a, req);
+		return;
+	}
+	req->on_done = agree_on_done;
+	req->on_done_arg = a;
+}
+
+static char *record(struct weft_agree *a, uint32_t rank)
+{
+	return a->buf ? a->buf + WORDS_LEN + rank * a->len : NULL;
+}
+
+static void recv_up(struct weft_agree *a, uint32_t child)
+{
+	agree_post(a, false, a->tree, child, record(a, child),
+		(subtree_end(a, child) - child) * a->len);
+}
+
+static void send_down(struct weft_agree *a, uint32_t child)
+{
+	agree_post(a, true, a->tree, child, a->buf, a->buf_len);
+}
+
+static void send_up(struct weft_agree *a)
+{
+	uint32_t rank = my_rank(a);
+
+	if (rank)
+		agree_post(a, true, a->tree, rank & (rank - 1), record(a, rank),
+			(subtree_end(a, rank) - rank) * a->len);
+}
+
+/* Rank 0 adds its word, and on an intercommunicator swaps with the other. */
+static void agree_swap(struct weft_agree *a)
+{
+	uint64_t word;
+
+	if (my_rank(a))
+		return;
+	word = a->word && !a->err ? a->word(a) : 0;
+	if (a->buf)
+		memcpy(a->buf, &word, sizeof(word));
+	if (!a->comm->is_inter)
+		return;
+	/* the words are sent and received on their own: the buffer holds the
+	 * two sides' in the order mine, theirs */
+	agree_post(a, false, a->comm, 0, a->buf + sizeof(word), sizeof(word));
+	agree_post(a, true, a->comm, 0, a->buf, sizeof(word));
+	if (!a->len)
+		return;
+	agree_post(a, false, a->comm, 0, record(a, tree_size(a)),
+		(uint32_t)a->comm->remote_size * a->len);
+	agree_post(a, true, a->comm, 0, record(a, 0), tree_size(a) * a->len);
+}
+
+static void recv_down(struct weft_agree *a)
+{
+	uint32_t rank = my_rank(a);
+
+	if (rank)
+		agree_post(a, false, a->tree, rank & (rank - 1), a->buf,
+			a->buf_len);
+}
+
+static void agree_finish(struct weft_agree *a)
+{
+	struct weft_comm *comm = a->comm;
+
+	if (a->buf)
+		memcpy(a->words, a->buf, sizeof(a->words));
+	if (a->buf && a->len) {
+		a->records = record(a, 0);
+		if (comm->is_inter)
+			a->remote_records = record(a, tree_size(a));
+	}
+	a->done(a);
+	weft_comm_put(comm);
+}
+
+/* Runs the steps until one has to wait. */
+static void advance(struct weft_agree *a)
+{
+	while (a->n_waiting == 0) {
+		int step = a->step++;
+
+		a->n_waiting = 1; /* this step's own, until it has posted all */
+		if (step == 0 && !a->is_down_only)
+			for_each_child(a, recv_up);
+		else if (step == 1 && !a->is_down_only)
+			send_up(a);
+		else if (step == 2)
+			agree_swap(a);
+		else if (step == 3)
+			recv_down(a);
+		else if (step == 4)
+			for_each_child(a, send_down);
+		else if (step == 5) {
+			agree_finish(a);
+			return; /* gone, perhaps */
+		}
+		a->n_waiting--;
+	}
+}
+
+int weft_agree_start(struct weft_agree *a)
+{
+	struct weft_comm *comm = a->comm;
+	size_t n_records;
+
+	weft_lock_assert_locked(&comm->vci->lock);
+	a->tree = comm->is_inter ? comm->local : comm;
+	n_records = (size_t)comm->size +
+		    (comm->is_inter ? (size_t)comm->remote_size : 0);
+	a->buf_len = WORDS_LEN + n_records * a->len;
+	a->buf = calloc(1, a->buf_len);
+	a->tag = (int32_t)(comm->ctl_seq++ & 0x3fffffff);
+	a->step = 0;
+	a->n_waiting = 0;
+	a->err = a->buf ? 0 : WEFT_ERR_NOMEM; /* the others are told */
+	if (a->buf && a->len)
+		memcpy(record(a, my_rank(a)), a->mine, a->len);
+	weft_comm_get(comm); /* put in finish */
+	advance(a);
+	return 0;
+}
+
+uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks)
+{
+	uint32_t n = 0;
+
+	for (uint32_t rank = (uint32_t)comm->rank; rank;) {
+		rank &= rank - 1;
+		ranks[n++] = (int32_t)rank;
+	}
+	if (comm->is_inter)
+		ranks[n++] = comm->size;
+	return n;
+}
+
+void weft_agree_fini(struct weft_agree *a)
+{
+	free(a->buf);
+	a->buf = NULL;
+	a->records = NULL;
+	a->remote_records = NULL;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* blocked: the waits of finalize, disconnect and creation */
+#include "comm/blocked.h"
+
+#include "base/bits.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "transport/proc.h"
+#include "p2p/p2p.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
+#include "watchdog/query.h"
+
+#include <stdio.h>
+
+enum { ASK_MAX = 128 }; /* members asked for each communicator */
+
+/* Process + 1 to creations passed on; guarded by the default VCI's lock. */
+static struct {
+	struct weft_map in, out;
+} creations;
+
+static uint64_t blocked_count_of(const struct weft_map *map, uint64_t proc)
+{
+	return (uint64_t)(uintptr_t)weft_map_get(map, proc + 1);
+}
+
+static void blocked_count(struct weft_map *map, uint64_t proc)
+{
+	uint64_t n = blocked_count_of(map, proc) + 1;
+
+	(void)weft_map_put(map, proc + 1, (void *)(uintptr_t)n);
+}
+
+void weft_blocked_count_out(uint64_t proc)
+{
+	blocked_count(&creations.out, proc);
+}
+
+void weft_blocked_count_in(uint64_t proc)
+{
+	blocked_count(&creations.in, proc);
+}
+
+static const struct weft_blocked *blocked_of(const struct weft_wait *wait)
+{
+	return weft_container_of(wait, struct weft_blocked, wait);
+}
+
+static const char *blocked_label_of(const struct weft_comm *comm)
+{
+	if (comm->name[0])
+		return comm->name;
+	return comm->tag[0] ? comm->tag : "without a name";
+}
+
+/* ---- what is needed ---- */
+
+static uint32_t blocked_size_of(const struct weft_comm *comm)
+{
+	return (uint32_t)comm->size +
+	       (comm->is_inter ? (uint32_t)comm->remote_size : 0);
+}
+
+static struct weft_need *add_need(struct weft_wait *wait,
+	enum weft_wire_need kind, uint64_t what, const char *label,
+	uint32_t size, const char *tag)
+{
+	struct weft_need *need = weft_wait_need(wait);
+
+	if (!need)
+		return NULL;
+	need->kind = kind;
+	need->what = what;
+	need->size = size;
+	snprintf(need->label, sizeof(need->label), "%.31s", label);
+	snprintf(need->phrase, sizeof(need->phrase),
+		"communicator \"%.80s\" (string tag \"%.60s\", %u processes)",
+		label, tag, size);
+	return need;
+}
+
+/* The VCI that a member has for the communicator; the remote ones of an
+ * intercommunicator come after the local ones. */
+static uint8_t blocked_vci_at(const struct weft_comm *comm, uint32_t i)
+{
+	const struct weft_comm *local = comm->is_inter ? comm->local : comm;
+	uint32_t size = (uint32_t)comm->size;
+
+	if (i >= size)
+		return comm->vcis ? comm->vcis[i - size] : 0;
+	return local->vcis ? local->vcis[i] : 0;
+}
+
+static void add_member(struct weft_wait *wait, struct weft_need *need,
+	const struct weft_comm *comm, uint32_t i)
+{
+	uint32_t size = (uint32_t)comm->size;
+	uint64_t proc = i < size ? weft_group_proc(comm->group, i)
+				 : weft_group_proc(comm->remote, i - size);
+
+	if (proc == weft_proc.proc)
+		return;
+	weft_wait_on(wait, need, proc,
+		weft_vci_addr(proc, blocked_vci_at(comm, i)),
+		i < size ? (int32_t)i : -1);
+}
+
+static void add_members(struct weft_wait *wait, struct weft_need *need,
+	const struct weft_comm *comm)
+{
+	for (uint32_t i = 0; i < need->size && i <= ASK_MAX; i++)
+		add_member(wait, need, comm, i);
+	need->n_all = need->size - 1;
+}
+
+static void need_leave(struct weft_wait *wait, const struct weft_comm *comm)
+{
+	struct weft_need *need;
+
+	if (!weft_disconnect_is_open(comm))
+		return;
+	need = add_need(wait, WEFT_WIRE_NEED_LEAVE, comm->ctx,
+		blocked_label_of(comm), blocked_size_of(comm), comm->tag);
+	if (!need)
+		return;
+	need->is_flushed = weft_disconnect_is_flushed(comm);
+	need->otherwise = need->is_flushed
+				  ? "everybody asked has left it by now"
+				  : "messages this process sent on it are not "
+				    "received yet";
+	add_members(wait, need, comm);
+}
+
+static void need_join(struct weft_wait *wait, const struct weft_blocked *b)
+{
+	const struct weft_blocked_join *join = &b->join;
+	struct weft_need *need = add_need(wait, join->need, b->comm->ctx,
+		blocked_label_of(b->comm), blocked_size_of(b->comm),
+		b->comm->tag);
+
+	if (!need)
+		return;
+	need->round = join->round;
+	need->otherwise = "everybody asked has joined it";
+	if (join->is_all) {
+		add_members(wait, need, b->comm);
+		return;
+	}
+	for (uint32_t i = 0; i < join->n; i++)
+		add_member(wait, need, b->comm, (uint32_t)join->ranks[i]);
+	need->n_all = join->n;
+}
+
+static void need_create(struct weft_wait *wait, const struct weft_blocked *b)
+{
+	const struct weft_blocked_create *c = b->create;
+	const char *label = c->tag + (c->tag[0] == 1); /* of our own: \1 */
+	struct weft_need *need;
+
+	if (!b->is_waiting(b))
+		return;
+	need = add_need(wait, WEFT_WIRE_NEED_CREATE,
+		blocked_count_of(&creations.in, c->parent), label,
+		c->group->size, label);
+	if (!need)
+		return;
+	need->n_all = 1;
+	weft_wait_on(wait, need, c->parent, c->parent, -1);
+}
+
+static void need_session(struct weft_wait *wait, const struct weft_blocked *b)
+{
+	struct weft_comm *comm = NULL;
+
+	weft_list_for_each(link, next, weft_session_list(b->session, wait->vci))
+	{
+		comm = weft_disconnect_comm_of(link);
+		if (comm)
+			need_leave(wait, comm);
+	}
+	comm = NULL;
+	while (b->is_last &&
+		(comm = weft_disconnect_detach(wait->vci, comm)) != NULL)
+		need_leave(wait, comm);
+}
+
+static void blocked_needs(struct weft_wait *wait)
+{
+	const struct weft_blocked *b = blocked_of(wait);
+	struct weft_need *need;
+
+	switch (b->kind) {
+	case WEFT_BLOCKED_FINALIZE:
+	case WEFT_BLOCKED_WORLD:
+		need_session(wait, b);
+		break;
+	case WEFT_BLOCKED_DISCONNECT:
+		need_leave(wait, b->comm);
+		break;
+	case WEFT_BLOCKED_CREATE:
+		need_create(wait, b);
+		break;
+	case WEFT_BLOCKED_DERIVE:
+		need_join(wait, b);
+		break;
+	case WEFT_BLOCKED_PORT:
+		need = weft_wait_need(wait);
+		need->kind = WEFT_WIRE_NEED_NONE;
+		snprintf(need->phrase, sizeof(need->phrase), "%s", b->whom);
+	}
+}
+
+/* ---- in words ---- */
+
+static void blocked_name(const struct weft_wait *wait, char *buf, size_t len)
+{
+	const struct weft_blocked *b = blocked_of(wait);
+
+	switch (b->kind) {
+	case WEFT_BLOCKED_FINALIZE:
+		snprintf(buf, len, "MPI_Session_finalize of its session %u",
+			b->session->number);
+		break;
+	case WEFT_BLOCKED_WORLD:
+		snprintf(buf, len, "MPI_Finalize");
+		break;
+	case WEFT_BLOCKED_DISCONNECT:
+		snprintf(buf, len, "MPI_Comm_disconnect");
+		break;
+	case WEFT_BLOCKED_CREATE:
+		snprintf(buf, len, "MPI_Comm_create_from_group");
+		break;
+	case WEFT_BLOCKED_DERIVE:
+	case WEFT_BLOCKED_PORT:
+		snprintf(buf, len, "%s", b->what);
+	}
+}
+
+static void add_label(char *buf, size_t len, const char *label)
+{
+	size_t n = strlen(buf);
+
+	snprintf(buf + n, len - n, "%s\"%.40s\"",
+		n && buf[n - 1] == '"' ? ", " : " ", label);
+}
+
+static void add_labels(const struct weft_wait *wait, char *buf, size_t len)
+{
+	const struct weft_blocked *b = blocked_of(wait);
+
+	weft_list_for_each(link, next, weft_session_list(b->session, wait->vci))
+	{
+		struct weft_comm *comm = weft_disconnect_comm_of(link);
+
+		if (strlen(buf) + 1 >= len)
+			return;
+		if (comm && weft_disconnect_is_open(comm))
+			add_label(buf, len, blocked_label_of(comm));
+	}
+}
+
+static void blocked_describe(
+	const struct weft_wait *wait, char *buf, size_t len)
+{
+	const struct weft_blocked *b = blocked_of(wait);
+	char call[80];
+
+	blocked_name(wait, call, sizeof(call));
+	switch (b->kind) {
+	case WEFT_BLOCKED_FINALIZE:
+	case WEFT_BLOCKED_WORLD:
+		snprintf(buf, len, "in %s, leaving", call);
+		add_labels(wait, buf, len);
+		break;
+	case WEFT_BLOCKED_CREATE:
+		snprintf(buf, len, "in %s of", call);
+		add_label(buf, len, b->create->tag + (b->create->tag[0] == 1));
+		break;
+	case WEFT_BLOCKED_DERIVE:
+	case WEFT_BLOCKED_DISCONNECT:
+		snprintf(buf, len, "in %s of", call);
+		add_label(buf, len, blocked_label_of(b->comm));
+		break;
+	case WEFT_BLOCKED_PORT:
+		snprintf(buf, len, "in %s, waiting for %s", call, b->whom);
+	}
+}
+
+static void blocked_explain(const struct weft_wait *wait, char *buf, size_t len)
+{
+	const struct weft_blocked *b = blocked_of(wait);
+
+	if (b->explain)
+		b->explain(b, buf, len);
+}
+
+/* ---- what is asked ---- */
+
+/* Is a round of a communicator later than another? They count in 30 bits. */
+static bool blocked_is_beyond(uint32_t next, uint32_t round)
+{
+	return ((next - round - 1) & 0x3fffffff) < 0x20000000;
+}
+
+static bool has_joined(const struct weft_comm *comm,
+	const struct weft_wire_query *query, uint64_t asker)
+{
+	int32_t rank;
+
+	if (query->need == WEFT_WIRE_NEED_ROUND)
+		return blocked_is_beyond(comm->ctl_seq, query->round);
+	if (query->need == WEFT_WIRE_NEED_SIDE)
+		return blocked_is_beyond(comm->n_intercomms, query->round);
+	rank = weft_group_rank_of(comm->remote, asker);
+	return !weft_p2p_has_come_locked(
+		comm, WEFT_CTX_OFFSET_CTL, rank, (int32_t)query->round);
+}
+
+/* Who asks leaves a communicator, and nothing of it is on its way any more: a
+ * call that can only be served by it is told. */
+static void hear_leaving(struct weft_comm *comm, uint64_t asker)
+{
+	int32_t rank = weft_group_rank_of(comm->remote, asker);
+
+	if (rank >= 0)
+		weft_p2p_departed_locked(comm, rank);
+}
+
+static enum weft_wire_met met_leave(struct weft_vci *vci,
+	const struct weft_wire_query *query, uint64_t asker,
+	uint32_t *owner_out)
+{
+	struct weft_comm *comm = weft_map_get(&vci->comms, query->what);
+
+	if (!comm)
+		return WEFT_WIRE_MET;
+	if (comm->child.session)
+		*owner_out = comm->child.session->number;
+	if (query->is_flushed)
+		hear_leaving(comm, asker);
+	return weft_disconnect_has_begun(comm) ? WEFT_WIRE_MET
+					       : WEFT_WIRE_UNMET;
+}
+
+/* A call on a communicator that its asker makes, too; who leaves it meanwhile
+ * never will, unless that began behind this round. */
+static enum weft_wire_met met_join(struct weft_vci *vci,
+	const struct weft_wire_query *query, uint64_t asker,
+	uint32_t *owner_out)
+{
+	const struct weft_comm *comm = weft_map_get(&vci->comms, query->what);
+
+	if (!comm)
+		return WEFT_WIRE_MET;
+	if (comm->child.session)
+		*owner_out = comm->child.session->number;
+	if (weft_disconnect_has_begun(comm))
+		return query->need == WEFT_WIRE_NEED_ROUND &&
+				       weft_disconnect_is_instead(
+					       comm, query->round)
+			       ? WEFT_WIRE_NEVER
+			       : WEFT_WIRE_MET;
+	return has_joined(comm, query, asker) ? WEFT_WIRE_MET : WEFT_WIRE_UNMET;
+}
+
+/* What may be passed on from progress counts as done. */
+static enum weft_wire_met met_create(struct weft_vci *vci,
+	const struct weft_wire_query *query, uint64_t asker,
+	uint32_t *owner_out)
+{
+	(void)owner_out;
+	if (vci->number || weft_create_has_started())
+		return WEFT_WIRE_MET;
+	if (query->need == WEFT_WIRE_NEED_ENDPOINTS)
+		return weft_create_is_offered(query->what) ? WEFT_WIRE_UNMET
+							   : WEFT_WIRE_MET;
+	return blocked_count_of(&creations.out, asker) == query->what
+		       ? WEFT_WIRE_UNMET
+		       : WEFT_WIRE_MET;
+}
+
+/* ---- a process that was never heard of ---- */
+
+/* Reached over a fabric, as far as can be told from here, and silent since the
+ * two began. Shared memory is there or it is not. */
+static bool is_silent(const struct weft_vci *vci, uint64_t addr)
+{
+	const struct weft_peer *peer = weft_map_get(&vci->peers, addr + 1);
+
+	return peer && peer->state == WEFT_PEER_READY && !peer->is_shm &&
+	       peer->wire_out && !peer->wire_in;
+}
+
+static void give_up_silent(struct weft_blocked *b)
+{
+	struct weft_wait *w = &b->wait;
+
+	weft_wait_look(w);
+	for (uint32_t i = 0; w->view && i < w->view->n_others; i++) {
+		const struct weft_other *o = &w->view->others[i];
+
+		if (w->view->needs[o->need].kind != WEFT_WIRE_NEED_LEAVE ||
+			!is_silent(w->vci, o->addr))
+			continue;
+		w->err = WEFT_ERR_PEER;
+		snprintf(w->why, sizeof(w->why),
+			"process %u lives and was never heard of; given up "
+			"after %d s (WEFT_REACH_LIMIT)",
+			(uint32_t)o->proc, (int)weft_knobs.reach_limit);
+		weft_log_warn("SESSION-SILENT", "%s", w->why);
+		return;
+	}
+}
+
+/* ---- the wait ---- */
+
+void weft_blocked_open(struct weft_vci *vci)
+{
+	(void)vci;
+	weft_query_set(WEFT_WIRE_NEED_LEAVE, met_leave);
+	weft_query_set(WEFT_WIRE_NEED_CREATE, met_create);
+	weft_query_set(WEFT_WIRE_NEED_ENDPOINTS, met_create);
+	weft_query_set(WEFT_WIRE_NEED_ROUND, met_join);
+	weft_query_set(WEFT_WIRE_NEED_SIDE, met_join);
+	weft_query_set(WEFT_WIRE_NEED_INTERCOMM, met_join);
+}
+
+void weft_blocked_begin(struct weft_blocked *b)
+{
+	b->ops = (struct weft_wait_ops){
+		.id = b->id			       ? b->id
+		      : b->kind == WEFT_BLOCKED_CREATE ? "SESSION-CREATE"
+						       : "SESSION-WAIT",
+		.noun = "communicators",
+		.name = blocked_name,
+		.describe = blocked_describe,
+		.needs = blocked_needs,
+		.explain = blocked_explain,
+	};
+	b->wait.ops = &b->ops;
+	b->wait.vci = b->vci ? b->vci : &weft_proc.vci;
+	b->wait.call = b->call;
+	b->wait.fault = b->kind == WEFT_BLOCKED_CREATE ? WEFT_ERR_NOT_SAME
+						       : WEFT_ERR_OTHER;
+	weft_wait_begin(&b->wait);
+}
+
+void weft_blocked_end(struct weft_blocked *b)
+{
+	weft_wait_end(&b->wait);
+}
+
+static bool is_time_to_give_up(const struct weft_blocked *b, uint64_t now)
+{
+	uint64_t limit = (uint64_t)weft_knobs.reach_limit * WEFT_NS_PER_S;
+
+	return now - b->wait.begun_ns >= limit &&
+	       now - b->looked_ns > WEFT_NS_PER_S / 4;
+}
+
+int weft_blocked_round(struct weft_blocked *b)
+{
+	int err = weft_wait_round(&b->wait);
+	uint64_t now;
+
+	if (err || !weft_knobs.reach_limit || b->wait.n_rounds % 64)
+		return err;
+	now = weft_now_ns();
+	if (is_time_to_give_up(b, now)) {
+		b->looked_ns = now;
+		give_up_silent(b);
+	}
+	return b->wait.err;
+}
+
+int weft_blocked_raise(const struct weft_blocked *b)
+{
+	return weft_wait_raise(&b->wait);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* comm_init: the last step of every creation, when all is agreed */
+#ifndef WEFT_COMM_INIT_H
+#define WEFT_COMM_INIT_H
+
+#include "session/session.h"
+
+struct weft_comm_init {
+	struct weft_session *session;
+	struct weft_vci *vci;	   /* where it matches; NULL: the default one */
+	const uint8_t *vcis;	   /* of those it sends to, by rank, or NULL */
+	const uint8_t *local_vcis; /* inter: of the local members, or NULL */
+	struct weft_comm *parent;  /* derived from it: they are the same there;
+				      or NULL */
+	uint64_t ctx;
+	bool is_fixed;	    /* the id was known beforehand: nobody was asked */
+	uint64_t local_ctx; /* of the local intracommunicator, if inter */
+	struct weft_group *group;
+	struct weft_group *remote; /* NULL for an intracommunicator */
+	struct weft_errh *errh;
+	const struct weft_info *info;
+	const char *tag; /* NULL: none */
+	bool wants_nic;	 /* matching on the network card; alike everywhere */
+};
+
+/* Makes the communicator and ties it to the session. Takes its own references
+ * and copies. Local. WEFT_ERR_PEER when a member is known to have died, unless
+ * the id is fixed: who knows it says so, whoever else has the communicator. The
+ * lock of that VCI held. */
+int weft_comm_init(
+	const struct weft_comm_init *birth, struct weft_comm **comm_out);
+
+#endif

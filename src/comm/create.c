@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* create: communicators from groups, without a parent
+ *
+ * Rank 0 of the group picks a context id and sends it down a binomial tree,
+ * named by a hash of the member list and the string tag; nobody waits for
+ * anybody but its parent in the tree. What arrives before this process asks is
+ * kept. Messages of one sender stay in order, so equal names match first in,
+ * first out. */
+#include "comm/create.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "core/errh.h"
+#include "core/info.h"
+#include "transport/proc.h"
+#include "p2p/p2p.h"
+#include "comm/comm_init.h"
+#include "comm/blocked.h"
+#include "comm/disconnect.h"
+#include "comm/failed.h"
+#include "session/hint.h"
+#include "comm/ep_exchange.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A creation message that nobody here has asked for yet. */
+struct arrival {
+	struct weft_link link;
+	struct weft_wire_create wire;
+	uint64_t from; /* process that passed it on */
+	char tag[];
+};
+
+/* Creations that go on without a call. Guarded by the default VCI's lock. */
+static uint32_t n_started;
+
+bool weft_create_has_started(void)
+{
+	return n_started > 0;
+}
+
+/* In order of arrival. Guarded by the default VCI's lock. */
+static struct weft_link arrivals = { &arrivals, &arrivals };
+
+bool weft_create_is_offered(uint64_t exchange_ctx)
+{
+	weft_list_for_each(link, next, &arrivals)
+	{
+		const struct arrival *a =
+			weft_container_of(link, struct arrival, link);
+		uint64_t ctx =
+			a->wire.ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+
+		if (ctx + WEFT_CTX_OFFSET_END == exchange_ctx)
+			return true;
+	}
+	return false;
+}
+
+static void on_create(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_create wire;
+	struct arrival *arrival;
+
+	(void)head;
+	if (!weft_wire_get_create(&wire, payload, len) ||
+		wire.len != len - sizeof(wire)) {
+		weft_dispatch_drop(vci, "creation message of a wrong length");
+		return;
+	}
+	if (wire.ctx < WEFT_CTX_OFFSET_END ||
+		wire.ctx % WEFT_CTX_OFFSET_END >
+			(WEFT_WIRE_HAS_VCIS | WEFT_WIRE_WANTS_NIC)) {
+		weft_dispatch_drop(vci, "creation with an impossible id");
+		return;
+	}
+	arrival = malloc(sizeof(*arrival) + wire.len + 1);
+	if (!arrival) {
+		weft_dispatch_drop(vci, "out of memory");
+		return;
+	}
+	arrival->wire = wire;
+	arrival->from = peer->proc;
+	memcpy(arrival->tag, (const char *)payload + sizeof(wire), wire.len);
+	arrival->tag[wire.len] = 0;
+	weft_list_push_back(&arrivals, &arrival->link);
+	weft_blocked_count_in(peer->proc);
+}
+
+void weft_create_open(struct weft_vci *vci)
+{
+	weft_dispatch_set(vci, WEFT_WIRE_CREATE, on_create);
+}
+
+/* The VCI a member of the parent has for it. */
+static uint8_t vci_in(const struct weft_comm *parent, uint64_t proc)
+{
+	int32_t rank = weft_group_rank_of(parent->remote, proc);
+
+	if (rank >= 0)
+		return parent->vcis[rank];
+	rank = parent->local ? weft_group_rank_of(parent->group, proc) : rank;
+	return rank >= 0 && parent->local->vcis ? parent->local->vcis[rank] : 0;
+}
+
+/* Where the members are reached, as was agreed or as the parent knows. */
+static int note_vcis(struct weft_comm *comm, const uint8_t *vcis,
+	const struct weft_comm *parent)
+{
+	if (!vcis && (!parent || !parent->vcis))
+		return 0;
+	comm->vcis = malloc((size_t)comm->remote_size);
+	if (!comm->vcis)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t i = 0; i < (uint32_t)comm->remote_size; i++)
+		comm->vcis[i] =
+			vcis ? vcis[i]
+			     : vci_in(parent, weft_group_proc(comm->remote, i));
+	return 0;
+}
+
+void weft_create_forget(void)
+{
+	struct weft_link *link;
+
+	while ((link = weft_list_pop_front(&arrivals)) != NULL)
+		free(weft_container_of(link, struct arrival, link));
+}
+
+static bool is_named_only(const struct weft_info *info)
+{
+	char value[8];
+
+	return weft_info_value(info, "mpi_assert_no_any_source", value,
+		       sizeof(value)) >= 0 &&
+	       !strcmp(value, "true");
+}
+
+/* Others may have it, as they have not heard of the death yet. */
+static int refuse_failed(struct weft_comm *comm)
+{
+	weft_comm_note_failed(comm, comm->failed - 1); /* the local one, too */
+	weft_p2p_say_departed_locked(comm);
+	return weft_comm_failed(comm);
+}
+
+int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
+{
+	struct weft_vci *vci = b->vci ? b->vci : &weft_proc.vci;
+	struct weft_comm *comm;
+	int err;
+
+	if (!b->session)
+		return weft_err_set(WEFT_ERR_SESSION,
+			"the session has ended in the meantime");
+	err = weft_comm_create(vci, b->ctx, b->group, b->remote, &comm);
+	if (err)
+		return err;
+	err = note_vcis(comm, b->vcis, b->parent);
+	if (!err && b->remote)
+		err = weft_comm_create(
+			vci, b->local_ctx, b->group, NULL, &comm->local);
+	if (!err && b->remote)
+		err = note_vcis(comm->local, b->local_vcis, b->parent);
+	if (!err && comm->failed && !b->is_fixed)
+		err = refuse_failed(comm);
+	if (!err && b->info)
+		err = weft_hint_comm(b->info, &comm->info);
+	if (!err)
+		err = weft_session_add_child(
+			b->session, &comm->child, &weft_disconnect_ops);
+	if (err) {
+		weft_info_destroy(comm->info);
+		weft_p2p_purge_locked(comm);
+		weft_comm_put(comm);
+		return err;
+	}
+	if (!comm->group->session && !b->session->is_world) {
+		/* nobody else can have it yet, or it came from the World */
+		comm->group->session = b->session;
+		comm->group->session_handle = weft_obj_handle(b->session);
+	}
+	if (b->remote && !b->remote->session && !b->session->is_world) {
+		b->remote->session = b->session;
+		b->remote->session_handle = weft_obj_handle(b->session);
+	}
+	weft_errh_set(&comm->errh, b->errh);
+	snprintf(comm->tag, sizeof(comm->tag), "%s", b->tag ? b->tag : "");
+	weft_nic_settle_locked(comm, b->wants_nic, is_named_only(b->info));
+	*comm_out = comm;
+	return 0;
+}
+
+int weft_create_fixed_locked(struct weft_session *session, uint64_t ctx,
+	struct weft_group *group, const char *name, struct weft_comm **comm_out)
+{
+	struct weft_comm_init b = {
+		.session = session,
+		.ctx = ctx,
+		.is_fixed = true,
+		.group = group,
+		.wants_nic = weft_hint_match(session, NULL),
+	};
+	int err = weft_comm_init(&b, comm_out);
+
+	if (!err)
+		snprintf((*comm_out)->name, sizeof((*comm_out)->name), "%s",
+			name);
+	return err;
+}
+
+/* What a creation in progress is known by. */
+struct creation {
+	struct weft_blocked_create known; /* group, tag, who passes the id on */
+	struct weft_group *group;
+	const char *tag;
+	bool has_vcis; /* agreed upon in a round */
+	bool wants_nic;
+	struct weft_wire_create wire;
+};
+
+static uint64_t tag_hash(const char *tag, size_t len)
+{
+	static const uint8_t key[16] = "weft create tag";
+
+	return weft_hash(key, tag, len);
+}
+
+static void creation_init(
+	struct creation *c, struct weft_group *group, const char *tag)
+{
+	uint32_t rank = (uint32_t)group->my_rank;
+	uint64_t digest[2];
+	size_t len = strlen(tag);
+	uint64_t hash = tag_hash(tag, len);
+
+	weft_group_digest(group, digest);
+	*c = (struct creation){
+		.known = {
+			.group = group,
+			.tag = tag,
+			.parent = weft_group_proc(group, rank & (rank - 1)),
+		},
+		.group = group,
+		.tag = tag,
+		.wire = {
+			.key = {digest[0], digest[1] ^ hash},
+			.size = group->size,
+			.len = (uint32_t)len,
+		},
+	};
+}
+
+static bool is_for(const struct arrival *a, const struct creation *c)
+{
+	return !memcmp(a->wire.key, c->wire.key, sizeof(c->wire.key)) &&
+	       a->wire.size == c->wire.size && !strcmp(a->tag, c->tag);
+}
+
+static struct arrival *find_arrival(const struct creation *c)
+{
+	weft_list_for_each(link, next, &arrivals)
+	{
+		struct arrival *a =
+			weft_container_of(link, struct arrival, link);
+
+		if (is_for(a, c))
+			return a;
+	}
+	return NULL;
+}
+
+/* Takes the oldest arrival for this creation, if any. */
+static bool take_arrival(struct creation *c)
+{
+	struct arrival *a = find_arrival(c);
+
+	if (!a)
+		return false;
+	c->wire.ctx = a->wire.ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+	c->has_vcis = a->wire.ctx & WEFT_WIRE_HAS_VCIS;
+	c->wants_nic = a->wire.ctx & WEFT_WIRE_WANTS_NIC;
+	weft_list_remove(&a->link);
+	free(a);
+	return true;
+}
+
+static const struct creation *creation_of(const struct weft_blocked *blocked)
+{
+	return weft_container_of(blocked->create, struct creation, known);
+}
+
+static bool create_is_waiting(const struct weft_blocked *blocked)
+{
+	const struct creation *c = creation_of(blocked);
+
+	return !find_arrival(c) && !weft_failed_in(c->group);
+}
+
+/* Over the very same members, by the hash of their list. */
+static bool is_beside(const struct arrival *a, const struct creation *c)
+{
+	return a->wire.size == c->wire.size &&
+	       a->wire.key[0] == c->wire.key[0] &&
+	       (a->wire.key[1] ^ tag_hash(a->tag, a->wire.len)) ==
+		       (c->wire.key[1] ^ tag_hash(c->tag, c->wire.len));
+}
+
+/* Says what is offered instead of what is waited for. */
+static void create_explain(
+	const struct weft_blocked *blocked, char *buf, size_t len)
+{
+	const struct creation *c = creation_of(blocked);
+
+	weft_list_for_each(link, next, &arrivals)
+	{
+		struct arrival *a =
+			weft_container_of(link, struct arrival, link);
+
+		if (!is_beside(a, c))
+			continue;
+		snprintf(buf, len,
+			"string tags differ: \"%.60s\" here, \"%.60s\" in "
+			"process %u, for a communicator of the same %u "
+			"processes",
+			c->tag, a->tag, (unsigned)a->from, c->group->size);
+		return;
+	}
+}
+
+/* Whether the process that is to pass the id on was found out of reach. */
+static bool is_cut_off(struct weft_vci *vci, const struct creation *c)
+{
+	const struct weft_peer *peer =
+		vci->n_failed ? weft_map_get(&vci->peers, c->known.parent + 1)
+			      : NULL;
+
+	return peer && peer->state == WEFT_PEER_FAILED;
+}
+
+/* Waits for the context id to come down the tree. */
+static int wait_arrival(struct weft_vci *vci, struct creation *c)
+{
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_CREATE,
+		.create = &c->known,
+		.is_waiting = create_is_waiting,
+		.explain = create_explain,
+	};
+	int err = 0;
+
+	weft_blocked_begin(&blocked);
+	while (!err && !take_arrival(c)) {
+		if (weft_failed_in(c->group))
+			err = weft_err_set(WEFT_ERR_PEER,
+				"rank %d of the group ended before the "
+				"communicator \"%s\" was made",
+				(int)weft_failed_first(c->group), c->tag);
+		else if (is_cut_off(vci, c))
+			err = weft_err_set(WEFT_ERR_PEER,
+				"the communicator \"%s\" cannot be made: the "
+				"fabric does not reach process %u",
+				c->tag, (uint32_t)c->known.parent);
+		else if (weft_blocked_round(&blocked))
+			err = weft_blocked_raise(&blocked);
+	}
+	weft_blocked_end(&blocked);
+	return err;
+}
+
+/* Passes the context id on to the ranks below. */
+static int pass_on(struct weft_vci *vci, const struct creation *c)
+{
+	uint32_t rank = (uint32_t)c->group->my_rank;
+	uint64_t proc;
+	struct weft_wire_create wire = c->wire;
+	char *msg = malloc(sizeof(c->wire) + c->wire.len);
+	int err = msg ? 0 : WEFT_ERR_NOMEM;
+
+	if (msg) {
+		wire.ctx |= c->has_vcis ? WEFT_WIRE_HAS_VCIS : 0;
+		wire.ctx |= c->wants_nic ? WEFT_WIRE_WANTS_NIC : 0;
+		memcpy(msg, &wire, sizeof(wire));
+		memcpy(msg + sizeof(c->wire), c->tag, c->wire.len);
+	}
+	for (uint64_t bit = 1; !err && rank + bit < c->group->size; bit <<= 1) {
+		if (rank & bit)
+			break;
+		proc = weft_group_proc(c->group, (uint32_t)(rank + bit));
+		weft_blocked_count_out(proc);
+		err = weft_p2p_control_locked(vci, proc, WEFT_WIRE_CREATE, msg,
+			sizeof(c->wire) + c->wire.len);
+	}
+	free(msg);
+	return err;
+}
+
+/* Agrees with all members on the VCIs. Default VCI's lock held. */
+static int exchange(struct weft_session *session, const struct creation *c,
+	struct weft_vci **vci_out, uint8_t **vcis_out)
+{
+	struct weft_ep_exchange *m;
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_DERIVE,
+		.what = "MPI_Comm_create_from_group",
+		.join = { .need = WEFT_WIRE_NEED_ENDPOINTS, .is_all = true },
+	};
+	int err = weft_ep_exchange_start(session, c->group,
+		c->wire.ctx + WEFT_CTX_OFFSET_END, c->tag, &m);
+
+	if (err)
+		return err;
+	blocked.comm = weft_ep_exchange_comm(m);
+	weft_blocked_begin(&blocked);
+	while (!m->is_done && !weft_blocked_round(&blocked))
+		;
+	weft_blocked_end(&blocked);
+	if (!weft_blocked_err(&blocked))
+		return weft_ep_exchange_end(m, vci_out, vcis_out);
+	weft_ep_exchange_give_up(m);
+	return weft_blocked_raise(&blocked);
+}
+
+/* Nobody to agree with. */
+static int alone(struct weft_session *session, struct weft_vci **vci_out,
+	uint8_t **vcis_out)
+{
+	uint8_t *vcis = malloc(1);
+
+	if (!vcis)
+		return WEFT_ERR_NOMEM;
+	vcis[0] = session->vci->number;
+	*vci_out = session->vci;
+	*vcis_out = vcis;
+	return 0;
+}
+
+int weft_create_in_session(struct weft_session *session,
+	struct weft_group *group, const char *tag, const struct weft_info *info,
+	struct weft_errh *errh, struct weft_comm **comm_out)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	struct weft_vci *comm_vci = vci;
+	uint8_t *vcis = NULL;
+	struct creation c;
+	int err = 0;
+
+	if (group->my_rank < 0)
+		return weft_err_set(WEFT_ERR_GROUP,
+			"this process is not a member of the group");
+	creation_init(&c, group, tag);
+	weft_vci_lock(vci);
+	weft_disconnect_tend(vci);
+	if (group->my_rank == 0) {
+		c.has_vcis = session->vci != vci && group->size > 1;
+		c.wants_nic = weft_hint_match(session, info);
+		c.wire.ctx = weft_proc_new_ctx(c.has_vcis ? 2 : 1);
+	} else {
+		err = wait_arrival(vci, &c);
+	}
+	if (!err)
+		err = pass_on(vci, &c);
+	if (!err && c.has_vcis)
+		err = exchange(session, &c, &comm_vci, &vcis);
+	else if (!err && session->vci != vci && group->size == 1)
+		err = alone(session, &comm_vci, &vcis);
+	weft_vci_unlock(vci);
+	if (!err) {
+		struct weft_comm_init b = {
+			.session = session,
+			.vci = comm_vci,
+			.vcis = vcis,
+			.ctx = c.wire.ctx,
+			.group = group,
+			.errh = errh,
+			.info = info,
+			.tag = tag,
+			.wants_nic = c.wants_nic,
+		};
+
+		weft_vci_lock(comm_vci);
+		err = weft_comm_init(&b, comm_out);
+		weft_vci_unlock(comm_vci);
+	}
+	free(vcis);
+	return err;
+}
+
+int weft_create_from_group(struct weft_group *group, const char *tag,
+	const struct weft_info *info, struct weft_errh *errh,
+	struct weft_comm **comm_out)
+{
+	struct weft_session *session;
+	int err;
+
+	if (!group->size) {
+		*comm_out = NULL;
+		return 0;
+	}
+	err = weft_session_of_group(group, &session);
+	if (err)
+		return err;
+	return weft_create_in_session(
+		session, group, tag, info, errh, comm_out);
+}
+
+int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
+	struct weft_comm **comm_out)
+{
+	char text[64];
+
+	if (!group->size || group->my_rank < 0) {
+		*comm_out = NULL;
+		return 0;
+	}
+	/* a name no application can give: it begins with a control character */
+	snprintf(text, sizeof(text), "\1group of %llx tag %d",
+		(unsigned long long)comm->ctx, tag);
+	return weft_create_in_session(
+		comm->child.session, group, text, NULL, comm->errh, comm_out);
+}
+
+/* ---- without blocking ---- */
+
+/* A creation on its way: a child of its session, so that this knows of it.
+ * Gone when it is made. */
+struct started {
+	struct weft_progress_hook hook;
+	struct weft_child child;
+	struct creation c;
+	struct weft_errh *errh;
+	struct weft_info *info;
+	struct weft_ep_exchange *exchange; /* NULL: none, or not yet */
+	weft_create_made_fn *made;
+	void *arg;
+	char tag[];
+};
+
+static void started_end(struct started *s, struct weft_comm *comm, int err)
+{
+	weft_list_remove(&s->hook.link);
+	n_started--;
+	weft_session_remove_child(&s->child);
+	if (s->exchange)
+		weft_ep_exchange_give_up(s->exchange);
+	s->made(s->arg, comm, err);
+	weft_group_put(s->c.group);
+	weft_errh_set(&s->errh, NULL);
+	weft_info_destroy(s->info);
+	free(s);
+}
+
+/* The context id, once it is known. WEFT_AGAIN until then. */
+static int started_ctx(struct started *s)
+{
+	int err = 0;
+
+	if (s->c.group->my_rank == 0) {
+		s->c.wants_nic = weft_hint_match(s->child.session, s->info);
+		s->c.wire.ctx = weft_proc_new_ctx(1);
+	} else if (!take_arrival(&s->c)) {
+		if (!weft_failed_in(s->c.group))
+			return WEFT_AGAIN;
+		return weft_err_set(WEFT_ERR_PEER,
+			"rank %d of the group ended before the communicator "
+			"\"%s\" was made",
+			(int)weft_failed_first(s->c.group), s->tag);
+	}
+	err = pass_on(&weft_proc.vci, &s->c);
+	/* takes part in the round for the others' sake */
+	if (!err && s->c.has_vcis)
+		err = weft_ep_exchange_start(NULL, s->c.group,
+			s->c.wire.ctx + WEFT_CTX_OFFSET_END, s->tag,
+			&s->exchange);
+	return err;
+}
+
+/* Ends it once the context id is known, and the round over. */
+static void started_run(struct weft_progress_hook *hook)
+{
+	struct started *s = weft_container_of(hook, struct started, hook);
+	struct weft_comm_init b = {
+		.session = s->child.session,
+		.group = s->c.group,
+		.errh = s->errh,
+		.info = s->info,
+		.tag = s->tag,
+	};
+	struct weft_comm *comm = NULL;
+	int err = 0;
+
+	if (!s->exchange)
+		err = started_ctx(s);
+	if (err == WEFT_AGAIN || (s->exchange && !s->exchange->is_done))
+		return;
+	b.ctx = s->c.wire.ctx;
+	b.wants_nic = s->c.wants_nic;
+	if (!err && s->exchange)
+		err = s->exchange->agree.err;
+	if (!err)
+		err = weft_comm_init(&b, &comm);
+	started_end(s, comm, err);
+}
+
+static int started_start_close(struct weft_child *child)
+{
+	(void)child;
+	return 0;
+}
+
+static bool started_test_close(struct weft_child *child)
+{
+	(void)child;
+	return true;
+}
+
+static void started_destroy(struct weft_child *child)
+{
+	started_end(weft_container_of(child, struct started, child), NULL,
+		weft_err_set(WEFT_ERR_SESSION,
+			"the session ended before the communicator was made"));
+}
+
+static const struct weft_child_ops started_ops = {
+	.noun = "communicator creation",
+	.start_close = started_start_close,
+	.test_close = started_test_close,
+	.destroy = started_destroy,
+};
+
+static struct started *started_new(struct weft_group *group, const char *tag,
+	const struct weft_info *info, struct weft_errh *errh)
+{
+	size_t len = strlen(tag) + 1;
+	struct started *s = calloc(1, sizeof(*s) + len);
+
+	if (!s)
+		return NULL;
+	if (info && weft_info_dup(info, &s->info)) {
+		free(s);
+		return NULL;
+	}
+	memcpy(s->tag, tag, len);
+	weft_list_init(&s->hook.link);
+	weft_list_init(&s->child.link);
+	creation_init(&s->c, weft_group_get(group), s->tag);
+	weft_errh_set(&s->errh, errh);
+	s->hook.run = started_run;
+	return s;
+}
+
+int weft_create_start(struct weft_group *group, const char *tag,
+	const struct weft_info *info, struct weft_errh *errh,
+	weft_create_made_fn *made, void *arg)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	struct weft_session *session;
+	struct started *s;
+	int err = weft_session_of_group(group, &session);
+
+	if (err)
+		return err;
+	if (group->my_rank < 0)
+		return weft_err_set(WEFT_ERR_GROUP,
+			"this process is not a member of the group");
+	s = started_new(group, tag, info, errh);
+	if (!s)
+		return WEFT_ERR_NOMEM;
+	s->made = made;
+	s->arg = arg;
+	weft_vci_lock(vci);
+	weft_disconnect_tend(vci);
+	err = weft_session_add_child(session, &s->child, &started_ops);
+	if (!err) {
+		weft_list_push_back(&vci->hooks, &s->hook.link);
+		n_started++;
+		started_run(&s->hook);
+	}
+	weft_vci_unlock(vci);
+	if (err) {
+		weft_group_put(group);
+		weft_errh_set(&s->errh, NULL);
+		weft_info_destroy(s->info);
+		free(s);
+	}
+	return err;
+}

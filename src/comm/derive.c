@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* derive: communicators from a communicator
+ *
+ * One round of agreement each (agree.h): rank 0 of each side reserves the
+ * context ids that the result can need, and every member computes from the
+ * same records which communicator it is in and which of the ids is its. On an
+ * intercommunicator the side whose first process has the lower number gives
+ * the id; each side's local communicator has one of its own side's. */
+#include "comm/create.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "core/errh.h"
+#include "core/info.h"
+#include "transport/proc.h"
+#include "comm/comm_init.h"
+#include "comm/blocked.h"
+#include "comm/disconnect.h"
+#include "session/hint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- waiting for a round ---- */
+
+struct round {
+	struct weft_agree agree;
+	/* makes of it what the call is for; NULL: nothing */
+	int (*make)(struct round *r, struct weft_comm **comm_out);
+	int64_t color;		  /* split */
+	struct weft_group *group; /* subset */
+};
+
+/* A round that is waited for. It outlives a wait that is given up. */
+struct waiting {
+	struct round round;
+	bool is_done;
+	bool is_given_up;
+};
+
+/* Nobody waits any more; but the others have theirs now, and can leave it only
+ * together. */
+static void derive_end_late(struct waiting *w)
+{
+	struct weft_comm *comm = NULL;
+
+	if (w->round.make && !w->round.agree.err &&
+		!w->round.make(&w->round, &comm) && comm)
+		weft_disconnect_free_locked(comm);
+	weft_agree_fini(&w->round.agree);
+	weft_group_put(w->round.group);
+	free(w);
+}
+
+static void on_round(struct weft_agree *agree)
+{
+	struct waiting *w = agree->arg;
+
+	w->is_done = true;
+	if (w->is_given_up)
+		derive_end_late(w);
+}
+
+/* Who must join a round that is about to start. */
+static void fill_join(struct weft_blocked *b, bool is_down_only)
+{
+	b->join.need = WEFT_WIRE_NEED_ROUND;
+	b->join.round = b->comm->ctl_seq & 0x3fffffff;
+	b->join.is_all = !is_down_only;
+	if (is_down_only)
+		b->join.n = weft_agree_above(b->comm, b->join.ranks);
+}
+
+/* One blocking round. weft_agree_fini() is due after success. VCI's lock
+ * held. */
+static int round_wait(struct round *r, const char *what)
+{
+	struct weft_comm *comm = r->agree.comm;
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_DERIVE,
+		.vci = comm->vci,
+		.comm = comm,
+		.what = what,
+	};
+	struct waiting *w = calloc(1, sizeof(*w));
+	int err = w ? 0 : WEFT_ERR_NOMEM;
+
+	if (err)
+		return err;
+	weft_disconnect_tend(comm->vci);
+	w->round = *r;
+	w->round.agree.done = on_round;
+	w->round.agree.arg = w;
+	fill_join(&blocked, r->agree.is_down_only);
+	err = weft_agree_start(&w->round.agree);
+	if (err) {
+		free(w);
+		return err;
+	}
+	weft_blocked_begin(&blocked);
+	while (!w->is_done && !weft_blocked_round(&blocked))
+		;
+	weft_blocked_end(&blocked);
+	if (weft_blocked_err(&blocked)) {
+		w->is_given_up = true;
+		if (r->group)
+			weft_group_get(r->group);
+		if (w->is_done)
+			derive_end_late(w);
+		return weft_blocked_raise(&blocked);
+	}
+	r->agree = w->round.agree;
+	free(w);
+	err = r->agree.err;
+	if (err)
+		weft_agree_fini(&r->agree);
+	return err;
+}
+
+/* The whole of a call: the round, and what is made of it. */
+static int round_make(
+	struct round *r, const char *what, struct weft_comm **comm_out)
+{
+	struct weft_vci *vci = r->agree.comm->vci;
+	int err;
+
+	weft_vci_lock(vci);
+	err = round_wait(r, what);
+	if (!err) {
+		err = r->make(r, comm_out);
+		weft_agree_fini(&r->agree);
+	}
+	weft_vci_unlock(vci);
+	return err;
+}
+
+/* True if my side of an intercommunicator gives the context id; always for an
+ * intracommunicator. */
+static bool is_first_side(const struct weft_comm *comm)
+{
+	return !comm->is_inter || weft_group_proc(comm->group, 0) <
+					  weft_group_proc(comm->remote, 0);
+}
+
+/* ---- duplicate ---- */
+
+struct dup {
+	struct weft_agree agree;
+	struct weft_info *info;
+	weft_create_made_fn *made;
+	void *arg;
+};
+
+static uint64_t two_ctx(struct weft_agree *agree)
+{
+	(void)agree;
+	return weft_proc_new_ctx(2);
+}
+
+/* The one who gives the id says who matches, since hints may differ. Without
+ * info all stays as it is. */
+static uint64_t dup_ctx(struct weft_agree *agree)
+{
+	struct dup *d = agree->arg;
+	bool wants_nic =
+		d->info ? weft_hint_match(agree->comm->child.session, d->info)
+			: agree->comm->nic != NULL;
+
+	return weft_proc_new_ctx(2) | (wants_nic ? WEFT_WIRE_WANTS_NIC : 0);
+}
+
+static void on_dup(struct weft_agree *agree)
+{
+	struct dup *d = agree->arg;
+	struct weft_comm *old = agree->comm, *comm = NULL;
+	uint64_t ctx = agree->words[is_first_side(old) ? 0 : 1];
+	uint64_t mask = WEFT_CTX_OFFSET_END - 1;
+	struct weft_comm_init b = {
+		.session = old->child.session,
+		.vci = old->vci,
+		.parent = old,
+		.ctx = ctx & ~mask,
+		.local_ctx = (agree->words[0] & ~mask) + WEFT_CTX_OFFSET_END,
+		.wants_nic = ctx & WEFT_WIRE_WANTS_NIC,
+		.group = old->group,
+		.remote = old->is_inter ? old->remote : NULL,
+		.errh = old->errh,
+		.info = d->info,
+		.tag = old->tag,
+	};
+	int err = agree->err ? agree->err : weft_comm_init(&b, &comm);
+
+	weft_agree_fini(agree);
+	d->made(d->arg, err ? NULL : comm, err);
+	weft_info_destroy(d->info);
+	free(d);
+}
+
+static int dup_start_locked(struct weft_comm *comm,
+	const struct weft_info *info, weft_create_made_fn *made, void *arg)
+{
+	struct dup *d = calloc(1, sizeof(*d));
+	int err = d ? 0 : WEFT_ERR_NOMEM;
+
+	if (!err && info)
+		err = weft_info_dup(info, &d->info);
+	if (!err) {
+		d->made = made;
+		d->arg = arg;
+		d->agree = (struct weft_agree){
+			.comm = comm,
+			.is_down_only = true,
+			.word = dup_ctx,
+			.done = on_dup,
+			.arg = d,
+		};
+		weft_disconnect_tend(comm->vci);
+		err = weft_agree_start(&d->agree);
+	}
+	if (err && d) {
+		weft_info_destroy(d->info);
+		free(d);
+	}
+	return err;
+}
+
+int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,
+	weft_create_made_fn *made, void *arg)
+{
+	int err;
+
+	weft_vci_lock(comm->vci);
+	err = dup_start_locked(comm, info, made, arg);
+	weft_vci_unlock(comm->vci);
+	return err;
+}
+
+struct dup_wait {
+	struct weft_comm *comm;
+	bool is_done;
+	bool is_given_up;
+	int err;
+};
+
+static void on_dup_wait(void *arg, struct weft_comm *comm, int err)
+{
+	struct dup_wait *w = arg;
+
+	w->comm = comm;
+	w->err = err;
+	w->is_done = true;
+	if (!w->is_given_up)
+		return;
+	if (comm)
+		weft_disconnect_free_locked(comm); /* nobody wants it now */
+	free(w);
+}
+
+int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
+	struct weft_comm **comm_out)
+{
+	struct dup_wait *w = calloc(1, sizeof(*w));
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_DERIVE,
+		.vci = comm->vci,
+		.comm = comm,
+		.what = "MPI_Comm_dup",
+	};
+	int err = w ? 0 : WEFT_ERR_NOMEM;
+
+	if (err)
+		return err;
+	weft_vci_lock(comm->vci);
+	fill_join(&blocked, true);
+	err = dup_start_locked(comm, info, on_dup_wait, w);
+	if (!err) {
+		weft_blocked_begin(&blocked);
+		while (!w->is_done && !weft_blocked_round(&blocked))
+			;
+		weft_blocked_end(&blocked);
+	}
+	if (!err && !w->is_done) {
+		w->is_given_up = true;
+		weft_vci_unlock(comm->vci);
+		return weft_blocked_raise(&blocked);
+	}
+	if (weft_blocked_err(&blocked) && w->comm)
+		weft_disconnect_free_locked(w->comm);
+	weft_vci_unlock(comm->vci);
+	if (!err)
+		err = weft_blocked_err(&blocked) ? weft_blocked_raise(&blocked)
+						 : w->err;
+	if (!err)
+		*comm_out = w->comm;
+	free(w);
+	return err;
+}
+
+/* ---- split ---- */
+
+struct vote {
+	int64_t color;
+	int32_t key;
+	uint32_t rank; /* where it stands in the table */
+};
+
+static int by_color(const void *a_void, const void *b_void)
+{
+	const struct vote *a = a_void, *b = b_void;
+
+	if (a->color != b->color)
+		return a->color < b->color ? -1 : 1;
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static void sort_votes(void *records, uint32_t n)
+{
+	struct vote *votes = records;
+
+	for (uint32_t i = 0; i < n; i++)
+		votes[i].rank = i;
+	qsort(votes, n, sizeof(*votes), by_color);
+}
+
+/* Number of distinct colours below `end` among sorted votes. */
+static uint32_t n_colors(const struct vote *votes, uint32_t n, int64_t end)
+{
+	uint32_t n_seen = 0;
+
+	for (uint32_t i = 0; i < n && votes[i].color < end; i++)
+		if (votes[i].color >= 0 &&
+			(!i || votes[i].color != votes[i - 1].color))
+			n_seen++;
+	return n_seen;
+}
+
+/* At rank 0: two ids a colour, whatever the colours turn out to be. */
+static uint64_t split_ctx(struct weft_agree *agree)
+{
+	return weft_proc_new_ctx(2 * (uint32_t)agree->comm->size);
+}
+
+/* The group of those who voted for a colour, in order. */
+static int color_group(const struct weft_group *from, const struct vote *votes,
+	uint32_t n, int64_t color, struct weft_group **group_out)
+{
+	uint64_t *procs = malloc(n * sizeof(*procs) + 1);
+	uint32_t n_procs = 0;
+	int err;
+
+	if (!procs)
+		return WEFT_ERR_NOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		if (votes[i].color == color)
+			procs[n_procs++] = weft_group_proc(from, votes[i].rank);
+	err = weft_group_create(procs, n_procs, group_out);
+	free(procs);
+	return err;
+}
+
+/* The two records tables are sorted; who has this colour becomes one. */
+static int split_comm_init(
+	struct weft_agree *a, int64_t color, struct weft_comm **comm_out)
+{
+	struct weft_comm *old = a->comm;
+	const struct vote *mine = (const void *)a->records;
+	const struct vote *theirs = (const void *)a->remote_records;
+	uint32_t n = (uint32_t)old->size, n_theirs = (uint32_t)old->remote_size;
+	bool is_first = is_first_side(old);
+	uint64_t own = 2 * (uint64_t)n_colors(mine, n, color);
+	uint64_t other =
+		is_first ? own
+			 : 2 * (uint64_t)n_colors(theirs, n_theirs, color);
+	struct weft_comm_init b = {
+		.session = old->child.session,
+		.vci = old->vci,
+		.parent = old,
+		.ctx = a->words[is_first ? 0 : 1] + other * WEFT_CTX_OFFSET_END,
+		.local_ctx = a->words[0] + (own + 1) * WEFT_CTX_OFFSET_END,
+		.wants_nic = old->nic != NULL,
+		.errh = old->errh,
+	};
+	int err = color_group(old->group, mine, n, color, &b.group);
+
+	if (!err && old->is_inter)
+		err = color_group(
+			old->remote, theirs, n_theirs, color, &b.remote);
+	if (!err && old->is_inter && !b.remote->size)
+		*comm_out = NULL; /* nobody over there */
+	else if (!err)
+		err = weft_comm_init(&b, comm_out);
+	weft_group_put(b.group);
+	weft_group_put(b.remote);
+	return err;
+}
+
+static int make_split(struct round *r, struct weft_comm **comm_out)
+{
+	struct weft_comm *comm = r->agree.comm;
+
+	*comm_out = NULL;
+	if (r->color < 0)
+		return 0;
+	sort_votes(r->agree.records, (uint32_t)comm->size);
+	if (comm->is_inter)
+		sort_votes(
+			r->agree.remote_records, (uint32_t)comm->remote_size);
+	return split_comm_init(&r->agree, r->color, comm_out);
+}
+
+int weft_create_split(struct weft_comm *comm, int64_t color, int32_t key,
+	struct weft_comm **comm_out)
+{
+	struct vote vote = { .color = color, .key = key };
+	struct round r = {
+		.agree = {
+			.comm = comm,
+			.mine = &vote,
+			.len = sizeof(vote),
+			.word = split_ctx,
+		},
+		.make = make_split,
+		.color = color,
+	};
+
+	return round_make(&r, "MPI_Comm_split", comm_out);
+}
+
+/* ---- subset ---- */
+
+static uint64_t subset_ctx(struct weft_agree *agree)
+{
+	return weft_proc_new_ctx((uint32_t)agree->comm->size);
+}
+
+/* Intra: groups may differ between processes that are not in each other's; the
+ * parent's rank of a group's first member says which of the ids is its. */
+static int make_subset(struct round *r, struct weft_comm **comm_out)
+{
+	struct weft_comm *comm = r->agree.comm;
+	struct weft_comm_init b = {
+		.session = comm->child.session,
+		.vci = comm->vci,
+		.parent = comm,
+		.group = r->group,
+		.wants_nic = comm->nic != NULL,
+		.errh = comm->errh,
+	};
+
+	*comm_out = NULL;
+	if (b.group->my_rank < 0)
+		return 0;
+	b.ctx = r->agree.words[0] + (uint64_t)weft_group_rank_of(comm->group,
+					    weft_group_proc(b.group, 0)) *
+					    WEFT_CTX_OFFSET_END;
+	return weft_comm_init(&b, comm_out);
+}
+
+static int subset_intra(struct weft_comm *comm, struct weft_group *group,
+	struct weft_comm **comm_out)
+{
+	struct round r = {
+		.agree = {
+			.comm = comm,
+			.is_down_only = true,
+			.word = subset_ctx,
+		},
+		.make = make_subset,
+		.group = group,
+	};
+
+	return round_make(&r, "MPI_Comm_create", comm_out);
+}
+
+int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
+	struct weft_comm **comm_out)
+{
+	for (uint32_t i = 0; i < group->size; i++)
+		if (weft_group_rank_of(comm->group,
+			    weft_group_proc(group, i)) == WEFT_UNDEFINED)
+			return weft_err_set(WEFT_ERR_GROUP,
+				"rank %u of the group is not in the "
+				"communicator",
+				i);
+	if (!comm->is_inter)
+		return subset_intra(comm, group, comm_out);
+	/* inter: a split whose order is the group's */
+	return weft_create_split(
+		comm, group->my_rank < 0 ? -1 : 0, group->my_rank, comm_out);
+}
+
+/* ---- merge ---- */
+
+static int make_merge(struct round *r, struct weft_comm **comm_out)
+{
+	struct weft_comm *comm = r->agree.comm;
+	struct weft_comm_init b = {
+		.session = comm->child.session,
+		.vci = comm->vci,
+		.parent = comm,
+		.ctx = r->agree.words[is_first_side(comm) ? 0 : 1],
+		.wants_nic = comm->nic != NULL,
+		.errh = comm->errh,
+	};
+	int32_t first[2];
+	bool is_low;
+	int err;
+
+	memcpy(&first[0], r->agree.records, sizeof(first[0]));
+	memcpy(&first[1], r->agree.remote_records, sizeof(first[1]));
+	is_low = first[0] != first[1] ? !first[0] : is_first_side(comm);
+	err = weft_group_union(is_low ? comm->group : comm->remote,
+		is_low ? comm->remote : comm->group, &b.group);
+	if (!err)
+		err = weft_comm_init(&b, comm_out);
+	weft_group_put(b.group);
+	return err;
+}
+
+int weft_create_merge(
+	struct weft_comm *comm, bool high, struct weft_comm **comm_out)
+{
+	int32_t mine = high;
+	struct round r = {
+		.agree = {
+			.comm = comm,
+			.mine = &mine,
+			.len = sizeof(mine),
+			.word = two_ctx,
+		},
+		.make = make_merge,
+	};
+
+	return round_make(&r, "MPI_Intercomm_merge", comm_out);
+}
+
+/* ---- records ---- */
+
+int weft_create_gather(
+	struct weft_comm *comm, const void *mine, size_t len, void **all_out)
+{
+	struct round r = {
+		.agree = {
+			.comm = comm,
+			.mine = mine,
+			.len = len,
+		},
+	};
+	size_t n = (size_t)comm->size * len;
+	void *all = NULL;
+	int err;
+
+	weft_vci_lock(comm->vci);
+	err = round_wait(&r, "a gathering");
+	if (!err) {
+		all = malloc(n + 1);
+		if (all && n)
+			memcpy(all, r.agree.records, n);
+		weft_agree_fini(&r.agree);
+	}
+	weft_vci_unlock(comm->vci);
+	if (!err && !all)
+		err = WEFT_ERR_NOMEM;
+	if (!err)
+		*all_out = all;
+	return err;
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* disconnect: communicators cease to be
+ *
+ * Three ways lead here, and all meet the other members in the same barrier on
+ * the control context: MPI_Comm_disconnect (waits), MPI_Comm_free (closes in
+ * the background, once no request refers to the communicator any more, so that
+ * persistent requests go on working) and the end of the session (takes
+ * everything along at once). What closes in the background is tended whenever
+ * a communicator is made or freed; its messages move with any progress.
+ *
+ * Who waits for a message of a process that leaves would wait for ever. A
+ * member that has to leave without the barrier, as another has died, or waits
+ * in it for long, says to all that it sends nothing more. */
+#include "comm/disconnect.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "core/attr.h"
+#include "core/errh.h"
+#include "core/info.h"
+#include "transport/proc.h"
+#include "p2p/p2p.h"
+#include "comm/agree.h"
+#include "comm/leak.h"
+#include "comm/blocked.h"
+#include "comm/failed.h"
+#include "session/session.h"
+
+#include <stdlib.h>
+
+enum { TELL_MS = 2000 }; /* for the word of a leaving to leave */
+
+/* A communicator on its way out. Created by the first start, destroyed with
+ * the communicator. */
+struct closing {
+	struct weft_comm *comm;
+	struct weft_agree agree;
+	bool is_forced;	 /* does not wait for requests to go */
+	bool is_leaving; /* in the barrier */
+	bool is_done;
+	bool has_said; /* that this process has left; by due_ns at the latest */
+	uint64_t due_ns;
+	uint32_t n_tests, next_test; /* looks for sends nobody will receive */
+	int err;
+	struct weft_link link; /* in its VCI's closings, when freed */
+	struct weft_progress_hook hook;
+	weft_disconnect_unmatched_fn *left; /* NULL: nobody wants to know */
+	void *arg;
+};
+
+static void disconnect_on_left(struct weft_agree *agree)
+{
+	struct closing *c = agree->arg;
+
+	c->err = agree->err;
+	c->is_done = true;
+	weft_agree_fini(agree);
+}
+
+static bool has_failed(const struct weft_comm *comm)
+{
+	return comm->failed || weft_failed_in(comm->group) ||
+	       weft_failed_in(comm->remote);
+}
+
+static void disconnect_say_left(struct closing *c)
+{
+	if (c->has_said)
+		return;
+	c->has_said = true;
+	c->due_ns = weft_now_ns() + TELL_MS * (WEFT_NS_PER_S / 1000);
+	weft_p2p_say_departed_locked(c->comm);
+}
+
+/* The leaving has come to its end, well or not. */
+static bool disconnect_is_over(struct closing *c)
+{
+	if (!has_failed(c->comm))
+		return c->is_done && weft_p2p_is_drained_locked(c->comm);
+	disconnect_say_left(c);
+	return weft_p2p_has_said_locked(c->comm) || weft_now_ns() >= c->due_ns;
+}
+
+/* Takes the next step that can be taken now. */
+static void tend(struct closing *c)
+{
+	struct weft_comm *comm = c->comm;
+
+	if (c->is_leaving || c->is_done)
+		return;
+	if (!c->is_forced && comm->refs > 1)
+		return;
+	if (has_failed(comm))
+		disconnect_say_left(c); /* nothing is waited for */
+	if (!weft_p2p_is_flushed_locked(comm))
+		return;
+	c->is_leaving = true;
+	c->agree = (struct weft_agree){
+		.comm = comm,
+		.done = disconnect_on_left,
+		.arg = c,
+	};
+	c->err = weft_agree_start(&c->agree);
+	if (c->err)
+		c->is_done = true;
+}
+
+static struct closing *closing_of(struct weft_comm *comm)
+{
+	struct closing *c = comm->child.closing;
+
+	if (c)
+		return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->comm = comm;
+	weft_list_init(&c->link);
+	weft_list_init(&c->hook.link);
+	comm->child.closing = c;
+	return c;
+}
+
+/* In the barrier what is on its way is the barrier's. */
+static void end_sends(const struct closing *c)
+{
+	if (c->is_leaving)
+		weft_p2p_refuse_locked(c->comm);
+	else
+		weft_p2p_leave_locked(c->comm);
+}
+
+static int start_close(struct weft_child *child)
+{
+	struct weft_comm *comm =
+		weft_container_of(child, struct weft_comm, child);
+	struct closing *c = closing_of(comm);
+
+	if (!c)
+		return WEFT_ERR_NOMEM;
+	c->is_forced = true;
+	comm->is_disconnected = true;
+	end_sends(c);
+	tend(c);
+	return 0;
+}
+
+static bool test_close(struct weft_child *child)
+{
+	struct closing *c = child->closing;
+
+	if (!c)
+		return true;
+	/* seldom, as it looks at all requests; soon at first */
+	if (c->n_tests++ == c->next_test && c->is_forced) {
+		c->next_test += weft_min(c->n_tests, 256U);
+		end_sends(c);
+	}
+	tend(c);
+	return disconnect_is_over(c);
+}
+
+/* Says what a correct program does not leave behind; an error for it when the
+ * leaving was in order. */
+static int find_left(struct weft_comm *comm, const struct closing *c)
+{
+	struct weft_session *session = comm->child.session;
+	struct weft_leak leak = { 0 };
+
+	weft_leak_report(comm, c && c->is_done && !c->err,
+		session && session->is_closing ? &session->leak : &leak);
+	return weft_leak_raise(&leak);
+}
+
+/* The communicator is gone. 0, or what the leaving ended with, but what is the
+ * fault of a session that closes is added to it instead. */
+static int destroy_judged(struct weft_child *child)
+{
+	struct weft_comm *comm =
+		weft_container_of(child, struct weft_comm, child);
+	struct closing *c = child->closing;
+	int err = c ? c->err : 0;
+	int left_err = find_left(comm, c);
+
+	err = err ? err : left_err;
+	if (err == WEFT_ERR_PEER && comm->failed)
+		err = weft_comm_failed(comm);
+	weft_p2p_purge_locked(comm);
+	weft_session_remove_child(child);
+	for (int i = 0; i < 2; i++)
+		if (weft_world.comms[i] == comm)
+			weft_world.comms[i] = NULL;
+	if (comm->state != WEFT_COMM_FREED)
+		weft_obj_renew(comm); /* requests may keep it for a while */
+	weft_comm_close(comm);
+	if (comm->local) {
+		weft_comm_close(comm->local);
+		weft_p2p_purge_locked(comm->local);
+	}
+	weft_attrs_destroy(comm->attrs);
+	comm->attrs = NULL;
+	weft_info_destroy(comm->info);
+	comm->info = NULL;
+	weft_errh_set(&comm->errh, NULL);
+	free(comm->topo);
+	comm->topo = NULL;
+	child->closing = NULL;
+	if (c) {
+		weft_list_remove(&c->link);
+		weft_list_remove(&c->hook.link);
+		if (c->left)
+			c->left(c->arg, err);
+	}
+	/* a member died while we left: the round may still hold buffers */
+	if (c && (c->is_done || !c->is_leaving))
+		free(c);
+	weft_comm_put(comm);
+	return err;
+}
+
+static void disconnect_destroy(struct weft_child *child)
+{
+	(void)destroy_judged(child);
+}
+
+const struct weft_child_ops weft_disconnect_ops = {
+	.noun = "communicator",
+	.start_close = start_close,
+	.test_close = test_close,
+	.destroy = disconnect_destroy,
+};
+
+/* Once around the list, or until `most` were looked at: the next call goes on
+ * with those after them. */
+static void tend_some(struct weft_vci *vci, uint32_t most)
+{
+	struct weft_link *closings = &vci->closings, *last = closings->prev;
+	bool is_last = weft_list_is_empty(closings);
+
+	weft_lock_assert_locked(&vci->lock);
+	for (; most && !is_last; most--) {
+		struct weft_link *link = weft_list_pop_front(closings);
+		struct closing *c =
+			weft_container_of(link, struct closing, link);
+
+		is_last = link == last;
+		weft_list_push_back(closings, link);
+		tend(c);
+		if (c->is_done && disconnect_is_over(c))
+			disconnect_destroy(&c->comm->child);
+	}
+}
+
+void weft_disconnect_tend(struct weft_vci *vci)
+{
+	tend_some(vci, WEFT_DISCONNECT_SOME);
+}
+
+void weft_disconnect_tend_all(struct weft_vci *vci)
+{
+	tend_some(vci, UINT32_MAX);
+}
+
+void weft_disconnect_event(const struct weft_boot_event *event)
+{
+	weft_failed_event(event);
+	if (event->kind == WEFT_BOOT_PEER_DIED)
+		weft_disconnect_tend_all(&weft_proc.vci);
+}
+
+void weft_disconnect_free_locked(struct weft_comm *comm)
+{
+	struct weft_vci *vci = comm->vci;
+	struct closing *c = closing_of(comm);
+
+	if (!c)
+		return;
+	comm->state = WEFT_COMM_FREED;
+	weft_obj_renew(comm);
+	weft_list_push_back(&vci->closings, &c->link);
+}
+
+void weft_disconnect_free(struct weft_comm *comm)
+{
+	struct weft_vci *vci = comm->vci;
+
+	weft_vci_lock(vci);
+	weft_disconnect_free_locked(comm);
+	weft_disconnect_tend(vci);
+	weft_vci_unlock(vci);
+}
+
+struct weft_comm *weft_disconnect_comm_of(struct weft_link *link)
+{
+	struct weft_child *child =
+		weft_container_of(link, struct weft_child, link);
+
+	return child->ops == &weft_disconnect_ops
+		       ? weft_container_of(child, struct weft_comm, child)
+		       : NULL;
+}
+
+bool weft_disconnect_is_open(const struct weft_comm *comm)
+{
+	const struct closing *c = comm->child.closing;
+
+	return c && !c->is_done && !weft_failed_in(comm->group) &&
+	       !weft_failed_in(comm->remote);
+}
+
+int weft_disconnect_result(const struct weft_comm *comm)
+{
+	const struct closing *c = comm->child.closing;
+
+	if (!c || !c->is_done || !c->err)
+		return 0;
+	return weft_err_set(c->err,
+		"communicator \"%s\" could not be left together: %s",
+		comm->name[0] ? comm->name : comm->tag,
+		c->err == WEFT_ERR_PEER
+			? "a member has died or cannot be reached"
+			: weft_err_str(c->err));
+}
+
+bool weft_disconnect_has_begun(const struct weft_comm *comm)
+{
+	return comm->child.closing || comm->state != WEFT_COMM_LIVE;
+}
+
+bool weft_disconnect_is_instead(const struct weft_comm *comm, uint32_t round)
+{
+	const struct closing *c = comm->child.closing;
+
+	if (!c || c->is_done)
+		return false;
+	return round == (c->is_leaving ? (uint32_t)c->agree.tag
+				       : comm->ctl_seq & 0x3fffffff);
+}
+
+bool weft_disconnect_is_flushed(const struct weft_comm *comm)
+{
+	const struct closing *c = comm->child.closing;
+
+	return c && c->is_leaving;
+}
+
+void weft_disconnect_cancel(struct weft_comm *comm)
+{
+	struct closing *c = comm->child.closing;
+
+	weft_session_remove_child(&comm->child);
+	comm->child.ops = &weft_disconnect_ops;
+	if (comm->state == WEFT_COMM_LIVE)
+		weft_obj_renew(comm);
+	comm->state = WEFT_COMM_FREED;
+	for (int i = 0; i < 2; i++)
+		if (weft_world.comms[i] == comm)
+			weft_world.comms[i] = NULL;
+	weft_list_remove(&c->hook.link);
+	if (c->left)
+		c->left(c->arg, WEFT_ERR_OTHER);
+	c->left = NULL;
+	weft_list_remove(&c->link);
+	weft_list_push_back(&comm->vci->closings, &c->link);
+}
+
+struct weft_comm *weft_disconnect_detach(
+	struct weft_vci *vci, const struct weft_comm *after)
+{
+	const struct weft_link *link = &vci->closings;
+
+	if (after)
+		link = &((struct closing *)after->child.closing)->link;
+	while ((link = link->next) != &vci->closings) {
+		struct closing *c =
+			weft_container_of(link, struct closing, link);
+
+		if (!c->comm->child.session && weft_disconnect_is_open(c->comm))
+			return c->comm;
+	}
+	return NULL;
+}
+
+int weft_disconnect_wait(struct weft_comm *comm)
+{
+	struct weft_vci *vci = comm->vci;
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_DISCONNECT,
+		.vci = vci,
+		.comm = comm,
+	};
+	int err;
+
+	weft_vci_lock(vci);
+	err = start_close(&comm->child);
+	weft_blocked_begin(&blocked);
+	while (!err && !test_close(&comm->child)) {
+		err = weft_blocked_round(&blocked);
+		weft_disconnect_tend(vci);
+	}
+	weft_blocked_end(&blocked);
+	if (weft_blocked_err(&blocked) && !test_close(&comm->child)) {
+		weft_disconnect_cancel(comm);
+	} else {
+		int left_err = destroy_judged(&comm->child);
+
+		err = err ? err : left_err;
+	}
+	if (weft_blocked_err(&blocked))
+		err = weft_blocked_raise(&blocked);
+	weft_disconnect_tend(vci);
+	weft_vci_unlock(vci);
+	return err;
+}
+
+static void run_hook(struct weft_progress_hook *hook)
+{
+	struct closing *c = weft_container_of(hook, struct closing, hook);
+
+	if (test_close(&c->comm->child))
+		disconnect_destroy(&c->comm->child);
+}
+
+int weft_disconnect_start(
+	struct weft_comm *comm, weft_disconnect_unmatched_fn *left, void *arg)
+{
+	struct weft_vci *vci = comm->vci;
+	struct closing *c;
+	int err;
+
+	weft_vci_lock(vci);
+	err = start_close(&comm->child);
+	if (!err) {
+		c = comm->child.closing;
+		c->left = left;
+		c->arg = arg;
+		c->hook.run = run_hook;
+		weft_list_push_back(&vci->hooks, &c->hook.link);
+		comm->state = WEFT_COMM_FREED;
+		weft_obj_renew(comm);
+	}
+	weft_vci_unlock(vci);
+	return err;
+}

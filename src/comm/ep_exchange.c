@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ep_exchange: the VCIs of a new communicator's members find each other */
+#include "comm/ep_exchange.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "transport/foreign.h"
+#include "transport/proc.h"
+#include "p2p/p2p.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void exchange_free(struct weft_ep_exchange *m)
+{
+	weft_agree_fini(&m->agree);
+	weft_comm_close(m->comm);
+	weft_p2p_purge_locked(m->comm);
+	weft_comm_put(m->comm);
+	free(m);
+}
+
+static void on_met(struct weft_agree *agree)
+{
+	struct weft_ep_exchange *m = agree->arg;
+
+	m->is_done = true;
+	if (m->is_given_up)
+		exchange_free(m);
+}
+
+int weft_ep_exchange_start(struct weft_session *session,
+	struct weft_group *group, uint64_t ctx, const char *tag,
+	struct weft_ep_exchange **exchange_out)
+{
+	struct weft_ep_exchange *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return WEFT_ERR_NOMEM;
+	m->vci = &weft_proc.vci;
+	if (session && session->vci->number) {
+		m->vci = session->vci;
+		m->mine = *weft_vci_card(m->vci);
+	}
+	err = weft_comm_create(&weft_proc.vci, ctx, group, NULL, &m->comm);
+	if (err) {
+		free(m);
+		return err;
+	}
+	snprintf(m->comm->tag, sizeof(m->comm->tag), "%s", tag);
+	m->agree = (struct weft_agree){
+		.comm = m->comm,
+		.mine = &m->mine,
+		.len = sizeof(m->mine),
+		.done = on_met,
+		.arg = m,
+	};
+	err = weft_agree_start(&m->agree);
+	if (err) {
+		weft_p2p_purge_locked(m->comm);
+		weft_comm_put(m->comm);
+		free(m);
+		return err;
+	}
+	*exchange_out = m;
+	return 0;
+}
+
+struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange)
+{
+	return exchange->comm;
+}
+
+/* Can these meet? The same answer at all members. */
+static bool is_match(const struct weft_vci_card *bcs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!bcs[i].number || bcs[i].number >= WEFT_VCIS ||
+			bcs[i].fabric != bcs[0].fabric)
+			return false;
+	return true;
+}
+
+/* Only processes of a job share VCIs. The same answer at all members. */
+static bool is_one_job(const struct weft_group *group)
+{
+	for (uint32_t i = 0; i < group->n_runs; i++)
+		if (weft_foreign_is(group->runs[i].first))
+			return false;
+	return true;
+}
+
+/* Makes the members peers of the VCI. Its lock held. */
+static int take_peers(struct weft_vci *vci, const struct weft_group *group,
+	const struct weft_vci_card *bcs, const bool *is_local)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < group->size; i++) {
+		struct weft_peer *peer = weft_peer_of(
+			vci, weft_vci_addr(
+				     weft_group_proc(group, i), bcs[i].number));
+
+		err = peer ? weft_peer_set_bc(peer, &bcs[i], is_local[i])
+			   : WEFT_ERR_NOMEM;
+	}
+	return err;
+}
+
+static int take_vci(struct weft_ep_exchange *m, uint8_t **vcis_out)
+{
+	const struct weft_vci_card *bcs = (const void *)m->agree.records;
+	const struct weft_group *group = m->comm->group;
+	bool *is_local = calloc(group->size, sizeof(*is_local));
+	uint8_t *vcis = malloc(group->size);
+	int err = is_local && vcis ? 0 : WEFT_ERR_NOMEM;
+
+	for (uint32_t i = 0; !err && i < group->size; i++) {
+		vcis[i] = bcs[i].number;
+		is_local[i] = weft_proc_is_local(weft_group_proc(group, i));
+	}
+	if (!err) {
+		weft_vci_unlock(&weft_proc.vci);
+		weft_vci_lock(m->vci);
+		err = take_peers(m->vci, group, bcs, is_local);
+		weft_vci_unlock(m->vci);
+		weft_vci_lock(&weft_proc.vci);
+	}
+	free(is_local);
+	if (err) {
+		free(vcis);
+		return err;
+	}
+	*vcis_out = vcis;
+	return 0;
+}
+
+int weft_ep_exchange_end(struct weft_ep_exchange *m, struct weft_vci **vci_out,
+	uint8_t **vcis_out)
+{
+	int err = m->agree.err;
+	uint32_t n = m->comm->group->size;
+
+	*vci_out = &weft_proc.vci;
+	*vcis_out = NULL;
+	if (!err && is_one_job(m->comm->group) &&
+		is_match((const void *)m->agree.records, n)) {
+		*vci_out = m->vci;
+		err = take_vci(m, vcis_out);
+	} else if (!err && m->vci->number) {
+		weft_log_info("SESSION-LANE",
+			"communicator \"%s\" is on the shared VCI: not all of "
+			"its %u members have a VCI of their own, on the same "
+			"fabric",
+			m->comm->tag, n);
+	}
+	exchange_free(m);
+	return err;
+}
+
+int weft_ep_exchange_inter(const struct weft_comm *local,
+	const struct weft_vci_card *mine, const struct weft_group *remote,
+	const struct weft_vci_card *theirs, uint8_t **vcis_out)
+{
+	bool *is_local = calloc(remote->size, sizeof(*is_local));
+	uint8_t *vcis = malloc(remote->size);
+	int err = is_local && vcis ? 0 : WEFT_ERR_NOMEM;
+
+	*vcis_out = NULL;
+	if (err || !is_match(mine, (uint32_t)local->size) ||
+		!is_match(theirs, remote->size) ||
+		mine->fabric != theirs->fabric) {
+		free(is_local);
+		free(vcis);
+		return err;
+	}
+	weft_vci_lock(&weft_proc.vci);
+	for (uint32_t i = 0; i < remote->size; i++) {
+		vcis[i] = theirs[i].number;
+		is_local[i] = weft_proc_is_local(weft_group_proc(remote, i));
+	}
+	weft_vci_unlock(&weft_proc.vci);
+	weft_vci_lock(local->vci);
+	err = take_peers(local->vci, remote, theirs, is_local);
+	weft_vci_unlock(local->vci);
+	free(is_local);
+	if (err)
+		free(vcis);
+	else
+		*vcis_out = vcis;
+	return err;
+}
+
+void weft_ep_exchange_give_up(struct weft_ep_exchange *exchange)
+{
+	if (exchange->is_done)
+		exchange_free(exchange);
+	else
+		exchange->is_given_up = true;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* failed: processes known to have ended before their time */
+#include "comm/failed.h"
+
+#include "base/lock.h"
+#include "transport/proc.h"
+
+#include <stdlib.h>
+
+/* Read and written under `spin`; n alone may be read without. */
+static struct {
+	struct weft_spin spin;
+	uint64_t *procs;
+	atomic_uint n;
+} gone;
+
+void weft_failed_event(const struct weft_boot_event *event)
+{
+	uint64_t *procs;
+	uint32_t n;
+
+	if (event->kind != WEFT_BOOT_PEER_DIED)
+		return;
+	weft_spin_take(&gone.spin);
+	n = atomic_load_explicit(&gone.n, memory_order_relaxed);
+	procs = realloc(gone.procs, (n + 1) * sizeof(*procs));
+	if (procs) {
+		gone.procs = procs;
+		procs[n] =
+			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
+		atomic_store_explicit(&gone.n, n + 1, memory_order_relaxed);
+	}
+	weft_spin_drop(&gone.spin);
+}
+
+int32_t weft_failed_first(const struct weft_group *group)
+{
+	int32_t rank = WEFT_UNDEFINED;
+
+	weft_spin_take(&gone.spin);
+	for (uint32_t i = 0; i < gone.n && rank == WEFT_UNDEFINED; i++)
+		rank = weft_group_rank_of(group, gone.procs[i]);
+	weft_spin_drop(&gone.spin);
+	return rank;
+}
+
+bool weft_failed_in(const struct weft_group *group)
+{
+	return atomic_load_explicit(&gone.n, memory_order_relaxed) &&
+	       weft_failed_first(group) != WEFT_UNDEFINED;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* failed: processes known to have ended before their time */
+#ifndef WEFT_FAILED_H
+#define WEFT_FAILED_H
+
+#include "boot/boot.h"
+#include "core/group.h"
+
+#include <stdbool.h>
+
+/* Takes events of the process manager; weft_proc.on_event. */
+void weft_failed_event(const struct weft_boot_event *event);
+
+/* True if a member of the group is gone. Costs one load while nobody is. Any
+ * thread. */
+bool weft_failed_in(const struct weft_group *group);
+
+/* The first member that is gone, as a rank, or WEFT_UNDEFINED. */
+int32_t weft_failed_first(const struct weft_group *group);
+
+#endif

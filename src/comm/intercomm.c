@@ -1,0 +1,750 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* intercomm: intercommunicators
+ *
+ * The two leaders swap their member lists (as runs, so that a whole job is 24
+ * bytes) and two context ids each; each leader tells its own side. The side
+ * whose first process has the lower number gives the id of the result, and
+ * each side's local communicator has its own leader's second. Where both sides'
+ * members are on VCIs of their own, these are swapped, too (see ep_exchange.h):
+ * the result is on them then, else on the default VCI.
+ *
+ * Where processes of several jobs come together the members cannot look each
+ * other up: the sides then swap how everybody is reached from other jobs. */
+#include "comm/create.h"
+
+#include "base/err.h"
+#include "core/info.h"
+#include "transport/foreign.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
+#include "p2p/p2p.h"
+#include "comm/comm_init.h"
+#include "comm/blocked.h"
+#include "comm/disconnect.h"
+#include "comm/ep_exchange.h"
+#include "comm/leader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TYPE_BYTE = 0x247,
+	/* intercommunicators carry leaders' messages beside their own rounds */
+	TAG_LEADERS = WEFT_TAG_PAIR,
+	TAG_LOCAL = WEFT_TAG_PAIR_END,
+	PIECE = 3072, /* bytes told at once */
+};
+
+static int first_of(int err, int next)
+{
+	return err ? err : next;
+}
+
+/* A piece of memory to be sent or received. */
+struct part {
+	void *at;
+	size_t len;
+};
+
+/* How it went at another process, in its words. */
+struct verdict {
+	int32_t err;
+	char why[WEFT_ERR_TEXT];
+};
+
+/* To be sent: an error and what this thread has described of it. */
+static void give_verdict(struct verdict *v, int err)
+{
+	const char *why = err ? weft_err_detail_peek(err) : "";
+
+	memset(v, 0, sizeof(*v));
+	v->err = err;
+	snprintf(v->why, sizeof(v->why), "%s",
+		err && !*why ? weft_err_str(err) : why);
+}
+
+/* What came, as an error of this process. */
+static int intercomm_take_verdict(struct verdict *v)
+{
+	v->why[sizeof(v->why) - 1] = '\0';
+	return v->err ? weft_err_set(v->err, "%s", v->why) : 0;
+}
+
+/* What every member of a side knows in the end. */
+struct both {
+	uint64_t my_ctx;
+	uint64_t their_ctx;
+	uint32_t n_runs;     /* of the other side */
+	uint32_t n_bcs;	     /* likewise, its size; 0: not on their own VCIs */
+	int32_t is_spanning; /* processes of several jobs */
+	struct verdict verdict; /* an error: nothing follows; all above is sent
+				 */
+	struct weft_run *runs;
+	struct weft_vci_card *bcs;  /* of the other side */
+	struct weft_vci_card *mine; /* of mine, if on VCIs of their own */
+};
+
+/* One creation. Made by the call; when that gives up waiting (it was found to
+ * be in a ring), what was started goes on without it, and the last message to
+ * end destroys it. */
+struct crossing {
+	atomic_uint refs; /* the call and late messages */
+	bool is_given_up;
+	uint32_t number; /* of the local communicator's crossings */
+	struct weft_group *group;
+	struct weft_leader mine, theirs;
+	struct verdict verdict, their_verdict;
+	struct both heard; /* from above */
+	struct both both;
+};
+
+static struct crossing *crossing_new(const struct weft_comm *local)
+{
+	struct crossing *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	atomic_store_explicit(&x->refs, 1, memory_order_relaxed);
+	x->group = weft_group_get(local->group);
+	return x;
+}
+
+static void crossing_put(struct crossing *x)
+{
+	/* the last one sees what all others did before they let go */
+	if (atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	weft_group_put(x->group);
+	free(x->both.runs);
+	free(x->both.bcs);
+	free(x->both.mine);
+	free(x);
+}
+
+struct talk {
+	struct crossing *x;
+	struct weft_comm *comm;
+	int32_t rank;
+	int32_t tag;
+	int err; /* among those of a side: what is passed on is not there */
+	struct weft_blocked_join join; /* who must have begun this, too */
+};
+
+/* Between the leaders. */
+static struct talk talk_across(
+	const struct weft_create_inter *how, struct crossing *x)
+{
+	return (struct talk){
+		.x = x,
+		.comm = how->intercomm,
+		.rank = how->remote_leader,
+		.tag = TAG_LEADERS | (how->tag & 0x1fffffff),
+	};
+}
+
+/* Among those of a side. */
+static struct talk talk_inside(struct weft_comm *local, struct crossing *x)
+{
+	return (struct talk){
+		.x = x,
+		.comm = local,
+		.tag = TAG_LOCAL | (int32_t)(x->number & 0x1fffffff),
+		.join.round = x->number,
+	};
+}
+
+static int intercomm_start(const struct talk *t, bool is_send, struct part part,
+	struct weft_req **req_out)
+{
+	struct weft_msg msg = {
+		.comm = t->comm,
+		.buf = part.at,
+		.count = part.at ? (int64_t)part.len : 0,
+		.type = weft_type_builtin(TYPE_BYTE),
+		.rank = t->rank,
+		.tag = t->tag,
+		.ctx_offset = WEFT_CTX_OFFSET_CTL,
+	};
+
+	return is_send ? weft_isend_locked(&msg, req_out)
+		       : weft_irecv_locked(&msg, req_out);
+}
+
+static void on_late(void *arg, struct weft_req *req)
+{
+	weft_req_put(req);
+	crossing_put(arg);
+}
+
+/* Waits, unless that was given up. 0, or why it was. */
+static int intercomm_wait_for(const struct talk *t, const struct weft_req *req)
+{
+	struct weft_vci *vci = t->comm->vci;
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_DERIVE,
+		.vci = vci,
+		.comm = t->comm,
+		.what = "MPI_Intercomm_create",
+		.join = t->join,
+	};
+
+	if (req->is_done || t->x->is_given_up)
+		return 0;
+	weft_blocked_begin(&blocked);
+	while (!req->is_done && !weft_blocked_round(&blocked))
+		;
+	weft_blocked_end(&blocked);
+	t->x->is_given_up = weft_blocked_err(&blocked) != 0;
+	return weft_blocked_raise(&blocked);
+}
+
+/* Waits and gives the request back; how much came in *len_out. */
+static int intercomm_finish(
+	const struct talk *t, struct weft_req *req, size_t *len_out)
+{
+	int err = intercomm_wait_for(t, req);
+
+	if (!req->is_done) {
+		atomic_fetch_add_explicit(&t->x->refs, 1, memory_order_relaxed);
+		req->on_done = on_late;
+		req->on_done_arg = t->x;
+		return err;
+	}
+	err = first_of(err, req->status.err);
+	*len_out = (size_t)req->status.len;
+	weft_req_put(req);
+	return err;
+}
+
+/* One message each way. Without room for theirs it is taken and dropped, so
+ * that the next one meets the next. *len_out is what came. */
+static int intercomm_swap(const struct talk *t, struct part mine,
+	struct part theirs, size_t *len_out)
+{
+	struct weft_req *in, *out;
+	size_t len = 0;
+	int in_err, err;
+
+	if (t->x->is_given_up)
+		theirs.at = NULL;
+	in_err = intercomm_start(t, false, theirs, &in);
+	err = intercomm_start(t, true, mine, &out);
+	if (!err)
+		err = intercomm_finish(t, out, &len);
+	if (!in_err)
+		in_err = intercomm_finish(t, in, len_out);
+	if (in_err == WEFT_ERR_TRUNCATE && !theirs.at)
+		in_err = 0;
+	return first_of(err, in_err);
+}
+
+/* The same, of a length known before. */
+static int swap_whole(
+	const struct talk *t, struct part mine, struct part theirs)
+{
+	size_t len = 0;
+	int err = intercomm_swap(t, mine, theirs, &len);
+
+	if (!err && !t->x->is_given_up && theirs.at && len != theirs.len)
+		err = weft_err_set(WEFT_ERR_PROTO,
+			"the leader of the other side sent %zu bytes instead "
+			"of %zu",
+			len, theirs.len);
+	return err;
+}
+
+/* My place in the tree below root. */
+static uint32_t intercomm_place_of(const struct weft_comm *comm, int32_t root)
+{
+	uint32_t size = (uint32_t)comm->size;
+
+	return ((uint32_t)comm->rank + size - (uint32_t)root) % size;
+}
+
+static int32_t rank_at(
+	const struct weft_comm *comm, int32_t root, uint64_t place)
+{
+	return (int32_t)((place + (uint32_t)root) % (uint32_t)comm->size);
+}
+
+/* From the rank above. */
+static int hear(struct talk *t, int32_t root, struct part part)
+{
+	uint32_t me = intercomm_place_of(t->comm, root);
+	struct weft_req *req;
+	size_t len = part.len;
+	int err;
+
+	if (!me)
+		return 0;
+	t->rank = rank_at(t->comm, root, me & (me - 1));
+	err = intercomm_start(t, false, part, &req);
+	if (!err)
+		err = intercomm_finish(t, req, &len);
+	if (!err && !t->x->is_given_up && len != part.len)
+		err = weft_err_set(WEFT_ERR_PROTO,
+			"%zu bytes of a creation instead of %zu", len,
+			part.len);
+	return err;
+}
+
+/* Instead of a message to one below. */
+static void tell_failed(const struct talk *t)
+{
+	struct weft_msg msg = {
+		.comm = t->comm,
+		.rank = t->rank,
+		.tag = t->tag,
+		.ctx_offset = WEFT_CTX_OFFSET_CTL,
+	};
+
+	weft_send_coll_error_locked(&msg, t->err);
+}
+
+/* To the ranks below. */
+static int pass(struct talk *t, int32_t root, struct part part)
+{
+	uint32_t me = intercomm_place_of(t->comm, root);
+	struct weft_req *req;
+	size_t len;
+	int err = 0;
+
+	for (uint64_t bit = 1; me + bit < (uint32_t)t->comm->size; bit <<= 1) {
+		int next;
+
+		if (me & bit)
+			break;
+		t->rank = rank_at(t->comm, root, me + bit);
+		if (t->err) {
+			tell_failed(t);
+			continue;
+		}
+		next = intercomm_start(t, true, part, &req);
+		if (!next)
+			next = intercomm_finish(t, req, &len);
+		err = first_of(err, next);
+	}
+	return err;
+}
+
+/* From root to all in pieces, so that who has no memory for it (at is NULL)
+ * passes it on all the same. */
+static int tell_long(struct talk *t, int32_t root, struct part part)
+{
+	bool is_root = t->comm->rank == root;
+	char bytes[PIECE];
+	int err = 0, passed;
+
+	for (size_t at = 0; at < part.len; at += PIECE) {
+		struct part piece = { bytes,
+			weft_min(part.len - at, (size_t)PIECE) };
+
+		if (is_root)
+			memcpy(bytes, (char *)part.at + at, piece.len);
+		if (!t->err)
+			t->err = hear(t, root, piece);
+		passed = pass(t, root, piece); /* what was heard */
+		err = first_of(err, first_of(t->err, passed));
+		if (!err && part.at && !is_root)
+			memcpy((char *)part.at + at, bytes, piece.len);
+	}
+	return err;
+}
+
+/* Where the members over there are reached, if all have VCIs. err stands for
+ * what went wrong before: then theirs are taken and dropped. */
+static int exchange_bcs(const struct talk *t, uint32_t n_theirs, int err)
+{
+	struct both *both = &t->x->both;
+	struct part mine = { both->mine, 0 }, theirs = { NULL, 0 };
+
+	if (!err && both->mine && n_theirs) {
+		both->bcs = calloc(n_theirs, sizeof(*both->bcs));
+		err = both->bcs ? 0 : WEFT_ERR_NOMEM;
+		theirs.at = both->bcs;
+		theirs.len = n_theirs * sizeof(*both->bcs);
+		both->n_bcs = n_theirs;
+	}
+	if (both->mine)
+		mine.len = t->x->group->size * sizeof(*both->mine);
+	return first_of(err, swap_whole(t, mine, theirs));
+}
+
+/* The first message tells both leaders that the other is there. */
+static int exchange_leaders(struct talk *t)
+{
+	struct crossing *x = t->x;
+	size_t len = 0;
+	int err;
+
+	t->join = (struct weft_blocked_join){
+		.need = WEFT_WIRE_NEED_INTERCOMM,
+		.round = (uint32_t)t->tag,
+		.n = 1,
+		.ranks = { t->rank },
+	};
+	err = intercomm_swap(t, (struct part){ &x->mine, sizeof(x->mine) },
+		(struct part){ &x->theirs, sizeof(x->theirs) }, &len);
+	t->join.n = 0;
+	return err ? err : weft_leader_check(&x->theirs, len);
+}
+
+static bool has_other_job(const struct weft_group *group, uint64_t job)
+{
+	for (uint32_t i = 0; i < group->n_runs; i++)
+		if (group->runs[i].first >> 32 != job)
+			return true;
+	return false;
+}
+
+/* Are there processes of several jobs on the two sides? Both leaders find the
+ * same. */
+static bool is_spanning(
+	const struct weft_group *mine, const struct weft_group *theirs)
+{
+	uint64_t job = mine->runs[0].first >> 32;
+
+	return has_other_job(mine, job) || has_other_job(theirs, job);
+}
+
+/* Every step is taken whatever went wrong before: both leaders post the same
+ * messages in any case, and in the end both know whether both have all. */
+static void exchange_sides(
+	const struct weft_create_inter *how, struct crossing *x)
+{
+	struct weft_group *group = x->group, *remote = NULL;
+	struct talk t = talk_across(how, x);
+	struct both *both = &x->both;
+	struct part runs = { NULL, 0 };
+	int err;
+
+	x->mine = (struct weft_leader){ weft_proc_new_ctx(2), group->n_runs,
+		both->mine != NULL };
+	err = exchange_leaders(&t);
+	if (!err) {
+		runs.len = x->theirs.n_runs * sizeof(*both->runs);
+		both->runs = runs.at = calloc(1, runs.len);
+		err = runs.at ? 0 : WEFT_ERR_NOMEM;
+	}
+	err = first_of(
+		err, swap_whole(&t,
+			     (struct part){ group->runs,
+				     group->n_runs * sizeof(*group->runs) },
+			     runs));
+	if (!err)
+		err = weft_leader_group(both->runs, x->theirs.n_runs, &remote);
+	both->is_spanning = remote && is_spanning(group, remote);
+	err = exchange_bcs(
+		&t, remote && x->theirs.has_vcis ? remote->size : 0, err);
+	weft_group_put(remote);
+	give_verdict(&x->verdict, err);
+	err = first_of(err,
+		swap_whole(&t, (struct part){ &x->verdict, sizeof(x->verdict) },
+			(struct part){
+				&x->their_verdict, sizeof(x->their_verdict) }));
+	if (!err && intercomm_take_verdict(&x->their_verdict))
+		err = weft_err_set(WEFT_ERR_PEER,
+			"the leader of the other side could not take part: %s",
+			x->their_verdict.why);
+	both->my_ctx = x->mine.ctx;
+	both->their_ctx = x->theirs.ctx;
+	both->n_runs = x->theirs.n_runs;
+	give_verdict(&both->verdict,
+		x->verdict.err ? intercomm_take_verdict(&x->verdict) : err);
+}
+
+/* The first thing all of my side hear; what went wrong above or here, too. */
+static int tell_first(struct talk *t, int32_t root)
+{
+	struct crossing *x = t->x;
+	struct both *both = &x->both;
+	struct part mine = { both, offsetof(struct both, runs) };
+	uint32_t me = intercomm_place_of(t->comm, root);
+	int err;
+
+	t->join.need = WEFT_WIRE_NEED_SIDE;
+	while (me) {
+		me &= me - 1;
+		t->join.ranks[t->join.n++] = rank_at(t->comm, root, me);
+	}
+	err = hear(t, root, (struct part){ &x->heard, mine.len });
+	t->join.n = 0;
+	if (t->comm->rank != root) {
+		if (!err)
+			memcpy(both, &x->heard, mine.len);
+		if (!err && both->is_spanning)
+			weft_foreign_expect();
+		if (!err)
+			err = intercomm_take_verdict(&both->verdict);
+		if (!err && (both->n_runs > weft_leader_limit() ||
+				    both->n_bcs > weft_leader_limit()))
+			err = weft_err_set(
+				WEFT_ERR_PROTO, "a side larger than the job");
+		give_verdict(&both->verdict, err);
+	}
+	err = pass(t, root, mine);
+	return first_of(intercomm_take_verdict(&both->verdict), err);
+}
+
+/* Brings what the leader knows to all of its side. */
+static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
+{
+	struct talk t = talk_inside(local, x);
+	struct both *both = &x->both;
+	struct part runs, bcs;
+	int err = tell_first(&t, root), bcs_err;
+
+	if (err)
+		return err;
+	runs.len = both->n_runs * sizeof(*both->runs);
+	bcs.len = both->n_bcs * sizeof(*both->bcs);
+	if (local->rank != root) {
+		both->runs = calloc(1, runs.len);
+		both->bcs = bcs.len ? calloc(1, bcs.len) : NULL;
+	}
+	runs.at = both->runs;
+	bcs.at = both->bcs;
+	err = tell_long(&t, root, runs);
+	bcs_err = tell_long(&t, root, bcs);
+	err = first_of(err, bcs_err);
+	if (!err && (!runs.at || (bcs.len && !bcs.at)))
+		err = WEFT_ERR_NOMEM;
+	return err;
+}
+
+/* ---- processes of several jobs ---- */
+
+/* The leader swaps how all of its side are reached and tells its side. All are
+ * in the same call by now, so that nobody gives it up. */
+static int exchange_foreign(const struct weft_create_inter *how,
+	struct crossing *x, struct part mine, struct part theirs)
+{
+	struct weft_comm *local = how->local;
+	struct talk t = talk_inside(local, x);
+	struct verdict said = { 0 };
+	int32_t root = how->local_leader;
+	int err;
+
+	if (local->rank == root) {
+		struct talk across = talk_across(how, x);
+
+		weft_vci_lock(how->intercomm->vci);
+		give_verdict(&said, swap_whole(&across, mine, theirs));
+		weft_vci_unlock(how->intercomm->vci);
+	}
+	t.join.need = WEFT_WIRE_NEED_SIDE;
+	weft_vci_lock(local->vci);
+	err = tell_long(&t, root, (struct part){ &said, sizeof(said) });
+	if (!err)
+		err = intercomm_take_verdict(&said);
+	if (!err)
+		err = tell_long(&t, root, theirs);
+	weft_vci_unlock(local->vci);
+	return err;
+}
+
+/* Makes the other side's processes reachable. Who has no business card of its
+ * own goes on, so that the others hear of it. */
+static int exchange_all(const struct weft_create_inter *how, struct crossing *x,
+	const struct weft_group *remote)
+{
+	struct weft_vci_card mine = { 0 }, *theirs;
+	struct part in, out = { NULL, (size_t)how->local->size * sizeof(mine) };
+	int bc_err, err;
+
+	in.len = remote->size * sizeof(*theirs);
+	in.at = theirs = calloc(1, in.len);
+	weft_vci_lock(&weft_proc.vci);
+	bc_err = weft_foreign_bc(&mine);
+	weft_vci_unlock(&weft_proc.vci);
+	err = weft_create_gather(how->local, &mine, sizeof(mine), &out.at);
+	if (!err)
+		err = exchange_foreign(how, x, out, in);
+	if (!err && !theirs)
+		err = WEFT_ERR_NOMEM;
+	weft_vci_lock(&weft_proc.vci);
+	for (uint32_t i = 0; !err && i < remote->size; i++)
+		err = weft_foreign_set_bc(
+			weft_group_proc(remote, i), &theirs[i]);
+	weft_vci_unlock(&weft_proc.vci);
+	free(out.at);
+	free(theirs);
+	return err ? err : bc_err;
+}
+
+/* ---- the end ---- */
+
+/* The communicator, once all is known, on the local one's VCI if the other
+ * side's members are on such VCIs of the same kind. */
+static int intercomm_make(const struct weft_create_inter *how,
+	const struct both *both, struct weft_group *remote,
+	struct weft_comm **comm_out)
+{
+	struct weft_comm *local = how->local;
+	struct weft_group *common = NULL;
+	struct weft_comm_init b = {
+		.session = local->child.session,
+		.local_ctx = both->my_ctx + WEFT_CTX_OFFSET_END,
+		.group = local->group,
+		.remote = remote,
+		.errh = local->errh,
+	};
+	uint8_t *vcis = NULL;
+	int err;
+
+	b.ctx = weft_group_proc(b.group, 0) < weft_group_proc(b.remote, 0)
+			? both->my_ctx
+			: both->their_ctx;
+	err = weft_group_intersection(b.group, b.remote, &common);
+	if (!err && common->size)
+		err = weft_err_set(WEFT_ERR_COMM,
+			"%u processes are on both sides of the "
+			"intercommunicator",
+			common->size);
+	if (!err && both->n_bcs == b.remote->size && both->mine)
+		err = weft_ep_exchange_inter(
+			local, both->mine, b.remote, both->bcs, &vcis);
+	if (vcis) {
+		b.vci = local->vci;
+		b.vcis = vcis;
+		b.local_vcis = local->vcis;
+	}
+	if (!err) {
+		struct weft_vci *vci = b.vci ? b.vci : &weft_proc.vci;
+
+		weft_vci_lock(vci);
+		err = weft_comm_init(&b, comm_out);
+		weft_vci_unlock(vci);
+	}
+	free(vcis);
+	weft_group_put(common);
+	return err;
+}
+
+/* How my side's members are reached on VCIs of their own, if they are. */
+static int gather_bcs(struct weft_comm *local, struct both *both)
+{
+	const struct weft_vci_card *mine;
+	void *all;
+	int err;
+
+	if (!local->vci->number)
+		return 0;
+	mine = weft_vci_card(local->vci);
+	err = weft_create_gather(local, mine, sizeof(*mine), &all);
+	if (!err)
+		both->mine = all;
+	return err;
+}
+
+/* The steps that all take; x->both says how far it came. */
+static int cross(const struct weft_create_inter *how, struct crossing *x,
+	struct weft_comm **comm_out)
+{
+	struct weft_comm *local = how->local;
+	struct weft_group *remote = NULL;
+	int err;
+
+	if (local->rank == how->local_leader && !how->err) {
+		weft_vci_lock(how->intercomm->vci);
+		exchange_sides(how, x);
+		weft_vci_unlock(how->intercomm->vci);
+	}
+	weft_vci_lock(local->vci);
+	err = tell_side(local, how->local_leader, x);
+	weft_vci_unlock(local->vci);
+	if (!err)
+		err = weft_leader_group(x->both.runs, x->both.n_runs, &remote);
+	if (!err && x->both.is_spanning) {
+		x->both.n_bcs = 0; /* only processes of a job share VCIs */
+		err = exchange_all(how, x, remote);
+	}
+	if (!err)
+		err = intercomm_make(how, &x->both, remote, comm_out);
+	weft_group_put(remote);
+	return err;
+}
+
+int weft_create_inter(
+	const struct weft_create_inter *how, struct weft_comm **comm_out)
+{
+	struct weft_comm *local = how->local;
+	struct crossing *x = crossing_new(local);
+	int err;
+
+	if (!x)
+		return WEFT_ERR_NOMEM;
+	weft_vci_lock(local->vci);
+	weft_disconnect_tend(local->vci);
+	x->number = local->n_intercomms++;
+	weft_vci_unlock(local->vci);
+	give_verdict(&x->both.verdict, how->err);
+	err = gather_bcs(local, &x->both);
+	if (!err)
+		err = cross(how, x, comm_out);
+	crossing_put(x);
+	return err;
+}
+
+/* The leaders' intercommunicator: a communicator of the two of them. */
+static int make_intercomm(
+	const struct weft_create_inter_groups *how, struct weft_comm **comm_out)
+{
+	uint64_t procs[2] = {
+		weft_group_proc(how->local, (uint32_t)how->local_leader),
+		weft_group_proc(how->remote, (uint32_t)how->remote_leader),
+	};
+	struct weft_group *pair;
+	char *tag;
+	int err;
+
+	if (procs[0] > procs[1]) {
+		uint64_t swapped = procs[0];
+
+		procs[0] = procs[1];
+		procs[1] = swapped;
+	}
+	err = weft_group_create(procs, 2, &pair);
+	if (err)
+		return err;
+	pair->session = how->local->session;
+	pair->session_handle = how->local->session_handle;
+	err = asprintf(&tag, "\1bridge %s", how->tag) < 0 ? WEFT_ERR_NOMEM : 0;
+	if (!err) {
+		err = weft_create_from_group(
+			pair, tag, NULL, how->errh, comm_out);
+		free(tag);
+	}
+	weft_group_put(pair);
+	return err;
+}
+
+int weft_create_inter_from_groups(
+	const struct weft_create_inter_groups *how, struct weft_comm **comm_out)
+{
+	struct weft_create_inter inter = { .local_leader = how->local_leader };
+	char *tag;
+	int err;
+
+	if (asprintf(&tag, "\1side %s", how->tag) < 0)
+		return WEFT_ERR_NOMEM;
+	err = weft_create_from_group(
+		how->local, tag, NULL, how->errh, &inter.local);
+	free(tag);
+	if (err)
+		return err;
+	if (how->local->my_rank == how->local_leader) {
+		err = make_intercomm(how, &inter.intercomm);
+		inter.remote_leader =
+			inter.intercomm ? !inter.intercomm->rank : 0;
+	}
+	if (!err)
+		err = weft_create_inter(&inter, comm_out);
+	if (inter.intercomm)
+		weft_disconnect_free(inter.intercomm);
+	weft_disconnect_free(inter.local);
+	if (!err && how->info)
+		err = weft_info_dup(how->info, &(*comm_out)->info);
+	return err;
+}

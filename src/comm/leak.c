@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* leak: what a communicator was left with, said, and whose fault it is */
+#include "comm/leak.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "core/status.h"
+#include "p2p/p2p.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	SHOWN = 8, /* of one communicator */
+	SHOWN_COMMS = 8,
+	SHOWN_DONE = 3,
+	ITEM_TEXT = 160,
+};
+
+struct found {
+	struct weft_comm *comm;
+	bool is_sure;
+	bool is_said;
+	uint32_t n;
+	struct weft_leak *leak;
+};
+
+/* "rank 3, tag 7" */
+static void print_who(const struct weft_unmatched *left, char *buf, size_t len)
+{
+	char rank[24] = "any rank", tag[24] = "any tag";
+
+	if (left->rank != WEFT_ANY_SOURCE)
+		snprintf(rank, sizeof(rank), "rank %d", (int)left->rank);
+	if (left->tag != WEFT_ANY_TAG)
+		snprintf(tag, sizeof(tag), "tag %d", (int)left->tag);
+	snprintf(buf, len, "%s, %s", rank, tag);
+}
+
+/* "rank 3, tag 7 (64 bytes)" */
+static void print_end(const struct weft_unmatched *left, char *buf, size_t len)
+{
+	char who[56];
+
+	print_who(left, who, sizeof(who));
+	snprintf(buf, len, "%s (%llu bytes)", who,
+		(unsigned long long)left->len);
+}
+
+static void leak_print(const struct weft_unmatched *left, char buf[ITEM_TEXT])
+{
+	char end[88];
+
+	print_end(left, end, sizeof(end));
+	switch (left->kind) {
+	case WEFT_UNMATCHED_RECV:
+		snprintf(
+			buf, ITEM_TEXT, "a receive from %s never matched", end);
+		break;
+	case WEFT_UNMATCHED_ACTIVE:
+		snprintf(buf, ITEM_TEXT,
+			"a persistent %s %s started and not completed",
+			left->is_send ? "send to" : "receive from", end);
+		break;
+	case WEFT_UNMATCHED_MESSAGE:
+		snprintf(buf, ITEM_TEXT, "a message from %s never received",
+			end);
+		break;
+	case WEFT_UNMATCHED_HANDLE:
+		snprintf(buf, ITEM_TEXT,
+			"a probed message from %s whose handle was never "
+			"received",
+			end);
+		break;
+	case WEFT_UNMATCHED_PARTITION:
+		snprintf(buf, ITEM_TEXT,
+			"a partition from rank %d (%llu bytes) never received",
+			(int)left->rank, (unsigned long long)left->len);
+		break;
+	case WEFT_UNMATCHED_SEND:
+	case WEFT_UNMATCHED_BUFFERED:
+		snprintf(buf, ITEM_TEXT,
+			"a %ssend to %s that its receiver left without "
+			"receiving",
+			left->kind == WEFT_UNMATCHED_BUFFERED ? "buffered "
+							      : "",
+			end);
+		break;
+	case WEFT_UNMATCHED_COLL:
+		snprintf(buf, ITEM_TEXT,
+			"a collective operation started and not completed");
+		break;
+	default:
+		snprintf(buf, ITEM_TEXT,
+			"data from rank %d of a collective operation this "
+			"process did not complete",
+			(int)left->rank);
+	}
+}
+
+/* The first few are named. Of a message that has left nobody keeps the length.
+ */
+static void note_done(const struct weft_unmatched *left,
+	const struct weft_comm *comm, struct weft_leak *leak)
+{
+	size_t at = strlen(leak->done);
+	char who[56];
+
+	if (leak->n_done++ >= SHOWN_DONE)
+		return;
+	print_who(left, who, sizeof(who));
+	snprintf(leak->done + at, sizeof(leak->done) - at,
+		"%s%s %s on communicator \"%.40s\"", at ? "; " : "",
+		left->is_send ? "a send to" : "a receive from", who,
+		comm->name[0] ? comm->name : comm->tag);
+}
+
+static void leak_find(const struct weft_unmatched *left, void *arg)
+{
+	struct found *f = arg;
+	struct weft_comm *comm = f->comm;
+	const char *name = comm->name[0] ? comm->name : comm->tag;
+	char item[ITEM_TEXT];
+
+	if (left->kind == WEFT_UNMATCHED_DONE) {
+		note_done(left, comm, f->leak);
+		return;
+	}
+	leak_print(left, item);
+	if (f->n++ < SHOWN && f->is_said)
+		weft_log_warn("SESSION-LEFT",
+			"communicator \"%s\" (string tag \"%s\", rank %d of "
+			"%d) closes with %s",
+			name, comm->tag, (int)comm->rank, (int)comm->size,
+			item);
+	/* a buffered send is over for its caller */
+	if (!f->is_sure || left->kind == WEFT_UNMATCHED_BUFFERED)
+		return;
+	if (f->leak->n++ == 0)
+		snprintf(f->leak->text, WEFT_LEAK_TEXT,
+			"communicator \"%.40s\" closes with %s", name, item);
+}
+
+/* What comes after the things themselves. */
+static void say_rest(const struct found *f)
+{
+	const struct weft_comm *comm = f->comm;
+	const char *name = comm->name[0] ? comm->name : comm->tag;
+
+	if (f->n > SHOWN)
+		weft_log_warn("SESSION-LEFT",
+			"communicator \"%s\" closes with %u more such things",
+			name, f->n - SHOWN);
+}
+
+void weft_leak_report(
+	struct weft_comm *comm, bool is_sure, struct weft_leak *leak)
+{
+	struct found f = {
+		.comm = comm,
+		.is_sure = is_sure,
+		.is_said = leak->n_comms < SHOWN_COMMS,
+		.leak = leak,
+	};
+
+	weft_p2p_unmatched_locked(comm, leak_find, &f);
+	leak->n_comms += f.n > 0;
+	if (f.is_said)
+		say_rest(&f);
+	else
+		leak->n_unsaid += f.n;
+}
+
+/* One line for all requests that nobody completed. */
+static void say_done(const struct weft_leak *leak)
+{
+	char more[32] = "";
+
+	if (!leak->n_done)
+		return;
+	if (leak->n_done > SHOWN_DONE)
+		snprintf(more, sizeof(more), "; and %u more",
+			leak->n_done - SHOWN_DONE);
+	weft_log_warn("SESSION-REQUESTS",
+		"%u request%s never completed by MPI_Wait, MPI_Test or one of "
+		"their kind, nor freed: %s%s",
+		leak->n_done, leak->n_done > 1 ? "s were" : " was", leak->done,
+		more);
+}
+
+int weft_leak_raise(const struct weft_leak *leak)
+{
+	char more[32] = "";
+
+	if (leak->n_comms > SHOWN_COMMS)
+		weft_log_warn("SESSION-LEFT",
+			"%u more communicators close with %u such things",
+			leak->n_comms - SHOWN_COMMS, leak->n_unsaid);
+	say_done(leak);
+	if (!leak->n)
+		return 0;
+	if (leak->n > 1)
+		snprintf(more, sizeof(more), ", and %u more", leak->n - 1);
+	return weft_err_set(WEFT_ERR_PENDING, "%s%s", leak->text, more);
+}

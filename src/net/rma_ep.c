@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rma_ep: one-sided access through endpoints of its own */
+#include "net/rma_ep.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/net_priv.h"
+
+#include <rdma/fi_atomic.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BATCH = 16,
+	MRS_MAX = 4,
+	POLL_SAMPLES = 8,
+};
+
+/* One endpoint; the first lies in its side, the others on the heap. */
+struct rma_ep {
+	struct weft_rma_ep pub;
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+	bool is_polling;
+};
+
+/* Created by weft_rma_domain_open, destroyed by weft_rma_domain_close. Fields
+ * stand in the order they are set up. pub is first, so that the two are one
+ * pointer. */
+struct domain {
+	struct weft_rma_domain pub;
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_av *av;
+	struct rma_ep first;
+	struct fid_mr *mrs[MRS_MAX];
+	size_t n_mrs;
+};
+
+static struct domain *inside(struct weft_rma_domain *domain)
+{
+	return weft_container_of(domain, struct domain, pub);
+}
+
+static struct rma_ep *ep_inside(struct weft_rma_ep *ep)
+{
+	return weft_container_of(ep, struct rma_ep, pub);
+}
+
+static int rma_ep_fault(
+	const struct weft_rma_domain *domain, const char *call, ssize_t rc)
+{
+	return weft_err_set(weft_cq_err((int)-rc), "%s on %s (%s): %s", call,
+		domain->plan.provider, domain->plan.domain,
+		fi_strerror((int)-rc));
+}
+
+/* --- opening and closing -------------------------------------------------- */
+
+static void rma_ep_close_fid(struct fid *fid, const char *what)
+{
+	int rc = fi_close(fid);
+
+	if (rc)
+		weft_log_debug("NET-CLOSE", "closing the one-sided %s: %s",
+			what, fi_strerror(-rc));
+}
+
+static void close_ep(struct rma_ep *ep)
+{
+	if (ep->ep)
+		rma_ep_close_fid(&ep->ep->fid, "endpoint");
+	if (ep->cq)
+		rma_ep_close_fid(&ep->cq->fid, "completion queue");
+	ep->ep = NULL;
+	ep->cq = NULL;
+}
+
+static int open_ep(struct domain *domain, struct rma_ep *ep)
+{
+	struct fi_cq_attr attr = {
+		.size = domain->pub.plan.cq_len,
+		.format = FI_CQ_FORMAT_DATA,
+		.wait_obj = FI_WAIT_NONE,
+	};
+	const char *call = "fi_cq_open";
+	int rc = fi_cq_open(domain->domain, &attr, &ep->cq, NULL);
+
+	ep->pub.domain = &domain->pub;
+	if (!rc) {
+		call = "fi_endpoint";
+		rc = fi_endpoint(domain->domain, domain->info, &ep->ep, NULL);
+	}
+	if (!rc) {
+		call = "fi_enable";
+		rc = fi_ep_bind(ep->ep, &domain->av->fid, 0);
+	}
+	if (!rc)
+		rc = fi_ep_bind(ep->ep, &ep->cq->fid,
+			FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
+	if (!rc)
+		rc = fi_enable(ep->ep);
+	if (!rc)
+		return 0;
+	close_ep(ep);
+	return rma_ep_fault(&domain->pub, call, rc);
+}
+
+static int rma_ep_open_objects(struct domain *domain)
+{
+	struct fi_av_attr attr = { .type = domain->info->domain_attr->av_type };
+	int rc = fi_domain(domain->fabric, domain->info, &domain->domain, NULL);
+
+	if (rc)
+		return rma_ep_fault(&domain->pub, "fi_domain", rc);
+	if (attr.type == FI_AV_UNSPEC)
+		attr.type = FI_AV_TABLE;
+	rc = fi_av_open(domain->domain, &attr, &domain->av, NULL);
+	if (rc)
+		return rma_ep_fault(&domain->pub, "fi_av_open", rc);
+	return open_ep(domain, &domain->first);
+}
+
+static uint32_t rma_ep_measure_poll(struct domain *domain)
+{
+	uint64_t best = UINT32_MAX;
+
+	for (int i = 0; i < POLL_SAMPLES; i++) {
+		uint64_t start = weft_now_ns();
+
+		fi_cq_read(domain->first.cq, NULL, 0);
+		best = weft_min(best, weft_now_ns() - start);
+	}
+	return (uint32_t)best;
+}
+
+int weft_rma_domain_open_take(struct fi_info *info, struct fid_fabric *fabric,
+	const struct weft_plan *plan, struct weft_rma_domain **domain_out)
+{
+	struct domain *domain = calloc(1, sizeof(*domain));
+	int rc;
+
+	if (!domain) {
+		fi_close(&fabric->fid);
+		fi_freeinfo(info);
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a net");
+	}
+	domain->pub.plan = *plan;
+	domain->info = info;
+	domain->fabric = fabric;
+	rc = rma_ep_open_objects(domain);
+	if (rc) {
+		weft_rma_domain_close(&domain->pub);
+		return rc;
+	}
+	domain->pub.plan.poll_ns = rma_ep_measure_poll(domain);
+	*domain_out = &domain->pub;
+	return 0;
+}
+
+/* Registrations bound to the endpoint go before it, others may. */
+void weft_rma_domain_close(struct weft_rma_domain *pub)
+{
+	struct domain *domain;
+
+	if (!pub)
+		return;
+	domain = inside(pub);
+	while (domain->n_mrs)
+		rma_ep_close_fid(
+			&domain->mrs[--domain->n_mrs]->fid, "registration");
+	close_ep(&domain->first);
+	if (domain->av)
+		rma_ep_close_fid(&domain->av->fid, "address table");
+	if (domain->domain)
+		rma_ep_close_fid(&domain->domain->fid, "domain");
+	if (domain->fabric)
+		rma_ep_close_fid(&domain->fabric->fid, "fabric");
+	fi_freeinfo(domain->info);
+	free(domain);
+}
+
+struct weft_rma_ep *weft_rma_domain_ep(struct weft_rma_domain *domain)
+{
+	return &inside(domain)->first.pub;
+}
+
+int weft_rma_ep_open(
+	struct weft_rma_domain *domain, struct weft_rma_ep **ep_out)
+{
+	struct rma_ep *ep = calloc(1, sizeof(*ep));
+	int rc;
+
+	if (!ep)
+		return weft_err_set(
+			WEFT_ERR_NOMEM, "no memory for an endpoint");
+	rc = open_ep(inside(domain), ep);
+	if (rc) {
+		free(ep);
+		return rc == WEFT_ERR_NOMEM ? rc : WEFT_ERR_OTHER;
+	}
+	*ep_out = &ep->pub;
+	return 0;
+}
+
+void weft_rma_ep_close(struct weft_rma_ep *ep)
+{
+	if (!ep)
+		return;
+	close_ep(ep_inside(ep));
+	free(ep_inside(ep));
+}
+
+/* --- names and memory ---------------------------------------------------- */
+
+int weft_rma_domain_expose(struct weft_rma_domain *pub, void *buf, size_t len,
+	uint64_t key_wish, struct weft_rma_ep_key *key_out)
+{
+	struct domain *domain = inside(pub);
+	const struct weft_plan *plan = &pub->plan;
+	struct fid_mr *mr;
+	int rc;
+
+	if (domain->n_mrs == MRS_MAX)
+		return weft_err_set(WEFT_ERR_OTHER, "too much memory exposed");
+	rc = fi_mr_reg(domain->domain, buf, len,
+		FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+		plan->has_prov_key ? 0 : key_wish, 0, &mr, NULL);
+	if (rc)
+		return rma_ep_fault(pub, "fi_mr_reg", rc);
+	if (plan->has_mr_endpoint) {
+		rc = fi_mr_bind(mr, &domain->first.ep->fid, 0);
+		if (!rc)
+			rc = fi_mr_enable(mr);
+		if (rc) {
+			fi_close(&mr->fid);
+			return rma_ep_fault(pub, "fi_mr_enable", rc);
+		}
+	}
+	domain->mrs[domain->n_mrs++] = mr;
+	key_out->key = fi_mr_key(mr);
+	key_out->base = plan->has_virt_addr ? (uintptr_t)buf : 0;
+	return 0;
+}
+
+int weft_rma_domain_name(struct weft_rma_domain *domain, void *buf, size_t *len)
+{
+	const struct domain *in = inside(domain);
+
+	return weft_av_name(&in->first.ep->fid, in->info, buf, len);
+}
+
+int weft_rma_domain_peer_add(struct weft_rma_domain *domain, const void *name,
+	size_t len, uint64_t *addr_out)
+{
+	const struct domain *in = inside(domain);
+
+	return weft_av_add(
+		in->av, in->info, &domain->plan, name, len, addr_out);
+}
+
+/* --- posts --------------------------------------------------------------- */
+
+static int rma_ep_posted(struct weft_rma_ep *ep, const char *call, ssize_t rc)
+{
+	if (weft_likely(rc == 0)) {
+		ep->n_posted++;
+		return 0;
+	}
+	if (rc == -FI_EAGAIN) {
+		ep->n_refused++;
+		return WEFT_AGAIN;
+	}
+	return rma_ep_fault(ep->domain, call, rc);
+}
+
+static inline uint64_t signal_flags(uint64_t flags, const struct weft_op *op)
+{
+	return op ? flags | FI_COMPLETION : flags;
+}
+
+int weft_rma_ep_write(struct weft_rma_ep *ep,
+	const struct weft_rma_ep_target *to, const void *buf, size_t len,
+	uint64_t flags, struct weft_op *op)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct fi_rma_iov there = { to->remote, len, to->key };
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov,
+		.iov_count = 1,
+		.addr = to->addr,
+		.rma_iov = &there,
+		.rma_iov_count = 1,
+		.context = op,
+	};
+
+	return rma_ep_posted(ep, "fi_writemsg",
+		fi_writemsg(ep_inside(ep)->ep, &msg, signal_flags(flags, op)));
+}
+
+int weft_rma_ep_read(struct weft_rma_ep *ep,
+	const struct weft_rma_ep_target *from, void *buf, size_t len,
+	uint64_t flags, struct weft_op *op)
+{
+	struct iovec iov = { buf, len };
+	struct fi_rma_iov there = { from->remote, len, from->key };
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov,
+		.iov_count = 1,
+		.addr = from->addr,
+		.rma_iov = &there,
+		.rma_iov_count = 1,
+		.context = op,
+	};
+
+	return rma_ep_posted(ep, "fi_readmsg",
+		fi_readmsg(ep_inside(ep)->ep, &msg, signal_flags(flags, op)));
+}
+
+int weft_rma_ep_flush(struct weft_rma_ep *ep,
+	const struct weft_rma_ep_target *to, struct weft_op *op)
+{
+	return weft_rma_ep_write(
+		ep, to, NULL, 0, ep->domain->plan.flush_flags, op);
+}
+
+static const enum fi_op fi_ops[] = {
+	[WEFT_RMA_EP_SET] = FI_ATOMIC_WRITE,
+	[WEFT_RMA_EP_ADD] = FI_SUM,
+	[WEFT_RMA_EP_AND] = FI_BAND,
+	[WEFT_RMA_EP_OR] = FI_BOR,
+	[WEFT_RMA_EP_XOR] = FI_BXOR,
+	[WEFT_RMA_EP_FETCH] = FI_ATOMIC_READ,
+	[WEFT_RMA_EP_CSWAP] = FI_CSWAP,
+};
+
+int weft_rma_ep_amo(struct weft_rma_ep *ep, const struct weft_rma_ep_target *to,
+	const struct weft_rma_ep_amo *amo, uint64_t flags, struct weft_op *op)
+{
+	struct fid_ep *fid = ep_inside(ep)->ep;
+	struct fi_ioc ioc = { (void *)(uintptr_t)amo->operand, 1 };
+	struct fi_ioc cond = { (void *)(uintptr_t)amo->compare, 1 };
+	struct fi_ioc result = { amo->result, 1 };
+	struct fi_rma_ioc there = { to->remote, 1, to->key };
+	struct fi_msg_atomic msg = {
+		.msg_iov = &ioc,
+		.iov_count = 1,
+		.addr = to->addr,
+		.rma_iov = &there,
+		.rma_iov_count = 1,
+		.datatype = amo->width == 8 ? FI_UINT64 : FI_UINT32,
+		.op = fi_ops[amo->what],
+		.context = op,
+	};
+
+	flags = signal_flags(flags, op);
+	if (amo->compare)
+		return rma_ep_posted(ep, "fi_compare_atomicmsg",
+			fi_compare_atomicmsg(fid, &msg, &cond, NULL, 1, &result,
+				NULL, 1, flags));
+	if (amo->result)
+		return rma_ep_posted(ep, "fi_fetch_atomicmsg",
+			fi_fetch_atomicmsg(fid, &msg, &result, NULL, 1, flags));
+	return rma_ep_posted(
+		ep, "fi_atomicmsg", fi_atomicmsg(fid, &msg, flags));
+}
+
+/* --- completions --------------------------------------------------------- */
+
+static int rma_ep_on_error(struct rma_ep *ep)
+{
+	struct fi_cq_err_entry e;
+	struct weft_op *op;
+	int err;
+
+	memset(&e, 0, sizeof(e));
+	if (fi_cq_readerr(ep->cq, &e, 0) != 1)
+		return 0;
+	err = weft_err_set(weft_cq_err(e.err),
+		"one-sided access through %s failed: %s",
+		ep->pub.domain->plan.provider, fi_strerror(e.err));
+	op = e.op_context;
+	if (op)
+		op->done(op, err, 0);
+	else if (!ep->pub.err)
+		ep->pub.err = err;
+	return 1;
+}
+
+int weft_rma_ep_poll(struct weft_rma_ep *pub)
+{
+	struct rma_ep *ep = ep_inside(pub);
+	struct fi_cq_data_entry entries[BATCH];
+	ssize_t n;
+
+	if (ep->is_polling)
+		return 0;
+	ep->is_polling = true;
+	n = fi_cq_read(ep->cq, entries, BATCH);
+	for (ssize_t i = 0; i < n; i++) {
+		struct weft_op *op = entries[i].op_context;
+
+		if (op)
+			op->done(op, 0, entries[i].len);
+	}
+	if (n == -FI_EAVAIL)
+		n = rma_ep_on_error(ep);
+	ep->is_polling = false;
+	return n > 0 ? (int)n : 0;
+}

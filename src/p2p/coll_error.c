@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll_error: messages of a collective that cannot be sent
+ *
+ * A member that has an error in a collective owes others messages whose
+ * contents it does not have. It sends word of the error in their place: same
+ * communicator, source and tag, so that it matches the same receive, which ends
+ * with that error; its owner passes it on likewise. What the member was still
+ * to receive is taken and dropped. */
+#include "p2p/p2p_priv.h"
+
+#include "transport/dispatch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "process 3: what was wrong there": who had it first says so. */
+static uint32_t coll_error_describe(
+	int err, const struct weft_comm *comm, char *text)
+{
+	const char *detail = weft_err_detail_peek(err);
+	int n;
+
+	if (!*detail)
+		detail = weft_err_str(err);
+	if (!strncmp(detail, "process ", 8))
+		n = snprintf(text, WEFT_WIRE_FAILED_TEXT, "%s", detail);
+	else
+		n = snprintf(text, WEFT_WIRE_FAILED_TEXT, "process %u: %s",
+			(uint32_t)weft_group_proc(
+				comm->group, (uint32_t)comm->rank),
+			detail);
+	return (uint32_t)weft_min(n, WEFT_WIRE_FAILED_TEXT - 1);
+}
+
+void weft_send_coll_error_locked(const struct weft_msg *msg, int err)
+{
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_COLL_ERROR,
+		.src = (uint32_t)msg->comm->rank,
+		.ctx = msg->comm->ctx + msg->ctx_offset,
+		.tag = msg->tag,
+	};
+	struct {
+		struct weft_wire_failed failed;
+		char text[WEFT_WIRE_FAILED_TEXT];
+	} word = { .failed = { .err = err, .failed = msg->comm->failed } };
+	struct weft_peer *peer;
+
+	if (msg->rank < 0)
+		return;
+	word.failed.len = coll_error_describe(err, msg->comm, word.text);
+	peer = weft_comm_peer(msg->comm, (uint32_t)msg->rank);
+	/* without memory for it nobody can be told */
+	if (peer)
+		(void)weft_peer_control(peer, &head, &word,
+			sizeof(word.failed) + word.failed.len);
+	/* telling may have been the end of the peer, which describes itself */
+	weft_err_set(err, "%s", word.text);
+}
+
+void weft_recv_drop_locked(const struct weft_msg *msg)
+{
+	struct weft_msg none = *msg;
+	struct weft_req *req;
+
+	none.count = 0;
+	if (!weft_irecv_locked(&none, &req))
+		weft_req_put(req); /* goes with its message */
+}
+
+/* Ends a receive with the error that came for it. */
+static void coll_error_end(
+	struct weft_req *req, int err, const char *text, size_t len)
+{
+	weft_p2p_finish(req, weft_err_set(err, "%.*s", (int)len, text));
+}
+
+void weft_coll_error_deliver_take(
+	struct weft_req *req, struct weft_message *message)
+{
+	int err = (int)(int64_t)message->sreq;
+
+	coll_error_end(req, err, (const char *)message->data, message->len);
+	weft_message_free(message);
+}
+
+/* Keeps it for its receive. */
+static int keep(struct weft_comm *comm, struct weft_peer *peer,
+	const struct weft_wire_head *head, int err, const char *text,
+	size_t len)
+{
+	struct weft_message *message = weft_message_new(comm, peer, head);
+
+	if (!message)
+		return WEFT_ERR_NOMEM;
+	message->is_rts = true;
+	message->is_failed = true;
+	message->sreq = (uint64_t)(int64_t)err;
+	message->len = len;
+	if (len > sizeof(message->inl))
+		message->data = malloc(len);
+	if (!message->data || weft_match_keep(&comm->match, message)) {
+		weft_message_free(message);
+		return WEFT_ERR_NOMEM;
+	}
+	memcpy(message->data, text, len);
+	return 0;
+}
+
+/* Only what weft_send_coll_error_locked() can have sent. */
+static bool read_word(const struct weft_vci *vci,
+	const struct weft_wire_head *head, const void *payload, size_t len,
+	struct weft_wire_failed *word)
+{
+	uint64_t ctx_offset = head->ctx % WEFT_CTX_OFFSET_END;
+	const char *text = (const char *)payload + sizeof(*word);
+
+	if (!weft_wire_get_failed(word, payload, len) ||
+		word->len != len - sizeof(*word) ||
+		word->len >= WEFT_WIRE_FAILED_TEXT || word->err >= 0 ||
+		word->err <= WEFT_ERR_FIRST_ || word->err >= WEFT_ERR_END_ ||
+		word->err == WEFT_AGAIN ||
+		!weft_lost_is_known(vci, word->failed) ||
+		(ctx_offset != WEFT_CTX_OFFSET_COLL &&
+			ctx_offset != WEFT_CTX_OFFSET_CTL))
+		return false;
+	for (uint32_t i = 0; i < word->len; i++)
+		if (text[i] < ' ')
+			return false;
+	return true;
+}
+
+void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+	const char *text =
+		(const char *)payload + sizeof(struct weft_wire_failed);
+	struct weft_wire_failed word;
+	struct weft_comm *comm;
+	struct weft_req *req;
+
+	if (!ctx || !read_word(vci, head, payload, len, &word)) {
+		weft_dispatch_drop(vci, "malformed word of a failure");
+		return;
+	}
+	comm = weft_map_get(&vci->comms, ctx);
+	if (!comm) {
+		weft_dispatch_keep(vci, peer, head, payload, len);
+		return;
+	}
+	if (head->src >= (uint32_t)comm->remote_size) {
+		weft_dispatch_drop(vci, "from a rank that does not exist");
+		return;
+	}
+	weft_failure_note(comm, word.failed);
+	req = weft_match_arrive(
+		&comm->match, head->ctx, (int32_t)head->src, head->tag);
+	if (req)
+		coll_error_end(req, word.err, text, word.len);
+	else if (!weft_recv_end_other(comm, head) &&
+		 !weft_failure_is_vain(comm, head->ctx, head->tag) &&
+		 keep(comm, peer, head, word.err, text, word.len))
+		weft_dispatch_drop(vci, "out of memory");
+}

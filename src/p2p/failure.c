@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* failure: a peer died; whatever waits for it ends with an error
+ *
+ * Who may still hold a request that the dead peer was to complete:
+ *  - its queue of pending sends: core's flush gives each to its push, which
+ *    sees the state and gives up;
+ *  - an announced send or a matched rendezvous: found among all requests;
+ *  - a receive posted for exactly that rank: likewise;
+ *  - the fabric: ends sends and tagged pieces with an error completion or, for
+ *    receives, when we take them back. Until then it may look at the data, so
+ *    the request is not over; but see rndv_seg.c for those it forgets.
+ *  - a send asked back: the answer will not come.
+ * A receive from any source ends too, with the request over, since the dead may
+ * be who was to send: until a program can say that it knows of the death there
+ * is no telling. One posted later ends when nothing is there for it, and so
+ * does a probe.
+ *
+ * A collective needs all members of its communicator, though perhaps by way of
+ * others, who may have had their error and gone elsewhere. So on a communicator
+ * with a dead member no receive of a collective waits, whoever it is from, what
+ * others announce to it is refused, and what it has announced is asked back. */
+#include "p2p/p2p_priv.h"
+
+#include "transport/proc.h"
+#include "net/net.h"
+
+/* True if the receive may be one that waits for this peer. */
+static bool waits_for(struct weft_req *req, struct weft_peer *peer)
+{
+	if (!req->is_posted)
+		return false;
+	if (req->src < 0 || weft_failure_is_vain(req->comm, req->ctx, req->tag))
+		return req->comm->failed != 0;
+	if (weft_departed_source(req->comm, req->src))
+		return req->comm->failed != 0;
+	return weft_group_proc(req->comm->remote, (uint32_t)req->src) ==
+	       peer->proc;
+}
+
+static void failure_lose(struct weft_req *req, struct weft_peer *peer)
+{
+	if (req->kind == WEFT_REQ_RECV && waits_for(req, peer)) {
+		weft_match_withdraw(&req->comm->match, req);
+		weft_p2p_finish(req, peer->err);
+		return;
+	}
+	if (req->kind == WEFT_REQ_RECV && req->comm->nic &&
+		weft_nic_lose(req, peer))
+		return;
+	if (req->is_posted || req->peer != peer) {
+		weft_lost_ask_back(req);
+		return;
+	}
+	if (weft_cancel_give_up(req))
+		return;
+	if (req->is_unanswered) {
+		weft_rndv_seg_answer(req, peer->err);
+		return;
+	}
+	if (req->n_parts > 0 || req->in_fabric) /* the fabric tells */
+		return;
+	weft_list_remove(&req->out.link); /* of those that wait for a slot */
+	if (req->kind == WEFT_REQ_SEND)
+		weft_send_finish(req, peer->err);
+	else
+		weft_p2p_finish(req, peer->err);
+}
+
+void weft_lost_ask_back(struct weft_req *req)
+{
+	if (req->kind == WEFT_REQ_SEND &&
+		weft_failure_is_vain(req->comm, req->ctx, req->tag))
+		weft_cancel_stuck(req, weft_comm_failed(req->comm));
+}
+
+/* Announced for a collective that nobody takes part in any more. */
+static struct weft_message *next_vain(const struct weft_comm *comm)
+{
+	weft_list_for_each(link, next, &comm->match.arrived)
+	{
+		struct weft_message *m =
+			weft_container_of(link, struct weft_message, arrived);
+
+		if (m->is_rts && !m->is_nic && !m->is_failed &&
+			weft_failure_is_vain(comm, m->ctx, m->tag))
+			return m;
+	}
+	return NULL;
+}
+
+static void failure_refuse(struct weft_comm *comm)
+{
+	struct weft_message *m;
+
+	while ((m = next_vain(comm)) != NULL) {
+		struct weft_peer *peer = m->peer;
+		uint64_t sreq = m->sreq;
+
+		weft_match_take(&comm->match, m);
+		weft_message_free(m);
+		weft_rndv_end(peer, sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
+	}
+}
+
+/* A member has died, as comm->failed says. */
+static void lose_comm(struct weft_comm *comm)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	failure_refuse(comm);
+	if (comm->local)
+		lose_comm(comm->local);
+	while ((req = weft_req_next(comm->vci, &pos)) != NULL) {
+		if (!req->refs || req->is_done || req->comm != comm)
+			continue;
+		weft_lost_ask_back(req);
+		if (req->kind == WEFT_REQ_RECV && req->is_posted &&
+			(req->src < 0 || weft_failure_is_vain(
+						 comm, req->ctx, req->tag))) {
+			weft_match_withdraw(&comm->match, req);
+			weft_p2p_finish(req, weft_comm_failed(comm));
+		}
+	}
+}
+
+/* Who left may have done so before the death was known here: what waits for it
+ * was left alone then, as it might yet be served in the barrier. */
+static void end_stranded(const struct weft_vci *vci)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(vci, &pos)) != NULL)
+		if (req->refs && !req->is_done && req->comm &&
+			req->comm->failed)
+			weft_departed_on_wait(req);
+}
+
+bool weft_lost_is_known(const struct weft_vci *vci, uint64_t failed)
+{
+	return !failed || weft_proc_is_member(failed - 1) ||
+	       weft_map_get(&vci->peers, failed);
+}
+
+void weft_failure_note(struct weft_comm *comm, uint64_t failed)
+{
+	if (!failed || comm->failed)
+		return;
+	comm->failed = failed;
+	if (comm->local && !comm->local->failed)
+		comm->local->failed = failed;
+	lose_comm(comm);
+	end_stranded(comm->vci);
+}
+
+static void failure_note(struct weft_peer *peer)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&peer->vci->comms, &pos)) != NULL)
+		weft_comm_note_failed(entry->value, peer->proc);
+	pos = 0;
+	while ((entry = weft_map_next(&peer->vci->comms, &pos)) != NULL) {
+		struct weft_comm *comm = entry->value;
+
+		if (comm->failed)
+			failure_refuse(comm);
+	}
+}
+
+void weft_failure_peer(struct weft_peer *peer)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	failure_note(peer);
+	while ((req = weft_req_next(peer->vci, &pos)) != NULL) {
+		if (req->refs == 0 || req->is_done)
+			continue;
+		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
+			failure_lose(req, peer);
+	}
+	end_stranded(peer->vci);
+	weft_rndv_seg_fail(peer);
+}
+
+int weft_failure_source(struct weft_comm *comm, int32_t rank)
+{
+	struct weft_peer *peer;
+
+	if (weft_likely(!comm->vci->n_failed))
+		return 0;
+	if (rank < 0 && comm->failed)
+		return weft_comm_failed(comm);
+	if (rank < 0)
+		return weft_departed_source(comm, rank);
+	peer = weft_comm_peer(comm, (uint32_t)rank);
+	if (peer && peer->state == WEFT_PEER_FAILED)
+		return weft_err_set(peer->err,
+			"process %u has died or cannot be reached",
+			(uint32_t)peer->proc);
+	return weft_departed_source(comm, rank);
+}
+
+int weft_failure_receive(const struct weft_req *req)
+{
+	struct weft_comm *comm = req->comm;
+	uint64_t ctx_offset = req->ctx % WEFT_CTX_OFFSET_END;
+
+	if (weft_failure_is_vain(comm, req->ctx, req->tag))
+		return weft_comm_failed(comm);
+	/* who only left: it may be cancelled, and ends when it is waited for;
+	 * who is leaving goes on with that in the control context */
+	if (!comm->failed && (ctx_offset == WEFT_CTX_OFFSET_P2P ||
+				     ctx_offset == WEFT_CTX_OFFSET_CTL))
+		return 0;
+	return weft_failure_source(comm, req->src);
+}
+
+void weft_failure_check(struct weft_req *req)
+{
+	int err = weft_failure_receive(req);
+
+	if (!err)
+		return;
+	weft_match_withdraw(&req->comm->match, req);
+	weft_p2p_finish(req, err);
+}

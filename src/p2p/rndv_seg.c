@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rndv_seg: the data of a rendezvous through the fabric
+ *
+ * The receive posts a tagged receive for each piece and then asks for them; the
+ * send answers with as many tagged sends. Both cut alike, and post in order.
+ * Over several rails (transport/rail.h) each carries one stretch of it. Nothing
+ * else that goes to the peer says then that all has arrived, so the receiver
+ * does, and the send is over with that.
+ *
+ * Where the fabric fails one of two that live on, the other is told and takes
+ * back what it still expects: nobody waits for data that will not come.
+ *
+ * Of a peer that died the fabric gives back what it was to receive, when asked,
+ * and mostly ends what it was sending. Some providers forget the latter
+ * (ofi_rxm, whose receiver was to read the data): what is left after a while
+ * ends without them. Nobody is there to read or write its memory then. */
+#include "p2p/p2p_priv.h"
+
+#include "base/clock.h"
+#include "base/knob.h"
+#include "net/net.h"
+
+#include <stdlib.h>
+
+enum { PIECE_MAX = 1 << 30, PAGE = 4096, GRACE_MS = 1000 };
+
+/* libfabric needs a context each. */
+struct piece {
+	struct weft_op op;
+	struct weft_link link; /* in VCI->pieces */
+	struct weft_vci *vci;
+	struct weft_req *req; /* NULL: it ended without the fabric */
+	uint8_t rail;
+};
+
+/* Pieces of a dead peer that the fabric has until due_ns to end. */
+struct giving_up {
+	struct weft_progress_hook hook;
+	struct weft_vci *vci;
+	const struct weft_peer *peer; /* only compared */
+	uint64_t due_ns;
+};
+
+uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len)
+{
+	return len >= (size_t)weft_knobs.stripe_min ? req->peer->n_rails : 0;
+}
+
+static struct weft_net *net_of(const struct weft_vci *vci, uint8_t rail)
+{
+	return rail ? vci->rails.nets[rail - 1] : vci->net;
+}
+
+/* The piece at this offset: its rail, and its length. */
+static size_t rndv_seg_cut(
+	const struct weft_req *req, size_t offset, uint8_t *rail)
+{
+	size_t total = (size_t)req->seq;
+	size_t n = req->n_rails + 1u;
+	size_t stretch = (total + n * PAGE - 1) / (n * PAGE) * PAGE;
+	size_t end;
+
+	*rail = (uint8_t)(offset / stretch);
+	end = weft_min((*rail + 1) * stretch, total);
+	return weft_min(end - offset,
+		weft_min(PIECE_MAX, net_of(req->vci, *rail)->plan.max_msg_len));
+}
+
+static void rndv_seg_note(struct weft_req *req, int err)
+{
+	if (err && !req->status.err)
+		req->status.err = err;
+}
+
+static void rndv_seg_tell(
+	struct weft_peer *peer, uint64_t remote, bool is_failed)
+{
+	if (peer->state != WEFT_PEER_FAILED)
+		weft_rndv_end(peer, remote,
+			is_failed ? WEFT_WIRE_DATA_FAILED : WEFT_WIRE_TAKEN);
+}
+
+/* A send of which the fabric has nothing more: what the receiver still expects
+ * then is what is lost. Its answer ends the send. */
+static void tell_loss(struct weft_req *req)
+{
+	if (!req->is_failed || !req->is_unanswered || req->n_parts > 1)
+		return;
+	req->is_failed = false;
+	rndv_seg_tell(req->peer, req->remote, true);
+}
+
+/* Telling comes last, for it may be the end of the peer. */
+static void over(struct weft_req *req)
+{
+	struct weft_peer *peer = req->peer;
+	uint64_t remote = req->remote;
+	bool is_failed = req->is_failed;
+	bool tells = is_failed || (req->kind == WEFT_REQ_RECV && req->n_rails);
+
+	if (req->n_rails)
+		req->vci->rails.n_users--;
+	if (req->kind == WEFT_REQ_SEND) {
+		weft_send_finish(req, req->status.err);
+	} else {
+		if (req->staging)
+			weft_unpack(req->type, req->count, req->buf, 0,
+				req->staging, (size_t)req->status.len);
+		weft_p2p_finish(req, req->status.err);
+	}
+	if (tells)
+		rndv_seg_tell(peer, remote, is_failed);
+}
+
+static void one_done(struct weft_req *req, int err)
+{
+	rndv_seg_note(req, err);
+	req->is_failed |= err != 0;
+	if (--req->n_parts == 0)
+		over(req);
+	else
+		tell_loss(req);
+}
+
+static void on_piece(struct weft_op *op, int err, size_t len)
+{
+	struct piece *piece = weft_container_of(op, struct piece, op);
+	struct weft_req *req = piece->req;
+
+	(void)len;
+	weft_list_remove(&piece->link);
+	free(piece);
+	if (!req)
+		return;
+	if (err && req->peer->state == WEFT_PEER_FAILED)
+		err = req->peer->err;
+	one_done(req, err);
+}
+
+static struct piece *rndv_seg_new(struct weft_req *req)
+{
+	struct piece *piece = calloc(1, sizeof(*piece));
+
+	if (!piece)
+		return NULL;
+	piece->op.done = on_piece;
+	piece->vci = req->vci;
+	piece->req = req;
+	weft_list_push_back(&req->vci->rndv_segs, &piece->link);
+	return piece;
+}
+
+static int post_to(struct piece *piece, char *at, size_t len)
+{
+	struct weft_req *req = piece->req;
+	struct weft_peer *peer = req->peer;
+	struct weft_net *net = net_of(piece->vci, piece->rail);
+	uint64_t addr = piece->rail ? peer->rail_addrs[piece->rail - 1]
+				    : peer->net_addr;
+	uint64_t mask = net->plan.tag_mask;
+
+	if (req->kind == WEFT_REQ_SEND)
+		return weft_net_tsend(
+			net, addr, at, len, req->remote & mask, &piece->op);
+	return weft_net_trecv(
+		net, addr, at, len, weft_obj_handle(req) & mask, &piece->op);
+}
+
+/* Posts the piece at this offset, if that can be done now. */
+static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
+{
+	struct piece *piece = rndv_seg_new(req);
+	size_t len;
+	int err;
+
+	if (!piece)
+		return WEFT_ERR_NOMEM;
+	len = rndv_seg_cut(req, *offset, &piece->rail);
+	err = post_to(piece, run + *offset, len);
+	if (err) {
+		weft_list_remove(&piece->link);
+		free(piece);
+		return err;
+	}
+	req->n_parts++;
+	*offset += len;
+	return 0;
+}
+
+bool weft_rndv_seg_answer(struct weft_req *req, int err)
+{
+	rndv_seg_note(req, err);
+	if (!req->is_unanswered)
+		return false;
+	req->is_unanswered = false;
+	one_done(req, 0);
+	return true;
+}
+
+/* What the fabric has not begun to receive. */
+static void rndv_seg_take_back(struct weft_req *req)
+{
+	weft_list_for_each(link, next, &req->vci->rndv_segs)
+	{
+		struct piece *piece =
+			weft_container_of(link, struct piece, link);
+
+		if (piece->req == req)
+			weft_net_cancel(
+				net_of(piece->vci, piece->rail), &piece->op);
+	}
+}
+
+void weft_rndv_seg_withdraw(struct weft_req *req, int err)
+{
+	rndv_seg_note(req, err);
+	rndv_seg_take_back(req);
+}
+
+/* Posts the pieces not posted yet; n_moved counts bytes posted, total is in
+ * seq. */
+static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
+{
+	struct weft_req *req = weft_container_of(out, struct weft_req, out);
+	char *run = weft_send_run(req);
+	size_t total = (size_t)req->seq;
+	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
+
+	while (!err && req->n_moved < total) {
+		err = rndv_seg_post(req, run, &req->n_moved);
+		if (err == WEFT_AGAIN)
+			return err;
+	}
+	if (!err && req->kind == WEFT_REQ_RECV)
+		err = weft_rndv_ask(req, req->remote, total);
+	if (err && req->kind == WEFT_REQ_RECV)
+		rndv_seg_take_back(req);
+	if (!err && req->kind == WEFT_REQ_SEND && req->n_rails) {
+		req->is_unanswered = true; /* the last part */
+		tell_loss(req);
+		return 0;
+	}
+	one_done(req, err);
+	return 0;
+}
+
+/* n_parts holds one more for the posting itself, dropped by push, or kept for
+ * the receiver's answer. */
+void weft_rndv_seg_start(struct weft_req *req, size_t total)
+{
+	req->n_moved = 0;
+	req->n_parts = 1;
+	req->is_failed = false;
+	req->seq = total;
+	req->out.push = rndv_seg_push;
+	if (req->n_rails)
+		req->vci->rails.n_users++;
+	if (!weft_peer_is_clear(req->peer) ||
+		rndv_seg_push(req->peer, &req->out) == WEFT_AGAIN)
+		weft_peer_queue(req->peer, &req->out);
+}
+
+/* Calls fn for each piece of a dead peer; returns how many there were. */
+static unsigned each(struct weft_vci *vci, const struct weft_peer *peer,
+	void (*fn)(struct piece *piece))
+{
+	unsigned n = 0;
+
+	weft_list_for_each(link, next, &vci->rndv_segs)
+	{
+		struct piece *piece =
+			weft_container_of(link, struct piece, link);
+
+		if (piece->req && piece->req->peer == peer &&
+			piece->req->peer->state == WEFT_PEER_FAILED) {
+			fn(piece);
+			n++;
+		}
+	}
+	return n;
+}
+
+static void rndv_seg_cancel(struct piece *piece)
+{
+	if (piece->req->kind == WEFT_REQ_RECV)
+		weft_net_cancel(net_of(piece->vci, piece->rail), &piece->op);
+}
+
+static void abandon(struct piece *piece)
+{
+	struct weft_req *req = piece->req;
+
+	piece->req = NULL;
+	one_done(req, req->peer->err);
+}
+
+static void rndv_seg_give_up(struct weft_progress_hook *hook)
+{
+	struct giving_up *g = weft_container_of(hook, struct giving_up, hook);
+
+	if (weft_now_ns() < g->due_ns)
+		return;
+	each(g->vci, g->peer, abandon);
+	weft_list_remove(&hook->link);
+	free(g);
+}
+
+void weft_rndv_seg_fail(struct weft_peer *peer)
+{
+	struct giving_up *g;
+
+	if (!each(peer->vci, peer, rndv_seg_cancel))
+		return;
+	g = malloc(sizeof(*g));
+	if (!g)
+		return; /* then only the fabric ends them */
+	g->hook.run = rndv_seg_give_up;
+	g->vci = peer->vci;
+	g->peer = peer;
+	g->due_ns = weft_now_ns() + GRACE_MS * (WEFT_NS_PER_S / 1000);
+	weft_list_push_back(&peer->vci->hooks, &g->hook.link);
+}

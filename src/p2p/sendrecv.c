@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sendrecv: a send and a receive as one request
+ *
+ * The request counts its two halves in n_parts; each half's completion lowers
+ * it. The first error stays. */
+#include "p2p/p2p_priv.h"
+
+#include <stdlib.h>
+
+enum { BYTE_ABI_VALUE = 0x247 };
+
+static void half_done(struct weft_req *both, struct weft_req *half)
+{
+	int err = both->status.err;
+
+	if (half->kind == WEFT_REQ_RECV)
+		both->status = half->status;
+	if (!err)
+		err = half->status.err;
+	both->status.err = err;
+	weft_req_put(half);
+	if (--both->n_parts > 0)
+		return;
+	weft_req_complete(both, err);
+	weft_req_put(both);
+}
+
+static void on_half(void *arg, struct weft_req *half)
+{
+	half_done(arg, half);
+}
+
+static void sendrecv_follow(struct weft_req *both, struct weft_req *half)
+{
+	if (half->is_done) {
+		half_done(both, half);
+		return;
+	}
+	half->on_done = on_half;
+	half->on_done_arg = both;
+}
+
+/* A packed copy of the data to send, owned by the request. */
+static int sendrecv_copy_out(struct weft_req *both, struct weft_msg *send)
+{
+	size_t len = (size_t)(send->count * send->type->size);
+
+	both->staging = malloc(len ? len : 1);
+	if (!both->staging)
+		return WEFT_ERR_NOMEM;
+	weft_pack(send->type, send->count, send->buf, 0, both->staging, len);
+	send->buf = both->staging;
+	send->count = (int64_t)len;
+	send->type = weft_type_builtin(BYTE_ABI_VALUE);
+	return 0;
+}
+
+/* A failed start ends its half only, so that the other one is not left
+ * behind: it shows in the request's status. */
+static void start_half(struct weft_req *both, const struct weft_msg *msg,
+	enum weft_req_kind kind)
+{
+	struct weft_req *half = weft_p2p_new(msg, kind);
+
+	if (half && kind == WEFT_REQ_SEND)
+		weft_send_start(half);
+	else if (half)
+		weft_recv_start(half);
+	else
+		both->status.err = WEFT_ERR_NOMEM;
+	if (half)
+		sendrecv_follow(both, half);
+	else
+		both->n_parts--;
+}
+
+int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
+	bool is_replace, struct weft_req **req_out)
+{
+	struct weft_vci *vci = send->comm->vci;
+	struct weft_msg out = *send;
+	struct weft_req *both;
+	int err = 0;
+
+	weft_vci_lock(vci);
+	both = weft_req_new(vci, WEFT_REQ_OTHER);
+	if (!both)
+		err = WEFT_ERR_NOMEM;
+	else if (is_replace)
+		err = sendrecv_copy_out(both, &out);
+	if (err) {
+		if (both)
+			weft_req_put(both);
+		weft_vci_unlock(vci);
+		return err;
+	}
+	both->comm = weft_comm_get(send->comm);
+	both->n_parts = 3; /* this function is the third */
+	weft_req_get(both);
+	start_half(both, recv, WEFT_REQ_RECV);
+	start_half(both, &out, WEFT_REQ_SEND);
+	if (--both->n_parts == 0) {
+		weft_req_complete(both, both->status.err);
+		weft_req_put(both);
+	}
+	weft_vci_unlock(vci);
+	*req_out = both;
+	return 0;
+}

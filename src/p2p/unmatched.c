@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* unmatched: what a communicator still holds when it is left for good
+ *
+ * A send that waits for its receive keeps its process from leaving. It can be
+ * matched as long as the receiver may post, and withdrawn as long as the
+ * sender may cancel; once both have begun to leave neither can happen. So a
+ * sender that leaves says so for each such send (a CANCEL marked as the last
+ * word; a blocking send says it at once), and a receiver that leaves too and
+ * has kept the announcement refuses it. Both note it; what else is left is
+ * found when the communicator goes. */
+#include "p2p/p2p_priv.h"
+
+#include "base/log.h"
+#include "transport/thread_check.h"
+#include "core/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Noted before the communicator goes. Destroyed with it. */
+struct weft_unmatched_note {
+	struct weft_unmatched_note *next;
+	struct weft_unmatched left;
+};
+
+void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
+	int32_t rank, int32_t tag, uint64_t len)
+{
+	struct weft_unmatched_note *n;
+
+	if (kind == WEFT_UNMATCHED_COLL_DATA && comm->failed)
+		return; /* no wonder */
+	n = malloc(sizeof(*n));
+	if (!n)
+		return; /* the rest is said without it */
+	*n = (struct weft_unmatched_note){
+		.next = comm->left,
+		.left = { .kind = kind, .rank = rank, .tag = tag, .len = len },
+	};
+	comm->left = n;
+}
+
+/* ---- sends that will never be received ---- */
+
+static enum weft_ctx_offset unmatched_plane_of(
+	const struct weft_comm *comm, uint64_t ctx)
+{
+	return (enum weft_ctx_offset)(ctx - comm->ctx);
+}
+
+/* Announced, and nothing heard since. */
+static bool unmatched_is_offered(const struct weft_req *req)
+{
+	return req->kind == WEFT_REQ_SEND && !req->is_done && req->peer &&
+	       !req->is_eager && !req->remote && req->n_parts == 0 &&
+	       weft_list_is_empty(&req->out.link);
+}
+
+/* Says of a send that waits for its receive that it will not be taken back. */
+static void say_last(struct weft_req *req)
+{
+	struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_CANCEL,
+		.flags = WEFT_WIRE_IS_LAST,
+		.src = (uint32_t)req->comm->rank,
+		.ctx = req->ctx,
+		.tag = req->tag,
+	};
+
+	req->is_last = !weft_peer_control(req->peer, &head, &fin, sizeof(fin));
+}
+
+static void say_all_last(struct weft_comm *comm)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(comm->vci, &pos)) != NULL)
+		if (req->refs && req->comm == comm && !req->is_last &&
+			unmatched_is_offered(req))
+			say_last(req);
+}
+
+/* True while a collective of this process may yet ask for data. */
+static bool has_collective(const struct weft_comm *comm)
+{
+	const struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(comm->vci, &pos)) != NULL)
+		if (req->refs && req->comm == comm && !req->is_done &&
+			req->kind == WEFT_REQ_COLL)
+			return true;
+	return false;
+}
+
+static enum weft_unmatched_kind unmatched_kind_of(
+	const struct weft_message *message)
+{
+	switch (unmatched_plane_of(message->comm, message->ctx)) {
+	case WEFT_CTX_OFFSET_COLL:
+		return WEFT_UNMATCHED_COLL_DATA;
+	case WEFT_CTX_OFFSET_PART:
+		return WEFT_UNMATCHED_PARTITION;
+	default:
+		return WEFT_UNMATCHED_MESSAGE;
+	}
+}
+
+static void refuse_take(struct weft_message *message,
+	enum weft_unmatched_kind kind, uint64_t sreq)
+{
+	struct weft_wire_head answer = { .op = WEFT_WIRE_CANCEL_ACK };
+	struct weft_wire_fin fin = { .req = sreq, .status = WEFT_WIRE_REFUSED };
+	struct weft_peer *peer = message->peer;
+	uint64_t failed = message->comm->failed;
+
+	weft_unmatched_note(
+		message->comm, kind, message->src, message->tag, message->len);
+	weft_message_free(message);
+	if (failed)
+		weft_rndv_end(peer, sreq, WEFT_WIRE_PROC_FAILED + failed);
+	else
+		weft_peer_control(peer, &answer, &fin, sizeof(fin));
+}
+
+void weft_unmatched_judge(struct weft_message *message)
+{
+	struct weft_comm *comm = message->comm;
+	enum weft_ctx_offset ctx_offset =
+		unmatched_plane_of(comm, message->ctx);
+
+	if (!message->is_last || !comm->is_disconnected ||
+		ctx_offset == WEFT_CTX_OFFSET_CTL ||
+		(ctx_offset == WEFT_CTX_OFFSET_COLL && has_collective(comm)))
+		return;
+	weft_match_take(&comm->match, message);
+	refuse_take(message, unmatched_kind_of(message), message->sreq);
+}
+
+/* A message taken out by a probe and not received. */
+static struct weft_message *next_probed(struct weft_comm *comm, uint32_t *pos)
+{
+	struct weft_message *m;
+
+	while ((m = weft_table_next(&weft_messages, pos)) != NULL)
+		if (m->comm == comm && weft_list_is_empty(&m->arrived))
+			return m;
+	return NULL;
+}
+
+static void judge_probed(struct weft_message *message)
+{
+	struct weft_comm *comm = message->comm;
+
+	if (!comm->is_disconnected || !(message->is_last || message->is_nic))
+		return;
+	if (message->is_nic) {
+		weft_unmatched_note(comm, WEFT_UNMATCHED_HANDLE, message->src,
+			message->tag, message->len);
+		weft_nic_toss(message);
+		weft_message_free(message);
+	} else
+		refuse_take(message, WEFT_UNMATCHED_HANDLE, message->sreq);
+	comm->n_probed--;
+	weft_comm_put(comm);
+}
+
+void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
+	uint64_t ctx, uint64_t sreq)
+{
+	struct weft_message *m;
+	uint32_t pos = 0;
+
+	weft_list_for_each(link, next, &comm->match.arrived)
+	{
+		m = weft_container_of(link, struct weft_message, arrived);
+		if (m->is_rts && m->peer == peer && m->ctx == ctx &&
+			m->sreq == sreq) {
+			m->is_last = true;
+			weft_unmatched_judge(m);
+			return;
+		}
+	}
+	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL)
+		if (m->is_rts && m->peer == peer && m->ctx == ctx &&
+			m->sreq == sreq) {
+			m->is_last = true;
+			judge_probed(m);
+			return;
+		}
+}
+
+void weft_unmatched_on_refused(struct weft_req *req)
+{
+	/* otherwise the call that completes it says so */
+	if (req->comm->is_disconnected &&
+		unmatched_plane_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
+		weft_unmatched_note(req->comm,
+			req->mode == WEFT_SEND_BUFFERED
+				? WEFT_UNMATCHED_BUFFERED
+				: WEFT_UNMATCHED_SEND,
+			req->src, req->tag, req->len);
+	weft_send_finish(req,
+		weft_err_set(WEFT_ERR_PENDING,
+			"a send of %zu bytes with tag %d to rank %d is "
+			"pending for ever: rank %d left the communicator "
+			"without receiving it",
+			req->len, (int)req->tag, (int)req->src, (int)req->src));
+}
+
+void weft_p2p_leave_locked(struct weft_comm *comm)
+{
+	if (comm->n_sends)
+		say_all_last(comm);
+	weft_p2p_refuse_locked(comm);
+}
+
+void weft_p2p_refuse_locked(struct weft_comm *comm)
+{
+	struct weft_message *m;
+	uint32_t pos = 0;
+
+	if (comm->nic)
+		weft_nic_leave(comm);
+	weft_list_for_each(link, next, &comm->match.arrived)
+		weft_unmatched_judge(
+			weft_container_of(link, struct weft_message, arrived));
+	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL)
+		judge_probed(m);
+}
+
+/* ---- receives that can never be matched ---- */
+
+bool weft_p2p_has_come_locked(const struct weft_comm *comm,
+	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag)
+{
+	/* looks, and changes nothing */
+	struct weft_match *match = (struct weft_match *)&comm->match;
+
+	return weft_match_find(match, comm->ctx + ctx_offset, rank, tag) !=
+	       NULL;
+}
+
+/* Nobody is left who could send: all others are gone from it. */
+static bool is_last_here(const struct weft_comm *comm)
+{
+	for (int32_t i = 0; i < comm->remote_size; i++)
+		if (!comm->departed[i] && (comm->is_inter || i != comm->rank))
+			return false;
+	return true;
+}
+
+int weft_departed_source(const struct weft_comm *comm, int32_t rank)
+{
+	if (!comm->departed || rank >= comm->remote_size)
+		return 0;
+	if (rank >= 0 && comm->departed[rank] && comm->failed)
+		return weft_err_set(WEFT_ERR_PEER,
+			"rank %d has left the communicator after process %u "
+			"died",
+			(int)rank, (uint32_t)(comm->failed - 1));
+	if (rank >= 0 && comm->departed[rank])
+		return weft_err_set(WEFT_ERR_OTHER,
+			"rank %d has left the communicator and sends nothing "
+			"more on it",
+			(int)rank);
+	/* this process may have sent to itself, and another thread may yet */
+	if (rank == WEFT_ANY_SOURCE && is_last_here(comm) &&
+		(comm->is_inter ||
+			(!comm->n_sends && weft_thread_check_is_single())))
+		return weft_err_set(WEFT_ERR_OTHER,
+			"all others have left the communicator and send "
+			"nothing more on it");
+	return 0;
+}
+
+static void say_departed(const struct weft_req *req, int err)
+{
+	char source[24] = "any source", tag[24] = "any tag";
+
+	if (req->src != WEFT_ANY_SOURCE)
+		snprintf(source, sizeof(source), "rank %d", (int)req->src);
+	if (req->tag != WEFT_ANY_TAG)
+		snprintf(tag, sizeof(tag), "tag %d", (int)req->tag);
+	weft_log_warn("P2P-FORSAKEN",
+		"a receive from %s with %s waits for ever: %s", source, tag,
+		weft_err_detail_peek(err));
+}
+
+static void forsake(struct weft_req *req)
+{
+	int err = weft_departed_source(req->comm, req->src);
+
+	if (!err)
+		return;
+	if (!req->comm->failed &&
+		unmatched_plane_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
+		say_departed(req, err);
+	weft_match_withdraw(&req->comm->match, req);
+	weft_p2p_finish(req, weft_departed_source(req->comm, req->src));
+}
+
+int weft_departed_receiver(const struct weft_comm *comm, int32_t rank)
+{
+	return comm->failed ? weft_departed_source(comm, rank) : 0;
+}
+
+/* An announced send whose receiver left for good. */
+static bool is_stranded(const struct weft_req *req)
+{
+	return unmatched_is_offered(req) &&
+	       weft_departed_receiver(req->comm, req->src);
+}
+
+void weft_departed_on_wait(struct weft_req *req)
+{
+	struct weft_comm *comm = req->comm;
+
+	if (!comm || !comm->departed || req->is_done)
+		return;
+	if (req->kind == WEFT_REQ_RECV && req->is_posted) {
+		/* its leaving itself goes on in the control context */
+		if (comm->failed || unmatched_plane_of(comm, req->ctx) !=
+					    WEFT_CTX_OFFSET_CTL)
+			forsake(req);
+	} else if (is_stranded(req)) {
+		weft_send_finish(req, weft_departed_source(comm, req->src));
+	} else if (unmatched_is_offered(req) && !req->is_last &&
+		   weft_departed_source(comm, req->src)) {
+		say_last(req);
+	}
+}
+
+/* Ends what must not wait for whoever may call: parts of collectives; all,
+ * where a member has died. */
+static void end_all(struct weft_comm *comm)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(comm->vci, &pos)) != NULL) {
+		if (!req->refs || req->comm != comm || req->is_done)
+			continue;
+		if (is_stranded(req))
+			weft_departed_on_wait(req);
+		if (req->kind == WEFT_REQ_RECV && !req->is_done &&
+			req->is_posted &&
+			(comm->failed || unmatched_plane_of(comm, req->ctx) ==
+						 WEFT_CTX_OFFSET_COLL))
+			forsake(req);
+	}
+}
+
+void weft_p2p_departed_locked(struct weft_comm *comm, int32_t rank)
+{
+	if (!comm->departed)
+		comm->departed = calloc((size_t)comm->remote_size, 1);
+	if (!comm->departed || comm->departed[rank])
+		return;
+	comm->departed[rank] = 1;
+	comm->vci->n_failed++;
+	end_all(comm);
+}
+
+void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+	struct weft_comm *comm = ctx ? weft_map_get(&vci->comms, ctx) : NULL;
+	struct weft_wire_departed left;
+
+	if (!ctx || !weft_wire_get_departed(&left, payload, len) ||
+		!weft_lost_is_known(vci, left.failed)) {
+		weft_dispatch_drop(vci, "malformed word of a leaving");
+	} else if (!comm) {
+		weft_dispatch_keep(vci, peer, head, payload, len);
+	} else if (head->src >= (uint32_t)comm->remote_size ||
+		   weft_group_proc(comm->remote, head->src) != peer->proc) {
+		weft_dispatch_drop(vci, "leaving in another's name");
+	} else {
+		weft_failure_note(comm, left.failed);
+		weft_p2p_departed_locked(comm, (int32_t)head->src);
+	}
+}
+
+/* Calls fn for each member of comm that is another process, lives and has not
+ * left, until that returns false. */
+static bool each_other(const struct weft_comm *comm,
+	bool (*fn)(const struct weft_comm *comm, struct weft_peer *peer))
+{
+	for (int32_t i = 0; i < comm->remote_size; i++) {
+		struct weft_peer *peer;
+
+		if ((!comm->is_inter && i == comm->rank) ||
+			(comm->departed && comm->departed[i]))
+			continue;
+		peer = weft_comm_peer((struct weft_comm *)comm, (uint32_t)i);
+		if (peer && peer->state != WEFT_PEER_FAILED && !fn(comm, peer))
+			return false;
+	}
+	return true;
+}
+
+static bool unmatched_say_left(
+	const struct weft_comm *comm, struct weft_peer *peer)
+{
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_DEPARTED,
+		.src = (uint32_t)comm->rank,
+		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL,
+	};
+	struct weft_wire_departed left = { .failed = comm->failed };
+
+	(void)weft_peer_control(peer, &head, &left, sizeof(left));
+	return true;
+}
+
+static bool has_said(const struct weft_comm *comm, struct weft_peer *peer)
+{
+	(void)comm;
+	return weft_list_is_empty(&peer->pending);
+}
+
+void weft_p2p_say_departed_locked(struct weft_comm *comm)
+{
+	(void)each_other(comm, unmatched_say_left);
+	if (comm->local)
+		(void)each_other(comm->local, unmatched_say_left);
+}
+
+bool weft_p2p_has_said_locked(const struct weft_comm *comm)
+{
+	return each_other(comm, has_said) &&
+	       (!comm->local || each_other(comm->local, has_said));
+}
+
+/* ---- what is left ---- */
+
+/* What a request that its owner should have completed is; NONE if there is
+ * nothing to say of it. */
+static enum weft_unmatched_kind kind_of_req(
+	const struct weft_comm *comm, const struct weft_req *req)
+{
+	bool is_held = req->is_persistent ? req->is_active : true;
+
+	is_held = is_held && !req->is_user_freed;
+	if (req->kind == WEFT_REQ_COLL && comm->failed)
+		return WEFT_UNMATCHED_NONE; /* no wonder */
+	if (req->kind == WEFT_REQ_COLL)
+		return !req->is_done || req->status.err ||
+				       (req->is_persistent && is_held)
+			       ? WEFT_UNMATCHED_COLL
+			       : WEFT_UNMATCHED_NONE;
+	if (req->kind != WEFT_REQ_SEND && req->kind != WEFT_REQ_RECV)
+		return WEFT_UNMATCHED_NONE;
+	if (unmatched_plane_of(comm, req->ctx) == WEFT_CTX_OFFSET_PART)
+		return req->is_persistent && is_held ? WEFT_UNMATCHED_ACTIVE
+						     : WEFT_UNMATCHED_NONE;
+	if (unmatched_plane_of(comm, req->ctx) != WEFT_CTX_OFFSET_P2P)
+		return WEFT_UNMATCHED_NONE;
+	if (req->is_persistent && is_held)
+		return WEFT_UNMATCHED_ACTIVE;
+	if (req->kind == WEFT_REQ_RECV && !req->is_done)
+		return WEFT_UNMATCHED_RECV;
+	return req->is_done && is_held && !req->is_persistent
+		       ? WEFT_UNMATCHED_DONE
+		       : WEFT_UNMATCHED_NONE;
+}
+
+static void tell_requests(
+	struct weft_comm *comm, weft_unmatched_fn *fn, void *arg)
+{
+	const struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(comm->vci, &pos)) != NULL) {
+		struct weft_unmatched left;
+
+		if (req->refs == 0 || req->comm != comm)
+			continue;
+		left = (struct weft_unmatched){
+			.kind = kind_of_req(comm, req),
+			.is_send = req->kind == WEFT_REQ_SEND,
+			.rank = req->src,
+			.tag = req->tag,
+			.len = req->len,
+		};
+		if (left.kind != WEFT_UNMATCHED_NONE)
+			fn(&left, arg);
+	}
+}
+
+static void tell_message(const struct weft_message *message,
+	enum weft_unmatched_kind kind, weft_unmatched_fn *fn, void *arg)
+{
+	const struct weft_unmatched left = {
+		.kind = kind,
+		.rank = message->src,
+		.tag = message->tag,
+		.len = message->len,
+	};
+
+	fn(&left, arg);
+}
+
+/* Creation and leaving clear up after themselves; of collectives that failed
+ * something is left; a partitioned send that was
+ * set up and never started owes nobody anything. */
+static bool unmatched_is_told(const struct weft_message *message)
+{
+	enum weft_ctx_offset ctx_offset =
+		unmatched_plane_of(message->comm, message->ctx);
+
+	if (ctx_offset == WEFT_CTX_OFFSET_COLL &&
+		(message->is_failed || message->comm->failed))
+		return false;
+	return ctx_offset != WEFT_CTX_OFFSET_CTL &&
+	       (ctx_offset != WEFT_CTX_OFFSET_PART || message->tag < 0);
+}
+
+void weft_p2p_unmatched_locked(
+	struct weft_comm *comm, weft_unmatched_fn *fn, void *arg)
+{
+	const struct weft_message *m;
+	uint32_t pos = 0;
+
+	for (const struct weft_unmatched_note *n = comm->left; n; n = n->next)
+		fn(&n->left, arg);
+	if (comm->refs > 1)
+		tell_requests(comm, fn, arg);
+	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL)
+		tell_message(m, WEFT_UNMATCHED_HANDLE, fn, arg);
+	weft_list_for_each(link, next, &comm->match.arrived)
+	{
+		m = weft_container_of(link, struct weft_message, arrived);
+		if (unmatched_is_told(m))
+			tell_message(m, unmatched_kind_of(m), fn, arg);
+	}
+}
+
+void weft_unmatched_purge(struct weft_comm *comm)
+{
+	struct weft_message *m;
+	uint32_t pos = 0;
+
+	while (comm->left) {
+		struct weft_unmatched_note *n = comm->left;
+
+		comm->left = n->next;
+		free(n);
+	}
+	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL) {
+		if (!m->is_rts)
+			weft_p2p_owe(m->peer, m->len);
+		if (m->is_nic)
+			weft_nic_toss(m);
+		weft_message_free(m);
+		comm->n_probed--;
+		weft_comm_put(comm);
+	}
+}

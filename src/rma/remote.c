@@ -1,0 +1,958 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* remote: access through a fabric
+ *
+ * Puts and gets are the fabric's. Atomics are, where it has its own; elsewhere
+ * the target carries them out (am.c), and the two ways to a PE are put into
+ * order where a fence asks for it: by the states of the PE. Small operations
+ * inside a session may be held back, one at a time, or gathered in messages;
+ * over sockets, where each costs a system call, outside of one as well.
+ *
+ * Everything here waits with the context's lock held and drives its endpoint
+ * and the VCI, and through that the endpoint others reach us by. */
+#include "rma/rma_priv.h"
+
+#include "base/clock.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
+#include "transport/sleep.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LATE_POLLS = 64,
+	FENCES_PER_POLL = 16,
+	BURST_NS = 20000, /* about what sending a message costs */
+};
+
+/* A fetching atomic that nobody waits for. */
+struct pending {
+	struct weft_op op;
+	struct weft_rma_ctx *ctx;
+	uint64_t value, cond;
+};
+
+static void remote_on_done(struct weft_op *op, int err, size_t len)
+{
+	struct weft_awaited *awaited =
+		weft_container_of(op, struct weft_awaited, op);
+
+	(void)len;
+	awaited->is_done = true;
+	awaited->err = err;
+}
+
+static void backoff(uint64_t n)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+
+	if (!weft_proc.is_blocking) {
+		sched_yield();
+		return;
+	}
+	weft_vci_lock(vci);
+	weft_sleep_briefly(vci, n);
+	weft_vci_unlock(vci);
+}
+
+void weft_remote_progress(struct weft_rma_ctx *ctx)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	int n = weft_rma_ep_poll(ctx->ep);
+
+	weft_vci_lock(vci);
+	n += weft_progress(vci);
+	weft_vci_unlock(vci);
+	if (n) {
+		ctx->n_idle = 0;
+	} else if (++ctx->n_idle > weft_proc.max_spin) {
+		backoff(ctx->n_idle - (uint64_t)weft_proc.max_spin);
+	}
+}
+
+/* What the next post is to complete, for remote_wait_for(); NULL without
+ * memory. */
+static struct weft_op *await(struct weft_rma_ctx *ctx)
+{
+	struct weft_awaited *awaited = ctx->awaited;
+
+	if (weft_unlikely(!awaited)) {
+		awaited = ctx->awaited = calloc(1, sizeof(*awaited));
+		if (!awaited) {
+			weft_err_set(WEFT_ERR_NOMEM, "no memory for a wait");
+			return NULL;
+		}
+		awaited->op.done = remote_on_done;
+	}
+	awaited->is_done = false;
+	return &awaited->op;
+}
+
+/* The fabric may still write to it. */
+static void remote_give_up(struct weft_rma_ctx *ctx)
+{
+	ctx->awaited->failed = ctx->failed;
+	ctx->failed = ctx->awaited;
+	ctx->awaited = NULL;
+}
+
+static int remote_wait_for(
+	struct weft_rma_ctx *ctx, const char *what, uint64_t addr)
+{
+	struct weft_rma_op_wait op_wait = { .what = what, .addr = addr };
+	struct weft_awaited *awaited = ctx->awaited;
+	int err = 0;
+
+	while (!awaited->is_done && !err) {
+		weft_remote_progress(ctx);
+		err = weft_rma_op_wait_check(&op_wait, 1);
+	}
+	if (!awaited->is_done) {
+		remote_give_up(ctx);
+		return err;
+	}
+	err = awaited->err;
+	return weft_unlikely(err) ? weft_rma_fault_at(err, what, addr) : 0;
+}
+
+/* Where a symmetric address is for the fabric. */
+static int locate(const void *sym, size_t len, uint32_t pe,
+	struct weft_rma_ep_target *to_out)
+{
+	const struct weft_rma_remote *remote;
+	size_t at;
+	int span = weft_rma_span_of(sym, len, &at);
+
+	if (span < 0)
+		return span;
+	if (!weft_rma_own.remotes)
+		return weft_err_set(WEFT_ERR_INTERN, "no fabric is open");
+	remote = &weft_rma_own.remotes[pe];
+	*to_out = (struct weft_rma_ep_target){ remote->addr,
+		remote->spans[span].base + at, remote->spans[span].key };
+	return 0;
+}
+
+/* Begins an access to symmetric memory: takes the context, or says why that is
+ * to no purpose. */
+static int remote_begin(
+	struct weft_rma_ctx *ctx, const void *sym, size_t len, uint32_t pe)
+{
+	if (weft_unlikely(!ctx->ep))
+		return locate(sym, len, pe, &(struct weft_rma_ep_target){ 0 });
+	weft_ctx_take(ctx);
+	return 0;
+}
+
+/* --- posts that wait out back-pressure ----------------------------------- */
+
+/* A refused post must not leave others waiting for it: it is the last of its
+ * batch then. */
+static uint64_t last_of_batch(const struct weft_rma_ctx *ctx, uint64_t flags)
+{
+	return flags & ~ctx->ep->domain->plan.batch_flags;
+}
+
+/* A round after a refused post. 0: try again. */
+static int refused(struct weft_rma_ctx *ctx, struct weft_rma_op_wait *op_wait)
+{
+	weft_remote_progress(ctx);
+	return weft_rma_op_wait_check(op_wait, 1);
+}
+
+static int remote_posted(int err, const char *what, uint64_t addr)
+{
+	return weft_likely(!err) ? 0 : weft_rma_fault_at(err, what, addr);
+}
+
+static int write_out(struct weft_rma_ctx *ctx,
+	const struct weft_rma_ep_target *to, const void *src, size_t len,
+	uint64_t flags, struct weft_op *op)
+{
+	struct weft_rma_op_wait op_wait = { .what = "a put to",
+		.addr = to->addr };
+	int err = weft_rma_ep_write(ctx->ep, to, src, len, flags, op);
+
+	while (weft_unlikely(err == WEFT_AGAIN)) {
+		err = refused(ctx, &op_wait);
+		if (err)
+			return err;
+		flags = last_of_batch(ctx, flags);
+		err = weft_rma_ep_write(ctx->ep, to, src, len, flags, op);
+	}
+	return remote_posted(err, "a put to", to->addr);
+}
+
+static int read_in(struct weft_rma_ctx *ctx,
+	const struct weft_rma_ep_target *from, void *dest, size_t len,
+	struct weft_op *op)
+{
+	struct weft_rma_op_wait op_wait = { .what = "a get from",
+		.addr = from->addr };
+	int err = weft_rma_ep_read(ctx->ep, from, dest, len, 0, op);
+
+	while (weft_unlikely(err == WEFT_AGAIN)) {
+		err = refused(ctx, &op_wait);
+		if (err)
+			return err;
+		err = weft_rma_ep_read(ctx->ep, from, dest, len, 0, op);
+	}
+	return remote_posted(err, "a get from", from->addr);
+}
+
+static int amo_out(struct weft_rma_ctx *ctx,
+	const struct weft_rma_ep_target *to, const struct weft_rma_ep_amo *amo,
+	uint64_t flags, struct weft_op *op)
+{
+	struct weft_rma_op_wait op_wait = { .what = "an atomic at",
+		.addr = to->addr };
+	int err = weft_rma_ep_amo(ctx->ep, to, amo, flags, op);
+
+	while (weft_unlikely(err == WEFT_AGAIN)) {
+		err = refused(ctx, &op_wait);
+		if (err)
+			return err;
+		flags = last_of_batch(ctx, flags);
+		err = weft_rma_ep_amo(ctx->ep, to, amo, flags, op);
+	}
+	return remote_posted(err, "an atomic at", to->addr);
+}
+
+static int flush_out(struct weft_rma_ctx *ctx, uint32_t pe, struct weft_op *op)
+{
+	const struct weft_rma_remote *remote = &weft_rma_own.remotes[pe];
+	struct weft_rma_ep_target to = { remote->addr, remote->spans[0].base,
+		remote->spans[0].key };
+
+	return write_out(
+		ctx, &to, NULL, 0, ctx->ep->domain->plan.flush_flags, op);
+}
+
+/* --- holding back -------------------------------------------------------- */
+
+static int post_held(struct weft_rma_ctx *ctx, uint64_t more)
+{
+	const struct weft_rma_small *op = &ctx->held.op;
+	struct weft_rma_ep_amo amo = { .what = op->what,
+		.width = (uint32_t)op->len,
+		.operand = ctx->held.data };
+
+	ctx->held.is_held = false;
+	if (op->is_amo)
+		return amo_out(ctx, &op->to, &amo, op->flags | more, NULL);
+	return write_out(
+		ctx, &op->to, ctx->held.data, op->len, op->flags | more, NULL);
+}
+
+int weft_remote_release(struct weft_rma_ctx *ctx)
+{
+	int err = 0;
+
+	ctx->n_in_window = 0;
+	if (ctx->held.is_held)
+		err = post_held(ctx, 0);
+	if (ctx->n_batched) {
+		int told = weft_am_release(ctx);
+
+		err = err ? err : told;
+	}
+	weft_ctx_hold(ctx, ctx->is_bundling);
+	return err;
+}
+
+/* Makes room for one more operation of the class in the batch: what is held
+ * leaves, saying that more follows. Sets *is_last when the window is full with
+ * the one that comes. */
+static int make_room(
+	struct weft_rma_ctx *ctx, enum weft_rma_class class, bool *is_last)
+{
+	uint64_t more = ctx->ep->domain->plan.batch_flags;
+	int err = 0;
+
+	if (ctx->held.is_held && ctx->held.op.class != class)
+		err = weft_remote_release(ctx);
+	else if (ctx->held.is_held)
+		err = post_held(ctx, more);
+	*is_last = ++ctx->n_in_window >= ctx->window;
+	if (*is_last)
+		ctx->n_in_window = 0;
+	return err;
+}
+
+/* Takes an operation of at most WEFT_HELD_MAX bytes into the batch. */
+static int remote_hold(struct weft_rma_ctx *ctx,
+	const struct weft_rma_small *op, const void *data)
+{
+	bool is_last;
+	int err = make_room(ctx, op->class, &is_last);
+
+	ctx->held.op = *op;
+	memcpy(ctx->held.data, data, op->len);
+	ctx->held.is_held = true;
+	if (!err && is_last)
+		err = post_held(ctx, 0);
+	return err;
+}
+
+/* --- order --------------------------------------------------------------- */
+
+int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	int err = weft_remote_release(ctx);
+	struct weft_op *op = await(ctx);
+
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	if (!err)
+		err = flush_out(ctx, pe, op);
+	if (!err)
+		err = remote_wait_for(
+			ctx, "what was put to", weft_rma_own.remotes[pe].addr);
+	ctx->states[pe] &=
+		(uint8_t) ~(WEFT_STATE_WRITTEN | WEFT_STATE_WRITTEN_FENCED);
+	return err;
+}
+
+/* What a fence before asks for. May add to the flags of the operation. */
+static int before_writing(
+	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *flags)
+{
+	uint64_t fence = ctx->ep->domain->plan.fence_flags;
+	uint8_t state = ctx->states[pe];
+	int err = 0;
+
+	if (weft_unlikely(state & WEFT_STATE_AM_FENCED))
+		err = weft_am_flush_pe(ctx, pe);
+	if (weft_unlikely(!err && (state & WEFT_STATE_WRITTEN_FENCED) &&
+			  !weft_rma_own.has_put_order)) {
+		if (fence) {
+			*flags |= fence;
+			err = flush_out(ctx, pe, NULL);
+			ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
+		} else {
+			err = weft_remote_flush_pe(ctx, pe);
+		}
+	}
+	weft_ctx_touch(ctx, pe, WEFT_STATE_WRITTEN);
+	return err;
+}
+
+/* A get that is waited for sees what was written before a fence: reads may
+ * overtake writes, and messages even more so. */
+static int before_reading(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	uint8_t state = ctx->states[pe];
+	int err = 0;
+
+	if (weft_unlikely(state & WEFT_STATE_AM_FENCED))
+		err = weft_am_flush_pe(ctx, pe);
+	if (weft_unlikely(!err && (state & WEFT_STATE_WRITTEN_FENCED)))
+		err = weft_remote_flush_pe(ctx, pe);
+	return err;
+}
+
+/* What reached a near PE by the fabric must be there before the next store. */
+static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	uint8_t state = ctx->states[pe];
+
+	if ((state & WEFT_STATE_WRITTEN) && weft_rma.pes[pe].heap)
+		return weft_remote_flush_pe(ctx, pe);
+	if (state & WEFT_STATE_WRITTEN)
+		ctx->states[pe] |= WEFT_STATE_WRITTEN_FENCED;
+	if (state & WEFT_STATE_AM)
+		ctx->states[pe] |= WEFT_STATE_AM_FENCED;
+	return 0;
+}
+
+/* Asks a PE for what was sent to it; waits for no answer. */
+static int ask_one(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	uint8_t state = ctx->states[pe];
+	int err = 0, told = 0;
+
+	if (state & WEFT_STATE_WRITTEN) {
+		ctx->n_flushes++;
+		err = flush_out(ctx, pe, &ctx->flush_op);
+		if (err)
+			ctx->n_flushes--;
+	}
+	if ((state & WEFT_STATE_AM) && !(state & WEFT_STATE_AM_ONE))
+		told = weft_am_ask(ctx, pe);
+	return err ? err : told;
+}
+
+/* Asks every PE; answers are waited for together. */
+static int ask_all(struct weft_rma_ctx *ctx)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < ctx->n_touched; i++) {
+		int one = ask_one(ctx, ctx->touched[i]);
+
+		err = err ? err : one;
+	}
+	return err;
+}
+
+static int take_late_error(struct weft_rma_ctx *ctx)
+{
+	int err = ctx->err ? ctx->err : ctx->ep->err;
+
+	ctx->err = 0;
+	ctx->ep->err = 0;
+	return weft_unlikely(err) ? weft_rma_fault_at(err, "", WEFT_RMA_ALL)
+				  : 0;
+}
+
+int weft_remote_fence(struct weft_rma_ctx *ctx)
+{
+	int err;
+
+	weft_ctx_take(ctx);
+	err = weft_remote_release(ctx);
+	for (uint32_t i = 0; i < ctx->n_touched; i++) {
+		int one = fence_pe(ctx, ctx->touched[i]);
+
+		err = err ? err : one;
+	}
+	/* a program without quiet is to hear of errors as well */
+	if (++ctx->n_fences % FENCES_PER_POLL == 0)
+		weft_rma_ep_poll(ctx->ep);
+	if (weft_unlikely(ctx->err || ctx->ep->err) && !err)
+		err = take_late_error(ctx);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+/* Until nothing is under way, or somebody is gone and nothing comes. */
+static int remote_wait_all(struct weft_rma_ctx *ctx)
+{
+	struct weft_rma_op_wait op_wait = { .what = "a quiet",
+		.addr = WEFT_RMA_ALL };
+	int err = 0;
+
+	while ((ctx->n_flushes || ctx->n_reads) && !err) {
+		weft_remote_progress(ctx);
+		err = weft_rma_op_wait_check(
+			&op_wait, ctx->n_flushes + ctx->n_reads);
+	}
+	return ctx->n_flushes || ctx->n_reads ? err : 0;
+}
+
+/* Asks one PE, or all that something went to, and waits for the answers. */
+static int remote_quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
+{
+	/* a question goes in the message of what it is about */
+	int err = ctx->held.is_held ? post_held(ctx, 0) : 0;
+	int one = only ? ask_one(ctx, *only) : ask_all(ctx);
+
+	err = err ? err : one;
+	one = weft_remote_release(ctx);
+	err = err ? err : one;
+	one = remote_wait_all(ctx);
+	err = err ? err : one;
+	one = weft_am_wait(ctx);
+	err = err ? err : one;
+	/* errors of what nobody waited for come after the last of the flushes
+	 * on some fabrics */
+	for (int i = 0; i < LATE_POLLS && weft_rma_ep_poll(ctx->ep); i++)
+		;
+	if (only)
+		ctx->states[*only] &= WEFT_STATE_LISTED;
+	while (!only && ctx->n_touched)
+		ctx->states[ctx->touched[--ctx->n_touched]] = 0;
+	one = take_late_error(ctx);
+	return err ? err : one;
+}
+
+int weft_remote_quiet(struct weft_rma_ctx *ctx)
+{
+	int err;
+
+	weft_ctx_take(ctx);
+	err = remote_quiet(ctx, NULL);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+int weft_remote_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	int err;
+
+	weft_ctx_take(ctx);
+	err = remote_quiet(ctx, &pe);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+/* --- small operations as records ------------------------------------------ */
+
+/* One small operation closely after another: more may come. The helper sends
+ * what is kept then; who has none, keeps nothing. */
+static bool is_burst(struct weft_rma_ctx *ctx)
+{
+	uint64_t last = ctx->last_ns;
+
+	if ((ctx->options & WEFT_RMA_PRIVATE) || !weft_rma_own.has_helper)
+		return false;
+	ctx->last_ns = weft_now_ns();
+	return ctx->last_ns - last < BURST_NS;
+}
+
+/* Kept for company where a session says that there will be some, where a quiet
+ * must follow anyway (nbi), and in a burst; else sent. */
+static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
+	const struct weft_am *am, uint32_t pe, bool is_nbi)
+{
+	if (ctx->is_sending_am[class] || is_nbi || is_burst(ctx)) {
+		weft_ctx_hold(ctx, true);
+		return weft_am_add(ctx, pe, am);
+	}
+	return ctx->states[pe] & (uint8_t)~WEFT_STATE_LISTED
+		       ? weft_am_send(ctx, pe, am, 1)
+		       : weft_am_send_one(ctx, pe, am);
+}
+
+/* True for a small put that goes as a record. What was written there stays
+ * ahead of it without a fence, as programs have come to expect of sockets. */
+static bool remote_is_told(
+	const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
+{
+	if (len > WEFT_HELD_MAX || !ctx->ep->domain->plan.has_put_messages)
+		return false;
+	return ctx->is_sending_am[WEFT_CLASS_PUT] ||
+	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
+}
+
+static int am_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe, bool is_nbi)
+{
+	struct weft_am am = {
+		.rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
+		.data = src,
+		.sym = dest,
+	};
+
+	return am_small(ctx, WEFT_CLASS_PUT, &am, pe, is_nbi);
+}
+
+/* A word that nobody waits for can be fetched by a record as well. */
+static bool is_am_word(const struct weft_rma_ctx *ctx, const void *src,
+	size_t len, uint32_t pe)
+{
+	return ctx->ep->domain->plan.has_put_messages &&
+	       !weft_rma_own.has_fabric_amo && (len == 4 || len == 8) &&
+	       (uintptr_t)src % len == 0 &&
+	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
+}
+
+static int am_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe)
+{
+	const struct weft_amo amo = { .op = WEFT_AMO_FETCH,
+		.width = (uint32_t)len };
+
+	return weft_am_fetch(ctx, (void *)(uintptr_t)src, &amo, dest, pe, true);
+}
+
+/* --- put and get --------------------------------------------------------- */
+
+/* A put that the fabric copies, or that a session keeps for a while. */
+static int put_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
+	const struct weft_rma_ep_target *to, const void *src, size_t len,
+	uint32_t pe)
+{
+	uint64_t flags = ctx->flags[class] | WEFT_RMA_EP_COPY;
+	struct weft_rma_small op = { .class = class, .to = *to, .len = len };
+	int err = before_writing(ctx, pe, &flags);
+
+	op.flags = flags;
+	if (err)
+		return err;
+	if (ctx->is_batching[class] && len <= WEFT_HELD_MAX)
+		return remote_hold(ctx, &op, src);
+	return write_out(ctx, to, src, len, flags, NULL);
+}
+
+/* The source must stay until the fabric has it; only nbi leaves that to the
+ * caller. */
+static int put_large(struct weft_rma_ctx *ctx, uint64_t flags,
+	struct weft_rma_ep_target to, const char *src, size_t len, uint32_t pe,
+	bool is_nbi)
+{
+	size_t max = ctx->ep->domain->plan.rma_max_len;
+	int err = weft_remote_release(ctx);
+
+	if (!err)
+		err = before_writing(ctx, pe, &flags);
+	while (len && !err) {
+		struct weft_op *op = is_nbi ? NULL : await(ctx);
+		size_t piece = weft_min(len, max);
+
+		if (!is_nbi && !op)
+			return WEFT_ERR_NOMEM;
+		err = write_out(ctx, &to, src, piece, flags, op);
+		if (!err && !is_nbi)
+			err = remote_wait_for(ctx, "a put to", to.addr);
+		to.remote += piece;
+		src += piece;
+		len -= piece;
+	}
+	return err;
+}
+
+static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe, bool is_nbi)
+{
+	struct weft_rma_ep_target to;
+	int err = locate(dest, len, pe, &to);
+
+	if (err)
+		return err;
+	if (remote_is_told(ctx, len, pe))
+		return am_put(ctx, dest, src, len, pe, is_nbi);
+	if (len <= ctx->ep->domain->plan.rma_inject_len)
+		return put_small(ctx, WEFT_CLASS_PUT, &to, src, len, pe);
+	return put_large(
+		ctx, ctx->flags[WEFT_CLASS_PUT], to, src, len, pe, is_nbi);
+}
+
+int weft_remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe, bool is_nbi)
+{
+	int err = len ? remote_begin(ctx, dest, len, pe) : 0;
+
+	if (err || !len)
+		return err;
+	err = remote_put(ctx, dest, src, len, pe, is_nbi);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+static int remote_get(struct weft_rma_ctx *ctx, char *dest, const void *src,
+	size_t len, uint32_t pe, bool is_nbi)
+{
+	size_t max = ctx->ep->domain->plan.rma_max_len;
+	struct weft_rma_ep_target from;
+	int err = locate(src, len, pe, &from);
+
+	if (!err && is_nbi && is_am_word(ctx, src, len, pe))
+		return am_get(ctx, dest, src, len, pe);
+	if (!err)
+		err = weft_remote_release(ctx);
+	if (!err && !is_nbi)
+		err = before_reading(ctx, pe);
+	while (len && !err) {
+		struct weft_op *op = is_nbi ? &ctx->read_op : await(ctx);
+		size_t piece = weft_min(len, max);
+
+		if (!op)
+			return WEFT_ERR_NOMEM;
+		ctx->n_reads += is_nbi;
+		err = read_in(ctx, &from, dest, piece, op);
+		if (err)
+			ctx->n_reads -= is_nbi;
+		else if (!is_nbi)
+			err = remote_wait_for(ctx, "a get from", from.addr);
+		from.remote += piece;
+		dest += piece;
+		len -= piece;
+	}
+	return err;
+}
+
+int weft_remote_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, uint32_t pe, bool is_nbi)
+{
+	int err = len ? remote_begin(ctx, src, len, pe) : 0;
+
+	if (err || !len)
+		return err;
+	err = remote_get(ctx, dest, src, len, pe, is_nbi);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+/* --- atomics ------------------------------------------------------------- */
+
+static const enum weft_rma_ep_what whats[] = {
+	[WEFT_AMO_SET] = WEFT_RMA_EP_SET,
+	[WEFT_AMO_ADD] = WEFT_RMA_EP_ADD,
+	[WEFT_AMO_AND] = WEFT_RMA_EP_AND,
+	[WEFT_AMO_OR] = WEFT_RMA_EP_OR,
+	[WEFT_AMO_XOR] = WEFT_RMA_EP_XOR,
+	[WEFT_AMO_FETCH] = WEFT_RMA_EP_FETCH,
+	[WEFT_AMO_SWAP] = WEFT_RMA_EP_SET,
+	[WEFT_AMO_CSWAP] = WEFT_RMA_EP_CSWAP,
+};
+
+/* By the fabric, without a result. extra: flags besides the session's. */
+static int fabric_amo(struct weft_rma_ctx *ctx, enum weft_rma_class class,
+	void *dest, const struct weft_amo *amo, uint32_t pe, uint64_t extra)
+{
+	uint64_t flags = ctx->flags[class] | extra | WEFT_RMA_EP_COPY;
+	struct weft_rma_small op = { .class = class,
+		.len = amo->width,
+		.is_amo = true,
+		.what = whats[amo->op] };
+	struct weft_rma_ep_amo what = { .what = whats[amo->op],
+		.width = amo->width,
+		.operand = &amo->value };
+	int err = locate(dest, amo->width, pe, &op.to);
+
+	if (!err)
+		err = before_writing(ctx, pe, &flags);
+	op.flags = flags;
+	if (err)
+		return err;
+	if (ctx->is_batching[class])
+		return remote_hold(ctx, &op, &amo->value);
+	err = weft_remote_release(ctx);
+	return err ? err : amo_out(ctx, &op.to, &what, flags, NULL);
+}
+
+static int am_amo(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, uint32_t pe)
+{
+	uint64_t words[2] = { amo->value, amo->cond };
+	struct weft_am am = { .rec = { .kind = WEFT_WIRE_RMA_AMO,
+				      .op = (uint8_t)amo->op,
+				      .width = (uint8_t)amo->width,
+				      .len = sizeof(words) },
+		.data = words,
+		.sym = dest };
+
+	return am_small(ctx, WEFT_CLASS_AMO, &am, pe, false);
+}
+
+static int check_amo(const struct weft_amo *amo, const void *dest)
+{
+	if ((amo->width == 4 || amo->width == 8) &&
+		(uintptr_t)dest % amo->width == 0 && amo->op <= WEFT_AMO_CSWAP)
+		return 0;
+	return weft_err_set(WEFT_ERR_ARG,
+		"no such atomic: operation %d on %u bytes at %p", amo->op,
+		amo->width, dest);
+}
+
+int weft_remote_amo(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, uint32_t pe)
+{
+	int err = check_amo(amo, dest);
+
+	if (!err)
+		err = remote_begin(ctx, dest, amo->width, pe);
+	if (err)
+		return err;
+	if (weft_rma_own.has_fabric_amo)
+		err = fabric_amo(ctx, WEFT_CLASS_AMO, dest, amo, pe, 0);
+	else
+		err = am_amo(ctx, dest, amo, pe);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+static void on_fetched(struct weft_op *op, int err, size_t len)
+{
+	struct pending *pending = weft_container_of(op, struct pending, op);
+	struct weft_rma_ctx *ctx = pending->ctx;
+
+	(void)len;
+	ctx->n_reads--;
+	if (err && !ctx->err)
+		ctx->err = err;
+	free(pending);
+}
+
+static struct pending *make_pending(
+	struct weft_rma_ctx *ctx, const struct weft_amo *amo)
+{
+	struct pending *pending = malloc(sizeof(*pending));
+
+	if (pending)
+		*pending = (struct pending){ .op = { .done = on_fetched },
+			.ctx = ctx,
+			.value = amo->value,
+			.cond = amo->cond };
+	return pending;
+}
+
+static int fabric_fetch(struct weft_rma_ctx *ctx,
+	const struct weft_rma_ep_target *to, const struct weft_amo *amo,
+	void *fetched, bool is_nbi)
+{
+	struct pending *pending = is_nbi ? make_pending(ctx, amo) : NULL;
+	struct weft_op *op = pending ? &pending->op : await(ctx);
+	bool has_cond = amo->op == WEFT_AMO_CSWAP;
+	struct weft_rma_ep_amo what = { .what = whats[amo->op],
+		.width = amo->width,
+		.operand = pending ? &pending->value : &amo->value,
+		.compare = !has_cond ? NULL
+			   : pending ? &pending->cond
+				     : &amo->cond,
+		.result = fetched };
+	int err;
+
+	if ((is_nbi && !pending) || !op)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a fetch");
+	ctx->n_reads += is_nbi;
+	err = amo_out(ctx, to, &what, ctx->flags[WEFT_CLASS_FAMO], op);
+	if (!err)
+		return is_nbi ? 0
+			      : remote_wait_for(ctx, "an atomic at", to->addr);
+	ctx->n_reads -= is_nbi;
+	free(pending);
+	return err;
+}
+
+static int remote_fetch(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
+{
+	uint64_t flags = 0;
+	struct weft_rma_ep_target to;
+	int err;
+
+	if (!weft_rma_own.has_fabric_amo)
+		return weft_am_fetch(ctx, dest, amo, fetched, pe, is_nbi);
+	err = weft_remote_release(ctx);
+	if (!err)
+		err = locate(dest, amo->width, pe, &to);
+	if (!err)
+		err = before_writing(ctx, pe, &flags);
+	if (!err && flags) /* a fetch bears no fence: wait instead */
+		err = weft_remote_flush_pe(ctx, pe);
+	return err ? err : fabric_fetch(ctx, &to, amo, fetched, is_nbi);
+}
+
+int weft_remote_amo_fetch(struct weft_rma_ctx *ctx, void *dest,
+	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
+{
+	int err = check_amo(amo, dest);
+
+	if (!err)
+		err = remote_begin(ctx, dest, amo->width, pe);
+	if (err)
+		return err;
+	err = remote_fetch(ctx, dest, amo, fetched, pe, is_nbi);
+	weft_ctx_drop(ctx);
+	return err;
+}
+
+/* --- put with signal ----------------------------------------------------- */
+
+/* Data and signal in one message. */
+static int am_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, void *sig, const struct weft_amo *amo, uint32_t pe)
+{
+	uint64_t words[2] = { amo->value, amo->cond };
+	struct weft_am ams[2] = {
+		{ .rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
+			.data = src,
+			.sym = dest },
+		{ .rec = { .kind = WEFT_WIRE_RMA_AMO,
+			  .op = (uint8_t)amo->op,
+			  .width = (uint8_t)amo->width,
+			  .len = sizeof(words) },
+			.data = words,
+			.sym = sig },
+	};
+
+	if (ctx->is_sending_am[WEFT_CLASS_PWS] || is_burst(ctx)) {
+		int err = len ? weft_am_add(ctx, pe, &ams[0]) : 0;
+
+		weft_ctx_hold(ctx, true);
+		return err ? err : weft_am_add(ctx, pe, &ams[1]);
+	}
+	if (!len)
+		return weft_am_send(ctx, pe, &ams[1], 1);
+	return weft_am_send(ctx, pe, ams, 2);
+}
+
+/* The target's CPU updates the signal: it must find the data there. */
+static int signal_by_cpu(struct weft_rma_ctx *ctx, void *dest, const void *src,
+	size_t len, void *sig, const struct weft_amo *amo, uint32_t pe)
+{
+	struct weft_rma_ep_target to;
+	int err;
+
+	if (len <= WEFT_AM_MAX / 2)
+		return am_both(ctx, dest, src, len, sig, amo, pe);
+	err = locate(dest, len, pe, &to);
+	if (!err)
+		err = put_large(ctx, ctx->flags[WEFT_CLASS_PWS], to, src, len,
+			pe, true);
+	if (!err)
+		err = weft_remote_flush_pe(ctx, pe);
+	return err ? err : am_amo(ctx, sig, amo, pe);
+}
+
+/* The data of a pair: what is held makes room, and the signal, which comes
+ * next, rings for both. */
+static int put_before_signal(struct weft_rma_ctx *ctx,
+	const struct weft_rma_ep_target *to, const void *src, size_t len,
+	uint64_t flags, uint32_t pe)
+{
+	uint64_t more = ctx->is_batching[WEFT_CLASS_PWS]
+				? ctx->ep->domain->plan.batch_flags
+				: 0;
+	int err = 0;
+
+	if (ctx->held.is_held && ctx->held.op.class == WEFT_CLASS_PWS)
+		err = post_held(ctx, more);
+	else
+		err = weft_remote_release(ctx);
+	flags |= WEFT_RMA_EP_COPY | more;
+	if (!err)
+		err = before_writing(ctx, pe, &flags);
+	return err ? err : write_out(ctx, to, src, len, flags, NULL);
+}
+
+/* The fabric updates it: after the data, by a fence or by waiting. */
+static int signal_by_fabric(struct weft_rma_ctx *ctx, void *dest,
+	const void *src, size_t len, void *sig, const struct weft_amo *amo,
+	uint32_t pe, bool is_nbi)
+{
+	const struct weft_plan *plan = &ctx->ep->domain->plan;
+	uint64_t flags = ctx->flags[WEFT_CLASS_PWS] | plan->deliver_flags;
+	struct weft_rma_ep_target to;
+	int err = len ? locate(dest, len, pe, &to) : 0;
+
+	if (err)
+		return err;
+	if (len && len <= plan->rma_inject_len && plan->fence_flags)
+		err = put_before_signal(ctx, &to, src, len, flags, pe);
+	else if (len)
+		err = put_large(ctx, flags, to, src, len, pe, is_nbi);
+	if (!err && !plan->fence_flags)
+		err = weft_remote_flush_pe(ctx, pe);
+	return err ? err
+		   : fabric_amo(ctx, WEFT_CLASS_PWS, sig, amo, pe,
+			     plan->fence_flags | plan->deliver_flags);
+}
+
+int weft_remote_put_signal(struct weft_rma_ctx *ctx, void *dest,
+	const void *src, size_t len, uint64_t *sig, const struct weft_amo *amo,
+	uint32_t pe, bool is_nbi)
+{
+	void *there = weft_rma_local(dest, pe);
+	int err = check_amo(amo, sig);
+
+	if (!err)
+		err = remote_begin(ctx, dest, len, pe);
+	if (err)
+		return err;
+	if (there) {
+		memcpy(there, src, len);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		len = 0;
+	}
+	if (weft_rma_own.has_fabric_amo)
+		err = signal_by_fabric(
+			ctx, dest, src, len, sig, amo, pe, is_nbi);
+	else
+		err = signal_by_cpu(ctx, dest, src, len, sig, amo, pe);
+	weft_ctx_drop(ctx);
+	return err;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pset_watch: a program wants to be told when process sets change */
+#include "session/pset_watch.h"
+
+#include "base/err.h"
+#include "boot/boot.h"
+#include "transport/proc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One change, not yet told. */
+struct news {
+	struct weft_link link;
+	bool is_defined;
+	char name[];
+};
+
+/* Created and destroyed by weft_pset_watch_set(), which a session's end calls;
+ * one that is told something at that time is destroyed by whoever tells it. */
+struct watch {
+	struct weft_link link;
+	struct weft_session *session;
+	struct weft_watch_how how;
+	struct weft_link news;
+	bool is_told;	/* its function is being called, by teller */
+	bool is_orphan; /* taken off from within its function */
+	pthread_t teller;
+};
+
+/* lock: innermost but for the allocator's; guards all watches. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t told;
+	struct weft_link list;
+} watches = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.told = PTHREAD_COND_INITIALIZER,
+	.list = { &watches.list, &watches.list },
+};
+
+static struct watch *watch_at(struct weft_link *link)
+{
+	return weft_container_of(link, struct watch, link);
+}
+
+static void watch_free(struct watch *watch)
+{
+	weft_list_for_each(link, next, &watch->news)
+		free(weft_container_of(link, struct news, link));
+	free(watch);
+}
+
+/* The lock is held, and let go while another thread is in the function. */
+static void take_off(struct watch *watch)
+{
+	weft_list_remove(&watch->link);
+	if (watch->is_told && pthread_equal(watch->teller, pthread_self())) {
+		watch->is_orphan = true;
+		return;
+	}
+	while (watch->is_told)
+		pthread_cond_wait(&watches.told, &watches.lock);
+	watch_free(watch);
+}
+
+static struct watch *pset_watch_find(const struct weft_session *session)
+{
+	weft_list_for_each(
+		link, next, &watches.list) if (watch_at(link)->session ==
+					       session) return watch_at(link);
+	return NULL;
+}
+
+int weft_pset_watch_set(
+	struct weft_session *session, const struct weft_watch_how *how)
+{
+	struct watch *watch = how ? calloc(1, sizeof(*watch)) : NULL;
+	struct watch *old;
+
+	if (how && !watch)
+		return WEFT_ERR_NOMEM;
+	pthread_mutex_lock(&watches.lock);
+	old = pset_watch_find(session);
+	if (old)
+		take_off(old);
+	if (watch) {
+		watch->session = session;
+		watch->how = *how;
+		weft_list_init(&watch->news);
+		weft_list_push_back(&watches.list, &watch->link);
+	}
+	pthread_mutex_unlock(&watches.lock);
+	return 0;
+}
+
+/* The lock is held. What memory is short for is not told. */
+static void pset_watch_note(
+	struct watch *watch, const char *name, bool is_defined)
+{
+	size_t len = strlen(name) + 1;
+	struct news *news = malloc(sizeof(*news) + len);
+
+	if (!news)
+		return;
+	news->is_defined = is_defined;
+	memcpy(news->name, name, len);
+	weft_list_push_back(&watch->news, &news->link);
+	atomic_store_explicit(&weft_proc.has_news, true, memory_order_relaxed);
+}
+
+void weft_pset_watch_event(const struct weft_boot_event *event)
+{
+	if (event->kind == WEFT_BOOT_PEER_DIED)
+		return;
+	pthread_mutex_lock(&watches.lock);
+	weft_list_for_each(link, next, &watches.list)
+		pset_watch_note(watch_at(link), event->name,
+			event->kind == WEFT_BOOT_PSET_DEFINED);
+	pthread_mutex_unlock(&watches.lock);
+}
+
+void weft_pset_watch_made(
+	struct weft_session *session, const char *name, bool is_defined)
+{
+	struct watch *watch;
+
+	pthread_mutex_lock(&watches.lock);
+	watch = pset_watch_find(session);
+	if (watch)
+		pset_watch_note(watch, name, is_defined);
+	pthread_mutex_unlock(&watches.lock);
+}
+
+/* One that has news and is not being told any; the lock is held. */
+static struct watch *first_untold(void)
+{
+	weft_list_for_each(link, next, &watches.list)
+	{
+		struct watch *watch = watch_at(link);
+
+		if (!watch->is_told && !weft_list_is_empty(&watch->news))
+			return watch;
+	}
+	return NULL;
+}
+
+static void pset_watch_tell(struct watch *watch)
+{
+	struct news *news = weft_container_of(
+		weft_list_pop_front(&watch->news), struct news, link);
+
+	watch->is_told = true;
+	watch->teller = pthread_self();
+	pthread_mutex_unlock(&watches.lock);
+	watch->how.call(&watch->how, news->name, news->is_defined);
+	free(news);
+	pthread_mutex_lock(&watches.lock);
+	watch->is_told = false;
+	if (watch->is_orphan)
+		watch_free(watch);
+	else
+		pthread_cond_broadcast(&watches.told);
+}
+
+void weft_pset_watch_notify(void)
+{
+	struct watch *watch;
+
+	pthread_mutex_lock(&watches.lock);
+	atomic_store_explicit(&weft_proc.has_news, false, memory_order_relaxed);
+	while ((watch = first_untold()) != NULL)
+		pset_watch_tell(watch);
+	pthread_mutex_unlock(&watches.lock);
+}

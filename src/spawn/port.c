@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* port: connect request, let in, refuse
+ *
+ * A connect request is answered exactly once, unless the port's process makes
+ * no progress: WELCOME when it is taken by an accept, REFUSED when there is no
+ * such port or it is closed first, or when the connect request is withdrawn in
+ * time. After a WELCOME the communicator of the two, whose context id came with
+ * the connect request, exists at the port's side. */
+#include "spawn/port.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "transport/foreign.h"
+#include "p2p/p2p.h"
+#include "comm/comm_init.h"
+#include "comm/blocked.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define PREFIX "weft-port-1:"
+
+enum {
+	SERVICE_MAX = 400,
+	CONNECT_REQUESTS_MAX = 4096, /* that wait at one port */
+	WITHDRAW_S = 5,		     /* for an answer to a withdrawal */
+	NAME_FIXED = 8 + 8,	     /* process, port */
+};
+
+/* Somebody asked to connect and waits. */
+struct connect_request {
+	struct weft_link link;
+	uint64_t proc;
+	uint64_t ctx;
+};
+
+/* Made by weft_port_open, destroyed by weft_port_close. */
+struct port {
+	struct weft_link link;
+	uint64_t id;
+	struct weft_link connect_requests; /* oldest first */
+	uint32_t n_connect_requests;
+};
+
+/* A connect request of ours; on the stack of who waits for its answer. */
+struct asked {
+	struct weft_link link;
+	uint64_t proc;
+	uint64_t ctx;
+	uint32_t answer; /* enum weft_wire_connect_kind, or 0 */
+};
+
+/* Guarded by the default VCI's lock. */
+static struct weft_link ports = { &ports, &ports };
+static struct weft_link askeds = { &askeds, &askeds };
+
+/* What a port's name says. */
+struct name {
+	uint64_t proc;
+	uint64_t id;
+	struct weft_vci_card bc;
+};
+
+/* ---- names ---- */
+
+static void name_write(const struct name *name, char *buf)
+{
+	const struct weft_vci_card *bc = &name->bc;
+	uint8_t bytes[NAME_FIXED + sizeof(bc->key) + sizeof(bc->name)];
+	size_t n = 0;
+
+	memcpy(bytes, &name->proc, 8);
+	memcpy(bytes + 8, &name->id, 8);
+	memcpy(bytes + NAME_FIXED, bc->key, sizeof(bc->key));
+	n = NAME_FIXED + sizeof(bc->key);
+	memcpy(bytes + n, bc->name, bc->name_len);
+	n += bc->name_len;
+	buf += sprintf(buf, PREFIX);
+	for (size_t i = 0; i < n; i++)
+		buf += sprintf(buf, "%02x", bytes[i]);
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int name_read(const char *text, struct name *name_out)
+{
+	struct name name = { 0 };
+	struct weft_vci_card *bc = &name.bc;
+	uint8_t bytes[NAME_FIXED + sizeof(bc->key) + sizeof(bc->name)];
+	size_t n = 0, fixed = NAME_FIXED + sizeof(bc->key);
+
+	if (strncmp(text, PREFIX, strlen(PREFIX)))
+		goto bad;
+	for (text += strlen(PREFIX); *text; text += 2) {
+		if (n == sizeof(bytes) || digit(text[0]) < 0 ||
+			digit(text[1]) < 0)
+			goto bad;
+		bytes[n++] = (uint8_t)(digit(text[0]) << 4 | digit(text[1]));
+	}
+	if (n <= fixed)
+		goto bad;
+	memcpy(&name.proc, bytes, 8);
+	memcpy(&name.id, bytes + 8, 8);
+	memcpy(bc->key, bytes + NAME_FIXED, sizeof(bc->key));
+	bc->name_len = (uint8_t)(n - fixed);
+	memcpy(bc->name, bytes + fixed, n - fixed);
+	*name_out = name;
+	return 0;
+bad:
+	return weft_err_set(WEFT_ERR_PORT, "this is not the name of a port");
+}
+
+/* ---- ports ---- */
+
+static struct port *port_find(uint64_t id)
+{
+	weft_list_for_each(link, next, &ports)
+	{
+		struct port *port = weft_container_of(link, struct port, link);
+
+		if (port->id == id)
+			return port;
+	}
+	return NULL;
+}
+
+/* The open port of this process with that name. */
+static int port_named(const char *text, struct port **port_out)
+{
+	struct name name;
+	int err = name_read(text, &name);
+
+	if (err)
+		return err;
+	*port_out = name.proc == weft_proc.proc ? port_find(name.id) : NULL;
+	return *port_out ? 0
+			 : weft_err_set(WEFT_ERR_PORT,
+				   "this process has no such port open");
+}
+
+static int port_say(uint64_t proc, uint64_t port, uint64_t ctx,
+	enum weft_wire_connect_kind kind)
+{
+	struct {
+		struct weft_wire_connect wire;
+		struct weft_vci_card bc;
+	} msg = { .wire = { .port = port, .ctx = ctx, .kind = kind } };
+	int err = 0;
+
+	if (kind == WEFT_WIRE_CONNECT_REQUEST && weft_foreign_is(proc))
+		err = weft_foreign_bc(&msg.bc);
+	return err ? err
+		   : weft_p2p_control_locked(&weft_proc.vci, proc,
+			     WEFT_WIRE_CONNECT, &msg, sizeof(msg));
+}
+
+int weft_port_open(char *buf)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	struct port *port = calloc(1, sizeof(*port));
+	struct name name = { .proc = weft_proc.proc };
+	int err = port ? 0 : WEFT_ERR_NOMEM;
+
+	if (!err && getrandom(&name.id, sizeof(name.id), 0) != sizeof(name.id))
+		err = weft_err_set(
+			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
+	weft_vci_lock(vci);
+	if (!err)
+		err = weft_foreign_bc(&name.bc);
+	if (!err) {
+		port->id = name.id;
+		weft_list_init(&port->connect_requests);
+		weft_list_push_back(&ports, &port->link);
+		name_write(&name, buf);
+	}
+	weft_vci_unlock(vci);
+	if (err)
+		free(port);
+	return err;
+}
+
+int weft_port_close(const char *name)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	struct port *port;
+	struct weft_link *link;
+	int err;
+
+	weft_vci_lock(vci);
+	err = port_named(name, &port);
+	if (!err) {
+		weft_list_remove(&port->link);
+		while ((link = weft_list_pop_front(&port->connect_requests)) !=
+			NULL) {
+			struct connect_request *k = weft_container_of(
+				link, struct connect_request, link);
+
+			port_say(k->proc, port->id, k->ctx,
+				WEFT_WIRE_CONNECT_REFUSED);
+			free(k);
+		}
+		free(port);
+	}
+	weft_vci_unlock(vci);
+	return err;
+}
+
+/* ---- published ---- */
+
+/* The manager may take its time, so that no VCI's lock is held. */
+
+static int port_check_service(const char *service)
+{
+	size_t len = strlen(service);
+
+	if (len && len <= SERVICE_MAX)
+		return 0;
+	return weft_err_set(WEFT_ERR_SERVICE,
+		"a service name has 1 to %d characters, this one has %zu",
+		SERVICE_MAX, len);
+}
+
+static int say_alone(int err)
+{
+	return err == WEFT_ERR_UNSUPPORTED
+		       ? weft_err_set(WEFT_ERR_SERVICE,
+				 "there is no process manager to publish with; "
+				 "start the program by mpiexec")
+		       : err;
+}
+
+int weft_port_publish(const char *service, const char *name)
+{
+	int err = port_check_service(service);
+
+	if (err)
+		return err;
+	err = say_alone(weft_boot_publish(weft_proc.boot, service, name));
+	return err;
+}
+
+int weft_port_unpublish(const char *service)
+{
+	int err = port_check_service(service);
+
+	if (err)
+		return err;
+	err = say_alone(weft_boot_unpublish(weft_proc.boot, service));
+	return err;
+}
+
+int weft_port_lookup(const char *service, char *buf, size_t len)
+{
+	int err = port_check_service(service);
+
+	if (err)
+		return err;
+	err = say_alone(weft_boot_lookup(weft_proc.boot, service, buf, len));
+	return err;
+}
+
+/* ---- connect requests arrive ---- */
+
+static void on_ask(struct weft_vci *vci, uint64_t proc,
+	const struct weft_wire_connect *wire, const struct weft_vci_card *bc)
+{
+	struct port *port = port_find(wire->port);
+	struct connect_request *k;
+
+	if (weft_foreign_set_bc(proc, bc)) {
+		weft_dispatch_drop(vci, "a connect request without an address");
+		return;
+	}
+	k = port && port->n_connect_requests < CONNECT_REQUESTS_MAX
+		    ? malloc(sizeof(*k))
+		    : NULL;
+	if (!k) {
+		port_say(
+			proc, wire->port, wire->ctx, WEFT_WIRE_CONNECT_REFUSED);
+		return;
+	}
+	*k = (struct connect_request){ .proc = proc, .ctx = wire->ctx };
+	weft_list_push_back(&port->connect_requests, &k->link);
+	port->n_connect_requests++;
+}
+
+static void on_withdraw(uint64_t proc, const struct weft_wire_connect *wire)
+{
+	struct port *port = port_find(wire->port);
+
+	if (!port)
+		return;
+	weft_list_for_each(link, next, &port->connect_requests)
+	{
+		struct connect_request *k =
+			weft_container_of(link, struct connect_request, link);
+
+		if (k->proc != proc || k->ctx != wire->ctx)
+			continue;
+		weft_list_remove(&k->link);
+		port->n_connect_requests--;
+		free(k);
+		port_say(
+			proc, wire->port, wire->ctx, WEFT_WIRE_CONNECT_REFUSED);
+		return;
+	}
+}
+
+static void port_on_answer(uint64_t proc, const struct weft_wire_connect *wire)
+{
+	weft_list_for_each(link, next, &askeds)
+	{
+		struct asked *a = weft_container_of(link, struct asked, link);
+
+		if (a->proc == proc && a->ctx == wire->ctx)
+			a->answer = wire->kind;
+	}
+}
+
+static void on_connect_message(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_connect wire;
+	struct weft_vci_card bc;
+
+	(void)head;
+	if (!weft_wire_get_connect(&wire, payload, len) ||
+		len != sizeof(wire) + sizeof(bc)) {
+		weft_dispatch_drop(vci, "a connect request of a wrong length");
+		return;
+	}
+	memcpy(&bc, (const char *)payload + sizeof(wire), sizeof(bc));
+	switch (wire.kind) {
+	case WEFT_WIRE_CONNECT_REQUEST:
+		on_ask(vci, peer->proc, &wire, &bc);
+		break;
+	case WEFT_WIRE_CONNECT_WITHDRAWN:
+		on_withdraw(peer->proc, &wire);
+		break;
+	case WEFT_WIRE_CONNECT_ACCEPTED:
+	case WEFT_WIRE_CONNECT_REFUSED:
+		port_on_answer(peer->proc, &wire);
+		break;
+	default:
+		weft_dispatch_drop(vci, "a connect request of an unknown kind");
+	}
+}
+
+void weft_port_listen(struct weft_vci *vci)
+{
+	weft_dispatch_set(vci, WEFT_WIRE_CONNECT, on_connect_message);
+}
+
+/* ---- the two roots ---- */
+
+/* The communicator of the two. VCI's lock held. */
+static int make_pair(struct weft_comm *local, uint64_t porter, uint64_t guest,
+	uint64_t ctx, struct weft_comm **pair_out)
+{
+	uint64_t procs[2] = { porter, guest };
+	struct weft_comm_init b = {
+		.session = local->child.session,
+		.ctx = ctx,
+		.errh = local->errh,
+		.tag = "port",
+	};
+	int err = weft_group_create(procs, 2, &b.group);
+
+	if (!err)
+		err = weft_comm_init(&b, pair_out);
+	weft_group_put(b.group);
+	return err;
+}
+
+/* Waits for somebody to connect. The port may be closed meanwhile. */
+static int wait_connect_request(struct weft_vci *vci, const char *name,
+	const char *job, struct connect_request **request_out)
+{
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_PORT,
+		.vci = vci,
+		.id = *job ? "SESSION-SPAWN" : "SESSION-ACCEPT",
+		.what = *job ? "MPI_Comm_spawn" : "MPI_Comm_accept",
+		.whom = *job ? "the new processes to call MPI_Init"
+			     : "somebody to connect",
+	};
+	struct port *port;
+	struct weft_link *link;
+	int err;
+
+	weft_blocked_begin(&blocked);
+	while ((err = port_named(name, &port)) == 0) {
+		link = weft_list_pop_front(&port->connect_requests);
+		if (link) {
+			port->n_connect_requests--;
+			*request_out = weft_container_of(
+				link, struct connect_request, link);
+			break;
+		}
+		if (*job && weft_foreign_has_ended(job)) {
+			err = weft_err_set(WEFT_ERR_SPAWN,
+				"the processes ended before they called "
+				"MPI_Init");
+			break;
+		}
+		weft_blocked_round(&blocked);
+	}
+	weft_blocked_end(&blocked);
+	return err;
+}
+
+static int let_in(struct weft_comm *local, const char *name, const char *job,
+	struct weft_comm **pair_out)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	struct connect_request *k = NULL;
+	int err;
+
+	weft_vci_lock(vci);
+	weft_disconnect_tend(vci);
+	err = wait_connect_request(vci, name, job, &k);
+	if (!err)
+		err = make_pair(
+			local, weft_proc.proc, k->proc, k->ctx, pair_out);
+	if (k)
+		port_say(k->proc, 0, k->ctx,
+			err ? WEFT_WIRE_CONNECT_REFUSED
+			    : WEFT_WIRE_CONNECT_ACCEPTED);
+	weft_vci_unlock(vci);
+	free(k);
+	return err;
+}
+
+static bool is_refused_port(uint64_t proc)
+{
+	const struct weft_peer *peer = weft_peer_of(&weft_proc.vci, proc);
+
+	return peer && peer->state == WEFT_PEER_FAILED;
+}
+
+/* Until there is an answer, its process is gone, or the time is over. */
+static int wait_answer(
+	struct weft_vci *vci, const struct asked *a, uint64_t until_ns)
+{
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_PORT,
+		.vci = vci,
+		.id = "SESSION-CONNECT",
+		.what = "MPI_Comm_connect",
+		.whom = "the port to accept",
+	};
+	int err = 0;
+
+	weft_blocked_begin(&blocked);
+	while (!err && !a->answer) {
+		if (is_refused_port(a->proc))
+			err = weft_err_set(WEFT_ERR_PORT,
+				"the process that opened the port is gone");
+		else if (weft_now_ns() > until_ns)
+			err = WEFT_ERR_TIMEOUT;
+		else
+			weft_blocked_round(&blocked);
+	}
+	weft_blocked_end(&blocked);
+	return err;
+}
+
+/* Connect requests and waits. VCI's lock held. */
+static int port_ask(struct weft_vci *vci, const struct name *name,
+	uint32_t timeout_s, struct asked *a)
+{
+	uint64_t now = weft_now_ns();
+	int err =
+		port_say(a->proc, name->id, a->ctx, WEFT_WIRE_CONNECT_REQUEST);
+
+	if (!err)
+		err = wait_answer(vci, a, now + timeout_s * WEFT_NS_PER_S);
+	if (err == WEFT_ERR_TIMEOUT) {
+		/* it may be let in just now */
+		port_say(
+			a->proc, name->id, a->ctx, WEFT_WIRE_CONNECT_WITHDRAWN);
+		err = wait_answer(
+			vci, a, weft_now_ns() + WITHDRAW_S * WEFT_NS_PER_S);
+		if (err || a->answer != WEFT_WIRE_CONNECT_ACCEPTED)
+			return weft_err_set(WEFT_ERR_PORT,
+				"the port did not accept within %u s",
+				timeout_s);
+	}
+	if (!err && a->answer != WEFT_WIRE_CONNECT_ACCEPTED)
+		err = weft_err_set(
+			WEFT_ERR_PORT, "the port does not exist or was closed");
+	return err;
+}
+
+static int go_in(struct weft_comm *local, const char *text, uint32_t timeout_s,
+	struct weft_comm **pair_out)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	struct asked a = { 0 };
+	struct name name;
+	int err = name_read(text, &name);
+
+	if (!err && name.proc == weft_proc.proc)
+		err = weft_err_set(WEFT_ERR_PORT,
+			"a process cannot connect to a port of its own");
+	if (err)
+		return err;
+	weft_vci_lock(vci);
+	weft_disconnect_tend(vci);
+	weft_list_push_back(&askeds, &a.link);
+	a.proc = name.proc;
+	err = weft_foreign_set_bc(name.proc, &name.bc);
+	if (!err && !weft_foreign_is(name.proc) &&
+		!weft_proc_is_member(name.proc))
+		err = weft_err_set(WEFT_ERR_PORT, "there is no such process");
+	if (!err) {
+		weft_foreign_expect(); /* the other job counts its ids alike */
+		a.ctx = weft_proc_new_ctx(1);
+		err = port_ask(vci, &name, timeout_s, &a);
+	}
+	weft_list_remove(&a.link);
+	if (!err)
+		err = make_pair(
+			local, name.proc, weft_proc.proc, a.ctx, pair_out);
+	weft_vci_unlock(vci);
+	return err;
+}
+
+/* ---- the calls ---- */
+
+static int intercomm(struct weft_create_inter *how, struct weft_comm **comm_out)
+{
+	int err = weft_create_inter(how, comm_out);
+
+	/* at once: what closes in the background would go on tying the two */
+	if (how->intercomm)
+		weft_disconnect_wait(how->intercomm);
+	return err;
+}
+
+int weft_port_accept_job(struct weft_comm *comm, int32_t root, int err,
+	const char *name, const char *job, struct weft_comm **comm_out)
+{
+	struct weft_create_inter how = {
+		.local = comm,
+		.local_leader = root,
+		.err = err,
+		.remote_leader = 1,
+	};
+
+	if (comm->rank == root && !err)
+		how.err = let_in(comm, name, job, &how.intercomm);
+	return intercomm(&how, comm_out);
+}
+
+int weft_port_accept(struct weft_comm *comm, int32_t root, int err,
+	const char *name, struct weft_comm **comm_out)
+{
+	return weft_port_accept_job(comm, root, err, name, "", comm_out);
+}
+
+int weft_port_connect(struct weft_comm *comm, int32_t root, int err,
+	const char *name, uint32_t timeout_s, struct weft_comm **comm_out)
+{
+	struct weft_create_inter how = {
+		.local = comm,
+		.local_leader = root,
+		.err = err,
+		.remote_leader = 0,
+	};
+
+	if (comm->rank == root && !err)
+		how.err = go_in(comm, name, timeout_s, &how.intercomm);
+	return intercomm(&how, comm_out);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spawn: have a job started, wait for it at a port of its own */
+#include "spawn/spawn.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+#include "transport/foreign.h"
+#include "spawn/port.h"
+#include "session/session.h"
+#include "spawn/spawn_soft.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	JOIN_S = 120, /* the parent is waiting already */
+	TRIES = 16,   /* of fewer and fewer processes */
+};
+
+/* The port's variable is for all apps alike, before the app's own. The manager
+ * may take its time, so that no VCI's lock is held. */
+static int spawn_start(const struct weft_boot_app *apps, size_t n,
+	const char *port, char *job_out)
+{
+	char pair[sizeof("WEFT_PARENT=") + WEFT_PORT_NAME_MAX];
+	struct weft_boot_app *list = calloc(n, sizeof(*list));
+	char *(*envs)[4] = calloc(n, sizeof(*envs));
+	static const char scope[] = "WEFT_SCOPE=network";
+	int err = list && envs ? 0 : WEFT_ERR_NOMEM;
+
+	snprintf(pair, sizeof(pair), "WEFT_PARENT=%s", port);
+	for (size_t i = 0; !err && i < n; i++) {
+		int k = 0;
+
+		envs[i][k++] = pair;
+		if (!weft_proc_is_one_host()) /* wherever they come to be */
+			envs[i][k++] = (char *)(uintptr_t)scope;
+		if (apps[i].env)
+			envs[i][k++] = apps[i].env[0];
+		list[i] = apps[i];
+		list[i].env = envs[i];
+	}
+	if (!err)
+		err = weft_boot_spawn(weft_proc.boot, list, n, job_out);
+	free(list);
+	free(envs);
+	if (err == WEFT_ERR_UNSUPPORTED)
+		err = weft_err_set(WEFT_ERR_SPAWN,
+			"there is no process manager to start processes; start "
+			"the program by mpiexec");
+	return err;
+}
+
+/* As many of the first app as the set has and the manager can. */
+static int start_some(struct weft_boot_app *apps, size_t n, const char *soft,
+	const char *port, char *job_out)
+{
+	uint32_t most = apps[0].n;
+	int err = WEFT_ERR_SPAWN;
+
+	if (!soft)
+		return spawn_start(apps, n, port, job_out);
+	for (int i = 0; err == WEFT_ERR_SPAWN && i < TRIES; i++) {
+		uint32_t few = 0;
+		int soft_err = most ? weft_spawn_soft_max(soft, most, &few) : 0;
+
+		if (soft_err || (!few && i))
+			return soft_err ? soft_err : err;
+		if (!few)
+			return weft_err_set(WEFT_ERR_SPAWN,
+				"soft is \"%s\", with no number from 1 to %u",
+				soft, most);
+		apps[0].n = few;
+		err = spawn_start(apps, n, port, job_out);
+		most = few - 1;
+	}
+	return err;
+}
+
+int weft_spawn(struct weft_comm *comm, int32_t root, int err,
+	struct weft_boot_app *apps, size_t n, const char *soft,
+	struct weft_comm **comm_out)
+{
+	char port[WEFT_PORT_NAME_MAX] = "", job[WEFT_BOOT_JOB_MAX] = "";
+
+	if (comm->rank == root && !err) {
+		err = weft_port_open(port);
+		if (!err)
+			err = start_some(apps, n, soft, port, job);
+	}
+	err = weft_port_accept_job(comm, root, err, port, job, comm_out);
+	if (*port)
+		weft_port_close(port);
+	return err;
+}
+
+int weft_spawn_join(void)
+{
+	const char *port = weft_knobs.parent;
+	struct weft_comm *parent;
+	int err;
+
+	if (!*port)
+		return 0;
+	err = weft_port_connect(
+		weft_world.comms[0], 0, 0, port, JOIN_S, &parent);
+	if (err)
+		return err;
+	snprintf(parent->name, sizeof(parent->name), "MPI_COMM_PARENT");
+	weft_world.parent = weft_obj_handle(parent);
+	return 0;
+}
+
+struct weft_comm *weft_spawn_parent(void)
+{
+	return weft_world.parent
+		       ? weft_table_get(&weft_comms, weft_world.parent)
+		       : NULL;
+}

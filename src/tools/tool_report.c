@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tool_report: facts in a tree, to be printed for people or as JSON */
+#include "tools/tool_report.h"
+
+#include "base/bits.h"
+#include "base/list.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum report_kind {
+	REPORT_OBJECT,
+	REPORT_LIST,
+	REPORT_TEXT,
+	REPORT_NUMBER,
+	REPORT_FLAG
+};
+
+enum { COLUMNS_MAX = 16, WIDTH_MAX = 40, VALUE_MAX = 64 };
+
+struct weft_tool_report {
+	struct weft_link link;
+	enum report_kind kind;
+	char *name; /* NULL in a list and at the root */
+	struct weft_link children;
+	char *text;
+	uint64_t number; /* also of a flag */
+	char unit[16];
+};
+
+static struct weft_tool_report *report_at(struct weft_link *link)
+{
+	return weft_container_of(link, struct weft_tool_report, link);
+}
+
+void weft_tool_report_destroy(struct weft_tool_report *report)
+{
+	if (!report)
+		return;
+	weft_list_for_each(link, next, &report->children)
+		weft_tool_report_destroy(report_at(link));
+	free(report->name);
+	free(report->text);
+	free(report);
+}
+
+static struct weft_tool_report *fact_add(struct weft_tool_report *parent,
+	const char *name, enum report_kind kind)
+{
+	struct weft_tool_report *report =
+		parent ? calloc(1, sizeof(*report)) : NULL;
+
+	if (!report)
+		return NULL;
+	report->kind = kind;
+	weft_list_init(&report->children);
+	report->name = name ? strdup(name) : NULL;
+	weft_list_push_back(&parent->children, &report->link);
+	return report;
+}
+
+struct weft_tool_report *weft_tool_report_create(void)
+{
+	struct weft_tool_report *report = calloc(1, sizeof(*report));
+
+	if (report)
+		weft_list_init(&report->children);
+	return report;
+}
+
+struct weft_tool_report *weft_tool_report_object(
+	struct weft_tool_report *parent, const char *name)
+{
+	return fact_add(parent, name, REPORT_OBJECT);
+}
+
+struct weft_tool_report *weft_tool_report_list(
+	struct weft_tool_report *parent, const char *name)
+{
+	return fact_add(parent, name, REPORT_LIST);
+}
+
+void weft_tool_report_text(
+	struct weft_tool_report *parent, const char *name, const char *fmt, ...)
+{
+	struct weft_tool_report *report = fact_add(parent, name, REPORT_TEXT);
+	va_list ap;
+
+	if (!report)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&report->text, fmt, ap) < 0)
+		report->text = NULL;
+	va_end(ap);
+}
+
+void weft_tool_report_number(struct weft_tool_report *parent, const char *name,
+	uint64_t number, const char *unit)
+{
+	struct weft_tool_report *report = fact_add(parent, name, REPORT_NUMBER);
+
+	if (!report)
+		return;
+	report->number = number;
+	if (unit)
+		snprintf(report->unit, sizeof(report->unit), " %s", unit);
+}
+
+void weft_tool_report_flag(
+	struct weft_tool_report *parent, const char *name, bool is_set)
+{
+	struct weft_tool_report *report = fact_add(parent, name, REPORT_FLAG);
+
+	if (report)
+		report->number = is_set;
+}
+
+/* ---- for people ---- */
+
+static bool is_fact(const struct weft_tool_report *report)
+{
+	return report->kind > REPORT_LIST;
+}
+
+/* A fact's words; buf holds those that are made up. */
+static const char *fact_words(
+	const struct weft_tool_report *report, char buf[VALUE_MAX])
+{
+	if (report->kind == REPORT_FLAG)
+		return report->number ? "yes" : "no";
+	if (report->kind == REPORT_NUMBER && report->number == UINT64_MAX)
+		return "no limit";
+	if (report->kind == REPORT_NUMBER) {
+		snprintf(buf, VALUE_MAX, "%" PRIu64 "%s", report->number,
+			report->unit);
+		return buf;
+	}
+	return report->text && *report->text ? report->text : "-";
+}
+
+static size_t name_width(const struct weft_tool_report *report)
+{
+	size_t width = 0;
+
+	weft_list_for_each(link, next, &report->children)
+	{
+		const struct weft_tool_report *child = report_at(link);
+
+		if (is_fact(child) && child->name)
+			width = weft_max(width, strlen(child->name));
+	}
+	return width;
+}
+
+static void indent(FILE *to, int depth)
+{
+	fprintf(to, "%*s", 2 * depth, "");
+}
+
+static bool is_table(const struct weft_tool_report *report)
+{
+	return report->kind == REPORT_LIST &&
+	       !weft_list_is_empty(&report->children) &&
+	       report_at(report->children.next)->kind == REPORT_OBJECT;
+}
+
+/* Widths of the columns, which are named by the first row. */
+static size_t table_widths(
+	const struct weft_tool_report *report, size_t *widths)
+{
+	size_t n_columns = 0;
+	char buf[VALUE_MAX];
+
+	weft_list_for_each(row, next_row, &report->children)
+	{
+		size_t i = 0;
+
+		weft_list_for_each(cell, next_cell, &report_at(row)->children)
+		{
+			const struct weft_tool_report *fact = report_at(cell);
+
+			if (i == COLUMNS_MAX)
+				break;
+			if (i == n_columns)
+				widths[n_columns++] = strlen(fact->name);
+			widths[i] = weft_max(
+				widths[i], strlen(fact_words(fact, buf)));
+			i++;
+		}
+	}
+	for (size_t i = 0; i < n_columns; i++)
+		widths[i] = weft_min(widths[i], (size_t)WIDTH_MAX);
+	return n_columns;
+}
+
+/* The last column has no blanks behind it. */
+static void print_row(const struct weft_tool_report *row, const size_t *widths,
+	size_t n_columns, bool is_head, FILE *to)
+{
+	char buf[VALUE_MAX];
+	size_t i = 0;
+
+	weft_list_for_each(cell, next, &row->children)
+	{
+		const struct weft_tool_report *fact = report_at(cell);
+		const char *text = is_head ? fact->name : fact_words(fact, buf);
+
+		if (i == n_columns)
+			break;
+		if (++i == n_columns)
+			fprintf(to, "%s\n", text);
+		else
+			fprintf(to, "%-*s  ", (int)widths[i - 1], text);
+	}
+}
+
+static void print_table(
+	const struct weft_tool_report *report, int depth, FILE *to)
+{
+	size_t widths[COLUMNS_MAX] = { 0 };
+	size_t n_columns = table_widths(report, widths);
+
+	indent(to, depth);
+	print_row(
+		report_at(report->children.next), widths, n_columns, true, to);
+	weft_list_for_each(link, next, &report->children)
+	{
+		indent(to, depth);
+		print_row(report_at(link), widths, n_columns, false, to);
+	}
+}
+
+static void print_at(const struct weft_tool_report *report, int depth, FILE *to)
+{
+	int width = (int)name_width(report);
+	char buf[VALUE_MAX];
+
+	if (is_table(report)) {
+		print_table(report, depth, to);
+		return;
+	}
+	weft_list_for_each(link, next, &report->children)
+	{
+		const struct weft_tool_report *child = report_at(link);
+
+		indent(to, depth);
+		if (is_fact(child) && child->name) {
+			fprintf(to, "%-*s  %s\n", width, child->name,
+				fact_words(child, buf));
+		} else if (is_fact(child)) {
+			fprintf(to, "%s\n", fact_words(child, buf));
+		} else {
+			fprintf(to, "%s:\n", child->name ? child->name : "-");
+			print_at(child, depth + 1, to);
+		}
+	}
+}
+
+void weft_tool_report_print(const struct weft_tool_report *report, FILE *to)
+{
+	bool is_first = true;
+
+	if (!report)
+		return;
+	weft_list_for_each(link, next, &report->children)
+	{
+		bool is_only = link->next == &report->children && is_first;
+
+		if (!is_only)
+			fprintf(to, "%s== %s\n", is_first ? "" : "\n",
+				report_at(link)->name);
+		print_at(report_at(link), 0, to);
+		is_first = false;
+	}
+}
+
+/* ---- as JSON ---- */
+
+static void print_string(const char *text, FILE *to)
+{
+	putc('"', to);
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		if (*p == '"' || *p == '\\')
+			fprintf(to, "\\%c", *p);
+		else if (*p < 0x20)
+			fprintf(to, "\\u%04x", *p);
+		else
+			putc(*p, to);
+	putc('"', to);
+}
+
+static void print_json_at(
+	const struct weft_tool_report *report, int depth, FILE *to);
+
+static void print_children(
+	const struct weft_tool_report *report, int depth, FILE *to)
+{
+	bool is_object = report->kind == REPORT_OBJECT, is_first = true;
+
+	putc(is_object ? '{' : '[', to);
+	weft_list_for_each(link, next, &report->children)
+	{
+		const struct weft_tool_report *child = report_at(link);
+
+		fprintf(to, "%s\n", is_first ? "" : ",");
+		indent(to, depth + 1);
+		if (is_object) {
+			print_string(child->name ? child->name : "", to);
+			fputs(": ", to);
+		}
+		print_json_at(child, depth + 1, to);
+		is_first = false;
+	}
+	if (!is_first) {
+		putc('\n', to);
+		indent(to, depth);
+	}
+	putc(is_object ? '}' : ']', to);
+}
+
+static void print_json_at(
+	const struct weft_tool_report *report, int depth, FILE *to)
+{
+	switch (report->kind) {
+	case REPORT_TEXT:
+		print_string(report->text ? report->text : "", to);
+		break;
+	case REPORT_NUMBER:
+		fprintf(to, "%" PRIu64, report->number);
+		break;
+	case REPORT_FLAG:
+		fputs(report->number ? "true" : "false", to);
+		break;
+	default:
+		print_children(report, depth, to);
+	}
+}
+
+void weft_tool_report_print_json(
+	const struct weft_tool_report *report, FILE *to)
+{
+	if (report)
+		print_json_at(report, 0, to);
+	putc('\n', to);
+}

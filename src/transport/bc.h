@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bc: what a process publishes about itself, once, for whoever wants to talk
+ * to it
+ *
+ * Published through boot under WEFT_BC_KEY when the first session opens and
+ * fetched by a peer before its first message. A business card comes from
+ * another process: weft_bc_read() checks it. */
+#ifndef WEFT_BC_H
+#define WEFT_BC_H
+
+#include "boot/boot.h"
+#include "net/net.h"
+#include "shm/seg.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEFT_BC_KEY "weft.card.2"
+
+enum { WEFT_BC_CPUS_MAX = 256, WEFT_BC_NAMES_MAX = 2 * WEFT_NET_NAME_MAX };
+
+struct weft_bc {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t local_rank;
+	uint32_t name_len; /* of a name; 0: no fabric is open */
+	uint32_t n_rails;  /* of as many others behind it */
+	uint32_t reserved;
+	struct weft_shm_bc shm;		/* pid 0: no shared memory */
+	uint8_t key[WEFT_BOOT_KEY_LEN]; /* messages to this process prove it */
+	char cpus[WEFT_BC_CPUS_MAX];	/* cpus it may run on, as a list
+					   "0-3,8"; "" unknown */
+	uint8_t name[WEFT_BC_NAMES_MAX];
+};
+
+/* Fills in the fixed fields and the cpu list. */
+void weft_bc_init(struct weft_bc *bc);
+
+/* Bytes of the business card to publish: without the unused end of name. */
+size_t weft_bc_len(const struct weft_bc *bc);
+
+/* Checks and copies a fetched business card. WEFT_ERR_PROTO when it is not one.
+ */
+int weft_bc_read(struct weft_bc *bc_out, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* peer: resolve on first use, post, queue when pushed back */
+#include "transport/peer.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "transport/bc.h"
+#include "transport/foreign.h"
+#include "transport/vci.h"
+#include "transport/proc.h"
+#include "net/net.h"
+#include "shm/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BC_RETRY_NS = 2000000 };
+
+/* A control message that waits: owns its payload. */
+struct out_control {
+	struct weft_out out;
+	struct weft_wire_head head;
+	size_t len;
+	uint8_t payload[];
+};
+
+/* A message too long to inject, on its way through the fabric. */
+struct out_net {
+	struct weft_op op;
+	struct weft_peer *peer;
+	struct weft_wire_net wire;
+	uint8_t payload[];
+};
+
+static uint64_t cookie(const uint8_t *key, uint64_t src, uint64_t dst)
+{
+	uint64_t pair[2] = { src, dst };
+	uint64_t hash = weft_hash(key, pair, sizeof(pair));
+
+	return hash ? hash : 1;
+}
+
+/* What messages from there to this VCI carry. */
+static uint64_t cookie_from(const struct weft_vci *vci, uint64_t addr)
+{
+	uint8_t key[16];
+
+	if (vci->number || !weft_foreign_is(addr))
+		return cookie(weft_proc.facts.own_key, addr, vci->addr);
+	weft_foreign_key(key);
+	return cookie(key, addr, vci->addr);
+}
+
+/* A VCI of a process that has died: its default VCI's peer says so. */
+static void inherit_failure(struct weft_vci *vci, struct weft_peer *peer)
+{
+	const struct weft_peer *first =
+		weft_map_get(&vci->peers, peer->proc + 1);
+
+	if (!first || first->state != WEFT_PEER_FAILED)
+		return;
+	peer->state = WEFT_PEER_FAILED;
+	peer->err = first->err;
+}
+
+struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr)
+{
+	struct weft_peer *peer = weft_map_get(&vci->peers, addr + 1);
+
+	if (peer)
+		return peer;
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return NULL;
+	peer->proc = vci->number ? (weft_proc.proc & ~(uint64_t)UINT32_MAX) |
+					   (uint32_t)addr
+				 : addr;
+	peer->addr = addr;
+	peer->src_addr = vci->addr;
+	peer->vci = vci;
+	peer->credit = weft_knobs.eager_window;
+	peer->cookie_in = cookie_from(vci, addr);
+	weft_list_init(&peer->pending);
+	weft_list_init(&peer->link);
+	if (addr == vci->addr) {
+		peer->is_self = true;
+		peer->net_addr = UINT64_MAX; /* see p2p/nic_send.c */
+		peer->can_read = true;
+		peer->pid = getpid();
+		peer->state = WEFT_PEER_READY;
+	}
+	if (weft_unlikely(vci->n_failed))
+		inherit_failure(vci, peer);
+	if (weft_map_put(&vci->peers, addr + 1, peer)) {
+		free(peer);
+		return NULL;
+	}
+	return peer;
+}
+
+struct weft_peer *weft_peer_proven(
+	struct weft_vci *vci, uint64_t addr, uint64_t value)
+{
+	struct weft_peer *peer = weft_map_get(&vci->peers, addr + 1);
+
+	if (weft_likely(peer))
+		return peer->cookie_in == value ? peer : NULL;
+	if (value != cookie_from(vci, addr))
+		return NULL;
+	return weft_peer_of(vci, addr);
+}
+
+/* The longest message that goes through a ring. */
+static uint64_t room_needed(void)
+{
+	return (uint64_t)weft_knobs.shm_eager;
+}
+
+/* Where the peer rings when there is space in its ring again. */
+static void send_wakeup(struct weft_peer *peer)
+{
+	struct weft_wakeup_at at;
+
+	if (peer->vci->wakeup.wr < 0)
+		return;
+	weft_wakeup_describe(&peer->vci->wakeup, &at);
+	weft_ring_set_wakeup(&peer->tx, &at);
+}
+
+/* Decides how to reach the peer. 0 or an error. */
+static int connect_to(struct weft_peer *peer, const struct weft_bc *bc)
+{
+	struct weft_vci *vci = peer->vci;
+	int err;
+
+	peer->cookie_out = cookie(bc->key, vci->addr, peer->addr);
+	peer->pid = bc->shm.pid;
+	if (vci->shm && bc->shm.pid &&
+		(vci->number || weft_proc_is_local(peer->proc))) {
+		err = weft_ring_attach(&peer->tx, &bc->shm,
+			vci->number * weft_proc.facts.local_size +
+				weft_proc.facts.local_rank,
+			vci->addr, peer->cookie_out);
+		if (!err && peer->tx.buf_len / 2 < room_needed()) {
+			weft_ring_detach(&peer->tx);
+			err = weft_err_set(WEFT_ERR_PEER,
+				"the ring of process %u is too small for "
+				"messages of WEFT_SHM_EAGER bytes; set "
+				"WEFT_SHM_RING alike everywhere",
+				(uint32_t)peer->proc);
+		}
+		if (!err) {
+			peer->is_shm = true;
+			send_wakeup(peer);
+			peer->can_read = weft_knob_is_on(weft_knobs.cma) &&
+					 weft_copy_can_read(&bc->shm);
+			return 0;
+		}
+		weft_log_info("CORE-NOSHM",
+			"%s; using the fabric for process %u",
+			weft_err_detail_peek(err), (uint32_t)peer->proc);
+	}
+	err = vci->net || vci->number ? 0 : weft_proc_open_net();
+	if (err)
+		return err;
+	if (!bc->name_len || !vci->net)
+		return weft_err_set(WEFT_ERR_PEER,
+			"process %u has no fabric open and cannot be reached "
+			"through shared memory; start all processes with the "
+			"same WEFT_SHM",
+			(uint32_t)peer->proc);
+	err = weft_net_peer_add(
+		vci->net, bc->name, bc->name_len, &peer->net_addr);
+	return err ? err : weft_rail_connect(peer, bc);
+}
+
+/* The end of resolving. */
+static void take_bc(struct weft_peer *peer, int err, const struct weft_bc *bc)
+{
+	if (!err)
+		err = connect_to(peer, bc);
+	if (err) {
+		weft_log_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
+			(uint32_t)peer->proc, weft_err_str(err),
+			weft_err_detail_peek(err));
+		weft_peer_fail(peer, err);
+		return;
+	}
+	peer->state = WEFT_PEER_READY;
+	weft_log_debug("CORE-PEER",
+		"process %u reached through %s, single copy %s, VCI %u",
+		(uint32_t)peer->proc,
+		peer->is_shm ? "shared memory" : "the fabric",
+		peer->can_read ? "yes" : "no", peer->vci->number);
+	weft_peer_send_pending(peer);
+}
+
+static void peer_on_bc(void *arg, int err, const void *data, size_t len)
+{
+	struct weft_peer *peer = arg;
+	struct weft_bc bc;
+
+	if (peer->state != WEFT_PEER_RESOLVING)
+		return;
+	if (err == WEFT_ERR_NOTFOUND) {
+		/* Not published yet: some managers say so instead of waiting.
+		 * Its death would be heard of. */
+		peer->retry_ns = weft_now_ns() + BC_RETRY_NS;
+		return;
+	}
+	if (!err)
+		err = weft_bc_read(&bc, data, len);
+	take_bc(peer, err, &bc);
+}
+
+/* What processes swap about VCIs, in the form of the default VCI's. */
+static void take_vci_bc(struct weft_peer *peer)
+{
+	struct weft_bc bc;
+
+	weft_bc_init(&bc);
+	bc.shm = peer->bc->shm;
+	memcpy(bc.key, peer->bc->key, sizeof(bc.key));
+	bc.name_len = peer->bc->name_len;
+	memcpy(bc.name, peer->bc->name, sizeof(peer->bc->name));
+	take_bc(peer, 0, &bc);
+}
+
+int weft_peer_set_bc(
+	struct weft_peer *peer, const struct weft_vci_card *bc, bool is_local)
+{
+	if (peer->bc || peer->is_self)
+		return 0;
+	peer->bc = malloc(sizeof(*bc));
+	if (!peer->bc)
+		return WEFT_ERR_NOMEM;
+	*peer->bc = *bc;
+	if (!is_local)
+		peer->bc->shm.pid = 0;
+	if (peer->bc->name_len > sizeof(bc->name))
+		peer->bc->name_len = 0;
+	if (peer->state == WEFT_PEER_RESOLVING)
+		take_vci_bc(peer);
+	return 0;
+}
+
+static void ask_bc(struct weft_peer *peer)
+{
+	int err;
+
+	if (peer->vci->number || weft_foreign_is(peer->proc)) {
+		if (peer->bc)
+			take_vci_bc(peer);
+		return; /* else it comes with a communicator */
+	}
+	err = weft_boot_get(weft_proc.boot, (uint32_t)peer->proc, WEFT_BC_KEY,
+		peer_on_bc, peer);
+
+	peer->retry_ns = 0;
+	if (err)
+		peer_on_bc(peer, err, NULL, 0);
+}
+
+void weft_peer_resolve(struct weft_peer *peer)
+{
+	if (peer->state != WEFT_PEER_NEW)
+		return;
+	peer->state = WEFT_PEER_RESOLVING;
+	ask_bc(peer);
+}
+
+void weft_peer_queue(struct weft_peer *peer, struct weft_out *out)
+{
+	weft_list_push_back(&peer->pending, &out->link);
+	if (!peer->is_queued) {
+		peer->is_queued = true;
+		weft_list_push_back(&peer->vci->pending_peers, &peer->link);
+	}
+	if (peer->state == WEFT_PEER_NEW)
+		weft_peer_resolve(peer);
+}
+
+int weft_peer_send_pending(struct weft_peer *peer)
+{
+	int n = 0;
+
+	if (weft_unlikely(peer->retry_ns && weft_now_ns() >= peer->retry_ns))
+		ask_bc(peer);
+	while (!weft_list_is_empty(&peer->pending) &&
+		(peer->state == WEFT_PEER_READY ||
+			peer->state == WEFT_PEER_FAILED)) {
+		struct weft_link *link = peer->pending.next;
+		struct weft_out *out =
+			weft_container_of(link, struct weft_out, link);
+
+		weft_list_remove(link);
+		if (out->push(peer, out)) {
+			weft_list_push_front(&peer->pending, link);
+			break;
+		}
+		n++;
+	}
+	if (weft_list_is_empty(&peer->pending) && peer->is_queued) {
+		peer->is_queued = false;
+		weft_list_remove(&peer->link);
+	}
+	return n;
+}
+
+void weft_peer_fail(struct weft_peer *peer, int err)
+{
+	if (peer->is_self || peer->state == WEFT_PEER_FAILED)
+		return;
+	peer->state = WEFT_PEER_FAILED;
+	peer->err = err;
+	peer->vci->n_failed++;
+	weft_peer_send_pending(peer);
+	peer->vci->on_failed(peer);
+}
+
+void weft_peer_undelivered(struct weft_peer *peer, int err)
+{
+	if (err != WEFT_ERR_PEER || peer->state == WEFT_PEER_FAILED)
+		return;
+	weft_log_error("CORE-UNREACHED",
+		"the fabric could not deliver a message to process %u, which "
+		"has not ended as far as the process manager knows; what "
+		"waits for it ends with an error (weft-info --providers, "
+		"WEFT_IFACE)",
+		(uint32_t)peer->proc);
+	weft_peer_fail(
+		peer, weft_err_set(err, "the fabric cannot reach process %u",
+			      (uint32_t)peer->proc));
+}
+
+void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
+	const struct weft_wire_head *head)
+{
+	*wire = (struct weft_wire_net){ .version = WEFT_WIRE_VERSION,
+		.number = ++peer->wire_out,
+		.src_proc = peer->src_addr,
+		.cookie = peer->cookie_out,
+		.head = *head };
+}
+
+static void on_net_sent(struct weft_op *op, int err, size_t len)
+{
+	struct out_net *out = weft_container_of(op, struct out_net, op);
+
+	(void)len;
+	out->peer->vci->net->n_unsent--;
+	if (err)
+		weft_peer_undelivered(out->peer, err);
+	free(out);
+}
+
+static int post_net_long(struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct out_net *out = malloc(sizeof(*out) + len);
+	struct iovec iov;
+	int err;
+
+	if (!out)
+		return WEFT_ERR_NOMEM;
+	out->op.done = on_net_sent;
+	out->peer = peer;
+	weft_peer_wire_net(peer, &out->wire, head);
+	if (len)
+		memcpy(out->payload, payload, len);
+	iov = (struct iovec){ &out->wire, sizeof(out->wire) + len };
+	/* waited for when the fabric closes, as an injected one is */
+	peer->vci->net->n_unsent++;
+	err = weft_net_send(peer->vci->net, peer->net_addr, &iov, 1, &out->op);
+	if (err) {
+		peer->vci->net->n_unsent--;
+		free(out);
+	}
+	return err;
+}
+
+static int post_net(struct weft_peer *peer, const struct weft_wire_head *head,
+	const void *payload, size_t len)
+{
+	uint8_t buf[256];
+	size_t total = sizeof(struct weft_wire_net) + len;
+	int err;
+
+	if (total > sizeof(buf) || total > peer->vci->net->plan.inject_len) {
+		err = post_net_long(peer, head, payload, len);
+	} else {
+		weft_peer_wire_net(
+			peer, (struct weft_wire_net *)(void *)buf, head);
+		if (len)
+			memcpy(buf + sizeof(struct weft_wire_net), payload,
+				len);
+		err = weft_net_inject(
+			peer->vci->net, peer->net_addr, buf, total);
+	}
+	return err;
+}
+
+bool weft_peer_probe_all(struct weft_vci *vci)
+{
+	const struct weft_wire_head head = { .op = WEFT_WIRE_CREDIT };
+	struct weft_map_entry *entry;
+	bool is_all = true;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&vci->peers, &pos)) != NULL) {
+		struct weft_peer *peer = entry->value;
+
+		if (peer->state == WEFT_PEER_READY && !peer->is_shm &&
+			!peer->is_self && peer->wire_out &&
+			post_net_long(peer, &head, NULL, 0) == WEFT_AGAIN)
+			is_all = false;
+	}
+	return is_all;
+}
+
+int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
+	const void *payload, size_t len)
+{
+	void *place;
+	int err;
+
+	weft_peer_stamp(peer, head);
+	if (peer->is_self) {
+		weft_dispatch(peer->vci, peer, head, payload, len);
+		if (peer->vci->n_asleep)
+			weft_vci_wake(peer->vci);
+		return 0;
+	}
+	if (!peer->is_shm) {
+		err = post_net(peer, head, payload, len);
+		if (err)
+			peer->owed = head->credit;
+		return err;
+	}
+	place = weft_ring_reserve(&peer->tx, len);
+	if (!place) {
+		peer->owed = head->credit;
+		return WEFT_AGAIN;
+	}
+	if (len)
+		memcpy(place, payload, len);
+	weft_ring_commit(&peer->tx, head, len);
+	return 0;
+}
+
+static int push_control(struct weft_peer *peer, struct weft_out *out)
+{
+	struct out_control *control =
+		weft_container_of(out, struct out_control, out);
+	int err = 0;
+
+	if (peer->state != WEFT_PEER_FAILED)
+		err = weft_peer_post(
+			peer, &control->head, control->payload, control->len);
+	if (err == WEFT_AGAIN)
+		return err;
+	if (err)
+		weft_peer_fail(peer, err);
+	free(control);
+	return 0;
+}
+
+int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
+	const void *payload, size_t len)
+{
+	struct out_control *control;
+	int err;
+
+	if (peer->state == WEFT_PEER_FAILED)
+		return 0;
+	if (weft_peer_is_clear(peer)) {
+		err = weft_peer_post(peer, head, payload, len);
+		if (err != WEFT_AGAIN)
+			return err;
+	}
+	control = malloc(sizeof(*control) + len);
+	if (!control)
+		return WEFT_ERR_NOMEM;
+	control->out.push = push_control;
+	control->head = *head;
+	control->len = len;
+	if (len)
+		memcpy(control->payload, payload, len);
+	weft_peer_queue(peer, &control->out);
+	return 0;
+}

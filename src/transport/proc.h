@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* proc: the one process-wide object
+ *
+ * The first session opens the process manager, shared memory and the fabric;
+ * they outlive the last session, so that opening the next one costs nothing,
+ * and are closed when the process exits. */
+#ifndef WEFT_PROC_H
+#define WEFT_PROC_H
+
+#include "boot/boot.h"
+#include "boot/liveness.h"
+#include "transport/vci.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct weft_net_hints;
+struct weft_topo;
+
+/* What the session room wants to hear of. */
+typedef void weft_proc_event_fn(const struct weft_boot_event *event);
+
+/* Context ids known without asking anybody. */
+#define WEFT_CTX_WORLD ((uint64_t)WEFT_CTX_OFFSET_END)
+
+struct weft_proc {
+	pthread_mutex_t lock; /* opening and closing; lock order 1 */
+	/* weft_boot_open; a test puts its own process manager here */
+	int (*open_boot)(
+		struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
+	struct weft_vci_hints vci_hints; /* set under lock while not open */
+	char near[512];			 /* devices near us, once looked for */
+	bool is_open;
+	bool was_open_failed;
+	atomic_int n_sessions;	/* live, the World included; set under lock */
+	uint64_t proc;		/* my process number */
+	struct weft_boot *boot; /* guarded by VCI.lock */
+	struct weft_boot_facts facts;
+	struct weft_topo *topo;		/* NULL until core/hardware.c asks */
+	struct weft_liveness *liveness; /* shared with the launcher, or NULL */
+	struct weft_vci vci;
+	/* those of sessions that asked for their own; set under lock */
+	struct weft_vci *_Atomic others[WEFT_VCIS - 1];
+	atomic_uint n_others;
+	atomic_ulong next_ctx;
+	atomic_bool has_foreign;      /* other jobs may know how to reach us */
+	struct weft_bsend *bsend;     /* attached buffer; guarded by VCI.lock */
+	uint64_t n_pset_events;	      /* sets defined and deleted; VCI.lock */
+	int64_t max_spin;	      /* empty polls before yielding */
+	bool is_blocking;	      /* WEFT_WAIT=block: then sleeps */
+	weft_proc_event_fn *on_event; /* set by the session room */
+	atomic_bool has_news;	      /* for a program that wants to be told */
+	void (*tell)(void);	      /* tells it; no lock held */
+	void (*wait_req)(struct weft_vci *vci, struct weft_req *req,
+		const char *call); /* core/req.h */
+};
+
+extern struct weft_proc weft_proc;
+
+/* Reads the environment if no session was opened yet. Any thread; takes the
+ * process lock. */
+void weft_proc_read_knobs(void);
+
+/* A session begins: opens everything if it is the first, and calls on_open so
+ * that the message rooms can install their handlers (weft_p2p_open). Any
+ * thread, at any time. 0 or an error described by weft_err_set(). */
+int weft_proc_get(void (*on_open)(struct weft_vci *vci));
+
+/* A session ended. What was opened stays open. */
+void weft_proc_put(void);
+
+/* Opens the fabric if it is not open yet. VCI's lock held. */
+int weft_proc_open_net(void);
+
+/* True when nobody on another host has to reach this process. */
+bool weft_proc_is_one_host(void);
+
+/* How to open a fabric for this process; lent from weft_proc. As above. */
+void weft_proc_net_hints(struct weft_net_hints *hints);
+
+/* Takes events of the process manager for a VCI; for weft_boot_poll. */
+void weft_proc_on_event(void *arg, const struct weft_boot_event *event);
+
+/* A context id no other process of the job hands out: n ids in a row, each
+ * WEFT_CTX_OFFSET_END apart. Once other jobs may be met the ids are drawn from
+ * a space so large that theirs differ, too. Any thread. */
+uint64_t weft_proc_new_ctx(uint32_t n);
+
+/* The context id of the communicator that holds only this process. */
+uint64_t weft_proc_self_ctx(void);
+
+/* Asks the process manager to end these ranks of the job, or all of it (ranks
+ * NULL), and ends this process. */
+void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
+	size_t n) __attribute__((noreturn));
+
+/* Ends all of the job without a fault: the code may be 0. */
+void weft_proc_exit_all(int code, const char *text) __attribute__((noreturn));
+
+/* True if the job has a process with this number. */
+static inline bool weft_proc_is_member(uint64_t proc)
+{
+	return proc >> 32 == weft_proc.proc >> 32 &&
+	       (uint32_t)proc < weft_proc.facts.size;
+}
+
+/* True if the process with this number runs on my node. */
+bool weft_proc_is_local(uint64_t proc);
+
+#endif

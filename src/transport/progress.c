@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* progress: rings, pending work, the fabric, the process manager */
+#include "transport/progress.h"
+
+#include "transport/vci.h"
+#include "transport/proc.h"
+#include "transport/sleep.h"
+#include "net/net.h"
+#include "shm/seg.h"
+
+#include <sched.h>
+
+enum {
+	HELP_ROUNDS = 64, /* idle ones between looks at other VCIs */
+	NET_SKIP = 16,	  /* rounds between expensive ones that found nothing */
+};
+
+static int progress_flush(struct weft_vci *vci)
+{
+	int n = 0;
+
+	weft_list_for_each(link, next, &vci->pending_peers)
+	{
+		struct weft_peer *peer =
+			weft_container_of(link, struct weft_peer, link);
+
+		n += weft_peer_send_pending(peer);
+	}
+	return n;
+}
+
+/* A fabric whose idle poll is a system call must not slow the rings down. */
+static int poll_net(struct weft_vci *vci)
+{
+	int n;
+
+	if (vci->net_skip) {
+		vci->net_skip--;
+		return 0;
+	}
+	n = weft_net_poll(vci->net);
+	if (weft_unlikely(vci->net->n_failed != vci->n_failed_seen)) {
+		uint64_t n_failed = vci->net->n_failed;
+
+		if (weft_peer_probe_all(vci))
+			vci->n_failed_seen = n_failed;
+	}
+	if (n == 0 && vci->shm && vci->net->plan.poll_ns > WEFT_POLL_CHEAP_NS)
+		vci->net_skip = NET_SKIP;
+	return n;
+}
+
+static void run_hooks(struct weft_vci *vci)
+{
+	weft_list_for_each(link, next, &vci->hooks)
+	{
+		struct weft_progress_hook *hook = weft_container_of(
+			link, struct weft_progress_hook, link);
+
+		hook->run(hook);
+	}
+}
+
+int weft_progress(struct weft_vci *vci)
+{
+	int n = 0;
+
+	weft_lock_assert_locked(&vci->lock);
+	if (weft_unlikely(vci->is_polling))
+		return 0;
+	vci->is_polling = true;
+	if (weft_likely(vci->shm))
+		n += weft_shm_poll(vci->shm);
+	if (weft_unlikely(!weft_list_is_empty(&vci->pending_peers)))
+		n += progress_flush(vci);
+	if (vci->net)
+		n += poll_net(vci);
+	if (weft_unlikely(vci->rails.n_users))
+		n += weft_rail_poll(vci);
+	n += weft_boot_poll(vci->boot, weft_proc_on_event, vci);
+	if (weft_unlikely(!weft_list_is_empty(&vci->hooks)))
+		run_hooks(vci);
+	vci->is_polling = false;
+	if (n && weft_unlikely(vci->n_asleep))
+		weft_vci_wake(vci);
+	return n;
+}
+
+/* The program's own function runs without our lock. */
+static __attribute__((noinline)) void progress_tell(struct weft_vci *vci)
+{
+	weft_vci_unlock(vci);
+	weft_proc.tell();
+	weft_vci_lock(vci);
+}
+
+/* The VCI with this number, or NULL. */
+static struct weft_vci *progress_vci_at(uint32_t number)
+{
+	/* pairs with the release in transport/vci.c */
+	return number ? atomic_load_explicit(&weft_proc.others[number - 1],
+				memory_order_acquire)
+		      : &weft_proc.vci;
+}
+
+/* A thread that waits on one VCI owes progress to the others, where nobody
+ * else waits. Gives the lock up meanwhile. Waits for no lock. Not inline: its
+ * array would make the frame of every wait larger. */
+static __attribute__((noinline)) void progress_help(
+	struct weft_vci *vci, uint32_t n_others)
+{
+	struct weft_vci *quiet[WEFT_VCIS];
+	int n = 0;
+
+	for (uint32_t i = 0; i <= n_others; i++) {
+		struct weft_vci *other = progress_vci_at(i);
+		uint32_t n_idle = atomic_load_explicit(
+			&other->n_idle, memory_order_relaxed);
+
+		if (other != vci && n_idle == vci->seen_idle[i])
+			quiet[n++] = other;
+		vci->seen_idle[i] = n_idle;
+	}
+	if (!n)
+		return;
+	weft_vci_unlock(vci);
+	for (int i = 0; i < n; i++)
+		if (weft_lock_try(&quiet[i]->lock)) {
+			weft_progress(quiet[i]);
+			weft_vci_unlock(quiet[i]);
+		}
+	weft_vci_lock(vci);
+}
+
+/* Looks after the other VCIs now and then, when there are any. */
+static void look_around(struct weft_vci *vci)
+{
+	uint32_t n_others =
+		atomic_load_explicit(&weft_proc.n_others, memory_order_relaxed);
+	uint32_t n_idle;
+
+	if (weft_likely(!n_others))
+		return;
+	n_idle = atomic_load_explicit(&vci->n_idle, memory_order_relaxed);
+	atomic_store_explicit(&vci->n_idle, n_idle + 1, memory_order_relaxed);
+	if (n_idle % HELP_ROUNDS == 0 || weft_proc.is_blocking)
+		progress_help(vci, n_others);
+}
+
+static inline __attribute__((always_inline)) void round_of(
+	struct weft_vci *vci, bool may_sleep)
+{
+	if (weft_progress(vci)) {
+		vci->idle_polls = 0;
+		return;
+	}
+	if (weft_unlikely(atomic_load_explicit(
+		    &weft_proc.has_news, memory_order_relaxed))) {
+		progress_tell(vci);
+		return;
+	}
+	look_around(vci);
+	if (vci->idle_polls < weft_proc.max_spin) {
+		vci->idle_polls++;
+		weft_cpu_pause();
+		weft_lock_pause(&vci->lock);
+		return;
+	}
+	if (weft_unlikely(weft_proc.is_blocking) && may_sleep) {
+		weft_sleep(vci);
+		return;
+	}
+	vci->idle_polls += vci->idle_polls < UINT32_MAX / 2;
+	weft_vci_unlock(vci);
+	sched_yield();
+	weft_vci_lock(vci);
+}
+
+void weft_progress_wait(struct weft_vci *vci)
+{
+	round_of(vci, true);
+}
+
+void weft_progress_try(struct weft_vci *vci)
+{
+	round_of(vci, false);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* vci: open and close ways out of the process; rent those beside the default
+ * one
+ *
+ * A dedicated VCI never talks to the process manager: its peers' addresses come
+ * with the communicators that are made on it, and deaths from the default VCI
+ * through an inbox that looks to progress like a process manager. */
+#include "transport/vci.h"
+
+#include "base/hash.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "transport/thread_check.h"
+#include "transport/proc.h"
+#include "net/net.h"
+#include "shm/copy.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A process that ended. */
+struct death {
+	uint32_t rank;
+	int code;
+};
+
+/* Made by weft_vci_acquire(), freed when the process ends. */
+struct dedicated {
+	struct weft_vci vci;
+	struct weft_vci_hints vci_hints;
+	struct weft_vci_card bc;
+	bool is_used;		/* guarded by weft_proc.lock */
+	struct weft_boot inbox; /* pending counts deaths */
+	struct weft_spin spin;	/* guards what follows */
+	struct death *deaths;
+	uint32_t n_deaths;
+};
+
+void weft_vci_init(struct weft_vci *vci, uint8_t number)
+{
+	weft_list_init(&vci->pending_peers);
+	weft_list_init(&vci->hooks);
+	weft_list_init(&vci->closings);
+	weft_list_init(&vci->rndv_segs);
+	vci->wakeup = (struct weft_wakeup){ -1, -1 };
+	vci->number = number;
+	vci->addr = weft_vci_addr(weft_proc.proc, number);
+	vci->job_mask = UINT64_MAX << 32;
+	if (number)
+		vci->job_mask &= ~(UINT64_MAX << WEFT_VCI_SHIFT);
+}
+
+void weft_vci_open_shm(struct weft_vci *vci)
+{
+	uint32_t n_writers = weft_proc.facts.local_size;
+	int err;
+
+	if (!weft_knob_is_on(weft_knobs.shm))
+		return;
+	if (vci->number)
+		n_writers *= WEFT_VCIS;
+	err = weft_shm_open(n_writers, (size_t)weft_knobs.shm_ring,
+		weft_dispatch_ring, vci, &vci->shm);
+	if (err)
+		weft_log_warn("CORE-NOSHM", "%s; set WEFT_SHM=off to say so",
+			weft_err_detail_peek(err));
+	else
+		weft_copy_permit();
+	if (vci->shm)
+		weft_shm_set_wakeup(vci->shm, &vci->wakeup);
+}
+
+void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot)
+{
+	if (!weft_proc.is_blocking)
+		return;
+	if (!weft_wakeup_open(&vci->wakeup))
+		weft_log_info("CORE-NOBELL", "no way to be woken by other "
+					     "processes: WEFT_WAIT=block "
+					     "looks every millisecond");
+	atomic_store_explicit(
+		&boot->wakeup, vci->wakeup.wr, memory_order_relaxed);
+}
+
+int weft_vci_open_net(
+	struct weft_vci *vci, const struct weft_vci_hints *vci_hints)
+{
+	struct weft_net_hints hints;
+
+	weft_proc_net_hints(&hints);
+	hints.provider = vci_hints->provider;
+	hints.iface = vci_hints->iface;
+	hints.tclass = vci_hints->tclass;
+	return weft_net_open(&hints, weft_dispatch_net, vci, &vci->net);
+}
+
+void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names)
+{
+	const struct weft_net *net = vci->net;
+
+	snprintf(names->provider, sizeof(names->provider), "%s",
+		net ? net->plan.provider : "none");
+	snprintf(names->iface, sizeof(names->iface), "%s",
+		net ? net->plan.domain : "none");
+	snprintf(names->tclass, sizeof(names->tclass), "%s",
+		net ? net->plan.tclass : "default");
+}
+
+void weft_vci_close(struct weft_vci *vci)
+{
+	size_t pos = 0;
+	struct weft_map_entry *entry;
+
+	weft_rail_close(vci);
+	weft_net_close(vci->net);
+	vci->net = NULL;
+	while ((entry = weft_map_next(&vci->peers, &pos)) != NULL) {
+		struct weft_peer *peer = entry->value;
+
+		weft_ring_detach(&peer->tx);
+		free(peer->bc);
+		free(peer->rail_addrs);
+		free(peer);
+	}
+	weft_map_fini(&vci->peers);
+	weft_map_fini(&vci->comms);
+	weft_dispatch_forget(vci);
+	weft_shm_close(vci->shm);
+	vci->shm = NULL;
+}
+
+/* ---- what a dedicated VCI hears ---- */
+
+static int inbox_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
+{
+	struct dedicated *r = weft_container_of(boot, struct dedicated, inbox);
+	struct death *deaths;
+	uint32_t n;
+
+	weft_spin_take(&r->spin);
+	deaths = r->deaths;
+	n = r->n_deaths;
+	r->deaths = NULL;
+	r->n_deaths = 0;
+	atomic_store_explicit(&boot->pending, 0, memory_order_relaxed);
+	weft_spin_drop(&r->spin);
+	for (uint32_t i = 0; i < n; i++) {
+		struct weft_boot_event event = {
+			.kind = WEFT_BOOT_PEER_DIED,
+			.rank = deaths[i].rank,
+			.code = deaths[i].code,
+		};
+
+		fn(arg, &event);
+	}
+	free(deaths);
+	return (int)n;
+}
+
+static const struct weft_boot_ops inbox_ops = {
+	.name = "the default VCI",
+	.poll = inbox_poll,
+};
+
+static struct dedicated *dedicated_at(uint32_t i)
+{
+	/* pairs with the release in open_another */
+	struct weft_vci *vci = atomic_load_explicit(
+		&weft_proc.others[i], memory_order_acquire);
+
+	return weft_container_of(vci, struct dedicated, vci);
+}
+
+void weft_vci_note_failure(uint32_t rank, int code)
+{
+	uint32_t n =
+		atomic_load_explicit(&weft_proc.n_others, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct dedicated *r = dedicated_at(i);
+		struct death *deaths;
+
+		weft_spin_take(&r->spin);
+		deaths =
+			realloc(r->deaths, (r->n_deaths + 1) * sizeof(*deaths));
+		if (deaths) {
+			deaths[r->n_deaths++] = (struct death){ rank, code };
+			r->deaths = deaths;
+			/* what poll reads then is ordered by the spin lock */
+			atomic_store_explicit(&r->inbox.pending, r->n_deaths,
+				memory_order_relaxed);
+		}
+		weft_spin_drop(&r->spin);
+		weft_boot_ring(&r->inbox);
+	}
+}
+
+/* ---- renting ---- */
+
+static bool vci_is_named(const struct weft_vci_hints *vci_hints)
+{
+	return *vci_hints->provider || *vci_hints->iface;
+}
+
+static void dedicated_free(struct dedicated *r)
+{
+	weft_vci_close(&r->vci);
+	weft_wakeup_close(&r->vci.wakeup);
+	free(r->deaths);
+	free(r);
+}
+
+static void fill_bc(struct dedicated *r)
+{
+	static const uint8_t no_key[16];
+	const struct weft_vci *vci = &r->vci;
+	struct weft_vci_card *bc = &r->bc;
+	size_t len = sizeof(bc->name);
+
+	bc->number = vci->number;
+	memcpy(bc->key, weft_proc.facts.own_key, sizeof(bc->key));
+	if (vci->shm)
+		weft_shm_describe(vci->shm, &bc->shm);
+	if (!vci->net)
+		return;
+	if (weft_net_name(vci->net, bc->name, &len)) {
+		bc->number = 0; /* a longer name than there is room for */
+		return;
+	}
+	bc->name_len = (uint8_t)len;
+	bc->fabric = weft_hash(no_key, vci->net->plan.provider,
+		strlen(vci->net->plan.provider));
+}
+
+static int dedicated_open(struct dedicated *r)
+{
+	const struct weft_boot_facts *facts = &weft_proc.facts;
+	struct weft_vci *vci = &r->vci;
+	bool began = weft_thread_check_begin();
+	int err = 0;
+
+	r->inbox.ops = &inbox_ops;
+	vci->boot = &r->inbox;
+	weft_vci_open_wakeup(vci, &r->inbox);
+	if (!vci_is_named(&r->vci_hints))
+		weft_vci_open_shm(vci);
+	if (vci_is_named(&r->vci_hints) ||
+		(facts->size > 1 && (!vci->shm || facts->n_nodes > 1)))
+		err = weft_vci_open_net(vci, &r->vci_hints);
+	if (!err)
+		vci->self = weft_peer_of(vci, vci->addr);
+	if (!err && !vci->self)
+		err = WEFT_ERR_NOMEM;
+	if (!err)
+		fill_bc(r);
+	weft_thread_check_end(began);
+	return err;
+}
+
+/* One more VCI. weft_proc.lock held. */
+static int open_another(const struct weft_vci_hints *vci_hints,
+	void (*on_open)(struct weft_vci *vci), struct dedicated **r_out)
+{
+	uint32_t n = atomic_load(&weft_proc.n_others);
+	struct dedicated *r;
+	int err;
+
+	if (n == WEFT_VCIS - 1)
+		return weft_err_set(WEFT_ERR_OTHER,
+			"%d VCIs are in use beside the default one", (int)n);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return WEFT_ERR_NOMEM;
+	weft_vci_init(&r->vci, (uint8_t)(n + 1));
+	r->vci_hints = *vci_hints;
+	err = dedicated_open(r);
+	if (err) {
+		dedicated_free(r);
+		return err;
+	}
+	on_open(&r->vci);
+	/* pairs with the acquires of those who walk the list */
+	atomic_store_explicit(
+		&weft_proc.others[n], &r->vci, memory_order_release);
+	atomic_store_explicit(&weft_proc.n_others, n + 1, memory_order_release);
+	*r_out = r;
+	return 0;
+}
+
+static struct dedicated *find_unused(const struct weft_vci_hints *vci_hints)
+{
+	uint32_t n = atomic_load(&weft_proc.n_others);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct dedicated *r = dedicated_at(i);
+
+		if (!r->is_used &&
+			!strcmp(r->vci_hints.provider, vci_hints->provider) &&
+			!strcmp(r->vci_hints.iface, vci_hints->iface) &&
+			!strcmp(r->vci_hints.tclass, vci_hints->tclass))
+			return r;
+	}
+	return NULL;
+}
+
+int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
+	void (*on_open)(struct weft_vci *vci), struct weft_vci **vci_out)
+{
+	struct dedicated *r;
+	int err = 0;
+
+	pthread_mutex_lock(&weft_proc.lock);
+	r = find_unused(vci_hints);
+	if (!r)
+		err = open_another(vci_hints, on_open, &r);
+	if (!err) {
+		r->is_used = true;
+		*vci_out = &r->vci;
+	}
+	pthread_mutex_unlock(&weft_proc.lock);
+	return err;
+}
+
+void weft_vci_release(struct weft_vci *vci)
+{
+	pthread_mutex_lock(&weft_proc.lock);
+	weft_container_of(vci, struct dedicated, vci)->is_used = false;
+	pthread_mutex_unlock(&weft_proc.lock);
+}
+
+const struct weft_vci_card *weft_vci_card(const struct weft_vci *vci)
+{
+	return &weft_container_of(vci, const struct dedicated, vci)->bc;
+}
+
+void weft_vci_close_dedicated(void)
+{
+	uint32_t n = atomic_exchange(&weft_proc.n_others, 0);
+
+	for (uint32_t i = 0; i < n; i++) {
+		dedicated_free(dedicated_at(i));
+		atomic_store(&weft_proc.others[i], NULL);
+	}
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* vci: one way out of the process and all that is progressed through it
+ *
+ * A VCI is an endpoint with its completion queue and address table (net),
+ * the on-node rings (shm), the peers reached through it, the communicators
+ * that match on it, and the one lock that guards them all. Sessions share the
+ * default VCI, made by transport/proc.c with the first session; one that asks
+ * for a VCI of its own acquires it. What was opened is kept until the process
+ * ends.
+ *
+ * The default VCI's lock also guards the process manager (weft_proc.boot) and
+ * the making of communicators from groups. It may be taken under a dedicated
+ * VCI's (for buffers that sends of several VCIs use), never the other way
+ * round, and no dedicated VCI's under another's. */
+#ifndef WEFT_VCI_H
+#define WEFT_VCI_H
+
+#include "base/lock.h"
+#include "base/map.h"
+#include "transport/dispatch.h"
+#include "transport/peer.h"
+#include "transport/rail.h"
+#include "shm/wakeup.h"
+#include "shm/seg.h"
+
+struct weft_boot;
+struct weft_net;
+struct weft_shm;
+struct weft_req;
+
+enum {
+	WEFT_VCIS = 16, /* in a process, the default one included */
+	WEFT_VCI_SHIFT = 60,
+	WEFT_NIC_SLOTS = 4096,
+};
+
+/* What is asked of a fabric; "" where nothing. */
+struct weft_vci_hints {
+	char provider[64];
+	char iface[64];
+	char tclass[24];
+};
+
+/* How a VCI is reached by those of other processes; swapped when a
+ * communicator is made on it. */
+struct weft_vci_card {
+	uint8_t number; /* 0: this process has no VCI for it */
+	uint8_t name_len;
+	uint8_t reserved[6];
+	uint64_t fabric;	/* hash of the provider's name; 0: none */
+	struct weft_shm_bc shm; /* pid 0: no shared memory */
+	uint8_t key[16];	/* messages to this process prove it */
+	uint8_t name[64];
+};
+static_assert(sizeof(struct weft_vci_card) == 120, "wire layout");
+
+/* Work that is tried again each round of progress until its owner takes it off
+ * the VCI's list, perhaps from within run(). */
+struct weft_progress_hook {
+	struct weft_link link;
+	void (*run)(struct weft_progress_hook *hook); /* VCI's lock held */
+};
+
+struct weft_vci {
+	struct weft_lock lock;	 /* guards everything below */
+	struct weft_net *net;	 /* NULL while no peer needs a fabric */
+	struct weft_rails rails; /* of the default VCI only */
+	struct weft_shm *shm;	 /* NULL when switched off or impossible */
+	struct weft_map comms; /* context id without its offset to weft_comm */
+	struct weft_comm *last_comm; /* of the last look-up */
+	struct weft_map peers;	     /* process number + 1 to weft_peer */
+	struct weft_peer *self;
+	struct weft_link pending_peers; /* peers with pending work */
+	struct weft_link hooks; /* struct weft_progress_hook; mostly none */
+	struct weft_boot *boot; /* tells of deaths: the process manager
+				   here, what it told to other VCIs */
+	struct weft_map early;	/* context id to messages that came before
+				   their communicator; see p2p */
+	struct weft_req *spare_reqs; /* recycled */
+	uint32_t idle_polls;	     /* since something last happened */
+	uint32_t net_skip;	     /* rounds until the fabric is looked at */
+	uint32_t vain_wakes;	     /* of a wait that sleeps: by nothing */
+	bool is_polling;	     /* inside weft_progress */
+	bool is_signalled;	     /* the wakeup, since its reader slept */
+	bool has_leader;	     /* one of those asleep reads the wakeup */
+	uint32_t n_asleep;	     /* threads in weft_sleep */
+	atomic_uint n_wakes;	     /* the others sleep until this moves */
+	struct weft_wakeup wakeup; /* wakes the leader; none unless blocking */
+	uint8_t number;		   /* 0: the default one */
+	uint64_t addr;		   /* weft_vci_addr() of itself */
+	uint64_t job_mask;	   /* bits of an address that name the job */
+	atomic_uint n_idle;	   /* rounds that found nothing; counted
+				      while there are several VCIs */
+	uint32_t seen_idle[WEFT_VCIS]; /* of the others, at the last look */
+	struct weft_link rndv_segs;    /* of long messages, in the fabric; see
+					  p2p/rndv_seg.c */
+	struct weft_link closings;     /* freed communicators that still close;
+					  see comm/disconnect.c */
+	uint32_t n_failed;	       /* peers that died, members that left a
+					  communicator others are still in */
+	uint64_t n_failed_seen; /* of the fabric's n_failed; see peer.h */
+	uint64_t n_dropped;	/* malformed or foreign messages */
+	uint64_t
+		nic_slots[WEFT_NIC_SLOTS / 64]; /* in use; see p2p/nic_send.c */
+	uint32_t nic_next;			/* slot to be tried */
+	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
+	void (*on_failed)(struct weft_peer *peer); /* p2p: a peer died */
+	/* p2p: ends a request that is waited for and that only a process could
+	 * complete which has left; called while n_failed is not 0 */
+	void (*on_wait)(struct weft_req *req);
+};
+
+/* Where a VCI of a process is reached; the process number where the VCI is
+ * the default one. */
+static inline uint64_t weft_vci_addr(uint64_t proc, uint8_t number)
+{
+	return proc ^ (uint64_t)number << WEFT_VCI_SHIFT;
+}
+
+/* The peer at an address, created when new; NULL when out of memory. VCI's
+ * lock held. */
+struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr);
+
+/* Fills in a zeroed VCI of this number; opens nothing. */
+void weft_vci_init(struct weft_vci *vci, uint8_t number);
+
+/* Where processes are to sleep (WEFT_WAIT=block): the wakeup that wakes this
+ * one, known to who tells it of deaths. Before weft_vci_open_shm(). */
+void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot);
+
+/* Opens shared memory for the processes of my node where that is wanted. */
+void weft_vci_open_shm(struct weft_vci *vci);
+
+/* Opens the fabric as wished. VCI's lock held, or nobody knows the VCI. */
+int weft_vci_open_net(
+	struct weft_vci *vci, const struct weft_vci_hints *vci_hints);
+
+/* What the fabric runs on; "none" while it is not open. VCI's lock held. */
+void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names);
+
+/* A VCI for one session alone, as wished: one that was given back, or a new
+ * one, for which on_open is called. Where the wish names anything, all traffic
+ * goes through that fabric; else as on the default VCI. WEFT_ERR_OTHER when
+ * all WEFT_VCIS are in use. Any thread, no VCI's lock held. */
+int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
+	void (*on_open)(struct weft_vci *vci), struct weft_vci **vci_out);
+void weft_vci_release(struct weft_vci *vci);
+
+/* How others reach a dedicated VCI; constant. */
+const struct weft_vci_card *weft_vci_card(const struct weft_vci *vci);
+
+/* The default VCI heard that a process ended: the others will. */
+void weft_vci_note_failure(uint32_t rank, int code);
+
+/* Closes and frees the dedicated ones, at the end of the process. */
+void weft_vci_close_dedicated(void);
+
+/* Closes all but the wakeup and forgets all peers; the VCI can be opened
+ * again. */
+void weft_vci_close(struct weft_vci *vci);
+
+/* Wakes the threads of this process that sleep for the VCI. VCI's lock
+ * held. */
+void weft_vci_wake(struct weft_vci *vci);
+
+static inline void weft_vci_lock(struct weft_vci *vci)
+{
+	weft_lock_take(&vci->lock);
+}
+
+static inline void weft_vci_unlock(struct weft_vci *vci)
+{
+	weft_lock_drop(&vci->lock);
+}
+
+#endif

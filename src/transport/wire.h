@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wire: every byte that one process sends another
+ *
+ * All integers are little-endian (the library refuses to build elsewhere).
+ * A message is a struct weft_wire_head, then what its op says. In shared
+ * memory a ring slot holds it as it is; over a fabric a struct weft_wire_net
+ * stands in front. Reserved bytes are zero. Readers check the length first:
+ * wire_get_*() below are the only way in. */
+#ifndef WEFT_WIRE_H
+#define WEFT_WIRE_H
+
+#include "base/bits.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the wire format is little-endian; this host is not"
+#endif
+
+enum { WEFT_WIRE_VERSION = 4 };
+
+enum weft_wire_op {
+	WEFT_WIRE_EAGER = 1,  /* payload follows */
+	WEFT_WIRE_RTS,	      /* weft_wire_rts: data waits at the sender */
+	WEFT_WIRE_CTS,	      /* weft_wire_cts: receive posted, send it */
+	WEFT_WIRE_FRAG,	      /* weft_wire_frag, then data (shared memory) */
+	WEFT_WIRE_FIN,	      /* weft_wire_fin: receiver has taken all, or the
+				 message is lost */
+	WEFT_WIRE_CREDIT,     /* only the head's credit */
+	WEFT_WIRE_CANCEL,     /* weft_wire_fin: withdraw that send; head.number
+				 if WEFT_WIRE_IS_EAGER */
+	WEFT_WIRE_CANCEL_ACK, /* weft_wire_fin: its status says what happened */
+	WEFT_WIRE_PING,	      /* weft_wire_fin: answer when you read this */
+	WEFT_WIRE_PONG,	      /* weft_wire_fin: all sent before has arrived */
+	WEFT_WIRE_CREATE,     /* weft_wire_create, then the string tag */
+	WEFT_WIRE_QUERY,      /* weft_wire_query: what keeps us waiting? */
+	WEFT_WIRE_ANSWER,     /* weft_wire_answer, then len bytes of text */
+	WEFT_WIRE_GRAPH,      /* weft_wire_graph, then edges and text */
+	WEFT_WIRE_RMA,	      /* weft_wire_rma records with their data: the
+				 target carries them out in this order */
+	WEFT_WIRE_RMA_REPLY,  /* weft_wire_rma_reply records */
+	WEFT_WIRE_CONNECT,    /* weft_wire_connect, then who asks as a struct
+			       weft_vci_card */
+	WEFT_WIRE_MATCH,      /* weft_wire_match; see p2p/nic_send.c */
+	WEFT_WIRE_COLL_ERROR, /* weft_wire_failed, then its text: in place of a
+			     collective's message that cannot be sent */
+	WEFT_WIRE_DEPARTED, /* weft_wire_departed: its sender sends nothing more
+		       on this communicator */
+	WEFT_WIRE_OP_END,
+};
+
+enum weft_wire_flag {
+	WEFT_WIRE_IS_EAGER = 1,
+	WEFT_WIRE_IS_LAST = 2, /* RTS: will not be withdrawn. CANCEL: nor will
+				  this one, as the sender leaves */
+};
+
+/* Status of a FIN. */
+enum weft_wire_end {
+	WEFT_WIRE_TAKEN,
+	WEFT_WIRE_DATA_FAILED, /* the request named is the receiver of this's */
+	WEFT_WIRE_PROC_FAILED, /* and above: likewise, as a member of the
+				  communicator has died; its process number
+				  + 1 is added */
+};
+
+/* Status of a CANCEL_ACK. */
+enum weft_wire_cancelled {
+	WEFT_WIRE_TOO_LATE,
+	WEFT_WIRE_WITHDRAWN,
+	WEFT_WIRE_REFUSED, /* the receiver leaves, too, without it */
+};
+
+/* Which of a communicator's message spaces; the low bits of the context. */
+enum weft_ctx_offset {
+	WEFT_CTX_OFFSET_P2P = 0,
+	WEFT_CTX_OFFSET_COLL = 1,
+	WEFT_CTX_OFFSET_CTL = 2,  /* creation, closing */
+	WEFT_CTX_OFFSET_PART = 3, /* partitioned communication */
+	WEFT_CTX_OFFSET_END = 4,
+};
+
+/* Tags of the control context from here to below the second are messages
+ * between two members, which concern no other. */
+enum { WEFT_TAG_PAIR = 0x40000000, WEFT_TAG_PAIR_END = 0x60000000 };
+
+/* A tag of the collectives' context is their number on the communicator and,
+ * above it, what they are: so members that call different ones hear of it. */
+enum { WEFT_TAG_COLL_SHIFT = 27 };
+
+struct weft_wire_head {
+	uint8_t op;
+	uint8_t flags;
+	uint16_t number; /* EAGER: counts per peer; see CANCEL */
+	uint32_t src;	 /* sender's rank in the communicator */
+	uint64_t ctx;	 /* communicator's context id + offset */
+	int32_t tag;	 /* CTS: rails for the data, beside the first */
+	uint32_t credit; /* eager bytes given back to the receiver of this */
+};
+static_assert(sizeof(struct weft_wire_head) == 24, "wire layout");
+
+/* In front of each message over a fabric. The cookie is a keyed hash of both
+ * process numbers under the receiver's key, which only members of the job can
+ * fetch: a message without it is foreign. The number rises from one message to
+ * the next of a sender to a receiver: one that does not is a repetition. */
+struct weft_wire_net {
+	uint8_t version;
+	uint8_t reserved[3];
+	uint32_t number;
+	uint64_t src_proc;
+	uint64_t cookie;
+	struct weft_wire_head head;
+};
+static_assert(sizeof(struct weft_wire_net) == 48, "wire layout");
+
+struct weft_wire_rts {
+	uint64_t sreq; /* sender's request */
+	uint64_t len;
+	uint64_t addr; /* where the data lies in the sender; 0: not readable */
+};
+static_assert(sizeof(struct weft_wire_rts) == 24, "wire layout");
+
+struct weft_wire_cts {
+	uint64_t sreq;
+	uint64_t rreq; /* receiver's request; tag of the bulk data */
+	uint64_t len;  /* bytes wanted; less than offered when truncating */
+};
+static_assert(sizeof(struct weft_wire_cts) == 24, "wire layout");
+
+struct weft_wire_frag {
+	uint64_t rreq;
+	uint64_t offset;
+};
+static_assert(sizeof(struct weft_wire_frag) == 16, "wire layout");
+
+struct weft_wire_fin {
+	uint64_t req;
+	uint64_t status; /* FIN: enum weft_wire_end; CANCEL_ACK: enum
+			    weft_wire_cancelled */
+};
+static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
+
+/* Ends the receive it matches with an error. */
+struct weft_wire_failed {
+	int32_t err;  /* enum weft_err */
+	uint32_t len; /* of the text that follows: what was wrong, and where */
+	uint64_t failed; /* process number + 1 of one that died; 0: none */
+};
+static_assert(sizeof(struct weft_wire_failed) == 16, "wire layout");
+
+enum { WEFT_WIRE_FAILED_TEXT = 200 };
+
+/* Of a member that left before all others did. */
+struct weft_wire_departed {
+	uint64_t failed; /* process number + 1 of one that died; 0: none */
+};
+static_assert(sizeof(struct weft_wire_departed) == 8, "wire layout");
+
+/* In the offset bits of a context id: a round with the next id follows; see
+ * comm/ep_exchange.c. */
+enum {
+	WEFT_WIRE_HAS_VCIS = 1,
+	WEFT_WIRE_WANTS_NIC = 2, /* messages are to be matched there */
+};
+
+/* Names a communicator to be made from a group; see comm/create.c. */
+struct weft_wire_create {
+	uint64_t key[2]; /* hash of the member list and the string tag */
+	uint64_t ctx;	 /* + WEFT_WIRE_HAS_VCIS */
+	uint32_t size;	 /* members */
+	uint32_t len;	 /* of the string tag that follows */
+};
+static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
+
+/* What a process that waits long asks one it waits for, and the answer; see
+ * src/watchdog. */
+enum weft_wire_need {
+	WEFT_WIRE_NEED_LEAVE,  /* leave the context `what` */
+	WEFT_WIRE_NEED_CREATE, /* pass on more creations than `what` */
+	WEFT_WIRE_NEED_ROUND,  /* begin round `round` of the context `what` */
+	WEFT_WIRE_NEED_ENDPOINTS, /* join the creation whose VCIs are agreed
+			     upon in the context `what` */
+	WEFT_WIRE_NEED_SIDE, /* make intercommunicator number `round` of the
+				local communicator `what` */
+	WEFT_WIRE_NEED_INTERCOMM, /* take the asker's message with tag `round`
+			     as the other leader in the context `what` */
+	WEFT_WIRE_NEED_MESSAGE, /* send one with tag `round` in the context and
+				   context `what` */
+	WEFT_WIRE_NEED_RECEIVE, /* receive the asker's, likewise */
+	WEFT_WIRE_NEED_NONE,	/* nothing that can be asked for */
+	WEFT_WIRE_NEED_END,
+};
+
+struct weft_wire_query {
+	uint64_t epoch; /* of the wait; comes back */
+	uint64_t what;
+	uint16_t need;	     /* enum weft_wire_need */
+	uint16_t is_flushed; /* LEAVE: the asker will send nothing more there,
+			      and all it sent has arrived before this */
+	uint32_t round;
+};
+static_assert(sizeof(struct weft_wire_query) == 24, "wire layout");
+
+/* Was done here what another process waits for? */
+enum weft_wire_met {
+	WEFT_WIRE_UNMET,
+	WEFT_WIRE_MET,	 /* or may be without a call of this process */
+	WEFT_WIRE_NEVER, /* no: it does something there that rules it out */
+	WEFT_WIRE_MET_END,
+};
+
+struct weft_wire_answer {
+	uint64_t epoch; /* as asked, and below */
+	uint64_t what;
+	uint32_t round;
+	uint16_t need;
+	uint16_t met;	/* enum weft_wire_met */
+	uint64_t wait;	/* epoch of what this process waits in; 0: nothing */
+	uint32_t owner; /* number of the session that has it here; 0: none */
+	uint32_t len;	/* of the text: what it is in */
+};
+static_assert(sizeof(struct weft_wire_answer) == 40, "wire layout");
+
+/* The graph of who waits for whom is gathered by one process; see
+ * watchdog/resolve.h. */
+enum weft_wire_graph_kind {
+	WEFT_WIRE_GRAPH_LOOK = 1, /* what do you wait for? */
+	WEFT_WIRE_GRAPH_NODE,	  /* this: edges, then text */
+	WEFT_WIRE_GRAPH_VERDICT,  /* your wait can never end: text */
+	WEFT_WIRE_GRAPH_TAKEN,	  /* that is noted */
+	WEFT_WIRE_GRAPH_CLOSE,	  /* nothing more will come of this */
+	WEFT_WIRE_GRAPH_END,
+};
+
+struct weft_wire_graph {
+	uint64_t number; /* with the gatherer, names the picture */
+	uint64_t epoch;	 /* NODE: of the wait, 0: none; VERDICT: likewise */
+	uint16_t kind;
+	uint16_t is_sure; /* NODE: nothing but that wait can make it act */
+	uint16_t n_edges; /* NODE */
+	uint16_t len;	  /* of the text */
+};
+static_assert(sizeof(struct weft_wire_graph) == 24, "wire layout");
+
+enum { WEFT_WIRE_LABEL = 32, WEFT_WIRE_EDGES = 32 };
+
+/* The process waits for another one. Edges with the same clause number stand
+ * together: any one of those processes would do. */
+struct weft_wire_edge {
+	uint64_t proc;	/* waited for */
+	uint64_t epoch; /* in this wait, as it told */
+	uint16_t need;	/* enum weft_wire_need */
+	uint16_t clause;
+	uint32_t size;		     /* members of what it is about */
+	uint32_t owner;		     /* as in answer */
+	uint32_t is_soft;	     /* holds as a report, not as a proof */
+	char label[WEFT_WIRE_LABEL]; /* name or string tag of that */
+};
+static_assert(sizeof(struct weft_wire_edge) == 64, "wire layout");
+
+/* A process wants in at a port, or is answered; see spawn/port.c. */
+enum weft_wire_connect_kind {
+	WEFT_WIRE_CONNECT_REQUEST = 1,
+	WEFT_WIRE_CONNECT_WITHDRAWN, /* no longer; is answered, too */
+	WEFT_WIRE_CONNECT_ACCEPTED,  /* the communicator of the two is there */
+	WEFT_WIRE_CONNECT_REFUSED,
+};
+
+struct weft_wire_connect {
+	uint64_t port;
+	uint64_t ctx; /* for a communicator of the two; names the connect
+			 request */
+	uint32_t kind;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct weft_wire_connect) == 24, "wire layout");
+
+/* A sender asks how its messages are matched, and is answered. */
+enum weft_wire_match_kind {
+	WEFT_WIRE_MATCH_ASK = 1,
+	WEFT_WIRE_MATCH_SOFTWARE,
+	WEFT_WIRE_MATCH_NIC, /* on the business card, under these tags */
+};
+
+struct weft_wire_match {
+	uint64_t base;	 /* of tags for the fabric: add the message's */
+	uint32_t tag_ub; /* greatest message tag */
+	uint32_t kind;
+};
+static_assert(sizeof(struct weft_wire_match) == 16, "wire layout");
+
+enum weft_wire_rma_kind {
+	WEFT_WIRE_RMA_PUT = 1, /* data: what to put there */
+	WEFT_WIRE_RMA_AMO,     /* data: value, condition; 8 bytes each */
+	WEFT_WIRE_RMA_FETCH,   /* the same, and a reply with what was there */
+	WEFT_WIRE_RMA_ASK,     /* a reply when all before is done */
+};
+
+/* One access to symmetric memory; its data follows, padded to 8 bytes. */
+struct weft_wire_rma {
+	uint8_t kind;
+	uint8_t op;    /* enum weft_amo_op */
+	uint8_t width; /* of an atomic's operands */
+	uint8_t span;  /* 0: the heap, 1: the program's variables */
+	uint32_t len;  /* of the data */
+	uint64_t at;   /* offset in the span */
+	uint64_t id;   /* FETCH, ASK: comes back */
+};
+static_assert(sizeof(struct weft_wire_rma) == 24, "wire layout");
+
+struct weft_wire_rma_reply {
+	uint64_t id;
+	uint64_t value;
+	uint32_t has_failed;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct weft_wire_rma_reply) == 24, "wire layout");
+
+/* Copies a fixed struct out of a payload; false when it is too short. */
+#define WEFT_WIRE_GETTER(name)                                              \
+	static inline bool weft_wire_get_##name(                            \
+		struct weft_wire_##name *out, const void *data, size_t len) \
+	{                                                                   \
+		if (len < sizeof(*out))                                     \
+			return false;                                       \
+		memcpy(out, data, sizeof(*out));                            \
+		return true;                                                \
+	}
+WEFT_WIRE_GETTER(net)
+WEFT_WIRE_GETTER(rts)
+WEFT_WIRE_GETTER(cts)
+WEFT_WIRE_GETTER(frag)
+WEFT_WIRE_GETTER(fin)
+WEFT_WIRE_GETTER(failed)
+WEFT_WIRE_GETTER(departed)
+WEFT_WIRE_GETTER(create)
+WEFT_WIRE_GETTER(query)
+WEFT_WIRE_GETTER(answer)
+WEFT_WIRE_GETTER(graph)
+WEFT_WIRE_GETTER(rma)
+WEFT_WIRE_GETTER(rma_reply)
+WEFT_WIRE_GETTER(connect)
+WEFT_WIRE_GETTER(match)
+#undef WEFT_WIRE_GETTER
+
+#endif

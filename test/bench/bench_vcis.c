@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bench_vcis: the message rate of threads that share nothing of the program's,
+ * each with a session and a communicator of its own.  "shared": the sessions
+ * share what carries the messages; "own": they ask not to (info key weft_vci,
+ * which means nothing to another MPI).  Each process sends 8 B messages to the
+ * next one, with one process to itself.  "waits": times that a thread waited
+ * for a lock another one held, per million messages, where the MPI tells.
+ */
+#include "bench.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if MPI_VERSION >= 4
+
+enum { MAX_THREADS = 2, WARM_ROUNDS = 200 };
+
+struct vci {
+	pthread_t thread;
+	pthread_barrier_t *gate;
+	const char *kind;
+	int number;
+	double seconds; /* to run for */
+	double rate;	/* messages per second */
+	double waits;	/* per message; < 0: not told */
+};
+
+static MPI_Session open_session(const char *kind)
+{
+	MPI_Session session;
+	MPI_Info info;
+
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
+	MPI_Info_set(info, "weft_vci", kind);
+	bench_check(MPI_Session_init(info, MPI_ERRORS_RETURN, &session),
+		"MPI_Session_init");
+	MPI_Info_free(&info);
+	return session;
+}
+
+/* One window of messages to the next process. */
+static void window(MPI_Comm comm, int rank, int size)
+{
+	char out[8] = { 0 }, in[BENCH_WINDOW][8];
+	MPI_Request reqs[2 * BENCH_WINDOW];
+
+	for (int i = 0; i < BENCH_WINDOW; i++) {
+		MPI_Irecv(in[i], 8, MPI_BYTE, (rank + size - 1) % size, 1, comm,
+			&reqs[i]);
+		MPI_Isend(out, 8, MPI_BYTE, (rank + 1) % size, 1, comm,
+			&reqs[BENCH_WINDOW + i]);
+	}
+	MPI_Waitall(2 * BENCH_WINDOW, reqs, MPI_STATUSES_IGNORE);
+}
+
+/* -1: the MPI does not tell. */
+static double waits_of(MPI_Session session)
+{
+	char text[32] = "";
+	int len = sizeof(text), flag = 0;
+	MPI_Info info;
+
+	MPI_Session_get_info(session, &info);
+	MPI_Info_get_string(info, "weft_contended", &len, text, &flag);
+	MPI_Info_free(&info);
+	return flag ? atof(text) : -1;
+}
+
+/* All processes stop after the same number of rounds: rank 0 says when. */
+static long run_rounds(struct vci *l, MPI_Comm comm, int rank, int size)
+{
+	double start = bench_now();
+	int go = 1;
+	long n = 0;
+
+	while (go) {
+		for (int i = 0; i < 64; i++)
+			window(comm, rank, size);
+		n += 64;
+		go = bench_now() - start < l->seconds;
+		if (size > 1)
+			MPI_Bcast(&go, 1, MPI_INT, 0, comm);
+	}
+	l->rate = (double)n * BENCH_WINDOW / (bench_now() - start);
+	return n * BENCH_WINDOW;
+}
+
+static void *body(void *arg)
+{
+	struct vci *l = arg;
+	MPI_Session session = open_session(l->kind);
+	MPI_Group group;
+	MPI_Comm comm;
+	char tag[32];
+	int rank, size;
+	double before;
+	long n;
+
+	snprintf(tag, sizeof(tag), "VCI %d", l->number);
+	MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+	bench_check(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL,
+			    MPI_ERRORS_RETURN, &comm),
+		"MPI_Comm_create_from_group");
+	MPI_Group_free(&group);
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &size);
+	for (int i = 0; i < WARM_ROUNDS; i++)
+		window(comm, rank, size);
+	pthread_barrier_wait(l->gate);
+	before = waits_of(session);
+	n = run_rounds(l, comm, rank, size);
+	l->waits = before < 0 ? -1 : (waits_of(session) - before) / (double)n;
+	pthread_barrier_wait(l->gate);
+	MPI_Comm_disconnect(&comm);
+	MPI_Session_finalize(&session);
+	return NULL;
+}
+
+/* One repetition; messages per second of all threads together. */
+static double run(struct bench *b, int n, const char *kind, double *waits_out)
+{
+	struct vci vcis[MAX_THREADS];
+	pthread_barrier_t gate;
+	double rate = 0;
+
+	*waits_out = 0;
+	pthread_barrier_init(&gate, NULL, (unsigned)n);
+	for (int i = 0; i < n; i++) {
+		vcis[i] = (struct vci){ .gate = &gate,
+			.kind = kind,
+			.number = i,
+			.seconds = b->rep_s };
+		pthread_create(&vcis[i].thread, NULL, body, &vcis[i]);
+	}
+	for (int i = 0; i < n; i++) {
+		pthread_join(vcis[i].thread, NULL);
+		rate += vcis[i].rate;
+		*waits_out += vcis[i].waits;
+	}
+	pthread_barrier_destroy(&gate);
+	return rate;
+}
+
+static void measure(struct bench *b, int n, const char *kind)
+{
+	double rates[BENCH_MAX_REPS], waits[BENCH_MAX_REPS];
+	char name[48];
+
+	for (int i = 0; i < b->n_reps; i++) {
+		bench_progress(b, "%d threads, %s, %d of %d ...", n, kind,
+			i + 1, b->n_reps);
+		rates[i] = run(b, n, kind, &waits[i]);
+	}
+	snprintf(name, sizeof(name), "threads_%d_%s", n, kind);
+	bench_report(b, name, bench_median(rates, b->n_reps) / 1e6, "M/s");
+	snprintf(name, sizeof(name), "waits_%d_%s", n, kind);
+	if (waits[0] >= 0)
+		bench_report(
+			b, name, bench_median(waits, b->n_reps) * 1e6, "per M");
+}
+
+int bench_vcis(struct bench *b)
+{
+	MPI_Session session = open_session("shared"); /* keeps all open */
+	MPI_Group group;
+
+	MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+	MPI_Group_rank(group, &b->rank);
+	MPI_Group_free(&group);
+	measure(b, 1, "shared");
+	measure(b, 1, "dedicated");
+	measure(b, 2, "shared");
+	measure(b, 2, "dedicated");
+	MPI_Session_finalize(&session);
+	return 0;
+}
+
+#else
+
+int bench_vcis(struct bench *b)
+{
+	if (b->rank == 0)
+		printf("# VCIs: skipped, this MPI has no sessions\n");
+	return 0;
+}
+
+#endif
