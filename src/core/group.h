@@ -60,11 +60,6 @@ extern struct weft_table weft_groups;
 /* The group without members; get and put leave it alone. */
 extern struct weft_group weft_group_empty;
 
-static inline uint64_t weft_proc_number(uint32_t job, uint32_t rank)
-{
-	return (uint64_t)job << 32 | rank;
-}
-
 /* Builds a group from members in order. 0, WEFT_ERR_NOMEM, or WEFT_ERR_RANK
  * when a process appears twice. The caller owns one reference. */
 int weft_group_create(

@@ -97,6 +97,12 @@ void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
 /* Ends all of the job without a fault: the code may be 0. */
 void weft_proc_exit_all(int code, const char *text) __attribute__((noreturn));
 
+/* The number of a process, unique over jobs. */
+static inline uint64_t weft_proc_number(uint32_t job, uint32_t rank)
+{
+	return (uint64_t)job << 32 | rank;
+}
+
 /* True if the job has a process with this number. */
 static inline bool weft_proc_is_member(uint64_t proc)
 {

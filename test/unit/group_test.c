@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* group_test: groups against a naive model, and a group of a million */
 #include "core/group.h"
+#include "transport/proc.h"
 
 #include "base/err.h"
 
