@@ -40,7 +40,7 @@ struct answer {
 };
 
 /* Created by weft_singleton_open, destroyed by close; used by one thread. */
-struct solo {
+struct single {
 	struct weft_boot boot;
 	char host[WEFT_BOOT_HOST_MAX];
 	struct weft_link values;
@@ -48,14 +48,14 @@ struct solo {
 	struct weft_link answers;
 };
 
-static struct solo *singleton_of(struct weft_boot *boot)
+static struct single *singleton_of(struct weft_boot *boot)
 {
-	return weft_container_of(boot, struct solo, boot);
+	return weft_container_of(boot, struct single, boot);
 }
 
-static struct value *value_find(struct solo *solo, const char *key)
+static struct value *value_find(struct single *single, const char *key)
 {
-	weft_list_for_each(it, next, &solo->values)
+	weft_list_for_each(it, next, &single->values)
 	{
 		struct value *value = weft_container_of(it, struct value, link);
 
@@ -74,21 +74,21 @@ static void answer_free(struct answer *answer)
 
 static void singleton_close(struct weft_boot *boot, int clean)
 {
-	struct solo *solo = singleton_of(boot);
+	struct single *single = singleton_of(boot);
 
 	(void)clean; /* nobody watches */
-	weft_list_for_each(it, next, &solo->answers)
+	weft_list_for_each(it, next, &single->answers)
 		answer_free(weft_container_of(it, struct answer, link));
-	weft_list_for_each(it, next, &solo->values)
+	weft_list_for_each(it, next, &single->values)
 	{
 		struct value *value = weft_container_of(it, struct value, link);
 
 		free(value->key);
 		free(value);
 	}
-	weft_list_for_each(it, next, &solo->sets)
+	weft_list_for_each(it, next, &single->sets)
 		free(weft_container_of(it, struct singleton_set, link));
-	free(solo);
+	free(single);
 }
 
 /* The job is this process, which the caller ends. */
@@ -102,10 +102,10 @@ static int singleton_abort(struct weft_boot *boot, int code, const char *text,
 static int singleton_put(
 	struct weft_boot *boot, const char *key, const void *data, size_t len)
 {
-	struct solo *solo = singleton_of(boot);
+	struct single *single = singleton_of(boot);
 	struct value *value;
 
-	if (value_find(solo, key))
+	if (value_find(single, key))
 		return weft_err_set(
 			WEFT_ERR_NAME, "key \"%s\" is published already", key);
 	value = calloc(1, sizeof(*value) + len);
@@ -118,7 +118,7 @@ static int singleton_put(
 	}
 	value->len = len;
 	memcpy(value->data, data, len);
-	weft_list_push_back(&solo->values, &value->link);
+	weft_list_push_back(&single->values, &value->link);
 	return 0;
 }
 
@@ -191,9 +191,9 @@ static int singleton_local(
 }
 
 static struct singleton_set *singleton_set_find(
-	struct solo *solo, const char *name)
+	struct single *single, const char *name)
 {
-	weft_list_for_each(it, next, &solo->sets)
+	weft_list_for_each(it, next, &single->sets)
 	{
 		struct singleton_set *set =
 			weft_container_of(it, struct singleton_set, link);
@@ -207,11 +207,11 @@ static struct singleton_set *singleton_set_find(
 static int singleton_pset_list(
 	struct weft_boot *boot, char ***names_out, size_t *n_out)
 {
-	struct solo *solo = singleton_of(boot);
+	struct single *single = singleton_of(boot);
 	size_t n = 0, i = 0;
 	char **names;
 
-	weft_list_for_each(it, next, &solo->sets) n++;
+	weft_list_for_each(it, next, &single->sets) n++;
 	*names_out = NULL;
 	*n_out = n;
 	if (!n)
@@ -219,7 +219,7 @@ static int singleton_pset_list(
 	names = malloc(n * (sizeof(*names) + WEFT_BOOT_NAME_MAX));
 	if (!names)
 		return WEFT_ERR_NOMEM;
-	weft_list_for_each(it, next, &solo->sets)
+	weft_list_for_each(it, next, &single->sets)
 	{
 		names[i] = (char *)&names[n] + i * WEFT_BOOT_NAME_MAX;
 		strcpy(names[i++],
@@ -301,13 +301,13 @@ static int singleton_pset_delete(struct weft_boot *boot, const char *name)
 }
 
 /* A value nobody has published yet is waited for. */
-static bool is_ready(struct solo *solo, const struct answer *answer)
+static bool is_ready(struct single *single, const struct answer *answer)
 {
 	const struct value *value;
 
 	if (!answer->get_fn)
 		return true;
-	value = value_find(solo, answer->key);
+	value = value_find(single, answer->key);
 	return value && value->is_visible;
 }
 
@@ -321,20 +321,20 @@ static void singleton_deliver_event(
 		fn(arg, &event);
 }
 
-static void singleton_deliver(struct solo *solo, struct answer *answer,
+static void singleton_deliver(struct single *single, struct answer *answer,
 	weft_boot_event_fn *fn, void *arg)
 {
 	struct answer copy = *answer;
 
 	weft_list_remove(&answer->link);
 	free(answer);
-	atomic_fetch_sub_explicit(&solo->boot.pending, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&single->boot.pending, 1, memory_order_relaxed);
 	if (copy.done_fn) {
 		copy.done_fn(copy.arg, 0);
 	} else if (!copy.get_fn) {
 		singleton_deliver_event(&copy, fn, arg);
 	} else {
-		const struct value *value = value_find(solo, copy.key);
+		const struct value *value = value_find(single, copy.key);
 
 		copy.get_fn(copy.arg, 0, value->data, value->len);
 	}
@@ -344,19 +344,19 @@ static void singleton_deliver(struct solo *solo, struct answer *answer,
 static int singleton_poll(
 	struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 {
-	struct solo *solo = singleton_of(boot);
-	struct weft_link *last = solo->answers.prev, *it = solo->answers.next;
+	struct single *single = singleton_of(boot);
+	struct weft_link *last = single->answers.prev, *it = single->answers.next;
 	int n = 0;
 
 	/* what a callback adds is for the next poll */
-	while (it != &solo->answers) {
+	while (it != &single->answers) {
 		struct answer *answer =
 			weft_container_of(it, struct answer, link);
 		bool is_last = it == last;
 
 		it = it->next;
-		if (is_ready(solo, answer)) {
-			singleton_deliver(solo, answer, fn, arg);
+		if (is_ready(single, answer)) {
+			singleton_deliver(single, answer, fn, arg);
 			n++;
 		}
 		if (is_last)
@@ -366,7 +366,7 @@ static int singleton_poll(
 }
 
 static const struct weft_boot_ops singleton_ops = {
-	.name = "solo",
+	.name = "singleton",
 	.close = singleton_close,
 	.abort = singleton_abort,
 	.put = singleton_put,
@@ -386,33 +386,33 @@ int weft_singleton_open(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
 {
 	struct weft_boot_facts facts = {
-		.manager = "solo",
+		.manager = "singleton",
 		.size = 1,
 		.univ_size = 1,
 		.local_size = 1,
 		.n_nodes = 1,
 	};
-	struct solo *solo = calloc(1, sizeof(*solo));
+	struct single *single = calloc(1, sizeof(*single));
 
-	if (!solo)
+	if (!single)
 		return WEFT_ERR_NOMEM;
 	if (getrandom(facts.own_key, sizeof(facts.own_key), 0) !=
 		(ssize_t)sizeof(facts.own_key)) {
-		free(solo);
+		free(single);
 		return weft_err_set(
 			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
 	}
 	if (gethostname(facts.host, sizeof(facts.host) - 1))
 		strcpy(facts.host, "localhost");
-	snprintf(facts.job, sizeof(facts.job), "solo-%d", getpid());
+	snprintf(facts.job, sizeof(facts.job), "singleton-%d", getpid());
 	snprintf(facts.alloc_kinds, sizeof(facts.alloc_kinds), "%s",
 		weft_knobs.alloc_kinds);
-	memcpy(solo->host, facts.host, sizeof(solo->host));
-	solo->boot.ops = &singleton_ops;
-	weft_list_init(&solo->values);
-	weft_list_init(&solo->sets);
-	weft_list_init(&solo->answers);
-	*boot_out = &solo->boot;
+	memcpy(single->host, facts.host, sizeof(single->host));
+	single->boot.ops = &singleton_ops;
+	weft_list_init(&single->values);
+	weft_list_init(&single->sets);
+	weft_list_init(&single->answers);
+	*boot_out = &single->boot;
 	*facts_out = facts;
 	return 0;
 }

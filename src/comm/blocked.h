@@ -33,7 +33,7 @@ enum { WEFT_BLOCKED_ABOVE = 33 };
 
 /* A collective creation from a communicator waits for these ranks to join. */
 struct weft_blocked_join {
-	enum weft_wire_need need; /* ROUND, MEET, SIDE, BRIDGE */
+	enum weft_wire_need need; /* ROUND, ENDPOINTS, SIDE, INTERCOMM */
 	uint32_t round;
 	bool is_all; /* every member; else these: */
 	uint32_t n;

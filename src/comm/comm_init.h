@@ -28,6 +28,6 @@ struct weft_comm_init {
  * the id is fixed: who knows it says so, whoever else has the communicator. The
  * lock of that VCI held. */
 int weft_comm_init(
-	const struct weft_comm_init *birth, struct weft_comm **comm_out);
+	const struct weft_comm_init *init, struct weft_comm **comm_out);
 
 #endif

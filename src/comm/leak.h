@@ -24,7 +24,7 @@ struct weft_leak {
 
 /* Says what is left on comm, which is about to be destroyed. With is_sure all
  * members have left it, so that what should have come has come: then faults of
- * this process are added to blame. VCI's lock held. */
+ * this process are added to leak. VCI's lock held. */
 void weft_leak_report(
 	struct weft_comm *comm, bool is_sure, struct weft_leak *leak);
 

@@ -68,7 +68,7 @@ static void test_facts(void **state)
 	assert_int_equal(a.univ_size, 1);
 	assert_int_equal(a.local_size, 1);
 	assert_int_equal(a.n_nodes, 1);
-	assert_string_equal(a.manager, "solo");
+	assert_string_equal(a.manager, "singleton");
 	assert_true(strlen(a.host) > 0);
 	assert_true(strlen(a.job) > 0);
 	/* drawn anew for each process */
@@ -84,7 +84,7 @@ static void test_no_manager_is_solo(void **state)
 	unsetenv("PMIX_NAMESPACE");
 	unsetenv("PMIX_RANK");
 	assert_int_equal(weft_boot_open(&boot, &facts), 0);
-	assert_string_equal(facts.manager, "solo");
+	assert_string_equal(facts.manager, "singleton");
 	weft_boot_close(boot, 1);
 }
 
