@@ -7,3 +7,4 @@ libweft_la_SOURCES += src/transport/bc.c src/transport/bc.h \
 	src/transport/sleep.c src/transport/sleep.h src/transport/thread_check.c \
 	src/transport/thread_check.h src/transport/vci.c src/transport/vci.h \
 	src/transport/wire.h
+EXTRA_DIST += src/transport/README.md
