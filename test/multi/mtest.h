@@ -31,6 +31,7 @@ struct mtest {
 	_Atomic long n_checks;
 	_Atomic long n_failed;
 	_Atomic int line;
+	int err; /* stderr as it was */
 	const char *name;
 };
 
@@ -122,7 +123,7 @@ static inline void mtest_late(int signal_number)
 		"# FAILED %s: rank %d: deadline passed, last check at line "
 		"%d\n",
 		mtest.name, mtest.rank, atomic_load(&mtest.line));
-	if (write(STDERR_FILENO, text, len) < 0)
+	if (write(mtest.err, text, len) < 0)
 		_exit(MTEST_LATE + 1);
 	_exit(MTEST_LATE);
 }
@@ -135,6 +136,7 @@ static inline void mtest_start(const char *path)
 	const char *late = getenv("WEFT_TEST_DEADLINE");
 
 	mtest.name = mtest_base(path);
+	mtest.err = dup(STDERR_FILENO); /* whatever the test makes of that */
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (getenv(keys[i]))
 			mtest.rank = atoi(getenv(keys[i]));

@@ -26,8 +26,8 @@ int main(int argc, char **argv)
 	session = session_open();
 	session_who(session);
 	comm = session_comm(session, "mpi://WORLD", "died");
+	heard_begin(); /* it may be gone before the next line's end */
 	session_works(comm, "S93: all are there");
-	heard_begin();
 	if (mtest.rank == mtest.size - 1 && how == 0)
 		raise(SIGKILL);
 	if (mtest.rank == mtest.size - 1 && how == 3)
