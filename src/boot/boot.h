@@ -45,9 +45,9 @@ enum {
 struct weft_boot_facts {
 	char host[WEFT_BOOT_HOST_MAX]; /* the manager's name of this node */
 	char job[WEFT_BOOT_JOB_MAX];   /* the manager's name of this job */
-	char manager[32];    /* "singleton", "mpiexec", "slurm", "prrte", "pmix" */
-	uint32_t rank;	     /* in the job */
-	uint32_t size;	     /* processes in the job */
+	char manager[32]; /* "singleton", "mpiexec", "slurm", "prrte", "pmix" */
+	uint32_t rank;	  /* in the job */
+	uint32_t size;	  /* processes in the job */
 	uint32_t univ_size;  /* processes the job could have; 0: not known */
 	uint32_t local_rank; /* among the job's processes on this node */
 	uint32_t local_size; /* the job's processes on this node */

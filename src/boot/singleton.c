@@ -328,7 +328,8 @@ static void singleton_deliver(struct single *single, struct answer *answer,
 
 	weft_list_remove(&answer->link);
 	free(answer);
-	atomic_fetch_sub_explicit(&single->boot.pending, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(
+		&single->boot.pending, 1, memory_order_relaxed);
 	if (copy.done_fn) {
 		copy.done_fn(copy.arg, 0);
 	} else if (!copy.get_fn) {
@@ -345,7 +346,8 @@ static int singleton_poll(
 	struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 {
 	struct single *single = singleton_of(boot);
-	struct weft_link *last = single->answers.prev, *it = single->answers.next;
+	struct weft_link *last = single->answers.prev,
+			 *it = single->answers.next;
 	int n = 0;
 
 	/* what a callback adds is for the next poll */
