@@ -144,20 +144,13 @@ static int mpi_buffer_flush(const struct at *at, const char *func, int err)
 
 /* ---- process ---- */
 
-int PMPI_Buffer_attach(void *buffer, int size)
+static inline int mpi_buffer_attach(
+	const char *func, void *buffer, MPI_Count size)
 {
 	struct at at;
 	int err = at_process(&at);
 
-	return attach(&at, "MPI_Buffer_attach", err, buffer, size);
-}
-
-int PMPI_Buffer_attach_c(void *buffer, MPI_Count size)
-{
-	struct at at;
-	int err = at_process(&at);
-
-	return attach(&at, "MPI_Buffer_attach_c", err, buffer, size);
+	return attach(&at, func, err, buffer, size);
 }
 
 int PMPI_Buffer_detach(void *buffer_addr, int *size)
@@ -194,20 +187,13 @@ int PMPI_Buffer_iflush(MPI_Request *request)
 
 /* ---- communicator ---- */
 
-int PMPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, int size)
+static inline int mpi_comm_attach_buffer(
+	const char *func, MPI_Comm comm, void *buffer, MPI_Count size)
 {
 	struct at at;
 	int err = at_comm(&at, comm);
 
-	return attach(&at, "MPI_Comm_attach_buffer", err, buffer, size);
-}
-
-int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count size)
-{
-	struct at at;
-	int err = at_comm(&at, comm);
-
-	return attach(&at, "MPI_Comm_attach_buffer_c", err, buffer, size);
+	return attach(&at, func, err, buffer, size);
 }
 
 int PMPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, int *size)
@@ -245,21 +231,13 @@ int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
 
 /* ---- session ---- */
 
-int PMPI_Session_attach_buffer(MPI_Session session, void *buffer, int size)
+static inline int mpi_session_attach_buffer(
+	const char *func, MPI_Session session, void *buffer, MPI_Count size)
 {
 	struct at at;
 	int err = at_session(&at, session);
 
-	return attach(&at, "MPI_Session_attach_buffer", err, buffer, size);
-}
-
-int PMPI_Session_attach_buffer_c(
-	MPI_Session session, void *buffer, MPI_Count size)
-{
-	struct at at;
-	int err = at_session(&at, session);
-
-	return attach(&at, "MPI_Session_attach_buffer_c", err, buffer, size);
+	return attach(&at, func, err, buffer, size);
 }
 
 int PMPI_Session_detach_buffer(

@@ -114,20 +114,12 @@ static int reduce_local(const char *func, const void *buf[2], MPI_Count count,
 	return err ? weft_mpi_raise_none(func, err) : MPI_SUCCESS;
 }
 
-int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count,
-	MPI_Datatype datatype, MPI_Op op)
+static inline int mpi_reduce_local(const char *func, const void *inbuf,
+	void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)
 {
 	const void *buf[2] = { inbuf, inoutbuf };
 
-	return reduce_local("MPI_Reduce_local", buf, count, datatype, op);
-}
-
-int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count,
-	MPI_Datatype datatype, MPI_Op op)
-{
-	const void *buf[2] = { inbuf, inoutbuf };
-
-	return reduce_local("MPI_Reduce_local_c", buf, count, datatype, op);
+	return reduce_local(func, buf, count, datatype, op);
 }
 
 #include "api_op.h"

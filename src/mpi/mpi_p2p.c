@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_p2p: two-sided messages: check, translate, call once
  *
- * MPI-5.0 chapter 3. Each procedure stands with its large-count twin; both are
- * one call to a static function that takes the wide count. */
+ * MPI-5.0 chapter 3. Most procedures are made by gen-api, with their
+ * large-count twins: both are one call to a function here that takes the wide
+ * count. */
 #include "mpi_check.h"
 #include "mpi_map.h"
 
@@ -162,200 +163,109 @@ static int recv_init_any(
 	return mpi_p2p_give(msg.comm, func, err, req, request);
 }
 
-__attribute__((flatten)) int PMPI_Send(const void *buf, int count,
+static inline int mpi_send(const char *func, const void *buf, MPI_Count count,
 	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
-	return send_any("MPI_Send", WEFT_SEND_STANDARD, &a);
+	return send_any(func, WEFT_SEND_STANDARD, &a);
 }
 
-int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm)
+static inline int mpi_ssend(const char *func, const void *buf, MPI_Count count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
-	return send_any("MPI_Send_c", WEFT_SEND_STANDARD, &a);
+	return send_any(func, WEFT_SEND_SYNC, &a);
 }
 
-int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm)
+static inline int mpi_rsend(const char *func, const void *buf, MPI_Count count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
-	return send_any("MPI_Ssend", WEFT_SEND_SYNC, &a);
+	return send_any(func, WEFT_SEND_READY, &a);
 }
 
-int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return send_any("MPI_Ssend_c", WEFT_SEND_SYNC, &a);
-}
-
-int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return send_any("MPI_Rsend", WEFT_SEND_READY, &a);
-}
-
-int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return send_any("MPI_Rsend_c", WEFT_SEND_READY, &a);
-}
-
-__attribute__((flatten)) int PMPI_Recv(void *buf, int count,
+static inline int mpi_recv(const char *func, void *buf, MPI_Count count,
 	MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
 	MPI_Status *status)
 {
 	const struct args a = { buf, count, datatype, source, tag, comm };
 
-	return recv_any("MPI_Recv", &a, status);
+	return recv_any(func, &a, status);
 }
 
-int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
-	int tag, MPI_Comm comm, MPI_Status *status)
-{
-	const struct args a = { buf, count, datatype, source, tag, comm };
-
-	return recv_any("MPI_Recv_c", &a, status);
-}
-
-__attribute__((flatten)) int PMPI_Isend(const void *buf, int count,
+static inline int mpi_isend(const char *func, const void *buf, MPI_Count count,
 	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
 	MPI_Request *request)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
-	return isend_any("MPI_Isend", WEFT_SEND_STANDARD, &a, request);
+	return isend_any(func, WEFT_SEND_STANDARD, &a, request);
 }
 
-int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm, MPI_Request *request)
+static inline int mpi_issend(const char *func, const void *buf, MPI_Count count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+	MPI_Request *request)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
-	return isend_any("MPI_Isend_c", WEFT_SEND_STANDARD, &a, request);
+	return isend_any(func, WEFT_SEND_SYNC, &a, request);
 }
 
-int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm, MPI_Request *request)
+static inline int mpi_irsend(const char *func, const void *buf, MPI_Count count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+	MPI_Request *request)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
-	return isend_any("MPI_Issend", WEFT_SEND_SYNC, &a, request);
+	return isend_any(func, WEFT_SEND_READY, &a, request);
 }
 
-int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return isend_any("MPI_Issend_c", WEFT_SEND_SYNC, &a, request);
-}
-
-int PMPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return isend_any("MPI_Irsend", WEFT_SEND_READY, &a, request);
-}
-
-int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return isend_any("MPI_Irsend_c", WEFT_SEND_READY, &a, request);
-}
-
-__attribute__((flatten)) int PMPI_Irecv(void *buf, int count,
+static inline int mpi_irecv(const char *func, void *buf, MPI_Count count,
 	MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
 	MPI_Request *request)
 {
 	const struct args a = { buf, count, datatype, source, tag, comm };
 
-	return irecv_any("MPI_Irecv", &a, request);
+	return irecv_any(func, &a, request);
 }
 
-int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
-	int tag, MPI_Comm comm, MPI_Request *request)
+static inline int mpi_send_init(const char *func, const void *buf,
+	MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+	MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_init_any(func, WEFT_SEND_STANDARD, &a, request);
+}
+
+static inline int mpi_ssend_init(const char *func, const void *buf,
+	MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+	MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_init_any(func, WEFT_SEND_SYNC, &a, request);
+}
+
+static inline int mpi_rsend_init(const char *func, const void *buf,
+	MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+	MPI_Comm comm, MPI_Request *request)
+{
+	const struct args a = { buf, count, datatype, dest, tag, comm };
+
+	return send_init_any(func, WEFT_SEND_READY, &a, request);
+}
+
+static inline int mpi_recv_init(const char *func, void *buf, MPI_Count count,
+	MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+	MPI_Request *request)
 {
 	const struct args a = { buf, count, datatype, source, tag, comm };
 
-	return irecv_any("MPI_Irecv_c", &a, request);
-}
-
-int PMPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return send_init_any("MPI_Send_init", WEFT_SEND_STANDARD, &a, request);
-}
-
-int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return send_init_any(
-		"MPI_Send_init_c", WEFT_SEND_STANDARD, &a, request);
-}
-
-int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return send_init_any("MPI_Ssend_init", WEFT_SEND_SYNC, &a, request);
-}
-
-int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return send_init_any("MPI_Ssend_init_c", WEFT_SEND_SYNC, &a, request);
-}
-
-int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return send_init_any("MPI_Rsend_init", WEFT_SEND_READY, &a, request);
-}
-
-int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return send_init_any("MPI_Rsend_init_c", WEFT_SEND_READY, &a, request);
-}
-
-int PMPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source,
-	int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, source, tag, comm };
-
-	return recv_init_any("MPI_Recv_init", &a, request);
-}
-
-int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype,
-	int source, int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, source, tag, comm };
-
-	return recv_init_any("MPI_Recv_init_c", &a, request);
+	return recv_init_any(func, &a, request);
 }
 
 /* ---- buffered ---- */
@@ -400,52 +310,30 @@ static int ibsend_any(const char *func, const struct args *a, bool is_init,
 	return mpi_p2p_give(msg.comm, func, err, req, request);
 }
 
-int PMPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm)
+static inline int mpi_bsend(const char *func, const void *buf, MPI_Count count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
-	return bsend_any("MPI_Bsend", &a);
+	return bsend_any(func, &a);
 }
 
-int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm)
+static inline int mpi_ibsend(const char *func, const void *buf, MPI_Count count,
+	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+	MPI_Request *request)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
-	return bsend_any("MPI_Bsend_c", &a);
+	return ibsend_any(func, &a, false, request);
 }
 
-int PMPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm, MPI_Request *request)
+static inline int mpi_bsend_init(const char *func, const void *buf,
+	MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+	MPI_Comm comm, MPI_Request *request)
 {
 	const struct args a = { buf, count, datatype, dest, tag, comm };
 
-	return ibsend_any("MPI_Ibsend", &a, false, request);
-}
-
-int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return ibsend_any("MPI_Ibsend_c", &a, false, request);
-}
-
-int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
-	int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return ibsend_any("MPI_Bsend_init", &a, true, request);
-}
-
-int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int tag, MPI_Comm comm, MPI_Request *request)
-{
-	const struct args a = { buf, count, datatype, dest, tag, comm };
-
-	return ibsend_any("MPI_Bsend_init_c", &a, true, request);
+	return ibsend_any(func, &a, true, request);
 }
 
 /* ---- both directions at once ---- */
@@ -488,30 +376,17 @@ static int sendrecv(const char *func, const struct args *s,
 	return weft_mpi_end(smsg.comm, func, err);
 }
 
-int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-	int dest, int sendtag, void *recvbuf, int recvcount,
-	MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-	MPI_Status *status)
+static inline int mpi_sendrecv(const char *func, const void *sendbuf,
+	MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+	void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+	int recvtag, MPI_Comm comm, MPI_Status *status)
 {
 	const struct args s = { sendbuf, sendcount, sendtype, dest, sendtag,
 		comm };
 	const struct args r = { recvbuf, recvcount, recvtype, source, recvtag,
 		comm };
 
-	return sendrecv("MPI_Sendrecv", &s, &r, status);
-}
-
-int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount,
-	MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-	MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-	MPI_Comm comm, MPI_Status *status)
-{
-	const struct args s = { sendbuf, sendcount, sendtype, dest, sendtag,
-		comm };
-	const struct args r = { recvbuf, recvcount, recvtype, source, recvtag,
-		comm };
-
-	return sendrecv("MPI_Sendrecv_c", &s, &r, status);
+	return sendrecv(func, &s, &r, status);
 }
 
 /* A packed copy of what is to be sent; NULL without memory. */
@@ -549,23 +424,14 @@ static int sendrecv_replace(const char *func, const struct args *s,
 	return err;
 }
 
-int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
-	int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+static inline int mpi_sendrecv_replace(const char *func, void *buf,
+	MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+	int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
 	const struct args s = { buf, count, datatype, dest, sendtag, comm };
 	const struct args r = { buf, count, datatype, source, recvtag, comm };
 
-	return sendrecv_replace("MPI_Sendrecv_replace", &s, &r, status);
-}
-
-int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-	MPI_Status *status)
-{
-	const struct args s = { buf, count, datatype, dest, sendtag, comm };
-	const struct args r = { buf, count, datatype, source, recvtag, comm };
-
-	return sendrecv_replace("MPI_Sendrecv_replace_c", &s, &r, status);
+	return sendrecv_replace(func, &s, &r, status);
 }
 
 static int isendrecv(const char *func, const struct args *s,
@@ -584,50 +450,27 @@ static int isendrecv(const char *func, const struct args *s,
 	return mpi_p2p_give(smsg.comm, func, err, req, request);
 }
 
-int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-	int dest, int sendtag, void *recvbuf, int recvcount,
-	MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-	MPI_Request *request)
+static inline int mpi_isendrecv(const char *func, const void *sendbuf,
+	MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+	void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+	int recvtag, MPI_Comm comm, MPI_Request *request)
 {
 	const struct args s = { sendbuf, sendcount, sendtype, dest, sendtag,
 		comm };
 	const struct args r = { recvbuf, recvcount, recvtype, source, recvtag,
 		comm };
 
-	return isendrecv("MPI_Isendrecv", &s, &r, false, request);
+	return isendrecv(func, &s, &r, false, request);
 }
 
-int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount,
-	MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-	MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-	MPI_Comm comm, MPI_Request *request)
-{
-	const struct args s = { sendbuf, sendcount, sendtype, dest, sendtag,
-		comm };
-	const struct args r = { recvbuf, recvcount, recvtype, source, recvtag,
-		comm };
-
-	return isendrecv("MPI_Isendrecv_c", &s, &r, false, request);
-}
-
-int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype,
-	int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-	MPI_Request *request)
+static inline int mpi_isendrecv_replace(const char *func, void *buf,
+	MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+	int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
 	const struct args s = { buf, count, datatype, dest, sendtag, comm };
 	const struct args r = { buf, count, datatype, source, recvtag, comm };
 
-	return isendrecv("MPI_Isendrecv_replace", &s, &r, true, request);
-}
-
-int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype,
-	int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-	MPI_Request *request)
-{
-	const struct args s = { buf, count, datatype, dest, sendtag, comm };
-	const struct args r = { buf, count, datatype, source, recvtag, comm };
-
-	return isendrecv("MPI_Isendrecv_replace_c", &s, &r, true, request);
+	return isendrecv(func, &s, &r, true, request);
 }
 
 /* ---- probe ---- */
@@ -806,36 +649,20 @@ static int imrecv(const char *func, struct args *a, MPI_Message *message,
 	return mpi_p2p_give(comm, func, err, req, request);
 }
 
-int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype,
-	MPI_Message *message, MPI_Status *status)
+static inline int mpi_mrecv(const char *func, void *buf, MPI_Count count,
+	MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
 {
 	struct args a = { .buf = buf, .count = count, .type = datatype };
 
-	return mrecv("MPI_Mrecv", &a, message, status);
+	return mrecv(func, &a, message, status);
 }
 
-int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype,
-	MPI_Message *message, MPI_Request *request)
+static inline int mpi_imrecv(const char *func, void *buf, MPI_Count count,
+	MPI_Datatype datatype, MPI_Message *message, MPI_Request *request)
 {
 	struct args a = { .buf = buf, .count = count, .type = datatype };
 
-	return imrecv("MPI_Imrecv", &a, message, request);
-}
-
-int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
-	MPI_Message *message, MPI_Status *status)
-{
-	struct args a = { .buf = buf, .count = count, .type = datatype };
-
-	return mrecv("MPI_Mrecv_c", &a, message, status);
-}
-
-int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype,
-	MPI_Message *message, MPI_Request *request)
-{
-	struct args a = { .buf = buf, .count = count, .type = datatype };
-
-	return imrecv("MPI_Imrecv_c", &a, message, request);
+	return imrecv(func, &a, message, request);
 }
 
 /* ---- how much came ---- */

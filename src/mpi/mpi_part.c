@@ -61,43 +61,24 @@ static int mpi_part_init(const char *func, const struct args *a, bool is_send,
 	return weft_mpi_end(msg.comm, func, err);
 }
 
-int PMPI_Psend_init(const void *buf, int partitions, int count,
-	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
-	MPI_Request *request)
+static inline int mpi_psend_init(const char *func, const void *buf,
+	int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
+	int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
 	const struct args a = { buf, partitions, count, datatype, dest, tag,
 		comm, info };
 
-	return mpi_part_init("MPI_Psend_init", &a, true, request);
+	return mpi_part_init(func, &a, true, request);
 }
 
-int PMPI_Psend_init_c(const void *buf, int partitions, MPI_Count count,
-	MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info,
-	MPI_Request *request)
-{
-	const struct args a = { buf, partitions, count, datatype, dest, tag,
-		comm, info };
-
-	return mpi_part_init("MPI_Psend_init_c", &a, true, request);
-}
-
-int PMPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype datatype,
-	int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+static inline int mpi_precv_init(const char *func, void *buf, int partitions,
+	MPI_Count count, MPI_Datatype datatype, int source, int tag,
+	MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
 	const struct args a = { buf, partitions, count, datatype, source, tag,
 		comm, info };
 
-	return mpi_part_init("MPI_Precv_init", &a, false, request);
-}
-
-int PMPI_Precv_init_c(void *buf, int partitions, MPI_Count count,
-	MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-	MPI_Info info, MPI_Request *request)
-{
-	const struct args a = { buf, partitions, count, datatype, source, tag,
-		comm, info };
-
-	return mpi_part_init("MPI_Precv_init_c", &a, false, request);
+	return mpi_part_init(func, &a, false, request);
 }
 
 /* The request belongs to a communicator on which errors are raised. */

@@ -982,12 +982,6 @@ static int set_elements(const char *func, MPI_Status *status,
 	return MPI_SUCCESS;
 }
 
-int PMPI_Status_set_elements(
-	MPI_Status *status, MPI_Datatype datatype, int count)
-{
-	return set_elements("MPI_Status_set_elements", status, datatype, count);
-}
-
 int PMPI_Status_set_elements_x(
 	MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
 {
@@ -995,11 +989,10 @@ int PMPI_Status_set_elements_x(
 		"MPI_Status_set_elements_x", status, datatype, count);
 }
 
-int PMPI_Status_set_elements_c(
-	MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+static inline int mpi_status_set_elements(const char *func, MPI_Status *status,
+	MPI_Datatype datatype, MPI_Count count)
 {
-	return set_elements(
-		"MPI_Status_set_elements_c", status, datatype, count);
+	return set_elements(func, status, datatype, count);
 }
 
 int PMPI_Status_set_error(MPI_Status *status, int err)
