@@ -16,6 +16,13 @@ src/mpi/api.stamp: $(api_gen) src/mpi/mpi_api.def include/mpi.h
 
 $(api_made): src/mpi/api.stamp ;
 
+include/mpi_profile.h: src/mpi/api.stamp
+	$(AM_V_GEN)$(MKDIR_P) include && cp src/mpi/mpi_profile.h $@
+
+BUILT_SOURCES += include/mpi_profile.h
+CLEANFILES += include/mpi_profile.h src/mpi/mpi_profile.h
+nodist_include_HEADERS += include/mpi_profile.h
+
 # A manual page for each procedure.
 src/mpi/man.stamp: $(man_gen) src/mpi/api_rows
 	$(AM_V_GEN)$(srcdir)/src/mpi/gen-man src/mpi/api_rows src/mpi/man3 \
