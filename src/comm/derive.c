@@ -164,7 +164,7 @@ static uint64_t dup_ctx(struct weft_agree *agree)
 	struct dup *d = agree->arg;
 	bool wants_nic =
 		d->info ? weft_hint_match(agree->comm->child.session, d->info)
-			: agree->comm->nic != NULL;
+			: agree->comm->wants_nic;
 
 	return weft_proc_new_ctx(2) | (wants_nic ? WEFT_WIRE_WANTS_NIC : 0);
 }
@@ -379,7 +379,7 @@ static int split_comm_init(
 		.parent = old,
 		.ctx = a->words[is_first ? 0 : 1] + other * WEFT_CTX_OFFSET_END,
 		.local_ctx = a->words[0] + (own + 1) * WEFT_CTX_OFFSET_END,
-		.wants_nic = old->nic != NULL,
+		.wants_nic = old->wants_nic,
 		.errh = old->errh,
 	};
 	int err = color_group(old->group, mine, n, color, &b.group);
@@ -445,7 +445,7 @@ static int make_subset(struct round *r, struct weft_comm **comm_out)
 		.vci = comm->vci,
 		.parent = comm,
 		.group = r->group,
-		.wants_nic = comm->nic != NULL,
+		.wants_nic = comm->wants_nic,
 		.errh = comm->errh,
 	};
 
@@ -501,7 +501,7 @@ static int make_merge(struct round *r, struct weft_comm **comm_out)
 		.vci = comm->vci,
 		.parent = comm,
 		.ctx = r->agree.words[is_first_side(comm) ? 0 : 1],
-		.wants_nic = comm->nic != NULL,
+		.wants_nic = comm->wants_nic,
 		.errh = comm->errh,
 	};
 	int32_t first[2];

@@ -72,6 +72,7 @@ struct weft_comm {
 		*nic;	 /* one block; only p2p/nic_send.c. NULL unless
 		      matching on the network card is wanted */
 	bool is_settled; /* that is known */
+	bool wants_nic;	 /* all members say the same */
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64]; /* string tag it was created with, cut */
 	/* below: only core/attr.c, core/info.c, core/errh.c, mpi_topo.c */

@@ -140,10 +140,12 @@ static const void *predefined(const struct weft_comm *comm, int keyval)
 {
 	static const int tag_ub = WEFT_TAG_UB, host = MPI_PROC_NULL,
 			 io = MPI_ANY_SOURCE, is_global = 0;
+	const int *nic_ub;
 
 	switch (keyval) {
 	case MPI_TAG_UB:
-		return comm->nic ? weft_nic_tag_ub(comm) : &tag_ub;
+		nic_ub = weft_nic_tag_ub(comm);
+		return nic_ub ? nic_ub : &tag_ub;
 	case MPI_HOST:
 		return &host;
 	case MPI_IO:

@@ -620,7 +620,7 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
 		err = weft_info_dup(of->info, &copy);
 	if (!err && of->vci->number)
 		err = weft_info_set(copy, WEFT_HINT_VCI, "dedicated");
-	if (!err && of->nic)
+	if (!err && of->wants_nic)
 		err = weft_info_set(copy, WEFT_HINT_MATCH,
 			weft_nic_is_on(of) ? "nic" : "software");
 	if (!err)

@@ -10,8 +10,10 @@ libweft_la_SOURCES += \
 	src/net/net_priv.h \
 	src/net/plan.c src/net/plan.h \
 	src/net/prov.h \
-	src/net/rma_ep.c src/net/rma_ep.h \
-	src/net/tagged.c src/net/tagged.h
+	src/net/rma_ep.c src/net/rma_ep.h
+if NIC_MATCHING
+libweft_la_SOURCES += src/net/tagged.c src/net/tagged.h
+endif
 
 unit_tests += test/unit/net_test
 test_unit_net_test_SOURCES = test/unit/net_test.c \

@@ -10,6 +10,7 @@
  *
  * What is announced for a collective of a communicator with a dead member is
  * asked back as well: its receiver may never get that communicator. */
+#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>

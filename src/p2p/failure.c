@@ -19,6 +19,7 @@
  * others, who may have had their error and gone elsewhere. So on a communicator
  * with a dead member no receive of a collective waits, whoever it is from, what
  * others announce to it is refused, and what it has announced is asked back. */
+#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include "transport/proc.h"

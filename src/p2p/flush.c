@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* flush: credits, confirmations, and dropping what a communicator was left with
  */
+#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 #include "watchdog/query.h"
 #include "watchdog/request.h"
@@ -75,7 +76,7 @@ static bool is_peer_flushed(struct weft_peer *peer)
 bool weft_p2p_is_flushed_locked(struct weft_comm *comm)
 {
 	uint32_t size = (uint32_t)comm->remote_size;
-	bool is_flushed = comm->n_sends == 0 && !weft_nic_is_busy(comm);
+	bool is_flushed = comm->n_sends == 0;
 
 	if (!comm->vci->net)
 		return is_flushed;

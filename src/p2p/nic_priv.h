@@ -12,10 +12,19 @@
 #define WEFT_NIC_PRIV_H
 
 #include "net/tagged.h"
-#include "p2p/p2p_priv.h"
+#include "p2p/nic_match.h"
 
-enum { WEFT_NIC_SLOT_BITS = 12, WEFT_NIC_TAG_BITS_MIN = 15 };
-_Static_assert(1 << WEFT_NIC_SLOT_BITS == WEFT_NIC_SLOTS, "slots");
+enum {
+	WEFT_NIC_SLOT_BITS = 12,
+	WEFT_NIC_SLOTS = 1 << WEFT_NIC_SLOT_BITS,
+	WEFT_NIC_TAG_BITS_MIN = 15
+};
+
+/* Of a VCI: made with the first communicator that takes one. */
+struct weft_nic_slots {
+	uint64_t used[WEFT_NIC_SLOTS / 64];
+	uint32_t next; /* to be tried */
+};
 
 /* How messages to one rank are sent. */
 struct weft_nic_dest {

@@ -220,7 +220,7 @@ static int nic_recv_check(
 	return 0;
 }
 
-void weft_nic_take(struct weft_req *req, struct weft_message *message)
+void weft_nic_recv(struct weft_req *req, struct weft_message *message)
 {
 	struct weft_nic_match *nic = req->comm->nic;
 	int err;
@@ -360,7 +360,7 @@ static struct weft_message *nic_recv_look(
 	return &nic->seen;
 }
 
-struct weft_message *weft_nic_look(struct weft_comm *comm, int32_t rank,
+struct weft_message *weft_nic_probe(struct weft_comm *comm, int32_t rank,
 	int32_t tag, bool is_blocking, bool is_claim)
 {
 	uint64_t ctx = comm->ctx + WEFT_CTX_OFFSET_P2P;
@@ -403,7 +403,7 @@ static void toss(struct weft_progress_hook *hook)
 		free(claim);
 }
 
-void weft_nic_toss(struct weft_message *message)
+void weft_nic_discard(struct weft_message *message)
 {
 	struct weft_claim *claim = message->claim;
 
@@ -540,7 +540,7 @@ void weft_nic_purge(struct weft_comm *comm)
 		comm->match.n_unexpected--;
 		/* else what is there might match the next one's */
 		if (nic->is_empty)
-			vci->nic_slots[nic->slot / 64] &=
+			vci->nic->used[nic->slot / 64] &=
 				~(1ull << nic->slot % 64);
 	}
 	nic->is_on = nic->is_all = nic->is_draining = false;

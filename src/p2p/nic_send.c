@@ -68,14 +68,17 @@ static bool is_all_remote(const struct weft_comm *comm)
 static bool take_slot(struct weft_nic_match *nic)
 {
 	struct weft_vci *vci = nic->comm->vci;
+	struct weft_nic_slots *slots = vci->nic;
 
-	for (int i = 0; i < WEFT_NIC_SLOTS; i++) {
-		uint32_t slot = vci->nic_next++ % WEFT_NIC_SLOTS;
+	if (!slots)
+		slots = vci->nic = calloc(1, sizeof(*slots));
+	for (int i = 0; slots && i < WEFT_NIC_SLOTS; i++) {
+		uint32_t slot = slots->next++ % WEFT_NIC_SLOTS;
 		uint64_t bit = 1ull << slot % 64;
 
-		if (vci->nic_slots[slot / 64] & bit)
+		if (slots->used[slot / 64] & bit)
 			continue;
-		vci->nic_slots[slot / 64] |= bit;
+		slots->used[slot / 64] |= bit;
 		nic->slot = slot;
 		return true;
 	}
@@ -131,8 +134,10 @@ static void on_injected(struct weft_op *op, int err, size_t len)
 
 	(void)len;
 	nic->comm->vci->net->n_failed += err != 0;
-	if (--nic->n_injected == 0)
+	if (--nic->n_injected == 0) {
+		nic->comm->n_sends--;
 		weft_comm_put(nic->comm);
+	}
 }
 
 static struct weft_nic_match *nic_new(struct weft_comm *comm)
@@ -160,6 +165,7 @@ void weft_nic_settle_locked(
 	const char *why = "out of memory";
 
 	comm->is_settled = true;
+	comm->wants_nic = wants_nic;
 	if (wants_nic)
 		comm->nic = nic_new(comm);
 	if (comm->nic)
@@ -184,7 +190,7 @@ bool weft_nic_is_on(const struct weft_comm *comm)
 
 const int *weft_nic_tag_ub(const struct weft_comm *comm)
 {
-	return &comm->nic->tag_ub;
+	return comm->nic ? &comm->nic->tag_ub : NULL;
 }
 
 /* ---- asking ---- */
@@ -353,8 +359,10 @@ static int inject(struct weft_req *req, const struct weft_tagged *msg)
 	struct weft_nic_match *nic = req->comm->nic;
 	int err = weft_tagged_inject(req->vci->net, msg, &nic->injected);
 
-	if (!err && nic->n_injected++ == 0)
+	if (!err && nic->n_injected++ == 0) {
 		weft_comm_get(req->comm);
+		req->comm->n_sends++; /* all of them as one */
+	}
 	return err;
 }
 
@@ -412,9 +420,4 @@ bool weft_nic_send(struct weft_req *req, int *rc_out)
 	weft_list_push_back(&dest->waiting, &req->out.link);
 	*rc_out = 1;
 	return true;
-}
-
-bool weft_nic_is_busy(const struct weft_comm *comm)
-{
-	return comm->nic && comm->nic->n_injected > 0;
 }

@@ -208,7 +208,8 @@ void weft_nic_settle_locked(
 /* Whether receives of this process on comm are matched by the card. */
 bool weft_nic_is_on(const struct weft_comm *comm);
 
-/* Greatest tag on a communicator that has comm->nic; lives as long as it. */
+/* Greatest tag on a communicator on which the card may match, which keeps it;
+ * NULL where software does. */
 const int *weft_nic_tag_ub(const struct weft_comm *comm);
 
 enum weft_unmatched_kind {

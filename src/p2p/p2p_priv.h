@@ -197,39 +197,6 @@ void weft_failure_check(struct weft_req *req);
 void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
 	int32_t rank, int32_t tag, uint64_t len);
 
-/* nic_send.c. A send over the fabric on a communicator that may be matched by
- * the card of its receiver: true when it is, and *rc_out is then as of any
- * other way to send: 0 over, 1 completion follows, WEFT_AGAIN, an error. */
-bool weft_nic_send(struct weft_req *req, int *rc_out);
-
-/* What was sent for the card and may not have arrived. */
-bool weft_nic_is_busy(const struct weft_comm *comm);
-
-/* nic_recv.c. Starts a receive that found what stands for the card's messages,
- * or one of them that a probe took; the message is gone then. */
-void weft_nic_take(struct weft_req *req, struct weft_message *message);
-
-/* The earliest message for a probe, the card's included; with is_claim it is
- * taken out if it is the card's. Otherwise lent until the next call. */
-struct weft_message *weft_nic_look(struct weft_comm *comm, int32_t rank,
-	int32_t tag, bool is_blocking, bool is_claim);
-
-/* Throws a message of the card that a probe took out away. */
-void weft_nic_toss(struct weft_message *message);
-
-/* Tries to withdraw a receive that the card may have. */
-void weft_nic_cancel(struct weft_req *req);
-
-/* A peer died: whether this receive waits for it at the card, which it then
- * does not much longer. */
-bool weft_nic_lose(struct weft_req *req, struct weft_peer *peer);
-
-/* Nobody will receive here any more: throws away what nobody wanted. */
-void weft_nic_leave(struct weft_comm *comm);
-
-/* Completes what still waits. */
-void weft_nic_purge(struct weft_comm *comm);
-
 /* Handlers. */
 weft_wire_fn weft_recv_on_eager, weft_recv_on_rts, weft_recv_on_coll_error;
 
@@ -241,7 +208,6 @@ bool weft_recv_end_other(
 weft_wire_fn weft_departed_on_departed;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;
-weft_wire_fn weft_nic_on_match;
 weft_wire_fn weft_flush_on_ping, weft_flush_on_pong, weft_flush_on_credit;
 
 void weft_flush_return_credit(struct weft_peer *peer);

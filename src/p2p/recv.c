@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* recv: the whole receive path: post, arrive, deliver, complete */
+#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -233,7 +234,7 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	}
 	err = matched(req, peer, message->src, message->tag, message->len);
 	if (message->is_rts && weft_unlikely(message->is_nic)) {
-		weft_nic_take(req, message);
+		weft_nic_recv(req, message);
 		return;
 	}
 	if (message->is_rts) {

@@ -5,6 +5,7 @@
  * into the ring or the fabric. A send is eager when it is short and the peer
  * has room for it (credit); otherwise it is announced and waits for its receive
  * (rndv.c). What cannot leave now waits at the peer in order. */
+#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include "base/knob.h"

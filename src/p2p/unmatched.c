@@ -8,6 +8,7 @@
  * word; a blocking send says it at once), and a receiver that leaves too and
  * has kept the announcement refuses it. Both note it; what else is left is
  * found when the communicator goes. */
+#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -159,7 +160,7 @@ static void judge_probed(struct weft_message *message)
 	if (message->is_nic) {
 		weft_unmatched_note(comm, WEFT_UNMATCHED_HANDLE, message->src,
 			message->tag, message->len);
-		weft_nic_toss(message);
+		weft_nic_discard(message);
 		weft_message_free(message);
 	} else
 		refuse_take(message, WEFT_UNMATCHED_HANDLE, message->sreq);
@@ -555,7 +556,7 @@ void weft_unmatched_purge(struct weft_comm *comm)
 		if (!m->is_rts)
 			weft_p2p_owe(m->peer, m->len);
 		if (m->is_nic)
-			weft_nic_toss(m);
+			weft_nic_discard(m);
 		weft_message_free(m);
 		comm->n_probed--;
 		weft_comm_put(comm);

@@ -129,6 +129,8 @@ void weft_vci_close(struct weft_vci *vci)
 	weft_dispatch_forget(vci);
 	weft_shm_close(vci->shm);
 	vci->shm = NULL;
+	free(vci->nic);
+	vci->nic = NULL;
 }
 
 /* ---- what a dedicated VCI hears ---- */

@@ -25,13 +25,13 @@
 
 struct weft_boot;
 struct weft_net;
+struct weft_nic_slots;
 struct weft_shm;
 struct weft_req;
 
 enum {
 	WEFT_VCIS = 16, /* in a process, the default one included */
 	WEFT_VCI_SHIFT = 60,
-	WEFT_NIC_SLOTS = 4096,
 };
 
 /* What is asked of a fabric; "" where nothing. */
@@ -98,11 +98,9 @@ struct weft_vci {
 					  see comm/disconnect.c */
 	uint32_t n_failed;	       /* peers that died, members that left a
 					  communicator others are still in */
-	uint64_t n_failed_seen; /* of the fabric's n_failed; see peer.h */
-	uint64_t n_dropped;	/* malformed or foreign messages */
-	uint64_t
-		nic_slots[WEFT_NIC_SLOTS / 64]; /* in use; see p2p/nic_send.c */
-	uint32_t nic_next;			/* slot to be tried */
+	uint64_t n_failed_seen;	    /* of the fabric's n_failed; see peer.h */
+	uint64_t n_dropped;	    /* malformed or foreign messages */
+	struct weft_nic_slots *nic; /* one block; only p2p/nic_send.c */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_failed)(struct weft_peer *peer); /* p2p: a peer died */
 	/* p2p: ends a request that is waited for and that only a process could

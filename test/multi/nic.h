@@ -15,6 +15,13 @@ static inline bool nic_is_env(const char *name, const char *value)
 	return getenv(name) && !strcmp(getenv(name), value);
 }
 
+/* Whether messages between processes of other nodes, as it were, are matched by
+ * the card: the stand-in can, a build without does not. */
+static inline bool nic_can(void)
+{
+	return nic_is_env("FI_PROVIDER", "cxi") && !getenv("WEFT_TEST_NO_NIC");
+}
+
 /* Before MPI begins. */
 static inline void nic_record(void)
 {

@@ -90,7 +90,7 @@ static void survive(void)
 int main(int argc, char **argv)
 {
 	const char *nic_is = hints_word(argc, argv, "nic=");
-	bool is_card = !nic_is && nic_is_env("FI_PROVIDER", "cxi");
+	bool is_card = !nic_is && nic_can();
 	int n = 0;
 
 	mtest_init(&argc, &argv);

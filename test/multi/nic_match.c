@@ -468,10 +468,8 @@ int main(int argc, char **argv)
 
 	got = hints_word(argc, argv, "got=");
 	if (!got)
-		got = nic_is_env("WEFT_SHM", "off") &&
-				      nic_is_env("FI_PROVIDER", "cxi")
-			      ? "nic"
-			      : "software";
+		got = nic_is_env("WEFT_SHM", "off") && nic_can() ? "nic"
+								 : "software";
 	nic_record();
 	mtest_init(&argc, &argv);
 	mtest_need(2);

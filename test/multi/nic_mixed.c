@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 
 	got = hints_word(argc, argv, "got=");
 	if (!got)
-		got = nic_is_env("FI_PROVIDER", "cxi") ? "nic" : "software";
+		got = nic_can() ? "nic" : "software";
 	n_nodes = getenv("WEFT_NODES") ? atoi(getenv("WEFT_NODES")) : 1;
 	nic_record();
 	mtest_init(&argc, &argv);
