@@ -14,10 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 enum {
 	CARRIERS_MAX = 256,
 	POLL_SAMPLES = 16,
+	CLOSE_PAUSE_MS = 50,
 };
 
 /* Receive buffers */
@@ -287,6 +289,20 @@ static void linger(struct weft_inside *in)
 			sched_yield();
 }
 
+/* Leaves the other sides a moment to read what was sent last. */
+static void pause_before_close(struct weft_inside *in)
+{
+	static const struct timespec step = { .tv_nsec = 1000000 };
+	uint64_t ms = weft_min(CLOSE_PAUSE_MS, (uint64_t)weft_knobs.net_linger);
+	uint64_t end = weft_now_ns() + ms * (WEFT_NS_PER_S / 1000);
+
+	in->recv = recv_nothing;
+	do {
+		nanosleep(&step, NULL);
+		weft_net_poll(&in->net);
+	} while (weft_now_ns() < end);
+}
+
 /* The endpoint goes first: afterwards nothing is in flight and every piece of
  * memory it was given is ours again. Some providers bind registrations to the
  * endpoint and want those closed before it. */
@@ -300,6 +316,8 @@ void weft_net_close(struct weft_net *net)
 	assert(!in->is_polling);
 	if (net->n_unsent)
 		linger(in);
+	if (in->net.plan.drops_unread && weft_knobs.net_linger)
+		pause_before_close(in);
 	if (in->net.plan.has_mr_endpoint)
 		weft_mr_fini(in);
 	if (net->ep)

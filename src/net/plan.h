@@ -39,6 +39,8 @@ struct weft_plan {
 	bool is_manual;	      /* nothing moves unless somebody polls */
 	bool counts_injects;  /* always; see weft_net_count() */
 	bool needs_local_mr;  /* our own buffers must be registered */
+	bool drops_unread;    /* who closes a connection takes from the other
+			       * side what it has not read yet */
 
 	/* buffers and queues */
 	uint32_t n_recv_bufs;
