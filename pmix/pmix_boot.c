@@ -152,7 +152,7 @@ static uint32_t as_node(const struct pmix_boot *boot, uint32_t rank)
 	return (uint32_t)((uint64_t)rank * boot->as_nodes / boot->size);
 }
 
-/* One node as several, if that is wanted: who is on another is far. */
+/* One node as several, if that is wanted: who is on another is remote. */
 static void local_divide(struct pmix_boot *boot)
 {
 	uint32_t mine = as_node(boot, boot->me.rank);
@@ -332,18 +332,18 @@ static const char *manager_of(const char *nspace)
 
 /*
  * PRRTE 3.0 tells processes of different nodes different numbers, so what
- * we can know ourselves bounds it: one node exactly if all are near.
+ * we can know ourselves bounds it: one node exactly if all are local.
  */
 static uint32_t count_nodes(
 	struct pmix_boot *boot, const struct weft_boot_facts *facts)
 {
-	uint32_t far = facts->size - facts->local_size;
+	uint32_t n_remote = facts->size - facts->local_size;
 	uint32_t n =
 		pmix_boot_number(boot, PMIX_RANK_WILDCARD, PMIX_NUM_NODES, 2);
 
-	if (!far)
+	if (!n_remote)
 		return 1;
-	return n < 2 ? 2 : n > far + 1 ? far + 1 : n;
+	return n < 2 ? 2 : n > n_remote + 1 ? n_remote + 1 : n;
 }
 
 static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)

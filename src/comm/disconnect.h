@@ -59,12 +59,12 @@ bool weft_disconnect_is_flushed(const struct weft_comm *comm);
  * goes on closing in the background. */
 void weft_disconnect_cancel(struct weft_comm *comm);
 
-/* The abandoned communicator of a VCI after this one (NULL: the first) that is
+/* The cancelled communicator of a VCI after this one (NULL: the first) that is
  * not yet closed, or NULL. */
 struct weft_comm *weft_disconnect_detach(
 	struct weft_vci *vci, const struct weft_comm *after);
 
-/* Takes events of the process manager; weft_proc.on_event. Who dies ends the
+/* Takes events of the process manager; weft_proc.on_event. Who fails ends the
  * wait of what closes in the background. */
 void weft_disconnect_event(const struct weft_boot_event *event);
 

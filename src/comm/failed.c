@@ -12,7 +12,7 @@ static struct {
 	struct weft_spin spin;
 	uint64_t *procs;
 	atomic_uint n;
-} gone;
+} failed;
 
 void weft_failed_event(const struct weft_boot_event *event)
 {
@@ -21,31 +21,31 @@ void weft_failed_event(const struct weft_boot_event *event)
 
 	if (event->kind != WEFT_BOOT_PEER_DIED)
 		return;
-	weft_spin_take(&gone.spin);
-	n = atomic_load_explicit(&gone.n, memory_order_relaxed);
-	procs = realloc(gone.procs, (n + 1) * sizeof(*procs));
+	weft_spin_take(&failed.spin);
+	n = atomic_load_explicit(&failed.n, memory_order_relaxed);
+	procs = realloc(failed.procs, (n + 1) * sizeof(*procs));
 	if (procs) {
-		gone.procs = procs;
+		failed.procs = procs;
 		procs[n] =
 			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
-		atomic_store_explicit(&gone.n, n + 1, memory_order_relaxed);
+		atomic_store_explicit(&failed.n, n + 1, memory_order_relaxed);
 	}
-	weft_spin_drop(&gone.spin);
+	weft_spin_drop(&failed.spin);
 }
 
 int32_t weft_failed_first(const struct weft_group *group)
 {
 	int32_t rank = WEFT_UNDEFINED;
 
-	weft_spin_take(&gone.spin);
-	for (uint32_t i = 0; i < gone.n && rank == WEFT_UNDEFINED; i++)
-		rank = weft_group_rank_of(group, gone.procs[i]);
-	weft_spin_drop(&gone.spin);
+	weft_spin_take(&failed.spin);
+	for (uint32_t i = 0; i < failed.n && rank == WEFT_UNDEFINED; i++)
+		rank = weft_group_rank_of(group, failed.procs[i]);
+	weft_spin_drop(&failed.spin);
 	return rank;
 }
 
 bool weft_failed_in(const struct weft_group *group)
 {
-	return atomic_load_explicit(&gone.n, memory_order_relaxed) &&
+	return atomic_load_explicit(&failed.n, memory_order_relaxed) &&
 	       weft_failed_first(group) != WEFT_UNDEFINED;
 }

@@ -11,11 +11,11 @@
 /* Takes events of the process manager; weft_proc.on_event. */
 void weft_failed_event(const struct weft_boot_event *event);
 
-/* True if a member of the group is gone. Costs one load while nobody is. Any
- * thread. */
+/* True if a member of the group has failed. Costs one load while nobody has.
+ * Any thread. */
 bool weft_failed_in(const struct weft_group *group);
 
-/* The first member that is gone, as a rank, or WEFT_UNDEFINED. */
+/* The first member that failed, as a rank, or WEFT_UNDEFINED. */
 int32_t weft_failed_first(const struct weft_group *group);
 
 #endif

@@ -113,7 +113,7 @@ static inline void weft_comm_put(struct weft_comm *comm)
  * local communicator; returns whether one has, by now. VCI's lock held. */
 bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc);
 
-/* The error of what a dead member keeps from being done, described. */
+/* The error of what a failed member keeps from being done, described. */
 int weft_comm_failed(const struct weft_comm *comm);
 
 /* Stops arrivals: takes ctx out of the VCI's table. VCI's lock held. */

@@ -8,7 +8,7 @@
  * before its communicator. That works for eager sends too, whose request is
  * done already: it becomes undone until the answer comes.
  *
- * What is announced for a collective of a communicator with a dead member is
+ * What is announced for a collective of a communicator with a failed member is
  * asked back as well: its receiver may never get that communicator. */
 #include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* failure: a peer died; whatever waits for it ends with an error
  *
- * Who may still hold a request that the dead peer was to complete:
+ * Who may still hold a request that the failed peer was to complete:
  *  - its queue of pending sends: core's flush gives each to its push, which
  *    sees the state and gives up;
  *  - an announced send or a matched rendezvous: found among all requests;
@@ -10,15 +10,16 @@
  *    receives, when we take them back. Until then it may look at the data, so
  *    the request is not over; but see rndv_seg.c for those it forgets.
  *  - a send asked back: the answer will not come.
- * A receive from any source ends too, with the request over, since the dead may
- * be who was to send: until a program can say that it knows of the death there
- * is no telling. One posted later ends when nothing is there for it, and so
- * does a probe.
+ * A receive from any source ends too, with the request over, since the failed
+ * process may be who was to send: until a program can say that it knows of the
+ * death there is no telling. One posted later ends when nothing is there for
+ * it, and so does a probe.
  *
  * A collective needs all members of its communicator, though perhaps by way of
  * others, who may have had their error and gone elsewhere. So on a communicator
- * with a dead member no receive of a collective waits, whoever it is from, what
- * others announce to it is refused, and what it has announced is asked back. */
+ * with a failed member no receive of a collective waits, whoever it is from,
+ * what others announce to it is refused, and what it has announced is asked
+ * back. */
 #include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 

@@ -138,7 +138,7 @@ void weft_unmatched_purge(struct weft_comm *comm);
  * is_asked until its receiver has answered; or it is too late. */
 void weft_cancel_send(struct weft_req *req);
 
-/* A send whose peer is gone does not wait for the answer to a cancel any more.
+/* A send whose peer failed does not wait for the answer to a cancel any more.
  * True when that ends nothing: the fabric has yet to complete it. */
 bool weft_cancel_give_up(struct weft_req *req);
 

@@ -33,7 +33,7 @@ struct piece {
 	uint8_t rail;
 };
 
-/* Pieces of a dead peer that the fabric has until due_ns to end. */
+/* Pieces of a failed peer that the fabric has until due_ns to end. */
 struct giving_up {
 	struct weft_progress_hook hook;
 	struct weft_vci *vci;
@@ -260,7 +260,7 @@ void weft_rndv_seg_start(struct weft_req *req, size_t total)
 		weft_peer_queue(req->peer, &req->out);
 }
 
-/* Calls fn for each piece of a dead peer; returns how many there were. */
+/* Calls fn for each piece of a failed peer; returns how many there were. */
 static unsigned each(struct weft_vci *vci, const struct weft_peer *peer,
 	void (*fn)(struct piece *piece))
 {

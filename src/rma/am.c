@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* am: accesses that the target's CPU carries out
  *
- * A message holds records, which the target carries out in their order when
- * it makes progress; messages of one process arrive in order as well. So one
- * that asks for a reply tells, when it is answered, that all before is done.
- * Atomics go this way where the fabric's own may not be mixed with the CPU's,
- * and small puts of a session where a message for many is cheaper. */
+ * A message holds active messages, which the target carries out in their order
+ * when it makes progress; messages of one process arrive in order as well. So
+ * one that asks for a reply tells, when it is answered, that all before is
+ * done. Atomics go this way where the fabric's own may not be mixed with the
+ * CPU's, and small puts of a session where a message for many is cheaper. */
 #include "rma/rma_priv.h"
 
 #include "core/comm.h"
@@ -59,8 +59,8 @@ static void reply(struct replies *r, uint64_t id, uint64_t value, int err)
 		send_replies(r);
 }
 
-/* Where a record points to; NULL when that is not ours. Once all is closed the
- * spans are empty. */
+/* Where an active message points to; NULL when that is not ours. Once all is
+ * closed the spans are empty. */
 static void *am_place(const struct weft_wire_rma *rec, size_t len)
 {
 	const struct weft_rma_span *span =
@@ -120,7 +120,7 @@ static int do_atomic(
 	return weft_amo_apply(there, &amo, old_out);
 }
 
-/* Carries out one record. 0 or an error: it makes no sense. */
+/* Carries out one active message. 0 or an error: it makes no sense. */
 static int carry_out(struct replies *replies, const struct weft_wire_rma *rec,
 	const uint8_t *data)
 {
@@ -281,7 +281,7 @@ static struct weft_peer *ready_peer(uint32_t pe, int *err)
 	return remote->peer;
 }
 
-/* Sends a message of records; back-pressure is waited out. */
+/* Sends a batch of active messages; back-pressure is waited out. */
 static int am_post(
 	struct weft_rma_ctx *ctx, uint32_t pe, const void *bytes, size_t len)
 {
@@ -312,7 +312,8 @@ static int am_post(
 	return err;
 }
 
-/* Writes a record and its data; the bytes used, or a negative error. */
+/* Writes an active message and its data; the bytes used, or a negative error.
+ */
 static int put_am(uint8_t *to, const struct weft_am *am)
 {
 	struct weft_wire_rma rec = am->rec;
@@ -360,7 +361,7 @@ static int send_batch(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-/* Adds records to a batch, all or none. */
+/* Adds active messages to a batch, all or none. */
 static int am_append(
 	struct weft_batch *batch, const struct weft_am *ams, size_t n)
 {

@@ -2,7 +2,7 @@
 /* amo: atomics by the CPU
  *
  * Used by the initiator on what is mapped here, and by the target on behalf of
- * those who are far, never together with a fabric's own. */
+ * those who are remote, never together with a fabric's own. */
 #include "rma/rma_priv.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ int weft_amo_apply(void *at, const struct weft_amo *amo, uint64_t *old_out)
 	return 0;
 }
 
-/* Where the CPU may do it; NULL when it may not, or it is far. */
+/* Where the CPU may do it; NULL when it may not, or it is remote. */
 static inline void *by_cpu(const void *sym, uint32_t pe)
 {
 	return weft_unlikely(weft_rma_own.has_fabric_amo)

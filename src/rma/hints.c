@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum {
-	AM_WINDOW = 1024, /* records of a message; its length ends it first */
+	AM_WINDOW =
+		1024, /* active messages of a batch; its length ends it first */
 };
 
 static const char *const class_names[WEFT_CLASS_N] = {
@@ -25,7 +26,7 @@ static const char *const class_names[WEFT_CLASS_N] = {
 
 /* What becomes of the hints, before it is put into the context. */
 struct hints {
-	const struct weft_plan *plan; /* NULL: all PEs are near */
+	const struct weft_plan *plan; /* NULL: all PEs are local */
 	unsigned hints;
 	bool is_class[WEFT_CLASS_N]; /* that the hints are for */
 	uint64_t flags[WEFT_CLASS_N];

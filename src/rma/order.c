@@ -42,7 +42,7 @@ static bool order_look(struct weft_vci *vci)
 	int n;
 
 	weft_vci_lock(vci);
-	weft_rma_own.skip = 0; /* it may come from far */
+	weft_rma_own.skip = 0; /* it may come from another node */
 	n = weft_progress(vci);
 	weft_vci_unlock(vci);
 	return n > 0;

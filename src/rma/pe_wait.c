@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pe_wait: waits that end when a PE is gone, and speak up when they take long
+/* pe_wait: waits that end when a PE fails, and speak up when they take long
  *
  * A process that died is learnt from the process manager by whoever makes
  * progress. A wait for one PE ends with its death. One for several, or for
- * what the fabric does not tell the PE of, ends when somebody is gone and
+ * what the fabric does not tell the PE of, ends when somebody failed and
  * nothing has come for a while. */
 #include "rma/rma_priv.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* put: put and get, near by copying
+/* put: put and get, local ones by copying
  *
  * What is as long as a basic type is moved by one load and one store: peers
  * wait for such words with plain loads. */

@@ -352,7 +352,7 @@ static int before_reading(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-/* What reached a near PE by the fabric must be there before the next store. */
+/* What reached a local PE by the fabric must be there before the next store. */
 static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
@@ -426,7 +426,7 @@ int weft_remote_fence(struct weft_rma_ctx *ctx)
 	return err;
 }
 
-/* Until nothing is under way, or somebody is gone and nothing comes. */
+/* Until nothing is under way, or somebody failed and nothing comes. */
 static int remote_wait_all(struct weft_rma_ctx *ctx)
 {
 	struct weft_rma_op_wait op_wait = { .what = "a quiet",
@@ -487,7 +487,8 @@ int weft_remote_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-/* --- small operations as records ------------------------------------------ */
+/* --- small operations as active messages
+ * ---------------------------------------- */
 
 /* One small operation closely after another: more may come. The helper sends
  * what is kept then; who has none, keeps nothing. */
@@ -515,8 +516,9 @@ static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 		       : weft_am_send_one(ctx, pe, am);
 }
 
-/* True for a small put that goes as a record. What was written there stays
- * ahead of it without a fence, as programs have come to expect of sockets. */
+/* True for a small put that goes as an active message. What was written there
+ * stays ahead of it without a fence, as programs have come to expect of
+ * sockets. */
 static bool remote_is_told(
 	const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
 {
@@ -538,7 +540,7 @@ static int am_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	return am_small(ctx, WEFT_CLASS_PUT, &am, pe, is_nbi);
 }
 
-/* A word that nobody waits for can be fetched by a record as well. */
+/* A word that nobody waits for can be fetched by an active message as well. */
 static bool is_am_word(const struct weft_rma_ctx *ctx, const void *src,
 	size_t len, uint32_t pe)
 {

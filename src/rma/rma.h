@@ -37,7 +37,7 @@ struct weft_rma_span {
 
 /* What every access needs to know of a PE; the rest is private to the room. */
 struct weft_rma_pe {
-	char *heap; /* its spans here; NULL when it is not near */
+	char *heap; /* its spans here; NULL when it is not local */
 	char *data;
 	struct weft_rma_remote *remote; /* how the fabric reaches it */
 };
@@ -67,8 +67,8 @@ struct weft_rma_config {
 int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config);
 int weft_rma_close(void);
 
-/* Where a near PE has the byte at symmetric address sym; NULL when the PE is
- * not near or the address is not symmetric. */
+/* Where a local PE has the byte at symmetric address sym; NULL when the PE is
+ * not local or the address is not symmetric. */
 static inline void *weft_rma_local(const void *sym, uint32_t pe)
 {
 	const struct weft_rma_pe *p = &weft_rma.pes[pe];

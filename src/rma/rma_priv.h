@@ -31,11 +31,11 @@ enum weft_rma_state {
 	WEFT_STATE_WRITTEN_FENCED = 4,
 	WEFT_STATE_AM_FENCED = 8,
 	WEFT_STATE_LISTED = 16, /* in touched, until all is quiet */
-	WEFT_STATE_AM_ONE = 32, /* told once, and asked after at once */
+	WEFT_STATE_AM_ONE = 32, /* sent once, and asked after at once */
 };
 
 enum {
-	WEFT_AM_MAX = 3584,  /* records of one message, with their data */
+	WEFT_AM_MAX = 3584,  /* active messages of one batch, with their data */
 	WEFT_HELD_MAX = 256, /* data of a held operation */
 	WEFT_WINDOW = 32,    /* operations held back one by one */
 };
@@ -82,7 +82,7 @@ struct weft_rma_ctx {
 	pthread_t owner;       /* PRIVATE: the only thread that uses it */
 	struct weft_link link; /* in own.ctxs; guarded by own.ctxs_lock */
 	struct weft_spin lock;
-	struct weft_rma_ep *ep; /* NULL while all PEs are near */
+	struct weft_rma_ep *ep; /* NULL while all PEs are local */
 	int err;		/* of something that ended after its call */
 	uint8_t *states;	/* enum weft_rma_state, by PE */
 	uint32_t *touched;	/* PEs that are LISTED */
@@ -91,7 +91,7 @@ struct weft_rma_ctx {
 	uint32_t n_flushes; /* under way */
 	uint32_t n_fences;
 	uint32_t n_idle;  /* rounds in which nothing came */
-	uint64_t last_ns; /* when something small was told */
+	uint64_t last_ns; /* when something small was sent */
 	struct weft_op read_op;
 	struct weft_op flush_op;
 	struct weft_awaited *awaited;
@@ -132,7 +132,7 @@ struct weft_rma_own {
 	struct weft_heap heap; /* guarded by heap_lock */
 	bool has_fabric_amo;   /* all atomics are the fabric's */
 	bool has_put_order;
-	struct weft_rma_domain *domain;	 /* NULL: all PEs are near */
+	struct weft_rma_domain *domain;	 /* NULL: all PEs are local */
 	struct weft_rma_remote *remotes; /* one per PE; NULL likewise */
 	struct weft_spin ctxs_lock;
 	struct weft_link ctxs;		/* all contexts */
@@ -212,14 +212,14 @@ int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
  * Lock held. */
 int weft_remote_release(struct weft_rma_ctx *ctx);
 
-/* am.c: accesses that the target's CPU carries out, in the order told. All
+/* am.c: accesses that the target's CPU carries out, in the order sent. All
  * with the context's lock held, and not the VCI's. */
 struct weft_am {
 	struct weft_wire_rma rec; /* kind, op, width, len */
 	const void *data;
 	const void *sym; /* where; NULL for ASK */
 };
-/* One message with n (1 or 2) records. */
+/* One message with n (1 or 2) active messages. */
 int weft_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
 	const struct weft_am *ams, size_t n);
 /* Into the batch for the PE, which is sent when full. */
@@ -230,9 +230,9 @@ int weft_am_release(struct weft_rma_ctx *ctx);
  * into the batch. */
 int weft_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
-/* Asks the PE to say when it is done with all it was told. */
+/* Asks the PE to say when it is done with all it was sent. */
 int weft_am_ask(struct weft_rma_ctx *ctx, uint32_t pe);
-/* The same behind one record, which may stay the only one. */
+/* The same behind one active message, which may stay the only one. */
 int weft_am_send_one(
 	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *am);
 /* Waits until no reply is due that nobody waits for. */

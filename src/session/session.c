@@ -209,8 +209,8 @@ static bool test_children(struct part *part)
 /* One round of waiting until every child has been left, and with the last
  * session also what its like left behind. What may hold one: messages of ours
  * not yet taken (the receiver must post its receive), and members that have not
- * begun to leave (they must call finalize, disconnect or free; the dead are not
- * waited for). Ends when it is proven that they never will. */
+ * begun to leave (they must call finalize, disconnect or free; those that
+ * failed are not waited for). Ends when it is proven that they never will. */
 static bool part_drain(struct part *part)
 {
 	if (part->is_drained)

@@ -137,7 +137,7 @@ static inline uint32_t weft_shmem_pe(const char *fn, shmem_ctx_t ctx, int pe)
 	return (uint32_t)pe;
 }
 
-/* Where a PE of the world has [sym, sym + len), or NULL when it is not near or
+/* Where a PE of the world has [sym, sym + len), or NULL when it is not local or
  * the range is not symmetric. */
 static inline void *weft_shmem_local(const void *sym, size_t len, uint32_t pe)
 {

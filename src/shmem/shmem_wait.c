@@ -106,7 +106,7 @@ static void seen(void)
 }
 
 /* A test was satisfied. A program may go on testing until that ends: then this
- * is where puts from far are received. */
+ * is where puts from other nodes are received. */
 static void held(void)
 {
 	seen();

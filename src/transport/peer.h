@@ -29,8 +29,8 @@ enum weft_peer_state {
 
 /* Something to send that waits for its turn. push sends it (all or a part):
  * 0 when it is done with and gone from memory or handed on, WEFT_AGAIN to be
- * called again later. When the peer is dead push gives up: it completes what it
- * stands for with peer->err and returns 0. Embedded by its owner. */
+ * called again later. When the peer has failed push gives up: it completes what
+ * it stands for with peer->err and returns 0. Embedded by its owner. */
 struct weft_out {
 	struct weft_link link;
 	int (*push)(struct weft_peer *peer, struct weft_out *out);
@@ -122,15 +122,15 @@ void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,
 int weft_peer_send_pending(struct weft_peer *peer);
 
 /* A message was lost, nobody knows whose: asks the fabric for every peer it was
- * used for, and those it cannot reach die. False when that is to be tried
+ * used for, and those it cannot reach fail. False when that is to be tried
  * again. */
 bool weft_peer_probe_all(struct weft_vci *vci);
 
 /* The fabric could not deliver a message, which ends all hope for what was to
- * follow it: the peer dies when the error says that it cannot be reached. */
+ * follow it: the peer fails when the error says that it cannot be reached. */
 void weft_peer_undelivered(struct weft_peer *peer, int err);
 
-/* The peer is gone: everything that waits for it ends with err. */
+/* The peer has failed: everything that waits for it ends with err. */
 void weft_peer_fail(struct weft_peer *peer, int err);
 
 #endif
