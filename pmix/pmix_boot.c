@@ -289,6 +289,7 @@ static const struct weft_boot_ops pmix_ops = {
 	.publish = weft_pmix_publish,
 	.unpublish = weft_pmix_unpublish,
 	.lookup = weft_pmix_lookup,
+	.look = weft_pmix_look,
 	.poll = weft_pmix_poll,
 };
 

@@ -48,6 +48,8 @@ struct pmix_boot {
 	uint32_t as_nodes; /* of WEFT_NODES; 1: nodes are as they are */
 	uint32_t *failed;  /* ranks known to have died */
 	size_t n_failed;
+	char *ended_keys[2];	/* of the query */
+	pmix_query_t ended;	/* who has ended? lent to PMIx */
 	struct weft_link sets;	/* process sets we were told of */
 	pthread_mutex_t lock;	/* lock order: innermost */
 	pthread_mutex_t naming; /* while a name is looked for and published */
@@ -110,6 +112,8 @@ void weft_pmix_set_forget(struct pmix_boot *boot, const char *name);
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours);
 
 int weft_pmix_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg);
+
+void weft_pmix_look(struct weft_boot *boot, uint32_t rank);
 
 /* A new item on the asked list; NULL when memory is short. */
 struct pmix_item *weft_pmix_item_create(

@@ -24,6 +24,9 @@
 /* The launcher asks where a process is; the answer is in boot/liveness.h. */
 #define WEFT_PMIX_WHERE (PMIX_EXTERNAL_ERR_BASE - 5)
 
+/* A query that only our own server answers: the processes that have ended. */
+#define WEFT_PMIX_ENDED "weft.procs.ended"
+
 /* Of the job: the host's whole name, where PMIx is told the start of it. */
 #define WEFT_PMIX_HOST "weft.job.host"
 

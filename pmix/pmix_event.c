@@ -219,7 +219,61 @@ static void on_registered(pmix_status_t status, size_t id, void *arg)
 	free(vec);
 }
 
+static bool has_rank(
+	const pmix_info_t *info, const pmix_nspace_t nspace, uint32_t rank)
+{
+	const pmix_data_array_t *array = info->value.data.darray;
+	const pmix_proc_t *procs;
+
+	if (info->value.type != PMIX_DATA_ARRAY || !array ||
+		array->type != PMIX_PROC)
+		return false;
+	procs = array->array;
+	for (size_t i = 0; i < array->size; i++)
+		if (PMIX_CHECK_NSPACE(procs[i].nspace, nspace) &&
+			procs[i].rank == rank)
+			return true;
+	return false;
+}
+
+/* The answer to weft_pmix_look(): an event, or nothing. */
+static void on_ended(pmix_status_t status, pmix_info_t *info, size_t n,
+	void *arg, pmix_release_cbfunc_t release, void *release_arg)
+{
+	struct pmix_item *item = arg;
+	bool is_ended = false;
+
+	for (size_t i = 0; status == PMIX_SUCCESS && i < n; i++)
+		if (PMIX_CHECK_KEY(&info[i], WEFT_PMIX_ENDED))
+			is_ended = has_rank(&info[i], item->owner->me.nspace,
+				item->event.rank);
+	if (is_ended)
+		weft_pmix_item_post(item);
+	else
+		weft_pmix_item_destroy(item);
+	if (release)
+		release(release_arg);
+}
+
 /* ---- on the caller's thread ---- */
+
+/* Managers that do not know the question refuse it. */
+void weft_pmix_look(struct weft_boot *base, uint32_t rank)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	struct pmix_item *item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
+
+	if (!item)
+		return;
+	item->event.kind = WEFT_BOOT_PEER_DIED;
+	item->event.rank = rank;
+	item->event.code = 0;
+	item->event.end = WEFT_BOOT_END_LEFT;
+	boot->ended_keys[0] = (char *)(uintptr_t)WEFT_PMIX_ENDED;
+	boot->ended.keys = boot->ended_keys;
+	if (PMIx_Query_info_nb(&boot->ended, 1, on_ended, item) != PMIX_SUCCESS)
+		weft_pmix_item_destroy(item);
+}
 
 static void handler_add(struct pmix_boot *boot, pmix_status_t code)
 {

@@ -545,6 +545,7 @@ bool weft_serve_close(struct weft_serve *serve)
 	if (serve->wake_fd >= 0)
 		close(serve->wake_fd);
 	pthread_mutex_destroy(&serve->lock);
+	free(serve->ended);
 	free(serve);
 	return true;
 }
@@ -623,6 +624,19 @@ void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 				    on_notified, vec);
 	if (status != PMIX_SUCCESS)
 		on_notified(status, vec);
+}
+
+void weft_serve_ended(struct weft_serve *serve, uint32_t rank)
+{
+	pthread_mutex_lock(&serve->lock);
+	if (!serve->ended)
+		serve->ended = calloc(serve->size, sizeof(*serve->ended));
+	if (serve->ended && serve->n_ended < serve->size) {
+		PMIX_LOAD_PROCID(
+			&serve->ended[serve->n_ended], serve->nspace, rank);
+		serve->n_ended++;
+	}
+	pthread_mutex_unlock(&serve->lock);
 }
 
 /* Tell all processes; takes vec, which may be NULL. */

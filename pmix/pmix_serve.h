@@ -104,6 +104,12 @@ int weft_serve_env(struct weft_serve *serve, uint32_t rank, char ***env);
 void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 	enum weft_serve_end how, int code);
 
+/*
+ * The rank has ended, in whatever way.  Who asks is told; nobody else is, as
+ * one that ended in order owes nobody anything.
+ */
+void weft_serve_ended(struct weft_serve *serve, uint32_t rank);
+
 /* The answer to a SPAWN: the name of the job, or why (err) there is none. */
 void weft_serve_spawned(
 	struct weft_serve *serve, void *asked, int err, const char *name);

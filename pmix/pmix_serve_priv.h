@@ -58,6 +58,8 @@ struct weft_serve {
 	struct weft_link psets;	  /* struct serve_pset */
 	struct weft_link pubs;	  /* struct serve_pub */
 	size_t next_context;	  /* for group construction */
+	pmix_proc_t *ended;	  /* processes that have; room for all */
+	size_t n_ended;
 };
 
 /*

@@ -343,7 +343,8 @@ static void pmix_upcall_answer(
 		if (pset)
 			weft_infovec_set_procs(
 				vec, key, pset->members, pset->n);
-	}
+	} else if (!strcmp(key, WEFT_PMIX_ENDED) && owner->n_ended)
+		weft_infovec_set_procs(vec, key, owner->ended, owner->n_ended);
 }
 
 /* libpmix has copied the answer. */

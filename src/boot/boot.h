@@ -71,6 +71,7 @@ enum weft_boot_end {
 	WEFT_BOOT_END_CRASHED, /* by a signal */
 	WEFT_BOOT_END_EXITED,  /* without taking leave */
 	WEFT_BOOT_END_ABORTED, /* asked for it, or was made to */
+	WEFT_BOOT_END_LEFT,    /* in order; told only where it was asked for */
 };
 
 struct weft_boot_event {
@@ -227,6 +228,12 @@ struct weft_boot_ops {
 		size_t len);
 
 	/*
+	 * Has rank ended in order?  If so, and this manager can tell, a
+	 * PEER_DIED with END_LEFT comes from poll.  Does not block.
+	 */
+	void (*look)(struct weft_boot *boot, uint32_t rank);
+
+	/*
 	 * Deliver what arrived: answers to their callbacks, changes to fn
 	 * (which may be NULL to discard them).  Does not block.  Returns how
 	 * many were delivered.  Called only when pending != 0.
@@ -354,6 +361,12 @@ static inline int weft_boot_lookup(
 {
 	return boot->ops->lookup ? boot->ops->lookup(boot, name, buf, len)
 				 : WEFT_ERR_UNSUPPORTED;
+}
+
+static inline void weft_boot_look(struct weft_boot *boot, uint32_t rank)
+{
+	if (boot->ops->look)
+		boot->ops->look(boot, rank);
 }
 
 /*

@@ -658,6 +658,7 @@ static void on_end(struct run *run, const struct weft_run_proc *proc)
 	bool is_mine = run->state != RUN_GOING; /* we made it end */
 
 	run->n_running--;
+	weft_serve_ended(run->serve, proc->rank);
 	if (!run->n_running)
 		weft_run_spawn_tell(run->spawned, run->name);
 	if (proc->is_aborted && !is_mine) {

@@ -64,6 +64,19 @@ bool weft_proc_is_local(uint64_t proc)
 	       weft_boot_is_local(weft_proc.boot, (uint32_t)proc);
 }
 
+void weft_proc_look(struct weft_vci *held, uint64_t proc)
+{
+	bool is_other = held != &weft_proc.vci;
+
+	if (!weft_proc_is_member(proc))
+		return;
+	if (is_other)
+		weft_vci_lock(&weft_proc.vci);
+	weft_boot_look(weft_proc.boot, (uint32_t)proc);
+	if (is_other)
+		weft_vci_unlock(&weft_proc.vci);
+}
+
 /* The word of a death may overtake what the process sent before it left: some
  * of that is here already, and takes several polls where a connection comes
  * first.
@@ -123,6 +136,12 @@ static void proc_say_end(const struct weft_boot_event *event)
 	case WEFT_BOOT_END_ABORTED:
 		weft_log_warn("CORE-DIED", "process %u was aborted%s",
 			event->rank, code);
+		break;
+	case WEFT_BOOT_END_LEFT:
+		weft_log_warn("CORE-LEFT",
+			"process %u has ended in order; what waits for it ends "
+			"with an error",
+			event->rank);
 		break;
 	default:
 		weft_log_warn("CORE-DIED",

@@ -110,6 +110,11 @@ static inline bool weft_proc_is_member(uint64_t proc)
 	       (uint32_t)proc < weft_proc.facts.size;
 }
 
+/* Has the process manager asked whether a process of the job has ended in
+ * order. If so, and it can tell, that is an event like a death. The lock of
+ * `held` is held. */
+void weft_proc_look(struct weft_vci *held, uint64_t proc);
+
 /* True if the process with this number runs on my node. */
 bool weft_proc_is_local(uint64_t proc);
 

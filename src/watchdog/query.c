@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "transport/vci.h"
+#include "transport/proc.h"
 
 #include <stdio.h>
 
@@ -171,6 +172,16 @@ void weft_query_ask(struct weft_wait *wait)
 		weft_query_send(wait->vci, o->addr, WEFT_WIRE_QUERY, &query,
 			sizeof(query));
 	}
+}
+
+/* Who does not answer may have ended in order: then it is told like a death. */
+void weft_query_look(struct weft_wait *wait)
+{
+	const struct weft_wait_view *view = wait->view;
+
+	for (uint32_t i = 0; view && i < view->n_others; i++)
+		if (!view->others[i].has_told)
+			weft_proc_look(wait->vci, view->others[i].proc);
 }
 
 bool weft_query_is_over(const struct weft_wait *wait, uint64_t now)

@@ -21,6 +21,9 @@ void weft_query_set(enum weft_wire_need need, weft_query_fn *fn);
 /* Asks all whom a wait is for. Its VCI's lock held, here and below. */
 void weft_query_ask(struct weft_wait *wait);
 
+/* Has the process manager asked whether those that do not answer have ended. */
+void weft_query_look(struct weft_wait *wait);
+
 /* All have answered, or were given time to. */
 bool weft_query_is_over(const struct weft_wait *wait, uint64_t now);
 

@@ -310,6 +310,7 @@ static void step(struct weft_wait *wait, uint64_t now)
 		wait_ask(wait, now);
 	if (wait->is_asking && weft_query_is_over(wait, now)) {
 		wait->is_asking = false;
+		weft_query_look(wait);
 		weft_wait_look(wait);
 		weft_wait_settle(wait);
 		if (wait->has_come_due && !weft_resolve_start(wait))

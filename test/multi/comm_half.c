@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * comm_half: a communicator that one survivor has and another never gets
+ * comm_half: a communicator that one process has and another never gets
  *
- * Rank 0 has it at once, as it passes the id on. Then rank 1 dies, and rank 2
- * hears of that first and makes no communicator. What rank 0 sends on it in a
- * collective, len= bytes, ends with an error.
+ * Rank 0 has it at once, as it passes the id on.
+ * how=0  rank 1 dies then, and rank 2 hears of that first and makes no
+ *        communicator; what rank 0 sends on it in a collective, len= bytes,
+ *        ends with an error
+ * how=1  rank 1 ends in order instead; what rank 0 waits for on it ends
+ * how=2  so does its finalize
  */
 #include "session.h"
 
@@ -37,17 +40,8 @@ static void use(MPI_Session session, int len)
 	free(buf);
 }
 
-int main(int argc, char **argv)
+static void with_a_death(MPI_Session session, int len)
 {
-	MPI_Session session;
-	int len, rc;
-
-	mtest_start(argv[0]);
-	len = (int)mtest_arg(argc, argv, "len", 2000000);
-	session = session_open();
-	session_who(session);
-	all = session_comm(session, "mpi://WORLD", "all");
-	OK(MPI_Barrier(all));
 	if (mtest.rank == 0)
 		use(session, len);
 	else
@@ -56,7 +50,45 @@ int main(int argc, char **argv)
 		raise(SIGKILL);
 	if (mtest.rank == 2)
 		wait_for(0);
-	OK(MPI_Comm_free(&all));
+}
+
+static void alone(MPI_Session session, int how)
+{
+	MPI_Comm half;
+	int x, rc;
+
+	if (mtest.rank)
+		return;
+	half = session_comm(session, "mpi://WORLD", "half");
+	OK(MPI_Comm_disconnect(&all));
+	if (how == 2)
+		return;
+	rc = MPI_Recv(&x, 1, MPI_INT, 1, TAG, half, MPI_STATUS_IGNORE);
+	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+		"who has ended sends nothing, %s", mtest_error(rc));
+	rc = MPI_Barrier(half);
+	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+		"nor does it take part, %s", mtest_error(rc));
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session session;
+	int len, how, rc;
+
+	mtest_start(argv[0]);
+	how = (int)mtest_arg(argc, argv, "how", 0);
+	len = (int)mtest_arg(argc, argv, "len", 2000000);
+	session = session_open();
+	session_who(session);
+	all = session_comm(session, "mpi://WORLD", "all");
+	OK(MPI_Barrier(all));
+	if (how)
+		alone(session, how);
+	else
+		with_a_death(session, len);
+	if (all != MPI_COMM_NULL)
+		OK(MPI_Comm_free(&all));
 	rc = MPI_Session_finalize(&session);
 	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_PROC_ABORTED,
 		"finalize, %s", mtest_error(rc));
