@@ -14,7 +14,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-int weft_pmix_fact(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
+/* The value of key for rank (PMIX_RANK_WILDCARD: of the job), from what the
+ * client library holds; no waiting.  The caller releases *value_out. */
+static int pmix_fact(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 	pmix_value_t **value_out)
 {
 	struct weft_infovec vec = { 0 };
@@ -39,7 +41,7 @@ static uint32_t pmix_boot_number(
 	pmix_value_t *value = NULL;
 	uint32_t v = def;
 
-	if (weft_pmix_fact(boot, rank, key, &value))
+	if (pmix_fact(boot, rank, key, &value))
 		return def;
 	if (weft_value_get_u32(value, &v))
 		v = def;
@@ -62,7 +64,7 @@ static int text(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 {
 	pmix_value_t *value = NULL;
 	const char *s = NULL;
-	int err = weft_pmix_fact(boot, rank, key, &value);
+	int err = pmix_fact(boot, rank, key, &value);
 
 	if (err)
 		return err;
@@ -133,7 +135,7 @@ static int local_load(struct pmix_boot *boot)
 
 	if (boot->size == 1)
 		return local_only_me(boot);
-	if (weft_pmix_fact(boot, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &value))
+	if (pmix_fact(boot, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &value))
 		return local_by_host(boot);
 	err = weft_value_peek_str(value, &peers);
 	if (!err)
@@ -303,7 +305,7 @@ static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
 	const void *data = NULL;
 	size_t len = 0;
 
-	if (!weft_pmix_fact(boot, PMIX_RANK_WILDCARD, "weft.job.key", &value)) {
+	if (!pmix_fact(boot, PMIX_RANK_WILDCARD, "weft.job.key", &value)) {
 		if (!weft_value_peek_bytes(value, &data, &len) &&
 			len == sizeof(facts->own_key))
 			memcpy(facts->own_key, data, len);

@@ -62,11 +62,6 @@ static inline struct pmix_boot *pmix_boot_of(struct weft_boot *boot)
 	return weft_container_of(boot, struct pmix_boot, boot);
 }
 
-/* The value of key for rank (PMIX_RANK_WILDCARD: of the job), from what the
- * client library holds; no waiting.  The caller releases *value_out. */
-int weft_pmix_fact(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
-	pmix_value_t **value_out);
-
 /* Ranks as PMIx names them; the caller frees. NULL when memory is short. */
 pmix_proc_t *weft_pmix_procs(
 	const struct pmix_boot *boot, const uint32_t *ranks, size_t n);

@@ -226,7 +226,11 @@ static struct serve_pset *pset_enter(struct weft_serve *serve, const char *name,
 	return pset;
 }
 
-int weft_serve_pset_define(struct weft_serve *serve, const char *name,
+/*
+ * Add a process set; the processes hear of it.  WEFT_ERR_NAME: that name
+ * exists, or cannot be one.
+ */
+static int serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
 	struct serve_pset *pset = NULL;
@@ -358,7 +362,7 @@ static int pset_of_apps(
 				ranks[n++] = first + r;
 		first += app->n;
 	}
-	err = weft_serve_pset_define(serve, job->apps[a].pset, ranks, n);
+	err = serve_pset_define(serve, job->apps[a].pset, ranks, n);
 	free(ranks);
 	return err;
 }

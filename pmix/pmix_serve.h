@@ -122,11 +122,4 @@ void weft_serve_ask_where(struct weft_serve *serve);
 /* Tell the processes that another job is over.  Does not block. */
 void weft_serve_job_ended(struct weft_serve *serve, const char *name);
 
-/*
- * Add a process set; the processes hear of it.  WEFT_ERR_NAME: that name
- * exists, or cannot be one.
- */
-int weft_serve_pset_define(struct weft_serve *serve, const char *name,
-	const uint32_t *ranks, size_t n);
-
 #endif

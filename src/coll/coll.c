@@ -129,7 +129,7 @@ static struct weft_sched *build(
 	return sched;
 }
 
-int weft_coll_start_locked(enum weft_coll_kind kind,
+static int coll_start_locked(enum weft_coll_kind kind,
 	const struct weft_coll *args, struct weft_req **req_out)
 {
 	int err;
@@ -149,7 +149,7 @@ int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	int err;
 
 	weft_vci_lock(vci);
-	err = weft_coll_start_locked(kind, args, req_out);
+	err = coll_start_locked(kind, args, req_out);
 	weft_vci_unlock(vci);
 	return err;
 }
@@ -164,7 +164,7 @@ static weft_fast_fn *const quick[WEFT_COLL_N] = {
 static int run_list(enum weft_coll_kind kind, const struct weft_coll *args)
 {
 	struct weft_req *req = NULL;
-	int err = weft_coll_start_locked(kind, args, &req);
+	int err = coll_start_locked(kind, args, &req);
 
 	if (err)
 		return err;
@@ -207,26 +207,6 @@ int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 	return err;
 }
 
-int weft_coll_barrier_start(struct weft_comm *comm,
-	enum weft_ctx_offset ctx_offset, struct weft_req **req_out)
-{
-	struct weft_coll args = { .comm = comm, .ctx_offset = ctx_offset };
-
-	return weft_coll_start_locked(WEFT_COLL_BARRIER, &args, req_out);
-}
-
-int weft_coll_bcast_bytes(struct weft_comm *comm, void *buf, size_t len,
-	int32_t root, struct weft_req **req_out)
-{
-	struct weft_span span = weft_span_bytes(buf, len);
-	struct weft_coll args = { .comm = comm,
-		.ctx_offset = WEFT_CTX_OFFSET_CTL,
-		.recv = { .buf = buf, .count = span.count, .type = span.type },
-		.root = root };
-
-	return weft_coll_start_locked(WEFT_COLL_BCAST, &args, req_out);
-}
-
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 	void *all, size_t len, struct weft_req **req_out)
 {
@@ -239,5 +219,5 @@ int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 		.recv = {
 			.buf = all, .count = span.count, .type = span.type } };
 
-	return weft_coll_start_locked(WEFT_COLL_ALLGATHER, &args, req_out);
+	return coll_start_locked(WEFT_COLL_ALLGATHER, &args, req_out);
 }

@@ -84,11 +84,9 @@ const char *weft_coll_name(enum weft_coll_kind kind);
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
 
 /* Non-blocking: *req_out has one reference, the caller's. Takes the VCI's
- * lock; the _held form needs it held. */
+ * lock. */
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
-int weft_coll_start_locked(enum weft_coll_kind kind,
-	const struct weft_coll *args, struct weft_req **req_out);
 
 /* Persistent: inactive; start it with weft_req_start(). */
 int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
@@ -96,10 +94,6 @@ int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 
 /* Short forms for rooms that make and leave communicators; all on the control
  * context, VCI's lock held. */
-int weft_coll_barrier_start(struct weft_comm *comm,
-	enum weft_ctx_offset ctx_offset, struct weft_req **req_out);
-int weft_coll_bcast_bytes(struct weft_comm *comm, void *buf, size_t len,
-	int32_t root, struct weft_req **req_out);
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 	void *all, size_t len, struct weft_req **req_out);
 

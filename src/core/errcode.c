@@ -133,16 +133,6 @@ int weft_errcode_class(int number)
 	return number;
 }
 
-bool weft_errcode_exists(int number)
-{
-	bool there;
-
-	weft_spin_take(&table.spin);
-	there = errcode_find(number);
-	weft_spin_drop(&table.spin);
-	return there;
-}
-
 int weft_errcode_set_text(int number, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;

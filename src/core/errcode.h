@@ -21,9 +21,6 @@ int weft_errcode_add_code(int class_, int *code_out);
 /* Class of an added code or class; itself when unknown. */
 int weft_errcode_class(int code);
 
-/* True if code was added and not removed. */
-bool weft_errcode_exists(int code);
-
 /* Sets or, with NULL, removes the text of an added code or class. WEFT_ERR_ARG
  * when it does not exist, or has no text to remove. */
 int weft_errcode_set_text(int code, const char *text);

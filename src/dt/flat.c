@@ -42,7 +42,8 @@ void weft_flat_put(struct weft_flat *flat)
 	free(flat);
 }
 
-struct weft_flat *weft_flat_run(int64_t len)
+/* A run of len > 0 bytes, or NULL when out of memory. */
+static struct weft_flat *flat_run(int64_t len)
 {
 	struct weft_flat *flat = flat_new(WEFT_FLAT_RUN, 0);
 
@@ -59,7 +60,7 @@ struct weft_flat *weft_flat_loop_take(
 	if (count == 1)
 		return child;
 	if (child->kind == WEFT_FLAT_RUN && stride == child->size) {
-		flat = weft_flat_run(count * child->size);
+		flat = flat_run(count * child->size);
 		weft_flat_put(child);
 		return flat;
 	}
@@ -110,7 +111,7 @@ static int list_append(struct weft_flat_list *list, int64_t disp, int64_t size,
 	return 0;
 }
 
-int weft_flat_list_add_run(
+static int flat_list_add_run(
 	struct weft_flat_list *list, int64_t disp, int64_t len)
 {
 	struct weft_flat *flat = list->flat;
@@ -132,15 +133,15 @@ int weft_flat_list_add(
 	int64_t begin = 0;
 
 	if (flat->kind == WEFT_FLAT_RUN)
-		return weft_flat_list_add_run(list, disp, flat->size);
+		return flat_list_add_run(list, disp, flat->size);
 	if (flat->kind == WEFT_FLAT_LOOP || flat->n_parts > SPLICE_PARTS)
 		return list_append(list, disp, flat->size, flat);
 	for (int64_t i = 0; i < flat->n_parts; i++) {
 		const struct weft_flat_part *p = &flat->part[i];
 		int err = p->child ? list_append(list, disp + p->disp,
 					     p->end - begin, p->child)
-				   : weft_flat_list_add_run(list,
-					     disp + p->disp, p->end - begin);
+				   : flat_list_add_run(list, disp + p->disp,
+					     p->end - begin);
 
 		if (err)
 			return err;
@@ -185,7 +186,7 @@ int weft_flat_list_finish(struct weft_flat_list *list,
 	if (flat && list_is_loop(flat)) {
 		disp = flat->part[0].disp;
 		done = flat->part[0].child ? weft_flat_get(flat->part[0].child)
-					   : weft_flat_run(flat->part[0].end);
+					   : flat_run(flat->part[0].end);
 		if (done)
 			done = weft_flat_loop_take(flat->n_parts,
 				flat->n_parts > 1 ? flat->part[1].disp - disp

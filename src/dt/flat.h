@@ -36,9 +36,6 @@ struct weft_flat {
 struct weft_flat *weft_flat_get(struct weft_flat *flat);
 void weft_flat_put(struct weft_flat *flat); /* NULL is accepted */
 
-/* A run of len > 0 bytes, or NULL when out of memory. */
-struct weft_flat *weft_flat_run(int64_t len);
-
 /* `count` >= 1 copies of child, stride bytes apart, in the simplest form that
  * says so. Takes child's reference in any case; NULL when out of memory. */
 struct weft_flat *weft_flat_loop_take(
@@ -50,10 +47,8 @@ struct weft_flat_list {
 	int64_t cap;
 };
 
-/* Append a run, or a tree (whose reference the list shares, not takes), at
- * disp. 0 or WEFT_ERR_NOMEM; the list stays valid either way. */
-int weft_flat_list_add_run(
-	struct weft_flat_list *list, int64_t disp, int64_t len);
+/* Append a tree (whose reference the list shares, not takes) at disp. 0 or
+ * WEFT_ERR_NOMEM; the list stays valid either way. */
 int weft_flat_list_add(
 	struct weft_flat_list *list, int64_t disp, struct weft_flat *flat);
 

@@ -483,11 +483,6 @@ int weft_net_inject_counted(
 	return 0;
 }
 
-void weft_net_count(struct weft_net *net, bool is_counting)
-{
-	net->is_counting = is_counting || net->plan.counts_injects;
-}
-
 /* One bulk operation in either direction: what differs is the fi_ call. */
 enum bulk_kind { BULK_TSEND, BULK_TRECV, BULK_READ, BULK_WRITE };
 

@@ -76,7 +76,7 @@ struct weft_net {
 	uint64_t n_unsent;   /* counted injections that have not left, and what
 				an owner that cannot wait for it adds */
 	uint64_t n_failed;   /* sends that failed, nobody can say to whom */
-	bool is_counting;    /* see weft_net_count() */
+	bool is_counting;    /* plan.counts_injects */
 	uint64_t tag;	     /* inside an op's done: of the message */
 };
 
@@ -120,12 +120,6 @@ bool weft_net_may_sleep(struct weft_net *net, int *fd_out);
 /* Translates the code of a failed post, counts, and records the detail once.
  * Returns WEFT_AGAIN for -FI_EAGAIN. */
 int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc);
-
-/* Whether injections are counted until they have left this process, which takes
- * a completion for each. Socket providers always count, because there it costs
- * next to nothing. On the others whoever says goodbye to peers counts from then
- * on, so that the goodbye is not lost when the net is closed right after. */
-void weft_net_count(struct weft_net *net, bool is_counting);
 
 /* weft_net_inject() while counting. */
 int weft_net_inject_counted(

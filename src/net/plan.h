@@ -37,7 +37,7 @@ struct weft_plan {
 			       * open; a system call on some providers */
 	bool has_multi_recv;  /* untagged messages share long buffers */
 	bool is_manual;	      /* nothing moves unless somebody polls */
-	bool counts_injects;  /* always; see weft_net_count() */
+	bool counts_injects;  /* until they left: a completion each */
 	bool needs_local_mr;  /* our own buffers must be registered */
 	bool drops_unread;    /* who closes a connection takes from the other
 			       * side what it has not read yet */

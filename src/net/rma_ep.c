@@ -319,13 +319,6 @@ int weft_rma_ep_read(struct weft_rma_ep *ep,
 		fi_readmsg(ep_inside(ep)->ep, &msg, signal_flags(flags, op)));
 }
 
-int weft_rma_ep_flush(struct weft_rma_ep *ep,
-	const struct weft_rma_ep_target *to, struct weft_op *op)
-{
-	return weft_rma_ep_write(
-		ep, to, NULL, 0, ep->domain->plan.flush_flags, op);
-}
-
 static const enum fi_op fi_ops[] = {
 	[WEFT_RMA_EP_SET] = FI_ATOMIC_WRITE,
 	[WEFT_RMA_EP_ADD] = FI_SUM,

@@ -6,7 +6,8 @@
  * initiate. No order is asked for and completions are selective, so that the
  * fabric can do what it does best: an operation completes only when it is
  * posted with a struct weft_op, everything else is covered by
- * weft_rma_ep_flush().
+ * an empty write with plan.flush_flags: when that is done, all that was posted
+ * to that peer before is visible there.
  *
  * Threads: different endpoints may be used at once; one endpoint, polling
  * included, is guarded by its owner.
@@ -112,11 +113,6 @@ struct weft_rma_ep_amo {
 };
 int weft_rma_ep_amo(struct weft_rma_ep *ep, const struct weft_rma_ep_target *to,
 	const struct weft_rma_ep_amo *amo, uint64_t flags, struct weft_op *op);
-
-/* An empty put with plan.flush_flags: when op is done, all that was posted to
- * that peer before is visible there. */
-int weft_rma_ep_flush(struct weft_rma_ep *ep,
-	const struct weft_rma_ep_target *to, struct weft_op *op);
 
 /* Drives progress, also of what peers do to our memory if this is the first
  * endpoint; calls op->done. Returns the number of completions. */

@@ -206,7 +206,8 @@ int weft_failure_source(struct weft_comm *comm, int32_t rank)
 	return weft_departed_source(comm, rank);
 }
 
-int weft_failure_receive(const struct weft_req *req)
+/* Why a receive that has to wait cannot end well; 0: it may. */
+static int failure_receive(const struct weft_req *req)
 {
 	struct weft_comm *comm = req->comm;
 	uint64_t ctx_offset = req->ctx % WEFT_CTX_OFFSET_END;
@@ -223,7 +224,7 @@ int weft_failure_receive(const struct weft_req *req)
 
 void weft_failure_check(struct weft_req *req)
 {
-	int err = weft_failure_receive(req);
+	int err = failure_receive(req);
 
 	if (!err)
 		return;

@@ -17,7 +17,7 @@ void weft_flush_return_credit(struct weft_peer *peer)
 		weft_peer_control(peer, &head, NULL, 0);
 }
 
-void weft_flush_on_credit(struct weft_vci *vci, struct weft_peer *peer,
+static void flush_on_credit(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	/* dispatch has taken the credit of the head */
@@ -28,7 +28,7 @@ void weft_flush_on_credit(struct weft_vci *vci, struct weft_peer *peer,
 	(void)len;
 }
 
-void weft_flush_on_ping(struct weft_vci *vci, struct weft_peer *peer,
+static void flush_on_ping(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_head answer = { .op = WEFT_WIRE_PONG };
@@ -42,7 +42,7 @@ void weft_flush_on_ping(struct weft_vci *vci, struct weft_peer *peer,
 	weft_peer_control(peer, &answer, &fin, sizeof(fin));
 }
 
-void weft_flush_on_pong(struct weft_vci *vci, struct weft_peer *peer,
+static void flush_on_pong(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_wire_fin fin;
@@ -157,11 +157,11 @@ void weft_p2p_open(struct weft_vci *vci)
 		[WEFT_WIRE_CTS] = weft_rndv_on_cts,
 		[WEFT_WIRE_FRAG] = weft_rndv_on_frag,
 		[WEFT_WIRE_FIN] = weft_rndv_on_fin,
-		[WEFT_WIRE_CREDIT] = weft_flush_on_credit,
+		[WEFT_WIRE_CREDIT] = flush_on_credit,
 		[WEFT_WIRE_CANCEL] = weft_cancel_on_cancel,
 		[WEFT_WIRE_CANCEL_ACK] = weft_cancel_on_ack,
-		[WEFT_WIRE_PING] = weft_flush_on_ping,
-		[WEFT_WIRE_PONG] = weft_flush_on_pong,
+		[WEFT_WIRE_PING] = flush_on_ping,
+		[WEFT_WIRE_PONG] = flush_on_pong,
 		[WEFT_WIRE_MATCH] = weft_nic_on_match,
 		[WEFT_WIRE_COLL_ERROR] = weft_recv_on_coll_error,
 		[WEFT_WIRE_DEPARTED] = weft_departed_on_departed,

@@ -162,9 +162,6 @@ void weft_failure_note(struct weft_comm *comm, uint64_t failed);
 /* Why nobody can send as this rank any more; 0: that may be. */
 int weft_failure_source(struct weft_comm *comm, int32_t rank);
 
-/* Why a receive that has to wait cannot end well; 0: it may. */
-int weft_failure_receive(const struct weft_req *req);
-
 /* What comes for a collective of a communicator that lost a member, and finds
  * no receive, finds none later. */
 static inline bool weft_failure_is_vain(
@@ -208,7 +205,6 @@ bool weft_recv_end_other(
 weft_wire_fn weft_departed_on_departed;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;
-weft_wire_fn weft_flush_on_ping, weft_flush_on_pong, weft_flush_on_credit;
 
 void weft_flush_return_credit(struct weft_peer *peer);
 

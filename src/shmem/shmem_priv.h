@@ -60,7 +60,6 @@ struct weft_shmem {
 };
 
 extern struct weft_shmem weft_shmem;
-extern struct weft_table weft_shmem_teams;
 extern struct weft_table weft_shmem_ctxs;
 
 /* --- faults: all print "<procedure>: <what, value, remedy>" and end the job */

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-struct weft_table weft_shmem_teams =
+static struct weft_table teams =
 	WEFT_TABLE_INIT(struct weft_shmem_team, WEFT_KIND_SHMEM_TEAM);
 
 /* ---- handles ---- */
@@ -27,7 +27,7 @@ struct weft_shmem_team *weft_shmem_team_find(const char *fn, shmem_team_t team)
 		return &weft_shmem.shared;
 	if (team == SHMEM_TEAM_INVALID)
 		return NULL;
-	t = weft_table_get(&weft_shmem_teams, (uintptr_t)team);
+	t = weft_table_get(&teams, (uintptr_t)team);
 	if (!t)
 		weft_shmem_fatal(fn,
 			"team is %p, which is no team; was it destroyed?",
@@ -125,9 +125,9 @@ void weft_shmem_teams_close(void)
 	struct weft_shmem_team *team;
 	uint32_t at = 0;
 
-	while ((team = weft_table_next(&weft_shmem_teams, &at)) != NULL) {
+	while ((team = weft_table_next(&teams, &at)) != NULL) {
 		weft_group_put(team->group);
-		weft_table_free(&weft_shmem_teams, team);
+		weft_table_free(&teams, team);
 	}
 	weft_group_put(weft_shmem.world.group);
 	weft_group_put(weft_shmem.shared.group);
@@ -139,7 +139,7 @@ void weft_shmem_teams_close(void)
 
 struct weft_shmem_team *weft_shmem_team_make(struct weft_comm *comm)
 {
-	struct weft_shmem_team *team = weft_table_new(&weft_shmem_teams);
+	struct weft_shmem_team *team = weft_table_new(&teams);
 
 	if (team) {
 		shmem_team_fill(team, weft_group_get(comm->group), comm);
@@ -291,7 +291,7 @@ void pshmem_team_destroy(shmem_team_t team)
 	weft_shmem_ctxs_close(t);
 	comm = t->comm;
 	weft_group_put(t->group);
-	weft_table_free(&weft_shmem_teams, t);
+	weft_table_free(&teams, t);
 	weft_shmem_ok(fn, weft_disconnect_wait(comm));
 }
 

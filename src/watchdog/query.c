@@ -29,7 +29,8 @@ void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
 		(void)weft_peer_control(peer, &head, payload, len);
 }
 
-uint64_t weft_query_self(char text[WEFT_WAIT_TEXT])
+/* What this process is in; the epoch of its wait, or 0. */
+static uint64_t query_self(char text[WEFT_WAIT_TEXT])
 {
 	const struct weft_wait *first;
 	uint64_t epoch = 0, since_ns;
@@ -73,7 +74,7 @@ void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 		.round = query.round,
 		.need = query.need,
 		.met = (uint16_t)met,
-		.wait = weft_query_self(out.text),
+		.wait = query_self(out.text),
 		.owner = owner,
 		.len = (uint32_t)strnlen(out.text, WEFT_WAIT_TEXT - 1),
 	};

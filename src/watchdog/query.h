@@ -31,9 +31,6 @@ bool weft_query_is_over(const struct weft_wait *wait, uint64_t now);
 struct weft_other *weft_query_other(const struct weft_wait_view *view,
 	uint64_t proc, const struct weft_need *need);
 
-/* What this process is in; the epoch of its wait, or 0. */
-uint64_t weft_query_self(char text[WEFT_WAIT_TEXT]);
-
 void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
 	const void *payload, size_t len);
 

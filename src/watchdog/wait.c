@@ -77,7 +77,8 @@ struct weft_wait *weft_wait_first(void)
 	return w;
 }
 
-bool weft_wait_is_alone(void)
+/* All waits are of one call, and no other thread could make another. */
+static bool wait_is_alone(void)
 {
 	const struct weft_wait *first, *w;
 
@@ -246,9 +247,10 @@ static void settle_edges(struct weft_wait *wait)
 	settle_clause(wait, 0);
 }
 
-void weft_wait_settle(struct weft_wait *wait)
+/* Settles what others are told of it. */
+static void wait_settle(struct weft_wait *wait)
 {
-	bool is_alone = weft_wait_is_alone();
+	bool is_alone = wait_is_alone();
 	struct weft_wire_edge *edges = NULL;
 
 	if (!wait->edges)
@@ -312,7 +314,7 @@ static void step(struct weft_wait *wait, uint64_t now)
 		wait->is_asking = false;
 		weft_query_look(wait);
 		weft_wait_look(wait);
-		weft_wait_settle(wait);
+		wait_settle(wait);
 		if (wait->has_come_due && !weft_resolve_start(wait))
 			weft_report_wait(wait);
 		wait->has_come_due = false;

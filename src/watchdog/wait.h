@@ -170,12 +170,6 @@ const char *weft_wait_noted(uint64_t now, uint64_t *since_ns_out);
 /* Lists anew what is waited for; what was told about it stays. */
 void weft_wait_look(struct weft_wait *wait);
 
-/* Settles what others are told of it. */
-void weft_wait_settle(struct weft_wait *wait);
-
-/* All waits are of one call, and no other thread could make another. */
-bool weft_wait_is_alone(void);
-
 /* Sends a control message to a process over the default VCI; the lock of
  * `held` is held. */
 void weft_wait_send(struct weft_vci *held, uint64_t proc, enum weft_wire_op op,

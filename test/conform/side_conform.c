@@ -130,7 +130,8 @@ static void flush(struct weft_rma_ep *ep)
 {
 	struct wait w = { .op = { .done = on_done } };
 
-	POST(weft_rma_ep_flush(ep, &pair.to, &w.op));
+	POST(weft_rma_ep_write(
+		ep, &pair.to, NULL, 0, pair.a->plan.flush_flags, &w.op));
 	assert_int_equal(finish(&w), 0);
 }
 

@@ -177,10 +177,10 @@ static void counting_may_be_switched_on(void **state)
 	(void)state;
 	weft_net_inject(f->net, 0, "a", 1);
 	assert_int_equal(f->net->n_unsent, 0);
-	weft_net_count(f->net, true);
+	f->net->is_counting = true;
 	weft_net_inject(f->net, 0, "b", 1);
 	assert_int_equal(f->net->n_unsent, 1);
-	weft_net_count(f->net, false);
+	f->net->is_counting = false;
 	weft_net_inject(f->net, 0, "c", 1);
 	assert_int_equal(f->net->n_unsent, 1);
 	weft_net_poll(f->net);
@@ -200,7 +200,7 @@ static void closing_waits_for_what_was_sent(void **state)
 
 	(void)state;
 	weft_knobs.net_linger = 30;
-	weft_net_count(f->net, true);
+	f->net->is_counting = true;
 	weft_net_inject(f->net, 0, "bye", 3);
 	f->fab.is_held = true;
 	start = weft_now_ns();
