@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	contrib/api-table \
 	contrib/examples/sessions.c contrib/examples/hello_shmem.c \
 	contrib/check \
+	contrib/check-calls contrib/check-calls.allow \
 	contrib/check-fortran \
 	contrib/check-headers \
 	contrib/check-install \
