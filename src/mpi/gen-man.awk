@@ -33,6 +33,35 @@ BEGIN {
 		class[item[i]] = item[i + 1]
 }
 
+# Classes that the kinds of arguments do not tell: which entries, which class,
+# when.
+function further(entries, name, when)
+{
+	if ($2 ~ entries)
+		printf ".TP\n.B MPI_ERR_%s\n%s\n", name, when > page
+}
+
+function further_errors()
+{
+	further("^(Recv|Mrecv|Sendrecv.*|(Wait|Test)(any|all|some)?)$", "TRUNCATE",
+		"A message was longer than the buffer for it.")
+	further("^(Wait|Test)(all|some)$", "IN_STATUS",
+		"An operation failed: each status has its own code.")
+	further("^(Cart_(get|rank|coords|shift|sub)|Graph_(get|neigh)|Cartdim|Graphdims|" \
+		"Dist_graph_neigh|Neighbor_)", "TOPOLOGY",
+		"The communicator has no topology, or one of another kind.")
+	further("^(Dims|Cart)_create$", "DIMS", "The sides make no grid.")
+	further("^Comm_spawn", "SPAWN", "A program could not be started.")
+	further("^(Comm_connect|Comm_accept|Close_port)$", "PORT",
+		"There is no such port.")
+	further("^Lookup_name$", "NAME", "Nobody has published the name.")
+	further("^Unpublish_name$", "SERVICE", "The name was not published.")
+	further("^Info_(set|delete|get|get_string|get_valuelen)$", "INFO_KEY",
+		"The key is empty or too long.")
+	further("^Info_set$", "INFO_VALUE", "The value is too long.")
+	further("^Info_delete$", "INFO_NOKEY", "There is no such key.")
+}
+
 # A line of roff; what is longer than a screen is broken at a comma.
 function put_code(text, indent,    at)
 {
@@ -231,6 +260,7 @@ function errors(    n, i, word, done)
 	}
 	if (n)
 		print ".TP\n.B MPI_ERR_ARG\nAny other argument is wrong, or a place for a result is missing." > page
+	further_errors()
 	if ($4 ~ /^(p2p|coll|comm|session|rma)$/)
 		print ".TP\n.B MPI_ERR_PROC_ABORTED\nA process that is needed has ended." > page
 	print ".PP\nWhat was wrong, and what to do, is the text of the code:\n" \
