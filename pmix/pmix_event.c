@@ -269,8 +269,6 @@ void weft_pmix_look(struct weft_boot *base, uint32_t rank)
 	item->event.rank = rank;
 	item->event.code = 0;
 	item->event.end = WEFT_BOOT_END_LEFT;
-	boot->ended_keys[0] = (char *)(uintptr_t)WEFT_PMIX_ENDED;
-	boot->ended.keys = boot->ended_keys;
 	if (PMIx_Query_info_nb(&boot->ended, 1, on_ended, item) != PMIX_SUCCESS)
 		weft_pmix_item_destroy(item);
 }
@@ -307,6 +305,8 @@ void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 		PMIX_EVENT_JOB_END,
 	};
 
+	boot->ended_keys[0] = (char *)(uintptr_t)WEFT_PMIX_ENDED;
+	boot->ended.keys = boot->ended_keys;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		handler_add(boot, codes[i]);
 	if (is_ours)
