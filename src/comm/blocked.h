@@ -7,7 +7,7 @@
 #ifndef WEFT_BLOCKED_H
 #define WEFT_BLOCKED_H
 
-#include "session/session.h"
+#include "core/session_data.h"
 #include "watchdog/wait.h"
 
 struct weft_blocked;

@@ -3,7 +3,7 @@
 #ifndef WEFT_COMM_INIT_H
 #define WEFT_COMM_INIT_H
 
-#include "session/session.h"
+#include "core/session_data.h"
 
 struct weft_comm_init {
 	struct weft_session *session;

@@ -19,7 +19,7 @@
 #include "comm/blocked.h"
 #include "comm/disconnect.h"
 #include "comm/failed.h"
-#include "session/hint.h"
+#include "core/hint.h"
 #include "comm/ep_exchange.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #define WEFT_CREATE_H
 
 #include "comm/agree.h"
-#include "session/session.h"
+#include "core/session_data.h"
 
 struct weft_req;
 

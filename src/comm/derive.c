@@ -16,7 +16,7 @@
 #include "comm/comm_init.h"
 #include "comm/blocked.h"
 #include "comm/disconnect.h"
-#include "session/hint.h"
+#include "core/hint.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,7 @@
 #include "comm/leak.h"
 #include "comm/blocked.h"
 #include "comm/failed.h"
-#include "session/session.h"
+#include "core/session_data.h"
 
 #include <stdlib.h>
 

@@ -12,7 +12,7 @@
 
 #include "transport/vci.h"
 #include "comm/agree.h"
-#include "session/session.h"
+#include "core/session_data.h"
 
 struct weft_ep_exchange {
 	bool is_done; /* the round is over; err in agree.err */

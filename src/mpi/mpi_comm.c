@@ -7,8 +7,8 @@
 #include "core/attr.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
-#include "session/hint.h"
-#include "comm/split.h"
+#include "session/session_hint.h"
+#include "session/split.h"
 
 #include <stdio.h>
 #include <stdlib.h>

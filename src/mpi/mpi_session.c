@@ -5,7 +5,7 @@
 #include "mpi_mix.h"
 
 #include "comm/create.h"
-#include "session/hint.h"
+#include "session/session_hint.h"
 #include "session/pset.h"
 #include "session/open_handles.h"
 #include "session/pset_watch.h"
@@ -82,7 +82,7 @@ int PMPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
 	if (!err)
 		err = weft_check_ptr(info_used, "info_used");
 	if (!err)
-		err = weft_hint_used(of, &info);
+		err = weft_session_hint_used(of, &info);
 	if (err)
 		return weft_mpi_raise_session(of, "MPI_Session_get_info", err);
 	*info_used = weft_mpi_info_handle(info);

@@ -2,6 +2,7 @@
 /* abort: who ends with me */
 #include "session/abort.h"
 
+#include "core/comm.h"
 #include "transport/proc.h"
 
 #include <stdlib.h>

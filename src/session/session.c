@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* session: open, close, the list of children */
+/* session: open and close */
 #include "session/session.h"
 
 #include "base/err.h"
@@ -13,7 +13,8 @@
 #include "comm/create.h"
 #include "comm/disconnect.h"
 #include "comm/failed.h"
-#include "session/hint.h"
+#include "comm/leak.h"
+#include "session/session_hint.h"
 #include "spawn/port.h"
 #include "session/pset.h"
 #include "session/pset_watch.h"
@@ -23,11 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct weft_table weft_sessions =
-	WEFT_TABLE_INIT(struct weft_session, WEFT_KIND_SESSION);
-
-struct weft_world weft_world;
 
 /* Sessions opened so far. */
 static atomic_uint n_opened;
@@ -100,7 +96,7 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	struct weft_session *session;
 	int err;
 
-	weft_hint_requested(info);
+	weft_session_hint_requested(info);
 	err = weft_proc_get(on_open);
 	if (err)
 		return err;
@@ -113,9 +109,9 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	session->number = atomic_fetch_add(&n_opened, 1) + 1;
 	weft_list_init(&session->children);
 	weft_list_init(&session->others);
-	err = weft_hint_vci(info, on_rent, &session->vci);
+	err = weft_session_hint_vci(info, on_rent, &session->vci);
 	if (!err)
-		err = weft_hint_apply(session, info);
+		err = weft_session_hint_apply(session, info);
 	if (err) {
 		session_destroy(session);
 		return err;
@@ -125,34 +121,6 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 		weft_lock_go_mt();
 	*session_out = session;
 	return 0;
-}
-
-struct weft_link *weft_session_list(
-	struct weft_session *session, const struct weft_vci *vci)
-{
-	return vci == session->vci ? &session->children : &session->others;
-}
-
-int weft_session_add_child(struct weft_session *session,
-	struct weft_child *child, const struct weft_child_ops *ops)
-{
-	struct weft_vci *vci = child->vci ? child->vci : &weft_proc.vci;
-
-	weft_lock_assert_locked(&vci->lock);
-	if (session->is_closing)
-		return weft_err_set(WEFT_ERR_SESSION,
-			"the session is being finalized by another thread");
-	child->ops = ops;
-	child->session = session;
-	weft_list_push_back(weft_session_list(session, vci), &child->link);
-	return 0;
-}
-
-void weft_session_remove_child(struct weft_child *child)
-{
-	weft_list_remove(&child->link);
-	child->session = NULL;
-	child->ops = NULL;
 }
 
 static struct weft_child *child_at(struct weft_link *link)
@@ -364,24 +332,6 @@ int weft_session_close(struct weft_session *session)
 	return err;
 }
 
-int weft_session_of_group(
-	const struct weft_group *group, struct weft_session **session_out)
-{
-	struct weft_session *session = weft_world.session;
-
-	if (group->session)
-		session = weft_table_get(&weft_sessions, group->session_handle);
-	if (!session)
-		return weft_err_set(
-			group->session ? WEFT_ERR_SESSION : WEFT_ERR_GROUP,
-			group->session
-				? "the session of the group was finalized"
-				: "the group belongs to no session and the "
-				  "World Model is not initialized");
-	*session_out = session;
-	return 0;
-}
-
 /* The communicators of all and of myself; their context ids need no talk. */
 static int make_world_comms(struct weft_session *session)
 {
@@ -419,7 +369,7 @@ static int open_world(
 
 	if (!err)
 		err = weft_info_set(asked, WEFT_HINT_THREAD_LEVEL,
-			weft_hint_level_name(required));
+			weft_session_hint_level_name(required));
 	if (!err)
 		err = weft_info_set(asked, WEFT_HINT_VCI, "shared");
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* session: open, close, the list of children
+/* session: open and close
  *
  * A session is opened by MPI_Session_init, by MPI_Init (the World) or by the
  * other API; it owns the communicators, windows and files derived from it.
@@ -7,81 +7,13 @@
 #ifndef WEFT_SESSION_H
 #define WEFT_SESSION_H
 
-#include "base/handle.h"
-#include "base/list.h"
-#include "core/child.h"
-#include "core/comm.h"
-#include "core/group.h"
-#include "transport/vci.h"
-#include "comm/leak.h"
-
-#include <pthread.h>
-#include <stdbool.h>
+#include "core/session_data.h"
 
 struct weft_info;
 struct weft_errh;
 
-/* In rising order; MPI's numbers live in src/mpi. */
-enum weft_thread_level {
-	WEFT_THREAD_SINGLE,
-	WEFT_THREAD_FUNNELED,
-	WEFT_THREAD_SERIALIZED,
-	WEFT_THREAD_MULTIPLE,
-};
-
-/* Whom an abort in a session ends; see abort.h. */
-enum weft_abort_scope {
-	WEFT_ABORT_JOB,
-	WEFT_ABORT_SESSION,
-	WEFT_ABORT_GROUP,
-};
-
-/* Created by weft_session_open(), destroyed by weft_session_close(). The
- * children are guarded by their VCI's lock, the rest never changes. */
-struct weft_session {
-	struct weft_obj obj;
-	enum weft_thread_level level;
-	bool is_world;
-	uint32_t number; /* counts this process's sessions from 1 */
-	bool is_strict;	 /* does not close while something is tied to it */
-	enum weft_abort_scope abort_scope;
-	struct weft_vci *vci;
-	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
-	struct weft_info *info;	   /* what is in effect */
-	struct weft_link children; /* on its VCI, oldest first */
-	struct weft_link others;   /* on the default VCI, when that is not
-				      its own */
-	atomic_bool is_closing;	   /* no new children */
-	struct weft_leak leak;	   /* what its closing found left */
-	struct weft_bsend *bsend;  /* attached buffer; guarded by the lock */
-	struct weft_psets *psets;  /* names handed out; see pset.h */
-};
-
-extern struct weft_table weft_sessions;
-
-enum weft_world_state {
-	WEFT_WORLD_NEVER,
-	WEFT_WORLD_OPENING,
-	WEFT_WORLD_OPEN,
-	WEFT_WORLD_CLOSING,
-	WEFT_WORLD_CLOSED,
-};
-
-/* The World Model's session and its two communicators. One per process; state
- * is exchanged atomically, the rest is written only while OPENING or CLOSING.
- */
-struct weft_world {
-	atomic_int state; /* enum weft_world_state */
-	struct weft_session *session;
-	struct weft_comm *comms[2]; /* of all, of myself; NULL unless open */
-	uint64_t parent; /* handle of the communicator to who spawned us */
-	pthread_t main_thread;
-};
-
-extern struct weft_world weft_world;
-
 /* Opens a session. info may be NULL; it is read, not kept. Recognized keys are
- * in session/hint.h. Takes a reference on errh. 0 or an error described by
+ * in core/hint.h. Takes a reference on errh. 0 or an error described by
  * weft_err_set(). */
 int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	struct weft_session **session_out);
@@ -102,23 +34,5 @@ int weft_world_close(void);
 /* The error handler the user wished for at start-up: of the World's
  * communicators, and of errors without an object. Static. */
 struct weft_errh *weft_session_initial_errh(void);
-
-/* Registers a child. Its VCI's lock held. WEFT_ERR_SESSION when the session is
- * closing. */
-int weft_session_add_child(struct weft_session *session,
-	struct weft_child *child, const struct weft_child_ops *ops);
-
-/* Takes a child out, closed or not. Its VCI's lock held. */
-void weft_session_remove_child(struct weft_child *child);
-
-/* The children on one of the session's VCIs: its own or the default one. That
- * VCI's lock held. */
-struct weft_link *weft_session_list(
-	struct weft_session *session, const struct weft_vci *vci);
-
-/* The session a group was derived from, or an error when that session has
- * ended. Groups of the World Model and predefined ones yield the World's. */
-int weft_session_of_group(
-	const struct weft_group *group, struct weft_session **session_out);
 
 #endif

@@ -11,7 +11,7 @@
 #include "core/info.h"
 #include "transport/proc.h"
 #include "comm/create.h"
-#include "session/hint.h"
+#include "session/session_hint.h"
 #include "session/pset.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static int open_session(enum weft_thread_level level)
 {
 	struct weft_info *asked = weft_info_create();
 	int err = asked ? weft_info_set(asked, WEFT_HINT_THREAD_LEVEL,
-				  weft_hint_level_name(level))
+				  weft_session_hint_level_name(level))
 			: WEFT_ERR_NOMEM;
 
 	if (!err)

@@ -6,7 +6,7 @@
 #include "base/knob.h"
 #include "transport/foreign.h"
 #include "spawn/port.h"
-#include "session/session.h"
+#include "core/session_data.h"
 #include "spawn/spawn_soft.h"
 
 #include <stdio.h>

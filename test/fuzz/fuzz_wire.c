@@ -18,6 +18,7 @@
 #include "comm/blocked.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
+#include "session/session.h"
 #include "spawn/port.h"
 #include "test/fake/fakeboot.h"
 #include "test/fake/fakefab.h"

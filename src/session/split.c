@@ -3,7 +3,7 @@
  *
  * The colour of a process is the lowest rank among those it shares the thing
  * with: all of them compute the same. */
-#include "comm/split.h"
+#include "session/split.h"
 
 #include "core/info.h"
 #include "transport/proc.h"

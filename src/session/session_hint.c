@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hint: what a session was asked for, and what it got */
-#include "session/hint.h"
+/* session_hint: what a session was asked for, and what it got */
+#include "session/session_hint.h"
 
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/log.h"
-#include "base/suggest.h"
 #include "core/info.h"
 #include "transport/proc.h"
 #include "session/abort.h"
@@ -21,68 +20,9 @@ static const char *const level_names[] = {
 	[WEFT_THREAD_MULTIPLE] = "MPI_THREAD_MULTIPLE",
 };
 
-const char *weft_hint_level_name(enum weft_thread_level level)
+const char *weft_session_hint_level_name(enum weft_thread_level level)
 {
 	return level_names[level];
-}
-
-static const char *const own_keys[] = { WEFT_HINT_PROVIDER, WEFT_HINT_IFACE,
-	WEFT_HINT_VCI, WEFT_HINT_TCLASS, WEFT_HINT_FINALIZE, WEFT_HINT_ABORT,
-	WEFT_HINT_MATCH, WEFT_HINT_OPEN_HANDLES, WEFT_HINT_CONTENDED };
-
-static bool hint_is_ours(const char *key)
-{
-	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
-		if (!strcmp(key, own_keys[i]))
-			return true;
-	return false;
-}
-
-static void hint_warn_unknown(const char *key)
-{
-	const char *best = own_keys[0];
-
-	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
-		if (weft_distance(key, own_keys[i]) < weft_distance(key, best))
-			best = own_keys[i];
-	weft_log_warn("SESSION-KEY",
-		"there is no info key %s; the nearest is %s "
-		"(weft(7) lists all)",
-		key, best);
-}
-
-/* A misspelt wish must not just be passed over: what begins with weft_ was
- * meant for us. */
-static void look_for_typos(const struct weft_info *asked)
-{
-	char key[WEFT_INFO_KEY_MAX + 1];
-
-	for (uint32_t i = 0; asked && i < weft_info_n_keys(asked); i++)
-		if (!weft_info_key(asked, i, key) &&
-			!strncmp(key, "weft_", strlen("weft_")) &&
-			!hint_is_ours(key))
-			hint_warn_unknown(key);
-}
-
-int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out)
-{
-	static const char *const known[] = { "mpi_assert_no_any_tag",
-		"mpi_assert_no_any_source", "mpi_assert_exact_length",
-		"mpi_assert_allow_overtaking", WEFT_HINT_MATCH };
-	char value[WEFT_INFO_VALUE_MAX + 1];
-	struct weft_info *info = weft_info_create();
-	int err = info ? 0 : WEFT_ERR_NOMEM;
-
-	look_for_typos(asked);
-	for (size_t i = 0; !err && i < sizeof(known) / sizeof(known[0]); i++)
-		if (weft_info_value(asked, known[i], value, sizeof(value)) >= 0)
-			err = weft_info_set(info, known[i], value);
-	if (err) {
-		weft_info_destroy(info);
-		return err;
-	}
-	*info_out = info;
-	return 0;
 }
 
 static int read_level(
@@ -207,7 +147,7 @@ static enum vci_asked read_vci(const struct weft_info *asked)
 	return strcmp(value, "dedicated") ? VCI_UNKNOWN : VCI_DEDICATED;
 }
 
-void weft_hint_requested(const struct weft_info *asked)
+void weft_session_hint_requested(const struct weft_info *asked)
 {
 	pthread_mutex_lock(&weft_proc.lock);
 	if (!weft_proc.is_open) {
@@ -235,7 +175,7 @@ static bool is_met(const struct weft_vci_hints *vci_hints)
 	       (!*vci_hints->iface || !strcmp(vci_hints->iface, names.iface));
 }
 
-int weft_hint_vci(const struct weft_info *asked,
+int weft_session_hint_vci(const struct weft_info *asked,
 	void (*on_open)(struct weft_vci *vci), struct weft_vci **vci_out)
 {
 	enum vci_asked how = read_vci(asked);
@@ -277,24 +217,13 @@ static int read_match(
 	return weft_info_set(session->info, WEFT_HINT_MATCH, value);
 }
 
-bool weft_hint_match(
-	const struct weft_session *session, const struct weft_info *info)
-{
-	char value[16];
-
-	if (weft_info_value(info, WEFT_HINT_MATCH, value, sizeof(value)) < 0 &&
-		weft_info_value(session->info, WEFT_HINT_MATCH, value,
-			sizeof(value)) < 0)
-		snprintf(value, sizeof(value), "%s", weft_knobs.match);
-	return !strcmp(value, "nic");
-}
-
-int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
+int weft_session_hint_apply(
+	struct weft_session *session, const struct weft_info *asked)
 {
 	char kinds[WEFT_INFO_VALUE_MAX + 1];
 	int err;
 
-	look_for_typos(asked);
+	weft_hint_check(asked);
 	err = read_level(session, asked);
 	if (!err)
 		err = read_finalize(session, asked);
@@ -327,7 +256,8 @@ int weft_hint_apply(struct weft_session *session, const struct weft_info *asked)
 	return err;
 }
 
-int weft_hint_used(struct weft_session *session, struct weft_info **info_out)
+int weft_session_hint_used(
+	struct weft_session *session, struct weft_info **info_out)
 {
 	struct weft_vci_hints net;
 	char waits[24];

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hint: the info keys that we know beside MPI's, and those of communicators */
+#ifndef WEFT_HINT_H
+#define WEFT_HINT_H
+
+#include "core/session_data.h"
+
+#define WEFT_HINT_THREAD_LEVEL "thread_level"
+#define WEFT_HINT_ALLOC_KINDS "mpi_memory_alloc_kinds"
+#define WEFT_HINT_PROVIDER "weft_provider"
+#define WEFT_HINT_IFACE "weft_iface"
+#define WEFT_HINT_VCI "weft_vci"
+#define WEFT_HINT_TCLASS "weft_tclass"
+#define WEFT_HINT_FINALIZE "weft_finalize"
+#define WEFT_HINT_ABORT "weft_abort"
+#define WEFT_HINT_MATCH "weft_match"
+/* told, not asked */
+#define WEFT_HINT_OPEN_HANDLES "weft_open_handles"
+#define WEFT_HINT_CONTENDED "weft_contended"
+
+/* A misspelt hint must not just be passed over: what begins with weft_ was
+ * meant for us, and is warned about when there is no such key. */
+void weft_hint_check(const struct weft_info *asked);
+
+/* Whether matching on the network card is asked for: by the info of the
+ * communicator to be made (NULL: none), its session's, or WEFT_MATCH. */
+bool weft_hint_match(
+	const struct weft_session *session, const struct weft_info *info);
+
+/* A new info object with those of the keys that a communicator knows. Others
+ * are dropped, and warned about where they begin with weft_. */
+int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out);
+
+#endif
