@@ -59,7 +59,7 @@ static void free_tmps(struct weft_sched *sched)
 
 static void sched_destroy(struct weft_req *req)
 {
-	struct weft_sched *sched = req->state;
+	struct weft_sched *sched = req->sched;
 
 	free_tmps(sched);
 	for (size_t i = 0; i < sched->n_types; i++)
@@ -74,7 +74,7 @@ static void sched_destroy(struct weft_req *req)
 
 static int restart(struct weft_req *req)
 {
-	weft_sched_start(req->state);
+	weft_sched_start(req->sched);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ struct weft_sched *weft_sched_create(struct weft_comm *comm,
 		return NULL;
 	}
 	sched->req->ops = &sched_ops;
-	sched->req->state = sched;
+	sched->req->sched = sched;
 	sched->req->comm = weft_comm_get(comm);
 	sched->ctx_offset = ctx_offset;
 	sched->tag = weft_coll_tag(comm, ctx_offset, kind);

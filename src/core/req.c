@@ -51,10 +51,8 @@ static void req_clean(struct weft_req *req)
 	req->ops = NULL;
 	req->on_done = NULL;
 	req->staging = NULL;
-	req->state = NULL;
-	req->remote = 0;
-	req->n_moved = 0;
-	req->n_parts = 0;
+	req->attached = NULL;
+	req->rndv = (struct weft_req_rndv){ 0 };
 }
 
 void weft_req_recycle(struct weft_req *req)
@@ -62,8 +60,8 @@ void weft_req_recycle(struct weft_req *req)
 	struct weft_vci *vci = req->vci;
 
 	if (weft_unlikely((uintptr_t)req->ops | (uintptr_t)req->on_done |
-			  (uintptr_t)req->staging | (uintptr_t)req->state |
-			  req->remote | req->n_moved | req->n_parts))
+			  (uintptr_t)req->staging | (uintptr_t)req->attached |
+			  req->rndv.remote | req->rndv.n_segs))
 		req_clean(req);
 	if (req->type && weft_unlikely(!req->type->is_builtin))
 		weft_type_put(req->type);
@@ -111,9 +109,9 @@ int weft_req_start(struct weft_req *req)
 	weft_vci_lock(req->vci);
 	req->is_active = true;
 	req->is_done = false;
-	req->is_eager = false;
-	req->remote = 0;
-	req->n_parts = 0;
+	if (req->kind == WEFT_REQ_SEND)
+		req->send.is_eager = false;
+	req->rndv = (struct weft_req_rndv){ 0 };
 	req->status = (struct weft_status){ 0 };
 	err = req->ops->start(req);
 	if (err)

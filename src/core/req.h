@@ -19,6 +19,11 @@
 struct weft_comm;
 struct weft_type;
 struct weft_req;
+struct weft_claim;
+struct weft_bsend_sent;
+struct weft_general;
+struct weft_parts;
+struct weft_sched;
 
 enum weft_req_kind {
 	WEFT_REQ_SEND,
@@ -45,30 +50,68 @@ struct weft_req_ops {
 	void (*release)(struct weft_req *req);
 };
 
+/* One part per kind of request; each field has one meaning. What a kind has not
+ * is another's memory: look at the kind first. */
+
+struct weft_req_send {
+	uint8_t mode;	 /* enum weft_send_mode */
+	bool is_eager;	 /* its data left at once */
+	bool is_last;	 /* the receiver knows that it stays */
+	bool is_asked;	 /* its receiver was asked to give it back */
+	bool in_fabric;	 /* op completes when the data has left */
+	uint16_t number; /* is_eager: of the message, at the peer */
+};
+
+struct weft_req_recv {
+	bool is_posted; /* in a match queue */
+	bool is_asked;	/* the network card was asked to give it back */
+	bool in_fabric; /* the network card has it */
+	uint64_t order; /* is_posted: among the posted ones */
+};
+
+/* A send or receive whose data does not come with its announcement. */
+struct weft_req_rndv {
+	uint64_t remote;    /* the other side's request; 0: none is known */
+	size_t n_segs;	    /* in the fabric, and what p2p/rndv_seg.c adds */
+	size_t n_moved;	    /* bytes */
+	size_t total;	    /* bytes that are to be moved */
+	uint8_t n_rails;    /* that they take, beside the first */
+	bool is_failed;	    /* a segment has, and the peer does not know */
+	bool is_unanswered; /* one of n_segs is the receiver's answer */
+};
+
+struct weft_req_sendrecv {
+	size_t n_left; /* of its two halves */
+};
+
+struct weft_req_flush { /* of a buffer of buffered sends */
+	size_t n_left;
+	uint64_t n_sent; /* waits for messages with lower numbers */
+};
+
 struct weft_req {
 	/* first line: what matching and completing look at */
 	struct weft_obj obj;
 	uint8_t kind; /* enum weft_req_kind */
-	uint8_t mode; /* enum weft_send_mode */
 	bool is_done;
-	bool is_persistent;
-	bool is_active;	    /* persistent: started, not yet waited */
-	bool is_user_freed; /* MPI_Request_free came first */
-	bool is_posted;	    /* in a match queue */
-	bool is_eager;	    /* a send whose data left at once; seq is its number
-			       at the peer */
+	bool is_active; /* persistent: started, not yet waited */
+	union {
+		struct {
+			bool is_persistent : 1;
+			bool is_user_freed : 1; /* MPI_Request_free came */
+		};
+		uint8_t rare; /* either; mostly none */
+	};
+	uint32_t refs;
 	struct weft_link link; /* match queue or pending list */
 	uint64_t ctx;	       /* with its offset */
 	int32_t src;	       /* to match; may be a wildcard */
 	int32_t tag;
-	uint64_t seq; /* order among posted receives */
-	uint32_t refs;
-	bool is_last; /* send: the receiver knows that it stays; receive: only
-			 the call that waits knows it; p2p/unmatched.c */
-	/* both false when nobody but the user knows it */
-	bool is_asked;	/* a send: its receiver was asked to give it back */
-	bool in_fabric; /* an eager send: op completes when the data has left */
-	uint8_t n_rails; /* a rendezvous: of its data, beside the first */
+	union {
+		struct weft_req_send send;
+		struct weft_req_recv recv;
+		uint64_t flags; /* of either, to make all false */
+	};
 
 	/* second line: where the data goes and what the caller is told */
 	_Alignas(WEFT_CACHE_LINE) void *buf;
@@ -79,21 +122,31 @@ struct weft_req {
 	struct weft_status status;
 
 	/* further ones: a short message only reads that there is nothing.
-	 * What stands from ops to n_parts is 0 in a spare request. */
+	 * What stands from ops to the parts is 0 in a spare request. */
 	_Alignas(WEFT_CACHE_LINE) struct weft_vci *vci;
 	int64_t count;
 	const struct weft_req_ops *ops;
 	/* called by weft_req_complete() with the VCI's lock held; may start
-	 * further operations. Set right after a _held start, which may already
-	 * have completed the request: check is_done then. */
+	 * further operations. Set right after a _locked start, which may
+	 * already have completed the request: check is_done then. */
 	void (*on_done)(void *arg, struct weft_req *req);
-	void *staging;	 /* packed copy, owned; NULL: none */
-	void *state;	 /* the room that made it may attach its own */
-	uint64_t remote; /* the other side's request */
-	size_t n_moved;
-	size_t n_parts;	    /* fabric pieces in flight */
-	bool is_failed;	    /* one of them failed, and the peer does not know */
-	bool is_unanswered; /* one of them is the receiver's answer */
+	void *staging; /* packed copy, owned; NULL: none */
+	union {	       /* whoever made it attaches its own */
+		void *attached;
+		struct weft_sched *sched;     /* a collective */
+		struct weft_parts *parts;     /* partitioned */
+		struct weft_general *general; /* WEFT_REQ_GENERAL */
+		struct weft_bsend_sent *sent; /* buffered, the user's own */
+		struct weft_req *waiter;  /* buffered, inside: the user's own,
+					     whose cancel waits for an answer */
+		struct weft_claim *claim; /* receive of a message that a probe
+					     took out of the network card */
+	};
+	union {
+		struct weft_req_rndv rndv; /* send, receive */
+		struct weft_req_sendrecv sendrecv;
+		struct weft_req_flush flush;
+	};
 	void *on_done_arg;
 	struct weft_req *spare; /* next of the VCI's spare ones */
 
@@ -102,6 +155,8 @@ struct weft_req {
 	struct weft_out out;	   /* waits for its turn at the peer */
 	struct weft_wire_net wire; /* in front of it on the fabric */
 };
+static_assert(offsetof(struct weft_req, buf) == WEFT_CACHE_LINE, "first line");
+static_assert(sizeof(struct weft_req) == 6 * WEFT_CACHE_LINE, "six lines");
 
 extern struct weft_table weft_reqs;
 
@@ -131,13 +186,10 @@ static inline struct weft_req *weft_req_new(
 			return NULL;
 	}
 	req->kind = (uint8_t)kind;
-	req->mode = 0;
 	req->is_done = false;
-	req->is_persistent = false;
 	req->is_active = true;
-	req->is_user_freed = false;
-	req->is_posted = false;
-	req->is_eager = false;
+	req->rare = 0;
+	req->flags = 0;
 	req->refs = 1;
 	req->type = NULL;
 	req->comm = NULL;
@@ -167,6 +219,28 @@ static inline void weft_req_complete(struct weft_req *req, int err)
 	req->is_done = true;
 	if (weft_unlikely(req->on_done))
 		req->on_done(req->on_done_arg, req);
+}
+
+/* A receive in a match queue. */
+static inline bool weft_req_is_posted(const struct weft_req *req)
+{
+	return req->kind == WEFT_REQ_RECV && req->recv.is_posted;
+}
+
+/* A send or a receive that only the fabric ends. */
+static inline bool weft_req_in_fabric(const struct weft_req *req)
+{
+	return req->kind == WEFT_REQ_SEND ? req->send.in_fabric
+					  : req->recv.in_fabric;
+}
+
+/* A send that was announced, and nothing heard since. */
+static inline bool weft_req_is_offered(const struct weft_req *req)
+{
+	return req->kind == WEFT_REQ_SEND && !req->is_done && req->peer &&
+	       !req->send.is_eager && !req->send.in_fabric &&
+	       !req->rndv.remote && req->rndv.n_segs == 0 &&
+	       req->out.link.next == &req->out.link;
 }
 
 /* Starts an inactive persistent request. WEFT_ERR_REQUEST when it is active or

@@ -810,7 +810,7 @@ int PMPI_Startall(int count, MPI_Request array_of_requests[])
 /* ---- general requests ---- */
 
 /* Created by MPI_Grequest_start, freed with its request. */
-struct general {
+struct weft_general {
 	MPI_Grequest_query_function *query;
 	MPI_Grequest_free_function *free;
 	MPI_Grequest_cancel_function *cancel;
@@ -819,7 +819,7 @@ struct general {
 
 static int general_query(struct weft_req *req, struct weft_status *status)
 {
-	struct general *general = req->state;
+	struct weft_general *general = req->general;
 	MPI_Status mpi;
 	int rc;
 
@@ -835,7 +835,7 @@ static int general_query(struct weft_req *req, struct weft_status *status)
 
 static int general_cancel(struct weft_req *req)
 {
-	struct general *general = req->state;
+	struct weft_general *general = req->general;
 
 	return general->cancel(general->extra, req->is_done);
 }
@@ -843,7 +843,7 @@ static int general_cancel(struct weft_req *req)
 /* Once; the user's function has failed where the result is not 0. */
 static int general_free(struct weft_req *req)
 {
-	struct general *general = req->state;
+	struct weft_general *general = req->general;
 	MPI_Grequest_free_function *fn = general->free;
 
 	general->free = NULL;
@@ -852,7 +852,7 @@ static int general_free(struct weft_req *req)
 
 static void general_release(struct weft_req *req)
 {
-	free(req->state);
+	free(req->general);
 }
 
 static const struct weft_req_ops general_ops = {
@@ -875,7 +875,7 @@ static int check_functions(MPI_Grequest_query_function *query_fn,
 	return err;
 }
 
-static struct weft_req *new_general(struct general *general)
+static struct weft_req *new_general(struct weft_general *general)
 {
 	struct weft_req *req;
 
@@ -883,7 +883,7 @@ static struct weft_req *new_general(struct general *general)
 	req = weft_req_new(the_vci(), WEFT_REQ_GENERAL);
 	if (req) {
 		req->ops = &general_ops;
-		req->state = general;
+		req->general = general;
 		weft_req_get(req); /* until it completes */
 	}
 	weft_vci_unlock(the_vci());
@@ -895,7 +895,7 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
 	MPI_Grequest_cancel_function *cancel_fn, void *extra_state,
 	MPI_Request *request)
 {
-	struct general *general = NULL;
+	struct weft_general *general = NULL;
 	struct weft_req *req = NULL;
 	int err = check_functions(query_fn, free_fn, cancel_fn);
 
@@ -905,7 +905,7 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
 		return weft_mpi_raise_none("MPI_Grequest_start", err);
 	general = malloc(sizeof(*general));
 	if (general) {
-		*general = (struct general){ query_fn, free_fn, cancel_fn,
+		*general = (struct weft_general){ query_fn, free_fn, cancel_fn,
 			extra_state };
 		req = new_general(general);
 	}

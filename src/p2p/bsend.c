@@ -119,7 +119,7 @@ int weft_bsend_detach(struct weft_vci *vci, struct weft_bsend **place,
 
 static void bsend_one_less(struct weft_req *waiter)
 {
-	if (--waiter->n_parts > 0)
+	if (--waiter->flush.n_left > 0)
 		return;
 	weft_list_remove(&waiter->link);
 	weft_req_complete(waiter, 0);
@@ -141,7 +141,7 @@ static void piece_free(struct piece *piece)
 		struct weft_req *waiter =
 			weft_container_of(link, struct weft_req, link);
 
-		if (number < waiter->seq)
+		if (number < waiter->flush.n_sent)
 			bsend_one_less(waiter);
 	}
 	bsend_leave(bsend, held);
@@ -157,11 +157,11 @@ int weft_bsend_iflush(struct weft_vci *vci, struct weft_bsend *const *place,
 	bsend = *place;
 	req = weft_req_new(vci, WEFT_REQ_OTHER);
 	if (req && bsend) {
-		req->seq = bsend->n_sent;
+		req->flush.n_sent = bsend->n_sent;
 		weft_list_for_each(link, next, &bsend->rndv_segs)
-			req->n_parts++;
+			req->flush.n_left++;
 	}
-	if (req && req->n_parts)
+	if (req && req->flush.n_left)
 		weft_list_push_back(&bsend->waiters, &weft_req_get(req)->link);
 	else if (req)
 		weft_req_complete(req, 0);
@@ -220,7 +220,7 @@ static struct piece *bsend_piece_new(
 
 /* The message that the user's request stands for; of a persistent one the last
  * that was started. */
-struct sent {
+struct weft_bsend_sent {
 	struct weft_bsend_places places; /* of a persistent one */
 	struct weft_req *inner;		 /* referenced; NULL: none */
 };
@@ -228,11 +228,11 @@ struct sent {
 /* The user's request waits for what became of cancelling its message. */
 static void tell_user(struct weft_req *inner)
 {
-	struct weft_req *req = inner->state;
+	struct weft_req *req = inner->waiter;
 
 	if (!req)
 		return;
-	inner->state = NULL;
+	inner->waiter = NULL;
 	if (inner->status.is_cancelled) {
 		req->status.is_cancelled = true;
 		req->status.len = 0;
@@ -332,15 +332,15 @@ int weft_bsend(
  * waiting for the answer, the user's request is not done until then. */
 static int bsend_cancel(struct weft_req *req)
 {
-	struct weft_req *inner = ((struct sent *)req->state)->inner;
+	struct weft_req *inner = req->sent->inner;
 	struct weft_vci *vci = req->vci;
 
 	weft_vci_lock(vci);
-	if (inner && !inner->state) {
+	if (inner && !inner->waiter) {
 		weft_cancel_send(inner);
 		req->status.is_cancelled = inner->status.is_cancelled;
-		if (inner->is_asked) {
-			inner->state = weft_req_get(req);
+		if (inner->send.is_asked) {
+			inner->waiter = weft_req_get(req);
 			if (!inner->on_done)
 				inner->on_done = bsend_on_answered;
 			req->is_done = false;
@@ -350,7 +350,7 @@ static int bsend_cancel(struct weft_req *req)
 	return 0;
 }
 
-static void forget(struct sent *sent)
+static void forget(struct weft_bsend_sent *sent)
 {
 	if (sent->inner)
 		weft_req_put(sent->inner);
@@ -359,8 +359,8 @@ static void forget(struct sent *sent)
 
 static void bsend_release(struct weft_req *req)
 {
-	forget(req->state);
-	free(req->state);
+	forget(req->sent);
+	free(req->sent);
 }
 
 /* The user's own request for one message. */
@@ -368,7 +368,7 @@ static struct weft_req *new_sent(const struct weft_msg *msg)
 {
 	static const struct weft_req_ops ops = { .cancel = bsend_cancel,
 		.release = bsend_release };
-	struct sent *sent = calloc(1, sizeof(*sent));
+	struct weft_bsend_sent *sent = calloc(1, sizeof(*sent));
 	struct weft_req *req =
 		sent ? weft_req_new(msg->comm->vci, WEFT_REQ_SEND) : NULL;
 
@@ -377,7 +377,7 @@ static struct weft_req *new_sent(const struct weft_msg *msg)
 		return NULL;
 	}
 	req->ops = &ops;
-	req->state = sent;
+	req->sent = sent;
 	req->comm = weft_comm_get(msg->comm);
 	req->peer = NULL; /* the other one has it */
 	req->ctx = msg->comm->ctx + msg->ctx_offset;
@@ -397,8 +397,7 @@ int weft_ibsend(const struct weft_msg *msg,
 	weft_vci_lock(vci);
 	req = new_sent(msg);
 	if (req)
-		err = bsend_held(bsend_pick(places), msg,
-			&((struct sent *)req->state)->inner);
+		err = bsend_held(bsend_pick(places), msg, &req->sent->inner);
 	if (req && err)
 		weft_req_put(req);
 	else if (req)
@@ -420,7 +419,7 @@ static int bsend_start(struct weft_req *req)
 		.tag = req->tag,
 		.ctx_offset = WEFT_CTX_OFFSET_P2P,
 	};
-	struct sent *sent = req->state;
+	struct weft_bsend_sent *sent = req->sent;
 	int err;
 
 	forget(sent);
@@ -435,7 +434,7 @@ int weft_bsend_init(const struct weft_msg *msg,
 	static const struct weft_req_ops ops = { .start = bsend_start,
 		.cancel = bsend_cancel,
 		.release = bsend_release };
-	struct sent *sent = calloc(1, sizeof(*sent));
+	struct weft_bsend_sent *sent = calloc(1, sizeof(*sent));
 	int err;
 
 	if (!sent)
@@ -447,6 +446,6 @@ int weft_bsend_init(const struct weft_msg *msg,
 		return err;
 	}
 	(*req_out)->ops = &ops;
-	(*req_out)->state = sent;
+	(*req_out)->sent = sent;
 	return 0;
 }

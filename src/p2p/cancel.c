@@ -25,16 +25,16 @@ static void ask_back(struct weft_req *req)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_CANCEL,
-		.flags = req->is_eager ? WEFT_WIRE_IS_EAGER : 0,
-		.number = req->is_eager ? (uint16_t)req->seq : 0,
+		.flags = req->send.is_eager ? WEFT_WIRE_IS_EAGER : 0,
+		.number = req->send.is_eager ? req->send.number : 0,
 		.src = (uint32_t)req->comm->rank,
 		.ctx = req->ctx,
 		.tag = req->tag,
 	};
 	struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
 
-	req->is_asked = true;
-	if (req->is_eager) {
+	req->send.is_asked = true;
+	if (req->send.is_eager) {
 		req->is_done = false;
 		weft_req_get(req);
 		req->comm->n_sends++;
@@ -45,17 +45,19 @@ static void ask_back(struct weft_req *req)
 void weft_cancel_send(struct weft_req *req)
 {
 	if (req->src == WEFT_PROC_NULL || req->status.is_cancelled ||
-		req->is_asked || (req->in_fabric && !req->is_eager) ||
+		req->send.is_asked ||
+		(req->send.in_fabric && !req->send.is_eager) ||
 		(req->peer && req->peer->state == WEFT_PEER_FAILED))
 		return;
 	if (!req->is_done && !weft_list_is_empty(&req->out.link) &&
-		!req->remote && req->n_parts == 0) {
+		!req->rndv.remote && req->rndv.n_segs == 0) {
 		weft_list_remove(&req->out.link);
 		cancelled(req);
 		weft_send_finish(req, 0);
 		return;
 	}
-	if (req->is_done ? req->is_eager && !req->status.err : !req->remote)
+	if (req->is_done ? req->send.is_eager && !req->status.err
+			 : !req->rndv.remote)
 		ask_back(req);
 }
 
@@ -66,7 +68,7 @@ int weft_req_cancel(struct weft_req *req)
 	weft_vci_lock(vci);
 	if (req->kind == WEFT_REQ_SEND) {
 		weft_cancel_send(req);
-	} else if (req->kind == WEFT_REQ_RECV && req->is_posted) {
+	} else if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
 		weft_match_withdraw(&req->comm->match, req);
 		cancelled(req);
 		weft_p2p_finish(req, 0);
@@ -167,8 +169,8 @@ void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
 /* One interest in an eager send less; true when the fabric has another. */
 static bool drop_interest(struct weft_req *req)
 {
-	req->is_asked = false;
-	if (!req->is_eager || !req->in_fabric)
+	req->send.is_asked = false;
+	if (!req->send.is_eager || !req->send.in_fabric)
 		return false;
 	req->comm->n_sends--;
 	weft_req_put(req);
@@ -177,7 +179,7 @@ static bool drop_interest(struct weft_req *req)
 
 bool weft_cancel_give_up(struct weft_req *req)
 {
-	return req->is_asked && drop_interest(req);
+	return req->send.is_asked && drop_interest(req);
 }
 
 /* The receiver may not know of the death, and hears of it instead. */
@@ -208,17 +210,17 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	req = weft_table_get(&weft_reqs, fin.req);
-	if (!req || req->peer != peer || req->is_done)
+	if (!req || req->kind != WEFT_REQ_SEND || req->peer != peer ||
+		req->is_done)
 		return; /* received meanwhile */
-	if (req->remote || req->n_parts)
+	if (req->rndv.remote || req->rndv.n_segs)
 		fin.status = WEFT_WIRE_TOO_LATE; /* it was asked for */
 	if (fin.status == WEFT_WIRE_REFUSED) {
-		if (req->kind == WEFT_REQ_SEND && !req->is_eager &&
-			weft_list_is_empty(&req->out.link))
+		if (!req->send.is_eager && weft_list_is_empty(&req->out.link))
 			weft_unmatched_on_refused(req);
 		return;
 	}
-	if (!req->is_asked)
+	if (!req->send.is_asked)
 		return;
 	if (fin.status && !req->status.err)
 		cancelled(req);
@@ -226,7 +228,7 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	if (fin.status && weft_failure_is_vain(req->comm, req->ctx, req->tag))
 		end_vain(req);
-	else if (fin.status || req->is_eager)
+	else if (fin.status || req->send.is_eager)
 		weft_send_finish(req, req->status.err);
 }
 
@@ -234,13 +236,13 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
  * received after all. */
 void weft_cancel_stuck(struct weft_req *req, int err)
 {
-	if (req->kind == WEFT_REQ_RECV && req->is_posted) {
+	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
 		weft_match_withdraw(&req->comm->match, req);
 		weft_p2p_finish(req, err);
 	} else if (req->kind == WEFT_REQ_SEND && !req->is_done &&
-		   !req->is_asked && !req->remote && !req->in_fabric &&
-		   weft_list_is_empty(&req->out.link) && req->peer &&
-		   req->peer->state != WEFT_PEER_FAILED) {
+		   !req->send.is_asked && !req->rndv.remote &&
+		   !req->send.in_fabric && weft_list_is_empty(&req->out.link) &&
+		   req->peer && req->peer->state != WEFT_PEER_FAILED) {
 		req->status.err = err;
 		ask_back(req);
 	}

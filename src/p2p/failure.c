@@ -29,7 +29,7 @@
 /* True if the receive may be one that waits for this peer. */
 static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 {
-	if (!req->is_posted)
+	if (!req->recv.is_posted)
 		return false;
 	if (req->src < 0 || weft_failure_is_vain(req->comm, req->ctx, req->tag))
 		return req->comm->failed != 0;
@@ -49,18 +49,18 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 	if (req->kind == WEFT_REQ_RECV && req->comm->nic &&
 		weft_nic_lose(req, peer))
 		return;
-	if (req->is_posted || req->peer != peer) {
+	if (weft_req_is_posted(req) || req->peer != peer) {
 		weft_lost_ask_back(req);
 		return;
 	}
 	if (weft_cancel_give_up(req))
 		return;
-	if (req->is_unanswered) {
+	if (req->rndv.is_unanswered) {
 		weft_rndv_seg_answer(req, peer->err);
 		return;
 	}
-	if (req->n_parts > 0 || req->in_fabric) /* the fabric tells */
-		return;
+	if (req->rndv.n_segs > 0 || weft_req_in_fabric(req))
+		return;			  /* the fabric tells */
 	weft_list_remove(&req->out.link); /* of those that wait for a slot */
 	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, peer->err);
@@ -117,7 +117,7 @@ static void lose_comm(struct weft_comm *comm)
 		if (!req->refs || req->is_done || req->comm != comm)
 			continue;
 		weft_lost_ask_back(req);
-		if (req->kind == WEFT_REQ_RECV && req->is_posted &&
+		if (req->kind == WEFT_REQ_RECV && req->recv.is_posted &&
 			(req->src < 0 || weft_failure_is_vain(
 						 comm, req->ctx, req->tag))) {
 			weft_match_withdraw(&comm->match, req);

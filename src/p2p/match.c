@@ -63,7 +63,7 @@ struct weft_req *weft_match_arrive_slow(
 		struct weft_req *wild =
 			first_posted(&match->wild, ctx, src, tag);
 
-		if (!req || (wild && wild->seq < req->seq))
+		if (!req || (wild && wild->recv.order < req->recv.order))
 			req = wild;
 	}
 	if (req)

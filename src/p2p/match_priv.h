@@ -60,8 +60,8 @@ static inline bool weft_match_is_wild(int32_t src, int32_t tag)
 static inline void weft_match_join(
 	struct weft_match *match, struct weft_link *list, struct weft_req *req)
 {
-	req->seq = match->next_seq++;
-	req->is_posted = true;
+	req->recv.order = match->next_seq++;
+	req->recv.is_posted = true;
 	match->n_posted++;
 	weft_list_push_back(list, &req->link);
 }
@@ -94,7 +94,7 @@ static inline void weft_match_withdraw(
 	if (weft_unlikely(weft_match_is_wild(req->src, req->tag)))
 		match->n_wild--;
 	match->n_posted--;
-	req->is_posted = false;
+	req->recv.is_posted = false;
 	weft_list_remove(&req->link);
 }
 
@@ -115,7 +115,7 @@ static inline struct weft_req *weft_match_arrive(
 			  req->src != src || req->tag != tag))
 		return weft_match_arrive_slow(match, ctx, src, tag);
 	match->n_posted--;
-	req->is_posted = false;
+	req->recv.is_posted = false;
 	weft_list_remove(&req->link);
 	return req;
 }

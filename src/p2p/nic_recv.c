@@ -57,9 +57,9 @@ static void nic_recv_arrived(
 static void came_back(struct weft_req *req)
 {
 	struct weft_nic_match *nic = req->comm->nic;
-	bool is_asked = req->is_asked;
+	bool is_asked = req->recv.is_asked;
 
-	req->is_asked = false;
+	req->recv.is_asked = false;
 	if (nic->is_draining && !is_asked && !req->status.err)
 		return; /* told as left behind, then purged */
 	weft_list_remove(&req->link);
@@ -73,12 +73,12 @@ static void on_recv(struct weft_op *op, int err, size_t len)
 	struct weft_req *req = weft_container_of(op, struct weft_req, op);
 	uint64_t tag = req->vci->net->tag;
 
-	req->in_fabric = false;
+	req->recv.in_fabric = false;
 	if (err == WEFT_ERR_CANCELED) {
 		came_back(req);
 		return;
 	}
-	req->is_asked = false;
+	req->recv.is_asked = false;
 	weft_list_remove(&req->link);
 	nic_recv_arrived(req, err, len, tag);
 }
@@ -90,7 +90,7 @@ static void on_claimed(struct weft_op *op, int err, size_t len)
 	uint64_t tag = claim->tag;
 
 	free(claim);
-	req->state = NULL;
+	req->claim = NULL;
 	nic_recv_arrived(req, err, len, tag);
 }
 
@@ -117,7 +117,7 @@ static int aim(struct weft_req *req, struct weft_tagged *msg)
 static int nic_recv_post(struct weft_req *req)
 {
 	const struct weft_nic_match *nic = req->comm->nic;
-	struct weft_claim *claim = req->state;
+	struct weft_claim *claim = req->claim;
 	struct weft_tagged msg = {
 		.tag = weft_nic_tag(nic, req->src, req->tag),
 		.ignore = weft_nic_ignore(nic, req->src, req->tag),
@@ -133,7 +133,7 @@ static int nic_recv_post(struct weft_req *req)
 	}
 	req->op.done = on_recv;
 	err = weft_tagged_recv(req->vci->net, &msg, &req->op);
-	req->in_fabric = err == 0;
+	req->recv.in_fabric = err == 0;
 	return err;
 }
 
@@ -155,12 +155,12 @@ static int nic_recv_hand_over(struct weft_req *req)
 		return err;
 	weft_list_remove(&req->link);
 	if (err) {
-		free(req->state);
-		req->state = NULL;
+		free(req->claim);
+		req->claim = NULL;
 		weft_p2p_finish(req, err);
 		return 0;
 	}
-	if (req->state)
+	if (req->claim)
 		return 0; /* the message is there already */
 	weft_list_push_back(&nic->posted, &req->link);
 	err = weft_failure_source(req->comm, req->src);
@@ -227,7 +227,7 @@ void weft_nic_recv(struct weft_req *req, struct weft_message *message)
 
 	req->status.err = 0;
 	if (message != &nic->marker) {
-		req->state = message->claim;
+		req->claim = message->claim;
 		message->claim->op.done = on_claimed;
 		message->claim->req = req;
 		weft_message_free(message);
@@ -251,10 +251,10 @@ void weft_nic_recv(struct weft_req *req, struct weft_message *message)
 void weft_nic_cancel(struct weft_req *req)
 {
 	if (req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P ||
-		req->state || req->peer)
+		req->claim || req->peer)
 		return; /* its message is here */
-	if (req->in_fabric) {
-		req->is_asked = true;
+	if (req->recv.in_fabric) {
+		req->recv.is_asked = true;
 		weft_net_cancel(req->vci->net, &req->op);
 		return;
 	}
@@ -266,7 +266,7 @@ void weft_nic_cancel(struct weft_req *req)
 
 bool weft_nic_lose(struct weft_req *req, struct weft_peer *peer)
 {
-	if (!req->in_fabric || req->state)
+	if (!req->recv.in_fabric || req->claim)
 		return false;
 	if (req->src < 0 ? !req->comm->failed
 			 : weft_group_proc(req->comm->remote,
@@ -492,7 +492,7 @@ bool weft_p2p_is_drained_locked(struct weft_comm *comm)
 	}
 	weft_list_for_each(link, next,
 		&nic->posted) if (weft_container_of(link, struct weft_req, link)
-					  ->in_fabric) return false;
+					  ->recv.in_fabric) return false;
 	weft_nic_leave(comm);
 	return false;
 }
@@ -502,13 +502,13 @@ static void purge_recv(struct weft_req *req)
 	int err = weft_err_set(
 		WEFT_ERR_COMM, "the communicator of this receive was closed");
 
-	if (req->in_fabric) {
+	if (req->recv.in_fabric) {
 		nic_recv_take_back(req, err);
 		return;
 	}
 	weft_list_remove(&req->link);
-	free(req->state); /* never there: a probed message is no wish */
-	req->state = NULL;
+	free(req->claim); /* never there: a probed message is no wish */
+	req->claim = NULL;
 	weft_p2p_finish(req, err);
 }
 

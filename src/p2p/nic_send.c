@@ -329,8 +329,7 @@ static void nic_send_on_sent(struct weft_op *op, int err, size_t len)
 	struct weft_peer *peer = req->peer;
 
 	(void)len;
-	req->in_fabric = false;
-	req->remote = 0;
+	req->send.in_fabric = false;
 	weft_send_finish(req, err);
 	if (err)
 		weft_peer_undelivered(peer, err);
@@ -381,15 +380,15 @@ static int send_card(struct weft_req *req, const struct weft_nic_dest *dest)
 	msg.buf = weft_send_run(req);
 	if (!msg.buf)
 		return WEFT_ERR_NOMEM;
-	if (req->mode != WEFT_SEND_SYNC && req->len <= net->plan.inject_len)
+	if (req->send.mode != WEFT_SEND_SYNC &&
+		req->len <= net->plan.inject_len)
 		return inject(req, &msg);
 	req->op.done = nic_send_on_sent;
 	err = weft_tagged_send(
-		net, &msg, req->mode == WEFT_SEND_SYNC, &req->op);
+		net, &msg, req->send.mode == WEFT_SEND_SYNC, &req->op);
 	if (err)
 		return err;
-	req->in_fabric = true;
-	req->remote = 1; /* not to be asked back */
+	req->send.in_fabric = true;
 	return 1;
 }
 
@@ -416,7 +415,6 @@ bool weft_nic_send(struct weft_req *req, int *rc_out)
 		*rc_out = send_card(req, dest);
 		return true;
 	}
-	req->remote = 0;
 	weft_list_push_back(&dest->waiting, &req->out.link);
 	*rc_out = 1;
 	return true;

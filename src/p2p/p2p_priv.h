@@ -36,7 +36,6 @@ static inline void weft_p2p_fill(
 	req->ctx = msg->comm->ctx + msg->ctx_offset;
 	req->src = msg->rank;
 	req->tag = msg->tag;
-	req->mode = (uint8_t)msg->mode;
 	req->peer = NULL;
 }
 
@@ -46,8 +45,11 @@ static inline struct weft_req *weft_p2p_new(
 {
 	struct weft_req *req = weft_req_new(msg->comm->vci, kind);
 
-	if (weft_likely(req))
-		weft_p2p_fill(req, msg);
+	if (weft_unlikely(!req))
+		return NULL;
+	weft_p2p_fill(req, msg);
+	if (kind == WEFT_REQ_SEND)
+		req->send.mode = (uint8_t)msg->mode;
 	return req;
 }
 

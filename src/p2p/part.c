@@ -29,7 +29,7 @@ struct setup {
 struct part;
 
 /* Attached to a partitioned request, lives as long. */
-struct parts {
+struct weft_parts {
 	struct weft_req *req;
 	int32_t n;	    /* partitions of this side */
 	int64_t count;	    /* items in each */
@@ -43,23 +43,23 @@ struct parts {
 };
 
 struct part {
-	struct parts *parts;
+	struct weft_parts *parts;
 	bool is_done; /* sender: declared ready; receiver: arrived */
 };
 
-static int32_t tag_of(const struct parts *parts, uint32_t k)
+static int32_t tag_of(const struct weft_parts *parts, uint32_t k)
 {
 	return (int32_t)(INT32_MIN + (int64_t)parts->setup.first_tag + k);
 }
 
-static size_t total_len(const struct parts *parts)
+static size_t total_len(const struct weft_parts *parts)
 {
 	return (size_t)(parts->n * parts->count * parts->req->type->size);
 }
 
 static void part_release(struct weft_req *req)
 {
-	struct parts *parts = req->state;
+	struct weft_parts *parts = req->parts;
 
 	if (!parts)
 		return;
@@ -68,7 +68,7 @@ static void part_release(struct weft_req *req)
 	free(parts);
 }
 
-static void round_over(struct parts *parts)
+static void round_over(struct weft_parts *parts)
 {
 	struct weft_req *req = parts->req;
 
@@ -76,7 +76,7 @@ static void round_over(struct parts *parts)
 	weft_req_put(req);
 }
 
-static void part_one_less(struct parts *parts, int err)
+static void part_one_less(struct weft_parts *parts, int err)
 {
 	if (err && !parts->err)
 		parts->err = err;
@@ -94,7 +94,7 @@ static void part_follow(struct weft_req *req, struct part *part,
 		on_done(part, req);
 }
 
-static struct part *list_new(struct parts *parts, uint32_t n)
+static struct part *list_new(struct weft_parts *parts, uint32_t n)
 {
 	struct part *list = calloc(n ? n : 1, sizeof(*list));
 
@@ -104,10 +104,10 @@ static struct part *list_new(struct parts *parts, uint32_t n)
 }
 
 /* A persistent, inactive request with its state; NULL without memory. */
-static struct parts *parts_new(const struct weft_msg *msg, int32_t n,
+static struct weft_parts *parts_new(const struct weft_msg *msg, int32_t n,
 	enum weft_req_kind kind, const struct weft_req_ops *ops)
 {
-	struct parts *parts = calloc(1, sizeof(*parts));
+	struct weft_parts *parts = calloc(1, sizeof(*parts));
 
 	if (!parts)
 		return NULL;
@@ -118,7 +118,7 @@ static struct parts *parts_new(const struct weft_msg *msg, int32_t n,
 	}
 	parts->n = n;
 	parts->count = msg->count;
-	parts->req->state = parts;
+	parts->req->parts = parts;
 	parts->req->ops = ops;
 	parts->req->is_persistent = true;
 	parts->req->is_active = false;
@@ -127,7 +127,7 @@ static struct parts *parts_new(const struct weft_msg *msg, int32_t n,
 }
 
 /* A message or receive of the pair. */
-static struct weft_msg part_message(const struct parts *parts, void *buf,
+static struct weft_msg part_message(const struct weft_parts *parts, void *buf,
 	int64_t count, struct weft_type *type, int32_t tag)
 {
 	return (struct weft_msg){
@@ -145,7 +145,7 @@ static struct weft_msg part_message(const struct parts *parts, void *buf,
 
 static int send_start(struct weft_req *req)
 {
-	struct parts *parts = req->state;
+	struct weft_parts *parts = req->parts;
 
 	for (int32_t k = 0; k < parts->n; k++)
 		parts->list[k].is_done = false;
@@ -160,13 +160,13 @@ static const struct weft_req_ops send_ops = { .start = send_start,
 
 static void on_setup_sent(void *arg, struct weft_req *req)
 {
-	struct parts *parts = arg;
+	struct weft_parts *parts = arg;
 
 	weft_req_put(req);
 	weft_req_put(parts->req);
 }
 
-static int send_setup(struct parts *parts)
+static int send_setup(struct weft_parts *parts)
 {
 	struct weft_msg msg = part_message(parts, &parts->setup,
 		sizeof(parts->setup), NULL, parts->req->tag);
@@ -187,7 +187,7 @@ int weft_psend_init(
 	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out)
 {
 	struct weft_comm *comm = msg->comm;
-	struct parts *parts;
+	struct weft_parts *parts;
 	int err = WEFT_ERR_NOMEM;
 
 	weft_vci_lock(comm->vci);
@@ -219,7 +219,7 @@ static void on_part_sent(void *arg, struct weft_req *req)
 	part_one_less(part->parts, err);
 }
 
-static int ready(struct parts *parts, int32_t k)
+static int ready(struct weft_parts *parts, int32_t k)
 {
 	struct weft_req *req = parts->req, *sent;
 	int64_t at = k * parts->count * req->type->extent;
@@ -241,7 +241,7 @@ static int ready(struct parts *parts, int32_t k)
 
 int weft_pready(struct weft_req *req, int32_t first, int32_t last)
 {
-	struct parts *parts = req->state;
+	struct weft_parts *parts = req->parts;
 	int err = 0;
 
 	if (req->ops != &send_ops || !req->is_active)
@@ -263,7 +263,7 @@ int weft_pready(struct weft_req *req, int32_t first, int32_t last)
 static void on_part_came(void *arg, struct weft_req *req)
 {
 	struct part *part = arg;
-	struct parts *parts = part->parts;
+	struct weft_parts *parts = part->parts;
 	size_t at = (size_t)(part - parts->list) * parts->setup.part_len;
 	int err = req->status.err;
 
@@ -276,7 +276,7 @@ static void on_part_came(void *arg, struct weft_req *req)
 	part_one_less(parts, err);
 }
 
-static void post_part(struct parts *parts, uint32_t k, char *run)
+static void post_part(struct weft_parts *parts, uint32_t k, char *run)
 {
 	struct weft_msg msg =
 		part_message(parts, run + k * parts->setup.part_len,
@@ -291,7 +291,7 @@ static void post_part(struct parts *parts, uint32_t k, char *run)
 }
 
 /* The sender's cut is known: makes room for what is kept per message. */
-static int take_setup(struct parts *parts)
+static int take_setup(struct weft_parts *parts)
 {
 	uint64_t n = parts->setup.n_parts, len = parts->setup.part_len;
 	size_t room = total_len(parts);
@@ -313,7 +313,7 @@ static int take_setup(struct parts *parts)
 	return 0;
 }
 
-static void post_all(struct parts *parts)
+static void post_all(struct weft_parts *parts)
 {
 	struct weft_req *req = parts->req;
 	uint32_t n = parts->setup.n_parts;
@@ -332,7 +332,7 @@ static void post_all(struct parts *parts)
 }
 
 /* Begins a round whose set-up is there. */
-static void recv_round(struct parts *parts)
+static void recv_round(struct weft_parts *parts)
 {
 	parts->err = take_setup(parts);
 	if (parts->err)
@@ -343,7 +343,7 @@ static void recv_round(struct parts *parts)
 
 static int recv_start(struct weft_req *req)
 {
-	struct parts *parts = req->state;
+	struct weft_parts *parts = req->parts;
 
 	if (req->src == WEFT_PROC_NULL) {
 		req->status.source = WEFT_PROC_NULL;
@@ -366,7 +366,7 @@ static const struct weft_req_ops recv_ops = { .start = recv_start,
 
 static void on_setup_came(void *arg, struct weft_req *req)
 {
-	struct parts *parts = arg;
+	struct weft_parts *parts = arg;
 	struct weft_req *mine = parts->req;
 
 	parts->has_setup = true;
@@ -380,7 +380,7 @@ static void on_setup_came(void *arg, struct weft_req *req)
 	weft_req_put(mine);
 }
 
-static int post_setup(struct parts *parts)
+static int post_setup(struct weft_parts *parts)
 {
 	struct weft_msg msg = part_message(parts, &parts->setup,
 		sizeof(parts->setup), NULL, parts->req->tag);
@@ -404,7 +404,7 @@ int weft_precv_init(
 	const struct weft_msg *msg, int32_t n_parts, struct weft_req **req_out)
 {
 	struct weft_vci *vci = msg->comm->vci;
-	struct parts *parts;
+	struct weft_parts *parts;
 	int err;
 
 	weft_vci_lock(vci);
@@ -419,7 +419,7 @@ int weft_precv_init(
 }
 
 /* All of the sender's partitions that overlap one of ours. */
-static bool part_arrived(const struct parts *parts, int32_t k)
+static bool part_arrived(const struct weft_parts *parts, int32_t k)
 {
 	uint64_t mine = (uint64_t)(parts->count * parts->req->type->size);
 	uint64_t len = parts->setup.part_len;
@@ -438,7 +438,7 @@ static bool part_arrived(const struct parts *parts, int32_t k)
 
 int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out)
 {
-	struct parts *parts = req->state;
+	struct weft_parts *parts = req->parts;
 
 	if (req->ops != &recv_ops)
 		return weft_err_set(

@@ -264,7 +264,6 @@ static inline __attribute__((always_inline)) int recv_begin(
 		return 0;
 	}
 	weft_req_get(req);
-	req->is_last = false;
 	message = weft_match_find(match, req->ctx, req->src, req->tag);
 	if (message) {
 		weft_match_take(match, message);
@@ -326,10 +325,8 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 	weft_vci_lock(vci);
 	err = irecv(msg, &req);
 	if (!err) {
-		if (!req->is_done) {
-			req->is_last = true; /* nobody can cancel it */
+		if (!req->is_done)
 			weft_req_wait(vci, req);
-		}
 		err = req->status.err;
 		*status_out = req->status;
 		weft_req_put(req);

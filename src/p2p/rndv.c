@@ -35,7 +35,7 @@ int weft_rndv_offer(struct weft_req *req)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_RTS,
-		.flags = req->is_last ? WEFT_WIRE_IS_LAST : 0,
+		.flags = req->send.is_last ? WEFT_WIRE_IS_LAST : 0,
 		.src = (uint32_t)req->comm->rank,
 		.ctx = req->ctx,
 		.tag = req->tag,
@@ -53,7 +53,7 @@ int weft_rndv_offer(struct weft_req *req)
 	err = weft_departed_receiver(req->comm, req->src);
 	if (err)
 		return err;
-	req->remote = 0;
+	req->rndv.remote = 0;
 	/* To myself the exchange may be over before the post returns. */
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
@@ -78,12 +78,12 @@ int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_CTS,
-		.tag = req->n_rails,
 	};
 	struct weft_wire_cts cts = {
 		.sreq = sreq,
 		.rreq = weft_obj_handle(req),
 		.len = len,
+		.n_rails = req->rndv.n_rails,
 	};
 
 	return weft_peer_control(req->peer, &head, &cts, sizeof(cts));
@@ -175,8 +175,8 @@ static int pull_local(
 
 static int pull_remote(struct weft_req *req, uint64_t sreq, size_t len)
 {
-	req->remote = sreq;
-	req->n_rails = weft_rndv_seg_rails(req, len);
+	req->rndv.remote = sreq;
+	req->rndv.n_rails = weft_rndv_seg_rails(req, len);
 	if (!weft_type_is_run(req->type, req->count)) {
 		req->staging = malloc(len);
 		if (!req->staging)
@@ -240,10 +240,10 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	} else if (peer->is_self || (peer->is_shm && peer->can_read && addr)) {
 		err = pull_local(req, sreq, addr, len);
 	} else if (peer->is_shm) {
-		req->remote = sreq; /* expects fragments */
-		req->n_rails = 0;
-		req->n_moved = 0;
-		req->seq = len;
+		req->rndv.remote = sreq; /* expects fragments */
+		req->rndv.n_rails = 0;
+		req->rndv.n_moved = 0;
+		req->rndv.total = len;
 		err = weft_rndv_ask(req, sreq, len);
 	} else {
 		err = pull_remote(req, sreq, len);
@@ -261,35 +261,38 @@ static struct weft_req *rndv_find(
 {
 	struct weft_req *req = weft_table_get(&weft_reqs, handle);
 
-	return req && req->kind == kind && req->peer == peer && !req->is_done &&
-			       !req->is_eager &&
-			       weft_list_is_empty(&req->out.link)
-		       ? req
-		       : NULL;
+	if (!req || req->kind != kind || req->peer != peer || req->is_done ||
+		!weft_list_is_empty(&req->out.link))
+		return NULL;
+	if (kind == WEFT_REQ_SEND &&
+		(req->send.is_eager || req->send.in_fabric))
+		return NULL;
+	return req;
 }
 
 /* b) Streams the data through the ring as far as it goes. */
 static int push_frags(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
-	size_t total = (size_t)req->seq;
+	size_t total = (size_t)req->rndv.total;
 	size_t max = weft_min(peer->tx.buf_len / 4, 32768);
 	const char *run = weft_send_run(req);
 	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
-	while (!err && req->n_moved < total) {
+	while (!err && req->rndv.n_moved < total) {
 		struct weft_wire_head head = { .op = WEFT_WIRE_FRAG };
-		struct weft_wire_frag frag = { req->remote, req->n_moved };
-		size_t len = weft_min(max, total - req->n_moved);
+		struct weft_wire_frag frag = { req->rndv.remote,
+			req->rndv.n_moved };
+		size_t len = weft_min(max, total - req->rndv.n_moved);
 		char *place = weft_ring_reserve(&peer->tx, sizeof(frag) + len);
 
 		if (!place)
 			return WEFT_AGAIN;
 		memcpy(place, &frag, sizeof(frag));
-		memcpy(place + sizeof(frag), run + req->n_moved, len);
+		memcpy(place + sizeof(frag), run + req->rndv.n_moved, len);
 		weft_peer_stamp(peer, &head);
 		weft_ring_commit(&peer->tx, &head, sizeof(frag) + len);
-		req->n_moved += len;
+		req->rndv.n_moved += len;
 	}
 	weft_send_finish(req, err);
 	return 0;
@@ -301,24 +304,25 @@ void weft_rndv_on_cts(struct weft_vci *vci, struct weft_peer *peer,
 	struct weft_wire_cts cts;
 	struct weft_req *req;
 
+	(void)head;
 	if (!weft_wire_get_cts(&cts, payload, len)) {
 		weft_dispatch_drop(vci, "clear-to-send too short");
 		return;
 	}
 	req = rndv_find(peer, cts.sreq, WEFT_REQ_SEND);
-	if (!req || req->remote || !cts.rreq || cts.len > req->len ||
-		head->tag < 0 || head->tag > peer->n_rails) {
+	if (!req || req->rndv.remote || !cts.rreq || cts.len > req->len ||
+		cts.n_rails > peer->n_rails) {
 		weft_dispatch_drop(vci, "clear-to-send for no such send");
 		return;
 	}
-	req->remote = cts.rreq;
-	req->n_rails = (uint8_t)head->tag;
+	req->rndv.remote = cts.rreq;
+	req->rndv.n_rails = (uint8_t)cts.n_rails;
 	if (!peer->is_shm) {
 		weft_rndv_seg_start(req, cts.len);
 		return;
 	}
-	req->n_moved = 0;
-	req->seq = cts.len;
+	req->rndv.n_moved = 0;
+	req->rndv.total = cts.len;
 	req->out.push = push_frags;
 	weft_peer_queue(peer, &req->out);
 }
@@ -336,15 +340,16 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	len -= sizeof(frag);
 	req = rndv_find(peer, frag.rreq, WEFT_REQ_RECV);
-	if (!req || req->is_posted || !req->remote || req->n_parts ||
-		frag.offset != req->n_moved || len > req->seq - req->n_moved) {
+	if (!req || req->recv.is_posted || !req->rndv.remote ||
+		req->rndv.n_segs || frag.offset != req->rndv.n_moved ||
+		len > req->rndv.total - req->rndv.n_moved) {
 		weft_dispatch_drop(vci, "fragment of no such message");
 		return;
 	}
 	weft_unpack(req->type, req->count, req->buf, frag.offset,
 		(const char *)payload + sizeof(frag), len);
-	req->n_moved += len;
-	if (req->n_moved == req->seq)
+	req->rndv.n_moved += len;
+	if (req->rndv.n_moved == req->rndv.total)
 		weft_p2p_finish(req, req->status.err);
 }
 
@@ -366,7 +371,7 @@ static bool send_ends(struct weft_req *req, uint64_t how)
 		weft_failure_note(req->comm, how - WEFT_WIRE_PROC_FAILED);
 		err = weft_comm_failed(req->comm);
 	}
-	if (req->remote)
+	if (req->rndv.remote)
 		return weft_rndv_seg_answer(req, err);
 	weft_send_finish(req, err);
 	return true;
@@ -397,6 +402,6 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	/* both may have failed, and know it */
 	req = rndv_find(peer, fin.req, WEFT_REQ_RECV);
-	if (req && !req->is_posted && req->n_parts > 0)
+	if (req && !req->recv.is_posted && req->rndv.n_segs > 0)
 		weft_rndv_seg_withdraw(req, lost(peer, "send"));
 }

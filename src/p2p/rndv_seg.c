@@ -55,8 +55,8 @@ static struct weft_net *net_of(const struct weft_vci *vci, uint8_t rail)
 static size_t rndv_seg_cut(
 	const struct weft_req *req, size_t offset, uint8_t *rail)
 {
-	size_t total = (size_t)req->seq;
-	size_t n = req->n_rails + 1u;
+	size_t total = (size_t)req->rndv.total;
+	size_t n = req->rndv.n_rails + 1u;
 	size_t stretch = (total + n * PAGE - 1) / (n * PAGE) * PAGE;
 	size_t end;
 
@@ -84,21 +84,23 @@ static void rndv_seg_tell(
  * then is what is lost. Its answer ends the send. */
 static void tell_loss(struct weft_req *req)
 {
-	if (!req->is_failed || !req->is_unanswered || req->n_parts > 1)
+	if (!req->rndv.is_failed || !req->rndv.is_unanswered ||
+		req->rndv.n_segs > 1)
 		return;
-	req->is_failed = false;
-	rndv_seg_tell(req->peer, req->remote, true);
+	req->rndv.is_failed = false;
+	rndv_seg_tell(req->peer, req->rndv.remote, true);
 }
 
 /* Telling comes last, for it may be the end of the peer. */
 static void over(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
-	uint64_t remote = req->remote;
-	bool is_failed = req->is_failed;
-	bool tells = is_failed || (req->kind == WEFT_REQ_RECV && req->n_rails);
+	uint64_t remote = req->rndv.remote;
+	bool is_failed = req->rndv.is_failed;
+	bool tells =
+		is_failed || (req->kind == WEFT_REQ_RECV && req->rndv.n_rails);
 
-	if (req->n_rails)
+	if (req->rndv.n_rails)
 		req->vci->rails.n_users--;
 	if (req->kind == WEFT_REQ_SEND) {
 		weft_send_finish(req, req->status.err);
@@ -115,8 +117,8 @@ static void over(struct weft_req *req)
 static void one_done(struct weft_req *req, int err)
 {
 	rndv_seg_note(req, err);
-	req->is_failed |= err != 0;
-	if (--req->n_parts == 0)
+	req->rndv.is_failed |= err != 0;
+	if (--req->rndv.n_segs == 0)
 		over(req);
 	else
 		tell_loss(req);
@@ -160,8 +162,8 @@ static int post_to(struct piece *piece, char *at, size_t len)
 	uint64_t mask = net->plan.tag_mask;
 
 	if (req->kind == WEFT_REQ_SEND)
-		return weft_net_tsend(
-			net, addr, at, len, req->remote & mask, &piece->op);
+		return weft_net_tsend(net, addr, at, len,
+			req->rndv.remote & mask, &piece->op);
 	return weft_net_trecv(
 		net, addr, at, len, weft_obj_handle(req) & mask, &piece->op);
 }
@@ -182,7 +184,7 @@ static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
 		free(piece);
 		return err;
 	}
-	req->n_parts++;
+	req->rndv.n_segs++;
 	*offset += len;
 	return 0;
 }
@@ -190,9 +192,9 @@ static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
 bool weft_rndv_seg_answer(struct weft_req *req, int err)
 {
 	rndv_seg_note(req, err);
-	if (!req->is_unanswered)
+	if (!req->rndv.is_unanswered)
 		return false;
-	req->is_unanswered = false;
+	req->rndv.is_unanswered = false;
 	one_done(req, 0);
 	return true;
 }
@@ -218,25 +220,25 @@ void weft_rndv_seg_withdraw(struct weft_req *req, int err)
 }
 
 /* Posts the pieces not posted yet; n_moved counts bytes posted, total is in
- * seq. */
+ * rndv.total. */
 static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
 	char *run = weft_send_run(req);
-	size_t total = (size_t)req->seq;
+	size_t total = (size_t)req->rndv.total;
 	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
-	while (!err && req->n_moved < total) {
-		err = rndv_seg_post(req, run, &req->n_moved);
+	while (!err && req->rndv.n_moved < total) {
+		err = rndv_seg_post(req, run, &req->rndv.n_moved);
 		if (err == WEFT_AGAIN)
 			return err;
 	}
 	if (!err && req->kind == WEFT_REQ_RECV)
-		err = weft_rndv_ask(req, req->remote, total);
+		err = weft_rndv_ask(req, req->rndv.remote, total);
 	if (err && req->kind == WEFT_REQ_RECV)
 		rndv_seg_take_back(req);
-	if (!err && req->kind == WEFT_REQ_SEND && req->n_rails) {
-		req->is_unanswered = true; /* the last part */
+	if (!err && req->kind == WEFT_REQ_SEND && req->rndv.n_rails) {
+		req->rndv.is_unanswered = true; /* the last part */
 		tell_loss(req);
 		return 0;
 	}
@@ -244,16 +246,16 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
-/* n_parts holds one more for the posting itself, dropped by push, or kept for
+/* n_segs holds one more for the posting itself, dropped by push, or kept for
  * the receiver's answer. */
 void weft_rndv_seg_start(struct weft_req *req, size_t total)
 {
-	req->n_moved = 0;
-	req->n_parts = 1;
-	req->is_failed = false;
-	req->seq = total;
+	req->rndv.n_moved = 0;
+	req->rndv.n_segs = 1;
+	req->rndv.is_failed = false;
+	req->rndv.total = total;
 	req->out.push = rndv_seg_push;
-	if (req->n_rails)
+	if (req->rndv.n_rails)
 		req->vci->rails.n_users++;
 	if (!weft_peer_is_clear(req->peer) ||
 		rndv_seg_push(req->peer, &req->out) == WEFT_AGAIN)

@@ -59,7 +59,7 @@ void *weft_send_run(struct weft_req *req)
 void weft_send_finish(struct weft_req *req, int err)
 {
 	req->comm->n_sends--;
-	req->is_asked = false; /* its data was asked for meanwhile */
+	req->send.is_asked = false; /* its data was asked for meanwhile */
 	weft_p2p_finish(req, err);
 }
 
@@ -88,8 +88,8 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	struct weft_peer *peer = req->peer;
 
 	(void)len;
-	req->in_fabric = false;
-	if (weft_unlikely(req->is_asked)) {
+	req->send.in_fabric = false;
+	if (weft_unlikely(req->send.is_asked)) {
 		req->comm->n_sends--; /* the answer completes it */
 		weft_req_put(req);
 	} else {
@@ -125,7 +125,7 @@ static int eager_net(struct weft_req *req)
 			return WEFT_ERR_NOMEM;
 		req->op.done = on_eager_sent;
 		err = weft_net_send(net, peer->net_addr, iov, 2, &req->op);
-		req->in_fabric = err == 0;
+		req->send.in_fabric = err == 0;
 		err = err ? err : 1;
 	}
 	if (err < 0)
@@ -157,8 +157,8 @@ static int eager(struct weft_req *req)
 		rc = peer->is_shm ? eager_ring(req) : eager_net(req);
 	if (rc >= 0) {
 		peer->credit -= (int64_t)(req->len + WEFT_EAGER_OVERHEAD);
-		req->is_eager = true;
-		req->seq = peer->n_eager_sent++;
+		req->send.is_eager = true;
+		req->send.number = peer->n_eager_sent++;
 	}
 	return rc;
 }
@@ -177,7 +177,7 @@ static int send_now(struct weft_req *req)
 		if (weft_nic_send(req, &rc))
 			return rc;
 	}
-	if (req->mode != WEFT_SEND_SYNC && req->len <= eager_max(peer) &&
+	if (req->send.mode != WEFT_SEND_SYNC && req->len <= eager_max(peer) &&
 		peer->credit >= (int64_t)(req->len + WEFT_EAGER_OVERHEAD))
 		return eager(req);
 	return weft_rndv_offer(req);
@@ -204,8 +204,8 @@ static int send_begin(struct weft_req *req, bool is_last)
 	int rc = WEFT_AGAIN;
 
 	/* collectives and partitions cannot be cancelled */
-	req->is_last = is_last ||
-		       req->ctx % WEFT_CTX_OFFSET_END != WEFT_CTX_OFFSET_P2P;
+	req->send.is_last = is_last || req->ctx % WEFT_CTX_OFFSET_END !=
+					       WEFT_CTX_OFFSET_P2P;
 	if (weft_unlikely(req->src == WEFT_PROC_NULL)) {
 		weft_req_complete(req, 0);
 		return 0;
@@ -286,8 +286,8 @@ static inline void fill_sent(struct weft_req *req, const struct weft_msg *msg)
 	req->ctx = msg->comm->ctx + msg->ctx_offset;
 	req->src = msg->rank;
 	req->tag = msg->tag;
-	req->is_eager = true;
-	req->seq = (uint16_t)(req->peer->n_eager_sent - 1);
+	req->send.is_eager = true;
+	req->send.number = (uint16_t)(req->peer->n_eager_sent - 1);
 	req->is_done = true;
 }
 
@@ -305,6 +305,7 @@ static inline __attribute__((always_inline)) int isend(
 		return 0;
 	}
 	weft_p2p_fill(req, msg);
+	req->send.mode = (uint8_t)msg->mode;
 	err = weft_send_start(req);
 	if (weft_unlikely(err)) {
 		weft_req_put(req);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sendrecv: a send and a receive as one request
  *
- * The request counts its two halves in n_parts; each half's completion lowers
- * it. The first error stays. */
+ * The request counts its two halves in sendrecv.n_left; each half's completion
+ * lowers it. The first error stays. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void half_done(struct weft_req *both, struct weft_req *half)
 		err = half->status.err;
 	both->status.err = err;
 	weft_req_put(half);
-	if (--both->n_parts > 0)
+	if (--both->sendrecv.n_left > 0)
 		return;
 	weft_req_complete(both, err);
 	weft_req_put(both);
@@ -71,7 +71,7 @@ static void start_half(struct weft_req *both, const struct weft_msg *msg,
 	if (half)
 		sendrecv_follow(both, half);
 	else
-		both->n_parts--;
+		both->sendrecv.n_left--;
 }
 
 int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
@@ -95,11 +95,11 @@ int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
 		return err;
 	}
 	both->comm = weft_comm_get(send->comm);
-	both->n_parts = 3; /* this function is the third */
+	both->sendrecv.n_left = 3; /* this function is the third */
 	weft_req_get(both);
 	start_half(both, recv, WEFT_REQ_RECV);
 	start_half(both, &out, WEFT_REQ_SEND);
-	if (--both->n_parts == 0) {
+	if (--both->sendrecv.n_left == 0) {
 		weft_req_complete(both, both->status.err);
 		weft_req_put(both);
 	}

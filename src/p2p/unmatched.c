@@ -49,14 +49,6 @@ static enum weft_ctx_offset unmatched_plane_of(
 	return (enum weft_ctx_offset)(ctx - comm->ctx);
 }
 
-/* Announced, and nothing heard since. */
-static bool unmatched_is_offered(const struct weft_req *req)
-{
-	return req->kind == WEFT_REQ_SEND && !req->is_done && req->peer &&
-	       !req->is_eager && !req->remote && req->n_parts == 0 &&
-	       weft_list_is_empty(&req->out.link);
-}
-
 /* Says of a send that waits for its receive that it will not be taken back. */
 static void say_last(struct weft_req *req)
 {
@@ -69,7 +61,8 @@ static void say_last(struct weft_req *req)
 		.tag = req->tag,
 	};
 
-	req->is_last = !weft_peer_control(req->peer, &head, &fin, sizeof(fin));
+	req->send.is_last =
+		!weft_peer_control(req->peer, &head, &fin, sizeof(fin));
 }
 
 static void say_all_last(struct weft_comm *comm)
@@ -78,8 +71,8 @@ static void say_all_last(struct weft_comm *comm)
 	uint32_t pos = 0;
 
 	while ((req = weft_req_next(comm->vci, &pos)) != NULL)
-		if (req->refs && req->comm == comm && !req->is_last &&
-			unmatched_is_offered(req))
+		if (req->refs && req->comm == comm &&
+			weft_req_is_offered(req) && !req->send.is_last)
 			say_last(req);
 }
 
@@ -199,7 +192,7 @@ void weft_unmatched_on_refused(struct weft_req *req)
 	if (req->comm->is_disconnected &&
 		unmatched_plane_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
 		weft_unmatched_note(req->comm,
-			req->mode == WEFT_SEND_BUFFERED
+			req->send.mode == WEFT_SEND_BUFFERED
 				? WEFT_UNMATCHED_BUFFERED
 				: WEFT_UNMATCHED_SEND,
 			req->src, req->tag, req->len);
@@ -311,7 +304,7 @@ int weft_departed_receiver(const struct weft_comm *comm, int32_t rank)
 /* An announced send whose receiver left for good. */
 static bool is_stranded(const struct weft_req *req)
 {
-	return unmatched_is_offered(req) &&
+	return weft_req_is_offered(req) &&
 	       weft_departed_receiver(req->comm, req->src);
 }
 
@@ -321,14 +314,14 @@ void weft_departed_on_wait(struct weft_req *req)
 
 	if (!comm || !comm->departed || req->is_done)
 		return;
-	if (req->kind == WEFT_REQ_RECV && req->is_posted) {
+	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
 		/* its leaving itself goes on in the control context */
 		if (comm->failed || unmatched_plane_of(comm, req->ctx) !=
 					    WEFT_CTX_OFFSET_CTL)
 			forsake(req);
 	} else if (is_stranded(req)) {
 		weft_send_finish(req, weft_departed_source(comm, req->src));
-	} else if (unmatched_is_offered(req) && !req->is_last &&
+	} else if (weft_req_is_offered(req) && !req->send.is_last &&
 		   weft_departed_source(comm, req->src)) {
 		say_last(req);
 	}
@@ -347,7 +340,7 @@ static void end_all(struct weft_comm *comm)
 		if (is_stranded(req))
 			weft_departed_on_wait(req);
 		if (req->kind == WEFT_REQ_RECV && !req->is_done &&
-			req->is_posted &&
+			req->recv.is_posted &&
 			(comm->failed || unmatched_plane_of(comm, req->ctx) ==
 						 WEFT_CTX_OFFSET_COLL))
 			forsake(req);

@@ -125,10 +125,11 @@ static_assert(sizeof(struct weft_wire_rts) == 24, "wire layout");
 
 struct weft_wire_cts {
 	uint64_t sreq;
-	uint64_t rreq; /* receiver's request; tag of the bulk data */
-	uint64_t len;  /* bytes wanted; less than offered when truncating */
+	uint64_t rreq;	  /* receiver's request; tag of the bulk data */
+	uint64_t len;	  /* bytes wanted; less than offered when truncating */
+	uint64_t n_rails; /* of the data, beside the first */
 };
-static_assert(sizeof(struct weft_wire_cts) == 24, "wire layout");
+static_assert(sizeof(struct weft_wire_cts) == 32, "wire layout");
 
 struct weft_wire_frag {
 	uint64_t rreq;

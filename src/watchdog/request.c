@@ -120,7 +120,7 @@ static const char *call_of(const struct weft_req *req)
 	if (req->kind == WEFT_REQ_RECV)
 		return "MPI_Recv";
 	if (req->kind == WEFT_REQ_SEND)
-		return req->mode ? "MPI_Ssend" : "MPI_Send";
+		return req->send.mode ? "MPI_Ssend" : "MPI_Send";
 	return "MPI_Wait";
 }
 
@@ -268,13 +268,6 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 	on_ranks(&from, need, comm, rank);
 }
 
-/* Announced, and nothing heard since. */
-static bool request_is_offered(const struct weft_req *req)
-{
-	return req->peer && !req->is_eager && !req->remote &&
-	       req->n_parts == 0 && req->out.link.next == &req->out.link;
-}
-
 static void need_receive(const struct asking *a, const struct weft_req *req)
 {
 	const struct weft_comm *comm = req->comm;
@@ -323,7 +316,7 @@ static bool is_part(const struct weft_req *req, const struct weft_req *whole)
 	const void *arg = req->on_done_arg;
 
 	return req->refs && !req->is_done && req->on_done && arg &&
-	       (arg == whole || arg == whole->state) && is_message(req);
+	       (arg == whole || arg == whole->attached) && is_message(req);
 }
 
 static const char *other_of(const struct weft_req *req)
@@ -352,9 +345,9 @@ static void need_parts(const struct asking *a, const struct weft_req *whole)
 /* True when there is something that can be asked for. */
 static bool need_req(const struct asking *a, const struct weft_req *req)
 {
-	if (req->kind == WEFT_REQ_RECV && req->is_posted) {
+	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
 		need_message(a, req->comm, req->ctx, req->src, req->tag);
-	} else if (req->kind == WEFT_REQ_SEND && request_is_offered(req)) {
+	} else if (weft_req_is_offered(req)) {
 		need_receive(a, req);
 	} else if (is_message(req)) {
 		need_other(a, req->kind == WEFT_REQ_RECV
@@ -417,8 +410,8 @@ static void request_needs(struct weft_wait *wait)
 static uint64_t pulse_of(const struct weft_req *whole)
 {
 	const struct weft_req *req;
-	uint64_t sum = weft_obj_handle(whole) + whole->n_moved +
-		       whole->n_parts + whole->remote;
+	uint64_t sum = weft_obj_handle(whole) + whole->rndv.n_moved +
+		       whole->rndv.n_segs + whole->rndv.remote;
 	uint32_t pos = 0;
 
 	if (is_message(whole))

@@ -336,7 +336,10 @@ static uint32_t n_spare(const struct weft_vci *vci)
 	uint32_t n = 0;
 
 	for (struct weft_req *req = vci->spare_reqs; req; req = req->spare) {
-		FUZZ_CHECK(!req->is_asked && !req->in_fabric);
+		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
+			FUZZ_CHECK(!weft_req_in_fabric(req));
+		if (req->kind == WEFT_REQ_SEND)
+			FUZZ_CHECK(!req->send.is_asked);
 		n++;
 	}
 	return n;

@@ -112,7 +112,7 @@ static void step_arrive(struct weft_match *match, struct model *model)
 	}
 	assert_ptr_equal(req, expected);
 	if (req) {
-		assert_false(req->is_posted);
+		assert_false(req->recv.is_posted);
 		model_remove((void **)model->posted, &model->n_posted, at);
 		free(req);
 		return;
