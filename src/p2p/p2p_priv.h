@@ -7,6 +7,7 @@
 #ifndef WEFT_P2P_PRIV_H
 #define WEFT_P2P_PRIV_H
 
+#include "base/clock.h"
 #include "base/knob.h"
 #include "transport/vci.h"
 #include "dt/pack.h"
@@ -129,6 +130,12 @@ void weft_unmatched_judge(struct weft_message *message);
 /* The sender of an announced message will not take it back. */
 void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 	uint64_t ctx, uint64_t sreq);
+
+/* Counts milliseconds; only differences mean something. */
+static inline uint32_t weft_rndv_now_ms(void)
+{
+	return (uint32_t)(weft_now_ns() / (WEFT_NS_PER_S / 1000));
+}
 
 /* The receiver of this send is leaving and will never receive it. */
 void weft_unmatched_on_refused(struct weft_req *req);

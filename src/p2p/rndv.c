@@ -54,6 +54,7 @@ int weft_rndv_offer(struct weft_req *req)
 	if (err)
 		return err;
 	req->rndv.remote = 0;
+	req->rndv.since_ms = weft_rndv_now_ms();
 	/* To myself the exchange may be over before the post returns. */
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));

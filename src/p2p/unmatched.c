@@ -188,6 +188,8 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 
 void weft_unmatched_on_refused(struct weft_req *req)
 {
+	uint32_t ms = weft_rndv_now_ms() - req->rndv.since_ms;
+
 	/* otherwise the call that completes it says so */
 	if (req->comm->is_disconnected &&
 		unmatched_plane_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
@@ -199,9 +201,10 @@ void weft_unmatched_on_refused(struct weft_req *req)
 	weft_send_finish(req,
 		weft_err_set(WEFT_ERR_PENDING,
 			"a send of %zu bytes with tag %d to rank %d is "
-			"pending for ever: rank %d left the communicator "
-			"without receiving it",
-			req->len, (int)req->tag, (int)req->src, (int)req->src));
+			"pending for %u.%u s and would be for ever: rank %d "
+			"left the communicator without receiving it",
+			req->len, (int)req->tag, (int)req->src, ms / 1000,
+			ms % 1000 / 100, (int)req->src));
 }
 
 void weft_p2p_leave_locked(struct weft_comm *comm)
