@@ -34,55 +34,6 @@ static weft_coll_fn *const inter[WEFT_COLL_N] = {
 	[WEFT_COLL_REDUCE_SCATTER] = weft_inter_build_reduce_scatter,
 };
 
-enum { NUMBERS = 1 << WEFT_TAG_COLL_SHIFT };
-
-int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
-	enum weft_coll_kind kind)
-{
-	if (ctx_offset != WEFT_CTX_OFFSET_COLL)
-		return (int32_t)(comm->ctl_seq++ & 0x7fffffff);
-	return (int32_t)(comm->coll_seq++ & (NUMBERS - 1)) |
-	       (int32_t)kind << WEFT_TAG_COLL_SHIFT;
-}
-
-int weft_coll_differs(int32_t tag, int32_t met, int32_t rank)
-{
-	const int kind = tag >> WEFT_TAG_COLL_SHIFT;
-	const int other = met >> WEFT_TAG_COLL_SHIFT;
-
-	return weft_err_set(WEFT_ERR_NOT_SAME,
-		"%s here met %s of rank %d: all members must call the same "
-		"collectives on a communicator, in the same order",
-		weft_coll_name((enum weft_coll_kind)kind),
-		other < 0 || other >= WEFT_COLL_N
-			? "something else"
-			: weft_coll_name((enum weft_coll_kind)other),
-		(int)rank);
-}
-
-_Static_assert(WEFT_COLL_N <= 16, "a kind fits above its number in a tag");
-
-const char *weft_coll_name(enum weft_coll_kind kind)
-{
-	static const char *const names[] = {
-		[WEFT_COLL_BARRIER] = "MPI_Barrier",
-		[WEFT_COLL_BCAST] = "MPI_Bcast",
-		[WEFT_COLL_GATHER] = "MPI_Gather",
-		[WEFT_COLL_SCATTER] = "MPI_Scatter",
-		[WEFT_COLL_ALLGATHER] = "MPI_Allgather",
-		[WEFT_COLL_ALLTOALL] = "MPI_Alltoall",
-		[WEFT_COLL_REDUCE] = "MPI_Reduce",
-		[WEFT_COLL_ALLREDUCE] = "MPI_Allreduce",
-		[WEFT_COLL_REDUCE_SCATTER] = "MPI_Reduce_scatter",
-		[WEFT_COLL_SCAN] = "MPI_Scan",
-		[WEFT_COLL_EXSCAN] = "MPI_Exscan",
-		[WEFT_COLL_NEIGHBOR_ALLGATHER] = "MPI_Neighbor_allgather",
-		[WEFT_COLL_NEIGHBOR_ALLTOALL] = "MPI_Neighbor_alltoall",
-	};
-
-	return names[kind];
-}
-
 static void coll_hold(
 	struct weft_sched *sched, const struct weft_blocks *blocks, int32_t n)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pe_wait: waits that end when a PE fails, and speak up when they take long
+/* pe_wait: waits for operations end when a PE fails, and speak up when they
+ * take long
  *
  * A process that died is learnt from the process manager by whoever makes
  * progress. A wait for one PE ends with its death. One for several, or for
@@ -21,11 +22,9 @@
 
 enum {
 	ROUNDS_PER_LOOK = 64,
-	GRACE_NS = 1000000000, /* for the living to answer */
-	NEWS_NS = 200000000,   /* a fabric may know before the manager */
+	NEWS_NS = 200000000, /* a fabric may know before the manager */
 	NOTE_NS = 100000000,
 	SHOWN = 4,
-	PATIENCE = 6, /* times WEFT_STALL_WARN, while something moves */
 };
 
 /* VCI's lock held. */
@@ -38,7 +37,7 @@ static bool is_proc_failed(uint32_t pe)
 	return peer && peer->state == WEFT_PEER_FAILED;
 }
 
-static bool is_pe_failed(uint32_t pe)
+bool weft_rma_pe_has_failed(uint32_t pe)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 	bool is;
@@ -72,7 +71,8 @@ uint32_t weft_rma_pe_failed(char *text, size_t len)
 }
 
 /* True when it is time to look, every so many rounds; begins the count. */
-static bool is_time(uint32_t *n_rounds, uint64_t *start_ns, uint64_t *now_out)
+bool weft_rma_wait_is_time(
+	uint32_t *n_rounds, uint64_t *start_ns, uint64_t *now_out)
 {
 	if (weft_likely(++*n_rounds % ROUNDS_PER_LOOK))
 		return false;
@@ -82,7 +82,7 @@ static bool is_time(uint32_t *n_rounds, uint64_t *start_ns, uint64_t *now_out)
 	return true;
 }
 
-static bool is_long(uint64_t start_ns, uint64_t now)
+bool weft_rma_wait_is_long(uint64_t start_ns, uint64_t now)
 {
 	return weft_knobs.stall_warn &&
 	       now - start_ns >=
@@ -99,7 +99,7 @@ static uint32_t rma_wait_pe_at(uint64_t addr)
 }
 
 /* For whoever asks what this process is in. */
-static void rma_wait_note(
+void weft_rma_wait_note(
 	const char *what, uint64_t addr, uint64_t start_ns, uint64_t now)
 {
 	char text[WEFT_WAIT_TEXT];
@@ -141,11 +141,13 @@ int weft_rma_op_wait_check(struct weft_rma_op_wait *op_wait, uint32_t n_left)
 	char failed[80];
 	uint64_t now;
 
-	if (weft_likely(!is_time(&op_wait->n_rounds, &op_wait->start_ns, &now)))
+	if (weft_likely(!weft_rma_wait_is_time(
+		    &op_wait->n_rounds, &op_wait->start_ns, &now)))
 		return 0;
-	rma_wait_note(op_wait->what, op_wait->addr, op_wait->start_ns, now);
+	weft_rma_wait_note(
+		op_wait->what, op_wait->addr, op_wait->start_ns, now);
 	if (op_wait->addr != WEFT_RMA_ALL &&
-		is_pe_failed(rma_wait_pe_at(op_wait->addr)))
+		weft_rma_pe_has_failed(rma_wait_pe_at(op_wait->addr)))
 		return weft_rma_wait_failed(
 			op_wait->what, rma_wait_pe_at(op_wait->addr));
 	if (n_left != op_wait->n_left || !op_wait->moved_ns) {
@@ -154,11 +156,11 @@ int weft_rma_op_wait_check(struct weft_rma_op_wait *op_wait, uint32_t n_left)
 	}
 	*failed = 0;
 	if (op_wait->addr == WEFT_RMA_ALL &&
-		now - op_wait->moved_ns > GRACE_NS &&
+		now - op_wait->moved_ns > WEFT_RMA_GRACE_NS &&
 		weft_rma_pe_failed(failed, sizeof(failed)))
 		return weft_err_set(WEFT_ERR_PEER, "%s cannot end; gone: %s",
 			op_wait->what, failed);
-	if (!op_wait->has_said && is_long(op_wait->moved_ns, now))
+	if (!op_wait->has_said && weft_rma_wait_is_long(op_wait->moved_ns, now))
 		return rma_wait_say(op_wait, now, failed);
 	return 0;
 }
@@ -193,56 +195,4 @@ int weft_rma_fault_at(int err, const char *what, uint64_t addr)
 			err, "%s%s%s", why, *failed ? "; gone: " : "", failed);
 	return weft_err_set(err, "%s PE %u: %s%s%s", what, rma_wait_pe_at(addr),
 		why, *failed ? "; gone: " : "", failed);
-}
-
-/* Has what is waited for come nearer since the last look? */
-static bool has_moved(struct weft_rma_wait *wait)
-{
-	const unsigned char *at = wait->watched;
-	bool has = wait->has_moved;
-	uint64_t sum = 0;
-
-	for (size_t i = 0; at && i < wait->len; i++)
-		sum = sum * 31 + __atomic_load_n(&at[i], __ATOMIC_RELAXED);
-	has |= sum != wait->sum;
-	wait->sum = sum;
-	wait->has_moved = false;
-	return has;
-}
-
-static bool is_stalled(struct weft_rma_wait *wait, uint64_t now)
-{
-	uint64_t patient_ns = (now - wait->start_ns) / PATIENCE;
-
-	if (has_moved(wait) || !wait->moved_ns)
-		wait->moved_ns = now;
-	return !wait->has_said &&
-	       (is_long(wait->moved_ns, now) || is_long(now - patient_ns, now));
-}
-
-int weft_rma_wait_round(struct weft_rma_wait *wait)
-{
-	uint32_t n = 0;
-	uint64_t now;
-	char none;
-
-	wait->has_moved |= weft_rma_relax(wait->n_rounds);
-	if (weft_likely(!is_time(&wait->n_rounds, &wait->start_ns, &now)))
-		return 0;
-	rma_wait_note(wait->fn, WEFT_RMA_ALL, wait->start_ns, now);
-	if (wait->from && is_pe_failed(wait->from - 1))
-		return weft_err_set(
-			WEFT_ERR_PEER, "PE %u is gone", wait->from - 1);
-	if (weft_rma.n_pes > 1)
-		n = weft_rma_pe_failed(&none, 0);
-	if (n && n == weft_rma.n_pes - 1)
-		return weft_err_set(WEFT_ERR_PEER, "all other PEs are gone");
-	if (n && !wait->failed_ns)
-		wait->failed_ns = now;
-	if (n && !wait->from && now - wait->failed_ns > GRACE_NS)
-		return weft_err_set(WEFT_ERR_PEER, "a PE is gone");
-	if (!is_stalled(wait, now))
-		return 0;
-	wait->has_said = true;
-	return 1;
 }

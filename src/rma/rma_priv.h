@@ -258,6 +258,15 @@ struct weft_rma_op_wait {
  * WEFT_STALL_WARN seconds, what is waited for. No VCI's lock held, here and
  * below. */
 int weft_rma_op_wait_check(struct weft_rma_op_wait *op_wait, uint32_t n_left);
+/* For every wait: true when it is time to look, every so many rounds (begins
+ * the count); has it taken long; what it is, for whoever asks. */
+bool weft_rma_wait_is_time(
+	uint32_t *n_rounds, uint64_t *start_ns, uint64_t *now_out);
+bool weft_rma_wait_is_long(uint64_t start_ns, uint64_t now);
+void weft_rma_wait_note(
+	const char *what, uint64_t addr, uint64_t start_ns, uint64_t now);
+bool weft_rma_pe_has_failed(uint32_t pe);
+enum { WEFT_RMA_GRACE_NS = 1000000000 }; /* for the living to answer */
 /* Describes an error of the fabric anew, with what failed at which PE, or, for
  * WEFT_RMA_ALL, with who is gone. */
 int weft_rma_fault_at(int err, const char *what, uint64_t addr);
@@ -269,7 +278,7 @@ int weft_rma_wait_failed(const char *what, uint32_t pe);
 void weft_progress_thread_open(void);
 void weft_progress_thread_close(void);
 
-/* rma.c: the span (0 heap, 1 data) and offset of a symmetric address, or a
+/* span.c: the span (0 heap, 1 data) and offset of a symmetric address, or a
  * negative error. */
 int weft_rma_span_of(const void *sym, size_t len, size_t *at_out);
 
