@@ -193,7 +193,7 @@ static void nic_recv_start(struct weft_nic_match *nic, struct weft_req *req)
 	weft_list_push_back(&nic->comm->vci->hooks, &nic->hook.link);
 }
 
-/* A receive from one who sends as usual. */
+/* A receive from one who sends without the card. */
 static void start_usual(struct weft_req *req)
 {
 	int err = weft_match_post(&req->comm->match, req);

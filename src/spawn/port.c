@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* port: connect request, let in, refuse
+/* port: connect requests, accepted or refused
  *
  * A connect request is answered exactly once, unless the port's process makes
  * no progress: WELCOME when it is taken by an accept, REFUSED when there is no
@@ -488,7 +488,7 @@ static int port_ask(struct weft_vci *vci, const struct name *name,
 	if (!err)
 		err = wait_answer(vci, a, now + timeout_s * WEFT_NS_PER_S);
 	if (err == WEFT_ERR_TIMEOUT) {
-		/* it may be let in just now */
+		/* it may be accepted just now */
 		port_say(
 			a->proc, name->id, a->ctx, WEFT_WIRE_CONNECT_WITHDRAWN);
 		err = wait_answer(

@@ -21,7 +21,7 @@ void weft_port_listen(struct weft_vci *vci);
 /* Opens a port; its name is written to buf of WEFT_PORT_NAME_MAX bytes. */
 int weft_port_open(char *buf);
 
-/* Who asked to connect and was not let in is refused. WEFT_ERR_PORT when this
+/* Who asked to connect and was not accepted is refused. WEFT_ERR_PORT when this
  * process has no such port. */
 int weft_port_close(const char *name);
 

@@ -6,8 +6,9 @@
  * not know it, so its business card comes with the communicator that it is met
  * in; it is reached over the fabric; and what proves its messages is a second
  * key, made from this process's own, which a member of the job cannot be posed
- * as with. Who has a business card from weft_foreign_bc() is let in; before the
- * first one is made, nobody is. All on the default VCI, with its lock held. */
+ * as with. Who has a business card from weft_foreign_bc() is accepted; before
+ * the first one is made, nobody is. All on the default VCI, with its lock held.
+ */
 #ifndef WEFT_FOREIGN_H
 #define WEFT_FOREIGN_H
 

@@ -7,8 +7,9 @@
  * this costs those who do not sleep more than a look at a flag.
  *
  * What does not wake, and is looked for every millisecond: a fabric without
- * such a descriptor, or one that cries wolf; messages that the fabric did not
- * accept; progress hooks; rails; other VCIs. A sleep is bounded in any case. */
+ * such a descriptor, or one that is ready for nothing; messages that the fabric
+ * did not accept; progress hooks; rails; other VCIs. A sleep is bounded in any
+ * case. */
 #include "transport/sleep.h"
 
 #include "transport/vci.h"
