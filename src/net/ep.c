@@ -316,7 +316,8 @@ void weft_net_close(struct weft_net *net)
 	assert(!in->is_polling);
 	if (net->n_unsent)
 		linger(in);
-	if (in->net.plan.drops_unread && weft_knobs.net_linger)
+	if (net->ep && in->cq && net->plan.drops_unread &&
+		weft_knobs.net_linger)
 		pause_before_close(in);
 	if (in->net.plan.has_mr_endpoint)
 		weft_mr_fini(in);

@@ -88,11 +88,11 @@ int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	void *arg, struct weft_net **net_out);
 
 /* Closes all. What was injected while counting is first given a moment to leave
- * (WEFT_NET_LINGER); messages that arrive meanwhile are dropped. Where closing
- * takes from others what they have not read (plan.drops_unread), it waits for
- * 50 ms before it. Operations still under way are abandoned: their done is not
- * called, and after the return libfabric no longer touches their memory. NULL
- * is accepted. */
+ * (WEFT_NET_LINGER), and where closing takes from others what they have not
+ * read (plan.drops_unread) it waits for 50 ms; messages that arrive meanwhile
+ * are dropped, operations that complete are done. Those still under way then
+ * are abandoned: their done is not called, and after the return libfabric no
+ * longer touches their memory. NULL is accepted. */
 void weft_net_close(struct weft_net *net);
 
 /* Our own address for the business card: at most WEFT_NET_NAME_MAX bytes.
