@@ -86,16 +86,6 @@ WEFT_F_ALIAS(mpi_sizeof_f08ts_, pmpi_sizeof_f08ts_)
 WEFT_F_ALIAS(mpi_f_sync_reg_f08ts_, pmpi_f_sync_reg_f08ts_)
 WEFT_F_ALIAS(mpi_f_sync_reg_, pmpi_f_sync_reg_)
 
-void pmpi_alloc_mem_(
-	const MPI_Aint *size, const int *info, void **baseptr, int *ierror)
-{
-	fortran_hand_give(ierror,
-		PMPI_Alloc_mem(*size, PMPI_Info_fromint(*info), baseptr));
-}
-
-WEFT_F_ALIAS(mpi_alloc_mem_cptr_, pmpi_alloc_mem_)
-WEFT_F_ALIAS(pmpi_alloc_mem_cptr_, pmpi_alloc_mem_)
-
 /* ---- buffers: only mpi_f08 gets the address back ---- */
 
 /* clang-format off */

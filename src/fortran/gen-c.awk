@@ -13,6 +13,8 @@ function c_type(t)
 		return "void"
 	if (t ~ /^(str|key|words)$/)
 		return "char"
+	if (t == "cptr")
+		return "void *"
 	return "int"
 }
 
@@ -140,6 +142,10 @@ function c_names(file, low,    tail)
 {
 	tail = choice ? "" : "_f08"
 	printf "WEFT_F_ALIAS(mpi_%s_, pmpi_%s_)\n", low, low > file
+	if (gives_address() && low !~ /_c$/) {
+		printf "WEFT_F_ALIAS(mpi_%s_cptr_, pmpi_%s_)\n", low, low > file
+		printf "WEFT_F_ALIAS(pmpi_%s_cptr_, pmpi_%s_)\n", low, low > file
+	}
 	if (!choice && !has(flags, "f77")) {
 		printf "WEFT_F_ALIAS(pmpi_%s_f08_, pmpi_%s_)\n", low, low > file
 		printf "WEFT_F_ALIAS(mpi_%s_f08_, pmpi_%s_)\n", low, low > file

@@ -58,15 +58,17 @@ function f08_declare(file, i,    t)
 			async[i] ? ", asynchronous" : "", arg[i], f_dims(i) > file
 }
 
-function mpi_declare(file, i,    t)
+# The library's memory is an integer or, as_pointer, a c_ptr; what is taken back
+# from a buffer for sends may be anything.
+function mpi_declare(file, i, as_pointer,    t)
 {
 	t = type[i]
-	if (t ~ /^(buf|loc)$/) {
+	if (t ~ /^(buf|loc)$/ || (t == "cptr" && has(flags, "hand"))) {
 		printf "\t!GCC$ ATTRIBUTES NO_ARG_CHECK :: %s\n", arg[i] > file
 		printf "\ttype(*) :: %s(*)\n", arg[i] > file
 	} else if (t == "cptr") {
-		printf "\t!GCC$ ATTRIBUTES NO_ARG_CHECK :: %s\n", arg[i] > file
-		printf "\ttype(*) :: %s(*)\n", arg[i] > file
+		printf "\t%s, intent(out) :: %s\n", as_pointer ? "type(c_ptr)" : \
+			"integer(kind=MPI_ADDRESS_KIND)", arg[i] > file
 	} else if (t ~ /^fn\./) {
 		printf "\texternal :: %s\n", arg[i] > file
 	} else if (t == "Status" && name !~ /^Status_f/) {
@@ -110,18 +112,27 @@ function make_f08(    base)
 	f08_one("P", base)
 }
 
-function mpi_one(prefix,    i)
+function mpi_subroutine(prefix, tail,    i)
 {
-	printf "interface\nsubroutine %sMPI_%s(%sierror)\n\timport\n" \
-		"\timplicit none\n", prefix, name, f_args() > f90
+	printf "subroutine %sMPI_%s%s(%sierror)\n\timport\n" \
+		"\timplicit none\n", prefix, name, tail, f_args() > f90
 	for (i = 1; i <= n_args; i++)
-		mpi_declare(f90, i)
-	print "\tinteger, intent(out) :: ierror\nend subroutine\nend interface" > f90
+		mpi_declare(f90, i, tail != "")
+	print "\tinteger, intent(out) :: ierror\nend subroutine" > f90
+}
+
+function mpi_one(prefix)
+{
+	printf "interface%s\n", gives_address() ? " " prefix "MPI_" name : "" > f90
+	mpi_subroutine(prefix, "")
+	if (gives_address())
+		mpi_subroutine(prefix, "_cptr")
+	print "end interface" > f90
 }
 
 function make_mpi()
 {
-	if (flags ~ /double|MPI_Aint/ || name ~ /^(Pcontrol|Alloc_mem)$/)
+	if (flags ~ /double|MPI_Aint/ || name == "Pcontrol")
 		return
 	mpi_one("")
 	mpi_one("P")

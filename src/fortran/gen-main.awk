@@ -203,18 +203,6 @@ function others(p)
 		"bind(C, name=\"%smpi_f_sync_reg_f08ts_\")\n" \
 		"\ttype(*), dimension(..), asynchronous :: buf\n" \
 		"end subroutine\nend interface\n", p, p, tolower(p) > f90
-	printf "interface %sMPI_Alloc_mem\n" \
-		"subroutine %sMPI_Alloc_mem(size, info, baseptr, ierror)\n" \
-		"\timport\n\tinteger(kind=MPI_ADDRESS_KIND), intent(in) :: size\n" \
-		"\tinteger, intent(in) :: info\n" \
-		"\tinteger(kind=MPI_ADDRESS_KIND), intent(out) :: baseptr\n" \
-		"\tinteger, intent(out) :: ierror\nend subroutine\n" \
-		"subroutine %sMPI_Alloc_mem_cptr(size, info, baseptr, ierror)\n" \
-		"\timport\n\tinteger(kind=MPI_ADDRESS_KIND), intent(in) :: size\n" \
-		"\tinteger, intent(in) :: info\n" \
-		"\ttype(c_ptr), intent(out) :: baseptr\n" \
-		"\tinteger, intent(out) :: ierror\nend subroutine\n" \
-		"end interface\n", p, p, p > f90
 }
 
 function old_externals(    n, i, word)

@@ -114,3 +114,12 @@ function read_arguments(    n, i, word)
 		if (word[i] !~ /[:=]arg[cv]$/)
 			argument(++n_args, word[i])
 }
+
+# It hands out memory, whose address Fortran wants as an integer or a c_ptr.
+function gives_address(    i)
+{
+	for (i = 1; i <= n_args; i++)
+		if (type[i] == "cptr" && !has(flags, "hand"))
+			return 1
+	return 0
+}

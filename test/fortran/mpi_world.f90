@@ -3,6 +3,7 @@
 program mpi_world
 	use mpi
 	use ftest
+	use, intrinsic :: iso_c_binding, only: c_associated, c_f_pointer, c_ptr
 	implicit none
 	integer :: ierr, rank, nprocs
 
@@ -11,6 +12,7 @@ program mpi_world
 	call MPI_COMM_RANK(MPI_COMM_WORLD, rank, ierr)
 	call MPI_COMM_SIZE(MPI_COMM_WORLD, nprocs, ierr)
 	call messages()
+	call memory()
 	call duplicates()
 	call infos()
 	call old_attributes()
@@ -35,6 +37,26 @@ contains
 		call MPI_SESSION_FINALIZE(s, ierr)
 		call check(ierr == MPI_SUCCESS .and. s == MPI_SESSION_NULL, &
 			'S27 S30 finalize')
+	end subroutine
+
+	! its address as an integer, and as a pointer
+	subroutine memory()
+		integer(kind=MPI_ADDRESS_KIND) :: place, size = 40, none = 0
+		type(c_ptr) :: pointer_to
+		integer, pointer :: a(:)
+
+		call MPI_ALLOC_MEM(size, MPI_INFO_NULL, pointer_to, ierr)
+		call check(ierr == MPI_SUCCESS .and. c_associated(pointer_to), &
+			'memory by a pointer')
+		call c_f_pointer(pointer_to, a, [10])
+		a = 7
+		call MPI_ALLOC_MEM(size, MPI_INFO_NULL, place, ierr)
+		call check(ierr == MPI_SUCCESS .and. place /= none, &
+			'memory by an integer')
+		call check(place /= transfer(pointer_to, place) .and. &
+			all(a == 7), 'they are two places')
+		call MPI_FREE_MEM(a, ierr)
+		call check(ierr == MPI_SUCCESS, 'is freed')
 	end subroutine
 
 	subroutine messages()
