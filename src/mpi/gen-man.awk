@@ -31,6 +31,8 @@ BEGIN {
 		item, " ")
 	for (i = 1; i <= n; i += 2)
 		class[item[i]] = item[i + 1]
+	one_sided = "^(R?[Pp]ut|R?[Gg]et|R?[Aa]ccumulate|R?[Gg]et_accumulate|" \
+		"Fetch_and_op|Compare_and_swap)$"
 }
 
 # Classes that the kinds of arguments do not tell: which entries, which class,
@@ -60,6 +62,24 @@ function further_errors()
 		"The key is empty or too long.")
 	further("^Info_set$", "INFO_VALUE", "The value is too long.")
 	further("^Info_delete$", "INFO_NOKEY", "There is no such key.")
+	further("^Win_(create|allocate|allocate_shared|attach)$", "SIZE",
+		"The size is negative.")
+	further("^Win_(create|allocate|allocate_shared)$", "DISP",
+		"The displacement unit is not positive.")
+	further("^Win_lock$", "LOCKTYPE", "There is no such type of lock.")
+	further("^Win_(fence|start|post|lock|lock_all)$", "ASSERT",
+		"The assertion has bits that mean nothing here.")
+	further("^Win_(attach|detach)$", "RMA_ATTACH",
+		"The memory cannot be attached, or is not.")
+	further("^Win_allocate_shared$", "RMA_SHARED",
+		"Not all processes can share memory.")
+	further("^Win_(attach|detach|shared_query)$", "RMA_FLAVOR",
+		"The window is of another flavor.")
+	further(one_sided, "RMA_RANGE",
+		"The target is outside of the window; this may come with a later call.")
+	further(one_sided "|^Win_(free|fence|start|complete|post|wait|test|lock|" \
+		"unlock|flush|sync)", "RMA_SYNC",
+		"The epoch does not allow it.")
 }
 
 # A line of roff; what is longer than a screen is broken at a comma.

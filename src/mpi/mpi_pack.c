@@ -8,17 +8,15 @@
 
 #include "dt/pack.h"
 
-#include <limits.h>
-
 /* ---- native ---- */
 
-/* The arguments all forms share, widened. */
+/* The arguments all share. */
 struct job {
 	const char *func;
 	const void *from;
 	void *to;
 	int64_t room; /* bytes of the packed buffer */
-	int64_t position;
+	int64_t *position;
 	MPI_Count count;
 	struct weft_type *type;
 	struct weft_comm *comm;
@@ -26,11 +24,12 @@ struct job {
 
 static int check_room(const struct job *job, int64_t len)
 {
-	if (job->position < 0 || job->position > job->room ||
-		len > job->room - job->position)
+	int64_t position = *job->position;
+
+	if (position < 0 || position > job->room || len > job->room - position)
 		return weft_err_set(WEFT_ERR_TRUNCATE,
 			"%lld bytes from position %lld on, buffer of %lld",
-			(long long)len, (long long)job->position,
+			(long long)len, (long long)position,
 			(long long)job->room);
 	return 0;
 }
@@ -59,6 +58,8 @@ static int check_job(struct job *job, const void *typed, const void *packed,
 	int err = weft_check_comm(comm, &job->comm);
 
 	if (!err)
+		err = weft_check_ptr(job->position, "position");
+	if (!err)
 		err = weft_check_data(typed, job->count, datatype, &job->type);
 	return err ? err : check_packed(job, packed);
 }
@@ -76,8 +77,8 @@ static int do_pack(struct job *job, MPI_Datatype datatype, MPI_Comm comm)
 		return weft_mpi_raise(job->comm, job->func, err);
 	if (len)
 		weft_pack(job->type, job->count, job->from, 0,
-			(char *)job->to + job->position, (size_t)len);
-	job->position += len;
+			(char *)job->to + *job->position, (size_t)len);
+	*job->position += len;
 	return MPI_SUCCESS;
 }
 
@@ -94,123 +95,54 @@ static int do_unpack(struct job *job, MPI_Datatype datatype, MPI_Comm comm)
 		return weft_mpi_raise(job->comm, job->func, err);
 	if (len)
 		weft_unpack(job->type, job->count, job->to, 0,
-			(const char *)job->from + job->position, (size_t)len);
-	job->position += len;
+			(const char *)job->from + *job->position, (size_t)len);
+	*job->position += len;
 	return MPI_SUCCESS;
 }
 
-/* The new position in the caller's width. */
-static int set_int(int rc, const struct job *job, int *position)
+static inline int mpi_pack(const char *func, const void *inbuf,
+	MPI_Count incount, MPI_Datatype datatype, void *outbuf,
+	MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
 {
-	if (!rc)
-		*position = (int)job->position; /* at most the room, an int */
-	return rc;
-}
-
-static int set_count(int rc, const struct job *job, int64_t *position)
-{
-	if (!rc)
-		*position = job->position;
-	return rc;
-}
-
-int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype,
-	void *outbuf, int outsize, int *position, MPI_Comm comm)
-{
-	struct job job = { .func = "MPI_Pack",
+	struct job job = { .func = func,
 		.from = inbuf,
 		.to = outbuf,
 		.room = outsize,
+		.position = position,
 		.count = incount };
-	int err = weft_check_ptr(position, "position");
 
-	if (err)
-		return weft_mpi_raise(weft_mpi_comm(comm), job.func, err);
-	job.position = *position;
-	return set_int(do_pack(&job, datatype, comm), &job, position);
+	return do_pack(&job, datatype, comm);
 }
 
-int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype,
-	void *outbuf, MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
+static inline int mpi_unpack(const char *func, const void *inbuf,
+	MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
+	MPI_Datatype datatype, MPI_Comm comm)
 {
-	struct job job = { .func = "MPI_Pack_c",
-		.from = inbuf,
-		.to = outbuf,
-		.room = outsize,
-		.count = incount };
-	int err = weft_check_ptr(position, "position");
-
-	if (err)
-		return weft_mpi_raise(weft_mpi_comm(comm), job.func, err);
-	job.position = *position;
-	return set_count(do_pack(&job, datatype, comm), &job, position);
-}
-
-int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
-	int outcount, MPI_Datatype datatype, MPI_Comm comm)
-{
-	struct job job = { .func = "MPI_Unpack",
+	struct job job = { .func = func,
 		.from = inbuf,
 		.to = outbuf,
 		.room = insize,
+		.position = position,
 		.count = outcount };
-	int err = weft_check_ptr(position, "position");
 
-	if (err)
-		return weft_mpi_raise(weft_mpi_comm(comm), job.func, err);
-	job.position = *position;
-	return set_int(do_unpack(&job, datatype, comm), &job, position);
+	return do_unpack(&job, datatype, comm);
 }
 
-int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position,
-	void *outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
+static inline int mpi_pack_size(const char *func, MPI_Count incount,
+	MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
 {
-	struct job job = { .func = "MPI_Unpack_c",
-		.from = inbuf,
-		.to = outbuf,
-		.room = insize,
-		.count = outcount };
-	int err = weft_check_ptr(position, "position");
-
-	if (err)
-		return weft_mpi_raise(weft_mpi_comm(comm), job.func, err);
-	job.position = *position;
-	return set_count(do_unpack(&job, datatype, comm), &job, position);
-}
-
-static int pack_size(struct job *job, MPI_Datatype datatype, MPI_Comm comm,
-	const void *out, int64_t *size_out)
-{
-	int err = weft_check_comm(comm, &job->comm);
+	struct job job = { .count = incount };
+	int err = weft_check_comm(comm, &job.comm);
 
 	if (!err)
-		err = weft_check_count(job->count);
+		err = weft_check_count(incount);
 	if (!err)
-		err = weft_check_type(datatype, &job->type);
+		err = weft_check_type(datatype, &job.type);
 	if (!err)
-		err = weft_check_ptr(out, "size");
+		err = weft_check_ptr(size, "size");
 	if (!err)
-		err = job_len(job, size_out);
-	return weft_mpi_end(job->comm, job->func, err);
-}
-
-int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
-{
-	struct job job = { .func = "MPI_Pack_size", .count = incount };
-	int64_t wide = 0;
-	int rc = pack_size(&job, datatype, comm, size, &wide);
-
-	if (!rc)
-		*size = wide > INT_MAX ? MPI_UNDEFINED : (int)wide;
-	return rc;
-}
-
-int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
-	MPI_Count *size)
-{
-	struct job job = { .func = "MPI_Pack_size_c", .count = incount };
-
-	return pack_size(&job, datatype, comm, size, size);
+		err = job_len(&job, size);
+	return weft_mpi_end(job.comm, func, err);
 }
 
 /* ---- external32 ---- */
@@ -236,6 +168,8 @@ static int check_external(struct job *job, const char *datarep,
 	int64_t one;
 
 	if (!err)
+		err = weft_check_ptr(job->position, "position");
+	if (!err)
 		err = weft_check_data(typed, job->count, datatype, &job->type);
 	if (!err)
 		err = check_packed(job, packed);
@@ -259,8 +193,8 @@ static int pack_external(
 	if (err)
 		return weft_mpi_raise_none(job->func, err);
 	weft_external_pack(job->type, job->count, job->from,
-		(char *)job->to + job->position);
-	job->position += len;
+		(char *)job->to + *job->position);
+	*job->position += len;
 	return MPI_SUCCESS;
 }
 
@@ -274,121 +208,61 @@ static int unpack_external(
 	if (err)
 		return weft_mpi_raise_none(job->func, err);
 	weft_external_unpack(job->type, job->count, job->to,
-		(const char *)job->from + job->position);
-	job->position += len;
+		(const char *)job->from + *job->position);
+	*job->position += len;
 	return MPI_SUCCESS;
 }
 
-int PMPI_Pack_external(const char *datarep, const void *inbuf, int incount,
-	MPI_Datatype datatype, void *outbuf, MPI_Aint outsize,
-	MPI_Aint *position)
+static inline int mpi_pack_external(const char *func, const char *datarep,
+	const void *inbuf, MPI_Count incount, MPI_Datatype datatype,
+	void *outbuf, MPI_Count outsize, MPI_Count *position)
 {
-	struct job job = { .func = "MPI_Pack_external",
+	struct job job = { .func = func,
 		.from = inbuf,
 		.to = outbuf,
 		.room = outsize,
+		.position = position,
 		.count = incount };
-	int err = weft_check_ptr(position, "position");
 
-	if (err)
-		return weft_mpi_raise_none(job.func, err);
-	job.position = *position;
-	return set_count(
-		pack_external(&job, datarep, datatype), &job, position);
+	return pack_external(&job, datarep, datatype);
 }
 
-int PMPI_Pack_external_c(const char *datarep, const void *inbuf,
-	MPI_Count incount, MPI_Datatype datatype, void *outbuf,
-	MPI_Count outsize, MPI_Count *position)
+static inline int mpi_unpack_external(const char *func, const char *datarep,
+	const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
+	MPI_Count outcount, MPI_Datatype datatype)
 {
-	struct job job = { .func = "MPI_Pack_external_c",
-		.from = inbuf,
-		.to = outbuf,
-		.room = outsize,
-		.count = incount };
-	int err = weft_check_ptr(position, "position");
-
-	if (err)
-		return weft_mpi_raise_none(job.func, err);
-	job.position = *position;
-	return set_count(
-		pack_external(&job, datarep, datatype), &job, position);
-}
-
-int PMPI_Unpack_external(const char *datarep, const void *inbuf,
-	MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount,
-	MPI_Datatype datatype)
-{
-	struct job job = { .func = "MPI_Unpack_external",
+	struct job job = { .func = func,
 		.from = inbuf,
 		.to = outbuf,
 		.room = insize,
+		.position = position,
 		.count = outcount };
-	int err = weft_check_ptr(position, "position");
 
-	if (err)
-		return weft_mpi_raise_none(job.func, err);
-	job.position = *position;
-	return set_count(
-		unpack_external(&job, datarep, datatype), &job, position);
+	return unpack_external(&job, datarep, datatype);
 }
 
-int PMPI_Unpack_external_c(const char *datarep, const void *inbuf,
-	MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
-	MPI_Datatype datatype)
+static inline int mpi_pack_external_size(const char *func, const char *datarep,
+	MPI_Count incount, MPI_Datatype datatype, MPI_Count *size)
 {
-	struct job job = { .func = "MPI_Unpack_external_c",
-		.from = inbuf,
-		.to = outbuf,
-		.room = insize,
-		.count = outcount };
-	int err = weft_check_ptr(position, "position");
-
-	if (err)
-		return weft_mpi_raise_none(job.func, err);
-	job.position = *position;
-	return set_count(
-		unpack_external(&job, datarep, datatype), &job, position);
-}
-
-static int external_size(struct job *job, const char *datarep,
-	MPI_Datatype datatype, int64_t *size)
-{
+	struct weft_type *type = NULL;
 	int err = check_datarep(datarep);
 
 	if (!err)
-		err = weft_check_count(job->count);
+		err = weft_check_count(incount);
 	if (!err)
-		err = weft_check_type(datatype, &job->type);
+		err = weft_check_type(datatype, &type);
 	if (!err)
 		err = weft_check_ptr(size, "size");
 	if (err)
-		return weft_mpi_raise_none(job->func, err);
-	*size = weft_external_size(job->type, job->count);
+		return weft_mpi_raise_none(func, err);
+	*size = weft_external_size(type, incount);
 	return MPI_SUCCESS;
-}
-
-int PMPI_Pack_external_size(
-	const char *datarep, int incount, MPI_Datatype datatype, MPI_Aint *size)
-{
-	struct job job = { .func = "MPI_Pack_external_size", .count = incount };
-
-	return external_size(&job, datarep, datatype, size);
-}
-
-int PMPI_Pack_external_size_c(const char *datarep, MPI_Count incount,
-	MPI_Datatype datatype, MPI_Count *size)
-{
-	struct job job = { .func = "MPI_Pack_external_size_c",
-		.count = incount };
-
-	return external_size(&job, datarep, datatype, size);
 }
 
 /* ---- elements received ---- */
 
-static int get_elements(const char *func, const MPI_Status *status,
-	MPI_Datatype datatype, const void *out, int64_t *count)
+static inline int mpi_get_elements(const char *func, const MPI_Status *status,
+	MPI_Datatype datatype, MPI_Count *count)
 {
 	struct weft_type *type = NULL;
 	int err = weft_check_type(datatype, &type);
@@ -397,7 +271,7 @@ static int get_elements(const char *func, const MPI_Status *status,
 	if (!err)
 		err = weft_check_ptr(status, "status");
 	if (!err)
-		err = weft_check_ptr(out, "count");
+		err = weft_check_ptr(count, "count");
 	if (err)
 		return weft_mpi_raise_none(func, err);
 	len = weft_status_len(status);
@@ -408,30 +282,10 @@ static int get_elements(const char *func, const MPI_Status *status,
 	return MPI_SUCCESS;
 }
 
-int PMPI_Get_elements(
-	const MPI_Status *status, MPI_Datatype datatype, int *count)
-{
-	int64_t wide = 0;
-	int rc = get_elements(
-		"MPI_Get_elements", status, datatype, count, &wide);
-
-	if (!rc)
-		*count = wide > INT_MAX ? MPI_UNDEFINED : (int)wide;
-	return rc;
-}
-
-int PMPI_Get_elements_c(
-	const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
-{
-	return get_elements(
-		"MPI_Get_elements_c", status, datatype, count, count);
-}
-
 int PMPI_Get_elements_x(
 	const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
-	return get_elements(
-		"MPI_Get_elements_x", status, datatype, count, count);
+	return mpi_get_elements("MPI_Get_elements_x", status, datatype, count);
 }
 
 #include "api_pack.h"

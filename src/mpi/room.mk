@@ -49,6 +49,7 @@ libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_check.c src/mpi/mpi_check.h \
 	src/mpi/mpi_mix.c src/mpi/mpi_mix.h \
 	src/mpi/mpi_convert.c \
+	src/mpi/mpi_twin.c src/mpi/mpi_twin.h \
 	src/mpi/mpi_map.c src/mpi/mpi_map.h \
 	src/mpi/mpi_p2p.c src/mpi/mpi_request.c \
 	src/mpi/mpi_abi.c src/mpi/mpi_dynamic.c src/mpi/mpi_attr.c \
