@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "core/errh.h"
 #include "core/info.h"
+#include "transport/dispatch.h"
 #include "transport/proc.h"
 #include "p2p/p2p.h"
 #include "comm/comm_init.h"

@@ -3,6 +3,7 @@
 #include "core/comm.h"
 
 #include "base/err.h"
+#include "transport/dispatch.h"
 #include "transport/vci.h"
 
 #include <stdlib.h>

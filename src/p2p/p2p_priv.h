@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/knob.h"
-#include "transport/vci.h"
+#include "transport/dispatch.h"
 #include "dt/pack.h"
 #include "p2p/match_priv.h"
 #include "p2p/p2p.h"

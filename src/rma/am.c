@@ -9,6 +9,7 @@
 #include "rma/rma_priv.h"
 
 #include "core/comm.h"
+#include "transport/dispatch.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
 

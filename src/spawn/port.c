@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "transport/dispatch.h"
 #include "transport/foreign.h"
 #include "p2p/p2p.h"
 #include "comm/comm_init.h"

@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dispatch: wire op to handler
  *
- * Both transports bring their arrivals here. The head has been checked for
- * length and op; a handler checks the rest. Handlers run with the VCI's lock
- * held, never block and never call progress. The payload is lent. */
+ * Arrivals of both transports come here (arrival.h), and what a process sends
+ * to itself. The head has been checked for length; a handler checks the rest.
+ * Handlers run with the VCI's lock held, never block and never call progress.
+ * The payload is lent. */
 #ifndef WEFT_DISPATCH_H
 #define WEFT_DISPATCH_H
 
-#include "transport/wire.h"
-
-#include <stddef.h>
-
-struct weft_vci;
-struct weft_peer;
-
-typedef void weft_wire_fn(struct weft_vci *vci, struct weft_peer *peer,
-	const struct weft_wire_head *head, const void *payload, size_t len);
+#include "transport/vci.h"
 
 /* Installs the handler of an op; once, when the VCI opens. */
 void weft_dispatch_set(
 	struct weft_vci *vci, enum weft_wire_op op, weft_wire_fn *fn);
-
-/* Brings one arrival to its handler; the transports' receive functions. len is
- * that of the payload. */
-void weft_dispatch(struct weft_vci *vci, struct weft_peer *peer,
-	const struct weft_wire_head *head, const void *payload, size_t len);
-
-/* What came through a ring or over the fabric; see shm/seg.h, net/net.h. arg
- * is the VCI. */
-struct weft_ring_rx;
-void weft_dispatch_ring(void *arg, struct weft_ring_rx *rx, const void *head,
-	const void *payload, size_t len);
-void weft_dispatch_net(void *arg, const void *data, size_t len);
 
 /* Keeps a message whose communicator does not exist here yet, and replays all
  * that were kept for a context (without offset) in order of arrival. */
@@ -52,5 +33,18 @@ void weft_dispatch_forget(struct weft_vci *vci);
 
 /* Counts, logs once and drops a message nobody can use. */
 void weft_dispatch_drop(struct weft_vci *vci, const char *why);
+
+/* Brings one arrival to its handler. len is that of the payload. */
+static inline void weft_dispatch(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	if (weft_unlikely(
+		    head->op >= WEFT_WIRE_OP_END || !vci->handlers[head->op])) {
+		weft_dispatch_drop(vci, "unknown operation");
+		return;
+	}
+	peer->credit += head->credit;
+	vci->handlers[head->op](vci, peer, head, payload, len);
+}
 
 #endif

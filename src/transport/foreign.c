@@ -98,32 +98,19 @@ void weft_foreign_job_ended(const char *name)
 	weft_list_push_back(&weft_proc.vci.hooks, &ended.hook.link);
 }
 
-void weft_foreign_key(uint8_t key_out[16])
-{
-	static const char *const names[2] = { "weft far key 1",
-		"weft far key 2" };
-
-	for (int i = 0; i < 2; i++) {
-		uint64_t half = weft_hash(
-			weft_proc.facts.own_key, names[i], strlen(names[i]));
-
-		memcpy(key_out + 8 * i, &half, sizeof(half));
-	}
-}
-
 int weft_foreign_bc(struct weft_vci_card *bc_out)
 {
 	struct weft_vci_card bc = { 0 };
 	struct weft_vci *vci = &weft_proc.vci;
 	size_t len = sizeof(bc.name);
-	int err = weft_proc_open_net();
+	int err = weft_vci_open_default_net();
 
 	if (!err)
 		err = weft_net_name(vci->net, bc.name, &len);
 	if (err)
 		return err;
 	bc.name_len = (uint8_t)len;
-	weft_foreign_key(bc.key);
+	weft_proc_foreign_key(bc.key);
 	weft_foreign_expect();
 	*bc_out = bc;
 	return 0;

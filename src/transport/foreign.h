@@ -38,9 +38,6 @@ static inline void weft_foreign_expect(void)
 	atomic_store(&weft_proc.has_foreign, true);
 }
 
-/* Makes the key that messages from other jobs to this process prove. */
-void weft_foreign_key(uint8_t key_out[16]);
-
 /* How other jobs reach this process; opens the fabric and the door. What is
  * wrong with the fabric is the error. */
 int weft_foreign_bc(struct weft_vci_card *bc_out);

@@ -7,6 +7,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "transport/bc.h"
+#include "transport/dispatch.h"
 #include "transport/foreign.h"
 #include "transport/vci.h"
 #include "transport/proc.h"
@@ -50,7 +51,7 @@ static uint64_t cookie_from(const struct weft_vci *vci, uint64_t addr)
 
 	if (vci->number || !weft_foreign_is(addr))
 		return cookie(weft_proc.facts.own_key, addr, vci->addr);
-	weft_foreign_key(key);
+	weft_proc_foreign_key(key);
 	return cookie(key, addr, vci->addr);
 }
 
@@ -163,7 +164,7 @@ static int connect_to(struct weft_peer *peer, const struct weft_bc *bc)
 			"%s; using the fabric for process %u",
 			weft_err_detail_peek(err), (uint32_t)peer->proc);
 	}
-	err = vci->net || vci->number ? 0 : weft_proc_open_net();
+	err = vci->net || vci->number ? 0 : weft_vci_open_default_net();
 	if (err)
 		return err;
 	if (!bc->name_len || !vci->net)

@@ -69,9 +69,6 @@ int weft_proc_get(void (*on_open)(struct weft_vci *vci));
 /* A session ended. What was opened stays open. */
 void weft_proc_put(void);
 
-/* Opens the fabric if it is not open yet. VCI's lock held. */
-int weft_proc_open_net(void);
-
 /* True when nobody on another host has to reach this process. */
 bool weft_proc_is_one_host(void);
 
@@ -114,6 +111,9 @@ static inline bool weft_proc_is_member(uint64_t proc)
  * order. If so, and it can tell, that is an event like a death. The lock of
  * `held` is held. */
 void weft_proc_look(struct weft_vci *held, uint64_t proc);
+
+/* Makes the key that messages from other jobs to this process prove. */
+void weft_proc_foreign_key(uint8_t key_out[16]);
 
 /* True if the process with this number runs on my node. */
 bool weft_proc_is_local(uint64_t proc);

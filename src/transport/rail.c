@@ -4,6 +4,7 @@
 
 #include "base/knob.h"
 #include "base/log.h"
+#include "transport/arrival.h"
 #include "transport/bc.h"
 #include "transport/vci.h"
 #include "transport/proc.h"
@@ -24,7 +25,7 @@ static struct weft_net *rail_open_one(
 	hints.fabric = vci->net->plan.fabric;
 	hints.used = used;
 	hints.rail = number;
-	return weft_net_open(&hints, weft_dispatch_net, vci, &net) ? NULL : net;
+	return weft_net_open(&hints, weft_arrival_net, vci, &net) ? NULL : net;
 }
 
 void weft_rail_open(struct weft_vci *vci)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/transport/bc.c src/transport/bc.h \
+libweft_la_SOURCES += src/transport/arrival.c src/transport/arrival.h \
+	src/transport/bc.c src/transport/bc.h \
 	src/transport/dispatch.c src/transport/dispatch.h src/transport/foreign.c \
 	src/transport/foreign.h src/transport/peer.c src/transport/peer.h \
-	src/transport/proc.c src/transport/proc.h src/transport/progress.c \
+	src/transport/proc.c src/transport/proc.h src/transport/proc_open.c \
+	src/transport/progress.c \
 	src/transport/progress.h src/transport/rail.c src/transport/rail.h \
 	src/transport/sleep.c src/transport/sleep.h src/transport/thread_check.c \
 	src/transport/thread_check.h src/transport/vci.c src/transport/vci.h \

@@ -18,7 +18,6 @@
 #include "net/net.h"
 #include "shm/seg.h"
 
-#include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -93,15 +92,6 @@ static bool watch_net(struct weft_vci *vci, int *fd_out, bool *is_all)
 	return true;
 }
 
-/* Threads beside the one that reads the wakeup: theirs is a futex, since a
- * wakeup that was rung for all would not be quiet before the last had heard it.
- */
-static void wake_followers(struct weft_vci *vci, int n)
-{
-	atomic_fetch_add_explicit(&vci->n_wakes, 1, memory_order_relaxed);
-	syscall(SYS_futex, &vci->n_wakes, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
-}
-
 static void sleep_follow(struct weft_vci *vci, uint64_t ns)
 {
 	const struct timespec ts = { .tv_nsec = (long)ns };
@@ -135,17 +125,7 @@ static void lead(struct weft_vci *vci, uint64_t ns, int net_fd)
 	if (fds[1].revents)
 		weft_wakeup_drain(&vci->wakeup);
 	if (vci->n_asleep)
-		wake_followers(vci, 1); /* we may not come back */
-}
-
-void weft_vci_wake(struct weft_vci *vci)
-{
-	if (vci->n_asleep > vci->has_leader)
-		wake_followers(vci, INT_MAX);
-	if (!vci->has_leader || vci->is_signalled)
-		return;
-	vci->is_signalled = true;
-	weft_wakeup_signal(vci->wakeup.wr);
+		weft_vci_wake_followers(vci, 1); /* we may not come back */
 }
 
 static uint64_t long_ns(void)

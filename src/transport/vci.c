@@ -10,15 +10,21 @@
 #include "base/hash.h"
 #include "base/knob.h"
 #include "base/log.h"
-#include "transport/thread_check.h"
+#include "transport/arrival.h"
+#include "transport/dispatch.h"
 #include "transport/proc.h"
+#include "transport/thread_check.h"
 #include "net/net.h"
 #include "shm/copy.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* A process that ended. */
 struct death {
@@ -62,7 +68,7 @@ void weft_vci_open_shm(struct weft_vci *vci)
 	if (vci->number)
 		n_writers *= WEFT_VCIS;
 	err = weft_shm_open(n_writers, (size_t)weft_knobs.shm_ring,
-		weft_dispatch_ring, vci, &vci->shm);
+		weft_arrival_ring, vci, &vci->shm);
 	if (err)
 		weft_log_warn("CORE-NOSHM", "%s; set WEFT_SHM=off to say so",
 			weft_err_detail_peek(err));
@@ -84,7 +90,8 @@ void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot)
 		&boot->wakeup, vci->wakeup.wr, memory_order_relaxed);
 }
 
-int weft_vci_open_net(
+/* Opens the fabric as wished. VCI's lock held, or nobody knows the VCI. */
+static int vci_open_net(
 	struct weft_vci *vci, const struct weft_vci_hints *vci_hints)
 {
 	struct weft_net_hints hints;
@@ -93,7 +100,32 @@ int weft_vci_open_net(
 	hints.provider = vci_hints->provider;
 	hints.iface = vci_hints->iface;
 	hints.tclass = vci_hints->tclass;
-	return weft_net_open(&hints, weft_dispatch_net, vci, &vci->net);
+	return weft_net_open(&hints, weft_arrival_net, vci, &vci->net);
+}
+
+int weft_vci_open_default_net(void)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	struct weft_vci_hints rest = { 0 };
+	const struct weft_vci_hints *vci_hints = &weft_proc.vci_hints;
+	bool began;
+	int err;
+
+	if (vci->net)
+		return 0;
+	began = weft_thread_check_begin();
+	err = vci_open_net(vci, vci_hints);
+	if (err && (*vci_hints->provider || *vci_hints->iface)) {
+		weft_log_warn("CORE-WISH",
+			"the session's wish for provider \"%s\", interface "
+			"\"%s\" cannot be met: %s",
+			vci_hints->provider, vci_hints->iface,
+			weft_err_detail_peek(err));
+		memcpy(rest.tclass, vci_hints->tclass, sizeof(rest.tclass));
+		err = vci_open_net(vci, &rest);
+	}
+	weft_thread_check_end(began);
+	return err;
 }
 
 void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names)
@@ -106,6 +138,22 @@ void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names)
 		net ? net->plan.domain : "none");
 	snprintf(names->tclass, sizeof(names->tclass), "%s",
 		net ? net->plan.tclass : "default");
+}
+
+void weft_vci_wake_followers(struct weft_vci *vci, int n)
+{
+	atomic_fetch_add_explicit(&vci->n_wakes, 1, memory_order_relaxed);
+	syscall(SYS_futex, &vci->n_wakes, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
+}
+
+void weft_vci_wake(struct weft_vci *vci)
+{
+	if (vci->n_asleep > vci->has_leader)
+		weft_vci_wake_followers(vci, INT_MAX);
+	if (!vci->has_leader || vci->is_signalled)
+		return;
+	vci->is_signalled = true;
+	weft_wakeup_signal(vci->wakeup.wr);
 }
 
 void weft_vci_close(struct weft_vci *vci)
@@ -250,7 +298,7 @@ static int dedicated_open(struct dedicated *r)
 		weft_vci_open_shm(vci);
 	if (vci_is_named(&r->vci_hints) ||
 		(facts->size > 1 && (!vci->shm || facts->n_nodes > 1)))
-		err = weft_vci_open_net(vci, &r->vci_hints);
+		err = vci_open_net(vci, &r->vci_hints);
 	if (!err)
 		vci->self = weft_peer_of(vci, vci->addr);
 	if (!err && !vci->self)

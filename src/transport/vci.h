@@ -4,9 +4,9 @@
  * A VCI is an endpoint with its completion queue and address table (net),
  * the on-node rings (shm), the peers reached through it, the communicators
  * that match on it, and the one lock that guards them all. Sessions share the
- * default VCI, made by transport/proc.c with the first session; one that asks
- * for a VCI of its own acquires it. What was opened is kept until the process
- * ends.
+ * default VCI, made by transport/proc_open.c with the first session; one that
+ * asks for a VCI of its own acquires it. What was opened is kept until the
+ * process ends.
  *
  * The default VCI's lock also guards the process manager (weft_proc.boot) and
  * the making of communicators from groups. It may be taken under a dedicated
@@ -17,7 +17,6 @@
 
 #include "base/lock.h"
 #include "base/map.h"
-#include "transport/dispatch.h"
 #include "transport/peer.h"
 #include "transport/rail.h"
 #include "shm/wakeup.h"
@@ -28,6 +27,10 @@ struct weft_net;
 struct weft_nic_slots;
 struct weft_shm;
 struct weft_req;
+
+/* Handles messages of one op; see dispatch.h. */
+typedef void weft_wire_fn(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len);
 
 enum {
 	WEFT_VCIS = 16, /* in a process, the default one included */
@@ -129,9 +132,8 @@ void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot);
 /* Opens shared memory for the processes of my node where that is wanted. */
 void weft_vci_open_shm(struct weft_vci *vci);
 
-/* Opens the fabric as wished. VCI's lock held, or nobody knows the VCI. */
-int weft_vci_open_net(
-	struct weft_vci *vci, const struct weft_vci_hints *vci_hints);
+/* Opens the default VCI's fabric if it is not open yet. Its lock held. */
+int weft_vci_open_default_net(void);
 
 /* What the fabric runs on; "none" while it is not open. VCI's lock held. */
 void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names);
@@ -160,6 +162,11 @@ void weft_vci_close(struct weft_vci *vci);
 /* Wakes the threads of this process that sleep for the VCI. VCI's lock
  * held. */
 void weft_vci_wake(struct weft_vci *vci);
+
+/* Wakes n of those beside the one that reads the wakeup: theirs is a futex,
+ * since a wakeup that was rung for all would not be quiet before the last had
+ * heard it. */
+void weft_vci_wake_followers(struct weft_vci *vci, int n);
 
 static inline void weft_vci_lock(struct weft_vci *vci)
 {

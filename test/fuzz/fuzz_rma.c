@@ -6,6 +6,7 @@
  * lengths shows what would go beyond. An answer counts when it comes from the
  * process that was asked, once. */
 #include "core/comm.h"
+#include "transport/dispatch.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
 #include "rma/rma_priv.h"

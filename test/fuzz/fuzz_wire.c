@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "transport/arrival.h"
 #include "transport/bc.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
@@ -179,7 +180,7 @@ static void open_fabric(void)
 	plan.inject_len = 128;
 	plan.max_msg_len = 700;
 	FUZZ_CHECK(!weft_ep_open_take(info, &fab.fabric, &weft_prov_other,
-		&plan, weft_dispatch_net, vci, &vci->net));
+		&plan, weft_arrival_net, vci, &vci->net));
 	msg_ops = *fab.ep.msg;
 	msg_ops.inject = swallow;
 	msg_ops.send = hold_send;
@@ -510,7 +511,7 @@ static void deliver(struct weft_peer *peer, const struct weft_wire_head *head,
 	FUZZ_CHECK(all);
 	memcpy(all, &wire, sizeof(wire));
 	memcpy(all + sizeof(wire), payload, len);
-	weft_dispatch_net(vci, all, sizeof(wire) + len);
+	weft_arrival_net(vci, all, sizeof(wire) + len);
 	free(all);
 }
 
@@ -558,7 +559,7 @@ static void step_noise(struct fuzz_in *in)
 			wire.cookie = vci->self->cookie_in;
 		memcpy(data, &wire, sizeof(wire));
 	}
-	weft_dispatch_net(vci, data, len);
+	weft_arrival_net(vci, data, len);
 	FUZZ_CHECK(vci->n_dropped == before + 1);
 	free(data);
 }

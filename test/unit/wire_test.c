@@ -6,6 +6,7 @@
  * they reach every handler with lengths and handles that are wrong. Run under
  * the address sanitizer this says more. */
 #include "core/group.h"
+#include "transport/arrival.h"
 #include "transport/proc.h"
 #include "p2p/p2p.h"
 #include "test/fake/fakeboot.h"
@@ -122,7 +123,7 @@ static void noise_is_dropped(void **state)
 		size_t len = rng(MAX_LEN);
 
 		fill_noise(data, len);
-		weft_dispatch_net(&weft_proc.vci, data, len);
+		weft_arrival_net(&weft_proc.vci, data, len);
 	}
 	weft_vci_unlock(&weft_proc.vci);
 	assert_int_equal(weft_proc.vci.n_dropped, before + 1000);
@@ -138,9 +139,9 @@ static void a_wrong_cookie_is_foreign(void **state)
 
 	(void)state;
 	weft_vci_lock(&weft_proc.vci);
-	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	wire.src_proc = weft_proc.proc + JOB_SIZE;
-	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	weft_vci_unlock(&weft_proc.vci);
 	assert_int_equal(weft_proc.vci.n_dropped, before + 2);
 	assert_int_equal(comm->match.n_unexpected, 0);
@@ -160,12 +161,12 @@ static void a_repetition_is_dropped(void **state)
 	peer->wire_in = UINT32_MAX - 1;
 	wire.src_proc = peer->proc;
 	wire.cookie = peer->cookie_in;
-	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	assert_int_equal(weft_proc.vci.n_dropped, before);
-	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	assert_int_equal(weft_proc.vci.n_dropped, before + 1);
 	wire.number += 2; /* numbers go round, and some may be lost */
-	weft_dispatch_net(&weft_proc.vci, &wire, sizeof(wire));
+	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	assert_int_equal(weft_proc.vci.n_dropped, before + 1);
 	weft_vci_unlock(&weft_proc.vci);
 }
@@ -186,7 +187,7 @@ static void plausible_messages_break_nothing(void **state)
 		uint8_t *exact = malloc(len);
 
 		memcpy(exact, data, len);
-		weft_dispatch_net(&weft_proc.vci, exact, len);
+		weft_arrival_net(&weft_proc.vci, exact, len);
 		free(exact);
 		if (i % 1000 == 0)
 			weft_p2p_purge_locked(comm);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* arrival: check where a message comes from, hand it to dispatch */
+#include "transport/arrival.h"
+
+#include "base/err.h"
+#include "transport/dispatch.h"
+#include "transport/foreign.h"
+#include "transport/proc.h"
+#include "shm/ring.h"
+
+#include <string.h>
+
+/* Can a message come from there? What a VCI tells itself takes no way out. */
+static bool is_member(const struct weft_vci *vci, uint64_t addr)
+{
+	return !((addr ^ weft_proc.proc) & vci->job_mask) &&
+	       (uint32_t)addr < weft_proc.facts.size && addr != vci->addr;
+}
+
+/* Or from another job, once somebody there may know how to reach us? */
+static bool is_remote(const struct weft_vci *vci, uint64_t addr)
+{
+	return !vci->number && weft_foreign_is(addr) &&
+	       atomic_load_explicit(
+		       &weft_proc.has_foreign, memory_order_relaxed);
+}
+
+/* First message of a ring: is its writer one of us? */
+static struct weft_peer *ring_owner(
+	struct weft_vci *vci, struct weft_ring_rx *rx)
+{
+	uint64_t proc = rx->ring->writer_proc;
+
+	if (!is_member(vci, proc))
+		return NULL;
+	rx->owner = weft_peer_proven(vci, proc, rx->ring->writer_cookie);
+	return rx->owner;
+}
+
+void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
+	const void *payload, size_t len)
+{
+	struct weft_vci *vci = arg;
+	struct weft_peer *peer = rx->owner;
+	struct weft_wire_head copy;
+
+	if (weft_unlikely(!peer)) {
+		peer = ring_owner(vci, rx);
+		if (!peer) {
+			weft_dispatch_drop(vci, "foreign writer in a ring");
+			return;
+		}
+	}
+	if (weft_unlikely(!head)) {
+		weft_dispatch_drop(vci, "a damaged ring in shared memory");
+		weft_peer_fail(
+			peer, weft_err_set(WEFT_ERR_PROTO,
+				      "process %u wrote what is no message",
+				      (uint32_t)peer->proc));
+		return;
+	}
+	memcpy(&copy, head, sizeof(copy));
+	weft_dispatch(vci, peer, &copy, payload, len);
+}
+
+void weft_arrival_net(void *arg, const void *data, size_t len)
+{
+	struct weft_vci *vci = arg;
+	struct weft_wire_net wire;
+	struct weft_peer *peer;
+
+	if (!weft_wire_get_net(&wire, data, len)) {
+		weft_dispatch_drop(vci, "shorter than its header");
+		return;
+	}
+	if (wire.version != WEFT_WIRE_VERSION) {
+		weft_dispatch_drop(vci,
+			"another version of the wire format; is the same "
+			"library in use everywhere?");
+		return;
+	}
+	if (!is_member(vci, wire.src_proc) && !is_remote(vci, wire.src_proc)) {
+		weft_dispatch_drop(vci, "from a process outside the job");
+		return;
+	}
+	peer = weft_peer_proven(vci, wire.src_proc, wire.cookie);
+	if (!peer) {
+		weft_dispatch_drop(vci, "without the key of this job");
+		return;
+	}
+	if (weft_unlikely((int32_t)(wire.number - peer->wire_in) <= 0)) {
+		weft_dispatch_drop(vci, "a repetition of an earlier message");
+		return;
+	}
+	peer->wire_in = wire.number;
+	weft_dispatch(vci, peer, &wire.head, (const char *)data + sizeof(wire),
+		len - sizeof(wire));
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* arrival: what came through a ring or over the fabric
+ *
+ * The receive functions of both transports (shm/seg.h, net/net.h): whom a
+ * message is from and whether it may be. VCI's lock held; arg is the VCI. */
+#ifndef WEFT_ARRIVAL_H
+#define WEFT_ARRIVAL_H
+
+#include <stddef.h>
+
+struct weft_ring_rx;
+
+void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,
+	const void *payload, size_t len);
+void weft_arrival_net(void *arg, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* proc_open: open what the first session needs, keep it until the process ends,
+ * and hear what the process manager tells meanwhile */
+#include "transport/proc.h"
+
+#include "base/knob.h"
+#include "base/log.h"
+#include "boot/liveness.h"
+#include "transport/thread_check.h"
+#include "transport/bc.h"
+#include "transport/foreign.h"
+#include "net/net.h"
+#include "shm/seg.h"
+#include "topo/topo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	CTX_FIRST = 16, /* counters below are for fixed contexts */
+	LAST_POLLS = 64,
+	CALL_POLLS = 16, /* cheap ones that take as long as a dear one */
+};
+
+/* The word of a death may overtake what the process sent before it left: some
+ * of that is here already, and takes several polls where a connection comes
+ * first.
+ */
+static void hear_rest(struct weft_vci *vci)
+{
+	for (int i = 0; i < LAST_POLLS; i++) {
+		if (vci->shm)
+			weft_shm_poll(vci->shm);
+		if (vci->net)
+			weft_net_poll(vci->net);
+	}
+}
+
+/* What waits for a process on a VCI ends. */
+static void proc_lose(struct weft_vci *vci, const struct weft_boot_event *event)
+{
+	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
+
+	hear_rest(vci);
+	for (uint8_t i = 0; i < WEFT_VCIS; i++) {
+		struct weft_peer *peer =
+			i ? weft_map_get(
+				    &vci->peers, weft_vci_addr(proc, i) + 1)
+			  : weft_peer_of(vci, proc); /* remembers it */
+
+		if (peer)
+			weft_peer_fail(
+				peer, weft_err_set(WEFT_ERR_PEER,
+					      "process %u ended with code %d",
+					      event->rank, event->code));
+	}
+}
+
+/* A process that crashed and one that just left are different faults. */
+static void proc_say_end(const struct weft_boot_event *event)
+{
+	char code[32] = "";
+
+	if (event->code >= 0)
+		snprintf(code, sizeof(code), " with code %d", event->code);
+	switch (event->end) {
+	case WEFT_BOOT_END_CRASHED:
+		if (event->code > 128) /* 128 + signal */
+			snprintf(code, sizeof(code), " by signal %d",
+				event->code - 128);
+		weft_log_warn("CORE-DIED",
+			"process %u crashed: it was killed%s", event->rank,
+			code);
+		break;
+	case WEFT_BOOT_END_EXITED:
+		weft_log_warn("CORE-DIED",
+			"process %u exited%s without finalizing while others "
+			"go on",
+			event->rank, code);
+		break;
+	case WEFT_BOOT_END_ABORTED:
+		weft_log_warn("CORE-DIED", "process %u was aborted%s",
+			event->rank, code);
+		break;
+	case WEFT_BOOT_END_LEFT:
+		weft_log_warn("CORE-LEFT",
+			"process %u has ended in order; what waits for it ends "
+			"with an error",
+			event->rank);
+		break;
+	default:
+		weft_log_warn("CORE-DIED",
+			"process %u ended%s while the job ran", event->rank,
+			code);
+	}
+}
+
+void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
+{
+	struct weft_vci *vci = arg;
+
+	if (event->kind == WEFT_BOOT_JOB_ENDED) {
+		weft_foreign_job_ended(event->name);
+		return;
+	}
+	if (vci->number) {
+		/* the default VCI has told everybody else */
+		proc_lose(vci, event);
+		return;
+	}
+	if (event->kind != WEFT_BOOT_PEER_DIED) {
+		weft_proc.n_pset_events++;
+	} else {
+		proc_say_end(event);
+		proc_lose(vci, event);
+	}
+	if (weft_proc.on_event)
+		weft_proc.on_event(event);
+	if (event->kind == WEFT_BOOT_PEER_DIED)
+		weft_vci_note_failure(event->rank, event->code);
+}
+
+/* Opens the ways out: shared memory for my node, a fabric if any process is
+ * out of its reach. */
+static int open_vci(struct weft_vci *vci)
+{
+	const struct weft_boot_facts *facts = &weft_proc.facts;
+	int err = 0;
+
+	weft_vci_init(vci, 0);
+	vci->boot = weft_proc.boot;
+	weft_vci_open_wakeup(vci, weft_proc.boot);
+	weft_vci_open_shm(vci);
+	if (facts->size > 1 && (!vci->shm || facts->n_nodes > 1))
+		err = weft_vci_open_default_net();
+	if (!err)
+		weft_rail_open(vci);
+	return err;
+}
+
+static int publish_bc(struct weft_vci *vci)
+{
+	struct weft_bc bc;
+	size_t len = WEFT_NET_NAME_MAX;
+	int err = 0;
+
+	weft_bc_init(&bc);
+	bc.local_rank = weft_proc.facts.local_rank;
+	memcpy(bc.key, weft_proc.facts.own_key, sizeof(bc.key));
+	if (vci->shm)
+		weft_shm_describe(vci->shm, &bc.shm);
+	if (vci->net)
+		err = weft_net_name(vci->net, bc.name, &len);
+	if (err)
+		return err;
+	bc.name_len = vci->net ? (uint32_t)len : 0;
+	weft_rail_describe(vci, &bc);
+	err = weft_boot_put(weft_proc.boot, WEFT_BC_KEY, &bc, weft_bc_len(&bc));
+	return err ? err : weft_boot_commit(weft_proc.boot);
+}
+
+/* Runs when the process exits. Whoever left a session open did not end in
+ * order, and the process manager is to see that. */
+static void close_proc(void)
+{
+	if (!weft_proc.is_open)
+		return;
+	weft_proc.is_open = false;
+	/* a manager left in disorder goes on posting */
+	atomic_store_explicit(&weft_proc.boot->wakeup, 0, memory_order_relaxed);
+	weft_vci_close_dedicated();
+	weft_vci_close(&weft_proc.vci);
+	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);
+	weft_proc.boot = NULL;
+	weft_wakeup_close(&weft_proc.vci.wakeup); /* boot rings it */
+	weft_topo_close(weft_proc.topo);
+	weft_proc.topo = NULL;
+}
+
+/* A tenth of a millisecond or so, whatever a poll costs: who has the core may
+ * be who is waited for, on fewer cores than the machine has (a container, a
+ * binding). */
+static uint32_t choose_spin(const struct weft_vci *vci)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t spin = (uint32_t)weft_knobs.spin;
+
+	if (cores > 0 && weft_proc.facts.local_size > (unsigned long)cores)
+		return 0;
+	if (vci->shm || !vci->net ||
+		vci->net->plan.poll_ns <= WEFT_POLL_CHEAP_NS)
+		return spin;
+	return spin / CALL_POLLS;
+}
+
+static int open_proc(void (*on_open)(struct weft_vci *vci))
+{
+	struct weft_boot_facts *facts = &weft_proc.facts;
+	struct weft_vci *vci = &weft_proc.vci;
+	int err;
+
+	weft_knob_load();
+	weft_net_keep_crashes();
+	err = weft_proc.open_boot(&weft_proc.boot, facts);
+	if (err)
+		return err;
+	weft_log_set_rank((int)facts->rank);
+	weft_proc.liveness = weft_liveness_join(facts->rank);
+	weft_proc.proc =
+		weft_proc_number(weft_foreign_job(facts->job), facts->rank);
+	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
+	weft_proc.is_blocking = !strcmp(weft_knobs.wait, "block");
+	err = open_vci(vci);
+	if (err)
+		goto fail;
+	weft_proc.max_spin = choose_spin(vci);
+	vci->self = weft_peer_of(vci, vci->addr);
+	err = vci->self ? publish_bc(vci) : WEFT_ERR_NOMEM;
+	if (err)
+		goto fail;
+	on_open(vci);
+	weft_proc.is_open = true;
+	atexit(close_proc);
+	weft_log_info("CORE-OPEN",
+		"process %u of %u under %s, %u on this node, %s%s", facts->rank,
+		facts->size, facts->manager, facts->local_size,
+		vci->shm ? "shared memory" : "no shared memory",
+		vci->net ? " and a fabric" : "");
+	return 0;
+fail:
+	weft_vci_close(vci);
+	weft_boot_close(weft_proc.boot, 0);
+	weft_proc.boot = NULL;
+	weft_wakeup_close(&vci->wakeup);
+	return err;
+}
+
+int weft_proc_get(void (*on_open)(struct weft_vci *vci))
+{
+	int err = 0;
+
+	pthread_mutex_lock(&weft_proc.lock);
+	if (!weft_proc.is_open) {
+		bool began = weft_thread_check_begin();
+
+		err = open_proc(on_open);
+		weft_thread_check_end(began);
+	}
+	if (!err && weft_proc.n_sessions++ == 0)
+		weft_liveness_set(weft_proc.liveness, WEFT_LIVENESS_BUSY);
+	pthread_mutex_unlock(&weft_proc.lock);
+	return err;
+}
+
+void weft_proc_put(void)
+{
+	pthread_mutex_lock(&weft_proc.lock);
+	if (--weft_proc.n_sessions == 0)
+		weft_liveness_set(weft_proc.liveness, WEFT_LIVENESS_IDLE);
+	pthread_mutex_unlock(&weft_proc.lock);
+}
