@@ -23,6 +23,15 @@ int weft_check_bad_comm(MPI_Comm handle)
 		WEFT_ERR_COMM, "comm 0x%zx is not a communicator", n);
 }
 
+int weft_check_is_intra(const struct weft_comm *comm)
+{
+	if (comm->is_inter)
+		return weft_err_set(WEFT_ERR_COMM,
+			"comm %s is an intercommunicator",
+			weft_mpi_comm_print(comm));
+	return 0;
+}
+
 int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = NULL;
@@ -31,11 +40,7 @@ int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out)
 	if (err)
 		return err;
 	*comm_out = comm; /* also for who raises the error */
-	if (comm->is_inter)
-		return weft_err_set(WEFT_ERR_COMM,
-			"comm %s is an intercommunicator",
-			weft_mpi_comm_print(comm));
-	return 0;
+	return weft_check_is_intra(comm);
 }
 
 int weft_check_bad_handle(int err, const char *name, const void *handle)

@@ -60,7 +60,10 @@ static inline int weft_check_comm(MPI_Comm handle, struct weft_comm **comm_out)
 	return 0;
 }
 
-/* Also refuses an intercommunicator, which is in *comm_out then. */
+/* No intercommunicator. */
+int weft_check_is_intra(const struct weft_comm *comm);
+
+/* Both; an intercommunicator is in *comm_out. */
 int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out);
 
 /* A type that exists. */

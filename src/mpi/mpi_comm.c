@@ -15,33 +15,19 @@
 
 /* ---- looking ---- */
 
-int PMPI_Comm_size(MPI_Comm comm, int *size)
+static inline int mpi_comm_size(const struct weft_comm *comm, int *size)
 {
-	struct weft_comm *of = NULL;
-	int err = weft_check_comm(comm, &of);
-
-	if (weft_likely(!err))
-		err = weft_check_ptr(size, "size");
-	if (weft_unlikely(err))
-		return weft_mpi_raise(of, "MPI_Comm_size", err);
-	*size = of->size;
-	return MPI_SUCCESS;
+	*size = comm->size;
+	return 0;
 }
 
-int PMPI_Comm_rank(MPI_Comm comm, int *rank)
+static inline int mpi_comm_rank(const struct weft_comm *comm, int *rank)
 {
-	struct weft_comm *of = NULL;
-	int err = weft_check_comm(comm, &of);
-
-	if (weft_likely(!err))
-		err = weft_check_ptr(rank, "rank");
-	if (weft_unlikely(err))
-		return weft_mpi_raise(of, "MPI_Comm_rank", err);
-	*rank = of->rank;
-	return MPI_SUCCESS;
+	*rank = comm->rank;
+	return 0;
 }
 
-static enum weft_compare mpi_comm_compare(
+static enum weft_compare how_alike(
 	const struct weft_comm *a, const struct weft_comm *b)
 {
 	enum weft_compare local, remote;
@@ -57,92 +43,52 @@ static enum weft_compare mpi_comm_compare(
 	return local == WEFT_IDENT ? WEFT_CONGRUENT : local;
 }
 
-int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
+static int mpi_comm_compare(
+	const struct weft_comm *a, const struct weft_comm *b, int *result)
 {
-	struct weft_comm *a = NULL, *b;
-	int err;
-
-	err = weft_check_comm(comm1, &a);
-	if (!err)
-		err = weft_check_comm(comm2, &b);
-	if (!err)
-		err = weft_check_ptr(result, "result");
-	if (!err && weft_mix_is_strict())
-		err = weft_mix_comms(a, b);
-	if (err)
-		return weft_mpi_raise(a, "MPI_Comm_compare", err);
-	*result = MPI_IDENT + (int)mpi_comm_compare(a, b);
-	return MPI_SUCCESS;
-}
-
-int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
-{
-	struct weft_comm *of = NULL;
-	int err = weft_check_comm(comm, &of);
+	int err = weft_mix_is_strict() ? weft_mix_comms(a, b) : 0;
 
 	if (!err)
-		err = weft_check_ptr(flag, "flag");
-	if (err)
-		return weft_mpi_raise(of, "MPI_Comm_test_inter", err);
-	*flag = of->is_inter;
-	return MPI_SUCCESS;
-}
-
-static int check_inter(MPI_Comm comm, struct weft_comm **comm_out)
-{
-	int err = weft_check_comm(comm, comm_out);
-
-	if (!err && !(*comm_out)->is_inter)
-		err = weft_err_set(WEFT_ERR_COMM,
-			"comm %s is not an intercommunicator",
-			weft_mpi_comm_print(*comm_out));
+		*result = MPI_IDENT + (int)how_alike(a, b);
 	return err;
 }
 
-int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
+static int mpi_comm_test_inter(const struct weft_comm *comm, int *flag)
 {
-	struct weft_comm *of = NULL;
-	int err = check_inter(comm, &of);
-
-	if (!err)
-		err = weft_check_ptr(size, "size");
-	if (err)
-		return weft_mpi_raise(of, "MPI_Comm_remote_size", err);
-	*size = of->remote_size;
-	return MPI_SUCCESS;
+	*flag = comm->is_inter;
+	return 0;
 }
 
-int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
+static int check_inter(const struct weft_comm *comm)
 {
-	struct weft_comm *of = NULL;
-	struct weft_group *copy;
-	int err;
-
-	weft_mpi_null(group, MPI_GROUP_NULL);
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_ptr(group, "group");
-	if (!err)
-		err = weft_group_dup(of->group, &copy);
-	if (!err)
-		*group = weft_mpi_group_handle(copy);
-	return weft_mpi_end(of, "MPI_Comm_group", err);
+	if (!comm->is_inter)
+		return weft_err_set(WEFT_ERR_COMM,
+			"comm %s is not an intercommunicator",
+			weft_mpi_comm_print(comm));
+	return 0;
 }
 
-int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
+static int mpi_comm_remote_size(const struct weft_comm *comm, int *size)
 {
-	struct weft_comm *of = NULL;
-	struct weft_group *copy;
-	int err = check_inter(comm, &of);
+	int err = check_inter(comm);
 
-	weft_mpi_null(group, MPI_GROUP_NULL);
 	if (!err)
-		err = weft_check_ptr(group, "group");
-	if (!err)
-		err = weft_group_dup(of->remote, &copy);
-	if (!err)
-		*group = weft_mpi_group_handle(copy);
-	return weft_mpi_end(of, "MPI_Comm_remote_group", err);
+		*size = comm->remote_size;
+	return err;
+}
+
+static int mpi_comm_group(
+	const struct weft_comm *comm, struct weft_group **made)
+{
+	return weft_group_dup(comm->group, made);
+}
+
+static int mpi_comm_remote_group(
+	const struct weft_comm *comm, struct weft_group **made)
+{
+	int err = check_inter(comm);
+
+	return err ? err : weft_group_dup(comm->remote, made);
 }
 
 /* ---- duplicating ---- */
@@ -180,54 +126,26 @@ static void discard(struct heritage *h, struct weft_comm *comm)
 
 /* The duplicate is made even where a copy function failed, since the other
  * members make it; here it goes at once. */
-static int dup_comm(
-	struct weft_comm *comm, const struct weft_info *info, MPI_Comm *newcomm)
+static int mpi_comm_dup_with_info(struct weft_comm *comm,
+	const struct weft_info *info, struct weft_comm **made)
 {
-	struct weft_comm *made = NULL;
 	struct heritage h;
 	int copy_err = mpi_comm_collect(comm, &h);
-	int err = weft_create_dup(comm, info, &made);
+	int err = weft_create_dup(comm, info, made);
 
 	if (err || copy_err) {
 		discard(&h, comm);
 		if (!err)
-			weft_disconnect_free(made);
+			weft_disconnect_free(*made);
 		return copy_err ? copy_err : err;
 	}
-	mpi_comm_hand_over(&h, made);
-	*newcomm = weft_mpi_comm_handle(made);
+	mpi_comm_hand_over(&h, *made);
 	return 0;
 }
 
-int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
+static int mpi_comm_dup(struct weft_comm *comm, struct weft_comm **made)
 {
-	struct weft_comm *of = NULL;
-	int err;
-
-	weft_mpi_null(newcomm, MPI_COMM_NULL);
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_ptr(newcomm, "newcomm");
-	if (!err)
-		err = dup_comm(of, NULL, newcomm);
-	return weft_mpi_end(of, "MPI_Comm_dup", err);
-}
-
-int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
-{
-	struct weft_comm *of = NULL;
-	struct weft_info *hints = NULL;
-	int err;
-
-	weft_mpi_null(newcomm, MPI_COMM_NULL);
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_ptr(newcomm, "newcomm");
-	if (!err)
-		err = weft_check_info_or_null(info, &hints);
-	if (!err)
-		err = dup_comm(of, hints, newcomm);
-	return weft_mpi_end(of, "MPI_Comm_dup_with_info", err);
+	return mpi_comm_dup_with_info(comm, NULL, made);
 }
 
 /* A duplicate on its way. Destroyed when it is made. */
@@ -328,76 +246,39 @@ int PMPI_Comm_idup_with_info(
 
 /* ---- parts of a communicator ---- */
 
-static MPI_Comm handle_or_null(const struct weft_comm *comm)
+static int mpi_comm_create(struct weft_comm *comm, struct weft_group *group,
+	struct weft_comm **made)
 {
-	return comm ? weft_mpi_comm_handle(comm) : MPI_COMM_NULL;
+	int err = weft_mix_comm_group(comm, group);
+
+	return err ? err : weft_create_subset(comm, group, made);
 }
 
-int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
+static int mpi_comm_create_group(struct weft_comm *comm,
+	struct weft_group *group, int tag, struct weft_comm **made)
 {
-	struct weft_comm *of = NULL, *made = NULL;
-	struct weft_group *members;
-	int err;
+	int err = weft_check_is_intra(comm);
 
-	weft_mpi_null(newcomm, MPI_COMM_NULL);
-	err = weft_check_comm(comm, &of);
 	if (!err)
-		err = weft_check_ptr(newcomm, "newcomm");
-	if (!err)
-		err = weft_check_group(group, &members);
-	if (!err)
-		err = weft_mix_comm_group(of, members);
-	if (!err)
-		err = weft_create_subset(of, members, &made);
-	if (!err)
-		*newcomm = handle_or_null(made);
-	return weft_mpi_end(of, "MPI_Comm_create", err);
+		err = weft_mix_comm_group(comm, group);
+	return err ? err : weft_create_group(comm, group, tag, made);
 }
 
-int PMPI_Comm_create_group(
-	MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
+static int mpi_comm_split(
+	struct weft_comm *comm, int color, int key, struct weft_comm **made)
 {
-	struct weft_comm *of = NULL, *made = NULL;
-	struct weft_group *members;
-	int err;
+	int err = color == MPI_UNDEFINED
+			  ? 0
+			  : weft_check_range(
+				    WEFT_ERR_ARG, "color", color, 0, INT32_MAX);
 
-	weft_mpi_null(newcomm, MPI_COMM_NULL);
-	err = weft_check_intra(comm, &of);
 	if (!err)
-		err = weft_check_ptr(newcomm, "newcomm");
-	if (!err)
-		err = weft_check_group(group, &members);
-	if (!err)
-		err = weft_check_tag_send(tag);
-	if (!err)
-		err = weft_mix_comm_group(of, members);
-	if (!err)
-		err = weft_create_group(of, members, tag, &made);
-	if (!err)
-		*newcomm = handle_or_null(made);
-	return weft_mpi_end(of, "MPI_Comm_create_group", err);
+		err = weft_create_split(
+			comm, color < 0 ? -1 : color, key, made);
+	return err;
 }
 
-int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
-{
-	struct weft_comm *of = NULL, *made = NULL;
-	int err;
-
-	weft_mpi_null(newcomm, MPI_COMM_NULL);
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_ptr(newcomm, "newcomm");
-	if (!err && color != MPI_UNDEFINED)
-		err = weft_check_range(
-			WEFT_ERR_ARG, "color", color, 0, INT32_MAX);
-	if (!err)
-		err = weft_create_split(of, color < 0 ? -1 : color, key, &made);
-	if (!err)
-		*newcomm = handle_or_null(made);
-	return weft_mpi_end(of, "MPI_Comm_split", err);
-}
-
-static int split_type(struct weft_comm *comm, int type, int key,
+static int mpi_comm_split_type(struct weft_comm *comm, int type, int key,
 	const struct weft_info *info, struct weft_comm **comm_out)
 {
 	switch (type) {
@@ -415,26 +296,6 @@ static int split_type(struct weft_comm *comm, int type, int key,
 		return weft_err_set(WEFT_ERR_ARG,
 			"split_type is %d, which is not known", type);
 	}
-}
-
-int PMPI_Comm_split_type(
-	MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *newcomm)
-{
-	struct weft_comm *of = NULL, *made = NULL;
-	struct weft_info *hints = NULL;
-	int err;
-
-	weft_mpi_null(newcomm, MPI_COMM_NULL);
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_ptr(newcomm, "newcomm");
-	if (!err)
-		err = weft_check_info_or_null(info, &hints);
-	if (!err)
-		err = split_type(of, type, key, hints, &made);
-	if (!err)
-		*newcomm = handle_or_null(made);
-	return weft_mpi_end(of, "MPI_Comm_split_type", err);
 }
 
 /* ---- intercommunicators ---- */
@@ -476,59 +337,48 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader,
 	return weft_mpi_end(how.local, "MPI_Intercomm_create", err);
 }
 
-int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
+static int mpi_intercomm_merge(
+	struct weft_comm *intercomm, int high, struct weft_comm **made)
 {
-	struct weft_comm *of = NULL, *made;
-	int err;
+	int err = check_inter(intercomm);
 
-	weft_mpi_null(newintracomm, MPI_COMM_NULL);
-	err = check_inter(intercomm, &of);
-	if (!err)
-		err = weft_check_ptr(newintracomm, "newintracomm");
-	if (!err)
-		err = weft_create_merge(of, high != 0, &made);
-	if (!err)
-		*newintracomm = weft_mpi_comm_handle(made);
-	return weft_mpi_end(of, "MPI_Intercomm_merge", err);
+	return err ? err : weft_create_merge(intercomm, high != 0, made);
 }
 
 /* ---- ending ---- */
 
-static int check_freeable(MPI_Comm *comm, struct weft_comm **comm_out)
+static int check_freeable(const struct weft_comm *comm)
 {
-	int err = weft_check_ptr(comm, "comm");
+	if (comm == weft_world.comms[0] || comm == weft_world.comms[1])
+		return weft_err_set(WEFT_ERR_COMM,
+			"%s cannot be freed or disconnected", comm->name);
+	return 0;
+}
+
+static int mpi_comm_free(struct weft_comm *comm)
+{
+	int err = check_freeable(comm);
 
 	if (!err)
-		err = weft_check_comm(*comm, comm_out);
-	if (!err && (*comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF))
-		err = weft_err_set(WEFT_ERR_COMM,
-			"%s cannot be freed or disconnected",
-			(*comm_out)->name);
+		err = weft_attr_delete_all(
+			&comm->attrs, weft_mpi_comm_handle(comm));
+	if (!err)
+		weft_disconnect_free(comm);
 	return err;
 }
 
-int PMPI_Comm_free(MPI_Comm *comm)
-{
-	struct weft_comm *of = NULL;
-	int err;
-
-	err = check_freeable(comm, &of);
-	if (!err)
-		err = weft_attr_delete_all(&of->attrs, *comm);
-	if (err)
-		return weft_mpi_raise(of, "MPI_Comm_free", err);
-	weft_disconnect_free(of);
-	*comm = MPI_COMM_NULL;
-	return MPI_SUCCESS;
-}
-
+/* Its communicator is no more when the error is raised. */
 int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
 	struct weft_errh *errh;
 	struct weft_comm *of = NULL;
 	int err;
 
-	err = check_freeable(comm, &of);
+	err = weft_check_ptr(comm, "comm");
+	if (!err)
+		err = weft_check_comm(*comm, &of);
+	if (!err)
+		err = check_freeable(of);
 	if (!err)
 		err = weft_attr_delete_all(&of->attrs, *comm);
 	if (err)
@@ -545,20 +395,12 @@ int PMPI_Comm_disconnect(MPI_Comm *comm)
 
 /* ---- name and hints ---- */
 
-int PMPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
+static int mpi_comm_set_name(struct weft_comm *comm, const char *comm_name)
 {
-	struct weft_comm *of = NULL;
-	int err;
-
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_ptr(comm_name, "comm_name");
-	if (err)
-		return weft_mpi_raise(of, "MPI_Comm_set_name", err);
-	weft_vci_lock(of->vci);
-	snprintf(of->name, sizeof(of->name), "%s", comm_name);
-	weft_vci_unlock(of->vci);
-	return MPI_SUCCESS;
+	weft_vci_lock(comm->vci);
+	snprintf(comm->name, sizeof(comm->name), "%s", comm_name);
+	weft_vci_unlock(comm->vci);
+	return 0;
 }
 
 int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
@@ -586,46 +428,32 @@ int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
 	return MPI_SUCCESS;
 }
 
-int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
+static int mpi_comm_set_info(
+	struct weft_comm *comm, const struct weft_info *info)
 {
-	struct weft_comm *of = NULL;
-	struct weft_info *hints = NULL, *made = NULL;
-	int err;
+	struct weft_info *made = NULL;
+	int err = weft_hint_comm(info, &made);
 
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_info(info, &hints);
-	if (!err)
-		err = weft_hint_comm(hints, &made);
-	if (!err && of->info) {
-		err = weft_info_merge(of->info, made);
+	if (!err && comm->info) {
+		err = weft_info_merge(comm->info, made);
 		weft_info_destroy(made);
 	} else if (!err) {
-		of->info = made;
+		comm->info = made;
 	}
-	return weft_mpi_end(of, "MPI_Comm_set_info", err);
+	return err;
 }
 
-int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
+static int mpi_comm_get_info(
+	const struct weft_comm *comm, struct weft_info **made)
 {
-	struct weft_comm *of = NULL;
-	struct weft_info *copy;
-	int err;
+	int err = weft_info_dup(comm->info, made);
 
-	weft_mpi_null(info_used, MPI_INFO_NULL);
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_ptr(info_used, "info_used");
-	if (!err)
-		err = weft_info_dup(of->info, &copy);
-	if (!err && of->vci->number)
-		err = weft_info_set(copy, WEFT_HINT_VCI, "dedicated");
-	if (!err && of->wants_nic)
-		err = weft_info_set(copy, WEFT_HINT_MATCH,
-			weft_nic_is_on(of) ? "nic" : "software");
-	if (!err)
-		*info_used = weft_mpi_info_handle(copy);
-	return weft_mpi_end(of, "MPI_Comm_get_info", err);
+	if (!err && comm->vci->number)
+		err = weft_info_set(*made, WEFT_HINT_VCI, "dedicated");
+	if (!err && comm->wants_nic)
+		err = weft_info_set(*made, WEFT_HINT_MATCH,
+			weft_nic_is_on(comm) ? "nic" : "software");
+	return err;
 }
 
 #include "api_comm.h"

@@ -9,13 +9,13 @@ static int mpi_info_end(const char *func, int err)
 	return weft_likely(!err) ? MPI_SUCCESS : weft_mpi_raise_none(func, err);
 }
 
-/* An object that may be changed. */
-static int check_own(MPI_Info handle, struct weft_info **info_out)
+/* MPI_INFO_ENV stays as it is. */
+static int check_own(const struct weft_info *info)
 {
-	if (handle == MPI_INFO_ENV)
-		return weft_err_set(
-			WEFT_ERR_INFO, "MPI_INFO_ENV cannot be changed");
-	return weft_check_info(handle, info_out);
+	return info == weft_info_env()
+		       ? weft_err_set(WEFT_ERR_INFO,
+				 "MPI_INFO_ENV cannot be changed")
+		       : 0;
 }
 
 static int mpi_info_check_key(const char *key)
@@ -29,19 +29,10 @@ static int mpi_info_check_key(const char *key)
 	return 0;
 }
 
-int PMPI_Info_create(MPI_Info *info)
+static int mpi_info_create(struct weft_info **made)
 {
-	struct weft_info *made;
-	int err = weft_check_ptr(info, "info");
-
-	weft_mpi_null(info, MPI_INFO_NULL);
-	if (err)
-		return mpi_info_end("MPI_Info_create", err);
-	made = weft_info_create();
-	if (!made)
-		return mpi_info_end("MPI_Info_create", WEFT_ERR_NOMEM);
-	*info = weft_mpi_info_handle(made);
-	return MPI_SUCCESS;
+	*made = weft_info_create();
+	return *made ? 0 : WEFT_ERR_NOMEM;
 }
 
 /* The arguments after the program's name, with blanks between. */
@@ -58,74 +49,47 @@ static int set_argv(struct weft_info *info, int argc, char *argv[])
 	return weft_info_set(info, "argv", text);
 }
 
-int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
+static int mpi_info_create_env(int argc, char *argv[], struct weft_info **made)
 {
-	struct weft_info *made = NULL;
-	int err = weft_check_ptr(info, "info");
+	int err = weft_info_dup(weft_info_env(), made);
 
-	weft_mpi_null(info, MPI_INFO_NULL);
 	if (!err)
-		err = weft_info_dup(weft_info_env(), &made);
-	if (!err)
-		err = set_argv(made, argc, argv);
-	if (err) {
-		weft_info_destroy(made);
-		return mpi_info_end("MPI_Info_create_env", err);
-	}
-	*info = weft_mpi_info_handle(made);
-	return MPI_SUCCESS;
+		err = set_argv(*made, argc, argv);
+	if (err)
+		weft_info_destroy(*made);
+	return err;
 }
 
-int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
+static int mpi_info_dup(const struct weft_info *info, struct weft_info **made)
 {
-	struct weft_info *of = NULL, *made = NULL;
-	int err;
-
-	weft_mpi_null(newinfo, MPI_INFO_NULL);
-	err = weft_check_info(info, &of);
-	if (!err)
-		err = weft_check_ptr(newinfo, "newinfo");
-	if (!err)
-		err = weft_info_dup(of, &made);
-	if (!err)
-		*newinfo = weft_mpi_info_handle(made);
-	return mpi_info_end("MPI_Info_dup", err);
+	return weft_info_dup(info, made);
 }
 
-int PMPI_Info_free(MPI_Info *info)
+static int mpi_info_free(struct weft_info *info)
 {
-	struct weft_info *of = NULL;
-	int err = weft_check_ptr(info, "info");
+	int err = check_own(info);
 
 	if (!err)
-		err = check_own(*info, &of);
-	if (!err) {
-		weft_info_destroy(of);
-		*info = MPI_INFO_NULL;
-	}
-	return mpi_info_end("MPI_Info_free", err);
+		weft_info_destroy(info);
+	return err;
 }
 
-int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
+static int mpi_info_set(
+	struct weft_info *info, const char *key, const char *value)
 {
-	struct weft_info *of = NULL;
-	int err = check_own(info, &of);
+	int err = check_own(info);
 
-	if (!err)
-		err = weft_info_set(of, key, value);
-	return mpi_info_end("MPI_Info_set", err);
+	return err ? err : weft_info_set(info, key, value);
 }
 
-int PMPI_Info_delete(MPI_Info info, const char *key)
+static int mpi_info_delete(struct weft_info *info, const char *key)
 {
-	struct weft_info *of = NULL;
-	int err = check_own(info, &of);
+	int err = check_own(info);
 
-	if (!err)
-		err = weft_info_delete(of, key);
-	return mpi_info_end("MPI_Info_delete", err);
+	return err ? err : weft_info_delete(info, key);
 }
 
+/* With a length of 0 there need be no place for the value. */
 int PMPI_Info_get_string(
 	MPI_Info info, const char *key, int *buflen, char *value, int *flag)
 {
@@ -154,76 +118,42 @@ int PMPI_Info_get_string(
 	return MPI_SUCCESS;
 }
 
-int PMPI_Info_get(
-	MPI_Info info, const char *key, int valuelen, char *value, int *flag)
+static int mpi_info_get(const struct weft_info *info, const char *key,
+	int valuelen, char *value, int *flag)
 {
-	struct weft_info *of = NULL;
-	int err;
+	int err = mpi_info_check_key(key);
 
-	err = weft_check_info(info, &of);
-	if (!err)
-		err = mpi_info_check_key(key);
 	if (!err)
 		err = weft_check_range(
 			WEFT_ERR_ARG, "valuelen", valuelen, 0, INT32_MAX);
 	if (!err)
-		err = weft_check_ptr(value, "value");
-	if (!err)
-		err = weft_check_ptr(flag, "flag");
-	if (!err)
-		*flag = weft_info_value(of, key, value, (size_t)valuelen + 1) >=
-			0;
-	return mpi_info_end("MPI_Info_get", err);
+		*flag = weft_info_value(
+				info, key, value, (size_t)valuelen + 1) >= 0;
+	return err;
 }
 
-int PMPI_Info_get_valuelen(
-	MPI_Info info, const char *key, int *valuelen, int *flag)
+static int mpi_info_get_valuelen(
+	const struct weft_info *info, const char *key, int *valuelen, int *flag)
 {
-	struct weft_info *of = NULL;
-	long len;
-	int err;
+	int err = mpi_info_check_key(key);
+	long len = err ? -1 : weft_info_value(info, key, NULL, 0);
 
-	err = weft_check_info(info, &of);
 	if (!err)
-		err = mpi_info_check_key(key);
-	if (!err)
-		err = weft_check_ptr(valuelen, "valuelen");
-	if (!err)
-		err = weft_check_ptr(flag, "flag");
-	if (err)
-		return mpi_info_end("MPI_Info_get_valuelen", err);
-	len = weft_info_value(of, key, NULL, 0);
-	*flag = len >= 0;
+		*flag = len >= 0;
 	if (len >= 0)
 		*valuelen = (int)len;
-	return MPI_SUCCESS;
+	return err;
 }
 
-int PMPI_Info_get_nkeys(MPI_Info info, int *nkeys)
+static int mpi_info_get_nkeys(const struct weft_info *info, int *nkeys)
 {
-	struct weft_info *of = NULL;
-	int err = weft_check_info(info, &of);
-
-	if (!err)
-		err = weft_check_ptr(nkeys, "nkeys");
-	if (!err)
-		*nkeys = (int)weft_info_n_keys(of);
-	return mpi_info_end("MPI_Info_get_nkeys", err);
+	*nkeys = (int)weft_info_n_keys(info);
+	return 0;
 }
 
-int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
+static int mpi_info_get_nthkey(const struct weft_info *info, int n, char *key)
 {
-	struct weft_info *of = NULL;
-	int err;
-
-	err = weft_check_info(info, &of);
-	if (!err)
-		err = weft_check_ptr(key, "key");
-	if (!err)
-		err = weft_check_range(WEFT_ERR_ARG, "n", n, 0, INT32_MAX);
-	if (!err)
-		err = weft_info_key(of, (uint32_t)n, key);
-	return mpi_info_end("MPI_Info_get_nthkey", err);
+	return weft_info_key(info, (uint32_t)n, key);
 }
 
 #include "api_info.h"

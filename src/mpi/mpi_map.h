@@ -198,6 +198,13 @@ static inline int weft_mpi_end(
 				 : weft_mpi_raise(comm, func, err);
 }
 
+static inline int weft_mpi_end_session(
+	struct weft_session *session, const char *func, int err)
+{
+	return weft_likely(!err) ? MPI_SUCCESS
+				 : weft_mpi_raise_session(session, func, err);
+}
+
 /* What procedures nobody implements yet answer. */
 int weft_mpi_missing(const char *func);
 

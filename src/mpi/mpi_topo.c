@@ -55,48 +55,36 @@ static int check_out(int *to, int n, const char *name)
 	return n > 0 ? weft_check_ptr(to, name) : 0;
 }
 
-static int check_kind(MPI_Comm comm, int kind, struct weft_comm **comm_out)
+static int check_kind(const struct weft_comm *comm, int kind)
 {
-	int err = weft_check_comm(comm, comm_out);
-
-	if (!err && (!(*comm_out)->topo || (*comm_out)->topo->kind != kind))
-		err = weft_err_set(WEFT_ERR_TOPOLOGY,
-			"comm %s has no %s topology",
-			weft_mpi_comm_print(*comm_out),
+	if (!comm->topo || comm->topo->kind != kind)
+		return weft_err_set(WEFT_ERR_TOPOLOGY,
+			"comm %s has no %s topology", weft_mpi_comm_print(comm),
 			kind == MPI_CART    ? "Cartesian"
 			: kind == MPI_GRAPH ? "graph"
 					    : "distributed graph");
-	return err;
+	return 0;
 }
 
 /* A communicator of the first n ranks with this topology, which is taken over,
  * also after failure. */
 static int attach_take(struct weft_comm *comm, int64_t color, int key,
-	struct weft_topo_attached *topo, MPI_Comm *newcomm)
+	struct weft_topo_attached *topo, struct weft_comm **made)
 {
-	struct weft_comm *made = NULL;
-	int err = topo ? weft_create_split(comm, color, key, &made)
+	int err = topo ? weft_create_split(comm, color, key, made)
 		       : WEFT_ERR_NOMEM;
 
-	if (err || !made)
+	if (err || !*made)
 		free(topo);
 	else
-		made->topo = topo;
-	if (!err)
-		*newcomm = made ? weft_mpi_comm_handle(made) : MPI_COMM_NULL;
+		(*made)->topo = topo;
 	return err;
 }
 
-int PMPI_Topo_test(MPI_Comm comm, int *status)
+static int mpi_topo_test(const struct weft_comm *comm, int *status)
 {
-	struct weft_comm *of = NULL;
-	int err = weft_check_comm(comm, &of);
-
-	if (!err)
-		err = weft_check_ptr(status, "status");
-	if (!err)
-		*status = of->topo ? of->topo->kind : MPI_UNDEFINED;
-	return weft_mpi_end(of, "MPI_Topo_test", err);
+	*status = comm->topo ? comm->topo->kind : MPI_UNDEFINED;
+	return 0;
 }
 
 /* ---- dimensions ---- */
@@ -226,19 +214,12 @@ static int fill_dims(int nnodes, int ndims, int *dims)
 	return err;
 }
 
-int PMPI_Dims_create(int nnodes, int ndims, int dims[])
+static int mpi_dims_create(int nnodes, int ndims, int dims[])
 {
-	int err;
+	int err =
+		weft_check_range(WEFT_ERR_ARG, "nnodes", nnodes, 1, INT32_MAX);
 
-	err = weft_check_range(WEFT_ERR_ARG, "nnodes", nnodes, 1, INT32_MAX);
-	if (!err)
-		err = weft_check_range(
-			WEFT_ERR_DIMS, "ndims", ndims, 0, INT32_MAX);
-	if (!err && ndims)
-		err = weft_check_ptr(dims, "dims");
-	if (!err && ndims)
-		err = fill_dims(nnodes, ndims, dims);
-	return err ? weft_mpi_raise_none("MPI_Dims_create", err) : MPI_SUCCESS;
+	return err || !ndims ? err : fill_dims(nnodes, ndims, dims);
 }
 
 /* ---- Cartesian ---- */
@@ -267,17 +248,12 @@ static void coords_of(const struct weft_topo_attached *t, int rank, int *coords)
 	}
 }
 
-static int check_cart(const struct weft_comm *comm, int ndims, const int *dims,
-	const int *periods, int *n_out)
+static int check_cart(
+	const struct weft_comm *comm, int ndims, const int *dims, int *n_out)
 {
 	int64_t n = 1;
-	int err;
+	int err = weft_check_is_intra(comm);
 
-	err = weft_check_range(WEFT_ERR_DIMS, "ndims", ndims, 0, INT32_MAX);
-	if (!err && ndims)
-		err = weft_check_ptr(dims, "dims");
-	if (!err && ndims)
-		err = weft_check_ptr(periods, "periods");
 	for (int i = 0; !err && i < ndims; i++) {
 		if (dims[i] <= 0)
 			return weft_err_set(WEFT_ERR_DIMS,
@@ -310,66 +286,54 @@ static struct weft_topo_attached *make_cart(
 	return topo;
 }
 
-int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
-	const int periods[], int reorder, MPI_Comm *comm_cart)
+static int mpi_cart_create(struct weft_comm *comm, int ndims, const int dims[],
+	const int periods[], int reorder, struct weft_comm **made)
 {
-	struct weft_comm *of = NULL;
-	int n, err;
+	int n, err = check_cart(comm, ndims, dims, &n);
 
-	weft_mpi_null(comm_cart, MPI_COMM_NULL);
 	(void)reorder;
-	err = weft_check_intra(comm_old, &of);
 	if (!err)
-		err = weft_check_ptr(comm_cart, "comm_cart");
-	if (!err)
-		err = check_cart(of, ndims, dims, periods, &n);
-	if (!err)
-		err = attach_take(of, of->rank < n ? 0 : -1, of->rank,
-			make_cart(ndims, dims, periods, of->rank), comm_cart);
-	return weft_mpi_end(of, "MPI_Cart_create", err);
+		err = attach_take(comm, comm->rank < n ? 0 : -1, comm->rank,
+			make_cart(ndims, dims, periods, comm->rank), made);
+	return err;
 }
 
-int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[],
-	const int periods[], int *newrank)
+static int mpi_cart_map(const struct weft_comm *comm, int ndims,
+	const int dims[], const int periods[], int *newrank)
 {
-	struct weft_comm *of = NULL;
-	int n, err;
+	int n, err = check_cart(comm, ndims, dims, &n);
 
-	err = weft_check_intra(comm, &of);
+	(void)periods;
 	if (!err)
-		err = weft_check_range(
-			WEFT_ERR_DIMS, "ndims", ndims, 0, INT32_MAX);
-	if (!err)
-		err = weft_check_ptr(newrank, "newrank");
-	if (!err)
-		err = check_cart(of, ndims, dims, periods, &n);
-	if (!err)
-		*newrank = of->rank < n ? of->rank : MPI_UNDEFINED;
-	return weft_mpi_end(of, "MPI_Cart_map", err);
+		*newrank = comm->rank < n ? comm->rank : MPI_UNDEFINED;
+	return err;
 }
 
-int PMPI_Cartdim_get(MPI_Comm comm, int *ndims)
+static int mpi_cartdim_get(const struct weft_comm *comm, int *ndims)
 {
-	struct weft_comm *of = NULL;
-	int err = check_kind(comm, MPI_CART, &of);
+	int err = check_kind(comm, MPI_CART);
 
 	if (!err)
-		err = weft_check_ptr(ndims, "ndims");
-	if (!err)
-		*ndims = of->topo->n_dims;
-	return weft_mpi_end(of, "MPI_Cartdim_get", err);
+		*ndims = comm->topo->n_dims;
+	return err;
 }
 
-int PMPI_Cart_get(
-	MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[])
+/* There is room for what a grid has. */
+static int check_dims(const struct weft_comm *comm, int maxdims)
 {
-	struct weft_comm *of = NULL;
-	int n, err = check_kind(comm, MPI_CART, &of);
+	int err = check_kind(comm, MPI_CART);
 
-	if (!err)
-		err = weft_check_range(WEFT_ERR_ARG, "maxdims", maxdims,
-			of->topo->n_dims, INT32_MAX);
-	n = err ? 0 : of->topo->n_dims;
+	return err ? err
+		   : weft_check_range(WEFT_ERR_ARG, "maxdims", maxdims,
+			     comm->topo->n_dims, INT32_MAX);
+}
+
+static int mpi_cart_get(const struct weft_comm *comm, int maxdims, int dims[],
+	int periods[], int coords[])
+{
+	int err = check_dims(comm, maxdims);
+	int n = err ? 0 : comm->topo->n_dims;
+
 	if (!err)
 		err = check_out(dims, n, "dims");
 	if (!err)
@@ -377,26 +341,24 @@ int PMPI_Cart_get(
 	if (!err)
 		err = check_out(coords, n, "coords");
 	if (err)
-		return weft_mpi_raise(of, "MPI_Cart_get", err);
-	mpi_topo_copy_ints(dims, cart_dims(of->topo), n);
-	mpi_topo_copy_ints(periods, cart_periods(of->topo), n);
-	mpi_topo_copy_ints(coords, cart_coords(of->topo), n);
-	return MPI_SUCCESS;
+		return err;
+	mpi_topo_copy_ints(dims, cart_dims(comm->topo), n);
+	mpi_topo_copy_ints(periods, cart_periods(comm->topo), n);
+	mpi_topo_copy_ints(coords, cart_coords(comm->topo), n);
+	return 0;
 }
 
-int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
+static int mpi_cart_rank(
+	const struct weft_comm *comm, const int coords[], int *rank)
 {
-	struct weft_comm *of = NULL;
-	int r = 0, err = check_kind(comm, MPI_CART, &of);
+	int r = 0, err = check_kind(comm, MPI_CART);
 
-	if (!err && of->topo->n_dims)
+	if (!err && comm->topo->n_dims)
 		err = weft_check_ptr(coords, "coords");
-	if (!err)
-		err = weft_check_ptr(rank, "rank");
-	for (int i = 0; !err && i < of->topo->n_dims; i++) {
-		int dim = cart_dims(of->topo)[i], c = coords[i];
+	for (int i = 0; !err && i < comm->topo->n_dims; i++) {
+		int dim = cart_dims(comm->topo)[i], c = coords[i];
 
-		if (cart_periods(of->topo)[i])
+		if (cart_periods(comm->topo)[i])
 			c = (c % dim + dim) % dim;
 		else
 			err = weft_check_range(
@@ -405,25 +367,19 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
 	}
 	if (!err)
 		*rank = r;
-	return weft_mpi_end(of, "MPI_Cart_rank", err);
+	return err;
 }
 
-int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[])
+static int mpi_cart_coords(
+	const struct weft_comm *comm, int rank, int maxdims, int coords[])
 {
-	struct weft_comm *of = NULL;
-	int err = check_kind(comm, MPI_CART, &of);
+	int err = check_dims(comm, maxdims);
 
 	if (!err)
-		err = weft_check_range(
-			WEFT_ERR_RANK, "rank", rank, 0, of->size - 1);
+		err = check_out(coords, comm->topo->n_dims, "coords");
 	if (!err)
-		err = weft_check_range(WEFT_ERR_ARG, "maxdims", maxdims,
-			of->topo->n_dims, INT32_MAX);
-	if (!err)
-		err = check_out(coords, of->topo->n_dims, "coords");
-	if (!err)
-		coords_of(of->topo, rank, coords);
-	return weft_mpi_end(of, "MPI_Cart_coords", err);
+		coords_of(comm->topo, rank, coords);
+	return err;
 }
 
 /* The rank at a distance along one direction, or MPI_PROC_NULL. */
@@ -443,28 +399,23 @@ static int shifted(struct weft_topo_attached *t, int direction, int64_t disp)
 	return rank;
 }
 
-int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source,
-	int *rank_dest)
+static int mpi_cart_shift(const struct weft_comm *comm, int direction, int disp,
+	int *rank_source, int *rank_dest)
 {
-	struct weft_comm *of = NULL;
-	int err = check_kind(comm, MPI_CART, &of);
+	int err = check_kind(comm, MPI_CART);
 
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "direction", direction, 0,
-			of->topo->n_dims - 1);
-	if (!err)
-		err = weft_check_ptr(rank_source, "rank_source");
-	if (!err)
-		err = weft_check_ptr(rank_dest, "rank_dest");
+			comm->topo->n_dims - 1);
 	if (err)
-		return weft_mpi_raise(of, "MPI_Cart_shift", err);
-	*rank_source = shifted(of->topo, direction, -(int64_t)disp);
-	*rank_dest = shifted(of->topo, direction, disp);
-	return MPI_SUCCESS;
+		return err;
+	*rank_source = shifted(comm->topo, direction, -(int64_t)disp);
+	*rank_dest = shifted(comm->topo, direction, disp);
+	return 0;
 }
 
 static int sub_cart(
-	struct weft_comm *comm, const int *remain, MPI_Comm *newcomm)
+	struct weft_comm *comm, const int *remain, struct weft_comm **newcomm)
 {
 	struct weft_topo_attached *old = comm->topo, *topo;
 	size_t n = (size_t)old->n_dims;
@@ -491,19 +442,14 @@ static int sub_cart(
 	return err;
 }
 
-int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
+static int mpi_cart_sub(struct weft_comm *comm, const int remain_dims[],
+	struct weft_comm **made)
 {
-	struct weft_comm *of = NULL;
-	int err = check_kind(comm, MPI_CART, &of);
+	int err = check_kind(comm, MPI_CART);
 
-	weft_mpi_null(newcomm, MPI_COMM_NULL);
-	if (!err && of->topo->n_dims)
+	if (!err && comm->topo->n_dims)
 		err = weft_check_ptr(remain_dims, "remain_dims");
-	if (!err)
-		err = weft_check_ptr(newcomm, "newcomm");
-	if (!err)
-		err = sub_cart(of, remain_dims, newcomm);
-	return weft_mpi_end(of, "MPI_Cart_sub", err);
+	return err ? err : sub_cart(comm, remain_dims, made);
 }
 
 /* ---- graph ---- */
@@ -511,11 +457,11 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
 static int check_graph(const struct weft_comm *comm, int nnodes,
 	const int *index, const int *edges)
 {
-	int last = 0, err;
+	int last = 0, err = weft_check_is_intra(comm);
 
-	err = weft_check_range(WEFT_ERR_ARG, "nnodes", nnodes, 0, comm->size);
-	if (!err && nnodes)
-		err = weft_check_ptr(index, "index");
+	if (!err)
+		err = weft_check_range(
+			WEFT_ERR_ARG, "nnodes", nnodes, 0, comm->size);
 	for (int i = 0; !err && i < nnodes; i++) {
 		err = weft_check_range(
 			WEFT_ERR_ARG, "index[]", index[i], last, INT32_MAX);
@@ -529,22 +475,16 @@ static int check_graph(const struct weft_comm *comm, int nnodes,
 	return err;
 }
 
-int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[],
-	const int edges[], int reorder, MPI_Comm *comm_graph)
+static int mpi_graph_create(struct weft_comm *comm, int nnodes,
+	const int indx[], const int edges[], int reorder,
+	struct weft_comm **made)
 {
 	struct weft_topo_attached *topo;
-	struct weft_comm *of = NULL;
-	int n_edges, err;
+	int n_edges, err = check_graph(comm, nnodes, indx, edges);
 
-	weft_mpi_null(comm_graph, MPI_COMM_NULL);
 	(void)reorder;
-	err = weft_check_intra(comm_old, &of);
-	if (!err)
-		err = weft_check_ptr(comm_graph, "comm_graph");
-	if (!err)
-		err = check_graph(of, nnodes, indx, edges);
 	if (err)
-		return weft_mpi_raise(of, "MPI_Graph_create", err);
+		return err;
 	n_edges = nnodes ? indx[nnodes - 1] : 0;
 	topo = mpi_topo_make(MPI_GRAPH, (size_t)nnodes + (size_t)n_edges);
 	if (topo) {
@@ -553,67 +493,56 @@ int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[],
 		mpi_topo_copy_ints(topo->data, indx, nnodes);
 		mpi_topo_copy_ints(topo->data + nnodes, edges, n_edges);
 	}
-	err = attach_take(
-		of, of->rank < nnodes ? 0 : -1, of->rank, topo, comm_graph);
-	return weft_mpi_end(of, "MPI_Graph_create", err);
+	return attach_take(
+		comm, comm->rank < nnodes ? 0 : -1, comm->rank, topo, made);
 }
 
-int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[],
-	const int edges[], int *newrank)
+static int mpi_graph_map(const struct weft_comm *comm, int nnodes,
+	const int indx[], const int edges[], int *newrank)
 {
-	struct weft_comm *of = NULL;
-	int err = weft_check_intra(comm, &of);
+	int err =
+		weft_check_range(WEFT_ERR_ARG, "nnodes", nnodes, 1, comm->size);
 
 	if (!err)
-		err = weft_check_range(
-			WEFT_ERR_ARG, "nnodes", nnodes, 1, of->size);
+		err = check_graph(comm, nnodes, indx, edges);
 	if (!err)
-		err = check_graph(of, nnodes, indx, edges);
-	if (!err)
-		err = weft_check_ptr(newrank, "newrank");
-	if (!err)
-		*newrank = of->rank < nnodes ? of->rank : MPI_UNDEFINED;
-	return weft_mpi_end(of, "MPI_Graph_map", err);
+		*newrank = comm->rank < nnodes ? comm->rank : MPI_UNDEFINED;
+	return err;
 }
 
-int PMPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges)
+static int mpi_graphdims_get(
+	const struct weft_comm *comm, int *nnodes, int *nedges)
 {
-	struct weft_comm *of = NULL;
-	int err = check_kind(comm, MPI_GRAPH, &of);
+	int err = check_kind(comm, MPI_GRAPH);
 
-	if (!err)
-		err = weft_check_ptr(nnodes, "nnodes");
-	if (!err)
-		err = weft_check_ptr(nedges, "nedges");
 	if (!err) {
-		*nnodes = of->topo->n_nodes;
-		*nedges = of->topo->n_edges;
+		*nnodes = comm->topo->n_nodes;
+		*nedges = comm->topo->n_edges;
 	}
-	return weft_mpi_end(of, "MPI_Graphdims_get", err);
+	return err;
 }
 
-int PMPI_Graph_get(
-	MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[])
+static int mpi_graph_get(const struct weft_comm *comm, int maxindex,
+	int maxedges, int indx[], int edges[])
 {
-	struct weft_comm *of = NULL;
-	int err = check_kind(comm, MPI_GRAPH, &of);
+	const struct weft_topo_attached *t = comm->topo;
+	int err = check_kind(comm, MPI_GRAPH);
 
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "maxindex", maxindex,
-			of->topo->n_nodes, INT32_MAX);
+			t->n_nodes, INT32_MAX);
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "maxedges", maxedges,
-			of->topo->n_edges, INT32_MAX);
+			t->n_edges, INT32_MAX);
 	if (!err)
-		err = check_out(indx, of->topo->n_nodes, "index");
+		err = check_out(indx, t->n_nodes, "index");
 	if (!err)
-		err = check_out(edges, of->topo->n_edges, "edges");
+		err = check_out(edges, t->n_edges, "edges");
 	if (err)
-		return weft_mpi_raise(of, "MPI_Graph_get", err);
-	mpi_topo_copy_ints(indx, of->topo->data, of->topo->n_nodes);
-	mpi_topo_copy_ints(
-		edges, of->topo->data + of->topo->n_nodes, of->topo->n_edges);
-	return MPI_SUCCESS;
+		return err;
+	mpi_topo_copy_ints(indx, t->data, t->n_nodes);
+	mpi_topo_copy_ints(edges, t->data + t->n_nodes, t->n_edges);
+	return 0;
 }
 
 /* The neighbors of a node. */
@@ -626,40 +555,31 @@ static const int *graph_neighbors(
 	return t->data + t->n_nodes + first;
 }
 
-int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors)
+static int mpi_graph_neighbors_count(
+	const struct weft_comm *comm, int rank, int *nneighbors)
 {
-	struct weft_comm *of = NULL;
-	int err = check_kind(comm, MPI_GRAPH, &of);
+	int err = check_kind(comm, MPI_GRAPH);
 
 	if (!err)
-		err = weft_check_range(
-			WEFT_ERR_RANK, "rank", rank, 0, of->size - 1);
-	if (!err)
-		err = weft_check_ptr(nneighbors, "nneighbors");
-	if (!err)
-		graph_neighbors(of->topo, rank, nneighbors);
-	return weft_mpi_end(of, "MPI_Graph_neighbors_count", err);
+		graph_neighbors(comm->topo, rank, nneighbors);
+	return err;
 }
 
-int PMPI_Graph_neighbors(
-	MPI_Comm comm, int rank, int maxneighbors, int neighbors[])
+static int mpi_graph_neighbors(const struct weft_comm *comm, int rank,
+	int maxneighbors, int neighbors[])
 {
-	struct weft_comm *of = NULL;
-	const int *list = NULL;
-	int n = 0, err = check_kind(comm, MPI_GRAPH, &of);
+	const int *list;
+	int n, err = check_kind(comm, MPI_GRAPH);
 
-	if (!err)
-		err = weft_check_range(
-			WEFT_ERR_RANK, "rank", rank, 0, of->size - 1);
-	if (!err)
-		list = graph_neighbors(of->topo, rank, &n);
+	if (err)
+		return err;
+	list = graph_neighbors(comm->topo, rank, &n);
 	if (n > maxneighbors)
 		n = maxneighbors;
-	if (!err)
-		err = check_out(neighbors, n, "neighbors");
+	err = check_out(neighbors, n, "neighbors");
 	if (!err)
 		mpi_topo_copy_ints(neighbors, list, n);
-	return weft_mpi_end(of, "MPI_Graph_neighbors", err);
+	return err;
 }
 
 /* ---- distributed graph ---- */
@@ -719,34 +639,26 @@ static int check_list(const struct weft_comm *comm, const char *name, int n,
 	return err;
 }
 
-int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
+static int mpi_dist_graph_create_adjacent(struct weft_comm *comm, int indegree,
 	const int sources[], const int sourceweights[], int outdegree,
-	const int destinations[], const int destweights[], MPI_Info info,
-	int reorder, MPI_Comm *comm_dist_graph)
+	const int destinations[], const int destweights[],
+	const struct weft_info *info, int reorder, struct weft_comm **made)
 {
 	bool weighted = sourceweights != MPI_UNWEIGHTED ||
 			destweights != MPI_UNWEIGHTED;
 	struct weft_topo_attached *topo;
-	struct weft_info *hints = NULL;
-	struct weft_comm *of = NULL;
-	int err;
+	int err = weft_check_is_intra(comm);
 
-	weft_mpi_null(comm_dist_graph, MPI_COMM_NULL);
 	(void)reorder;
-	err = weft_check_intra(comm_old, &of);
-	if (!err)
-		err = weft_check_info_or_null(info, &hints);
+	(void)info;
 	if (!err)
 		err = check_list(
-			of, "sources", indegree, sources, sourceweights);
+			comm, "sources", indegree, sources, sourceweights);
 	if (!err)
-		err = check_list(of, "destinations", outdegree, destinations,
+		err = check_list(comm, "destinations", outdegree, destinations,
 			destweights);
-	if (!err)
-		err = weft_check_ptr(comm_dist_graph, "comm_dist_graph");
 	if (err)
-		return weft_mpi_raise(
-			of, "MPI_Dist_graph_create_adjacent", err);
+		return err;
 	topo = make_dist(indegree, outdegree, weighted);
 	if (topo) {
 		mpi_topo_copy_ints(dist_sources(topo), sources, indegree);
@@ -758,8 +670,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
 			mpi_topo_copy_ints(dist_dest_weights(topo), destweights,
 				outdegree);
 	}
-	err = attach_take(of, 0, of->rank, topo, comm_dist_graph);
-	return weft_mpi_end(of, "MPI_Dist_graph_create_adjacent", err);
+	return attach_take(comm, 0, comm->rank, topo, made);
 }
 
 struct edge {
@@ -851,8 +762,6 @@ static int check_edges(const struct weft_comm *comm, int n, const int *sources,
 	int64_t n_edges = 0;
 	int err = check_list(comm, "sources", n, sources, MPI_UNWEIGHTED);
 
-	if (!err && n)
-		err = weft_check_ptr(degrees, "degrees");
 	for (int i = 0; !err && i < n; i++) {
 		err = weft_check_range(
 			WEFT_ERR_ARG, "degrees[]", degrees[i], 0, INT32_MAX);
@@ -866,59 +775,46 @@ static int check_edges(const struct weft_comm *comm, int n, const int *sources,
 			     weights);
 }
 
-int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[],
-	const int degrees[], const int destinations[], const int weights[],
-	MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
+static int mpi_dist_graph_create(struct weft_comm *comm, int n,
+	const int sources[], const int degrees[], const int destinations[],
+	const int weights[], const struct weft_info *info, int reorder,
+	struct weft_comm **made)
 {
-	bool weighted = weights != MPI_UNWEIGHTED;
 	struct edge *mine = NULL, *all = NULL;
-	struct weft_info *hints = NULL;
-	struct weft_comm *of = NULL;
 	size_t n_all = 0;
-	int n_mine = 0, err;
+	int n_mine = 0, err = weft_check_is_intra(comm);
 
-	weft_mpi_null(comm_dist_graph, MPI_COMM_NULL);
 	(void)reorder;
-	err = weft_check_intra(comm_old, &of);
-	if (!err)
-		err = weft_check_ptr(comm_dist_graph, "comm_dist_graph");
-	if (!err)
-		err = weft_check_info_or_null(info, &hints);
+	(void)info;
 	if (!err)
 		err = check_edges(
-			of, n, sources, degrees, destinations, weights);
+			comm, n, sources, degrees, destinations, weights);
 	if (!err)
 		err = list_edges(n, sources, degrees, destinations, weights,
 			&mine, &n_mine);
 	if (!err)
-		err = gather_edges(of, mine, n_mine, &all, &n_all);
+		err = gather_edges(comm, mine, n_mine, &all, &n_all);
 	if (!err)
-		err = attach_take(of, 0, of->rank,
-			my_part(all, n_all, of->rank, weighted),
-			comm_dist_graph);
+		err = attach_take(comm, 0, comm->rank,
+			my_part(all, n_all, comm->rank,
+				weights != MPI_UNWEIGHTED),
+			made);
 	free(mine);
 	free(all);
-	return weft_mpi_end(of, "MPI_Dist_graph_create", err);
+	return err;
 }
 
-int PMPI_Dist_graph_neighbors_count(
-	MPI_Comm comm, int *indegree, int *outdegree, int *weighted)
+static int mpi_dist_graph_neighbors_count(const struct weft_comm *comm,
+	int *indegree, int *outdegree, int *weighted)
 {
-	struct weft_comm *of = NULL;
-	int err = check_kind(comm, MPI_DIST_GRAPH, &of);
+	int err = check_kind(comm, MPI_DIST_GRAPH);
 
-	if (!err)
-		err = weft_check_ptr(indegree, "indegree");
-	if (!err)
-		err = weft_check_ptr(outdegree, "outdegree");
-	if (!err)
-		err = weft_check_ptr(weighted, "weighted");
 	if (!err) {
-		*indegree = of->topo->n_in;
-		*outdegree = of->topo->n_out;
-		*weighted = of->topo->is_weighted;
+		*indegree = comm->topo->n_in;
+		*outdegree = comm->topo->n_out;
+		*weighted = comm->topo->is_weighted;
 	}
-	return weft_mpi_end(of, "MPI_Dist_graph_neighbors_count", err);
+	return err;
 }
 
 /* Copies one of the lists with its weights where there are any. */
@@ -934,32 +830,24 @@ static void mpi_topo_copy_list(const struct weft_topo_attached *t, int max,
 		mpi_topo_copy_ints(to_weights, from_weights, n);
 }
 
-int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
-	int sourceweights[], int maxoutdegree, int destinations[],
-	int destweights[])
+static int mpi_dist_graph_neighbors(const struct weft_comm *comm,
+	int maxindegree, int sources[], int sourceweights[], int maxoutdegree,
+	int destinations[], int destweights[])
 {
-	struct weft_comm *of = NULL;
-	int err = check_kind(comm, MPI_DIST_GRAPH, &of);
+	struct weft_topo_attached *t = comm->topo;
+	int err = check_kind(comm, MPI_DIST_GRAPH);
 
-	if (!err)
-		err = weft_check_range(
-			WEFT_ERR_ARG, "maxindegree", maxindegree, 0, INT32_MAX);
-	if (!err)
-		err = weft_check_range(WEFT_ERR_ARG, "maxoutdegree",
-			maxoutdegree, 0, INT32_MAX);
 	if (!err && maxindegree)
-		err = check_out(sources, of->topo->n_in, "sources");
+		err = check_out(sources, t->n_in, "sources");
 	if (!err && maxoutdegree)
-		err = check_out(destinations, of->topo->n_out, "destinations");
+		err = check_out(destinations, t->n_out, "destinations");
 	if (err)
-		return weft_mpi_raise(of, "MPI_Dist_graph_neighbors", err);
-	mpi_topo_copy_list(of->topo, maxindegree, of->topo->n_in,
-		dist_sources(of->topo), dist_source_weights(of->topo), sources,
-		sourceweights);
-	mpi_topo_copy_list(of->topo, maxoutdegree, of->topo->n_out,
-		dist_dests(of->topo), dist_dest_weights(of->topo), destinations,
-		destweights);
-	return MPI_SUCCESS;
+		return err;
+	mpi_topo_copy_list(t, maxindegree, t->n_in, dist_sources(t),
+		dist_source_weights(t), sources, sourceweights);
+	mpi_topo_copy_list(t, maxoutdegree, t->n_out, dist_dests(t),
+		dist_dest_weights(t), destinations, destweights);
+	return 0;
 }
 
 /* ---- neighbours, for mpi_collarg.c ---- */

@@ -3,7 +3,8 @@
 # directory; src/mpi/api_<chapter>.h is included by mpi_<chapter>.c.
 api_made = src/mpi/api_rows src/mpi/api_list.h src/mpi/api_missing.c \
 	src/mpi/api_coll.c src/mpi/mpi_abi.map
-api_gen = src/mpi/gen-api src/mpi/gen-rows src/mpi/gen-coll
+api_gen = src/mpi/gen-api src/mpi/gen-api.awk src/mpi/gen-twin.awk \
+	src/mpi/gen-checked.awk src/mpi/gen-rows src/mpi/gen-coll
 man_gen = src/mpi/gen-man src/mpi/gen-man.awk src/fortran/gen-text.awk \
 	src/fortran/gen-f90.awk
 BUILT_SOURCES += src/mpi/api.stamp

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# gen-api: names, what is missing, lists and the export map, from the rows
+
+function die(why)
+{
+	printf "gen-api: %s:%d: %s\n", FILENAME, FNR, why > "/dev/stderr"
+	failed = 1
+	exit 1
+}
+
+function has(flags, flag)
+{
+	return index("," flags ",", "," flag ",") > 0
+}
+
+# Where what mpi_<file>.c includes goes.
+function file_of(file)
+{
+	if (!(file in started))
+		print "/* made by gen-api */\n#include \"mpi/mpi_twin.h\"" > \
+			(new "/api_" file ".h")
+	started[file] = 1
+	return new "/api_" file ".h"
+}
+
+function alias(file, name, prefix)
+{
+	printf "extern __typeof__(P%s_%s) %s_%s __attribute__((weak, " \
+		"alias(\"P%s_%s\"), visibility(\"default\")));\n",
+		prefix, name, prefix, name, prefix, name > file
+}
+
+# what a procedure that is not there answers, beyond the error it raises
+function nothing(type)
+{
+	if (type ~ /^(double|MPI_Aint|MPI_Fint)$/)
+		return "0"
+	return toupper(type) "_NULL"
+}
+
+function missing(file, name)
+{
+	printf "\n%s PMPI_%s(%s)\n{\n", $8, name, $9 > file
+	if ($8 == "int")
+		printf "\treturn weft_mpi_missing(\"MPI_%s\");\n", name > file
+	else
+		printf "\tweft_mpi_missing(\"MPI_%s\");\n\treturn %s;\n",
+			name, nothing($8) > file
+	print "}" > file
+	alias(file, name, "MPI")
+}
+
+BEGIN {
+	miss = new "/api_missing.c"
+	list = new "/api_list.h"
+	map = new "/mpi_abi.map"
+	profile = new "/mpi_profile.h"
+	print "/* made by gen-api */\n#include \"mpi/mpi_map.h\"\n\n" \
+		"#pragma GCC diagnostic ignored \"-Wunused-parameter\"" > miss
+	print "/* made by gen-api */" > list
+	print "/* made by gen-api; included by mpi.h */" > profile
+	print "{\nglobal:" > map
+}
+
+# the header: one prototype a line
+FNR == NR {
+	if (match($0, /^[A-Za-z_]+ MPI_[A-Za-z0-9_]+\(.*\);/)) {
+		text = substr($0, 1, RLENGTH)
+		name = substr($2, 5, index($2, "(") - 5)
+		prototype[name] = text
+	}
+	next
+}
+
+$1 == "chapter" { next }
+
+# procedures beyond the standard; their prototypes are in mpix.h
+$1 == "MPIX" {
+	alias(file_of("mpix"), $2, "MPIX")
+	printf "\tMPIX_%s;\n\tPMPIX_%s;\n", $2, $2 > map
+	next
+}
+
+{
+	name = $1
+	text = $8 " MPI_" name "(" $9 ");"
+	if (!(name in prototype))
+		die("no prototype of MPI_" name)
+	if (prototype[name] != text)
+		die("mpi.h and mpi_api.def differ:\n\t" prototype[name] "\n\t" text)
+	seen[name] = 1
+	if ($5 == "-") {
+		missing(miss, name)
+	} else {
+		if (has($7, "twins"))
+			twins(file_of($5), name)
+		else if (has($7, "checked"))
+			checked(file_of($5), "int PMPI_" name "(" $9 ")",
+				"\"MPI_" name "\"")
+		alias(file_of($5), name, "MPI")
+	}
+	if ($8 == "MPI_Fint" || $9 ~ /MPI_Fint|MPI_F08_status/)
+		beyond_abi = beyond_abi $8 " PMPI_" name "(" $9 ");\n"
+	else
+		printf "%s PMPI_%s(%s);\n", $8, name, $9 > profile
+	printf "{ \"MPI_%s\", \"%s\", %d },\n", name, $6, $5 != "-" > list
+	printf "\tMPI_%s;\n\tPMPI_%s;\n", name, name > map
+}
+
+END {
+	if (failed)
+		exit 1
+	for (name in prototype)
+		if (!(name in seen))
+			die("MPI_" name " has a prototype but no line")
+	printf "#ifndef WEFT_STRICT_ABI\n%s#endif\n", beyond_abi > profile
+	# mpi_attr.h
+	print "\tweft_f_*;\nlocal:\n\t*;\n};" > map
+}
