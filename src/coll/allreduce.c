@@ -163,12 +163,10 @@ static void allreduce_combine(struct weft_fast *q, const struct weft_coll *args,
 	if (weft_unlikely(q->err))
 		return;
 	if (args->op->is_commutative || partner < args->comm->rank) {
-		q->err = weft_redop_apply(
-			args->op, in.buf, acc.buf, acc.count, acc.type);
+		weft_fast_reduce(q, args->op, in.buf, acc);
 		return;
 	}
-	q->err = weft_redop_apply(
-		args->op, acc.buf, in.buf, acc.count, acc.type);
+	weft_fast_reduce(q, args->op, acc.buf, in);
 	memcpy(acc.buf, in.buf, (size_t)(acc.count * acc.type->size));
 }
 

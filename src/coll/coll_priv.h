@@ -49,6 +49,21 @@ void weft_fast_recv(struct weft_fast *q, struct weft_span span, int32_t rank);
 void weft_fast_exchange(struct weft_fast *q, struct weft_span out, int32_t to,
 	struct weft_span in, int32_t from);
 
+/* inout = in op inout, by an operation of the program's: without the lock. */
+void weft_fast_call(const struct weft_fast *q, const struct weft_redop *op,
+	const void *in, struct weft_span inout);
+
+/* The same by any. */
+static inline void weft_fast_reduce(struct weft_fast *q,
+	const struct weft_redop *op, const void *in, struct weft_span inout)
+{
+	if (weft_likely(op->is_builtin))
+		q->err = weft_redop_apply(
+			op, in, inout.buf, inout.count, inout.type);
+	else
+		weft_fast_call(q, op, in, inout);
+}
+
 /* ABI value of MPI_BYTE. */
 enum { BYTE_ABI_VALUE = 0x247 };
 

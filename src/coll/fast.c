@@ -101,3 +101,13 @@ void weft_fast_exchange(struct weft_fast *q, struct weft_span out, int32_t to,
 	if (weft_unlikely(send_err | err))
 		q->err = send_err ? send_err : err;
 }
+
+void weft_fast_call(const struct weft_fast *q, const struct weft_redop *op,
+	const void *in, struct weft_span inout)
+{
+	struct weft_vci *vci = q->comm->vci;
+
+	weft_vci_unlock(vci);
+	weft_redop_call(op, in, inout.buf, inout.count, inout.type);
+	weft_vci_lock(vci);
+}

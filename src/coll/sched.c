@@ -39,7 +39,8 @@ struct weft_sched {
 	size_t n_steps, n_room;
 	size_t at;	  /* next step */
 	size_t n_pending; /* messages started and not done */
-	bool is_running;  /* inside sched_run() */
+	bool is_running;  /* inside sched_run(), or sched_call() to come */
+	struct weft_progress_hook call; /* for the program's function */
 	struct tmp *tmps;
 	struct weft_type **types; /* held */
 	size_t n_types;
@@ -320,23 +321,49 @@ static void start_message(struct weft_sched *sched, const struct step *step)
 	}
 }
 
-static void do_local(struct weft_sched *sched, const struct step *step)
+/* The step before the next one reduces by the program's function: called
+ * without the lock. Nobody else goes on with the list meanwhile, and the
+ * library's reference keeps it; it may have an error after or already. */
+static void sched_call(struct weft_progress_hook *hook)
 {
-	int err;
+	struct weft_sched *sched =
+		weft_container_of(hook, struct weft_sched, call);
+	const struct step *step = &sched->steps[sched->at - 1];
+	struct weft_vci *vci = sched->req->vci;
 
-	if (step->kind == STEP_COPY)
-		err = weft_type_copy(step->in_type, step->in_count, step->in,
-			step->span.type, step->span.count, step->span.buf);
-	else
-		err = weft_redop_apply(step->op, step->in, step->span.buf,
+	if (!sched->err) {
+		weft_vci_unlock(vci);
+		weft_redop_call(step->op, step->in, step->span.buf,
 			step->span.count, step->span.type);
-	if (err)
-		sched->err = err;
+		weft_vci_lock(vci);
+	}
+	sched->is_running = false;
+	sched_run(sched);
 }
 
-/* Goes on until a fence has to wait or the list ends. Messages may complete
- * inside, which comes back here: the outer call then goes on. With an error
- * nothing depends on anything any more: the rest is told and dropped at once.
+/* A copy or reduction. A function of the program's is left to the next round of
+ * progress, as whoever is here may be in the middle of a message: true. */
+static bool do_local(struct weft_sched *sched, const struct step *step)
+{
+	if (step->kind == STEP_COPY) {
+		sched->err = weft_type_copy(step->in_type, step->in_count,
+			step->in, step->span.type, step->span.count,
+			step->span.buf);
+	} else if (weft_likely(step->op->is_builtin)) {
+		sched->err = weft_redop_apply(step->op, step->in,
+			step->span.buf, step->span.count, step->span.type);
+	} else {
+		sched->call.run = sched_call;
+		weft_vci_defer(sched->req->vci, &sched->call);
+		return true;
+	}
+	return false;
+}
+
+/* Goes on until a fence has to wait, the program's function is to be called or
+ * the list ends. Messages may complete inside, which comes back here: the outer
+ * call then goes on. With an error nothing depends on anything any more: the
+ * rest is told and dropped at once.
  */
 static void sched_run(struct weft_sched *sched)
 {
@@ -354,8 +381,9 @@ static void sched_run(struct weft_sched *sched)
 		sched->at++;
 		if (step->kind == STEP_SEND || step->kind == STEP_RECV)
 			start_message(sched, step);
-		else if (step->kind != STEP_FENCE && !sched->err)
-			do_local(sched, step);
+		else if (step->kind != STEP_FENCE && !sched->err &&
+			 do_local(sched, step))
+			return;
 	}
 	sched->is_running = false;
 	if (sched->at < sched->n_steps || sched->n_pending > 0)

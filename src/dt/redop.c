@@ -271,27 +271,6 @@ bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type)
 	return kernel_for(op, type->basic);
 }
 
-static void apply_user(const struct weft_redop *op, const void *in, void *inout,
-	int64_t count, const struct weft_type *type)
-{
-	void *handle = (void *)(uintptr_t)weft_obj_handle(type);
-	const char *a = in;
-	char *b = inout;
-
-	if (op->large_fn) {
-		op->large_fn((void *)(uintptr_t)in, inout, &count, &handle);
-		return;
-	}
-	while (count > 0) {
-		int n = count < INT_MAX ? (int)count : INT_MAX;
-
-		op->fn((void *)(uintptr_t)a, b, &n, &handle);
-		count -= n;
-		a += (int64_t)n * type->extent;
-		b += (int64_t)n * type->extent;
-	}
-}
-
 /* Passed through weft_type_visit(). */
 struct derived {
 	kernel_fn *kernel;
@@ -322,10 +301,6 @@ static void apply_derived(const struct weft_redop *op, const void *in,
 int weft_redop_apply(const struct weft_redop *op, const void *in, void *inout,
 	int64_t count, const struct weft_type *type)
 {
-	if (!op->is_builtin) {
-		apply_user(op, in, inout, count, type);
-		return 0;
-	}
 	if (op->builtin == WEFT_OP_NO_OP)
 		return 0;
 	if (op->builtin == WEFT_OP_REPLACE)
@@ -342,4 +317,25 @@ int weft_redop_apply(const struct weft_redop *op, const void *in, void *inout,
 	else
 		apply_derived(op, in, inout, count, type);
 	return 0;
+}
+
+void weft_redop_call(const struct weft_redop *op, const void *in, void *inout,
+	int64_t count, const struct weft_type *type)
+{
+	void *handle = (void *)(uintptr_t)weft_obj_handle(type);
+	const char *a = in;
+	char *b = inout;
+
+	if (op->large_fn) {
+		op->large_fn((void *)(uintptr_t)in, inout, &count, &handle);
+		return;
+	}
+	while (count > 0) {
+		int n = count < INT_MAX ? (int)count : INT_MAX;
+
+		op->fn((void *)(uintptr_t)a, b, &n, &handle);
+		count -= n;
+		a += (int64_t)n * type->extent;
+		b += (int64_t)n * type->extent;
+	}
 }

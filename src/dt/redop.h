@@ -69,11 +69,15 @@ void weft_redop_close_handle(struct weft_redop *op);
 /* True if the operation is defined on items of this type. */
 bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type);
 
-/* inout[i] = in[i] op inout[i] for count items. The buffers must not overlap.
- * Predefined operations also accept derived types made of one predefined type
- * they fit, item data by item data (accumulate needs that). WEFT_ERR_OP when
- * the operation does not fit the type. */
+/* inout[i] = in[i] op inout[i] for count items, by a predefined operation. The
+ * buffers must not overlap. Derived types made of one predefined type that it
+ * fits are accepted too, item data by item data (accumulate needs that).
+ * WEFT_ERR_OP when the operation does not fit the type. */
 int weft_redop_apply(const struct weft_redop *op, const void *in, void *inout,
+	int64_t count, const struct weft_type *type);
+
+/* The same by an operation of the program's. No lock held. */
+void weft_redop_call(const struct weft_redop *op, const void *in, void *inout,
 	int64_t count, const struct weft_type *type);
 
 #endif

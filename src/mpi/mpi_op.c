@@ -108,8 +108,11 @@ static int reduce_local(const char *func, const void *buf[2], MPI_Count count,
 			type->name[0] ? type->name : "a derived datatype");
 	if (!err)
 		err = check_buffers(buf[0], buf[1], count, type);
-	if (!err && count)
+	if (!err && count && redop->is_builtin)
 		err = weft_redop_apply(
+			redop, buf[0], (void *)(uintptr_t)buf[1], count, type);
+	else if (!err && count)
+		weft_redop_call(
 			redop, buf[0], (void *)(uintptr_t)buf[1], count, type);
 	return err ? weft_mpi_raise_none(func, err) : MPI_SUCCESS;
 }

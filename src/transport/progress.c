@@ -61,13 +61,32 @@ static void run_hooks(struct weft_vci *vci)
 	}
 }
 
+/* Each is off the list before it gives up the lock: other threads may do the
+ * next ones meanwhile, or this one, in a call of the program's function. */
+static __attribute__((noinline)) int run_deferred(struct weft_vci *vci)
+{
+	int n = 0;
+
+	for (; !weft_list_is_empty(&vci->deferred); n++) {
+		struct weft_progress_hook *hook = weft_container_of(
+			vci->deferred.next, struct weft_progress_hook, link);
+
+		weft_list_remove(&hook->link);
+		vci->has_deferred = !weft_list_is_empty(&vci->deferred);
+		hook->run(hook);
+	}
+	if (vci->n_asleep)
+		weft_vci_wake(vci);
+	return n;
+}
+
 int weft_progress(struct weft_vci *vci)
 {
 	int n = 0;
 
 	weft_lock_assert_locked(&vci->lock);
-	if (weft_unlikely(vci->is_polling))
-		return 0;
+	if (weft_unlikely(vci->rare))
+		return vci->is_polling ? 0 : run_deferred(vci);
 	vci->is_polling = true;
 	if (weft_likely(vci->shm))
 		n += weft_shm_poll(vci->shm);

@@ -5,8 +5,9 @@
 
 struct weft_vci;
 
-/* One round: rings, pending work, the fabric, the process manager. Returns
- * the number of things that happened. Never blocks. VCI's lock held. */
+/* One round: rings, pending work, the fabric, the process manager; or what was
+ * deferred (weft_vci_defer), which gives the lock up. Returns the number of
+ * things that happened. Never blocks. VCI's lock held. */
 int weft_progress(struct weft_vci *vci);
 
 /* One round of a wait loop: progress, then, when nothing happened, give other

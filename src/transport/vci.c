@@ -48,6 +48,7 @@ void weft_vci_init(struct weft_vci *vci, uint8_t number)
 {
 	weft_list_init(&vci->pending_peers);
 	weft_list_init(&vci->hooks);
+	weft_list_init(&vci->deferred);
 	weft_list_init(&vci->closings);
 	weft_list_init(&vci->rndv_segs);
 	vci->wakeup = (struct weft_wakeup){ -1, -1 };
@@ -56,6 +57,14 @@ void weft_vci_init(struct weft_vci *vci, uint8_t number)
 	vci->job_mask = UINT64_MAX << 32;
 	if (number)
 		vci->job_mask &= ~(UINT64_MAX << WEFT_VCI_SHIFT);
+}
+
+void weft_vci_defer(struct weft_vci *vci, struct weft_progress_hook *hook)
+{
+	weft_list_push_back(&vci->deferred, &hook->link);
+	vci->has_deferred = true;
+	if (vci->n_asleep)
+		weft_vci_wake(vci);
 }
 
 void weft_vci_open_shm(struct weft_vci *vci)
@@ -179,6 +188,8 @@ void weft_vci_close(struct weft_vci *vci)
 	vci->shm = NULL;
 	free(vci->nic);
 	vci->nic = NULL;
+	weft_list_init(&vci->deferred); /* of what never completed */
+	vci->has_deferred = false;
 }
 
 /* ---- what a dedicated VCI hears ---- */

@@ -58,7 +58,7 @@ struct weft_vci_card {
 static_assert(sizeof(struct weft_vci_card) == 120, "wire layout");
 
 /* Work that is tried again each round of progress until its owner takes it off
- * the VCI's list, perhaps from within run(). */
+ * the VCI's list, perhaps from within run(); or, deferred, once. */
 struct weft_progress_hook {
 	struct weft_link link;
 	void (*run)(struct weft_progress_hook *hook); /* VCI's lock held */
@@ -83,11 +83,17 @@ struct weft_vci {
 	uint32_t idle_polls;	     /* since something last happened */
 	uint32_t net_skip;	     /* rounds until the fabric is looked at */
 	uint32_t vain_wakes;	     /* of a wait that sleeps: by nothing */
-	bool is_polling;	     /* inside weft_progress */
-	bool is_signalled;	     /* the wakeup, since its reader slept */
-	bool has_leader;	     /* one of those asleep reads the wakeup */
-	uint32_t n_asleep;	     /* threads in weft_sleep */
-	atomic_uint n_wakes;	     /* the others sleep until this moves */
+	union {
+		struct {
+			bool is_polling; /* inside weft_progress */
+			bool has_deferred;
+		};
+		uint16_t rare; /* either; at the beginning of a round none */
+	};
+	bool is_signalled;	   /* the wakeup, since its reader slept */
+	bool has_leader;	   /* one of those asleep reads the wakeup */
+	uint32_t n_asleep;	   /* threads in weft_sleep */
+	atomic_uint n_wakes;	   /* the others sleep until this moves */
 	struct weft_wakeup wakeup; /* wakes the leader; none unless blocking */
 	uint8_t number;		   /* 0: the default one */
 	uint64_t addr;		   /* weft_vci_addr() of itself */
@@ -99,6 +105,8 @@ struct weft_vci {
 					  p2p/rndv_seg.c */
 	struct weft_link closings;     /* freed communicators that still close;
 					  see comm/disconnect.c */
+	struct weft_link deferred;     /* struct weft_progress_hook; see
+					  weft_vci_defer() */
 	uint32_t n_failed;	       /* peers that died, members that left a
 					  communicator others are still in */
 	uint64_t n_failed_seen;	    /* of the fabric's n_failed; see peer.h */
@@ -167,6 +175,11 @@ void weft_vci_wake(struct weft_vci *vci);
  * since a wakeup that was rung for all would not be quiet before the last had
  * heard it. */
 void weft_vci_wake_followers(struct weft_vci *vci, int n);
+
+/* Calls hook->run once, soon, from whoever makes progress then: the lock is
+ * held, and may be given up, as nobody is in the middle of anything. For
+ * functions of the program's. VCI's lock held. */
+void weft_vci_defer(struct weft_vci *vci, struct weft_progress_hook *hook);
 
 static inline void weft_vci_lock(struct weft_vci *vci)
 {
