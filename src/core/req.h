@@ -41,10 +41,10 @@ struct weft_req_ops {
 	/* Tries to withdraw; completion follows in any case. */
 	int (*cancel)(struct weft_req *req);
 	/* Before wait/test report completion: may fill status (general
-	 * requests). */
+	 * requests). Of the user's functions: no lock held. */
 	int (*query)(struct weft_req *req, struct weft_status *status);
 	/* After query, before the user's handle goes: what his function to
-	 * free says (general requests). */
+	 * free says (general requests). No lock held. */
 	int (*free)(struct weft_req *req);
 	/* Last reference dropped; frees what the room attached. */
 	void (*release)(struct weft_req *req);

@@ -57,6 +57,22 @@ struct outcome {
 	struct weft_comm *comm;
 };
 
+/* A general request is done: its functions say how, without the lock, and with
+ * the last one it ends. VCI's lock held. */
+static __attribute__((noinline)) void end_general(struct weft_req *req)
+{
+	struct weft_status status = req->status;
+	int err, free_err;
+
+	weft_vci_unlock(req->vci);
+	err = req->ops->query(req, &status);
+	free_err = req->ops->free(req);
+	weft_vci_lock(req->vci);
+	req->status = status;
+	if (err || free_err)
+		req->status.err = err ? err : free_err;
+}
+
 /* Takes a done request out: status filled (MPI_ERROR too if with_err), handle
  * nulled or request deactivated. VCI's lock held. */
 static inline __attribute__((always_inline)) int mpi_request_take_out(
@@ -65,14 +81,8 @@ static inline __attribute__((always_inline)) int mpi_request_take_out(
 {
 	int err;
 
-	if (weft_unlikely(req->ops && req->ops->query)) {
-		err = req->ops->query(req, &req->status);
-		if (err)
-			req->status.err = err;
-		err = req->ops->free(req);
-		if (err && !req->status.err)
-			req->status.err = err;
-	}
+	if (weft_unlikely(req->ops && req->ops->query))
+		end_general(req);
 	err = req->status.err;
 	if (weft_unlikely(err) && !outcome->err) {
 		outcome->err = err;
@@ -582,20 +592,27 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
 
 /* ---- looking without taking ---- */
 
-/* Fills the status of a done request, without freeing it. */
+/* Fills the status of a done request, without freeing it. VCI's lock held; it
+ * is given up for a function of the program's. */
 static void mpi_request_show(
 	struct weft_req *req, MPI_Status *status, bool with_err)
 {
+	struct weft_status of;
+
 	if (is_idle(req)) {
 		weft_status_empty(status);
 		return;
 	}
-	if (req->ops && req->ops->query)
-		req->ops->query(req, &req->status);
+	of = req->status;
+	if (req->ops && req->ops->query) {
+		weft_vci_unlock(req->vci);
+		req->ops->query(req, &of);
+		weft_vci_lock(req->vci);
+	}
 	if (with_err)
-		weft_status_to_mpi_err(&req->status, status);
+		weft_status_to_mpi_err(&of, status);
 	else
-		weft_status_to_mpi(&req->status, status);
+		weft_status_to_mpi(&of, status);
 }
 
 int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
@@ -733,8 +750,11 @@ int PMPI_Request_free(MPI_Request *request)
 	vci = req->vci;
 	weft_vci_lock(vci);
 	/* one under way is freed by MPI_Grequest_complete */
-	if (req->is_done && req->ops && req->ops->free)
+	if (req->is_done && req->ops && req->ops->free) {
+		weft_vci_unlock(vci);
 		err = req->ops->free(req);
+		weft_vci_lock(vci);
+	}
 	weft_req_detach(req);
 	weft_vci_unlock(vci);
 	*request = MPI_REQUEST_NULL;
@@ -922,6 +942,7 @@ int PMPI_Grequest_complete(MPI_Request request)
 {
 	struct weft_req *req = NULL;
 	int err = weft_check_req(request, &req);
+	bool is_freed;
 
 	if (!err && (req->kind != WEFT_REQ_GENERAL || req->is_done))
 		err = weft_err_set(
@@ -930,8 +951,11 @@ int PMPI_Grequest_complete(MPI_Request request)
 		return weft_mpi_raise_none("MPI_Grequest_complete", err);
 	weft_vci_lock(the_vci());
 	weft_req_complete(req, 0);
-	if (req->is_user_freed)
+	is_freed = req->is_user_freed;
+	weft_vci_unlock(the_vci());
+	if (is_freed)
 		err = req->ops->free(req);
+	weft_vci_lock(the_vci());
 	weft_req_put(req);
 	weft_vci_unlock(the_vci());
 	return weft_mpi_end(NULL, "MPI_Grequest_complete", err);
