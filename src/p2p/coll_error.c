@@ -8,8 +8,6 @@
  * to receive is taken and dropped. */
 #include "p2p/p2p_priv.h"
 
-#include "transport/dispatch.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -58,18 +56,7 @@ void weft_send_coll_error_locked(const struct weft_msg *msg, int err)
 	weft_err_set(err, "%s", word.text);
 }
 
-void weft_recv_drop_locked(const struct weft_msg *msg)
-{
-	struct weft_msg none = *msg;
-	struct weft_req *req;
-
-	none.count = 0;
-	if (!weft_irecv_locked(&none, &req))
-		weft_req_put(req); /* goes with its message */
-}
-
-/* Ends a receive with the error that came for it. */
-static void coll_error_end(
+void weft_coll_error_end(
 	struct weft_req *req, int err, const char *text, size_t len)
 {
 	weft_p2p_finish(req, weft_err_set(err, "%.*s", (int)len, text));
@@ -80,35 +67,12 @@ void weft_coll_error_deliver_take(
 {
 	int err = (int)(int64_t)message->sreq;
 
-	coll_error_end(req, err, (const char *)message->data, message->len);
+	weft_coll_error_end(
+		req, err, (const char *)message->data, message->len);
 	weft_message_free(message);
 }
 
-/* Keeps it for its receive. */
-static int keep(struct weft_comm *comm, struct weft_peer *peer,
-	const struct weft_wire_head *head, int err, const char *text,
-	size_t len)
-{
-	struct weft_message *message = weft_message_new(comm, peer, head);
-
-	if (!message)
-		return WEFT_ERR_NOMEM;
-	message->is_rts = true;
-	message->is_failed = true;
-	message->sreq = (uint64_t)(int64_t)err;
-	message->len = len;
-	if (len > sizeof(message->inl))
-		message->data = malloc(len);
-	if (!message->data || weft_match_keep(&comm->match, message)) {
-		weft_message_free(message);
-		return WEFT_ERR_NOMEM;
-	}
-	memcpy(message->data, text, len);
-	return 0;
-}
-
-/* Only what weft_send_coll_error_locked() can have sent. */
-static bool read_word(const struct weft_vci *vci,
+bool weft_coll_error_read(const struct weft_vci *vci,
 	const struct weft_wire_head *head, const void *payload, size_t len,
 	struct weft_wire_failed *word)
 {
@@ -120,7 +84,7 @@ static bool read_word(const struct weft_vci *vci,
 		word->len >= WEFT_WIRE_FAILED_TEXT || word->err >= 0 ||
 		word->err <= WEFT_ERR_FIRST_ || word->err >= WEFT_ERR_END_ ||
 		word->err == WEFT_AGAIN ||
-		!weft_lost_is_known(vci, word->failed) ||
+		!weft_failure_is_known(vci, word->failed) ||
 		(ctx_offset != WEFT_CTX_OFFSET_COLL &&
 			ctx_offset != WEFT_CTX_OFFSET_CTL))
 		return false;
@@ -128,38 +92,4 @@ static bool read_word(const struct weft_vci *vci,
 		if (text[i] < ' ')
 			return false;
 	return true;
-}
-
-void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
-	const struct weft_wire_head *head, const void *payload, size_t len)
-{
-	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
-	const char *text =
-		(const char *)payload + sizeof(struct weft_wire_failed);
-	struct weft_wire_failed word;
-	struct weft_comm *comm;
-	struct weft_req *req;
-
-	if (!ctx || !read_word(vci, head, payload, len, &word)) {
-		weft_dispatch_drop(vci, "malformed word of a failure");
-		return;
-	}
-	comm = weft_map_get(&vci->comms, ctx);
-	if (!comm) {
-		weft_dispatch_keep(vci, peer, head, payload, len);
-		return;
-	}
-	if (head->src >= (uint32_t)comm->remote_size) {
-		weft_dispatch_drop(vci, "from a rank that does not exist");
-		return;
-	}
-	weft_failure_note(comm, word.failed);
-	req = weft_match_arrive(
-		&comm->match, head->ctx, (int32_t)head->src, head->tag);
-	if (req)
-		coll_error_end(req, word.err, text, word.len);
-	else if (!weft_recv_end_other(comm, head) &&
-		 !weft_failure_is_vain(comm, head->ctx, head->tag) &&
-		 keep(comm, peer, head, word.err, text, word.len))
-		weft_dispatch_drop(vci, "out of memory");
 }

@@ -23,9 +23,6 @@
 #include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
-#include "transport/proc.h"
-#include "net/net.h"
-
 /* True if the receive may be one that waits for this peer. */
 static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 {
@@ -50,7 +47,7 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 		weft_nic_lose(req, peer))
 		return;
 	if (weft_req_is_posted(req) || req->peer != peer) {
-		weft_lost_ask_back(req);
+		weft_failure_ask_back(req);
 		return;
 	}
 	if (weft_cancel_give_up(req))
@@ -68,7 +65,7 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 		weft_p2p_finish(req, peer->err);
 }
 
-void weft_lost_ask_back(struct weft_req *req)
+void weft_failure_ask_back(struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_SEND &&
 		weft_failure_is_vain(req->comm, req->ctx, req->tag))
@@ -100,7 +97,8 @@ static void failure_refuse(struct weft_comm *comm)
 
 		weft_match_take(&comm->match, m);
 		weft_message_free(m);
-		weft_rndv_end(peer, sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
+		weft_control_fin(
+			peer, sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
 	}
 }
 
@@ -116,7 +114,7 @@ static void lose_comm(struct weft_comm *comm)
 	while ((req = weft_req_next(comm->vci, &pos)) != NULL) {
 		if (!req->refs || req->is_done || req->comm != comm)
 			continue;
-		weft_lost_ask_back(req);
+		weft_failure_ask_back(req);
 		if (req->kind == WEFT_REQ_RECV && req->recv.is_posted &&
 			(req->src < 0 || weft_failure_is_vain(
 						 comm, req->ctx, req->tag))) {
@@ -137,12 +135,6 @@ static void end_stranded(const struct weft_vci *vci)
 		if (req->refs && !req->is_done && req->comm &&
 			req->comm->failed)
 			weft_departed_on_wait(req);
-}
-
-bool weft_lost_is_known(const struct weft_vci *vci, uint64_t failed)
-{
-	return !failed || weft_proc_is_member(failed - 1) ||
-	       weft_map_get(&vci->peers, failed);
 }
 
 void weft_failure_note(struct weft_comm *comm, uint64_t failed)
@@ -186,48 +178,4 @@ void weft_failure_peer(struct weft_peer *peer)
 	}
 	end_stranded(peer->vci);
 	weft_rndv_seg_fail(peer);
-}
-
-int weft_failure_source(struct weft_comm *comm, int32_t rank)
-{
-	struct weft_peer *peer;
-
-	if (weft_likely(!comm->vci->n_failed))
-		return 0;
-	if (rank < 0 && comm->failed)
-		return weft_comm_failed(comm);
-	if (rank < 0)
-		return weft_departed_source(comm, rank);
-	peer = weft_comm_peer(comm, (uint32_t)rank);
-	if (peer && peer->state == WEFT_PEER_FAILED)
-		return weft_err_set(peer->err,
-			"process %u has died or cannot be reached",
-			(uint32_t)peer->proc);
-	return weft_departed_source(comm, rank);
-}
-
-/* Why a receive that has to wait cannot end well; 0: it may. */
-static int failure_receive(const struct weft_req *req)
-{
-	struct weft_comm *comm = req->comm;
-	uint64_t ctx_offset = req->ctx % WEFT_CTX_OFFSET_END;
-
-	if (weft_failure_is_vain(comm, req->ctx, req->tag))
-		return weft_comm_failed(comm);
-	/* who only left: it may be cancelled, and ends when it is waited for;
-	 * who is leaving goes on with that in the control context */
-	if (!comm->failed && (ctx_offset == WEFT_CTX_OFFSET_P2P ||
-				     ctx_offset == WEFT_CTX_OFFSET_CTL))
-		return 0;
-	return weft_failure_source(comm, req->src);
-}
-
-void weft_failure_check(struct weft_req *req)
-{
-	int err = failure_receive(req);
-
-	if (!err)
-		return;
-	weft_match_withdraw(&req->comm->match, req);
-	weft_p2p_finish(req, err);
 }

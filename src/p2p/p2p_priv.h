@@ -54,11 +54,6 @@ static inline struct weft_req *weft_p2p_new(
 	return req;
 }
 
-/* Start a filled request. 0, or an error after which it has completed with
- * that error. */
-int weft_send_start(struct weft_req *req);
-int weft_recv_start(struct weft_req *req);
-
 /* Completes a started request and drops the library's reference. */
 static inline void weft_p2p_finish(struct weft_req *req, int err)
 {
@@ -70,37 +65,103 @@ static inline void weft_p2p_finish(struct weft_req *req, int err)
 	weft_req_put(req);
 }
 
+/* Which of a communicator's contexts this is. */
+static inline enum weft_ctx_offset weft_p2p_offset_of(
+	const struct weft_comm *comm, uint64_t ctx)
+{
+	return (enum weft_ctx_offset)(ctx - comm->ctx);
+}
+
+/* ---- send_req.c ---- */
+
 /* A send is over inside too: one less for the communicator to wait for. */
 void weft_send_finish(struct weft_req *req, int err);
 
-/* Delivers a kept message into a receive; message is gone afterwards. The
- * library's reference of req is already taken. */
-void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
+/* The data of a send as one run: its buffer, or a packed copy made now. NULL
+ * without memory. */
+void *weft_send_run(struct weft_req *req);
 
-/* A message that just came, in no queue yet; NULL without memory. */
-struct weft_message *weft_message_new(struct weft_comm *comm,
-	struct weft_peer *peer, const struct weft_wire_head *head);
+/* ---- message.c ---- */
+
+/* Keeps a message that just came, with its data, until it is received; NULL
+ * without memory. */
+struct weft_message *weft_message_keep(struct weft_comm *comm,
+	struct weft_peer *peer, const struct weft_wire_head *head,
+	const void *data, size_t len);
 
 /* Frees a message that is in no queue. */
 void weft_message_free(struct weft_message *message);
 
-/* Likewise for the word that a message could not be sent. */
-void weft_coll_error_deliver_take(
-	struct weft_req *req, struct weft_message *message);
+/* ---- control.c ---- */
 
-/* Starts moving the data of a rendezvous into a matched receive. */
-void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
-	uint64_t addr, size_t len);
-
-/* Announces a send whose data stays here until it is asked for. */
-int weft_rndv_offer(struct weft_req *req);
+/* Gives a peer the credit back that it is owed. */
+void weft_control_credit(struct weft_peer *peer);
 
 /* Tells the sender where its announced data is to go. 0 or WEFT_ERR_NOMEM. */
-int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len);
+int weft_control_cts(struct weft_req *req, uint64_t sreq, size_t len);
 
 /* Tells the sender that its data is here, or the other side of a rendezvous,
  * by its request, that the message is lost. */
-void weft_rndv_end(struct weft_peer *peer, uint64_t handle, uint64_t how);
+void weft_control_fin(struct weft_peer *peer, uint64_t handle, uint64_t how);
+
+/* Eager bytes of a peer were consumed: give them back, unasked when half the
+ * window is owed. */
+static inline void weft_p2p_owe(struct weft_peer *peer, size_t len)
+{
+	peer->owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
+	if (weft_unlikely(peer->owed >= weft_knobs.eager_window / 2))
+		weft_control_credit(peer);
+}
+
+/* ---- failure_check.c ---- */
+
+/* Can a peer say of this process that it died? Its number + 1; 0: of none. */
+bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed);
+
+/* Why nobody can send as this rank any more; 0: that may be. */
+int weft_failure_source(struct weft_comm *comm, int32_t rank);
+
+/* Ends a receive just posted if nobody but one who died can serve it. */
+void weft_failure_check(struct weft_req *req);
+
+/* Why this rank takes part no more; 0: it may. */
+int weft_departed_source(const struct weft_comm *comm, int32_t rank);
+
+/* Likewise why it will never ask for what is announced to it: it left without a
+ * barrier, as a member died. */
+int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
+
+/* What comes for a collective of a communicator that lost a member, and finds
+ * no receive, finds none later. */
+static inline bool weft_failure_is_vain(
+	const struct weft_comm *comm, uint64_t ctx, int32_t tag)
+{
+	uint64_t ctx_offset = ctx % WEFT_CTX_OFFSET_END;
+
+	return comm->failed &&
+	       (ctx_offset == WEFT_CTX_OFFSET_COLL ||
+		       (ctx_offset == WEFT_CTX_OFFSET_CTL &&
+			       !(tag >= WEFT_TAG_PAIR &&
+				       tag < WEFT_TAG_PAIR_END)));
+}
+
+/* ---- coll_error.c ---- */
+
+/* Ends a receive with the error that came for it. */
+void weft_coll_error_end(
+	struct weft_req *req, int err, const char *text, size_t len);
+
+/* Likewise with one that was kept; message is gone afterwards. */
+void weft_coll_error_deliver_take(
+	struct weft_req *req, struct weft_message *message);
+
+/* Reads the word of an error: only what weft_send_coll_error_locked() can have
+ * sent. */
+bool weft_coll_error_read(const struct weft_vci *vci,
+	const struct weft_wire_head *head, const void *payload, size_t len,
+	struct weft_wire_failed *word);
+
+/* ---- rndv_seg.c ---- */
 
 /* How many rails beside the first a receive of so many bytes uses. */
 uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len);
@@ -119,29 +180,27 @@ void weft_rndv_seg_start(struct weft_req *req, size_t total);
 /* What is under way to or from a peer that died ends, now or soon. */
 void weft_rndv_seg_fail(struct weft_peer *peer);
 
-/* The data of a send as one run: its buffer, or a packed copy made now. NULL
- * without memory. */
-void *weft_send_run(struct weft_req *req);
+/* ---- unmatched.c ---- */
+
+/* Kept until everybody is told what was left behind. */
+void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
+	int32_t rank, int32_t tag, uint64_t len);
 
 /* Refuses an announced message in the queue if nobody can ask for it any
  * more; it may be gone afterwards. */
 void weft_unmatched_judge(struct weft_message *message);
 
+/* Says of a send that waits for its receive that it will not be taken back. */
+void weft_unmatched_say_last(struct weft_req *req);
+
 /* The sender of an announced message will not take it back. */
 void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 	uint64_t ctx, uint64_t sreq);
 
-/* Counts milliseconds; only differences mean something. */
-static inline uint32_t weft_rndv_now_ms(void)
-{
-	return (uint32_t)(weft_now_ns() / (WEFT_NS_PER_S / 1000));
-}
-
 /* The receiver of this send is leaving and will never receive it. */
 void weft_unmatched_on_refused(struct weft_req *req);
 
-/* Frees what was noted, and probed messages. */
-void weft_unmatched_purge(struct weft_comm *comm);
+/* ---- cancel.c ---- */
 
 /* Takes a send back: here and now if it has not left, and is_cancelled then; or
  * is_asked until its receiver has answered; or it is too late. */
@@ -154,76 +213,55 @@ bool weft_cancel_give_up(struct weft_req *req);
 /* Ends a message that is proven to wait for ever, now or soon. */
 void weft_cancel_stuck(struct weft_req *req, int err);
 
+/* ---- failure.c, departed.c ---- */
+
 /* Ends everything that waits for a peer that died; peer->err says why. */
 void weft_failure_peer(struct weft_peer *peer);
 
 /* Asks an announced message of a collective back whose receiver may not take it
  * any more, or never could. */
-void weft_lost_ask_back(struct weft_req *req);
-
-/* Can a peer say of this process that it died? Its number + 1; 0: of none. */
-bool weft_lost_is_known(const struct weft_vci *vci, uint64_t failed);
+void weft_failure_ask_back(struct weft_req *req);
 
 /* Another member says that a process died (its number + 1; 0: none): one of
  * comm or of the intercommunicator that it is the local one of. */
 void weft_failure_note(struct weft_comm *comm, uint64_t failed);
 
-/* Why nobody can send as this rank any more; 0: that may be. */
-int weft_failure_source(struct weft_comm *comm, int32_t rank);
-
-/* What comes for a collective of a communicator that lost a member, and finds
- * no receive, finds none later. */
-static inline bool weft_failure_is_vain(
-	const struct weft_comm *comm, uint64_t ctx, int32_t tag)
-{
-	uint64_t ctx_offset = ctx % WEFT_CTX_OFFSET_END;
-
-	return comm->failed &&
-	       (ctx_offset == WEFT_CTX_OFFSET_COLL ||
-		       (ctx_offset == WEFT_CTX_OFFSET_CTL &&
-			       !(tag >= WEFT_TAG_PAIR &&
-				       tag < WEFT_TAG_PAIR_END)));
-}
-
-/* Why this rank takes part no more; 0: it may. */
-int weft_departed_source(const struct weft_comm *comm, int32_t rank);
-
-/* Likewise why it will never ask for what is announced to it: it left without a
- * barrier, as a member died. */
-int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
-
 /* A request that is waited for: ends it if only a process that left could
- * complete it, or has it refused. weft_vci.on_wait. */
+ * complete it, or has it refused. */
 void weft_departed_on_wait(struct weft_req *req);
 
-/* Ends a receive just posted if nobody but one who died can serve it. */
-void weft_failure_check(struct weft_req *req);
+/* ---- rndv.c ---- */
 
-/* Kept until everybody is told what was left behind. */
-void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
-	int32_t rank, int32_t tag, uint64_t len);
+/* Counts milliseconds; only differences mean something. */
+static inline uint32_t weft_rndv_now_ms(void)
+{
+	return (uint32_t)(weft_now_ns() / (WEFT_NS_PER_S / 1000));
+}
 
-/* Handlers. */
+/* Announces a send whose data stays here until it is asked for. */
+int weft_rndv_offer(struct weft_req *req);
+
+/* Starts moving the data of a rendezvous into a matched receive. */
+void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
+	uint64_t addr, size_t len);
+
+/* ---- send.c, recv.c ---- */
+
+/* Start a filled request. 0, or an error after which it has completed with
+ * that error. */
+int weft_send_start(struct weft_req *req);
+int weft_recv_start(struct weft_req *req);
+
+/* Delivers a kept message into a receive; message is gone afterwards. The
+ * library's reference of req is already taken. */
+void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
+
+/* ---- handlers, which p2p.c installs ---- */
+
 weft_wire_fn weft_recv_on_eager, weft_recv_on_rts, weft_recv_on_coll_error;
-
-/* Ends the receive that waits for a message of another collective than this
- * one, from the same source and of the same number, so that its caller names
- * both. False when there is none. */
-bool weft_recv_end_other(
-	struct weft_comm *comm, const struct weft_wire_head *head);
-weft_wire_fn weft_departed_on_departed;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;
-
-void weft_flush_return_credit(struct weft_peer *peer);
-
-/* Eager bytes of a peer were consumed: give them back, unasked when half the
- * window is owed. */
-static inline void weft_p2p_owe(struct weft_peer *peer, size_t len)
-{
-	peer->owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
-	if (weft_unlikely(peer->owed >= weft_knobs.eager_window / 2))
-		weft_flush_return_credit(peer);
-}
+weft_wire_fn weft_flush_on_ping, weft_flush_on_pong;
+weft_wire_fn weft_departed_on_departed;
 
 #endif

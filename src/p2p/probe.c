@@ -130,3 +130,13 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 	weft_vci_unlock(vci);
 	return req ? 0 : WEFT_ERR_NOMEM;
 }
+
+bool weft_p2p_has_come_locked(const struct weft_comm *comm,
+	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag)
+{
+	/* looks, and changes nothing */
+	struct weft_match *match = (struct weft_match *)&comm->match;
+
+	return weft_match_find(match, comm->ctx + ctx_offset, rank, tag) !=
+	       NULL;
+}

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct weft_table weft_messages =
-	WEFT_TABLE_INIT(struct weft_message, WEFT_KIND_MESSAGE);
-
 /* The communicator a message belongs to, or NULL when it does not exist here
  * (yet). */
 static inline struct weft_comm *comm_of(struct weft_vci *vci, uint64_t ctx)
@@ -26,13 +23,6 @@ static inline struct weft_comm *comm_of(struct weft_vci *vci, uint64_t ctx)
 	if (comm)
 		vci->last_comm = comm;
 	return comm;
-}
-
-void weft_message_free(struct weft_message *message)
-{
-	if (message->data != message->inl)
-		free(message->data);
-	weft_table_free(&weft_messages, message);
 }
 
 /* Fills the status of a receive that got a message; returns the error. */
@@ -62,48 +52,22 @@ static inline void put_data(struct weft_req *req, const void *data, size_t len)
 		weft_unpack(req->type, req->count, req->buf, 0, data, len);
 }
 
-struct weft_message *weft_message_new(struct weft_comm *comm,
-	struct weft_peer *peer, const struct weft_wire_head *head)
-{
-	struct weft_message *message = weft_table_new(&weft_messages);
-
-	if (!message)
-		return NULL;
-	message->comm = comm;
-	message->peer = peer;
-	message->ctx = head->ctx;
-	message->src = (int32_t)head->src;
-	message->tag = head->tag;
-	message->number = head->number;
-	message->data = message->inl;
-	return message;
-}
-
 static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	struct weft_message *message;
-
 	if (weft_failure_is_vain(comm, head->ctx, head->tag)) {
 		weft_p2p_owe(peer, len);
 		return 0;
 	}
-	message = weft_message_new(comm, peer, head);
-	if (!message)
-		return WEFT_ERR_NOMEM;
-	message->len = len;
-	if (len > sizeof(message->inl))
-		message->data = malloc(len);
-	if (!message->data || weft_match_keep(&comm->match, message)) {
-		weft_message_free(message);
-		return WEFT_ERR_NOMEM;
-	}
-	memcpy(message->data, payload, len);
-	return 0;
+	return weft_message_keep(comm, peer, head, payload, len)
+		       ? 0
+		       : WEFT_ERR_NOMEM;
 }
 
-bool weft_recv_end_other(
-	struct weft_comm *comm, const struct weft_wire_head *head)
+/* Ends the receive that waits for a message of another collective than this
+ * one, from the same source and of the same number, so that its caller names
+ * both. False when there is none. */
+static bool end_other(struct weft_comm *comm, const struct weft_wire_head *head)
 {
 	struct weft_req *req = weft_match_other_posted(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
@@ -127,7 +91,7 @@ bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out)
 	*tag_out = message->tag;
 	weft_match_take(&msg->comm->match, message);
 	if (message->is_rts && !message->is_failed)
-		weft_rndv_end(message->peer, message->sreq, WEFT_WIRE_TAKEN);
+		weft_control_fin(message->peer, message->sreq, WEFT_WIRE_TAKEN);
 	else if (!message->is_rts)
 		weft_p2p_owe(message->peer, message->len);
 	weft_message_free(message);
@@ -152,7 +116,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (weft_unlikely(!req)) {
-		if (weft_recv_end_other(comm, head))
+		if (end_other(comm, head))
 			weft_p2p_owe(peer, len);
 		else if (keep_eager(comm, peer, head, payload, len))
 			weft_dispatch_drop(vci, "out of memory");
@@ -196,18 +160,18 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		weft_rndv_pull(req, peer, rts.sreq, rts.addr, rts.len);
 		return;
 	}
-	if (weft_recv_end_other(comm, head)) {
-		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_TAKEN);
+	if (end_other(comm, head)) {
+		weft_control_fin(peer, rts.sreq, WEFT_WIRE_TAKEN);
 		return;
 	}
 	if (weft_failure_is_vain(comm, head->ctx, head->tag)) {
-		weft_rndv_end(
+		weft_control_fin(
 			peer, rts.sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
 		return;
 	}
-	message = weft_message_new(comm, peer, head);
+	message = weft_message_keep(comm, peer, head, NULL, 0);
 	if (!message) {
-		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_DATA_FAILED);
+		weft_control_fin(peer, rts.sreq, WEFT_WIRE_DATA_FAILED);
 		return;
 	}
 	message->is_rts = true;
@@ -215,12 +179,58 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	message->len = rts.len;
 	message->sreq = rts.sreq;
 	message->addr = rts.addr;
-	if (weft_match_keep(&comm->match, message)) {
-		weft_message_free(message);
-		weft_rndv_end(peer, rts.sreq, WEFT_WIRE_DATA_FAILED);
-	} else if (message->is_last && comm->is_disconnected) {
+	if (message->is_last && comm->is_disconnected)
 		weft_unmatched_judge(message);
+}
+
+/* Keeps the word of an error for its receive. */
+static int keep_coll_error(struct weft_comm *comm, struct weft_peer *peer,
+	const struct weft_wire_head *head, int err, const char *text,
+	size_t len)
+{
+	struct weft_message *message =
+		weft_message_keep(comm, peer, head, text, len);
+
+	if (!message)
+		return WEFT_ERR_NOMEM;
+	message->is_rts = true;
+	message->is_failed = true;
+	message->sreq = (uint64_t)(int64_t)err;
+	return 0;
+}
+
+void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+	const char *text =
+		(const char *)payload + sizeof(struct weft_wire_failed);
+	struct weft_wire_failed word;
+	struct weft_comm *comm;
+	struct weft_req *req;
+
+	if (!ctx || !weft_coll_error_read(vci, head, payload, len, &word)) {
+		weft_dispatch_drop(vci, "malformed word of a failure");
+		return;
 	}
+	comm = weft_map_get(&vci->comms, ctx);
+	if (!comm) {
+		weft_dispatch_keep(vci, peer, head, payload, len);
+		return;
+	}
+	if (head->src >= (uint32_t)comm->remote_size) {
+		weft_dispatch_drop(vci, "from a rank that does not exist");
+		return;
+	}
+	weft_failure_note(comm, word.failed);
+	req = weft_match_arrive(
+		&comm->match, head->ctx, (int32_t)head->src, head->tag);
+	if (req)
+		weft_coll_error_end(req, word.err, text, word.len);
+	else if (!end_other(comm, head) &&
+		 !weft_failure_is_vain(comm, head->ctx, head->tag) &&
+		 keep_coll_error(comm, peer, head, word.err, text, word.len))
+		weft_dispatch_drop(vci, "out of memory");
 }
 
 void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
@@ -333,4 +343,14 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 	}
 	weft_vci_unlock(vci);
 	return err;
+}
+
+void weft_recv_drop_locked(const struct weft_msg *msg)
+{
+	struct weft_msg none = *msg;
+	struct weft_req *req;
+
+	none.count = 0;
+	if (!weft_irecv_locked(&none, &req))
+		weft_req_put(req); /* goes with its message */
 }

@@ -61,33 +61,9 @@ int weft_rndv_offer(struct weft_req *req)
 	if (!err && !req->peer->is_shm)
 		req->peer->n_net_sent++;
 	if (!err && weft_unlikely(req->comm->failed) && !req->is_done)
-		weft_lost_ask_back(req);
+		weft_failure_ask_back(req);
 	weft_req_put(req);
 	return err ? err : 1;
-}
-
-void weft_rndv_end(struct weft_peer *peer, uint64_t handle, uint64_t how)
-{
-	struct weft_wire_head head = { .op = WEFT_WIRE_FIN };
-	struct weft_wire_fin fin = { .req = handle, .status = how };
-
-	if (weft_peer_control(peer, &head, &fin, sizeof(fin)))
-		weft_peer_fail(peer, WEFT_ERR_NOMEM);
-}
-
-int weft_rndv_ask(struct weft_req *req, uint64_t sreq, size_t len)
-{
-	struct weft_wire_head head = {
-		.op = WEFT_WIRE_CTS,
-	};
-	struct weft_wire_cts cts = {
-		.sreq = sreq,
-		.rreq = weft_obj_handle(req),
-		.len = len,
-		.n_rails = req->rndv.n_rails,
-	};
-
-	return weft_peer_control(req->peer, &head, &cts, sizeof(cts));
 }
 
 /* Ends a receive here, and then its send: telling may be the end of the peer.
@@ -98,7 +74,7 @@ static void rndv_finish(
 	struct weft_peer *peer = req->peer;
 
 	weft_p2p_finish(req, err);
-	weft_rndv_end(peer, sreq, how);
+	weft_control_fin(peer, sreq, how);
 }
 
 /* A run of the receiver's memory costs the kernel as much as this many bytes
@@ -245,7 +221,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		req->rndv.n_rails = 0;
 		req->rndv.n_moved = 0;
 		req->rndv.total = len;
-		err = weft_rndv_ask(req, sreq, len);
+		err = weft_control_cts(req, sreq, len);
 	} else {
 		err = pull_remote(req, sreq, len);
 	}
@@ -387,7 +363,7 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 	(void)head;
 	if (!weft_wire_get_fin(&fin, payload, len) ||
 		(fin.status > WEFT_WIRE_PROC_FAILED &&
-			!weft_lost_is_known(
+			!weft_failure_is_known(
 				vci, fin.status - WEFT_WIRE_PROC_FAILED))) {
 		weft_dispatch_drop(vci, "malformed end of a message");
 		return;

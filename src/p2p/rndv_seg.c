@@ -76,7 +76,7 @@ static void rndv_seg_tell(
 	struct weft_peer *peer, uint64_t remote, bool is_failed)
 {
 	if (peer->state != WEFT_PEER_FAILED)
-		weft_rndv_end(peer, remote,
+		weft_control_fin(peer, remote,
 			is_failed ? WEFT_WIRE_DATA_FAILED : WEFT_WIRE_TAKEN);
 }
 
@@ -234,7 +234,7 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 			return err;
 	}
 	if (!err && req->kind == WEFT_REQ_RECV)
-		err = weft_rndv_ask(req, req->rndv.remote, total);
+		err = weft_control_cts(req, req->rndv.remote, total);
 	if (err && req->kind == WEFT_REQ_RECV)
 		rndv_seg_take_back(req);
 	if (!err && req->kind == WEFT_REQ_SEND && req->rndv.n_rails) {

@@ -41,28 +41,6 @@ static struct weft_wire_head head_of(const struct weft_req *req)
 	};
 }
 
-void *weft_send_run(struct weft_req *req)
-{
-	if (weft_unlikely(!req->len))
-		return req; /* an address; nothing is read from it */
-	if (weft_type_is_run(req->type, req->count))
-		return (char *)req->buf + req->type->true_lb;
-	if (!req->staging) {
-		req->staging = malloc(req->len ? req->len : 1);
-		if (req->staging)
-			weft_pack(req->type, req->count, req->buf, 0,
-				req->staging, req->len);
-	}
-	return req->staging;
-}
-
-void weft_send_finish(struct weft_req *req, int err)
-{
-	req->comm->n_sends--;
-	req->send.is_asked = false; /* its data was asked for meanwhile */
-	weft_p2p_finish(req, err);
-}
-
 /* Packs or copies the data into place and makes it visible. */
 static int eager_ring(struct weft_req *req)
 {

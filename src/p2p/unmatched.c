@@ -11,11 +11,6 @@
 #include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
-#include "base/log.h"
-#include "transport/thread_check.h"
-#include "core/comm.h"
-
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Noted before the communicator goes. Destroyed with it. */
@@ -43,14 +38,7 @@ void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
 
 /* ---- sends that will never be received ---- */
 
-static enum weft_ctx_offset unmatched_plane_of(
-	const struct weft_comm *comm, uint64_t ctx)
-{
-	return (enum weft_ctx_offset)(ctx - comm->ctx);
-}
-
-/* Says of a send that waits for its receive that it will not be taken back. */
-static void say_last(struct weft_req *req)
+void weft_unmatched_say_last(struct weft_req *req)
 {
 	struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
 	struct weft_wire_head head = {
@@ -73,7 +61,7 @@ static void say_all_last(struct weft_comm *comm)
 	while ((req = weft_req_next(comm->vci, &pos)) != NULL)
 		if (req->refs && req->comm == comm &&
 			weft_req_is_offered(req) && !req->send.is_last)
-			say_last(req);
+			weft_unmatched_say_last(req);
 }
 
 /* True while a collective of this process may yet ask for data. */
@@ -92,7 +80,7 @@ static bool has_collective(const struct weft_comm *comm)
 static enum weft_unmatched_kind unmatched_kind_of(
 	const struct weft_message *message)
 {
-	switch (unmatched_plane_of(message->comm, message->ctx)) {
+	switch (weft_p2p_offset_of(message->comm, message->ctx)) {
 	case WEFT_CTX_OFFSET_COLL:
 		return WEFT_UNMATCHED_COLL_DATA;
 	case WEFT_CTX_OFFSET_PART:
@@ -114,7 +102,7 @@ static void refuse_take(struct weft_message *message,
 		message->comm, kind, message->src, message->tag, message->len);
 	weft_message_free(message);
 	if (failed)
-		weft_rndv_end(peer, sreq, WEFT_WIRE_PROC_FAILED + failed);
+		weft_control_fin(peer, sreq, WEFT_WIRE_PROC_FAILED + failed);
 	else
 		weft_peer_control(peer, &answer, &fin, sizeof(fin));
 }
@@ -123,7 +111,7 @@ void weft_unmatched_judge(struct weft_message *message)
 {
 	struct weft_comm *comm = message->comm;
 	enum weft_ctx_offset ctx_offset =
-		unmatched_plane_of(comm, message->ctx);
+		weft_p2p_offset_of(comm, message->ctx);
 
 	if (!message->is_last || !comm->is_disconnected ||
 		ctx_offset == WEFT_CTX_OFFSET_CTL ||
@@ -192,7 +180,7 @@ void weft_unmatched_on_refused(struct weft_req *req)
 
 	/* otherwise the call that completes it says so */
 	if (req->comm->is_disconnected &&
-		unmatched_plane_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
+		weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
 		weft_unmatched_note(req->comm,
 			req->send.mode == WEFT_SEND_BUFFERED
 				? WEFT_UNMATCHED_BUFFERED
@@ -228,211 +216,6 @@ void weft_p2p_refuse_locked(struct weft_comm *comm)
 		judge_probed(m);
 }
 
-/* ---- receives that can never be matched ---- */
-
-bool weft_p2p_has_come_locked(const struct weft_comm *comm,
-	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag)
-{
-	/* looks, and changes nothing */
-	struct weft_match *match = (struct weft_match *)&comm->match;
-
-	return weft_match_find(match, comm->ctx + ctx_offset, rank, tag) !=
-	       NULL;
-}
-
-/* Nobody is left who could send: all others are gone from it. */
-static bool is_last_here(const struct weft_comm *comm)
-{
-	for (int32_t i = 0; i < comm->remote_size; i++)
-		if (!comm->departed[i] && (comm->is_inter || i != comm->rank))
-			return false;
-	return true;
-}
-
-int weft_departed_source(const struct weft_comm *comm, int32_t rank)
-{
-	if (!comm->departed || rank >= comm->remote_size)
-		return 0;
-	if (rank >= 0 && comm->departed[rank] && comm->failed)
-		return weft_err_set(WEFT_ERR_PEER,
-			"rank %d has left the communicator after process %u "
-			"died",
-			(int)rank, (uint32_t)(comm->failed - 1));
-	if (rank >= 0 && comm->departed[rank])
-		return weft_err_set(WEFT_ERR_OTHER,
-			"rank %d has left the communicator and sends nothing "
-			"more on it",
-			(int)rank);
-	/* this process may have sent to itself, and another thread may yet */
-	if (rank == WEFT_ANY_SOURCE && is_last_here(comm) &&
-		(comm->is_inter ||
-			(!comm->n_sends && weft_thread_check_is_single())))
-		return weft_err_set(WEFT_ERR_OTHER,
-			"all others have left the communicator and send "
-			"nothing more on it");
-	return 0;
-}
-
-static void say_departed(const struct weft_req *req, int err)
-{
-	char source[24] = "any source", tag[24] = "any tag";
-
-	if (req->src != WEFT_ANY_SOURCE)
-		snprintf(source, sizeof(source), "rank %d", (int)req->src);
-	if (req->tag != WEFT_ANY_TAG)
-		snprintf(tag, sizeof(tag), "tag %d", (int)req->tag);
-	weft_log_warn("P2P-FORSAKEN",
-		"a receive from %s with %s waits for ever: %s", source, tag,
-		weft_err_detail_peek(err));
-}
-
-static void forsake(struct weft_req *req)
-{
-	int err = weft_departed_source(req->comm, req->src);
-
-	if (!err)
-		return;
-	if (!req->comm->failed &&
-		unmatched_plane_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
-		say_departed(req, err);
-	weft_match_withdraw(&req->comm->match, req);
-	weft_p2p_finish(req, weft_departed_source(req->comm, req->src));
-}
-
-int weft_departed_receiver(const struct weft_comm *comm, int32_t rank)
-{
-	return comm->failed ? weft_departed_source(comm, rank) : 0;
-}
-
-/* An announced send whose receiver left for good. */
-static bool is_stranded(const struct weft_req *req)
-{
-	return weft_req_is_offered(req) &&
-	       weft_departed_receiver(req->comm, req->src);
-}
-
-void weft_departed_on_wait(struct weft_req *req)
-{
-	struct weft_comm *comm = req->comm;
-
-	if (!comm || !comm->departed || req->is_done)
-		return;
-	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
-		/* its leaving itself goes on in the control context */
-		if (comm->failed || unmatched_plane_of(comm, req->ctx) !=
-					    WEFT_CTX_OFFSET_CTL)
-			forsake(req);
-	} else if (is_stranded(req)) {
-		weft_send_finish(req, weft_departed_source(comm, req->src));
-	} else if (weft_req_is_offered(req) && !req->send.is_last &&
-		   weft_departed_source(comm, req->src)) {
-		say_last(req);
-	}
-}
-
-/* Ends what must not wait for whoever may call: parts of collectives; all,
- * where a member has died. */
-static void end_all(struct weft_comm *comm)
-{
-	struct weft_req *req;
-	uint32_t pos = 0;
-
-	while ((req = weft_req_next(comm->vci, &pos)) != NULL) {
-		if (!req->refs || req->comm != comm || req->is_done)
-			continue;
-		if (is_stranded(req))
-			weft_departed_on_wait(req);
-		if (req->kind == WEFT_REQ_RECV && !req->is_done &&
-			req->recv.is_posted &&
-			(comm->failed || unmatched_plane_of(comm, req->ctx) ==
-						 WEFT_CTX_OFFSET_COLL))
-			forsake(req);
-	}
-}
-
-void weft_p2p_departed_locked(struct weft_comm *comm, int32_t rank)
-{
-	if (!comm->departed)
-		comm->departed = calloc((size_t)comm->remote_size, 1);
-	if (!comm->departed || comm->departed[rank])
-		return;
-	comm->departed[rank] = 1;
-	comm->vci->n_failed++;
-	end_all(comm);
-}
-
-void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
-	const struct weft_wire_head *head, const void *payload, size_t len)
-{
-	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
-	struct weft_comm *comm = ctx ? weft_map_get(&vci->comms, ctx) : NULL;
-	struct weft_wire_departed left;
-
-	if (!ctx || !weft_wire_get_departed(&left, payload, len) ||
-		!weft_lost_is_known(vci, left.failed)) {
-		weft_dispatch_drop(vci, "malformed word of a leaving");
-	} else if (!comm) {
-		weft_dispatch_keep(vci, peer, head, payload, len);
-	} else if (head->src >= (uint32_t)comm->remote_size ||
-		   weft_group_proc(comm->remote, head->src) != peer->proc) {
-		weft_dispatch_drop(vci, "leaving in another's name");
-	} else {
-		weft_failure_note(comm, left.failed);
-		weft_p2p_departed_locked(comm, (int32_t)head->src);
-	}
-}
-
-/* Calls fn for each member of comm that is another process, lives and has not
- * left, until that returns false. */
-static bool each_other(const struct weft_comm *comm,
-	bool (*fn)(const struct weft_comm *comm, struct weft_peer *peer))
-{
-	for (int32_t i = 0; i < comm->remote_size; i++) {
-		struct weft_peer *peer;
-
-		if ((!comm->is_inter && i == comm->rank) ||
-			(comm->departed && comm->departed[i]))
-			continue;
-		peer = weft_comm_peer((struct weft_comm *)comm, (uint32_t)i);
-		if (peer && peer->state != WEFT_PEER_FAILED && !fn(comm, peer))
-			return false;
-	}
-	return true;
-}
-
-static bool unmatched_say_left(
-	const struct weft_comm *comm, struct weft_peer *peer)
-{
-	struct weft_wire_head head = {
-		.op = WEFT_WIRE_DEPARTED,
-		.src = (uint32_t)comm->rank,
-		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL,
-	};
-	struct weft_wire_departed left = { .failed = comm->failed };
-
-	(void)weft_peer_control(peer, &head, &left, sizeof(left));
-	return true;
-}
-
-static bool has_said(const struct weft_comm *comm, struct weft_peer *peer)
-{
-	(void)comm;
-	return weft_list_is_empty(&peer->pending);
-}
-
-void weft_p2p_say_departed_locked(struct weft_comm *comm)
-{
-	(void)each_other(comm, unmatched_say_left);
-	if (comm->local)
-		(void)each_other(comm->local, unmatched_say_left);
-}
-
-bool weft_p2p_has_said_locked(const struct weft_comm *comm)
-{
-	return each_other(comm, has_said) &&
-	       (!comm->local || each_other(comm->local, has_said));
-}
-
 /* ---- what is left ---- */
 
 /* What a request that its owner should have completed is; NONE if there is
@@ -452,10 +235,10 @@ static enum weft_unmatched_kind kind_of_req(
 			       : WEFT_UNMATCHED_NONE;
 	if (req->kind != WEFT_REQ_SEND && req->kind != WEFT_REQ_RECV)
 		return WEFT_UNMATCHED_NONE;
-	if (unmatched_plane_of(comm, req->ctx) == WEFT_CTX_OFFSET_PART)
+	if (weft_p2p_offset_of(comm, req->ctx) == WEFT_CTX_OFFSET_PART)
 		return req->is_persistent && is_held ? WEFT_UNMATCHED_ACTIVE
 						     : WEFT_UNMATCHED_NONE;
-	if (unmatched_plane_of(comm, req->ctx) != WEFT_CTX_OFFSET_P2P)
+	if (weft_p2p_offset_of(comm, req->ctx) != WEFT_CTX_OFFSET_P2P)
 		return WEFT_UNMATCHED_NONE;
 	if (req->is_persistent && is_held)
 		return WEFT_UNMATCHED_ACTIVE;
@@ -508,7 +291,7 @@ static void tell_message(const struct weft_message *message,
 static bool unmatched_is_told(const struct weft_message *message)
 {
 	enum weft_ctx_offset ctx_offset =
-		unmatched_plane_of(message->comm, message->ctx);
+		weft_p2p_offset_of(message->comm, message->ctx);
 
 	if (ctx_offset == WEFT_CTX_OFFSET_COLL &&
 		(message->is_failed || message->comm->failed))
@@ -537,7 +320,8 @@ void weft_p2p_unmatched_locked(
 	}
 }
 
-void weft_unmatched_purge(struct weft_comm *comm)
+/* What was noted, and probed messages. */
+static void purge_noted(struct weft_comm *comm)
 {
 	struct weft_message *m;
 	uint32_t pos = 0;
@@ -556,5 +340,45 @@ void weft_unmatched_purge(struct weft_comm *comm)
 		weft_message_free(m);
 		comm->n_probed--;
 		weft_comm_put(comm);
+	}
+}
+
+static struct weft_link *first_receive(struct weft_match *match)
+{
+	if (!weft_list_is_empty(&match->wild))
+		return match->wild.next;
+	for (int i = 0; match->posted && i < WEFT_MATCH_BINS; i++)
+		if (!weft_list_is_empty(&match->posted[i]))
+			return match->posted[i].next;
+	return NULL;
+}
+
+void weft_p2p_purge_locked(struct weft_comm *comm)
+{
+	struct weft_match *match = &comm->match;
+	struct weft_link *link;
+
+	purge_noted(comm);
+	if (comm->nic)
+		weft_nic_purge(comm);
+	while (!weft_list_is_empty(&match->arrived)) {
+		struct weft_message *m = weft_container_of(
+			match->arrived.next, struct weft_message, arrived);
+
+		weft_match_take(match, m);
+		if (!m->is_rts)
+			weft_p2p_owe(m->peer, m->len);
+		weft_message_free(m);
+	}
+	while ((link = first_receive(match)) != NULL) {
+		struct weft_req *req =
+			weft_container_of(link, struct weft_req, link);
+
+		weft_match_withdraw(match, req);
+		weft_p2p_finish(
+			req, comm->failed ? weft_comm_failed(comm)
+					  : weft_err_set(WEFT_ERR_COMM,
+						    "the communicator of this "
+						    "receive was closed"));
 	}
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* control: the control messages that several files of this room send */
+#include "p2p/p2p_priv.h"
+
+void weft_control_credit(struct weft_peer *peer)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_CREDIT };
+
+	/* Where something waits already, it will take what is owed along. */
+	if (weft_list_is_empty(&peer->pending))
+		weft_peer_control(peer, &head, NULL, 0);
+}
+
+int weft_control_cts(struct weft_req *req, uint64_t sreq, size_t len)
+{
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_CTS,
+	};
+	struct weft_wire_cts cts = {
+		.sreq = sreq,
+		.rreq = weft_obj_handle(req),
+		.len = len,
+		.n_rails = req->rndv.n_rails,
+	};
+
+	return weft_peer_control(req->peer, &head, &cts, sizeof(cts));
+}
+
+void weft_control_fin(struct weft_peer *peer, uint64_t handle, uint64_t how)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_FIN };
+	struct weft_wire_fin fin = { .req = handle, .status = how };
+
+	if (weft_peer_control(peer, &head, &fin, sizeof(fin)))
+		weft_peer_fail(peer, WEFT_ERR_NOMEM);
+}
+
+int weft_p2p_control_locked(struct weft_vci *vci, uint64_t proc,
+	enum weft_wire_op op, const void *payload, size_t len)
+{
+	struct weft_wire_head head = { .op = (uint8_t)op };
+	struct weft_peer *peer = weft_peer_of(vci, proc);
+
+	if (!peer)
+		return WEFT_ERR_NOMEM;
+	return weft_peer_control(peer, &head, payload, len);
+}

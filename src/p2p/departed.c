@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* departed: a member sends nothing more on a communicator that it has left
+ * without the barrier: what only it could complete ends */
+#include "p2p/p2p_priv.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void say_departed(const struct weft_req *req, int err)
+{
+	char source[24] = "any source", tag[24] = "any tag";
+
+	if (req->src != WEFT_ANY_SOURCE)
+		snprintf(source, sizeof(source), "rank %d", (int)req->src);
+	if (req->tag != WEFT_ANY_TAG)
+		snprintf(tag, sizeof(tag), "tag %d", (int)req->tag);
+	weft_log_warn("P2P-FORSAKEN",
+		"a receive from %s with %s waits for ever: %s", source, tag,
+		weft_err_detail_peek(err));
+}
+
+static void end_departed(struct weft_req *req)
+{
+	int err = weft_departed_source(req->comm, req->src);
+
+	if (!err)
+		return;
+	if (!req->comm->failed &&
+		weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
+		say_departed(req, err);
+	weft_match_withdraw(&req->comm->match, req);
+	weft_p2p_finish(req, weft_departed_source(req->comm, req->src));
+}
+
+/* An announced send whose receiver left for good. */
+static bool is_stranded(const struct weft_req *req)
+{
+	return weft_req_is_offered(req) &&
+	       weft_departed_receiver(req->comm, req->src);
+}
+
+void weft_departed_on_wait(struct weft_req *req)
+{
+	struct weft_comm *comm = req->comm;
+
+	if (!comm || !comm->departed || req->is_done)
+		return;
+	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
+		/* its leaving itself goes on in the control context */
+		if (comm->failed || weft_p2p_offset_of(comm, req->ctx) !=
+					    WEFT_CTX_OFFSET_CTL)
+			end_departed(req);
+	} else if (is_stranded(req)) {
+		weft_send_finish(req, weft_departed_source(comm, req->src));
+	} else if (weft_req_is_offered(req) && !req->send.is_last &&
+		   weft_departed_source(comm, req->src)) {
+		weft_unmatched_say_last(req);
+	}
+}
+
+/* Ends what must not wait for whoever may call: parts of collectives; all,
+ * where a member has died. */
+static void end_all(struct weft_comm *comm)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(comm->vci, &pos)) != NULL) {
+		if (!req->refs || req->comm != comm || req->is_done)
+			continue;
+		if (is_stranded(req))
+			weft_departed_on_wait(req);
+		if (req->kind == WEFT_REQ_RECV && !req->is_done &&
+			req->recv.is_posted &&
+			(comm->failed || weft_p2p_offset_of(comm, req->ctx) ==
+						 WEFT_CTX_OFFSET_COLL))
+			end_departed(req);
+	}
+}
+
+void weft_p2p_departed_locked(struct weft_comm *comm, int32_t rank)
+{
+	if (!comm->departed)
+		comm->departed = calloc((size_t)comm->remote_size, 1);
+	if (!comm->departed || comm->departed[rank])
+		return;
+	comm->departed[rank] = 1;
+	comm->vci->n_failed++;
+	end_all(comm);
+}
+
+void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
+	struct weft_comm *comm = ctx ? weft_map_get(&vci->comms, ctx) : NULL;
+	struct weft_wire_departed left;
+
+	if (!ctx || !weft_wire_get_departed(&left, payload, len) ||
+		!weft_failure_is_known(vci, left.failed)) {
+		weft_dispatch_drop(vci, "malformed word of a leaving");
+	} else if (!comm) {
+		weft_dispatch_keep(vci, peer, head, payload, len);
+	} else if (head->src >= (uint32_t)comm->remote_size ||
+		   weft_group_proc(comm->remote, head->src) != peer->proc) {
+		weft_dispatch_drop(vci, "leaving in another's name");
+	} else {
+		weft_failure_note(comm, left.failed);
+		weft_p2p_departed_locked(comm, (int32_t)head->src);
+	}
+}
+
+/* Calls fn for each member of comm that is another process, lives and has not
+ * left, until that returns false. */
+static bool each_other(const struct weft_comm *comm,
+	bool (*fn)(const struct weft_comm *comm, struct weft_peer *peer))
+{
+	for (int32_t i = 0; i < comm->remote_size; i++) {
+		struct weft_peer *peer;
+
+		if ((!comm->is_inter && i == comm->rank) ||
+			(comm->departed && comm->departed[i]))
+			continue;
+		peer = weft_comm_peer((struct weft_comm *)comm, (uint32_t)i);
+		if (peer && peer->state != WEFT_PEER_FAILED && !fn(comm, peer))
+			return false;
+	}
+	return true;
+}
+
+static bool tell_departed(const struct weft_comm *comm, struct weft_peer *peer)
+{
+	struct weft_wire_head head = {
+		.op = WEFT_WIRE_DEPARTED,
+		.src = (uint32_t)comm->rank,
+		.ctx = comm->ctx + WEFT_CTX_OFFSET_CTL,
+	};
+	struct weft_wire_departed left = { .failed = comm->failed };
+
+	(void)weft_peer_control(peer, &head, &left, sizeof(left));
+	return true;
+}
+
+static bool has_said(const struct weft_comm *comm, struct weft_peer *peer)
+{
+	(void)comm;
+	return weft_list_is_empty(&peer->pending);
+}
+
+void weft_p2p_say_departed_locked(struct weft_comm *comm)
+{
+	(void)each_other(comm, tell_departed);
+	if (comm->local)
+		(void)each_other(comm->local, tell_departed);
+}
+
+bool weft_p2p_has_said_locked(const struct weft_comm *comm)
+{
+	return each_other(comm, has_said) &&
+	       (!comm->local || each_other(comm->local, has_said));
+}

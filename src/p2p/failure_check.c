@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* failure_check: can who is to complete a request still do so?
+ *
+ * Not who has died, and not who has left the communicator. Looks only, but for
+ * the receive just posted that it ends. */
+#include "p2p/p2p_priv.h"
+
+#include "transport/proc.h"
+#include "transport/thread_check.h"
+
+bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed)
+{
+	return !failed || weft_proc_is_member(failed - 1) ||
+	       weft_map_get(&vci->peers, failed);
+}
+
+/* Nobody is left who could send: all others are gone from it. */
+static bool is_last_here(const struct weft_comm *comm)
+{
+	for (int32_t i = 0; i < comm->remote_size; i++)
+		if (!comm->departed[i] && (comm->is_inter || i != comm->rank))
+			return false;
+	return true;
+}
+
+int weft_departed_source(const struct weft_comm *comm, int32_t rank)
+{
+	if (!comm->departed || rank >= comm->remote_size)
+		return 0;
+	if (rank >= 0 && comm->departed[rank] && comm->failed)
+		return weft_err_set(WEFT_ERR_PEER,
+			"rank %d has left the communicator after process %u "
+			"died",
+			(int)rank, (uint32_t)(comm->failed - 1));
+	if (rank >= 0 && comm->departed[rank])
+		return weft_err_set(WEFT_ERR_OTHER,
+			"rank %d has left the communicator and sends nothing "
+			"more on it",
+			(int)rank);
+	/* this process may have sent to itself, and another thread may yet */
+	if (rank == WEFT_ANY_SOURCE && is_last_here(comm) &&
+		(comm->is_inter ||
+			(!comm->n_sends && weft_thread_check_is_single())))
+		return weft_err_set(WEFT_ERR_OTHER,
+			"all others have left the communicator and send "
+			"nothing more on it");
+	return 0;
+}
+
+int weft_departed_receiver(const struct weft_comm *comm, int32_t rank)
+{
+	return comm->failed ? weft_departed_source(comm, rank) : 0;
+}
+
+int weft_failure_source(struct weft_comm *comm, int32_t rank)
+{
+	struct weft_peer *peer;
+
+	if (weft_likely(!comm->vci->n_failed))
+		return 0;
+	if (rank < 0 && comm->failed)
+		return weft_comm_failed(comm);
+	if (rank < 0)
+		return weft_departed_source(comm, rank);
+	peer = weft_comm_peer(comm, (uint32_t)rank);
+	if (peer && peer->state == WEFT_PEER_FAILED)
+		return weft_err_set(peer->err,
+			"process %u has died or cannot be reached",
+			(uint32_t)peer->proc);
+	return weft_departed_source(comm, rank);
+}
+
+/* Why a receive that has to wait cannot end well; 0: it may. */
+static int failure_receive(const struct weft_req *req)
+{
+	struct weft_comm *comm = req->comm;
+	uint64_t ctx_offset = req->ctx % WEFT_CTX_OFFSET_END;
+
+	if (weft_failure_is_vain(comm, req->ctx, req->tag))
+		return weft_comm_failed(comm);
+	/* who only left: it may be cancelled, and ends when it is waited for;
+	 * who is leaving goes on with that in the control context */
+	if (!comm->failed && (ctx_offset == WEFT_CTX_OFFSET_P2P ||
+				     ctx_offset == WEFT_CTX_OFFSET_CTL))
+		return 0;
+	return weft_failure_source(comm, req->src);
+}
+
+void weft_failure_check(struct weft_req *req)
+{
+	int err = failure_receive(req);
+
+	if (!err)
+		return;
+	weft_match_withdraw(&req->comm->match, req);
+	weft_p2p_finish(req, err);
+}

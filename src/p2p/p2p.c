@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* p2p: what this room does with what comes: its handlers, installed */
+#include "p2p/nic_match.h"
+#include "p2p/p2p_priv.h"
+#include "watchdog/query.h"
+#include "watchdog/request.h"
+
+static void p2p_on_credit(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	/* dispatch has taken the credit of the head */
+	(void)vci;
+	(void)peer;
+	(void)head;
+	(void)payload;
+	(void)len;
+}
+
+/* Does another process's message still wait here for its receive? */
+static enum weft_wire_met has_received(struct weft_vci *vci,
+	const struct weft_wire_query *query, uint64_t asker,
+	uint32_t *owner_out)
+{
+	uint64_t ctx_offset = query->what % WEFT_CTX_OFFSET_END;
+	const struct weft_comm *comm =
+		weft_map_get(&vci->comms, query->what - ctx_offset);
+
+	(void)owner_out;
+	if (comm && !weft_p2p_has_come_locked(comm,
+			    (enum weft_ctx_offset)ctx_offset,
+			    weft_group_rank_of(comm->remote, asker),
+			    (int32_t)query->round))
+		return WEFT_WIRE_MET;
+	return WEFT_WIRE_UNMET;
+}
+
+void weft_p2p_open(struct weft_vci *vci)
+{
+	static weft_wire_fn *const handlers[WEFT_WIRE_OP_END] = {
+		[WEFT_WIRE_EAGER] = weft_recv_on_eager,
+		[WEFT_WIRE_RTS] = weft_recv_on_rts,
+		[WEFT_WIRE_CTS] = weft_rndv_on_cts,
+		[WEFT_WIRE_FRAG] = weft_rndv_on_frag,
+		[WEFT_WIRE_FIN] = weft_rndv_on_fin,
+		[WEFT_WIRE_CREDIT] = p2p_on_credit,
+		[WEFT_WIRE_CANCEL] = weft_cancel_on_cancel,
+		[WEFT_WIRE_CANCEL_ACK] = weft_cancel_on_ack,
+		[WEFT_WIRE_PING] = weft_flush_on_ping,
+		[WEFT_WIRE_PONG] = weft_flush_on_pong,
+		[WEFT_WIRE_MATCH] = weft_nic_on_match,
+		[WEFT_WIRE_COLL_ERROR] = weft_recv_on_coll_error,
+		[WEFT_WIRE_DEPARTED] = weft_departed_on_departed,
+	};
+
+	for (int op = 0; op < WEFT_WIRE_OP_END; op++)
+		if (handlers[op])
+			weft_dispatch_set(
+				vci, (enum weft_wire_op)op, handlers[op]);
+	vci->on_failed = weft_failure_peer;
+	weft_query_set(WEFT_WIRE_NEED_RECEIVE, has_received);
+	weft_request_on_stuck(weft_cancel_stuck);
+	vci->on_wait = weft_departed_on_wait;
+}

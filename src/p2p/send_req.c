@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* send_req: the request of a send: its data, its end */
+#include "p2p/p2p_priv.h"
+
+#include <stdlib.h>
+
+void *weft_send_run(struct weft_req *req)
+{
+	if (weft_unlikely(!req->len))
+		return req; /* an address; nothing is read from it */
+	if (weft_type_is_run(req->type, req->count))
+		return (char *)req->buf + req->type->true_lb;
+	if (!req->staging) {
+		req->staging = malloc(req->len ? req->len : 1);
+		if (req->staging)
+			weft_pack(req->type, req->count, req->buf, 0,
+				req->staging, req->len);
+	}
+	return req->staging;
+}
+
+void weft_send_finish(struct weft_req *req, int err)
+{
+	req->comm->n_sends--;
+	req->send.is_asked = false; /* its data was asked for meanwhile */
+	weft_p2p_finish(req, err);
+}
