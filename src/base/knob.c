@@ -23,6 +23,8 @@ struct weft_knobs weft_knobs = {
 #undef KNOB_STR
 };
 
+static bool knobs_read;
+
 struct knob_range {
 	void *where;
 	int64_t min;
@@ -176,11 +178,9 @@ static void load_one(const char *entry)
 
 void weft_knob_load(void)
 {
-	static bool is_loaded;
-
-	if (is_loaded)
+	if (knobs_read)
 		return;
-	is_loaded = true;
+	knobs_read = true;
 	for (char **e = environ; e && *e; e++)
 		if (strncmp(*e, "WEFT_", 5) == 0)
 			load_one(*e);

@@ -662,7 +662,6 @@ static size_t words_cut(char *line, char **words)
 /* Each line of the file is an app context, as if joined by ":". */
 static int file_parse(struct weft_run_opt *opt, const char *name)
 {
-	static char colon[] = ":";
 	char *save = NULL;
 	size_t n = 0;
 
@@ -678,7 +677,7 @@ static int file_parse(struct weft_run_opt *opt, const char *name)
 		size_t more = words_cut(line, &opt->file_argv[n ? n + 1 : 0]);
 
 		if (more && n)
-			opt->file_argv[n++] = colon;
+			opt->file_argv[n++] = (char *)(uintptr_t) ":";
 		n += more;
 	}
 	return apps_parse(opt, (int)n, opt->file_argv, 0);
