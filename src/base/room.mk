@@ -11,6 +11,7 @@ libweft_la_SOURCES += \
 	src/base/log.c src/base/log.h \
 	src/base/map.c src/base/map.h \
 	src/base/suggest.c src/base/suggest.h \
+	src/base/word.h \
 	src/base/op.h
 EXTRA_DIST += src/base/README.md
 unit_tests += test/unit/err_test
@@ -20,3 +21,4 @@ unit_tests += test/unit/knob_test
 unit_tests += test/unit/lock_test
 unit_tests += test/unit/log_test
 unit_tests += test/unit/map_test
+unit_tests += test/unit/word_test

@@ -8,6 +8,7 @@
  * CPU's, and small puts of a session where a message for many is cheaper. */
 #include "rma/rma_priv.h"
 
+#include "base/word.h"
 #include "core/comm.h"
 #include "transport/dispatch.h"
 #include "transport/proc.h"
@@ -90,23 +91,6 @@ static bool am_is_sound(const struct weft_wire_rma *rec)
 	return !rec->op && !rec->width;
 }
 
-/* As in put.c: a word is never seen half written. */
-static void am_store(void *to, const void *from, size_t len)
-{
-	uint64_t word;
-	uint32_t half;
-
-	if (len == 8 && (uintptr_t)to % 8 == 0) {
-		memcpy(&word, from, 8);
-		__atomic_store_n((uint64_t *)to, word, __ATOMIC_RELEASE);
-	} else if (len == 4 && (uintptr_t)to % 4 == 0) {
-		memcpy(&half, from, 4);
-		__atomic_store_n((uint32_t *)to, half, __ATOMIC_RELEASE);
-	} else {
-		memcpy(to, from, len);
-	}
-}
-
 static int do_atomic(
 	const struct weft_wire_rma *rec, const uint8_t *data, uint64_t *old_out)
 {
@@ -136,7 +120,7 @@ static int carry_out(struct replies *replies, const struct weft_wire_rma *rec,
 		there = am_place(rec, rec->len);
 		if (!there)
 			return WEFT_ERR_PROTO;
-		am_store(there, data, rec->len);
+		weft_word_store(there, data, rec->len, __ATOMIC_RELEASE);
 		return 0;
 	case WEFT_WIRE_RMA_AMO:
 		return do_atomic(rec, data, &old);

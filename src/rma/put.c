@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* put: put and get, local ones by copying
  *
- * What is as long as a basic type is moved by one load and one store: peers
- * wait for such words with plain loads. */
+ * What is as long as a basic type is moved by one load and one store
+ * (base/word.h): peers wait for such words with plain loads. */
 #include "rma/rma_priv.h"
 
-#include <string.h>
-
-/* A word is never seen half written; anything else is copied as it comes. */
-static inline void rma_put_copy(void *to, const void *from, size_t len)
-{
-	switch (len) {
-	case 1:
-		memcpy(to, from, 1);
-		break;
-	case 2:
-		memcpy(to, from, 2);
-		break;
-	case 4:
-		memcpy(to, from, 4);
-		break;
-	case 8:
-		memcpy(to, from, 8);
-		break;
-	default:
-		memcpy(to, from, len);
-	}
-}
+#include "base/word.h"
 
 int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe)
@@ -35,7 +14,7 @@ int weft_rma_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (weft_unlikely(!there))
 		return weft_remote_put(ctx, dest, src, len, pe, false);
-	rma_put_copy(there, src, len);
+	weft_word_store(there, src, len, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -46,7 +25,7 @@ int weft_rma_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (weft_unlikely(!there))
 		return weft_remote_get(ctx, dest, src, len, pe, false);
-	rma_put_copy(dest, there, len);
+	weft_word_load(dest, there, len);
 	return 0;
 }
 
@@ -57,7 +36,7 @@ int weft_rma_put_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (weft_unlikely(!there))
 		return weft_remote_put(ctx, dest, src, len, pe, true);
-	rma_put_copy(there, src, len);
+	weft_word_store(there, src, len, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -68,19 +47,8 @@ int weft_rma_get_nbi(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (weft_unlikely(!there))
 		return weft_remote_get(ctx, dest, src, len, pe, true);
-	rma_put_copy(dest, there, len);
+	weft_word_load(dest, there, len);
 	return 0;
-}
-
-/* One compare and one loop per width, so that elements move as words. */
-static void copy_strided(
-	char *to, const char *from, const struct weft_rma_stride *how)
-{
-	for (size_t i = 0; i < how->n; i++) {
-		rma_put_copy(to, from, how->len);
-		to += how->dest;
-		from += how->src;
-	}
 }
 
 int weft_rma_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
@@ -90,7 +58,11 @@ int weft_rma_iput(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	int err = 0;
 
 	if (weft_likely(there)) {
-		copy_strided(there, src, how);
+		for (size_t i = 0; i < how->n; i++)
+			weft_word_store(
+				(char *)there + (ptrdiff_t)i * how->dest,
+				(const char *)src + (ptrdiff_t)i * how->src,
+				how->len, __ATOMIC_RELAXED);
 		return 0;
 	}
 	for (size_t i = 0; i < how->n && !err; i++)
@@ -108,7 +80,10 @@ int weft_rma_iget(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	int err = 0;
 
 	if (weft_likely(there)) {
-		copy_strided(dest, there, how);
+		for (size_t i = 0; i < how->n; i++)
+			weft_word_load((char *)dest + (ptrdiff_t)i * how->dest,
+				(const char *)there + (ptrdiff_t)i * how->src,
+				how->len);
 		return 0;
 	}
 	for (size_t i = 0; i < how->n && !err; i++)
@@ -129,7 +104,7 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	if (weft_unlikely(weft_rma_own.has_fabric_amo || !there))
 		return weft_remote_put_signal(
 			ctx, dest, src, len, sig, &amo, pe, is_nbi);
-	rma_put_copy(there, src, len);
+	weft_word_store(there, src, len, __ATOMIC_RELAXED);
 	/* the update releases what was copied; pairs with the waiter's load */
 	return weft_rma_amo(ctx, sig, &amo, pe);
 }
