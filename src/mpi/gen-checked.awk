@@ -58,15 +58,15 @@ function add_object(x, mode, type,    of)
 		return "&" of
 	}
 	check_object(x, mode, type)
-	if (mode == "=")
+	if (mode == "=" && $1 ~ /_free$/)
 		results = results "\t\t*" x " = " null_of(type) ";\n"
 	return of
 }
 
 function handle_of(of, type)
 {
-	if (type == "Comm")
-		return of " ? weft_mpi_comm_handle(" of ") : MPI_COMM_NULL"
+	if (type == "Comm" || $1 == "Type_get_value_index")
+		return of " ? weft_mpi_" noun_of(type) "_handle(" of ") : " null_of(type)
 	if (type == "Type" && has($7, "twins"))
 		return "weft_twin_type(func, " of ")"
 	return "weft_mpi_" (type == "Op" ? "op" : noun_of(type)) "_handle(" of ")"

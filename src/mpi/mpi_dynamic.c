@@ -18,31 +18,19 @@ _Static_assert((int)WEFT_PORT_NAME_MAX <= MPI_MAX_PORT_NAME, "room for names");
 
 /* ---- ports ---- */
 
-int PMPI_Open_port(MPI_Info info, char *port_name)
+static int mpi_open_port(const struct weft_info *info, char *port_name)
 {
-	struct weft_info *hints;
-	int err;
+	int err = weft_check_up();
 
-	err = weft_check_ptr(port_name, "port_name");
-	if (!err)
-		err = weft_check_info_or_null(info, &hints);
-	if (!err)
-		err = weft_check_up();
-	if (!err)
-		err = weft_port_open(port_name);
-	return weft_mpi_end(NULL, "MPI_Open_port", err);
+	(void)info;
+	return err ? err : weft_port_open(port_name);
 }
 
-int PMPI_Close_port(const char *port_name)
+static int mpi_close_port(const char *port_name)
 {
-	int err;
+	int err = weft_check_up();
 
-	err = weft_check_ptr(port_name, "port_name");
-	if (!err)
-		err = weft_check_up();
-	if (!err)
-		err = weft_port_close(port_name);
-	return weft_mpi_end(NULL, "MPI_Close_port", err);
+	return err ? err : weft_port_close(port_name);
 }
 
 /* What accept and connect have in common; the name matters at root only, and
@@ -127,52 +115,34 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root,
 
 /* ---- names ---- */
 
-static int mpi_dynamic_check_service(const char *service_name, MPI_Info info)
+static int mpi_publish_name(const char *service_name,
+	const struct weft_info *info, const char *port_name)
 {
-	struct weft_info *hints;
-	int err = weft_check_ptr(service_name, "service_name");
+	int err = weft_check_up();
 
-	if (!err)
-		err = weft_check_info_or_null(info, &hints);
-	return err ? err : weft_check_up();
+	(void)info;
+	return err ? err : weft_port_publish(service_name, port_name);
 }
 
-int PMPI_Publish_name(
-	const char *service_name, MPI_Info info, const char *port_name)
+static int mpi_unpublish_name(const char *service_name,
+	const struct weft_info *info, const char *port_name)
 {
-	int err;
+	int err = weft_check_up();
 
-	err = mpi_dynamic_check_service(service_name, info);
-	if (!err)
-		err = weft_check_ptr(port_name, "port_name");
-	if (!err)
-		err = weft_port_publish(service_name, port_name);
-	return weft_mpi_end(NULL, "MPI_Publish_name", err);
-}
-
-int PMPI_Unpublish_name(
-	const char *service_name, MPI_Info info, const char *port_name)
-{
-	int err;
-
+	(void)info;
 	(void)port_name;
-	err = mpi_dynamic_check_service(service_name, info);
-	if (!err)
-		err = weft_port_unpublish(service_name);
-	return weft_mpi_end(NULL, "MPI_Unpublish_name", err);
+	return err ? err : weft_port_unpublish(service_name);
 }
 
-int PMPI_Lookup_name(const char *service_name, MPI_Info info, char *port_name)
+static int mpi_lookup_name(
+	const char *service_name, const struct weft_info *info, char *port_name)
 {
-	int err;
+	int err = weft_check_up();
 
-	err = mpi_dynamic_check_service(service_name, info);
-	if (!err)
-		err = weft_check_ptr(port_name, "port_name");
-	if (!err)
-		err = weft_port_lookup(
-			service_name, port_name, MPI_MAX_PORT_NAME);
-	return weft_mpi_end(NULL, "MPI_Lookup_name", err);
+	(void)info;
+	return err ? err
+		   : weft_port_lookup(
+			     service_name, port_name, MPI_MAX_PORT_NAME);
 }
 
 /* ---- a socket ---- */

@@ -112,67 +112,33 @@ static int only_large(void)
 		"large-count form can describe it");
 }
 
-/* Looks a type up and how much there is to show. */
-static int mpi_envelope_look_up(MPI_Datatype datatype, const void *out,
-	struct weft_type **type_out, struct shown *shown_out)
+static int mpi_type_get_envelope(const struct weft_type *type,
+	int *num_integers, int *num_addresses, int *num_datatypes,
+	int *combiner)
 {
-	int err = weft_check_type(datatype, type_out);
+	struct shown s = shown_of(type);
 
-	if (!err)
-		err = weft_check_ptr(out, "combiner");
-	if (!err)
-		*shown_out = shown_of(*type_out);
-	return err;
-}
-
-int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers,
-	int *num_addresses, int *num_datatypes, int *combiner)
-{
-	struct weft_type *type = NULL;
-	struct shown s = { 0 };
-	int err = mpi_envelope_look_up(datatype, combiner, &type, &s);
-
-	if (!err)
-		err = weft_check_ptr(num_integers, "num_integers");
-	if (!err)
-		err = weft_check_ptr(num_addresses, "num_addresses");
-	if (!err)
-		err = weft_check_ptr(num_datatypes, "num_datatypes");
-	if (!err && s.n_counts)
-		err = only_large();
-	if (err)
-		return weft_mpi_raise_none("MPI_Type_get_envelope", err);
+	if (s.n_counts)
+		return only_large();
 	*num_integers = (int)s.n_ints;
 	*num_addresses = (int)s.n_aints;
 	*num_datatypes = (int)s.n_types;
 	*combiner = (int)type->combiner;
-	return MPI_SUCCESS;
+	return 0;
 }
 
-int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers,
-	MPI_Count *num_addresses, MPI_Count *num_large_counts,
-	MPI_Count *num_datatypes, int *combiner)
+static int mpi_type_get_envelope_c(const struct weft_type *type,
+	MPI_Count *num_integers, MPI_Count *num_addresses,
+	MPI_Count *num_large_counts, MPI_Count *num_datatypes, int *combiner)
 {
-	struct weft_type *type = NULL;
-	struct shown s = { 0 };
-	int err = mpi_envelope_look_up(datatype, combiner, &type, &s);
+	struct shown s = shown_of(type);
 
-	if (!err)
-		err = weft_check_ptr(num_integers, "num_integers");
-	if (!err)
-		err = weft_check_ptr(num_addresses, "num_addresses");
-	if (!err)
-		err = weft_check_ptr(num_large_counts, "num_large_counts");
-	if (!err)
-		err = weft_check_ptr(num_datatypes, "num_datatypes");
-	if (err)
-		return weft_mpi_raise_none("MPI_Type_get_envelope_c", err);
 	*num_integers = s.n_ints;
 	*num_addresses = s.n_aints;
 	*num_large_counts = s.n_counts;
 	*num_datatypes = s.n_types;
 	*combiner = (int)type->combiner;
-	return MPI_SUCCESS;
+	return 0;
 }
 
 static int check_contents(const struct shown *s, const struct contents *out)
@@ -190,14 +156,13 @@ static int check_contents(const struct shown *s, const struct contents *out)
 }
 
 /* max: room in the output arrays, in the order of struct shown. */
-static int get_contents(const char *func, MPI_Datatype datatype,
-	const struct shown *max, const struct contents *out, bool can_large)
+static int get_contents(const struct weft_type *type, const struct shown *max,
+	const struct contents *out, bool can_large)
 {
-	struct weft_type *type = NULL;
-	struct shown s = { 0 };
-	int err = mpi_envelope_look_up(datatype, "", &type, &s);
+	struct shown s = shown_of(type);
+	int err = 0;
 
-	if (!err && type->combiner == WEFT_COMBINER_NAMED)
+	if (type->combiner == WEFT_COMBINER_NAMED)
 		err = weft_err_set(WEFT_ERR_TYPE,
 			"%s is predefined and has no contents", type->name);
 	if (!err && s.n_counts && !can_large)
@@ -212,13 +177,12 @@ static int get_contents(const char *func, MPI_Datatype datatype,
 			(long long)s.n_counts, (long long)s.n_types);
 	if (!err)
 		err = check_contents(&s, out);
-	if (err)
-		return weft_mpi_raise_none(func, err);
-	mpi_envelope_fill(type, &s, out);
-	return MPI_SUCCESS;
+	if (!err)
+		mpi_envelope_fill(type, &s, out);
+	return err;
 }
 
-int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers,
+static int mpi_type_get_contents(const struct weft_type *type, int max_integers,
 	int max_addresses, int max_datatypes, int array_of_integers[],
 	MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
 {
@@ -227,43 +191,30 @@ int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers,
 	const struct contents out = { array_of_integers, array_of_addresses,
 		NULL, array_of_datatypes };
 
-	return get_contents(
-		"MPI_Type_get_contents", datatype, &max, &out, false);
+	return get_contents(type, &max, &out, false);
 }
 
-int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers,
-	MPI_Count max_addresses, MPI_Count max_large_counts,
-	MPI_Count max_datatypes, int array_of_integers[],
-	MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
-	MPI_Datatype array_of_datatypes[])
+static int mpi_type_get_contents_c(const struct weft_type *type,
+	MPI_Count max_integers, MPI_Count max_addresses,
+	MPI_Count max_large_counts, MPI_Count max_datatypes,
+	int array_of_integers[], MPI_Aint array_of_addresses[],
+	MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[])
 {
 	const struct shown max = { max_integers, max_addresses,
 		max_large_counts, max_datatypes };
 	const struct contents out = { array_of_integers, array_of_addresses,
 		array_of_large_counts, array_of_datatypes };
 
-	return get_contents(
-		"MPI_Type_get_contents_c", datatype, &max, &out, true);
+	return get_contents(type, &max, &out, true);
 }
 
 /* ---- predefined types by property ---- */
 
-int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
-	MPI_Datatype *pair_type)
+static int mpi_type_get_value_index(const struct weft_type *value,
+	const struct weft_type *index, struct weft_type **pair)
 {
-	struct weft_type *value = NULL, *index = NULL, *pair;
-	int err = weft_check_type(value_type, &value);
-
-	weft_mpi_null(pair_type, MPI_DATATYPE_NULL);
-	if (!err)
-		err = weft_check_type(index_type, &index);
-	if (!err)
-		err = weft_check_ptr(pair_type, "pair_type");
-	if (err)
-		return weft_mpi_raise_none("MPI_Type_get_value_index", err);
-	pair = weft_type_pair(value, index);
-	*pair_type = pair ? weft_mpi_type_handle(pair) : MPI_DATATYPE_NULL;
-	return MPI_SUCCESS;
+	*pair = weft_type_pair(value, index);
+	return 0;
 }
 
 /* A predefined type by a property (a class, or decimal digits) and size. */
@@ -273,7 +224,8 @@ struct sized {
 	MPI_Datatype type;
 };
 
-int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
+static int mpi_type_match_size(
+	int typeclass, int size, struct weft_type **found)
 {
 	const struct sized all[] = {
 		{ MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1 },
@@ -290,19 +242,14 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 		{ MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16 },
 		{ MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32 },
 	};
-	int err = weft_check_ptr(datatype, "datatype");
 
-	weft_mpi_null(datatype, MPI_DATATYPE_NULL);
-	for (size_t i = 0; !err && i < sizeof all / sizeof all[0]; i++)
-		if (all[i].property == typeclass && all[i].size == size) {
-			*datatype = all[i].type;
-			return MPI_SUCCESS;
-		}
-	if (!err)
-		err = weft_err_set(WEFT_ERR_ARG,
-			"no predefined type of class %d has %d bytes",
-			typeclass, size);
-	return weft_mpi_raise_none("MPI_Type_match_size", err);
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		if (all[i].property == typeclass && all[i].size == size)
+			*found = weft_mpi_type(all[i].type);
+	if (*found)
+		return 0;
+	return weft_err_set(WEFT_ERR_ARG,
+		"no predefined type of class %d has %d bytes", typeclass, size);
 }
 
 /* ---- Fortran's selected kinds ---- */
@@ -313,8 +260,8 @@ struct kind {
 	MPI_Datatype real, complex;
 };
 
-static int f90_float(const char *func, enum weft_combiner combiner, int p,
-	int r, MPI_Datatype *newtype)
+static int f90_float(
+	enum weft_combiner combiner, int p, int r, struct weft_type **made)
 {
 	const struct kind kinds[] = {
 		{ 6, 37, MPI_REAL4, MPI_COMPLEX8 },
@@ -322,42 +269,31 @@ static int f90_float(const char *func, enum weft_combiner combiner, int p,
 		{ 33, 4931, MPI_REAL16, MPI_COMPLEX32 },
 	};
 	MPI_Datatype found = MPI_DATATYPE_NULL;
-	struct weft_type *type = NULL;
-	int err = weft_check_ptr(newtype, "newtype");
 
-	weft_mpi_null(newtype, MPI_DATATYPE_NULL);
 	for (int i = 2; i >= 0; i--)
 		if ((p == MPI_UNDEFINED || p <= kinds[i].p) &&
 			(r == MPI_UNDEFINED || r <= kinds[i].r))
 			found = combiner == WEFT_COMBINER_F90_REAL
 					? kinds[i].real
 					: kinds[i].complex;
-	if (!err && (found == MPI_DATATYPE_NULL ||
-			    (p == MPI_UNDEFINED && r == MPI_UNDEFINED)))
-		err = weft_err_set(WEFT_ERR_ARG,
+	if (found == MPI_DATATYPE_NULL ||
+		(p == MPI_UNDEFINED && r == MPI_UNDEFINED))
+		return weft_err_set(WEFT_ERR_ARG,
 			"no kind has precision %d and range %d", p, r);
-	if (!err)
-		err = weft_type_make_f90(
-			combiner, p, r, weft_mpi_type(found), &type);
-	if (err)
-		return weft_mpi_raise_none(func, err);
-	*newtype = weft_mpi_type_handle(type);
-	return MPI_SUCCESS;
+	return weft_type_make_f90(combiner, p, r, weft_mpi_type(found), made);
 }
 
-int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype)
+static int mpi_type_create_f90_real(int p, int r, struct weft_type **made)
 {
-	return f90_float("MPI_Type_create_f90_real", WEFT_COMBINER_F90_REAL, p,
-		r, newtype);
+	return f90_float(WEFT_COMBINER_F90_REAL, p, r, made);
 }
 
-int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype)
+static int mpi_type_create_f90_complex(int p, int r, struct weft_type **made)
 {
-	return f90_float("MPI_Type_create_f90_complex",
-		WEFT_COMBINER_F90_COMPLEX, p, r, newtype);
+	return f90_float(WEFT_COMBINER_F90_COMPLEX, p, r, made);
 }
 
-int PMPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
+static int mpi_type_create_f90_integer(int r, struct weft_type **made)
 {
 	const struct sized kinds[] = {
 		{ 2, 1, MPI_INTEGER1 },
@@ -366,22 +302,15 @@ int PMPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
 		{ 18, 8, MPI_INTEGER8 },
 		{ 38, 16, MPI_INTEGER16 },
 	};
-	struct weft_type *type = NULL;
-	int err = weft_check_ptr(newtype, "newtype");
 	size_t i = 0;
 
 	while (i < 5 && kinds[i].property < r)
 		i++;
-	if (!err && i == 5)
-		err = weft_err_set(
+	if (i == 5)
+		return weft_err_set(
 			WEFT_ERR_ARG, "no kind has a range of %d digits", r);
-	if (!err)
-		err = weft_type_make_f90(WEFT_COMBINER_F90_INTEGER, 0, r,
-			weft_mpi_type(kinds[i].type), &type);
-	if (err)
-		return weft_mpi_raise_none("MPI_Type_create_f90_integer", err);
-	*newtype = weft_mpi_type_handle(type);
-	return MPI_SUCCESS;
+	return weft_type_make_f90(WEFT_COMBINER_F90_INTEGER, 0, r,
+		weft_mpi_type(kinds[i].type), made);
 }
 
 #include "api_envelope.h"

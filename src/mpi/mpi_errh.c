@@ -16,52 +16,37 @@ static int mpi_errh_end(const char *func, int err)
 
 typedef void plain_fn(void);
 
-static int mpi_errh_create(
-	int kind, plain_fn *fn, const char *func, MPI_Errhandler *errhandler)
+static int mpi_errh_create(int kind, plain_fn *fn, struct weft_errh **made)
 {
-	struct weft_errh *errh;
-	int err = weft_check_ptr(errhandler, "errhandler");
-
-	weft_mpi_null(errhandler, MPI_ERRHANDLER_NULL);
-	if (!err)
-		err = weft_check_ptr((void *)(uintptr_t)fn, "function");
-	if (err)
-		return mpi_errh_end(func, err);
-	errh = weft_errh_create(kind, fn);
-	if (!errh)
-		return mpi_errh_end(func, WEFT_ERR_NOMEM);
-	*errhandler = weft_mpi_errh_handle(errh);
-	return MPI_SUCCESS;
+	*made = weft_errh_create(kind, fn);
+	return *made ? 0 : WEFT_ERR_NOMEM;
 }
 
-int PMPI_Comm_create_errhandler(
-	MPI_Comm_errhandler_function *fn, MPI_Errhandler *errhandler)
+static int mpi_comm_create_errhandler(
+	MPI_Comm_errhandler_function *fn, struct weft_errh **made)
 {
-	return mpi_errh_create(WEFT_KIND_COMM, (plain_fn *)fn,
-		"MPI_Comm_create_errhandler", errhandler);
+	return mpi_errh_create(WEFT_KIND_COMM, (plain_fn *)fn, made);
 }
 
-int PMPI_Session_create_errhandler(
-	MPI_Session_errhandler_function *fn, MPI_Errhandler *errhandler)
+static int mpi_session_create_errhandler(
+	MPI_Session_errhandler_function *fn, struct weft_errh **made)
 {
-	return mpi_errh_create(WEFT_KIND_SESSION, (plain_fn *)fn,
-		"MPI_Session_create_errhandler", errhandler);
+	return mpi_errh_create(WEFT_KIND_SESSION, (plain_fn *)fn, made);
 }
 
-int PMPI_Win_create_errhandler(
-	MPI_Win_errhandler_function *fn, MPI_Errhandler *errhandler)
+static int mpi_win_create_errhandler(
+	MPI_Win_errhandler_function *fn, struct weft_errh **made)
 {
-	return mpi_errh_create(WEFT_KIND_WIN, (plain_fn *)fn,
-		"MPI_Win_create_errhandler", errhandler);
+	return mpi_errh_create(WEFT_KIND_WIN, (plain_fn *)fn, made);
 }
 
-int PMPI_File_create_errhandler(
-	MPI_File_errhandler_function *fn, MPI_Errhandler *errhandler)
+static int mpi_file_create_errhandler(
+	MPI_File_errhandler_function *fn, struct weft_errh **made)
 {
-	return mpi_errh_create(WEFT_KIND_FILE, (plain_fn *)fn,
-		"MPI_File_create_errhandler", errhandler);
+	return mpi_errh_create(WEFT_KIND_FILE, (plain_fn *)fn, made);
 }
 
+/* One for objects of any kind. */
 int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 {
 	struct weft_errh *errh;
@@ -79,34 +64,34 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 	return MPI_SUCCESS;
 }
 
-/* ---- on communicators ---- */
+/* ---- on objects ---- */
 
-int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
+static int mpi_comm_set_errhandler(
+	struct weft_comm *comm, struct weft_errh *errh)
 {
-	struct weft_comm *of = NULL;
-	struct weft_errh *errh = NULL;
-	int err;
-
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_errh(errhandler, WEFT_KIND_COMM, &errh);
-	if (!err)
-		weft_errh_set(&of->errh, errh);
-	return weft_mpi_end(of, "MPI_Comm_set_errhandler", err);
+	weft_errh_set(&comm->errh, errh);
+	return 0;
 }
 
-int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
+static int mpi_comm_get_errhandler(
+	const struct weft_comm *comm, struct weft_errh **errh)
 {
-	struct weft_comm *of = NULL;
-	int err;
+	*errh = weft_errh_get(comm->errh);
+	return 0;
+}
 
-	weft_mpi_null(errhandler, MPI_ERRHANDLER_NULL);
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = weft_check_ptr(errhandler, "errhandler");
-	if (!err)
-		*errhandler = weft_mpi_errh_handle(weft_errh_get(of->errh));
-	return weft_mpi_end(of, "MPI_Comm_get_errhandler", err);
+static int mpi_session_set_errhandler(
+	struct weft_session *session, struct weft_errh *errh)
+{
+	weft_errh_set(&session->errh, errh);
+	return 0;
+}
+
+static int mpi_session_get_errhandler(
+	const struct weft_session *session, struct weft_errh **errh)
+{
+	*errh = weft_errh_get(session->errh);
+	return 0;
 }
 
 static int check_code(int code)
@@ -119,155 +104,83 @@ static int check_code(int code)
 	return 0;
 }
 
-int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
-{
-	struct weft_comm *of = NULL;
-	int err;
-
-	err = weft_check_comm(comm, &of);
-	if (!err)
-		err = check_code(errorcode);
-	if (err)
-		return weft_mpi_raise(of, "MPI_Comm_call_errhandler", err);
-	weft_mpi_raise(of, "MPI_Comm_call_errhandler", errorcode);
-	return MPI_SUCCESS;
-}
-
-/* ---- on sessions ---- */
-
-int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler)
-{
-	struct weft_session *of = NULL;
-	struct weft_errh *errh = NULL;
-	int err;
-
-	err = weft_check_session(session, &of);
-	if (!err)
-		err = weft_check_errh(errhandler, WEFT_KIND_SESSION, &errh);
-	if (err)
-		return weft_mpi_raise_session(
-			of, "MPI_Session_set_errhandler", err);
-	weft_errh_set(&of->errh, errh);
-	return MPI_SUCCESS;
-}
-
-int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler *errhandler)
-{
-	struct weft_session *of = NULL;
-	int err;
-
-	weft_mpi_null(errhandler, MPI_ERRHANDLER_NULL);
-	err = weft_check_session(session, &of);
-	if (!err)
-		err = weft_check_ptr(errhandler, "errhandler");
-	if (err)
-		return weft_mpi_raise_session(
-			of, "MPI_Session_get_errhandler", err);
-	*errhandler = weft_mpi_errh_handle(weft_errh_get(of->errh));
-	return MPI_SUCCESS;
-}
-
-int PMPI_Session_call_errhandler(MPI_Session session, int errorcode)
-{
-	struct weft_session *of = NULL;
-	int err;
-
-	err = weft_check_session(session, &of);
-	if (!err)
-		err = check_code(errorcode);
-	if (err)
-		return weft_mpi_raise_session(
-			of, "MPI_Session_call_errhandler", err);
-	weft_mpi_raise_session(of, "MPI_Session_call_errhandler", errorcode);
-	return MPI_SUCCESS;
-}
-
-/* ---- classes and codes ---- */
-
-int PMPI_Error_class(int errorcode, int *errorclass)
+static int mpi_comm_call_errhandler(struct weft_comm *comm, int errorcode)
 {
 	int err = check_code(errorcode);
 
 	if (!err)
-		err = weft_check_ptr(errorclass, "errorclass");
+		weft_mpi_raise(comm, "MPI_Comm_call_errhandler", errorcode);
+	return err;
+}
+
+static int mpi_session_call_errhandler(
+	struct weft_session *session, int errorcode)
+{
+	int err = check_code(errorcode);
+
+	if (!err)
+		weft_mpi_raise_session(
+			session, "MPI_Session_call_errhandler", errorcode);
+	return err;
+}
+
+/* ---- classes and codes ---- */
+
+static int mpi_error_class(int errorcode, int *errorclass)
+{
+	int err = check_code(errorcode);
+
 	if (!err)
 		*errorclass = weft_mpi_class(errorcode);
-	return mpi_errh_end("MPI_Error_class", err);
+	return err;
 }
 
-int PMPI_Error_string(int errorcode, char *string, int *resultlen)
+static int mpi_error_string(int errorcode, char *string, int *resultlen)
 {
 	char text[MPI_MAX_ERROR_STRING];
-	int err;
 
-	err = weft_check_ptr(string, "string");
-	if (!err)
-		err = weft_check_ptr(resultlen, "resultlen");
-	if (!err && (errorcode < 0 || !weft_mpi_string(errorcode, text)))
-		err = weft_err_set(
+	if (errorcode < 0 || !weft_mpi_string(errorcode, text))
+		return weft_err_set(
 			WEFT_ERR_ARG, "%d is not an error code", errorcode);
-	if (err)
-		return mpi_errh_end("MPI_Error_string", err);
 	strcpy(string, text);
 	*resultlen = (int)strlen(text);
-	return MPI_SUCCESS;
-}
-
-int PMPI_Add_error_class(int *errorclass)
-{
-	int err = weft_check_ptr(errorclass, "errorclass");
-
-	if (!err)
-		err = weft_errcode_add_class(errorclass);
-	return mpi_errh_end("MPI_Add_error_class", err);
-}
-
-int PMPI_Add_error_code(int errorclass, int *errorcode)
-{
-	int err = check_code(errorclass);
-
-	if (!err)
-		err = weft_check_ptr(errorcode, "errorcode");
-	if (!err)
-		err = weft_errcode_add_code(errorclass, errorcode);
-	return mpi_errh_end("MPI_Add_error_code", err);
-}
-
-static int mpi_errh_check_text(const char *text)
-{
-	if (!text ||
-		strnlen(text, MPI_MAX_ERROR_STRING) >= MPI_MAX_ERROR_STRING)
-		return weft_err_set(WEFT_ERR_ARG,
-			"string is %s, may have up to %d characters",
-			text ? "too long" : "NULL", MPI_MAX_ERROR_STRING - 1);
 	return 0;
 }
 
-int PMPI_Add_error_string(int errorcode, const char *string)
+static int mpi_add_error_class(int *errorclass)
 {
-	int err = mpi_errh_check_text(string);
-
-	if (!err)
-		err = weft_errcode_set_text(errorcode, string);
-	return mpi_errh_end("MPI_Add_error_string", err);
+	return weft_errcode_add_class(errorclass);
 }
 
-int PMPI_Remove_error_class(int errorclass)
+static int mpi_add_error_code(int errorclass, int *errorcode)
 {
-	return mpi_errh_end("MPI_Remove_error_class",
-		weft_errcode_remove_class(errorclass));
+	int err = check_code(errorclass);
+
+	return err ? err : weft_errcode_add_code(errorclass, errorcode);
 }
 
-int PMPI_Remove_error_code(int errorcode)
+static int mpi_add_error_string(int errorcode, const char *string)
 {
-	return mpi_errh_end(
-		"MPI_Remove_error_code", weft_errcode_remove_code(errorcode));
+	if (strnlen(string, MPI_MAX_ERROR_STRING) >= MPI_MAX_ERROR_STRING)
+		return weft_err_set(WEFT_ERR_ARG,
+			"string is too long, may have up to %d characters",
+			MPI_MAX_ERROR_STRING - 1);
+	return weft_errcode_set_text(errorcode, string);
 }
 
-int PMPI_Remove_error_string(int errorcode)
+static int mpi_remove_error_class(int errorclass)
 {
-	return mpi_errh_end("MPI_Remove_error_string",
-		weft_errcode_set_text(errorcode, NULL));
+	return weft_errcode_remove_class(errorclass);
+}
+
+static int mpi_remove_error_code(int errorcode)
+{
+	return weft_errcode_remove_code(errorcode);
+}
+
+static int mpi_remove_error_string(int errorcode)
+{
+	return weft_errcode_set_text(errorcode, NULL);
 }
 
 #include "api_errh.h"

@@ -10,282 +10,143 @@
 
 /* ---- native ---- */
 
-/* The arguments all share. */
-struct job {
-	const char *func;
-	const void *from;
-	void *to;
-	int64_t room; /* bytes of the packed buffer */
-	int64_t *position;
-	MPI_Count count;
-	struct weft_type *type;
-	struct weft_comm *comm;
-};
-
-static int check_room(const struct job *job, int64_t len)
+/* So many bytes fit into the packed buffer. */
+static int check_room(int64_t len, int64_t position, int64_t room)
 {
-	int64_t position = *job->position;
-
-	if (position < 0 || position > job->room || len > job->room - position)
+	if (position < 0 || position > room || len > room - position)
 		return weft_err_set(WEFT_ERR_TRUNCATE,
 			"%lld bytes from position %lld on, buffer of %lld",
-			(long long)len, (long long)position,
-			(long long)job->room);
+			(long long)len, (long long)position, (long long)room);
 	return 0;
 }
 
 /* Bytes of the items, checked against overflow. */
-static int job_len(const struct job *job, int64_t *len_out)
+static int len_of(int64_t one, MPI_Count count, int64_t *len_out)
 {
-	if (__builtin_mul_overflow(job->type->size, job->count, len_out))
+	if (__builtin_mul_overflow(one, count, len_out))
 		return weft_err_set(WEFT_ERR_VALUE_TOO_LARGE,
 			"%lld items need more than 63 bits of bytes",
-			(long long)job->count);
+			(long long)count);
 	return 0;
 }
 
 /* The packed buffer is of bytes, wherever the typed one is. */
-static int check_packed(const struct job *job, const void *packed)
+static int check_packed(
+	const void *packed, MPI_Count count, const struct weft_type *type)
 {
-	if (packed || !job->count || !job->type->size || !weft_check_is_on())
+	if (packed || !count || !type->size || !weft_check_is_on())
 		return 0;
-	return weft_check_bad_buf(job->count);
+	return weft_check_bad_buf(count);
 }
 
-static int check_job(struct job *job, const void *typed, const void *packed,
-	MPI_Datatype datatype, MPI_Comm comm)
+/* All that packing and unpacking have in common; one: bytes of an item. */
+static int check_fit(const void *packed, int64_t room, int64_t position,
+	MPI_Count count, const struct weft_type *type, int64_t one,
+	int64_t *len_out)
 {
-	int err = weft_check_comm(comm, &job->comm);
+	int err = check_packed(packed, count, type);
 
 	if (!err)
-		err = weft_check_ptr(job->position, "position");
-	if (!err)
-		err = weft_check_data(typed, job->count, datatype, &job->type);
-	return err ? err : check_packed(job, packed);
+		err = len_of(one, count, len_out);
+	return err ? err : check_room(*len_out, position, room);
 }
 
-static int do_pack(struct job *job, MPI_Datatype datatype, MPI_Comm comm)
+static int mpi_pack(const void *inbuf, MPI_Count incount,
+	struct weft_type *type, void *outbuf, MPI_Count outsize,
+	MPI_Count *position, struct weft_comm *comm)
 {
-	int err = check_job(job, job->from, job->to, datatype, comm);
 	int64_t len = 0;
+	int err = check_fit(
+		outbuf, outsize, *position, incount, type, type->size, &len);
 
+	(void)comm;
+	if (!err && len)
+		weft_pack(type, incount, inbuf, 0, (char *)outbuf + *position,
+			(size_t)len);
 	if (!err)
-		err = job_len(job, &len);
-	if (!err)
-		err = check_room(job, len);
-	if (err)
-		return weft_mpi_raise(job->comm, job->func, err);
-	if (len)
-		weft_pack(job->type, job->count, job->from, 0,
-			(char *)job->to + *job->position, (size_t)len);
-	*job->position += len;
-	return MPI_SUCCESS;
+		*position += len;
+	return err;
 }
 
-static int do_unpack(struct job *job, MPI_Datatype datatype, MPI_Comm comm)
+static int mpi_unpack(const void *inbuf, MPI_Count insize, MPI_Count *position,
+	void *outbuf, MPI_Count outcount, struct weft_type *type,
+	struct weft_comm *comm)
 {
-	int err = check_job(job, job->to, job->from, datatype, comm);
 	int64_t len = 0;
+	int err = check_fit(
+		inbuf, insize, *position, outcount, type, type->size, &len);
 
+	(void)comm;
+	if (!err && len)
+		weft_unpack(type, outcount, outbuf, 0,
+			(const char *)inbuf + *position, (size_t)len);
 	if (!err)
-		err = job_len(job, &len);
-	if (!err)
-		err = check_room(job, len);
-	if (err)
-		return weft_mpi_raise(job->comm, job->func, err);
-	if (len)
-		weft_unpack(job->type, job->count, job->to, 0,
-			(const char *)job->from + *job->position, (size_t)len);
-	*job->position += len;
-	return MPI_SUCCESS;
+		*position += len;
+	return err;
 }
 
-static inline int mpi_pack(const char *func, const void *inbuf,
-	MPI_Count incount, MPI_Datatype datatype, void *outbuf,
-	MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
+static int mpi_pack_size(MPI_Count incount, struct weft_type *type,
+	struct weft_comm *comm, MPI_Count *size)
 {
-	struct job job = { .func = func,
-		.from = inbuf,
-		.to = outbuf,
-		.room = outsize,
-		.position = position,
-		.count = incount };
-
-	return do_pack(&job, datatype, comm);
-}
-
-static inline int mpi_unpack(const char *func, const void *inbuf,
-	MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
-	MPI_Datatype datatype, MPI_Comm comm)
-{
-	struct job job = { .func = func,
-		.from = inbuf,
-		.to = outbuf,
-		.room = insize,
-		.position = position,
-		.count = outcount };
-
-	return do_unpack(&job, datatype, comm);
-}
-
-static inline int mpi_pack_size(const char *func, MPI_Count incount,
-	MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
-{
-	struct job job = { .count = incount };
-	int err = weft_check_comm(comm, &job.comm);
-
-	if (!err)
-		err = weft_check_count(incount);
-	if (!err)
-		err = weft_check_type(datatype, &job.type);
-	if (!err)
-		err = weft_check_ptr(size, "size");
-	if (!err)
-		err = job_len(&job, size);
-	return weft_mpi_end(job.comm, func, err);
+	(void)comm;
+	return len_of(type->size, incount, size);
 }
 
 /* ---- external32 ---- */
 
 static int check_datarep(const char *datarep)
 {
-	int err = weft_check_ptr(datarep, "datarep");
-
-	if (!err && strcmp(datarep, "external32") != 0)
-		err = weft_err_set(WEFT_ERR_ARG,
+	if (strcmp(datarep, "external32") != 0)
+		return weft_err_set(WEFT_ERR_ARG,
 			"the data representation is \"%.40s\", not "
 			"\"external32\"",
 			datarep);
-	return err;
+	return 0;
 }
 
-/* Checks, and finds the length of the external form. */
-static int check_external(struct job *job, const char *datarep,
-	const void *typed, const void *packed, MPI_Datatype datatype,
-	int64_t *len_out)
+static int mpi_pack_external(const char *datarep, const void *inbuf,
+	MPI_Count incount, struct weft_type *type, void *outbuf,
+	MPI_Count outsize, MPI_Count *position)
 {
+	int64_t len = 0;
 	int err = check_datarep(datarep);
-	int64_t one;
 
 	if (!err)
-		err = weft_check_ptr(job->position, "position");
-	if (!err)
-		err = weft_check_data(typed, job->count, datatype, &job->type);
-	if (!err)
-		err = check_packed(job, packed);
+		err = check_fit(outbuf, outsize, *position, incount, type,
+			weft_external_size(type, 1), &len);
 	if (err)
 		return err;
-	one = weft_external_size(job->type, 1);
-	if (__builtin_mul_overflow(one, job->count, len_out))
-		return weft_err_set(WEFT_ERR_VALUE_TOO_LARGE,
-			"%lld items need more than 63 bits of bytes",
-			(long long)job->count);
-	return check_room(job, *len_out);
+	weft_external_pack(type, incount, inbuf, (char *)outbuf + *position);
+	*position += len;
+	return 0;
 }
 
-static int pack_external(
-	struct job *job, const char *datarep, MPI_Datatype datatype)
+static int mpi_unpack_external(const char *datarep, const void *inbuf,
+	MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
+	struct weft_type *type)
 {
 	int64_t len = 0;
-	int err = check_external(
-		job, datarep, job->from, job->to, datatype, &len);
-
-	if (err)
-		return weft_mpi_raise_none(job->func, err);
-	weft_external_pack(job->type, job->count, job->from,
-		(char *)job->to + *job->position);
-	*job->position += len;
-	return MPI_SUCCESS;
-}
-
-static int unpack_external(
-	struct job *job, const char *datarep, MPI_Datatype datatype)
-{
-	int64_t len = 0;
-	int err = check_external(
-		job, datarep, job->to, job->from, datatype, &len);
-
-	if (err)
-		return weft_mpi_raise_none(job->func, err);
-	weft_external_unpack(job->type, job->count, job->to,
-		(const char *)job->from + *job->position);
-	*job->position += len;
-	return MPI_SUCCESS;
-}
-
-static inline int mpi_pack_external(const char *func, const char *datarep,
-	const void *inbuf, MPI_Count incount, MPI_Datatype datatype,
-	void *outbuf, MPI_Count outsize, MPI_Count *position)
-{
-	struct job job = { .func = func,
-		.from = inbuf,
-		.to = outbuf,
-		.room = outsize,
-		.position = position,
-		.count = incount };
-
-	return pack_external(&job, datarep, datatype);
-}
-
-static inline int mpi_unpack_external(const char *func, const char *datarep,
-	const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
-	MPI_Count outcount, MPI_Datatype datatype)
-{
-	struct job job = { .func = func,
-		.from = inbuf,
-		.to = outbuf,
-		.room = insize,
-		.position = position,
-		.count = outcount };
-
-	return unpack_external(&job, datarep, datatype);
-}
-
-static inline int mpi_pack_external_size(const char *func, const char *datarep,
-	MPI_Count incount, MPI_Datatype datatype, MPI_Count *size)
-{
-	struct weft_type *type = NULL;
 	int err = check_datarep(datarep);
 
 	if (!err)
-		err = weft_check_count(incount);
-	if (!err)
-		err = weft_check_type(datatype, &type);
-	if (!err)
-		err = weft_check_ptr(size, "size");
+		err = check_fit(inbuf, insize, *position, outcount, type,
+			weft_external_size(type, 1), &len);
 	if (err)
-		return weft_mpi_raise_none(func, err);
-	*size = weft_external_size(type, incount);
-	return MPI_SUCCESS;
+		return err;
+	weft_external_unpack(
+		type, outcount, outbuf, (const char *)inbuf + *position);
+	*position += len;
+	return 0;
 }
 
-/* ---- elements received ---- */
-
-static inline int mpi_get_elements(const char *func, const MPI_Status *status,
-	MPI_Datatype datatype, MPI_Count *count)
+static int mpi_pack_external_size(const char *datarep, MPI_Count incount,
+	struct weft_type *type, MPI_Count *size)
 {
-	struct weft_type *type = NULL;
-	int err = weft_check_type(datatype, &type);
-	int64_t len;
+	int err = check_datarep(datarep);
 
 	if (!err)
-		err = weft_check_ptr(status, "status");
-	if (!err)
-		err = weft_check_ptr(count, "count");
-	if (err)
-		return weft_mpi_raise_none(func, err);
-	len = weft_status_len(status);
-	*count = weft_type_elements(type, len);
-	/* received as another type, or cut within an element */
-	if (weft_type_elements_len(type, *count) != len)
-		*count = MPI_UNDEFINED;
-	return MPI_SUCCESS;
-}
-
-int PMPI_Get_elements_x(
-	const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
-{
-	return mpi_get_elements("MPI_Get_elements_x", status, datatype, count);
+		*size = weft_external_size(type, incount);
+	return err;
 }
 
 #include "api_pack.h"

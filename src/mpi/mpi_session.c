@@ -71,45 +71,23 @@ int PMPI_Session_finalize(MPI_Session *session)
 	return err;
 }
 
-int PMPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
+static int mpi_session_get_info(
+	struct weft_session *session, struct weft_info **made)
 {
-	struct weft_session *of = NULL;
-	struct weft_info *info;
-	int err;
-
-	weft_mpi_null(info_used, MPI_INFO_NULL);
-	err = weft_check_session(session, &of);
-	if (!err)
-		err = weft_check_ptr(info_used, "info_used");
-	if (!err)
-		err = weft_session_hint_used(of, &info);
-	if (err)
-		return weft_mpi_raise_session(of, "MPI_Session_get_info", err);
-	*info_used = weft_mpi_info_handle(info);
-	return MPI_SUCCESS;
+	return weft_session_hint_used(session, made);
 }
 
-int PMPI_Session_get_num_psets(
-	MPI_Session session, MPI_Info info, int *npset_names)
+static int mpi_session_get_num_psets(struct weft_session *session,
+	const struct weft_info *info, int *npset_names)
 {
-	struct weft_session *of = NULL;
-	struct weft_info *unused;
 	uint32_t n;
-	int err;
+	int err = weft_pset_count(session, &n);
 
-	err = weft_check_session(session, &of);
-	if (!err)
-		err = weft_check_info_or_null(info, &unused);
-	if (!err)
-		err = weft_check_ptr(npset_names, "npset_names");
-	if (!err)
-		err = weft_pset_count(of, &n);
+	(void)info;
 	weft_pset_watch_notify();
-	if (err)
-		return weft_mpi_raise_session(
-			of, "MPI_Session_get_num_psets", err);
-	*npset_names = (int)n;
-	return MPI_SUCCESS;
+	if (!err)
+		*npset_names = (int)n;
+	return err;
 }
 
 /* As the standard has it: with *pset_len 0 only the length is asked for, which
@@ -149,48 +127,16 @@ int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n,
 	return MPI_SUCCESS;
 }
 
-int PMPI_Session_get_pset_info(
-	MPI_Session session, const char *pset_name, MPI_Info *info)
+static int mpi_session_get_pset_info(struct weft_session *session,
+	const char *pset_name, struct weft_info **made)
 {
-	struct weft_session *of = NULL;
-	struct weft_info *made;
-	int err;
-
-	weft_mpi_null(info, MPI_INFO_NULL);
-	err = weft_check_session(session, &of);
-	if (!err)
-		err = weft_check_ptr(pset_name, "pset_name");
-	if (!err)
-		err = weft_check_ptr(info, "info");
-	if (!err)
-		err = weft_pset_info(of, pset_name, &made);
-	if (err)
-		return weft_mpi_raise_session(
-			of, "MPI_Session_get_pset_info", err);
-	*info = weft_mpi_info_handle(made);
-	return MPI_SUCCESS;
+	return weft_pset_info(session, pset_name, made);
 }
 
-int PMPI_Group_from_session_pset(
-	MPI_Session session, const char *pset_name, MPI_Group *newgroup)
+static int mpi_group_from_session_pset(struct weft_session *session,
+	const char *pset_name, struct weft_group **made)
 {
-	struct weft_session *of = NULL;
-	struct weft_group *group;
-	int err;
-
-	weft_mpi_null(newgroup, MPI_GROUP_NULL);
-	err = weft_check_session(session, &of);
-	if (!err)
-		err = weft_check_ptr(newgroup, "newgroup");
-	if (!err)
-		err = weft_check_ptr(pset_name, "pset_name");
-	if (!err)
-		err = weft_pset_group(of, pset_name, &group);
-	if (err)
-		return weft_mpi_raise_session(
-			of, "MPI_Group_from_session_pset", err);
-	*newgroup = weft_mpi_group_handle(group);
-	return MPI_SUCCESS;
+	return weft_pset_group(session, pset_name, made);
 }
 
 int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,

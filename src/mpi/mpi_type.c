@@ -15,31 +15,11 @@
 _Static_assert(sizeof(MPI_Aint) == sizeof(int64_t), "");
 _Static_assert(sizeof(MPI_Count) == sizeof(int64_t), "");
 
-/* The end of a constructor. */
-static int hand_out(const char *func, int err, struct weft_type *type,
-	MPI_Datatype *newtype)
+/* What was made, marked with the form that made it. */
+static MPI_Datatype weft_twin_type(const char *func, struct weft_type *type)
 {
-	weft_mpi_null(newtype, MPI_DATATYPE_NULL);
-	if (err)
-		return weft_mpi_raise_none(func, err);
 	type->is_large = weft_twin_is_large(func);
-	*newtype = weft_mpi_type_handle(type);
-	return MPI_SUCCESS;
-}
-
-/* What most constructors check. */
-static int check_old(MPI_Count count, MPI_Datatype oldtype,
-	const MPI_Datatype *newtype, struct weft_type **old_out)
-{
-	int err = weft_check_up();
-
-	if (!err)
-		err = weft_check_count(count);
-	if (!err)
-		err = weft_check_type(oldtype, old_out);
-	if (!err)
-		err = weft_check_ptr(newtype, "newtype");
-	return err;
+	return weft_mpi_type_handle(type);
 }
 
 static int mpi_type_check_array(int64_t n, const void *array, const char *name)
@@ -51,76 +31,59 @@ static int mpi_type_check_array(int64_t n, const void *array, const char *name)
 
 /* ---- constructors without arrays ---- */
 
-int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
+static int mpi_type_dup(struct weft_type *old, struct weft_type **made)
 {
-	struct weft_type *old, *type = NULL;
-	int err = check_old(0, oldtype, newtype, &old);
-	struct weft_attrs *from, *to = NULL;
+	struct weft_attrs *from = old->attrs, *to = NULL;
+	int err = weft_check_up();
 
-	weft_mpi_null(newtype, MPI_DATATYPE_NULL);
 	if (!err)
-		err = weft_type_make_dup(old, &type);
+		err = weft_type_make_dup(old, made);
 	if (err)
-		return weft_mpi_raise_none("MPI_Type_dup", err);
-	from = old->attrs;
-	err = weft_attr_copy_all(&from, oldtype, &to);
+		return err;
+	err = weft_attr_copy_all(&from, weft_mpi_type_handle(old), &to);
 	if (err) {
 		weft_attrs_destroy(to);
-		weft_type_close_handle(type);
-		return weft_mpi_raise_none("MPI_Type_dup", err);
+		weft_type_close_handle(*made);
+		return err;
 	}
-	type->attrs = to;
-	*newtype = weft_mpi_type_handle(type);
-	return MPI_SUCCESS;
+	(*made)->attrs = to;
+	return 0;
 }
 
-static inline int mpi_type_contiguous(const char *func, MPI_Count count,
-	MPI_Datatype oldtype, MPI_Datatype *newtype)
+static int mpi_type_contiguous(
+	MPI_Count count, struct weft_type *old, struct weft_type **made)
 {
-	struct weft_type *old, *type = NULL;
-	int err = check_old(count, oldtype, newtype, &old);
+	int err = weft_check_up();
 
-	if (!err)
-		err = weft_type_make_contiguous(count, old, &type);
-	return hand_out(func, err, type, newtype);
+	return err ? err : weft_type_make_contiguous(count, old, made);
 }
 
-static inline int mpi_type_vector(const char *func, MPI_Count count,
-	MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype,
-	MPI_Datatype *newtype)
+static int mpi_type_vector(MPI_Count count, MPI_Count blocklength,
+	MPI_Count stride, struct weft_type *old, struct weft_type **made)
 {
-	struct weft_type *old, *type = NULL;
-	int err = check_old(count, oldtype, newtype, &old);
+	int err = weft_check_up();
 
-	if (!err)
-		err = weft_type_make_vector(
-			count, blocklength, stride, old, &type);
-	return hand_out(func, err, type, newtype);
+	return err ? err
+		   : weft_type_make_vector(
+			     count, blocklength, stride, old, made);
 }
 
-static inline int mpi_type_create_hvector(const char *func, MPI_Count count,
-	MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype,
-	MPI_Datatype *newtype)
+static int mpi_type_create_hvector(MPI_Count count, MPI_Count blocklength,
+	MPI_Count stride, struct weft_type *old, struct weft_type **made)
 {
-	struct weft_type *old, *type = NULL;
-	int err = check_old(count, oldtype, newtype, &old);
+	int err = weft_check_up();
 
-	if (!err)
-		err = weft_type_make_hvector(
-			count, blocklength, stride, old, &type);
-	return hand_out(func, err, type, newtype);
+	return err ? err
+		   : weft_type_make_hvector(
+			     count, blocklength, stride, old, made);
 }
 
-static inline int mpi_type_create_resized(const char *func,
-	MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent,
-	MPI_Datatype *newtype)
+static int mpi_type_create_resized(struct weft_type *old, MPI_Count lb,
+	MPI_Count extent, struct weft_type **made)
 {
-	struct weft_type *old, *type = NULL;
-	int err = check_old(0, oldtype, newtype, &old);
+	int err = weft_check_up();
 
-	if (!err)
-		err = weft_type_make_resized(old, lb, extent, &type);
-	return hand_out(func, err, type, newtype);
+	return err ? err : weft_type_make_resized(old, lb, extent, made);
 }
 
 /* ---- constructors with arrays ---- */
@@ -128,78 +91,62 @@ static inline int mpi_type_create_resized(const char *func,
 /* Where blocks lie and, unless they have one length, how long each is. */
 static int check_blocks(int64_t n, const int64_t *lens, const int64_t *displs)
 {
-	int err = mpi_type_check_array(n, lens, "array_of_blocklengths");
+	int err = weft_check_up();
+
+	if (!err)
+		err = mpi_type_check_array(n, lens, "array_of_blocklengths");
+	return err ? err
+		   : mpi_type_check_array(n, displs, "array_of_displacements");
+}
+
+static int check_starts(int64_t n, const int64_t *displs)
+{
+	int err = weft_check_up();
 
 	return err ? err
 		   : mpi_type_check_array(n, displs, "array_of_displacements");
 }
 
-static inline int mpi_type_indexed(const char *func, MPI_Count count,
-	const MPI_Count array_of_blocklengths[],
-	const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
-	MPI_Datatype *newtype)
+static int mpi_type_indexed(MPI_Count count, const MPI_Count lens[],
+	const MPI_Count displs[], struct weft_type *old,
+	struct weft_type **made)
 {
-	struct weft_type *old, *type = NULL;
-	int err = check_old(count, oldtype, newtype, &old);
+	int err = check_blocks(count, lens, displs);
 
-	if (!err)
-		err = check_blocks(
-			count, array_of_blocklengths, array_of_displacements);
-	if (!err)
-		err = weft_type_make_indexed(count, array_of_blocklengths,
-			array_of_displacements, old, &type);
-	return hand_out(func, err, type, newtype);
+	return err ? err
+		   : weft_type_make_indexed(count, lens, displs, old, made);
 }
 
-static inline int mpi_type_create_hindexed(const char *func, MPI_Count count,
-	const MPI_Count array_of_blocklengths[],
-	const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
-	MPI_Datatype *newtype)
+static int mpi_type_create_hindexed(MPI_Count count, const MPI_Count lens[],
+	const MPI_Count displs[], struct weft_type *old,
+	struct weft_type **made)
 {
-	struct weft_type *old, *type = NULL;
-	int err = check_old(count, oldtype, newtype, &old);
+	int err = check_blocks(count, lens, displs);
 
-	if (!err)
-		err = check_blocks(
-			count, array_of_blocklengths, array_of_displacements);
-	if (!err)
-		err = weft_type_make_hindexed(count, array_of_blocklengths,
-			array_of_displacements, old, &type);
-	return hand_out(func, err, type, newtype);
+	return err ? err
+		   : weft_type_make_hindexed(count, lens, displs, old, made);
 }
 
-static inline int mpi_type_create_indexed_block(const char *func,
-	MPI_Count count, MPI_Count blocklength,
-	const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
-	MPI_Datatype *newtype)
+static int mpi_type_create_indexed_block(MPI_Count count, MPI_Count len,
+	const MPI_Count displs[], struct weft_type *old,
+	struct weft_type **made)
 {
-	struct weft_type *old, *type = NULL;
-	int err = check_old(count, oldtype, newtype, &old);
+	int err = check_starts(count, displs);
 
-	if (!err)
-		err = mpi_type_check_array(count, array_of_displacements,
-			"array_of_displacements");
-	if (!err)
-		err = weft_type_make_indexed_block(
-			count, blocklength, array_of_displacements, old, &type);
-	return hand_out(func, err, type, newtype);
+	return err ? err
+		   : weft_type_make_indexed_block(
+			     count, len, displs, old, made);
 }
 
-static inline int mpi_type_create_hindexed_block(const char *func,
-	MPI_Count count, MPI_Count blocklength,
-	const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
-	MPI_Datatype *newtype)
+static int mpi_type_create_hindexed_block(MPI_Count count, MPI_Count len,
+	const MPI_Count displs[], struct weft_type *old,
+	struct weft_type **made)
 {
-	struct weft_type *old, *type = NULL;
-	int err = check_old(count, oldtype, newtype, &old);
+	int err = check_starts(count, displs);
 
-	if (!err)
-		err = mpi_type_check_array(count, array_of_displacements,
-			"array_of_displacements");
-	if (!err)
-		err = weft_type_make_hindexed_block(
-			count, blocklength, array_of_displacements, old, &type);
-	return hand_out(func, err, type, newtype);
+	return err ? err
+		   : weft_type_make_hindexed_block(
+			     count, len, displs, old, made);
 }
 
 /* Looks the old types of a struct up; the caller frees the array. */
@@ -221,140 +168,90 @@ static int look_up_all(
 	return err;
 }
 
-static inline int mpi_type_create_struct(const char *func, MPI_Count count,
-	const MPI_Count array_of_blocklengths[],
-	const MPI_Count array_of_displacements[],
-	const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
+static int mpi_type_create_struct(MPI_Count count, const MPI_Count lens[],
+	const MPI_Count displs[], const MPI_Datatype types[],
+	struct weft_type **made)
 {
-	struct weft_type **olds = NULL, *type = NULL;
-	int err = weft_check_up();
+	struct weft_type **olds = NULL;
+	int err = check_blocks(count, lens, displs);
 
 	if (!err)
-		err = weft_check_count(count);
+		err = look_up_all(count, types, &olds);
 	if (!err)
-		err = weft_check_ptr(newtype, "newtype");
-	if (!err)
-		err = check_blocks(
-			count, array_of_blocklengths, array_of_displacements);
-	if (!err)
-		err = look_up_all(count, array_of_types, &olds);
-	if (!err)
-		err = weft_type_make_struct(count, array_of_blocklengths,
-			array_of_displacements, olds, &type);
+		err = weft_type_make_struct(count, lens, displs, olds, made);
 	free(olds);
-	return hand_out(func, err, type, newtype);
+	return err;
 }
 
 /* ---- arrays ---- */
 
-static inline int mpi_type_create_subarray(const char *func, int ndims,
-	const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[],
-	const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype,
-	MPI_Datatype *newtype)
+static int mpi_type_create_subarray(int ndims, const MPI_Count sizes[],
+	const MPI_Count subsizes[], const MPI_Count starts[], int order,
+	struct weft_type *old, struct weft_type **made)
 {
-	const struct weft_type_subarray desc = { ndims, array_of_sizes,
-		array_of_subsizes, array_of_starts, (enum weft_order)order };
-	struct weft_type *old, *type = NULL;
-	int err = check_old(0, oldtype, newtype, &old);
+	const struct weft_type_subarray desc = { ndims, sizes, subsizes, starts,
+		(enum weft_order)order };
+	int err = weft_check_up();
 
 	if (!err)
-		err = mpi_type_check_array(
-			ndims, array_of_sizes, "array_of_sizes");
+		err = mpi_type_check_array(ndims, sizes, "array_of_sizes");
 	if (!err)
 		err = mpi_type_check_array(
-			ndims, array_of_subsizes, "array_of_subsizes");
+			ndims, subsizes, "array_of_subsizes");
 	if (!err)
-		err = mpi_type_check_array(
-			ndims, array_of_starts, "array_of_starts");
-	if (!err)
-		err = weft_type_make_subarray(&desc, old, &type);
-	return hand_out(func, err, type, newtype);
+		err = mpi_type_check_array(ndims, starts, "array_of_starts");
+	return err ? err : weft_type_make_subarray(&desc, old, made);
 }
 
-static inline int mpi_type_create_darray(const char *func, int size, int rank,
-	int ndims, const MPI_Count array_of_gsizes[],
-	const int array_of_distribs[], const int array_of_dargs[],
-	const int array_of_psizes[], int order, MPI_Datatype oldtype,
-	MPI_Datatype *newtype)
+static int mpi_type_create_darray(int size, int rank, int ndims,
+	const MPI_Count gsizes[], const int distribs[], const int dargs[],
+	const int psizes[], int order, struct weft_type *old,
+	struct weft_type **made)
 {
-	const struct weft_type_darray desc = { size, rank, ndims,
-		array_of_gsizes, array_of_distribs, array_of_dargs,
-		array_of_psizes, (enum weft_order)order };
-	struct weft_type *old, *type = NULL;
-	int err = check_old(0, oldtype, newtype, &old);
+	const struct weft_type_darray desc = { size, rank, ndims, gsizes,
+		distribs, dargs, psizes, (enum weft_order)order };
+	int err = weft_check_up();
 
 	if (!err)
-		err = mpi_type_check_array(
-			ndims, array_of_gsizes, "array_of_gsizes");
-	if (!err)
-		err = mpi_type_check_array(
-			ndims, array_of_distribs, "array_of_distribs");
-	if (!err)
-		err = mpi_type_check_array(
-			ndims, array_of_dargs, "array_of_dargs");
-	if (!err)
-		err = mpi_type_check_array(
-			ndims, array_of_psizes, "array_of_psizes");
-	if (!err)
-		err = weft_type_make_darray(&desc, old, &type);
-	return hand_out(func, err, type, newtype);
+		err = mpi_type_check_array(ndims, gsizes, "array_of_gsizes");
+	return err ? err : weft_type_make_darray(&desc, old, made);
 }
 
 /* ---- commit, free, name ---- */
 
-int PMPI_Type_commit(MPI_Datatype *datatype)
+static int mpi_type_commit(struct weft_type *type)
 {
-	struct weft_type *type = NULL;
-	int err = weft_check_ptr(datatype, "datatype");
-
-	if (!err)
-		err = weft_check_type(*datatype, &type);
-	if (err)
-		return weft_mpi_raise_none("MPI_Type_commit", err);
 	weft_type_commit(type);
-	return MPI_SUCCESS;
+	return 0;
 }
 
-int PMPI_Type_free(MPI_Datatype *datatype)
+static int mpi_type_free(struct weft_type *type)
 {
-	struct weft_attrs *attrs;
-	struct weft_type *type = NULL;
-	int err = weft_check_ptr(datatype, "datatype");
+	struct weft_attrs *attrs = type->attrs;
+	int err = 0;
 
-	if (!err)
-		err = weft_check_type(*datatype, &type);
-	if (!err && type->is_builtin)
-		err = weft_err_set(WEFT_ERR_TYPE,
+	if (type->is_builtin)
+		return weft_err_set(WEFT_ERR_TYPE,
 			"predefined datatypes cannot be freed: %s", type->name);
-	if (!err && weft_type_is_last_handle(type)) {
-		attrs = type->attrs;
-		err = weft_attr_delete_all(&attrs, *datatype);
+	if (weft_type_is_last_handle(type)) {
+		err = weft_attr_delete_all(&attrs, weft_mpi_type_handle(type));
 		if (!err)
 			weft_attrs_destroy(attrs);
 		type->attrs = err ? attrs : NULL;
 	}
-	if (err)
-		return weft_mpi_raise_none("MPI_Type_free", err);
-	weft_type_close_handle(type);
-	*datatype = MPI_DATATYPE_NULL;
-	return MPI_SUCCESS;
+	if (!err)
+		weft_type_close_handle(type);
+	return err;
 }
 
-int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
+static int mpi_type_set_name(struct weft_type *type, const char *type_name)
 {
-	struct weft_type *type = NULL;
-	int err = weft_check_type(datatype, &type);
-
-	if (!err)
-		err = weft_check_ptr(type_name, "type_name");
-	if (!err && strlen(type_name) >= sizeof(type->name))
-		err = weft_err_set(WEFT_ERR_ARG,
+	if (strlen(type_name) >= sizeof(type->name))
+		return weft_err_set(WEFT_ERR_ARG,
 			"the name has %zu characters, at most %zu fit",
 			strlen(type_name), sizeof(type->name) - 1);
-	if (err)
-		return weft_mpi_raise_none("MPI_Type_set_name", err);
 	strcpy(type->name, type_name);
-	return MPI_SUCCESS;
+	return 0;
 }
 
 int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
@@ -380,83 +277,51 @@ int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 
 /* ---- size and bounds ---- */
 
-static inline int mpi_type_size(
-	const char *func, MPI_Datatype datatype, MPI_Count *size)
+static int mpi_type_size(const struct weft_type *type, MPI_Count *size)
 {
-	struct weft_type *type = NULL;
-	int err = weft_check_type(datatype, &type);
-
-	if (!err)
-		err = weft_check_ptr(size, "size");
-	if (err)
-		return weft_mpi_raise_none(func, err);
 	*size = type->size;
-	return MPI_SUCCESS;
+	return 0;
 }
 
-int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
+static int mpi_type_size_x(const struct weft_type *type, MPI_Count *size)
 {
-	return mpi_type_size("MPI_Type_size_x", datatype, size);
+	return mpi_type_size(type, size);
 }
 
-static inline int mpi_type_get_extent(const char *func, MPI_Datatype datatype,
-	MPI_Count *lb, MPI_Count *extent)
+static int mpi_type_get_extent(
+	const struct weft_type *type, MPI_Count *lb, MPI_Count *extent)
 {
-	struct weft_type *type = NULL;
-	int err = weft_check_type(datatype, &type);
-
-	if (!err)
-		err = weft_check_ptr(lb, "lb");
-	if (!err)
-		err = weft_check_ptr(extent, "extent");
-	if (err)
-		return weft_mpi_raise_none(func, err);
 	*lb = type->lb;
 	*extent = type->extent;
-	return MPI_SUCCESS;
+	return 0;
 }
 
-int PMPI_Type_get_extent_x(
-	MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
+static int mpi_type_get_extent_x(
+	const struct weft_type *type, MPI_Count *lb, MPI_Count *extent)
 {
-	return mpi_type_get_extent(
-		"MPI_Type_get_extent_x", datatype, lb, extent);
+	return mpi_type_get_extent(type, lb, extent);
 }
 
-static inline int mpi_type_get_true_extent(const char *func,
-	MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
+static int mpi_type_get_true_extent(
+	const struct weft_type *type, MPI_Count *lb, MPI_Count *extent)
 {
-	struct weft_type *type = NULL;
-	int err = weft_check_type(datatype, &type);
-
-	if (!err)
-		err = weft_check_ptr(true_lb, "true_lb");
-	if (!err)
-		err = weft_check_ptr(true_extent, "true_extent");
-	if (err)
-		return weft_mpi_raise_none(func, err);
-	*true_lb = type->true_lb;
-	*true_extent = type->true_extent;
-	return MPI_SUCCESS;
+	*lb = type->true_lb;
+	*extent = type->true_extent;
+	return 0;
 }
 
-int PMPI_Type_get_true_extent_x(
-	MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
+static int mpi_type_get_true_extent_x(
+	const struct weft_type *type, MPI_Count *lb, MPI_Count *extent)
 {
-	return mpi_type_get_true_extent(
-		"MPI_Type_get_true_extent_x", datatype, true_lb, true_extent);
+	return mpi_type_get_true_extent(type, lb, extent);
 }
 
 /* ---- addresses ---- */
 
-int PMPI_Get_address(const void *location, MPI_Aint *address)
+static int mpi_get_address(const void *location, MPI_Aint *address)
 {
-	int err = weft_check_ptr(address, "address");
-
-	if (err)
-		return weft_mpi_raise_none("MPI_Get_address", err);
 	*address = (MPI_Aint)location;
-	return MPI_SUCCESS;
+	return 0;
 }
 
 MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp)

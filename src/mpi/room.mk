@@ -53,6 +53,7 @@ libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_twin.c src/mpi/mpi_twin.h \
 	src/mpi/mpi_map.c src/mpi/mpi_map.h \
 	src/mpi/mpi_p2p.c src/mpi/mpi_request.c \
+	src/mpi/mpi_status.c src/mpi/mpi_grequest.c \
 	src/mpi/mpi_abi.c src/mpi/mpi_dynamic.c src/mpi/mpi_attr.c \
 	src/mpi/mpi_attr.h src/mpi/mpi_comm.c src/mpi/mpi_env.c \
 	src/mpi/mpi_errh.c src/mpi/mpi_group.c src/mpi/mpi_info.c \
