@@ -22,7 +22,7 @@
 
 enum {
 	ROUNDS_PER_LOOK = 64,
-	NEWS_NS = 200000000, /* a fabric may know before the manager */
+	NEWS_NS = 1000000000, /* a fabric may know before the manager */
 	NOTE_NS = 100000000,
 	SHOWN = 4,
 };
