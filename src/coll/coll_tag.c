@@ -8,8 +8,8 @@ int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	enum weft_coll_kind kind)
 {
 	if (ctx_offset != WEFT_CTX_OFFSET_COLL)
-		return (int32_t)(comm->ctl_seq++ & 0x7fffffff);
-	return (int32_t)(comm->coll_seq++ & (NUMBERS - 1)) |
+		return (int32_t)(comm->ctl.seq++ & 0x7fffffff);
+	return (int32_t)(comm->coll.seq++ & (NUMBERS - 1)) |
 	       (int32_t)kind << WEFT_TAG_COLL_SHIFT;
 }
 

@@ -213,7 +213,7 @@ int weft_agree_start(struct weft_agree *a)
 		    (comm->is_inter ? (size_t)comm->remote_size : 0);
 	a->buf_len = WORDS_LEN + n_records * a->len;
 	a->buf = calloc(1, a->buf_len);
-	a->tag = (int32_t)(comm->ctl_seq++ & 0x3fffffff);
+	a->tag = (int32_t)(comm->ctl.seq++ & 0x3fffffff);
 	a->step = 0;
 	a->n_waiting = 0;
 	a->err = a->buf ? 0 : WEFT_ERR_NOMEM; /* the others are told */

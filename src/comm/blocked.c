@@ -311,9 +311,9 @@ static bool has_joined(const struct weft_comm *comm,
 	int32_t rank;
 
 	if (query->need == WEFT_WIRE_NEED_ROUND)
-		return blocked_is_beyond(comm->ctl_seq, query->round);
+		return blocked_is_beyond(comm->ctl.seq, query->round);
 	if (query->need == WEFT_WIRE_NEED_SIDE)
-		return blocked_is_beyond(comm->n_intercomms, query->round);
+		return blocked_is_beyond(comm->ctl.n_intercomms, query->round);
 	rank = weft_group_rank_of(comm->remote, asker);
 	return !weft_p2p_has_come_locked(
 		comm, WEFT_CTX_OFFSET_CTL, rank, (int32_t)query->round);

@@ -65,7 +65,7 @@ static void on_round(struct weft_agree *agree)
 static void fill_join(struct weft_blocked *b, bool is_down_only)
 {
 	b->join.need = WEFT_WIRE_NEED_ROUND;
-	b->join.round = b->comm->ctl_seq & 0x3fffffff;
+	b->join.round = b->comm->ctl.seq & 0x3fffffff;
 	b->join.is_all = !is_down_only;
 	if (is_down_only)
 		b->join.n = weft_agree_above(b->comm, b->join.ranks);

@@ -335,7 +335,7 @@ bool weft_disconnect_is_instead(const struct weft_comm *comm, uint32_t round)
 	if (!c || c->is_done)
 		return false;
 	return round == (c->is_leaving ? (uint32_t)c->agree.tag
-				       : comm->ctl_seq & 0x3fffffff);
+				       : comm->ctl.seq & 0x3fffffff);
 }
 
 bool weft_disconnect_is_flushed(const struct weft_comm *comm)

@@ -677,7 +677,7 @@ int weft_create_inter(
 		return WEFT_ERR_NOMEM;
 	weft_vci_lock(local->vci);
 	weft_disconnect_tend(local->vci);
-	x->number = local->n_intercomms++;
+	x->number = local->ctl.n_intercomms++;
 	weft_vci_unlock(local->vci);
 	give_verdict(&x->both.verdict, how->err);
 	err = gather_bcs(local, &x->both);

@@ -33,6 +33,18 @@ enum weft_comm_state {
 
 enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 
+/* What other rooms have in a communicator; only they look at it. By value, as
+ * every message or collective does. */
+
+struct weft_comm_coll { /* src/coll */
+	uint32_t seq;	/* number of the next collective, which is its tag */
+};
+
+struct weft_comm_ctl { /* src/comm, on the control context */
+	uint32_t seq;  /* number of the next round, or collective, of ours */
+	uint32_t n_intercomms; /* begun with it as local one */
+};
+
 struct weft_comm {
 	struct weft_obj obj;
 	uint64_t ctx;	     /* a multiple of WEFT_CTX_OFFSET_END, unique in
@@ -51,10 +63,8 @@ struct weft_comm {
 	uint8_t *vcis; /* of the members, by rank they are sent to at; NULL:
 			   all default */
 	struct weft_match match;
-	uint32_t coll_seq; /* tag of the next collective */
-	uint32_t ctl_seq;
-	uint32_t n_intercomms; /* intercommunicators begun with it as local one
-				*/
+	struct weft_comm_coll coll;
+	struct weft_comm_ctl ctl;
 	uint8_t *
 		departed; /* by rank: sends nothing more; see p2p/unmatched.c */
 	uint64_t failed;  /* process number of a member that died, + 1 */
@@ -62,7 +72,6 @@ struct weft_comm {
 	uint32_t n_sends;	 /* sends and rendezvous not yet finished
 				    internally, freed requests included */
 	uint32_t n_probed;	 /* messages probed and not yet received */
-	uint32_t n_children;	 /* block of context ids handed out so far */
 	struct weft_child child; /* in its session's list */
 	struct weft_comm *local; /* inter: the local intracommunicator */
 	uint32_t part_seq; /* tags of partitions given out; see p2p/part.c */
