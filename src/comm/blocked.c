@@ -333,7 +333,7 @@ static enum weft_wire_met met_leave(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
 {
-	struct weft_comm *comm = weft_map_get(&vci->comms, query->what);
+	struct weft_comm *comm = weft_vci_core_comm(vci, query->what);
 
 	if (!comm)
 		return WEFT_WIRE_MET;
@@ -351,7 +351,7 @@ static enum weft_wire_met met_join(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
 {
-	const struct weft_comm *comm = weft_map_get(&vci->comms, query->what);
+	const struct weft_comm *comm = weft_vci_core_comm(vci, query->what);
 
 	if (!comm)
 		return WEFT_WIRE_MET;

@@ -224,6 +224,26 @@ static void disconnect_destroy(struct weft_child *child)
 	(void)destroy_judged(child);
 }
 
+/* What this room has in a VCI: freed communicators that still close. */
+struct weft_vci_comm {
+	struct weft_link closings;
+};
+
+int weft_disconnect_open(struct weft_vci *vci)
+{
+	vci->comm = malloc(sizeof(*vci->comm));
+	if (!vci->comm)
+		return WEFT_ERR_NOMEM;
+	weft_list_init(&vci->comm->closings);
+	return 0;
+}
+
+void weft_disconnect_close(struct weft_vci *vci)
+{
+	free(vci->comm);
+	vci->comm = NULL;
+}
+
 const struct weft_child_ops weft_disconnect_ops = {
 	.noun = "communicator",
 	.start_close = start_close,
@@ -235,7 +255,8 @@ const struct weft_child_ops weft_disconnect_ops = {
  * with those after them. */
 static void tend_some(struct weft_vci *vci, uint32_t most)
 {
-	struct weft_link *closings = &vci->closings, *last = closings->prev;
+	struct weft_link *closings = &vci->comm->closings,
+			 *last = closings->prev;
 	bool is_last = weft_list_is_empty(closings);
 
 	weft_lock_assert_locked(&vci->lock);
@@ -278,7 +299,7 @@ void weft_disconnect_free_locked(struct weft_comm *comm)
 		return;
 	comm->state = WEFT_COMM_FREED;
 	weft_obj_renew(comm);
-	weft_list_push_back(&vci->closings, &c->link);
+	weft_list_push_back(&vci->comm->closings, &c->link);
 }
 
 void weft_disconnect_free(struct weft_comm *comm)
@@ -362,17 +383,17 @@ void weft_disconnect_cancel(struct weft_comm *comm)
 		c->left(c->arg, WEFT_ERR_OTHER);
 	c->left = NULL;
 	weft_list_remove(&c->link);
-	weft_list_push_back(&comm->vci->closings, &c->link);
+	weft_list_push_back(&comm->vci->comm->closings, &c->link);
 }
 
 struct weft_comm *weft_disconnect_detach(
 	struct weft_vci *vci, const struct weft_comm *after)
 {
-	const struct weft_link *link = &vci->closings;
+	const struct weft_link *link = &vci->comm->closings;
 
 	if (after)
 		link = &((struct closing *)after->child.closing)->link;
-	while ((link = link->next) != &vci->closings) {
+	while ((link = link->next) != &vci->comm->closings) {
 		struct closing *c =
 			weft_container_of(link, struct closing, link);
 

@@ -10,6 +10,11 @@
 #include "core/child.h"
 #include "core/comm.h"
 
+/* Readies a VCI for communicators that close in the background. 0 or
+ * WEFT_ERR_NOMEM. */
+int weft_disconnect_open(struct weft_vci *vci);
+void weft_disconnect_close(struct weft_vci *vci);
+
 /* A communicator as a session's child. */
 extern const struct weft_child_ops weft_disconnect_ops;
 

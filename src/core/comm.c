@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "transport/dispatch.h"
-#include "transport/vci.h"
+#include "core/vci_core.h"
 
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	int err;
 
 	/* ids come from other processes */
-	if (!ctx || ctx % WEFT_CTX_OFFSET_END || weft_map_get(&vci->comms, ctx))
+	if (!ctx || ctx % WEFT_CTX_OFFSET_END || weft_vci_core_comm(vci, ctx))
 		return weft_err_set(WEFT_ERR_PROTO,
 			"the context id %llx chosen by another process is in "
 			"use here or none",
@@ -81,7 +81,7 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	weft_list_init(&comm->child.link);
 	comm->peers = calloc(
 		n_chunks(comm) ? n_chunks(comm) : 1, sizeof(*comm->peers));
-	err = comm->peers ? weft_map_put(&vci->comms, ctx, comm)
+	err = comm->peers ? weft_map_put(&vci->core->comms, ctx, comm)
 			  : WEFT_ERR_NOMEM;
 	if (err) {
 		weft_comm_put(comm);
@@ -99,9 +99,9 @@ void weft_comm_close(struct weft_comm *comm)
 	if (comm->state == WEFT_COMM_CLOSED)
 		return;
 	comm->state = WEFT_COMM_CLOSED;
-	weft_map_remove(&comm->vci->comms, comm->ctx);
-	if (comm->vci->last_comm == comm)
-		comm->vci->last_comm = NULL;
+	weft_map_remove(&comm->vci->core->comms, comm->ctx);
+	if (comm->vci->core->last_comm == comm)
+		comm->vci->core->last_comm = NULL;
 }
 
 void weft_comm_destroy(struct weft_comm *comm)

@@ -70,8 +70,8 @@ void weft_req_recycle(struct weft_req *req)
 	/* Stale for everybody at once: odd generations stay odd, but nobody
 	 * knows the next one before weft_req_new() hands it out. */
 	weft_obj_renew(req);
-	req->spare = vci->spare_reqs;
-	vci->spare_reqs = req;
+	req->spare = vci->core->spare_reqs;
+	vci->core->spare_reqs = req;
 }
 
 /* Those that end soon pay for nothing but a count. */

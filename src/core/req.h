@@ -15,6 +15,7 @@
 #include "transport/vci.h"
 #include "transport/peer.h"
 #include "core/status.h"
+#include "core/vci_core.h"
 
 struct weft_comm;
 struct weft_type;
@@ -176,10 +177,10 @@ void weft_req_recycle(struct weft_req *req);
 static inline struct weft_req *weft_req_new(
 	struct weft_vci *vci, enum weft_req_kind kind)
 {
-	struct weft_req *req = vci->spare_reqs;
+	struct weft_req *req = vci->core->spare_reqs;
 
 	if (weft_likely(req)) {
-		vci->spare_reqs = req->spare;
+		vci->core->spare_reqs = req->spare;
 		weft_obj_renew(req);
 	} else {
 		req = weft_req_make(vci);

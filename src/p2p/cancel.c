@@ -124,7 +124,7 @@ static bool is_meant(const struct weft_peer *peer,
 static bool take_out(struct weft_vci *vci, const struct cancel *c)
 {
 	uint64_t ctx = c->head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
-	struct weft_comm *comm = weft_map_get(&vci->comms, ctx);
+	struct weft_comm *comm = weft_vci_core_comm(vci, ctx);
 	struct weft_message *message;
 
 	if (!comm)
@@ -153,7 +153,7 @@ void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	if (head->flags & WEFT_WIRE_IS_LAST) {
-		comm = weft_map_get(&vci->comms, ctx);
+		comm = weft_vci_core_comm(vci, ctx);
 		if (comm)
 			weft_unmatched_on_last(comm, peer, head->ctx, fin.req);
 		else

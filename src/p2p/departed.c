@@ -95,7 +95,7 @@ void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	uint64_t ctx = head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
-	struct weft_comm *comm = ctx ? weft_map_get(&vci->comms, ctx) : NULL;
+	struct weft_comm *comm = ctx ? weft_vci_core_comm(vci, ctx) : NULL;
 	struct weft_wire_departed left;
 
 	if (!ctx || !weft_wire_get_departed(&left, payload, len) ||

@@ -153,10 +153,10 @@ static void failure_note(struct weft_peer *peer)
 	struct weft_map_entry *entry;
 	size_t pos = 0;
 
-	while ((entry = weft_map_next(&peer->vci->comms, &pos)) != NULL)
+	while ((entry = weft_map_next(&peer->vci->core->comms, &pos)) != NULL)
 		weft_comm_note_failed(entry->value, peer->proc);
 	pos = 0;
-	while ((entry = weft_map_next(&peer->vci->comms, &pos)) != NULL) {
+	while ((entry = weft_map_next(&peer->vci->core->comms, &pos)) != NULL) {
 		struct weft_comm *comm = entry->value;
 
 		if (comm->failed)

@@ -19,29 +19,29 @@ void weft_flush_on_ping(struct weft_vci *vci, struct weft_peer *peer,
 void weft_flush_on_pong(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
+	struct weft_p2p_peer *p = weft_p2p_peer_of(peer);
 	struct weft_wire_fin fin;
 
 	(void)head;
-	if (!weft_wire_get_fin(&fin, payload, len) ||
-		fin.req > peer->n_net_sent) {
+	if (!weft_wire_get_fin(&fin, payload, len) || fin.req > p->n_net_sent) {
 		weft_dispatch_drop(vci, "malformed answer to a ping");
 		return;
 	}
-	if (fin.req > peer->n_net_known)
-		peer->n_net_known = fin.req;
+	if (fin.req > p->n_net_known)
+		p->n_net_known = fin.req;
 }
 
 /* Everything sent to this peer over the fabric is known to have arrived. */
 static bool is_peer_flushed(struct weft_peer *peer)
 {
+	struct weft_p2p_peer *p = weft_p2p_peer_of(peer);
 	struct weft_wire_head head = { .op = WEFT_WIRE_PING };
-	struct weft_wire_fin fin = { .req = peer->n_net_sent };
+	struct weft_wire_fin fin = { .req = p->n_net_sent };
 
-	if (peer->n_net_known == peer->n_net_sent ||
-		peer->state == WEFT_PEER_FAILED)
+	if (p->n_net_known == p->n_net_sent || peer->state == WEFT_PEER_FAILED)
 		return true;
-	if (peer->n_net_asked != peer->n_net_sent) {
-		peer->n_net_asked = peer->n_net_sent;
+	if (p->n_net_asked != p->n_net_sent) {
+		p->n_net_asked = p->n_net_sent;
 		weft_peer_control(peer, &head, &fin, sizeof(fin));
 	}
 	return false;

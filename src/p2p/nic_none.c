@@ -52,7 +52,7 @@ void weft_nic_on_match(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "malformed question of matching");
 		return;
 	}
-	comm = weft_map_get(&vci->comms, head->ctx);
+	comm = weft_vci_core_comm(vci, head->ctx);
 	if (!comm || !comm->is_settled) {
 		weft_dispatch_keep(vci, peer, head, payload, len);
 		return;

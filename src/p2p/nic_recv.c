@@ -540,7 +540,7 @@ void weft_nic_purge(struct weft_comm *comm)
 		comm->match.n_unexpected--;
 		/* else what is there might match the next one's */
 		if (nic->is_empty)
-			vci->nic->used[nic->slot / 64] &=
+			vci->p2p->nic->used[nic->slot / 64] &=
 				~(1ull << nic->slot % 64);
 	}
 	nic->is_on = nic->is_all = nic->is_draining = false;

@@ -68,10 +68,10 @@ static bool is_all_remote(const struct weft_comm *comm)
 static bool take_slot(struct weft_nic_match *nic)
 {
 	struct weft_vci *vci = nic->comm->vci;
-	struct weft_nic_slots *slots = vci->nic;
+	struct weft_nic_slots *slots = vci->p2p->nic;
 
 	if (!slots)
-		slots = vci->nic = calloc(1, sizeof(*slots));
+		slots = vci->p2p->nic = calloc(1, sizeof(*slots));
 	for (int i = 0; slots && i < WEFT_NIC_SLOTS; i++) {
 		uint32_t slot = slots->next++ % WEFT_NIC_SLOTS;
 		uint64_t bit = 1ull << slot % 64;
@@ -265,7 +265,7 @@ void weft_nic_on_match(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "malformed question of matching");
 		return;
 	}
-	comm = weft_map_get(&vci->comms, head->ctx);
+	comm = weft_vci_core_comm(vci, head->ctx);
 	if ((!comm || !comm->is_settled) && wire.kind == WEFT_WIRE_MATCH_ASK) {
 		weft_dispatch_keep(vci, peer, head, payload, len);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p: what this room does with what comes: its handlers, installed */
+/* p2p: what this room has in a VCI, its handlers */
 #include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 #include "watchdog/query.h"
@@ -23,7 +23,7 @@ static enum weft_wire_met has_received(struct weft_vci *vci,
 {
 	uint64_t ctx_offset = query->what % WEFT_CTX_OFFSET_END;
 	const struct weft_comm *comm =
-		weft_map_get(&vci->comms, query->what - ctx_offset);
+		weft_vci_core_comm(vci, query->what - ctx_offset);
 
 	(void)owner_out;
 	if (comm && !weft_p2p_has_come_locked(comm,
@@ -34,7 +34,7 @@ static enum weft_wire_met has_received(struct weft_vci *vci,
 	return WEFT_WIRE_UNMET;
 }
 
-void weft_p2p_open(struct weft_vci *vci)
+int weft_p2p_open(struct weft_vci *vci)
 {
 	static weft_wire_fn *const handlers[WEFT_WIRE_OP_END] = {
 		[WEFT_WIRE_EAGER] = weft_recv_on_eager,
@@ -52,6 +52,11 @@ void weft_p2p_open(struct weft_vci *vci)
 		[WEFT_WIRE_DEPARTED] = weft_departed_on_departed,
 	};
 
+	vci->p2p = calloc(1, sizeof(*vci->p2p));
+	if (!vci->p2p)
+		return WEFT_ERR_NOMEM;
+	weft_list_init(&vci->p2p->rndv_segs);
+	vci->peer_size = sizeof(struct weft_p2p_peer);
 	for (int op = 0; op < WEFT_WIRE_OP_END; op++)
 		if (handlers[op])
 			weft_dispatch_set(
@@ -60,4 +65,13 @@ void weft_p2p_open(struct weft_vci *vci)
 	weft_query_set(WEFT_WIRE_NEED_RECEIVE, has_received);
 	weft_request_on_stuck(weft_cancel_stuck);
 	vci->on_wait = weft_departed_on_wait;
+	return 0;
+}
+
+void weft_p2p_close(struct weft_vci *vci)
+{
+	if (vci->p2p)
+		free(vci->p2p->nic);
+	free(vci->p2p);
+	vci->p2p = NULL;
 }

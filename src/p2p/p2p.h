@@ -152,8 +152,9 @@ int weft_ibsend(const struct weft_msg *msg,
 int weft_bsend_init(const struct weft_msg *msg,
 	const struct weft_bsend_places *places, struct weft_req **req_out);
 
-/* Installs the handlers; called when the VCI opens. */
-void weft_p2p_open(struct weft_vci *vci);
+/* Installs the handlers; called when the VCI opens. 0 or WEFT_ERR_NOMEM. */
+int weft_p2p_open(struct weft_vci *vci);
+void weft_p2p_close(struct weft_vci *vci);
 
 /* Sends the rest of the process's control messages: puts a control message to
  * a process that may not share a communicator with us yet (creation). Copies

@@ -21,6 +21,26 @@ enum {
 				     its payload, for flow control */
 };
 
+/* What this room has in a VCI: made when that opens, freed when it closes. */
+struct weft_vci_p2p {
+	struct weft_link rndv_segs; /* in the fabric; only rndv_seg.c */
+	struct weft_nic_slots *nic; /* one block; only nic_send.c */
+};
+
+/* A peer, and what this room knows of it. */
+struct weft_p2p_peer {
+	struct weft_peer peer; /* first: transport makes and frees both */
+	uint64_t n_net_sent;   /* user messages over the fabric so far */
+	uint64_t n_net_asked;  /* of these, covered by a PING on its way */
+	uint64_t n_net_known;  /* of these, known to have arrived (PONG) */
+	uint16_t n_eager_sent; /* numbers eager messages, for cancelling */
+};
+
+static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
+{
+	return weft_container_of(peer, struct weft_p2p_peer, peer);
+}
+
 /* Describes msg in a new request, which holds its communicator and type. */
 static inline void weft_p2p_fill(
 	struct weft_req *req, const struct weft_msg *msg)
@@ -109,7 +129,7 @@ void weft_control_fin(struct weft_peer *peer, uint64_t handle, uint64_t how);
 static inline void weft_p2p_owe(struct weft_peer *peer, size_t len)
 {
 	peer->owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
-	if (weft_unlikely(peer->owed >= weft_knobs.eager_window / 2))
+	if (weft_unlikely(2 * peer->owed >= weft_knobs.eager_window))
 		weft_control_credit(peer);
 }
 

@@ -12,16 +12,16 @@
  * (yet). */
 static inline struct weft_comm *comm_of(struct weft_vci *vci, uint64_t ctx)
 {
-	struct weft_comm *comm = vci->last_comm;
+	struct weft_comm *comm = vci->core->last_comm;
 
 	ctx &= ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
 	if (weft_likely(comm && comm->ctx == ctx))
 		return comm;
 	if (!ctx)
 		return NULL;
-	comm = weft_map_get(&vci->comms, ctx);
+	comm = weft_vci_core_comm(vci, ctx);
 	if (comm)
-		vci->last_comm = comm;
+		vci->core->last_comm = comm;
 	return comm;
 }
 
@@ -213,7 +213,7 @@ void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "malformed word of a failure");
 		return;
 	}
-	comm = weft_map_get(&vci->comms, ctx);
+	comm = weft_vci_core_comm(vci, ctx);
 	if (!comm) {
 		weft_dispatch_keep(vci, peer, head, payload, len);
 		return;

@@ -59,7 +59,7 @@ int weft_rndv_offer(struct weft_req *req)
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
 	if (!err && !req->peer->is_shm)
-		req->peer->n_net_sent++;
+		weft_p2p_peer_of(req->peer)->n_net_sent++;
 	if (!err && weft_unlikely(req->comm->failed) && !req->is_done)
 		weft_failure_ask_back(req);
 	weft_req_put(req);

@@ -148,7 +148,7 @@ static struct piece *rndv_seg_new(struct weft_req *req)
 	piece->op.done = on_piece;
 	piece->vci = req->vci;
 	piece->req = req;
-	weft_list_push_back(&req->vci->rndv_segs, &piece->link);
+	weft_list_push_back(&req->vci->p2p->rndv_segs, &piece->link);
 	return piece;
 }
 
@@ -202,7 +202,7 @@ bool weft_rndv_seg_answer(struct weft_req *req, int err)
 /* What the fabric has not begun to receive. */
 static void rndv_seg_take_back(struct weft_req *req)
 {
-	weft_list_for_each(link, next, &req->vci->rndv_segs)
+	weft_list_for_each(link, next, &req->vci->p2p->rndv_segs)
 	{
 		struct piece *piece =
 			weft_container_of(link, struct piece, link);
@@ -268,7 +268,7 @@ static unsigned each(struct weft_vci *vci, const struct weft_peer *peer,
 {
 	unsigned n = 0;
 
-	weft_list_for_each(link, next, &vci->rndv_segs)
+	weft_list_for_each(link, next, &vci->p2p->rndv_segs)
 	{
 		struct piece *piece =
 			weft_container_of(link, struct piece, link);

@@ -34,7 +34,7 @@ static struct weft_wire_head head_of(const struct weft_req *req)
 {
 	return (struct weft_wire_head){
 		.op = WEFT_WIRE_EAGER,
-		.number = req->peer->n_eager_sent,
+		.number = weft_p2p_peer_of(req->peer)->n_eager_sent,
 		.src = (uint32_t)req->comm->rank,
 		.ctx = req->ctx,
 		.tag = req->tag,
@@ -109,7 +109,7 @@ static int eager_net(struct weft_req *req)
 	if (err < 0)
 		peer->owed = head.credit;
 	else
-		peer->n_net_sent++;
+		weft_p2p_peer_of(peer)->n_net_sent++;
 	return err;
 }
 
@@ -136,7 +136,7 @@ static int eager(struct weft_req *req)
 	if (rc >= 0) {
 		peer->credit -= (int64_t)(req->len + WEFT_EAGER_OVERHEAD);
 		req->send.is_eager = true;
-		req->send.number = peer->n_eager_sent++;
+		req->send.number = weft_p2p_peer_of(peer)->n_eager_sent++;
 	}
 	return rc;
 }
@@ -245,7 +245,7 @@ static inline __attribute__((always_inline)) bool send_fast(
 			place, (char *)msg->buf + msg->type->true_lb, len);
 	head = (struct weft_wire_head){
 		.op = WEFT_WIRE_EAGER,
-		.number = peer->n_eager_sent++,
+		.number = weft_p2p_peer_of(peer)->n_eager_sent++,
 		.src = (uint32_t)comm->rank,
 		.ctx = comm->ctx + msg->ctx_offset,
 		.tag = msg->tag,
@@ -265,7 +265,8 @@ static inline void fill_sent(struct weft_req *req, const struct weft_msg *msg)
 	req->src = msg->rank;
 	req->tag = msg->tag;
 	req->send.is_eager = true;
-	req->send.number = (uint16_t)(req->peer->n_eager_sent - 1);
+	req->send.number =
+		(uint16_t)(weft_p2p_peer_of(req->peer)->n_eager_sent - 1);
 	req->is_done = true;
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "core/errh.h"
 #include "core/info.h"
+#include "core/vci_core.h"
 #include "transport/proc.h"
 #include "p2p/p2p.h"
 #include "comm/blocked.h"
@@ -53,28 +54,45 @@ static void on_where(void)
 	weft_liveness_answer(weft_proc.liveness, weft_where_describe);
 }
 
-/* The process opens its way out with its first session: what must listen from
- * the first message on. */
-static void on_open(struct weft_vci *vci)
+static void vci_on_close(struct weft_vci *vci)
 {
-	weft_p2p_open(vci);
-	weft_create_open(vci);
+	weft_disconnect_close(vci);
+	weft_p2p_close(vci);
+	weft_vci_core_close(vci);
+}
+
+/* A VCI of a session's own: what must listen from the first message on. */
+static int on_open_dedicated(struct weft_vci *vci)
+{
+	int err = weft_vci_core_open(vci);
+
+	vci->on_close = vci_on_close;
+	if (!err)
+		err = weft_p2p_open(vci);
+	if (!err)
+		err = weft_disconnect_open(vci);
+	if (err)
+		return err;
 	weft_blocked_open(vci);
 	weft_watchdog_open(vci);
+	return 0;
+}
+
+/* The process opens its way out with its first session. */
+static int on_open(struct weft_vci *vci)
+{
+	int err = on_open_dedicated(vci);
+
+	if (err)
+		return err;
+	weft_create_open(vci);
 	weft_port_listen(vci);
 	weft_proc.on_event = session_on_event;
 	weft_proc.tell = weft_pset_watch_notify;
 	/* release: with the load on that thread */
 	atomic_store_explicit(
 		&weft_proc.boot->on_where, on_where, memory_order_release);
-}
-
-/* A VCI of a session's own. */
-static void on_rent(struct weft_vci *vci)
-{
-	weft_p2p_open(vci);
-	weft_blocked_open(vci);
-	weft_watchdog_open(vci);
+	return 0;
 }
 
 static void session_destroy(struct weft_session *session)
@@ -109,7 +127,7 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	session->number = atomic_fetch_add(&n_opened, 1) + 1;
 	weft_list_init(&session->children);
 	weft_list_init(&session->others);
-	err = weft_session_hint_vci(info, on_rent, &session->vci);
+	err = weft_session_hint_vci(info, on_open_dedicated, &session->vci);
 	if (!err)
 		err = weft_session_hint_apply(session, info);
 	if (err) {

@@ -176,7 +176,7 @@ static bool is_met(const struct weft_vci_hints *vci_hints)
 }
 
 int weft_session_hint_vci(const struct weft_info *asked,
-	void (*on_open)(struct weft_vci *vci), struct weft_vci **vci_out)
+	weft_vci_open_fn *on_open, struct weft_vci **vci_out)
 {
 	enum vci_asked how = read_vci(asked);
 	struct weft_vci_hints vci_hints;

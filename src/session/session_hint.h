@@ -15,7 +15,7 @@ void weft_session_hint_requested(const struct weft_info *asked);
  * on. What cannot be met is warned about. WEFT_ERR_INFO_VALUE for neither
  * shared nor dedicated. The process-wide object must be open. */
 int weft_session_hint_vci(const struct weft_info *asked,
-	void (*on_open)(struct weft_vci *vci), struct weft_vci **vci_out);
+	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 
 /* Reads the keys of `asked` (NULL: none) into the session's level and puts
  * what is in effect into its info object. Keys that nobody knows are ignored,

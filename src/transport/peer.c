@@ -73,7 +73,7 @@ struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr)
 
 	if (peer)
 		return peer;
-	peer = calloc(1, sizeof(*peer));
+	peer = calloc(1, vci->peer_size);
 	if (!peer)
 		return NULL;
 	peer->proc = vci->number ? (weft_proc.proc & ~(uint64_t)UINT32_MAX) |

@@ -56,14 +56,10 @@ struct weft_peer {
 	uint64_t cookie_out; /* proves to it that we belong to the job */
 	uint64_t cookie_in;  /* what its messages to us must carry; 0 unset */
 	pid_t pid;
-	uint16_t n_eager_sent; /* numbers eager messages, for cancelling */
-	uint32_t wire_out;     /* number of the last message over the fabric */
-	uint32_t wire_in;      /* likewise, that came from there */
-	uint64_t n_net_sent;   /* user messages over the fabric so far */
-	uint64_t n_net_asked;  /* of these, covered by a PING on its way */
-	uint64_t n_net_known;  /* of these, known to have arrived (PONG) */
-	uint64_t retry_ns;     /* RESOLVING: when to ask for the business card
-				  again; 0 while     an answer is due */
+	uint32_t wire_out; /* number of the last message over the fabric */
+	uint32_t wire_in;  /* likewise, that came from there */
+	uint64_t retry_ns; /* RESOLVING: when to ask for the business card
+			      again; 0 while     an answer is due */
 	struct weft_vci_card *bc; /* dedicated VCIs and other jobs: how to
 					reach it, once known; owned */
 	struct weft_link pending; /* struct weft_out, oldest first */

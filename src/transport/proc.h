@@ -61,10 +61,10 @@ extern struct weft_proc weft_proc;
  * process lock. */
 void weft_proc_read_knobs(void);
 
-/* A session begins: opens everything if it is the first, and calls on_open so
- * that the message rooms can install their handlers (weft_p2p_open). Any
- * thread, at any time. 0 or an error described by weft_err_set(). */
-int weft_proc_get(void (*on_open)(struct weft_vci *vci));
+/* A session begins: opens everything if it is the first, and calls on_open for
+ * the default VCI. Any thread, at any time. 0 or an error described by
+ * weft_err_set(). */
+int weft_proc_get(weft_vci_open_fn *on_open);
 
 /* A session ended. What was opened stays open. */
 void weft_proc_put(void);

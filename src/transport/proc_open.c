@@ -124,13 +124,16 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 
 /* Opens the ways out: shared memory for my node, a fabric if any process is
  * out of its reach. */
-static int open_vci(struct weft_vci *vci)
+static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
-	int err = 0;
+	int err;
 
 	weft_vci_init(vci, 0);
 	vci->boot = weft_proc.boot;
+	err = on_open(vci);
+	if (err)
+		return err;
 	weft_vci_open_wakeup(vci, weft_proc.boot);
 	weft_vci_open_shm(vci);
 	if (facts->size > 1 && (!vci->shm || facts->n_nodes > 1))
@@ -195,7 +198,7 @@ static uint32_t choose_spin(const struct weft_vci *vci)
 	return spin / CALL_POLLS;
 }
 
-static int open_proc(void (*on_open)(struct weft_vci *vci))
+static int open_proc(weft_vci_open_fn *on_open)
 {
 	struct weft_boot_facts *facts = &weft_proc.facts;
 	struct weft_vci *vci = &weft_proc.vci;
@@ -212,7 +215,7 @@ static int open_proc(void (*on_open)(struct weft_vci *vci))
 		weft_proc_number(weft_foreign_job(facts->job), facts->rank);
 	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
 	weft_proc.is_blocking = !strcmp(weft_knobs.wait, "block");
-	err = open_vci(vci);
+	err = open_vci(vci, on_open);
 	if (err)
 		goto fail;
 	weft_proc.max_spin = choose_spin(vci);
@@ -220,7 +223,6 @@ static int open_proc(void (*on_open)(struct weft_vci *vci))
 	err = vci->self ? publish_bc(vci) : WEFT_ERR_NOMEM;
 	if (err)
 		goto fail;
-	on_open(vci);
 	weft_proc.is_open = true;
 	atexit(close_proc);
 	weft_log_info("CORE-OPEN",
@@ -237,7 +239,7 @@ fail:
 	return err;
 }
 
-int weft_proc_get(void (*on_open)(struct weft_vci *vci))
+int weft_proc_get(weft_vci_open_fn *on_open)
 {
 	int err = 0;
 

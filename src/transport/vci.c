@@ -49,8 +49,7 @@ void weft_vci_init(struct weft_vci *vci, uint8_t number)
 	weft_list_init(&vci->pending_peers);
 	weft_list_init(&vci->hooks);
 	weft_list_init(&vci->deferred);
-	weft_list_init(&vci->closings);
-	weft_list_init(&vci->rndv_segs);
+	vci->peer_size = sizeof(struct weft_peer);
 	vci->wakeup = (struct weft_wakeup){ -1, -1 };
 	vci->number = number;
 	vci->addr = weft_vci_addr(weft_proc.proc, number);
@@ -182,12 +181,11 @@ void weft_vci_close(struct weft_vci *vci)
 		free(peer);
 	}
 	weft_map_fini(&vci->peers);
-	weft_map_fini(&vci->comms);
 	weft_dispatch_forget(vci);
 	weft_shm_close(vci->shm);
 	vci->shm = NULL;
-	free(vci->nic);
-	vci->nic = NULL;
+	if (vci->on_close)
+		vci->on_close(vci);
 	weft_list_init(&vci->deferred); /* of what never completed */
 	vci->has_deferred = false;
 }
@@ -322,7 +320,7 @@ static int dedicated_open(struct dedicated *r)
 
 /* One more VCI. weft_proc.lock held. */
 static int open_another(const struct weft_vci_hints *vci_hints,
-	void (*on_open)(struct weft_vci *vci), struct dedicated **r_out)
+	weft_vci_open_fn *on_open, struct dedicated **r_out)
 {
 	uint32_t n = atomic_load(&weft_proc.n_others);
 	struct dedicated *r;
@@ -336,12 +334,13 @@ static int open_another(const struct weft_vci_hints *vci_hints,
 		return WEFT_ERR_NOMEM;
 	weft_vci_init(&r->vci, (uint8_t)(n + 1));
 	r->vci_hints = *vci_hints;
-	err = dedicated_open(r);
+	err = on_open(&r->vci);
+	if (!err)
+		err = dedicated_open(r);
 	if (err) {
 		dedicated_free(r);
 		return err;
 	}
-	on_open(&r->vci);
 	/* pairs with the acquires of those who walk the list */
 	atomic_store_explicit(
 		&weft_proc.others[n], &r->vci, memory_order_release);
@@ -367,7 +366,7 @@ static struct dedicated *find_unused(const struct weft_vci_hints *vci_hints)
 }
 
 int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
-	void (*on_open)(struct weft_vci *vci), struct weft_vci **vci_out)
+	weft_vci_open_fn *on_open, struct weft_vci **vci_out)
 {
 	struct dedicated *r;
 	int err = 0;

@@ -2,8 +2,8 @@
 /* vci: one way out of the process and all that is progressed through it
  *
  * A VCI is an endpoint with its completion queue and address table (net),
- * the on-node rings (shm), the peers reached through it, the communicators
- * that match on it, and the one lock that guards them all. Sessions share the
+ * the on-node rings (shm), the peers reached through it, what other rooms have
+ * in it, and the one lock that guards them all. Sessions share the
  * default VCI, made by transport/proc_open.c with the first session; one that
  * asks for a VCI of its own acquires it. What was opened is kept until the
  * process ends.
@@ -24,9 +24,11 @@
 
 struct weft_boot;
 struct weft_net;
-struct weft_nic_slots;
 struct weft_shm;
 struct weft_req;
+struct weft_vci_comm;
+struct weft_vci_core;
+struct weft_vci_p2p;
 
 /* Handles messages of one op; see dispatch.h. */
 typedef void weft_wire_fn(struct weft_vci *vci, struct weft_peer *peer,
@@ -65,24 +67,25 @@ struct weft_progress_hook {
 };
 
 struct weft_vci {
-	struct weft_lock lock;	 /* guards everything below */
-	struct weft_net *net;	 /* NULL while no peer needs a fabric */
-	struct weft_rails rails; /* of the default VCI only */
-	struct weft_shm *shm;	 /* NULL when switched off or impossible */
-	struct weft_map comms; /* context id without its offset to weft_comm */
-	struct weft_comm *last_comm; /* of the last look-up */
-	struct weft_map peers;	     /* process number + 1 to weft_peer */
+	struct weft_lock lock;	    /* guards everything below */
+	struct weft_net *net;	    /* NULL while no peer needs a fabric */
+	struct weft_rails rails;    /* of the default VCI only */
+	struct weft_shm *shm;	    /* NULL when switched off or impossible */
+	struct weft_vci_core *core; /* what other rooms have in it: defined
+				      there, never followed here */
+	struct weft_vci_p2p *p2p;
+	struct weft_vci_comm *comm;
+	struct weft_map peers; /* process number + 1 to weft_peer */
 	struct weft_peer *self;
 	struct weft_link pending_peers; /* peers with pending work */
 	struct weft_link hooks; /* struct weft_progress_hook; mostly none */
 	struct weft_boot *boot; /* tells of deaths: the process manager
 				   here, what it told to other VCIs */
 	struct weft_map early;	/* context id to messages that came before
-				   their communicator; see p2p */
-	struct weft_req *spare_reqs; /* recycled */
-	uint32_t idle_polls;	     /* since something last happened */
-	uint32_t net_skip;	     /* rounds until the fabric is looked at */
-	uint32_t vain_wakes;	     /* of a wait that sleeps: by nothing */
+				   their communicator; see dispatch.h */
+	uint32_t idle_polls;	/* since something last happened */
+	uint32_t net_skip;	/* rounds until the fabric is looked at */
+	uint32_t vain_wakes;	/* of a wait that sleeps: by nothing */
 	union {
 		struct {
 			bool is_polling; /* inside weft_progress */
@@ -101,22 +104,21 @@ struct weft_vci {
 	atomic_uint n_idle;	   /* rounds that found nothing; counted
 				      while there are several VCIs */
 	uint32_t seen_idle[WEFT_VCIS]; /* of the others, at the last look */
-	struct weft_link rndv_segs;    /* of long messages, in the fabric; see
-					  p2p/rndv_seg.c */
-	struct weft_link closings;     /* freed communicators that still close;
-					  see comm/disconnect.c */
 	struct weft_link deferred;     /* struct weft_progress_hook; see
 					  weft_vci_defer() */
 	uint32_t n_failed;	       /* peers that died, members that left a
 					  communicator others are still in */
-	uint64_t n_failed_seen;	    /* of the fabric's n_failed; see peer.h */
-	uint64_t n_dropped;	    /* malformed or foreign messages */
-	struct weft_nic_slots *nic; /* one block; only p2p/nic_send.c */
+	uint64_t n_failed_seen; /* of the fabric's n_failed; see peer.h */
+	uint64_t n_dropped;	/* malformed or foreign messages */
+	size_t peer_size; /* of what begins with a struct weft_peer: set with
+			     the handlers, before there is one */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_failed)(struct weft_peer *peer); /* p2p: a peer died */
 	/* p2p: ends a request that is waited for and that only a process could
 	 * complete which has left; called while n_failed is not 0 */
 	void (*on_wait)(struct weft_req *req);
+	/* the VCI was closed: frees what other rooms have in it */
+	void (*on_close)(struct weft_vci *vci);
 };
 
 /* Where a VCI of a process is reached; the process number where the VCI is
@@ -146,12 +148,17 @@ int weft_vci_open_default_net(void);
 /* What the fabric runs on; "none" while it is not open. VCI's lock held. */
 void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names);
 
+/* Readies a VCI for what comes, before anything of it is opened: installs
+ * handlers, attaches what other rooms have in it, sets on_close. 0 or an error.
+ */
+typedef int weft_vci_open_fn(struct weft_vci *vci);
+
 /* A VCI for one session alone, as wished: one that was given back, or a new
  * one, for which on_open is called. Where the wish names anything, all traffic
  * goes through that fabric; else as on the default VCI. WEFT_ERR_OTHER when
  * all WEFT_VCIS are in use. Any thread, no VCI's lock held. */
 int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
-	void (*on_open)(struct weft_vci *vci), struct weft_vci **vci_out);
+	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 void weft_vci_release(struct weft_vci *vci);
 
 /* How others reach a dedicated VCI; constant. */

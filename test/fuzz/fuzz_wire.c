@@ -329,14 +329,15 @@ static void end_peers(struct weft_vci *vci)
 	FUZZ_CHECK(vci->peers.n_used == 1);
 	self->credit = weft_knobs.eager_window;
 	self->owed = 0;
-	self->n_eager_sent = 0;
+	weft_p2p_peer_of(self)->n_eager_sent = 0;
 }
 
 static uint32_t n_spare(const struct weft_vci *vci)
 {
 	uint32_t n = 0;
 
-	for (struct weft_req *req = vci->spare_reqs; req; req = req->spare) {
+	for (struct weft_req *req = vci->core->spare_reqs; req;
+		req = req->spare) {
 		if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
 			FUZZ_CHECK(!weft_req_in_fabric(req));
 		if (req->kind == WEFT_REQ_SEND)
@@ -376,7 +377,7 @@ static void end(struct weft_vci *vci)
 	weft_dispatch_forget(vci);
 	weft_create_forget();
 	w.bc_fn = NULL;
-	FUZZ_CHECK(vci->comms.n_used == 0);
+	FUZZ_CHECK(vci->core->comms.n_used == 0);
 	FUZZ_CHECK(weft_table_n_live(&weft_messages) == 0);
 	FUZZ_CHECK(weft_table_n_live(&weft_comms) == 0);
 	FUZZ_CHECK(weft_table_n_live(&weft_reqs) == n_spare(vci));

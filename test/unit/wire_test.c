@@ -6,6 +6,7 @@
  * they reach every handler with lengths and handles that are wrong. Run under
  * the address sanitizer this says more. */
 #include "core/group.h"
+#include "core/vci_core.h"
 #include "transport/arrival.h"
 #include "transport/proc.h"
 #include "p2p/p2p.h"
@@ -37,6 +38,13 @@ static uint32_t rng(uint32_t n)
 	return (uint32_t)(rng_state >> 33) % n;
 }
 
+static int on_open(struct weft_vci *vci)
+{
+	int err = weft_vci_core_open(vci);
+
+	return err ? err : weft_p2p_open(vci);
+}
+
 static int set_up(void **state)
 {
 	struct weft_vci *vci = &weft_proc.vci;
@@ -46,7 +54,7 @@ static int set_up(void **state)
 	(void)state;
 	fakeboot_set_job(0, JOB_SIZE, 1);
 	weft_proc.open_boot = fakeboot_open;
-	err = weft_proc_get(weft_p2p_open);
+	err = weft_proc_get(on_open);
 	if (err)
 		return err;
 	weft_vci_lock(vci);

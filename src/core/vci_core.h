@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* vci_core: what core has in a VCI: its communicators, and spare requests */
+#ifndef WEFT_VCI_CORE_H
+#define WEFT_VCI_CORE_H
+
+#include "transport/vci.h"
+
+struct weft_comm;
+struct weft_req;
+
+/* Made when the VCI opens, freed when it closes. VCI's lock. */
+struct weft_vci_core {
+	struct weft_req *spare_reqs; /* recycled */
+	struct weft_comm *last_comm; /* of the last look-up */
+	struct weft_map comms; /* context id without its offset to weft_comm */
+};
+
+/* 0 or WEFT_ERR_NOMEM. Before whatever makes a request or communicator. */
+int weft_vci_core_open(struct weft_vci *vci);
+void weft_vci_core_close(struct weft_vci *vci);
+
+/* The communicator with this context id, without its offset, or NULL. */
+static inline struct weft_comm *weft_vci_core_comm(
+	const struct weft_vci *vci, uint64_t ctx)
+{
+	return weft_map_get(&vci->core->comms, ctx);
+}
+
+#endif
