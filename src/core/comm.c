@@ -113,9 +113,9 @@ void weft_comm_destroy(struct weft_comm *comm)
 		free(comm->peers[i]);
 	free(comm->peers);
 	free(comm->vcis);
-	free(comm->departed);
+	free(comm->p2p.departed);
 	free(comm->bsend);
-	free(comm->nic);
+	free(comm->p2p.nic);
 	free(comm->match.posted);
 	free(comm->match.unexpected);
 	weft_group_put(comm->group);

@@ -33,8 +33,9 @@ enum weft_comm_state {
 
 enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 
-/* What other rooms have in a communicator; only they look at it. By value, as
- * every message or collective does. */
+/* What other rooms have in a communicator; only they look at it, but that what
+ * is allocated goes with the communicator. By value, since every message or
+ * collective reads it. */
 
 struct weft_comm_coll { /* src/coll */
 	uint32_t seq;	/* number of the next collective, which is its tag */
@@ -43,6 +44,18 @@ struct weft_comm_coll { /* src/coll */
 struct weft_comm_ctl { /* src/comm, on the control context */
 	uint32_t seq;  /* number of the next round, or collective, of ours */
 	uint32_t n_intercomms; /* begun with it as local one */
+};
+
+struct weft_comm_p2p {	   /* src/p2p */
+	uint32_t n_sends;  /* sends and rendezvous not yet finished internally,
+			      freed requests included */
+	uint32_t n_probed; /* messages probed and not yet received */
+	uint32_t part_seq; /* tags of partitions given out; only part.c */
+	bool is_settled;   /* whether the network card matches is known */
+	uint8_t *departed; /* by rank: sends nothing more; only departed.c */
+	struct weft_unmatched_note *unmatched; /* only unmatched.c */
+	struct weft_nic_match *nic; /* one block; only nic_send.c. NULL unless
+				       matching on the card is wanted */
 };
 
 struct weft_comm {
@@ -63,28 +76,19 @@ struct weft_comm {
 	uint8_t *vcis; /* of the members, by rank they are sent to at; NULL:
 			   all default */
 	struct weft_match match;
+	struct weft_comm_p2p p2p;
 	struct weft_comm_coll coll;
 	struct weft_comm_ctl ctl;
-	uint8_t *
-		departed; /* by rank: sends nothing more; see p2p/unmatched.c */
-	uint64_t failed;  /* process number of a member that died, + 1 */
 	uint32_t refs;
-	uint32_t n_sends;	 /* sends and rendezvous not yet finished
-				    internally, freed requests included */
-	uint32_t n_probed;	 /* messages probed and not yet received */
+	uint64_t failed;	 /* process number of a member that died, + 1 */
 	struct weft_child child; /* in its session's list */
 	struct weft_comm *local; /* inter: the local intracommunicator */
-	uint32_t part_seq; /* tags of partitions given out; see p2p/part.c */
-	struct weft_bsend *bsend;	  /* attached buffer; see p2p.h */
-	struct weft_unmatched_note *left; /* only p2p/unmatched.c */
-	struct weft_nic_match
-		*nic;	 /* one block; only p2p/nic_send.c. NULL unless
-		      matching on the network card is wanted */
-	bool is_settled; /* that is known */
-	bool wants_nic;	 /* all members say the same */
+	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
+	bool wants_nic; /* matching on the network card: all say the same */
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64]; /* string tag it was created with, cut */
-	/* below: only core/attr.c, core/info.c, core/errh.c, mpi_topo.c */
+	/* attached, by whoever defines it: core/attr.c, core/info.c,
+	 * core/errh.c, mpi/mpi_topo.c */
 	struct weft_attrs *attrs;
 	struct weft_info *info;
 	struct weft_errh *errh;

@@ -37,7 +37,7 @@ static void ask_back(struct weft_req *req)
 	if (req->send.is_eager) {
 		req->is_done = false;
 		weft_req_get(req);
-		req->comm->n_sends++;
+		req->comm->p2p.n_sends++;
 	}
 	weft_peer_control(req->peer, &head, &fin, sizeof(fin));
 }
@@ -73,7 +73,7 @@ int weft_req_cancel(struct weft_req *req)
 		cancelled(req);
 		weft_p2p_finish(req, 0);
 	} else if (req->kind == WEFT_REQ_RECV && !req->is_done && req->comm &&
-		   req->comm->nic) {
+		   req->comm->p2p.nic) {
 		weft_nic_cancel(req);
 	}
 	weft_vci_unlock(vci);
@@ -172,7 +172,7 @@ static bool drop_interest(struct weft_req *req)
 	req->send.is_asked = false;
 	if (!req->send.is_eager || !req->send.in_fabric)
 		return false;
-	req->comm->n_sends--;
+	req->comm->p2p.n_sends--;
 	weft_req_put(req);
 	return true;
 }

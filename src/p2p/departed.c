@@ -45,7 +45,7 @@ void weft_departed_on_wait(struct weft_req *req)
 {
 	struct weft_comm *comm = req->comm;
 
-	if (!comm || !comm->departed || req->is_done)
+	if (!comm || !comm->p2p.departed || req->is_done)
 		return;
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
 		/* its leaving itself goes on in the control context */
@@ -82,11 +82,11 @@ static void end_all(struct weft_comm *comm)
 
 void weft_p2p_departed_locked(struct weft_comm *comm, int32_t rank)
 {
-	if (!comm->departed)
-		comm->departed = calloc((size_t)comm->remote_size, 1);
-	if (!comm->departed || comm->departed[rank])
+	if (!comm->p2p.departed)
+		comm->p2p.departed = calloc((size_t)comm->remote_size, 1);
+	if (!comm->p2p.departed || comm->p2p.departed[rank])
 		return;
-	comm->departed[rank] = 1;
+	comm->p2p.departed[rank] = 1;
 	comm->vci->n_failed++;
 	end_all(comm);
 }
@@ -121,7 +121,7 @@ static bool each_other(const struct weft_comm *comm,
 		struct weft_peer *peer;
 
 		if ((!comm->is_inter && i == comm->rank) ||
-			(comm->departed && comm->departed[i]))
+			(comm->p2p.departed && comm->p2p.departed[i]))
 			continue;
 		peer = weft_comm_peer((struct weft_comm *)comm, (uint32_t)i);
 		if (peer && peer->state != WEFT_PEER_FAILED && !fn(comm, peer))

@@ -43,7 +43,7 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 		weft_p2p_finish(req, peer->err);
 		return;
 	}
-	if (req->kind == WEFT_REQ_RECV && req->comm->nic &&
+	if (req->kind == WEFT_REQ_RECV && req->comm->p2p.nic &&
 		weft_nic_lose(req, peer))
 		return;
 	if (weft_req_is_posted(req) || req->peer != peer) {

@@ -18,21 +18,22 @@ bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed)
 static bool is_last_here(const struct weft_comm *comm)
 {
 	for (int32_t i = 0; i < comm->remote_size; i++)
-		if (!comm->departed[i] && (comm->is_inter || i != comm->rank))
+		if (!comm->p2p.departed[i] &&
+			(comm->is_inter || i != comm->rank))
 			return false;
 	return true;
 }
 
 int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 {
-	if (!comm->departed || rank >= comm->remote_size)
+	if (!comm->p2p.departed || rank >= comm->remote_size)
 		return 0;
-	if (rank >= 0 && comm->departed[rank] && comm->failed)
+	if (rank >= 0 && comm->p2p.departed[rank] && comm->failed)
 		return weft_err_set(WEFT_ERR_PEER,
 			"rank %d has left the communicator after process %u "
 			"died",
 			(int)rank, (uint32_t)(comm->failed - 1));
-	if (rank >= 0 && comm->departed[rank])
+	if (rank >= 0 && comm->p2p.departed[rank])
 		return weft_err_set(WEFT_ERR_OTHER,
 			"rank %d has left the communicator and sends nothing "
 			"more on it",
@@ -40,7 +41,7 @@ int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 	/* this process may have sent to itself, and another thread may yet */
 	if (rank == WEFT_ANY_SOURCE && is_last_here(comm) &&
 		(comm->is_inter ||
-			(!comm->n_sends && weft_thread_check_is_single())))
+			(!comm->p2p.n_sends && weft_thread_check_is_single())))
 		return weft_err_set(WEFT_ERR_OTHER,
 			"all others have left the communicator and send "
 			"nothing more on it");

@@ -50,7 +50,7 @@ static bool is_peer_flushed(struct weft_peer *peer)
 bool weft_p2p_is_flushed_locked(struct weft_comm *comm)
 {
 	uint32_t size = (uint32_t)comm->remote_size;
-	bool is_flushed = comm->n_sends == 0;
+	bool is_flushed = comm->p2p.n_sends == 0;
 
 	if (!comm->vci->net)
 		return is_flushed;

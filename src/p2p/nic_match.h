@@ -3,7 +3,7 @@
  *
  * All that the other files of this room call of it; nic_send.c and nic_recv.c
  * do it. A build without (configure --disable-nic-matching) has nic_none.c
- * instead: there comm->nic stays NULL, no message is_nic, and who asks a
+ * instead: there comm->p2p.nic stays NULL, no message is_nic, and who asks a
  * process hears that it matches in software. VCI's lock held everywhere. */
 #ifndef WEFT_NIC_MATCH_H
 #define WEFT_NIC_MATCH_H

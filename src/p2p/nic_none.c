@@ -10,7 +10,7 @@ void weft_nic_settle_locked(
 	struct weft_comm *comm, bool wants_nic, bool is_named_only)
 {
 	(void)is_named_only;
-	comm->is_settled = true;
+	comm->p2p.is_settled = true;
 	comm->wants_nic = wants_nic;
 	if (wants_nic)
 		weft_log_debug("P2P-MATCH",
@@ -53,7 +53,7 @@ void weft_nic_on_match(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	comm = weft_vci_core_comm(vci, head->ctx);
-	if (!comm || !comm->is_settled) {
+	if (!comm || !comm->p2p.is_settled) {
 		weft_dispatch_keep(vci, peer, head, payload, len);
 		return;
 	}

@@ -33,7 +33,7 @@ static int no_such_source(struct weft_req *req)
 static void nic_recv_arrived(
 	struct weft_req *req, int err, size_t len, uint64_t tag)
 {
-	const struct weft_nic_match *nic = req->comm->nic;
+	const struct weft_nic_match *nic = req->comm->p2p.nic;
 
 	if (err && err != WEFT_ERR_TRUNCATE) {
 		weft_p2p_finish(req, err);
@@ -56,7 +56,7 @@ static void nic_recv_arrived(
 /* The card gave a receive back. */
 static void came_back(struct weft_req *req)
 {
-	struct weft_nic_match *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->p2p.nic;
 	bool is_asked = req->recv.is_asked;
 
 	req->recv.is_asked = false;
@@ -116,7 +116,7 @@ static int aim(struct weft_req *req, struct weft_tagged *msg)
 
 static int nic_recv_post(struct weft_req *req)
 {
-	const struct weft_nic_match *nic = req->comm->nic;
+	const struct weft_nic_match *nic = req->comm->p2p.nic;
 	struct weft_claim *claim = req->claim;
 	struct weft_tagged msg = {
 		.tag = weft_nic_tag(nic, req->src, req->tag),
@@ -148,7 +148,7 @@ static void nic_recv_take_back(struct weft_req *req, int err)
 /* WEFT_AGAIN, or it is the card's or over. */
 static int nic_recv_hand_over(struct weft_req *req)
 {
-	struct weft_nic_match *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->p2p.nic;
 	int err = nic_recv_post(req);
 
 	if (err == WEFT_AGAIN)
@@ -222,7 +222,7 @@ static int nic_recv_check(
 
 void weft_nic_recv(struct weft_req *req, struct weft_message *message)
 {
-	struct weft_nic_match *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->p2p.nic;
 	int err;
 
 	req->status.err = 0;
@@ -371,8 +371,9 @@ struct weft_message *weft_nic_probe(struct weft_comm *comm, int32_t rank,
 		/* what comes to the card wakes nobody */
 		weft_progress_try(comm->vci);
 		message = weft_match_find(&comm->match, ctx, rank, tag);
-		if (message == &comm->nic->marker)
-			message = nic_recv_look(comm->nic, rank, tag, is_claim);
+		if (message == &comm->p2p.nic->marker)
+			message = nic_recv_look(
+				comm->p2p.nic, rank, tag, is_claim);
 		if (message || !is_blocking || weft_failure_source(comm, rank))
 			return message;
 	}
@@ -469,7 +470,7 @@ static void sweep(struct weft_nic_match *nic)
 
 void weft_nic_leave(struct weft_comm *comm)
 {
-	struct weft_nic_match *nic = comm->nic;
+	struct weft_nic_match *nic = comm->p2p.nic;
 
 	if (!nic->is_on || nic->is_sweeping)
 		return;
@@ -480,7 +481,7 @@ void weft_nic_leave(struct weft_comm *comm)
 
 bool weft_p2p_is_drained_locked(struct weft_comm *comm)
 {
-	struct weft_nic_match *nic = comm->nic;
+	struct weft_nic_match *nic = comm->p2p.nic;
 
 	if (!nic || !nic->is_on || nic->is_empty)
 		return true;
@@ -532,7 +533,7 @@ static void purge_dests(struct weft_nic_match *nic)
 
 void weft_nic_purge(struct weft_comm *comm)
 {
-	struct weft_nic_match *nic = comm->nic;
+	struct weft_nic_match *nic = comm->p2p.nic;
 	struct weft_vci *vci = comm->vci;
 
 	if (nic->is_on) {

@@ -135,7 +135,7 @@ static void on_injected(struct weft_op *op, int err, size_t len)
 	(void)len;
 	nic->comm->vci->net->n_failed += err != 0;
 	if (--nic->n_injected == 0) {
-		nic->comm->n_sends--;
+		nic->comm->p2p.n_sends--;
 		weft_comm_put(nic->comm);
 	}
 }
@@ -164,12 +164,12 @@ void weft_nic_settle_locked(
 {
 	const char *why = "out of memory";
 
-	comm->is_settled = true;
+	comm->p2p.is_settled = true;
 	comm->wants_nic = wants_nic;
 	if (wants_nic)
-		comm->nic = nic_new(comm);
-	if (comm->nic)
-		why = nic_send_refuse(comm->nic, is_named_only);
+		comm->p2p.nic = nic_new(comm);
+	if (comm->p2p.nic)
+		why = nic_send_refuse(comm->p2p.nic, is_named_only);
 	if (wants_nic)
 		weft_log_debug("P2P-MATCH",
 			"communicator \"%s\" of %d: receives are matched %s%s",
@@ -177,7 +177,7 @@ void weft_nic_settle_locked(
 			why ? "in software: " : "by the network card",
 			why ? why : "");
 	if (!why) {
-		comm->match.nic = &comm->nic->marker;
+		comm->match.nic = &comm->p2p.nic->marker;
 		comm->match.n_unexpected++;
 	}
 	weft_dispatch_replay(comm->vci, comm->ctx); /* who asked too early */
@@ -185,12 +185,12 @@ void weft_nic_settle_locked(
 
 bool weft_nic_is_on(const struct weft_comm *comm)
 {
-	return comm->nic && comm->nic->is_on;
+	return comm->p2p.nic && comm->p2p.nic->is_on;
 }
 
 const int *weft_nic_tag_ub(const struct weft_comm *comm)
 {
-	return comm->nic ? &comm->nic->tag_ub : NULL;
+	return comm->p2p.nic ? &comm->p2p.nic->tag_ub : NULL;
 }
 
 /* ---- asking ---- */
@@ -212,10 +212,10 @@ static void nic_send_answer(
 {
 	struct weft_wire_match wire = { .kind = WEFT_WIRE_MATCH_SOFTWARE };
 
-	if (comm->nic && weft_nic_has(comm->nic, (int32_t)rank)) {
+	if (comm->p2p.nic && weft_nic_has(comm->p2p.nic, (int32_t)rank)) {
 		wire.kind = WEFT_WIRE_MATCH_NIC;
-		wire.base = weft_nic_tag(comm->nic, (int32_t)rank, 0);
-		wire.tag_ub = (uint32_t)comm->nic->tag_ub;
+		wire.base = weft_nic_tag(comm->p2p.nic, (int32_t)rank, 0);
+		wire.tag_ub = (uint32_t)comm->p2p.nic->tag_ub;
 	}
 	if (nic_send_say(comm, peer, &wire))
 		weft_peer_fail(peer, WEFT_ERR_NOMEM);
@@ -266,7 +266,8 @@ void weft_nic_on_match(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	comm = weft_vci_core_comm(vci, head->ctx);
-	if ((!comm || !comm->is_settled) && wire.kind == WEFT_WIRE_MATCH_ASK) {
+	if ((!comm || !comm->p2p.is_settled) &&
+		wire.kind == WEFT_WIRE_MATCH_ASK) {
 		weft_dispatch_keep(vci, peer, head, payload, len);
 		return;
 	}
@@ -279,8 +280,9 @@ void weft_nic_on_match(struct weft_vci *vci, struct weft_peer *peer,
 		nic_send_answer(comm, peer, head->src);
 		return;
 	}
-	dest = comm->nic ? weft_map_get(&comm->nic->dests, head->src + 1ull)
-			 : NULL;
+	dest = comm->p2p.nic
+		       ? weft_map_get(&comm->p2p.nic->dests, head->src + 1ull)
+		       : NULL;
 	if (dest && dest->how == WEFT_NIC_ASKED &&
 		nic_send_is_sound(comm, &wire))
 		told(comm, peer, dest, &wire);
@@ -355,12 +357,12 @@ static int nic_send_check(
 
 static int inject(struct weft_req *req, const struct weft_tagged *msg)
 {
-	struct weft_nic_match *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->p2p.nic;
 	int err = weft_tagged_inject(req->vci->net, msg, &nic->injected);
 
 	if (!err && nic->n_injected++ == 0) {
 		weft_comm_get(req->comm);
-		req->comm->n_sends++; /* all of them as one */
+		req->comm->p2p.n_sends++; /* all of them as one */
 	}
 	return err;
 }
@@ -394,7 +396,7 @@ static int send_card(struct weft_req *req, const struct weft_nic_dest *dest)
 
 bool weft_nic_send(struct weft_req *req, int *rc_out)
 {
-	struct weft_nic_match *nic = req->comm->nic;
+	struct weft_nic_match *nic = req->comm->p2p.nic;
 	struct weft_nic_dest *dest;
 	int err = 0;
 

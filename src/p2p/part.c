@@ -195,11 +195,11 @@ int weft_psend_init(
 	if (parts)
 		parts->list = list_new(parts, (uint32_t)n_parts);
 	if (parts && parts->list) {
-		parts->setup.first_tag = comm->part_seq;
+		parts->setup.first_tag = comm->p2p.part_seq;
 		parts->setup.n_parts = (uint32_t)n_parts;
 		parts->setup.part_len =
 			(uint64_t)(msg->count * msg->type->size);
-		comm->part_seq += (uint32_t)n_parts;
+		comm->p2p.part_seq += (uint32_t)n_parts;
 		err = send_setup(parts);
 	}
 	if (err && parts)

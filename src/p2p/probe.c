@@ -89,7 +89,7 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 		if (!message->is_nic)
 			weft_match_take(&comm->match, message);
 		weft_comm_get(comm);
-		comm->n_probed++;
+		comm->p2p.n_probed++;
 	} else if (!err) {
 		err = weft_failure_source(comm, rank);
 	}
@@ -123,7 +123,7 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 	if (req) {
 		weft_req_get(req);
 		weft_recv_deliver_take(req, message);
-		comm->n_probed--;
+		comm->p2p.n_probed--;
 		weft_comm_put(comm);
 		*req_out = req;
 	}

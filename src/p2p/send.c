@@ -68,7 +68,7 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	(void)len;
 	req->send.in_fabric = false;
 	if (weft_unlikely(req->send.is_asked)) {
-		req->comm->n_sends--; /* the answer completes it */
+		req->comm->p2p.n_sends--; /* the answer completes it */
 		weft_req_put(req);
 	} else {
 		weft_send_finish(req, err);
@@ -148,7 +148,7 @@ static int send_now(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
 
-	if (!peer->is_shm && weft_unlikely(req->comm->nic != NULL)) {
+	if (!peer->is_shm && weft_unlikely(req->comm->p2p.nic != NULL)) {
 		int rc;
 
 		req->out.push = push_send; /* it may have to wait */
@@ -199,7 +199,7 @@ static int send_begin(struct weft_req *req, bool is_last)
 		return rc;
 	}
 	weft_req_get(req);
-	req->comm->n_sends++;
+	req->comm->p2p.n_sends++;
 	if (weft_likely(weft_peer_is_clear(peer)))
 		rc = send_now(req);
 	if (rc == WEFT_AGAIN) {

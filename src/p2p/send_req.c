@@ -21,7 +21,7 @@ void *weft_send_run(struct weft_req *req)
 
 void weft_send_finish(struct weft_req *req, int err)
 {
-	req->comm->n_sends--;
+	req->comm->p2p.n_sends--;
 	req->send.is_asked = false; /* its data was asked for meanwhile */
 	weft_p2p_finish(req, err);
 }

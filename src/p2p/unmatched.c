@@ -30,10 +30,10 @@ void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
 	if (!n)
 		return; /* the rest is said without it */
 	*n = (struct weft_unmatched_note){
-		.next = comm->left,
+		.next = comm->p2p.unmatched,
 		.left = { .kind = kind, .rank = rank, .tag = tag, .len = len },
 	};
-	comm->left = n;
+	comm->p2p.unmatched = n;
 }
 
 /* ---- sends that will never be received ---- */
@@ -145,7 +145,7 @@ static void judge_probed(struct weft_message *message)
 		weft_message_free(message);
 	} else
 		refuse_take(message, WEFT_UNMATCHED_HANDLE, message->sreq);
-	comm->n_probed--;
+	comm->p2p.n_probed--;
 	weft_comm_put(comm);
 }
 
@@ -165,7 +165,7 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 			return;
 		}
 	}
-	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL)
+	while (comm->p2p.n_probed && (m = next_probed(comm, &pos)) != NULL)
 		if (m->is_rts && m->peer == peer && m->ctx == ctx &&
 			m->sreq == sreq) {
 			m->is_last = true;
@@ -197,7 +197,7 @@ void weft_unmatched_on_refused(struct weft_req *req)
 
 void weft_p2p_leave_locked(struct weft_comm *comm)
 {
-	if (comm->n_sends)
+	if (comm->p2p.n_sends)
 		say_all_last(comm);
 	weft_p2p_refuse_locked(comm);
 }
@@ -207,12 +207,12 @@ void weft_p2p_refuse_locked(struct weft_comm *comm)
 	struct weft_message *m;
 	uint32_t pos = 0;
 
-	if (comm->nic)
+	if (comm->p2p.nic)
 		weft_nic_leave(comm);
 	weft_list_for_each(link, next, &comm->match.arrived)
 		weft_unmatched_judge(
 			weft_container_of(link, struct weft_message, arrived));
-	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL)
+	while (comm->p2p.n_probed && (m = next_probed(comm, &pos)) != NULL)
 		judge_probed(m);
 }
 
@@ -306,11 +306,12 @@ void weft_p2p_unmatched_locked(
 	const struct weft_message *m;
 	uint32_t pos = 0;
 
-	for (const struct weft_unmatched_note *n = comm->left; n; n = n->next)
+	for (const struct weft_unmatched_note *n = comm->p2p.unmatched; n;
+		n = n->next)
 		fn(&n->left, arg);
 	if (comm->refs > 1)
 		tell_requests(comm, fn, arg);
-	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL)
+	while (comm->p2p.n_probed && (m = next_probed(comm, &pos)) != NULL)
 		tell_message(m, WEFT_UNMATCHED_HANDLE, fn, arg);
 	weft_list_for_each(link, next, &comm->match.arrived)
 	{
@@ -326,19 +327,19 @@ static void purge_noted(struct weft_comm *comm)
 	struct weft_message *m;
 	uint32_t pos = 0;
 
-	while (comm->left) {
-		struct weft_unmatched_note *n = comm->left;
+	while (comm->p2p.unmatched) {
+		struct weft_unmatched_note *n = comm->p2p.unmatched;
 
-		comm->left = n->next;
+		comm->p2p.unmatched = n->next;
 		free(n);
 	}
-	while (comm->n_probed && (m = next_probed(comm, &pos)) != NULL) {
+	while (comm->p2p.n_probed && (m = next_probed(comm, &pos)) != NULL) {
 		if (!m->is_rts)
 			weft_p2p_owe(m->peer, m->len);
 		if (m->is_nic)
 			weft_nic_discard(m);
 		weft_message_free(m);
-		comm->n_probed--;
+		comm->p2p.n_probed--;
 		weft_comm_put(comm);
 	}
 }
@@ -359,7 +360,7 @@ void weft_p2p_purge_locked(struct weft_comm *comm)
 	struct weft_link *link;
 
 	purge_noted(comm);
-	if (comm->nic)
+	if (comm->p2p.nic)
 		weft_nic_purge(comm);
 	while (!weft_list_is_empty(&match->arrived)) {
 		struct weft_message *m = weft_container_of(
