@@ -96,7 +96,8 @@ function check_address(x, mode, type, len,    name)
 	name = x == "indx" ? "index" : x
 	if (type ~ /^(weights|words|key|loc|opaque)$/ && mode != ">" || \
 		type == "weights" || type == "Status" && mode == ">" || \
-		type == "attr" && mode == ":" || type == "buf")
+		type == "attr" && mode == ":" || type == "buf" || \
+		tolower(type) ~ /^fn\..*(copy|delete)/)
 		return
 	if (type ~ /^fn\./)
 		x = "(const void *)(uintptr_t)" x

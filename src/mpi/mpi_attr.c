@@ -15,69 +15,51 @@ static int mpi_attr_end(const char *func, int err)
 
 /* ---- keys ---- */
 
-/* The argument's name, which MPI_Keyval_create has without its beginning. */
-static const char *key_name(int kind)
-{
-	return kind == WEFT_KIND_TYPE  ? "type_keyval"
-	       : kind == WEFT_KIND_WIN ? "win_keyval"
-				       : "comm_keyval";
-}
+typedef void plain_fn(void);
 
 /* The user's functions differ only in the handle's type, which is a pointer
  * for each kind of object. */
-static int mpi_attr_create(int kind, enum weft_attr_lang lang,
-	void (*copy)(void), void (*del)(void), void *extra, int *keyval)
+static int mpi_attr_create(int kind, enum weft_attr_lang lang, plain_fn *copy,
+	plain_fn *del, void *extra, int *keyval)
 {
-	int err = weft_check_ptr(keyval, key_name(kind));
-
-	return err ? err
-		   : weft_keyval_create(kind, lang, (weft_attr_copy_fn *)copy,
-			     (weft_attr_delete_fn *)del, extra, keyval);
+	return weft_keyval_create(kind, lang, (weft_attr_copy_fn *)copy,
+		(weft_attr_delete_fn *)del, extra, keyval);
 }
 
 static int free_key(int kind, int *keyval)
 {
-	int err = weft_check_ptr(keyval, key_name(kind));
+	int err = weft_keyval_free(kind, *keyval);
 
-	if (!err)
-		err = weft_keyval_free(kind, *keyval);
 	if (!err)
 		*keyval = MPI_KEYVAL_INVALID;
 	return err;
 }
 
-typedef void plain_fn(void);
-
-int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
+static int mpi_comm_create_keyval(MPI_Comm_copy_attr_function *copy,
 	MPI_Comm_delete_attr_function *del, int *keyval, void *extra_state)
 {
-	return mpi_attr_end("MPI_Comm_create_keyval",
-		mpi_attr_create(WEFT_KIND_COMM, WEFT_ATTR_C, (plain_fn *)copy,
-			(plain_fn *)del, extra_state, keyval));
+	return mpi_attr_create(WEFT_KIND_COMM, WEFT_ATTR_C, (plain_fn *)copy,
+		(plain_fn *)del, extra_state, keyval);
 }
 
-int PMPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *del,
+static int mpi_keyval_create(MPI_Copy_function *copy, MPI_Delete_function *del,
 	int *keyval, void *extra_state)
 {
-	return mpi_attr_end("MPI_Keyval_create",
-		mpi_attr_create(WEFT_KIND_COMM, WEFT_ATTR_C, (plain_fn *)copy,
-			(plain_fn *)del, extra_state, keyval));
+	return mpi_comm_create_keyval(copy, del, keyval, extra_state);
 }
 
-int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy,
+static int mpi_type_create_keyval(MPI_Type_copy_attr_function *copy,
 	MPI_Type_delete_attr_function *del, int *keyval, void *extra_state)
 {
-	return mpi_attr_end("MPI_Type_create_keyval",
-		mpi_attr_create(WEFT_KIND_TYPE, WEFT_ATTR_C, (plain_fn *)copy,
-			(plain_fn *)del, extra_state, keyval));
+	return mpi_attr_create(WEFT_KIND_TYPE, WEFT_ATTR_C, (plain_fn *)copy,
+		(plain_fn *)del, extra_state, keyval);
 }
 
-int PMPI_Win_create_keyval(MPI_Win_copy_attr_function *copy,
+static int mpi_win_create_keyval(MPI_Win_copy_attr_function *copy,
 	MPI_Win_delete_attr_function *del, int *keyval, void *extra_state)
 {
-	return mpi_attr_end("MPI_Win_create_keyval",
-		mpi_attr_create(WEFT_KIND_WIN, WEFT_ATTR_C, (plain_fn *)copy,
-			(plain_fn *)del, extra_state, keyval));
+	return mpi_attr_create(WEFT_KIND_WIN, WEFT_ATTR_C, (plain_fn *)copy,
+		(plain_fn *)del, extra_state, keyval);
 }
 
 int weft_f_comm_create_keyval(MPI_Comm_copy_attr_function *copy,
@@ -104,28 +86,24 @@ int weft_f_win_create_keyval(MPI_Win_copy_attr_function *copy,
 			(plain_fn *)copy, (plain_fn *)del, extra, keyval_out));
 }
 
-int PMPI_Comm_free_keyval(int *keyval)
+static int mpi_comm_free_keyval(int *keyval)
 {
-	return mpi_attr_end(
-		"MPI_Comm_free_keyval", free_key(WEFT_KIND_COMM, keyval));
+	return free_key(WEFT_KIND_COMM, keyval);
 }
 
-int PMPI_Keyval_free(int *keyval)
+static int mpi_keyval_free(int *keyval)
 {
-	return mpi_attr_end(
-		"MPI_Keyval_free", free_key(WEFT_KIND_COMM, keyval));
+	return free_key(WEFT_KIND_COMM, keyval);
 }
 
-int PMPI_Type_free_keyval(int *keyval)
+static int mpi_type_free_keyval(int *keyval)
 {
-	return mpi_attr_end(
-		"MPI_Type_free_keyval", free_key(WEFT_KIND_TYPE, keyval));
+	return free_key(WEFT_KIND_TYPE, keyval);
 }
 
-int PMPI_Win_free_keyval(int *keyval)
+static int mpi_win_free_keyval(int *keyval)
 {
-	return mpi_attr_end(
-		"MPI_Win_free_keyval", free_key(WEFT_KIND_WIN, keyval));
+	return free_key(WEFT_KIND_WIN, keyval);
 }
 
 /* ---- communicators ---- */
@@ -183,108 +161,103 @@ static int check_not_predefined(int keyval)
 		       : 0;
 }
 
-static int set_comm(MPI_Comm comm, int keyval, enum weft_attr_lang lang,
-	intptr_t value, const char *func)
+static int set_comm(struct weft_comm *comm, int keyval,
+	enum weft_attr_lang lang, intptr_t value)
 {
-	struct weft_comm *of = NULL;
-	int err = weft_check_comm(comm, &of);
+	int err = check_not_predefined(keyval);
 
-	if (!err)
-		err = check_not_predefined(keyval);
-	if (!err)
-		err = weft_attr_set(
-			&of->attrs, WEFT_KIND_COMM, comm, keyval, lang, value);
-	return weft_mpi_end(of, func, err);
+	return err ? err
+		   : weft_attr_set(&comm->attrs, WEFT_KIND_COMM,
+			     weft_mpi_comm_handle(comm), keyval, lang, value);
 }
 
-static int get_comm(MPI_Comm comm, int keyval, enum weft_attr_lang lang,
-	void *attribute_val, int *flag, const char *func)
+/* What was found goes out, an address or an integer. */
+static int put_found(int err, bool found, intptr_t value, void *to, int *flag)
 {
-	struct weft_comm *of = NULL;
-	intptr_t value = 0;
-	bool found = true;
-	int err = weft_check_comm(comm, &of);
-
-	if (!err)
-		err = weft_check_ptr(attribute_val, "attribute_val");
-	if (!err)
-		err = weft_check_ptr(flag, "flag");
-	if (!err && is_predefined(keyval)) {
-		const int *set = predefined(of, keyval);
-
-		found = has_predefined(of, keyval);
-		value = lang == WEFT_ATTR_C ? (intptr_t)set : *set;
-	} else if (!err) {
-		err = weft_attr_get(&of->attrs, WEFT_KIND_COMM, keyval, lang,
-			&value, &found);
-	}
 	if (err)
-		return weft_mpi_raise(of, func, err);
+		return err;
 	*flag = found;
 	if (found)
-		memcpy(attribute_val, &value, sizeof(value));
-	return MPI_SUCCESS;
+		memcpy(to, &value, sizeof(value));
+	return 0;
 }
 
-static int delete_comm(MPI_Comm comm, int keyval, const char *func)
+static int get_comm(const struct weft_comm *comm, int keyval,
+	enum weft_attr_lang lang, void *attribute_val, int *flag)
 {
-	struct weft_comm *of = NULL;
-	int err = weft_check_comm(comm, &of);
+	intptr_t value = 0;
+	bool found = true;
+	int err = 0;
 
-	if (!err)
-		err = check_not_predefined(keyval);
-	if (!err)
-		err = weft_attr_delete(
-			&of->attrs, WEFT_KIND_COMM, comm, keyval);
-	return weft_mpi_end(of, func, err);
+	if (is_predefined(keyval)) {
+		const int *set = predefined(comm, keyval);
+
+		found = has_predefined(comm, keyval);
+		value = lang == WEFT_ATTR_C ? (intptr_t)set : *set;
+	} else {
+		err = weft_attr_get(&comm->attrs, WEFT_KIND_COMM, keyval, lang,
+			&value, &found);
+	}
+	return put_found(err, found, value, attribute_val, flag);
 }
 
-int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *attribute_val)
+static int mpi_comm_set_attr(
+	struct weft_comm *comm, int keyval, void *attribute_val)
 {
-	return set_comm(comm, keyval, WEFT_ATTR_C, (intptr_t)attribute_val,
-		"MPI_Comm_set_attr");
+	return set_comm(comm, keyval, WEFT_ATTR_C, (intptr_t)attribute_val);
+}
+
+static int mpi_attr_put(struct weft_comm *comm, int keyval, void *attribute_val)
+{
+	return mpi_comm_set_attr(comm, keyval, attribute_val);
 }
 
 int weft_f_comm_set_attr(MPI_Comm comm, int keyval, MPI_Aint value)
 {
-	return set_comm(
-		comm, keyval, WEFT_ATTR_FORTRAN, value, "MPI_Comm_set_attr");
+	struct weft_comm *of = NULL;
+	int err = weft_check_comm(comm, &of);
+
+	if (!err)
+		err = set_comm(of, keyval, WEFT_ATTR_FORTRAN, value);
+	return weft_mpi_end(of, "MPI_Comm_set_attr", err);
 }
 
-int PMPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val)
+static int mpi_comm_get_attr(const struct weft_comm *comm, int keyval,
+	void *attribute_val, int *flag)
 {
-	return set_comm(comm, keyval, WEFT_ATTR_C, (intptr_t)attribute_val,
-		"MPI_Attr_put");
+	return get_comm(comm, keyval, WEFT_ATTR_C, attribute_val, flag);
 }
 
-int PMPI_Comm_get_attr(
-	MPI_Comm comm, int keyval, void *attribute_val, int *flag)
+static int mpi_attr_get(const struct weft_comm *comm, int keyval,
+	void *attribute_val, int *flag)
 {
-	return get_comm(comm, keyval, WEFT_ATTR_C, attribute_val, flag,
-		"MPI_Comm_get_attr");
+	return mpi_comm_get_attr(comm, keyval, attribute_val, flag);
 }
 
 int weft_f_comm_get_attr(
 	MPI_Comm comm, int keyval, MPI_Aint *value_out, int *flag_out)
 {
-	return get_comm(comm, keyval, WEFT_ATTR_FORTRAN, value_out, flag_out,
-		"MPI_Comm_get_attr");
+	struct weft_comm *of = NULL;
+	int err = weft_check_comm(comm, &of);
+
+	if (!err)
+		err = get_comm(
+			of, keyval, WEFT_ATTR_FORTRAN, value_out, flag_out);
+	return weft_mpi_end(of, "MPI_Comm_get_attr", err);
 }
 
-int PMPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag)
+static int mpi_comm_delete_attr(struct weft_comm *comm, int keyval)
 {
-	return get_comm(
-		comm, keyval, WEFT_ATTR_C, attribute_val, flag, "MPI_Attr_get");
+	int err = check_not_predefined(keyval);
+
+	return err ? err
+		   : weft_attr_delete(&comm->attrs, WEFT_KIND_COMM,
+			     weft_mpi_comm_handle(comm), keyval);
 }
 
-int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval)
+static int mpi_attr_delete(struct weft_comm *comm, int keyval)
 {
-	return delete_comm(comm, keyval, "MPI_Comm_delete_attr");
-}
-
-int PMPI_Attr_delete(MPI_Comm comm, int keyval)
-{
-	return delete_comm(comm, keyval, "MPI_Attr_delete");
+	return mpi_comm_delete_attr(comm, keyval);
 }
 
 /* ---- types ---- */
@@ -294,73 +267,62 @@ static struct weft_attrs **type_attrs(struct weft_type *type)
 	return (struct weft_attrs **)(void *)&type->attrs;
 }
 
-static int set_type(MPI_Datatype datatype, int keyval, enum weft_attr_lang lang,
-	intptr_t value)
+static int set_type(struct weft_type *type, int keyval,
+	enum weft_attr_lang lang, intptr_t value)
 {
-	struct weft_type *type = NULL;
-	int err = weft_check_type(datatype, &type);
-
-	if (!err)
-		err = weft_attr_set(type_attrs(type), WEFT_KIND_TYPE, datatype,
-			keyval, lang, value);
-	return mpi_attr_end("MPI_Type_set_attr", err);
+	return weft_attr_set(type_attrs(type), WEFT_KIND_TYPE,
+		weft_mpi_type_handle(type), keyval, lang, value);
 }
 
-static int get_type(MPI_Datatype datatype, int keyval, enum weft_attr_lang lang,
-	void *attribute_val, int *flag)
+static int get_type(struct weft_type *type, int keyval,
+	enum weft_attr_lang lang, void *attribute_val, int *flag)
 {
-	struct weft_type *type = NULL;
 	intptr_t value = 0;
 	bool found = false;
-	int err = weft_check_type(datatype, &type);
+	int err = weft_attr_get(
+		type_attrs(type), WEFT_KIND_TYPE, keyval, lang, &value, &found);
 
-	if (!err)
-		err = weft_check_ptr(attribute_val, "attribute_val");
-	if (!err)
-		err = weft_check_ptr(flag, "flag");
-	if (!err)
-		err = weft_attr_get(type_attrs(type), WEFT_KIND_TYPE, keyval,
-			lang, &value, &found);
-	if (err)
-		return mpi_attr_end("MPI_Type_get_attr", err);
-	*flag = found;
-	if (found)
-		memcpy(attribute_val, &value, sizeof(value));
-	return MPI_SUCCESS;
+	return put_found(err, found, value, attribute_val, flag);
 }
 
-int PMPI_Type_set_attr(MPI_Datatype datatype, int keyval, void *attribute_val)
+static int mpi_type_set_attr(
+	struct weft_type *type, int keyval, void *attribute_val)
 {
-	return set_type(datatype, keyval, WEFT_ATTR_C, (intptr_t)attribute_val);
+	return set_type(type, keyval, WEFT_ATTR_C, (intptr_t)attribute_val);
 }
 
 int weft_f_type_set_attr(MPI_Datatype datatype, int keyval, MPI_Aint value)
 {
-	return set_type(datatype, keyval, WEFT_ATTR_FORTRAN, value);
+	struct weft_type *type = NULL;
+	int err = weft_check_type(datatype, &type);
+
+	if (!err)
+		err = set_type(type, keyval, WEFT_ATTR_FORTRAN, value);
+	return mpi_attr_end("MPI_Type_set_attr", err);
 }
 
-int PMPI_Type_get_attr(
-	MPI_Datatype datatype, int keyval, void *attribute_val, int *flag)
+static int mpi_type_get_attr(
+	struct weft_type *type, int keyval, void *attribute_val, int *flag)
 {
-	return get_type(datatype, keyval, WEFT_ATTR_C, attribute_val, flag);
+	return get_type(type, keyval, WEFT_ATTR_C, attribute_val, flag);
 }
 
 int weft_f_type_get_attr(
 	MPI_Datatype datatype, int keyval, MPI_Aint *value_out, int *flag_out)
 {
-	return get_type(
-		datatype, keyval, WEFT_ATTR_FORTRAN, value_out, flag_out);
-}
-
-int PMPI_Type_delete_attr(MPI_Datatype datatype, int keyval)
-{
 	struct weft_type *type = NULL;
 	int err = weft_check_type(datatype, &type);
 
 	if (!err)
-		err = weft_attr_delete(
-			type_attrs(type), WEFT_KIND_TYPE, datatype, keyval);
-	return mpi_attr_end("MPI_Type_delete_attr", err);
+		err = get_type(
+			type, keyval, WEFT_ATTR_FORTRAN, value_out, flag_out);
+	return mpi_attr_end("MPI_Type_get_attr", err);
+}
+
+static int mpi_type_delete_attr(struct weft_type *type, int keyval)
+{
+	return weft_attr_delete(type_attrs(type), WEFT_KIND_TYPE,
+		weft_mpi_type_handle(type), keyval);
 }
 
 #include "api_attr.h"
