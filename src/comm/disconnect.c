@@ -246,6 +246,7 @@ void weft_disconnect_close(struct weft_vci *vci)
 
 const struct weft_child_ops weft_disconnect_ops = {
 	.noun = "communicator",
+	.is_comm = true,
 	.start_close = start_close,
 	.test_close = test_close,
 	.destroy = disconnect_destroy,
@@ -317,7 +318,7 @@ struct weft_comm *weft_disconnect_comm_of(struct weft_link *link)
 	struct weft_child *child =
 		weft_container_of(link, struct weft_child, link);
 
-	return child->ops == &weft_disconnect_ops
+	return child->ops->is_comm
 		       ? weft_container_of(child, struct weft_comm, child)
 		       : NULL;
 }

@@ -18,6 +18,7 @@ struct weft_child;
 
 struct weft_child_ops {
 	const char *noun; /* "communicator" */
+	bool is_comm;	  /* the child is a communicator's own */
 
 	/* Begins leaving, together with all other members. Does not block.
 	 * Idempotent: a child that is closing already goes on. 0 or an

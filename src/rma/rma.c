@@ -266,7 +266,7 @@ static int rma_open_far(uint32_t n_pes)
 		return err;
 	own->has_fabric_amo = own->domain->plan.has_fabric_amo;
 	own->has_put_order = own->domain->plan.has_put_order;
-	weft_progress_thread_open();
+	weft_rma_progress_open();
 	return 0;
 }
 
@@ -338,7 +338,7 @@ static void close_all(void)
 	struct weft_rma_own *own = &weft_rma_own;
 
 	if (own->hook.run)
-		weft_progress_thread_close();
+		weft_rma_progress_close();
 	own->hook.run = NULL;
 	if (weft_rma.ctx)
 		close_contexts();

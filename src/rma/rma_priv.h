@@ -5,6 +5,7 @@
 
 #include "base/lock.h"
 #include "base/op.h"
+#include "transport/progress_thread.h"
 #include "transport/vci.h"
 #include "net/rma_ep.h"
 #include "rma/heap.h"
@@ -139,12 +140,10 @@ struct weft_rma_own {
 	_Atomic uint32_t n_holding;	/* contexts that may hold things back */
 	struct weft_progress_hook hook; /* polls the first endpoint */
 	uint32_t skip;			/* rounds until the next poll */
-	_Atomic uint32_t n_rounds;	/* of progress */
 	struct weft_map fetches;	/* id to who waits; VCI's lock */
 	uint64_t last_id;		/* VCI's lock */
-	pthread_t helper;
-	bool has_helper;
-	_Atomic bool is_helper_over;
+	struct weft_progress_user user;
+	bool has_helper; /* user is added */
 };
 
 extern struct weft_rma_own weft_rma_own;
@@ -273,10 +272,10 @@ int weft_rma_fault_at(int err, const char *what, uint64_t addr);
 /* The error of what cannot end because its PE is gone. */
 int weft_rma_wait_failed(const char *what, uint32_t pe);
 
-/* progress_thread.c: progress for others: as part of everybody's, and by a
- * helper while this process is busy with something else. */
-void weft_progress_thread_open(void);
-void weft_progress_thread_close(void);
+/* rma_progress.c: progress for others: as part of everybody's, and by the
+ * progress thread while this process is busy with something else. */
+void weft_rma_progress_open(void);
+void weft_rma_progress_close(void);
 
 /* span.c: the span (0 heap, 1 data) and offset of a symmetric address, or a
  * negative error. */

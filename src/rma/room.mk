@@ -9,7 +9,7 @@ libweft_la_SOURCES += \
 	src/rma/put.c \
 	src/rma/rma.c src/rma/rma.h \
 	src/rma/rma_priv.h \
-	src/rma/progress_thread.c \
+	src/rma/rma_progress.c \
 	src/rma/pe_wait.c src/rma/mem_wait.c src/rma/span.c \
 	src/rma/am.c
 

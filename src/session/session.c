@@ -21,6 +21,7 @@
 #include "session/pset_watch.h"
 #include "watchdog/watchdog.h"
 #include "watchdog/where.h"
+#include "win/win.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ static int on_open_dedicated(struct weft_vci *vci)
 		err = weft_disconnect_open(vci);
 	if (err)
 		return err;
+	weft_win_open(vci);
 	weft_blocked_open(vci);
 	weft_watchdog_open(vci);
 	return 0;

@@ -61,3 +61,47 @@ int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
 	}
 	return 0;
 }
+
+/* The runs from byte *skip of the first on, at most COPY_IOV; *n_out 0 at the
+ * end. Leaves out what was done. */
+static void runs_left(struct iovec *part, const struct iovec *runs, size_t n,
+	size_t *at, size_t *skip, size_t *n_out)
+{
+	while (*at < n && *skip >= runs[*at].iov_len)
+		*skip -= runs[(*at)++].iov_len;
+	*n_out = 0;
+	for (; *n_out < COPY_IOV && *at + *n_out < n; ++*n_out)
+		part[*n_out] = runs[*at + *n_out];
+	if (!*n_out)
+		return;
+	part[0].iov_base = (char *)part[0].iov_base + *skip;
+	part[0].iov_len -= *skip;
+}
+
+int weft_copy_move(pid_t pid, const struct iovec *local, size_t n_local,
+	const struct iovec *remote, size_t n_remote, bool is_write)
+{
+	struct iovec here[COPY_IOV], there[COPY_IOV];
+	size_t at[2] = { 0, 0 }, skip[2] = { 0, 0 }, n[2];
+
+	for (;;) {
+		ssize_t got;
+
+		runs_left(here, local, n_local, &at[0], &skip[0], &n[0]);
+		runs_left(there, remote, n_remote, &at[1], &skip[1], &n[1]);
+		if (!n[0] || !n[1])
+			return 0;
+		got = is_write ? process_vm_writev(
+					 pid, here, n[0], there, n[1], 0)
+			       : process_vm_readv(
+					 pid, here, n[0], there, n[1], 0);
+		if (got <= 0)
+			return weft_err_set(
+				errno == ESRCH ? WEFT_ERR_PEER : WEFT_ERR_OTHER,
+				"cannot %s memory of process %d: %s",
+				is_write ? "write" : "read", (int)pid,
+				strerror(errno));
+		skip[0] += (size_t)got;
+		skip[1] += (size_t)got;
+	}
+}

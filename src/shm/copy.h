@@ -20,4 +20,9 @@ void weft_copy_permit(void);
 int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
 	uint64_t addr, size_t len);
 
+/* Copies between local runs and runs in process pid, of the same length in all;
+ * is_write: to it. Same errors. */
+int weft_copy_move(pid_t pid, const struct iovec *local, size_t n_local,
+	const struct iovec *remote, size_t n_remote, bool is_write);
+
 #endif

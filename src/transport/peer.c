@@ -320,6 +320,8 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 	peer->vci->n_failed++;
 	weft_peer_send_pending(peer);
 	peer->vci->on_failed(peer);
+	if (peer->vci->on_win_failed)
+		peer->vci->on_win_failed(peer);
 }
 
 void weft_peer_undelivered(struct weft_peer *peer, int err)

@@ -9,6 +9,7 @@
 #include "transport/thread_check.h"
 #include "transport/bc.h"
 #include "transport/foreign.h"
+#include "transport/progress_thread.h"
 #include "net/net.h"
 #include "shm/seg.h"
 #include "topo/topo.h"
@@ -173,6 +174,7 @@ static void close_proc(void)
 	weft_proc.is_open = false;
 	/* a manager left in disorder goes on posting */
 	atomic_store_explicit(&weft_proc.boot->wakeup, 0, memory_order_relaxed);
+	weft_progress_thread_join();
 	weft_vci_close_dedicated();
 	weft_vci_close(&weft_proc.vci);
 	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);

@@ -5,7 +5,8 @@ libweft_la_SOURCES += src/transport/arrival.c src/transport/arrival.h \
 	src/transport/foreign.h src/transport/peer.c src/transport/peer.h \
 	src/transport/proc.c src/transport/proc.h src/transport/proc_open.c \
 	src/transport/progress.c \
-	src/transport/progress.h src/transport/rail.c src/transport/rail.h \
+	src/transport/progress.h src/transport/progress_thread.c \
+	src/transport/progress_thread.h src/transport/rail.c src/transport/rail.h \
 	src/transport/sleep.c src/transport/sleep.h src/transport/thread_check.c \
 	src/transport/thread_check.h src/transport/vci.c src/transport/vci.h \
 	src/transport/wire.h

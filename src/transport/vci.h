@@ -113,7 +113,8 @@ struct weft_vci {
 	size_t peer_size; /* of what begins with a struct weft_peer: set with
 			     the handlers, before there is one */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
-	void (*on_failed)(struct weft_peer *peer); /* p2p: a peer died */
+	void (*on_failed)(struct weft_peer *peer);     /* p2p: a peer died */
+	void (*on_win_failed)(struct weft_peer *peer); /* win: likewise */
 	/* p2p: ends a request that is waited for and that only a process could
 	 * complete which has left; called while n_failed is not 0 */
 	void (*on_wait)(struct weft_req *req);

@@ -49,6 +49,9 @@ enum weft_wire_op {
 			     collective's message that cannot be sent */
 	WEFT_WIRE_DEPARTED, /* weft_wire_departed: its sender sends nothing more
 		       on this communicator */
+	WEFT_WIRE_WIN,	    /* weft_wire_win records with their data: accesses
+			       to a window, carried out in this order */
+	WEFT_WIRE_WIN_REPLY, /* weft_wire_win_reply, then data */
 	WEFT_WIRE_OP_END,
 };
 
@@ -320,6 +323,51 @@ struct weft_wire_rma_reply {
 };
 static_assert(sizeof(struct weft_wire_rma_reply) == 24, "wire layout");
 
+enum weft_wire_win_kind {
+	WEFT_WIRE_WIN_PUT = 1,	/* data: what to put there */
+	WEFT_WIRE_WIN_GET,	/* answered with n bytes from there */
+	WEFT_WIRE_WIN_ACC,	/* data: n elements; with an id, answered with
+				   what was there */
+	WEFT_WIRE_WIN_CAS,	/* data: compared, new; answered likewise */
+	WEFT_WIRE_WIN_LONG_PUT, /* n bytes come as a message tagged id */
+	WEFT_WIRE_WIN_LONG_GET, /* n bytes go back as a message tagged id */
+	WEFT_WIRE_WIN_LONG_ACC, /* n elements come as a message tagged id; if
+				   op says so the former ones go back */
+	WEFT_WIRE_WIN_ASK,	/* answered when all before is done */
+	WEFT_WIRE_WIN_LOCK,	/* answered when it is taken; n: exclusive */
+	WEFT_WIRE_WIN_UNLOCK,	/* answered when all before is done, and it is
+				   given back */
+	WEFT_WIRE_WIN_POST,	/* the origin may begin */
+	WEFT_WIRE_WIN_COMPLETE, /* the origin has ended, all before is done */
+	WEFT_WIRE_WIN_KIND_END,
+};
+
+enum { WEFT_WIRE_WIN_FETCHES = 0x80 }; /* beside op */
+
+/* One access to the window whose context the head names; its data follows,
+ * padded to 8 bytes. The head's src is the origin. */
+struct weft_wire_win {
+	uint8_t kind;
+	uint8_t op;    /* enum weft_redop_builtin */
+	uint16_t type; /* of elements: predefined, ABI value */
+	uint32_t len;  /* of the data */
+	int64_t disp;  /* in the target's units; dynamic: an address */
+	int64_t at;    /* bytes from there */
+	uint64_t n;
+	uint64_t pos; /* of its data in the whole access; comes back */
+	uint64_t id;  /* comes back; 0: no answer but to an error */
+};
+static_assert(sizeof(struct weft_wire_win) == 48, "wire layout");
+
+struct weft_wire_win_reply {
+	uint64_t id;  /* 0: of an access without one */
+	uint64_t pos; /* of the data in the whole access */
+	uint64_t n;   /* so much of it is answered: bytes; else 1 */
+	int32_t err;  /* enum weft_err; data is text then */
+	uint32_t len;
+};
+static_assert(sizeof(struct weft_wire_win_reply) == 32, "wire layout");
+
 /* Copies a fixed struct out of a payload; false when it is too short. */
 #define WEFT_WIRE_GETTER(name)                                              \
 	static inline bool weft_wire_get_##name(                            \
@@ -343,6 +391,8 @@ WEFT_WIRE_GETTER(answer)
 WEFT_WIRE_GETTER(graph)
 WEFT_WIRE_GETTER(rma)
 WEFT_WIRE_GETTER(rma_reply)
+WEFT_WIRE_GETTER(win)
+WEFT_WIRE_GETTER(win_reply)
 WEFT_WIRE_GETTER(connect)
 WEFT_WIRE_GETTER(match)
 #undef WEFT_WIRE_GETTER

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* progress_thread: one for all who ask for it, while somebody does */
+#include "transport/progress_thread.h"
+
+#include "base/err.h"
+#include "transport/progress.h"
+#include "transport/thread_check.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	PAUSE_NS = 1000000,
+	MIN_ROUNDS = 4, /* what peers do here is not told as an event */
+	MAX_ROUNDS = 1000,
+};
+
+/* lock is taken under a VCI's, for which the thread, holding it, only tries. */
+static struct {
+	pthread_mutex_t lock;
+	struct weft_link users;
+	pthread_t thread;
+	bool is_there;	/* to be joined */
+	bool is_ending; /* saw that there is no user */
+	pthread_mutex_t tick_lock;
+	void (*tick)(void); /* or NULL */
+} shared_thread = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.tick_lock = PTHREAD_MUTEX_INITIALIZER,
+	.users = { &shared_thread.users, &shared_thread.users },
+};
+
+static void count_round(struct weft_progress_hook *hook)
+{
+	struct weft_progress_user *user =
+		weft_container_of(hook, struct weft_progress_user, hook);
+
+	atomic_fetch_add_explicit(&user->n_rounds, 1, memory_order_relaxed);
+}
+
+static void serve_user(struct weft_progress_user *user)
+{
+	uint32_t now =
+		atomic_load_explicit(&user->n_rounds, memory_order_relaxed);
+
+	if (now != user->last) {
+		user->last = now;
+		return;
+	}
+	for (int i = 0, n = 1; i < MIN_ROUNDS || (n && i < MAX_ROUNDS); i++) {
+		if (!weft_lock_try(&user->vci->lock))
+			break;
+		n = weft_progress(user->vci);
+		weft_vci_unlock(user->vci);
+		sched_yield();
+	}
+	user->last =
+		atomic_load_explicit(&user->n_rounds, memory_order_relaxed);
+}
+
+static void *run_thread(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	(void)arg;
+	for (;;) {
+		pthread_mutex_lock(&shared_thread.lock);
+		shared_thread.is_ending =
+			weft_list_is_empty(&shared_thread.users);
+		weft_list_for_each(link, next, &shared_thread.users)
+			serve_user(weft_container_of(
+				link, struct weft_progress_user, link));
+		if (shared_thread.is_ending) {
+			pthread_mutex_unlock(&shared_thread.lock);
+			return NULL;
+		}
+		pthread_mutex_unlock(&shared_thread.lock);
+		pthread_mutex_lock(&shared_thread.tick_lock);
+		if (shared_thread.tick)
+			shared_thread.tick();
+		pthread_mutex_unlock(&shared_thread.tick_lock);
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* Without signals: they are the program's threads' to handle. */
+static int start_thread(void)
+{
+	sigset_t all, old;
+	bool began = weft_thread_check_begin();
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&shared_thread.thread, NULL, run_thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	weft_thread_check_end(began);
+	if (rc)
+		return weft_err_set(WEFT_ERR_OTHER,
+			"no thread for progress while the program computes: %s",
+			strerror(rc));
+	shared_thread.is_there = true;
+	shared_thread.is_ending = false;
+	return 0;
+}
+
+/* Waits for one that is ending; lock held, given up meanwhile. */
+static void join_ending(void)
+{
+	pthread_t thread = shared_thread.thread;
+
+	shared_thread.is_there = false;
+	pthread_mutex_unlock(&shared_thread.lock);
+	pthread_join(thread, NULL);
+	pthread_mutex_lock(&shared_thread.lock);
+}
+
+int weft_progress_thread_add(struct weft_progress_user *user)
+{
+	int err = 0;
+
+	weft_lock_go_mt();
+	user->hook.run = count_round;
+	weft_vci_lock(user->vci);
+	weft_list_push_back(&user->vci->hooks, &user->hook.link);
+	pthread_mutex_lock(&shared_thread.lock);
+	while (shared_thread.is_there && shared_thread.is_ending)
+		join_ending();
+	weft_list_push_back(&shared_thread.users, &user->link);
+	if (!shared_thread.is_there)
+		err = start_thread();
+	pthread_mutex_unlock(&shared_thread.lock);
+	weft_vci_unlock(user->vci);
+	return err;
+}
+
+void weft_progress_thread_remove(struct weft_progress_user *user)
+{
+	if (!user->hook.run)
+		return;
+	weft_list_remove(&user->hook.link);
+	user->hook.run = NULL;
+	pthread_mutex_lock(&shared_thread.lock);
+	weft_list_remove(&user->link);
+	pthread_mutex_unlock(&shared_thread.lock);
+}
+
+void weft_progress_thread_tick(void (*tick)(void))
+{
+	pthread_mutex_lock(&shared_thread.tick_lock);
+	shared_thread.tick = tick;
+	pthread_mutex_unlock(&shared_thread.tick_lock);
+}
+
+void weft_progress_thread_join(void)
+{
+	pthread_mutex_lock(&shared_thread.lock);
+	weft_list_init(&shared_thread.users); /* left behind */
+	if (shared_thread.is_there)
+		join_ending();
+	pthread_mutex_unlock(&shared_thread.lock);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* progress_thread: progress while the program computes
+ *
+ * One thread for all who ask for it. When nobody has made progress on a VCI of
+ * theirs for a millisecond it does. It waits for no VCI's lock: who has it
+ * makes progress. */
+#ifndef WEFT_PROGRESS_THREAD_H
+#define WEFT_PROGRESS_THREAD_H
+
+#include "transport/vci.h"
+
+#include <stdatomic.h>
+
+/* Who wants it; zeroed but for vci. */
+struct weft_progress_user {
+	struct weft_vci *vci;
+	/* ---- below: only progress_thread.c ---- */
+	struct weft_progress_hook hook; /* counts rounds of progress */
+	struct weft_link link;
+	_Atomic uint32_t n_rounds;
+	uint32_t last;
+};
+
+/* From now on locks are real. No VCI's lock held. 0, or WEFT_ERR_OTHER
+ * described when there is no thread to be had. */
+int weft_progress_thread_add(struct weft_progress_user *user);
+
+/* VCI's lock held. The thread ends by itself after the last user. */
+void weft_progress_thread_remove(struct weft_progress_user *user);
+
+/* Called once a millisecond while there are users, without any lock; NULL: no
+ * more, which waits for a call under way. No VCI's lock held. */
+void weft_progress_thread_tick(void (*tick)(void));
+
+/* Waits for its end; when the process closes. No lock held. */
+void weft_progress_thread_join(void);
+
+#endif

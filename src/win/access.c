@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* access: put, get and accumulate, where the target is on this node
+ *
+ * What is mapped is copied or updated at once, what is another process's own
+ * goes through the kernel, the rest by active messages. */
+#include "win/win_priv.h"
+
+#include "base/err.h"
+#include "core/comm.h"
+#include "core/req.h"
+#include "dt/pack.h"
+#include "shm/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- where it goes
+ * ------------------------------------------------------------- */
+
+static inline struct weft_win_target *access_target(
+	struct weft_win *win, const struct weft_win_access *access, int *err)
+{
+	struct weft_win_target *target =
+		weft_win_target_of(win, (uint32_t)access->rank);
+
+	*err = target ? 0 : WEFT_ERR_NOMEM;
+	if (weft_likely(target) && weft_unlikely(!__atomic_load_n(
+					   &target->is_open, __ATOMIC_ACQUIRE)))
+		*err = weft_win_target_open(win, target);
+	return target;
+}
+
+/* As long as a basic type: one load, one store, as others may look at it. */
+static inline void copy_word(char *to, const char *from, size_t len)
+{
+	switch (len) {
+	case 8:
+		memcpy(to, from, 8);
+		break;
+	case 4:
+		memcpy(to, from, 4);
+		break;
+	case 2:
+		memcpy(to, from, 2);
+		break;
+	case 1:
+		*to = *from;
+		break;
+	default:
+		memmove(to, from, len);
+	}
+}
+
+/* The commonest case by itself: an open epoch, memory that is mapped, a target
+ * type without holes. NULL: look closer. */
+static inline struct weft_win_target *fast_place(struct weft_win *win,
+	const struct weft_win_access *access, char **place_out)
+{
+	struct weft_win_target *target =
+		weft_win_target_at(win, (uint32_t)access->rank);
+	const struct weft_type *type = access->type;
+	uint64_t len = (uint64_t)(type->size * access->count);
+	int64_t at;
+
+	if (weft_unlikely(!target) ||
+		weft_unlikely(
+			!__atomic_load_n(&target->is_open, __ATOMIC_ACQUIRE)) ||
+		weft_unlikely(target->way != WEFT_WIN_MAPPED) ||
+		weft_unlikely(!type->is_contig) ||
+		weft_unlikely(__builtin_mul_overflow(
+			access->disp, target->disp_unit, &at)))
+		return NULL;
+	at += type->true_lb;
+	if (weft_unlikely(len > target->size) ||
+		weft_unlikely((uint64_t)at > target->size - len))
+		return NULL;
+	*place_out = target->base + at;
+	return target;
+}
+
+/* Those with a request are for passive targets. */
+static int check_passive(const struct weft_win *win)
+{
+	return win->access == WEFT_WIN_LOCKED ||
+			       win->access == WEFT_WIN_LOCKED_ALL
+		       ? 0
+		       : weft_err_set(WEFT_ERR_RMA_SYNC,
+				 "operations with a request need the epoch of "
+				 "a lock; window \"%s\" is in none",
+				 win->name);
+}
+
+/* Mine, of a dynamic window: what is attached is known here. */
+static int my_place(struct weft_win *win, const struct weft_win_access *access,
+	char **base_out)
+{
+	struct weft_vci *vci = win->comm->vci;
+	const struct weft_type *type = access->type;
+	int64_t stretch = (access->count - 1) * type->extent;
+	int64_t first = type->true_lb + weft_min(stretch, 0);
+	uint64_t len = (uint64_t)(type->true_extent +
+				  (stretch < 0 ? -stretch : stretch));
+	char *place;
+
+	if (!access->count || !type->size)
+		return 0;
+	weft_vci_lock(vci);
+	place = weft_win_place(win, access->disp, first, len);
+	weft_vci_unlock(vci);
+	*base_out = place - first;
+	return place ? 0 : WEFT_ERR_RMA_RANGE;
+}
+
+/* The bytes of an access: mapped here, or (COPIED) there. */
+static inline int access_place(struct weft_win *win,
+	const struct weft_win_target *target,
+	const struct weft_win_access *access, char **place_out,
+	uint64_t *there_out)
+{
+	int64_t at;
+	int err;
+
+	if (weft_unlikely(win->flavor == WEFT_WIN_DYNAMIC)) {
+		*place_out = NULL;
+		err = target->is_me ? my_place(win, access, place_out) : 0;
+		*there_out = (uintptr_t)*place_out;
+		return err;
+	}
+	err = weft_win_target_range(win, target, access, &at);
+	*place_out = target->base + at;
+	*there_out = target->there + (uint64_t)at;
+	return err;
+}
+
+/* The target of an access and its place, or an error. */
+static inline struct weft_win_target *access_locate(struct weft_win *win,
+	const struct weft_win_access *access, char **place_out,
+	uint64_t *there_out, int *err)
+{
+	struct weft_win_target *target = fast_place(win, access, place_out);
+
+	*err = 0;
+	if (weft_likely(target)) {
+		/* of its first byte, which a type may have before its data */
+		*place_out -= access->type->true_lb;
+		*there_out =
+			target->there + (uint64_t)(*place_out - target->base);
+		return target;
+	}
+	target = access_target(win, access, err);
+	if (!*err)
+		*err = access_place(win, target, access, place_out, there_out);
+	return target;
+}
+
+/* What is attached to a dynamic window of mine may be another window's. */
+static inline bool private_at(const struct weft_win *win,
+	const struct weft_win_target *target, const char *place)
+{
+	if (weft_unlikely(win->flavor == WEFT_WIN_DYNAMIC))
+		return !weft_win_is_shared(place, 1);
+	return target->is_private;
+}
+
+/* Done already. */
+static int done_request(struct weft_win *win, struct weft_req **req_out)
+{
+	struct weft_vci *vci = win->comm->vci;
+	struct weft_req *req;
+
+	if (!req_out)
+		return 0;
+	weft_vci_lock(vci);
+	req = weft_req_new(vci, WEFT_REQ_OTHER);
+	if (req)
+		weft_req_complete(req, 0);
+	weft_vci_unlock(vci);
+	*req_out = req;
+	return req ? 0
+		   : weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
+}
+
+/* --- put, get ----------------------------------------------------------------
+ */
+
+static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
+	const char *from, const struct weft_type *to_type, int64_t to_count,
+	char *to)
+{
+	size_t len = (size_t)(from_type->size * from_count);
+	size_t room = (size_t)(to_type->size * to_count);
+
+	if (weft_likely(weft_type_is_run(from_type, from_count) &&
+			weft_type_is_run(to_type, to_count) && len <= room)) {
+		copy_word(
+			to + to_type->true_lb, from + from_type->true_lb, len);
+		return 0;
+	}
+	return weft_type_copy(
+		from_type, from_count, from, to_type, to_count, to);
+}
+
+enum { RUNS = 64 };
+
+/* Through the kernel, as many runs at once as it takes. */
+static int copy_through(const struct weft_win_target *target,
+	const struct weft_win_buf *here, const struct weft_type *type,
+	int64_t count, uint64_t there, bool is_write)
+{
+	size_t len = weft_min((size_t)(here->type->size * here->count),
+		(size_t)(type->size * count));
+	size_t skip = 0;
+	int err = 0;
+
+	while (skip < len && !err) {
+		struct iovec mine[RUNS], its[RUNS];
+		size_t n[2], bytes[2], n_skip;
+
+		weft_type_iov(here->type, here->count, here->buf, skip, mine,
+			RUNS, &n[0], &bytes[0]);
+		weft_type_iov(type, count, (void *)(uintptr_t)there, skip, its,
+			RUNS, &n[1], &bytes[1]);
+		n_skip = weft_min(bytes[0], bytes[1]);
+		for (int i = 0; i < 2; i++) { /* both as long as the shorter */
+			struct iovec *runs = i ? its : mine;
+
+			while (bytes[i] > n_skip) {
+				size_t over = bytes[i] - n_skip;
+				size_t last = runs[n[i] - 1].iov_len;
+				size_t cut = weft_min(over, last);
+
+				runs[n[i] - 1].iov_len -= cut;
+				bytes[i] -= cut;
+				n[i] -= cut == last;
+			}
+		}
+		err = weft_copy_move(
+			target->pid, mine, n[0], its, n[1], is_write);
+		skip += n_skip;
+	}
+	return err;
+}
+
+static int put_slow(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, uint64_t there,
+	struct weft_req **req_out)
+{
+	int err;
+
+	if (target->way == WEFT_WIN_BY_AM)
+		return weft_win_am_put(win, target, access, req_out);
+	err = copy_through(target, &access->origin, access->type, access->count,
+		there, true);
+	return err ? err : done_request(win, req_out);
+}
+
+int weft_win_put(struct weft_win *win, const struct weft_win_access *access,
+	struct weft_req **req_out)
+{
+	const struct weft_win_buf *from = &access->origin;
+	struct weft_win_target *target;
+	uint64_t there = 0;
+	char *place;
+	int err = 0;
+
+	if (weft_likely(!req_out && from->type->is_contig &&
+			fast_place(win, access, &place))) {
+		copy_word(place, (const char *)from->buf + from->type->true_lb,
+			(size_t)(from->type->size * from->count));
+		return 0;
+	}
+	target = access_target(win, access, &err);
+	if (weft_unlikely(req_out && !err))
+		err = check_passive(win);
+	if (weft_likely(!err))
+		err = access_place(win, target, access, &place, &there);
+	if (weft_unlikely(err))
+		return err;
+	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
+		return put_slow(win, target, access, there, req_out);
+	err = copy_mapped(access->origin.type, access->origin.count,
+		access->origin.buf, access->type, access->count, place);
+	if (weft_unlikely(req_out) && !err)
+		return done_request(win, req_out);
+	return err;
+}
+
+static int get_slow(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, uint64_t there,
+	struct weft_req **req_out)
+{
+	int err;
+
+	if (target->way == WEFT_WIN_BY_AM)
+		return weft_win_am_get(win, target, access, req_out);
+	err = copy_through(target, &access->origin, access->type, access->count,
+		there, false);
+	return err ? err : done_request(win, req_out);
+}
+
+int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
+	struct weft_req **req_out)
+{
+	const struct weft_win_buf *to = &access->origin;
+	struct weft_win_target *target;
+	uint64_t there = 0;
+	char *place;
+	int err = 0;
+
+	if (weft_likely(!req_out && to->type->is_contig &&
+			fast_place(win, access, &place))) {
+		copy_word((char *)to->buf + to->type->true_lb, place,
+			(size_t)(access->type->size * access->count));
+		return 0;
+	}
+	target = access_target(win, access, &err);
+	if (weft_unlikely(req_out && !err))
+		err = check_passive(win);
+	if (weft_likely(!err))
+		err = access_place(win, target, access, &place, &there);
+	if (weft_unlikely(err))
+		return err;
+	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
+		return get_slow(win, target, access, there, req_out);
+	err = copy_mapped(access->type, access->count, place,
+		access->origin.type, access->origin.count, access->origin.buf);
+	if (weft_unlikely(req_out) && !err)
+		return done_request(win, req_out);
+	return err;
+}
+
+/* --- accumulate
+ * ----------------------------------------------------------------- */
+
+struct update_visit {
+	struct weft_win_update update;
+	const struct weft_win_target *target;
+	bool is_private;
+	char *place;
+	uint64_t there;
+	int64_t done; /* elements */
+	int err;
+};
+
+static int update_visit(
+	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
+{
+	struct update_visit *v = arg;
+	struct weft_win_update u = v->update;
+
+	u.n = weft_min(n, v->update.n - v->done);
+	u.in = u.in ? u.in + v->done * basic->extent : NULL;
+	u.old = u.old ? u.old + v->done * basic->extent : NULL;
+	v->done += u.n;
+	if (v->target->way == WEFT_WIN_COPIED)
+		v->err = weft_win_update_copied(
+			&u, v->target, v->there + (uint64_t)disp);
+	else
+		weft_win_update(&u, v->place + disp, v->there + (uint64_t)disp,
+			v->is_private, v->target->stripes);
+	return v->err || v->done == v->update.n;
+}
+
+/* in, old: arrays of elements. */
+static int update_items(const struct weft_win *win,
+	const struct weft_win_target *target,
+	const struct weft_win_update *update,
+	const struct weft_win_access *access, char *place, uint64_t there)
+{
+	struct update_visit v = { .update = *update,
+		.target = target,
+		.is_private = private_at(win, target, place),
+		.place = place,
+		.there = there };
+
+	if (!update->n)
+		return 0;
+	if (weft_likely(access->type == update->basic) ||
+		weft_win_is_array(access->type, update->basic))
+		update_visit(
+			&v, update->basic, access->type->true_lb, update->n);
+	else
+		weft_type_visit(access->type, access->count, update_visit, &v);
+	return v.err;
+}
+
+/* Origin and result in other forms than plain arrays. */
+static int update_typed(const struct weft_win *win,
+	const struct weft_win_target *target,
+	const struct weft_win_access *access, char *place, uint64_t there)
+{
+	const struct weft_win_buf *result = &access->result;
+	struct weft_win_update u = { .op = access->op,
+		.basic = weft_win_basic(access->type),
+		.n = weft_win_elems(access->type, access->count) };
+	bool has_in = u.op->builtin != WEFT_OP_NO_OP;
+	void *in_owned = NULL, *old_owned = NULL;
+	int err = 0;
+
+	if (has_in)
+		u.n = weft_min(u.n, weft_win_elems(access->origin.type,
+					    access->origin.count));
+	if (!u.n)
+		return 0;
+	if (has_in)
+		u.in = weft_win_array(&access->origin, u.basic, u.n, &in_owned);
+	if (result->type)
+		u.old = old_owned = malloc((size_t)(u.n * u.basic->extent) + 1);
+	if ((has_in && !u.in) || ((result->type) && !u.old))
+		err = weft_err_set(
+			WEFT_ERR_NOMEM, "no memory for an accumulate");
+	if (!err)
+		err = update_items(win, target, &u, access, place, there);
+	if (!err && u.old)
+		err = weft_type_copy(u.basic, u.n, u.old, result->type,
+			result->count, result->buf);
+	free(in_owned);
+	free(old_owned);
+	return err;
+}
+
+int weft_win_accumulate(struct weft_win *win,
+	const struct weft_win_access *access, struct weft_req **req_out)
+{
+	uint64_t there;
+	char *place;
+	int err;
+	struct weft_win_target *target =
+		access_locate(win, access, &place, &there, &err);
+
+	if (weft_unlikely(req_out && !err))
+		err = check_passive(win);
+	if (weft_unlikely(err))
+		return err;
+	if (weft_unlikely(weft_win_updates_by_am(target)))
+		return weft_win_am_accumulate(win, target, access, req_out);
+	if (weft_likely(access->type->class_ != WEFT_CLASS_NONE &&
+			access->origin.type == access->type &&
+			!access->result.type)) {
+		struct weft_win_update u = { .op = access->op,
+			.basic = access->type,
+			.in = access->origin.buf,
+			.n = weft_min(access->count, access->origin.count) };
+
+		err = update_items(win, target, &u, access, place, there);
+	} else {
+		err = update_typed(win, target, access, place, there);
+	}
+	if (weft_unlikely(req_out) && !err)
+		return done_request(win, req_out);
+	return err;
+}
+
+int weft_win_fetch_and_op(
+	struct weft_win *win, const struct weft_win_access *access)
+{
+	struct weft_win_update u = { .op = access->op,
+		.basic = access->type,
+		.in = access->op->builtin == WEFT_OP_NO_OP ? NULL
+							   : access->origin.buf,
+		.old = access->result.buf,
+		.n = 1 };
+	uint64_t there;
+	char *place;
+	int err;
+	struct weft_win_target *target =
+		access_locate(win, access, &place, &there, &err);
+
+	if (weft_unlikely(err))
+		return err;
+	if (weft_likely(target->way == WEFT_WIN_MAPPED)) {
+		weft_win_update(&u, place, there,
+			private_at(win, target, place), target->stripes);
+		return 0;
+	}
+	if (!weft_win_updates_by_am(target))
+		return weft_win_update_copied(&u, target, there);
+	return weft_win_am_accumulate(win, target, access, NULL);
+}
+
+int weft_win_compare_and_swap(
+	struct weft_win *win, const struct weft_win_access *access)
+{
+	uint64_t there;
+	char *place;
+	int err;
+	struct weft_win_target *target =
+		access_locate(win, access, &place, &there, &err);
+
+	if (weft_unlikely(err))
+		return err;
+	if (weft_likely(target->way == WEFT_WIN_MAPPED)) {
+		weft_win_swap(access->type, access->compare, access->origin.buf,
+			access->result.buf, place, there,
+			private_at(win, target, place), target->stripes);
+		return 0;
+	}
+	if (!weft_win_updates_by_am(target))
+		return weft_win_swap_copied(access->type, access->compare,
+			access->origin.buf, access->result.buf, target, there);
+	return weft_win_am_compare_and_swap(win, target, access);
+}

@@ -1,0 +1,880 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* am_origin: accesses to those that only messages reach, as their origin sends
+ * them
+ *
+ * Short data goes with the active message that describes it, many in one
+ * message; long data as a message of its own through p2p, tagged with the id of
+ * the active message that announces it. Targets carry out the active messages
+ * of an origin in order; a question at their end tells that all is done. Long
+ * accumulates come later than what follows them: so nothing of their kind
+ * follows one until it is done.
+ *
+ * Targets' types stay here: an access is cut into runs of bytes or elements. */
+#include "win/win_priv.h"
+
+#include "base/err.h"
+#include "core/comm.h"
+#include "core/req.h"
+#include "dt/pack.h"
+#include "p2p/p2p.h"
+#include "transport/dispatch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REC_LEN = sizeof(struct weft_wire_win),
+	DATA_MAX = WEFT_WIN_AM_MAX - REC_LEN,
+	STAGE_MAX = 1 << 18,
+	RUNS = 64,
+	TAGS = 1 << 30,
+};
+
+/* --- what is due
+ * ----------------------------------------------------------------- */
+
+static struct weft_type *byte_type(void)
+{
+	return weft_type_builtin(0x247);
+}
+
+static struct weft_win_whole *whole_new(struct weft_req **req_out)
+{
+	struct weft_win_whole *whole = calloc(1, sizeof(*whole));
+
+	if (whole)
+		whole->n_parts = 1; /* the call that makes it */
+	if (req_out)
+		*req_out = NULL;
+	return whole;
+}
+
+/* One part is done. */
+static void whole_put(struct weft_win_whole *whole)
+{
+	if (--whole->n_parts)
+		return;
+	if (whole->old && !whole->err)
+		whole->err = weft_type_copy(whole->basic, whole->n_old,
+			whole->old, whole->result.type, whole->result.count,
+			whole->result.buf);
+	if (whole->req) {
+		weft_req_complete(whole->req, whole->err);
+		weft_req_put(whole->req);
+	}
+	weft_type_put((struct weft_type *)whole->result.type);
+	free(whole->in);
+	free(whole->old);
+	free(whole);
+}
+
+static struct weft_win_op *op_new(struct weft_win *win,
+	struct weft_win_target *target, struct weft_win_whole *whole,
+	uint64_t n_left)
+{
+	struct weft_win_op *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		goto fail;
+	op->win = win;
+	op->target = target;
+	op->n_left = n_left;
+	op->id = ++win->last_id;
+	op->number = ++target->n_ops;
+	if (weft_map_put(&win->ops, op->id, op)) {
+		free(op);
+		goto fail;
+	}
+	op->whole = whole;
+	if (whole)
+		whole->n_parts++;
+	weft_list_push_back(&target->ops, &op->link);
+	return op;
+fail:
+	weft_err_set(WEFT_ERR_NOMEM, "no memory for one-sided access");
+	return NULL;
+}
+
+static void op_end(struct weft_win_op *op, int err)
+{
+	weft_list_remove(&op->link);
+	weft_map_remove(&op->win->ops, op->id);
+	if (op->is_long_acc)
+		op->target->n_long_accs--;
+	if (op->whole) {
+		if (err && !op->whole->err)
+			op->whole->err = err;
+		whole_put(op->whole);
+	}
+	weft_type_put((struct weft_type *)op->to.type);
+	free(op->staging);
+	free(op);
+}
+
+/* So much of it has come. */
+static void op_answered(struct weft_win_op *op, uint64_t n, int err)
+{
+	if (err && op->whole && !op->whole->err)
+		op->whole->err = err;
+	op->n_left -= weft_min(n, op->n_left);
+	if (!op->n_left)
+		op_end(op, err);
+}
+
+void weft_win_am_forget(struct weft_win_target *target, int err)
+{
+	while (!weft_list_is_empty(&target->ops))
+		op_end(weft_container_of(
+			       target->ops.next, struct weft_win_op, link),
+			err);
+}
+
+/* What the target refused, once. */
+static int target_fault(struct weft_win_target *target)
+{
+	int err = target->err;
+
+	target->err = 0;
+	return err ? weft_err_set(err, "rank %u: %s", target->rank, target->why)
+		   : 0;
+}
+
+/* Waits for the answers to what has numbers up to this one. */
+static int wait_answers(struct weft_win *win, struct weft_win_target *target,
+	uint64_t number, const char *what)
+{
+	struct weft_win_wait wait = {
+		.win = win, .target = target, .what = what
+	};
+	int err = 0;
+
+	while (!err && !weft_list_is_empty(&target->ops)) {
+		const struct weft_win_op *first = weft_container_of(
+			target->ops.next, struct weft_win_op, link);
+
+		if (first->number > number)
+			break;
+		err = weft_win_wait_round(&wait);
+	}
+	return err ? err : target_fault(target);
+}
+
+/* --- sending
+ * ---------------------------------------------------------------------- */
+
+struct batch {
+	struct weft_win *win;
+	struct weft_win_target *target;
+	size_t len;
+	_Alignas(8) uint8_t bytes[WEFT_WIN_AM_MAX];
+};
+
+/* Given up and taken again meanwhile: the VCI's lock. */
+static int batch_send(struct batch *batch)
+{
+	struct weft_comm *comm = batch->win->comm;
+	struct weft_wire_head head = { .op = WEFT_WIRE_WIN,
+		.src = (uint32_t)comm->rank,
+		.ctx = comm->ctx };
+	struct weft_win_wait wait = {
+		.win = batch->win, .target = batch->target, .what = "an access"
+	};
+	int err = batch->len ? WEFT_AGAIN : 0;
+
+	while (err == WEFT_AGAIN) {
+		struct weft_peer *peer =
+			weft_comm_peer(comm, batch->target->rank);
+
+		if (!peer)
+			return weft_err_set(
+				WEFT_ERR_NOMEM, "no memory for a peer");
+		if (peer->state == WEFT_PEER_FAILED)
+			return weft_err_set(WEFT_ERR_PEER,
+				"rank %u of window \"%s\" has failed or cannot "
+				"be reached",
+				batch->target->rank, batch->win->name);
+		if (peer->state != WEFT_PEER_READY)
+			weft_peer_resolve(peer);
+		if (weft_peer_is_clear(peer))
+			err = weft_peer_post(
+				peer, &head, batch->bytes, batch->len);
+		if (err == WEFT_AGAIN) {
+			int wait_err = weft_win_wait_round(&wait);
+
+			err = wait_err ? wait_err : err;
+		}
+	}
+	batch->len = 0;
+	return err;
+}
+
+/* Room for one more with so much data; its place, or NULL with *err. */
+static uint8_t *batch_add(
+	struct batch *batch, const struct weft_wire_win *rec, int *err)
+{
+	size_t room = REC_LEN + weft_round_up((size_t)rec->len, 8);
+	uint8_t *at;
+
+	if (batch->len + room > sizeof(batch->bytes))
+		*err = batch_send(batch);
+	if (*err)
+		return NULL;
+	at = batch->bytes + batch->len;
+	memcpy(at, rec, REC_LEN);
+	memset(at + room - 8, 0, rec->len ? 8 : 0);
+	batch->len += room;
+	return at + REC_LEN;
+}
+
+static int send_one(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_wire_win *rec)
+{
+	struct batch batch = { .win = win, .target = target };
+	int err = 0;
+
+	batch_add(&batch, rec, &err);
+	return err ? err : batch_send(&batch);
+}
+
+/* The first access in a while asks at once whether it is done: so a lone one
+ * and its flush are one message each way. */
+static int send_last(struct batch *batch)
+{
+	struct weft_win_target *target = batch->target;
+	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_ASK };
+	struct weft_win_op *op;
+	int err = 0;
+
+	if (!weft_list_is_empty(&target->ops) || !batch->len)
+		return batch_send(batch);
+	op = op_new(batch->win, target, NULL, 1);
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	rec.id = op->id;
+	batch_add(batch, &rec, &err);
+	target->is_touched = false;
+	if (!err)
+		err = batch_send(batch);
+	if (err)
+		op_end(op, err);
+	return err;
+}
+
+int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
+	enum weft_wire_win_kind kind, uint64_t n, bool is_answered)
+{
+	struct weft_wire_win rec = { .kind = (uint8_t)kind, .n = n };
+	struct weft_vci *vci = win->comm->vci;
+	struct weft_win_op *op = NULL;
+	int err = 0;
+
+	weft_vci_lock(vci);
+	if (is_answered) {
+		op = op_new(win, target, NULL, 1);
+		err = op ? 0 : WEFT_ERR_NOMEM;
+	}
+	if (op) {
+		rec.id = op->id;
+		target->is_touched = false;
+	}
+	if (!err)
+		err = send_one(win, target, &rec);
+	if (err && op)
+		op_end(op, err);
+	if (!err && is_answered)
+		err = wait_answers(win, target, target->n_ops,
+			kind == WEFT_WIRE_WIN_LOCK     ? "MPI_Win_lock"
+			: kind == WEFT_WIRE_WIN_UNLOCK ? "MPI_Win_unlock"
+						       : "MPI_Win_flush");
+	weft_vci_unlock(vci);
+	return err;
+}
+
+int weft_win_am_flush(
+	struct weft_win *win, struct weft_win_target *target, bool is_local)
+{
+	struct weft_vci *vci = win->comm->vci;
+	int err;
+
+	if (!is_local && target->is_touched)
+		return weft_win_am_call(
+			win, target, WEFT_WIRE_WIN_ASK, 0, true);
+	weft_vci_lock(vci);
+	err = wait_answers(win, target, target->n_ops, "MPI_Win_flush");
+	weft_vci_unlock(vci);
+	return err;
+}
+
+/* --- long data
+ * ---------------------------------------------------------------------- */
+
+static struct weft_msg origin_message(
+	const struct weft_win_op *op, void *buf, size_t len)
+{
+	return (struct weft_msg){ .comm = op->win->comm,
+		.buf = buf,
+		.count = (int64_t)len,
+		.type = byte_type(),
+		.rank = (int32_t)op->target->rank,
+		.tag = (int32_t)(op->id % TAGS),
+		.ctx_offset = WEFT_CTX_OFFSET_P2P,
+		.mode = WEFT_SEND_STANDARD };
+}
+
+/* The target's answer says when it has it. */
+static int long_send(const struct weft_win_op *op, const void *buf, size_t len)
+{
+	struct weft_msg msg = origin_message(op, (void *)(uintptr_t)buf, len);
+	struct weft_req *req;
+	int err = weft_isend_locked(&msg, &req);
+
+	if (!err)
+		weft_req_detach(req);
+	return err;
+}
+
+static void long_came(void *arg, struct weft_req *req)
+{
+	struct weft_win_op *op = arg;
+	int err = req->status.err;
+
+	if (!err && op->staging && op->to.type)
+		weft_unpack(op->to.type, op->to.count, op->to.buf, op->pos,
+			op->staging, op->len);
+	weft_req_put(req);
+	op_answered(op, 1, err);
+}
+
+static int long_recv(struct weft_win_op *op, void *buf, size_t len)
+{
+	struct weft_msg msg = origin_message(op, buf, len);
+	struct weft_req *req;
+	int err;
+
+	msg.tag |= WEFT_WIN_REPLY_TAG;
+	err = weft_irecv_locked(&msg, &req);
+	if (err)
+		return err;
+	req->on_done = long_came;
+	req->on_done_arg = op;
+	if (req->is_done)
+		long_came(op, req);
+	return 0;
+}
+
+/* The bytes of a stream from pos on, where they lie, or a copy of them. */
+static const char *stream_at(
+	const struct weft_win_buf *from, size_t pos, size_t len, void **staging)
+{
+	if (weft_type_is_run(from->type, from->count))
+		return (const char *)from->buf + from->type->true_lb + pos;
+	*staging = malloc(len);
+	if (*staging)
+		weft_pack(
+			from->type, from->count, from->buf, pos, *staging, len);
+	return *staging;
+}
+
+static int am_no_memory(void)
+{
+	return weft_err_set(WEFT_ERR_NOMEM, "no memory for one-sided access");
+}
+
+static int put_long(struct weft_win *win, struct weft_win_target *target,
+	struct weft_win_whole *whole, const struct weft_win_buf *from,
+	struct weft_wire_win *rec)
+{
+	struct weft_win_op *op = op_new(win, target, whole, 1);
+	const char *data;
+	int err;
+
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	rec->kind = WEFT_WIRE_WIN_LONG_PUT;
+	rec->id = op->id;
+	data = stream_at(from, rec->pos, rec->n, &op->staging);
+	err = data ? send_one(win, target, rec) : am_no_memory();
+	if (!err)
+		err = long_send(op, data, rec->n);
+	if (err)
+		op_end(op, err);
+	return err;
+}
+
+static int get_long(struct weft_win *win, struct weft_win_target *target,
+	struct weft_win_whole *whole, const struct weft_win_buf *to,
+	struct weft_wire_win *rec)
+{
+	struct weft_win_op *op = op_new(win, target, whole, 1);
+	char *data;
+	int err;
+
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	rec->kind = WEFT_WIRE_WIN_LONG_GET;
+	rec->id = op->id;
+	op->pos = rec->pos;
+	op->len = rec->n;
+	if (weft_type_is_run(to->type, to->count)) {
+		data = (char *)to->buf + to->type->true_lb + rec->pos;
+	} else {
+		data = op->staging = malloc(rec->n);
+		op->to = *to;
+		weft_type_get((struct weft_type *)to->type);
+	}
+	err = data ? send_one(win, target, rec) : am_no_memory();
+	if (!err)
+		err = long_recv(op, data, rec->n);
+	if (err)
+		op_end(op, err);
+	return err;
+}
+
+/* --- put and get
+ * --------------------------------------------------------------------- */
+
+/* Calls fn for each run of the target's bytes, cut where long data is staged.
+ */
+typedef int run_fn(struct batch *batch, const struct weft_win_access *access,
+	struct weft_win_whole *whole, struct weft_wire_win *rec, void *arg);
+
+static int each_run(struct batch *batch, const struct weft_win_access *access,
+	struct weft_win_whole *whole, run_fn *fn, void *arg)
+{
+	const struct weft_win_buf *here = &access->origin;
+	bool is_run = weft_type_is_run(here->type, here->count);
+	size_t mine = (size_t)(here->type->size * here->count);
+	size_t its = (size_t)(access->type->size * access->count);
+	/* a put may fill less than there is, a get likewise */
+	size_t total = weft_min(mine, its), pos = 0;
+	int err = 0;
+
+	while (pos < total && !err) {
+		struct iovec runs[RUNS];
+		size_t n, bytes;
+
+		weft_type_iov(access->type, access->count, NULL, pos, runs,
+			RUNS, &n, &bytes);
+		for (size_t i = 0; i < n && pos < total && !err; i++) {
+			size_t left = weft_min(runs[i].iov_len, total - pos);
+			int64_t at = (int64_t)(intptr_t)runs[i].iov_base;
+
+			while (left && !err) {
+				size_t len =
+					is_run ? left
+					       : weft_min(left,
+							 (size_t)STAGE_MAX);
+				struct weft_wire_win rec = {
+					.disp = access->disp,
+					.at = at,
+					.n = len,
+					.pos = pos,
+				};
+
+				err = fn(batch, access, whole, &rec, arg);
+				at += (int64_t)len;
+				pos += len;
+				left -= len;
+			}
+		}
+	}
+	return err;
+}
+
+static int put_run(struct batch *batch, const struct weft_win_access *access,
+	struct weft_win_whole *whole, struct weft_wire_win *rec, void *arg)
+{
+	const struct weft_win_buf *from = &access->origin;
+	size_t left = rec->n;
+	int err = 0;
+
+	(void)arg;
+	if (left >= WEFT_WIN_LONG)
+		return put_long(batch->win, batch->target, whole, from, rec);
+	rec->kind = WEFT_WIRE_WIN_PUT;
+	batch->target->is_touched = true;
+	while (left && !err) {
+		uint8_t *data;
+
+		rec->len = (uint32_t)weft_min(left, (size_t)DATA_MAX);
+		rec->n = rec->len;
+		data = batch_add(batch, rec, &err);
+		if (data)
+			weft_pack(from->type, from->count, from->buf, rec->pos,
+				data, rec->len);
+		rec->at += rec->len;
+		rec->pos += rec->len;
+		left -= rec->len;
+	}
+	return err;
+}
+
+/* Gives the request out, if one is wanted, and ends the call's own part. */
+static int whole_begun(struct weft_win *win, struct weft_win_whole *whole,
+	struct weft_req **req_out, int err)
+{
+	if (req_out && !err) {
+		whole->req = weft_req_new(win->comm->vci, WEFT_REQ_OTHER);
+		if (whole->req)
+			*req_out = weft_req_get(whole->req);
+		else
+			err = am_no_memory();
+	}
+	whole_put(whole);
+	return err;
+}
+
+int weft_win_am_put(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_req **req_out)
+{
+	struct batch batch = { .win = win, .target = target };
+	struct weft_win_whole *whole;
+	int err;
+
+	weft_vci_lock(win->comm->vci);
+	whole = whole_new(req_out);
+	err = whole ? each_run(&batch, access, whole, put_run, NULL)
+		    : am_no_memory();
+	if (!err)
+		err = send_last(&batch);
+	if (whole)
+		err = whole_begun(win, whole, req_out, err);
+	weft_vci_unlock(win->comm->vci);
+	return err;
+}
+
+static int get_run(struct batch *batch, const struct weft_win_access *access,
+	struct weft_win_whole *whole, struct weft_wire_win *rec, void *arg)
+{
+	struct weft_win_op **op = arg; /* of all short ones */
+	int err = 0;
+
+	if (rec->n >= WEFT_WIN_LONG)
+		return get_long(
+			batch->win, batch->target, whole, &access->origin, rec);
+	if (!*op) { /* one more, which the caller takes off */
+		*op = op_new(batch->win, batch->target, whole, 1);
+		if (!*op)
+			return WEFT_ERR_NOMEM;
+		(*op)->to = access->origin;
+		weft_type_get((struct weft_type *)access->origin.type);
+	}
+	rec->kind = WEFT_WIRE_WIN_GET;
+	rec->id = (*op)->id;
+	batch->target->is_touched = false; /* what comes back tells */
+	(*op)->n_left += rec->n;
+	batch_add(batch, rec, &err);
+	return err;
+}
+
+int weft_win_am_get(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_req **req_out)
+{
+	struct batch batch = { .win = win, .target = target };
+	struct weft_win_op *op = NULL;
+	struct weft_win_whole *whole;
+	int err;
+
+	weft_vci_lock(win->comm->vci);
+	whole = whole_new(req_out);
+	err = whole ? each_run(&batch, access, whole, get_run, &op)
+		    : am_no_memory();
+	if (!err)
+		err = batch_send(&batch);
+	if (op)
+		op_answered(op, err ? op->n_left : 1, err);
+	if (whole)
+		err = whole_begun(win, whole, req_out, err);
+	weft_vci_unlock(win->comm->vci);
+	return err;
+}
+
+/* --- accumulates
+ * -------------------------------------------------------------------------- */
+
+struct acc {
+	struct batch batch;
+	const struct weft_win_access *access;
+	struct weft_win_whole *whole;
+	struct weft_win_op *op; /* of short ones that fetch */
+	const struct weft_type *basic;
+	const char *in; /* NULL: NO_OP */
+	bool is_fetching;
+	int64_t n, done; /* elements */
+	int err;
+};
+
+/* Nothing overtakes a long one. */
+static int wait_long_accs(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_win_wait wait = {
+		.win = win, .target = target, .what = "MPI_Accumulate"
+	};
+	int err = 0;
+
+	while (!err && target->n_long_accs)
+		err = weft_win_wait_round(&wait);
+	return err;
+}
+
+static struct weft_wire_win acc_record(
+	const struct acc *acc, int64_t disp, int64_t n)
+{
+	return (struct weft_wire_win){
+		.op = (uint8_t)acc->access->op->builtin,
+		.type = (uint16_t)(acc->basic->builtin_index + WEFT_TYPE_FIRST),
+		.disp = acc->access->disp,
+		.at = disp,
+		.n = (uint64_t)n,
+		.pos = (uint64_t)(acc->done * acc->basic->extent),
+	};
+}
+
+static int acc_long(struct acc *acc, int64_t disp, int64_t n)
+{
+	struct weft_win *win = acc->batch.win;
+	struct weft_win_target *target = acc->batch.target;
+	struct weft_wire_win rec = acc_record(acc, disp, n);
+	size_t len = (size_t)(n * acc->basic->extent);
+	struct weft_win_op *op;
+	int err = batch_send(&acc->batch);
+
+	if (!err)
+		err = wait_long_accs(win, target);
+	if (err)
+		return err;
+	op = op_new(win, target, acc->whole, acc->is_fetching ? 2 : 1);
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	op->is_long_acc = true;
+	target->n_long_accs++;
+	rec.kind = WEFT_WIRE_WIN_LONG_ACC;
+	rec.id = op->id;
+	if (acc->is_fetching)
+		rec.op |= WEFT_WIRE_WIN_FETCHES;
+	err = send_one(win, target, &rec);
+	if (!err && acc->in)
+		err = long_send(op, acc->in + rec.pos, len);
+	if (!err && acc->is_fetching)
+		err = long_recv(op, acc->whole->old + rec.pos, len);
+	if (err)
+		op_end(op, err);
+	return err;
+}
+
+static int acc_short(struct acc *acc, int64_t disp, int64_t n)
+{
+	struct weft_wire_win rec = acc_record(acc, disp, n);
+	size_t len = (size_t)(n * acc->basic->extent);
+	int err = 0;
+	uint8_t *data;
+
+	rec.kind = WEFT_WIRE_WIN_ACC;
+	rec.len = acc->in ? (uint32_t)len : 0;
+	acc->batch.target->is_touched = !acc->is_fetching;
+	if (acc->is_fetching && !acc->op) {
+		acc->op = op_new(
+			acc->batch.win, acc->batch.target, acc->whole, 1);
+		if (!acc->op)
+			return WEFT_ERR_NOMEM;
+	}
+	if (acc->is_fetching) {
+		rec.id = acc->op->id;
+		acc->op->n_left += len;
+	}
+	data = batch_add(&acc->batch, &rec, &err);
+	if (data && acc->in)
+		memcpy(data, acc->in + rec.pos, len);
+	return err;
+}
+
+static int acc_visit(
+	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
+{
+	struct acc *acc = arg;
+	int64_t extent = basic->extent;
+	int64_t short_max = (DATA_MAX & ~7) / extent;
+	int64_t long_max = weft_max(STAGE_MAX / extent, 1);
+
+	n = weft_min(n, acc->n - acc->done);
+	while (n && !acc->err) {
+		bool is_long = n * extent >= WEFT_WIN_LONG;
+		int64_t now = weft_min(n, is_long ? long_max : short_max);
+
+		acc->err = is_long ? acc_long(acc, disp, now)
+				   : acc_short(acc, disp, now);
+		disp += now * extent;
+		acc->done += now;
+		n -= now;
+	}
+	return acc->err || acc->done == acc->n;
+}
+
+/* What is sent, as an array that lasts as long as the access. */
+static int acc_prepare(struct acc *acc)
+{
+	const struct weft_win_access *access = acc->access;
+	struct weft_win_whole *whole = acc->whole;
+
+	acc->basic = weft_win_basic(access->type);
+	acc->n = weft_win_elems(access->type, access->count);
+	acc->is_fetching = access->result.type;
+	if (access->op->builtin != WEFT_OP_NO_OP) {
+		acc->n = weft_min(acc->n, weft_win_elems(access->origin.type,
+						  access->origin.count));
+		acc->in = weft_win_array(
+			&access->origin, acc->basic, acc->n, &whole->in);
+		if (!acc->in && acc->n)
+			return am_no_memory();
+	}
+	if (!acc->is_fetching)
+		return 0;
+	whole->basic = acc->basic;
+	whole->n_old = acc->n;
+	whole->result = access->result;
+	weft_type_get((struct weft_type *)access->result.type);
+	whole->old = calloc((size_t)(acc->n * acc->basic->extent) + 1, 1);
+	return whole->old ? 0 : am_no_memory();
+}
+
+static int acc_begin(struct acc *acc)
+{
+	const struct weft_win_access *access = acc->access;
+	int err = acc_prepare(acc);
+
+	if (!err)
+		err = wait_long_accs(acc->batch.win, acc->batch.target);
+	if (err || !acc->n)
+		return err;
+	if (weft_win_is_array(access->type, acc->basic))
+		acc_visit(acc, acc->basic, access->type->true_lb, acc->n);
+	else
+		weft_type_visit(access->type, access->count, acc_visit, acc);
+	return acc->err ? acc->err : send_last(&acc->batch);
+}
+
+int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_req **req_out)
+{
+	struct acc acc = { .batch = { .win = win, .target = target },
+		.access = access };
+	int err;
+
+	weft_vci_lock(win->comm->vci);
+	acc.whole = whole_new(req_out);
+	err = acc.whole ? acc_begin(&acc) : am_no_memory();
+	if (acc.op)
+		op_answered(acc.op, err ? acc.op->n_left : 1, err);
+	if (acc.whole)
+		err = whole_begun(win, acc.whole, req_out, err);
+	weft_vci_unlock(win->comm->vci);
+	return err;
+}
+
+int weft_win_am_compare_and_swap(struct weft_win *win,
+	struct weft_win_target *target, const struct weft_win_access *access)
+{
+	size_t len = (size_t)access->type->size;
+	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_CAS,
+		.type = (uint16_t)(access->type->builtin_index +
+				   WEFT_TYPE_FIRST),
+		.disp = access->disp,
+		.n = 1,
+		.len = (uint32_t)(2 * len) };
+	struct batch batch = { .win = win, .target = target };
+	struct weft_win_whole *whole;
+	struct weft_win_op *op = NULL;
+	uint8_t *data;
+	int err;
+
+	weft_vci_lock(win->comm->vci);
+	whole = whole_new(NULL);
+	err = whole ? wait_long_accs(win, target) : am_no_memory();
+	if (!err)
+		op = op_new(win, target, whole, len);
+	if (op) {
+		op->to = access->result;
+		weft_type_get((struct weft_type *)access->result.type);
+		rec.id = op->id;
+		target->is_touched = false;
+		data = batch_add(&batch, &rec, &err);
+		memcpy(data, access->compare, len);
+		memcpy(data + len, access->origin.buf, len);
+		err = batch_send(&batch);
+		if (err)
+			op_end(op, err);
+	} else if (!err) {
+		err = WEFT_ERR_NOMEM;
+	}
+	if (whole)
+		whole_put(whole);
+	weft_vci_unlock(win->comm->vci);
+	return err;
+}
+
+/* --- answers
+ * ------------------------------------------------------------------------------
+ */
+
+static void note_fault(
+	struct weft_win_target *target, int err, const void *text, size_t len)
+{
+	if (target->err)
+		return;
+	target->err = err;
+	len = weft_min(len, sizeof(target->why) - 1);
+	memcpy(target->why, text, len);
+	target->why[len] = 0;
+}
+
+/* Data goes where its access said. False: there is no such place. */
+static bool take_data(struct weft_win_op *op,
+	const struct weft_wire_win_reply *rec, const void *data)
+{
+	const struct weft_win_whole *whole = op->whole;
+	uint64_t room;
+
+	if (!rec->len)
+		return true;
+	if (!whole || rec->len > rec->n || rec->n > op->n_left)
+		return false;
+	room = op->to.type  ? (uint64_t)(op->to.type->size * op->to.count)
+	       : whole->old ? (uint64_t)(whole->n_old * whole->basic->extent)
+			    : 0;
+	if (rec->pos > room || rec->len > room - rec->pos)
+		return false;
+	if (op->to.type)
+		weft_unpack(op->to.type, op->to.count, op->to.buf, rec->pos,
+			data, rec->len);
+	else
+		memcpy(whole->old + rec->pos, data, rec->len);
+	return true;
+}
+
+void weft_win_on_reply(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_win *win = weft_win_of(vci, peer, head);
+	struct weft_wire_win_reply rec;
+	const uint8_t *data = (const uint8_t *)payload + sizeof(rec);
+	struct weft_win_target *target;
+	struct weft_win_op *op = NULL;
+
+	if (!win || !weft_wire_get_win_reply(&rec, payload, len) ||
+		rec.len != len - sizeof(rec) ||
+		!(target = weft_win_target_at(win, head->src)))
+		goto drop;
+	if (rec.id)
+		op = weft_map_get(&win->ops, rec.id);
+	if (rec.id && (!op || op->target != target))
+		goto drop;
+	if (rec.err > WEFT_ERR_FIRST_ && rec.err < 0)
+		note_fault(target, rec.err, data, rec.len);
+	else if (rec.err || !op || !take_data(op, &rec, data))
+		goto drop;
+	if (op)
+		op_answered(op, rec.n, rec.err);
+	return;
+drop:
+	weft_dispatch_drop(vci, "an answer about a window that makes no sense");
+}

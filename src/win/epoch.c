@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* epoch: when accesses may go where, and when they are done
+ *
+ * An access looks at one flag of its target, is_open. It is set by lock and
+ * start; in an epoch of a fence or of lock_all the first access sets it, which
+ * is when lock_all really takes the lock of that target. So neither costs a
+ * message for a member that is not accessed. What was opened is listed and is
+ * closed by whatever ends the epoch. */
+#include "win/win_priv.h"
+
+#include "base/err.h"
+#include "coll/coll.h"
+#include "core/comm.h"
+#include "transport/progress.h"
+
+#include <stdlib.h>
+
+enum { FLUSHES_PER_ROUND = 32 }; /* of progress, where none is needed else */
+
+static const char *const epoch_names[] = {
+	[WEFT_WIN_CLOSED] = "no access epoch",
+	[WEFT_WIN_FENCED] = "the epoch of a fence",
+	[WEFT_WIN_USED] = "the epoch of a fence, with accesses",
+	[WEFT_WIN_STARTED] = "the epoch of MPI_Win_start",
+	[WEFT_WIN_LOCKED] = "the epoch of MPI_Win_lock",
+	[WEFT_WIN_LOCKED_ALL] = "the epoch of MPI_Win_lock_all",
+};
+
+static __attribute__((cold)) int out_of_turn(
+	const struct weft_win *win, const char *call, const char *remedy)
+{
+	return weft_err_set(WEFT_ERR_RMA_SYNC,
+		"%s: window \"%s\" is in %s%s; %s", call, win->name,
+		epoch_names[win->access],
+		win->is_exposed ? " and was posted" : "", remedy);
+}
+
+/* --- the lock of a member --------------------------------------------------
+ */
+
+/* By the node's memory, or by message. */
+static int take_lock(
+	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
+{
+	if (!target->state)
+		return weft_win_am_call(
+			win, target, WEFT_WIRE_WIN_LOCK, is_exclusive, true);
+	return weft_win_lock_here(win, target, is_exclusive);
+}
+
+static int give_lock(
+	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
+{
+	if (!target->state)
+		return weft_win_am_call(
+			win, target, WEFT_WIRE_WIN_UNLOCK, is_exclusive, true);
+	weft_win_drop_lock(target->state, is_exclusive);
+	return 0;
+}
+
+/* --- what is open ------------------------------------------------------------
+ */
+
+static int list_opened(struct weft_win *win, struct weft_win_target *target)
+{
+	if (win->n_opened == win->n_opened_max) {
+		uint32_t n = weft_max(2 * win->n_opened_max, 16U);
+		void *grown = realloc(win->opened, n * sizeof(*win->opened));
+
+		if (!grown)
+			return weft_err_set(WEFT_ERR_NOMEM,
+				"no memory for an epoch of a window");
+		win->opened = grown;
+		win->n_opened_max = n;
+	}
+	target->open_index = win->n_opened;
+	win->opened[win->n_opened++] = target;
+	__atomic_store_n(&target->is_open, true, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void unlist_opened(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_win_target *last = win->opened[--win->n_opened];
+
+	win->opened[target->open_index] = last;
+	last->open_index = target->open_index;
+	__atomic_store_n(&target->is_open, false, __ATOMIC_RELAXED);
+}
+
+/* As others may open more meanwhile; NULL at the end. */
+static struct weft_win_target *opened_at(struct weft_win *win, uint32_t i)
+{
+	struct weft_win_target *target;
+
+	weft_spin_take(&win->spin);
+	target = i < win->n_opened ? win->opened[i] : NULL;
+	weft_spin_drop(&win->spin);
+	return target;
+}
+
+static int list_locked(
+	struct weft_win *win, struct weft_win_target *target, bool has_lock)
+{
+	bool is_second;
+	int err = 0;
+
+	weft_spin_take(&win->spin);
+	is_second = target->is_open;
+	if (!is_second)
+		err = list_opened(win, target);
+	if (!is_second && !err) {
+		target->has_lock = has_lock;
+		target->is_exclusive = false;
+	}
+	weft_spin_drop(&win->spin);
+	if (has_lock && err)
+		give_lock(win, target, false);
+	return err;
+}
+
+/* True when this thread is to take the lock; false when another one has. */
+static bool begin_opening(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_vci *vci = win->comm->vci;
+
+	for (;;) {
+		bool is_mine = false, is_open;
+
+		weft_spin_take(&win->spin);
+		is_open = target->is_open;
+		if (!is_open && !target->is_opening)
+			is_mine = target->is_opening = true;
+		weft_spin_drop(&win->spin);
+		if (is_mine || is_open)
+			return is_mine;
+		weft_vci_lock(vci);
+		weft_progress_try(vci);
+		weft_vci_unlock(vci);
+	}
+}
+
+static int open_locked_all(struct weft_win *win, struct weft_win_target *target)
+{
+	int err;
+
+	if (!begin_opening(win, target))
+		return 0;
+	err = take_lock(win, target, false);
+	if (!err)
+		err = list_locked(win, target, true);
+	weft_spin_take(&win->spin);
+	target->is_opening = false;
+	weft_spin_drop(&win->spin);
+	return err;
+}
+
+int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
+{
+
+	switch (win->access) {
+	case WEFT_WIN_FENCED:
+		win->access = WEFT_WIN_USED;
+		/* fall through */
+	case WEFT_WIN_USED:
+		return list_locked(win, target, false);
+	case WEFT_WIN_LOCKED_ALL:
+		return win->is_nocheck ? list_locked(win, target, false)
+				       : open_locked_all(win, target);
+	default:
+		return weft_err_set(WEFT_ERR_RMA_SYNC,
+			"access to rank %u of window \"%s\" in %s, which is "
+			"not "
+			"for it; begin one with MPI_Win_fence, start, lock or "
+			"lock_all",
+			target->rank, win->name, epoch_names[win->access]);
+	}
+}
+
+/* --- completion --------------------------------------------------------------
+ */
+
+static int flush_target(
+	struct weft_win *win, struct weft_win_target *target, bool is_local)
+{
+	int err = 0;
+
+	if (target->way == WEFT_WIN_BY_AM && !target->is_me)
+		err = weft_win_am_flush(win, target, is_local);
+	return err;
+}
+
+/* Who waits for a word in a window may wait for a message to come first. */
+static void flush_progress(struct weft_win *win)
+{
+	struct weft_vci *vci = win->comm->vci;
+	uint32_t n =
+		atomic_load_explicit(&win->n_flushes, memory_order_relaxed);
+
+	atomic_thread_fence(memory_order_seq_cst);
+	atomic_store_explicit(&win->n_flushes, n + 1, memory_order_relaxed);
+	if (weft_likely(n % FLUSHES_PER_ROUND && !win->has_remote))
+		return;
+	weft_vci_lock(vci);
+	weft_progress_try(vci);
+	weft_vci_unlock(vci);
+}
+
+static int close_target(struct weft_win *win, struct weft_win_target *target)
+{
+	/* by message the unlock itself asks whether all is done */
+	bool is_local = target->has_lock && !target->state;
+	int err = flush_target(win, target, is_local);
+	int lock_err = 0;
+
+	if (target->has_lock)
+		lock_err = give_lock(win, target, target->is_exclusive);
+	target->has_lock = false;
+	target->is_locked = false;
+	return err ? err : lock_err;
+}
+
+int weft_win_close_epoch(struct weft_win *win)
+{
+	int err = 0;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	while (win->n_opened) {
+		struct weft_win_target *target = win->opened[win->n_opened - 1];
+		int one;
+
+		weft_spin_take(&win->spin);
+		unlist_opened(win, target);
+		weft_spin_drop(&win->spin);
+		one = close_target(win, target);
+		err = err ? err : one;
+	}
+	return err;
+}
+
+static int flush(
+	struct weft_win *win, int32_t rank, bool is_local, const char *call)
+{
+	struct weft_win_target *target;
+	int err = 0;
+
+	if (win->access != WEFT_WIN_LOCKED &&
+		win->access != WEFT_WIN_LOCKED_ALL)
+		return out_of_turn(win, call,
+			"begin one with MPI_Win_lock or MPI_Win_lock_all");
+	flush_progress(win);
+	if (rank != WEFT_PROC_NULL) {
+		target = weft_win_target_of(win, (uint32_t)rank);
+		if (!target)
+			return WEFT_ERR_NOMEM;
+		if (win->access == WEFT_WIN_LOCKED && !target->is_locked)
+			return out_of_turn(
+				win, call, "and that rank is not locked");
+		return flush_target(win, target, is_local);
+	}
+	for (uint32_t i = 0; win->has_remote && (target = opened_at(win, i));
+		i++) {
+		int one = flush_target(win, target, is_local);
+
+		err = err ? err : one;
+	}
+	return err;
+}
+
+int weft_win_flush(struct weft_win *win, int32_t rank)
+{
+	return flush(win, rank, false, "MPI_Win_flush");
+}
+
+int weft_win_flush_local(struct weft_win *win, int32_t rank)
+{
+	return flush(win, rank, true, "MPI_Win_flush_local");
+}
+
+int weft_win_sync(struct weft_win *win)
+{
+	flush_progress(win);
+	return 0;
+}
+
+/* --- fence -------------------------------------------------------------------
+ */
+
+int weft_win_fence(struct weft_win *win, unsigned asserts)
+{
+	struct weft_coll barrier = { .comm = win->comm,
+		.ctx_offset = WEFT_CTX_OFFSET_COLL };
+	int err, barrier_err;
+
+	if (win->access > WEFT_WIN_USED || win->is_exposed)
+		return out_of_turn(win, "MPI_Win_fence", "end that first");
+	err = weft_win_close_epoch(win);
+	barrier_err = weft_coll_run(WEFT_COLL_BARRIER, &barrier);
+	atomic_thread_fence(memory_order_seq_cst);
+	win->access = asserts & WEFT_WIN_NOSUCCEED ? WEFT_WIN_CLOSED
+						   : WEFT_WIN_FENCED;
+	return err ? err : barrier_err;
+}
+
+/* --- post, start, complete, wait
+ * ---------------------------------------------- */
+
+/* The window's member that is the i-th of a group; NULL with an error. */
+static struct weft_win_target *member_at(
+	struct weft_win *win, const struct weft_group *group, uint32_t i)
+{
+	int32_t rank =
+		weft_group_rank_of(win->comm->group, weft_group_proc(group, i));
+
+	if (rank < 0) {
+		weft_err_set(WEFT_ERR_GROUP,
+			"rank %u of the group is no member of window \"%s\"", i,
+			win->name);
+		return NULL;
+	}
+	return weft_win_target_of(win, (uint32_t)rank);
+}
+
+static int check_members(struct weft_win *win, const struct weft_group *group)
+{
+	for (uint32_t i = 0; i < group->size; i++)
+		if (!member_at(win, group, i))
+			return WEFT_ERR_GROUP;
+	return 0;
+}
+
+static int notify(struct weft_win *win, struct weft_win_target *target,
+	enum weft_wire_win_kind kind)
+{
+	if (!target->is_me)
+		return weft_win_am_call(win, target, kind, 0, false);
+	weft_vci_lock(win->comm->vci);
+	if (kind == WEFT_WIRE_WIN_POST)
+		target->n_posts++;
+	else
+		target->n_completes++;
+	weft_vci_unlock(win->comm->vci);
+	return 0;
+}
+
+static uint32_t *count_of(struct weft_win_target *target, bool is_post)
+{
+	return is_post ? &target->n_posts : &target->n_completes;
+}
+
+/* Takes one notice of each member, when it has come. */
+static int wait_members(struct weft_win *win, const struct weft_group *group,
+	bool is_post, const char *call)
+{
+	int err = 0;
+
+	weft_vci_lock(win->comm->vci);
+	for (uint32_t i = 0; i < group->size && !err; i++) {
+		struct weft_win_target *target = member_at(win, group, i);
+		struct weft_win_wait wait = {
+			.win = win, .target = target, .what = call
+		};
+
+		while (!err && !*count_of(target, is_post))
+			err = weft_win_wait_round(&wait);
+		if (!err)
+			--*count_of(target, is_post);
+	}
+	weft_vci_unlock(win->comm->vci);
+	return err;
+}
+
+int weft_win_post(
+	struct weft_win *win, const struct weft_group *group, unsigned asserts)
+{
+	int err = check_members(win, group);
+
+	if (err)
+		return err;
+	if (win->is_exposed)
+		return out_of_turn(
+			win, "MPI_Win_post", "call MPI_Win_wait first");
+	if (win->access >= WEFT_WIN_LOCKED)
+		return out_of_turn(win, "MPI_Win_post", "unlock it first");
+	atomic_thread_fence(memory_order_seq_cst);
+	win->is_exposed = true;
+	win->posted = weft_group_get((struct weft_group *)group);
+	for (uint32_t i = 0; !(asserts & WEFT_WIN_NOCHECK) && i < group->size;
+		i++) {
+		int one = notify(
+			win, member_at(win, group, i), WEFT_WIRE_WIN_POST);
+
+		err = err ? err : one;
+	}
+	return err;
+}
+
+int weft_win_start(
+	struct weft_win *win, const struct weft_group *group, unsigned asserts)
+{
+	int err = check_members(win, group);
+
+	if (err)
+		return err;
+	if (win->access > WEFT_WIN_FENCED)
+		return out_of_turn(win, "MPI_Win_start", "end that first");
+	if (!(asserts & WEFT_WIN_NOCHECK))
+		err = wait_members(win, group, true, "MPI_Win_start");
+	if (err)
+		return err;
+	win->access = WEFT_WIN_STARTED;
+	win->started = weft_group_get((struct weft_group *)group);
+	for (uint32_t i = 0; i < group->size && !err; i++)
+		err = list_locked(win, member_at(win, group, i), false);
+	return err;
+}
+
+int weft_win_complete(struct weft_win *win)
+{
+	struct weft_group *group = win->started;
+	int err = 0;
+
+	if (win->access != WEFT_WIN_STARTED)
+		return out_of_turn(
+			win, "MPI_Win_complete", "call MPI_Win_start first");
+	atomic_thread_fence(memory_order_seq_cst);
+	for (uint32_t i = 0; i < group->size; i++) {
+		struct weft_win_target *target = member_at(win, group, i);
+		int one = flush_target(win, target, true);
+
+		err = err ? err : one;
+		weft_spin_take(&win->spin);
+		unlist_opened(win, target);
+		weft_spin_drop(&win->spin);
+		one = notify(win, target, WEFT_WIRE_WIN_COMPLETE);
+		err = err ? err : one;
+	}
+	win->access = WEFT_WIN_CLOSED;
+	win->started = NULL;
+	weft_group_put(group);
+	return err;
+}
+
+static void unexpose(struct weft_win *win)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	weft_group_put(win->posted);
+	win->posted = NULL;
+	win->is_exposed = false;
+}
+
+int weft_win_wait(struct weft_win *win)
+{
+	int err;
+
+	if (!win->is_exposed)
+		return out_of_turn(
+			win, "MPI_Win_wait", "call MPI_Win_post first");
+	err = wait_members(win, win->posted, false, "MPI_Win_wait");
+	unexpose(win);
+	return err;
+}
+
+int weft_win_test(struct weft_win *win, bool *done_out)
+{
+	bool is_done = true;
+
+	if (!win->is_exposed)
+		return out_of_turn(
+			win, "MPI_Win_test", "call MPI_Win_post first");
+	weft_vci_lock(win->comm->vci);
+	weft_progress_try(win->comm->vci);
+	for (uint32_t i = 0; i < win->posted->size && is_done; i++)
+		is_done = member_at(win, win->posted, i)->n_completes;
+	weft_vci_unlock(win->comm->vci);
+	*done_out = is_done;
+	return is_done ? weft_win_wait(win) : 0;
+}
+
+/* --- locks
+ * --------------------------------------------------------------------- */
+
+static int check_lockable(const struct weft_win *win, const char *call)
+{
+	if (win->has_no_locks)
+		return weft_err_set(WEFT_ERR_RMA_SYNC,
+			"%s: window \"%s\" was made with no_locks=true", call,
+			win->name);
+	return 0;
+}
+
+int weft_win_lock(
+	struct weft_win *win, bool is_exclusive, int32_t rank, unsigned asserts)
+{
+	bool has_lock = !(asserts & WEFT_WIN_NOCHECK);
+	struct weft_win_target *target;
+	int err = check_lockable(win, "MPI_Win_lock");
+
+	if (err)
+		return err;
+	if (win->access != WEFT_WIN_CLOSED && win->access != WEFT_WIN_FENCED &&
+		win->access != WEFT_WIN_LOCKED)
+		return out_of_turn(win, "MPI_Win_lock", "end that first");
+	target = weft_win_target_of(win, (uint32_t)rank);
+	if (!target)
+		return WEFT_ERR_NOMEM;
+	if (target->is_locked)
+		return out_of_turn(
+			win, "MPI_Win_lock", "and that rank is locked already");
+	if (has_lock)
+		err = take_lock(win, target, is_exclusive);
+	if (err)
+		return err;
+	weft_spin_take(&win->spin);
+	err = list_opened(win, target);
+	win->access = WEFT_WIN_LOCKED;
+	win->n_locks++;
+	target->is_locked = true;
+	target->has_lock = has_lock;
+	target->is_exclusive = is_exclusive;
+	weft_spin_drop(&win->spin);
+	return err;
+}
+
+int weft_win_unlock(struct weft_win *win, int32_t rank)
+{
+	struct weft_win_target *target =
+		weft_win_target_of(win, (uint32_t)rank);
+	int err;
+
+	if (!target)
+		return WEFT_ERR_NOMEM;
+	if (win->access != WEFT_WIN_LOCKED || !target->is_locked)
+		return out_of_turn(
+			win, "MPI_Win_unlock", "and that rank is not locked");
+	atomic_thread_fence(memory_order_seq_cst);
+	weft_spin_take(&win->spin);
+	unlist_opened(win, target);
+	weft_spin_drop(&win->spin);
+	err = close_target(win, target);
+	weft_spin_take(&win->spin);
+	if (!--win->n_locks)
+		win->access = WEFT_WIN_CLOSED;
+	weft_spin_drop(&win->spin);
+	return err;
+}
+
+int weft_win_lock_all(struct weft_win *win, unsigned asserts)
+{
+	int err = check_lockable(win, "MPI_Win_lock_all");
+
+	if (err)
+		return err;
+	if (win->access > WEFT_WIN_FENCED)
+		return out_of_turn(win, "MPI_Win_lock_all", "end that first");
+	win->access = WEFT_WIN_LOCKED_ALL;
+	win->is_nocheck = asserts & WEFT_WIN_NOCHECK;
+	return 0;
+}
+
+int weft_win_unlock_all(struct weft_win *win)
+{
+	int err;
+
+	if (win->access != WEFT_WIN_LOCKED_ALL)
+		return out_of_turn(win, "MPI_Win_unlock_all",
+			"call MPI_Win_lock_all first");
+	err = weft_win_close_epoch(win);
+	win->access = WEFT_WIN_CLOSED;
+	return err;
+}

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* memory: pieces shared by the processes of a node, and what is mapped of them
+ */
+#include "win/memory.h"
+
+#include "base/knob.h"
+#include "base/map.h"
+#include "core/comm.h"
+#include "shm/copy.h"
+#include "shm/share.h"
+#include "transport/proc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { SLOTS = 65536 };
+
+/* The shared piece. */
+struct states {
+	weft_win_stripes stripes;
+	struct weft_win_state slots[SLOTS];
+};
+
+/* Another process's piece, mapped here. */
+struct mapped_states {
+	char *base;
+	uint64_t serial;
+	uint32_t n_users;
+};
+
+/* Of the process; lock guards all. */
+static struct {
+	pthread_mutex_t lock;
+	struct weft_share share;
+	struct states *states; /* share's, or private without shared memory */
+	uint8_t *is_used;      /* by slot */
+	uint32_t n_used, next;
+	pid_t pid;	 /* mine */
+	uint64_t serial; /* of the piece: there may be one after the other */
+	struct weft_map others;	  /* process number + 1 to mapped_states */
+	struct weft_link regions; /* of my memory that others map: windows' */
+} own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	.regions = { &own_states.regions, &own_states.regions } };
+
+/* Another member's data, mapped here. */
+struct mapped_data {
+	char *base;
+	size_t len;
+	struct mapped_data *next;
+};
+
+struct weft_win_memory {
+	struct weft_link region; /* in own_states' */
+	char *region_base;
+	size_t region_len;
+	uint32_t slot;
+	bool has_slot;
+	struct weft_share share; /* mine, or the one piece of all */
+	char *whole;		 /* the one piece of all, mapped here */
+	size_t whole_len;
+	void *alone; /* not shared, from mmap */
+	size_t alone_len;
+	struct mapped_data *mapped;
+	uint64_t *procs; /* whose states are mapped for this window */
+	uint32_t n_procs;
+};
+
+/* --- states ----------------------------------------------------------------
+ */
+
+weft_win_stripes *weft_win_my_stripes(void)
+{
+	return &own_states.states->stripes;
+}
+
+pid_t weft_win_my_pid(void)
+{
+	return own_states.pid;
+}
+
+static int states_open(bool is_shared)
+{
+	if (own_states.states)
+		return 0;
+	own_states.share.fd = -1;
+	own_states.is_used = calloc(SLOTS, 1);
+	if (!own_states.is_used)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for windows");
+	if (is_shared && !weft_share_create(
+				 sizeof(*own_states.states), &own_states.share))
+		own_states.states = (void *)own_states.share.base;
+	else
+		own_states.states = mmap(NULL, sizeof(*own_states.states),
+			PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (own_states.states == MAP_FAILED) {
+		own_states.states = NULL;
+		free(own_states.is_used);
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for windows");
+	}
+	own_states.serial++;
+	own_states.pid = getpid();
+	return 0;
+}
+
+static void states_close(void)
+{
+	if (own_states.share.base)
+		weft_share_destroy(&own_states.share);
+	else
+		munmap(own_states.states, sizeof(*own_states.states));
+	own_states.states = NULL;
+	free(own_states.is_used);
+	own_states.is_used = NULL;
+	own_states.next = 0;
+	weft_map_fini(&own_states.others);
+}
+
+/* own_states.lock held, here and below. */
+static int slot_take(struct weft_win *win, bool is_shared)
+{
+	int err = states_open(is_shared);
+	uint32_t i = own_states.next;
+
+	if (err)
+		return err;
+	if (own_states.n_used == SLOTS)
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"more than %d windows at once; free some", SLOTS);
+	while (own_states.is_used[i])
+		i = (i + 1) % SLOTS;
+	own_states.is_used[i] = 1;
+	own_states.n_used++;
+	own_states.next = (i + 1) % SLOTS;
+	win->memory->slot = i;
+	win->memory->has_slot = true;
+	win->state = &own_states.states->slots[i];
+	memset(win->state, 0, sizeof(*win->state));
+	return 0;
+}
+
+static struct states *states_map(
+	uint64_t proc, const struct weft_win_record *record)
+{
+	struct mapped_states *m = weft_map_get(&own_states.others, proc + 1);
+
+	if (m && m->serial == record->serial) {
+		m->n_users++;
+		return (void *)m->base;
+	}
+	if (m) /* of windows that it has freed, and I have not yet */
+		return NULL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->serial = record->serial;
+	m->n_users = 1;
+	if (weft_share_map(record->pid, record->state_fd, sizeof(struct states),
+		    &m->base) ||
+		weft_map_put(&own_states.others, proc + 1, m)) {
+		weft_share_unmap(m->base, sizeof(struct states));
+		free(m);
+		return NULL;
+	}
+	return (void *)m->base;
+}
+
+static void states_unmap(uint64_t proc)
+{
+	struct mapped_states *m = weft_map_get(&own_states.others, proc + 1);
+
+	if (!m || --m->n_users)
+		return;
+	weft_map_remove(&own_states.others, proc + 1);
+	weft_share_unmap(m->base, sizeof(struct states));
+	free(m);
+}
+
+/* --- what others map ---------------------------------------------------------
+ */
+
+static void region_add(struct weft_win_memory *memory, char *base, size_t len)
+{
+	memory->region_base = base;
+	memory->region_len = len;
+	pthread_mutex_lock(&own_states.lock);
+	weft_list_push_back(&own_states.regions, &memory->region);
+	pthread_mutex_unlock(&own_states.lock);
+}
+
+bool weft_win_is_shared(const void *base, size_t len)
+{
+	uint64_t at = (uintptr_t)base;
+	bool is_shared = false;
+
+	pthread_mutex_lock(&own_states.lock);
+	weft_list_for_each(link, next, &own_states.regions)
+	{
+		const struct weft_win_memory *m =
+			weft_container_of(link, struct weft_win_memory, region);
+		uint64_t start = (uintptr_t)m->region_base;
+
+		if (at < start + m->region_len && start < at + len)
+			is_shared = true;
+	}
+	pthread_mutex_unlock(&own_states.lock);
+	return is_shared;
+}
+
+/* --- my own memory ----------------------------------------------------------
+ */
+
+static int alone_open(struct weft_win *win, size_t size, size_t align)
+{
+	struct weft_win_memory *memory = win->memory;
+	char *base;
+
+	align = weft_max(align, 1);
+	memory->alone_len = weft_max(size, 1) + align;
+	base = mmap(NULL, memory->alone_len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (base == MAP_FAILED)
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"no memory for a window of %zu bytes", size);
+	memory->alone = base;
+	win->base = base + (-(uintptr_t)base & (align - 1));
+	return 0;
+}
+
+static int data_open(struct weft_win *win, const struct weft_win_config *config,
+	struct weft_win_record *record)
+{
+	struct weft_win_memory *memory = win->memory;
+	int err;
+
+	win->base = config->base;
+	win->size = config->size;
+	if (config->flavor != WEFT_WIN_ALLOCATE)
+		return 0;
+	if (!win->comm->vci->shm)
+		return alone_open(win, config->size, config->align);
+	err = weft_share_create(weft_max(config->size, 1), &memory->share);
+	if (err)
+		return err;
+	win->base = memory->share.base;
+	record->data_fd = memory->share.fd;
+	region_add(memory, memory->share.base, memory->share.len);
+	return 0;
+}
+
+int weft_win_memory_open(struct weft_win *win,
+	const struct weft_win_config *config, struct weft_win_record *record)
+{
+	bool is_shared = win->comm->vci->shm;
+	struct weft_shm_bc bc = { 0 };
+	int err;
+
+	win->memory = calloc(1, sizeof(*win->memory));
+	if (!win->memory)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
+	win->memory->share.fd = -1;
+	weft_list_init(&win->memory->region);
+	pthread_mutex_lock(&own_states.lock);
+	err = slot_take(win, is_shared);
+	if (!err) {
+		record->state_fd = own_states.share.fd;
+		record->serial = own_states.serial;
+		record->slot = win->memory->slot;
+	}
+	pthread_mutex_unlock(&own_states.lock);
+	if (!err)
+		err = data_open(win, config, record);
+	if (is_shared)
+		weft_shm_describe(win->comm->vci->shm, &bc);
+	record->pid = bc.pid;
+	record->probe_addr = bc.probe_addr;
+	record->probe_value = bc.probe_value;
+	record->is_shared = record->data_fd >= 0 ||
+			    (win->size && config->flavor == WEFT_WIN_CREATE &&
+				    weft_win_is_shared(win->base, win->size));
+	record->base = (uintptr_t)win->base;
+	record->size = win->size;
+	record->disp_unit = win->disp_unit;
+	return err;
+}
+
+/* --- the others' -------------------------------------------------------------
+ */
+
+static bool is_node_local(const struct weft_win *win, uint32_t rank)
+{
+	return (int32_t)rank == win->comm->rank ||
+	       (win->comm->vci->shm && weft_proc_is_local(weft_group_proc(
+					       win->comm->group, rank)));
+}
+
+static char *data_map(
+	struct weft_win *win, const struct weft_win_record *record)
+{
+	struct mapped_data *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->len = weft_max(record->size, 1);
+	if (weft_share_map(record->pid, record->data_fd, m->len, &m->base)) {
+		weft_log_info("WIN-MAP", "%s; copied by the kernel instead",
+			weft_err_detail_peek(WEFT_ERR_PEER));
+		free(m);
+		return NULL;
+	}
+	m->next = win->memory->mapped;
+	win->memory->mapped = m;
+	return m->base;
+}
+
+static bool can_copy(const struct weft_win_record *record)
+{
+	struct weft_shm_bc bc = { .pid = record->pid,
+		.probe_addr = record->probe_addr,
+		.probe_value = record->probe_value };
+
+	return weft_knob_is_on(weft_knobs.cma) && weft_copy_can_read(&bc);
+}
+
+/* The state of another process's window, or NULL. */
+static struct states *reach_states(struct weft_win *win, uint32_t rank,
+	const struct weft_win_record *record)
+{
+	struct weft_win_memory *memory = win->memory;
+	uint64_t proc = weft_group_proc(win->comm->group, rank);
+	struct states *states = NULL;
+
+	if (record->state_fd < 0 || record->slot >= SLOTS)
+		return NULL;
+	pthread_mutex_lock(&own_states.lock);
+	states = states_map(proc, record);
+	if (states)
+		memory->procs[memory->n_procs++] = proc;
+	pthread_mutex_unlock(&own_states.lock);
+	return states;
+}
+
+static void reach_data(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_record *record)
+{
+	target->there = record->base;
+	target->is_private = !record->is_shared;
+	if (win->flavor == WEFT_WIN_DYNAMIC || win->flavor == WEFT_WIN_SHARED)
+		return;
+	if (record->data_fd >= 0 && (target->base = data_map(win, record))) {
+		target->way = WEFT_WIN_MAPPED;
+	} else if (can_copy(record)) {
+		target->way = WEFT_WIN_COPIED;
+		target->pid = record->pid;
+	}
+}
+
+static int reach(struct weft_win *win, uint32_t rank,
+	const struct weft_win_record *record)
+{
+	struct weft_win_target *target = weft_win_target_of(win, rank);
+	struct states *states;
+
+	if (!target)
+		return WEFT_ERR_NOMEM;
+	target->size = record->size;
+	target->disp_unit = record->disp_unit;
+	target->is_known = true;
+	if (target->is_me) {
+		target->way = WEFT_WIN_MAPPED;
+		target->base = win->base;
+		target->there = (uintptr_t)win->base;
+		target->is_private = !record->is_shared;
+		target->state = win->state;
+		target->stripes = weft_win_my_stripes();
+		return 0;
+	}
+	states = reach_states(win, rank, record);
+	if (!states)
+		return 0;
+	target->state = &states->slots[record->slot];
+	target->stripes = &states->stripes;
+	reach_data(win, target, record);
+	return 0;
+}
+
+int weft_win_memory_reach(
+	struct weft_win *win, const struct weft_win_record *records)
+{
+	uint32_t n = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++)
+		n += is_node_local(win, i);
+	win->memory->procs = calloc(n, sizeof(*win->memory->procs));
+	if (!win->memory->procs)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
+	win->is_uniform = win->flavor != WEFT_WIN_DYNAMIC;
+	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
+		if (is_node_local(win, i))
+			err = reach(win, i, &records[i]);
+		else
+			win->has_remote = true;
+		if (records[i].size != win->size ||
+			records[i].disp_unit != win->disp_unit)
+			win->is_uniform = false;
+	}
+	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
+		const struct weft_win_target *t = weft_win_target_at(win, i);
+
+		if (!t || weft_win_updates_by_am(t))
+			win->has_remote = true;
+	}
+	return err;
+}
+
+/* --- one piece for all
+ * --------------------------------------------------------- */
+
+/* Where each member's part begins, in rank order; the end with n members. */
+static size_t part_at(const struct weft_win *win,
+	const struct weft_win_config *config,
+	const struct weft_win_record *records, uint32_t rank)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), at = 0;
+
+	(void)win;
+	for (uint32_t i = 0; i < rank; i++) {
+		at += records[i].size;
+		if (config->is_noncontig)
+			at = weft_round_up(at, page);
+	}
+	return at;
+}
+
+int weft_win_memory_make(struct weft_win *win,
+	const struct weft_win_config *config,
+	const struct weft_win_record *records, int *fd_out)
+{
+	size_t len = part_at(win, config, records, (uint32_t)win->comm->size);
+	int err;
+
+	*fd_out = -1;
+	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++) {
+		const struct weft_win_target *t = weft_win_target_at(win, i);
+
+		if (!t || (!t->state && win->comm->size > 1))
+			return weft_err_set(WEFT_ERR_RMA_SHARED,
+				"rank %u shares no memory with rank %d; "
+				"MPI_Comm_split_type with "
+				"MPI_COMM_TYPE_SHARED gives communicators "
+				"whose members do",
+				i, win->comm->rank);
+	}
+	if (win->comm->rank)
+		return 0;
+	err = weft_share_create(weft_max(len, 1), &win->memory->share);
+	if (!err)
+		*fd_out = win->memory->share.fd;
+	return err;
+}
+
+int weft_win_memory_map(struct weft_win *win,
+	const struct weft_win_config *config,
+	const struct weft_win_record *records, int fd)
+{
+	struct weft_win_memory *memory = win->memory;
+	size_t len = part_at(win, config, records, (uint32_t)win->comm->size);
+	char *base = memory->share.base;
+	int err = 0;
+
+	if (win->comm->rank) {
+		memory->whole_len = weft_max(len, 1);
+		err = weft_share_map(
+			records[0].pid, fd, memory->whole_len, &memory->whole);
+		base = memory->whole;
+	}
+	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
+		struct weft_win_target *target = weft_win_target_at(win, i);
+
+		target->way = WEFT_WIN_MAPPED;
+		target->base = base + part_at(win, config, records, i);
+		/* the same for all: locks are chosen by it */
+		target->there = (uint64_t)(target->base - base);
+		target->stripes = weft_win_target_at(win, 0)->stripes;
+		target->is_private = false;
+		if (target->is_me)
+			win->base = target->base;
+	}
+	if (!err)
+		region_add(memory, base, weft_max(len, 1));
+	return err;
+}
+
+void weft_win_memory_settle(struct weft_win *win)
+{
+	struct weft_share *share = &win->memory->share;
+
+	if (share->fd >= 0)
+		close(share->fd);
+	share->fd = -1;
+}
+
+void weft_win_memory_close(struct weft_win *win)
+{
+	struct weft_win_memory *memory = win->memory;
+
+	if (!memory)
+		return;
+	weft_win_memory_settle(win);
+	while (memory->mapped) {
+		struct mapped_data *m = memory->mapped;
+
+		memory->mapped = m->next;
+		weft_share_unmap(m->base, m->len);
+		free(m);
+	}
+	if (memory->share.base)
+		munmap(memory->share.base, memory->share.len);
+	weft_share_unmap(memory->whole, memory->whole_len);
+	weft_share_unmap(memory->alone, memory->alone_len);
+	pthread_mutex_lock(&own_states.lock);
+	weft_list_remove(&memory->region);
+	for (uint32_t i = 0; i < memory->n_procs; i++)
+		states_unmap(memory->procs[i]);
+	if (memory->has_slot) {
+		own_states.is_used[memory->slot] = 0;
+		if (!--own_states.n_used)
+			states_close();
+	}
+	pthread_mutex_unlock(&own_states.lock);
+	free(memory->procs);
+	free(memory);
+	win->memory = NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* memory: where windows' memory lies, and how the node's others reach it
+ *
+ * A process that has windows keeps one piece of shared memory for what the
+ * node's others need of each besides its data: locks. Data that the library
+ * allocates is shared memory of its own; its file is closed once all have
+ * mapped it, so that nothing is left behind whatever happens to anybody. */
+#ifndef WEFT_WIN_MEMORY_H
+#define WEFT_WIN_MEMORY_H
+
+#include "win/win_priv.h"
+
+/* What a member tells the others of its window. */
+struct weft_win_record {
+	int32_t err; /* 0, or why it cannot take part */
+	int32_t pid;
+	int32_t state_fd; /* -1: no shared memory */
+	int32_t data_fd;  /* -1: not shared */
+	uint64_t serial;  /* of the shared memory that the fd is */
+	uint64_t probe_addr, probe_value; /* as in struct weft_shm_bc */
+	uint64_t base;
+	uint64_t size;
+	int64_t disp_unit;
+	uint32_t slot;	    /* of the window's state */
+	uint32_t is_shared; /* others map this memory */
+};
+
+/* Takes a place for the window's state; allocates its memory where config says
+ * so. Fills the record. On an error the window is as before. */
+int weft_win_memory_open(struct weft_win *win,
+	const struct weft_win_config *config, struct weft_win_record *record);
+
+/* Makes the targets of this node's members. Who cannot be mapped is reached
+ * otherwise; that is no error. */
+int weft_win_memory_reach(
+	struct weft_win *win, const struct weft_win_record *records);
+
+/* SHARED: the data of all in one piece, made by rank 0, mapped by all. part 1
+ * of two, between which the others are told *fd_out. */
+int weft_win_memory_make(struct weft_win *win,
+	const struct weft_win_config *config,
+	const struct weft_win_record *records, int *fd_out);
+int weft_win_memory_map(struct weft_win *win,
+	const struct weft_win_config *config,
+	const struct weft_win_record *records, int fd);
+
+/* All who want to have mapped my data: its file is closed. */
+void weft_win_memory_settle(struct weft_win *win);
+
+void weft_win_memory_close(struct weft_win *win);
+
+#endif

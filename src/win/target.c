@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* target: what is known of a member, and where an access to it goes */
+#include "win/win_priv.h"
+
+#include "base/err.h"
+#include "core/comm.h"
+#include "core/vci_core.h"
+#include "win/memory.h"
+
+#include <stdlib.h>
+
+static struct weft_win_target *target_new(struct weft_win *win, uint32_t rank)
+{
+	struct weft_win_target *target = calloc(1, sizeof(*target));
+
+	if (!target)
+		return NULL;
+	target->rank = rank;
+	target->way = WEFT_WIN_BY_AM;
+	target->is_me = (int32_t)rank == win->comm->rank;
+	target->is_known = win->is_uniform;
+	target->size = win->size;
+	target->disp_unit = win->disp_unit;
+	weft_list_init(&target->ops);
+	return target;
+}
+
+/* win->spin held, as several threads may come first. */
+static struct weft_win_target *target_make(struct weft_win *win, uint32_t rank)
+{
+	struct weft_win_target ***page = &win->targets[rank / WEFT_WIN_PAGE];
+	struct weft_win_target *target;
+
+	if (!*page)
+		*page = calloc(WEFT_WIN_PAGE, sizeof(**page));
+	if (!*page)
+		return NULL;
+	target = (*page)[rank % WEFT_WIN_PAGE];
+	if (!target)
+		(*page)[rank % WEFT_WIN_PAGE] = target = target_new(win, rank);
+	return target;
+}
+
+struct weft_win *weft_win_of(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head)
+{
+	struct weft_comm *comm = weft_vci_core_comm(vci, head->ctx);
+
+	if (!comm || !comm->win || head->src >= (uint32_t)comm->size ||
+		weft_comm_peer(comm, head->src) != peer)
+		return NULL;
+	return comm->win;
+}
+
+struct weft_win_target *weft_win_target_of(struct weft_win *win, uint32_t rank)
+{
+	struct weft_win_target *target = weft_win_target_at(win, rank);
+
+	if (weft_likely(target))
+		return target;
+	weft_spin_take(&win->spin);
+	target = target_make(win, rank);
+	weft_spin_drop(&win->spin);
+	if (!target)
+		weft_err_set(WEFT_ERR_NOMEM,
+			"no memory for what is known of rank %u of a window",
+			rank);
+	return target;
+}
+
+void weft_win_targets_free(struct weft_win *win)
+{
+	uint32_t n = (uint32_t)win->comm_size;
+
+	for (uint32_t page = 0; win->targets && page * WEFT_WIN_PAGE < n;
+		page++) {
+		for (uint32_t i = 0; win->targets[page] && i < WEFT_WIN_PAGE;
+			i++)
+			free(win->targets[page][i]);
+		free(win->targets[page]);
+	}
+	free(win->targets);
+}
+
+/* --- where an access goes ------------------------------------------------- */
+
+/* The bytes that count items take, from `first` on. False: too many. */
+static bool target_extent(const struct weft_type *type, int64_t count,
+	int64_t *first_out, int64_t *len_out)
+{
+	int64_t stretch;
+
+	if (__builtin_mul_overflow(count - 1, type->extent, &stretch))
+		return false;
+	*first_out = type->true_lb + (stretch < 0 ? stretch : 0);
+	*len_out = type->true_extent + (stretch < 0 ? -stretch : stretch);
+	return true;
+}
+
+static __attribute__((cold)) int out_of_range(
+	const struct weft_win_target *target,
+	const struct weft_win_access *access)
+{
+	return weft_err_set(WEFT_ERR_RMA_RANGE,
+		"displacement %lld (units of %lld bytes) with %lld items of "
+		"%s, "
+		"%lld bytes, is outside the %zu bytes that rank %u exposes",
+		(long long)access->disp, (long long)target->disp_unit,
+		(long long)access->count,
+		access->type->name[0] ? access->type->name : "a datatype",
+		(long long)(access->count * access->type->size), target->size,
+		target->rank);
+}
+
+int weft_win_target_range(const struct weft_win *win,
+	const struct weft_win_target *target,
+	const struct weft_win_access *access, int64_t *at_out)
+{
+	int64_t at, first, len, start;
+
+	(void)win;
+	if (!target->is_known) { /* it looks itself */
+		*at_out = 0;
+		return 0;
+	}
+	if (__builtin_mul_overflow(access->disp, target->disp_unit, &at))
+		return out_of_range(target, access);
+	*at_out = at;
+	if (!access->count || !access->type->size)
+		return 0;
+	if (weft_likely(access->count == 1)) {
+		first = access->type->true_lb;
+		len = access->type->true_extent;
+	} else if (!target_extent(access->type, access->count, &first, &len)) {
+		return out_of_range(target, access);
+	}
+	if (weft_unlikely(__builtin_add_overflow(at, first, &start) ||
+			  start < 0 || (uint64_t)len > target->size ||
+			  (uint64_t)start > target->size - (uint64_t)len))
+		return out_of_range(target, access);
+	return 0;
+}
+
+/* --- my own memory, for others ----------------------------------------------
+ */
+
+struct weft_win_attached {
+	char *base;
+	size_t size;
+};
+
+static bool is_attached(
+	const struct weft_win *win, uint64_t address, uint64_t len)
+{
+	/* neighbours may have been attached one by one */
+	for (uint32_t i = 0; len && i < win->n_attached; i++) {
+		const struct weft_win_attached *a = &win->attached[i];
+		uint64_t base = (uintptr_t)a->base;
+
+		if (address < base || address - base >= a->size)
+			continue;
+		if (len <= a->size - (address - base))
+			return true;
+		len -= a->size - (address - base);
+		address = base + a->size;
+		i = UINT32_MAX; /* from the start: they are in no order */
+	}
+	return !len;
+}
+
+char *weft_win_place(
+	const struct weft_win *win, int64_t disp, int64_t at, uint64_t len)
+{
+	int64_t start;
+
+	if (__builtin_mul_overflow(disp, win->disp_unit, &start) ||
+		__builtin_add_overflow(start, at, &start))
+		goto outside;
+	if (win->flavor == WEFT_WIN_DYNAMIC) {
+		if (is_attached(win, (uint64_t)start, len))
+			return (char *)(uintptr_t)start;
+		weft_err_set(WEFT_ERR_RMA_RANGE,
+			"%llu bytes at address 0x%llx are not attached at rank "
+			"%d",
+			(unsigned long long)len, (unsigned long long)start,
+			win->comm->rank);
+		return NULL;
+	}
+	if (start >= 0 && len <= win->size &&
+		(uint64_t)start <= win->size - len)
+		return (char *)win->base + start;
+outside:
+	weft_err_set(WEFT_ERR_RMA_RANGE,
+		"displacement %lld (units of %lld bytes) and %lld bytes, with "
+		"%llu bytes, is outside the %zu bytes that rank %d exposes",
+		(long long)disp, (long long)win->disp_unit, (long long)at,
+		(unsigned long long)len, win->size, win->comm->rank);
+	return NULL;
+}
+
+static int not_dynamic(const struct weft_win *win)
+{
+	return win->flavor == WEFT_WIN_DYNAMIC
+		       ? 0
+		       : weft_err_set(WEFT_ERR_RMA_FLAVOR,
+				 "memory is attached to windows of "
+				 "MPI_Win_create_dynamic only");
+}
+
+static int attach_locked(struct weft_win *win, char *base, size_t size)
+{
+	struct weft_win_attached *grown;
+	uint64_t at = (uintptr_t)base;
+
+	for (uint32_t i = 0; i < win->n_attached; i++) {
+		const struct weft_win_attached *a = &win->attached[i];
+		uint64_t start = (uintptr_t)a->base;
+
+		if (at == start || (at < start + a->size && start < at + size))
+			return weft_err_set(WEFT_ERR_RMA_ATTACH,
+				"%zu bytes at %p overlap the %zu bytes at %p "
+				"that are attached already",
+				size, (void *)base, a->size, (void *)a->base);
+	}
+	grown = realloc(
+		win->attached, (win->n_attached + 1) * sizeof(*win->attached));
+	if (!grown)
+		return weft_err_set(
+			WEFT_ERR_NOMEM, "no memory to attach memory");
+	win->attached = grown;
+	win->attached[win->n_attached++] =
+		(struct weft_win_attached){ .base = base, .size = size };
+	return 0;
+}
+
+int weft_win_attach(struct weft_win *win, void *base, size_t size)
+{
+	int err = not_dynamic(win);
+
+	if (err)
+		return err;
+	weft_vci_lock(win->comm->vci);
+	err = attach_locked(win, base, size);
+	weft_vci_unlock(win->comm->vci);
+	return err;
+}
+
+int weft_win_detach(struct weft_win *win, const void *base)
+{
+	int err = not_dynamic(win);
+	uint32_t i = 0;
+
+	if (err)
+		return err;
+	weft_vci_lock(win->comm->vci);
+	while (i < win->n_attached && win->attached[i].base != base)
+		i++;
+	if (i < win->n_attached)
+		win->attached[i] = win->attached[--win->n_attached];
+	else
+		err = weft_err_set(WEFT_ERR_RMA_ATTACH,
+			"no attached memory begins at %p", base);
+	weft_vci_unlock(win->comm->vci);
+	return err;
+}

@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_am: accesses that the target's CPU carries out
+ *
+ * A message holds active messages, carried out in their order. Each is checked
+ * against this process's own window, whatever its origin believes; what is
+ * outside is refused with words for the origin, and nothing is written. */
+#include "win/win_priv.h"
+
+#include "base/err.h"
+#include "core/comm.h"
+#include "core/req.h"
+#include "core/vci_core.h"
+#include "p2p/p2p.h"
+#include "transport/dispatch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REC_LEN = sizeof(struct weft_wire_win),
+	REPLY_MAX = WEFT_WIN_AM_MAX - sizeof(struct weft_wire_win_reply),
+	TAGS = 1 << 30,
+};
+
+/* One origin's access, while it is carried out. */
+struct incoming {
+	struct weft_win *win;
+	struct weft_win_target *from; /* the origin */
+	struct weft_wire_win rec;
+	const uint8_t *data;
+};
+
+/* --- answers ----------------------------------------------------------------
+ */
+
+static void answer(const struct incoming *in, uint64_t pos, uint64_t n, int err,
+	const void *data, size_t len)
+{
+	struct weft_comm *comm = in->win->comm;
+	struct weft_wire_head head = { .op = WEFT_WIRE_WIN_REPLY,
+		.src = (uint32_t)comm->rank,
+		.ctx = comm->ctx };
+	struct weft_wire_win_reply rec = { .id = in->rec.id,
+		.pos = pos,
+		.n = n,
+		.err = err,
+		.len = (uint32_t)len };
+	uint8_t bytes[WEFT_WIN_AM_MAX];
+	struct weft_peer *peer = weft_comm_peer(comm, in->from->rank);
+
+	memcpy(bytes, &rec, sizeof(rec));
+	memcpy(bytes + sizeof(rec), data, len);
+	weft_peer_control(peer, &head, bytes, sizeof(rec) + len);
+}
+
+/* Bytes that the origin counts on, where it counts them. */
+static uint64_t n_expected(const struct weft_wire_win *rec)
+{
+	const struct weft_type *type = weft_type_builtin(rec->type);
+
+	if (rec->kind == WEFT_WIRE_WIN_GET)
+		return rec->n;
+	if (rec->kind == WEFT_WIRE_WIN_ACC)
+		return type ? rec->n * (uint64_t)type->extent : 1;
+	if (rec->kind == WEFT_WIRE_WIN_CAS)
+		return type ? (uint64_t)type->size : 1;
+	return 1;
+}
+
+/* It has an error, which is described. */
+static void refuse(const struct incoming *in, int err)
+{
+	const char *why = weft_err_detail_peek(err);
+
+	answer(in, 0, n_expected(&in->rec), err, why, strlen(why));
+}
+
+/* --- short ones
+ * ---------------------------------------------------------------- */
+
+/* What is attached to a dynamic window may be another window's. */
+static bool is_private(const struct weft_win *win, const char *place)
+{
+	if (win->flavor == WEFT_WIN_DYNAMIC)
+		return !weft_win_is_shared(place, 1);
+	return weft_win_target_at(win, (uint32_t)win->comm->rank)->is_private;
+}
+
+static char *place_of(const struct incoming *in, uint64_t len)
+{
+	char *place = weft_win_place(in->win, in->rec.disp, in->rec.at, len);
+
+	if (!place)
+		refuse(in, WEFT_ERR_RMA_RANGE);
+	return place;
+}
+
+static bool do_put(const struct incoming *in)
+{
+	char *place;
+
+	if (in->rec.len != in->rec.n)
+		return false;
+	place = place_of(in, in->rec.n);
+	if (!place)
+		return true;
+	if (in->rec.n == 8 && (uintptr_t)place % 8 == 0) {
+		uint64_t word;
+
+		memcpy(&word, in->data, 8);
+		__atomic_store_n((uint64_t *)place, word, __ATOMIC_RELEASE);
+	} else if (in->rec.n == 4 && (uintptr_t)place % 4 == 0) {
+		uint32_t word;
+
+		memcpy(&word, in->data, 4);
+		__atomic_store_n((uint32_t *)place, word, __ATOMIC_RELEASE);
+	} else {
+		memcpy(place, in->data, in->rec.n);
+	}
+	return true;
+}
+
+static bool do_get(const struct incoming *in)
+{
+	uint64_t n = in->rec.n;
+	char *place;
+
+	if (in->rec.len || !in->rec.id || n >= WEFT_WIN_LONG)
+		return false;
+	place = place_of(in, n);
+	for (uint64_t at = 0; place && at < n;) {
+		uint64_t len = weft_min(n - at, (uint64_t)REPLY_MAX);
+
+		answer(in, in->rec.pos + at, len, 0, place + at, len);
+		at += len;
+	}
+	return true;
+}
+
+/* The elements are predefined, the operation fits them, and so many bytes are
+ * no nonsense. */
+static bool is_sound_update(const struct weft_wire_win *rec,
+	const struct weft_redop **op, const struct weft_type **type)
+{
+	unsigned which = rec->op & ~(unsigned)WEFT_WIRE_WIN_FETCHES;
+
+	*op = weft_redop_builtin(which);
+	*type = weft_type_builtin(rec->type);
+	return *op && *type && (*type)->size > 0 && which != WEFT_OP_NULL &&
+	       (which == WEFT_OP_NO_OP || which == WEFT_OP_REPLACE ||
+		       weft_redop_fits(*op, *type)) &&
+	       rec->n <= (uint64_t)INT32_MAX / (uint64_t)(*type)->extent;
+}
+
+/* Of n elements in a row: what lies behind the last is none of them. */
+static uint64_t span_of(const struct weft_type *type, uint64_t n)
+{
+	return n ? (n - 1) * (uint64_t)type->extent +
+			       (uint64_t)type->true_extent
+		 : 0;
+}
+
+static void update_here(const struct weft_win *win,
+	const struct weft_win_update *u, char *place)
+{
+	weft_win_update(u, place, (uintptr_t)place, is_private(win, place),
+		weft_win_my_stripes());
+}
+
+static bool do_acc(const struct incoming *in)
+{
+	_Alignas(16) char bytes[2][WEFT_WIN_AM_MAX];
+	struct weft_win_update u = { .in = bytes[0],
+		.old = in->rec.id ? bytes[1] : NULL,
+		.n = (int64_t)in->rec.n };
+	char *place;
+	size_t len;
+
+	if (!is_sound_update(&in->rec, &u.op, &u.basic))
+		return false;
+	len = in->rec.n * (uint64_t)u.basic->extent;
+	if (len > sizeof(bytes[0]) || len > REPLY_MAX)
+		return false;
+	if (u.op->builtin == WEFT_OP_NO_OP)
+		u.in = NULL;
+	if (in->rec.len != (u.in ? len : 0))
+		return false;
+	place = place_of(in, span_of(u.basic, in->rec.n));
+	if (!place)
+		return true;
+	memcpy(bytes[0], in->data, in->rec.len);
+	memset(bytes[1], 0, u.old ? len : 0); /* what is between elements */
+	update_here(in->win, &u, place);
+	if (u.old)
+		answer(in, in->rec.pos, len, 0, u.old, len);
+	return true;
+}
+
+static bool do_cas(const struct incoming *in)
+{
+	const struct weft_type *type = weft_type_builtin(in->rec.type);
+	_Alignas(16) uint8_t bytes[3][16];
+	char *place;
+	size_t len;
+
+	if (!type || type->size <= 0 || type->size > 16 || !in->rec.id)
+		return false;
+	len = (size_t)type->size;
+	if (in->rec.len != 2 * len)
+		return false;
+	place = place_of(in, len);
+	if (!place)
+		return true;
+	memcpy(bytes[0], in->data, len);
+	memcpy(bytes[1], in->data + len, len);
+	weft_win_swap(type, bytes[0], bytes[1], bytes[2], place,
+		(uintptr_t)place, is_private(in->win, place),
+		weft_win_my_stripes());
+	answer(in, 0, len, 0, bytes[2], len);
+	return true;
+}
+
+/* --- long ones
+ * ------------------------------------------------------------------- */
+
+/* Data on its way. Created when it is announced, destroyed when it is here and
+ * done with. */
+struct arrival {
+	struct incoming in;
+	char *place;
+	char *staging; /* accumulates: elements */
+	struct weft_win_update update;
+};
+
+static struct weft_msg arrival_message(
+	const struct incoming *in, void *buf, uint64_t len)
+{
+	return (struct weft_msg){ .comm = in->win->comm,
+		.buf = buf,
+		.count = (int64_t)len,
+		.type = weft_type_builtin(0x247),
+		.rank = (int32_t)in->from->rank,
+		.tag = (int32_t)(in->rec.id % TAGS),
+		.ctx_offset = WEFT_CTX_OFFSET_P2P,
+		.mode = WEFT_SEND_STANDARD };
+}
+
+/* Nobody waits for what was announced, or for what was asked for. */
+static void long_refuse(
+	const struct incoming *in, int err, bool has_data, bool is_answered)
+{
+	struct weft_msg msg = arrival_message(in, NULL, 0);
+	struct weft_req *req;
+
+	if (has_data)
+		weft_recv_drop_locked(&msg);
+	msg.tag |= WEFT_WIN_REPLY_TAG;
+	if (is_answered && !weft_isend_locked(&msg, &req))
+		weft_req_detach(req);
+	refuse(in, err);
+}
+
+/* When old elements have left, their copy goes. */
+static void old_left(void *arg, struct weft_req *req)
+{
+	free(arg);
+	weft_req_put(req);
+}
+
+static void send_old(const struct incoming *in, char *old, uint64_t len)
+{
+	struct weft_msg msg = arrival_message(in, old, len);
+	struct weft_req *req;
+
+	msg.tag |= WEFT_WIN_REPLY_TAG;
+	if (weft_isend_locked(&msg, &req)) {
+		free(old);
+		return;
+	}
+	req->on_done = old_left;
+	req->on_done_arg = old;
+	if (req->is_done)
+		old_left(old, req);
+}
+
+static void arrival_end(struct arrival *a, int err)
+{
+	struct weft_win_update *u = &a->update;
+
+	if (!err && u->op) {
+		u->in = a->staging;
+		update_here(a->in.win, u, a->place);
+	}
+	if (u->old)
+		send_old(&a->in, u->old, (uint64_t)(u->n * u->basic->extent));
+	answer(&a->in, 0, 1, 0, "", 0);
+	free(a->staging);
+	free(a);
+}
+
+static void data_came(void *arg, struct weft_req *req)
+{
+	struct arrival *a = arg;
+	int err = req->status.err;
+
+	weft_req_put(req);
+	arrival_end(a, err);
+}
+
+/* Receives it; what it needs is in place. */
+static void arrival_begin(struct arrival *a, char *to, uint64_t len)
+{
+	struct weft_msg msg = arrival_message(&a->in, to, len);
+	struct weft_req *req;
+	int err = weft_irecv_locked(&msg, &req);
+
+	if (err) {
+		arrival_end(a, err);
+		return;
+	}
+	req->on_done = data_came;
+	req->on_done_arg = a;
+	if (req->is_done)
+		data_came(a, req);
+}
+
+static struct arrival *arrival_new(const struct incoming *in)
+{
+	struct arrival *a = calloc(1, sizeof(*a));
+
+	if (a) {
+		a->in = *in;
+		a->in.data = NULL;
+	} else {
+		weft_err_set(WEFT_ERR_NOMEM, "no memory for what is put");
+	}
+	return a;
+}
+
+static bool do_long_put(const struct incoming *in)
+{
+	struct arrival *a;
+	char *place;
+
+	if (in->rec.len || !in->rec.id)
+		return false;
+	place = weft_win_place(in->win, in->rec.disp, in->rec.at, in->rec.n);
+	a = place ? arrival_new(in) : NULL;
+	if (a)
+		arrival_begin(a, place, in->rec.n);
+	else
+		long_refuse(in, place ? WEFT_ERR_NOMEM : WEFT_ERR_RMA_RANGE,
+			true, false);
+	return true;
+}
+
+static bool do_long_get(const struct incoming *in)
+{
+	struct incoming fault = *in;
+	struct weft_msg msg;
+	struct weft_req *req;
+	char *place;
+	int err;
+
+	if (in->rec.len || !in->rec.id)
+		return false;
+	place = weft_win_place(in->win, in->rec.disp, in->rec.at, in->rec.n);
+	if (!place) {
+		fault.rec.id = 0; /* the message ends it */
+		refuse(&fault, WEFT_ERR_RMA_RANGE);
+	}
+	msg = arrival_message(in, place, place ? in->rec.n : 0);
+	msg.tag |= WEFT_WIN_REPLY_TAG;
+	err = weft_isend_locked(&msg, &req);
+	if (!err)
+		weft_req_detach(req);
+	return true;
+}
+
+static bool do_long_acc(const struct incoming *in)
+{
+	bool is_fetching = in->rec.op & WEFT_WIRE_WIN_FETCHES;
+	struct weft_win_update u = { .n = (int64_t)in->rec.n };
+	struct arrival *a;
+	char *place;
+	uint64_t len;
+	bool has_data;
+
+	if (in->rec.len || !in->rec.id ||
+		!is_sound_update(&in->rec, &u.op, &u.basic))
+		return false;
+	has_data = u.op->builtin != WEFT_OP_NO_OP;
+	len = in->rec.n * (uint64_t)u.basic->extent;
+	place = weft_win_place(
+		in->win, in->rec.disp, in->rec.at, span_of(u.basic, in->rec.n));
+	if (!place) {
+		long_refuse(in, WEFT_ERR_RMA_RANGE, has_data, is_fetching);
+		return true;
+	}
+	a = arrival_new(in);
+	if (a) {
+		a->place = place;
+		u.old = is_fetching ? calloc(1, len + 1) : NULL;
+		a->update = u;
+		a->staging = has_data ? malloc(len + 1) : NULL;
+	}
+	if (!a || (has_data && !a->staging) || (is_fetching && !u.old)) {
+		free(u.old);
+		if (a)
+			free(a->staging);
+		free(a);
+		weft_err_set(WEFT_ERR_NOMEM, "no memory for an accumulate");
+		long_refuse(in, WEFT_ERR_NOMEM, has_data, is_fetching);
+	} else if (has_data) {
+		arrival_begin(a, a->staging, len);
+	} else {
+		arrival_end(a, 0);
+	}
+	return true;
+}
+
+/* --- locks
+ * ----------------------------------------------------------------------- */
+
+/* Who waits for my lock. Destroyed when they have it. */
+struct weft_win_waiter {
+	struct weft_link link;
+	struct incoming in;
+};
+
+struct weft_win_queue {
+	struct weft_progress_hook hook;
+	struct weft_link waiters; /* first come, first served */
+	struct weft_win *win;
+};
+
+static bool lock_for(const struct incoming *in)
+{
+	if (!weft_win_try_lock(
+		    in->win->state, in->rec.n, (int32_t)in->from->rank))
+		return false;
+	in->from->granted = in->rec.n ? WEFT_WIN_EXCLUSIVE : 1;
+	answer(in, 0, 1, 0, "", 0);
+	return true;
+}
+
+/* Takes it off when all have been served. */
+static void queue_run(struct weft_progress_hook *hook)
+{
+	struct weft_win_queue *queue =
+		weft_container_of(hook, struct weft_win_queue, hook);
+
+	while (!weft_list_is_empty(&queue->waiters)) {
+		struct weft_win_waiter *waiter = weft_container_of(
+			queue->waiters.next, struct weft_win_waiter, link);
+
+		if (!lock_for(&waiter->in))
+			return;
+		weft_list_remove(&waiter->link);
+		free(waiter);
+	}
+	weft_list_remove(&hook->link);
+}
+
+void weft_win_queue_free(struct weft_win *win)
+{
+	struct weft_win_queue *queue = win->queue;
+	struct weft_link *link;
+
+	if (!queue)
+		return;
+	while ((link = weft_list_pop_front(&queue->waiters)) != NULL)
+		free(weft_container_of(link, struct weft_win_waiter, link));
+	weft_list_remove(&queue->hook.link);
+	free(queue);
+	win->queue = NULL;
+}
+
+static struct weft_win_queue *queue_of(struct weft_win *win)
+{
+	struct weft_win_queue *queue = win->queue;
+
+	if (queue)
+		return queue;
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return NULL;
+	queue->hook.run = queue_run;
+	weft_list_init(&queue->hook.link);
+	weft_list_init(&queue->waiters);
+	queue->win = win;
+	win->queue = queue;
+	return queue;
+}
+
+static bool do_lock(const struct incoming *in)
+{
+	struct weft_win_queue *queue;
+	struct weft_win_waiter *waiter;
+
+	if (in->rec.len || !in->rec.id || in->rec.n > 1 || in->from->granted)
+		return false;
+	queue = queue_of(in->win);
+	if (queue && weft_list_is_empty(&queue->waiters) && lock_for(in))
+		return true;
+	waiter = queue ? calloc(1, sizeof(*waiter)) : NULL;
+	if (!waiter) {
+		weft_err_set(WEFT_ERR_NOMEM, "no memory to wait for a lock");
+		refuse(in, WEFT_ERR_NOMEM);
+		return true;
+	}
+	waiter->in = *in;
+	if (weft_list_is_empty(&queue->waiters))
+		weft_list_push_back(
+			&in->win->comm->vci->hooks, &queue->hook.link);
+	weft_list_push_back(&queue->waiters, &waiter->link);
+	return true;
+}
+
+static bool do_unlock(const struct incoming *in)
+{
+	unsigned granted = in->from->granted;
+
+	if (in->rec.len || !in->rec.id ||
+		granted != (in->rec.n ? (unsigned)WEFT_WIN_EXCLUSIVE : 1))
+		return false;
+	in->from->granted = 0;
+	weft_win_drop_lock(in->win->state, in->rec.n);
+	answer(in, 0, 1, 0, "", 0);
+	return true;
+}
+
+/* --- a member fails ---------------------------------------------------------
+ */
+
+/* What it had by message is given back, what it wanted is not given. */
+static void release_failed(struct weft_win *win, struct weft_win_target *target)
+{
+	if (target->granted)
+		weft_win_drop_lock(
+			win->state, target->granted == WEFT_WIN_EXCLUSIVE);
+	target->granted = 0;
+	if (!win->queue)
+		return;
+	weft_list_for_each(link, next, &win->queue->waiters)
+	{
+		struct weft_win_waiter *waiter =
+			weft_container_of(link, struct weft_win_waiter, link);
+
+		if (waiter->in.from == target) {
+			weft_list_remove(link);
+			free(waiter);
+		}
+	}
+}
+
+/* It answers nothing any more. */
+static void win_on_failed(struct weft_peer *peer)
+{
+	struct weft_map_entry *entry;
+	size_t pos = 0;
+
+	while ((entry = weft_map_next(&peer->vci->core->comms, &pos)) != NULL) {
+		const struct weft_comm *comm = entry->value;
+		struct weft_win_target *target = NULL;
+		int32_t rank =
+			comm->win ? weft_group_rank_of(comm->group, peer->proc)
+				  : -1;
+
+		if (rank >= 0)
+			target = weft_win_target_at(comm->win, (uint32_t)rank);
+		if (!target)
+			continue;
+		weft_win_am_forget(target, peer->err);
+		release_failed(comm->win, target);
+	}
+}
+
+/* --- dispatch
+ * ---------------------------------------------------------------------- */
+
+/* False: it makes no sense. */
+static bool carry_out_one(struct incoming *in)
+{
+	switch (in->rec.kind) {
+	case WEFT_WIRE_WIN_PUT:
+		return do_put(in);
+	case WEFT_WIRE_WIN_GET:
+		return do_get(in);
+	case WEFT_WIRE_WIN_ACC:
+		return do_acc(in);
+	case WEFT_WIRE_WIN_CAS:
+		return do_cas(in);
+	case WEFT_WIRE_WIN_LONG_PUT:
+		return do_long_put(in);
+	case WEFT_WIRE_WIN_LONG_GET:
+		return do_long_get(in);
+	case WEFT_WIRE_WIN_LONG_ACC:
+		return do_long_acc(in);
+	case WEFT_WIRE_WIN_ASK:
+		if (in->rec.len || !in->rec.id)
+			return false;
+		answer(in, 0, 1, 0, "", 0);
+		return true;
+	case WEFT_WIRE_WIN_LOCK:
+		return do_lock(in);
+	case WEFT_WIRE_WIN_UNLOCK:
+		return do_unlock(in);
+	case WEFT_WIRE_WIN_POST:
+		in->from->n_posts++;
+		return !in->rec.len;
+	case WEFT_WIRE_WIN_COMPLETE:
+		in->from->n_completes++;
+		return !in->rec.len;
+	default:
+		return false;
+	}
+}
+
+static void on_win(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct incoming in = { .win = weft_win_of(vci, peer, head) };
+	const uint8_t *at = payload;
+
+	if (in.win)
+		in.from = weft_win_target_of(in.win, head->src);
+	if (!in.from) {
+		weft_dispatch_drop(vci, "access to a window that is not here");
+		return;
+	}
+	while (len) {
+		size_t room;
+
+		if (!weft_wire_get_win(&in.rec, at, len))
+			break;
+		room = REC_LEN + weft_round_up((size_t)in.rec.len, 8);
+		if (room > len)
+			break;
+		in.data = at + REC_LEN;
+		if (!carry_out_one(&in))
+			break;
+		at += room;
+		len -= room;
+	}
+	if (len)
+		weft_dispatch_drop(
+			vci, "one-sided access that makes no sense here");
+}
+
+void weft_win_open(struct weft_vci *vci)
+{
+	weft_dispatch_set(vci, WEFT_WIRE_WIN, on_win);
+	weft_dispatch_set(vci, WEFT_WIRE_WIN_REPLY, weft_win_on_reply);
+	vci->on_win_failed = win_on_failed;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_lock: the lock of a window at a member, and locks by address
+ *
+ * A window's lock is a word in memory that the node's processes share. They
+ * take it by an atomic instruction; others ask its owner by message, who does
+ * the same for them (win_am.c). */
+#include "win/win_priv.h"
+
+#include "base/err.h"
+#include "transport/vci.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	SPINS = 64,	  /* with the core */
+	YIELDS = 32,	  /* then */
+	SLEEP_NS = 50000, /* then, each */
+	SLEEPS_PER_LOOK = 1000,
+};
+
+static inline void relax_core(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+bool weft_win_try_lock(
+	struct weft_win_state *state, bool is_exclusive, int32_t rank)
+{
+	unsigned now = atomic_load_explicit(&state->lock, memory_order_relaxed);
+
+	if (is_exclusive) {
+		if (now & ~(unsigned)WEFT_WIN_WANTED) {
+			if (!(now & WEFT_WIN_WANTED))
+				atomic_fetch_or(&state->lock, WEFT_WIN_WANTED);
+			return false;
+		}
+		if (!atomic_compare_exchange_strong(
+			    &state->lock, &now, WEFT_WIN_EXCLUSIVE))
+			return false;
+		atomic_store_explicit(
+			&state->holder, rank + 1, memory_order_relaxed);
+		return true;
+	}
+	while (!(now & (WEFT_WIN_EXCLUSIVE | WEFT_WIN_WANTED)))
+		if (atomic_compare_exchange_weak(&state->lock, &now, now + 1))
+			return true;
+	return false;
+}
+
+void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive)
+{
+	if (is_exclusive) {
+		atomic_store_explicit(&state->holder, 0, memory_order_relaxed);
+		atomic_fetch_and(&state->lock, ~(unsigned)WEFT_WIN_EXCLUSIVE);
+	} else {
+		atomic_fetch_sub(&state->lock, 1);
+	}
+}
+
+/* Who wanted it may have been told otherwise, or have died. */
+static void forget_wanted(struct weft_win_state *state)
+{
+	unsigned only = WEFT_WIN_WANTED;
+
+	atomic_compare_exchange_strong(&state->lock, &only, 0);
+}
+
+static int wait_lock(
+	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
+{
+	struct weft_win_wait wait = { .win = win,
+		.target = target,
+		.what = "MPI_Win_lock",
+		.is_memory = true };
+	int err = 0;
+
+	weft_vci_lock(win->comm->vci);
+	while (!err && !weft_win_try_lock(
+			       target->state, is_exclusive, win->comm->rank)) {
+		err = weft_win_wait_round(&wait);
+		if (wait.n_rounds % SLEEPS_PER_LOOK == 0)
+			forget_wanted(target->state);
+	}
+	weft_vci_unlock(win->comm->vci);
+	return err;
+}
+
+int weft_win_lock_here(
+	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
+{
+	for (int i = 0; i < SPINS; i++) {
+		if (weft_win_try_lock(
+			    target->state, is_exclusive, win->comm->rank))
+			return 0;
+		relax_core();
+	}
+	return wait_lock(win, target, is_exclusive);
+}
+
+/* --- by address ------------------------------------------------------------
+ */
+
+static atomic_uint *stripe_of(weft_win_stripes *stripes, uint64_t address)
+{
+	return &(*stripes)[address / 4096 % WEFT_WIN_STRIPES];
+}
+
+/* Its holder died with it. */
+static bool is_orphan(unsigned holder)
+{
+	return kill((pid_t)holder, 0) && errno == ESRCH;
+}
+
+static void stripe_wait(atomic_uint *stripe, unsigned round)
+{
+	const struct timespec pause = { .tv_nsec = SLEEP_NS };
+	unsigned holder;
+
+	if (round < SPINS) {
+		relax_core();
+		return;
+	}
+	if (round < SPINS + YIELDS) {
+		sched_yield();
+		return;
+	}
+	nanosleep(&pause, NULL);
+	holder = atomic_load_explicit(stripe, memory_order_relaxed);
+	if (round % SLEEPS_PER_LOOK == 0 && holder && is_orphan(holder))
+		atomic_compare_exchange_strong(stripe, &holder, 0);
+}
+
+void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address)
+{
+	atomic_uint *stripe = stripe_of(stripes, address);
+	unsigned mine = (unsigned)weft_win_my_pid(), none = 0;
+
+	for (unsigned round = 0; !atomic_compare_exchange_weak_explicit(stripe,
+		     &none, mine, memory_order_acquire, memory_order_relaxed);
+		round++) {
+		stripe_wait(stripe, round);
+		none = 0;
+	}
+}
+
+void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address)
+{
+	/* pairs with the acquire above */
+	atomic_store_explicit(
+		stripe_of(stripes, address), 0, memory_order_release);
+}

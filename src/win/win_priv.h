@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_priv: what the files of this room share */
+#ifndef WEFT_WIN_PRIV_H
+#define WEFT_WIN_PRIV_H
+
+#include "base/list.h"
+#include "base/log.h"
+#include "transport/vci.h"
+#include "win/win.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+enum weft_win_access_epoch {
+	WEFT_WIN_CLOSED,
+	WEFT_WIN_FENCED, /* open if used */
+	WEFT_WIN_USED,	 /* a fence's, and used */
+	WEFT_WIN_STARTED,
+	WEFT_WIN_LOCKED, /* n_locks targets */
+	WEFT_WIN_LOCKED_ALL,
+};
+
+/* How a member's memory is reached. */
+enum weft_win_way {
+	WEFT_WIN_MAPPED, /* by loads and stores */
+	WEFT_WIN_COPIED, /* by the kernel: of a process of this node */
+	WEFT_WIN_BY_AM,	 /* by active messages */
+};
+
+/* The word of a lock: who holds it, and that somebody wants it exclusively, so
+ * that those who would share it hold back. */
+enum {
+	WEFT_WIN_EXCLUSIVE = 1 << 30,
+	WEFT_WIN_WANTED = 1 << 29,
+	WEFT_WIN_SHARERS = WEFT_WIN_WANTED - 1,
+};
+
+/* Of one window at one member; in memory that the node's processes share. */
+struct weft_win_state {
+	_Alignas(WEFT_CACHE_LINE) atomic_uint lock;
+	_Atomic int32_t holder; /* rank + 1 that has it exclusively */
+};
+
+/* Locks by address for what no instruction does at once; in shared memory. A
+ * taken one holds the process id of its holder. */
+enum { WEFT_WIN_STRIPES = 1024 };
+typedef atomic_uint weft_win_stripes[WEFT_WIN_STRIPES];
+
+/* What is known of a member. Made with the window for those of this node, else
+ * on use; destroyed with it. */
+struct weft_win_target {
+	uint8_t way;  /* enum weft_win_way */
+	bool is_open; /* accesses may go there now */
+	bool is_me;
+	bool is_private; /* no other process maps the memory: what cannot be
+			    done by one instruction there, and all that the
+			    kernel copies, is done under a stripe */
+	bool is_known;	 /* size and disp_unit are */
+	char *base;	 /* MAPPED: here; COPIED: there */
+	uint64_t there;	 /* base, as the member sees it */
+	size_t size;
+	int64_t disp_unit;
+	uint32_t rank;
+	uint32_t open_index; /* is_open: in the window's opened */
+	bool is_opening;     /* a thread takes the lock of lock_all */
+	bool is_locked, is_exclusive;
+	bool has_lock; /* is_locked, and it was really taken */
+	pid_t pid;
+	struct weft_win_state *state; /* this node's; else NULL */
+	weft_win_stripes *stripes;    /* likewise */
+
+	/* messages; VCI's lock */
+	struct weft_peer *peer;
+	struct weft_link ops; /* that are to be answered, oldest first */
+	uint64_t n_ops;	      /* so far */
+	uint32_t n_long_accs; /* of these: accumulates not yet done */
+	bool is_touched;      /* something was sent since it was last asked */
+	int err;	      /* what it refused, not yet reported */
+	char why[160];
+	uint32_t n_posts;     /* came from it, not yet used by a start */
+	uint32_t n_completes; /* likewise, by a wait */
+	unsigned granted;     /* my lock, that it has by message: 1, or
+				 EXCLUSIVE */
+};
+
+enum { WEFT_WIN_AM_MAX = 3584, WEFT_WIN_LONG = 8192 };
+
+/* What an access by messages consists of: it is done when all its parts are.
+ * Created by am_origin.c, destroyed with its last part. VCI's lock. */
+struct weft_win_whole {
+	uint32_t n_parts;
+	int err;
+	struct weft_req *req; /* referenced; NULL: nobody waits for it alone */
+	void *in;	      /* owned: elements to send */
+	char *old;	      /* owned: elements that come; copied to: */
+	int64_t n_old;
+	const struct weft_type *basic;
+	struct weft_win_buf result; /* its type referenced */
+};
+
+/* An answer that is due: a part of an access, or a question. VCI's lock. */
+struct weft_win_op {
+	struct weft_link link; /* in its target's ops */
+	struct weft_win *win;
+	struct weft_win_target *target;
+	struct weft_win_whole *whole; /* NULL: a question */
+	uint64_t id;
+	uint64_t number; /* at its target */
+	uint64_t n_left; /* bytes, or messages */
+	bool is_long_acc;
+	struct weft_win_buf to; /* where bytes go; type NULL: to whole->old */
+	void *staging;		/* owned */
+	size_t pos, len;	/* of what comes to it in the whole access */
+};
+
+static inline struct weft_win_target *weft_win_target_at(
+	const struct weft_win *win, uint32_t rank)
+{
+	struct weft_win_target **page = win->targets[rank / WEFT_WIN_PAGE];
+
+	return page ? page[rank % WEFT_WIN_PAGE] : NULL;
+}
+
+/* Accumulates go by message although put and get do not: what others map is
+ * updated by those that have it mapped. */
+static inline bool weft_win_updates_by_am(const struct weft_win_target *target)
+{
+	return target->way == WEFT_WIN_BY_AM ||
+	       (target->way == WEFT_WIN_COPIED && !target->is_private);
+}
+
+/* win.c: what needs no other member. Also for test/fuzz. */
+int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
+	const struct weft_win_config *config);
+void weft_win_adopt_locked(struct weft_win *win);
+
+/* target.c. The window a message is about, if its sender is the member it says;
+ * or NULL.
+ */
+struct weft_win *weft_win_of(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head);
+/* The member, made when new; NULL with an error described. */
+struct weft_win_target *weft_win_target_of(struct weft_win *win, uint32_t rank);
+void weft_win_targets_free(struct weft_win *win);
+/* Lets accesses go there when the epoch says so. 0 or WEFT_ERR_RMA_SYNC. */
+int weft_win_target_open(struct weft_win *win, struct weft_win_target *target);
+/* Byte offset of an access from the target's base; WEFT_ERR_RMA_RANGE outside
+ * its memory. */
+int weft_win_target_range(const struct weft_win *win,
+	const struct weft_win_target *target,
+	const struct weft_win_access *access, int64_t *at_out);
+/* The same for bytes [at, at + len) beyond disp units, of my own memory; NULL
+ * with an error described. VCI's lock held for dynamic windows. */
+char *weft_win_place(
+	const struct weft_win *win, int64_t disp, int64_t at, uint64_t len);
+
+/* epoch.c. Completes whatever the access epoch left open. */
+int weft_win_close_epoch(struct weft_win *win);
+
+/* win_lock.c */
+bool weft_win_try_lock(
+	struct weft_win_state *state, bool is_exclusive, int32_t rank);
+void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive);
+/* Waits for the lock of a member of this node. */
+int weft_win_lock_here(struct weft_win *win, struct weft_win_target *target,
+	bool is_exclusive);
+void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address);
+void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
+
+/* memory.c */
+struct weft_win_record;
+/* My own stripes, which exist while there is a window. */
+weft_win_stripes *weft_win_my_stripes(void);
+pid_t weft_win_my_pid(void);
+/* True if other processes map some of this memory of mine, or may. */
+bool weft_win_is_shared(const void *base, size_t len);
+
+/* update.c: elements of a predefined type, `basic->extent` bytes apart here and
+ * there. */
+struct weft_win_update {
+	const struct weft_redop *op;
+	const struct weft_type *basic;
+	const char *in; /* NULL: NO_OP */
+	char *old;	/* gets what was there; NULL: not wanted */
+	int64_t n;
+};
+/* Carries it out at an address that is mapped here and has this address at its
+ * owner. */
+void weft_win_update(const struct weft_win_update *update, char *place,
+	uint64_t there, bool is_private, weft_win_stripes *stripes);
+/* The same in another process's own memory. */
+int weft_win_update_copied(const struct weft_win_update *update,
+	const struct weft_win_target *target, uint64_t there);
+/* One element, replaced where it equals compare. */
+void weft_win_swap(const struct weft_type *type, const void *compare,
+	const void *value, void *old, char *place, uint64_t there,
+	bool is_private, weft_win_stripes *stripes);
+int weft_win_swap_copied(const struct weft_type *type, const void *compare,
+	const void *value, void *old, const struct weft_win_target *target,
+	uint64_t there);
+
+/* win_am.c: the target's side */
+void weft_win_queue_free(struct weft_win *win);
+
+/* am_origin.c: the origin's side */
+int weft_win_am_put(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_req **req_out);
+int weft_win_am_get(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_req **req_out);
+int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_req **req_out);
+int weft_win_am_compare_and_swap(struct weft_win *win,
+	struct weft_win_target *target, const struct weft_win_access *access);
+/* One record without data; with is_answered its answer is waited for. */
+int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
+	enum weft_wire_win_kind kind, uint64_t n, bool is_answered);
+/* Waits until all that was begun so far is answered, and, unless is_local,
+ * done. */
+int weft_win_am_flush(
+	struct weft_win *win, struct weft_win_target *target, bool is_local);
+void weft_win_on_reply(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len);
+/* Ends all that is due with an error. VCI's lock held. */
+void weft_win_am_forget(struct weft_win_target *target, int err);
+
+/* win_wait.c: a loop that waits; VCI's lock held. target NULL: any member. Not
+ * 0 when it is to end with that error. */
+struct weft_win_wait {
+	struct weft_win *win;
+	const struct weft_win_target *target;
+	const char *what; /* "MPI_Win_lock" */
+	bool is_memory;	  /* nobody wakes it */
+	bool has_said;
+	uint32_t n_rounds;
+	uint64_t start_ns, failed_ns;
+};
+int weft_win_wait_round(struct weft_win_wait *wait);
+
+/* update.c: elements of count items as an array, `basic->extent` apart;
+ * *owned_out is to be freed. */
+int64_t weft_win_elems(const struct weft_type *type, int64_t count);
+const struct weft_type *weft_win_basic(const struct weft_type *type);
+const char *weft_win_array(const struct weft_win_buf *from,
+	const struct weft_type *basic, int64_t n, void **owned_out);
+
+/* A derived type whose items are nothing but elements in a row. */
+static inline bool weft_win_is_array(
+	const struct weft_type *type, const struct weft_type *basic)
+{
+	return type->is_contig && basic->size == basic->extent;
+}
+
+/* Long data: of an access it has the tag of its id, of an answer this too, as
+ * both sides count from 1. */
+enum { WEFT_WIN_REPLY_TAG = 1 << 30 };
+
+#endif
