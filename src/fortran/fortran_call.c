@@ -133,6 +133,7 @@ KEYVAL(win, Win, MPI_Win)
 
 ATTR(comm, Comm)
 ATTR(type, Type)
+ATTR(win, Win)
 
 /* ---- attributes of MPI-1: plain integers ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_attr: attributes of communicators and types, keys of all kinds */
+/* mpi_attr: attributes of communicators, types and windows, keys of all kinds
+ */
 #include "mpi_attr.h"
 #include "mpi_check.h"
 
@@ -323,6 +324,139 @@ static int mpi_type_delete_attr(struct weft_type *type, int keyval)
 {
 	return weft_attr_delete(type_attrs(type), WEFT_KIND_TYPE,
 		weft_mpi_type_handle(type), keyval);
+}
+
+/* ---- windows ---- */
+
+/* As C reads it: the address itself of MPI_WIN_BASE, else that of a number,
+ * which never changes. */
+static const void *win_predefined(const struct weft_win *win, int keyval)
+{
+	static const int flavors[] = {
+		[WEFT_WIN_CREATE] = MPI_WIN_FLAVOR_CREATE,
+		[WEFT_WIN_ALLOCATE] = MPI_WIN_FLAVOR_ALLOCATE,
+		[WEFT_WIN_DYNAMIC] = MPI_WIN_FLAVOR_DYNAMIC,
+		[WEFT_WIN_SHARED] = MPI_WIN_FLAVOR_SHARED,
+	};
+	static const int models[] = { MPI_WIN_SEPARATE, MPI_WIN_UNIFIED };
+
+	switch (keyval) {
+	case MPI_WIN_BASE:
+		return win->base;
+	case MPI_WIN_SIZE:
+		return &win->size;
+	case MPI_WIN_DISP_UNIT:
+		return &win->disp_unit; /* C reads its lower half */
+	case MPI_WIN_CREATE_FLAVOR:
+		return &flavors[win->flavor];
+	default: /* MPI_WIN_MODEL */
+		return &models[win->is_unified];
+	}
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "MPI_WIN_DISP_UNIT");
+_Static_assert(sizeof(size_t) == sizeof(MPI_Aint), "MPI_WIN_SIZE");
+
+static bool is_win_predefined(int keyval)
+{
+	return keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL;
+}
+
+/* The value as a language reads it. */
+static intptr_t win_predefined_in(
+	const struct weft_win *win, int keyval, enum weft_attr_lang lang)
+{
+	const void *at = win_predefined(win, keyval);
+
+	if (lang == WEFT_ATTR_C || keyval == MPI_WIN_BASE)
+		return (intptr_t)at;
+	if (keyval == MPI_WIN_SIZE)
+		return (intptr_t)win->size;
+	if (keyval == MPI_WIN_DISP_UNIT)
+		return (intptr_t)win->disp_unit;
+	return *(const int *)at;
+}
+
+static int check_not_win_predefined(int keyval)
+{
+	return is_win_predefined(keyval)
+		       ? weft_err_set(WEFT_ERR_KEYVAL,
+				 "win_keyval %d is predefined and cannot be "
+				 "changed",
+				 keyval)
+		       : 0;
+}
+
+static int set_win(
+	MPI_Win win, int keyval, enum weft_attr_lang lang, intptr_t value)
+{
+	struct weft_win *of = NULL;
+	int err = weft_check_win(win, &of);
+
+	if (!err)
+		err = check_not_win_predefined(keyval);
+	if (!err)
+		err = weft_attr_set(
+			&of->attrs, WEFT_KIND_WIN, win, keyval, lang, value);
+	return weft_mpi_end_win(of, "MPI_Win_set_attr", err);
+}
+
+static int get_win(MPI_Win win, int keyval, enum weft_attr_lang lang,
+	void *attribute_val, int *flag)
+{
+	struct weft_win *of = NULL;
+	intptr_t value = 0;
+	bool found = true;
+	int err = weft_check_win(win, &of);
+
+	if (!err)
+		err = weft_check_ptr(attribute_val, "attribute_val");
+	if (!err)
+		err = weft_check_ptr(flag, "flag");
+	if (!err && is_win_predefined(keyval))
+		value = win_predefined_in(of, keyval, lang);
+	else if (!err)
+		err = weft_attr_get(&of->attrs, WEFT_KIND_WIN, keyval, lang,
+			&value, &found);
+	if (err)
+		return weft_mpi_raise_win(of, "MPI_Win_get_attr", err);
+	*flag = found;
+	if (found)
+		memcpy(attribute_val, &value, sizeof(value));
+	return MPI_SUCCESS;
+}
+
+int PMPI_Win_set_attr(MPI_Win win, int keyval, void *attribute_val)
+{
+	return set_win(win, keyval, WEFT_ATTR_C, (intptr_t)attribute_val);
+}
+
+int weft_f_win_set_attr(MPI_Win win, int keyval, MPI_Aint value)
+{
+	return set_win(win, keyval, WEFT_ATTR_FORTRAN, value);
+}
+
+int PMPI_Win_get_attr(MPI_Win win, int keyval, void *attribute_val, int *flag)
+{
+	return get_win(win, keyval, WEFT_ATTR_C, attribute_val, flag);
+}
+
+int weft_f_win_get_attr(
+	MPI_Win win, int keyval, MPI_Aint *value_out, int *flag_out)
+{
+	return get_win(win, keyval, WEFT_ATTR_FORTRAN, value_out, flag_out);
+}
+
+int PMPI_Win_delete_attr(MPI_Win win, int keyval)
+{
+	struct weft_win *of = NULL;
+	int err = weft_check_win(win, &of);
+
+	if (!err)
+		err = check_not_win_predefined(keyval);
+	if (!err)
+		err = weft_attr_delete(&of->attrs, WEFT_KIND_WIN, win, keyval);
+	return weft_mpi_end_win(of, "MPI_Win_delete_attr", err);
 }
 
 #include "api_attr.h"

@@ -16,6 +16,9 @@ int weft_f_comm_get_attr(
 int weft_f_type_set_attr(MPI_Datatype datatype, int keyval, MPI_Aint value);
 int weft_f_type_get_attr(
 	MPI_Datatype datatype, int keyval, MPI_Aint *value_out, int *flag_out);
+int weft_f_win_set_attr(MPI_Win win, int keyval, MPI_Aint value);
+int weft_f_win_get_attr(
+	MPI_Win win, int keyval, MPI_Aint *value_out, int *flag_out);
 
 int weft_f_comm_create_keyval(MPI_Comm_copy_attr_function *copy,
 	MPI_Comm_delete_attr_function *del, int *keyval_out, void *extra);

@@ -142,6 +142,17 @@ static inline int weft_check_session(
 	return 0;
 }
 
+static inline int weft_check_win(MPI_Win handle, struct weft_win **win_out)
+{
+	struct weft_win *win = weft_mpi_win(handle);
+
+	if (weft_unlikely(!win))
+		return weft_check_failed(
+			weft_check_bad_handle(WEFT_ERR_WIN, "win", handle));
+	*win_out = win;
+	return 0;
+}
+
 /* Not MPI_INFO_NULL. */
 static inline int weft_check_info(MPI_Info handle, struct weft_info **info_out)
 {
@@ -206,6 +217,12 @@ static inline int weft_check_dest(const struct weft_comm *comm, int rank)
 		return weft_check_failed(weft_check_bad_int(
 			WEFT_ERR_RANK, "rank", rank, 0, comm->remote_size - 1));
 	return 0;
+}
+
+/* Target of a one-sided operation: a rank of the window, or MPI_PROC_NULL. */
+static inline int weft_check_target(const struct weft_win *win, int rank)
+{
+	return weft_check_dest(win->comm, rank);
 }
 
 /* Source of a receive: also MPI_ANY_SOURCE. */

@@ -43,7 +43,7 @@ CONVERT(Op, MPI_Op, &weft_redops)
 CONVERT(Request, MPI_Request, &weft_reqs)
 CONVERT(Session, MPI_Session, &weft_sessions)
 CONVERT(Type, MPI_Datatype, &weft_types)
-CONVERT(Win, MPI_Win, NULL)
+CONVERT(Win, MPI_Win, &weft_wins)
 /* clang-format on */
 
 /* The three forms of a status have one layout. */

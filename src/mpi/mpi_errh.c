@@ -94,6 +94,19 @@ static int mpi_session_get_errhandler(
 	return 0;
 }
 
+static int mpi_win_set_errhandler(struct weft_win *win, struct weft_errh *errh)
+{
+	weft_errh_set(&win->errh, errh);
+	return 0;
+}
+
+static int mpi_win_get_errhandler(
+	const struct weft_win *win, struct weft_errh **errh)
+{
+	*errh = weft_errh_get(win->errh);
+	return 0;
+}
+
 static int check_code(int code)
 {
 	char text[MPI_MAX_ERROR_STRING];
@@ -121,6 +134,15 @@ static int mpi_session_call_errhandler(
 	if (!err)
 		weft_mpi_raise_session(
 			session, "MPI_Session_call_errhandler", errorcode);
+	return err;
+}
+
+static int mpi_win_call_errhandler(struct weft_win *win, int errorcode)
+{
+	int err = check_code(errorcode);
+
+	if (!err)
+		weft_mpi_raise_win(win, "MPI_Win_call_errhandler", errorcode);
 	return err;
 }
 

@@ -280,6 +280,7 @@ static void die(const struct raised *r)
 	const char *detail = detail_of(r);
 	struct weft_session *session = NULL;
 	struct weft_comm *comm = NULL;
+	struct weft_win *win = NULL;
 	size_t n;
 
 	print_class(r, class);
@@ -297,6 +298,10 @@ static void die(const struct raised *r)
 		"%s; the error handler in force ends the job", text);
 	if (r->kind == WEFT_KIND_COMM)
 		comm = weft_mpi_comm(r->handle);
+	if (r->kind == WEFT_KIND_WIN)
+		win = weft_mpi_win(r->handle);
+	if (win)
+		comm = win->comm;
 	if (r->kind == WEFT_KIND_SESSION)
 		session = weft_mpi_session(r->handle);
 	weft_abort_end(comm, comm ? comm->child.session : session,
@@ -394,6 +399,24 @@ int weft_mpi_raise_session(
 		.errh = session->errh,
 		.func = func,
 		.rank = -1,
+		.err = err,
+	};
+	return raise_it(&r);
+}
+
+int weft_mpi_raise_win(struct weft_win *win, const char *func, int err)
+{
+	struct raised r;
+
+	if (!win)
+		return weft_mpi_raise_none(func, err);
+	r = (struct raised){
+		.kind = WEFT_KIND_WIN,
+		.handle = weft_mpi_win_handle(win),
+		.errh = win->errh,
+		.name = win->name,
+		.func = func,
+		.rank = win->comm->rank,
 		.err = err,
 	};
 	return raise_it(&r);

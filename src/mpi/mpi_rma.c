@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_rma: one-sided operations: check, translate, call once
+ *
+ * MPI-5.0, 12.3. The int and the large-count form of each are made by gen-api:
+ * both are one call to a function here. Epochs and the limits of the target's
+ * memory are looked at by the room of windows. */
+#include "mpi_check.h"
+
+/* One side of an access as it comes in. */
+struct rma_side {
+	const void *buf;
+	MPI_Count count;
+	MPI_Datatype type;
+};
+
+struct rma_args {
+	struct rma_side origin, result;
+	int rank;
+	MPI_Aint disp;
+	MPI_Count count;
+	MPI_Datatype type;
+	MPI_Win win;
+};
+
+/* ---- data ---- */
+
+static inline __attribute__((always_inline)) int rma_side(
+	struct weft_win_buf *to, const struct rma_side *from)
+{
+	struct weft_type *type;
+	int err = weft_check_data(from->buf, from->count, from->type, &type);
+
+	if (weft_unlikely(err))
+		return err;
+	to->buf = (void *)(uintptr_t)from->buf;
+	to->count = from->count;
+	to->type = type;
+	return 0;
+}
+
+/* Window and target. */
+static inline __attribute__((always_inline)) int rma_target(
+	struct weft_win_access *access, struct weft_win **win_out,
+	const struct rma_args *a)
+{
+	struct weft_type *type;
+	int err = weft_check_win(a->win, win_out);
+
+	if (!err)
+		err = weft_check_target(*win_out, a->rank);
+	if (!err)
+		err = weft_check_count(a->count);
+	if (!err)
+		err = weft_check_type_ready(a->type, &type);
+	if (weft_unlikely(err))
+		return err;
+	access->rank = a->rank;
+	access->disp = a->disp;
+	access->count = a->count;
+	access->type = type;
+	access->op = NULL;
+	access->compare = NULL;
+	access->result = (struct weft_win_buf){ NULL, 0, NULL };
+	return 0;
+}
+
+static int rma_too_much(const char *from, const char *to, int64_t n, int64_t m)
+{
+	return weft_err_set(WEFT_ERR_TRUNCATE,
+		"%s has %lld bytes of data, %s room for %lld", from,
+		(long long)n, to, (long long)m);
+}
+
+/* Bytes of data; as many as there are numbers where they are more. */
+static int64_t rma_bytes(const struct weft_type *type, int64_t count)
+{
+	int64_t n;
+
+	return __builtin_mul_overflow(type->size, count, &n) ? INT64_MAX : n;
+}
+
+/* The data of a put fits in what is written, that of a get likewise. */
+static inline __attribute__((always_inline)) int rma_fits(
+	const struct weft_win_access *access, bool is_get)
+{
+	const struct weft_win_buf *origin = &access->origin;
+	int64_t here, there;
+
+	if (weft_likely(origin->type == access->type &&
+			origin->count == access->count))
+		return 0;
+	here = rma_bytes(origin->type, origin->count);
+	there = rma_bytes(access->type, access->count);
+	if (is_get ? there > here : here > there)
+		return is_get ? rma_too_much("the target", "origin_addr has",
+					there, here)
+			      : rma_too_much("origin_addr", "the target has",
+					here, there);
+	return 0;
+}
+
+/* ---- put and get ---- */
+
+typedef int rma_fn(struct weft_win *win, const struct weft_win_access *access,
+	struct weft_req **req_out);
+
+static inline __attribute__((always_inline)) int rma_move(
+	const char *func, rma_fn *fn, bool is_get, const struct rma_args *a)
+{
+	struct weft_win *win = NULL;
+	struct weft_win_access access;
+	int err = rma_target(&access, &win, a);
+
+	if (weft_likely(!err))
+		err = rma_side(&access.origin, &a->origin);
+	if (weft_likely(!err))
+		err = rma_fits(&access, is_get);
+	if (weft_likely(!err) && weft_likely(a->rank != MPI_PROC_NULL))
+		err = fn(win, &access, NULL);
+	return weft_mpi_end_win(win, func, err);
+}
+
+/* A request that is complete: what a message to MPI_PROC_NULL has. */
+static int rma_nothing(struct weft_win *win, struct weft_req **req_out)
+{
+	const struct weft_msg msg = { .type = weft_mpi_type(MPI_BYTE),
+		.rank = WEFT_PROC_NULL,
+		.ctx_offset = WEFT_CTX_OFFSET_P2P,
+		.mode = WEFT_SEND_STANDARD,
+		.comm = win->comm };
+
+	return weft_isend(&msg, req_out);
+}
+
+/* The end of what has a request: runs unless err, raises. */
+static int rma_start(const char *func, rma_fn *fn, struct weft_win *win,
+	const struct weft_win_access *access, MPI_Request *request, int err)
+{
+	struct weft_req *req = NULL;
+
+	if (!err)
+		err = weft_check_ptr(request, "request");
+	if (!err)
+		err = access->rank == WEFT_PROC_NULL ? rma_nothing(win, &req)
+						     : fn(win, access, &req);
+	if (err)
+		return weft_mpi_raise_win(win, func, err);
+	*request = weft_mpi_req_handle(req);
+	return MPI_SUCCESS;
+}
+
+static int rma_move_start(const char *func, rma_fn *fn, bool is_get,
+	const struct rma_args *a, MPI_Request *request)
+{
+	struct weft_win *win = NULL;
+	struct weft_win_access access;
+	int err = rma_target(&access, &win, a);
+
+	if (!err)
+		err = rma_side(&access.origin, &a->origin);
+	if (!err)
+		err = rma_fits(&access, is_get);
+	return rma_start(func, fn, win, &access, request, err);
+}
+
+static inline int mpi_put(const char *func, const void *origin_addr,
+	MPI_Count origin_count, MPI_Datatype origin_type, int target_rank,
+	MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_type,
+	MPI_Win win)
+{
+	const struct rma_args a = { { origin_addr, origin_count, origin_type },
+		{ 0 }, target_rank, target_disp, target_count, target_type,
+		win };
+
+	return rma_move(func, weft_win_put, false, &a);
+}
+
+static inline int mpi_get(const char *func, void *origin_addr,
+	MPI_Count origin_count, MPI_Datatype origin_type, int target_rank,
+	MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_type,
+	MPI_Win win)
+{
+	const struct rma_args a = { { origin_addr, origin_count, origin_type },
+		{ 0 }, target_rank, target_disp, target_count, target_type,
+		win };
+
+	return rma_move(func, weft_win_get, true, &a);
+}
+
+static inline int mpi_rput(const char *func, const void *origin_addr,
+	MPI_Count origin_count, MPI_Datatype origin_type, int target_rank,
+	MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_type,
+	MPI_Win win, MPI_Request *request)
+{
+	const struct rma_args a = { { origin_addr, origin_count, origin_type },
+		{ 0 }, target_rank, target_disp, target_count, target_type,
+		win };
+
+	return rma_move_start(func, weft_win_put, false, &a, request);
+}
+
+static inline int mpi_rget(const char *func, void *origin_addr,
+	MPI_Count origin_count, MPI_Datatype origin_type, int target_rank,
+	MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_type,
+	MPI_Win win, MPI_Request *request)
+{
+	const struct rma_args a = { { origin_addr, origin_count, origin_type },
+		{ 0 }, target_rank, target_disp, target_count, target_type,
+		win };
+
+	return rma_move_start(func, weft_win_get, true, &a, request);
+}
+
+/* ---- accumulates ---- */
+
+static int rma_bad_op(MPI_Op handle, const char *why)
+{
+	return weft_err_set(
+		WEFT_ERR_OP, "op 0x%zx %s", (size_t)(uintptr_t)handle, why);
+}
+
+/* A predefined operation; MPI_NO_OP only where something is fetched. */
+static inline __attribute__((always_inline)) int rma_op(
+	MPI_Op handle, bool is_fetch, const struct weft_redop **op_out)
+{
+	struct weft_redop *op;
+	int err = weft_check_op(handle, &op);
+
+	if (weft_unlikely(err))
+		return err;
+	*op_out = op;
+	if (weft_unlikely(!op->is_builtin))
+		return weft_check_failed(rma_bad_op(
+			handle, "is one of the program, must be predefined"));
+	if (weft_unlikely(op->builtin == WEFT_OP_NO_OP && !is_fetch))
+		return weft_check_failed(rma_bad_op(
+			handle, "is MPI_NO_OP, and nothing is fetched"));
+	return 0;
+}
+
+static const char *rma_type_name(const struct weft_type *type)
+{
+	return type->name[0] ? type->name : "a derived datatype";
+}
+
+/* The predefined type that all of a type is made of: NULL for several. */
+static inline const struct weft_type *rma_basic(const struct weft_type *type)
+{
+	return type->is_builtin && !type->basic ? type : type->basic;
+}
+
+/* Two predefined types that are the same to the machine. */
+static bool rma_is_alike(const struct weft_type *a, const struct weft_type *b)
+{
+	return a == b || (a->num != WEFT_NUM_NONE && a->num == b->num &&
+				 a->size == b->size &&
+				 (a->class_ == WEFT_CLASS_PAIR) ==
+					 (b->class_ == WEFT_CLASS_PAIR));
+}
+
+/* One end of an accumulate has other data than the target. */
+static int rma_other(const char *name, const struct weft_win_buf *buf,
+	const struct weft_win_access *access)
+{
+	const struct weft_type *here = rma_basic(buf->type);
+	const struct weft_type *there = rma_basic(access->type);
+	int64_t n = rma_bytes(buf->type, buf->count);
+	int64_t m = rma_bytes(access->type, access->count);
+
+	if ((!here && n) || (!there && m))
+		return weft_err_set(WEFT_ERR_TYPE,
+			"%s is made of several predefined datatypes",
+			rma_type_name(!here && n ? buf->type : access->type));
+	if (n != m)
+		return weft_err_set(WEFT_ERR_TRUNCATE,
+			"%s has %lld bytes of data, the target %lld", name,
+			(long long)n, (long long)m);
+	if (n && !rma_is_alike(here, there))
+		return weft_err_set(WEFT_ERR_TYPE,
+			"%s has elements of %s, the target of %s", name,
+			rma_type_name(here), rma_type_name(there));
+	return 0;
+}
+
+/* Both ends of an accumulate are elements of the same predefined type, and as
+ * many. */
+static inline __attribute__((always_inline)) int rma_same(const char *name,
+	const struct weft_win_buf *buf, const struct weft_win_access *access)
+{
+	if (weft_likely(buf->type == access->type &&
+			buf->count == access->count && buf->type->is_builtin))
+		return 0;
+	return rma_other(name, buf, access);
+}
+
+/* The operation is defined on the elements. */
+static inline int rma_op_fits(const struct weft_win_access *access)
+{
+	const struct weft_redop *op = access->op;
+	const struct weft_type *basic = rma_basic(access->type);
+
+	if (weft_likely(!basic || weft_redop_fits(op, basic)))
+		return 0;
+	return weft_err_set(WEFT_ERR_OP, "operation 0x%x is not defined on %s",
+		(unsigned)op->builtin, rma_type_name(basic));
+}
+
+/* All there is to an accumulate. With MPI_NO_OP the origin is nothing, whatever
+ * it is. */
+static inline __attribute__((always_inline)) int rma_accumulate(
+	struct weft_win_access *access, struct weft_win **win_out,
+	const struct rma_args *a, MPI_Op op, bool is_fetch)
+{
+	int err = rma_target(access, win_out, a);
+
+	if (weft_likely(!err))
+		err = rma_op(op, is_fetch, &access->op);
+	if (weft_unlikely(err))
+		return err;
+	if (weft_unlikely(access->op->builtin == WEFT_OP_NO_OP)) {
+		access->origin = (struct weft_win_buf){ NULL, 0, access->type };
+	} else {
+		err = rma_side(&access->origin, &a->origin);
+		if (weft_likely(!err))
+			err = rma_same("origin_addr", &access->origin, access);
+	}
+	if (is_fetch && weft_likely(!err))
+		err = rma_side(&access->result, &a->result);
+	if (is_fetch && weft_likely(!err))
+		err = rma_same("result_addr", &access->result, access);
+	if (weft_likely(!err))
+		err = rma_op_fits(access);
+	return err;
+}
+
+static inline int mpi_accumulate(const char *func, const void *origin_addr,
+	MPI_Count origin_count, MPI_Datatype origin_type, int target_rank,
+	MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_type,
+	MPI_Op op, MPI_Win win)
+{
+	const struct rma_args a = { { origin_addr, origin_count, origin_type },
+		{ 0 }, target_rank, target_disp, target_count, target_type,
+		win };
+	struct weft_win *of = NULL;
+	struct weft_win_access access;
+	int err = rma_accumulate(&access, &of, &a, op, false);
+
+	if (weft_likely(!err) && weft_likely(target_rank != MPI_PROC_NULL))
+		err = weft_win_accumulate(of, &access, NULL);
+	return weft_mpi_end_win(of, func, err);
+}
+
+static inline int mpi_raccumulate(const char *func, const void *origin_addr,
+	MPI_Count origin_count, MPI_Datatype origin_type, int target_rank,
+	MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_type,
+	MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+	const struct rma_args a = { { origin_addr, origin_count, origin_type },
+		{ 0 }, target_rank, target_disp, target_count, target_type,
+		win };
+	struct weft_win *of = NULL;
+	struct weft_win_access access;
+	int err = rma_accumulate(&access, &of, &a, op, false);
+
+	return rma_start(func, weft_win_accumulate, of, &access, request, err);
+}
+
+static inline int mpi_get_accumulate(const char *func, const void *origin_addr,
+	MPI_Count origin_count, MPI_Datatype origin_type, void *result_addr,
+	MPI_Count result_count, MPI_Datatype result_type, int target_rank,
+	MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_type,
+	MPI_Op op, MPI_Win win)
+{
+	const struct rma_args a = { { origin_addr, origin_count, origin_type },
+		{ result_addr, result_count, result_type }, target_rank,
+		target_disp, target_count, target_type, win };
+	struct weft_win *of = NULL;
+	struct weft_win_access access;
+	int err = rma_accumulate(&access, &of, &a, op, true);
+
+	if (weft_likely(!err) && weft_likely(target_rank != MPI_PROC_NULL))
+		err = weft_win_accumulate(of, &access, NULL);
+	return weft_mpi_end_win(of, func, err);
+}
+
+static inline int mpi_rget_accumulate(const char *func, const void *origin_addr,
+	MPI_Count origin_count, MPI_Datatype origin_type, void *result_addr,
+	MPI_Count result_count, MPI_Datatype result_type, int target_rank,
+	MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_type,
+	MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+	const struct rma_args a = { { origin_addr, origin_count, origin_type },
+		{ result_addr, result_count, result_type }, target_rank,
+		target_disp, target_count, target_type, win };
+	struct weft_win *of = NULL;
+	struct weft_win_access access;
+	int err = rma_accumulate(&access, &of, &a, op, true);
+
+	return rma_start(func, weft_win_accumulate, of, &access, request, err);
+}
+
+/* ---- one element ---- */
+
+static int rma_not_predefined(const struct weft_type *type)
+{
+	return weft_err_set(WEFT_ERR_TYPE,
+		"datatype %s is not predefined, and one element of a "
+		"predefined one is wanted",
+		rma_type_name(type));
+}
+
+__attribute__((flatten)) int PMPI_Fetch_and_op(const void *origin_addr,
+	void *result_addr, MPI_Datatype datatype, int target_rank,
+	MPI_Aint target_disp, MPI_Op op, MPI_Win win)
+{
+	const struct rma_args a = { { origin_addr, 1, datatype },
+		{ result_addr, 1, datatype }, target_rank, target_disp, 1,
+		datatype, win };
+	struct weft_win *of = NULL;
+	struct weft_win_access access;
+	int err = rma_accumulate(&access, &of, &a, op, true);
+
+	if (weft_likely(!err) && weft_unlikely(!access.type->is_builtin))
+		err = rma_not_predefined(access.type);
+	if (weft_likely(!err) && weft_likely(target_rank != MPI_PROC_NULL))
+		err = weft_win_fetch_and_op(of, &access);
+	return weft_mpi_end_win(of, "MPI_Fetch_and_op", err);
+}
+
+/* C and Fortran integers, logicals, multi-language types and bytes. */
+static int check_swap_type(const struct weft_type *type)
+{
+	enum {
+		CLASSES = 1 << WEFT_CLASS_CINT | 1 << WEFT_CLASS_FINT |
+			  1 << WEFT_CLASS_LOGICAL | 1 << WEFT_CLASS_MULTI |
+			  1 << WEFT_CLASS_BYTE,
+	};
+
+	if (weft_unlikely(!type->is_builtin))
+		return rma_not_predefined(type);
+	if (weft_likely(CLASSES & 1 << type->class_))
+		return 0;
+	return weft_err_set(WEFT_ERR_TYPE,
+		"datatype %s is neither an integer nor a logical nor a byte",
+		rma_type_name(type));
+}
+
+int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
+	void *result_addr, MPI_Datatype datatype, int target_rank,
+	MPI_Aint target_disp, MPI_Win win)
+{
+	const struct rma_args a = { { origin_addr, 1, datatype },
+		{ result_addr, 1, datatype }, target_rank, target_disp, 1,
+		datatype, win };
+	struct weft_win *of = NULL;
+	struct weft_win_access access;
+	int err = rma_target(&access, &of, &a);
+
+	if (weft_likely(!err))
+		err = check_swap_type(access.type);
+	if (weft_likely(!err))
+		err = rma_side(&access.origin, &a.origin);
+	if (weft_likely(!err))
+		err = rma_side(&access.result, &a.result);
+	if (weft_likely(!err))
+		err = weft_check_buf(compare_addr, 1, access.type);
+	access.compare = compare_addr;
+	if (weft_likely(!err) && weft_likely(target_rank != MPI_PROC_NULL))
+		err = weft_win_compare_and_swap(of, &access);
+	return weft_mpi_end_win(of, "MPI_Compare_and_swap", err);
+}
+
+#include "api_rma.h"
