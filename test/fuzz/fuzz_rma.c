@@ -5,24 +5,12 @@
  * to what this process asked or did not ask. Memory of exactly the spans'
  * lengths shows what would go beyond. An answer counts when it comes from the
  * process that was asked, once. */
-#include "core/comm.h"
-#include "transport/dispatch.h"
-#include "transport/proc.h"
-#include "transport/progress.h"
 #include "rma/rma_priv.h"
-#include "comm/create.h"
-#include "session/session.h"
-#include "test/fake/fakeboot.h"
-#include "test/fuzz/fuzz.h"
-
-#include <unistd.h>
+#include "test/fuzz/fuzz_job.h"
 
 enum {
-	JOB = 4,
-	UNKNOWN = 3, /* never resolved: answers to it wait */
 	HEAP = 512,
 	DATA = 72,
-	RING_BUF = 16384,
 	STEPS = 40,
 	ASKED = 32,
 	BYTES = 2048, /* of records in one message */
@@ -37,10 +25,6 @@ struct asked {
 };
 
 static struct {
-	struct weft_session *session;
-	struct weft_group *all;
-	struct weft_comm *comm;
-	struct weft_ring *rings[JOB];
 	struct weft_rma_ctx *ctx;
 	struct asked asked[ASKED];
 	uint32_t n_asked;
@@ -50,51 +34,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	setenv("WEFT_LOG", "error", 0);
-	fakeboot_set_job(0, JOB, JOB);
-	weft_proc.open_boot = fakeboot_open;
-	FUZZ_CHECK(!weft_session_open(NULL, NULL, &w.session));
-	FUZZ_CHECK(!weft_group_create_range(
-		weft_proc.proc & ~(uint64_t)UINT32_MAX, JOB, &w.all));
-	for (int i = 1; i < JOB; i++)
-		w.rings[i] = calloc(1, sizeof(*w.rings[i]) + RING_BUF);
+	job_init();
 	return 0;
-}
-
-static struct weft_peer *peer_of(uint32_t k)
-{
-	struct weft_peer *peer =
-		weft_peer_of(&weft_proc.vci, weft_proc.proc + k);
-
-	FUZZ_CHECK(peer);
-	return peer;
-}
-
-/* The other side of the ring has read all. */
-static void drain(uint32_t k)
-{
-	struct weft_ring_tx *tx = &peer_of(k)->tx;
-
-	if (!tx->ring)
-		return;
-	atomic_store(&tx->ring->n_read, tx->n);
-	atomic_store(&tx->ring->n_read_bytes, tx->pos);
-}
-
-static void make_peer(uint32_t k)
-{
-	struct weft_peer *peer = peer_of(k);
-
-	if (k == UNKNOWN)
-		return;
-	peer->state = WEFT_PEER_READY;
-	peer->cookie_out = 1;
-	peer->is_shm = true;
-	peer->pid = getpid();
-	atomic_store(&w.rings[k]->n_read, 0);
-	atomic_store(&w.rings[k]->n_read_bytes, 0);
-	peer->tx = (struct weft_ring_tx){ .ring = w.rings[k],
-		.buf_len = RING_BUF };
 }
 
 static char *span(size_t len)
@@ -108,11 +49,8 @@ static char *span(size_t len)
 
 static void begin(void)
 {
-	FUZZ_CHECK(!weft_create_fixed_locked(
-		w.session, WEFT_CTX_WORLD, w.all, "all", &w.comm));
-	for (uint32_t k = 1; k < JOB; k++)
-		make_peer(k);
-	weft_rma_own.comm = w.comm;
+	job_begin();
+	weft_rma_own.comm = job.comm;
 	weft_list_init(&weft_rma_own.ctxs);
 	weft_rma_own.remotes = calloc(JOB, sizeof(*weft_rma_own.remotes));
 	weft_rma.pes = calloc(JOB, sizeof(*weft_rma.pes));
@@ -124,16 +62,6 @@ static void begin(void)
 	w.ctx->states = calloc(JOB, 1);
 	w.ctx->touched = calloc(JOB, sizeof(*w.ctx->touched));
 	w.n_asked = 0;
-}
-
-static void end_comm(void)
-{
-	while (!weft_list_is_empty(&w.session->children)) {
-		struct weft_child *child = weft_container_of(
-			w.session->children.prev, struct weft_child, link);
-
-		child->ops->destroy(child);
-	}
 }
 
 static void end_rma(void)
@@ -162,37 +90,14 @@ static void end(struct weft_vci *vci)
 		n_due += w.asked[i].is_due;
 	FUZZ_CHECK(w.ctx->n_asked == n_due);
 	FUZZ_CHECK(weft_rma_own.fetches.n_used == n_due);
-	for (uint32_t k = 1; k < JOB; k++)
-		weft_peer_fail(peer_of(k), WEFT_ERR_PEER);
-	weft_progress(vci);
+	job_fail();
 	weft_vci_unlock(vci);
 	end_rma();
 	weft_vci_lock(vci);
-	end_comm();
-	for (uint32_t k = 1; k < JOB; k++) {
-		struct weft_peer *peer = peer_of(k);
-
-		FUZZ_CHECK(weft_list_is_empty(&peer->pending));
-		weft_map_remove(&vci->peers, peer->proc + 1);
-		weft_ring_detach(&peer->tx);
-		free(peer);
-	}
-	vci->n_failed = 0;
-	weft_create_forget();
+	job_end();
 }
 
 /* ---- what others say ---- */
-
-static void deliver(uint32_t k, uint8_t op, const void *payload, size_t len)
-{
-	struct weft_wire_head head = { .op = op, .src = (int32_t)k };
-	struct weft_vci *vci = &weft_proc.vci;
-
-	drain(k);
-	vci->is_polling = true;
-	weft_dispatch(vci, peer_of(k), &head, payload, len);
-	vci->is_polling = false;
-}
 
 /* What means something comes up more often than by chance. */
 static struct weft_wire_rma read_rec(struct fuzz_in *in)
@@ -226,7 +131,7 @@ static struct weft_wire_rma read_rec(struct fuzz_in *in)
 static void step_told(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
-	uint8_t bytes[BYTES], *exact;
+	uint8_t bytes[BYTES];
 	size_t len = 0, cut;
 
 	for (uint8_t n = fuzz_u8(in) % 8; n; n--) {
@@ -243,10 +148,7 @@ static void step_told(struct fuzz_in *in)
 	cut = fuzz_u8(in);
 	if (cut > 200 && len)
 		len -= cut % weft_min(len, (size_t)56);
-	exact = malloc(len ? len : 1);
-	memcpy(exact, bytes, len);
-	deliver(k, WEFT_WIRE_RMA, exact, len);
-	free(exact);
+	job_say(k, WEFT_WIRE_RMA, 0, bytes, len);
 }
 
 /* Takes note of what an answer ought to do. */
@@ -262,25 +164,19 @@ static void step_answer(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
 	uint8_t which = fuzz_u8(in), how = fuzz_u8(in);
-	struct weft_wire_rma_reply *rec = malloc(sizeof(*rec));
-	size_t len = sizeof(*rec);
-	uint8_t *exact;
-
-	*rec = (struct weft_wire_rma_reply){ .id = which,
+	struct weft_wire_rma_reply rec = { .id = which,
 		.value = fuzz_u64(in),
 		.has_failed = how & 3,
 		.reserved = how & 4 };
+	size_t len = sizeof(rec);
+
 	if (w.n_asked && how & 8)
-		rec->id = w.asked[which % w.n_asked].id;
+		rec.id = w.asked[which % w.n_asked].id;
 	if (how & 16)
 		len -= fuzz_u8(in) % len;
-	if (len == sizeof(*rec))
-		expect(k, rec);
-	exact = malloc(len);
-	memcpy(exact, rec, len);
-	deliver(k, WEFT_WIRE_RMA_REPLY, exact, len);
-	free(exact);
-	free(rec);
+	if (len == sizeof(rec))
+		expect(k, &rec);
+	job_say(k, WEFT_WIRE_RMA_REPLY, 0, &rec, len);
 }
 
 /* ---- what this process asks ---- */

@@ -6,6 +6,7 @@ fuzz_programs = \
 	test/fuzz/fuzz_wire \
 	test/fuzz/fuzz_ring \
 	test/fuzz/fuzz_rma \
+	test/fuzz/fuzz_win \
 	test/fuzz/fuzz_shore \
 	test/fuzz/fuzz_io \
 	test/fuzz/fuzz_name \
@@ -28,7 +29,12 @@ test_fuzz_fuzz_wire_LDADD = libweft.la $(FABRIC_LIBS)
 test_fuzz_fuzz_ring_SOURCES = test/fuzz/fuzz_ring.c $(fuzz_common)
 test_fuzz_fuzz_ring_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_ring_LDADD = libweft.la
-test_fuzz_fuzz_rma_SOURCES = test/fuzz/fuzz_rma.c $(fuzz_common) \
+test_fuzz_fuzz_win_SOURCES = test/fuzz/fuzz_win.c test/fuzz/fuzz_job.h \
+	$(fuzz_common) test/fake/fakeboot.c test/fake/fakeboot.h
+test_fuzz_fuzz_win_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_win_LDADD = libweft.la
+test_fuzz_fuzz_rma_SOURCES = test/fuzz/fuzz_rma.c test/fuzz/fuzz_job.h \
+	$(fuzz_common) \
 	test/fake/fakeboot.c test/fake/fakeboot.h
 test_fuzz_fuzz_rma_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_rma_LDADD = libweft.la

@@ -80,6 +80,8 @@ static const struct exception {
 	{ "MPI_Comm_spawn*", "array_of_errcodes", "MPI_ERRCODES_IGNORE" },
 	{ "MPI_Comm_get_name", "comm", "MPI_COMM_NULL has a name" },
 	{ "MPI_Type_get_name", "datatype", "MPI_DATATYPE_NULL has a name" },
+	{ "MPI_Win_get_name", "win", "MPI_WIN_NULL has a name" },
+	{ "MPI_Win_detach", "base", "nothing may be attached at NULL" },
 	{ "MPI_Type_get_contents_c", "array_of_large_counts", "has none" },
 	{ "MPI_Type_create_darray*", "rank", "is of no communicator" },
 	{ "MPI_Status_set_*", "source", "any value" },
@@ -122,7 +124,12 @@ static void on_session(MPI_Session *session, int *code, ...)
 	hear(*session, *code);
 }
 
-static MPI_Errhandler comm_handler, session_handler;
+static void on_win(MPI_Win *win, int *code, ...)
+{
+	hear(*win, *code);
+}
+
+static MPI_Errhandler comm_handler, session_handler, win_handler;
 
 /* ---- the objects ---- */
 
@@ -141,6 +148,8 @@ static struct place places[N_COMMS];
 static MPI_Session session;
 static MPI_Group group;
 static MPI_Info info;
+static MPI_Win window;
+static int exposed[16];
 static MPI_Datatype derived;
 static MPI_Op op;
 static int comm_keyval, type_keyval, win_keyval;
@@ -212,6 +221,9 @@ static void make_others(void)
 		MPI_TYPE_NULL_DELETE_FN, &type_keyval, NULL));
 	OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN,
 		&win_keyval, NULL));
+	OK(MPI_Win_create(exposed, sizeof(exposed), 1, MPI_INFO_NULL,
+		MPI_COMM_SELF, &window));
+	OK(MPI_Win_set_errhandler(window, win_handler));
 }
 
 static void make_stale(void)
@@ -224,7 +236,9 @@ static void make_stale(void)
 	MPI_Errhandler handler;
 	MPI_Session s;
 	MPI_Request request;
+	MPI_Win win;
 
+	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &win));
 	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
 	OK(MPI_Comm_group(MPI_COMM_SELF, &g));
 	OK(MPI_Type_dup(MPI_INT, &type));
@@ -243,8 +257,9 @@ static void make_stale(void)
 	stale[A_SESSION] = s;
 	stale[A_REQUEST] = request;
 	stale[A_MESSAGE] = (void *)(uintptr_t)0x7654321;
-	stale[A_WIN] = (void *)(uintptr_t)0x7654321;
+	stale[A_WIN] = win;
 	stale[A_FILE] = (void *)(uintptr_t)0x7654321;
+	OK(MPI_Win_free(&win));
 	OK(MPI_Comm_free(&comm));
 	OK(MPI_Group_free(&g));
 	OK(MPI_Type_free(&type));
@@ -293,9 +308,12 @@ static void *handle(
 		return info;
 	case A_ERRHANDLER:
 		return strstr(p->name, "Session") ? session_handler
+		       : strstr(p->name, "Win")	  ? win_handler
 						  : comm_handler;
 	case A_SESSION:
 		return session;
+	case A_WIN:
+		return window;
 	case A_MESSAGE:
 		return at->message;
 	case A_REQUEST:
@@ -317,7 +335,9 @@ static int64_t number(const struct procedure *p, const struct argument *a)
 	case A_COUNT:
 		return 1;
 	case A_KEYVAL:
-		return strstr(p->name, "Type") ? type_keyval : comm_keyval;
+		return strstr(p->name, "Type")	? type_keyval
+		       : strstr(p->name, "Win") ? win_keyval
+						: comm_keyval;
 	case A_NATURAL:
 		return strncmp(a->name, "partition_", 10) == 0 ? 0 : 1;
 	default:
@@ -724,8 +744,22 @@ static void use(struct place *at)
 	CHECK(heard.n == 0, "no handler runs without an error");
 }
 
+static void use_window(void)
+{
+	int seven = 7;
+
+	heard.n = 0;
+	OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window));
+	OK(MPI_Put(&seven, 1, MPI_INT, 0, 0, 1, MPI_INT, window));
+	OK(MPI_Win_unlock(0, window));
+	CHECK(exposed[0] == 7, "the window works");
+	OK(MPI_Win_free(&window));
+	CHECK(heard.n == 0, "no handler runs without an error");
+}
+
 static void finish(void)
 {
+	use_window();
 	for (int i = 0; i < N_COMMS; i++)
 		use(&places[i]);
 	OK(MPI_Session_finalize(&session));
@@ -736,6 +770,7 @@ static void finish(void)
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 	OK(MPI_Errhandler_free(&comm_handler));
 	OK(MPI_Errhandler_free(&session_handler));
+	OK(MPI_Errhandler_free(&win_handler));
 }
 
 int main(int argc, char **argv)
@@ -754,6 +789,7 @@ int main(int argc, char **argv)
 	signal(SIGBUS, on_crash);
 	OK(MPI_Comm_create_errhandler(on_comm, &comm_handler));
 	OK(MPI_Session_create_errhandler(on_session, &session_handler));
+	OK(MPI_Win_create_errhandler(on_win, &win_handler));
 	make_comms();
 	make_others();
 	make_stale();

@@ -101,6 +101,12 @@ multi_programs += test/multi/lazy_ring
 multi_programs += test/multi/world_exit
 multi_programs += test/multi/world_finalize
 multi_programs += test/multi/world_life
+multi_programs += test/multi/win_epochs
+multi_programs += test/multi/win_left
+multi_programs += test/multi/win_misuse
+multi_programs += test/multi/win_objects
+multi_programs += test/multi/win_ops
+multi_programs += test/multi/win_threads
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/coll.h \
 	test/multi/hints.h test/multi/gen-walk \

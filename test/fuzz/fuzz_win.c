@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fuzz_win: accesses to a window that others tell of, and answers they make up
+ *
+ * A window of a job whose other processes send records to be carried out here,
+ * long data that was announced or not, and answers to what this process asked
+ * or did not ask. Its memory, of exactly its length, shows what would go
+ * beyond; an answer counts when it comes from the process that was asked. */
+#include "dt/pack.h"
+#include "p2p/p2p.h"
+#include "win/memory.h"
+#include "test/fuzz/fuzz_job.h"
+
+enum {
+	SIZE = 520,
+	STEPS = 40,
+	BYTES = 2048, /* of records in one message */
+	PUT = 64,
+};
+
+static struct {
+	struct weft_win *win;
+	char *memory;
+	char here[PUT], there[PUT];
+} w;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	job_init();
+	return 0;
+}
+
+static void begin(bool is_dynamic)
+{
+	struct weft_win_config config = {
+		.flavor = is_dynamic ? WEFT_WIN_DYNAMIC : WEFT_WIN_CREATE,
+		.disp_unit = is_dynamic ? 1 : 4
+	};
+	struct weft_win_record record = { .data_fd = -1 };
+	struct weft_win_target *me;
+
+	job_begin();
+	w.memory = malloc(SIZE);
+	memset(w.memory, 0, SIZE);
+	if (!is_dynamic) {
+		config.base = w.memory;
+		config.size = SIZE;
+	}
+	w.win = weft_table_new(&weft_wins);
+	FUZZ_CHECK(w.win && !weft_win_fill(w.win, job.comm, &config));
+	FUZZ_CHECK(!weft_win_memory_open(w.win, &config, &record));
+	weft_win_adopt_locked(w.win);
+	me = weft_win_target_of(w.win, 0);
+	FUZZ_CHECK(me);
+	me->is_private = true;
+	if (is_dynamic) {
+		weft_vci_unlock(&weft_proc.vci);
+		FUZZ_CHECK(!weft_win_attach(w.win, w.memory, SIZE / 2));
+		FUZZ_CHECK(
+			!weft_win_attach(w.win, w.memory + SIZE / 2, SIZE / 2));
+		weft_vci_lock(&weft_proc.vci);
+	}
+}
+
+static void end(void)
+{
+	job_fail();
+	FUZZ_CHECK(!w.win->ops.n_used);
+	job_end();
+	free(w.memory);
+}
+
+/* ---- what others say ---- */
+
+/* What means something comes up more often than by chance. */
+static struct weft_wire_win read_rec(struct fuzz_in *in)
+{
+	static const uint16_t types[] = { 0x247, 0x20a, 0x209, 0x20c, 0x208,
+		0x20e, 0x228 };
+	uint8_t how = fuzz_u8(in);
+	struct weft_wire_win rec = {
+		.kind = fuzz_u8(in) % (WEFT_WIRE_WIN_KIND_END + 1),
+		.op = 0x20 + fuzz_u8(in) % 0x20,
+		.type = types[fuzz_u8(in) % 7],
+		.len = fuzz_u8(in) % 128,
+		.disp = fuzz_u8(in) % 140,
+		.at = fuzz_u8(in) % 32,
+		.n = fuzz_u8(in) % 140,
+		.pos = fuzz_u8(in),
+		.id = fuzz_u8(in) % 8,
+	};
+
+	if (w.win->flavor == WEFT_WIN_DYNAMIC)
+		rec.disp += (int64_t)(intptr_t)w.memory;
+	if (how & 1)
+		rec.disp = (int64_t)fuzz_u64(in);
+	if (how & 2)
+		rec.at = (int64_t)fuzz_u64(in);
+	if (how & 4)
+		rec.n = fuzz_u64(in);
+	if (how & 8)
+		rec.op |= WEFT_WIRE_WIN_FETCHES;
+	if (how & 16)
+		rec.type = (uint16_t)(WEFT_TYPE_FIRST + fuzz_u8(in));
+	if (how & 32)
+		rec.len = (uint32_t)rec.n;
+	if (how & 64)
+		rec.len = (uint32_t)(rec.n * 8);
+	if (how & 128)
+		rec.len = 0;
+	return rec;
+}
+
+static void step_told(struct fuzz_in *in)
+{
+	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
+	uint8_t bytes[BYTES];
+	size_t len = 0, cut;
+
+	for (uint8_t n = fuzz_u8(in) % 8; n; n--) {
+		struct weft_wire_win rec = read_rec(in);
+		size_t room = weft_min(
+			weft_round_up((size_t)rec.len, 8), (size_t)512);
+
+		if (len + sizeof(rec) + room > BYTES)
+			break;
+		memcpy(bytes + len, &rec, sizeof(rec));
+		fuzz_bytes(in, bytes + len + sizeof(rec), room);
+		len += sizeof(rec) + room;
+	}
+	cut = fuzz_u8(in);
+	if (cut > 200 && len)
+		len -= cut % weft_min(len, (size_t)56);
+	job_say(k, WEFT_WIRE_WIN, job.comm->ctx + (cut == 200), bytes, len);
+}
+
+/* Long data, perhaps for what was announced. */
+static void step_data(struct fuzz_in *in)
+{
+	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
+	struct weft_wire_head head = { .op = WEFT_WIRE_EAGER,
+		.src = k,
+		.ctx = job.comm->ctx,
+		.tag = fuzz_u8(in) % 8 };
+	struct weft_vci *vci = &weft_proc.vci;
+	size_t len = fuzz_u8(in);
+	uint8_t *exact = malloc(len + 1);
+
+	fuzz_bytes(in, exact, len);
+	drain(k);
+	vci->is_polling = true;
+	weft_dispatch(vci, peer_of(k), &head, exact, len);
+	vci->is_polling = false;
+	free(exact);
+}
+
+static void step_answer(struct fuzz_in *in)
+{
+	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
+	uint8_t how = fuzz_u8(in), bytes[256];
+	struct weft_wire_win_reply rec = { .id = fuzz_u8(in) % 64,
+		.pos = fuzz_u8(in) % 80,
+		.n = fuzz_u8(in) % 80,
+		.len = fuzz_u8(in) % 128,
+		.err = how & 1 ? -(int32_t)fuzz_u16(in) : 0 };
+
+	if (how & 2)
+		rec.pos = fuzz_u64(in);
+	if (how & 4)
+		rec.n = fuzz_u64(in);
+	if (how & 8)
+		rec.err = (int32_t)fuzz_u32(in);
+	if (how & 16)
+		rec.n = rec.len;
+	memcpy(bytes, &rec, sizeof(rec));
+	fuzz_bytes(in, bytes + sizeof(rec), rec.len);
+	job_say(k, WEFT_WIRE_WIN_REPLY, job.comm->ctx, bytes,
+		sizeof(rec) + rec.len - (how & 32 ? 1 : 0));
+}
+
+/* ---- what this process asks ---- */
+
+static int ask(struct weft_win_target *target, uint8_t how)
+{
+	struct weft_type *words = weft_type_builtin(0x20a);
+	struct weft_win_access access = {
+		.origin = { w.here, how % 8, words },
+		.rank = (int32_t)target->rank,
+		.disp = how,
+		.count = how % 8,
+		.type = words,
+		.op = weft_redop_builtin(WEFT_OP_SUM),
+		.compare = w.there,
+	};
+
+	switch (how / 8 % 4) {
+	case 0:
+		return weft_win_am_put(w.win, target, &access, NULL);
+	case 1:
+		return weft_win_am_get(w.win, target, &access, NULL);
+	case 2:
+		access.result =
+			(struct weft_win_buf){ w.there, how % 8, words };
+		return weft_win_am_accumulate(w.win, target, &access, NULL);
+	default:
+		access.result = (struct weft_win_buf){ w.there, 1, words };
+		access.origin.count = access.count = 1;
+		return weft_win_am_compare_and_swap(w.win, target, &access);
+	}
+}
+
+static void step_ask(struct fuzz_in *in)
+{
+	uint32_t k = 1 + fuzz_u8(in) % (JOB - 2);
+	struct weft_win_target *target = weft_win_target_of(w.win, k);
+	uint8_t how = fuzz_u8(in);
+
+	FUZZ_CHECK(target);
+	if (peer_of(k)->state != WEFT_PEER_READY)
+		return;
+	drain(k);
+	weft_vci_unlock(&weft_proc.vci);
+	FUZZ_CHECK(!ask(target, how));
+	weft_vci_lock(&weft_proc.vci);
+}
+
+static void step_kill(struct fuzz_in *in)
+{
+	weft_peer_fail(peer_of(1 + fuzz_u8(in) % (JOB - 1)), WEFT_ERR_PEER);
+}
+
+static void (*const steps[])(struct fuzz_in *in) = {
+	step_told,
+	step_told,
+	step_told,
+	step_data,
+	step_answer,
+	step_answer,
+	step_ask,
+	step_kill,
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	struct fuzz_in in = { data, len };
+
+	weft_vci_lock(vci);
+	begin(fuzz_u8(&in) & 1);
+	for (int i = 0; i < STEPS && in.len; i++)
+		steps[fuzz_u8(&in) % (sizeof(steps) / sizeof(*steps))](&in);
+	end();
+	weft_vci_unlock(vci);
+	return 0;
+}

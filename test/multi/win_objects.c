@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_objects: windows as objects: flavors, attributes, hints, names, error
+ * handlers, shared queries, attached memory, making a thousand of them
+ *
+ * What needs shared memory is done among the processes of each node. */
+#include "mtest.h"
+
+static MPI_Comm node; /* who shares memory with me */
+static int node_rank, node_size;
+
+/* ---- attributes that come with a window ---- */
+
+static void check_predefined(
+	MPI_Win win, const void *base, MPI_Aint size, int unit, int flavor)
+{
+	void *value;
+	int flag = 0;
+
+	OK(MPI_Win_get_attr(win, MPI_WIN_BASE, &value, &flag));
+	CHECK(flag && value == base, "the base is %p, got %p", base, value);
+	OK(MPI_Win_get_attr(win, MPI_WIN_SIZE, &value, &flag));
+	CHECK(flag && *(MPI_Aint *)value == size, "size %ld, got %ld",
+		(long)size, (long)*(MPI_Aint *)value);
+	OK(MPI_Win_get_attr(win, MPI_WIN_DISP_UNIT, &value, &flag));
+	CHECK(flag && *(int *)value == unit, "unit %d, got %d", unit,
+		*(int *)value);
+	OK(MPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &value, &flag));
+	CHECK(flag && *(int *)value == flavor, "flavor %d, got %d", flavor,
+		*(int *)value);
+	OK(MPI_Win_get_attr(win, MPI_WIN_MODEL, &value, &flag));
+	CHECK(flag && (*(int *)value == MPI_WIN_UNIFIED ||
+			      *(int *)value == MPI_WIN_SEPARATE),
+		"the model is one of two");
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	FAILS(MPI_Win_set_attr(win, MPI_WIN_SIZE, &flag), MPI_ERR_KEYVAL);
+	FAILS(MPI_Win_delete_attr(win, MPI_WIN_BASE), MPI_ERR_KEYVAL);
+}
+
+static void check_group(MPI_Win win, MPI_Comm comm)
+{
+	MPI_Group mine, theirs;
+	int result;
+
+	OK(MPI_Win_get_group(win, &mine));
+	OK(MPI_Comm_group(comm, &theirs));
+	OK(MPI_Group_compare(mine, theirs, &result));
+	CHECK(result == MPI_IDENT, "the group is the communicator's");
+	OK(MPI_Group_free(&mine));
+	OK(MPI_Group_free(&theirs));
+}
+
+static void check_converts(MPI_Win win)
+{
+	CHECK(MPI_Win_f2c(MPI_Win_c2f(win)) == win, "to Fortran and back");
+	CHECK(MPI_Win_fromint(MPI_Win_toint(win)) == win, "an integer");
+	CHECK(MPI_Win_f2c(MPI_Win_c2f(MPI_WIN_NULL)) == MPI_WIN_NULL, "null");
+}
+
+static void end(MPI_Win *win)
+{
+	MPI_Win was = *win;
+	int n;
+
+	OK(MPI_Win_set_errhandler(*win, MPI_ERRORS_RETURN));
+	OK(MPI_Win_free(win));
+	CHECK(*win == MPI_WIN_NULL, "the handle is null");
+	FAILS(MPI_Win_fence(0, was), MPI_ERR_WIN);
+	FAILS(MPI_Win_get_name(was, (char[MPI_MAX_OBJECT_NAME]){ 0 }, &n),
+		MPI_ERR_WIN);
+}
+
+static void flavors(void)
+{
+	int unit = mtest.rank + 1;
+	char memory[64];
+	MPI_Win win;
+	void *base;
+
+	OK(MPI_Win_create(memory, sizeof(memory), unit, MPI_INFO_NULL,
+		MPI_COMM_WORLD, &win));
+	check_predefined(
+		win, memory, sizeof(memory), unit, MPI_WIN_FLAVOR_CREATE);
+	check_group(win, MPI_COMM_WORLD);
+	check_converts(win);
+	end(&win);
+	OK(MPI_Win_create_c(
+		NULL, 0, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	check_predefined(win, NULL, 0, unit, MPI_WIN_FLAVOR_CREATE);
+	end(&win);
+	OK(MPI_Win_allocate(1000 * mtest.rank, unit, MPI_INFO_NULL,
+		MPI_COMM_WORLD, &base, &win));
+	check_predefined(
+		win, base, 1000 * mtest.rank, unit, MPI_WIN_FLAVOR_ALLOCATE);
+	if (mtest.rank)
+		memset(base, 1, 1000 * (size_t)mtest.rank);
+	end(&win);
+	OK(MPI_Win_allocate_c(
+		8, unit, MPI_INFO_NULL, MPI_COMM_SELF, &base, &win));
+	check_predefined(win, base, 8, unit, MPI_WIN_FLAVOR_ALLOCATE);
+	check_group(win, MPI_COMM_SELF);
+	end(&win);
+	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	check_predefined(win, MPI_BOTTOM, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
+	end(&win);
+}
+
+/* ---- attributes of the program ---- */
+
+static int n_deleted, order[2];
+
+static int on_delete(MPI_Win win, int keyval, void *value, void *extra)
+{
+	(void)win;
+	(void)keyval;
+	CHECK(extra == &n_deleted, "the extra state comes along");
+	if (n_deleted < 2)
+		order[n_deleted] = *(int *)value;
+	n_deleted++;
+	return MPI_SUCCESS;
+}
+
+static void attributes(void)
+{
+	int one = 1, two = 2, keys[2], flag, *value;
+	MPI_Win win;
+
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Win_create_keyval(
+			MPI_WIN_NULL_COPY_FN, on_delete, &keys[i], &n_deleted));
+	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	OK(MPI_Win_get_attr(win, keys[0], &value, &flag));
+	CHECK(!flag, "nothing is set");
+	OK(MPI_Win_set_attr(win, keys[0], &one));
+	OK(MPI_Win_set_attr(win, keys[1], &one));
+	OK(MPI_Win_set_attr(win, keys[1], &two));
+	CHECK(n_deleted == 1, "what was there is deleted");
+	OK(MPI_Win_get_attr(win, keys[1], &value, &flag));
+	CHECK(flag && value == &two, "what was set");
+	OK(MPI_Win_delete_attr(win, keys[1]));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	FAILS(MPI_Win_delete_attr(win, keys[1]), MPI_ERR_KEYVAL);
+	OK(MPI_Win_set_attr(win, keys[1], &two));
+	n_deleted = 0;
+	OK(MPI_Win_free(&win));
+	CHECK(n_deleted == 2 && order[0] == 2 && order[1] == 1,
+		"the newest goes first: %d, %d", order[0], order[1]);
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Win_free_keyval(&keys[i]));
+}
+
+/* ---- hints ---- */
+
+static void hint_is(MPI_Win win, const char *key, const char *wanted)
+{
+	char value[MPI_MAX_INFO_VAL] = "";
+	int flag = 0, len = sizeof(value);
+	MPI_Info used;
+
+	OK(MPI_Win_get_info(win, &used));
+	OK(MPI_Info_get_string(used, key, &len, value, &flag));
+	CHECK(wanted ? flag && strcmp(value, wanted) == 0 : !flag,
+		"%s is %s, not %s", key, wanted ? wanted : "not there",
+		flag ? value : "missing");
+	OK(MPI_Info_free(&used));
+}
+
+static void hints(void)
+{
+	MPI_Info info;
+	MPI_Win win;
+	void *base;
+
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "no_locks", "true"));
+	OK(MPI_Info_set(info, "accumulate_ordering", "rar,waw"));
+	OK(MPI_Info_set(info, "accumulate_ops", "any"));
+	OK(MPI_Info_set(info, "same_size", "true"));
+	OK(MPI_Info_set(info, "mpi_minimum_memory_alignment", "8192"));
+	OK(MPI_Info_set(info, "nobody_knows", "this"));
+	OK(MPI_Win_allocate(100, 1, info, MPI_COMM_WORLD, &base, &win));
+	CHECK((uintptr_t)base % 8192 == 0, "memory is aligned: %p", base);
+	hint_is(win, "no_locks", "true");
+	hint_is(win, "accumulate_ordering", "rar,waw");
+	hint_is(win, "accumulate_ops", "same_op_no_op");
+	hint_is(win, "same_size", "true");
+	hint_is(win, "same_disp_unit", "false");
+	hint_is(win, "mpi_accumulate_granularity", "0");
+	hint_is(win, "mpi_minimum_memory_alignment", "8192");
+	hint_is(win, "nobody_knows", NULL);
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	FAILS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), MPI_ERR_RMA_SYNC);
+	OK(MPI_Info_set(info, "accumulate_ordering", "none"));
+	OK(MPI_Info_set(info, "no_locks", "false"));
+	OK(MPI_Win_set_info(win, info));
+	hint_is(win, "accumulate_ordering", "none");
+	hint_is(win, "no_locks", "true");
+	OK(MPI_Win_free(&win));
+	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	hint_is(win, "no_locks", "false");
+	hint_is(win, "accumulate_ordering", "rar,raw,war,waw");
+	OK(MPI_Win_free(&win));
+	OK(MPI_Info_free(&info));
+}
+
+/* ---- names and error handlers ---- */
+
+static void names(void)
+{
+	char name[MPI_MAX_OBJECT_NAME] = "?";
+	MPI_Win win;
+	int len;
+
+	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	OK(MPI_Win_get_name(win, name, &len));
+	CHECK(len == 0 && !name[0], "no name at first, not \"%s\"", name);
+	OK(MPI_Win_set_name(win, "halo"));
+	OK(MPI_Win_get_name(win, name, &len));
+	CHECK(len == 4 && !strcmp(name, "halo"), "not \"%s\"", name);
+	OK(MPI_Win_free(&win));
+	OK(MPI_Win_get_name(MPI_WIN_NULL, name, &len));
+	CHECK(!strcmp(name, "MPI_WIN_NULL"), "not \"%s\"", name);
+}
+
+static struct {
+	int n, code;
+	void *object;
+} heard;
+
+static void on_win(MPI_Win *win, int *code, ...)
+{
+	heard.n++;
+	heard.code = *code;
+	heard.object = *win;
+}
+
+static void on_comm(MPI_Comm *comm, int *code, ...)
+{
+	heard.n++;
+	heard.code = *code;
+	heard.object = *comm;
+}
+
+static void handlers(void)
+{
+	MPI_Errhandler mine, comms, got;
+	MPI_Comm comm;
+	char memory[8];
+	MPI_Win win;
+
+	OK(MPI_Win_create_errhandler(on_win, &mine));
+	OK(MPI_Comm_create_errhandler(on_comm, &comms));
+	OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+	OK(MPI_Comm_set_errhandler(comm, comms));
+	FAILS(MPI_Win_create(memory, 8, 0, MPI_INFO_NULL, comm, &win),
+		MPI_ERR_DISP);
+	CHECK(heard.n == 1 && heard.object == comm && win == MPI_WIN_NULL,
+		"an error in creation is the communicator's");
+	FAILS(MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, comm, &win),
+		MPI_ERR_SIZE);
+	FAILS(MPI_Win_allocate(8, -4, MPI_INFO_NULL, comm, memory, &win),
+		MPI_ERR_DISP);
+	OK(MPI_Win_create(memory, 8, 1, MPI_INFO_NULL, comm, &win));
+	OK(MPI_Win_get_errhandler(win, &got));
+	CHECK(got == MPI_ERRORS_ARE_FATAL, "fatal at first");
+	OK(MPI_Win_set_errhandler(win, mine));
+	OK(MPI_Win_get_errhandler(win, &got));
+	CHECK(got == mine, "what was set");
+	OK(MPI_Errhandler_free(&got));
+	heard.n = 0;
+	FAILS(MPI_Win_flush(0, win), MPI_ERR_RMA_SYNC);
+	CHECK(heard.n == 1 && heard.object == win, "the window's is called");
+	OK(MPI_Win_call_errhandler(win, MPI_ERR_RMA_RANGE));
+	CHECK(heard.n == 2 && heard.code == MPI_ERR_RMA_RANGE, "called");
+	OK(MPI_Comm_free(&comm)); /* before its window */
+	OK(MPI_Win_fence(0, win));
+	OK(MPI_Win_free(&win));
+	OK(MPI_Errhandler_free(&mine));
+	OK(MPI_Errhandler_free(&comms));
+}
+
+/* ---- shared memory ---- */
+
+/* False where the library is told to do without. */
+static bool share(MPI_Aint size, MPI_Info info, int **base, MPI_Win *win)
+{
+	const char *shm = getenv("WEFT_SHM");
+	int rc = MPI_Win_allocate_shared(
+		size, sizeof(int), info, node, base, win);
+
+	if (shm && strcmp(shm, "off") == 0 && node_size > 1 &&
+		mtest_class(rc) == MPI_ERR_RMA_SHARED)
+		return false;
+	return OK(rc);
+}
+
+/* Everybody stores into everybody's first place of its own. */
+static void store_and_load(MPI_Win win)
+{
+	MPI_Aint size;
+	int unit, *at;
+
+	OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
+	for (int i = 0; i < node_size; i++) {
+		OK(MPI_Win_shared_query(win, i, &size, &unit, &at));
+		if (size)
+			at[node_rank] = 100 * i + node_rank;
+	}
+	OK(MPI_Win_sync(win));
+	OK(MPI_Barrier(node));
+	OK(MPI_Win_sync(win));
+	OK(MPI_Win_shared_query(win, node_rank, &size, &unit, &at));
+	for (int i = 0; size && i < node_size; i++)
+		CHECK(at[i] == 100 * node_rank + i, "%d stored %d", i, at[i]);
+	OK(MPI_Win_unlock_all(win));
+}
+
+static void shared(void)
+{
+	MPI_Aint mine = (node_rank + 1) * 64 * (MPI_Aint)sizeof(int), size;
+	char *at, *expected = NULL;
+	int unit, *base;
+	MPI_Win win;
+
+	if (!share(mine, MPI_INFO_NULL, &base, &win))
+		return;
+	check_predefined(win, base, mine, sizeof(int), MPI_WIN_FLAVOR_SHARED);
+	for (int i = 0; i < node_size; i++) {
+		OK(MPI_Win_shared_query(win, i, &size, &unit, &at));
+		CHECK(size == (i + 1) * 64 * (MPI_Aint)sizeof(int) &&
+				unit == sizeof(int),
+			"%d has %ld", i, (long)size);
+		CHECK(!expected || at == expected,
+			"one behind the other, without a gap");
+		expected = at + size;
+		CHECK(i != node_rank || (void *)at == base, "my own");
+	}
+	OK(MPI_Win_shared_query(win, MPI_PROC_NULL, &size, &unit, &at));
+	CHECK(size == 64 * (MPI_Aint)sizeof(int), "the first with any");
+	store_and_load(win);
+	end(&win);
+}
+
+/* Only the last one has memory; then each on its own pages. */
+static void shared_more(void)
+{
+	bool is_last = node_rank == node_size - 1;
+	MPI_Aint size;
+	MPI_Info info;
+	MPI_Win win;
+	int unit, *base, *at;
+
+	if (!share(is_last ? 4096 : 0, MPI_INFO_NULL, &base, &win))
+		return;
+	OK(MPI_Win_shared_query(win, MPI_PROC_NULL, &size, &unit, &at));
+	CHECK(size == 4096 && at, "that of the last one, %ld", (long)size);
+	CHECK(!is_last || at == base, "it is mine");
+	store_and_load(win);
+	end(&win);
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "alloc_shared_noncontig", "true"));
+	share(4 * (MPI_Aint)sizeof(int) * node_size, info, &base, &win);
+	CHECK((uintptr_t)base % 64 == 0, "on a place of its own: %p",
+		(void *)base);
+	hint_is(win, "alloc_shared_noncontig", "true");
+	store_and_load(win);
+	end(&win);
+	OK(MPI_Info_free(&info));
+}
+
+/* Also windows of other flavors say where memory is, if they can. */
+static void query_others(void)
+{
+	MPI_Aint size;
+	int unit, *base, *at, memory[4] = { 7 };
+	MPI_Win win;
+
+	OK(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL,
+		MPI_COMM_WORLD, &base, &win));
+	*base = 1000 + mtest.rank;
+	OK(MPI_Win_fence(0, win));
+	for (int i = 0; i < mtest.size; i++) {
+		OK(MPI_Win_shared_query(win, i, &size, &unit, &at));
+		CHECK(size ? at && *at == 1000 + i : !at,
+			"the memory of %d, or none", i);
+	}
+	OK(MPI_Win_shared_query(win, mtest.rank, &size, &unit, &at));
+	CHECK(size == sizeof(int) && at == base, "my own always");
+	OK(MPI_Win_fence(0, win));
+	end(&win);
+	OK(MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL,
+		MPI_COMM_WORLD, &win));
+	OK(MPI_Win_shared_query(win, mtest.rank, &size, &unit, &at));
+	CHECK(size == sizeof(memory) && at == memory && unit == 4, "my own");
+	OK(MPI_Win_shared_query(
+		win, (mtest.rank + 1) % mtest.size, &size, &unit, &at));
+	CHECK(mtest.size == 1 || at != memory,
+		"my memory is not somebody else's");
+	end(&win);
+	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	FAILS(MPI_Win_shared_query(win, 0, &size, &unit, &at),
+		MPI_ERR_RMA_FLAVOR);
+	end(&win);
+}
+
+/* ---- attached memory ---- */
+
+static void dynamic(void)
+{
+	int here[8] = { 0 }, next = (mtest.rank + 1) % mtest.size, one = 1;
+	MPI_Aint mine, there;
+	MPI_Win win;
+
+	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	OK(MPI_Win_attach(win, here, sizeof(here)));
+	FAILS(MPI_Win_attach(win, here + 2, 4), MPI_ERR_RMA_ATTACH);
+	FAILS(MPI_Win_detach(win, here + 2), MPI_ERR_RMA_ATTACH);
+	OK(MPI_Get_address(&here[3], &mine));
+	OK(MPI_Sendrecv(&mine, 1, MPI_AINT,
+		(mtest.rank + mtest.size - 1) % mtest.size, 0, &there, 1,
+		MPI_AINT, next, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	OK(MPI_Win_fence(0, win));
+	OK(MPI_Put(&mtest.rank, 1, MPI_INT, next, there, 1, MPI_INT, win));
+	OK(MPI_Accumulate(&one, 1, MPI_INT, next,
+		MPI_Aint_add(there, sizeof(int)), 1, MPI_INT, MPI_SUM, win));
+	OK(MPI_Win_fence(0, win));
+	CHECK(here[3] == (mtest.rank + mtest.size - 1) % mtest.size &&
+			here[4] == 1,
+		"what was put: %d, %d", here[3], here[4]);
+	OK(MPI_Win_detach(win, here));
+	FAILS(MPI_Win_detach(win, here), MPI_ERR_RMA_ATTACH);
+	OK(MPI_Win_attach(win, here, sizeof(here)));
+	end(&win); /* detaches what is left */
+	OK(MPI_Win_create(here, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	FAILS(MPI_Win_attach(win, here, 4), MPI_ERR_RMA_FLAVOR);
+	end(&win);
+}
+
+/* ---- many ---- */
+
+static void many(int n)
+{
+	enum { AT_ONCE = 40 };
+	MPI_Win wins[AT_ONCE];
+	char memory[8];
+	void *base;
+
+	for (int i = 0; i < n; i++) {
+		OK(MPI_Win_create(
+			memory, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &wins[0]));
+		OK(MPI_Win_free(&wins[0]));
+		OK(MPI_Win_allocate(
+			8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &wins[0]));
+		OK(MPI_Win_free(&wins[0]));
+	}
+	for (int i = 0; i < AT_ONCE; i++)
+		OK(MPI_Win_allocate(
+			8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &wins[i]));
+	for (int i = 0; i < AT_ONCE; i++)
+		OK(MPI_Win_free(&wins[i]));
+}
+
+/* ---- of a session ---- */
+
+static void of_session(void)
+{
+	int here = -1, next = (mtest.rank + 1) % mtest.size;
+	MPI_Session session;
+	MPI_Group group;
+	MPI_Comm comm;
+	MPI_Win win;
+
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+	OK(MPI_Comm_create_from_group(
+		group, "win", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+	OK(MPI_Win_create(&here, sizeof(here), 1, MPI_INFO_NULL, comm, &win));
+	OK(MPI_Comm_free(&comm));
+	OK(MPI_Win_fence(0, win));
+	OK(MPI_Put(&mtest.rank, 1, MPI_INT, next, 0, 1, MPI_INT, win));
+	OK(MPI_Win_fence(0, win));
+	CHECK(here == (mtest.rank + mtest.size - 1) % mtest.size, "%d", here);
+	OK(MPI_Win_free(&win));
+	OK(MPI_Group_free(&group));
+	OK(MPI_Session_finalize(&session));
+}
+
+int main(int argc, char **argv)
+{
+	mtest_init(&argc, &argv);
+	OK(MPI_Comm_split_type(
+		MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+	OK(MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN));
+	OK(MPI_Comm_rank(node, &node_rank));
+	OK(MPI_Comm_size(node, &node_size));
+	flavors();
+	attributes();
+	hints();
+	names();
+	handlers();
+	shared();
+	shared_more();
+	query_others();
+	dynamic();
+	of_session();
+	many((int)mtest_arg(argc, argv, "n", 500));
+	OK(MPI_Comm_free(&node));
+	return mtest_finish();
+}

@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_ops: what is put, got and accumulated: every predefined type with every
+ * operation it has, against the same done here; derived types; one element;
+ * requests; nobody and nothing; counting by all at once
+ *
+ * Each process works on its right neighbour's window, so that the left one's
+ * work is what it finds in its own. */
+#include "mtest.h"
+
+static int left, right;
+
+/* ---- numbers of every predefined type ---- */
+
+enum kind {
+	INT,
+	FLOAT,
+	DOUBLE,
+	LONG_DOUBLE,
+	COMPLEX_FLOAT,
+	COMPLEX_DOUBLE,
+	PAIR
+};
+
+struct pair_float {
+	float v;
+	int i;
+};
+struct pair_double {
+	double v;
+	int i;
+};
+struct pair_long {
+	long v;
+	int i;
+};
+struct pair_int {
+	int v;
+	int i;
+};
+struct pair_short {
+	short v;
+	int i;
+};
+struct pair_long_double {
+	long double v;
+	int i;
+};
+
+static const struct type {
+	MPI_Datatype type;
+	const char *name;
+	enum kind kind;
+	size_t size; /* from one to the next; of a pair, its first half's */
+} types[] = {
+#define TYPE(name, kind, ctype)                  \
+	{                                        \
+		name, #name, kind, sizeof(ctype) \
+	}
+	TYPE(MPI_SIGNED_CHAR, INT, char),
+	TYPE(MPI_UNSIGNED_CHAR, INT, char),
+	TYPE(MPI_SHORT, INT, short),
+	TYPE(MPI_UNSIGNED_SHORT, INT, short),
+	TYPE(MPI_INT, INT, int),
+	TYPE(MPI_UNSIGNED, INT, int),
+	TYPE(MPI_LONG, INT, long),
+	TYPE(MPI_UNSIGNED_LONG, INT, long),
+	TYPE(MPI_LONG_LONG, INT, long long),
+	TYPE(MPI_UNSIGNED_LONG_LONG, INT, long long),
+	TYPE(MPI_INT8_T, INT, int8_t),
+	TYPE(MPI_INT16_T, INT, int16_t),
+	TYPE(MPI_INT32_T, INT, int32_t),
+	TYPE(MPI_INT64_T, INT, int64_t),
+	TYPE(MPI_UINT8_T, INT, int8_t),
+	TYPE(MPI_UINT16_T, INT, int16_t),
+	TYPE(MPI_UINT32_T, INT, int32_t),
+	TYPE(MPI_UINT64_T, INT, int64_t),
+	TYPE(MPI_AINT, INT, MPI_Aint),
+	TYPE(MPI_OFFSET, INT, MPI_Offset),
+	TYPE(MPI_COUNT, INT, MPI_Count),
+	TYPE(MPI_C_BOOL, INT, bool),
+	TYPE(MPI_BYTE, INT, char),
+	TYPE(MPI_CHAR, INT, char),
+	TYPE(MPI_WCHAR, INT, wchar_t),
+	TYPE(MPI_INTEGER, INT, int),
+	TYPE(MPI_LOGICAL, INT, int),
+	TYPE(MPI_FLOAT, FLOAT, float),
+	TYPE(MPI_REAL, FLOAT, float),
+	TYPE(MPI_DOUBLE, DOUBLE, double),
+	TYPE(MPI_DOUBLE_PRECISION, DOUBLE, double),
+	TYPE(MPI_LONG_DOUBLE, LONG_DOUBLE, long double),
+	TYPE(MPI_C_FLOAT_COMPLEX, COMPLEX_FLOAT, float[2]),
+	TYPE(MPI_C_DOUBLE_COMPLEX, COMPLEX_DOUBLE, double[2]),
+	TYPE(MPI_FLOAT_INT, PAIR, struct pair_float),
+	TYPE(MPI_DOUBLE_INT, PAIR, struct pair_double),
+	TYPE(MPI_LONG_INT, PAIR, struct pair_long),
+	TYPE(MPI_2INT, PAIR, struct pair_int),
+	TYPE(MPI_SHORT_INT, PAIR, struct pair_short),
+	TYPE(MPI_LONG_DOUBLE_INT, PAIR, struct pair_long_double),
+};
+
+static const struct op {
+	MPI_Op op;
+	const char *name;
+} ops[] = {
+#define OP(name)            \
+	{                   \
+		name, #name \
+	}
+	OP(MPI_SUM),
+	OP(MPI_PROD),
+	OP(MPI_MIN),
+	OP(MPI_MAX),
+	OP(MPI_BAND),
+	OP(MPI_BOR),
+	OP(MPI_BXOR),
+	OP(MPI_LAND),
+	OP(MPI_LOR),
+	OP(MPI_LXOR),
+	OP(MPI_MINLOC),
+	OP(MPI_MAXLOC),
+	OP(MPI_REPLACE),
+	OP(MPI_NO_OP),
+};
+
+enum {
+	N_TYPES = sizeof(types) / sizeof(types[0]),
+	N_OPS = sizeof(ops) / sizeof(ops[0]),
+	ITEMS = 3,
+	SLOT = 32 * ITEMS, /* bytes of one pair of type and operation */
+	SLOTS = N_TYPES * N_OPS,
+};
+
+static void store_pair(const struct type *t, void *at, int v)
+{
+	if (t->type == MPI_FLOAT_INT)
+		*(struct pair_float *)at = (struct pair_float){ (float)v, 9 };
+	else if (t->type == MPI_DOUBLE_INT)
+		*(struct pair_double *)at = (struct pair_double){ v, 9 };
+	else if (t->type == MPI_LONG_INT)
+		*(struct pair_long *)at = (struct pair_long){ v, 9 };
+	else if (t->type == MPI_2INT)
+		*(struct pair_int *)at = (struct pair_int){ v, 9 };
+	else if (t->type == MPI_SHORT_INT)
+		*(struct pair_short *)at = (struct pair_short){ (short)v, 9 };
+	else
+		*(struct pair_long_double *)at =
+			(struct pair_long_double){ v, 9 };
+}
+
+static void store(const struct type *t, void *at, int v)
+{
+	const float f[2] = { (float)v, 1 };
+	const double d[2] = { v, 1 };
+	const long double l = v;
+	const int64_t i =
+		t->type == MPI_C_BOOL || t->type == MPI_LOGICAL ? v & 1 : v;
+
+	if (t->kind == PAIR)
+		store_pair(t, at, v);
+	else if (t->kind == LONG_DOUBLE)
+		memcpy(at, &l, sizeof(l));
+	else
+		memcpy(at,
+			t->kind == FLOAT || t->kind == COMPLEX_FLOAT
+				? (const void *)f
+			: t->kind == INT ? (const void *)&i
+					 : (const void *)d,
+			t->size);
+}
+
+/* Items of a process, in what it sends or in its window. */
+static void fill(const struct type *t, char *at, int rank, bool is_window)
+{
+	memset(at, 0, SLOT);
+	for (int i = 0; i < ITEMS; i++)
+		store(t, at + (size_t)i * t->size,
+			(is_window ? 2 : 3) + (rank + i) % 4);
+}
+
+/* Compares numbers and not what pads them. */
+static bool is_same(const struct type *t, const char *a, const char *b)
+{
+	char x[SLOT], y[SLOT];
+	int n = 0, m = 0;
+
+	OK(MPI_Pack(a, ITEMS, t->type, x, sizeof(x), &n, MPI_COMM_SELF));
+	OK(MPI_Pack(b, ITEMS, t->type, y, sizeof(y), &m, MPI_COMM_SELF));
+	if (t->kind == LONG_DOUBLE) {
+		for (int i = 0; i < ITEMS; i++)
+			if (((const long double *)(const void *)a)[i] !=
+				((const long double *)(const void *)b)[i])
+				return false;
+		return true;
+	}
+	if (t->type == MPI_LONG_DOUBLE_INT) {
+		const struct pair_long_double *p = (const void *)a,
+					      *q = (const void *)b;
+
+		for (int i = 0; i < ITEMS; i++)
+			if (p[i].v != q[i].v || p[i].i != q[i].i)
+				return false;
+		return true;
+	}
+	return n == m && memcmp(x, y, (size_t)n) == 0;
+}
+
+/* The operation done here; false where it is not defined on the type. */
+static bool do_here(
+	const struct type *t, const struct op *o, const char *in, char *inout)
+{
+	if (o->op == MPI_NO_OP)
+		return true;
+	if (o->op == MPI_REPLACE) {
+		memcpy(inout, in, SLOT);
+		return true;
+	}
+	return MPI_Reduce_local(in, inout, ITEMS, t->type, o->op) ==
+	       MPI_SUCCESS;
+}
+
+enum how { ACCUMULATE, GET_ACCUMULATE, FETCH_AND_OP, N_HOW };
+
+static const char *const how_names[] = { "MPI_Accumulate", "MPI_Get_accumulate",
+	"MPI_Fetch_and_op" };
+
+static int call(enum how how, const struct type *t, const struct op *o,
+	const char *in, char *out, MPI_Aint disp, MPI_Win win)
+{
+	if (how == ACCUMULATE)
+		return MPI_Accumulate(in, ITEMS, t->type, right, disp, ITEMS,
+			t->type, o->op, win);
+	if (how == GET_ACCUMULATE)
+		return MPI_Get_accumulate(o->op == MPI_NO_OP ? NULL : in,
+			o->op == MPI_NO_OP ? -1 : ITEMS,
+			o->op == MPI_NO_OP ? MPI_DATATYPE_NULL : t->type, out,
+			ITEMS, t->type, right, disp, ITEMS, t->type, o->op,
+			win);
+	return MPI_Fetch_and_op(in, out, t->type, right, disp, o->op, win);
+}
+
+/* One slot, after the fence. */
+static void check_slot(enum how how, const struct type *t, const struct op *o,
+	const char *here, const char *out)
+{
+	char in[SLOT], before[SLOT], expected[SLOT];
+
+	fill(t, in, left, false);
+	fill(t, before, mtest.rank, true);
+	memcpy(expected, before, SLOT);
+	do_here(t, o, in, expected);
+	if (how == FETCH_AND_OP) /* the others are as before */
+		memcpy(expected + t->size, before + t->size, SLOT - t->size);
+	CHECK(is_same(t, here, expected), "%s of %s with %s: what is there",
+		how_names[how], t->name, o->name);
+	if (how == ACCUMULATE)
+		return;
+	fill(t, expected, right, true);
+	if (how == FETCH_AND_OP)
+		memset(expected + t->size, 0, SLOT - t->size);
+	CHECK(is_same(t, out, expected), "%s of %s with %s: what was there",
+		how_names[how], t->name, o->name);
+}
+
+static void all_types(enum how how)
+{
+	size_t len = (size_t)SLOTS * SLOT;
+	char *memory = mtest_alloc(len), *in = mtest_alloc(len),
+	     *out = mtest_alloc(len), *try = mtest_alloc(SLOT);
+	bool is_legal[SLOTS];
+	MPI_Win win;
+
+	for (int i = 0; i < SLOTS; i++) {
+		const struct type *t = &types[i / N_OPS];
+		const struct op *o = &ops[i % N_OPS];
+
+		fill(t, memory + (size_t)i * SLOT, mtest.rank, true);
+		fill(t, in + (size_t)i * SLOT, mtest.rank, false);
+		is_legal[i] = do_here(t, o, in + (size_t)i * SLOT, try) &&
+			      (how != ACCUMULATE || o->op != MPI_NO_OP);
+	}
+	OK(MPI_Win_create(
+		memory, (MPI_Aint)len, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	OK(MPI_Win_fence(MPI_MODE_NOPRECEDE, win));
+	for (int i = 0; i < SLOTS; i++) {
+		int rc = call(how, &types[i / N_OPS], &ops[i % N_OPS],
+			in + (size_t)i * SLOT, out + (size_t)i * SLOT,
+			(MPI_Aint)i * SLOT, win);
+
+		if (is_legal[i])
+			OK(rc);
+		else
+			CHECK(mtest_class(rc) == MPI_ERR_OP,
+				"%s of %s with %s is refused, %d",
+				how_names[how], types[i / N_OPS].name,
+				ops[i % N_OPS].name, rc);
+	}
+	OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+	for (int i = 0; i < SLOTS; i++)
+		if (is_legal[i])
+			check_slot(how, &types[i / N_OPS], &ops[i % N_OPS],
+				memory + (size_t)i * SLOT,
+				out + (size_t)i * SLOT);
+	OK(MPI_Win_free(&win));
+	free(memory);
+	free(in);
+	free(out);
+	free(try);
+}
+
+/* ---- derived types ---- */
+
+/* Every second of 2n ints, and n ints in a row the other way round. */
+static void make_derived(int n, MPI_Datatype *strided, MPI_Datatype *reversed)
+{
+	int *places = mtest_alloc((size_t)n * sizeof(int));
+
+	for (int i = 0; i < n; i++)
+		places[i] = n - 1 - i;
+	OK(MPI_Type_vector(n, 1, 2, MPI_INT, strided));
+	OK(MPI_Type_create_indexed_block(n, 1, places, MPI_INT, reversed));
+	OK(MPI_Type_commit(strided));
+	OK(MPI_Type_commit(reversed));
+	free(places);
+}
+
+static void derived(int n)
+{
+	MPI_Datatype strided, reversed;
+	int *memory, *in = mtest_alloc((size_t)n * sizeof(int)),
+		     *out = mtest_alloc((size_t)n * sizeof(int));
+	bool is_right = true;
+	MPI_Win win;
+
+	make_derived(n, &strided, &reversed);
+	OK(MPI_Win_allocate(2 * (MPI_Aint)sizeof(int) * n, sizeof(int),
+		MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+	for (int i = 0; i < 2 * n; i++)
+		memory[i] = -1;
+	for (int i = 0; i < n; i++)
+		in[i] = mtest.rank * 1000 + i;
+	OK(MPI_Win_fence(0, win));
+	OK(MPI_Put(in, 1, reversed, right, 0, 1, strided, win));
+	OK(MPI_Win_fence(0, win));
+	for (int i = 0; i < n; i++)
+		is_right &= memory[2 * i] == left * 1000 + n - 1 - i &&
+			    memory[2 * i + 1] == -1;
+	CHECK(is_right, "put of %d: every second, and no other", n);
+	OK(MPI_Win_fence(0, win));
+	OK(MPI_Get(out, n, MPI_INT, right, 0, 1, strided, win));
+	OK(MPI_Win_fence(0, win));
+	for (int i = 0; i < n; i++)
+		is_right &= out[i] == mtest.rank * 1000 + n - 1 - i;
+	CHECK(is_right, "get of %d", n);
+	OK(MPI_Accumulate(in, 1, reversed, right, 1, 1, strided, MPI_SUM, win));
+	OK(MPI_Win_fence(0, win));
+	for (int i = 0; i < n; i++)
+		is_right &= memory[2 * i + 1] == left * 1000 + n - 1 - i - 1;
+	CHECK(is_right, "accumulate of %d", n);
+	OK(MPI_Get_accumulate(in, n, MPI_INT, out, 1, reversed, right, 0, 1,
+		strided, MPI_REPLACE, win));
+	OK(MPI_Win_fence(0, win));
+	for (int i = 0; i < n; i++)
+		is_right &= out[i] == mtest.rank * 1000 + i &&
+			    memory[2 * i] == left * 1000 + i;
+	CHECK(is_right, "get_accumulate of %d", n);
+	OK(MPI_Win_free(&win));
+	OK(MPI_Type_free(&strided));
+	OK(MPI_Type_free(&reversed));
+	free(in);
+	free(out);
+}
+
+/* Types of addresses from MPI_BOTTOM; a type freed while it is under way. */
+static void addresses(void)
+{
+	int here[2] = { mtest.rank, 50 }, memory[2] = { 0 };
+	MPI_Datatype type;
+	MPI_Aint at;
+	MPI_Win win;
+
+	OK(MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL,
+		MPI_COMM_WORLD, &win));
+	OK(MPI_Get_address(here, &at));
+	OK(MPI_Type_create_hindexed(1, (int[]){ 2 }, &at, MPI_INT, &type));
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Win_fence(0, win));
+	OK(MPI_Put(MPI_BOTTOM, 1, type, right, 0, 2, MPI_INT, win));
+	OK(MPI_Type_free(&type));
+	OK(MPI_Win_fence(0, win));
+	CHECK(memory[0] == left && memory[1] == 50, "from MPI_BOTTOM");
+	OK(MPI_Win_free(&win));
+}
+
+/* ---- compare and swap ---- */
+
+static void swaps(void)
+{
+	enum { N = 32 };
+	char memory[N_TYPES * N], value[N_TYPES][N], compare[N_TYPES][N],
+		out[2][N_TYPES][N];
+	MPI_Win win;
+
+	memset(memory, 0, sizeof(memory));
+	OK(MPI_Win_create(memory, sizeof(memory), N, MPI_INFO_NULL,
+		MPI_COMM_WORLD, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	for (int i = 0; i < N_TYPES; i++) {
+		store(&types[i], memory + i * N, 1);
+		store(&types[i], value[i], 0);
+		store(&types[i], compare[i], 1);
+	}
+	OK(MPI_Win_fence(0, win));
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < N_TYPES; i++) {
+			int rc;
+
+			if (types[i].type == MPI_CHAR)
+				continue; /* text, but many take it */
+			rc = MPI_Compare_and_swap(value[i], compare[i],
+				out[pass][i], types[i].type, right, i, win);
+			if (types[i].kind == INT && types[i].type != MPI_WCHAR)
+				OK(rc);
+			else
+				CHECK(mtest_class(rc) == MPI_ERR_TYPE,
+					"%s is refused", types[i].name);
+		}
+	OK(MPI_Win_fence(0, win));
+	for (int i = 0; i < N_TYPES; i++) {
+		size_t n = types[i].size;
+
+		if (types[i].kind != INT || types[i].type == MPI_CHAR ||
+			types[i].type == MPI_WCHAR)
+			continue;
+		CHECK(memcmp(memory + i * N, value[i], n) == 0 &&
+				memcmp(out[0][i], compare[i], n) == 0 &&
+				memcmp(out[1][i], value[i], n) == 0,
+			"%s is swapped once", types[i].name);
+	}
+	OK(MPI_Win_free(&win));
+}
+
+/* ---- requests ---- */
+
+static void requests(void)
+{
+	enum { N = 50000 };
+	int *memory, *in = mtest_alloc(N * sizeof(int)),
+		     *out = mtest_alloc(2 * N * sizeof(int)), done = 0;
+	bool is_right = true;
+	MPI_Request r[4];
+	MPI_Win win;
+
+	OK(MPI_Win_allocate(N * sizeof(int), sizeof(int), MPI_INFO_NULL,
+		MPI_COMM_WORLD, &memory, &win));
+	memset(memory, 0, N * sizeof(int));
+	for (int i = 0; i < N; i++)
+		in[i] = mtest.rank + i;
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(MPI_Win_lock_all(0, win));
+	OK(MPI_Rput(in, N, MPI_INT, right, 0, N, MPI_INT, win, &r[0]));
+	OK(MPI_Wait(&r[0], MPI_STATUS_IGNORE));
+	CHECK(r[0] == MPI_REQUEST_NULL, "it is used up");
+	OK(MPI_Win_flush(right, win));
+	OK(MPI_Raccumulate(
+		in, N, MPI_INT, right, 0, N, MPI_INT, MPI_SUM, win, &r[0]));
+	OK(MPI_Rget_accumulate(in, N, MPI_INT, out, N, MPI_INT, right, 0, N,
+		MPI_INT, MPI_SUM, win, &r[1]));
+	OK(MPI_Wait(&r[1], MPI_STATUS_IGNORE));
+	OK(MPI_Rget_c(out + N, N, MPI_INT, right, 0, N, MPI_INT, win, &r[1]));
+	OK(MPI_Rput(in, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win, &r[2]));
+	OK(MPI_Rget(out, 0, MPI_INT, right, 0, 0, MPI_INT, win, &r[3]));
+	while (!done)
+		OK(MPI_Testall(4, r, &done, MPI_STATUSES_IGNORE));
+	for (int i = 0; i < N; i++)
+		is_right &= out[i] == 2 * in[i] && out[N + i] == 3 * in[i];
+	CHECK(is_right, "what was fetched: %d, %d", out[1], out[N + 1]);
+	OK(MPI_Rput(in, 1, MPI_INT, right, 0, 1, MPI_INT, win, &r[0]));
+	OK(MPI_Win_unlock_all(win));
+	OK(MPI_Wait(&r[0], MPI_STATUS_IGNORE)); /* after its epoch */
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	CHECK(memory[0] == left && memory[1] == 3 * (left + 1),
+		"what is there");
+	OK(MPI_Win_free(&win));
+	free(in);
+	free(out);
+}
+
+/* ---- nobody and nothing ---- */
+
+static void nothing(void)
+{
+	int here = 5, out = 6, memory = 7;
+	MPI_Request r;
+	MPI_Win win;
+
+	OK(MPI_Win_create(&memory, sizeof(memory), 1, MPI_INFO_NULL,
+		MPI_COMM_WORLD, &win));
+	OK(MPI_Win_fence(0, win));
+	for (int to = MPI_PROC_NULL;; to = right) {
+		int n = to == MPI_PROC_NULL;
+
+		OK(MPI_Put(&here, n, MPI_INT, to, 0, n, MPI_INT, win));
+		OK(MPI_Get(&out, n, MPI_INT, to, 0, n, MPI_INT, win));
+		OK(MPI_Accumulate(
+			&here, n, MPI_INT, to, 0, n, MPI_INT, MPI_SUM, win));
+		OK(MPI_Get_accumulate(&here, n, MPI_INT, &out, n, MPI_INT, to,
+			0, n, MPI_INT, MPI_SUM, win));
+		if (to == right)
+			break;
+		OK(MPI_Fetch_and_op(&here, &out, MPI_INT, to, 0, MPI_SUM, win));
+		OK(MPI_Compare_and_swap(
+			&here, &here, &out, MPI_INT, to, 0, win));
+	}
+	OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+	OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, MPI_PROC_NULL, 0, win));
+	OK(MPI_Win_unlock(MPI_PROC_NULL, win));
+	OK(MPI_Win_lock_all(0, win));
+	OK(MPI_Rget_accumulate(&here, 1, MPI_INT, &out, 1, MPI_INT,
+		MPI_PROC_NULL, 0, 1, MPI_INT, MPI_SUM, win, &r));
+	OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+	OK(MPI_Win_flush(MPI_PROC_NULL, win));
+	OK(MPI_Win_flush_local(MPI_PROC_NULL, win));
+	OK(MPI_Win_unlock_all(win));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	CHECK(here == 5 && out == 6 && memory == 7, "nothing happens");
+	OK(MPI_Win_free(&win));
+}
+
+/* Less data than there is room for. */
+static void shorter(void)
+{
+	int here[4] = { 1, 2, 3, 4 }, memory[4] = { 0 }, out[4] = { 0 };
+	MPI_Win win;
+
+	OK(MPI_Win_create(memory, sizeof(memory), 4, MPI_INFO_NULL,
+		MPI_COMM_WORLD, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	OK(MPI_Win_fence(0, win));
+	OK(MPI_Put(here, 2, MPI_INT, right, 0, 3, MPI_INT, win));
+	FAILS(MPI_Put(here, 4, MPI_INT, right, 0, 3, MPI_INT, win),
+		MPI_ERR_TRUNCATE);
+	OK(MPI_Win_fence(0, win));
+	CHECK(memory[1] == 2 && memory[2] == 0, "what there is is put");
+	OK(MPI_Get(out, 4, MPI_INT, right, 0, 3, MPI_INT, win));
+	FAILS(MPI_Get(out, 2, MPI_INT, right, 0, 3, MPI_INT, win),
+		MPI_ERR_TRUNCATE);
+	OK(MPI_Win_fence(0, win));
+	CHECK(out[1] == 2 && out[3] == 0, "and got");
+	OK(MPI_Win_free(&win));
+}
+
+/* ---- all at once ---- */
+
+static void count_type(MPI_Datatype type, size_t size, int n, MPI_Win win[2],
+	const char *memory)
+{
+	char one[16] = { 0 }, out[16] = { 0 };
+	const struct type *t = NULL;
+	char expected[SLOT];
+
+	for (int i = 0; i < N_TYPES; i++)
+		if (types[i].type == type)
+			t = &types[i];
+	store(t, one, 1);
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(MPI_Win_lock_all(0, win[0]));
+	OK(MPI_Win_lock_all(0, win[1]));
+	for (int i = 0; i < n; i++) {
+		OK(MPI_Accumulate(
+			one, 1, type, 0, 0, 1, type, MPI_SUM, win[i % 2]));
+		OK(MPI_Fetch_and_op(
+			one, out, type, 0, 0, MPI_SUM, win[1 - i % 2]));
+	}
+	OK(MPI_Win_unlock_all(win[0]));
+	OK(MPI_Win_unlock_all(win[1]));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	store(t, expected, 2 * n * mtest.size);
+	CHECK(mtest.rank || memcmp(memory, expected,
+				    t->kind == LONG_DOUBLE ? 10 : size) == 0,
+		"%s: all are counted", t->name);
+}
+
+/* The same memory in two windows; what is beside it is left alone. */
+static void counting(void)
+{
+	static const MPI_Datatype counted[] = { MPI_INT8_T, MPI_INT16_T,
+		MPI_INT, MPI_LONG, MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE };
+	MPI_Win win[2];
+	char *memory;
+
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+		int size = 0, n = i ? 60 : 12;
+
+		OK(MPI_Type_size(counted[i], &size));
+		OK(MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+			&memory, &win[0]));
+		memset(memory, 0, 64);
+		OK(MPI_Win_create(
+			memory, 64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[1]));
+		count_type(counted[i], (size_t)size, n, win, memory);
+		CHECK(mtest_all(memory + size, (size_t)(64 - size), 0),
+			"what is beside it is left alone");
+		OK(MPI_Win_free(&win[1]));
+		OK(MPI_Win_free(&win[0]));
+	}
+}
+
+/* Accumulates of one process to one place happen in order. */
+static void ordered(void)
+{
+	int *memory, out = -1;
+	MPI_Win win;
+
+	OK(MPI_Win_allocate(sizeof(int) * mtest.size, sizeof(int),
+		MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+	OK(MPI_Win_fence(0, win));
+	for (int i = 0; i < 100; i++) {
+		OK(MPI_Accumulate(&i, 1, MPI_INT, right, mtest.rank, 1, MPI_INT,
+			MPI_REPLACE, win));
+		OK(MPI_Get_accumulate(NULL, 0, MPI_INT, &out, 1, MPI_INT, right,
+			mtest.rank, 1, MPI_INT, MPI_NO_OP, win));
+		OK(MPI_Win_fence(0, win));
+		CHECK(out == i, "the last one is read: %d, %d", out, i);
+	}
+	OK(MPI_Win_free(&win));
+}
+
+int main(int argc, char **argv)
+{
+	mtest_init(&argc, &argv);
+	left = (mtest.rank + mtest.size - 1) % mtest.size;
+	right = (mtest.rank + 1) % mtest.size;
+	for (enum how how = ACCUMULATE; how < N_HOW; how++)
+		all_types(how);
+	derived(1);
+	derived(100);
+	derived(100000);
+	addresses();
+	swaps();
+	requests();
+	nothing();
+	shorter();
+	counting();
+	ordered();
+	return mtest_finish();
+}
