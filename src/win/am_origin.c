@@ -68,6 +68,7 @@ static void whole_put(struct weft_win_whole *whole)
 	free(whole);
 }
 
+/* Held until op_begun(). */
 static struct weft_win_op *op_new(struct weft_win *win,
 	struct weft_win_target *target, struct weft_win_whole *whole,
 	uint64_t n_left)
@@ -79,6 +80,7 @@ static struct weft_win_op *op_new(struct weft_win *win,
 	op->win = win;
 	op->target = target;
 	op->n_left = n_left;
+	op->n_holds = 1;
 	op->id = ++win->last_id;
 	op->number = ++target->n_ops;
 	if (weft_map_put(&win->ops, op->id, op)) {
@@ -95,15 +97,15 @@ fail:
 	return NULL;
 }
 
-static void op_end(struct weft_win_op *op, int err)
+static void op_end(struct weft_win_op *op)
 {
 	weft_list_remove(&op->link);
 	weft_map_remove(&op->win->ops, op->id);
 	if (op->is_long_acc)
 		op->target->n_long_accs--;
 	if (op->whole) {
-		if (err && !op->whole->err)
-			op->whole->err = err;
+		if (op->err && !op->whole->err)
+			op->whole->err = op->err;
 		whole_put(op->whole);
 	}
 	weft_type_put((struct weft_type *)op->to.type);
@@ -114,19 +116,29 @@ static void op_end(struct weft_win_op *op, int err)
 /* So much of it has come. */
 static void op_answered(struct weft_win_op *op, uint64_t n, int err)
 {
-	if (err && op->whole && !op->whole->err)
-		op->whole->err = err;
+	if (err && !op->err)
+		op->err = err;
 	op->n_left -= weft_min(n, op->n_left);
-	if (!op->n_left)
-		op_end(op, err);
+	if (!op->n_left && !op->n_holds)
+		op_end(op);
+}
+
+/* The call that made it lets go; with an error nothing is due. */
+static void op_begun(struct weft_win_op *op, int err)
+{
+	op->n_holds--;
+	op_answered(op, err ? op->n_left : 0, err);
 }
 
 void weft_win_am_forget(struct weft_win_target *target, int err)
 {
-	while (!weft_list_is_empty(&target->ops))
-		op_end(weft_container_of(
-			       target->ops.next, struct weft_win_op, link),
-			err);
+	weft_list_for_each(link, next, &target->ops)
+	{
+		struct weft_win_op *op =
+			weft_container_of(link, struct weft_win_op, link);
+
+		op_answered(op, op->n_left, err);
+	}
 }
 
 /* What the target refused, once. */
@@ -255,8 +267,7 @@ static int send_last(struct batch *batch)
 	target->is_touched = false;
 	if (!err)
 		err = batch_send(batch);
-	if (err)
-		op_end(op, err);
+	op_begun(op, err);
 	return err;
 }
 
@@ -279,8 +290,8 @@ int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
 	}
 	if (!err)
 		err = send_one(win, target, &rec);
-	if (err && op)
-		op_end(op, err);
+	if (op)
+		op_begun(op, err);
 	if (!err && is_answered)
 		err = wait_answers(win, target, target->n_ops,
 			kind == WEFT_WIRE_WIN_LOCK     ? "MPI_Win_lock"
@@ -342,6 +353,7 @@ static void long_came(void *arg, struct weft_req *req)
 		weft_unpack(op->to.type, op->to.count, op->to.buf, op->pos,
 			op->staging, op->len);
 	weft_req_put(req);
+	op->n_holds--;
 	op_answered(op, 1, err);
 }
 
@@ -355,6 +367,7 @@ static int long_recv(struct weft_win_op *op, void *buf, size_t len)
 	err = weft_irecv_locked(&msg, &req);
 	if (err)
 		return err;
+	op->n_holds++; /* until it is over */
 	req->on_done = long_came;
 	req->on_done_arg = op;
 	if (req->is_done)
@@ -396,8 +409,7 @@ static int put_long(struct weft_win *win, struct weft_win_target *target,
 	err = data ? send_one(win, target, rec) : am_no_memory();
 	if (!err)
 		err = long_send(op, data, rec->n);
-	if (err)
-		op_end(op, err);
+	op_begun(op, err);
 	return err;
 }
 
@@ -425,8 +437,7 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 	err = data ? send_one(win, target, rec) : am_no_memory();
 	if (!err)
 		err = long_recv(op, data, rec->n);
-	if (err)
-		op_end(op, err);
+	op_begun(op, err);
 	return err;
 }
 
@@ -552,8 +563,8 @@ static int get_run(struct batch *batch, const struct weft_win_access *access,
 	if (rec->n >= WEFT_WIN_LONG)
 		return get_long(
 			batch->win, batch->target, whole, &access->origin, rec);
-	if (!*op) { /* one more, which the caller takes off */
-		*op = op_new(batch->win, batch->target, whole, 1);
+	if (!*op) {
+		*op = op_new(batch->win, batch->target, whole, 0);
 		if (!*op)
 			return WEFT_ERR_NOMEM;
 		(*op)->to = access->origin;
@@ -582,7 +593,7 @@ int weft_win_am_get(struct weft_win *win, struct weft_win_target *target,
 	if (!err)
 		err = batch_send(&batch);
 	if (op)
-		op_answered(op, err ? op->n_left : 1, err);
+		op_begun(op, err);
 	if (whole)
 		err = whole_begun(win, whole, req_out, err);
 	weft_vci_unlock(win->comm->vci);
@@ -657,8 +668,7 @@ static int acc_long(struct acc *acc, int64_t disp, int64_t n)
 		err = long_send(op, acc->in + rec.pos, len);
 	if (!err && acc->is_fetching)
 		err = long_recv(op, acc->whole->old + rec.pos, len);
-	if (err)
-		op_end(op, err);
+	op_begun(op, err);
 	return err;
 }
 
@@ -674,7 +684,7 @@ static int acc_short(struct acc *acc, int64_t disp, int64_t n)
 	acc->batch.target->is_touched = !acc->is_fetching;
 	if (acc->is_fetching && !acc->op) {
 		acc->op = op_new(
-			acc->batch.win, acc->batch.target, acc->whole, 1);
+			acc->batch.win, acc->batch.target, acc->whole, 0);
 		if (!acc->op)
 			return WEFT_ERR_NOMEM;
 	}
@@ -764,7 +774,7 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	acc.whole = whole_new(req_out);
 	err = acc.whole ? acc_begin(&acc) : am_no_memory();
 	if (acc.op)
-		op_answered(acc.op, err ? acc.op->n_left : 1, err);
+		op_begun(acc.op, err);
 	if (acc.whole)
 		err = whole_begun(win, acc.whole, req_out, err);
 	weft_vci_unlock(win->comm->vci);
@@ -801,8 +811,7 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 		memcpy(data, access->compare, len);
 		memcpy(data + len, access->origin.buf, len);
 		err = batch_send(&batch);
-		if (err)
-			op_end(op, err);
+		op_begun(op, err);
 	} else if (!err) {
 		err = WEFT_ERR_NOMEM;
 	}

@@ -105,8 +105,11 @@ struct weft_win_op {
 	struct weft_win_target *target;
 	struct weft_win_whole *whole; /* NULL: a question */
 	uint64_t id;
-	uint64_t number; /* at its target */
-	uint64_t n_left; /* bytes, or messages */
+	uint64_t number;  /* at its target */
+	uint64_t n_left;  /* bytes, or messages */
+	uint32_t n_holds; /* who still looks at it: the call that makes it, the
+			     receive of its data */
+	int err;
 	bool is_long_acc;
 	struct weft_win_buf to; /* where bytes go; type NULL: to whole->old */
 	void *staging;		/* owned */
