@@ -79,6 +79,7 @@ struct weft_req_rndv {
 	uint8_t n_rails;    /* that they take, beside the first */
 	bool is_failed;	    /* a segment has, and the peer does not know */
 	bool is_unanswered; /* one of n_segs is the receiver's answer */
+	bool is_copying;    /* a receive: nobody else ends it; rndv_copy.c */
 	uint32_t since_ms; /* a send: when it was announced, of weft_now_ns() */
 };
 

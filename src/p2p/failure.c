@@ -56,8 +56,9 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 		weft_rndv_seg_answer(req, peer->err);
 		return;
 	}
-	if (req->rndv.n_segs > 0 || weft_req_in_fabric(req))
-		return;			  /* the fabric tells */
+	if (req->rndv.n_segs > 0 || weft_req_in_fabric(req) ||
+		req->rndv.is_copying)
+		return;			  /* the fabric tells, or who copies */
 	weft_list_remove(&req->out.link); /* of those that wait for a slot */
 	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, peer->err);

@@ -181,6 +181,20 @@ bool weft_coll_error_read(const struct weft_vci *vci,
 	const struct weft_wire_head *head, const void *payload, size_t len,
 	struct weft_wire_failed *word);
 
+/* ---- rndv_copy.c ---- */
+
+/* Where data is: in the memory of the request's peer, or in this process's. */
+enum weft_rndv_from { WEFT_RNDV_FROM_PEER, WEFT_RNDV_FROM_HERE };
+
+/* Told that all is in the receive's buffer, or what kept it from that. */
+typedef void weft_rndv_copied_fn(struct weft_req *req, uint64_t sreq, int err);
+
+/* Copies the data of a receive, of len bytes at addr, into its buffer, now or
+ * soon; sreq is for copied(). 0, or WEFT_ERR_NOMEM and copied() is not called.
+ */
+int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
+	uint64_t addr, size_t len, uint64_t sreq, weft_rndv_copied_fn *copied);
+
 /* ---- rndv_seg.c ---- */
 
 /* How many rails beside the first a receive of so many bytes uses. */

@@ -4,6 +4,7 @@
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
+#include "transport/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -259,8 +260,9 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	weft_message_free(message);
 }
 
+/* may_copy: the caller can do without the lock for a while. */
 static inline __attribute__((always_inline)) int recv_begin(
-	struct weft_req *req)
+	struct weft_req *req, bool may_copy)
 {
 	struct weft_match *match = &req->comm->match;
 	struct weft_message *message;
@@ -278,6 +280,8 @@ static inline __attribute__((always_inline)) int recv_begin(
 	if (message) {
 		weft_match_take(match, message);
 		weft_recv_deliver_take(req, message);
+		if (may_copy && req->vci->has_deferred)
+			weft_progress(req->vci); /* here and now */
 		return 0;
 	}
 	err = weft_match_post(match, req);
@@ -290,18 +294,18 @@ static inline __attribute__((always_inline)) int recv_begin(
 
 int weft_recv_start(struct weft_req *req)
 {
-	return recv_begin(req);
+	return recv_begin(req, false);
 }
 
 static inline __attribute__((always_inline)) int irecv(
-	const struct weft_msg *msg, struct weft_req **req_out)
+	const struct weft_msg *msg, bool may_copy, struct weft_req **req_out)
 {
 	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_RECV);
 	int err;
 
 	if (weft_unlikely(!req))
 		return WEFT_ERR_NOMEM;
-	err = recv_begin(req);
+	err = recv_begin(req, may_copy);
 	if (weft_unlikely(err)) {
 		weft_req_put(req);
 		return err;
@@ -312,7 +316,7 @@ static inline __attribute__((always_inline)) int irecv(
 
 int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out)
 {
-	return irecv(msg, req_out);
+	return irecv(msg, false, req_out);
 }
 
 int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
@@ -321,7 +325,7 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
 	int err;
 
 	weft_vci_lock(vci);
-	err = irecv(msg, req_out);
+	err = irecv(msg, true, req_out);
 	weft_vci_unlock(vci);
 	return err;
 }
@@ -333,7 +337,7 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 	int err;
 
 	weft_vci_lock(vci);
-	err = irecv(msg, &req);
+	err = irecv(msg, true, &req);
 	if (!err) {
 		if (!req->is_done)
 			weft_req_wait(vci, req);

@@ -4,6 +4,7 @@
  *   sender                          receiver
  *   RTS (length, address)  ------>  matched by a receive:
  *                                   a) same node: reads the data itself
+ *                                      (rndv_copy.c)
  *                          <------     FIN
  *                                   b) same node, reading not permitted
  *                          <------     CTS
@@ -24,12 +25,9 @@
 
 #include "base/log.h"
 #include "net/net.h"
-#include "shm/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { RNDV_IOV = 64 };
 
 int weft_rndv_offer(struct weft_req *req)
 {
@@ -77,77 +75,17 @@ static void rndv_finish(
 	weft_control_fin(peer, sreq, how);
 }
 
-/* A run of the receiver's memory costs the kernel as much as this many bytes
- * that are copied twice. */
-enum { RUN_MIN = 512, BOUNCE_LEN = 65536 };
-
-/* Reads some of what follows at `done` into *bounce, which is made when first
- * needed, and unpacks it. Returns how much, or an error. */
-static ssize_t read_bounced(struct weft_req *req, uint64_t addr, size_t done,
-	size_t len, void **bounce)
+/* The end of a receive whose data is here, or cannot be had. */
+static void pulled(struct weft_req *req, uint64_t sreq, int err)
 {
-	struct iovec local = { NULL, weft_min(len - done, (size_t)BOUNCE_LEN) };
-	int err;
+	struct weft_peer *peer = req->peer;
 
-	if (!*bounce)
-		*bounce = malloc(BOUNCE_LEN);
-	local.iov_base = *bounce;
-	if (!local.iov_base)
-		return WEFT_ERR_NOMEM;
-	err = weft_copy_read(
-		req->peer->pid, &local, 1, addr + done, local.iov_len);
-	if (err)
-		return err;
-	weft_unpack(req->type, req->count, req->buf, done, local.iov_base,
-		local.iov_len);
-	return (ssize_t)local.iov_len;
-}
-
-/* a) Reads len bytes at addr in the sender straight into the user's buffer;
- * what is scattered there in small runs by way of the cache. */
-static int read_all(struct weft_req *req, uint64_t addr, size_t len)
-{
-	struct iovec iov[RNDV_IOV];
-	void *bounce = NULL;
-	size_t done = 0;
-	int err = 0;
-
-	while (!err && done < len) {
-		size_t n, bytes;
-
-		weft_type_iov(req->type, req->count, req->buf, done, iov,
-			RNDV_IOV, &n, &bytes);
-		if (bytes < n * RUN_MIN && bytes < len - done) {
-			ssize_t got =
-				read_bounced(req, addr, done, len, &bounce);
-
-			err = got < 0 ? (int)got : 0;
-			bytes = got < 0 ? 0 : (size_t)got;
-		} else {
-			bytes = weft_min(bytes, len - done);
-			err = weft_copy_read(
-				req->peer->pid, iov, n, addr + done, bytes);
-		}
-		done += bytes;
-	}
-	free(bounce);
-	return err;
-}
-
-static int pull_local(
-	struct weft_req *req, uint64_t sreq, uint64_t addr, size_t len)
-{
-	int err = 0;
-
-	if (req->peer->is_self)
-		weft_unpack(req->type, req->count, req->buf, 0,
-			(const void *)(uintptr_t)addr, len);
+	if (!err)
+		rndv_finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
 	else
-		err = read_all(req, addr, len);
-	if (err)
-		return err;
-	rndv_finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
-	return 0;
+		rndv_finish(req, sreq, err, WEFT_WIRE_DATA_FAILED);
+	if (err == WEFT_ERR_PEER && peer->state != WEFT_PEER_FAILED)
+		weft_peer_fail(peer, err); /* it was there to be read from */
 }
 
 static int pull_remote(struct weft_req *req, uint64_t sreq, size_t len)
@@ -209,13 +147,16 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 	req->peer = peer;
 	len = weft_min(len, req->len);
 	if (len == 0) {
-		rndv_finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
+		pulled(req, sreq, 0);
 		return;
 	}
 	if (peer->state != WEFT_PEER_READY) {
 		err = pull_later(req, sreq, addr, len);
 	} else if (peer->is_self || (peer->is_shm && peer->can_read && addr)) {
-		err = pull_local(req, sreq, addr, len);
+		err = weft_rndv_copy(req,
+			peer->is_self ? WEFT_RNDV_FROM_HERE
+				      : WEFT_RNDV_FROM_PEER,
+			addr, len, sreq, pulled);
 	} else if (peer->is_shm) {
 		req->rndv.remote = sreq; /* expects fragments */
 		req->rndv.n_rails = 0;
@@ -226,9 +167,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		err = pull_remote(req, sreq, len);
 	}
 	if (err)
-		rndv_finish(req, sreq, err, WEFT_WIRE_DATA_FAILED);
-	if (err == WEFT_ERR_PEER)
-		weft_peer_fail(peer, err); /* it was there to be read from */
+		pulled(req, sreq, err);
 }
 
 /* The live request a message names, if it is of this kind and this peer's,

@@ -92,26 +92,38 @@ static void tell_loss(struct weft_req *req)
 }
 
 /* Telling comes last, for it may be the end of the peer. */
-static void over(struct weft_req *req)
+static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 {
 	struct weft_peer *peer = req->peer;
-	uint64_t remote = req->rndv.remote;
 	bool is_failed = req->rndv.is_failed;
 	bool tells =
 		is_failed || (req->kind == WEFT_REQ_RECV && req->rndv.n_rails);
 
-	if (req->rndv.n_rails)
-		req->vci->rails.n_users--;
-	if (req->kind == WEFT_REQ_SEND) {
+	rndv_seg_note(req, err);
+	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, req->status.err);
-	} else {
-		if (req->staging)
-			weft_unpack(req->type, req->count, req->buf, 0,
-				req->staging, (size_t)req->status.len);
+	else
 		weft_p2p_finish(req, req->status.err);
-	}
 	if (tells)
 		rndv_seg_tell(peer, remote, is_failed);
+}
+
+/* The fabric has nothing more of it. */
+static void over(struct weft_req *req)
+{
+	uint64_t remote = req->rndv.remote;
+	int err = 0;
+
+	if (req->rndv.n_rails)
+		req->vci->rails.n_users--;
+	if (req->kind == WEFT_REQ_RECV && req->staging) {
+		err = weft_rndv_copy(req, WEFT_RNDV_FROM_HERE,
+			(uintptr_t)req->staging, (size_t)req->status.len,
+			remote, rndv_seg_end);
+		if (!err)
+			return;
+	}
+	rndv_seg_end(req, remote, err);
 }
 
 static void one_done(struct weft_req *req, int err)

@@ -94,6 +94,7 @@ multi_programs += test/multi/thr_coll
 multi_programs += test/multi/thr_vcis
 multi_programs += test/multi/thr_pingpong
 multi_programs += test/multi/thr_psets
+multi_programs += test/multi/thr_copy
 multi_programs += test/multi/thr_wait
 multi_programs += test/multi/user_calls
 multi_programs += test/multi/wait_block
