@@ -81,7 +81,7 @@ pid_t weft_win_my_pid(void)
 	return own_states.pid;
 }
 
-static int states_open(bool is_shared)
+static int states_open(void)
 {
 	if (own_states.states)
 		return 0;
@@ -89,8 +89,7 @@ static int states_open(bool is_shared)
 	own_states.is_used = calloc(SLOTS, 1);
 	if (!own_states.is_used)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for windows");
-	if (is_shared && !weft_share_create(
-				 sizeof(*own_states.states), &own_states.share))
+	if (!weft_share_create(sizeof(*own_states.states), &own_states.share))
 		own_states.states = (void *)own_states.share.base;
 	else
 		own_states.states = mmap(NULL, sizeof(*own_states.states),
@@ -120,9 +119,9 @@ static void states_close(void)
 }
 
 /* own_states.lock held, here and below. */
-static int slot_take(struct weft_win *win, bool is_shared)
+static int slot_take(struct weft_win *win)
 {
-	int err = states_open(is_shared);
+	int err = states_open();
 	uint32_t i = own_states.next;
 
 	if (err)
@@ -254,8 +253,7 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 int weft_win_memory_open(struct weft_win *win,
 	const struct weft_win_config *config, struct weft_win_record *record)
 {
-	bool is_shared = win->comm->vci->shm;
-	struct weft_shm_bc bc = { 0 };
+	struct weft_shm_bc bc = { .pid = getpid() };
 	int err;
 
 	win->memory = calloc(1, sizeof(*win->memory));
@@ -264,7 +262,7 @@ int weft_win_memory_open(struct weft_win *win,
 	win->memory->share.fd = -1;
 	weft_list_init(&win->memory->region);
 	pthread_mutex_lock(&own_states.lock);
-	err = slot_take(win, is_shared);
+	err = slot_take(win);
 	if (!err) {
 		record->state_fd = own_states.share.fd;
 		record->serial = own_states.serial;
@@ -273,7 +271,7 @@ int weft_win_memory_open(struct weft_win *win,
 	pthread_mutex_unlock(&own_states.lock);
 	if (!err)
 		err = data_open(win, config, record);
-	if (is_shared)
+	if (win->comm->vci->shm)
 		weft_shm_describe(win->comm->vci->shm, &bc);
 	record->pid = bc.pid;
 	record->probe_addr = bc.probe_addr;
@@ -290,11 +288,13 @@ int weft_win_memory_open(struct weft_win *win,
 /* --- the others' -------------------------------------------------------------
  */
 
+/* Memory to be shared is, even where messages are not to go through it. */
 static bool is_node_local(const struct weft_win *win, uint32_t rank)
 {
 	return (int32_t)rank == win->comm->rank ||
-	       (win->comm->vci->shm && weft_proc_is_local(weft_group_proc(
-					       win->comm->group, rank)));
+	       ((win->comm->vci->shm || win->flavor == WEFT_WIN_SHARED) &&
+		       weft_proc_is_local(
+			       weft_group_proc(win->comm->group, rank)));
 }
 
 static char *data_map(
@@ -411,7 +411,9 @@ int weft_win_memory_reach(
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
 		const struct weft_win_target *t = weft_win_target_at(win, i);
 
-		if (!t || weft_win_updates_by_am(t))
+		/* of a shared window all will be mapped, or there is none */
+		if (!t || (win->flavor != WEFT_WIN_SHARED &&
+				  weft_win_updates_by_am(t)))
 			win->has_remote = true;
 	}
 	return err;
@@ -483,8 +485,10 @@ int weft_win_memory_map(struct weft_win *win,
 
 		target->way = WEFT_WIN_MAPPED;
 		target->base = base + part_at(win, config, records, i);
+		if (config->is_noncontig && !target->size)
+			target->base = NULL; /* as programs expect there */
 		/* the same for all: locks are chosen by it */
-		target->there = (uint64_t)(target->base - base);
+		target->there = part_at(win, config, records, i);
 		target->stripes = weft_win_target_at(win, 0)->stripes;
 		target->is_private = false;
 		if (target->is_me)
