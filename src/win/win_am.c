@@ -7,6 +7,7 @@
 #include "win/win_priv.h"
 
 #include "base/err.h"
+#include "base/word.h"
 #include "core/comm.h"
 #include "core/req.h"
 #include "core/vci_core.h"
@@ -104,19 +105,7 @@ static bool do_put(const struct incoming *in)
 	place = place_of(in, in->rec.n);
 	if (!place)
 		return true;
-	if (in->rec.n == 8 && (uintptr_t)place % 8 == 0) {
-		uint64_t word;
-
-		memcpy(&word, in->data, 8);
-		__atomic_store_n((uint64_t *)place, word, __ATOMIC_RELEASE);
-	} else if (in->rec.n == 4 && (uintptr_t)place % 4 == 0) {
-		uint32_t word;
-
-		memcpy(&word, in->data, 4);
-		__atomic_store_n((uint32_t *)place, word, __ATOMIC_RELEASE);
-	} else {
-		memcpy(place, in->data, in->rec.n);
-	}
+	weft_word_store(place, in->data, in->rec.n, __ATOMIC_RELEASE);
 	return true;
 }
 
