@@ -349,8 +349,7 @@ static int64_t number(const struct procedure *p, const struct argument *a)
 		return MPI_ORDER_C;
 	if (strcmp(a->name, "lock_type") == 0)
 		return MPI_LOCK_SHARED;
-	if (strcmp(a->name, "direction") == 0 ||
-		strcmp(a->name, "assert") == 0)
+	if (strcmp(a->name, "direction") == 0 || strcmp(a->name, "assert") == 0)
 		return 0;
 	if (strstr(a->name, "size"))
 		return 64;
