@@ -327,6 +327,8 @@ int PMPI_Win_free(MPI_Win *win)
 	if (!err)
 		err = weft_check_win(*win, &of);
 	if (!err)
+		err = weft_win_may_free(of);
+	if (!err)
 		err = weft_attr_delete_all(&of->attrs, *win);
 	if (err)
 		return weft_mpi_raise_win(of, "MPI_Win_free", err);

@@ -115,10 +115,8 @@ static int win_leave(struct weft_win *win)
 	return err;
 }
 
-int weft_win_free(struct weft_win *win)
+int weft_win_may_free(const struct weft_win *win)
 {
-	int err;
-
 	if (win->access > WEFT_WIN_USED || win->is_exposed)
 		return weft_err_set(WEFT_ERR_RMA_SYNC,
 			"window \"%s\" is in an epoch that %s", win->name,
@@ -128,6 +126,15 @@ int weft_win_free(struct weft_win *win)
 				? "MPI_Win_start began; call MPI_Win_complete "
 				  "first"
 				: "a lock began; unlock it first");
+	return 0;
+}
+
+int weft_win_free(struct weft_win *win)
+{
+	int err = weft_win_may_free(win);
+
+	if (err)
+		return err;
 	err = weft_win_close_epoch(win);
 	if (err)
 		weft_log_warn("WIN-FREE", "%s", weft_err_detail_peek(err));

@@ -128,6 +128,9 @@ int weft_win_create(struct weft_comm *comm,
  * no locks. WEFT_ERR_RMA_SYNC inside an epoch: the window stays. */
 int weft_win_free(struct weft_win *win);
 
+/* What weft_win_free() would refuse, before anything is done for it. */
+int weft_win_may_free(const struct weft_win *win);
+
 /* Its name, also in reports. */
 void weft_win_name(struct weft_win *win, const char *name);
 
