@@ -51,7 +51,7 @@ enum weft_wire_op {
 		       on this communicator */
 	WEFT_WIRE_WIN,	    /* weft_wire_win records with their data: accesses
 			       to a window, carried out in this order */
-	WEFT_WIRE_WIN_REPLY, /* weft_wire_win_reply, then data */
+	WEFT_WIRE_WIN_REPLY, /* weft_wire_win_reply records with their data */
 	WEFT_WIRE_OP_END,
 };
 
@@ -359,6 +359,7 @@ struct weft_wire_win {
 };
 static_assert(sizeof(struct weft_wire_win) == 48, "wire layout");
 
+/* What comes back, several in a message, each with its data padded to 8. */
 struct weft_wire_win_reply {
 	uint64_t id;  /* 0: of an access without one */
 	uint64_t pos; /* of the data in the whole access */

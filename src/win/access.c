@@ -6,6 +6,7 @@
 #include "win/win_priv.h"
 
 #include "base/err.h"
+#include "base/word.h"
 #include "core/comm.h"
 #include "core/req.h"
 #include "dt/pack.h"
@@ -14,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- where it goes
- * ------------------------------------------------------------- */
+/* --- where it goes ------------------------------------------------- */
 
 static inline struct weft_win_target *access_target(
 	struct weft_win *win, const struct weft_win_access *access, int *err)
@@ -28,27 +28,6 @@ static inline struct weft_win_target *access_target(
 					   &target->is_open, __ATOMIC_ACQUIRE)))
 		*err = weft_win_target_open(win, target);
 	return target;
-}
-
-/* As long as a basic type: one load, one store, as others may look at it. */
-static inline void copy_word(char *to, const char *from, size_t len)
-{
-	switch (len) {
-	case 8:
-		memcpy(to, from, 8);
-		break;
-	case 4:
-		memcpy(to, from, 4);
-		break;
-	case 2:
-		memcpy(to, from, 2);
-		break;
-	case 1:
-		*to = *from;
-		break;
-	default:
-		memmove(to, from, len);
-	}
 }
 
 /* The commonest case by itself: an open epoch, memory that is mapped, a target
@@ -180,8 +159,7 @@ static int done_request(struct weft_win *win, struct weft_req **req_out)
 		   : weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
 }
 
-/* --- put, get ----------------------------------------------------------------
- */
+/* --- put, get ------------------------------------------------------ */
 
 static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
 	const char *from, const struct weft_type *to_type, int64_t to_count,
@@ -192,8 +170,8 @@ static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
 
 	if (weft_likely(weft_type_is_run(from_type, from_count) &&
 			weft_type_is_run(to_type, to_count) && len <= room)) {
-		copy_word(
-			to + to_type->true_lb, from + from_type->true_lb, len);
+		weft_word_store(to + to_type->true_lb,
+			from + from_type->true_lb, len, __ATOMIC_RELAXED);
 		return 0;
 	}
 	return weft_type_copy(
@@ -265,8 +243,10 @@ int weft_win_put(struct weft_win *win, const struct weft_win_access *access,
 
 	if (weft_likely(!req_out && from->type->is_contig &&
 			fast_place(win, access, &place))) {
-		copy_word(place, (const char *)from->buf + from->type->true_lb,
-			(size_t)(from->type->size * from->count));
+		weft_word_store(place,
+			(const char *)from->buf + from->type->true_lb,
+			(size_t)(from->type->size * from->count),
+			__ATOMIC_RELAXED);
 		return 0;
 	}
 	target = access_target(win, access, &err);
@@ -309,7 +289,7 @@ int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 
 	if (weft_likely(!req_out && to->type->is_contig &&
 			fast_place(win, access, &place))) {
-		copy_word((char *)to->buf + to->type->true_lb, place,
+		weft_word_load((char *)to->buf + to->type->true_lb, place,
 			(size_t)(access->type->size * access->count));
 		return 0;
 	}
@@ -329,8 +309,7 @@ int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 	return err;
 }
 
-/* --- accumulate
- * ----------------------------------------------------------------- */
+/* --- accumulate ---------------------------------------------------- */
 
 struct update_visit {
 	struct weft_win_update update;

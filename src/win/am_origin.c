@@ -30,8 +30,7 @@ enum {
 	TAGS = 1 << 30,
 };
 
-/* --- what is due
- * ----------------------------------------------------------------- */
+/* --- what is due --------------------------------------------------- */
 
 static struct weft_type *byte_type(void)
 {
@@ -171,8 +170,7 @@ static int wait_answers(struct weft_win *win, struct weft_win_target *target,
 	return err ? err : target_fault(target);
 }
 
-/* --- sending
- * ---------------------------------------------------------------------- */
+/* --- sending ------------------------------------------------------- */
 
 struct batch {
 	struct weft_win *win;
@@ -316,8 +314,7 @@ int weft_win_am_flush(
 	return err;
 }
 
-/* --- long data
- * ---------------------------------------------------------------------- */
+/* --- long data ----------------------------------------------------- */
 
 static struct weft_msg origin_message(
 	const struct weft_win_op *op, void *buf, size_t len)
@@ -441,8 +438,7 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 	return err;
 }
 
-/* --- put and get
- * --------------------------------------------------------------------- */
+/* --- put and get --------------------------------------------------- */
 
 /* Calls fn for each run of the target's bytes, cut where long data is staged.
  */
@@ -600,8 +596,7 @@ int weft_win_am_get(struct weft_win *win, struct weft_win_target *target,
 	return err;
 }
 
-/* --- accumulates
- * -------------------------------------------------------------------------- */
+/* --- accumulates --------------------------------------------------- */
 
 struct acc {
 	struct batch batch;
@@ -860,30 +855,43 @@ static bool take_data(struct weft_win_op *op,
 	return true;
 }
 
+/* False: it makes no sense. */
+static bool take_reply(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_wire_win_reply *rec, const void *data)
+{
+	struct weft_win_op *op =
+		rec->id ? weft_map_get(&win->ops, rec->id) : NULL;
+
+	if (rec->id && (!op || op->target != target))
+		return false;
+	if (rec->err > WEFT_ERR_FIRST_ && rec->err < 0)
+		note_fault(target, rec->err, data, rec->len);
+	else if (rec->err || !op || !take_data(op, rec, data))
+		return false;
+	if (op)
+		op_answered(op, rec->n, rec->err);
+	return true;
+}
+
 void weft_win_on_reply(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_win *win = weft_win_of(vci, peer, head);
+	struct weft_win_target *target =
+		win ? weft_win_target_at(win, head->src) : NULL;
+	const uint8_t *at = payload;
 	struct weft_wire_win_reply rec;
-	const uint8_t *data = (const uint8_t *)payload + sizeof(rec);
-	struct weft_win_target *target;
-	struct weft_win_op *op = NULL;
 
-	if (!win || !weft_wire_get_win_reply(&rec, payload, len) ||
-		rec.len != len - sizeof(rec) ||
-		!(target = weft_win_target_at(win, head->src)))
-		goto drop;
-	if (rec.id)
-		op = weft_map_get(&win->ops, rec.id);
-	if (rec.id && (!op || op->target != target))
-		goto drop;
-	if (rec.err > WEFT_ERR_FIRST_ && rec.err < 0)
-		note_fault(target, rec.err, data, rec.len);
-	else if (rec.err || !op || !take_data(op, &rec, data))
-		goto drop;
-	if (op)
-		op_answered(op, rec.n, rec.err);
-	return;
-drop:
-	weft_dispatch_drop(vci, "an answer about a window that makes no sense");
+	while (target && weft_wire_get_win_reply(&rec, at, len)) {
+		size_t room = sizeof(rec) + weft_round_up((size_t)rec.len, 8);
+
+		if (room > len ||
+			!take_reply(win, target, &rec, at + sizeof(rec)))
+			break;
+		at += room;
+		len -= room;
+	}
+	if (!target || len)
+		weft_dispatch_drop(
+			vci, "an answer about a window that makes no sense");
 }

@@ -35,8 +35,7 @@ static __attribute__((cold)) int out_of_turn(
 		win->is_exposed ? " and was posted" : "", remedy);
 }
 
-/* --- the lock of a member --------------------------------------------------
- */
+/* --- the lock of a member ------------------------------------------ */
 
 /* By the node's memory, or by message. */
 static int take_lock(
@@ -58,8 +57,7 @@ static int give_lock(
 	return 0;
 }
 
-/* --- what is open ------------------------------------------------------------
- */
+/* --- what is open -------------------------------------------------- */
 
 static int list_opened(struct weft_win *win, struct weft_win_target *target)
 {
@@ -177,8 +175,7 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 	}
 }
 
-/* --- completion --------------------------------------------------------------
- */
+/* --- completion ---------------------------------------------------- */
 
 static int flush_target(
 	struct weft_win *win, struct weft_win_target *target, bool is_local)
@@ -283,8 +280,7 @@ int weft_win_sync(struct weft_win *win)
 	return 0;
 }
 
-/* --- fence -------------------------------------------------------------------
- */
+/* --- fence --------------------------------------------------------- */
 
 int weft_win_fence(struct weft_win *win, unsigned asserts)
 {
@@ -302,8 +298,7 @@ int weft_win_fence(struct weft_win *win, unsigned asserts)
 	return err ? err : barrier_err;
 }
 
-/* --- post, start, complete, wait
- * ---------------------------------------------- */
+/* --- post, start, complete, wait ----------------------------------- */
 
 /* The window's member that is the i-th of a group; NULL with an error. */
 static struct weft_win_target *member_at(
@@ -477,8 +472,7 @@ int weft_win_test(struct weft_win *win, bool *done_out)
 	return is_done ? weft_win_wait(win) : 0;
 }
 
-/* --- locks
- * --------------------------------------------------------------------- */
+/* --- locks --------------------------------------------------------- */
 
 static int check_lockable(const struct weft_win *win, const char *call)
 {
@@ -513,12 +507,16 @@ int weft_win_lock(
 		return err;
 	weft_spin_take(&win->spin);
 	err = list_opened(win, target);
-	win->access = WEFT_WIN_LOCKED;
-	win->n_locks++;
-	target->is_locked = true;
-	target->has_lock = has_lock;
-	target->is_exclusive = is_exclusive;
+	if (!err) {
+		win->access = WEFT_WIN_LOCKED;
+		win->n_locks++;
+		target->is_locked = true;
+		target->has_lock = has_lock;
+		target->is_exclusive = is_exclusive;
+	}
 	weft_spin_drop(&win->spin);
+	if (err && has_lock)
+		give_lock(win, target, is_exclusive);
 	return err;
 }
 

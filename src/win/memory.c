@@ -68,8 +68,7 @@ struct weft_win_memory {
 	uint32_t n_procs;
 };
 
-/* --- states ----------------------------------------------------------------
- */
+/* --- states -------------------------------------------------------- */
 
 weft_win_stripes *weft_win_my_stripes(void)
 {
@@ -178,8 +177,7 @@ static void states_unmap(uint64_t proc)
 	free(m);
 }
 
-/* --- what others map ---------------------------------------------------------
- */
+/* --- what others map ----------------------------------------------- */
 
 static void region_add(struct weft_win_memory *memory, char *base, size_t len)
 {
@@ -209,8 +207,7 @@ bool weft_win_is_shared(const void *base, size_t len)
 	return is_shared;
 }
 
-/* --- my own memory ----------------------------------------------------------
- */
+/* --- my own memory ------------------------------------------------- */
 
 static int alone_open(struct weft_win *win, size_t size, size_t align)
 {
@@ -285,8 +282,7 @@ int weft_win_memory_open(struct weft_win *win,
 	return err;
 }
 
-/* --- the others' -------------------------------------------------------------
- */
+/* --- the others' --------------------------------------------------- */
 
 /* Memory to be shared is, even where messages are not to go through it. */
 static bool is_node_local(const struct weft_win *win, uint32_t rank)
@@ -419,8 +415,7 @@ int weft_win_memory_reach(
 	return err;
 }
 
-/* --- one piece for all
- * --------------------------------------------------------- */
+/* --- one piece for all --------------------------------------------- */
 
 /* Where each member's part begins, in rank order; the end with n members. */
 static size_t part_at(const struct weft_win *win,

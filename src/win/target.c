@@ -141,8 +141,7 @@ int weft_win_target_range(const struct weft_win *win,
 	return 0;
 }
 
-/* --- my own memory, for others ----------------------------------------------
- */
+/* --- my own memory, for others ------------------------------------- */
 
 struct weft_win_attached {
 	char *base;

@@ -54,8 +54,7 @@ const char *weft_win_array(const struct weft_win_buf *from,
 	return array;
 }
 
-/* --- by instruction --------------------------------------------------------
- */
+/* --- by instruction ------------------------------------------------ */
 
 /* The operations that are one instruction, for all elements. False: it is none
  * of them. */
@@ -216,8 +215,7 @@ static bool has_instruction(const struct weft_type *basic, uint64_t there)
 	       !(there & (uint64_t)(width - 1));
 }
 
-/* --- under a lock
- * -------------------------------------------------------------- */
+/* --- under a lock -------------------------------------------------- */
 
 static void update_plain(
 	const struct weft_win_update *u, char *place, int64_t first, int64_t n)
@@ -262,8 +260,7 @@ void weft_win_update(const struct weft_win_update *u, char *place,
 	}
 }
 
-/* --- in another process
- * ------------------------------------------------------------ */
+/* --- in another process -------------------------------------------- */
 
 static int copy_at(const struct weft_win_target *target, uint64_t there,
 	void *buf, size_t len, bool is_write)
@@ -308,8 +305,7 @@ int weft_win_update_copied(const struct weft_win_update *u,
 	return err;
 }
 
-/* --- compare and swap
- * --------------------------------------------------------------- */
+/* --- compare and swap ---------------------------------------------- */
 
 #define SWAP(type)                                                           \
 	static void swap_##type(const void *compare, const void *value,      \

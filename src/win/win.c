@@ -22,8 +22,7 @@
 
 struct weft_table weft_wins = WEFT_TABLE_INIT(struct weft_win, WEFT_KIND_WIN);
 
-/* --- ending ----------------------------------------------------------------
- */
+/* --- ending -------------------------------------------------------- */
 
 /* The window of a communicator that is gone, or never told of. */
 static void win_destroy(struct weft_win *win)
@@ -47,6 +46,7 @@ static void win_detach(struct weft_win *win)
 {
 	win->comm->win = NULL;
 	weft_win_queue_free(win);
+	weft_win_arrivals_forget(win);
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++) {
 		struct weft_win_target *target;
 
@@ -141,8 +141,7 @@ int weft_win_free(struct weft_win *win)
 	return win_leave(win);
 }
 
-/* --- making ------------------------------------------------------------------
- */
+/* --- making -------------------------------------------------------- */
 
 int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	const struct weft_win_config *config)
@@ -150,6 +149,7 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	uint32_t n_pages =
 		((uint32_t)comm->size + WEFT_WIN_PAGE - 1) / WEFT_WIN_PAGE;
 
+	weft_list_init(&win->arrivals);
 	win->comm = comm;
 	win->comm_size = comm->size;
 	win->flavor = config->flavor;
@@ -302,8 +302,7 @@ void weft_win_name(struct weft_win *win, const char *name)
 	weft_vci_unlock(comm->vci);
 }
 
-/* --- asking ----------------------------------------------------------------
- */
+/* --- asking -------------------------------------------------------- */
 
 static struct weft_win_target *first_with_memory(struct weft_win *win)
 {

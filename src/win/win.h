@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/handle.h"
+#include "base/list.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "core/comm.h"
@@ -107,7 +108,8 @@ struct weft_win {
 	struct weft_win_state *state; /* mine, that others of the node see */
 	struct weft_progress_user *progress; /* NULL: none is needed */
 	struct weft_win_queue *queue; /* who waits for my lock by message */
-	struct weft_map ops;	      /* id to struct weft_win_op; VCI's lock */
+	struct weft_link arrivals; /* long data on its way here; VCI's lock */
+	struct weft_map ops;	   /* id to struct weft_win_op; VCI's lock */
 	uint64_t last_id;
 	struct weft_win_attached *attached; /* dynamic; VCI's lock */
 	uint32_t n_attached;

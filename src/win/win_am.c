@@ -19,7 +19,7 @@
 
 enum {
 	REC_LEN = sizeof(struct weft_wire_win),
-	REPLY_MAX = WEFT_WIN_AM_MAX - sizeof(struct weft_wire_win_reply),
+	REPLY_MAX = WEFT_WIN_AM_MAX - sizeof(struct weft_wire_win_reply) - 8,
 	TAGS = 1 << 30,
 };
 
@@ -29,29 +29,53 @@ struct incoming {
 	struct weft_win_target *from; /* the origin */
 	struct weft_wire_win rec;
 	const uint8_t *data;
+	struct answers *answers; /* of its message; NULL: sent one by one */
 };
 
-/* --- answers ----------------------------------------------------------------
- */
+/* Answers to one message, which go back together. */
+struct answers {
+	size_t len;
+	uint8_t bytes[WEFT_WIN_AM_MAX];
+};
+
+/* --- answers ------------------------------------------------------- */
+
+static void answers_send(struct weft_win *win, const struct weft_win_target *to,
+	struct answers *answers)
+{
+	struct weft_comm *comm = win->comm;
+	struct weft_wire_head head = { .op = WEFT_WIRE_WIN_REPLY,
+		.src = (uint32_t)comm->rank,
+		.ctx = comm->ctx };
+
+	if (answers->len)
+		weft_peer_control(weft_comm_peer(comm, to->rank), &head,
+			answers->bytes, answers->len);
+	answers->len = 0;
+}
 
 static void answer(const struct incoming *in, uint64_t pos, uint64_t n, int err,
 	const void *data, size_t len)
 {
-	struct weft_comm *comm = in->win->comm;
-	struct weft_wire_head head = { .op = WEFT_WIRE_WIN_REPLY,
-		.src = (uint32_t)comm->rank,
-		.ctx = comm->ctx };
 	struct weft_wire_win_reply rec = { .id = in->rec.id,
 		.pos = pos,
 		.n = n,
 		.err = err,
 		.len = (uint32_t)len };
-	uint8_t bytes[WEFT_WIN_AM_MAX];
-	struct weft_peer *peer = weft_comm_peer(comm, in->from->rank);
+	size_t room = sizeof(rec) + weft_round_up(len, 8);
+	struct answers alone, *to = in->answers ? in->answers : &alone;
+	uint8_t *at;
 
-	memcpy(bytes, &rec, sizeof(rec));
-	memcpy(bytes + sizeof(rec), data, len);
-	weft_peer_control(peer, &head, bytes, sizeof(rec) + len);
+	alone.len = 0;
+	if (room > sizeof(to->bytes) - to->len)
+		answers_send(in->win, in->from, to);
+	at = to->bytes + to->len;
+	memcpy(at, &rec, sizeof(rec));
+	memset(at + room - 8, 0, len ? 8 : 0);
+	memcpy(at + sizeof(rec), data, len);
+	to->len += room;
+	if (!in->answers)
+		answers_send(in->win, in->from, to);
 }
 
 /* Bytes that the origin counts on, where it counts them. */
@@ -76,8 +100,7 @@ static void refuse(const struct incoming *in, int err)
 	answer(in, 0, n_expected(&in->rec), err, why, strlen(why));
 }
 
-/* --- short ones
- * ---------------------------------------------------------------- */
+/* --- short ones ---------------------------------------------------- */
 
 /* What is attached to a dynamic window may be another window's. */
 static bool is_private(const struct weft_win *win, const char *place)
@@ -209,13 +232,13 @@ static bool do_cas(const struct incoming *in)
 	return true;
 }
 
-/* --- long ones
- * ------------------------------------------------------------------- */
+/* --- long ones ----------------------------------------------------- */
 
 /* Data on its way. Created when it is announced, destroyed when it is here and
  * done with. */
 struct arrival {
-	struct incoming in;
+	struct weft_link link; /* in its window's arrivals */
+	struct incoming in;    /* its window NULL when that is gone */
 	char *place;
 	char *staging; /* accumulates: elements */
 	struct weft_win_update update;
@@ -276,6 +299,11 @@ static void arrival_end(struct arrival *a, int err)
 {
 	struct weft_win_update *u = &a->update;
 
+	weft_list_remove(&a->link);
+	if (!a->in.win) {
+		free(u->old);
+		goto out;
+	}
 	if (!err && u->op) {
 		u->in = a->staging;
 		update_here(a->in.win, u, a->place);
@@ -283,8 +311,17 @@ static void arrival_end(struct arrival *a, int err)
 	if (u->old)
 		send_old(&a->in, u->old, (uint64_t)(u->n * u->basic->extent));
 	answer(&a->in, 0, 1, 0, "", 0);
+out:
 	free(a->staging);
 	free(a);
+}
+
+void weft_win_arrivals_forget(struct weft_win *win)
+{
+	struct weft_link *link;
+
+	while ((link = weft_list_pop_front(&win->arrivals)) != NULL)
+		weft_container_of(link, struct arrival, link)->in.win = NULL;
 }
 
 static void data_came(void *arg, struct weft_req *req)
@@ -320,6 +357,8 @@ static struct arrival *arrival_new(const struct incoming *in)
 	if (a) {
 		a->in = *in;
 		a->in.data = NULL;
+		a->in.answers = NULL;
+		weft_list_push_back(&in->win->arrivals, &a->link);
 	} else {
 		weft_err_set(WEFT_ERR_NOMEM, "no memory for what is put");
 	}
@@ -395,8 +434,10 @@ static bool do_long_acc(const struct incoming *in)
 	}
 	if (!a || (has_data && !a->staging) || (is_fetching && !u.old)) {
 		free(u.old);
-		if (a)
+		if (a) {
+			weft_list_remove(&a->link);
 			free(a->staging);
+		}
 		free(a);
 		weft_err_set(WEFT_ERR_NOMEM, "no memory for an accumulate");
 		long_refuse(in, WEFT_ERR_NOMEM, has_data, is_fetching);
@@ -408,8 +449,7 @@ static bool do_long_acc(const struct incoming *in)
 	return true;
 }
 
-/* --- locks
- * ----------------------------------------------------------------------- */
+/* --- locks --------------------------------------------------------- */
 
 /* Who waits for my lock. Destroyed when they have it. */
 struct weft_win_waiter {
@@ -499,6 +539,7 @@ static bool do_lock(const struct incoming *in)
 		return true;
 	}
 	waiter->in = *in;
+	waiter->in.answers = NULL;
 	if (weft_list_is_empty(&queue->waiters))
 		weft_list_push_back(
 			&in->win->comm->vci->hooks, &queue->hook.link);
@@ -519,8 +560,7 @@ static bool do_unlock(const struct incoming *in)
 	return true;
 }
 
-/* --- a member fails ---------------------------------------------------------
- */
+/* --- a member fails ------------------------------------------------ */
 
 /* What it had by message is given back, what it wanted is not given. */
 static void release_failed(struct weft_win *win, struct weft_win_target *target)
@@ -565,8 +605,7 @@ static void win_on_failed(struct weft_peer *peer)
 	}
 }
 
-/* --- dispatch
- * ---------------------------------------------------------------------- */
+/* --- dispatch ------------------------------------------------------ */
 
 /* False: it makes no sense. */
 static bool carry_out_one(struct incoming *in)
@@ -609,7 +648,9 @@ static bool carry_out_one(struct incoming *in)
 static void on_win(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	struct incoming in = { .win = weft_win_of(vci, peer, head) };
+	struct answers answers;
+	struct incoming in = { .win = weft_win_of(vci, peer, head),
+		.answers = &answers };
 	const uint8_t *at = payload;
 
 	if (in.win)
@@ -618,6 +659,7 @@ static void on_win(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "access to a window that is not here");
 		return;
 	}
+	answers.len = 0;
 	while (len) {
 		size_t room;
 
@@ -632,6 +674,7 @@ static void on_win(struct weft_vci *vci, struct weft_peer *peer,
 		at += room;
 		len -= room;
 	}
+	answers_send(in.win, in.from, &answers);
 	if (len)
 		weft_dispatch_drop(
 			vci, "one-sided access that makes no sense here");

@@ -105,8 +105,7 @@ int weft_win_lock_here(
 	return wait_lock(win, target, is_exclusive);
 }
 
-/* --- by address ------------------------------------------------------------
- */
+/* --- by address ---------------------------------------------------- */
 
 static atomic_uint *stripe_of(weft_win_stripes *stripes, uint64_t address)
 {

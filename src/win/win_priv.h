@@ -204,6 +204,8 @@ int weft_win_swap_copied(const struct weft_type *type, const void *compare,
 
 /* win_am.c: the target's side */
 void weft_win_queue_free(struct weft_win *win);
+/* Data that still comes goes nowhere. */
+void weft_win_arrivals_forget(struct weft_win *win);
 
 /* am_origin.c: the origin's side */
 int weft_win_am_put(struct weft_win *win, struct weft_win_target *target,

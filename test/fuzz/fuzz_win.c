@@ -176,7 +176,8 @@ static void step_answer(struct fuzz_in *in)
 	memcpy(bytes, &rec, sizeof(rec));
 	fuzz_bytes(in, bytes + sizeof(rec), rec.len);
 	job_say(k, WEFT_WIRE_WIN_REPLY, job.comm->ctx, bytes,
-		sizeof(rec) + rec.len - (how & 32 ? 1 : 0));
+		sizeof(rec) + weft_round_up((size_t)rec.len, 8) -
+			(how & 32 ? 1 : 0));
 }
 
 /* ---- what this process asks ---- */
