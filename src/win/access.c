@@ -86,8 +86,10 @@ static int my_place(struct weft_win *win, const struct weft_win_access *access,
 	weft_vci_lock(vci);
 	place = weft_win_place(win, access->disp, first, len);
 	weft_vci_unlock(vci);
+	if (!place)
+		return WEFT_ERR_RMA_RANGE;
 	*base_out = place - first;
-	return place ? 0 : WEFT_ERR_RMA_RANGE;
+	return 0;
 }
 
 /* The bytes of an access: mapped here, or (COPIED) there. */
@@ -106,9 +108,12 @@ static inline int access_place(struct weft_win *win,
 		return err;
 	}
 	err = weft_win_target_range(win, target, access, &at);
-	*place_out = target->base + at;
+	if (err)
+		return err;
+	/* in integers: by message there is no base */
+	*place_out = (char *)((uintptr_t)target->base + (uintptr_t)at);
 	*there_out = target->there + (uint64_t)at;
-	return err;
+	return 0;
 }
 
 /* The target of an access and its place, or an error. */
