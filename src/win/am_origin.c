@@ -856,7 +856,7 @@ static bool take_data(struct weft_win_op *op,
 }
 
 /* False: it makes no sense. */
-static bool take_reply(struct weft_win *win, struct weft_win_target *target,
+static bool win_take_reply(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_wire_win_reply *rec, const void *data)
 {
 	struct weft_win_op *op =
@@ -886,7 +886,7 @@ void weft_win_on_reply(struct weft_vci *vci, struct weft_peer *peer,
 		size_t room = sizeof(rec) + weft_round_up((size_t)rec.len, 8);
 
 		if (room > len ||
-			!take_reply(win, target, &rec, at + sizeof(rec)))
+			!win_take_reply(win, target, &rec, at + sizeof(rec)))
 			break;
 		at += room;
 		len -= room;
