@@ -182,7 +182,7 @@ static int flush_target(
 {
 	int err = 0;
 
-	if (target->way == WEFT_WIN_BY_AM && !target->is_me)
+	if (weft_win_updates_by_am(target) && !target->is_me)
 		err = weft_win_am_flush(win, target, is_local);
 	return err;
 }

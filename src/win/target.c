@@ -28,16 +28,22 @@ static struct weft_win_target *target_new(struct weft_win *win, uint32_t rank)
 /* win->spin held, as several threads may come first. */
 static struct weft_win_target *target_make(struct weft_win *win, uint32_t rank)
 {
-	struct weft_win_target ***page = &win->targets[rank / WEFT_WIN_PAGE];
+	struct weft_win_target **page = win->targets[rank / WEFT_WIN_PAGE];
 	struct weft_win_target *target;
 
-	if (!*page)
-		*page = calloc(WEFT_WIN_PAGE, sizeof(**page));
-	if (!*page)
+	if (!page) {
+		page = calloc(WEFT_WIN_PAGE, sizeof(*page));
+		__atomic_store_n(&win->targets[rank / WEFT_WIN_PAGE], page,
+			__ATOMIC_RELEASE);
+	}
+	if (!page)
 		return NULL;
-	target = (*page)[rank % WEFT_WIN_PAGE];
-	if (!target)
-		(*page)[rank % WEFT_WIN_PAGE] = target = target_new(win, rank);
+	target = page[rank % WEFT_WIN_PAGE];
+	if (!target) {
+		target = target_new(win, rank);
+		__atomic_store_n(
+			&page[rank % WEFT_WIN_PAGE], target, __ATOMIC_RELEASE);
+	}
 	return target;
 }
 

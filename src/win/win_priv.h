@@ -119,9 +119,13 @@ struct weft_win_op {
 static inline struct weft_win_target *weft_win_target_at(
 	const struct weft_win *win, uint32_t rank)
 {
-	struct weft_win_target **page = win->targets[rank / WEFT_WIN_PAGE];
+	/* pair with the releases in target.c: another thread may make them */
+	struct weft_win_target **page = __atomic_load_n(
+		&win->targets[rank / WEFT_WIN_PAGE], __ATOMIC_ACQUIRE);
 
-	return page ? page[rank % WEFT_WIN_PAGE] : NULL;
+	return page ? __atomic_load_n(
+			      &page[rank % WEFT_WIN_PAGE], __ATOMIC_ACQUIRE)
+		    : NULL;
 }
 
 /* Accumulates go by message although put and get do not: what others map is
