@@ -224,16 +224,35 @@ static int copy_through(const struct weft_win_target *target,
 	return err;
 }
 
-static int put_slow(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, uint64_t there,
+/* Both, but for the commonest case. */
+static __attribute__((noinline)) int access_move(struct weft_win *win,
+	const struct weft_win_access *access, bool is_put,
 	struct weft_req **req_out)
 {
-	int err;
+	const struct weft_win_buf *here = &access->origin;
+	int err = 0;
+	struct weft_win_target *target = access_target(win, access, &err);
+	uint64_t there;
+	char *place;
 
+	if (!err && req_out)
+		err = check_passive(win);
+	if (!err)
+		err = access_place(win, target, access, &place, &there);
+	if (err)
+		return err;
 	if (target->way == WEFT_WIN_BY_AM)
-		return weft_win_am_put(win, target, access, req_out);
-	err = copy_through(target, &access->origin, access->type, access->count,
-		there, true);
+		return is_put ? weft_win_am_put(win, target, access, req_out)
+			      : weft_win_am_get(win, target, access, req_out);
+	if (target->way == WEFT_WIN_COPIED)
+		err = copy_through(target, here, access->type, access->count,
+			there, is_put);
+	else if (is_put)
+		err = copy_mapped(here->type, here->count, here->buf,
+			access->type, access->count, place);
+	else
+		err = copy_mapped(access->type, access->count, place,
+			here->type, here->count, here->buf);
 	return err ? err : done_request(win, req_out);
 }
 
@@ -241,77 +260,28 @@ int weft_win_put(struct weft_win *win, const struct weft_win_access *access,
 	struct weft_req **req_out)
 {
 	const struct weft_win_buf *from = &access->origin;
-	struct weft_win_target *target;
-	uint64_t there = 0;
 	char *place;
-	int err = 0;
 
-	if (weft_likely(!req_out && from->type->is_contig &&
-			fast_place(win, access, &place))) {
-		weft_word_store(place,
-			(const char *)from->buf + from->type->true_lb,
-			(size_t)(from->type->size * from->count),
-			__ATOMIC_RELAXED);
-		return 0;
-	}
-	target = access_target(win, access, &err);
-	if (weft_unlikely(req_out && !err))
-		err = check_passive(win);
-	if (weft_likely(!err))
-		err = access_place(win, target, access, &place, &there);
-	if (weft_unlikely(err))
-		return err;
-	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
-		return put_slow(win, target, access, there, req_out);
-	err = copy_mapped(access->origin.type, access->origin.count,
-		access->origin.buf, access->type, access->count, place);
-	if (weft_unlikely(req_out) && !err)
-		return done_request(win, req_out);
-	return err;
-}
-
-static int get_slow(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, uint64_t there,
-	struct weft_req **req_out)
-{
-	int err;
-
-	if (target->way == WEFT_WIN_BY_AM)
-		return weft_win_am_get(win, target, access, req_out);
-	err = copy_through(target, &access->origin, access->type, access->count,
-		there, false);
-	return err ? err : done_request(win, req_out);
+	if (weft_unlikely(req_out || !from->type->is_contig ||
+			  !fast_place(win, access, &place)))
+		return access_move(win, access, true, req_out);
+	weft_word_store(place, (const char *)from->buf + from->type->true_lb,
+		(size_t)(from->type->size * from->count), __ATOMIC_RELAXED);
+	return 0;
 }
 
 int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 	struct weft_req **req_out)
 {
 	const struct weft_win_buf *to = &access->origin;
-	struct weft_win_target *target;
-	uint64_t there = 0;
 	char *place;
-	int err = 0;
 
-	if (weft_likely(!req_out && to->type->is_contig &&
-			fast_place(win, access, &place))) {
-		weft_word_load((char *)to->buf + to->type->true_lb, place,
-			(size_t)(access->type->size * access->count));
-		return 0;
-	}
-	target = access_target(win, access, &err);
-	if (weft_unlikely(req_out && !err))
-		err = check_passive(win);
-	if (weft_likely(!err))
-		err = access_place(win, target, access, &place, &there);
-	if (weft_unlikely(err))
-		return err;
-	if (weft_unlikely(target->way != WEFT_WIN_MAPPED))
-		return get_slow(win, target, access, there, req_out);
-	err = copy_mapped(access->type, access->count, place,
-		access->origin.type, access->origin.count, access->origin.buf);
-	if (weft_unlikely(req_out) && !err)
-		return done_request(win, req_out);
-	return err;
+	if (weft_unlikely(req_out || !to->type->is_contig ||
+			  !fast_place(win, access, &place)))
+		return access_move(win, access, false, req_out);
+	weft_word_load((char *)to->buf + to->type->true_lb, place,
+		(size_t)(access->type->size * access->count));
+	return 0;
 }
 
 /* --- accumulate ---------------------------------------------------- */
