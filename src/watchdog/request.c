@@ -10,6 +10,7 @@
 #include "transport/progress.h"
 #include "core/req.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -578,6 +579,25 @@ void weft_request_wait(
 /* Of this thread; kept from one call to the next until something came through
  * the VCI. It is in no graph. */
 static _Thread_local struct weft_request_waiting *polls;
+static pthread_key_t polls_key; /* ends it with its thread */
+static pthread_once_t polls_once = PTHREAD_ONCE_INIT;
+
+static void polls_end(void *arg)
+{
+	struct weft_request_waiting *w = arg;
+
+	if (w->is_begun) {
+		weft_vci_lock(w->vci);
+		weft_wait_end(&w->wait);
+		weft_vci_unlock(w->vci);
+	}
+	free(w);
+}
+
+static void polls_init(void)
+{
+	(void)pthread_key_create(&polls_key, polls_end);
+}
 
 void weft_request_polled(
 	struct weft_vci *vci, const struct weft_request_loop *loop)
@@ -593,6 +613,10 @@ void weft_request_polled(
 	if (now.waiting)
 		now.waiting->loop = &now;
 	(void)weft_request_round(vci, &now);
+	if (polls != now.waiting) {
+		(void)pthread_once(&polls_once, polls_init);
+		(void)pthread_setspecific(polls_key, now.waiting);
+	}
 	polls = now.waiting;
 	if (!polls)
 		return;
