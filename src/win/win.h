@@ -15,7 +15,8 @@
  *
  * Errors: 0, or a negative enum weft_err described by weft_err_set(). What a
  * target refuses comes back from the call that completes the operation there.
- * A call that failed has changed nothing. MPI 4.1, chapter 12. */
+ * What is out of turn or out of range is refused before anything is done.
+ * MPI 4.1, chapter 12. */
 #ifndef WEFT_WIN_H
 #define WEFT_WIN_H
 

@@ -635,10 +635,10 @@ static bool carry_out_one(struct incoming *in)
 	case WEFT_WIRE_WIN_UNLOCK:
 		return do_unlock(in);
 	case WEFT_WIRE_WIN_POST:
-		in->from->n_posts++;
+		in->from->n_posts += !in->rec.len;
 		return !in->rec.len;
 	case WEFT_WIRE_WIN_COMPLETE:
-		in->from->n_completes++;
+		in->from->n_completes += !in->rec.len;
 		return !in->rec.len;
 	default:
 		return false;
