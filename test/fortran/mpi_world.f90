@@ -57,6 +57,9 @@ contains
 			all(a == 7), 'they are two places')
 		call MPI_FREE_MEM(a, ierr)
 		call check(ierr == MPI_SUCCESS, 'is freed')
+		call c_f_pointer(transfer(place, pointer_to), a, [10])
+		call MPI_FREE_MEM(a, ierr)
+		call check(ierr == MPI_SUCCESS, 'the other, too')
 	end subroutine
 
 	subroutine messages()
