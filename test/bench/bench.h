@@ -32,7 +32,8 @@ struct bench {
 	size_t lens[BENCH_MAX_LENS]; /* bytes */
 	char *send_buf;		     /* BENCH_MAX_LEN bytes per peer */
 	char *recv_buf;
-	double *t_call; /* scratch of the session workload */
+	double *t_call;		     /* scratch of the session workload */
+	struct bench_window *window; /* of the rma workloads */
 };
 
 /* Runs n_iters of a workload on every rank; returns the seconds of rank 0. */
@@ -103,6 +104,16 @@ int bench_reduce(struct bench *b);
 int bench_alltoall(struct bench *b);
 int bench_allgather(struct bench *b);
 int bench_coll(struct bench *b);
+int bench_rma_latency(struct bench *b);
+int bench_rma_swap(struct bench *b);
+int bench_rma_rate(struct bench *b);
+int bench_rma_bandwidth(struct bench *b);
+int bench_rma_strided(struct bench *b);
+int bench_rma_epochs(struct bench *b);
+int bench_rma_all(struct bench *b);
+int bench_rma_create(struct bench *b);
+int bench_rma_busy(struct bench *b);
+int bench_rma(struct bench *b);
 int bench_session(struct bench *b);
 int bench_vcis(struct bench *b);
 int bench_startup(struct bench *b);

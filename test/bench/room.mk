@@ -7,6 +7,7 @@ test_bench_bench_SOURCES = \
 	test/bench/bench_vcis.c \
 	test/bench/bench_main.c \
 	test/bench/bench_pt2pt.c \
+	test/bench/bench_rma.c \
 	test/bench/bench_session.c \
 	test/bench/bench_startup.c \
 	test/bench/bench_table.c \

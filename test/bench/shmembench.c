@@ -371,8 +371,8 @@ static bool is_there(const struct load *load)
 	if (load->op == put_batch)
 		return false;
 #endif
-	return b.peer || strncmp(load->name, "plain_", 6) != 0 &&
-				 strncmp(load->name, "line_", 5) != 0;
+	return b.peer || (strncmp(load->name, "plain_", 6) != 0 &&
+				 strncmp(load->name, "line_", 5) != 0);
 }
 
 static void pin(void)
