@@ -13,7 +13,6 @@
 
 enum {
 	BATCH = 16,
-	MRS_MAX = 4,
 	POLL_SAMPLES = 8,
 };
 
@@ -23,6 +22,14 @@ struct rma_ep {
 	struct fid_cq *cq;
 	struct fid_ep *ep;
 	bool is_polling;
+};
+
+/* Memory that peers may access. Created by expose, destroyed by withdraw or
+ * with its domain. */
+struct weft_rma_mr {
+	struct fid_mr *mr;
+	uint64_t key; /* as we asked for it */
+	struct weft_rma_mr *next;
 };
 
 /* Created by weft_rma_domain_open, destroyed by weft_rma_domain_close. Fields
@@ -35,8 +42,8 @@ struct domain {
 	struct fid_domain *domain;
 	struct fid_av *av;
 	struct rma_ep first;
-	struct fid_mr *mrs[MRS_MAX];
-	size_t n_mrs;
+	struct weft_rma_mr *mrs;
+	uint64_t next_key, n_plain_keys;
 };
 
 static struct domain *inside(struct weft_rma_domain *domain)
@@ -168,9 +175,8 @@ void weft_rma_domain_close(struct weft_rma_domain *pub)
 	if (!pub)
 		return;
 	domain = inside(pub);
-	while (domain->n_mrs)
-		rma_ep_close_fid(
-			&domain->mrs[--domain->n_mrs]->fid, "registration");
+	while (domain->mrs)
+		weft_rma_domain_withdraw(pub, domain->mrs);
 	close_ep(&domain->first);
 	if (domain->av)
 		rma_ep_close_fid(&domain->av->fid, "address table");
@@ -215,34 +221,82 @@ void weft_rma_ep_close(struct weft_rma_ep *ep)
 
 /* --- names and memory ---------------------------------------------------- */
 
-int weft_rma_domain_expose(struct weft_rma_domain *pub, void *buf, size_t len,
-	uint64_t key_wish, struct weft_rma_ep_key *key_out)
+static bool is_key_used(const struct domain *domain, uint64_t key)
 {
-	struct domain *domain = inside(pub);
-	const struct weft_plan *plan = &pub->plan;
-	struct fid_mr *mr;
+	for (const struct weft_rma_mr *mr = domain->mrs; mr; mr = mr->next)
+		if (mr->key == key)
+			return true;
+	return false;
+}
+
+/* Round and round among the special ones while there are any; the others are
+ * never used again. */
+static uint64_t rma_ep_pick_key(struct domain *domain)
+{
+	const struct weft_plan *plan = &domain->pub.plan;
+
+	if (plan->has_prov_key)
+		return 0;
+	for (uint64_t i = 0; i < plan->n_keys; i++) {
+		uint64_t key = domain->next_key++ % plan->n_keys;
+
+		if (!is_key_used(domain, key))
+			return key;
+	}
+	return plan->first_key + plan->n_keys + domain->n_plain_keys++;
+}
+
+static int rma_ep_enable_mr(const struct domain *domain, struct fid_mr *mr)
+{
 	int rc;
 
-	if (domain->n_mrs == MRS_MAX)
-		return weft_err_set(WEFT_ERR_OTHER, "too much memory exposed");
+	if (!domain->pub.plan.has_mr_endpoint)
+		return 0;
+	rc = fi_mr_bind(mr, &domain->first.ep->fid, 0);
+	return rc ? rc : fi_mr_enable(mr);
+}
+
+int weft_rma_domain_expose(struct weft_rma_domain *pub, void *buf, size_t len,
+	struct weft_rma_ep_key *key_out, struct weft_rma_mr **mr_out)
+{
+	struct domain *domain = inside(pub);
+	struct weft_rma_mr *mr = calloc(1, sizeof(*mr));
+	int rc;
+
+	if (!mr)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory to register");
+	mr->key = rma_ep_pick_key(domain);
 	rc = fi_mr_reg(domain->domain, buf, len,
 		FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
-		plan->has_prov_key ? 0 : key_wish, 0, &mr, NULL);
-	if (rc)
+		mr->key, 0, &mr->mr, NULL);
+	if (rc) {
+		free(mr);
 		return rma_ep_fault(pub, "fi_mr_reg", rc);
-	if (plan->has_mr_endpoint) {
-		rc = fi_mr_bind(mr, &domain->first.ep->fid, 0);
-		if (!rc)
-			rc = fi_mr_enable(mr);
-		if (rc) {
-			fi_close(&mr->fid);
-			return rma_ep_fault(pub, "fi_mr_enable", rc);
-		}
 	}
-	domain->mrs[domain->n_mrs++] = mr;
-	key_out->key = fi_mr_key(mr);
-	key_out->base = plan->has_virt_addr ? (uintptr_t)buf : 0;
+	rc = rma_ep_enable_mr(domain, mr->mr);
+	if (rc) {
+		fi_close(&mr->mr->fid);
+		free(mr);
+		return rma_ep_fault(pub, "fi_mr_enable", rc);
+	}
+	mr->next = domain->mrs;
+	domain->mrs = mr;
+	key_out->key = fi_mr_key(mr->mr);
+	key_out->base = pub->plan.has_virt_addr ? (uintptr_t)buf : 0;
+	*mr_out = mr;
 	return 0;
+}
+
+void weft_rma_domain_withdraw(
+	struct weft_rma_domain *pub, struct weft_rma_mr *mr)
+{
+	struct weft_rma_mr **at = &inside(pub)->mrs;
+
+	while (*at != mr)
+		at = &(*at)->next;
+	*at = mr->next;
+	rma_ep_close_fid(&mr->mr->fid, "registration");
+	free(mr);
 }
 
 int weft_rma_domain_name(struct weft_rma_domain *domain, void *buf, size_t *len)

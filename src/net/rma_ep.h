@@ -66,10 +66,15 @@ int weft_rma_ep_open(
 	struct weft_rma_domain *domain, struct weft_rma_ep **ep_out);
 void weft_rma_ep_close(struct weft_rma_ep *ep);
 
-/* Lets peers read and write the memory, until the side closes. key_wish is
- * used where we pick keys. */
+/* Lets peers read and write the memory until it is withdrawn or the domain
+ * closes. Where we pick keys, the special ones come first, and one given back
+ * is the last to be used again. The caller has one of these calls at a time. */
+struct weft_rma_mr;
 int weft_rma_domain_expose(struct weft_rma_domain *domain, void *buf,
-	size_t len, uint64_t key_wish, struct weft_rma_ep_key *key_out);
+	size_t len, struct weft_rma_ep_key *key_out,
+	struct weft_rma_mr **mr_out);
+void weft_rma_domain_withdraw(
+	struct weft_rma_domain *domain, struct weft_rma_mr *mr);
 
 /* As weft_net_name() and weft_net_peer_add(). */
 int weft_rma_domain_name(

@@ -65,7 +65,7 @@ static void reply(struct replies *r, uint64_t id, uint64_t value, int err)
  * closed the spans are empty. */
 static void *am_place(const struct weft_wire_rma *rec, size_t len)
 {
-	const struct weft_rma_span *span =
+	const struct weft_rma_region *span =
 		rec->span ? &weft_rma.data : &weft_rma.heap;
 
 	return rec->span < 2 && rec->at < span->len &&

@@ -47,10 +47,22 @@ static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 	return 0;
 }
 
+/* The fabric may still tell of what it had under way when a PE failed, and the
+ * first endpoint stays. */
+static bool is_needed(const struct weft_rma_ctx *ctx)
+{
+	return ctx->ep == weft_rma_domain_ep(weft_rma_own.domain) &&
+	       (ctx->n_reads || ctx->n_flushes || ctx->failed);
+}
+
 static void rma_ctx_destroy(struct weft_rma_ctx *ctx)
 {
 	if (ctx->ep) {
 		weft_am_forget(ctx);
+		if (is_needed(ctx)) {
+			weft_list_push_back(&weft_rma_own.left, &ctx->link);
+			return;
+		}
 		if (ctx->ep != weft_rma_domain_ep(weft_rma_own.domain))
 			weft_rma_ep_close(ctx->ep);
 	}

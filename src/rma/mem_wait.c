@@ -20,7 +20,7 @@ static bool mem_wait_look(struct weft_vci *vci)
 	int n;
 
 	weft_vci_lock(vci);
-	weft_rma_own.skip = 0; /* it may come from another node */
+	weft_rma_fabric_look(); /* it may come from another node */
 	n = weft_progress(vci);
 	weft_vci_unlock(vci);
 	return n > 0;

@@ -9,8 +9,8 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "coll/coll.h"
-#include "transport/thread_check.h"
 #include "core/group.h"
+#include "rma/rma_fabric.h"
 #include "transport/vci.h"
 #include "transport/proc.h"
 
@@ -188,27 +188,24 @@ struct bc {
 
 static int expose(struct bc *bc)
 {
-	struct weft_rma_domain *domain = weft_rma_own.domain;
-	uint64_t key = domain->plan.has_prov_key ? UINT64_MAX : 0;
-	int err = weft_rma_domain_expose(domain, weft_rma.heap.base,
-		weft_rma.heap.len, key, &bc->spans[0]);
+	struct weft_rma_region *regions[] = { &weft_rma.heap, &weft_rma.data };
+	int err = 0;
 
-	if (!err && weft_rma.data.len)
-		err = weft_rma_domain_expose(domain, weft_rma.data.base,
-			weft_rma.data.len, key + 1, &bc->spans[1]);
+	for (int i = 0; i < 2 && !err; i++) {
+		if (!regions[i]->len)
+			continue;
+		err = weft_rma_fabric_expose(regions[i]);
+		bc->spans[i] = (struct weft_rma_ep_key){ regions[i]->remote,
+			regions[i]->key };
+	}
 	return err;
 }
 
 static int open_domain(struct bc *bc)
 {
-	struct weft_net_hints hints;
 	size_t len = sizeof(bc->name);
-	bool began = weft_thread_check_begin();
-	int err;
+	int err = weft_rma_fabric_open(&weft_rma_own.domain);
 
-	weft_proc_net_hints(&hints);
-	err = weft_rma_domain_open(&hints, &weft_rma_own.domain);
-	weft_thread_check_end(began);
 	if (!err)
 		err = expose(bc);
 	if (!err)
@@ -235,8 +232,9 @@ static int add_remote(uint32_t pe, const struct bc *bc)
 		return weft_err_set(WEFT_ERR_PROTO,
 			"PE %u tells an address of %u bytes", pe, bc->name_len);
 	memcpy(remote->spans, bc->spans, sizeof(remote->spans));
-	return weft_rma_domain_peer_add(
-		weft_rma_own.domain, bc->name, bc->name_len, &remote->addr);
+	return weft_rma_fabric_peer(
+		weft_group_proc(weft_rma_own.comm->group, pe), bc->name,
+		bc->name_len, &remote->addr);
 }
 
 /* Some PE is out of reach of another: all open a fabric, and exchange how to
@@ -276,7 +274,11 @@ static void close_remote(void)
 
 	if (own->remotes)
 		weft_am_close();
-	weft_rma_domain_close(own->domain);
+	if (own->domain) {
+		weft_rma_fabric_withdraw(&weft_rma.heap);
+		weft_rma_fabric_withdraw(&weft_rma.data);
+		weft_rma_fabric_release();
+	}
 	own->domain = NULL;
 	free(own->remotes);
 	own->remotes = NULL;
@@ -333,15 +335,21 @@ static int quiet_contexts(void)
 	return err;
 }
 
+/* Whoever makes progress looks for it with the VCI's lock. */
+static void set_default(struct weft_rma_ctx *ctx)
+{
+	weft_vci_lock(&weft_proc.vci);
+	weft_rma.ctx = ctx;
+	weft_vci_unlock(&weft_proc.vci);
+}
+
 static void close_all(void)
 {
 	struct weft_rma_own *own = &weft_rma_own;
 
-	if (own->hook.run)
-		weft_rma_progress_close();
-	own->hook.run = NULL;
-	if (weft_rma.ctx)
-		close_contexts();
+	weft_rma_progress_close();
+	set_default(NULL);
+	close_contexts();
 	close_remote();
 
 	for (uint32_t i = 0; weft_rma.pes && i < weft_rma.n_pes; i++) {
@@ -358,18 +366,14 @@ static void close_all(void)
 	own->comm = NULL;
 }
 
-/* The helper looks for it with the VCI's lock. */
 static int open_default(void)
 {
 	struct weft_rma_ctx *ctx;
 	int err = weft_rma_ctx_create(0, &ctx);
 
-	if (err)
-		return err;
-	weft_vci_lock(&weft_proc.vci);
-	weft_rma.ctx = ctx;
-	weft_vci_unlock(&weft_proc.vci);
-	return 0;
+	if (!err)
+		set_default(ctx);
+	return err;
 }
 
 int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config)

@@ -30,9 +30,15 @@ struct weft_comm;
 struct weft_plan;
 struct weft_rma_ctx;
 
-struct weft_rma_span {
+struct weft_rma_mr;
+
+/* Memory of mine that others access: the heap, the executable's data, a
+ * window's. */
+struct weft_rma_region {
 	char *base;
 	size_t len;
+	struct weft_rma_mr *mr; /* NULL: not exposed to the fabric */
+	uint64_t remote, key;	/* while it is: base and key for peers */
 };
 
 /* What every access needs to know of a PE; the rest is private to the room. */
@@ -49,9 +55,9 @@ struct weft_rma {
 	uint32_t my_pe;
 	bool is_all_local; /* no PE needs a fabric */
 	struct weft_rma_pe *pes;
-	struct weft_rma_span heap;
-	struct weft_rma_span data; /* len 0 when it cannot be shared */
-	struct weft_rma_ctx *ctx;  /* the default context */
+	struct weft_rma_region heap;
+	struct weft_rma_region data; /* len 0 when it cannot be shared */
+	struct weft_rma_ctx *ctx;    /* the default context */
 };
 
 extern struct weft_rma weft_rma;

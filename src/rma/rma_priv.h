@@ -136,12 +136,11 @@ struct weft_rma_own {
 	struct weft_rma_domain *domain;	 /* NULL: all PEs are local */
 	struct weft_rma_remote *remotes; /* one per PE; NULL likewise */
 	struct weft_spin ctxs_lock;
-	struct weft_link ctxs;		/* all contexts */
-	_Atomic uint32_t n_holding;	/* contexts that may hold things back */
-	struct weft_progress_hook hook; /* polls the first endpoint */
-	uint32_t skip;			/* rounds until the next poll */
-	struct weft_map fetches;	/* id to who waits; VCI's lock */
-	uint64_t last_id;		/* VCI's lock */
+	struct weft_link ctxs;	    /* all contexts */
+	struct weft_link left;	    /* contexts that ended too early */
+	_Atomic uint32_t n_holding; /* contexts that may hold things back */
+	struct weft_map fetches;    /* id to who waits; VCI's lock */
+	uint64_t last_id;	    /* VCI's lock */
 	struct weft_progress_user user;
 	bool has_helper; /* user is added */
 };
@@ -272,8 +271,11 @@ int weft_rma_fault_at(int err, const char *what, uint64_t addr);
 /* The error of what cannot end because its PE is gone. */
 int weft_rma_wait_failed(const char *what, uint32_t pe);
 
-/* rma_progress.c: progress for others: as part of everybody's, and by the
- * progress thread while this process is busy with something else. */
+/* rma_fabric.c: the next round looks at the first endpoint. VCI's lock held. */
+void weft_rma_fabric_look(void);
+
+/* rma_progress.c: progress for others by the progress thread, while this
+ * process is busy with something else. */
 void weft_rma_progress_open(void);
 void weft_rma_progress_close(void);
 

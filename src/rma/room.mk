@@ -8,6 +8,7 @@ libweft_la_SOURCES += \
 	src/rma/order.c \
 	src/rma/put.c \
 	src/rma/rma.c src/rma/rma.h \
+	src/rma/rma_fabric.c src/rma/rma_fabric.h \
 	src/rma/rma_priv.h \
 	src/rma/rma_progress.c \
 	src/rma/pe_wait.c src/rma/mem_wait.c src/rma/span.c \

@@ -3,11 +3,12 @@
 #include "rma/rma_priv.h"
 
 struct weft_rma weft_rma;
-struct weft_rma_own weft_rma_own = { .heap_lock = PTHREAD_MUTEX_INITIALIZER };
+struct weft_rma_own weft_rma_own = { .heap_lock = PTHREAD_MUTEX_INITIALIZER,
+	.left = { &weft_rma_own.left, &weft_rma_own.left } };
 
 int weft_rma_span_of(const void *sym, size_t len, size_t *at_out)
 {
-	const struct weft_rma_span *spans[] = { &weft_rma.heap,
+	const struct weft_rma_region *spans[] = { &weft_rma.heap,
 		&weft_rma.data };
 
 	for (int i = 0; i < 2; i++) {

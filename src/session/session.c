@@ -21,6 +21,7 @@
 #include "session/pset_watch.h"
 #include "watchdog/watchdog.h"
 #include "watchdog/where.h"
+#include "rma/rma_fabric.h"
 #include "win/win.h"
 
 #include <stdio.h>
@@ -57,6 +58,8 @@ static void on_where(void)
 
 static void vci_on_close(struct weft_vci *vci)
 {
+	if (vci == &weft_proc.vci)
+		weft_rma_fabric_close();
 	weft_disconnect_close(vci);
 	weft_p2p_close(vci);
 	weft_vci_core_close(vci);

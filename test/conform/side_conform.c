@@ -28,6 +28,7 @@ struct pair {
 	struct weft_rma_domain *a, *b;
 	struct weft_rma_ep *more; /* another endpoint of a */
 	char *mem;		  /* exposed by b */
+	struct weft_rma_mr *mr;
 	struct weft_rma_ep_target to;
 };
 
@@ -90,8 +91,9 @@ static int setup(void **state)
 	assert_int_equal(weft_rma_domain_open(&hints, &pair.b), 0);
 	pair.mem = aligned_alloc(4096, MEM_LEN);
 	memset(pair.mem, 0, MEM_LEN);
-	assert_int_equal(
-		weft_rma_domain_expose(pair.b, pair.mem, MEM_LEN, 0, &key), 0);
+	assert_int_equal(weft_rma_domain_expose(
+				 pair.b, pair.mem, MEM_LEN, &key, &pair.mr),
+		0);
 	assert_int_equal(weft_rma_domain_name(pair.b, name, &len), 0);
 	assert_int_equal(
 		weft_rma_domain_peer_add(pair.a, name, len, &pair.to.addr), 0);
@@ -443,6 +445,29 @@ static void a_wrong_key_adds_nothing(void **state)
 	in_vain(&w);
 }
 
+/* Also where the memory is exposed again, as something else. */
+static void what_is_withdrawn_is_not_written(void **state)
+{
+	struct weft_rma_ep_target old;
+	struct weft_rma_ep_key key;
+	char *other;
+
+	(void)state;
+	again();
+	other = aligned_alloc(4096, MEM_LEN);
+	memset(other, 0, MEM_LEN);
+	old = pair.to;
+	weft_rma_domain_withdraw(pair.b, pair.mr);
+	assert_int_equal(
+		weft_rma_domain_expose(pair.b, other, MEM_LEN, &key, &pair.mr),
+		0);
+	wrong_write(old);
+	for (size_t i = 0; i < MEM_LEN; i++)
+		assert_int_equal(other[i], 0);
+	free(pair.mem);
+	pair.mem = other;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +484,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_written_past_the_end),
 		cmocka_unit_test(nothing_is_read_past_the_end),
 		cmocka_unit_test(a_wrong_key_adds_nothing),
+		cmocka_unit_test(what_is_withdrawn_is_not_written),
 	};
 
 	stand_find(NET_PROVIDER);

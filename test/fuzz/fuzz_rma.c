@@ -55,8 +55,10 @@ static void begin(void)
 	weft_rma_own.remotes = calloc(JOB, sizeof(*weft_rma_own.remotes));
 	weft_rma.pes = calloc(JOB, sizeof(*weft_rma.pes));
 	weft_rma.n_pes = JOB;
-	weft_rma.heap = (struct weft_rma_span){ span(HEAP), HEAP };
-	weft_rma.data = (struct weft_rma_span){ span(DATA), DATA };
+	weft_rma.heap =
+		(struct weft_rma_region){ .base = span(HEAP), .len = HEAP };
+	weft_rma.data =
+		(struct weft_rma_region){ .base = span(DATA), .len = DATA };
 	w.ctx = calloc(1, sizeof(*w.ctx));
 	w.ctx->options = WEFT_RMA_PRIVATE;
 	w.ctx->states = calloc(JOB, 1);

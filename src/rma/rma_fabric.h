@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rma_fabric: the process's RMA domain, and memory exposed in it
+ *
+ * OpenSHMEM and all windows share one domain, opened by the first that asks
+ * and closed with the process. Its first endpoint is the one that peers reach
+ * our memory through; it is polled while somebody uses the domain.
+ *
+ * Any thread. No VCI's lock held where a domain is opened or released; it may
+ * be elsewhere. */
+#ifndef WEFT_RMA_FABRIC_H
+#define WEFT_RMA_FABRIC_H
+
+#include "net/rma_ep.h"
+#include "rma/rma.h"
+
+/* One more user. 0 or an error, described; each 0 is released once. */
+int weft_rma_fabric_open(struct weft_rma_domain **domain_out);
+void weft_rma_fabric_release(void);
+
+/* The process ends; the default VCI's lock is no longer needed. */
+void weft_rma_fabric_close(void);
+
+/* A process's address in the domain, from its weft_rma_domain_name(). */
+int weft_rma_fabric_peer(
+	uint64_t proc, const void *name, size_t len, uint64_t *addr_out);
+
+/* Lets peers access region->base, len bytes, or no longer; what is not exposed
+ * is withdrawn at no cost. The domain is open. */
+int weft_rma_fabric_expose(struct weft_rma_region *region);
+void weft_rma_fabric_withdraw(struct weft_rma_region *region);
+
+#endif
