@@ -44,6 +44,19 @@ int32_t weft_failed_first(const struct weft_group *group)
 	return rank;
 }
 
+bool weft_failed_is(uint64_t proc)
+{
+	bool is_failed = false;
+
+	if (!atomic_load_explicit(&failed.n, memory_order_relaxed))
+		return false;
+	weft_spin_take(&failed.spin);
+	for (uint32_t i = 0; i < failed.n && !is_failed; i++)
+		is_failed = failed.procs[i] == proc;
+	weft_spin_drop(&failed.spin);
+	return is_failed;
+}
+
 bool weft_failed_in(const struct weft_group *group)
 {
 	return atomic_load_explicit(&failed.n, memory_order_relaxed) &&

@@ -15,6 +15,9 @@ void weft_failed_event(const struct weft_boot_event *event);
  * Any thread. */
 bool weft_failed_in(const struct weft_group *group);
 
+/* The same of one process. */
+bool weft_failed_is(uint64_t proc);
+
 /* The first member that failed, as a rank, or WEFT_UNDEFINED. */
 int32_t weft_failed_first(const struct weft_group *group);
 

@@ -374,6 +374,8 @@ int weft_mpi_raise(struct weft_comm *comm, const char *func, int err)
 
 	if (!comm)
 		return weft_mpi_raise_none(func, err);
+	if (comm->win) /* one of its requests */
+		return weft_mpi_raise_win(comm->win, func, err);
 	r = (struct raised){
 		.kind = WEFT_KIND_COMM,
 		.handle = weft_mpi_comm_handle(comm),

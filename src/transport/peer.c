@@ -471,6 +471,20 @@ static int push_control(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
+void weft_peer_drop_controls(struct weft_peer *peer)
+{
+	weft_list_for_each(link, next, &peer->pending)
+	{
+		struct weft_out *out =
+			weft_container_of(link, struct weft_out, link);
+
+		if (out->push != push_control)
+			continue; /* a request's */
+		weft_list_remove(link);
+		free(weft_container_of(out, struct out_control, out));
+	}
+}
+
 int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
 	const void *payload, size_t len)
 {

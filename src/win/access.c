@@ -146,6 +146,15 @@ static inline bool private_at(const struct weft_win *win,
 	return target->is_private;
 }
 
+struct weft_req *weft_win_req_new(struct weft_win *win)
+{
+	struct weft_req *req = weft_req_new(win->comm->vci, WEFT_REQ_OTHER);
+
+	if (req) /* errors are raised by way of it */
+		req->comm = weft_comm_get(win->comm);
+	return req;
+}
+
 /* Done already. */
 static int done_request(struct weft_win *win, struct weft_req **req_out)
 {
@@ -155,7 +164,7 @@ static int done_request(struct weft_win *win, struct weft_req **req_out)
 	if (!req_out)
 		return 0;
 	weft_vci_lock(vci);
-	req = weft_req_new(vci, WEFT_REQ_OTHER);
+	req = weft_win_req_new(win);
 	if (req)
 		weft_req_complete(req, 0);
 	weft_vci_unlock(vci);
@@ -186,9 +195,10 @@ static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
 enum { RUNS = 64 };
 
 /* Through the kernel, as many runs at once as it takes. */
-static int copy_through(const struct weft_win_target *target,
-	const struct weft_win_buf *here, const struct weft_type *type,
-	int64_t count, uint64_t there, bool is_write)
+static int copy_through(const struct weft_win *win,
+	const struct weft_win_target *target, const struct weft_win_buf *here,
+	const struct weft_type *type, int64_t count, uint64_t there,
+	bool is_write)
 {
 	size_t len = weft_min((size_t)(here->type->size * here->count),
 		(size_t)(type->size * count));
@@ -221,7 +231,7 @@ static int copy_through(const struct weft_win_target *target,
 			target->pid, mine, n[0], its, n[1], is_write);
 		skip += n_skip;
 	}
-	return err;
+	return weft_win_of_target(win, target, err);
 }
 
 /* Both, but for the commonest case. */
@@ -245,8 +255,8 @@ static __attribute__((noinline)) int access_move(struct weft_win *win,
 		return is_put ? weft_win_am_put(win, target, access, req_out)
 			      : weft_win_am_get(win, target, access, req_out);
 	if (target->way == WEFT_WIN_COPIED)
-		err = copy_through(target, here, access->type, access->count,
-			there, is_put);
+		err = copy_through(win, target, here, access->type,
+			access->count, there, is_put);
 	else if (is_put)
 		err = copy_mapped(here->type, here->count, here->buf,
 			access->type, access->count, place);
@@ -288,6 +298,7 @@ int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 
 struct update_visit {
 	struct weft_win_update update;
+	const struct weft_win *win;
 	const struct weft_win_target *target;
 	bool is_private;
 	char *place;
@@ -307,8 +318,9 @@ static int update_visit(
 	u.old = u.old ? u.old + v->done * basic->extent : NULL;
 	v->done += u.n;
 	if (v->target->way == WEFT_WIN_COPIED)
-		v->err = weft_win_update_copied(
-			&u, v->target, v->there + (uint64_t)disp);
+		v->err = weft_win_of_target(v->win, v->target,
+			weft_win_update_copied(
+				&u, v->target, v->there + (uint64_t)disp));
 	else
 		weft_win_update(&u, v->place + disp, v->there + (uint64_t)disp,
 			v->is_private, v->target->stripes);
@@ -322,6 +334,7 @@ static int update_items(const struct weft_win *win,
 	const struct weft_win_access *access, char *place, uint64_t there)
 {
 	struct update_visit v = { .update = *update,
+		.win = win,
 		.target = target,
 		.is_private = private_at(win, target, place),
 		.place = place,
@@ -428,7 +441,8 @@ int weft_win_fetch_and_op(
 		return 0;
 	}
 	if (!weft_win_updates_by_am(target))
-		return weft_win_update_copied(&u, target, there);
+		return weft_win_of_target(
+			win, target, weft_win_update_copied(&u, target, there));
 	return weft_win_am_accumulate(win, target, access, NULL);
 }
 
@@ -450,7 +464,9 @@ int weft_win_compare_and_swap(
 		return 0;
 	}
 	if (!weft_win_updates_by_am(target))
-		return weft_win_swap_copied(access->type, access->compare,
-			access->origin.buf, access->result.buf, target, there);
+		return weft_win_of_target(win, target,
+			weft_win_swap_copied(access->type, access->compare,
+				access->origin.buf, access->result.buf, target,
+				there));
 	return weft_win_am_compare_and_swap(win, target, access);
 }

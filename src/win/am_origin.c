@@ -129,8 +129,24 @@ static void op_begun(struct weft_win_op *op, int err)
 	op_answered(op, err ? op->n_left : 0, err);
 }
 
+static void note_fault(
+	struct weft_win_target *target, int err, const void *text, size_t len)
+{
+	if (target->err)
+		return;
+	target->err = err;
+	len = weft_min(len, sizeof(target->why) - 1);
+	memcpy(target->why, text, len);
+	target->why[len] = 0;
+}
+
 void weft_win_am_forget(struct weft_win_target *target, int err)
 {
+	const char *why =
+		"has failed, and with it what it had not yet answered";
+
+	if (!weft_list_is_empty(&target->ops))
+		note_fault(target, err, why, strlen(why));
 	weft_list_for_each(link, next, &target->ops)
 	{
 		struct weft_win_op *op =
@@ -141,22 +157,30 @@ void weft_win_am_forget(struct weft_win_target *target, int err)
 }
 
 /* What the target refused, once. */
-static int target_fault(struct weft_win_target *target)
+static int target_fault(
+	const struct weft_win *win, struct weft_win_target *target)
 {
 	int err = target->err;
 
 	target->err = 0;
-	return err ? weft_err_set(err, "rank %u: %s", target->rank, target->why)
+	return err ? weft_err_set(err, "rank %u of window \"%s\": %s",
+			     target->rank, win->name, target->why)
 		   : 0;
 }
 
 /* Waits for the answers to what has numbers up to this one. */
 static int wait_answers(struct weft_win *win, struct weft_win_target *target,
-	uint64_t number, const char *what)
+	uint64_t number, enum weft_wire_win_kind kind)
 {
-	struct weft_win_wait wait = {
-		.win = win, .target = target, .what = what
+	static const char *const what_names[] = {
+		[WEFT_WIRE_WIN_LOCK] = "MPI_Win_lock",
+		[WEFT_WIRE_WIN_UNLOCK] = "MPI_Win_unlock",
+		[WEFT_WIRE_WIN_ASK] = "MPI_Win_flush",
 	};
+	struct weft_win_wait wait = { .win = win,
+		.target = target,
+		.what = what_names[kind],
+		.is_lock = kind == WEFT_WIRE_WIN_LOCK };
 	int err = 0;
 
 	while (!err && !weft_list_is_empty(&target->ops)) {
@@ -167,7 +191,7 @@ static int wait_answers(struct weft_win *win, struct weft_win_target *target,
 			break;
 		err = weft_win_wait_round(&wait);
 	}
-	return err ? err : target_fault(target);
+	return err ? err : target_fault(win, target);
 }
 
 /* --- sending ------------------------------------------------------- */
@@ -291,10 +315,7 @@ int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
 	if (op)
 		op_begun(op, err);
 	if (!err && is_answered)
-		err = wait_answers(win, target, target->n_ops,
-			kind == WEFT_WIRE_WIN_LOCK     ? "MPI_Win_lock"
-			: kind == WEFT_WIRE_WIN_UNLOCK ? "MPI_Win_unlock"
-						       : "MPI_Win_flush");
+		err = wait_answers(win, target, target->n_ops, kind);
 	weft_vci_unlock(vci);
 	return err;
 }
@@ -309,7 +330,7 @@ int weft_win_am_flush(
 		return weft_win_am_call(
 			win, target, WEFT_WIRE_WIN_ASK, 0, true);
 	weft_vci_lock(vci);
-	err = wait_answers(win, target, target->n_ops, "MPI_Win_flush");
+	err = wait_answers(win, target, target->n_ops, WEFT_WIRE_WIN_ASK);
 	weft_vci_unlock(vci);
 	return err;
 }
@@ -521,7 +542,7 @@ static int whole_begun(struct weft_win *win, struct weft_win_whole *whole,
 	struct weft_req **req_out, int err)
 {
 	if (req_out && !err) {
-		whole->req = weft_req_new(win->comm->vci, WEFT_REQ_OTHER);
+		whole->req = weft_win_req_new(win);
 		if (whole->req)
 			*req_out = weft_req_get(whole->req);
 		else
@@ -819,17 +840,6 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 /* --- answers
  * ------------------------------------------------------------------------------
  */
-
-static void note_fault(
-	struct weft_win_target *target, int err, const void *text, size_t len)
-{
-	if (target->err)
-		return;
-	target->err = err;
-	len = weft_min(len, sizeof(target->why) - 1);
-	memcpy(target->why, text, len);
-	target->why[len] = 0;
-}
 
 /* Data goes where its access said. False: there is no such place. */
 static bool take_data(struct weft_win_op *op,

@@ -10,9 +10,11 @@
 
 #include "base/err.h"
 #include "coll/coll.h"
+#include "comm/failed.h"
 #include "core/comm.h"
 #include "transport/progress.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { FLUSHES_PER_ROUND = 32 }; /* of progress, where none is needed else */
@@ -280,6 +282,23 @@ int weft_win_sync(struct weft_win *win)
 	return 0;
 }
 
+/* The error of a collective, said to be about the window. */
+static int of_window(const struct weft_win *win, int err)
+{
+	const struct weft_comm *comm = win->comm;
+	char why[160], who[32] = "";
+	int32_t rank;
+
+	if (weft_likely(!err))
+		return 0;
+	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
+	rank = comm->failed ? weft_group_rank_of(comm->group, comm->failed - 1)
+			    : weft_failed_first(comm->group);
+	if (rank >= 0)
+		snprintf(who, sizeof(who), "rank %d of ", rank);
+	return weft_err_set(err, "%swindow \"%s\": %s", who, win->name, why);
+}
+
 /* --- fence --------------------------------------------------------- */
 
 int weft_win_fence(struct weft_win *win, unsigned asserts)
@@ -291,7 +310,8 @@ int weft_win_fence(struct weft_win *win, unsigned asserts)
 	if (win->access > WEFT_WIN_USED || win->is_exposed)
 		return out_of_turn(win, "MPI_Win_fence", "end that first");
 	err = weft_win_close_epoch(win);
-	barrier_err = weft_coll_run(WEFT_COLL_BARRIER, &barrier);
+	barrier_err =
+		of_window(win, weft_coll_run(WEFT_COLL_BARRIER, &barrier));
 	atomic_thread_fence(memory_order_seq_cst);
 	win->access = asserts & WEFT_WIN_NOSUCCEED ? WEFT_WIN_CLOSED
 						   : WEFT_WIN_FENCED;
@@ -365,6 +385,14 @@ static int wait_members(struct weft_win *win, const struct weft_group *group,
 	return err;
 }
 
+static void unexpose(struct weft_win *win)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	weft_group_put(win->posted);
+	win->posted = NULL;
+	win->is_exposed = false;
+}
+
 int weft_win_post(
 	struct weft_win *win, const struct weft_group *group, unsigned asserts)
 {
@@ -387,6 +415,8 @@ int weft_win_post(
 
 		err = err ? err : one;
 	}
+	if (err)
+		unexpose(win);
 	return err;
 }
 
@@ -434,14 +464,6 @@ int weft_win_complete(struct weft_win *win)
 	win->started = NULL;
 	weft_group_put(group);
 	return err;
-}
-
-static void unexpose(struct weft_win *win)
-{
-	atomic_thread_fence(memory_order_seq_cst);
-	weft_group_put(win->posted);
-	win->posted = NULL;
-	win->is_exposed = false;
 }
 
 int weft_win_wait(struct weft_win *win)

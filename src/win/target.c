@@ -7,6 +7,7 @@
 #include "core/vci_core.h"
 #include "win/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct weft_win_target *target_new(struct weft_win *win, uint32_t rank)
@@ -86,6 +87,18 @@ void weft_win_targets_free(struct weft_win *win)
 		free(win->targets[page]);
 	}
 	free(win->targets);
+}
+
+int weft_win_of_target(const struct weft_win *win,
+	const struct weft_win_target *target, int err)
+{
+	char why[160];
+
+	if (weft_likely(!err))
+		return 0;
+	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
+	return weft_err_set(err, "rank %u of window \"%s\": %s", target->rank,
+		win->name, why);
 }
 
 /* --- where an access goes ------------------------------------------------- */

@@ -79,7 +79,8 @@ static int wait_lock(
 	struct weft_win_wait wait = { .win = win,
 		.target = target,
 		.what = "MPI_Win_lock",
-		.is_memory = true };
+		.is_memory = true,
+		.is_lock = true };
 	int err = 0;
 
 	weft_vci_lock(win->comm->vci);

@@ -156,10 +156,17 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target);
 int weft_win_target_range(const struct weft_win *win,
 	const struct weft_win_target *target,
 	const struct weft_win_access *access, int64_t *at_out);
+/* The error, said to be about this member. */
+int weft_win_of_target(const struct weft_win *win,
+	const struct weft_win_target *target, int err);
 /* The same for bytes [at, at + len) beyond disp units, of my own memory; NULL
  * with an error described. VCI's lock held for dynamic windows. */
 char *weft_win_place(
 	const struct weft_win *win, int64_t disp, int64_t at, uint64_t len);
+
+/* access.c. A request whose errors are the window's; one reference. VCI's lock
+ * held. */
+struct weft_req *weft_win_req_new(struct weft_win *win);
 
 /* epoch.c. Completes whatever the access epoch left open. */
 int weft_win_close_epoch(struct weft_win *win);
@@ -239,6 +246,7 @@ struct weft_win_wait {
 	const struct weft_win_target *target;
 	const char *what; /* "MPI_Win_lock" */
 	bool is_memory;	  /* nobody wakes it */
+	bool is_lock;	  /* that any member may have */
 	bool has_said;
 	uint32_t n_rounds;
 	uint64_t start_ns, failed_ns;

@@ -35,15 +35,26 @@ static bool has_target_failed(const struct weft_win_wait *wait)
 	const struct weft_win_target *target = wait->target;
 	struct weft_comm *comm = wait->win->comm;
 	const struct weft_peer *peer;
+	uint64_t proc;
 
 	if (!target || target->is_me)
 		return false;
 	peer = weft_comm_peer(comm, target->rank);
+	proc = weft_group_proc(comm->group, target->rank);
 	return (peer && peer->state == WEFT_PEER_FAILED) ||
-	       comm->failed == weft_group_proc(comm->group, target->rank) + 1;
+	       comm->failed == proc + 1 || weft_failed_is(proc);
 }
 
-/* Somebody else's end may be why nothing comes. */
+/* As somebody died it may have left the window, which needs a barrier else. */
+static bool has_target_left(const struct weft_win_wait *wait)
+{
+	const struct weft_comm *comm = wait->win->comm;
+
+	return wait->target && comm->p2p.departed &&
+	       comm->p2p.departed[wait->target->rank];
+}
+
+/* Who has a lock may be anybody, and dead. */
 static int check_failed(struct weft_win_wait *wait, uint64_t now)
 {
 	const struct weft_comm *comm = wait->win->comm;
@@ -52,7 +63,12 @@ static int check_failed(struct weft_win_wait *wait, uint64_t now)
 		return weft_err_set(WEFT_ERR_PEER,
 			"%s cannot end: rank %u of window \"%s\" has failed",
 			wait->what, wait->target->rank, wait->win->name);
-	if (!weft_failed_in(comm->group))
+	if (has_target_left(wait))
+		return weft_err_set(WEFT_ERR_PEER,
+			"%s cannot end: rank %u has left window \"%s\" after "
+			"a member failed",
+			wait->what, wait->target->rank, wait->win->name);
+	if (!wait->is_lock || !weft_failed_in(comm->group))
 		return 0;
 	if (!wait->failed_ns)
 		wait->failed_ns = now;

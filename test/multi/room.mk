@@ -102,6 +102,7 @@ multi_programs += test/multi/lazy_ring
 multi_programs += test/multi/world_exit
 multi_programs += test/multi/world_finalize
 multi_programs += test/multi/world_life
+multi_programs += test/multi/win_died
 multi_programs += test/multi/win_epochs
 multi_programs += test/multi/win_left
 multi_programs += test/multi/win_misuse
