@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* update: elements of a window's memory are updated, each as one
  *
- * One kind of atomicity for each address. Memory that several processes map is
- * updated by the processor's atomic instructions; what has none (elements of
- * more than 8 bytes, pairs, odd addresses) under a lock chosen by the address.
- * Memory of one process alone is always updated under that lock: others reach
- * it through the kernel, in two steps. */
+ * One kind of atomicity for each address and type. In memory that several
+ * processes map, integers of 4 and 8 bytes are updated by the processor's
+ * atomic instructions: counters, which many want at once. All else is updated
+ * under a lock chosen by the address, a page at a time: many in a row are as
+ * fast as without. Memory of one process alone is always updated under that
+ * lock: others reach it through the kernel, in two steps. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -124,36 +125,8 @@ UPDATE_INT(uint64_t)
 			memcpy(u->old + i * (int64_t)sizeof(type), &was,   \
 				sizeof(type));                             \
 	}
-UPDATE_CAS(uint8_t)
-UPDATE_CAS(uint16_t)
 UPDATE_CAS(uint32_t)
 UPDATE_CAS(uint64_t)
-
-/* The commonest of those: sums of floating-point numbers. */
-#define SUM_FLOAT(type, word)                                                 \
-	static void sum_##type(const struct weft_win_update *u, word *at)     \
-	{                                                                     \
-		for (int64_t i = 0; i < u->n; i++) {                          \
-			word was = __atomic_load_n(&at[i], __ATOMIC_RELAXED); \
-			word now;                                             \
-			type sum, in;                                         \
-                                                                              \
-			memcpy(&in, u->in + i * (int64_t)sizeof(in),          \
-				sizeof(in));                                  \
-			do {                                                  \
-				memcpy(&sum, &was, sizeof(sum));              \
-				sum += in;                                    \
-				memcpy(&now, &sum, sizeof(now));              \
-			} while (!__atomic_compare_exchange_n(&at[i], &was,   \
-				now, true, __ATOMIC_SEQ_CST,                  \
-				__ATOMIC_RELAXED));                           \
-			if (u->old)                                           \
-				memcpy(u->old + i * (int64_t)sizeof(was),     \
-					&was, sizeof(was));                   \
-		}                                                             \
-	}
-SUM_FLOAT(float, uint32_t)
-SUM_FLOAT(double, uint64_t)
 
 static bool is_integer(const struct weft_type *basic)
 {
@@ -163,56 +136,32 @@ static bool is_integer(const struct weft_type *basic)
 /* Exchange and load are the same for all types of a width. */
 static bool update_words(const struct weft_win_update *u, char *place)
 {
-	bool is_plain = u->op->builtin == WEFT_OP_REPLACE ||
-			u->op->builtin == WEFT_OP_NO_OP;
-
-	if (u->basic->extent == 8) {
-		if (is_plain || is_integer(u->basic))
-			return update_uint64_t(u, (void *)place);
-		if (u->basic->num == WEFT_NUM_F64 &&
-			u->op->builtin == WEFT_OP_SUM) {
-			sum_double(u, (void *)place);
-			return true;
-		}
-	} else if (u->basic->extent == 4) {
-		if (is_plain || is_integer(u->basic))
-			return update_uint32_t(u, (void *)place);
-		if (u->basic->num == WEFT_NUM_F32 &&
-			u->op->builtin == WEFT_OP_SUM) {
-			sum_float(u, (void *)place);
-			return true;
-		}
-	}
-	return false;
+	if (u->op->builtin != WEFT_OP_REPLACE &&
+		u->op->builtin != WEFT_OP_NO_OP && !is_integer(u->basic))
+		return false;
+	return u->basic->extent == 8 ? update_uint64_t(u, (void *)place)
+				     : update_uint32_t(u, (void *)place);
 }
 
 static void update_one(const struct weft_win_update *u, char *place, int64_t i)
 {
-	char *at = place + i * u->basic->extent;
-
-	switch (u->basic->extent) {
-	case 1:
-		update_cas_uint8_t(u, (void *)at, i);
-		break;
-	case 2:
-		update_cas_uint16_t(u, (void *)at, i);
-		break;
-	case 4:
-		update_cas_uint32_t(u, (void *)at, i);
-		break;
-	default:
-		update_cas_uint64_t(u, (void *)at, i);
-	}
+	if (u->basic->extent == 8)
+		update_cas_uint64_t(u, (void *)(place + i * 8), i);
+	else
+		update_cas_uint32_t(u, (void *)(place + i * 4), i);
 }
 
+/* Depends on the type and the address alone, not on the operation. */
 static bool has_instruction(const struct weft_type *basic, uint64_t there)
 {
-	int64_t width = basic->extent;
+	enum {
+		CLASSES = 1 << WEFT_CLASS_CINT | 1 << WEFT_CLASS_FINT |
+			  1 << WEFT_CLASS_LOGICAL | 1 << WEFT_CLASS_MULTI,
+	};
+	int64_t width = basic->size;
 
-	return basic->size == width &&
-	       (width == 1 || width == 2 || width == 4 || width == 8) &&
-	       basic->class_ != WEFT_CLASS_PAIR &&
-	       !(there & (uint64_t)(width - 1));
+	return (width == 8 || width == 4) && basic->extent == width &&
+	       CLASSES & 1 << basic->class_ && !(there & (uint64_t)(width - 1));
 }
 
 /* --- under a lock -------------------------------------------------- */
@@ -319,8 +268,6 @@ int weft_win_update_copied(const struct weft_win_update *u,
 			__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                 \
 		memcpy(old, &was, sizeof(was));                              \
 	}
-SWAP(uint8_t)
-SWAP(uint16_t)
 SWAP(uint32_t)
 SWAP(uint64_t)
 
@@ -338,12 +285,8 @@ void weft_win_swap(const struct weft_type *type, const void *compare,
 		weft_win_stripe_drop(stripes, there);
 	} else if (len == 8) {
 		swap_uint64_t(compare, value, old, place);
-	} else if (len == 4) {
-		swap_uint32_t(compare, value, old, place);
-	} else if (len == 2) {
-		swap_uint16_t(compare, value, old, place);
 	} else {
-		swap_uint8_t(compare, value, old, place);
+		swap_uint32_t(compare, value, old, place);
 	}
 }
 

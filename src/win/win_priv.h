@@ -41,7 +41,7 @@ struct weft_win_state {
 	_Atomic int32_t holder; /* rank + 1 that has it exclusively */
 };
 
-/* Locks by address for what no instruction does at once; in shared memory. A
+/* Locks by address, for updates that are no instruction; in shared memory. A
  * taken one holds the process id of its holder. */
 enum { WEFT_WIN_STRIPES = 1024 };
 typedef atomic_uint weft_win_stripes[WEFT_WIN_STRIPES];
