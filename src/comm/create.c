@@ -343,6 +343,19 @@ static bool is_cut_off(struct weft_vci *vci, const struct creation *c)
 	return peer && peer->state == WEFT_PEER_FAILED;
 }
 
+/* Makes myself known to a parent on another node, which then need not wait
+ * for the process manager's word of me. */
+static void create_greet(struct weft_vci *vci, const struct creation *c)
+{
+	struct weft_peer *parent;
+
+	if (weft_proc_is_local(c->known.parent))
+		return;
+	parent = weft_peer_of(vci, c->known.parent);
+	if (parent)
+		weft_peer_resolve(parent);
+}
+
 /* Waits for the context id to come down the tree. */
 static int wait_arrival(struct weft_vci *vci, struct creation *c)
 {
@@ -354,6 +367,7 @@ static int wait_arrival(struct weft_vci *vci, struct creation *c)
 	};
 	int err = 0;
 
+	create_greet(vci, c);
 	weft_blocked_begin(&blocked);
 	while (!err && !take_arrival(c)) {
 		if (weft_failed_in(c->group))

@@ -178,11 +178,75 @@ static int connect_to(struct weft_peer *peer, const struct weft_bc *bc)
 	return err ? err : weft_rail_connect(peer, bc);
 }
 
+static void enlist(struct weft_peer *peer)
+{
+	if (peer->is_queued)
+		return;
+	peer->is_queued = true;
+	weft_list_push_back(&peer->vci->pending_peers, &peer->link);
+}
+
+static int push_control(struct weft_peer *peer, struct weft_out *out)
+{
+	struct out_control *control =
+		weft_container_of(out, struct out_control, out);
+	int err = 0;
+
+	if (peer->state != WEFT_PEER_FAILED)
+		err = weft_peer_post(
+			peer, &control->head, control->payload, control->len);
+	if (err == WEFT_AGAIN)
+		return err;
+	if (err)
+		weft_peer_fail(peer, err);
+	free(control);
+	return 0;
+}
+
+static struct out_control *control_create(
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct out_control *control = malloc(sizeof(*control) + len);
+
+	if (!control)
+		return NULL;
+	control->out.push = push_control;
+	control->head = *head;
+	control->len = len;
+	if (len)
+		memcpy(control->payload, payload, len);
+	return control;
+}
+
+/* Hands the peer my business card before all that waits for it: whoever has it
+ * from me need not wait for the process manager, which may be slow (PRRTE looks
+ * every two seconds for what was not yet there when it was asked) or lose the
+ * question. One that I have heard over the fabric has it. */
+static int introduce(struct weft_peer *peer)
+{
+	const struct weft_bc *bc = peer->vci->own_bc;
+	const struct weft_wire_head head = { .op = WEFT_WIRE_BC };
+	struct out_control *control;
+
+	if (peer->is_shm || peer->wire_in || !bc || !bc->name_len ||
+		weft_foreign_is(peer->proc))
+		return 0;
+	control = control_create(&head, bc, weft_bc_len(bc));
+	if (!control)
+		return WEFT_ERR_NOMEM;
+	weft_list_push_front(&peer->pending, &control->out.link);
+	enlist(peer);
+	return 0;
+}
+
 /* The end of resolving. */
 static void take_bc(struct weft_peer *peer, int err, const struct weft_bc *bc)
 {
+	peer->retry_ns = 0;
 	if (!err)
 		err = connect_to(peer, bc);
+	if (!err)
+		err = introduce(peer);
 	if (err) {
 		weft_log_error("CORE-NOPEER", "cannot reach process %u: %s: %s",
 			(uint32_t)peer->proc, weft_err_str(err),
@@ -215,6 +279,40 @@ static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 	if (!err)
 		err = weft_bc_read(&bc, data, len);
 	take_bc(peer, err, &bc);
+}
+
+static void on_wire_bc(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_bc bc;
+
+	(void)head;
+	if (vci->number || weft_foreign_is(peer->proc) ||
+		weft_bc_read(&bc, payload, len))
+		weft_dispatch_drop(vci, "no business card");
+	else if (peer->state == WEFT_PEER_NEW ||
+		 peer->state == WEFT_PEER_RESOLVING)
+		take_bc(peer, 0, &bc);
+}
+
+void weft_peer_setup(struct weft_vci *vci)
+{
+	weft_dispatch_set(vci, WEFT_WIRE_BC, on_wire_bc);
+}
+
+uint32_t weft_peer_unresolved(struct weft_vci *vci, uint64_t *first_out)
+{
+	uint32_t n = 0;
+
+	weft_list_for_each(link, next, &vci->pending_peers)
+	{
+		const struct weft_peer *peer =
+			weft_container_of(link, struct weft_peer, link);
+
+		if (peer->state == WEFT_PEER_RESOLVING && n++ == 0)
+			*first_out = peer->proc;
+	}
+	return n;
 }
 
 /* What processes swap about VCIs, in the form of the default VCI's. */
@@ -276,10 +374,7 @@ void weft_peer_resolve(struct weft_peer *peer)
 void weft_peer_queue(struct weft_peer *peer, struct weft_out *out)
 {
 	weft_list_push_back(&peer->pending, &out->link);
-	if (!peer->is_queued) {
-		peer->is_queued = true;
-		weft_list_push_back(&peer->vci->pending_peers, &peer->link);
-	}
+	enlist(peer);
 	if (peer->state == WEFT_PEER_NEW)
 		weft_peer_resolve(peer);
 }
@@ -454,23 +549,6 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	return 0;
 }
 
-static int push_control(struct weft_peer *peer, struct weft_out *out)
-{
-	struct out_control *control =
-		weft_container_of(out, struct out_control, out);
-	int err = 0;
-
-	if (peer->state != WEFT_PEER_FAILED)
-		err = weft_peer_post(
-			peer, &control->head, control->payload, control->len);
-	if (err == WEFT_AGAIN)
-		return err;
-	if (err)
-		weft_peer_fail(peer, err);
-	free(control);
-	return 0;
-}
-
 void weft_peer_drop_controls(struct weft_peer *peer)
 {
 	weft_list_for_each(link, next, &peer->pending)
@@ -498,14 +576,9 @@ int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
 		if (err != WEFT_AGAIN)
 			return err;
 	}
-	control = malloc(sizeof(*control) + len);
+	control = control_create(head, payload, len);
 	if (!control)
 		return WEFT_ERR_NOMEM;
-	control->out.push = push_control;
-	control->head = *head;
-	control->len = len;
-	if (len)
-		memcpy(control->payload, payload, len);
 	weft_peer_queue(peer, &control->out);
 	return 0;
 }

@@ -3,7 +3,8 @@
  *
  * Created on first use by weft_peer_of() (a message to or from it), destroyed
  * when the VCI closes. Guarded by the VCI's lock. An address is fetched with
- * the first message that leaves; until it is there, and whenever a transport
+ * the first message that leaves, or comes from the peer itself with the first
+ * of its messages over a fabric; until it is there, and whenever a transport
  * pushes back, what is to be sent waits on `pending` in order. */
 #ifndef WEFT_PEER_H
 #define WEFT_PEER_H
@@ -128,6 +129,13 @@ bool weft_peer_probe_all(struct weft_vci *vci);
 /* The fabric could not deliver a message, which ends all hope for what was to
  * follow it: the peer fails when the error says that it cannot be reached. */
 void weft_peer_undelivered(struct weft_peer *peer, int err);
+
+/* Takes part in what arrives at a VCI: for weft_vci_init(). */
+void weft_peer_setup(struct weft_vci *vci);
+
+/* How many peers have something to send for which no business card has come;
+ * *first_out is one of them. */
+uint32_t weft_peer_unresolved(struct weft_vci *vci, uint64_t *first_out);
 
 /* The peer has failed: everything that waits for it ends with err. */
 void weft_peer_fail(struct weft_peer *peer, int err);

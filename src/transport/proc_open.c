@@ -146,22 +146,25 @@ static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 
 static int publish_bc(struct weft_vci *vci)
 {
-	struct weft_bc bc;
+	struct weft_bc *bc = malloc(sizeof(*bc));
 	size_t len = WEFT_NET_NAME_MAX;
 	int err = 0;
 
-	weft_bc_init(&bc);
-	bc.local_rank = weft_proc.facts.local_rank;
-	memcpy(bc.key, weft_proc.facts.own_key, sizeof(bc.key));
+	if (!bc)
+		return WEFT_ERR_NOMEM;
+	vci->own_bc = bc;
+	weft_bc_init(bc);
+	bc->local_rank = weft_proc.facts.local_rank;
+	memcpy(bc->key, weft_proc.facts.own_key, sizeof(bc->key));
 	if (vci->shm)
-		weft_shm_describe(vci->shm, &bc.shm);
+		weft_shm_describe(vci->shm, &bc->shm);
 	if (vci->net)
-		err = weft_net_name(vci->net, bc.name, &len);
+		err = weft_net_name(vci->net, bc->name, &len);
 	if (err)
 		return err;
-	bc.name_len = vci->net ? (uint32_t)len : 0;
-	weft_rail_describe(vci, &bc);
-	err = weft_boot_put(weft_proc.boot, WEFT_BC_KEY, &bc, weft_bc_len(&bc));
+	bc->name_len = vci->net ? (uint32_t)len : 0;
+	weft_rail_describe(vci, bc);
+	err = weft_boot_put(weft_proc.boot, WEFT_BC_KEY, bc, weft_bc_len(bc));
 	return err ? err : weft_boot_commit(weft_proc.boot);
 }
 

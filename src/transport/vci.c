@@ -52,6 +52,7 @@ void weft_vci_init(struct weft_vci *vci, uint8_t number)
 	vci->peer_size = sizeof(struct weft_peer);
 	vci->wakeup = (struct weft_wakeup){ -1, -1 };
 	vci->number = number;
+	weft_peer_setup(vci);
 	vci->addr = weft_vci_addr(weft_proc.proc, number);
 	vci->job_mask = UINT64_MAX << 32;
 	if (number)
@@ -182,6 +183,8 @@ void weft_vci_close(struct weft_vci *vci)
 		free(peer);
 	}
 	weft_map_fini(&vci->peers);
+	free(vci->own_bc);
+	vci->own_bc = NULL;
 	weft_dispatch_forget(vci);
 	weft_shm_close(vci->shm);
 	vci->shm = NULL;

@@ -77,6 +77,7 @@ struct weft_vci {
 	struct weft_vci_comm *comm;
 	struct weft_map peers; /* process number + 1 to weft_peer */
 	struct weft_peer *self;
+	struct weft_bc *own_bc; /* of the default VCI, once published; owned */
 	struct weft_link pending_peers; /* peers with pending work */
 	struct weft_link hooks; /* struct weft_progress_hook; mostly none */
 	struct weft_boot *boot; /* tells of deaths: the process manager

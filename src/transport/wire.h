@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 4 };
+enum { WEFT_WIRE_VERSION = 5 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -52,6 +52,7 @@ enum weft_wire_op {
 	WEFT_WIRE_WIN,	    /* weft_wire_win records with their data: accesses
 			       to a window, carried out in this order */
 	WEFT_WIRE_WIN_REPLY, /* weft_wire_win_reply records with their data */
+	WEFT_WIRE_BC, /* the sender's business card, as it is published */
 	WEFT_WIRE_OP_END,
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "transport/vci.h"
 
 #include <stdio.h>
 
@@ -99,6 +100,20 @@ static void report_many(const struct weft_wait *wait, const char *call)
 		wait->ops->noun, names, view->n_all - SHOWN, label, m.text);
 }
 
+/* The process manager, and not another process, may be what is slow. */
+static void report_unresolved(const struct weft_wait *wait)
+{
+	uint64_t first = 0;
+	uint32_t n = weft_peer_unresolved(wait->vci, &first);
+
+	if (n)
+		weft_log_warn("CORE-NOBC",
+			"messages to process %u%s wait for its business card, "
+			"which the process manager has not handed over: it is "
+			"slow, or the process has opened no session yet",
+			(uint32_t)first, n > 1 ? " and others" : "");
+}
+
 void weft_report_wait(struct weft_wait *wait)
 {
 	char call[WEFT_GRAPH_CALL], text[256] = "";
@@ -116,6 +131,7 @@ void weft_report_wait(struct weft_wait *wait)
 		wait->ops->explain(wait, text, sizeof(text));
 	if (text[0])
 		weft_log_warn("SESSION-TAG", "%s", text);
+	report_unresolved(wait);
 }
 
 void weft_report_ring(

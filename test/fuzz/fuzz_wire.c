@@ -565,9 +565,11 @@ static void step_noise(struct fuzz_in *in)
 	free(data);
 }
 
-/* The card of the process nobody knows yet. */
+/* The card of the process nobody knows yet, from the process manager or first
+ * from that process itself. */
 static void step_bc(struct fuzz_in *in)
 {
+	const struct weft_wire_head head = { .op = WEFT_WIRE_BC };
 	weft_boot_get_fn *fn = w.bc_fn;
 	struct weft_bc bc;
 	uint8_t how = fuzz_u8(in), *data;
@@ -601,6 +603,8 @@ static void step_bc(struct fuzz_in *in)
 
 		FUZZ_CHECK(pwrite(w.fd, &byte, 1, n) == 1);
 	}
+	if (how % 8 == 6)
+		deliver(peer_of(UNKNOWN), &head, data, len);
 	fn(w.bc_arg, 0, data, len);
 	free(data);
 }

@@ -88,6 +88,7 @@ multi_programs += test/multi/ses_reinit
 multi_programs += test/multi/ses_rings
 multi_programs += test/multi/ses_stale
 multi_programs += test/multi/ses_threads
+multi_programs += test/multi/ses_unheard
 multi_programs += test/multi/ses_world
 multi_programs += test/multi/wait_rings
 multi_programs += test/multi/thr_coll

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ses_unheard: the process manager never answers one of two processes
+ *
+ * Two processes on different nodes (WEFT_NODES=2). The one with the rank deaf=
+ * never has an answer to its question for the other's business card, as a
+ * manager that loses a question or takes long makes it; the other one makes
+ * itself known, so that all goes on without a wait.
+ */
+#include "session.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+static long deaf;
+static int n_unanswered;
+
+/* PMIx's, with the types that a caller here needs not know */
+typedef int get_nb_fn(const void *proc, const char *key, const void *info,
+	size_t n, void *fn, void *arg);
+get_nb_fn PMIx_Get_nb;
+
+static long my_rank(void)
+{
+	const char *rank = getenv("PMIX_RANK");
+
+	return rank ? strtol(rank, NULL, 10) : -1;
+}
+
+int PMIx_Get_nb(const void *proc, const char *key, const void *info, size_t n,
+	void *fn, void *arg)
+{
+	get_nb_fn *real;
+
+	if (my_rank() == deaf && !strncmp(key, "weft.card", 9)) {
+		n_unanswered++;
+		return 0;
+	}
+	*(void **)&real = dlsym(RTLD_NEXT, "PMIx_Get_nb");
+	return real(proc, key, info, n, fn, arg);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session session;
+	MPI_Comm comm;
+
+	mtest_start(argv[0]);
+	deaf = mtest_arg(argc, argv, "deaf", 0);
+	if (my_rank() != deaf)
+		usleep(200000); /* it is to ask before we are there */
+	session = session_open();
+	session_who(session);
+	CHECK(mtest.size == 2, "wants two processes");
+	comm = session_comm(session, "mpi://WORLD", "unheard");
+	session_works(comm, "a communicator all the same");
+	/* the other one may introduce itself before anything is asked */
+	CHECK(n_unanswered <= (mtest.rank == deaf), "asked once, got %d",
+		n_unanswered);
+	OK(MPI_Comm_disconnect(&comm));
+	session_close(&session);
+	return mtest_done();
+}
