@@ -103,6 +103,7 @@ static void prov_cxi_tune(struct weft_plan *plan, const struct fi_info *info)
 	plan->match_flags = FI_MATCH_COMPLETE;
 	plan->first_key = 0;
 	plan->n_keys = plan->has_prov_key ? 0 : WEFT_CXI_OPTIMIZED_KEYS;
+	plan->has_rdma = info->caps & FI_RMA;
 	plan->has_fabric_amo = info->caps & FI_ATOMIC;
 	plan->flush_flags |= info->caps & FI_FENCE;
 	plan->fence_flags = info->caps & FI_FENCE;

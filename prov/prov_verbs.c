@@ -61,7 +61,8 @@ static void prov_verbs_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	plan->eager_len = layer_buffer();
 	plan->in_order_len = plan->eager_len;
-	plan->drops_unread = true;  /* contrib/notes/008-closing-verbs.md */
+	plan->drops_unread = true; /* contrib/notes/008-closing-verbs.md */
+	plan->has_rdma = true;
 	plan->has_put_order = true; /* one reliable connection per peer */
 	/* an empty put is not to be registered; the layer crashes trying to */
 	plan->flush_flags |= FI_INJECT;

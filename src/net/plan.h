@@ -61,6 +61,7 @@ struct weft_plan {
 	uint64_t first_key;	/* first key we pick ourselves */
 	uint64_t n_keys;	/* keys below first_key + n_keys are special: on
 				 * some hardware the cheap ones; 0: none are */
+	bool has_rdma;		/* takes no CPU at the target */
 	bool has_put_order;	/* puts to one peer arrive as they were sent */
 	bool has_fabric_amo;	/* atomics are the hardware's; elsewhere the
 				 * target's CPU carries them out */

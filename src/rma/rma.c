@@ -209,7 +209,7 @@ static int open_domain(struct bc *bc)
 	if (!err)
 		err = expose(bc);
 	if (!err)
-		err = weft_rma_domain_name(weft_rma_own.domain, bc->name, &len);
+		err = weft_rma_fabric_name(bc->name, &len);
 	bc->name_len = (uint32_t)len;
 	bc->has_fabric_amo = !err && weft_rma_own.domain->plan.has_fabric_amo;
 	return err;
@@ -277,7 +277,9 @@ static void close_remote(void)
 	if (own->domain) {
 		weft_rma_fabric_withdraw(&weft_rma.heap);
 		weft_rma_fabric_withdraw(&weft_rma.data);
+		weft_vci_lock(&weft_proc.vci);
 		weft_rma_fabric_release();
+		weft_vci_unlock(&weft_proc.vci);
 	}
 	own->domain = NULL;
 	free(own->remotes);

@@ -87,12 +87,8 @@ int weft_rma_fabric_open(struct weft_rma_domain **domain_out)
 
 void weft_rma_fabric_release(void)
 {
-	struct weft_vci *vci = &weft_proc.vci;
-
-	weft_vci_lock(vci);
 	if (!--fabric.n_users)
 		weft_list_remove(&fabric.hook.link);
-	weft_vci_unlock(vci);
 }
 
 void weft_rma_fabric_close(void)
@@ -103,6 +99,11 @@ void weft_rma_fabric_close(void)
 	weft_rma_domain_close(fabric.domain);
 	fabric.domain = NULL;
 	weft_map_fini(&fabric.addrs);
+}
+
+int weft_rma_fabric_name(void *buf, size_t *len)
+{
+	return weft_rma_domain_name(fabric.domain, buf, len);
 }
 
 int weft_rma_fabric_peer(

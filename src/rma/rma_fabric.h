@@ -5,20 +5,24 @@
  * and closed with the process. Its first endpoint is the one that peers reach
  * our memory through; it is polled while somebody uses the domain.
  *
- * Any thread. No VCI's lock held where a domain is opened or released; it may
- * be elsewhere. */
+ * Any thread. No VCI's lock held where the domain is opened; it may be
+ * elsewhere. */
 #ifndef WEFT_RMA_FABRIC_H
 #define WEFT_RMA_FABRIC_H
 
 #include "net/rma_ep.h"
 #include "rma/rma.h"
 
-/* One more user. 0 or an error, described; each 0 is released once. */
+/* One more user. 0 or an error, described; each 0 is released once, with the
+ * default VCI's lock. */
 int weft_rma_fabric_open(struct weft_rma_domain **domain_out);
 void weft_rma_fabric_release(void);
 
 /* The process ends; the default VCI's lock is no longer needed. */
 void weft_rma_fabric_close(void);
+
+/* What others reach us by, as weft_net_name(). */
+int weft_rma_fabric_name(void *buf, size_t *len);
 
 /* A process's address in the domain, from its weft_rma_domain_name(). */
 int weft_rma_fabric_peer(

@@ -21,7 +21,6 @@
 #include "session/pset_watch.h"
 #include "watchdog/watchdog.h"
 #include "watchdog/where.h"
-#include "rma/rma_fabric.h"
 #include "win/win.h"
 
 #include <stdio.h>
@@ -59,7 +58,7 @@ static void on_where(void)
 static void vci_on_close(struct weft_vci *vci)
 {
 	if (vci == &weft_proc.vci)
-		weft_rma_fabric_close();
+		weft_win_rma_close();
 	weft_disconnect_close(vci);
 	weft_p2p_close(vci);
 	weft_vci_core_close(vci);

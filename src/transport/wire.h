@@ -340,6 +340,7 @@ enum weft_wire_win_kind {
 				   given back */
 	WEFT_WIRE_WIN_POST,	/* the origin may begin */
 	WEFT_WIRE_WIN_COMPLETE, /* the origin has ended, all before is done */
+	WEFT_WIRE_WIN_REGION,	/* answered with a weft_wire_win_region */
 	WEFT_WIRE_WIN_KIND_END,
 };
 
@@ -359,6 +360,17 @@ struct weft_wire_win {
 	uint64_t id;  /* comes back; 0: no answer but to an error */
 };
 static_assert(sizeof(struct weft_wire_win) == 48, "wire layout");
+
+/* Where a member's memory is, also for a fabric that reaches it alone. */
+struct weft_wire_win_region {
+	uint64_t size;
+	int64_t disp_unit;
+	uint64_t remote, key; /* base and key for the fabric */
+	uint32_t name_len;    /* of its address there; 0: by messages only */
+	uint32_t reserved;
+	uint8_t name[512];
+};
+static_assert(sizeof(struct weft_wire_win_region) == 552, "wire layout");
 
 /* What comes back, several in a message, each with its data padded to 8. */
 struct weft_wire_win_reply {

@@ -252,8 +252,7 @@ static __attribute__((noinline)) int access_move(struct weft_win *win,
 	if (err)
 		return err;
 	if (target->way == WEFT_WIN_BY_AM)
-		return is_put ? weft_win_am_put(win, target, access, req_out)
-			      : weft_win_am_get(win, target, access, req_out);
+		return weft_win_am_move(win, target, access, is_put, req_out);
 	if (target->way == WEFT_WIN_COPIED)
 		err = copy_through(win, target, here, access->type,
 			access->count, there, is_put);

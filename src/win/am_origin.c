@@ -30,170 +30,6 @@ enum {
 	TAGS = 1 << 30,
 };
 
-/* --- what is due --------------------------------------------------- */
-
-static struct weft_type *byte_type(void)
-{
-	return weft_type_builtin(0x247);
-}
-
-static struct weft_win_whole *whole_new(struct weft_req **req_out)
-{
-	struct weft_win_whole *whole = calloc(1, sizeof(*whole));
-
-	if (whole)
-		whole->n_parts = 1; /* the call that makes it */
-	if (req_out)
-		*req_out = NULL;
-	return whole;
-}
-
-/* One part is done. */
-static void whole_put(struct weft_win_whole *whole)
-{
-	if (--whole->n_parts)
-		return;
-	if (whole->old && !whole->err)
-		whole->err = weft_type_copy(whole->basic, whole->n_old,
-			whole->old, whole->result.type, whole->result.count,
-			whole->result.buf);
-	if (whole->req) {
-		weft_req_complete(whole->req, whole->err);
-		weft_req_put(whole->req);
-	}
-	weft_type_put((struct weft_type *)whole->result.type);
-	free(whole->in);
-	free(whole->old);
-	free(whole);
-}
-
-/* Held until op_begun(). */
-static struct weft_win_op *op_new(struct weft_win *win,
-	struct weft_win_target *target, struct weft_win_whole *whole,
-	uint64_t n_left)
-{
-	struct weft_win_op *op = calloc(1, sizeof(*op));
-
-	if (!op)
-		goto fail;
-	op->win = win;
-	op->target = target;
-	op->n_left = n_left;
-	op->n_holds = 1;
-	op->id = ++win->last_id;
-	op->number = ++target->n_ops;
-	if (weft_map_put(&win->ops, op->id, op)) {
-		free(op);
-		goto fail;
-	}
-	op->whole = whole;
-	if (whole)
-		whole->n_parts++;
-	weft_list_push_back(&target->ops, &op->link);
-	return op;
-fail:
-	weft_err_set(WEFT_ERR_NOMEM, "no memory for one-sided access");
-	return NULL;
-}
-
-static void op_end(struct weft_win_op *op)
-{
-	weft_list_remove(&op->link);
-	weft_map_remove(&op->win->ops, op->id);
-	if (op->is_long_acc)
-		op->target->n_long_accs--;
-	if (op->whole) {
-		if (op->err && !op->whole->err)
-			op->whole->err = op->err;
-		whole_put(op->whole);
-	}
-	weft_type_put((struct weft_type *)op->to.type);
-	free(op->staging);
-	free(op);
-}
-
-/* So much of it has come. */
-static void op_answered(struct weft_win_op *op, uint64_t n, int err)
-{
-	if (err && !op->err)
-		op->err = err;
-	op->n_left -= weft_min(n, op->n_left);
-	if (!op->n_left && !op->n_holds)
-		op_end(op);
-}
-
-/* The call that made it lets go; with an error nothing is due. */
-static void op_begun(struct weft_win_op *op, int err)
-{
-	op->n_holds--;
-	op_answered(op, err ? op->n_left : 0, err);
-}
-
-static void note_fault(
-	struct weft_win_target *target, int err, const void *text, size_t len)
-{
-	if (target->err)
-		return;
-	target->err = err;
-	len = weft_min(len, sizeof(target->why) - 1);
-	memcpy(target->why, text, len);
-	target->why[len] = 0;
-}
-
-void weft_win_am_forget(struct weft_win_target *target, int err)
-{
-	const char *why =
-		"has failed, and with it what it had not yet answered";
-
-	if (!weft_list_is_empty(&target->ops))
-		note_fault(target, err, why, strlen(why));
-	weft_list_for_each(link, next, &target->ops)
-	{
-		struct weft_win_op *op =
-			weft_container_of(link, struct weft_win_op, link);
-
-		op_answered(op, op->n_left, err);
-	}
-}
-
-/* What the target refused, once. */
-static int target_fault(
-	const struct weft_win *win, struct weft_win_target *target)
-{
-	int err = target->err;
-
-	target->err = 0;
-	return err ? weft_err_set(err, "rank %u of window \"%s\": %s",
-			     target->rank, win->name, target->why)
-		   : 0;
-}
-
-/* Waits for the answers to what has numbers up to this one. */
-static int wait_answers(struct weft_win *win, struct weft_win_target *target,
-	uint64_t number, enum weft_wire_win_kind kind)
-{
-	static const char *const what_names[] = {
-		[WEFT_WIRE_WIN_LOCK] = "MPI_Win_lock",
-		[WEFT_WIRE_WIN_UNLOCK] = "MPI_Win_unlock",
-		[WEFT_WIRE_WIN_ASK] = "MPI_Win_flush",
-	};
-	struct weft_win_wait wait = { .win = win,
-		.target = target,
-		.what = what_names[kind],
-		.is_lock = kind == WEFT_WIRE_WIN_LOCK };
-	int err = 0;
-
-	while (!err && !weft_list_is_empty(&target->ops)) {
-		const struct weft_win_op *first = weft_container_of(
-			target->ops.next, struct weft_win_op, link);
-
-		if (first->number > number)
-			break;
-		err = weft_win_wait_round(&wait);
-	}
-	return err ? err : target_fault(win, target);
-}
-
 /* --- sending ------------------------------------------------------- */
 
 struct batch {
@@ -260,7 +96,7 @@ static uint8_t *batch_add(
 	return at + REC_LEN;
 }
 
-static int send_one(struct weft_win *win, struct weft_win_target *target,
+int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_wire_win *rec)
 {
 	struct batch batch = { .win = win, .target = target };
@@ -281,7 +117,7 @@ static int send_last(struct batch *batch)
 
 	if (!weft_list_is_empty(&target->ops) || !batch->len)
 		return batch_send(batch);
-	op = op_new(batch->win, target, NULL, 1);
+	op = weft_win_op_new(batch->win, target, NULL, 1);
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	rec.id = op->id;
@@ -289,7 +125,7 @@ static int send_last(struct batch *batch)
 	target->is_touched = false;
 	if (!err)
 		err = batch_send(batch);
-	op_begun(op, err);
+	weft_win_op_begun(op, err);
 	return err;
 }
 
@@ -303,7 +139,7 @@ int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
 
 	weft_vci_lock(vci);
 	if (is_answered) {
-		op = op_new(win, target, NULL, 1);
+		op = weft_win_op_new(win, target, NULL, 1);
 		err = op ? 0 : WEFT_ERR_NOMEM;
 	}
 	if (op) {
@@ -311,11 +147,11 @@ int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
 		target->is_touched = false;
 	}
 	if (!err)
-		err = send_one(win, target, &rec);
+		err = weft_win_am_send(win, target, &rec);
 	if (op)
-		op_begun(op, err);
+		weft_win_op_begun(op, err);
 	if (!err && is_answered)
-		err = wait_answers(win, target, target->n_ops, kind);
+		err = weft_win_op_wait(win, target, kind);
 	weft_vci_unlock(vci);
 	return err;
 }
@@ -324,15 +160,18 @@ int weft_win_am_flush(
 	struct weft_win *win, struct weft_win_target *target, bool is_local)
 {
 	struct weft_vci *vci = win->comm->vci;
-	int err;
+	int err, rma_err;
 
-	if (!is_local && target->is_touched)
-		return weft_win_am_call(
-			win, target, WEFT_WIRE_WIN_ASK, 0, true);
 	weft_vci_lock(vci);
-	err = wait_answers(win, target, target->n_ops, WEFT_WIRE_WIN_ASK);
-	weft_vci_unlock(vci);
-	return err;
+	rma_err = weft_win_rma_flush(win, target);
+	if (!is_local && target->is_touched) {
+		weft_vci_unlock(vci);
+		err = weft_win_am_call(win, target, WEFT_WIRE_WIN_ASK, 0, true);
+	} else {
+		err = weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK);
+		weft_vci_unlock(vci);
+	}
+	return rma_err ? rma_err : err;
 }
 
 /* --- long data ----------------------------------------------------- */
@@ -343,7 +182,7 @@ static struct weft_msg origin_message(
 	return (struct weft_msg){ .comm = op->win->comm,
 		.buf = buf,
 		.count = (int64_t)len,
-		.type = byte_type(),
+		.type = weft_win_byte_type(),
 		.rank = (int32_t)op->target->rank,
 		.tag = (int32_t)(op->id % TAGS),
 		.ctx_offset = WEFT_CTX_OFFSET_P2P,
@@ -367,12 +206,9 @@ static void long_came(void *arg, struct weft_req *req)
 	struct weft_win_op *op = arg;
 	int err = req->status.err;
 
-	if (!err && op->staging && op->to.type)
-		weft_unpack(op->to.type, op->to.count, op->to.buf, op->pos,
-			op->staging, op->len);
 	weft_req_put(req);
 	op->n_holds--;
-	op_answered(op, 1, err);
+	weft_win_op_answered(op, 1, err);
 }
 
 static int long_recv(struct weft_win_op *op, void *buf, size_t len)
@@ -393,29 +229,11 @@ static int long_recv(struct weft_win_op *op, void *buf, size_t len)
 	return 0;
 }
 
-/* The bytes of a stream from pos on, where they lie, or a copy of them. */
-static const char *stream_at(
-	const struct weft_win_buf *from, size_t pos, size_t len, void **staging)
-{
-	if (weft_type_is_run(from->type, from->count))
-		return (const char *)from->buf + from->type->true_lb + pos;
-	*staging = malloc(len);
-	if (*staging)
-		weft_pack(
-			from->type, from->count, from->buf, pos, *staging, len);
-	return *staging;
-}
-
-static int am_no_memory(void)
-{
-	return weft_err_set(WEFT_ERR_NOMEM, "no memory for one-sided access");
-}
-
 static int put_long(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_whole *whole, const struct weft_win_buf *from,
 	struct weft_wire_win *rec)
 {
-	struct weft_win_op *op = op_new(win, target, whole, 1);
+	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
 	const char *data;
 	int err;
 
@@ -423,11 +241,11 @@ static int put_long(struct weft_win *win, struct weft_win_target *target,
 		return WEFT_ERR_NOMEM;
 	rec->kind = WEFT_WIRE_WIN_LONG_PUT;
 	rec->id = op->id;
-	data = stream_at(from, rec->pos, rec->n, &op->staging);
-	err = data ? send_one(win, target, rec) : am_no_memory();
+	data = weft_win_stream_at(from, rec->pos, rec->n, &op->staging);
+	err = data ? weft_win_am_send(win, target, rec) : weft_win_no_memory();
 	if (!err)
 		err = long_send(op, data, rec->n);
-	op_begun(op, err);
+	weft_win_op_begun(op, err);
 	return err;
 }
 
@@ -435,7 +253,7 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_whole *whole, const struct weft_win_buf *to,
 	struct weft_wire_win *rec)
 {
-	struct weft_win_op *op = op_new(win, target, whole, 1);
+	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
 	char *data;
 	int err;
 
@@ -452,25 +270,29 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 		op->to = *to;
 		weft_type_get((struct weft_type *)to->type);
 	}
-	err = data ? send_one(win, target, rec) : am_no_memory();
+	err = data ? weft_win_am_send(win, target, rec) : weft_win_no_memory();
 	if (!err)
 		err = long_recv(op, data, rec->n);
-	op_begun(op, err);
+	weft_win_op_begun(op, err);
 	return err;
 }
 
 /* --- put and get --------------------------------------------------- */
 
-/* Calls fn for each run of the target's bytes, cut where long data is staged.
- */
-typedef int run_fn(struct batch *batch, const struct weft_win_access *access,
-	struct weft_win_whole *whole, struct weft_wire_win *rec, void *arg);
+/* Where runs of bytes go. */
+struct runs {
+	struct batch batch;
+	const struct weft_win_access *access;
+	struct weft_win_whole *whole;
+	struct weft_win_op *op; /* of all short ones that are got */
+};
 
-static int each_run(struct batch *batch, const struct weft_win_access *access,
-	struct weft_win_whole *whole, run_fn *fn, void *arg)
+int weft_win_each_run(
+	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg)
 {
 	const struct weft_win_buf *here = &access->origin;
-	bool is_run = weft_type_is_run(here->type, here->count);
+	size_t max = weft_type_is_run(here->type, here->count) ? SIZE_MAX
+							       : STAGE_MAX;
 	size_t mine = (size_t)(here->type->size * here->count);
 	size_t its = (size_t)(access->type->size * access->count);
 	/* a put may fill less than there is, a get likewise */
@@ -488,10 +310,7 @@ static int each_run(struct batch *batch, const struct weft_win_access *access,
 			int64_t at = (int64_t)(intptr_t)runs[i].iov_base;
 
 			while (left && !err) {
-				size_t len =
-					is_run ? left
-					       : weft_min(left,
-							 (size_t)STAGE_MAX);
+				size_t len = weft_min(left, max);
 				struct weft_wire_win rec = {
 					.disp = access->disp,
 					.at = at,
@@ -499,7 +318,7 @@ static int each_run(struct batch *batch, const struct weft_win_access *access,
 					.pos = pos,
 				};
 
-				err = fn(batch, access, whole, &rec, arg);
+				err = fn(arg, &rec);
 				at += (int64_t)len;
 				pos += len;
 				left -= len;
@@ -509,16 +328,17 @@ static int each_run(struct batch *batch, const struct weft_win_access *access,
 	return err;
 }
 
-static int put_run(struct batch *batch, const struct weft_win_access *access,
-	struct weft_win_whole *whole, struct weft_wire_win *rec, void *arg)
+static int put_run(void *arg, struct weft_wire_win *rec)
 {
-	const struct weft_win_buf *from = &access->origin;
+	struct runs *to = arg;
+	struct batch *batch = &to->batch;
+	const struct weft_win_buf *from = &to->access->origin;
 	size_t left = rec->n;
 	int err = 0;
 
-	(void)arg;
 	if (left >= WEFT_WIN_LONG)
-		return put_long(batch->win, batch->target, whole, from, rec);
+		return put_long(
+			batch->win, batch->target, to->whole, from, rec);
 	rec->kind = WEFT_WIRE_WIN_PUT;
 	batch->target->is_touched = true;
 	while (left && !err) {
@@ -537,82 +357,82 @@ static int put_run(struct batch *batch, const struct weft_win_access *access,
 	return err;
 }
 
-/* Gives the request out, if one is wanted, and ends the call's own part. */
-static int whole_begun(struct weft_win *win, struct weft_win_whole *whole,
-	struct weft_req **req_out, int err)
+static int put_runs(struct runs *to)
 {
-	if (req_out && !err) {
-		whole->req = weft_win_req_new(win);
-		if (whole->req)
-			*req_out = weft_req_get(whole->req);
-		else
-			err = am_no_memory();
-	}
-	whole_put(whole);
-	return err;
+	int err = weft_win_each_run(to->access, put_run, to);
+
+	return err ? err : send_last(&to->batch);
 }
 
-int weft_win_am_put(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, struct weft_req **req_out)
+static int get_run(void *arg, struct weft_wire_win *rec)
 {
-	struct batch batch = { .win = win, .target = target };
-	struct weft_win_whole *whole;
-	int err;
-
-	weft_vci_lock(win->comm->vci);
-	whole = whole_new(req_out);
-	err = whole ? each_run(&batch, access, whole, put_run, NULL)
-		    : am_no_memory();
-	if (!err)
-		err = send_last(&batch);
-	if (whole)
-		err = whole_begun(win, whole, req_out, err);
-	weft_vci_unlock(win->comm->vci);
-	return err;
-}
-
-static int get_run(struct batch *batch, const struct weft_win_access *access,
-	struct weft_win_whole *whole, struct weft_wire_win *rec, void *arg)
-{
-	struct weft_win_op **op = arg; /* of all short ones */
+	struct runs *from = arg;
+	struct batch *batch = &from->batch;
+	const struct weft_win_buf *to = &from->access->origin;
 	int err = 0;
 
 	if (rec->n >= WEFT_WIN_LONG)
 		return get_long(
-			batch->win, batch->target, whole, &access->origin, rec);
-	if (!*op) {
-		*op = op_new(batch->win, batch->target, whole, 0);
-		if (!*op)
+			batch->win, batch->target, from->whole, to, rec);
+	if (!from->op) {
+		from->op = weft_win_op_new(
+			batch->win, batch->target, from->whole, 0);
+		if (!from->op)
 			return WEFT_ERR_NOMEM;
-		(*op)->to = access->origin;
-		weft_type_get((struct weft_type *)access->origin.type);
+		from->op->to = *to;
+		weft_type_get((struct weft_type *)to->type);
 	}
 	rec->kind = WEFT_WIRE_WIN_GET;
-	rec->id = (*op)->id;
+	rec->id = from->op->id;
 	batch->target->is_touched = false; /* what comes back tells */
-	(*op)->n_left += rec->n;
+	from->op->n_left += rec->n;
 	batch_add(batch, rec, &err);
 	return err;
 }
 
-int weft_win_am_get(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, struct weft_req **req_out)
+static int get_runs(struct runs *from)
 {
-	struct batch batch = { .win = win, .target = target };
-	struct weft_win_op *op = NULL;
+	int err = weft_win_each_run(from->access, get_run, from);
+
+	if (!err)
+		err = batch_send(&from->batch);
+	if (from->op)
+		weft_win_op_begun(from->op, err);
+	return err;
+}
+
+static int move_runs(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_win_whole *whole,
+	bool is_put)
+{
+	struct runs runs = { .access = access, .whole = whole };
+	bool is_reached = false;
+	int err = 0;
+
+	if (win->uses_rma && weft_win_rma_suits(access))
+		err = weft_win_rma_reach(win, target, &is_reached);
+	if (err || is_reached)
+		return err ? err
+			   : weft_win_rma_move(
+				     win, target, access, whole, is_put);
+	runs.batch.win = win;
+	runs.batch.target = target;
+	return is_put ? put_runs(&runs) : get_runs(&runs);
+}
+
+int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, bool is_put,
+	struct weft_req **req_out)
+{
 	struct weft_win_whole *whole;
 	int err;
 
 	weft_vci_lock(win->comm->vci);
-	whole = whole_new(req_out);
-	err = whole ? each_run(&batch, access, whole, get_run, &op)
-		    : am_no_memory();
-	if (!err)
-		err = batch_send(&batch);
-	if (op)
-		op_begun(op, err);
+	whole = weft_win_whole_new(req_out);
+	err = whole ? move_runs(win, target, access, whole, is_put)
+		    : weft_win_no_memory();
 	if (whole)
-		err = whole_begun(win, whole, req_out, err);
+		err = weft_win_whole_begun(win, whole, req_out, err);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }
@@ -670,7 +490,7 @@ static int acc_long(struct acc *acc, int64_t disp, int64_t n)
 		err = wait_long_accs(win, target);
 	if (err)
 		return err;
-	op = op_new(win, target, acc->whole, acc->is_fetching ? 2 : 1);
+	op = weft_win_op_new(win, target, acc->whole, acc->is_fetching ? 2 : 1);
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	op->is_long_acc = true;
@@ -679,12 +499,12 @@ static int acc_long(struct acc *acc, int64_t disp, int64_t n)
 	rec.id = op->id;
 	if (acc->is_fetching)
 		rec.op |= WEFT_WIRE_WIN_FETCHES;
-	err = send_one(win, target, &rec);
+	err = weft_win_am_send(win, target, &rec);
 	if (!err && acc->in)
 		err = long_send(op, acc->in + rec.pos, len);
 	if (!err && acc->is_fetching)
 		err = long_recv(op, acc->whole->old + rec.pos, len);
-	op_begun(op, err);
+	weft_win_op_begun(op, err);
 	return err;
 }
 
@@ -699,7 +519,7 @@ static int acc_short(struct acc *acc, int64_t disp, int64_t n)
 	rec.len = acc->in ? (uint32_t)len : 0;
 	acc->batch.target->is_touched = !acc->is_fetching;
 	if (acc->is_fetching && !acc->op) {
-		acc->op = op_new(
+		acc->op = weft_win_op_new(
 			acc->batch.win, acc->batch.target, acc->whole, 0);
 		if (!acc->op)
 			return WEFT_ERR_NOMEM;
@@ -751,7 +571,7 @@ static int acc_prepare(struct acc *acc)
 		acc->in = weft_win_array(
 			&access->origin, acc->basic, acc->n, &whole->in);
 		if (!acc->in && acc->n)
-			return am_no_memory();
+			return weft_win_no_memory();
 	}
 	if (!acc->is_fetching)
 		return 0;
@@ -760,7 +580,7 @@ static int acc_prepare(struct acc *acc)
 	whole->result = access->result;
 	weft_type_get((struct weft_type *)access->result.type);
 	whole->old = calloc((size_t)(acc->n * acc->basic->extent) + 1, 1);
-	return whole->old ? 0 : am_no_memory();
+	return whole->old ? 0 : weft_win_no_memory();
 }
 
 static int acc_begin(struct acc *acc)
@@ -787,12 +607,12 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	int err;
 
 	weft_vci_lock(win->comm->vci);
-	acc.whole = whole_new(req_out);
-	err = acc.whole ? acc_begin(&acc) : am_no_memory();
+	acc.whole = weft_win_whole_new(req_out);
+	err = acc.whole ? acc_begin(&acc) : weft_win_no_memory();
 	if (acc.op)
-		op_begun(acc.op, err);
+		weft_win_op_begun(acc.op, err);
 	if (acc.whole)
-		err = whole_begun(win, acc.whole, req_out, err);
+		err = weft_win_whole_begun(win, acc.whole, req_out, err);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }
@@ -814,10 +634,10 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 	int err;
 
 	weft_vci_lock(win->comm->vci);
-	whole = whole_new(NULL);
-	err = whole ? wait_long_accs(win, target) : am_no_memory();
+	whole = weft_win_whole_new(NULL);
+	err = whole ? wait_long_accs(win, target) : weft_win_no_memory();
 	if (!err)
-		op = op_new(win, target, whole, len);
+		op = weft_win_op_new(win, target, whole, len);
 	if (op) {
 		op->to = access->result;
 		weft_type_get((struct weft_type *)access->result.type);
@@ -827,12 +647,12 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 		memcpy(data, access->compare, len);
 		memcpy(data + len, access->origin.buf, len);
 		err = batch_send(&batch);
-		op_begun(op, err);
+		weft_win_op_begun(op, err);
 	} else if (!err) {
 		err = WEFT_ERR_NOMEM;
 	}
 	if (whole)
-		whole_put(whole);
+		weft_win_whole_put(whole);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }
@@ -875,11 +695,11 @@ static bool win_take_reply(struct weft_win *win, struct weft_win_target *target,
 	if (rec->id && (!op || op->target != target))
 		return false;
 	if (rec->err > WEFT_ERR_FIRST_ && rec->err < 0)
-		note_fault(target, rec->err, data, rec->len);
+		weft_win_op_refused(target, rec->err, data, rec->len);
 	else if (rec->err || !op || !take_data(op, rec, data))
 		return false;
 	if (op)
-		op_answered(op, rec->n, rec->err);
+		weft_win_op_answered(op, rec->n, rec->err);
 	return true;
 }
 

@@ -82,8 +82,11 @@ void weft_win_targets_free(struct weft_win *win)
 	for (uint32_t page = 0; win->targets && page * WEFT_WIN_PAGE < n;
 		page++) {
 		for (uint32_t i = 0; win->targets[page] && i < WEFT_WIN_PAGE;
-			i++)
+			i++) {
+			if (win->targets[page][i])
+				free(win->targets[page][i]->remote);
 			free(win->targets[page][i]);
+		}
 		free(win->targets[page]);
 	}
 	free(win->targets);
@@ -138,7 +141,9 @@ int weft_win_target_range(const struct weft_win *win,
 	int64_t at, first, len, start;
 
 	(void)win;
-	if (!target->is_known) { /* it looks itself */
+	/* pairs with the release in win_rma.c */
+	if (!__atomic_load_n(&target->is_known, __ATOMIC_ACQUIRE)) {
+		/* it looks itself */
 		*at_out = 0;
 		return 0;
 	}

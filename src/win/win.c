@@ -56,8 +56,9 @@ static void win_detach(struct weft_win *win)
 		}
 		target = weft_win_target_at(win, i);
 		if (target)
-			weft_win_am_forget(target, WEFT_ERR_WIN);
+			weft_win_op_forget(target, WEFT_ERR_WIN, true);
 	}
+	weft_win_rma_leave(win);
 	if (win->progress)
 		weft_progress_thread_remove(win->progress);
 }
@@ -242,6 +243,8 @@ static int win_exchange(
 		err = weft_win_memory_reach(win, records);
 		if (config->flavor == WEFT_WIN_SHARED)
 			err = win_share(win, config, records);
+		else
+			weft_win_rma_open(win);
 		if (!err)
 			err = win_helped(win);
 		err = win_agree(win, err, &fd);

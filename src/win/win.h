@@ -28,6 +28,7 @@
 #include "core/comm.h"
 #include "dt/redop.h"
 #include "dt/type.h"
+#include "rma/rma.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,12 +102,14 @@ struct weft_win {
 	bool is_nocheck;  /* LOCK_ALL without locks */
 	bool has_remote;  /* some member is reached by messages */
 	bool is_uniform;  /* all have my size and displacement unit */
+	bool uses_rma;	  /* the fabric puts and gets by itself where it can */
 	uint32_t n_locks; /* LOCK: targets locked */
 	_Atomic uint32_t n_flushes;
 	struct weft_spin spin;
 	struct weft_group *started, *posted; /* NULL outside their epochs */
 	struct weft_win_memory *memory;
-	struct weft_win_state *state; /* mine, that others of the node see */
+	struct weft_rma_region region; /* my memory, for the fabric */
+	struct weft_win_state *state;  /* mine, that others of the node see */
 	struct weft_progress_user *progress; /* NULL: none is needed */
 	struct weft_win_queue *queue; /* who waits for my lock by message */
 	struct weft_link arrivals; /* long data on its way here; VCI's lock */
@@ -120,6 +123,9 @@ extern struct weft_table weft_wins;
 
 /* Installs the handlers; called when a VCI opens. */
 void weft_win_open(struct weft_vci *vci);
+
+/* The process ends: closes the RMA domain, OpenSHMEM's too. */
+void weft_win_rma_close(void);
 
 /* Collective over comm, an intracommunicator; all fail or none.
  * WEFT_ERR_RMA_SHARED where SHARED is asked for and the members share no

@@ -149,6 +149,17 @@ static bool do_get(const struct incoming *in)
 	return true;
 }
 
+static bool do_region(const struct incoming *in)
+{
+	struct weft_wire_win_region region;
+
+	if (in->rec.len || !in->rec.id)
+		return false;
+	weft_win_rma_describe(in->win, &region);
+	answer(in, 0, sizeof(region), 0, &region, sizeof(region));
+	return true;
+}
+
 /* The elements are predefined, the operation fits them, and so many bytes are
  * no nonsense. */
 static bool is_sound_update(const struct weft_wire_win *rec,
@@ -600,7 +611,7 @@ static void win_on_failed(struct weft_peer *peer)
 			target = weft_win_target_at(comm->win, (uint32_t)rank);
 		if (!target)
 			continue;
-		weft_win_am_forget(target, peer->err);
+		weft_win_op_forget(target, peer->err, false);
 		release_failed(comm->win, target);
 	}
 }
@@ -630,6 +641,8 @@ static bool carry_out_one(struct incoming *in)
 			return false;
 		answer(in, 0, 1, 0, "", 0);
 		return true;
+	case WEFT_WIRE_WIN_REGION:
+		return do_region(in);
 	case WEFT_WIRE_WIN_LOCK:
 		return do_lock(in);
 	case WEFT_WIRE_WIN_UNLOCK:

@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/op.h"
 #include "transport/vci.h"
 #include "win/win.h"
 
@@ -75,7 +76,8 @@ struct weft_win_target {
 	uint64_t n_ops;	      /* so far */
 	uint32_t n_long_accs; /* of these: accumulates not yet done */
 	bool is_touched;      /* something was sent since it was last asked */
-	int err;	      /* what it refused, not yet reported */
+	struct weft_win_remote *remote; /* owned; NULL: was never asked for */
+	int err;			/* what it refused, not yet reported */
 	char why[160];
 	uint32_t n_posts;     /* came from it, not yet used by a start */
 	uint32_t n_completes; /* likewise, by a wait */
@@ -86,7 +88,7 @@ struct weft_win_target {
 enum { WEFT_WIN_AM_MAX = 3584, WEFT_WIN_LONG = 8192 };
 
 /* What an access by messages consists of: it is done when all its parts are.
- * Created by am_origin.c, destroyed with its last part. VCI's lock. */
+ * Created by win_op.c, destroyed with its last part. VCI's lock. */
 struct weft_win_whole {
 	uint32_t n_parts;
 	int err;
@@ -101,7 +103,7 @@ struct weft_win_whole {
 /* An answer that is due: a part of an access, or a question. VCI's lock. */
 struct weft_win_op {
 	struct weft_link link; /* in its target's ops */
-	struct weft_win *win;
+	struct weft_win *win;  /* NULL: it outlived its window */
 	struct weft_win_target *target;
 	struct weft_win_whole *whole; /* NULL: a question */
 	uint64_t id;
@@ -111,6 +113,8 @@ struct weft_win_op {
 			     receive of its data */
 	int err;
 	bool is_long_acc;
+	bool is_rma; /* posted to the fabric, which always tells */
+	struct weft_op rma;
 	struct weft_win_buf to; /* where bytes go; type NULL: to whole->old */
 	void *staging;		/* owned */
 	size_t pos, len;	/* of what comes to it in the whole access */
@@ -219,10 +223,9 @@ void weft_win_queue_free(struct weft_win *win);
 void weft_win_arrivals_forget(struct weft_win *win);
 
 /* am_origin.c: the origin's side */
-int weft_win_am_put(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, struct weft_req **req_out);
-int weft_win_am_get(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, struct weft_req **req_out);
+int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, bool is_put,
+	struct weft_req **req_out);
 int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out);
 int weft_win_am_compare_and_swap(struct weft_win *win,
@@ -236,8 +239,64 @@ int weft_win_am_flush(
 	struct weft_win *win, struct weft_win_target *target, bool is_local);
 void weft_win_on_reply(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len);
-/* Ends all that is due with an error. VCI's lock held. */
-void weft_win_am_forget(struct weft_win_target *target, int err);
+/* A record, at once. VCI's lock held, given up meanwhile, here and below. */
+int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_wire_win *rec);
+/* Calls fn for each run of the target's bytes (at, n, pos of a record), cut
+ * where the origin's have holes and are long. */
+typedef int weft_win_run_fn(void *arg, struct weft_wire_win *rec);
+int weft_win_each_run(
+	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg);
+
+/* win_op.c: what is due. All with the VCI's lock held. */
+struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out);
+/* One part is done. */
+void weft_win_whole_put(struct weft_win_whole *whole);
+/* Gives the request out, if one is wanted, and ends the call's own part. */
+int weft_win_whole_begun(struct weft_win *win, struct weft_win_whole *whole,
+	struct weft_req **req_out, int err);
+/* n_left: answers due. Held until weft_win_op_begun(). */
+struct weft_win_op *weft_win_op_new(struct weft_win *win,
+	struct weft_win_target *target, struct weft_win_whole *whole,
+	uint64_t n_left);
+/* The call that made it lets go; with an error nothing is due. */
+void weft_win_op_begun(struct weft_win_op *op, int err);
+/* So much of it has come. */
+void weft_win_op_answered(struct weft_win_op *op, uint64_t n, int err);
+/* Waits for all that is due now, and says what the target refused. kind: LOCK,
+ * UNLOCK or ASK, which is a flush. */
+int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
+	enum weft_wire_win_kind kind);
+/* It refused something: the first is told by the next wait. */
+void weft_win_op_refused(
+	struct weft_win_target *target, int err, const void *text, size_t len);
+/* Ends all that is due with an error; what somebody else still has is without
+ * its window from now on if that goes as well. */
+void weft_win_op_forget(struct weft_win_target *target, int err, bool is_gone);
+/* The bytes of a stream from pos on, where they lie, or a copy of them. */
+const char *weft_win_stream_at(const struct weft_win_buf *from, size_t pos,
+	size_t len, void **staging);
+struct weft_type *weft_win_byte_type(void);
+int weft_win_no_memory(void);
+
+/* win_rma.c: what the fabric does without the target's CPU. Where it cannot,
+ * messages do: that is no error. No VCI's lock held. */
+void weft_win_rma_open(struct weft_win *win);
+/* Nobody accesses the window any more. VCI's lock held, here and below. */
+void weft_win_rma_leave(struct weft_win *win);
+void weft_win_rma_describe(
+	const struct weft_win *win, struct weft_wire_win_region *out);
+/* Whether the fabric leads to a member of a window that uses it: asks once. */
+int weft_win_rma_reach(
+	struct weft_win *win, struct weft_win_target *target, bool *is_reached);
+/* Then: true for what is better done by it, */
+bool weft_win_rma_suits(const struct weft_win_access *access);
+/* and that, as one part of whole. */
+int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_win_whole *whole,
+	bool is_put);
+/* What completes unseen is done on return. */
+int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target);
 
 /* win_wait.c: a loop that waits; VCI's lock held. target NULL: any member. Not
  * 0 when it is to end with that error. */

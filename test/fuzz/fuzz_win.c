@@ -197,9 +197,9 @@ static int ask(struct weft_win_target *target, uint8_t how)
 
 	switch (how / 8 % 4) {
 	case 0:
-		return weft_win_am_put(w.win, target, &access, NULL);
+		return weft_win_am_move(w.win, target, &access, true, NULL);
 	case 1:
-		return weft_win_am_get(w.win, target, &access, NULL);
+		return weft_win_am_move(w.win, target, &access, false, NULL);
 	case 2:
 		access.result =
 			(struct weft_win_buf){ w.there, how % 8, words };

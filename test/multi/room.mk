@@ -106,6 +106,7 @@ multi_programs += test/multi/world_life
 multi_programs += test/multi/win_died
 multi_programs += test/multi/win_epochs
 multi_programs += test/multi/win_left
+multi_programs += test/multi/win_rma
 multi_programs += test/multi/win_misuse
 multi_programs += test/multi/win_objects
 multi_programs += test/multi/win_ops

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_rma: puts and gets that the fabric carries out by itself
+ *
+ * Where it does so without the target's CPU, a window's memory is exposed in
+ * the process's RMA domain when the window is made. The first access to a
+ * member asks it by message where its memory is for the fabric. Locks,
+ * notices and all that updates go by message as elsewhere.
+ *
+ * One endpoint serves all windows; the default VCI's lock guards it. What it
+ * has under way is due like the answer to a message (win_op.c). A short put
+ * that is not the first since a flush completes unseen; an empty one follows
+ * them at the next flush, and when that is done, so are they. */
+#include "win/win_priv.h"
+
+#include "base/err.h"
+#include "core/comm.h"
+#include "dt/pack.h"
+#include "net/rma_ep.h"
+#include "rma/rma_fabric.h"
+#include "transport/proc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LATE_POLLS = 64,
+	RUNS = 64,     /* each an operation of its own; more by messages, */
+	RUN_LEN = 512, /* unless they are long */
+};
+
+/* Where a member's memory is for the fabric. */
+struct weft_win_remote {
+	struct weft_wire_win_region region; /* what it tells */
+	uint64_t ask; /* id of the question; 0: has been answered */
+	bool is_reached;
+	bool is_used;	 /* by a put since the last flush */
+	bool is_written; /* by puts that complete unseen; when n_faults was: */
+	uint32_t n_faults;
+	struct weft_rma_ep_target at;
+};
+
+/* VCI's lock. */
+static struct {
+	struct weft_rma_ep *ep;
+	struct weft_progress_hook hook; /* polls it while windows use it */
+	uint32_t n_windows;
+	uint32_t n_faults; /* of puts that complete unseen */
+	char why[160];	   /* the last one */
+} win_rma;
+
+/* --- a window's part ----------------------------------------------- */
+
+static void win_rma_poll(struct weft_progress_hook *hook)
+{
+	struct weft_rma_ep *ep = win_rma.ep;
+
+	(void)hook;
+	weft_rma_ep_poll(ep);
+	if (weft_likely(!ep->err))
+		return;
+	snprintf(win_rma.why, sizeof(win_rma.why), "%s",
+		weft_err_detail_peek(ep->err));
+	win_rma.n_faults++;
+	ep->err = 0;
+}
+
+/* Some member is on another node, and the fabric is one for it. */
+static bool wants_rma(const struct weft_win *win)
+{
+	const struct weft_vci *vci = win->comm->vci;
+
+	if (vci != &weft_proc.vci || !vci->net || !vci->net->plan.has_rdma ||
+		win->flavor == WEFT_WIN_DYNAMIC)
+		return false;
+	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++)
+		if (!weft_win_target_at(win, i))
+			return true;
+	return false;
+}
+
+static int win_rma_begin(struct weft_win *win)
+{
+	struct weft_vci *vci = win->comm->vci;
+	struct weft_rma_domain *domain;
+	int err = weft_rma_fabric_open(&domain);
+
+	if (err)
+		return err;
+	weft_vci_lock(vci);
+	if (!win_rma.ep)
+		err = weft_rma_ep_open(domain, &win_rma.ep);
+	if (err) {
+		weft_rma_fabric_release();
+	} else if (!win_rma.n_windows++) {
+		win_rma.hook.run = win_rma_poll;
+		weft_list_push_back(&vci->hooks, &win_rma.hook.link);
+	}
+	win->uses_rma = !err;
+	weft_vci_unlock(vci);
+	return err;
+}
+
+void weft_win_rma_open(struct weft_win *win)
+{
+	struct weft_rma_region *region = &win->region;
+	int err;
+
+	if (!wants_rma(win))
+		return;
+	err = win_rma_begin(win);
+	if (!err && win->size) {
+		region->base = win->base;
+		region->len = win->size;
+		err = weft_rma_fabric_expose(region);
+	}
+	if (err)
+		weft_log_info("WIN-RMA",
+			"%s; other nodes reach this memory by messages",
+			weft_err_detail_peek(err));
+}
+
+void weft_win_rma_leave(struct weft_win *win)
+{
+	if (!win->uses_rma)
+		return;
+	weft_rma_fabric_withdraw(&win->region);
+	if (!--win_rma.n_windows)
+		weft_list_remove(&win_rma.hook.link);
+	weft_rma_fabric_release();
+	win->uses_rma = false;
+}
+
+void weft_win_rma_close(void)
+{
+	weft_rma_ep_close(win_rma.ep);
+	win_rma.ep = NULL;
+	weft_rma_fabric_close();
+}
+
+/* --- where a member's memory is ------------------------------------ */
+
+static_assert(
+	sizeof(((struct weft_wire_win_region *)0)->name) == WEFT_NET_NAME_MAX,
+	"a name fits");
+
+void weft_win_rma_describe(
+	const struct weft_win *win, struct weft_wire_win_region *out)
+{
+	size_t len = sizeof(out->name);
+
+	memset(out, 0, sizeof(*out));
+	out->size = win->size;
+	out->disp_unit = win->disp_unit;
+	if (!win->region.mr || weft_rma_fabric_name(out->name, &len))
+		return;
+	out->remote = win->region.remote;
+	out->key = win->region.key;
+	out->name_len = (uint32_t)len;
+}
+
+static int ask_region(struct weft_win *win, struct weft_win_target *target,
+	struct weft_win_remote *remote)
+{
+	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_REGION };
+	struct weft_win_whole *whole = weft_win_whole_new(NULL);
+	struct weft_win_op *op = NULL;
+	int err = WEFT_ERR_NOMEM;
+
+	if (whole)
+		op = weft_win_op_new(
+			win, target, whole, sizeof(remote->region));
+	if (op) {
+		op->to = (struct weft_win_buf){ &remote->region,
+			sizeof(remote->region), weft_win_byte_type() };
+		rec.id = remote->ask = op->id;
+		err = weft_win_am_send(win, target, &rec);
+		weft_win_op_begun(op, err);
+	}
+	if (whole)
+		weft_win_whole_put(whole);
+	return err;
+}
+
+/* What it told is believed no more than to be refused by its own side. */
+static void take_region(struct weft_win *win, struct weft_win_target *target,
+	struct weft_win_remote *remote)
+{
+	const struct weft_wire_win_region *region = &remote->region;
+	int err;
+
+	remote->ask = 0;
+	if (region->disp_unit <= 0 || region->size > INT64_MAX ||
+		region->name_len > sizeof(region->name))
+		return;
+	if (!target->is_known) {
+		target->size = region->size;
+		target->disp_unit = region->disp_unit;
+		/* pairs with the acquire in weft_win_target_range() */
+		__atomic_store_n(&target->is_known, true, __ATOMIC_RELEASE);
+	}
+	if (!region->name_len)
+		return;
+	err = weft_rma_fabric_peer(
+		weft_group_proc(win->comm->group, target->rank), region->name,
+		region->name_len, &remote->at.addr);
+	if (err)
+		weft_log_info("WIN-RMA",
+			"%s; rank %u of window \"%s\" is reached by messages",
+			weft_err_detail_peek(err), target->rank, win->name);
+	remote->at.remote = region->remote;
+	remote->at.key = region->key;
+	remote->is_reached = !err;
+}
+
+int weft_win_rma_reach(
+	struct weft_win *win, struct weft_win_target *target, bool *is_reached)
+{
+	struct weft_win_wait wait = {
+		.win = win, .target = target, .what = "an access"
+	};
+	struct weft_win_remote *remote = target->remote;
+	int err = 0;
+
+	if (weft_unlikely(!remote)) {
+		remote = target->remote = calloc(1, sizeof(*remote));
+		if (!remote)
+			return weft_win_no_memory();
+		err = ask_region(win, target, remote);
+	}
+	while (!err && remote->ask && weft_map_get(&win->ops, remote->ask))
+		err = weft_win_wait_round(&wait);
+	if (!err && remote->ask)
+		take_region(win, target, remote);
+	*is_reached = remote->is_reached;
+	return err;
+}
+
+/* --- posts --------------------------------------------------------- */
+
+static void win_rma_done(struct weft_op *done, int err, size_t len)
+{
+	struct weft_win_op *op =
+		weft_container_of(done, struct weft_win_op, rma);
+	const char *why = weft_err_detail_peek(err);
+
+	(void)len;
+	if (err && op->win)
+		weft_win_op_refused(op->target, err, why, strlen(why));
+	weft_win_op_answered(op, 1, err);
+}
+
+static struct weft_win_op *fabric_op(struct weft_win *win,
+	struct weft_win_target *target, struct weft_win_whole *whole)
+{
+	struct weft_win_op *op = weft_win_op_new(win, target, whole, 0);
+
+	if (op) {
+		op->is_rma = true;
+		op->rma.done = win_rma_done;
+	}
+	return op;
+}
+
+/* What was posted stays due. */
+static void rma_begun(struct weft_win_op *op, int err)
+{
+	if (!op->err)
+		op->err = err;
+	weft_win_op_begun(op, 0);
+}
+
+/* op NULL: completes unseen. */
+static int rma_post(struct weft_win *win, struct weft_win_target *target,
+	bool is_put, uint64_t at, char *buf, size_t len, uint64_t flags,
+	struct weft_win_op *op)
+{
+	struct weft_win_wait wait = {
+		.win = win, .target = target, .what = "an access"
+	};
+	struct weft_rma_ep_target to = target->remote->at;
+	struct weft_op *done = op ? &op->rma : NULL;
+	int err;
+
+	to.remote += at;
+	do {
+		err = is_put ? weft_rma_ep_write(
+				       win_rma.ep, &to, buf, len, flags, done)
+			     : weft_rma_ep_read(
+				       win_rma.ep, &to, buf, len, flags, done);
+		if (!err && op)
+			op->n_left++;
+		if (err == WEFT_AGAIN) {
+			int wait_err = weft_win_wait_round(&wait);
+
+			err = wait_err ? wait_err : err;
+		}
+	} while (err == WEFT_AGAIN);
+	return err;
+}
+
+/* --- put and get --------------------------------------------------- */
+
+struct move {
+	struct weft_win *win;
+	struct weft_win_target *target;
+	struct weft_win_whole *whole;
+	bool is_put;
+	uint64_t at; /* of the access, from the window's base */
+	char *data;  /* the origin's bytes in a row */
+	struct weft_win_op *op;
+};
+
+/* A short put that goes behind others is copied and completes unseen. */
+static int post_run(struct move *m, uint64_t at, char *data, size_t len)
+{
+	const struct weft_plan *plan = &win_rma.ep->domain->plan;
+	struct weft_win_remote *remote = m->target->remote;
+	bool is_first = !remote->is_used;
+
+	remote->is_used |= m->is_put;
+	if (m->is_put && !is_first && len <= plan->rma_inject_len) {
+		if (!remote->is_written)
+			remote->n_faults = win_rma.n_faults;
+		remote->is_written = true;
+		return rma_post(m->win, m->target, true, at, data, len,
+			WEFT_RMA_EP_COPY, NULL);
+	}
+	if (!m->op)
+		m->op = fabric_op(m->win, m->target, m->whole);
+	if (!m->op)
+		return WEFT_ERR_NOMEM;
+	return rma_post(m->win, m->target, m->is_put, at, data, len,
+		m->is_put ? plan->deliver_flags : 0, m->op);
+}
+
+static int move_run(void *arg, struct weft_wire_win *rec)
+{
+	struct move *m = arg;
+	size_t max = win_rma.ep->domain->plan.rma_max_len;
+	int err = 0;
+
+	for (size_t done = 0; done < rec->n && !err; done += max)
+		err = post_run(m, m->at + (uint64_t)rec->at + done,
+			m->data + rec->pos + done,
+			weft_min(rec->n - done, max));
+	return err;
+}
+
+bool weft_win_rma_suits(const struct weft_win_access *access)
+{
+	const struct weft_type *type = access->type;
+	struct iovec runs[RUNS];
+	size_t n, bytes;
+
+	if (weft_likely(weft_type_is_run(type, access->count)))
+		return true;
+	weft_type_iov(type, access->count, NULL, 0, runs, RUNS, &n, &bytes);
+	return n < RUNS || bytes >= (size_t)RUNS * RUN_LEN;
+}
+
+/* Where the origin's bytes are not in a row, a copy of them is. */
+static int prepare_move(struct move *m, const struct weft_win_access *access)
+{
+	const struct weft_win_buf *here = &access->origin;
+	size_t len = weft_min((size_t)(here->type->size * here->count),
+		(size_t)(access->type->size * access->count));
+	struct weft_win_op *op;
+
+	if (weft_type_is_run(here->type, here->count)) {
+		m->data = (char *)here->buf + here->type->true_lb;
+		return 0;
+	}
+	op = m->op = fabric_op(m->win, m->target, m->whole);
+	if (op)
+		m->data = op->staging = malloc(len);
+	if (!m->data)
+		return weft_win_no_memory();
+	if (m->is_put) {
+		weft_pack(here->type, here->count, here->buf, 0, m->data, len);
+		return 0;
+	}
+	op->to = *here;
+	op->len = len;
+	weft_type_get((struct weft_type *)here->type);
+	return 0;
+}
+
+int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_win_whole *whole,
+	bool is_put)
+{
+	struct move m = {
+		.win = win, .target = target, .whole = whole, .is_put = is_put
+	};
+	int64_t at;
+	int err = weft_win_target_range(win, target, access, &at);
+
+	if (err || !access->count || !access->type->size)
+		return err;
+	m.at = (uint64_t)at;
+	err = prepare_move(&m, access);
+	if (!err)
+		err = weft_win_each_run(access, move_run, &m);
+	if (m.op)
+		rma_begun(m.op, err);
+	return err;
+}
+
+/* --- completion ---------------------------------------------------- */
+
+int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_win_remote *remote = target->remote;
+	struct weft_win_op *op;
+	int err;
+
+	if (!remote)
+		return 0;
+	remote->is_used = false;
+	if (!remote->is_written)
+		return 0;
+	op = fabric_op(win, target, NULL);
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	remote->is_written = false;
+	err = rma_post(win, target, true, 0, NULL, 0,
+		win_rma.ep->domain->plan.flush_flags, op);
+	rma_begun(op, err);
+	if (!err)
+		err = weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK);
+	/* errors of what completes unseen may come last */
+	for (int i = 0; i < LATE_POLLS && weft_rma_ep_poll(win_rma.ep); i++)
+		;
+	win_rma_poll(NULL);
+	if (err || remote->n_faults == win_rma.n_faults)
+		return err;
+	return weft_err_set(WEFT_ERR_PEER,
+		"puts since the last flush, perhaps to rank %u of window "
+		"\"%s\", may be lost: %s",
+		target->rank, win->name, win_rma.why);
+}

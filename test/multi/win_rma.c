@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_rma: one-sided access to another node that its network card carries out
+ *
+ * Right with any fabric. On the Slingshot stand-in its record also shows which
+ * operations are the card's, with which flags, and that the rest are not. */
+#include "mtest.h"
+
+#include <fcntl.h>
+
+enum { LEN = 4096, LONG = 100000, MANY = 1000 };
+
+static struct {
+	int fd; /* the stand-in's record of this process; -1: there is none */
+	char path[64];
+	int *memory; /* of LEN ints */
+	MPI_Win win;
+} w = { .fd = -1 };
+
+/* Before the provider is loaded. */
+static void record_begin(void)
+{
+	const char *provider = getenv("FI_PROVIDER");
+
+	if (!provider || strcmp(provider, "cxi"))
+		return;
+	snprintf(w.path, sizeof(w.path), "/tmp/win_rma.%d", (int)getpid());
+	w.fd = open(w.path, O_RDONLY | O_CREAT | O_TRUNC, 0600);
+	setenv("CXISTAND_LOG", w.path, 1);
+}
+
+static void record_end(void)
+{
+	if (w.fd < 0)
+		return;
+	close(w.fd);
+	unlink(w.path);
+}
+
+/* One operation of the record, if the line is one: "write 8 DC ". */
+static size_t read_line(const char *line, char *out, size_t room)
+{
+	char call[32], flags[128];
+	const char *at = strstr(line, "flags="), *len = strstr(line, "len=");
+
+	if (sscanf(line, "fi_%31s", call) != 1 || !at || !strstr(line, "key="))
+		return 0;
+	sscanf(at, "flags=%127s", flags);
+	return (size_t)snprintf(out, room, "%.*s %d %s; ",
+		(int)strcspn(call, "m"), call, len ? atoi(len + 4) : -1, flags);
+}
+
+/* What this process had the card do since the last call. */
+static void expect(const char *what, const char *wanted)
+{
+	static char bytes[1 << 16];
+	char got[4096] = "";
+	size_t used = 0;
+	ssize_t n;
+
+	if (w.fd < 0)
+		return;
+	n = read(w.fd, bytes, sizeof(bytes) - 1);
+	bytes[n > 0 ? n : 0] = 0;
+	for (char *line = strtok(bytes, "\n"); line; line = strtok(NULL, "\n"))
+		if (used < sizeof(got))
+			used += read_line(line, got + used, sizeof(got) - used);
+	CHECK(!strcmp(got, wanted), "%s: \"%s\", not \"%s\"", what, got,
+		wanted);
+}
+
+/* ---- rank 0 accesses rank 1 ---- */
+
+static void puts_and_gets(void)
+{
+	int one = 1, got = 0;
+
+	expect("creation", "");
+	OK(MPI_Put(&one, 1, MPI_INT, 1, 0, 1, MPI_INT, w.win));
+	OK(MPI_Win_flush(1, w.win));
+	expect("one put and its flush", "write 4 COMPLETION|DC; ");
+	for (int i = 1; i < 4; i++)
+		OK(MPI_Put(&i, 1, MPI_INT, 1, i, 1, MPI_INT, w.win));
+	OK(MPI_Win_flush(1, w.win));
+	expect("three and theirs",
+		"write 4 COMPLETION|DC; write 4 INJECT; write 4 INJECT; "
+		"write 0 COMPLETION|FENCE|DC; ");
+	OK(MPI_Win_flush(1, w.win));
+	OK(MPI_Win_flush_all(w.win));
+	expect("a flush of nothing", "");
+	OK(MPI_Get(&got, 1, MPI_INT, 1, 3, 1, MPI_INT, w.win));
+	OK(MPI_Win_flush_local(1, w.win));
+	CHECK(got == 3, "the last put is got: %d", got);
+	expect("a get", "read 4 COMPLETION; ");
+}
+
+static void requests(void)
+{
+	int values[LEN / 2], got[LEN / 2];
+	MPI_Request req[2];
+
+	for (int i = 0; i < LEN / 2; i++)
+		values[i] = 7 * i;
+	OK(MPI_Rput(values, LEN / 2, MPI_INT, 1, LEN / 2, LEN / 2, MPI_INT,
+		w.win, &req[0]));
+	OK(MPI_Wait(&req[0], MPI_STATUS_IGNORE));
+	OK(MPI_Win_flush(1, w.win));
+	OK(MPI_Rget(got, LEN / 2, MPI_INT, 1, LEN / 2, LEN / 2, MPI_INT, w.win,
+		&req[1]));
+	OK(MPI_Wait(&req[1], MPI_STATUS_IGNORE));
+	CHECK(!memcmp(values, got, sizeof(got)), "what was put is got");
+	expect("with requests",
+		"write 8192 COMPLETION|DC; read 8192 COMPLETION; ");
+}
+
+/* n of 2n ints, from both ends as such, in the second half. */
+static void strided(int n, const char *put, const char *get)
+{
+	int *from = mtest_alloc(2 * (size_t)n * sizeof(int));
+	int *to = mtest_alloc(2 * (size_t)n * sizeof(int));
+	bool is_right = true;
+	MPI_Datatype type;
+
+	for (int i = 0; i < 2 * n; i++)
+		from[i] = 3 * i + n;
+	memset(to, -1, 2 * (size_t)n * sizeof(int));
+	OK(MPI_Type_vector(n, 1, 2, MPI_INT, &type));
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Put(from, 1, type, 1, LEN / 2, 1, type, w.win));
+	OK(MPI_Win_flush(1, w.win));
+	expect("a strided put", put);
+	OK(MPI_Get(to, 1, type, 1, LEN / 2, 1, type, w.win));
+	OK(MPI_Win_flush(1, w.win));
+	expect("a strided get", get);
+	for (int i = 0; i < 2 * n; i++)
+		is_right &= to[i] == (i % 2 ? -1 : from[i]);
+	CHECK(is_right, "%d strided", n);
+	OK(MPI_Type_free(&type));
+	free(from);
+	free(to);
+}
+
+/* One kind of atomics for an address: the CPU's. */
+static void updates(void)
+{
+	int one = 1, old = -1, two = 2, first = -1;
+
+	OK(MPI_Accumulate(&one, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, w.win));
+	OK(MPI_Fetch_and_op(&one, &old, MPI_INT, 1, 0, MPI_SUM, w.win));
+	OK(MPI_Win_flush(1, w.win));
+	OK(MPI_Compare_and_swap(&one, &two, &first, MPI_INT, 1, 1, w.win));
+	OK(MPI_Win_flush(1, w.win));
+	CHECK(old == 2 && first == 1, "updates come after the puts: %d, %d",
+		old, first);
+	expect("updates", "");
+}
+
+static void outside(void)
+{
+	int one = 1;
+
+	FAILS(MPI_Put(&one, 1, MPI_INT, 1, LEN, 1, MPI_INT, w.win),
+		MPI_ERR_RMA_RANGE);
+	FAILS(MPI_Get(&one, 1, MPI_INT, 1, -1, 1, MPI_INT, w.win),
+		MPI_ERR_RMA_RANGE);
+	OK(MPI_Win_flush(1, w.win));
+	expect("what is outside", "");
+}
+
+static void at_origin(void)
+{
+	OK(MPI_Win_lock_all(0, w.win));
+	puts_and_gets();
+	requests();
+	strided(3,
+		"write 4 COMPLETION|DC; write 4 INJECT; write 4 INJECT; "
+		"write 0 COMPLETION|FENCE|DC; ",
+		"read 4 COMPLETION; read 4 COMPLETION; read 4 COMPLETION; ");
+	strided(MANY, "", "");
+	updates();
+	outside();
+	OK(MPI_Win_unlock_all(w.win));
+	expect("the end of the epoch", "");
+}
+
+/* Windows come and go; each has its own memory. */
+static void many(void)
+{
+	for (int i = 0; i < 120; i++) {
+		int *memory, value = i + 1;
+		MPI_Win win;
+
+		OK(MPI_Win_allocate((i % 3) * (MPI_Aint)sizeof(int), 4,
+			MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+		if (i % 3)
+			*memory = 0;
+		OK(MPI_Win_fence(0, win));
+		if (i % 3)
+			OK(MPI_Put(&value, 1, MPI_INT, 1 - mtest.rank, 0, 1,
+				MPI_INT, win));
+		OK(MPI_Win_fence(0, win));
+		CHECK(!(i % 3) || *memory == value, "window %d has %d", i,
+			*memory);
+		OK(MPI_Win_free(&win));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	record_begin();
+	mtest_init(&argc, &argv);
+	mtest_need(2);
+	OK(MPI_Win_allocate(LEN * sizeof(int), sizeof(int), MPI_INFO_NULL,
+		MPI_COMM_WORLD, &w.memory, &w.win));
+	OK(MPI_Win_set_errhandler(w.win, MPI_ERRORS_RETURN));
+	memset(w.memory, 0, LEN * sizeof(int));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 0)
+		at_origin();
+	OK(MPI_Win_free(&w.win));
+	many();
+	record_end();
+	return mtest_finish();
+}
