@@ -80,7 +80,7 @@ static struct weft_sched *build(
 	return sched;
 }
 
-static int coll_start_locked(enum weft_coll_kind kind,
+int weft_coll_start_locked(enum weft_coll_kind kind,
 	const struct weft_coll *args, struct weft_req **req_out)
 {
 	int err;
@@ -100,7 +100,7 @@ int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	int err;
 
 	weft_vci_lock(vci);
-	err = coll_start_locked(kind, args, req_out);
+	err = weft_coll_start_locked(kind, args, req_out);
 	weft_vci_unlock(vci);
 	return err;
 }
@@ -115,7 +115,7 @@ static weft_fast_fn *const quick[WEFT_COLL_N] = {
 static int run_list(enum weft_coll_kind kind, const struct weft_coll *args)
 {
 	struct weft_req *req = NULL;
-	int err = coll_start_locked(kind, args, &req);
+	int err = weft_coll_start_locked(kind, args, &req);
 
 	if (err)
 		return err;
@@ -170,5 +170,5 @@ int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,
 		.recv = {
 			.buf = all, .count = span.count, .type = span.type } };
 
-	return coll_start_locked(WEFT_COLL_ALLGATHER, &args, req_out);
+	return weft_coll_start_locked(WEFT_COLL_ALLGATHER, &args, req_out);
 }

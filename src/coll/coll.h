@@ -87,6 +87,8 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args);
  * lock. */
 int weft_coll_start(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
+int weft_coll_start_locked(enum weft_coll_kind kind,
+	const struct weft_coll *args, struct weft_req **req_out); /* held */
 
 /* Persistent: inactive; start it with weft_req_start(). */
 int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,

@@ -61,11 +61,8 @@ void weft_cancel_send(struct weft_req *req)
 		ask_back(req);
 }
 
-int weft_req_cancel(struct weft_req *req)
+void weft_req_cancel_locked(struct weft_req *req)
 {
-	struct weft_vci *vci = req->vci;
-
-	weft_vci_lock(vci);
 	if (req->kind == WEFT_REQ_SEND) {
 		weft_cancel_send(req);
 	} else if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
@@ -76,6 +73,14 @@ int weft_req_cancel(struct weft_req *req)
 		   req->comm->p2p.nic) {
 		weft_nic_cancel(req);
 	}
+}
+
+int weft_req_cancel(struct weft_req *req)
+{
+	struct weft_vci *vci = req->vci;
+
+	weft_vci_lock(vci);
+	weft_req_cancel_locked(req);
 	weft_vci_unlock(vci);
 	return 0;
 }

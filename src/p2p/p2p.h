@@ -90,6 +90,7 @@ int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out);
 /* Tries to withdraw a send or receive. The request completes in any case;
  * status.is_cancelled says which way. Takes the VCI's lock. */
 int weft_req_cancel(struct weft_req *req);
+void weft_req_cancel_locked(struct weft_req *req); /* VCI's lock held */
 
 /* A message taken out of matching by weft_mprobe(), to be received by
  * weft_mrecv() or weft_imrecv(). In table weft_messages. */
