@@ -214,3 +214,70 @@ void weft_flat_list_fini(struct weft_flat_list *list)
 	weft_flat_put(list->flat);
 	*list = (struct weft_flat_list){ 0 };
 }
+
+/* ---- the order of runs ---- */
+
+/* Of some: where the first and the last begin, and where the furthest ends. */
+struct flat_order {
+	int64_t first, last, end;
+	bool is_rising;
+	bool is_disjoint;
+};
+
+/* More of them, which begin at disp, behind those of o. */
+static void order_append(
+	struct flat_order *o, const struct flat_order *more, int64_t disp)
+{
+	o->is_rising &= more->is_rising && more->first + disp >= o->last;
+	o->is_disjoint &= more->is_disjoint && more->first + disp >= o->end;
+	o->last = more->last + disp;
+	if (more->end + disp > o->end)
+		o->end = more->end + disp;
+}
+
+static struct flat_order flat_order_of(const struct weft_flat *flat);
+
+static struct flat_order order_of_part(const struct weft_flat *flat, int64_t i)
+{
+	const struct weft_flat_part *p = &flat->part[i];
+	int64_t begin = i ? flat->part[i - 1].end : 0;
+
+	return p->child ? flat_order_of(p->child)
+			: (struct flat_order){ 0, 0, p->end - begin, true,
+				  true };
+}
+
+static struct flat_order flat_order_of(const struct weft_flat *flat)
+{
+	struct flat_order one = { 0, 0, flat->size, true, true }, all;
+
+	if (flat->kind == WEFT_FLAT_RUN)
+		return one;
+	one = flat->kind == WEFT_FLAT_LOOP ? flat_order_of(flat->child)
+					   : order_of_part(flat, 0);
+	all = one;
+	if (flat->kind == WEFT_FLAT_LOOP) {
+		order_append(&all, &one, flat->stride);
+		all.last = one.last + (flat->count - 1) * flat->stride;
+		all.end = one.end + (flat->count - 1) * flat->stride;
+		return all;
+	}
+	all.first += flat->part[0].disp;
+	all.last += flat->part[0].disp;
+	all.end += flat->part[0].disp;
+	for (int64_t i = 1; i < flat->n_parts; i++) {
+		one = order_of_part(flat, i);
+		order_append(&all, &one, flat->part[i].disp);
+	}
+	return all;
+}
+
+bool weft_flat_is_rising(const struct weft_flat *flat, bool *is_disjoint)
+{
+	struct flat_order order = { .is_rising = true, .is_disjoint = true };
+
+	if (flat)
+		order = flat_order_of(flat);
+	*is_disjoint = order.is_disjoint;
+	return order.is_rising;
+}

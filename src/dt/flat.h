@@ -10,6 +10,7 @@
 #define WEFT_FLAT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum weft_flat_kind { WEFT_FLAT_RUN, WEFT_FLAT_LOOP, WEFT_FLAT_LIST };
@@ -40,6 +41,10 @@ void weft_flat_put(struct weft_flat *flat); /* NULL is accepted */
  * says so. Takes child's reference in any case; NULL when out of memory. */
 struct weft_flat *weft_flat_loop_take(
 	int64_t count, int64_t stride, struct weft_flat *child);
+
+/* True if no run begins before the one in front of it; *is_disjoint: nor before
+ * that one's end. NULL has no runs. */
+bool weft_flat_is_rising(const struct weft_flat *flat, bool *is_disjoint);
 
 /* A list in the making; zeroed is empty. */
 struct weft_flat_list {

@@ -382,3 +382,8 @@ struct weft_type *weft_type_pair(
 			return weft_type_builtin(pairs[i][2]);
 	return NULL;
 }
+
+bool weft_type_is_rising(const struct weft_type *type, bool *is_disjoint)
+{
+	return weft_flat_is_rising(type->flat, is_disjoint);
+}
