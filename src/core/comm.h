@@ -24,6 +24,7 @@ struct weft_bsend;
 struct weft_unmatched_note;
 struct weft_nic_match;
 struct weft_topo_attached;
+struct weft_file;
 struct weft_win;
 
 enum weft_comm_state {
@@ -89,8 +90,9 @@ struct weft_comm {
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64]; /* string tag it was created with, cut */
 	/* attached, by whoever defines it: core/attr.c, core/info.c,
-	 * core/errh.c, mpi/mpi_topo.c; the window whose own it is */
+	 * core/errh.c, mpi/mpi_topo.c; the window or file whose own it is */
 	struct weft_win *win;
+	struct weft_file *file;
 	struct weft_attrs *attrs;
 	struct weft_info *info;
 	struct weft_errh *errh;

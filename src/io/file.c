@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file: files are opened, closed, sized and synced, by all members together */
+#include "io/file_priv.h"
+
+#include "base/log.h"
+#include "coll/coll.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
+#include "core/errh.h"
+#include "core/info.h"
+#include "core/req.h"
+#include "io/pool.h"
+#include "io/syscall.h"
+#include "transport/progress.h"
+#include "transport/vci.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 3 };
+
+struct weft_table weft_files =
+	WEFT_TABLE_INIT(struct weft_file, WEFT_KIND_FILE);
+struct weft_errh *weft_file_errh = &weft_errh_builtin[WEFT_ERRH_RETURN];
+
+/* ---- agreement ---- */
+
+int64_t weft_file_err_code(const struct weft_file *file, int err)
+{
+	return err ? (int64_t)err * ((int64_t)1 << 32) + file->comm->rank : 0;
+}
+
+int weft_file_err_of(
+	const struct weft_file *file, int err, const char *why, int64_t code)
+{
+	int rank = (int)(code & 0xffffffff), of_rank = (int)(code >> 32);
+
+	if (err)
+		return why[0] ? weft_err_set(err, "%s", why) : err;
+	return code ? weft_err_set(of_rank, "at rank %d of file \"%.120s\": %s",
+			      rank, file->name, weft_err_str(of_rank))
+		    : 0;
+}
+
+/* Of each of n numbers the least of all members'. */
+static int file_least(
+	struct weft_file *file, int n, const int64_t *mine, int64_t *least)
+{
+	struct weft_type *type = weft_type_builtin(TYPE_INT64);
+	struct weft_coll args = { .comm = file->comm,
+		.ctx_offset = WEFT_CTX_OFFSET_COLL,
+		.send = { .buf = (void *)(uintptr_t)mine,
+			.count = n,
+			.type = type },
+		.recv = { .buf = least, .count = n, .type = type },
+		.op = weft_redop_builtin(WEFT_OP_MIN) };
+
+	return weft_coll_run(WEFT_COLL_ALLREDUCE, &args);
+}
+
+/* The same, and an error where a number differs between members; names[i] says
+ * what it is. */
+static int file_agree_on(struct weft_file *file, int err, int n,
+	const int64_t *numbers, const char *const *names)
+{
+	int64_t mine[1 + 2 * SAME_MAX], all[1 + 2 * SAME_MAX];
+	char why[WEFT_ERR_TEXT];
+	int rc;
+
+	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
+	mine[0] = weft_file_err_code(file, err);
+	for (int i = 0; i < n; i++) {
+		mine[1 + 2 * i] = numbers[i];
+		mine[2 + 2 * i] = ~numbers[i]; /* the least of it: the most */
+	}
+	rc = file_least(file, 1 + 2 * n, mine, all);
+	if (rc)
+		return err ? weft_file_err_of(file, err, why, 0) : rc;
+	err = weft_file_err_of(file, err, why, all[0]);
+	for (int i = 0; i < n && !err; i++)
+		if (all[1 + 2 * i] != ~all[2 + 2 * i])
+			err = weft_err_set(WEFT_ERR_NOT_SAME,
+				"%s is %lld here, from %lld to %lld elsewhere",
+				names[i], (long long)numbers[i],
+				(long long)all[1 + 2 * i],
+				(long long)~all[2 + 2 * i]);
+	return err;
+}
+
+int weft_file_agree(struct weft_file *file, int err)
+{
+	return file_agree_on(file, err, 0, NULL, NULL);
+}
+
+void weft_file_drain(struct weft_file *file, bool colls_only)
+{
+	struct weft_vci *vci = file->comm->vci;
+
+	weft_vci_lock(vci);
+	while (colls_only ? !weft_list_is_empty(&file->colls)
+			  : file->n_active > 0)
+		weft_progress_wait(vci);
+	weft_vci_unlock(vci);
+}
+
+/* ---- ending ---- */
+
+static void file_destroy(struct weft_file *file)
+{
+	if (file->has_pool)
+		weft_pool_put();
+	weft_info_destroy(file->info);
+	weft_errh_set(&file->errh, NULL);
+	weft_view_put(file->view);
+	pthread_mutex_destroy(&file->atomic_lock);
+	free(file->name);
+	weft_table_free(&weft_files, file);
+}
+
+static struct weft_comm *file_comm_of(struct weft_child *child)
+{
+	return weft_container_of(child, struct weft_comm, child);
+}
+
+/* The session ends, and the program has not closed the file. */
+static int file_start_close(struct weft_child *child)
+{
+	struct weft_file *file = file_comm_of(child)->file;
+
+	if (file)
+		weft_file_pointer_close_locked(file);
+	return weft_disconnect_ops.start_close(child);
+}
+
+static bool file_test_close(struct weft_child *child)
+{
+	struct weft_file *file = file_comm_of(child)->file;
+
+	return !(file && (file->n_active || file->pointer.recv)) &&
+	       weft_disconnect_ops.test_close(child);
+}
+
+static void file_unlink(struct weft_file *file, int *err)
+{
+	int rc = 0;
+
+	if (file->comm->rank == 0 && (file->amode & WEFT_FILE_DELETE_ON_CLOSE))
+		rc = weft_syscall_unlink(file->name);
+	if (rc && !*err)
+		*err = rc;
+}
+
+static void file_child_destroy(struct weft_child *child)
+{
+	struct weft_comm *comm = file_comm_of(child);
+	struct weft_file *file = comm->file;
+	int err = 0;
+
+	if (file) {
+		comm->file = NULL;
+		weft_file_forget_split_locked(file);
+		if (file->fd >= 0)
+			err = weft_syscall_close(file->fd, file->name);
+		file_unlink(file, &err);
+	}
+	if (err)
+		weft_log_warn("FILE-CLOSE", "%s", weft_err_detail_peek(err));
+	weft_disconnect_ops.destroy(child);
+	if (file)
+		file_destroy(file);
+}
+
+static const struct weft_child_ops file_ops = {
+	.noun = "file",
+	.is_comm = true,
+	.start_close = file_start_close,
+	.test_close = file_test_close,
+	.destroy = file_child_destroy,
+};
+
+/* Leaves the communicator with all others. */
+static int file_leave(struct weft_file *file)
+{
+	struct weft_comm *comm = file->comm;
+	struct weft_vci *vci = comm->vci;
+	int err;
+
+	weft_vci_lock(vci);
+	weft_file_pointer_close_locked(file);
+	while (file->pointer.recv)
+		weft_progress_wait(vci);
+	comm->file = NULL;
+	weft_comm_get(comm);
+	weft_vci_unlock(vci);
+	err = weft_disconnect_wait(comm);
+	weft_vci_lock(vci);
+	weft_comm_put(comm);
+	weft_vci_unlock(vci);
+	file_destroy(file);
+	return err;
+}
+
+int weft_file_close(struct weft_file *file)
+{
+	char why[WEFT_ERR_TEXT];
+	int err, leave_err;
+
+	weft_file_finish_split(file);
+	weft_file_drain(file, false);
+	err = weft_syscall_close(file->fd, file->name);
+	file->fd = -1;
+	err = weft_file_agree(file, err);
+	if (file->amode & WEFT_FILE_DELETE_ON_CLOSE) {
+		int first = err;
+
+		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
+		file_unlink(file, &err);
+		err = weft_file_agree(file, first ? 0 : err);
+		if (first)
+			err = weft_err_set(first, "%s", why);
+	}
+	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
+	leave_err = file_leave(file);
+	return err ? weft_err_set(err, "%s", why) : leave_err;
+}
+
+int weft_file_delete(const char *name)
+{
+	return weft_syscall_unlink(name);
+}
+
+/* ---- opening ---- */
+
+static int file_check_mode(int amode)
+{
+	const int kinds = WEFT_FILE_RDONLY | WEFT_FILE_RDWR | WEFT_FILE_WRONLY;
+	const int all = 2 * WEFT_FILE_WRONLY - 1;
+	int kind = amode & kinds;
+
+	if (amode < 0 || amode & ~all)
+		return weft_err_set(WEFT_ERR_AMODE,
+			"amode 0x%x has bits that mean nothing",
+			(unsigned)amode);
+	if (kind != WEFT_FILE_RDONLY && kind != WEFT_FILE_RDWR &&
+		kind != WEFT_FILE_WRONLY)
+		return weft_err_set(WEFT_ERR_AMODE,
+			"amode 0x%x must have one of MPI_MODE_RDONLY, "
+			"MPI_MODE_WRONLY and MPI_MODE_RDWR",
+			(unsigned)amode);
+	if (kind == WEFT_FILE_RDONLY &&
+		(amode & (WEFT_FILE_CREATE | WEFT_FILE_EXCL)))
+		return weft_err_set(WEFT_ERR_AMODE,
+			"MPI_MODE_RDONLY does not go with %s",
+			amode & WEFT_FILE_CREATE ? "MPI_MODE_CREATE"
+						 : "MPI_MODE_EXCL");
+	if (kind == WEFT_FILE_RDWR && (amode & WEFT_FILE_SEQUENTIAL))
+		return weft_err_set(WEFT_ERR_AMODE,
+			"MPI_MODE_RDWR does not go with MPI_MODE_SEQUENTIAL");
+	return 0;
+}
+
+static int file_flags(int amode)
+{
+	return amode & WEFT_FILE_RDONLY	  ? O_RDONLY
+	       : amode & WEFT_FILE_WRONLY ? O_WRONLY
+					  : O_RDWR;
+}
+
+/* Rank 0 creates for all. */
+static int file_create(
+	struct weft_file *file, const struct weft_file_config *config)
+{
+	int flags = file_flags(file->amode) | O_CREAT |
+		    (file->amode & WEFT_FILE_EXCL ? O_EXCL : 0);
+
+	return weft_syscall_open(
+		file->name, flags, config->hints.permissions, &file->fd);
+}
+
+static int file_open_all(
+	struct weft_file *file, const struct weft_file_config *config)
+{
+	bool creates = (file->amode & WEFT_FILE_CREATE) != 0, is_mine;
+	int err = 0;
+
+	is_mine = creates && file->comm->rank == 0;
+	if (is_mine)
+		err = file_create(file, config);
+	if (creates)
+		err = weft_file_agree(file, err);
+	if (err)
+		return err;
+	if (file->fd < 0)
+		err = weft_syscall_open(
+			file->name, file_flags(file->amode), 0, &file->fd);
+	err = weft_file_agree(file, err);
+	/* no trace of what failed */
+	if (err && is_mine && (file->amode & WEFT_FILE_EXCL)) {
+		char why[WEFT_ERR_TEXT];
+
+		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
+		weft_syscall_unlink(file->name);
+		weft_err_set(err, "%s", why);
+	}
+	return err;
+}
+
+static int file_first_view(struct weft_file *file)
+{
+	struct weft_type *byte = weft_type_builtin(TYPE_BYTE);
+	struct weft_view_config config = { .etype = byte,
+		.filetype = byte,
+		.rep = weft_datarep_find("native") };
+	int64_t size = 0;
+	int err = weft_view_make(&config, &file->view);
+
+	if (!err && (file->amode & WEFT_FILE_APPEND))
+		err = weft_syscall_size(file->fd, file->name, &size);
+	file->position = size;
+	file->pointer.value = size;
+	return err;
+}
+
+/* What can be done before the others are asked. */
+static int file_fill(
+	struct weft_file *file, const struct weft_file_config *config)
+{
+	int err = config->err ? config->err : file_check_mode(config->amode);
+
+	weft_list_init(&file->colls);
+	pthread_mutex_init(&file->atomic_lock, NULL);
+	file->fd = -1;
+	file->amode = config->amode;
+	file->hints = config->hints;
+	file->name = strdup(config->name ? config->name : "");
+	file->errh = weft_errh_get(weft_file_errh);
+	if (!file->name && !err)
+		err = weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
+	return err;
+}
+
+static int file_open_agreed(
+	struct weft_file *file, const struct weft_file_config *config, int err)
+{
+	static const char *const names[] = { "amode" };
+	int64_t amode = config->amode;
+
+	err = file_agree_on(file, err, 1, &amode, names);
+	if (!err)
+		err = file_open_all(file, config);
+	if (!err) {
+		err = file_first_view(file);
+		err = file->amode & WEFT_FILE_APPEND
+			      ? weft_file_agree(file, err)
+			      : err;
+	}
+	if (!err)
+		weft_file_pointer_open(file);
+	return err;
+}
+
+/* Takes the communicator's place among the session's children. */
+static void file_adopt(struct weft_file *file, struct weft_comm *own)
+{
+	file->comm = own;
+	weft_vci_lock(own->vci);
+	snprintf(own->name, sizeof(own->name), "of file %.100s",
+		file->name ? file->name : "");
+	own->file = file;
+	if (own->child.ops)
+		own->child.ops = &file_ops;
+	weft_vci_unlock(own->vci);
+}
+
+int weft_file_open(struct weft_comm *comm,
+	const struct weft_file_config *config, struct weft_file **file_out)
+{
+	char why[WEFT_ERR_TEXT];
+	struct weft_comm *own;
+	struct weft_file *file = weft_table_new(&weft_files);
+	int err, dup_err;
+
+	if (!file)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
+	err = file_fill(file, config);
+	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
+	dup_err = weft_create_dup(comm, NULL, &own);
+	if (dup_err) {
+		file_destroy(file);
+		return dup_err;
+	}
+	if (err)
+		weft_err_set(err, "%s", why);
+	file_adopt(file, own);
+	err = file_open_agreed(file, config, err);
+	if (!err) {
+		*file_out = file;
+		return 0;
+	}
+	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
+	if (file->fd >= 0)
+		weft_syscall_close(file->fd, file->name);
+	file_leave(file);
+	return weft_err_set(err, "%s", why);
+}
+
+/* ---- size and storage ---- */
+
+int weft_file_size(struct weft_file *file, int64_t *size_out)
+{
+	return weft_syscall_size(file->fd, file->name, size_out);
+}
+
+static int file_check_writable(const struct weft_file *file)
+{
+	if (file->amode & WEFT_FILE_RDONLY)
+		return weft_err_set(WEFT_ERR_READ_ONLY,
+			"\"%.160s\" was opened with MPI_MODE_RDONLY",
+			file->name);
+	return 0;
+}
+
+typedef int file_size_fn(int fd, const char *name, int64_t size);
+
+/* Rank 0 does it for all. */
+static int file_do_size(struct weft_file *file, int64_t size, file_size_fn *fn)
+{
+	static const char *const names[] = { "size" };
+	int err = file_check_writable(file);
+
+	if (!err && size < 0)
+		err = weft_err_set(WEFT_ERR_ARG,
+			"size is %lld, must be at least 0", (long long)size);
+	if (!err && (file->amode & WEFT_FILE_SEQUENTIAL))
+		err = weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"\"%.160s\" is sequential", file->name);
+	weft_file_drain(file, false);
+	err = file_agree_on(file, err, 1, &size, names);
+	if (err)
+		return err;
+	if (file->comm->rank == 0)
+		err = fn(file->fd, file->name, size);
+	return weft_file_agree(file, err);
+}
+
+int weft_file_set_size(struct weft_file *file, int64_t size)
+{
+	return file_do_size(file, size, weft_syscall_resize);
+}
+
+int weft_file_preallocate(struct weft_file *file, int64_t size)
+{
+	return file_do_size(file, size, weft_syscall_allocate);
+}
+
+int weft_file_sync(struct weft_file *file)
+{
+	int err = 0;
+
+	weft_file_drain(file, false);
+	if (!(file->amode & WEFT_FILE_RDONLY))
+		err = weft_syscall_sync(file->fd, file->name);
+	return weft_file_agree(file, err);
+}
+
+/* ---- how it is accessed ---- */
+
+int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
+{
+	static const char *const names[] = { "flag" };
+	int64_t flag = is_atomic;
+	int err = 0;
+
+	/* a file system that cannot lock says so now */
+	if (is_atomic)
+		err = weft_syscall_lock(file->fd, file->name, false, 0, 1);
+	if (is_atomic && !err)
+		weft_syscall_unlock(file->fd, file->name, 0, 1);
+	weft_file_drain(file, false);
+	err = file_agree_on(file, err, 1, &flag, names);
+	if (!err)
+		/* pairs with the load of an access */
+		atomic_store_explicit(
+			&file->is_atomic, is_atomic, memory_order_release);
+	return err;
+}
+
+int weft_file_set_hints(
+	struct weft_file *file, const struct weft_file_hints *hints)
+{
+	weft_file_drain(file, false);
+	file->hints = *hints;
+	return weft_file_agree(file, 0);
+}
+
+struct weft_view *weft_file_view(struct weft_file *file)
+{
+	struct weft_view *view;
+
+	weft_spin_take(&file->spin);
+	view = weft_view_get(file->view);
+	weft_spin_drop(&file->spin);
+	return view;
+}
+
+/* Replaces the view; the pointers go to its beginning. */
+static void file_take_view(struct weft_file *file, struct weft_view *view)
+{
+	struct weft_view *old;
+
+	weft_spin_take(&file->spin);
+	old = file->view;
+	file->view = view;
+	file->position = 0;
+	weft_spin_drop(&file->spin);
+	weft_view_put(old);
+	if (file->comm->rank == 0)
+		weft_file_pointer_set(file, 0);
+}
+
+/* Where a sequential file is now, at all members. */
+static int file_current(struct weft_file *file, int64_t *place_out)
+{
+	int64_t at = 0;
+	int err = weft_file_pointer_add(file, 0, &at);
+
+	return err ? err : weft_file_byte_offset(file, at, place_out);
+}
+
+static int64_t file_name_code(const char *name)
+{
+	int64_t code = 0;
+
+	while (*name)
+		code = (code * 31 + *name++) & 0xffffffff;
+	return code;
+}
+
+int weft_file_set_view(
+	struct weft_file *file, const struct weft_view_config *config)
+{
+	static const char *const names[] = { "the extent of etype",
+		"the name of datarep, as a number" };
+	struct weft_view_config wanted = *config;
+	struct weft_view *view = NULL;
+	int64_t numbers[2] = { config->etype->extent,
+		config->rep ? file_name_code(config->rep->name) : 0 };
+	bool is_sequential = (file->amode & WEFT_FILE_SEQUENTIAL) != 0;
+	int err = 0;
+
+	wanted.is_writable = !(file->amode & WEFT_FILE_RDONLY);
+	weft_file_drain(file, false);
+	if (is_sequential != (config->disp == WEFT_FILE_CURRENT))
+		err = weft_err_set(WEFT_ERR_ARG,
+			is_sequential ? "disp must be MPI_DISPLACEMENT_CURRENT "
+					"in a sequential file"
+				      : "disp is MPI_DISPLACEMENT_CURRENT, "
+					"which only a sequential file has");
+	else if (is_sequential)
+		err = file_current(file, &wanted.disp);
+	if (!err && !config->rep)
+		err = weft_err_set(WEFT_ERR_UNSUPPORTED_DATAREP,
+			"datarep is neither native, internal, external32 nor "
+			"registered");
+	if (!err)
+		err = weft_view_make(&wanted, &view);
+	err = file_agree_on(file, err, 2, numbers, names);
+	if (err) {
+		weft_view_put(view);
+		return err;
+	}
+	file_take_view(file, view);
+	return weft_file_agree(file, 0);
+}
+
+int weft_file_byte_offset(
+	struct weft_file *file, int64_t offset, int64_t *place_out)
+{
+	struct weft_view *view;
+	int64_t at;
+
+	if (offset < 0)
+		return weft_err_set(WEFT_ERR_ARG,
+			"offset is %lld, must be at least 0",
+			(long long)offset);
+	view = weft_file_view(file);
+	if (!__builtin_mul_overflow(offset, view->etype_size, &at))
+		*place_out = weft_view_place(view, at);
+	else
+		*place_out = INT64_MAX;
+	weft_view_put(view);
+	return 0;
+}
+
+/* ---- pointers ---- */
+
+static int file_check_random(const struct weft_file *file)
+{
+	if (file->amode & WEFT_FILE_SEQUENTIAL)
+		return weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"\"%.120s\" was opened with MPI_MODE_SEQUENTIAL and "
+			"has the shared pointer only",
+			file->name);
+	return 0;
+}
+
+/* The end of the file, rounded up to the next etype of the view. */
+static int file_end(struct weft_file *file, int64_t *etypes_out)
+{
+	struct weft_view *view = weft_file_view(file);
+	int64_t size, unit = view->etype_size;
+	int err = weft_syscall_size(file->fd, file->name, &size);
+
+	if (!err && unit)
+		*etypes_out = (weft_view_before(view, size) + unit - 1) / unit;
+	else
+		*etypes_out = 0;
+	weft_view_put(view);
+	return err;
+}
+
+static int file_seek_to(struct weft_file *file, int64_t offset,
+	enum weft_file_whence whence, int64_t *position)
+{
+	int64_t from = whence == WEFT_FILE_SEEK_CUR ? *position : 0, to;
+	int err = 0;
+
+	if (whence == WEFT_FILE_SEEK_END)
+		err = file_end(file, &from);
+	if (err)
+		return err;
+	if (__builtin_add_overflow(from, offset, &to) || to < 0)
+		return weft_err_set(WEFT_ERR_ARG,
+			"offset is %lld, and the position would be below 0",
+			(long long)offset);
+	*position = to;
+	return 0;
+}
+
+int weft_file_seek(
+	struct weft_file *file, int64_t offset, enum weft_file_whence whence)
+{
+	int64_t position;
+	int err = file_check_random(file);
+
+	if (err)
+		return err;
+	weft_spin_take(&file->spin);
+	position = file->position;
+	weft_spin_drop(&file->spin);
+	err = file_seek_to(file, offset, whence, &position);
+	if (err)
+		return err;
+	weft_spin_take(&file->spin);
+	file->position = position;
+	weft_spin_drop(&file->spin);
+	return 0;
+}
+
+int weft_file_position(struct weft_file *file, int64_t *offset_out)
+{
+	int err = file_check_random(file);
+
+	if (err)
+		return err;
+	weft_spin_take(&file->spin);
+	*offset_out = file->position;
+	weft_spin_drop(&file->spin);
+	return 0;
+}
+
+/* After it nobody sees the old value, and before it nobody the new one. */
+int weft_file_seek_shared(
+	struct weft_file *file, int64_t offset, enum weft_file_whence whence)
+{
+	static const char *const names[] = { "offset", "whence" };
+	int64_t numbers[2] = { offset, whence }, position = 0;
+	int err;
+
+	weft_file_drain(file, false);
+	err = file_agree_on(file, 0, 2, numbers, names);
+	if (err)
+		return err;
+	if (file->comm->rank == 0) {
+		err = weft_file_pointer_add(file, 0, &position);
+		if (!err)
+			err = file_seek_to(file, offset, whence, &position);
+		if (!err)
+			weft_file_pointer_set(file, position);
+	}
+	return weft_file_agree(file, err);
+}
+
+int weft_file_position_shared(struct weft_file *file, int64_t *offset_out)
+{
+	return weft_file_pointer_add(file, 0, offset_out);
+}

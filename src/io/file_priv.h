@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_priv: what the files of this room share */
+#ifndef WEFT_FILE_PRIV_H
+#define WEFT_FILE_PRIV_H
+
+#include "io/file.h"
+
+/* --- agreement (file.c) -------------------------------------------------- */
+
+/* Collective: everybody's error to everybody, this process's own first. The
+ * words of another's are its class and whose it is. */
+int weft_file_agree(struct weft_file *file, int err);
+
+/* An error as one number, of which the least is everybody's; and back,
+ * described. */
+int64_t weft_file_err_code(const struct weft_file *file, int err);
+int weft_file_err_of(
+	const struct weft_file *file, int err, const char *why, int64_t code);
+
+/* Waits until what was begun is done; with colls_only until collectives have
+ * begun to agree. */
+void weft_file_drain(struct weft_file *file, bool colls_only);
+
+/* --- split collectives (transfer.c) --------------------------------------- */
+
+/* Waits for one that was begun and drops it. */
+void weft_file_finish_split(struct weft_file *file);
+/* Drops one that is done. VCI's lock held. */
+void weft_file_forget_split_locked(struct weft_file *file);
+
+/* --- the shared pointer (pointer.c) -------------------------------------- */
+
+/* Rank 0 serves it from now on. */
+void weft_file_pointer_open(struct weft_file *file);
+/* And no more; it is over when pointer.recv is NULL. VCI's lock held. */
+void weft_file_pointer_close_locked(struct weft_file *file);
+
+/* Adds to it; *old_out is what it was. */
+int weft_file_pointer_add(struct weft_file *file, int64_t by, int64_t *old_out);
+/* Rank 0 only. */
+void weft_file_pointer_set(struct weft_file *file, int64_t value);
+
+/* Collective: this process's n etypes in the order of ranks. *at_out is where
+ * they begin. */
+int weft_file_pointer_ordered(
+	struct weft_file *file, int64_t n, int64_t *at_out);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pointer: the shared file pointer, a number at rank 0
+ *
+ * Others add to it by a question, two numbers in a message of the file's own
+ * communicator, and its answer, what it was. Rank 0 answers in whatever call
+ * makes progress. There is nothing in the file system, and nothing is left
+ * behind by who dies. */
+#include "io/file_priv.h"
+
+#include "coll/coll.h"
+#include "core/req.h"
+#include "p2p/p2p.h"
+#include "transport/vci.h"
+
+#include <stdlib.h>
+
+enum { TYPE_INT64 = 0x258, ASK_TAG = 1, ANSWER_TAG = 2, ASKED_ADD = 1 };
+
+static struct weft_msg pointer_msg(struct weft_file *file, int64_t *numbers,
+	int64_t n, int32_t rank, int32_t tag)
+{
+	return (struct weft_msg){
+		.comm = file->comm,
+		.buf = numbers,
+		.count = n,
+		.type = weft_type_builtin(TYPE_INT64),
+		.rank = rank,
+		.tag = tag,
+		.ctx_offset = WEFT_CTX_OFFSET_P2P,
+	};
+}
+
+/* ---- at rank 0 ---- */
+
+static void pointer_answered(void *arg, struct weft_req *req)
+{
+	free(arg);
+	weft_req_put(req);
+}
+
+/* What cannot be sent is noticed by who waits: its peer failed. */
+static void pointer_answer(struct weft_file *file, int32_t rank, int64_t old)
+{
+	int64_t *number = malloc(sizeof(*number));
+	struct weft_msg msg = pointer_msg(file, number, 1, rank, ANSWER_TAG);
+	struct weft_req *req;
+
+	if (!number)
+		return;
+	*number = old;
+	if (weft_isend_locked(&msg, &req)) {
+		free(number);
+	} else if (req->is_done) {
+		pointer_answered(number, req);
+	} else {
+		req->on_done = pointer_answered;
+		req->on_done_arg = number;
+	}
+}
+
+/* VCI's lock held. -1: the sum is too large, or the question makes no sense. */
+static int64_t pointer_take(struct weft_file *file, int64_t by)
+{
+	struct weft_file_pointer *p = &file->pointer;
+	int64_t old = p->value;
+
+	if (by < 0 || __builtin_add_overflow(p->value, by, &p->value)) {
+		p->value = old;
+		return -1;
+	}
+	return old;
+}
+
+/* A question has come: answers it. False when no more will. */
+static bool pointer_serve(struct weft_file *file, struct weft_req *req)
+{
+	const int64_t *asked = file->pointer.asked;
+	bool is_over = req->status.err || req->status.is_cancelled;
+	int64_t old = -1;
+
+	if (!is_over && req->status.len == sizeof(file->pointer.asked) &&
+		asked[0] == ASKED_ADD)
+		old = pointer_take(file, asked[1]);
+	if (!is_over)
+		pointer_answer(file, req->status.source, old);
+	weft_req_put(req);
+	return !is_over;
+}
+
+static void pointer_listen(struct weft_file *file);
+
+static void pointer_asked(void *arg, struct weft_req *req)
+{
+	struct weft_file *file = arg;
+
+	file->pointer.recv = NULL;
+	if (pointer_serve(file, req))
+		pointer_listen(file);
+}
+
+/* Those that have come already are answered at once. VCI's lock held. */
+static void pointer_listen(struct weft_file *file)
+{
+	struct weft_msg msg = pointer_msg(
+		file, file->pointer.asked, 2, WEFT_ANY_SOURCE, ASK_TAG);
+	struct weft_req *req;
+
+	do {
+		if (weft_irecv_locked(&msg, &req))
+			return;
+		if (!req->is_done) {
+			file->pointer.recv = req;
+			req->on_done = pointer_asked;
+			req->on_done_arg = file;
+			return;
+		}
+	} while (pointer_serve(file, req));
+}
+
+void weft_file_pointer_open(struct weft_file *file)
+{
+	if (file->comm->rank != 0 || file->comm->size == 1)
+		return;
+	weft_vci_lock(file->comm->vci);
+	pointer_listen(file);
+	weft_vci_unlock(file->comm->vci);
+}
+
+void weft_file_pointer_close_locked(struct weft_file *file)
+{
+	if (file->pointer.recv)
+		weft_req_cancel_locked(file->pointer.recv);
+}
+
+void weft_file_pointer_set(struct weft_file *file, int64_t value)
+{
+	weft_vci_lock(file->comm->vci);
+	file->pointer.value = value;
+	weft_vci_unlock(file->comm->vci);
+}
+
+/* ---- at all ---- */
+
+static int pointer_ask(struct weft_file *file, int64_t by, int64_t *old_out)
+{
+	int64_t question[2] = { ASKED_ADD, by };
+	struct weft_msg ask = pointer_msg(file, question, 2, 0, ASK_TAG);
+	struct weft_msg answer = pointer_msg(file, old_out, 1, 0, ANSWER_TAG);
+	struct weft_vci *vci = file->comm->vci;
+	struct weft_req *sent, *got;
+	int err;
+
+	/* both under one lock: answers come in the order of questions */
+	weft_vci_lock(vci);
+	err = weft_irecv_locked(&answer, &got);
+	if (!err) {
+		err = weft_isend_locked(&ask, &sent);
+		if (!err) {
+			weft_req_wait_in(vci, sent, "a shared file pointer");
+			weft_req_put(sent);
+			weft_req_wait_in(vci, got, "a shared file pointer");
+			err = got->status.err;
+		} else {
+			weft_req_cancel_locked(got);
+			weft_req_wait(vci, got);
+		}
+		weft_req_put(got);
+	}
+	weft_vci_unlock(vci);
+	return err;
+}
+
+int weft_file_pointer_add(struct weft_file *file, int64_t by, int64_t *old_out)
+{
+	int err = 0;
+
+	if (file->comm->rank == 0) {
+		weft_vci_lock(file->comm->vci);
+		*old_out = pointer_take(file, by);
+		weft_vci_unlock(file->comm->vci);
+	} else if (file->comm->failed) {
+		err = weft_comm_failed(file->comm);
+	} else {
+		err = pointer_ask(file, by, old_out);
+	}
+	if (!err && *old_out < 0)
+		err = weft_err_set(WEFT_ERR_ARG,
+			"the shared pointer of \"%.120s\" would pass 2^63",
+			file->name);
+	return err;
+}
+
+static int pointer_coll(struct weft_file *file, enum weft_coll_kind kind,
+	const int64_t *mine, int64_t *all)
+{
+	struct weft_type *type = weft_type_builtin(TYPE_INT64);
+	struct weft_coll args = { .comm = file->comm,
+		.ctx_offset = WEFT_CTX_OFFSET_COLL,
+		.send = { .buf = (void *)(uintptr_t)mine,
+			.count = 1,
+			.type = type },
+		.recv = { .buf = all, .count = 1, .type = type },
+		.op = weft_redop_builtin(WEFT_OP_SUM) };
+
+	return weft_coll_run(kind, &args);
+}
+
+/* Rank 0 puts where all begins before its own part of the sum. */
+int weft_file_pointer_ordered(
+	struct weft_file *file, int64_t n, int64_t *at_out)
+{
+	int64_t total, base = 0, mine, upto = 0;
+	int err = pointer_coll(file, WEFT_COLL_ALLREDUCE, &n, &total);
+
+	if (!err && file->comm->rank == 0)
+		err = weft_file_pointer_add(file, total, &base);
+	mine = base + n;
+	/* also after an error, which is told with the access */
+	if (!err || file->comm->rank == 0) {
+		int rc = pointer_coll(file, WEFT_COLL_SCAN, &mine, &upto);
+
+		err = err ? err : rc;
+	}
+	*at_out = upto - n;
+	return err;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pool: a queue and those who take from it */
+#include "io/pool.h"
+
+#include "base/bits.h"
+#include "base/knob.h"
+#include "base/lock.h"
+#include "transport/thread_check.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+/* lock is taken under any VCI's. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t has_work;
+	struct weft_link tasks;
+	unsigned n_users, n_threads, n_idle, n_waiting;
+} pool = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.has_work = PTHREAD_COND_INITIALIZER,
+	.tasks = { &pool.tasks, &pool.tasks },
+};
+
+/* The first task that waits, or NULL when it is time to end. Lock held. */
+static struct weft_pool_task *pool_next(void)
+{
+	struct weft_link *link;
+
+	while (weft_list_is_empty(&pool.tasks)) {
+		if (!pool.n_users)
+			return NULL;
+		pool.n_idle++;
+		pthread_cond_wait(&pool.has_work, &pool.lock);
+		pool.n_idle--;
+	}
+	link = weft_list_pop_front(&pool.tasks);
+	pool.n_waiting--;
+	return weft_container_of(link, struct weft_pool_task, link);
+}
+
+static void *pool_thread(void *arg)
+{
+	struct weft_pool_task *task;
+
+	(void)arg;
+	pthread_mutex_lock(&pool.lock);
+	while ((task = pool_next()) != NULL) {
+		pthread_mutex_unlock(&pool.lock);
+		task->run(task);
+		pthread_mutex_lock(&pool.lock);
+	}
+	pool.n_threads--;
+	pthread_mutex_unlock(&pool.lock);
+	return NULL;
+}
+
+/* One more, without signals: they are the program's threads' to handle. Lock
+ * held. */
+static void pool_start_thread(void)
+{
+	sigset_t all, old;
+	pthread_t thread;
+	bool began = weft_thread_check_begin();
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (!pthread_create(&thread, NULL, pool_thread, NULL)) {
+		pthread_detach(thread);
+		pool.n_threads++;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	weft_thread_check_end(began);
+}
+
+void weft_pool_get(void)
+{
+	weft_lock_go_mt();
+	pthread_mutex_lock(&pool.lock);
+	pool.n_users++;
+	pthread_mutex_unlock(&pool.lock);
+}
+
+void weft_pool_put(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	if (--pool.n_users == 0)
+		pthread_cond_broadcast(&pool.has_work);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+bool weft_pool_add(struct weft_pool_task *task)
+{
+	bool has_thread;
+
+	pthread_mutex_lock(&pool.lock);
+	if (pool.n_waiting + 1 > pool.n_idle &&
+		pool.n_threads < (unsigned)weft_knobs.io_threads)
+		pool_start_thread();
+	has_thread = pool.n_threads > 0;
+	if (has_thread) {
+		weft_list_push_back(&pool.tasks, &task->link);
+		pool.n_waiting++;
+		pthread_cond_signal(&pool.has_work);
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return has_thread;
+}

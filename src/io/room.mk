@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
+libweft_la_SOURCES += src/io/datarep.c src/io/datarep.h src/io/file.c \
+	src/io/file.h src/io/file_priv.h src/io/pointer.c src/io/pool.c \
+	src/io/pool.h src/io/syscall.c src/io/syscall.h src/io/transfer.c \
+	src/io/view.c src/io/view.h
+EXTRA_DIST += src/io/README.md

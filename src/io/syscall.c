@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* syscall: open, move, lock, size and sync */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* open file description locks, fallocate */
+#endif
+#include "io/syscall.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	MOVE_MAX = 1 << 30, /* in one call; the kernel takes a little more */
+	AGAIN_MS = 10,
+	AGAIN_MAX = 6000, /* a minute of them in a row */
+	NAME_SHOWN = 90,
+};
+
+static int class_of_errno(int number)
+{
+	switch (number) {
+	case ENOENT:
+		return WEFT_ERR_NO_SUCH_FILE;
+	case EEXIST:
+		return WEFT_ERR_FILE_EXISTS;
+	case ENAMETOOLONG:
+	case ENOTDIR:
+	case EISDIR:
+	case ELOOP:
+		return WEFT_ERR_BAD_FILE;
+	case EACCES:
+	case EPERM:
+		return WEFT_ERR_ACCESS;
+	case ENOSPC:
+		return WEFT_ERR_NO_SPACE;
+	case EDQUOT:
+		return WEFT_ERR_QUOTA;
+	case EROFS:
+		return WEFT_ERR_READ_ONLY;
+	case ETXTBSY:
+	case EBUSY:
+		return WEFT_ERR_FILE_IN_USE;
+	case ENOMEM:
+		return WEFT_ERR_NOMEM;
+	default:
+		return WEFT_ERR_IO;
+	}
+}
+
+/* The end of a long name says more than its beginning. */
+static const char *name_shown(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > NAME_SHOWN ? name + len - NAME_SHOWN : name;
+}
+
+/* The error of errno number, with words: <what> "name": <text>. */
+static __attribute__((cold)) int syscall_failed(
+	int number, const char *what, const char *name)
+{
+	return weft_err_set(class_of_errno(number), "%s \"%s\": %s", what,
+		name_shown(name), strerror(number));
+}
+
+/* ---- opening ---- */
+
+int weft_syscall_open(
+	const char *name, int flags, unsigned permissions, int *fd_out)
+{
+	int fd;
+
+	do
+		fd = open(name, flags | O_CLOEXEC, (mode_t)permissions);
+	while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return syscall_failed(errno, "cannot open", name);
+	*fd_out = fd;
+	return 0;
+}
+
+int weft_syscall_close(int fd, const char *name)
+{
+	/* after EINTR the descriptor is gone all the same */
+	if (close(fd) && errno != EINTR)
+		return syscall_failed(errno,
+			"what was written may be lost, on closing", name);
+	return 0;
+}
+
+int weft_syscall_unlink(const char *name)
+{
+	struct stat st;
+
+	if (!lstat(name, &st) && S_ISDIR(st.st_mode))
+		return syscall_failed(EISDIR, "cannot delete", name);
+	if (unlink(name))
+		return syscall_failed(errno, "cannot delete", name);
+	return 0;
+}
+
+/* ---- moving ---- */
+
+static ssize_t move_once(
+	const struct weft_syscall_move *m, size_t done, size_t some)
+{
+	off_t at = (off_t)(m->at + (int64_t)done);
+
+	return m->is_write ? pwrite(m->fd, m->buf + done, some, at)
+			   : pread(m->fd, m->buf + done, some, at);
+}
+
+static int move_failed(
+	const struct weft_syscall_move *m, size_t done, int number)
+{
+	return weft_err_set(class_of_errno(number),
+		"%s %zu bytes at offset %lld of \"%s\": %s, after %zu bytes",
+		m->is_write ? "writing" : "reading", m->len, (long long)m->at,
+		name_shown(m->name), strerror(number), done);
+}
+
+static void wait_a_little(const struct weft_syscall_move *m)
+{
+	struct pollfd fd = { .fd = m->fd };
+
+	fd.events = m->is_write ? POLLOUT : POLLIN;
+	poll(&fd, 1, AGAIN_MS);
+}
+
+int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out)
+{
+	size_t done = 0;
+	int n_agains = 0, err = 0;
+
+	if (move->len && move->at > INT64_MAX - (int64_t)move->len)
+		err = move_failed(move, 0, EFBIG);
+	while (!err && done < move->len) {
+		size_t left = move->len - done;
+		ssize_t n = move_once(
+			move, done, left < MOVE_MAX ? left : MOVE_MAX);
+
+		if (n > 0) {
+			done += (size_t)n;
+			n_agains = 0;
+		} else if (n == 0 && !move->is_write) {
+			break;
+		} else if (n == 0) {
+			err = move_failed(move, done, EIO);
+		} else if (errno == EAGAIN && n_agains++ < AGAIN_MAX) {
+			wait_a_little(move);
+		} else if (errno != EINTR) {
+			err = move_failed(move, done, errno);
+		}
+	}
+	*moved_out = done;
+	return err;
+}
+
+/* ---- locks ---- */
+
+static int lock_range(
+	int fd, const char *name, short type, int64_t first, int64_t last)
+{
+	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
+	int rc;
+
+	lock.l_start = (off_t)first;
+	lock.l_len = (off_t)(last - first);
+	do
+		rc = fcntl(fd, F_OFD_SETLKW, &lock);
+	while (rc && errno == EINTR);
+	return rc ? syscall_failed(errno,
+			    "the file system cannot lock, which atomic mode "
+			    "needs:",
+			    name)
+		  : 0;
+}
+
+int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
+	int64_t first, int64_t last)
+{
+	return lock_range(
+		fd, name, is_exclusive ? F_WRLCK : F_RDLCK, first, last);
+}
+
+int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last)
+{
+	return lock_range(fd, name, F_UNLCK, first, last);
+}
+
+/* ---- size and storage ---- */
+
+int weft_syscall_size(int fd, const char *name, int64_t *size_out)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return syscall_failed(errno, "no size of", name);
+	*size_out = st.st_size;
+	return 0;
+}
+
+int weft_syscall_resize(int fd, const char *name, int64_t size)
+{
+	int rc;
+
+	do
+		rc = ftruncate(fd, (off_t)size);
+	while (rc && errno == EINTR);
+	return rc ? syscall_failed(errno, "cannot set the size of", name) : 0;
+}
+
+int weft_syscall_allocate(int fd, const char *name, int64_t size)
+{
+	int64_t now = 0;
+	int rc, err;
+
+	if (size == 0)
+		return 0;
+	do
+		rc = fallocate(fd, 0, 0, (off_t)size);
+	while (rc && errno == EINTR);
+	if (!rc)
+		return 0;
+	if (errno != EOPNOTSUPP && errno != ENOSYS)
+		return syscall_failed(
+			errno, "cannot preallocate storage of", name);
+	err = weft_syscall_size(fd, name, &now);
+	if (!err && now < size)
+		err = weft_syscall_resize(fd, name, size);
+	return err;
+}
+
+int weft_syscall_sync(int fd, const char *name)
+{
+	int rc;
+
+	do
+		rc = fsync(fd);
+	while (rc && errno == EINTR);
+	if (rc && errno != EINVAL && errno != EROFS)
+		return syscall_failed(errno,
+			"what was written may be lost, on syncing", name);
+	return 0;
+}
