@@ -281,4 +281,104 @@ void pmpi_grequest_start_(weft_f_fn *query, weft_f_fn *release,
 	fortran_call_give(ierror, rc);
 }
 
+/* ---- representations of file data ---- */
+
+typedef void convert_fn(void *userbuf, int *datatype, int *count, void *filebuf,
+	MPI_Offset *position, MPI_Aint *extra, int *ierror);
+typedef void convert_large_fn(void *userbuf, int *datatype, MPI_Count *count,
+	void *filebuf, MPI_Offset *position, MPI_Aint *extra, int *ierror);
+typedef void extent_fn(
+	int *datatype, MPI_Aint *extent, MPI_Aint *extra, int *ierror);
+
+/* The functions of a representation, which is there until the process ends. */
+struct rep {
+	weft_f_fn *read, *write, *extent;
+	MPI_Aint extra;
+};
+
+/* What a program names to say that there is none; never called. */
+void mpi_conversion_fn_null_(void)
+{
+}
+
+void mpi_conversion_fn_null_c_(void)
+{
+}
+
+static bool is_no_conversion(weft_f_fn *fn)
+{
+	return fn == mpi_conversion_fn_null_ || fn == mpi_conversion_fn_null_c_;
+}
+
+/* clang-format off */
+#define CONVERSION(name, which, number, type)                                 \
+	static int name(void *userbuf, MPI_Datatype datatype, number count,   \
+		void *filebuf, MPI_Offset position, void *extra_state)        \
+	{                                                                     \
+		struct rep *rep = extra_state;                                \
+		int of = PMPI_Type_toint(datatype), ierror = MPI_SUCCESS;     \
+		MPI_Aint extra = rep->extra;                                  \
+		((type *)rep->which)(userbuf, &of, &count, filebuf,           \
+			&position, &extra, &ierror);                          \
+		return ierror;                                                \
+	}
+/* clang-format on */
+
+CONVERSION(rep_read, read, int, convert_fn)
+CONVERSION(rep_write, write, int, convert_fn)
+CONVERSION(rep_read_large, read, MPI_Count, convert_large_fn)
+CONVERSION(rep_write_large, write, MPI_Count, convert_large_fn)
+
+static int rep_extent(
+	MPI_Datatype datatype, MPI_Aint *extent, void *extra_state)
+{
+	struct rep *rep = extra_state;
+	int of = PMPI_Type_toint(datatype), ierror = MPI_SUCCESS;
+	MPI_Aint extra = rep->extra;
+
+	((extent_fn *)rep->extent)(&of, extent, &extra, &ierror);
+	return ierror;
+}
+
+static struct rep *rep_make(weft_f_fn *read, weft_f_fn *write,
+	weft_f_fn *extent, const MPI_Aint *extra)
+{
+	struct rep *rep = malloc(sizeof(*rep));
+
+	if (rep)
+		*rep = (struct rep){ read, write, extent, *extra };
+	return rep;
+}
+
+/* The name and the record go, unless they are known now. */
+static int rep_done(int rc, struct rep *rep, char *name)
+{
+	if (rc != MPI_SUCCESS)
+		free(rep);
+	free(name);
+	return rc;
+}
+
+/* clang-format off */
+#define REGISTER(low, Name, read_it, write_it)                                \
+	void pmpi_##low##_(const char *datarep, weft_f_fn *read,              \
+		weft_f_fn *write, weft_f_fn *extent, const MPI_Aint *extra,   \
+		int *ierror, size_t datarep_len)                              \
+	{                                                                     \
+		char *name = weft_f_string(datarep, datarep_len);             \
+		struct rep *rep = rep_make(read, write, extent, extra);       \
+		int rc = MPI_ERR_NO_MEM;                                      \
+		if (name && rep)                                              \
+			rc = PMPI_##Name(name,                                \
+				is_no_conversion(read) ? NULL : read_it,      \
+				is_no_conversion(write) ? NULL : write_it,    \
+				rep_extent, rep);                             \
+		fortran_call_give(ierror, rep_done(rc, rep, name));           \
+	}
+/* clang-format on */
+
+REGISTER(register_datarep, Register_datarep, rep_read, rep_write)
+REGISTER(
+	register_datarep_c, Register_datarep_c, rep_read_large, rep_write_large)
+
 #include "fortran/f_calls.h"

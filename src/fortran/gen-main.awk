@@ -153,8 +153,39 @@ function user_function(tail, kind)
 		"end interface\n", tail, kind > f08
 }
 
+# Conversion of file data: an interface, or that of the one that does nothing.
+function datarep_function(file, name, is_abstract, kind)
+{
+	printf "%sinterface\nsubroutine %s(userbuf, datatype, count, filebuf, " \
+		"position, extra_state, ierror)\n\timport\n\timplicit none\n" \
+		"\ttype(c_ptr), value :: userbuf, filebuf\n" \
+		"\t%s :: datatype\n\t%s :: count\n" \
+		"\tinteger(kind=MPI_OFFSET_KIND) :: position\n" \
+		"\tinteger(kind=MPI_ADDRESS_KIND) :: extra_state\n" \
+		"\tinteger :: ierror\nend subroutine\nend interface\n",
+		is_abstract, name, file == f08 ? "type(MPI_Datatype)" : "integer",
+		kind > file
+}
+
+function datarep_functions(    wide)
+{
+	wide = "integer(kind=MPI_COUNT_KIND)"
+	datarep_function(f08, "MPI_Datarep_conversion_function", "abstract ", "integer")
+	datarep_function(f08, "MPI_Datarep_conversion_function_c", "abstract ", wide)
+	datarep_function(f08, "MPI_CONVERSION_FN_NULL", "", "integer")
+	datarep_function(f08, "MPI_CONVERSION_FN_NULL_C", "", wide)
+	datarep_function(f90, "MPI_CONVERSION_FN_NULL", "", "integer")
+	datarep_function(f90, "MPI_CONVERSION_FN_NULL_C", "", wide)
+	print "abstract interface\nsubroutine MPI_Datarep_extent_function(" \
+		"datatype, extent, extra_state, ierror)\n\timport\n" \
+		"\timplicit none\n\ttype(MPI_Datatype) :: datatype\n" \
+		"\tinteger(kind=MPI_ADDRESS_KIND) :: extent, extra_state\n" \
+		"\tinteger :: ierror\nend subroutine\nend interface" > f08
+}
+
 function callbacks()
 {
+	datarep_functions()
 	user_function("", "integer")
 	user_function("_c", "integer(kind=MPI_COUNT_KIND)")
 	attribute_functions("Comm", "comm", "type(MPI_Comm)")
@@ -215,6 +246,7 @@ function old_externals(    n, i, word)
 	print "      external PMPI_AINT_ADD, PMPI_AINT_DIFF" > mpifh
 	print "      integer*8 MPI_AINT_ADD, MPI_AINT_DIFF" > mpifh
 	print "      integer*8 PMPI_AINT_ADD, PMPI_AINT_DIFF" > mpifh
+	print "      external MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL_C" > mpifh
 	n = split("COMM_ TYPE_ WIN_ ", word, " ")
 	word[++n] = ""
 	for (i = 1; i <= n; i++) {

@@ -19,7 +19,7 @@ function null_of(type)
 
 function is_object(type)
 {
-	return type ~ /^(Comm|Errhandler|Group|Info|Op|Request|Session|Type|Win)$/
+	return type ~ /^(Comm|Errhandler|Group|Info|Op|Request|Session|Type|Win|File)$/
 }
 
 # One more check, where a condition holds.
@@ -139,7 +139,7 @@ function read_row(    i, word, c, at)
 		if (a_type[i] == "buf")
 			has_buffer = 1
 		if (owner == "" && a_mode[i] != ">" && a_len[i] == "" && \
-			a_type[i] ~ /^(Comm|Session|Win)$/) {
+			a_type[i] ~ /^(Comm|Session|Win|File)$/) {
 			owner = a_name[i]
 			owner_type = a_type[i]
 		}
@@ -185,6 +185,6 @@ function checked(file, head, func_text,    i, call, inner)
 	if (results != "")
 		printf "\tif (!failed) {\n%s\t}\n", results > file
 	printf "\treturn weft_mpi_end%s(%s, %s, failed);\n}\n", \
-		owner_type ~ /^(Session|Win)$/ ? "_" tolower(owner_type) : "",
+		owner_type ~ /^(Session|Win|File)$/ ? "_" tolower(owner_type) : "",
 		owner == "" ? "NULL" : owner "_of", func_text > file
 }

@@ -153,6 +153,17 @@ static inline int weft_check_win(MPI_Win handle, struct weft_win **win_out)
 	return 0;
 }
 
+static inline int weft_check_file(MPI_File handle, struct weft_file **file_out)
+{
+	struct weft_file *file = weft_mpi_file(handle);
+
+	if (weft_unlikely(!file))
+		return weft_check_failed(
+			weft_check_bad_handle(WEFT_ERR_FILE, "file", handle));
+	*file_out = file;
+	return 0;
+}
+
 /* Not MPI_INFO_NULL. */
 static inline int weft_check_info(MPI_Info handle, struct weft_info **info_out)
 {

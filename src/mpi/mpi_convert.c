@@ -35,7 +35,7 @@ static void *from_int(const struct weft_table *table, int n)
 
 CONVERT(Comm, MPI_Comm, &weft_comms)
 CONVERT(Errhandler, MPI_Errhandler, &weft_errhs)
-CONVERT(File, MPI_File, NULL)
+CONVERT(File, MPI_File, &weft_files)
 CONVERT(Group, MPI_Group, &weft_groups)
 CONVERT(Info, MPI_Info, &weft_infos)
 CONVERT(Message, MPI_Message, &weft_messages)

@@ -107,6 +107,49 @@ static int mpi_win_get_errhandler(
 	return 0;
 }
 
+/* With MPI_FILE_NULL: that of files to be opened. */
+static int file_slot(
+	MPI_File handle, struct weft_file **file_out, struct weft_errh ***slot)
+{
+	int err;
+
+	*slot = &weft_file_errh;
+	if (handle == MPI_FILE_NULL)
+		return 0;
+	err = weft_check_file(handle, file_out);
+	if (!err)
+		*slot = &(*file_out)->errh;
+	return err;
+}
+
+int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler)
+{
+	struct weft_file *of = NULL;
+	struct weft_errh *errh = NULL, **slot;
+	int err = file_slot(file, &of, &slot);
+
+	if (!err)
+		err = weft_check_errh(errhandler, WEFT_KIND_FILE, &errh);
+	if (!err)
+		weft_errh_set(slot, errh);
+	return weft_mpi_end_file(of, "MPI_File_set_errhandler", err);
+}
+
+int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler *errhandler)
+{
+	struct weft_file *of = NULL;
+	struct weft_errh **slot;
+	int err;
+
+	weft_mpi_null(errhandler, MPI_ERRHANDLER_NULL);
+	err = file_slot(file, &of, &slot);
+	if (!err)
+		err = weft_check_ptr(errhandler, "errhandler");
+	if (!err)
+		*errhandler = weft_mpi_errh_handle(weft_errh_get(*slot));
+	return weft_mpi_end_file(of, "MPI_File_get_errhandler", err);
+}
+
 static int check_code(int code)
 {
 	char text[MPI_MAX_ERROR_STRING];
@@ -144,6 +187,19 @@ static int mpi_win_call_errhandler(struct weft_win *win, int errorcode)
 	if (!err)
 		weft_mpi_raise_win(win, "MPI_Win_call_errhandler", errorcode);
 	return err;
+}
+
+int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
+{
+	struct weft_file *of = NULL;
+	struct weft_errh **slot;
+	int err = file_slot(fh, &of, &slot);
+
+	if (!err)
+		err = check_code(errorcode);
+	if (!err)
+		weft_mpi_raise_file(of, "MPI_File_call_errhandler", errorcode);
+	return weft_mpi_end_file(of, "MPI_File_call_errhandler", err);
 }
 
 /* ---- classes and codes ---- */

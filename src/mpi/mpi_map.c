@@ -51,6 +51,19 @@ static const short classes[WEFT_ERR_END_ - WEFT_ERR_FIRST_] = {
 	AT(RMA_SHARED) = MPI_ERR_RMA_SHARED,
 	AT(RMA_FLAVOR) = MPI_ERR_RMA_FLAVOR,
 	AT(FILE) = MPI_ERR_FILE,
+	AT(AMODE) = MPI_ERR_AMODE,
+	AT(NO_SUCH_FILE) = MPI_ERR_NO_SUCH_FILE,
+	AT(FILE_EXISTS) = MPI_ERR_FILE_EXISTS,
+	AT(BAD_FILE) = MPI_ERR_BAD_FILE,
+	AT(ACCESS) = MPI_ERR_ACCESS,
+	AT(NO_SPACE) = MPI_ERR_NO_SPACE,
+	AT(QUOTA) = MPI_ERR_QUOTA,
+	AT(READ_ONLY) = MPI_ERR_READ_ONLY,
+	AT(FILE_IN_USE) = MPI_ERR_FILE_IN_USE,
+	AT(IO) = MPI_ERR_IO,
+	AT(UNSUPPORTED_DATAREP) = MPI_ERR_UNSUPPORTED_DATAREP,
+	AT(DUP_DATAREP) = MPI_ERR_DUP_DATAREP,
+	AT(CONVERSION) = MPI_ERR_CONVERSION,
 	AT(NAME) = MPI_ERR_NAME,
 	AT(PORT) = MPI_ERR_PORT,
 	AT(SERVICE) = MPI_ERR_SERVICE,
@@ -281,6 +294,7 @@ static void die(const struct raised *r)
 	struct weft_session *session = NULL;
 	struct weft_comm *comm = NULL;
 	struct weft_win *win = NULL;
+	struct weft_file *file = NULL;
 	size_t n;
 
 	print_class(r, class);
@@ -302,13 +316,18 @@ static void die(const struct raised *r)
 		win = weft_mpi_win(r->handle);
 	if (win)
 		comm = win->comm;
+	if (r->kind == WEFT_KIND_FILE)
+		file = weft_mpi_file(r->handle);
+	if (file)
+		comm = file->comm;
 	if (r->kind == WEFT_KIND_SESSION)
 		session = weft_mpi_session(r->handle);
 	weft_abort_end(comm, comm ? comm->child.session : session,
 		weft_mpi_class(r->code), text);
 }
 
-static void call(const struct raised *r)
+/* The code is what the procedure returns, as the function leaves it. */
+static int call(const struct raised *r)
 {
 	void *handle = r->handle;
 	int code = r->code;
@@ -331,6 +350,7 @@ static void call(const struct raised *r)
 			(MPI_Comm *)(void *)&handle, &code);
 		break;
 	}
+	return code;
 }
 
 static int raise_it(struct raised *r)
@@ -348,7 +368,7 @@ static int raise_it(struct raised *r)
 		/* the function may replace the handler it is called from */
 		struct weft_errh *errh = weft_errh_get(r->errh);
 
-		call(r);
+		r->code = call(r);
 		weft_errh_put(errh);
 	}
 	return r->code;
@@ -376,6 +396,8 @@ int weft_mpi_raise(struct weft_comm *comm, const char *func, int err)
 		return weft_mpi_raise_none(func, err);
 	if (comm->win) /* one of its requests */
 		return weft_mpi_raise_win(comm->win, func, err);
+	if (comm->file)
+		return weft_mpi_raise_file(comm->file, func, err);
 	r = (struct raised){
 		.kind = WEFT_KIND_COMM,
 		.handle = weft_mpi_comm_handle(comm),
@@ -421,6 +443,21 @@ int weft_mpi_raise_win(struct weft_win *win, const char *func, int err)
 		.rank = win->comm->rank,
 		.err = err,
 	};
+	return raise_it(&r);
+}
+
+int weft_mpi_raise_file(struct weft_file *file, const char *func, int err)
+{
+	struct raised r = {
+		.kind = WEFT_KIND_FILE,
+		.handle = file ? weft_mpi_file_handle(file) : MPI_FILE_NULL,
+		.errh = file ? file->errh : weft_file_errh,
+		.name = file ? file->name : "MPI_FILE_NULL",
+		.func = func,
+		.rank = file ? file->comm->rank : -1,
+		.err = err,
+	};
+
 	return raise_it(&r);
 }
 

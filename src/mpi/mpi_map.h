@@ -16,6 +16,7 @@
 #include "core/req.h"
 #include "dt/redop.h"
 #include "dt/type.h"
+#include "io/file.h"
 #include "p2p/p2p.h"
 #include "session/session.h"
 #include "win/win.h"
@@ -81,6 +82,12 @@ static inline struct weft_info *weft_mpi_info(MPI_Info handle)
 static inline struct weft_win *weft_mpi_win(MPI_Win handle)
 {
 	return (struct weft_win *)weft_table_get(&weft_wins, (uintptr_t)handle);
+}
+
+static inline struct weft_file *weft_mpi_file(MPI_File handle)
+{
+	return (struct weft_file *)weft_table_get(
+		&weft_files, (uintptr_t)handle);
 }
 
 static inline struct weft_errh *weft_mpi_errh(MPI_Errhandler handle)
@@ -153,6 +160,11 @@ static inline MPI_Win weft_mpi_win_handle(const struct weft_win *win)
 	return (MPI_Win)(uintptr_t)weft_obj_handle(win);
 }
 
+static inline MPI_File weft_mpi_file_handle(const struct weft_file *file)
+{
+	return (MPI_File)(uintptr_t)weft_obj_handle(file);
+}
+
 static inline MPI_Errhandler weft_mpi_errh_handle(const struct weft_errh *errh)
 {
 	if (!errh)
@@ -180,18 +192,19 @@ bool weft_mpi_string(int code, char *buf);
  * when there is no such code. */
 bool weft_mpi_class_string(int code, char *buf);
 
-/* Each of the five raises an error: finds the handler that is responsible,
+/* Each of the six raises an error: finds the handler that is responsible,
  * ends the job, calls the user's function, or returns, as the handler says.
  * err is an internal error or a positive MPI error code; func the name of the
  * MPI procedure. Returns what the procedure must return. No lock held.
  *
  * comm or win NULL, and weft_mpi_raise_none(): no object to raise it on, so on
  * MPI_COMM_SELF (or MPI_COMM_WORLD, where only its handler was set), or on the
- * initial handler while there is none. */
+ * initial handler while there is none. file NULL: on MPI_FILE_NULL. */
 int weft_mpi_raise(struct weft_comm *comm, const char *func, int err);
 int weft_mpi_raise_session(
 	struct weft_session *session, const char *func, int err);
 int weft_mpi_raise_win(struct weft_win *win, const char *func, int err);
+int weft_mpi_raise_file(struct weft_file *file, const char *func, int err);
 int weft_mpi_raise_none(const char *func, int err);
 
 /* The handler that weft_mpi_raise_none() raises on; lent. */
@@ -222,6 +235,13 @@ static inline int weft_mpi_end_win(
 {
 	return weft_likely(!err) ? MPI_SUCCESS
 				 : weft_mpi_raise_win(win, func, err);
+}
+
+static inline int weft_mpi_end_file(
+	struct weft_file *file, const char *func, int err)
+{
+	return weft_likely(!err) ? MPI_SUCCESS
+				 : weft_mpi_raise_file(file, func, err);
 }
 
 /* What procedures nobody implements yet answer. */

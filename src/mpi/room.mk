@@ -59,6 +59,7 @@ libmpi_abi_la_SOURCES += \
 	src/mpi/mpi_errh.c src/mpi/mpi_group.c src/mpi/mpi_info.c \
 	src/mpi/mpi_level.h src/mpi/mpi_session.c \
 	src/mpi/mpi_win.c src/mpi/mpi_rma.c src/mpi/mpi_epoch.c \
+	src/mpi/mpi_file.c src/mpi/mpi_transfer.c \
 	src/mpi/mpi_topo.c src/mpi/mpi_topo.h src/mpi/mpi_world.c
 nodist_libmpi_abi_la_SOURCES += src/mpi/api_missing.c src/mpi/api_coll.c
 libmpi_abi_la_SOURCES += src/mpi/mpi_envelope.c src/mpi/mpi_op.c

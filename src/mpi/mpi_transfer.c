@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_transfer: reading and writing files
+ *
+ * MPI-5.0, 14.4. Each procedure says where in the file, who together, and in
+ * what way; the status has the bytes that were moved, also after an error. */
+#include "mpi_check.h"
+#include "mpi_twin.h"
+
+static void transfer_status(MPI_Status *status, int64_t moved)
+{
+	struct weft_status is = {
+		.source = WEFT_ANY_SOURCE, .tag = WEFT_ANY_TAG, .len = moved
+	};
+
+	weft_status_to_mpi(&is, status);
+}
+
+static int transfer_run(struct weft_file *fh,
+	const struct weft_file_access *access, MPI_Status *status)
+{
+	int64_t moved = 0;
+	int err = weft_file_run(fh, access, &moved);
+
+	transfer_status(status, moved);
+	return err;
+}
+
+static int transfer_end(struct weft_file *fh,
+	const struct weft_file_access *access, MPI_Status *status)
+{
+	int64_t moved = 0;
+	int err = weft_file_end(fh, access, &moved);
+
+	transfer_status(status, moved);
+	return err;
+}
+
+/* What the procedures of a family have in common; offset_ is 0 where it is not
+ * an argument. */
+#define ACCESS(write_, coll_, at_, offset_)                \
+	(&(struct weft_file_access){ .is_write = (write_), \
+		.is_collective = (coll_),                  \
+		.at = WEFT_FILE_AT_##at_,                  \
+		.offset = (offset_),                       \
+		.buf = (void *)(uintptr_t)buf,             \
+		.count = count,                            \
+		.type = type })
+
+#define END(write_, at_)             \
+	(&(struct weft_file_access){ \
+		.is_write = (write_), .at = WEFT_FILE_AT_##at_ })
+
+/* Each is what its name says: blocking and begun, at a pointer or an offset, a
+ * begin or an end; void_ is what buf points to. */
+/* clang-format off */
+#define RUN(name, void_, write, coll, at)                                     \
+	static int mpi_file_##name(struct weft_file *fh, void_ *buf,          \
+		MPI_Count count, struct weft_type *type, MPI_Status *status)  \
+	{                                                                     \
+		return transfer_run(fh, ACCESS(write, coll, at, 0), status);  \
+	}
+#define START(name, void_, write, coll, at)                                   \
+	static int mpi_file_i##name(struct weft_file *fh, void_ *buf,         \
+		MPI_Count count, struct weft_type *type,                      \
+		struct weft_req **request)                                    \
+	{                                                                     \
+		return weft_file_start(                                       \
+			fh, ACCESS(write, coll, at, 0), request);             \
+	}
+#define RUN_AT(name, void_, write, coll)                                      \
+	static int mpi_file_##name(struct weft_file *fh, MPI_Offset offset,   \
+		void_ *buf, MPI_Count count, struct weft_type *type,          \
+		MPI_Status *status)                                           \
+	{                                                                     \
+		return transfer_run(                                          \
+			fh, ACCESS(write, coll, OFFSET, offset), status);     \
+	}                                                                     \
+	static int mpi_file_i##name(struct weft_file *fh, MPI_Offset offset,  \
+		void_ *buf, MPI_Count count, struct weft_type *type,          \
+		struct weft_req **request)                                    \
+	{                                                                     \
+		return weft_file_start(                                       \
+			fh, ACCESS(write, coll, OFFSET, offset), request);    \
+	}
+#define SPLIT_END(name, void_, write, at)                                     \
+	static int mpi_file_##name##_end(                                     \
+		struct weft_file *fh, void_ *buf, MPI_Status *status)         \
+	{                                                                     \
+		(void)buf;                                                    \
+		return transfer_end(fh, END(write, at), status);              \
+	}
+#define SPLIT(name, void_, write, at)                                         \
+	static int mpi_file_##name##_begin(struct weft_file *fh, void_ *buf,  \
+		MPI_Count count, struct weft_type *type)                      \
+	{                                                                     \
+		return weft_file_begin(fh, ACCESS(write, true, at, 0));       \
+	}                                                                     \
+	SPLIT_END(name, void_, write, at)
+#define SPLIT_AT(name, void_, write)                                          \
+	static int mpi_file_##name##_begin(struct weft_file *fh,              \
+		MPI_Offset offset, void_ *buf, MPI_Count count,               \
+		struct weft_type *type)                                       \
+	{                                                                     \
+		return weft_file_begin(                                       \
+			fh, ACCESS(write, true, OFFSET, offset));             \
+	}                                                                     \
+	SPLIT_END(name, void_, write, OFFSET)
+
+RUN(read, void, false, false, POSITION)
+START(read, void, false, false, POSITION)
+RUN(write, const void, true, false, POSITION)
+START(write, const void, true, false, POSITION)
+RUN(read_all, void, false, true, POSITION)
+START(read_all, void, false, true, POSITION)
+RUN(write_all, const void, true, true, POSITION)
+START(write_all, const void, true, true, POSITION)
+RUN_AT(read_at, void, false, false)
+RUN_AT(write_at, const void, true, false)
+RUN_AT(read_at_all, void, false, true)
+RUN_AT(write_at_all, const void, true, true)
+RUN(read_shared, void, false, false, SHARED)
+START(read_shared, void, false, false, SHARED)
+RUN(write_shared, const void, true, false, SHARED)
+START(write_shared, const void, true, false, SHARED)
+RUN(read_ordered, void, false, true, ORDERED)
+RUN(write_ordered, const void, true, true, ORDERED)
+SPLIT(read_all, void, false, POSITION)
+SPLIT(write_all, const void, true, POSITION)
+SPLIT_AT(read_at_all, void, false)
+SPLIT_AT(write_at_all, const void, true)
+SPLIT(read_ordered, void, false, ORDERED)
+SPLIT(write_ordered, const void, true, ORDERED)
+/* clang-format on */
+
+#include "api_transfer.h"
