@@ -86,6 +86,8 @@ static const struct exception {
 	{ "MPI_Type_create_darray*", "rank", "is of no communicator" },
 	{ "MPI_Status_set_*", "source", "any value" },
 	{ "MPI_Status_set_*", "tag", "any value" },
+	{ "MPI_File_[sg]et_errhandler", "file", "MPI_FILE_NULL has one" },
+	{ "MPI_File_*_end", "buf", "says which begin it ends" },
 	{ "MPI_*lltoallw*_c", "*buf", "MPI_BOTTOM and addresses" },
 	{ "MPI_*eighbor_alltoallw*", "*buf", "MPI_BOTTOM and addresses" },
 };
@@ -129,7 +131,12 @@ static void on_win(MPI_Win *win, int *code, ...)
 	hear(*win, *code);
 }
 
-static MPI_Errhandler comm_handler, session_handler, win_handler;
+static void on_file(MPI_File *file, int *code, ...)
+{
+	hear(*file, *code);
+}
+
+static MPI_Errhandler comm_handler, session_handler, win_handler, file_handler;
 
 /* ---- the objects ---- */
 
@@ -150,6 +157,8 @@ static MPI_Group group;
 static MPI_Info info;
 static MPI_Win window;
 static int exposed[16];
+static MPI_File file;
+static char file_name[64];
 static MPI_Datatype derived;
 static MPI_Op op;
 static int comm_keyval, type_keyval, win_keyval;
@@ -226,6 +235,23 @@ static void make_others(void)
 	OK(MPI_Win_set_errhandler(window, win_handler));
 }
 
+static void make_file(void)
+{
+	snprintf(file_name, sizeof(file_name), "walk.%d.%d", (int)getpid(),
+		mtest.rank);
+	OK(MPI_File_open(MPI_COMM_SELF, file_name,
+		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+		MPI_INFO_NULL, &file));
+	OK(MPI_File_set_errhandler(file, file_handler));
+	stale[A_FILE] = file;
+	OK(MPI_File_close(&file));
+	OK(MPI_File_open(MPI_COMM_SELF, file_name,
+		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+		MPI_INFO_NULL, &file));
+	OK(MPI_File_set_errhandler(file, file_handler));
+	OK(MPI_File_set_errhandler(MPI_FILE_NULL, file_handler));
+}
+
 static void make_stale(void)
 {
 	MPI_Comm comm;
@@ -258,7 +284,6 @@ static void make_stale(void)
 	stale[A_REQUEST] = request;
 	stale[A_MESSAGE] = (void *)(uintptr_t)0x7654321;
 	stale[A_WIN] = win;
-	stale[A_FILE] = (void *)(uintptr_t)0x7654321;
 	OK(MPI_Win_free(&win));
 	OK(MPI_Comm_free(&comm));
 	OK(MPI_Group_free(&g));
@@ -309,11 +334,14 @@ static void *handle(
 	case A_ERRHANDLER:
 		return strstr(p->name, "Session") ? session_handler
 		       : strstr(p->name, "Win")	  ? win_handler
+		       : strstr(p->name, "File")  ? file_handler
 						  : comm_handler;
 	case A_SESSION:
 		return session;
 	case A_WIN:
 		return window;
+	case A_FILE:
+		return file;
 	case A_MESSAGE:
 		return at->message;
 	case A_REQUEST:
@@ -553,6 +581,12 @@ static bool has_comm(enum kind kind)
  * MPI_COMM_SELF. */
 static void *owner(const struct procedure *p, int bad, const struct place *at)
 {
+	if (strstr(p->name, "datarep") || strstr(p->name, "File_open") ||
+		strstr(p->name, "File_close") || strstr(p->name, "File_delete"))
+		return MPI_FILE_NULL;
+	for (int i = 0; i < p->n; i++)
+		if (p->args[i].kind == A_FILE && i == bad)
+			return MPI_FILE_NULL;
 	for (int i = 0; i < p->n; i++)
 		if (is_object(p->args[i].kind))
 			return i == bad ? MPI_COMM_SELF
@@ -746,6 +780,19 @@ static void use(struct place *at)
 	CHECK(heard.n == 0, "no handler runs without an error");
 }
 
+static void use_file(void)
+{
+	int seven = 7, got = 0;
+
+	heard.n = 0;
+	OK(MPI_File_write_at(file, 0, &seven, 4, MPI_BYTE, MPI_STATUS_IGNORE));
+	OK(MPI_File_read_at(file, 0, &got, 4, MPI_BYTE, MPI_STATUS_IGNORE));
+	CHECK(got == 7, "the file works: %d", got);
+	OK(MPI_File_close(&file));
+	OK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
+	CHECK(heard.n == 0, "no handler runs without an error");
+}
+
 static void use_window(void)
 {
 	int seven = 7;
@@ -762,6 +809,7 @@ static void use_window(void)
 static void finish(void)
 {
 	use_window();
+	use_file();
 	for (int i = 0; i < N_COMMS; i++)
 		use(&places[i]);
 	OK(MPI_Session_finalize(&session));
@@ -773,6 +821,7 @@ static void finish(void)
 	OK(MPI_Errhandler_free(&comm_handler));
 	OK(MPI_Errhandler_free(&session_handler));
 	OK(MPI_Errhandler_free(&win_handler));
+	OK(MPI_Errhandler_free(&file_handler));
 }
 
 int main(int argc, char **argv)
@@ -792,8 +841,10 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_create_errhandler(on_comm, &comm_handler));
 	OK(MPI_Session_create_errhandler(on_session, &session_handler));
 	OK(MPI_Win_create_errhandler(on_win, &win_handler));
+	OK(MPI_File_create_errhandler(on_file, &file_handler));
 	make_comms();
 	make_others();
+	make_file();
 	make_stale();
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, comm_handler);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, comm_handler);

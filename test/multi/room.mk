@@ -103,6 +103,9 @@ multi_programs += test/multi/lazy_ring
 multi_programs += test/multi/world_exit
 multi_programs += test/multi/world_finalize
 multi_programs += test/multi/world_life
+multi_programs += test/multi/file_access
+multi_programs += test/multi/file_faults
+multi_programs += test/multi/file_objects
 multi_programs += test/multi/win_died
 multi_programs += test/multi/win_epochs
 multi_programs += test/multi/win_left
@@ -113,7 +116,7 @@ multi_programs += test/multi/win_ops
 multi_programs += test/multi/win_threads
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/coll.h \
-	test/multi/hints.h test/multi/gen-walk \
+	test/multi/hints.h test/multi/file.h test/multi/gen-walk \
 	test/multi/nic.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
@@ -134,7 +137,7 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 
 $(multi_programs): %: %.c test/multi/mtest.h \
 	test/multi/session.h test/multi/heard.h test/multi/coll.h \
-	test/multi/hints.h libmpi_abi.la
+	test/multi/hints.h test/multi/file.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la
 

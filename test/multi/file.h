@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file: names and short forms for programs that test files */
+#ifndef TEST_FILE_H
+#define TEST_FILE_H
+
+#include "mtest.h"
+
+#include <sys/stat.h>
+
+/* A name that all processes have, and nobody else. */
+static inline const char *file_named(const char *stem)
+{
+	static char name[4][96];
+	static int n;
+	char *to = name[n++ % 4];
+	int id = (int)getpid();
+
+	MPI_Bcast(&id, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	snprintf(to, sizeof(name[0]), "weft_%s.%d", stem, id);
+	return to;
+}
+
+/* For reading and writing, gone when it is closed. */
+static inline MPI_File file_scratch(const char *stem)
+{
+	MPI_File fh = MPI_FILE_NULL;
+
+	OK(MPI_File_open(MPI_COMM_WORLD, file_named(stem),
+		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+		MPI_INFO_NULL, &fh));
+	return fh;
+}
+
+/* Elements of a datatype in a status. */
+static inline int file_count(const MPI_Status *status, MPI_Datatype type)
+{
+	int n = -7;
+
+	MPI_Get_count(status, type, &n);
+	return n;
+}
+
+/* All have written before anybody reads. */
+static inline void file_turn(MPI_File fh)
+{
+	OK(MPI_File_sync(fh));
+	MPI_Barrier(MPI_COMM_WORLD);
+	OK(MPI_File_sync(fh));
+}
+
+#endif

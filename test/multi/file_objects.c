@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_objects: files are opened, asked, sized and closed, and what is wrong is
+ * told to all */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+static bool is_there(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) == 0;
+}
+
+static int open_it(const char *name, int amode)
+{
+	MPI_File fh = (MPI_File)(uintptr_t)1;
+	int rc = MPI_File_open(MPI_COMM_WORLD, name, amode, MPI_INFO_NULL, &fh);
+
+	if (rc == MPI_SUCCESS)
+		OK(MPI_File_close(&fh));
+	else
+		CHECK(fh == MPI_FILE_NULL, "the handle is null after an error");
+	return rc;
+}
+
+static void modes(void)
+{
+	const char *name = file_named("modes");
+	char text[MPI_MAX_ERROR_STRING];
+	int len, rc;
+
+	FAILS(open_it(name, 0), MPI_ERR_AMODE);
+	FAILS(open_it(name, MPI_MODE_RDWR | MPI_MODE_RDONLY), MPI_ERR_AMODE);
+	FAILS(open_it(name, MPI_MODE_RDONLY | MPI_MODE_CREATE), MPI_ERR_AMODE);
+	FAILS(open_it(name, MPI_MODE_RDONLY | MPI_MODE_EXCL), MPI_ERR_AMODE);
+	FAILS(open_it(name, MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL),
+		MPI_ERR_AMODE);
+	FAILS(open_it(name, 1 << 20 | MPI_MODE_RDWR), MPI_ERR_AMODE);
+	if (mtest.size > 1)
+		FAILS(open_it(name,
+			      mtest.rank ? MPI_MODE_RDONLY : MPI_MODE_RDWR),
+			MPI_ERR_NOT_SAME);
+	rc = open_it(name, MPI_MODE_RDWR);
+	MPI_Error_string(rc, text, &len);
+	CHECK(strstr(text, name) && strstr(text, strerror(ENOENT)),
+		"the text has the name and errno's words: %s", text);
+	FAILS(rc, MPI_ERR_NO_SUCH_FILE);
+	FAILS(open_it("/", MPI_MODE_RDWR), MPI_ERR_BAD_FILE);
+	MPI_Barrier(MPI_COMM_WORLD);
+	CHECK(!is_there(name), "nothing is left of what failed");
+	OK(open_it(name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL));
+	FAILS(open_it(name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL),
+		MPI_ERR_FILE_EXISTS);
+	OK(open_it(name, MPI_MODE_WRONLY | MPI_MODE_UNIQUE_OPEN));
+	OK(open_it(name, MPI_MODE_RDONLY));
+	OK(open_it(name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE));
+	MPI_Barrier(MPI_COMM_WORLD);
+	CHECK(!is_there(name), "deleted when it was closed");
+	if (mtest.rank == 0) {
+		FAILS(MPI_File_delete(name, MPI_INFO_NULL),
+			MPI_ERR_NO_SUCH_FILE);
+		close(open(name, O_CREAT | O_WRONLY, 0600));
+		snprintf(text, sizeof(text), "ufs:%s", name);
+		OK(MPI_File_delete(text, MPI_INFO_NULL));
+		CHECK(!is_there(name), "a prefix is no part of the name");
+	}
+}
+
+/* One process cannot take part: none does. */
+static void one_only(void)
+{
+	const char *name = file_named("one_only");
+	MPI_File fh;
+
+	FAILS(MPI_File_open(MPI_COMM_WORLD,
+		      mtest.rank == mtest.size - 1 ? "no/such/folder/x" : name,
+		      MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &fh),
+		MPI_ERR_NO_SUCH_FILE);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (mtest.rank == 0)
+		MPI_File_delete(name, MPI_INFO_NULL);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void sizes(void)
+{
+	MPI_File fh = file_scratch("sizes");
+	MPI_Offset size = -1;
+	MPI_Group group, world;
+	int amode, result;
+
+	OK(MPI_File_get_size(fh, &size));
+	CHECK(size == 0, "a new file is empty: %lld", (long long)size);
+	OK(MPI_File_set_size(fh, 1000));
+	OK(MPI_File_get_size(fh, &size));
+	CHECK(size == 1000, "after set_size: %lld", (long long)size);
+	OK(MPI_File_preallocate(fh, 100));
+	OK(MPI_File_get_size(fh, &size));
+	CHECK(size == 1000, "preallocate never shrinks: %lld", (long long)size);
+	OK(MPI_File_preallocate(fh, 70000));
+	OK(MPI_File_get_size(fh, &size));
+	CHECK(size == 70000, "and grows: %lld", (long long)size);
+	OK(MPI_File_set_size(fh, 10));
+	OK(MPI_File_get_size(fh, &size));
+	CHECK(size == 10, "set_size shrinks: %lld", (long long)size);
+	FAILS(MPI_File_set_size(fh, -1), MPI_ERR_ARG);
+	if (mtest.size > 1)
+		FAILS(MPI_File_set_size(fh, mtest.rank), MPI_ERR_NOT_SAME);
+	OK(MPI_File_get_amode(fh, &amode));
+	CHECK(amode == (MPI_MODE_RDWR | MPI_MODE_CREATE |
+			       MPI_MODE_DELETE_ON_CLOSE),
+		"the mode as it was given: %d", amode);
+	OK(MPI_File_get_group(fh, &group));
+	MPI_Comm_group(MPI_COMM_WORLD, &world);
+	MPI_Group_compare(group, world, &result);
+	CHECK(result == MPI_IDENT, "the group of those who opened it");
+	MPI_Group_free(&group);
+	MPI_Group_free(&world);
+	CHECK(MPI_File_f2c(MPI_File_c2f(fh)) == fh &&
+			MPI_File_fromint(MPI_File_toint(fh)) == fh,
+		"the handle as an integer");
+	OK(MPI_File_close(&fh));
+	CHECK(fh == MPI_FILE_NULL, "the handle is null");
+}
+
+static char value_of[MPI_MAX_INFO_VAL];
+
+static const char *hint(MPI_File fh, const char *key)
+{
+	MPI_Info info;
+	int there, len = sizeof(value_of);
+
+	OK(MPI_File_get_info(fh, &info));
+	OK(MPI_Info_get_string(info, key, &len, value_of, &there));
+	OK(MPI_Info_free(&info));
+	return there ? value_of : "none";
+}
+
+static void hints(void)
+{
+	const char *name = file_named("hints");
+	struct stat st;
+	MPI_Info info;
+	MPI_File fh;
+
+	umask(0);
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "file_perm", "0640");
+	MPI_Info_set(info, "romio_ds_read", "disable");
+	MPI_Info_set(info, "ind_rd_buffer_size", "many");
+	MPI_Info_set(info, "filename", "other");
+	MPI_Info_set(info, "no_such_key", "1");
+	OK(MPI_File_open(MPI_COMM_WORLD, name,
+		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+		info, &fh));
+	CHECK(stat(name, &st) == 0 && (st.st_mode & 0777) == 0640,
+		"file_perm: %o", (unsigned)st.st_mode);
+	CHECK(!strcmp(hint(fh, "file_perm"), "0640"), "file_perm is told");
+	CHECK(!strcmp(hint(fh, "romio_ds_read"), "disable"), "heeded");
+	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "4194304"),
+		"what makes no sense is passed over: %s", value_of);
+	CHECK(!strcmp(hint(fh, "filename"), name), "the name: %s", value_of);
+	CHECK(!strcmp(hint(fh, "no_such_key"), "none"), "not a hint");
+	CHECK(!strcmp(hint(fh, "romio_ds_write"), "disable"), "never");
+	MPI_Info_set(info, "ind_rd_buffer_size", "65536");
+	MPI_Info_set(info, "file_perm", "0600");
+	OK(MPI_File_set_info(fh, info));
+	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "65536"), "set later");
+	CHECK(!strcmp(hint(fh, "file_perm"), "0640"), "not to be changed");
+	MPI_Info_free(&info);
+	OK(MPI_File_close(&fh));
+}
+
+static int n_heard;
+static MPI_File heard_of;
+
+static void on_file(MPI_File *fh, int *code, ...)
+{
+	n_heard++;
+	heard_of = *fh;
+	CHECK(*code != MPI_SUCCESS, "an error has a code");
+}
+
+static void handlers(void)
+{
+	MPI_Errhandler made, got;
+	MPI_File fh;
+	MPI_Offset at;
+
+	OK(MPI_File_get_errhandler(MPI_FILE_NULL, &got));
+	CHECK(got == MPI_ERRORS_RETURN, "the default is to return");
+	OK(MPI_File_create_errhandler(on_file, &made));
+	OK(MPI_File_set_errhandler(MPI_FILE_NULL, made));
+	n_heard = 0;
+	CHECK(open_it("no/such/file", MPI_MODE_RDONLY) != MPI_SUCCESS &&
+			n_heard == 1 && heard_of == MPI_FILE_NULL,
+		"opening raises on MPI_FILE_NULL: %d", n_heard);
+	fh = file_scratch("handlers");
+	OK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN));
+	CHECK(MPI_File_seek(fh, -1, MPI_SEEK_SET) != MPI_SUCCESS &&
+			n_heard == 2 && heard_of == fh,
+		"a file has the handler of when it was opened: %d", n_heard);
+	OK(MPI_File_call_errhandler(fh, MPI_ERR_IO));
+	CHECK(n_heard == 3, "called: %d", n_heard);
+	OK(MPI_File_get_errhandler(fh, &got));
+	CHECK(got == made, "is the one that was set");
+	OK(MPI_Errhandler_free(&got));
+	OK(MPI_Errhandler_free(&made));
+	OK(MPI_File_set_errhandler(fh, MPI_ERRORS_RETURN));
+	OK(MPI_File_close(&fh));
+	FAILS(MPI_File_get_position(MPI_FILE_NULL, &at), MPI_ERR_FILE);
+	CHECK(n_heard == 3, "not called any more: %d", n_heard);
+}
+
+/* A file of a session's communicator, left open: finalize closes it. */
+static void of_session(void)
+{
+	const char *name = file_named("of_session");
+	MPI_Session session;
+	MPI_Group group;
+	MPI_Comm comm;
+	MPI_File fh, was;
+	MPI_Offset size;
+	int n = mtest.rank;
+
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+	OK(MPI_Comm_create_from_group(group, "weft.test.file", MPI_INFO_NULL,
+		MPI_ERRORS_RETURN, &comm));
+	MPI_Group_free(&group);
+	OK(MPI_File_open(comm, name,
+		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+		MPI_INFO_NULL, &fh));
+	OK(MPI_Comm_free(&comm));
+	OK(MPI_File_write_at(fh, mtest.rank * (MPI_Offset)sizeof(n), &n, 1,
+		MPI_INT, MPI_STATUS_IGNORE));
+	was = fh;
+	OK(MPI_Session_finalize(&session));
+	FAILS(MPI_File_get_size(was, &size), MPI_ERR_FILE);
+	MPI_Barrier(MPI_COMM_WORLD);
+	CHECK(!is_there(name), "finalize closed it, so it is gone");
+}
+
+static void many_times(void)
+{
+	for (int i = 0; i < 40; i++) {
+		MPI_File fh = file_scratch("many"), self;
+
+		OK(MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY,
+			MPI_INFO_NULL, &self));
+		OK(MPI_File_write(self, &i, 1, MPI_INT, MPI_STATUS_IGNORE));
+		OK(MPI_File_sync(self));
+		OK(MPI_File_close(&self));
+		OK(MPI_File_close(&fh));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	mtest_init(&argc, &argv);
+	modes();
+	one_only();
+	sizes();
+	hints();
+	handlers();
+	of_session();
+	many_times();
+	return mtest_finish();
+}
