@@ -31,9 +31,14 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = SIZE_MAX;
-	if (strstr(info->fabric_attr->prov_name, "ofi_rxm"))
-		plan->in_order_len = RXM_EAGER_LEN;
 	plan->counts_injects = true;
+	/* each message takes its place when its first bytes come, and another
+	 * connection's may be whole before it */
+	plan->releases_early = true;
+	if (strstr(info->fabric_attr->prov_name, "ofi_rxm")) {
+		plan->in_order_len = RXM_EAGER_LEN;
+		plan->releases_early = false; /* copies into it */
+	}
 	plan->has_put_order = true;
 	plan->has_put_messages = true;
 }

@@ -65,6 +65,48 @@ int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc)
 		net->plan.domain, fi_strerror((int)-rc));
 }
 
+static void release_held(struct weft_inside *in, struct weft_recv_buf *buf)
+{
+	struct weft_recv_buf **at = &in->held;
+
+	while (*at && *at != buf)
+		at = &(*at)->next;
+	if (*at)
+		*at = buf->next;
+	buf->n_come = buf->n_full = 0;
+	weft_ep_buf_released(in, buf);
+}
+
+/* A full buffer is not posted again before all that it holds has been seen.
+ * What a connection did not bring to its end never is: so never all are held.
+ */
+static void hold(struct weft_inside *in, struct weft_recv_buf *buf)
+{
+	struct weft_recv_buf **at = &in->held;
+	size_t n = 1;
+
+	for (; *at; at = &(*at)->next)
+		n++;
+	buf->next = NULL;
+	*at = buf;
+	if (n >= in->n_bufs)
+		release_held(in, in->held);
+}
+
+static void on_buf_part(struct weft_inside *in, struct weft_recv_buf *buf,
+	const struct fi_cq_tagged_entry *e)
+{
+	bool is_held = buf->n_full;
+
+	buf->n_come += e->len;
+	if (e->flags & FI_MULTI_RECV)
+		buf->n_full = (size_t)((char *)e->buf - buf->mem) + e->len;
+	if (buf->n_full && buf->n_come >= buf->n_full)
+		release_held(in, buf);
+	else if (buf->n_full && !is_held)
+		hold(in, buf);
+}
+
 static void on_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	const struct fi_cq_tagged_entry *e)
 {
@@ -75,7 +117,9 @@ static void on_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 		in->net.n_received++;
 		in->recv(in->arg, is_multi ? e->buf : buf->mem, e->len);
 	}
-	if (!is_multi || (e->flags & FI_MULTI_RECV))
+	if (is_multi && in->net.plan.releases_early && e->flags & FI_RECV)
+		on_buf_part(in, buf, e);
+	else if (!is_multi || (e->flags & FI_MULTI_RECV))
 		weft_ep_buf_released(in, buf);
 }
 

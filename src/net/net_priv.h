@@ -16,6 +16,9 @@ struct weft_recv_buf {
 	struct weft_op op;
 	struct weft_recv_buf *next; /* waiting to be posted again */
 	char *mem;
+	size_t n_come; /* bytes of the messages that were seen in it */
+	size_t n_full; /* that it holds; 0: it is not full. Both only where
+			  plan.releases_early */
 };
 
 /* Stands in for a user's operation that needed a copy (data) or a registration
@@ -53,9 +56,11 @@ struct weft_inside {
 	size_t n_bufs;
 	size_t buf_len;
 	struct weft_recv_buf *unposted;
-	uint32_t n_bad_bufs;	  /* consecutive receive errors */
-	struct weft_op inject_op; /* stands for all counted injections */
-	bool has_own_context;	  /* one op may not stand for many */
+	struct weft_recv_buf *held; /* full, of which something is to come,
+				       oldest first */
+	uint32_t n_bad_bufs;	    /* consecutive receive errors */
+	struct weft_op inject_op;   /* stands for all counted injections */
+	bool has_own_context;	    /* one op may not stand for many */
 	struct weft_carrier *carriers;
 	struct weft_carrier *free_carriers;
 	size_t n_carriers;

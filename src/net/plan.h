@@ -39,6 +39,8 @@ struct weft_plan {
 	bool is_manual;	      /* nothing moves unless somebody polls */
 	bool counts_injects;  /* until they left: a completion each */
 	bool needs_local_mr;  /* our own buffers must be registered */
+	bool releases_early;  /* a receive buffer is said to be full while
+				 another connection still writes to it */
 	bool drops_unread;    /* who closes a connection takes from the other
 			       * side what it has not read yet */
 
