@@ -122,8 +122,8 @@ static int read_sieved(const struct job *job, char *buf,
 }
 
 /* Runs one after the other; ends early where the file does. */
-static int move_runs(const struct job *job, char *buf, const struct iovec *runs,
-	size_t n, int64_t *moved)
+static int move_pieces(const struct job *job, char *buf,
+	const struct iovec *runs, size_t n, int64_t *moved)
 {
 	int err = 0;
 
@@ -160,7 +160,7 @@ static int move_stream(const struct job *job, char *buf, int64_t at,
 		size_t n = weft_view_runs(job->view, at + *moved, len - *moved,
 			runs, RUNS, &wanted);
 
-		err = move_runs(job, buf + *moved, runs, n, &some);
+		err = move_pieces(job, buf + *moved, runs, n, &some);
 		*moved += some;
 		if (some < wanted || !n)
 			break;
