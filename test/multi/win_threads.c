@@ -41,15 +41,16 @@ static void count(int number)
 /* Puts until the others have flushed enough. */
 static void put_on(int number)
 {
-	long value = 0;
+	long values[64];
 
-	while (n_flushing > 0) {
-		value++;
-		OK(MPI_Put(&value, 1, MPI_LONG, right, THREADS + 1 + number, 1,
-			MPI_LONG, common));
-		if (value % 64 == 0)
+	for (int i = 0; n_flushing > 0; i = (i + 1) % 64) {
+		values[i] = i;
+		OK(MPI_Put(&values[i], 1, MPI_LONG, right, THREADS + 1 + number,
+			1, MPI_LONG, common));
+		if (i == 63)
 			OK(MPI_Win_flush_local(right, common));
 	}
+	OK(MPI_Win_flush_local(right, common));
 }
 
 /* A window of one's own, in every kind of epoch. */
