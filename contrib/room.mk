@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	contrib/notes/006-registration-cache.md \
 	contrib/notes/007-small-puts.md \
 	contrib/notes/008-closing-verbs.md \
+	contrib/notes/009-windows-speed.md \
 	contrib/api-table \
 	contrib/examples/sessions.c contrib/examples/hello_shmem.c \
 	contrib/check \
