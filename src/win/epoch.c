@@ -157,11 +157,9 @@ static int open_locked_all(struct weft_win *win, struct weft_win_target *target)
 
 int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 {
-
-	switch (win->access) {
-	case WEFT_WIN_FENCED:
+	if (win->access == WEFT_WIN_FENCED)
 		win->access = WEFT_WIN_USED;
-		/* fall through */
+	switch (win->access) {
 	case WEFT_WIN_USED:
 		return list_locked(win, target, false);
 	case WEFT_WIN_LOCKED_ALL:
