@@ -75,7 +75,9 @@ static struct weft_rma_ctx *open_on(const struct weft_plan *plan)
 			remotes[pe].spans[span].base =
 				(uintptr_t)(pe ? theirs : mine);
 	weft_rma = (struct weft_rma){
-		.n_pes = 2, .pes = pes, .heap = { mine, HEAP_LEN }
+		.n_pes = 2,
+		.pes = pes,
+		.heap = { .base = mine, .len = HEAP_LEN },
 	};
 	pes[0].heap = mine;
 	weft_rma_own.remotes = remotes;
