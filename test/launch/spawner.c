@@ -6,10 +6,12 @@
 #include "claim.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -560,6 +562,47 @@ static int talk(int n)
 	return sum;
 }
 
+static int is_thread_stopped(pid_t pid, const char *thread)
+{
+	char path[300], line[512] = "", *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, thread);
+	f = fopen(path, "r");
+	if (!f)
+		return 1; /* it has ended */
+	if (!fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	fclose(f);
+	end = strrchr(line, ')');
+	return end && end[1] == ' ' && end[2] == 'T';
+}
+
+static int is_stopped(pid_t pid)
+{
+	char path[64];
+	struct dirent *entry;
+	int is = 1;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			is &= is_thread_stopped(pid, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return is;
+}
+
+/* A thread goes on until one of them has had the time to see the signal. */
+static void stop_launcher(pid_t launcher)
+{
+	kill(launcher, SIGSTOP);
+	for (int i = 0; i < 6000 && !is_stopped(launcher); i++)
+		nap(10);
+}
+
 /* One thread of rank 0 waits for the launcher, which is stopped; the other's
  * messages come and go. */
 static void meanwhile(void *(*wait)(void *), const char *what)
@@ -572,7 +615,7 @@ static void meanwhile(void *(*wait)(void *), const char *what)
 	if (rank == 0) {
 		atomic_store(&is_back, 0);
 		alarm = set_alarm(launcher);
-		kill(launcher, SIGSTOP);
+		stop_launcher(launcher);
 		pthread_create(&thread, NULL, wait, NULL);
 		nap(200); /* into the call */
 	}
