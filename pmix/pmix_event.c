@@ -16,6 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { N_CODES = 9 };
+
+/* A handler in the making. */
+struct registration {
+	struct pmix_boot *boot;
+	struct weft_infovec vec;
+	pmix_status_t codes[N_CODES];
+	size_t n;
+};
+
 struct pmix_item *weft_pmix_item_create(
 	struct pmix_boot *boot, enum pmix_item_kind kind)
 {
@@ -209,14 +219,43 @@ static void pmix_event_on_event(size_t id, pmix_status_t status,
 		done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, arg);
 }
 
-/* A manager that does not know an event refuses it: then it never comes. */
+static void pmix_event_register(
+	struct pmix_boot *boot, const pmix_status_t *codes, size_t n);
+
+/* A manager that does not know an event refuses it, and the whole list that it
+ * is in: then each is registered alone, and what is refused never comes. */
 static void on_registered(pmix_status_t status, size_t id, void *arg)
 {
-	struct weft_infovec *vec = arg;
+	struct registration *r = arg;
 
-	(void)status, (void)id;
-	weft_infovec_fini(vec);
-	free(vec);
+	(void)id;
+	for (size_t i = 0; status != PMIX_SUCCESS && r->n > 1 && i < r->n; i++)
+		pmix_event_register(r->boot, &r->codes[i], 1);
+	weft_infovec_fini(&r->vec);
+	free(r);
+}
+
+/* In one call where that is possible: answers to many, in small packets one
+ * after the other, wait for the kernel's delayed acknowledgements. */
+static void pmix_event_register(
+	struct pmix_boot *boot, const pmix_status_t *codes, size_t n)
+{
+	struct registration *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return;
+	r->boot = boot;
+	r->n = n;
+	memcpy(r->codes, codes, n * sizeof(*codes));
+	weft_infovec_set_ptr(&r->vec, PMIX_EVENT_RETURN_OBJECT, boot);
+	if (r->vec.err) {
+		r->n = 0;
+		on_registered(PMIX_ERR_NOMEM, 0, r);
+		return;
+	}
+	if (PMIx_Register_event_handler(r->codes, n, r->vec.info, r->vec.n,
+		    pmix_event_on_event, on_registered, r) != PMIX_SUCCESS)
+		on_registered(PMIX_ERR_INIT, 0, r);
 }
 
 static bool has_rank(
@@ -273,28 +312,10 @@ void weft_pmix_look(struct weft_boot *base, uint32_t rank)
 		weft_pmix_item_destroy(item);
 }
 
-static void handler_add(struct pmix_boot *boot, pmix_status_t code)
-{
-	struct weft_infovec *vec = calloc(1, sizeof(*vec));
-
-	if (!vec)
-		return;
-	weft_infovec_set_ptr(vec, PMIX_EVENT_RETURN_OBJECT, boot);
-	if (vec->err) {
-		on_registered(PMIX_ERR_NOMEM, 0, vec);
-		return;
-	}
-	PMIx_Register_event_handler(&code, 1, vec->info, vec->n,
-		pmix_event_on_event, on_registered, vec);
-}
-
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 {
-	/*
-	 * One handler a code: a list fails as a whole if one of it is
-	 * refused, and a handler for "any" is not told of deaths.
-	 */
-	static const pmix_status_t codes[] = {
+	/* by name: a handler for "any" is not told of deaths */
+	static const pmix_status_t codes[N_CODES] = {
 		PMIX_ERR_PROC_ABORTED_BY_SIG,
 		PMIX_ERR_EXIT_NONZERO_TERM,
 		PMIX_ERR_PROC_TERM_WO_SYNC,
@@ -303,14 +324,12 @@ void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 		PMIX_PROCESS_SET_DEFINE,
 		PMIX_PROCESS_SET_DELETE,
 		PMIX_EVENT_JOB_END,
+		WEFT_PMIX_WHERE,
 	};
 
 	boot->ended_keys[0] = (char *)(uintptr_t)WEFT_PMIX_ENDED;
 	boot->ended.keys = boot->ended_keys;
-	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-		handler_add(boot, codes[i]);
-	if (is_ours)
-		handler_add(boot, WEFT_PMIX_WHERE);
+	pmix_event_register(boot, codes, is_ours ? N_CODES : N_CODES - 1);
 }
 
 bool weft_pmix_is_failed(const struct pmix_boot *boot, uint32_t rank)

@@ -10,12 +10,18 @@ enum { SPINS_BEFORE_YIELD = 64 };
 
 atomic_bool weft_lock_mt;
 
+/* Once a process has a second thread, as the process manager's client makes
+ * one, the kernel takes tens of milliseconds for this. */
+static void __attribute__((constructor)) lock_register(void)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+		0);
+}
+
 void weft_lock_go_mt(void)
 {
 	if (weft_lock_is_mt())
 		return;
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
-		0);
 	atomic_store_explicit(&weft_lock_mt, true, memory_order_seq_cst);
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
 		usleep(20000); /* no membarrier: let store buffers drain */

@@ -27,6 +27,7 @@ struct made {
 struct weft_psets {
 	uint32_t n;
 	char **names;
+	uint64_t listed; /* version of the manager's sets that are in it */
 	struct weft_link made;
 	uint64_t n_made_changes; /* definitions and deletions in `made` */
 	uint64_t n_seen_events;	 /* of weft_proc when this began */
@@ -59,6 +60,7 @@ static struct weft_psets *psets_of(struct weft_session *session)
 		if (session->psets) {
 			weft_list_init(&session->psets->made);
 			session->psets->n_seen_events = weft_proc.n_pset_events;
+			session->psets->listed = UINT64_MAX;
 		}
 	}
 	return session->psets;
@@ -141,19 +143,28 @@ static bool am_in(const char *manager_name)
 	return is_in;
 }
 
-/* Adds the manager's sets that I am in. */
+/* Adds the manager's sets that I am in; asks again only when there was news of
+ * sets since. */
 static int note_manager_sets(struct weft_psets *psets)
 {
 	char **names = NULL;
 	size_t n = 0;
-	int err = weft_boot_pset_list(weft_proc.boot, &names, &n);
+	uint64_t version;
+	int err;
 
+	weft_boot_poll(weft_proc.boot, weft_proc_on_event, &weft_proc.vci);
+	version = weft_proc.pset_version;
+	if (psets->listed == version)
+		return 0;
+	err = weft_boot_pset_list(weft_proc.boot, &names, &n);
 	for (size_t i = 0; !err && i < n; i++) {
 		if (!strncasecmp(names[i], "mpi://", 6) || !am_in(names[i]))
 			continue;
 		err = pset_note(psets, names[i]);
 	}
 	free(names);
+	if (!err)
+		psets->listed = version;
 	return err;
 }
 
@@ -563,6 +574,7 @@ int weft_pset_publish(struct weft_session *session, const char *name,
 	if (!err)
 		err = weft_boot_pset_define(
 			weft_proc.boot, name, ranks, members->size);
+	weft_proc.pset_version += !err;
 	weft_vci_unlock(&weft_proc.vci);
 	free(ranks);
 	return err;
@@ -575,6 +587,7 @@ int weft_pset_unpublish(struct weft_session *session, const char *name)
 	(void)session;
 	weft_vci_lock(&weft_proc.vci);
 	err = weft_boot_pset_delete(weft_proc.boot, name);
+	weft_proc.pset_version += !err;
 	weft_vci_unlock(&weft_proc.vci);
 	return err;
 }

@@ -15,6 +15,12 @@ static bool take_part(void)
 		       0, 0) == 0;
 }
 
+/* While the process has one thread: see base/lock.c. */
+static void __attribute__((constructor)) wakeup_register(void)
+{
+	take_part();
+}
+
 bool weft_wakeup_open(struct weft_wakeup *wakeup)
 {
 	int ends[2];

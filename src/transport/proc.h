@@ -46,6 +46,7 @@ struct weft_proc {
 	atomic_bool has_foreign;      /* other jobs may know how to reach us */
 	struct weft_bsend *bsend;     /* attached buffer; guarded by VCI.lock */
 	uint64_t n_pset_events;	      /* sets defined and deleted; VCI.lock */
+	uint64_t pset_version;	      /* of the manager's sets; VCI.lock */
 	int64_t max_spin;	      /* empty polls before yielding */
 	bool is_blocking;	      /* WEFT_WAIT=block: then sleeps */
 	weft_proc_event_fn *on_event; /* set by the session room */

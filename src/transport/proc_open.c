@@ -113,6 +113,7 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 	}
 	if (event->kind != WEFT_BOOT_PEER_DIED) {
 		weft_proc.n_pset_events++;
+		weft_proc.pset_version++;
 	} else {
 		proc_say_end(event);
 		proc_lose(vci, event);
