@@ -25,6 +25,17 @@ static inline size_t weft_max(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
+/* The same of numbers that may be negative. */
+static inline int64_t weft_min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int64_t weft_max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Rounds n up to a multiple of step, a power of two. */
 static inline size_t weft_round_up(size_t n, size_t step)
 {

@@ -9,6 +9,7 @@
 #include "core/errh.h"
 #include "core/info.h"
 #include "core/req.h"
+#include "io/cb.h"
 #include "io/pool.h"
 #include "io/syscall.h"
 #include "transport/progress.h"
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 3 };
+enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 2, LEAST_MAX = 5 };
 
 struct weft_table weft_files =
 	WEFT_TABLE_INIT(struct weft_file, WEFT_KIND_FILE);
@@ -60,48 +61,89 @@ static int file_least(
 	return weft_coll_run(WEFT_COLL_ALLREDUCE, &args);
 }
 
-/* The same, and an error where a number differs between members; names[i] says
- * what it is. */
-static int file_agree_on(struct weft_file *file, int err, int n,
-	const int64_t *numbers, const char *const *names)
+/* Numbers that must not differ between members, each with its name, and others
+ * of which all get the least. */
+struct agreement {
+	int n_same, n_least;
+	int64_t same[SAME_MAX];
+	const char *names[SAME_MAX];
+	int64_t *least[LEAST_MAX];
+};
+
+/* The first that differs is an error. */
+static int file_check_same(
+	const struct agreement *on, const int64_t *least, const int64_t *most)
 {
-	int64_t mine[1 + 2 * SAME_MAX], all[1 + 2 * SAME_MAX];
+	for (int i = 0; i < on->n_same; i++)
+		if (least[i] != ~most[i])
+			return weft_err_set(WEFT_ERR_NOT_SAME,
+				"%s is %lld here, from %lld to %lld elsewhere",
+				on->names[i], (long long)on->same[i],
+				(long long)least[i], (long long)~most[i]);
+	return 0;
+}
+
+static int file_agree_on(
+	struct weft_file *file, int err, const struct agreement *on)
+{
+	enum { N = 1 + 2 * SAME_MAX + LEAST_MAX };
+	int64_t mine[N], all[N];
+	int64_t *rest = mine + 1 + 2 * on->n_same;
 	char why[WEFT_ERR_TEXT];
 	int rc;
 
 	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
 	mine[0] = weft_file_err_code(file, err);
-	for (int i = 0; i < n; i++) {
-		mine[1 + 2 * i] = numbers[i];
-		mine[2 + 2 * i] = ~numbers[i]; /* the least of it: the most */
+	for (int i = 0; i < on->n_same; i++) {
+		mine[1 + i] = on->same[i];
+		/* the least of it: the most */
+		mine[1 + on->n_same + i] = ~on->same[i];
 	}
-	rc = file_least(file, 1 + 2 * n, mine, all);
+	for (int i = 0; i < on->n_least; i++)
+		rest[i] = *on->least[i];
+	rc = file_least(file, 1 + 2 * on->n_same + on->n_least, mine, all);
 	if (rc)
 		return err ? weft_file_err_of(file, err, why, 0) : rc;
+	for (int i = 0; i < on->n_least; i++)
+		*on->least[i] = all[rest - mine + i];
 	err = weft_file_err_of(file, err, why, all[0]);
-	for (int i = 0; i < n && !err; i++)
-		if (all[1 + 2 * i] != ~all[2 + 2 * i])
-			err = weft_err_set(WEFT_ERR_NOT_SAME,
-				"%s is %lld here, from %lld to %lld elsewhere",
-				names[i], (long long)numbers[i],
-				(long long)all[1 + 2 * i],
-				(long long)~all[2 + 2 * i]);
-	return err;
+	return err ? err : file_check_same(on, all + 1, all + 1 + on->n_same);
 }
 
 int weft_file_agree(struct weft_file *file, int err)
 {
-	return file_agree_on(file, err, 0, NULL, NULL);
+	return file_agree_on(file, err, &(struct agreement){ 0 });
 }
 
-void weft_file_drain(struct weft_file *file, bool colls_only)
+/* All members have the least of their hints for collective buffering; with
+ * amode not 0 they are opening the file. */
+static int file_agree_hints(struct weft_file *file, int err, int amode)
+{
+	struct weft_file_hints *hints = &file->hints;
+	int64_t read = hints->cb_read, write = hints->cb_write;
+	struct agreement on = { .n_same = amode != 0,
+		.same = { amode },
+		.names = { "amode" },
+		.n_least = 5,
+		.least = { &read, &write, &hints->cb_nodes, &hints->cb_len,
+			&hints->stripe } };
+
+	err = file_agree_on(file, err, &on);
+	hints->cb_read = (enum weft_file_choice)read;
+	hints->cb_write = (enum weft_file_choice)write;
+	return err;
+}
+
+void weft_file_drain(struct weft_file *file, bool colls_only, const char *call)
 {
 	struct weft_vci *vci = file->comm->vci;
+	struct weft_req *req;
 
 	weft_vci_lock(vci);
-	while (colls_only ? !weft_list_is_empty(&file->colls)
-			  : file->n_active > 0)
-		weft_progress_wait(vci);
+	while ((req = weft_file_begun_locked(file, colls_only)) != NULL) {
+		weft_req_wait_in(vci, req, call);
+		weft_req_put(req);
+	}
 	weft_vci_unlock(vci);
 }
 
@@ -113,6 +155,7 @@ static void file_destroy(struct weft_file *file)
 		weft_pool_put();
 	weft_info_destroy(file->info);
 	weft_errh_set(&file->errh, NULL);
+	weft_cb_close(file);
 	weft_view_put(file->view);
 	pthread_mutex_destroy(&file->atomic_lock);
 	free(file->name);
@@ -138,7 +181,8 @@ static bool file_test_close(struct weft_child *child)
 {
 	struct weft_file *file = file_comm_of(child)->file;
 
-	return !(file && (file->n_active || file->pointer.recv)) &&
+	return !(file && (!weft_list_is_empty(&file->active) ||
+				 file->pointer.recv)) &&
 	       weft_disconnect_ops.test_close(child);
 }
 
@@ -208,7 +252,7 @@ int weft_file_close(struct weft_file *file)
 	int err, leave_err;
 
 	weft_file_finish_split(file);
-	weft_file_drain(file, false);
+	weft_file_drain(file, false, "MPI_File_close");
 	err = weft_syscall_close(file->fd, file->name);
 	file->fd = -1;
 	err = weft_file_agree(file, err);
@@ -313,14 +357,19 @@ static int file_first_view(struct weft_file *file)
 	struct weft_view_config config = { .etype = byte,
 		.filetype = byte,
 		.rep = weft_datarep_find("native") };
-	int64_t size = 0;
-	int err = weft_view_make(&config, &file->view);
 
-	if (!err && (file->amode & WEFT_FILE_APPEND))
-		err = weft_syscall_size(file->fd, file->name, &size);
+	return weft_view_make(&config, &file->view);
+}
+
+/* Where the pointers of an appending program begin. */
+static int file_append(struct weft_file *file)
+{
+	int64_t size = 0;
+	int err = weft_syscall_size(file->fd, file->name, &size);
+
 	file->position = size;
 	file->pointer.value = size;
-	return err;
+	return weft_file_agree(file, err);
 }
 
 /* What can be done before the others are asked. */
@@ -330,6 +379,7 @@ static int file_fill(
 	int err = config->err ? config->err : file_check_mode(config->amode);
 
 	weft_list_init(&file->colls);
+	weft_list_init(&file->active);
 	pthread_mutex_init(&file->atomic_lock, NULL);
 	file->fd = -1;
 	file->amode = config->amode;
@@ -338,24 +388,17 @@ static int file_fill(
 	file->errh = weft_errh_get(weft_file_errh);
 	if (!file->name && !err)
 		err = weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
-	return err;
+	return err ? err : file_first_view(file);
 }
 
 static int file_open_agreed(
 	struct weft_file *file, const struct weft_file_config *config, int err)
 {
-	static const char *const names[] = { "amode" };
-	int64_t amode = config->amode;
-
-	err = file_agree_on(file, err, 1, &amode, names);
+	err = file_agree_hints(file, err, config->amode);
 	if (!err)
 		err = file_open_all(file, config);
-	if (!err) {
-		err = file_first_view(file);
-		err = file->amode & WEFT_FILE_APPEND
-			      ? weft_file_agree(file, err)
-			      : err;
-	}
+	if (!err && (file->amode & WEFT_FILE_APPEND))
+		err = file_append(file);
 	if (!err)
 		weft_file_pointer_open(file);
 	return err;
@@ -427,7 +470,9 @@ typedef int file_size_fn(int fd, const char *name, int64_t size);
 /* Rank 0 does it for all. */
 static int file_do_size(struct weft_file *file, int64_t size, file_size_fn *fn)
 {
-	static const char *const names[] = { "size" };
+	const struct agreement on = {
+		.n_same = 1, .same = { size }, .names = { "size" }
+	};
 	int err = file_check_writable(file);
 
 	if (!err && size < 0)
@@ -436,8 +481,8 @@ static int file_do_size(struct weft_file *file, int64_t size, file_size_fn *fn)
 	if (!err && (file->amode & WEFT_FILE_SEQUENTIAL))
 		err = weft_err_set(WEFT_ERR_UNSUPPORTED,
 			"\"%.160s\" is sequential", file->name);
-	weft_file_drain(file, false);
-	err = file_agree_on(file, err, 1, &size, names);
+	weft_file_drain(file, false, "MPI_File_set_size");
+	err = file_agree_on(file, err, &on);
 	if (err)
 		return err;
 	if (file->comm->rank == 0)
@@ -459,7 +504,7 @@ int weft_file_sync(struct weft_file *file)
 {
 	int err = 0;
 
-	weft_file_drain(file, false);
+	weft_file_drain(file, false, "MPI_File_sync");
 	if (!(file->amode & WEFT_FILE_RDONLY))
 		err = weft_syscall_sync(file->fd, file->name);
 	return weft_file_agree(file, err);
@@ -469,8 +514,9 @@ int weft_file_sync(struct weft_file *file)
 
 int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 {
-	static const char *const names[] = { "flag" };
-	int64_t flag = is_atomic;
+	const struct agreement on = {
+		.n_same = 1, .same = { is_atomic }, .names = { "flag" }
+	};
 	int err = 0;
 
 	/* a file system that cannot lock says so now */
@@ -478,8 +524,8 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 		err = weft_syscall_lock(file->fd, file->name, false, 0, 1);
 	if (is_atomic && !err)
 		weft_syscall_unlock(file->fd, file->name, 0, 1);
-	weft_file_drain(file, false);
-	err = file_agree_on(file, err, 1, &flag, names);
+	weft_file_drain(file, false, "MPI_File_set_atomicity");
+	err = file_agree_on(file, err, &on);
 	if (!err)
 		/* pairs with the load of an access */
 		atomic_store_explicit(
@@ -490,9 +536,10 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 int weft_file_set_hints(
 	struct weft_file *file, const struct weft_file_hints *hints)
 {
-	weft_file_drain(file, false);
+	weft_file_drain(file, false, "MPI_File_set_info");
+	weft_cb_close(file);
 	file->hints = *hints;
-	return weft_file_agree(file, 0);
+	return file_agree_hints(file, 0, 0);
 }
 
 struct weft_view *weft_file_view(struct weft_file *file)
@@ -541,17 +588,21 @@ static int64_t file_name_code(const char *name)
 int weft_file_set_view(
 	struct weft_file *file, const struct weft_view_config *config)
 {
-	static const char *const names[] = { "the extent of etype",
-		"the name of datarep, as a number" };
 	struct weft_view_config wanted = *config;
 	struct weft_view *view = NULL;
-	int64_t numbers[2] = { config->etype->extent,
-		config->rep ? file_name_code(config->rep->name) : 0 };
+	int64_t is_plain = false;
+	const struct agreement on = { .n_same = 2,
+		.same = { config->etype->extent,
+			config->rep ? file_name_code(config->rep->name) : 0 },
+		.names = { "the extent of etype",
+			"the name of datarep, as a number" },
+		.n_least = 1,
+		.least = { &is_plain } };
 	bool is_sequential = (file->amode & WEFT_FILE_SEQUENTIAL) != 0;
 	int err = 0;
 
 	wanted.is_writable = !(file->amode & WEFT_FILE_RDONLY);
-	weft_file_drain(file, false);
+	weft_file_drain(file, false, "MPI_File_set_view");
 	if (is_sequential != (config->disp == WEFT_FILE_CURRENT))
 		err = weft_err_set(WEFT_ERR_ARG,
 			is_sequential ? "disp must be MPI_DISPLACEMENT_CURRENT "
@@ -566,11 +617,14 @@ int weft_file_set_view(
 			"registered");
 	if (!err)
 		err = weft_view_make(&wanted, &view);
-	err = file_agree_on(file, err, 2, numbers, names);
+	is_plain = !err && weft_view_is_plain(view);
+	err = file_agree_on(file, err, &on);
 	if (err) {
 		weft_view_put(view);
 		return err;
 	}
+	file->is_scattered = !is_plain;
+	file->is_converted = config->rep->kind != WEFT_DATAREP_NATIVE;
 	file_take_view(file, view);
 	return weft_file_agree(file, 0);
 }
@@ -675,12 +729,14 @@ int weft_file_position(struct weft_file *file, int64_t *offset_out)
 int weft_file_seek_shared(
 	struct weft_file *file, int64_t offset, enum weft_file_whence whence)
 {
-	static const char *const names[] = { "offset", "whence" };
-	int64_t numbers[2] = { offset, whence }, position = 0;
+	const struct agreement on = { .n_same = 2,
+		.same = { offset, whence },
+		.names = { "offset", "whence" } };
+	int64_t position = 0;
 	int err;
 
-	weft_file_drain(file, false);
-	err = file_agree_on(file, 0, 2, numbers, names);
+	weft_file_drain(file, false, "MPI_File_seek_shared");
+	err = file_agree_on(file, 0, &on);
 	if (err)
 		return err;
 	if (file->comm->rank == 0) {

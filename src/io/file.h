@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 struct weft_errh;
+struct weft_cb;
 struct weft_file_split;
 struct weft_info;
 struct weft_req;
@@ -50,18 +51,24 @@ enum weft_file_mode {
 /* MPI_DISPLACEMENT_CURRENT */
 enum { WEFT_FILE_CURRENT = -1 };
 
-/* Whether several runs are read as one with the gaps between them. */
-enum weft_file_sieve {
-	WEFT_FILE_SIEVE_AUTOMATIC,
-	WEFT_FILE_SIEVE_ALWAYS,
-	WEFT_FILE_SIEVE_NEVER,
+/* Of several members' choices the least counts. */
+enum weft_file_choice {
+	WEFT_FILE_DISABLE,
+	WEFT_FILE_ENABLE,
+	WEFT_FILE_AUTOMATIC, /* where it pays */
 };
 
 /* The hints that are heeded. */
 struct weft_file_hints {
-	enum weft_file_sieve read_sieve;
+	/* reading several runs as one with the gaps between them */
+	enum weft_file_choice read_sieve;
 	int64_t read_sieve_max; /* bytes read at once, gaps included */
 	unsigned permissions;	/* of a file that is created */
+	/* collective buffering; all members have the least of theirs */
+	enum weft_file_choice cb_read, cb_write;
+	int64_t cb_nodes; /* aggregators; 0: one per node */
+	int64_t cb_len;	  /* of a buffer of theirs */
+	int64_t stripe;	  /* bytes; 0: what the file system says */
 };
 
 struct weft_file_config {
@@ -99,10 +106,15 @@ struct weft_file {
 	struct weft_view *view;
 	int64_t position; /* etypes */
 	struct weft_file_pointer pointer;
-	uint32_t n_active;	/* begun and not done; VCI's lock */
-	struct weft_link colls; /* collectives begun whose agreement is not;
-				   VCI's lock */
+	struct weft_link active; /* begun and not done; VCI's lock */
+	struct weft_link colls;	 /* collectives begun whose agreement is not;
+				    VCI's lock */
 	struct weft_file_split *split; /* NULL: none */
+	/* of collective buffering, the same at all members */
+	struct weft_cb *cb; /* NULL: not yet set up */
+	bool cb_is_refused; /* a member cannot */
+	bool is_scattered;  /* a member's view has gaps */
+	bool is_converted;  /* data is not as in memory */
 };
 
 extern struct weft_table weft_files;

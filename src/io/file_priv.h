@@ -17,9 +17,15 @@ int64_t weft_file_err_code(const struct weft_file *file, int err);
 int weft_file_err_of(
 	const struct weft_file *file, int err, const char *why, int64_t code);
 
-/* Waits until what was begun is done; with colls_only until collectives have
- * begun to agree. */
-void weft_file_drain(struct weft_file *file, bool colls_only);
+/* Waits until what was begun is done; with colls_only until no
+ * collective waits for its turn to be agreed on. call is what the program is
+ * in. */
+void weft_file_drain(struct weft_file *file, bool colls_only, const char *call);
+
+/* What the first of them waits for, with a reference of the caller's, or NULL.
+ * VCI's lock held; transfer.c. */
+struct weft_req *weft_file_begun_locked(
+	struct weft_file *file, bool colls_only);
 
 /* --- split collectives (transfer.c) --------------------------------------- */
 

@@ -20,6 +20,8 @@ enum {
 	AGAIN_MS = 10,
 	AGAIN_MAX = 6000, /* a minute of them in a row */
 	NAME_SHOWN = 90,
+	BLOCK_MIN = 4096,
+	BLOCK_MAX = 1 << 30,
 };
 
 static int class_of_errno(int number)
@@ -204,6 +206,17 @@ int weft_syscall_size(int fd, const char *name, int64_t *size_out)
 		return syscall_failed(errno, "no size of", name);
 	*size_out = st.st_size;
 	return 0;
+}
+
+int64_t weft_syscall_block(int fd)
+{
+	int64_t block = BLOCK_MIN;
+	struct stat st;
+
+	if (!fstat(fd, &st))
+		while (block < st.st_blksize && block < BLOCK_MAX)
+			block *= 2;
+	return block;
 }
 
 int weft_syscall_resize(int fd, const char *name, int64_t size)

@@ -66,6 +66,8 @@ int weft_view_make(
 	if (!err)
 		err = weft_datarep_layout(
 			config->rep, config->filetype, &view->tile);
+	if (!err)
+		weft_type_is_rising(view->tile, &view->is_disjoint);
 	view->etype = weft_type_get(config->etype);
 	view->filetype = weft_type_get(config->filetype);
 	if (err)
@@ -128,6 +130,34 @@ int64_t weft_view_place(const struct weft_view *view, int64_t at)
 	if (!weft_view_runs(view, at, 1, &run, 1, &len))
 		return view->disp;
 	return (int64_t)(uintptr_t)run.iov_base;
+}
+
+bool weft_view_is_monotone(
+	const struct weft_view *view, int64_t at, int64_t len)
+{
+	const struct weft_type *tile = view->tile;
+
+	if (weft_view_is_plain(view) || len <= 0)
+		return true;
+	return view->is_disjoint &&
+	       (tile->extent >= tile->true_extent ||
+		       at / tile->size == (at + len - 1) / tile->size);
+}
+
+int64_t weft_view_find(
+	const struct weft_view *view, int64_t at, int64_t len, int64_t place)
+{
+	int64_t low = at, high = at + len;
+
+	while (low < high) {
+		int64_t mid = low + (high - low) / 2;
+
+		if (weft_view_place(view, mid) < place)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 /* Bytes of one tile that lie before a place; *is_over: and none behind. */

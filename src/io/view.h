@@ -31,6 +31,7 @@ struct weft_view {
 	const struct weft_datarep *rep;
 	struct weft_type *tile; /* the filetype as it lies in the file */
 	int64_t etype_size;	/* in the file */
+	bool is_disjoint;	/* places of a tile rise, and never meet */
 };
 
 /* WEFT_ERR_ARG where disp is negative or the filetype is not made of etypes,
@@ -49,6 +50,16 @@ static inline bool weft_view_is_plain(const struct weft_view *view)
 /* Place in the file of byte `at` of the stream; of an empty view, the
  * displacement. */
 int64_t weft_view_place(const struct weft_view *view, int64_t at);
+
+/* Whether places rise all through stream bytes [at, at + len): also from one
+ * tile to the next. */
+bool weft_view_is_monotone(
+	const struct weft_view *view, int64_t at, int64_t len);
+
+/* Of these bytes, which are monotone, the first at this place of the file or
+ * behind; at + len if there is none. */
+int64_t weft_view_find(
+	const struct weft_view *view, int64_t at, int64_t len, int64_t place);
 
 /* Bytes of the stream that lie before this place of the file. */
 int64_t weft_view_before(const struct weft_view *view, int64_t place);

@@ -8,6 +8,7 @@
 
 #include "core/hint.h"
 #include "core/info.h"
+#include "io/cb.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,13 @@ _Static_assert((int)WEFT_DATAREP_NAME_MAX == MPI_MAX_DATAREP_STRING, "");
 
 /* ---- hints ---- */
 
-enum { SIEVE_MAX = 4 << 20, PERMISSIONS = 0666 };
+enum {
+	SIEVE_MAX = 4 << 20,
+	PERMISSIONS = 0666,
+	CB_LEN = 4 << 20,
+	CB_LEN_MIN = 4096,
+	CB_LEN_MAX = 1 << 30,
+};
 
 /* A number without more behind it, or -1. */
 static int64_t file_number(const char *value, int base)
@@ -57,6 +64,25 @@ static bool file_is_size(const char *value)
 	return file_number(value, 10) > 0;
 }
 
+static bool file_is_cb_len(const char *value)
+{
+	int64_t n = file_number(value, 10);
+
+	return n >= CB_LEN_MIN && n <= CB_LEN_MAX;
+}
+
+static bool file_is_count(const char *value)
+{
+	int64_t n = file_number(value, 10);
+
+	return n > 0 && n <= INT32_MAX;
+}
+
+static bool file_is_bool(const char *value)
+{
+	return !strcmp(value, "true") || !strcmp(value, "false");
+}
+
 static bool file_is_text(const char *value)
 {
 	return *value != 0;
@@ -76,9 +102,12 @@ static const struct file_hint {
 	{ "romio_ds_read", "automatic", file_is_switch, false },
 	{ "ind_rd_buffer_size", "4194304", file_is_size, false },
 	{ "romio_ds_write", "disable", NULL, true },
-	{ "collective_buffering", "false", NULL, true },
-	{ "romio_cb_read", "disable", NULL, true },
-	{ "romio_cb_write", "disable", NULL, true },
+	{ "collective_buffering", "true", file_is_bool, false },
+	{ "romio_cb_read", "automatic", file_is_switch, false },
+	{ "romio_cb_write", "automatic", file_is_switch, false },
+	{ "cb_buffer_size", "4194304", file_is_cb_len, false },
+	{ "cb_nodes", NULL, file_is_count, false },
+	{ "striping_unit", NULL, file_is_cb_len, false },
 };
 
 enum { N_FILE_HINTS = sizeof(file_hints) / sizeof(file_hints[0]) };
@@ -105,23 +134,56 @@ static int file_take_hints(
 	return err;
 }
 
+static int64_t file_number_of(const struct weft_info *info, const char *key,
+	int base, int64_t otherwise)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	return weft_info_value(info, key, value, sizeof(value)) >= 0
+		       ? file_number(value, base)
+		       : otherwise;
+}
+
+static const char *const file_choices[] = {
+	[WEFT_FILE_DISABLE] = "disable",
+	[WEFT_FILE_ENABLE] = "enable",
+	[WEFT_FILE_AUTOMATIC] = "automatic",
+};
+
+static enum weft_file_choice file_choice_of(
+	const struct weft_info *info, const char *key)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	if (weft_info_value(info, key, value, sizeof(value)) < 0)
+		return WEFT_FILE_AUTOMATIC;
+	return value[0] == 'e'	 ? WEFT_FILE_ENABLE
+	       : value[0] == 'd' ? WEFT_FILE_DISABLE
+				 : WEFT_FILE_AUTOMATIC;
+}
+
 /* What they come to. */
 static struct weft_file_hints file_heed_hints(const struct weft_info *info)
 {
-	struct weft_file_hints hints = { .read_sieve_max = SIEVE_MAX,
-		.permissions = PERMISSIONS };
+	struct weft_file_hints hints = {
+		.read_sieve = file_choice_of(info, "romio_ds_read"),
+		.read_sieve_max = file_number_of(
+			info, "ind_rd_buffer_size", 10, SIEVE_MAX),
+		.permissions = (unsigned)file_number_of(
+			info, "file_perm", 8, PERMISSIONS),
+		.cb_read = file_choice_of(info, "romio_cb_read"),
+		.cb_write = file_choice_of(info, "romio_cb_write"),
+		.cb_nodes = file_number_of(info, "cb_nodes", 10, 0),
+		.cb_len = file_number_of(info, "cb_buffer_size", 10, CB_LEN),
+		.stripe = file_number_of(info, "striping_unit", 10, 0),
+	};
 	char value[WEFT_INFO_VALUE_MAX + 1];
 
-	if (weft_info_value(info, "file_perm", value, sizeof(value)) >= 0)
-		hints.permissions = (unsigned)file_number(value, 8);
-	if (weft_info_value(info, "romio_ds_read", value, sizeof(value)) >= 0)
-		hints.read_sieve = value[0] == 'e' ? WEFT_FILE_SIEVE_ALWAYS
-				   : value[0] == 'd'
-					   ? WEFT_FILE_SIEVE_NEVER
-					   : WEFT_FILE_SIEVE_AUTOMATIC;
-	if (weft_info_value(info, "ind_rd_buffer_size", value, sizeof(value)) >=
-		0)
-		hints.read_sieve_max = file_number(value, 10);
+	/* the standard's word for all of it; ROMIO's say more */
+	if (weft_info_value(
+		    info, "collective_buffering", value, sizeof(value)) >= 0 &&
+		value[0] == 'f')
+		hints.cb_read = hints.cb_write = WEFT_FILE_DISABLE;
 	return hints;
 }
 
@@ -154,6 +216,36 @@ int PMPI_File_set_info(MPI_File fh, MPI_Info info)
 	return weft_mpi_end_file(of, "MPI_File_set_info", err);
 }
 
+/* Those of which the members have agreed on another value than one may have
+ * said. */
+static int file_agreed_hints(const struct weft_file *fh, struct weft_info *info)
+{
+	const struct weft_file_hints *hints = &fh->hints;
+	bool has_cb = hints->cb_read != WEFT_FILE_DISABLE ||
+		      hints->cb_write != WEFT_FILE_DISABLE;
+	int n_nodes = weft_cb_nodes(fh);
+	char number[24];
+	int err = weft_info_set(
+		info, "romio_cb_read", file_choices[hints->cb_read]);
+
+	if (!err)
+		err = weft_info_set(
+			info, "romio_cb_write", file_choices[hints->cb_write]);
+	if (!err)
+		err = weft_info_set(info, "collective_buffering",
+			has_cb ? "true" : "false");
+	snprintf(number, sizeof(number), "%lld", (long long)hints->cb_len);
+	if (!err)
+		err = weft_info_set(info, "cb_buffer_size", number);
+	snprintf(number, sizeof(number), "%d", n_nodes);
+	if (!err && n_nodes)
+		err = weft_info_set(info, "cb_nodes", number);
+	snprintf(number, sizeof(number), "%lld", (long long)hints->stripe);
+	if (!err && hints->stripe)
+		err = weft_info_set(info, "striping_unit", number);
+	return err;
+}
+
 /* All that is in effect, said or not. */
 static int file_all_hints(const struct weft_file *fh, struct weft_info *info)
 {
@@ -170,6 +262,8 @@ static int file_all_hints(const struct weft_file *fh, struct weft_info *info)
 		if (in_effect)
 			err = weft_info_set(info, hint->key, in_effect);
 	}
+	if (!err)
+		err = file_agreed_hints(fh, info);
 	if (!err && strlen(fh->name) <= WEFT_INFO_VALUE_MAX)
 		err = weft_info_set(info, "filename", fh->name);
 	return err;

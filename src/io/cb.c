@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cb: who aggregates, and whether it pays */
+#include "io/cb_priv.h"
+
+#include "base/bits.h"
+#include "coll/coll.h"
+#include "io/syscall.h"
+#include "transport/proc.h"
+#include "transport/vci.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+	TYPE_INT64 = 0x258,
+	SAMPLE = 64, /* runs looked at to know an average one */
+	/* Where a block of the file system costs what a run does, fewer runs
+	 * of each member than these, or longer ones, are moved as well by
+	 * each. */
+	FEW_RUNS = 16,
+	LONG_RUN = 4, /* blocks */
+	DOMAIN_MIN = 256 << 10,
+};
+
+/* Of each member n numbers. */
+static int cb_gather(
+	struct weft_file *file, int n, const int64_t *mine, int64_t *all)
+{
+	struct weft_type *type = weft_type_builtin(TYPE_INT64);
+	struct weft_coll args = { .comm = file->comm,
+		.ctx_offset = WEFT_CTX_OFFSET_COLL,
+		.send = { .buf = (void *)(uintptr_t)mine,
+			.count = n,
+			.type = type },
+		.recv = { .buf = all, .count = n, .type = type } };
+
+	return weft_coll_run(WEFT_COLL_ALLGATHER, &args);
+}
+
+/* ---- who aggregates ---- */
+
+static int32_t lowest_on_node(const struct weft_comm *comm)
+{
+	for (int32_t r = 0; r < comm->rank; r++)
+		if (weft_proc_is_local(
+			    weft_group_proc(comm->group, (uint32_t)r)))
+			return r;
+	return comm->rank;
+}
+
+/* The first member of each node, then the second of each, and so on. */
+static void cb_choose(struct weft_cb *cb, int32_t size, int n_wanted)
+{
+	uint32_t *n_of = calloc((uint32_t)size, sizeof(*n_of));
+	uint32_t turn = 0;
+	int n_nodes = 0;
+
+	for (int32_t r = 0; r < size; r++)
+		n_nodes += cb->node[r] == r;
+	cb->mine = -1;
+	n_wanted = n_wanted ? (int)weft_min64(n_wanted, size) : n_nodes;
+	for (; n_of && cb->n_aggs < n_wanted; turn++) {
+		for (int32_t r = 0; r < size; r++)
+			n_of[r] = 0;
+		for (int32_t r = 0; r < size && cb->n_aggs < n_wanted; r++)
+			if (n_of[cb->node[r]]++ == turn)
+				cb->aggs[cb->n_aggs++] = r;
+	}
+	free(n_of);
+}
+
+static void cb_free(struct weft_cb *cb)
+{
+	if (!cb)
+		return;
+	for (int i = 0; cb->mapped && i < cb->n_aggs; i++)
+		if (cb->mapped[i] && i != cb->mine)
+			weft_share_unmap(cb->mapped[i], cb->mapped_len);
+	weft_share_destroy(&cb->share);
+	free(cb->alone);
+	free(cb->mapped);
+	free(cb->states);
+	free(cb->maps);
+	free(cb->node);
+	free(cb->aggs);
+	free(cb);
+}
+
+void weft_cb_close(struct weft_file *file)
+{
+	cb_free(file->cb);
+	file->cb = NULL;
+	file->cb_is_refused = false;
+}
+
+static struct weft_cb *cb_new(int32_t size)
+{
+	struct weft_cb *cb = calloc(1, sizeof(*cb));
+
+	if (!cb)
+		return NULL;
+	cb->share.fd = -1;
+	cb->aggs = calloc((size_t)size, sizeof(*cb->aggs));
+	cb->node = calloc((size_t)size, sizeof(*cb->node));
+	cb->maps = calloc((size_t)size, sizeof(*cb->maps));
+	cb->mapped = calloc((size_t)size, sizeof(*cb->mapped));
+	cb->states = calloc((size_t)size, sizeof(*cb->states));
+	if (cb->aggs && cb->node && cb->maps && cb->mapped && cb->states)
+		return cb;
+	cb_free(cb);
+	return NULL;
+}
+
+/* Of an aggregator, its buffers: shared where that can be. */
+static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
+{
+	size_t len = WEFT_CB_SLOTS * (size_t)cb->len;
+
+	for (int i = 0; i < cb->n_aggs; i++)
+		if (cb->aggs[i] == comm->rank)
+			cb->mine = i;
+	cb->mapped_len = len;
+	if (cb->mine < 0)
+		return 0;
+	if (!comm->vci->shm || weft_share_create(len, &cb->share))
+		cb->alone = malloc(len);
+	cb->mapped[cb->mine] = cb->alone ? cb->alone : cb->share.base;
+	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
+}
+
+enum { CB_TOLD = 4 }; /* numbers: error, pid, descriptor, block size */
+
+static bool cb_map_one(
+	struct weft_cb *cb, int i, const int64_t *told, int32_t rank)
+{
+	told += CB_TOLD * cb->aggs[i];
+	if (i == cb->mine || cb->node[cb->aggs[i]] != cb->node[rank])
+		return true;
+	return told[2] >= 0 && !weft_share_map((pid_t)told[1], (int)told[2],
+				       cb->mapped_len, &cb->mapped[i]);
+}
+
+/* All of the node's buffers, or none. */
+static bool cb_map(
+	struct weft_cb *cb, const int64_t *told, const struct weft_comm *comm)
+{
+	bool has_all = comm->vci->shm != NULL;
+
+	for (int i = 0; i < cb->n_aggs && has_all; i++)
+		has_all = cb_map_one(cb, i, told, comm->rank);
+	for (int i = 0; i < cb->n_aggs && !has_all; i++)
+		if (cb->mapped[i] && i != cb->mine) {
+			weft_share_unmap(cb->mapped[i], cb->mapped_len);
+			cb->mapped[i] = NULL;
+		}
+	return has_all;
+}
+
+/* What all know of each other; numbers has room for CB_TOLD of each. With an
+ * error of weft_coll_run, or *refused_out where a member cannot. */
+static int cb_meet(struct weft_file *file, struct weft_cb *cb, int64_t *numbers,
+	bool *refused_out)
+{
+	const struct weft_comm *comm = file->comm;
+	int64_t mine[CB_TOLD] = { lowest_on_node(comm) }, unit = 0;
+	int err = cb_gather(file, 1, mine, numbers);
+
+	if (err)
+		return err;
+	for (int32_t r = 0; r < comm->size; r++)
+		cb->node[r] = (int32_t)numbers[r];
+	cb_choose(cb, comm->size, (int)file->hints.cb_nodes);
+	cb->len = file->hints.cb_len;
+	mine[0] = cb->n_aggs ? cb_make_buffers(cb, comm) : WEFT_ERR_NOMEM;
+	mine[1] = getpid();
+	mine[2] = cb->share.base ? cb->share.fd : -1;
+	mine[3] = weft_syscall_block(file->fd);
+	err = cb_gather(file, CB_TOLD, mine, numbers);
+	for (int32_t r = 0; r < comm->size && !err; r++) {
+		*refused_out = *refused_out || numbers[CB_TOLD * r];
+		unit = weft_max64(unit, numbers[CB_TOLD * r + 3]);
+	}
+	if (err || *refused_out)
+		return err;
+	cb->unit = file->hints.stripe ? file->hints.stripe : unit;
+	mine[0] = cb_map(cb, numbers, comm);
+	err = cb_gather(file, 1, mine, numbers);
+	for (int32_t r = 0; r < comm->size && !err; r++)
+		cb->maps[r] = numbers[r] != 0;
+	return err;
+}
+
+/* Sets file->cb, or file->cb_is_refused at all members. */
+static int cb_open(struct weft_file *file)
+{
+	int32_t size = file->comm->size;
+	struct weft_cb *cb = cb_new(size);
+	int64_t *numbers = calloc((size_t)size, CB_TOLD * sizeof(*numbers));
+	bool is_refused = false;
+	int err;
+
+	/* who has no memory for that much cannot even say so */
+	if (!cb || !numbers) {
+		cb_free(cb);
+		free(numbers);
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
+	}
+	err = cb_meet(file, cb, numbers, &is_refused);
+	free(numbers);
+	if (err || is_refused) {
+		cb_free(cb);
+		file->cb_is_refused = is_refused;
+		return err;
+	}
+	file->cb = cb;
+	return 0;
+}
+
+int weft_cb_nodes(const struct weft_file *file)
+{
+	const struct weft_comm *comm = file->comm;
+	uint32_t size = (uint32_t)comm->size;
+
+	if (file->cb)
+		return file->cb->n_aggs;
+	if (file->hints.cb_nodes)
+		return (int)weft_min64(
+			file->hints.cb_nodes, (int64_t)comm->size);
+	for (uint32_t r = 0; r < size; r++)
+		if (!weft_proc_is_local(weft_group_proc(comm->group, r)))
+			return 0;
+	return 1;
+}
+
+/* ---- whether it pays ---- */
+
+bool weft_cb_may(const struct weft_file *file, bool is_write)
+{
+	enum weft_file_choice choice =
+		is_write ? file->hints.cb_write : file->hints.cb_read;
+
+	return file->comm->size > 1 && !file->cb_is_refused &&
+	       choice != WEFT_FILE_DISABLE && !file->is_converted &&
+	       (file->is_scattered || choice == WEFT_FILE_ENABLE) &&
+	       /* pairs with the store of weft_file_set_atomic */
+	       !atomic_load_explicit(&file->is_atomic, memory_order_acquire);
+}
+
+static void cb_describe(
+	const struct weft_move *m, int64_t code, struct weft_cb_member *me)
+{
+	struct iovec runs[SAMPLE];
+	int64_t some = 0;
+	size_t n;
+
+	*me = (struct weft_cb_member){ .code = code };
+	if (code || !m->len)
+		return;
+	n = weft_view_runs(m->view, m->at, m->len, runs, SAMPLE, &some);
+	me->len = m->len;
+	me->first = weft_view_place(m->view, m->at);
+	me->end = weft_view_place(m->view, m->at + m->len - 1) + 1;
+	if (n && weft_view_is_monotone(m->view, m->at, m->len))
+		me->run_len = weft_max64(some / (int64_t)n, 1);
+}
+
+/* Sums over the members. */
+struct cb_sums {
+	int64_t first, end, len, n_runs;
+	bool is_monotone;
+};
+
+static struct cb_sums cb_sum(const struct weft_cb_member *members, int32_t size)
+{
+	struct cb_sums all = { .first = INT64_MAX, .is_monotone = true };
+
+	for (int32_t r = 0; r < size; r++) {
+		const struct weft_cb_member *m = &members[r];
+
+		if (!m->len)
+			continue;
+		all.first = weft_min64(all.first, m->first);
+		all.end = weft_max64(all.end, m->end);
+		all.len += m->len;
+		if (m->run_len)
+			all.n_runs += (m->len - 1) / m->run_len + 1;
+		else
+			all.is_monotone = false;
+	}
+	return all;
+}
+
+/* From what all know alike. A buffer that is not filled is of no use to a
+ * write; a read pays for the gaps. */
+static bool cb_pays(
+	const struct weft_file *file, bool is_write, const struct cb_sums *all)
+{
+	enum weft_file_choice choice =
+		is_write ? file->hints.cb_write : file->hints.cb_read;
+	int64_t span = all->end - all->first, gaps = span - all->len;
+
+	if (!all->len || !all->is_monotone)
+		return false;
+	if (choice == WEFT_FILE_ENABLE)
+		return true;
+	if (all->n_runs < (int64_t)FEW_RUNS * file->comm->size ||
+		all->len / all->n_runs >= LONG_RUN * file->cb->unit)
+		return false;
+	return is_write ? gaps <= span / 8
+			: gaps / all->n_runs <= WEFT_MOVE_GAP_MAX;
+}
+
+static void cb_deal(struct weft_cb_plan *plan, const struct cb_sums *all)
+{
+	const struct weft_cb *cb = plan->cb;
+	int64_t span;
+
+	plan->first = all->first;
+	plan->end = all->end;
+	plan->base = all->first - all->first % cb->unit;
+	span = all->end - plan->base;
+	plan->domain = weft_max64((span - 1) / cb->n_aggs + 1, DOMAIN_MIN);
+	plan->domain += cb->unit - 1;
+	plan->domain -= plan->domain % cb->unit;
+	plan->n_rounds = (weft_min64(plan->domain, span) - 1) / cb->len + 1;
+}
+
+static int cb_try(struct weft_move *m, const struct weft_cb_member *members,
+	int err, bool *done_out)
+{
+	struct weft_file *file = m->file;
+	struct weft_cb_plan plan = { .m = m, .members = members };
+	struct cb_sums all = cb_sum(members, file->comm->size);
+	int rc = 0;
+
+	for (int32_t r = 0; r < file->comm->size && !*done_out; r++)
+		*done_out = members[r].code != 0;
+	if (*done_out)
+		return err;
+	if (!file->cb)
+		rc = cb_open(file);
+	if (rc) {
+		*done_out = true;
+		return rc;
+	}
+	if (!file->cb || !cb_pays(file, m->is_write, &all))
+		return 0;
+	plan.cb = file->cb;
+	cb_deal(&plan, &all);
+	*done_out = true;
+	return weft_cb_exchange(&plan);
+}
+
+int weft_cb_move(struct weft_move *m, int err, bool *done_out)
+{
+	enum { N = sizeof(struct weft_cb_member) / sizeof(int64_t) };
+	struct weft_file *file = m->file;
+	struct weft_cb_member me,
+		*members = calloc((size_t)file->comm->size, sizeof(*members));
+	int rc;
+
+	*done_out = false;
+	cb_describe(m, weft_file_err_code(file, err), &me);
+	if (!members) {
+		*done_out = true;
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
+	}
+	rc = cb_gather(file, N, (int64_t *)&me, (int64_t *)members);
+	if (rc) {
+		*done_out = true;
+		err = err ? err : rc;
+	} else {
+		err = cb_try(m, members, err, done_out);
+	}
+	free(members);
+	return err;
+}

@@ -1,0 +1,777 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cb_exchange: data goes through the aggregators' buffers, in rounds
+ *
+ * In round k each aggregator moves window k of its domain. Messages of the
+ * collectives' context, under three tags:
+ *
+ *   writing: members to aggregator  what they filled in, and, where it is not
+ *                                   mapped, the runs and their data
+ *            aggregator to members  how far it was written, or that there are
+ *                                   holes, and each is to write its own
+ *   reading: members to aggregator  where it is not mapped: the runs wanted
+ *            aggregator to members  how far the buffer is filled; else the data
+ *            members to aggregator  done with that buffer
+ *
+ * An aggregator's two buffers take turns, so that members fill one while it
+ * writes the other. Who has an error in a message owes the others word of it,
+ * as in any collective; errors of the file only end what is moved. */
+#include "io/cb_priv.h"
+
+#include "base/bits.h"
+#include "coll/coll.h"
+#include "core/req.h"
+#include "dt/pack.h"
+#include "p2p/p2p.h"
+#include "transport/vci.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TYPE_BYTE = 0x247, RUNS = 256 };
+
+enum cb_tag { TO_AGGREGATOR, TO_MEMBER, DONE, N_TAGS };
+
+enum cb_verdict { WRITTEN, HAS_HOLES };
+
+/* To an aggregator: what was filled in, or is wanted. Lengths are checked. */
+struct cb_part {
+	int64_t len;
+	uint64_t marks; /* of its runs, see mark() */
+	int64_t n_runs; /* that follow; 0: it is mapped */
+	int64_t is_bad; /* the data could not be had */
+};
+
+/* To a member. */
+struct cb_outcome {
+	int64_t verdict;
+	int64_t end; /* place up to which it was moved */
+	int64_t len; /* bytes of data that follow */
+};
+
+/* Of a window, from where its buffer begins in the file. */
+struct cb_run {
+	uint32_t at, len;
+};
+
+/* A message under way, and what is in it. */
+struct cb_sent {
+	struct cb_sent *next;
+	struct weft_req *req;
+	void *owned; /* or NULL: it is in data */
+	int64_t data[4];
+};
+
+struct exchange {
+	const struct weft_cb_plan *plan;
+	struct weft_cb *cb;
+	struct weft_move *m;
+	struct weft_comm *comm;
+	int32_t tags[N_TAGS];
+	struct cb_sent *sent;
+	struct cb_part part[WEFT_CB_SLOTS]; /* mine, as an aggregator */
+	int64_t end[WEFT_CB_SLOTS];
+	int broken; /* error of a message */
+	int err;    /* of the file or of memory */
+	char why[WEFT_ERR_TEXT];
+};
+
+/* What an aggregator moves in a round. */
+struct window {
+	int64_t base; /* place where its buffer begins */
+	int64_t first, end;
+	char *slot; /* NULL: not mapped here */
+	int i;	    /* which of the two */
+};
+
+/* ---- windows ---- */
+
+static bool window_of(
+	const struct exchange *x, int agg, int64_t round, struct window *w)
+{
+	const struct weft_cb_plan *p = x->plan;
+	int64_t from = p->base + agg * p->domain;
+	char *mapped = x->cb->mapped[agg];
+
+	if (round < 0 || round >= p->n_rounds)
+		return false;
+	w->base = from + round * x->cb->len;
+	w->first = weft_max64(w->base, p->first);
+	w->end = weft_min64(w->base + x->cb->len, from + p->domain);
+	w->end = weft_min64(w->end, p->end);
+	w->i = (int)(round % WEFT_CB_SLOTS);
+	w->slot = mapped ? mapped + w->i * x->cb->len : NULL;
+	return w->first < w->end;
+}
+
+static bool is_in(
+	const struct exchange *x, int32_t rank, const struct window *w)
+{
+	const struct weft_cb_member *m = &x->plan->members[rank];
+
+	return m->len && m->first < w->end && m->end > w->first;
+}
+
+static bool is_mapped(const struct exchange *x, int32_t rank, int agg)
+{
+	const struct weft_cb *cb = x->cb;
+
+	return cb->maps[rank] && cb->node[rank] == cb->node[cb->aggs[agg]];
+}
+
+/* Who fills this window or the next in its buffer has to know of this one. */
+static bool hears(
+	const struct exchange *x, int32_t rank, int agg, int64_t round)
+{
+	struct window w;
+
+	return window_of(x, agg, round, &w) &&
+	       (is_in(x, rank, &w) ||
+		       (window_of(x, agg, round + WEFT_CB_SLOTS, &w) &&
+			       is_in(x, rank, &w)));
+}
+
+/* My bytes of a window, counted from the beginning of my access. */
+static void stretch_of(const struct exchange *x, const struct window *w,
+	int64_t *skip_out, int64_t *len_out)
+{
+	const struct weft_move *m = x->m;
+	int64_t from = weft_view_find(m->view, m->at, m->len, w->first);
+	int64_t to = weft_view_find(m->view, m->at, m->len, w->end);
+
+	*skip_out = from - m->at;
+	*len_out = to - from;
+}
+
+/* ---- messages ---- */
+
+static void take_err(struct exchange *x, int err)
+{
+	if (!err || x->err)
+		return;
+	x->err = err;
+	snprintf(x->why, sizeof(x->why), "%s", weft_err_detail_peek(err));
+}
+
+static struct weft_msg message(const struct exchange *x, int32_t rank,
+	enum cb_tag tag, void *buf, int64_t len)
+{
+	return (struct weft_msg){
+		.comm = x->comm,
+		.buf = buf,
+		.count = len,
+		.type = weft_type_builtin(TYPE_BYTE),
+		.rank = rank,
+		.tag = x->tags[tag],
+		.ctx_offset = WEFT_CTX_OFFSET_COLL,
+	};
+}
+
+static void break_off(struct exchange *x, int err)
+{
+	if (!x->broken)
+		x->broken = err;
+	take_err(x, err);
+}
+
+/* Drops those that have left; with all, waits for them. VCI's lock held. */
+static void reap(struct exchange *x, bool all)
+{
+	struct cb_sent **at = &x->sent;
+
+	while (*at) {
+		struct cb_sent *s = *at;
+
+		if (all)
+			weft_req_wait_in(x->comm->vci, s->req,
+				"a collective access to a file");
+		if (!s->req->is_done) {
+			at = &s->next;
+			continue;
+		}
+		if (s->req->status.err)
+			break_off(x, s->req->status.err);
+		weft_req_put(s->req);
+		*at = s->next;
+		free(s->owned);
+		free(s);
+	}
+}
+
+/* Sends len bytes of a copy of head, or of owned, which is given away. */
+static void cb_send(struct exchange *x, int32_t rank, enum cb_tag tag,
+	const void *head, void *owned, int64_t len)
+{
+	struct weft_vci *vci = x->comm->vci;
+	struct cb_sent *s = calloc(1, sizeof(*s));
+	struct weft_msg msg = message(x, rank, tag, owned, len);
+	int err = 0;
+
+	if (!s && !x->broken)
+		break_off(x, weft_err_set(WEFT_ERR_NOMEM, "no memory"));
+	if (s && head)
+		msg.buf = memcpy(s->data, head, (size_t)len);
+	weft_vci_lock(vci);
+	reap(x, false);
+	if (!x->broken)
+		err = weft_isend_locked(&msg, &s->req);
+	if (err)
+		break_off(x, err);
+	if (x->broken) {
+		weft_send_coll_error_locked(&msg, x->broken);
+		free(owned);
+		free(s);
+	} else {
+		s->owned = owned;
+		s->next = x->sent;
+		x->sent = s;
+	}
+	weft_vci_unlock(vci);
+}
+
+/* Waits for len bytes; false when they do not come. */
+static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
+	void *buf, int64_t len)
+{
+	struct weft_msg msg = message(x, rank, tag, buf, len);
+	struct weft_vci *vci = x->comm->vci;
+	struct weft_req *req;
+	int err;
+
+	weft_vci_lock(vci);
+	if (x->broken) {
+		weft_recv_drop_locked(&msg);
+		weft_vci_unlock(vci);
+		return false;
+	}
+	err = weft_irecv_locked(&msg, &req);
+	if (!err) {
+		weft_req_wait_in(vci, req, "a collective access to a file");
+		err = req->status.err;
+		if (err == WEFT_ERR_NOT_SAME)
+			weft_coll_differs(msg.tag, req->status.tag, rank);
+		if (!err && (int64_t)req->status.len != len)
+			err = weft_err_set(WEFT_ERR_OTHER,
+				"rank %d sent %lld bytes of a collective "
+				"access, not %lld",
+				(int)rank, (long long)req->status.len,
+				(long long)len);
+		weft_req_put(req);
+	}
+	if (err)
+		break_off(x, err);
+	weft_vci_unlock(vci);
+	return !err;
+}
+
+/* ---- is a window filled? ---- */
+
+/* A number of a place. Of all runs that fill [a, b) without hole or overlap the
+ * sum of mark(end) - mark(begin) is mark(b) - mark(a), and of others it is not,
+ * but by a chance of 2^-64: a hole or an overlap leaves a begin without an end
+ * at the same place, or an end without a begin. */
+static uint64_t mark(int64_t place)
+{
+	uint64_t x = (uint64_t)place * 0x9e3779b97f4a7c15u;
+
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93u;
+	return x ^ x >> 32;
+}
+
+static uint64_t marks_of(int64_t begin, int64_t end)
+{
+	return mark(end) - mark(begin);
+}
+
+static bool is_full(const struct cb_part *sum, const struct window *w)
+{
+	return !sum->is_bad && sum->len == w->end - w->first &&
+	       sum->marks == marks_of(w->first, w->end);
+}
+
+/* ---- between memory and a mapped buffer ---- */
+
+static int64_t place_of(const struct iovec *run)
+{
+	return (int64_t)(uintptr_t)run->iov_base;
+}
+
+static void fill_runs(const struct exchange *x, const struct window *w,
+	int64_t skip, int64_t len, struct cb_part *part)
+{
+	const struct weft_move *m = x->m;
+	const char *run = weft_move_run(m);
+	struct iovec runs[RUNS];
+	int64_t some;
+
+	for (int64_t end = skip + len; skip < end;) {
+		size_t n = weft_view_runs(
+			m->view, m->at + skip, end - skip, runs, RUNS, &some);
+
+		for (size_t i = 0; i < n; i++) {
+			int64_t at = place_of(&runs[i]);
+			size_t k = runs[i].iov_len;
+			char *to = w->slot + (at - w->base);
+
+			if (run)
+				memcpy(to, run + skip, k);
+			else
+				weft_pack(m->type, m->count, m->buf,
+					(size_t)skip, to, k);
+			part->marks += marks_of(at, at + (int64_t)k);
+			skip += (int64_t)k;
+		}
+	}
+	part->len += len;
+}
+
+/* Where the buffer would begin if it held the file from the displacement on. */
+static void *view_base(const struct exchange *x, const struct window *w)
+{
+	return (void *)((uintptr_t)w->slot +
+			(uintptr_t)(x->m->view->disp - w->base));
+}
+
+static void take_runs(const struct exchange *x, const struct window *w,
+	int64_t skip, int64_t len)
+{
+	const struct weft_move *m = x->m;
+	const struct weft_type *tile = m->view->tile;
+	char *run = weft_move_run(m);
+	struct iovec runs[RUNS];
+	int64_t some;
+
+	if (run && len) {
+		weft_pack(tile, (m->at + skip + len - 1) / tile->size + 1,
+			view_base(x, w), (size_t)(m->at + skip), run + skip,
+			(size_t)len);
+		return;
+	}
+	for (int64_t end = skip + len; skip < end; skip += some) {
+		size_t n = weft_view_runs(
+			m->view, m->at + skip, end - skip, runs, RUNS, &some);
+		size_t at = (size_t)skip;
+
+		for (size_t i = 0; i < n; i++) {
+			weft_unpack(m->type, m->count, m->buf, at,
+				w->slot + (place_of(&runs[i]) - w->base),
+				runs[i].iov_len);
+			at += runs[i].iov_len;
+		}
+	}
+}
+
+/* ---- between memory and messages ---- */
+
+/* The runs of a stretch, owned by the caller, with room for extra bytes. */
+static struct cb_run *list_runs(const struct exchange *x,
+	const struct window *w, int64_t skip, int64_t len, int64_t extra,
+	int64_t *n_out)
+{
+	const struct weft_view *view = x->m->view;
+	int64_t at = x->m->at + skip, some, n = 0;
+	struct iovec runs[RUNS];
+	struct cb_run *list;
+
+	for (int64_t done = 0; done < len; done += some)
+		n += (int64_t)weft_view_runs(
+			view, at + done, len - done, runs, RUNS, &some);
+	list = malloc((size_t)n * sizeof(*list) + (size_t)extra);
+	*n_out = 0;
+	for (int64_t done = 0; list && done < len; done += some) {
+		size_t k = weft_view_runs(
+			view, at + done, len - done, runs, RUNS, &some);
+
+		for (size_t i = 0; i < k; i++)
+			list[(*n_out)++] = (struct cb_run){
+				.at = (uint32_t)(place_of(&runs[i]) - w->base),
+				.len = (uint32_t)runs[i].iov_len
+			};
+	}
+	return list;
+}
+
+/* Sends the runs of a stretch, and their data when writing. */
+static void send_runs(struct exchange *x, const struct window *w, int32_t to,
+	int64_t skip, int64_t len)
+{
+	const struct weft_move *m = x->m;
+	struct cb_part part = { .len = len };
+	int64_t data = m->is_write ? len : 0;
+	struct cb_run *list = list_runs(x, w, skip, len, data, &part.n_runs);
+
+	if (!list) {
+		take_err(
+			x, weft_err_set(WEFT_ERR_NOMEM,
+				   "no memory for %lld bytes", (long long)len));
+		part = (struct cb_part){ .is_bad = 1 };
+	}
+	for (int64_t i = 0; i < part.n_runs; i++)
+		part.marks += marks_of(w->base + list[i].at,
+			w->base + list[i].at + list[i].len);
+	cb_send(x, to, TO_AGGREGATOR, &part, NULL, sizeof(part));
+	if (!part.n_runs) {
+		free(list);
+		return;
+	}
+	if (data)
+		weft_pack(m->type, m->count, m->buf, (size_t)skip,
+			list + part.n_runs, (size_t)len);
+	cb_send(x, to, TO_AGGREGATOR, NULL, list,
+		part.n_runs * (int64_t)sizeof(*list) + data);
+}
+
+/* At an aggregator: the runs that follow a part, which is checked, and behind
+ * them the data. NULL when there is none, or it makes no sense. */
+static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
+	int32_t from, struct cb_part *part)
+{
+	int64_t room = w->end - w->base, sum = 0;
+	int64_t data = x->m->is_write ? part->len : 0, size;
+	struct cb_run *list = NULL;
+
+	if (part->n_runs < 0 || part->len < 0 || part->len > room ||
+		part->n_runs > part->len) {
+		break_off(x, weft_err_set(WEFT_ERR_OTHER,
+				     "rank %d sent what is no part of a file",
+				     (int)from));
+		return NULL;
+	}
+	if (!part->n_runs)
+		return NULL;
+	size = part->n_runs * (int64_t)sizeof(*list) + data;
+	list = malloc((size_t)size);
+	if (!list)
+		break_off(x,
+			weft_err_set(WEFT_ERR_NOMEM, "no memory for %lld bytes",
+				(long long)size));
+	if (!cb_recv(x, from, TO_AGGREGATOR, list, size)) {
+		free(list);
+		return NULL;
+	}
+	for (int64_t i = 0; i < part->n_runs && sum <= part->len; i++) {
+		if ((int64_t)list[i].at + list[i].len > room)
+			sum = INT64_MAX;
+		else
+			sum += list[i].len;
+	}
+	if (sum == part->len)
+		return list;
+	break_off(x, weft_err_set(WEFT_ERR_OTHER,
+			     "rank %d sent runs that are not in the file",
+			     (int)from));
+	free(list);
+	return NULL;
+}
+
+/* ---- writing, at an aggregator ---- */
+
+static void gather_part(struct exchange *x, const struct window *w,
+	int32_t from, struct cb_part *sum)
+{
+	struct cb_part part;
+	struct cb_run *list;
+	const char *data;
+
+	if (!cb_recv(x, from, TO_AGGREGATOR, &part, sizeof(part)))
+		return;
+	list = recv_runs(x, w, from, &part);
+	data = (const char *)(list + part.n_runs);
+	for (int64_t i = 0; list && i < part.n_runs; i++) {
+		memcpy(w->slot + list[i].at, data, list[i].len);
+		data += list[i].len;
+	}
+	free(list);
+	sum->len += part.len;
+	sum->marks += part.marks;
+	sum->is_bad = sum->is_bad || part.is_bad;
+}
+
+/* Up to which place it was. */
+static int64_t write_window(struct exchange *x, const struct window *w)
+{
+	int64_t moved = 0;
+
+	if (!x->err)
+		take_err(
+			x, weft_move_piece(x->m, w->slot + (w->first - w->base),
+				   w->first, w->end - w->first, &moved));
+	return w->first + moved;
+}
+
+static void member_outcome(struct exchange *x, int agg, int64_t round,
+	const struct cb_outcome *outcome);
+
+static void aggregate_write(struct exchange *x, int64_t round)
+{
+	int mine = x->cb->mine;
+	struct cb_outcome outcome = { .verdict = HAS_HOLES };
+	struct cb_part *sum;
+	struct window w;
+	bool is_skipped;
+
+	if (mine < 0 || !window_of(x, mine, round, &w))
+		return;
+	sum = &x->part[w.i];
+	is_skipped = x->cb->states[mine].has_holes[w.i];
+	for (int32_t r = 0; r < x->comm->size && !is_skipped; r++)
+		if (r != x->comm->rank && is_in(x, r, &w))
+			gather_part(x, &w, r, sum);
+	if (!is_skipped && !x->broken && is_full(sum, &w)) {
+		outcome.verdict = WRITTEN;
+		outcome.end = write_window(x, &w);
+	}
+	for (int32_t r = 0; r < x->comm->size; r++)
+		if (r != x->comm->rank && hears(x, r, mine, round))
+			cb_send(x, r, TO_MEMBER, &outcome, NULL,
+				sizeof(outcome));
+	member_outcome(x, mine, round, &outcome);
+	*sum = (struct cb_part){ 0 };
+}
+
+/* ---- writing, at a member ---- */
+
+/* What goes through no buffer. */
+static void write_own(struct exchange *x, int64_t skip, int64_t len)
+{
+	int64_t moved = 0;
+
+	if (x->broken || x->err)
+		return;
+	take_err(x, weft_move_part(x->m, skip, len, &moved));
+	x->m->n_moved += moved;
+}
+
+static void member_fill(struct exchange *x, int agg, int64_t round)
+{
+	struct weft_cb_state *state = &x->cb->states[agg];
+	int32_t to = x->cb->aggs[agg];
+	struct cb_part part = { 0 };
+	struct window w;
+	int64_t skip, len;
+
+	if (!window_of(x, agg, round, &w) || !is_in(x, x->comm->rank, &w))
+		return;
+	stretch_of(x, &w, &skip, &len);
+	state->is_filled[w.i] = !state->has_holes[w.i];
+	if (state->has_holes[w.i]) {
+		write_own(x, skip, len);
+	} else if (!w.slot) {
+		send_runs(x, &w, to, skip, len);
+	} else {
+		fill_runs(x, &w, skip, len, &part);
+		if (agg == x->cb->mine)
+			x->part[w.i] = part;
+		else
+			cb_send(x, to, TO_AGGREGATOR, &part, NULL,
+				sizeof(part));
+	}
+}
+
+static void member_outcome(struct exchange *x, int agg, int64_t round,
+	const struct cb_outcome *outcome)
+{
+	struct weft_cb_state *state = &x->cb->states[agg];
+	struct window w;
+	int64_t skip, len;
+
+	if (!window_of(x, agg, round, &w))
+		return;
+	state->has_holes[w.i] = outcome->verdict != WRITTEN;
+	if (!state->is_filled[w.i])
+		return;
+	state->is_filled[w.i] = false;
+	if (outcome->verdict == WRITTEN)
+		w.end = weft_min64(w.end, outcome->end);
+	stretch_of(x, &w, &skip, &len);
+	if (outcome->verdict == WRITTEN)
+		x->m->n_moved += weft_max64(len, 0);
+	else
+		write_own(x, skip, len);
+}
+
+static void member_hear(struct exchange *x, int agg, int64_t round)
+{
+	struct cb_outcome outcome;
+
+	if (agg != x->cb->mine && hears(x, x->comm->rank, agg, round) &&
+		cb_recv(x, x->cb->aggs[agg], TO_MEMBER, &outcome,
+			sizeof(outcome)))
+		member_outcome(x, agg, round, &outcome);
+}
+
+static void exchange_write(struct exchange *x)
+{
+	for (int64_t k = 0; k < x->plan->n_rounds + WEFT_CB_SLOTS; k++) {
+		for (int a = 0; a < x->cb->n_aggs; a++) {
+			member_hear(x, a, k - WEFT_CB_SLOTS);
+			member_fill(x, a, k);
+		}
+		aggregate_write(x, k);
+	}
+}
+
+/* ---- reading ---- */
+
+static void member_ask(struct exchange *x, int64_t round)
+{
+	struct window w;
+	int64_t skip, len;
+
+	for (int a = 0; a < x->cb->n_aggs; a++) {
+		if (!window_of(x, a, round, &w) || w.slot ||
+			!is_in(x, x->comm->rank, &w))
+			continue;
+		stretch_of(x, &w, &skip, &len);
+		send_runs(x, &w, x->cb->aggs[a], skip, len);
+	}
+}
+
+/* To a member that has not mapped the buffer: its data, as far as it goes. */
+static void serve_runs(struct exchange *x, const struct window *w, int32_t to,
+	struct cb_outcome outcome)
+{
+	struct cb_run *list = NULL;
+	struct cb_part part;
+	char *data = NULL;
+
+	if (cb_recv(x, to, TO_AGGREGATOR, &part, sizeof(part)))
+		list = recv_runs(x, w, to, &part);
+	if (list)
+		data = malloc((size_t)part.len);
+	if (list && !data)
+		take_err(x,
+			weft_err_set(WEFT_ERR_NOMEM, "no memory for %lld bytes",
+				(long long)part.len));
+	for (int64_t i = 0; data && i < part.n_runs; i++) {
+		int64_t there = outcome.end - w->base - list[i].at;
+
+		there = weft_min64(there, (int64_t)list[i].len);
+		if (there <= 0)
+			break;
+		memcpy(data + outcome.len, w->slot + list[i].at, (size_t)there);
+		outcome.len += there;
+	}
+	free(list);
+	cb_send(x, to, TO_MEMBER, &outcome, NULL, sizeof(outcome));
+	if (outcome.len)
+		cb_send(x, to, TO_MEMBER, NULL, data, outcome.len);
+	else
+		free(data);
+}
+
+static void aggregate_read(struct exchange *x, int64_t round)
+{
+	int mine = x->cb->mine;
+	struct cb_outcome outcome = { 0 };
+	struct window w, before;
+	int64_t moved = 0;
+	char done;
+
+	if (mine < 0 || !window_of(x, mine, round, &w))
+		return;
+	for (int32_t r = 0; r < x->comm->size; r++)
+		if (r != x->comm->rank &&
+			window_of(x, mine, round - WEFT_CB_SLOTS, &before) &&
+			is_in(x, r, &before))
+			cb_recv(x, r, DONE, &done, 1);
+	if (!x->err)
+		take_err(x, weft_move_piece(x->m, w.slot + (w.first - w.base),
+				    w.first, w.end - w.first, &moved));
+	outcome.end = x->end[w.i] = w.first + moved;
+	for (int32_t r = 0; r < x->comm->size; r++) {
+		if (r == x->comm->rank || !is_in(x, r, &w))
+			continue;
+		if (is_mapped(x, r, mine))
+			cb_send(x, r, TO_MEMBER, &outcome, NULL,
+				sizeof(outcome));
+		else
+			serve_runs(x, &w, r, outcome);
+	}
+}
+
+/* Data that came by message. */
+static void take_data(struct exchange *x, int32_t from, int64_t skip,
+	int64_t len, const struct cb_outcome *outcome)
+{
+	const struct weft_move *m = x->m;
+	char *data;
+
+	if (!outcome->len)
+		return;
+	data = outcome->len > 0 && outcome->len <= len
+		       ? malloc((size_t)outcome->len)
+		       : NULL;
+	if (!data)
+		break_off(x, weft_err_set(WEFT_ERR_NOMEM,
+				     "no memory for %lld bytes of rank %d",
+				     (long long)outcome->len, (int)from));
+	if (cb_recv(x, from, TO_MEMBER, data, outcome->len)) {
+		weft_unpack(m->type, m->count, m->buf, (size_t)skip, data,
+			(size_t)outcome->len);
+		x->m->n_moved += outcome->len;
+	}
+	free(data);
+}
+
+static void member_take(struct exchange *x, int agg, int64_t round)
+{
+	int32_t from = x->cb->aggs[agg];
+	struct cb_outcome outcome = { 0 };
+	struct window w, next;
+	int64_t skip, len;
+	char done = 0;
+
+	if (!window_of(x, agg, round, &w) || !is_in(x, x->comm->rank, &w))
+		return;
+	if (agg == x->cb->mine)
+		outcome.end = x->end[w.i];
+	else
+		cb_recv(x, from, TO_MEMBER, &outcome, sizeof(outcome));
+	if (w.slot && !x->broken)
+		w.end = weft_min64(w.end, outcome.end);
+	stretch_of(x, &w, &skip, &len);
+	if (!w.slot) {
+		take_data(x, from, skip, len, &outcome);
+	} else if (!x->broken && len > 0) {
+		take_runs(x, &w, skip, len);
+		x->m->n_moved += len;
+	}
+	if (agg != x->cb->mine &&
+		window_of(x, agg, round + WEFT_CB_SLOTS, &next))
+		cb_send(x, from, DONE, &done, NULL, 1);
+}
+
+static void exchange_read(struct exchange *x)
+{
+	for (int64_t k = 0; k <= x->plan->n_rounds; k++) {
+		member_ask(x, k);
+		aggregate_read(x, k);
+		for (int a = 0; a < x->cb->n_aggs; a++)
+			member_take(x, a, k - 1);
+	}
+}
+
+int weft_cb_exchange(const struct weft_cb_plan *plan)
+{
+	struct weft_comm *comm = plan->m->file->comm;
+	struct exchange x = {
+		.plan = plan, .cb = plan->cb, .m = plan->m, .comm = comm
+	};
+
+	weft_vci_lock(comm->vci);
+	for (int i = 0; i < N_TAGS; i++)
+		x.tags[i] = weft_coll_tag(
+			comm, WEFT_CTX_OFFSET_COLL, WEFT_COLL_ALLTOALL);
+	weft_vci_unlock(comm->vci);
+	memset(x.cb->states, 0, (size_t)x.cb->n_aggs * sizeof(*x.cb->states));
+	if (plan->m->is_write)
+		exchange_write(&x);
+	else
+		exchange_read(&x);
+	weft_vci_lock(comm->vci);
+	reap(&x, true);
+	weft_vci_unlock(comm->vci);
+	return x.err ? weft_err_set(x.err, "%s", x.why) : 0;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* move: a process's own data goes to the file and comes from it */
+#include "io/move.h"
+
+#include "base/bits.h"
+#include "base/err.h"
+#include "dt/pack.h"
+#include "io/file.h"
+#include "io/syscall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	STAGE = 4 << 20, /* bytes packed or converted at once */
+	RUNS = 256,	 /* looked at at once */
+};
+
+/* ---- between a buffer and the stream ---- */
+
+int weft_move_piece(const struct weft_move *m, char *buf, int64_t place,
+	int64_t len, int64_t *moved)
+{
+	struct weft_syscall_move move = { .fd = m->file->fd,
+		.is_write = m->is_write,
+		.name = m->file->name,
+		.buf = buf,
+		.len = (size_t)len,
+		.at = place };
+	size_t n;
+	int err = weft_syscall_move(&move, &n);
+
+	*moved = (int64_t)n;
+	return err;
+}
+
+static int64_t run_at(const struct iovec *run)
+{
+	return (int64_t)(uintptr_t)run->iov_base;
+}
+
+/* How many of the first runs are read as one, with the gaps between. */
+static size_t sieved(
+	const struct weft_move *m, const struct iovec *runs, size_t n)
+{
+	const struct weft_file_hints *hints = &m->file->hints;
+	size_t k = 1;
+
+	if (m->is_write || hints->read_sieve == WEFT_FILE_DISABLE)
+		return 1;
+	while (k < n) {
+		int64_t begin = run_at(&runs[k]);
+		int64_t gap = begin - run_at(&runs[k - 1]) -
+			      (int64_t)runs[k - 1].iov_len;
+		int64_t span =
+			begin + (int64_t)runs[k].iov_len - run_at(&runs[0]);
+
+		if (gap < 0 || span > hints->read_sieve_max ||
+			(gap > WEFT_MOVE_GAP_MAX &&
+				hints->read_sieve != WEFT_FILE_ENABLE))
+			break;
+		k++;
+	}
+	return k;
+}
+
+/* Reads n runs as one. */
+static int read_sieved(const struct weft_move *m, char *buf,
+	const struct iovec *runs, size_t n, int64_t *moved)
+{
+	int64_t begin = run_at(&runs[0]), got;
+	int64_t span =
+		run_at(&runs[n - 1]) + (int64_t)runs[n - 1].iov_len - begin;
+	char *aside = malloc((size_t)span);
+	int err;
+
+	*moved = 0;
+	if (!aside)
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"no memory to read %lld bytes", (long long)span);
+	err = weft_move_piece(m, aside, begin, span, &got);
+	for (size_t i = 0; i < n; i++) {
+		int64_t from = run_at(&runs[i]) - begin;
+		int64_t len = (int64_t)runs[i].iov_len;
+
+		if (len > got - from)
+			len = got - from;
+		if (len <= 0)
+			break;
+		memcpy(buf + *moved, aside + from, (size_t)len);
+		*moved += len;
+	}
+	free(aside);
+	return err;
+}
+
+/* Runs one after the other; ends early where the file does. */
+static int move_pieces(const struct weft_move *m, char *buf,
+	const struct iovec *runs, size_t n, int64_t *moved)
+{
+	int err = 0;
+
+	*moved = 0;
+	for (size_t i = 0, k; i < n && !err; i += k) {
+		int64_t wanted = 0, some;
+
+		k = sieved(m, &runs[i], n - i);
+		for (size_t j = i; j < i + k; j++)
+			wanted += (int64_t)runs[j].iov_len;
+		err = k > 1 ? read_sieved(m, buf + *moved, &runs[i], k, &some)
+			    : weft_move_piece(m, buf + *moved, run_at(&runs[i]),
+				      wanted, &some);
+		*moved += some;
+		if (some < wanted)
+			break;
+	}
+	return err;
+}
+
+/* Bytes [at, at + len) of the stream, contiguous in memory. */
+static int move_stream(const struct weft_move *m, char *buf, int64_t at,
+	int64_t len, int64_t *moved)
+{
+	struct iovec runs[RUNS];
+	int err = 0;
+
+	if (weft_view_is_plain(m->view))
+		return weft_move_piece(
+			m, buf, weft_view_place(m->view, at), len, moved);
+	*moved = 0;
+	while (*moved < len && !err) {
+		int64_t wanted, some;
+		size_t n = weft_view_runs(m->view, at + *moved, len - *moved,
+			runs, RUNS, &wanted);
+
+		err = move_pieces(m, buf + *moved, runs, n, &some);
+		*moved += some;
+		if (some < wanted || !n)
+			break;
+	}
+	return err;
+}
+
+/* ---- between memory and the stream ---- */
+
+/* Memory that is not one run goes through another, a piece at a time. */
+static int move_packed(
+	const struct weft_move *m, int64_t skip, int64_t len, int64_t *moved)
+{
+	int64_t piece = weft_min(len, (int64_t)STAGE), some = 0, wanted;
+	char *stage = malloc((size_t)piece);
+	int err = stage ? 0
+			: weft_err_set(WEFT_ERR_NOMEM,
+				  "no memory for %lld bytes", (long long)piece);
+
+	while (!err && *moved < len) {
+		size_t at = (size_t)(skip + *moved);
+
+		wanted = weft_min(piece, len - *moved);
+		if (m->is_write)
+			weft_pack(m->type, m->count, m->buf, at, stage,
+				(size_t)wanted);
+		err = move_stream(
+			m, stage, m->at + skip + *moved, wanted, &some);
+		if (!m->is_write)
+			weft_unpack(m->type, m->count, m->buf, at, stage,
+				(size_t)some);
+		*moved += some;
+		if (some < wanted)
+			break;
+	}
+	free(stage);
+	return err;
+}
+
+int weft_move_part(
+	const struct weft_move *m, int64_t skip, int64_t len, int64_t *moved)
+{
+	char *run = weft_move_run(m);
+
+	*moved = 0;
+	return run ? move_stream(m, run + skip, m->at + skip, len, moved)
+		   : move_packed(m, skip, len, moved);
+}
+
+/* Some items, of size bytes each in the file, through stage. */
+static int convert_items(struct weft_move *m, struct weft_datarep_move *move,
+	int64_t size, bool *is_over)
+{
+	const struct weft_datarep *rep = m->view->rep;
+	int64_t at = m->at + move->first * size, some = 0, memory;
+	int err = m->is_write ? weft_datarep_write(rep, move) : 0;
+
+	if (!err)
+		err = move_stream(m, move->data, at, move->count * size, &some);
+	if (!m->is_write && some) {
+		int rc = weft_datarep_read(rep, move, some);
+
+		err = err ? err : rc;
+	}
+	*is_over = some < move->count * size;
+	if (!weft_datarep_in_memory(rep, m->type, some, &memory))
+		m->n_moved += memory;
+	return err;
+}
+
+/* Whole items at a time, in another form. */
+static int move_converted(struct weft_move *m)
+{
+	struct weft_datarep_move move = { .type = m->type, .buf = m->buf };
+	int64_t size = m->len / m->count;
+	int64_t n = size < STAGE ? STAGE / size : 1;
+	bool is_over = false;
+	int err = 0;
+
+	n = weft_min(n, m->count);
+	move.data = calloc((size_t)n, (size_t)size);
+	if (!move.data)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for %lld bytes",
+			(long long)(n * size));
+	for (; move.first < m->count && !err && !is_over; move.first += n) {
+		move.count = weft_min(n, m->count - move.first);
+		err = convert_items(m, &move, size, &is_over);
+	}
+	free(move.data);
+	return err;
+}
+
+int weft_move_all(struct weft_move *m)
+{
+	return m->view->rep->kind == WEFT_DATAREP_NATIVE
+		       ? weft_move_part(m, 0, m->len, &m->n_moved)
+		       : move_converted(m);
+}

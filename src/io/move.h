@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* move: what one process moves between its memory and a file
+ *
+ * A stretch of a view's stream and the memory that it goes to or comes from.
+ * Runs are taken from the view's loops as they are needed; what is written are
+ * these runs and no byte between them. */
+#ifndef WEFT_MOVE_H
+#define WEFT_MOVE_H
+
+#include "dt/type.h"
+#include "io/view.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct weft_file;
+
+/* Gaps up to this are read with what is around them: that costs less than
+ * another call. */
+enum { WEFT_MOVE_GAP_MAX = 4096 };
+
+struct weft_move {
+	struct weft_file *file;
+	struct weft_view *view; /* a reference of the owner's */
+	bool is_write;
+	int64_t at, len; /* of the stream */
+	void *buf;
+	int64_t count;
+	struct weft_type *type;
+	int64_t n_moved; /* bytes of memory, also after an error */
+};
+
+/* All of it. Blocks, without any lock. */
+int weft_move_all(struct weft_move *m);
+
+/* Bytes [skip, skip + len) of what is not converted; *moved_out of them were. A
+ * read moves less than len only where the file ends. */
+int weft_move_part(const struct weft_move *m, int64_t skip, int64_t len,
+	int64_t *moved_out);
+
+/* A stretch of the file to or from other memory; likewise. */
+int weft_move_piece(const struct weft_move *m, char *buf, int64_t place,
+	int64_t len, int64_t *moved_out);
+
+/* Where its memory begins if that is one run, otherwise NULL. */
+static inline char *weft_move_run(const struct weft_move *m)
+{
+	return weft_type_is_run(m->type, m->count)
+		       ? (char *)((uintptr_t)m->buf +
+				  (uintptr_t)m->type->true_lb)
+		       : NULL;
+}
+
+#endif

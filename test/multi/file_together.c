@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_together: small runs of several processes are moved by a few of them
+ *
+ * Records dealt in turn, blocks of a cube, holes that nobody asked for, ends of
+ * files, members with nothing to do; by one aggregator or several, in buffers
+ * of which it takes many, and what MPI_File_get_info says of that. */
+#include "file.h"
+
+enum { RECORD = 24, EACH = 4000, CUBE = 24 };
+
+static int rank, size;
+
+struct way {
+	const char *nodes, *buffer, *cb;
+};
+
+static MPI_Info info_of(const struct way *way)
+{
+	MPI_Info info;
+
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "romio_cb_read", way->cb);
+	MPI_Info_set(info, "romio_cb_write", way->cb);
+	if (way->nodes)
+		MPI_Info_set(info, "cb_nodes", way->nodes);
+	if (way->buffer)
+		MPI_Info_set(info, "cb_buffer_size", way->buffer);
+	return info;
+}
+
+static MPI_File opened(const char *stem, const struct way *way)
+{
+	MPI_Info info = info_of(way);
+	MPI_File fh = MPI_FILE_NULL;
+
+	OK(MPI_File_open(MPI_COMM_WORLD, file_named(stem),
+		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+		info, &fh));
+	MPI_Info_free(&info);
+	return fh;
+}
+
+/* len bytes of every pitch, the first at 0. */
+static MPI_Datatype one_of(int len, int pitch)
+{
+	MPI_Datatype bytes, type;
+
+	MPI_Type_contiguous(len, MPI_BYTE, &bytes);
+	MPI_Type_create_resized(bytes, 0, pitch, &type);
+	MPI_Type_commit(&type);
+	MPI_Type_free(&bytes);
+	return type;
+}
+
+static unsigned char byte_of(int of, int i)
+{
+	return (unsigned char)(i * 13 + i / 251 + of * 57 + 1);
+}
+
+static void fill(unsigned char *mine, int n)
+{
+	for (int i = 0; i < n; i++)
+		mine[i] = byte_of(rank, i);
+}
+
+static int n_wrong(const unsigned char *got, int of, int n)
+{
+	int wrong = 0;
+
+	for (int i = 0; i < n; i++)
+		wrong += got[i] != byte_of(of, i);
+	return wrong;
+}
+
+/* Rank r has every size-th record from the r-th on, but for some odd bytes at
+ * the end of its memory. */
+static void dealt(const struct way *way)
+{
+	enum { LEN = RECORD * EACH };
+	MPI_File fh = opened("dealt", way);
+	MPI_Datatype turn = one_of(RECORD, RECORD * size);
+	unsigned char *mine = malloc(LEN), *got = calloc(1, LEN);
+	MPI_Status status;
+	MPI_Offset at;
+	int next = (rank + 1) % size;
+
+	fill(mine, LEN);
+	OK(MPI_File_set_view(fh, 100 + (MPI_Offset)rank * RECORD, MPI_BYTE,
+		turn, "native", MPI_INFO_NULL));
+	OK(MPI_File_write_at_all(fh, 0, mine, LEN - 100, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == LEN - 100, "all of it: %d",
+		file_count(&status, MPI_BYTE));
+	OK(MPI_File_seek(fh, LEN - 100, MPI_SEEK_SET));
+	OK(MPI_File_write_all_begin(fh, mine + LEN - 100, 100, MPI_BYTE));
+	OK(MPI_File_write_all_end(fh, mine + LEN - 100, &status));
+	CHECK(file_count(&status, MPI_BYTE) == 100, "the rest in two halves");
+	OK(MPI_File_get_position(fh, &at));
+	CHECK(at == LEN, "the pointer moved: %lld", (long long)at);
+	file_turn(fh);
+	OK(MPI_File_set_view(fh, 100 + (MPI_Offset)next * RECORD, MPI_BYTE,
+		turn, "native", MPI_INFO_NULL));
+	OK(MPI_File_read_at_all(fh, 0, got, LEN, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == LEN && !n_wrong(got, next, LEN),
+		"the neighbour's: %d, %d wrong", file_count(&status, MPI_BYTE),
+		n_wrong(got, next, LEN));
+	/* beyond the end, from the middle of a record on */
+	memset(got, 0, LEN);
+	OK(MPI_File_read_at_all(fh, 35, got, LEN, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == LEN - 35 &&
+			got[0] == byte_of(next, 35) && got[LEN - 35] == 0,
+		"up to the end: %d", file_count(&status, MPI_BYTE));
+	/* who has nothing takes part */
+	memset(got, 0, LEN);
+	OK(MPI_File_read_at_all(
+		fh, 0, got, rank % 2 ? 0 : LEN, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == (rank % 2 ? 0 : LEN) &&
+			(rank % 2 || !n_wrong(got, next, LEN)),
+		"some only: %d", file_count(&status, MPI_BYTE));
+	MPI_Type_free(&turn);
+	free(mine);
+	free(got);
+	OK(MPI_File_close(&fh));
+}
+
+/* A slice each of a cube, across the longest runs; memory has a rim. */
+static void cube(const struct way *way)
+{
+	MPI_File fh = opened("cube", way);
+	int whole[3] = { CUBE, CUBE, CUBE * size };
+	int part[3] = { CUBE, CUBE, CUBE }, at[3] = { 0, 0, CUBE * rank };
+	int rim[3] = { CUBE + 2, CUBE + 2, CUBE + 2 }, in[3] = { 1, 1, 1 };
+	enum { N = (CUBE + 2) * (CUBE + 2) * (CUBE + 2) };
+	double *mine = calloc(N, sizeof(double)), *got;
+	MPI_Datatype view, memory;
+	MPI_Status status;
+
+	got = malloc(N * sizeof(double));
+	for (int i = 0; i < N; i++)
+		mine[i] = got[i] = -1;
+	for (int i = 0; i < CUBE * CUBE * CUBE; i++)
+		mine[(i / CUBE / CUBE + 1) * (CUBE + 2) * (CUBE + 2) +
+			(i / CUBE % CUBE + 1) * (CUBE + 2) + i % CUBE + 1] =
+			rank * 100000 + i;
+	MPI_Type_create_subarray(
+		3, whole, part, at, MPI_ORDER_C, MPI_DOUBLE, &view);
+	MPI_Type_create_subarray(
+		3, rim, part, in, MPI_ORDER_C, MPI_DOUBLE, &memory);
+	MPI_Type_commit(&view);
+	MPI_Type_commit(&memory);
+	OK(MPI_File_set_view(fh, 8, MPI_DOUBLE, view, "native", MPI_INFO_NULL));
+	OK(MPI_File_write_all(fh, mine, 1, memory, &status));
+	CHECK(file_count(&status, memory) == 1, "all was written");
+	OK(MPI_File_seek(fh, 0, MPI_SEEK_SET));
+	OK(MPI_File_read_all(fh, got, 1, memory, &status));
+	CHECK(file_count(&status, memory) == 1 &&
+			!memcmp(mine, got, N * sizeof(double)),
+		"and is read into memory with a rim");
+	MPI_Type_free(&view);
+	MPI_Type_free(&memory);
+	free(mine);
+	free(got);
+	OK(MPI_File_close(&fh));
+}
+
+/* Between records are bytes of nobody, which another open file writes: they
+ * stay, whoever aggregates. Here and there a record is missing, too. */
+static void holes(const struct way *way)
+{
+	enum { LEN = RECORD * EACH };
+	MPI_File fh = opened("holes", way);
+	MPI_Datatype turn = one_of(RECORD, (RECORD + 5) * size);
+	unsigned char *mine = malloc(LEN), *got = calloc(1, LEN);
+	unsigned char *all = malloc((size_t)(RECORD + 5) * size * EACH);
+	int total = (RECORD + 5) * size * EACH, wrong = 0, last;
+	MPI_Status status;
+
+	fill(mine, LEN);
+	memset(all, 0xee, (size_t)total);
+	OK(MPI_File_write_at_all(
+		fh, 0, all, rank ? 0 : total, MPI_BYTE, &status));
+	file_turn(fh);
+	OK(MPI_File_set_view(fh, (MPI_Offset)rank * (RECORD + 5), MPI_BYTE,
+		turn, "native", MPI_INFO_NULL));
+	last = rank == size - 1 ? LEN / 2 : LEN;
+	OK(MPI_File_write_at_all(fh, 0, mine, last, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == last, "all was written: %d",
+		file_count(&status, MPI_BYTE));
+	OK(MPI_File_read_at_all(fh, 0, got, last, MPI_BYTE, &status));
+	CHECK(!n_wrong(got, rank, last), "and comes back");
+	file_turn(fh);
+	OK(MPI_File_set_view(
+		fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+	OK(MPI_File_read_at_all(fh, 0, all, total, MPI_BYTE, &status));
+	for (int i = 0; i < total; i++) {
+		int record = i / (RECORD + 5), in = i % (RECORD + 5);
+		int of = record % size, k = record / size * RECORD + in;
+		bool is_hole = in >= RECORD || (of == size - 1 && k >= LEN / 2);
+
+		wrong += all[i] != (is_hole ? 0xee : byte_of(of, k));
+	}
+	CHECK(!wrong, "nobody touched what is nobody's: %d", wrong);
+	MPI_Type_free(&turn);
+	free(mine);
+	free(got);
+	free(all);
+	OK(MPI_File_close(&fh));
+}
+
+/* Runs that go back from one tile to the next, and ones that meet. */
+static void odd(const struct way *way)
+{
+	MPI_File fh = opened("odd", way);
+	MPI_Datatype pair, tile;
+	const int lens[2] = { 4, 4 }, at[2] = { 0, 64 };
+	unsigned char mine[800], got[800] = { 0 };
+
+	fill(mine, 800);
+	MPI_Type_indexed(2, lens, at, MPI_BYTE, &pair);
+	MPI_Type_create_resized(pair, 0, 4, &tile);
+	MPI_Type_commit(&tile);
+	OK(MPI_File_set_view(fh, (MPI_Offset)rank * 4096, MPI_BYTE, tile,
+		"native", MPI_INFO_NULL));
+	OK(MPI_File_write_at_all(
+		fh, 0, mine, 8 * 16, MPI_BYTE, MPI_STATUS_IGNORE));
+	OK(MPI_File_read_at_all(
+		fh, 0, got, 8 * 16, MPI_BYTE, MPI_STATUS_IGNORE));
+	CHECK(!memcmp(mine, got, 8 * 16), "tiles that reach into the next");
+	MPI_Type_free(&pair);
+	MPI_Type_free(&tile);
+	OK(MPI_File_close(&fh));
+}
+
+static void told(const struct way *way)
+{
+	MPI_File fh = opened("told", way);
+	char value[64] = "";
+	int flag = 0, len = sizeof(value);
+	MPI_Info info;
+
+	OK(MPI_File_get_info(fh, &info));
+	MPI_Info_get_string(info, "romio_cb_write", &len, value, &flag);
+	CHECK(flag && !strcmp(value, way->cb), "what was asked: %s", value);
+	len = sizeof(value);
+	MPI_Info_get_string(info, "cb_nodes", &len, value, &flag);
+	if (way->nodes)
+		CHECK(flag && atoi(value) == (atoi(way->nodes) < size
+							     ? atoi(way->nodes)
+							     : size),
+			"aggregators: %s", value);
+	len = sizeof(value);
+	MPI_Info_get_string(info, "collective_buffering", &len, value, &flag);
+	CHECK(flag && !strcmp(value, "true"), "is on: %s", value);
+	MPI_Info_free(&info);
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "romio_cb_write", rank ? "automatic" : "disable");
+	MPI_Info_set(info, "cb_buffer_size", rank ? "100000" : "1000000");
+	OK(MPI_File_set_info(fh, info));
+	MPI_Info_free(&info);
+	OK(MPI_File_get_info(fh, &info));
+	len = sizeof(value);
+	MPI_Info_get_string(info, "romio_cb_write", &len, value, &flag);
+	CHECK(flag && !strcmp(value, "disable"), "one's no is all's: %s",
+		value);
+	len = sizeof(value);
+	MPI_Info_get_string(info, "cb_buffer_size", &len, value, &flag);
+	CHECK(flag && atoi(value) == (size > 1 ? 100000 : 1000000),
+		"and the smallest buffer: %s", value);
+	MPI_Info_free(&info);
+	OK(MPI_File_close(&fh));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct way ways[] = {
+		{ NULL, NULL, "automatic" },
+		{ NULL, "4096", "enable" },
+		{ "2", "20000", "enable" },
+		{ "64", "65536", "enable" },
+	};
+
+	mtest_init(&argc, &argv);
+	rank = mtest.rank;
+	size = mtest.size;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		dealt(&ways[i]);
+		cube(&ways[i]);
+		holes(&ways[i]);
+		odd(&ways[i]);
+		told(&ways[i]);
+	}
+	return mtest_finish();
+}
