@@ -14,12 +14,12 @@
 enum {
 	TYPE_INT64 = 0x258,
 	SAMPLE = 64, /* runs looked at to know an average one */
-	/* Where a block of the file system costs what a run does, fewer runs
-	 * of each member than these, or longer ones, are moved as well by
-	 * each. */
+	/* Runs that are as long as a block of the file system, or as few of
+	 * each member, are moved as well by each. */
 	FEW_RUNS = 16,
-	LONG_RUN = 4, /* blocks */
 	DOMAIN_MIN = 256 << 10,
+	LEN_DEFAULT = 1 << 20, /* stays in the cache; or so many blocks: */
+	LEN_BLOCKS = 4,
 };
 
 /* Of each member n numbers. */
@@ -128,7 +128,7 @@ static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
 }
 
-enum { CB_TOLD = 4 }; /* numbers: error, pid, descriptor, block size */
+enum { CB_TOLD = 3 }; /* numbers: error, pid, descriptor */
 
 static bool cb_map_one(
 	struct weft_cb *cb, int i, const int64_t *told, int32_t rank)
@@ -156,33 +156,44 @@ static bool cb_map(
 	return has_all;
 }
 
-/* What all know of each other; numbers has room for CB_TOLD of each. With an
- * error of weft_coll_run, or *refused_out where a member cannot. */
-static int cb_meet(struct weft_file *file, struct weft_cb *cb, int64_t *numbers,
-	bool *refused_out)
+/* Who is where, and what they like: the same choice at all. numbers has room
+ * for CB_TOLD of each. */
+static int cb_meet(struct weft_file *file, struct weft_cb *cb, int64_t *numbers)
 {
 	const struct weft_comm *comm = file->comm;
-	int64_t mine[CB_TOLD] = { lowest_on_node(comm) }, unit = 0;
-	int err = cb_gather(file, 1, mine, numbers);
+	int64_t mine[CB_TOLD] = { lowest_on_node(comm),
+		weft_syscall_block(file->fd), weft_cb_len(file) };
+	int err = cb_gather(file, CB_TOLD, mine, numbers);
 
 	if (err)
 		return err;
-	for (int32_t r = 0; r < comm->size; r++)
-		cb->node[r] = (int32_t)numbers[r];
-	cb_choose(cb, comm->size, (int)file->hints.cb_nodes);
-	cb->len = file->hints.cb_len;
-	mine[0] = cb->n_aggs ? cb_make_buffers(cb, comm) : WEFT_ERR_NOMEM;
-	mine[1] = getpid();
-	mine[2] = cb->share.base ? cb->share.fd : -1;
-	mine[3] = weft_syscall_block(file->fd);
-	err = cb_gather(file, CB_TOLD, mine, numbers);
-	for (int32_t r = 0; r < comm->size && !err; r++) {
-		*refused_out = *refused_out || numbers[CB_TOLD * r];
-		unit = weft_max64(unit, numbers[CB_TOLD * r + 3]);
+	cb->len = mine[2];
+	for (int32_t r = 0; r < comm->size; r++, numbers += CB_TOLD) {
+		cb->node[r] = (int32_t)numbers[0];
+		cb->block = weft_max64(cb->block, numbers[1]);
+		cb->len = weft_min64(cb->len, numbers[2]);
 	}
+	cb->unit = file->hints.stripe ? file->hints.stripe : cb->block;
+	cb_choose(cb, comm->size, (int)file->hints.cb_nodes);
+	return 0;
+}
+
+/* Buffers, and who has mapped them; *refused_out where there are none. */
+static int cb_share(struct weft_file *file, struct weft_cb *cb,
+	int64_t *numbers, bool *refused_out)
+{
+	const struct weft_comm *comm = file->comm;
+	int64_t mine[CB_TOLD] = { 0, getpid(), -1 };
+	int err;
+
+	mine[0] = cb->n_aggs ? cb_make_buffers(cb, comm) : WEFT_ERR_NOMEM;
+	if (cb->share.base)
+		mine[2] = cb->share.fd;
+	err = cb_gather(file, CB_TOLD, mine, numbers);
+	for (int32_t r = 0; r < comm->size && !err; r++)
+		*refused_out = *refused_out || numbers[CB_TOLD * r];
 	if (err || *refused_out)
 		return err;
-	cb->unit = file->hints.stripe ? file->hints.stripe : unit;
 	mine[0] = cb_map(cb, numbers, comm);
 	err = cb_gather(file, 1, mine, numbers);
 	for (int32_t r = 0; r < comm->size && !err; r++)
@@ -205,7 +216,9 @@ static int cb_open(struct weft_file *file)
 		free(numbers);
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
 	}
-	err = cb_meet(file, cb, numbers, &is_refused);
+	err = cb_meet(file, cb, numbers);
+	if (!err)
+		err = cb_share(file, cb, numbers, &is_refused);
 	free(numbers);
 	if (err || is_refused) {
 		cb_free(cb);
@@ -214,6 +227,16 @@ static int cb_open(struct weft_file *file)
 	}
 	file->cb = cb;
 	return 0;
+}
+
+int64_t weft_cb_len(const struct weft_file *file)
+{
+	if (file->cb)
+		return file->cb->len;
+	if (file->hints.cb_len)
+		return file->hints.cb_len;
+	return weft_max64(
+		LEN_DEFAULT, LEN_BLOCKS * weft_syscall_block(file->fd));
 }
 
 int weft_cb_nodes(const struct weft_file *file)
@@ -304,7 +327,7 @@ static bool cb_pays(
 	if (choice == WEFT_FILE_ENABLE)
 		return true;
 	if (all->n_runs < (int64_t)FEW_RUNS * file->comm->size ||
-		all->len / all->n_runs >= LONG_RUN * file->cb->unit)
+		all->len / all->n_runs >= file->cb->block)
 		return false;
 	return is_write ? gaps <= span / 8
 			: gaps / all->n_runs <= WEFT_MOVE_GAP_MAX;

@@ -33,6 +33,9 @@ bool weft_cb_may(const struct weft_file *file, bool is_write);
 /* Aggregators as far as they are known, or 0. */
 int weft_cb_nodes(const struct weft_file *file);
 
+/* Bytes of an aggregator's buffer. */
+int64_t weft_cb_len(const struct weft_file *file);
+
 /* Gives up what was set up for a file, at the latest when it is closed: other
  * hints are in effect from now on. Between collective calls. */
 void weft_cb_close(struct weft_file *file);

@@ -175,7 +175,7 @@ static void break_off(struct exchange *x, int err)
 }
 
 /* Drops those that have left; with all, waits for them. VCI's lock held. */
-static void reap(struct exchange *x, bool all)
+static void cb_reap(struct exchange *x, bool all)
 {
 	struct cb_sent **at = &x->sent;
 
@@ -212,7 +212,7 @@ static void cb_send(struct exchange *x, int32_t rank, enum cb_tag tag,
 	if (s && head)
 		msg.buf = memcpy(s->data, head, (size_t)len);
 	weft_vci_lock(vci);
-	reap(x, false);
+	cb_reap(x, false);
 	if (!x->broken)
 		err = weft_isend_locked(&msg, &s->req);
 	if (err)
@@ -284,7 +284,7 @@ static uint64_t marks_of(int64_t begin, int64_t end)
 	return mark(end) - mark(begin);
 }
 
-static bool is_full(const struct cb_part *sum, const struct window *w)
+static bool is_filled_whole(const struct cb_part *sum, const struct window *w)
 {
 	return !sum->is_bad && sum->len == w->end - w->first &&
 	       sum->marks == marks_of(w->first, w->end);
@@ -292,7 +292,7 @@ static bool is_full(const struct cb_part *sum, const struct window *w)
 
 /* ---- between memory and a mapped buffer ---- */
 
-static int64_t place_of(const struct iovec *run)
+static int64_t run_place(const struct iovec *run)
 {
 	return (int64_t)(uintptr_t)run->iov_base;
 }
@@ -310,7 +310,7 @@ static void fill_runs(const struct exchange *x, const struct window *w,
 			m->view, m->at + skip, end - skip, runs, RUNS, &some);
 
 		for (size_t i = 0; i < n; i++) {
-			int64_t at = place_of(&runs[i]);
+			int64_t at = run_place(&runs[i]);
 			size_t k = runs[i].iov_len;
 			char *to = w->slot + (at - w->base);
 
@@ -355,7 +355,7 @@ static void take_runs(const struct exchange *x, const struct window *w,
 
 		for (size_t i = 0; i < n; i++) {
 			weft_unpack(m->type, m->count, m->buf, at,
-				w->slot + (place_of(&runs[i]) - w->base),
+				w->slot + (run_place(&runs[i]) - w->base),
 				runs[i].iov_len);
 			at += runs[i].iov_len;
 		}
@@ -385,7 +385,7 @@ static struct cb_run *list_runs(const struct exchange *x,
 
 		for (size_t i = 0; i < k; i++)
 			list[(*n_out)++] = (struct cb_run){
-				.at = (uint32_t)(place_of(&runs[i]) - w->base),
+				.at = (uint32_t)(run_place(&runs[i]) - w->base),
 				.len = (uint32_t)runs[i].iov_len
 			};
 	}
@@ -518,7 +518,7 @@ static void aggregate_write(struct exchange *x, int64_t round)
 	for (int32_t r = 0; r < x->comm->size && !is_skipped; r++)
 		if (r != x->comm->rank && is_in(x, r, &w))
 			gather_part(x, &w, r, sum);
-	if (!is_skipped && !x->broken && is_full(sum, &w)) {
+	if (!is_skipped && !x->broken && is_filled_whole(sum, &w)) {
 		outcome.verdict = WRITTEN;
 		outcome.end = write_window(x, &w);
 	}
@@ -692,7 +692,7 @@ static void aggregate_read(struct exchange *x, int64_t round)
 }
 
 /* Data that came by message. */
-static void take_data(struct exchange *x, int32_t from, int64_t skip,
+static void take_sent(struct exchange *x, int32_t from, int64_t skip,
 	int64_t len, const struct cb_outcome *outcome)
 {
 	const struct weft_move *m = x->m;
@@ -733,7 +733,7 @@ static void member_take(struct exchange *x, int agg, int64_t round)
 		w.end = weft_min64(w.end, outcome.end);
 	stretch_of(x, &w, &skip, &len);
 	if (!w.slot) {
-		take_data(x, from, skip, len, &outcome);
+		take_sent(x, from, skip, len, &outcome);
 	} else if (!x->broken && len > 0) {
 		take_runs(x, &w, skip, len);
 		x->m->n_moved += len;
@@ -771,7 +771,7 @@ int weft_cb_exchange(const struct weft_cb_plan *plan)
 	else
 		exchange_read(&x);
 	weft_vci_lock(comm->vci);
-	reap(&x, true);
+	cb_reap(&x, true);
 	weft_vci_unlock(comm->vci);
 	return x.err ? weft_err_set(x.err, "%s", x.why) : 0;
 }

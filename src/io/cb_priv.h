@@ -22,6 +22,7 @@ struct weft_cb {
 	int32_t *aggs;	   /* their ranks */
 	int mine;	   /* which of these is this process; -1: none */
 	int64_t len;	   /* of a buffer */
+	int64_t block;	   /* what the file system likes */
 	int64_t unit;	   /* domains begin at multiples of it */
 	int32_t *node;	   /* by rank: the lowest rank on its node */
 	bool *maps;	   /* by rank: has mapped all of its node's buffers */

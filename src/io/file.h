@@ -67,7 +67,7 @@ struct weft_file_hints {
 	/* collective buffering; all members have the least of theirs */
 	enum weft_file_choice cb_read, cb_write;
 	int64_t cb_nodes; /* aggregators; 0: one per node */
-	int64_t cb_len;	  /* of a buffer of theirs */
+	int64_t cb_len;	  /* of a buffer of theirs; 0: a good one */
 	int64_t stripe;	  /* bytes; 0: what the file system says */
 };
 

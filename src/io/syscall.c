@@ -21,7 +21,7 @@ enum {
 	AGAIN_MAX = 6000, /* a minute of them in a row */
 	NAME_SHOWN = 90,
 	BLOCK_MIN = 4096,
-	BLOCK_MAX = 1 << 30,
+	BLOCK_MAX = 1 << 26,
 };
 
 static int class_of_errno(int number)

@@ -42,7 +42,7 @@ int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
 int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last);
 
 /* Bytes that the file system likes to move at once: of a striped or a remote
- * one mostly its stripe or message; a power of two from 4096 to 2^30. */
+ * one mostly its stripe or message; a power of two from 4096 to 2^26. */
 int64_t weft_syscall_block(int fd);
 
 int weft_syscall_size(int fd, const char *name, int64_t *size_out);

@@ -32,7 +32,6 @@ _Static_assert((int)WEFT_DATAREP_NAME_MAX == MPI_MAX_DATAREP_STRING, "");
 enum {
 	SIEVE_MAX = 4 << 20,
 	PERMISSIONS = 0666,
-	CB_LEN = 4 << 20,
 	CB_LEN_MIN = 4096,
 	CB_LEN_MAX = 1 << 30,
 };
@@ -105,7 +104,7 @@ static const struct file_hint {
 	{ "collective_buffering", "true", file_is_bool, false },
 	{ "romio_cb_read", "automatic", file_is_switch, false },
 	{ "romio_cb_write", "automatic", file_is_switch, false },
-	{ "cb_buffer_size", "4194304", file_is_cb_len, false },
+	{ "cb_buffer_size", NULL, file_is_cb_len, false },
 	{ "cb_nodes", NULL, file_is_count, false },
 	{ "striping_unit", NULL, file_is_cb_len, false },
 };
@@ -174,7 +173,7 @@ static struct weft_file_hints file_heed_hints(const struct weft_info *info)
 		.cb_read = file_choice_of(info, "romio_cb_read"),
 		.cb_write = file_choice_of(info, "romio_cb_write"),
 		.cb_nodes = file_number_of(info, "cb_nodes", 10, 0),
-		.cb_len = file_number_of(info, "cb_buffer_size", 10, CB_LEN),
+		.cb_len = file_number_of(info, "cb_buffer_size", 10, 0),
 		.stripe = file_number_of(info, "striping_unit", 10, 0),
 	};
 	char value[WEFT_INFO_VALUE_MAX + 1];
@@ -234,7 +233,7 @@ static int file_agreed_hints(const struct weft_file *fh, struct weft_info *info)
 	if (!err)
 		err = weft_info_set(info, "collective_buffering",
 			has_cb ? "true" : "false");
-	snprintf(number, sizeof(number), "%lld", (long long)hints->cb_len);
+	snprintf(number, sizeof(number), "%lld", (long long)weft_cb_len(fh));
 	if (!err)
 		err = weft_info_set(info, "cb_buffer_size", number);
 	snprintf(number, sizeof(number), "%d", n_nodes);

@@ -205,6 +205,57 @@ static void full(void)
 	OK(MPI_File_close(&fh));
 }
 
+/* Runs of all that one of them writes: its error is everybody's, and each has
+ * the count of its own bytes that are in the file. */
+static void full_together(void)
+{
+	enum { RUN = 8, N = 4096 };
+	MPI_File fh = file_scratch("together");
+	MPI_Datatype runs;
+	MPI_Status status;
+	MPI_Info info;
+	int size = mtest.size, last = N / 2 * RUN * size + 3 * RUN + 5;
+	int wanted = N / 2 * RUN, rc;
+
+	wanted += mtest.rank < 3 ? RUN : mtest.rank == 3 ? 5 : 0;
+	MPI_Type_vector(N, RUN, RUN * size, MPI_BYTE, &runs);
+	MPI_Type_commit(&runs);
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "romio_cb_write", "enable");
+	MPI_Info_set(info, "romio_cb_read", "enable");
+	MPI_Info_set(info, "cb_buffer_size", "16384");
+	OK(MPI_File_set_view(
+		fh, mtest.rank * RUN, MPI_BYTE, runs, "native", info));
+	MPI_Info_free(&info);
+	if (mtest.rank == 0)
+		faults.full_at = last;
+	rc = MPI_File_write_at_all(fh, 0, mine, N * RUN, MPI_BYTE, &status);
+	FAILS(rc, MPI_ERR_NO_SPACE);
+	CHECK(file_count(&status, MPI_BYTE) == wanted,
+		"of the bytes in the file mine are %d, told are %d", wanted,
+		file_count(&status, MPI_BYTE));
+	no_faults();
+	OK(MPI_File_read_at_all(fh, 0, got, N * RUN, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == wanted &&
+			!memcmp(mine, got, (size_t)wanted),
+		"and these are read: %d", file_count(&status, MPI_BYTE));
+	if (mtest.rank == 0)
+		faults.read_err = EIO;
+	FAILS(MPI_File_read_at_all(fh, 0, got, N * RUN, MPI_BYTE, &status),
+		MPI_ERR_IO);
+	CHECK(file_count(&status, MPI_BYTE) == 0, "nothing was read: %d",
+		file_count(&status, MPI_BYTE));
+	no_faults();
+	faults.short_by = 5;
+	faults.interrupt = 3;
+	OK(MPI_File_write_at_all(fh, 0, mine, N * RUN, MPI_BYTE, &status));
+	OK(MPI_File_read_at_all(fh, 0, got, N * RUN, MPI_BYTE, &status));
+	no_faults();
+	CHECK(!memcmp(mine, got, N * RUN), "short ones are continued");
+	MPI_Type_free(&runs);
+	OK(MPI_File_close(&fh));
+}
+
 /* What comes late is not swallowed. */
 static void late(void)
 {
@@ -237,6 +288,7 @@ int main(int argc, char **argv)
 	fill();
 	continued();
 	full();
+	full_together();
 	late();
 	return mtest_finish();
 }
