@@ -44,6 +44,17 @@ dist_man_MANS += contrib/man/mpicc.1 contrib/man/oshcc.1 \
 	contrib/man/oshrun.1
 dist_bin_SCRIPTS = src/tools/oshrun
 
+# Measures this installation, and others beside it.
+bin_SCRIPTS += src/tools/weft-bench
+CLEANFILES += src/tools/weft-bench
+EXTRA_DIST += src/tools/weft-bench.in
+dist_man_MANS += contrib/man/weft-bench.1
+src/tools/weft-bench: $(top_srcdir)/src/tools/weft-bench.in Makefile
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)sed -e 's|@bindir[@]|$(bindir)|; s|@pkgdatadir[@]|$(pkgdatadir)|' \
+		-e 's|@pkglibexecdir[@]|$(pkglibexecdir)|' \
+		$(top_srcdir)/src/tools/weft-bench.in >$@ && chmod +x $@
+
 fill_in = sed -e 's|@CC[@]|$(CC)|; s|@CXX[@]|$(CXX)|' \
 	-e 's|@includedir[@]|$(includedir)|; s|@libdir[@]|$(libdir)|' \
 	-e 's|@prefix[@]|$(prefix)|; s|@exec_prefix[@]|$(exec_prefix)|' \

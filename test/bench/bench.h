@@ -97,6 +97,7 @@ int bench_bandwidth(struct bench *b);
 int bench_bidirectional(struct bench *b);
 int bench_rate(struct bench *b);
 int bench_pt2pt(struct bench *b);
+int bench_copy(struct bench *b);
 int bench_barrier(struct bench *b);
 int bench_allreduce(struct bench *b);
 int bench_bcast(struct bench *b);

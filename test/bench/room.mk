@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Built on demand ("make bench"): nothing here passes or fails.
-EXTRA_PROGRAMS = test/bench/bench test/bench/shmembench test/bench/rawfab
+# What weft-bench runs; nothing here passes or fails. The sources go along, to
+# be compiled with the libraries that it is to compare.
+pkglibexec_PROGRAMS = test/bench/bench test/bench/shmembench test/bench/rawfab
+benchdir = $(pkgdatadir)/bench
+dist_bench_DATA = $(test_bench_bench_SOURCES) test/bench/shmembench.c
 test_bench_bench_SOURCES = \
 	test/bench/bench.h \
 	test/bench/bench_coll.c \
+	test/bench/bench_copy.c \
 	test/bench/bench_vcis.c \
 	test/bench/bench_main.c \
 	test/bench/bench_pt2pt.c \
@@ -20,10 +24,4 @@ test_bench_shmembench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/include \
 test_bench_shmembench_LDADD = libsma.la
 test_bench_rawfab_SOURCES = test/bench/rawfab.c
 test_bench_rawfab_LDADD = $(FABRIC_LIBS)
-EXTRA_DIST += test/bench/README.md test/bench/apps test/bench/compare
-CLEANFILES += $(EXTRA_PROGRAMS)
-
-bench: $(BUILT_SOURCES)
-	$(MAKE) $(AM_MAKEFLAGS) $(EXTRA_PROGRAMS)
-
-.PHONY: bench
+EXTRA_DIST += test/bench/README.md test/bench/apps
