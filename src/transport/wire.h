@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 5 };
+enum { WEFT_WIRE_VERSION = 6 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -326,13 +326,13 @@ static_assert(sizeof(struct weft_wire_rma_reply) == 24, "wire layout");
 
 enum weft_wire_win_kind {
 	WEFT_WIRE_WIN_PUT = 1,	/* data: what to put there */
-	WEFT_WIRE_WIN_GET,	/* answered with n bytes from there */
-	WEFT_WIRE_WIN_ACC,	/* data: n elements; with an id, answered with
+	WEFT_WIRE_WIN_GET,	/* answered with the bytes from there */
+	WEFT_WIRE_WIN_ACC,	/* data: elements; with an id, answered with
 				   what was there */
 	WEFT_WIRE_WIN_CAS,	/* data: compared, new; answered likewise */
-	WEFT_WIRE_WIN_LONG_PUT, /* n bytes come as a message tagged id */
-	WEFT_WIRE_WIN_LONG_GET, /* n bytes go back as a message tagged id */
-	WEFT_WIRE_WIN_LONG_ACC, /* n elements come as a message tagged id; if
+	WEFT_WIRE_WIN_LONG_PUT, /* the bytes come as a message tagged id */
+	WEFT_WIRE_WIN_LONG_GET, /* they go back as a message tagged id */
+	WEFT_WIRE_WIN_LONG_ACC, /* elements come as a message tagged id; if
 				   op says so the former ones go back */
 	WEFT_WIRE_WIN_ASK,	/* answered when all before is done */
 	WEFT_WIRE_WIN_LOCK,	/* answered when it is taken; n: exclusive */
@@ -346,6 +346,9 @@ enum weft_wire_win_kind {
 
 enum { WEFT_WIRE_WIN_FETCHES = 0x80 }; /* beside op */
 
+/* What several runs hold together, at most. */
+enum { WEFT_WIRE_WIN_RUNS_MAX = 1 << 18 };
+
 /* One access to the window whose context the head names; its data follows,
  * padded to 8 bytes. The head's src is the origin. */
 struct weft_wire_win {
@@ -355,11 +358,13 @@ struct weft_wire_win {
 	uint32_t len;  /* of the data */
 	int64_t disp;  /* in the target's units; dynamic: an address */
 	int64_t at;    /* bytes from there */
-	uint64_t n;
-	uint64_t pos; /* of its data in the whole access; comes back */
-	uint64_t id;  /* comes back; 0: no answer but to an error */
+	uint64_t n;    /* bytes or elements of a run */
+	uint64_t pos;  /* of its data in the whole access; comes back */
+	uint64_t id;   /* comes back; 0: no answer but to an error */
+	uint64_t n_runs;
+	int64_t stride; /* bytes from one run to the next */
 };
-static_assert(sizeof(struct weft_wire_win) == 48, "wire layout");
+static_assert(sizeof(struct weft_wire_win) == 64, "wire layout");
 
 /* Where a member's memory is, also for a fabric that reaches it alone. */
 struct weft_wire_win_region {

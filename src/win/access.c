@@ -192,46 +192,156 @@ static int copy_mapped(const struct weft_type *from_type, int64_t from_count,
 		from_type, from_count, from, to_type, to_count, to);
 }
 
-enum { RUNS = 64 };
+enum {
+	RUNS = 64,
+	FEW_RUNS = 8,	    /* that the kernel copies, */
+	LONG_RUN = 2048,    /* or as many as there are of these */
+	SPAN_MAX = 1 << 20, /* that is read with what lies between */
+	SPARSE = 8,	    /* and is so much longer than the data */
+	STAGE = 1 << 18,
+};
 
-/* Through the kernel, as many runs at once as it takes. */
-static int copy_through(const struct weft_win *win,
-	const struct weft_win_target *target, const struct weft_win_buf *here,
+/* Many short runs: each would cost the kernel as much as a long one. */
+static bool is_scattered(const struct weft_type *type, int64_t count)
+{
+	struct iovec runs[FEW_RUNS + 1];
+	size_t n, bytes;
+
+	if (weft_likely(weft_type_is_run(type, count)))
+		return false;
+	weft_type_iov(type, count, NULL, 0, runs, FEW_RUNS + 1, &n, &bytes);
+	return n > FEW_RUNS && bytes < (size_t)FEW_RUNS * LONG_RUN;
+}
+
+/* Whether the target carries an update out although put and get go without it.
+ * What others map is updated by those that have it mapped. Behind what went by
+ * message no other way is taken until a flush: updates stay in order. */
+static bool updates_by_am(const struct weft_win_target *target,
+	const struct weft_win_access *access)
+{
+	if (target->way != WEFT_WIN_COPIED)
+		return target->way == WEFT_WIN_BY_AM;
+	return !target->is_private ||
+	       atomic_load(&target->n_late) !=
+		       atomic_load(&target->n_late_done) ||
+	       is_scattered(access->type, access->count);
+}
+
+static int am_accumulate(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_req **req_out)
+{
+	if (target->way == WEFT_WIN_COPIED)
+		atomic_fetch_add(&target->n_late, 1);
+	return weft_win_am_accumulate(win, target, access, req_out);
+}
+
+/* Reads what many runs lie in, with what is between them. WEFT_AGAIN: that is
+ * too much. */
+static int get_span(const struct weft_win_target *target,
+	const struct weft_win_access *access, uint64_t there)
+{
+	const struct weft_win_buf *here = &access->origin;
+	const struct weft_type *type = access->type;
+	int64_t stretch = (access->count - 1) * type->extent;
+	int64_t first = type->true_lb + weft_min(stretch, (int64_t)0);
+	size_t len = (size_t)(type->true_extent +
+			      (stretch < 0 ? -stretch : stretch));
+	struct iovec mine = { .iov_len = len };
+	int err;
+
+	if (len > SPAN_MAX ||
+		len / SPARSE > (size_t)(type->size * access->count))
+		return WEFT_AGAIN;
+	mine.iov_base = malloc(len);
+	if (!mine.iov_base)
+		return weft_win_no_memory();
+	err = weft_copy_move(target->pid, &mine, 1,
+		&(struct iovec){
+			(void *)(uintptr_t)(there + (uint64_t)first), len },
+		1, false);
+	if (!err)
+		err = weft_type_copy(type, access->count,
+			(char *)mine.iov_base - first, here->type, here->count,
+			here->buf);
+	free(mine.iov_base);
+	return err;
+}
+
+/* Through the kernel, as many of the target's runs at once as it takes. buf:
+ * the stream from byte skip on. */
+static int copy_runs(const struct weft_win_target *target, char *buf,
 	const struct weft_type *type, int64_t count, uint64_t there,
-	bool is_write)
+	size_t skip, size_t len, bool is_write)
+{
+	int err = 0;
+
+	for (size_t done = 0; done < len && !err;) {
+		struct iovec its[RUNS], mine;
+		size_t n, bytes;
+
+		weft_type_iov(type, count, (void *)(uintptr_t)there,
+			skip + done, its, RUNS, &n, &bytes);
+		while (bytes > len - done) {
+			size_t cut = weft_min(
+				bytes - (len - done), its[n - 1].iov_len);
+
+			its[n - 1].iov_len -= cut;
+			n -= !its[n - 1].iov_len;
+			bytes -= cut;
+		}
+		mine = (struct iovec){ buf + done, bytes };
+		err = weft_copy_move(target->pid, &mine, 1, its, n, is_write);
+		done += bytes;
+	}
+	return err;
+}
+
+/* What lies here in many pieces goes by way of a copy. */
+static int copy_through(const struct weft_win_buf *here,
+	const struct weft_win_target *target, const struct weft_type *type,
+	int64_t count, uint64_t there, bool is_write)
 {
 	size_t len = weft_min((size_t)(here->type->size * here->count),
 		(size_t)(type->size * count));
-	size_t skip = 0;
+	char *stage;
 	int err = 0;
 
-	while (skip < len && !err) {
-		struct iovec mine[RUNS], its[RUNS];
-		size_t n[2], bytes[2], n_skip;
-
-		weft_type_iov(here->type, here->count, here->buf, skip, mine,
-			RUNS, &n[0], &bytes[0]);
-		weft_type_iov(type, count, (void *)(uintptr_t)there, skip, its,
-			RUNS, &n[1], &bytes[1]);
-		n_skip = weft_min(bytes[0], bytes[1]);
-		for (int i = 0; i < 2; i++) { /* both as long as the shorter */
-			struct iovec *runs = i ? its : mine;
-
-			while (bytes[i] > n_skip) {
-				size_t over = bytes[i] - n_skip;
-				size_t last = runs[n[i] - 1].iov_len;
-				size_t cut = weft_min(over, last);
-
-				runs[n[i] - 1].iov_len -= cut;
-				bytes[i] -= cut;
-				n[i] -= cut == last;
-			}
-		}
-		err = weft_copy_move(
-			target->pid, mine, n[0], its, n[1], is_write);
-		skip += n_skip;
+	if (weft_likely(weft_type_is_run(here->type, here->count)))
+		return copy_runs(target,
+			(char *)here->buf + here->type->true_lb, type, count,
+			there, 0, len, is_write);
+	stage = malloc(weft_min(len, (size_t)STAGE) + 1);
+	if (!stage)
+		return weft_win_no_memory();
+	for (size_t at = 0, n; at < len && !err; at += n) {
+		n = weft_min(len - at, (size_t)STAGE);
+		if (is_write)
+			weft_pack(here->type, here->count, here->buf, at, stage,
+				n);
+		err = copy_runs(
+			target, stage, type, count, there, at, n, is_write);
+		if (!is_write && !err)
+			weft_unpack(here->type, here->count, here->buf, at,
+				stage, n);
 	}
-	return weft_win_of_target(win, target, err);
+	free(stage);
+	return err;
+}
+
+/* WEFT_AGAIN: by message instead. */
+static int move_copied(struct weft_win *win,
+	const struct weft_win_target *target,
+	const struct weft_win_access *access, uint64_t there, bool is_put)
+{
+	bool is_many = is_scattered(access->type, access->count);
+	int err = WEFT_AGAIN;
+
+	if (is_many && !is_put)
+		err = get_span(target, access, there);
+	else if (!is_many)
+		err = copy_through(&access->origin, target, access->type,
+			access->count, there, is_put);
+	return err == WEFT_AGAIN ? err : weft_win_of_target(win, target, err);
 }
 
 /* Both, but for the commonest case. */
@@ -251,15 +361,14 @@ static __attribute__((noinline)) int access_move(struct weft_win *win,
 		err = access_place(win, target, access, &place, &there);
 	if (err)
 		return err;
-	if (target->way == WEFT_WIN_BY_AM)
-		return weft_win_am_move(win, target, access, is_put, req_out);
 	if (target->way == WEFT_WIN_COPIED)
-		err = copy_through(win, target, here, access->type,
-			access->count, there, is_put);
-	else if (is_put)
+		err = move_copied(win, target, access, there, is_put);
+	if (target->way == WEFT_WIN_BY_AM || err == WEFT_AGAIN)
+		return weft_win_am_move(win, target, access, is_put, req_out);
+	if (target->way == WEFT_WIN_MAPPED && is_put)
 		err = copy_mapped(here->type, here->count, here->buf,
 			access->type, access->count, place);
-	else
+	else if (target->way == WEFT_WIN_MAPPED)
 		err = copy_mapped(access->type, access->count, place,
 			here->type, here->count, here->buf);
 	return err ? err : done_request(win, req_out);
@@ -299,7 +408,7 @@ struct update_visit {
 	struct weft_win_update update;
 	const struct weft_win *win;
 	const struct weft_win_target *target;
-	bool is_private;
+	struct weft_win_hold hold;
 	char *place;
 	uint64_t there;
 	int64_t done; /* elements */
@@ -321,8 +430,8 @@ static int update_visit(
 			weft_win_update_copied(
 				&u, v->target, v->there + (uint64_t)disp));
 	else
-		weft_win_update(&u, v->place + disp, v->there + (uint64_t)disp,
-			v->is_private, v->target->stripes);
+		weft_win_update_run(&u, v->place + disp,
+			v->there + (uint64_t)disp, &v->hold);
 	return v->err || v->done == v->update.n;
 }
 
@@ -335,7 +444,8 @@ static int update_items(const struct weft_win *win,
 	struct update_visit v = { .update = *update,
 		.win = win,
 		.target = target,
-		.is_private = private_at(win, target, place),
+		.hold = { .is_private = private_at(win, target, place),
+			.stripes = target->stripes },
 		.place = place,
 		.there = there };
 
@@ -347,6 +457,7 @@ static int update_items(const struct weft_win *win,
 			&v, update->basic, access->type->true_lb, update->n);
 	else
 		weft_type_visit(access->type, access->count, update_visit, &v);
+	weft_win_hold_drop(&v.hold);
 	return v.err;
 }
 
@@ -398,8 +509,8 @@ int weft_win_accumulate(struct weft_win *win,
 		err = check_passive(win);
 	if (weft_unlikely(err))
 		return err;
-	if (weft_unlikely(weft_win_updates_by_am(target)))
-		return weft_win_am_accumulate(win, target, access, req_out);
+	if (weft_unlikely(updates_by_am(target, access)))
+		return am_accumulate(win, target, access, req_out);
 	if (weft_likely(access->type->class_ != WEFT_CLASS_NONE &&
 			access->origin.type == access->type &&
 			!access->result.type)) {
@@ -439,10 +550,10 @@ int weft_win_fetch_and_op(
 			private_at(win, target, place), target->stripes);
 		return 0;
 	}
-	if (!weft_win_updates_by_am(target))
+	if (!updates_by_am(target, access))
 		return weft_win_of_target(
 			win, target, weft_win_update_copied(&u, target, there));
-	return weft_win_am_accumulate(win, target, access, NULL);
+	return am_accumulate(win, target, access, NULL);
 }
 
 int weft_win_compare_and_swap(
@@ -462,10 +573,12 @@ int weft_win_compare_and_swap(
 			private_at(win, target, place), target->stripes);
 		return 0;
 	}
-	if (!weft_win_updates_by_am(target))
+	if (!updates_by_am(target, access))
 		return weft_win_of_target(win, target,
 			weft_win_swap_copied(access->type, access->compare,
 				access->origin.buf, access->result.buf, target,
 				there));
+	if (target->way == WEFT_WIN_COPIED)
+		atomic_fetch_add(&target->n_late, 1);
 	return weft_win_am_compare_and_swap(win, target, access);
 }

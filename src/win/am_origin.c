@@ -25,8 +25,7 @@
 enum {
 	REC_LEN = sizeof(struct weft_wire_win),
 	DATA_MAX = WEFT_WIN_AM_MAX - REC_LEN,
-	STAGE_MAX = 1 << 18,
-	RUNS = 64,
+	STAGE_MAX = WEFT_WIRE_WIN_RUNS_MAX,
 	TAGS = 1 << 30,
 };
 
@@ -234,6 +233,7 @@ static int put_long(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_win *rec)
 {
 	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
+	size_t len = rec->n * rec->n_runs;
 	const char *data;
 	int err;
 
@@ -241,10 +241,10 @@ static int put_long(struct weft_win *win, struct weft_win_target *target,
 		return WEFT_ERR_NOMEM;
 	rec->kind = WEFT_WIRE_WIN_LONG_PUT;
 	rec->id = op->id;
-	data = weft_win_stream_at(from, rec->pos, rec->n, &op->staging);
+	data = weft_win_stream_at(from, rec->pos, len, &op->staging);
 	err = data ? weft_win_am_send(win, target, rec) : weft_win_no_memory();
 	if (!err)
-		err = long_send(op, data, rec->n);
+		err = long_send(op, data, len);
 	weft_win_op_begun(op, err);
 	return err;
 }
@@ -254,6 +254,7 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_win *rec)
 {
 	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
+	size_t len = rec->n * rec->n_runs;
 	char *data;
 	int err;
 
@@ -262,17 +263,17 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 	rec->kind = WEFT_WIRE_WIN_LONG_GET;
 	rec->id = op->id;
 	op->pos = rec->pos;
-	op->len = rec->n;
+	op->len = len;
 	if (weft_type_is_run(to->type, to->count)) {
 		data = (char *)to->buf + to->type->true_lb + rec->pos;
 	} else {
-		data = op->staging = malloc(rec->n);
+		data = op->staging = malloc(len);
 		op->to = *to;
 		weft_type_get((struct weft_type *)to->type);
 	}
 	err = data ? weft_win_am_send(win, target, rec) : weft_win_no_memory();
 	if (!err)
-		err = long_recv(op, data, rec->n);
+		err = long_recv(op, data, len);
 	weft_win_op_begun(op, err);
 	return err;
 }
@@ -287,72 +288,27 @@ struct runs {
 	struct weft_win_op *op; /* of all short ones that are got */
 };
 
-int weft_win_each_run(
-	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg)
-{
-	const struct weft_win_buf *here = &access->origin;
-	size_t max = weft_type_is_run(here->type, here->count) ? SIZE_MAX
-							       : STAGE_MAX;
-	size_t mine = (size_t)(here->type->size * here->count);
-	size_t its = (size_t)(access->type->size * access->count);
-	/* a put may fill less than there is, a get likewise */
-	size_t total = weft_min(mine, its), pos = 0;
-	int err = 0;
-
-	while (pos < total && !err) {
-		struct iovec runs[RUNS];
-		size_t n, bytes;
-
-		weft_type_iov(access->type, access->count, NULL, pos, runs,
-			RUNS, &n, &bytes);
-		for (size_t i = 0; i < n && pos < total && !err; i++) {
-			size_t left = weft_min(runs[i].iov_len, total - pos);
-			int64_t at = (int64_t)(intptr_t)runs[i].iov_base;
-
-			while (left && !err) {
-				size_t len = weft_min(left, max);
-				struct weft_wire_win rec = {
-					.disp = access->disp,
-					.at = at,
-					.n = len,
-					.pos = pos,
-				};
-
-				err = fn(arg, &rec);
-				at += (int64_t)len;
-				pos += len;
-				left -= len;
-			}
-		}
-	}
-	return err;
-}
-
 static int put_run(void *arg, struct weft_wire_win *rec)
 {
 	struct runs *to = arg;
 	struct batch *batch = &to->batch;
 	const struct weft_win_buf *from = &to->access->origin;
-	size_t left = rec->n;
+	struct weft_wire_win part;
 	int err = 0;
 
-	if (left >= WEFT_WIN_LONG)
+	if (rec->n * rec->n_runs >= WEFT_WIN_LONG)
 		return put_long(
 			batch->win, batch->target, to->whole, from, rec);
 	rec->kind = WEFT_WIRE_WIN_PUT;
 	batch->target->is_touched = true;
-	while (left && !err) {
+	while (!err && weft_win_runs_cut(rec, 1, DATA_MAX, &part)) {
 		uint8_t *data;
 
-		rec->len = (uint32_t)weft_min(left, (size_t)DATA_MAX);
-		rec->n = rec->len;
-		data = batch_add(batch, rec, &err);
+		part.len = (uint32_t)(part.n * part.n_runs);
+		data = batch_add(batch, &part, &err);
 		if (data)
-			weft_pack(from->type, from->count, from->buf, rec->pos,
-				data, rec->len);
-		rec->at += rec->len;
-		rec->pos += rec->len;
-		left -= rec->len;
+			weft_pack(from->type, from->count, from->buf, part.pos,
+				data, part.len);
 	}
 	return err;
 }
@@ -371,7 +327,7 @@ static int get_run(void *arg, struct weft_wire_win *rec)
 	const struct weft_win_buf *to = &from->access->origin;
 	int err = 0;
 
-	if (rec->n >= WEFT_WIN_LONG)
+	if (rec->n * rec->n_runs >= WEFT_WIN_LONG)
 		return get_long(
 			batch->win, batch->target, from->whole, to, rec);
 	if (!from->op) {
@@ -385,7 +341,7 @@ static int get_run(void *arg, struct weft_wire_win *rec)
 	rec->kind = WEFT_WIRE_WIN_GET;
 	rec->id = from->op->id;
 	batch->target->is_touched = false; /* what comes back tells */
-	from->op->n_left += rec->n;
+	from->op->n_left += rec->n * rec->n_runs;
 	batch_add(batch, rec, &err);
 	return err;
 }
@@ -409,7 +365,8 @@ static int move_runs(struct weft_win *win, struct weft_win_target *target,
 	bool is_reached = false;
 	int err = 0;
 
-	if (win->uses_rma && weft_win_rma_suits(access))
+	if (win->uses_rma && target->way == WEFT_WIN_BY_AM &&
+		weft_win_rma_suits(access))
 		err = weft_win_rma_reach(win, target, &is_reached);
 	if (err || is_reached)
 		return err ? err
@@ -441,6 +398,7 @@ int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 
 struct acc {
 	struct batch batch;
+	struct weft_win_runs runs;
 	const struct weft_win_access *access;
 	struct weft_win_whole *whole;
 	struct weft_win_op *op; /* of short ones that fetch */
@@ -464,25 +422,16 @@ static int wait_long_accs(struct weft_win *win, struct weft_win_target *target)
 	return err;
 }
 
-static struct weft_wire_win acc_record(
-	const struct acc *acc, int64_t disp, int64_t n)
+static size_t acc_len(const struct acc *acc, const struct weft_wire_win *rec)
 {
-	return (struct weft_wire_win){
-		.op = (uint8_t)acc->access->op->builtin,
-		.type = (uint16_t)(acc->basic->builtin_index + WEFT_TYPE_FIRST),
-		.disp = acc->access->disp,
-		.at = disp,
-		.n = (uint64_t)n,
-		.pos = (uint64_t)(acc->done * acc->basic->extent),
-	};
+	return rec->n * rec->n_runs * (size_t)acc->basic->extent;
 }
 
-static int acc_long(struct acc *acc, int64_t disp, int64_t n)
+static int acc_long(struct acc *acc, struct weft_wire_win *rec)
 {
 	struct weft_win *win = acc->batch.win;
 	struct weft_win_target *target = acc->batch.target;
-	struct weft_wire_win rec = acc_record(acc, disp, n);
-	size_t len = (size_t)(n * acc->basic->extent);
+	size_t len = acc_len(acc, rec);
 	struct weft_win_op *op;
 	int err = batch_send(&acc->batch);
 
@@ -495,28 +444,27 @@ static int acc_long(struct acc *acc, int64_t disp, int64_t n)
 		return WEFT_ERR_NOMEM;
 	op->is_long_acc = true;
 	target->n_long_accs++;
-	rec.kind = WEFT_WIRE_WIN_LONG_ACC;
-	rec.id = op->id;
+	rec->kind = WEFT_WIRE_WIN_LONG_ACC;
+	rec->id = op->id;
 	if (acc->is_fetching)
-		rec.op |= WEFT_WIRE_WIN_FETCHES;
-	err = weft_win_am_send(win, target, &rec);
+		rec->op |= WEFT_WIRE_WIN_FETCHES;
+	err = weft_win_am_send(win, target, rec);
 	if (!err && acc->in)
-		err = long_send(op, acc->in + rec.pos, len);
+		err = long_send(op, acc->in + rec->pos, len);
 	if (!err && acc->is_fetching)
-		err = long_recv(op, acc->whole->old + rec.pos, len);
+		err = long_recv(op, acc->whole->old + rec->pos, len);
 	weft_win_op_begun(op, err);
 	return err;
 }
 
-static int acc_short(struct acc *acc, int64_t disp, int64_t n)
+static int acc_short(struct acc *acc, struct weft_wire_win *rec)
 {
-	struct weft_wire_win rec = acc_record(acc, disp, n);
-	size_t len = (size_t)(n * acc->basic->extent);
+	size_t len = acc_len(acc, rec);
 	int err = 0;
 	uint8_t *data;
 
-	rec.kind = WEFT_WIRE_WIN_ACC;
-	rec.len = acc->in ? (uint32_t)len : 0;
+	rec->kind = WEFT_WIRE_WIN_ACC;
+	rec->len = acc->in ? (uint32_t)len : 0;
 	acc->batch.target->is_touched = !acc->is_fetching;
 	if (acc->is_fetching && !acc->op) {
 		acc->op = weft_win_op_new(
@@ -525,12 +473,29 @@ static int acc_short(struct acc *acc, int64_t disp, int64_t n)
 			return WEFT_ERR_NOMEM;
 	}
 	if (acc->is_fetching) {
-		rec.id = acc->op->id;
+		rec->id = acc->op->id;
 		acc->op->n_left += len;
 	}
-	data = batch_add(&acc->batch, &rec, &err);
+	data = batch_add(&acc->batch, rec, &err);
 	if (data && acc->in)
-		memcpy(data, acc->in + rec.pos, len);
+		memcpy(data, acc->in + rec->pos, len);
+	return err;
+}
+
+static int acc_runs(void *arg, struct weft_wire_win *rec)
+{
+	struct acc *acc = arg;
+	uint64_t extent = (uint64_t)acc->basic->extent;
+	bool is_long = acc_len(acc, rec) >= WEFT_WIN_LONG;
+	uint64_t max = weft_max(
+		(is_long ? STAGE_MAX : DATA_MAX & ~7) / extent, (uint64_t)1);
+	struct weft_wire_win part;
+	int err = 0;
+
+	rec->op = (uint8_t)acc->access->op->builtin;
+	rec->type = (uint16_t)(acc->basic->builtin_index + WEFT_TYPE_FIRST);
+	while (!err && weft_win_runs_cut(rec, extent, max, &part))
+		err = is_long ? acc_long(acc, &part) : acc_short(acc, &part);
 	return err;
 }
 
@@ -538,21 +503,12 @@ static int acc_visit(
 	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
 {
 	struct acc *acc = arg;
-	int64_t extent = basic->extent;
-	int64_t short_max = (DATA_MAX & ~7) / extent;
-	int64_t long_max = weft_max(STAGE_MAX / extent, 1);
 
 	n = weft_min(n, acc->n - acc->done);
-	while (n && !acc->err) {
-		bool is_long = n * extent >= WEFT_WIN_LONG;
-		int64_t now = weft_min(n, is_long ? long_max : short_max);
-
-		acc->err = is_long ? acc_long(acc, disp, now)
-				   : acc_short(acc, disp, now);
-		disp += now * extent;
-		acc->done += now;
-		n -= now;
-	}
+	if (n)
+		acc->err = weft_win_runs_add(&acc->runs, disp, (uint64_t)n,
+			(uint64_t)(acc->done * basic->extent));
+	acc->done += n;
 	return acc->err || acc->done == acc->n;
 }
 
@@ -592,11 +548,16 @@ static int acc_begin(struct acc *acc)
 		err = wait_long_accs(acc->batch.win, acc->batch.target);
 	if (err || !acc->n)
 		return err;
+	acc->runs = (struct weft_win_runs){ .fn = acc_runs,
+		.arg = acc,
+		.unit = (uint64_t)acc->basic->extent,
+		.disp = access->disp };
 	if (weft_win_is_array(access->type, acc->basic))
 		acc_visit(acc, acc->basic, access->type->true_lb, acc->n);
 	else
 		weft_type_visit(access->type, access->count, acc_visit, acc);
-	return acc->err ? acc->err : send_last(&acc->batch);
+	err = weft_win_runs_end(&acc->runs, acc->err);
+	return err ? err : send_last(&acc->batch);
 }
 
 int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,

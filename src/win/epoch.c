@@ -180,10 +180,14 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 static int flush_target(
 	struct weft_win *win, struct weft_win_target *target, bool is_local)
 {
-	int err = 0;
+	uint64_t n_late = atomic_load(&target->n_late);
+	int err;
 
-	if (weft_win_updates_by_am(target) && !target->is_me)
-		err = weft_win_am_flush(win, target, is_local);
+	if (target->way == WEFT_WIN_MAPPED || target->is_me)
+		return 0;
+	err = weft_win_am_flush(win, target, is_local);
+	if (!is_local && n_late)
+		atomic_store(&target->n_late_done, n_late);
 	return err;
 }
 

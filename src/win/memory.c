@@ -409,7 +409,7 @@ int weft_win_memory_reach(
 
 		/* of a shared window all will be mapped, or there is none */
 		if (!t || (win->flavor != WEFT_WIN_SHARED &&
-				  weft_win_updates_by_am(t)))
+				  t->way != WEFT_WIN_MAPPED))
 			win->has_remote = true;
 	}
 	return err;

@@ -189,10 +189,27 @@ static int64_t n_in_page(
 	return weft_min(n, u->n - first);
 }
 
-void weft_win_update(const struct weft_win_update *u, char *place,
-	uint64_t there, bool is_private, weft_win_stripes *stripes)
+static void hold_page(struct weft_win_hold *hold, uint64_t there)
 {
-	if (!is_private && has_instruction(u->basic, there)) {
+	if (hold->is_held && hold->there / PAGE == there / PAGE)
+		return;
+	weft_win_hold_drop(hold);
+	weft_win_stripe_take(hold->stripes, there);
+	hold->is_held = true;
+	hold->there = there;
+}
+
+void weft_win_hold_drop(struct weft_win_hold *hold)
+{
+	if (hold->is_held)
+		weft_win_stripe_drop(hold->stripes, hold->there);
+	hold->is_held = false;
+}
+
+void weft_win_update_run(const struct weft_win_update *u, char *place,
+	uint64_t there, struct weft_win_hold *hold)
+{
+	if (!hold->is_private && has_instruction(u->basic, there)) {
 		if (update_words(u, place))
 			return;
 		for (int64_t i = 0; i < u->n; i++)
@@ -203,10 +220,19 @@ void weft_win_update(const struct weft_win_update *u, char *place,
 		uint64_t at = there + (uint64_t)(i * u->basic->extent);
 
 		n = n_in_page(u, there, i);
-		weft_win_stripe_take(stripes, at);
+		hold_page(hold, at);
 		update_plain(u, place + i * u->basic->extent, i, n);
-		weft_win_stripe_drop(stripes, at);
 	}
+}
+
+void weft_win_update(const struct weft_win_update *u, char *place,
+	uint64_t there, bool is_private, weft_win_stripes *stripes)
+{
+	struct weft_win_hold hold = { .is_private = is_private,
+		.stripes = stripes };
+
+	weft_win_update_run(u, place, there, &hold);
+	weft_win_hold_drop(&hold);
 }
 
 /* --- in another process -------------------------------------------- */

@@ -84,9 +84,9 @@ static uint64_t n_expected(const struct weft_wire_win *rec)
 	const struct weft_type *type = weft_type_builtin(rec->type);
 
 	if (rec->kind == WEFT_WIRE_WIN_GET)
-		return rec->n;
+		return rec->n * rec->n_runs;
 	if (rec->kind == WEFT_WIRE_WIN_ACC)
-		return type ? rec->n * (uint64_t)type->extent : 1;
+		return type ? rec->n * rec->n_runs * (uint64_t)type->extent : 1;
 	if (rec->kind == WEFT_WIRE_WIN_CAS)
 		return type ? (uint64_t)type->size : 1;
 	return 1;
@@ -110,40 +110,103 @@ static bool is_private(const struct weft_win *win, const char *place)
 	return weft_win_target_at(win, (uint32_t)win->comm->rank)->is_private;
 }
 
+/* One run, or several that are no more than may be; unit: bytes of what n
+ * counts. */
+static bool is_sound_runs(const struct weft_wire_win *rec, uint64_t unit)
+{
+	uint64_t max = WEFT_WIRE_WIN_RUNS_MAX / unit;
+
+	return rec->n_runs == 1 ||
+	       (rec->n && rec->n_runs && rec->n_runs <= max / rec->n);
+}
+
+/* NULL with an error described; the k-th run of len bytes. */
+static char *run_place(const struct weft_win *win,
+	const struct weft_wire_win *rec, uint64_t k, uint64_t len)
+{
+	int64_t at;
+
+	if (!__builtin_mul_overflow(rec->stride, (int64_t)k, &at) &&
+		!__builtin_add_overflow(at, rec->at, &at))
+		return weft_win_place(win, rec->disp, at, len);
+	weft_err_set(WEFT_ERR_RMA_RANGE,
+		"%llu runs of memory, %lld bytes apart, go beyond all memory",
+		(unsigned long long)rec->n_runs, (long long)rec->stride);
+	return NULL;
+}
+
+/* The first of the runs of len bytes if all lie in the window; or NULL with an
+ * error described. */
+static char *runs_place(const struct weft_win *win,
+	const struct weft_wire_win *rec, uint64_t len)
+{
+	char *first = run_place(win, rec, 0, len);
+	/* between the ends there may be what is not attached */
+	uint64_t step = win->flavor == WEFT_WIN_DYNAMIC
+				? 1
+				: weft_max(rec->n_runs - 1, (uint64_t)1);
+
+	for (uint64_t k = step; first && k < rec->n_runs; k += step)
+		if (!run_place(win, rec, k, len))
+			return NULL;
+	return first;
+}
+
 static char *place_of(const struct incoming *in, uint64_t len)
 {
-	char *place = weft_win_place(in->win, in->rec.disp, in->rec.at, len);
+	char *place = runs_place(in->win, &in->rec, len);
 
 	if (!place)
 		refuse(in, WEFT_ERR_RMA_RANGE);
 	return place;
 }
 
+static void scatter(
+	const struct weft_wire_win *rec, char *place, const char *from)
+{
+	for (uint64_t k = 0; k < rec->n_runs; k++)
+		weft_word_store(place + (int64_t)k * rec->stride,
+			from + k * rec->n, rec->n, __ATOMIC_RELEASE);
+}
+
+static void gather(const struct weft_wire_win *rec, const char *place, char *to)
+{
+	for (uint64_t k = 0; k < rec->n_runs; k++)
+		weft_word_load(to + k * rec->n,
+			place + (int64_t)k * rec->stride, rec->n);
+}
+
 static bool do_put(const struct incoming *in)
 {
+	const struct weft_wire_win *rec = &in->rec;
 	char *place;
 
-	if (in->rec.len != in->rec.n)
+	if (!is_sound_runs(rec, 1) || rec->len != rec->n * rec->n_runs)
 		return false;
-	place = place_of(in, in->rec.n);
-	if (!place)
-		return true;
-	weft_word_store(place, in->data, in->rec.n, __ATOMIC_RELEASE);
+	place = place_of(in, rec->n);
+	if (place)
+		scatter(rec, place, (const char *)in->data);
 	return true;
 }
 
 static bool do_get(const struct incoming *in)
 {
-	uint64_t n = in->rec.n;
-	char *place;
+	const struct weft_wire_win *rec = &in->rec;
+	uint64_t n = rec->n * rec->n_runs;
+	char bytes[WEFT_WIN_LONG], *place;
 
-	if (in->rec.len || !in->rec.id || n >= WEFT_WIN_LONG)
+	if (rec->len || !rec->id || !is_sound_runs(rec, 1) ||
+		n >= WEFT_WIN_LONG)
 		return false;
-	place = place_of(in, n);
+	place = place_of(in, rec->n);
+	if (place && rec->n_runs > 1) {
+		gather(rec, place, bytes);
+		place = bytes;
+	}
 	for (uint64_t at = 0; place && at < n;) {
 		uint64_t len = weft_min(n - at, (uint64_t)REPLY_MAX);
 
-		answer(in, in->rec.pos + at, len, 0, place + at, len);
+		answer(in, rec->pos + at, len, 0, place + at, len);
 		at += len;
 	}
 	return true;
@@ -172,7 +235,8 @@ static bool is_sound_update(const struct weft_wire_win *rec,
 	return *op && *type && (*type)->size > 0 && which != WEFT_OP_NULL &&
 	       (which == WEFT_OP_NO_OP || which == WEFT_OP_REPLACE ||
 		       weft_redop_fits(*op, *type)) &&
-	       rec->n <= (uint64_t)INT32_MAX / (uint64_t)(*type)->extent;
+	       rec->n <= (uint64_t)INT32_MAX / (uint64_t)(*type)->extent &&
+	       is_sound_runs(rec, (uint64_t)(*type)->extent);
 }
 
 /* Of n elements in a row: what lies behind the last is none of them. */
@@ -183,25 +247,36 @@ static uint64_t span_of(const struct weft_type *type, uint64_t n)
 		 : 0;
 }
 
+/* u->n: of all runs. */
 static void update_here(const struct weft_win *win,
-	const struct weft_win_update *u, char *place)
+	const struct weft_wire_win *rec, struct weft_win_update *u, char *place)
 {
-	weft_win_update(u, place, (uintptr_t)place, is_private(win, place),
-		weft_win_my_stripes());
+	size_t len = rec->n * (uint64_t)u->basic->extent;
+	struct weft_win_hold hold = { .stripes = weft_win_my_stripes() };
+
+	u->n = (int64_t)rec->n;
+	for (uint64_t k = 0; k < rec->n_runs; k++) {
+		char *at = place + (int64_t)k * rec->stride;
+
+		hold.is_private = is_private(win, at);
+		weft_win_update_run(u, at, (uintptr_t)at, &hold);
+		u->in = u->in ? u->in + len : NULL;
+		u->old = u->old ? u->old + len : NULL;
+	}
+	weft_win_hold_drop(&hold);
 }
 
 static bool do_acc(const struct incoming *in)
 {
 	_Alignas(16) char bytes[2][WEFT_WIN_AM_MAX];
 	struct weft_win_update u = { .in = bytes[0],
-		.old = in->rec.id ? bytes[1] : NULL,
-		.n = (int64_t)in->rec.n };
+		.old = in->rec.id ? bytes[1] : NULL };
 	char *place;
 	size_t len;
 
 	if (!is_sound_update(&in->rec, &u.op, &u.basic))
 		return false;
-	len = in->rec.n * (uint64_t)u.basic->extent;
+	len = in->rec.n * in->rec.n_runs * (uint64_t)u.basic->extent;
 	if (len > sizeof(bytes[0]) || len > REPLY_MAX)
 		return false;
 	if (u.op->builtin == WEFT_OP_NO_OP)
@@ -213,9 +288,9 @@ static bool do_acc(const struct incoming *in)
 		return true;
 	memcpy(bytes[0], in->data, in->rec.len);
 	memset(bytes[1], 0, u.old ? len : 0); /* what is between elements */
-	update_here(in->win, &u, place);
-	if (u.old)
-		answer(in, in->rec.pos, len, 0, u.old, len);
+	update_here(in->win, &in->rec, &u, place);
+	if (in->rec.id)
+		answer(in, in->rec.pos, len, 0, bytes[1], len);
 	return true;
 }
 
@@ -251,7 +326,7 @@ struct arrival {
 	struct weft_link link; /* in its window's arrivals */
 	struct incoming in;    /* its window NULL when that is gone */
 	char *place;
-	char *staging; /* accumulates: elements */
+	char *staging; /* accumulates: elements; puts: of several runs */
 	struct weft_win_update update;
 };
 
@@ -308,19 +383,23 @@ static void send_old(const struct incoming *in, char *old, uint64_t len)
 
 static void arrival_end(struct arrival *a, int err)
 {
-	struct weft_win_update *u = &a->update;
+	const struct weft_wire_win *rec = &a->in.rec;
+	struct weft_win_update u = a->update;
 
 	weft_list_remove(&a->link);
 	if (!a->in.win) {
-		free(u->old);
+		free(u.old);
 		goto out;
 	}
-	if (!err && u->op) {
-		u->in = a->staging;
-		update_here(a->in.win, u, a->place);
+	if (!err && u.op) {
+		u.in = a->staging;
+		update_here(a->in.win, rec, &u, a->place);
+	} else if (!err && a->staging) {
+		scatter(rec, a->place, a->staging);
 	}
-	if (u->old)
-		send_old(&a->in, u->old, (uint64_t)(u->n * u->basic->extent));
+	if (a->update.old)
+		send_old(&a->in, a->update.old,
+			rec->n * rec->n_runs * (uint64_t)u.basic->extent);
 	answer(&a->in, 0, 1, 0, "", 0);
 out:
 	free(a->staging);
@@ -378,37 +457,61 @@ static struct arrival *arrival_new(const struct incoming *in)
 
 static bool do_long_put(const struct incoming *in)
 {
+	const struct weft_wire_win *rec = &in->rec;
+	uint64_t len = rec->n * rec->n_runs;
 	struct arrival *a;
 	char *place;
 
-	if (in->rec.len || !in->rec.id)
+	if (rec->len || !rec->id || !is_sound_runs(rec, 1))
 		return false;
-	place = weft_win_place(in->win, in->rec.disp, in->rec.at, in->rec.n);
+	place = runs_place(in->win, rec, rec->n);
 	a = place ? arrival_new(in) : NULL;
-	if (a)
-		arrival_begin(a, place, in->rec.n);
-	else
-		long_refuse(in, place ? WEFT_ERR_NOMEM : WEFT_ERR_RMA_RANGE,
-			true, false);
+	if (a) {
+		a->place = place;
+		a->staging = rec->n_runs > 1 ? malloc(len) : NULL;
+	}
+	if (a && (a->staging || rec->n_runs == 1)) {
+		arrival_begin(a, a->staging ? a->staging : place, len);
+		return true;
+	}
+	if (a) {
+		weft_list_remove(&a->link);
+		free(a);
+		weft_err_set(WEFT_ERR_NOMEM, "no memory for what is put");
+	}
+	long_refuse(
+		in, place ? WEFT_ERR_NOMEM : WEFT_ERR_RMA_RANGE, true, false);
 	return true;
 }
 
 static bool do_long_get(const struct incoming *in)
 {
+	const struct weft_wire_win *rec = &in->rec;
+	uint64_t len = rec->n * rec->n_runs;
 	struct incoming fault = *in;
 	struct weft_msg msg;
 	struct weft_req *req;
-	char *place;
-	int err;
+	char *place, *bytes = NULL;
+	int err = WEFT_ERR_RMA_RANGE;
 
-	if (in->rec.len || !in->rec.id)
+	if (rec->len || !rec->id || !is_sound_runs(rec, 1))
 		return false;
-	place = weft_win_place(in->win, in->rec.disp, in->rec.at, in->rec.n);
+	place = runs_place(in->win, rec, rec->n);
+	if (place && rec->n_runs > 1) {
+		bytes = malloc(len);
+		if (bytes) {
+			gather(rec, place, bytes);
+			send_old(in, bytes, len);
+			return true;
+		}
+		place = NULL;
+		err = weft_err_set(WEFT_ERR_NOMEM, "no memory for what is got");
+	}
 	if (!place) {
 		fault.rec.id = 0; /* the message ends it */
-		refuse(&fault, WEFT_ERR_RMA_RANGE);
+		refuse(&fault, err);
 	}
-	msg = arrival_message(in, place, place ? in->rec.n : 0);
+	msg = arrival_message(in, place, place ? len : 0);
 	msg.tag |= WEFT_WIN_REPLY_TAG;
 	err = weft_isend_locked(&msg, &req);
 	if (!err)
@@ -419,7 +522,7 @@ static bool do_long_get(const struct incoming *in)
 static bool do_long_acc(const struct incoming *in)
 {
 	bool is_fetching = in->rec.op & WEFT_WIRE_WIN_FETCHES;
-	struct weft_win_update u = { .n = (int64_t)in->rec.n };
+	struct weft_win_update u = { 0 };
 	struct arrival *a;
 	char *place;
 	uint64_t len;
@@ -429,9 +532,8 @@ static bool do_long_acc(const struct incoming *in)
 		!is_sound_update(&in->rec, &u.op, &u.basic))
 		return false;
 	has_data = u.op->builtin != WEFT_OP_NO_OP;
-	len = in->rec.n * (uint64_t)u.basic->extent;
-	place = weft_win_place(
-		in->win, in->rec.disp, in->rec.at, span_of(u.basic, in->rec.n));
+	len = in->rec.n * in->rec.n_runs * (uint64_t)u.basic->extent;
+	place = runs_place(in->win, &in->rec, span_of(u.basic, in->rec.n));
 	if (!place) {
 		long_refuse(in, WEFT_ERR_RMA_RANGE, has_data, is_fetching);
 		return true;

@@ -77,7 +77,10 @@ struct weft_win_target {
 	uint32_t n_long_accs; /* of these: accumulates not yet done */
 	bool is_touched;      /* something was sent since it was last asked */
 	struct weft_win_remote *remote; /* owned; NULL: was never asked for */
-	int err;			/* what it refused, not yet reported */
+	_Atomic uint64_t n_late, n_late_done; /* COPIED: accumulates that went
+						 by message, and those that a
+						 flush came after */
+	int err; /* what it refused, not yet reported */
 	char why[160];
 	uint32_t n_posts;     /* came from it, not yet used by a start */
 	uint32_t n_completes; /* likewise, by a wait */
@@ -130,14 +133,6 @@ static inline struct weft_win_target *weft_win_target_at(
 	return page ? __atomic_load_n(
 			      &page[rank % WEFT_WIN_PAGE], __ATOMIC_ACQUIRE)
 		    : NULL;
-}
-
-/* Accumulates go by message although put and get do not: what others map is
- * updated by those that have it mapped. */
-static inline bool weft_win_updates_by_am(const struct weft_win_target *target)
-{
-	return target->way == WEFT_WIN_BY_AM ||
-	       (target->way == WEFT_WIN_COPIED && !target->is_private);
 }
 
 /* win.c: what needs no other member. Also for test/fuzz. */
@@ -206,6 +201,18 @@ struct weft_win_update {
  * owner. */
 void weft_win_update(const struct weft_win_update *update, char *place,
 	uint64_t there, bool is_private, weft_win_stripes *stripes);
+/* The same for one of many runs: what lies in the page of the last one goes
+ * under the lock that was taken for that. */
+struct weft_win_hold {
+	bool is_private;
+	weft_win_stripes *stripes;
+	bool is_held;
+	uint64_t there; /* in the page that is locked */
+};
+void weft_win_update_run(const struct weft_win_update *update, char *place,
+	uint64_t there, struct weft_win_hold *hold);
+/* After the last one. */
+void weft_win_hold_drop(struct weft_win_hold *hold);
 /* The same in another process's own memory. */
 int weft_win_update_copied(const struct weft_win_update *update,
 	const struct weft_win_target *target, uint64_t there);
@@ -242,9 +249,29 @@ void weft_win_on_reply(struct weft_vci *vci, struct weft_peer *peer,
 /* A record, at once. VCI's lock held, given up meanwhile, here and below. */
 int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_wire_win *rec);
-/* Calls fn for each run of the target's bytes (at, n, pos of a record), cut
- * where the origin's have holes and are long. */
+
+/* win_runs.c. Called for runs of the target's memory that are alike: at, n,
+ * pos, n_runs and stride of a record, which it may change. Several are short,
+ * and WEFT_WIRE_WIN_RUNS_MAX bytes at most. */
 typedef int weft_win_run_fn(void *arg, struct weft_wire_win *rec);
+/* Runs that come one by one, put together. */
+struct weft_win_runs {
+	weft_win_run_fn *fn;
+	void *arg;
+	uint64_t unit; /* bytes of what n counts */
+	int64_t disp;
+	struct weft_wire_win rec; /* those so far; n_runs 0: none */
+};
+int weft_win_runs_add(
+	struct weft_win_runs *runs, int64_t at, uint64_t n, uint64_t pos);
+/* After the last one; err is what stopped them, or 0. */
+int weft_win_runs_end(struct weft_win_runs *runs, int err);
+/* Takes up to max units off the front of rest, one run of several at least.
+ * False: nothing is left. */
+bool weft_win_runs_cut(struct weft_wire_win *rest, uint64_t unit, uint64_t max,
+	struct weft_wire_win *part);
+/* All runs of bytes of an access, cut where the origin's have holes and are
+ * long. */
 int weft_win_each_run(
 	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg);
 

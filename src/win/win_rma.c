@@ -340,10 +340,15 @@ static int move_run(void *arg, struct weft_wire_win *rec)
 	size_t max = win_rma.ep->domain->plan.rma_max_len;
 	int err = 0;
 
-	for (size_t done = 0; done < rec->n && !err; done += max)
-		err = post_run(m, m->at + (uint64_t)rec->at + done,
-			m->data + rec->pos + done,
-			weft_min(rec->n - done, max));
+	while (rec->n_runs && !err) { /* each an operation of its own */
+		for (size_t done = 0; done < rec->n && !err; done += max)
+			err = post_run(m, m->at + (uint64_t)rec->at + done,
+				m->data + rec->pos + done,
+				weft_min(rec->n - done, max));
+		rec->at += rec->stride;
+		rec->pos += rec->n;
+		rec->n_runs--;
+	}
 	return err;
 }
 

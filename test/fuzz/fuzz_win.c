@@ -89,8 +89,18 @@ static struct weft_wire_win read_rec(struct fuzz_in *in)
 		.n = fuzz_u8(in) % 140,
 		.pos = fuzz_u8(in),
 		.id = fuzz_u8(in) % 8,
+		.n_runs = 1,
 	};
+	uint8_t runs = fuzz_u8(in);
 
+	if (runs & 1) {
+		rec.n_runs = runs >> 3;
+		rec.stride = fuzz_u8(in) % 64 - 8;
+	}
+	if (runs & 2)
+		rec.stride = (int64_t)fuzz_u64(in);
+	if ((runs & 7) == 7)
+		rec.n_runs = fuzz_u64(in);
 	if (w.win->flavor == WEFT_WIN_DYNAMIC)
 		rec.disp += (int64_t)(intptr_t)w.memory;
 	if (how & 1)
@@ -107,6 +117,8 @@ static struct weft_wire_win read_rec(struct fuzz_in *in)
 		rec.len = (uint32_t)rec.n;
 	if (how & 64)
 		rec.len = (uint32_t)(rec.n * 8);
+	if (rec.n_runs > 1 && how & 32)
+		rec.len = (uint32_t)(rec.n * rec.n_runs);
 	if (how & 128)
 		rec.len = 0;
 	return rec;
