@@ -9,8 +9,6 @@
 #include "win/win_priv.h"
 
 #include "base/err.h"
-#include "coll/coll.h"
-#include "comm/failed.h"
 #include "core/comm.h"
 #include "transport/progress.h"
 
@@ -284,36 +282,16 @@ int weft_win_sync(struct weft_win *win)
 	return 0;
 }
 
-/* The error of a collective, said to be about the window. */
-static int of_window(const struct weft_win *win, int err)
-{
-	const struct weft_comm *comm = win->comm;
-	char why[160], who[32] = "";
-	int32_t rank;
-
-	if (weft_likely(!err))
-		return 0;
-	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
-	rank = comm->failed ? weft_group_rank_of(comm->group, comm->failed - 1)
-			    : weft_failed_first(comm->group);
-	if (rank >= 0)
-		snprintf(who, sizeof(who), "rank %d of ", rank);
-	return weft_err_set(err, "%swindow \"%s\": %s", who, win->name, why);
-}
-
 /* --- fence --------------------------------------------------------- */
 
 int weft_win_fence(struct weft_win *win, unsigned asserts)
 {
-	struct weft_coll barrier = { .comm = win->comm,
-		.ctx_offset = WEFT_CTX_OFFSET_COLL };
 	int err, barrier_err;
 
 	if (win->access > WEFT_WIN_USED || win->is_exposed)
 		return out_of_turn(win, "MPI_Win_fence", "end that first");
 	err = weft_win_close_epoch(win);
-	barrier_err =
-		of_window(win, weft_coll_run(WEFT_COLL_BARRIER, &barrier));
+	barrier_err = weft_win_barrier(win);
 	atomic_thread_fence(memory_order_seq_cst);
 	win->access = asserts & WEFT_WIN_NOSUCCEED ? WEFT_WIN_CLOSED
 						   : WEFT_WIN_FENCED;

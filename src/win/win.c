@@ -179,10 +179,12 @@ static int win_check(
 	return 0;
 }
 
-/* All fail or none: everybody's error to everybody, and rank 0's fd. */
+/* All fail or none: everybody's error to everybody, and rank 0's fd; whether
+ * all may look at each other's state. */
 static int win_agree(struct weft_win *win, int err, int *fd)
 {
-	int32_t mine[2] = { err, *fd }, first = 0;
+	int32_t mine[3] = { err, *fd, !err && weft_win_may_look(win) };
+	int32_t first = 0;
 	char why[160];
 	int32_t *all;
 	int rc;
@@ -191,8 +193,11 @@ static int win_agree(struct weft_win *win, int err, int *fd)
 	rc = weft_create_gather(win->comm, mine, sizeof(mine), (void **)&all);
 	if (rc)
 		return rc;
-	for (int32_t i = 0; i < win->comm->size && !first; i++)
-		first = all[2 * i];
+	win->looks = true;
+	for (int32_t i = 0; i < win->comm->size; i++) {
+		first = first ? first : all[3 * i];
+		win->looks &= all[3 * i + 2];
+	}
 	*fd = all[1];
 	free(all);
 	if (err)

@@ -102,6 +102,7 @@ struct weft_win {
 	bool is_nocheck;  /* LOCK_ALL without locks */
 	bool has_remote;  /* some member is reached by messages */
 	bool is_uniform;  /* all have my size and displacement unit */
+	bool looks;	  /* fences are seen in memory */
 	bool uses_rma;	  /* the fabric puts and gets by itself where it can */
 	uint32_t n_locks; /* LOCK: targets locked */
 	_Atomic uint32_t n_flushes;

@@ -6,6 +6,7 @@
  * the same for them (win_am.c). */
 #include "win/win_priv.h"
 
+#include "base/bits.h"
 #include "base/err.h"
 #include "transport/vci.h"
 
@@ -21,15 +22,6 @@ enum {
 	SLEEP_NS = 50000, /* then, each */
 	SLEEPS_PER_LOOK = 1000,
 };
-
-static inline void relax_core(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
 
 bool weft_win_try_lock(
 	struct weft_win_state *state, bool is_exclusive, int32_t rank)
@@ -101,7 +93,7 @@ int weft_win_lock_here(
 		if (weft_win_try_lock(
 			    target->state, is_exclusive, win->comm->rank))
 			return 0;
-		relax_core();
+		weft_cpu_pause();
 	}
 	return wait_lock(win, target, is_exclusive);
 }
@@ -125,7 +117,7 @@ static void stripe_wait(atomic_uint *stripe, unsigned round)
 	unsigned holder;
 
 	if (round < SPINS) {
-		relax_core();
+		weft_cpu_pause();
 		return;
 	}
 	if (round < SPINS + YIELDS) {

@@ -40,6 +40,7 @@ enum {
 struct weft_win_state {
 	_Alignas(WEFT_CACHE_LINE) atomic_uint lock;
 	_Atomic int32_t holder; /* rank + 1 that has it exclusively */
+	atomic_uint n_fences;	/* that this member has begun */
 };
 
 /* Locks by address, for updates that are no instruction; in shared memory. A
@@ -325,13 +326,19 @@ int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
 /* What completes unseen is done on return. */
 int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target);
 
+/* win_fence.c: all members have come to it. Those that share memory look at
+ * each other's state. */
+bool weft_win_may_look(const struct weft_win *win);
+int weft_win_barrier(struct weft_win *win);
+
 /* win_wait.c: a loop that waits; VCI's lock held. target NULL: any member. Not
  * 0 when it is to end with that error. */
 struct weft_win_wait {
 	struct weft_win *win;
 	const struct weft_win_target *target;
 	const char *what; /* "MPI_Win_lock" */
-	bool is_memory;	  /* nobody wakes it */
+	bool is_memory;	  /* nobody wakes it: it sleeps now and then, */
+	uint32_t n_awake; /* after so many rounds */
 	bool is_lock;	  /* that any member may have */
 	bool has_said;
 	uint32_t n_rounds;

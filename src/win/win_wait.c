@@ -117,7 +117,8 @@ int weft_win_wait_round(struct weft_win_wait *wait)
 		weft_progress_wait(vci);
 	if (weft_likely(++wait->n_rounds % ROUNDS_PER_LOOK))
 		return 0;
-	if (wait->is_memory) { /* who has it may need the core */
+	/* who has it may need the core */
+	if (wait->is_memory && wait->n_rounds > wait->n_awake) {
 		weft_vci_unlock(vci);
 		nanosleep(&pause, NULL);
 		weft_vci_lock(vci);
