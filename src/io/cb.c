@@ -136,7 +136,7 @@ static bool cb_map_one(
 	told += CB_TOLD * cb->aggs[i];
 	if (i == cb->mine || cb->node[cb->aggs[i]] != cb->node[rank])
 		return true;
-	return told[2] >= 0 && !weft_share_map((pid_t)told[1], (int)told[2],
+	return told[2] >= 0 && !weft_share_map((pid_t)told[1], (int)told[2], 0,
 				       cb->mapped_len, &cb->mapped[i]);
 }
 

@@ -6,6 +6,7 @@
 #include "transport/proc.h"
 #include "core/hardware.h"
 #include "core/info.h"
+#include "win/win.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,9 +102,10 @@ static int mpi_alloc_mem(
 	void *base = NULL;
 	int err = weft_check_range(WEFT_ERR_ARG, "size", size, 0, INT64_MAX);
 
-	if (!err && posix_memalign(&base, align, size ? (size_t)size : 1))
-		err = weft_err_set(WEFT_ERR_NOMEM, "no memory for %lld bytes",
-			(long long)size);
+	if (!err) {
+		base = weft_win_mem_alloc((size_t)size, align);
+		err = base ? 0 : WEFT_ERR_NOMEM;
+	}
 	if (!err)
 		memcpy(baseptr, &base, sizeof(base));
 	return err;
@@ -111,7 +113,7 @@ static int mpi_alloc_mem(
 
 int PMPI_Free_mem(void *base)
 {
-	free(base);
+	weft_win_mem_free(base);
 	return MPI_SUCCESS;
 }
 

@@ -138,11 +138,11 @@ static bool map_pe(struct weft_rma_pe *pe, const struct record *record)
 {
 	size_t data_len = weft_rma.data.len;
 	int err = weft_share_map(
-		record->pid, record->heap_fd, weft_rma.heap.len, &pe->heap);
+		record->pid, record->heap_fd, 0, weft_rma.heap.len, &pe->heap);
 
 	if (!err && data_len) {
 		err = weft_share_map(
-			record->pid, record->data_fd, data_len, &pe->data);
+			record->pid, record->data_fd, 0, data_len, &pe->data);
 		if (err) {
 			weft_share_unmap(pe->heap, weft_rma.heap.len);
 			pe->heap = NULL;

@@ -118,7 +118,8 @@ void weft_share_destroy(struct weft_share *share)
 	share->len = 0;
 }
 
-int weft_share_map(pid_t pid, int fd, size_t len, char **base_out)
+int weft_share_map(
+	pid_t pid, int fd, size_t offset, size_t len, char **base_out)
 {
 	char path[64];
 	struct stat st;
@@ -133,13 +134,15 @@ int weft_share_map(pid_t pid, int fd, size_t len, char **base_out)
 			(int)pid, strerror(errno));
 	/* beyond its end it would be a signal to touch it */
 	if (fstat(mine, &st) || !S_ISREG(st.st_mode) ||
-		(size_t)st.st_size < len) {
+		(size_t)st.st_size < offset ||
+		(size_t)st.st_size - offset < len) {
 		close(mine);
 		return weft_err_set(WEFT_ERR_PEER,
 			"the shared memory of process %d is not what it says",
 			(int)pid);
 	}
-	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, mine, 0);
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, mine,
+		(off_t)offset);
 	close(mine);
 	if (map == MAP_FAILED)
 		return weft_err_set(WEFT_ERR_PEER,

@@ -38,9 +38,11 @@ int weft_share_data(struct weft_share *share_out);
 /* Only finds it; fd is -1. Same errors. */
 int weft_share_find_data(struct weft_share *share_out);
 
-/* Maps the memory behind a descriptor of another process. WEFT_ERR_PEER with
- * a description when the kernel does not let us. */
-int weft_share_map(pid_t pid, int fd, size_t len, char **base_out);
+/* Maps len bytes of the memory behind a descriptor of another process, from
+ * offset, which is whole pages, on. WEFT_ERR_PEER with a description when the
+ * kernel does not let us. */
+int weft_share_map(
+	pid_t pid, int fd, size_t offset, size_t len, char **base_out);
 void weft_share_unmap(char *base, size_t len);
 
 #endif

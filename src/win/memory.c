@@ -45,7 +45,7 @@ static struct {
 } own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	.regions = { &own_states.regions, &own_states.regions } };
 
-/* Another member's data, mapped here. */
+/* Another member's data, mapped here in whole pages. */
 struct mapped_data {
 	char *base;
 	size_t len;
@@ -156,8 +156,8 @@ static struct states *states_map(
 		return NULL;
 	m->serial = record->serial;
 	m->n_users = 1;
-	if (weft_share_map(record->pid, record->state_fd, sizeof(struct states),
-		    &m->base) ||
+	if (weft_share_map(record->pid, record->state_fd, 0,
+		    sizeof(struct states), &m->base) ||
 		weft_map_put(&own_states.others, proc + 1, m)) {
 		weft_share_unmap(m->base, sizeof(struct states));
 		free(m);
@@ -204,7 +204,7 @@ bool weft_win_is_shared(const void *base, size_t len)
 			is_shared = true;
 	}
 	pthread_mutex_unlock(&own_states.lock);
-	return is_shared;
+	return is_shared || weft_win_mem_has(base, len);
 }
 
 /* --- my own memory ------------------------------------------------- */
@@ -234,6 +234,9 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 
 	win->base = config->base;
 	win->size = config->size;
+	if (config->flavor == WEFT_WIN_CREATE && win->comm->vci->shm)
+		weft_win_mem_find(win->base, win->size, &record->data_fd,
+			&record->data_at);
 	if (config->flavor != WEFT_WIN_ALLOCATE)
 		return 0;
 	if (!win->comm->vci->shm)
@@ -297,11 +300,14 @@ static char *data_map(
 	struct weft_win *win, const struct weft_win_record *record)
 {
 	struct mapped_data *m = calloc(1, sizeof(*m));
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t in_page = record->data_at % page;
 
 	if (!m)
 		return NULL;
-	m->len = weft_max(record->size, 1);
-	if (weft_share_map(record->pid, record->data_fd, m->len, &m->base)) {
+	m->len = in_page + weft_max(record->size, 1);
+	if (weft_share_map(record->pid, record->data_fd,
+		    record->data_at - in_page, m->len, &m->base)) {
 		weft_log_info("WIN-MAP", "%s; copied by the kernel instead",
 			weft_err_detail_peek(WEFT_ERR_PEER));
 		free(m);
@@ -309,7 +315,7 @@ static char *data_map(
 	}
 	m->next = win->memory->mapped;
 	win->memory->mapped = m;
-	return m->base;
+	return m->base + in_page;
 }
 
 static bool can_copy(const struct weft_win_record *record)
@@ -471,8 +477,8 @@ int weft_win_memory_map(struct weft_win *win,
 
 	if (win->comm->rank) {
 		memory->whole_len = weft_max(len, 1);
-		err = weft_share_map(
-			records[0].pid, fd, memory->whole_len, &memory->whole);
+		err = weft_share_map(records[0].pid, fd, 0, memory->whole_len,
+			&memory->whole);
 		base = memory->whole;
 	}
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {

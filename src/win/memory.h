@@ -16,6 +16,7 @@ struct weft_win_record {
 	int32_t pid;
 	int32_t state_fd; /* -1: no shared memory */
 	int32_t data_fd;  /* -1: not shared */
+	uint64_t data_at; /* where in that the data begins */
 	uint64_t serial;  /* of the shared memory that the fd is */
 	uint64_t probe_addr, probe_value; /* as in struct weft_shm_bc */
 	uint64_t base;
@@ -48,5 +49,12 @@ int weft_win_memory_map(struct weft_win *win,
 void weft_win_memory_settle(struct weft_win *win);
 
 void weft_win_memory_close(struct weft_win *win);
+
+/* win_mem.c: where memory of weft_win_mem_alloc() lies in a file, which others
+ * may map. *fd_out and *at_out stay as they are for other memory. */
+void weft_win_mem_find(
+	const void *base, size_t len, int32_t *fd_out, uint64_t *at_out);
+/* Whether any of it is such memory. */
+bool weft_win_mem_has(const void *base, size_t len);
 
 #endif

@@ -150,6 +150,13 @@ void weft_win_name(struct weft_win *win, const char *name);
 int weft_win_query(struct weft_win *win, int32_t rank, size_t *size_out,
 	int64_t *disp_unit_out, void **base_out);
 
+/* Memory that the node's other processes can map, so that a window made of it
+ * (CREATE) is as fast as one that is allocated; or any, where nobody maps
+ * memory. align: a power of two. NULL with an error described. Any time, any
+ * thread; free takes NULL and what malloc() gave as well. */
+void *weft_win_mem_alloc(size_t len, size_t align);
+void weft_win_mem_free(void *base);
+
 /* Dynamic windows, else WEFT_ERR_RMA_FLAVOR. WEFT_ERR_RMA_ATTACH when the
  * memory overlaps what is attached, or none begins at base. */
 int weft_win_attach(struct weft_win *win, void *base, size_t size);

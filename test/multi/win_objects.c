@@ -368,6 +368,33 @@ static void shared_more(void)
 }
 
 /* Also windows of other flavors say where memory is, if they can. */
+/* Memory of MPI_Alloc_mem, short and long, is the node's as well; any part of
+ * it may be a window. */
+static void query_alloc_mem(void)
+{
+	for (MPI_Aint len = 1000; len < 4 << 20; len *= 2000) {
+		int unit, *memory, *at;
+		MPI_Aint size;
+		MPI_Win win;
+
+		OK(MPI_Alloc_mem(len, MPI_INFO_NULL, &memory));
+		memory[5] = 2000 + mtest.rank;
+		OK(MPI_Win_create(memory + 5, len - 20, 4, MPI_INFO_NULL,
+			MPI_COMM_WORLD, &win));
+		OK(MPI_Win_fence(0, win));
+		for (int i = 0; i < mtest.size; i++) {
+			OK(MPI_Win_shared_query(win, i, &size, &unit, &at));
+			CHECK(at ? size == len - 20 && *at == 2000 + i : !size,
+				"the memory of %d, or none", i);
+			if (i == mtest.rank)
+				CHECK(at == memory + 5, "my own");
+		}
+		OK(MPI_Win_fence(0, win));
+		end(&win);
+		OK(MPI_Free_mem(memory));
+	}
+}
+
 static void query_others(void)
 {
 	MPI_Aint size;
@@ -396,6 +423,7 @@ static void query_others(void)
 	CHECK(mtest.size == 1 || at != memory,
 		"my memory is not somebody else's");
 	end(&win);
+	query_alloc_mem();
 	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
 	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
 	FAILS(MPI_Win_shared_query(win, 0, &size, &unit, &at),

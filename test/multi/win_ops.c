@@ -308,6 +308,45 @@ static void all_types(enum how how)
 	free(try);
 }
 
+/* ---- windows of all sorts of memory ---- */
+
+enum memory { ALLOCATED, MALLOCED, ALLOC_MEM, N_MEMORIES };
+
+struct window {
+	enum memory kind;
+	MPI_Win win;
+	char *base, *given;
+};
+
+static struct window make_window(enum memory kind, size_t size)
+{
+	struct window w = { .kind = kind };
+
+	if (kind == ALLOCATED) {
+		OK(MPI_Win_allocate((MPI_Aint)size, sizeof(int), MPI_INFO_NULL,
+			MPI_COMM_WORLD, &w.base, &w.win));
+		return w;
+	}
+	/* not on a page of its own */
+	if (kind == MALLOCED)
+		w.given = mtest_alloc(size + 64);
+	else
+		OK(MPI_Alloc_mem((MPI_Aint)size + 64, MPI_INFO_NULL, &w.given));
+	w.base = w.given + 64;
+	OK(MPI_Win_create(w.base, (MPI_Aint)size, sizeof(int), MPI_INFO_NULL,
+		MPI_COMM_WORLD, &w.win));
+	return w;
+}
+
+static void free_window(struct window *w)
+{
+	OK(MPI_Win_free(&w->win));
+	if (w->kind == MALLOCED)
+		free(w->given);
+	if (w->kind == ALLOC_MEM)
+		OK(MPI_Free_mem(w->given));
+}
+
 /* ---- derived types ---- */
 
 /* Every second of 2n ints, and n ints in a row the other way round. */
@@ -324,17 +363,17 @@ static void make_derived(int n, MPI_Datatype *strided, MPI_Datatype *reversed)
 	free(places);
 }
 
-static void derived(int n)
+static void derived(enum memory kind, int n)
 {
 	MPI_Datatype strided, reversed;
-	int *memory, *in = mtest_alloc((size_t)n * sizeof(int)),
-		     *out = mtest_alloc((size_t)n * sizeof(int));
+	int *in = mtest_alloc((size_t)n * sizeof(int)),
+	    *out = mtest_alloc((size_t)n * sizeof(int));
+	struct window w = make_window(kind, 2 * sizeof(int) * (size_t)n);
+	int *memory = (void *)w.base;
 	bool is_right = true;
-	MPI_Win win;
+	MPI_Win win = w.win;
 
 	make_derived(n, &strided, &reversed);
-	OK(MPI_Win_allocate(2 * (MPI_Aint)sizeof(int) * n, sizeof(int),
-		MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
 	for (int i = 0; i < 2 * n; i++)
 		memory[i] = -1;
 	for (int i = 0; i < n; i++)
@@ -364,7 +403,7 @@ static void derived(int n)
 		is_right &= out[i] == mtest.rank * 1000 + i &&
 			    memory[2 * i] == left * 1000 + i;
 	CHECK(is_right, "get_accumulate of %d", n);
-	OK(MPI_Win_free(&win));
+	free_window(&w);
 	OK(MPI_Type_free(&strided));
 	OK(MPI_Type_free(&reversed));
 	free(in);
@@ -582,48 +621,60 @@ static void count_type(MPI_Datatype type, size_t size, int n, MPI_Win win[2],
 }
 
 /* The same memory in two windows; what is beside it is left alone. */
-static void counting(void)
+static void counting(enum memory kind)
 {
 	static const MPI_Datatype counted[] = { MPI_INT8_T, MPI_INT16_T,
 		MPI_INT, MPI_LONG, MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE };
-	MPI_Win win[2];
-	char *memory;
 
 	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
 		int size = 0, n = i ? 60 : 12;
+		struct window w = make_window(kind, 64);
+		MPI_Win win[2] = { w.win };
 
 		OK(MPI_Type_size(counted[i], &size));
-		OK(MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-			&memory, &win[0]));
-		memset(memory, 0, 64);
+		memset(w.base, 0, 64);
 		OK(MPI_Win_create(
-			memory, 64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[1]));
-		count_type(counted[i], (size_t)size, n, win, memory);
-		CHECK(mtest_all(memory + size, (size_t)(64 - size), 0),
+			w.base, 64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[1]));
+		count_type(counted[i], (size_t)size, n, win, w.base);
+		CHECK(mtest_all(w.base + size, (size_t)(64 - size), 0),
 			"what is beside it is left alone");
 		OK(MPI_Win_free(&win[1]));
-		OK(MPI_Win_free(&win[0]));
+		free_window(&w);
 	}
 }
 
-/* Accumulates of one process to one place happen in order. */
-static void ordered(void)
+/* Accumulates of one process to one place happen in order, whatever the shape
+ * of each. */
+static void ordered(enum memory kind)
 {
-	int *memory, out = -1;
-	MPI_Win win;
+	enum { MANY = 3000 };
+	struct window w = make_window(kind, 2 * MANY * sizeof(int));
+	int in[MANY], out[2] = { -1, -1 }, other;
+	MPI_Datatype strided;
+	MPI_Win win = w.win;
 
-	OK(MPI_Win_allocate(sizeof(int) * mtest.size, sizeof(int),
-		MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+	OK(MPI_Type_vector(MANY, 1, 2, MPI_INT, &strided));
+	OK(MPI_Type_commit(&strided));
 	OK(MPI_Win_fence(0, win));
-	for (int i = 0; i < 100; i++) {
-		OK(MPI_Accumulate(&i, 1, MPI_INT, right, mtest.rank, 1, MPI_INT,
+	for (int i = 0; i < 50; i++) {
+		for (int k = 0; k < MANY; k++)
+			in[k] = i;
+		other = i + 1000;
+		OK(MPI_Accumulate(in, MANY, MPI_INT, right, 0, 1, strided,
 			MPI_REPLACE, win));
-		OK(MPI_Get_accumulate(NULL, 0, MPI_INT, &out, 1, MPI_INT, right,
-			mtest.rank, 1, MPI_INT, MPI_NO_OP, win));
+		OK(MPI_Get_accumulate(NULL, 0, MPI_INT, &out[0], 1, MPI_INT,
+			right, 2 * MANY - 2, 1, MPI_INT, MPI_NO_OP, win));
+		OK(MPI_Accumulate(&other, 1, MPI_INT, right, 2 * MANY - 2, 1,
+			MPI_INT, MPI_REPLACE, win));
+		OK(MPI_Fetch_and_op(NULL, &out[1], MPI_INT, right, 2 * MANY - 2,
+			MPI_NO_OP, win));
 		OK(MPI_Win_fence(0, win));
-		CHECK(out == i, "the last one is read: %d, %d", out, i);
+		CHECK(out[0] == i && out[1] == other,
+			"the last one is read: %d, %d of %d", out[0], out[1],
+			i);
 	}
-	OK(MPI_Win_free(&win));
+	OK(MPI_Type_free(&strided));
+	free_window(&w);
 }
 
 int main(int argc, char **argv)
@@ -633,15 +684,17 @@ int main(int argc, char **argv)
 	right = (mtest.rank + 1) % mtest.size;
 	for (enum how how = ACCUMULATE; how < N_HOW; how++)
 		all_types(how);
-	derived(1);
-	derived(100);
-	derived(100000);
+	for (enum memory kind = ALLOCATED; kind < N_MEMORIES; kind++) {
+		derived(kind, 1);
+		derived(kind, 100);
+		derived(kind, 100000);
+		counting(kind);
+		ordered(kind);
+	}
 	addresses();
 	swaps();
 	requests();
 	nothing();
 	shorter();
-	counting();
-	ordered();
 	return mtest_finish();
 }

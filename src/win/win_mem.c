@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_mem: memory of MPI_Alloc_mem, which windows may be made of
+ *
+ * It lies in files without a name, as windows' own does: what is long in one of
+ * its own, the rest together. A file goes with what is in it, but for one. */
+#include "win/memory.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+#include "rma/heap.h"
+#include "shm/share.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+	LONG = 1 << 20,
+	CHUNK = 64 << 20, /* of what is shorter; sparse */
+};
+
+struct chunk {
+	struct weft_link link;
+	struct weft_share share;
+	struct weft_heap heap;
+	bool is_kept; /* when nothing is in it */
+};
+
+/* lock guards all. */
+static struct {
+	pthread_mutex_t lock;
+	struct weft_link chunks;
+} mem = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	.chunks = { &mem.chunks, &mem.chunks } };
+
+static void chunk_free(struct chunk *chunk)
+{
+	weft_list_remove(&chunk->link);
+	weft_heap_fini(&chunk->heap);
+	weft_share_destroy(&chunk->share);
+	free(chunk);
+}
+
+static struct chunk *chunk_new(size_t len)
+{
+	struct chunk *chunk = calloc(1, sizeof(*chunk));
+
+	if (!chunk)
+		return NULL;
+	if (weft_share_create(len, &chunk->share)) {
+		free(chunk);
+		return NULL;
+	}
+	weft_list_push_back(&mem.chunks, &chunk->link);
+	if (!weft_heap_init(&chunk->heap, chunk->share.len))
+		return chunk;
+	chunk_free(chunk);
+	return NULL;
+}
+
+static char *chunk_take(struct chunk *chunk, size_t len, size_t align)
+{
+	size_t at = weft_heap_take(&chunk->heap, len, align);
+
+	return at == SIZE_MAX ? NULL : chunk->share.base + at;
+}
+
+/* mem.lock held, here and below. */
+static void *mem_take(size_t len, size_t align)
+{
+	struct chunk *chunk;
+	char *base = NULL;
+
+	weft_list_for_each(link, next, &mem.chunks)
+	{
+		if (!base && len < LONG)
+			base = chunk_take(
+				weft_container_of(link, struct chunk, link),
+				len, align);
+	}
+	if (base)
+		return base;
+	chunk = chunk_new(len < LONG ? (size_t)CHUNK : len);
+	if (!chunk)
+		return NULL;
+	chunk->is_kept = len < LONG;
+	return chunk_take(chunk, len, align);
+}
+
+/* The one that holds any of it, or NULL. */
+static struct chunk *chunk_of(const void *base, size_t len)
+{
+	uint64_t at = (uintptr_t)base;
+
+	weft_list_for_each(link, next, &mem.chunks)
+	{
+		struct chunk *chunk =
+			weft_container_of(link, struct chunk, link);
+		uint64_t start = (uintptr_t)chunk->share.base;
+
+		if (at < start + chunk->share.len && start < at + len)
+			return chunk;
+	}
+	return NULL;
+}
+
+void *weft_win_mem_alloc(size_t len, size_t align)
+{
+	void *base = NULL;
+
+	if (weft_knob_is_on(weft_knobs.shm) && align <= weft_share_align(0)) {
+		pthread_mutex_lock(&mem.lock);
+		base = mem_take(weft_max(len, 1), align);
+		pthread_mutex_unlock(&mem.lock);
+	}
+	if (!base && posix_memalign(&base, align, weft_max(len, 1)))
+		base = NULL;
+	if (!base)
+		weft_err_set(WEFT_ERR_NOMEM, "no memory for %zu bytes", len);
+	return base;
+}
+
+void weft_win_mem_free(void *base)
+{
+	struct chunk *chunk;
+
+	pthread_mutex_lock(&mem.lock);
+	chunk = chunk_of(base, 1);
+	if (chunk) {
+		size_t at = (size_t)((char *)base - chunk->share.base);
+
+		weft_heap_give(&chunk->heap, at);
+		if (!chunk->heap.n_taken && !chunk->is_kept)
+			chunk_free(chunk);
+	}
+	pthread_mutex_unlock(&mem.lock);
+	if (!chunk)
+		free(base);
+}
+
+void weft_win_mem_find(
+	const void *base, size_t len, int32_t *fd_out, uint64_t *at_out)
+{
+	const struct chunk *chunk;
+	uint64_t at;
+
+	pthread_mutex_lock(&mem.lock);
+	chunk = len ? chunk_of(base, len) : NULL;
+	if (chunk) {
+		at = (uintptr_t)base - (uintptr_t)chunk->share.base;
+		if (at < chunk->share.len && len <= chunk->share.len - at) {
+			*fd_out = chunk->share.fd;
+			*at_out = at;
+		}
+	}
+	pthread_mutex_unlock(&mem.lock);
+}
+
+bool weft_win_mem_has(const void *base, size_t len)
+{
+	bool has;
+
+	pthread_mutex_lock(&mem.lock);
+	has = chunk_of(base, len);
+	pthread_mutex_unlock(&mem.lock);
+	return has;
+}
