@@ -161,7 +161,7 @@ static char *place_of(const struct incoming *in, uint64_t len)
 	return place;
 }
 
-static void scatter(
+static void scatter_runs(
 	const struct weft_wire_win *rec, char *place, const char *from)
 {
 	for (uint64_t k = 0; k < rec->n_runs; k++)
@@ -169,7 +169,8 @@ static void scatter(
 			from + k * rec->n, rec->n, __ATOMIC_RELEASE);
 }
 
-static void gather(const struct weft_wire_win *rec, const char *place, char *to)
+static void gather_runs(
+	const struct weft_wire_win *rec, const char *place, char *to)
 {
 	for (uint64_t k = 0; k < rec->n_runs; k++)
 		weft_word_load(to + k * rec->n,
@@ -185,7 +186,7 @@ static bool do_put(const struct incoming *in)
 		return false;
 	place = place_of(in, rec->n);
 	if (place)
-		scatter(rec, place, (const char *)in->data);
+		scatter_runs(rec, place, (const char *)in->data);
 	return true;
 }
 
@@ -200,7 +201,7 @@ static bool do_get(const struct incoming *in)
 		return false;
 	place = place_of(in, rec->n);
 	if (place && rec->n_runs > 1) {
-		gather(rec, place, bytes);
+		gather_runs(rec, place, bytes);
 		place = bytes;
 	}
 	for (uint64_t at = 0; place && at < n;) {
@@ -395,7 +396,7 @@ static void arrival_end(struct arrival *a, int err)
 		u.in = a->staging;
 		update_here(a->in.win, rec, &u, a->place);
 	} else if (!err && a->staging) {
-		scatter(rec, a->place, a->staging);
+		scatter_runs(rec, a->place, a->staging);
 	}
 	if (a->update.old)
 		send_old(&a->in, a->update.old,
@@ -500,7 +501,7 @@ static bool do_long_get(const struct incoming *in)
 	if (place && rec->n_runs > 1) {
 		bytes = malloc(len);
 		if (bytes) {
-			gather(rec, place, bytes);
+			gather_runs(rec, place, bytes);
 			send_old(in, bytes, len);
 			return true;
 		}

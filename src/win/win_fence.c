@@ -77,6 +77,11 @@ static int look_at_all(struct weft_win *win)
 		&win->state->n_fences, number, memory_order_release);
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++)
 		err = wait_for(win, weft_win_target_at(win, i), number);
+	/* what another thread has done for others is seen by this one */
+	if (win->has_remote) {
+		weft_vci_lock(win->comm->vci);
+		weft_vci_unlock(win->comm->vci);
+	}
 	return err;
 }
 
