@@ -22,9 +22,8 @@ static double run_copy(struct bench *b, size_t len, long n_iters)
 int bench_copy(struct bench *b)
 {
 	size_t lens[BENCH_MAX_LENS];
-	int n = bench_lens(
-		b, copy_lens, (int)(sizeof(copy_lens) / sizeof(copy_lens[0])),
-		lens);
+	int n = bench_lens(b, copy_lens,
+		(int)(sizeof(copy_lens) / sizeof(copy_lens[0])), lens);
 
 	for (int i = 0; i < n; i++) {
 		double s;
