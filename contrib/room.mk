@@ -10,8 +10,10 @@ EXTRA_DIST += \
 	contrib/notes/007-small-puts.md \
 	contrib/notes/008-closing-verbs.md \
 	contrib/notes/009-windows-speed.md \
+	contrib/notes/010-files-speed.md \
 	contrib/api-table \
-	contrib/examples/sessions.c contrib/examples/hello_shmem.c \
+	contrib/examples/files.c contrib/examples/hello_shmem.c \
+	contrib/examples/sessions.c \
 	contrib/check \
 	contrib/check-calls contrib/check-calls.allow \
 	contrib/check-fortran \

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "coll/coll.h"
+#include "io/stat.h"
 #include "io/syscall.h"
 #include "transport/proc.h"
 #include "transport/vci.h"
@@ -354,6 +355,7 @@ static int cb_try(struct weft_move *m, const struct weft_cb_member *members,
 	struct weft_file *file = m->file;
 	struct weft_cb_plan plan = { .m = m, .members = members };
 	struct cb_sums all = cb_sum(members, file->comm->size);
+	uint64_t since;
 	int rc = 0;
 
 	for (int32_t r = 0; r < file->comm->size && !*done_out; r++)
@@ -371,7 +373,11 @@ static int cb_try(struct weft_move *m, const struct weft_cb_member *members,
 	plan.cb = file->cb;
 	cb_deal(&plan, &all);
 	*done_out = true;
-	return weft_cb_exchange(&plan);
+	since = weft_stat_now(file->stat);
+	rc = weft_cb_exchange(&plan);
+	weft_stat_time(file->stat, WEFT_STAT_CB_NS, since);
+	weft_stat_add(file->stat, WEFT_STAT_BUFFERED, 1);
+	return rc;
 }
 
 int weft_cb_move(struct weft_move *m, int err, bool *done_out)

@@ -21,6 +21,7 @@
 #include "coll/coll.h"
 #include "core/req.h"
 #include "dt/pack.h"
+#include "io/stat.h"
 #include "p2p/p2p.h"
 #include "transport/vci.h"
 
@@ -522,6 +523,10 @@ static void aggregate_write(struct exchange *x, int64_t round)
 		outcome.verdict = WRITTEN;
 		outcome.end = write_window(x, &w);
 	}
+	weft_stat_add(x->m->file->stat,
+		outcome.verdict == WRITTEN ? WEFT_STAT_WINDOWS
+					   : WEFT_STAT_HOLES,
+		1);
 	for (int32_t r = 0; r < x->comm->size; r++)
 		if (r != x->comm->rank && hears(x, r, mine, round))
 			cb_send(x, r, TO_MEMBER, &outcome, NULL,
@@ -679,6 +684,7 @@ static void aggregate_read(struct exchange *x, int64_t round)
 	if (!x->err)
 		take_err(x, weft_move_piece(x->m, w.slot + (w.first - w.base),
 				    w.first, w.end - w.first, &moved));
+	weft_stat_add(x->m->file->stat, WEFT_STAT_WINDOWS, 1);
 	outcome.end = x->end[w.i] = w.first + moved;
 	for (int32_t r = 0; r < x->comm->size; r++) {
 		if (r == x->comm->rank || !is_in(x, r, &w))

@@ -2,6 +2,7 @@
 /* file: files are opened, closed, sized and synced, by all members together */
 #include "io/file_priv.h"
 
+#include "base/knob.h"
 #include "base/log.h"
 #include "coll/coll.h"
 #include "comm/create.h"
@@ -11,6 +12,7 @@
 #include "core/req.h"
 #include "io/cb.h"
 #include "io/pool.h"
+#include "io/stat.h"
 #include "io/syscall.h"
 #include "transport/progress.h"
 #include "transport/vci.h"
@@ -20,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 2, LEAST_MAX = 5 };
+enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 2, LEAST_MAX = 6 };
 
 struct weft_table weft_files =
 	WEFT_TABLE_INIT(struct weft_file, WEFT_KIND_FILE);
@@ -121,16 +123,21 @@ static int file_agree_hints(struct weft_file *file, int err, int amode)
 {
 	struct weft_file_hints *hints = &file->hints;
 	int64_t read = hints->cb_read, write = hints->cb_write;
+	int64_t has_stat = file->stat != NULL;
 	struct agreement on = { .n_same = amode != 0,
 		.same = { amode },
 		.names = { "amode" },
-		.n_least = 5,
+		.n_least = 6,
 		.least = { &read, &write, &hints->cb_nodes, &hints->cb_len,
-			&hints->stripe } };
+			&hints->stripe, &has_stat } };
 
 	err = file_agree_on(file, err, &on);
 	hints->cb_read = (enum weft_file_choice)read;
 	hints->cb_write = (enum weft_file_choice)write;
+	if (!has_stat) {
+		free(file->stat);
+		file->stat = NULL;
+	}
 	return err;
 }
 
@@ -158,6 +165,7 @@ static void file_destroy(struct weft_file *file)
 	weft_cb_close(file);
 	weft_view_put(file->view);
 	pthread_mutex_destroy(&file->atomic_lock);
+	free(file->stat);
 	free(file->name);
 	weft_table_free(&weft_files, file);
 }
@@ -253,6 +261,8 @@ int weft_file_close(struct weft_file *file)
 
 	weft_file_finish_split(file);
 	weft_file_drain(file, false, "MPI_File_close");
+	if (file->stat)
+		weft_stat_report(file);
 	err = weft_syscall_close(file->fd, file->name);
 	file->fd = -1;
 	err = weft_file_agree(file, err);
@@ -381,6 +391,8 @@ static int file_fill(
 	weft_list_init(&file->colls);
 	weft_list_init(&file->active);
 	pthread_mutex_init(&file->atomic_lock, NULL);
+	if (weft_knobs.io_stats[0] == '1')
+		file->stat = calloc(1, sizeof(*file->stat));
 	file->fd = -1;
 	file->amode = config->amode;
 	file->hints = config->hints;

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "dt/pack.h"
 #include "io/file.h"
+#include "io/stat.h"
 #include "io/syscall.h"
 
 #include <stdlib.h>
@@ -27,9 +28,13 @@ int weft_move_piece(const struct weft_move *m, char *buf, int64_t place,
 		.buf = buf,
 		.len = (size_t)len,
 		.at = place };
+	struct weft_stat *stat = m->file->stat;
+	uint64_t since = weft_stat_now(stat);
 	size_t n;
 	int err = weft_syscall_move(&move, &n);
 
+	weft_stat_time(stat, WEFT_STAT_IO_NS, since);
+	weft_stat_add(stat, WEFT_STAT_SYSTEM, 1);
 	*moved = (int64_t)n;
 	return err;
 }
@@ -90,6 +95,7 @@ static int read_sieved(const struct weft_move *m, char *buf,
 		memcpy(buf + *moved, aside + from, (size_t)len);
 		*moved += len;
 	}
+	weft_stat_add(m->file->stat, WEFT_STAT_EXTRA, span - *moved);
 	free(aside);
 	return err;
 }

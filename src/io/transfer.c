@@ -13,6 +13,7 @@
 #include "io/cb.h"
 #include "io/move.h"
 #include "io/pool.h"
+#include "io/stat.h"
 #include "io/syscall.h"
 #include "transport/vci.h"
 
@@ -175,6 +176,28 @@ static int find_place(
 	return err;
 }
 
+/* For the report: what the program asked. */
+static void job_count(const struct job *job)
+{
+	enum { SAMPLE = 64 };
+	struct weft_stat *stat = job->m.file->stat;
+	struct iovec runs[SAMPLE];
+	int64_t some = 0;
+	size_t n;
+
+	if (!stat || job->err)
+		return;
+	n = weft_view_runs(
+		job->m.view, job->m.at, job->m.len, runs, SAMPLE, &some);
+	weft_stat_add(
+		stat, job->m.is_write ? WEFT_STAT_WRITES : WEFT_STAT_READS, 1);
+	weft_stat_add(stat, WEFT_STAT_COLLECTIVE, job->is_collective);
+	weft_stat_add(stat, WEFT_STAT_BYTES, job->m.len);
+	if (some)
+		weft_stat_add(
+			stat, WEFT_STAT_RUNS, job->m.len / some * (int64_t)n);
+}
+
 static void job_prepare(struct job *job, struct weft_file *file,
 	const struct weft_file_access *access)
 {
@@ -200,6 +223,7 @@ static void job_prepare(struct job *job, struct weft_file *file,
 			err ? why : weft_err_detail_peek(job->err));
 	if (!job->m.view->tile->size)
 		job->m.len = 0;
+	job_count(job);
 }
 
 int weft_file_run(struct weft_file *file, const struct weft_file_access *access,

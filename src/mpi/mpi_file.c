@@ -6,10 +6,13 @@
 #include "mpi_check.h"
 #include "mpi_twin.h"
 
+#include "base/knob.h"
+#include "base/log.h"
 #include "core/hint.h"
 #include "core/info.h"
 #include "io/cb.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -130,6 +133,31 @@ static int file_take_hints(
 			hint->is_good(value))
 			err = weft_info_set(info, hint->key, value);
 	}
+	return err;
+}
+
+/* Those of the file that ROMIO_HINTS names, a key and a value to a line. */
+static int file_system_hints(const char *path, struct weft_info *info)
+{
+	struct weft_info *said = weft_info_create();
+	FILE *file = fopen(path, "re");
+	char line[512], key[256], value[256];
+	int err = said ? 0 : WEFT_ERR_NOMEM;
+
+	if (!file)
+		weft_log_warn("FILE-HINTS",
+			"ROMIO_HINTS names \"%.200s\", which cannot be read: "
+			"%s",
+			path, strerror(errno));
+	while (!err && file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%255s %255s", key, value) == 2 &&
+			key[0] != '#')
+			err = weft_info_set(said, key, value);
+	if (!err)
+		err = file_take_hints(true, said, info);
+	weft_info_destroy(said);
+	if (file)
+		fclose(file);
 	return err;
 }
 
@@ -307,14 +335,19 @@ static const char *file_name_of(const char *name)
 static int file_read_hints(
 	MPI_Info info, struct weft_file_config *config, struct weft_info **made)
 {
+	const char *system = weft_knob_foreign("ROMIO_HINTS");
 	struct weft_info *asked = NULL;
 	int err = weft_check_info_or_null(info, &asked);
 
-	if (!err && asked) {
+	if (!err && (asked || system)) {
 		*made = weft_info_create();
-		err = *made ? file_take_hints(true, asked, *made)
-			    : WEFT_ERR_NOMEM;
+		err = *made ? 0 : WEFT_ERR_NOMEM;
 	}
+	if (!err && system)
+		err = file_system_hints(system, *made);
+	/* the program's own count more */
+	if (!err && asked)
+		err = file_take_hints(true, asked, *made);
 	config->hints = file_heed_hints(*made);
 	return err;
 }

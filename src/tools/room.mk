@@ -88,7 +88,7 @@ test_unit_tool_report_test_CPPFLAGS = $(AM_CPPFLAGS)
 weft_info_LDFLAGS = $(tool_ldflags)
 
 # weft(7) holds the table of variables as this build knows it.
-dist_man_MANS += contrib/man/weft-info.1
+dist_man_MANS += contrib/man/weft-info.1 contrib/man/mpiio.7
 nodist_man_MANS += contrib/man/weft.7
 CLEANFILES += contrib/man/weft.7
 EXTRA_DIST += contrib/man/weft.7.in

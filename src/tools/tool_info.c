@@ -268,6 +268,31 @@ static int show_providers(struct weft_tool_report *report, const char *name)
 	return 0;
 }
 
+/* How files are accessed; mpiio(7) says what the hints do. */
+static int show_io(struct weft_tool_report *report, const char *name)
+{
+	struct weft_tool_report *at = weft_tool_report_object(report, name);
+
+	if (weft_knobs.io_threads)
+		weft_tool_report_text(at, "non-blocking",
+			"up to %lld threads of the process, started when "
+			"first needed (WEFT_IO_THREADS)",
+			(long long)weft_knobs.io_threads);
+	else
+		weft_tool_report_text(at, "non-blocking",
+			"done when it is begun (WEFT_IO_THREADS=0)");
+	weft_tool_report_text(at, "io_uring", "not used by this build");
+	weft_tool_report_text(at, "collective buffering",
+		"blocking and split collectives, where views have gaps and "
+		"it pays: one aggregator per node, unless hints say "
+		"otherwise");
+	weft_tool_report_text(at, "writing gaps",
+		"never: no byte is written that was not asked for");
+	weft_tool_report_text(at, "report at close", "%s (WEFT_IO_STATS)",
+		weft_knobs.io_stats[0] == '1' ? "on" : "off");
+	return 0;
+}
+
 static void ignore_message(void *arg, const void *data, size_t len)
 {
 	(void)arg;
@@ -454,6 +479,7 @@ static const struct topic topics[] = {
 		show_hints, true },
 	{ "--nics", "network devices of this host and how near they are",
 		show_nics, true },
+	{ "--io", "how files are read and written", show_io, true },
 	{ "--psets", "process manager and process sets; run it under mpiexec",
 		show_psets, true },
 	{ "--knobs", "every WEFT_ variable: value, where it came from, meaning",

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stat: the report */
+#include "io/stat.h"
+
+#include "base/log.h"
+#include "coll/coll.h"
+#include "io/cb.h"
+#include "io/file.h"
+
+enum { TYPE_INT64 = 0x258, SHORT_RUN = 4096 };
+
+static const char *stat_advice(const struct weft_file *file, const int64_t *n)
+{
+	int64_t calls = n[WEFT_STAT_READS] + n[WEFT_STAT_WRITES];
+	int64_t run =
+		n[WEFT_STAT_RUNS] ? n[WEFT_STAT_BYTES] / n[WEFT_STAT_RUNS] : 0;
+	bool is_off = file->hints.cb_write == WEFT_FILE_DISABLE ||
+		      file->hints.cb_read == WEFT_FILE_DISABLE;
+
+	if (n[WEFT_STAT_HOLES] > n[WEFT_STAT_WINDOWS])
+		return "romio_cb_write=disable, as what is written together "
+		       "has holes";
+	if (n[WEFT_STAT_EXTRA] > 2 * n[WEFT_STAT_BYTES])
+		return "romio_ds_read=disable, as much is read for nothing";
+	if (run >= SHORT_RUN || n[WEFT_STAT_RUNS] <= calls ||
+		file->comm->size == 1)
+		return "none";
+	if (is_off)
+		return "romio_cb_read and romio_cb_write=automatic, as runs "
+		       "are short";
+	if (n[WEFT_STAT_COLLECTIVE] < calls / 2)
+		return "none, but collective calls would be, as runs are "
+		       "short";
+	return "none";
+}
+
+static void stat_print(const struct weft_file *file, const int64_t *n)
+{
+	int64_t calls = n[WEFT_STAT_READS] + n[WEFT_STAT_WRITES];
+
+	weft_log_warn("FILE-STATS",
+		"\"%.200s\", %d processes (WEFT_IO_STATS). Asked: %lld reads, "
+		"%lld writes, %lld of them collective; %lld bytes, %lld a "
+		"call, in runs of about %lld. Done: %lld transfers by the "
+		"kernel in %lld ms, %lld bytes read extra",
+		file->name, (int)file->comm->size,
+		(long long)n[WEFT_STAT_READS], (long long)n[WEFT_STAT_WRITES],
+		(long long)n[WEFT_STAT_COLLECTIVE],
+		(long long)n[WEFT_STAT_BYTES],
+		(long long)(calls ? n[WEFT_STAT_BYTES] / calls : 0),
+		(long long)(n[WEFT_STAT_RUNS]
+				    ? n[WEFT_STAT_BYTES] / n[WEFT_STAT_RUNS]
+				    : 0),
+		(long long)n[WEFT_STAT_SYSTEM],
+		(long long)n[WEFT_STAT_IO_NS] / 1000000,
+		(long long)n[WEFT_STAT_EXTRA]);
+	weft_log_warn("FILE-STATS",
+		"\"%.200s\": %lld calls through %d aggregators, %lld windows "
+		"moved and %lld left for holes, %lld ms in these calls, of "
+		"all members. The hint that would help most: %s",
+		file->name, (long long)n[WEFT_STAT_BUFFERED],
+		weft_cb_nodes(file), (long long)n[WEFT_STAT_WINDOWS],
+		(long long)n[WEFT_STAT_HOLES],
+		(long long)n[WEFT_STAT_CB_NS] / 1000000, stat_advice(file, n));
+}
+
+void weft_stat_report(struct weft_file *file)
+{
+	struct weft_type *type = weft_type_builtin(TYPE_INT64);
+	int64_t mine[WEFT_STAT_N], all[WEFT_STAT_N];
+	struct weft_coll args = { .comm = file->comm,
+		.ctx_offset = WEFT_CTX_OFFSET_COLL,
+		.send = { .buf = mine, .count = WEFT_STAT_N, .type = type },
+		.recv = { .buf = all, .count = WEFT_STAT_N, .type = type },
+		.op = weft_redop_builtin(WEFT_OP_SUM) };
+
+	for (int i = 0; i < WEFT_STAT_N; i++)
+		mine[i] = atomic_load_explicit(
+			&file->stat->n[i], memory_order_relaxed);
+	if (!weft_coll_run(WEFT_COLL_ALLREDUCE, &args) && file->comm->rank == 0)
+		stat_print(file, all);
+}
