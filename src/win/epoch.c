@@ -476,13 +476,16 @@ int weft_win_test(struct weft_win *win, bool *done_out)
 
 /* --- locks --------------------------------------------------------- */
 
-static int check_lockable(const struct weft_win *win, const char *call)
+/* A promise that nothing here relies on, and that programs break. Once. */
+static void note_lock(struct weft_win *win, const char *call)
 {
-	if (win->has_no_locks)
-		return weft_err_set(WEFT_ERR_RMA_SYNC,
-			"%s: window \"%s\" was made with no_locks=true", call,
-			win->name);
-	return 0;
+	if (weft_likely(!win->has_no_locks))
+		return;
+	win->has_no_locks = false;
+	weft_log_warn("WIN-LOCKS",
+		"%s on window \"%s\", which was made with no_locks=true: that "
+		"may go wrong with other libraries",
+		call, win->name);
 }
 
 int weft_win_lock(
@@ -490,10 +493,9 @@ int weft_win_lock(
 {
 	bool has_lock = !(asserts & WEFT_WIN_NOCHECK);
 	struct weft_win_target *target;
-	int err = check_lockable(win, "MPI_Win_lock");
+	int err = 0;
 
-	if (err)
-		return err;
+	note_lock(win, "MPI_Win_lock");
 	if (win->access != WEFT_WIN_CLOSED && win->access != WEFT_WIN_FENCED &&
 		win->access != WEFT_WIN_LOCKED)
 		return out_of_turn(win, "MPI_Win_lock", "end that first");
@@ -547,10 +549,7 @@ int weft_win_unlock(struct weft_win *win, int32_t rank)
 
 int weft_win_lock_all(struct weft_win *win, unsigned asserts)
 {
-	int err = check_lockable(win, "MPI_Win_lock_all");
-
-	if (err)
-		return err;
+	note_lock(win, "MPI_Win_lock_all");
 	if (win->access > WEFT_WIN_FENCED)
 		return out_of_turn(win, "MPI_Win_lock_all", "end that first");
 	win->access = WEFT_WIN_LOCKED_ALL;

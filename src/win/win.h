@@ -71,7 +71,7 @@ struct weft_win_config {
 	int64_t disp_unit; /* > 0 */
 	bool is_noncontig; /* SHARED: each member's memory on pages of its own
 			    */
-	bool has_no_locks; /* no passive target: locks are refused */
+	bool has_no_locks; /* no passive target was promised */
 	size_t align;	   /* of allocated memory; a power of two or 0 */
 };
 

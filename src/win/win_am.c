@@ -121,7 +121,7 @@ static bool is_sound_runs(const struct weft_wire_win *rec, uint64_t unit)
 }
 
 /* NULL with an error described; the k-th run of len bytes. */
-static char *run_place(const struct weft_win *win,
+static char *place_of_run(const struct weft_win *win,
 	const struct weft_wire_win *rec, uint64_t k, uint64_t len)
 {
 	int64_t at;
@@ -140,14 +140,14 @@ static char *run_place(const struct weft_win *win,
 static char *runs_place(const struct weft_win *win,
 	const struct weft_wire_win *rec, uint64_t len)
 {
-	char *first = run_place(win, rec, 0, len);
+	char *first = place_of_run(win, rec, 0, len);
 	/* between the ends there may be what is not attached */
 	uint64_t step = win->flavor == WEFT_WIN_DYNAMIC
 				? 1
 				: weft_max(rec->n_runs - 1, (uint64_t)1);
 
 	for (uint64_t k = step; first && k < rec->n_runs; k += step)
-		if (!run_place(win, rec, k, len))
+		if (!place_of_run(win, rec, k, len))
 			return NULL;
 	return first;
 }
