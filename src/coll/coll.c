@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll: pick the algorithm, write its steps, run them */
-#include "coll/coll_priv.h"
+#include "coll/shm_coll.h"
 
 #include "transport/vci.h"
 
@@ -125,11 +125,41 @@ static int run_list(enum weft_coll_kind kind, const struct weft_coll *args)
 	return err;
 }
 
+/* Through the communicator's segment, which is made when it is due: WEFT_AGAIN
+ * where there is none, or for another operation. */
+static int run_shm(enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	struct weft_comm *comm = args->comm;
+	size_t len = weft_shm_coll_len(kind, args);
+	int err;
+
+	if (len == SIZE_MAX)
+		return WEFT_AGAIN;
+	if (weft_unlikely(!comm->coll.shm)) {
+		if (!weft_shm_coll_is_due(comm))
+			return WEFT_AGAIN;
+		weft_vci_lock(comm->vci);
+		err = weft_shm_coll_settle(args, kind);
+		weft_vci_unlock(comm->vci);
+		if (err)
+			return err;
+		if (!comm->coll.shm)
+			return WEFT_AGAIN;
+	}
+	return weft_shm_coll_run(kind, args, len);
+}
+
 int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 {
 	struct weft_vci *vci = args->comm->vci;
 	int err = WEFT_AGAIN;
 
+	if ((args->comm->coll.shm || !args->comm->coll.is_settled) &&
+		args->ctx_offset == WEFT_CTX_OFFSET_COLL &&
+		!args->comm->is_inter)
+		err = run_shm(kind, args);
+	if (weft_likely(err != WEFT_AGAIN))
+		return err;
 	weft_vci_lock(vci);
 	if (quick[kind] && !args->comm->is_inter)
 		err = quick[kind](args);

@@ -64,6 +64,20 @@ static inline void weft_fast_reduce(struct weft_fast *q,
 		weft_fast_call(q, op, in, inout);
 }
 
+/* In a tag: a message of the members' agreement on a segment (shm_settle.c),
+ * whose sender waits for an answer. */
+enum { WEFT_COLL_TAG_SETTLE = 1 << (WEFT_TAG_COLL_SHIFT + 4) };
+
+/* Describes that rank's collective was met in another one, which is an error;
+ * other may be out of range. */
+int weft_coll_differ(enum weft_coll_kind kind, unsigned other, int32_t rank)
+	__attribute__((cold));
+
+/* Likewise when a message of rank came where one with the other tag was
+ * expected: answers it where its sender needs that. VCI's lock held. */
+int weft_coll_met(struct weft_comm *comm, int32_t tag, int32_t met,
+	int32_t rank) __attribute__((cold));
+
 /* ABI value of MPI_BYTE. */
 enum { BYTE_ABI_VALUE = 0x247 };
 

@@ -1,34 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_tag: the tag of a collective says its number and which one it is */
-#include "coll/coll_priv.h"
+#include "coll/shm_coll.h"
 
-enum { NUMBERS = 1 << WEFT_TAG_COLL_SHIFT };
+#include "p2p/p2p.h"
+
+enum { NUMBERS = 1 << WEFT_TAG_COLL_SHIFT, KIND = 15 };
 
 int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	enum weft_coll_kind kind)
 {
+	uint32_t number;
+
 	if (ctx_offset != WEFT_CTX_OFFSET_COLL)
 		return (int32_t)(comm->ctl.seq++ & 0x7fffffff);
-	return (int32_t)(comm->coll.seq++ & (NUMBERS - 1)) |
+	number = comm->coll.seq++;
+	if (comm->coll.shm)
+		weft_shm_coll_note_messages(comm, number, kind);
+	return (int32_t)(number & (NUMBERS - 1)) |
 	       (int32_t)kind << WEFT_TAG_COLL_SHIFT;
+}
+
+int weft_coll_differ(enum weft_coll_kind kind, unsigned other, int32_t rank)
+{
+	return weft_err_set(WEFT_ERR_NOT_SAME,
+		"%s here met %s of rank %d: all members must call the same "
+		"collectives on a communicator, in the same order",
+		weft_coll_name(kind),
+		other < WEFT_COLL_N ? weft_coll_name((enum weft_coll_kind)other)
+				    : "something else",
+		(int)rank);
 }
 
 int weft_coll_differs(int32_t tag, int32_t met, int32_t rank)
 {
-	const int kind = tag >> WEFT_TAG_COLL_SHIFT;
-	const int other = met >> WEFT_TAG_COLL_SHIFT;
-
-	return weft_err_set(WEFT_ERR_NOT_SAME,
-		"%s here met %s of rank %d: all members must call the same "
-		"collectives on a communicator, in the same order",
-		weft_coll_name((enum weft_coll_kind)kind),
-		other < 0 || other >= WEFT_COLL_N
-			? "something else"
-			: weft_coll_name((enum weft_coll_kind)other),
-		(int)rank);
+	return weft_coll_differ(
+		(enum weft_coll_kind)(tag >> WEFT_TAG_COLL_SHIFT & KIND),
+		(unsigned)met >> WEFT_TAG_COLL_SHIFT & KIND, rank);
 }
 
-_Static_assert(WEFT_COLL_N <= 16, "a kind fits above its number in a tag");
+int weft_coll_met(
+	struct weft_comm *comm, int32_t tag, int32_t met, int32_t rank)
+{
+	const struct weft_msg word = {
+		.comm = comm,
+		.rank = rank,
+		.tag = met,
+		.ctx_offset = WEFT_CTX_OFFSET_COLL,
+	};
+	int err = weft_coll_differs(tag, met, rank);
+
+	if (met & WEFT_COLL_TAG_SETTLE && rank >= 0)
+		weft_send_coll_error_locked(&word, err);
+	return err;
+}
+
+_Static_assert(
+	(int)WEFT_COLL_N <= KIND, "a kind fits above its number in a tag");
 
 const char *weft_coll_name(enum weft_coll_kind kind)
 {

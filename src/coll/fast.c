@@ -46,7 +46,8 @@ static int fast_finish(const struct weft_fast *q, struct weft_req *req)
 	weft_req_wait_in(q->comm->vci, req, weft_coll_name(q->kind));
 	err = req->status.err;
 	if (weft_unlikely(err == WEFT_ERR_NOT_SAME))
-		weft_coll_differs(q->tag, req->status.tag, req->status.source);
+		weft_coll_met(
+			q->comm, q->tag, req->status.tag, req->status.source);
 	weft_req_put(req);
 	return err;
 }
@@ -59,7 +60,7 @@ static int fast_post(const struct weft_fast *q, const struct weft_msg *msg,
 
 	if (weft_unlikely(q->comm->match.n_unexpected) &&
 		weft_recv_other_locked(msg, &met))
-		return weft_coll_differs(q->tag, met, msg->rank);
+		return weft_coll_met(q->comm, q->tag, met, msg->rank);
 	return weft_irecv_locked(msg, req_out);
 }
 

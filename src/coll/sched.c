@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sched: write steps, run them */
-#include "coll/sched.h"
+#include "coll/shm_coll.h"
 
 #include "transport/vci.h"
 #include "dt/pack.h"
@@ -11,7 +11,7 @@
 
 enum step_kind { STEP_SEND, STEP_RECV, STEP_FENCE, STEP_COPY, STEP_REDUCE };
 
-enum { SCHED_HOLDS = 4, SCHED_STEPS = 12 };
+enum { SCHED_HOLDS = 4, SCHED_STEPS = 12, WATCH_ROUNDS = 64 };
 
 struct step {
 	enum step_kind kind;
@@ -40,7 +40,10 @@ struct weft_sched {
 	size_t at;	  /* next step */
 	size_t n_pending; /* messages started and not done */
 	bool is_running;  /* inside sched_run(), or sched_call() to come */
-	struct weft_progress_hook call; /* for the program's function */
+	struct weft_progress_hook call;	 /* for the program's function */
+	struct weft_progress_hook watch; /* for members in other collectives */
+	uint32_t number;		 /* of the collective */
+	uint32_t n_rounds;		 /* of watch */
 	struct tmp *tmps;
 	struct weft_type **types; /* held */
 	size_t n_types;
@@ -101,7 +104,9 @@ struct weft_sched *weft_sched_create(struct weft_comm *comm,
 	sched->req->sched = sched;
 	sched->req->comm = weft_comm_get(comm);
 	sched->ctx_offset = ctx_offset;
+	sched->number = comm->coll.seq;
 	sched->tag = weft_coll_tag(comm, ctx_offset, kind);
+	weft_list_init(&sched->watch.link);
 	sched->req->ctx = comm->ctx + ctx_offset; /* for reports */
 	sched->req->tag = sched->tag;
 	sched->steps = sched->first;
@@ -269,14 +274,48 @@ static void on_message(void *arg, struct weft_req *req)
 	struct weft_sched *sched = arg;
 
 	if (weft_unlikely(req->status.err == WEFT_ERR_NOT_SAME))
-		weft_coll_differs(
-			sched->tag, req->status.tag, req->status.source);
+		weft_coll_met(req->comm, sched->tag, req->status.tag,
+			req->status.source);
 	if (req->status.err && !sched->err)
 		sched->err = req->status.err;
 	weft_req_put(req);
 	sched->n_pending--;
 	if (sched->n_pending == 0 || sched->err)
 		sched_run(sched);
+}
+
+/* Nothing that this list waits for will come. */
+static void sched_end_messages(struct weft_sched *sched)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(sched->req->vci, &pos)) != NULL)
+		if (req->refs && !req->is_done && req->on_done == on_message &&
+			req->on_done_arg == sched)
+			weft_cancel_stuck(req, sched->err);
+}
+
+/* Members that do this one through the communicator's segment send nothing. */
+static void sched_watch(struct weft_progress_hook *hook)
+{
+	struct weft_sched *sched =
+		weft_container_of(hook, struct weft_sched, watch);
+	enum weft_coll_kind other,
+		kind = (enum weft_coll_kind)(sched->tag >> WEFT_TAG_COLL_SHIFT);
+	int32_t rank;
+
+	if (++sched->n_rounds % WATCH_ROUNDS)
+		return;
+	rank = weft_shm_coll_find_other(
+		sched->req->comm, sched->number, &other);
+	if (rank < 0)
+		return;
+	weft_list_remove(&hook->link);
+	weft_list_init(&hook->link);
+	if (!sched->err)
+		sched->err = weft_coll_differ(kind, other, rank);
+	sched_end_messages(sched);
 }
 
 static void start_message(struct weft_sched *sched, const struct step *step)
@@ -305,7 +344,7 @@ static void start_message(struct weft_sched *sched, const struct step *step)
 		err = weft_isend_locked(&msg, &req);
 	else if (weft_unlikely(msg.comm->match.n_unexpected) &&
 		 weft_recv_other_locked(&msg, &met))
-		err = weft_coll_differs(sched->tag, met, step->rank);
+		err = weft_coll_met(msg.comm, sched->tag, met, step->rank);
 	else
 		err = weft_irecv_locked(&msg, &req);
 	if (err) {
@@ -388,6 +427,8 @@ static void sched_run(struct weft_sched *sched)
 	sched->is_running = false;
 	if (sched->at < sched->n_steps || sched->n_pending > 0)
 		return;
+	if (weft_unlikely(!weft_list_is_empty(&sched->watch.link)))
+		weft_list_remove(&sched->watch.link);
 	weft_req_complete(req, sched->err);
 	weft_req_put(req);
 }
@@ -397,6 +438,12 @@ void weft_sched_start(struct weft_sched *sched)
 	sched->err = 0;
 	sched->at = 0;
 	weft_req_get(sched->req);
+	if (sched->req->comm->coll.shm &&
+		sched->ctx_offset == WEFT_CTX_OFFSET_COLL) {
+		sched->watch.run = sched_watch;
+		weft_list_push_back(
+			&sched->req->vci->hooks, &sched->watch.link);
+	}
 	sched_run(sched);
 }
 

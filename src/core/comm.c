@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 #include "transport/dispatch.h"
+#include "transport/proc.h"
+#include "shm/share.h"
 #include "core/vci_core.h"
 
 #include <stdlib.h>
@@ -116,6 +118,12 @@ void weft_comm_destroy(struct weft_comm *comm)
 	free(comm->p2p.departed);
 	free(comm->bsend);
 	free(comm->p2p.nic);
+	if (comm->coll.map) {
+		weft_share_unmap(comm->coll.map, comm->coll.map_len);
+		atomic_fetch_sub_explicit(
+			&weft_proc.n_coll_segs, 1, memory_order_relaxed);
+	}
+	free(comm->coll.shm);
 	free(comm->match.posted);
 	free(comm->match.unexpected);
 	weft_group_put(comm->group);

@@ -26,6 +26,7 @@ struct weft_nic_match;
 struct weft_topo_attached;
 struct weft_file;
 struct weft_win;
+struct weft_coll_shm;
 
 enum weft_comm_state {
 	WEFT_COMM_LIVE,
@@ -39,8 +40,12 @@ enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
  * is allocated goes with the communicator. By value, since every message or
  * collective reads it. */
 
-struct weft_comm_coll { /* src/coll */
-	uint32_t seq;	/* number of the next collective, which is its tag */
+struct weft_comm_coll {	 /* src/coll */
+	uint32_t seq;	 /* number of the next collective, which is its tag */
+	bool is_settled; /* whether there is to be a segment is known */
+	struct weft_coll_shm *shm; /* the segment; one block, or NULL */
+	char *map;		   /* where it is mapped */
+	size_t map_len;
 };
 
 struct weft_comm_ctl { /* src/comm, on the control context */

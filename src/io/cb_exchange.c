@@ -249,7 +249,7 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 	if (!err) {
 		weft_req_wait_in(vci, req, "a collective access to a file");
 		err = req->status.err;
-		if (err == WEFT_ERR_NOT_SAME)
+		if (err == WEFT_ERR_NOT_SAME && req->status.tag != msg.tag)
 			weft_coll_differs(msg.tag, req->status.tag, rank);
 		if (!err && (int64_t)req->status.len != len)
 			err = weft_err_set(WEFT_ERR_OTHER,

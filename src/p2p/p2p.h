@@ -63,6 +63,13 @@ void weft_recv_drop_locked(const struct weft_msg *msg);
  * that one's tag and source in its status. */
 bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out);
 
+/* Why this rank takes part in comm no more, described; 0: it may. VCI's lock
+ * held. */
+int weft_departed_source(const struct weft_comm *comm, int32_t rank);
+
+/* Ends a request, now or soon, that can never be completed. VCI's lock held. */
+void weft_cancel_stuck(struct weft_req *req, int err);
+
 /* Persistent: made inactive, then weft_req_start() (core/req.h) any number of
  * times. */
 int weft_send_init(const struct weft_msg *msg, struct weft_req **req_out);

@@ -144,9 +144,6 @@ int weft_failure_source(struct weft_comm *comm, int32_t rank);
 /* Ends a receive just posted if nobody but one who died can serve it. */
 void weft_failure_check(struct weft_req *req);
 
-/* Why this rank takes part no more; 0: it may. */
-int weft_departed_source(const struct weft_comm *comm, int32_t rank);
-
 /* Likewise why it will never ask for what is announced to it: it left without a
  * barrier, as a member died. */
 int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
@@ -243,9 +240,6 @@ void weft_cancel_send(struct weft_req *req);
 /* A send whose peer failed does not wait for the answer to a cancel any more.
  * True when that ends nothing: the fabric has yet to complete it. */
 bool weft_cancel_give_up(struct weft_req *req);
-
-/* Ends a message that is proven to wait for ever, now or soon. */
-void weft_cancel_stuck(struct weft_req *req, int err);
 
 /* ---- failure.c, departed.c ---- */
 

@@ -58,6 +58,14 @@ static int make_file(size_t len, int *fd_out)
 	return 0;
 }
 
+int weft_share_file(size_t len, int *fd_out)
+{
+	if (!make_file(weft_round_up(len, page_len()), fd_out))
+		return 0;
+	return weft_err_set(WEFT_ERR_NOMEM, "no shared memory of %zu bytes: %s",
+		len, strerror(errno));
+}
+
 size_t weft_share_align(size_t len)
 {
 	size_t align = ALIGN_MIN;

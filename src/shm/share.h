@@ -27,6 +27,11 @@ size_t weft_share_align(size_t len);
 int weft_share_create(size_t len, struct weft_share *share_out);
 void weft_share_destroy(struct weft_share *share);
 
+/* Only the file, of len bytes of zeros, for weft_share_map() of this process
+ * and others; the caller closes it, and who has mapped it keeps it. Same
+ * errors. */
+int weft_share_file(size_t len, int *fd_out);
+
 /* The writable data of the main program (.data and .bss, whole pages), moved
  * into shared memory at the same address, once per process and for good: later
  * calls return the same. A child made by fork() gets a private copy before its

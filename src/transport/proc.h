@@ -43,6 +43,7 @@ struct weft_proc {
 	struct weft_vci *_Atomic others[WEFT_VCIS - 1];
 	atomic_uint n_others;
 	atomic_ulong next_ctx;
+	atomic_uint n_coll_segs;      /* segments of communicators, mapped */
 	atomic_bool has_foreign;      /* other jobs may know how to reach us */
 	struct weft_bsend *bsend;     /* attached buffer; guarded by VCI.lock */
 	uint64_t n_pset_events;	      /* sets defined and deleted; VCI.lock */

@@ -93,7 +93,7 @@ enum { WEFT_TAG_PAIR = 0x40000000, WEFT_TAG_PAIR_END = 0x60000000 };
 
 /* A tag of the collectives' context is their number on the communicator and,
  * above it, what they are: so members that call different ones hear of it. */
-enum { WEFT_TAG_COLL_SHIFT = 27 };
+enum { WEFT_TAG_COLL_SHIFT = 26 };
 
 struct weft_wire_head {
 	uint8_t op;

@@ -162,6 +162,10 @@ static void request_describe(
 	request_name(wait, call, sizeof(call));
 	if (req) {
 		describe_req(req, what, sizeof(what));
+	} else if (loop->is_missing) {
+		snprintf(what, sizeof(what),
+			"(number %d) of communicator \"%.40s\"",
+			number_of(loop->tag), request_label_of(loop->comm));
 	} else if (loop->comm) {
 		struct envelope e = envelope_of(loop->rank, loop->tag);
 
@@ -239,6 +243,15 @@ static void on_ranks(const struct asking *a, struct weft_need *need,
 			need->n_all++;
 }
 
+static void phrase_others(
+	struct weft_need *need, const struct weft_comm *comm, int32_t tag)
+{
+	snprintf(need->phrase, sizeof(need->phrase),
+		"others to take part in collective number %d on communicator "
+		"\"%.60s\" (%d processes)",
+		number_of(tag), request_label_of(comm), (int)comm->remote_size);
+}
+
 /* A message that somebody must send. */
 static void need_message(const struct asking *a, const struct weft_comm *comm,
 	uint64_t ctx, int32_t rank, int32_t tag)
@@ -259,14 +272,27 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 			e.rank, e.tag, request_label_of(comm),
 			(int)comm->remote_size);
 	else
-		snprintf(need->phrase, sizeof(need->phrase),
-			"others to take part in collective number %d on "
-			"communicator \"%.60s\" (%d processes)",
-			number_of(tag), request_label_of(comm),
-			(int)comm->remote_size);
+		phrase_others(need, comm, tag);
 	if (rank == comm->rank && !comm->is_inter)
 		need->otherwise = "only this process itself can send it";
 	on_ranks(&from, need, comm, rank);
+}
+
+/* A collective whose members see each other in shared memory: as if each had to
+ * send a message. */
+static void need_members(
+	const struct asking *a, const struct weft_request_loop *loop)
+{
+	const struct weft_comm *comm = loop->comm;
+	struct weft_need *need = need_like(a, WEFT_WIRE_NEED_MESSAGE, comm,
+		comm->ctx + WEFT_CTX_OFFSET_COLL, loop->tag);
+
+	if (!need)
+		return;
+	phrase_others(need, comm, loop->tag);
+	for (int32_t i = 0; i < comm->size; i++)
+		if (loop->is_missing(loop->arg, i))
+			on_rank(a, need, comm, (uint32_t)i);
 }
 
 static void need_receive(const struct asking *a, const struct weft_req *req)
@@ -399,7 +425,9 @@ static void request_needs(struct weft_wait *wait)
 		else if (request_is_active(req))
 			need_other(&a, "a request on another VCI");
 	}
-	if (loop->comm)
+	if (loop->is_missing)
+		need_members(&a, loop);
+	else if (loop->comm)
 		need_message(&a, loop->comm,
 			loop->comm->ctx + WEFT_CTX_OFFSET_P2P, loop->rank,
 			loop->tag);

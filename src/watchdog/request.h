@@ -33,6 +33,8 @@ struct weft_request_loop {
 	/* or a message */
 	struct weft_comm *comm;
 	int32_t rank, tag;
+	/* with this for those members to come to the collective of this tag */
+	bool (*is_missing)(const void *arg, int32_t rank);
 	/* or something else: "the messages in the buffer to leave" */
 	const char *what;
 	/* ---- below: only this room ---- */

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shm_coll: rounds in the segment, waits, errors */
+#include "coll/shm_coll.h"
+
+#include "p2p/p2p.h"
+#include "transport/proc.h"
+#include "transport/progress.h"
+#include "watchdog/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	SPINS = 100,	      /* before progress is made between looks */
+	CALLS_PER_ROUND = 32, /* without a wait, between rounds of progress */
+	SOMETHING = WEFT_COLL_WORD_KIND, /* of no collective */
+};
+
+/* ---- which is where ---- */
+
+/* Is number a behind number b? */
+static bool is_behind(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+static uint64_t start_of(
+	const struct weft_coll_shm *shm, int32_t rank, uint32_t number)
+{
+	/* pairs with the release in shm_coll_start */
+	return atomic_load_explicit(
+		&shm->members[rank].starts[number % WEFT_COLL_STARTS],
+		memory_order_acquire);
+}
+
+/* The last collective that a member has begun, or one that all have. */
+static uint32_t last_start(const struct weft_coll_shm *shm, int32_t rank)
+{
+	uint32_t last = shm->reached;
+
+	for (uint32_t i = 0; i < WEFT_COLL_STARTS; i++) {
+		uint64_t word = start_of(shm, rank, i);
+		uint32_t number = (uint32_t)(word >> 32) - 1;
+
+		if (word && is_behind(last, number))
+			last = number;
+	}
+	return last;
+}
+
+/* What a member has read before it may be written over now. */
+static void shm_coll_start(
+	struct weft_coll_shm *shm, uint32_t number, uint64_t word)
+{
+	/* pairs with the acquire in start_of */
+	atomic_store_explicit(&shm->mine->starts[number % WEFT_COLL_STARTS],
+		word, memory_order_release);
+}
+
+void weft_shm_coll_note_messages(
+	struct weft_comm *comm, uint32_t number, enum weft_coll_kind kind)
+{
+	shm_coll_start(comm->coll.shm, number,
+		weft_coll_word(number, WEFT_COLL_WORD_MESSAGES | kind));
+}
+
+int32_t weft_shm_coll_find_other(const struct weft_comm *comm, uint32_t number,
+	enum weft_coll_kind *kind_out)
+{
+	const struct weft_coll_shm *shm = comm->coll.shm;
+
+	for (int32_t i = 0; i < shm->n; i++) {
+		uint64_t word = start_of(shm, i, number);
+
+		if ((uint32_t)(word >> 32) != number + 1 ||
+			word & WEFT_COLL_WORD_MESSAGES)
+			continue;
+		*kind_out = (enum weft_coll_kind)(word & WEFT_COLL_WORD_KIND);
+		return i;
+	}
+	return -1;
+}
+
+/* ---- a round ---- */
+
+static __attribute__((noinline)) void catch_up(struct weft_coll_round *r)
+{
+	struct weft_vci *vci = r->comm->vci;
+
+	r->shm->n_calls = 0;
+	weft_vci_lock(vci);
+	weft_progress(vci);
+	weft_vci_unlock(vci);
+}
+
+static uint32_t what_of(
+	const struct weft_coll_round *r, const struct weft_coll *args)
+{
+	uint32_t what = (uint32_t)r->len;
+
+	if (r->kind == WEFT_COLL_BCAST || r->kind == WEFT_COLL_REDUCE)
+		what += (uint32_t)args->root * 0x4021u;
+	if (args->op)
+		what += (uint32_t)args->op->builtin * 0x80081u;
+	return what << WEFT_COLL_WORD_SHIFT | r->kind;
+}
+
+void weft_coll_round_begin(struct weft_coll_round *r,
+	const struct weft_coll *args, enum weft_coll_kind kind, size_t len)
+{
+	r->comm = args->comm;
+	r->shm = args->comm->coll.shm;
+	r->number = args->comm->coll.seq++;
+	r->kind = kind;
+	r->len = len;
+	r->is_all = r->has_said = false;
+	r->err = 0;
+	r->word = weft_coll_word(r->number, what_of(r, args));
+	shm_coll_start(r->shm, r->number, r->word);
+	if (weft_unlikely(++r->shm->n_calls == CALLS_PER_ROUND))
+		catch_up(r);
+}
+
+/* ---- errors ---- */
+
+static int differs(struct weft_coll_round *r, int32_t rank, uint64_t met)
+{
+	unsigned other = met & WEFT_COLL_WORD_KIND;
+	const char *name = weft_coll_name(r->kind);
+
+	if (other != r->kind)
+		return weft_coll_differ(r->kind, other, rank);
+	return weft_err_set(WEFT_ERR_NOT_SAME,
+		"%s here met %s of rank %d %s: all members must call the same "
+		"collectives on a communicator, in the same order",
+		name, name, (int)rank,
+		met & WEFT_COLL_WORD_MESSAGES
+			? "that is not blocking, or of another length"
+			: "with another length, root or operation");
+}
+
+/* What another process wrote is not trusted to be text. */
+static int error_of(const struct weft_coll_round *r, int32_t rank)
+{
+	const struct weft_coll_member *m = &r->shm->members[rank];
+	char text[WEFT_COLL_TEXT];
+	int err = *(const volatile int32_t *)&m->err;
+
+	memcpy(text, m->text, sizeof(text));
+	text[sizeof(text) - 1] = 0;
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ')
+			*p = ' ';
+	if (err >= 0 || err <= WEFT_ERR_FIRST_ || err >= WEFT_ERR_END_ ||
+		err == WEFT_AGAIN)
+		err = WEFT_ERR_INTERN;
+	return weft_err_set(err, "%s", text);
+}
+
+/* The slot of a member that was waited for has another word. */
+static int error_in_slot(struct weft_coll_round *r, int32_t rank)
+{
+	uint64_t word = atomic_load_explicit(
+		&weft_coll_slot_of(r, rank)->word, memory_order_acquire);
+	uint32_t number = (uint32_t)(word >> 32) - 1;
+
+	if (word == r->word || !word || is_behind(number, r->number))
+		return 0;
+	if (number == r->number && word & WEFT_COLL_WORD_ERR)
+		return error_of(r, rank);
+	return differs(r, rank, number == r->number ? word : SOMETHING);
+}
+
+/* A member that says nothing may be in, or beyond, another collective. */
+static int error_in_start(struct weft_coll_round *r, int32_t rank)
+{
+	uint64_t word = start_of(r->shm, rank, r->number);
+	uint32_t number = (uint32_t)(word >> 32) - 1;
+
+	if (!word || word == r->word || is_behind(number, r->number) ||
+		weft_coll_has_said(r, rank))
+		return 0;
+	return differs(r, rank, number == r->number ? word : SOMETHING);
+}
+
+static void tell_error(struct weft_coll_round *r)
+{
+	struct weft_coll_member *mine = r->shm->mine;
+	const char *detail = weft_err_detail_peek(r->err);
+	bool is_told = !strncmp(detail, "process ", 8);
+
+	if (!*detail)
+		detail = weft_err_str(r->err);
+	mine->err = r->err;
+	if (is_told)
+		snprintf(mine->text, sizeof(mine->text), "%s", detail);
+	else
+		snprintf(mine->text, sizeof(mine->text), "process %u: %s",
+			(uint32_t)weft_proc.proc, detail);
+	/* pairs with the acquire in error_in_slot */
+	atomic_store_explicit(&weft_coll_slot_of(r, r->shm->me)->word,
+		weft_coll_word(r->number, WEFT_COLL_WORD_ERR | r->kind),
+		memory_order_release);
+}
+
+/* ---- waits ---- */
+
+/* What one wait is for. */
+struct awaited {
+	struct weft_coll_round *r;
+	int32_t rank;
+	bool is_room;
+	uint32_t number; /* is_room: that it has begun */
+};
+
+static bool is_here(const struct awaited *a)
+{
+	if (a->is_room)
+		return !is_behind(last_start(a->r->shm, a->rank), a->number);
+	return weft_coll_has_said(a->r, a->rank);
+}
+
+static bool coll_is_missing(const void *arg, int32_t rank)
+{
+	const struct awaited *a = arg;
+
+	if (a->is_room || !a->r->is_all)
+		return rank == a->rank;
+	return rank != a->r->shm->me && !weft_coll_has_said(a->r, rank);
+}
+
+/* Why what is waited for will not come; 0: it may. */
+static int shm_coll_in_vain(const struct awaited *a)
+{
+	struct weft_comm *comm = a->r->comm;
+	int err = 0;
+
+	if (!a->is_room)
+		err = error_in_slot(a->r, a->rank);
+	if (!err && comm->failed)
+		err = weft_comm_failed(comm);
+	if (!err)
+		err = weft_departed_source(comm, a->rank);
+	if (!err && !a->is_room)
+		err = error_in_start(a->r, a->rank);
+	/* it may have come while we looked at what keeps it from coming */
+	return err && is_here(a) ? 0 : err;
+}
+
+static int await_slowly(struct awaited *a)
+{
+	struct weft_comm *comm = a->r->comm;
+	struct weft_vci *vci = comm->vci;
+	struct weft_request_loop loop = {
+		.call = weft_coll_name(a->r->kind),
+		.arg = a,
+		.comm = comm,
+		.rank = a->rank,
+		.tag = (int32_t)(a->r->number &
+				 ((1 << WEFT_TAG_COLL_SHIFT) - 1)),
+		.is_missing = coll_is_missing,
+	};
+	int err = 0;
+
+	weft_vci_lock(vci);
+	while (!is_here(a)) {
+		err = shm_coll_in_vain(a);
+		if (err)
+			break;
+		weft_progress_try(vci);
+		if (is_here(a))
+			break;
+		if (weft_request_round(vci, &loop)) {
+			err = weft_request_raise(&loop);
+			break;
+		}
+	}
+	weft_request_end(&loop);
+	vci->idle_polls = 0;
+	weft_vci_unlock(vci);
+	return err;
+}
+
+/* Others are awaited as soon as there is an error: none has to come. */
+static void shm_coll_await(struct awaited *a)
+{
+	if (a->r->err)
+		return;
+	for (int i = 0; weft_proc.max_spin && i < SPINS; i++) {
+		if (is_here(a))
+			return;
+		weft_cpu_pause();
+	}
+	a->r->err = await_slowly(a);
+}
+
+void weft_coll_await_more(struct weft_coll_round *r, int32_t rank)
+{
+	struct awaited a = { .r = r, .rank = rank };
+
+	shm_coll_await(&a);
+}
+
+/* Where it has to wait it waits for half of the places, so that it need not
+ * wait the next time. */
+static __attribute__((noinline)) void await_reached(
+	struct weft_coll_round *r, uint32_t number)
+{
+	struct weft_coll_shm *shm = r->shm;
+	uint32_t reached = r->number;
+
+	for (int32_t i = 0; i < shm->n; i++) {
+		struct awaited a = {
+			.r = r, .rank = i, .is_room = true, .number = number
+		};
+		uint32_t last;
+
+		if (i == shm->me)
+			continue;
+		if (!is_here(&a))
+			shm_coll_await(&a);
+		last = last_start(shm, i);
+		if (is_behind(last, reached))
+			reached = last;
+	}
+	if (!r->err)
+		shm->reached = reached;
+}
+
+void weft_coll_await_room(struct weft_coll_round *r)
+{
+	uint32_t n =
+		r->len > WEFT_COLL_INLINE ? WEFT_COLL_CELLS : WEFT_COLL_SLOTS;
+
+	if (weft_unlikely(is_behind(r->shm->reached, r->number + 1 - n)))
+		await_reached(r, r->number + 1 - n / 2);
+}
+
+int weft_coll_round_end(struct weft_coll_round *r)
+{
+	int err = r->err;
+
+	if (weft_likely(!err)) {
+		if (r->is_all)
+			r->shm->reached = r->number;
+		return 0;
+	}
+	if (r->has_said)
+		return err;
+	r->err = 0;
+	weft_coll_await_room(r); /* as far as that can be had */
+	r->err = err;
+	tell_error(r);
+	return err;
+}

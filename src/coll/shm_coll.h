@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shm_coll: short blocking collectives through memory of the communicator
+ *
+ * All members are on one node and map one segment. A member writes only its own
+ * part of it: slots, of one cache line each, for what it has to say in a
+ * collective, cells for data that does not fit into a slot, and which of the
+ * communicator's collectives it has begun. Collective number s uses slot s % 16
+ * and cell s % 4, so that as many may be under way: who comes early writes and
+ * goes on, until that place holds what some member may not have read yet. A
+ * member that has begun number s has read all it wanted of those before.
+ *
+ * A slot's word says which collective of which kind, length, root and operation
+ * its data belongs to; who reads it compares the word with its own, so members
+ * that do not do the same find out. Only the calling thread touches what is
+ * private here: calls on one communicator are made one after the other. */
+#ifndef WEFT_SHM_COLL_H
+#define WEFT_SHM_COLL_H
+
+#include "base/bits.h"
+#include "coll/coll_priv.h"
+
+#include <stdatomic.h>
+
+enum {
+	WEFT_COLL_SLOTS = 16,
+	WEFT_COLL_CELLS = 4,
+	WEFT_COLL_STARTS = 8,
+	WEFT_COLL_INLINE = 56,
+	WEFT_COLL_CELL_LEN = 8192,
+	WEFT_COLL_TEXT = 112,
+};
+
+/* In shared memory; the word is written last. */
+struct weft_coll_slot {
+	uint8_t data[WEFT_COLL_INLINE];
+	_Atomic uint64_t word;
+};
+_Static_assert(sizeof(struct weft_coll_slot) == WEFT_CACHE_LINE, "one line");
+
+/* In shared memory: what one member writes and the others read. */
+struct weft_coll_member {
+	/* words of the last collectives it has begun: number s at s % 8 */
+	_Alignas(2 * WEFT_CACHE_LINE) _Atomic uint64_t starts[WEFT_COLL_STARTS];
+	/* of a slot whose word says that there was an error */
+	_Alignas(WEFT_CACHE_LINE) int32_t err;
+	char text[WEFT_COLL_TEXT];
+	_Alignas(WEFT_CACHE_LINE) struct weft_coll_slot slots[WEFT_COLL_SLOTS];
+};
+
+/* What a word says besides its number, which is in the upper half. */
+enum {
+	WEFT_COLL_WORD_KIND = 15,
+	WEFT_COLL_WORD_ERR = 16,      /* this member has none but an error */
+	WEFT_COLL_WORD_MESSAGES = 32, /* it sends messages for this one */
+	WEFT_COLL_WORD_SHIFT = 6,     /* length, root and operation */
+};
+
+/* A process's own view. */
+struct weft_coll_shm {
+	struct weft_coll_member *members;
+	struct weft_coll_member *mine;
+	uint8_t *cells;
+	int32_t n, me;
+	uint32_t reached; /* every member has begun this or a later one */
+	uint32_t n_calls; /* since the last progress */
+};
+
+/* One collective under way. */
+struct weft_coll_round {
+	struct weft_comm *comm;
+	struct weft_coll_shm *shm;
+	uint64_t word;
+	uint32_t number;
+	enum weft_coll_kind kind;
+	size_t len;    /* bytes of data, the same at all members */
+	bool is_all;   /* every member hears of every other */
+	bool has_said; /* has written its slot */
+	int err;
+};
+
+static inline uint64_t weft_coll_word(uint32_t number, uint32_t what)
+{
+	return (uint64_t)(number + 1) << 32 | what;
+}
+
+static inline struct weft_coll_slot *weft_coll_slot_of(
+	const struct weft_coll_round *r, int32_t rank)
+{
+	return &r->shm->members[rank].slots[r->number % WEFT_COLL_SLOTS];
+}
+
+static inline uint8_t *weft_coll_data_of(
+	const struct weft_coll_round *r, int32_t rank)
+{
+	size_t cell;
+
+	if (r->len <= WEFT_COLL_INLINE)
+		return weft_coll_slot_of(r, rank)->data;
+	cell = (size_t)rank * WEFT_COLL_CELLS + r->number % WEFT_COLL_CELLS;
+	return r->shm->cells + cell * WEFT_COLL_CELL_LEN;
+}
+
+static inline bool weft_coll_has_said(
+	const struct weft_coll_round *r, int32_t rank)
+{
+	/* pairs with the release in weft_coll_say */
+	return atomic_load_explicit(&weft_coll_slot_of(r, rank)->word,
+		       memory_order_acquire) == r->word;
+}
+
+/* The next collective, of so many bytes. */
+void weft_coll_round_begin(struct weft_coll_round *r,
+	const struct weft_coll *args, enum weft_coll_kind kind, size_t len);
+
+/* Waits until this member may write its slot; until a member has said what it
+ * has to: its data is there. Nothing after an error. */
+void weft_coll_await_room(struct weft_coll_round *r);
+void weft_coll_await_more(struct weft_coll_round *r, int32_t rank);
+
+static inline void weft_coll_await(struct weft_coll_round *r, int32_t rank)
+{
+	if (weft_unlikely(!weft_coll_has_said(r, rank)))
+		weft_coll_await_more(r, rank);
+}
+
+/* This member's data is where weft_coll_data_of() says. */
+static inline void weft_coll_say(struct weft_coll_round *r)
+{
+	if (weft_unlikely(r->err))
+		return;
+	r->has_said = true;
+	/* pairs with the acquire in weft_coll_has_said */
+	atomic_store_explicit(&weft_coll_slot_of(r, r->shm->me)->word, r->word,
+		memory_order_release);
+}
+
+/* All is done, or there was an error, which those hear who count on this
+ * member. Returns it. */
+int weft_coll_round_end(struct weft_coll_round *r);
+
+/* The bytes of a collective that goes through the segment, or SIZE_MAX. */
+size_t weft_shm_coll_len(
+	enum weft_coll_kind kind, const struct weft_coll *args);
+
+/* Such a one; comm has a segment. No lock held. */
+int weft_shm_coll_run(
+	enum weft_coll_kind kind, const struct weft_coll *args, size_t len);
+
+/* The members agree on whether there is to be a segment, instead of the
+ * collective that this is, whose number is taken. 0 or an error. VCI's lock
+ * held, here and below. */
+int weft_shm_coll_settle(
+	const struct weft_coll *args, enum weft_coll_kind kind);
+
+/* Whether that is due. */
+bool weft_shm_coll_is_due(struct weft_comm *comm);
+
+/* This member sends messages for a collective: all may know. */
+void weft_shm_coll_note_messages(
+	struct weft_comm *comm, uint32_t number, enum weft_coll_kind kind);
+
+/* A member that does not send messages for this one, and what it does; -1 when
+ * there is none. */
+int32_t weft_shm_coll_find_other(const struct weft_comm *comm, uint32_t number,
+	enum weft_coll_kind *kind_out);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shm_ops: barrier, broadcast and reductions through the segment
+ *
+ * In a small group every member reads what all have said: one step. In a larger
+ * one what is said goes up a tree in which each hears of up to seven ranges of
+ * ranks above its own, and down in one step from rank 0. Operands are combined
+ * from the right to the left in rank order, with the same brackets at all
+ * members. */
+#include "coll/shm_coll.h"
+
+#include "dt/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEGREE = 8 };
+
+/* Data of a reduction. */
+struct operand {
+	const struct weft_redop *op;
+	struct weft_span own;	 /* of this member; buf NULL: among its data */
+	struct weft_span result; /* in the caller's or scratch memory */
+	void *scratch;		 /* for one operand that is no run; or NULL */
+};
+
+static bool is_flat(const struct weft_coll_round *r)
+{
+	return r->shm->n <= DEGREE;
+}
+
+/* The distance of the highest level of the tree at which a member hears of
+ * others: these are its rank and 1 to 7 times that. 0: of none. */
+static int32_t top_of(const struct weft_coll_shm *shm)
+{
+	int32_t top = 0;
+
+	for (int32_t dist = 1; dist < shm->n; dist *= DEGREE) {
+		if (shm->me % (dist * DEGREE) || shm->me + dist >= shm->n)
+			break;
+		top = dist;
+	}
+	return top;
+}
+
+/* ---- data in and out ---- */
+
+static void stage_data(struct weft_coll_round *r, struct weft_span from)
+{
+	uint8_t *to = weft_coll_data_of(r, r->shm->me);
+
+	if (r->err)
+		return;
+	if (weft_likely(r->len == 8 && weft_type_is_run(from.type, from.count)))
+		memcpy(to, (char *)from.buf + from.type->true_lb, 8);
+	else
+		weft_pack(from.type, from.count, from.buf, 0, to, r->len);
+}
+
+static void say_data(struct weft_coll_round *r, struct weft_span from)
+{
+	weft_coll_await_room(r);
+	stage_data(r, from);
+	weft_coll_say(r);
+}
+
+static void hear_data(
+	struct weft_coll_round *r, int32_t rank, struct weft_span to)
+{
+	weft_coll_await(r, rank);
+	if (!r->err)
+		weft_unpack(to.type, to.count, to.buf, 0,
+			weft_coll_data_of(r, rank), r->len);
+}
+
+/* ---- reductions ---- */
+
+static void combine(
+	struct weft_coll_round *r, const struct operand *o, const void *in)
+{
+	struct weft_span acc = o->result;
+
+	if (weft_likely(o->op->is_builtin))
+		r->err = weft_redop_apply(
+			o->op, in, acc.buf, acc.count, acc.type);
+	else
+		weft_redop_call(o->op, in, acc.buf, acc.count, acc.type);
+}
+
+/* result = a member's data op result, or the data itself when it is the first
+ * from the right. */
+static void fold_data(struct weft_coll_round *r, const struct operand *o,
+	int32_t rank, bool is_first)
+{
+	const uint8_t *in = weft_coll_data_of(r, rank);
+	struct weft_span acc = o->result;
+
+	if (is_first) {
+		weft_unpack(acc.type, acc.count, acc.buf, 0, in, r->len);
+	} else if (weft_likely(weft_type_is_run(acc.type, acc.count))) {
+		combine(r, o, in - acc.type->true_lb);
+	} else {
+		weft_unpack(acc.type, acc.count, o->scratch, 0, in, r->len);
+		combine(r, o, o->scratch);
+	}
+}
+
+static void fold_said(struct weft_coll_round *r, const struct operand *o,
+	int32_t rank, bool is_first)
+{
+	weft_coll_await(r, rank);
+	if (weft_likely(!r->err))
+		fold_data(r, o, rank, is_first);
+}
+
+/* The same with this member's own operand. */
+static void fold_own(
+	struct weft_coll_round *r, const struct operand *o, bool is_first)
+{
+	struct weft_span own = o->own;
+
+	if (r->err)
+		return;
+	if (!own.buf)
+		fold_data(r, o, r->shm->me, is_first);
+	else if (!is_first)
+		combine(r, o, own.buf);
+	else if (own.buf != o->result.buf)
+		r->err = weft_type_copy(own.type, own.count, own.buf, own.type,
+			own.count, o->result.buf);
+}
+
+/* All members' operands, in a small group. */
+static void fold_all(struct weft_coll_round *r, const struct operand *o)
+{
+	const int32_t n = r->shm->n;
+
+	for (int32_t i = n - 1; i >= 0; i--)
+		if (i == r->shm->me)
+			fold_own(r, o, i == n - 1);
+		else
+			fold_said(r, o, i, i == n - 1);
+}
+
+/* This member's operand and those of the ranges above it. */
+static void fold_tree(struct weft_coll_round *r, const struct operand *o)
+{
+	const int32_t n = r->shm->n, me = r->shm->me;
+	bool is_first = true;
+
+	for (int32_t dist = top_of(r->shm); dist; dist /= DEGREE)
+		for (int32_t i = DEGREE - 1; i > 0; i--) {
+			if (me + i * dist >= n)
+				continue;
+			fold_said(r, o, me + i * dist, is_first);
+			is_first = false;
+		}
+	fold_own(r, o, is_first);
+}
+
+/* Room for one operand where it needs any: a run is combined where it lies. */
+static void *typed_room(struct weft_coll_round *r, struct weft_span like)
+{
+	const struct weft_type *type = like.type;
+	int64_t stride = type->extent < 0 ? -type->extent : type->extent;
+	int64_t len = type->true_extent + (like.count - 1) * stride;
+	int64_t low = type->true_lb;
+	char *room = malloc((size_t)len);
+
+	if (!room) {
+		r->err = WEFT_ERR_NOMEM;
+		return NULL;
+	}
+	if (type->extent < 0)
+		low -= (like.count - 1) * stride;
+	return room - low;
+}
+
+static void typed_free(void *room, struct weft_span like)
+{
+	const struct weft_type *type = like.type;
+
+	if (!room)
+		return;
+	free((char *)room + type->true_lb +
+		(type->extent < 0 ? (like.count - 1) * type->extent : 0));
+}
+
+static void take_scratch(struct weft_coll_round *r, struct operand *o)
+{
+	o->scratch = NULL;
+	if (!weft_type_is_run(o->result.type, o->result.count))
+		o->scratch = typed_room(r, o->result);
+}
+
+/* ---- operations ---- */
+
+static void shm_barrier(struct weft_coll_round *r)
+{
+	const int32_t n = r->shm->n, me = r->shm->me;
+
+	r->is_all = true;
+	weft_coll_await_room(r);
+	if (is_flat(r)) {
+		weft_coll_say(r);
+		for (int32_t i = 0; i < n; i++)
+			if (i != me)
+				weft_coll_await(r, i);
+		return;
+	}
+	for (int32_t dist = 1; dist <= top_of(r->shm); dist *= DEGREE)
+		for (int32_t i = 1; i < DEGREE && me + i * dist < n; i++)
+			weft_coll_await(r, me + i * dist);
+	weft_coll_say(r);
+	weft_coll_await(r, 0);
+}
+
+static void shm_bcast(struct weft_coll_round *r, const struct weft_coll *args)
+{
+	struct weft_span span = weft_block(&args->recv, 0);
+
+	if (r->shm->me == args->root)
+		say_data(r, span);
+	else
+		hear_data(r, args->root, span);
+}
+
+/* Where the result goes over this member's operand before that is used, it is
+ * kept where its data goes. */
+static void keep_own(struct weft_coll_round *r, struct operand *o)
+{
+	if (o->own.buf != o->result.buf || r->shm->me == r->shm->n - 1)
+		return;
+	weft_coll_await_room(r);
+	stage_data(r, o->own);
+	o->own.buf = NULL;
+}
+
+static void shm_allreduce(
+	struct weft_coll_round *r, const struct weft_coll *args)
+{
+	struct operand o = {
+		.op = args->op,
+		.own = weft_block(
+			args->is_in_place ? &args->recv : &args->send, 0),
+		.result = weft_block(&args->recv, 0),
+	};
+
+	r->is_all = true;
+	take_scratch(r, &o);
+	if (is_flat(r)) {
+		say_data(r, o.own);
+		if (args->is_in_place && r->shm->me < r->shm->n - 1)
+			o.own.buf = NULL;
+		fold_all(r, &o);
+	} else if (top_of(r->shm)) {
+		keep_own(r, &o);
+		fold_tree(r, &o);
+		say_data(r, o.result);
+	} else {
+		say_data(r, o.own);
+	}
+	if (!is_flat(r) && r->shm->me)
+		hear_data(r, 0, o.result);
+	typed_free(o.scratch, o.result);
+}
+
+/* Up the tree to rank 0, and from there to the root. */
+static void reduce_up(
+	struct weft_coll_round *r, struct operand *o, int32_t root)
+{
+	const int32_t me = r->shm->me;
+	void *room = NULL;
+
+	if (!top_of(r->shm)) {
+		say_data(r, o->own);
+	} else {
+		if (me != root)
+			room = o->result.buf = typed_room(r, o->result);
+		keep_own(r, o);
+		if (!r->err)
+			fold_tree(r, o);
+		if (me || root)
+			say_data(r, o->result);
+		typed_free(room, o->result);
+	}
+	if (me == root && me)
+		hear_data(r, 0, o->result);
+}
+
+static void shm_reduce(struct weft_coll_round *r, const struct weft_coll *args)
+{
+	const bool is_root = r->shm->me == args->root;
+	const bool is_in_place = args->is_in_place && is_root;
+	struct operand o = {
+		.op = args->op,
+		.own = weft_block(is_in_place ? &args->recv : &args->send, 0),
+	};
+
+	o.result = o.own;
+	if (is_root)
+		o.result.buf = args->recv.buf;
+	take_scratch(r, &o);
+	if (!is_flat(r)) {
+		reduce_up(r, &o, args->root);
+	} else if (is_root) {
+		keep_own(r, &o);
+		fold_all(r, &o);
+	} else {
+		say_data(r, o.own);
+	}
+	typed_free(o.scratch, o.result);
+}
+
+size_t weft_shm_coll_len(enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	const struct weft_blocks *data = &args->recv;
+	int64_t len;
+
+	switch (kind) {
+	case WEFT_COLL_BARRIER:
+		return 0;
+	case WEFT_COLL_REDUCE:
+		if (!args->is_in_place || args->comm->rank != args->root)
+			data = &args->send;
+		break;
+	case WEFT_COLL_BCAST:
+	case WEFT_COLL_ALLREDUCE:
+		break;
+	default:
+		return SIZE_MAX;
+	}
+	len = data->count * data->type->size;
+	return len <= WEFT_COLL_CELL_LEN ? (size_t)len : SIZE_MAX;
+}
+
+int weft_shm_coll_run(
+	enum weft_coll_kind kind, const struct weft_coll *args, size_t len)
+{
+	struct weft_coll_round r;
+
+	weft_coll_round_begin(&r, args, kind, len);
+	if (kind == WEFT_COLL_BARRIER)
+		shm_barrier(&r);
+	else if (!len)
+		return 0;
+	else if (kind == WEFT_COLL_BCAST)
+		shm_bcast(&r, args);
+	else if (kind == WEFT_COLL_ALLREDUCE)
+		shm_allreduce(&r, args);
+	else
+		shm_reduce(&r, args);
+	return weft_coll_round_end(&r);
+}
