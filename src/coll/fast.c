@@ -45,7 +45,8 @@ static int fast_finish(const struct weft_fast *q, struct weft_req *req)
 
 	weft_req_wait_in(q->comm->vci, req, weft_coll_name(q->kind));
 	err = req->status.err;
-	if (weft_unlikely(err == WEFT_ERR_NOT_SAME))
+	if (weft_unlikely(err == WEFT_ERR_NOT_SAME) &&
+		req->status.tag != q->tag)
 		weft_coll_met(
 			q->comm, q->tag, req->status.tag, req->status.source);
 	weft_req_put(req);

@@ -273,7 +273,8 @@ static void on_message(void *arg, struct weft_req *req)
 {
 	struct weft_sched *sched = arg;
 
-	if (weft_unlikely(req->status.err == WEFT_ERR_NOT_SAME))
+	if (weft_unlikely(req->status.err == WEFT_ERR_NOT_SAME) &&
+		req->status.tag != sched->tag && !sched->err)
 		weft_coll_met(req->comm, sched->tag, req->status.tag,
 			req->status.source);
 	if (req->status.err && !sched->err)

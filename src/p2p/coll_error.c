@@ -59,6 +59,7 @@ void weft_send_coll_error_locked(const struct weft_msg *msg, int err)
 void weft_coll_error_end(
 	struct weft_req *req, int err, const char *text, size_t len)
 {
+	req->status.tag = req->tag; /* not one of another collective */
 	weft_p2p_finish(req, weft_err_set(err, "%.*s", (int)len, text));
 }
 

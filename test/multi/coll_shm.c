@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * coll_shm: short collectives on communicators that have had some already,
+ * which may go another way than the first; every size of group
+ *
+ * Against a plain computation: all lengths about a line and a cell, all roots,
+ * in place, types with gaps at some members, an operation that does not commute
+ * and one on items with gaps. Members run ahead of each other, call different
+ * collectives, and leave nothing behind.
+ */
+#include "coll.h"
+#include <dirent.h>
+
+enum { WARM = 6, LONGEST = 9000, RUN = 60 };
+
+struct map {
+	unsigned a, b;
+};
+
+static MPI_Op compose;
+static MPI_Datatype map_type, gap_type; /* one map; one in every two */
+
+static void compose_fn(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+	const struct map *left = in;
+	struct map *right = inout;
+	int step = *type == gap_type ? 2 : 1;
+
+	for (int i = 0; i < *len * step; i += step)
+		right[i] = (struct map){ left[i].a * right[i].a,
+			left[i].b * right[i].a + right[i].b };
+}
+
+static struct map element(int rank, int i)
+{
+	return (struct map){ 2u * (rank + i) + 3, 7u * rank + i + 1 };
+}
+
+/* The composition of all ranks for element i. */
+static struct map folded(int size, int i)
+{
+	struct map all = element(0, i);
+
+	for (int r = 1; r < size; r++) {
+		struct map x = element(r, i);
+
+		all = (struct map){ all.a * x.a, all.b * x.a + x.b };
+	}
+	return all;
+}
+
+static void warm(MPI_Comm comm)
+{
+	for (int i = 0; i < WARM; i++)
+		OK(MPI_Barrier(comm));
+}
+
+/* ---- results ---- */
+
+/* Bytes from each root; odd ranks have them in every second place. */
+static void bcasts(MPI_Comm comm, int me, int size)
+{
+	static const int lens[] = { 0, 1, 7, 8, 56, 57, 1000, 8192, 8193 };
+	static unsigned char buf[2 * LONGEST];
+	int step = 1 + me % 2, bad;
+	MPI_Datatype type;
+
+	for (int i = 0; i < (int)(sizeof(lens) / sizeof(lens[0])); i++) {
+		int len = lens[i], root = i % size;
+
+		OK(MPI_Type_vector(len, 1, step, MPI_BYTE, &type));
+		OK(MPI_Type_commit(&type));
+		for (int k = 0; k < len; k++)
+			buf[k * step] =
+				me == root ? (unsigned char)(k * 7 + i) : 0;
+		buf[len * step] = 99;
+		OK(MPI_Bcast(buf, 1, type, root, comm));
+		bad = buf[len * step] != 99;
+		for (int k = 0; k < len; k++)
+			bad += buf[k * step] != (unsigned char)(k * 7 + i);
+		CHECK(!bad, "bcast of %d from %d of %d: %d wrong", len, root,
+			size, bad);
+		OK(MPI_Type_free(&type));
+	}
+}
+
+static void fill(struct map *buf, int me, int n, int step)
+{
+	for (int i = 0; i < n * step; i++)
+		buf[i] =
+			i % step ? (struct map){ 5, 5 } : element(me, i / step);
+}
+
+static int wrong(const struct map *buf, int size, int n, int step)
+{
+	int bad = 0;
+
+	for (int i = 0; i < n * step; i++) {
+		struct map want = i % step ? (struct map){ 5, 5 }
+					   : folded(size, i / step);
+
+		bad += buf[i].a != want.a || buf[i].b != want.b;
+	}
+	return bad;
+}
+
+/* n maps, of a type with or without gaps. */
+static void reductions(MPI_Comm comm, int me, int size, int n, int step)
+{
+	MPI_Datatype type = step == 2 ? gap_type : map_type;
+	struct map *in = mtest_alloc(sizeof(*in) * (n * step + 1));
+	struct map *out = mtest_alloc(sizeof(*out) * (n * step + 1));
+	bool hidden;
+
+	for (int root = 0; root < size; root++) {
+		hidden = (root + n) % 2 && me == root;
+		fill(in, me, n, step);
+		fill(out, 77, n, step);
+		OK(MPI_Reduce(hidden ? MPI_IN_PLACE : in, hidden ? in : out, n,
+			type, compose, root, comm));
+		CHECK(me != root || !wrong(hidden ? in : out, size, n, step),
+			"reduce of %d to %d of %d, step %d", n, root, size,
+			step);
+	}
+	for (int place = 0; place < 2; place++) {
+		fill(in, me, n, step);
+		fill(out, 77, n, step);
+		OK(MPI_Allreduce(place ? MPI_IN_PLACE : in, place ? in : out, n,
+			type, compose, comm));
+		CHECK(!wrong(place ? in : out, size, n, step),
+			"allreduce of %d on %d, step %d, in place %d", n, size,
+			step, place);
+	}
+	free(in);
+	free(out);
+}
+
+/* Predefined ones, also of a type with gaps of its own. */
+static void predefined(MPI_Comm comm, int me, int size)
+{
+	struct {
+		double value;
+		int place;
+	} in = { me % 3, me }, out = { -1, -1 };
+	double x[100], sum[100];
+	int bad = 0, best = size > 2 ? 2 : size - 1;
+
+	for (int i = 0; i < 100; i++)
+		x[i] = me + i;
+	OK(MPI_Allreduce(x, sum, 100, MPI_DOUBLE, MPI_SUM, comm));
+	for (int i = 0; i < 100; i++)
+		bad += sum[i] != size * (size - 1) / 2 + i * size;
+	OK(MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_DOUBLE, MPI_MAX, comm));
+	bad += x[0] != size - 1;
+	OK(MPI_Allreduce(&in, &out, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm));
+	bad += out.value != best || out.place != best;
+	CHECK(!bad, "predefined operations on %d: %d wrong", size, bad);
+}
+
+/* Roots do not wait: what comes is in order all the same. */
+static void run_ahead(MPI_Comm comm, int me, int size)
+{
+	int bad = 0, x[40], sum;
+
+	if (me == size - 1)
+		mtest_linger(5);
+	for (int i = 0; i < RUN; i++) {
+		int n = i % 3 ? 1 : 40;
+
+		for (int k = 0; k < n; k++)
+			x[k] = me ? -1 : i + k;
+		OK(MPI_Bcast(x, n, MPI_INT, 0, comm));
+		bad += x[0] != i || x[n - 1] != i + n - 1;
+		sum = me + i;
+		OK(MPI_Reduce(me ? &sum : MPI_IN_PLACE, &sum, 1, MPI_INT,
+			MPI_SUM, 0, comm));
+		bad += !me && sum != size * (size - 1) / 2 + i * size;
+	}
+	CHECK(!bad, "%d of %d in a row on %d are wrong", bad, RUN, size);
+}
+
+static void results(MPI_Comm comm, int me, int size)
+{
+	static const int counts[] = { 0, 1, 7, 8, 200, 1024 };
+	MPI_Request request;
+	int x = me;
+
+	warm(comm);
+	/* one that is under way meanwhile */
+	OK(MPI_Ibcast(&x, 1, MPI_INT, size - 1, comm, &request));
+	bcasts(comm, me, size);
+	for (int i = 0; i < 6; i++)
+		for (int step = 1; step <= 2; step++)
+			reductions(comm, me, size, counts[i], step);
+	predefined(comm, me, size);
+	run_ahead(comm, me, size);
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	CHECK(x == size - 1, "so is one that did not block");
+}
+
+/* ---- members that differ ---- */
+
+static void says(int rc, const char *a, const char *b)
+{
+	char text[MPI_MAX_ERROR_STRING] = "", want[2][128];
+	int len;
+
+	snprintf(want[0], sizeof(want[0]), "%s here met %s of rank", a, b);
+	snprintf(want[1], sizeof(want[1]), "%s here met %s of rank", b, a);
+	FAILS(rc, MPI_ERR_NOT_SAME);
+	OK(MPI_Error_string(rc, text, &len));
+	CHECK(strstr(text, want[0]) || strstr(text, want[1]),
+		"\"%s\" or the reverse, got \"%s\"", want[0], text);
+}
+
+/* The last member calls another collective than the others, who all wait for
+ * it; late: it comes later, or the others do. */
+static void differ(MPI_Comm comm, int me, int size, int late)
+{
+	int x = me, y[64];
+	bool is_other = me == size - 1;
+	MPI_Request request;
+
+	if (is_other == late)
+		mtest_linger(5);
+	says(is_other ? MPI_Allreduce(&x, y, 1, MPI_INT, MPI_SUM, comm)
+		      : MPI_Barrier(comm),
+		"MPI_Barrier", "MPI_Allreduce");
+	if (is_other == late)
+		mtest_linger(5);
+	says(MPI_Allreduce(y, y + 32, is_other ? 2 : 1, MPI_INT, MPI_SUM, comm),
+		"MPI_Allreduce", "MPI_Allreduce");
+	if (is_other == late)
+		mtest_linger(5);
+	if (is_other) { /* who waits for messages that nobody sends */
+		OK(MPI_Igather(
+			&x, 1, MPI_INT, y, 1, MPI_INT, me, comm, &request));
+		says(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Gather",
+			"MPI_Barrier");
+	} else {
+		says(MPI_Barrier(comm), "MPI_Gather", "MPI_Barrier");
+	}
+	OK(MPI_Allreduce(&x, y, 1, MPI_INT, MPI_SUM, comm));
+	CHECK(y[0] == size * (size - 1) / 2, "the communicator works on");
+}
+
+static void all_differ(void)
+{
+	MPI_Comm comm;
+
+	for (int n = 2; n <= mtest.size; n += 1 + n / 3) {
+		OK(MPI_Comm_split(MPI_COMM_WORLD,
+			mtest.rank < n ? 0 : MPI_UNDEFINED, 0, &comm));
+		if (comm == MPI_COMM_NULL)
+			continue;
+		MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+		warm(comm);
+		differ(comm, mtest.rank, n, 0);
+		differ(comm, mtest.rank, n, 1);
+		OK(MPI_Comm_free(&comm));
+	}
+}
+
+/* ---- nothing is left ---- */
+
+static int n_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static int n_maps(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char row[512];
+	int n = 0;
+
+	while (f && fgets(row, sizeof(row), f))
+		n += strstr(row, "memfd:") || strstr(row, "/dev/shm/");
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void nothing_left(void)
+{
+	int files = n_entries("/proc/self/fd"), maps;
+	MPI_Comm comms[20];
+
+	warm(MPI_COMM_WORLD);
+	maps = n_maps();
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 20; i++) {
+			OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
+			warm(comms[i]);
+		}
+		CHECK(n_entries("/proc/self/fd") <= files,
+			"communicators hold no descriptors");
+		for (int i = 0; i < 20; i++)
+			OK(MPI_Comm_disconnect(&comms[i]));
+	}
+	CHECK(n_maps() <= maps, "%d pieces of shared memory, before %d",
+		n_maps(), maps);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Datatype two;
+
+	mtest_init(&argc, &argv);
+	OK(MPI_Type_contiguous(2, MPI_UNSIGNED, &map_type));
+	OK(MPI_Type_commit(&map_type));
+	OK(MPI_Type_create_resized(map_type, 0, 2 * sizeof(struct map), &two));
+	OK(MPI_Type_dup(two, &gap_type));
+	OK(MPI_Type_commit(&gap_type));
+	OK(MPI_Op_create(compose_fn, 0, &compose));
+	coll_each_comm(results);
+	all_differ();
+	nothing_left();
+	OK(MPI_Op_free(&compose));
+	OK(MPI_Type_free(&two));
+	OK(MPI_Type_free(&map_type));
+	OK(MPI_Type_free(&gap_type));
+	return mtest_finish();
+}
