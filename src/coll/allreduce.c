@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { HALVING_LEN = 32768 };
+enum { HALVING_LEN = 32768, HALVING_LEN_ON_NODE = 8192 };
 
 /* The folded group: how many, and who I am in it (-1: not in it). */
 struct pow2 {
@@ -92,9 +92,12 @@ static struct weft_span slice(struct weft_span span, int64_t from, int64_t to)
 }
 
 /* Each round hands one half of the range to the partner and reduces the other;
- * then the ranges come back together the same way. */
+ * then the ranges come back together the same way. The first finds its data in
+ * `mine`: only the half that stays here is copied to acc, while the other is on
+ * its way. */
 static void rabenseifner(struct weft_sched *sched, const struct weft_coll *args,
-	const struct pow2 *f, struct weft_span acc, struct weft_span in)
+	const struct pow2 *f, struct weft_span mine, struct weft_span acc,
+	struct weft_span in)
 {
 	int64_t from[32], to[32];
 	int64_t lo = 0, hi = acc.count;
@@ -111,11 +114,15 @@ static void rabenseifner(struct weft_sched *sched, const struct weft_coll *args,
 			is_low ? slice(in, lo, mid) : slice(in, mid, hi),
 			partner);
 		weft_sched_send(sched, args->comm,
-			is_low ? slice(acc, mid, hi) : slice(acc, lo, mid),
+			is_low ? slice(mine, mid, hi) : slice(mine, lo, mid),
 			partner);
-		weft_sched_fence(sched);
 		lo = is_low ? lo : mid;
 		hi = is_low ? mid : hi;
+		if (mine.buf != acc.buf)
+			weft_sched_copy(
+				sched, slice(mine, lo, hi), slice(acc, lo, hi));
+		mine.buf = acc.buf;
+		weft_sched_fence(sched);
 		weft_sched_reduce(sched, args->op, slice(in, lo, hi).buf,
 			slice(acc, lo, hi));
 	}
@@ -139,18 +146,26 @@ void weft_allreduce_build(
 	struct weft_sched *sched, const struct weft_coll *args)
 {
 	struct weft_span acc = weft_block(&args->recv, 0);
-	struct weft_span in = acc;
+	struct weft_span in = acc, mine = acc;
 	struct pow2 f = pow2_of(args->comm);
+	/* all members know alike whether they share memory */
+	int64_t halving_len =
+		args->comm->coll.shm ? HALVING_LEN_ON_NODE : HALVING_LEN;
+	bool is_halving = args->op->is_commutative && acc.count >= f.n &&
+			  acc.count * acc.type->size >= halving_len;
 
 	if (acc.count == 0)
 		return;
 	in.buf = weft_sched_tmp_typed(sched, acc.count, acc.type);
 	if (!args->is_in_place)
-		weft_sched_copy(sched, weft_block(&args->send, 0), acc);
+		mine = weft_block(&args->send, 0);
+	if (mine.buf != acc.buf && !(is_halving && f.n > 1 && !f.rest)) {
+		weft_sched_copy(sched, mine, acc);
+		mine = acc;
+	}
 	fold_in(sched, args, &f, acc, in);
-	if (f.me >= 0 && args->op->is_commutative && acc.count >= f.n &&
-		acc.count * acc.type->size >= HALVING_LEN)
-		rabenseifner(sched, args, &f, acc, in);
+	if (f.me >= 0 && is_halving)
+		rabenseifner(sched, args, &f, mine, acc, in);
 	else if (f.me >= 0)
 		doubling(sched, args, &f, acc, in);
 	fold_out(sched, args, &f, acc);

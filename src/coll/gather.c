@@ -7,7 +7,7 @@
  * while blocks are short (log2(n) rounds), a ring when they are long. */
 #include "coll/coll_priv.h"
 
-enum { RING_LEN = 8192 };
+enum { RING_LEN = 8192, LINEAR_SIZE = 8 };
 
 static bool is_regular(const struct weft_blocks *blocks)
 {
@@ -204,6 +204,25 @@ static void allgather_ring(
 	}
 }
 
+/* Each to all others at once, from where it lies. */
+static void allgather_linear(
+	struct weft_sched *sched, const struct weft_coll *args)
+{
+	struct weft_comm *comm = args->comm;
+	int32_t n = comm->size, me = comm->rank;
+	struct weft_span own = args->is_in_place ? weft_block(&args->recv, me)
+						 : weft_block(&args->send, 0);
+
+	for (int32_t i = 1; i < n; i++)
+		weft_sched_recv(sched, comm,
+			weft_block(&args->recv, (me - i + n) % n),
+			(me - i + n) % n);
+	for (int32_t i = 1; i < n; i++)
+		weft_sched_send(sched, comm, own, (me + i) % n);
+	if (!args->is_in_place)
+		weft_sched_copy(sched, own, weft_block(&args->recv, me));
+}
+
 static int64_t longest(const struct weft_coll *args)
 {
 	int64_t most = 0;
@@ -220,11 +239,16 @@ static int64_t longest(const struct weft_coll *args)
 void weft_allgather_build(
 	struct weft_sched *sched, const struct weft_coll *args)
 {
-	if (!args->is_in_place) {
+	const bool is_long = longest(args) >= RING_LEN;
+
+	if (is_long && args->comm->size <= LINEAR_SIZE) {
+		allgather_linear(sched, args);
+		return;
+	}
+	if (!args->is_in_place)
 		weft_sched_copy(sched, weft_block(&args->send, 0),
 			weft_block(&args->recv, args->comm->rank));
-	}
-	if (longest(args) >= RING_LEN)
+	if (is_long)
 		allgather_ring(sched, args);
 	else
 		allgather_bruck(sched, args);

@@ -14,31 +14,37 @@ void weft_reduce_tree(struct weft_sched *sched, struct weft_comm *comm,
 {
 	int32_t n = comm->size;
 	int32_t top = op->is_commutative ? root : 0;
-	int32_t me = (comm->rank - top + n) % n, bit;
+	int32_t me = (comm->rank - top + n) % n, n_below = 0, bit;
 	struct weft_span acc = mine, in = mine;
 
+	for (bit = 1; bit < n && !(me & bit) && me + bit < n; bit *= 2)
+		n_below++;
 	if (comm->rank == root && me == 0)
 		acc.buf = result;
-	else
+	else if (n_below)
 		acc.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-	in.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-	if (acc.buf != mine.buf)
+	if (n_below > (acc.buf != mine.buf))
+		in.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
+	if (!n_below && acc.buf != mine.buf)
 		weft_sched_copy(sched, mine, acc);
-	for (bit = 1; bit < n && !(me & bit); bit *= 2) {
-		if (me + bit >= n)
-			continue;
-		weft_sched_recv(sched, comm, in, (me + bit + top) % n);
+	for (bit = 1; n_below; bit *= 2, n_below--) {
+		bool is_first = bit == 1 && acc.buf != mine.buf;
+
+		weft_sched_recv(
+			sched, comm, is_first ? acc : in, (me + bit + top) % n);
 		weft_sched_fence(sched);
-		if (op->is_commutative) {
+		/* mine is left of what came */
+		if (is_first) {
+			weft_sched_reduce(sched, op, mine.buf, acc);
+		} else if (op->is_commutative) {
 			weft_sched_reduce(sched, op, in.buf, acc);
 		} else {
-			/* mine is left of what came */
 			weft_sched_reduce(sched, op, acc.buf, in);
 			weft_sched_copy(sched, in, acc);
 		}
 	}
-	if (me != 0)
-		weft_sched_send(sched, comm, acc, (me - bit + top + n) % n);
+	if (me != 0) /* without its lowest bit */
+		weft_sched_send(sched, comm, acc, ((me & (me - 1)) + top) % n);
 	else if (top != root)
 		weft_sched_send(sched, comm, acc, root);
 	if (comm->rank == root && top != root) {
