@@ -210,7 +210,7 @@ static void local(void)
 
 int main(int argc, char **argv)
 {
-	static const int counts[] = { 0, 1, 6, 300 };
+	static const int counts[] = { 0, 1, 6, 300, 1500 };
 
 	mtest_init(&argc, &argv);
 	coll_form(argc, argv);
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
 	OK(MPI_Op_create(compose_fn, 0, &compose));
 	OK(MPI_Op_create(add_fn, 1, &add));
 	local();
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		n = counts[i];
 		coll_each_comm(all_reductions);
 	}
