@@ -11,6 +11,9 @@
 
 state=${TMPDIR:-/tmp}/weft-lane-$lane
 
+# what is right for tests on the host keeps nodes from talking to each other
+unset FI_TCP_IFACE MPIEXEC
+
 say() { echo "lane $lane: $*"; }
 die() { say "$*" >&2; exit 1; }
 
