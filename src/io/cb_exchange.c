@@ -478,7 +478,7 @@ static void gather_part(struct exchange *x, const struct window *w,
 	if (!cb_recv(x, from, TO_AGGREGATOR, &part, sizeof(part)))
 		return;
 	list = recv_runs(x, w, from, &part);
-	data = (const char *)(list + part.n_runs);
+	data = list ? (const char *)(list + part.n_runs) : NULL;
 	for (int64_t i = 0; list && i < part.n_runs; i++) {
 		memcpy(w->slot + list[i].at, data, list[i].len);
 		data += list[i].len;

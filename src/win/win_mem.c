@@ -83,7 +83,10 @@ static void *mem_take(size_t len, size_t align)
 	if (!chunk)
 		return NULL;
 	chunk->is_kept = len < LONG;
-	return chunk_take(chunk, len, align);
+	base = chunk_take(chunk, len, align);
+	if (!base)
+		chunk_free(chunk);
+	return base;
 }
 
 /* The one that holds any of it, or NULL. */
