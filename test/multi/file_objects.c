@@ -58,6 +58,7 @@ static void modes(void)
 	OK(open_it(name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE));
 	MPI_Barrier(MPI_COMM_WORLD);
 	CHECK(!is_there(name), "deleted when it was closed");
+	MPI_Barrier(MPI_COMM_WORLD);
 	if (mtest.rank == 0) {
 		FAILS(MPI_File_delete(name, MPI_INFO_NULL),
 			MPI_ERR_NO_SUCH_FILE);
