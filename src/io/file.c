@@ -12,6 +12,7 @@
 #include "core/req.h"
 #include "io/cb.h"
 #include "io/pool.h"
+#include "io/scatter.h"
 #include "io/stat.h"
 #include "io/syscall.h"
 #include "transport/progress.h"
@@ -315,22 +316,26 @@ static int file_check_mode(int amode)
 	return 0;
 }
 
-static int file_flags(int amode)
+/* What is written only is opened for reading, too, if it may be: scatter.h. */
+static int file_do_open(struct weft_file *file, int flags, unsigned permissions)
 {
-	return amode & WEFT_FILE_RDONLY	  ? O_RDONLY
-	       : amode & WEFT_FILE_WRONLY ? O_WRONLY
-					  : O_RDWR;
+	int err = weft_syscall_open(file->name,
+		flags | (file->amode & WEFT_FILE_RDONLY ? O_RDONLY : O_RDWR),
+		permissions, &file->fd);
+
+	if (err == WEFT_ERR_ACCESS && (file->amode & WEFT_FILE_WRONLY))
+		err = weft_syscall_open(
+			file->name, flags | O_WRONLY, permissions, &file->fd);
+	return err;
 }
 
 /* Rank 0 creates for all. */
 static int file_create(
 	struct weft_file *file, const struct weft_file_config *config)
 {
-	int flags = file_flags(file->amode) | O_CREAT |
-		    (file->amode & WEFT_FILE_EXCL ? O_EXCL : 0);
+	int flags = O_CREAT | (file->amode & WEFT_FILE_EXCL ? O_EXCL : 0);
 
-	return weft_syscall_open(
-		file->name, flags, config->hints.permissions, &file->fd);
+	return file_do_open(file, flags, config->hints.permissions);
 }
 
 static int file_open_all(
@@ -347,9 +352,12 @@ static int file_open_all(
 	if (err)
 		return err;
 	if (file->fd < 0)
-		err = weft_syscall_open(
-			file->name, file_flags(file->amode), 0, &file->fd);
+		err = file_do_open(file, 0, 0);
 	err = weft_file_agree(file, err);
+	if (!err && !(file->amode & WEFT_FILE_RDONLY))
+		atomic_init(
+			&file->scatters, weft_knob_is_on(weft_knobs.cma) &&
+						 weft_scatter_may(file->fd));
 	/* no trace of what failed */
 	if (err && is_mine && (file->amode & WEFT_FILE_EXCL)) {
 		char why[WEFT_ERR_TEXT];

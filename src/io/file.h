@@ -64,7 +64,9 @@ struct weft_file_hints {
 	/* reading several runs as one with the gaps between them */
 	enum weft_file_choice read_sieve;
 	int64_t read_sieve_max; /* bytes read at once, gaps included */
-	unsigned permissions;	/* of a file that is created */
+	/* storing many short runs at once, without the gaps */
+	enum weft_file_choice write_sieve;
+	unsigned permissions; /* of a file that is created */
 	/* collective buffering; all members have the least of theirs */
 	enum weft_file_choice cb_read, cb_write;
 	int64_t cb_nodes; /* aggregators; 0: one per node */
@@ -99,6 +101,7 @@ struct weft_file {
 	/* ---- below: only this room ---- */
 	int fd; /* -1: none */
 	_Atomic bool is_atomic;
+	_Atomic bool scatters;	     /* scatter.h can be used */
 	bool has_pool;		     /* something was begun; spin */
 	pthread_mutex_t atomic_lock; /* an access of an atomic file, as locks
 					of the file are this process's */

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "dt/pack.h"
 #include "io/file.h"
+#include "io/scatter.h"
 #include "io/stat.h"
 #include "io/syscall.h"
 
@@ -13,8 +14,12 @@
 #include <string.h>
 
 enum {
-	STAGE = 4 << 20, /* bytes packed or converted at once */
-	RUNS = 256,	 /* looked at at once */
+	STAGE = 4 << 20,	 /* bytes packed or converted at once */
+	RUNS = WEFT_SCATTER_MAX, /* looked at at once */
+	/* Runs are written at once that many at least, and as close on
+	 * average: a page costs as much as a few calls. */
+	SCATTER_MIN = 32,
+	SCATTER_STRIDE = 1024,
 };
 
 /* ---- between a buffer and the stream ---- */
@@ -100,14 +105,67 @@ static int read_sieved(const struct weft_move *m, char *buf,
 	return err;
 }
 
+static bool may_scatter(
+	const struct weft_move *m, const struct iovec *runs, size_t n)
+{
+	struct weft_file *file = m->file;
+
+	if (!m->is_write || n < SCATTER_MIN ||
+		file->hints.write_sieve == WEFT_FILE_DISABLE ||
+		!atomic_load_explicit(&file->scatters, memory_order_relaxed))
+		return false;
+	for (size_t i = 1; i < n; i++)
+		if (run_at(&runs[i]) <
+			run_at(&runs[i - 1]) + (int64_t)runs[i - 1].iov_len)
+			return false;
+	return run_at(&runs[n - 1]) - run_at(&runs[0]) <=
+	       (int64_t)n * SCATTER_STRIDE;
+}
+
+/* Writes runs at once. Returns how many of the first are there: for the others
+ * there is no such way, or an error that another way finds. */
+static size_t write_scattered(const struct weft_move *m, char *buf,
+	const struct iovec *runs, size_t n, int64_t *moved)
+{
+	const struct iovec *last = &runs[n - 1];
+	struct weft_file *file = m->file;
+	int64_t before = 0, some;
+	uint64_t since;
+	size_t done;
+	bool may;
+
+	for (size_t i = 0; i < n - 1; i++)
+		before += (int64_t)runs[i].iov_len;
+	/* the file then reaches as far as it is to reach */
+	if (weft_move_piece(m, buf + before, run_at(last),
+		    (int64_t)last->iov_len, &some) ||
+		some < (int64_t)last->iov_len)
+		return 0;
+	since = weft_stat_now(file->stat);
+	done = weft_scatter_write(file->fd, buf, runs, n - 1, &may);
+	weft_stat_time(file->stat, WEFT_STAT_IO_NS, since);
+	weft_stat_add(file->stat, WEFT_STAT_SYSTEM, 1);
+	if (!may)
+		atomic_store_explicit(
+			&file->scatters, false, memory_order_relaxed);
+	if (done == n - 1)
+		done = n;
+	for (size_t i = 0; i < done; i++)
+		*moved += (int64_t)runs[i].iov_len;
+	return done;
+}
+
 /* Runs one after the other; ends early where the file does. */
 static int move_pieces(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
+	size_t done = 0;
 	int err = 0;
 
 	*moved = 0;
-	for (size_t i = 0, k; i < n && !err; i += k) {
+	if (may_scatter(m, runs, n))
+		done = write_scattered(m, buf, runs, n, moved);
+	for (size_t i = done, k; i < n && !err; i += k) {
 		int64_t wanted = 0, some;
 
 		k = sieved(m, &runs[i], n - i);

@@ -3,7 +3,7 @@
  *
  * A stretch of a view's stream and the memory that it goes to or comes from.
  * Runs are taken from the view's loops as they are needed; what is written are
- * these runs and no byte between them. */
+ * these runs and no byte between them, many short ones at once (scatter.h). */
 #ifndef WEFT_MOVE_H
 #define WEFT_MOVE_H
 

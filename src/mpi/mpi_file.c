@@ -103,7 +103,7 @@ static const struct file_hint {
 	{ "file_perm", NULL, file_is_permissions, true },
 	{ "romio_ds_read", "automatic", file_is_switch, false },
 	{ "ind_rd_buffer_size", "4194304", file_is_size, false },
-	{ "romio_ds_write", "disable", NULL, true },
+	{ "romio_ds_write", "automatic", file_is_switch, false },
 	{ "collective_buffering", "true", file_is_bool, false },
 	{ "romio_cb_read", "automatic", file_is_switch, false },
 	{ "romio_cb_write", "automatic", file_is_switch, false },
@@ -196,6 +196,7 @@ static struct weft_file_hints file_heed_hints(const struct weft_info *info)
 		.read_sieve = file_choice_of(info, "romio_ds_read"),
 		.read_sieve_max = file_number_of(
 			info, "ind_rd_buffer_size", 10, SIEVE_MAX),
+		.write_sieve = file_choice_of(info, "romio_ds_write"),
 		.permissions = (unsigned)file_number_of(
 			info, "file_perm", 8, PERMISSIONS),
 		.cb_read = file_choice_of(info, "romio_cb_read"),

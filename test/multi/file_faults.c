@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_faults: a kernel that stops short, is interrupted and fails
  *
- * The program has pread, pwrite, fsync and close of its own, which the library
- * comes to. What is moved short is continued; an error of one process reaches
- * all of a collective, with its class, and the status has what was moved. */
+ * The program has pread, pwrite, process_vm_readv, fsync and close of its own,
+ * which the library comes to. What is moved short is continued; an error of one
+ * process reaches all of a collective, with its class, and the status has what
+ * was moved. */
 #define _GNU_SOURCE
 #include "file.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 
 enum { LEN = 100003 };
 
@@ -21,6 +25,9 @@ static struct {
 	atomic_long full_at;  /* no byte is written from here on; 0: all are */
 	atomic_int write_err, read_err, sync_err, close_err;
 	atomic_int n_calls;
+	/* many runs at once: at most so many of them; an error instead */
+	atomic_int most_runs, scatter_err;
+	atomic_int n_scatters;
 } faults;
 
 static void no_faults(void)
@@ -92,6 +99,26 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 	return err ? -1
 		   : ((pwrite_fn *)next("pwrite"))(
 			     fd, buf, shorter(fd, len), at);
+}
+
+typedef ssize_t vm_fn(pid_t pid, const struct iovec *to, unsigned long n_to,
+	const struct iovec *from, unsigned long n_from, unsigned long flags);
+
+/* From this very process: that is how runs are stored at once. */
+ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
+	const struct iovec *from, unsigned long n_from, unsigned long flags)
+{
+	int err = pid == getpid() ? faults.scatter_err : 0;
+
+	if (pid == getpid()) {
+		faults.n_scatters++;
+		if (faults.most_runs && n_to > (unsigned long)faults.most_runs)
+			n_to = (unsigned long)faults.most_runs;
+	}
+	errno = err;
+	return err ? -1
+		   : ((vm_fn *)next("process_vm_readv"))(
+			     pid, to, n_to, from, n_from, flags);
 }
 
 int fsync(int fd)
@@ -258,6 +285,134 @@ static void full_together(void)
 	OK(MPI_File_close(&fh));
 }
 
+/* ---- short runs, by each for itself ---- */
+
+enum { RECORD = 24, N_RECORDS = 4000 }; /* of each process */
+
+static bool is_stored_at_once(void)
+{
+	const char *cma = getenv("WEFT_CMA");
+	struct statfs fs = { 0 };
+
+	if (cma && !strcmp(cma, "off"))
+		return false;
+	statfs(".", &fs);
+	return fs.f_type == TMPFS_MAGIC || fs.f_type == EXT4_SUPER_MAGIC ||
+	       fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+static MPI_File open_records(const char *name, int amode, const char *sieve)
+{
+	MPI_Datatype runs;
+	MPI_File fh = MPI_FILE_NULL;
+	MPI_Info info;
+
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "romio_ds_write", sieve);
+	OK(MPI_File_open(MPI_COMM_WORLD, name,
+		amode | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, info, &fh));
+	MPI_Info_free(&info);
+	MPI_Type_vector(
+		N_RECORDS, RECORD, RECORD * mtest.size, MPI_BYTE, &runs);
+	MPI_Type_commit(&runs);
+	OK(MPI_File_set_view(fh, 3 + mtest.rank * RECORD, MPI_BYTE, runs,
+		"native", MPI_INFO_NULL));
+	MPI_Type_free(&runs);
+	return fh;
+}
+
+/* What each reads is what it wrote, whatever the others wrote between. */
+static void check_records(MPI_File fh, int n_bytes)
+{
+	MPI_Status status;
+
+	file_turn(fh);
+	memset(got, 0, sizeof(got));
+	OK(MPI_File_read_at(fh, 0, got, n_bytes, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == n_bytes &&
+			!memcmp(mine, got, (size_t)n_bytes),
+		"%d bytes of %d are there", file_count(&status, MPI_BYTE),
+		n_bytes);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void write_records(MPI_File fh, int n_bytes)
+{
+	MPI_Status status;
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	OK(MPI_File_write_at(fh, 0, mine, n_bytes, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == n_bytes, "all of it: %d",
+		file_count(&status, MPI_BYTE));
+}
+
+static void scattered(void)
+{
+	enum { ALL = RECORD * N_RECORDS - 5 };
+	MPI_File fh = open_records(
+		file_named("scattered"), MPI_MODE_RDWR, "automatic");
+	bool is_at_once = is_stored_at_once();
+	MPI_Status status;
+	MPI_Offset len;
+	int before, rc;
+
+	write_records(fh, ALL);
+	CHECK((faults.n_scatters > 0) == is_at_once,
+		"%d times many runs at once", faults.n_scatters);
+	check_records(fh, ALL);
+	OK(MPI_File_get_size(fh, &len));
+	CHECK(len == 3 + (MPI_Offset)RECORD * N_RECORDS * mtest.size - 5,
+		"the file ends with the last: %lld", (long long)len);
+	MPI_Barrier(MPI_COMM_WORLD);
+	OK(MPI_File_set_size(fh, 0));
+	faults.most_runs = 100;
+	write_records(fh, ALL);
+	check_records(fh, ALL);
+	no_faults();
+	OK(MPI_File_set_size(fh, 0));
+	/* as where a page has no room or is cut off */
+	faults.scatter_err = EFAULT;
+	faults.full_at = (MPI_Offset)RECORD * mtest.size * 1000 + 3;
+	MPI_Barrier(MPI_COMM_WORLD);
+	rc = MPI_File_write_at(fh, 0, mine, ALL, MPI_BYTE, &status);
+	FAILS(rc, MPI_ERR_NO_SPACE);
+	CHECK(file_count(&status, MPI_BYTE) == RECORD * 1000,
+		"bytes that are there: %d", file_count(&status, MPI_BYTE));
+	check_records(fh, RECORD * 1000);
+	no_faults();
+	faults.scatter_err = EPERM;
+	write_records(fh, ALL);
+	before = faults.n_scatters;
+	write_records(fh, ALL);
+	CHECK(faults.n_scatters == before && before == is_at_once,
+		"what is forbidden is tried once: %d", faults.n_scatters);
+	check_records(fh, ALL);
+	no_faults();
+	OK(MPI_File_close(&fh));
+}
+
+/* Nobody reads a file that is written only, but its pages are stored to; and
+ * the hint says no. */
+static void scattered_only(void)
+{
+	MPI_File fh =
+		open_records(file_named("only"), MPI_MODE_WRONLY, "automatic");
+	MPI_Status status;
+
+	write_records(fh, RECORD * N_RECORDS);
+	CHECK((faults.n_scatters > 0) == is_stored_at_once(), "%d times",
+		faults.n_scatters);
+	FAILS(MPI_File_read_at(fh, 0, got, 1, MPI_BYTE, &status),
+		MPI_ERR_ACCESS);
+	OK(MPI_File_close(&fh));
+	no_faults();
+	fh = open_records(file_named("off"), MPI_MODE_RDWR, "disable");
+	write_records(fh, RECORD * N_RECORDS);
+	CHECK(faults.n_scatters == 0, "disabled: %d", faults.n_scatters);
+	check_records(fh, RECORD * N_RECORDS);
+	OK(MPI_File_close(&fh));
+}
+
 /* What comes late is not swallowed. */
 static void late(void)
 {
@@ -291,6 +446,8 @@ int main(int argc, char **argv)
 	continued();
 	full();
 	full_together();
+	scattered();
+	scattered_only();
 	late();
 	return mtest_finish();
 }

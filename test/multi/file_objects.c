@@ -164,7 +164,7 @@ static void hints(void)
 		"what makes no sense is passed over: %s", value_of);
 	CHECK(!strcmp(hint(fh, "filename"), name), "the name: %s", value_of);
 	CHECK(!strcmp(hint(fh, "no_such_key"), "none"), "not a hint");
-	CHECK(!strcmp(hint(fh, "romio_ds_write"), "disable"), "never");
+	CHECK(!strcmp(hint(fh, "romio_ds_write"), "automatic"), "told");
 	MPI_Info_set(info, "ind_rd_buffer_size", "65536");
 	MPI_Info_set(info, "file_perm", "0600");
 	OK(MPI_File_set_info(fh, info));

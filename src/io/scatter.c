@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scatter: through a mapping, by process_vm_readv from this very process */
+#include "io/scatter.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+bool weft_scatter_may(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	switch ((uint32_t)fs.f_type) {
+	case TMPFS_MAGIC:
+	case EXT4_SUPER_MAGIC: /* also that of ext2 and ext3 */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int64_t place_in_file(const struct iovec *run)
+{
+	return (int64_t)(uintptr_t)run->iov_base;
+}
+
+/* Returns bytes; -1 with errno. map is of the file from place begin on. */
+static ssize_t store(char *map, int64_t begin, const char *buf,
+	const struct iovec *runs, size_t n_runs)
+{
+	struct iovec to[WEFT_SCATTER_MAX];
+	struct iovec from = { .iov_base = (void *)(uintptr_t)buf };
+
+	for (size_t i = 0; i < n_runs; i++) {
+		to[i].iov_base = map + (place_in_file(&runs[i]) - begin);
+		to[i].iov_len = runs[i].iov_len;
+		from.iov_len += runs[i].iov_len;
+	}
+	return process_vm_readv(getpid(), to, n_runs, &from, 1, 0);
+}
+
+size_t weft_scatter_write(int fd, const char *buf, const struct iovec *runs,
+	size_t n_runs, bool *may_out)
+{
+	const struct iovec *last = &runs[n_runs - 1];
+	int64_t page = sysconf(_SC_PAGESIZE);
+	int64_t begin = place_in_file(runs) / page * page;
+	size_t len = (size_t)(place_in_file(last) - begin) + last->iov_len,
+	       n = 0;
+	char *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		(off_t)begin);
+	ssize_t stored;
+
+	*may_out = true;
+	if (map == MAP_FAILED) {
+		*may_out = errno == ENOMEM || errno == EAGAIN;
+		return 0;
+	}
+	stored = store(map, begin, buf, runs, n_runs);
+	if (stored < 0)
+		*may_out = errno == EFAULT || errno == ENOMEM;
+	for (; n < n_runs && stored >= (ssize_t)runs[n].iov_len; n++)
+		stored -= (ssize_t)runs[n].iov_len;
+	munmap(map, len);
+	return n;
+}
