@@ -145,12 +145,10 @@ static void told(void)
 {
 	char buf[8192], say[64];
 	const char *text;
-	long all = 0;
 
 	text = told_of(SHMEM_CTX_DEFAULT, 0, buf, sizeof(buf));
 	CHECK(strstr(text, "no options"), "S150: 0 is accepted: %s", text);
 	for (int i = 0; i < N_OPTIONS; i++) {
-		all |= options[i];
 		text = told_of(SHMEM_CTX_DEFAULT, options[i], buf, sizeof(buf));
 		for (int k = 0; k < N_OPTIONS; k++)
 			CHECK(n_lines(text, names[k]) == (k <= i),
