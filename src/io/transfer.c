@@ -198,8 +198,16 @@ static void job_count(const struct job *job)
 			stat, WEFT_STAT_RUNS, job->m.len / some * (int64_t)n);
 }
 
+/* What blocks comes after what was begun, and so do those that must know
+ * others' lengths to begin. */
+static bool comes_after(const struct weft_file_access *access, bool blocks)
+{
+	return access->is_collective &&
+	       (blocks || access->at == WEFT_FILE_AT_ORDERED);
+}
+
 static void job_prepare(struct job *job, struct weft_file *file,
-	const struct weft_file_access *access)
+	const struct weft_file_access *access, bool blocks)
 {
 	int err = check_mode(file, access);
 	char why[WEFT_ERR_TEXT] = "";
@@ -215,7 +223,7 @@ static void job_prepare(struct job *job, struct weft_file *file,
 		err = measure(job);
 	if (err)
 		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
-	if (access->is_collective)
+	if (comes_after(access, blocks))
 		weft_file_drain(file, true, "a collective access to a file");
 	job->err = find_place(job, access, err);
 	if (job->err)
@@ -232,7 +240,7 @@ int weft_file_run(struct weft_file *file, const struct weft_file_access *access,
 	struct job job = { 0 };
 	int err;
 
-	job_prepare(&job, file, access);
+	job_prepare(&job, file, access, true);
 	if (!access->is_collective || !job_move_together(&job))
 		job_move(&job);
 	weft_view_put(job.m.view);
@@ -443,7 +451,7 @@ int weft_file_start(struct weft_file *file,
 	if (!job)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
 	job_use_pool(file);
-	job_prepare(job, file, access);
+	job_prepare(job, file, access, false);
 	job->m.type = weft_type_get(access->type);
 	err = job->err && !access->is_collective
 		      ? weft_err_set(job->err, "%s", job->why)

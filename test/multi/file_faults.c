@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -25,6 +26,7 @@ static struct {
 	atomic_long full_at;  /* no byte is written from here on; 0: all are */
 	atomic_int write_err, read_err, sync_err, close_err;
 	atomic_int n_calls;
+	atomic_bool is_slow; /* nothing is written until it is not */
 	/* many runs at once: at most so many of them; an error instead */
 	atomic_int most_runs, scatter_err;
 	atomic_int n_scatters;
@@ -89,6 +91,8 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 {
 	int err = fault_of(fd, faults.write_err);
 
+	while (faults.is_slow && is_file(fd))
+		sched_yield();
 	if (!err && faults.full_at && is_file(fd)) {
 		if (at >= faults.full_at)
 			err = ENOSPC;
@@ -413,6 +417,30 @@ static void scattered_only(void)
 	OK(MPI_File_close(&fh));
 }
 
+/* A slow disk: beginning does not wait for what was begun before. */
+static void begun(void)
+{
+	MPI_File fh = file_scratch("begun");
+	MPI_Offset at = (MPI_Offset)mtest.rank * 2 * LEN;
+	MPI_Request requests[2];
+	MPI_Status statuses[2];
+
+	faults.is_slow = true;
+	for (int i = 0; i < 2; i++)
+		OK(MPI_File_iwrite_at_all(
+			fh, at + i * LEN, mine, LEN, MPI_BYTE, &requests[i]));
+	faults.is_slow = false;
+	OK(MPI_Waitall(2, requests, statuses));
+	for (int i = 0; i < 2; i++) {
+		CHECK(file_count(&statuses[i], MPI_BYTE) == LEN, "all: %d",
+			file_count(&statuses[i], MPI_BYTE));
+		OK(MPI_File_read_at_all(
+			fh, at + i * LEN, got, LEN, MPI_BYTE, &statuses[i]));
+		CHECK(!memcmp(mine, got, LEN), "it is there");
+	}
+	OK(MPI_File_close(&fh));
+}
+
 /* What comes late is not swallowed. */
 static void late(void)
 {
@@ -448,6 +476,7 @@ int main(int argc, char **argv)
 	full_together();
 	scattered();
 	scattered_only();
+	begun();
 	late();
 	return mtest_finish();
 }
