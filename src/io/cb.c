@@ -356,6 +356,7 @@ static int cb_try(struct weft_move *m, const struct weft_cb_member *members,
 	struct weft_cb_plan plan = { .m = m, .members = members };
 	struct cb_sums all = cb_sum(members, file->comm->size);
 	uint64_t since;
+	int64_t io_ns;
 	int rc = 0;
 
 	for (int32_t r = 0; r < file->comm->size && !*done_out; r++)
@@ -374,8 +375,11 @@ static int cb_try(struct weft_move *m, const struct weft_cb_member *members,
 	cb_deal(&plan, &all);
 	*done_out = true;
 	since = weft_stat_now(file->stat);
+	io_ns = weft_stat_of(file->stat, WEFT_STAT_IO_NS);
 	rc = weft_cb_exchange(&plan);
 	weft_stat_time(file->stat, WEFT_STAT_CB_NS, since);
+	weft_stat_add(file->stat, WEFT_STAT_CB_IO_NS,
+		weft_stat_of(file->stat, WEFT_STAT_IO_NS) - io_ns);
 	weft_stat_add(file->stat, WEFT_STAT_BUFFERED, 1);
 	return rc;
 }

@@ -2,6 +2,7 @@
 /* stat: the report */
 #include "io/stat.h"
 
+#include "base/bits.h"
 #include "base/log.h"
 #include "coll/coll.h"
 #include "io/cb.h"
@@ -34,6 +35,11 @@ static const char *stat_advice(const struct weft_file *file, const int64_t *n)
 	return "none";
 }
 
+static long long per(int64_t sum, int64_t n)
+{
+	return n ? sum / n : 0;
+}
+
 static void stat_print(const struct weft_file *file, const int64_t *n)
 {
 	int64_t calls = n[WEFT_STAT_READS] + n[WEFT_STAT_WRITES];
@@ -41,27 +47,31 @@ static void stat_print(const struct weft_file *file, const int64_t *n)
 	weft_log_warn("FILE-STATS",
 		"\"%.200s\", %d processes (WEFT_IO_STATS). Asked: %lld reads, "
 		"%lld writes, %lld of them collective; %lld bytes, %lld a "
-		"call, in runs of about %lld. Done: %lld transfers by the "
+		"call, in runs of about %lld, %lld from one to the next. Done: "
+		"%lld transfers by the "
 		"kernel in %lld ms, %lld bytes read extra",
 		file->name, (int)file->comm->size,
 		(long long)n[WEFT_STAT_READS], (long long)n[WEFT_STAT_WRITES],
 		(long long)n[WEFT_STAT_COLLECTIVE],
-		(long long)n[WEFT_STAT_BYTES],
-		(long long)(calls ? n[WEFT_STAT_BYTES] / calls : 0),
-		(long long)(n[WEFT_STAT_RUNS]
-				    ? n[WEFT_STAT_BYTES] / n[WEFT_STAT_RUNS]
-				    : 0),
+		(long long)n[WEFT_STAT_BYTES], per(n[WEFT_STAT_BYTES], calls),
+		per(n[WEFT_STAT_BYTES], n[WEFT_STAT_RUNS]),
+		per(n[WEFT_STAT_STRIDE_BYTES], n[WEFT_STAT_STRIDES]),
 		(long long)n[WEFT_STAT_SYSTEM],
 		(long long)n[WEFT_STAT_IO_NS] / 1000000,
 		(long long)n[WEFT_STAT_EXTRA]);
 	weft_log_warn("FILE-STATS",
 		"\"%.200s\": %lld calls through %d aggregators, %lld windows "
-		"moved and %lld left for holes, %lld ms in these calls, of "
-		"all members. The hint that would help most: %s",
+		"moved and %lld left for holes; of all members %lld ms moving "
+		"and %lld ms exchanging and waiting. The hint that would help "
+		"most: %s",
 		file->name, (long long)n[WEFT_STAT_BUFFERED],
 		weft_cb_nodes(file), (long long)n[WEFT_STAT_WINDOWS],
 		(long long)n[WEFT_STAT_HOLES],
-		(long long)n[WEFT_STAT_CB_NS] / 1000000, stat_advice(file, n));
+		(long long)n[WEFT_STAT_CB_IO_NS] / 1000000,
+		(long long)weft_max64(
+			n[WEFT_STAT_CB_NS] - n[WEFT_STAT_CB_IO_NS], 0) /
+			1000000,
+		stat_advice(file, n));
 }
 
 void weft_stat_report(struct weft_file *file)
@@ -75,8 +85,7 @@ void weft_stat_report(struct weft_file *file)
 		.op = weft_redop_builtin(WEFT_OP_SUM) };
 
 	for (int i = 0; i < WEFT_STAT_N; i++)
-		mine[i] = atomic_load_explicit(
-			&file->stat->n[i], memory_order_relaxed);
+		mine[i] = weft_stat_of(file->stat, (enum weft_stat_kind)i);
 	if (!weft_coll_run(WEFT_COLL_ALLREDUCE, &args) && file->comm->rank == 0)
 		stat_print(file, all);
 }

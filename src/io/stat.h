@@ -20,13 +20,16 @@ enum weft_stat_kind {
 	WEFT_STAT_COLLECTIVE, /* of these */
 	WEFT_STAT_BYTES,      /* asked for */
 	WEFT_STAT_RUNS,	      /* in the file, from samples */
-	WEFT_STAT_SYSTEM,     /* transfers by the kernel */
+	WEFT_STAT_STRIDES,    /* from one to the next, in the samples */
+	WEFT_STAT_STRIDE_BYTES,
+	WEFT_STAT_SYSTEM, /* transfers by the kernel */
 	WEFT_STAT_IO_NS,
 	WEFT_STAT_EXTRA,    /* bytes read for the gaps between runs */
 	WEFT_STAT_BUFFERED, /* calls through aggregators */
 	WEFT_STAT_WINDOWS,  /* they moved */
 	WEFT_STAT_HOLES,    /* they left to the members */
 	WEFT_STAT_CB_NS,    /* in such calls, waiting and kernel included */
+	WEFT_STAT_CB_IO_NS, /* of these, in the kernel's transfers */
 	WEFT_STAT_N,
 };
 
@@ -40,6 +43,13 @@ static inline void weft_stat_add(
 	if (stat)
 		atomic_fetch_add_explicit(
 			&stat->n[kind], n, memory_order_relaxed);
+}
+
+static inline int64_t weft_stat_of(
+	const struct weft_stat *stat, enum weft_stat_kind kind)
+{
+	return stat ? atomic_load_explicit(&stat->n[kind], memory_order_relaxed)
+		    : 0;
 }
 
 /* A time to be given to weft_stat_time(), or 0. */

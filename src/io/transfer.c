@@ -196,6 +196,12 @@ static void job_count(const struct job *job)
 	if (some)
 		weft_stat_add(
 			stat, WEFT_STAT_RUNS, job->m.len / some * (int64_t)n);
+	if (n > 1) {
+		weft_stat_add(stat, WEFT_STAT_STRIDES, (int64_t)n - 1);
+		weft_stat_add(stat, WEFT_STAT_STRIDE_BYTES,
+			(int64_t)((uintptr_t)runs[n - 1].iov_base -
+				  (uintptr_t)runs[0].iov_base));
+	}
 }
 
 /* What blocks comes after what was begun, and so do those that must know

@@ -269,6 +269,40 @@ static void told(const struct way *way)
 	OK(MPI_File_close(&fh));
 }
 
+/* What rank 0 says at the closing of a file of records dealt in turn. */
+static void reported(void)
+{
+	static const struct way way = { NULL, NULL, "automatic" };
+	static char mine[RECORD * EACH], said[4096], wanted[96];
+	MPI_File fh = opened("reported", &way);
+	MPI_Datatype type = one_of(RECORD, RECORD * size);
+	FILE *aside = tmpfile();
+	int old = dup(STDERR_FILENO);
+	MPI_Status status;
+
+	OK(MPI_File_set_view(
+		fh, rank * RECORD, MPI_BYTE, type, "native", MPI_INFO_NULL));
+	OK(MPI_File_write_at_all(
+		fh, 0, mine, RECORD * EACH, MPI_BYTE, &status));
+	dup2(fileno(aside), STDERR_FILENO);
+	OK(MPI_File_close(&fh));
+	dup2(old, STDERR_FILENO);
+	close(old);
+	rewind(aside);
+	said[fread(said, 1, sizeof(said) - 1, aside)] = 0;
+	fclose(aside);
+	snprintf(wanted, sizeof(wanted),
+		"%d writes, %d of them collective; %d bytes", size, size,
+		RECORD * EACH * size);
+	CHECK(rank || strstr(said, wanted), "asked \"%s\": %s", wanted, said);
+	snprintf(wanted, sizeof(wanted),
+		"in runs of about %d, %d from one to the next", RECORD,
+		RECORD * size);
+	CHECK(rank || strstr(said, wanted), "how \"%s\": %s", wanted, said);
+	CHECK(rank || strstr(said, " ms exchanging"), "times: %s", said);
+	MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct way ways[] = {
@@ -288,5 +322,7 @@ int main(int argc, char **argv)
 		odd(&ways[i]);
 		told(&ways[i]);
 	}
+	if (getenv("WEFT_IO_STATS"))
+		reported();
 	return mtest_finish();
 }
