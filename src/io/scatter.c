@@ -46,6 +46,18 @@ static ssize_t store(char *map, int64_t begin, const char *buf,
 	return process_vm_readv(getpid(), to, n_runs, &from, 1, 0);
 }
 
+/* Pages are had faster all at once; but where nothing is stored in some, they
+ * would get storage for nothing. */
+static int map_flags(const struct iovec *runs, size_t n_runs, int64_t page)
+{
+	for (size_t i = 1; i < n_runs; i++)
+		if (place_in_file(&runs[i]) - place_in_file(&runs[i - 1]) -
+				(int64_t)runs[i - 1].iov_len >
+			page)
+			return MAP_SHARED;
+	return MAP_SHARED | MAP_POPULATE;
+}
+
 size_t weft_scatter_write(int fd, const char *buf, const struct iovec *runs,
 	size_t n_runs, bool *may_out)
 {
@@ -54,8 +66,8 @@ size_t weft_scatter_write(int fd, const char *buf, const struct iovec *runs,
 	int64_t begin = place_in_file(runs) / page * page;
 	size_t len = (size_t)(place_in_file(last) - begin) + last->iov_len,
 	       n = 0;
-	char *map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		(off_t)begin);
+	char *map = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		map_flags(runs, n_runs, page), fd, (off_t)begin);
 	ssize_t stored;
 
 	*may_out = true;
