@@ -316,14 +316,20 @@ static int file_check_mode(int amode)
 	return 0;
 }
 
-/* What is written only is opened for reading, too, if it may be: scatter.h. */
+/* What is written only is opened for reading, too, if it may be (scatter.h);
+ * but not a pipe, of which this process would then be a reader. */
 static int file_do_open(struct weft_file *file, int flags, unsigned permissions)
 {
-	int err = weft_syscall_open(file->name,
-		flags | (file->amode & WEFT_FILE_RDONLY ? O_RDONLY : O_RDWR),
-		permissions, &file->fd);
+	bool is_wronly = file->amode & WEFT_FILE_WRONLY;
+	int err, mode = O_RDWR;
 
-	if (err == WEFT_ERR_ACCESS && (file->amode & WEFT_FILE_WRONLY))
+	if (file->amode & WEFT_FILE_RDONLY)
+		mode = O_RDONLY;
+	else if (is_wronly && (file->amode & WEFT_FILE_SEQUENTIAL))
+		mode = O_WRONLY;
+	err = weft_syscall_open(
+		file->name, flags | mode, permissions, &file->fd);
+	if (err == WEFT_ERR_ACCESS && is_wronly && mode == O_RDWR)
 		err = weft_syscall_open(
 			file->name, flags | O_WRONLY, permissions, &file->fd);
 	return err;
