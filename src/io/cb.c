@@ -3,7 +3,6 @@
 #include "io/cb_priv.h"
 
 #include "base/bits.h"
-#include "coll/coll.h"
 #include "io/stat.h"
 #include "io/syscall.h"
 #include "transport/proc.h"
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 enum {
-	TYPE_INT64 = 0x258,
 	SAMPLE = 64, /* runs looked at to know an average one */
 	/* Runs that are as long as a block of the file system, or as few of
 	 * each member, are moved as well by each. */
@@ -27,15 +25,8 @@ enum {
 static int cb_gather(
 	struct weft_file *file, int n, const int64_t *mine, int64_t *all)
 {
-	struct weft_type *type = weft_type_builtin(TYPE_INT64);
-	struct weft_coll args = { .comm = file->comm,
-		.ctx_offset = WEFT_CTX_OFFSET_COLL,
-		.send = { .buf = (void *)(uintptr_t)mine,
-			.count = n,
-			.type = type },
-		.recv = { .buf = all, .count = n, .type = type } };
-
-	return weft_coll_run(WEFT_COLL_ALLGATHER, &args);
+	return weft_file_numbers(
+		file, WEFT_COLL_ALLGATHER, WEFT_OP_MIN, n, mine, all);
 }
 
 /* ---- who aggregates ---- */

@@ -48,9 +48,8 @@ int weft_file_err_of(
 		    : 0;
 }
 
-/* Of each of n numbers the least of all members'. */
-static int file_least(
-	struct weft_file *file, int n, const int64_t *mine, int64_t *least)
+int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
+	enum weft_redop_builtin op, int n, const int64_t *mine, int64_t *all)
 {
 	struct weft_type *type = weft_type_builtin(TYPE_INT64);
 	struct weft_coll args = { .comm = file->comm,
@@ -58,10 +57,10 @@ static int file_least(
 		.send = { .buf = (void *)(uintptr_t)mine,
 			.count = n,
 			.type = type },
-		.recv = { .buf = least, .count = n, .type = type },
-		.op = weft_redop_builtin(WEFT_OP_MIN) };
+		.recv = { .buf = all, .count = n, .type = type },
+		.op = weft_redop_builtin((unsigned)op) };
 
-	return weft_coll_run(WEFT_COLL_ALLREDUCE, &args);
+	return weft_coll_run(kind, &args);
 }
 
 /* Numbers that must not differ between members, each with its name, and others
@@ -104,7 +103,8 @@ static int file_agree_on(
 	}
 	for (int i = 0; i < on->n_least; i++)
 		rest[i] = *on->least[i];
-	rc = file_least(file, 1 + 2 * on->n_same + on->n_least, mine, all);
+	rc = weft_file_numbers(file, WEFT_COLL_ALLREDUCE, WEFT_OP_MIN,
+		1 + 2 * on->n_same + on->n_least, mine, all);
 	if (rc)
 		return err ? weft_file_err_of(file, err, why, 0) : rc;
 	for (int i = 0; i < on->n_least; i++)

@@ -3,6 +3,7 @@
 #ifndef WEFT_FILE_PRIV_H
 #define WEFT_FILE_PRIV_H
 
+#include "coll/coll.h"
 #include "io/file.h"
 
 /* --- agreement (file.c) -------------------------------------------------- */
@@ -10,6 +11,11 @@
 /* Collective: everybody's error to everybody, this process's own first. The
  * words of another's are its class and whose it is. */
 int weft_file_agree(struct weft_file *file, int err);
+
+/* Collective, a WEFT_COLL_ALLGATHER, WEFT_COLL_ALLREDUCE or WEFT_COLL_SCAN of
+ * n numbers of each member; op is passed over where the kind has none. */
+int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
+	enum weft_redop_builtin op, int n, const int64_t *mine, int64_t *all);
 
 /* An error as one number, of which the least is everybody's; and back,
  * described. */

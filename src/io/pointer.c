@@ -7,7 +7,6 @@
  * behind by who dies. */
 #include "io/file_priv.h"
 
-#include "coll/coll.h"
 #include "core/req.h"
 #include "p2p/p2p.h"
 #include "transport/vci.h"
@@ -190,34 +189,21 @@ int weft_file_pointer_add(struct weft_file *file, int64_t by, int64_t *old_out)
 	return err;
 }
 
-static int pointer_coll(struct weft_file *file, enum weft_coll_kind kind,
-	const int64_t *mine, int64_t *all)
-{
-	struct weft_type *type = weft_type_builtin(TYPE_INT64);
-	struct weft_coll args = { .comm = file->comm,
-		.ctx_offset = WEFT_CTX_OFFSET_COLL,
-		.send = { .buf = (void *)(uintptr_t)mine,
-			.count = 1,
-			.type = type },
-		.recv = { .buf = all, .count = 1, .type = type },
-		.op = weft_redop_builtin(WEFT_OP_SUM) };
-
-	return weft_coll_run(kind, &args);
-}
-
 /* Rank 0 puts where all begins before its own part of the sum. */
 int weft_file_pointer_ordered(
 	struct weft_file *file, int64_t n, int64_t *at_out)
 {
 	int64_t total, base = 0, mine, upto = 0;
-	int err = pointer_coll(file, WEFT_COLL_ALLREDUCE, &n, &total);
+	int err = weft_file_numbers(
+		file, WEFT_COLL_ALLREDUCE, WEFT_OP_SUM, 1, &n, &total);
 
 	if (!err && file->comm->rank == 0)
 		err = weft_file_pointer_add(file, total, &base);
 	mine = base + n;
 	/* also after an error, which is told with the access */
 	if (!err || file->comm->rank == 0) {
-		int rc = pointer_coll(file, WEFT_COLL_SCAN, &mine, &upto);
+		int rc = weft_file_numbers(
+			file, WEFT_COLL_SCAN, WEFT_OP_SUM, 1, &mine, &upto);
 
 		err = err ? err : rc;
 	}

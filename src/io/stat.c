@@ -4,11 +4,10 @@
 
 #include "base/bits.h"
 #include "base/log.h"
-#include "coll/coll.h"
 #include "io/cb.h"
-#include "io/file.h"
+#include "io/file_priv.h"
 
-enum { TYPE_INT64 = 0x258, SHORT_RUN = 4096 };
+enum { SHORT_RUN = 4096 };
 
 static const char *stat_advice(const struct weft_file *file, const int64_t *n)
 {
@@ -76,16 +75,12 @@ static void stat_print(const struct weft_file *file, const int64_t *n)
 
 void weft_stat_report(struct weft_file *file)
 {
-	struct weft_type *type = weft_type_builtin(TYPE_INT64);
 	int64_t mine[WEFT_STAT_N], all[WEFT_STAT_N];
-	struct weft_coll args = { .comm = file->comm,
-		.ctx_offset = WEFT_CTX_OFFSET_COLL,
-		.send = { .buf = mine, .count = WEFT_STAT_N, .type = type },
-		.recv = { .buf = all, .count = WEFT_STAT_N, .type = type },
-		.op = weft_redop_builtin(WEFT_OP_SUM) };
 
 	for (int i = 0; i < WEFT_STAT_N; i++)
 		mine[i] = weft_stat_of(file->stat, (enum weft_stat_kind)i);
-	if (!weft_coll_run(WEFT_COLL_ALLREDUCE, &args) && file->comm->rank == 0)
+	if (!weft_file_numbers(file, WEFT_COLL_ALLREDUCE, WEFT_OP_SUM,
+		    WEFT_STAT_N, mine, all) &&
+		file->comm->rank == 0)
 		stat_print(file, all);
 }
