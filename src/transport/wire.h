@@ -195,6 +195,7 @@ enum weft_wire_need {
 	WEFT_WIRE_NEED_MESSAGE, /* send one with tag `round` in the context and
 				   context `what` */
 	WEFT_WIRE_NEED_RECEIVE, /* receive the asker's, likewise */
+	WEFT_WIRE_NEED_WINDOW,	/* make a call on the window with the context */
 	WEFT_WIRE_NEED_NONE,	/* nothing that can be asked for */
 	WEFT_WIRE_NEED_END,
 };

@@ -182,6 +182,7 @@ static const char *verb_of(uint16_t need)
 		[WEFT_WIRE_NEED_INTERCOMM] = "be the other leader on",
 		[WEFT_WIRE_NEED_MESSAGE] = "send on",
 		[WEFT_WIRE_NEED_RECEIVE] = "receive on",
+		[WEFT_WIRE_NEED_WINDOW] = "act on",
 		[WEFT_WIRE_NEED_NONE] = "act on",
 	};
 
@@ -199,10 +200,12 @@ const char *weft_graph_print_step(const struct weft_graph *graph,
 		snprintf(owner, sizeof(owner),
 			", which belongs there to session %u", edge->owner);
 	snprintf(buf, len,
-		"process %u in %s waits for process %u to %s communicator "
+		"process %u in %s waits for process %u to %s %s "
 		"\"%.31s\" (%u processes)%s",
 		(unsigned)node->proc, node->call, (unsigned)edge->proc,
-		verb_of(edge->need), edge->label, edge->size, owner);
+		verb_of(edge->need),
+		edge->need == WEFT_WIRE_NEED_WINDOW ? "window" : "communicator",
+		edge->label, edge->size, owner);
 	return buf;
 }
 

@@ -24,7 +24,8 @@
 
 enum {
 	REC_LEN = sizeof(struct weft_wire_win),
-	DATA_MAX = WEFT_WIN_AM_MAX - REC_LEN,
+	BATCH_MAX = WEFT_WIN_AM_MAX - REC_LEN, /* a lock may go in front */
+	DATA_MAX = BATCH_MAX - REC_LEN,
 	STAGE_MAX = WEFT_WIRE_WIN_RUNS_MAX,
 	TAGS = 1 << 30,
 };
@@ -34,47 +35,106 @@ enum {
 struct batch {
 	struct weft_win *win;
 	struct weft_win_target *target;
-	size_t len;
-	_Alignas(8) uint8_t bytes[WEFT_WIN_AM_MAX];
+	size_t len; /* behind the room for a lock */
+	_Alignas(8) uint8_t bytes[REC_LEN + BATCH_MAX];
 };
 
-/* Given up and taken again meanwhile: the VCI's lock. */
-static int batch_send(struct batch *batch)
+static int wait_lock_there(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_win_wait wait = { .win = win,
+		.target = target,
+		.what = "MPI_Win_lock",
+		.is_lock = true };
+	int err = 0;
+
+	while (!err && weft_win_is_lock_asked(win, target))
+		err = weft_win_wait_round(&wait);
+	weft_win_wait_end(&wait);
+	return err;
+}
+
+/* The question for the target's lock, in front of what needs it. */
+static int add_lock(struct batch *batch)
+{
+	struct weft_win_target *target = batch->target;
+	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_LOCK,
+		.n = target->is_exclusive };
+	struct weft_win_op *op = weft_win_op_new(batch->win, target, NULL, 1);
+
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	rec.id = target->lock_id = op->id;
+	weft_win_op_begun(op, 0);
+	target->is_lock_due = false;
+	memcpy(batch->bytes, &rec, REC_LEN);
+	return 0;
+}
+
+/* WEFT_AGAIN: not yet. */
+static int try_post(struct batch *batch, const uint8_t *bytes, size_t len)
 {
 	struct weft_comm *comm = batch->win->comm;
 	struct weft_wire_head head = { .op = WEFT_WIRE_WIN,
 		.src = (uint32_t)comm->rank,
 		.ctx = comm->ctx };
+	struct weft_peer *peer = weft_comm_peer(comm, batch->target->rank);
+
+	if (!peer)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a peer");
+	if (peer->state == WEFT_PEER_FAILED)
+		return weft_err_set(WEFT_ERR_PEER,
+			"rank %u of window \"%s\" has failed or cannot be "
+			"reached",
+			batch->target->rank, batch->win->name);
+	if (peer->state != WEFT_PEER_READY)
+		weft_peer_resolve(peer);
+	return weft_peer_is_clear(peer)
+		       ? weft_peer_post(peer, &head, bytes, len)
+		       : WEFT_AGAIN;
+}
+
+/* Given up and taken again meanwhile: the VCI's lock. */
+static int batch_post(struct batch *batch, const uint8_t *bytes, size_t len)
+{
 	struct weft_win_wait wait = {
 		.win = batch->win, .target = batch->target, .what = "an access"
 	};
-	int err = batch->len ? WEFT_AGAIN : 0;
+	int err;
 
-	while (err == WEFT_AGAIN) {
-		struct weft_peer *peer =
-			weft_comm_peer(comm, batch->target->rank);
-
-		if (!peer)
-			return weft_err_set(
-				WEFT_ERR_NOMEM, "no memory for a peer");
-		if (peer->state == WEFT_PEER_FAILED)
-			return weft_err_set(WEFT_ERR_PEER,
-				"rank %u of window \"%s\" has failed or cannot "
-				"be reached",
-				batch->target->rank, batch->win->name);
-		if (peer->state != WEFT_PEER_READY)
-			weft_peer_resolve(peer);
-		if (weft_peer_is_clear(peer))
-			err = weft_peer_post(
-				peer, &head, batch->bytes, batch->len);
-		if (err == WEFT_AGAIN) {
-			int wait_err = weft_win_wait_round(&wait);
-
-			err = wait_err ? wait_err : err;
-		}
+	while ((err = try_post(batch, bytes, len)) == WEFT_AGAIN) {
+		err = weft_win_wait_round(&wait);
+		if (err)
+			break;
 	}
-	batch->len = 0;
+	weft_win_wait_end(&wait);
 	return err;
+}
+
+static bool is_unlock(const struct batch *batch)
+{
+	return batch->bytes[REC_LEN] == WEFT_WIRE_WIN_UNLOCK;
+}
+
+/* A target keeps one message back for whom its lock is taken by others, and
+ * the unlock; whatever else waits here until it has it. */
+static int batch_send(struct batch *batch)
+{
+	struct weft_win_target *target = batch->target;
+	bool has_lock = target->is_lock_due;
+	size_t len = batch->len;
+	int err = 0;
+
+	batch->len = 0;
+	if (has_lock)
+		err = add_lock(batch);
+	else if (!len)
+		return 0;
+	else if (weft_unlikely(target->lock_id) && !is_unlock(batch))
+		err = wait_lock_there(batch->win, target);
+	if (err)
+		return err;
+	return has_lock ? batch_post(batch, batch->bytes, len + REC_LEN)
+			: batch_post(batch, batch->bytes + REC_LEN, len);
 }
 
 /* Room for one more with so much data; its place, or NULL with *err. */
@@ -84,11 +144,11 @@ static uint8_t *batch_add(
 	size_t room = REC_LEN + weft_round_up((size_t)rec->len, 8);
 	uint8_t *at;
 
-	if (batch->len + room > sizeof(batch->bytes))
+	if (batch->len + room > BATCH_MAX)
 		*err = batch_send(batch);
 	if (*err)
 		return NULL;
-	at = batch->bytes + batch->len;
+	at = batch->bytes + REC_LEN + batch->len;
 	memcpy(at, rec, REC_LEN);
 	memset(at + room - 8, 0, rec->len ? 8 : 0);
 	batch->len += room;
@@ -106,15 +166,18 @@ int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
 }
 
 /* The first access in a while asks at once whether it is done: so a lone one
- * and its flush are one message each way. */
+ * and its flush are one message each way. A started epoch ends without, where
+ * the target has nothing to refuse. */
 static int send_last(struct batch *batch)
 {
 	struct weft_win_target *target = batch->target;
 	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_ASK };
+	bool is_told = batch->win->access == WEFT_WIN_STARTED &&
+		       !batch->win->looks && target->is_known;
 	struct weft_win_op *op;
 	int err = 0;
 
-	if (!weft_list_is_empty(&target->ops) || !batch->len)
+	if (!weft_list_is_empty(&target->ops) || !batch->len || is_told)
 		return batch_send(batch);
 	op = weft_win_op_new(batch->win, target, NULL, 1);
 	if (!op)
@@ -171,6 +234,94 @@ int weft_win_am_flush(
 		weft_vci_unlock(vci);
 	}
 	return rma_err ? rma_err : err;
+}
+
+/* --- the ends of epochs -------------------------------------------- */
+
+/* Whether something is under way that does not go in order with messages; or
+ * whose end has to be seen here at all. */
+static bool has_due(const struct weft_win_target *target, bool is_any)
+{
+	weft_list_for_each(link, next, &target->ops)
+	{
+		const struct weft_win_op *op =
+			weft_container_of(link, struct weft_win_op, link);
+
+		if (op->is_rma || op->is_long || (is_any && op->whole))
+			return true;
+	}
+	return false;
+}
+
+/* What is sent from now on comes behind all that was begun. */
+static int settle_target(struct weft_win *win, struct weft_win_target *target)
+{
+	int rma_err = weft_win_rma_flush(win, target);
+	int err = has_due(target, false)
+			  ? weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK)
+			  : 0;
+
+	return rma_err ? rma_err : err;
+}
+
+void weft_win_am_lock(
+	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
+{
+	weft_vci_lock(win->comm->vci);
+	target->is_exclusive = is_exclusive;
+	target->is_lock_due = true;
+	weft_vci_unlock(win->comm->vci);
+}
+
+static int unlock_locked(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_UNLOCK,
+		.n = target->is_exclusive };
+	struct weft_win_op *op = weft_win_op_new(win, target, NULL, 1);
+	int err;
+
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	rec.id = op->id;
+	target->is_touched = false;
+	err = weft_win_am_send(win, target, &rec);
+	weft_win_op_begun(op, err);
+	return err ? err : weft_win_op_wait(win, target, WEFT_WIRE_WIN_UNLOCK);
+}
+
+int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target)
+{
+	int err, settle_err = 0;
+
+	weft_vci_lock(win->comm->vci);
+	if (target->is_lock_due) { /* nothing went there */
+		target->is_lock_due = false;
+		err = 0;
+	} else {
+		settle_err = settle_target(win, target);
+		err = unlock_locked(win, target);
+	}
+	target->lock_id = 0;
+	weft_vci_unlock(win->comm->vci);
+	return settle_err ? settle_err : err;
+}
+
+int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_COMPLETE };
+	int err, wait_err = 0;
+
+	weft_vci_lock(win->comm->vci);
+	err = settle_target(win, target);
+	if (!err && !target->is_known) /* it may have refused something */
+		err = weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK);
+	target->is_touched = false; /* its wait sees to that */
+	wait_err = weft_win_am_send(win, target, &rec);
+	err = err ? err : wait_err;
+	if (has_due(target, true))
+		wait_err = weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK);
+	weft_vci_unlock(win->comm->vci);
+	return err ? err : wait_err;
 }
 
 /* --- long data ----------------------------------------------------- */
@@ -239,6 +390,7 @@ static int put_long(struct weft_win *win, struct weft_win_target *target,
 
 	if (!op)
 		return WEFT_ERR_NOMEM;
+	op->is_long = true;
 	rec->kind = WEFT_WIRE_WIN_LONG_PUT;
 	rec->id = op->id;
 	data = weft_win_stream_at(from, rec->pos, len, &op->staging);
@@ -260,6 +412,7 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 
 	if (!op)
 		return WEFT_ERR_NOMEM;
+	op->is_long = true;
 	rec->kind = WEFT_WIRE_WIN_LONG_GET;
 	rec->id = op->id;
 	op->pos = rec->pos;
@@ -357,6 +510,19 @@ static int get_runs(struct runs *from)
 	return err;
 }
 
+/* The fabric's own accesses ask for nothing. */
+static int lock_alone(struct weft_win *win, struct weft_win_target *target)
+{
+	struct batch batch = { .win = win, .target = target };
+	int err = 0;
+
+	if (target->is_lock_due)
+		err = batch_send(&batch);
+	if (!err && target->lock_id)
+		err = wait_lock_there(win, target);
+	return err;
+}
+
 static int move_runs(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
 	bool is_put)
@@ -368,6 +534,8 @@ static int move_runs(struct weft_win *win, struct weft_win_target *target,
 	if (win->uses_rma && target->way == WEFT_WIN_BY_AM &&
 		weft_win_rma_suits(access))
 		err = weft_win_rma_reach(win, target, &is_reached);
+	if (!err && is_reached)
+		err = lock_alone(win, target);
 	if (err || is_reached)
 		return err ? err
 			   : weft_win_rma_move(
@@ -419,6 +587,7 @@ static int wait_long_accs(struct weft_win *win, struct weft_win_target *target)
 
 	while (!err && target->n_long_accs)
 		err = weft_win_wait_round(&wait);
+	weft_win_wait_end(&wait);
 	return err;
 }
 
@@ -442,7 +611,7 @@ static int acc_long(struct acc *acc, struct weft_wire_win *rec)
 	op = weft_win_op_new(win, target, acc->whole, acc->is_fetching ? 2 : 1);
 	if (!op)
 		return WEFT_ERR_NOMEM;
-	op->is_long_acc = true;
+	op->is_long = op->is_long_acc = true;
 	target->n_long_accs++;
 	rec->kind = WEFT_WIRE_WIN_LONG_ACC;
 	rec->id = op->id;

@@ -37,22 +37,21 @@ static __attribute__((cold)) int out_of_turn(
 
 /* --- the lock of a member ------------------------------------------ */
 
-/* By the node's memory, or by message. */
+/* By the node's memory; or by message, with the first access. */
 static int take_lock(
 	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
 {
-	if (!target->state)
-		return weft_win_am_call(
-			win, target, WEFT_WIRE_WIN_LOCK, is_exclusive, true);
-	return weft_win_lock_here(win, target, is_exclusive);
+	if (target->state)
+		return weft_win_lock_here(win, target, is_exclusive);
+	weft_win_am_lock(win, target, is_exclusive);
+	return 0;
 }
 
 static int give_lock(
 	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
 {
 	if (!target->state)
-		return weft_win_am_call(
-			win, target, WEFT_WIRE_WIN_UNLOCK, is_exclusive, true);
+		return weft_win_am_unlock(win, target);
 	weft_win_drop_lock(target->state, is_exclusive);
 	return 0;
 }
@@ -207,9 +206,9 @@ static void flush_progress(struct weft_win *win)
 
 static int close_target(struct weft_win *win, struct weft_win_target *target)
 {
+	bool is_by_am = target->has_lock && !target->state;
 	/* by message the unlock itself asks whether all is done */
-	bool is_local = target->has_lock && !target->state;
-	int err = flush_target(win, target, is_local);
+	int err = is_by_am ? 0 : flush_target(win, target, false);
 	int lock_err = 0;
 
 	if (target->has_lock)
@@ -324,44 +323,24 @@ static int check_members(struct weft_win *win, const struct weft_group *group)
 	return 0;
 }
 
-static int notify(struct weft_win *win, struct weft_win_target *target,
-	enum weft_wire_win_kind kind)
+static int notify_post(struct weft_win *win, struct weft_win_target *target)
 {
-	if (!target->is_me)
-		return weft_win_am_call(win, target, kind, 0, false);
-	weft_vci_lock(win->comm->vci);
-	if (kind == WEFT_WIRE_WIN_POST)
-		target->n_posts++;
-	else
-		target->n_completes++;
-	weft_vci_unlock(win->comm->vci);
+	if (!weft_win_is_told_here(win, target))
+		return weft_win_am_call(
+			win, target, WEFT_WIRE_WIN_POST, 0, false);
+	weft_win_tell_post(win, target);
 	return 0;
 }
 
-static uint32_t *count_of(struct weft_win_target *target, bool is_post)
+/* All that was done there is done before it is told. */
+static int notify_complete(struct weft_win *win, struct weft_win_target *target)
 {
-	return is_post ? &target->n_posts : &target->n_completes;
-}
+	int err;
 
-/* Takes one notice of each member, when it has come. */
-static int wait_members(struct weft_win *win, const struct weft_group *group,
-	bool is_post, const char *call)
-{
-	int err = 0;
-
-	weft_vci_lock(win->comm->vci);
-	for (uint32_t i = 0; i < group->size && !err; i++) {
-		struct weft_win_target *target = member_at(win, group, i);
-		struct weft_win_wait wait = {
-			.win = win, .target = target, .what = call
-		};
-
-		while (!err && !*count_of(target, is_post))
-			err = weft_win_wait_round(&wait);
-		if (!err)
-			--*count_of(target, is_post);
-	}
-	weft_vci_unlock(win->comm->vci);
+	if (!weft_win_is_told_here(win, target))
+		return weft_win_am_complete(win, target);
+	err = flush_target(win, target, false);
+	weft_win_tell_complete(win, target);
 	return err;
 }
 
@@ -390,8 +369,7 @@ int weft_win_post(
 	win->posted = weft_group_get((struct weft_group *)group);
 	for (uint32_t i = 0; !(asserts & WEFT_WIN_NOCHECK) && i < group->size;
 		i++) {
-		int one = notify(
-			win, member_at(win, group, i), WEFT_WIRE_WIN_POST);
+		int one = notify_post(win, member_at(win, group, i));
 
 		err = err ? err : one;
 	}
@@ -409,8 +387,9 @@ int weft_win_start(
 		return err;
 	if (win->access > WEFT_WIN_FENCED)
 		return out_of_turn(win, "MPI_Win_start", "end that first");
-	if (!(asserts & WEFT_WIN_NOCHECK))
-		err = wait_members(win, group, true, "MPI_Win_start");
+	for (uint32_t i = 0;
+		!(asserts & WEFT_WIN_NOCHECK) && i < group->size && !err; i++)
+		err = weft_win_take_post(win, member_at(win, group, i));
 	if (err)
 		return err;
 	win->access = WEFT_WIN_STARTED;
@@ -431,13 +410,12 @@ int weft_win_complete(struct weft_win *win)
 	atomic_thread_fence(memory_order_seq_cst);
 	for (uint32_t i = 0; i < group->size; i++) {
 		struct weft_win_target *target = member_at(win, group, i);
-		int one = flush_target(win, target, true);
+		int one;
 
-		err = err ? err : one;
 		weft_spin_take(&win->spin);
 		unlist_opened(win, target);
 		weft_spin_drop(&win->spin);
-		one = notify(win, target, WEFT_WIRE_WIN_COMPLETE);
+		one = notify_complete(win, target);
 		err = err ? err : one;
 	}
 	win->access = WEFT_WIN_CLOSED;
@@ -448,12 +426,15 @@ int weft_win_complete(struct weft_win *win)
 
 int weft_win_wait(struct weft_win *win)
 {
-	int err;
+	int err = 0;
 
 	if (!win->is_exposed)
 		return out_of_turn(
 			win, "MPI_Win_wait", "call MPI_Win_post first");
-	err = wait_members(win, win->posted, false, "MPI_Win_wait");
+	for (uint32_t i = 0; i < win->posted->size && !err; i++)
+		err = weft_win_take_complete(
+			win, member_at(win, win->posted, i));
+	weft_win_looked(win);
 	unexpose(win);
 	return err;
 }
@@ -468,7 +449,8 @@ int weft_win_test(struct weft_win *win, bool *done_out)
 	weft_vci_lock(win->comm->vci);
 	weft_progress_try(win->comm->vci);
 	for (uint32_t i = 0; i < win->posted->size && is_done; i++)
-		is_done = member_at(win, win->posted, i)->n_completes;
+		is_done = weft_win_has_completed(
+			win, member_at(win, win->posted, i));
 	weft_vci_unlock(win->comm->vci);
 	*done_out = is_done;
 	return is_done ? weft_win_wait(win) : 0;

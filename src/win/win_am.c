@@ -38,6 +38,8 @@ struct answers {
 	uint8_t bytes[WEFT_WIN_AM_MAX];
 };
 
+static void carry_out_all(struct incoming *in, const uint8_t *at, size_t len);
+
 /* --- answers ------------------------------------------------------- */
 
 static void answers_send(struct weft_win *win, const struct weft_win_target *to,
@@ -565,10 +567,13 @@ static bool do_long_acc(const struct incoming *in)
 
 /* --- locks --------------------------------------------------------- */
 
-/* Who waits for my lock. Destroyed when they have it. */
+/* Who waits for my lock, and what it sent behind the question: a message with
+ * the first access, and the unlock. Destroyed when it has the lock. */
 struct weft_win_waiter {
 	struct weft_link link;
 	struct incoming in;
+	size_t len;
+	uint8_t kept[WEFT_WIN_AM_MAX + REC_LEN];
 };
 
 struct weft_win_queue {
@@ -587,6 +592,29 @@ static bool lock_for(const struct incoming *in)
 	return true;
 }
 
+static void drop_senseless(struct weft_vci *vci)
+{
+	weft_dispatch_drop(vci, "one-sided access that makes no sense here");
+}
+
+static void keep_back(struct weft_win *win, struct weft_win_waiter *waiter,
+	const void *data, size_t len)
+{
+	if (len > sizeof(waiter->kept) - waiter->len) {
+		drop_senseless(win->comm->vci);
+		return;
+	}
+	memcpy(waiter->kept + waiter->len, data, len);
+	waiter->len += len;
+}
+
+static void waiter_free(struct weft_win_waiter *waiter)
+{
+	weft_list_remove(&waiter->link);
+	waiter->in.from->waiter = NULL;
+	free(waiter);
+}
+
 /* Takes it off when all have been served. */
 static void queue_run(struct weft_progress_hook *hook)
 {
@@ -600,6 +628,8 @@ static void queue_run(struct weft_progress_hook *hook)
 		if (!lock_for(&waiter->in))
 			return;
 		weft_list_remove(&waiter->link);
+		waiter->in.from->waiter = NULL;
+		carry_out_all(&waiter->in, waiter->kept, waiter->len);
 		free(waiter);
 	}
 	weft_list_remove(&hook->link);
@@ -608,12 +638,12 @@ static void queue_run(struct weft_progress_hook *hook)
 void weft_win_queue_free(struct weft_win *win)
 {
 	struct weft_win_queue *queue = win->queue;
-	struct weft_link *link;
 
 	if (!queue)
 		return;
-	while ((link = weft_list_pop_front(&queue->waiters)) != NULL)
-		free(weft_container_of(link, struct weft_win_waiter, link));
+	while (!weft_list_is_empty(&queue->waiters))
+		waiter_free(weft_container_of(
+			queue->waiters.next, struct weft_win_waiter, link));
 	weft_list_remove(&queue->hook.link);
 	free(queue);
 	win->queue = NULL;
@@ -647,14 +677,16 @@ static bool do_lock(const struct incoming *in)
 	if (queue && weft_list_is_empty(&queue->waiters) && lock_for(in))
 		return true;
 	waiter = queue ? calloc(1, sizeof(*waiter)) : NULL;
-	if (!waiter) {
+	if (!waiter) { /* what follows would go without the lock */
 		weft_err_set(WEFT_ERR_NOMEM, "no memory to wait for a lock");
-		refuse(in, WEFT_ERR_NOMEM);
-		return true;
+		weft_peer_fail(weft_comm_peer(in->win->comm, in->from->rank),
+			WEFT_ERR_NOMEM);
+		return false;
 	}
 	waiter->in = *in;
 	waiter->in.answers = NULL;
-	if (weft_list_is_empty(&queue->waiters))
+	in->from->waiter = waiter;
+	if (weft_list_is_empty(&queue->hook.link))
 		weft_list_push_back(
 			&in->win->comm->vci->hooks, &queue->hook.link);
 	weft_list_push_back(&queue->waiters, &waiter->link);
@@ -683,18 +715,8 @@ static void release_failed(struct weft_win *win, struct weft_win_target *target)
 		weft_win_drop_lock(
 			win->state, target->granted == WEFT_WIN_EXCLUSIVE);
 	target->granted = 0;
-	if (!win->queue)
-		return;
-	weft_list_for_each(link, next, &win->queue->waiters)
-	{
-		struct weft_win_waiter *waiter =
-			weft_container_of(link, struct weft_win_waiter, link);
-
-		if (waiter->in.from == target) {
-			weft_list_remove(link);
-			free(waiter);
-		}
-	}
+	if (target->waiter)
+		waiter_free(target->waiter);
 }
 
 /* It answers nothing any more. */
@@ -761,39 +783,45 @@ static bool carry_out_one(struct incoming *in)
 	}
 }
 
-static void on_win(struct weft_vci *vci, struct weft_peer *peer,
-	const struct weft_wire_head *head, const void *payload, size_t len)
+/* A message's records, up to one that waits for the lock. */
+static void carry_out_all(struct incoming *in, const uint8_t *at, size_t len)
 {
 	struct answers answers;
-	struct incoming in = { .win = weft_win_of(vci, peer, head),
-		.answers = &answers };
-	const uint8_t *at = payload;
 
-	if (in.win)
-		in.from = weft_win_target_of(in.win, head->src);
-	if (!in.from) {
-		weft_dispatch_drop(vci, "access to a window that is not here");
-		return;
-	}
 	answers.len = 0;
-	while (len) {
+	in->answers = &answers;
+	while (len && !in->from->waiter) {
 		size_t room;
 
-		if (!weft_wire_get_win(&in.rec, at, len))
+		if (!weft_wire_get_win(&in->rec, at, len))
 			break;
-		room = REC_LEN + weft_round_up((size_t)in.rec.len, 8);
+		room = REC_LEN + weft_round_up((size_t)in->rec.len, 8);
 		if (room > len)
 			break;
-		in.data = at + REC_LEN;
-		if (!carry_out_one(&in))
+		in->data = at + REC_LEN;
+		if (!carry_out_one(in))
 			break;
 		at += room;
 		len -= room;
 	}
-	answers_send(in.win, in.from, &answers);
-	if (len)
-		weft_dispatch_drop(
-			vci, "one-sided access that makes no sense here");
+	answers_send(in->win, in->from, &answers);
+	if (in->from->waiter)
+		keep_back(in->win, in->from->waiter, at, len);
+	else if (len)
+		drop_senseless(in->win->comm->vci);
+}
+
+static void on_win(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct incoming in = { .win = weft_win_of(vci, peer, head) };
+
+	if (in.win)
+		in.from = weft_win_target_of(in.win, head->src);
+	if (in.from)
+		carry_out_all(&in, payload, len);
+	else
+		weft_dispatch_drop(vci, "access to a window that is not here");
 }
 
 void weft_win_open(struct weft_vci *vci)

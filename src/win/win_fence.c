@@ -16,14 +16,13 @@
 #include <stdio.h>
 
 enum {
-	MEMBERS = 16, /* each looks at all */
 	SPINS = 64,
 	ROUNDS = 2048, /* then, before it sleeps */
 };
 
 bool weft_win_may_look(const struct weft_win *win)
 {
-	if (weft_proc.is_blocking || win->comm->size > MEMBERS)
+	if (weft_proc.is_blocking || win->comm->size > WEFT_WIN_LOOKERS)
 		return false;
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++) {
 		const struct weft_win_target *t = weft_win_target_at(win, i);
@@ -34,35 +33,38 @@ bool weft_win_may_look(const struct weft_win *win)
 	return true;
 }
 
-static bool has_come(const struct weft_win_target *target, unsigned number)
-{
-	/* pairs with the store below; differences, as it may wrap */
-	unsigned its = atomic_load_explicit(
-		&target->state->n_fences, memory_order_acquire);
-
-	return (int)(its - number) >= 0;
-}
-
-static int wait_for(
-	struct weft_win *win, struct weft_win_target *target, unsigned number)
+int weft_win_wait_count(struct weft_win *win,
+	const struct weft_win_target *target, const char *what,
+	const atomic_uint *word, unsigned number)
 {
 	struct weft_win_wait wait = { .win = win,
 		.target = target,
-		.what = "MPI_Win_fence",
-		.is_memory = true,
+		.what = what,
+		.word = word,
+		.number = number,
+		.is_memory = win->looks,
 		.n_awake = ROUNDS };
 	int err = 0;
 
-	for (int i = 0; i < SPINS; i++) {
-		if (has_come(target, number))
+	for (int i = 0; win->looks && i < SPINS; i++) {
+		if (weft_win_has_counted(word, number))
 			return 0;
 		weft_cpu_pause();
 	}
 	weft_vci_lock(win->comm->vci);
-	while (!err && !has_come(target, number))
+	while (!err && !weft_win_has_counted(word, number))
 		err = weft_win_wait_round(&wait);
+	weft_win_wait_end(&wait);
 	weft_vci_unlock(win->comm->vci);
 	return err;
+}
+
+void weft_win_looked(struct weft_win *win)
+{
+	if (!win->has_remote)
+		return;
+	weft_vci_lock(win->comm->vci);
+	weft_vci_unlock(win->comm->vci);
 }
 
 static int look_at_all(struct weft_win *win)
@@ -75,13 +77,13 @@ static int look_at_all(struct weft_win *win)
 	/* pairs with the load above: what was done before is seen */
 	atomic_store_explicit(
 		&win->state->n_fences, number, memory_order_release);
-	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++)
-		err = wait_for(win, weft_win_target_at(win, i), number);
-	/* what another thread has done for others is seen by this one */
-	if (win->has_remote) {
-		weft_vci_lock(win->comm->vci);
-		weft_vci_unlock(win->comm->vci);
+	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
+		struct weft_win_target *target = weft_win_target_at(win, i);
+
+		err = weft_win_wait_count(win, target, "MPI_Win_fence",
+			&target->state->n_fences, number);
 	}
+	weft_win_looked(win);
 	return err;
 }
 

@@ -82,6 +82,7 @@ static int wait_lock(
 		if (wait.n_rounds % SLEEPS_PER_LOOK == 0)
 			forget_wanted(target->state);
 	}
+	weft_win_wait_end(&wait);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }

@@ -182,14 +182,13 @@ int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 	enum weft_wire_win_kind kind)
 {
 	static const char *const what_names[] = {
-		[WEFT_WIRE_WIN_LOCK] = "MPI_Win_lock",
 		[WEFT_WIRE_WIN_UNLOCK] = "MPI_Win_unlock",
 		[WEFT_WIRE_WIN_ASK] = "MPI_Win_flush",
 	};
 	struct weft_win_wait wait = { .win = win,
 		.target = target,
 		.what = what_names[kind],
-		.is_lock = kind == WEFT_WIRE_WIN_LOCK };
+		.is_lock = weft_win_is_lock_asked(win, target) };
 	uint64_t number = target->n_ops;
 	int err = 0;
 
@@ -201,6 +200,7 @@ int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 			break;
 		err = weft_win_wait_round(&wait);
 	}
+	weft_win_wait_end(&wait);
 	return err ? err : target_fault(win, target);
 }
 

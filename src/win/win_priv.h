@@ -36,11 +36,17 @@ enum {
 	WEFT_WIN_SHARERS = WEFT_WIN_WANTED - 1,
 };
 
+/* Members of a window that look at each other's state, at most. */
+enum { WEFT_WIN_LOOKERS = 16 };
+
 /* Of one window at one member; in memory that the node's processes share. */
 struct weft_win_state {
 	_Alignas(WEFT_CACHE_LINE) atomic_uint lock;
 	_Atomic int32_t holder; /* rank + 1 that has it exclusively */
 	atomic_uint n_fences;	/* that this member has begun */
+	/* by whom, who alone changes it: what it told this member */
+	_Alignas(WEFT_CACHE_LINE) atomic_uint n_posts[WEFT_WIN_LOOKERS];
+	_Alignas(WEFT_CACHE_LINE) atomic_uint n_completes[WEFT_WIN_LOOKERS];
 };
 
 /* Locks by address, for updates that are no instruction; in shared memory. A
@@ -66,7 +72,7 @@ struct weft_win_target {
 	uint32_t open_index; /* is_open: in the window's opened */
 	bool is_opening;     /* a thread takes the lock of lock_all */
 	bool is_locked, is_exclusive;
-	bool has_lock; /* is_locked, and it was really taken */
+	bool has_lock; /* it was really taken, or is asked for when needed */
 	pid_t pid;
 	struct weft_win_state *state; /* this node's; else NULL */
 	weft_win_stripes *stripes;    /* likewise */
@@ -77,16 +83,19 @@ struct weft_win_target {
 	uint64_t n_ops;	      /* so far */
 	uint32_t n_long_accs; /* of these: accumulates not yet done */
 	bool is_touched;      /* something was sent since it was last asked */
+	bool is_lock_due;     /* the next message asks for the lock there */
+	uint64_t lock_id;     /* of the last question for it */
 	struct weft_win_remote *remote; /* owned; NULL: was never asked for */
 	_Atomic uint64_t n_late, n_late_done; /* COPIED: accumulates that went
 						 by message, and those that a
 						 flush came after */
 	int err; /* what it refused, not yet reported */
 	char why[160];
-	uint32_t n_posts;     /* came from it, not yet used by a start */
-	uint32_t n_completes; /* likewise, by a wait */
-	unsigned granted;     /* my lock, that it has by message: 1, or
-				 EXCLUSIVE */
+	atomic_uint n_posts, n_completes; /* came from it by message */
+	uint32_t n_started, n_waited; /* those that a start, a wait has used */
+	unsigned granted;	      /* my lock, that it has by message: 1, or
+					 EXCLUSIVE */
+	struct weft_win_waiter *waiter; /* that it waits for; or NULL */
 };
 
 enum { WEFT_WIN_AM_MAX = 3584, WEFT_WIN_LONG = 8192 };
@@ -116,6 +125,7 @@ struct weft_win_op {
 	uint32_t n_holds; /* who still looks at it: the call that makes it, the
 			     receive of its data */
 	int err;
+	bool is_long; /* its data is a message of its own */
 	bool is_long_acc;
 	bool is_rma; /* posted to the fabric, which always tells */
 	struct weft_op rma;
@@ -134,6 +144,13 @@ static inline struct weft_win_target *weft_win_target_at(
 	return page ? __atomic_load_n(
 			      &page[rank % WEFT_WIN_PAGE], __ATOMIC_ACQUIRE)
 		    : NULL;
+}
+
+/* Its lock was asked for by message, and has not come. VCI's lock held. */
+static inline bool weft_win_is_lock_asked(
+	const struct weft_win *win, const struct weft_win_target *target)
+{
+	return target->lock_id && weft_map_get(&win->ops, target->lock_id);
 }
 
 /* win.c: what needs no other member. Also for test/fuzz. */
@@ -247,6 +264,14 @@ int weft_win_am_flush(
 	struct weft_win *win, struct weft_win_target *target, bool is_local);
 void weft_win_on_reply(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len);
+/* The lock of a member that messages reach: is asked for with the first access
+ * that goes there. */
+void weft_win_am_lock(struct weft_win *win, struct weft_win_target *target,
+	bool is_exclusive);
+/* Completes all accesses there and gives it back. */
+int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target);
+/* Ends a started epoch there: tells it, and waits for what is to come back. */
+int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
 /* A record, at once. VCI's lock held, given up meanwhile, here and below. */
 int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_wire_win *rec);
@@ -291,8 +316,8 @@ struct weft_win_op *weft_win_op_new(struct weft_win *win,
 void weft_win_op_begun(struct weft_win_op *op, int err);
 /* So much of it has come. */
 void weft_win_op_answered(struct weft_win_op *op, uint64_t n, int err);
-/* Waits for all that is due now, and says what the target refused. kind: LOCK,
- * UNLOCK or ASK, which is a flush. */
+/* Waits for all that is due now, and says what the target refused. kind: UNLOCK
+ * or ASK, which is a flush. */
 int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 	enum weft_wire_win_kind kind);
 /* It refused something: the first is told by the next wait. */
@@ -330,21 +355,59 @@ int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target);
  * each other's state. */
 bool weft_win_may_look(const struct weft_win *win);
 int weft_win_barrier(struct weft_win *win);
+/* Waits for a call of target that counts a word up to number: in such a state,
+ * or as its messages come. */
+int weft_win_wait_count(struct weft_win *win,
+	const struct weft_win_target *target, const char *what,
+	const atomic_uint *word, unsigned number);
+/* Then: what other threads have done here for others is seen by this one. */
+void weft_win_looked(struct weft_win *win);
 
-/* win_wait.c: a loop that waits; VCI's lock held. target NULL: any member. Not
- * 0 when it is to end with that error. */
+/* win_notice.c: posts and completes. These tell of one where it takes no
+ * message. */
+bool weft_win_is_told_here(
+	const struct weft_win *win, const struct weft_win_target *target);
+void weft_win_tell_post(struct weft_win *win, struct weft_win_target *target);
+void weft_win_tell_complete(
+	struct weft_win *win, struct weft_win_target *target);
+/* Waits for one of this member, and takes it. */
+int weft_win_take_post(struct weft_win *win, struct weft_win_target *target);
+int weft_win_take_complete(
+	struct weft_win *win, struct weft_win_target *target);
+/* One of its completes has come. VCI's lock held. */
+bool weft_win_has_completed(
+	const struct weft_win *win, const struct weft_win_target *target);
+
+/* win_wait.c: a loop that waits; VCI's lock held. Not 0 when it is
+ * to end with that error. After the last round _end. */
+struct weft_win_waiting;
 struct weft_win_wait {
 	struct weft_win *win;
 	const struct weft_win_target *target;
 	const char *what; /* "MPI_Win_lock" */
+	/* a call of the target counts this up to number; NULL: it may do what
+	 * is waited for without one */
+	const atomic_uint *word;
+	unsigned number;
 	bool is_memory;	  /* nobody wakes it: it sleeps now and then, */
 	uint32_t n_awake; /* after so many rounds */
 	bool is_lock;	  /* that any member may have */
-	bool has_said;
+	/* ---- below: only win_wait.c ---- */
 	uint32_t n_rounds;
 	uint64_t start_ns, failed_ns;
+	struct weft_win_waiting *waiting; /* NULL until it takes long */
 };
 int weft_win_wait_round(struct weft_win_wait *wait);
+void weft_win_wait_end(struct weft_win_wait *wait);
+static inline bool weft_win_has_counted(
+	const atomic_uint *word, unsigned number)
+{
+	/* pairs with the stores of those that count; differences, as it may
+	 * wrap */
+	unsigned its = atomic_load_explicit(word, memory_order_acquire);
+
+	return (int)(its - number) >= 0;
+}
 
 /* update.c: elements of count items as an array, `basic->extent` apart;
  * *owned_out is to be freed. */

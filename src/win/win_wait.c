@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_wait: waits end when who is waited for has failed, and speak up when they
- * take long */
+/* win_wait: waits end when who is waited for has failed; those that take long
+ * are known to src/watchdog, which speaks up, and looks for rings */
 #include "win/win_priv.h"
 
 #include "base/clock.h"
@@ -8,11 +8,13 @@
 #include "base/knob.h"
 #include "comm/failed.h"
 #include "core/comm.h"
+#include "transport/proc.h"
 #include "transport/progress.h"
 #include "watchdog/wait.h"
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum {
@@ -22,13 +24,112 @@ enum {
 	GRACE_NS = 1000000000, /* for the living to go on */
 };
 
-static void name_whom(const struct weft_win_wait *wait, char *buf, size_t len)
+/* For src/watchdog, of a wait that takes long. */
+struct weft_win_waiting {
+	struct weft_wait wait;
+	const struct weft_win_wait *loop;
+};
+
+static const struct weft_win_wait *win_loop_of(const struct weft_wait *wait)
 {
-	if (wait->target)
-		snprintf(buf, len, " rank %u", wait->target->rank);
-	else
-		snprintf(buf, len, " its members");
+	return weft_container_of(wait, struct weft_win_waiting, wait)->loop;
 }
+
+/* --- in words ------------------------------------------------------ */
+
+static void win_wait_name(const struct weft_wait *wait, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s", win_loop_of(wait)->what);
+}
+
+static void win_wait_describe(
+	const struct weft_wait *wait, char *buf, size_t len)
+{
+	const struct weft_win_wait *loop = win_loop_of(wait);
+
+	snprintf(buf, len, "in %s for rank %u of window \"%.60s\"", loop->what,
+		loop->target->rank, loop->win->name);
+}
+
+/* --- what is needed ------------------------------------------------ */
+
+static void on_member(struct weft_wait *wait, struct weft_need *need,
+	const struct weft_win *win, uint32_t rank)
+{
+	uint64_t proc = weft_group_proc(win->comm->group, rank);
+
+	if (proc != weft_proc.proc)
+		weft_wait_on(wait, need, proc,
+			weft_vci_addr(proc,
+				win->comm->vcis ? win->comm->vcis[rank] : 0),
+			(int32_t)rank);
+}
+
+static struct weft_need *win_need(
+	struct weft_wait *wait, const struct weft_win_wait *loop)
+{
+	const struct weft_comm *comm = loop->win->comm;
+	struct weft_need *need = weft_wait_need(wait);
+
+	if (!need)
+		return NULL;
+	need->kind = WEFT_WIRE_NEED_WINDOW;
+	need->what = comm->ctx;
+	need->round = loop->number;
+	need->is_soft = true;
+	need->size = (uint32_t)comm->size;
+	need->n_all = 1;
+	snprintf(need->label, sizeof(need->label), "%.31s",
+		loop->win->name[0] ? loop->win->name : "without a name");
+	return need;
+}
+
+/* Who has the lock of a member of this node alone: or -1. */
+static int32_t holder_of(const struct weft_win_wait *loop)
+{
+	const struct weft_win_state *state = loop->target->state;
+
+	return loop->is_lock && state ? atomic_load_explicit(&state->holder,
+						memory_order_relaxed) -
+						1
+				      : -1;
+}
+
+/* Only a call of somebody who is known proves anything. */
+static void win_wait_needs(struct weft_wait *wait)
+{
+	const struct weft_win_wait *loop = win_loop_of(wait);
+	int32_t holder = holder_of(loop);
+	struct weft_need *need;
+	uint32_t whom;
+
+	if (loop->word && weft_win_has_counted(loop->word, loop->number))
+		return;
+	if (!loop->word && holder < 0)
+		weft_wait_unsure(wait);
+	need = win_need(wait, loop);
+	if (!need)
+		return;
+	whom = holder >= 0 ? (uint32_t)holder : loop->target->rank;
+	snprintf(need->phrase, sizeof(need->phrase),
+		holder >= 0 ? "the lock of rank %u of window \"%.60s\", which "
+			      "rank %u has"
+			    : "rank %u of window \"%.60s\"",
+		loop->target->rank, loop->win->name, whom);
+	if (whom < (uint32_t)loop->win->comm->size)
+		on_member(wait, need, loop->win, whom);
+}
+
+static const struct weft_wait_ops win_wait_ops = {
+	.id = "WIN-STALL",
+	.noun = "windows",
+	.is_message = true,
+	.name = win_wait_name,
+	.describe = win_wait_describe,
+	.needs = win_wait_needs,
+};
+
+/* --- members that fail --------------------------------------------- */
 
 static bool has_target_failed(const struct weft_win_wait *wait)
 {
@@ -37,7 +138,7 @@ static bool has_target_failed(const struct weft_win_wait *wait)
 	const struct weft_peer *peer;
 	uint64_t proc;
 
-	if (!target || target->is_me)
+	if (target->is_me)
 		return false;
 	peer = weft_comm_peer(comm, target->rank);
 	proc = weft_group_proc(comm->group, target->rank);
@@ -50,8 +151,7 @@ static bool has_target_left(const struct weft_win_wait *wait)
 {
 	const struct weft_comm *comm = wait->win->comm;
 
-	return wait->target && comm->p2p.departed &&
-	       comm->p2p.departed[wait->target->rank];
+	return comm->p2p.departed && comm->p2p.departed[wait->target->rank];
 }
 
 /* Who has a lock may be anybody, and dead. */
@@ -79,31 +179,54 @@ static int check_failed(struct weft_win_wait *wait, uint64_t now)
 		wait->what, weft_failed_first(comm->group), wait->win->name);
 }
 
+/* --- the wait ------------------------------------------------------ */
+
+static void win_wait_begin(struct weft_win_wait *wait)
+{
+	struct weft_win_waiting *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return;
+	w->loop = wait;
+	w->wait.ops = &win_wait_ops;
+	w->wait.vci = wait->win->comm->vci;
+	w->wait.begun_ns = wait->start_ns;
+	w->wait.fault = WEFT_ERR_OTHER;
+	weft_wait_begin(&w->wait);
+	wait->waiting = w;
+}
+
+void weft_win_wait_end(struct weft_win_wait *wait)
+{
+	if (weft_likely(!wait->waiting))
+		return;
+	weft_wait_end(&wait->waiting->wait);
+	free(wait->waiting);
+	wait->waiting = NULL;
+}
+
 static int win_wait_look(struct weft_win_wait *wait)
 {
 	uint64_t now = weft_now_ns();
-	char whom[32], text[WEFT_WAIT_TEXT];
 
 	if (!wait->start_ns)
 		wait->start_ns = now;
 	if (now - wait->start_ns < NOTE_NS)
 		return 0;
-	name_whom(wait, whom, sizeof(whom));
-	snprintf(text, sizeof(text), "in %s for%s of window \"%.60s\"",
-		wait->what, whom, wait->win->name);
-	weft_wait_note(text, wait->start_ns);
-	if (!wait->has_said && weft_knobs.stall_warn &&
-		now - wait->start_ns >=
-			(uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S) {
-		wait->has_said = true;
-		weft_log_warn("WIN-STALL",
-			"%s waits since %u s for%s of window \"%s\" "
-			"(WEFT_STALL_WARN)",
-			wait->what,
-			(unsigned)((now - wait->start_ns) / WEFT_NS_PER_S),
-			whom, wait->win->name);
-	}
+	if (!wait->waiting)
+		win_wait_begin(wait);
 	return check_failed(wait, now);
+}
+
+static int stuck(const struct weft_win_wait *wait)
+{
+	char why[256];
+
+	(void)weft_wait_raise(&wait->waiting->wait);
+	snprintf(why, sizeof(why), "%s",
+		weft_err_detail_peek(wait->waiting->wait.err));
+	return weft_err_set(wait->waiting->wait.err, "window \"%s\": %s",
+		wait->win->name, why);
 }
 
 int weft_win_wait_round(struct weft_win_wait *wait)
@@ -115,6 +238,9 @@ int weft_win_wait_round(struct weft_win_wait *wait)
 		weft_progress_try(vci);
 	else
 		weft_progress_wait(vci);
+	if (weft_unlikely(wait->waiting) &&
+		weft_wait_after_round(&wait->waiting->wait))
+		return stuck(wait);
 	if (weft_likely(++wait->n_rounds % ROUNDS_PER_LOOK))
 		return 0;
 	/* who has it may need the core */
