@@ -4,6 +4,7 @@
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/log.h"
@@ -13,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
+
+enum { LAST_ANSWER_S = 30 };
 
 /* The value of key for rank (PMIX_RANK_WILDCARD: of the job), from what the
  * client library holds; no waiting.  The caller releases *value_out. */
@@ -258,6 +262,17 @@ static void boot_free(struct pmix_boot *boot)
 	free(boot);
 }
 
+/* What was sent to a server that never answers does no harm, but what PMIx has
+ * not sent yet would hang PMIx_Finalize. */
+static void await_answers(struct pmix_boot *boot)
+{
+	const struct timespec pause = { .tv_nsec = 200000 };
+	uint64_t end = weft_now_ns() + LAST_ANSWER_S * WEFT_NS_PER_S;
+
+	while (atomic_load(&boot->n_unanswered) && weft_now_ns() < end)
+		nanosleep(&pause, NULL);
+}
+
 static void pmix_close(struct weft_boot *base, int clean)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
@@ -265,6 +280,7 @@ static void pmix_close(struct weft_boot *base, int clean)
 
 	if (!clean)
 		return; /* PMIx's thread may still post to boot */
+	await_answers(boot);
 	status = PMIx_Finalize(NULL, 0);
 	if (status != PMIX_SUCCESS)
 		weft_log_warn("PMIX-FINALIZE",

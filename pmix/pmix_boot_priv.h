@@ -9,6 +9,7 @@
 
 #include <pmix.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum pmix_item_kind { PMIX_ITEM_GET, PMIX_ITEM_FENCE, PMIX_ITEM_EVENT };
 
@@ -55,6 +56,9 @@ struct pmix_boot {
 	pthread_mutex_t naming; /* while a name is looked for and published */
 	struct weft_link asked; /* guarded by lock */
 	struct weft_link queue; /* guarded by lock */
+	/* questions and handlers that PMIx's thread goes on with under the
+	 * lock that PMIx_Finalize holds until the server has answered */
+	atomic_uint n_unanswered;
 };
 
 static inline struct pmix_boot *pmix_boot_of(struct weft_boot *boot)

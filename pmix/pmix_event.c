@@ -231,6 +231,7 @@ static void on_registered(pmix_status_t status, size_t id, void *arg)
 	(void)id;
 	for (size_t i = 0; status != PMIX_SUCCESS && r->n > 1 && i < r->n; i++)
 		pmix_event_register(r->boot, &r->codes[i], 1);
+	atomic_fetch_sub(&r->boot->n_unanswered, 1);
 	weft_infovec_fini(&r->vec);
 	free(r);
 }
@@ -244,6 +245,7 @@ static void pmix_event_register(
 
 	if (!r)
 		return;
+	atomic_fetch_add(&boot->n_unanswered, 1);
 	r->boot = boot;
 	r->n = n;
 	memcpy(r->codes, codes, n * sizeof(*codes));
@@ -280,18 +282,20 @@ static void on_ended(pmix_status_t status, pmix_info_t *info, size_t n,
 	void *arg, pmix_release_cbfunc_t release, void *release_arg)
 {
 	struct pmix_item *item = arg;
+	struct pmix_boot *boot = item->owner;
 	bool is_ended = false;
 
 	for (size_t i = 0; status == PMIX_SUCCESS && i < n; i++)
 		if (PMIX_CHECK_KEY(&info[i], WEFT_PMIX_ENDED))
-			is_ended = has_rank(&info[i], item->owner->me.nspace,
-				item->event.rank);
+			is_ended = has_rank(
+				&info[i], boot->me.nspace, item->event.rank);
 	if (is_ended)
 		weft_pmix_item_post(item);
 	else
 		weft_pmix_item_destroy(item);
 	if (release)
 		release(release_arg);
+	atomic_fetch_sub(&boot->n_unanswered, 1);
 }
 
 /* ---- on the caller's thread ---- */
@@ -308,8 +312,12 @@ void weft_pmix_look(struct weft_boot *base, uint32_t rank)
 	item->event.rank = rank;
 	item->event.code = 0;
 	item->event.end = WEFT_BOOT_END_LEFT;
-	if (PMIx_Query_info_nb(&boot->ended, 1, on_ended, item) != PMIX_SUCCESS)
+	atomic_fetch_add(&boot->n_unanswered, 1);
+	if (PMIx_Query_info_nb(&boot->ended, 1, on_ended, item) !=
+		PMIX_SUCCESS) {
+		atomic_fetch_sub(&boot->n_unanswered, 1);
 		weft_pmix_item_destroy(item);
+	}
 }
 
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
