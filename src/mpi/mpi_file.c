@@ -136,12 +136,13 @@ static int file_take_hints(
 	return err;
 }
 
-/* Those of the file that ROMIO_HINTS names, a key and a value to a line. */
+/* Those of the file that ROMIO_HINTS names, a key and a value to a line; of a
+ * key that is there twice the first, as ROMIO has it. */
 static int file_system_hints(const char *path, struct weft_info *info)
 {
 	struct weft_info *said = weft_info_create();
 	FILE *file = fopen(path, "re");
-	char line[512], key[256], value[256];
+	char line[512], key[256], value[256], first[2];
 	int err = said ? 0 : WEFT_ERR_NOMEM;
 
 	if (!file)
@@ -151,7 +152,8 @@ static int file_system_hints(const char *path, struct weft_info *info)
 			path, strerror(errno));
 	while (!err && file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "%255s %255s", key, value) == 2 &&
-			key[0] != '#')
+			key[0] != '#' &&
+			weft_info_value(said, key, first, sizeof(first)) < 0)
 			err = weft_info_set(said, key, value);
 	if (!err)
 		err = file_take_hints(true, said, info);

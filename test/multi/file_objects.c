@@ -174,6 +174,37 @@ static void hints(void)
 	OK(MPI_File_close(&fh));
 }
 
+/* Hints of a file: the first of a key counts, and the program's own more. */
+static void system_hints(void)
+{
+	char path[64];
+	FILE *file;
+	MPI_Info info;
+	MPI_File fh;
+
+	snprintf(path, sizeof(path), "/tmp/weft-hints-%d", (int)getpid());
+	file = fopen(path, "w");
+	CHECK(file, "%s is made", path);
+	if (!file)
+		return;
+	fprintf(file, "romio_ds_read enable\n# a remark\n\n"
+		      "ind_rd_buffer_size 4900\nind_rd_buffer_size 6000\n");
+	fclose(file);
+	setenv("ROMIO_HINTS", path, 1);
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "romio_ds_read", "disable");
+	OK(MPI_File_open(
+		MPI_COMM_SELF, "/dev/null", MPI_MODE_RDONLY, info, &fh));
+	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "4900"),
+		"the first counts: %s", value_of);
+	CHECK(!strcmp(hint(fh, "romio_ds_read"), "disable"),
+		"the program's own counts more: %s", value_of);
+	OK(MPI_File_close(&fh));
+	MPI_Info_free(&info);
+	unsetenv("ROMIO_HINTS");
+	unlink(path);
+}
+
 static int n_heard;
 static MPI_File heard_of;
 
@@ -265,6 +296,7 @@ int main(int argc, char **argv)
 	one_only();
 	sizes();
 	hints();
+	system_hints();
 	handlers();
 	of_session();
 	many_times();
