@@ -330,12 +330,13 @@ int PMPI_Win_free(MPI_Win *win)
 		err = weft_win_may_free(of);
 	if (!err)
 		err = weft_attr_delete_all(&of->attrs, *win);
+	if (!err) /* a callback may have begun an epoch */
+		err = weft_win_may_free(of);
 	if (err)
 		return weft_mpi_raise_win(of, "MPI_Win_free", err);
 	errh = weft_errh_get(of->errh);
 	err = weft_win_free(of);
-	if (weft_mpi_win(*win) != of)
-		*win = MPI_WIN_NULL;
+	*win = MPI_WIN_NULL;
 	if (err)
 		err = weft_mpi_raise_obj(
 			WEFT_KIND_WIN, *win, errh, NULL, "MPI_Win_free", err);

@@ -132,11 +132,8 @@ int weft_win_may_free(const struct weft_win *win)
 
 int weft_win_free(struct weft_win *win)
 {
-	int err = weft_win_may_free(win);
+	int err = weft_win_close_epoch(win);
 
-	if (err)
-		return err;
-	err = weft_win_close_epoch(win);
 	if (err)
 		weft_log_warn("WIN-FREE", "%s", weft_err_detail_peek(err));
 	return win_leave(win);

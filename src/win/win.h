@@ -135,10 +135,11 @@ int weft_win_create(struct weft_comm *comm,
 	const struct weft_win_config *config, struct weft_win **win_out);
 
 /* Collective; waits until nobody accesses the window any more, unless it has
- * no locks. WEFT_ERR_RMA_SYNC inside an epoch: the window stays. */
+ * no locks. The window is gone, with an error too. Not inside an epoch that
+ * weft_win_may_free() refuses. */
 int weft_win_free(struct weft_win *win);
 
-/* What weft_win_free() would refuse, before anything is done for it. */
+/* WEFT_ERR_RMA_SYNC inside an epoch. */
 int weft_win_may_free(const struct weft_win *win);
 
 /* Its name, also in reports. */
