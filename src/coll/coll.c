@@ -165,6 +165,8 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 		err = quick[kind](args);
 	if (err == WEFT_AGAIN)
 		err = run_list(kind, args);
+	if (weft_unlikely(err))
+		args->comm->has_failed_coll = true;
 	weft_vci_unlock(vci);
 	return err;
 }

@@ -430,6 +430,8 @@ static void sched_run(struct weft_sched *sched)
 		return;
 	if (weft_unlikely(!weft_list_is_empty(&sched->watch.link)))
 		weft_list_remove(&sched->watch.link);
+	if (weft_unlikely(sched->err) && req->comm)
+		req->comm->has_failed_coll = true;
 	weft_req_complete(req, sched->err);
 	weft_req_put(req);
 }

@@ -24,7 +24,8 @@ void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
 {
 	struct weft_unmatched_note *n;
 
-	if (kind == WEFT_UNMATCHED_COLL_DATA && comm->failed)
+	if (kind == WEFT_UNMATCHED_COLL_DATA &&
+		(comm->failed || comm->has_failed_coll))
 		return; /* no wonder */
 	n = malloc(sizeof(*n));
 	if (!n)
@@ -294,7 +295,8 @@ static bool unmatched_is_told(const struct weft_message *message)
 		weft_p2p_offset_of(message->comm, message->ctx);
 
 	if (ctx_offset == WEFT_CTX_OFFSET_COLL &&
-		(message->is_failed || message->comm->failed))
+		(message->is_failed || message->comm->failed ||
+			message->comm->has_failed_coll))
 		return false;
 	return ctx_offset != WEFT_CTX_OFFSET_CTL &&
 	       (ctx_offset != WEFT_CTX_OFFSET_PART || message->tag < 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ctx: communication contexts: their share of the fabric, made and given back
  */
+#include "rma/rma_fabric.h"
 #include "rma/rma_priv.h"
 
 #include <stdatomic.h>
@@ -42,7 +43,7 @@ static int rma_ctx_open_far(struct weft_rma_ctx *ctx)
 	ctx->flush_op.done = on_flushed;
 	ctx->window = WEFT_WINDOW;
 	if (weft_rma.ctx)
-		return weft_rma_ep_open(domain, &ctx->ep);
+		return weft_rma_fabric_ep(&ctx->ep);
 	ctx->ep = weft_rma_domain_ep(domain);
 	return 0;
 }

@@ -85,6 +85,19 @@ int weft_rma_fabric_open(struct weft_rma_domain **domain_out)
 	return 0;
 }
 
+int weft_rma_fabric_ep(struct weft_rma_ep **ep_out)
+{
+	bool began;
+	int err;
+
+	pthread_mutex_lock(&fabric.lock);
+	began = weft_thread_check_begin();
+	err = weft_rma_ep_open(fabric.domain, ep_out);
+	weft_thread_check_end(began);
+	pthread_mutex_unlock(&fabric.lock);
+	return err;
+}
+
 void weft_rma_fabric_release(void)
 {
 	if (!--fabric.n_users)

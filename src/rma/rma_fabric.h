@@ -18,6 +18,9 @@
 int weft_rma_fabric_open(struct weft_rma_domain **domain_out);
 void weft_rma_fabric_release(void);
 
+/* One more endpoint, of whoever closes it. The domain is open. */
+int weft_rma_fabric_ep(struct weft_rma_ep **ep_out);
+
 /* The process ends; the default VCI's lock is no longer needed. */
 void weft_rma_fabric_close(void);
 
