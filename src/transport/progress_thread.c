@@ -16,6 +16,7 @@ enum {
 	PAUSE_NS = 1000000,
 	MIN_ROUNDS = 4, /* what peers do here is not told as an event */
 	MAX_ROUNDS = 1000,
+	LINGER = 50, /* pauses without a user: there may be one again */
 };
 
 /* lock is taken under a VCI's, for which the thread, holding it, only tries. */
@@ -25,6 +26,8 @@ static struct {
 	pthread_t thread;
 	bool is_there;	/* to be joined */
 	bool is_ending; /* saw that there is no user */
+	bool is_closing;
+	uint32_t n_idle; /* pauses without a user */
 	pthread_mutex_t tick_lock;
 	void (*tick)(void); /* or NULL */
 } shared_thread = {
@@ -68,8 +71,11 @@ static void *run_thread(void *arg)
 	(void)arg;
 	for (;;) {
 		pthread_mutex_lock(&shared_thread.lock);
-		shared_thread.is_ending =
-			weft_list_is_empty(&shared_thread.users);
+		shared_thread.n_idle = weft_list_is_empty(&shared_thread.users)
+					       ? shared_thread.n_idle + 1
+					       : 0;
+		shared_thread.is_ending = shared_thread.n_idle > LINGER ||
+					  shared_thread.is_closing;
 		weft_list_for_each(link, next, &shared_thread.users)
 			serve_user(weft_container_of(
 				link, struct weft_progress_user, link));
@@ -104,6 +110,7 @@ static int start_thread(void)
 			strerror(rc));
 	shared_thread.is_there = true;
 	shared_thread.is_ending = false;
+	shared_thread.n_idle = 0;
 	return 0;
 }
 
@@ -159,7 +166,9 @@ void weft_progress_thread_join(void)
 {
 	pthread_mutex_lock(&shared_thread.lock);
 	weft_list_init(&shared_thread.users); /* left behind */
+	shared_thread.is_closing = true;
 	if (shared_thread.is_there)
 		join_ending();
+	shared_thread.is_closing = false;
 	pthread_mutex_unlock(&shared_thread.lock);
 }

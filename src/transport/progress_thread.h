@@ -25,7 +25,8 @@ struct weft_progress_user {
  * described when there is no thread to be had. */
 int weft_progress_thread_add(struct weft_progress_user *user);
 
-/* VCI's lock held. The thread ends by itself after the last user. */
+/* VCI's lock held. The thread ends by itself some time after the last user:
+ * those who come and go find it there. */
 void weft_progress_thread_remove(struct weft_progress_user *user);
 
 /* Called once a millisecond while there are users, without any lock; NULL: no

@@ -16,7 +16,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SLOTS = 65536 };
+enum {
+	SLOTS = 65536,
+	POOLED = 16384, /* bytes of data that get no file of their own */
+};
 
 /* The shared piece. */
 struct states {
@@ -24,23 +27,14 @@ struct states {
 	struct weft_win_state slots[SLOTS];
 };
 
-/* Another process's piece, mapped here. */
-struct mapped_states {
-	char *base;
-	uint64_t serial;
-	uint32_t n_users;
-};
-
-/* Of the process; lock guards all. */
+/* Of the process, which keeps it for windows to come; lock guards all. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_share share;
 	struct states *states; /* share's, or private without shared memory */
 	uint8_t *is_used;      /* by slot */
 	uint32_t n_used, next;
-	pid_t pid;	 /* mine */
-	uint64_t serial; /* of the piece: there may be one after the other */
-	struct weft_map others;	  /* process number + 1 to mapped_states */
+	pid_t pid;		  /* mine */
 	struct weft_link regions; /* of my memory that others map: windows' */
 } own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	.regions = { &own_states.regions, &own_states.regions } };
@@ -64,8 +58,9 @@ struct weft_win_memory {
 	void *alone; /* not shared, from mmap */
 	size_t alone_len;
 	struct mapped_data *mapped;
-	uint64_t *procs; /* whose states are mapped for this window */
-	uint32_t n_procs;
+	void *pooled; /* not NULL: my data, in a file with others' */
+	struct weft_win_mapped **kept; /* of others: states, and data */
+	uint32_t n_kept;
 };
 
 /* --- states -------------------------------------------------------- */
@@ -99,22 +94,8 @@ static int states_open(void)
 		free(own_states.is_used);
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for windows");
 	}
-	own_states.serial++;
 	own_states.pid = getpid();
 	return 0;
-}
-
-static void states_close(void)
-{
-	if (own_states.share.base)
-		weft_share_destroy(&own_states.share);
-	else
-		munmap(own_states.states, sizeof(*own_states.states));
-	own_states.states = NULL;
-	free(own_states.is_used);
-	own_states.is_used = NULL;
-	own_states.next = 0;
-	weft_map_fini(&own_states.others);
 }
 
 /* own_states.lock held, here and below. */
@@ -138,43 +119,6 @@ static int slot_take(struct weft_win *win)
 	win->state = &own_states.states->slots[i];
 	memset(win->state, 0, sizeof(*win->state));
 	return 0;
-}
-
-static struct states *states_map(
-	uint64_t proc, const struct weft_win_record *record)
-{
-	struct mapped_states *m = weft_map_get(&own_states.others, proc + 1);
-
-	if (m && m->serial == record->serial) {
-		m->n_users++;
-		return (void *)m->base;
-	}
-	if (m) /* of windows that it has freed, and I have not yet */
-		return NULL;
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return NULL;
-	m->serial = record->serial;
-	m->n_users = 1;
-	if (weft_share_map(record->pid, record->state_fd, 0,
-		    sizeof(struct states), &m->base) ||
-		weft_map_put(&own_states.others, proc + 1, m)) {
-		weft_share_unmap(m->base, sizeof(struct states));
-		free(m);
-		return NULL;
-	}
-	return (void *)m->base;
-}
-
-static void states_unmap(uint64_t proc)
-{
-	struct mapped_states *m = weft_map_get(&own_states.others, proc + 1);
-
-	if (!m || --m->n_users)
-		return;
-	weft_map_remove(&own_states.others, proc + 1);
-	weft_share_unmap(m->base, sizeof(struct states));
-	free(m);
 }
 
 /* --- what others map ----------------------------------------------- */
@@ -226,6 +170,28 @@ static int alone_open(struct weft_win *win, size_t size, size_t align)
 	return 0;
 }
 
+/* Short data, together with that of other windows. */
+static bool pooled_open(struct weft_win *win,
+	const struct weft_win_config *config, struct weft_win_record *record)
+{
+	size_t align = weft_max(config->align, (size_t)WEFT_CACHE_LINE);
+	void *base;
+
+	if (config->size > POOLED)
+		return false;
+	base = weft_win_mem_alloc(config->size, align);
+	if (!base)
+		return false;
+	weft_win_mem_find(base, weft_max(config->size, (size_t)1), record);
+	if (record->data_fd < 0) {
+		weft_win_mem_free(base);
+		return false;
+	}
+	memset(base, 0, config->size);
+	win->memory->pooled = win->base = base;
+	return true;
+}
+
 static int data_open(struct weft_win *win, const struct weft_win_config *config,
 	struct weft_win_record *record)
 {
@@ -235,12 +201,13 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 	win->base = config->base;
 	win->size = config->size;
 	if (config->flavor == WEFT_WIN_CREATE && win->comm->vci->shm)
-		weft_win_mem_find(win->base, win->size, &record->data_fd,
-			&record->data_at);
+		weft_win_mem_find(win->base, win->size, record);
 	if (config->flavor != WEFT_WIN_ALLOCATE)
 		return 0;
 	if (!win->comm->vci->shm)
 		return alone_open(win, config->size, config->align);
+	if (pooled_open(win, config, record))
+		return 0;
 	err = weft_share_create(weft_max(config->size, 1), &memory->share);
 	if (err)
 		return err;
@@ -265,7 +232,6 @@ int weft_win_memory_open(struct weft_win *win,
 	err = slot_take(win);
 	if (!err) {
 		record->state_fd = own_states.share.fd;
-		record->serial = own_states.serial;
 		record->slot = win->memory->slot;
 	}
 	pthread_mutex_unlock(&own_states.lock);
@@ -296,7 +262,26 @@ static bool is_node_local(const struct weft_win *win, uint32_t rank)
 			       weft_group_proc(win->comm->group, rank)));
 }
 
-static char *data_map(
+/* In a file that stays mapped; NULL: there is none. */
+static char *data_map_kept(struct weft_win *win, uint32_t rank,
+	const struct weft_win_record *record)
+{
+	uint64_t proc = weft_group_proc(win->comm->group, rank);
+	struct weft_win_memory *memory = win->memory;
+	struct weft_win_mapped *m;
+
+	if (record->data_at > record->kept_len ||
+		record->size > record->kept_len - record->data_at)
+		return NULL;
+	m = weft_win_mapped_get(
+		proc, record->pid, record->data_fd, record->kept_len);
+	if (!m)
+		return NULL;
+	memory->kept[memory->n_kept++] = m;
+	return m->base + record->data_at;
+}
+
+static char *data_map_once(
 	struct weft_win *win, const struct weft_win_record *record)
 {
 	struct mapped_data *m = calloc(1, sizeof(*m));
@@ -318,6 +303,14 @@ static char *data_map(
 	return m->base + in_page;
 }
 
+static char *data_map(struct weft_win *win, uint32_t rank,
+	const struct weft_win_record *record)
+{
+	char *base = record->kept_len ? data_map_kept(win, rank, record) : NULL;
+
+	return base ? base : data_map_once(win, record);
+}
+
 static bool can_copy(const struct weft_win_record *record)
 {
 	struct weft_shm_bc bc = { .pid = record->pid,
@@ -333,16 +326,16 @@ static struct states *reach_states(struct weft_win *win, uint32_t rank,
 {
 	struct weft_win_memory *memory = win->memory;
 	uint64_t proc = weft_group_proc(win->comm->group, rank);
-	struct states *states = NULL;
+	struct weft_win_mapped *m;
 
 	if (record->state_fd < 0 || record->slot >= SLOTS)
 		return NULL;
-	pthread_mutex_lock(&own_states.lock);
-	states = states_map(proc, record);
-	if (states)
-		memory->procs[memory->n_procs++] = proc;
-	pthread_mutex_unlock(&own_states.lock);
-	return states;
+	m = weft_win_mapped_get(
+		proc, record->pid, record->state_fd, sizeof(struct states));
+	if (!m)
+		return NULL;
+	memory->kept[memory->n_kept++] = m;
+	return (void *)m->base;
 }
 
 static void reach_data(struct weft_win *win, struct weft_win_target *target,
@@ -352,7 +345,8 @@ static void reach_data(struct weft_win *win, struct weft_win_target *target,
 	target->is_private = !record->is_shared;
 	if (win->flavor == WEFT_WIN_DYNAMIC || win->flavor == WEFT_WIN_SHARED)
 		return;
-	if (record->data_fd >= 0 && (target->base = data_map(win, record))) {
+	if (record->data_fd >= 0 &&
+		(target->base = data_map(win, target->rank, record))) {
 		target->way = WEFT_WIN_MAPPED;
 	} else if (can_copy(record)) {
 		target->way = WEFT_WIN_COPIED;
@@ -397,8 +391,8 @@ int weft_win_memory_reach(
 
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++)
 		n += is_node_local(win, i);
-	win->memory->procs = calloc(n, sizeof(*win->memory->procs));
-	if (!win->memory->procs)
+	win->memory->kept = calloc(2 * (size_t)n, sizeof(*win->memory->kept));
+	if (!win->memory->kept)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	win->is_uniform = win->flavor != WEFT_WIN_DYNAMIC;
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
@@ -509,6 +503,14 @@ void weft_win_memory_settle(struct weft_win *win)
 	share->fd = -1;
 }
 
+void weft_win_memory_abandon(struct weft_win *win)
+{
+	if (!win->memory)
+		return;
+	win->memory->pooled = NULL;
+	win->memory->has_slot = false;
+}
+
 void weft_win_memory_close(struct weft_win *win)
 {
 	struct weft_win_memory *memory = win->memory;
@@ -527,17 +529,19 @@ void weft_win_memory_close(struct weft_win *win)
 		munmap(memory->share.base, memory->share.len);
 	weft_share_unmap(memory->whole, memory->whole_len);
 	weft_share_unmap(memory->alone, memory->alone_len);
+	for (uint32_t i = 0; i < memory->n_kept; i++)
+		weft_win_mapped_put(memory->kept[i]);
+	if (memory->pooled)
+		weft_win_mem_free(memory->pooled);
 	pthread_mutex_lock(&own_states.lock);
 	weft_list_remove(&memory->region);
-	for (uint32_t i = 0; i < memory->n_procs; i++)
-		states_unmap(memory->procs[i]);
 	if (memory->has_slot) {
 		own_states.is_used[memory->slot] = 0;
 		if (!--own_states.n_used)
-			states_close();
+			own_states.next = 0;
 	}
 	pthread_mutex_unlock(&own_states.lock);
-	free(memory->procs);
+	free(memory->kept);
 	free(memory);
 	win->memory = NULL;
 }

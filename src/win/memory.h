@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* memory: where windows' memory lies, and how the node's others reach it
  *
- * A process that has windows keeps one piece of shared memory for what the
- * node's others need of each besides its data: locks. Data that the library
- * allocates is shared memory of its own; its file is closed once all have
- * mapped it, so that nothing is left behind whatever happens to anybody. */
+ * A process that has had a window keeps one piece of shared memory for what the
+ * node's others need of each besides its data: locks; and what it has mapped
+ * of theirs. Short data that the library allocates lies with that of
+ * MPI_Alloc_mem; long data is shared memory of its own, whose file is closed
+ * once all have mapped it, so that nothing is left behind whatever happens to
+ * anybody. */
 #ifndef WEFT_WIN_MEMORY_H
 #define WEFT_WIN_MEMORY_H
 
@@ -14,10 +16,10 @@
 struct weft_win_record {
 	int32_t err; /* 0, or why it cannot take part */
 	int32_t pid;
-	int32_t state_fd; /* -1: no shared memory */
-	int32_t data_fd;  /* -1: not shared */
-	uint64_t data_at; /* where in that the data begins */
-	uint64_t serial;  /* of the shared memory that the fd is */
+	int32_t state_fd;  /* -1: no shared memory */
+	int32_t data_fd;   /* -1: not shared */
+	uint64_t data_at;  /* where in that the data begins */
+	uint64_t kept_len; /* of a file that stays; 0: it may go */
 	uint64_t probe_addr, probe_value; /* as in struct weft_shm_bc */
 	uint64_t base;
 	uint64_t size;
@@ -48,13 +50,32 @@ int weft_win_memory_map(struct weft_win *win,
 /* All who want to have mapped my data: its file is closed. */
 void weft_win_memory_settle(struct weft_win *win);
 
+/* Members may still access it, as they were not waited for: what other windows
+ * would get is not given back. */
+void weft_win_memory_abandon(struct weft_win *win);
+
 void weft_win_memory_close(struct weft_win *win);
 
 /* win_mem.c: where memory of weft_win_mem_alloc() lies in a file, which others
- * may map. *fd_out and *at_out stay as they are for other memory. */
+ * may map: data_fd, data_at and kept_len, which stay as they are for other
+ * memory. */
 void weft_win_mem_find(
-	const void *base, size_t len, int32_t *fd_out, uint64_t *at_out);
+	const void *base, size_t len, struct weft_win_record *record);
 /* Whether any of it is such memory. */
 bool weft_win_mem_has(const void *base, size_t len);
+
+/* win_mapped.c: a file of another process that lasts as long as this. NULL: it
+ * cannot be mapped. Each is put once. Any thread. */
+struct weft_win_mapped {
+	char *base;
+	/* ---- below: only win_mapped.c ---- */
+	size_t len;
+	uint64_t key;
+	pid_t pid;
+	uint32_t n_users;
+};
+struct weft_win_mapped *weft_win_mapped_get(
+	uint64_t proc, pid_t pid, int fd, size_t len);
+void weft_win_mapped_put(struct weft_win_mapped *mapped);
 
 #endif

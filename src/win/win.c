@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
+#include "comm/failed.h"
 #include "core/attr.h"
 #include "core/errh.h"
 #include "core/info.h"
@@ -59,6 +60,8 @@ static void win_detach(struct weft_win *win)
 			weft_win_op_forget(target, WEFT_ERR_WIN, true);
 	}
 	weft_win_rma_leave(win);
+	if (win->comm->failed || weft_failed_in(win->comm->group))
+		weft_win_memory_abandon(win);
 	if (win->progress)
 		weft_progress_thread_remove(win->progress);
 }

@@ -141,7 +141,7 @@ void weft_win_mem_free(void *base)
 }
 
 void weft_win_mem_find(
-	const void *base, size_t len, int32_t *fd_out, uint64_t *at_out)
+	const void *base, size_t len, struct weft_win_record *record)
 {
 	const struct chunk *chunk;
 	uint64_t at;
@@ -151,8 +151,10 @@ void weft_win_mem_find(
 	if (chunk) {
 		at = (uintptr_t)base - (uintptr_t)chunk->share.base;
 		if (at < chunk->share.len && len <= chunk->share.len - at) {
-			*fd_out = chunk->share.fd;
-			*at_out = at;
+			record->data_fd = chunk->share.fd;
+			record->data_at = at;
+			record->kept_len =
+				chunk->is_kept ? chunk->share.len : 0;
 		}
 	}
 	pthread_mutex_unlock(&mem.lock);

@@ -342,8 +342,7 @@ static void computing(bool is_created)
 		CHECK(is_unified(win), "stores of others are seen");
 		while (load(&memory[0]) < mtest.size - 1)
 			;
-		CHECK(load(&memory[2]) == mtest.size - 1,
-			"all have been here");
+		CHECK(load(&memory[2]) == mtest.size - 1, "all have been here");
 	}
 	OK(MPI_Win_free(&win));
 }

@@ -594,7 +594,7 @@ static void shorter(void)
 static void count_type(MPI_Datatype type, size_t size, int n, MPI_Win win[2],
 	const char *memory)
 {
-	char one[16] = { 0 }, out[16] = { 0 };
+	char one[16] = { 0 }, *out = mtest_alloc((size_t)n * 16);
 	const struct type *t = NULL;
 	char expected[SLOT];
 
@@ -608,8 +608,8 @@ static void count_type(MPI_Datatype type, size_t size, int n, MPI_Win win[2],
 	for (int i = 0; i < n; i++) {
 		OK(MPI_Accumulate(
 			one, 1, type, 0, 0, 1, type, MPI_SUM, win[i % 2]));
-		OK(MPI_Fetch_and_op(
-			one, out, type, 0, 0, MPI_SUM, win[1 - i % 2]));
+		OK(MPI_Fetch_and_op(one, out + (size_t)i * 16, type, 0, 0,
+			MPI_SUM, win[1 - i % 2]));
 	}
 	OK(MPI_Win_unlock_all(win[0]));
 	OK(MPI_Win_unlock_all(win[1]));
@@ -618,6 +618,7 @@ static void count_type(MPI_Datatype type, size_t size, int n, MPI_Win win[2],
 	CHECK(mtest.rank || memcmp(memory, expected,
 				    t->kind == LONG_DOUBLE ? 10 : size) == 0,
 		"%s: all are counted", t->name);
+	free(out);
 }
 
 /* The same memory in two windows; what is beside it is left alone. */

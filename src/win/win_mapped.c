@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_mapped: files of other processes that last as long as these, mapped once
+ *
+ * Windows come and go, and each would map the same again: what no window uses
+ * stays, up to so many. */
+#include "win/memory.h"
+
+#include "base/map.h"
+#include "shm/share.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { UNUSED_MAX = 256, FD_BITS = 20 };
+
+/* lock guards all. */
+static struct {
+	pthread_mutex_t lock;
+	struct weft_map maps; /* by process and fd */
+	uint32_t n_unused;
+} mapped = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct weft_win_mapped *mapped_new(
+	uint64_t key, pid_t pid, int fd, size_t len)
+{
+	struct weft_win_mapped *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->key = key;
+	m->pid = pid;
+	m->len = len;
+	if (!weft_share_map(pid, fd, 0, len, &m->base) &&
+		!weft_map_put(&mapped.maps, key, m)) {
+		mapped.n_unused++;
+		return m;
+	}
+	weft_share_unmap(m->base, len);
+	free(m);
+	return NULL;
+}
+
+struct weft_win_mapped *weft_win_mapped_get(
+	uint64_t proc, pid_t pid, int fd, size_t len)
+{
+	uint64_t key = (proc + 1) << FD_BITS | (uint64_t)fd;
+	struct weft_win_mapped *m;
+
+	if (fd < 0 || fd >> FD_BITS)
+		return NULL;
+	pthread_mutex_lock(&mapped.lock);
+	m = weft_map_get(&mapped.maps, key);
+	if (!m)
+		m = mapped_new(key, pid, fd, len);
+	if (m && (m->pid != pid || m->len != len))
+		m = NULL;
+	if (m && !m->n_users++)
+		mapped.n_unused--;
+	pthread_mutex_unlock(&mapped.lock);
+	return m;
+}
+
+void weft_win_mapped_put(struct weft_win_mapped *m)
+{
+	pthread_mutex_lock(&mapped.lock);
+	if (!--m->n_users && ++mapped.n_unused > UNUSED_MAX) {
+		mapped.n_unused--;
+		weft_map_remove(&mapped.maps, m->key);
+		weft_share_unmap(m->base, m->len);
+		free(m);
+	}
+	pthread_mutex_unlock(&mapped.lock);
+}
