@@ -246,6 +246,14 @@ static inline bool weft_req_is_offered(const struct weft_req *req)
 	       req->out.link.next == &req->out.link;
 }
 
+/* A send that waits at its peer's queue: nothing of it has left. */
+static inline bool weft_req_is_queued(const struct weft_req *req)
+{
+	return req->kind == WEFT_REQ_SEND && !req->is_done &&
+	       !req->rndv.remote && req->rndv.n_segs == 0 &&
+	       req->out.link.next != &req->out.link;
+}
+
 /* Starts an inactive persistent request. WEFT_ERR_REQUEST when it is active or
  * not persistent. Takes the VCI's lock. */
 int weft_req_start(struct weft_req *req);

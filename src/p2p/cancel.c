@@ -49,8 +49,7 @@ void weft_cancel_send(struct weft_req *req)
 		(req->send.in_fabric && !req->send.is_eager) ||
 		(req->peer && req->peer->state == WEFT_PEER_FAILED))
 		return;
-	if (!req->is_done && !weft_list_is_empty(&req->out.link) &&
-		!req->rndv.remote && req->rndv.n_segs == 0) {
+	if (weft_req_is_queued(req)) {
 		weft_list_remove(&req->out.link);
 		cancelled(req);
 		weft_send_finish(req, 0);

@@ -34,10 +34,11 @@ static void end_departed(struct weft_req *req)
 	weft_p2p_finish(req, weft_departed_source(req->comm, req->src));
 }
 
-/* An announced send whose receiver left for good. */
+/* A send whose receiver left for good: announced, or still here, as a fabric
+ * may push back for ever what is for a process that has ended. */
 static bool is_stranded(const struct weft_req *req)
 {
-	return weft_req_is_offered(req) &&
+	return (weft_req_is_offered(req) || weft_req_is_queued(req)) &&
 	       weft_departed_receiver(req->comm, req->src);
 }
 
@@ -53,6 +54,7 @@ void weft_departed_on_wait(struct weft_req *req)
 					    WEFT_CTX_OFFSET_CTL)
 			end_departed(req);
 	} else if (is_stranded(req)) {
+		weft_list_remove(&req->out.link);
 		weft_send_finish(req, weft_departed_source(comm, req->src));
 	} else if (weft_req_is_offered(req) && !req->send.is_last &&
 		   weft_departed_source(comm, req->src)) {
