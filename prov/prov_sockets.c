@@ -17,7 +17,7 @@ static void prov_sockets_tune(
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = SIZE_MAX; /* one stream */
 	plan->counts_injects = true;
-	plan->has_put_messages = true;
+	plan->has_costly_posts = true;
 }
 
 const struct weft_prov weft_prov_sockets = {

@@ -40,7 +40,7 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		plan->releases_early = false; /* copies into it */
 	}
 	plan->has_put_order = true;
-	plan->has_put_messages = true;
+	plan->has_costly_posts = true;
 }
 
 const struct weft_prov weft_prov_tcp = {

@@ -191,9 +191,9 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		plan->has_virt_addr ? "pointer" : "offset",
 		plan->has_prov_key ? "provider's" : "ours", plan->first_key,
 		plan->n_keys);
-	plan_put(&w, "rdma %s\nput_order %s\nfabric_amo %s\nput_messages %s\n",
+	plan_put(&w, "rdma %s\nput_order %s\nfabric_amo %s\ncostly_posts %s\n",
 		yes_no(plan->has_rdma), yes_no(plan->has_put_order),
-		yes_no(plan->has_fabric_amo), yes_no(plan->has_put_messages));
+		yes_no(plan->has_fabric_amo), yes_no(plan->has_costly_posts));
 	put_flags(&w, "flush_flags", plan->flush_flags);
 	put_flags(&w, "fence_flags", plan->fence_flags);
 	put_flags(&w, "deliver_flags", plan->deliver_flags);

@@ -67,8 +67,8 @@ struct weft_plan {
 	bool has_put_order;	/* puts to one peer arrive as they were sent */
 	bool has_fabric_amo;	/* atomics are the hardware's; elsewhere the
 				 * target's CPU carries them out */
-	bool has_put_messages;	/* many small puts are cheaper as records of
-				 * one message that the target carries out */
+	bool has_costly_posts;	/* each is a system call: many small messages
+				 * or puts are cheaper as records of one */
 	uint64_t flush_flags;	/* of an empty put: when it completes, all
 				 * that went before to that peer is visible */
 	uint64_t fence_flags;	/* of an operation that may not overtake what

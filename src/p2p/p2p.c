@@ -38,6 +38,7 @@ int weft_p2p_open(struct weft_vci *vci)
 {
 	static weft_wire_fn *const handlers[WEFT_WIRE_OP_END] = {
 		[WEFT_WIRE_EAGER] = weft_recv_on_eager,
+		[WEFT_WIRE_BATCH] = weft_batch_on_batch,
 		[WEFT_WIRE_RTS] = weft_recv_on_rts,
 		[WEFT_WIRE_CTS] = weft_rndv_on_cts,
 		[WEFT_WIRE_FRAG] = weft_rndv_on_frag,
@@ -70,8 +71,10 @@ int weft_p2p_open(struct weft_vci *vci)
 
 void weft_p2p_close(struct weft_vci *vci)
 {
-	if (vci->p2p)
-		free(vci->p2p->nic);
+	if (!vci->p2p)
+		return;
+	weft_batch_close(vci);
+	free(vci->p2p->nic);
 	free(vci->p2p);
 	vci->p2p = NULL;
 }

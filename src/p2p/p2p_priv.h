@@ -25,6 +25,7 @@ enum {
 struct weft_vci_p2p {
 	struct weft_link rndv_segs; /* in the fabric; only rndv_seg.c */
 	struct weft_nic_slots *nic; /* one block; only nic_send.c */
+	struct weft_batch_thread *batch_thread; /* only batch.c */
 };
 
 /* A peer, and what this room knows of it. */
@@ -34,6 +35,9 @@ struct weft_p2p_peer {
 	uint64_t n_net_asked;  /* of these, covered by a PING on its way */
 	uint64_t n_net_known;  /* of these, known to have arrived (PONG) */
 	uint16_t n_eager_sent; /* numbers eager messages, for cancelling */
+	uint32_t last_round;   /* of the VCI's, in which a short one left */
+	uint32_t n_at_once;    /* in that round */
+	uint32_t n_held;       /* messages queued so far: see batch.c */
 };
 
 static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
@@ -100,6 +104,28 @@ void weft_send_finish(struct weft_req *req, int err);
 /* The data of a send as one run: its buffer, or a packed copy made now. NULL
  * without memory. */
 void *weft_send_run(struct weft_req *req);
+
+/* ---- send.c ---- */
+
+/* What stands in front of an eager message that leaves now. */
+struct weft_wire_head weft_send_head(const struct weft_req *req);
+
+/* The peer's queue reached this send. */
+int weft_send_push(struct weft_peer *peer, struct weft_out *out);
+
+/* ---- batch.c ---- */
+
+/* Shall this send, to a peer that is clear, wait for others? */
+bool weft_batch_holds(struct weft_req *req);
+
+/* One more waits: are they enough to leave now? */
+bool weft_batch_is_enough(struct weft_peer *peer);
+
+/* Sends req, which its peer's queue just reached, with what follows there. 0:
+ * they are gone; 1: nothing can go with it; or WEFT_AGAIN. */
+int weft_batch_send(struct weft_peer *peer, struct weft_req *req);
+
+void weft_batch_close(struct weft_vci *vci);
 
 /* ---- message.c ---- */
 
@@ -286,6 +312,7 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
 
 /* ---- handlers, which p2p.c installs ---- */
 
+weft_wire_fn weft_batch_on_batch;
 weft_wire_fn weft_recv_on_eager, weft_recv_on_rts, weft_recv_on_coll_error;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;

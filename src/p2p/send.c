@@ -30,7 +30,7 @@ static const void *run_of(const struct weft_req *req)
 	return (const char *)req->buf + req->type->true_lb;
 }
 
-static struct weft_wire_head head_of(const struct weft_req *req)
+struct weft_wire_head weft_send_head(const struct weft_req *req)
 {
 	return (struct weft_wire_head){
 		.op = WEFT_WIRE_EAGER,
@@ -54,7 +54,7 @@ static int eager_ring(struct weft_req *req)
 		weft_pack(req->type, req->count, req->buf, 0, place, req->len);
 	else if (req->len)
 		memcpy(place, run_of(req), req->len);
-	head = head_of(req);
+	head = weft_send_head(req);
 	weft_peer_stamp(peer, &head);
 	weft_ring_commit(&peer->tx, &head, req->len);
 	return 0;
@@ -83,7 +83,7 @@ static int eager_net(struct weft_req *req)
 	struct weft_peer *peer = req->peer;
 	struct weft_net *net = peer->vci->net;
 	uint8_t stack[SEND_STACK];
-	struct weft_wire_head head = head_of(req);
+	struct weft_wire_head head = weft_send_head(req);
 	size_t total = sizeof(struct weft_wire_net) + req->len;
 	struct iovec iov[2];
 	int err;
@@ -116,7 +116,7 @@ static int eager_net(struct weft_req *req)
 /* A message to myself: the handler takes it from a packed run. */
 static int eager_self(struct weft_req *req)
 {
-	struct weft_wire_head head = head_of(req);
+	struct weft_wire_head head = weft_send_head(req);
 	const void *run = weft_send_run(req);
 
 	if (!run)
@@ -141,8 +141,6 @@ static int eager(struct weft_req *req)
 	return rc;
 }
 
-static int push_send(struct weft_peer *peer, struct weft_out *out);
-
 /* Sends or announces. 0: over; 1: completion follows; WEFT_AGAIN; error. */
 static int send_now(struct weft_req *req)
 {
@@ -151,7 +149,7 @@ static int send_now(struct weft_req *req)
 	if (!peer->is_shm && weft_unlikely(req->comm->p2p.nic != NULL)) {
 		int rc;
 
-		req->out.push = push_send; /* it may have to wait */
+		req->out.push = weft_send_push; /* it may have to wait */
 		if (weft_nic_send(req, &rc))
 			return rc;
 	}
@@ -161,12 +159,16 @@ static int send_now(struct weft_req *req)
 	return weft_rndv_offer(req);
 }
 
-/* The peer's queue reached this send. */
-static int push_send(struct weft_peer *peer, struct weft_out *out)
+int weft_send_push(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
 	int rc = peer->err;
 
+	if (peer->state == WEFT_PEER_READY && !peer->is_shm && !peer->is_self) {
+		rc = weft_batch_send(peer, req);
+		if (rc != 1)
+			return rc;
+	}
 	if (peer->state != WEFT_PEER_FAILED)
 		rc = send_now(req);
 	if (rc == WEFT_AGAIN)
@@ -200,11 +202,13 @@ static int send_begin(struct weft_req *req, bool is_last)
 	}
 	weft_req_get(req);
 	req->comm->p2p.n_sends++;
-	if (weft_likely(weft_peer_is_clear(peer)))
+	if (weft_likely(weft_peer_is_clear(peer)) && !weft_batch_holds(req))
 		rc = send_now(req);
 	if (rc == WEFT_AGAIN) {
-		req->out.push = push_send;
+		req->out.push = weft_send_push;
 		weft_peer_queue(peer, &req->out);
+		if (weft_batch_is_enough(peer))
+			weft_peer_send_pending(peer);
 		return 0;
 	}
 	if (rc <= 0)

@@ -98,7 +98,7 @@ static void bundle(struct hints *a)
 		WEFT_CLASS_AMO, WEFT_CLASS_PWS, WEFT_CLASS_FAMO };
 	bool has_flag = a->plan->batch_flags;
 
-	if (!has_flag && !a->plan->has_put_messages) {
+	if (!has_flag && !a->plan->has_costly_posts) {
 		ignore(a, "the fabric has no flag for it and sends small "
 			  "operations best one by one");
 		return;
@@ -270,7 +270,7 @@ void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
 	a.hints = ctx->hints;
 	weigh(&a, hints, report, arg);
 	adopt(ctx, &a);
-	if (a.plan && a.plan->has_put_messages)
+	if (a.plan && a.plan->has_costly_posts)
 		window = AM_WINDOW;
 	else if (a.plan)
 		window = weft_min(window, a.plan->tx_len / 2);

@@ -522,7 +522,7 @@ static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 static bool remote_is_told(
 	const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
 {
-	if (len > WEFT_HELD_MAX || !ctx->ep->domain->plan.has_put_messages)
+	if (len > WEFT_HELD_MAX || !ctx->ep->domain->plan.has_costly_posts)
 		return false;
 	return ctx->is_sending_am[WEFT_CLASS_PUT] ||
 	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);
@@ -544,7 +544,7 @@ static int am_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 static bool is_am_word(const struct weft_rma_ctx *ctx, const void *src,
 	size_t len, uint32_t pe)
 {
-	return ctx->ep->domain->plan.has_put_messages &&
+	return ctx->ep->domain->plan.has_costly_posts &&
 	       !weft_rma_own.has_fabric_amo && (len == 4 || len == 8) &&
 	       (uintptr_t)src % len == 0 &&
 	       !(ctx->states[pe] & WEFT_STATE_WRITTEN);

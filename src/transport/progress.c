@@ -34,6 +34,7 @@ static int poll_net(struct weft_vci *vci)
 {
 	int n;
 
+	vci->n_net_rounds++;
 	if (vci->net_skip) {
 		vci->net_skip--;
 		return 0;

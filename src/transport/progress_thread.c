@@ -64,6 +64,26 @@ static void serve_user(struct weft_progress_user *user)
 		atomic_load_explicit(&user->n_rounds, memory_order_relaxed);
 }
 
+/* shared_thread.lock held. */
+static void end_lease(struct weft_progress_user *user)
+{
+	uint32_t lease =
+		atomic_load_explicit(&user->lease, memory_order_relaxed);
+	struct weft_vci *vci = user->vci;
+
+	if (lease > 1)
+		atomic_fetch_sub_explicit(
+			&user->lease, 1, memory_order_relaxed);
+	if (lease != 1 || !weft_lock_try(&vci->lock))
+		return;
+	if (weft_list_is_empty(&vci->pending_peers)) {
+		weft_list_remove(&user->hook.link);
+		user->hook.run = NULL;
+		weft_list_remove(&user->link);
+	}
+	weft_vci_unlock(vci);
+}
+
 static void *run_thread(void *arg)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -77,8 +97,13 @@ static void *run_thread(void *arg)
 		shared_thread.is_ending = shared_thread.n_idle > LINGER ||
 					  shared_thread.is_closing;
 		weft_list_for_each(link, next, &shared_thread.users)
-			serve_user(weft_container_of(
-				link, struct weft_progress_user, link));
+		{
+			struct weft_progress_user *user = weft_container_of(
+				link, struct weft_progress_user, link);
+
+			serve_user(user);
+			end_lease(user);
+		}
 		if (shared_thread.is_ending) {
 			pthread_mutex_unlock(&shared_thread.lock);
 			return NULL;

@@ -14,6 +14,9 @@
 /* Who wants it; zeroed but for vci. */
 struct weft_progress_user {
 	struct weft_vci *vci;
+	/* Milliseconds after which it goes by itself, once nothing waits to
+	 * leave the VCI; 0: it stays. May be set again at any time. */
+	_Atomic uint32_t lease;
 	/* ---- below: only progress_thread.c ---- */
 	struct weft_progress_hook hook; /* counts rounds of progress */
 	struct weft_link link;
@@ -24,6 +27,13 @@ struct weft_progress_user {
 /* From now on locks are real. No VCI's lock held. 0, or WEFT_ERR_OTHER
  * described when there is no thread to be had. */
 int weft_progress_thread_add(struct weft_progress_user *user);
+
+/* Is it there? VCI's lock held. */
+static inline bool weft_progress_thread_has(
+	const struct weft_progress_user *user)
+{
+	return user->hook.run != NULL;
+}
 
 /* VCI's lock held. The thread ends by itself some time after the last user:
  * those who come and go find it there. */

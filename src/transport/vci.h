@@ -86,6 +86,7 @@ struct weft_vci {
 				   their communicator; see dispatch.h */
 	uint32_t idle_polls;	/* since something last happened */
 	uint32_t net_skip;	/* rounds until the fabric is looked at */
+	uint32_t n_net_rounds;	/* of progress, while there is a fabric */
 	uint32_t vain_wakes;	/* of a wait that sleeps: by nothing */
 	union {
 		struct {

@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 7 };
+enum { WEFT_WIRE_VERSION = 8 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -52,7 +52,9 @@ enum weft_wire_op {
 	WEFT_WIRE_WIN,	    /* weft_wire_win records with their data: accesses
 			       to a window, carried out in this order */
 	WEFT_WIRE_WIN_REPLY, /* weft_wire_win_reply records with their data */
-	WEFT_WIRE_BC, /* the sender's business card, as it is published */
+	WEFT_WIRE_BC,	 /* the sender's business card, as it is published */
+	WEFT_WIRE_BATCH, /* weft_wire_record records with their data: each a
+			    message, in this order */
 	WEFT_WIRE_OP_END,
 };
 
@@ -119,6 +121,15 @@ struct weft_wire_net {
 	struct weft_wire_head head;
 };
 static_assert(sizeof(struct weft_wire_net) == 48, "wire layout");
+
+/* One of several short messages that travel as one, with its head; only EAGER
+ * ones do. Its data follows, padded to 8 bytes. */
+struct weft_wire_record {
+	struct weft_wire_head head;
+	uint32_t len; /* of the data */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct weft_wire_record) == 32, "wire layout");
 
 struct weft_wire_rts {
 	uint64_t sreq; /* sender's request */
@@ -399,6 +410,7 @@ static_assert(sizeof(struct weft_wire_win_reply) == 32, "wire layout");
 		return true;                                                \
 	}
 WEFT_WIRE_GETTER(net)
+WEFT_WIRE_GETTER(record)
 WEFT_WIRE_GETTER(rts)
 WEFT_WIRE_GETTER(cts)
 WEFT_WIRE_GETTER(frag)

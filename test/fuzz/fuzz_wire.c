@@ -491,6 +491,26 @@ static struct weft_wire_head read_head(struct fuzz_in *in)
 	return head;
 }
 
+/* Messages that come together: as many as there is room for, of any length. */
+static void put_batch(struct fuzz_in *in, uint8_t *payload, size_t len)
+{
+	struct weft_wire_record record = { .len = 0 };
+
+	while (len >= sizeof(record)) {
+		size_t room;
+
+		record.head = read_head(in);
+		if (record.head.flags % 8)
+			record.head.op = WEFT_WIRE_EAGER;
+		record.len = fuzz_u8(in);
+		memcpy(payload, &record, sizeof(record));
+		room = sizeof(record) + ((record.len + 7) & ~7u);
+		room = weft_min(room, len);
+		payload += room;
+		len -= room;
+	}
+}
+
 static void deliver(struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *payload, size_t len)
 {
@@ -530,6 +550,8 @@ static void step_message(struct fuzz_in *in)
 		put_creation(payload, len);
 	if (head.op == WEFT_WIRE_GRAPH && fuzz_u8(in) % 4)
 		put_graph(payload, len);
+	if (head.op == WEFT_WIRE_BATCH && fuzz_u8(in) % 4)
+		put_batch(in, payload, len);
 	for (int i = 0; i < KNOWN; i++)
 		put_known(in, payload, len);
 	weft_proc.vci.is_polling = true;

@@ -36,6 +36,7 @@ multi_programs += test/multi/nic_died
 multi_programs += test/multi/nic_match
 multi_programs += test/multi/nic_mixed
 multi_programs += test/multi/nic_vni
+multi_programs += test/multi/p2p_batch
 multi_programs += test/multi/p2p_bsend
 multi_programs += test/multi/p2p_buffers
 multi_programs += test/multi/p2p_cancel

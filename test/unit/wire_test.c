@@ -179,6 +179,84 @@ static void a_repetition_is_dropped(void **state)
 	weft_vci_unlock(&weft_proc.vci);
 }
 
+static size_t add_record(
+	uint8_t *data, size_t at, int op, size_t len, int value)
+{
+	struct weft_wire_record record = {
+		.head = { .op = (uint8_t)op,
+			.src = 3,
+			.ctx = WEFT_CTX_WORLD,
+			.tag = 50 },
+		.len = (uint32_t)len,
+	};
+
+	memcpy(data + at, &record, sizeof(record));
+	memcpy(data + at + sizeof(record), &value, sizeof(value));
+	return at + sizeof(record) + 8;
+}
+
+/* Each is a message; at the first that is none the rest is dropped. */
+static void a_batch_is_its_messages(void **state)
+{
+	uint64_t before = weft_proc.vci.n_dropped;
+	struct weft_peer *peer;
+	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
+		.head = { .op = WEFT_WIRE_BATCH } };
+	static const struct {
+		int op;
+		size_t len;
+		size_t cut; /* bytes missing at the end */
+	} third[] = {
+		{ WEFT_WIRE_EAGER, 4, 0 },
+		{ WEFT_WIRE_EAGER, 9, 0 },
+		{ WEFT_WIRE_EAGER, UINT32_MAX, 0 },
+		{ WEFT_WIRE_EAGER, 4, 1 },
+		{ WEFT_WIRE_EAGER, 4, 20 },
+		{ WEFT_WIRE_BATCH, 4, 0 },
+		{ WEFT_WIRE_FIN, 4, 0 },
+	};
+
+	(void)state;
+	weft_vci_lock(&weft_proc.vci);
+	peer = weft_peer_of(&weft_proc.vci, weft_proc.proc + 3);
+	wire.src_proc = peer->proc;
+	wire.cookie = peer->cookie_in;
+	for (size_t i = 0; i < sizeof(third) / sizeof(*third); i++) {
+		uint8_t data[256], *exact;
+		int got[3] = { 0 };
+		size_t len;
+
+		wire.number = peer->wire_in + 1;
+		memcpy(data, &wire, sizeof(wire));
+		len = add_record(
+			data, sizeof(wire), WEFT_WIRE_EAGER, sizeof(int), 1);
+		len = add_record(data, len, WEFT_WIRE_EAGER, sizeof(int), 2);
+		len = add_record(data, len, third[i].op, third[i].len, 3);
+		len -= third[i].cut;
+		exact = malloc(len); /* for the sanitizer */
+		memcpy(exact, data, len);
+		weft_arrival_net(&weft_proc.vci, exact, len);
+		free(exact);
+		assert_int_equal(weft_proc.vci.n_dropped, before + i);
+		for (int k = 0; k < (i ? 2 : 3); k++) {
+			struct weft_msg msg = { .comm = comm,
+				.buf = &got[k],
+				.count = sizeof(int),
+				.type = weft_type_builtin(0x247),
+				.rank = 3,
+				.tag = 50 };
+			struct weft_req *req;
+
+			assert_int_equal(weft_irecv_locked(&msg, &req), 0);
+			assert_true(req->is_done);
+			assert_int_equal(got[k], k + 1);
+			weft_req_put(req);
+		}
+	}
+	assert_int_equal(comm->match.n_unexpected, 0);
+	weft_vci_unlock(&weft_proc.vci);
+}
+
 static void plausible_messages_break_nothing(void **state)
 {
 	uint8_t *data = malloc(MAX_LEN);
@@ -212,6 +290,7 @@ int main(void)
 		cmocka_unit_test(noise_is_dropped),
 		cmocka_unit_test(a_wrong_cookie_is_foreign),
 		cmocka_unit_test(a_repetition_is_dropped),
+		cmocka_unit_test(a_batch_is_its_messages),
 		cmocka_unit_test(plausible_messages_break_nothing),
 	};
 	int failed;

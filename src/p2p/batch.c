@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* batch: several short messages to one peer in one of the fabric's
+ *
+ * Where every message is a system call (sockets) it costs more than all that
+ * is done for it. So of short non-blocking sends to one peer, with no progress
+ * made in between, the first two leave at once and the others wait in the
+ * peer's queue: until the next round of progress, which any call that waits or
+ * tests begins with; until a batch is full; or, while the program computes, for
+ * the progress thread, a millisecond or two. What stands together in the queue
+ * leaves together, whatever it waited for. */
+#include "p2p/p2p_priv.h"
+
+#include "base/log.h"
+#include "net/net.h"
+#include "transport/proc.h"
+#include "transport/progress_thread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BATCH_DATA = 512,    /* bytes of the longest message that may wait */
+	BATCH_LEN = 4096,    /* bytes of a batch, at most */
+	BATCH_MAX = 64,	     /* messages of one, at most */
+	BATCH_ENOUGH = 32,   /* messages that wait no longer */
+	AT_ONCE = 2,	     /* leave before others wait: these may be all */
+	THREAD_LEASE = 1000, /* ms that the thread stays after the last one */
+};
+
+/* Looks after what waits here while the program computes. */
+struct weft_batch_thread {
+	struct weft_progress_hook start;
+	struct weft_progress_user user;
+	bool is_starting;
+	bool is_refused;
+};
+
+static size_t record_len(const struct weft_req *req)
+{
+	return sizeof(struct weft_wire_record) + ((req->len + 7) & ~(size_t)7);
+}
+
+static void thread_start(struct weft_progress_hook *hook)
+{
+	struct weft_batch_thread *thread =
+		weft_container_of(hook, struct weft_batch_thread, start);
+	struct weft_vci *vci = thread->user.vci;
+	int err;
+
+	weft_vci_unlock(vci);
+	err = weft_progress_thread_add(&thread->user);
+	weft_vci_lock(vci);
+	thread->is_starting = false;
+	if (!err)
+		return;
+	weft_progress_thread_remove(&thread->user);
+	thread->is_refused = true;
+	weft_log_info("P2P-BATCH", "short messages leave one by one: %s",
+		weft_err_detail_peek(err));
+}
+
+static struct weft_batch_thread *thread_create(struct weft_vci *vci)
+{
+	struct weft_batch_thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	thread->user.vci = vci;
+	thread->start.run = thread_start;
+	vci->p2p->batch_thread = thread;
+	return thread;
+}
+
+/* Is there somebody who sends what waits? The first burst after a while does
+ * not wait. */
+static bool has_thread(struct weft_vci *vci)
+{
+	struct weft_batch_thread *thread = vci->p2p->batch_thread;
+
+	if (weft_proc.is_blocking)
+		return false; /* who sleeps is not to be woken for it */
+	if (!thread && !(thread = thread_create(vci)))
+		return false;
+	atomic_store_explicit(
+		&thread->user.lease, THREAD_LEASE, memory_order_relaxed);
+	if (weft_likely(weft_progress_thread_has(&thread->user)))
+		return !thread->is_starting;
+	if (!thread->is_starting && !thread->is_refused) {
+		thread->is_starting = true;
+		weft_vci_defer(vci, &thread->start);
+	}
+	return false;
+}
+
+void weft_batch_close(struct weft_vci *vci)
+{
+	struct weft_batch_thread *thread = vci->p2p->batch_thread;
+
+	if (thread)
+		weft_progress_thread_remove(&thread->user);
+	free(thread);
+	vci->p2p->batch_thread = NULL;
+}
+
+/* May it be one of several? */
+static bool is_short(const struct weft_req *req)
+{
+	return req->len <= BATCH_DATA && req->send.mode != WEFT_SEND_SYNC &&
+	       !req->comm->p2p.nic;
+}
+
+bool weft_batch_holds(struct weft_req *req)
+{
+	struct weft_p2p_peer *p = weft_p2p_peer_of(req->peer);
+	struct weft_vci *vci = p->peer.vci;
+
+	if (p->peer.is_shm || p->peer.is_self || req->send.is_last ||
+		!vci->net->plan.has_costly_posts || !is_short(req))
+		return false;
+	if (p->last_round != vci->n_net_rounds) {
+		p->last_round = vci->n_net_rounds;
+		p->n_at_once = 0;
+	}
+	if (p->n_at_once < AT_ONCE) {
+		p->n_at_once++;
+		return false;
+	}
+	return has_thread(vci);
+}
+
+bool weft_batch_is_enough(struct weft_peer *peer)
+{
+	return ++weft_p2p_peer_of(peer)->n_held % BATCH_ENOUGH == 0;
+}
+
+/* req, just taken off the queue, and what follows there that may leave with it.
+ * Returns how many. */
+static uint32_t batch_collect(
+	struct weft_peer *peer, struct weft_req *req, struct weft_req **reqs)
+{
+	size_t len = record_len(req), max = peer->vci->net->plan.eager_len;
+	int64_t credit = peer->credit - (int64_t)req->len - WEFT_EAGER_OVERHEAD;
+	uint32_t n = 1;
+
+	max = weft_min(max - sizeof(struct weft_wire_net), (size_t)BATCH_LEN);
+	if (!is_short(req) || len > max || credit < 0)
+		return 1;
+	reqs[0] = req;
+	weft_list_for_each(link, next, &peer->pending)
+	{
+		struct weft_out *out =
+			weft_container_of(link, struct weft_out, link);
+
+		if (out->push != weft_send_push || n == BATCH_MAX)
+			break;
+		req = weft_container_of(out, struct weft_req, out);
+		len += record_len(req);
+		credit -= (int64_t)(req->len + WEFT_EAGER_OVERHEAD);
+		if (!is_short(req) || len > max || credit < 0)
+			break;
+		reqs[n++] = req;
+	}
+	return n;
+}
+
+/* Writes the n messages one after another; returns the bytes. */
+static size_t batch_pack(struct weft_req **reqs, uint32_t n, uint8_t *at)
+{
+	struct weft_wire_record record;
+	uint8_t *begin = at;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct weft_req *req = reqs[i];
+
+		memset(&record, 0, sizeof(record));
+		record.head = weft_send_head(req);
+		record.head.number = (uint16_t)(record.head.number + i);
+		record.len = (uint32_t)req->len;
+		memcpy(at, &record, sizeof(record));
+		at += sizeof(record);
+		memset(at + (req->len & ~(size_t)7), 0, 8);
+		weft_pack(req->type, req->count, req->buf, 0, at, req->len);
+		at += (req->len + 7) & ~(size_t)7;
+	}
+	return (size_t)(at - begin);
+}
+
+int weft_batch_send(struct weft_peer *peer, struct weft_req *first)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_BATCH };
+	struct weft_p2p_peer *p = weft_p2p_peer_of(peer);
+	struct weft_req *reqs[BATCH_MAX];
+	uint8_t data[BATCH_LEN + 8]; /* zeros for the last may go beyond */
+	uint32_t n = batch_collect(peer, first, reqs);
+	int err;
+
+	if (n == 1)
+		return 1;
+	err = weft_peer_post(peer, &head, data, batch_pack(reqs, n, data));
+	if (err == WEFT_AGAIN)
+		return err;
+	p->n_net_sent += n;
+	for (uint32_t i = 0; i < n; i++) {
+		reqs[i]->send.is_eager = true;
+		reqs[i]->send.number = p->n_eager_sent++;
+		peer->credit -= (int64_t)(reqs[i]->len + WEFT_EAGER_OVERHEAD);
+		if (i)
+			weft_list_remove(&reqs[i]->out.link);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		weft_send_finish(reqs[i], err);
+	return 0;
+}
+
+void weft_batch_on_batch(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	const uint8_t *at = payload;
+	struct weft_wire_record record;
+
+	(void)head;
+	while (len) {
+		size_t room;
+
+		if (!weft_wire_get_record(&record, at, len)) {
+			weft_dispatch_drop(vci, "malformed batch");
+			return;
+		}
+		at += sizeof(record);
+		len -= sizeof(record);
+		room = ((size_t)record.len + 7) & ~(size_t)7;
+		if (room > len || record.head.op != WEFT_WIRE_EAGER) {
+			weft_dispatch_drop(vci, "malformed batch");
+			return;
+		}
+		weft_dispatch(vci, peer, &record.head, at, record.len);
+		at += room;
+		len -= room;
+	}
+}
