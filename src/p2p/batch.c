@@ -199,13 +199,15 @@ int weft_batch_send(struct weft_peer *peer, struct weft_req *first)
 	err = weft_peer_post(peer, &head, data, batch_pack(reqs, n, data));
 	if (err == WEFT_AGAIN)
 		return err;
-	p->n_net_sent += n;
 	for (uint32_t i = 0; i < n; i++) {
+		if (i)
+			weft_list_remove(&reqs[i]->out.link);
+		if (err)
+			continue; /* none has left */
 		reqs[i]->send.is_eager = true;
 		reqs[i]->send.number = p->n_eager_sent++;
 		peer->credit -= (int64_t)(reqs[i]->len + WEFT_EAGER_OVERHEAD);
-		if (i)
-			weft_list_remove(&reqs[i]->out.link);
+		p->n_net_sent++;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		weft_send_finish(reqs[i], err);
