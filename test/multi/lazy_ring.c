@@ -42,6 +42,11 @@ int main(int argc, char **argv)
 	ring = count_sockets() - before;
 	/* a connection that both begin at once may be there twice */
 	CHECK(ring <= 4, "%d connections for two neighbours", ring);
+	/* nobody goes on to others before all have counted: each exchange
+	 * waits for one more member to the left */
+	for (int i = 0; i < mtest.size; i++)
+		OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, right, 1, &from, 1,
+			MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	for (int i = 1; i < mtest.size; i++) {
 		int to = (mtest.rank + i) % mtest.size;
 		int of = (mtest.rank + mtest.size - i) % mtest.size;
