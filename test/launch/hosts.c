@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 enum {
-	DEADLINE_S = 60,
+	DEADLINE_S = 120,
 	ROUNDS = 20,
 	DOWN_MS = 1500,
 	STRANGERS = 3000,

@@ -10,6 +10,7 @@ export TMPDIR WEFT_MPIEXEC=self
 cd "$work" || exit 99
 trap 'rm -rf "$work"' EXIT
 n=0
+code=none # of a run that was not waited for
 
 verdict() { # status, name
 	n=$((n + 1))
