@@ -42,6 +42,10 @@ static void use(MPI_Session session, int len)
 
 static void with_a_death(MPI_Session session, int len)
 {
+	if (mtest.rank == 2) /* through the barrier, and waits */
+		OK(MPI_Send(NULL, 0, MPI_INT, 0, TAG, all));
+	if (mtest.rank == 0)
+		OK(MPI_Recv(NULL, 0, MPI_INT, 2, TAG, all, MPI_STATUS_IGNORE));
 	if (mtest.rank == 0)
 		use(session, len);
 	else
