@@ -22,7 +22,6 @@
 
 enum {
 	CALLS = 4,
-	SOON = 60, /* seconds; the machine may be busy */
 	LEAVE = 3, /* survivors of the last round */
 	TAG = 3,
 };
@@ -473,8 +472,9 @@ static void check_error(const struct round *r, int rc, double began)
 {
 	double took = mtest_now() - began;
 
-	CHECK(took < SOON, "round %d: %s, form %d, %d: soon, not %.1f s",
-		r->number, names[r->kind], r->form, r->count, took);
+	CHECK(took < MTEST_SOON_S,
+		"round %d: %s, form %d, %d: soon, not %.1f s", r->number,
+		names[r->kind], r->form, r->count, took);
 	CHECK(is_of_death(r, rc),
 		"round %d: %s, form %d, %d: the class of a death, not %s",
 		r->number, names[r->kind], r->form, r->count, mtest_error(rc));
@@ -515,7 +515,8 @@ static void leave(const struct round *r, MPI_Comm *comm)
 
 	CHECK(is_of_death(r, rc), "round %d: leaving after a death, %s",
 		r->number, mtest_error(rc));
-	CHECK(mtest_now() - began < SOON, "round %d: and soon", r->number);
+	CHECK(mtest_now() - began < MTEST_SOON_S, "round %d: and soon",
+		r->number);
 }
 
 static struct round draw_round(int number, int only)

@@ -7,6 +7,9 @@
 
 #include "mtest.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 static char heard_text[16384];
 static FILE *heard_file;
 static int heard_stderr = -1;
@@ -49,6 +52,31 @@ static inline int heard(const char *what)
 	for (const char *at = heard_text; (at = strstr(at, what)) != NULL; at++)
 		n++;
 	return n;
+}
+
+/* Waits, outside of MPI, until another process has said this: one that is
+ * between heard_begin() and heard_end(). */
+static inline void heard_from(int pid, const char *what)
+{
+	static char text[sizeof(heard_text)];
+	char path[64];
+	struct stat st;
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/2", pid);
+	do {
+		mtest_linger(20);
+		text[0] = 0;
+		/* not before it is the file that is read back */
+		if (stat(path, &st) || !S_ISREG(st.st_mode))
+			continue;
+		fd = open(path, O_RDONLY);
+		n = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
+		text[n > 0 ? n : 0] = 0;
+		if (fd >= 0)
+			close(fd);
+	} while (!strstr(text, what));
 }
 
 #endif

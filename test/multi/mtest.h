@@ -23,7 +23,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MTEST_SKIP = 77, MTEST_LATE = 124, MTEST_SHOW = 20 };
+enum {
+	MTEST_SKIP = 77,
+	MTEST_LATE = 124,
+	MTEST_SHOW = 20,
+	MTEST_SOON_S = 60, /* no wait; the machine may stand still meanwhile */
+};
 
 struct mtest {
 	int rank;
@@ -258,6 +263,15 @@ static inline double mtest_now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
+/* seconds that this process has computed: others on its core do not count */
+static inline double mtest_cpu(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
 /* be late on purpose; never a way to wait for something */
 static inline void mtest_linger(int ms)
 {
@@ -277,7 +291,7 @@ static inline long mtest_arg(int argc, char **argv, const char *key, long value)
 	return value;
 }
 
-/* a figure of /proc/self/status in KiB ("VmHWM", "VmRSS"), or 0 */
+/* a figure of /proc/self/status in KiB ("VmHWM", "RssAnon"), or 0 */
 static inline long mtest_memory_kib(const char *field)
 {
 	FILE *file = fopen("/proc/self/status", "r");
@@ -291,6 +305,13 @@ static inline long mtest_memory_kib(const char *field)
 	if (file)
 		fclose(file);
 	return kib;
+}
+
+/* what this process has filled; not what it has read of files, such as its
+ * code: that comes when it is first run, and goes when others need memory */
+static inline long mtest_filled_kib(void)
+{
+	return mtest_memory_kib("RssAnon") + mtest_memory_kib("RssShmem");
 }
 
 #endif

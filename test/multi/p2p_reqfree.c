@@ -50,7 +50,8 @@ static void freed_receives(void)
 		return;
 	/* the Ssend is over, so only our own delivery may still be going on */
 	for (int i = 0; i < N_LENS; i++)
-		for (double end = mtest_now() + 30; mtest_now() < end;) {
+		for (double end = mtest_now() + MTEST_SOON_S;
+			mtest_now() < end;) {
 			if (mtest_same(buf[i], lens[i], 50 + i))
 				break;
 			MPI_Iprobe(0, 999, MPI_COMM_WORLD, &done,

@@ -48,11 +48,11 @@ int main(int argc, char **argv)
 			CHECK(false, "number %ld carries %d", i, word);
 		OK(MPI_Comm_disconnect(&comm));
 		if (i == n / 2) {
-			kib = mtest_memory_kib("VmRSS");
+			kib = mtest_filled_kib();
 			files = n_files();
 		}
 	}
-	grown = mtest_memory_kib("VmRSS") - kib;
+	grown = mtest_filled_kib() - kib;
 	CHECK(grown < limit, "S58, S100: half of %ld later %ld KiB more", n,
 		grown);
 	CHECK(n_files() <= files, "S100: %ld descriptors become %ld", files,

@@ -9,7 +9,7 @@
  */
 #include "session.h"
 
-enum { LEN = 3 << 20, PATIENCE_S = 40 };
+enum { LEN = 3 << 20 };
 
 static char *buf;
 
@@ -33,7 +33,7 @@ static void sign_set(const char *what)
 /* false if the sign does not come in time */
 static bool sign_wait(const char *what)
 {
-	double end = mtest_now() + PATIENCE_S;
+	double end = mtest_now() + MTEST_SOON_S;
 	char path[64];
 
 	sign_name(path, sizeof(path), what);

@@ -6,10 +6,14 @@
  */
 #include "session.h"
 
+#include "heard.h"
+
 enum { FEW = 400, MANY = 4000, TIMES = 8 };
 
-/* Microseconds for each of n communicators that are given up. */
-static double end_of(int n, int late_ms)
+/* Microseconds of computing for each of n communicators that are given up;
+ * waits_for: the process that rank 1 hears say that it waits, before it gives
+ * up its own. */
+static double end_of(int n, int waits_for)
 {
 	MPI_Comm *comms = mtest_alloc((size_t)n * sizeof(MPI_Comm));
 	MPI_Session session = session_open();
@@ -19,14 +23,14 @@ static double end_of(int n, int late_ms)
 	for (int i = 1; i < n; i++)
 		OK(MPI_Comm_dup(comms[0], &comms[i]));
 	OK(MPI_Barrier(comms[0]));
-	begun = mtest_now();
+	begun = mtest_cpu();
 	for (int i = 1; i < n; i += 2)
 		OK(MPI_Comm_free(&comms[i]));
-	if (mtest.rank == 1)
-		mtest_linger(late_ms);
+	if (waits_for && mtest.rank == 1)
+		heard_from(waits_for, "waits since");
 	session_close(&session);
 	free(comms);
-	return (mtest_now() - begun) / n * 1e6;
+	return (mtest_cpu() - begun) / n * 1e6;
 }
 
 /* Were each looked at for each, many would take ten times as long each. What
@@ -47,6 +51,18 @@ static void compare(MPI_Comm all)
 		MANY);
 }
 
+static void be_late(MPI_Comm all)
+{
+	int pid = getpid();
+
+	OK(MPI_Bcast(&pid, 1, MPI_INT, 0, all));
+	if (mtest.rank == 0)
+		heard_begin();
+	end_of(FEW, pid);
+	if (mtest.rank == 0)
+		heard_end();
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Session session;
@@ -57,7 +73,7 @@ int main(int argc, char **argv)
 	session_who(session);
 	all = session_comm(session, "mpi://WORLD", "all");
 	if (mtest_arg(argc, argv, "late", 0))
-		end_of(FEW, 2500);
+		be_late(all);
 	else
 		compare(all);
 	OK(MPI_Comm_disconnect(&all));

@@ -37,7 +37,7 @@ static bool is_error(int rc, double began, const char *what)
 	bool is = CHECK(mtest_class(rc) == MPI_ERR_OTHER,
 		"S76: %s is an error, got %s", what, mtest_error(rc));
 
-	CHECK(MPI_Wtime() - began < 40, "%s after %.1f s", what,
+	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "%s after %.1f s", what,
 		MPI_Wtime() - began);
 	return is;
 }

@@ -19,7 +19,7 @@
 #include <sys/uio.h>
 
 enum { BLOCK = 64, BLOCKS = 65536, LEN = BLOCK * BLOCKS, PAGE = 4096 };
-enum { TAG_LONG = 1, TAG_SHORT, TAG_DIE, ROUNDS = 50, PATIENCE_S = 30 };
+enum { TAG_LONG = 1, TAG_SHORT, TAG_DIE, ROUNDS = 50 };
 
 static int how;
 static bool is_fabric;
@@ -31,7 +31,7 @@ static MPI_Datatype spread;
 /* the page can be written when the other thread is through, or too late */
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
-	double end = mtest_now() + PATIENCE_S;
+	double end = mtest_now() + MTEST_SOON_S;
 	const struct timespec pause = { .tv_nsec = 1000000 };
 
 	(void)context;

@@ -15,8 +15,6 @@
 #include "mtest.h"
 
 #include "heard.h"
-#include <fcntl.h>
-#include <sys/stat.h>
 
 enum { BIG = 1 << 20 };
 
@@ -136,34 +134,11 @@ static void ring(size_t i)
 	CHECK(rc != MPI_SUCCESS && mtest_class(rc) != MPI_ERR_PENDING,
 		"%zu: %s ends with an error, got %s", i, forms[i].call,
 		mtest_error(rc));
-	CHECK(MPI_Wtime() - began < 40, "after %.1f s", MPI_Wtime() - began);
+	CHECK(MPI_Wtime() - began < MTEST_SOON_S, "after %.1f s",
+		MPI_Wtime() - began);
 	check_words(forms[i].call, forms[i].what);
 	CHECK(heard("MPI-DEADLOCK") == 1, "%zu: the ring is said", i);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-}
-
-/* Rank 1 computes until rank 0, whose process this is, has said something. */
-static void late(int pid, const char *what)
-{
-	static char text[16384];
-	char path[64];
-	struct stat st;
-	ssize_t n = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/2", pid);
-	do {
-		mtest_linger(20);
-		text[0] = 0;
-		/* not before it is the file that is read back */
-		if (stat(path, &st) || !S_ISREG(st.st_mode))
-			continue;
-		fd = open(path, O_RDONLY);
-		n = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
-		text[n > 0 ? n : 0] = 0;
-		if (fd >= 0)
-			close(fd);
-	} while (!strstr(text, what));
 }
 
 /* of rank 0 */
@@ -183,7 +158,7 @@ static void poll_late(bool is_probe)
 	MPI_Request req;
 
 	if (mtest.rank) {
-		late(pid, what);
+		heard_from(pid, what); /* computes */
 		OK(MPI_Send(&one, 1, MPI_INT, 0, 12, MPI_COMM_WORLD));
 		return;
 	}
@@ -212,7 +187,7 @@ static void allreduce_late(void)
 	int sum, pid = pid_of();
 
 	if (mtest.rank)
-		late(pid, "MPI-WAIT MPI_Allreduce");
+		heard_from(pid, "MPI-WAIT MPI_Allreduce");
 	else
 		heard_begin();
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
