@@ -3,11 +3,13 @@
  * sma_gone: a PE that dies does not leave the others waiting
  *
  * how=OP: PE 1 is killed while PE 0 repeats OP; what PE 0 has to say of it is
- * in the manifest. stopped=1: PE 1 stands still first, so that OP waits.
+ * in the manifest. stopped=1: PE 1 stands still until PE 0 has said that OP
+ * waits, and what it said is passed on.
  */
 #include "stest.h"
 
-#include <sys/wait.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 enum { WORDS = 1 << 16 };
 
@@ -15,6 +17,7 @@ static long words[WORDS], here[WORDS];
 static long word;
 static uint64_t sig;
 static long lock;
+static int waiter; /* PE 0's process */
 
 static void op_put(void)
 {
@@ -120,18 +123,39 @@ static const struct {
 	{ "finalize", shmem_finalize },
 };
 
-/* A child that kills this process when told to, and waits a while first. */
+/* Waits until the process has said that it waits, and passes that on. */
+static void hear_stall(pid_t from)
+{
+	char path[64], text[4096] = "";
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)from);
+	do {
+		usleep(20000);
+		/* not before it is the file of stest_listen() */
+		if (stat(path, &st) || !S_ISREG(st.st_mode))
+			continue;
+		fd = open(path, O_RDONLY);
+		n = pread(fd, text, sizeof(text) - 1, 0);
+		text[n > 0 ? n : 0] = 0;
+		close(fd);
+	} while (!strstr(text, "STALL"));
+	fputs(text, stderr);
+}
+
+/* A child that kills this process when who waits for it has said so. */
 static int start_killer(pid_t victim)
 {
-	int ends[2];
-	char c;
+	int ends[2], from;
 
 	if (pipe(ends))
 		exit(4);
 	if (fork() == 0) {
 		close(ends[1]);
-		if (read(ends[0], &c, 1) == 1) {
-			usleep(2500000);
+		if (read(ends[0], &from, sizeof(from)) == sizeof(from)) {
+			hear_stall(from);
 			kill(victim, SIGKILL);
 		}
 		_exit(0);
@@ -144,7 +168,7 @@ static void die(int killer)
 {
 	if (killer < 0)
 		raise(SIGKILL);
-	if (write(killer, "x", 1) != 1)
+	if (write(killer, &waiter, sizeof(waiter)) != sizeof(waiter))
 		exit(5);
 	raise(SIGSTOP);
 	exit(6);
@@ -169,9 +193,13 @@ int main(int argc, char **argv)
 	stest_who();
 	if (stest.me == 1)
 		shmem_set_lock(&lock);
+	if (stest.me == 0)
+		shmem_int_p(&waiter, getpid(), 1);
 	shmem_barrier_all();
 	if (stest.me == 1)
 		die(killer);
+	if (stest.me == 0 && is_stopped)
+		stest_listen();
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
 		while (!strcmp(ops[i].name, how))
 			ops[i].run();
