@@ -240,13 +240,40 @@ static void child_many(MPI_Comm parent)
 	MPI_Comm_disconnect(&parent);
 }
 
+/* Nothing joins two jobs that have disconnected; a file that root makes is
+ * there until all of the side that goes on have. */
+static char sign[] = "/tmp/weft-spawner-XXXXXX";
+
+static MPI_Comm start_with_sign(const char *how)
+{
+	int fd = rank == size - 1 ? mkstemp(sign) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return start(how, 2, sign);
+}
+
+static void say_parted(const char *file)
+{
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == size - 1)
+		unlink(file);
+}
+
+static void wait_parted(const char *file)
+{
+	for (int i = 0; i < 6000 && access(file, F_OK) == 0; i++)
+		nap(10);
+}
+
 /* One side ends in disorder once they have disconnected. */
 static void parent_part(void)
 {
-	MPI_Comm inter = start("child-abort", 2, "");
+	MPI_Comm inter = start_with_sign("child-abort");
 	int token = 0;
 
 	MPI_Comm_disconnect(&inter);
+	say_parted(sign);
 	for (int i = 0; i < 100; i++) {
 		nap(10);
 		token += i;
@@ -258,20 +285,23 @@ static void parent_part(void)
 static void child_abort(MPI_Comm parent)
 {
 	MPI_Comm_disconnect(&parent);
+	wait_parted(arguments[2]);
 	MPI_Abort(MPI_COMM_WORLD, 9);
 }
 
 static void parent_abort(void)
 {
-	MPI_Comm inter = start("child-stay", 2, "");
+	MPI_Comm inter = start_with_sign("child-stay");
 
 	MPI_Comm_disconnect(&inter);
+	wait_parted(sign);
 	MPI_Abort(MPI_COMM_WORLD, 9);
 }
 
 static void child_stay(MPI_Comm parent)
 {
 	MPI_Comm_disconnect(&parent);
+	say_parted(arguments[2]);
 	for (int i = 0; i < 100; i++) {
 		nap(10);
 		MPI_Barrier(MPI_COMM_WORLD);

@@ -13,6 +13,8 @@
 
 enum { WAIT_S = 60, BIG = 300000 };
 
+static char parted[2048]; /* a file's name */
+
 /* Written beside and moved into place, so that nobody reads half of it. */
 static void tell_name(const char *file, const char *name)
 {
@@ -151,6 +153,16 @@ static void do_finalize(int is_server, const char *name)
 	claim(swap_all(inter, is_server), "all pairs swap messages");
 }
 
+/* Not before all of the client have parted, which they say by a file: nothing
+ * joins the two any more. */
+static void wait_parted(void)
+{
+	time_t end = time(NULL) + WAIT_S;
+
+	while (access(parted, F_OK) && time(NULL) <= end)
+		nap(10);
+}
+
 /* The server ends in disorder after they parted: the client does not notice. */
 static void part_and_end(int is_server, const char *name, int is_crash)
 {
@@ -161,6 +173,11 @@ static void part_and_end(int is_server, const char *name, int is_crash)
 	MPI_Barrier(all);
 	MPI_Comm_disconnect(&all);
 	MPI_Comm_disconnect(&inter);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (is_server)
+		wait_parted();
+	else if (rank == 0)
+		tell_name(parted, "parted");
 	if (is_server && is_crash)
 		_exit(7);
 	if (is_server)
@@ -252,6 +269,7 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	is_server = !strcmp(argv[1], "server");
+	snprintf(parted, sizeof(parted), "%s.parted", argv[2]);
 	if (is_server && rank == 0) {
 		MPI_Open_port(MPI_INFO_NULL, name);
 		tell_name(argv[2], name);
