@@ -246,7 +246,7 @@ static void case_recorder(const char *provider)
 	op_init(&w);
 	while ((rc = weft_net_send(t.a.net, t.a.peer, &iov, 1, &w.op)) ==
 			WEFT_AGAIN &&
-		weft_now_ns() - start < WEFT_NS_PER_S)
+		weft_now_ns() - start < WEFT_NS_PER_S * DEADLINE_S)
 		turn(&t);
 	last = hook_last(t.hook, 0);
 	claim(&t.a,
