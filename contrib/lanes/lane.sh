@@ -78,7 +78,7 @@ lane_node_up() { # node number, number of nodes
 		hostname "$1" && mount -t tmpfs -o mode=1777 tmpfs /dev/shm &&
 		echo $$ >"$2" && exec sleep infinity' sh "n$1" \
 		"$state/n$1.pid" </dev/null >"$state/n$1.log" 2>&1 &
-	for _ in $(seq 1 200); do
+	for _ in $(seq 1 1200); do
 		[ -s "$state/n$1.pid" ] && return
 		sleep 0.05
 	done
