@@ -514,8 +514,10 @@ static bool server_stop(void)
 		wait_a_second(waiter);
 	is_done = waiter->is_done;
 	pthread_mutex_unlock(&waiter->lock);
-	if (!is_done)
+	if (!is_done) {
+		pthread_detach(thread); /* it may yet end */
 		return false;
+	}
 	pthread_join(thread, NULL);
 	free(waiter);
 	return true;
