@@ -23,10 +23,21 @@ enum {
 
 /* Of each member n numbers. */
 static int cb_gather(
-	struct weft_file *file, int n, const int64_t *mine, int64_t *all)
+	const struct weft_move *m, int n, const int64_t *mine, int64_t *all)
 {
-	return weft_file_numbers(
-		file, WEFT_COLL_ALLGATHER, WEFT_OP_MIN, n, mine, all);
+	return weft_file_gather(m->file, m->is_aside, n, mine, all);
+}
+
+/* Who asks how many aggregators there are may do so while a thread of ours
+ * sets them up: these pair. */
+static struct weft_cb *cb_of(const struct weft_file *file)
+{
+	return atomic_load_explicit(&file->cb, memory_order_acquire);
+}
+
+static void cb_set(struct weft_file *file, struct weft_cb *cb)
+{
+	atomic_store_explicit(&file->cb, cb, memory_order_release);
 }
 
 /* ---- who aggregates ---- */
@@ -80,8 +91,8 @@ static void cb_free(struct weft_cb *cb)
 
 void weft_cb_close(struct weft_file *file)
 {
-	cb_free(file->cb);
-	file->cb = NULL;
+	cb_free(cb_of(file));
+	cb_set(file, NULL);
 	file->cb_is_refused = false;
 }
 
@@ -150,12 +161,14 @@ static bool cb_map(
 
 /* Who is where, and what they like: the same choice at all. numbers has room
  * for CB_TOLD of each. */
-static int cb_meet(struct weft_file *file, struct weft_cb *cb, int64_t *numbers)
+static int cb_meet(
+	const struct weft_move *m, struct weft_cb *cb, int64_t *numbers)
 {
+	const struct weft_file *file = m->file;
 	const struct weft_comm *comm = file->comm;
 	int64_t mine[CB_TOLD] = { lowest_on_node(comm),
 		weft_syscall_block(file->fd), weft_cb_len(file) };
-	int err = cb_gather(file, CB_TOLD, mine, numbers);
+	int err = cb_gather(m, CB_TOLD, mine, numbers);
 
 	if (err)
 		return err;
@@ -171,31 +184,32 @@ static int cb_meet(struct weft_file *file, struct weft_cb *cb, int64_t *numbers)
 }
 
 /* Buffers, and who has mapped them; *refused_out where there are none. */
-static int cb_share(struct weft_file *file, struct weft_cb *cb,
+static int cb_share(const struct weft_move *m, struct weft_cb *cb,
 	int64_t *numbers, bool *refused_out)
 {
-	const struct weft_comm *comm = file->comm;
+	const struct weft_comm *comm = m->file->comm;
 	int64_t mine[CB_TOLD] = { 0, getpid(), -1 };
 	int err;
 
 	mine[0] = cb->n_aggs ? cb_make_buffers(cb, comm) : WEFT_ERR_NOMEM;
 	if (cb->share.base)
 		mine[2] = cb->share.fd;
-	err = cb_gather(file, CB_TOLD, mine, numbers);
+	err = cb_gather(m, CB_TOLD, mine, numbers);
 	for (int32_t r = 0; r < comm->size && !err; r++)
 		*refused_out = *refused_out || numbers[CB_TOLD * r];
 	if (err || *refused_out)
 		return err;
 	mine[0] = cb_map(cb, numbers, comm);
-	err = cb_gather(file, 1, mine, numbers);
+	err = cb_gather(m, 1, mine, numbers);
 	for (int32_t r = 0; r < comm->size && !err; r++)
 		cb->maps[r] = numbers[r] != 0;
 	return err;
 }
 
 /* Sets file->cb, or file->cb_is_refused at all members. */
-static int cb_open(struct weft_file *file)
+static int cb_open(const struct weft_move *m)
 {
+	struct weft_file *file = m->file;
 	int32_t size = file->comm->size;
 	struct weft_cb *cb = cb_new(size);
 	int64_t *numbers = calloc((size_t)size, CB_TOLD * sizeof(*numbers));
@@ -208,23 +222,25 @@ static int cb_open(struct weft_file *file)
 		free(numbers);
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
 	}
-	err = cb_meet(file, cb, numbers);
+	err = cb_meet(m, cb, numbers);
 	if (!err)
-		err = cb_share(file, cb, numbers, &is_refused);
+		err = cb_share(m, cb, numbers, &is_refused);
 	free(numbers);
 	if (err || is_refused) {
 		cb_free(cb);
 		file->cb_is_refused = is_refused;
 		return err;
 	}
-	file->cb = cb;
+	cb_set(file, cb);
 	return 0;
 }
 
 int64_t weft_cb_len(const struct weft_file *file)
 {
-	if (file->cb)
-		return file->cb->len;
+	const struct weft_cb *cb = cb_of(file);
+
+	if (cb)
+		return cb->len;
 	if (file->hints.cb_len)
 		return file->hints.cb_len;
 	return weft_max64(
@@ -234,10 +250,11 @@ int64_t weft_cb_len(const struct weft_file *file)
 int weft_cb_nodes(const struct weft_file *file)
 {
 	const struct weft_comm *comm = file->comm;
+	const struct weft_cb *cb = cb_of(file);
 	uint32_t size = (uint32_t)comm->size;
 
-	if (file->cb)
-		return file->cb->n_aggs;
+	if (cb)
+		return cb->n_aggs;
 	if (file->hints.cb_nodes)
 		return (int)weft_min64(
 			file->hints.cb_nodes, (int64_t)comm->size);
@@ -254,8 +271,8 @@ bool weft_cb_may(const struct weft_file *file, bool is_write)
 	enum weft_file_choice choice =
 		is_write ? file->hints.cb_write : file->hints.cb_read;
 
-	return file->comm->size > 1 && !file->cb_is_refused &&
-	       choice != WEFT_FILE_DISABLE && !file->is_converted &&
+	return file->comm->size > 1 && choice != WEFT_FILE_DISABLE &&
+	       !file->is_converted &&
 	       (file->is_scattered || choice == WEFT_FILE_ENABLE) &&
 	       /* pairs with the store of weft_file_set_atomic */
 	       !atomic_load_explicit(&file->is_atomic, memory_order_acquire);
@@ -307,8 +324,8 @@ static struct cb_sums cb_sum(const struct weft_cb_member *members, int32_t size)
 
 /* From what all know alike. A buffer that is not filled is of no use to a
  * write; a read pays for the gaps. */
-static bool cb_pays(
-	const struct weft_file *file, bool is_write, const struct cb_sums *all)
+static bool cb_pays(const struct weft_file *file, const struct weft_cb *cb,
+	bool is_write, const struct cb_sums *all)
 {
 	enum weft_file_choice choice =
 		is_write ? file->hints.cb_write : file->hints.cb_read;
@@ -319,7 +336,7 @@ static bool cb_pays(
 	if (choice == WEFT_FILE_ENABLE)
 		return true;
 	if (all->n_runs < (int64_t)FEW_RUNS * file->comm->size ||
-		all->len / all->n_runs >= file->cb->block)
+		all->len / all->n_runs >= cb->block)
 		return false;
 	return is_write ? gaps <= span / 8
 			: gaps / all->n_runs <= WEFT_MOVE_GAP_MAX;
@@ -354,15 +371,15 @@ static int cb_try(struct weft_move *m, const struct weft_cb_member *members,
 		*done_out = members[r].code != 0;
 	if (*done_out)
 		return err;
-	if (!file->cb)
-		rc = cb_open(file);
+	if (!cb_of(file))
+		rc = cb_open(m);
 	if (rc) {
 		*done_out = true;
 		return rc;
 	}
-	if (!file->cb || !cb_pays(file, m->is_write, &all))
+	plan.cb = cb_of(file);
+	if (!plan.cb || !cb_pays(file, plan.cb, m->is_write, &all))
 		return 0;
-	plan.cb = file->cb;
 	cb_deal(&plan, &all);
 	*done_out = true;
 	since = weft_stat_now(file->stat);
@@ -379,17 +396,19 @@ int weft_cb_move(struct weft_move *m, int err, bool *done_out)
 {
 	enum { N = sizeof(struct weft_cb_member) / sizeof(int64_t) };
 	struct weft_file *file = m->file;
-	struct weft_cb_member me,
-		*members = calloc((size_t)file->comm->size, sizeof(*members));
+	struct weft_cb_member me, *members;
 	int rc;
 
 	*done_out = false;
+	if (file->cb_is_refused)
+		return err;
+	members = calloc((size_t)file->comm->size, sizeof(*members));
 	cb_describe(m, weft_file_err_code(file, err), &me);
 	if (!members) {
 		*done_out = true;
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
 	}
-	rc = cb_gather(file, N, (int64_t *)&me, (int64_t *)members);
+	rc = cb_gather(m, N, (int64_t *)&me, (int64_t *)members);
 	if (rc) {
 		*done_out = true;
 		err = err ? err : rc;

@@ -21,13 +21,14 @@
 
 struct weft_cb;
 
-/* Collective, between blocking calls, if weft_cb_may() at one member and so at
+/* Collective, one at a time of a file, if weft_cb_may() at one member and so at
  * all; err is the caller's own, which then reaches everybody and nothing is
  * moved. Otherwise *done_out is false where each had better move its own, and
  * nothing was moved. Of its return value the members have yet to agree. */
 int weft_cb_move(struct weft_move *m, int err, bool *done_out);
 
-/* Whether to ask. The same at all members. */
+/* Whether to ask. The same at all members, and until other hints, another view
+ * or another mode are in effect. */
 bool weft_cb_may(const struct weft_file *file, bool is_write);
 
 /* Aggregators as far as they are known, or 0. */

@@ -21,6 +21,7 @@
 #include "coll/coll.h"
 #include "core/req.h"
 #include "dt/pack.h"
+#include "io/pool.h"
 #include "io/stat.h"
 #include "p2p/p2p.h"
 #include "transport/vci.h"
@@ -184,8 +185,7 @@ static void cb_reap(struct exchange *x, bool all)
 		struct cb_sent *s = *at;
 
 		if (all)
-			weft_req_wait_in(x->comm->vci, s->req,
-				"a collective access to a file");
+			weft_pool_await(x->comm->vci, s->req, x->m->is_aside);
 		if (!s->req->is_done) {
 			at = &s->next;
 			continue;
@@ -247,7 +247,7 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 	}
 	err = weft_irecv_locked(&msg, &req);
 	if (!err) {
-		weft_req_wait_in(vci, req, "a collective access to a file");
+		weft_pool_await(vci, req, x->m->is_aside);
 		err = req->status.err;
 		if (err == WEFT_ERR_NOT_SAME && req->status.tag != msg.tag)
 			weft_coll_differs(msg.tag, req->status.tag, rank);

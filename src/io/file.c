@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 2, LEAST_MAX = 6 };
+enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 2, LEAST_MAX = 7 };
 
 struct weft_table weft_files =
 	WEFT_TABLE_INIT(struct weft_file, WEFT_KIND_FILE);
@@ -48,19 +48,47 @@ int weft_file_err_of(
 		    : 0;
 }
 
-int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
-	enum weft_redop_builtin op, int n, const int64_t *mine, int64_t *all)
+static struct weft_coll numbers_of(
+	struct weft_file *file, int n, const int64_t *mine, int64_t *all)
 {
 	struct weft_type *type = weft_type_builtin(TYPE_INT64);
-	struct weft_coll args = { .comm = file->comm,
+
+	return (struct weft_coll){ .comm = file->comm,
 		.ctx_offset = WEFT_CTX_OFFSET_COLL,
 		.send = { .buf = (void *)(uintptr_t)mine,
 			.count = n,
 			.type = type },
-		.recv = { .buf = all, .count = n, .type = type },
-		.op = weft_redop_builtin((unsigned)op) };
+		.recv = { .buf = all, .count = n, .type = type } };
+}
 
+int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
+	enum weft_redop_builtin op, int n, const int64_t *mine, int64_t *all)
+{
+	struct weft_coll args = numbers_of(file, n, mine, all);
+
+	args.op = weft_redop_builtin((unsigned)op);
 	return weft_coll_run(kind, &args);
+}
+
+int weft_file_gather(struct weft_file *file, bool is_aside, int n,
+	const int64_t *mine, int64_t *all)
+{
+	struct weft_coll args = numbers_of(file, n, mine, all);
+	struct weft_vci *vci = file->comm->vci;
+	struct weft_req *req = NULL;
+	int err;
+
+	if (!is_aside)
+		return weft_coll_run(WEFT_COLL_ALLGATHER, &args);
+	weft_vci_lock(vci);
+	err = weft_coll_start_locked(WEFT_COLL_ALLGATHER, &args, &req);
+	if (!err) {
+		weft_pool_await(vci, req, true);
+		err = req->status.err;
+		weft_req_put(req);
+	}
+	weft_vci_unlock(vci);
+	return err;
 }
 
 /* Numbers that must not differ between members, each with its name, and others
@@ -125,16 +153,18 @@ static int file_agree_hints(struct weft_file *file, int err, int amode)
 	struct weft_file_hints *hints = &file->hints;
 	int64_t read = hints->cb_read, write = hints->cb_write;
 	int64_t has_stat = file->stat != NULL;
+	int64_t has_pool = weft_knobs.io_threads > 0;
 	struct agreement on = { .n_same = amode != 0,
 		.same = { amode },
 		.names = { "amode" },
-		.n_least = 6,
+		.n_least = 7,
 		.least = { &read, &write, &hints->cb_nodes, &hints->cb_len,
-			&hints->stripe, &has_stat } };
+			&hints->stripe, &has_stat, &has_pool } };
 
 	err = file_agree_on(file, err, &on);
 	hints->cb_read = (enum weft_file_choice)read;
 	hints->cb_write = (enum weft_file_choice)write;
+	file->all_have_pool = has_pool;
 	if (!has_stat) {
 		free(file->stat);
 		file->stat = NULL;

@@ -115,11 +115,12 @@ struct weft_file {
 				    VCI's lock */
 	struct weft_file_split *split; /* NULL: none */
 	/* of collective buffering, the same at all members */
-	struct weft_cb *cb;	/* NULL: not yet set up */
-	bool cb_is_refused;	/* a member cannot */
-	bool is_scattered;	/* a member's view has gaps */
-	bool is_converted;	/* data is not as in memory */
-	struct weft_stat *stat; /* NULL: not wanted by all, or no memory */
+	struct weft_cb *_Atomic cb; /* NULL: not yet set up */
+	bool cb_is_refused;	    /* a member cannot */
+	bool is_scattered;	    /* a member's view has gaps */
+	bool is_converted;	    /* data is not as in memory */
+	bool all_have_pool;	    /* threads that move what was begun */
+	struct weft_stat *stat;	    /* NULL: not wanted by all, or no memory */
 };
 
 extern struct weft_table weft_files;

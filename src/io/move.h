@@ -23,6 +23,7 @@ struct weft_move {
 	struct weft_file *file;
 	struct weft_view *view; /* a reference of the owner's */
 	bool is_write;
+	bool is_aside;	 /* of all members, while their programs compute */
 	int64_t at, len; /* of the stream */
 	void *buf;
 	int64_t count;

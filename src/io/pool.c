@@ -5,7 +5,11 @@
 #include "base/bits.h"
 #include "base/knob.h"
 #include "base/lock.h"
+#include "core/req.h"
+#include "transport/progress.h"
+#include "transport/sleep.h"
 #include "transport/thread_check.h"
+#include "transport/vci.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +20,7 @@ static struct {
 	pthread_cond_t has_work;
 	struct weft_link tasks;
 	unsigned n_users, n_threads, n_idle, n_waiting;
+	unsigned n_together; /* tasks that wait for others, queued or run */
 } pool = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.has_work = PTHREAD_COND_INITIALIZER,
@@ -46,9 +51,12 @@ static void *pool_thread(void *arg)
 	(void)arg;
 	pthread_mutex_lock(&pool.lock);
 	while ((task = pool_next()) != NULL) {
+		bool is_together = task->waits_for_others;
+
 		pthread_mutex_unlock(&pool.lock);
 		task->run(task);
 		pthread_mutex_lock(&pool.lock);
+		pool.n_together -= is_together;
 	}
 	pool.n_threads--;
 	pthread_mutex_unlock(&pool.lock);
@@ -92,17 +100,34 @@ void weft_pool_put(void)
 bool weft_pool_add(struct weft_pool_task *task)
 {
 	bool has_thread;
+	unsigned limit;
 
 	pthread_mutex_lock(&pool.lock);
-	if (pool.n_waiting + 1 > pool.n_idle &&
-		pool.n_threads < (unsigned)weft_knobs.io_threads)
+	limit = pool.n_together + task->waits_for_others +
+		(unsigned)weft_knobs.io_threads;
+	if (pool.n_waiting + 1 > pool.n_idle && pool.n_threads < limit)
 		pool_start_thread();
-	has_thread = pool.n_threads > 0;
+	has_thread = pool.n_threads > pool.n_together;
 	if (has_thread) {
+		pool.n_together += task->waits_for_others;
 		weft_list_push_back(&pool.tasks, &task->link);
 		pool.n_waiting++;
 		pthread_cond_signal(&pool.has_work);
 	}
 	pthread_mutex_unlock(&pool.lock);
 	return has_thread;
+}
+
+void weft_pool_await(struct weft_vci *vci, struct weft_req *req, bool is_aside)
+{
+	if (!is_aside)
+		weft_req_wait_in(vci, req, "a collective access to a file");
+	for (uint64_t n = 0; !req->is_done;) {
+		if (vci->n_failed && vci->on_wait)
+			vci->on_wait(req);
+		if (weft_progress(vci))
+			n = 0;
+		else if (!req->is_done)
+			weft_sleep_aside(vci, n++);
+	}
 }

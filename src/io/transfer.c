@@ -31,7 +31,9 @@ struct job {
 	struct weft_move m;	 /* req: with a reference to the type */
 	struct weft_req *req;	 /* NULL: the caller waits */
 	bool is_collective;
-	bool is_moved; /* what follows is known */
+	bool is_together; /* to be moved with all others, in its turn */
+	bool is_taken;	  /* and is being moved */
+	bool is_moved;	  /* what follows is known */
 	int err;
 	char why[WEFT_ERR_TEXT];
 	int64_t code, least; /* agreement */
@@ -360,18 +362,31 @@ struct weft_req *weft_file_begun_locked(struct weft_file *file, bool colls_only)
 	return weft_req_get(job->agreed ? job->agreed : job->req);
 }
 
-/* Those of the file's collectives that are next and moved. */
-static void jobs_advance(struct weft_file *file)
+/* Its turn has come: all that the members send each other for it comes after
+ * that of those before. False when the caller is to move it. */
+static bool job_take(struct job *job)
+{
+	job->is_taken = true;
+	return weft_pool_add(&job->task);
+}
+
+/* Those of the file's collectives that are next and moved. Returns one that
+ * the caller is to move, when the lock is given up, or NULL. */
+static struct job *jobs_advance(struct weft_file *file)
 {
 	while (!weft_list_is_empty(&file->colls)) {
 		struct job *job =
 			weft_container_of(file->colls.next, struct job, link);
 
+		if (!job->is_moved && job->is_together && !job->is_taken &&
+			!job_take(job))
+			return job;
 		if (!job->is_moved)
-			return;
+			return NULL;
 		weft_list_remove(&job->link);
 		job_agree(job);
 	}
+	return NULL;
 }
 
 /* In a thread of the pool, or of the program: no lock held. */
@@ -380,14 +395,19 @@ static void job_run(struct weft_pool_task *task)
 	struct job *job = weft_container_of(task, struct job, task);
 	struct weft_vci *vci = job->req->vci;
 
-	job_move(job);
-	weft_vci_lock(vci);
-	job->is_moved = true;
-	if (job->is_collective)
-		jobs_advance(job->m.file);
-	else
-		job_finish(job);
-	weft_vci_unlock(vci);
+	while (job) {
+		if (!job->is_together || !job_move_together(job))
+			job_move(job);
+		weft_vci_lock(vci);
+		job->is_moved = true;
+		if (job->is_collective) {
+			job = jobs_advance(job->m.file);
+		} else {
+			job_finish(job);
+			job = NULL;
+		}
+		weft_vci_unlock(vci);
+	}
 }
 
 static int job_request(struct job *job)
@@ -425,26 +445,41 @@ static bool job_may_wait(const struct job *job)
 	       job->m.view->rep->kind != WEFT_DATAREP_USER;
 }
 
+/* Puts it among what is begun. Returns one that the caller is to run, or
+ * NULL. VCI's lock held. */
+static struct job *job_queue(struct job *job)
+{
+	struct weft_file *file = job->m.file;
+
+	weft_list_push_back(&file->active, &job->active);
+	if (job->is_collective)
+		weft_list_push_back(&file->colls, &job->link);
+	if (job->is_together)
+		return jobs_advance(file);
+	return job_may_wait(job) && weft_pool_add(&job->task) ? NULL : job;
+}
+
 static int job_begin(struct job *job, struct weft_req **req_out)
 {
 	struct weft_file *file = job->m.file;
 	struct weft_vci *vci = file->comm->vci;
-	bool is_queued = false;
+	struct job *mine = NULL;
 	int err;
 
 	job->task.run = job_run;
+	job->is_together = job->is_collective && file->all_have_pool &&
+			   weft_cb_may(file, job->m.is_write);
+	job->task.waits_for_others = job->is_together;
+	job->m.is_aside = job->is_together;
 	weft_vci_lock(vci);
 	err = job_request(job);
 	if (!err) {
 		*req_out = job->req;
-		weft_list_push_back(&file->active, &job->active);
-		if (job->is_collective)
-			weft_list_push_back(&file->colls, &job->link);
-		is_queued = job_may_wait(job) && weft_pool_add(&job->task);
+		mine = job_queue(job);
 	}
 	weft_vci_unlock(vci);
-	if (!err && !is_queued)
-		job_run(&job->task);
+	if (mine)
+		job_run(&mine->task);
 	return err;
 }
 
@@ -470,28 +505,16 @@ int weft_file_start(struct weft_file *file,
 /* ---- split collectives ---- */
 
 struct weft_file_split {
-	struct weft_req *req; /* NULL: it is done */
-	int64_t n_moved;
-	int err;
-	char why[WEFT_ERR_TEXT];
+	struct weft_req *req;
 	bool is_write;
 	enum weft_file_at at;
 };
-
-/* Aggregators need the program's calls: all is done in the first half. */
-static void split_run(struct weft_file *file,
-	const struct weft_file_access *access, struct weft_file_split *split)
-{
-	split->err = weft_file_run(file, access, &split->n_moved);
-	snprintf(split->why, sizeof(split->why), "%s",
-		split->err ? weft_err_detail_peek(split->err) : "");
-}
 
 int weft_file_begin(
 	struct weft_file *file, const struct weft_file_access *access)
 {
 	struct weft_file_split *split;
-	int err = 0;
+	int err;
 
 	if (file->split)
 		return weft_err_set(WEFT_ERR_OTHER,
@@ -503,10 +526,7 @@ int weft_file_begin(
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
 	*split = (struct weft_file_split){ .is_write = access->is_write,
 		.at = access->at };
-	if (weft_cb_may(file, access->is_write))
-		split_run(file, access, split);
-	else
-		err = weft_file_start(file, access, &split->req);
+	err = weft_file_start(file, access, &split->req);
 	if (err)
 		free(split);
 	else
@@ -516,7 +536,7 @@ int weft_file_begin(
 
 void weft_file_forget_split_locked(struct weft_file *file)
 {
-	if (file->split && file->split->req)
+	if (file->split)
 		weft_req_put(file->split->req);
 	free(file->split);
 	file->split = NULL;
@@ -524,22 +544,15 @@ void weft_file_forget_split_locked(struct weft_file *file)
 
 static int split_wait(struct weft_file *file, int64_t *moved_out)
 {
-	struct weft_file_split *split = file->split;
+	const struct weft_file_split *split = file->split;
 	struct weft_vci *vci = file->comm->vci;
+	const struct job *job = split->req->attached;
 	int err;
 
 	weft_vci_lock(vci);
-	if (split->req) {
-		const struct job *job = split->req->attached;
-
-		weft_req_wait_in(
-			vci, split->req, "the end of a split collective");
-		split->n_moved = job->m.n_moved;
-		split->err = job->err;
-		memcpy(split->why, job->why, sizeof(split->why));
-	}
-	*moved_out = split->n_moved;
-	err = split->err ? weft_err_set(split->err, "%s", split->why) : 0;
+	weft_req_wait_in(vci, split->req, "the end of a split collective");
+	*moved_out = job->m.n_moved;
+	err = job->err ? weft_err_set(job->err, "%s", job->why) : 0;
 	weft_file_forget_split_locked(file);
 	weft_vci_unlock(vci);
 	return err;

@@ -170,3 +170,11 @@ void weft_sleep_briefly(struct weft_vci *vci, uint64_t n)
 		vci->vain_wakes = 0;
 	doze(vci, n, true);
 }
+
+void weft_sleep_aside(struct weft_vci *vci, uint64_t n)
+{
+	if (vci->wakeup.wr >= 0)
+		weft_sleep_briefly(vci, n);
+	else
+		sleep_follow(vci, backoff_ns(n));
+}

@@ -242,6 +242,7 @@ static void full_together(void)
 {
 	enum { RUN = 8, N = 4096 };
 	MPI_File fh = file_scratch("together");
+	MPI_Request requests[2];
 	MPI_Datatype runs;
 	MPI_Status status;
 	MPI_Info info;
@@ -267,6 +268,14 @@ static void full_together(void)
 	CHECK(file_count(&status, MPI_BYTE) == wanted,
 		"of the bytes in the file mine are %d, told are %d", wanted,
 		file_count(&status, MPI_BYTE));
+	OK(MPI_File_iwrite_at_all(
+		fh, 0, mine, N * RUN, MPI_BYTE, &requests[0]));
+	OK(MPI_File_iwrite_at_all(
+		fh, 0, mine, N * RUN / 4, MPI_BYTE, &requests[1]));
+	FAILS(MPI_Wait(&requests[0], &status), MPI_ERR_NO_SPACE);
+	CHECK(file_count(&status, MPI_BYTE) == wanted, "and when begun: %d",
+		file_count(&status, MPI_BYTE));
+	OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
 	no_faults();
 	OK(MPI_File_read_at_all(fh, 0, got, N * RUN, MPI_BYTE, &status));
 	CHECK(file_count(&status, MPI_BYTE) == wanted &&

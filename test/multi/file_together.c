@@ -6,6 +6,11 @@
  * of which it takes many, and what MPI_File_get_info says of that. */
 #include "file.h"
 
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
 enum { RECORD = 24, EACH = 4000, CUBE = 24 };
 
 static int rank, size;
@@ -116,6 +121,78 @@ static void dealt(const struct way *way)
 	CHECK(file_count(&status, MPI_BYTE) == (rank % 2 ? 0 : LEN) &&
 			(rank % 2 || !n_wrong(got, next, LEN)),
 		"some only: %d", file_count(&status, MPI_BYTE));
+	MPI_Type_free(&turn);
+	free(mine);
+	free(got);
+	OK(MPI_File_close(&fh));
+}
+
+/* Not a call of ours: what was begun has been moved when the file says so. */
+static void wait_moved(const char *name, const unsigned char *want, int n)
+{
+	int fd = open(name, O_RDONLY), wrong = 1;
+	time_t end = time(NULL) + 60;
+	unsigned char is[RECORD];
+
+	CHECK(fd >= 0, "the file can be opened beside");
+	while (wrong && time(NULL) < end) {
+		wrong = 0;
+		for (int i = 0; i < n / RECORD && !wrong; i++) {
+			off_t at = (off_t)RECORD * (size * i + rank);
+
+			wrong = pread(fd, is, RECORD, at) != RECORD ||
+				memcmp(is, want + i * RECORD, RECORD) != 0;
+		}
+		sched_yield();
+	}
+	CHECK(!wrong, "moved while this process calls nothing");
+	close(fd);
+}
+
+/* Three at once, of which the first begins where another process has not come
+ * to yet; then none of the three is waited for but by something that blocks. */
+static void begun(const struct way *way)
+{
+	enum { N = 3, LEN = RECORD * EACH, PART = LEN / N };
+	const char *name = file_named("begun");
+	MPI_Info info = info_of(way);
+	MPI_File fh = MPI_FILE_NULL;
+	MPI_Datatype turn = one_of(RECORD, RECORD * size);
+	unsigned char *mine = malloc(LEN), *got = calloc(1, LEN);
+	MPI_Request requests[N];
+	MPI_Status statuses[N];
+
+	OK(MPI_File_open(MPI_COMM_WORLD, name,
+		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+		info, &fh));
+	MPI_Info_free(&info);
+	fill(mine, LEN);
+	OK(MPI_File_set_view(fh, (MPI_Offset)rank * RECORD, MPI_BYTE, turn,
+		"native", MPI_INFO_NULL));
+	if (rank)
+		MPI_Recv(NULL, 0, MPI_BYTE, rank - 1, 1, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE);
+	for (int i = 0; i < N; i++)
+		OK(MPI_File_iwrite_at_all(fh, i * PART, mine + i * PART, PART,
+			MPI_BYTE, &requests[i]));
+	if (rank < size - 1)
+		MPI_Send(NULL, 0, MPI_BYTE, rank + 1, 1, MPI_COMM_WORLD);
+	wait_moved(name, mine, LEN);
+	OK(MPI_Waitall(N, requests, statuses));
+	for (int i = 0; i < N; i++)
+		CHECK(file_count(&statuses[i], MPI_BYTE) == PART,
+			"the whole of part %d: %d", i,
+			file_count(&statuses[i], MPI_BYTE));
+	for (int i = 0; i < N - 1; i++)
+		OK(MPI_File_iread_at_all(fh, i * PART, got + i * PART, PART,
+			MPI_BYTE, &requests[i]));
+	OK(MPI_File_get_info(fh, &info));
+	MPI_Info_free(&info);
+	OK(MPI_File_read_at_all(
+		fh, 2 * PART, got + 2 * PART, PART, MPI_BYTE, &statuses[2]));
+	OK(MPI_Waitall(N - 1, requests, statuses));
+	CHECK(!n_wrong(got, rank, LEN), "all is read: %d wrong",
+		n_wrong(got, rank, LEN));
 	MPI_Type_free(&turn);
 	free(mine);
 	free(got);
@@ -303,6 +380,38 @@ static void reported(void)
 	MPI_Type_free(&type);
 }
 
+/* The last process is killed: what the others have begun fails, at all. */
+static void killed(void)
+{
+	static const struct way way = { NULL, "4096", "enable" };
+	static unsigned char mine[RECORD * EACH];
+	MPI_File fh = opened("killed", &way);
+	MPI_Datatype turn = one_of(RECORD, RECORD * size);
+	MPI_Request requests[2];
+	int rc;
+
+	OK(MPI_File_set_view(fh, (MPI_Offset)rank * RECORD, MPI_BYTE, turn,
+		"native", MPI_INFO_NULL));
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (int i = 0; i < 2; i++) {
+		if (rank == size - 1 && i == 1)
+			raise(SIGKILL);
+		OK(MPI_File_iwrite_at_all(
+			fh, 0, mine, RECORD * EACH, MPI_BYTE, &requests[i]));
+	}
+	MPI_Wait(&requests[0], MPI_STATUS_IGNORE); /* it may have been late */
+	rc = MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+	CHECK(rc != MPI_SUCCESS, "what a dead one has not begun fails");
+	/* nobody leaves before the others have heard */
+	for (int i = 0; i < size - 1; i++)
+		if (i != rank)
+			MPI_Sendrecv(NULL, 0, MPI_BYTE, i, 2, NULL, 0, MPI_BYTE,
+				i, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Type_free(&turn);
+	MPI_File_close(&fh); /* with an error or without */
+	CHECK(fh == MPI_FILE_NULL, "and is closed all the same");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct way ways[] = {
@@ -315,8 +424,14 @@ int main(int argc, char **argv)
 	mtest_init(&argc, &argv);
 	rank = mtest.rank;
 	size = mtest.size;
+	if (argc > 1 && !strcmp(argv[1], "killed")) {
+		killed();
+		return mtest_finish();
+	}
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		dealt(&ways[i]);
+		if (i % 2 == 0)
+			begun(&ways[i]);
 		cube(&ways[i]);
 		holes(&ways[i]);
 		odd(&ways[i]);
