@@ -590,12 +590,12 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 }
 
 int weft_file_set_hints(
-	struct weft_file *file, const struct weft_file_hints *hints)
+	struct weft_file *file, const struct weft_file_hints *hints, int err)
 {
 	weft_file_drain(file, false, "MPI_File_set_info");
 	weft_cb_close(file);
 	file->hints = *hints;
-	return file_agree_hints(file, 0, 0);
+	return file_agree_hints(file, err, 0);
 }
 
 struct weft_view *weft_file_view(struct weft_file *file)
@@ -641,24 +641,14 @@ static int64_t file_name_code(const char *name)
 	return code;
 }
 
-int weft_file_set_view(
-	struct weft_file *file, const struct weft_view_config *config)
+static int file_make_view(struct weft_file *file,
+	const struct weft_view_config *config, struct weft_view **view_out)
 {
 	struct weft_view_config wanted = *config;
-	struct weft_view *view = NULL;
-	int64_t is_plain = false;
-	const struct agreement on = { .n_same = 2,
-		.same = { config->etype->extent,
-			config->rep ? file_name_code(config->rep->name) : 0 },
-		.names = { "the extent of etype",
-			"the name of datarep, as a number" },
-		.n_least = 1,
-		.least = { &is_plain } };
 	bool is_sequential = (file->amode & WEFT_FILE_SEQUENTIAL) != 0;
 	int err = 0;
 
 	wanted.is_writable = !(file->amode & WEFT_FILE_RDONLY);
-	weft_file_drain(file, false, "MPI_File_set_view");
 	if (is_sequential != (config->disp == WEFT_FILE_CURRENT))
 		err = weft_err_set(WEFT_ERR_ARG,
 			is_sequential ? "disp must be MPI_DISPLACEMENT_CURRENT "
@@ -671,10 +661,30 @@ int weft_file_set_view(
 		err = weft_err_set(WEFT_ERR_UNSUPPORTED_DATAREP,
 			"datarep is neither native, internal, external32 nor "
 			"registered");
+	return err ? err : weft_view_make(&wanted, view_out);
+}
+
+int weft_file_set_view(struct weft_file *file,
+	const struct weft_view_config *config, int err, bool *has_hints)
+{
+	struct weft_view *view = NULL;
+	int64_t is_plain = false, has_none = !*has_hints;
+	struct agreement on = { .n_same = 2,
+		.names = { "the extent of etype",
+			"the name of datarep, as a number" },
+		.n_least = 2,
+		.least = { &is_plain, &has_none } };
+
+	weft_file_drain(file, false, "MPI_File_set_view");
 	if (!err)
-		err = weft_view_make(&wanted, &view);
-	is_plain = !err && weft_view_is_plain(view);
+		err = file_make_view(file, config, &view);
+	if (!err) {
+		is_plain = weft_view_is_plain(view);
+		on.same[0] = config->etype->extent;
+		on.same[1] = file_name_code(config->rep->name);
+	}
 	err = file_agree_on(file, err, &on);
+	*has_hints = !has_none;
 	if (err) {
 		weft_view_put(view);
 		return err;
@@ -782,17 +792,16 @@ int weft_file_position(struct weft_file *file, int64_t *offset_out)
 }
 
 /* After it nobody sees the old value, and before it nobody the new one. */
-int weft_file_seek_shared(
-	struct weft_file *file, int64_t offset, enum weft_file_whence whence)
+int weft_file_seek_shared(struct weft_file *file, int64_t offset,
+	enum weft_file_whence whence, int err)
 {
 	const struct agreement on = { .n_same = 2,
 		.same = { offset, whence },
 		.names = { "offset", "whence" } };
 	int64_t position = 0;
-	int err;
 
 	weft_file_drain(file, false, "MPI_File_seek_shared");
-	err = file_agree_on(file, 0, &on);
+	err = file_agree_on(file, err, &on);
 	if (err)
 		return err;
 	if (file->comm->rank == 0) {

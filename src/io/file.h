@@ -143,14 +143,17 @@ int weft_file_set_size(struct weft_file *file, int64_t size);
 int weft_file_preallocate(struct weft_file *file, int64_t size);
 int weft_file_sync(struct weft_file *file);
 int weft_file_set_atomic(struct weft_file *file, bool is_atomic);
+/* err is the caller's own, described, or 0: so nobody takes any. */
 int weft_file_set_hints(
-	struct weft_file *file, const struct weft_file_hints *hints);
+	struct weft_file *file, const struct weft_file_hints *hints, int err);
 
 int weft_file_size(struct weft_file *file, int64_t *size_out);
 
-/* Collective. disp may be WEFT_FILE_CURRENT in sequential mode, and must be. */
-int weft_file_set_view(
-	struct weft_file *file, const struct weft_view_config *config);
+/* Collective; err as above. disp may be WEFT_FILE_CURRENT in sequential mode,
+ * and must be. *has_hints is whether the caller has hints to give, and then
+ * whether anybody has, so that all do. */
+int weft_file_set_view(struct weft_file *file,
+	const struct weft_view_config *config, int err, bool *has_hints);
 
 /* The view with a reference of the caller's. */
 struct weft_view *weft_file_view(struct weft_file *file);
@@ -165,8 +168,9 @@ enum weft_file_whence {
 int weft_file_seek(
 	struct weft_file *file, int64_t offset, enum weft_file_whence whence);
 int weft_file_position(struct weft_file *file, int64_t *offset_out);
+/* Collective; err as above. */
 int weft_file_seek_shared(struct weft_file *file, int64_t offset,
-	enum weft_file_whence whence); /* collective */
+	enum weft_file_whence whence, int err);
 int weft_file_position_shared(struct weft_file *file, int64_t *offset_out);
 
 /* Where in the file that is. */
@@ -182,8 +186,11 @@ enum weft_file_at {
 	WEFT_FILE_AT_ORDERED, /* the shared one, by ranks; collective */
 };
 
-/* count items of type at buf, to or from the file. */
+/* count items of type at buf, to or from the file. With err, described, an
+ * argument of the program's is wrong: the rest is not looked at, and who takes
+ * part in a collective hears of it. */
 struct weft_file_access {
+	int err;
 	bool is_write;
 	bool is_collective;
 	enum weft_file_at at;

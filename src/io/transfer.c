@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_INT64 = 0x258 };
+enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247 };
 
 struct job {
 	struct weft_pool_task task;
@@ -217,18 +217,20 @@ static bool comes_after(const struct weft_file_access *access, bool blocks)
 static void job_prepare(struct job *job, struct weft_file *file,
 	const struct weft_file_access *access, bool blocks)
 {
-	int err = check_mode(file, access);
+	int err = access->err ? access->err : check_mode(file, access);
 	char why[WEFT_ERR_TEXT] = "";
 
 	job->m.file = file;
 	job->m.view = weft_file_view(file);
 	job->m.is_write = access->is_write;
 	job->is_collective = access->is_collective;
-	job->m.buf = access->buf;
-	job->m.count = access->count;
-	job->m.type = access->type;
-	if (!err)
+	job->m.type = weft_type_builtin(TYPE_BYTE);
+	if (!err) {
+		job->m.buf = access->buf;
+		job->m.count = access->count;
+		job->m.type = access->type;
 		err = measure(job);
+	}
 	if (err)
 		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
 	if (comes_after(access, blocks))
@@ -483,6 +485,26 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 	return err;
 }
 
+/* The program hears of its error now and has no request: others do with
+ * theirs. */
+static int job_refuse(struct job *job)
+{
+	struct weft_vci *vci = job->m.file->comm->vci;
+	int err = job->err;
+	char why[WEFT_ERR_TEXT];
+	struct weft_req *req;
+
+	memcpy(why, job->why, sizeof(why));
+	if (!job->is_collective || job_begin(job, &req)) {
+		job_free(job);
+	} else {
+		weft_vci_lock(vci);
+		weft_req_put(req);
+		weft_vci_unlock(vci);
+	}
+	return weft_err_set(err, "%s", why);
+}
+
 int weft_file_start(struct weft_file *file,
 	const struct weft_file_access *access, struct weft_req **req_out)
 {
@@ -493,7 +515,9 @@ int weft_file_start(struct weft_file *file,
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
 	job_use_pool(file);
 	job_prepare(job, file, access, false);
-	job->m.type = weft_type_get(access->type);
+	job->m.type = weft_type_get(job->m.type);
+	if (access->err)
+		return job_refuse(job);
 	err = job->err && !access->is_collective
 		      ? weft_err_set(job->err, "%s", job->why)
 		      : job_begin(job, req_out);

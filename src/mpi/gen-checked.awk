@@ -179,7 +179,11 @@ function checked(file, head, func_text,    i, call, inner)
 	inner = tolower($1)
 	if (has($7, "twins"))
 		sub(/_c$/, "", inner)
-	check("mpi_" inner "(" call ")")
+	if (has($7, "tells"))
+		checks = checks "\tif (" owner "_of)\n\t\tfailed = mpi_" inner \
+			"(failed, " call ");\n"
+	else
+		check("mpi_" inner "(" call ")")
 	printf "%s\n{\n%s\tint failed = 0;\n\n%s%s", head, locals, nulls, \
 		substr(checks, 2) > file
 	if (results != "")

@@ -217,20 +217,20 @@ static struct weft_file_hints file_heed_hints(const struct weft_info *info)
 	return hints;
 }
 
-/* More hints for an open file; asked may be NULL. */
-static int file_add_hints(struct weft_file *fh, const struct weft_info *asked)
+/* More hints for an open file; asked may be NULL, and err is the caller's. */
+static int file_add_hints(
+	struct weft_file *fh, const struct weft_info *asked, int err)
 {
 	struct weft_file_hints hints;
-	int err = 0;
 
-	if (!fh->info && asked) {
+	if (!err && !fh->info && asked) {
 		fh->info = weft_info_create();
 		err = fh->info ? 0 : WEFT_ERR_NOMEM;
 	}
 	if (!err && asked)
 		err = file_take_hints(false, asked, fh->info);
 	hints = file_heed_hints(fh->info);
-	return err ? err : weft_file_set_hints(fh, &hints);
+	return weft_file_set_hints(fh, &hints, err);
 }
 
 int PMPI_File_set_info(MPI_File fh, MPI_Info info)
@@ -239,10 +239,10 @@ int PMPI_File_set_info(MPI_File fh, MPI_Info info)
 	struct weft_info *asked = NULL;
 	int err = weft_check_file(fh, &of);
 
-	if (!err)
+	if (!err) {
 		err = weft_check_info_or_null(info, &asked);
-	if (!err)
-		err = file_add_hints(of, asked);
+		err = file_add_hints(of, asked, err);
+	}
 	return weft_mpi_end_file(of, "MPI_File_set_info", err);
 }
 
@@ -460,23 +460,24 @@ static int file_check_committed(const struct weft_type *type, const char *name)
 					    "%s was not committed", name);
 }
 
-static int mpi_file_set_view(struct weft_file *fh, MPI_Offset disp,
+static int mpi_file_set_view(int failed, struct weft_file *fh, MPI_Offset disp,
 	struct weft_type *etype, struct weft_type *filetype,
 	const char *datarep, struct weft_info *info)
 {
-	struct weft_view_config config = { .disp = disp,
-		.etype = etype,
-		.filetype = filetype,
-		.rep = weft_datarep_find(datarep) };
-	int err = file_check_committed(etype, "etype");
+	struct weft_view_config config = {
+		.disp = disp, .etype = etype, .filetype = filetype
+	};
+	bool has_hints = info != NULL;
+	int err = failed;
 
+	if (!err)
+		err = file_check_committed(etype, "etype");
 	if (!err)
 		err = file_check_committed(filetype, "filetype");
 	if (!err)
-		err = weft_file_set_view(fh, &config);
-	if (!err && info)
-		err = file_add_hints(fh, info);
-	return err;
+		config.rep = weft_datarep_find(datarep);
+	err = weft_file_set_view(fh, &config, err, &has_hints);
+	return !err && has_hints ? file_add_hints(fh, info, 0) : err;
 }
 
 /* A handle of the program's: it frees those of derived types. */
@@ -525,7 +526,7 @@ static int mpi_file_seek_shared(
 	enum weft_file_whence from;
 	int err = file_whence(whence, &from);
 
-	return err ? err : weft_file_seek_shared(fh, offset, from);
+	return weft_file_seek_shared(fh, offset, from, err);
 }
 
 static int mpi_file_get_position(struct weft_file *fh, MPI_Offset *offset)

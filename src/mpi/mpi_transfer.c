@@ -37,13 +37,14 @@ static int transfer_end(struct weft_file *fh,
 
 /* What the procedures of a family have in common; offset_ is 0 where it is not
  * an argument. */
-#define ACCESS(write_, coll_, at_, offset_)                \
-	(&(struct weft_file_access){ .is_write = (write_), \
-		.is_collective = (coll_),                  \
-		.at = WEFT_FILE_AT_##at_,                  \
-		.offset = (offset_),                       \
-		.buf = (void *)(uintptr_t)buf,             \
-		.count = count,                            \
+#define ACCESS(write_, coll_, at_, offset_)         \
+	(&(struct weft_file_access){ .err = failed, \
+		.is_write = (write_),               \
+		.is_collective = (coll_),           \
+		.at = WEFT_FILE_AT_##at_,           \
+		.offset = (offset_),                \
+		.buf = (void *)(uintptr_t)buf,      \
+		.count = count,                     \
 		.type = type })
 
 #define END(write_, at_)             \
@@ -54,30 +55,31 @@ static int transfer_end(struct weft_file *fh,
  * begin or an end; void_ is what buf points to. */
 /* clang-format off */
 #define RUN(name, void_, write, coll, at)                                     \
-	static int mpi_file_##name(struct weft_file *fh, void_ *buf,          \
-		MPI_Count count, struct weft_type *type, MPI_Status *status)  \
+	static int mpi_file_##name(int failed, struct weft_file *fh,          \
+		void_ *buf, MPI_Count count, struct weft_type *type,          \
+		MPI_Status *status)                                           \
 	{                                                                     \
 		return transfer_run(fh, ACCESS(write, coll, at, 0), status);  \
 	}
 #define START(name, void_, write, coll, at)                                   \
-	static int mpi_file_i##name(struct weft_file *fh, void_ *buf,         \
-		MPI_Count count, struct weft_type *type,                      \
+	static int mpi_file_i##name(int failed, struct weft_file *fh,         \
+		void_ *buf, MPI_Count count, struct weft_type *type,          \
 		struct weft_req **request)                                    \
 	{                                                                     \
 		return weft_file_start(                                       \
 			fh, ACCESS(write, coll, at, 0), request);             \
 	}
 #define RUN_AT(name, void_, write, coll)                                      \
-	static int mpi_file_##name(struct weft_file *fh, MPI_Offset offset,   \
-		void_ *buf, MPI_Count count, struct weft_type *type,          \
-		MPI_Status *status)                                           \
+	static int mpi_file_##name(int failed, struct weft_file *fh,          \
+		MPI_Offset offset, void_ *buf, MPI_Count count,               \
+		struct weft_type *type, MPI_Status *status)                   \
 	{                                                                     \
 		return transfer_run(                                          \
 			fh, ACCESS(write, coll, OFFSET, offset), status);     \
 	}                                                                     \
-	static int mpi_file_i##name(struct weft_file *fh, MPI_Offset offset,  \
-		void_ *buf, MPI_Count count, struct weft_type *type,          \
-		struct weft_req **request)                                    \
+	static int mpi_file_i##name(int failed, struct weft_file *fh,         \
+		MPI_Offset offset, void_ *buf, MPI_Count count,               \
+		struct weft_type *type, struct weft_req **request)            \
 	{                                                                     \
 		return weft_file_start(                                       \
 			fh, ACCESS(write, coll, OFFSET, offset), request);    \
@@ -90,14 +92,14 @@ static int transfer_end(struct weft_file *fh,
 		return transfer_end(fh, END(write, at), status);              \
 	}
 #define SPLIT(name, void_, write, at)                                         \
-	static int mpi_file_##name##_begin(struct weft_file *fh, void_ *buf,  \
-		MPI_Count count, struct weft_type *type)                      \
+	static int mpi_file_##name##_begin(int failed, struct weft_file *fh,  \
+		void_ *buf, MPI_Count count, struct weft_type *type)          \
 	{                                                                     \
 		return weft_file_begin(fh, ACCESS(write, true, at, 0));       \
 	}                                                                     \
 	SPLIT_END(name, void_, write, at)
 #define SPLIT_AT(name, void_, write)                                          \
-	static int mpi_file_##name##_begin(struct weft_file *fh,              \
+	static int mpi_file_##name##_begin(int failed, struct weft_file *fh,  \
 		MPI_Offset offset, void_ *buf, MPI_Count count,               \
 		struct weft_type *type)                                       \
 	{                                                                     \

@@ -380,6 +380,65 @@ static void reported(void)
 	MPI_Type_free(&type);
 }
 
+/* One process gives what cannot be: all have its error, of whatever form the
+ * access is, and what comes after pairs. */
+static void refused_with(MPI_File fh, int count, MPI_Offset at, int class)
+{
+	static char mine[RECORD];
+	bool now = rank == 1 && count < 0;
+	MPI_Request request = MPI_REQUEST_NULL;
+	int err;
+
+	FAILS(MPI_File_write_at_all(
+		      fh, at, mine, count, MPI_BYTE, MPI_STATUS_IGNORE),
+		class);
+	err = MPI_File_iwrite_at_all(fh, at, mine, count, MPI_BYTE, &request);
+	CHECK(!err == !now, "begun, or not: %d", err);
+	FAILS(err ? err : MPI_Wait(&request, MPI_STATUS_IGNORE), class);
+	err = MPI_File_read_at_all_begin(fh, at, mine, count, MPI_BYTE);
+	CHECK(!err == !now, "the first half, or not: %d", err);
+	FAILS(err ? err : MPI_File_read_at_all_end(fh, mine, MPI_STATUS_IGNORE),
+		class);
+	/* no offset is given here */
+	if (count < 0 || at < 0)
+		count = -1;
+	FAILS(MPI_File_write_ordered(
+		      fh, mine, count, MPI_BYTE, MPI_STATUS_IGNORE),
+		MPI_ERR_COUNT);
+}
+
+static void refused(const struct way *way)
+{
+	MPI_File fh = opened("refused", way);
+	MPI_Datatype turn = one_of(RECORD, RECORD * size);
+	MPI_Info info = MPI_INFO_NULL;
+	char mine[RECORD] = { 0 };
+
+	for (int gaps = 0; gaps < 2; gaps++) {
+		OK(MPI_File_set_view(fh, (MPI_Offset)rank * RECORD, MPI_BYTE,
+			gaps ? turn : MPI_BYTE, "native", MPI_INFO_NULL));
+		refused_with(fh, rank == 1 ? -1 : RECORD, 0, MPI_ERR_COUNT);
+		refused_with(fh, RECORD, rank == 1 ? -1 : 0, MPI_ERR_ARG);
+		FAILS(MPI_File_set_view(fh, 0, MPI_BYTE,
+			      rank == 1 ? MPI_DATATYPE_NULL : MPI_BYTE,
+			      "native", MPI_INFO_NULL),
+			MPI_ERR_TYPE);
+		FAILS(MPI_File_seek_shared(
+			      fh, 0, rank == 1 ? 77 : MPI_SEEK_SET),
+			MPI_ERR_ARG);
+	}
+	/* hints may be given by one alone */
+	if (rank == 1)
+		MPI_Info_create(&info);
+	OK(MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, "native", info));
+	if (rank == 1)
+		MPI_Info_free(&info);
+	OK(MPI_File_write_ordered(
+		fh, mine, RECORD, MPI_BYTE, MPI_STATUS_IGNORE));
+	MPI_Type_free(&turn);
+	OK(MPI_File_close(&fh));
+}
+
 /* The last process is killed: what the others have begun fails, at all. */
 static void killed(void)
 {
@@ -435,6 +494,7 @@ int main(int argc, char **argv)
 		cube(&ways[i]);
 		holes(&ways[i]);
 		odd(&ways[i]);
+		refused(&ways[i]);
 		told(&ways[i]);
 	}
 	if (getenv("WEFT_IO_STATS"))
