@@ -2,28 +2,17 @@
 /* barrier: dissemination, log2(n) rounds */
 #include "coll/coll_priv.h"
 
-void weft_barrier_build(struct weft_sched *sched, const struct weft_coll *args)
+void weft_barrier_dissemination(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_comm *comm = args->comm;
 	struct weft_span none = weft_span_bytes(NULL, 0);
+	const int32_t n = view->n, me = view->me;
 
-	for (int32_t dist = 1; dist < comm->size; dist *= 2) {
-		weft_sched_recv(sched, comm, none,
-			(comm->rank - dist + comm->size) % comm->size);
-		weft_sched_send(
-			sched, comm, none, (comm->rank + dist) % comm->size);
+	(void)args;
+	for (int64_t dist = 1; dist < n; dist *= 2) {
+		weft_sched_recv(
+			sched, view, none, (int32_t)((me - dist + n) % n));
+		weft_sched_send(sched, view, none, (int32_t)((me + dist) % n));
 		weft_sched_fence(sched);
 	}
-}
-
-int weft_barrier_fast(const struct weft_coll *args)
-{
-	struct weft_fast q = weft_fast_begin(args, WEFT_COLL_BARRIER);
-	struct weft_span none = weft_span_bytes(NULL, 0);
-	int32_t n = args->comm->size, me = args->comm->rank;
-
-	for (int32_t dist = 1; dist < n; dist *= 2)
-		weft_fast_exchange(
-			&q, none, (me + dist) % n, none, (me - dist + n) % n);
-	return q.err;
 }

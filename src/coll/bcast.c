@@ -1,53 +1,165 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bcast: binomial tree */
+/* bcast: trees; scatter and allgather; a chain
+ *
+ * Where data is cut, it is cut in bytes, as members may describe the same data
+ * by different types: what is no run of bytes goes through a packed copy. */
 #include "coll/coll_priv.h"
 
-void weft_bcast_tree(struct weft_sched *sched, struct weft_comm *comm,
-	struct weft_span span, int32_t root)
+#include "dt/pack.h"
+
+enum { CHAIN_LEN = 32768, CHAIN_PIECES = 256 };
+
+/* The root is 0. A place's parent is its number without the lowest digit that
+ * is not 0, in base k. */
+static void bcast_knomial(struct weft_sched *sched,
+	const struct weft_coll_view *view, struct weft_span span, int32_t root,
+	int32_t k)
 {
-	int32_t n = comm->size;
-	int32_t me = (comm->rank - root + n) % n; /* the root is 0 */
+	const int32_t n = view->n, me = (view->me - root + n) % n;
+	int64_t dist = 1;
+
+	while (dist < n && me % (dist * k) == 0)
+		dist *= k;
+	if (me != 0) {
+		int32_t parent = (int32_t)(me - me % (dist * k));
+
+		weft_sched_recv(sched, view, span, (parent + root) % n);
+		weft_sched_fence(sched);
+	}
+	for (dist /= k; dist > 0; dist /= k)
+		for (int64_t i = 1; i < k && me + i * dist < n; i++)
+			weft_sched_send(sched, view, span,
+				(int32_t)((me + i * dist + root) % n));
+	weft_sched_fence(sched);
+}
+
+void weft_bcast_tree(struct weft_sched *sched,
+	const struct weft_coll_view *view, struct weft_span span, int32_t root)
+{
+	bcast_knomial(sched, view, span, root, 2);
+}
+
+void weft_bcast_binomial(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	bcast_knomial(sched, view, weft_block(&args->recv, 0), args->root, 2);
+}
+
+void weft_bcast_knomial(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	bcast_knomial(sched, view, weft_block(&args->recv, 0), args->root, 4);
+}
+
+/* The data as bytes: where it lies, or a copy. */
+static struct weft_span bcast_bytes(
+	struct weft_sched *sched, struct weft_span span, bool is_root)
+{
+	size_t len = (size_t)(span.count * span.type->size);
+	struct weft_span bytes;
+
+	if (weft_type_is_run(span.type, span.count))
+		return weft_span_bytes(
+			(char *)span.buf + span.type->true_lb, len);
+	bytes = weft_span_bytes(weft_sched_tmp(sched, len), len);
+	if (is_root)
+		weft_sched_copy(sched, span, bytes);
+	return bytes;
+}
+
+static void from_bytes(struct weft_sched *sched, struct weft_span bytes,
+	struct weft_span span, bool is_root)
+{
+	weft_sched_fence(sched);
+	if (!is_root && !weft_type_is_run(span.type, span.count))
+		weft_sched_copy(sched, bytes, span);
+}
+
+/* Slices i to j of n. */
+static struct weft_span bcast_slices(
+	struct weft_span bytes, int64_t i, int64_t j, int32_t n)
+{
+	return weft_slice(bytes, bytes.count * i / n, bytes.count * j / n);
+}
+
+/* Each place its slice, down a binomial tree from the root, which is 0. */
+static void scatter_slices(struct weft_sched *sched,
+	const struct weft_coll_view *view, struct weft_span bytes, int32_t root)
+{
+	const int32_t n = view->n, me = (view->me - root + n) % n;
 	int32_t bit = 1;
 
 	while (bit < n && !(me & bit))
 		bit *= 2;
 	if (me != 0) {
-		weft_sched_recv(sched, comm, span, (me - bit + root) % n);
+		weft_sched_recv(sched, view,
+			bcast_slices(bytes, me, me + bit < n ? me + bit : n, n),
+			(me - bit + root) % n);
 		weft_sched_fence(sched);
 	}
 	for (bit /= 2; bit > 0; bit /= 2)
 		if (me + bit < n)
-			weft_sched_send(
-				sched, comm, span, (me + bit + root) % n);
+			weft_sched_send(sched, view,
+				bcast_slices(bytes, me + bit,
+					me + 2 * bit < n ? me + 2 * bit : n, n),
+				(me + bit + root) % n);
 	weft_sched_fence(sched);
 }
 
-void weft_bcast_build(struct weft_sched *sched, const struct weft_coll *args)
+/* Slices come down a tree and are then handed round in a ring. */
+void weft_bcast_scatter(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	struct weft_span span = weft_block(&args->recv, 0);
+	const int32_t n = view->n, root = args->root;
+	const int32_t me = (view->me - root + n) % n;
+	struct weft_span bytes = bcast_bytes(sched, span, me == 0);
 
-	if (span.count * span.type->size > 0)
-		weft_bcast_tree(sched, args->comm, span, args->root);
+	scatter_slices(sched, view, bytes, root);
+	for (int32_t i = 0; i < n - 1; i++) {
+		int32_t out = (me - i + n) % n, in = (me - i - 1 + 2 * n) % n;
+
+		/* the root has all */
+		if (me != 0)
+			weft_sched_recv(sched, view,
+				bcast_slices(bytes, in, in + 1, n),
+				(view->me - 1 + n) % n);
+		if (me != n - 1)
+			weft_sched_send(sched, view,
+				bcast_slices(bytes, out, out + 1, n),
+				(view->me + 1) % n);
+		weft_sched_fence(sched);
+	}
+	from_bytes(sched, bytes, span, me == 0);
 }
 
-int weft_bcast_fast(const struct weft_coll *args)
+/* In pieces from each to the next: while one leaves, the following comes. */
+void weft_bcast_chain(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	struct weft_span span = weft_block(&args->recv, 0);
-	int32_t n = args->comm->size, root = args->root, bit = 1;
-	int32_t me = (args->comm->rank - root + n) % n;
-	struct weft_fast q;
+	const int32_t n = view->n, root = args->root;
+	const int32_t me = (view->me - root + n) % n;
+	struct weft_span bytes = bcast_bytes(sched, span, me == 0);
+	int64_t len = bytes.count / CHAIN_PIECES;
 
-	if (span.count * span.type->size > WEFT_FAST_LEN)
-		return WEFT_AGAIN;
-	q = weft_fast_begin(args, WEFT_COLL_BCAST);
-	if (span.count * span.type->size == 0)
-		return 0;
-	while (bit < n && !(me & bit))
-		bit *= 2;
-	if (me != 0)
-		weft_fast_recv(&q, span, (me - bit + root) % n);
-	for (bit /= 2; bit > 0; bit /= 2)
-		if (me + bit < n)
-			weft_fast_send(&q, span, (me + bit + root) % n);
-	return q.err;
+	if (len < CHAIN_LEN)
+		len = CHAIN_LEN;
+	for (int64_t at = me ? -len : 0; at < bytes.count; at += len) {
+		int64_t mid = at + len, end = mid + len;
+
+		if (mid > bytes.count)
+			mid = bytes.count;
+		if (end > bytes.count)
+			end = bytes.count;
+		if (me != 0 && mid < end)
+			weft_sched_recv(sched, view,
+				weft_slice(bytes, mid, end),
+				(view->me - 1 + n) % n);
+		if (me != n - 1 && at >= 0)
+			weft_sched_send(sched, view, weft_slice(bytes, at, mid),
+				(view->me + 1) % n);
+		weft_sched_fence(sched);
+	}
+	from_bytes(sched, bytes, span, me == 0);
 }

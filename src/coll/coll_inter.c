@@ -16,102 +16,99 @@ static struct weft_span none(void)
 	return weft_span_bytes(NULL, 0);
 }
 
-void weft_inter_build_barrier(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_inter_barrier(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_comm *local = args->comm->local;
-	struct weft_coll inner = { .comm = local };
+	const struct weft_coll_view local =
+		weft_coll_view_of(args->comm->local);
 
-	weft_barrier_build(sched, &inner);
+	weft_barrier_dissemination(sched, &local, args);
 	if (is_leader(args)) {
-		weft_sched_recv(sched, args->comm, none(), 0);
-		weft_sched_send(sched, args->comm, none(), 0);
+		weft_sched_recv(sched, view, none(), 0);
+		weft_sched_send(sched, view, none(), 0);
 	}
 	weft_sched_fence(sched);
-	weft_bcast_tree(sched, local, none(), 0);
+	weft_bcast_tree(sched, &local, none(), 0);
 }
 
-void weft_inter_build_bcast(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_inter_bcast(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
+	const struct weft_coll_view local =
+		weft_coll_view_of(args->comm->local);
 	struct weft_span span;
 
 	if (args->root == WEFT_PROC_NULL)
 		return;
 	span = weft_block(&args->recv, 0);
 	if (args->root == WEFT_ROOT) {
-		weft_sched_send(sched, args->comm, span, 0);
+		weft_sched_send(sched, view, span, 0);
 		return;
 	}
 	if (is_leader(args)) {
-		weft_sched_recv(sched, args->comm, span, args->root);
+		weft_sched_recv(sched, view, span, args->root);
 		weft_sched_fence(sched);
 	}
-	weft_bcast_tree(sched, args->comm->local, span, 0);
+	weft_bcast_tree(sched, &local, span, 0);
 }
 
-void weft_inter_build_gather(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_inter_gather(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	if (args->root == WEFT_PROC_NULL)
 		return;
 	if (args->root != WEFT_ROOT) {
-		weft_sched_send(sched, args->comm, weft_block(&args->send, 0),
-			args->root);
+		weft_sched_send(
+			sched, view, weft_block(&args->send, 0), args->root);
 		return;
 	}
 	for (int32_t i = 0; i < args->comm->remote_size; i++)
-		weft_sched_recv(
-			sched, args->comm, weft_block(&args->recv, i), i);
+		weft_sched_recv(sched, view, weft_block(&args->recv, i), i);
 }
 
-void weft_inter_build_scatter(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_inter_scatter(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	if (args->root == WEFT_PROC_NULL)
 		return;
 	if (args->root != WEFT_ROOT) {
-		weft_sched_recv(sched, args->comm, weft_block(&args->recv, 0),
-			args->root);
+		weft_sched_recv(
+			sched, view, weft_block(&args->recv, 0), args->root);
 		return;
 	}
 	for (int32_t i = 0; i < args->comm->remote_size; i++)
-		weft_sched_send(
-			sched, args->comm, weft_block(&args->send, i), i);
+		weft_sched_send(sched, view, weft_block(&args->send, i), i);
 }
 
-void weft_inter_build_allgather(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_inter_allgather(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	for (int32_t i = 0; i < args->comm->remote_size; i++) {
-		weft_sched_recv(
-			sched, args->comm, weft_block(&args->recv, i), i);
-		weft_sched_send(
-			sched, args->comm, weft_block(&args->send, 0), i);
+		weft_sched_recv(sched, view, weft_block(&args->recv, i), i);
+		weft_sched_send(sched, view, weft_block(&args->send, 0), i);
 	}
 }
 
-void weft_inter_build_alltoall(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_inter_alltoall(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	for (int32_t i = 0; i < args->comm->remote_size; i++) {
-		weft_sched_recv(
-			sched, args->comm, weft_block(&args->recv, i), i);
-		weft_sched_send(
-			sched, args->comm, weft_block(&args->send, i), i);
+		weft_sched_recv(sched, view, weft_block(&args->recv, i), i);
+		weft_sched_send(sched, view, weft_block(&args->send, i), i);
 	}
 }
 
-void weft_inter_build_reduce(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_inter_reduce(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
+	const struct weft_coll_view local =
+		weft_coll_view_of(args->comm->local);
 	struct weft_span mine;
 
 	if (args->root == WEFT_PROC_NULL)
 		return;
 	if (args->root == WEFT_ROOT) {
-		weft_sched_recv(
-			sched, args->comm, weft_block(&args->recv, 0), 0);
+		weft_sched_recv(sched, view, weft_block(&args->recv, 0), 0);
 		return;
 	}
 	mine = weft_block(&args->send, 0);
@@ -119,45 +116,50 @@ void weft_inter_build_reduce(
 		struct weft_span result = mine;
 
 		result.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-		weft_reduce_tree(sched, args->comm->local, args->op, mine,
-			result.buf, 0);
-		weft_sched_send(sched, args->comm, result, args->root);
+		weft_reduce_tree(sched, &local, args->op, mine, result.buf, 0);
+		weft_sched_send(sched, view, result, args->root);
 		return;
 	}
-	weft_reduce_tree(sched, args->comm->local, args->op, mine, NULL, 0);
+	weft_reduce_tree(sched, &local, args->op, mine, NULL, 0);
 }
 
 /* Reduces `mine` in my group and swaps results with the other side's leader,
  * who has `in`'s count. */
-static void swap_results(struct weft_sched *sched, const struct weft_coll *args,
+static void swap_results(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args,
 	struct weft_span mine, struct weft_span in)
 {
+	const struct weft_coll_view local =
+		weft_coll_view_of(args->comm->local);
 	struct weft_span result = mine;
 
 	result.buf = is_leader(args) ? weft_sched_tmp_typed(
 					       sched, mine.count, mine.type)
 				     : NULL;
-	weft_reduce_tree(
-		sched, args->comm->local, args->op, mine, result.buf, 0);
+	weft_reduce_tree(sched, &local, args->op, mine, result.buf, 0);
 	if (!is_leader(args))
 		return;
-	weft_sched_recv(sched, args->comm, in, 0);
-	weft_sched_send(sched, args->comm, result, 0);
+	weft_sched_recv(sched, view, in, 0);
+	weft_sched_send(sched, view, result, 0);
 	weft_sched_fence(sched);
 }
 
-void weft_inter_build_allreduce(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_inter_allreduce(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
+	const struct weft_coll_view local =
+		weft_coll_view_of(args->comm->local);
 	struct weft_span result = weft_block(&args->recv, 0);
 
-	swap_results(sched, args, weft_block(&args->send, 0), result);
-	weft_bcast_tree(sched, args->comm->local, result, 0);
+	swap_results(sched, view, args, weft_block(&args->send, 0), result);
+	weft_bcast_tree(sched, &local, result, 0);
 }
 
-void weft_inter_build_reduce_scatter(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_inter_reduce_scatter(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
+	const struct weft_coll_view local =
+		weft_coll_view_of(args->comm->local);
 	struct weft_comm *comm = args->comm;
 	int64_t total = 0, at = 0;
 	struct weft_span in = { NULL, 0, args->recv.type };
@@ -168,7 +170,7 @@ void weft_inter_build_reduce_scatter(
 	in.count = total;
 	if (is_leader(args))
 		in.buf = weft_sched_tmp_typed(sched, total, in.type);
-	swap_results(sched, args,
+	swap_results(sched, view, args,
 		(struct weft_span){ args->send.buf, total, in.type }, in);
 	for (int32_t i = 0; i < comm->size; i++) {
 		int64_t count = args->recv.counts ? args->recv.counts[i]
@@ -181,8 +183,8 @@ void weft_inter_build_reduce_scatter(
 		if (is_leader(args) && i == 0)
 			weft_sched_copy(sched, part, here);
 		else if (is_leader(args))
-			weft_sched_send(sched, comm->local, part, i);
+			weft_sched_send(sched, &local, part, i);
 		else if (i == comm->rank)
-			weft_sched_recv(sched, comm->local, here, 0);
+			weft_sched_recv(sched, &local, here, 0);
 	}
 }

@@ -6,63 +6,32 @@
 #include "coll/coll.h"
 #include "coll/sched.h"
 
-/* Writes the steps of one collective. */
-typedef void weft_coll_fn(
-	struct weft_sched *sched, const struct weft_coll *args);
+/* Writes the steps of one collective among the members of a view, whose places
+ * root and blocks count. An algorithm for given needs, see coll_algo.h. */
+typedef void weft_coll_fn(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args);
 
-weft_coll_fn weft_barrier_build, weft_bcast_build, weft_gather_build,
-	weft_scatter_build, weft_allgather_build, weft_alltoall_build,
-	weft_reduce_build, weft_allreduce_build, weft_reduce_scatter_build,
-	weft_scan_build, weft_exscan_build, weft_neighbor_build;
+weft_coll_fn weft_barrier_dissemination, weft_bcast_binomial,
+	weft_bcast_knomial, weft_bcast_scatter, weft_bcast_chain,
+	weft_gather_binomial, weft_gather_linear, weft_scatter_binomial,
+	weft_scatter_linear, weft_allgather_bruck, weft_allgather_ring,
+	weft_allgather_ring_by_node, weft_allgather_linear, weft_alltoall_bruck,
+	weft_alltoall_pairwise, weft_alltoall_linear, weft_reduce_binomial,
+	weft_reduce_rabenseifner, weft_allreduce_doubling,
+	weft_allreduce_rabenseifner, weft_allreduce_ring, weft_allreduce_tree,
+	weft_reduce_scatter_tree, weft_reduce_scatter_halving,
+	weft_reduce_scatter_pairwise, weft_scan_doubling, weft_exscan_doubling,
+	weft_neighbor_linear;
 
-/* The same on intercommunicators. */
-weft_coll_fn weft_inter_build_barrier, weft_inter_build_bcast,
-	weft_inter_build_gather, weft_inter_build_scatter,
-	weft_inter_build_allgather, weft_inter_build_alltoall,
-	weft_inter_build_reduce, weft_inter_build_allreduce,
-	weft_inter_build_reduce_scatter;
+/* In parts: within nodes, and between them. */
+weft_coll_fn weft_barrier_nodes, weft_bcast_nodes, weft_reduce_nodes,
+	weft_allreduce_nodes, weft_allreduce_slices, weft_allgather_nodes,
+	weft_alltoall_nodes;
 
-/* Short blocking operations done at once, on intracommunicators, VCI's lock
- * held: WEFT_AGAIN when this one is not short or simple enough. */
-typedef int weft_fast_fn(const struct weft_coll *args);
-
-weft_fast_fn weft_barrier_fast, weft_bcast_fast, weft_allreduce_fast;
-
-enum { WEFT_FAST_LEN = 2048 }; /* bytes */
-
-/* What their messages have in common; begin takes the next tag. After an error
- * the further messages are as a list's would be: the loops just go on. */
-struct weft_fast {
-	struct weft_comm *comm;
-	enum weft_ctx_offset ctx_offset;
-	int32_t tag;
-	enum weft_coll_kind kind;
-	int err; /* the first */
-};
-
-struct weft_fast weft_fast_begin(
-	const struct weft_coll *args, enum weft_coll_kind kind);
-
-/* Blocking; exchange sends and receives at the same time. */
-void weft_fast_send(struct weft_fast *q, struct weft_span span, int32_t rank);
-void weft_fast_recv(struct weft_fast *q, struct weft_span span, int32_t rank);
-void weft_fast_exchange(struct weft_fast *q, struct weft_span out, int32_t to,
-	struct weft_span in, int32_t from);
-
-/* inout = in op inout, by an operation of the program's: without the lock. */
-void weft_fast_call(const struct weft_fast *q, const struct weft_redop *op,
-	const void *in, struct weft_span inout);
-
-/* The same by any. */
-static inline void weft_fast_reduce(struct weft_fast *q,
-	const struct weft_redop *op, const void *in, struct weft_span inout)
-{
-	if (weft_likely(op->is_builtin))
-		q->err = weft_redop_apply(
-			op, in, inout.buf, inout.count, inout.type);
-	else
-		weft_fast_call(q, op, in, inout);
-}
+/* On intercommunicators; the view is the remote group. */
+weft_coll_fn weft_inter_barrier, weft_inter_bcast, weft_inter_gather,
+	weft_inter_scatter, weft_inter_allgather, weft_inter_alltoall,
+	weft_inter_reduce, weft_inter_allreduce, weft_inter_reduce_scatter;
 
 /* In a tag: a message of the members' agreement on a segment (shm_settle.c),
  * whose sender waits for an answer. */
@@ -103,14 +72,21 @@ static inline struct weft_span weft_span_bytes(void *buf, size_t len)
 		weft_type_builtin(BYTE_ABI_VALUE) };
 }
 
-/* Binomial broadcast of one span over all of comm from root. */
-void weft_bcast_tree(struct weft_sched *sched, struct weft_comm *comm,
-	struct weft_span span, int32_t root);
+/* Binomial broadcast of one span from root. */
+void weft_bcast_tree(struct weft_sched *sched,
+	const struct weft_coll_view *view, struct weft_span span, int32_t root);
 
 /* Binomial reduction of `mine` to `result`, which only root needs; mine is not
  * changed. Order of operands is kept for operations that need it. */
-void weft_reduce_tree(struct weft_sched *sched, struct weft_comm *comm,
-	struct weft_redop *op, struct weft_span mine, void *result,
-	int32_t root);
+void weft_reduce_tree(struct weft_sched *sched,
+	const struct weft_coll_view *view, struct weft_redop *op,
+	struct weft_span mine, void *result, int32_t root);
+
+static inline struct weft_span weft_slice(
+	struct weft_span span, int64_t from, int64_t to)
+{
+	return (struct weft_span){ (char *)span.buf + from * span.type->extent,
+		to - from, span.type };
+}
 
 #endif

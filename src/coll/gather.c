@@ -3,11 +3,8 @@
  *
  * Regular gather and scatter go over a binomial tree with packed bytes, since
  * everybody knows the size of a block; in the irregular forms only the root
- * does, so it talks to each. Allgather is Bruck's algorithm without rotation
- * while blocks are short (log2(n) rounds), a ring when they are long. */
+ * does, so it talks to each. Bruck's algorithm is without rotation. */
 #include "coll/coll_priv.h"
-
-enum { RING_LEN = 8192, LINEAR_SIZE = 8 };
 
 static bool is_regular(const struct weft_blocks *blocks)
 {
@@ -25,11 +22,11 @@ static int32_t subtree(int32_t me, int32_t n, int32_t *parent_bit_out)
 	return me + bit < n ? bit : n - me;
 }
 
-static void gather_tree(struct weft_sched *sched, const struct weft_coll *args)
+void weft_gather_binomial(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_comm *comm = args->comm;
-	int32_t n = comm->size, root = args->root, parent;
-	int32_t me = (comm->rank - root + n) % n;
+	int32_t n = view->n, root = args->root, parent;
+	int32_t me = (view->me - root + n) % n;
 	int32_t below = subtree(me, n, &parent);
 	struct weft_span mine = me || !args->is_in_place
 					? weft_block(&args->send, 0)
@@ -41,14 +38,14 @@ static void gather_tree(struct weft_sched *sched, const struct weft_coll *args)
 	for (int32_t bit = 1; bit < parent && me + bit < n; bit *= 2) {
 		int32_t count = me + 2 * bit <= n ? bit : n - me - bit;
 
-		weft_sched_recv(sched, comm,
+		weft_sched_recv(sched, view,
 			weft_span_bytes(
 				all + (size_t)bit * len, (size_t)count * len),
 			(me + bit + root) % n);
 	}
 	weft_sched_fence(sched);
 	if (me != 0) {
-		weft_sched_send(sched, comm,
+		weft_sched_send(sched, view,
 			weft_span_bytes(all, (size_t)below * len),
 			(me - parent + root) % n);
 		return;
@@ -59,38 +56,29 @@ static void gather_tree(struct weft_sched *sched, const struct weft_coll *args)
 			weft_block(&args->recv, (i + root) % n));
 }
 
-static void gather_linear(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_gather_linear(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_comm *comm = args->comm;
 
-	if (comm->rank != args->root) {
+	if (view->me != args->root) {
 		weft_sched_send(
-			sched, comm, weft_block(&args->send, 0), args->root);
+			sched, view, weft_block(&args->send, 0), args->root);
 		return;
 	}
-	for (int32_t i = 0; i < comm->size; i++)
-		if (i != comm->rank)
+	for (int32_t i = 0; i < view->n; i++)
+		if (i != view->me)
 			weft_sched_recv(
-				sched, comm, weft_block(&args->recv, i), i);
+				sched, view, weft_block(&args->recv, i), i);
 	if (!args->is_in_place)
 		weft_sched_copy(sched, weft_block(&args->send, 0),
-			weft_block(&args->recv, comm->rank));
+			weft_block(&args->recv, view->me));
 }
 
-void weft_gather_build(struct weft_sched *sched, const struct weft_coll *args)
+void weft_scatter_binomial(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	if (args->is_irregular)
-		gather_linear(sched, args);
-	else
-		gather_tree(sched, args);
-}
-
-static void scatter_tree(struct weft_sched *sched, const struct weft_coll *args)
-{
-	struct weft_comm *comm = args->comm;
-	int32_t n = comm->size, root = args->root, parent;
-	int32_t me = (comm->rank - root + n) % n;
+	int32_t n = view->n, root = args->root, parent;
+	int32_t me = (view->me - root + n) % n;
 	int32_t below = subtree(me, n, &parent);
 	struct weft_span mine = me || !args->is_in_place
 					? weft_block(&args->recv, 0)
@@ -99,7 +87,7 @@ static void scatter_tree(struct weft_sched *sched, const struct weft_coll *args)
 	char *all = weft_sched_tmp(sched, (size_t)below * len);
 
 	if (me != 0) {
-		weft_sched_recv(sched, comm,
+		weft_sched_recv(sched, view,
 			weft_span_bytes(all, (size_t)below * len),
 			(me - parent + root) % n);
 		weft_sched_fence(sched);
@@ -111,7 +99,7 @@ static void scatter_tree(struct weft_sched *sched, const struct weft_coll *args)
 		int32_t count = me + 2 * bit <= n ? bit : n - me - bit;
 
 		if (me + bit < n)
-			weft_sched_send(sched, comm,
+			weft_sched_send(sched, view,
 				weft_span_bytes(all + (size_t)bit * len,
 					(size_t)count * len),
 				(me + bit + root) % n);
@@ -120,39 +108,31 @@ static void scatter_tree(struct weft_sched *sched, const struct weft_coll *args)
 		weft_sched_copy(sched, weft_span_bytes(all, len), mine);
 }
 
-static void scatter_linear(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_scatter_linear(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_comm *comm = args->comm;
 
-	if (comm->rank != args->root) {
+	if (view->me != args->root) {
 		weft_sched_recv(
-			sched, comm, weft_block(&args->recv, 0), args->root);
+			sched, view, weft_block(&args->recv, 0), args->root);
 		return;
 	}
-	for (int32_t i = 0; i < comm->size; i++)
-		if (i != comm->rank)
+	for (int32_t i = 0; i < view->n; i++)
+		if (i != view->me)
 			weft_sched_send(
-				sched, comm, weft_block(&args->send, i), i);
+				sched, view, weft_block(&args->send, i), i);
 	if (!args->is_in_place)
-		weft_sched_copy(sched, weft_block(&args->send, comm->rank),
+		weft_sched_copy(sched, weft_block(&args->send, view->me),
 			weft_block(&args->recv, 0));
-}
-
-void weft_scatter_build(struct weft_sched *sched, const struct weft_coll *args)
-{
-	if (args->is_irregular)
-		scatter_linear(sched, args);
-	else
-		scatter_tree(sched, args);
 }
 
 /* Messages for n_blocks blocks from first on (modulo n): neighbours in memory
  * travel together. */
-static void move_blocks(struct weft_sched *sched, const struct weft_coll *args,
-	int32_t first, int32_t n_blocks, int32_t rank, bool is_send)
+static void move_blocks(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args,
+	int32_t first, int32_t n_blocks, int32_t place, bool is_send)
 {
-	int32_t n = args->comm->size;
+	int32_t n = view->n;
 
 	while (n_blocks > 0) {
 		int32_t at = first % n;
@@ -164,92 +144,95 @@ static void move_blocks(struct weft_sched *sched, const struct weft_coll *args,
 			span.count *= run;
 		}
 		if (is_send)
-			weft_sched_send(sched, args->comm, span, rank);
+			weft_sched_send(sched, view, span, place);
 		else
-			weft_sched_recv(sched, args->comm, span, rank);
+			weft_sched_recv(sched, view, span, place);
 		first += run;
 		n_blocks -= run;
 	}
 }
 
-static void allgather_bruck(
-	struct weft_sched *sched, const struct weft_coll *args)
+static void own_block(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_comm *comm = args->comm;
-	int32_t n = comm->size;
+	if (!args->is_in_place)
+		weft_sched_copy(sched, weft_block(&args->send, 0),
+			weft_block(&args->recv, view->me));
+}
 
+void weft_allgather_bruck(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	int32_t n = view->n;
+
+	own_block(sched, view, args);
 	for (int32_t have = 1; have < n; have *= 2) {
 		int32_t count = have < n - have ? have : n - have;
 
-		move_blocks(sched, args, comm->rank + have, count,
-			(comm->rank + have) % n, false);
-		move_blocks(sched, args, comm->rank, count,
-			(comm->rank - have + n) % n, true);
+		move_blocks(sched, view, args, view->me + have, count,
+			(view->me + have) % n, false);
+		move_blocks(sched, view, args, view->me, count,
+			(view->me - have + n) % n, true);
 		weft_sched_fence(sched);
 	}
 }
 
-static void allgather_ring(
-	struct weft_sched *sched, const struct weft_coll *args)
+/* Blocks go round in an order of places; NULL: theirs. */
+static void ring_in_order(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args,
+	const int32_t *order)
 {
-	struct weft_comm *comm = args->comm;
-	int32_t n = comm->size;
+	const int32_t n = view->n;
+	int32_t at = view->me, next, before;
 
+	for (at = 0; order && order[at] != view->me;)
+		at++;
+	if (!order)
+		at = view->me;
+	next = (at + 1) % n;
+	before = (at - 1 + n) % n;
+	own_block(sched, view, args);
 	for (int32_t i = 0; i < n - 1; i++) {
-		move_blocks(sched, args, (comm->rank - i - 1 + 2 * n) % n, 1,
-			(comm->rank - 1 + n) % n, false);
-		move_blocks(sched, args, (comm->rank - i + n) % n, 1,
-			(comm->rank + 1) % n, true);
+		int32_t in = (at - i - 1 + 2 * n) % n, out = (at - i + n) % n;
+
+		weft_sched_recv(sched, view,
+			weft_block(&args->recv, order ? order[in] : in),
+			order ? order[before] : before);
+		weft_sched_send(sched, view,
+			weft_block(&args->recv, order ? order[out] : out),
+			order ? order[next] : next);
 		weft_sched_fence(sched);
 	}
+}
+
+void weft_allgather_ring(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	ring_in_order(sched, view, args, NULL);
+}
+
+/* From node to node: one message of each round enters a node, and one leaves
+ * it. */
+void weft_allgather_ring_by_node(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	ring_in_order(sched, view, args, view->nodes->members);
 }
 
 /* Each to all others at once, from where it lies. */
-static void allgather_linear(
-	struct weft_sched *sched, const struct weft_coll *args)
+void weft_allgather_linear(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_comm *comm = args->comm;
-	int32_t n = comm->size, me = comm->rank;
+	int32_t n = view->n, me = view->me;
 	struct weft_span own = args->is_in_place ? weft_block(&args->recv, me)
 						 : weft_block(&args->send, 0);
 
 	for (int32_t i = 1; i < n; i++)
-		weft_sched_recv(sched, comm,
+		weft_sched_recv(sched, view,
 			weft_block(&args->recv, (me - i + n) % n),
 			(me - i + n) % n);
 	for (int32_t i = 1; i < n; i++)
-		weft_sched_send(sched, comm, own, (me + i) % n);
+		weft_sched_send(sched, view, own, (me + i) % n);
 	if (!args->is_in_place)
 		weft_sched_copy(sched, own, weft_block(&args->recv, me));
-}
-
-static int64_t longest(const struct weft_coll *args)
-{
-	int64_t most = 0;
-
-	for (int32_t i = 0; i < args->comm->size; i++) {
-		struct weft_span span = weft_block(&args->recv, i);
-
-		if (span.count * span.type->size > most)
-			most = span.count * span.type->size;
-	}
-	return most;
-}
-
-void weft_allgather_build(
-	struct weft_sched *sched, const struct weft_coll *args)
-{
-	const bool is_long = longest(args) >= RING_LEN;
-
-	if (is_long && args->comm->size <= LINEAR_SIZE) {
-		allgather_linear(sched, args);
-		return;
-	}
-	if (!args->is_in_place)
-		weft_sched_copy(sched, weft_block(&args->send, 0),
-			weft_block(&args->recv, args->comm->rank));
-	if (is_long)
-		allgather_ring(sched, args);
-	else
-		allgather_bruck(sched, args);
 }

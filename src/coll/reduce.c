@@ -2,24 +2,22 @@
 /* reduce: reductions to one process, or to a part of the result each
  *
  * The binomial tree combines neighbouring ranges of ranks, so the order of
- * operands is kept; operations that need that order are reduced to rank 0 and
- * sent on. Long commutative reduce-scatters exchange the parts pairwise. */
-#include "coll/coll_priv.h"
+ * operands is kept; operations that need that order are reduced to place 0 and
+ * sent on. */
+#include "coll/fold.h"
 
-enum { PAIRWISE_LEN = 65536 };
-
-void weft_reduce_tree(struct weft_sched *sched, struct weft_comm *comm,
-	struct weft_redop *op, struct weft_span mine, void *result,
-	int32_t root)
+void weft_reduce_tree(struct weft_sched *sched,
+	const struct weft_coll_view *view, struct weft_redop *op,
+	struct weft_span mine, void *result, int32_t root)
 {
-	int32_t n = comm->size;
+	int32_t n = view->n;
 	int32_t top = op->is_commutative ? root : 0;
-	int32_t me = (comm->rank - top + n) % n, n_below = 0, bit;
+	int32_t me = (view->me - top + n) % n, n_below = 0, bit;
 	struct weft_span acc = mine, in = mine;
 
 	for (bit = 1; bit < n && !(me & bit) && me + bit < n; bit *= 2)
 		n_below++;
-	if (comm->rank == root && me == 0)
+	if (view->me == root && me == 0)
 		acc.buf = result;
 	else if (n_below)
 		acc.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
@@ -31,7 +29,7 @@ void weft_reduce_tree(struct weft_sched *sched, struct weft_comm *comm,
 		bool is_first = bit == 1 && acc.buf != mine.buf;
 
 		weft_sched_recv(
-			sched, comm, is_first ? acc : in, (me + bit + top) % n);
+			sched, view, is_first ? acc : in, (me + bit + top) % n);
 		weft_sched_fence(sched);
 		/* mine is left of what came */
 		if (is_first) {
@@ -44,27 +42,88 @@ void weft_reduce_tree(struct weft_sched *sched, struct weft_comm *comm,
 		}
 	}
 	if (me != 0) /* without its lowest bit */
-		weft_sched_send(sched, comm, acc, ((me & (me - 1)) + top) % n);
+		weft_sched_send(sched, view, acc, ((me & (me - 1)) + top) % n);
 	else if (top != root)
-		weft_sched_send(sched, comm, acc, root);
-	if (comm->rank == root && top != root) {
+		weft_sched_send(sched, view, acc, root);
+	if (view->me == root && top != root) {
 		acc.buf = result;
-		weft_sched_recv(sched, comm, acc, top);
+		weft_sched_recv(sched, view, acc, top);
 	}
 	weft_sched_fence(sched);
 }
 
-void weft_reduce_build(struct weft_sched *sched, const struct weft_coll *args)
+static struct weft_span reduce_operand(
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_span mine =
-		weft_block(args->is_in_place && args->comm->rank == args->root
-				   ? &args->recv
-				   : &args->send,
-			0);
+	return weft_block(args->is_in_place && view->me == args->root
+				  ? &args->recv
+				  : &args->send,
+		0);
+}
 
-	if (mine.count > 0)
-		weft_reduce_tree(sched, args->comm, args->op, mine,
-			args->recv.buf, args->root);
+void weft_reduce_binomial(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	weft_reduce_tree(sched, view, args->op, reduce_operand(view, args),
+		args->recv.buf, args->root);
+}
+
+/* The ranges come together at the number that holds the root's: who differs
+ * from it in a bit sends what it has. */
+static void gather_ranges(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_fold *f,
+	const struct weft_fold_data *d, int32_t top)
+{
+	for (int32_t bit = 1; bit < f->n; bit *= 2) {
+		int32_t partner = weft_fold_place(f, f->me ^ bit);
+		int32_t here = f->me & ~(bit - 1), there = here ^ bit;
+
+		if ((f->me ^ top) & bit) {
+			weft_sched_send(sched, view,
+				weft_fold_range(f, d, d->acc, here, here + bit),
+				partner);
+			break;
+		}
+		weft_sched_recv(sched, view,
+			weft_fold_range(f, d, d->acc, there, there + bit),
+			partner);
+		weft_sched_fence(sched);
+	}
+	weft_sched_fence(sched);
+}
+
+/* Halving, then a gather. */
+void weft_reduce_rabenseifner(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	struct weft_fold f = weft_fold_of(view);
+	const int32_t root = args->root, top = weft_fold_number(&f, root);
+	struct weft_fold_data d = { .op = args->op,
+		.mine = reduce_operand(view, args) };
+
+	d.acc = d.in = d.mine;
+	d.in.buf = weft_sched_tmp_typed(sched, d.acc.count, d.acc.type);
+	if (view->me == root)
+		d.acc.buf = args->recv.buf;
+	else
+		d.acc.buf =
+			weft_sched_tmp_typed(sched, d.acc.count, d.acc.type);
+	if ((f.rest || f.n == 1) && d.mine.buf != d.acc.buf) {
+		weft_sched_copy(sched, d.mine, d.acc);
+		d.mine = d.acc;
+	}
+	weft_fold_in(sched, view, &f, &d);
+	if (f.me >= 0) {
+		weft_fold_halve(sched, view, &f, &d);
+		gather_ranges(sched, view, &f, &d, top);
+	}
+	if (weft_fold_place(&f, top) == root)
+		return;
+	if (f.me == top)
+		weft_sched_send(sched, view, d.acc, root);
+	else if (view->me == root)
+		weft_sched_recv(sched, view, d.acc, weft_fold_place(&f, top));
+	weft_sched_fence(sched);
 }
 
 /* Items before part i of the result, and in it. */
@@ -89,12 +148,24 @@ static struct weft_span parts(
 		reduce_part_start(args, first + n) - start, type };
 }
 
-/* Sends each its part of `all`, down a binomial tree from rank 0. */
-static void scatter_parts(
-	struct weft_sched *sched, const struct weft_coll *args, char *all)
+static void keep_part(struct weft_sched *sched, const struct weft_coll *args,
+	struct weft_span mine)
 {
-	struct weft_comm *comm = args->comm;
-	int32_t n = comm->size, me = comm->rank, bit = 1;
+	weft_sched_copy(sched, mine,
+		(struct weft_span){ args->recv.buf, mine.count, mine.type });
+}
+
+static void *input_of(const struct weft_coll *args)
+{
+	return args->is_in_place ? args->recv.buf : args->send.buf;
+}
+
+/* Sends each its part of `all`, down a binomial tree from place 0. */
+static void scatter_parts(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args,
+	char *all)
+{
+	int32_t n = view->n, me = view->me, bit = 1;
 	struct weft_span mine;
 
 	while (bit < n && !(me & bit))
@@ -103,25 +174,24 @@ static void scatter_parts(
 		int32_t below = me + bit < n ? bit : n - me;
 
 		weft_sched_recv(
-			sched, comm, parts(args, all, me, below), me - bit);
+			sched, view, parts(args, all, me, below), me - bit);
 		weft_sched_fence(sched);
 	}
 	for (bit /= 2; bit > 0; bit /= 2)
 		if (me + bit < n)
-			weft_sched_send(sched, comm,
+			weft_sched_send(sched, view,
 				parts(args, all, me + bit,
 					me + 2 * bit <= n ? bit : n - me - bit),
 				me + bit);
 	mine = parts(args, all, me, 1);
-	weft_sched_copy(sched, mine,
-		(struct weft_span){ args->recv.buf, mine.count, mine.type });
+	keep_part(sched, args, mine);
 }
 
-static void reduce_scatter_pairwise(
-	struct weft_sched *sched, const struct weft_coll *args, void *input)
+void weft_reduce_scatter_pairwise(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_comm *comm = args->comm;
-	int32_t n = comm->size, me = comm->rank;
+	void *input = input_of(args);
+	int32_t n = view->n, me = view->me;
 	struct weft_span mine = parts(args, input, me, 1);
 	struct weft_span acc = mine, in = mine;
 
@@ -131,31 +201,65 @@ static void reduce_scatter_pairwise(
 	for (int32_t i = 1; i < n; i++) {
 		int32_t to = (me + i) % n;
 
-		weft_sched_recv(sched, comm, in, (me - i + n) % n);
-		weft_sched_send(sched, comm, parts(args, input, to, 1), to);
+		weft_sched_recv(sched, view, in, (me - i + n) % n);
+		weft_sched_send(sched, view, parts(args, input, to, 1), to);
 		weft_sched_fence(sched);
 		weft_sched_reduce(sched, args->op, in.buf, acc);
 	}
-	weft_sched_copy(sched, acc,
-		(struct weft_span){ args->recv.buf, mine.count, mine.type });
+	keep_part(sched, args, acc);
 }
 
-void weft_reduce_scatter_build(
-	struct weft_sched *sched, const struct weft_coll *args)
+/* Where the ranges of the folded view begin: each has the parts of one place or
+ * of two. */
+static int64_t *part_starts(struct weft_sched *sched,
+	const struct weft_coll *args, const struct weft_fold *f)
 {
-	int32_t n = args->comm->size;
-	void *input = args->is_in_place ? args->recv.buf : args->send.buf;
-	struct weft_span whole = parts(args, input, 0, n);
-	char *all;
+	int64_t *starts =
+		weft_sched_tmp(sched, ((size_t)f->n + 1) * sizeof(*starts));
 
-	if (whole.count == 0)
-		return;
-	if (args->op->is_commutative &&
-		whole.count * whole.type->size >= PAIRWISE_LEN) {
-		reduce_scatter_pairwise(sched, args, input);
-		return;
+	if (sched->err)
+		return NULL;
+	for (int32_t i = 0; i <= f->n; i++)
+		starts[i] = reduce_part_start(
+			args, i < f->rest ? 2 * i : i + f->rest);
+	return starts;
+}
+
+void weft_reduce_scatter_halving(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	const int32_t me = view->me;
+	struct weft_fold f = weft_fold_of(view);
+	struct weft_span whole = parts(args, input_of(args), 0, view->n);
+	struct weft_fold_data d = { .op = args->op,
+		.starts = part_starts(sched, args, &f) };
+	struct weft_span part;
+
+	d.acc = d.in = whole;
+	d.acc.buf = weft_sched_tmp_typed(sched, whole.count, whole.type);
+	d.in.buf = weft_sched_tmp_typed(sched, whole.count, whole.type);
+	weft_sched_copy(sched, whole, d.acc);
+	d.mine = d.acc;
+	part = parts(args, d.acc.buf, me, 1);
+	weft_fold_in(sched, view, &f, &d);
+	if (f.me >= 0) {
+		weft_fold_halve(sched, view, &f, &d);
+		if (me < 2 * f.rest)
+			weft_sched_send(sched, view,
+				parts(args, d.acc.buf, me - 1, 1), me - 1);
+	} else {
+		weft_sched_recv(sched, view, part, me + 1);
 	}
-	all = weft_sched_tmp_typed(sched, whole.count, whole.type);
-	weft_reduce_tree(sched, args->comm, args->op, whole, all, 0);
-	scatter_parts(sched, args, all);
+	weft_sched_fence(sched);
+	keep_part(sched, args, part);
+}
+
+void weft_reduce_scatter_tree(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	struct weft_span whole = parts(args, input_of(args), 0, view->n);
+	char *all = weft_sched_tmp_typed(sched, whole.count, whole.type);
+
+	weft_reduce_tree(sched, view, args->op, whole, all, 0);
+	scatter_parts(sched, view, args, all);
 }

@@ -5,16 +5,14 @@
  * them that are not above me. */
 #include "coll/coll_priv.h"
 
-static void scan_chain(struct weft_sched *sched, const struct weft_coll *args,
+static void scan_doubling(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args,
 	bool is_exclusive)
 {
-	struct weft_comm *comm = args->comm;
 	struct weft_span result = weft_block(&args->recv, 0);
 	struct weft_span mine = result, partial = result, in = result;
 	bool has_result = !is_exclusive;
 
-	if (result.count == 0)
-		return;
 	if (!args->is_in_place)
 		mine = weft_block(&args->send, 0);
 	partial.buf = weft_sched_tmp_typed(sched, result.count, result.type);
@@ -22,15 +20,15 @@ static void scan_chain(struct weft_sched *sched, const struct weft_coll *args,
 	weft_sched_copy(sched, mine, partial);
 	if (!is_exclusive && !args->is_in_place)
 		weft_sched_copy(sched, mine, result);
-	for (int32_t bit = 1; bit < comm->size; bit *= 2) {
-		int32_t partner = comm->rank ^ bit;
+	for (int32_t bit = 1; bit < view->n; bit *= 2) {
+		int32_t partner = view->me ^ bit;
 
-		if (partner >= comm->size)
+		if (partner >= view->n)
 			continue;
-		weft_sched_recv(sched, comm, in, partner);
-		weft_sched_send(sched, comm, partial, partner);
+		weft_sched_recv(sched, view, in, partner);
+		weft_sched_send(sched, view, partial, partner);
 		weft_sched_fence(sched);
-		if (partner > comm->rank) {
+		if (partner > view->me) {
 			if (args->op->is_commutative) {
 				weft_sched_reduce(
 					sched, args->op, in.buf, partial);
@@ -50,12 +48,14 @@ static void scan_chain(struct weft_sched *sched, const struct weft_coll *args,
 	}
 }
 
-void weft_scan_build(struct weft_sched *sched, const struct weft_coll *args)
+void weft_scan_doubling(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	scan_chain(sched, args, false);
+	scan_doubling(sched, view, args, false);
 }
 
-void weft_exscan_build(struct weft_sched *sched, const struct weft_coll *args)
+void weft_exscan_doubling(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	scan_chain(sched, args, true);
+	scan_doubling(sched, view, args, true);
 }

@@ -76,7 +76,7 @@ int32_t weft_shm_coll_find_other(const struct weft_comm *comm, uint32_t number,
 			word & WEFT_COLL_WORD_MESSAGES)
 			continue;
 		*kind_out = (enum weft_coll_kind)(word & WEFT_COLL_WORD_KIND);
-		return i;
+		return weft_shm_coll_rank(shm, i);
 	}
 	return -1;
 }
@@ -123,8 +123,9 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 
 /* ---- errors ---- */
 
-static int differs(struct weft_coll_round *r, int32_t rank, uint64_t met)
+static int differs(struct weft_coll_round *r, int32_t place, uint64_t met)
 {
+	const int32_t rank = weft_shm_coll_rank(r->shm, place);
 	unsigned other = met & WEFT_COLL_WORD_KIND;
 	const char *name = weft_coll_name(r->kind);
 
@@ -223,10 +224,14 @@ static bool is_here(const struct awaited *a)
 static bool coll_is_missing(const void *arg, int32_t rank)
 {
 	const struct awaited *a = arg;
+	const struct weft_coll_shm *shm = a->r->shm;
 
 	if (a->is_room || !a->r->is_all)
-		return rank == a->rank;
-	return rank != a->r->shm->me && !weft_coll_has_said(a->r, rank);
+		return rank == weft_shm_coll_rank(shm, a->rank);
+	for (int32_t i = 0; i < shm->n; i++)
+		if (weft_shm_coll_rank(shm, i) == rank)
+			return i != shm->me && !weft_coll_has_said(a->r, i);
+	return false;
 }
 
 /* Why what is waited for will not come; 0: it may. */
@@ -240,7 +245,8 @@ static int shm_coll_in_vain(const struct awaited *a)
 	if (!err && comm->failed)
 		err = weft_comm_failed(comm);
 	if (!err)
-		err = weft_departed_source(comm, a->rank);
+		err = weft_departed_source(
+			comm, weft_shm_coll_rank(a->r->shm, a->rank));
 	if (!err && !a->is_room)
 		err = error_in_start(a->r, a->rank);
 	/* it may have come while we looked at what keeps it from coming */
@@ -255,7 +261,7 @@ static int await_slowly(struct awaited *a)
 		.call = weft_coll_name(a->r->kind),
 		.arg = a,
 		.comm = comm,
-		.rank = a->rank,
+		.rank = weft_shm_coll_rank(a->r->shm, a->rank),
 		.tag = (int32_t)(a->r->number &
 				 ((1 << WEFT_TAG_COLL_SHIFT) - 1)),
 		.is_missing = coll_is_missing,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shm_coll: short blocking collectives through memory of the communicator
  *
- * All members are on one node and map one segment. A member writes only its own
- * part of it: slots, of one cache line each, for what it has to say in a
- * collective, cells for data that does not fit into a slot, and which of the
- * communicator's collectives it has begun. Collective number s uses slot s % 16
- * and cell s % 4, so that as many may be under way: who comes early writes and
- * goes on, until that place holds what some member may not have read yet. A
- * member that has begun number s has read all it wanted of those before.
+ * Members on one node map one segment, whose places count them. A member writes
+ * only its own part of it: slots, of one cache line each, for what it has to
+ * say in a collective, cells for data that does not fit into a slot, and which
+ * of the communicator's collectives it has begun. Collective number s uses slot
+ * s % 16 and cell s % 4, so that as many may be under way: who comes early
+ * writes and goes on, until that place holds what some member may not have read
+ * yet. A member that has begun number s has read all it wanted of those before.
  *
  * A slot's word says which collective of which kind, length, root and operation
  * its data belongs to; who reads it compares the word with its own, so members
@@ -60,7 +60,12 @@ struct weft_coll_shm {
 	struct weft_coll_member *members;
 	struct weft_coll_member *mine;
 	uint8_t *cells;
+	const int32_t
+		*ranks; /* by place; NULL: it is all of the communicator's */
 	int32_t n, me;
+	int32_t limits[WEFT_COLL_N]; /* longest data of an operation that goes
+					through here as a whole; -1: none does
+				      */
 	uint32_t reached; /* every member has begun this or a later one */
 	uint32_t n_calls; /* since the last progress */
 };
@@ -138,16 +143,23 @@ static inline void weft_coll_say(struct weft_coll_round *r)
  * member. Returns it. */
 int weft_coll_round_end(struct weft_coll_round *r);
 
-/* The bytes of a collective that goes through the segment, or SIZE_MAX. */
-size_t weft_shm_coll_len(
-	enum weft_coll_kind kind, const struct weft_coll *args);
+static inline int32_t weft_shm_coll_rank(
+	const struct weft_coll_shm *shm, int32_t place)
+{
+	return shm->ranks ? shm->ranks[place] : place;
+}
 
-/* Such a one; comm has a segment. No lock held. */
-int weft_shm_coll_run(
-	enum weft_coll_kind kind, const struct weft_coll *args, size_t len);
+/* A whole collective, of a communicator with a segment: WEFT_AGAIN when it goes
+ * another way, and then does at all members. No lock held. */
+int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* The members agree on whether there is to be a segment, instead of the
- * collective that this is, whose number is taken. 0 or an error. VCI's lock
+/* The same as a part, within the node; root and blocks count its places. With
+ * an error already the others hear it. */
+int weft_shm_coll_part(
+	enum weft_coll_kind kind, const struct weft_coll *args, int err);
+
+/* The members agree on nodes and segments, with messages that take a number
+ * of their own, before the collective that this is. 0 or an error. VCI's lock
  * held, here and below. */
 int weft_shm_coll_settle(
 	const struct weft_coll *args, enum weft_coll_kind kind);
@@ -159,7 +171,7 @@ bool weft_shm_coll_is_due(struct weft_comm *comm);
 void weft_shm_coll_note_messages(
 	struct weft_comm *comm, uint32_t number, enum weft_coll_kind kind);
 
-/* A member that does not send messages for this one, and what it does; -1 when
+/* A rank that does not send messages for this one, and what it does; -1 when
  * there is none. */
 int32_t weft_shm_coll_find_other(const struct weft_comm *comm, uint32_t number,
 	enum weft_coll_kind *kind_out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_ops: barrier, broadcast and reductions through the segment
+/* shm_ops: what goes through the segment
  *
  * In a small group every member reads what all have said: one step. In a larger
  * one what is said goes up a tree in which each hears of up to seven ranges of
@@ -56,6 +56,23 @@ static void stage_data(struct weft_coll_round *r, struct weft_span from)
 		weft_pack(from.type, from.count, from.buf, 0, to, r->len);
 }
 
+/* Blocks of several. */
+static void copy_out(struct weft_span from, uint8_t *to, size_t len)
+{
+	if (weft_likely(weft_type_is_run(from.type, from.count)))
+		memcpy(to, (char *)from.buf + from.type->true_lb, len);
+	else
+		weft_pack(from.type, from.count, from.buf, 0, to, len);
+}
+
+static void copy_in(struct weft_span to, const uint8_t *from, size_t len)
+{
+	if (weft_likely(weft_type_is_run(to.type, to.count)))
+		memcpy((char *)to.buf + to.type->true_lb, from, len);
+	else
+		weft_unpack(to.type, to.count, to.buf, 0, from, len);
+}
+
 static void say_data(struct weft_coll_round *r, struct weft_span from)
 {
 	weft_coll_await_room(r);
@@ -68,8 +85,7 @@ static void hear_data(
 {
 	weft_coll_await(r, rank);
 	if (!r->err)
-		weft_unpack(to.type, to.count, to.buf, 0,
-			weft_coll_data_of(r, rank), r->len);
+		copy_in(to, weft_coll_data_of(r, rank), r->len);
 }
 
 /* ---- reductions ---- */
@@ -311,43 +327,120 @@ static void shm_reduce(struct weft_coll_round *r, const struct weft_coll *args)
 	typed_free(o.scratch, o.result);
 }
 
-size_t weft_shm_coll_len(enum weft_coll_kind kind, const struct weft_coll *args)
+static void shm_allgather(
+	struct weft_coll_round *r, const struct weft_coll *args)
+{
+	const int32_t n = r->shm->n, me = r->shm->me;
+	struct weft_span own = args->is_in_place ? weft_block(&args->recv, me)
+						 : weft_block(&args->send, 0);
+
+	r->is_all = true;
+	say_data(r, own);
+	for (int32_t i = 0; i < n; i++)
+		if (i != me)
+			hear_data(r, i, weft_block(&args->recv, i));
+	if (!args->is_in_place && !r->err)
+		copy_in(weft_block(&args->recv, me), weft_coll_data_of(r, me),
+			r->len);
+}
+
+/* One member's data are its blocks for all, packed. */
+static void shm_alltoall(
+	struct weft_coll_round *r, const struct weft_coll *args)
+{
+	const struct weft_blocks *from =
+		args->is_in_place ? &args->recv : &args->send;
+	const int32_t n = r->shm->n, me = r->shm->me;
+	const size_t len = r->len / (size_t)n;
+	uint8_t *out = weft_coll_data_of(r, me);
+
+	r->is_all = true;
+	weft_coll_await_room(r);
+	for (int32_t i = 0; !r->err && i < n; i++)
+		copy_out(weft_block(from, i), out + (size_t)i * len, len);
+	weft_coll_say(r);
+	for (int32_t i = 0; i < n; i++) {
+		if (i != me)
+			weft_coll_await(r, i);
+		if (!r->err)
+			copy_in(weft_block(&args->recv, i),
+				weft_coll_data_of(r, i) + (size_t)me * len,
+				len);
+	}
+}
+
+/* Of what a member says: as long at all. -1: not through a segment. */
+static int64_t length_of(const struct weft_coll_shm *shm,
+	enum weft_coll_kind kind, const struct weft_coll *args)
 {
 	const struct weft_blocks *data = &args->recv;
-	int64_t len;
 
 	switch (kind) {
 	case WEFT_COLL_BARRIER:
 		return 0;
 	case WEFT_COLL_REDUCE:
-		if (!args->is_in_place || args->comm->rank != args->root)
+		if (!args->is_in_place || shm->me != args->root)
 			data = &args->send;
+		break;
+	case WEFT_COLL_ALLGATHER:
+	case WEFT_COLL_ALLTOALL:
+		if (args->is_irregular)
+			return -1;
 		break;
 	case WEFT_COLL_BCAST:
 	case WEFT_COLL_ALLREDUCE:
 		break;
 	default:
-		return SIZE_MAX;
+		return -1;
 	}
-	len = data->count * data->type->size;
-	return len <= WEFT_COLL_CELL_LEN ? (size_t)len : SIZE_MAX;
+	return data->count * data->type->size;
 }
 
-int weft_shm_coll_run(
-	enum weft_coll_kind kind, const struct weft_coll *args, size_t len)
+static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
+	size_t len, int err)
 {
 	struct weft_coll_round r;
 
+	if (kind == WEFT_COLL_ALLTOALL)
+		len *= (size_t)args->comm->coll.shm->n;
 	weft_coll_round_begin(&r, args, kind, len);
+	r.err = err;
 	if (kind == WEFT_COLL_BARRIER)
 		shm_barrier(&r);
 	else if (!len)
-		return 0;
+		return err;
 	else if (kind == WEFT_COLL_BCAST)
 		shm_bcast(&r, args);
 	else if (kind == WEFT_COLL_ALLREDUCE)
 		shm_allreduce(&r, args);
-	else
+	else if (kind == WEFT_COLL_REDUCE)
 		shm_reduce(&r, args);
+	else if (kind == WEFT_COLL_ALLGATHER)
+		shm_allgather(&r, args);
+	else
+		shm_alltoall(&r, args);
 	return weft_coll_round_end(&r);
+}
+
+int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	const struct weft_coll_shm *shm = args->comm->coll.shm;
+	int64_t len;
+
+	if (weft_unlikely(shm->limits[kind] < 0))
+		return WEFT_AGAIN;
+	len = length_of(shm, kind, args);
+	if (len < 0 || len > shm->limits[kind])
+		return WEFT_AGAIN;
+	return shm_run(kind, args, (size_t)len, 0);
+}
+
+int weft_shm_coll_part(
+	enum weft_coll_kind kind, const struct weft_coll *args, int err)
+{
+	int64_t len = length_of(args->comm->coll.shm, kind, args);
+
+	if (len < 0 || len > WEFT_COLL_CELL_LEN)
+		return WEFT_AGAIN;
+	return shm_run(kind, args, (size_t)len, err);
 }

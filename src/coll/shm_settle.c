@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_settle: the members agree on a segment
+/* shm_settle: the members agree on nodes and segments
  *
- * Once a communicator has had a few collectives, rank 0 makes an unnamed file
- * and tells the others where it is; each maps it and says so, and all hear
- * whether everybody could. These messages have the number of one collective and
- * a mark in their tag: who meets one in another collective answers with an
- * error, since who sent it waits for answers that it may not expect. After an
- * error the next collective tries again. */
+ * Once a communicator has had a few collectives, each says whose node it is on,
+ * and the lowest rank of each node makes an unnamed file and tells the others
+ * there where it is; each maps it and says so, and all hear whether everybody
+ * could. These messages have the number of one collective and a mark in their
+ * tag: who meets one in another collective answers with an error, since who
+ * sent it waits for answers that it may not expect. After an error the next
+ * collective tries again. */
+#include "coll/coll_algo.h"
 #include "coll/shm_coll.h"
 
 #include "base/knob.h"
@@ -14,94 +16,137 @@
 #include "shm/share.h"
 #include "transport/proc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-	FIRST_CALLS = 4, /* that send messages */
-	MEMBERS_MAX = 512,
-	SEGMENTS_MAX = 4096, /* of a process */
+	FIRST_CALLS = 4,	   /* that send messages */
+	MEMBERS_MAX = 512,	   /* of a segment */
+	NODES_MEMBERS_MAX = 65536, /* of a communicator that knows its nodes */
+	SEGMENTS_MAX = 4096,	   /* of a process */
+	INT32_ABI_VALUE = 0x250,
 };
 
-/* Where the file is. */
+/* Where a node's file is. */
 struct offer {
 	int32_t pid; /* 0: there is none */
 	int32_t fd;
 };
 
-/* Down a binomial tree from rank 0, and up. */
-static void settle_down(struct weft_fast *q, struct weft_span span)
-{
-	const int32_t n = q->comm->size, me = q->comm->rank;
-	int32_t bit = 1;
+/* What members must have alike, as rank 0 has it. */
+struct setup {
+	uint32_t digest;
+	char fabric[16];
+};
 
-	while (bit < n && !(me & bit))
-		bit *= 2;
-	if (me)
-		weft_fast_recv(q, span, me - bit);
-	for (bit /= 2; bit > 0; bit /= 2)
-		if (me + bit < n)
-			weft_fast_send(q, span, me + bit);
+/* ---- nodes ---- */
+
+static bool is_local(const struct weft_comm *comm, int32_t rank)
+{
+	return weft_proc_is_local(weft_group_proc(comm->group, (uint32_t)rank));
 }
 
-static void settle_up(struct weft_fast *q, int32_t *all)
+/* The members on my node, malloc'd; NULL without memory. */
+static int32_t *local_members(
+	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out)
 {
-	const int32_t n = q->comm->size, me = q->comm->rank;
-	int32_t bit, other;
+	int32_t *ranks = malloc((size_t)comm->size * sizeof(*ranks));
+	int32_t n = 0;
 
-	for (bit = 1; bit < n && !(me & bit); bit *= 2) {
-		if (me + bit >= n)
-			continue;
-		weft_fast_recv(
-			q, weft_span_bytes(&other, sizeof(other)), me + bit);
-		if (!q->err)
-			*all &= other;
+	for (int32_t i = 0; ranks && i < comm->size; i++) {
+		if (i == comm->rank)
+			*me_out = n;
+		if (i == comm->rank || is_local(comm, i))
+			ranks[n++] = i;
 	}
-	if (me)
-		weft_fast_send(q, weft_span_bytes(all, sizeof(*all)), me - bit);
+	*n_out = n;
+	return ranks;
+}
+
+/* Numbers nodes by their leaders: lead[i] is that of rank i, at most i. */
+static struct weft_nodes *nodes_of(const int32_t *lead, int32_t size)
+{
+	struct weft_nodes *nodes = calloc(
+		1, sizeof(*nodes) + (4 * (size_t)size + 1) * sizeof(int32_t));
+	int32_t *of, *members, *first, *leaders;
+
+	if (!nodes)
+		return NULL;
+	of = (int32_t *)(nodes + 1);
+	members = of + size;
+	leaders = members + size;
+	first = leaders + size;
+	nodes->is_in_order = true;
+	for (int32_t i = 0; i < size; i++) {
+		if (lead[i] == i)
+			leaders[nodes->n++] = i;
+		of[i] = lead[i] == i ? nodes->n - 1 : of[lead[i]];
+		first[of[i] + 1]++;
+		if (i && of[i] < of[i - 1])
+			nodes->is_in_order = false;
+	}
+	nodes->least = size;
+	for (int32_t k = 0; k < nodes->n; k++) {
+		if (first[k + 1] > nodes->most)
+			nodes->most = first[k + 1];
+		if (first[k + 1] < nodes->least)
+			nodes->least = first[k + 1];
+		first[k + 1] += first[k];
+	}
+	for (int32_t i = 0; i < size; i++)
+		members[first[of[i]]++] = i;
+	for (int32_t k = nodes->n; k > 0; k--)
+		first[k] = first[k - 1];
+	first[0] = 0;
+	nodes->of = of;
+	nodes->members = members;
+	nodes->leaders = leaders;
+	nodes->first = first;
+	return nodes;
 }
 
 /* ---- the segment ---- */
 
-static size_t settle_cells_at(const struct weft_comm *comm)
+static size_t settle_cells_at(int32_t n)
 {
-	return weft_round_up(
-		(size_t)comm->size * sizeof(struct weft_coll_member), 4096);
+	return weft_round_up((size_t)n * sizeof(struct weft_coll_member), 4096);
 }
 
-static size_t settle_len(const struct weft_comm *comm)
+static size_t settle_len(int32_t n)
 {
-	return settle_cells_at(comm) +
-	       (size_t)comm->size * WEFT_COLL_CELLS * WEFT_COLL_CELL_LEN;
+	return settle_cells_at(n) +
+	       (size_t)n * WEFT_COLL_CELLS * WEFT_COLL_CELL_LEN;
 }
 
 /* Whether this process wants one and may have it. */
-static bool settle_wants(const struct weft_comm *comm)
+static bool settle_wants(const struct weft_comm *comm, int32_t n)
 {
-	return comm->vci->shm && !weft_proc.is_blocking &&
+	return comm->vci->shm && n <= MEMBERS_MAX && !weft_proc.is_blocking &&
 	       !strcmp(weft_knobs.coll_shm, "on") &&
 	       atomic_load_explicit(&weft_proc.n_coll_segs,
 		       memory_order_relaxed) < SEGMENTS_MAX;
 }
 
-static struct offer settle_offer(const struct weft_comm *comm)
+static struct offer settle_offer(const struct weft_comm *comm, int32_t n)
 {
 	struct offer offer = { 0, -1 };
 	int fd;
 
-	if (settle_wants(comm) && !weft_share_file(settle_len(comm), &fd))
+	if (settle_wants(comm, n) && !weft_share_file(settle_len(n), &fd))
 		offer = (struct offer){ getpid(), fd };
 	return offer;
 }
 
-static bool settle_map(struct weft_comm *comm, const struct offer *offer)
+static bool settle_map(struct weft_comm *comm, const struct offer *offer,
+	const struct weft_coll_view *node)
 {
-	size_t len = settle_len(comm);
+	size_t len = settle_len(node->n);
 	struct weft_coll_shm *shm;
 	char *map;
 
-	if (!offer->pid || !settle_wants(comm))
+	if (!offer->pid || !settle_wants(comm, node->n))
 		return false;
 	shm = calloc(1, sizeof(*shm));
 	if (!shm || weft_share_map(offer->pid, offer->fd, 0, len, &map)) {
@@ -109,9 +154,9 @@ static bool settle_map(struct weft_comm *comm, const struct offer *offer)
 		return false;
 	}
 	shm->members = (struct weft_coll_member *)map;
-	shm->cells = (uint8_t *)map + settle_cells_at(comm);
-	shm->n = comm->size;
-	shm->me = comm->rank;
+	shm->cells = (uint8_t *)map + settle_cells_at(node->n);
+	shm->n = node->n;
+	shm->me = node->me;
 	shm->mine = &shm->members[shm->me];
 	shm->reached = comm->coll.seq; /* nobody looks at an earlier one */
 	comm->coll.shm = shm;
@@ -134,51 +179,179 @@ static void settle_unmap(struct weft_comm *comm)
 		&weft_proc.n_coll_segs, 1, memory_order_relaxed);
 }
 
-/* ---- the agreement ---- */
-
-static bool is_on_node(const struct weft_comm *comm)
+/* The longest data of a kind that the rules send through the segment as a
+ * whole. They are asked for powers of two. */
+static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 {
-	if (comm->is_inter || comm->size < 2 || comm->size > MEMBERS_MAX)
-		return false;
-	for (int32_t i = 0; i < comm->size; i++)
-		if (!weft_proc_is_local(
-			    weft_group_proc(comm->group, (uint32_t)i)))
-			return false;
-	return true;
+	const struct weft_coll_algo *forced = weft_coll_forced(kind);
+	int32_t most = WEFT_COLL_CELL_LEN, limit = -1;
+	struct weft_coll_case c = { .kind = kind,
+		.n = comm->size,
+		.n_nodes = 1,
+		.most = comm->size,
+		.least = comm->size,
+		.is_in_order = true,
+		.is_commutative = true,
+		.is_regular = true,
+		.has_segment = true,
+		.count = comm->size,
+		.fabric = "" };
+
+	if (weft_knobs.coll_reproducible && kind >= WEFT_COLL_REDUCE)
+		return -1;
+	if (forced && forced->write && weft_coll_can(forced, &c))
+		return -1;
+	if (comm->rank == 0)
+		weft_coll_tell_forced(&c, weft_coll_choose(&c, NULL));
+	if (kind == WEFT_COLL_ALLTOALL)
+		most /= comm->size;
+	for (c.bytes = 0; c.bytes <= WEFT_COLL_CELL_LEN;
+		c.bytes = c.bytes ? 2 * c.bytes : 1) {
+		c.count = c.bytes;
+		if (weft_coll_choose(&c, NULL)->write)
+			break;
+		limit = (int32_t)c.bytes;
+	}
+	return limit < most ? limit : most;
 }
+
+static void set_limits(struct weft_comm *comm)
+{
+	struct weft_coll_shm *shm = comm->coll.shm;
+	bool is_whole = comm->coll.nodes->n == 1;
+
+	if (!shm)
+		return;
+	if (!is_whole)
+		shm->ranks = comm->coll.nodes->members +
+			     comm->coll.nodes
+				     ->first[comm->coll.nodes->of[comm->rank]];
+	for (int k = 0; k < WEFT_COLL_N; k++)
+		shm->limits[k] =
+			is_whole ? limit_of(comm, (enum weft_coll_kind)k) : -1;
+}
+
+/* ---- the agreement ---- */
 
 bool weft_shm_coll_is_due(struct weft_comm *comm)
 {
-	if (comm->coll.is_settled || comm->coll.seq < FIRST_CALLS)
+	if (comm->coll.seq < FIRST_CALLS)
 		return false;
-	comm->coll.is_settled = !is_on_node(comm);
+	if (comm->is_inter || comm->size < 2 || comm->size > NODES_MEMBERS_MAX)
+		comm->coll.is_settled = true;
 	return !comm->coll.is_settled;
+}
+
+/* All tell the leader of their node, their lowest rank there. */
+static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
+	const struct weft_coll_view *all, int32_t leader)
+{
+	const size_t n = (size_t)comm->size;
+	int32_t *lead = weft_sched_tmp(sched, (n + 1) * sizeof(*lead));
+	bool has_lead = !sched->err;
+	struct weft_coll args = {
+		.send = { .buf = lead + n,
+			.count = 1,
+			.type = weft_type_builtin(INT32_ABI_VALUE) },
+		.recv = { .buf = lead,
+			.count = 1,
+			.type = weft_type_builtin(INT32_ABI_VALUE) },
+	};
+
+	if (has_lead)
+		lead[n] = leader;
+	weft_allgather_bruck(sched, all, &args);
+	weft_sched_fence(sched);
+	for (int32_t i = 0; !sched->err && i < comm->size; i++)
+		if (lead[i] < 0 || lead[i] > i || lead[lead[i]] != lead[i])
+			sched->err = WEFT_ERR_PROTO;
+	if (sched->err)
+		return;
+	free(comm->coll.nodes);
+	comm->coll.nodes = nodes_of(lead, comm->size);
+	if (!comm->coll.nodes)
+		sched->err = WEFT_ERR_NOMEM;
+}
+
+/* What members must have alike. */
+static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
+	const struct weft_coll_view *all)
+{
+	struct setup mine = { .digest = weft_coll_rules_digest() }, setup;
+
+	snprintf(mine.fabric, sizeof(mine.fabric), "%s",
+		weft_vci_fabric(comm->vci));
+	setup = mine;
+	weft_bcast_tree(sched, all, weft_span_bytes(&setup, sizeof(setup)), 0);
+	weft_sched_fence(sched);
+	if (sched->err)
+		return;
+	if (setup.digest != mine.digest)
+		sched->err = weft_err_set(WEFT_ERR_NOT_SAME,
+			"WEFT_COLL, WEFT_COLL_FILE or WEFT_COLL_REPRODUCIBLE "
+			"is not here as at rank 0 of the communicator: all "
+			"processes must choose algorithms alike");
+	memcpy(comm->coll.nodes->fabric, setup.fabric, sizeof(setup.fabric));
+	comm->coll.nodes->fabric[sizeof(setup.fabric) - 1] = 0;
+}
+
+static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,
+	const struct weft_coll_view *all, const struct weft_coll_view *node)
+{
+	struct offer offer = { 0, -1 };
+	uint8_t mine, ours = 0;
+
+	if (node->me == 0 && !sched->err)
+		offer = settle_offer(comm, node->n);
+	weft_bcast_tree(sched, node, weft_span_bytes(&offer, sizeof(offer)), 0);
+	weft_sched_fence(sched);
+	mine = !sched->err && settle_map(comm, &offer, node);
+	weft_reduce_tree(sched, all, weft_redop_builtin(WEFT_OP_BAND),
+		weft_span_bytes(&mine, 1), &ours, 0);
+	weft_bcast_tree(sched, all, weft_span_bytes(&ours, 1), 0);
+	weft_sched_fence(sched);
+	if (node->me == 0 && offer.pid)
+		close(offer.fd);
+	if (sched->err || !ours || comm->coll.nodes->most == 1)
+		settle_unmap(comm);
+}
+
+static void settle_write(struct weft_sched *sched, enum weft_coll_kind kind,
+	const struct weft_coll *args)
+{
+	struct weft_comm *comm = args->comm;
+	const struct weft_coll_view all = weft_coll_view_of(comm);
+	struct weft_coll_view node =
+		weft_coll_view_ranks(comm, &comm->rank, 1, 0);
+	int32_t *ranks = local_members(comm, &node.n, &node.me);
+
+	(void)kind;
+	if (ranks)
+		node.ranks = ranks;
+	else
+		sched->err = WEFT_ERR_NOMEM;
+	settle_nodes(sched, comm, &all, node.ranks[0]);
+	settle_setup(sched, comm, &all);
+	settle_segment(sched, comm, &all, &node);
+	free(ranks);
 }
 
 int weft_shm_coll_settle(const struct weft_coll *args, enum weft_coll_kind kind)
 {
 	struct weft_comm *comm = args->comm;
-	struct weft_fast q = weft_fast_begin(args, kind);
-	struct offer offer = { 0, -1 };
-	int32_t all;
+	int err =
+		weft_sched_run(kind, args, settle_write, WEFT_COLL_TAG_SETTLE);
 
-	q.tag |= WEFT_COLL_TAG_SETTLE;
-	if (comm->rank == 0)
-		offer = settle_offer(comm);
-	settle_down(&q, weft_span_bytes(&offer, sizeof(offer)));
-	all = !q.err && settle_map(comm, &offer);
-	settle_up(&q, &all);
-	settle_down(&q, weft_span_bytes(&all, sizeof(all)));
-	if (comm->rank == 0 && offer.pid)
-		close(offer.fd);
-	if (q.err || !all)
-		settle_unmap(comm);
-	comm->coll.is_settled = !q.err;
-	if (!q.err)
-		weft_log_debug("COLL-SHM", "communicator %llx of %d: %s",
-			(unsigned long long)comm->ctx, (int)comm->size,
-			all ? "short collectives through shared memory"
-			    : "no shared memory for collectives, as one "
-			      "member has none");
-	return q.err;
+	comm->coll.is_settled = !err;
+	if (err)
+		return err;
+	set_limits(comm);
+	weft_log_debug("COLL-SHM", "communicator %llx of %d on %d nodes: %s",
+		(unsigned long long)comm->ctx, (int)comm->size,
+		(int)comm->coll.nodes->n,
+		comm->coll.shm
+			? "short collectives through shared memory"
+			: "no shared memory for collectives, as one member has "
+			  "none");
+	return 0;
 }

@@ -124,6 +124,7 @@ void weft_comm_destroy(struct weft_comm *comm)
 			&weft_proc.n_coll_segs, 1, memory_order_relaxed);
 	}
 	free(comm->coll.shm);
+	free(comm->coll.nodes);
 	free(comm->match.posted);
 	free(comm->match.unexpected);
 	weft_group_put(comm->group);

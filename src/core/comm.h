@@ -27,6 +27,7 @@ struct weft_topo_attached;
 struct weft_file;
 struct weft_win;
 struct weft_coll_shm;
+struct weft_nodes;
 
 enum weft_comm_state {
 	WEFT_COMM_LIVE,
@@ -42,8 +43,9 @@ enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 
 struct weft_comm_coll {	 /* src/coll */
 	uint32_t seq;	 /* number of the next collective, which is its tag */
-	bool is_settled; /* whether there is to be a segment is known */
-	struct weft_coll_shm *shm; /* the segment; one block, or NULL */
+	bool is_settled; /* its nodes, and who has a segment, are known */
+	struct weft_nodes *nodes;  /* one block, or NULL */
+	struct weft_coll_shm *shm; /* my node's segment; one block, or NULL */
 	char *map;		   /* where it is mapped */
 	size_t map_len;
 };

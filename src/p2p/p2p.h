@@ -48,7 +48,6 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out);
 /* The same with the VCI's lock held, for collectives and control. */
 int weft_isend_locked(const struct weft_msg *msg, struct weft_req **req_out);
 int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out);
-int weft_send_locked(const struct weft_msg *msg);
 
 /* For collectives and control: what stands in place of a message that err keeps
  * from being sent. Its receive ends with err. Never blocks. */

@@ -331,11 +331,6 @@ static __attribute__((noinline)) int send_slow(const struct weft_msg *msg)
 	return err;
 }
 
-int weft_send_locked(const struct weft_msg *msg)
-{
-	return weft_likely(send_fast(msg)) ? 0 : send_slow(msg);
-}
-
 int weft_send(const struct weft_msg *msg)
 {
 	struct weft_vci *vci = msg->comm->vci;

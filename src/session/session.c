@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/knob.h"
+#include "coll/coll_algo.h"
 #include "base/log.h"
 #include "core/errh.h"
 #include "core/info.h"
@@ -122,6 +123,11 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	err = weft_proc_get(on_open);
 	if (err)
 		return err;
+	err = weft_coll_rules_load();
+	if (err) {
+		weft_proc_put();
+		return err;
+	}
 	session = weft_table_new(&weft_sessions);
 	if (!session) {
 		weft_proc_put();

@@ -137,6 +137,11 @@ int weft_vci_open_default_net(void)
 	return err;
 }
 
+const char *weft_vci_fabric(const struct weft_vci *vci)
+{
+	return vci->net ? vci->net->plan.provider : "";
+}
+
 void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names)
 {
 	const struct weft_net *net = vci->net;

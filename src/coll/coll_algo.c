@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll_algo: the algorithms, the case, what is written */
+#include "coll/coll_algo.h"
+
+#include "base/knob.h"
+
+#include <string.h>
+
+enum {
+	COMMUTATIVE = WEFT_NEEDS_COMMUTATIVE,
+	COUNT = WEFT_NEEDS_COUNT,
+	REGULAR = WEFT_NEEDS_REGULAR,
+	NODES = WEFT_NEEDS_NODES,
+	ORDER = WEFT_NEEDS_ORDER,
+	EVEN = WEFT_NEEDS_EVEN,
+	SEGMENT = WEFT_NEEDS_SEGMENT,
+};
+
+static const struct weft_coll_algo algos[] = {
+	{ WEFT_COLL_BARRIER, "segment", SEGMENT, NULL },
+	{ WEFT_COLL_BARRIER, "dissemination", 0, weft_barrier_dissemination },
+	{ WEFT_COLL_BARRIER, "nodes", NODES, weft_barrier_nodes },
+	{ WEFT_COLL_BCAST, "segment", SEGMENT, NULL },
+	{ WEFT_COLL_BCAST, "binomial", 0, weft_bcast_binomial },
+	{ WEFT_COLL_BCAST, "knomial", 0, weft_bcast_knomial },
+	{ WEFT_COLL_BCAST, "scatter", 0, weft_bcast_scatter },
+	{ WEFT_COLL_BCAST, "chain", 0, weft_bcast_chain },
+	{ WEFT_COLL_BCAST, "nodes", NODES, weft_bcast_nodes },
+	{ WEFT_COLL_GATHER, "binomial", REGULAR, weft_gather_binomial },
+	{ WEFT_COLL_GATHER, "linear", 0, weft_gather_linear },
+	{ WEFT_COLL_SCATTER, "binomial", REGULAR, weft_scatter_binomial },
+	{ WEFT_COLL_SCATTER, "linear", 0, weft_scatter_linear },
+	{ WEFT_COLL_ALLGATHER, "segment", SEGMENT | REGULAR, NULL },
+	{ WEFT_COLL_ALLGATHER, "bruck", 0, weft_allgather_bruck },
+	{ WEFT_COLL_ALLGATHER, "ring", 0, weft_allgather_ring },
+	{ WEFT_COLL_ALLGATHER, "ring_by_node", NODES,
+		weft_allgather_ring_by_node },
+	{ WEFT_COLL_ALLGATHER, "linear", 0, weft_allgather_linear },
+	{ WEFT_COLL_ALLGATHER, "nodes", NODES | REGULAR, weft_allgather_nodes },
+	{ WEFT_COLL_ALLTOALL, "segment", SEGMENT | REGULAR, NULL },
+	{ WEFT_COLL_ALLTOALL, "bruck", REGULAR, weft_alltoall_bruck },
+	{ WEFT_COLL_ALLTOALL, "pairwise", 0, weft_alltoall_pairwise },
+	{ WEFT_COLL_ALLTOALL, "linear", 0, weft_alltoall_linear },
+	{ WEFT_COLL_ALLTOALL, "nodes", NODES | REGULAR, weft_alltoall_nodes },
+	{ WEFT_COLL_REDUCE, "segment", SEGMENT, NULL },
+	{ WEFT_COLL_REDUCE, "binomial", 0, weft_reduce_binomial },
+	{ WEFT_COLL_REDUCE, "rabenseifner", COMMUTATIVE | COUNT,
+		weft_reduce_rabenseifner },
+	{ WEFT_COLL_REDUCE, "nodes", NODES | ORDER, weft_reduce_nodes },
+	{ WEFT_COLL_ALLREDUCE, "segment", SEGMENT, NULL },
+	{ WEFT_COLL_ALLREDUCE, "doubling", 0, weft_allreduce_doubling },
+	{ WEFT_COLL_ALLREDUCE, "rabenseifner", COMMUTATIVE | COUNT,
+		weft_allreduce_rabenseifner },
+	{ WEFT_COLL_ALLREDUCE, "ring", COMMUTATIVE | COUNT,
+		weft_allreduce_ring },
+	{ WEFT_COLL_ALLREDUCE, "tree", 0, weft_allreduce_tree },
+	{ WEFT_COLL_ALLREDUCE, "nodes", NODES | ORDER, weft_allreduce_nodes },
+	{ WEFT_COLL_ALLREDUCE, "slices", NODES | EVEN | COUNT | COMMUTATIVE,
+		weft_allreduce_slices },
+	{ WEFT_COLL_REDUCE_SCATTER, "tree", 0, weft_reduce_scatter_tree },
+	{ WEFT_COLL_REDUCE_SCATTER, "halving", COMMUTATIVE,
+		weft_reduce_scatter_halving },
+	{ WEFT_COLL_REDUCE_SCATTER, "pairwise", COMMUTATIVE,
+		weft_reduce_scatter_pairwise },
+	{ WEFT_COLL_SCAN, "doubling", 0, weft_scan_doubling },
+	{ WEFT_COLL_EXSCAN, "doubling", 0, weft_exscan_doubling },
+	{ WEFT_COLL_NEIGHBOR_ALLGATHER, "linear", 0, weft_neighbor_linear },
+	{ WEFT_COLL_NEIGHBOR_ALLTOALL, "linear", 0, weft_neighbor_linear },
+};
+
+const struct weft_coll_algo *weft_coll_algo_at(size_t i)
+{
+	return i < sizeof(algos) / sizeof(algos[0]) ? &algos[i] : NULL;
+}
+
+const char *weft_coll_cannot(
+	const struct weft_coll_algo *algo, const struct weft_coll_case *c)
+{
+	const unsigned needs = algo->needs;
+
+	if (needs & COMMUTATIVE && !c->is_commutative)
+		return "the operation is not commutative";
+	if (needs & COUNT && c->count < c->n)
+		return "there are fewer items than members";
+	if (needs & REGULAR && !c->is_regular)
+		return "blocks may differ in length";
+	if (needs & NODES && (c->n_nodes < 2 || c->most < 2))
+		return "members are not on several nodes, some on the "
+		       "same, or WEFT_COLL_REPRODUCIBLE is set";
+	if (needs & ORDER && !c->is_commutative && !c->is_in_order)
+		return "the operation is not commutative, and the ranks of a "
+		       "node do not follow one another";
+	if (needs & EVEN && c->most != c->least)
+		return "nodes have not as many members each";
+	if (needs & SEGMENT && !c->has_segment)
+		return "it is long, or not blocking, or members share no "
+		       "memory";
+	return NULL;
+}
+
+/* ---- the case ---- */
+
+static bool is_reduction(enum weft_coll_kind kind)
+{
+	return kind >= WEFT_COLL_REDUCE && kind <= WEFT_COLL_EXSCAN;
+}
+
+static int64_t case_count(struct weft_coll_case *c,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	int64_t total = 0;
+
+	if (c->kind == WEFT_COLL_REDUCE)
+		return args->is_in_place && view->me == args->root
+			       ? args->recv.count
+			       : args->send.count;
+	if (c->kind != WEFT_COLL_REDUCE_SCATTER)
+		return args->recv.count;
+	if (!args->recv.counts)
+		return args->recv.count * view->n;
+	for (int32_t i = 0; i < view->n; i++)
+		total += args->recv.counts[i];
+	return total;
+}
+
+/* The longest block. */
+static int64_t longest(
+	const struct weft_coll_view *view, const struct weft_blocks *blocks)
+{
+	int64_t most = 0;
+
+	for (int32_t i = 0; blocks->counts && i < view->n; i++)
+		if (blocks->counts[i] > most)
+			most = blocks->counts[i];
+	return (blocks->counts ? most : blocks->count) * blocks->type->size;
+}
+
+static int64_t case_bytes(struct weft_coll_case *c,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	const struct weft_type *type = args->recv.type;
+
+	switch (c->kind) {
+	case WEFT_COLL_ALLGATHER:
+		return longest(view, &args->recv);
+	case WEFT_COLL_ALLTOALL:
+		return args->is_irregular ? 0 : args->recv.count * type->size;
+	case WEFT_COLL_REDUCE:
+		if (!args->is_in_place || view->me != args->root)
+			type = args->send.type;
+		return c->count * type->size;
+	case WEFT_COLL_BCAST:
+	case WEFT_COLL_ALLREDUCE:
+	case WEFT_COLL_REDUCE_SCATTER:
+	case WEFT_COLL_SCAN:
+	case WEFT_COLL_EXSCAN:
+		return c->count * type->size;
+	default:
+		return 0;
+	}
+}
+
+/* With WEFT_COLL_REPRODUCIBLE nothing that brackets sums may follow from where
+ * members are. */
+void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	const struct weft_nodes *nodes = view->nodes;
+
+	*c = (struct weft_coll_case){
+		.kind = kind,
+		.n = view->n,
+		.is_commutative = !args->op || args->op->is_commutative,
+		.is_regular = !args->is_irregular,
+		.fabric = "",
+	};
+	c->count = case_count(c, view, args);
+	c->bytes = case_bytes(c, view, args);
+	if (!nodes || (is_reduction(kind) && weft_knobs.coll_reproducible))
+		return;
+	c->n_nodes = nodes->n;
+	c->most = nodes->most;
+	c->least = nodes->least;
+	c->is_in_order = nodes->is_in_order;
+	c->fabric = nodes->fabric;
+}
+
+/* ---- written ---- */
+
+void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	const struct weft_coll_algo *algo;
+	struct weft_coll_case c;
+
+	weft_coll_case_of(&c, kind, view, args);
+	if ((kind == WEFT_COLL_BCAST || kind >= WEFT_COLL_REDUCE) &&
+		kind <= WEFT_COLL_EXSCAN && c.bytes == 0)
+		return;
+	if (kind == WEFT_COLL_ALLTOALL && c.is_regular && c.bytes == 0)
+		return;
+	algo = weft_coll_choose(&c, NULL);
+	/* all members, and what is known of them */
+	if (view->nodes && view->me == 0)
+		weft_coll_tell_forced(&c, algo);
+	algo->write(sched, view, args);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fold: a view as a power of two, and halving in it */
+#include "coll/fold.h"
+
+struct weft_fold weft_fold_of(const struct weft_coll_view *view)
+{
+	struct weft_fold f = { .n = 1 };
+
+	while (f.n <= view->n / 2)
+		f.n *= 2;
+	f.rest = view->n - f.n;
+	if (view->me >= 2 * f.rest)
+		f.me = view->me - f.rest;
+	else
+		f.me = view->me % 2 ? view->me / 2 : -1;
+	return f;
+}
+
+void weft_fold_in(struct weft_sched *sched, const struct weft_coll_view *view,
+	const struct weft_fold *f, const struct weft_fold_data *d)
+{
+	if (view->me >= 2 * f->rest)
+		return;
+	if (f->me < 0) {
+		weft_sched_send(sched, view, d->acc, view->me + 1);
+		weft_sched_fence(sched);
+		return;
+	}
+	weft_sched_recv(sched, view, d->in, view->me - 1);
+	weft_sched_fence(sched);
+	weft_sched_reduce(sched, d->op, d->in.buf, d->acc);
+}
+
+void weft_fold_out(struct weft_sched *sched, const struct weft_coll_view *view,
+	const struct weft_fold *f, struct weft_span acc)
+{
+	weft_sched_fence(sched);
+	if (view->me >= 2 * f->rest)
+		return;
+	if (f->me < 0)
+		weft_sched_recv(sched, view, acc, view->me + 1);
+	else
+		weft_sched_send(sched, view, acc, view->me - 1);
+}
+
+static int64_t start_of_range(
+	const struct weft_fold *f, const struct weft_fold_data *d, int32_t i)
+{
+	return d->starts ? d->starts[i] : d->acc.count * i / f->n;
+}
+
+struct weft_span weft_fold_range(const struct weft_fold *f,
+	const struct weft_fold_data *d, struct weft_span span, int32_t i,
+	int32_t j)
+{
+	return weft_slice(
+		span, start_of_range(f, d, i), start_of_range(f, d, j));
+}
+
+/* The first round finds its data in `mine`: only the half that stays here is
+ * copied to acc, while the other is on its way. */
+void weft_fold_halve(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_fold *f,
+	const struct weft_fold_data *d)
+{
+	struct weft_span from = d->mine;
+	int32_t lo = 0;
+
+	for (int32_t bit = f->n / 2; bit > 0; bit /= 2) {
+		int32_t partner = weft_fold_place(f, f->me ^ bit);
+		bool is_low = !(f->me & bit);
+		int32_t keep = is_low ? lo : lo + bit;
+		int32_t give = is_low ? lo + bit : lo;
+
+		weft_sched_recv(sched, view,
+			weft_fold_range(f, d, d->in, keep, keep + bit),
+			partner);
+		weft_sched_send(sched, view,
+			weft_fold_range(f, d, from, give, give + bit), partner);
+		if (from.buf != d->acc.buf)
+			weft_sched_copy(sched,
+				weft_fold_range(f, d, from, keep, keep + bit),
+				weft_fold_range(
+					f, d, d->acc, keep, keep + bit));
+		from = d->acc;
+		weft_sched_fence(sched);
+		weft_sched_reduce(sched, d->op,
+			weft_fold_range(f, d, d->in, keep, keep + bit).buf,
+			weft_fold_range(f, d, d->acc, keep, keep + bit));
+		lo = keep;
+	}
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step: what all schedules do alike */
+#include "coll/shm_coll.h"
+
+#include "dt/pack.h"
+#include "p2p/p2p.h"
+
+#include <stdlib.h>
+
+enum { WATCH_ROUNDS = 64 };
+
+/* ---- scratch memory ---- */
+
+struct weft_tmp {
+	struct weft_tmp *next;
+	_Alignas(16) char data[];
+};
+
+void weft_sched_free_tmps(struct weft_sched *sched)
+{
+	while (sched->tmps) {
+		struct weft_tmp *tmp = sched->tmps;
+
+		sched->tmps = tmp->next;
+		free(tmp);
+	}
+}
+
+void *weft_sched_tmp(struct weft_sched *sched, size_t len)
+{
+	struct weft_tmp *tmp;
+	char *room = sched->room;
+
+	if (room && len <= sched->room_len) {
+		len = (len + 15) & ~(size_t)15;
+		sched->room += len;
+		sched->room_len -= len;
+		return room;
+	}
+	tmp = malloc(sizeof(*tmp) + len);
+	if (!tmp) {
+		sched->err = WEFT_ERR_NOMEM;
+		return sched; /* nothing is written there */
+	}
+	tmp->next = sched->tmps;
+	sched->tmps = tmp;
+	return tmp->data;
+}
+
+void *weft_sched_tmp_typed(
+	struct weft_sched *sched, int64_t count, const struct weft_type *type)
+{
+	int64_t len = type->true_extent;
+	int64_t low = type->true_lb;
+	char *p;
+
+	if (count > 1 && type->extent >= 0)
+		len += (count - 1) * type->extent;
+	if (count > 1 && type->extent < 0) {
+		len -= (count - 1) * type->extent;
+		low += (count - 1) * type->extent;
+	}
+	p = weft_sched_tmp(sched, count > 0 ? (size_t)len : 0);
+	return p - low;
+}
+
+/* ---- written ---- */
+
+void weft_sched_copy(
+	struct weft_sched *sched, struct weft_span from, struct weft_span to)
+{
+	if (from.count == 0 || from.type->size == 0)
+		return;
+	sched->add(sched, &(struct weft_step){ .kind = WEFT_STEP_COPY,
+				  .in = from.buf,
+				  .in_count = from.count,
+				  .in_type = from.type,
+				  .span = to });
+}
+
+void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
+	const void *in, struct weft_span inout)
+{
+	if (inout.count == 0)
+		return;
+	sched->add(sched, &(struct weft_step){ .kind = WEFT_STEP_REDUCE,
+				  .in = in,
+				  .op = op,
+				  .span = inout });
+}
+
+/* ---- done ---- */
+
+struct weft_req *weft_step_start(
+	struct weft_sched *sched, const struct weft_step *step)
+{
+	struct weft_msg msg = {
+		.comm = step->comm,
+		.buf = step->span.buf,
+		.count = step->span.count,
+		.type = step->span.type,
+		.rank = step->rank,
+		.tag = sched->tag,
+		.ctx_offset = sched->ctx_offset,
+	};
+	struct weft_req *req;
+	int32_t met;
+	int err;
+
+	if (weft_unlikely(sched->err)) {
+		if (step->kind == WEFT_STEP_SEND)
+			weft_send_coll_error_locked(&msg, sched->err);
+		else
+			weft_recv_drop_locked(&msg);
+		return NULL;
+	}
+	if (step->kind == WEFT_STEP_SEND)
+		err = weft_isend_locked(&msg, &req);
+	else if (weft_unlikely(msg.comm->match.n_unexpected) &&
+		 weft_recv_other_locked(&msg, &met))
+		err = weft_coll_met(msg.comm, sched->tag, met, step->rank);
+	else
+		err = weft_irecv_locked(&msg, &req);
+	if (weft_unlikely(err)) {
+		sched->err = err;
+		return NULL;
+	}
+	if (!req->is_done)
+		return req;
+	weft_step_end(sched, req);
+	return NULL;
+}
+
+void weft_step_end(struct weft_sched *sched, struct weft_req *req)
+{
+	if (weft_unlikely(req->status.err) && !sched->err) {
+		sched->err = req->status.err;
+		if (sched->err == WEFT_ERR_NOT_SAME &&
+			req->status.tag != sched->tag)
+			weft_coll_met(req->comm, sched->tag, req->status.tag,
+				req->status.source);
+	}
+	weft_req_put(req);
+}
+
+int weft_step_local(const struct weft_step *step)
+{
+	if (step->kind == WEFT_STEP_COPY)
+		return weft_type_copy(step->in_type, step->in_count, step->in,
+			step->span.type, step->span.count, step->span.buf);
+	return weft_redop_apply(step->op, step->in, step->span.buf,
+		step->span.count, step->span.type);
+}
+
+void weft_step_tell(struct weft_sched *sched, const struct weft_step *step)
+{
+	if (step->kind == WEFT_STEP_SEND || step->kind == WEFT_STEP_RECV)
+		weft_step_start(sched, step);
+}
+
+/* ---- members that send nothing ---- */
+
+static void end_messages(const struct weft_watch *watch)
+{
+	struct weft_req *req;
+	uint32_t pos = 0;
+
+	while ((req = weft_req_next(watch->comm->vci, &pos)) != NULL)
+		if (req->refs && !req->is_done && req->on_done &&
+			req->on_done_arg == watch->sched)
+			weft_cancel_stuck(req, watch->sched->err);
+}
+
+static void look_for_others(struct weft_progress_hook *hook)
+{
+	struct weft_watch *watch =
+		weft_container_of(hook, struct weft_watch, hook);
+	struct weft_sched *sched = watch->sched;
+	enum weft_coll_kind other;
+	int32_t rank;
+
+	if (++watch->n_rounds % WATCH_ROUNDS)
+		return;
+	rank = weft_shm_coll_find_other(watch->comm, watch->number, &other);
+	if (rank < 0)
+		return;
+	weft_watch_end(watch);
+	if (!sched->err)
+		sched->err = weft_coll_differ(
+			(enum weft_coll_kind)(
+				sched->tag >> WEFT_TAG_COLL_SHIFT),
+			other, rank);
+	end_messages(watch);
+}
+
+void weft_watch_begin(struct weft_watch *watch, struct weft_sched *sched,
+	struct weft_comm *comm, uint32_t number)
+{
+	watch->sched = sched;
+	watch->comm = comm;
+	watch->number = number;
+	watch->hook.run = look_for_others;
+	weft_list_push_back(&comm->vci->hooks, &watch->hook.link);
+}
+
+void weft_watch_end(struct weft_watch *watch)
+{
+	if (weft_likely(weft_list_is_empty(&watch->hook.link)))
+		return;
+	weft_list_remove(&watch->hook.link);
+}
