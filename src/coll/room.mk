@@ -10,3 +10,6 @@ libweft_la_SOURCES += src/coll/coll.h src/coll/coll_priv.h src/coll/coll.c \
 	src/coll/alltoall.c src/coll/reduce.c src/coll/allreduce.c \
 	src/coll/scan.c src/coll/nodes.c src/coll/coll_inter.c
 EXTRA_DIST += src/coll/README.md
+unit_tests += test/unit/coll_algo_test
+test_unit_coll_algo_test_SOURCES = test/unit/coll_algo_test.c \
+	test/unit/coll_sim.h
