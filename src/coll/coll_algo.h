@@ -50,9 +50,17 @@ uint32_t weft_coll_rules_digest(void);
 void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args);
 
-/* Never NULL; why_out (or NULL) is the rule's line as text. */
+/* The rule that chose, and which line of WEFT_COLL_FILE it is (0: built in). */
+struct weft_coll_why {
+	const char *text;
+	int line;
+};
+
+enum { WEFT_COLL_WHY_FORCED = -1 };
+
+/* Never NULL; why_out may be. */
 const struct weft_coll_algo *weft_coll_choose(
-	const struct weft_coll_case *c, const char **why_out);
+	const struct weft_coll_case *c, struct weft_coll_why *why_out);
 
 /* Why an algorithm cannot do a case; NULL: it can. */
 const char *weft_coll_cannot(

@@ -34,6 +34,7 @@ struct rule {
 	char fabric[16];    /* "": any */
 	const struct weft_coll_algo *algo;
 	char text[LINE_LEN]; /* for people */
+	int line;	     /* of the file; 0: built in */
 };
 
 static const char *const built_in[] = {
@@ -238,6 +239,7 @@ static bool read_rule(struct rule *rule, const char *line, char *why)
 		.is_commutative = -1 };
 	snprintf(copy, sizeof(copy), "%s", line);
 	snprintf(rule->text, sizeof(rule->text), "%s", line);
+	rule->text[strcspn(rule->text, "\r\n")] = 0;
 	for (char *w = strtok_r(copy, " \t\r\n", &rest); w && n < WORDS;
 		w = strtok_r(NULL, " \t\r\n", &rest))
 		words[n++] = w;
@@ -286,6 +288,7 @@ static void read_file(const char *path)
 	FILE *file = fopen(path, "r");
 	char line[LINE_LEN], why[LINE_LEN], where[LINE_LEN];
 	int number = 0;
+	size_t n = 0;
 
 	if (!file) {
 		snprintf(where, sizeof(where), "WEFT_COLL_FILE %.200s", path);
@@ -305,8 +308,8 @@ static void read_file(const char *path)
 			fail_load(where, "a line of more than 254 characters");
 		else if (line[strspn(line, " \t\r\n")] && !add_rule(line, why))
 			fail_load(where, why);
-		else if (strchr(line, '\n'))
-			*strchr(line, '\n') = 0;
+		for (; !table.err && n < table.n; n++)
+			table.rules[n].line = number;
 	}
 	fclose(file);
 	table.n_read = table.n;
@@ -431,7 +434,7 @@ void weft_coll_tell_forced(
 }
 
 const struct weft_coll_algo *weft_coll_choose(
-	const struct weft_coll_case *c, const char **why_out)
+	const struct weft_coll_case *c, struct weft_coll_why *why_out)
 {
 	const struct weft_coll_algo *forced;
 
@@ -439,13 +442,16 @@ const struct weft_coll_algo *weft_coll_choose(
 	forced = table.forced[c->kind];
 	if (forced && weft_coll_can(forced, c)) {
 		if (why_out)
-			*why_out = "WEFT_COLL";
+			*why_out = (struct weft_coll_why){ "WEFT_COLL",
+				WEFT_COLL_WHY_FORCED };
 		return forced;
 	}
 	for (size_t i = 0; i < table.n; i++)
 		if (fits(&table.rules[i], c)) {
 			if (why_out)
-				*why_out = table.rules[i].text;
+				*why_out = (struct weft_coll_why){
+					table.rules[i].text, table.rules[i].line
+				};
 			return table.rules[i].algo;
 		}
 	return plain_algo(c);

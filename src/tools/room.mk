@@ -70,7 +70,8 @@ contrib/weft.pc contrib/mpi.pc contrib/openshmem.pc: %.pc: $(top_srcdir)/%.pc.in
 	$(AM_V_GEN)$(fill_in) $< >$@
 
 bin_PROGRAMS += weft-info
-weft_info_SOURCES = src/tools/tool_info.c src/tools/tool_report.c src/tools/tool_report.h
+weft_info_SOURCES = src/tools/tool_info.c src/tools/tool_report.c src/tools/tool_report.h \
+	src/tools/tool_coll.c src/tools/tool_coll.h
 nodist_weft_info_SOURCES = src/mpi/api_list.h src/shmem/api_shmem_list.h
 weft_info_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/src/mpi \
 	-I$(top_builddir)/src/shmem \

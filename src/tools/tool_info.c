@@ -12,6 +12,7 @@
 #include "rma/rma.h"
 #include "session/pset.h"
 #include "session/session.h"
+#include "tools/tool_coll.h"
 #include "tools/tool_report.h"
 #include "topo/nic.h"
 #include "topo/topo.h"
@@ -77,6 +78,7 @@ static struct {
 	const char *iface;
 	bool is_brief;
 	bool is_json;
+	struct weft_tool_coll coll;
 } wishes;
 
 static int tool_info_complain(const char *what, int err)
@@ -465,6 +467,11 @@ static int print_man_knobs(void)
 	return 0;
 }
 
+static int show_coll(struct weft_tool_report *report, const char *name)
+{
+	return weft_tool_coll_show(report, name, &wishes.coll);
+}
+
 static const struct topic topics[] = {
 	{ "--version", "version and standards (the default)", show_version,
 		true },
@@ -492,14 +499,21 @@ static const struct topic topics[] = {
 		show_api, false },
 	{ "--shmem", "every OpenSHMEM procedure; --brief: only the counts",
 		show_shmem, false },
+	{ "--coll",
+		"OPERATION: which algorithm is taken, why, and what each would "
+		"cost",
+		show_coll, false },
 };
 
 enum { N_TOPICS = sizeof(topics) / sizeof(topics[0]) };
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: weft-info [topic...] [--json] [--provider NAME] "
-		    "[--iface NAME] [--brief]\n");
+	fprintf(to,
+		"usage: weft-info [topic...] [--json] [--provider NAME] "
+		"[--iface NAME] [--brief]\n"
+		"       weft-info --coll OPERATION [--size BYTES] [--procs N] "
+		"[--per-node N] [--fabric NAME]\n");
 	for (size_t i = 0; i < N_TOPICS; i++)
 		fprintf(to, "  %-12s %s\n", topics[i].option,
 			topics[i].sentence);
@@ -537,6 +551,28 @@ static int tool_info_show(const bool chosen[N_TOPICS])
 	return code;
 }
 
+/* An option with a value: true when it is one. */
+static bool tool_info_take(const char *option, const char *value)
+{
+	const struct {
+		const char *option;
+		const char **to;
+	} options[] = { { "--provider", &wishes.provider },
+		{ "--iface", &wishes.iface },
+		{ "--coll", &wishes.coll.operation },
+		{ "--size", &wishes.coll.size },
+		{ "--procs", &wishes.coll.procs },
+		{ "--per-node", &wishes.coll.per_node },
+		{ "--fabric", &wishes.coll.fabric } };
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (strcmp(option, options[i].option) == 0) {
+			*options[i].to = value;
+			return value != NULL;
+		}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	bool chosen[N_TOPICS] = { false }, is_any = false;
@@ -544,17 +580,15 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--man-knobs") == 0)
 			return print_man_knobs();
-		if (tool_info_choose(argv[i], chosen))
-			is_any = true;
-		else if (strcmp(argv[i], "--provider") == 0 && i + 1 < argc)
-			wishes.provider = argv[++i];
-		else if (strcmp(argv[i], "--iface") == 0 && i + 1 < argc)
-			wishes.iface = argv[++i];
+		is_any |= tool_info_choose(argv[i], chosen);
+		if (tool_info_take(argv[i], argv[i + 1]))
+			i++;
 		else if (strcmp(argv[i], "--brief") == 0)
 			wishes.is_brief = true;
 		else if (strcmp(argv[i], "--json") == 0)
 			wishes.is_json = true;
-		else
+		else if (strcmp(argv[i], "--coll") == 0 ||
+			 !tool_info_choose(argv[i], chosen))
 			return usage(
 				strcmp(argv[i], "--help") ? stderr : stdout);
 	}
