@@ -193,6 +193,15 @@ static bool rule_share(const char *value, int *shares)
 	return true;
 }
 
+static const char *rule_values(const char *word)
+{
+	if (!strcmp(word, "share"))
+		return "all, some or none";
+	if (!strcmp(word, "fabric"))
+		return "a name of up to 15 characters";
+	return "a range like 8-64K, -64K or 8-, the lower end first";
+}
+
 static bool rule_condition(struct rule *rule, char *word, char *why)
 {
 	char *value = strchr(word, '=');
@@ -222,7 +231,8 @@ static bool rule_condition(struct rule *rule, char *word, char *why)
 			"per-node, share, commutative (yes or no) and fabric",
 			word);
 	return is_right ||
-	       rule_refuse(why, "\"%.60s\" is no value of %s", value, word);
+	       rule_refuse(why, "\"%.60s\" is no value of %s, which is %s",
+		       value, word, rule_values(word));
 }
 
 /* A line that is not blank. */
