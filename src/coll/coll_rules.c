@@ -193,8 +193,16 @@ static bool rule_share(const char *value, int *shares)
 	return true;
 }
 
+static bool rule_yes_or_no(const char *value, int *out)
+{
+	*out = !strcmp(value, "yes");
+	return *out || !strcmp(value, "no");
+}
+
 static const char *rule_values(const char *word)
 {
+	if (!strcmp(word, "commutative"))
+		return "yes or no";
 	if (!strcmp(word, "share"))
 		return "all, some or none";
 	if (!strcmp(word, "fabric"))
@@ -205,7 +213,7 @@ static const char *rule_values(const char *word)
 static bool rule_condition(struct rule *rule, char *word, char *why)
 {
 	char *value = strchr(word, '=');
-	bool is_right = true;
+	bool is_right;
 
 	if (!value)
 		return rule_refuse(why,
@@ -219,16 +227,15 @@ static bool rule_condition(struct rule *rule, char *word, char *why)
 		is_right = rule_range(value, &rule->per_node);
 	else if (!strcmp(word, "share"))
 		is_right = rule_share(value, &rule->shares);
-	else if (!strcmp(word, "commutative") &&
-		 (!strcmp(value, "yes") || !strcmp(value, "no")))
-		rule->is_commutative = *value == 'y';
+	else if (!strcmp(word, "commutative"))
+		is_right = rule_yes_or_no(value, &rule->is_commutative);
 	else if (!strcmp(word, "fabric"))
 		is_right = snprintf(rule->fabric, sizeof(rule->fabric), "%s",
 				   value) < (int)sizeof(rule->fabric);
 	else
 		return rule_refuse(why,
 			"\"%.60s\" is no condition; there are procs, bytes, "
-			"per-node, share, commutative (yes or no) and fabric",
+			"per-node, share, commutative and fabric",
 			word);
 	return is_right ||
 	       rule_refuse(why, "\"%.60s\" is no value of %s, which is %s",
