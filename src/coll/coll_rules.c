@@ -33,8 +33,9 @@ struct rule {
 	int is_commutative; /* -1: either */
 	char fabric[16];    /* "": any */
 	const struct weft_coll_algo *algo;
-	char text[LINE_LEN]; /* for people */
-	int line;	     /* of the file; 0: built in */
+	const struct rule *next; /* of its kind */
+	char text[LINE_LEN];	 /* for people */
+	int line;		 /* of the file; 0: built in */
 };
 
 static const char *const built_in[] = {
@@ -49,6 +50,7 @@ static struct {
 	struct rule *rules;
 	size_t n, n_room;
 	size_t n_read; /* from a file: the first ones */
+	const struct rule *first[WEFT_COLL_N];
 	const struct weft_coll_algo *forced[WEFT_COLL_N];
 	atomic_bool is_told[WEFT_COLL_N];
 } table = { .once = PTHREAD_ONCE_INIT };
@@ -359,6 +361,21 @@ static void read_forced(const char *text)
 	}
 }
 
+/* Each kind's rules in their order. */
+static void link_rules(void)
+{
+	const struct rule **ends[WEFT_COLL_N];
+
+	for (int k = 0; k < WEFT_COLL_N; k++)
+		ends[k] = &table.first[k];
+	for (size_t i = 0; i < table.n; i++) {
+		struct rule *rule = &table.rules[i];
+
+		*ends[rule->kind] = rule;
+		ends[rule->kind] = &rule->next;
+	}
+}
+
 static void load(void)
 {
 	char why[LINE_LEN];
@@ -370,6 +387,7 @@ static void load(void)
 	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
 		if (!add_rule(built_in[i], why) && !table.err)
 			fail_load("built-in rules", why);
+	link_rules();
 }
 
 int weft_coll_rules_load(void)
@@ -407,7 +425,7 @@ static int share_of(const struct weft_coll_case *c)
 
 static bool fits(const struct rule *rule, const struct weft_coll_case *c)
 {
-	return rule->kind == c->kind && rule->shares & share_of(c) &&
+	return rule->shares & share_of(c) &&
 	       range_has(&rule->bytes, c->bytes) &&
 	       range_has(&rule->procs, c->n) &&
 	       range_has(&rule->per_node, c->n_nodes ? c->most : 1) &&
@@ -454,6 +472,7 @@ const struct weft_coll_algo *weft_coll_choose(
 	const struct weft_coll_case *c, struct weft_coll_why *why_out)
 {
 	const struct weft_coll_algo *forced;
+	const struct rule *rule;
 
 	weft_coll_rules_load();
 	forced = table.forced[c->kind];
@@ -463,13 +482,13 @@ const struct weft_coll_algo *weft_coll_choose(
 				WEFT_COLL_WHY_FORCED };
 		return forced;
 	}
-	for (size_t i = 0; i < table.n; i++)
-		if (fits(&table.rules[i], c)) {
-			if (why_out)
-				*why_out = (struct weft_coll_why){
-					table.rules[i].text, table.rules[i].line
-				};
-			return table.rules[i].algo;
-		}
+	for (rule = table.first[c->kind]; rule; rule = rule->next) {
+		if (!fits(rule, c))
+			continue;
+		if (why_out)
+			*why_out = (struct weft_coll_why){ rule->text,
+				rule->line };
+		return rule->algo;
+	}
 	return plain_algo(c);
 }

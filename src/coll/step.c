@@ -114,10 +114,12 @@ struct weft_req *weft_step_start(
 			weft_recv_drop_locked(&msg);
 		return NULL;
 	}
-	if (step->kind == WEFT_STEP_SEND)
+	if (step->kind == WEFT_STEP_SEND) {
+		if (weft_send_try_locked(&msg))
+			return NULL;
 		err = weft_isend_locked(&msg, &req);
-	else if (weft_unlikely(msg.comm->match.n_unexpected) &&
-		 weft_recv_other_locked(&msg, &met))
+	} else if (weft_unlikely(msg.comm->match.n_unexpected) &&
+		   weft_recv_other_locked(&msg, &met))
 		err = weft_coll_met(msg.comm, sched->tag, met, step->rank);
 	else
 		err = weft_irecv_locked(&msg, &req);

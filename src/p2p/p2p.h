@@ -47,6 +47,9 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out);
 
 /* The same with the VCI's lock held, for collectives and control. */
 int weft_isend_locked(const struct weft_msg *msg, struct weft_req **req_out);
+/* A send that needs nothing to be waited for: true when the message has left.
+ */
+bool weft_send_try_locked(const struct weft_msg *msg);
 int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out);
 
 /* For collectives and control: what stands in place of a message that err keeps

@@ -303,6 +303,11 @@ int weft_isend_locked(const struct weft_msg *msg, struct weft_req **req_out)
 	return isend(msg, req_out);
 }
 
+bool weft_send_try_locked(const struct weft_msg *msg)
+{
+	return send_fast(msg);
+}
+
 int weft_isend(const struct weft_msg *msg, struct weft_req **req_out)
 {
 	struct weft_vci *vci = msg->comm->vci;
