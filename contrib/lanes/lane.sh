@@ -152,7 +152,7 @@ lane_ok() {
 	shift 3
 	n_tests=$((n_tests + 1))
 	code=0
-	timeout -k 5 120 "$@" >"$state/out" 2>&1 </dev/null || code=$?
+	timeout -k 5 300 "$@" >"$state/out" 2>&1 </dev/null || code=$?
 	if [ "$code" = "$want" ] &&
 		{ [ -z "$pattern" ] || grep -qE "$pattern" "$state/out"; }; then
 		echo "ok $n_tests $name"
@@ -168,7 +168,8 @@ lane_ok() {
 lane_suite() {
 	build=$1 launcher=$2 folder=$3
 	shift 3
-	suite=$(MPIEXEC=$launcher "$here/../../test/run-multi" --env shm \
+	# beside other steps, with several processes on a core
+	suite=$(WEFT_TEST_SLOW=${WEFT_TEST_SLOW:-3} MPIEXEC=$launcher "$here/../../test/run-multi" --env shm \
 		--bin "$build/test/$folder" --list "$state/list" "$@" 2>&1) || :
 	echo "$suite" | grep -v '^1\.\.' |
 		sed "s/^ok [0-9]*/ok - $lane:/; s/^not ok [0-9]*/not ok - $lane:/"
