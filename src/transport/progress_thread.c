@@ -41,13 +41,16 @@ static void count_round(struct weft_progress_hook *hook)
 	struct weft_progress_user *user =
 		weft_container_of(hook, struct weft_progress_user, hook);
 
-	atomic_fetch_add_explicit(&user->n_rounds, 1, memory_order_relaxed);
+	/* VCI's lock is held: nobody else changes it */
+	atomic_store_explicit(user->n_rounds,
+		atomic_load_explicit(user->n_rounds, memory_order_relaxed) + 1,
+		memory_order_relaxed);
 }
 
 static void serve_user(struct weft_progress_user *user)
 {
 	uint32_t now =
-		atomic_load_explicit(&user->n_rounds, memory_order_relaxed);
+		atomic_load_explicit(user->n_rounds, memory_order_relaxed);
 
 	if (now != user->last) {
 		user->last = now;
@@ -60,8 +63,7 @@ static void serve_user(struct weft_progress_user *user)
 		weft_vci_unlock(user->vci);
 		sched_yield();
 	}
-	user->last =
-		atomic_load_explicit(&user->n_rounds, memory_order_relaxed);
+	user->last = atomic_load_explicit(user->n_rounds, memory_order_relaxed);
 }
 
 /* shared_thread.lock held. */
@@ -155,6 +157,8 @@ int weft_progress_thread_add(struct weft_progress_user *user)
 	int err = 0;
 
 	weft_lock_go_mt();
+	if (!user->n_rounds)
+		user->n_rounds = &user->n_own_rounds;
 	user->hook.run = count_round;
 	weft_vci_lock(user->vci);
 	weft_list_push_back(&user->vci->hooks, &user->hook.link);

@@ -17,10 +17,13 @@ struct weft_progress_user {
 	/* Milliseconds after which it goes by itself, once nothing waits to
 	 * leave the VCI; 0: it stays. May be set again at any time. */
 	_Atomic uint32_t lease;
+	/* Where rounds of progress are counted, for others to look at; NULL:
+	 * here. */
+	_Atomic uint32_t *n_rounds;
 	/* ---- below: only progress_thread.c ---- */
 	struct weft_progress_hook hook; /* counts rounds of progress */
 	struct weft_link link;
-	_Atomic uint32_t n_rounds;
+	_Atomic uint32_t n_own_rounds;
 	uint32_t last;
 };
 

@@ -199,6 +199,10 @@ enum {
 	SPAN_MAX = 1 << 20, /* that is read with what lies between */
 	SPARSE = 8,	    /* and is so much longer than the data */
 	STAGE = 1 << 18,
+	TOLD_MAX = 1024, /* bytes that may go by message instead */
+	LOOKS = 32,	 /* for so many */
+	ROUNDS = 2,	 /* of the target's progress, */
+	UNLOOKED = 64,	 /* and not again for so many accesses */
 };
 
 /* Many short runs: each would cost the kernel as much as a long one. */
@@ -213,18 +217,52 @@ static bool is_scattered(const struct weft_type *type, int64_t count)
 	return n > FEW_RUNS && bytes < (size_t)FEW_RUNS * LONG_RUN;
 }
 
+/* Short, and the target makes progress at this moment, so that it answers a
+ * message sooner than the kernel copies. It may stop, and answers in a
+ * millisecond then: who was slow is looked at again, who computes is not looked
+ * at each time. */
+static bool is_better_told(
+	struct weft_win_target *target, const struct weft_win_access *access)
+{
+	uint32_t first, n;
+
+	if (!target->state || access->type->size * access->count > TOLD_MAX)
+		return false;
+	if (atomic_load_explicit(&target->is_answering, memory_order_relaxed))
+		return true;
+	n = atomic_load_explicit(&target->n_unlooked, memory_order_relaxed);
+	atomic_store_explicit(&target->n_unlooked, n ? n - 1 : UNLOOKED,
+		memory_order_relaxed);
+	if (n)
+		return false;
+	first = atomic_load_explicit(
+		&target->state->n_rounds, memory_order_relaxed);
+	for (int i = 0; i < LOOKS; i++) {
+		n = atomic_load_explicit(
+			&target->state->n_rounds, memory_order_relaxed);
+		if (n - first >= ROUNDS) {
+			atomic_store_explicit(&target->is_answering, true,
+				memory_order_relaxed);
+			return true;
+		}
+		weft_cpu_pause();
+	}
+	return false;
+}
+
 /* Whether the target carries an update out although put and get go without it.
  * What others map is updated by those that have it mapped. Behind what went by
  * message no other way is taken until a flush: updates stay in order. */
-static bool updates_by_am(const struct weft_win_target *target,
-	const struct weft_win_access *access)
+static bool updates_by_am(
+	struct weft_win_target *target, const struct weft_win_access *access)
 {
 	if (target->way != WEFT_WIN_COPIED)
 		return target->way == WEFT_WIN_BY_AM;
 	return !target->is_private ||
 	       atomic_load(&target->n_late) !=
 		       atomic_load(&target->n_late_done) ||
-	       is_scattered(access->type, access->count);
+	       is_scattered(access->type, access->count) ||
+	       is_better_told(target, access);
 }
 
 static int am_accumulate(struct weft_win *win, struct weft_win_target *target,
@@ -329,13 +367,14 @@ static int copy_through(const struct weft_win_buf *here,
 }
 
 /* WEFT_AGAIN: by message instead. */
-static int move_copied(struct weft_win *win,
-	const struct weft_win_target *target,
+static int move_copied(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, uint64_t there, bool is_put)
 {
 	bool is_many = is_scattered(access->type, access->count);
 	int err = WEFT_AGAIN;
 
+	if (is_better_told(target, access))
+		return WEFT_AGAIN;
 	if (is_many && !is_put)
 		err = get_span(target, access, there);
 	else if (!is_many)

@@ -32,11 +32,16 @@ enum {
 
 /* --- sending ------------------------------------------------------- */
 
+/* Where a batch is written: its caller's, as it is long. */
+struct batch_room {
+	_Alignas(8) uint8_t bytes[REC_LEN + BATCH_MAX];
+};
+
 struct batch {
 	struct weft_win *win;
 	struct weft_win_target *target;
-	size_t len; /* behind the room for a lock */
-	_Alignas(8) uint8_t bytes[REC_LEN + BATCH_MAX];
+	size_t len;	/* behind the room for a lock */
+	uint8_t *bytes; /* of a batch_room */
 };
 
 static int wait_lock_there(struct weft_win *win, struct weft_win_target *target)
@@ -107,6 +112,7 @@ static int batch_post(struct batch *batch, const uint8_t *bytes, size_t len)
 			break;
 	}
 	weft_win_wait_end(&wait);
+	weft_win_answered(batch->target, &wait);
 	return err;
 }
 
@@ -158,7 +164,10 @@ static uint8_t *batch_add(
 int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_wire_win *rec)
 {
-	struct batch batch = { .win = win, .target = target };
+	struct batch_room room;
+	struct batch batch = {
+		.win = win, .target = target, .bytes = room.bytes
+	};
 	int err = 0;
 
 	batch_add(&batch, rec, &err);
@@ -513,7 +522,10 @@ static int get_runs(struct runs *from)
 /* The fabric's own accesses ask for nothing. */
 static int lock_alone(struct weft_win *win, struct weft_win_target *target)
 {
-	struct batch batch = { .win = win, .target = target };
+	struct batch_room room;
+	struct batch batch = {
+		.win = win, .target = target, .bytes = room.bytes
+	};
 	int err = 0;
 
 	if (target->is_lock_due)
@@ -527,7 +539,12 @@ static int move_runs(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
 	bool is_put)
 {
-	struct runs runs = { .access = access, .whole = whole };
+	struct batch_room room;
+	struct runs runs = {
+		.batch = { .win = win, .target = target, .bytes = room.bytes },
+		.access = access,
+		.whole = whole
+	};
 	bool is_reached = false;
 	int err = 0;
 
@@ -540,8 +557,6 @@ static int move_runs(struct weft_win *win, struct weft_win_target *target,
 		return err ? err
 			   : weft_win_rma_move(
 				     win, target, access, whole, is_put);
-	runs.batch.win = win;
-	runs.batch.target = target;
 	return is_put ? put_runs(&runs) : get_runs(&runs);
 }
 
@@ -732,8 +747,11 @@ static int acc_begin(struct acc *acc)
 int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
-	struct acc acc = { .batch = { .win = win, .target = target },
-		.access = access };
+	struct batch_room room;
+	struct acc acc = {
+		.batch = { .win = win, .target = target, .bytes = room.bytes },
+		.access = access
+	};
 	int err;
 
 	weft_vci_lock(win->comm->vci);
@@ -757,7 +775,10 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 		.disp = access->disp,
 		.n = 1,
 		.len = (uint32_t)(2 * len) };
-	struct batch batch = { .win = win, .target = target };
+	struct batch_room room;
+	struct batch batch = {
+		.win = win, .target = target, .bytes = room.bytes
+	};
 	struct weft_win_whole *whole;
 	struct weft_win_op *op = NULL;
 	uint8_t *data;

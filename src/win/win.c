@@ -225,6 +225,7 @@ static int win_helped(struct weft_win *win)
 	if (!win->progress)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	win->progress->vci = win->comm->vci;
+	win->progress->n_rounds = &win->state->n_rounds;
 	return weft_progress_thread_add(win->progress);
 }
 

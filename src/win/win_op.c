@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ANSWER_ROUNDS = 256 }; /* some 10 us */
+
 int weft_win_no_memory(void)
 {
 	return weft_err_set(WEFT_ERR_NOMEM, "no memory for one-sided access");
@@ -22,10 +24,13 @@ struct weft_type *weft_win_byte_type(void)
 
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out)
 {
-	struct weft_win_whole *whole = calloc(1, sizeof(*whole));
+	/* calloc() does not look at what this thread has freed just now */
+	struct weft_win_whole *whole = malloc(sizeof(*whole));
 
 	if (whole)
-		whole->n_parts = 1; /* the call that makes it */
+		*whole = (struct weft_win_whole){
+			.n_parts = 1 /* the call that makes it */
+		};
 	if (req_out)
 		*req_out = NULL;
 	return whole;
@@ -53,16 +58,16 @@ struct weft_win_op *weft_win_op_new(struct weft_win *win,
 	struct weft_win_target *target, struct weft_win_whole *whole,
 	uint64_t n_left)
 {
-	struct weft_win_op *op = calloc(1, sizeof(*op));
+	struct weft_win_op *op = malloc(sizeof(*op));
 
 	if (!op)
 		goto fail;
-	op->win = win;
-	op->target = target;
-	op->n_left = n_left;
-	op->n_holds = 1;
-	op->id = ++win->last_id;
-	op->number = ++target->n_ops;
+	*op = (struct weft_win_op){ .win = win,
+		.target = target,
+		.n_left = n_left,
+		.n_holds = 1,
+		.id = ++win->last_id,
+		.number = ++target->n_ops };
 	if (weft_map_put(&win->ops, op->id, op)) {
 		free(op);
 		goto fail;
@@ -178,6 +183,14 @@ static int target_fault(
 		   : 0;
 }
 
+void weft_win_answered(
+	struct weft_win_target *target, const struct weft_win_wait *wait)
+{
+	if (weft_unlikely(wait->n_rounds > ANSWER_ROUNDS))
+		atomic_store_explicit(
+			&target->is_answering, false, memory_order_relaxed);
+}
+
 int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 	enum weft_wire_win_kind kind)
 {
@@ -201,6 +214,7 @@ int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 		err = weft_win_wait_round(&wait);
 	}
 	weft_win_wait_end(&wait);
+	weft_win_answered(target, &wait);
 	return err ? err : target_fault(win, target);
 }
 

@@ -47,6 +47,8 @@ struct weft_win_state {
 	/* by whom, who alone changes it: what it told this member */
 	_Alignas(WEFT_CACHE_LINE) atomic_uint n_posts[WEFT_WIN_LOOKERS];
 	_Alignas(WEFT_CACHE_LINE) atomic_uint n_completes[WEFT_WIN_LOOKERS];
+	/* of progress, that this member has made */
+	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_rounds;
 };
 
 /* Locks by address, for updates that are no instruction; in shared memory. A
@@ -89,6 +91,10 @@ struct weft_win_target {
 	_Atomic uint64_t n_late, n_late_done; /* COPIED: accumulates that went
 						 by message, and those that a
 						 flush came after */
+	/* COPIED: it was seen to make progress, and has answered soon since;
+	 * else so many accesses do not look again */
+	atomic_bool is_answering;
+	_Atomic uint32_t n_unlooked;
 	int err; /* what it refused, not yet reported */
 	char why[160];
 	atomic_uint n_posts, n_completes; /* came from it by message */
@@ -399,6 +405,10 @@ struct weft_win_wait {
 };
 int weft_win_wait_round(struct weft_win_wait *wait);
 void weft_win_wait_end(struct weft_win_wait *wait);
+/* win_op.c. A wait for the target's answers is over: who was slow is looked at
+ * again, see is_better_told(). */
+void weft_win_answered(
+	struct weft_win_target *target, const struct weft_win_wait *wait);
 static inline bool weft_win_has_counted(
 	const atomic_uint *word, unsigned number)
 {

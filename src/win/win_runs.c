@@ -97,6 +97,14 @@ int weft_win_each_run(
 	};
 	int err = 0;
 
+	if (max == SIZE_MAX && weft_type_is_run(access->type, access->count)) {
+		struct weft_wire_win one = { .disp = access->disp,
+			.at = access->type->true_lb,
+			.n = total,
+			.n_runs = 1 };
+
+		return total ? fn(arg, &one) : 0;
+	}
 	while (pos < total && !err) {
 		struct iovec runs[RUNS];
 		size_t n, bytes;
