@@ -18,6 +18,7 @@
 #include "base/err.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -369,14 +370,17 @@ static inline void weft_boot_look(struct weft_boot *boot, uint32_t rank)
 		boot->ops->look(boot, rank);
 }
 
-/*
- * See struct weft_boot_ops.poll.  Costs one relaxed load when nothing
- * arrived, so that it may stand in the progress loop.
- */
+/* Costs one relaxed load, so that it may stand in the progress loop. */
+static inline bool weft_boot_has_events(const struct weft_boot *boot)
+{
+	return atomic_load_explicit(&boot->pending, memory_order_relaxed);
+}
+
+/* See struct weft_boot_ops.poll. */
 static inline int weft_boot_poll(
 	struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 {
-	if (!atomic_load_explicit(&boot->pending, memory_order_relaxed))
+	if (!weft_boot_has_events(boot))
 		return 0;
 	return boot->ops->poll(boot, fn, arg);
 }

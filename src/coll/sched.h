@@ -127,6 +127,7 @@ struct weft_watch {
 	struct weft_comm *comm;
 	uint32_t number; /* of the collective */
 	uint32_t n_rounds;
+	struct weft_req *req; /* that the schedule goes with, or NULL */
 };
 
 void weft_watch_begin(struct weft_watch *watch, struct weft_sched *sched,

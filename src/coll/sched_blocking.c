@@ -140,6 +140,7 @@ int weft_sched_run(enum weft_coll_kind kind, const struct weft_coll *args,
 	b.n_reqs = 0;
 	b.n_room = FIRST_REQS;
 	b.watch.sched = NULL;
+	b.watch.req = NULL;
 	if (b.sched.within)
 		weft_watch_begin(&b.watch, &b.sched, comm, number);
 	write(&b.sched, kind, args);

@@ -144,6 +144,7 @@ static struct list *list_alloc(struct weft_comm *comm)
 	list->req->sched = &list->sched;
 	list->req->comm = weft_comm_get(comm);
 	weft_list_init(&list->watch.hook.link);
+	list->watch.req = list->req;
 	list->steps = list->first;
 	list->n_room = LIST_STEPS;
 	return list;

@@ -167,10 +167,14 @@ static void end_messages(const struct weft_watch *watch)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
+	if (watch->req) /* it may end here, and its schedule with it */
+		weft_req_get(watch->req);
 	while ((req = weft_req_next(watch->comm->vci, &pos)) != NULL)
 		if (req->refs && !req->is_done && req->on_done &&
 			req->on_done_arg == watch->sched)
 			weft_cancel_stuck(req, watch->sched->err);
+	if (watch->req)
+		weft_req_put(watch->req);
 }
 
 static void look_for_others(struct weft_progress_hook *hook)

@@ -13,6 +13,7 @@
 enum {
 	HELP_ROUNDS = 64, /* idle ones between looks at other VCIs */
 	NET_SKIP = 16,	  /* rounds between expensive ones that found nothing */
+	ROUNDS_BEFORE_EVENTS = 64, /* that found something */
 };
 
 static int progress_flush(struct weft_vci *vci)
@@ -81,6 +82,21 @@ static __attribute__((noinline)) int run_deferred(struct weft_vci *vci)
 	return n;
 }
 
+/* The manager tells of deaths: what the dead had sent is taken first. */
+static __attribute__((noinline)) int take_events(struct weft_vci *vci)
+{
+	int n = 0;
+
+	for (int i = 0, more = 1; more && i < ROUNDS_BEFORE_EVENTS; i++) {
+		more = vci->shm ? weft_shm_poll(vci->shm) : 0;
+		vci->net_skip = 0;
+		if (vci->net)
+			more += poll_net(vci);
+		n += more;
+	}
+	return n + weft_boot_poll(vci->boot, weft_proc_on_event, vci);
+}
+
 int weft_progress(struct weft_vci *vci)
 {
 	int n = 0;
@@ -97,7 +113,8 @@ int weft_progress(struct weft_vci *vci)
 		n += poll_net(vci);
 	if (weft_unlikely(vci->rails.n_users))
 		n += weft_rail_poll(vci);
-	n += weft_boot_poll(vci->boot, weft_proc_on_event, vci);
+	if (weft_unlikely(weft_boot_has_events(vci->boot)))
+		n += take_events(vci);
 	if (weft_unlikely(!weft_list_is_empty(&vci->hooks)))
 		run_hooks(vci);
 	vci->is_polling = false;
