@@ -355,6 +355,7 @@ static void cb_deal(struct weft_cb_plan *plan, const struct cb_sums *all)
 	plan->domain += cb->unit - 1;
 	plan->domain -= plan->domain % cb->unit;
 	plan->n_rounds = (weft_min64(plan->domain, span) - 1) / cb->len + 1;
+	plan->has_holes = all->len < all->end - all->first;
 }
 
 static int cb_try(struct weft_move *m, const struct weft_cb_member *members,

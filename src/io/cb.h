@@ -8,9 +8,9 @@
  * is mapped by the others, which copy straight between it and their memory;
  * others send and receive.
  *
- * A buffer is written where members have filled it without a hole. Where they
- * have not, each writes its own runs, so that here, too, nobody writes a byte
- * that the program did not ask for. */
+ * A buffer is written where members have filled it, around holes that were
+ * expected. Where there are others each writes its own runs, so that here, too,
+ * nobody writes a byte that the program did not ask for. */
 #ifndef WEFT_CB_H
 #define WEFT_CB_H
 

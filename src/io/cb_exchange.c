@@ -4,10 +4,12 @@
  * In round k each aggregator moves window k of its domain. Messages of the
  * collectives' context, under three tags:
  *
- *   writing: members to aggregator  what they filled in, and, where it is not
- *                                   mapped, the runs and their data
+ *   writing: members to aggregator  what they filled in; the runs, where it is
+ *                                   not mapped or holes are expected; their
+ *                                   data, where it is not mapped
  *            aggregator to members  how far it was written, or that there are
- *                                   holes, and each is to write its own
+ *                                   holes nobody expected, and each is to
+ *                                   write its own
  *   reading: members to aggregator  where it is not mapped: the runs wanted
  *            aggregator to members  how far the buffer is filled; else the data
  *            members to aggregator  done with that buffer
@@ -22,6 +24,7 @@
 #include "core/req.h"
 #include "dt/pack.h"
 #include "io/pool.h"
+#include "io/scatter.h"
 #include "io/stat.h"
 #include "p2p/p2p.h"
 #include "transport/vci.h"
@@ -34,13 +37,14 @@ enum { TYPE_BYTE = 0x247, RUNS = 256 };
 
 enum cb_tag { TO_AGGREGATOR, TO_MEMBER, DONE, N_TAGS };
 
-enum cb_verdict { WRITTEN, HAS_HOLES };
+/* Runs are wanted next time unless there were no holes. */
+enum cb_verdict { WRITTEN, WRITTEN_AROUND, HAS_HOLES };
 
 /* To an aggregator: what was filled in, or is wanted. Lengths are checked. */
 struct cb_part {
 	int64_t len;
 	uint64_t marks; /* of its runs, see mark() */
-	int64_t n_runs; /* that follow; 0: it is mapped */
+	int64_t n_runs; /* that follow; 0: none do */
 	int64_t is_bad; /* the data could not be had */
 };
 
@@ -73,8 +77,9 @@ struct exchange {
 	struct cb_sent *sent;
 	struct cb_part part[WEFT_CB_SLOTS]; /* mine, as an aggregator */
 	int64_t end[WEFT_CB_SLOTS];
-	int broken; /* error of a message */
-	int err;    /* of the file or of memory */
+	uint64_t *filled; /* a bit a byte, of the window that is written */
+	int broken;	  /* error of a message */
+	int err;	  /* of the file or of memory */
 	char why[WEFT_ERR_TEXT];
 };
 
@@ -393,13 +398,14 @@ static struct cb_run *list_runs(const struct exchange *x,
 	return list;
 }
 
-/* Sends the runs of a stretch, and their data when writing. */
+/* Sends the runs of a stretch, and their data when writing what is not mapped.
+ */
 static void send_runs(struct exchange *x, const struct window *w, int32_t to,
 	int64_t skip, int64_t len)
 {
 	const struct weft_move *m = x->m;
 	struct cb_part part = { .len = len };
-	int64_t data = m->is_write ? len : 0;
+	int64_t data = m->is_write && !w->slot ? len : 0;
 	struct cb_run *list = list_runs(x, w, skip, len, data, &part.n_runs);
 
 	if (!list) {
@@ -429,7 +435,8 @@ static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
 	int32_t from, struct cb_part *part)
 {
 	int64_t room = w->end - w->base, sum = 0;
-	int64_t data = x->m->is_write ? part->len : 0, size;
+	bool has_data = x->m->is_write && !is_mapped(x, from, x->cb->mine);
+	int64_t data = has_data ? part->len : 0, size;
 	struct cb_run *list = NULL;
 
 	if (part->n_runs < 0 || part->len < 0 || part->len > room ||
@@ -466,23 +473,95 @@ static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
 	return NULL;
 }
 
+/* ---- which bytes of a window are filled ---- */
+
+static void set_filled(uint64_t *filled, uint32_t at, uint32_t len)
+{
+	while (len) {
+		uint32_t bit = at % 64, n = 64 - bit < len ? 64 - bit : len;
+
+		filled[at / 64] |= ~(uint64_t)0 >> (64 - n) << bit;
+		at += n;
+		len -= n;
+	}
+}
+
+/* The first byte from at on that is filled, or is not; end if none is. */
+static int64_t find_filled(
+	const uint64_t *filled, int64_t at, int64_t end, bool is_filled)
+{
+	while (at < end) {
+		uint64_t word =
+			filled[at / 64] ^ (is_filled ? 0 : ~(uint64_t)0);
+
+		word >>= at % 64;
+		if (word)
+			return weft_min64(at + __builtin_ctzll(word), end);
+		at += 64 - at % 64;
+	}
+	return end;
+}
+
+/* Nothing of a window is; false: no memory to know. */
+static bool clear_filled(struct exchange *x)
+{
+	size_t len = (size_t)(x->cb->len / 64 + 1) * sizeof(*x->filled);
+
+	if (!x->filled)
+		x->filled = malloc(len);
+	if (x->filled)
+		memset(x->filled, 0, len);
+	return x->filled != NULL;
+}
+
 /* ---- writing, at an aggregator ---- */
+
+static void take_list(struct exchange *x, const struct window *w,
+	const struct cb_run *list, int64_t n, const char *data)
+{
+	for (int64_t i = 0; i < n; i++) {
+		if (data) {
+			memcpy(w->slot + list[i].at, data, list[i].len);
+			data += list[i].len;
+		}
+		if (x->filled)
+			set_filled(x->filled, list[i].at, list[i].len);
+	}
+}
+
+/* What I filled in myself. */
+static void take_own(
+	struct exchange *x, const struct window *w, struct cb_part *sum)
+{
+	int64_t skip, len, n;
+	struct cb_run *list;
+
+	if (!x->filled || !is_in(x, x->comm->rank, w))
+		return;
+	stretch_of(x, w, &skip, &len);
+	if (!len)
+		return;
+	list = list_runs(x, w, skip, len, 0, &n);
+	if (list)
+		take_list(x, w, list, n, NULL);
+	else
+		sum->is_bad = true;
+	free(list);
+}
 
 static void gather_part(struct exchange *x, const struct window *w,
 	int32_t from, struct cb_part *sum)
 {
 	struct cb_part part;
 	struct cb_run *list;
-	const char *data;
+	bool has_data = !is_mapped(x, from, x->cb->mine);
 
 	if (!cb_recv(x, from, TO_AGGREGATOR, &part, sizeof(part)))
 		return;
 	list = recv_runs(x, w, from, &part);
-	data = list ? (const char *)(list + part.n_runs) : NULL;
-	for (int64_t i = 0; list && i < part.n_runs; i++) {
-		memcpy(w->slot + list[i].at, data, list[i].len);
-		data += list[i].len;
-	}
+	if (list)
+		take_list(x, w, list, part.n_runs,
+			has_data ? (const char *)(list + part.n_runs) : NULL);
 	free(list);
 	sum->len += part.len;
 	sum->marks += part.marks;
@@ -501,6 +580,49 @@ static int64_t write_window(struct exchange *x, const struct window *w)
 	return w->first + moved;
 }
 
+/* The same, but for the holes. */
+static int64_t write_around(struct exchange *x, const struct window *w)
+{
+	int64_t at = 0, len = w->end - w->base, end = w->first;
+	struct iovec runs[WEFT_SCATTER_MAX];
+	size_t n = 0;
+
+	while (!x->err && at < len) {
+		int64_t from = find_filled(x->filled, at, len, true);
+
+		at = find_filled(x->filled, from, len, false);
+		if (from < at)
+			runs[n++] = (struct iovec){
+				(void *)(uintptr_t)(w->base + from),
+				(size_t)(at - from)
+			};
+		if (n && (n == WEFT_SCATTER_MAX || at == len)) {
+			int64_t base = run_place(&runs[0]);
+
+			take_err(x, weft_move_around(x->m,
+					    w->slot + (base - w->base), base,
+					    runs, n, &end));
+			n = 0;
+		}
+	}
+	return end;
+}
+
+/* Where runs were told, the window is written around its holes. */
+static void move_window(struct exchange *x, const struct window *w,
+	const struct cb_part *sum, struct cb_outcome *outcome)
+{
+	if (x->broken || sum->is_bad)
+		return;
+	if (is_filled_whole(sum, w)) {
+		outcome->verdict = WRITTEN;
+		outcome->end = write_window(x, w);
+	} else if (x->filled) {
+		outcome->verdict = WRITTEN_AROUND;
+		outcome->end = write_around(x, w);
+	}
+}
+
 static void member_outcome(struct exchange *x, int agg, int64_t round,
 	const struct cb_outcome *outcome);
 
@@ -510,22 +632,22 @@ static void aggregate_write(struct exchange *x, int64_t round)
 	struct cb_outcome outcome = { .verdict = HAS_HOLES };
 	struct cb_part *sum;
 	struct window w;
-	bool is_skipped;
 
 	if (mine < 0 || !window_of(x, mine, round, &w))
 		return;
 	sum = &x->part[w.i];
-	is_skipped = x->cb->states[mine].has_holes[w.i];
-	for (int32_t r = 0; r < x->comm->size && !is_skipped; r++)
+	if (x->cb->states[mine].wants_runs[w.i] && !clear_filled(x))
+		sum->is_bad = true;
+	for (int32_t r = 0; r < x->comm->size; r++)
 		if (r != x->comm->rank && is_in(x, r, &w))
 			gather_part(x, &w, r, sum);
-	if (!is_skipped && !x->broken && is_filled_whole(sum, &w)) {
-		outcome.verdict = WRITTEN;
-		outcome.end = write_window(x, &w);
-	}
+	take_own(x, &w, sum);
+	move_window(x, &w, sum, &outcome);
+	free(x->filled);
+	x->filled = NULL;
 	weft_stat_add(x->m->file->stat,
-		outcome.verdict == WRITTEN ? WEFT_STAT_WINDOWS
-					   : WEFT_STAT_HOLES,
+		outcome.verdict != HAS_HOLES ? WEFT_STAT_WINDOWS
+					     : WEFT_STAT_HOLES,
 		1);
 	for (int32_t r = 0; r < x->comm->size; r++)
 		if (r != x->comm->rank && hears(x, r, mine, round))
@@ -550,7 +672,7 @@ static void write_own(struct exchange *x, int64_t skip, int64_t len)
 
 static void member_fill(struct exchange *x, int agg, int64_t round)
 {
-	struct weft_cb_state *state = &x->cb->states[agg];
+	const struct weft_cb_state *state = &x->cb->states[agg];
 	int32_t to = x->cb->aggs[agg];
 	struct cb_part part = { 0 };
 	struct window w;
@@ -559,19 +681,14 @@ static void member_fill(struct exchange *x, int agg, int64_t round)
 	if (!window_of(x, agg, round, &w) || !is_in(x, x->comm->rank, &w))
 		return;
 	stretch_of(x, &w, &skip, &len);
-	state->is_filled[w.i] = !state->has_holes[w.i];
-	if (state->has_holes[w.i]) {
-		write_own(x, skip, len);
-	} else if (!w.slot) {
-		send_runs(x, &w, to, skip, len);
-	} else {
+	if (w.slot)
 		fill_runs(x, &w, skip, len, &part);
-		if (agg == x->cb->mine)
-			x->part[w.i] = part;
-		else
-			cb_send(x, to, TO_AGGREGATOR, &part, NULL,
-				sizeof(part));
-	}
+	if (agg == x->cb->mine)
+		x->part[w.i] = part;
+	else if (!w.slot || state->wants_runs[w.i])
+		send_runs(x, &w, to, skip, len);
+	else
+		cb_send(x, to, TO_AGGREGATOR, &part, NULL, sizeof(part));
 }
 
 static void member_outcome(struct exchange *x, int agg, int64_t round,
@@ -583,14 +700,13 @@ static void member_outcome(struct exchange *x, int agg, int64_t round,
 
 	if (!window_of(x, agg, round, &w))
 		return;
-	state->has_holes[w.i] = outcome->verdict != WRITTEN;
-	if (!state->is_filled[w.i])
+	state->wants_runs[w.i] = outcome->verdict != WRITTEN;
+	if (!is_in(x, x->comm->rank, &w))
 		return;
-	state->is_filled[w.i] = false;
-	if (outcome->verdict == WRITTEN)
+	if (outcome->verdict != HAS_HOLES)
 		w.end = weft_min64(w.end, outcome->end);
 	stretch_of(x, &w, &skip, &len);
-	if (outcome->verdict == WRITTEN)
+	if (outcome->verdict != HAS_HOLES)
 		x->m->n_moved += weft_max64(len, 0);
 	else
 		write_own(x, skip, len);
@@ -771,7 +887,9 @@ int weft_cb_exchange(const struct weft_cb_plan *plan)
 		x.tags[i] = weft_coll_tag(
 			comm, WEFT_CTX_OFFSET_COLL, WEFT_COLL_ALLTOALL);
 	weft_vci_unlock(comm->vci);
-	memset(x.cb->states, 0, (size_t)x.cb->n_aggs * sizeof(*x.cb->states));
+	for (int a = 0; a < x.cb->n_aggs; a++)
+		for (int i = 0; i < WEFT_CB_SLOTS; i++)
+			x.cb->states[a].wants_runs[i] = plan->has_holes;
 	if (plan->m->is_write)
 		exchange_write(&x);
 	else

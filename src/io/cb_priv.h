@@ -10,10 +10,10 @@
 
 enum { WEFT_CB_SLOTS = 2 }; /* buffers: one moves while the other fills */
 
-/* What this process knows of an aggregator's buffers, in a write. */
+/* What is known of an aggregator's buffers, in a write, by all who fill them.
+ */
 struct weft_cb_state {
-	bool has_holes[WEFT_CB_SLOTS];
-	bool is_filled[WEFT_CB_SLOTS]; /* by this process */
+	bool wants_runs[WEFT_CB_SLOTS]; /* there may be holes */
 };
 
 /* Who does what for a file; the same at all members but for the mappings. */
@@ -50,6 +50,7 @@ struct weft_cb_plan {
 	int64_t base;	    /* the first domain begins there */
 	int64_t domain;	    /* bytes of each */
 	int64_t n_rounds;
+	bool has_holes; /* there are bytes of nobody's */
 };
 
 /* Carries it out. 0, or this process's own error; m->n_moved is what was. */

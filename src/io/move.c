@@ -181,6 +181,37 @@ static int move_pieces(const struct weft_move *m, char *buf,
 	return err;
 }
 
+int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
+	const struct iovec *runs, size_t n, int64_t *end_out)
+{
+	bool is_one = may_scatter(m, runs, n);
+	int64_t len = 0, moved;
+	int err = 0;
+
+	*end_out = run_at(&runs[0]);
+	for (size_t i = 0; i < n && !err; i++) {
+		char *from = buf + (run_at(&runs[i]) - base);
+
+		if (is_one) {
+			memmove(buf + len, from, runs[i].iov_len);
+			len += (int64_t)runs[i].iov_len;
+		} else {
+			err = weft_move_piece(m, from, run_at(&runs[i]),
+				(int64_t)runs[i].iov_len, &moved);
+			*end_out = run_at(&runs[i]) + moved;
+		}
+	}
+	if (!is_one)
+		return err;
+	err = move_pieces(m, buf, runs, n, &moved);
+	for (size_t i = 0; i < n && moved > 0; i++) {
+		*end_out = run_at(&runs[i]) +
+			   weft_min64(moved, (int64_t)runs[i].iov_len);
+		moved -= (int64_t)runs[i].iov_len;
+	}
+	return err;
+}
+
 /* Bytes [at, at + len) of the stream, contiguous in memory. */
 static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 	int64_t len, int64_t *moved)

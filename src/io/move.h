@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 struct weft_file;
 
@@ -51,5 +52,11 @@ static inline char *weft_move_run(const struct weft_move *m)
 				  (uintptr_t)m->type->true_lb)
 		       : NULL;
 }
+
+/* Writes runs, each a place and a length, rising, that lie in memory as in the
+ * file: buf is what lies at base, and may be used up. At most as many as of
+ * weft_scatter_write. *end_out is the place up to which all was written. */
+int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
+	const struct iovec *runs, size_t n, int64_t *end_out);
 
 #endif

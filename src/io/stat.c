@@ -19,7 +19,7 @@ static const char *stat_advice(const struct weft_file *file, const int64_t *n)
 
 	if (n[WEFT_STAT_HOLES] > n[WEFT_STAT_WINDOWS])
 		return "romio_cb_write=disable, as what is written together "
-		       "has holes";
+		       "overlaps and has holes";
 	if (n[WEFT_STAT_EXTRA] > 2 * n[WEFT_STAT_BYTES])
 		return "romio_ds_read=disable, as much is read for nothing";
 	if (run >= SHORT_RUN || n[WEFT_STAT_RUNS] <= calls ||

@@ -240,15 +240,16 @@ static void cube(const struct way *way)
 }
 
 /* Between records are bytes of nobody, which another open file writes: they
- * stay, whoever aggregates. Here and there a record is missing, too. */
-static void holes(const struct way *way)
+ * stay, whoever aggregates. One process ends early, so that there are holes
+ * from there on also without a gap. */
+static void holes(const struct way *way, int gap)
 {
 	enum { LEN = RECORD * EACH };
 	MPI_File fh = opened("holes", way);
-	MPI_Datatype turn = one_of(RECORD, (RECORD + 5) * size);
+	MPI_Datatype turn = one_of(RECORD, (RECORD + gap) * size);
 	unsigned char *mine = malloc(LEN), *got = calloc(1, LEN);
-	unsigned char *all = malloc((size_t)(RECORD + 5) * size * EACH);
-	int total = (RECORD + 5) * size * EACH, wrong = 0, last;
+	unsigned char *all = malloc((size_t)(RECORD + gap) * size * EACH);
+	int total = (RECORD + gap) * size * EACH, wrong = 0, last;
 	MPI_Status status;
 
 	fill(mine, LEN);
@@ -256,7 +257,7 @@ static void holes(const struct way *way)
 	OK(MPI_File_write_at_all(
 		fh, 0, all, rank ? 0 : total, MPI_BYTE, &status));
 	file_turn(fh);
-	OK(MPI_File_set_view(fh, (MPI_Offset)rank * (RECORD + 5), MPI_BYTE,
+	OK(MPI_File_set_view(fh, (MPI_Offset)rank * (RECORD + gap), MPI_BYTE,
 		turn, "native", MPI_INFO_NULL));
 	last = rank == size - 1 ? LEN / 2 : LEN;
 	OK(MPI_File_write_at_all(fh, 0, mine, last, MPI_BYTE, &status));
@@ -269,7 +270,7 @@ static void holes(const struct way *way)
 		fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
 	OK(MPI_File_read_at_all(fh, 0, all, total, MPI_BYTE, &status));
 	for (int i = 0; i < total; i++) {
-		int record = i / (RECORD + 5), in = i % (RECORD + 5);
+		int record = i / (RECORD + gap), in = i % (RECORD + gap);
 		int of = record % size, k = record / size * RECORD + in;
 		bool is_hole = in >= RECORD || (of == size - 1 && k >= LEN / 2);
 
@@ -492,7 +493,8 @@ int main(int argc, char **argv)
 		if (i % 2 == 0)
 			begun(&ways[i]);
 		cube(&ways[i]);
-		holes(&ways[i]);
+		holes(&ways[i], 5);
+		holes(&ways[i], 0);
 		odd(&ways[i]);
 		refused(&ways[i]);
 		told(&ways[i]);
