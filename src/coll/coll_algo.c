@@ -176,7 +176,12 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	};
 	c->count = case_count(c, view, args);
 	c->bytes = case_bytes(c, view, args);
-	if (!nodes || (is_reduction(kind) && weft_knobs.coll_reproducible))
+	if (is_reduction(kind) && weft_knobs.coll_reproducible)
+		return;
+	/* also of a part of the members */
+	c->shares_cores =
+		view->comm->coll.nodes && view->comm->coll.nodes->shares_cores;
+	if (!nodes)
 		return;
 	c->n_nodes = nodes->n;
 	c->most = nodes->most;

@@ -36,6 +36,7 @@ struct weft_coll_case {
 	int32_t n_nodes; /* 0: not known */
 	int32_t most, least;
 	bool is_in_order, is_commutative, is_regular, has_segment;
+	bool shares_cores;
 	int64_t bytes, count;
 	const char *fabric;
 };

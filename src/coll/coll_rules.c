@@ -31,6 +31,7 @@ struct rule {
 	struct range procs, bytes, per_node;
 	int shares;
 	int is_commutative; /* -1: either */
+	int shares_cores;   /* likewise */
 	char fabric[16];    /* "": any */
 	const struct weft_coll_algo *algo;
 	const struct rule *next; /* of its kind */
@@ -195,16 +196,19 @@ static bool rule_share(const char *value, int *shares)
 	return true;
 }
 
-static bool rule_yes_or_no(const char *value, int *out)
+static bool rule_either(
+	const char *value, const char *yes, const char *no, int *out)
 {
-	*out = !strcmp(value, "yes");
-	return *out || !strcmp(value, "no");
+	*out = !strcmp(value, yes);
+	return *out || !strcmp(value, no);
 }
 
 static const char *rule_values(const char *word)
 {
 	if (!strcmp(word, "commutative"))
 		return "yes or no";
+	if (!strcmp(word, "cores"))
+		return "own or shared";
 	if (!strcmp(word, "share"))
 		return "all, some or none";
 	if (!strcmp(word, "fabric"))
@@ -230,14 +234,18 @@ static bool rule_condition(struct rule *rule, char *word, char *why)
 	else if (!strcmp(word, "share"))
 		is_right = rule_share(value, &rule->shares);
 	else if (!strcmp(word, "commutative"))
-		is_right = rule_yes_or_no(value, &rule->is_commutative);
+		is_right =
+			rule_either(value, "yes", "no", &rule->is_commutative);
+	else if (!strcmp(word, "cores"))
+		is_right = rule_either(
+			value, "shared", "own", &rule->shares_cores);
 	else if (!strcmp(word, "fabric"))
 		is_right = snprintf(rule->fabric, sizeof(rule->fabric), "%s",
 				   value) < (int)sizeof(rule->fabric);
 	else
 		return rule_refuse(why,
 			"\"%.60s\" is no condition; there are procs, bytes, "
-			"per-node, share, commutative and fabric",
+			"per-node, share, cores, commutative and fabric",
 			word);
 	return is_right ||
 	       rule_refuse(why, "\"%.60s\" is no value of %s, which is %s",
@@ -255,7 +263,8 @@ static bool read_rule(struct rule *rule, const char *line, char *why)
 		.bytes = any,
 		.per_node = any,
 		.shares = SHARE_ALL | SHARE_SOME | SHARE_NONE,
-		.is_commutative = -1 };
+		.is_commutative = -1,
+		.shares_cores = -1 };
 	snprintf(copy, sizeof(copy), "%s", line);
 	snprintf(rule->text, sizeof(rule->text), "%s", line);
 	rule->text[strcspn(rule->text, "\r\n")] = 0;
@@ -431,6 +440,8 @@ static bool fits(const struct rule *rule, const struct weft_coll_case *c)
 	       range_has(&rule->per_node, c->n_nodes ? c->most : 1) &&
 	       (rule->is_commutative < 0 ||
 		       rule->is_commutative == c->is_commutative) &&
+	       (rule->shares_cores < 0 ||
+		       rule->shares_cores == c->shares_cores) &&
 	       (!rule->fabric[0] || !strcmp(rule->fabric, c->fabric)) &&
 	       weft_coll_can(rule->algo, c);
 }

@@ -38,6 +38,7 @@ struct offer {
 /* What members must have alike, as rank 0 has it. */
 struct setup {
 	uint32_t digest;
+	uint32_t shares_cores;
 	char fabric[16];
 };
 
@@ -194,6 +195,7 @@ static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 		.is_commutative = true,
 		.is_regular = true,
 		.has_segment = true,
+		.shares_cores = comm->coll.nodes->shares_cores,
 		.count = comm->size,
 		.fabric = "" };
 
@@ -277,7 +279,9 @@ static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all)
 {
-	struct setup mine = { .digest = weft_coll_rules_digest() }, setup;
+	struct setup mine = { .digest = weft_coll_rules_digest(),
+		.shares_cores = weft_proc.shares_cores };
+	struct setup setup;
 
 	snprintf(mine.fabric, sizeof(mine.fabric), "%s",
 		weft_vci_fabric(comm->vci));
@@ -293,6 +297,7 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 			"processes must choose algorithms alike");
 	memcpy(comm->coll.nodes->fabric, setup.fabric, sizeof(setup.fabric));
 	comm->coll.nodes->fabric[sizeof(setup.fabric) - 1] = 0;
+	comm->coll.nodes->shares_cores = setup.shares_cores != 0;
 }
 
 static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,

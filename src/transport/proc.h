@@ -43,13 +43,15 @@ struct weft_proc {
 	struct weft_vci *_Atomic others[WEFT_VCIS - 1];
 	atomic_uint n_others;
 	atomic_ulong next_ctx;
-	atomic_uint n_coll_segs;      /* segments of communicators, mapped */
-	atomic_bool has_foreign;      /* other jobs may know how to reach us */
-	struct weft_bsend *bsend;     /* attached buffer; guarded by VCI.lock */
-	uint64_t n_pset_events;	      /* sets defined and deleted; VCI.lock */
-	uint64_t pset_version;	      /* of the manager's sets; VCI.lock */
-	int64_t max_spin;	      /* empty polls before yielding */
-	bool is_blocking;	      /* WEFT_WAIT=block: then sleeps */
+	atomic_uint n_coll_segs;  /* segments of communicators, mapped */
+	atomic_bool has_foreign;  /* other jobs may know how to reach us */
+	struct weft_bsend *bsend; /* attached buffer; guarded by VCI.lock */
+	uint64_t n_pset_events;	  /* sets defined and deleted; VCI.lock */
+	uint64_t pset_version;	  /* of the manager's sets; VCI.lock */
+	bool shares_cores; /* this node has fewer cores than processes of the
+			      job */
+	int64_t max_spin;  /* empty polls before yielding */
+	bool is_blocking;  /* WEFT_WAIT=block: then sleeps */
 	weft_proc_event_fn *on_event; /* set by the session room */
 	atomic_bool has_news;	      /* for a program that wants to be told */
 	void (*tell)(void);	      /* tells it; no lock held */

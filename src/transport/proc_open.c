@@ -193,10 +193,9 @@ static void close_proc(void)
  * binding). */
 static uint32_t choose_spin(const struct weft_vci *vci)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	uint32_t spin = (uint32_t)weft_knobs.spin;
 
-	if (cores > 0 && weft_proc.facts.local_size > (unsigned long)cores)
+	if (weft_proc.shares_cores)
 		return 0;
 	if (vci->shm || !vci->net ||
 		vci->net->plan.poll_ns <= WEFT_POLL_CHEAP_NS)
@@ -208,6 +207,7 @@ static int open_proc(weft_vci_open_fn *on_open)
 {
 	struct weft_boot_facts *facts = &weft_proc.facts;
 	struct weft_vci *vci = &weft_proc.vci;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int err;
 
 	weft_knob_load();
@@ -224,6 +224,8 @@ static int open_proc(weft_vci_open_fn *on_open)
 	err = open_vci(vci, on_open);
 	if (err)
 		goto fail;
+	weft_proc.shares_cores =
+		cores > 0 && facts->local_size > (unsigned long)cores;
 	weft_proc.max_spin = choose_spin(vci);
 	vci->self = weft_peer_of(vci, vci->addr);
 	err = vci->self ? publish_bc(vci) : WEFT_ERR_NOMEM;
