@@ -339,6 +339,10 @@ static void read_file(const char *path)
 		for (; !table.err && n < table.n; n++)
 			table.rules[n].line = number;
 	}
+	if (!table.err && ferror(file)) {
+		snprintf(where, sizeof(where), "WEFT_COLL_FILE %.200s", path);
+		fail_load(where, strerror(errno));
+	}
 	fclose(file);
 	table.n_read = table.n;
 }

@@ -54,17 +54,6 @@ static void broken(MPI_Session session, const char *set)
 		MPI_ERR_PROC_ABORTED);
 }
 
-/* Who ends has all others' word that they need nothing more of it. */
-static void let_go(MPI_Comm comm)
-{
-	int last = mtest.size - 1;
-
-	if (mtest.rank < last) /* it may be gone before this returns */
-		MPI_Send(NULL, 0, MPI_INT, last, 2, comm);
-	for (int i = 0; mtest.rank == last && i < last; i++)
-		OK(MPI_Recv(NULL, 0, MPI_INT, i, 2, comm, MPI_STATUS_IGNORE));
-}
-
 int main(int argc, char **argv)
 {
 	const char *set = "all";
@@ -86,7 +75,7 @@ int main(int argc, char **argv)
 	session_works(comm, "whole");
 	OK(MPI_Comm_disconnect(&comm));
 	OK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n[0]));
-	let_go(last_words);
+	session_let_go(last_words);
 	if (mtest.rank == mtest.size - 1)
 		_exit(5);
 	wait_broken(session, set);

@@ -11,17 +11,6 @@
 
 #include "heard.h"
 
-/* Who dies has all others' word that they need nothing more of it. */
-static void let_go(MPI_Comm comm)
-{
-	int last = mtest.size - 1;
-
-	if (mtest.rank < last) /* it may be gone before this returns */
-		MPI_Send(NULL, 0, MPI_INT, last, 2, comm);
-	for (int i = 0; mtest.rank == last && i < last; i++)
-		OK(MPI_Recv(NULL, 0, MPI_INT, i, 2, comm, MPI_STATUS_IGNORE));
-}
-
 int main(int argc, char **argv)
 {
 	static const char *const words[] = { "crashed: it was killed",
@@ -39,7 +28,7 @@ int main(int argc, char **argv)
 	comm = session_comm(session, "mpi://WORLD", "died");
 	heard_begin(); /* it may be gone before the next line's end */
 	session_works(comm, "S93: all are there");
-	let_go(comm);
+	session_let_go(comm);
 	if (mtest.rank == mtest.size - 1 && how == 0)
 		raise(SIGKILL);
 	if (mtest.rank == mtest.size - 1 && how == 3)

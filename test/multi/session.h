@@ -47,6 +47,18 @@ static inline MPI_Comm session_comm(
 	return session_comm_take(session_group(session, pset), tag);
 }
 
+/* the last rank is to end: it has all others' word that they need nothing more
+ * of it */
+static inline void session_let_go(MPI_Comm comm)
+{
+	int last = mtest.size - 1;
+
+	if (mtest.rank < last) /* it may be gone before this returns */
+		MPI_Send(NULL, 0, MPI_INT, last, 2, comm);
+	for (int i = 0; mtest.rank == last && i < last; i++)
+		OK(MPI_Recv(NULL, 0, MPI_INT, i, 2, comm, MPI_STATUS_IGNORE));
+}
+
 /* set rank and size of the test from mpi://WORLD of this session */
 static inline void session_who(MPI_Session session)
 {
