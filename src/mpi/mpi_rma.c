@@ -293,13 +293,13 @@ static inline __attribute__((always_inline)) int rma_same(const char *name,
 	return rma_other(name, buf, access);
 }
 
-/* The operation is defined on the elements. */
+/* The operation is defined on the elements, if there are any. */
 static inline int rma_op_fits(const struct weft_win_access *access)
 {
 	const struct weft_redop *op = access->op;
 	const struct weft_type *basic = rma_basic(access->type);
 
-	if (weft_likely(!basic || weft_redop_fits(op, basic)))
+	if (weft_likely(!basic || weft_redop_fits(op, basic)) || !access->count)
 		return 0;
 	return weft_err_set(WEFT_ERR_OP, "operation 0x%x is not defined on %s",
 		(unsigned)op->builtin, rma_type_name(basic));

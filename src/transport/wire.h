@@ -207,6 +207,9 @@ enum weft_wire_need {
 				   context `what` */
 	WEFT_WIRE_NEED_RECEIVE, /* receive the asker's, likewise */
 	WEFT_WIRE_NEED_WINDOW,	/* make a call on the window with the context */
+	WEFT_WIRE_NEED_LOCK,	/* give back the lock of member `round` of it,
+				   if it is had alone; that member tells by
+				   whom */
 	WEFT_WIRE_NEED_NONE,	/* nothing that can be asked for */
 	WEFT_WIRE_NEED_END,
 };
@@ -236,7 +239,8 @@ struct weft_wire_answer {
 	uint16_t need;
 	uint16_t met;	/* enum weft_wire_met */
 	uint64_t wait;	/* epoch of what this process waits in; 0: nothing */
-	uint32_t owner; /* number of the session that has it here; 0: none */
+	uint32_t owner; /* number of the session that has it here; LOCK: rank +
+			   1 of who has it alone; 0: none */
 	uint32_t len;	/* of the text: what it is in */
 };
 static_assert(sizeof(struct weft_wire_answer) == 40, "wire layout");

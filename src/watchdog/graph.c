@@ -183,6 +183,7 @@ static const char *verb_of(uint16_t need)
 		[WEFT_WIRE_NEED_MESSAGE] = "send on",
 		[WEFT_WIRE_NEED_RECEIVE] = "receive on",
 		[WEFT_WIRE_NEED_WINDOW] = "act on",
+		[WEFT_WIRE_NEED_LOCK] = "give back a lock of",
 		[WEFT_WIRE_NEED_NONE] = "act on",
 	};
 
@@ -194,6 +195,8 @@ const char *weft_graph_print_step(const struct weft_graph *graph,
 {
 	const struct weft_graph_node *node = graph->nodes[step.node];
 	const struct weft_wire_edge *edge = &node->edges[step.edge];
+	bool is_window = edge->need == WEFT_WIRE_NEED_WINDOW ||
+			 edge->need == WEFT_WIRE_NEED_LOCK;
 	char owner[64] = "";
 
 	if (edge->owner)
@@ -203,8 +206,7 @@ const char *weft_graph_print_step(const struct weft_graph *graph,
 		"process %u in %s waits for process %u to %s %s "
 		"\"%.31s\" (%u processes)%s",
 		(unsigned)node->proc, node->call, (unsigned)edge->proc,
-		verb_of(edge->need),
-		edge->need == WEFT_WIRE_NEED_WINDOW ? "window" : "communicator",
+		verb_of(edge->need), is_window ? "window" : "communicator",
 		edge->label, edge->size, owner);
 	return buf;
 }

@@ -149,14 +149,17 @@ void weft_query_on_answer(struct weft_vci *vci, struct weft_peer *peer,
 	other->owner = a.owner;
 	memcpy(other->text, (const char *)payload + sizeof(a), a.len);
 	other->text[a.len] = 0;
+	if (wait->ops->told)
+		wait->ops->told(wait, other);
 	if (has_all(wait))
 		atomic_store_explicit(
 			&wait->is_called, true, memory_order_relaxed);
 }
 
-void weft_query_ask(struct weft_wait *wait)
+bool weft_query_ask(struct weft_wait *wait, bool is_again)
 {
 	struct weft_wait_view *view = wait->view;
+	bool has_asked = false;
 
 	for (uint32_t i = 0; view && i < view->n_others; i++) {
 		struct weft_other *o = &view->others[i];
@@ -169,10 +172,14 @@ void weft_query_ask(struct weft_wait *wait)
 			.round = need->round,
 		};
 
+		if (is_again && o->is_asked)
+			continue;
+		o->is_asked = has_asked = true;
 		o->has_told = false;
 		weft_query_send(wait->vci, o->addr, WEFT_WIRE_QUERY, &query,
 			sizeof(query));
 	}
+	return has_asked;
 }
 
 /* Who does not answer may have ended in order: then it is told like a death. */

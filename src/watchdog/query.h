@@ -11,15 +11,16 @@
 #include "watchdog/wait.h"
 
 /* Has this process done what another one waits for? Kept by the room that knows
- * of such needs. Sets *owner_out to the number of the session that has here
- * what it is about. The lock of the VCI that it was asked over held. */
+ * of such needs. Sets *owner_out to what weft_wire_answer says of it. The lock
+ * of the VCI that it was asked over held. */
 typedef enum weft_wire_met weft_query_fn(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out);
 void weft_query_set(enum weft_wire_need need, weft_query_fn *fn);
 
-/* Asks all whom a wait is for. Its VCI's lock held, here and below. */
-void weft_query_ask(struct weft_wait *wait);
+/* Asks all whom a wait is for; is_again: those that were not asked when the
+ * others were. False: there are none. Its VCI's lock held, here and below. */
+bool weft_query_ask(struct weft_wait *wait, bool is_again);
 
 /* Has the process manager asked whether those that do not answer have ended. */
 void weft_query_look(struct weft_wait *wait);

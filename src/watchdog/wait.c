@@ -291,9 +291,24 @@ void weft_wait_begin(struct weft_wait *wait)
 static void wait_ask(struct weft_wait *wait, uint64_t now)
 {
 	weft_wait_look(wait);
-	weft_query_ask(wait);
+	weft_query_ask(wait, false);
 	wait->asked_ns = now;
 	wait->is_asking = true;
+	wait->has_asked_again = false;
+}
+
+/* The answers are here, or late. False: they led to others, who are asked. */
+static bool has_answers(struct weft_wait *wait, uint64_t now)
+{
+	if (!weft_query_is_over(wait, now))
+		return false;
+	weft_query_look(wait);
+	weft_wait_look(wait);
+	if (wait->has_asked_again || !weft_query_ask(wait, true))
+		return true;
+	wait->has_asked_again = true;
+	wait->asked_ns = now;
+	return false;
 }
 
 /* Asks when it is time, says and gathers when there are answers. */
@@ -310,10 +325,8 @@ static void step(struct weft_wait *wait, uint64_t now)
 				   now - wait->asked_ns >
 					   FRESH_MS * (WEFT_NS_PER_S / 1000))))
 		wait_ask(wait, now);
-	if (wait->is_asking && weft_query_is_over(wait, now)) {
+	if (wait->is_asking && has_answers(wait, now)) {
 		wait->is_asking = false;
-		weft_query_look(wait);
-		weft_wait_look(wait);
 		wait_settle(wait);
 		if (wait->has_come_due && !weft_resolve_start(wait))
 			weft_report_wait(wait);

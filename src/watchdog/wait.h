@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct weft_gather;
+struct weft_other;
 struct weft_vci;
 struct weft_wait;
 struct weft_wait_view;
@@ -55,6 +56,9 @@ struct weft_wait_ops {
 	/* A number that changes when something of it moves. NULL: nothing
 	 * can be seen. */
 	uint64_t (*pulse)(const struct weft_wait *wait);
+	/* One has answered: what is known of it may lead to others. NULL:
+	 * never. */
+	void (*told)(struct weft_wait *wait, struct weft_other *other);
 	/* May add a sentence to the report and the error. NULL: nothing. */
 	void (*explain)(const struct weft_wait *wait, char *buf, size_t len);
 };
@@ -87,7 +91,8 @@ struct weft_wait {
 	uint64_t due_ns;	  /* of the next word */
 	uint64_t pulse, pulse_ns; /* the last one, and when it was felt */
 	uint64_t asked_ns;	  /* the last time */
-	bool is_asking;		  /* answers are due */
+	bool is_asking;		  /* answers are due, */
+	bool has_asked_again;	  /* also of those that answers led to */
 	bool has_come_due;	  /* when they are here: report, gather */
 	bool has_reported, has_said_ring;
 	bool has_unasked;    /* work that something else may go on with */
@@ -140,7 +145,7 @@ enum { WEFT_VIEW_NEEDS = 64, WEFT_VIEW_OTHERS = 512 };
 /* A process that is waited for. */
 struct weft_other {
 	uint16_t need; /* index */
-	bool has_told;
+	bool is_asked, has_told;
 	enum weft_wire_met met;
 	uint64_t proc, addr;
 	int32_t rank;

@@ -13,6 +13,7 @@
 #include "core/vci_core.h"
 #include "p2p/p2p.h"
 #include "transport/dispatch.h"
+#include "watchdog/query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -829,4 +830,5 @@ void weft_win_open(struct weft_vci *vci)
 	weft_dispatch_set(vci, WEFT_WIRE_WIN, on_win);
 	weft_dispatch_set(vci, WEFT_WIRE_WIN_REPLY, weft_win_on_reply);
 	vci->on_win_failed = win_on_failed;
+	weft_query_set(WEFT_WIRE_NEED_LOCK, weft_win_met_lock);
 }

@@ -404,6 +404,10 @@ struct weft_win_wait {
 	struct weft_win_waiting *waiting; /* NULL until it takes long */
 };
 int weft_win_wait_round(struct weft_win_wait *wait);
+/* For src/watchdog: see WEFT_WIRE_NEED_LOCK. */
+enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
+	const struct weft_wire_query *query, uint64_t asker,
+	uint32_t *owner_out);
 void weft_win_wait_end(struct weft_win_wait *wait);
 /* win_op.c. A wait for the target's answers is over: who was slow is looked at
  * again, see is_better_told(). */

@@ -228,6 +228,7 @@ int weft_win_rma_reach(
 			return weft_win_no_memory();
 		err = ask_region(win, target, remote);
 	}
+	wait.is_lock = weft_win_is_lock_asked(win, target);
 	while (!err && remote->ask && weft_map_get(&win->ops, remote->ask))
 		err = weft_win_wait_round(&wait);
 	weft_win_wait_end(&wait);

@@ -8,6 +8,7 @@
 #include "base/knob.h"
 #include "comm/failed.h"
 #include "core/comm.h"
+#include "core/vci_core.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
 #include "watchdog/wait.h"
@@ -28,11 +29,18 @@ enum {
 struct weft_win_waiting {
 	struct weft_wait wait;
 	const struct weft_win_wait *loop;
+	int32_t told_holder; /* of the lock elsewhere, as its member said; -1 */
 };
+
+static const struct weft_win_waiting *win_waiting_of(
+	const struct weft_wait *wait)
+{
+	return weft_container_of(wait, struct weft_win_waiting, wait);
+}
 
 static const struct weft_win_wait *win_loop_of(const struct weft_wait *wait)
 {
-	return weft_container_of(wait, struct weft_win_waiting, wait)->loop;
+	return win_waiting_of(wait)->loop;
 }
 
 /* --- in words ------------------------------------------------------ */
@@ -65,17 +73,18 @@ static void on_member(struct weft_wait *wait, struct weft_need *need,
 			(int32_t)rank);
 }
 
-static struct weft_need *win_need(
-	struct weft_wait *wait, const struct weft_win_wait *loop)
+static struct weft_need *win_need(struct weft_wait *wait,
+	const struct weft_win_wait *loop, enum weft_wire_need kind,
+	uint32_t round)
 {
 	const struct weft_comm *comm = loop->win->comm;
 	struct weft_need *need = weft_wait_need(wait);
 
 	if (!need)
 		return NULL;
-	need->kind = WEFT_WIRE_NEED_WINDOW;
+	need->kind = kind;
 	need->what = comm->ctx;
-	need->round = loop->number;
+	need->round = round;
 	need->is_soft = true;
 	need->size = (uint32_t)comm->size;
 	need->n_all = 1;
@@ -84,40 +93,112 @@ static struct weft_need *win_need(
 	return need;
 }
 
-/* Who has the lock of a member of this node alone: or -1. */
-static int32_t holder_of(const struct weft_win_wait *loop)
+/* Whether a lock is what it waits for, still. */
+static bool is_for_lock(const struct weft_win_wait *loop)
 {
-	const struct weft_win_state *state = loop->target->state;
+	return loop->is_lock &&
+	       (loop->target->state ||
+		       weft_win_is_lock_asked(loop->win, loop->target));
+}
 
-	return loop->is_lock && state ? atomic_load_explicit(&state->holder,
-						memory_order_relaxed) -
-						1
-				      : -1;
+/* Rank + 1 of who has a lock of this node alone; or 0. */
+static int32_t holder_in(const struct weft_win_state *state)
+{
+	return atomic_load_explicit(&state->holder, memory_order_relaxed);
+}
+
+/* Who has the lock alone: of this node that is seen, elsewhere its member is
+ * asked, who does nothing else for it. */
+static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
+{
+	const struct weft_win_target *target = loop->target;
+	const struct weft_win *win = loop->win;
+	int32_t holder = target->state ? holder_in(target->state) - 1
+				       : win_waiting_of(wait)->told_holder;
+	struct weft_need *need =
+		win_need(wait, loop, WEFT_WIRE_NEED_LOCK, target->rank);
+	size_t len;
+
+	if (holder >= win->comm->size || holder == win->comm->rank)
+		holder = -1; /* it comes */
+	if (holder < 0)
+		weft_wait_unsure(wait);
+	if (!need)
+		return;
+	len = (size_t)snprintf(need->phrase, sizeof(need->phrase),
+		"the lock of rank %u of window \"%.60s\"", target->rank,
+		win->name);
+	need->otherwise = "nobody is known to have it alone";
+	if (holder >= 0) {
+		snprintf(need->phrase + len, sizeof(need->phrase) - len,
+			", which rank %d has", holder);
+		on_member(wait, need, win, (uint32_t)holder);
+	}
+	if (!target->state && holder != (int32_t)target->rank) {
+		need->n_all = holder >= 0 ? 2 : 1;
+		on_member(wait, need, win, target->rank);
+	}
 }
 
 /* Only a call of somebody who is known proves anything. */
 static void win_wait_needs(struct weft_wait *wait)
 {
 	const struct weft_win_wait *loop = win_loop_of(wait);
-	int32_t holder = holder_of(loop);
 	struct weft_need *need;
-	uint32_t whom;
 
+	if (is_for_lock(loop)) {
+		lock_needs(wait, loop);
+		return;
+	}
 	if (loop->word && weft_win_has_counted(loop->word, loop->number))
 		return;
-	if (!loop->word && holder < 0)
+	if (!loop->word)
 		weft_wait_unsure(wait);
-	need = win_need(wait, loop);
+	need = win_need(wait, loop, WEFT_WIRE_NEED_WINDOW, loop->number);
 	if (!need)
 		return;
-	whom = holder >= 0 ? (uint32_t)holder : loop->target->rank;
 	snprintf(need->phrase, sizeof(need->phrase),
-		holder >= 0 ? "the lock of rank %u of window \"%.60s\", which "
-			      "rank %u has"
-			    : "rank %u of window \"%.60s\"",
-		loop->target->rank, loop->win->name, whom);
-	if (whom < (uint32_t)loop->win->comm->size)
-		on_member(wait, need, loop->win, whom);
+		"rank %u of window \"%.60s\"", loop->target->rank,
+		loop->win->name);
+	on_member(wait, need, loop->win, loop->target->rank);
+}
+
+/* The member whose lock it is tells who has it. */
+static void win_wait_told(struct weft_wait *wait, struct weft_other *other)
+{
+	struct weft_win_waiting *w =
+		weft_container_of(wait, struct weft_win_waiting, wait);
+	const struct weft_need *need = &wait->view->needs[other->need];
+
+	if (need->kind == WEFT_WIRE_NEED_LOCK &&
+		other->rank == (int32_t)need->round)
+		w->told_holder = (int32_t)other->owner - 1;
+	other->owner = 0;
+}
+
+/* Whether this process has the lock of a member alone. What it has only asked
+ * for it does not have: that may come behind what others have asked for. */
+enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
+	const struct weft_wire_query *query, uint64_t asker,
+	uint32_t *owner_out)
+{
+	const struct weft_comm *comm = weft_vci_core_comm(vci, query->what);
+	const struct weft_win_target *target = NULL;
+	bool has_it;
+
+	(void)asker;
+	if (comm && comm->win && query->round < (uint32_t)comm->size)
+		target = weft_win_target_at(comm->win, query->round);
+	if (!target)
+		return WEFT_WIRE_MET;
+	if (target->is_me)
+		*owner_out = (uint32_t)holder_in(target->state);
+	if (target->state)
+		has_it = holder_in(target->state) == comm->rank + 1;
+	else
+		has_it = target->lock_id && target->is_exclusive &&
+			 !weft_win_is_lock_asked(comm->win, target);
+	return has_it ? WEFT_WIRE_UNMET : WEFT_WIRE_MET;
 }
 
 static const struct weft_wait_ops win_wait_ops = {
@@ -127,6 +208,7 @@ static const struct weft_wait_ops win_wait_ops = {
 	.name = win_wait_name,
 	.describe = win_wait_describe,
 	.needs = win_wait_needs,
+	.told = win_wait_told,
 };
 
 /* --- members that fail --------------------------------------------- */
@@ -188,6 +270,7 @@ static void win_wait_begin(struct weft_win_wait *wait)
 	if (!w)
 		return;
 	w->loop = wait;
+	w->told_holder = -1;
 	w->wait.ops = &win_wait_ops;
 	w->wait.vci = wait->win->comm->vci;
 	w->wait.begun_ns = wait->start_ns;

@@ -186,6 +186,9 @@ static void arguments(void)
 	FAILS(MPI_Accumulate(&real, 1, MPI_DOUBLE, right, 0, 1, MPI_DOUBLE,
 		      MPI_BOR, win),
 		MPI_ERR_OP);
+	/* of nothing there is nothing that does not fit */
+	OK(MPI_Get_accumulate(&real, 0, MPI_BYTE, &out, 0, MPI_BYTE, right, 0,
+		0, MPI_BYTE, MPI_SUM, win));
 	FAILS(MPI_Accumulate(&real, 1, MPI_DOUBLE, right, 0, 1, MPI_LONG,
 		      MPI_SUM, win),
 		MPI_ERR_TYPE);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_rings: two processes wait for each other through windows, and are told
+/* win_rings: processes wait for each other through windows, and are told
  *
- * Run with WEFT_DEADLOCK=error: both have an error, and go on, also with the
- * window. Elsewhere than in shared memory who has a lock is not known.
- */
+ * Run with WEFT_DEADLOCK=error: all of a ring have an error, and go on, also
+ * with the window. */
 #include "mtest.h"
 
 static int other;
@@ -61,26 +60,75 @@ static void starts(void)
 	OK(MPI_Win_free(&win));
 }
 
+/* What a lock excludes may be seen with the first access only. */
+static int lock_and_put(int rank, int *value, MPI_Win win)
+{
+	int rc = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win), put_rc;
+
+	if (rc)
+		return rc;
+	put_rc = MPI_Put(value, 1, MPI_INT, rank, 0, 1, MPI_INT, win);
+	rc = MPI_Win_flush(rank, win);
+	return put_rc ? put_rc : rc;
+}
+
+/* Whether it is had may not be known to who is told that it never will be. */
+static void unlock(int rank, MPI_Win win)
+{
+	int rc = MPI_Win_unlock(rank, win);
+
+	CHECK(rc == MPI_SUCCESS || mtest_class(rc) == MPI_ERR_RMA_SYNC,
+		"an unlock after that, %d", rc);
+}
+
 /* Each has its own, and wants the other's. */
 static void locks(void)
 {
-	int *memory, *its, unit;
+	int *memory, value = 7;
 	MPI_Win win = make(&memory);
-	MPI_Aint size;
 
-	OK(MPI_Win_shared_query(win, other, &size, &unit, &its));
-	if (!its) {
-		OK(MPI_Win_free(&win));
-		return;
-	}
 	OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, mtest.rank, 0, win));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	CHECK(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win) != MPI_SUCCESS,
+	CHECK(lock_and_put(other, &value, win) != MPI_SUCCESS,
 		"two locks wait for each other");
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	OK(MPI_Win_unlock(mtest.rank, win));
-	OK(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win));
+	unlock(other, win);
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(lock_and_put(other, &value, win));
 	OK(MPI_Win_unlock(other, win));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	CHECK(*memory == 7, "after that it goes as ever: %d", *memory);
+	OK(MPI_Win_free(&win));
+}
+
+/* 1 has the lock of 0, and waits for a message of 2, which wants the lock. 0
+ * waits for 1, and is in no ring. */
+static void lock_of_a_third(void)
+{
+	int *memory, value = mtest.rank, in = 0;
+	MPI_Win win = make(&memory);
+
+	if (mtest.rank == 1)
+		OK(lock_and_put(0, &value, win));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 1) {
+		CHECK(MPI_Recv(&in, 1, MPI_INT, 2, 0, MPI_COMM_WORLD,
+			      MPI_STATUS_IGNORE) != MPI_SUCCESS,
+			"a receive of who wants a lock that is had here");
+		OK(MPI_Win_unlock(0, win));
+		OK(MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
+	} else if (mtest.rank == 2) {
+		CHECK(lock_and_put(0, &value, win) != MPI_SUCCESS,
+			"a lock that who waits for this process has");
+		unlock(0, win);
+	} else {
+		OK(MPI_Recv(&in, 1, MPI_INT, 1, 0, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+	}
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(lock_and_put(0, &value, win));
+	OK(MPI_Win_unlock(0, win));
 	OK(MPI_Win_free(&win));
 }
 
@@ -88,8 +136,12 @@ int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
 	other = !mtest.rank;
-	starts();
-	fence_and_receive();
-	locks();
+	if (mtest.size == 2) {
+		starts();
+		fence_and_receive();
+		locks();
+	} else {
+		lock_of_a_third();
+	}
 	return mtest_finish();
 }
