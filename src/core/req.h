@@ -79,7 +79,7 @@ struct weft_req_rndv {
 	uint8_t n_rails;    /* that they take, beside the first */
 	bool is_failed;	    /* a segment has, and the peer does not know */
 	bool is_unanswered; /* one of n_segs is the receiver's answer */
-	bool is_copying;    /* a receive: nobody else ends it; rndv_copy.c */
+	bool is_copying;    /* nobody else ends it; rndv_copy.c */
 	uint32_t since_ms; /* a send: when it was announced, of weft_now_ns() */
 };
 
@@ -243,7 +243,7 @@ static inline bool weft_req_is_offered(const struct weft_req *req)
 	return req->kind == WEFT_REQ_SEND && !req->is_done && req->peer &&
 	       !req->send.is_eager && !req->send.in_fabric &&
 	       !req->rndv.remote && req->rndv.n_segs == 0 &&
-	       req->out.link.next == &req->out.link;
+	       !req->rndv.is_copying && req->out.link.next == &req->out.link;
 }
 
 /* A send that waits at its peer's queue: nothing of it has left. */

@@ -178,5 +178,6 @@ void weft_failure_peer(struct weft_peer *peer)
 			failure_lose(req, peer);
 	}
 	end_stranded(peer->vci);
+	weft_rndv_copy_fail(peer);
 	weft_rndv_seg_fail(peer);
 }

@@ -43,6 +43,8 @@ int weft_p2p_open(struct weft_vci *vci)
 		[WEFT_WIRE_CTS] = weft_rndv_on_cts,
 		[WEFT_WIRE_FRAG] = weft_rndv_on_frag,
 		[WEFT_WIRE_FIN] = weft_rndv_on_fin,
+		[WEFT_WIRE_HELP] = weft_rndv_on_help,
+		[WEFT_WIRE_HELPED] = weft_rndv_on_helped,
 		[WEFT_WIRE_CREDIT] = p2p_on_credit,
 		[WEFT_WIRE_CANCEL] = weft_cancel_on_cancel,
 		[WEFT_WIRE_CANCEL_ACK] = weft_cancel_on_ack,
@@ -57,6 +59,7 @@ int weft_p2p_open(struct weft_vci *vci)
 	if (!vci->p2p)
 		return WEFT_ERR_NOMEM;
 	weft_list_init(&vci->p2p->rndv_segs);
+	weft_list_init(&vci->p2p->copies);
 	vci->peer_size = sizeof(struct weft_p2p_peer);
 	for (int op = 0; op < WEFT_WIRE_OP_END; op++)
 		if (handlers[op])

@@ -24,7 +24,8 @@ enum {
 /* What this room has in a VCI: made when that opens, freed when it closes. */
 struct weft_vci_p2p {
 	struct weft_link rndv_segs; /* in the fabric; only rndv_seg.c */
-	struct weft_nic_slots *nic; /* one block; only nic_send.c */
+	struct weft_link copies; /* that senders may help; only rndv_copy.c */
+	struct weft_nic_slots *nic;		/* one block; only nic_send.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
 };
 
@@ -38,6 +39,9 @@ struct weft_p2p_peer {
 	uint32_t last_round;   /* of the VCI's, in which a short one left */
 	uint32_t n_at_once;    /* in that round */
 	uint32_t n_held;       /* messages queued so far: see batch.c */
+	uint32_t n_copies;     /* from it that it may help; rndv_copy.c */
+	bool has_open_copy;    /* likewise: pieces can be claimed of one */
+	bool cannot_write;     /* its memory, as was seen */
 };
 
 static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
@@ -218,6 +222,12 @@ typedef void weft_rndv_copied_fn(struct weft_req *req, uint64_t sreq, int err);
 int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 	uint64_t addr, size_t len, uint64_t sreq, weft_rndv_copied_fn *copied);
 
+/* The receiver has all that this send, which is_copying, was to help with. */
+void weft_rndv_drop_help(struct weft_req *req);
+
+/* Ends the copies that a peer, which died, still had pieces of. */
+void weft_rndv_copy_fail(struct weft_peer *peer);
+
 /* ---- rndv_seg.c ---- */
 
 /* How many rails beside the first a receive of so many bytes uses. */
@@ -292,6 +302,12 @@ static inline uint32_t weft_rndv_now_ms(void)
 	return (uint32_t)(weft_now_ns() / (WEFT_NS_PER_S / 1000));
 }
 
+/* The live request a message names, if it is of this kind and this peer's,
+ * does not still wait in its queue and was announced, if it is a send; or NULL.
+ */
+struct weft_req *weft_rndv_find(
+	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind);
+
 /* Announces a send whose data stays here until it is asked for. */
 int weft_rndv_offer(struct weft_req *req);
 
@@ -315,6 +331,7 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
 weft_wire_fn weft_batch_on_batch;
 weft_wire_fn weft_recv_on_eager, weft_recv_on_rts, weft_recv_on_coll_error;
 weft_wire_fn weft_rndv_on_cts, weft_rndv_on_frag, weft_rndv_on_fin;
+weft_wire_fn weft_rndv_on_help, weft_rndv_on_helped;
 weft_wire_fn weft_cancel_on_cancel, weft_cancel_on_ack;
 weft_wire_fn weft_flush_on_ping, weft_flush_on_pong;
 weft_wire_fn weft_departed_on_departed;

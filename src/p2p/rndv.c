@@ -5,6 +5,9 @@
  *   RTS (length, address)  ------>  matched by a receive:
  *                                   a) same node: reads the data itself
  *                                      (rndv_copy.c)
+ *                          <------     HELP, when that takes long
+ *   writes pieces of it
+ *   HELPED, if it did      ------>
  *                          <------     FIN
  *                                   b) same node, reading not permitted
  *                          <------     CTS
@@ -170,9 +173,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
 		pulled(req, sreq, err);
 }
 
-/* The live request a message names, if it is of this kind and this peer's,
- * does not still wait in its queue and was announced, if it is a send. */
-static struct weft_req *rndv_find(
+struct weft_req *weft_rndv_find(
 	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind)
 {
 	struct weft_req *req = weft_table_get(&weft_reqs, handle);
@@ -225,7 +226,7 @@ void weft_rndv_on_cts(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "clear-to-send too short");
 		return;
 	}
-	req = rndv_find(peer, cts.sreq, WEFT_REQ_SEND);
+	req = weft_rndv_find(peer, cts.sreq, WEFT_REQ_SEND);
 	if (!req || req->rndv.remote || !cts.rreq || cts.len > req->len ||
 		cts.n_rails > peer->n_rails) {
 		weft_dispatch_drop(vci, "clear-to-send for no such send");
@@ -255,7 +256,7 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	len -= sizeof(frag);
-	req = rndv_find(peer, frag.rreq, WEFT_REQ_RECV);
+	req = weft_rndv_find(peer, frag.rreq, WEFT_REQ_RECV);
 	if (!req || req->recv.is_posted || !req->rndv.remote ||
 		req->rndv.n_segs || frag.offset != req->rndv.n_moved ||
 		len > req->rndv.total - req->rndv.n_moved) {
@@ -289,6 +290,8 @@ static bool send_ends(struct weft_req *req, uint64_t how)
 	}
 	if (req->rndv.remote)
 		return weft_rndv_seg_answer(req, err);
+	if (req->rndv.is_copying)
+		weft_rndv_drop_help(req);
 	weft_send_finish(req, err);
 	return true;
 }
@@ -307,7 +310,7 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "malformed end of a message");
 		return;
 	}
-	req = rndv_find(peer, fin.req, WEFT_REQ_SEND);
+	req = weft_rndv_find(peer, fin.req, WEFT_REQ_SEND);
 	if (req && send_ends(req, fin.status))
 		return;
 	if (fin.status != WEFT_WIRE_DATA_FAILED) {
@@ -317,7 +320,7 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	/* both may have failed, and know it */
-	req = rndv_find(peer, fin.req, WEFT_REQ_RECV);
+	req = weft_rndv_find(peer, fin.req, WEFT_REQ_RECV);
 	if (req && !req->recv.is_posted && req->rndv.n_segs > 0)
 		weft_rndv_seg_withdraw(req, lost(peer, "send"));
 }

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rndv_copy: the data of a long message is put into its receive's buffer
  *
- * By this process, from where it can read it: the memory of another process of
+ * By the receiver, from where it can read it: the memory of another process of
  * the node, its own, or what the fabric filled for a scattered buffer. More
  * than a little is deferred (weft_vci_defer), as the lock is not held for long:
  * it is given up for each piece. Meanwhile the request is_copying: nobody else
- * ends it, and if its peer dies it ends with that after the piece. */
+ * ends it, and if its peer dies it ends with that after the piece.
+ *
+ * A sender on the same node that waits would only look on: it is told where the
+ * data goes (HELP), and both claim pieces one by one, by a word in the ring
+ * between them (shm/ring.h), until none is left. A sender that is not in a call
+ * claims none, and the receiver does all. Who helped says when it is done
+ * (HELPED), or which piece it could not write; that one is the receiver's then.
+ */
 #include "p2p/p2p_priv.h"
 
 #include "shm/copy.h"
+#include "transport/proc.h"
 
 #include <stdlib.h>
 
@@ -16,6 +24,8 @@ enum {
 	COPY_IOV = 64,
 	COPY_LOCKED = 65536, /* takes no longer than deferring it */
 	COPY_PIECE = 1 << 20,
+	HELP_PIECE = 1 << 18,
+	HELP_ALIGN = 4096,
 	/* A run of the receiver's memory costs the kernel as much as this many
 	 * bytes that are copied twice. */
 	RUN_MIN = 512,
@@ -86,40 +96,169 @@ static int copy_piece(const struct weft_req *req, enum weft_rndv_from from,
 	return 0;
 }
 
-/* A copy that is deferred. */
+/* ---- the receiver's part ---- */
+
+/* A copy that is deferred, or of which the sender may do pieces. */
 struct copying {
 	struct weft_progress_hook hook;
+	struct weft_link link; /* is_helped: in the VCI's list */
 	struct weft_req *req;
 	enum weft_rndv_from from;
 	uint64_t addr;
 	size_t len;
 	uint64_t sreq;
 	weft_rndv_copied_fn *copied;
+	size_t piece_len;
+	uint32_t n_pieces;
+	uint32_t n_mine; /* that this process has taken */
+	uint32_t number; /* of a helped one */
+	uint32_t redo;	 /* piece + 1 that the sender could not write */
+	bool is_helped;
+	bool is_open;	     /* pieces can be claimed */
+	bool is_with_sender; /* it has not said yet that it is done */
+	bool is_waiting;     /* for that alone */
+	int err;
 };
+
+/* What both make of the length of a copy that they share: pieces of at most
+ * HELP_PIECE bytes, two of them or more. */
+static size_t help_piece_len(size_t len)
+{
+	size_t n = 2 * (len / (2 * HELP_PIECE + 1) + 1);
+
+	return weft_round_up((len + n - 1) / n, HELP_ALIGN);
+}
+
+static uint32_t n_pieces_of(size_t len, size_t piece_len)
+{
+	return (uint32_t)((len + piece_len - 1) / piece_len);
+}
+
+/* Is the sender's help of use, and to be had? It is not while it copies what
+ * this process sends. */
+static bool wants_help(const struct weft_req *req, size_t len)
+{
+	return weft_knobs.cma_help && len >= (size_t)weft_knobs.cma_help &&
+	       !weft_proc.shares_cores &&
+	       !weft_ring_claims_are_open(req->peer->tx.ring) &&
+	       weft_type_is_run(req->type, req->count);
+}
+
+/* Between two processes one copy at a time is open. */
+static void open_copy(struct copying *c)
+{
+	struct weft_p2p_peer *peer = weft_p2p_peer_of(c->req->peer);
+
+	if (c->from != WEFT_RNDV_FROM_PEER || !peer->peer.rx_ring ||
+		peer->has_open_copy)
+		return;
+	c->is_open = peer->has_open_copy = true;
+	c->is_helped = wants_help(c->req, c->len);
+	c->number = 2 * ++peer->n_copies + 1;
+	weft_ring_claims_open(peer->peer.rx_ring, c->number, c->is_helped);
+}
+
+static void ask_for_help(struct copying *c)
+{
+	struct weft_req *req = c->req;
+	struct weft_wire_head head = { .op = WEFT_WIRE_HELP,
+		.tag = (int32_t)c->number };
+	struct weft_wire_help help = {
+		.sreq = c->sreq,
+		.rreq = weft_obj_handle(req),
+		.addr = (uintptr_t)req->buf + (uintptr_t)req->type->true_lb,
+		.len = c->len,
+	};
+
+	c->is_with_sender = true;
+	weft_list_push_back(&req->vci->p2p->copies, &c->link);
+	/* who does not hear of it does not help */
+	(void)weft_peer_control(req->peer, &head, &help, sizeof(help));
+}
+
+/* No piece is to be had any more: are all done that were? */
+static void close_copy(struct copying *c)
+{
+	struct weft_peer *peer = c->req->peer;
+	uint32_t n_taken = weft_ring_claims_close(peer->rx_ring);
+
+	c->is_open = weft_p2p_peer_of(peer)->has_open_copy = false;
+	if (n_taken == c->n_mine)
+		c->is_with_sender = false;
+}
+
+static bool next_piece(struct copying *c, uint32_t *piece_out)
+{
+	if (c->redo) {
+		*piece_out = c->redo - 1;
+		c->redo = 0;
+		return true;
+	}
+	if (!c->is_helped)
+		*piece_out = c->n_mine;
+	else if (!c->is_open || !weft_ring_claim(c->req->peer->rx_ring,
+					c->number, c->n_pieces, piece_out))
+		return false;
+	if (c->n_mine == c->n_pieces)
+		return false;
+	c->n_mine++;
+	return true;
+}
+
+/* The lock is given up where that takes less than the piece. */
+static int do_piece(struct copying *c, uint32_t piece)
+{
+	struct weft_req *req = c->req;
+	size_t done = piece * c->piece_len;
+	size_t end = weft_min(done + c->piece_len, c->len);
+	bool is_short = c->len <= COPY_LOCKED;
+	int err;
+
+	if (!is_short)
+		weft_vci_unlock(req->vci);
+	err = copy_piece(req, c->from, c->addr, done, end);
+	if (!is_short)
+		weft_vci_lock(req->vci);
+	if (!err && c->from == WEFT_RNDV_FROM_PEER && c->n_mine < c->n_pieces &&
+		req->peer->state == WEFT_PEER_FAILED)
+		err = req->peer->err;
+	return err;
+}
 
 static void run_copy(struct weft_progress_hook *hook)
 {
 	struct copying *c = weft_container_of(hook, struct copying, hook);
 	struct weft_req *req = c->req;
-	struct weft_vci *vci = req->vci;
-	size_t done = 0;
-	int err = 0;
+	uint32_t piece;
 
-	while (!err && done < c->len) {
-		size_t end = weft_min(done + COPY_PIECE, c->len);
-
-		weft_vci_unlock(vci);
-		err = copy_piece(req, c->from, c->addr, done, end);
-		weft_vci_lock(vci);
-		done = end;
-		req->rndv.n_moved = done;
-		if (!err && done < c->len && c->from == WEFT_RNDV_FROM_PEER &&
-			req->peer->state == WEFT_PEER_FAILED)
-			err = req->peer->err;
+	while (!c->err && next_piece(c, &piece))
+		c->err = do_piece(c, piece);
+	if (c->is_open)
+		close_copy(c);
+	if (c->is_with_sender && req->peer->state != WEFT_PEER_FAILED) {
+		c->is_waiting = true;
+		return;
 	}
+	if (c->is_helped)
+		weft_list_remove(&c->link);
+	if (c->is_with_sender && !c->err)
+		c->err = req->peer->err;
 	req->rndv.is_copying = false;
-	c->copied(req, c->sreq, err);
+	c->copied(req, c->sreq, c->err);
 	free(c);
+}
+
+static void begin_copy(struct weft_progress_hook *hook)
+{
+	struct copying *c = weft_container_of(hook, struct copying, hook);
+
+	c->hook.run = run_copy;
+	open_copy(c);
+	c->piece_len = c->is_helped ? help_piece_len(c->len) : COPY_PIECE;
+	c->n_pieces = n_pieces_of(c->len, c->piece_len);
+	if (c->is_helped)
+		ask_for_help(c);
+	run_copy(hook);
 }
 
 int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
@@ -127,7 +266,8 @@ int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 {
 	struct copying *c;
 
-	if (len <= COPY_LOCKED) {
+	if (len <= COPY_LOCKED && (from != WEFT_RNDV_FROM_PEER ||
+					  len < (size_t)weft_knobs.cma_help)) {
 		copied(req, sreq, copy_piece(req, from, addr, 0, len));
 		return 0;
 	}
@@ -135,7 +275,7 @@ int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 	if (!c)
 		return WEFT_ERR_NOMEM;
 	*c = (struct copying){
-		.hook.run = run_copy,
+		.hook.run = begin_copy,
 		.req = req,
 		.from = from,
 		.addr = addr,
@@ -144,7 +284,183 @@ int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 		.copied = copied,
 	};
 	req->rndv.is_copying = true;
-	req->rndv.n_moved = 0;
-	weft_vci_defer(req->vci, &c->hook);
+	if (len <= COPY_LOCKED)
+		begin_copy(&c->hook);
+	else
+		weft_vci_defer(req->vci, &c->hook);
 	return 0;
+}
+
+static struct copying *find_copy(
+	const struct weft_vci *vci, const struct weft_req *req, uint32_t number)
+{
+	weft_list_for_each(link, next, &vci->p2p->copies)
+	{
+		struct copying *c =
+			weft_container_of(link, struct copying, link);
+
+		if (c->req == req && c->number == number)
+			return c;
+	}
+	return NULL;
+}
+
+/* The sender is done with its pieces. */
+void weft_rndv_on_helped(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_fin fin;
+	struct weft_req *req = NULL;
+	struct copying *c = NULL;
+
+	if (weft_wire_get_fin(&fin, payload, len))
+		req = weft_rndv_find(peer, fin.req, WEFT_REQ_RECV);
+	if (req)
+		c = find_copy(vci, req, (uint32_t)head->tag);
+	if (!c || !c->is_with_sender || fin.status > c->n_pieces) {
+		weft_dispatch_drop(vci, "help with no such message");
+		return;
+	}
+	c->is_with_sender = false;
+	c->redo = (uint32_t)fin.status;
+	if (!c->is_waiting)
+		return;
+	c->is_waiting = false;
+	weft_vci_defer(vci, &c->hook);
+}
+
+void weft_rndv_copy_fail(struct weft_peer *peer)
+{
+	weft_list_for_each(link, next, &peer->vci->p2p->copies)
+	{
+		struct copying *c =
+			weft_container_of(link, struct copying, link);
+
+		if (c->req->peer == peer && c->is_waiting) {
+			c->is_waiting = false;
+			weft_vci_defer(peer->vci, &c->hook);
+		}
+	}
+}
+
+/* ---- the sender's part ---- */
+
+/* Pieces of a copy that the receiver has under way. */
+struct helping {
+	struct weft_progress_hook hook;
+	struct weft_req *req;
+	const char *run; /* the data; there while pieces can be claimed */
+	uint64_t rreq, addr;
+	size_t len;
+	uint32_t number;
+};
+
+/* Writes a piece into the receiver's memory, without the lock. */
+static int write_piece(const struct helping *h, size_t done, size_t piece_len)
+{
+	struct weft_vci *vci = h->req->vci;
+	size_t len = weft_min(piece_len, h->len - done);
+	struct iovec local = { (void *)(uintptr_t)(h->run + done), len };
+	struct iovec remote = { (void *)(uintptr_t)(h->addr + done), len };
+	pid_t pid = h->req->peer->pid;
+	int err;
+
+	weft_vci_unlock(vci);
+	err = weft_copy_move(pid, &local, 1, &remote, 1, true);
+	weft_vci_lock(vci);
+	return err;
+}
+
+/* Writes what pieces it gets. Returns how many it got; *failed_out: the one + 1
+ * that could not be written. */
+static uint32_t write_pieces(const struct helping *h, uint32_t *failed_out)
+{
+	struct weft_peer *peer = h->req->peer;
+	size_t piece_len = help_piece_len(h->len);
+	uint32_t piece, n = 0;
+
+	while (!*failed_out && peer->state == WEFT_PEER_READY &&
+		weft_ring_claim(peer->tx.ring, h->number,
+			n_pieces_of(h->len, piece_len), &piece)) {
+		n++;
+		if (write_piece(h, piece * piece_len, piece_len))
+			*failed_out = piece + 1;
+	}
+	return n;
+}
+
+static void run_help(struct weft_progress_hook *hook)
+{
+	struct helping *h = weft_container_of(hook, struct helping, hook);
+	struct weft_wire_head head = { .op = WEFT_WIRE_HELPED,
+		.tag = (int32_t)h->number };
+	struct weft_wire_fin fin = { .req = h->rreq };
+	struct weft_req *req = h->req;
+	struct weft_peer *peer = req->peer;
+	uint32_t failed = 0;
+
+	if (write_pieces(h, &failed)) {
+		fin.status = failed;
+		if (failed)
+			weft_p2p_peer_of(peer)->cannot_write = true;
+		if (weft_peer_control(peer, &head, &fin, sizeof(fin)))
+			weft_peer_fail(peer, WEFT_ERR_NOMEM);
+	}
+	req->rndv.is_copying = false;
+	if (peer->state == WEFT_PEER_FAILED && !req->is_done)
+		weft_send_finish(req, peer->err);
+	weft_req_put(req);
+	free(h);
+}
+
+void weft_rndv_drop_help(struct weft_req *req)
+{
+	weft_list_for_each(link, next, &req->vci->deferred)
+	{
+		struct helping *h =
+			weft_container_of(link, struct helping, hook.link);
+
+		if (h->hook.run != run_help || h->req != req)
+			continue;
+		weft_vci_undefer(req->vci, &h->hook);
+		req->rndv.is_copying = false;
+		weft_req_put(req);
+		free(h);
+	}
+}
+
+void weft_rndv_on_help(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_wire_help help;
+	struct weft_req *req = NULL;
+	struct helping *h;
+
+	if (weft_wire_get_help(&help, payload, len))
+		req = weft_rndv_find(peer, help.sreq, WEFT_REQ_SEND);
+	if (!req || req->rndv.remote || !peer->is_shm || !help.len ||
+		help.len > req->len) {
+		if (!vci->n_failed)
+			weft_dispatch_drop(vci, "asked to help with no such "
+						"message");
+		return;
+	}
+	if (!peer->can_read || weft_p2p_peer_of(peer)->cannot_write ||
+		!weft_ring_claims_are_open(peer->tx.ring) ||
+		req->rndv.is_copying)
+		return;
+	h = malloc(sizeof(*h));
+	if (!h)
+		return;
+	*h = (struct helping){
+		.hook.run = run_help,
+		.req = weft_req_get(req),
+		.run = weft_send_run(req),
+		.rreq = help.rreq,
+		.addr = help.addr,
+		.len = help.len,
+		.number = (uint32_t)head->tag,
+	};
+	req->rndv.is_copying = true;
+	weft_vci_defer(vci, &h->hook);
 }

@@ -47,6 +47,9 @@ struct weft_ring {
 	_Atomic uint32_t is_reader_asleep;
 	_Atomic uint32_t is_writer_asleep; /* for space */
 	struct weft_wakeup_at writer_wakeup;
+	/* of a long copy, perhaps by both: its number in the upper half,
+	 * below it how many pieces are taken; 0: the reader copies nothing */
+	_Atomic uint64_t claims;
 	/* written by the reader: how far it has read */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
 	_Atomic uint64_t n_read_bytes;
@@ -192,6 +195,48 @@ static inline void weft_ring_next(struct weft_ring_rx *rx, size_t len)
 	if (weft_unlikely(rx->n - rx->n_published >= WEFT_RING_SLOTS / 4 ||
 			  len > rx->buf_len / 8))
 		weft_ring_publish(rx);
+}
+
+/* The reader begins a copy from the writer's memory to its own; where is_shared
+ * the writer may do pieces of it. The number is not 0, nor that of the one
+ * before, which is over. */
+static inline void weft_ring_claims_open(
+	struct weft_ring *ring, uint32_t number, bool is_shared)
+{
+	/* pairs with the acquire in weft_ring_claim */
+	atomic_store_explicit(&ring->claims,
+		(uint64_t)number << 32 | (is_shared ? 0 : UINT32_MAX),
+		memory_order_release);
+}
+
+/* Is such a copy under way? */
+static inline bool weft_ring_claims_are_open(struct weft_ring *ring)
+{
+	return atomic_load_explicit(&ring->claims, memory_order_relaxed);
+}
+
+/* Either takes the next of n pieces of that copy; false when none is left. */
+static inline bool weft_ring_claim(struct weft_ring *ring, uint32_t number,
+	uint32_t n, uint32_t *piece_out)
+{
+	/* pairs with the release in weft_ring_claims_open */
+	uint64_t claims =
+		atomic_load_explicit(&ring->claims, memory_order_acquire);
+
+	do {
+		if (claims >> 32 != number || (uint32_t)claims >= n)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&ring->claims, &claims,
+		claims + 1, memory_order_acq_rel, memory_order_acquire));
+	*piece_out = (uint32_t)claims;
+	return true;
+}
+
+/* No piece is taken any more. Returns how many were. */
+static inline uint32_t weft_ring_claims_close(struct weft_ring *ring)
+{
+	return (uint32_t)atomic_exchange_explicit(
+		&ring->claims, 0, memory_order_acq_rel);
 }
 
 #endif

@@ -30,11 +30,15 @@ static struct weft_peer *ring_owner(
 	struct weft_vci *vci, struct weft_ring_rx *rx)
 {
 	uint64_t proc = rx->ring->writer_proc;
+	struct weft_peer *peer;
 
 	if (!is_member(vci, proc))
 		return NULL;
-	rx->owner = weft_peer_proven(vci, proc, rx->ring->writer_cookie);
-	return rx->owner;
+	peer = weft_peer_proven(vci, proc, rx->ring->writer_cookie);
+	if (peer)
+		peer->rx_ring = rx->ring;
+	rx->owner = peer;
+	return peer;
 }
 
 void weft_arrival_ring(void *arg, struct weft_ring_rx *rx, const void *head,

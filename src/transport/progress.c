@@ -73,8 +73,7 @@ static __attribute__((noinline)) int run_deferred(struct weft_vci *vci)
 		struct weft_progress_hook *hook = weft_container_of(
 			vci->deferred.next, struct weft_progress_hook, link);
 
-		weft_list_remove(&hook->link);
-		vci->has_deferred = !weft_list_is_empty(&vci->deferred);
+		weft_vci_undefer(vci, hook);
 		hook->run(hook);
 	}
 	if (vci->n_asleep)

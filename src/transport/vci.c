@@ -67,6 +67,12 @@ void weft_vci_defer(struct weft_vci *vci, struct weft_progress_hook *hook)
 		weft_vci_wake(vci);
 }
 
+void weft_vci_undefer(struct weft_vci *vci, struct weft_progress_hook *hook)
+{
+	weft_list_remove(&hook->link);
+	vci->has_deferred = !weft_list_is_empty(&vci->deferred);
+}
+
 void weft_vci_open_shm(struct weft_vci *vci)
 {
 	uint32_t n_writers = weft_proc.facts.local_size;

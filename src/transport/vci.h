@@ -194,6 +194,9 @@ void weft_vci_wake_followers(struct weft_vci *vci, int n);
  * functions of the program's. VCI's lock held. */
 void weft_vci_defer(struct weft_vci *vci, struct weft_progress_hook *hook);
 
+/* Takes it back, before it was called. */
+void weft_vci_undefer(struct weft_vci *vci, struct weft_progress_hook *hook);
+
 static inline void weft_vci_lock(struct weft_vci *vci)
 {
 	weft_lock_take(&vci->lock);

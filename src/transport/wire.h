@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 8 };
+enum { WEFT_WIRE_VERSION = 9 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -52,9 +52,14 @@ enum weft_wire_op {
 	WEFT_WIRE_WIN,	    /* weft_wire_win records with their data: accesses
 			       to a window, carried out in this order */
 	WEFT_WIRE_WIN_REPLY, /* weft_wire_win_reply records with their data */
-	WEFT_WIRE_BC,	 /* the sender's business card, as it is published */
-	WEFT_WIRE_BATCH, /* weft_wire_record records with their data: each a
-			    message, in this order */
+	WEFT_WIRE_BC,	  /* the sender's business card, as it is published */
+	WEFT_WIRE_BATCH,  /* weft_wire_record records with their data: each a
+			     message, in this order */
+	WEFT_WIRE_HELP,	  /* weft_wire_help: the receiver copies what was
+			     announced and its sender may, too; head.tag is the
+			     copy's number (shared memory) */
+	WEFT_WIRE_HELPED, /* weft_wire_fin: that is over; its status is the
+			     piece + 1 that could not be written, or 0 */
 	WEFT_WIRE_OP_END,
 };
 
@@ -158,6 +163,14 @@ struct weft_wire_fin {
 			    weft_wire_cancelled */
 };
 static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
+
+struct weft_wire_help {
+	uint64_t sreq;
+	uint64_t rreq; /* receiver's request */
+	uint64_t addr; /* where the data goes in the receiver */
+	uint64_t len;  /* bytes wanted */
+};
+static_assert(sizeof(struct weft_wire_help) == 32, "wire layout");
 
 /* Ends the receive it matches with an error. */
 struct weft_wire_failed {
@@ -418,6 +431,7 @@ WEFT_WIRE_GETTER(record)
 WEFT_WIRE_GETTER(rts)
 WEFT_WIRE_GETTER(cts)
 WEFT_WIRE_GETTER(frag)
+WEFT_WIRE_GETTER(help)
 WEFT_WIRE_GETTER(fin)
 WEFT_WIRE_GETTER(failed)
 WEFT_WIRE_GETTER(departed)

@@ -45,6 +45,7 @@ multi_programs += test/multi/p2p_departed
 multi_programs += test/multi/p2p_derived
 multi_programs += test/multi/p2p_fail
 multi_programs += test/multi/p2p_flood
+multi_programs += test/multi/p2p_help
 multi_programs += test/multi/p2p_large
 multi_programs += test/multi/p2p_lost
 multi_programs += test/multi/p2p_stripe
@@ -120,7 +121,7 @@ multi_programs += test/multi/win_objects
 multi_programs += test/multi/win_ops
 multi_programs += test/multi/win_threads
 
-EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/coll.h \
+EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/cma.h test/multi/coll.h \
 	test/multi/hints.h test/multi/file.h test/multi/gen-walk \
 	test/multi/nic.h \
 	test/multi/list \
@@ -141,7 +142,7 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	-no-install $(LDFLAGS)
 
 $(multi_programs): %: %.c test/multi/mtest.h \
-	test/multi/session.h test/multi/heard.h test/multi/coll.h \
+	test/multi/session.h test/multi/cma.h test/multi/heard.h test/multi/coll.h \
 	test/multi/hints.h test/multi/file.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la

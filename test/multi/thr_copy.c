@@ -10,13 +10,12 @@
  * is nothing to see: skipped.
  */
 #define _GNU_SOURCE /* process_vm_readv */
-#include "mtest.h"
+#include "cma.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 
 enum { BLOCK = 64, BLOCKS = 65536, LEN = BLOCK * BLOCKS, PAGE = 4096 };
 enum { TAG_LONG = 1, TAG_SHORT, TAG_DIE, ROUNDS = 50 };
@@ -139,24 +138,6 @@ static void send_and_serve(void)
 	free(run);
 }
 
-/* Can processes of a node read each other's memory? */
-static bool can_read(void)
-{
-	static long word = 4711;
-	long got = 0, theirs[2], mine[2] = { (long)getpid(), (long)&word };
-	struct iovec local = { &got, sizeof(got) }, remote;
-	int ok, all;
-
-	OK(MPI_Sendrecv(mine, 2, MPI_LONG, 1 - mtest.rank, 0, theirs, 2,
-		MPI_LONG, 1 - mtest.rank, 0, MPI_COMM_WORLD,
-		MPI_STATUS_IGNORE));
-	remote = (struct iovec){ (void *)theirs[1], sizeof(word) };
-	ok = !getenv("WEFT_CMA") &&
-	     process_vm_readv((pid_t)theirs[0], &local, 1, &remote, 1, 0) > 0;
-	OK(MPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD));
-	return all;
-}
-
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_sigaction = on_fault,
@@ -171,7 +152,7 @@ int main(int argc, char **argv)
 	how = (int)mtest_arg(argc, argv, "how", 0);
 	mtest_need(2);
 	is_fabric = getenv("WEFT_SHM") || getenv("WEFT_NODES");
-	if (how != 2 && !is_fabric && !can_read())
+	if (how != 2 && !is_fabric && !cma_is_permitted(MPI_COMM_WORLD))
 		mtest_skip("processes may not read each other's memory");
 	gaps = mmap(NULL, 2 * (size_t)LEN, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

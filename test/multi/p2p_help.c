@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * p2p_help: the sender of a long message on a node copies a part of it
+ *
+ * This program stands between the library and the kernel: it counts what the
+ * sender writes, and has that fail.
+ *
+ * how=0 it helps; all data is right    how=1 it may not write there
+ * how=2 it is in no call               how=3 it dies with a piece
+ * how=4 the receiver dies meanwhile    how=5 several threads at both ends
+ */
+#define _GNU_SOURCE /* process_vm_writev */
+#include "cma.h"
+#include "session.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+
+enum { TAG = 5, LONGEST = 5000000, THREADS = 2, ROUNDS = 40 };
+
+static const int lens[] = { 49151, 49152, 65536, 65537, 131072, 524287, 524289,
+	1048576, LONGEST };
+enum { LENS = sizeof(lens) / sizeof(lens[0]) };
+
+static int how;
+static atomic_int n_writes;
+static MPI_Comm comm;
+
+ssize_t process_vm_writev(pid_t pid, const struct iovec *local,
+	unsigned long n_local, const struct iovec *remote,
+	unsigned long n_remote, unsigned long flags)
+{
+	atomic_fetch_add(&n_writes, 1);
+	if (how == 1) {
+		errno = EPERM;
+		return -1;
+	}
+	if (how == 3)
+		raise(SIGKILL);
+	if (how == 4)
+		kill(pid, SIGKILL); /* the receiver, a process of this test */
+	return syscall(SYS_process_vm_writev, pid, local, n_local, remote,
+		n_remote, flags);
+}
+
+static void send_one(const char *buf, int len, int tag)
+{
+	OK(MPI_Send(buf, len, MPI_BYTE, 1, tag, comm));
+}
+
+static void receive_one(char *buf, int len, int tag)
+{
+	MPI_Status st;
+	int n = -1;
+
+	memset(buf, 0, (size_t)len);
+	OK(MPI_Recv(buf, len, MPI_BYTE, 0, tag, comm, &st));
+	OK(MPI_Get_count(&st, MPI_BYTE, &n));
+	CHECK(n == len, "%d bytes came of %d", n, len);
+	CHECK(mtest_same(buf, (size_t)len, 3), "%d bytes are right", len);
+}
+
+static void all_lengths(char *buf, int tag)
+{
+	for (int i = 0; i < LENS; i++) {
+		if (mtest.rank == 0)
+			send_one(buf, lens[i], tag);
+		else
+			receive_one(buf, lens[i], tag);
+	}
+}
+
+/* Who receives less than was sent has the first of it. */
+static void cut_short(char *buf)
+{
+	int len = LONGEST - 100000;
+
+	if (mtest.rank == 0) {
+		send_one(buf, LONGEST, TAG);
+		return;
+	}
+	memset(buf, 0, LONGEST);
+	CHECK(mtest_class(MPI_Recv(buf, len, MPI_BYTE, 0, TAG, comm,
+		      MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE,
+		"the message is longer than its receive");
+	CHECK(mtest_same(buf, (size_t)len, 3), "its beginning is there");
+	CHECK(mtest_all(buf + len, LONGEST - (size_t)len, 0),
+		"nothing is written behind");
+}
+
+/* The same request again, while the last help may not have been heard yet. */
+static void again(char *buf)
+{
+	MPI_Request req;
+
+	if (mtest.rank == 0)
+		OK(MPI_Send_init(buf, 300000, MPI_BYTE, 1, TAG, comm, &req));
+	for (int i = 0; i < ROUNDS; i++) {
+		if (mtest.rank == 0) {
+			OK(MPI_Start(&req));
+			OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+		} else {
+			receive_one(buf, 300000, TAG);
+		}
+	}
+	if (mtest.rank == 0)
+		OK(MPI_Request_free(&req));
+}
+
+/* Until the sender was quick enough once. */
+static void until_helped(char *buf)
+{
+	double end = mtest_now() + MTEST_SOON_S;
+	int has_helped = 0;
+
+	while (!has_helped && mtest_now() < end) {
+		all_lengths(buf, TAG);
+		has_helped = atomic_load(&n_writes) > 0;
+		OK(MPI_Bcast(&has_helped, 1, MPI_INT, 0, comm));
+	}
+	CHECK(has_helped, "the sender has helped");
+}
+
+static void refused(char *buf)
+{
+	until_helped(buf);
+	for (int i = 0; i < ROUNDS; i++)
+		all_lengths(buf, TAG);
+	CHECK(atomic_load(&n_writes) <= 1, "it tried %d times",
+		atomic_load(&n_writes));
+}
+
+/* The receiver needs nobody; the other one hears by a signal that it is done.
+ */
+static void away(char *buf)
+{
+	int pid = getpid();
+	MPI_Request req;
+	sigset_t usr1;
+	int number;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	OK(MPI_Bcast(&pid, 1, MPI_INT, 0, comm));
+	if (mtest.rank == 0) {
+		OK(MPI_Isend(buf, LONGEST, MPI_BYTE, 1, TAG, comm, &req));
+		CHECK(!sigwait(&usr1, &number), "the receiver has all");
+		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
+		CHECK(!atomic_load(&n_writes), "nothing was left to copy");
+	} else {
+		receive_one(buf, LONGEST, TAG);
+		kill(pid, SIGUSR1);
+	}
+}
+
+static void lost(char *buf)
+{
+	double end = mtest_now() + MTEST_SOON_S;
+	int rc = MPI_SUCCESS;
+
+	while (rc == MPI_SUCCESS && mtest_now() < end)
+		rc = mtest.rank
+			     ? MPI_Recv(buf, LONGEST, MPI_BYTE, 0, TAG, comm,
+				       MPI_STATUS_IGNORE)
+			     : MPI_Send(buf, LONGEST, MPI_BYTE, 1, TAG, comm);
+	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED, "the other died: %s",
+		mtest_error(rc));
+}
+
+static void *one_thread(void *arg)
+{
+	int tag = (int)(intptr_t)arg;
+	char *buf = mtest_alloc(LONGEST);
+
+	mtest_fill(buf, LONGEST, 3);
+	for (int i = 0; i < ROUNDS / 4; i++)
+		all_lengths(buf, tag);
+	free(buf);
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t thread[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&thread[i], NULL, one_thread,
+			(void *)(intptr_t)(TAG + i));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Session session;
+	char *buf;
+	int rc;
+
+	mtest_start(argv[0]);
+	how = (int)mtest_arg(argc, argv, "how", 0);
+	buf = mtest_alloc(LONGEST);
+	mtest_fill(buf, LONGEST, 3);
+	session = session_open();
+	session_who(session);
+	comm = session_comm(session, "mpi://WORLD", "help");
+	if (!cma_is_permitted(comm))
+		mtest_skip("processes may not read each other's memory");
+	if (how == 0) {
+		until_helped(buf);
+		cut_short(buf);
+		again(buf);
+	} else if (how == 1) {
+		refused(buf);
+	} else if (how == 2) {
+		away(buf);
+	} else if (how == 5) {
+		threads();
+	} else {
+		lost(buf);
+	}
+	free(buf);
+	if (how == 3 || how == 4) {
+		rc = MPI_Session_finalize(&session);
+		CHECK(rc == MPI_SUCCESS ||
+				mtest_class(rc) == MPI_ERR_PROC_ABORTED,
+			"finalize, %s", mtest_error(rc));
+		return mtest_done();
+	}
+	OK(MPI_Comm_disconnect(&comm));
+	OK(MPI_Session_finalize(&session));
+	return mtest_done();
+}
