@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "io/stat.h"
+#include "io/stripe.h"
 #include "io/syscall.h"
 #include "transport/proc.h"
 #include "transport/vci.h"
@@ -52,17 +53,21 @@ static int32_t lowest_on_node(const struct weft_comm *comm)
 }
 
 /* The first member of each node, then the second of each, and so on. */
-static void cb_choose(struct weft_cb *cb, int32_t size, int n_wanted)
+static void cb_choose(
+	struct weft_cb *cb, int32_t size, const struct weft_file_hints *hints)
 {
+	int64_t n_wanted = hints->cb_nodes, per = hints->cb_per_node;
 	uint32_t *n_of = calloc((uint32_t)size, sizeof(*n_of));
-	uint32_t turn = 0;
+	int64_t turn = 0;
 	int n_nodes = 0;
 
 	for (int32_t r = 0; r < size; r++)
 		n_nodes += cb->node[r] == r;
 	cb->mine = -1;
-	n_wanted = n_wanted ? (int)weft_min64(n_wanted, size) : n_nodes;
-	for (; n_of && cb->n_aggs < n_wanted; turn++) {
+	if (!n_wanted)
+		n_wanted = per ? size : n_nodes;
+	n_wanted = weft_min64(n_wanted, size);
+	for (; n_of && cb->n_aggs < n_wanted && (!per || turn < per); turn++) {
 		for (int32_t r = 0; r < size; r++)
 			n_of[r] = 0;
 		for (int32_t r = 0; r < size && cb->n_aggs < n_wanted; r++)
@@ -131,7 +136,7 @@ static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
 }
 
-enum { CB_TOLD = 3 }; /* numbers: error, pid, descriptor */
+enum { CB_TOLD = 4 }; /* numbers: error, pid, descriptor; or cb_meet's */
 
 static bool cb_map_one(
 	struct weft_cb *cb, int i, const int64_t *told, int32_t rank)
@@ -167,7 +172,8 @@ static int cb_meet(
 	const struct weft_file *file = m->file;
 	const struct weft_comm *comm = file->comm;
 	int64_t mine[CB_TOLD] = { lowest_on_node(comm),
-		weft_syscall_block(file->fd), weft_cb_len(file) };
+		weft_syscall_block(file->fd), weft_cb_len(file),
+		weft_stripe_of(file->fd).len };
 	int err = cb_gather(m, CB_TOLD, mine, numbers);
 
 	if (err)
@@ -177,9 +183,12 @@ static int cb_meet(
 		cb->node[r] = (int32_t)numbers[0];
 		cb->block = weft_max64(cb->block, numbers[1]);
 		cb->len = weft_min64(cb->len, numbers[2]);
+		cb->unit = weft_max64(cb->unit, numbers[3]);
 	}
-	cb->unit = file->hints.stripe ? file->hints.stripe : cb->block;
-	cb_choose(cb, comm->size, (int)file->hints.cb_nodes);
+	/* the file's own stripes, or what the program says */
+	if (!cb->unit)
+		cb->unit = file->hints.stripe ? file->hints.stripe : cb->block;
+	cb_choose(cb, comm->size, &file->hints);
 	return 0;
 }
 
@@ -251,17 +260,18 @@ int weft_cb_nodes(const struct weft_file *file)
 {
 	const struct weft_comm *comm = file->comm;
 	const struct weft_cb *cb = cb_of(file);
+	int64_t n = file->hints.cb_nodes, per = file->hints.cb_per_node;
 	uint32_t size = (uint32_t)comm->size;
 
 	if (cb)
 		return cb->n_aggs;
-	if (file->hints.cb_nodes)
-		return (int)weft_min64(
-			file->hints.cb_nodes, (int64_t)comm->size);
+	if (n && !per)
+		return (int)weft_min64(n, size);
 	for (uint32_t r = 0; r < size; r++)
 		if (!weft_proc_is_local(weft_group_proc(comm->group, r)))
 			return 0;
-	return 1;
+	per = weft_min64(per ? per : 1, size);
+	return (int)(n ? weft_min64(n, per) : per);
 }
 
 /* ---- whether it pays ---- */

@@ -14,6 +14,7 @@
 #include "io/pool.h"
 #include "io/scatter.h"
 #include "io/stat.h"
+#include "io/stripe.h"
 #include "io/syscall.h"
 #include "transport/progress.h"
 #include "transport/vci.h"
@@ -23,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 2, LEAST_MAX = 7 };
+enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 2, LEAST_MAX = 8 };
 
 struct weft_table weft_files =
 	WEFT_TABLE_INIT(struct weft_file, WEFT_KIND_FILE);
@@ -157,9 +158,10 @@ static int file_agree_hints(struct weft_file *file, int err, int amode)
 	struct agreement on = { .n_same = amode != 0,
 		.same = { amode },
 		.names = { "amode" },
-		.n_least = 7,
-		.least = { &read, &write, &hints->cb_nodes, &hints->cb_len,
-			&hints->stripe, &has_stat, &has_pool } };
+		.n_least = 8,
+		.least = { &read, &write, &hints->cb_nodes, &hints->cb_per_node,
+			&hints->cb_len, &hints->stripe, &has_stat,
+			&has_pool } };
 
 	err = file_agree_on(file, err, &on);
 	hints->cb_read = (enum weft_file_choice)read;
@@ -369,8 +371,14 @@ static int file_do_open(struct weft_file *file, int flags, unsigned permissions)
 static int file_create(
 	struct weft_file *file, const struct weft_file_config *config)
 {
+	const struct weft_stripe wanted = { config->hints.stripe,
+		config->hints.n_wide };
 	int flags = O_CREAT | (file->amode & WEFT_FILE_EXCL ? O_EXCL : 0);
 
+	if ((wanted.len || wanted.n_wide) &&
+		weft_stripe_create(
+			file->name, config->hints.permissions, &wanted))
+		flags = 0;
 	return file_do_open(file, flags, config->hints.permissions);
 }
 

@@ -11,6 +11,7 @@
 #include "core/hint.h"
 #include "core/info.h"
 #include "io/cb.h"
+#include "io/stripe.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,6 +86,13 @@ static bool file_is_bool(const char *value)
 	return !strcmp(value, "true") || !strcmp(value, "false");
 }
 
+/* Of cb_config_list: so many of each node, or all. */
+static bool file_is_per_node(const char *value)
+{
+	return !strncmp(value, "*:", 2) &&
+	       (!strcmp(value + 2, "*") || file_is_count(value + 2));
+}
+
 static bool file_is_text(const char *value)
 {
 	return *value != 0;
@@ -97,19 +105,23 @@ static const struct file_hint {
 	const char *key;
 	const char *otherwise; /* NULL: not told unless said */
 	bool (*is_good)(const char *value);
-	bool is_fixed; /* with the opening */
+	/* with CREATION the file system says what became of it */
+	enum { ANY_TIME, OPENING, CREATION } when;
 } file_hints[] = {
-	{ "access_style", NULL, file_is_text, false },
-	{ "file_perm", NULL, file_is_permissions, true },
-	{ "romio_ds_read", "automatic", file_is_switch, false },
-	{ "ind_rd_buffer_size", "4194304", file_is_size, false },
-	{ "romio_ds_write", "automatic", file_is_switch, false },
-	{ "collective_buffering", "true", file_is_bool, false },
-	{ "romio_cb_read", "automatic", file_is_switch, false },
-	{ "romio_cb_write", "automatic", file_is_switch, false },
-	{ "cb_buffer_size", NULL, file_is_cb_len, false },
-	{ "cb_nodes", NULL, file_is_count, false },
-	{ "striping_unit", NULL, file_is_cb_len, false },
+	{ "access_style", NULL, file_is_text, ANY_TIME },
+	{ "file_perm", NULL, file_is_permissions, OPENING },
+	{ "romio_ds_read", "automatic", file_is_switch, ANY_TIME },
+	{ "ind_rd_buffer_size", "4194304", file_is_size, ANY_TIME },
+	{ "romio_ds_write", "automatic", file_is_switch, ANY_TIME },
+	{ "collective_buffering", "true", file_is_bool, ANY_TIME },
+	{ "romio_cb_read", "automatic", file_is_switch, ANY_TIME },
+	{ "romio_cb_write", "automatic", file_is_switch, ANY_TIME },
+	{ "cb_buffer_size", NULL, file_is_cb_len, ANY_TIME },
+	{ "cb_nodes", NULL, file_is_count, ANY_TIME },
+	{ "cb_config_list", NULL, file_is_per_node, ANY_TIME },
+	{ "romio_no_indep_rw", "false", file_is_bool, ANY_TIME },
+	{ "striping_unit", NULL, file_is_cb_len, ANY_TIME },
+	{ "striping_factor", NULL, file_is_count, CREATION },
 };
 
 enum { N_FILE_HINTS = sizeof(file_hints) / sizeof(file_hints[0]) };
@@ -126,7 +138,7 @@ static int file_take_hints(
 	for (int i = 0; i < N_FILE_HINTS && !err; i++) {
 		const struct file_hint *hint = &file_hints[i];
 
-		if (!hint->is_good || (hint->is_fixed && !is_new))
+		if (!hint->is_good || (hint->when != ANY_TIME && !is_new))
 			continue;
 		if (weft_info_value(asked, hint->key, value, sizeof(value)) >=
 				0 &&
@@ -191,6 +203,24 @@ static enum weft_file_choice file_choice_of(
 				 : WEFT_FILE_AUTOMATIC;
 }
 
+static bool file_is_said(
+	const struct weft_info *info, const char *key, const char *what)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	return weft_info_value(info, key, value, sizeof(value)) >= 0 &&
+	       !strcmp(value, what);
+}
+
+static int64_t file_per_node_of(const struct weft_info *info)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	if (weft_info_value(info, "cb_config_list", value, sizeof(value)) < 0)
+		return 0;
+	return value[2] == '*' ? INT32_MAX : file_number(value + 2, 10);
+}
+
 /* What they come to. */
 static struct weft_file_hints file_heed_hints(const struct weft_info *info)
 {
@@ -204,15 +234,18 @@ static struct weft_file_hints file_heed_hints(const struct weft_info *info)
 		.cb_read = file_choice_of(info, "romio_cb_read"),
 		.cb_write = file_choice_of(info, "romio_cb_write"),
 		.cb_nodes = file_number_of(info, "cb_nodes", 10, 0),
+		.cb_per_node = file_per_node_of(info),
 		.cb_len = file_number_of(info, "cb_buffer_size", 10, 0),
 		.stripe = file_number_of(info, "striping_unit", 10, 0),
+		.n_wide = file_number_of(info, "striping_factor", 10, 0),
 	};
-	char value[WEFT_INFO_VALUE_MAX + 1];
 
+	/* as ROMIO has it: who promises to move nothing alone wants aggregators
+	 */
+	if (file_is_said(info, "romio_no_indep_rw", "true"))
+		hints.cb_read = hints.cb_write = WEFT_FILE_ENABLE;
 	/* the standard's word for all of it; ROMIO's say more */
-	if (weft_info_value(
-		    info, "collective_buffering", value, sizeof(value)) >= 0 &&
-		value[0] == 'f')
+	if (file_is_said(info, "collective_buffering", "false"))
 		hints.cb_read = hints.cb_write = WEFT_FILE_DISABLE;
 	return hints;
 }
@@ -246,6 +279,24 @@ int PMPI_File_set_info(MPI_File fh, MPI_Info info)
 	return weft_mpi_end_file(of, "MPI_File_set_info", err);
 }
 
+/* The file's own stripes; one that has none is cut by the hint all the same. */
+static int file_told_stripes(const struct weft_file *fh, struct weft_info *info)
+{
+	struct weft_stripe stripe = weft_stripe_of(fh->fd);
+	char number[24];
+	int err = 0;
+
+	if (!stripe.len)
+		stripe.len = fh->hints.stripe;
+	snprintf(number, sizeof(number), "%lld", (long long)stripe.len);
+	if (stripe.len)
+		err = weft_info_set(info, "striping_unit", number);
+	snprintf(number, sizeof(number), "%lld", (long long)stripe.n_wide);
+	if (!err && stripe.n_wide)
+		err = weft_info_set(info, "striping_factor", number);
+	return err;
+}
+
 /* Those of which the members have agreed on another value than one may have
  * said. */
 static int file_agreed_hints(const struct weft_file *fh, struct weft_info *info)
@@ -270,9 +321,8 @@ static int file_agreed_hints(const struct weft_file *fh, struct weft_info *info)
 	snprintf(number, sizeof(number), "%d", n_nodes);
 	if (!err && n_nodes)
 		err = weft_info_set(info, "cb_nodes", number);
-	snprintf(number, sizeof(number), "%lld", (long long)hints->stripe);
-	if (!err && hints->stripe)
-		err = weft_info_set(info, "striping_unit", number);
+	if (!err)
+		err = file_told_stripes(fh, info);
 	return err;
 }
 
@@ -286,8 +336,9 @@ static int file_all_hints(const struct weft_file *fh, struct weft_info *info)
 		const struct file_hint *hint = &file_hints[i];
 		const char *in_effect = hint->otherwise;
 
-		if (weft_info_value(
-			    fh->info, hint->key, value, sizeof(value)) >= 0)
+		if (hint->when != CREATION &&
+			weft_info_value(
+				fh->info, hint->key, value, sizeof(value)) >= 0)
 			in_effect = value;
 		if (in_effect)
 			err = weft_info_set(info, hint->key, in_effect);

@@ -174,6 +174,54 @@ static void hints(void)
 	OK(MPI_File_close(&fh));
 }
 
+static MPI_File open_said(const char *keys[][2], int n)
+{
+	MPI_File fh = MPI_FILE_NULL;
+	MPI_Info info;
+
+	MPI_Info_create(&info);
+	for (int i = 0; i < n; i++)
+		MPI_Info_set(info, keys[i][0], keys[i][1]);
+	OK(MPI_File_open(MPI_COMM_WORLD, file_named("said"),
+		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+		info, &fh));
+	MPI_Info_free(&info);
+	return fh;
+}
+
+/* ROMIO's keys that say how many aggregators, and that there are some. */
+static void aggregators(void)
+{
+	const char *of_node[][2] = { { "cb_config_list", "*:2" } };
+	const char *all[][2] = { { "cb_config_list", "*:*" },
+		{ "cb_nodes", "3" } };
+	const char *other[][2] = { { "cb_config_list", "host:4,*:1" } };
+	const char *only[][2] = { { "romio_no_indep_rw", "true" },
+		{ "romio_cb_read", "disable" } };
+	int size = mtest.size;
+	MPI_File fh = open_said(of_node, 1);
+
+	CHECK(!strcmp(hint(fh, "cb_config_list"), "*:2"), "told");
+	CHECK(atoi(hint(fh, "cb_nodes")) == (size < 2 ? size : 2),
+		"two of the node: %s", value_of);
+	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "false"), "not said");
+	OK(MPI_File_close(&fh));
+	fh = open_said(all, 2);
+	CHECK(atoi(hint(fh, "cb_nodes")) == (size < 3 ? size : 3),
+		"three of all: %s", value_of);
+	OK(MPI_File_close(&fh));
+	fh = open_said(other, 1);
+	CHECK(!strcmp(hint(fh, "cb_config_list"), "none") &&
+			!strcmp(hint(fh, "cb_nodes"), "1"),
+		"named hosts are passed over: %s", value_of);
+	OK(MPI_File_close(&fh));
+	fh = open_said(only, 2);
+	CHECK(!strcmp(hint(fh, "romio_no_indep_rw"), "true"), "told");
+	CHECK(!strcmp(hint(fh, "romio_cb_read"), "enable"),
+		"nothing alone: through aggregators: %s", value_of);
+	OK(MPI_File_close(&fh));
+}
+
 /* Hints of a file: the first of a key counts, and the program's own more. */
 static void system_hints(void)
 {
@@ -296,6 +344,7 @@ int main(int argc, char **argv)
 	one_only();
 	sizes();
 	hints();
+	aggregators();
 	system_hints();
 	handlers();
 	of_session();
