@@ -116,6 +116,7 @@ multi_programs += test/multi/win_died
 multi_programs += test/multi/win_epochs
 multi_programs += test/multi/win_left
 multi_programs += test/multi/win_rings
+multi_programs += test/multi/win_told
 multi_programs += test/multi/win_rma
 multi_programs += test/multi/win_misuse
 multi_programs += test/multi/win_objects

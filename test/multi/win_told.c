@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_told: short accesses to another process's own memory on a node, which may
+ * be copied by the kernel or told to their target by message
+ *
+ * Which way one goes is seen by stopping the target: the kernel copies all the
+ * same, a message lies there until it goes on. Either way results, orders and
+ * errors are the same. Skipped where the kernel copies nothing. */
+#define _GNU_SOURCE
+#include "mtest.h"
+
+#include <dirent.h>
+#include <sys/uio.h>
+
+enum { N = 4, WARM = 300, ROUNDS = 40, STEPS = 50 };
+
+static int64_t memory[N]; /* the program's own */
+static MPI_Win win;
+static pid_t its_pid;
+static int64_t *its_memory;
+
+/* ---- the target, as its origin has it ---- */
+
+static bool is_task_stopped(const char *tid)
+{
+	char path[300], line[512], *state;
+	FILE *f;
+	bool is_stopped = false;
+
+	snprintf(
+		path, sizeof(path), "/proc/%d/task/%s/stat", (int)its_pid, tid);
+	f = fopen(path, "r");
+	if (!f)
+		return true; /* it has ended */
+	if (fgets(line, sizeof(line), f)) {
+		state = strrchr(line, ')');
+		is_stopped = state && (state[2] == 'T' || state[2] == 't');
+	}
+	fclose(f);
+	return is_stopped;
+}
+
+static bool is_stopped(void)
+{
+	char path[64];
+	struct dirent *task;
+	bool are_all = true;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)its_pid);
+	dir = opendir(path);
+	while (dir && (task = readdir(dir)) != NULL)
+		if (task->d_name[0] != '.')
+			are_all &= is_task_stopped(task->d_name);
+	if (dir)
+		closedir(dir);
+	return are_all;
+}
+
+static void stop_target(void)
+{
+	kill(its_pid, SIGSTOP);
+	while (!is_stopped())
+		;
+}
+
+static void continue_target(void)
+{
+	kill(its_pid, SIGCONT);
+}
+
+/* What its memory has, whatever the library knows. -1 with its error number
+ * negated when the kernel does not tell. */
+static int64_t peek(int i)
+{
+	int64_t value = -1;
+	struct iovec here = { &value, sizeof(value) };
+	struct iovec there = { its_memory + i, sizeof(value) };
+
+	if (process_vm_readv(its_pid, &here, 1, &there, 1, 0) != sizeof(value))
+		return -1;
+	return value;
+}
+
+static void meet(void)
+{
+	struct {
+		int64_t *memory;
+		pid_t pid;
+	} mine = { memory, getpid() }, its;
+
+	OK(MPI_Sendrecv(&mine, sizeof(mine), MPI_BYTE, !mtest.rank, 0, &its,
+		sizeof(its), MPI_BYTE, !mtest.rank, 0, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE));
+	its_pid = its.pid;
+	its_memory = its.memory;
+}
+
+/* ---- one access of each kind, to element 0; others to element 1 ---- */
+
+enum kind { PUT, ACC, GET, FETCH, SWAP, KINDS };
+static const char *const names[] = { "put", "accumulate", "get", "fetch_and_op",
+	"compare_and_swap" };
+
+/* It ends up as value, which is one more than it was; *old is what it was where
+ * that comes back. */
+static void start(enum kind kind, const int64_t *value, int64_t *old)
+{
+	static const int64_t one = 1;
+	static int64_t was;
+
+	was = *value - 1;
+	if (kind == PUT)
+		OK(MPI_Put(value, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, win));
+	else if (kind == ACC)
+		OK(MPI_Accumulate(&one, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T,
+			MPI_SUM, win));
+	else if (kind == GET)
+		OK(MPI_Get(old, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, win));
+	else if (kind == FETCH)
+		OK(MPI_Fetch_and_op(
+			&one, old, MPI_INT64_T, 1, 0, MPI_SUM, win));
+	else
+		OK(MPI_Compare_and_swap(
+			value, &was, old, MPI_INT64_T, 1, 0, win));
+}
+
+static void check(enum kind kind, const char *how, int64_t value, int64_t old)
+{
+	int64_t now = peek(0);
+
+	CHECK(now == value - (kind == GET), "%s %s: %lld, not %lld",
+		names[kind], how, (long long)now, (long long)value);
+	if (kind >= GET)
+		CHECK(old == value - 1, "%s %s brings %lld, not %lld",
+			names[kind], how, (long long)old, (long long)value - 1);
+}
+
+static void outside_is_refused(void)
+{
+	int64_t value = 1;
+
+	FAILS(MPI_Put(&value, 1, MPI_INT64_T, 1, N, 1, MPI_INT64_T, win),
+		MPI_ERR_RMA_RANGE);
+	FAILS(MPI_Accumulate(&value, 1, MPI_INT64_T, 1, -1, 1, MPI_INT64_T,
+		      MPI_SUM, win),
+		MPI_ERR_RMA_RANGE);
+	FAILS(MPI_Fetch_and_op(&value, &value, MPI_INT64_T, 1, N, MPI_SUM, win),
+		MPI_ERR_RMA_RANGE);
+}
+
+/* The target does nothing at all, and no access waits for it. */
+static void without_the_target(void)
+{
+	int64_t value = peek(0), old;
+
+	stop_target();
+	for (int round = 0; round < ROUNDS; round++)
+		for (enum kind kind = PUT; kind < KINDS; kind++) {
+			value += kind != GET;
+			old = -1;
+			start(kind, &(int64_t){ value + (kind == GET) }, &old);
+			OK(MPI_Win_flush(1, win));
+			check(kind, "without the target", value + (kind == GET),
+				old);
+		}
+	outside_is_refused();
+	continue_target();
+}
+
+/* So often that the target is seen to be in a call. */
+static void warm_up(void)
+{
+	static const int64_t zero;
+
+	for (int i = 0; i < WARM; i++) {
+		OK(MPI_Put(&zero, 1, MPI_INT64_T, 1, 1, 1, MPI_INT64_T, win));
+		OK(MPI_Win_flush(1, win));
+	}
+}
+
+/* True when it was told: nothing had happened as long as the target stood. */
+static bool try_told(enum kind kind)
+{
+	int64_t value = peek(0) + 1, old = -1;
+	bool is_told;
+
+	warm_up();
+	stop_target();
+	start(kind, &value, &old);
+	is_told = kind == PUT || kind == ACC ? peek(0) != value : old == -1;
+	if (is_told)
+		outside_is_refused();
+	continue_target();
+	OK(MPI_Win_flush(1, win));
+	check(kind, is_told ? "by message" : "by the kernel", value, old);
+	return is_told;
+}
+
+/* Its target sits in a receive: sooner or later each kind is told. */
+static void by_the_target(void)
+{
+	for (enum kind kind = PUT; kind < KINDS; kind++)
+		while (!try_told(kind))
+			;
+}
+
+/* What one updates, it reads: the way may change in between, as the target is
+ * now in a call, now not. */
+static void in_order(void)
+{
+	int64_t old, k = peek(2);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		for (int step = 0; step < STEPS; step++) {
+			k++;
+			OK(MPI_Accumulate(&k, 1, MPI_INT64_T, 1, 2, 1,
+				MPI_INT64_T, MPI_REPLACE, win));
+			OK(MPI_Fetch_and_op(
+				NULL, &old, MPI_INT64_T, 1, 2, MPI_NO_OP, win));
+			OK(step % 5 ? MPI_Win_flush_local(1, win)
+				    : MPI_Win_flush(1, win));
+			CHECK(old == k, "read %lld behind %lld", (long long)old,
+				(long long)k);
+		}
+		OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+	}
+}
+
+static void be_in_and_out(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+		mtest_linger(1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int can_peek, can_all_peek;
+
+	mtest_init(&argc, &argv);
+	meet();
+	can_peek = peek(0) == 0;
+	OK(MPI_Allreduce(
+		&can_peek, &can_all_peek, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+	if (!can_all_peek)
+		mtest_skip("the kernel copies nothing here");
+	OK(MPI_Win_create(memory, sizeof(memory), sizeof(*memory),
+		MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	OK(MPI_Win_lock_all(0, win));
+	if (mtest.rank == 0) {
+		without_the_target();
+		by_the_target();
+		OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+		in_order();
+	} else {
+		OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+		be_in_and_out();
+	}
+	OK(MPI_Win_unlock_all(win));
+	OK(MPI_Win_free(&win));
+	return mtest_finish();
+}
