@@ -16,12 +16,22 @@ enum {
 	LENS_MAX = 8,
 };
 
-/* The window under test.  Lives in run_on(). */
+/* The window under test, and what an access to it moves.  Lives in
+ * run_loads(). */
 struct bench_window {
 	MPI_Win win;
 	char *base;
-	MPI_Datatype strided; /* doubles, each with a gap behind it */
-	MPI_Group other;      /* of two ranks that play ping-pong */
+	MPI_Group other; /* of two ranks that play ping-pong */
+	MPI_Datatype type;
+	int count;
+	int n_many; /* accesses between two flushes */
+};
+
+enum rma_data {
+	BYTES,
+	LONGS,
+	DOUBLES,
+	GAPS, /* doubles, each with a gap behind it, at both ends */
 };
 
 /* One metric on an open window. */
@@ -29,216 +39,98 @@ struct rma_load {
 	const char *name;
 	const char *unit; /* "us", "M/s" or "MB/s" */
 	bench_run_fn run;
-	bool passive;	       /* inside lock_all */
-	bool strided;	       /* the type is made for each length */
-	int per_iter;	       /* accesses of an iteration; 0: rma_many() */
+	enum rma_data data;
+	bool is_passive;       /* inside lock_all */
+	bool is_many;	       /* accesses in a row, then a flush */
 	size_t lens[LENS_MAX]; /* up to a 0 */
 };
 
-static int rma_many(size_t len)
-{
-	return len * BENCH_WINDOW > MANY_BYTES && len ? (int)(MANY_BYTES / len)
-						      : BENCH_WINDOW;
-}
+/* ---- rank 0's accesses to rank 1, each or many of them and a flush ---- */
 
-/* ---- one access, and its flush ---- */
+/* The k-th since the last flush. */
+typedef void (*rma_access)(struct bench *b, int k);
 
-static double run_put(struct bench *b, size_t len, long n_iters)
-{
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		MPI_Put(b->send_buf, (int)len, MPI_BYTE, 1, 0, (int)len,
-			MPI_BYTE, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-static double run_get(struct bench *b, size_t len, long n_iters)
-{
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		MPI_Get(b->recv_buf, (int)len, MPI_BYTE, 1, 0, (int)len,
-			MPI_BYTE, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-static double run_accumulate(
-	struct bench *b, MPI_Datatype type, size_t len, long n_iters)
-{
-	int n = (int)(len / 8);
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		MPI_Accumulate(
-			b->send_buf, n, type, 1, 0, n, type, MPI_SUM, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-static double run_acc_long(struct bench *b, size_t len, long n_iters)
-{
-	return run_accumulate(b, MPI_INT64_T, len, n_iters);
-}
-
-static double run_acc_double(struct bench *b, size_t len, long n_iters)
-{
-	return run_accumulate(b, MPI_DOUBLE, len, n_iters);
-}
-
-static double run_get_acc(struct bench *b, size_t len, long n_iters)
-{
-	int n = (int)(len / 8);
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		MPI_Get_accumulate(b->send_buf, n, MPI_INT64_T, b->recv_buf, n,
-			MPI_INT64_T, 1, 0, n, MPI_INT64_T, MPI_SUM, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-static double run_fetch_op(struct bench *b, size_t len, long n_iters)
-{
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	(void)len;
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		MPI_Fetch_and_op(b->send_buf, b->recv_buf, MPI_INT64_T, 1, 0,
-			MPI_SUM, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-static double run_compare_swap(struct bench *b, size_t len, long n_iters)
-{
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	(void)len;
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		MPI_Compare_and_swap(b->send_buf, b->send_buf + 8, b->recv_buf,
-			MPI_INT64_T, 1, 0, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-/* ---- many, and a flush: rate and bandwidth ---- */
-
-static double run_puts(struct bench *b, size_t len, long n_iters)
-{
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		for (int k = 0; k < rma_many(len); k++)
-			MPI_Put(b->send_buf, (int)len, MPI_BYTE, 1, 0, (int)len,
-				MPI_BYTE, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-static double run_gets(struct bench *b, size_t len, long n_iters)
-{
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		for (int k = 0; k < rma_many(len); k++)
-			MPI_Get(b->recv_buf, (int)len, MPI_BYTE, 1, 0, (int)len,
-				MPI_BYTE, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-static double run_accs(struct bench *b, size_t len, long n_iters)
-{
-	int n = (int)(len / 8);
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		for (int k = 0; k < rma_many(len); k++)
-			MPI_Accumulate(b->send_buf, n, MPI_DOUBLE, 1, 0, n,
-				MPI_DOUBLE, MPI_SUM, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-static double run_fetch_ops(struct bench *b, size_t len, long n_iters)
-{
-	MPI_Win win = b->window->win;
-	double start = bench_now();
-
-	(void)len;
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		for (int k = 0; k < BENCH_WINDOW; k++)
-			MPI_Fetch_and_op(b->send_buf, b->recv_buf + 8 * k,
-				MPI_INT64_T, 1, 0, MPI_SUM, win);
-		MPI_Win_flush(1, win);
-	}
-	return bench_now() - start;
-}
-
-/* ---- doubles with gaps, at both ends ---- */
-
-static double run_put_strided(struct bench *b, size_t len, long n_iters)
+static inline __attribute__((always_inline)) double access_loop(
+	struct bench *b, rma_access access, long n_iters)
 {
 	struct bench_window *w = b->window;
 	double start = bench_now();
 
-	(void)len;
 	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		MPI_Put(b->send_buf, 1, w->strided, 1, 0, 1, w->strided,
-			w->win);
+		for (int k = 0; k < w->n_many; k++)
+			access(b, k);
 		MPI_Win_flush(1, w->win);
 	}
 	return bench_now() - start;
 }
 
-static double run_get_strided(struct bench *b, size_t len, long n_iters)
+static void put_to(struct bench *b, int target)
 {
 	struct bench_window *w = b->window;
-	double start = bench_now();
 
-	(void)len;
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		MPI_Get(b->recv_buf, 1, w->strided, 1, 0, 1, w->strided,
-			w->win);
-		MPI_Win_flush(1, w->win);
-	}
-	return bench_now() - start;
+	MPI_Put(b->send_buf, w->count, w->type, target, 0, w->count, w->type,
+		w->win);
 }
 
-static double run_acc_strided(struct bench *b, size_t len, long n_iters)
+static void do_put(struct bench *b, int k)
+{
+	(void)k;
+	put_to(b, 1);
+}
+
+static void do_get(struct bench *b, int k)
 {
 	struct bench_window *w = b->window;
-	double start = bench_now();
 
-	(void)len;
-	for (long i = 0; b->rank == 0 && i < n_iters; i++) {
-		MPI_Accumulate(b->send_buf, 1, w->strided, 1, 0, 1, w->strided,
-			MPI_SUM, w->win);
-		MPI_Win_flush(1, w->win);
-	}
-	return bench_now() - start;
+	(void)k;
+	MPI_Get(b->recv_buf, w->count, w->type, 1, 0, w->count, w->type,
+		w->win);
 }
+
+static void do_acc(struct bench *b, int k)
+{
+	struct bench_window *w = b->window;
+
+	(void)k;
+	MPI_Accumulate(b->send_buf, w->count, w->type, 1, 0, w->count, w->type,
+		MPI_SUM, w->win);
+}
+
+static void do_get_acc(struct bench *b, int k)
+{
+	struct bench_window *w = b->window;
+
+	(void)k;
+	MPI_Get_accumulate(b->send_buf, w->count, w->type, b->recv_buf,
+		w->count, w->type, 1, 0, w->count, w->type, MPI_SUM, w->win);
+}
+
+static void do_fetch_op(struct bench *b, int k)
+{
+	MPI_Fetch_and_op(b->send_buf, b->recv_buf + 8 * k, MPI_INT64_T, 1, 0,
+		MPI_SUM, b->window->win);
+}
+
+static void do_swap(struct bench *b, int k)
+{
+	MPI_Compare_and_swap(b->send_buf, b->send_buf + 8, b->recv_buf + 8 * k,
+		MPI_INT64_T, 1, 0, b->window->win);
+}
+
+/* A loop of its own for each: nothing is called but what is measured. */
+#define ACCESS_RUN(what)                                                    \
+	static double run_##what(struct bench *b, size_t len, long n_iters) \
+	{                                                                   \
+		(void)len;                                                  \
+		return access_loop(b, do_##what, n_iters);                  \
+	}
+
+ACCESS_RUN(put)
+ACCESS_RUN(get)
+ACCESS_RUN(acc)
+ACCESS_RUN(get_acc)
+ACCESS_RUN(fetch_op)
+ACCESS_RUN(swap)
 
 /* ---- epochs ---- */
 
@@ -247,12 +139,12 @@ static double run_fence(struct bench *b, size_t len, long n_iters)
 	MPI_Win win = b->window->win;
 	double start;
 
+	(void)len;
 	MPI_Win_fence(0, win);
 	start = bench_now();
 	for (long i = 0; i < n_iters; i++) {
-		if (b->rank == 0 && len)
-			MPI_Put(b->send_buf, (int)len, MPI_BYTE, 1, 0, (int)len,
-				MPI_BYTE, win);
+		if (b->rank == 0)
+			put_to(b, 1);
 		MPI_Win_fence(0, win);
 	}
 	start = bench_now() - start;
@@ -260,13 +152,12 @@ static double run_fence(struct bench *b, size_t len, long n_iters)
 	return start;
 }
 
-static void put_started(struct bench *b, size_t len)
+static void put_started(struct bench *b)
 {
 	struct bench_window *w = b->window;
 
 	MPI_Win_start(w->other, 0, w->win);
-	MPI_Put(b->send_buf, (int)len, MPI_BYTE, !b->rank, 0, (int)len,
-		MPI_BYTE, w->win);
+	put_to(b, !b->rank);
 	MPI_Win_complete(w->win);
 }
 
@@ -281,26 +172,26 @@ static double run_pscw(struct bench *b, size_t len, long n_iters)
 {
 	double start = bench_now();
 
+	(void)len;
 	for (long i = 0; b->rank < 2 && i < n_iters; i++) {
 		if (b->rank == 0)
-			put_started(b, len);
+			put_started(b);
 		be_target(b->window);
 		if (b->rank == 1)
-			put_started(b, len);
+			put_started(b);
 	}
 	return (bench_now() - start) / 2;
 }
 
 static double lock_put_unlock(
-	struct bench *b, int mode, int target, size_t len, long n_iters)
+	struct bench *b, int mode, int target, long n_iters)
 {
 	MPI_Win win = b->window->win;
 	double start = bench_now();
 
 	for (long i = 0; i < n_iters; i++) {
 		MPI_Win_lock(mode, target, 0, win);
-		MPI_Put(b->send_buf, (int)len, MPI_BYTE, target, 0, (int)len,
-			MPI_BYTE, win);
+		put_to(b, target);
 		MPI_Win_unlock(target, win);
 	}
 	return bench_now() - start;
@@ -308,15 +199,14 @@ static double lock_put_unlock(
 
 static double run_lock_shared(struct bench *b, size_t len, long n_iters)
 {
-	return b->rank ? 0
-		       : lock_put_unlock(b, MPI_LOCK_SHARED, 1, len, n_iters);
+	(void)len;
+	return b->rank ? 0 : lock_put_unlock(b, MPI_LOCK_SHARED, 1, n_iters);
 }
 
 static double run_lock_exclusive(struct bench *b, size_t len, long n_iters)
 {
-	return b->rank ? 0
-		       : lock_put_unlock(
-				 b, MPI_LOCK_EXCLUSIVE, 1, len, n_iters);
+	(void)len;
+	return b->rank ? 0 : lock_put_unlock(b, MPI_LOCK_EXCLUSIVE, 1, n_iters);
 }
 
 /* ---- all at once ---- */
@@ -325,7 +215,8 @@ static double run_all_locks(struct bench *b, size_t len, long n_iters)
 {
 	double start = bench_now();
 
-	lock_put_unlock(b, MPI_LOCK_EXCLUSIVE, 0, len, n_iters);
+	(void)len;
+	lock_put_unlock(b, MPI_LOCK_EXCLUSIVE, 0, n_iters);
 	MPI_Barrier(MPI_COMM_WORLD);
 	return bench_now() - start;
 }
@@ -349,13 +240,12 @@ static double run_all_fetch_op(struct bench *b, size_t len, long n_iters)
 static double run_all_puts(struct bench *b, size_t len, long n_iters)
 {
 	MPI_Win win = b->window->win;
-	int next = (b->rank + 1) % b->n_ranks;
 	double start = bench_now();
 
+	(void)len;
 	for (long i = 0; i < n_iters; i++) {
 		MPI_Win_lock_all(0, win);
-		MPI_Put(b->send_buf, (int)len, MPI_BYTE, next, 0, (int)len,
-			MPI_BYTE, win);
+		put_to(b, (b->rank + 1) % b->n_ranks);
 		MPI_Win_unlock_all(win);
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
@@ -364,68 +254,90 @@ static double run_all_puts(struct bench *b, size_t len, long n_iters)
 
 /* ---- the table ---- */
 
+#define SHORT_AND_LONG         \
+	{                      \
+		8, 1024, 65536 \
+	}
+#define LATENCY_LENS                    \
+	{                               \
+		8, 1024, 65536, 1 << 20 \
+	}
+#define BANDWIDTH_LENS                        \
+	{                                     \
+		4096, 65536, 1 << 20, 4 << 20 \
+	}
+
 static const struct rma_load latency_loads[] = {
-	{ "put", "us", run_put, true, false, 1, { 8, 1024, 65536, 1 << 20 } },
-	{ "get", "us", run_get, true, false, 1, { 8, 1024, 65536, 1 << 20 } },
-	{ "acc_long", "us", run_acc_long, true, false, 1, { 8, 1024, 65536 } },
-	{ "acc_double", "us", run_acc_double, true, false, 1,
-		{ 8, 1024, 65536 } },
-	{ "get_acc", "us", run_get_acc, true, false, 1, { 8, 1024, 65536 } },
-	{ "fetch_op", "us", run_fetch_op, true, false, 1, { 8 } },
+	{ "put", "us", run_put, BYTES, true, false, LATENCY_LENS },
+	{ "get", "us", run_get, BYTES, true, false, LATENCY_LENS },
+	{ "acc_long", "us", run_acc, LONGS, true, false, SHORT_AND_LONG },
+	{ "acc_double", "us", run_acc, DOUBLES, true, false, SHORT_AND_LONG },
+	{ "get_acc", "us", run_get_acc, LONGS, true, false, SHORT_AND_LONG },
+	{ "fetch_op", "us", run_fetch_op, LONGS, true, false, { 8 } },
 };
 
 /* By itself: there are libraries that it ends. */
 static const struct rma_load swap_loads[] = {
-	{ "compare_swap", "us", run_compare_swap, true, false, 1, { 8 } },
+	{ "compare_swap", "us", run_swap, LONGS, true, false, { 8 } },
 };
 
 static const struct rma_load rate_loads[] = {
-	{ "put_rate", "M/s", run_puts, true, false, 0, { 8 } },
-	{ "get_rate", "M/s", run_gets, true, false, 0, { 8 } },
-	{ "acc_rate", "M/s", run_accs, true, false, 0, { 8 } },
-	{ "fetch_op_rate", "M/s", run_fetch_ops, true, false, BENCH_WINDOW,
-		{ 8 } },
+	{ "put_rate", "M/s", run_put, BYTES, true, true, { 8 } },
+	{ "get_rate", "M/s", run_get, BYTES, true, true, { 8 } },
+	{ "acc_rate", "M/s", run_acc, DOUBLES, true, true, { 8 } },
+	{ "fetch_op_rate", "M/s", run_fetch_op, LONGS, true, true, { 8 } },
 };
 
 static const struct rma_load bandwidth_loads[] = {
-	{ "put_bw", "MB/s", run_puts, true, false, 0,
-		{ 4096, 65536, 1 << 20, 4 << 20 } },
-	{ "get_bw", "MB/s", run_gets, true, false, 0,
-		{ 4096, 65536, 1 << 20, 4 << 20 } },
-	{ "acc_bw", "MB/s", run_accs, true, false, 0,
-		{ 4096, 65536, 1 << 20, 4 << 20 } },
+	{ "put_bw", "MB/s", run_put, BYTES, true, true, BANDWIDTH_LENS },
+	{ "get_bw", "MB/s", run_get, BYTES, true, true, BANDWIDTH_LENS },
+	{ "acc_bw", "MB/s", run_acc, DOUBLES, true, true, BANDWIDTH_LENS },
 };
 
 static const struct rma_load strided_loads[] = {
-	{ "put_strided", "us", run_put_strided, true, true, 1, { 512, 65536 } },
-	{ "get_strided", "us", run_get_strided, true, true, 1, { 512, 65536 } },
-	{ "acc_strided", "us", run_acc_strided, true, true, 1, { 512, 65536 } },
+	{ "put_strided", "us", run_put, GAPS, true, false, { 512, 65536 } },
+	{ "get_strided", "us", run_get, GAPS, true, false, { 512, 65536 } },
+	{ "acc_strided", "us", run_acc, GAPS, true, false, { 512, 65536 } },
 };
 
 static const struct rma_load epoch_loads[] = {
-	{ "fence_put", "us", run_fence, false, false, 1, { 8, 65536 } },
-	{ "pscw_put", "us", run_pscw, false, false, 1, { 8, 65536 } },
-	{ "lock_put", "us", run_lock_shared, false, false, 1, { 8, 65536 } },
-	{ "lockx_put", "us", run_lock_exclusive, false, false, 1,
+	{ "fence_put", "us", run_fence, BYTES, false, false, { 8, 65536 } },
+	{ "pscw_put", "us", run_pscw, BYTES, false, false, { 8, 65536 } },
+	{ "lock_put", "us", run_lock_shared, BYTES, false, false,
+		{ 8, 65536 } },
+	{ "lockx_put", "us", run_lock_exclusive, BYTES, false, false,
 		{ 8, 65536 } },
 };
 
 static const struct rma_load all_loads[] = {
-	{ "all_lockx_put", "us", run_all_locks, false, false, 1, { 8 } },
-	{ "all_fetch_op", "us", run_all_fetch_op, true, false, 1, { 8 } },
-	{ "all_lock_all_put", "us", run_all_puts, false, false, 1, { 8 } },
+	{ "all_lockx_put", "us", run_all_locks, BYTES, false, false, { 8 } },
+	{ "all_fetch_op", "us", run_all_fetch_op, LONGS, true, false, { 8 } },
+	{ "all_lock_all_put", "us", run_all_puts, BYTES, false, false, { 8 } },
 };
 
 /* ---- running them ---- */
 
-static double value_of(const struct rma_load *load, size_t len, double t)
+static double value_of(
+	const struct rma_load *load, int n_many, size_t len, double t)
 {
-	int n = load->per_iter ? load->per_iter : rma_many(len);
-
 	if (!strcmp(load->unit, "us"))
 		return t * 1e6;
-	t = n / t * 1e-6;
+	t = n_many / t * 1e-6;
 	return strcmp(load->unit, "M/s") ? t * (double)len : t;
+}
+
+static void set_data(struct bench_window *w, enum rma_data data, size_t len)
+{
+	int n = (int)(len / 8);
+
+	w->type = data == LONGS	    ? MPI_INT64_T
+		  : data == DOUBLES ? MPI_DOUBLE
+				    : MPI_BYTE;
+	w->count = data == GAPS ? 1 : data == BYTES ? (int)len : n;
+	if (data == GAPS) {
+		MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &w->type);
+		MPI_Type_commit(&w->type);
+	}
 }
 
 static void run_load(struct bench *b, const char *kind,
@@ -437,18 +349,19 @@ static void run_load(struct bench *b, const char *kind,
 
 	snprintf(name, sizeof(name), "%s_%s", kind, load->name);
 	bench_progress(b, "%s %zu ...", name, len);
-	if (load->strided) {
-		MPI_Type_vector((int)(len / 8), 1, 2, MPI_DOUBLE, &w->strided);
-		MPI_Type_commit(&w->strided);
-	}
-	if (load->passive)
+	set_data(w, load->data, len);
+	w->n_many = !load->is_many		      ? 1
+		    : len * BENCH_WINDOW > MANY_BYTES ? (int)(MANY_BYTES / len)
+						      : BENCH_WINDOW;
+	if (load->is_passive)
 		MPI_Win_lock_all(0, w->win);
 	t = bench_measure(b, load->run, len);
-	if (load->passive)
+	if (load->is_passive)
 		MPI_Win_unlock_all(w->win);
-	if (load->strided)
-		MPI_Type_free(&w->strided);
-	bench_report_len(b, name, len, value_of(load, len, t), load->unit);
+	if (load->data == GAPS)
+		MPI_Type_free(&w->type);
+	bench_report_len(
+		b, name, len, value_of(load, w->n_many, len, t), load->unit);
 }
 
 static void open_window(struct bench *b, struct bench_window *w, bool is_own)
@@ -603,8 +516,7 @@ static double busy_put(struct bench *b)
 	if (b->rank == 0) {
 		compute(1e-3);
 		start = bench_now();
-		MPI_Put(b->send_buf, 8, MPI_BYTE, 1, 0, 8, MPI_BYTE,
-			b->window->win);
+		put_to(b, 1);
 		MPI_Win_flush(1, b->window->win);
 	}
 	return bench_now() - start;
@@ -616,6 +528,7 @@ int bench_rma_busy(struct bench *b)
 	double t[BENCH_MAX_REPS];
 
 	open_window(b, &w, false);
+	set_data(&w, BYTES, 8);
 	MPI_Win_lock_all(0, w.win);
 	for (int i = 0; i < b->n_reps; i++)
 		t[i] = busy_put(b);

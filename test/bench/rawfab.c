@@ -11,6 +11,9 @@
  *	-a	source address asked for (127.0.0.1; "" for providers
  *		without addresses, such as shm)
  *
+ * Messages, then, where the provider has them, one-sided accesses, which are
+ * named like those of windows: each is complete when it is seen at the target.
+ *
  * Build: cc -O2 -o rawfab rawfab.c -lfabric
  */
 #define _GNU_SOURCE 1
@@ -31,6 +34,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
 enum {
@@ -45,6 +49,7 @@ enum {
 /* One process's end of the pair; lives on side()'s stack. */
 struct side {
 	bool tagged;
+	bool rma;   /* untagged, and one-sided accesses */
 	bool first; /* sends first, measures, prints */
 	struct fi_info *info;
 	struct fid_fabric *fabric;
@@ -58,6 +63,10 @@ struct side {
 	char *buf;
 	long n_sent; /* completions seen */
 	long n_received;
+	/* one-sided: of the peer, and what measure() runs */
+	uint64_t remote, key;
+	bool is_read;
+	int n_many;
 };
 
 static void check(long rc, const char *what)
@@ -76,23 +85,26 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void open_info(struct side *s, const char *provider, const char *source)
+/* False: there is none with one-sided accesses. */
+static bool open_info(struct side *s, const char *provider, const char *source)
 {
 	struct fi_info *hints = fi_allocinfo();
+	int rc;
 
 	if (!hints)
 		check(-FI_ENOMEM, "fi_allocinfo");
-	hints->caps = s->tagged ? FI_TAGGED : FI_MSG;
+	hints->caps = s->rma ? FI_MSG | FI_RMA : s->tagged ? FI_TAGGED : FI_MSG;
 	hints->mode = FI_CONTEXT;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR |
 				      FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
 	hints->fabric_attr->prov_name = strdup(provider);
-	check(fi_getinfo(FI_VERSION(1, 17), *source ? source : NULL, NULL,
-		      *source ? FI_SOURCE : 0, hints, &s->info),
-		provider);
+	rc = fi_getinfo(FI_VERSION(1, 17), *source ? source : NULL, NULL,
+		*source ? FI_SOURCE : 0, hints, &s->info);
 	fi_freeinfo(hints);
+	check(s->rma && rc == -FI_ENODATA ? 0 : rc, provider);
+	return !rc;
 }
 
 static void open_side(struct side *s)
@@ -115,9 +127,14 @@ static void open_side(struct side *s)
 	if (posix_memalign((void **)&s->buf, 4096, 2 * MAX_LEN))
 		check(-FI_ENOMEM, "buffer");
 	memset(s->buf, 0, 2 * MAX_LEN);
-	if (s->info->domain_attr->mr_mode & FI_MR_LOCAL) {
+	if (s->rma || s->info->domain_attr->mr_mode & FI_MR_LOCAL) {
 		check(fi_mr_reg(s->domain, s->buf, 2 * MAX_LEN,
-			      FI_SEND | FI_RECV, 0, 1, 0, &s->mr, NULL),
+			      FI_SEND | FI_RECV |
+				      (s->rma ? FI_READ | FI_WRITE |
+							      FI_REMOTE_READ |
+							      FI_REMOTE_WRITE
+					      : 0),
+			      0, 1, 0, &s->mr, NULL),
 			"fi_mr_reg");
 		s->desc = fi_mr_desc(s->mr);
 	}
@@ -136,25 +153,43 @@ static void close_side(struct side *s)
 	free(s->buf);
 }
 
+static void swap(const void *mine, void *theirs, size_t len, int in, int out)
+{
+	char *at = theirs;
+	size_t left = len;
+
+	if (write(out, mine, len) != (ssize_t)len)
+		check(-errno, "write");
+	while (left > 0) {
+		ssize_t n = read(in, at, left);
+
+		check(n > 0 ? 0 : -EPIPE, "address of the peer");
+		at += n;
+		left -= (size_t)n;
+	}
+}
+
 static void swap_addresses(struct side *s, int in, int out)
 {
 	char mine[N_ADDR] = { 0 }, theirs[N_ADDR];
 	size_t len = sizeof(mine);
-	char *at = theirs;
-	ssize_t left = sizeof(theirs);
 
 	check(fi_getname(&s->ep->fid, mine, &len), "fi_getname");
-	if (write(out, mine, sizeof(mine)) != (ssize_t)sizeof(mine))
-		check(-errno, "write");
-	while (left > 0) {
-		ssize_t n = read(in, at, (size_t)left);
-
-		check(n > 0 ? 0 : -EPIPE, "address of the peer");
-		at += n;
-		left -= n;
-	}
+	swap(mine, theirs, sizeof(mine), in, out);
 	if (fi_av_insert(s->av, theirs, 1, &s->peer, 0, NULL) != 1)
 		check(-FI_EINVAL, "fi_av_insert");
+}
+
+static void swap_keys(struct side *s, int in, int out)
+{
+	bool is_virtual = s->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+	uint64_t mine[2] = { is_virtual ? (uintptr_t)s->buf : 0,
+		fi_mr_key(s->mr) };
+	uint64_t theirs[2];
+
+	swap(mine, theirs, sizeof(mine), in, out);
+	s->remote = theirs[0];
+	s->key = theirs[1];
 }
 
 static void poll_cq(struct side *s)
@@ -166,7 +201,7 @@ static void poll_cq(struct side *s)
 		return;
 	check(n, "fi_cq_read");
 	for (ssize_t i = 0; i < n; i++) {
-		if (entries[i].flags & FI_SEND)
+		if (entries[i].flags & (FI_SEND | FI_READ | FI_WRITE))
 			s->n_sent++;
 		else
 			s->n_received++;
@@ -276,6 +311,56 @@ static double stream(struct side *s, size_t len, long n)
 	return now() - start;
 }
 
+/* Said with each write: some providers take no default of the endpoint. */
+static ssize_t start_write(struct side *s, size_t len, void *context)
+{
+	struct iovec iov = { s->buf, len };
+	struct fi_rma_iov there = { s->remote, len, s->key };
+	const struct fi_msg_rma msg = { .msg_iov = &iov,
+		.desc = &s->desc,
+		.iov_count = 1,
+		.addr = s->peer,
+		.rma_iov = &there,
+		.rma_iov_count = 1,
+		.context = context };
+
+	return fi_writemsg(s->ep, &msg, FI_DELIVERY_COMPLETE | FI_COMPLETION);
+}
+
+static void post_access(struct side *s, size_t len, struct fi_context *context)
+{
+	ssize_t rc;
+
+	do {
+		rc = s->is_read ? fi_read(s->ep, s->buf, len, s->desc, s->peer,
+					  s->remote, s->key, context)
+				: start_write(s, len, context);
+		if (rc == -FI_EAGAIN)
+			poll_cq(s);
+	} while (rc == -FI_EAGAIN);
+	check(rc, "read or write");
+}
+
+/* Seconds of n times n_many accesses, while the peer waits for a message. */
+static double access_run(struct side *s, size_t len, long n)
+{
+	struct fi_context contexts[WINDOW];
+	double start = now();
+
+	for (long i = 0; s->first && i < n; i++) {
+		for (int k = 0; k < s->n_many; k++)
+			post_access(s, len, &contexts[k]);
+		wait_for(s, s->n_many, 0);
+	}
+	start = now() - start;
+	if (s->first)
+		post_small(s, 8, &contexts[0]);
+	else
+		post_recv(s, 8, &contexts[0]);
+	wait_for(s, s->first, !s->first);
+	return start;
+}
+
 static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -338,17 +423,65 @@ static void run_all(struct side *s)
 	}
 }
 
+static void run_rma(struct side *s)
+{
+	static const struct {
+		size_t len;
+		long n_single, n_many;
+	} plan[] = {
+		{ 8, 5000, 100 },
+		{ 1024, 4000, 100 },
+		{ 4096, 4000, 60 },
+		{ 65536, 500, 10 },
+		{ 1 << 20, 60, 2 },
+		{ 4 << 20, 20, 1 },
+	};
+
+	for (int i = 0; i < 12; i++) {
+		size_t len = plan[i / 2].len;
+		double t;
+
+		s->is_read = i % 2;
+		s->n_many = 1;
+		t = measure(s, access_run, len, plan[i / 2].n_single);
+		report(s, s->is_read ? "alloc_get" : "alloc_put", len, t * 1e6,
+			"us");
+		/* as many in a row as the workloads of windows have */
+		s->n_many =
+			len * WINDOW > MAX_LEN ? (int)(MAX_LEN / len) : WINDOW;
+		t = measure(s, access_run, len, plan[i / 2].n_many);
+		if (len == 8)
+			report(s,
+				s->is_read ? "alloc_get_rate"
+					   : "alloc_put_rate",
+				len, s->n_many / t / 1e6, "M/s");
+		else
+			report(s, s->is_read ? "alloc_get_bw" : "alloc_put_bw",
+				len, s->n_many * (double)len / t / 1e6, "MB/s");
+	}
+}
+
 static void side(struct side *s, const char *provider, const char *source,
 	int in, int out)
 {
 	alarm(DEADLINE_S);
-	open_info(s, provider, source);
+	if (!open_info(s, provider, source))
+		return;
 	open_side(s);
 	swap_addresses(s, in, out);
 	if (s->first)
 		printf("# provider %s, %s\n", s->info->fabric_attr->prov_name,
-			s->tagged ? "tagged" : "untagged");
-	run_all(s);
+			s->rma	    ? "one-sided"
+			: s->tagged ? "tagged"
+				    : "untagged");
+	if (s->rma) {
+		swap_keys(s, in, out);
+		run_rma(s);
+	} else {
+		run_all(s);
+	}
+	/* neither leaves before the other has its last answer */
+	swap("", &(char){ 0 }, 1, in, out);
 	close_side(s);
 }
 
@@ -380,10 +513,10 @@ static int reap(pid_t child)
 
 int main(int argc, char **argv)
 {
-	struct side s = { .tagged = true };
+	struct side s = { .tagged = true }, one_sided = { .rma = true };
 	const char *source = "127.0.0.1";
 	bool pin = false;
-	int c, up[2], down[2];
+	int c, in, out, up[2], down[2];
 	pid_t child;
 
 	while ((c = getopt(argc, argv, "tupa:")) != -1) {
@@ -405,8 +538,11 @@ int main(int argc, char **argv)
 	s.first = child > 0;
 	if (pin)
 		pin_to_core(s.first ? 0 : 1);
-	side(&s, argv[optind], source, s.first ? up[0] : down[0],
-		s.first ? down[1] : up[1]);
+	in = s.first ? up[0] : down[0];
+	out = s.first ? down[1] : up[1];
+	side(&s, argv[optind], source, in, out);
+	one_sided.first = s.first;
+	side(&one_sided, argv[optind], source, in, out);
 	if (s.first)
 		return reap(child);
 	return 0;
