@@ -60,6 +60,7 @@ struct weft_req_send {
 	bool is_last;	 /* the receiver knows that it stays */
 	bool is_asked;	 /* its receiver was asked to give it back */
 	bool in_fabric;	 /* op completes when the data has left */
+	bool is_offered; /* announced on this node, and counted there */
 	uint16_t number; /* is_eager: of the message, at the peer */
 };
 

@@ -39,6 +39,7 @@ struct weft_p2p_peer {
 	uint32_t last_round;   /* of the VCI's, in which a short one left */
 	uint32_t n_at_once;    /* in that round */
 	uint32_t n_held;       /* messages queued so far: see batch.c */
+	uint32_t n_offered;    /* announced to it on this node, and not taken */
 	uint32_t n_copies;     /* from it that it may help; rndv_copy.c */
 	bool has_open_copy;    /* likewise: pieces can be claimed of one */
 	bool cannot_write;     /* its memory, as was seen */

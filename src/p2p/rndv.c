@@ -61,6 +61,10 @@ int weft_rndv_offer(struct weft_req *req)
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
 	if (!err && !req->peer->is_shm)
 		weft_p2p_peer_of(req->peer)->n_net_sent++;
+	if (!err && req->peer->is_shm && !req->is_done) {
+		req->send.is_offered = true;
+		weft_p2p_peer_of(req->peer)->n_offered++;
+	}
 	if (!err && weft_unlikely(req->comm->failed) && !req->is_done)
 		weft_failure_ask_back(req);
 	weft_req_put(req);

@@ -135,34 +135,23 @@ static uint32_t n_pieces_of(size_t len, size_t piece_len)
 }
 
 /* Is the sender's help of use, and to be had? It is not while it copies what
- * this process sends. */
-static bool wants_help(const struct weft_req *req, size_t len)
+ * this process sends. Between two processes one copy at a time is open. */
+static bool wants_help(
+	const struct weft_req *req, enum weft_rndv_from from, size_t len)
 {
-	return weft_knobs.cma_help && len >= (size_t)weft_knobs.cma_help &&
-	       !weft_proc.shares_cores &&
-	       !weft_ring_claims_are_open(req->peer->tx.ring) &&
+	const struct weft_p2p_peer *peer = weft_p2p_peer_of(req->peer);
+
+	return from == WEFT_RNDV_FROM_PEER && weft_knobs.cma_help &&
+	       len >= (size_t)weft_knobs.cma_help && !weft_proc.shares_cores &&
+	       peer->peer.rx_ring && !peer->has_open_copy && !peer->n_offered &&
 	       weft_type_is_run(req->type, req->count);
-}
-
-/* Between two processes one copy at a time is open. */
-static void open_copy(struct copying *c)
-{
-	struct weft_p2p_peer *peer = weft_p2p_peer_of(c->req->peer);
-
-	if (c->from != WEFT_RNDV_FROM_PEER || !peer->peer.rx_ring ||
-		peer->has_open_copy)
-		return;
-	c->is_open = peer->has_open_copy = true;
-	c->is_helped = wants_help(c->req, c->len);
-	c->number = 2 * ++peer->n_copies + 1;
-	weft_ring_claims_open(peer->peer.rx_ring, c->number, c->is_helped);
 }
 
 static void ask_for_help(struct copying *c)
 {
 	struct weft_req *req = c->req;
-	struct weft_wire_head head = { .op = WEFT_WIRE_HELP,
-		.tag = (int32_t)c->number };
+	struct weft_p2p_peer *peer = weft_p2p_peer_of(req->peer);
+	struct weft_wire_head head = { .op = WEFT_WIRE_HELP };
 	struct weft_wire_help help = {
 		.sreq = c->sreq,
 		.rreq = weft_obj_handle(req),
@@ -170,8 +159,11 @@ static void ask_for_help(struct copying *c)
 		.len = c->len,
 	};
 
-	c->is_with_sender = true;
+	c->is_with_sender = c->is_open = peer->has_open_copy = true;
+	c->number = 2 * ++peer->n_copies + 1; /* never 0 */
+	head.tag = (int32_t)c->number;
 	weft_list_push_back(&req->vci->p2p->copies, &c->link);
+	weft_ring_claims_open(req->peer->rx_ring, c->number);
 	/* who does not hear of it does not help */
 	(void)weft_peer_control(req->peer, &head, &help, sizeof(help));
 }
@@ -253,7 +245,7 @@ static void begin_copy(struct weft_progress_hook *hook)
 	struct copying *c = weft_container_of(hook, struct copying, hook);
 
 	c->hook.run = run_copy;
-	open_copy(c);
+	c->is_helped = wants_help(c->req, c->from, c->len);
 	c->piece_len = c->is_helped ? help_piece_len(c->len) : COPY_PIECE;
 	c->n_pieces = n_pieces_of(c->len, c->piece_len);
 	if (c->is_helped)
@@ -266,8 +258,7 @@ int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 {
 	struct copying *c;
 
-	if (len <= COPY_LOCKED && (from != WEFT_RNDV_FROM_PEER ||
-					  len < (size_t)weft_knobs.cma_help)) {
+	if (len <= COPY_LOCKED && !wants_help(req, from, len)) {
 		copied(req, sreq, copy_piece(req, from, addr, 0, len));
 		return 0;
 	}

@@ -23,5 +23,9 @@ void weft_send_finish(struct weft_req *req, int err)
 {
 	req->comm->p2p.n_sends--;
 	req->send.is_asked = false; /* its data was asked for meanwhile */
+	if (req->send.is_offered) {
+		req->send.is_offered = false;
+		weft_p2p_peer_of(req->peer)->n_offered--;
+	}
 	weft_p2p_finish(req, err);
 }

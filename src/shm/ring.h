@@ -47,8 +47,8 @@ struct weft_ring {
 	_Atomic uint32_t is_reader_asleep;
 	_Atomic uint32_t is_writer_asleep; /* for space */
 	struct weft_wakeup_at writer_wakeup;
-	/* of a long copy, perhaps by both: its number in the upper half,
-	 * below it how many pieces are taken; 0: the reader copies nothing */
+	/* of a long copy that both do: its number in the upper half, below
+	 * it how many pieces are taken; 0: none is open */
 	_Atomic uint64_t claims;
 	/* written by the reader: how far it has read */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
@@ -197,16 +197,15 @@ static inline void weft_ring_next(struct weft_ring_rx *rx, size_t len)
 		weft_ring_publish(rx);
 }
 
-/* The reader begins a copy from the writer's memory to its own; where is_shared
- * the writer may do pieces of it. The number is not 0, nor that of the one
- * before, which is over. */
+/* The reader begins a copy from the writer's memory to its own, of which the
+ * writer may do pieces. The number is not 0, nor that of the one before, which
+ * is over. */
 static inline void weft_ring_claims_open(
-	struct weft_ring *ring, uint32_t number, bool is_shared)
+	struct weft_ring *ring, uint32_t number)
 {
 	/* pairs with the acquire in weft_ring_claim */
-	atomic_store_explicit(&ring->claims,
-		(uint64_t)number << 32 | (is_shared ? 0 : UINT32_MAX),
-		memory_order_release);
+	atomic_store_explicit(
+		&ring->claims, (uint64_t)number << 32, memory_order_release);
 }
 
 /* Is such a copy under way? */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cma: can the two processes of a test read each other's memory? Who includes
- * this defines _GNU_SOURCE. */
+/* cma: can the two processes of a test read each other's memory, and does Weft?
+ * It does not where the run sets them apart. Who includes this defines
+ * _GNU_SOURCE. */
 #ifndef MTEST_CMA_H
 #define MTEST_CMA_H
 
@@ -18,7 +19,8 @@ static inline int cma_is_permitted(MPI_Comm comm)
 	OK(MPI_Sendrecv(mine, 2, MPI_LONG, 1 - mtest.rank, 0, theirs, 2,
 		MPI_LONG, 1 - mtest.rank, 0, comm, MPI_STATUS_IGNORE));
 	remote = (struct iovec){ (void *)theirs[1], sizeof(word) };
-	ok = !getenv("WEFT_CMA") &&
+	ok = !getenv("WEFT_CMA") && !getenv("WEFT_SHM") &&
+	     !getenv("WEFT_NODES") &&
 	     process_vm_readv((pid_t)theirs[0], &local, 1, &remote, 1, 0) > 0;
 	OK(MPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_LAND, comm));
 	return all;

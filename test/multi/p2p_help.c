@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 	session_who(session);
 	comm = session_comm(session, "mpi://WORLD", "help");
 	if (!cma_is_permitted(comm))
-		mtest_skip("processes may not read each other's memory");
+		mtest_skip("no reading of another's memory here");
 	if (how == 0) {
 		until_helped(buf);
 		cut_short(buf);

@@ -153,7 +153,7 @@ int main(int argc, char **argv)
 	mtest_need(2);
 	is_fabric = getenv("WEFT_SHM") || getenv("WEFT_NODES");
 	if (how != 2 && !is_fabric && !cma_is_permitted(MPI_COMM_WORLD))
-		mtest_skip("processes may not read each other's memory");
+		mtest_skip("no reading of another's memory here");
 	gaps = mmap(NULL, 2 * (size_t)LEN, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	page = gaps + LEN;
