@@ -11,8 +11,9 @@
 #include <string.h>
 
 /*
- * A get is meant to wait until the value is put, and servers do so most of
- * the time; on a busy machine they also answer "not found" or "timeout".
+ * A get is meant to wait until the value is put. Servers answer "not found" or,
+ * after two seconds, "timeout" instead: then it is asked again, and what is not
+ * there after this time is not found, which is no error of who has it.
  */
 #define GET_LIMIT_NS (30 * WEFT_NS_PER_S)
 
@@ -117,7 +118,9 @@ int weft_pmix_get(struct weft_boot *base, uint32_t rank, const char *key,
 
 bool weft_pmix_get_again(struct pmix_item *item)
 {
-	if (item->err != WEFT_ERR_NOTFOUND && item->err != WEFT_ERR_TIMEOUT)
+	if (item->err == WEFT_ERR_TIMEOUT)
+		item->err = WEFT_ERR_NOTFOUND;
+	if (item->err != WEFT_ERR_NOTFOUND)
 		return false;
 	if (weft_now_ns() >= item->until_ns ||
 		weft_pmix_is_failed(item->owner, item->rank))

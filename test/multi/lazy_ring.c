@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lazy_ring: who only speaks to its neighbours has connections to them alone
+ *
+ * late=N: rank 1 begins N seconds after the others, who wait for it
  */
 #include "mtest.h"
 
@@ -31,6 +33,9 @@ int main(int argc, char **argv)
 {
 	int before, ring, all, sum = 0, from = -1, right, left;
 
+	mtest_start(argv[0]);
+	if (mtest.rank == 1)
+		mtest_linger(1000 * (int)mtest_arg(argc, argv, "late", 0));
 	mtest_init(&argc, &argv);
 	right = (mtest.rank + 1) % mtest.size;
 	left = (mtest.rank + mtest.size - 1) % mtest.size;
