@@ -54,7 +54,7 @@ static int wait_lock_there(struct weft_win *win, struct weft_win_target *target)
 
 	while (!err && weft_win_is_lock_asked(win, target))
 		err = weft_win_wait_round(&wait);
-	weft_win_wait_end(&wait);
+	err = weft_win_wait_end(&wait, err);
 	return err;
 }
 
@@ -111,7 +111,7 @@ static int batch_post(struct batch *batch, const uint8_t *bytes, size_t len)
 		if (err)
 			break;
 	}
-	weft_win_wait_end(&wait);
+	err = weft_win_wait_end(&wait, err);
 	weft_win_answered(batch->target, &wait);
 	return err;
 }
@@ -602,7 +602,7 @@ static int wait_long_accs(struct weft_win *win, struct weft_win_target *target)
 
 	while (!err && target->n_long_accs)
 		err = weft_win_wait_round(&wait);
-	weft_win_wait_end(&wait);
+	err = weft_win_wait_end(&wait, err);
 	return err;
 }
 

@@ -54,7 +54,7 @@ int weft_win_wait_count(struct weft_win *win,
 	weft_vci_lock(win->comm->vci);
 	while (!err && !weft_win_has_counted(word, number))
 		err = weft_win_wait_round(&wait);
-	weft_win_wait_end(&wait);
+	err = weft_win_wait_end(&wait, err);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }

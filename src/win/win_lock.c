@@ -73,7 +73,7 @@ static int wait_lock(
 		.what = "MPI_Win_lock",
 		.is_memory = true,
 		.is_lock = true };
-	int err = 0;
+	int err = 0, end_err;
 
 	weft_vci_lock(win->comm->vci);
 	while (!err && !weft_win_try_lock(
@@ -82,9 +82,11 @@ static int wait_lock(
 		if (wait.n_rounds % SLEEPS_PER_LOOK == 0)
 			forget_wanted(target->state);
 	}
-	weft_win_wait_end(&wait);
+	end_err = weft_win_wait_end(&wait, err);
+	if (end_err && !err)
+		weft_win_drop_lock(target->state, is_exclusive);
 	weft_vci_unlock(win->comm->vci);
-	return err;
+	return end_err;
 }
 
 int weft_win_lock_here(

@@ -213,7 +213,7 @@ int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 			break;
 		err = weft_win_wait_round(&wait);
 	}
-	weft_win_wait_end(&wait);
+	err = weft_win_wait_end(&wait, err);
 	weft_win_answered(target, &wait);
 	return err ? err : target_fault(win, target);
 }

@@ -385,7 +385,8 @@ bool weft_win_has_completed(
 	const struct weft_win *win, const struct weft_win_target *target);
 
 /* win_wait.c: a loop that waits; VCI's lock held. Not 0 when it is
- * to end with that error. After the last round _end. */
+ * to end with that error. After the last round _end, which returns err, or the
+ * error that a verdict brought meanwhile. */
 struct weft_win_waiting;
 struct weft_win_wait {
 	struct weft_win *win;
@@ -408,7 +409,7 @@ int weft_win_wait_round(struct weft_win_wait *wait);
 enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out);
-void weft_win_wait_end(struct weft_win_wait *wait);
+int weft_win_wait_end(struct weft_win_wait *wait, int err);
 /* win_op.c. A wait for the target's answers is over: who was slow is looked at
  * again, see is_better_told(). */
 void weft_win_answered(

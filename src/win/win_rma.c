@@ -231,7 +231,7 @@ int weft_win_rma_reach(
 	wait.is_lock = weft_win_is_lock_asked(win, target);
 	while (!err && remote->ask && weft_map_get(&win->ops, remote->ask))
 		err = weft_win_wait_round(&wait);
-	weft_win_wait_end(&wait);
+	err = weft_win_wait_end(&wait, err);
 	if (!err && remote->ask)
 		take_region(win, target, remote);
 	*is_reached = remote->is_reached;
@@ -298,7 +298,7 @@ static int rma_post(struct weft_win *win, struct weft_win_target *target,
 			err = wait_err ? wait_err : err;
 		}
 	} while (err == WEFT_AGAIN);
-	weft_win_wait_end(&wait);
+	err = weft_win_wait_end(&wait, err);
 	return err;
 }
 

@@ -228,12 +228,16 @@ static bool has_target_failed(const struct weft_win_wait *wait)
 	       comm->failed == proc + 1 || weft_failed_is(proc);
 }
 
-/* As somebody died it may have left the window, which needs a barrier else. */
+/* Who is in MPI_Win_free carries out accesses until all have come to that; but
+ * it makes no other call, and as somebody died it does not wait for anybody. */
 static bool has_target_left(const struct weft_win_wait *wait)
 {
 	const struct weft_comm *comm = wait->win->comm;
 
-	return comm->p2p.departed && comm->p2p.departed[wait->target->rank];
+	if (!comm->p2p.departed || !comm->p2p.departed[wait->target->rank])
+		return false;
+	return comm->failed ||
+	       (wait->word && !weft_win_has_counted(wait->word, wait->number));
 }
 
 /* Who has a lock may be anybody, and dead. */
@@ -244,6 +248,10 @@ static int check_failed(struct weft_win_wait *wait, uint64_t now)
 	if (has_target_failed(wait))
 		return weft_err_set(WEFT_ERR_PEER,
 			"%s cannot end: rank %u of window \"%s\" has failed",
+			wait->what, wait->target->rank, wait->win->name);
+	if (has_target_left(wait) && !comm->failed)
+		return weft_err_set(WEFT_ERR_RMA_SYNC,
+			"%s cannot end: rank %u is freeing window \"%s\"",
 			wait->what, wait->target->rank, wait->win->name);
 	if (has_target_left(wait))
 		return weft_err_set(WEFT_ERR_PEER,
@@ -279,15 +287,6 @@ static void win_wait_begin(struct weft_win_wait *wait)
 	wait->waiting = w;
 }
 
-void weft_win_wait_end(struct weft_win_wait *wait)
-{
-	if (weft_likely(!wait->waiting))
-		return;
-	weft_wait_end(&wait->waiting->wait);
-	free(wait->waiting);
-	wait->waiting = NULL;
-}
-
 static int win_wait_look(struct weft_win_wait *wait)
 {
 	uint64_t now = weft_now_ns();
@@ -310,6 +309,20 @@ static int stuck(const struct weft_win_wait *wait)
 		weft_err_detail_peek(wait->waiting->wait.err));
 	return weft_err_set(wait->waiting->wait.err, "window \"%s\": %s",
 		wait->win->name, why);
+}
+
+/* Who has its verdict, and was then given what it wanted by one who had it
+ * before, has its error like the others. */
+int weft_win_wait_end(struct weft_win_wait *wait, int err)
+{
+	if (weft_likely(!wait->waiting))
+		return err;
+	weft_wait_end(&wait->waiting->wait);
+	if (!err && wait->waiting->wait.err)
+		err = stuck(wait);
+	free(wait->waiting);
+	wait->waiting = NULL;
+	return err;
 }
 
 int weft_win_wait_round(struct weft_win_wait *wait)

@@ -5,6 +5,8 @@
  * with the window. */
 #include "mtest.h"
 
+enum { LONG = 5000 };
+
 static int other;
 
 static MPI_Win make(int **memory)
@@ -132,6 +134,38 @@ static void lock_of_a_third(void)
 	OK(MPI_Win_free(&win));
 }
 
+/* 0 frees the window, and asks the others about that while 1 has its lock and 2
+ * waits for it: what they do there is carried out all the same. */
+static void freed_early(void)
+{
+	static int memory[LONG], from[LONG], back[LONG];
+	MPI_Win win;
+
+	for (int i = 0; i < LONG; i++)
+		from[i] = i + 1;
+	OK(MPI_Win_create(memory, sizeof(memory), sizeof(int), MPI_INFO_NULL,
+		MPI_COMM_WORLD, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	if (mtest.rank == 1)
+		OK(lock_and_put(0, from, win));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 1)
+		mtest_linger(2500);
+	if (mtest.rank == 2) {
+		OK(lock_and_put(0, from, win));
+		OK(MPI_Put(from, LONG, MPI_INT, 0, 0, LONG, MPI_INT, win));
+		OK(MPI_Win_flush(0, win));
+		OK(MPI_Get(back, LONG, MPI_INT, 0, 0, LONG, MPI_INT, win));
+	}
+	if (mtest.rank)
+		OK(MPI_Win_unlock(0, win));
+	OK(MPI_Win_free(&win));
+	CHECK(mtest.rank != 2 || !memcmp(back, from, sizeof(from)),
+		"what was put there is got");
+	CHECK(mtest.rank || !memcmp(memory, from, sizeof(from)),
+		"what was put while it was being freed is there");
+}
+
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
@@ -142,6 +176,7 @@ int main(int argc, char **argv)
 		locks();
 	} else {
 		lock_of_a_third();
+		freed_early();
 	}
 	return mtest_finish();
 }
