@@ -224,8 +224,11 @@ static int open_proc(weft_vci_open_fn *on_open)
 	err = open_vci(vci, on_open);
 	if (err)
 		goto fail;
+	/* the "nodes" of WEFT_NODES are on one machine */
 	weft_proc.shares_cores =
-		cores > 0 && facts->local_size > (unsigned long)cores;
+		cores > 0 &&
+		facts->local_size * (unsigned long)weft_knobs.nodes >
+			(unsigned long)cores;
 	weft_proc.max_spin = choose_spin(vci);
 	vci->self = weft_peer_of(vci, vci->addr);
 	err = vci->self ? publish_bc(vci) : WEFT_ERR_NOMEM;
