@@ -397,11 +397,12 @@ static int file_read_hints(
 		*made = weft_info_create();
 		err = *made ? 0 : WEFT_ERR_NOMEM;
 	}
-	if (!err && system)
-		err = file_system_hints(system, *made);
-	/* the program's own count more */
 	if (!err && asked)
 		err = file_take_hints(true, asked, *made);
+	/* those count more, as in ROMIO: whoever runs a program knows the
+	 * machine */
+	if (!err && system)
+		err = file_system_hints(system, *made);
 	config->hints = file_heed_hints(*made);
 	return err;
 }

@@ -222,7 +222,7 @@ static void aggregators(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Hints of a file: the first of a key counts, and the program's own more. */
+/* Hints of a file: the first of a key counts, and more than the program's. */
 static void system_hints(void)
 {
 	char path[64];
@@ -245,8 +245,8 @@ static void system_hints(void)
 		MPI_COMM_SELF, "/dev/null", MPI_MODE_RDONLY, info, &fh));
 	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "4900"),
 		"the first counts: %s", value_of);
-	CHECK(!strcmp(hint(fh, "romio_ds_read"), "disable"),
-		"the program's own counts more: %s", value_of);
+	CHECK(!strcmp(hint(fh, "romio_ds_read"), "enable"),
+		"the file counts more than the program: %s", value_of);
 	OK(MPI_File_close(&fh));
 	MPI_Info_free(&info);
 	unsetenv("ROMIO_HINTS");
