@@ -378,7 +378,8 @@ int PMPI_File_get_info(MPI_File fh, MPI_Info *info_used)
 static const char *file_name_of(const char *name)
 {
 	static const char *const prefixes[] = { "ufs:", "nfs:", "xfs:",
-		"lustre:", "gpfs:", "panfs:", "pvfs2:", "testfs:" };
+		"lustre:", "gpfs:", "panfs:", "pvfs2:", "daos:", "ime:",
+		"quobyte:", "testfs:" };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
