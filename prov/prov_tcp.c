@@ -15,6 +15,7 @@ enum {
 	QUEUE_LEN = 1024,
 	EAGER_LEN = 65536 + 512, /* 64 KiB and headers */
 	RXM_EAGER_LEN = 16384,
+	BUF_LEN = 256 << 10,
 };
 
 static void prov_tcp_hints(struct fi_info *h)
@@ -32,12 +33,15 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 	plan->eager_len = EAGER_LEN;
 	plan->in_order_len = SIZE_MAX;
 	plan->counts_injects = true;
-	/* each message takes its place when its first bytes come, and another
-	 * connection's may be whole before it */
-	plan->releases_early = true;
 	if (strstr(info->fabric_attr->prov_name, "ofi_rxm")) {
 		plan->in_order_len = RXM_EAGER_LEN;
-		plan->releases_early = false; /* copies into it */
+	} else {
+		/* each message takes its place when its first bytes come, and
+		 * another connection's may be whole before it */
+		plan->releases_early = true;
+		/* the processor writes to all buffers in turn and reads them:
+		 * together they are to fit its cache */
+		plan->recv_buf_len = BUF_LEN;
 	}
 	plan->has_put_order = true;
 	plan->has_costly_posts = true;

@@ -23,6 +23,8 @@ enum {
 	DEFAULT_EAGER = 16384,
 	LEAST_EAGER = 512, /* room for the headers of the rooms above */
 	LEAST_RECV = 65536,
+	LEAST_BUF = 65536,
+	BUF_LEN = 1 << 20, /* of a receive buffer, unless the provider's */
 	IN_ORDER =
 		4096, /* of a provider nobody knows; a guess on the safe side */
 	LEAST_CQ = 1024,
@@ -83,6 +85,7 @@ void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
 	plan->tx_len = info->tx_attr->size;
 	plan->rx_len = info->rx_attr->size;
 	plan->cq_len = weft_max(plan->tx_len + plan->rx_len, LEAST_CQ);
+	plan->recv_buf_len = BUF_LEN;
 	init_messages(plan, info);
 	init_rma(plan, info);
 }
@@ -91,10 +94,15 @@ void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
 void weft_plan_apply_knobs(struct weft_plan *plan)
 {
 	plan->n_recv_bufs = (uint32_t)weft_knobs.net_bufs;
-	plan->recv_buf_len = (size_t)weft_knobs.net_buf_len;
 	if (weft_knobs.net_eager)
 		plan->eager_len =
 			weft_max((size_t)weft_knobs.net_eager, LEAST_EAGER);
+	if (weft_knobs.net_buf_len)
+		plan->recv_buf_len =
+			weft_max((size_t)weft_knobs.net_buf_len, LEAST_BUF);
+	else
+		plan->recv_buf_len =
+			weft_max(plan->recv_buf_len, 2 * plan->eager_len);
 	plan->recv_len = weft_max(plan->eager_len, LEAST_RECV);
 	plan->recv_len = weft_min(plan->recv_len, plan->recv_buf_len / 2);
 	plan->recv_len = weft_min(plan->recv_len, plan->in_order_len);

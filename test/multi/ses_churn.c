@@ -4,9 +4,10 @@
  *
  * Descriptors stay as they were after the first half, and memory within kib=
  * KiB of it. Through a fabric that is more than nothing by default: receive
- * buffers (WEFT_NET_BUFS times WEFT_NET_BUF_LEN, together 4 MiB) are filled one
- * after the other, and a page of them costs memory from its first use on. With
- * buffers so small that they have gone round before the half, it is nothing.
+ * buffers (WEFT_NET_BUFS times WEFT_NET_BUF_LEN, together 1 to 4 MiB) are
+ * filled one after the other, and a page of them costs memory from its first
+ * use on. With buffers so small that they have gone round before the half, it
+ * is nothing.
  */
 #include "session.h"
 
