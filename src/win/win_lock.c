@@ -21,6 +21,7 @@ enum {
 	YIELDS = 32,	  /* then */
 	SLEEP_NS = 50000, /* then, each */
 	SLEEPS_PER_LOOK = 1000,
+	PATIENCE = 4 * 64, /* rounds of who finds others waiting */
 };
 
 bool weft_win_try_lock(
@@ -65,8 +66,16 @@ static void forget_wanted(struct weft_win_state *state)
 	atomic_compare_exchange_strong(&state->lock, &only, 0);
 }
 
-static int wait_lock(
-	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
+static bool is_lock_wanted(const struct weft_win_state *state)
+{
+	return atomic_load_explicit(&state->lock, memory_order_relaxed) &
+	       WEFT_WIN_WANTED;
+}
+
+/* Who gives it back and wants it again at once lets others, who may have no
+ * core meanwhile, go first. */
+static int wait_lock(struct weft_win *win, struct weft_win_target *target,
+	bool is_exclusive, uint32_t patience)
 {
 	struct weft_win_wait wait = { .win = win,
 		.target = target,
@@ -76,8 +85,10 @@ static int wait_lock(
 	int err = 0, end_err;
 
 	weft_vci_lock(win->comm->vci);
-	while (!err && !weft_win_try_lock(
-			       target->state, is_exclusive, win->comm->rank)) {
+	while (!err &&
+		((wait.n_rounds < patience && is_lock_wanted(target->state)) ||
+			!weft_win_try_lock(target->state, is_exclusive,
+				win->comm->rank))) {
 		err = weft_win_wait_round(&wait);
 		if (wait.n_rounds % SLEEPS_PER_LOOK == 0)
 			forget_wanted(target->state);
@@ -92,13 +103,15 @@ static int wait_lock(
 int weft_win_lock_here(
 	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
 {
+	if (weft_unlikely(is_lock_wanted(target->state)))
+		return wait_lock(win, target, is_exclusive, PATIENCE);
 	for (int i = 0; i < SPINS; i++) {
 		if (weft_win_try_lock(
 			    target->state, is_exclusive, win->comm->rank))
 			return 0;
 		weft_cpu_pause();
 	}
-	return wait_lock(win, target, is_exclusive);
+	return wait_lock(win, target, is_exclusive, 0);
 }
 
 /* --- by address ---------------------------------------------------- */

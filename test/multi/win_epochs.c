@@ -3,7 +3,10 @@
  * flushes; a target that computes meanwhile
  *
  * Everything here is legal; what is not is in win_misuse. */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "mtest.h"
+
+#include <sched.h>
 
 static int left, right;
 
@@ -347,6 +350,56 @@ static void computing(bool is_created)
 	OK(MPI_Win_free(&win));
 }
 
+/* Everybody on one core. */
+static void share_core(bool is_shared, cpu_set_t *all)
+{
+	cpu_set_t one;
+	int cpu = 0;
+
+	if (is_shared)
+		OK(sched_getaffinity(0, sizeof(*all), all));
+	while (!CPU_ISSET(cpu, all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	OK(sched_setaffinity(0, sizeof(one), is_shared ? &one : all));
+}
+
+/* Who takes a lock again and again to see whether its owner has changed what it
+ * is for lets the owner have it. */
+static void chase(int n)
+{
+	int memory = 0, seen;
+	cpu_set_t all;
+	MPI_Aint at;
+	MPI_Win win;
+
+	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	OK(MPI_Win_attach(win, &memory, sizeof(memory)));
+	OK(MPI_Get_address(&memory, &at));
+	OK(MPI_Bcast(&at, 1, MPI_AINT, 0, MPI_COMM_WORLD));
+	share_core(true, &all);
+	for (int i = 1; i <= n; i++) {
+		OK(MPI_Barrier(MPI_COMM_WORLD));
+		if (!mtest.rank) {
+			mtest_linger(2);
+			OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+			memory = i;
+			OK(MPI_Win_unlock(0, win));
+		}
+		for (seen = 0; mtest.rank && seen < i;) {
+			OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+			OK(MPI_Get(&seen, 1, MPI_INT, 0, at, 1, MPI_INT, win));
+			OK(MPI_Win_unlock(0, win));
+		}
+	}
+	share_core(false, &all);
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(MPI_Win_detach(win, &memory));
+	OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
@@ -365,5 +418,6 @@ int main(int argc, char **argv)
 	tickets(200);
 	computing(false);
 	computing(true);
+	chase(5);
 	return mtest_finish();
 }
