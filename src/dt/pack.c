@@ -456,6 +456,28 @@ void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
 	*bytes_out = (size_t)c.covered;
 }
 
+bool weft_type_series(const struct weft_type *type, int64_t count,
+	struct weft_series *series_out)
+{
+	const struct weft_flat *flat = type->flat;
+
+	if (!flat)
+		return false;
+	if (flat->kind == WEFT_FLAT_RUN)
+		*series_out = (struct weft_series){
+			.n = count, .len = flat->size, .stride = type->extent
+		};
+	else if (count == 1 && flat->kind == WEFT_FLAT_LOOP &&
+		 flat->child->kind == WEFT_FLAT_RUN)
+		*series_out = (struct weft_series){ .n = flat->count,
+			.len = flat->child->size,
+			.stride = flat->stride };
+	else
+		return false;
+	series_out->at = type->flat_disp;
+	return true;
+}
+
 static void copy_by_chunks(const struct weft_type *stype, int64_t scount,
 	const void *sbuf, const struct weft_type *rtype, int64_t rcount,
 	void *rbuf)

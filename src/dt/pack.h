@@ -29,6 +29,17 @@ void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
 	size_t skip, struct iovec *iov, size_t n_iov, size_t *n_out,
 	size_t *bytes_out);
 
+/* Runs of bytes that are alike and equally far apart. */
+struct weft_series {
+	int64_t at; /* the first, from the buffer on */
+	int64_t n, len, stride;
+};
+
+/* True if the whole stream is one such series, without looking at each run:
+ * false proves nothing. */
+bool weft_type_series(const struct weft_type *type, int64_t count,
+	struct weft_series *series_out);
+
 /* Copies scount items of stype at sbuf to rcount items of rtype at rbuf. The
  * buffers may not overlap, except for being the same with the same type and
  * count. WEFT_ERR_TRUNCATE when the data is longer than the destination; what

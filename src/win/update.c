@@ -183,10 +183,12 @@ static int64_t n_in_page(
 {
 	uint64_t at = there + (uint64_t)(first * u->basic->extent);
 	uint64_t room = PAGE - at % PAGE;
-	int64_t n = (int64_t)((room + (uint64_t)u->basic->extent - 1) /
-			      (uint64_t)u->basic->extent);
+	int64_t left = u->n - first;
 
-	return weft_min(n, u->n - first);
+	if (weft_likely((uint64_t)((left - 1) * u->basic->extent) < room))
+		return left;
+	return (int64_t)((room + (uint64_t)u->basic->extent - 1) /
+			 (uint64_t)u->basic->extent);
 }
 
 static void hold_page(struct weft_win_hold *hold, uint64_t there)

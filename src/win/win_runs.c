@@ -81,6 +81,37 @@ bool weft_win_runs_cut(struct weft_wire_win *rest, uint64_t unit, uint64_t max,
 	return true;
 }
 
+/* What need not be looked at run by run. */
+static int each_of_series(struct weft_win_runs *all,
+	const struct weft_series *series, size_t total)
+{
+	size_t len = (size_t)series->len, pos = 0;
+	int64_t at = series->at;
+	int err = 0;
+
+	while (pos < total && !err) {
+		struct weft_wire_win rec = {
+			.disp = all->disp,
+			.at = at,
+			.n = weft_min(len, total - pos),
+			.n_runs = weft_min(total - pos,
+					  (size_t)WEFT_WIRE_WIN_RUNS_MAX) /
+				  len,
+			.pos = pos,
+			.stride = series->stride,
+		};
+
+		if (rec.n_runs < 2) {
+			rec.n_runs = 1;
+			rec.stride = 0;
+		}
+		pos += rec.n * rec.n_runs;
+		at += series->stride * (int64_t)rec.n_runs;
+		err = all->fn(all->arg, &rec);
+	}
+	return err;
+}
+
 int weft_win_each_run(
 	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg)
 {
@@ -95,6 +126,7 @@ int weft_win_each_run(
 	struct weft_win_runs all = {
 		.fn = fn, .arg = arg, .unit = 1, .disp = access->disp
 	};
+	struct weft_series series;
 	int err = 0;
 
 	if (max == SIZE_MAX && weft_type_is_run(access->type, access->count)) {
@@ -105,6 +137,9 @@ int weft_win_each_run(
 
 		return total ? fn(arg, &one) : 0;
 	}
+	if (weft_type_series(access->type, access->count, &series) &&
+		series.len <= SHORT_RUN)
+		return each_of_series(&all, &series, total);
 	while (pos < total && !err) {
 		struct iovec runs[RUNS];
 		size_t n, bytes;

@@ -153,6 +153,32 @@ static void test_iov(void **state)
 	}
 }
 
+/* A series is all of the stream. */
+static void test_series(void **state)
+{
+	int n_series = 0;
+
+	(void)state;
+	for (uint64_t n = 0; n < 2000; n++) {
+		struct weft_series run;
+		struct sample s;
+
+		sample_init(&s, n);
+		if (s.total && weft_type_series(s.type, s.count, &run)) {
+			const char *at = (const char *)s.area.buf + run.at;
+
+			n_series++;
+			assert_int_equal(run.n * run.len, s.total);
+			for (int64_t i = 0; i < run.n; i++)
+				assert_memory_equal(at + i * run.stride,
+					s.packed + i * run.len,
+					(size_t)run.len);
+		}
+		sample_fini(&s);
+	}
+	assert_true(n_series > 20);
+}
+
 static void test_copy(void **state)
 {
 	(void)state;
@@ -327,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_pack_anywhere),
 		cmocka_unit_test(test_unpack_anywhere),
 		cmocka_unit_test(test_iov),
+		cmocka_unit_test(test_series),
 		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_copy_large),
 		cmocka_unit_test(test_absolute),
