@@ -25,7 +25,7 @@ static int room; /* bytes that are free */
 
 static int put(const char *name, const char *text)
 {
-	int fd = open(name, O_WRONLY | O_CLOEXEC);
+	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
 
 	if (fd >= 0)
@@ -89,7 +89,7 @@ static int mounted(void)
 static void make_room(int argc, char **argv)
 {
 	struct statvfs st;
-	char reason[128];
+	char reason[128], here[300];
 	int err = 0;
 
 	if (argc > 1)
@@ -102,8 +102,16 @@ static void make_room(int argc, char **argv)
 	if (err)
 		mtest_skip(reason);
 	MPI_Bcast(folder, sizeof(folder), MPI_BYTE, 0, MPI_COMM_WORLD);
-	err = statvfs(folder, &st) ? errno : 0;
+	/* a process elsewhere may be called the same */
+	snprintf(here, sizeof(here), "%s/here", folder);
+	if (mtest.rank == 0)
+		err = put(here, "1") ? errno : 0;
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (access(here, R_OK) || statvfs(folder, &st))
+		err = errno;
 	MPI_Allreduce(MPI_IN_PLACE, &err, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	if (mtest.rank == 0)
+		unlink(here);
 	snprintf(
 		reason, sizeof(reason), "not to be reached: %s", strerror(err));
 	if (err)
