@@ -285,9 +285,9 @@ static int show_io(struct weft_tool_report *report, const char *name)
 			"done when it is begun (WEFT_IO_THREADS=0)");
 	weft_tool_report_text(at, "io_uring", "not used by this build");
 	weft_tool_report_text(at, "collective buffering",
-		"blocking and split collectives, where views have gaps and "
-		"it pays: one aggregator per node, unless hints say "
-		"otherwise");
+		"%scollectives, where views have gaps and it pays: one "
+		"aggregator per node, unless hints say otherwise",
+		weft_knobs.io_threads ? "" : "blocking ");
 	weft_tool_report_text(at, "writing gaps",
 		"never: no byte is written that was not asked for");
 	weft_tool_report_text(at, "report at close", "%s (WEFT_IO_STATS)",
