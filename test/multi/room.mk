@@ -110,6 +110,7 @@ multi_programs += test/multi/world_life
 multi_programs += test/multi/file_access
 multi_programs += test/multi/file_together
 multi_programs += test/multi/file_faults
+multi_programs += test/multi/file_forms
 multi_programs += test/multi/file_full
 multi_programs += test/multi/file_large
 multi_programs += test/multi/file_stripes
