@@ -46,7 +46,8 @@ int weft_win_wait_count(struct weft_win *win,
 		.n_awake = ROUNDS };
 	int err = 0;
 
-	for (int i = 0; win->looks && i < SPINS; i++) {
+	/* whose memory is not mapped may be waited for to make progress */
+	for (int i = 0; win->looks && !win->has_remote && i < SPINS; i++) {
 		if (weft_win_has_counted(word, number))
 			return 0;
 		weft_cpu_pause();
