@@ -138,7 +138,7 @@ int weft_win_each_run(
 		return total ? fn(arg, &one) : 0;
 	}
 	if (weft_type_series(access->type, access->count, &series) &&
-		series.len <= SHORT_RUN)
+		series.len <= SHORT_RUN && series.stride != series.len)
 		return each_of_series(&all, &series, total);
 	while (pos < total && !err) {
 		struct iovec runs[RUNS];
