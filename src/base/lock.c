@@ -27,18 +27,22 @@ void weft_lock_go_mt(void)
 		usleep(20000); /* no membarrier: let store buffers drain */
 }
 
-void weft_lock_take_mt(struct weft_lock *lock)
+/* pairs with the release in weft_lock_drop_mt */
+static inline bool lock_grab(struct weft_lock *lock)
+{
+	return !atomic_load_explicit(&lock->is_taken, memory_order_relaxed) &&
+	       !atomic_exchange_explicit(
+		       &lock->is_taken, 1, memory_order_acquire);
+}
+
+static __attribute__((noinline)) void lock_wait(struct weft_lock *lock)
 {
 	int spins = 0;
 
 	atomic_fetch_add_explicit(&lock->n_waiting, 1, memory_order_relaxed);
-	/* pairs with the release in weft_lock_drop_mt */
-	while (atomic_load_explicit(&lock->is_taken, memory_order_relaxed) ||
-		atomic_exchange_explicit(
-			&lock->is_taken, 1, memory_order_acquire)) {
+	while (!lock_grab(lock))
 		if (++spins > SPINS_BEFORE_YIELD)
 			sched_yield();
-	}
 	atomic_fetch_sub_explicit(&lock->n_waiting, 1, memory_order_relaxed);
 	if (spins)
 		atomic_store_explicit(&lock->n_contended,
@@ -46,6 +50,12 @@ void weft_lock_take_mt(struct weft_lock *lock)
 				&lock->n_contended, memory_order_relaxed) +
 				1,
 			memory_order_relaxed);
+}
+
+void weft_lock_take_mt(struct weft_lock *lock)
+{
+	if (!lock_grab(lock))
+		lock_wait(lock);
 	/* The one thread that came before the process went multi-threaded;
 	 * pairs with the release in weft_lock_drop. */
 	while (atomic_load_explicit(&lock->is_biased, memory_order_acquire))
@@ -55,10 +65,7 @@ void weft_lock_take_mt(struct weft_lock *lock)
 
 bool weft_lock_try_mt(struct weft_lock *lock)
 {
-	/* pairs with the release in weft_lock_drop_mt */
-	if (atomic_load_explicit(&lock->is_taken, memory_order_relaxed) ||
-		atomic_exchange_explicit(
-			&lock->is_taken, 1, memory_order_acquire))
+	if (!lock_grab(lock))
 		return false;
 	if (atomic_load_explicit(&lock->is_biased, memory_order_acquire)) {
 		atomic_store_explicit(&lock->is_taken, 0, memory_order_release);
