@@ -6,6 +6,7 @@
 #include "mtest.h"
 
 #include <fcntl.h>
+#include <limits.h>
 
 enum { LEN = 4096, LONG = 100000, MANY = 1000 };
 
@@ -34,6 +35,24 @@ static void record_end(void)
 		return;
 	close(w.fd);
 	unlink(w.path);
+}
+
+/* Messages that this process has sent since it last looked, the card's own
+ * operations among them; -1: not known. */
+static int n_sent(void)
+{
+	static char bytes[1 << 16];
+	int sent = 0;
+	ssize_t n;
+
+	if (w.fd < 0)
+		return -1;
+	n = read(w.fd, bytes, sizeof(bytes) - 1);
+	bytes[n > 0 ? n : 0] = 0;
+	for (char *line = strtok(bytes, "\n"); line; line = strtok(NULL, "\n"))
+		sent += strstr(line, "send") || strstr(line, "inject") ||
+			strstr(line, "key=");
+	return sent;
 }
 
 /* One operation of the record, if the line is one: "write 8 DC ". */
@@ -166,8 +185,37 @@ static void outside(void)
 	expect("what is outside", "");
 }
 
+/* Epochs in which nothing is accessed. In one of the first the other process
+ * may be answered whether what it sent before has arrived. */
+static void idle_epochs(void)
+{
+	int one = 1, least = INT_MAX, n;
+
+	(void)n_sent();
+	for (int i = 0; i < 20; i++) {
+		OK(MPI_Win_lock_all(0, w.win));
+		OK(MPI_Win_flush_all(w.win));
+		OK(MPI_Win_flush_local(1, w.win));
+		OK(MPI_Win_flush(1, w.win));
+		OK(MPI_Win_sync(w.win));
+		OK(MPI_Win_unlock_all(w.win));
+		OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, w.win));
+		OK(MPI_Win_flush(1, w.win));
+		OK(MPI_Win_unlock(1, w.win));
+		n = n_sent();
+		least = n < least ? n : least;
+	}
+	CHECK(least <= 0, "each time %d messages for nothing", least);
+	OK(MPI_Win_lock_all(0, w.win));
+	OK(MPI_Accumulate(
+		&one, 1, MPI_INT, 1, LEN - 1, 1, MPI_INT, MPI_SUM, w.win));
+	OK(MPI_Win_unlock_all(w.win));
+	CHECK(n_sent(), "what is accessed is sent");
+}
+
 static void at_origin(void)
 {
+	idle_epochs();
 	OK(MPI_Win_lock_all(0, w.win));
 	puts_and_gets();
 	requests();
