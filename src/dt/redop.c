@@ -32,8 +32,6 @@ typedef _Float16 weft_half;
 #define WIDE
 #endif
 
-typedef void kernel_fn(const void *in, void *inout, int64_t n);
-
 /* b[i] = expr of x (from in) and y (from inout). */
 #define KERNEL(name, type, expr)                                      \
 	static WIDE void name(const void *in, void *inout, int64_t n) \
@@ -129,7 +127,7 @@ enum { FIRST_PAIR = 0x228, N_PAIRS = 0x232 - FIRST_PAIR + 1 };
 
 #define AT(op) [WEFT_OP_##op - WEFT_OP_NULL]
 
-static kernel_fn *const kernels[WEFT_NUM_N][N_OPS] = {
+static weft_redop_kernel_fn *const kernels[WEFT_NUM_N][N_OPS] = {
 #define INT(num, type, utype)                                            \
 	[WEFT_NUM_##num] = { AT(SUM) = sum_##num, AT(PROD) = prod_##num, \
 		AT(MIN) = min_##num, AT(MAX) = max_##num,                \
@@ -149,7 +147,7 @@ static kernel_fn *const kernels[WEFT_NUM_N][N_OPS] = {
 #undef PAIR
 };
 
-static kernel_fn *const pair_kernels[N_PAIRS][2] = {
+static weft_redop_kernel_fn *const pair_kernels[N_PAIRS][2] = {
 #define INT(num, type, utype)
 #define FLT(num, type)
 #define CPX(num, type)
@@ -261,7 +259,7 @@ static bool is_move(const struct weft_redop *op)
 
 /* For a predefined type of a group the operation is defined on; NULL when this
  * machine has no arithmetic for it. */
-static kernel_fn *kernel_for(
+static weft_redop_kernel_fn *kernel_for(
 	const struct weft_redop *op, const struct weft_type *basic)
 {
 	unsigned pair =
@@ -281,9 +279,17 @@ bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type)
 	return kernel_for(op, type->basic);
 }
 
+weft_redop_kernel_fn *weft_redop_kernel(
+	const struct weft_redop *op, const struct weft_type *basic)
+{
+	return is_move(op) || !weft_redop_fits(op, basic)
+		       ? NULL
+		       : kernel_for(op, basic);
+}
+
 /* Passed through weft_type_visit(). */
 struct derived {
-	kernel_fn *kernel;
+	weft_redop_kernel_fn *kernel;
 	uintptr_t in, inout;
 };
 

@@ -76,6 +76,12 @@ bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type);
 int weft_redop_apply(const struct weft_redop *op, const void *in, void *inout,
 	int64_t count, const struct weft_type *type);
 
+/* What that does for items of a predefined type; NULL where it does not fit,
+ * or only moves data. */
+typedef void weft_redop_kernel_fn(const void *in, void *inout, int64_t n);
+weft_redop_kernel_fn *weft_redop_kernel(
+	const struct weft_redop *op, const struct weft_type *basic);
+
 /* The same by an operation of the program's. No lock held. */
 void weft_redop_call(const struct weft_redop *op, const void *in, void *inout,
 	int64_t count, const struct weft_type *type);

@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 9 };
+enum { WEFT_WIRE_VERSION = 10 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -52,6 +52,8 @@ enum weft_wire_op {
 	WEFT_WIRE_WIN,	    /* weft_wire_win records with their data: accesses
 			       to a window, carried out in this order */
 	WEFT_WIRE_WIN_REPLY, /* weft_wire_win_reply records with their data */
+	WEFT_WIRE_WIN_ONE,   /* weft_wire_win_one: one short access alone */
+	WEFT_WIRE_WIN_DONE,  /* weft_wire_win_done: the answer to that */
 	WEFT_WIRE_BC,	  /* the sender's business card, as it is published */
 	WEFT_WIRE_BATCH,  /* weft_wire_record records with their data: each a
 			     message, in this order */
@@ -354,7 +356,8 @@ struct weft_wire_rma_reply {
 static_assert(sizeof(struct weft_wire_rma_reply) == 24, "wire layout");
 
 enum weft_wire_win_kind {
-	WEFT_WIRE_WIN_PUT = 1,	/* data: what to put there */
+	WEFT_WIRE_WIN_PUT = 1,	/* data: what to put there; with an id,
+				   answered when that and all before is done */
 	WEFT_WIRE_WIN_GET,	/* answered with the bytes from there */
 	WEFT_WIRE_WIN_ACC,	/* data: elements; with an id, answered with
 				   what was there */
@@ -415,6 +418,25 @@ struct weft_wire_win_reply {
 	uint32_t len;
 };
 static_assert(sizeof(struct weft_wire_win_reply) == 32, "wire layout");
+
+/* PUT, GET, ACC or CAS of so few bytes that all lies in a slot of a ring; what
+ * data it does not have is not sent. Refused with a weft_wire_win_reply. */
+struct weft_wire_win_one {
+	uint8_t kind;
+	uint8_t op;    /* likewise; FETCHES: what was there is answered */
+	uint16_t type; /* likewise; PUT, GET: number of bytes */
+	uint32_t id;   /* likewise */
+	int64_t disp;  /* likewise */
+	uint8_t data[16];
+};
+static_assert(sizeof(struct weft_wire_win_one) == 32, "wire layout");
+
+struct weft_wire_win_done {
+	uint64_t id;
+	uint8_t data[16]; /* of what was got; what it does not have is not
+			     sent */
+};
+static_assert(sizeof(struct weft_wire_win_done) == 24, "wire layout");
 
 /* Copies a fixed struct out of a payload; false when it is too short. */
 #define WEFT_WIRE_GETTER(name)                                              \

@@ -146,15 +146,6 @@ static inline bool private_at(const struct weft_win *win,
 	return target->is_private;
 }
 
-struct weft_req *weft_win_req_new(struct weft_win *win)
-{
-	struct weft_req *req = weft_req_new(win->comm->vci, WEFT_REQ_OTHER);
-
-	if (req) /* errors are raised by way of it */
-		req->comm = weft_comm_get(win->comm);
-	return req;
-}
-
 /* Done already. */
 static int done_request(struct weft_win *win, struct weft_req **req_out)
 {
@@ -199,8 +190,9 @@ enum {
 	SPAN_MAX = 1 << 20, /* that is read with what lies between */
 	SPARSE = 8,	    /* and is so much longer than the data */
 	STAGE = 1 << 18,
+	ROW = 256,	 /* bytes of integers that one does better alone */
 	TOLD_MAX = 1024, /* bytes that may go by message instead */
-	LOOKS = 32,	 /* for so many */
+	LOOKS = 128,	 /* for so many */
 	ROUNDS = 2,	 /* of the target's progress, */
 	UNLOOKED = 64,	 /* and not again for so many accesses */
 };
@@ -474,6 +466,27 @@ static int update_visit(
 	return v->err || v->done == v->update.n;
 }
 
+/* All of what is evenly spaced. False: it is not, or has holes in its elements.
+ */
+static bool update_evenly(
+	struct update_visit *v, const struct weft_win_access *access)
+{
+	struct weft_win_update u = v->update;
+	struct weft_series series;
+
+	if (v->target->way != WEFT_WIN_MAPPED ||
+		u.basic->size != u.basic->extent ||
+		!weft_type_series(access->type, access->count, &series) ||
+		series.len % u.basic->size ||
+		series.n * series.len != u.n * u.basic->size)
+		return false;
+	u.n = series.len / u.basic->size;
+	weft_win_update_series(&u, v->place + series.at,
+		v->there + (uint64_t)series.at, series.n, series.stride,
+		&v->hold);
+	return true;
+}
+
 /* in, old: arrays of elements. */
 static int update_items(const struct weft_win *win,
 	const struct weft_win_target *target,
@@ -490,13 +503,21 @@ static int update_items(const struct weft_win *win,
 
 	if (!update->n)
 		return 0;
+	if (update->n * update->basic->extent >= ROW && !v.hold.is_private &&
+		target->way == WEFT_WIN_MAPPED &&
+		weft_win_has_instruction(update->basic))
+		v.hold.is_alone = weft_win_alone_begin(win, target);
+	if (update->n > 1)
+		v.update.kernel = weft_redop_kernel(update->op, update->basic);
 	if (weft_likely(access->type == update->basic) ||
 		weft_win_is_array(access->type, update->basic))
 		update_visit(
 			&v, update->basic, access->type->true_lb, update->n);
-	else
+	else if (!update_evenly(&v, access))
 		weft_type_visit(access->type, access->count, update_visit, &v);
 	weft_win_hold_drop(&v.hold);
+	if (v.hold.is_alone)
+		weft_win_alone_end(target);
 	return v.err;
 }
 
@@ -535,6 +556,38 @@ static int update_typed(const struct weft_win *win,
 	return err;
 }
 
+/* Arrays of one predefined type on all sides, as many here as there. */
+static inline bool is_plain(const struct weft_win_access *access)
+{
+	const struct weft_type *type = access->type;
+	int64_t n = access->count;
+
+	return type->class_ != WEFT_CLASS_NONE &&
+	       (access->op->builtin == WEFT_OP_NO_OP ||
+		       (access->origin.type == type &&
+			       access->origin.count == n)) &&
+	       (!access->result.type || (access->result.type == type &&
+						access->result.count == n));
+}
+
+static int update_plainly(const struct weft_win *win,
+	const struct weft_win_target *target,
+	const struct weft_win_access *access, char *place, uint64_t there)
+{
+	struct weft_win_update u = { .op = access->op,
+		.basic = access->type,
+		.in = access->op->builtin == WEFT_OP_NO_OP ? NULL
+							   : access->origin.buf,
+		.old = access->result.type ? access->result.buf : NULL,
+		.n = access->count };
+
+	if (weft_unlikely(u.n != 1) || target->way != WEFT_WIN_MAPPED)
+		return update_items(win, target, &u, access, place, there);
+	weft_win_update(&u, place, there, private_at(win, target, place),
+		target->stripes);
+	return 0;
+}
+
 int weft_win_accumulate(struct weft_win *win,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
@@ -550,18 +603,10 @@ int weft_win_accumulate(struct weft_win *win,
 		return err;
 	if (weft_unlikely(updates_by_am(target, access)))
 		return am_accumulate(win, target, access, req_out);
-	if (weft_likely(access->type->class_ != WEFT_CLASS_NONE &&
-			access->origin.type == access->type &&
-			!access->result.type)) {
-		struct weft_win_update u = { .op = access->op,
-			.basic = access->type,
-			.in = access->origin.buf,
-			.n = weft_min(access->count, access->origin.count) };
-
-		err = update_items(win, target, &u, access, place, there);
-	} else {
+	if (weft_likely(is_plain(access)))
+		err = update_plainly(win, target, access, place, there);
+	else
 		err = update_typed(win, target, access, place, there);
-	}
 	if (weft_unlikely(req_out) && !err)
 		return done_request(win, req_out);
 	return err;

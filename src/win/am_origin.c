@@ -19,6 +19,7 @@
 #include "p2p/p2p.h"
 #include "transport/dispatch.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ struct batch {
 	struct weft_win *win;
 	struct weft_win_target *target;
 	size_t len;	/* behind the room for a lock */
+	size_t last;	/* of that, where the last record begins */
 	uint8_t *bytes; /* of a batch_room */
 };
 
@@ -76,13 +78,14 @@ static int add_lock(struct batch *batch)
 }
 
 /* WEFT_AGAIN: not yet. */
-static int try_post(struct batch *batch, const uint8_t *bytes, size_t len)
+static int try_post(struct weft_win *win, const struct weft_win_target *target,
+	enum weft_wire_op op, const void *bytes, size_t len)
 {
-	struct weft_comm *comm = batch->win->comm;
-	struct weft_wire_head head = { .op = WEFT_WIRE_WIN,
-		.src = (uint32_t)comm->rank,
-		.ctx = comm->ctx };
-	struct weft_peer *peer = weft_comm_peer(comm, batch->target->rank);
+	struct weft_comm *comm = win->comm;
+	struct weft_wire_head head = {
+		.op = (uint8_t)op, .src = (uint32_t)comm->rank, .ctx = comm->ctx
+	};
+	struct weft_peer *peer = weft_comm_peer(comm, target->rank);
 
 	if (!peer)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a peer");
@@ -90,7 +93,7 @@ static int try_post(struct batch *batch, const uint8_t *bytes, size_t len)
 		return weft_err_set(WEFT_ERR_PEER,
 			"rank %u of window \"%s\" has failed or cannot be "
 			"reached",
-			batch->target->rank, batch->win->name);
+			target->rank, win->name);
 	if (peer->state != WEFT_PEER_READY)
 		weft_peer_resolve(peer);
 	return weft_peer_is_clear(peer)
@@ -98,22 +101,40 @@ static int try_post(struct batch *batch, const uint8_t *bytes, size_t len)
 		       : WEFT_AGAIN;
 }
 
-/* Given up and taken again meanwhile: the VCI's lock. */
-static int batch_post(struct batch *batch, const uint8_t *bytes, size_t len)
+static __attribute__((noinline)) int wait_post(struct weft_win *win,
+	struct weft_win_target *target, enum weft_wire_op op, const void *bytes,
+	size_t len)
 {
 	struct weft_win_wait wait = {
-		.win = batch->win, .target = batch->target, .what = "an access"
+		.win = win, .target = target, .what = "an access"
 	};
 	int err;
 
-	while ((err = try_post(batch, bytes, len)) == WEFT_AGAIN) {
+	do {
 		err = weft_win_wait_round(&wait);
 		if (err)
 			break;
-	}
+		err = try_post(win, target, op, bytes, len);
+	} while (err == WEFT_AGAIN);
 	err = weft_win_wait_end(&wait, err);
-	weft_win_answered(batch->target, &wait);
+	weft_win_answered(target, &wait);
 	return err;
+}
+
+int weft_win_am_post(struct weft_win *win, struct weft_win_target *target,
+	enum weft_wire_op op, const void *bytes, size_t len)
+{
+	int err = try_post(win, target, op, bytes, len);
+
+	return weft_unlikely(err == WEFT_AGAIN)
+		       ? wait_post(win, target, op, bytes, len)
+		       : err;
+}
+
+static int batch_post(struct batch *batch, const uint8_t *bytes, size_t len)
+{
+	return weft_win_am_post(
+		batch->win, batch->target, WEFT_WIRE_WIN, bytes, len);
 }
 
 static bool is_unlock(const struct batch *batch)
@@ -155,6 +176,7 @@ static uint8_t *batch_add(
 	if (*err)
 		return NULL;
 	at = batch->bytes + REC_LEN + batch->len;
+	batch->last = batch->len;
 	memcpy(at, rec, REC_LEN);
 	memset(at + room - 8, 0, rec->len ? 8 : 0);
 	batch->len += room;
@@ -177,22 +199,41 @@ int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
 /* The first access in a while asks at once whether it is done: so a lone one
  * and its flush are one message each way. A started epoch ends without, where
  * the target has nothing to refuse. */
+bool weft_win_am_asks(
+	const struct weft_win *win, const struct weft_win_target *target)
+{
+	bool is_told = win->access == WEFT_WIN_STARTED && !win->looks &&
+		       target->is_known;
+
+	return weft_list_is_empty(&target->ops) && !is_told;
+}
+
+/* The last record, a put, asks itself. */
+static bool last_asks(struct batch *batch, uint64_t id)
+{
+	uint8_t *last = batch->bytes + REC_LEN + batch->last;
+
+	if (*last != WEFT_WIRE_WIN_PUT)
+		return false;
+	memcpy(last + offsetof(struct weft_wire_win, id), &id, sizeof(id));
+	return true;
+}
+
 static int send_last(struct batch *batch)
 {
 	struct weft_win_target *target = batch->target;
 	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_ASK };
-	bool is_told = batch->win->access == WEFT_WIN_STARTED &&
-		       !batch->win->looks && target->is_known;
 	struct weft_win_op *op;
 	int err = 0;
 
-	if (!weft_list_is_empty(&target->ops) || !batch->len || is_told)
+	if (!batch->len || !weft_win_am_asks(batch->win, target))
 		return batch_send(batch);
 	op = weft_win_op_new(batch->win, target, NULL, 1);
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	rec.id = op->id;
-	batch_add(batch, &rec, &err);
+	if (!last_asks(batch, op->id))
+		batch_add(batch, &rec, &err);
 	target->is_touched = false;
 	if (!err)
 		err = batch_send(batch);
@@ -256,7 +297,8 @@ static bool has_due(const struct weft_win_target *target, bool is_any)
 		const struct weft_win_op *op =
 			weft_container_of(link, struct weft_win_op, link);
 
-		if (op->is_rma || op->is_long || (is_any && op->whole))
+		if (op->is_rma || op->is_long ||
+			(is_any && (op->whole || op->to.type)))
 			return true;
 	}
 	return false;
@@ -565,14 +607,19 @@ int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 	struct weft_req **req_out)
 {
 	struct weft_win_whole *whole;
-	int err;
+	int err = WEFT_AGAIN;
 
 	weft_vci_lock(win->comm->vci);
+	if (!req_out)
+		err = weft_win_one_move(win, target, access, is_put);
+	if (err != WEFT_AGAIN)
+		goto out;
 	whole = weft_win_whole_new(req_out);
 	err = whole ? move_runs(win, target, access, whole, is_put)
 		    : weft_win_no_memory();
 	if (whole)
 		err = weft_win_whole_begun(win, whole, req_out, err);
+out:
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }
@@ -744,7 +791,7 @@ static int acc_begin(struct acc *acc)
 	return err ? err : send_last(&acc->batch);
 }
 
-int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
+static int acc_all(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
 	struct batch_room room;
@@ -754,19 +801,31 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	};
 	int err;
 
-	weft_vci_lock(win->comm->vci);
 	acc.whole = weft_win_whole_new(req_out);
 	err = acc.whole ? acc_begin(&acc) : weft_win_no_memory();
 	if (acc.op)
 		weft_win_op_begun(acc.op, err);
 	if (acc.whole)
 		err = weft_win_whole_begun(win, acc.whole, req_out, err);
+	return err;
+}
+
+int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_req **req_out)
+{
+	int err = WEFT_AGAIN;
+
+	weft_vci_lock(win->comm->vci);
+	if (!req_out)
+		err = weft_win_one_update(win, target, access);
+	if (err == WEFT_AGAIN)
+		err = acc_all(win, target, access, req_out);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }
 
-int weft_win_am_compare_and_swap(struct weft_win *win,
-	struct weft_win_target *target, const struct weft_win_access *access)
+static int swap_one(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access)
 {
 	size_t len = (size_t)access->type->size;
 	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_CAS,
@@ -784,7 +843,6 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 	uint8_t *data;
 	int err;
 
-	weft_vci_lock(win->comm->vci);
 	whole = weft_win_whole_new(NULL);
 	err = whole ? wait_long_accs(win, target) : weft_win_no_memory();
 	if (!err)
@@ -804,6 +862,18 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 	}
 	if (whole)
 		weft_win_whole_put(whole);
+	return err;
+}
+
+int weft_win_am_compare_and_swap(struct weft_win *win,
+	struct weft_win_target *target, const struct weft_win_access *access)
+{
+	int err;
+
+	weft_vci_lock(win->comm->vci);
+	err = weft_win_one_swap(win, target, access);
+	if (err == WEFT_AGAIN)
+		err = swap_one(win, target, access);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }

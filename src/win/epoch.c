@@ -102,6 +102,8 @@ static int list_locked(
 	bool is_second;
 	int err = 0;
 
+	if (!has_lock && target->state)
+		weft_win_alias(target->state);
 	weft_spin_take(&win->spin);
 	is_second = target->is_open;
 	if (!is_second)
@@ -489,6 +491,8 @@ int weft_win_lock(
 			win, "MPI_Win_lock", "and that rank is locked already");
 	if (has_lock)
 		err = take_lock(win, target, is_exclusive);
+	else if (target->state)
+		weft_win_alias(target->state);
 	if (err)
 		return err;
 	weft_spin_take(&win->spin);

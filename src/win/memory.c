@@ -36,8 +36,11 @@ static struct {
 	uint32_t n_used, next;
 	pid_t pid;		  /* mine */
 	struct weft_link regions; /* of my memory that others map: windows' */
+	struct weft_link exposed; /* all windows with memory of mine */
+	bool has_attached;	  /* a dynamic window had some */
 } own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	.regions = { &own_states.regions, &own_states.regions } };
+	.regions = { &own_states.regions, &own_states.regions },
+	.exposed = { &own_states.exposed, &own_states.exposed } };
 
 /* Another member's data, mapped here in whole pages. */
 struct mapped_data {
@@ -50,6 +53,10 @@ struct weft_win_memory {
 	struct weft_link region; /* in own_states' */
 	char *region_base;
 	size_t region_len;
+	struct weft_link exposed; /* likewise */
+	const struct weft_win *win;
+	const char *exposed_base;
+	size_t exposed_len;
 	uint32_t slot;
 	bool has_slot;
 	struct weft_share share; /* mine, or the one piece of all */
@@ -151,6 +158,66 @@ bool weft_win_is_shared(const void *base, size_t len)
 	return is_shared || weft_win_mem_has(base, len);
 }
 
+/* A shared window has memory of all. */
+static void alias_all(const struct weft_win *win)
+{
+	uint32_t n =
+		win->flavor == WEFT_WIN_SHARED ? (uint32_t)win->comm->size : 0;
+
+	weft_win_alias(win->state);
+	for (uint32_t i = 0; i < n; i++) {
+		struct weft_win_target *t = weft_win_target_at(win, i);
+
+		if (t && t->state)
+			weft_win_alias(t->state);
+	}
+}
+
+/* own_states.lock held. */
+static void alias_others(
+	const struct weft_win *win, const void *base, size_t len)
+{
+	uint64_t at = (uintptr_t)base;
+
+	weft_list_for_each(link, next, &own_states.exposed)
+	{
+		const struct weft_win_memory *m = weft_container_of(
+			link, struct weft_win_memory, exposed);
+		uint64_t start = (uintptr_t)m->exposed_base;
+
+		if (at >= start + m->exposed_len || start >= at + len)
+			continue;
+		alias_all(m->win);
+		alias_all(win);
+	}
+}
+
+void weft_win_memory_alias(struct weft_win *win, const void *base, size_t len)
+{
+	pthread_mutex_lock(&own_states.lock);
+	own_states.has_attached = true;
+	alias_others(win, base, len);
+	pthread_mutex_unlock(&own_states.lock);
+}
+
+/* Once, when it is known. */
+static void win_expose(struct weft_win *win, const char *base, size_t len)
+{
+	struct weft_win_memory *memory = win->memory;
+
+	if (!len)
+		return;
+	memory->win = win;
+	memory->exposed_base = base;
+	memory->exposed_len = len;
+	pthread_mutex_lock(&own_states.lock);
+	alias_others(win, base, len);
+	if (own_states.has_attached)
+		alias_all(win);
+	weft_list_push_back(&own_states.exposed, &memory->exposed);
+	pthread_mutex_unlock(&own_states.lock);
+}
+
 /* --- my own memory ------------------------------------------------- */
 
 static int alone_open(struct weft_win *win, size_t size, size_t align)
@@ -228,6 +295,7 @@ int weft_win_memory_open(struct weft_win *win,
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	win->memory->share.fd = -1;
 	weft_list_init(&win->memory->region);
+	weft_list_init(&win->memory->exposed);
 	pthread_mutex_lock(&own_states.lock);
 	err = slot_take(win);
 	if (!err) {
@@ -237,6 +305,8 @@ int weft_win_memory_open(struct weft_win *win,
 	pthread_mutex_unlock(&own_states.lock);
 	if (!err)
 		err = data_open(win, config, record);
+	if (!err && config->flavor != WEFT_WIN_SHARED)
+		win_expose(win, win->base, win->size);
 	if (win->comm->vci->shm)
 		weft_shm_describe(win->comm->vci->shm, &bc);
 	record->pid = bc.pid;
@@ -489,9 +559,11 @@ int weft_win_memory_map(struct weft_win *win,
 		if (target->is_me)
 			win->base = target->base;
 	}
-	if (!err)
-		region_add(memory, base, weft_max(len, 1));
-	return err;
+	if (err)
+		return err;
+	region_add(memory, base, weft_max(len, 1));
+	win_expose(win, base, len);
+	return 0;
 }
 
 void weft_win_memory_settle(struct weft_win *win)
@@ -535,6 +607,7 @@ void weft_win_memory_close(struct weft_win *win)
 		weft_win_mem_free(memory->pooled);
 	pthread_mutex_lock(&own_states.lock);
 	weft_list_remove(&memory->region);
+	weft_list_remove(&memory->exposed);
 	if (memory->has_slot) {
 		own_states.is_used[memory->slot] = 0;
 		if (!--own_states.n_used)

@@ -264,6 +264,8 @@ int weft_win_attach(struct weft_win *win, void *base, size_t size)
 		return err;
 	weft_vci_lock(win->comm->vci);
 	err = attach_locked(win, base, size);
+	if (!err)
+		weft_win_memory_alias(win, base, size);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }

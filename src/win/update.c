@@ -5,8 +5,9 @@
  * processes map, integers of 4 and 8 bytes are updated by the processor's
  * atomic instructions: counters, which many want at once. All else is updated
  * under a lock chosen by the address, a page at a time: many in a row are as
- * fast as without. Memory of one process alone is always updated under that
- * lock: others reach it through the kernel, in two steps. */
+ * fast as without. So is a long row of integers where its origin has the
+ * target's lock and nobody else has. Memory of one process alone is always
+ * updated under that lock: others reach it through the kernel, in two steps. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -151,8 +152,7 @@ static void update_one(const struct weft_win_update *u, char *place, int64_t i)
 		update_cas_uint32_t(u, (void *)(place + i * 4), i);
 }
 
-/* Depends on the type and the address alone, not on the operation. */
-static bool has_instruction(const struct weft_type *basic, uint64_t there)
+bool weft_win_has_instruction(const struct weft_type *basic)
 {
 	enum {
 		CLASSES = 1 << WEFT_CLASS_CINT | 1 << WEFT_CLASS_FINT |
@@ -161,7 +161,14 @@ static bool has_instruction(const struct weft_type *basic, uint64_t there)
 	int64_t width = basic->size;
 
 	return (width == 8 || width == 4) && basic->extent == width &&
-	       CLASSES & 1 << basic->class_ && !(there & (uint64_t)(width - 1));
+	       CLASSES & 1 << basic->class_;
+}
+
+/* Depends on the type and the address alone, not on the operation. */
+static bool has_instruction(const struct weft_type *basic, uint64_t there)
+{
+	return weft_win_has_instruction(basic) &&
+	       !(there & (uint64_t)(basic->size - 1));
 }
 
 /* --- under a lock -------------------------------------------------- */
@@ -171,9 +178,13 @@ static void update_plain(
 {
 	size_t at = (size_t)(first * u->basic->extent);
 
-	if (u->old)
+	if (u->old && u->basic->size == u->basic->extent)
+		memcpy(u->old + at, place, (size_t)(n * u->basic->extent));
+	else if (u->old)
 		weft_type_copy(u->basic, n, place, u->basic, n, u->old + at);
-	if (u->in)
+	if (u->kernel && u->in)
+		u->kernel(u->in + at, place, n);
+	else if (u->in)
 		weft_redop_apply(u->op, u->in + at, place, n, u->basic);
 }
 
@@ -208,14 +219,30 @@ void weft_win_hold_drop(struct weft_win_hold *hold)
 	hold->is_held = false;
 }
 
+/* All of them begin in the page that is held. */
+static bool is_in_held(const struct weft_win_hold *hold,
+	const struct weft_win_update *u, uint64_t there)
+{
+	return hold->is_held && hold->there / PAGE == there / PAGE &&
+	       there % PAGE + (uint64_t)((u->n - 1) * u->basic->extent) < PAGE;
+}
+
 void weft_win_update_run(const struct weft_win_update *u, char *place,
 	uint64_t there, struct weft_win_hold *hold)
 {
+	if (hold->is_alone) {
+		update_plain(u, place, 0, u->n);
+		return;
+	}
 	if (!hold->is_private && has_instruction(u->basic, there)) {
 		if (update_words(u, place))
 			return;
 		for (int64_t i = 0; i < u->n; i++)
 			update_one(u, place, i);
+		return;
+	}
+	if (is_in_held(hold, u, there)) {
+		update_plain(u, place, 0, u->n);
 		return;
 	}
 	for (int64_t i = 0, n; i < u->n; i += n) {
@@ -224,6 +251,26 @@ void weft_win_update_run(const struct weft_win_update *u, char *place,
 		n = n_in_page(u, there, i);
 		hold_page(hold, at);
 		update_plain(u, place + i * u->basic->extent, i, n);
+	}
+}
+
+void weft_win_update_series(struct weft_win_update *u, char *place,
+	uint64_t there, int64_t n_runs, int64_t stride,
+	struct weft_win_hold *hold)
+{
+	int64_t len = u->n * u->basic->extent;
+	bool is_locked =
+		hold->is_private || !weft_win_has_instruction(u->basic);
+
+	for (int64_t i = 0; i < n_runs; i++) {
+		if (hold->is_alone || (is_locked && is_in_held(hold, u, there)))
+			update_plain(u, place, 0, u->n);
+		else
+			weft_win_update_run(u, place, there, hold);
+		place += stride;
+		there += (uint64_t)stride;
+		u->in = u->in ? u->in + len : NULL;
+		u->old = u->old ? u->old + len : NULL;
 	}
 }
 

@@ -103,11 +103,21 @@ static void refuse(const struct incoming *in, int err)
 	answer(in, 0, n_expected(&in->rec), err, why, strlen(why));
 }
 
+void weft_win_refuse(struct weft_win *win, struct weft_win_target *from,
+	uint64_t id, int err)
+{
+	const struct incoming in = { .win = win,
+		.from = from,
+		.rec = { .kind = WEFT_WIRE_WIN_KIND_END, .id = id } };
+
+	refuse(&in, err);
+}
+
 /* --- short ones ---------------------------------------------------- */
 
-/* What is attached to a dynamic window may be another window's. */
-static bool is_private(const struct weft_win *win, const char *place)
+bool weft_win_is_private(const struct weft_win *win, const char *place)
 {
+	/* what is attached to this may be another window's */
 	if (win->flavor == WEFT_WIN_DYNAMIC)
 		return !weft_win_is_shared(place, 1);
 	return weft_win_target_at(win, (uint32_t)win->comm->rank)->is_private;
@@ -188,8 +198,11 @@ static bool do_put(const struct incoming *in)
 	if (!is_sound_runs(rec, 1) || rec->len != rec->n * rec->n_runs)
 		return false;
 	place = place_of(in, rec->n);
-	if (place)
-		scatter_runs(rec, place, (const char *)in->data);
+	if (!place)
+		return true;
+	scatter_runs(rec, place, (const char *)in->data);
+	if (rec->id)
+		answer(in, 0, 1, 0, "", 0);
 	return true;
 }
 
@@ -227,6 +240,14 @@ static bool do_region(const struct incoming *in)
 	return true;
 }
 
+bool weft_win_is_sound_op(unsigned which, const struct weft_redop *op,
+	const struct weft_type *type)
+{
+	return op && type && type->size > 0 && which != WEFT_OP_NULL &&
+	       (which == WEFT_OP_NO_OP || which == WEFT_OP_REPLACE ||
+		       weft_redop_fits(op, type));
+}
+
 /* The elements are predefined, the operation fits them, and so many bytes are
  * no nonsense. */
 static bool is_sound_update(const struct weft_wire_win *rec,
@@ -236,9 +257,7 @@ static bool is_sound_update(const struct weft_wire_win *rec,
 
 	*op = weft_redop_builtin(which);
 	*type = weft_type_builtin(rec->type);
-	return *op && *type && (*type)->size > 0 && which != WEFT_OP_NULL &&
-	       (which == WEFT_OP_NO_OP || which == WEFT_OP_REPLACE ||
-		       weft_redop_fits(*op, *type)) &&
+	return weft_win_is_sound_op(which, *op, *type) &&
 	       rec->n <= (uint64_t)INT32_MAX / (uint64_t)(*type)->extent &&
 	       is_sound_runs(rec, (uint64_t)(*type)->extent);
 }
@@ -255,17 +274,18 @@ static uint64_t span_of(const struct weft_type *type, uint64_t n)
 static void update_here(const struct weft_win *win,
 	const struct weft_wire_win *rec, struct weft_win_update *u, char *place)
 {
-	size_t len = rec->n * (uint64_t)u->basic->extent;
 	struct weft_win_hold hold = { .stripes = weft_win_my_stripes() };
+	/* what is attached may be another window's, or not */
+	uint64_t step = win->flavor == WEFT_WIN_DYNAMIC ? 1 : rec->n_runs;
 
 	u->n = (int64_t)rec->n;
-	for (uint64_t k = 0; k < rec->n_runs; k++) {
+	u->kernel = weft_redop_kernel(u->op, u->basic);
+	for (uint64_t k = 0; k < rec->n_runs; k += step) {
 		char *at = place + (int64_t)k * rec->stride;
 
-		hold.is_private = is_private(win, at);
-		weft_win_update_run(u, at, (uintptr_t)at, &hold);
-		u->in = u->in ? u->in + len : NULL;
-		u->old = u->old ? u->old + len : NULL;
+		hold.is_private = weft_win_is_private(win, at);
+		weft_win_update_series(u, at, (uintptr_t)at, (int64_t)step,
+			rec->stride, &hold);
 	}
 	weft_win_hold_drop(&hold);
 }
@@ -290,6 +310,7 @@ static bool do_acc(const struct incoming *in)
 	place = place_of(in, span_of(u.basic, in->rec.n));
 	if (!place)
 		return true;
+	weft_win_alias_unlocked(in->win, in->from);
 	memcpy(bytes[0], in->data, in->rec.len);
 	memset(bytes[1], 0, u.old ? len : 0); /* what is between elements */
 	update_here(in->win, &in->rec, &u, place);
@@ -313,10 +334,11 @@ static bool do_cas(const struct incoming *in)
 	place = place_of(in, len);
 	if (!place)
 		return true;
+	weft_win_alias_unlocked(in->win, in->from);
 	memcpy(bytes[0], in->data, len);
 	memcpy(bytes[1], in->data + len, len);
 	weft_win_swap(type, bytes[0], bytes[1], bytes[2], place,
-		(uintptr_t)place, is_private(in->win, place),
+		(uintptr_t)place, weft_win_is_private(in->win, place),
 		weft_win_my_stripes());
 	answer(in, 0, len, 0, bytes[2], len);
 	return true;
@@ -542,6 +564,7 @@ static bool do_long_acc(const struct incoming *in)
 		long_refuse(in, WEFT_ERR_RMA_RANGE, has_data, is_fetching);
 		return true;
 	}
+	weft_win_alias_unlocked(in->win, in->from);
 	a = arrival_new(in);
 	if (a) {
 		a->place = place;
@@ -829,6 +852,7 @@ void weft_win_open(struct weft_vci *vci)
 {
 	weft_dispatch_set(vci, WEFT_WIRE_WIN, on_win);
 	weft_dispatch_set(vci, WEFT_WIRE_WIN_REPLY, weft_win_on_reply);
+	weft_win_one_open(vci);
 	vci->on_win_failed = win_on_failed;
 	weft_query_set(WEFT_WIRE_NEED_LOCK, weft_win_met_lock);
 }

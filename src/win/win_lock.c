@@ -21,7 +21,8 @@ enum {
 	YIELDS = 32,	  /* then */
 	SLEEP_NS = 50000, /* then, each */
 	SLEEPS_PER_LOOK = 1000,
-	PATIENCE = 4 * 64, /* rounds of who finds others waiting */
+	ALONE_YIELDS = 100000, /* then who was has died */
+	PATIENCE = 4 * 64,     /* rounds of who finds others waiting */
 };
 
 bool weft_win_try_lock(
@@ -30,19 +31,19 @@ bool weft_win_try_lock(
 	unsigned now = atomic_load_explicit(&state->lock, memory_order_relaxed);
 
 	if (is_exclusive) {
-		if (now & ~(unsigned)WEFT_WIN_WANTED) {
+		if (now & ~(unsigned)(WEFT_WIN_WANTED | WEFT_WIN_ALIASED)) {
 			if (!(now & WEFT_WIN_WANTED))
 				atomic_fetch_or(&state->lock, WEFT_WIN_WANTED);
 			return false;
 		}
-		if (!atomic_compare_exchange_strong(
-			    &state->lock, &now, WEFT_WIN_EXCLUSIVE))
+		if (!atomic_compare_exchange_strong(&state->lock, &now,
+			    WEFT_WIN_EXCLUSIVE | (now & WEFT_WIN_ALIASED)))
 			return false;
 		atomic_store_explicit(
 			&state->holder, rank + 1, memory_order_relaxed);
 		return true;
 	}
-	while (!(now & (WEFT_WIN_EXCLUSIVE | WEFT_WIN_WANTED)))
+	while (!(now & (WEFT_WIN_EXCLUSIVE | WEFT_WIN_WANTED | WEFT_WIN_ALONE)))
 		if (atomic_compare_exchange_weak(&state->lock, &now, now + 1))
 			return true;
 	return false;
@@ -61,9 +62,11 @@ void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive)
 /* Who wanted it may have been told otherwise, or have died. */
 static void forget_wanted(struct weft_win_state *state)
 {
-	unsigned only = WEFT_WIN_WANTED;
+	unsigned now = atomic_load_explicit(&state->lock, memory_order_relaxed);
 
-	atomic_compare_exchange_strong(&state->lock, &only, 0);
+	if ((now & ~(unsigned)WEFT_WIN_ALIASED) == WEFT_WIN_WANTED)
+		atomic_compare_exchange_strong(
+			&state->lock, &now, now & ~(unsigned)WEFT_WIN_WANTED);
 }
 
 static bool is_lock_wanted(const struct weft_win_state *state)
@@ -112,6 +115,38 @@ int weft_win_lock_here(
 		weft_cpu_pause();
 	}
 	return wait_lock(win, target, is_exclusive, 0);
+}
+
+/* --- alone --------------------------------------------------------- */
+
+bool weft_win_alone_begin(
+	const struct weft_win *win, const struct weft_win_target *target)
+{
+	unsigned mine = target->is_exclusive ? WEFT_WIN_EXCLUSIVE : 1;
+
+	/* other threads of mine hold what I hold; what is attached others may
+	 * reach by windows of theirs */
+	return target->has_lock && target->state && !win->is_threaded &&
+	       win->flavor != WEFT_WIN_DYNAMIC &&
+	       atomic_compare_exchange_strong(
+		       &target->state->lock, &mine, mine | WEFT_WIN_ALONE);
+}
+
+void weft_win_alone_end(const struct weft_win_target *target)
+{
+	atomic_fetch_and(&target->state->lock, ~(unsigned)WEFT_WIN_ALONE);
+}
+
+void weft_win_alias(struct weft_win_state *state)
+{
+	if (atomic_load_explicit(&state->lock, memory_order_relaxed) &
+		WEFT_WIN_ALIASED)
+		return;
+	atomic_fetch_or(&state->lock, WEFT_WIN_ALIASED);
+	for (int i = 0;
+		i < ALONE_YIELDS && atomic_load(&state->lock) & WEFT_WIN_ALONE;
+		i++)
+		sched_yield();
 }
 
 /* --- by address ---------------------------------------------------- */

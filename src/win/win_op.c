@@ -22,6 +22,15 @@ struct weft_type *weft_win_byte_type(void)
 	return weft_type_builtin(0x247);
 }
 
+struct weft_req *weft_win_req_new(struct weft_win *win)
+{
+	struct weft_req *req = weft_req_new(win->comm->vci, WEFT_REQ_OTHER);
+
+	if (req) /* errors are raised by way of it */
+		req->comm = weft_comm_get(win->comm);
+	return req;
+}
+
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out)
 {
 	/* calloc() does not look at what this thread has freed just now */

@@ -33,7 +33,10 @@ enum weft_win_way {
 enum {
 	WEFT_WIN_EXCLUSIVE = 1 << 30,
 	WEFT_WIN_WANTED = 1 << 29,
-	WEFT_WIN_SHARERS = WEFT_WIN_WANTED - 1,
+	WEFT_WIN_ALONE = 1 << 28, /* its only holder updates a row, without
+				     instructions: nobody else takes it */
+	/* others update that memory without this lock: nobody does so */
+	WEFT_WIN_ALIASED = 1 << 27,
 };
 
 /* Members of a window that look at each other's state, at most. */
@@ -134,8 +137,10 @@ struct weft_win_op {
 	bool is_long; /* its data is a message of its own */
 	bool is_long_acc;
 	bool is_rma; /* posted to the fabric, which always tells */
+	bool is_one; /* see win_one.c: len bytes come to `to` */
 	struct weft_op rma;
-	struct weft_win_buf to; /* where bytes go; type NULL: to whole->old */
+	struct weft_win_buf to; /* where bytes go; type NULL: to whole->old; of
+				   one without a whole: nowhere */
 	void *staging;		/* owned */
 	size_t pos, len;	/* of what comes to it in the whole access */
 };
@@ -187,10 +192,6 @@ int weft_win_of_target(const struct weft_win *win,
 char *weft_win_place(
 	const struct weft_win *win, int64_t disp, int64_t at, uint64_t len);
 
-/* access.c. A request whose errors are the window's; one reference. VCI's lock
- * held. */
-struct weft_req *weft_win_req_new(struct weft_win *win);
-
 /* epoch.c. Completes whatever the access epoch left open. */
 int weft_win_close_epoch(struct weft_win *win);
 
@@ -201,6 +202,13 @@ void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive);
 /* Waits for the lock of a member of this node. */
 int weft_win_lock_here(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive);
+/* True when I hold the lock of a member, nobody else does, and nobody will
+ * before the end. */
+bool weft_win_alone_begin(
+	const struct weft_win *win, const struct weft_win_target *target);
+void weft_win_alone_end(const struct weft_win_target *target);
+/* From now on nobody is alone there. */
+void weft_win_alias(struct weft_win_state *state);
 void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address);
 void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 
@@ -211,6 +219,9 @@ weft_win_stripes *weft_win_my_stripes(void);
 pid_t weft_win_my_pid(void);
 /* True if other processes map some of this memory of mine, or may. */
 bool weft_win_is_shared(const void *base, size_t len);
+/* A dynamic window exposes this memory of mine, as others may: nobody is alone
+ * in any of these. */
+void weft_win_memory_alias(struct weft_win *win, const void *base, size_t len);
 
 /* update.c: elements of a predefined type, `basic->extent` bytes apart here and
  * there. */
@@ -220,7 +231,10 @@ struct weft_win_update {
 	const char *in; /* NULL: NO_OP */
 	char *old;	/* gets what was there; NULL: not wanted */
 	int64_t n;
+	weft_redop_kernel_fn *kernel; /* weft_redop_kernel() of them; or NULL */
 };
+/* Whether single elements are updated by an instruction. */
+bool weft_win_has_instruction(const struct weft_type *basic);
 /* Carries it out at an address that is mapped here and has this address at its
  * owner. */
 void weft_win_update(const struct weft_win_update *update, char *place,
@@ -229,12 +243,18 @@ void weft_win_update(const struct weft_win_update *update, char *place,
  * under the lock that was taken for that. */
 struct weft_win_hold {
 	bool is_private;
+	bool is_alone; /* see weft_win_alone_begin() */
 	weft_win_stripes *stripes;
 	bool is_held;
 	uint64_t there; /* in the page that is locked */
 };
 void weft_win_update_run(const struct weft_win_update *update, char *place,
 	uint64_t there, struct weft_win_hold *hold);
+/* The same for runs of n elements each, equally far apart; update is advanced
+ * behind the last one's. */
+void weft_win_update_series(struct weft_win_update *update, char *place,
+	uint64_t there, int64_t n_runs, int64_t stride,
+	struct weft_win_hold *hold);
 /* After the last one. */
 void weft_win_hold_drop(struct weft_win_hold *hold);
 /* The same in another process's own memory. */
@@ -248,7 +268,24 @@ int weft_win_swap_copied(const struct weft_type *type, const void *compare,
 	const void *value, void *old, const struct weft_win_target *target,
 	uint64_t there);
 
+/* From now on nobody is alone in my memory if this origin has no lock of it, as
+ * far as its target knows. */
+static inline void weft_win_alias_unlocked(
+	const struct weft_win *win, const struct weft_win_target *from)
+{
+	if (weft_unlikely(!from->granted))
+		weft_win_alias(win->state);
+}
+
 /* win_am.c: the target's side */
+/* What others may know of a type, and an operation that fits it; or false. */
+bool weft_win_is_sound_op(unsigned which, const struct weft_redop *op,
+	const struct weft_type *type);
+/* No other process maps memory of mine that a window exposes. */
+bool weft_win_is_private(const struct weft_win *win, const char *place);
+/* Tells an origin of an error, which is described. VCI's lock held. */
+void weft_win_refuse(struct weft_win *win, struct weft_win_target *from,
+	uint64_t id, int err);
 void weft_win_queue_free(struct weft_win *win);
 /* Data that still comes goes nowhere. */
 void weft_win_arrivals_forget(struct weft_win *win);
@@ -282,6 +319,25 @@ int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
 int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_wire_win *rec);
 
+/* What has no end of its own to wait for is asked for that with the next
+ * message, if nothing else is due that tells. VCI's lock held. */
+bool weft_win_am_asks(
+	const struct weft_win *win, const struct weft_win_target *target);
+/* A message, at once. VCI's lock held, given up meanwhile. */
+int weft_win_am_post(struct weft_win *win, struct weft_win_target *target,
+	enum weft_wire_op op, const void *bytes, size_t len);
+
+/* win_one.c: accesses of some bytes, in messages that are a cache line. These
+ * return WEFT_AGAIN, having done nothing, for what is none. VCI's lock held,
+ * given up meanwhile. */
+int weft_win_one_move(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access, bool is_put);
+int weft_win_one_update(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access);
+int weft_win_one_swap(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access);
+void weft_win_one_open(struct weft_vci *vci);
+
 /* win_runs.c. Called for runs of the target's memory that are alike: at, n,
  * pos, n_runs and stride of a record, which it may change. Several are short,
  * and WEFT_WIRE_WIN_RUNS_MAX bytes at most. */
@@ -308,6 +364,8 @@ int weft_win_each_run(
 	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg);
 
 /* win_op.c: what is due. All with the VCI's lock held. */
+/* A request whose errors are the window's; one reference. */
+struct weft_req *weft_win_req_new(struct weft_win *win);
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out);
 /* One part is done. */
 void weft_win_whole_put(struct weft_win_whole *whole);

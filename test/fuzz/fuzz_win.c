@@ -147,6 +147,25 @@ static void step_told(struct fuzz_in *in)
 	job_say(k, WEFT_WIRE_WIN, job.comm->ctx + (cut == 200), bytes, len);
 }
 
+static void step_told_one(struct fuzz_in *in)
+{
+	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
+	struct weft_wire_win from = read_rec(in);
+	struct weft_wire_win_one one = { .kind = from.kind,
+		.op = from.op,
+		.type = from.type,
+		.id = (uint32_t)from.id,
+		.disp = from.disp };
+	uint8_t how = fuzz_u8(in);
+
+	if (how & 1)
+		one.type = how >> 3;
+	fuzz_bytes(in, one.data, sizeof(one.data));
+	job_say(k, WEFT_WIRE_WIN_ONE, job.comm->ctx, &one,
+		how & 2 ? sizeof(one) - (how >> 3)
+			: sizeof(one) - (how & 4 ? 8 : 0) - (how & 8 ? 8 : 0));
+}
+
 /* Long data, perhaps for what was announced. */
 static void step_data(struct fuzz_in *in)
 {
@@ -192,6 +211,16 @@ static void step_answer(struct fuzz_in *in)
 			(how & 32 ? 1 : 0));
 }
 
+static void step_answer_one(struct fuzz_in *in)
+{
+	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
+	struct weft_wire_win_done done = { .id = fuzz_u8(in) % 64 };
+
+	fuzz_bytes(in, done.data, sizeof(done.data));
+	job_say(k, WEFT_WIRE_WIN_DONE, job.comm->ctx, &done,
+		sizeof(done) - fuzz_u8(in) % 5 * 4);
+}
+
 /* ---- what this process asks ---- */
 
 static int ask(struct weft_win_target *target, uint8_t how)
@@ -217,6 +246,8 @@ static int ask(struct weft_win_target *target, uint8_t how)
 			(struct weft_win_buf){ w.there, how % 8, words };
 		return weft_win_am_accumulate(w.win, target, &access, NULL);
 	default:
+		access.type = access.origin.type = words =
+			weft_type_builtin(how & 128 ? 0x20a : 0x209);
 		access.result = (struct weft_win_buf){ w.there, 1, words };
 		access.origin.count = access.count = 1;
 		return weft_win_am_compare_and_swap(w.win, target, &access);
@@ -252,6 +283,9 @@ static void (*const steps[])(struct fuzz_in *in) = {
 	step_answer,
 	step_ask,
 	step_kill,
+	step_told_one,
+	step_answer_one,
+	step_answer_one,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
