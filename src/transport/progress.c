@@ -47,7 +47,9 @@ static int poll_net(struct weft_vci *vci)
 		if (weft_peer_probe_all(vci))
 			vci->n_failed_seen = n_failed;
 	}
-	if (n == 0 && vci->shm && vci->net->plan.poll_ns > WEFT_POLL_CHEAP_NS)
+	/* on a core that is shared each round may be another's turn of it */
+	if (n == 0 && vci->shm && weft_proc.max_spin &&
+		vci->net->plan.poll_ns > WEFT_POLL_CHEAP_NS)
 		vci->net_skip = NET_SKIP;
 	return n;
 }
