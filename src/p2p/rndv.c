@@ -201,7 +201,7 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
 	while (!err && req->rndv.n_moved < total) {
-		struct weft_wire_head head = { .op = WEFT_WIRE_FRAG };
+		struct weft_wire_head *head;
 		struct weft_wire_frag frag = { req->rndv.remote,
 			req->rndv.n_moved };
 		size_t len = weft_min(max, total - req->rndv.n_moved);
@@ -211,8 +211,10 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 			return WEFT_AGAIN;
 		memcpy(place, &frag, sizeof(frag));
 		memcpy(place + sizeof(frag), run + req->rndv.n_moved, len);
-		weft_peer_stamp(peer, &head);
-		weft_ring_commit(&peer->tx, &head, sizeof(frag) + len);
+		head = weft_ring_head(&peer->tx);
+		*head = (struct weft_wire_head){ .op = WEFT_WIRE_FRAG };
+		weft_peer_stamp(peer, head);
+		weft_ring_commit(&peer->tx, sizeof(frag) + len);
 		req->rndv.n_moved += len;
 	}
 	weft_send_finish(req, err);

@@ -45,7 +45,7 @@ struct weft_wire_head weft_send_head(const struct weft_req *req)
 static int eager_ring(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
-	struct weft_wire_head head;
+	struct weft_wire_head *head;
 	void *place = weft_ring_reserve(&peer->tx, req->len);
 
 	if (!place)
@@ -54,9 +54,10 @@ static int eager_ring(struct weft_req *req)
 		weft_pack(req->type, req->count, req->buf, 0, place, req->len);
 	else if (req->len)
 		memcpy(place, run_of(req), req->len);
-	head = weft_send_head(req);
-	weft_peer_stamp(peer, &head);
-	weft_ring_commit(&peer->tx, &head, req->len);
+	head = weft_ring_head(&peer->tx);
+	*head = weft_send_head(req);
+	weft_peer_stamp(peer, head);
+	weft_ring_commit(&peer->tx, req->len);
 	return 0;
 }
 
@@ -228,7 +229,7 @@ static inline __attribute__((always_inline)) bool send_fast(
 {
 	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_comm *comm = msg->comm;
-	struct weft_wire_head head;
+	struct weft_wire_head *head;
 	struct weft_peer *peer;
 	void *place;
 
@@ -247,15 +248,16 @@ static inline __attribute__((always_inline)) bool send_fast(
 	if (len) /* the buffer of an empty message may be NULL */
 		weft_copy_msg(
 			place, (char *)msg->buf + msg->type->true_lb, len);
-	head = (struct weft_wire_head){
+	head = weft_ring_head(&peer->tx);
+	*head = (struct weft_wire_head){
 		.op = WEFT_WIRE_EAGER,
 		.number = weft_p2p_peer_of(peer)->n_eager_sent++,
 		.src = (uint32_t)comm->rank,
 		.ctx = comm->ctx + msg->ctx_offset,
 		.tag = msg->tag,
 	};
-	weft_peer_stamp(peer, &head);
-	weft_ring_commit(&peer->tx, &head, len);
+	weft_peer_stamp(peer, head);
+	weft_ring_commit(&peer->tx, len);
 	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
 	return true;
 }

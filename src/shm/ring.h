@@ -2,13 +2,14 @@
 /* ring: one-writer, one-reader message ring between two processes of a node
  *
  * Each process owns a segment (seg.h) with one ring per process of its node;
- * the owner reads, the process whose place it is writes. A ring is N slots of
- * one cache line and a payload buffer. A slot carries a sequence number, the
- * payload's length, a head of 24 bytes the ring does not interpret, and up to
- * WEFT_RING_INLINE bytes of payload; longer payloads lie in the buffer at a
- * place both sides compute alike. The reader tells a new slot by its sequence
- * number, so an idle poll touches one line that stays in its cache; it gives
- * space back by publishing how far it has read, now and then.
+ * the owner reads, the process whose place it is writes. A ring is N slots and
+ * a payload buffer. A slot carries a sequence number, the payload's length, a
+ * head of 24 bytes the ring does not interpret, and up to WEFT_RING_INLINE
+ * bytes of payload, the shortest all in the slot's first cache line; longer
+ * payloads lie in the buffer at a place both sides compute alike. The reader
+ * tells a new slot by its sequence number, so an idle poll touches one line
+ * that stays in its cache; it gives space back by publishing how far it has
+ * read, now and then.
  *
  * Not thread safe on either side: the VCI's lock guards both. */
 #ifndef WEFT_RING_H
@@ -25,8 +26,10 @@
 
 enum {
 	WEFT_RING_HEAD = 24,
-	WEFT_RING_INLINE = 32,
-	WEFT_RING_SLOTS = 256,
+	WEFT_RING_INLINE = 224,
+	WEFT_RING_FIRST = 32, /* of it, in the slot's first cache line */
+	WEFT_RING_SLOTS = 128,
+	WEFT_RING_FETCH = 1024, /* of a payload, at most: see peek */
 };
 
 struct weft_ring_slot {
@@ -35,7 +38,8 @@ struct weft_ring_slot {
 	uint8_t head[WEFT_RING_HEAD];
 	uint8_t inl[WEFT_RING_INLINE];
 };
-_Static_assert(sizeof(struct weft_ring_slot) == WEFT_CACHE_LINE, "one line");
+_Static_assert(
+	sizeof(struct weft_ring_slot) == 4 * WEFT_CACHE_LINE, "whole lines");
 
 /* In shared memory. */
 struct weft_ring {
@@ -53,7 +57,8 @@ struct weft_ring {
 	/* written by the reader: how far it has read */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
 	_Atomic uint64_t n_read_bytes;
-	_Alignas(WEFT_CACHE_LINE) struct weft_ring_slot slots[WEFT_RING_SLOTS];
+	_Alignas(2 *
+		 WEFT_CACHE_LINE) struct weft_ring_slot slots[WEFT_RING_SLOTS];
 	_Alignas(WEFT_CACHE_LINE) uint8_t buf[];
 };
 
@@ -122,13 +127,19 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 /* Signals the reader's wakeup. */
 void weft_ring_wake_reader(struct weft_ring_tx *tx);
 
-/* Makes the reserved message visible. */
-static inline void weft_ring_commit(
-	struct weft_ring_tx *tx, const void *head, size_t len)
+/* Where the head of the reserved message is written, all of it. Field by field:
+ * one made elsewhere and copied by wider loads waits until all stores before
+ * it, the payload's, have left the core. */
+static inline void *weft_ring_head(struct weft_ring_tx *tx)
+{
+	return tx->ring->slots[tx->n % WEFT_RING_SLOTS].head;
+}
+
+/* Makes the reserved message visible, whose head is written. */
+static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
 
-	memcpy(slot->head, head, WEFT_RING_HEAD);
 	slot->len = (uint32_t)len;
 	if (len > WEFT_RING_INLINE)
 		tx->pos = weft_round_up(
@@ -147,12 +158,14 @@ static inline void weft_ring_commit(
 }
 
 /* The next message, or NULL. Its payload is at *payload_out until
- * weft_ring_next(). A length the writer cannot have meant yields NULL and
- * *len_out SIZE_MAX: the ring is broken and must not be read again. */
+ * weft_ring_next(), and is fetched while its head is looked at. A length the
+ * writer cannot have meant yields NULL and *len_out SIZE_MAX: the ring is
+ * broken and must not be read again. */
 static inline const void *weft_ring_peek(
 	struct weft_ring_rx *rx, const void **payload_out, size_t *len_out)
 {
 	struct weft_ring_slot *slot = &rx->ring->slots[rx->n % WEFT_RING_SLOTS];
+	const uint8_t *payload = slot->inl;
 	size_t len;
 
 	/* pairs with the release in weft_ring_commit */
@@ -161,16 +174,19 @@ static inline const void *weft_ring_peek(
 		return NULL;
 	len = __atomic_load_n(&slot->len, __ATOMIC_RELAXED); /* once */
 	*len_out = len;
-	*payload_out = slot->inl;
-	if (len > WEFT_RING_INLINE) {
-		if (weft_unlikely(len > rx->buf_len)) {
-			*len_out = SIZE_MAX;
-			return NULL;
-		}
-		*payload_out = rx->ring->buf +
-			       (weft_ring_place(rx->pos, len, rx->buf_len) &
-				       (rx->buf_len - 1));
+	if (weft_unlikely(len > rx->buf_len)) {
+		*len_out = SIZE_MAX;
+		return NULL;
 	}
+	if (len > WEFT_RING_INLINE)
+		payload = rx->ring->buf +
+			  (weft_ring_place(rx->pos, len, rx->buf_len) &
+				  (rx->buf_len - 1));
+	if (len > WEFT_RING_FIRST)
+		for (size_t i = 0; i < weft_min(len, WEFT_RING_FETCH);
+			i += WEFT_CACHE_LINE)
+			__builtin_prefetch(payload + i);
+	*payload_out = payload;
 	return slot->head;
 }
 

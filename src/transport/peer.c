@@ -545,7 +545,8 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	}
 	if (len)
 		memcpy(place, payload, len);
-	weft_ring_commit(&peer->tx, head, len);
+	*(struct weft_wire_head *)weft_ring_head(&peer->tx) = *head;
+	weft_ring_commit(&peer->tx, len);
 	return 0;
 }
 

@@ -106,7 +106,8 @@ static int put(struct own *own, uint64_t addr, const struct head *head,
 			memcpy(to, iov[i].iov_base, iov[i].iov_len);
 		to += iov[i].iov_len;
 	}
-	weft_ring_commit(tx, head, len);
+	memcpy(weft_ring_head(tx), head, sizeof(*head));
+	weft_ring_commit(tx, len);
 	return 0;
 }
 

@@ -71,7 +71,8 @@ static void say(struct fuzz_in *in, uint32_t who)
 		return;
 	for (size_t i = 0; i < len; i++)
 		place[i] = (uint8_t)(w.n_said[who] + i);
-	weft_ring_commit(&w.tx[who], head, len);
+	memcpy(weft_ring_head(&w.tx[who]), head, sizeof(head));
+	weft_ring_commit(&w.tx[who], len);
 	w.n_said[who]++;
 }
 
