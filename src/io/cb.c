@@ -77,15 +77,26 @@ static void cb_choose(
 	free(n_of);
 }
 
+/* What somebody may still be writing to goes to no other file. */
+static void cb_give(struct weft_cb *cb, int agg)
+{
+	struct weft_cb_buffer *buffer = &cb->buffers[agg];
+
+	if (!cb->is_broken)
+		weft_cb_keep_give(buffer);
+	else if (buffer->share.base)
+		weft_cb_keep_drop(buffer);
+	cb->mapped[agg] = NULL;
+}
+
 static void cb_free(struct weft_cb *cb)
 {
 	if (!cb)
 		return;
-	for (int i = 0; cb->mapped && i < cb->n_aggs; i++)
-		if (cb->mapped[i] && i != cb->mine)
-			weft_share_unmap(cb->mapped[i], cb->mapped_len);
-	weft_share_destroy(&cb->share);
+	for (int i = 0; cb->buffers && i < cb->n_aggs; i++)
+		cb_give(cb, i);
 	free(cb->alone);
+	free(cb->buffers);
 	free(cb->mapped);
 	free(cb->states);
 	free(cb->maps);
@@ -94,9 +105,13 @@ static void cb_free(struct weft_cb *cb)
 	free(cb);
 }
 
-void weft_cb_close(struct weft_file *file)
+void weft_cb_close(struct weft_file *file, bool is_sound)
 {
-	cb_free(cb_of(file));
+	struct weft_cb *cb = cb_of(file);
+
+	if (cb && !is_sound)
+		cb->is_broken = true;
+	cb_free(cb);
 	cb_set(file, NULL);
 	file->cb_is_refused = false;
 }
@@ -107,13 +122,14 @@ static struct weft_cb *cb_new(int32_t size)
 
 	if (!cb)
 		return NULL;
-	cb->share.fd = -1;
 	cb->aggs = calloc((size_t)size, sizeof(*cb->aggs));
 	cb->node = calloc((size_t)size, sizeof(*cb->node));
 	cb->maps = calloc((size_t)size, sizeof(*cb->maps));
 	cb->mapped = calloc((size_t)size, sizeof(*cb->mapped));
+	cb->buffers = calloc((size_t)size, sizeof(*cb->buffers));
 	cb->states = calloc((size_t)size, sizeof(*cb->states));
-	if (cb->aggs && cb->node && cb->maps && cb->mapped && cb->states)
+	if (cb->aggs && cb->node && cb->maps && cb->mapped && cb->buffers &&
+		cb->states)
 		return cb;
 	cb_free(cb);
 	return NULL;
@@ -122,21 +138,23 @@ static struct weft_cb *cb_new(int32_t size)
 /* Of an aggregator, its buffers: shared where that can be. */
 static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 {
-	size_t len = WEFT_CB_SLOTS * (size_t)cb->len;
+	int64_t len = WEFT_CB_SLOTS * cb->len;
+	struct weft_cb_buffer *mine;
 
 	for (int i = 0; i < cb->n_aggs; i++)
 		if (cb->aggs[i] == comm->rank)
 			cb->mine = i;
-	cb->mapped_len = len;
 	if (cb->mine < 0)
 		return 0;
-	if (!comm->vci->shm || weft_share_create(len, &cb->share))
-		cb->alone = malloc(len);
-	cb->mapped[cb->mine] = cb->alone ? cb->alone : cb->share.base;
+	mine = &cb->buffers[cb->mine];
+	if (!comm->vci->shm || weft_cb_keep_make(len, mine))
+		cb->alone = malloc((size_t)len);
+	cb->mapped[cb->mine] = cb->alone ? cb->alone : mine->share.base;
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
 }
 
-enum { CB_TOLD = 4 }; /* numbers: error, pid, descriptor; or cb_meet's */
+/* Numbers: error, pid, descriptor, when it was made; or cb_meet's. */
+enum { CB_TOLD = 4 };
 
 static bool cb_map_one(
 	struct weft_cb *cb, int i, const int64_t *told, int32_t rank)
@@ -144,8 +162,13 @@ static bool cb_map_one(
 	told += CB_TOLD * cb->aggs[i];
 	if (i == cb->mine || cb->node[cb->aggs[i]] != cb->node[rank])
 		return true;
-	return told[2] >= 0 && !weft_share_map((pid_t)told[1], (int)told[2], 0,
-				       cb->mapped_len, &cb->mapped[i]);
+	cb->buffers[i] = (struct weft_cb_buffer){ .pid = (pid_t)told[1],
+		.born = told[3],
+		.len = WEFT_CB_SLOTS * cb->len };
+	if (told[2] < 0 || weft_cb_keep_map(&cb->buffers[i], (int)told[2]))
+		return false;
+	cb->mapped[i] = cb->buffers[i].share.base;
+	return true;
 }
 
 /* All of the node's buffers, or none. */
@@ -157,10 +180,8 @@ static bool cb_map(
 	for (int i = 0; i < cb->n_aggs && has_all; i++)
 		has_all = cb_map_one(cb, i, told, comm->rank);
 	for (int i = 0; i < cb->n_aggs && !has_all; i++)
-		if (cb->mapped[i] && i != cb->mine) {
-			weft_share_unmap(cb->mapped[i], cb->mapped_len);
-			cb->mapped[i] = NULL;
-		}
+		if (i != cb->mine)
+			cb_give(cb, i);
 	return has_all;
 }
 
@@ -198,11 +219,15 @@ static int cb_share(const struct weft_move *m, struct weft_cb *cb,
 {
 	const struct weft_comm *comm = m->file->comm;
 	int64_t mine[CB_TOLD] = { 0, getpid(), -1 };
+	const struct weft_cb_buffer *own;
 	int err;
 
 	mine[0] = cb->n_aggs ? cb_make_buffers(cb, comm) : WEFT_ERR_NOMEM;
-	if (cb->share.base)
-		mine[2] = cb->share.fd;
+	own = cb->mine < 0 ? NULL : &cb->buffers[cb->mine];
+	if (own && own->share.base) {
+		mine[2] = own->share.fd;
+		mine[3] = own->born;
+	}
 	err = cb_gather(m, CB_TOLD, mine, numbers);
 	for (int32_t r = 0; r < comm->size && !err; r++)
 		*refused_out = *refused_out || numbers[CB_TOLD * r];

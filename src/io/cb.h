@@ -38,7 +38,8 @@ int weft_cb_nodes(const struct weft_file *file);
 int64_t weft_cb_len(const struct weft_file *file);
 
 /* Gives up what was set up for a file, at the latest when it is closed: other
- * hints are in effect from now on. Between collective calls. */
-void weft_cb_close(struct weft_file *file);
+ * hints are in effect from now on. Between collective calls; unless is_sound
+ * not all members may have come to the end of the last. */
+void weft_cb_close(struct weft_file *file, bool is_sound);
 
 #endif

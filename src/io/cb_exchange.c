@@ -574,9 +574,9 @@ static int64_t write_window(struct exchange *x, const struct window *w)
 	int64_t moved = 0;
 
 	if (!x->err)
-		take_err(
-			x, weft_move_piece(x->m, w->slot + (w->first - w->base),
-				   w->first, w->end - w->first, &moved));
+		take_err(x,
+			weft_move_stretch(x->m, w->slot + (w->first - w->base),
+				w->first, w->end - w->first, &moved));
 	return w->first + moved;
 }
 
@@ -897,5 +897,7 @@ int weft_cb_exchange(const struct weft_cb_plan *plan)
 	weft_vci_lock(comm->vci);
 	cb_reap(&x, true);
 	weft_vci_unlock(comm->vci);
+	if (x.broken)
+		x.cb->is_broken = true;
 	return x.err ? weft_err_set(x.err, "%s", x.why) : 0;
 }

@@ -4,9 +4,8 @@
 #define WEFT_CB_PRIV_H
 
 #include "io/cb.h"
+#include "io/cb_keep.h"
 #include "io/file_priv.h"
-
-#include "shm/share.h"
 
 enum { WEFT_CB_SLOTS = 2 }; /* buffers: one moves while the other fills */
 
@@ -19,18 +18,18 @@ struct weft_cb_state {
 /* Who does what for a file; the same at all members but for the mappings. */
 struct weft_cb {
 	int n_aggs;
-	int32_t *aggs;	   /* their ranks */
-	int mine;	   /* which of these is this process; -1: none */
-	int64_t len;	   /* of a buffer */
-	int64_t block;	   /* what the file system likes */
-	int64_t unit;	   /* domains begin at multiples of it */
-	int32_t *node;	   /* by rank: the lowest rank on its node */
-	bool *maps;	   /* by rank: has mapped all of its node's buffers */
-	char **mapped;	   /* by aggregator: its buffers here, or NULL */
-	size_t mapped_len; /* of each */
+	int32_t *aggs; /* their ranks */
+	int mine;      /* which of these is this process; -1: none */
+	int64_t len;   /* of a buffer */
+	int64_t block; /* what the file system likes */
+	int64_t unit;  /* domains begin at multiples of it */
+	int32_t *node; /* by rank: the lowest rank on its node */
+	bool *maps;    /* by rank: has mapped all of its node's buffers */
+	char **mapped; /* by aggregator: its buffers here, or NULL */
+	struct weft_cb_buffer *buffers; /* where these are shared */
+	char *alone; /* an aggregator's, where nothing can be */
 	struct weft_cb_state *states; /* by aggregator */
-	struct weft_share share;      /* an aggregator's */
-	char *alone; /* the same, where nothing can be shared */
+	bool is_broken;		      /* an exchange did not end as it should */
 };
 
 /* What a member says of its access. */

@@ -12,7 +12,7 @@
 #include "core/req.h"
 #include "io/cb.h"
 #include "io/pool.h"
-#include "io/scatter.h"
+#include "io/range.h"
 #include "io/stat.h"
 #include "io/stripe.h"
 #include "io/syscall.h"
@@ -195,9 +195,8 @@ static void file_destroy(struct weft_file *file)
 		weft_pool_put();
 	weft_info_destroy(file->info);
 	weft_errh_set(&file->errh, NULL);
-	weft_cb_close(file);
 	weft_view_put(file->view);
-	pthread_mutex_destroy(&file->atomic_lock);
+	pthread_mutex_destroy(&file->range_lock);
 	free(file->stat);
 	free(file->name);
 	weft_table_free(&weft_files, file);
@@ -246,9 +245,11 @@ static void file_child_destroy(struct weft_child *child)
 	if (file) {
 		comm->file = NULL;
 		weft_file_forget_split_locked(file);
+		weft_range_close(file);
 		if (file->fd >= 0)
 			err = weft_syscall_close(file->fd, file->name);
 		file_unlink(file, &err);
+		weft_cb_close(file, false);
 	}
 	if (err)
 		weft_log_warn("FILE-CLOSE", "%s", weft_err_detail_peek(err));
@@ -280,6 +281,7 @@ static int file_leave(struct weft_file *file)
 	weft_comm_get(comm);
 	weft_vci_unlock(vci);
 	err = weft_disconnect_wait(comm);
+	weft_cb_close(file, !err);
 	weft_vci_lock(vci);
 	weft_comm_put(comm);
 	weft_vci_unlock(vci);
@@ -296,6 +298,7 @@ int weft_file_close(struct weft_file *file)
 	weft_file_drain(file, false, "MPI_File_close");
 	if (file->stat)
 		weft_stat_report(file);
+	weft_range_close(file);
 	err = weft_syscall_close(file->fd, file->name);
 	file->fd = -1;
 	err = weft_file_agree(file, err);
@@ -361,9 +364,12 @@ static int file_do_open(struct weft_file *file, int flags, unsigned permissions)
 		mode = O_WRONLY;
 	err = weft_syscall_open(
 		file->name, flags | mode, permissions, &file->fd);
-	if (err == WEFT_ERR_ACCESS && is_wronly && mode == O_RDWR)
+	if (err == WEFT_ERR_ACCESS && is_wronly && mode == O_RDWR) {
+		mode = O_WRONLY;
 		err = weft_syscall_open(
-			file->name, flags | O_WRONLY, permissions, &file->fd);
+			file->name, flags | mode, permissions, &file->fd);
+	}
+	file->is_readable = mode != O_WRONLY;
 	return err;
 }
 
@@ -398,10 +404,8 @@ static int file_open_all(
 	if (file->fd < 0)
 		err = file_do_open(file, 0, 0);
 	err = weft_file_agree(file, err);
-	if (!err && !(file->amode & WEFT_FILE_RDONLY))
-		atomic_init(
-			&file->scatters, weft_knob_is_on(weft_knobs.cma) &&
-						 weft_scatter_may(file->fd));
+	weft_range_open(file);
+	atomic_init(&file->scatters, weft_knob_is_on(weft_knobs.cma));
 	/* no trace of what failed */
 	if (err && is_mine && (file->amode & WEFT_FILE_EXCL)) {
 		char why[WEFT_ERR_TEXT];
@@ -442,10 +446,10 @@ static int file_fill(
 
 	weft_list_init(&file->colls);
 	weft_list_init(&file->active);
-	pthread_mutex_init(&file->atomic_lock, NULL);
+	pthread_mutex_init(&file->range_lock, NULL);
 	if (weft_knobs.io_stats[0] == '1')
 		file->stat = calloc(1, sizeof(*file->stat));
-	file->fd = -1;
+	file->fd = file->range_fd = -1;
 	file->amode = config->amode;
 	file->hints = config->hints;
 	file->name = strdup(config->name ? config->name : "");
@@ -601,7 +605,7 @@ int weft_file_set_hints(
 	struct weft_file *file, const struct weft_file_hints *hints, int err)
 {
 	weft_file_drain(file, false, "MPI_File_set_info");
-	weft_cb_close(file);
+	weft_cb_close(file, true);
 	file->hints = *hints;
 	return file_agree_hints(file, err, 0);
 }
@@ -699,6 +703,8 @@ int weft_file_set_view(struct weft_file *file,
 	}
 	file->is_scattered = !is_plain;
 	file->is_converted = config->rep->kind != WEFT_DATAREP_NATIVE;
+	if (!is_plain)
+		weft_range_begin(file);
 	file_take_view(file, view);
 	return weft_file_agree(file, 0);
 }

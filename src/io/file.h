@@ -59,14 +59,17 @@ enum weft_file_choice {
 	WEFT_FILE_AUTOMATIC, /* where it pays */
 };
 
+enum weft_file_where { WEFT_FILE_UNKNOWN, WEFT_FILE_LOCAL, WEFT_FILE_REMOTE };
+
 /* The hints that are heeded. */
 struct weft_file_hints {
 	/* reading several runs as one with the gaps between them */
 	enum weft_file_choice read_sieve;
 	int64_t read_sieve_max; /* bytes read at once, gaps included */
-	/* storing many short runs at once, without the gaps */
+	/* writing several short runs at once */
 	enum weft_file_choice write_sieve;
-	unsigned permissions; /* of a file that is created */
+	int64_t write_sieve_max; /* bytes at once, gaps included */
+	unsigned permissions;	 /* of a file that is created */
 	/* collective buffering; all members have the least of theirs */
 	enum weft_file_choice cb_read, cb_write;
 	int64_t cb_nodes;    /* aggregators; 0: one per node */
@@ -103,10 +106,16 @@ struct weft_file {
 	/* ---- below: only this room ---- */
 	int fd; /* -1: none */
 	_Atomic bool is_atomic;
-	_Atomic bool scatters;	     /* scatter.h can be used */
-	bool has_pool;		     /* something was begun; spin */
-	pthread_mutex_t atomic_lock; /* an access of an atomic file, as locks
-					of the file are this process's */
+	_Atomic bool scatters;		     /* scatter.h can be used */
+	bool is_readable;		     /* the descriptor */
+	_Atomic(enum weft_file_where) where; /* its file system */
+	/* range.h */
+	_Atomic bool range_takes, range_is_said;
+	int range_fd; /* the folder, or -1 */
+	int64_t range_place;
+	bool has_pool;		    /* something was begun; spin */
+	pthread_mutex_t range_lock; /* an access that locks a stretch, as such
+				       locks are this process's */
 	struct weft_file_hints hints;
 	struct weft_spin spin; /* guards the two */
 	struct weft_view *view;

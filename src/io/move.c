@@ -6,7 +6,9 @@
 #include "base/err.h"
 #include "dt/pack.h"
 #include "io/file.h"
+#include "io/range.h"
 #include "io/scatter.h"
+#include "io/sieve.h"
 #include "io/stat.h"
 #include "io/syscall.h"
 
@@ -112,7 +114,8 @@ static bool may_scatter(
 
 	if (!m->is_write || n < SCATTER_MIN ||
 		file->hints.write_sieve == WEFT_FILE_DISABLE ||
-		!atomic_load_explicit(&file->scatters, memory_order_relaxed))
+		!atomic_load_explicit(&file->scatters, memory_order_relaxed) ||
+		!weft_range_is_local(file))
 		return false;
 	for (size_t i = 1; i < n; i++)
 		if (run_at(&runs[i]) <
@@ -155,8 +158,9 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 	return done;
 }
 
-/* Runs one after the other; ends early where the file does. */
-static int move_pieces(const struct weft_move *m, char *buf,
+/* Runs one after the other; ends early where the file does. Of what is written
+ * the stretch was taken. */
+static int move_taken(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
 	size_t done = 0;
@@ -181,7 +185,39 @@ static int move_pieces(const struct weft_move *m, char *buf,
 	return err;
 }
 
-int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
+/* The same, with the stretch. */
+static int move_pieces(const struct weft_move *m, char *buf,
+	const struct iovec *runs, size_t n, int64_t *moved)
+{
+	int64_t first = INT64_MAX, end = 0;
+	bool is_taken = false;
+	int err = 0;
+
+	*moved = 0;
+	for (size_t i = 0; i < n && m->is_write; i++) {
+		first = weft_min64(first, run_at(&runs[i]));
+		end = weft_max64(
+			end, run_at(&runs[i]) + (int64_t)runs[i].iov_len);
+	}
+	if (first < end)
+		err = weft_range_take(
+			m->file, WEFT_RANGE_BESIDE, first, end, &is_taken);
+	if (!err)
+		err = move_taken(m, buf, runs, n, moved);
+	if (is_taken)
+		weft_range_drop(m->file, first, end);
+	return err;
+}
+
+int weft_move_stretch(const struct weft_move *m, char *buf, int64_t place,
+	int64_t len, int64_t *moved)
+{
+	const struct iovec run = { (void *)(uintptr_t)place, (size_t)len };
+
+	return move_pieces(m, buf, &run, 1, moved);
+}
+
+static int around_taken(const struct weft_move *m, char *buf, int64_t base,
 	const struct iovec *runs, size_t n, int64_t *end_out)
 {
 	bool is_one = may_scatter(m, runs, n);
@@ -203,7 +239,7 @@ int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
 	}
 	if (!is_one)
 		return err;
-	err = move_pieces(m, buf, runs, n, &moved);
+	err = move_taken(m, buf, runs, n, &moved);
 	for (size_t i = 0; i < n && moved > 0; i++) {
 		*end_out = run_at(&runs[i]) +
 			   weft_min64(moved, (int64_t)runs[i].iov_len);
@@ -212,27 +248,59 @@ int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
 	return err;
 }
 
-/* Bytes [at, at + len) of the stream, contiguous in memory. */
+int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
+	const struct iovec *runs, size_t n, int64_t *end_out)
+{
+	int64_t first = run_at(&runs[0]);
+	int64_t end = run_at(&runs[n - 1]) + (int64_t)runs[n - 1].iov_len;
+	bool is_taken;
+	int err = weft_range_take(
+		m->file, WEFT_RANGE_BESIDE, first, end, &is_taken);
+
+	*end_out = first;
+	if (!err)
+		err = around_taken(m, buf, base, runs, n, end_out);
+	if (is_taken)
+		weft_range_drop(m->file, first, end);
+	return err;
+}
+
+/* The first of bytes [at, at + len) of the stream, contiguous in memory;
+ * *tried of them. */
+static int move_some(const struct weft_move *m, char *buf, int64_t at,
+	int64_t len, int64_t *tried, int64_t *moved)
+{
+	struct iovec runs[RUNS];
+	size_t n = weft_view_runs(m->view, at, len, runs, RUNS, tried);
+
+	return move_pieces(m, buf, runs, n, moved);
+}
+
+/* All of them. */
 static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 	int64_t len, int64_t *moved)
 {
-	struct iovec runs[RUNS];
+	char *aside = NULL;
 	int err = 0;
 
 	if (weft_view_is_plain(m->view))
-		return weft_move_piece(
+		return weft_move_stretch(
 			m, buf, weft_view_place(m->view, at), len, moved);
 	*moved = 0;
 	while (*moved < len && !err) {
-		int64_t wanted, some;
-		size_t n = weft_view_runs(m->view, at + *moved, len - *moved,
-			runs, RUNS, &wanted);
+		int64_t left = len - *moved, tried = 0, some = 0;
 
-		err = move_pieces(m, buf + *moved, runs, n, &some);
+		if (m->is_write)
+			err = weft_sieve_write(m, buf + *moved, at + *moved,
+				left, &aside, &tried, &some);
+		if (!tried)
+			err = move_some(m, buf + *moved, at + *moved, left,
+				&tried, &some);
 		*moved += some;
-		if (some < wanted || !n)
+		if (some < tried || !tried)
 			break;
 	}
+	free(aside);
 	return err;
 }
 

@@ -2,8 +2,9 @@
 /* move: what one process moves between its memory and a file
  *
  * A stretch of a view's stream and the memory that it goes to or comes from.
- * Runs are taken from the view's loops as they are needed; what is written are
- * these runs and no byte between them, many short ones at once (scatter.h). */
+ * Runs are taken from the view's loops as they are needed. Many short ones are
+ * written at once, with what is between them (sieve.h), or without (scatter.h).
+ */
 #ifndef WEFT_MOVE_H
 #define WEFT_MOVE_H
 
@@ -40,7 +41,11 @@ int weft_move_all(struct weft_move *m);
 int weft_move_part(const struct weft_move *m, int64_t skip, int64_t len,
 	int64_t *moved_out);
 
-/* A stretch of the file to or from other memory; likewise. */
+/* A stretch of the file to or from other memory; likewise. One that is written
+ * is taken (range.h), */
+int weft_move_stretch(const struct weft_move *m, char *buf, int64_t place,
+	int64_t len, int64_t *moved_out);
+/* or was before. */
 int weft_move_piece(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
 

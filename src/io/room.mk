@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/io/cb.c src/io/cb.h src/io/cb_exchange.c \
+	src/io/cb_keep.c src/io/cb_keep.h \
 	src/io/cb_priv.h src/io/datarep.c src/io/datarep.h src/io/file.c \
 	src/io/file.h src/io/file_priv.h src/io/move.c src/io/move.h \
 	src/io/pointer.c src/io/pool.c src/io/pool.h \
-	src/io/scatter.c src/io/scatter.h src/io/stat.c src/io/stat.h \
+	src/io/range.c src/io/range.h \
+	src/io/scatter.c src/io/scatter.h \
+	src/io/sieve.c src/io/sieve.h src/io/stat.c src/io/stat.h \
 	src/io/stripe.c src/io/stripe.h \
 	src/io/syscall.c src/io/syscall.h \
 	src/io/transfer.c src/io/view.c src/io/view.h

@@ -3,28 +3,8 @@
 #include "io/scatter.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-bool weft_scatter_may(int fd)
-{
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs))
-		return false;
-	switch ((uint32_t)fs.f_type) {
-	case TMPFS_MAGIC:
-	case EXT4_SUPER_MAGIC: /* also that of ext2 and ext3 */
-	case XFS_SUPER_MAGIC:
-	case BTRFS_SUPER_MAGIC:
-	case OVERLAYFS_SUPER_MAGIC:
-		return true;
-	default:
-		return false;
-	}
-}
 
 static int64_t place_in_file(const struct iovec *run)
 {

@@ -4,7 +4,8 @@
  * Into a shared mapping of these pages, which changes the bytes of the runs and
  * none between them: no lock is needed, and nobody who writes these is harmed.
  * The kernel copies, so that a file which another process cuts short, or a full
- * file system, stops it and raises no signal. */
+ * file system, stops it and raises no signal. Only for files of this host's
+ * file systems: what is stored in their pages is what others read(2). */
 #ifndef WEFT_SCATTER_H
 #define WEFT_SCATTER_H
 
@@ -14,11 +15,6 @@
 #include <sys/uio.h>
 
 enum { WEFT_SCATTER_MAX = 512 }; /* runs at once */
-
-/* Whether what is stored in pages of this file is what others read(2), and only
- * these bytes are written back: so it is where its file system is this host's.
- */
-bool weft_scatter_may(int fd);
 
 /* Writes runs, each a place in the file and a length, rising and all before the
  * end of the file, at most WEFT_SCATTER_MAX. Returns how many of the first are

@@ -48,7 +48,9 @@ static void stat_print(const struct weft_file *file, const int64_t *n)
 		"%lld writes, %lld of them collective; %lld bytes, %lld a "
 		"call, in runs of about %lld, %lld from one to the next. Done: "
 		"%lld transfers by the "
-		"kernel in %lld ms, %lld bytes read extra",
+		"kernel in %lld ms, %lld bytes read extra, %lld of gaps read "
+		"and "
+		"written",
 		file->name, (int)file->comm->size,
 		(long long)n[WEFT_STAT_READS], (long long)n[WEFT_STAT_WRITES],
 		(long long)n[WEFT_STAT_COLLECTIVE],
@@ -57,7 +59,7 @@ static void stat_print(const struct weft_file *file, const int64_t *n)
 		per(n[WEFT_STAT_STRIDE_BYTES], n[WEFT_STAT_STRIDES]),
 		(long long)n[WEFT_STAT_SYSTEM],
 		(long long)n[WEFT_STAT_IO_NS] / 1000000,
-		(long long)n[WEFT_STAT_EXTRA]);
+		(long long)n[WEFT_STAT_EXTRA], (long long)n[WEFT_STAT_AROUND]);
 	weft_log_warn("FILE-STATS",
 		"\"%.200s\": %lld calls through %d aggregators, %lld windows "
 		"moved and %lld left for holes; of all members %lld ms moving "

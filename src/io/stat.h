@@ -25,6 +25,7 @@ enum weft_stat_kind {
 	WEFT_STAT_SYSTEM, /* transfers by the kernel */
 	WEFT_STAT_IO_NS,
 	WEFT_STAT_EXTRA,    /* bytes read for the gaps between runs */
+	WEFT_STAT_AROUND,   /* and written, around short runs */
 	WEFT_STAT_BUFFERED, /* calls through aggregators */
 	WEFT_STAT_WINDOWS,  /* they moved */
 	WEFT_STAT_HOLES,    /* they left to the members */

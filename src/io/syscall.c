@@ -9,10 +9,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -20,6 +25,8 @@ enum {
 	AGAIN_MS = 10,
 	AGAIN_MAX = 6000, /* a minute of them in a row */
 	NAME_SHOWN = 90,
+	LOCK_YIELDS = 30,
+	LOCK_LOOK_NS = 30000,
 	BLOCK_MIN = 4096,
 	BLOCK_MAX = 1 << 26,
 };
@@ -166,22 +173,25 @@ int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out)
 
 /* ---- locks ---- */
 
-static int lock_range(
-	int fd, const char *name, short type, int64_t first, int64_t last)
+static struct flock range_of(short type, int64_t first, int64_t last)
 {
 	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
-	int rc;
 
 	lock.l_start = (off_t)first;
 	lock.l_len = (off_t)(last - first);
+	return lock;
+}
+
+static int lock_range(
+	int fd, const char *name, short type, int64_t first, int64_t last)
+{
+	struct flock lock = range_of(type, first, last);
+	int rc;
+
 	do
 		rc = fcntl(fd, F_OFD_SETLKW, &lock);
 	while (rc && errno == EINTR);
-	return rc ? syscall_failed(errno,
-			    "the file system cannot lock, which atomic mode "
-			    "needs:",
-			    name)
-		  : 0;
+	return rc ? syscall_failed(errno, "cannot lock a stretch of", name) : 0;
 }
 
 int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
@@ -194,6 +204,97 @@ int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
 int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last)
 {
 	return lock_range(fd, name, F_UNLCK, first, last);
+}
+
+/* Who has a lock in the way: a process, -1 for an open of a file, or 0. */
+static pid_t lock_holder(int fd, int64_t first, int64_t last)
+{
+	struct flock lock = range_of(F_WRLCK, first, last);
+
+	if (fcntl(fd, F_OFD_GETLK, &lock) || lock.l_type == F_UNLCK)
+		return 0;
+	return lock.l_pid;
+}
+
+bool weft_syscall_try_lock(
+	int fd, bool is_exclusive, int64_t first, int64_t last)
+{
+	struct flock lock =
+		range_of(is_exclusive ? F_WRLCK : F_RDLCK, first, last);
+
+	return !fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* Who has the lock writes some hundred kilobytes. */
+static void wait_for_lock(int n)
+{
+	struct timespec some = { .tv_nsec = LOCK_LOOK_NS };
+
+	if (n < LOCK_YIELDS)
+		sched_yield();
+	else
+		nanosleep(&some, NULL);
+}
+
+int weft_syscall_lock_past(int fd, const char *name, bool is_exclusive,
+	int64_t first, int64_t last, bool *locked)
+{
+	*locked = false;
+	for (int n = 0;; n++) {
+		if (weft_syscall_try_lock(fd, is_exclusive, first, last)) {
+			*locked = true;
+			return 0;
+		}
+		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+			return syscall_failed(
+				errno, "cannot lock a stretch of", name);
+		if (lock_holder(fd, first, last) > 0)
+			return 0;
+		wait_for_lock(n < LOCK_YIELDS ? n : LOCK_YIELDS);
+	}
+}
+
+bool weft_syscall_is_locked(int fd, int64_t first, int64_t last)
+{
+	return lock_holder(fd, first, last) != 0;
+}
+
+/* ---- what kind of file it is ---- */
+
+bool weft_syscall_is_local(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &fs))
+		return false;
+	switch ((uint32_t)fs.f_type) {
+	case TMPFS_MAGIC:
+	case EXT4_SUPER_MAGIC: /* also that of ext2 and ext3 */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int weft_syscall_folder(int fd, int64_t *place_out)
+{
+	char link[32], path[PATH_MAX];
+	struct stat st;
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0 || fstat(fd, &st) || st.st_nlink != 1)
+		return -1;
+	while (len > 1 && path[len - 1] != '/')
+		len--;
+	path[len] = 0;
+	*place_out = (int64_t)(st.st_ino & INT64_MAX >> 2) * 2;
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* ---- size and storage ---- */

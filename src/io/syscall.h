@@ -41,6 +41,25 @@ int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last);
 int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last);
 
+/* The same, but a process's own lock (fcntl(2), lockf(3)) is not waited for,
+ * also one that comes meanwhile: *locked_out is false then. Looks again and
+ * again, as a wait in the kernel would be for either kind. */
+int weft_syscall_lock_past(int fd, const char *name, bool is_exclusive,
+	int64_t first, int64_t last, bool *locked_out);
+/* Waits for nobody; false where it is not had. */
+bool weft_syscall_try_lock(
+	int fd, bool is_exclusive, int64_t first, int64_t last);
+/* Whether another open of the file, or a process, has a lock there. */
+bool weft_syscall_is_locked(int fd, int64_t first, int64_t last);
+
+/* A regular file of a file system of this host. */
+bool weft_syscall_is_local(int fd);
+
+/* The folder of a file, opened for reading, and a place that is this file's in
+ * all that is in it: two bytes. -1 where it cannot be had, or the file is in
+ * several. */
+int weft_syscall_folder(int fd, int64_t *place_out);
+
 /* Bytes that the file system likes to move at once: of a striped or a remote
  * one mostly its stripe or message; a power of two from 4096 to 2^26. */
 int64_t weft_syscall_block(int fd);

@@ -48,7 +48,7 @@ static int move_atomically(struct job *job)
 		weft_view_place(job->m.view, job->m.at + job->m.len - 1) + 1;
 	int err;
 
-	pthread_mutex_lock(&file->atomic_lock);
+	pthread_mutex_lock(&file->range_lock);
 	err = weft_syscall_lock(
 		file->fd, file->name, job->m.is_write, first, last);
 	if (!err) {
@@ -58,7 +58,7 @@ static int move_atomically(struct job *job)
 		rc = weft_syscall_unlock(file->fd, file->name, first, last);
 		err = err ? err : rc;
 	}
-	pthread_mutex_unlock(&file->atomic_lock);
+	pthread_mutex_unlock(&file->range_lock);
 	return err;
 }
 

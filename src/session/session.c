@@ -16,6 +16,7 @@
 #include "comm/disconnect.h"
 #include "comm/failed.h"
 #include "comm/leak.h"
+#include "io/cb_keep.h"
 #include "session/session_hint.h"
 #include "spawn/port.h"
 #include "session/pset.h"
@@ -110,6 +111,7 @@ static void session_destroy(struct weft_session *session)
 	weft_info_destroy(session->info);
 	weft_errh_set(&session->errh, NULL);
 	weft_table_free(&weft_sessions, session);
+	weft_cb_keep_close();
 	weft_proc_put();
 }
 

@@ -359,11 +359,24 @@ static void write_records(MPI_File fh, int n_bytes)
 		file_count(&status, MPI_BYTE));
 }
 
+/* Somebody who writes to the file and knows nothing of others: what is around
+ * records is not written with them then. */
+static MPI_File open_beside(const char *name)
+{
+	MPI_File fh = MPI_FILE_NULL;
+
+	OK(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_WRONLY | MPI_MODE_CREATE,
+		MPI_INFO_NULL, &fh));
+	OK(MPI_File_write_at(fh, 0, mine, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+	return fh;
+}
+
 static void scattered(void)
 {
 	enum { ALL = RECORD * N_RECORDS - 5 };
-	MPI_File fh = open_records(
-		file_named("scattered"), MPI_MODE_RDWR, "automatic");
+	const char *name = file_named("scattered");
+	MPI_File beside = open_beside(name);
+	MPI_File fh = open_records(name, MPI_MODE_RDWR, "automatic");
 	bool is_at_once = is_stored_at_once();
 	MPI_Status status;
 	MPI_Offset len;
@@ -401,6 +414,7 @@ static void scattered(void)
 		"what is forbidden is tried once: %d", faults.n_scatters);
 	check_records(fh, ALL);
 	no_faults();
+	OK(MPI_File_close(&beside));
 	OK(MPI_File_close(&fh));
 }
 
@@ -408,8 +422,9 @@ static void scattered(void)
  * the hint says no. */
 static void scattered_only(void)
 {
-	MPI_File fh =
-		open_records(file_named("only"), MPI_MODE_WRONLY, "automatic");
+	const char *name = file_named("only");
+	MPI_File beside = open_beside(name);
+	MPI_File fh = open_records(name, MPI_MODE_WRONLY, "automatic");
 	MPI_Status status;
 
 	write_records(fh, RECORD * N_RECORDS);
@@ -417,6 +432,7 @@ static void scattered_only(void)
 		faults.n_scatters);
 	FAILS(MPI_File_read_at(fh, 0, got, 1, MPI_BYTE, &status),
 		MPI_ERR_ACCESS);
+	OK(MPI_File_close(&beside));
 	OK(MPI_File_close(&fh));
 	no_faults();
 	fh = open_records(file_named("off"), MPI_MODE_RDWR, "disable");

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* range: two bytes of the folder, and the stretches themselves */
+#include "io/range.h"
+
+#include "base/err.h"
+#include "io/file.h"
+#include "io/syscall.h"
+
+#include <pthread.h>
+
+/* Locked by all who write and take what they write, and by those who do not:
+ * bytes of the file's folder, two for each inode, as whoever locks all of a
+ * file shall not have to wait for us. */
+enum range_byte { TAKES, BARE };
+
+static int64_t byte_place(const struct weft_file *file, enum range_byte byte)
+{
+	return file->range_place + (int64_t)byte;
+}
+
+static bool byte_lock(const struct weft_file *file, enum range_byte byte)
+{
+	int64_t at = byte_place(file, byte);
+
+	return weft_syscall_try_lock(file->range_fd, false, at, at + 1);
+}
+
+static void byte_unlock(const struct weft_file *file, enum range_byte byte)
+{
+	int64_t at = byte_place(file, byte);
+
+	weft_syscall_unlock(file->range_fd, file->name, at, at + 1);
+}
+
+/* Whether another open of the file has it. */
+static bool byte_is_others(const struct weft_file *file, enum range_byte byte)
+{
+	int64_t at = byte_place(file, byte);
+
+	return weft_syscall_is_locked(file->range_fd, at, at + 1);
+}
+
+/* ---- which kind of writer this is ---- */
+
+static bool range_takes(const struct weft_file *file)
+{
+	return atomic_load_explicit(&file->range_takes, memory_order_relaxed);
+}
+
+static void range_set_takes(struct weft_file *file, bool takes)
+{
+	atomic_store_explicit(&file->range_takes, takes, memory_order_relaxed);
+}
+
+static bool range_is_said(const struct weft_file *file)
+{
+	/* pairs with the store of range_say */
+	return atomic_load_explicit(&file->range_is_said, memory_order_acquire);
+}
+
+static void range_set_said(struct weft_file *file, bool is_said)
+{
+	atomic_store_explicit(
+		&file->range_is_said, is_said, memory_order_release);
+}
+
+static void range_set_bare(struct weft_file *file, bool is_bare)
+{
+	enum range_byte now = is_bare ? BARE : TAKES;
+
+	range_set_takes(file, !is_bare);
+	if (byte_lock(file, now))
+		byte_unlock(file, is_bare ? TAKES : BARE);
+	else
+		weft_range_close(file);
+}
+
+/* Says so, then looks. Who cannot say so takes, and never alone. One thread at
+ * a time. */
+static void range_say(struct weft_file *file)
+{
+	bool takes = range_takes(file);
+
+	file->range_fd = weft_syscall_folder(file->fd, &file->range_place);
+	if (file->range_fd >= 0)
+		range_set_bare(file, !takes);
+	if (file->range_fd >= 0 && !takes && byte_is_others(file, TAKES))
+		range_set_bare(file, false);
+	if (file->range_fd < 0)
+		range_set_takes(file, true);
+	range_set_said(file, true);
+}
+
+void weft_range_close(struct weft_file *file)
+{
+	if (file->range_fd >= 0)
+		weft_syscall_close(file->range_fd, file->name);
+	file->range_fd = -1;
+}
+
+bool weft_range_is_local(struct weft_file *file)
+{
+	enum weft_file_where where =
+		atomic_load_explicit(&file->where, memory_order_relaxed);
+
+	if (where == WEFT_FILE_UNKNOWN) {
+		where = weft_syscall_is_local(file->fd) ? WEFT_FILE_LOCAL
+							: WEFT_FILE_REMOTE;
+		atomic_store_explicit(
+			&file->where, where, memory_order_relaxed);
+	}
+	return where == WEFT_FILE_LOCAL;
+}
+
+void weft_range_open(struct weft_file *file)
+{
+	/* who may not read has no shared locks: it takes what it writes for
+	 * itself alone, and nobody needs to know */
+	file->range_fd = -1;
+	range_set_takes(file, !file->is_readable);
+	range_set_said(file, !file->is_readable);
+}
+
+void weft_range_begin(struct weft_file *file)
+{
+	if (range_takes(file) || !weft_range_is_local(file))
+		return;
+	if (range_is_said(file))
+		range_set_bare(file, false);
+	else
+		range_set_takes(file, true);
+}
+
+/* ---- stretches ---- */
+
+static bool is_atomic(const struct weft_file *file)
+{
+	/* pairs with the store of weft_file_set_atomic */
+	return atomic_load_explicit(&file->is_atomic, memory_order_acquire);
+}
+
+/* An access of an atomic file has taken all of its stretch before. */
+static void range_say_once(struct weft_file *file)
+{
+	bool is_mine = is_atomic(file);
+
+	if (range_is_said(file))
+		return;
+	if (!is_mine)
+		pthread_mutex_lock(&file->range_lock);
+	if (!range_is_said(file))
+		range_say(file);
+	if (!is_mine)
+		pthread_mutex_unlock(&file->range_lock);
+}
+
+int weft_range_take(struct weft_file *file, enum weft_range_kind kind,
+	int64_t first, int64_t end, bool *taken)
+{
+	bool is_alone = kind == WEFT_RANGE_ALONE;
+	int err = 0;
+
+	*taken = false;
+	if (!weft_range_is_local(file))
+		return 0;
+	range_say_once(file);
+	if (!range_takes(file))
+		return 0;
+	if (is_alone && (file->range_fd < 0 || byte_is_others(file, BARE)))
+		return 0;
+	if (is_atomic(file)) {
+		*taken = true;
+		return 0;
+	}
+	pthread_mutex_lock(&file->range_lock);
+	err = weft_syscall_lock_past(file->fd, file->name,
+		is_alone || !file->is_readable, first, end, taken);
+	if (!*taken)
+		pthread_mutex_unlock(&file->range_lock);
+	return err;
+}
+
+void weft_range_drop(struct weft_file *file, int64_t first, int64_t end)
+{
+	if (is_atomic(file))
+		return;
+	weft_syscall_unlock(file->fd, file->name, first, end);
+	pthread_mutex_unlock(&file->range_lock);
+}

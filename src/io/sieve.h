@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sieve: short runs are written with what is around them
+ *
+ * A stretch of the file is read, the runs are put in, and all of it is written
+ * back: two calls instead of thousands. Everybody else who writes to the file
+ * is kept out meanwhile (range.h). */
+#ifndef WEFT_SIEVE_H
+#define WEFT_SIEVE_H
+
+#include "io/move.h"
+
+#include <stdint.h>
+
+/* Writes bytes [at, at + len) of the stream, or the first of them, from buf;
+ * *tried_out of them, 0 where runs are long or far apart, or others cannot be
+ * kept out. *moved_out of those are there, all unless an error is returned.
+ * *aside_out is memory that the next call uses again, to be freed; NULL at
+ * first. */
+int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
+	int64_t len, char **aside_out, int64_t *tried_out, int64_t *moved_out);
+
+#endif

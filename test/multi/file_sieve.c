@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_sieve: short runs are written with what is around them, and nobody loses
+ *
+ * Each process writes records of its own between those of the others, and also
+ * bytes between these through another handle of the same file: all of it at
+ * once, by one process and by many. Calls of the kernel tell whether records
+ * were written one by one. */
+#define _GNU_SOURCE
+#include "file.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/vfs.h>
+
+enum {
+	RECORD = 24, /* through one handle */
+	GAP = 8,     /* through the other */
+	SLOT = RECORD + GAP,
+	N = 2000,
+	ROUNDS = 8,
+	BUFFER = 301000,
+	BUFFERS = (2 * BUFFER + 4095) / 4096 * 4096,
+};
+
+static atomic_int n_writes, n_made;
+static int rank, size;
+
+typedef ssize_t pread_fn(int fd, void *buf, size_t len, off_t at);
+typedef ssize_t pwrite_fn(int fd, const void *buf, size_t len, off_t at);
+
+static void *next(const char *name)
+{
+	void *fn = dlsym(RTLD_NEXT, name);
+
+	if (!fn)
+		abort();
+	return fn;
+}
+
+/* What lies between reading and writing back takes long. */
+ssize_t pread(int fd, void *buf, size_t len, off_t at)
+{
+	ssize_t n = ((pread_fn *)next("pread"))(fd, buf, len, at);
+
+	for (int i = 0; i < 3; i++)
+		sched_yield();
+	return n;
+}
+
+ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
+{
+	n_writes++;
+	return ((pwrite_fn *)next("pwrite"))(fd, buf, len, at);
+}
+
+/* Memory as long as two buffers of kept(), and pages. */
+int ftruncate(int fd, off_t len)
+{
+	n_made += len == BUFFERS;
+	return ((int (*)(int, off_t))next("ftruncate"))(fd, len);
+}
+
+/* As the library has it, of this folder. */
+static bool is_local(void)
+{
+	struct statfs fs;
+
+	OK(statfs(".", &fs));
+	switch ((uint32_t)fs.f_type) {
+	case TMPFS_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* len bytes of every slot of this process. */
+static void set_view(MPI_File fh, int from, int len)
+{
+	MPI_Datatype bytes, type;
+
+	MPI_Type_contiguous(len, MPI_BYTE, &bytes);
+	MPI_Type_create_resized(bytes, 0, SLOT * size, &type);
+	MPI_Type_commit(&type);
+	OK(MPI_File_set_view(fh, (MPI_Offset)rank * SLOT + from, MPI_BYTE, type,
+		"native", MPI_INFO_NULL));
+	MPI_Type_free(&bytes);
+	MPI_Type_free(&type);
+}
+
+static MPI_File opened(MPI_Comm comm, const char *name)
+{
+	MPI_File fh = MPI_FILE_NULL;
+
+	OK(MPI_File_open(comm, name, MPI_MODE_RDWR | MPI_MODE_CREATE,
+		MPI_INFO_NULL, &fh));
+	return fh;
+}
+
+static unsigned char byte_of(int round, int i, int in)
+{
+	return (unsigned char)(round * 31 + rank * 57 + i * 7 + in);
+}
+
+/* All that this process has ever written is as it wrote it last. */
+static void check_slots(const char *name, int record_round, int gap_round)
+{
+	int fd = open(name, O_RDONLY), wrong = 0;
+	unsigned char slot[SLOT];
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (int i = 0; i < N; i++) {
+		off_t at = ((off_t)i * size + rank) * SLOT;
+		ssize_t n = ((pread_fn *)next("pread"))(fd, slot, SLOT, at);
+
+		for (int k = 0; k < SLOT; k++) {
+			int round = k < RECORD ? record_round : gap_round;
+
+			if (round >= 0 &&
+				(k >= n || slot[k] != byte_of(round, i, k)))
+				wrong++;
+		}
+	}
+	close(fd);
+	CHECK(!wrong, "bytes that somebody wrote over: %d", wrong);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void fill(unsigned char *to, int round, int from, int len)
+{
+	for (int i = 0; i < N; i++)
+		for (int k = 0; k < len; k++)
+			to[i * len + k] = byte_of(round, i, from + k);
+}
+
+static void write_records(MPI_File fh, int round)
+{
+	static unsigned char mine[N * RECORD];
+	MPI_Status status;
+
+	fill(mine, round, 0, RECORD);
+	MPI_Barrier(MPI_COMM_WORLD);
+	OK(MPI_File_write_at(fh, 0, mine, N * RECORD, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == N * RECORD, "all of it: %d",
+		file_count(&status, MPI_BYTE));
+}
+
+/* How the other handle writes. */
+enum way { ONE_BY_ONE, SIEVED, TOGETHER };
+
+static void write_gaps(MPI_File fh, enum way way, int round)
+{
+	static unsigned char mine[N * GAP];
+	MPI_Status status;
+
+	fill(mine, round, RECORD, GAP);
+	if (way == TOGETHER)
+		OK(MPI_File_write_at_all(
+			fh, 0, mine, N * GAP, MPI_BYTE, &status));
+	else if (way == SIEVED)
+		OK(MPI_File_write_at(fh, 0, mine, N * GAP, MPI_BYTE, &status));
+	else
+		for (int i = 0; i < N; i++)
+			OK(MPI_File_write_at(fh,
+				((MPI_Offset)i * size + rank) * SLOT + RECORD,
+				mine + i * GAP, GAP, MPI_BYTE, &status));
+}
+
+/* While what was begun is moved, the same process writes between it. */
+static void both(MPI_File records, MPI_File gaps, enum way way, int round)
+{
+	static unsigned char mine[N * RECORD];
+	MPI_Request request;
+	MPI_Status status;
+
+	fill(mine, round, 0, RECORD);
+	MPI_Barrier(MPI_COMM_WORLD);
+	OK(MPI_File_iwrite_at(
+		records, 0, mine, N * RECORD, MPI_BYTE, &request));
+	write_gaps(gaps, way, round);
+	OK(MPI_Wait(&request, &status));
+}
+
+/* Many in a few calls, no byte of another lost. */
+static void alone(void)
+{
+	const char *name = file_named("sieve");
+	MPI_File fh = opened(MPI_COMM_WORLD, name);
+	int before;
+
+	set_view(fh, 0, RECORD);
+	for (int round = 0; round < ROUNDS; round++) {
+		before = n_writes;
+		write_records(fh, round);
+		CHECK(!is_local() || n_writes - before < N / 100,
+			"%d calls for %d records", n_writes - before, N);
+		check_slots(name, round, -1);
+	}
+	OK(MPI_File_close(&fh));
+	if (rank == 0)
+		OK(MPI_File_delete(name, MPI_INFO_NULL));
+}
+
+/* The other handle writes from before the first began to sieve, or comes
+ * later. */
+static void with_another(enum way way, bool is_first)
+{
+	const char *name = file_named("another");
+	MPI_File records = opened(MPI_COMM_WORLD, name), gaps;
+	MPI_Comm comm = way == TOGETHER ? MPI_COMM_WORLD : MPI_COMM_SELF;
+
+	if (!is_first) {
+		set_view(records, 0, RECORD);
+		write_records(records, 0);
+	}
+	gaps = opened(comm, name);
+	if (way != ONE_BY_ONE)
+		set_view(gaps, RECORD, GAP);
+	write_gaps(gaps, way, 0);
+	if (is_first)
+		set_view(records, 0, RECORD);
+	for (int round = 0; round < ROUNDS; round++) {
+		both(records, gaps, way, round);
+		check_slots(name, round, round);
+	}
+	OK(MPI_File_close(&gaps));
+	OK(MPI_File_close(&records));
+	if (rank == 0)
+		OK(MPI_File_delete(name, MPI_INFO_NULL));
+}
+
+/* A lock of the program's own over all of the file: the program is not to wait
+ * for itself, and nobody for it. */
+static void locked(void)
+{
+	const char *name = file_named("locked");
+	MPI_File fh = opened(MPI_COMM_WORLD, name);
+	int fd = open(name, O_RDWR);
+
+	set_view(fh, 0, RECORD);
+	write_records(fh, 0);
+	for (int i = 0; i < 2; i++) {
+		if (rank == i % size)
+			OK(lockf(fd, F_LOCK, 0));
+		write_records(fh, i + 1);
+		check_slots(name, i + 1, -1);
+		if (rank == i % size)
+			OK(lockf(fd, F_ULOCK, 0));
+	}
+	close(fd);
+	OK(MPI_File_close(&fh));
+	if (rank == 0)
+		OK(MPI_File_delete(name, MPI_INFO_NULL));
+}
+
+/* Buffers of aggregators are made once and not for each file. */
+static void kept(void)
+{
+	static unsigned char mine[N * SLOT];
+	const char *name = file_named("kept");
+	int before = 0;
+	MPI_Info info;
+
+	for (int i = 0; i < 10; i++) {
+		MPI_File fh = opened(MPI_COMM_WORLD, name);
+
+		MPI_Info_create(&info);
+		MPI_Info_set(info, "cb_buffer_size", "301000");
+		OK(MPI_File_set_info(fh, info));
+		MPI_Info_free(&info);
+		set_view(fh, 0, SLOT);
+		fill(mine, i, 0, SLOT);
+		OK(MPI_File_write_at_all(
+			fh, 0, mine, N * SLOT, MPI_BYTE, MPI_STATUS_IGNORE));
+		check_slots(name, i, i);
+		OK(MPI_File_close(&fh));
+		if (i == 0)
+			before = n_made;
+	}
+	CHECK(n_made == before && before <= 1,
+		"buffers made for later files: %d, and %d for the first",
+		n_made - before, before);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 0)
+		OK(MPI_File_delete(name, MPI_INFO_NULL));
+}
+
+/* Of these, how many are mapped here. */
+static int n_mapped(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long begin, end;
+	char line[512];
+	int n = 0;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		n += strstr(line, "/memfd:") &&
+		     sscanf(line, "%lx-%lx", &begin, &end) == 2 &&
+		     end - begin == BUFFERS;
+	if (maps)
+		fclose(maps);
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	int rc, kept_until_now;
+
+	mtest_init(&argc, &argv);
+	rank = mtest.rank;
+	size = mtest.size;
+	alone();
+	for (int is_first = 0; is_first < 2; is_first++)
+		for (int way = ONE_BY_ONE; way <= TOGETHER; way++)
+			with_another((enum way)way, is_first);
+	locked();
+	kept();
+	kept_until_now = n_mapped();
+	rc = mtest_finish();
+	if (n_mapped()) {
+		printf("# FAILED file_sieve: %d of %d not given back\n",
+			n_mapped(), kept_until_now);
+		return 1;
+	}
+	return rc;
+}
