@@ -143,7 +143,7 @@ static bool wants_help(
 
 	return from == WEFT_RNDV_FROM_PEER && weft_knobs.cma_help &&
 	       len >= (size_t)weft_knobs.cma_help && !weft_proc.shares_cores &&
-	       peer->peer.rx_ring && !peer->has_open_copy && !peer->n_offered &&
+	       peer->peer.rx && !peer->has_open_copy && !peer->n_offered &&
 	       weft_type_is_run(req->type, req->count);
 }
 
@@ -163,7 +163,7 @@ static void ask_for_help(struct copying *c)
 	c->number = 2 * ++peer->n_copies + 1; /* never 0 */
 	head.tag = (int32_t)c->number;
 	weft_list_push_back(&req->vci->p2p->copies, &c->link);
-	weft_ring_claims_open(req->peer->rx_ring, c->number);
+	weft_ring_claims_open(req->peer->rx->ring, c->number);
 	/* who does not hear of it does not help */
 	(void)weft_peer_control(req->peer, &head, &help, sizeof(help));
 }
@@ -172,7 +172,7 @@ static void ask_for_help(struct copying *c)
 static void close_copy(struct copying *c)
 {
 	struct weft_peer *peer = c->req->peer;
-	uint32_t n_taken = weft_ring_claims_close(peer->rx_ring);
+	uint32_t n_taken = weft_ring_claims_close(peer->rx->ring);
 
 	c->is_open = weft_p2p_peer_of(peer)->has_open_copy = false;
 	if (n_taken == c->n_mine)
@@ -188,7 +188,7 @@ static bool next_piece(struct copying *c, uint32_t *piece_out)
 	}
 	if (!c->is_helped)
 		*piece_out = c->n_mine;
-	else if (!c->is_open || !weft_ring_claim(c->req->peer->rx_ring,
+	else if (!c->is_open || !weft_ring_claim(c->req->peer->rx->ring,
 					c->number, c->n_pieces, piece_out))
 		return false;
 	if (c->n_mine == c->n_pieces)

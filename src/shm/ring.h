@@ -11,6 +11,10 @@
  * that stays in its cache; it gives space back by publishing how far it has
  * read, now and then.
  *
+ * A slot also says how many slots its writer has read of the ring back. Who
+ * hears that all its messages were read begins again at the buffer's start,
+ * whose lines both sides still have in their caches.
+ *
  * Not thread safe on either side: the VCI's lock guards both. */
 #ifndef WEFT_RING_H
 #define WEFT_RING_H
@@ -32,9 +36,14 @@ enum {
 	WEFT_RING_FETCH = 1024, /* of a payload, at most: see peek */
 };
 
+/* The word of a slot is written last: position + 1, modulo 256, which tells a
+ * filled slot from that of the lap before; whether its payload is at the
+ * buffer's start, though it need not be; and its length. */
+enum { WEFT_RING_REWOUND = 1 << 8, WEFT_RING_LEN_SHIFT = 9 };
+
 struct weft_ring_slot {
-	_Atomic uint32_t seq; /* position + 1 when filled */
-	uint32_t len;	      /* of the payload */
+	_Atomic uint32_t word;
+	uint32_t n_back; /* read of the ring back */
 	uint8_t head[WEFT_RING_HEAD];
 	uint8_t inl[WEFT_RING_INLINE];
 };
@@ -64,14 +73,16 @@ struct weft_ring {
 
 /* The writer's side, private. */
 struct weft_ring_tx {
-	struct weft_ring *ring; /* NULL: not attached */
-	uint64_t n;		/* slots written */
-	uint64_t n_read;	/* as last seen */
-	uint64_t pos;		/* payload bytes written or skipped */
-	uint64_t n_read_bytes;	/* as last seen */
-	uint64_t buf_len;	/* a power of two */
-	int wakeup;		/* the reader's; -1: it never sleeps long */
-	void *map;		/* to unmap */
+	struct weft_ring *ring;		 /* NULL: not attached */
+	uint64_t n;			 /* slots written */
+	uint64_t n_read;		 /* as last seen */
+	uint64_t pos;			 /* payload bytes written or skipped */
+	uint64_t n_read_bytes;		 /* as last seen */
+	uint64_t buf_len;		 /* a power of two */
+	const struct weft_ring_rx *back; /* the ring back; NULL: none is yet */
+	uint32_t rewound;		 /* of the reserved message */
+	int wakeup; /* the reader's; -1: it never sleeps long */
+	void *map;  /* to unmap */
 	size_t map_len;
 };
 
@@ -82,9 +93,10 @@ struct weft_ring_rx {
 	uint64_t n_published;
 	uint64_t pos;
 	uint64_t buf_len;
-	bool is_broken; /* the upper room was told */
-	int wakeup;	/* the writer's, once looked for; -1 */
-	void *owner;	/* whatever the upper room knows the writer by */
+	uint32_t n_back; /* as last said */
+	bool is_broken;	 /* the upper room was told */
+	int wakeup;	 /* the writer's, once looked for; -1 */
+	void *owner;	 /* whatever the upper room knows the writer by */
 };
 
 /* Where a payload of len goes at or after pos: never across the end. */
@@ -97,8 +109,8 @@ static inline uint64_t weft_ring_place(
 }
 
 /* A place for a message of len payload bytes, or NULL when the ring is full
- * (len must not exceed buf_len / 2). Nothing is visible to the reader before
- * weft_ring_commit(), which must be the next call. */
+ * (len must not exceed buf_len / 2, nor 4 MiB). Nothing is visible to the
+ * reader before weft_ring_commit(), which must be the next call. */
 static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
@@ -113,11 +125,21 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 	}
 	if (weft_likely(len <= WEFT_RING_INLINE))
 		return slot->inl;
+	tx->rewound = 0;
+	if (tx->back && tx->back->n_back == (uint32_t)tx->n) {
+		tx->pos = weft_round_up(tx->pos, tx->buf_len);
+		tx->n_read_bytes = tx->pos;
+		tx->rewound = WEFT_RING_REWOUND;
+	}
 	at = weft_ring_place(tx->pos, len, tx->buf_len);
 	if (weft_unlikely(at + len - tx->n_read_bytes > tx->buf_len)) {
 		/* pairs with the release in weft_ring_publish */
-		tx->n_read_bytes = atomic_load_explicit(
+		uint64_t n_read_bytes = atomic_load_explicit(
 			&tx->ring->n_read_bytes, memory_order_acquire);
+
+		/* what was rewound may be ahead of it */
+		if (n_read_bytes > tx->n_read_bytes)
+			tx->n_read_bytes = n_read_bytes;
 		if (at + len - tx->n_read_bytes > tx->buf_len)
 			return NULL;
 	}
@@ -140,15 +162,19 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
 
-	slot->len = (uint32_t)len;
-	if (len > WEFT_RING_INLINE)
+	uint32_t word = (uint32_t)len << WEFT_RING_LEN_SHIFT;
+
+	slot->n_back = tx->back ? (uint32_t)tx->back->n : 0;
+	if (len > WEFT_RING_INLINE) {
 		tx->pos = weft_round_up(
 			weft_ring_place(tx->pos, len, tx->buf_len) + len,
 			WEFT_CACHE_LINE);
+		word |= tx->rewound;
+	}
 	tx->n++;
 	/* pairs with the acquire in weft_ring_peek */
 	atomic_store_explicit(
-		&slot->seq, (uint32_t)tx->n, memory_order_release);
+		&slot->word, word | (uint8_t)tx->n, memory_order_release);
 	/* ordered by the sleeper's weft_wakeup_fence(); here the compiler
 	 * suffices */
 	atomic_signal_fence(memory_order_seq_cst);
@@ -166,18 +192,20 @@ static inline const void *weft_ring_peek(
 {
 	struct weft_ring_slot *slot = &rx->ring->slots[rx->n % WEFT_RING_SLOTS];
 	const uint8_t *payload = slot->inl;
-	size_t len;
-
 	/* pairs with the release in weft_ring_commit */
-	if (weft_likely(atomic_load_explicit(&slot->seq,
-				memory_order_acquire) != (uint32_t)(rx->n + 1)))
+	uint32_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+	size_t len = word >> WEFT_RING_LEN_SHIFT;
+
+	if (weft_likely((uint8_t)word != (uint8_t)(rx->n + 1)))
 		return NULL;
-	len = __atomic_load_n(&slot->len, __ATOMIC_RELAXED); /* once */
+	rx->n_back = slot->n_back;
 	*len_out = len;
 	if (weft_unlikely(len > rx->buf_len)) {
 		*len_out = SIZE_MAX;
 		return NULL;
 	}
+	if (weft_unlikely(word & WEFT_RING_REWOUND))
+		rx->pos = weft_round_up(rx->pos, rx->buf_len);
 	if (len > WEFT_RING_INLINE)
 		payload = rx->ring->buf +
 			  (weft_ring_place(rx->pos, len, rx->buf_len) &

@@ -35,8 +35,10 @@ static struct weft_peer *ring_owner(
 	if (!is_member(vci, proc))
 		return NULL;
 	peer = weft_peer_proven(vci, proc, rx->ring->writer_cookie);
-	if (peer)
-		peer->rx_ring = rx->ring;
+	if (peer) {
+		peer->rx = rx;
+		peer->tx.back = rx;
+	}
 	rx->owner = peer;
 	return peer;
 }

@@ -155,6 +155,7 @@ static int connect_to(struct weft_peer *peer, const struct weft_bc *bc)
 		}
 		if (!err) {
 			peer->is_shm = true;
+			peer->tx.back = peer->rx;
 			send_wakeup(peer);
 			peer->can_read = weft_knob_is_on(weft_knobs.cma) &&
 					 weft_copy_can_read(&bc->shm);

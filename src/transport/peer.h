@@ -48,7 +48,7 @@ struct weft_peer {
 	int64_t credit; /* eager bytes we may still send */
 	int64_t owed;	/* eager bytes to give back to it */
 	struct weft_ring_tx tx;
-	struct weft_ring *rx_ring; /* it writes to; NULL before it did */
+	struct weft_ring_rx *rx; /* it writes to; NULL before it did */
 	uint64_t net_addr;
 	uint64_t *rail_addrs; /* likewise on the n_rails that both have beside
 				 it; owned; see rail.h */

@@ -2,9 +2,10 @@
 /* fuzz_ring: the memory others write to holds whatever they like
  *
  * A segment with three writers. The input attaches some, posts messages through
- * rings as it should be done, and writes over slots, lengths, counters and the
- * header. Whatever comes up must lie inside the segment and be no longer than
- * a ring's buffer; a writer that keeps to the rules is heard in order. */
+ * rings as it should be done, some of which hear what was read, and writes over
+ * slots, lengths, counters and the header. Whatever comes up must lie inside
+ * the segment and be no longer than a ring's buffer; a writer that keeps to the
+ * rules is heard in order. */
 #include "shm/seg.h"
 #include "test/fuzz/fuzz.h"
 
@@ -16,6 +17,7 @@ enum { WRITERS = 3, RING_LEN = 8192, STEPS = 64, LEN_MAX = 4000 };
 static struct {
 	struct weft_shm *shm;
 	struct weft_ring_tx tx[WRITERS];
+	struct weft_ring_rx back[WRITERS]; /* says what was heard of each */
 	uint8_t *map; /* the segment, as another process sees it */
 	size_t map_len;
 	uint64_t n_said[WRITERS], n_heard[WRITERS];
@@ -56,6 +58,8 @@ static void attach(uint32_t who)
 	weft_shm_describe(w.shm, &bc);
 	if (weft_ring_attach(&w.tx[who], &bc, who, who, 77))
 		FUZZ_CHECK(!w.is_honest);
+	else
+		w.tx[who].back = &w.back[who];
 }
 
 static void say(struct fuzz_in *in, uint32_t who)
@@ -89,8 +93,12 @@ static void scribble(struct fuzz_in *in, uint32_t who)
 		struct weft_ring_tx *tx = &w.tx[who];
 
 		slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
-		slot->len = how & 2 ? fuzz_u32(in) : fuzz_u16(in);
-		atomic_store(&slot->seq, (uint32_t)++tx->n);
+		slot->n_back = fuzz_u16(in);
+		atomic_store(
+			&slot->word, ((how & 2 ? fuzz_u32(in) : fuzz_u16(in))
+					     << WEFT_RING_LEN_SHIFT) |
+					     (how & 4 ? WEFT_RING_REWOUND : 0) |
+					     (uint8_t)++tx->n);
 		return;
 	}
 	at = fuzz_u32(in) % w.map_len;
@@ -121,6 +129,12 @@ static void begin(void)
 	FUZZ_CHECK(w.map != MAP_FAILED);
 }
 
+static void listen_and_say(uint32_t who)
+{
+	weft_shm_poll(w.shm);
+	w.back[who].n_back = (uint32_t)w.n_heard[who];
+}
+
 static void end(void)
 {
 	while (weft_shm_poll(w.shm) > 0)
@@ -149,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		else if (what % 8 == 6)
 			scribble(&in, who);
 		else
-			weft_shm_poll(w.shm);
+			listen_and_say(who);
 	}
 	end();
 	return 0;
