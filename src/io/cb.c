@@ -14,9 +14,11 @@
 
 enum {
 	SAMPLE = 64, /* runs looked at to know an average one */
-	/* Runs that are as long as a block of the file system, or as few of
-	 * each member, are moved as well by each. */
+	/* Runs that are as long as a block of the file system, when writing
+	 * also as these, or as few of each member, are moved as well by each.
+	 */
 	FEW_RUNS = 16,
+	LONG_RUN = 32 << 10,
 	DOMAIN_MIN = 256 << 10,
 	LEN_DEFAULT = 1 << 20, /* stays in the cache; or so many blocks: */
 	LEN_BLOCKS = 4,
@@ -365,13 +367,15 @@ static bool cb_pays(const struct weft_file *file, const struct weft_cb *cb,
 	enum weft_file_choice choice =
 		is_write ? file->hints.cb_write : file->hints.cb_read;
 	int64_t span = all->end - all->first, gaps = span - all->len;
+	int64_t long_run =
+		is_write ? weft_max64(cb->block, LONG_RUN) : cb->block;
 
 	if (!all->len || !all->is_monotone)
 		return false;
 	if (choice == WEFT_FILE_ENABLE)
 		return true;
 	if (all->n_runs < (int64_t)FEW_RUNS * file->comm->size ||
-		all->len / all->n_runs >= cb->block)
+		all->len / all->n_runs >= long_run)
 		return false;
 	return is_write ? gaps <= span / 8
 			: gaps / all->n_runs <= WEFT_MOVE_GAP_MAX;

@@ -289,7 +289,8 @@ static int show_io(struct weft_tool_report *report, const char *name)
 		"aggregator per node, unless hints say otherwise",
 		weft_knobs.io_threads ? "" : "blocking ");
 	weft_tool_report_text(at, "writing gaps",
-		"never: no byte is written that was not asked for");
+		"where runs are short, on file systems of this host: "
+		"others who write there are kept out meanwhile");
 	weft_tool_report_text(at, "report at close", "%s (WEFT_IO_STATS)",
 		weft_knobs.io_stats[0] == '1' ? "on" : "off");
 	return 0;

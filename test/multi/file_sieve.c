@@ -292,6 +292,35 @@ static void kept(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
+/* Runs of some blocks are written by aggregators, of which process 1 is none.
+ */
+static void gathered(void)
+{
+	enum { RUN = 16384, RUNS = 64 };
+	const char *name = file_named("gathered");
+	MPI_File fh = opened(MPI_COMM_WORLD, name);
+	char *mine = calloc(RUNS, RUN);
+	MPI_Datatype run, turn;
+	int before;
+
+	MPI_Type_contiguous(RUN, MPI_BYTE, &run);
+	MPI_Type_create_resized(run, 0, (MPI_Aint)RUN * size, &turn);
+	MPI_Type_commit(&turn);
+	OK(MPI_File_set_view(fh, (MPI_Offset)rank * RUN, MPI_BYTE, turn,
+		"native", MPI_INFO_NULL));
+	before = n_writes;
+	OK(MPI_File_write_at_all(
+		fh, 0, mine, RUNS * RUN, MPI_BYTE, MPI_STATUS_IGNORE));
+	CHECK(rank != 1 || n_writes == before, "process 1 writes %d times",
+		n_writes - before);
+	MPI_Type_free(&run);
+	MPI_Type_free(&turn);
+	free(mine);
+	OK(MPI_File_close(&fh));
+	if (rank == 0)
+		OK(MPI_File_delete(name, MPI_INFO_NULL));
+}
+
 /* Of these, how many are mapped here. */
 static int n_mapped(void)
 {
@@ -321,6 +350,7 @@ int main(int argc, char **argv)
 		for (int way = ONE_BY_ONE; way <= TOGETHER; way++)
 			with_another((enum way)way, is_first);
 	locked();
+	gathered();
 	kept();
 	kept_until_now = n_mapped();
 	rc = mtest_finish();
