@@ -28,6 +28,7 @@ enum {
 	BATCH_MAX = WEFT_WIN_AM_MAX - REC_LEN, /* a lock may go in front */
 	DATA_MAX = BATCH_MAX - REC_LEN,
 	STAGE_MAX = WEFT_WIRE_WIN_RUNS_MAX,
+	KEEP_MAX = 256, /* bytes of an access that waits for others */
 	TAGS = 1 << 30,
 };
 
@@ -43,6 +44,7 @@ struct batch {
 	struct weft_win_target *target;
 	size_t len;	/* behind the room for a lock */
 	size_t last;	/* of that, where the last record begins */
+	bool may_wait;	/* for what is sent there next */
 	uint8_t *bytes; /* of a batch_room */
 };
 
@@ -75,60 +77,6 @@ static int add_lock(struct batch *batch)
 	target->is_lock_due = false;
 	memcpy(batch->bytes, &rec, REC_LEN);
 	return 0;
-}
-
-/* WEFT_AGAIN: not yet. */
-static int try_post(struct weft_win *win, const struct weft_win_target *target,
-	enum weft_wire_op op, const void *bytes, size_t len)
-{
-	struct weft_comm *comm = win->comm;
-	struct weft_wire_head head = {
-		.op = (uint8_t)op, .src = (uint32_t)comm->rank, .ctx = comm->ctx
-	};
-	struct weft_peer *peer = weft_comm_peer(comm, target->rank);
-
-	if (!peer)
-		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a peer");
-	if (peer->state == WEFT_PEER_FAILED)
-		return weft_err_set(WEFT_ERR_PEER,
-			"rank %u of window \"%s\" has failed or cannot be "
-			"reached",
-			target->rank, win->name);
-	if (peer->state != WEFT_PEER_READY)
-		weft_peer_resolve(peer);
-	return weft_peer_is_clear(peer)
-		       ? weft_peer_post(peer, &head, bytes, len)
-		       : WEFT_AGAIN;
-}
-
-static __attribute__((noinline)) int wait_post(struct weft_win *win,
-	struct weft_win_target *target, enum weft_wire_op op, const void *bytes,
-	size_t len)
-{
-	struct weft_win_wait wait = {
-		.win = win, .target = target, .what = "an access"
-	};
-	int err;
-
-	do {
-		err = weft_win_wait_round(&wait);
-		if (err)
-			break;
-		err = try_post(win, target, op, bytes, len);
-	} while (err == WEFT_AGAIN);
-	err = weft_win_wait_end(&wait, err);
-	weft_win_answered(target, &wait);
-	return err;
-}
-
-int weft_win_am_post(struct weft_win *win, struct weft_win_target *target,
-	enum weft_wire_op op, const void *bytes, size_t len)
-{
-	int err = try_post(win, target, op, bytes, len);
-
-	return weft_unlikely(err == WEFT_AGAIN)
-		       ? wait_post(win, target, op, bytes, len)
-		       : err;
 }
 
 static int batch_post(struct batch *batch, const uint8_t *bytes, size_t len)
@@ -208,6 +156,24 @@ bool weft_win_am_asks(
 	return weft_list_is_empty(&target->ops) && !is_told;
 }
 
+/* Short, and what is to come sends it. */
+static bool may_keep(const struct batch *batch)
+{
+	return batch->may_wait && batch->len && batch->len <= KEEP_MAX &&
+	       weft_win_may_keep(batch->win, batch->target);
+}
+
+static int batch_leave(struct batch *batch)
+{
+	size_t len = batch->len;
+
+	if (!may_keep(batch))
+		return batch_send(batch);
+	batch->len = 0;
+	return weft_win_keep(
+		batch->win, batch->target, batch->bytes + REC_LEN, len);
+}
+
 /* The last record, a put, asks itself. */
 static bool last_asks(struct batch *batch, uint64_t id)
 {
@@ -224,10 +190,16 @@ static int send_last(struct batch *batch)
 	struct weft_win_target *target = batch->target;
 	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_ASK };
 	struct weft_win_op *op;
+	bool is_touched;
 	int err = 0;
 
-	if (!batch->len || !weft_win_am_asks(batch->win, target))
-		return batch_send(batch);
+	if (!batch->len || !weft_win_am_asks(batch->win, target)) {
+		is_touched = target->is_touched;
+		err = batch_leave(batch);
+		/* another thread may have asked, in front of this */
+		target->is_touched |= is_touched;
+		return err;
+	}
 	op = weft_win_op_new(batch->win, target, NULL, 1);
 	if (!op)
 		return WEFT_ERR_NOMEM;
@@ -555,7 +527,7 @@ static int get_runs(struct runs *from)
 	int err = weft_win_each_run(from->access, get_run, from);
 
 	if (!err)
-		err = batch_send(&from->batch);
+		err = batch_leave(&from->batch);
 	if (from->op)
 		weft_win_op_begun(from->op, err);
 	return err;
@@ -579,14 +551,17 @@ static int lock_alone(struct weft_win *win, struct weft_win_target *target)
 
 static int move_runs(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
-	bool is_put)
+	bool is_put, bool may_wait)
 {
 	struct batch_room room;
-	struct runs runs = {
-		.batch = { .win = win, .target = target, .bytes = room.bytes },
+	struct runs runs = { .batch = { .win = win,
+				     .target = target,
+				     .bytes = room.bytes,
+				     .may_wait =
+					     may_wait &&
+					     !weft_win_am_asks(win, target) },
 		.access = access,
-		.whole = whole
-	};
+		.whole = whole };
 	bool is_reached = false;
 	int err = 0;
 
@@ -615,7 +590,8 @@ int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 	if (err != WEFT_AGAIN)
 		goto out;
 	whole = weft_win_whole_new(req_out);
-	err = whole ? move_runs(win, target, access, whole, is_put)
+	err = whole ? move_runs(win, target, access, whole, is_put,
+			      is_put || !req_out)
 		    : weft_win_no_memory();
 	if (whole)
 		err = weft_win_whole_begun(win, whole, req_out, err);
@@ -795,10 +771,12 @@ static int acc_all(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
 	struct batch_room room;
-	struct acc acc = {
-		.batch = { .win = win, .target = target, .bytes = room.bytes },
-		.access = access
-	};
+	struct acc acc = { .batch = { .win = win,
+				   .target = target,
+				   .bytes = room.bytes,
+				   .may_wait = !req_out &&
+					       !weft_win_am_asks(win, target) },
+		.access = access };
 	int err;
 
 	acc.whole = weft_win_whole_new(req_out);

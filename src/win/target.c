@@ -83,8 +83,10 @@ void weft_win_targets_free(struct weft_win *win)
 		page++) {
 		for (uint32_t i = 0; win->targets[page] && i < WEFT_WIN_PAGE;
 			i++) {
-			if (win->targets[page][i])
+			if (win->targets[page][i]) {
 				free(win->targets[page][i]->remote);
+				free(win->targets[page][i]->kept);
+			}
 			free(win->targets[page][i]);
 		}
 		free(win->targets[page]);

@@ -21,12 +21,16 @@ enum {
 
 /* --- as the origin sends them -------------------------------------- */
 
-/* What else is due there goes in front of nothing. */
+/* What else is due there goes in front of nothing; what can be kept for the
+ * next message is not sent alone. */
 static bool may_be_one(
-	const struct weft_win *win, const struct weft_win_target *target)
+	struct weft_win *win, struct weft_win_target *target, bool is_wanted)
 {
-	return !target->is_lock_due && win->last_id < UINT32_MAX &&
-	       !weft_win_is_lock_asked(win, target);
+	if (target->is_lock_due || win->last_id >= UINT32_MAX ||
+		weft_win_is_lock_asked(win, target))
+		return false;
+	return is_wanted || weft_win_am_asks(win, target) ||
+	       !weft_win_may_keep(win, target);
 }
 
 /* Where n bytes that come go; with n 0: nothing comes, and it is asked for its
@@ -60,11 +64,12 @@ static int one_send(struct weft_win *win, struct weft_win_target *target,
 		if (!op)
 			return WEFT_ERR_NOMEM;
 		rec->id = (uint32_t)op->id;
-	} else {
-		target->is_touched = true;
 	}
 	err = weft_win_am_post(
 		win, target, WEFT_WIRE_WIN_ONE, rec, ONE_HEAD + len);
+	/* after that: another thread may have asked, in front of it */
+	if (!op)
+		target->is_touched = true;
 	if (op)
 		weft_win_op_begun(op, err);
 	return err;
@@ -84,7 +89,7 @@ int weft_win_one_move(struct weft_win *win, struct weft_win_target *target,
 	if (!weft_type_is_run(type, access->count) || type->true_lb ||
 		!weft_type_is_run(here->type, here->count) ||
 		(win->uses_rma && target->way == WEFT_WIN_BY_AM) ||
-		!may_be_one(win, target))
+		!may_be_one(win, target, false))
 		return WEFT_AGAIN;
 	rec.type = (uint16_t)len;
 	if (!is_put) {
@@ -118,7 +123,7 @@ int weft_win_one_update(struct weft_win *win, struct weft_win_target *target,
 		len != (size_t)type->extent || len > ONE_MAX ||
 		(has_in && !is_element(&access->origin, type)) ||
 		(is_fetching && !is_element(&access->result, type)) ||
-		target->n_long_accs || !may_be_one(win, target))
+		target->n_long_accs || !may_be_one(win, target, false))
 		return WEFT_AGAIN;
 	rec.type = (uint16_t)(type->builtin_index + WEFT_TYPE_FIRST);
 	if (is_fetching)
@@ -138,7 +143,7 @@ int weft_win_one_swap(struct weft_win *win, struct weft_win_target *target,
 	size_t len = (size_t)type->size;
 
 	if (2 * len > ONE_MAX || target->n_long_accs ||
-		!may_be_one(win, target))
+		!may_be_one(win, target, true))
 		return WEFT_AGAIN;
 	rec.type = (uint16_t)(type->builtin_index + WEFT_TYPE_FIRST);
 	memcpy(rec.data, access->compare, len);

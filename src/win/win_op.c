@@ -212,7 +212,7 @@ int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 		.what = what_names[kind],
 		.is_lock = weft_win_is_lock_asked(win, target) };
 	uint64_t number = target->n_ops;
-	int err = 0;
+	int err = weft_win_post_kept(win, target);
 
 	while (!err && !weft_list_is_empty(&target->ops)) {
 		const struct weft_win_op *first = weft_container_of(

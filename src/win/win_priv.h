@@ -91,6 +91,9 @@ struct weft_win_target {
 	bool is_lock_due;     /* the next message asks for the lock there */
 	uint64_t lock_id;     /* of the last question for it */
 	struct weft_win_remote *remote; /* owned; NULL: was never asked for */
+	uint8_t *kept;	 /* owned, WEFT_WIN_KEPT_MAX bytes; see win_post.c */
+	size_t kept_len; /* of it: records that go with the next message */
+	bool is_pushing; /* a thread sends such; others wait for that */
 	_Atomic uint64_t n_late, n_late_done; /* COPIED: accumulates that went
 						 by message, and those that a
 						 flush came after */
@@ -107,7 +110,11 @@ struct weft_win_target {
 	struct weft_win_waiter *waiter; /* that it waits for; or NULL */
 };
 
-enum { WEFT_WIN_AM_MAX = 3584, WEFT_WIN_LONG = 8192 };
+enum {
+	WEFT_WIN_AM_MAX = 3584,
+	WEFT_WIN_KEPT_MAX = 2 * WEFT_WIN_AM_MAX, /* see win_post.c */
+	WEFT_WIN_LONG = 8192,
+};
 
 /* What an access by messages consists of: it is done when all its parts are.
  * Created by win_op.c, destroyed with its last part. VCI's lock. */
@@ -323,9 +330,16 @@ int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
  * message, if nothing else is due that tells. VCI's lock held. */
 bool weft_win_am_asks(
 	const struct weft_win *win, const struct weft_win_target *target);
-/* A message, at once. VCI's lock held, given up meanwhile. */
+/* win_post.c. A message, at once, behind what was kept. VCI's lock held, given
+ * up meanwhile, here and below. */
 int weft_win_am_post(struct weft_win *win, struct weft_win_target *target,
 	enum weft_wire_op op, const void *bytes, size_t len);
+/* What was kept leaves. */
+int weft_win_post_kept(struct weft_win *win, struct weft_win_target *target);
+/* Whether records may be kept for this target, and does so. */
+bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target);
+int weft_win_keep(struct weft_win *win, struct weft_win_target *target,
+	const void *bytes, size_t len);
 
 /* win_one.c: accesses of some bytes, in messages that are a cache line. These
  * return WEFT_AGAIN, having done nothing, for what is none. VCI's lock held,

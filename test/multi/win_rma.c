@@ -211,6 +211,16 @@ static void idle_epochs(void)
 		&one, 1, MPI_INT, 1, LEN - 1, 1, MPI_INT, MPI_SUM, w.win));
 	OK(MPI_Win_unlock_all(w.win));
 	CHECK(n_sent(), "what is accessed is sent");
+	OK(MPI_Win_lock_all(0, w.win));
+	for (int i = 0; i < 50; i++)
+		OK(MPI_Accumulate(&one, 1, MPI_INT, 1, LEN - 1, 1, MPI_INT,
+			MPI_SUM, w.win));
+	OK(MPI_Win_flush(1, w.win));
+	n = n_sent();
+	CHECK(n <= 25, "50 short ones that nobody waits for share %d messages",
+		n);
+	OK(MPI_Win_unlock_all(w.win));
+	(void)n_sent();
 }
 
 static void at_origin(void)
