@@ -6,11 +6,14 @@ EXTRA_DIST += \
 	contrib/notes/002-own-key-and-cookies.md \
 	contrib/notes/003-flow-control.md \
 	contrib/notes/004-cxi-stand-in.md \
+	contrib/notes/005-dynamic-processes.md \
 	contrib/notes/006-registration-cache.md \
 	contrib/notes/007-small-puts.md \
 	contrib/notes/008-closing-verbs.md \
 	contrib/notes/009-windows-speed.md \
 	contrib/notes/010-files-speed.md \
+	contrib/notes/011-collectives-on-a-node.md \
+	contrib/notes/012-long-messages.md \
 	contrib/api-table \
 	contrib/examples/files.c contrib/examples/hello_shmem.c \
 	contrib/examples/sessions.c \

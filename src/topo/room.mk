@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/topo/topo.c src/topo/topo.h \
-	src/topo/nic.c src/topo/nic.h
+	src/topo/nic.c src/topo/nic.h \
+	src/topo/allowance.c src/topo/allowance.h
 unit_tests += test/unit/topo_test
 unit_tests += test/unit/nic_test
+unit_tests += test/unit/allowance_test
 
 # The launcher's; libweft has no use for it, the unit test does.
 unit_tests += test/unit/place_test

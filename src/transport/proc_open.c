@@ -12,6 +12,7 @@
 #include "transport/progress_thread.h"
 #include "net/net.h"
 #include "shm/seg.h"
+#include "topo/allowance.h"
 #include "topo/topo.h"
 
 #include <stdio.h>
@@ -207,7 +208,6 @@ static int open_proc(weft_vci_open_fn *on_open)
 {
 	struct weft_boot_facts *facts = &weft_proc.facts;
 	struct weft_vci *vci = &weft_proc.vci;
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int err;
 
 	weft_knob_load();
@@ -226,9 +226,8 @@ static int open_proc(weft_vci_open_fn *on_open)
 		goto fail;
 	/* the "nodes" of WEFT_NODES are on one machine */
 	weft_proc.shares_cores =
-		cores > 0 &&
 		facts->local_size * (unsigned long)weft_knobs.nodes >
-			(unsigned long)cores;
+		weft_allowance_cpus();
 	weft_proc.max_spin = choose_spin(vci);
 	vci->self = weft_peer_of(vci, vci->addr);
 	err = vci->self ? publish_bc(vci) : WEFT_ERR_NOMEM;
@@ -237,8 +236,9 @@ static int open_proc(weft_vci_open_fn *on_open)
 	weft_proc.is_open = true;
 	atexit(close_proc);
 	weft_log_info("CORE-OPEN",
-		"process %u of %u under %s, %u on this node, %s%s", facts->rank,
-		facts->size, facts->manager, facts->local_size,
+		"process %u of %u under %s, %u on this node%s, %s%s",
+		facts->rank, facts->size, facts->manager, facts->local_size,
+		weft_proc.shares_cores ? " which share processors" : "",
 		vci->shm ? "shared memory" : "no shared memory",
 		vci->net ? " and a fabric" : "");
 	return 0;

@@ -69,6 +69,52 @@ static double run_allgather(struct bench *b, size_t len, long n_iters)
 	return bench_now() - start;
 }
 
+static double run_gather(struct bench *b, size_t len, long n_iters)
+{
+	double start = bench_now();
+
+	for (long i = 0; i < n_iters; i++)
+		MPI_Gather(b->send_buf, (int)len, MPI_BYTE, b->recv_buf,
+			(int)len, MPI_BYTE, 0, MPI_COMM_WORLD);
+	MPI_Barrier(MPI_COMM_WORLD);
+	return bench_now() - start;
+}
+
+static double run_scatter(struct bench *b, size_t len, long n_iters)
+{
+	double start = bench_now();
+
+	for (long i = 0; i < n_iters; i++)
+		MPI_Scatter(b->send_buf, (int)len, MPI_BYTE, b->recv_buf,
+			(int)len, MPI_BYTE, 0, MPI_COMM_WORLD);
+	MPI_Barrier(MPI_COMM_WORLD);
+	return bench_now() - start;
+}
+
+/* len: of what each member gives, one number for each member at least. */
+static double run_reduce_scatter(struct bench *b, size_t len, long n_iters)
+{
+	int count = (int)(len / 8) / b->n_ranks;
+	double start = bench_now();
+
+	count = count ? count : 1;
+	for (long i = 0; i < n_iters; i++)
+		MPI_Reduce_scatter_block(b->send_buf, b->recv_buf, count,
+			MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	return bench_now() - start;
+}
+
+static double run_scan(struct bench *b, size_t len, long n_iters)
+{
+	double start = bench_now();
+
+	for (long i = 0; i < n_iters; i++)
+		MPI_Scan(b->send_buf, b->recv_buf, (int)(len / 8), MPI_DOUBLE,
+			MPI_SUM, MPI_COMM_WORLD);
+	MPI_Barrier(MPI_COMM_WORLD);
+	return bench_now() - start;
+}
+
 static int run_lens(struct bench *b, const char *name, bench_run_fn run)
 {
 	size_t lens[BENCH_MAX_LENS];
@@ -115,6 +161,26 @@ int bench_allgather(struct bench *b)
 	return run_lens(b, "allgather", run_allgather);
 }
 
+int bench_gather(struct bench *b)
+{
+	return run_lens(b, "gather", run_gather);
+}
+
+int bench_scatter(struct bench *b)
+{
+	return run_lens(b, "scatter", run_scatter);
+}
+
+int bench_reduce_scatter(struct bench *b)
+{
+	return run_lens(b, "reduce_scatter", run_reduce_scatter);
+}
+
+int bench_scan(struct bench *b)
+{
+	return run_lens(b, "scan", run_scan);
+}
+
 int bench_coll(struct bench *b)
 {
 	bench_barrier(b);
@@ -122,5 +188,9 @@ int bench_coll(struct bench *b)
 	bench_bcast(b);
 	bench_reduce(b);
 	bench_alltoall(b);
-	return bench_allgather(b);
+	bench_allgather(b);
+	bench_gather(b);
+	bench_scatter(b);
+	bench_reduce_scatter(b);
+	return bench_scan(b);
 }

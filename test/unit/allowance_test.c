@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* allowance_test: quotas of made-up cgroups; a binding of this process */
+#include "topo/allowance.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char root[] = "/tmp/weft-allowance-XXXXXX";
+
+/* A file below root, with the folders it is in. */
+static const char *make(const char *name, const char *text)
+{
+	static char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	for (char *at = path + strlen(root) + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		mkdir(path, 0700);
+		*at = '/';
+	}
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	return path;
+}
+
+static unsigned quota(const char *groups)
+{
+	return weft_allowance_quota(make("groups", groups), root);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	return system(command);
+}
+
+static void version_2(void **state)
+{
+	(void)state;
+	make("a/b/cpu.max", "max 100000\n");
+	assert_int_equal(quota("0::/a/b\n"), 0);
+	make("a/b/cpu.max", "250000 100000\n");
+	assert_int_equal(quota("0::/a/b\n"), 2);
+	/* an outer group has less */
+	make("a/cpu.max", "150000 100000\n");
+	assert_int_equal(quota("0::/a/b\n"), 1);
+	assert_int_equal(quota("0::/\n"), 0);
+	/* a path of another namespace: what the root of ours says */
+	make("cpu.max", "400000 100000\n");
+	assert_int_equal(quota("0::/system/not-here\n"), 4);
+	make("cpu.max", "50000 100000\n");
+	assert_int_equal(quota("0::/\n"), 1);
+}
+
+static void version_1(void **state)
+{
+	(void)state;
+	make("cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
+	make("cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+	assert_int_equal(quota("5:cpu,cpuacct:/job\n"), 0);
+	make("cpu,cpuacct/job/cpu.cfs_quota_us", "300000\n");
+	assert_int_equal(quota("3:cpuset:/job\n5:cpu,cpuacct:/job\n"), 3);
+	assert_int_equal(quota("5:cpuacct:/job\nnonsense\n:\n"), 0);
+}
+
+static void no_cgroups(void **state)
+{
+	(void)state;
+	assert_int_equal(weft_allowance_quota("/nonexistent", root), 0);
+	assert_true(weft_allowance_cpus() >= 1);
+}
+
+/* Both bound to one processor: the child's allowance is one. */
+static void a_binding(void **state)
+{
+	cpu_set_t all, one;
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int i = 0; !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit((int)weft_allowance_cpus());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(version_2),
+		cmocka_unit_test(version_1),
+		cmocka_unit_test(no_cgroups),
+		cmocka_unit_test(a_binding),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
