@@ -36,8 +36,10 @@ typedef _Float16 weft_half;
 #define KERNEL(name, type, expr)                                      \
 	static WIDE void name(const void *in, void *inout, int64_t n) \
 	{                                                             \
-		const type *restrict a = in;                          \
-		type *restrict b = inout;                             \
+		/* others choose addresses in windows */              \
+		typedef type item __attribute__((aligned(1)));        \
+		const item *restrict a = in;                          \
+		item *restrict b = inout;                             \
 		for (int64_t i = 0; i < n; i++) {                     \
 			type x = a[i], y = b[i];                      \
 			b[i] = (type)(expr);                          \
@@ -71,26 +73,28 @@ typedef _Float16 weft_half;
 #undef PAIR
 
 /* A complex number is two halves; the product is the textbook one. */
-#define CPX(num, type)                                                      \
-	struct complex_##num {                                              \
-		type re, im;                                                \
-	};                                                                  \
-	static WIDE void sum_##num(const void *in, void *inout, int64_t n)  \
-	{                                                                   \
-		const type *restrict a = in;                                \
-		type *restrict b = inout;                                   \
-		for (int64_t i = 0; i < 2 * n; i++)                         \
-			b[i] = a[i] + b[i];                                 \
-	}                                                                   \
-	static WIDE void prod_##num(const void *in, void *inout, int64_t n) \
-	{                                                                   \
-		const struct complex_##num *restrict a = in;                \
-		struct complex_##num *restrict b = inout;                   \
-		for (int64_t i = 0; i < n; i++) {                           \
-			struct complex_##num x = a[i], y = b[i];            \
-			b[i].re = x.re * y.re - x.im * y.im;                \
-			b[i].im = x.re * y.im + x.im * y.re;                \
-		}                                                           \
+#define CPX(num, type)                                                         \
+	struct complex_##num {                                                 \
+		type re, im;                                                   \
+	};                                                                     \
+	static WIDE void sum_##num(const void *in, void *inout, int64_t n)     \
+	{                                                                      \
+		typedef type item __attribute__((aligned(1)));                 \
+		const item *restrict a = in;                                   \
+		item *restrict b = inout;                                      \
+		for (int64_t i = 0; i < 2 * n; i++)                            \
+			b[i] = a[i] + b[i];                                    \
+	}                                                                      \
+	static WIDE void prod_##num(const void *in, void *inout, int64_t n)    \
+	{                                                                      \
+		typedef struct complex_##num item __attribute__((aligned(1))); \
+		const item *restrict a = in;                                   \
+		item *restrict b = inout;                                      \
+		for (int64_t i = 0; i < n; i++) {                              \
+			struct complex_##num x = a[i], y = b[i];               \
+			b[i].re = x.re * y.re - x.im * y.im;                   \
+			b[i].im = x.re * y.im + x.im * y.re;                   \
+		}                                                              \
 	}
 /* The better value wins, and with equal values the lower index. */
 #define PAIR(value, name, vtype, itype)                   \
@@ -103,8 +107,9 @@ typedef _Float16 weft_half;
 #define PAIR_KERNEL(name, type, is_better)                                \
 	static void name(const void *in, void *inout, int64_t n)          \
 	{                                                                 \
-		const type *restrict a = in;                              \
-		type *restrict b = inout;                                 \
+		typedef type item __attribute__((aligned(1)));            \
+		const item *restrict a = in;                              \
+		item *restrict b = inout;                                 \
 		for (int64_t i = 0; i < n; i++) {                         \
 			if (a[i].v is_better b[i].v) {                    \
 				b[i].v = a[i].v;                          \

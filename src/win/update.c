@@ -263,12 +263,14 @@ void weft_win_update_series(struct weft_win_update *u, char *place,
 		hold->is_private || !weft_win_has_instruction(u->basic);
 
 	for (int64_t i = 0; i < n_runs; i++) {
-		if (hold->is_alone || (is_locked && is_in_held(hold, u, there)))
-			update_plain(u, place, 0, u->n);
+		/* of one run the distance may be anything */
+		char *at = place + i * stride;
+		uint64_t from = there + (uint64_t)(i * stride);
+
+		if (hold->is_alone || (is_locked && is_in_held(hold, u, from)))
+			update_plain(u, at, 0, u->n);
 		else
-			weft_win_update_run(u, place, there, hold);
-		place += stride;
-		there += (uint64_t)stride;
+			weft_win_update_run(u, at, from, hold);
 		u->in = u->in ? u->in + len : NULL;
 		u->old = u->old ? u->old + len : NULL;
 	}
