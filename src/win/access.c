@@ -11,6 +11,7 @@
 #include "core/req.h"
 #include "dt/pack.h"
 #include "shm/copy.h"
+#include "transport/proc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,7 +219,8 @@ static bool is_better_told(
 {
 	uint32_t first, n;
 
-	if (!target->state || access->type->size * access->count > TOLD_MAX)
+	if (!target->state || weft_proc.shares_cores ||
+		access->type->size * access->count > TOLD_MAX)
 		return false;
 	if (atomic_load_explicit(&target->is_answering, memory_order_relaxed))
 		return true;

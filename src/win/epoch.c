@@ -202,7 +202,21 @@ static void flush_progress(struct weft_win *win)
 	if (weft_likely(n % FLUSHES_PER_ROUND && !win->has_remote))
 		return;
 	weft_vci_lock(vci);
-	weft_progress_try(vci);
+	/* it may wait for something that it looks at: the core goes round */
+	if (n % FLUSHES_PER_ROUND == 0)
+		weft_progress_try(vci);
+	else
+		weft_progress(vci);
+	weft_vci_unlock(vci);
+}
+
+/* Who does nothing but write through the kernel answers others as well. */
+static void copied_progress(struct weft_win *win)
+{
+	struct weft_vci *vci = win->comm->vci;
+
+	weft_vci_lock(vci);
+	weft_progress(vci);
 	weft_vci_unlock(vci);
 }
 
@@ -217,6 +231,8 @@ static int close_target(struct weft_win *win, struct weft_win_target *target)
 		lock_err = give_lock(win, target, target->is_exclusive);
 	target->has_lock = false;
 	target->is_locked = false;
+	if (target->way == WEFT_WIN_COPIED)
+		copied_progress(win);
 	return err ? err : lock_err;
 }
 

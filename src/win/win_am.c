@@ -609,8 +609,11 @@ struct weft_win_queue {
 static bool lock_for(const struct incoming *in)
 {
 	if (!weft_win_try_lock(
-		    in->win->state, in->rec.n, (int32_t)in->from->rank))
+		    in->win->state, in->rec.n, (int32_t)in->from->rank)) {
+		if (in->rec.n)
+			weft_win_want_lock(in->win->state);
 		return false;
+	}
 	in->from->granted = in->rec.n ? WEFT_WIN_EXCLUSIVE : 1;
 	answer(in, 0, 1, 0, "", 0);
 	return true;

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/err.h"
+#include "transport/proc.h"
 #include "transport/vci.h"
 
 #include <errno.h>
@@ -17,12 +18,16 @@
 #include <unistd.h>
 
 enum {
-	SPINS = 64,	  /* with the core */
-	YIELDS = 32,	  /* then */
-	SLEEP_NS = 50000, /* then, each */
+	SPINS = 64,	   /* with the core, */
+	LONG_SPINS = 4096, /* or where each process has one */
+	YIELDS = 32,	   /* then */
+	SLEEP_NS = 50000,  /* then, each */
 	SLEEPS_PER_LOOK = 1000,
 	ALONE_YIELDS = 100000, /* then who was has died */
-	PATIENCE = 4 * 64,     /* rounds of who finds others waiting */
+	LOOKS = 6,	       /* each after twice as long, */
+	MODEST = 16,	       /* rounds, before others are kept out */
+	AWAKE = 2048,	       /* before it sleeps */
+	PATIENCE = 4 * 64,     /* of who finds others waiting */
 };
 
 bool weft_win_try_lock(
@@ -31,11 +36,8 @@ bool weft_win_try_lock(
 	unsigned now = atomic_load_explicit(&state->lock, memory_order_relaxed);
 
 	if (is_exclusive) {
-		if (now & ~(unsigned)(WEFT_WIN_WANTED | WEFT_WIN_ALIASED)) {
-			if (!(now & WEFT_WIN_WANTED))
-				atomic_fetch_or(&state->lock, WEFT_WIN_WANTED);
+		if (now & ~(unsigned)(WEFT_WIN_WANTED | WEFT_WIN_ALIASED))
 			return false;
-		}
 		if (!atomic_compare_exchange_strong(&state->lock, &now,
 			    WEFT_WIN_EXCLUSIVE | (now & WEFT_WIN_ALIASED)))
 			return false;
@@ -75,6 +77,12 @@ static bool is_lock_wanted(const struct weft_win_state *state)
 	       WEFT_WIN_WANTED;
 }
 
+void weft_win_want_lock(struct weft_win_state *state)
+{
+	if (!is_lock_wanted(state))
+		atomic_fetch_or(&state->lock, WEFT_WIN_WANTED);
+}
+
 /* Who gives it back and wants it again at once lets others, who may have no
  * core meanwhile, go first. */
 static int wait_lock(struct weft_win *win, struct weft_win_target *target,
@@ -84,6 +92,7 @@ static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 		.target = target,
 		.what = "MPI_Win_lock",
 		.is_memory = true,
+		.n_awake = weft_proc.is_blocking ? 0 : AWAKE,
 		.is_lock = true };
 	int err = 0, end_err;
 
@@ -92,6 +101,8 @@ static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 		((wait.n_rounds < patience && is_lock_wanted(target->state)) ||
 			!weft_win_try_lock(target->state, is_exclusive,
 				win->comm->rank))) {
+		if (is_exclusive && wait.n_rounds >= MODEST)
+			weft_win_want_lock(target->state);
 		err = weft_win_wait_round(&wait);
 		if (wait.n_rounds % SLEEPS_PER_LOOK == 0)
 			forget_wanted(target->state);
@@ -108,11 +119,12 @@ int weft_win_lock_here(
 {
 	if (weft_unlikely(is_lock_wanted(target->state)))
 		return wait_lock(win, target, is_exclusive, PATIENCE);
-	for (int i = 0; i < SPINS; i++) {
+	for (int i = 0; i < (win->has_remote ? 1 : LOOKS); i++) {
 		if (weft_win_try_lock(
 			    target->state, is_exclusive, win->comm->rank))
 			return 0;
-		weft_cpu_pause();
+		for (int k = 0; k < 1 << i; k++)
+			weft_cpu_pause();
 	}
 	return wait_lock(win, target, is_exclusive, 0);
 }
@@ -165,13 +177,13 @@ static bool is_orphan(unsigned holder)
 static void stripe_wait(atomic_uint *stripe, unsigned round)
 {
 	const struct timespec pause = { .tv_nsec = SLEEP_NS };
-	unsigned holder;
+	unsigned spins = weft_proc.shares_cores ? SPINS : LONG_SPINS, holder;
 
-	if (round < SPINS) {
+	if (round < spins) {
 		weft_cpu_pause();
 		return;
 	}
-	if (round < SPINS + YIELDS) {
+	if (round < spins + YIELDS) {
 		sched_yield();
 		return;
 	}

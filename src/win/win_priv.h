@@ -205,6 +205,9 @@ int weft_win_close_epoch(struct weft_win *win);
 /* win_lock.c */
 bool weft_win_try_lock(
 	struct weft_win_state *state, bool is_exclusive, int32_t rank);
+/* Who is to have it alone waits for it: those that would share it, or have it
+ * again, hold back. */
+void weft_win_want_lock(struct weft_win_state *state);
 void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive);
 /* Waits for the lock of a member of this node. */
 int weft_win_lock_here(struct weft_win *win, struct weft_win_target *target,
