@@ -16,6 +16,7 @@
 #include "io/stat.h"
 #include "io/stripe.h"
 #include "io/syscall.h"
+#include "io/uring.h"
 #include "transport/progress.h"
 #include "transport/vci.h"
 
@@ -191,6 +192,8 @@ void weft_file_drain(struct weft_file *file, bool colls_only, const char *call)
 
 static void file_destroy(struct weft_file *file)
 {
+	if (file->has_uring)
+		weft_uring_put();
 	if (file->has_pool)
 		weft_pool_put();
 	weft_info_destroy(file->info);

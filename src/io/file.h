@@ -23,6 +23,7 @@
 #include "core/comm.h"
 #include "dt/type.h"
 #include "io/datarep.h"
+#include "io/syscall.h"
 #include "io/view.h"
 
 #include <pthread.h>
@@ -58,8 +59,6 @@ enum weft_file_choice {
 	WEFT_FILE_ENABLE,
 	WEFT_FILE_AUTOMATIC, /* where it pays */
 };
-
-enum weft_file_where { WEFT_FILE_UNKNOWN, WEFT_FILE_LOCAL, WEFT_FILE_REMOTE };
 
 /* The hints that are heeded. */
 struct weft_file_hints {
@@ -106,18 +105,19 @@ struct weft_file {
 	/* ---- below: only this room ---- */
 	int fd; /* -1: none */
 	_Atomic bool is_atomic;
-	_Atomic bool scatters;		     /* scatter.h can be used */
-	bool is_readable;		     /* the descriptor */
-	_Atomic(enum weft_file_where) where; /* its file system */
+	_Atomic bool scatters;			/* scatter.h can be used */
+	bool is_readable;			/* the descriptor */
+	_Atomic(enum weft_syscall_where) where; /* its file system */
 	/* range.h */
 	_Atomic bool range_takes, range_is_said;
 	int range_fd; /* the folder, or -1 */
 	int64_t range_place;
 	bool has_pool;		    /* something was begun; spin */
+	bool has_uring;		    /* uring.c */
 	pthread_mutex_t range_lock; /* an access that locks a stretch, as such
 				       locks are this process's */
 	struct weft_file_hints hints;
-	struct weft_spin spin; /* guards the two */
+	struct weft_spin spin; /* guards view and position */
 	struct weft_view *view;
 	int64_t position; /* etypes */
 	struct weft_file_pointer pointer;

@@ -11,6 +11,7 @@
 #include "io/sieve.h"
 #include "io/stat.h"
 #include "io/syscall.h"
+#include "io/uring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ enum {
 	 * average: a page costs as much as a few calls. */
 	SCATTER_MIN = 32,
 	SCATTER_STRIDE = 1024,
+	SAMPLE = 64, /* runs looked at to know what they are like */
 };
 
 /* ---- between a buffer and the stream ---- */
@@ -391,7 +393,33 @@ static int move_converted(struct weft_move *m)
 
 int weft_move_all(struct weft_move *m)
 {
-	return m->view->rep->kind == WEFT_DATAREP_NATIVE
-		       ? weft_move_part(m, 0, m->len, &m->n_moved)
-		       : move_converted(m);
+	int64_t before;
+	int err;
+
+	if (m->view->rep->kind != WEFT_DATAREP_NATIVE)
+		return move_converted(m);
+	weft_uring_move(m);
+	before = m->n_moved;
+	err = weft_move_part(m, before, m->len - before, &m->n_moved);
+	m->n_moved += before;
+	return err;
+}
+
+bool weft_move_is_run_by_run(const struct weft_move *m, int64_t *run_len_out)
+{
+	struct iovec runs[SAMPLE];
+	int64_t some = 0, n, gaps;
+
+	*run_len_out = m->len;
+	if (!weft_move_run(m) || weft_view_is_plain(m->view))
+		return weft_move_run(m) != NULL;
+	n = (int64_t)weft_view_runs(
+		m->view, m->at, m->len, runs, SAMPLE, &some);
+	if (n < 2)
+		return n == 1;
+	gaps = run_at(&runs[n - 1]) + (int64_t)runs[n - 1].iov_len -
+	       run_at(&runs[0]) - some;
+	*run_len_out = some / n;
+	return gaps / (n - 1) > WEFT_MOVE_GAP_MAX &&
+	       (m->is_write || m->file->hints.read_sieve != WEFT_FILE_ENABLE);
 }

@@ -30,11 +30,17 @@ struct weft_move {
 	void *buf;
 	int64_t count;
 	struct weft_type *type;
-	int64_t n_moved; /* bytes of memory, also after an error */
+	/* bytes of memory, also after an error; what of native data was moved
+	 * before is not moved again */
+	int64_t n_moved;
 };
 
 /* All of it. Blocks, without any lock. */
 int weft_move_all(struct weft_move *m);
+
+/* Whether it is one run of memory, and runs of the file are moved one by one,
+ * of so many bytes on average. */
+bool weft_move_is_run_by_run(const struct weft_move *m, int64_t *run_len_out);
 
 /* Bytes [skip, skip + len) of what is not converted; *moved_out of them were. A
  * read moves less than len only where the file ends. */

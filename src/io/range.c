@@ -98,18 +98,17 @@ void weft_range_close(struct weft_file *file)
 	file->range_fd = -1;
 }
 
-bool weft_range_is_local(struct weft_file *file)
+enum weft_syscall_where weft_range_where(struct weft_file *file)
 {
-	enum weft_file_where where =
+	enum weft_syscall_where where =
 		atomic_load_explicit(&file->where, memory_order_relaxed);
 
-	if (where == WEFT_FILE_UNKNOWN) {
-		where = weft_syscall_is_local(file->fd) ? WEFT_FILE_LOCAL
-							: WEFT_FILE_REMOTE;
+	if (where == WEFT_SYSCALL_UNKNOWN) {
+		where = weft_syscall_where(file->fd);
 		atomic_store_explicit(
 			&file->where, where, memory_order_relaxed);
 	}
-	return where == WEFT_FILE_LOCAL;
+	return where;
 }
 
 void weft_range_open(struct weft_file *file)
@@ -154,6 +153,14 @@ static void range_say_once(struct weft_file *file)
 		pthread_mutex_unlock(&file->range_lock);
 }
 
+bool weft_range_takes(struct weft_file *file)
+{
+	if (!weft_range_is_local(file))
+		return false;
+	range_say_once(file);
+	return range_takes(file);
+}
+
 int weft_range_take(struct weft_file *file, enum weft_range_kind kind,
 	int64_t first, int64_t end, bool *taken)
 {
@@ -161,10 +168,7 @@ int weft_range_take(struct weft_file *file, enum weft_range_kind kind,
 	int err = 0;
 
 	*taken = false;
-	if (!weft_range_is_local(file))
-		return 0;
-	range_say_once(file);
-	if (!range_takes(file))
+	if (!weft_range_takes(file))
 		return 0;
 	if (is_alone && (file->range_fd < 0 || byte_is_others(file, BARE)))
 		return 0;

@@ -16,6 +16,8 @@
 #ifndef WEFT_RANGE_H
 #define WEFT_RANGE_H
 
+#include "io/syscall.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,8 +31,13 @@ enum weft_range_kind {
 /* The file is open, and is_readable says how. */
 void weft_range_open(struct weft_file *file);
 
+enum weft_syscall_where weft_range_where(struct weft_file *file);
+
 /* Whether the file is one of this host's file systems. */
-bool weft_range_is_local(struct weft_file *file);
+static inline bool weft_range_is_local(struct weft_file *file)
+{
+	return weft_range_where(file) != WEFT_SYSCALL_ELSEWHERE;
+}
 
 void weft_range_close(struct weft_file *file);
 
@@ -45,6 +52,8 @@ void weft_range_begin(struct weft_file *file);
  * no lock. */
 int weft_range_take(struct weft_file *file, enum weft_range_kind kind,
 	int64_t first, int64_t end, bool *taken_out);
+/* Whether an access has to, from now on until the view changes. */
+bool weft_range_takes(struct weft_file *file);
 void weft_range_drop(struct weft_file *file, int64_t first, int64_t end);
 
 #endif

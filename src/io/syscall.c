@@ -261,22 +261,23 @@ bool weft_syscall_is_locked(int fd, int64_t first, int64_t last)
 
 /* ---- what kind of file it is ---- */
 
-bool weft_syscall_is_local(int fd)
+enum weft_syscall_where weft_syscall_where(int fd)
 {
 	struct statfs fs;
 	struct stat st;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &fs))
-		return false;
+		return WEFT_SYSCALL_ELSEWHERE;
 	switch ((uint32_t)fs.f_type) {
 	case TMPFS_MAGIC:
+		return WEFT_SYSCALL_MEMORY;
 	case EXT4_SUPER_MAGIC: /* also that of ext2 and ext3 */
 	case XFS_SUPER_MAGIC:
 	case BTRFS_SUPER_MAGIC:
 	case OVERLAYFS_SUPER_MAGIC:
-		return true;
+		return WEFT_SYSCALL_DISK;
 	default:
-		return false;
+		return WEFT_SYSCALL_ELSEWHERE;
 	}
 }
 

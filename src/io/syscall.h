@@ -52,8 +52,14 @@ bool weft_syscall_try_lock(
 /* Whether another open of the file, or a process, has a lock there. */
 bool weft_syscall_is_locked(int fd, int64_t first, int64_t last);
 
-/* A regular file of a file system of this host. */
-bool weft_syscall_is_local(int fd);
+/* Where a regular file is; what is none is elsewhere. */
+enum weft_syscall_where {
+	WEFT_SYSCALL_UNKNOWN, /* not asked for yet */
+	WEFT_SYSCALL_MEMORY,  /* a file system of this host: tmpfs */
+	WEFT_SYSCALL_DISK,    /* or another of this host */
+	WEFT_SYSCALL_ELSEWHERE,
+};
+enum weft_syscall_where weft_syscall_where(int fd);
 
 /* The folder of a file, opened for reading, and a place that is this file's in
  * all that is in it: two bytes. -1 where it cannot be had, or the file is in

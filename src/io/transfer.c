@@ -13,8 +13,10 @@
 #include "io/cb.h"
 #include "io/move.h"
 #include "io/pool.h"
+#include "io/range.h"
 #include "io/stat.h"
 #include "io/syscall.h"
+#include "io/uring.h"
 #include "transport/vci.h"
 
 #include <stdio.h>
@@ -25,6 +27,7 @@ enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247 };
 
 struct job {
 	struct weft_pool_task task;
+	struct weft_uring_task uring;
 	struct weft_link link;	 /* among the file's colls */
 	struct weft_link active; /* among all that is begun */
 	struct weft_req *agreed; /* of the members, under way, or NULL */
@@ -33,7 +36,8 @@ struct job {
 	bool is_collective;
 	bool is_together; /* to be moved with all others, in its turn */
 	bool is_taken;	  /* and is being moved */
-	bool is_moved;	  /* what follows is known */
+	bool is_for_uring;
+	bool is_moved; /* what follows is known */
 	int err;
 	char why[WEFT_ERR_TEXT];
 	int64_t code, least; /* agreement */
@@ -391,6 +395,17 @@ static struct job *jobs_advance(struct weft_file *file)
 	return NULL;
 }
 
+/* Returns one that the caller is to move, when the lock is given up, or NULL.
+ */
+static struct job *job_moved(struct job *job)
+{
+	job->is_moved = true;
+	if (job->is_collective)
+		return jobs_advance(job->m.file);
+	job_finish(job);
+	return NULL;
+}
+
 /* In a thread of the pool, or of the program: no lock held. */
 static void job_run(struct weft_pool_task *task)
 {
@@ -401,15 +416,43 @@ static void job_run(struct weft_pool_task *task)
 		if (!job->is_together || !job_move_together(job))
 			job_move(job);
 		weft_vci_lock(vci);
-		job->is_moved = true;
-		if (job->is_collective) {
-			job = jobs_advance(job->m.file);
-		} else {
-			job_finish(job);
-			job = NULL;
-		}
+		job = job_moved(job);
 		weft_vci_unlock(vci);
 	}
+}
+
+/* Those with functions of the program's are run by it. */
+static bool job_may_wait(const struct job *job)
+{
+	return !job->err && job->m.len &&
+	       job->m.view->rep->kind != WEFT_DATAREP_USER;
+}
+
+/* The kernel has moved the first bytes, or all. */
+static void job_uring_ended(struct weft_uring_task *task, int64_t n_moved)
+{
+	struct job *job = weft_container_of(task, struct job, uring), *mine;
+	struct weft_vci *vci = job->req->vci;
+
+	job->m.n_moved = n_moved;
+	weft_vci_lock(vci);
+	if (n_moved == job->m.len)
+		mine = job_moved(job);
+	else
+		mine = weft_pool_add(&job->task) ? NULL : job;
+	weft_vci_unlock(vci);
+	if (mine)
+		job_run(&mine->task);
+}
+
+/* Nobody locks what it moves. */
+static bool job_is_for_uring(const struct job *job)
+{
+	return job_may_wait(job) && !job->is_together &&
+	       /* pairs with the store of weft_file_set_atomic */
+	       !atomic_load_explicit(
+		       &job->m.file->is_atomic, memory_order_acquire) &&
+	       weft_uring_suits(&job->m);
 }
 
 static int job_request(struct job *job)
@@ -440,13 +483,6 @@ static void job_use_pool(struct weft_file *file)
 		weft_pool_get();
 }
 
-/* Those with functions of the program's are run by it. */
-static bool job_may_wait(const struct job *job)
-{
-	return !job->err && job->m.len &&
-	       job->m.view->rep->kind != WEFT_DATAREP_USER;
-}
-
 /* Puts it among what is begun. Returns one that the caller is to run, or
  * NULL. VCI's lock held. */
 static struct job *job_queue(struct job *job)
@@ -458,6 +494,8 @@ static struct job *job_queue(struct job *job)
 		weft_list_push_back(&file->colls, &job->link);
 	if (job->is_together)
 		return jobs_advance(file);
+	if (job->is_for_uring && weft_uring_add(&job->uring))
+		return NULL;
 	return job_may_wait(job) && weft_pool_add(&job->task) ? NULL : job;
 }
 
@@ -473,6 +511,9 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 			   weft_cb_may(file, job->m.is_write);
 	job->task.waits_for_others = job->is_together;
 	job->m.is_aside = job->is_together;
+	job->is_for_uring = job_is_for_uring(job);
+	job->uring.m = &job->m;
+	job->uring.ended = job_uring_ended;
 	weft_vci_lock(vci);
 	err = job_request(job);
 	if (!err) {

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "core/group.h"
+#include "io/uring.h"
 #include "transport/proc.h"
 #include "net/net.h"
 #include "net/rma_ep.h"
@@ -274,16 +275,22 @@ static int show_providers(struct weft_tool_report *report, const char *name)
 static int show_io(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
+	const char *why_not = weft_uring_why_not();
 
 	if (weft_knobs.io_threads)
 		weft_tool_report_text(at, "non-blocking",
-			"up to %lld threads of the process, started when "
+			"%sup to %lld threads of the process, started when "
 			"first needed (WEFT_IO_THREADS)",
+			why_not ? "" : "io_uring, and ",
 			(long long)weft_knobs.io_threads);
 	else
 		weft_tool_report_text(at, "non-blocking",
 			"done when it is begun (WEFT_IO_THREADS=0)");
-	weft_tool_report_text(at, "io_uring", "not used by this build");
+	weft_tool_report_text(at, "io_uring", "%s%s (WEFT_IO_ENGINE)",
+		why_not ? "no: " : "the kernel permits it, used for ",
+		why_not				 ? why_not
+		: weft_knobs.io_engine[0] == 'u' ? "all that is begun"
+						 : "short reads of disks");
 	weft_tool_report_text(at, "collective buffering",
 		"%scollectives, where views have gaps and it pays: one "
 		"aggregator per node, unless hints say otherwise",

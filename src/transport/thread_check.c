@@ -14,9 +14,14 @@
 
 enum { MAX_TASKS = 64 };
 
+/* PF_IO_WORKER of the kernel's include/linux/sched.h: one of its own, of
+ * io_uring. */
+enum { KERNEL_WORKER = 0x10 };
+
 /* A thread; the number alone may be given to another one later. */
 struct task {
 	long tid;
+	unsigned flags;
 	unsigned long long started; /* clock ticks since boot */
 };
 
@@ -42,11 +47,11 @@ static bool read_task(const char *name, struct task *task_out)
 	line[n] = 0;
 	at = strrchr(line, ')');
 	task_out->tid = strtol(name, NULL, 10);
-	/* the 22nd field; the name, in brackets, is the second */
+	/* the 9th and the 22nd field; the name, in brackets, is the second */
 	return at && sscanf(at + 1,
-			     " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			     " %*s %*s %*s %*s %*s %*s %u %*s %*s %*s %*s "
 			     "%*s %*s %*s %*s %*s %*s %*s %*s %llu",
-			     &task_out->started) == 1;
+			     &task_out->flags, &task_out->started) == 2;
 }
 
 /* All threads but the calling one; -1 when that cannot be told. */
@@ -65,7 +70,7 @@ static int list_others(struct task tasks[MAX_TASKS])
 			continue;
 		if (n == MAX_TASKS || !read_task(entry->d_name, &tasks[n]))
 			n = -1;
-		else
+		else if (!(tasks[n].flags & KERNEL_WORKER))
 			n++;
 	}
 	closedir(dir);

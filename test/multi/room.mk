@@ -110,6 +110,7 @@ multi_programs += test/multi/world_life
 multi_programs += test/multi/file_access
 multi_programs += test/multi/file_together
 multi_programs += test/multi/file_faults
+multi_programs += test/multi/file_uring
 multi_programs += test/multi/file_forms
 multi_programs += test/multi/file_full
 multi_programs += test/multi/file_large
@@ -144,7 +145,7 @@ test/multi/err_walk_calls.h: test/multi/gen-walk src/mpi/api_rows
 test/multi/err_walk: test/multi/err_walk_calls.h
 
 MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
-	$(mpi_cppflags) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) \
+	$(mpi_cppflags) $(multi_flags) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) \
 	-Wno-deprecated-declarations $(MODE_CFLAGS) $(CFLAGS) -pthread \
 	-no-install $(LDFLAGS)
 
@@ -152,7 +153,11 @@ $(multi_programs): %: %.c test/multi/mtest.h \
 	test/multi/session.h test/multi/cma.h test/multi/heard.h test/multi/coll.h \
 	test/multi/hints.h test/multi/file.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
-	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la
+	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la $(multi_libs)
+
+# It comes between the library and liburing.
+test/multi/file_uring: multi_flags = $(URING_CFLAGS)
+test/multi/file_uring: multi_libs = $(URING_LIBS)
 
 multi: $(multi_programs) $(f_built) test/fake/cxi/libcxi-fi.la
 

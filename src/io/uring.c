@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* uring: tasks are cut into pieces, and the kernel does what it can */
+#include "io/uring.h"
+
+#include "base/bits.h"
+#include "base/knob.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef WEFT_URING
+
+#include "io/file.h"
+#include "io/move.h"
+#include "io/range.h"
+#include "io/stat.h"
+#include "transport/thread_check.h"
+#include "transport/vci.h"
+
+#include <liburing.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	DEPTH = 64,	     /* pieces with the kernel */
+	LEN_MAX = 64 << 10,  /* longer accesses gain nothing, */
+	RUN_MAX = 256 << 10, /* or longer runs, of those that have many */
+	RUNS_MIN = 8,	     /* fewer are not worth another thread */
+	PIECE_MAX = 1 << 20, /* bytes of one */
+	BROKEN_NS = 1000000,
+};
+
+struct piece {
+	struct weft_uring_task *task;
+	int64_t skip, len; /* of its bytes */
+	struct piece *next_free;
+};
+
+/* The lock is taken under any VCI's, and guards what is above it; below is the
+ * thread's, and whose who starts it. */
+static struct {
+	struct weft_link tasks; /* not wholly handed to the kernel */
+	unsigned n_users;
+	bool has_thread, sleeps, is_broken;
+	pthread_mutex_t lock;
+	struct io_uring uring;
+	int event; /* wakes it */
+	uint64_t event_value;
+	bool hears; /* the kernel reads the event */
+	struct piece pieces[DEPTH];
+	struct piece *free;
+	struct piece *unsent[DEPTH + 1]; /* prepared; NULL: for the event */
+	unsigned n_unsent;
+} ring = {
+	.tasks = { &ring.tasks, &ring.tasks },
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+/* Also a kernel that lets it be made may forbid its use. 0, or errno. */
+static int ring_try(void)
+{
+	struct io_uring uring;
+	int rc = io_uring_queue_init(2, &uring, 0);
+
+	if (rc)
+		return -rc;
+	io_uring_prep_nop(io_uring_get_sqe(&uring));
+	rc = io_uring_submit_and_wait(&uring, 1);
+	io_uring_queue_exit(&uring);
+	return rc < 0 ? -rc : 0;
+}
+
+/* ---- pieces ---- */
+
+static void give_piece_back(struct piece *piece)
+{
+	piece->next_free = ring.free;
+	ring.free = piece;
+}
+
+/* The next of a task, to be handed over with others. */
+static void prepare_piece(struct weft_uring_task *task, struct piece *piece)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring.uring);
+	const struct weft_move *m = task->m;
+	struct iovec run;
+	int64_t some;
+	uint64_t at;
+	void *buf;
+
+	weft_view_runs(m->view, m->at + task->next, m->len - task->next, &run,
+		1, &some);
+	piece->task = task;
+	piece->skip = task->next;
+	piece->len = weft_min64(some, PIECE_MAX);
+	buf = weft_move_run(m) + piece->skip;
+	at = (uint64_t)(uintptr_t)run.iov_base;
+	if (m->is_write)
+		io_uring_prep_write(
+			sqe, m->file->fd, buf, (unsigned)piece->len, at);
+	else
+		io_uring_prep_read(
+			sqe, m->file->fd, buf, (unsigned)piece->len, at);
+	io_uring_sqe_set_data(sqe, piece);
+	ring.unsent[ring.n_unsent++] = piece;
+	task->next += piece->len;
+	task->n_out++;
+	weft_stat_add(m->file->stat, WEFT_STAT_SYSTEM, 1);
+}
+
+/* Nothing more of it is to be handed over. */
+static bool is_all_out(const struct weft_uring_task *task)
+{
+	return task->next >= task->m->len || task->stop < INT64_MAX;
+}
+
+static void prepare_event(void)
+{
+	struct io_uring_sqe *sqe;
+
+	if (ring.hears || ring.is_broken)
+		return;
+	sqe = io_uring_get_sqe(&ring.uring);
+	io_uring_prep_read(sqe, ring.event, &ring.event_value,
+		sizeof(ring.event_value), 0);
+	io_uring_sqe_set_data(sqe, NULL);
+	ring.unsent[ring.n_unsent++] = NULL;
+	ring.hears = true;
+}
+
+static void ring_prepare_pieces(void)
+{
+	while (ring.free && !weft_list_is_empty(&ring.tasks)) {
+		struct weft_uring_task *task = weft_container_of(
+			ring.tasks.next, struct weft_uring_task, link);
+		struct piece *piece = ring.free;
+
+		ring.free = piece->next_free;
+		prepare_piece(task, piece);
+		if (is_all_out(task))
+			weft_list_remove(&task->link);
+	}
+}
+
+static void ring_close(void)
+{
+	io_uring_queue_exit(&ring.uring);
+	close(ring.event);
+	ring.has_thread = false;
+}
+
+/* False when the thread is to end. Whoever adds a task from now on wakes it. */
+static bool ring_prepare(void)
+{
+	bool goes_on;
+
+	pthread_mutex_lock(&ring.lock);
+	goes_on = ring.n_users > 0;
+	ring.sleeps = true;
+	ring_prepare_pieces();
+	prepare_event();
+	if (!goes_on)
+		ring_close();
+	pthread_mutex_unlock(&ring.lock);
+	return goes_on;
+}
+
+static void task_ended(struct weft_uring_task *task)
+{
+	struct weft_stat *stat = task->m->file->stat;
+
+	weft_stat_time(stat, WEFT_STAT_IO_NS, task->since);
+	task->ended(task, weft_min64(task->stop, task->m->len));
+}
+
+/* What became of a piece; its task may be over. */
+static void piece_ended(struct piece *piece, int64_t moved)
+{
+	struct weft_uring_task *task = piece->task;
+
+	if (moved < piece->len) {
+		task->stop = weft_min64(
+			task->stop, piece->skip + weft_max64(moved, 0));
+		pthread_mutex_lock(&ring.lock);
+		weft_list_remove(&task->link);
+		pthread_mutex_unlock(&ring.lock);
+	}
+	give_piece_back(piece);
+	task->n_out--;
+	if (!task->n_out && is_all_out(task))
+		task_ended(task);
+}
+
+/* ---- the thread ---- */
+
+/* The kernel has taken the first n. */
+static void forget_sent(unsigned n)
+{
+	ring.n_unsent -= n;
+	memmove(ring.unsent, ring.unsent + n,
+		ring.n_unsent * sizeof(ring.unsent[0]));
+}
+
+/* A task that was not wholly handed over, and will not be. */
+static struct weft_uring_task *ring_give_up_one(void)
+{
+	struct weft_uring_task *task = NULL;
+	struct weft_link *link;
+
+	pthread_mutex_lock(&ring.lock);
+	ring.is_broken = true;
+	link = weft_list_pop_front(&ring.tasks);
+	if (link) {
+		task = weft_container_of(link, struct weft_uring_task, link);
+		task->stop = weft_min64(task->stop, task->next);
+	}
+	pthread_mutex_unlock(&ring.lock);
+	return task;
+}
+
+/* The kernel lets nobody in any more, as when the program has locked itself in
+ * (seccomp(2)): what it has not taken is moved otherwise, and so is all that
+ * follows. What it has taken it ends. */
+static void ring_break(void)
+{
+	struct weft_uring_task *task;
+
+	while ((task = ring_give_up_one()) != NULL)
+		if (!task->n_out)
+			task_ended(task);
+	while (ring.n_unsent) {
+		struct piece *piece = ring.unsent[--ring.n_unsent];
+
+		if (piece)
+			piece_ended(piece, 0);
+	}
+}
+
+static void ring_wait(void)
+{
+	struct timespec some = { .tv_nsec = BROKEN_NS };
+	int rc;
+
+	if (ring.is_broken) {
+		nanosleep(&some, NULL);
+		return;
+	}
+	rc = io_uring_submit_and_wait(&ring.uring, 1);
+	pthread_mutex_lock(&ring.lock);
+	ring.sleeps = false;
+	pthread_mutex_unlock(&ring.lock);
+	if (rc >= 0)
+		forget_sent((unsigned)rc);
+	else if (rc != -EINTR && rc != -EAGAIN && rc != -EBUSY)
+		ring_break();
+}
+
+static void ring_hear(void)
+{
+	struct io_uring_cqe *cqe;
+
+	while (!io_uring_peek_cqe(&ring.uring, &cqe)) {
+		struct piece *piece = io_uring_cqe_get_data(cqe);
+		int64_t moved = cqe->res;
+
+		io_uring_cqe_seen(&ring.uring, cqe);
+		if (piece)
+			piece_ended(piece, moved);
+		else
+			ring.hears = false;
+	}
+}
+
+static void *ring_thread(void *arg)
+{
+	(void)arg;
+	while (ring_prepare()) {
+		ring_wait();
+		ring_hear();
+	}
+	return NULL;
+}
+
+/* ---- for others ---- */
+
+/* The kernel's workers, and the thread: without signals, which are the
+ * program's threads' to handle. Lock held. */
+static bool ring_start(void)
+{
+	unsigned workers[2] = { (unsigned)weft_knobs.io_threads, 0 };
+	bool began = weft_thread_check_begin();
+	sigset_t all, old;
+	pthread_t thread;
+
+	ring.event = eventfd(0, EFD_CLOEXEC);
+	if (ring.event >= 0 &&
+		io_uring_queue_init(2 * DEPTH, &ring.uring, 0) == 0) {
+		io_uring_ring_dontfork(&ring.uring);
+		io_uring_register_iowq_max_workers(&ring.uring, workers);
+		ring.free = NULL;
+		for (int i = 0; i < DEPTH; i++)
+			give_piece_back(&ring.pieces[i]);
+		ring.n_unsent = 0;
+		ring.hears = ring.sleeps = false;
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &old);
+		ring.has_thread =
+			!pthread_create(&thread, NULL, ring_thread, NULL);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		if (ring.has_thread)
+			pthread_detach(thread);
+		else
+			io_uring_queue_exit(&ring.uring);
+	}
+	if (!ring.has_thread && ring.event >= 0)
+		close(ring.event);
+	ring.is_broken = !ring.has_thread;
+	weft_thread_check_end(began);
+	return ring.has_thread;
+}
+
+/* Lock held. */
+static void ring_wake(void)
+{
+	uint64_t one = 1;
+
+	if (ring.has_thread && ring.sleeps &&
+		write(ring.event, &one, sizeof(one)) == sizeof(one))
+		ring.sleeps = false;
+}
+
+void weft_uring_put(void)
+{
+	pthread_mutex_lock(&ring.lock);
+	if (--ring.n_users == 0)
+		ring_wake();
+	pthread_mutex_unlock(&ring.lock);
+}
+
+bool weft_uring_add(struct weft_uring_task *task)
+{
+	struct weft_file *file = task->m->file;
+	bool is_added;
+
+	task->next = 0;
+	task->stop = INT64_MAX;
+	task->n_out = 0;
+	task->since = weft_stat_now(file->stat);
+	pthread_mutex_lock(&ring.lock);
+	ring.n_users += !file->has_uring; /* until the file puts */
+	file->has_uring = true;
+	is_added = !ring.is_broken && (ring.has_thread || ring_start());
+	if (is_added) {
+		weft_list_push_back(&ring.tasks, &task->link);
+		ring_wake();
+	}
+	pthread_mutex_unlock(&ring.lock);
+	return is_added;
+}
+
+/* *n_out is how many runs it has, about. */
+static bool uring_suits(const struct weft_move *m, int64_t *n_out)
+{
+	const char *engine = weft_knobs.io_engine;
+	int64_t run;
+
+	if (m->view->rep->kind != WEFT_DATAREP_NATIVE || !m->len ||
+		!weft_move_is_run_by_run(m, &run))
+		return false;
+	*n_out = m->len / run;
+	if (engine[0] == 'a' &&
+		(m->is_write || run > (*n_out > 1 ? RUN_MAX : LEN_MAX) ||
+			weft_range_where(m->file) == WEFT_SYSCALL_MEMORY))
+		return false;
+	return !weft_uring_why_not() &&
+	       !(m->is_write && weft_range_takes(m->file));
+}
+
+bool weft_uring_suits(const struct weft_move *m)
+{
+	int64_t n;
+
+	return uring_suits(m, &n);
+}
+
+/* Somebody waits for a task. */
+struct waiter {
+	struct weft_uring_task task;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool is_over;
+	int64_t n_moved;
+};
+
+static void waiter_ended(struct weft_uring_task *task, int64_t n_moved)
+{
+	struct waiter *w = weft_container_of(task, struct waiter, task);
+
+	pthread_mutex_lock(&w->lock);
+	w->n_moved = n_moved;
+	w->is_over = true;
+	pthread_cond_signal(&w->cond);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void weft_uring_move(struct weft_move *m)
+{
+	struct waiter w = {
+		.task = { .m = m, .ended = waiter_ended },
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.cond = PTHREAD_COND_INITIALIZER,
+	};
+	struct weft_vci *vci = m->file->comm->vci;
+	bool is_added;
+	int64_t n;
+
+	if (m->is_write || m->n_moved || !uring_suits(m, &n) || n < RUNS_MIN)
+		return;
+	weft_vci_lock(vci);
+	is_added = weft_uring_add(&w.task);
+	weft_vci_unlock(vci);
+	pthread_mutex_lock(&w.lock);
+	while (is_added && !w.is_over)
+		pthread_cond_wait(&w.cond, &w.lock);
+	pthread_mutex_unlock(&w.lock);
+	m->n_moved = w.n_moved;
+}
+
+#else
+
+static int ring_try(void)
+{
+	return ENOSYS;
+}
+
+void weft_uring_put(void)
+{
+}
+
+bool weft_uring_add(struct weft_uring_task *task)
+{
+	(void)task;
+	return false;
+}
+
+bool weft_uring_suits(const struct weft_move *m)
+{
+	(void)m;
+	return false;
+}
+
+void weft_uring_move(struct weft_move *m)
+{
+	(void)m;
+}
+
+#endif
+
+/* ---- is there one? ---- */
+
+static struct {
+	pthread_once_t once;
+	char why_not[96]; /* "": it works */
+} probe = { .once = PTHREAD_ONCE_INIT };
+
+static void probe_once(void)
+{
+	int rc = ring_try();
+
+#ifdef WEFT_URING
+	if (rc)
+		snprintf(probe.why_not, sizeof(probe.why_not),
+			"the kernel refuses it: %s", strerror(rc));
+#else
+	snprintf(
+		probe.why_not, sizeof(probe.why_not), "built without liburing");
+#endif
+	if (rc && weft_knobs.io_engine[0] == 'u')
+		weft_log_warn("FILE-URING",
+			"WEFT_IO_ENGINE=uring: %s; threads move what is begun",
+			probe.why_not);
+}
+
+const char *weft_uring_why_not(void)
+{
+	if (!weft_knobs.io_threads)
+		return "WEFT_IO_THREADS is 0";
+	if (weft_knobs.io_engine[0] == 't')
+		return "WEFT_IO_ENGINE is threads";
+	pthread_once(&probe.once, probe_once);
+	return probe.why_not[0] ? probe.why_not : NULL;
+}
