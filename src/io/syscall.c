@@ -5,7 +5,10 @@
 #endif
 #include "io/syscall.h"
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/knob.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +29,9 @@ enum {
 	AGAIN_MAX = 6000, /* a minute of them in a row */
 	NAME_SHOWN = 90,
 	LOCK_YIELDS = 30,
+	LOCK_SOON = 1000,
 	LOCK_LOOK_NS = 30000,
+	LOCK_LATER_NS = 1000000,
 	BLOCK_MIN = 4096,
 	BLOCK_MAX = 1 << 26,
 };
@@ -182,30 +187,6 @@ static struct flock range_of(short type, int64_t first, int64_t last)
 	return lock;
 }
 
-static int lock_range(
-	int fd, const char *name, short type, int64_t first, int64_t last)
-{
-	struct flock lock = range_of(type, first, last);
-	int rc;
-
-	do
-		rc = fcntl(fd, F_OFD_SETLKW, &lock);
-	while (rc && errno == EINTR);
-	return rc ? syscall_failed(errno, "cannot lock a stretch of", name) : 0;
-}
-
-int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
-	int64_t first, int64_t last)
-{
-	return lock_range(
-		fd, name, is_exclusive ? F_WRLCK : F_RDLCK, first, last);
-}
-
-int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last)
-{
-	return lock_range(fd, name, F_UNLCK, first, last);
-}
-
 /* Who has a lock in the way: a process, -1 for an open of a file, or 0. */
 static pid_t lock_holder(int fd, int64_t first, int64_t last)
 {
@@ -225,33 +206,98 @@ bool weft_syscall_try_lock(
 	return !fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-/* Who has the lock writes some hundred kilobytes. */
-static void wait_for_lock(int n)
-{
-	struct timespec some = { .tv_nsec = LOCK_LOOK_NS };
+/* For a stretch of a file, which others have. */
+struct lock_wait {
+	int fd;
+	const char *name;
+	int64_t first, last;
+	int n; /* looks in vain */
+	uint64_t since;
+	bool is_said;
+};
 
-	if (n < LOCK_YIELDS)
+static __attribute__((cold)) void lock_say(struct lock_wait *wait)
+{
+	pid_t holder = lock_holder(wait->fd, wait->first, wait->last);
+	char who[40] = "another open of it";
+
+	wait->is_said = true;
+	if (holder > 0)
+		snprintf(who, sizeof(who), "process %d", (int)holder);
+	weft_log_warn("FILE-LOCK",
+		"an access to \"%s\" has waited %lld s for bytes %lld to %lld, "
+		"which %s has locked; a process that is stopped keeps its "
+		"locks (WEFT_STALL_WARN)",
+		name_shown(wait->name), (long long)weft_knobs.stall_warn,
+		(long long)wait->first, (long long)wait->last - 1, who);
+}
+
+/* Who has it moves some hundred kilobytes; for longer it is looked at less
+ * often. */
+static void lock_look_again(struct lock_wait *wait)
+{
+	struct timespec some = {
+		.tv_nsec = wait->n < LOCK_SOON ? LOCK_LOOK_NS : LOCK_LATER_NS
+	};
+
+	if (wait->n++ < LOCK_YIELDS) {
 		sched_yield();
-	else
-		nanosleep(&some, NULL);
+		return;
+	}
+	nanosleep(&some, NULL);
+	if (!wait->since)
+		wait->since = weft_now_ns();
+	else if (!wait->is_said && weft_knobs.stall_warn &&
+		 weft_now_ns() - wait->since >=
+			 (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S)
+		lock_say(wait);
+}
+
+/* With is_past a process's own lock is not waited for: *locked is false. */
+static int lock_wait(int fd, const char *name, bool is_exclusive, bool is_past,
+	int64_t first, int64_t last, bool *locked)
+{
+	struct lock_wait wait = {
+		.fd = fd, .name = name, .first = first, .last = last
+	};
+
+	*locked = false;
+	while (!weft_syscall_try_lock(fd, is_exclusive, first, last)) {
+		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+			return syscall_failed(
+				errno, "cannot lock a stretch of", name);
+		if (is_past && lock_holder(fd, first, last) > 0)
+			return 0;
+		lock_look_again(&wait);
+	}
+	*locked = true;
+	return 0;
+}
+
+int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
+	int64_t first, int64_t last)
+{
+	bool locked;
+
+	return lock_wait(fd, name, is_exclusive, false, first, last, &locked);
 }
 
 int weft_syscall_lock_past(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last, bool *locked)
 {
-	*locked = false;
-	for (int n = 0;; n++) {
-		if (weft_syscall_try_lock(fd, is_exclusive, first, last)) {
-			*locked = true;
-			return 0;
-		}
-		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-			return syscall_failed(
-				errno, "cannot lock a stretch of", name);
-		if (lock_holder(fd, first, last) > 0)
-			return 0;
-		wait_for_lock(n < LOCK_YIELDS ? n : LOCK_YIELDS);
-	}
+	return lock_wait(fd, name, is_exclusive, true, first, last, locked);
+}
+
+int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last)
+{
+	struct flock lock = range_of(F_UNLCK, first, last);
+	int rc;
+
+	do
+		rc = fcntl(fd, F_OFD_SETLK, &lock);
+	while (rc && errno == EINTR);
+	return rc ? syscall_failed(errno, "cannot unlock a stretch of", name)
+		  : 0;
 }
 
 bool weft_syscall_is_locked(int fd, int64_t first, int64_t last)
@@ -281,11 +327,23 @@ enum weft_syscall_where weft_syscall_where(int fd)
 	}
 }
 
+/* Mounted by itself: others may have it in another folder. */
+static bool is_mounted(int fd, int folder)
+{
+	struct statx file, in;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &file) ||
+	       statx(folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &in) ||
+	       (file.stx_mask & in.stx_mask & STATX_MNT_ID &&
+		       file.stx_mnt_id != in.stx_mnt_id);
+}
+
 int weft_syscall_folder(int fd, int64_t *place_out)
 {
 	char link[32], path[PATH_MAX];
 	struct stat st;
 	ssize_t len;
+	int folder;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, path, sizeof(path) - 1);
@@ -295,7 +353,12 @@ int weft_syscall_folder(int fd, int64_t *place_out)
 		len--;
 	path[len] = 0;
 	*place_out = (int64_t)(st.st_ino & INT64_MAX >> 2) * 2;
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder >= 0 && is_mounted(fd, folder)) {
+		close(folder);
+		folder = -1;
+	}
+	return folder;
 }
 
 /* ---- size and storage ---- */

@@ -36,14 +36,14 @@ struct weft_syscall_move {
 int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out);
 
 /* Locks [first, last) for this open of the file against others, until unlocked
- * or the process ends; waits. */
+ * or the process ends. Waits, and says so when that takes long: looks again and
+ * again, as the kernel would not come back. */
 int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last);
 int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last);
 
 /* The same, but a process's own lock (fcntl(2), lockf(3)) is not waited for,
- * also one that comes meanwhile: *locked_out is false then. Looks again and
- * again, as a wait in the kernel would be for either kind. */
+ * also one that comes meanwhile: *locked_out is false then. */
 int weft_syscall_lock_past(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last, bool *locked_out);
 /* Waits for nobody; false where it is not had. */
@@ -63,7 +63,7 @@ enum weft_syscall_where weft_syscall_where(int fd);
 
 /* The folder of a file, opened for reading, and a place that is this file's in
  * all that is in it: two bytes. -1 where it cannot be had, or the file is in
- * several. */
+ * several or is a mount point. */
 int weft_syscall_folder(int fd, int64_t *place_out);
 
 /* Bytes that the file system likes to move at once: of a striped or a remote

@@ -7,6 +7,7 @@
  * were written one by one. */
 #define _GNU_SOURCE
 #include "file.h"
+#include "heard.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -260,6 +261,39 @@ static void locked(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
+/* Somebody has a lock and keeps it, as a process that is stopped does: who
+ * waits for it says so. */
+static void stopped(bool is_atomic)
+{
+	static unsigned char mine[N * RECORD];
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	const char *name = file_named("stopped");
+	MPI_File fh = opened(MPI_COMM_WORLD, name);
+	int fd = open(name, O_RDWR);
+	MPI_Request request;
+
+	set_view(fh, 0, RECORD);
+	OK(MPI_File_set_atomicity(fh, is_atomic));
+	lock.l_len = 1 << 20;
+	OK(fcntl(fd, F_OFD_SETLK, &lock));
+	heard_begin();
+	OK(MPI_File_iwrite_at(fh, 0, mine, N * RECORD, MPI_BYTE, &request));
+	for (double end = MPI_Wtime() + 60; MPI_Wtime() < end; sched_yield()) {
+		heard_look();
+		if (heard("FILE-LOCK"))
+			break;
+	}
+	heard_end();
+	CHECK(heard("FILE-LOCK") == 1 && heard(name) == 1,
+		"the wait is said: %s", heard_text);
+	lock.l_type = F_UNLCK;
+	OK(fcntl(fd, F_OFD_SETLK, &lock));
+	close(fd);
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	OK(MPI_File_close(&fh));
+	OK(MPI_File_delete(name, MPI_INFO_NULL));
+}
+
 /* Buffers of aggregators are made once and not for each file. */
 static void kept(void)
 {
@@ -350,6 +384,9 @@ int main(int argc, char **argv)
 		for (int way = ONE_BY_ONE; way <= TOGETHER; way++)
 			with_another((enum way)way, is_first);
 	locked();
+	for (int is_atomic = 0; is_atomic < 2 && size == 1 && is_local();
+		is_atomic++)
+		stopped(is_atomic);
 	gathered();
 	kept();
 	kept_until_now = n_mapped();
