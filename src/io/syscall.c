@@ -207,7 +207,7 @@ bool weft_syscall_try_lock(
 }
 
 /* For a stretch of a file, which others have. */
-struct lock_wait {
+struct stretch_wait {
 	int fd;
 	const char *name;
 	int64_t first, last;
@@ -216,7 +216,7 @@ struct lock_wait {
 	bool is_said;
 };
 
-static __attribute__((cold)) void lock_say(struct lock_wait *wait)
+static __attribute__((cold)) void lock_say(struct stretch_wait *wait)
 {
 	pid_t holder = lock_holder(wait->fd, wait->first, wait->last);
 	char who[40] = "another open of it";
@@ -234,7 +234,7 @@ static __attribute__((cold)) void lock_say(struct lock_wait *wait)
 
 /* Who has it moves some hundred kilobytes; for longer it is looked at less
  * often. */
-static void lock_look_again(struct lock_wait *wait)
+static void lock_look_again(struct stretch_wait *wait)
 {
 	struct timespec some = {
 		.tv_nsec = wait->n < LOCK_SOON ? LOCK_LOOK_NS : LOCK_LATER_NS
@@ -254,10 +254,10 @@ static void lock_look_again(struct lock_wait *wait)
 }
 
 /* With is_past a process's own lock is not waited for: *locked is false. */
-static int lock_wait(int fd, const char *name, bool is_exclusive, bool is_past,
-	int64_t first, int64_t last, bool *locked)
+static int lock_stretch(int fd, const char *name, bool is_exclusive,
+	bool is_past, int64_t first, int64_t last, bool *locked)
 {
-	struct lock_wait wait = {
+	struct stretch_wait wait = {
 		.fd = fd, .name = name, .first = first, .last = last
 	};
 
@@ -279,13 +279,14 @@ int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
 {
 	bool locked;
 
-	return lock_wait(fd, name, is_exclusive, false, first, last, &locked);
+	return lock_stretch(
+		fd, name, is_exclusive, false, first, last, &locked);
 }
 
 int weft_syscall_lock_past(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last, bool *locked)
 {
-	return lock_wait(fd, name, is_exclusive, true, first, last, locked);
+	return lock_stretch(fd, name, is_exclusive, true, first, last, locked);
 }
 
 int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last)
