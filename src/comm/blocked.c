@@ -175,7 +175,7 @@ static void need_session(struct weft_wait *wait, const struct weft_blocked *b)
 {
 	struct weft_comm *comm = NULL;
 
-	weft_list_for_each(link, next, weft_session_list(b->session, wait->vci))
+	weft_list_for_each(link, next, &b->session->children[wait->vci->number])
 	{
 		comm = weft_disconnect_comm_of(link);
 		if (comm)
@@ -251,7 +251,7 @@ static void add_labels(const struct weft_wait *wait, char *buf, size_t len)
 {
 	const struct weft_blocked *b = blocked_of(wait);
 
-	weft_list_for_each(link, next, weft_session_list(b->session, wait->vci))
+	weft_list_for_each(link, next, &b->session->children[wait->vci->number])
 	{
 		struct weft_comm *comm = weft_disconnect_comm_of(link);
 

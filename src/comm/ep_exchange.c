@@ -108,87 +108,60 @@ static int take_peers(struct weft_vci *vci, const struct weft_group *group,
 	return err;
 }
 
-static int take_vci(struct weft_ep_exchange *m, uint8_t **vcis_out)
+int weft_ep_exchange_meet(struct weft_vci *vci, const struct weft_group *group,
+	const struct weft_vci_card *bcs, uint8_t **vcis_out)
 {
-	const struct weft_vci_card *bcs = (const void *)m->agree.records;
-	const struct weft_group *group = m->comm->group;
-	bool *is_local = calloc(group->size, sizeof(*is_local));
-	uint8_t *vcis = malloc(group->size);
-	int err = is_local && vcis ? 0 : WEFT_ERR_NOMEM;
+	bool *is_local;
+	uint8_t *vcis;
+	int err;
 
+	*vcis_out = NULL;
+	if (!is_one_job(group) || !is_match(bcs, group->size))
+		return 0;
+	is_local = calloc(group->size, sizeof(*is_local));
+	vcis = malloc(group->size);
+	err = is_local && vcis ? 0 : WEFT_ERR_NOMEM;
+	weft_vci_lock(&weft_proc.vci);
 	for (uint32_t i = 0; !err && i < group->size; i++) {
 		vcis[i] = bcs[i].number;
 		is_local[i] = weft_proc_is_local(weft_group_proc(group, i));
 	}
-	if (!err) {
-		weft_vci_unlock(&weft_proc.vci);
-		weft_vci_lock(m->vci);
-		err = take_peers(m->vci, group, bcs, is_local);
-		weft_vci_unlock(m->vci);
-		weft_vci_lock(&weft_proc.vci);
-	}
-	free(is_local);
-	if (err) {
-		free(vcis);
-		return err;
-	}
-	*vcis_out = vcis;
-	return 0;
-}
-
-int weft_ep_exchange_end(struct weft_ep_exchange *m, struct weft_vci **vci_out,
-	uint8_t **vcis_out)
-{
-	int err = m->agree.err;
-	uint32_t n = m->comm->group->size;
-
-	*vci_out = &weft_proc.vci;
-	*vcis_out = NULL;
-	if (!err && is_one_job(m->comm->group) &&
-		is_match((const void *)m->agree.records, n)) {
-		*vci_out = m->vci;
-		err = take_vci(m, vcis_out);
-	} else if (!err && m->vci->number) {
-		weft_log_info("SESSION-LANE",
-			"communicator \"%s\" is on the shared VCI: not all of "
-			"its %u members have a VCI of their own, on the same "
-			"fabric",
-			m->comm->tag, n);
-	}
-	exchange_free(m);
-	return err;
-}
-
-int weft_ep_exchange_inter(const struct weft_comm *local,
-	const struct weft_vci_card *mine, const struct weft_group *remote,
-	const struct weft_vci_card *theirs, uint8_t **vcis_out)
-{
-	bool *is_local = calloc(remote->size, sizeof(*is_local));
-	uint8_t *vcis = malloc(remote->size);
-	int err = is_local && vcis ? 0 : WEFT_ERR_NOMEM;
-
-	*vcis_out = NULL;
-	if (err || !is_match(mine, (uint32_t)local->size) ||
-		!is_match(theirs, remote->size) ||
-		mine->fabric != theirs->fabric) {
-		free(is_local);
-		free(vcis);
-		return err;
-	}
-	weft_vci_lock(&weft_proc.vci);
-	for (uint32_t i = 0; i < remote->size; i++) {
-		vcis[i] = theirs[i].number;
-		is_local[i] = weft_proc_is_local(weft_group_proc(remote, i));
-	}
 	weft_vci_unlock(&weft_proc.vci);
-	weft_vci_lock(local->vci);
-	err = take_peers(local->vci, remote, theirs, is_local);
-	weft_vci_unlock(local->vci);
+	weft_vci_lock(vci);
+	if (!err)
+		err = take_peers(vci, group, bcs, is_local);
+	weft_vci_unlock(vci);
 	free(is_local);
 	if (err)
 		free(vcis);
 	else
 		*vcis_out = vcis;
+	return err;
+}
+
+int weft_ep_exchange_end(struct weft_ep_exchange *m, struct weft_vci **vci_out,
+	uint8_t **vcis_out)
+{
+	const struct weft_vci_card *bcs = (const void *)m->agree.records;
+	int err = m->agree.err;
+
+	*vci_out = &weft_proc.vci;
+	*vcis_out = NULL;
+	if (!err && m->vci->number) {
+		weft_vci_unlock(&weft_proc.vci);
+		err = weft_ep_exchange_meet(
+			m->vci, m->comm->group, bcs, vcis_out);
+		weft_vci_lock(&weft_proc.vci);
+	}
+	if (*vcis_out)
+		*vci_out = m->vci;
+	else if (!err && m->vci->number)
+		weft_log_info("SESSION-LANE",
+			"communicator \"%s\" is on the shared VCI: not all of "
+			"its %u members have a VCI of their own, on the same "
+			"fabric",
+			m->comm->tag, m->comm->group->size);
+	exchange_free(m);
 	return err;
 }
 

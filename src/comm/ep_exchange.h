@@ -41,13 +41,12 @@ struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange);
 int weft_ep_exchange_end(struct weft_ep_exchange *exchange,
 	struct weft_vci **vci_out, uint8_t **vcis_out);
 
-/* For an intercommunicator whose sides both have VCIs and swapped the business
- * cards (local's, by rank, and the remote group's): where those over there are
- * reached on local's VCI (to be freed), or NULL where that cannot be. No lock
- * held. */
-int weft_ep_exchange_inter(const struct weft_comm *local,
-	const struct weft_vci_card *mine, const struct weft_group *remote,
-	const struct weft_vci_card *theirs, uint8_t **vcis_out);
+/* Where the members of a group, who gave these cards, by rank, are reached on
+ * the VCI (to be freed), or NULL where that cannot be: not all have one, of the
+ * same fabric, in one job. The answer is the same for all who have the same
+ * cards. No lock held. */
+int weft_ep_exchange_meet(struct weft_vci *vci, const struct weft_group *group,
+	const struct weft_vci_card *bcs, uint8_t **vcis_out);
 
 /* Nobody waits for it any more; it is freed when it is done. */
 void weft_ep_exchange_give_up(struct weft_ep_exchange *exchange);

@@ -602,9 +602,10 @@ static int intercomm_make(const struct weft_create_inter *how,
 			"%u processes are on both sides of the "
 			"intercommunicator",
 			common->size);
-	if (!err && both->n_bcs == b.remote->size && both->mine)
-		err = weft_ep_exchange_inter(
-			local, both->mine, b.remote, both->bcs, &vcis);
+	if (!err && both->n_bcs == b.remote->size && both->mine &&
+		both->mine->fabric == both->bcs->fabric)
+		err = weft_ep_exchange_meet(
+			local->vci, b.remote, both->bcs, &vcis);
 	if (vcis) {
 		b.vci = local->vci;
 		b.vcis = vcis;

@@ -115,6 +115,7 @@ void weft_comm_destroy(struct weft_comm *comm)
 		free(comm->peers[i]);
 	free(comm->peers);
 	free(comm->vcis);
+	free(comm->spread);
 	free(comm->p2p.departed);
 	free(comm->bsend);
 	free(comm->p2p.nic);

@@ -77,6 +77,7 @@ struct weft_comm {
 	bool is_inter;
 	bool is_disconnected; /* or its session is over: persistent requests
 				 may not be used any more */
+	uint8_t n_spread;     /* VCIs it is on; 0: only its own */
 	enum weft_comm_state state;
 	struct weft_group *group;  /* local */
 	struct weft_group *remote; /* sends go here; == group if not inter */
@@ -84,6 +85,12 @@ struct weft_comm {
 	struct weft_vci *vci;
 	uint8_t *vcis; /* of the members, by rank they are sent to at; NULL:
 			   all default */
+	/* where messages go by their tag, [tag % WEFT_VCIS]: itself, then
+	 * communicators of the same members on further VCIs, which no handle
+	 * leads to, n_spread in all, and again from the first; see
+	 * session/spread.h */
+	struct weft_comm **spread;
+	uint64_t spread_of; /* one of those: handle of whose it is; else 0 */
 	struct weft_match match;
 	struct weft_comm_p2p p2p;
 	struct weft_comm_coll coll;
@@ -123,6 +130,15 @@ static inline struct weft_comm *weft_comm_get(struct weft_comm *comm)
 {
 	comm->refs++;
 	return comm;
+}
+
+/* The one that a handle leads to, of one that another is spread over; NULL once
+ * that was freed. */
+static inline struct weft_comm *weft_comm_whole(struct weft_comm *comm)
+{
+	return weft_likely(!comm->spread_of)
+		       ? comm
+		       : weft_table_get(&weft_comms, comm->spread_of);
 }
 
 /* What weft_comm_put() does with the last reference. */

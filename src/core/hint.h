@@ -17,6 +17,7 @@
 /* told, not asked */
 #define WEFT_HINT_OPEN_HANDLES "weft_open_handles"
 #define WEFT_HINT_CONTENDED "weft_contended"
+#define WEFT_HINT_COMM_VCIS "weft_comm_vcis"
 
 /* A misspelt hint must not just be passed over: what begins with weft_ was
  * meant for us, and is warned about when there is no such key. */

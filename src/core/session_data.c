@@ -10,12 +10,6 @@ struct weft_table weft_sessions =
 
 struct weft_world weft_world;
 
-struct weft_link *weft_session_list(
-	struct weft_session *session, const struct weft_vci *vci)
-{
-	return vci == session->vci ? &session->children : &session->others;
-}
-
 int weft_session_add_child(struct weft_session *session,
 	struct weft_child *child, const struct weft_child_ops *ops)
 {
@@ -27,7 +21,7 @@ int weft_session_add_child(struct weft_session *session,
 			"the session is being finalized by another thread");
 	child->ops = ops;
 	child->session = session;
-	weft_list_push_back(weft_session_list(session, vci), &child->link);
+	weft_list_push_back(&session->children[vci->number], &child->link);
 	return 0;
 }
 

@@ -56,15 +56,19 @@ struct weft_session {
 	bool is_strict;	 /* does not close while something is tied to it */
 	enum weft_abort_scope abort_scope;
 	struct weft_vci *vci;
+	struct weft_vci *vcis[WEFT_VCIS]; /* where its children may be: its own,
+					     the default one, what spread.c
+					     acquired */
+	atomic_uint n_vcis;
+	pthread_mutex_t acquiring; /* by who adds to them */
 	struct weft_errh *errh;	   /* see weft_errh_set(); NULL: fatal */
 	struct weft_info *info;	   /* what is in effect */
-	struct weft_link children; /* on its VCI, oldest first */
-	struct weft_link others;   /* on the default VCI, when that is not
-				      its own */
-	atomic_bool is_closing;	   /* no new children */
-	struct weft_leak leak;	   /* what its closing found left */
-	struct weft_bsend *bsend;  /* attached buffer; guarded by the lock */
-	struct weft_psets *psets;  /* names handed out; see pset.h */
+	struct weft_link children[WEFT_VCIS]; /* by the number of their VCI,
+						 oldest first */
+	atomic_bool is_closing;		      /* no new children */
+	struct weft_leak leak;		      /* what its closing found left */
+	struct weft_bsend *bsend; /* attached buffer; guarded by the lock */
+	struct weft_psets *psets; /* names handed out; see pset.h */
 };
 
 extern struct weft_table weft_sessions;
@@ -97,11 +101,6 @@ int weft_session_add_child(struct weft_session *session,
 
 /* Takes a child out, closed or not. Its VCI's lock held. */
 void weft_session_remove_child(struct weft_child *child);
-
-/* The children on one of the session's VCIs: its own or the default one. That
- * VCI's lock held. */
-struct weft_link *weft_session_list(
-	struct weft_session *session, const struct weft_vci *vci);
 
 /* The session a group was derived from, or an error when that session has
  * ended. Groups of the World Model and predefined ones yield the World's. */

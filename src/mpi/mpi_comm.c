@@ -9,6 +9,7 @@
 #include "comm/disconnect.h"
 #include "session/session_hint.h"
 #include "session/split.h"
+#include "session/spread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,20 +125,28 @@ static void discard(struct heritage *h, struct weft_comm *comm)
 	free(h->topo);
 }
 
+static void free_spread(struct weft_comm *comm)
+{
+	weft_spread_free(comm);
+	weft_disconnect_free(comm);
+}
+
 /* The duplicate is made even where a copy function failed, since the other
  * members make it; here it goes at once. */
-static int mpi_comm_dup_with_info(struct weft_comm *comm,
-	const struct weft_info *info, struct weft_comm **made)
+static int dup_comm(struct weft_comm *comm, const struct weft_info *info,
+	bool may_spread, struct weft_comm **made)
 {
 	struct heritage h;
-	int copy_err = mpi_comm_collect(comm, &h);
+	int copy_err = mpi_comm_collect(comm, &h), spread_err = 0;
 	int err = weft_create_dup(comm, info, made);
 
-	if (err || copy_err) {
+	if (!err && may_spread)
+		spread_err = weft_spread_open(*made, info);
+	if (err || copy_err || spread_err) {
 		discard(&h, comm);
 		if (!err)
-			weft_disconnect_free(*made);
-		return copy_err ? copy_err : err;
+			free_spread(*made);
+		return copy_err ? copy_err : err ? err : spread_err;
 	}
 	mpi_comm_hand_over(&h, *made);
 	return 0;
@@ -145,7 +154,13 @@ static int mpi_comm_dup_with_info(struct weft_comm *comm,
 
 static int mpi_comm_dup(struct weft_comm *comm, struct weft_comm **made)
 {
-	return mpi_comm_dup_with_info(comm, NULL, made);
+	return dup_comm(comm, NULL, false, made);
+}
+
+static int mpi_comm_dup_with_info(struct weft_comm *comm,
+	const struct weft_info *info, struct weft_comm **made)
+{
+	return dup_comm(comm, info, true, made);
 }
 
 /* A duplicate on its way. Destroyed when it is made. */
@@ -363,7 +378,7 @@ static int mpi_comm_free(struct weft_comm *comm)
 		err = weft_attr_delete_all(
 			&comm->attrs, weft_mpi_comm_handle(comm));
 	if (!err)
-		weft_disconnect_free(comm);
+		free_spread(comm);
 	return err;
 }
 
@@ -372,7 +387,7 @@ int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
 	struct weft_errh *errh;
 	struct weft_comm *of = NULL;
-	int err;
+	int err, comm_err;
 
 	err = weft_check_ptr(comm, "comm");
 	if (!err)
@@ -384,7 +399,9 @@ int PMPI_Comm_disconnect(MPI_Comm *comm)
 	if (err)
 		return weft_mpi_raise(of, "MPI_Comm_disconnect", err);
 	errh = weft_errh_get(of->errh);
-	err = weft_disconnect_wait(of);
+	err = weft_spread_disconnect(of);
+	comm_err = weft_disconnect_wait(of);
+	err = err ? err : comm_err;
 	*comm = MPI_COMM_NULL;
 	if (err)
 		err = weft_mpi_raise_obj(WEFT_KIND_COMM, MPI_COMM_NULL, errh,
@@ -400,6 +417,8 @@ static int mpi_comm_set_name(struct weft_comm *comm, const char *comm_name)
 	weft_vci_lock(comm->vci);
 	snprintf(comm->name, sizeof(comm->name), "%s", comm_name);
 	weft_vci_unlock(comm->vci);
+	for (uint32_t i = 1; i < comm->n_spread; i++)
+		mpi_comm_set_name(comm->spread[i], comm_name);
 	return 0;
 }
 
@@ -450,6 +469,12 @@ static int mpi_comm_get_info(
 
 	if (!err && comm->vci->number)
 		err = weft_info_set(*made, WEFT_HINT_VCI, "dedicated");
+	if (!err && comm->n_spread) {
+		char n[8];
+
+		snprintf(n, sizeof(n), "%u", comm->n_spread);
+		err = weft_info_set(*made, WEFT_HINT_COMM_VCIS, n);
+	}
 	if (!err && comm->wants_nic)
 		err = weft_info_set(*made, WEFT_HINT_MATCH,
 			weft_nic_is_on(comm) ? "nic" : "software");

@@ -70,6 +70,8 @@ static int mpi_comm_set_errhandler(
 	struct weft_comm *comm, struct weft_errh *errh)
 {
 	weft_errh_set(&comm->errh, errh);
+	for (uint32_t i = 1; i < comm->n_spread; i++)
+		weft_errh_set(&comm->spread[i]->errh, errh);
 	return 0;
 }
 

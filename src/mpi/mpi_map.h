@@ -107,6 +107,8 @@ static inline MPI_Comm weft_mpi_comm_handle(const struct weft_comm *comm)
 		return MPI_COMM_WORLD;
 	if (comm == weft_world.comms[1])
 		return MPI_COMM_SELF;
+	if (comm->spread_of)
+		return (MPI_Comm)(uintptr_t)comm->spread_of;
 	return (MPI_Comm)(uintptr_t)weft_obj_handle(comm);
 }
 

@@ -8,6 +8,7 @@
 #include "comm/disconnect.h"
 #include "session/pset.h"
 #include "session/pset_watch.h"
+#include "session/spread.h"
 
 #include <mpix.h>
 #include <stdlib.h>
@@ -165,6 +166,7 @@ int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
 	if (!err)
 		err = going_new(of->vci, &going);
 	if (!err) {
+		weft_spread_free(of);
 		*request = weft_mpi_req_handle(going->req);
 		err = weft_disconnect_start(of, mpi_mpix_on_left, going);
 		if (err) {

@@ -40,6 +40,32 @@ static inline __attribute__((always_inline)) int mpi_p2p_fill(
 	return err;
 }
 
+/* The communicator that matches a tag: of one that is spread over several VCIs
+ * (session/spread.h) one of its. */
+static inline struct weft_comm *comm_of_tag(struct weft_comm *comm, int tag)
+{
+	if (weft_unlikely(comm->n_spread))
+		return comm->spread[(uint32_t)tag % WEFT_VCIS];
+	return comm;
+}
+
+/* A receive with MPI_ANY_TAG on a communicator that promised to have none. */
+static __attribute__((cold)) int any_tag(const struct weft_comm *comm)
+{
+	return weft_err_set(WEFT_ERR_TAG,
+		"tag is MPI_ANY_TAG on a communicator that was made with "
+		"mpi_assert_no_any_tag: its messages go over %u VCIs by their "
+		"tags (WEFT_COMM_VCIS)",
+		comm->n_spread);
+}
+
+static inline int check_any_tag(const struct weft_comm *comm, int rank, int tag)
+{
+	return weft_unlikely(tag < 0) && comm->n_spread && rank != MPI_PROC_NULL
+		       ? any_tag(comm)
+		       : 0;
+}
+
 static inline __attribute__((always_inline)) int fill_send(
 	struct weft_msg *msg, const struct args *a, enum weft_send_mode mode)
 {
@@ -52,6 +78,8 @@ static inline __attribute__((always_inline)) int fill_send(
 		err = weft_check_dest(msg->comm, a->rank);
 	if (!err)
 		err = weft_check_tag_send(a->tag);
+	if (!err)
+		msg->comm = comm_of_tag(msg->comm, a->tag);
 	return err;
 }
 
@@ -67,6 +95,10 @@ static inline __attribute__((always_inline)) int fill_recv(
 		err = weft_check_source(msg->comm, a->rank);
 	if (!err)
 		err = weft_check_tag_recv(a->tag);
+	if (!err)
+		err = check_any_tag(msg->comm, a->rank, a->tag);
+	if (!err)
+		msg->comm = comm_of_tag(msg->comm, a->tag);
 	return err;
 }
 
@@ -274,8 +306,9 @@ static inline int mpi_recv_init(const char *func, void *buf, MPI_Count count,
 static struct weft_bsend_places places_of(struct weft_comm *comm)
 {
 	struct weft_session *session = comm->child.session;
+	struct weft_comm *of = weft_comm_whole(comm);
 
-	return (struct weft_bsend_places){ { &comm->bsend,
+	return (struct weft_bsend_places){ { of ? &of->bsend : NULL,
 		session ? &session->bsend : NULL, &weft_proc.bsend } };
 }
 
@@ -338,6 +371,43 @@ static inline int mpi_bsend_init(const char *func, const void *buf,
 
 /* ---- both directions at once ---- */
 
+/* Waits for a request that no handle leads to, and drops it. */
+static int wait_own(const char *func, struct weft_req *req, MPI_Status *status)
+{
+	struct weft_vci *vci = req->vci;
+	int err;
+
+	weft_vci_lock(vci);
+	weft_req_wait_in(vci, req, func);
+	err = req->status.err;
+	weft_status_to_mpi(&req->status, status);
+	weft_req_put(req);
+	weft_vci_unlock(vci);
+	return err;
+}
+
+/* The two go over different VCIs. */
+static int sendrecv_apart(const char *func, const struct weft_msg *smsg,
+	const struct weft_msg *rmsg, MPI_Status *status)
+{
+	struct weft_req *sreq, *rreq;
+	struct weft_vci *vci = rmsg->comm->vci;
+	int err = weft_irecv(rmsg, &rreq);
+
+	if (err)
+		return err;
+	err = weft_isend(smsg, &sreq);
+	if (!err)
+		err = wait_own(func, sreq, MPI_STATUS_IGNORE);
+	if (!err)
+		return wait_own(func, rreq, status);
+	weft_req_cancel(rreq);
+	weft_vci_lock(vci);
+	weft_req_put(rreq);
+	weft_vci_unlock(vci);
+	return err;
+}
+
 static int sendrecv(const char *func, const struct args *s,
 	const struct args *r, MPI_Status *status)
 {
@@ -350,6 +420,9 @@ static int sendrecv(const char *func, const struct args *s,
 		err = fill_recv(&rmsg, r);
 	if (err)
 		return weft_mpi_raise(smsg.comm, func, err);
+	if (weft_unlikely(smsg.comm != rmsg.comm))
+		return weft_mpi_end(smsg.comm, func,
+			sendrecv_apart(func, &smsg, &rmsg, status));
 	vci = smsg.comm->vci;
 	weft_vci_lock(vci);
 	err = weft_irecv_locked(&rmsg, &rreq);
@@ -491,7 +564,10 @@ static inline __attribute__((always_inline)) int probe(const char *func,
 	if (!err && !is_blocking)
 		err = weft_check_ptr(flag, "flag");
 	if (!err)
-		err = weft_probe(comm, source, tag, is_blocking, &found, &st);
+		err = check_any_tag(comm, source, tag);
+	if (!err)
+		err = weft_probe(comm_of_tag(comm, tag), source, tag,
+			is_blocking, &found, &st);
 	if (err)
 		return weft_mpi_raise(comm, func, err);
 	if (found)
@@ -533,8 +609,11 @@ static int mprobe(const char *func, bool is_blocking, int source, int tag,
 		err = weft_check_ptr(message, "message");
 	if (!err && !is_blocking)
 		err = weft_check_ptr(flag, "flag");
+	if (!err)
+		err = check_any_tag(comm, source, tag);
 	if (!err && source != MPI_PROC_NULL)
-		err = weft_mprobe(comm, source, tag, is_blocking, &m, &st);
+		err = weft_mprobe(comm_of_tag(comm, tag), source, tag,
+			is_blocking, &m, &st);
 	if (err)
 		return weft_mpi_raise(comm, func, err);
 	*message = m ? weft_mpi_message_handle(m) : MPI_MESSAGE_NULL;
@@ -617,20 +696,12 @@ static int mrecv(const char *func, struct args *a, MPI_Message *message,
 	struct weft_message *m;
 	struct weft_comm *comm;
 	struct weft_req *req;
-	struct weft_vci *vci;
 	int err = find_message(message, &m, &comm);
 
 	if (!err)
 		err = imrecv_any(a, m, message, &req);
-	if (err)
-		return weft_mpi_raise(comm, func, err);
-	vci = req->vci;
-	weft_vci_lock(vci);
-	weft_req_wait_in(vci, req, func);
-	err = req->status.err;
-	weft_status_to_mpi(&req->status, status);
-	weft_req_put(req);
-	weft_vci_unlock(vci);
+	if (!err)
+		err = wait_own(func, req, status);
 	return weft_mpi_end(comm, func, err);
 }
 

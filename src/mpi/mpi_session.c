@@ -9,6 +9,8 @@
 #include "session/pset.h"
 #include "session/open_handles.h"
 #include "session/pset_watch.h"
+#include "session/spread.h"
+#include "comm/disconnect.h"
 
 /* An error while there is no session yet, or no communicator: the handler given
  * in the call takes it. */
@@ -163,6 +165,11 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
 	if (!err)
 		err = weft_create_from_group(
 			members, stringtag, hints, errh, &made);
+	if (!err) {
+		err = weft_spread_open(made, hints);
+		if (err)
+			weft_disconnect_free(made);
+	}
 	if (err)
 		return weft_mpi_raise_obj(
 			WEFT_KIND_COMM, MPI_COMM_NULL, errh, NULL, func, err);

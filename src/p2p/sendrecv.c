@@ -2,27 +2,41 @@
 /* sendrecv: a send and a receive as one request
  *
  * The request counts its two halves in sendrecv.n_left; each half's completion
- * lowers it. The first error stays. */
+ * lowers it. The first error stays. On a communicator that is spread over
+ * several VCIs each half is on that of its tag, and the request on the
+ * communicator's own, whose lock may be taken under the others'. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
 
 enum { BYTE_ABI_VALUE = 0x247 };
 
-static void half_done(struct weft_req *both, struct weft_req *half)
+/* One part less, of the halves and the start. The request's VCI's lock held. */
+static void part_done(struct weft_req *both)
 {
-	int err = both->status.err;
-
-	if (half->kind == WEFT_REQ_RECV)
-		both->status = half->status;
-	if (!err)
-		err = half->status.err;
-	both->status.err = err;
-	weft_req_put(half);
 	if (--both->sendrecv.n_left > 0)
 		return;
-	weft_req_complete(both, err);
+	weft_req_complete(both, both->status.err);
 	weft_req_put(both);
+}
+
+/* The lock of the half's VCI held. */
+static void half_done(struct weft_req *both, struct weft_req *half)
+{
+	struct weft_vci *vci = both->vci;
+	bool is_apart = half->vci != vci;
+	int err;
+
+	if (weft_unlikely(is_apart))
+		weft_vci_lock(vci);
+	err = both->status.err;
+	if (half->kind == WEFT_REQ_RECV)
+		both->status = half->status;
+	both->status.err = err ? err : half->status.err;
+	part_done(both);
+	if (weft_unlikely(is_apart))
+		weft_vci_unlock(vci);
+	weft_req_put(half);
 }
 
 static void on_half(void *arg, struct weft_req *half)
@@ -60,24 +74,31 @@ static int sendrecv_copy_out(struct weft_req *both, struct weft_msg *send)
 static void start_half(struct weft_req *both, const struct weft_msg *msg,
 	enum weft_req_kind kind)
 {
-	struct weft_req *half = weft_p2p_new(msg, kind);
+	struct weft_vci *vci = msg->comm->vci;
+	struct weft_req *half;
 
+	weft_vci_lock(vci);
+	half = weft_p2p_new(msg, kind);
 	if (half && kind == WEFT_REQ_SEND)
 		weft_send_start(half);
 	else if (half)
 		weft_recv_start(half);
-	else
-		both->status.err = WEFT_ERR_NOMEM;
 	if (half)
 		sendrecv_follow(both, half);
-	else
-		both->sendrecv.n_left--;
+	weft_vci_unlock(vci);
+	if (half)
+		return;
+	weft_vci_lock(both->vci);
+	both->status.err = WEFT_ERR_NOMEM;
+	part_done(both);
+	weft_vci_unlock(both->vci);
 }
 
 int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
 	bool is_replace, struct weft_req **req_out)
 {
-	struct weft_vci *vci = send->comm->vci;
+	struct weft_comm *comm = weft_comm_whole(send->comm);
+	struct weft_vci *vci = comm->vci;
 	struct weft_msg out = *send;
 	struct weft_req *both;
 	int err = 0;
@@ -94,15 +115,14 @@ int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
 		weft_vci_unlock(vci);
 		return err;
 	}
-	both->comm = weft_comm_get(send->comm);
+	both->comm = weft_comm_get(comm);
 	both->sendrecv.n_left = 3; /* this function is the third */
 	weft_req_get(both);
+	weft_vci_unlock(vci);
 	start_half(both, recv, WEFT_REQ_RECV);
 	start_half(both, &out, WEFT_REQ_SEND);
-	if (--both->sendrecv.n_left == 0) {
-		weft_req_complete(both, both->status.err);
-		weft_req_put(both);
-	}
+	weft_vci_lock(vci);
+	part_done(both);
 	weft_vci_unlock(vci);
 	*req_out = both;
 	return 0;

@@ -39,8 +39,12 @@ static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 	weft_disconnect_tend_all(vci);
 	weft_progress(vci);
 	weft_disconnect_tend_all(vci);
-	weft_list_for_each(link, next, weft_session_list(session, vci))
+	weft_list_for_each(link, next, &session->children[vci->number])
 	{
+		const struct weft_comm *comm = weft_disconnect_comm_of(link);
+
+		if (comm && comm->spread_of)
+			continue; /* goes with the one whose it is */
 		open_handles_describe(link, text, sizeof(text));
 		if (at + strlen(text) + 3 <= len)
 			at += (size_t)snprintf(list + at, len - at, "%s%s",
@@ -54,12 +58,12 @@ static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 uint32_t weft_open_handles_list(
 	struct weft_session *session, char *list, size_t len)
 {
-	uint32_t n;
+	uint32_t n_vcis = atomic_load(&session->n_vcis);
+	uint32_t n = 0;
 
 	list[0] = 0;
-	n = list_vci(session, session->vci, list, len);
-	if (session->vci != &weft_proc.vci)
-		n += list_vci(session, &weft_proc.vci, list, len);
+	for (uint32_t i = 0; i < n_vcis; i++)
+		n += list_vci(session, session->vcis[i], list, len);
 	return n;
 }
 

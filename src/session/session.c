@@ -66,8 +66,7 @@ static void vci_on_close(struct weft_vci *vci)
 	weft_vci_core_close(vci);
 }
 
-/* A VCI of a session's own: what must listen from the first message on. */
-static int on_open_dedicated(struct weft_vci *vci)
+int weft_session_open_vci(struct weft_vci *vci)
 {
 	int err = weft_vci_core_open(vci);
 
@@ -87,7 +86,7 @@ static int on_open_dedicated(struct weft_vci *vci)
 /* The process opens its way out with its first session. */
 static int on_open(struct weft_vci *vci)
 {
-	int err = on_open_dedicated(vci);
+	int err = weft_session_open_vci(vci);
 
 	if (err)
 		return err;
@@ -103,13 +102,17 @@ static int on_open(struct weft_vci *vci)
 
 static void session_destroy(struct weft_session *session)
 {
+	uint32_t n = atomic_load(&session->n_vcis);
+
 	weft_pset_watch_set(session, NULL);
-	if (session->vci->number)
-		weft_vci_release(session->vci);
+	for (uint32_t i = 0; i < n; i++)
+		if (session->vcis[i]->number)
+			weft_vci_release(session->vcis[i]);
 	free(session->bsend);
 	weft_psets_destroy(session->psets);
 	weft_info_destroy(session->info);
 	weft_errh_set(&session->errh, NULL);
+	pthread_mutex_destroy(&session->acquiring);
 	weft_table_free(&weft_sessions, session);
 	weft_cb_keep_close();
 	weft_proc_put();
@@ -137,9 +140,13 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	}
 	session->vci = &weft_proc.vci;
 	session->number = atomic_fetch_add(&n_opened, 1) + 1;
-	weft_list_init(&session->children);
-	weft_list_init(&session->others);
-	err = weft_session_hint_vci(info, on_open_dedicated, &session->vci);
+	for (int i = 0; i < WEFT_VCIS; i++)
+		weft_list_init(&session->children[i]);
+	err = weft_session_hint_vci(info, weft_session_open_vci, &session->vci);
+	pthread_mutex_init(&session->acquiring, NULL);
+	session->vcis[session->n_vcis++] = session->vci;
+	if (session->vci != &weft_proc.vci)
+		session->vcis[session->n_vcis++] = &weft_proc.vci;
 	if (!err)
 		err = weft_session_hint_apply(session, info);
 	if (err) {
@@ -166,8 +173,6 @@ struct part {
 	struct weft_blocked blocked;
 	bool is_drained;
 };
-
-enum { PARTS = 2 };
 
 /* All children begin to leave before any is waited for, so that processes that
  * hold them in another order meet. */
@@ -262,14 +267,14 @@ static void part_init(
 {
 	*part = (struct part){
 		.vci = vci,
-		.children = weft_session_list(session, vci),
+		.children = &session->children[vci->number],
 		.blocked = {
 			.kind = session->is_world ? WEFT_BLOCKED_WORLD
 						  : WEFT_BLOCKED_FINALIZE,
 			.vci = vci,
 			.call = session,
 			.session = session,
-			.is_last = vci->number ||
+			.is_last = (vci == session->vci && vci->number) ||
 				   atomic_load(&weft_proc.n_sessions) == 1,
 		},
 	};
@@ -341,13 +346,12 @@ static void drain_vcis(void)
 
 int weft_session_close(struct weft_session *session)
 {
-	struct part parts[PARTS];
-	int n = 0, err, end_err;
+	struct part parts[WEFT_VCIS];
+	int n, err, end_err;
 
-	part_init(&parts[n++], session, session->vci);
-	if (session->vci != &weft_proc.vci)
-		part_init(&parts[n++], session, &weft_proc.vci);
 	atomic_store(&session->is_closing, true);
+	for (n = 0; n < (int)atomic_load(&session->n_vcis); n++)
+		part_init(&parts[n], session, session->vcis[n]);
 	err = each_part(parts, n, session_part_start);
 	while (each_part(parts, n, part_round))
 		;

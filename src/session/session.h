@@ -25,6 +25,10 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
  * one. */
 int weft_session_close(struct weft_session *session);
 
+/* Readies a VCI of a session's own for what must listen from the first message
+ * on; for weft_vci_acquire(). */
+int weft_session_open_vci(struct weft_vci *vci);
+
 /* Opens the World: a session, then the communicators of all and of myself. A
  * second call is WEFT_ERR_OTHER. */
 int weft_world_open(

@@ -405,6 +405,11 @@ void weft_vci_release(struct weft_vci *vci)
 	pthread_mutex_unlock(&weft_proc.lock);
 }
 
+const struct weft_vci_hints *weft_vci_hints_of(const struct weft_vci *vci)
+{
+	return &weft_container_of(vci, const struct dedicated, vci)->vci_hints;
+}
+
 const struct weft_vci_card *weft_vci_card(const struct weft_vci *vci)
 {
 	return &weft_container_of(vci, const struct dedicated, vci)->bc;

@@ -11,7 +11,8 @@
  * The default VCI's lock also guards the process manager (weft_proc.boot) and
  * the making of communicators from groups. It may be taken under a dedicated
  * VCI's (for buffers that sends of several VCIs use), never the other way
- * round, and no dedicated VCI's under another's. */
+ * round, and no dedicated VCI's under another's, but a session's own under one
+ * that its communicators are spread over (session/spread.h). */
 #ifndef WEFT_VCI_H
 #define WEFT_VCI_H
 
@@ -166,6 +167,9 @@ typedef int weft_vci_open_fn(struct weft_vci *vci);
 int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 void weft_vci_release(struct weft_vci *vci);
+
+/* What a dedicated VCI was wished for with. */
+const struct weft_vci_hints *weft_vci_hints_of(const struct weft_vci *vci);
 
 /* How others reach a dedicated VCI; constant. */
 const struct weft_vci_card *weft_vci_card(const struct weft_vci *vci);

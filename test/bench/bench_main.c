@@ -65,8 +65,10 @@ static const struct bench_cmd cmds[] = {
 	{ "rma", "all on windows", true, 2, bench_rma },
 	{ "session", "session cycles: first, cold, kept", false, 1,
 		bench_session },
-	{ "VCIs", "threads on sessions that share a VCI or do not", false, 1,
-		bench_vcis },
+	{ "VCIs",
+		"threads on sessions, or one communicator, that share a VCI or "
+		"not",
+		false, 1, bench_vcis },
 	{ "startup", "MPI_Init, MPI_Finalize, memory", false, 1,
 		bench_startup },
 };

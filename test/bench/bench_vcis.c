@@ -2,14 +2,18 @@
 /*
  * bench_vcis: the message rate of threads that share nothing of the program's,
  * each with a session and a communicator of its own.  "shared": the sessions
- * share what carries the messages; "own": they ask not to (info key weft_vci,
- * which means nothing to another MPI).  Each process sends 8 B messages to the
- * next one, with one process to itself.  "waits": times that a thread waited
- * for a lock another one held, per million messages, where the MPI tells.
+ * share what carries the messages; "dedicated": they ask not to (info key
+ * weft_vci, which means nothing to another MPI).  "spread": one communicator
+ * for all threads, tags of their own, and the promise that lets an MPI keep
+ * them apart (WEFT_COMM_VCIS, MPICH's MPIR_CVAR_CH4_NUM_VCIS).  Each process
+ * sends 8 B messages to the next one, with one process to itself.  "waits":
+ * times that a thread waited for a lock another one held, per million
+ * messages, where the MPI tells.
  */
 #include "bench.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +26,11 @@ struct vci {
 	pthread_t thread;
 	pthread_barrier_t *gate;
 	const char *kind;
-	int number;
-	double seconds; /* to run for */
-	double rate;	/* messages per second */
-	double waits;	/* per message; < 0: not told */
+	MPI_Comm spread; /* all threads', or MPI_COMM_NULL */
+	int number;	 /* and tag */
+	double seconds;	 /* to run for */
+	double rate;	 /* messages per second */
+	double waits;	 /* per message; < 0: not told */
 };
 
 static MPI_Session open_session(const char *kind)
@@ -43,15 +48,15 @@ static MPI_Session open_session(const char *kind)
 }
 
 /* One window of messages to the next process. */
-static void window(MPI_Comm comm, int rank, int size)
+static void window(MPI_Comm comm, int tag, int rank, int size)
 {
 	char out[8] = { 0 }, in[BENCH_WINDOW][8];
 	MPI_Request reqs[2 * BENCH_WINDOW];
 
 	for (int i = 0; i < BENCH_WINDOW; i++) {
-		MPI_Irecv(in[i], 8, MPI_BYTE, (rank + size - 1) % size, 1, comm,
-			&reqs[i]);
-		MPI_Isend(out, 8, MPI_BYTE, (rank + 1) % size, 1, comm,
+		MPI_Irecv(in[i], 8, MPI_BYTE, (rank + size - 1) % size, tag,
+			comm, &reqs[i]);
+		MPI_Isend(out, 8, MPI_BYTE, (rank + 1) % size, tag, comm,
 			&reqs[BENCH_WINDOW + i]);
 	}
 	MPI_Waitall(2 * BENCH_WINDOW, reqs, MPI_STATUSES_IGNORE);
@@ -79,49 +84,78 @@ static long run_rounds(struct vci *l, MPI_Comm comm, int rank, int size)
 
 	while (go) {
 		for (int i = 0; i < 64; i++)
-			window(comm, rank, size);
+			window(comm, l->number, rank, size);
 		n += 64;
 		go = bench_now() - start < l->seconds;
-		if (size > 1)
-			MPI_Bcast(&go, 1, MPI_INT, 0, comm);
+		for (int i = 1; rank == 0 && i < size; i++)
+			MPI_Send(&go, 1, MPI_INT, i, l->number, comm);
+		if (rank)
+			MPI_Recv(&go, 1, MPI_INT, 0, l->number, comm,
+				MPI_STATUS_IGNORE);
 	}
 	l->rate = (double)n * BENCH_WINDOW / (bench_now() - start);
 	return n * BENCH_WINDOW;
 }
 
-static void *body(void *arg)
+static MPI_Comm vcis_comm(MPI_Session session, int number, MPI_Info info)
 {
-	struct vci *l = arg;
-	MPI_Session session = open_session(l->kind);
 	MPI_Group group;
 	MPI_Comm comm;
 	char tag[32];
+
+	snprintf(tag, sizeof(tag), "VCI %d", number);
+	MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+	bench_check(MPI_Comm_create_from_group(
+			    group, tag, info, MPI_ERRORS_RETURN, &comm),
+		"MPI_Comm_create_from_group");
+	MPI_Group_free(&group);
+	return comm;
+}
+
+/* What keeps threads apart on one communicator. */
+static MPI_Comm spread_comm(MPI_Session session)
+{
+	MPI_Comm comm;
+	MPI_Info info;
+
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+	MPI_Info_set(info, "mpi_assert_no_any_source", "true");
+	comm = vcis_comm(session, -1, info);
+	MPI_Info_free(&info);
+	return comm;
+}
+
+static void *body(void *arg)
+{
+	struct vci *l = arg;
+	bool is_spread = l->spread != MPI_COMM_NULL;
+	MPI_Session session = open_session(is_spread ? "shared" : l->kind);
+	MPI_Comm comm = is_spread
+				? l->spread
+				: vcis_comm(session, l->number, MPI_INFO_NULL);
 	int rank, size;
 	double before;
 	long n;
 
-	snprintf(tag, sizeof(tag), "VCI %d", l->number);
-	MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
-	bench_check(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL,
-			    MPI_ERRORS_RETURN, &comm),
-		"MPI_Comm_create_from_group");
-	MPI_Group_free(&group);
 	MPI_Comm_rank(comm, &rank);
 	MPI_Comm_size(comm, &size);
 	for (int i = 0; i < WARM_ROUNDS; i++)
-		window(comm, rank, size);
+		window(comm, l->number, rank, size);
 	pthread_barrier_wait(l->gate);
 	before = waits_of(session);
 	n = run_rounds(l, comm, rank, size);
 	l->waits = before < 0 ? -1 : (waits_of(session) - before) / (double)n;
 	pthread_barrier_wait(l->gate);
-	MPI_Comm_disconnect(&comm);
+	if (!is_spread)
+		MPI_Comm_disconnect(&comm);
 	MPI_Session_finalize(&session);
 	return NULL;
 }
 
 /* One repetition; messages per second of all threads together. */
-static double run(struct bench *b, int n, const char *kind, double *waits_out)
+static double run(struct bench *b, MPI_Comm spread, int n, const char *kind,
+	double *waits_out)
 {
 	struct vci vcis[MAX_THREADS];
 	pthread_barrier_t gate;
@@ -132,6 +166,7 @@ static double run(struct bench *b, int n, const char *kind, double *waits_out)
 	for (int i = 0; i < n; i++) {
 		vcis[i] = (struct vci){ .gate = &gate,
 			.kind = kind,
+			.spread = spread,
 			.number = i,
 			.seconds = b->rep_s };
 		pthread_create(&vcis[i].thread, NULL, body, &vcis[i]);
@@ -145,7 +180,7 @@ static double run(struct bench *b, int n, const char *kind, double *waits_out)
 	return rate;
 }
 
-static void measure(struct bench *b, int n, const char *kind)
+static void measure(struct bench *b, MPI_Comm spread, int n, const char *kind)
 {
 	double rates[BENCH_MAX_REPS], waits[BENCH_MAX_REPS];
 	char name[48];
@@ -153,7 +188,7 @@ static void measure(struct bench *b, int n, const char *kind)
 	for (int i = 0; i < b->n_reps; i++) {
 		bench_progress(b, "%d threads, %s, %d of %d ...", n, kind,
 			i + 1, b->n_reps);
-		rates[i] = run(b, n, kind, &waits[i]);
+		rates[i] = run(b, spread, n, kind, &waits[i]);
 	}
 	snprintf(name, sizeof(name), "threads_%d_%s", n, kind);
 	bench_report(b, name, bench_median(rates, b->n_reps) / 1e6, "M/s");
@@ -166,15 +201,15 @@ static void measure(struct bench *b, int n, const char *kind)
 int bench_vcis(struct bench *b)
 {
 	MPI_Session session = open_session("shared"); /* keeps all open */
-	MPI_Group group;
+	MPI_Comm spread = spread_comm(session);
 
-	MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
-	MPI_Group_rank(group, &b->rank);
-	MPI_Group_free(&group);
-	measure(b, 1, "shared");
-	measure(b, 1, "dedicated");
-	measure(b, 2, "shared");
-	measure(b, 2, "dedicated");
+	MPI_Comm_rank(spread, &b->rank);
+	for (int n = 1; n <= MAX_THREADS; n++) {
+		measure(b, MPI_COMM_NULL, n, "shared");
+		measure(b, MPI_COMM_NULL, n, "dedicated");
+		measure(b, spread, n, "spread");
+	}
+	MPI_Comm_disconnect(&spread);
 	MPI_Session_finalize(&session);
 	return 0;
 }

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spread: a communicator whose messages go over several VCIs, by their tags
+ *
+ * The communicator itself takes tags that are multiples of the number of VCIs,
+ * and all that is not a message between two processes. Each further VCI has a
+ * communicator over the same members that no handle leads to; it is a child of
+ * the same session. The VCIs are the session's, for all it spreads. */
+#include "session/spread.h"
+
+#include "base/err.h"
+#include "base/knob.h"
+#include "base/log.h"
+#include "core/info.h"
+#include "comm/comm_init.h"
+#include "comm/create.h"
+#include "comm/disconnect.h"
+#include "comm/ep_exchange.h"
+#include "p2p/p2p.h"
+#include "session/session.h"
+#include "transport/proc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a member says before there is anything. */
+struct spread_wish {
+	uint64_t ctx; /* rank 0's: of the first communicator */
+	uint32_t n;   /* VCIs, the communicator's own included */
+	uint32_t reserved;
+};
+
+/* The place in the session's list of the first VCI that spread.c acquired. */
+static uint32_t first_vci(const struct weft_session *session)
+{
+	return session->vci == &weft_proc.vci ? 1 : 2;
+}
+
+/* Acquires VCIs until the session has n of them beside its own, or as many as
+ * there are. Returns how many. */
+static uint32_t acquire_vcis(struct weft_session *session, uint32_t n)
+{
+	struct weft_vci_hints hints = { 0 };
+	uint32_t at, first = first_vci(session);
+
+	if (session->vci->number)
+		hints = *weft_vci_hints_of(session->vci);
+	pthread_mutex_lock(&session->acquiring);
+	for (at = atomic_load(&session->n_vcis); at < first + n; at++) {
+		if (weft_vci_acquire(
+			    &hints, weft_session_open_vci, &session->vcis[at]))
+			break;
+		atomic_store(&session->n_vcis, at + 1);
+	}
+	pthread_mutex_unlock(&session->acquiring);
+	return at - first < n ? at - first : n;
+}
+
+static bool is_promised(const struct weft_info *info)
+{
+	char value[8];
+
+	return weft_info_value(info, "mpi_assert_no_any_tag", value,
+		       sizeof(value)) >= 0 &&
+	       !strcmp(value, "true");
+}
+
+/* How many VCIs all have, and the context ids. */
+static int agree_wish(struct weft_comm *comm, struct spread_wish *wish)
+{
+	struct spread_wish *all;
+	void *records = NULL;
+	int err = weft_create_gather(comm, wish, sizeof(*wish), &records);
+
+	if (err)
+		return err;
+	all = records;
+	wish->ctx = all[0].ctx;
+	for (int32_t i = 0; i < comm->size; i++)
+		wish->n = all[i].n < wish->n ? all[i].n : wish->n;
+	free(all);
+	return 0;
+}
+
+/* All members' cards of all their VCIs: those of one VCI in a row. */
+static int swap_cards(struct weft_comm *comm, struct weft_vci *const *vcis,
+	uint32_t n, struct weft_vci_card **cards_out)
+{
+	struct weft_vci_card mine[WEFT_VCIS];
+	struct weft_vci_card *all, *cards = NULL;
+	uint32_t size = (uint32_t)comm->size;
+	void *records = NULL;
+	int err;
+
+	for (uint32_t k = 0; k < n; k++)
+		mine[k] = *weft_vci_card(vcis[k]);
+	err = weft_create_gather(comm, mine, n * sizeof(*mine), &records);
+	if (err)
+		return err;
+	all = records;
+	cards = calloc((size_t)n * size, sizeof(*cards));
+	for (uint32_t i = 0; cards && i < size; i++)
+		for (uint32_t k = 0; k < n; k++)
+			cards[k * size + i] = all[i * n + k];
+	free(all);
+	*cards_out = cards;
+	return cards ? 0 : WEFT_ERR_NOMEM;
+}
+
+/* The communicator on one further VCI; NULL where not all members meet. */
+static int open_one(struct weft_comm *comm, struct weft_vci *vci, uint64_t ctx,
+	const struct weft_vci_card *cards, struct weft_comm **comm_out)
+{
+	struct weft_comm_init b = {
+		.session = comm->child.session,
+		.vci = vci,
+		.ctx = ctx,
+		.group = comm->group,
+		.errh = comm->errh,
+		.tag = comm->tag,
+		.wants_nic = comm->wants_nic,
+	};
+	uint8_t *vcis = NULL;
+	int err = weft_ep_exchange_meet(vci, comm->group, cards, &vcis);
+
+	*comm_out = NULL;
+	if (err || !vcis)
+		return err;
+	b.vcis = vcis;
+	weft_vci_lock(vci);
+	err = weft_comm_init(&b, comm_out);
+	if (!err)
+		(*comm_out)->spread_of = weft_obj_handle(comm);
+	weft_vci_unlock(vci);
+	free(vcis);
+	return err;
+}
+
+static int spread_all(struct weft_comm *comm, const struct spread_wish *wish)
+{
+	struct weft_session *session = comm->child.session;
+	struct weft_vci *const *vcis = session->vcis + first_vci(session);
+	struct weft_vci_card *cards = NULL;
+	int err = swap_cards(comm, vcis, wish->n - 1, &cards);
+	uint32_t n = 1;
+
+	if (!err)
+		comm->spread = calloc(WEFT_VCIS, sizeof(struct weft_comm *));
+	if (!err && !comm->spread)
+		err = WEFT_ERR_NOMEM;
+	for (; !err && n < wish->n; n++) {
+		err = open_one(comm, vcis[n - 1],
+			wish->ctx + (n - 1) * WEFT_CTX_OFFSET_END,
+			cards + (n - 1) * (uint32_t)comm->size,
+			&comm->spread[n]);
+		if (!comm->spread[n])
+			break;
+	}
+	free(cards);
+	if (n > 1) {
+		comm->spread[0] = comm;
+		comm->n_spread = (uint8_t)n;
+	}
+	for (uint32_t i = n; n > 1 && i < WEFT_VCIS; i++)
+		comm->spread[i] = comm->spread[i % n];
+	if (err)
+		weft_spread_free(comm);
+	return err;
+}
+
+int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
+{
+	uint32_t n = (uint32_t)weft_knobs.comm_vcis;
+	struct spread_wish wish = { .n = 1 };
+	int err;
+
+	if (n < 2 || !comm || comm->is_inter)
+		return 0;
+	if (is_promised(info))
+		wish.n += acquire_vcis(comm->child.session, n - 1);
+	if (comm->rank == 0 && wish.n > 1)
+		wish.ctx = weft_proc_new_ctx(wish.n - 1);
+	err = agree_wish(comm, &wish);
+	if (!err && wish.n > 1)
+		err = spread_all(comm, &wish);
+	if (!err && is_promised(info) && comm->n_spread < n)
+		weft_log_info("SESSION-SPREAD",
+			"communicator \"%s\" is spread over %d VCIs, not "
+			"WEFT_COMM_VCIS=%u: not all of its members have more",
+			comm->tag, comm->n_spread ? comm->n_spread : 1, n);
+	return err;
+}
+
+/* The buffer that buffered sends on all VCIs took must outlast them. */
+static void drain_buffer(struct weft_comm *comm)
+{
+	void *addr;
+	size_t len;
+	bool is_auto;
+
+	if (comm->bsend)
+		weft_bsend_detach(
+			comm->vci, &comm->bsend, &addr, &len, &is_auto);
+}
+
+int weft_spread_disconnect(struct weft_comm *comm)
+{
+	int err = 0, one;
+
+	if (comm->n_spread)
+		drain_buffer(comm);
+	for (uint32_t i = 1; i < comm->n_spread; i++) {
+		one = weft_disconnect_wait(comm->spread[i]);
+		err = err ? err : one;
+	}
+	comm->n_spread = 0;
+	return err;
+}
+
+void weft_spread_free(struct weft_comm *comm)
+{
+	if (comm->n_spread)
+		drain_buffer(comm);
+	for (uint32_t i = 1; i < comm->n_spread; i++)
+		weft_disconnect_free(comm->spread[i]);
+	comm->n_spread = 0;
+}
