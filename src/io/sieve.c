@@ -32,7 +32,7 @@ static bool sieve_pays(const struct weft_move *m, int64_t at, int64_t len)
 {
 	enum weft_file_choice choice = m->file->hints.write_sieve;
 	struct iovec runs[SAMPLE];
-	int64_t some = 0, n, gaps;
+	int64_t some = 0, n, gaps, gap_max = WEFT_MOVE_GAP_MAX;
 
 	if (choice == WEFT_FILE_DISABLE ||
 		!weft_view_is_monotone(m->view, at, len))
@@ -42,8 +42,11 @@ static bool sieve_pays(const struct weft_move *m, int64_t at, int64_t len)
 		return n >= 2;
 	gaps = run_begin(&runs[n - 1]) + (int64_t)runs[n - 1].iov_len -
 	       run_begin(&runs[0]) - some;
-	return n >= RUNS_MIN && some / n < RUN_MAX &&
-	       gaps / (n - 1) <= WEFT_MOVE_GAP_MAX;
+	/* the file system of a disk has more to do for each run */
+	if (weft_range_where(m->file) == WEFT_SYSCALL_DISK)
+		gap_max = weft_max64(gap_max, some / n);
+	return n >= RUNS_MIN && some / n <= RUN_MAX &&
+	       gaps / (n - 1) <= gap_max;
 }
 
 /* The first of them up to a multiple of what is written at once, where others'

@@ -23,6 +23,7 @@
 #include <liburing.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -347,7 +348,7 @@ bool weft_uring_add(struct weft_uring_task *task)
 	struct weft_file *file = task->m->file;
 	bool is_added;
 
-	task->next = 0;
+	task->next = task->m->n_moved;
 	task->stop = INT64_MAX;
 	task->n_out = 0;
 	task->since = weft_stat_now(file->stat);
@@ -408,6 +409,31 @@ static void waiter_ended(struct weft_uring_task *task, int64_t n_moved)
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* Runs up to the first that is not in memory: handing these on costs more than
+ * it gains. */
+static void move_cached(struct weft_move *m)
+{
+	struct iovec runs[DEPTH];
+	int64_t some;
+
+	while (m->n_moved < m->len) {
+		size_t n = weft_view_runs(m->view, m->at + m->n_moved,
+			m->len - m->n_moved, runs, DEPTH, &some);
+
+		for (size_t i = 0; i < n; i++) {
+			const struct iovec to = { weft_move_run(m) + m->n_moved,
+				runs[i].iov_len };
+			ssize_t got = preadv2(m->file->fd, &to, 1,
+				(off_t)(uintptr_t)runs[i].iov_base, RWF_NOWAIT);
+
+			weft_stat_add(m->file->stat, WEFT_STAT_SYSTEM, 1);
+			m->n_moved += weft_max64(got, 0);
+			if (got < (ssize_t)to.iov_len)
+				return;
+		}
+	}
+}
+
 void weft_uring_move(struct weft_move *m)
 {
 	struct waiter w = {
@@ -421,6 +447,9 @@ void weft_uring_move(struct weft_move *m)
 
 	if (m->is_write || m->n_moved || !uring_suits(m, &n) || n < RUNS_MIN)
 		return;
+	move_cached(m);
+	if (m->n_moved == m->len)
+		return;
 	weft_vci_lock(vci);
 	is_added = weft_uring_add(&w.task);
 	weft_vci_unlock(vci);
@@ -428,7 +457,8 @@ void weft_uring_move(struct weft_move *m)
 	while (is_added && !w.is_over)
 		pthread_cond_wait(&w.cond, &w.lock);
 	pthread_mutex_unlock(&w.lock);
-	m->n_moved = w.n_moved;
+	if (is_added)
+		m->n_moved = w.n_moved;
 }
 
 #else
