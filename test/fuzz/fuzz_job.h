@@ -101,9 +101,9 @@ static void job_end(void)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 
-	while (!weft_list_is_empty(&job.session->children)) {
+	while (!weft_list_is_empty(&job.session->children[0])) {
 		struct weft_child *child = weft_container_of(
-			job.session->children.prev, struct weft_child, link);
+			job.session->children[0].prev, struct weft_child, link);
 
 		child->ops->destroy(child);
 	}
