@@ -92,14 +92,16 @@ static inline void weft_lock_drop(struct weft_lock *lock)
 		weft_lock_drop_mt(lock);
 }
 
-/* Lets somebody else in, if anybody waits. For wait loops. */
+/* Lets somebody else in, if anybody waits; those who only try do not. For wait
+ * loops. */
 static inline void weft_lock_pause(struct weft_lock *lock)
 {
-	if (!weft_lock_is_mt())
+	if (__builtin_expect(!atomic_load_explicit(
+				     &lock->n_waiting, memory_order_relaxed),
+		    1))
 		return;
 	weft_lock_drop(lock);
-	if (atomic_load_explicit(&lock->n_waiting, memory_order_relaxed))
-		sched_yield();
+	sched_yield();
 	weft_lock_take(lock);
 }
 

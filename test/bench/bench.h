@@ -28,6 +28,7 @@ struct bench {
 	bool pin;     /* one process per core, by rank */
 	bool rt;      /* real-time priority while measuring */
 	bool cold;    /* measure cold session cycles too */
+	int level;    /* of threads, that MPI is asked for */
 	int n_lens;   /* sizes asked for; 0: the workload's own */
 	size_t lens[BENCH_MAX_LENS]; /* bytes */
 	char *send_buf;		     /* BENCH_MAX_LEN bytes per peer */

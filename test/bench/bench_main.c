@@ -82,6 +82,7 @@ static void usage(FILE *f)
 	      "  -t, --time MS      length of one repetition (20)\n"
 	      "  -s, --sizes A,B,.. message sizes in bytes\n"
 	      "  -p, --pin          one process per core, by rank\n"
+	      "      --multiple     with MPI_THREAD_MULTIPLE\n"
 	      "      --rt           real-time priority while measuring\n"
 	      "      --live, --plain  redraw the current line, or never\n"
 	      "      --no-cold      session: leave the cold cycles out\n"
@@ -128,12 +129,13 @@ static void parse_sizes(struct bench *b, char *text)
 
 static void parse_options(struct bench *b, int argc, char **argv)
 {
-	enum { OPT_RT = 256, OPT_LIVE, OPT_PLAIN, OPT_NO_COLD };
+	enum { OPT_RT = 256, OPT_MULTIPLE, OPT_LIVE, OPT_PLAIN, OPT_NO_COLD };
 	static const struct option options[] = {
 		{ "reps", required_argument, NULL, 'r' },
 		{ "time", required_argument, NULL, 't' },
 		{ "sizes", required_argument, NULL, 's' },
 		{ "pin", no_argument, NULL, 'p' },
+		{ "multiple", no_argument, NULL, OPT_MULTIPLE },
 		{ "rt", no_argument, NULL, OPT_RT },
 		{ "live", no_argument, NULL, OPT_LIVE },
 		{ "plain", no_argument, NULL, OPT_PLAIN },
@@ -154,6 +156,8 @@ static void parse_options(struct bench *b, int argc, char **argv)
 			parse_sizes(b, optarg);
 		else if (c == 'p')
 			b->pin = true;
+		else if (c == OPT_MULTIPLE)
+			b->level = MPI_THREAD_MULTIPLE;
 		else if (c == OPT_RT)
 			b->rt = true;
 		else if (c == OPT_LIVE || c == OPT_PLAIN)
@@ -202,9 +206,9 @@ static int run_cmd(struct bench *b, const struct bench_cmd *cmd)
 
 static int run_world(struct bench *b, int argc, char **argv)
 {
-	int rc = 0;
+	int rc = 0, provided;
 
-	MPI_Init(&argc, &argv);
+	MPI_Init_thread(&argc, &argv, b->level, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &b->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &b->n_ranks);
 	allocate_buffers(b);
@@ -224,6 +228,7 @@ int main(int argc, char **argv)
 		.rep_s = 0.02,
 		.live = isatty(STDOUT_FILENO),
 		.cold = true,
+		.level = MPI_THREAD_SINGLE,
 	};
 
 	parse_options(&b, argc, argv);
