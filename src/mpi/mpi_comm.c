@@ -453,6 +453,8 @@ static int mpi_comm_set_info(
 	struct weft_info *made = NULL;
 	int err = weft_hint_comm(info, &made);
 
+	if (!err && comm->n_spread) /* a promise that is relied on stays */
+		(void)weft_info_delete(made, "mpi_assert_no_any_tag");
 	if (!err && comm->info) {
 		err = weft_info_merge(comm->info, made);
 		weft_info_destroy(made);

@@ -301,7 +301,7 @@ static void end_reqs(void)
 
 static void end_children(void)
 {
-	struct weft_link *children = &w.session->children;
+	struct weft_link *children = &w.session->children[0];
 
 	while (!weft_list_is_empty(children)) {
 		struct weft_child *child = weft_container_of(

@@ -213,9 +213,20 @@ static void errors(void)
 	MPI_Errhandler errh;
 	MPI_Message message;
 	MPI_Request req;
-	int in[2] = { 0 }, flag;
+	MPI_Info none = promise("false");
+	char value[16] = "";
+	int in[2] = { 0 }, flag, len = sizeof(value);
 	char name[MPI_MAX_OBJECT_NAME];
 
+	OK(MPI_Comm_set_info(comm, none));
+	OK(MPI_Info_free(&none));
+	OK(MPI_Comm_get_info(comm, &none));
+	OK(MPI_Info_get_string(
+		none, "mpi_assert_no_any_tag", &len, value, &flag));
+	CHECK(flag && !strcmp(value, "true"),
+		"a promise that was relied on cannot be taken back: '%s'",
+		value);
+	OK(MPI_Info_free(&none));
 	FAILS(MPI_Recv(in, 1, MPI_INT, 0, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE),
 		MPI_ERR_TAG);
 	FAILS(MPI_Irecv(in, 1, MPI_INT, 0, MPI_ANY_TAG, comm, &req),
