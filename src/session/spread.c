@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spread: a communicator whose messages go over several VCIs, by their tags
  *
- * The communicator itself takes tags that are multiples of the number of VCIs,
- * and all that is not a message between two processes. Each further VCI has a
- * communicator over the same members that no handle leads to; it is a child of
- * the same session. The VCIs are the session's, for all it spreads. */
+ * The communicator itself takes its share of the tags and all that is not a
+ * message between two processes. Each further VCI has a communicator over the
+ * same members that no handle leads to; it is a child of the same session. The
+ * VCIs are the session's, for all it spreads. */
 #include "session/spread.h"
 
 #include "base/err.h"
