@@ -28,6 +28,8 @@ enum {
 	BATCH_MAX = WEFT_WIN_AM_MAX - REC_LEN, /* a lock may go in front */
 	DATA_MAX = BATCH_MAX - REC_LEN,
 	STAGE_MAX = WEFT_WIRE_WIN_RUNS_MAX,
+	LONG_ACCS = 8,	/* parts of an access under way, where the network
+			   moves long messages by itself */
 	KEEP_MAX = 256, /* bytes of an access that waits for others */
 	TAGS = 1 << 30,
 };
@@ -615,15 +617,17 @@ struct acc {
 	int err;
 };
 
-/* Nothing overtakes a long one. */
-static int wait_long_accs(struct weft_win *win, struct weft_win_target *target)
+/* Until less than so many parts are under way. Nothing overtakes a long access,
+ * but its own parts are different places. */
+static int wait_long_accs(
+	struct weft_win *win, struct weft_win_target *target, uint32_t max)
 {
 	struct weft_win_wait wait = {
 		.win = win, .target = target, .what = "MPI_Accumulate"
 	};
 	int err = 0;
 
-	while (!err && target->n_long_accs)
+	while (!err && target->n_long_accs >= max)
 		err = weft_win_wait_round(&wait);
 	err = weft_win_wait_end(&wait, err);
 	return err;
@@ -643,7 +647,10 @@ static int acc_long(struct acc *acc, struct weft_wire_win *rec)
 	int err = batch_send(&acc->batch);
 
 	if (!err)
-		err = wait_long_accs(win, target);
+		err = wait_long_accs(win, target,
+			win->uses_rma && target->way == WEFT_WIN_BY_AM
+				? LONG_ACCS
+				: 1);
 	if (err)
 		return err;
 	op = weft_win_op_new(win, target, acc->whole, acc->is_fetching ? 2 : 1);
@@ -752,7 +759,7 @@ static int acc_begin(struct acc *acc)
 	int err = acc_prepare(acc);
 
 	if (!err)
-		err = wait_long_accs(acc->batch.win, acc->batch.target);
+		err = wait_long_accs(acc->batch.win, acc->batch.target, 1);
 	if (err || !acc->n)
 		return err;
 	acc->runs = (struct weft_win_runs){ .fn = acc_runs,
@@ -822,7 +829,7 @@ static int swap_one(struct weft_win *win, struct weft_win_target *target,
 	int err;
 
 	whole = weft_win_whole_new(NULL);
-	err = whole ? wait_long_accs(win, target) : weft_win_no_memory();
+	err = whole ? wait_long_accs(win, target, 1) : weft_win_no_memory();
 	if (!err)
 		op = weft_win_op_new(win, target, whole, len);
 	if (op) {

@@ -262,6 +262,44 @@ static void many(void)
 	}
 }
 
+/* A long accumulate is under way in several parts at once; what follows it to
+ * one of these places is behind all of them. */
+static void parts(void)
+{
+	enum { N = 300000, ROUNDS = 8, PLACES = 5 };
+	int *memory, *in = malloc(N * sizeof(int)), out[PLACES];
+	MPI_Win win;
+
+	OK(MPI_Win_allocate(N * sizeof(int), sizeof(int), MPI_INFO_NULL,
+		MPI_COMM_WORLD, &memory, &win));
+	memset(memory, 0, N * sizeof(int));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(MPI_Win_lock_all(0, win));
+	for (int i = 1; mtest.rank == 0 && i <= ROUNDS; i++) {
+		for (int k = 0; k < N; k++)
+			in[k] = i + k;
+		OK(MPI_Accumulate(
+			in, N, MPI_INT, 1, 0, N, MPI_INT, MPI_REPLACE, win));
+		for (int k = 0; k < PLACES; k++)
+			OK(MPI_Fetch_and_op(NULL, &out[k], MPI_INT, 1,
+				k * (N - 1) / (PLACES - 1), MPI_NO_OP, win));
+		OK(MPI_Win_flush_local(1, win));
+		for (int k = 0; k < PLACES; k++)
+			CHECK(out[k] == i + k * (N - 1) / (PLACES - 1),
+				"round %d: place %d of the last accumulate, %d",
+				i, k, out[k]);
+	}
+	OK(MPI_Win_unlock_all(win));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	for (int k = 0; mtest.rank == 1 && k < N; k++)
+		if (memory[k] != ROUNDS + k) {
+			CHECK(false, "element %d is %d", k, memory[k]);
+			break;
+		}
+	free(in);
+	OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
 	record_begin();
@@ -276,6 +314,7 @@ int main(int argc, char **argv)
 		at_origin();
 	OK(MPI_Win_free(&w.win));
 	many();
+	parts();
 	record_end();
 	return mtest_finish();
 }
