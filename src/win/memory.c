@@ -19,6 +19,7 @@
 enum {
 	SLOTS = 65536,
 	POOLED = 16384, /* bytes of data that get no file of their own */
+	LOOKS = 8,	/* at abandoned windows, for each that is made */
 };
 
 /* The shared piece. */
@@ -34,19 +35,30 @@ static struct {
 	struct states *states; /* share's, or private without shared memory */
 	uint8_t *is_used;      /* by slot */
 	uint32_t n_used, next;
-	pid_t pid;		  /* mine */
-	struct weft_link regions; /* of my memory that others map: windows' */
-	struct weft_link exposed; /* all windows with memory of mine */
-	bool has_attached;	  /* a dynamic window had some */
+	pid_t pid;		    /* mine */
+	struct weft_link regions;   /* of my memory that others map: windows' */
+	struct weft_link exposed;   /* all windows with memory of mine */
+	bool has_attached;	    /* a dynamic window had some */
+	struct weft_link abandoned; /* gone, but members may access them */
+	uint32_t n_abandoned;
 } own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	.regions = { &own_states.regions, &own_states.regions },
-	.exposed = { &own_states.exposed, &own_states.exposed } };
+	.exposed = { &own_states.exposed, &own_states.exposed },
+	.abandoned = { &own_states.abandoned, &own_states.abandoned } };
 
 /* Another member's data, mapped here in whole pages. */
 struct mapped_data {
 	char *base;
 	size_t len;
 	struct mapped_data *next;
+};
+
+/* A member of this node that accesses my memory until it has left the window,
+ * or has died. */
+struct near_one {
+	pid_t pid;
+	uint32_t was;
+	const _Atomic uint32_t *n_gone; /* of its place; NULL: is not mapped */
 };
 
 struct weft_win_memory {
@@ -68,6 +80,11 @@ struct weft_win_memory {
 	void *pooled; /* not NULL: my data, in a file with others' */
 	struct weft_win_mapped **kept; /* of others: states, and data */
 	uint32_t n_kept;
+	struct near_one *near;
+	uint32_t n_near;
+	bool is_reached;       /* so near are all of them */
+	bool is_abandoned;     /* nobody waited for them */
+	struct weft_link link; /* in own_states.abandoned */
 };
 
 /* --- states -------------------------------------------------------- */
@@ -105,14 +122,60 @@ static int states_open(void)
 	return 0;
 }
 
-/* own_states.lock held, here and below. */
+/* What other windows get. own_states.lock held, here and below. */
+static void memory_release(struct weft_win_memory *memory)
+{
+	for (uint32_t i = 0; i < memory->n_kept; i++)
+		weft_win_mapped_put(memory->kept[i]);
+	if (memory->pooled)
+		weft_win_mem_free(memory->pooled);
+	if (memory->has_slot) {
+		own_states.is_used[memory->slot] = 0;
+		if (!--own_states.n_used)
+			own_states.next = 0;
+	}
+	free(memory->kept);
+	free(memory->near);
+	free(memory);
+}
+
+static bool is_gone(const struct near_one *one)
+{
+	/* pairs with the release in weft_win_memory_close() */
+	return (one->n_gone && atomic_load_explicit(one->n_gone,
+				       memory_order_acquire) != one->was) ||
+	       weft_win_has_died(one->pid);
+}
+
+/* Once at most at each, as many as may be looked at. */
+static void abandoned_look(uint32_t most)
+{
+	for (most = weft_min(most, own_states.n_abandoned); most; most--) {
+		struct weft_link *link =
+			weft_list_pop_front(&own_states.abandoned);
+		struct weft_win_memory *m =
+			weft_container_of(link, struct weft_win_memory, link);
+
+		while (m->n_near && is_gone(&m->near[m->n_near - 1]))
+			m->n_near--;
+		if (m->n_near) {
+			weft_list_push_back(&own_states.abandoned, &m->link);
+		} else {
+			own_states.n_abandoned--;
+			memory_release(m);
+		}
+	}
+}
+
 static int slot_take(struct weft_win *win)
 {
 	int err = states_open();
-	uint32_t i = own_states.next;
+	uint32_t i;
 
 	if (err)
 		return err;
+	abandoned_look(own_states.n_used == SLOTS ? UINT32_MAX : LOOKS);
+	i = own_states.next;
 	if (own_states.n_used == SLOTS)
 		return weft_err_set(WEFT_ERR_NOMEM,
 			"more than %d windows at once; free some", SLOTS);
@@ -124,7 +187,7 @@ static int slot_take(struct weft_win *win)
 	win->memory->slot = i;
 	win->memory->has_slot = true;
 	win->state = &own_states.states->slots[i];
-	memset(win->state, 0, sizeof(*win->state));
+	memset(win->state, 0, offsetof(struct weft_win_state, n_gone));
 	return 0;
 }
 
@@ -428,6 +491,8 @@ static int reach(struct weft_win *win, uint32_t rank,
 	const struct weft_win_record *record)
 {
 	struct weft_win_target *target = weft_win_target_of(win, rank);
+	struct weft_win_memory *memory = win->memory;
+	struct near_one *one;
 	struct states *states;
 
 	if (!target)
@@ -444,11 +509,15 @@ static int reach(struct weft_win *win, uint32_t rank,
 		target->stripes = weft_win_my_stripes();
 		return 0;
 	}
+	one = &memory->near[memory->n_near++];
+	one->pid = record->pid;
 	states = reach_states(win, rank, record);
 	if (!states)
 		return 0;
 	target->state = &states->slots[record->slot];
 	target->stripes = &states->stripes;
+	one->n_gone = &target->state->n_gone;
+	one->was = atomic_load_explicit(one->n_gone, memory_order_relaxed);
 	reach_data(win, target, record);
 	return 0;
 }
@@ -456,13 +525,15 @@ static int reach(struct weft_win *win, uint32_t rank,
 int weft_win_memory_reach(
 	struct weft_win *win, const struct weft_win_record *records)
 {
+	struct weft_win_memory *memory = win->memory;
 	uint32_t n = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++)
 		n += is_node_local(win, i);
-	win->memory->kept = calloc(2 * (size_t)n, sizeof(*win->memory->kept));
-	if (!win->memory->kept)
+	memory->kept = calloc(2 * (size_t)n, sizeof(*memory->kept));
+	memory->near = calloc(n, sizeof(*memory->near));
+	if (!memory->kept || !memory->near)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	win->is_uniform = win->flavor != WEFT_WIN_DYNAMIC;
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
@@ -482,6 +553,7 @@ int weft_win_memory_reach(
 				  t->way != WEFT_WIN_MAPPED))
 			win->has_remote = true;
 	}
+	memory->is_reached = !err;
 	return err;
 }
 
@@ -577,19 +649,12 @@ void weft_win_memory_settle(struct weft_win *win)
 
 void weft_win_memory_abandon(struct weft_win *win)
 {
-	if (!win->memory)
-		return;
-	win->memory->pooled = NULL;
-	win->memory->has_slot = false;
+	if (win->memory)
+		win->memory->is_abandoned = true;
 }
 
-void weft_win_memory_close(struct weft_win *win)
+static void mappings_end(struct weft_win_memory *memory)
 {
-	struct weft_win_memory *memory = win->memory;
-
-	if (!memory)
-		return;
-	weft_win_memory_settle(win);
 	while (memory->mapped) {
 		struct mapped_data *m = memory->mapped;
 
@@ -601,20 +666,33 @@ void weft_win_memory_close(struct weft_win *win)
 		munmap(memory->share.base, memory->share.len);
 	weft_share_unmap(memory->whole, memory->whole_len);
 	weft_share_unmap(memory->alone, memory->alone_len);
-	for (uint32_t i = 0; i < memory->n_kept; i++)
-		weft_win_mapped_put(memory->kept[i]);
-	if (memory->pooled)
-		weft_win_mem_free(memory->pooled);
+}
+
+void weft_win_memory_close(struct weft_win *win)
+{
+	struct weft_win_memory *memory = win->memory;
+
+	if (!memory)
+		return;
+	weft_win_memory_settle(win);
+	mappings_end(memory);
 	pthread_mutex_lock(&own_states.lock);
 	weft_list_remove(&memory->region);
 	weft_list_remove(&memory->exposed);
-	if (memory->has_slot) {
-		own_states.is_used[memory->slot] = 0;
-		if (!--own_states.n_used)
-			own_states.next = 0;
+	if (memory->has_slot)
+		atomic_fetch_add_explicit(
+			&win->state->n_gone, 1, memory_order_release);
+	if (memory->is_abandoned && !memory->is_reached) {
+		memory->has_slot = false; /* who has mapped it is not known */
+		memory->pooled = NULL;
+	}
+	if (memory->is_abandoned) {
+		weft_list_push_back(&own_states.abandoned, &memory->link);
+		own_states.n_abandoned++;
+		abandoned_look(LOOKS);
+	} else {
+		memory_release(memory);
 	}
 	pthread_mutex_unlock(&own_states.lock);
-	free(memory->kept);
-	free(memory);
 	win->memory = NULL;
 }

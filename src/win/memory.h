@@ -50,8 +50,8 @@ int weft_win_memory_map(struct weft_win *win,
 /* All who want to have mapped my data: its file is closed. */
 void weft_win_memory_settle(struct weft_win *win);
 
-/* Members may still access it, as they were not waited for: what other windows
- * would get is not given back. */
+/* Members may still access it, as they were not waited for: other windows get
+ * what it had once those of this node have left it, too, or have died. */
 void weft_win_memory_abandon(struct weft_win *win);
 
 void weft_win_memory_close(struct weft_win *win);

@@ -168,10 +168,9 @@ static atomic_uint *stripe_of(weft_win_stripes *stripes, uint64_t address)
 	return &(*stripes)[address / 4096 % WEFT_WIN_STRIPES];
 }
 
-/* Its holder died with it. */
-static bool is_orphan(unsigned holder)
+bool weft_win_has_died(pid_t pid)
 {
-	return kill((pid_t)holder, 0) && errno == ESRCH;
+	return kill(pid, 0) && errno == ESRCH;
 }
 
 static void stripe_wait(atomic_uint *stripe, unsigned round)
@@ -189,7 +188,8 @@ static void stripe_wait(atomic_uint *stripe, unsigned round)
 	}
 	nanosleep(&pause, NULL);
 	holder = atomic_load_explicit(stripe, memory_order_relaxed);
-	if (round % SLEEPS_PER_LOOK == 0 && holder && is_orphan(holder))
+	if (round % SLEEPS_PER_LOOK == 0 && holder &&
+		weft_win_has_died((pid_t)holder))
 		atomic_compare_exchange_strong(stripe, &holder, 0);
 }
 

@@ -52,6 +52,8 @@ struct weft_win_state {
 	_Alignas(WEFT_CACHE_LINE) atomic_uint n_completes[WEFT_WIN_LOOKERS];
 	/* of progress, that this member has made */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_rounds;
+	/* the last: windows that had this place and are gone; is not cleared */
+	_Atomic uint32_t n_gone;
 };
 
 /* Locks by address, for updates that are no instruction; in shared memory. A
@@ -220,6 +222,8 @@ void weft_win_alone_end(const struct weft_win_target *target);
 /* From now on nobody is alone there. */
 void weft_win_alias(struct weft_win_state *state);
 void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address);
+/* A process of this node; false as long as nobody has taken note of its end. */
+bool weft_win_has_died(pid_t pid);
 void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 
 /* memory.c */

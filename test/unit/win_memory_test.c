@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_memory_test: a window's place is given back once those of the node who
+ * were not waited for have left it, or have died */
+#include "win/memory.h"
+
+#include "base/err.h"
+#include "core/comm.h"
+#include "core/group.h"
+#include "transport/proc.h"
+#include "transport/vci.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PLACES = 65536 };
+
+static const struct weft_win_config config = { .flavor = WEFT_WIN_SHARED,
+	.disp_unit = 1 };
+
+/* Me and another process on one node. */
+static int both_local(
+	struct weft_boot *boot, const uint32_t **ranks_out, size_t *n_out)
+{
+	static const uint32_t ranks[] = { 0, 1 };
+
+	(void)boot;
+	*ranks_out = ranks;
+	*n_out = 2;
+	return 0;
+}
+
+static const struct weft_boot_ops ops = { .local = both_local };
+static struct weft_boot boot = { .ops = &ops };
+static struct weft_vci vci;
+static struct weft_comm comm = { .vci = &vci, .size = 2 };
+
+static int setup(void **state)
+{
+	(void)state;
+	weft_proc.boot = &boot;
+	return weft_group_create_range(weft_proc.proc, 2, &comm.group);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	weft_group_put(comm.group);
+	weft_proc.boot = NULL;
+	return 0;
+}
+
+/* The other one, a process that has this one's places, is at one of them; NULL:
+ * at the same. */
+static int open_window(struct weft_win *win, pid_t pid,
+	const struct weft_win_record *its, struct weft_win_record *mine_out)
+{
+	struct weft_win_record records[2] = { { .data_fd = -1 } };
+	int err;
+
+	*win = (struct weft_win){ .comm = &comm,
+		.comm_size = 2,
+		.disp_unit = 1,
+		.flavor = WEFT_WIN_SHARED };
+	win->targets = calloc(1, sizeof(*win->targets));
+	assert_non_null(win->targets);
+	err = weft_win_memory_open(win, &config, &records[0]);
+	records[1] = its ? *its : records[0];
+	records[1].pid = pid;
+	*mine_out = records[0];
+	return err ? err : weft_win_memory_reach(win, records);
+}
+
+static void close_window(struct weft_win *win, bool is_waited_for)
+{
+	if (!is_waited_for)
+		weft_win_memory_abandon(win);
+	weft_win_targets_free(win);
+	weft_win_memory_close(win);
+}
+
+static void who_lives_keeps_it_until_it_has_died(void **state)
+{
+	struct weft_win_record mine;
+	struct weft_win win;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(open_window(&win, getpid(), NULL, &mine), 0);
+	child = fork(); /* has the file */
+	assert_true(child >= 0);
+	if (!child)
+		for (;;)
+			pause();
+	close_window(&win, true);
+	for (int i = 0; i < PLACES; i++) {
+		assert_int_equal(open_window(&win, child, NULL, &mine), 0);
+		close_window(&win, false);
+	}
+	assert_int_equal(open_window(&win, child, NULL, &mine), WEFT_ERR_NOMEM);
+	close_window(&win, true);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(open_window(&win, child, NULL, &mine), 0);
+	close_window(&win, true);
+}
+
+static void who_has_left_keeps_nothing(void **state)
+{
+	struct weft_win_record its, mine;
+	struct weft_win win, other;
+
+	(void)state;
+	for (int i = 0; i < PLACES + 99; i++) {
+		assert_int_equal(open_window(&other, getpid(), NULL, &its), 0);
+		assert_int_equal(open_window(&win, getpid(), &its, &mine), 0);
+		close_window(&win, false);
+		close_window(&other, true);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_lives_keeps_it_until_it_has_died),
+		cmocka_unit_test(who_has_left_keeps_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
