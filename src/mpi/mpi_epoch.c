@@ -4,27 +4,37 @@
  * MPI-5.0, 12.5. Whatever is out of turn, the room of windows finds. */
 #include "mpi_mix.h"
 
-/* The asserts of mpi.h, which anybody may give to anything. */
-enum {
-	ALL_ASSERTS = MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT |
-		      MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED,
+/* Which asserts a call may be given. */
+struct assert_set {
+	int all;
+	const char *names;
 };
 
-static int bad_asserts(int assert)
+static const struct assert_set of_fence = { MPI_MODE_NOSTORE | MPI_MODE_NOPUT |
+						    MPI_MODE_NOPRECEDE |
+						    MPI_MODE_NOSUCCEED,
+	"MPI_MODE_NOSTORE, NOPUT, NOPRECEDE, NOSUCCEED" };
+static const struct assert_set of_post = { MPI_MODE_NOCHECK | MPI_MODE_NOSTORE |
+						   MPI_MODE_NOPUT,
+	"MPI_MODE_NOCHECK, NOSTORE, NOPUT" };
+static const struct assert_set of_others = { MPI_MODE_NOCHECK,
+	"MPI_MODE_NOCHECK" };
+
+static int bad_asserts(int assert, const struct assert_set *set)
 {
 	return weft_err_set(WEFT_ERR_ASSERT,
-		"assert is 0x%x, 0x%x of it is no MPI_MODE_ constant for "
-		"windows",
-		(unsigned)assert, (unsigned)(assert & ~ALL_ASSERTS));
+		"assert is 0x%x, 0x%x of it is none of this call's: %s",
+		(unsigned)assert, (unsigned)(assert & ~set->all), set->names);
 }
 
 /* As the room of windows has them. */
-static int to_asserts(int assert, unsigned *asserts_out)
+static int to_asserts(
+	int assert, const struct assert_set *set, unsigned *asserts_out)
 {
 	unsigned to = 0;
 
-	if (weft_unlikely(assert & ~ALL_ASSERTS) && weft_check_is_on())
-		return weft_check_failed(bad_asserts(assert));
+	if (weft_unlikely(assert & ~set->all) && weft_check_is_on())
+		return weft_check_failed(bad_asserts(assert, set));
 	if (assert & MPI_MODE_NOCHECK)
 		to |= WEFT_WIN_NOCHECK;
 	if (assert & MPI_MODE_NOSTORE)
@@ -48,7 +58,7 @@ int PMPI_Win_fence(int assert, MPI_Win win)
 	int err = weft_check_win(win, &of);
 
 	if (!err)
-		err = to_asserts(assert, &asserts);
+		err = to_asserts(assert, &of_fence, &asserts);
 	if (!err)
 		err = weft_win_fence(of, asserts);
 	return weft_mpi_end_win(of, "MPI_Win_fence", err);
@@ -59,8 +69,8 @@ int PMPI_Win_fence(int assert, MPI_Win win)
 typedef int open_fn(
 	struct weft_win *win, const struct weft_group *group, unsigned asserts);
 
-static int open_with(
-	const char *func, open_fn *fn, MPI_Group group, int assert, MPI_Win win)
+static int open_with(const char *func, open_fn *fn, MPI_Group group, int assert,
+	const struct assert_set *set, MPI_Win win)
 {
 	struct weft_win *of = NULL;
 	struct weft_group *with = NULL;
@@ -70,7 +80,7 @@ static int open_with(
 	if (!err)
 		err = weft_check_group(group, &with);
 	if (!err)
-		err = to_asserts(assert, &asserts);
+		err = to_asserts(assert, set, &asserts);
 	if (!err)
 		err = weft_mix_comm_group(of->comm, with);
 	if (!err)
@@ -80,12 +90,14 @@ static int open_with(
 
 int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 {
-	return open_with("MPI_Win_start", weft_win_start, group, assert, win);
+	return open_with("MPI_Win_start", weft_win_start, group, assert,
+		&of_others, win);
 }
 
 int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
-	return open_with("MPI_Win_post", weft_win_post, group, assert, win);
+	return open_with(
+		"MPI_Win_post", weft_win_post, group, assert, &of_post, win);
 }
 
 typedef int whole_fn(struct weft_win *win);
@@ -150,7 +162,7 @@ int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 	if (!err)
 		err = weft_check_target(of, rank);
 	if (!err)
-		err = to_asserts(assert, &asserts);
+		err = to_asserts(assert, &of_others, &asserts);
 	if (!err && rank != MPI_PROC_NULL)
 		err = weft_win_lock(
 			of, lock_type == MPI_LOCK_EXCLUSIVE, rank, asserts);
@@ -164,7 +176,7 @@ int PMPI_Win_lock_all(int assert, MPI_Win win)
 	int err = weft_check_win(win, &of);
 
 	if (!err)
-		err = to_asserts(assert, &asserts);
+		err = to_asserts(assert, &of_others, &asserts);
 	if (!err)
 		err = weft_win_lock_all(of, asserts);
 	return weft_mpi_end_win(of, "MPI_Win_lock_all", err);

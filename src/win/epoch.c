@@ -27,11 +27,10 @@ static const char *const epoch_names[] = {
 };
 
 static __attribute__((cold)) int out_of_turn(
-	const struct weft_win *win, const char *call, const char *remedy)
+	const struct weft_win *win, const char *remedy)
 {
-	return weft_err_set(WEFT_ERR_RMA_SYNC,
-		"%s: window \"%s\" is in %s%s; %s", call, win->name,
-		epoch_names[win->access],
+	return weft_err_set(WEFT_ERR_RMA_SYNC, "window \"%s\" is in %s%s; %s",
+		win->name, epoch_names[win->access],
 		win->is_exposed ? " and was posted" : "", remedy);
 }
 
@@ -166,11 +165,12 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 				       : open_locked_all(win, target);
 	default:
 		return weft_err_set(WEFT_ERR_RMA_SYNC,
-			"access to rank %u of window \"%s\" in %s, which is "
-			"not "
-			"for it; begin one with MPI_Win_fence, start, lock or "
-			"lock_all",
-			target->rank, win->name, epoch_names[win->access]);
+			"access to rank %u of window \"%s\" in %s%s; begin one "
+			"with MPI_Win_fence, start, lock or lock_all",
+			target->rank, win->name, epoch_names[win->access],
+			win->access == WEFT_WIN_CLOSED
+				? ""
+				: ", which is not for it");
 	}
 }
 
@@ -254,24 +254,22 @@ int weft_win_close_epoch(struct weft_win *win)
 	return err;
 }
 
-static int flush(
-	struct weft_win *win, int32_t rank, bool is_local, const char *call)
+static int flush(struct weft_win *win, int32_t rank, bool is_local)
 {
 	struct weft_win_target *target;
 	int err = 0;
 
 	if (win->access != WEFT_WIN_LOCKED &&
 		win->access != WEFT_WIN_LOCKED_ALL)
-		return out_of_turn(win, call,
-			"begin one with MPI_Win_lock or MPI_Win_lock_all");
+		return out_of_turn(
+			win, "begin one with MPI_Win_lock or MPI_Win_lock_all");
 	flush_progress(win);
 	if (rank != WEFT_PROC_NULL) {
 		target = weft_win_target_of(win, (uint32_t)rank);
 		if (!target)
 			return WEFT_ERR_NOMEM;
 		if (win->access == WEFT_WIN_LOCKED && !target->is_locked)
-			return out_of_turn(
-				win, call, "and that rank is not locked");
+			return out_of_turn(win, "and that rank is not locked");
 		return flush_target(win, target, is_local);
 	}
 	for (uint32_t i = 0; win->has_remote && (target = opened_at(win, i));
@@ -285,12 +283,12 @@ static int flush(
 
 int weft_win_flush(struct weft_win *win, int32_t rank)
 {
-	return flush(win, rank, false, "MPI_Win_flush");
+	return flush(win, rank, false);
 }
 
 int weft_win_flush_local(struct weft_win *win, int32_t rank)
 {
-	return flush(win, rank, true, "MPI_Win_flush_local");
+	return flush(win, rank, true);
 }
 
 int weft_win_sync(struct weft_win *win)
@@ -306,7 +304,7 @@ int weft_win_fence(struct weft_win *win, unsigned asserts)
 	int err, barrier_err;
 
 	if (win->access > WEFT_WIN_USED || win->is_exposed)
-		return out_of_turn(win, "MPI_Win_fence", "end that first");
+		return out_of_turn(win, "end that first");
 	err = weft_win_close_epoch(win);
 	barrier_err = weft_win_barrier(win);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -378,10 +376,9 @@ int weft_win_post(
 	if (err)
 		return err;
 	if (win->is_exposed)
-		return out_of_turn(
-			win, "MPI_Win_post", "call MPI_Win_wait first");
+		return out_of_turn(win, "call MPI_Win_wait first");
 	if (win->access >= WEFT_WIN_LOCKED)
-		return out_of_turn(win, "MPI_Win_post", "unlock it first");
+		return out_of_turn(win, "unlock it first");
 	atomic_thread_fence(memory_order_seq_cst);
 	win->is_exposed = true;
 	win->posted = weft_group_get((struct weft_group *)group);
@@ -404,7 +401,7 @@ int weft_win_start(
 	if (err)
 		return err;
 	if (win->access > WEFT_WIN_FENCED)
-		return out_of_turn(win, "MPI_Win_start", "end that first");
+		return out_of_turn(win, "end that first");
 	for (uint32_t i = 0;
 		!(asserts & WEFT_WIN_NOCHECK) && i < group->size && !err; i++)
 		err = weft_win_take_post(win, member_at(win, group, i));
@@ -423,8 +420,7 @@ int weft_win_complete(struct weft_win *win)
 	int err = 0;
 
 	if (win->access != WEFT_WIN_STARTED)
-		return out_of_turn(
-			win, "MPI_Win_complete", "call MPI_Win_start first");
+		return out_of_turn(win, "call MPI_Win_start first");
 	atomic_thread_fence(memory_order_seq_cst);
 	for (uint32_t i = 0; i < group->size; i++) {
 		struct weft_win_target *target = member_at(win, group, i);
@@ -447,8 +443,7 @@ int weft_win_wait(struct weft_win *win)
 	int err = 0;
 
 	if (!win->is_exposed)
-		return out_of_turn(
-			win, "MPI_Win_wait", "call MPI_Win_post first");
+		return out_of_turn(win, "call MPI_Win_post first");
 	for (uint32_t i = 0; i < win->posted->size && !err; i++)
 		err = weft_win_take_complete(
 			win, member_at(win, win->posted, i));
@@ -462,8 +457,7 @@ int weft_win_test(struct weft_win *win, bool *done_out)
 	bool is_done = true;
 
 	if (!win->is_exposed)
-		return out_of_turn(
-			win, "MPI_Win_test", "call MPI_Win_post first");
+		return out_of_turn(win, "call MPI_Win_post first");
 	weft_vci_lock(win->comm->vci);
 	weft_progress_try(win->comm->vci);
 	for (uint32_t i = 0; i < win->posted->size && is_done; i++)
@@ -498,13 +492,12 @@ int weft_win_lock(
 	note_lock(win, "MPI_Win_lock");
 	if (win->access != WEFT_WIN_CLOSED && win->access != WEFT_WIN_FENCED &&
 		win->access != WEFT_WIN_LOCKED)
-		return out_of_turn(win, "MPI_Win_lock", "end that first");
+		return out_of_turn(win, "end that first");
 	target = weft_win_target_of(win, (uint32_t)rank);
 	if (!target)
 		return WEFT_ERR_NOMEM;
 	if (target->is_locked)
-		return out_of_turn(
-			win, "MPI_Win_lock", "and that rank is locked already");
+		return out_of_turn(win, "and that rank is locked already");
 	if (has_lock)
 		err = take_lock(win, target, is_exclusive);
 	else if (target->state)
@@ -535,8 +528,7 @@ int weft_win_unlock(struct weft_win *win, int32_t rank)
 	if (!target)
 		return WEFT_ERR_NOMEM;
 	if (win->access != WEFT_WIN_LOCKED || !target->is_locked)
-		return out_of_turn(
-			win, "MPI_Win_unlock", "and that rank is not locked");
+		return out_of_turn(win, "and that rank is not locked");
 	atomic_thread_fence(memory_order_seq_cst);
 	weft_spin_take(&win->spin);
 	unlist_opened(win, target);
@@ -553,7 +545,7 @@ int weft_win_lock_all(struct weft_win *win, unsigned asserts)
 {
 	note_lock(win, "MPI_Win_lock_all");
 	if (win->access > WEFT_WIN_FENCED)
-		return out_of_turn(win, "MPI_Win_lock_all", "end that first");
+		return out_of_turn(win, "end that first");
 	win->access = WEFT_WIN_LOCKED_ALL;
 	win->is_nocheck = asserts & WEFT_WIN_NOCHECK;
 	return 0;
@@ -564,8 +556,7 @@ int weft_win_unlock_all(struct weft_win *win)
 	int err;
 
 	if (win->access != WEFT_WIN_LOCKED_ALL)
-		return out_of_turn(win, "MPI_Win_unlock_all",
-			"call MPI_Win_lock_all first");
+		return out_of_turn(win, "call MPI_Win_lock_all first");
 	err = weft_win_close_epoch(win);
 	win->access = WEFT_WIN_CLOSED;
 	return err;

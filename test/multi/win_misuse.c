@@ -71,6 +71,20 @@ static void without(void)
 	FAILS(put(right, 0), MPI_ERR_RMA_SYNC); /* NOSUCCEED, then a lock */
 }
 
+/* ---- with another call's asserts ---- */
+
+static void with_asserts(void)
+{
+	FAILS(MPI_Win_fence(MPI_MODE_NOCHECK, win), MPI_ERR_ASSERT);
+	FAILS(MPI_Win_fence(1 << 30, win), MPI_ERR_ASSERT);
+	FAILS(MPI_Win_post(me, MPI_MODE_NOPRECEDE, win), MPI_ERR_ASSERT);
+	FAILS(MPI_Win_start(me, MPI_MODE_NOPUT, win), MPI_ERR_ASSERT);
+	FAILS(MPI_Win_lock(MPI_LOCK_SHARED, right, MPI_MODE_NOSTORE, win),
+		MPI_ERR_ASSERT);
+	FAILS(MPI_Win_lock_all(MPI_MODE_NOSUCCEED, win), MPI_ERR_ASSERT);
+	still_works();
+}
+
 /* ---- in the wrong one ---- */
 
 static void in_locks(void)
@@ -289,6 +303,7 @@ int main(int argc, char **argv)
 		MPI_COMM_WORLD, &memory, &win));
 	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
 	without();
+	with_asserts();
 	in_locks();
 	in_started();
 	in_fence();
