@@ -28,7 +28,7 @@ libsma_la_SOURCES = include/shmemx.h src/shmem/shmem_priv.h \
 	src/shmem/shmem_team.c src/shmem/shmem_wait.c
 libsma_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include \
 	-I$(top_builddir)/include -I$(top_builddir)/src/shmem
-libsma_la_CFLAGS = $(AM_CFLAGS) $(lib_cflags)
+libsma_la_CFLAGS = $(AM_CFLAGS) $(lib_cflags) $(BRANCH_CFLAGS)
 libsma_la_LDFLAGS = $(MODE_CFLAGS) $(lib_ldflags) -version-info 1:0:0 \
 	-Wl,--version-script=src/shmem/libsma.map
 libsma_la_LIBADD = libweft.la
