@@ -68,6 +68,10 @@ int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
 {
 	struct weft_coll args = numbers_of(file, n, mine, all);
 
+	if (file->comm->size == 1) {
+		memcpy(all, mine, (size_t)n * sizeof(*all));
+		return 0;
+	}
 	args.op = weft_redop_builtin((unsigned)op);
 	return weft_coll_run(kind, &args);
 }
@@ -124,7 +128,9 @@ static int file_agree_on(
 	char why[WEFT_ERR_TEXT];
 	int rc;
 
-	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
+	why[0] = '\0';
+	if (err)
+		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
 	mine[0] = weft_file_err_code(file, err);
 	for (int i = 0; i < on->n_same; i++) {
 		mine[1 + i] = on->same[i];
@@ -145,7 +151,9 @@ static int file_agree_on(
 
 int weft_file_agree(struct weft_file *file, int err)
 {
-	return file_agree_on(file, err, &(struct agreement){ 0 });
+	static const struct agreement nothing_else;
+
+	return file_agree_on(file, err, &nothing_else);
 }
 
 /* All members have the least of their hints for collective buffering; with

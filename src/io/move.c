@@ -214,9 +214,18 @@ static int move_pieces(const struct weft_move *m, char *buf,
 int weft_move_stretch(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved)
 {
-	const struct iovec run = { (void *)(uintptr_t)place, (size_t)len };
+	bool is_taken = false;
+	int err = 0;
 
-	return move_pieces(m, buf, &run, 1, moved);
+	*moved = 0;
+	if (m->is_write && len)
+		err = weft_range_take(m->file, WEFT_RANGE_BESIDE, place,
+			place + len, &is_taken);
+	if (!err)
+		err = weft_move_piece(m, buf, place, len, moved);
+	if (is_taken)
+		weft_range_drop(m->file, place, place + len);
+	return err;
 }
 
 static int around_taken(const struct weft_move *m, char *buf, int64_t base,
@@ -294,6 +303,9 @@ static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 
 		if (m->is_write)
 			err = weft_sieve_write(m, buf + *moved, at + *moved,
+				left, &aside, &tried, &some);
+		else
+			err = weft_sieve_read(m, buf + *moved, at + *moved,
 				left, &aside, &tried, &some);
 		if (!tried)
 			err = move_some(m, buf + *moved, at + *moved, left,
@@ -398,7 +410,8 @@ int weft_move_all(struct weft_move *m)
 
 	if (m->view->rep->kind != WEFT_DATAREP_NATIVE)
 		return move_converted(m);
-	weft_uring_move(m);
+	if (!weft_view_is_plain(m->view))
+		weft_uring_move(m);
 	before = m->n_moved;
 	err = weft_move_part(m, before, m->len - before, &m->n_moved);
 	m->n_moved += before;

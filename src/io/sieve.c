@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sieve: read, patch, write */
+/* sieve: read, pick; read, patch, write */
 #include "io/sieve.h"
 
 #include "base/bits.h"
@@ -13,8 +13,9 @@
 
 enum {
 	SAMPLE = 64,	    /* runs looked at to know what they are like */
-	RUNS_MIN = 8,	    /* fewer are written as well one by one, */
-	RUN_MAX = 16 << 10, /* and so are longer ones */
+	RUNS_MIN = 8,	    /* fewer are moved as well one by one, */
+	RUN_MAX = 16 << 10, /* and so are longer ones when writing */
+	RUN_MAX_READ = 8 << 10,
 };
 
 /* Bytes [at, at + len) of the stream are in [first, end) of the file. */
@@ -28,55 +29,100 @@ static int64_t run_begin(const struct iovec *run)
 	return (int64_t)(uintptr_t)run->iov_base;
 }
 
-static bool sieve_pays(const struct weft_move *m, int64_t at, int64_t len)
+/* The first runs of a stretch, all their bytes, and those between them. */
+struct sample {
+	int64_t n, len, gaps;
+};
+
+static struct sample sample_of(
+	const struct weft_move *m, int64_t at, int64_t len)
+{
+	struct sample some = { 0 };
+	struct iovec runs[SAMPLE];
+
+	some.n = (int64_t)weft_view_runs(
+		m->view, at, len, runs, SAMPLE, &some.len);
+	if (some.n)
+		some.gaps = run_begin(&runs[some.n - 1]) +
+			    (int64_t)runs[some.n - 1].iov_len -
+			    run_begin(&runs[0]) - some.len;
+	return some;
+}
+
+static bool write_pays(const struct weft_move *m, int64_t at, int64_t len)
 {
 	enum weft_file_choice choice = m->file->hints.write_sieve;
-	struct iovec runs[SAMPLE];
-	int64_t some = 0, n, gaps, gap_max = WEFT_MOVE_GAP_MAX;
+	int64_t gap_max = WEFT_MOVE_GAP_MAX;
+	struct sample some;
 
 	if (choice == WEFT_FILE_DISABLE ||
 		!weft_view_is_monotone(m->view, at, len))
 		return false;
-	n = (int64_t)weft_view_runs(m->view, at, len, runs, SAMPLE, &some);
-	if (n < 2 || choice == WEFT_FILE_ENABLE)
-		return n >= 2;
-	gaps = run_begin(&runs[n - 1]) + (int64_t)runs[n - 1].iov_len -
-	       run_begin(&runs[0]) - some;
+	some = sample_of(m, at, len);
+	if (some.n < 2 || choice == WEFT_FILE_ENABLE)
+		return some.n >= 2;
 	/* the file system of a disk has more to do for each run */
 	if (weft_range_where(m->file) == WEFT_SYSCALL_DISK)
-		gap_max = weft_max64(gap_max, some / n);
-	return n >= RUNS_MIN && some / n <= RUN_MAX &&
-	       gaps / (n - 1) <= gap_max;
+		gap_max = weft_max64(gap_max, some.len / some.n);
+	return some.n >= RUNS_MIN && some.len / some.n <= RUN_MAX &&
+	       some.gaps / (some.n - 1) <= gap_max;
 }
 
-/* The first of them up to a multiple of what is written at once, where others'
+/* From a look at the first runs, and from what all of it comes to. */
+static bool read_pays(const struct weft_move *m, const struct stretch *s)
+{
+	struct sample some = sample_of(m, s->at, s->len);
+	int64_t run, gaps = s->end - s->first - s->len;
+
+	if (some.n < 2 || m->file->hints.read_sieve == WEFT_FILE_ENABLE)
+		return some.n >= 2;
+	run = some.len / some.n;
+	return some.n >= RUNS_MIN && run <= RUN_MAX_READ &&
+	       gaps / weft_max64(s->len / run - 1, 1) <= WEFT_MOVE_GAP_MAX;
+}
+
+/* The first of them up to a multiple of what is moved at once, where others'
  * end as well, so that they wait for one of ours at most. */
 static struct stretch sieve_stretch(
 	const struct weft_move *m, int64_t at, int64_t len)
 {
-	int64_t max = m->file->hints.write_sieve_max, limit;
-	struct stretch s = { .at = at };
+	const struct weft_file_hints *hints = &m->file->hints;
+	int64_t max =
+		m->is_write ? hints->write_sieve_max : hints->read_sieve_max;
+	struct stretch s = { .at = at, .len = len };
+	int64_t limit;
 
 	s.first = weft_view_place(m->view, at);
-	if (__builtin_add_overflow(s.first - s.first % max, max, &limit))
-		limit = INT64_MAX;
+	s.end = weft_view_place(m->view, at + len - 1) + 1;
+	if (__builtin_add_overflow(s.first - s.first % max, max, &limit) ||
+		s.end <= limit)
+		return s;
 	s.len = weft_view_find(m->view, at, len, limit) - at;
 	s.end = weft_view_place(m->view, at + s.len - 1) + 1;
 	return s;
 }
 
-/* The runs come to their places in what begins at s->first. */
-static void patch(const struct weft_move *m, const struct stretch *s,
-	const char *buf, char *aside)
+static void make_aside(const struct weft_move *m, const struct stretch *s,
+	int64_t at, int64_t len, int64_t max, char **aside)
 {
-	const struct weft_type *tile = m->view->tile;
-	/* where the stretch would begin if it held the file from the
-	 * displacement on */
-	void *base = (void *)((uintptr_t)aside +
-			      (uintptr_t)(m->view->disp - s->first));
+	int64_t all = weft_view_place(m->view, at + len - 1) + 1 - s->first;
 
-	weft_unpack(tile, (s->at + s->len - 1) / tile->size + 1, base,
-		(size_t)s->at, buf, (size_t)s->len);
+	if (!*aside)
+		*aside = malloc((size_t)weft_min64(all, max));
+}
+
+/* Where the stretch would begin if what is aside held the file from the
+ * displacement on. */
+static void *tiles_of(
+	const struct weft_move *m, const struct stretch *s, const char *aside)
+{
+	return (void *)((uintptr_t)aside +
+			(uintptr_t)(m->view->disp - s->first));
+}
+
+static int64_t n_tiles(const struct weft_move *m, const struct stretch *s)
+{
+	return (s->at + s->len - 1) / m->view->tile->size + 1;
 }
 
 /* Nobody else writes there. False where it cannot be read: one by one, runs may
@@ -92,7 +138,8 @@ static bool sieve_move(const struct weft_move *m, const struct stretch *s,
 		return false;
 	memset(aside + got, 0, (size_t)(span - got));
 	weft_stat_add(m->file->stat, WEFT_STAT_AROUND, span - s->len);
-	patch(m, s, buf, aside);
+	weft_unpack(m->view->tile, n_tiles(m, s), tiles_of(m, s, aside),
+		(size_t)s->at, buf, (size_t)s->len);
 	*err = weft_move_piece(m, aside, s->first, span, &there);
 	*moved = *err ? weft_view_find(
 				m->view, s->at, s->len, s->first + there) -
@@ -110,13 +157,10 @@ int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
 	int err = 0;
 
 	*tried = *moved = 0;
-	if (!weft_range_is_local(file) || !sieve_pays(m, at, len))
+	if (!weft_range_is_local(file) || !write_pays(m, at, len))
 		return 0;
 	s = sieve_stretch(m, at, len);
-	if (!*aside)
-		*aside = malloc((size_t)weft_min64(
-			weft_view_place(m->view, at + len - 1) + 1 - s.first,
-			file->hints.write_sieve_max));
+	make_aside(m, &s, at, len, file->hints.write_sieve_max, aside);
 	if (!*aside || s.len < 1 ||
 		weft_range_take(
 			file, WEFT_RANGE_ALONE, s.first, s.end, &is_taken) ||
@@ -125,5 +169,33 @@ int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
 	if (sieve_move(m, &s, buf, *aside, moved, &err))
 		*tried = s.len;
 	weft_range_drop(file, s.first, s.end);
+	return err;
+}
+
+int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
+	int64_t len, char **aside, int64_t *tried, int64_t *moved)
+{
+	const struct weft_file_hints *hints = &m->file->hints;
+	struct stretch s;
+	int64_t got;
+	int err;
+
+	*tried = *moved = 0;
+	if (hints->read_sieve == WEFT_FILE_DISABLE ||
+		!weft_view_is_monotone(m->view, at, len))
+		return 0;
+	s = sieve_stretch(m, at, len);
+	if (s.len < 1 || !read_pays(m, &s))
+		return 0;
+	make_aside(m, &s, at, len, hints->read_sieve_max, aside);
+	if (!*aside)
+		return 0;
+	err = weft_move_piece(m, *aside, s.first, s.end - s.first, &got);
+	*tried = *moved = s.len;
+	if (got < s.end - s.first)
+		*moved = weft_view_find(m->view, at, s.len, s.first + got) - at;
+	weft_pack(m->view->tile, n_tiles(m, &s), tiles_of(m, &s, *aside),
+		(size_t)at, buf, (size_t)*moved);
+	weft_stat_add(m->file->stat, WEFT_STAT_EXTRA, got - *moved);
 	return err;
 }

@@ -19,6 +19,7 @@
 #include "io/uring.h"
 #include "transport/vci.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,8 @@ struct job {
 	bool is_for_uring;
 	bool is_moved; /* what follows is known */
 	int err;
-	char why[WEFT_ERR_TEXT];
-	int64_t code, least; /* agreement */
+	int64_t code, least;	 /* agreement */
+	char why[WEFT_ERR_TEXT]; /* the last: only with err */
 };
 
 /* Nobody else of this file sees half of it. */
@@ -222,7 +223,7 @@ static void job_prepare(struct job *job, struct weft_file *file,
 	const struct weft_file_access *access, bool blocks)
 {
 	int err = access->err ? access->err : check_mode(file, access);
-	char why[WEFT_ERR_TEXT] = "";
+	char why[WEFT_ERR_TEXT];
 
 	job->m.file = file;
 	job->m.view = weft_file_view(file);
@@ -251,9 +252,10 @@ static void job_prepare(struct job *job, struct weft_file *file,
 int weft_file_run(struct weft_file *file, const struct weft_file_access *access,
 	int64_t *moved_out)
 {
-	struct job job = { 0 };
+	struct job job;
 	int err;
 
+	memset(&job, 0, offsetof(struct job, why));
 	job_prepare(&job, file, access, true);
 	if (!access->is_collective || !job_move_together(&job))
 		job_move(&job);

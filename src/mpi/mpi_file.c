@@ -34,8 +34,7 @@ _Static_assert((int)WEFT_DATAREP_NAME_MAX == MPI_MAX_DATAREP_STRING, "");
 /* ---- hints ---- */
 
 enum {
-	SIEVE_MAX = 4 << 20,
-	WRITE_SIEVE_MAX = 512 << 10,
+	SIEVE_MAX = 512 << 10,
 	PERMISSIONS = 0666,
 	CB_LEN_MIN = 4096,
 	CB_LEN_MAX = 1 << 30,
@@ -112,7 +111,7 @@ static const struct file_hint {
 	{ "access_style", NULL, file_is_text, ANY_TIME },
 	{ "file_perm", NULL, file_is_permissions, OPENING },
 	{ "romio_ds_read", "automatic", file_is_switch, ANY_TIME },
-	{ "ind_rd_buffer_size", "4194304", file_is_size, ANY_TIME },
+	{ "ind_rd_buffer_size", "524288", file_is_size, ANY_TIME },
 	{ "romio_ds_write", "automatic", file_is_switch, ANY_TIME },
 	{ "ind_wr_buffer_size", "524288", file_is_size, ANY_TIME },
 	{ "collective_buffering", "true", file_is_bool, ANY_TIME },
@@ -232,7 +231,7 @@ static struct weft_file_hints file_heed_hints(const struct weft_info *info)
 			info, "ind_rd_buffer_size", 10, SIEVE_MAX),
 		.write_sieve = file_choice_of(info, "romio_ds_write"),
 		.write_sieve_max = file_number_of(
-			info, "ind_wr_buffer_size", 10, WRITE_SIEVE_MAX),
+			info, "ind_wr_buffer_size", 10, SIEVE_MAX),
 		.permissions = (unsigned)file_number_of(
 			info, "file_perm", 8, PERMISSIONS),
 		.cb_read = file_choice_of(info, "romio_cb_read"),

@@ -6,9 +6,9 @@
  * process reaches all of a collective, with its class, and the status has what
  * was moved. */
 #define _GNU_SOURCE
+#include "behind.h"
 #include "file.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/magic.h>
 #include <sched.h>
@@ -66,25 +66,14 @@ static size_t shorter(int fd, size_t len)
 		       : len;
 }
 
-typedef ssize_t pread_fn(int fd, void *buf, size_t len, off_t at);
-typedef ssize_t pwrite_fn(int fd, const void *buf, size_t len, off_t at);
-
-static void *next(const char *name)
-{
-	void *fn = dlsym(RTLD_NEXT, name);
-
-	if (!fn)
-		abort();
-	return fn;
-}
-
 ssize_t pread(int fd, void *buf, size_t len, off_t at)
 {
 	int err = fault_of(fd, faults.read_err);
 
 	errno = err;
 	return err ? -1
-		   : ((pread_fn *)next("pread"))(fd, buf, shorter(fd, len), at);
+		   : ((pread_fn *)behind("pread"))(
+			     fd, buf, shorter(fd, len), at);
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
@@ -101,7 +90,7 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 	}
 	errno = err;
 	return err ? -1
-		   : ((pwrite_fn *)next("pwrite"))(
+		   : ((pwrite_fn *)behind("pwrite"))(
 			     fd, buf, shorter(fd, len), at);
 }
 
@@ -121,7 +110,7 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
 	}
 	errno = err;
 	return err ? -1
-		   : ((vm_fn *)next("process_vm_readv"))(
+		   : ((vm_fn *)behind("process_vm_readv"))(
 			     pid, to, n_to, from, n_from, flags);
 }
 
@@ -130,13 +119,13 @@ int fsync(int fd)
 	int err = faults.sync_err && is_file(fd) ? faults.sync_err : 0;
 
 	errno = err;
-	return err ? -1 : ((int (*)(int))next("fsync"))(fd);
+	return err ? -1 : ((int (*)(int))behind("fsync"))(fd);
 }
 
 int close(int fd)
 {
 	int err = faults.close_err && is_file(fd) ? faults.close_err : 0;
-	int rc = ((int (*)(int))next("close"))(fd);
+	int rc = ((int (*)(int))behind("close"))(fd);
 
 	if (err)
 		errno = err;

@@ -160,7 +160,7 @@ static void hints(void)
 		"file_perm: %o", (unsigned)st.st_mode);
 	CHECK(!strcmp(hint(fh, "file_perm"), "0640"), "file_perm is told");
 	CHECK(!strcmp(hint(fh, "romio_ds_read"), "disable"), "heeded");
-	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "4194304"),
+	CHECK(!strcmp(hint(fh, "ind_rd_buffer_size"), "524288"),
 		"what makes no sense is passed over: %s", value_of);
 	CHECK(!strcmp(hint(fh, "filename"), name), "the name: %s", value_of);
 	CHECK(!strcmp(hint(fh, "no_such_key"), "none"), "not a hint");

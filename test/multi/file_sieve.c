@@ -6,10 +6,10 @@
  * once, by one process and by many. Calls of the kernel tell whether records
  * were written one by one. */
 #define _GNU_SOURCE
+#include "behind.h"
 #include "file.h"
 #include "heard.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sched.h>
@@ -26,26 +26,16 @@ enum {
 	BUFFERS = (2 * BUFFER + 4095) / 4096 * 4096,
 };
 
-static atomic_int n_writes, n_made;
+static atomic_int n_reads, n_writes, n_made;
+static uint32_t magic; /* of the file system, as the library is told; 0: true */
 static int rank, size;
-
-typedef ssize_t pread_fn(int fd, void *buf, size_t len, off_t at);
-typedef ssize_t pwrite_fn(int fd, const void *buf, size_t len, off_t at);
-
-static void *next(const char *name)
-{
-	void *fn = dlsym(RTLD_NEXT, name);
-
-	if (!fn)
-		abort();
-	return fn;
-}
 
 /* What lies between reading and writing back takes long. */
 ssize_t pread(int fd, void *buf, size_t len, off_t at)
 {
-	ssize_t n = ((pread_fn *)next("pread"))(fd, buf, len, at);
+	ssize_t n = ((pread_fn *)behind("pread"))(fd, buf, len, at);
 
+	n_reads++;
 	for (int i = 0; i < 3; i++)
 		sched_yield();
 	return n;
@@ -54,14 +44,23 @@ ssize_t pread(int fd, void *buf, size_t len, off_t at)
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 {
 	n_writes++;
-	return ((pwrite_fn *)next("pwrite"))(fd, buf, len, at);
+	return ((pwrite_fn *)behind("pwrite"))(fd, buf, len, at);
+}
+
+int fstatfs(int fd, struct statfs *fs)
+{
+	int rc = ((int (*)(int, struct statfs *))behind("fstatfs"))(fd, fs);
+
+	if (!rc && magic)
+		fs->f_type = (__typeof__(fs->f_type))magic;
+	return rc;
 }
 
 /* Memory as long as two buffers of kept(), and pages. */
 int ftruncate(int fd, off_t len)
 {
 	n_made += len == BUFFERS;
-	return ((int (*)(int, off_t))next("ftruncate"))(fd, len);
+	return ((int (*)(int, off_t))behind("ftruncate"))(fd, len);
 }
 
 /* As the library has it, of this folder. */
@@ -119,7 +118,7 @@ static void check_slots(const char *name, int record_round, int gap_round)
 	MPI_Barrier(MPI_COMM_WORLD);
 	for (int i = 0; i < N; i++) {
 		off_t at = ((off_t)i * size + rank) * SLOT;
-		ssize_t n = ((pread_fn *)next("pread"))(fd, slot, SLOT, at);
+		ssize_t n = ((pread_fn *)behind("pread"))(fd, slot, SLOT, at);
 
 		for (int k = 0; k < SLOT; k++) {
 			int round = k < RECORD ? record_round : gap_round;
@@ -189,6 +188,27 @@ static void both(MPI_File records, MPI_File gaps, enum way way, int round)
 	OK(MPI_Wait(&request, &status));
 }
 
+/* All of them at once, but a last one that the file does not have. */
+static void read_records(MPI_File fh, int round)
+{
+	static unsigned char mine[N * RECORD], wanted[N * RECORD];
+	int before = n_reads;
+	MPI_Status status;
+
+	fill(wanted, round, 0, RECORD);
+	OK(MPI_File_read_at(fh, 0, mine, N * RECORD, MPI_BYTE, &status));
+	CHECK(n_reads - before == 1, "%d calls for %d records",
+		n_reads - before, N);
+	CHECK(file_count(&status, MPI_BYTE) == N * RECORD &&
+			!memcmp(mine, wanted, N * RECORD),
+		"%d bytes are as written", file_count(&status, MPI_BYTE));
+	OK(MPI_File_read_at(
+		fh, (N - 60) * RECORD, mine, 61 * RECORD, MPI_BYTE, &status));
+	CHECK(file_count(&status, MPI_BYTE) == 60 * RECORD &&
+			!memcmp(mine, wanted + (N - 60) * RECORD, 60 * RECORD),
+		"%d bytes up to the end", file_count(&status, MPI_BYTE));
+}
+
 /* Many in a few calls, no byte of another lost. */
 static void alone(void)
 {
@@ -204,9 +224,41 @@ static void alone(void)
 			"%d calls for %d records", n_writes - before, N);
 		check_slots(name, round, -1);
 	}
+	read_records(fh, ROUNDS - 1);
 	OK(MPI_File_close(&fh));
 	if (rank == 0)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
+}
+
+/* Gaps as long as the runs, and longer than a block: a disk has them written
+ * along, memory has each run for itself. */
+static void on_disk(bool is_disk)
+{
+	enum { RUN = 8192, RUNS = 64 };
+	const char *name = file_named("disk");
+	char *mine = calloc(RUNS, RUN);
+	MPI_Datatype run, turn;
+	MPI_File fh;
+	int before;
+
+	magic = is_disk ? EXT4_SUPER_MAGIC : TMPFS_MAGIC;
+	fh = opened(MPI_COMM_SELF, name);
+	MPI_Type_contiguous(RUN, MPI_BYTE, &run);
+	MPI_Type_create_resized(run, 0, 2 * RUN, &turn);
+	MPI_Type_commit(&turn);
+	OK(MPI_File_set_view(fh, 0, MPI_BYTE, turn, "native", MPI_INFO_NULL));
+	before = n_writes;
+	OK(MPI_File_write_at(
+		fh, 0, mine, RUNS * RUN, MPI_BYTE, MPI_STATUS_IGNORE));
+	CHECK(is_disk ? n_writes - before <= 4 : n_writes - before == RUNS,
+		"%d runs in %d calls, %s", RUNS, n_writes - before,
+		is_disk ? "disk" : "memory");
+	MPI_Type_free(&run);
+	MPI_Type_free(&turn);
+	free(mine);
+	OK(MPI_File_close(&fh));
+	OK(MPI_File_delete(name, MPI_INFO_NULL));
+	magic = 0;
 }
 
 /* The other handle writes from before the first began to sieve, or comes
@@ -387,6 +439,8 @@ int main(int argc, char **argv)
 	for (int is_atomic = 0; is_atomic < 2 && size == 1 && is_local();
 		is_atomic++)
 		stopped(is_atomic);
+	for (int is_disk = 0; is_disk < 2 && size == 1; is_disk++)
+		on_disk(is_disk);
 	gathered();
 	kept();
 	kept_until_now = n_mapped();

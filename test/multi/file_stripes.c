@@ -6,9 +6,9 @@
  * for; aggregators begin where a stripe does; and what MPI_File_get_info says
  * is what the file system says. */
 #define _GNU_SOURCE
+#include "behind.h"
 #include "file.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -43,18 +43,9 @@ static struct {
 	MPI_Offset least, most; /* of what was written */
 } disk;
 
-static void *next(const char *name)
-{
-	void *fn = dlsym(RTLD_NEXT, name);
-
-	if (!fn)
-		abort();
-	return fn;
-}
-
 int statfs(const char *path, struct statfs *fs)
 {
-	int rc = ((int (*)(const char *, struct statfs *))next("statfs"))(
+	int rc = ((int (*)(const char *, struct statfs *))behind("statfs"))(
 		path, fs);
 
 	if (!rc && disk.is_on)
@@ -64,7 +55,7 @@ int statfs(const char *path, struct statfs *fs)
 
 int fstatfs(int fd, struct statfs *fs)
 {
-	int rc = ((int (*)(int, struct statfs *))next("fstatfs"))(fd, fs);
+	int rc = ((int (*)(int, struct statfs *))behind("fstatfs"))(fd, fs);
 
 	if (!rc && disk.is_on)
 		fs->f_type = LUSTRE;
@@ -81,7 +72,7 @@ int open(const char *path, int flags, ...)
 	va_end(args);
 	if (flags & DELAY_CREATE)
 		disk.n_made++;
-	return ((int (*)(const char *, int, ...))next("open"))(
+	return ((int (*)(const char *, int, ...))behind("open"))(
 		path, flags & ~DELAY_CREATE, mode);
 }
 
@@ -109,7 +100,7 @@ int ioctl(int fd, unsigned long request, ...)
 		*layout = disk.layout;
 		return 0;
 	}
-	return ((int (*)(int, unsigned long, ...))next("ioctl"))(
+	return ((int (*)(int, unsigned long, ...))behind("ioctl"))(
 		fd, request, layout);
 }
 
@@ -125,7 +116,7 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 		if (at + (MPI_Offset)len > disk.most)
 			disk.most = at + (MPI_Offset)len;
 	}
-	return ((pwrite_fn *)next("pwrite"))(fd, buf, len, at);
+	return ((pwrite_fn *)behind("pwrite"))(fd, buf, len, at);
 }
 
 /* ---- what is tried ---- */

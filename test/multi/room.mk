@@ -131,7 +131,7 @@ multi_programs += test/multi/win_ops
 multi_programs += test/multi/win_threads
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/cma.h test/multi/coll.h \
-	test/multi/hints.h test/multi/file.h test/multi/gen-walk \
+	test/multi/hints.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
 	test/multi/nic.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
@@ -152,7 +152,7 @@ MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 
 $(multi_programs): %: %.c test/multi/mtest.h \
 	test/multi/session.h test/multi/cma.h test/multi/heard.h test/multi/coll.h \
-	test/multi/hints.h test/multi/file.h libmpi_abi.la
+	test/multi/hints.h test/multi/file.h test/multi/behind.h libmpi_abi.la
 	$(AM_V_CCLD)$(MKDIR_P) test/multi && \
 	$(MULTI_COMPILE) -I. -o $@ $(filter %.c,$^) libmpi_abi.la $(multi_libs)
 
