@@ -39,6 +39,11 @@ static long long per(int64_t sum, int64_t n)
 	return n ? sum / n : 0;
 }
 
+static double ms(int64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
 static void stat_print(const struct weft_file *file, const int64_t *n)
 {
 	int64_t calls = n[WEFT_STAT_READS] + n[WEFT_STAT_WRITES];
@@ -48,7 +53,7 @@ static void stat_print(const struct weft_file *file, const int64_t *n)
 		"%lld writes, %lld of them collective; %lld bytes, %lld a "
 		"call, in runs of about %lld, %lld from one to the next. Done: "
 		"%lld transfers by the "
-		"kernel in %lld ms, %lld bytes read extra, %lld of gaps read "
+		"kernel in %.1f ms, %lld bytes read extra, %lld of gaps read "
 		"and "
 		"written",
 		file->name, (int)file->comm->size,
@@ -57,21 +62,17 @@ static void stat_print(const struct weft_file *file, const int64_t *n)
 		(long long)n[WEFT_STAT_BYTES], per(n[WEFT_STAT_BYTES], calls),
 		per(n[WEFT_STAT_BYTES], n[WEFT_STAT_RUNS]),
 		per(n[WEFT_STAT_STRIDE_BYTES], n[WEFT_STAT_STRIDES]),
-		(long long)n[WEFT_STAT_SYSTEM],
-		(long long)n[WEFT_STAT_IO_NS] / 1000000,
+		(long long)n[WEFT_STAT_SYSTEM], ms(n[WEFT_STAT_IO_NS]),
 		(long long)n[WEFT_STAT_EXTRA], (long long)n[WEFT_STAT_AROUND]);
 	weft_log_warn("FILE-STATS",
 		"\"%.200s\": %lld calls through %d aggregators, %lld windows "
-		"moved and %lld left for holes; of all members %lld ms moving "
-		"and %lld ms exchanging and waiting. The hint that would help "
+		"moved and %lld left for holes; of all members %.1f ms moving "
+		"and %.1f ms exchanging and waiting. The hint that would help "
 		"most: %s",
 		file->name, (long long)n[WEFT_STAT_BUFFERED],
 		weft_cb_nodes(file), (long long)n[WEFT_STAT_WINDOWS],
-		(long long)n[WEFT_STAT_HOLES],
-		(long long)n[WEFT_STAT_CB_IO_NS] / 1000000,
-		(long long)weft_max64(
-			n[WEFT_STAT_CB_NS] - n[WEFT_STAT_CB_IO_NS], 0) /
-			1000000,
+		(long long)n[WEFT_STAT_HOLES], ms(n[WEFT_STAT_CB_IO_NS]),
+		ms(weft_max64(n[WEFT_STAT_CB_NS] - n[WEFT_STAT_CB_IO_NS], 0)),
 		stat_advice(file, n));
 }
 

@@ -201,8 +201,9 @@ static void job_count(const struct job *job)
 	weft_stat_add(stat, WEFT_STAT_COLLECTIVE, job->is_collective);
 	weft_stat_add(stat, WEFT_STAT_BYTES, job->m.len);
 	if (some)
-		weft_stat_add(
-			stat, WEFT_STAT_RUNS, job->m.len / some * (int64_t)n);
+		weft_stat_add(stat, WEFT_STAT_RUNS,
+			(int64_t)((double)job->m.len / (double)some *
+				  (double)n));
 	if (n > 1) {
 		weft_stat_add(stat, WEFT_STAT_STRIDES, (int64_t)n - 1);
 		weft_stat_add(stat, WEFT_STAT_STRIDE_BYTES,

@@ -116,6 +116,7 @@ multi_programs += test/multi/file_forms
 multi_programs += test/multi/file_full
 multi_programs += test/multi/file_large
 multi_programs += test/multi/file_sieve
+multi_programs += test/multi/file_stats
 multi_programs += test/multi/file_stripes
 multi_programs += test/multi/file_objects
 multi_programs += test/multi/win_died

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file_stats: what is said of a file at its closing is what was done
+ *
+ * Run with WEFT_IO_STATS=1. */
+#include "file.h"
+#include "heard.h"
+
+enum {
+	RUN = 64,
+	RUNS = 1000,
+	LEN = RUN * RUNS,
+};
+
+static void opened(MPI_File *fh, const char *sieve)
+{
+	const char *name = file_named("stats");
+	MPI_Datatype run, turn;
+	MPI_Info info;
+
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "romio_ds_read", sieve);
+	MPI_Info_set(info, "romio_ds_write", "disable");
+	OK(MPI_File_open(MPI_COMM_WORLD, name,
+		MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+		info, fh));
+	MPI_Info_free(&info);
+	MPI_Type_contiguous(RUN, MPI_BYTE, &run);
+	MPI_Type_create_resized(run, 0, RUN * mtest.size, &turn);
+	MPI_Type_commit(&turn);
+	OK(MPI_File_set_view(*fh, (MPI_Offset)RUN * mtest.rank, MPI_BYTE, turn,
+		"native", MPI_INFO_NULL));
+	MPI_Type_free(&run);
+	MPI_Type_free(&turn);
+}
+
+/* Rank 0 says it, of all. */
+static void closed(MPI_File *fh)
+{
+	heard_begin();
+	OK(MPI_File_close(fh));
+	heard_look();
+	heard_end();
+}
+
+static void says(const char *format, long long n)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text), format, n);
+	if (mtest.rank == 0)
+		CHECK(heard(text) == 1, "\"%s\" is said: %s", text, heard_text);
+}
+
+int main(int argc, char **argv)
+{
+	static char mine[LEN];
+	long long n;
+	MPI_File fh;
+
+	mtest_init(&argc, &argv);
+	n = mtest.size;
+	opened(&fh, "automatic");
+	OK(MPI_File_write_at_all(
+		fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
+	OK(MPI_File_read_at_all(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
+	closed(&fh);
+	says("Asked: %lld reads", n);
+	says("%lld of them collective", 2 * n);
+	says("%lld bytes, ", 2 * n * LEN);
+	says("in runs of about %lld,", RUN);
+	says(", %lld from one to the next", RUN * n);
+	says("%lld calls through", 2 * n);
+	says("Done: %lld transfers", 2);
+	says("%lld bytes read extra", 0);
+
+	opened(&fh, "disable");
+	OK(MPI_File_write_at(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
+	file_turn(fh);
+	OK(MPI_File_read_at(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
+	closed(&fh);
+	says("%lld of them collective", 0);
+	says("Done: %lld transfers", 2 * n * RUNS);
+
+	opened(&fh, "automatic");
+	OK(MPI_File_write_at(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
+	file_turn(fh);
+	OK(MPI_File_read_at(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
+	closed(&fh);
+	says("Done: %lld transfers", n * RUNS + n);
+	says("%lld bytes read extra", n * (n - 1) * RUN * (RUNS - 1));
+	says("help most: none, but collective calls would be", 0);
+	return mtest_finish();
+}
