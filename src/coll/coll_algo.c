@@ -26,8 +26,10 @@ static const struct weft_coll_algo algos[] = {
 	{ WEFT_COLL_BCAST, "scatter", 0, weft_bcast_scatter },
 	{ WEFT_COLL_BCAST, "chain", 0, weft_bcast_chain },
 	{ WEFT_COLL_BCAST, "nodes", NODES, weft_bcast_nodes },
+	{ WEFT_COLL_GATHER, "segment", SEGMENT | REGULAR, NULL },
 	{ WEFT_COLL_GATHER, "binomial", REGULAR, weft_gather_binomial },
 	{ WEFT_COLL_GATHER, "linear", 0, weft_gather_linear },
+	{ WEFT_COLL_SCATTER, "segment", SEGMENT | REGULAR, NULL },
 	{ WEFT_COLL_SCATTER, "binomial", REGULAR, weft_scatter_binomial },
 	{ WEFT_COLL_SCATTER, "linear", 0, weft_scatter_linear },
 	{ WEFT_COLL_ALLGATHER, "segment", SEGMENT | REGULAR, NULL },
@@ -62,8 +64,12 @@ static const struct weft_coll_algo algos[] = {
 		weft_reduce_scatter_halving },
 	{ WEFT_COLL_REDUCE_SCATTER, "pairwise", COMMUTATIVE,
 		weft_reduce_scatter_pairwise },
+	{ WEFT_COLL_SCAN, "segment", SEGMENT, NULL },
 	{ WEFT_COLL_SCAN, "doubling", 0, weft_scan_doubling },
+	{ WEFT_COLL_SCAN, "chain", 0, weft_scan_chain },
+	{ WEFT_COLL_EXSCAN, "segment", SEGMENT, NULL },
 	{ WEFT_COLL_EXSCAN, "doubling", 0, weft_exscan_doubling },
+	{ WEFT_COLL_EXSCAN, "chain", 0, weft_exscan_chain },
 	{ WEFT_COLL_NEIGHBOR_ALLGATHER, "linear", 0, weft_neighbor_linear },
 	{ WEFT_COLL_NEIGHBOR_ALLTOALL, "linear", 0, weft_neighbor_linear },
 };
@@ -135,6 +141,18 @@ static int64_t longest(
 	return (blocks->counts ? most : blocks->count) * blocks->type->size;
 }
 
+/* Of a gather's or scatter's, whose root need not tell the others more. */
+static int64_t rooted_block(const struct weft_coll_case *c,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	const bool is_root = view->me == args->root;
+	const struct weft_blocks *blocks =
+		(c->kind == WEFT_COLL_GATHER) == is_root ? &args->recv
+							 : &args->send;
+
+	return blocks->count * blocks->type->size;
+}
+
 static int64_t case_bytes(struct weft_coll_case *c,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -145,6 +163,9 @@ static int64_t case_bytes(struct weft_coll_case *c,
 		return longest(view, &args->recv);
 	case WEFT_COLL_ALLTOALL:
 		return args->is_irregular ? 0 : args->recv.count * type->size;
+	case WEFT_COLL_GATHER:
+	case WEFT_COLL_SCATTER:
+		return args->is_irregular ? 0 : rooted_block(c, view, args);
 	case WEFT_COLL_REDUCE:
 		if (!args->is_in_place || view->me != args->root)
 			type = args->send.type;

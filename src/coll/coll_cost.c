@@ -182,14 +182,48 @@ static void put_spread(struct cost *c, const struct weft_coll_view *view,
 	put_local(c, WEFT_STEP_FENCE, 0);
 }
 
+static void put_gather(struct cost *c, const struct weft_coll_view *view,
+	int32_t root, int64_t bytes)
+{
+	if (view->me != root)
+		put_in_segment(c, view, WEFT_STEP_SEND, root, bytes);
+	for (int32_t i = 0; view->me == root && i < view->n; i++)
+		if (i != root)
+			put_in_segment(c, view, WEFT_STEP_RECV, i, bytes);
+	put_local(c, WEFT_STEP_FENCE, 0);
+}
+
+/* To those above in a group of eight; the last one of it to the next group. */
+static void put_scan(
+	struct cost *c, const struct weft_coll_view *view, int64_t bytes)
+{
+	const int32_t me = view->me, base = me - me % GROUP;
+	const bool is_last = me % GROUP == GROUP - 1;
+	const int32_t end = base + (is_last ? 2 : 1) * GROUP;
+	int32_t n_reads = 0;
+
+	for (int32_t i = me + 1; !is_last && i < end && i < view->n; i++)
+		put_in_segment(c, view, WEFT_STEP_SEND, i, bytes);
+	for (int32_t i = base ? base - 1 : 0; i < me; i++, n_reads++)
+		put_in_segment(c, view, WEFT_STEP_RECV, i, bytes);
+	put_local(c, WEFT_STEP_FENCE, 0);
+	put_local(c, WEFT_STEP_REDUCE, n_reads * bytes);
+	for (int32_t i = me + 1; is_last && i < end && i < view->n; i++)
+		put_in_segment(c, view, WEFT_STEP_SEND, i, bytes);
+}
+
 static void put_segment(struct cost *c, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, int32_t root, int64_t bytes)
 {
 	const bool is_summed = kind == WEFT_COLL_ALLREDUCE;
 
 	put_local(c, WEFT_STEP_COPY, bytes);
-	if (kind == WEFT_COLL_BCAST) {
+	if (kind == WEFT_COLL_BCAST || kind == WEFT_COLL_SCATTER) {
 		put_spread(c, view, root, bytes);
+	} else if (kind == WEFT_COLL_GATHER) {
+		put_gather(c, view, root, bytes);
+	} else if (kind == WEFT_COLL_SCAN || kind == WEFT_COLL_EXSCAN) {
+		put_scan(c, view, bytes);
 	} else if (kind == WEFT_COLL_REDUCE) {
 		put_collect(c, view, root, bytes);
 	} else if (view->n > GROUP &&
@@ -490,10 +524,10 @@ int weft_coll_machine_case(const struct weft_coll_machine *machine,
 		set_args(&args, &cost.comm, kind, bytes);
 		view = weft_coll_view_of(&cost.comm);
 		weft_coll_case_of(c, kind, &view, &args);
-		c->has_segment =
-			cost.nodes.n == 1 && machine->n > 1 &&
-			bytes * (kind == WEFT_COLL_ALLTOALL ? machine->n : 1) <=
-				WEFT_COLL_CELL_LEN;
+		if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
+			bytes *= machine->n; /* one member's */
+		c->has_segment = cost.nodes.n == 1 && machine->n > 1 &&
+				 bytes <= WEFT_COLL_CELL_LEN;
 		c->fabric = machine->net->name;
 	}
 	cost_close(&cost);

@@ -21,7 +21,7 @@ weft_coll_fn weft_barrier_dissemination, weft_bcast_binomial,
 	weft_allreduce_rabenseifner, weft_allreduce_ring, weft_allreduce_tree,
 	weft_reduce_scatter_tree, weft_reduce_scatter_halving,
 	weft_reduce_scatter_pairwise, weft_scan_doubling, weft_exscan_doubling,
-	weft_neighbor_linear;
+	weft_scan_chain, weft_exscan_chain, weft_neighbor_linear;
 
 /* In parts: within nodes, and between them. */
 weft_coll_fn weft_barrier_nodes, weft_bcast_nodes, weft_reduce_nodes,

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scan: inclusive and exclusive prefix reductions, log2(n) rounds
+/* scan: inclusive and exclusive prefix reductions
  *
- * `partial` covers the block of ranks exchanged so far, the result those of
- * them that are not above me. */
+ * Doubling takes log2(n) rounds in which all work; in a chain each place adds
+ * its operand to what the one before it sent, so the first need not wait for
+ * anybody, and long data goes in pieces. */
 #include "coll/coll_priv.h"
 
+enum { CHAIN_LEN = 65536, CHAIN_PIECES = 256 };
+
+/* ---- doubling ---- */
+
+/* `partial` covers the block of ranks exchanged so far, the result those of
+ * them that are not above me. */
 static void scan_doubling(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	bool is_exclusive)
@@ -58,4 +65,131 @@ void weft_exscan_doubling(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	scan_doubling(sched, view, args, true);
+}
+
+/* ---- a chain ---- */
+
+/* What a place does with each piece. */
+struct chain {
+	const struct weft_coll_view *view;
+	struct weft_redop *op;
+	struct weft_span own, result;
+	struct weft_span tmp; /* of two pieces, for them in turn; or no buf */
+	int64_t len;	      /* items of a piece */
+	bool is_exclusive;
+};
+
+static struct weft_span chain_piece(
+	const struct chain *c, struct weft_span whole, int64_t i)
+{
+	const int64_t end = (i + 1) * c->len;
+
+	return weft_slice(
+		whole, i * c->len, end < whole.count ? end : whole.count);
+}
+
+static struct weft_span chain_tmp(const struct chain *c, int64_t i)
+{
+	struct weft_span piece = chain_piece(c, c->own, i);
+
+	piece.buf = (char *)c->tmp.buf + i % 2 * c->len * piece.type->extent;
+	return piece;
+}
+
+/* Where what the place before sends goes. */
+static struct weft_span chain_in(const struct chain *c, int64_t i)
+{
+	return !c->is_exclusive && c->tmp.buf ? chain_tmp(c, i)
+					      : chain_piece(c, c->result, i);
+}
+
+/* What the place after gets. */
+static struct weft_span chain_out(const struct chain *c, int64_t i)
+{
+	if (c->view->me == 0)
+		return chain_piece(c, c->own, i);
+	return c->is_exclusive ? chain_tmp(c, i) : chain_piece(c, c->result, i);
+}
+
+/* Before piece i comes: what has to lie where it is combined. */
+static void chain_prepare(
+	struct weft_sched *sched, const struct chain *c, int64_t i)
+{
+	if (c->tmp.buf && c->own.buf != chain_out(c, 0).buf)
+		weft_sched_copy(
+			sched, chain_piece(c, c->own, i), chain_out(c, i));
+}
+
+static void chain_combine(
+	struct weft_sched *sched, const struct chain *c, int64_t i)
+{
+	struct weft_span in = chain_in(c, i);
+
+	if (c->is_exclusive && !c->tmp.buf) /* the last one */
+		return;
+	if (!c->tmp.buf) /* what came is where the result goes */
+		in = chain_piece(c, c->own, i);
+	weft_sched_reduce(sched, c->op, in.buf, chain_out(c, i));
+}
+
+static void chain_run(struct weft_sched *sched, const struct chain *c)
+{
+	const int32_t me = c->view->me, last = c->view->n - 1;
+	const int64_t n = (c->own.count + c->len - 1) / c->len;
+
+	for (int64_t i = me ? -1 : 0; i < n; i++) {
+		const bool comes = me && i + 1 < n;
+
+		if (comes) {
+			chain_prepare(sched, c, i + 1);
+			weft_sched_recv(
+				sched, c->view, chain_in(c, i + 1), me - 1);
+		}
+		if (i >= 0 && me < last)
+			weft_sched_send(
+				sched, c->view, chain_out(c, i), me + 1);
+		if (me)
+			weft_sched_fence(sched);
+		if (comes)
+			chain_combine(sched, c, i + 1);
+	}
+	weft_sched_fence(sched);
+}
+
+static void scan_chain(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args,
+	bool is_exclusive)
+{
+	struct chain c = { .view = view,
+		.op = args->op,
+		.result = weft_block(&args->recv, 0),
+		.is_exclusive = is_exclusive };
+	const int64_t size = c.result.type->size, count = c.result.count;
+
+	c.own = args->is_in_place ? c.result : weft_block(&args->send, 0);
+	c.len = (count + CHAIN_PIECES - 1) / CHAIN_PIECES;
+	if (c.len < CHAIN_LEN / size)
+		c.len = CHAIN_LEN / size;
+	if (c.len > count)
+		c.len = count;
+	if (view->me == 0 && !is_exclusive && !args->is_in_place)
+		weft_sched_copy(sched, c.own, c.result);
+	else if (view->me && (is_exclusive ? view->me < view->n - 1
+					   : args->is_in_place ||
+						     !args->op->is_commutative))
+		c.tmp.buf =
+			weft_sched_tmp_typed(sched, 2 * c.len, c.result.type);
+	chain_run(sched, &c);
+}
+
+void weft_scan_chain(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	scan_chain(sched, view, args, false);
+}
+
+void weft_exscan_chain(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	scan_chain(sched, view, args, true);
 }

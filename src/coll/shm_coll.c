@@ -98,7 +98,8 @@ static uint32_t what_of(
 {
 	uint32_t what = (uint32_t)r->len;
 
-	if (r->kind == WEFT_COLL_BCAST || r->kind == WEFT_COLL_REDUCE)
+	if (r->kind == WEFT_COLL_BCAST || r->kind == WEFT_COLL_REDUCE ||
+		r->kind == WEFT_COLL_GATHER || r->kind == WEFT_COLL_SCATTER)
 		what += (uint32_t)args->root * 0x4021u;
 	if (args->op)
 		what += (uint32_t)args->op->builtin * 0x80081u;
@@ -335,8 +336,12 @@ static __attribute__((noinline)) void await_reached(
 
 void weft_coll_await_room(struct weft_coll_round *r)
 {
-	uint32_t n =
-		r->len > WEFT_COLL_INLINE ? WEFT_COLL_CELLS : WEFT_COLL_SLOTS;
+	uint32_t n = WEFT_COLL_SLOTS;
+
+	if (r->len > WEFT_COLL_SHORT_LEN)
+		n = WEFT_COLL_CELLS;
+	else if (r->len > WEFT_COLL_INLINE)
+		n = r->shm->n_short_cells;
 
 	if (weft_unlikely(is_behind(r->shm->reached, r->number + 1 - n)))
 		await_reached(r, r->number + 1 - n / 2);

@@ -3,11 +3,13 @@
  *
  * Members on one node map one segment, whose places count them. A member writes
  * only its own part of it: slots, of one cache line each, for what it has to
- * say in a collective, cells for data that does not fit into a slot, and which
- * of the communicator's collectives it has begun. Collective number s uses slot
- * s % 16 and cell s % 4, so that as many may be under way: who comes early
- * writes and goes on, until that place holds what some member may not have read
- * yet. A member that has begun number s has read all it wanted of those before.
+ * say in a collective, cells of two sizes for data that does not fit into a
+ * slot, and which of the communicator's collectives it has begun. Collective
+ * number s uses slot s % 64, or short cell s % 8 (s % 32 where processes share
+ * cores, which costs cache, but each runs for longer), or cell s % 4, so that
+ * as many may be under way: who comes early writes and goes on, until that
+ * place holds what some member may not have read yet. A member that has begun
+ * number s has read all it wanted of those before.
  *
  * A slot's word says which collective of which kind, length, root and operation
  * its data belongs to; who reads it compares the word with its own, so members
@@ -22,11 +24,13 @@
 #include <stdatomic.h>
 
 enum {
-	WEFT_COLL_SLOTS = 16,
+	WEFT_COLL_SLOTS = 64,
 	WEFT_COLL_CELLS = 4,
 	WEFT_COLL_STARTS = 8,
 	WEFT_COLL_INLINE = 56,
 	WEFT_COLL_CELL_LEN = 8192,
+	WEFT_COLL_SHORT_CELLS = 32,
+	WEFT_COLL_SHORT_LEN = 1024,
 	WEFT_COLL_TEXT = 112,
 };
 
@@ -59,7 +63,8 @@ enum {
 struct weft_coll_shm {
 	struct weft_coll_member *members;
 	struct weft_coll_member *mine;
-	uint8_t *cells;
+	uint8_t *cells, *short_cells;
+	uint32_t n_short_cells; /* that are used: a power of two */
 	const int32_t
 		*ranks; /* by place; NULL: it is all of the communicator's */
 	int32_t n, me;
@@ -101,6 +106,11 @@ static inline uint8_t *weft_coll_data_of(
 
 	if (r->len <= WEFT_COLL_INLINE)
 		return weft_coll_slot_of(r, rank)->data;
+	if (r->len <= WEFT_COLL_SHORT_LEN) {
+		cell = (size_t)rank * WEFT_COLL_SHORT_CELLS +
+		       (r->number & (r->shm->n_short_cells - 1));
+		return r->shm->short_cells + cell * WEFT_COLL_SHORT_LEN;
+	}
 	cell = (size_t)rank * WEFT_COLL_CELLS + r->number % WEFT_COLL_CELLS;
 	return r->shm->cells + cell * WEFT_COLL_CELL_LEN;
 }

@@ -80,12 +80,30 @@ static void say_data(struct weft_coll_round *r, struct weft_span from)
 	weft_coll_say(r);
 }
 
+/* One member's data are its blocks for all, packed. */
+static void say_blocks(
+	struct weft_coll_round *r, const struct weft_blocks *from, size_t len)
+{
+	uint8_t *out = weft_coll_data_of(r, r->shm->me);
+
+	weft_coll_await_room(r);
+	for (int32_t i = 0; !r->err && i < r->shm->n; i++)
+		copy_out(weft_block(from, i), out + (size_t)i * len, len);
+	weft_coll_say(r);
+}
+
 static void hear_data(
 	struct weft_coll_round *r, int32_t rank, struct weft_span to)
 {
 	weft_coll_await(r, rank);
 	if (!r->err)
 		copy_in(to, weft_coll_data_of(r, rank), r->len);
+}
+
+static int copy_own(struct weft_span from, struct weft_span to)
+{
+	return weft_type_copy(
+		from.type, from.count, from.buf, to.type, to.count, to.buf);
 }
 
 /* ---- reductions ---- */
@@ -141,8 +159,7 @@ static void fold_own(
 	else if (!is_first)
 		combine(r, o, own.buf);
 	else if (own.buf != o->result.buf)
-		r->err = weft_type_copy(own.type, own.count, own.buf, own.type,
-			own.count, o->result.buf);
+		r->err = copy_own(own, o->result);
 }
 
 /* All members' operands, in a small group. */
@@ -327,6 +344,71 @@ static void shm_reduce(struct weft_coll_round *r, const struct weft_coll *args)
 	typed_free(o.scratch, o.result);
 }
 
+/* In groups of eight each member reads what those below it have said, and what
+ * the last one of the group below has for all up to it. */
+static void fold_below(
+	struct weft_coll_round *r, const struct operand *o, bool is_first)
+{
+	const int32_t me = r->shm->me, low = me - me % DEGREE - 1;
+
+	for (int32_t i = me - 1; i >= 0 && i >= low; i--) {
+		fold_said(r, o, i, is_first);
+		is_first = false;
+	}
+}
+
+static bool speaks_for_all(const struct weft_coll_shm *shm)
+{
+	return shm->me % DEGREE == DEGREE - 1 && shm->me + 1 < shm->n;
+}
+
+static void shm_scan(struct weft_coll_round *r, const struct weft_coll *args)
+{
+	struct operand o = {
+		.op = args->op,
+		.own = weft_block(
+			args->is_in_place ? &args->recv : &args->send, 0),
+		.result = weft_block(&args->recv, 0),
+	};
+
+	take_scratch(r, &o);
+	if (!speaks_for_all(r->shm))
+		say_data(r, o.own);
+	fold_own(r, &o, true);
+	fold_below(r, &o, false);
+	if (speaks_for_all(r->shm))
+		say_data(r, o.result);
+	typed_free(o.scratch, o.result);
+}
+
+/* Who speaks for all needs more than its own result. */
+static void shm_exscan(struct weft_coll_round *r, const struct weft_coll *args)
+{
+	struct operand o = {
+		.op = args->op,
+		.own = weft_block(
+			args->is_in_place ? &args->recv : &args->send, 0),
+		.result = weft_block(&args->recv, 0),
+	};
+	struct operand all = o;
+	void *room = NULL;
+
+	take_scratch(r, &o);
+	if (speaks_for_all(r->shm))
+		room = all.result.buf = typed_room(r, o.result);
+	if (!room)
+		say_data(r, o.own);
+	else
+		fold_own(r, &all, true);
+	fold_below(r, &o, true);
+	if (room && !r->err) {
+		combine(r, &all, o.result.buf);
+		say_data(r, all.result);
+	}
+	typed_free(room, o.result);
+	typed_free(o.scratch, o.result);
+}
+
 static void shm_allgather(
 	struct weft_coll_round *r, const struct weft_coll *args)
 {
@@ -344,7 +426,42 @@ static void shm_allgather(
 			r->len);
 }
 
-/* One member's data are its blocks for all, packed. */
+static void shm_gather(struct weft_coll_round *r, const struct weft_coll *args)
+{
+	const int32_t n = r->shm->n, me = r->shm->me;
+
+	if (me != args->root) {
+		say_data(r, weft_block(&args->send, 0));
+		return;
+	}
+	for (int32_t i = 0; i < n; i++)
+		if (i != me)
+			hear_data(r, i, weft_block(&args->recv, i));
+	if (!args->is_in_place && !r->err)
+		r->err = copy_own(weft_block(&args->send, 0),
+			weft_block(&args->recv, me));
+}
+
+static void shm_scatter(struct weft_coll_round *r, const struct weft_coll *args)
+{
+	const int32_t n = r->shm->n, me = r->shm->me;
+	const size_t len = r->len / (size_t)n;
+
+	if (me != args->root) {
+		weft_coll_await(r, args->root);
+		if (!r->err)
+			copy_in(weft_block(&args->recv, 0),
+				weft_coll_data_of(r, args->root) +
+					(size_t)me * len,
+				len);
+		return;
+	}
+	say_blocks(r, &args->send, len);
+	if (!args->is_in_place && !r->err)
+		r->err = copy_own(weft_block(&args->send, me),
+			weft_block(&args->recv, 0));
+}
+
 static void shm_alltoall(
 	struct weft_coll_round *r, const struct weft_coll *args)
 {
@@ -352,13 +469,9 @@ static void shm_alltoall(
 		args->is_in_place ? &args->recv : &args->send;
 	const int32_t n = r->shm->n, me = r->shm->me;
 	const size_t len = r->len / (size_t)n;
-	uint8_t *out = weft_coll_data_of(r, me);
 
 	r->is_all = true;
-	weft_coll_await_room(r);
-	for (int32_t i = 0; !r->err && i < n; i++)
-		copy_out(weft_block(from, i), out + (size_t)i * len, len);
-	weft_coll_say(r);
+	say_blocks(r, from, len);
 	for (int32_t i = 0; i < n; i++) {
 		if (i != me)
 			weft_coll_await(r, i);
@@ -382,6 +495,11 @@ static int64_t length_of(const struct weft_coll_shm *shm,
 		if (!args->is_in_place || shm->me != args->root)
 			data = &args->send;
 		break;
+	case WEFT_COLL_GATHER:
+	case WEFT_COLL_SCATTER:
+		if ((kind == WEFT_COLL_GATHER) != (shm->me == args->root))
+			data = &args->send;
+		/* fall through */
 	case WEFT_COLL_ALLGATHER:
 	case WEFT_COLL_ALLTOALL:
 		if (args->is_irregular)
@@ -389,6 +507,8 @@ static int64_t length_of(const struct weft_coll_shm *shm,
 		break;
 	case WEFT_COLL_BCAST:
 	case WEFT_COLL_ALLREDUCE:
+	case WEFT_COLL_SCAN:
+	case WEFT_COLL_EXSCAN:
 		break;
 	default:
 		return -1;
@@ -401,7 +521,7 @@ static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
 {
 	struct weft_coll_round r;
 
-	if (kind == WEFT_COLL_ALLTOALL)
+	if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
 		len *= (size_t)args->comm->coll.shm->n;
 	weft_coll_round_begin(&r, args, kind, len);
 	r.err = err;
@@ -417,8 +537,16 @@ static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
 		shm_reduce(&r, args);
 	else if (kind == WEFT_COLL_ALLGATHER)
 		shm_allgather(&r, args);
-	else
+	else if (kind == WEFT_COLL_ALLTOALL)
 		shm_alltoall(&r, args);
+	else if (kind == WEFT_COLL_GATHER)
+		shm_gather(&r, args);
+	else if (kind == WEFT_COLL_SCATTER)
+		shm_scatter(&r, args);
+	else if (kind == WEFT_COLL_SCAN)
+		shm_scan(&r, args);
+	else
+		shm_exscan(&r, args);
 	return weft_coll_round_end(&r);
 }
 

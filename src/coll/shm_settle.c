@@ -26,6 +26,7 @@ enum {
 	MEMBERS_MAX = 512,	   /* of a segment */
 	NODES_MEMBERS_MAX = 65536, /* of a communicator that knows its nodes */
 	SEGMENTS_MAX = 4096,	   /* of a process */
+	FEW_SHORT_CELLS = 8,	   /* stay in a cache */
 	INT32_ABI_VALUE = 0x250,
 };
 
@@ -115,10 +116,16 @@ static size_t settle_cells_at(int32_t n)
 	return weft_round_up((size_t)n * sizeof(struct weft_coll_member), 4096);
 }
 
-static size_t settle_len(int32_t n)
+static size_t settle_short_cells_at(int32_t n)
 {
 	return settle_cells_at(n) +
 	       (size_t)n * WEFT_COLL_CELLS * WEFT_COLL_CELL_LEN;
+}
+
+static size_t settle_len(int32_t n)
+{
+	return settle_short_cells_at(n) +
+	       (size_t)n * WEFT_COLL_SHORT_CELLS * WEFT_COLL_SHORT_LEN;
 }
 
 /* Whether this process wants one and may have it. */
@@ -156,6 +163,10 @@ static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 	}
 	shm->members = (struct weft_coll_member *)map;
 	shm->cells = (uint8_t *)map + settle_cells_at(node->n);
+	shm->short_cells = (uint8_t *)map + settle_short_cells_at(node->n);
+	shm->n_short_cells = WEFT_COLL_SHORT_CELLS;
+	if (!comm->coll.nodes->shares_cores)
+		shm->n_short_cells = FEW_SHORT_CELLS;
 	shm->n = node->n;
 	shm->me = node->me;
 	shm->mine = &shm->members[shm->me];
@@ -205,7 +216,7 @@ static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 		return -1;
 	if (comm->rank == 0)
 		weft_coll_tell_forced(&c, weft_coll_choose(&c, NULL));
-	if (kind == WEFT_COLL_ALLTOALL)
+	if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
 		most /= comm->size;
 	for (c.bytes = 0; c.bytes <= WEFT_COLL_CELL_LEN;
 		c.bytes = c.bytes ? 2 * c.bytes : 1) {

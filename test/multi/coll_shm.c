@@ -14,7 +14,7 @@
 #include "coll.h"
 #include <dirent.h>
 
-enum { WARM = 6, LONGEST = 9000, RUN = 60 };
+enum { WARM = 6, LONGEST = 9000, RUN = 200 };
 
 struct map {
 	unsigned a, b;
@@ -63,7 +63,8 @@ static void warm(MPI_Comm comm)
 /* Bytes from each root; odd ranks have them in every second place. */
 static void bcasts(MPI_Comm comm, int me, int size)
 {
-	static const int lens[] = { 0, 1, 7, 8, 56, 57, 1000, 8192, 8193 };
+	static const int lens[] = { 0, 1, 7, 8, 56, 57, 1024, 1025, 8192,
+		8193 };
 	static unsigned char buf[2 * LONGEST];
 	int step = 1 + me % 2, bad;
 	MPI_Datatype type;
@@ -107,6 +108,20 @@ static int wrong(const struct map *buf, int size, int n, int step)
 	return bad;
 }
 
+/* What fill() does not put there. */
+static int differ_from(const struct map *buf, int rank, int n, int step)
+{
+	int bad = 0;
+
+	for (int i = 0; i < n * step; i++) {
+		struct map want = i % step ? (struct map){ 5, 5 }
+					   : element(rank, i / step);
+
+		bad += buf[i].a != want.a || buf[i].b != want.b;
+	}
+	return bad;
+}
+
 /* n maps, of a type with or without gaps. */
 static void reductions(MPI_Comm comm, int me, int size, int n, int step)
 {
@@ -136,6 +151,65 @@ static void reductions(MPI_Comm comm, int me, int size, int n, int step)
 	}
 	free(in);
 	free(out);
+}
+
+static void scans(MPI_Comm comm, int me, int size, int n, int step)
+{
+	MPI_Datatype type = step == 2 ? gap_type : map_type;
+	struct map *in = mtest_alloc(sizeof(*in) * (n * step + 1));
+	struct map *out = mtest_alloc(sizeof(*out) * (n * step + 1));
+
+	for (int place = 0; place < 2; place++) {
+		struct map *got = place ? in : out;
+
+		fill(in, me, n, step);
+		fill(out, 77, n, step);
+		OK(MPI_Scan(place ? MPI_IN_PLACE : in, got, n, type, compose,
+			comm));
+		CHECK(!wrong(got, me + 1, n, step),
+			"scan of %d on %d, step %d, in place %d", n, size, step,
+			place);
+		fill(in, me, n, step);
+		fill(out, 77, n, step);
+		OK(MPI_Exscan(place ? MPI_IN_PLACE : in, got, n, type, compose,
+			comm));
+		CHECK(!me || !wrong(got, me, n, step),
+			"exscan of %d on %d, step %d, in place %d", n, size,
+			step, place);
+	}
+	free(in);
+	free(out);
+}
+
+/* From each to a root, and back. */
+static void moves(MPI_Comm comm, int me, int size, int n, int step)
+{
+	MPI_Datatype type = step == 2 ? gap_type : map_type;
+	int len = n * step, bad;
+	struct map *one = mtest_alloc(sizeof(*one) * (len + 1));
+	struct map *all = mtest_alloc(sizeof(*all) * (size * len + 1));
+
+	for (int root = 0; root < size; root++) {
+		bool hidden = (root + n) % 2 && me == root;
+
+		fill(one, me, n, step);
+		for (int i = 0; i < size; i++)
+			fill(all + i * len, hidden && i == me ? me : 77, n,
+				step);
+		OK(MPI_Gather(hidden ? MPI_IN_PLACE : one, n, type, all, n,
+			type, root, comm));
+		bad = 0;
+		for (int i = 0; me == root && i < size; i++)
+			bad += differ_from(all + i * len, i, n, step);
+		fill(one, hidden ? me : 77, n, step);
+		OK(MPI_Scatter(all, n, type, hidden ? MPI_IN_PLACE : one, n,
+			type, root, comm));
+		bad += differ_from(one, me, n, step);
+		CHECK(!bad, "gather and scatter of %d, root %d of %d, step %d",
+			n, root, size, step);
+	}
+	free(one);
+	free(all);
 }
 
 /* Predefined ones, also of a type with gaps of its own. */
@@ -184,7 +258,7 @@ static void run_ahead(MPI_Comm comm, int me, int size)
 
 static void results(MPI_Comm comm, int me, int size)
 {
-	static const int counts[] = { 0, 1, 7, 8, 200, 1024 };
+	static const int counts[] = { 0, 1, 7, 8, 128, 200, 1024 };
 	MPI_Request request;
 	int x = me;
 
@@ -192,9 +266,12 @@ static void results(MPI_Comm comm, int me, int size)
 	/* one that is under way meanwhile */
 	OK(MPI_Ibcast(&x, 1, MPI_INT, size - 1, comm, &request));
 	bcasts(comm, me, size);
-	for (int i = 0; i < 6; i++)
-		for (int step = 1; step <= 2; step++)
+	for (int i = 0; i < 7; i++)
+		for (int step = 1; step <= 2; step++) {
 			reductions(comm, me, size, counts[i], step);
+			scans(comm, me, size, counts[i], step);
+			moves(comm, me, size, counts[i], step);
+		}
 	predefined(comm, me, size);
 	run_ahead(comm, me, size);
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
