@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "io/range.h"
 #include "io/stat.h"
+#include "io/syscall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ enum {
 	RUNS_MIN = 8,	    /* fewer are moved as well one by one, */
 	RUN_MAX = 16 << 10, /* and so are longer ones when writing */
 	RUN_MAX_READ = 8 << 10,
+	PAGE = 4096,
 };
 
 /* Bytes [at, at + len) of the stream are in [first, end) of the file. */
@@ -32,6 +34,8 @@ static int64_t run_begin(const struct iovec *run)
 /* The first runs of a stretch, all their bytes, and those between them. */
 struct sample {
 	int64_t n, len, gaps;
+	int64_t gap;   /* where the first of these is */
+	bool is_paged; /* the runs fill pages */
 };
 
 static struct sample sample_of(
@@ -42,6 +46,15 @@ static struct sample sample_of(
 
 	some.n = (int64_t)weft_view_runs(
 		m->view, at, len, runs, SAMPLE, &some.len);
+	some.is_paged = true;
+	for (int64_t i = 0; i < some.n; i++)
+		some.is_paged =
+			some.is_paged &&
+			(run_begin(&runs[i]) | (int64_t)runs[i].iov_len) %
+					PAGE ==
+				0;
+	if (some.n)
+		some.gap = run_begin(&runs[0]) + (int64_t)runs[0].iov_len;
 	if (some.n)
 		some.gaps = run_begin(&runs[some.n - 1]) +
 			    (int64_t)runs[some.n - 1].iov_len -
@@ -64,8 +77,11 @@ static bool write_pays(const struct weft_move *m, int64_t at, int64_t len)
 	/* the file system of a disk has more to do for each run */
 	if (weft_range_where(m->file) == WEFT_SYSCALL_DISK)
 		gap_max = weft_max64(gap_max, some.len / some.n);
+	/* what has to be fetched from a disk costs more than it saves where
+	 * nothing else makes the kernel fetch it */
 	return some.n >= RUNS_MIN && some.len / some.n <= RUN_MAX &&
-	       some.gaps / (some.n - 1) <= gap_max;
+	       some.gaps / (some.n - 1) <= gap_max &&
+	       !(some.is_paged && weft_syscall_is_cold(m->file->fd, some.gap));
 }
 
 /* From a look at the first runs, and from what all of it comes to. */

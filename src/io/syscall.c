@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -174,6 +175,15 @@ int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out)
 	}
 	*moved_out = done;
 	return err;
+}
+
+bool weft_syscall_is_cold(int fd, int64_t at)
+{
+	char byte;
+	struct iovec to = { &byte, 1 };
+
+	return preadv2(fd, &to, 1, (off_t)at, RWF_NOWAIT) < 0 &&
+	       errno == EAGAIN;
 }
 
 /* ---- locks ---- */

@@ -10,10 +10,12 @@
 #include "file.h"
 #include "heard.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 
 enum {
@@ -27,6 +29,7 @@ enum {
 };
 
 static atomic_int n_reads, n_writes, n_made;
+static bool is_cold;   /* nothing of a file is in memory */
 static uint32_t magic; /* of the file system, as the library is told; 0: true */
 static int rank, size;
 
@@ -39,6 +42,18 @@ ssize_t pread(int fd, void *buf, size_t len, off_t at)
 	for (int i = 0; i < 3; i++)
 		sched_yield();
 	return n;
+}
+
+/* The kernel is asked whether it has a byte in memory. */
+ssize_t preadv2(int fd, const struct iovec *to, int n, off_t at, int flags)
+{
+	typedef ssize_t preadv2_fn(
+		int fd, const struct iovec *to, int n, off_t at, int flags);
+
+	errno = EAGAIN;
+	return is_cold ? -1
+		       : ((preadv2_fn *)behind("preadv2"))(
+				 fd, to, n, at, flags);
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
@@ -231,10 +246,12 @@ static void alone(void)
 }
 
 /* Gaps as long as the runs, and longer than a block: a disk has them written
- * along, memory has each run for itself. */
-static void on_disk(bool is_disk)
+ * along, unless they would have to be fetched and the runs do not need them;
+ * memory has each run for itself. */
+static void on_disk(bool is_disk, int from)
 {
 	enum { RUN = 8192, RUNS = 64 };
+	bool is_along = is_disk && (!is_cold || from);
 	const char *name = file_named("disk");
 	char *mine = calloc(RUNS, RUN);
 	MPI_Datatype run, turn;
@@ -246,12 +263,14 @@ static void on_disk(bool is_disk)
 	MPI_Type_contiguous(RUN, MPI_BYTE, &run);
 	MPI_Type_create_resized(run, 0, 2 * RUN, &turn);
 	MPI_Type_commit(&turn);
-	OK(MPI_File_set_view(fh, 0, MPI_BYTE, turn, "native", MPI_INFO_NULL));
+	OK(MPI_File_set_view(
+		fh, from, MPI_BYTE, turn, "native", MPI_INFO_NULL));
 	before = n_writes;
 	OK(MPI_File_write_at(
 		fh, 0, mine, RUNS * RUN, MPI_BYTE, MPI_STATUS_IGNORE));
-	CHECK(is_disk ? n_writes - before <= 4 : n_writes - before == RUNS,
-		"%d runs in %d calls, %s", RUNS, n_writes - before,
+	CHECK(is_along ? n_writes - before <= 4 : n_writes - before == RUNS,
+		"%d runs from %d in %d calls, %s%s", RUNS, from,
+		n_writes - before, is_cold ? "cold " : "",
 		is_disk ? "disk" : "memory");
 	MPI_Type_free(&run);
 	MPI_Type_free(&turn);
@@ -439,8 +458,14 @@ int main(int argc, char **argv)
 	for (int is_atomic = 0; is_atomic < 2 && size == 1 && is_local();
 		is_atomic++)
 		stopped(is_atomic);
-	for (int is_disk = 0; is_disk < 2 && size == 1; is_disk++)
-		on_disk(is_disk);
+	if (size == 1) {
+		on_disk(false, 0);
+		on_disk(true, 0);
+		is_cold = true;
+		on_disk(true, 0);
+		on_disk(true, 1); /* their first and last pages are fetched */
+		is_cold = false;
+	}
 	gathered();
 	kept();
 	kept_until_now = n_mapped();
