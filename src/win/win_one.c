@@ -75,6 +75,34 @@ static int one_send(struct weft_win *win, struct weft_win_target *target,
 	return err;
 }
 
+static bool may_keep_one(struct weft_win *win, struct weft_win_target *target)
+{
+	return !weft_win_am_asks(win, target) && weft_win_may_keep(win, target);
+}
+
+/* As a record that goes with what is sent there next. n: bytes or elements. */
+static int one_keep(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_wire_win_one *one, uint64_t n, size_t len)
+{
+	struct {
+		struct weft_wire_win rec;
+		uint8_t data[ONE_MAX];
+	} kept = { .rec = { .kind = one->kind,
+			   .op = one->op,
+			   .type = one->type,
+			   .len = (uint32_t)len,
+			   .disp = one->disp,
+			   .n = n,
+			   .n_runs = 1 } };
+	int err;
+
+	memcpy(kept.data, one->data, len);
+	err = weft_win_keep(
+		win, target, &kept, sizeof(kept.rec) + weft_round_up(len, 8));
+	target->is_touched = true; /* after that, as in one_send() */
+	return err;
+}
+
 int weft_win_one_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, bool is_put)
 {
@@ -88,8 +116,14 @@ int weft_win_one_move(struct weft_win *win, struct weft_win_target *target,
 		return WEFT_AGAIN;
 	if (!weft_type_is_run(type, access->count) || type->true_lb ||
 		!weft_type_is_run(here->type, here->count) ||
-		(win->uses_rma && target->way == WEFT_WIN_BY_AM) ||
-		!may_be_one(win, target, false))
+		(win->uses_rma && target->way == WEFT_WIN_BY_AM))
+		return WEFT_AGAIN;
+	if (is_put && may_keep_one(win, target)) {
+		rec.kind = WEFT_WIRE_WIN_PUT;
+		memcpy(rec.data, data, (size_t)len);
+		return one_keep(win, target, &rec, (uint64_t)len, (size_t)len);
+	}
+	if (!may_be_one(win, target, false))
 		return WEFT_AGAIN;
 	rec.type = (uint16_t)len;
 	if (!is_put) {
@@ -123,13 +157,17 @@ int weft_win_one_update(struct weft_win *win, struct weft_win_target *target,
 		len != (size_t)type->extent || len > ONE_MAX ||
 		(has_in && !is_element(&access->origin, type)) ||
 		(is_fetching && !is_element(&access->result, type)) ||
-		target->n_long_accs || !may_be_one(win, target, false))
+		target->n_long_accs)
 		return WEFT_AGAIN;
 	rec.type = (uint16_t)(type->builtin_index + WEFT_TYPE_FIRST);
-	if (is_fetching)
-		rec.op |= WEFT_WIRE_WIN_FETCHES;
 	if (has_in)
 		memcpy(rec.data, access->origin.buf, len);
+	if (!is_fetching && may_keep_one(win, target))
+		return one_keep(win, target, &rec, 1, len);
+	if (!may_be_one(win, target, false))
+		return WEFT_AGAIN;
+	if (is_fetching)
+		rec.op |= WEFT_WIRE_WIN_FETCHES;
 	return one_send(win, target, &rec, has_in ? len : 0, &access->result,
 		is_fetching ? len : 0);
 }
