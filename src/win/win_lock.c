@@ -97,11 +97,14 @@ static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 	int err = 0, end_err;
 
 	weft_vci_lock(win->comm->vci);
-	while (!err &&
-		((wait.n_rounds < patience && is_lock_wanted(target->state)) ||
-			!weft_win_try_lock(target->state, is_exclusive,
-				win->comm->rank))) {
-		if (is_exclusive && wait.n_rounds >= MODEST)
+	while (!err) {
+		/* the mark may be my own from then on */
+		if (wait.n_rounds >= patience || !is_lock_wanted(target->state))
+			patience = 0;
+		if (!patience && weft_win_try_lock(target->state, is_exclusive,
+					 win->comm->rank))
+			break;
+		if (!patience && is_exclusive && wait.n_rounds >= MODEST)
 			weft_win_want_lock(target->state);
 		err = weft_win_wait_round(&wait);
 		if (wait.n_rounds % SLEEPS_PER_LOOK == 0)
