@@ -59,6 +59,7 @@ static const struct weft_coll_algo algos[] = {
 	{ WEFT_COLL_ALLREDUCE, "nodes", NODES | ORDER, weft_allreduce_nodes },
 	{ WEFT_COLL_ALLREDUCE, "slices", NODES | EVEN | COUNT | COMMUTATIVE,
 		weft_allreduce_slices },
+	{ WEFT_COLL_REDUCE_SCATTER, "segment", SEGMENT | REGULAR, NULL },
 	{ WEFT_COLL_REDUCE_SCATTER, "tree", 0, weft_reduce_scatter_tree },
 	{ WEFT_COLL_REDUCE_SCATTER, "halving", COMMUTATIVE,
 		weft_reduce_scatter_halving },

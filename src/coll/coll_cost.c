@@ -232,8 +232,11 @@ static void put_segment(struct cost *c, enum weft_coll_kind kind,
 		put_spread(c, view, 0, bytes);
 	} else {
 		put_exchange(c, view, bytes);
-		put_local(c, WEFT_STEP_REDUCE,
-			is_summed ? (view->n - 1) * bytes : 0);
+		if (kind == WEFT_COLL_REDUCE_SCATTER)
+			bytes /= view->n; /* one's part */
+		else if (!is_summed)
+			bytes = 0;
+		put_local(c, WEFT_STEP_REDUCE, (view->n - 1) * bytes);
 	}
 }
 

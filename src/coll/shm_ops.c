@@ -20,6 +20,7 @@ struct operand {
 	const struct weft_redop *op;
 	struct weft_span own;	 /* of this member; buf NULL: among its data */
 	struct weft_span result; /* in the caller's or scratch memory */
+	size_t at;		 /* of it in each member's data */
 	void *scratch;		 /* for one operand that is no run; or NULL */
 };
 
@@ -125,15 +126,16 @@ static void combine(
 static void fold_data(struct weft_coll_round *r, const struct operand *o,
 	int32_t rank, bool is_first)
 {
-	const uint8_t *in = weft_coll_data_of(r, rank);
+	const uint8_t *in = weft_coll_data_of(r, rank) + o->at;
 	struct weft_span acc = o->result;
+	const size_t len = (size_t)(acc.count * acc.type->size);
 
 	if (is_first) {
-		weft_unpack(acc.type, acc.count, acc.buf, 0, in, r->len);
+		weft_unpack(acc.type, acc.count, acc.buf, 0, in, len);
 	} else if (weft_likely(weft_type_is_run(acc.type, acc.count))) {
 		combine(r, o, in - acc.type->true_lb);
 	} else {
-		weft_unpack(acc.type, acc.count, o->scratch, 0, in, r->len);
+		weft_unpack(acc.type, acc.count, o->scratch, 0, in, len);
 		combine(r, o, o->scratch);
 	}
 }
@@ -344,6 +346,30 @@ static void shm_reduce(struct weft_coll_round *r, const struct weft_coll *args)
 	typed_free(o.scratch, o.result);
 }
 
+/* Each combines its part of what all have said. */
+static void shm_reduce_scatter(
+	struct weft_coll_round *r, const struct weft_coll *args)
+{
+	const int32_t n = r->shm->n, me = r->shm->me;
+	struct operand o = {
+		.op = args->op,
+		.result = weft_block(&args->recv, 0),
+		.at = (size_t)me * (r->len / (size_t)n),
+	};
+	struct weft_span whole = o.result;
+
+	o.own = o.result;
+	o.own.buf = NULL; /* of what it has said */
+	if (!args->is_in_place)
+		whole.buf = args->send.buf;
+	whole.count *= n;
+	r->is_all = true;
+	take_scratch(r, &o);
+	say_data(r, whole);
+	fold_all(r, &o);
+	typed_free(o.scratch, o.result);
+}
+
 /* In groups of eight each member reads what those below it have said, and what
  * the last one of the group below has for all up to it. */
 static void fold_below(
@@ -487,8 +513,14 @@ static int64_t length_of(const struct weft_coll_shm *shm,
 	enum weft_coll_kind kind, const struct weft_coll *args)
 {
 	const struct weft_blocks *data = &args->recv;
+	int64_t blocks = 1;
 
 	switch (kind) {
+	case WEFT_COLL_REDUCE_SCATTER:
+		if (data->counts)
+			return -1;
+		blocks = shm->n;
+		break;
 	case WEFT_COLL_BARRIER:
 		return 0;
 	case WEFT_COLL_REDUCE:
@@ -513,7 +545,7 @@ static int64_t length_of(const struct weft_coll_shm *shm,
 	default:
 		return -1;
 	}
-	return data->count * data->type->size;
+	return data->count * data->type->size * blocks;
 }
 
 static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
@@ -543,6 +575,8 @@ static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
 		shm_gather(&r, args);
 	else if (kind == WEFT_COLL_SCATTER)
 		shm_scatter(&r, args);
+	else if (kind == WEFT_COLL_REDUCE_SCATTER)
+		shm_reduce_scatter(&r, args);
 	else if (kind == WEFT_COLL_SCAN)
 		shm_scan(&r, args);
 	else

@@ -153,6 +153,35 @@ static void reductions(MPI_Comm comm, int me, int size, int n, int step)
 	free(out);
 }
 
+/* A part for each of what all members have. */
+static void parts(MPI_Comm comm, int me, int size, int n, int step)
+{
+	MPI_Datatype type = step == 2 ? gap_type : map_type;
+	int len = n * step;
+	struct map *in = mtest_alloc(sizeof(*in) * (size * len + 1));
+	struct map *out = mtest_alloc(sizeof(*out) * (len + 1));
+
+	for (int place = 0; place < 2; place++) {
+		struct map *got = place ? in : out;
+		int bad = 0;
+
+		fill(in, me, size * n, step);
+		fill(out, 77, n, step);
+		OK(MPI_Reduce_scatter_block(place ? MPI_IN_PLACE : in, got, n,
+			type, compose, comm));
+		for (int i = 0; i < n; i++) {
+			struct map want = folded(size, me * n + i);
+
+			bad += got[i * step].a != want.a ||
+			       got[i * step].b != want.b;
+		}
+		CHECK(!bad, "reduce_scatter of %d on %d, step %d, in place %d",
+			n, size, step, place);
+	}
+	free(in);
+	free(out);
+}
+
 static void scans(MPI_Comm comm, int me, int size, int n, int step)
 {
 	MPI_Datatype type = step == 2 ? gap_type : map_type;
@@ -270,6 +299,7 @@ static void results(MPI_Comm comm, int me, int size)
 		for (int step = 1; step <= 2; step++) {
 			reductions(comm, me, size, counts[i], step);
 			scans(comm, me, size, counts[i], step);
+			parts(comm, me, size, counts[i], step);
 			moves(comm, me, size, counts[i], step);
 		}
 	predefined(comm, me, size);
