@@ -515,10 +515,10 @@ static int64_t length_of(const struct weft_coll_shm *shm,
 	const struct weft_blocks *data = &args->recv;
 	int64_t blocks = 1;
 
+	if (args->is_irregular)
+		return -1;
 	switch (kind) {
 	case WEFT_COLL_REDUCE_SCATTER:
-		if (data->counts)
-			return -1;
 		blocks = shm->n;
 		break;
 	case WEFT_COLL_BARRIER:
@@ -531,12 +531,9 @@ static int64_t length_of(const struct weft_coll_shm *shm,
 	case WEFT_COLL_SCATTER:
 		if ((kind == WEFT_COLL_GATHER) != (shm->me == args->root))
 			data = &args->send;
-		/* fall through */
+		break;
 	case WEFT_COLL_ALLGATHER:
 	case WEFT_COLL_ALLTOALL:
-		if (args->is_irregular)
-			return -1;
-		break;
 	case WEFT_COLL_BCAST:
 	case WEFT_COLL_ALLREDUCE:
 	case WEFT_COLL_SCAN:
