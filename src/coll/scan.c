@@ -6,7 +6,7 @@
  * anybody, and long data goes in pieces. */
 #include "coll/coll_priv.h"
 
-enum { CHAIN_LEN = 65536, CHAIN_PIECES = 256 };
+enum { CHAIN_LEN = 262144, CHAIN_PIECES = 256 };
 
 /* ---- doubling ---- */
 
