@@ -38,10 +38,15 @@ int64_t weft_file_err_code(const struct weft_file *file, int err)
 	return err ? (int64_t)err * ((int64_t)1 << 32) + file->comm->rank : 0;
 }
 
+static int rank_of_code(int64_t code)
+{
+	return (int)(code & 0xffffffff);
+}
+
 int weft_file_err_of(
 	const struct weft_file *file, int err, const char *why, int64_t code)
 {
-	int rank = (int)(code & 0xffffffff), of_rank = (int)(code >> 32);
+	int rank = rank_of_code(code), of_rank = (int)(code >> 32);
 
 	if (err)
 		return why[0] ? weft_err_set(err, "%s", why) : err;
@@ -119,6 +124,30 @@ static int file_check_same(
 	return 0;
 }
 
+/* All have been told of code: who has no error hears the words of that rank's.
+ */
+static int file_tell_why(
+	struct weft_file *file, int err, const char *why, int64_t code)
+{
+	int rank = rank_of_code(code), rc;
+	char words[WEFT_ERR_TEXT];
+	struct weft_coll args = { .comm = file->comm,
+		.ctx_offset = WEFT_CTX_OFFSET_COLL,
+		.recv = { .buf = words,
+			.count = sizeof(words),
+			.type = weft_type_builtin(TYPE_BYTE) },
+		.root = rank };
+
+	memset(words, 0, sizeof(words));
+	snprintf(words, sizeof(words), "%s", why);
+	rc = weft_coll_run(WEFT_COLL_BCAST, &args);
+	words[sizeof(words) - 1] = '\0';
+	if (err || rc || !words[0])
+		return weft_file_err_of(file, err, why, code);
+	return weft_err_set(
+		(int)(code >> 32), "at rank %d: %.230s", rank, words);
+}
+
 static int file_agree_on(
 	struct weft_file *file, int err, const struct agreement *on)
 {
@@ -145,8 +174,9 @@ static int file_agree_on(
 		return err ? weft_file_err_of(file, err, why, 0) : rc;
 	for (int i = 0; i < on->n_least; i++)
 		*on->least[i] = all[rest - mine + i];
-	err = weft_file_err_of(file, err, why, all[0]);
-	return err ? err : file_check_same(on, all + 1, all + 1 + on->n_same);
+	if (all[0])
+		return file_tell_why(file, err, why, all[0]);
+	return file_check_same(on, all + 1, all + 1 + on->n_same);
 }
 
 int weft_file_agree(struct weft_file *file, int err)
