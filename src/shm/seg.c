@@ -152,19 +152,31 @@ static bool seg_is_sane(const struct seg_header *header, uint64_t file_len)
 	       file_len >= SEG_PAGE + header->n_writers * header->ring_len;
 }
 
+/* The length that was read: less only at the end or after an error. */
+static size_t read_first(int fd, void *buf, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	do {
+		n = pread(fd, (char *)buf + done, len - done, (off_t)done);
+		done += n > 0 ? (size_t)n : 0;
+	} while (done < len && (n > 0 || (n < 0 && errno == EINTR)));
+	return done;
+}
+
 /* Reads the geometry. 0 or -1 with errno. */
 static int read_header(int fd, struct seg_header *header_out)
 {
 	struct stat st;
-	ssize_t n;
 
 	if (fstat(fd, &st))
 		return -1;
 	errno = EPROTO;
 	if (!S_ISREG(st.st_mode))
 		return -1;
-	n = pread(fd, header_out, sizeof(*header_out), 0);
-	if (n == (ssize_t)sizeof(*header_out) &&
+	if (read_first(fd, header_out, sizeof(*header_out)) ==
+			sizeof(*header_out) &&
 		seg_is_sane(header_out, (uint64_t)st.st_size))
 		return 0;
 	errno = EPROTO;

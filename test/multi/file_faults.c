@@ -485,7 +485,10 @@ static void late(void)
 
 int main(int argc, char **argv)
 {
+	faults.short_by = 7; /* of what processes have in common, too */
 	mtest_init(&argc, &argv);
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	no_faults();
 	fill();
 	continued();
 	full();
