@@ -24,12 +24,22 @@ struct rma_args {
 
 /* ---- data ---- */
 
+/* Most often it has the target's datatype, which was looked at. */
 static inline __attribute__((always_inline)) int rma_side(
-	struct weft_win_buf *to, const struct rma_side *from)
+	struct weft_win_buf *to, const struct rma_side *from,
+	const struct rma_args *a, const struct weft_win_access *access)
 {
-	struct weft_type *type;
-	int err = weft_check_data(from->buf, from->count, from->type, &type);
+	struct weft_type *type = (struct weft_type *)access->type;
+	int err;
 
+	if (weft_likely(from->type == a->type)) {
+		err = weft_check_count(from->count);
+		if (!err)
+			err = weft_check_buf(from->buf, from->count, type);
+	} else {
+		err = weft_check_data(
+			from->buf, from->count, from->type, &type);
+	}
 	if (weft_unlikely(err))
 		return err;
 	to->buf = (void *)(uintptr_t)from->buf;
@@ -112,7 +122,7 @@ static inline __attribute__((always_inline)) int rma_move(
 	int err = rma_target(&access, &win, a);
 
 	if (weft_likely(!err))
-		err = rma_side(&access.origin, &a->origin);
+		err = rma_side(&access.origin, &a->origin, a, &access);
 	if (weft_likely(!err))
 		err = rma_fits(&access, is_get);
 	if (weft_likely(!err) && weft_likely(a->rank != MPI_PROC_NULL))
@@ -157,7 +167,7 @@ static int rma_move_start(const char *func, rma_fn *fn, bool is_get,
 	int err = rma_target(&access, &win, a);
 
 	if (!err)
-		err = rma_side(&access.origin, &a->origin);
+		err = rma_side(&access.origin, &a->origin, a, &access);
 	if (!err)
 		err = rma_fits(&access, is_get);
 	return rma_start(func, fn, win, &access, request, err);
@@ -320,12 +330,12 @@ static inline __attribute__((always_inline)) int rma_accumulate(
 	if (weft_unlikely(access->op->builtin == WEFT_OP_NO_OP)) {
 		access->origin = (struct weft_win_buf){ NULL, 0, access->type };
 	} else {
-		err = rma_side(&access->origin, &a->origin);
+		err = rma_side(&access->origin, &a->origin, a, access);
 		if (weft_likely(!err))
 			err = rma_same("origin_addr", &access->origin, access);
 	}
 	if (is_fetch && weft_likely(!err))
-		err = rma_side(&access->result, &a->result);
+		err = rma_side(&access->result, &a->result, a, access);
 	if (is_fetch && weft_likely(!err))
 		err = rma_same("result_addr", &access->result, access);
 	if (weft_likely(!err))
@@ -459,9 +469,9 @@ int PMPI_Compare_and_swap(const void *origin_addr, const void *compare_addr,
 	if (weft_likely(!err))
 		err = check_swap_type(access.type);
 	if (weft_likely(!err))
-		err = rma_side(&access.origin, &a.origin);
+		err = rma_side(&access.origin, &a.origin, &a, &access);
 	if (weft_likely(!err))
-		err = rma_side(&access.result, &a.result);
+		err = rma_side(&access.result, &a.result, &a, &access);
 	if (weft_likely(!err))
 		err = weft_check_buf(compare_addr, 1, access.type);
 	access.compare = compare_addr;

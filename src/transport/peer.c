@@ -520,6 +520,35 @@ bool weft_peer_probe_all(struct weft_vci *vci)
 	return is_all;
 }
 
+/* Of whole words each is loaded as it was stored: a wider load waits until they
+ * all have left the core. */
+static inline void place_payload(void *place, const void *payload, size_t len)
+{
+	if (weft_unlikely(len > WEFT_RING_FIRST || len % 8)) {
+		memcpy(place, payload, len);
+		return;
+	}
+	for (size_t at = 0; at < len; at += 8) {
+		uint64_t word;
+
+		memcpy(&word, (const char *)payload + at, sizeof(word));
+		*(volatile uint64_t *)((char *)place + at) = word;
+	}
+}
+
+/* So is each field of a head. */
+static inline void place_head(
+	volatile struct weft_wire_head *to, const struct weft_wire_head *head)
+{
+	to->op = head->op;
+	to->flags = head->flags;
+	to->number = head->number;
+	to->src = head->src;
+	to->ctx = head->ctx;
+	to->tag = head->tag;
+	to->credit = head->credit;
+}
+
 int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	const void *payload, size_t len)
 {
@@ -544,9 +573,8 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 		peer->owed = head->credit;
 		return WEFT_AGAIN;
 	}
-	if (len)
-		memcpy(place, payload, len);
-	*(struct weft_wire_head *)weft_ring_head(&peer->tx) = *head;
+	place_payload(place, payload, len);
+	place_head(weft_ring_head(&peer->tx), head);
 	weft_ring_commit(&peer->tx, len);
 	return 0;
 }

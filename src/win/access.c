@@ -259,14 +259,6 @@ static bool updates_by_am(
 	       is_better_told(target, access);
 }
 
-static int am_accumulate(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_win_access *access, struct weft_req **req_out)
-{
-	if (target->way == WEFT_WIN_COPIED)
-		atomic_fetch_add(&target->n_late, 1);
-	return weft_win_am_accumulate(win, target, access, req_out);
-}
-
 /* Reads what many runs lie in, with what is between them. WEFT_AGAIN: that is
  * too much. */
 static int get_span(const struct weft_win_target *target,
@@ -604,7 +596,7 @@ int weft_win_accumulate(struct weft_win *win,
 	if (weft_unlikely(err))
 		return err;
 	if (weft_unlikely(updates_by_am(target, access)))
-		return am_accumulate(win, target, access, req_out);
+		return weft_win_am_accumulate(win, target, access, req_out);
 	if (weft_likely(is_plain(access)))
 		err = update_plainly(win, target, access, place, there);
 	else
@@ -639,7 +631,7 @@ int weft_win_fetch_and_op(
 	if (!updates_by_am(target, access))
 		return weft_win_of_target(
 			win, target, weft_win_update_copied(&u, target, there));
-	return am_accumulate(win, target, access, NULL);
+	return weft_win_am_accumulate(win, target, access, NULL);
 }
 
 int weft_win_compare_and_swap(
@@ -664,7 +656,5 @@ int weft_win_compare_and_swap(
 			weft_win_swap_copied(access->type, access->compare,
 				access->origin.buf, access->result.buf, target,
 				there));
-	if (target->way == WEFT_WIN_COPIED)
-		atomic_fetch_add(&target->n_late, 1);
 	return weft_win_am_compare_and_swap(win, target, access);
 }

@@ -31,6 +31,7 @@ enum {
 	LONG_ACCS = 8,	/* parts of an access under way, where the network
 			   moves long messages by itself */
 	KEEP_MAX = 256, /* bytes of an access that waits for others */
+	ROW = 4,	/* short accesses between flushes */
 	TAGS = 1 << 30,
 };
 
@@ -249,6 +250,8 @@ int weft_win_am_flush(
 	int err, rma_err;
 
 	weft_vci_lock(vci);
+	target->is_in_row = target->n_in_row >= ROW;
+	target->n_in_row = 0;
 	rma_err = weft_win_rma_flush(win, target);
 	if (!is_local && target->is_touched) {
 		weft_vci_unlock(vci);
@@ -774,6 +777,18 @@ static int acc_begin(struct acc *acc)
 	return err ? err : send_last(&acc->batch);
 }
 
+/* An update of what the kernel could copy goes by message: those behind it stay
+ * behind it. VCI's lock held, so that nobody else counts. */
+static void count_late(struct weft_win_target *target)
+{
+	if (target->way == WEFT_WIN_COPIED)
+		atomic_store_explicit(&target->n_late,
+			atomic_load_explicit(
+				&target->n_late, memory_order_relaxed) +
+				1,
+			memory_order_relaxed);
+}
+
 static int acc_all(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
@@ -801,6 +816,7 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	int err = WEFT_AGAIN;
 
 	weft_vci_lock(win->comm->vci);
+	count_late(target);
 	if (!req_out)
 		err = weft_win_one_update(win, target, access);
 	if (err == WEFT_AGAIN)
@@ -856,6 +872,7 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 	int err;
 
 	weft_vci_lock(win->comm->vci);
+	count_late(target);
 	err = weft_win_one_swap(win, target, access);
 	if (err == WEFT_AGAIN)
 		err = swap_one(win, target, access);
@@ -895,10 +912,9 @@ static bool take_data(struct weft_win_op *op,
 static bool win_take_reply(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_wire_win_reply *rec, const void *data)
 {
-	struct weft_win_op *op =
-		rec->id ? weft_map_get(&win->ops, rec->id) : NULL;
+	struct weft_win_op *op = weft_win_op_of(win, target, rec->id);
 
-	if (rec->id && (!op || op->target != target))
+	if (rec->id && !op)
 		return false;
 	if (rec->err > WEFT_ERR_FIRST_ && rec->err < 0)
 		weft_win_op_refused(target, rec->err, data, rec->len);

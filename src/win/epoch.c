@@ -185,8 +185,9 @@ static int flush_target(
 	if (target->way == WEFT_WIN_MAPPED || target->is_me)
 		return 0;
 	err = weft_win_am_flush(win, target, is_local);
-	if (!is_local && n_late)
-		atomic_store(&target->n_late_done, n_late);
+	if (!is_local)
+		atomic_store_explicit(
+			&target->n_late_done, n_late, memory_order_release);
 	return err;
 }
 

@@ -282,6 +282,12 @@ void weft_win_update(const struct weft_win_update *u, char *place,
 	struct weft_win_hold hold = { .is_private = is_private,
 		.stripes = stripes };
 
+	if (u->n == 1 && (is_private || !has_instruction(u->basic, there))) {
+		weft_win_stripe_take(stripes, there);
+		update_plain(u, place, 0, 1);
+		weft_win_stripe_drop(stripes, there);
+		return;
+	}
 	weft_win_update_run(u, place, there, &hold);
 	weft_win_hold_drop(&hold);
 }

@@ -37,6 +37,7 @@ static void win_destroy(struct weft_win *win)
 	weft_group_put(win->started);
 	weft_group_put(win->posted);
 	weft_map_fini(&win->ops);
+	free(win->spare);
 	free(win->progress);
 	free(win->attached);
 	free(win->opened);

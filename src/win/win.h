@@ -116,6 +116,7 @@ struct weft_win {
 	struct weft_win_queue *queue; /* who waits for my lock by message */
 	struct weft_link arrivals; /* long data on its way here; VCI's lock */
 	struct weft_map ops;	   /* id to struct weft_win_op; VCI's lock */
+	struct weft_win_op *spare; /* to be used again; VCI's lock */
 	uint64_t last_id;
 	struct weft_win_attached *attached; /* dynamic; VCI's lock */
 	uint32_t n_attached;

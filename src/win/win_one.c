@@ -52,8 +52,16 @@ static struct weft_win_op *one_op(struct weft_win *win,
 	return op;
 }
 
+/* What a record begins with, but for its id. Stored at once, as it will be
+ * loaded: see weft_peer_post(). */
+static uint64_t one_word(
+	enum weft_wire_win_kind kind, unsigned op, unsigned type)
+{
+	return (uint64_t)kind | (uint64_t)op << 8 | (uint64_t)type << 16;
+}
+
 static int one_send(struct weft_win *win, struct weft_win_target *target,
-	struct weft_wire_win_one *rec, size_t len,
+	uint64_t word, struct weft_wire_win_one *rec, size_t len,
 	const struct weft_win_buf *to, size_t n)
 {
 	struct weft_win_op *op = NULL;
@@ -63,8 +71,9 @@ static int one_send(struct weft_win *win, struct weft_win_target *target,
 		op = one_op(win, target, to, n);
 		if (!op)
 			return WEFT_ERR_NOMEM;
-		rec->id = (uint32_t)op->id;
+		word |= op->id << 32;
 	}
+	memcpy(rec, &word, sizeof(word));
 	err = weft_win_am_post(
 		win, target, WEFT_WIRE_WIN_ONE, rec, ONE_HEAD + len);
 	/* after that: another thread may have asked, in front of it */
@@ -75,21 +84,25 @@ static int one_send(struct weft_win *win, struct weft_win_target *target,
 	return err;
 }
 
+/* The first since a flush travels at once, unless it begins a row as the last
+ * one was. */
 static bool may_keep_one(struct weft_win *win, struct weft_win_target *target)
 {
-	return !weft_win_am_asks(win, target) && weft_win_may_keep(win, target);
+	return (target->is_in_row || !weft_win_am_asks(win, target)) &&
+	       weft_win_may_keep(win, target);
 }
 
 /* As a record that goes with what is sent there next. n: bytes or elements. */
 static int one_keep(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_wire_win_one *one, uint64_t n, size_t len)
+	uint64_t word, const struct weft_wire_win_one *one, uint64_t n,
+	size_t len)
 {
 	struct {
 		struct weft_wire_win rec;
 		uint8_t data[ONE_MAX];
-	} kept = { .rec = { .kind = one->kind,
-			   .op = one->op,
-			   .type = one->type,
+	} kept = { .rec = { .kind = (uint8_t)word,
+			   .op = (uint8_t)(word >> 8),
+			   .type = (uint16_t)(word >> 16),
 			   .len = (uint32_t)len,
 			   .disp = one->disp,
 			   .n = n,
@@ -100,6 +113,7 @@ static int one_keep(struct weft_win *win, struct weft_win_target *target,
 	err = weft_win_keep(
 		win, target, &kept, sizeof(kept.rec) + weft_round_up(len, 8));
 	target->is_touched = true; /* after that, as in one_send() */
+	target->n_in_row++;
 	return err;
 }
 
@@ -118,21 +132,19 @@ int weft_win_one_move(struct weft_win *win, struct weft_win_target *target,
 		!weft_type_is_run(here->type, here->count) ||
 		(win->uses_rma && target->way == WEFT_WIN_BY_AM))
 		return WEFT_AGAIN;
-	if (is_put && may_keep_one(win, target)) {
-		rec.kind = WEFT_WIRE_WIN_PUT;
-		memcpy(rec.data, data, (size_t)len);
-		return one_keep(win, target, &rec, (uint64_t)len, (size_t)len);
-	}
+	if (is_put)
+		weft_word_load(rec.data, data, (size_t)len);
+	if (is_put && may_keep_one(win, target))
+		return one_keep(win, target, one_word(WEFT_WIRE_WIN_PUT, 0, 0),
+			&rec, (uint64_t)len, (size_t)len);
 	if (!may_be_one(win, target, false))
 		return WEFT_AGAIN;
-	rec.type = (uint16_t)len;
-	if (!is_put) {
-		rec.kind = WEFT_WIRE_WIN_GET;
-		return one_send(win, target, &rec, 0, here, (size_t)len);
-	}
-	rec.kind = WEFT_WIRE_WIN_PUT;
-	memcpy(rec.data, data, (size_t)len);
-	return one_send(win, target, &rec, (size_t)len, NULL, 0);
+	return is_put ? one_send(win, target,
+				one_word(WEFT_WIRE_WIN_PUT, 0, (unsigned)len),
+				&rec, (size_t)len, NULL, 0)
+		      : one_send(win, target,
+				one_word(WEFT_WIRE_WIN_GET, 0, (unsigned)len),
+				&rec, 0, here, (size_t)len);
 }
 
 /* One element, predefined, without holes. */
@@ -148,9 +160,8 @@ int weft_win_one_update(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_type *type = access->type;
 	bool has_in = access->op->builtin != WEFT_OP_NO_OP;
 	bool is_fetching = access->result.type;
-	struct weft_wire_win_one rec = { .kind = WEFT_WIRE_WIN_ACC,
-		.op = (uint8_t)access->op->builtin,
-		.disp = access->disp };
+	struct weft_wire_win_one rec = { .disp = access->disp };
+	uint64_t word;
 	size_t len = (size_t)type->size;
 
 	if (type->class_ == WEFT_CLASS_NONE || access->count != 1 ||
@@ -159,34 +170,36 @@ int weft_win_one_update(struct weft_win *win, struct weft_win_target *target,
 		(is_fetching && !is_element(&access->result, type)) ||
 		target->n_long_accs)
 		return WEFT_AGAIN;
-	rec.type = (uint16_t)(type->builtin_index + WEFT_TYPE_FIRST);
+	word = one_word(WEFT_WIRE_WIN_ACC,
+		access->op->builtin |
+			(is_fetching ? (unsigned)WEFT_WIRE_WIN_FETCHES : 0),
+		(unsigned)type->builtin_index + WEFT_TYPE_FIRST);
 	if (has_in)
-		memcpy(rec.data, access->origin.buf, len);
+		weft_word_load(rec.data, access->origin.buf, len);
 	if (!is_fetching && may_keep_one(win, target))
-		return one_keep(win, target, &rec, 1, len);
+		return one_keep(win, target, word, &rec, 1, len);
 	if (!may_be_one(win, target, false))
 		return WEFT_AGAIN;
-	if (is_fetching)
-		rec.op |= WEFT_WIRE_WIN_FETCHES;
-	return one_send(win, target, &rec, has_in ? len : 0, &access->result,
-		is_fetching ? len : 0);
+	return one_send(win, target, word, &rec, has_in ? len : 0,
+		&access->result, is_fetching ? len : 0);
 }
 
 int weft_win_one_swap(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access)
 {
 	const struct weft_type *type = access->type;
-	struct weft_wire_win_one rec = { .kind = WEFT_WIRE_WIN_CAS,
-		.disp = access->disp };
+	struct weft_wire_win_one rec = { .disp = access->disp };
 	size_t len = (size_t)type->size;
 
 	if (2 * len > ONE_MAX || target->n_long_accs ||
 		!may_be_one(win, target, true))
 		return WEFT_AGAIN;
-	rec.type = (uint16_t)(type->builtin_index + WEFT_TYPE_FIRST);
 	memcpy(rec.data, access->compare, len);
 	memcpy(rec.data + len, access->origin.buf, len);
-	return one_send(win, target, &rec, 2 * len, &access->result, len);
+	return one_send(win, target,
+		one_word(WEFT_WIRE_WIN_CAS, 0,
+			(unsigned)type->builtin_index + WEFT_TYPE_FIRST),
+		&rec, 2 * len, &access->result, len);
 }
 
 /* The answer. */
@@ -194,21 +207,22 @@ static void on_done(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_win *win = weft_win_of(vci, peer, head);
+	struct weft_win_target *target =
+		win ? weft_win_target_at(win, head->src) : NULL;
 	struct weft_win_op *op = NULL;
 	uint64_t id = 0;
 
 	if (len >= DONE_HEAD)
 		memcpy(&id, payload, sizeof(id));
-	if (win && id)
-		op = weft_map_get(&win->ops, id);
-	if (!op || !op->is_one || op->target->rank != head->src ||
-		op->len != len - DONE_HEAD || !op->n_left) {
+	if (target)
+		op = weft_win_op_of(win, target, id);
+	if (!op || !op->is_one || op->len != len - DONE_HEAD || !op->n_left) {
 		weft_dispatch_drop(
 			vci, "an answer about a window that makes no sense");
 		return;
 	}
 	if (op->len)
-		memcpy((char *)op->to.buf + op->to.type->true_lb,
+		weft_word_load((char *)op->to.buf + op->to.type->true_lb,
 			(const char *)payload + DONE_HEAD, op->len);
 	weft_win_op_answered(op, 1, 0);
 }
@@ -225,7 +239,7 @@ static void one_answer(struct weft_win *win, const struct weft_win_target *to,
 	struct weft_wire_win_done done = { .id = id };
 
 	if (len)
-		memcpy(done.data, data, len);
+		weft_word_store(done.data, data, len, __ATOMIC_RELAXED);
 	if (id)
 		weft_peer_control(weft_comm_peer(comm, to->rank), &head, &done,
 			DONE_HEAD + len);
@@ -291,7 +305,8 @@ static bool one_update(struct weft_win *win, struct weft_win_target *from,
 		return true;
 	}
 	weft_win_alias_unlocked(win, from);
-	memcpy(in, rec->data, sizeof(in));
+	weft_word_store(in, rec->data, len, __ATOMIC_RELAXED);
+	u.kernel = weft_redop_kernel(u.op, u.basic);
 	weft_win_update(&u, place, (uintptr_t)place,
 		weft_win_is_private(win, place), weft_win_my_stripes());
 	one_answer(win, from, rec->id, old,
@@ -315,7 +330,7 @@ static bool one_swap(struct weft_win *win, struct weft_win_target *from,
 		return true;
 	}
 	weft_win_alias_unlocked(win, from);
-	memcpy(bytes, rec->data, sizeof(bytes));
+	memcpy(bytes, rec->data, len);
 	weft_win_swap(type, bytes, bytes + len / 2, old, place,
 		(uintptr_t)place, weft_win_is_private(win, place),
 		weft_win_my_stripes());
@@ -347,10 +362,12 @@ static void on_one(struct weft_vci *vci, struct weft_peer *peer,
 	struct weft_win *win = weft_win_of(vci, peer, head);
 	struct weft_win_target *from =
 		win ? weft_win_target_of(win, head->src) : NULL;
-	struct weft_wire_win_one rec = { 0 };
+	struct weft_wire_win_one rec;
 
 	if (from && !from->waiter && len >= ONE_HEAD && len <= sizeof(rec)) {
-		memcpy(&rec, payload, len);
+		memcpy(&rec, payload, ONE_HEAD);
+		weft_word_load(rec.data, (const char *)payload + ONE_HEAD,
+			len - ONE_HEAD);
 		if (one_carry_out(win, from, &rec, len - ONE_HEAD))
 			return;
 	}

@@ -67,8 +67,12 @@ struct weft_win_op *weft_win_op_new(struct weft_win *win,
 	struct weft_win_target *target, struct weft_win_whole *whole,
 	uint64_t n_left)
 {
-	struct weft_win_op *op = malloc(sizeof(*op));
+	struct weft_win_op *op = win->spare;
+	bool is_first = weft_list_is_empty(&target->ops);
 
+	win->spare = NULL;
+	if (!op)
+		op = malloc(sizeof(*op));
 	if (!op)
 		goto fail;
 	*op = (struct weft_win_op){ .win = win,
@@ -77,7 +81,9 @@ struct weft_win_op *weft_win_op_new(struct weft_win *win,
 		.n_holds = 1,
 		.id = ++win->last_id,
 		.number = ++target->n_ops };
-	if (weft_map_put(&win->ops, op->id, op)) {
+	/* the first is found without */
+	op->is_mapped = !is_first;
+	if (!is_first && weft_map_put(&win->ops, op->id, op)) {
 		free(op);
 		goto fail;
 	}
@@ -89,6 +95,18 @@ struct weft_win_op *weft_win_op_new(struct weft_win *win,
 fail:
 	weft_err_set(WEFT_ERR_NOMEM, "no memory for one-sided access");
 	return NULL;
+}
+
+struct weft_win_op *weft_win_op_of(const struct weft_win *win,
+	const struct weft_win_target *target, uint64_t id)
+{
+	struct weft_win_op *first =
+		weft_container_of(target->ops.next, struct weft_win_op, link);
+
+	if (!weft_list_is_empty(&target->ops) && first->id == id)
+		return first;
+	first = id ? weft_map_get(&win->ops, id) : NULL;
+	return first && first->target == target ? first : NULL;
 }
 
 /* Its access does not wait for it any more. */
@@ -112,7 +130,8 @@ static void op_unlink(struct weft_win_op *op)
 	weft_list_remove(&op->link);
 	if (!op->win)
 		return;
-	weft_map_remove(&op->win->ops, op->id);
+	if (op->is_mapped)
+		weft_map_remove(&op->win->ops, op->id);
 	if (op->is_long_acc)
 		op->target->n_long_accs--;
 	op->win = NULL;
@@ -120,11 +139,16 @@ static void op_unlink(struct weft_win_op *op)
 
 static void op_end(struct weft_win_op *op)
 {
+	struct weft_win *win = op->win; /* NULL: it is gone */
+
 	op_leave_whole(op);
 	op_unlink(op);
 	weft_type_put((struct weft_type *)op->to.type);
 	free(op->staging);
-	free(op);
+	if (win && !win->spare)
+		win->spare = op;
+	else
+		free(op);
 }
 
 void weft_win_op_answered(struct weft_win_op *op, uint64_t n, int err)

@@ -93,9 +93,11 @@ struct weft_win_target {
 	bool is_lock_due;     /* the next message asks for the lock there */
 	uint64_t lock_id;     /* of the last question for it */
 	struct weft_win_remote *remote; /* owned; NULL: was never asked for */
-	uint8_t *kept;	 /* owned, WEFT_WIN_KEPT_MAX bytes; see win_post.c */
-	size_t kept_len; /* of it: records that go with the next message */
-	bool is_pushing; /* a thread sends such; others wait for that */
+	uint8_t *kept;	   /* owned, WEFT_WIN_KEPT_MAX bytes; see win_post.c */
+	size_t kept_len;   /* of it: records that go with the next message */
+	uint32_t n_in_row; /* short accesses kept since a flush */
+	bool is_in_row;	   /* of those before it there were several */
+	bool is_pushing;   /* a thread sends such; others wait for that */
 	_Atomic uint64_t n_late, n_late_done; /* COPIED: accumulates that went
 						 by message, and those that a
 						 flush came after */
@@ -145,8 +147,10 @@ struct weft_win_op {
 	int err;
 	bool is_long; /* its data is a message of its own */
 	bool is_long_acc;
-	bool is_rma; /* posted to the fabric, which always tells */
-	bool is_one; /* see win_one.c: len bytes come to `to` */
+	bool is_rma;	/* posted to the fabric, which always tells */
+	bool is_mapped; /* in the window's ops: the first of its target is not
+			 */
+	bool is_one;	/* see win_one.c: len bytes come to `to` */
 	struct weft_op rma;
 	struct weft_win_buf to; /* where bytes go; type NULL: to whole->old; of
 				   one without a whole: nowhere */
@@ -166,11 +170,14 @@ static inline struct weft_win_target *weft_win_target_at(
 		    : NULL;
 }
 
+/* win_op.c. One that is due at this target, or NULL. */
+struct weft_win_op *weft_win_op_of(const struct weft_win *win,
+	const struct weft_win_target *target, uint64_t id);
 /* Its lock was asked for by message, and has not come. VCI's lock held. */
 static inline bool weft_win_is_lock_asked(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
-	return target->lock_id && weft_map_get(&win->ops, target->lock_id);
+	return target->lock_id && weft_win_op_of(win, target, target->lock_id);
 }
 
 /* win.c: what needs no other member. Also for test/fuzz. */

@@ -229,7 +229,7 @@ int weft_win_rma_reach(
 		err = ask_region(win, target, remote);
 	}
 	wait.is_lock = weft_win_is_lock_asked(win, target);
-	while (!err && remote->ask && weft_map_get(&win->ops, remote->ask))
+	while (!err && remote->ask && weft_win_op_of(win, target, remote->ask))
 		err = weft_win_wait_round(&wait);
 	err = weft_win_wait_end(&wait, err);
 	if (!err && remote->ask)

@@ -296,6 +296,58 @@ static void tickets(int n)
 
 /* ---- a target that computes ---- */
 
+/* After a row of short updates the first of the next row may stay here as well:
+ * whatever follows it finds it done, and what ends its epoch sends it. */
+static void rows(void)
+{
+	const int one = 1;
+	int seen = -1, n_done = 0;
+	MPI_Win win;
+	int *memory = make(2, &win);
+
+	for (int i = 0; i < 40; i++) {
+		int n = i % 4 == 3 ? 1 : 9;
+
+		OK(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win));
+		for (int j = 0; j < 9; j++)
+			OK(MPI_Accumulate(&one, 1, MPI_INT, right, 0, 1,
+				MPI_INT, MPI_SUM, win));
+		OK(i % 2 ? MPI_Win_flush(right, win)
+			 : MPI_Win_flush_local(right, win));
+		for (int j = 0; j < n; j++)
+			OK(MPI_Accumulate(&one, 1, MPI_INT, right, 0, 1,
+				MPI_INT, MPI_SUM, win));
+		n_done += 9 + n;
+		if (i % 3 == 0) {
+			OK(MPI_Fetch_and_op(NULL, &seen, MPI_INT, right, 0,
+				MPI_NO_OP, win));
+			OK(MPI_Win_flush_local(right, win));
+			CHECK(seen == n_done, "%d updates are seen, not %d",
+				seen, n_done);
+		}
+		if (i % 3 == 1)
+			OK(MPI_Put(
+				&one, 1, MPI_INT, right, 1, 1, MPI_INT, win));
+		OK(MPI_Win_unlock(right, win));
+	}
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(MPI_Win_lock(MPI_LOCK_SHARED, mtest.rank, 0, win));
+	CHECK(memory[0] == n_done, "after all: %d updates, not %d", memory[0],
+		n_done);
+	CHECK(memory[1] == 1, "what was put is %d", memory[1]);
+	OK(MPI_Win_unlock(mtest.rank, win));
+	for (int i = 0; i < 3; i++) {
+		OK(MPI_Win_fence(0, win));
+		for (int j = 0; j < 9 - 4 * i; j++)
+			OK(MPI_Put(
+				&i, 1, MPI_INT, right, j % 2, 1, MPI_INT, win));
+		OK(MPI_Win_fence(0, win));
+		CHECK(memory[0] == i, "after fence %d there is %d", i,
+			memory[0]);
+	}
+	OK(MPI_Win_free(&win));
+}
+
 static bool is_unified(MPI_Win win)
 {
 	int *model, flag;
@@ -416,6 +468,7 @@ int main(int argc, char **argv)
 	several();
 	mixed();
 	tickets(200);
+	rows();
 	computing(false);
 	computing(true);
 	chase(5);
