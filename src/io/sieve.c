@@ -17,6 +17,7 @@ enum {
 	RUNS_MIN = 8,	    /* fewer are moved as well one by one, */
 	RUN_MAX = 16 << 10, /* and so are longer ones when writing */
 	RUN_MAX_READ = 8 << 10,
+	RUN_MAX_CACHED = 8 << 10, /* on a disk, of pages that are in memory */
 	PAGE = 4096,
 };
 
@@ -62,6 +63,24 @@ static struct sample sample_of(
 	return some;
 }
 
+/* Runs that fill their pages need nothing of what is around them. Taking that
+ * along spares calls, but copies it twice, and what has to be fetched from a
+ * disk costs more than it saves. A file that grows gains where the gaps are for
+ * others to fill: they find pages. */
+static bool goes_alone(
+	const struct weft_move *m, const struct sample *some, int64_t end)
+{
+	bool is_long = weft_range_where(m->file) != WEFT_SYSCALL_DISK ||
+		       some->len / some->n > RUN_MAX_CACHED;
+
+	if (!some->is_paged)
+		return false;
+	if (weft_syscall_page(m->file->fd, end - 1) == WEFT_SYSCALL_BEYOND)
+		return is_long && m->file->comm->size == 1;
+	return is_long ||
+	       weft_syscall_page(m->file->fd, some->gap) == WEFT_SYSCALL_COLD;
+}
+
 static bool write_pays(const struct weft_move *m, int64_t at, int64_t len)
 {
 	enum weft_file_choice choice = m->file->hints.write_sieve;
@@ -77,11 +96,10 @@ static bool write_pays(const struct weft_move *m, int64_t at, int64_t len)
 	/* the file system of a disk has more to do for each run */
 	if (weft_range_where(m->file) == WEFT_SYSCALL_DISK)
 		gap_max = weft_max64(gap_max, some.len / some.n);
-	/* what has to be fetched from a disk costs more than it saves where
-	 * nothing else makes the kernel fetch it */
 	return some.n >= RUNS_MIN && some.len / some.n <= RUN_MAX &&
 	       some.gaps / (some.n - 1) <= gap_max &&
-	       !(some.is_paged && weft_syscall_is_cold(m->file->fd, some.gap));
+	       !goes_alone(
+		       m, &some, weft_view_place(m->view, at + len - 1) + 1);
 }
 
 /* From a look at the first runs, and from what all of it comes to. */

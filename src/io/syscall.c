@@ -177,13 +177,15 @@ int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out)
 	return err;
 }
 
-bool weft_syscall_is_cold(int fd, int64_t at)
+enum weft_syscall_page weft_syscall_page(int fd, int64_t at)
 {
 	char byte;
 	struct iovec to = { &byte, 1 };
+	ssize_t n = preadv2(fd, &to, 1, (off_t)at, RWF_NOWAIT);
 
-	return preadv2(fd, &to, 1, (off_t)at, RWF_NOWAIT) < 0 &&
-	       errno == EAGAIN;
+	if (n < 0 && errno == EAGAIN)
+		return WEFT_SYSCALL_COLD;
+	return n == 0 ? WEFT_SYSCALL_BEYOND : WEFT_SYSCALL_CACHED;
 }
 
 /* ---- locks ---- */

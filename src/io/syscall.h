@@ -35,8 +35,15 @@ struct weft_syscall_move {
  * len only where the file ends. */
 int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out);
 
-/* Whether a byte of the file would have to be fetched to be read. */
-bool weft_syscall_is_cold(int fd, int64_t at);
+/* Is the byte at `at` of a file in memory, still on a disk, or beyond its end?
+ */
+enum weft_syscall_page {
+	WEFT_SYSCALL_CACHED,
+	WEFT_SYSCALL_COLD,
+	WEFT_SYSCALL_BEYOND,
+};
+
+enum weft_syscall_page weft_syscall_page(int fd, int64_t at);
 
 /* Locks [first, last) for this open of the file against others, until unlocked
  * or the process ends. Waits, and says so when that takes long: looks again and

@@ -245,6 +245,20 @@ static void alone(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
+/* Runs with gaps as long. */
+static void set_turns(MPI_File fh, int from, int len)
+{
+	MPI_Datatype run, turn;
+
+	MPI_Type_contiguous(len, MPI_BYTE, &run);
+	MPI_Type_create_resized(run, 0, 2 * len, &turn);
+	MPI_Type_commit(&turn);
+	OK(MPI_File_set_view(
+		fh, from, MPI_BYTE, turn, "native", MPI_INFO_NULL));
+	MPI_Type_free(&run);
+	MPI_Type_free(&turn);
+}
+
 /* Gaps as long as the runs, and longer than a block: a disk has them written
  * along, unless they would have to be fetched and the runs do not need them;
  * memory has each run for itself. */
@@ -254,17 +268,12 @@ static void on_disk(bool is_disk, int from)
 	bool is_along = is_disk && (!is_cold || from);
 	const char *name = file_named("disk");
 	char *mine = calloc(RUNS, RUN);
-	MPI_Datatype run, turn;
 	MPI_File fh;
 	int before;
 
 	magic = is_disk ? EXT4_SUPER_MAGIC : TMPFS_MAGIC;
 	fh = opened(MPI_COMM_SELF, name);
-	MPI_Type_contiguous(RUN, MPI_BYTE, &run);
-	MPI_Type_create_resized(run, 0, 2 * RUN, &turn);
-	MPI_Type_commit(&turn);
-	OK(MPI_File_set_view(
-		fh, from, MPI_BYTE, turn, "native", MPI_INFO_NULL));
+	set_turns(fh, from, RUN);
 	before = n_writes;
 	OK(MPI_File_write_at(
 		fh, 0, mine, RUNS * RUN, MPI_BYTE, MPI_STATUS_IGNORE));
@@ -272,8 +281,33 @@ static void on_disk(bool is_disk, int from)
 		"%d runs from %d in %d calls, %s%s", RUNS, from,
 		n_writes - before, is_cold ? "cold " : "",
 		is_disk ? "disk" : "memory");
-	MPI_Type_free(&run);
-	MPI_Type_free(&turn);
+	free(mine);
+	OK(MPI_File_close(&fh));
+	OK(MPI_File_delete(name, MPI_INFO_NULL));
+	magic = 0;
+}
+
+/* Pages of the file are in memory, and each run fills some. */
+static void on_pages(bool is_disk, int run_len)
+{
+	enum { RUNS = 64 };
+	bool is_along = is_disk && run_len <= 8192;
+	const char *name = file_named("pages");
+	char *mine = calloc(RUNS, (size_t)run_len * 2);
+	MPI_File fh;
+	int before;
+
+	magic = is_disk ? EXT4_SUPER_MAGIC : TMPFS_MAGIC;
+	fh = opened(MPI_COMM_SELF, name);
+	OK(MPI_File_write_at(
+		fh, 0, mine, RUNS * run_len * 2, MPI_BYTE, MPI_STATUS_IGNORE));
+	set_turns(fh, 0, run_len);
+	before = n_writes;
+	OK(MPI_File_write_at(
+		fh, 0, mine, RUNS * run_len, MPI_BYTE, MPI_STATUS_IGNORE));
+	CHECK(is_along ? n_writes - before <= 5 : n_writes - before == RUNS,
+		"%d runs of %d in %d calls, %s", RUNS, run_len,
+		n_writes - before, is_disk ? "disk" : "memory");
 	free(mine);
 	OK(MPI_File_close(&fh));
 	OK(MPI_File_delete(name, MPI_INFO_NULL));
@@ -465,6 +499,9 @@ int main(int argc, char **argv)
 		on_disk(true, 0);
 		on_disk(true, 1); /* their first and last pages are fetched */
 		is_cold = false;
+		on_pages(false, 4096);
+		on_pages(true, 4096);
+		on_pages(true, 16384);
 	}
 	gathered();
 	kept();
