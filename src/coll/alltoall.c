@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* alltoall: all forms of alltoall, and neighbourhood exchanges
+/* alltoall: all forms of alltoall
  *
  * One message per pair, spread so that not all talk to place 0 first, with so
  * many under way at a time, or one; Bruck's algorithm (log2(n) rounds of packed
@@ -131,23 +131,4 @@ void weft_alltoall_bruck(struct weft_sched *sched,
 		weft_sched_copy(sched,
 			weft_span_bytes(all + (size_t)i * len, len),
 			weft_block(&args->recv, (me - i + n) % n));
-}
-
-/* On a grid with periodic dimensions of one or two processes, both neighbours
- * of a dimension are the same process, whose block for upwards is mine from
- * below. Messages between two processes match in order, and blocks leave
- * downwards first: so what comes from above is received first. */
-void weft_neighbor_linear(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args)
-{
-	for (int32_t i = 0; i < args->n_sources; i++) {
-		int32_t k = args->is_grid ? i ^ 1 : i;
-
-		weft_sched_recv(sched, view, weft_block(&args->recv, k),
-			args->sources[k]);
-	}
-	for (int32_t i = 0; i < args->n_dests; i++)
-		weft_sched_send(sched, view,
-			weft_block(&args->send, args->is_same_block ? 0 : i),
-			args->dests[i]);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll: the ways to run a collective */
 #include "coll/coll_algo.h"
+#include "coll/edges.h"
 #include "coll/shm_coll.h"
 
 #include "transport/vci.h"
@@ -81,6 +82,9 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 	if (!err && !comm->coll.is_settled && is_user &&
 		weft_shm_coll_is_due(comm))
 		err = weft_shm_coll_settle(args, kind);
+	if (!err && kind >= WEFT_COLL_NEIGHBOR_ALLGATHER && is_user &&
+		weft_coll_edges_are_due(comm))
+		err = weft_coll_edges_settle(args, kind);
 	if (!err)
 		err = weft_sched_run(kind, args, coll_write, 0);
 	if (weft_unlikely(err))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_algo: the algorithms, the case, what is written */
 #include "coll/coll_algo.h"
+#include "coll/edges.h"
 
 #include "base/knob.h"
 
@@ -14,6 +15,7 @@ enum {
 	ORDER = WEFT_NEEDS_ORDER,
 	EVEN = WEFT_NEEDS_EVEN,
 	SEGMENT = WEFT_NEEDS_SEGMENT,
+	EDGES = WEFT_NEEDS_EDGES,
 };
 
 static const struct weft_coll_algo algos[] = {
@@ -72,7 +74,11 @@ static const struct weft_coll_algo algos[] = {
 	{ WEFT_COLL_EXSCAN, "doubling", 0, weft_exscan_doubling },
 	{ WEFT_COLL_EXSCAN, "chain", 0, weft_exscan_chain },
 	{ WEFT_COLL_NEIGHBOR_ALLGATHER, "linear", 0, weft_neighbor_linear },
+	{ WEFT_COLL_NEIGHBOR_ALLGATHER, "nodes", NODES | REGULAR | EDGES,
+		weft_neighbor_nodes },
 	{ WEFT_COLL_NEIGHBOR_ALLTOALL, "linear", 0, weft_neighbor_linear },
+	{ WEFT_COLL_NEIGHBOR_ALLTOALL, "nodes", NODES | REGULAR | EDGES,
+		weft_neighbor_nodes },
 };
 
 const struct weft_coll_algo *weft_coll_algo_at(size_t i)
@@ -102,6 +108,9 @@ const char *weft_coll_cannot(
 	if (needs & SEGMENT && !c->has_segment)
 		return "it is long, or not blocking, or members share no "
 		       "memory";
+	if (needs & EDGES && !c->n_per_bundle)
+		return "no blocking call before it could tell members of "
+		       "neighbours on other nodes, or there are none";
 	return NULL;
 }
 
@@ -171,6 +180,9 @@ static int64_t case_bytes(struct weft_coll_case *c,
 		if (!args->is_in_place || view->me != args->root)
 			type = args->send.type;
 		return c->count * type->size;
+	case WEFT_COLL_NEIGHBOR_ALLGATHER:
+	case WEFT_COLL_NEIGHBOR_ALLTOALL:
+		return weft_neighbor_len(args);
 	case WEFT_COLL_BCAST:
 	case WEFT_COLL_ALLREDUCE:
 	case WEFT_COLL_REDUCE_SCATTER:
@@ -210,6 +222,8 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	c->least = nodes->least;
 	c->is_in_order = nodes->is_in_order;
 	c->fabric = nodes->fabric;
+	if (view->comm->coll.edges)
+		c->n_per_bundle = view->comm->coll.edges->n_per_bundle;
 }
 
 /* ---- written ---- */

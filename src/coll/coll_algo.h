@@ -19,6 +19,7 @@ enum {
 	WEFT_NEEDS_ORDER = 16,	/* nodes are runs of ranks, or commutative */
 	WEFT_NEEDS_EVEN = 32,	/* as many members on each node */
 	WEFT_NEEDS_SEGMENT = 64,
+	WEFT_NEEDS_EDGES = 128, /* of a topology, between nodes */
 };
 
 struct weft_coll_algo {
@@ -37,6 +38,7 @@ struct weft_coll_case {
 	int32_t most, least;
 	bool is_in_order, is_commutative, is_regular, has_segment;
 	bool shares_cores;
+	int32_t n_per_bundle; /* messages between two nodes; 0: not known */
 	int64_t bytes, count;
 	const char *fabric;
 };

@@ -26,7 +26,10 @@ weft_coll_fn weft_barrier_dissemination, weft_bcast_binomial,
 /* In parts: within nodes, and between them. */
 weft_coll_fn weft_barrier_nodes, weft_bcast_nodes, weft_reduce_nodes,
 	weft_allreduce_nodes, weft_allreduce_slices, weft_allgather_nodes,
-	weft_alltoall_nodes;
+	weft_alltoall_nodes, weft_neighbor_nodes;
+
+/* Bytes of a neighbourhood's blocks; 0: they differ. */
+int64_t weft_neighbor_len(const struct weft_coll *args);
 
 /* On intercommunicators; the view is the remote group. */
 weft_coll_fn weft_inter_barrier, weft_inter_bcast, weft_inter_gather,

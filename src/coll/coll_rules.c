@@ -28,7 +28,7 @@ struct range {
 
 struct rule {
 	enum weft_coll_kind kind;
-	struct range procs, bytes, per_node;
+	struct range procs, bytes, per_node, bundle;
 	int shares;
 	int is_commutative; /* -1: either */
 	int shares_cores;   /* likewise */
@@ -231,6 +231,8 @@ static bool rule_condition(struct rule *rule, char *word, char *why)
 		is_right = rule_range(value, &rule->bytes);
 	else if (!strcmp(word, "per-node"))
 		is_right = rule_range(value, &rule->per_node);
+	else if (!strcmp(word, "bundle"))
+		is_right = rule_range(value, &rule->bundle);
 	else if (!strcmp(word, "share"))
 		is_right = rule_share(value, &rule->shares);
 	else if (!strcmp(word, "commutative"))
@@ -245,7 +247,8 @@ static bool rule_condition(struct rule *rule, char *word, char *why)
 	else
 		return rule_refuse(why,
 			"\"%.60s\" is no condition; there are procs, bytes, "
-			"per-node, share, cores, commutative and fabric",
+			"per-node, bundle, share, cores, commutative and "
+			"fabric",
 			word);
 	return is_right ||
 	       rule_refuse(why, "\"%.60s\" is no value of %s, which is %s",
@@ -262,6 +265,7 @@ static bool read_rule(struct rule *rule, const char *line, char *why)
 	*rule = (struct rule){ .procs = any,
 		.bytes = any,
 		.per_node = any,
+		.bundle = any,
 		.shares = SHARE_ALL | SHARE_SOME | SHARE_NONE,
 		.is_commutative = -1,
 		.shares_cores = -1 };
@@ -442,6 +446,7 @@ static bool fits(const struct rule *rule, const struct weft_coll_case *c)
 	       range_has(&rule->bytes, c->bytes) &&
 	       range_has(&rule->procs, c->n) &&
 	       range_has(&rule->per_node, c->n_nodes ? c->most : 1) &&
+	       range_has(&rule->bundle, c->n_per_bundle) &&
 	       (rule->is_commutative < 0 ||
 		       rule->is_commutative == c->is_commutative) &&
 	       (rule->shares_cores < 0 ||

@@ -126,6 +126,7 @@ void weft_comm_destroy(struct weft_comm *comm)
 	}
 	free(comm->coll.shm);
 	free(comm->coll.nodes);
+	free(comm->coll.edges);
 	free(comm->match.posted);
 	free(comm->match.unexpected);
 	weft_group_put(comm->group);

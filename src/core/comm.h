@@ -28,6 +28,7 @@ struct weft_file;
 struct weft_win;
 struct weft_coll_shm;
 struct weft_nodes;
+struct weft_coll_edges;
 
 enum weft_comm_state {
 	WEFT_COMM_LIVE,
@@ -44,7 +45,9 @@ enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
 struct weft_comm_coll {	 /* src/coll */
 	uint32_t seq;	 /* number of the next collective, which is its tag */
 	bool is_settled; /* its nodes, and who has a segment, are known */
-	struct weft_nodes *nodes;  /* one block, or NULL */
+	struct weft_nodes *nodes;      /* one block, or NULL */
+	bool is_edges_settled;	       /* neighbours on other nodes are known */
+	struct weft_coll_edges *edges; /* one block, or NULL */
 	struct weft_coll_shm *shm; /* my node's segment; one block, or NULL */
 	char *map;		   /* where it is mapped */
 	size_t map_len;

@@ -585,6 +585,7 @@ static int open_info_take(struct opening *o, const struct wish *w,
 	int rc = 0;
 
 	weft_plan_init(&plan, info);
+	plan.name = prov->name;
 	if (prov->prepare)
 		rc = prov->prepare(&plan, info, w->tclass);
 	if (rc) {

@@ -84,9 +84,10 @@ struct weft_plan {
 	uint32_t network_id_at;
 
 	/* for people */
-	char network[96]; /* what the fabric itself calls things; "" */
-	char tclass[24];  /* traffic class in effect */
-	char provider[64];
+	char network[96];  /* what the fabric itself calls things; "" */
+	char tclass[24];   /* traffic class in effect */
+	const char *name;  /* of the provider's entry: "tcp" */
+	char provider[64]; /* as libfabric names it: "tcp;ofi_rxm" */
 	char domain[64];
 	char fabric[64];
 	char lost[256]; /* what this provider cannot give, in words; "" */

@@ -145,7 +145,7 @@ int weft_vci_open_default_net(void)
 
 const char *weft_vci_fabric(const struct weft_vci *vci)
 {
-	return vci->net ? vci->net->plan.provider : "";
+	return vci->net ? vci->net->plan.name : "";
 }
 
 void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names)

@@ -149,7 +149,7 @@ void weft_vci_open_shm(struct weft_vci *vci);
 /* Opens the default VCI's fabric if it is not open yet. Its lock held. */
 int weft_vci_open_default_net(void);
 
-/* The provider it uses, "" while it uses none. Lent. */
+/* Our name of the provider it uses ("verbs"), "" while it uses none. Lent. */
 const char *weft_vci_fabric(const struct weft_vci *vci);
 
 /* What the fabric runs on; "none" while it is not open. VCI's lock held. */

@@ -7,6 +7,7 @@ multi_programs += test/multi/coll_killed
 multi_programs += test/multi/coll_differ
 multi_programs += test/multi/coll_mixed
 multi_programs += test/multi/coll_moves
+multi_programs += test/multi/coll_neighbor
 multi_programs += test/multi/coll_ops
 multi_programs += test/multi/coll_overlap
 multi_programs += test/multi/coll_reduce

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* neighbor: neighbourhood exchanges
+ *
+ * In parts, all that goes from one node to another is one message of those that
+ * bundle (edges.h), where each block goes once, however many get it. Who has no
+ * neighbour on another node sends no message but to its own. */
+#include "coll/edges.h"
+
+#include "coll/coll_algo.h"
+
+/* Messages with the neighbours that `other` of my node's are not. On a grid
+ * with periodic dimensions of one or two processes, both neighbours of a
+ * dimension are the same process, whose block for upwards is mine from below.
+ * Messages between two processes match in order, and blocks leave downwards
+ * first: so what comes from above is received first. */
+static void neighbor_messages(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args,
+	const int32_t *of)
+{
+	for (int32_t i = 0; i < args->n_sources; i++) {
+		int32_t k = args->is_grid ? i ^ 1 : i;
+		int from = args->sources[k];
+
+		if (!of || (from >= 0 && of[from] == of[view->me]))
+			weft_sched_recv(
+				sched, view, weft_block(&args->recv, k), from);
+	}
+	for (int32_t i = 0; i < args->n_dests; i++) {
+		int to = args->dests[i];
+
+		if (!of || (to >= 0 && of[to] == of[view->me]))
+			weft_sched_send(sched, view,
+				weft_block(&args->send,
+					args->is_same_block ? 0 : i),
+				to);
+	}
+}
+
+void weft_neighbor_linear(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	neighbor_messages(sched, view, args, NULL);
+}
+
+/* Bytes of a block: not everybody has neighbours both ways. */
+int64_t weft_neighbor_len(const struct weft_coll *args)
+{
+	int64_t out = 0, in = 0;
+
+	if (args->is_irregular)
+		return 0;
+	if (args->n_dests)
+		out = args->send.count * args->send.type->size;
+	if (args->n_sources)
+		in = args->recv.count * args->recv.type->size;
+	return out > in ? out : in;
+}
+
+struct bundles {
+	const struct weft_coll_view *view;
+	const struct weft_coll_edges *edges;
+	size_t len;
+	int32_t place;	/* mine in my node */
+	int32_t n;	/* members of it */
+	int32_t leader; /* my node's rank that bundles */
+	bool is_same;	/* a source has one block for all */
+};
+
+/* Blocks of a member's row, and which of all rows' the first one is. */
+static size_t blocks_of_row(
+	const struct bundles *b, const struct weft_coll_row *row, int32_t m)
+{
+	int32_t n = row->first[m + 1] - row->first[m];
+
+	return b->is_same && row == &b->edges->out ? n > 0 : (size_t)n;
+}
+
+static size_t first_of_row(
+	const struct bundles *b, const struct weft_coll_row *row, int32_t m)
+{
+	return b->is_same && row == &b->edges->out ? (size_t)m
+						   : (size_t)row->first[m];
+}
+
+/* Every member's row to who bundles, or back; mine is at `row`, which is in
+ * `rows` of who bundles. */
+static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
+	const struct weft_coll_row *dir, char *rows, char *row, size_t n)
+{
+	const bool is_up = dir == &b->edges->out;
+	const int32_t *members =
+		b->view->nodes->members +
+		b->view->nodes->first[b->view->nodes->of[b->view->me]];
+
+	for (int32_t m = 0; rows && m < b->n; m++) {
+		struct weft_span span =
+			weft_span_bytes(rows + first_of_row(b, dir, m) * b->len,
+				blocks_of_row(b, dir, m) * b->len);
+
+		if (m == b->place || !blocks_of_row(b, dir, m))
+			continue;
+		if (is_up)
+			weft_sched_recv(sched, b->view, span, members[m]);
+		else
+			weft_sched_send(sched, b->view, span, members[m]);
+	}
+	if (!rows && n && is_up)
+		weft_sched_send(sched, b->view,
+			weft_span_bytes(row, n * b->len), b->leader);
+	if (!rows && n && !is_up)
+		weft_sched_recv(sched, b->view,
+			weft_span_bytes(row, n * b->len), b->leader);
+	weft_sched_fence(sched);
+}
+
+/* The blocks of one direction between rows and bundles, and the bundles'
+ * messages. */
+static void move_bundles(struct weft_sched *sched, const struct bundles *b,
+	const struct weft_coll_row *dir, char *rows, char *packed, bool is_copy)
+{
+	const bool is_out = dir == &b->edges->out;
+	const struct weft_coll_edge *last = NULL;
+	size_t at = 0, begin = 0;
+
+	for (int32_t i = 0; i < dir->n_edges; i++) {
+		const struct weft_coll_edge *e = &dir->edges[i];
+		bool is_new = !b->is_same || !last || last->node != e->node ||
+			      last->source != e->source;
+		size_t from = b->is_same && is_out ? (size_t)e->member
+						   : (size_t)e->at;
+		struct weft_span row, bundle;
+
+		at += is_new;
+		last = e;
+		row = weft_span_bytes(rows + from * b->len, b->len);
+		bundle = weft_span_bytes(packed + (at - 1) * b->len, b->len);
+		if (is_copy && is_out && is_new)
+			weft_sched_copy(sched, row, bundle);
+		if (is_copy && !is_out)
+			weft_sched_copy(sched, bundle, row);
+		if (is_copy || (i + 1 < dir->n_edges && e[1].node == e->node))
+			continue;
+		bundle = weft_span_bytes(
+			packed + begin * b->len, (at - begin) * b->len);
+		if (is_out)
+			weft_sched_send(sched, b->view, bundle,
+				b->edges->leaders[e->node]);
+		else
+			weft_sched_recv(sched, b->view, bundle,
+				b->edges->leaders[e->node]);
+		begin = at;
+	}
+}
+
+static char *blocks(struct weft_sched *sched, const struct bundles *b, size_t n)
+{
+	return weft_sched_tmp(sched, n * b->len);
+}
+
+void weft_neighbor_nodes(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	const struct weft_nodes *nodes = view->nodes;
+	const struct weft_coll_edges *edges = view->comm->coll.edges;
+	const struct weft_coll_row *out = &edges->out, *in = &edges->in;
+	const int32_t node = nodes->of[view->me];
+	struct bundles b = { .view = view,
+		.edges = edges,
+		.len = (size_t)weft_neighbor_len(args),
+		.n = nodes->first[node + 1] - nodes->first[node],
+		.leader = edges->leaders[node],
+		.is_same = args->is_same_block };
+	const bool is_leader = b.leader == view->me;
+	const size_t n_out = b.is_same ? out->n > 0 : (size_t)out->n;
+	char *rows[2] = { NULL, NULL }, *mine[2], *packed[2];
+
+	neighbor_messages(sched, view, args, nodes->of);
+	if (!out->n && !in->n)
+		return;
+	while (nodes->members[nodes->first[node] + b.place] != view->me)
+		b.place++;
+	if (is_leader) {
+		rows[0] = blocks(sched, &b,
+			b.is_same ? (size_t)b.n : (size_t)out->n_edges);
+		rows[1] = blocks(sched, &b, (size_t)in->n_edges);
+		mine[0] = rows[0] + first_of_row(&b, out, b.place) * b.len;
+		mine[1] = rows[1] + first_of_row(&b, in, b.place) * b.len;
+	} else {
+		mine[0] = blocks(sched, &b, n_out);
+		mine[1] = blocks(sched, &b, (size_t)in->n);
+	}
+	for (size_t i = 0; i < n_out; i++)
+		weft_sched_copy(sched,
+			weft_block(&args->send, b.is_same ? 0 : out->places[i]),
+			weft_span_bytes(mine[0] + i * b.len, b.len));
+	move_own_rows(sched, &b, out, rows[0], mine[0], n_out);
+	if (is_leader) {
+		packed[0] = blocks(sched, &b, (size_t)out->n_edges);
+		packed[1] = blocks(sched, &b, (size_t)in->n_edges);
+		move_bundles(sched, &b, out, rows[0], packed[0], true);
+		move_bundles(sched, &b, in, rows[1], packed[1], false);
+		move_bundles(sched, &b, out, rows[0], packed[0], false);
+		weft_sched_fence(sched);
+		move_bundles(sched, &b, in, rows[1], packed[1], true);
+	}
+	move_own_rows(sched, &b, in, rows[1], mine[1], (size_t)in->n);
+	for (int32_t i = 0; i < in->n; i++)
+		weft_sched_copy(sched,
+			weft_span_bytes(mine[1] + (size_t)i * b.len, b.len),
+			weft_block(&args->recv, in->places[i]));
+}
