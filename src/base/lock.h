@@ -92,13 +92,17 @@ static inline void weft_lock_drop(struct weft_lock *lock)
 		weft_lock_drop_mt(lock);
 }
 
+/* Whether somebody waits for it; not those who only try. */
+static inline bool weft_lock_is_wanted(struct weft_lock *lock)
+{
+	return atomic_load_explicit(&lock->n_waiting, memory_order_relaxed);
+}
+
 /* Lets somebody else in, if anybody waits; those who only try do not. For wait
  * loops. */
 static inline void weft_lock_pause(struct weft_lock *lock)
 {
-	if (__builtin_expect(!atomic_load_explicit(
-				     &lock->n_waiting, memory_order_relaxed),
-		    1))
+	if (__builtin_expect(!weft_lock_is_wanted(lock), 1))
 		return;
 	weft_lock_drop(lock);
 	sched_yield();

@@ -59,9 +59,12 @@ static void serve_user(struct weft_progress_user *user)
 	for (int i = 0, n = 1; i < MIN_ROUNDS || (n && i < MAX_ROUNDS); i++) {
 		if (!weft_lock_try(&user->vci->lock))
 			break;
+		user->vci->net_skip = 0;
 		n = weft_progress(user->vci);
 		weft_vci_unlock(user->vci);
-		sched_yield();
+		/* who computes on this core would have it for a slice */
+		if (weft_lock_is_wanted(&user->vci->lock))
+			sched_yield();
 	}
 	user->last = atomic_load_explicit(user->n_rounds, memory_order_relaxed);
 }
