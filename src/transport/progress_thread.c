@@ -83,7 +83,7 @@ static void end_lease(struct weft_progress_user *user)
 		return;
 	if (weft_list_is_empty(&vci->pending_peers)) {
 		weft_list_remove(&user->hook.link);
-		user->hook.run = NULL;
+		user->n_adds = 0;
 		weft_list_remove(&user->link);
 	}
 	weft_vci_unlock(vci);
@@ -160,15 +160,17 @@ int weft_progress_thread_add(struct weft_progress_user *user)
 	int err = 0;
 
 	weft_lock_go_mt();
-	if (!user->n_rounds)
-		user->n_rounds = &user->n_own_rounds;
-	user->hook.run = count_round;
 	weft_vci_lock(user->vci);
-	weft_list_push_back(&user->vci->hooks, &user->hook.link);
 	pthread_mutex_lock(&shared_thread.lock);
 	while (shared_thread.is_there && shared_thread.is_ending)
 		join_ending();
-	weft_list_push_back(&shared_thread.users, &user->link);
+	if (!user->n_adds++) {
+		if (!user->n_rounds)
+			user->n_rounds = &user->n_own_rounds;
+		user->hook.run = count_round;
+		weft_list_push_back(&user->vci->hooks, &user->hook.link);
+		weft_list_push_back(&shared_thread.users, &user->link);
+	}
 	if (!shared_thread.is_there)
 		err = start_thread();
 	pthread_mutex_unlock(&shared_thread.lock);
@@ -178,10 +180,9 @@ int weft_progress_thread_add(struct weft_progress_user *user)
 
 void weft_progress_thread_remove(struct weft_progress_user *user)
 {
-	if (!user->hook.run)
+	if (!user->n_adds || --user->n_adds)
 		return;
 	weft_list_remove(&user->hook.link);
-	user->hook.run = NULL;
 	pthread_mutex_lock(&shared_thread.lock);
 	weft_list_remove(&user->link);
 	pthread_mutex_unlock(&shared_thread.lock);
@@ -197,7 +198,10 @@ void weft_progress_thread_tick(void (*tick)(void))
 void weft_progress_thread_join(void)
 {
 	pthread_mutex_lock(&shared_thread.lock);
-	weft_list_init(&shared_thread.users); /* left behind */
+	while (!weft_list_is_empty(&shared_thread.users)) /* left behind */
+		weft_container_of(weft_list_pop_front(&shared_thread.users),
+			struct weft_progress_user, link)
+			->n_adds = 0;
 	shared_thread.is_closing = true;
 	if (shared_thread.is_there)
 		join_ending();

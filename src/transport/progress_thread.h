@@ -23,19 +23,21 @@ struct weft_progress_user {
 	/* ---- below: only progress_thread.c ---- */
 	struct weft_progress_hook hook; /* counts rounds of progress */
 	struct weft_link link;
+	uint32_t n_adds; /* that are to be taken back */
 	_Atomic uint32_t n_own_rounds;
 	uint32_t last;
 };
 
-/* From now on locks are real. No VCI's lock held. 0, or WEFT_ERR_OTHER
- * described when there is no thread to be had. */
+/* From now on locks are real. Who was added twice is to be removed twice. No
+ * VCI's lock held. 0, or WEFT_ERR_OTHER described when there is no thread to be
+ * had: it is to be removed then too. */
 int weft_progress_thread_add(struct weft_progress_user *user);
 
 /* Is it there? VCI's lock held. */
 static inline bool weft_progress_thread_has(
 	const struct weft_progress_user *user)
 {
-	return user->hook.run != NULL;
+	return user->n_adds != 0;
 }
 
 /* VCI's lock held. The thread ends by itself some time after the last user:

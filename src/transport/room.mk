@@ -11,3 +11,6 @@ libweft_la_SOURCES += src/transport/arrival.c src/transport/arrival.h \
 	src/transport/thread_check.h src/transport/vci.c src/transport/vci.h \
 	src/transport/wire.h
 EXTRA_DIST += src/transport/README.md
+
+unit_tests += test/unit/progress_thread_test
+test_unit_progress_thread_test_SOURCES = test/unit/progress_thread_test.c

@@ -229,11 +229,10 @@ static bool is_better_told(
 		memory_order_relaxed);
 	if (n)
 		return false;
-	first = atomic_load_explicit(
-		&target->state->n_rounds, memory_order_relaxed);
+	first = atomic_load_explicit(target->n_rounds, memory_order_relaxed);
 	for (int i = 0; i < LOOKS; i++) {
 		n = atomic_load_explicit(
-			&target->state->n_rounds, memory_order_relaxed);
+			target->n_rounds, memory_order_relaxed);
 		if (n - first >= ROUNDS) {
 			atomic_store_explicit(&target->is_answering, true,
 				memory_order_relaxed);

@@ -24,6 +24,9 @@
 
 struct weft_table weft_wins = WEFT_TABLE_INIT(struct weft_win, WEFT_KIND_WIN);
 
+/* While windows need it; by VCI, under its lock. */
+static struct weft_progress_user win_progress[WEFT_VCIS];
+
 /* --- ending -------------------------------------------------------- */
 
 /* The window of a communicator that is gone, or never told of. */
@@ -38,7 +41,6 @@ static void win_destroy(struct weft_win *win)
 	weft_group_put(win->posted);
 	weft_map_fini(&win->ops);
 	free(win->spare);
-	free(win->progress);
 	free(win->attached);
 	free(win->opened);
 	weft_table_free(&weft_wins, win);
@@ -223,14 +225,20 @@ static int win_share(struct weft_win *win, const struct weft_win_config *config,
 
 static int win_helped(struct weft_win *win)
 {
+	struct weft_vci *vci = win->comm->vci;
+	struct weft_progress_user *user;
+
 	if (!win->has_remote)
 		return 0;
-	win->progress = calloc(1, sizeof(*win->progress));
-	if (!win->progress)
-		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
-	win->progress->vci = win->comm->vci;
-	win->progress->n_rounds = &win->state->n_rounds;
-	return weft_progress_thread_add(win->progress);
+	user = &win_progress[vci->number];
+	weft_vci_lock(vci);
+	if (user->vci != vci) {
+		user->vci = vci;
+		user->n_rounds = weft_win_my_rounds(vci);
+	}
+	weft_vci_unlock(vci);
+	win->progress = user;
+	return weft_progress_thread_add(user);
 }
 
 /* What the members tell each other, and what each makes of it. */

@@ -112,7 +112,7 @@ struct weft_win {
 	struct weft_win_memory *memory;
 	struct weft_rma_region region; /* my memory, for the fabric */
 	struct weft_win_state *state;  /* mine, that others of the node see */
-	struct weft_progress_user *progress; /* NULL: none is needed */
+	struct weft_progress_user *progress; /* the VCI's; NULL: without */
 	struct weft_win_queue *queue; /* who waits for my lock by message */
 	struct weft_link arrivals; /* long data on its way here; VCI's lock */
 	struct weft_map ops;	   /* id to struct weft_win_op; VCI's lock */

@@ -50,8 +50,7 @@ struct weft_win_state {
 	/* by whom, who alone changes it: what it told this member */
 	_Alignas(WEFT_CACHE_LINE) atomic_uint n_posts[WEFT_WIN_LOOKERS];
 	_Alignas(WEFT_CACHE_LINE) atomic_uint n_completes[WEFT_WIN_LOOKERS];
-	/* of progress, that this member has made */
-	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_rounds;
+	_Alignas(WEFT_CACHE_LINE) uint32_t vci; /* its member's number of it */
 	/* the last: windows that had this place and are gone; is not cleared */
 	_Atomic uint32_t n_gone;
 };
@@ -83,6 +82,8 @@ struct weft_win_target {
 	pid_t pid;
 	struct weft_win_state *state; /* this node's; else NULL */
 	weft_win_stripes *stripes;    /* likewise */
+	/* likewise: of progress, that it has made where it has the window */
+	const _Atomic uint32_t *n_rounds;
 
 	/* messages; VCI's lock */
 	struct weft_peer *peer;
@@ -237,6 +238,8 @@ void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 struct weft_win_record;
 /* My own stripes, which exist while there is a window. */
 weft_win_stripes *weft_win_my_stripes(void);
+/* My rounds of progress on this VCI, likewise. */
+_Atomic uint32_t *weft_win_my_rounds(const struct weft_vci *vci);
 pid_t weft_win_my_pid(void);
 /* True if other processes map some of this memory of mine, or may. */
 bool weft_win_is_shared(const void *base, size_t len);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* progress_thread_test: who asks for it several times, for a while, or leaves
+ * without a word */
+#include "transport/progress_thread.h"
+
+#include "boot/boot.h"
+#include "transport/progress.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+enum { PATIENCE_S = 60 };
+
+static struct weft_boot boot;
+static struct weft_vci vci;
+static struct weft_progress_user user;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&vci, 0, sizeof(vci));
+	weft_vci_init(&vci, 0);
+	vci.boot = &boot;
+	user = (struct weft_progress_user){ .vci = &vci };
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	weft_progress_thread_join();
+	return 0;
+}
+
+static int n_hooks(void)
+{
+	int n = 0;
+
+	weft_list_for_each(link, next, &vci.hooks) n++;
+	return n;
+}
+
+static void take_back(void)
+{
+	weft_vci_lock(&vci);
+	weft_progress_thread_remove(&user);
+	weft_vci_unlock(&vci);
+}
+
+static uint32_t rounds_now(void)
+{
+	return atomic_load_explicit(user.n_rounds, memory_order_relaxed);
+}
+
+/* A round of progress costs the same, however many windows ask. */
+static void many_are_counted_once(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(weft_progress_thread_add(&user), 0);
+	weft_vci_lock(&vci);
+	assert_int_equal(n_hooks(), 1);
+	before = rounds_now();
+	weft_progress(&vci);
+	assert_int_equal(rounds_now(), before + 1);
+	weft_vci_unlock(&vci);
+	for (int i = 0; i < 99; i++)
+		take_back();
+	assert_true(weft_progress_thread_has(&user));
+	take_back();
+	assert_false(weft_progress_thread_has(&user));
+	assert_int_equal(n_hooks(), 0);
+}
+
+static bool wait_until(bool (*is_true)(void))
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	time_t end = time(NULL) + PATIENCE_S;
+
+	while (!is_true() && time(NULL) < end)
+		nanosleep(&pause, NULL);
+	return is_true();
+}
+
+static bool has_moved(void)
+{
+	return rounds_now() >= 3;
+}
+
+static void makes_progress(void **state)
+{
+	(void)state;
+	assert_int_equal(weft_progress_thread_add(&user), 0);
+	assert_true(wait_until(has_moved));
+	take_back();
+}
+
+static bool is_off(void)
+{
+	bool has;
+
+	weft_vci_lock(&vci);
+	has = weft_progress_thread_has(&user);
+	weft_vci_unlock(&vci);
+	return !has;
+}
+
+static void goes_by_itself(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		atomic_store(&user.lease, 3);
+		assert_int_equal(weft_progress_thread_add(&user), 0);
+		assert_true(wait_until(is_off));
+		take_back(); /* nothing to do */
+	}
+	atomic_store(&user.lease, 0);
+	assert_int_equal(weft_progress_thread_add(&user), 0);
+	assert_true(wait_until(has_moved));
+	take_back();
+	assert_true(is_off());
+}
+
+/* The process closes, and opens again. */
+static void left_behind(void **state)
+{
+	(void)state;
+	assert_int_equal(weft_progress_thread_add(&user), 0);
+	weft_progress_thread_join();
+	weft_list_init(&vci.hooks); /* it is another VCI */
+	assert_int_equal(weft_progress_thread_add(&user), 0);
+	assert_int_equal(n_hooks(), 1);
+	take_back();
+	take_back();
+	assert_int_equal(n_hooks(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			many_are_counted_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			makes_progress, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			goes_by_itself, setup, teardown),
+		cmocka_unit_test_setup_teardown(left_behind, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
