@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	contrib/notes/010-files-speed.md \
 	contrib/notes/011-collectives-on-a-node.md \
 	contrib/notes/012-long-messages.md \
+	contrib/notes/013-what-limits-each-line.md \
 	contrib/pictures/bandwidth.svg contrib/pictures/bcast.svg \
 	contrib/pictures/latency.svg \
 	contrib/api-table \
