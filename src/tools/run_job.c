@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * run_job: a job is set up and started
+ */
+#include "base/err.h"
+#include "base/knob.h"
+#include "boot/liveness.h"
+#include "pmix/pmix_serve.h"
+#include "tools/run_job.h"
+#include "tools/run_elf.h"
+#include "tools/run_hosts.h"
+#include "tools/run_io.h"
+#include "tools/run_proc.h"
+#include "topo/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+	FDS_SPARE = 64, /* descriptors the launcher needs for itself */
+};
+
+/* Each process costs two descriptors here, and one for its core. */
+static int raise_limit(uint32_t n)
+{
+	rlim_t need = 3 * (rlim_t)n + FDS_SPARE;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
+		return 0;
+	limit.rlim_cur = need < limit.rlim_max ? need : limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur >= need)
+		return 0;
+	return weft_err_set(WEFT_ERR_OTHER,
+		"%u processes need %llu open files and the limit is %llu "
+		"(ulimit -n)",
+		n, (unsigned long long)need,
+		(unsigned long long)limit.rlim_max);
+}
+
+static int make_dir(struct weft_run_job *run)
+{
+	const char *tmp = weft_knob_foreign("TMPDIR");
+
+	snprintf(run->dir, sizeof(run->dir), "%s/weft-run-%u-XXXXXX",
+		tmp ? tmp : "/tmp", (unsigned)getuid());
+	if (mkdtemp(run->dir))
+		return 0;
+	weft_err_set(WEFT_ERR_OTHER,
+		"session directory %s: %s (TMPDIR says where it is made)",
+		run->dir, strerror(errno));
+	run->dir[0] = '\0';
+	return WEFT_ERR_OTHER;
+}
+
+static int make_names(struct weft_run_job *run, uint8_t key[16])
+{
+	uint32_t salt[2];
+
+	if (getrandom(key, 16, 0) != 16 ||
+		getrandom(salt, sizeof(salt), 0) != sizeof(salt))
+		return weft_err_set(
+			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
+	if (!*run->name)
+		snprintf(run->name, sizeof(run->name), "weft-%d-%08x%08x",
+			getpid(), salt[0], salt[1]);
+	snprintf(run->mark, sizeof(run->mark), "WEFT_JOB=%s", run->name);
+	return 0;
+}
+
+/* The PMIx server and the processes talk over IPv4 on this interface. */
+static int check_loopback(void)
+{
+	struct ifaddrs *list = NULL;
+	bool has = false;
+
+	if (getifaddrs(&list))
+		return 0; /* the server will say what it misses */
+	for (struct ifaddrs *at = list; at; at = at->ifa_next)
+		has |= !strcmp(at->ifa_name, "lo") &&
+		       (at->ifa_flags & IFF_UP) && at->ifa_addr &&
+		       at->ifa_addr->sa_family == AF_INET;
+	freeifaddrs(list);
+	if (has)
+		return 0;
+	return weft_err_set(WEFT_ERR_BOOT,
+		"PMIx needs the loopback interface \"lo\", up and with an IPv4 "
+		"address: ip link set lo up; ip addr add 127.0.0.1/8 dev lo");
+}
+
+static int serve_start(
+	struct weft_run_job *run, const struct weft_serve_job *job)
+{
+	static const char name[] = "PMIX_MCA_ptl_base_if_include";
+	int err;
+
+	if (weft_knob_foreign(name))
+		return weft_serve_open(&run->serve, job);
+	err = check_loopback();
+	if (err)
+		return err;
+	/* one host: nobody outside it has business with our server */
+	setenv(name, "lo", 0);
+	err = weft_serve_open(&run->serve, job);
+	unsetenv(name);
+	return err;
+}
+
+static int serve_open(struct weft_run_job *run, const uint8_t key[16])
+{
+	size_t n_apps = run->opt.n_apps;
+	struct weft_serve_app *apps = calloc(n_apps, sizeof(*apps));
+	struct weft_serve_job job = { .name = run->name,
+		.host = run->host,
+		.tmpdir = run->dir,
+		.apps = apps,
+		.n_apps = (uint32_t)n_apps };
+	int err;
+
+	if (!apps)
+		return WEFT_ERR_NOMEM;
+	for (size_t a = 0; a < n_apps; a++)
+		apps[a] = (struct weft_serve_app){ run->opt.apps[a].n,
+			run->opt.apps[a].pset };
+	memcpy(job.key, key, sizeof(job.key));
+	err = serve_start(run, &job);
+	free(apps);
+	return err;
+}
+
+static int alloc_procs(struct weft_run_job *run)
+{
+	run->procs = calloc(run->n, sizeof(*run->procs));
+	run->faults = weft_run_fault_map(run->n);
+	run->fds = calloc(WEFT_RUN_JOB_FDS + weft_run_io_n_poll(run->io),
+		sizeof(*run->fds));
+	if (!run->procs || !run->faults || !run->fds)
+		return WEFT_ERR_NOMEM;
+	if (weft_liveness_make(run->n, &run->liveness_fd, &run->liveness))
+		return WEFT_ERR_NOMEM;
+	for (uint32_t r = 0; r < run->n; r++) {
+		run->procs[r].rank = r;
+		run->procs[r].fault = &run->faults[r];
+	}
+	return 0;
+}
+
+/* Threads would have to share the core of their process. */
+static bool is_threaded(const struct weft_run_job *run)
+{
+	static const char name[] = "OMP_NUM_THREADS=";
+	const char *text = weft_knob_foreign("OMP_NUM_THREADS");
+	bool is = text && atoi(text) > 1;
+
+	for (size_t a = 0; a < run->opt.n_apps; a++) {
+		const struct weft_run_env *from[] = { &run->opt.env,
+			&run->opt.apps[a].env };
+
+		for (size_t k = 0; k < 2; k++)
+			for (size_t i = 0; i < from[k]->n_set; i++)
+				is |= !strncmp(from[k]->set[i], name,
+					      strlen(name)) &&
+				      atoi(from[k]->set[i] + strlen(name)) > 1;
+	}
+	return is;
+}
+
+static int place_by_choice(struct weft_run_job *run, bool is_wanted)
+{
+	static const char *const why[] = {
+		[WEFT_PLACE_ALONE] = "there is one",
+		[WEFT_PLACE_ONE] = "more than two would be bound to NUMA "
+				   "nodes, and there is one",
+		[WEFT_PLACE_CROWDED] = "there are more processes than cores "
+				       "that mpiexec may use",
+		[WEFT_PLACE_SHARED] = "other jobs are on the cores",
+	};
+	enum weft_place_choice choice;
+	int err = weft_place_choose(NULL, run->n, is_threaded(run),
+		weft_run_claim_core, &run->claim, run->cpus, &choice);
+
+	if (err)
+		return err;
+	if (!is_wanted)
+		run->unbound = "--bind-to none";
+	else if (choice != WEFT_PLACE_CORES && choice != WEFT_PLACE_NUMA)
+		run->unbound = why[choice];
+	if (!run->unbound)
+		return 0;
+	free(run->cpus);
+	run->cpus = NULL;
+	return 0;
+}
+
+/* Whatever is said, the cores are claimed: later jobs are not bound to them. */
+static int place_procs(struct weft_run_job *run)
+{
+	struct weft_place place = { run->opt.bind, run->opt.map, NULL };
+	bool is_none = place.bind && !strcmp(place.bind, "none");
+	int err;
+
+	run->cpus = calloc(run->n, sizeof(*run->cpus));
+	if (!run->cpus)
+		return WEFT_ERR_NOMEM;
+	if (is_none || (!place.bind && !place.map))
+		return place_by_choice(run, !is_none);
+	err = weft_place_deal(&place, run->n, run->cpus);
+	if (err)
+		return err;
+	return weft_place_claim(
+		NULL, run->cpus, run->n, weft_run_claim_core, &run->claim);
+}
+
+/* "0-3,8" */
+static void print_cpus(const cpu_set_t *cpus, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	*buf = '\0';
+	for (int c = 0; c < CPU_SETSIZE && n < len; c++) {
+		int from = c;
+
+		if (!CPU_ISSET(c, cpus))
+			continue;
+		while (c + 1 < CPU_SETSIZE && CPU_ISSET(c + 1, cpus))
+			c++;
+		n += (size_t)snprintf(buf + n, len - n,
+			c > from ? "%s%d-%d" : "%s%d", n ? "," : "", from, c);
+	}
+}
+
+static void report_bindings(struct weft_run_job *run)
+{
+	char cpus[512];
+
+	if (run->unbound)
+		weft_run_io_say(run->io, "the processes are not bound: %s",
+			run->unbound);
+	for (uint32_t r = 0; run->cpus && r < run->n; r++) {
+		print_cpus(&run->cpus[r], cpus, sizeof(cpus));
+		weft_run_io_say(
+			run->io, "rank %u is bound to processors %s", r, cpus);
+	}
+}
+
+int weft_run_job_check(const struct weft_run_job *run)
+{
+	const struct weft_run_opt *opt = &run->opt;
+
+	if (opt->n_nodes > 1)
+		return weft_err_set(WEFT_ERR_ARG,
+			"-N %u: nodes are counted, and mpiexec by itself "
+			"starts "
+			"processes on this host only; -n says how many "
+			"(several "
+			"hosts: srun or prterun)",
+			opt->n_nodes);
+	if (opt->per_node && opt->per_node < run->n)
+		fprintf(stderr,
+			"mpiexec: warning: -ppn %u: there is one host, and it "
+			"gets all %u processes\n",
+			opt->per_node, run->n);
+	return weft_run_hosts_check(opt, run->host);
+}
+
+int weft_run_job_set_up(struct weft_run_job *run)
+{
+	uint8_t key[16];
+	int err = raise_limit(run->n);
+
+	if (!err)
+		err = make_names(run, key);
+	if (!err)
+		err = make_dir(run);
+	if (!err)
+		err = weft_run_guard_start(&run->guard, run->dir, run->mark);
+	if (!err)
+		err = weft_run_io_create(&run->io, run->n, run->opt.tag);
+	if (!err)
+		err = alloc_procs(run);
+	if (!err)
+		err = place_procs(run);
+	if (!err)
+		err = serve_open(run, key);
+	return err;
+}
+
+/* ---- start ---- */
+
+/* The program of app as a file: as it is named, or found on the way that the
+ * process will look. */
+static void tool_run_find_program(
+	const struct weft_run_app *app, char *file, size_t len)
+{
+	const char *dirs = app->path ? app->path : weft_knob_foreign("PATH");
+	const char *name = app->argv[0];
+
+	if (strchr(name, '/')) {
+		bool is_remote = app->wdir && *name != '/';
+
+		snprintf(file, len, "%s%s%s", is_remote ? app->wdir : "",
+			is_remote ? "/" : "", name);
+		return;
+	}
+	while (dirs && *dirs) {
+		size_t part = strcspn(dirs, ":");
+
+		snprintf(file, len, "%.*s/%s", (int)part, dirs, name);
+		if (!access(file, X_OK))
+			return;
+		dirs += part + (dirs[part] == ':');
+	}
+	*file = '\0';
+}
+
+/* It would start as so many jobs of one, or not at all. */
+static void warn_of_others(struct weft_run_job *run)
+{
+	char file[4096], name[64];
+
+	for (size_t a = 0; a < run->opt.n_apps; a++) {
+		tool_run_find_program(&run->opt.apps[a], file, sizeof(file));
+		if (weft_run_elf_other_mpi(file, name, sizeof(name)))
+			weft_run_io_say(run->io,
+				"warning: %s is linked to another MPI (%s), "
+				"for "
+				"which each process may be a job of one: "
+				"compile "
+				"it with Weft's mpicc, or use that MPI's own "
+				"launcher",
+				run->opt.apps[a].argv[0], name);
+	}
+}
+
+/* Standard input: ours for rank 0, nothing for the others. */
+static int open_input(struct weft_run_job *run, uint32_t rank, int *fd_out)
+{
+	if (rank == 0 && isatty(STDIN_FILENO))
+		return weft_run_io_open_tty(run->io, fd_out);
+	*fd_out = -1;
+	if (rank == 0)
+		*fd_out = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (*fd_out < 0)
+		*fd_out = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (*fd_out < 0)
+		return weft_err_set(
+			WEFT_ERR_OTHER, "/dev/null: %s", strerror(errno));
+	return 0;
+}
+
+static int tool_run_make_env(
+	struct weft_run_job *run, struct weft_run_proc *proc, char ***env)
+{
+	char liveness[64], parent[WEFT_RUN_PARENT_MAX + 16];
+	int err;
+
+	snprintf(parent, sizeof(parent), "WEFT_PARENT=%s", run->parent);
+	snprintf(liveness, sizeof(liveness), "%s=%d", WEFT_LIVENESS_ENV,
+		run->liveness_fd);
+	*env = weft_run_env_make(&run->opt, proc->app);
+	err = *env ? weft_run_env_set(env, run->mark) : WEFT_ERR_NOMEM;
+	if (!err)
+		err = weft_run_env_set(env, liveness);
+	if (!err && *run->parent)
+		err = weft_run_env_set(env, parent);
+	if (!err)
+		err = weft_serve_env(run->serve, proc->rank, env);
+	return err;
+}
+
+static int start_one(struct weft_run_job *run, struct weft_run_proc *proc)
+{
+	struct weft_run_start start = { .launcher = getpid(),
+		.fds = { -1, -1, -1 },
+		.cpus = run->cpus ? &run->cpus[proc->rank] : NULL };
+	int err = tool_run_make_env(run, proc, &start.env);
+
+	if (!err)
+		err = open_input(run, proc->rank, &start.fds[0]);
+	if (!err)
+		err = weft_run_io_open(run->io, proc->rank, &start.fds[1]);
+	if (!err)
+		err = weft_run_proc_start(proc, &start);
+	if (!err) {
+		weft_run_guard_add(&run->guard, proc->pid);
+		run->n_running++;
+	}
+	for (int i = 0; i < 3; i++)
+		if (start.fds[i] >= 0)
+			close(start.fds[i]);
+	weft_run_env_free(start.env);
+	return err;
+}
+
+int weft_run_job_start(struct weft_run_job *run)
+{
+	uint32_t rank = 0;
+	int err = 0;
+
+	warn_of_others(run);
+	if (run->opt.report_bindings)
+		report_bindings(run);
+	for (size_t a = 0; a < run->opt.n_apps; a++)
+		for (uint32_t i = 0; i < run->opt.apps[a].n && !err; i++) {
+			run->procs[rank].app = &run->opt.apps[a];
+			err = start_one(run, &run->procs[rank++]);
+		}
+	if (run->opt.is_verbose && !err)
+		weft_run_io_say(run->io, "job %s: %u processes on %s",
+			run->name, run->n, run->host);
+	return err;
+}
