@@ -50,8 +50,9 @@ int weft_file_err_of(
 
 	if (err)
 		return why[0] ? weft_err_set(err, "%s", why) : err;
-	return code ? weft_err_set(of_rank, "at rank %d of file \"%.120s\": %s",
-			      rank, file->name, weft_err_str(of_rank))
+	return code ? weft_err_set(of_rank, "at rank %d of file \"%s\": %s",
+			      rank, weft_syscall_name_shown(file->name),
+			      weft_err_str(of_rank))
 		    : 0;
 }
 
@@ -124,6 +125,18 @@ static int file_check_same(
 	return 0;
 }
 
+/* Where the words of an error do not say which file it is: */
+static int file_say_name(
+	const struct weft_file *file, int err, int rank, const char *words)
+{
+	const char *slash = strrchr(file->name, '/');
+
+	if (strstr(words, slash ? slash + 1 : file->name))
+		return weft_err_set(err, "at rank %d: %.230s", rank, words);
+	return weft_err_set(err, "at rank %d of file \"%.90s\": %.140s", rank,
+		weft_syscall_name_shown(file->name), words);
+}
+
 /* All have been told of code: who has no error hears the words of that rank's.
  */
 static int file_tell_why(
@@ -144,8 +157,7 @@ static int file_tell_why(
 	words[sizeof(words) - 1] = '\0';
 	if (err || rc || !words[0])
 		return weft_file_err_of(file, err, why, code);
-	return weft_err_set(
-		(int)(code >> 32), "at rank %d: %.230s", rank, words);
+	return file_say_name(file, (int)(code >> 32), rank, words);
 }
 
 static int file_agree_on(
@@ -569,8 +581,8 @@ static int file_check_writable(const struct weft_file *file)
 {
 	if (file->amode & WEFT_FILE_RDONLY)
 		return weft_err_set(WEFT_ERR_READ_ONLY,
-			"\"%.160s\" was opened with MPI_MODE_RDONLY",
-			file->name);
+			"\"%s\" was opened with MPI_MODE_RDONLY",
+			weft_syscall_name_shown(file->name));
 	return 0;
 }
 
@@ -588,8 +600,8 @@ static int file_do_size(struct weft_file *file, int64_t size, file_size_fn *fn)
 		err = weft_err_set(WEFT_ERR_ARG,
 			"size is %lld, must be at least 0", (long long)size);
 	if (!err && (file->amode & WEFT_FILE_SEQUENTIAL))
-		err = weft_err_set(WEFT_ERR_UNSUPPORTED,
-			"\"%.160s\" is sequential", file->name);
+		err = weft_err_set(WEFT_ERR_UNSUPPORTED, "\"%s\" is sequential",
+			weft_syscall_name_shown(file->name));
 	weft_file_drain(file, false, "MPI_File_set_size");
 	err = file_agree_on(file, err, &on);
 	if (err)
@@ -775,9 +787,9 @@ static int file_check_random(const struct weft_file *file)
 {
 	if (file->amode & WEFT_FILE_SEQUENTIAL)
 		return weft_err_set(WEFT_ERR_UNSUPPORTED,
-			"\"%.120s\" was opened with MPI_MODE_SEQUENTIAL and "
+			"\"%s\" was opened with MPI_MODE_SEQUENTIAL and "
 			"has the shared pointer only",
-			file->name);
+			weft_syscall_name_shown(file->name));
 	return 0;
 }
 

@@ -68,8 +68,7 @@ static int class_of_errno(int number)
 	}
 }
 
-/* The end of a long name says more than its beginning. */
-static const char *name_shown(const char *name)
+const char *weft_syscall_name_shown(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -81,7 +80,7 @@ static __attribute__((cold)) int syscall_failed(
 	int number, const char *what, const char *name)
 {
 	return weft_err_set(class_of_errno(number), "%s \"%s\": %s", what,
-		name_shown(name), strerror(number));
+		weft_syscall_name_shown(name), strerror(number));
 }
 
 /* ---- opening ---- */
@@ -137,7 +136,7 @@ static int move_failed(
 	return weft_err_set(class_of_errno(number),
 		"%s %zu bytes at offset %lld of \"%s\": %s, after %zu bytes",
 		m->is_write ? "writing" : "reading", m->len, (long long)m->at,
-		name_shown(m->name), strerror(number), done);
+		weft_syscall_name_shown(m->name), strerror(number), done);
 }
 
 static void wait_a_little(const struct weft_syscall_move *m)
@@ -240,8 +239,9 @@ static __attribute__((cold)) void lock_say(struct stretch_wait *wait)
 		"an access to \"%s\" has waited %lld s for bytes %lld to %lld, "
 		"which %s has locked; a process that is stopped keeps its "
 		"locks (WEFT_STALL_WARN)",
-		name_shown(wait->name), (long long)weft_knobs.stall_warn,
-		(long long)wait->first, (long long)wait->last - 1, who);
+		weft_syscall_name_shown(wait->name),
+		(long long)weft_knobs.stall_warn, (long long)wait->first,
+		(long long)wait->last - 1, who);
 }
 
 /* Who has it moves some hundred kilobytes; for longer it is looked at less

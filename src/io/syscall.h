@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of a name, what an error shows: at most 90 characters, the end of a long one,
+ * as that says more than its beginning. */
+const char *weft_syscall_name_shown(const char *name);
+
 /* flags and permissions as open(2) has them. */
 int weft_syscall_open(
 	const char *name, int flags, unsigned permissions, int *fd_out);

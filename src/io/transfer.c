@@ -109,17 +109,17 @@ static int check_mode(
 
 	if (access->is_write && (file->amode & WEFT_FILE_RDONLY))
 		return weft_err_set(WEFT_ERR_READ_ONLY,
-			"\"%.160s\" was opened with MPI_MODE_RDONLY",
-			file->name);
+			"\"%s\" was opened with MPI_MODE_RDONLY",
+			weft_syscall_name_shown(file->name));
 	if (!access->is_write && (file->amode & WEFT_FILE_WRONLY))
 		return weft_err_set(WEFT_ERR_ACCESS,
-			"\"%.160s\" was opened with MPI_MODE_WRONLY",
-			file->name);
+			"\"%s\" was opened with MPI_MODE_WRONLY",
+			weft_syscall_name_shown(file->name));
 	if (is_own && (file->amode & WEFT_FILE_SEQUENTIAL))
 		return weft_err_set(WEFT_ERR_UNSUPPORTED,
-			"\"%.120s\" was opened with MPI_MODE_SEQUENTIAL and "
+			"\"%s\" was opened with MPI_MODE_SEQUENTIAL and "
 			"has the shared pointer only",
-			file->name);
+			weft_syscall_name_shown(file->name));
 	if (access->at == WEFT_FILE_AT_OFFSET && access->offset < 0)
 		return weft_err_set(WEFT_ERR_ARG,
 			"offset is %lld, must be at least 0",
@@ -586,9 +586,9 @@ int weft_file_begin(
 
 	if (file->split)
 		return weft_err_set(WEFT_ERR_OTHER,
-			"a split collective of \"%.120s\" was begun and not "
+			"a split collective of \"%s\" was begun and not "
 			"ended",
-			file->name);
+			weft_syscall_name_shown(file->name));
 	split = malloc(sizeof(*split));
 	if (!split)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
@@ -642,7 +642,7 @@ int weft_file_end(struct weft_file *file, const struct weft_file_access *access,
 	if (!split || split->is_write != access->is_write ||
 		split->at != access->at)
 		return weft_err_set(WEFT_ERR_OTHER,
-			"no such split collective of \"%.120s\" was begun",
-			file->name);
+			"no such split collective of \"%s\" was begun",
+			weft_syscall_name_shown(file->name));
 	return split_wait(file, moved_out);
 }

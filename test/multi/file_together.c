@@ -388,11 +388,18 @@ static void refused_with(MPI_File fh, int count, MPI_Offset at, int class)
 	static char mine[RECORD];
 	bool now = rank == 1 && count < 0;
 	MPI_Request request = MPI_REQUEST_NULL;
-	int err;
+	char text[MPI_MAX_ERROR_STRING];
+	int err, len;
 
-	FAILS(MPI_File_write_at_all(
-		      fh, at, mine, count, MPI_BYTE, MPI_STATUS_IGNORE),
-		class);
+	err = MPI_File_write_at_all(
+		fh, at, mine, count, MPI_BYTE, MPI_STATUS_IGNORE);
+	MPI_Error_string(err, text, &len);
+	FAILS(err, class);
+	CHECK(rank == 1 ||
+			(strstr(text, "refused") && strstr(text, "at rank 1") &&
+				strstr(text, class == MPI_ERR_ARG ? "offset"
+								  : "count")),
+		"others hear whose it is, of what file, and what: %s", text);
 	err = MPI_File_iwrite_at_all(fh, at, mine, count, MPI_BYTE, &request);
 	CHECK(!err == !now, "begun, or not: %d", err);
 	FAILS(err ? err : MPI_Wait(&request, MPI_STATUS_IGNORE), class);
