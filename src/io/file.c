@@ -502,7 +502,7 @@ static int file_fill(
 	pthread_mutex_init(&file->range_lock, NULL);
 	if (weft_knobs.io_stats[0] == '1')
 		file->stat = calloc(1, sizeof(*file->stat));
-	file->fd = file->range_fd = -1;
+	file->fd = file->range_fds[0] = file->range_fds[1] = -1;
 	file->amode = config->amode;
 	file->hints = config->hints;
 	file->name = strdup(config->name ? config->name : "");

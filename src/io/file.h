@@ -50,6 +50,9 @@ enum weft_file_mode {
 	WEFT_FILE_WRONLY = 256,
 };
 
+/* Where range.h tells other opens of a file of this one. */
+enum { WEFT_FILE_TELLING = 2 };
+
 /* MPI_DISPLACEMENT_CURRENT */
 enum { WEFT_FILE_CURRENT = -1 };
 
@@ -110,7 +113,7 @@ struct weft_file {
 	_Atomic(enum weft_syscall_where) where; /* its file system */
 	/* range.h */
 	_Atomic bool range_takes, range_is_said;
-	int range_fd; /* the folder, or -1 */
+	int range_fds[WEFT_FILE_TELLING]; /* its folder, /dev/null; or -1 */
 	int64_t range_place;
 	bool has_pool;		    /* something was begun; spin */
 	bool has_uring;		    /* uring.c */

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* range: two bytes of the folder, and the stretches themselves */
+/* range: two bytes of the folder and of /dev/null, and the stretches themselves
+ */
 #include "io/range.h"
 
 #include "base/err.h"
 #include "io/file.h"
 #include "io/syscall.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 
 /* Locked by all who write and take what they write, and by those who do not:
- * bytes of the file's folder, two for each inode, as whoever locks all of a
- * file shall not have to wait for us. */
+ * two bytes for each inode, as whoever locks all of a file shall not have to
+ * wait for us. They are bytes of the file's folder, which all containers see
+ * that have it, and of /dev/null, which a file that is moved does not leave. */
 enum range_byte { TAKES, BARE };
 
 static int64_t byte_place(const struct weft_file *file, enum range_byte byte)
@@ -21,15 +24,20 @@ static int64_t byte_place(const struct weft_file *file, enum range_byte byte)
 static bool byte_lock(const struct weft_file *file, enum range_byte byte)
 {
 	int64_t at = byte_place(file, byte);
+	bool is_locked = true;
 
-	return weft_syscall_try_lock(file->range_fd, false, at, at + 1);
+	for (int i = 0; i < WEFT_FILE_TELLING && is_locked; i++)
+		is_locked = weft_syscall_try_lock(
+			file->range_fds[i], false, at, at + 1);
+	return is_locked;
 }
 
 static void byte_unlock(const struct weft_file *file, enum range_byte byte)
 {
 	int64_t at = byte_place(file, byte);
 
-	weft_syscall_unlock(file->range_fd, file->name, at, at + 1);
+	for (int i = 0; i < WEFT_FILE_TELLING; i++)
+		weft_syscall_unlock(file->range_fds[i], file->name, at, at + 1);
 }
 
 /* Whether another open of the file has it. */
@@ -37,7 +45,10 @@ static bool byte_is_others(const struct weft_file *file, enum range_byte byte)
 {
 	int64_t at = byte_place(file, byte);
 
-	return weft_syscall_is_locked(file->range_fd, at, at + 1);
+	for (int i = 0; i < WEFT_FILE_TELLING; i++)
+		if (weft_syscall_is_locked(file->range_fds[i], at, at + 1))
+			return true;
+	return false;
 }
 
 /* ---- which kind of writer this is ---- */
@@ -64,6 +75,12 @@ static void range_set_said(struct weft_file *file, bool is_said)
 		&file->range_is_said, is_said, memory_order_release);
 }
 
+/* Whether others can be told, and heard. */
+static bool range_tells(const struct weft_file *file)
+{
+	return file->range_fds[0] >= 0 && file->range_fds[1] >= 0;
+}
+
 static void range_set_bare(struct weft_file *file, bool is_bare)
 {
 	enum range_byte now = is_bare ? BARE : TAKES;
@@ -81,21 +98,27 @@ static void range_say(struct weft_file *file)
 {
 	bool takes = range_takes(file);
 
-	file->range_fd = weft_syscall_folder(file->fd, &file->range_place);
-	if (file->range_fd >= 0)
+	file->range_fds[0] = weft_syscall_folder(file->fd, &file->range_place);
+	if (weft_syscall_open("/dev/null", O_RDONLY, 0, &file->range_fds[1]))
+		file->range_fds[1] = -1;
+	if (range_tells(file))
 		range_set_bare(file, !takes);
-	if (file->range_fd >= 0 && !takes && byte_is_others(file, TAKES))
+	if (range_tells(file) && !takes && byte_is_others(file, TAKES))
 		range_set_bare(file, false);
-	if (file->range_fd < 0)
+	if (!range_tells(file)) {
 		range_set_takes(file, true);
+		weft_range_close(file);
+	}
 	range_set_said(file, true);
 }
 
 void weft_range_close(struct weft_file *file)
 {
-	if (file->range_fd >= 0)
-		weft_syscall_close(file->range_fd, file->name);
-	file->range_fd = -1;
+	for (int i = 0; i < WEFT_FILE_TELLING; i++) {
+		if (file->range_fds[i] >= 0)
+			weft_syscall_close(file->range_fds[i], file->name);
+		file->range_fds[i] = -1;
+	}
 }
 
 enum weft_syscall_where weft_range_where(struct weft_file *file)
@@ -115,7 +138,7 @@ void weft_range_open(struct weft_file *file)
 {
 	/* who may not read has no shared locks: it takes what it writes for
 	 * itself alone, and nobody needs to know */
-	file->range_fd = -1;
+	file->range_fds[0] = file->range_fds[1] = -1;
 	range_set_takes(file, !file->is_readable);
 	range_set_said(file, !file->is_readable);
 }
@@ -170,7 +193,7 @@ int weft_range_take(struct weft_file *file, enum weft_range_kind kind,
 	*taken = false;
 	if (!weft_range_takes(file))
 		return 0;
-	if (is_alone && (file->range_fd < 0 || byte_is_others(file, BARE)))
+	if (is_alone && (!range_tells(file) || byte_is_others(file, BARE)))
 		return 0;
 	if (is_atomic(file)) {
 		*taken = true;

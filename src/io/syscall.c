@@ -365,7 +365,8 @@ int weft_syscall_folder(int fd, int64_t *place_out)
 	while (len > 1 && path[len - 1] != '/')
 		len--;
 	path[len] = 0;
-	*place_out = (int64_t)(st.st_ino & INT64_MAX >> 2) * 2;
+	*place_out =
+		(int64_t)((st.st_ino ^ st.st_dev << 40) & INT64_MAX >> 2) * 2;
 	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder >= 0 && is_mounted(fd, folder)) {
 		close(folder);

@@ -75,8 +75,8 @@ enum weft_syscall_where {
 };
 enum weft_syscall_where weft_syscall_where(int fd);
 
-/* The folder of a file, opened for reading, and a place that is this file's in
- * all that is in it: two bytes. -1 where it cannot be had, or the file is in
+/* The folder of a file, opened for reading, and a place that is this file's of
+ * all of this host: two bytes. -1 where it cannot be had, or the file is in
  * several or is a mount point. */
 int weft_syscall_folder(int fd, int64_t *place_out);
 

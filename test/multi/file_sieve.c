@@ -314,9 +314,23 @@ static void on_pages(bool is_disk, int run_len)
 	magic = 0;
 }
 
+/* To another folder. */
+static const char *moved_to(const char *name, const char *folder)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 0)
+		CHECK(!mkdir(folder, 0700) && !rename(name, path), "moved: %s",
+			strerror(errno));
+	MPI_Barrier(MPI_COMM_WORLD);
+	return path;
+}
+
 /* The other handle writes from before the first began to sieve, or comes
- * later. */
-static void with_another(enum way way, bool is_first)
+ * later; with a folder the file has been moved there in between. */
+static void with_another(enum way way, bool is_first, const char *folder)
 {
 	const char *name = file_named("another");
 	MPI_File records = opened(MPI_COMM_WORLD, name), gaps;
@@ -325,11 +339,15 @@ static void with_another(enum way way, bool is_first)
 	if (!is_first) {
 		set_view(records, 0, RECORD);
 		write_records(records, 0);
+		if (folder)
+			name = moved_to(name, folder);
 	}
 	gaps = opened(comm, name);
 	if (way != ONE_BY_ONE)
 		set_view(gaps, RECORD, GAP);
 	write_gaps(gaps, way, 0);
+	if (is_first && folder)
+		name = moved_to(name, folder);
 	if (is_first)
 		set_view(records, 0, RECORD);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -338,8 +356,10 @@ static void with_another(enum way way, bool is_first)
 	}
 	OK(MPI_File_close(&gaps));
 	OK(MPI_File_close(&records));
-	if (rank == 0)
+	if (rank == 0) {
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
+		CHECK(!folder || !rmdir(folder), "nothing is left there");
+	}
 }
 
 /* A lock of the program's own over all of the file: the program is not to wait
@@ -487,7 +507,9 @@ int main(int argc, char **argv)
 	alone();
 	for (int is_first = 0; is_first < 2; is_first++)
 		for (int way = ONE_BY_ONE; way <= TOGETHER; way++)
-			with_another((enum way)way, is_first);
+			for (int moves = 0; moves < 2; moves++)
+				with_another((enum way)way, is_first,
+					moves ? file_named("folder") : NULL);
 	locked();
 	for (int is_atomic = 0; is_atomic < 2 && size == 1 && is_local();
 		is_atomic++)
