@@ -10,6 +10,7 @@ libweft_la_SOURCES += \
 	src/base/lock.c src/base/lock.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.c src/base/map.h \
+	src/base/interval.c src/base/interval.h \
 	src/base/suggest.c src/base/suggest.h \
 	src/base/word.h \
 	src/base/op.h
@@ -21,4 +22,5 @@ unit_tests += test/unit/knob_test
 unit_tests += test/unit/lock_test
 unit_tests += test/unit/log_test
 unit_tests += test/unit/map_test
+unit_tests += test/unit/interval_test
 unit_tests += test/unit/word_test
