@@ -7,6 +7,8 @@ libweft_la_SOURCES += src/win/access.c src/win/win_am.c src/win/am_origin.c \
 	src/win/win.c \
 	src/win/win.h src/win/win_priv.h
 
+unit_tests += test/unit/win_lock_test
+test_unit_win_lock_test_SOURCES = test/unit/win_lock_test.c
 unit_tests += test/unit/win_memory_test
 test_unit_win_memory_test_SOURCES = test/unit/win_memory_test.c
 EXTRA_DIST += src/win/README.md
