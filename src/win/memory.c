@@ -4,7 +4,7 @@
 #include "win/memory.h"
 
 #include "base/knob.h"
-#include "base/map.h"
+#include "base/interval.h"
 #include "core/comm.h"
 #include "shm/copy.h"
 #include "shm/share.h"
@@ -40,16 +40,22 @@ static struct {
 	struct states *states; /* share's, or private without shared memory */
 	uint8_t *is_used;      /* by slot */
 	uint32_t n_used, next;
-	pid_t pid;		    /* mine */
-	struct weft_link regions;   /* of my memory that others map: windows' */
-	struct weft_link exposed;   /* all windows with memory of mine */
-	bool has_attached;	    /* a dynamic window had some */
-	struct weft_link abandoned; /* gone, but members may access them */
+	pid_t pid; /* mine */
+	struct weft_intervals
+		mapped; /* of my memory that others map: windows' */
+	struct weft_intervals exposed; /* struct exposed */
+	struct weft_link abandoned;    /* gone, but members may access them */
 	uint32_t n_abandoned;
 } own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	.regions = { &own_states.regions, &own_states.regions },
-	.exposed = { &own_states.exposed, &own_states.exposed },
 	.abandoned = { &own_states.abandoned, &own_states.abandoned } };
+
+/* Memory of mine that a window exposes, or several that overlap; it is one
+ * range until the last of them is gone. */
+struct exposed {
+	struct weft_interval range;
+	uint32_t n;		    /* windows, or pieces attached to them */
+	const struct weft_win *win; /* the only one; NULL: all are aliased */
+};
 
 /* Another member's data, mapped here in whole pages. */
 struct mapped_data {
@@ -67,12 +73,8 @@ struct near_one {
 };
 
 struct weft_win_memory {
-	struct weft_link region; /* in own_states' */
-	char *region_base;
-	size_t region_len;
-	struct weft_link exposed; /* likewise */
-	const struct weft_win *win;
-	const char *exposed_base;
+	struct weft_interval mapped_by_others; /* end 0: not in own_states' */
+	const void *exposed;
 	size_t exposed_len;
 	uint32_t slot;
 	bool has_slot;
@@ -204,30 +206,29 @@ static int slot_take(struct weft_win *win)
 
 /* --- what others map ----------------------------------------------- */
 
-static void region_add(struct weft_win_memory *memory, char *base, size_t len)
+static int note_mapped(
+	struct weft_win_memory *memory, const void *base, size_t len)
 {
-	memory->region_base = base;
-	memory->region_len = len;
+	struct weft_interval *range = &memory->mapped_by_others;
+	int err;
+
+	*range = (struct weft_interval){ (uintptr_t)base,
+		(uintptr_t)base + len };
 	pthread_mutex_lock(&own_states.lock);
-	weft_list_push_back(&own_states.regions, &memory->region);
+	err = weft_interval_add(&own_states.mapped, range);
 	pthread_mutex_unlock(&own_states.lock);
+	if (err)
+		range->end = 0;
+	return err;
 }
 
 bool weft_win_is_shared(const void *base, size_t len)
 {
-	uint64_t at = (uintptr_t)base;
-	bool is_shared = false;
+	uintptr_t start = (uintptr_t)base;
+	bool is_shared;
 
 	pthread_mutex_lock(&own_states.lock);
-	weft_list_for_each(link, next, &own_states.regions)
-	{
-		const struct weft_win_memory *m =
-			weft_container_of(link, struct weft_win_memory, region);
-		uint64_t start = (uintptr_t)m->region_base;
-
-		if (at < start + m->region_len && start < at + len)
-			is_shared = true;
-	}
+	is_shared = weft_interval_find(&own_states.mapped, start, start + len);
 	pthread_mutex_unlock(&own_states.lock);
 	return is_shared || weft_win_mem_has(base, len);
 }
@@ -236,7 +237,7 @@ bool weft_win_is_shared(const void *base, size_t len)
 static void alias_all(const struct weft_win *win)
 {
 	uint32_t n =
-		win->flavor == WEFT_WIN_SHARED ? (uint32_t)win->comm->size : 0;
+		win->flavor == WEFT_WIN_SHARED ? (uint32_t)win->comm_size : 0;
 
 	weft_win_alias(win->state);
 	for (uint32_t i = 0; i < n; i++) {
@@ -247,49 +248,104 @@ static void alias_all(const struct weft_win *win)
 	}
 }
 
-/* own_states.lock held. */
-static void alias_others(
-	const struct weft_win *win, const void *base, size_t len)
+static struct exposed *exposed_in(uintptr_t start, uintptr_t end)
 {
-	uint64_t at = (uintptr_t)base;
+	struct weft_interval *range =
+		weft_interval_find(&own_states.exposed, start, end);
 
-	weft_list_for_each(link, next, &own_states.exposed)
-	{
-		const struct weft_win_memory *m = weft_container_of(
-			link, struct weft_win_memory, exposed);
-		uint64_t start = (uintptr_t)m->exposed_base;
-
-		if (at >= start + m->exposed_len || start >= at + len)
-			continue;
-		alias_all(m->win);
-		alias_all(win);
-	}
+	return range ? weft_container_of(range, struct exposed, range) : NULL;
 }
 
-void weft_win_memory_alias(struct weft_win *win, const void *base, size_t len)
+static int exposed_new(
+	const struct weft_win *win, uintptr_t start, uintptr_t end)
 {
+	struct exposed *exposed = calloc(1, sizeof(*exposed));
+	int err;
+
+	if (!exposed)
+		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
+	*exposed =
+		(struct exposed){ .range = { start, end }, .n = 1, .win = win };
+	err = weft_interval_add(&own_states.exposed, &exposed->range);
+	if (err)
+		free(exposed);
+	return err;
+}
+
+static void tell_overlap(struct exposed *exposed)
+{
+	if (exposed->win)
+		alias_all(exposed->win);
+	exposed->win = NULL;
+}
+
+/* Grows by what overlaps it, and by what overlaps that. */
+static void exposed_grow(
+	struct exposed *exposed, uintptr_t start, uintptr_t end)
+{
+	struct weft_interval grown = { weft_min(start, exposed->range.start),
+		weft_max(end, exposed->range.end) };
+	struct exposed *other;
+
+	exposed->n++;
+	tell_overlap(exposed);
+	while ((other = exposed_in(grown.start, exposed->range.start)) ||
+		(other = exposed_in(exposed->range.end, grown.end))) {
+		weft_interval_remove(&own_states.exposed, &other->range);
+		tell_overlap(other);
+		exposed->n += other->n;
+		grown.start = weft_min(grown.start, other->range.start);
+		grown.end = weft_max(grown.end, other->range.end);
+		free(other);
+	}
+	exposed->range = grown; /* all others still lie to the same side */
+}
+
+int weft_win_memory_expose(
+	const struct weft_win *win, const void *base, size_t len)
+{
+	uintptr_t start = (uintptr_t)base, end = start + len;
+	struct exposed *exposed;
+	int err = 0;
+
+	if (!len)
+		return 0;
 	pthread_mutex_lock(&own_states.lock);
-	own_states.has_attached = true;
-	alias_others(win, base, len);
+	exposed = exposed_in(start, end);
+	if (exposed) {
+		exposed_grow(exposed, start, end);
+		alias_all(win);
+	} else {
+		err = exposed_new(win, start, end);
+	}
+	pthread_mutex_unlock(&own_states.lock);
+	return err;
+}
+
+void weft_win_memory_withdraw(const void *base, size_t len)
+{
+	uintptr_t start = (uintptr_t)base;
+	struct exposed *exposed;
+
+	pthread_mutex_lock(&own_states.lock);
+	exposed = exposed_in(start, start + len);
+	if (exposed && !--exposed->n) {
+		weft_interval_remove(&own_states.exposed, &exposed->range);
+		free(exposed);
+	}
 	pthread_mutex_unlock(&own_states.lock);
 }
 
 /* Once, when it is known. */
-static void win_expose(struct weft_win *win, const char *base, size_t len)
+static int win_expose(struct weft_win *win, const void *base, size_t len)
 {
-	struct weft_win_memory *memory = win->memory;
+	int err = weft_win_memory_expose(win, base, len);
 
-	if (!len)
-		return;
-	memory->win = win;
-	memory->exposed_base = base;
-	memory->exposed_len = len;
-	pthread_mutex_lock(&own_states.lock);
-	alias_others(win, base, len);
-	if (own_states.has_attached)
-		alias_all(win);
-	weft_list_push_back(&own_states.exposed, &memory->exposed);
-	pthread_mutex_unlock(&own_states.lock);
+	if (err)
+		return err;
+	win->memory->exposed = base;
+	win->memory->exposed_len = len;
+	return 0;
 }
 
 /* --- my own memory ------------------------------------------------- */
@@ -354,8 +410,7 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 		return err;
 	win->base = memory->share.base;
 	record->data_fd = memory->share.fd;
-	region_add(memory, memory->share.base, memory->share.len);
-	return 0;
+	return note_mapped(memory, memory->share.base, memory->share.len);
 }
 
 int weft_win_memory_open(struct weft_win *win,
@@ -368,8 +423,6 @@ int weft_win_memory_open(struct weft_win *win,
 	if (!win->memory)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	win->memory->share.fd = -1;
-	weft_list_init(&win->memory->region);
-	weft_list_init(&win->memory->exposed);
 	pthread_mutex_lock(&own_states.lock);
 	err = slot_take(win);
 	if (!err) {
@@ -380,7 +433,7 @@ int weft_win_memory_open(struct weft_win *win,
 	if (!err)
 		err = data_open(win, config, record);
 	if (!err && config->flavor != WEFT_WIN_SHARED)
-		win_expose(win, win->base, win->size);
+		err = win_expose(win, win->base, win->size);
 	if (win->comm->vci->shm)
 		weft_shm_describe(win->comm->vci->shm, &bc);
 	record->pid = bc.pid;
@@ -645,11 +698,9 @@ int weft_win_memory_map(struct weft_win *win,
 		if (target->is_me)
 			win->base = target->base;
 	}
-	if (err)
-		return err;
-	region_add(memory, base, weft_max(len, 1));
-	win_expose(win, base, len);
-	return 0;
+	if (!err)
+		err = note_mapped(memory, base, weft_max(len, 1));
+	return err ? err : win_expose(win, base, len);
 }
 
 void weft_win_memory_settle(struct weft_win *win)
@@ -665,6 +716,17 @@ void weft_win_memory_abandon(struct weft_win *win)
 {
 	if (win->memory)
 		win->memory->is_abandoned = true;
+}
+
+/* Before other memory may come to lie there. */
+static void ranges_forget(struct weft_win_memory *memory)
+{
+	pthread_mutex_lock(&own_states.lock);
+	if (memory->mapped_by_others.end)
+		weft_interval_remove(
+			&own_states.mapped, &memory->mapped_by_others);
+	pthread_mutex_unlock(&own_states.lock);
+	weft_win_memory_withdraw(memory->exposed, memory->exposed_len);
 }
 
 static void mappings_end(struct weft_win_memory *memory)
@@ -689,10 +751,9 @@ void weft_win_memory_close(struct weft_win *win)
 	if (!memory)
 		return;
 	weft_win_memory_settle(win);
+	ranges_forget(memory);
 	mappings_end(memory);
 	pthread_mutex_lock(&own_states.lock);
-	weft_list_remove(&memory->region);
-	weft_list_remove(&memory->exposed);
 	if (memory->has_slot)
 		atomic_fetch_add_explicit(
 			&win->state->n_gone, 1, memory_order_release);

@@ -2,6 +2,7 @@
 /* target: what is known of a member, and where an access to it goes */
 #include "win/win_priv.h"
 
+#include "base/bits.h"
 #include "base/err.h"
 #include "core/comm.h"
 #include "core/vci_core.h"
@@ -169,28 +170,35 @@ int weft_win_target_range(const struct weft_win *win,
 
 /* --- my own memory, for others ------------------------------------- */
 
-struct weft_win_attached {
-	char *base;
+struct attached {
+	struct weft_interval range; /* at least a byte */
 	size_t size;
 };
+
+static struct attached *attached_in(
+	const struct weft_win *win, uintptr_t start, uintptr_t end)
+{
+	struct weft_interval *range =
+		weft_interval_find(&win->attached, start, end);
+
+	return range ? weft_container_of(range, struct attached, range) : NULL;
+}
 
 static bool is_attached(
 	const struct weft_win *win, uint64_t address, uint64_t len)
 {
 	/* neighbours may have been attached one by one */
-	for (uint32_t i = 0; len && i < win->n_attached; i++) {
-		const struct weft_win_attached *a = &win->attached[i];
-		uint64_t base = (uintptr_t)a->base;
+	while (len) {
+		const struct attached *a =
+			attached_in(win, address, address + 1);
+		uint64_t left = a ? a->range.start + a->size - address : 0;
 
-		if (address < base || address - base >= a->size)
-			continue;
-		if (len <= a->size - (address - base))
-			return true;
-		len -= a->size - (address - base);
-		address = base + a->size;
-		i = UINT32_MAX; /* from the start: they are in no order */
+		if (!left || len <= left)
+			return left;
+		len -= left;
+		address += left;
 	}
-	return !len;
+	return true;
 }
 
 char *weft_win_place(
@@ -234,28 +242,44 @@ static int not_dynamic(const struct weft_win *win)
 
 static int attach_locked(struct weft_win *win, char *base, size_t size)
 {
-	struct weft_win_attached *grown;
-	uint64_t at = (uintptr_t)base;
+	uintptr_t start = (uintptr_t)base, end = start + weft_max(size, 1);
+	struct attached *a = attached_in(win, start, end);
+	int err;
 
-	for (uint32_t i = 0; i < win->n_attached; i++) {
-		const struct weft_win_attached *a = &win->attached[i];
-		uint64_t start = (uintptr_t)a->base;
-
-		if (at == start || (at < start + a->size && start < at + size))
-			return weft_err_set(WEFT_ERR_RMA_ATTACH,
-				"%zu bytes at %p overlap the %zu bytes at %p "
-				"that are attached already",
-				size, (void *)base, a->size, (void *)a->base);
-	}
-	grown = realloc(
-		win->attached, (win->n_attached + 1) * sizeof(*win->attached));
-	if (!grown)
+	if (a)
+		return weft_err_set(WEFT_ERR_RMA_ATTACH,
+			"%zu bytes at %p overlap the %zu bytes at %p "
+			"that are attached already",
+			size, (void *)base, a->size, (void *)a->range.start);
+	a = calloc(1, sizeof(*a));
+	if (!a)
 		return weft_err_set(
 			WEFT_ERR_NOMEM, "no memory to attach memory");
-	win->attached = grown;
-	win->attached[win->n_attached++] =
-		(struct weft_win_attached){ .base = base, .size = size };
-	return 0;
+	*a = (struct attached){ .range = { start, end }, .size = size };
+	err = weft_win_memory_expose(win, base, size);
+	if (!err) {
+		err = weft_interval_add(&win->attached, &a->range);
+		if (err)
+			weft_win_memory_withdraw(base, size);
+	}
+	if (err)
+		free(a);
+	return err;
+}
+
+static void attached_remove(struct weft_win *win, struct attached *a)
+{
+	weft_interval_remove(&win->attached, &a->range);
+	weft_win_memory_withdraw((void *)a->range.start, a->size);
+	free(a);
+}
+
+void weft_win_detach_all(struct weft_win *win)
+{
+	struct attached *a;
+
+	while ((a = attached_in(win, 0, UINTPTR_MAX)) != NULL)
+		attached_remove(win, a);
 }
 
 int weft_win_attach(struct weft_win *win, void *base, size_t size)
@@ -266,24 +290,22 @@ int weft_win_attach(struct weft_win *win, void *base, size_t size)
 		return err;
 	weft_vci_lock(win->comm->vci);
 	err = attach_locked(win, base, size);
-	if (!err)
-		weft_win_memory_alias(win, base, size);
 	weft_vci_unlock(win->comm->vci);
 	return err;
 }
 
 int weft_win_detach(struct weft_win *win, const void *base)
 {
+	uintptr_t start = (uintptr_t)base;
 	int err = not_dynamic(win);
-	uint32_t i = 0;
+	struct attached *a;
 
 	if (err)
 		return err;
 	weft_vci_lock(win->comm->vci);
-	while (i < win->n_attached && win->attached[i].base != base)
-		i++;
-	if (i < win->n_attached)
-		win->attached[i] = win->attached[--win->n_attached];
+	a = attached_in(win, start, start + 1);
+	if (a && a->range.start == start)
+		attached_remove(win, a);
 	else
 		err = weft_err_set(WEFT_ERR_RMA_ATTACH,
 			"no attached memory begins at %p", base);

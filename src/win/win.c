@@ -32,8 +32,9 @@ static struct weft_progress_user win_progress[WEFT_VCIS];
 /* The window of a communicator that is gone, or never told of. */
 static void win_destroy(struct weft_win *win)
 {
-	weft_win_targets_free(win);
+	weft_win_detach_all(win);
 	weft_win_memory_close(win);
+	weft_win_targets_free(win);
 	weft_attrs_destroy(win->attrs);
 	weft_info_destroy(win->info);
 	weft_errh_set(&win->errh, NULL);
@@ -41,7 +42,6 @@ static void win_destroy(struct weft_win *win)
 	weft_group_put(win->posted);
 	weft_map_fini(&win->ops);
 	free(win->spare);
-	free(win->attached);
 	free(win->opened);
 	weft_table_free(&weft_wins, win);
 }

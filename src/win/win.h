@@ -27,6 +27,7 @@
 #include "base/map.h"
 #include "core/comm.h"
 #include "dt/redop.h"
+#include "base/interval.h"
 #include "dt/type.h"
 #include "rma/rma.h"
 
@@ -43,7 +44,6 @@ struct weft_win_target;
 struct weft_win_state;
 struct weft_win_memory;
 struct weft_win_queue;
-struct weft_win_attached;
 
 /* The values of the standard's constants are the API room's business. */
 enum weft_win_flavor {
@@ -118,8 +118,7 @@ struct weft_win {
 	struct weft_map ops;	   /* id to struct weft_win_op; VCI's lock */
 	struct weft_win_op *spare; /* to be used again; VCI's lock */
 	uint64_t last_id;
-	struct weft_win_attached *attached; /* dynamic; VCI's lock */
-	uint32_t n_attached;
+	struct weft_intervals attached; /* dynamic; VCI's lock */
 };
 
 extern struct weft_table weft_wins;

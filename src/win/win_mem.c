@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/knob.h"
+#include "base/interval.h"
 #include "rma/heap.h"
 #include "shm/share.h"
 
@@ -19,7 +20,8 @@ enum {
 };
 
 struct chunk {
-	struct weft_link link;
+	struct weft_link link; /* is_kept */
+	struct weft_interval range;
 	struct weft_share share;
 	struct weft_heap heap;
 	bool is_kept; /* when nothing is in it */
@@ -28,12 +30,13 @@ struct chunk {
 /* lock guards all. */
 static struct {
 	pthread_mutex_t lock;
-	struct weft_link chunks;
-} mem = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	.chunks = { &mem.chunks, &mem.chunks } };
+	struct weft_intervals chunks;
+	struct weft_link kept; /* those for what is short */
+} mem = { .lock = PTHREAD_MUTEX_INITIALIZER, .kept = { &mem.kept, &mem.kept } };
 
 static void chunk_free(struct chunk *chunk)
 {
+	weft_interval_remove(&mem.chunks, &chunk->range);
 	weft_list_remove(&chunk->link);
 	weft_heap_fini(&chunk->heap);
 	weft_share_destroy(&chunk->share);
@@ -44,16 +47,20 @@ static struct chunk *chunk_new(size_t len)
 {
 	struct chunk *chunk = calloc(1, sizeof(*chunk));
 
-	if (!chunk)
-		return NULL;
-	if (weft_share_create(len, &chunk->share)) {
-		free(chunk);
-		return NULL;
-	}
-	weft_list_push_back(&mem.chunks, &chunk->link);
-	if (!weft_heap_init(&chunk->heap, chunk->share.len))
+	if (!chunk || weft_share_create(len, &chunk->share))
+		goto fail;
+	if (weft_heap_init(&chunk->heap, chunk->share.len))
+		goto fail_share;
+	weft_list_init(&chunk->link);
+	chunk->range.start = (uintptr_t)chunk->share.base;
+	chunk->range.end = chunk->range.start + chunk->share.len;
+	if (!weft_interval_add(&mem.chunks, &chunk->range))
 		return chunk;
-	chunk_free(chunk);
+	weft_heap_fini(&chunk->heap);
+fail_share:
+	weft_share_destroy(&chunk->share);
+fail:
+	free(chunk);
 	return NULL;
 }
 
@@ -70,7 +77,7 @@ static void *mem_take(size_t len, size_t align)
 	struct chunk *chunk;
 	char *base = NULL;
 
-	weft_list_for_each(link, next, &mem.chunks)
+	weft_list_for_each(link, next, &mem.kept)
 	{
 		if (!base && len < LONG)
 			base = chunk_take(
@@ -83,6 +90,8 @@ static void *mem_take(size_t len, size_t align)
 	if (!chunk)
 		return NULL;
 	chunk->is_kept = len < LONG;
+	if (chunk->is_kept)
+		weft_list_push_back(&mem.kept, &chunk->link);
 	base = chunk_take(chunk, len, align);
 	if (!base)
 		chunk_free(chunk);
@@ -92,18 +101,11 @@ static void *mem_take(size_t len, size_t align)
 /* The one that holds any of it, or NULL. */
 static struct chunk *chunk_of(const void *base, size_t len)
 {
-	uint64_t at = (uintptr_t)base;
+	uintptr_t start = (uintptr_t)base;
+	struct weft_interval *range =
+		weft_interval_find(&mem.chunks, start, start + len);
 
-	weft_list_for_each(link, next, &mem.chunks)
-	{
-		struct chunk *chunk =
-			weft_container_of(link, struct chunk, link);
-		uint64_t start = (uintptr_t)chunk->share.base;
-
-		if (at < start + chunk->share.len && start < at + len)
-			return chunk;
-	}
-	return NULL;
+	return range ? weft_container_of(range, struct chunk, range) : NULL;
 }
 
 void *weft_win_mem_alloc(size_t len, size_t align)

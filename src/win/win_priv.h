@@ -194,6 +194,8 @@ struct weft_win *weft_win_of(struct weft_vci *vci, struct weft_peer *peer,
 /* The member, made when new; NULL with an error described. */
 struct weft_win_target *weft_win_target_of(struct weft_win *win, uint32_t rank);
 void weft_win_targets_free(struct weft_win *win);
+/* No memory is attached any more. */
+void weft_win_detach_all(struct weft_win *win);
 /* Lets accesses go there when the epoch says so. 0 or WEFT_ERR_RMA_SYNC. */
 int weft_win_target_open(struct weft_win *win, struct weft_win_target *target);
 /* Byte offset of an access from the target's base; WEFT_ERR_RMA_RANGE outside
@@ -243,9 +245,12 @@ _Atomic uint32_t *weft_win_my_rounds(const struct weft_vci *vci);
 pid_t weft_win_my_pid(void);
 /* True if other processes map some of this memory of mine, or may. */
 bool weft_win_is_shared(const void *base, size_t len);
-/* A dynamic window exposes this memory of mine, as others may: nobody is alone
- * in any of these. */
-void weft_win_memory_alias(struct weft_win *win, const void *base, size_t len);
+/* The window exposes this memory of mine. If others expose some of it, too,
+ * nobody is alone in any of these from now on. 0 or WEFT_ERR_NOMEM. */
+int weft_win_memory_expose(
+	const struct weft_win *win, const void *base, size_t len);
+/* It does so no longer. */
+void weft_win_memory_withdraw(const void *base, size_t len);
 
 /* update.c: elements of a predefined type, `basic->extent` bytes apart here and
  * there. */
