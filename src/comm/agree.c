@@ -237,6 +237,17 @@ uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks)
 	return n;
 }
 
+/* In the round's own memory: whoever has the result has room for it. */
+void *weft_agree_take(struct weft_agree *a)
+{
+	void *records = a->buf;
+
+	if (a->len)
+		memmove(records, a->records, tree_size(a) * a->len);
+	a->buf = NULL;
+	return records;
+}
+
 void weft_agree_fini(struct weft_agree *a)
 {
 	free(a->buf);

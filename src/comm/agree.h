@@ -61,6 +61,9 @@ int weft_agree_start(struct weft_agree *agree);
  * is room for 33. Returns how many. */
 uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks);
 
+/* The records of my side, to be freed with free(), instead of the results. */
+void *weft_agree_take(struct weft_agree *agree);
+
 /* Frees the results. VCI's lock held. */
 void weft_agree_fini(struct weft_agree *agree);
 

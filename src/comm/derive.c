@@ -548,22 +548,12 @@ int weft_create_gather(
 			.len = len,
 		},
 	};
-	size_t n = (size_t)comm->size * len;
-	void *all = NULL;
 	int err;
 
 	weft_vci_lock(comm->vci);
 	err = round_wait(&r, "a gathering");
-	if (!err) {
-		all = malloc(n + 1);
-		if (all && n)
-			memcpy(all, r.agree.records, n);
-		weft_agree_fini(&r.agree);
-	}
 	weft_vci_unlock(comm->vci);
-	if (!err && !all)
-		err = WEFT_ERR_NOMEM;
 	if (!err)
-		*all_out = all;
+		*all_out = weft_agree_take(&r.agree);
 	return err;
 }

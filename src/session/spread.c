@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a member says before there is anything. */
+/* What a member says: before there is anything, and of what it then has. */
 struct spread_wish {
 	uint64_t ctx; /* rank 0's: of the first communicator */
 	uint32_t n;   /* VCIs, the communicator's own included */
@@ -81,34 +81,24 @@ static int agree_wish(struct weft_comm *comm, struct spread_wish *wish)
 	return 0;
 }
 
-/* All members' cards of all their VCIs: those of one VCI in a row. */
+/* All members' cards of their VCIs: those of one member in a row. */
 static int swap_cards(struct weft_comm *comm, struct weft_vci *const *vcis,
 	uint32_t n, struct weft_vci_card **cards_out)
 {
 	struct weft_vci_card mine[WEFT_VCIS];
-	struct weft_vci_card *all, *cards = NULL;
-	uint32_t size = (uint32_t)comm->size;
 	void *records = NULL;
 	int err;
 
 	for (uint32_t k = 0; k < n; k++)
 		mine[k] = *weft_vci_card(vcis[k]);
 	err = weft_create_gather(comm, mine, n * sizeof(*mine), &records);
-	if (err)
-		return err;
-	all = records;
-	cards = calloc((size_t)n * size, sizeof(*cards));
-	for (uint32_t i = 0; cards && i < size; i++)
-		for (uint32_t k = 0; k < n; k++)
-			cards[k * size + i] = all[i * n + k];
-	free(all);
-	*cards_out = cards;
-	return cards ? 0 : WEFT_ERR_NOMEM;
+	*cards_out = records;
+	return err;
 }
 
-/* The communicator on one further VCI; NULL where not all members meet. */
-static int open_one(struct weft_comm *comm, struct weft_vci *vci, uint64_t ctx,
-	const struct weft_vci_card *cards, struct weft_comm **comm_out)
+/* The communicator on one further VCI; NULL where it cannot be. */
+static struct weft_comm *open_one(struct weft_comm *comm, struct weft_vci *vci,
+	uint64_t ctx, const struct weft_vci_card *cards)
 {
 	struct weft_comm_init b = {
 		.session = comm->child.session,
@@ -119,51 +109,59 @@ static int open_one(struct weft_comm *comm, struct weft_vci *vci, uint64_t ctx,
 		.tag = comm->tag,
 		.wants_nic = comm->wants_nic,
 	};
+	struct weft_comm *made = NULL;
 	uint8_t *vcis = NULL;
-	int err = weft_ep_exchange_meet(vci, comm->group, cards, &vcis);
 
-	*comm_out = NULL;
-	if (err || !vcis)
-		return err;
+	if (weft_ep_exchange_meet(vci, comm->group, cards, &vcis) || !vcis)
+		return NULL;
 	b.vcis = vcis;
 	weft_vci_lock(vci);
-	err = weft_comm_init(&b, comm_out);
-	if (!err)
-		(*comm_out)->spread_of = weft_obj_handle(comm);
+	if (!weft_comm_init(&b, &made))
+		made->spread_of = weft_obj_handle(comm);
 	weft_vci_unlock(vci);
 	free(vcis);
-	return err;
+	return made;
 }
 
-static int spread_all(struct weft_comm *comm, const struct spread_wish *wish)
+/* Those from n on go, which others do not have and nobody has used. */
+static void keep_some(struct weft_comm *comm, uint32_t n)
 {
-	struct weft_session *session = comm->child.session;
-	struct weft_vci *const *vcis = session->vcis + first_vci(session);
+	for (uint32_t i = n; i < WEFT_VCIS && comm->spread[i]; i++) {
+		struct weft_vci *vci = comm->spread[i]->vci;
+
+		weft_vci_lock(vci);
+		weft_disconnect_ops.destroy(&comm->spread[i]->child);
+		weft_vci_unlock(vci);
+	}
+	for (uint32_t i = 0; i < WEFT_VCIS; i++)
+		comm->spread[i] = i % n ? comm->spread[i % n] : comm;
+	comm->n_spread = (uint8_t)(n > 1 ? n : 0);
+}
+
+/* What one member cannot make, none keeps. */
+static int spread_all(struct weft_comm *comm, struct spread_wish *wish,
+	struct weft_vci_card *row)
+{
+	struct weft_vci *const *vcis =
+		comm->child.session->vcis + first_vci(comm->child.session);
+	const uint32_t size = (uint32_t)comm->size, n_more = wish->n - 1;
 	struct weft_vci_card *cards = NULL;
-	int err = swap_cards(comm, vcis, wish->n - 1, &cards);
+	int err = swap_cards(comm, vcis, n_more, &cards);
 	uint32_t n = 1;
 
-	if (!err)
-		comm->spread = calloc(WEFT_VCIS, sizeof(struct weft_comm *));
-	if (!err && !comm->spread)
-		err = WEFT_ERR_NOMEM;
-	for (; !err && n < wish->n; n++) {
-		err = open_one(comm, vcis[n - 1],
-			wish->ctx + (n - 1) * WEFT_CTX_OFFSET_END,
-			cards + (n - 1) * (uint32_t)comm->size,
-			&comm->spread[n]);
+	for (; !err && n <= n_more; n++) {
+		for (uint32_t i = 0; i < size; i++)
+			row[i] = cards[i * n_more + n - 1];
+		comm->spread[n] = open_one(comm, vcis[n - 1],
+			wish->ctx + (n - 1) * WEFT_CTX_OFFSET_END, row);
 		if (!comm->spread[n])
 			break;
 	}
 	free(cards);
-	if (n > 1) {
-		comm->spread[0] = comm;
-		comm->n_spread = (uint8_t)n;
-	}
-	for (uint32_t i = n; n > 1 && i < WEFT_VCIS; i++)
-		comm->spread[i] = comm->spread[i % n];
-	if (err)
-		weft_spread_free(comm);
+	wish->n = n;
+	if (!err)
+		err = agree_wish(comm, wish);
+	keep_some(comm, err ? 1 : wish->n);
 	return err;
 }
 
@@ -171,17 +169,27 @@ int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 {
 	uint32_t n = (uint32_t)weft_knobs.comm_vcis;
 	struct spread_wish wish = { .n = 1 };
+	struct weft_vci_card *row = NULL;
 	int err;
 
 	if (n < 2 || !comm || comm->is_inter)
 		return 0;
-	if (is_promised(info))
+	if (is_promised(info)) { /* who has no memory wishes for one */
+		row = calloc((size_t)comm->size, sizeof(*row));
+		comm->spread = calloc(WEFT_VCIS, sizeof(struct weft_comm *));
+	}
+	if (row && comm->spread)
 		wish.n += acquire_vcis(comm->child.session, n - 1);
 	if (comm->rank == 0 && wish.n > 1)
 		wish.ctx = weft_proc_new_ctx(wish.n - 1);
 	err = agree_wish(comm, &wish);
 	if (!err && wish.n > 1)
-		err = spread_all(comm, &wish);
+		err = spread_all(comm, &wish, row);
+	free(row);
+	if (!comm->n_spread) {
+		free(comm->spread);
+		comm->spread = NULL;
+	}
 	if (!err && is_promised(info) && comm->n_spread < n)
 		weft_log_info("SESSION-SPREAD",
 			"communicator \"%s\" is spread over %d VCIs, not "

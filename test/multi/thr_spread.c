@@ -4,17 +4,43 @@
  *
  * With WEFT_COMM_VCIS and mpi_assert_no_any_tag messages of different tags go
  * different ways.  All forms of messages, with threads and without; errors
- * name the communicator; every way to leave it.  vcis=: how many there shall
- * be; own=1: the session has a VCI of its own, too.
+ * name the communicator; every way to leave it; a member without memory for
+ * it.  vcis=: how many there shall be; own=1: the session has a VCI of its own,
+ * too.
  */
+#define _GNU_SOURCE
+#include "behind.h"
 #include "hints.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 enum { TAGS = 11, THREADS = 4, ROUNDS = 300, LONG = 300000 };
 
 static MPI_Comm comm, called_for;
 static int n_calls;
+
+/* The next allocation of this size has no memory; 0: none. */
+static size_t refused;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { CAN_REFUSE = 0 }; /* they have an allocator of their own */
+#else
+enum { CAN_REFUSE = 1 };
+
+void *malloc(size_t len)
+{
+	static void *(*real)(size_t len);
+
+	if (!real)
+		*(void **)&real = behind("malloc");
+	if (refused && len == refused) {
+		refused = 0;
+		errno = ENOMEM;
+		return NULL;
+	}
+	return real(len);
+}
+#endif
 
 static MPI_Info promise(const char *value)
 {
@@ -326,6 +352,25 @@ static void half_promised(MPI_Session session)
 	OK(MPI_Comm_disconnect(&half));
 }
 
+/* One member has no memory for what a further VCI needs of it. */
+static void one_fails(MPI_Comm base)
+{
+	MPI_Comm made;
+	MPI_Info info = promise("true");
+
+	refused = mtest.rank == mtest.size - 1 ? (size_t)mtest.size : 0;
+	OK(MPI_Comm_dup_with_info(base, info, &made));
+	CHECK(!refused, "an allocation was refused");
+	CHECK(vcis_of(made) == 1, "one member cannot, and yet %d VCIs",
+		vcis_of(made));
+	session_works(made, "one fails");
+	OK(MPI_Comm_disconnect(&made));
+	OK(MPI_Comm_dup_with_info(base, info, &made));
+	CHECK(vcis_of(made) > 1, "the next one has them");
+	OK(MPI_Comm_free(&made));
+	OK(MPI_Info_free(&info));
+}
+
 static MPI_Session open_one(bool is_own)
 {
 	MPI_Session session = MPI_SESSION_NULL;
@@ -368,6 +413,8 @@ static void one_session(bool is_own, int n_vcis, bool is_left)
 	session_works(comm, "spread");
 	free_early(session);
 	half_promised(session);
+	if (CAN_REFUSE && !is_own && n_vcis > 1 && mtest.size > 1)
+		one_fails(base);
 	if (is_left) {
 		OK(MPI_Comm_disconnect(&comm));
 		OK(MPI_Comm_free(&base));
