@@ -228,6 +228,31 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 
 /* ---- written ---- */
 
+/* Programs repeat their calls: the last choices are kept. A neighbourhood's
+ * case has more to it. */
+static const struct weft_coll_algo *choose_again(
+	struct weft_comm_coll *coll, const struct weft_coll_case *c)
+{
+	struct weft_coll_choice *kept = &coll->choices[c->kind % 4];
+	const uint8_t flags =
+		(uint8_t)(c->is_commutative | c->is_regular << 1 |
+			  (c->count >= c->n) << 2 | (c->n_nodes > 0) << 3);
+
+	if (c->kind >= WEFT_COLL_NEIGHBOR_ALLGATHER)
+		return weft_coll_choose(c, NULL);
+	if (weft_likely(kept->algo && kept->bytes == c->bytes &&
+			kept->kind == c->kind && kept->n == c->n &&
+			kept->flags == flags && kept->nodes == coll->nodes))
+		return kept->algo;
+	*kept = (struct weft_coll_choice){ .algo = weft_coll_choose(c, NULL),
+		.nodes = coll->nodes,
+		.bytes = c->bytes,
+		.n = c->n,
+		.kind = (uint8_t)c->kind,
+		.flags = flags };
+	return kept->algo;
+}
+
 void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -240,7 +265,7 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 		return;
 	if (kind == WEFT_COLL_ALLTOALL && c.is_regular && c.bytes == 0)
 		return;
-	algo = weft_coll_choose(&c, NULL);
+	algo = choose_again(&view->comm->coll, &c);
 	/* all members, and what is known of them */
 	if (view->nodes && view->me == 0)
 		weft_coll_tell_forced(&c, algo);

@@ -26,6 +26,7 @@ struct weft_nic_match;
 struct weft_topo_attached;
 struct weft_file;
 struct weft_win;
+struct weft_coll_algo;
 struct weft_coll_shm;
 struct weft_nodes;
 struct weft_coll_edges;
@@ -42,8 +43,17 @@ enum { WEFT_COMM_NAME_MAX = 128, WEFT_COMM_PEERS = 256 };
  * is allocated goes with the communicator. By value, since every message or
  * collective reads it. */
 
-struct weft_comm_coll {	 /* src/coll */
-	uint32_t seq;	 /* number of the next collective, which is its tag */
+struct weft_coll_choice { /* only coll_algo.c: of a case, when nodes were so */
+	const struct weft_coll_algo *algo;
+	const struct weft_nodes *nodes;
+	int64_t bytes;
+	int32_t n;
+	uint8_t kind, flags;
+};
+
+struct weft_comm_coll { /* src/coll */
+	uint32_t seq;	/* number of the next collective, which is its tag */
+	struct weft_coll_choice choices[4]; /* by kind % 4, the last */
 	bool is_settled; /* its nodes, and who has a segment, are known */
 	struct weft_nodes *nodes;      /* one block, or NULL */
 	bool is_edges_settled;	       /* neighbours on other nodes are known */
