@@ -94,6 +94,9 @@ int weft_coll_start_locked(enum weft_coll_kind kind,
 int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_req **req_out);
 
+/* A VCI is closed: scratch memory that it kept goes. */
+void weft_coll_close(struct weft_vci *vci);
+
 /* Short forms for rooms that make and leave communicators; all on the control
  * context, VCI's lock held. */
 int weft_coll_allgather_bytes(struct weft_comm *comm, const void *mine,

@@ -59,7 +59,8 @@ struct weft_sched {
 		const struct weft_coll *args);
 	enum weft_ctx_offset ctx_offset;
 	int32_t tag;
-	int err; /* the first */
+	int err;	      /* the first */
+	struct weft_vci *vci; /* keeps long scratch memory; NULL: nobody does */
 	struct weft_tmp *tmps;
 	char *room; /* scratch that is there already */
 	size_t room_len;

@@ -129,6 +129,7 @@ int weft_sched_run(enum weft_coll_kind kind, const struct weft_coll *args,
 		.add = blocking_add,
 		.ctx_offset = args->ctx_offset,
 		.tag = weft_coll_tag(comm, args->ctx_offset, kind) | marks,
+		.vci = comm->vci,
 		.room = room,
 		.room_len = sizeof(room),
 	};

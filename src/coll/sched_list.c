@@ -140,6 +140,7 @@ static struct list *list_alloc(struct weft_comm *comm)
 		return NULL;
 	}
 	list->sched.add = list_write;
+	list->sched.vci = comm->vci;
 	list->req->ops = &list_ops;
 	list->req->sched = &list->sched;
 	list->req->comm = weft_comm_get(comm);

@@ -2,33 +2,90 @@
 /* step: what all schedules do alike */
 #include "coll/shm_coll.h"
 
+#include "base/knob.h"
 #include "dt/pack.h"
 #include "p2p/p2p.h"
 
 #include <stdlib.h>
 
-enum { WATCH_ROUNDS = 64 };
+enum { WATCH_ROUNDS = 64, KEPT = 8, KEEP_FROM = 32768 };
 
 /* ---- scratch memory ---- */
 
 struct weft_tmp {
 	struct weft_tmp *next;
+	size_t len;
 	_Alignas(16) char data[];
 };
 
-void weft_sched_free_tmps(struct weft_sched *sched)
+/* Kept by a VCI for the next collective, the last first: fresh pages cost more
+ * than what is done with them. */
+static struct weft_tmp *take_kept(struct weft_vci *vci, size_t len)
 {
-	while (sched->tmps) {
-		struct weft_tmp *tmp = sched->tmps;
+	for (struct weft_tmp **at = &vci->scratch; *at; at = &(*at)->next) {
+		struct weft_tmp *tmp = *at;
 
-		sched->tmps = tmp->next;
+		if (tmp->len < len || tmp->len / 4 > len)
+			continue;
+		*at = tmp->next;
+		return tmp;
+	}
+	return NULL;
+}
+
+static void keep(struct weft_vci *vci, struct weft_tmp *kept)
+{
+	struct weft_tmp **at = &vci->scratch;
+	size_t n = 0, len = 0;
+
+	kept->next = *at;
+	*at = kept;
+	while (*at) {
+		struct weft_tmp *tmp = *at;
+
+		len += tmp->len;
+		if (n++ < KEPT && len <= (size_t)weft_knobs.coll_scratch) {
+			at = &tmp->next;
+			continue;
+		}
+		len -= tmp->len;
+		*at = tmp->next;
 		free(tmp);
 	}
 }
 
+static void free_all(struct weft_tmp **tmps)
+{
+	while (*tmps) {
+		struct weft_tmp *tmp = *tmps;
+
+		*tmps = tmp->next;
+		free(tmp);
+	}
+}
+
+void weft_coll_close(struct weft_vci *vci)
+{
+	free_all(&vci->scratch);
+}
+
+void weft_sched_free_tmps(struct weft_sched *sched)
+{
+	while (sched->vci && sched->tmps) {
+		struct weft_tmp *tmp = sched->tmps;
+
+		sched->tmps = tmp->next;
+		if (tmp->len < KEEP_FROM)
+			free(tmp);
+		else
+			keep(sched->vci, tmp);
+	}
+	free_all(&sched->tmps);
+}
+
 void *weft_sched_tmp(struct weft_sched *sched, size_t len)
 {
-	struct weft_tmp *tmp;
+	struct weft_tmp *tmp = NULL;
 	char *room = sched->room;
 
 	if (room && len <= sched->room_len) {
@@ -37,10 +94,15 @@ void *weft_sched_tmp(struct weft_sched *sched, size_t len)
 		sched->room_len -= len;
 		return room;
 	}
-	tmp = malloc(sizeof(*tmp) + len);
+	if (sched->vci && len >= KEEP_FROM)
+		tmp = take_kept(sched->vci, len);
 	if (!tmp) {
-		sched->err = WEFT_ERR_NOMEM;
-		return sched; /* nothing is written there */
+		tmp = malloc(sizeof(*tmp) + len);
+		if (!tmp) {
+			sched->err = WEFT_ERR_NOMEM;
+			return sched; /* nothing is written there */
+		}
+		tmp->len = len;
 	}
 	tmp->next = sched->tmps;
 	sched->tmps = tmp;

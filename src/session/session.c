@@ -62,6 +62,7 @@ static void vci_on_close(struct weft_vci *vci)
 	if (vci == &weft_proc.vci)
 		weft_win_rma_close();
 	weft_disconnect_close(vci);
+	weft_coll_close(vci);
 	weft_p2p_close(vci);
 	weft_vci_core_close(vci);
 }

@@ -28,6 +28,7 @@ struct weft_net;
 struct weft_shm;
 struct weft_req;
 struct weft_vci_comm;
+struct weft_tmp;
 struct weft_vci_core;
 struct weft_vci_p2p;
 
@@ -76,6 +77,7 @@ struct weft_vci {
 				      there, never followed here */
 	struct weft_vci_p2p *p2p;
 	struct weft_vci_comm *comm;
+	struct weft_tmp *scratch; /* coll: kept for the next collective */
 	struct weft_map peers; /* process number + 1 to weft_peer */
 	struct weft_peer *self;
 	struct weft_bc *own_bc; /* of the default VCI, once published; owned */
