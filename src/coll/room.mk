@@ -14,5 +14,8 @@ libweft_la_SOURCES += src/coll/coll.h src/coll/coll_priv.h src/coll/coll.c \
 EXTRA_DIST += src/coll/README.md
 unit_tests += test/unit/coll_algo_test
 test_unit_coll_algo_test_SOURCES = test/unit/coll_algo_test.c \
-	test/unit/coll_sim.h
+	test/unit/coll_run.h test/unit/coll_sim.h
+unit_tests += test/unit/coll_neighbor_test
+test_unit_coll_neighbor_test_SOURCES = test/unit/coll_neighbor_test.c \
+	test/unit/coll_run.h test/unit/coll_sim.h
 unit_tests += test/unit/coll_cost_test
