@@ -51,8 +51,7 @@ void weft_bcast_knomial(struct weft_sched *sched,
 	bcast_knomial(sched, view, weft_block(&args->recv, 0), args->root, 4);
 }
 
-/* The data as bytes: where it lies, or a copy. */
-static struct weft_span bcast_bytes(
+struct weft_span weft_bcast_bytes(
 	struct weft_sched *sched, struct weft_span span, bool is_root)
 {
 	size_t len = (size_t)(span.count * span.type->size);
@@ -67,7 +66,7 @@ static struct weft_span bcast_bytes(
 	return bytes;
 }
 
-static void from_bytes(struct weft_sched *sched, struct weft_span bytes,
+void weft_bcast_unpack(struct weft_sched *sched, struct weft_span bytes,
 	struct weft_span span, bool is_root)
 {
 	weft_sched_fence(sched);
@@ -113,7 +112,7 @@ void weft_bcast_scatter(struct weft_sched *sched,
 	struct weft_span span = weft_block(&args->recv, 0);
 	const int32_t n = view->n, root = args->root;
 	const int32_t me = (view->me - root + n) % n;
-	struct weft_span bytes = bcast_bytes(sched, span, me == 0);
+	struct weft_span bytes = weft_bcast_bytes(sched, span, me == 0);
 
 	scatter_slices(sched, view, bytes, root);
 	for (int32_t i = 0; i < n - 1; i++) {
@@ -130,7 +129,7 @@ void weft_bcast_scatter(struct weft_sched *sched,
 				(view->me + 1) % n);
 		weft_sched_fence(sched);
 	}
-	from_bytes(sched, bytes, span, me == 0);
+	weft_bcast_unpack(sched, bytes, span, me == 0);
 }
 
 /* In pieces from each to the next: while one leaves, the following comes. */
@@ -140,7 +139,7 @@ void weft_bcast_chain(struct weft_sched *sched,
 	struct weft_span span = weft_block(&args->recv, 0);
 	const int32_t n = view->n, root = args->root;
 	const int32_t me = (view->me - root + n) % n;
-	struct weft_span bytes = bcast_bytes(sched, span, me == 0);
+	struct weft_span bytes = weft_bcast_bytes(sched, span, me == 0);
 	int64_t len = bytes.count / CHAIN_PIECES;
 
 	if (len < CHAIN_LEN)
@@ -161,5 +160,5 @@ void weft_bcast_chain(struct weft_sched *sched,
 				(view->me + 1) % n);
 		weft_sched_fence(sched);
 	}
-	from_bytes(sched, bytes, span, me == 0);
+	weft_bcast_unpack(sched, bytes, span, me == 0);
 }

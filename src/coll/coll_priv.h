@@ -25,8 +25,9 @@ weft_coll_fn weft_barrier_dissemination, weft_bcast_binomial,
 
 /* In parts: within nodes, and between them. */
 weft_coll_fn weft_barrier_nodes, weft_bcast_nodes, weft_reduce_nodes,
-	weft_allreduce_nodes, weft_allreduce_slices, weft_allgather_nodes,
-	weft_alltoall_nodes, weft_neighbor_nodes;
+	weft_allreduce_nodes, weft_allgather_nodes, weft_alltoall_nodes,
+	weft_neighbor_nodes, weft_bcast_slices, weft_allreduce_slices,
+	weft_reduce_scatter_slices, weft_allgather_slices;
 
 /* Bytes of a neighbourhood's blocks; 0: they differ. */
 int64_t weft_neighbor_len(const struct weft_coll *args);
@@ -78,6 +79,13 @@ static inline struct weft_span weft_span_bytes(void *buf, size_t len)
 /* Binomial broadcast of one span from root. */
 void weft_bcast_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_span span, int32_t root);
+
+/* What a broadcast moves, as bytes: where it lies, or a copy; and back. Members
+ * may describe it by different types, so only bytes can be cut. */
+struct weft_span weft_bcast_bytes(
+	struct weft_sched *sched, struct weft_span span, bool is_root);
+void weft_bcast_unpack(struct weft_sched *sched, struct weft_span bytes,
+	struct weft_span span, bool is_root);
 
 /* Binomial reduction of `mine` to `result`, which only root needs; mine is not
  * changed. Order of operands is kept for operations that need it. */

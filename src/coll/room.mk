@@ -9,7 +9,7 @@ libweft_la_SOURCES += src/coll/coll.h src/coll/coll_priv.h src/coll/coll.c \
 	src/coll/shm_settle.c src/coll/fold.h src/coll/fold.c \
 	src/coll/barrier.c src/coll/bcast.c src/coll/gather.c \
 	src/coll/alltoall.c src/coll/reduce.c src/coll/allreduce.c \
-	src/coll/scan.c src/coll/nodes.c src/coll/coll_inter.c \
+	src/coll/scan.c src/coll/nodes.c src/coll/slices.c src/coll/coll_inter.c \
 	src/coll/edges.h src/coll/edges.c src/coll/edges_settle.c src/coll/neighbor.c
 EXTRA_DIST += src/coll/README.md
 unit_tests += test/unit/coll_algo_test

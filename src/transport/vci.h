@@ -78,7 +78,7 @@ struct weft_vci {
 	struct weft_vci_p2p *p2p;
 	struct weft_vci_comm *comm;
 	struct weft_tmp *scratch; /* coll: kept for the next collective */
-	struct weft_map peers; /* process number + 1 to weft_peer */
+	struct weft_map peers;	  /* process number + 1 to weft_peer */
 	struct weft_peer *self;
 	struct weft_bc *own_bc; /* of the default VCI, once published; owned */
 	struct weft_link pending_peers; /* peers with pending work */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* slices: collectives between nodes with every member as a leader
+ *
+ * Each node has as many members. Those in the same place of each node work on
+ * one slice of the data between nodes, all slices at once; within a node the
+ * slices are handed out before and brought together after that. */
+#include "coll/coll_algo.h"
+
+struct slices {
+	struct weft_coll_view node, among; /* my node; my place in each */
+	const int32_t *at;		   /* ranks, node by node */
+};
+
+static struct slices slices_of(const struct weft_coll_view *view)
+{
+	const struct weft_nodes *nodes = view->nodes;
+	const int32_t mine = nodes->of[view->me], n = nodes->most;
+	struct slices s = { .at = nodes->members,
+		.node = weft_coll_view_ranks(
+			view->comm, nodes->members + mine * n, n, 0) };
+
+	while (s.node.ranks[s.node.me] != view->me)
+		s.node.me++;
+	s.among = weft_coll_view_ranks(
+		view->comm, nodes->members + s.node.me, nodes->n, mine);
+	s.among.stride = n;
+	return s;
+}
+
+static struct weft_span slice_of(struct weft_span span, int64_t i, int32_t n)
+{
+	return weft_slice(span, span.count * i / n, span.count * (i + 1) / n);
+}
+
+static struct weft_blocks one_block(struct weft_span span)
+{
+	return (struct weft_blocks){
+		.buf = span.buf, .count = span.count, .type = span.type
+	};
+}
+
+/* Each has its slice: all get all. The place `has_all` does not. */
+static void gather_slices(struct weft_sched *sched,
+	const struct weft_coll_view *node, struct weft_span all,
+	int32_t has_all)
+{
+	const int32_t n = node->n, me = node->me;
+
+	for (int32_t i = 1; i < n; i++) {
+		int32_t from = (me - i + n) % n, to = (me + i) % n;
+
+		if (me != has_all)
+			weft_sched_recv(
+				sched, node, slice_of(all, from, n), from);
+		if (to != has_all)
+			weft_sched_send(sched, node, slice_of(all, me, n), to);
+	}
+	weft_sched_fence(sched);
+}
+
+void weft_bcast_slices(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	const bool is_root = view->me == args->root;
+	const int32_t root_node = view->nodes->of[args->root];
+	struct slices s = slices_of(view);
+	const int32_t k = s.node.n, me = s.node.me;
+	struct weft_span span = weft_block(&args->recv, 0);
+	struct weft_span all = weft_bcast_bytes(sched, span, is_root);
+	struct weft_coll part = *args;
+	int32_t root = -1;
+
+	for (int32_t i = 0; i < k && root_node == s.among.me; i++)
+		if (s.node.ranks[i] == args->root)
+			root = i;
+	for (int32_t i = 0; is_root && i < k; i++)
+		if (i != me)
+			weft_sched_send(sched, &s.node, slice_of(all, i, k), i);
+	if (root >= 0 && !is_root)
+		weft_sched_recv(sched, &s.node, slice_of(all, me, k), root);
+	weft_sched_fence(sched);
+	part.recv = one_block(slice_of(all, me, k));
+	part.root = root_node;
+	weft_coll_write_among(sched, WEFT_COLL_BCAST, &s.among, &part);
+	weft_sched_fence(sched);
+	gather_slices(sched, &s.node, all, root);
+	weft_bcast_unpack(sched, all, span, is_root);
+}
+
+/* ---- reductions ---- */
+
+/* My slice of my node's sum, in memory of the schedule. */
+static struct weft_span node_sum(struct weft_sched *sched,
+	const struct weft_coll_view *node, struct weft_redop *op,
+	struct weft_span from)
+{
+	const int32_t n = node->n, me = node->me;
+	struct weft_span sum = slice_of(from, me, n), in = sum;
+
+	sum.buf = weft_sched_tmp_typed(sched, sum.count, sum.type);
+	in.buf = weft_sched_tmp_typed(sched, sum.count, sum.type);
+	weft_sched_copy(sched, slice_of(from, me, n), sum);
+	for (int32_t i = 1; i < n; i++) {
+		int32_t to = (me + i) % n;
+
+		weft_sched_recv(sched, node, in, (me - i + n) % n);
+		weft_sched_send(sched, node, slice_of(from, to, n), to);
+		weft_sched_fence(sched);
+		weft_sched_reduce(sched, op, in.buf, sum);
+	}
+	return sum;
+}
+
+void weft_allreduce_slices(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	struct slices s = slices_of(view);
+	struct weft_span all = weft_block(&args->recv, 0);
+	struct weft_coll part = *args;
+
+	part.send = one_block(node_sum(sched, &s.node, args->op,
+		weft_block(args->is_in_place ? &args->recv : &args->send, 0)));
+	part.is_in_place = false;
+	part.recv = one_block(slice_of(all, s.node.me, s.node.n));
+	weft_coll_write_among(sched, WEFT_COLL_ALLREDUCE, &s.among, &part);
+	weft_sched_fence(sched);
+	gather_slices(sched, &s.node, all, -1);
+}
+
+/* The parts of the members in one place are its slice: block j of it is the
+ * part of that member of node j. */
+static struct weft_span part_of(const struct weft_coll *args,
+	const struct slices *s, int32_t node, int32_t place)
+{
+	struct weft_blocks from = args->is_in_place ? args->recv : args->send;
+
+	from.count = args->recv.count;
+	return weft_block(&from, s->at[node * s->node.n + place]);
+}
+
+void weft_reduce_scatter_slices(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	struct slices s = slices_of(view);
+	const int32_t k = s.node.n, me = s.node.me, n = s.among.n;
+	const int64_t len = args->recv.count;
+	struct weft_span sum = { NULL, len * n, args->recv.type }, in = sum;
+	struct weft_coll part = *args;
+
+	sum.buf = weft_sched_tmp_typed(sched, sum.count, sum.type);
+	in.buf = weft_sched_tmp_typed(sched, sum.count, sum.type);
+	for (int32_t j = 0; j < n; j++)
+		weft_sched_copy(sched, part_of(args, &s, j, me),
+			weft_slice(sum, j * len, (j + 1) * len));
+	for (int32_t i = 1; i < k; i++) {
+		for (int32_t j = 0; j < n; j++) {
+			weft_sched_recv(sched, &s.node,
+				weft_slice(in, j * len, (j + 1) * len),
+				(me - i + k) % k);
+			weft_sched_send(sched, &s.node,
+				part_of(args, &s, j, (me + i) % k),
+				(me + i) % k);
+		}
+		weft_sched_fence(sched);
+		weft_sched_reduce(sched, args->op, in.buf, sum);
+	}
+	part.send = one_block(sum);
+	part.is_in_place = false;
+	weft_coll_write_among(sched, WEFT_COLL_REDUCE_SCATTER, &s.among, &part);
+	weft_sched_fence(sched);
+}
+
+/* ---- allgather ---- */
+
+/* Blocks go round among the nodes; in each round those that have come are
+ * handed out within the node. */
+void weft_allgather_slices(struct weft_sched *sched,
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	struct slices s = slices_of(view);
+	const int32_t k = s.node.n, me = s.node.me, n = s.among.n;
+
+	if (!args->is_in_place)
+		weft_sched_copy(sched, weft_block(&args->send, 0),
+			weft_block(&args->recv, view->me));
+	for (int32_t r = 0; r < n; r++) {
+		const int32_t now = (s.among.me - r + n) % n;
+		struct weft_span block =
+			weft_block(&args->recv, s.at[now * k + me]);
+
+		if (r < n - 1) {
+			weft_sched_recv(sched, &s.among,
+				weft_block(&args->recv,
+					s.at[(now + n - 1) % n * k + me]),
+				(s.among.me + n - 1) % n);
+			weft_sched_send(
+				sched, &s.among, block, (s.among.me + 1) % n);
+		}
+		for (int32_t i = 1; i < k; i++) {
+			const int32_t from = (me - i + k) % k;
+
+			weft_sched_recv(sched, &s.node,
+				weft_block(&args->recv, s.at[now * k + from]),
+				from);
+			weft_sched_send(sched, &s.node, block, (me + i) % k);
+		}
+		weft_sched_fence(sched);
+	}
+}
