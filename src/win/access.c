@@ -6,6 +6,7 @@
 #include "win/win_priv.h"
 
 #include "base/err.h"
+#include "base/knob.h"
 #include "base/word.h"
 #include "core/comm.h"
 #include "core/req.h"
@@ -192,10 +193,11 @@ enum {
 	SPARSE = 8,	    /* and is so much longer than the data */
 	STAGE = 1 << 18,
 	ROW = 256,	 /* bytes of integers that one does better alone */
-	TOLD_MAX = 1024, /* bytes that may go by message instead */
-	LOOKS = 128,	 /* for so many */
-	ROUNDS = 2,	 /* of the target's progress, */
-	UNLOOKED = 64,	 /* and not again for so many accesses */
+	TOLD_MAX = 1024, /* bytes that may go by message instead; or so many */
+	SHARED_MIN = 1 << 17,
+	LOOKS = 128,   /* for so many */
+	ROUNDS = 2,    /* of the target's progress, */
+	UNLOOKED = 64, /* and not again for so many accesses */
 };
 
 /* Many short runs: each would cost the kernel as much as a long one. */
@@ -210,17 +212,14 @@ static bool is_scattered(const struct weft_type *type, int64_t count)
 	return n > FEW_RUNS && bytes < (size_t)FEW_RUNS * LONG_RUN;
 }
 
-/* Short, and the target makes progress at this moment, so that it answers a
- * message sooner than the kernel copies. It may stop, and answers in a
- * millisecond then: who was slow is looked at again, who computes is not looked
- * at each time. */
-static bool is_better_told(
-	struct weft_win_target *target, const struct weft_win_access *access)
+/* The target makes progress at this moment, on a core of its own. It may stop,
+ * and answers in a millisecond then: who was slow is looked at again, who
+ * computes is not looked at each time. */
+static bool is_progressing(struct weft_win_target *target)
 {
 	uint32_t first, n;
 
-	if (!target->state || weft_proc.shares_cores ||
-		access->type->size * access->count > TOLD_MAX)
+	if (!target->state || weft_proc.shares_cores)
 		return false;
 	if (atomic_load_explicit(&target->is_answering, memory_order_relaxed))
 		return true;
@@ -241,6 +240,28 @@ static bool is_better_told(
 		weft_cpu_pause();
 	}
 	return false;
+}
+
+/* What is short such a target answers sooner than the kernel copies. */
+static bool is_better_told(
+	struct weft_win_target *target, const struct weft_win_access *access)
+{
+	return access->type->size * access->count <= TOLD_MAX &&
+	       is_progressing(target);
+}
+
+/* Of what is long it copies half, as p2p does. */
+static bool is_better_shared(
+	struct weft_win_target *target, const struct weft_win_access *access)
+{
+	const struct weft_win_buf *here = &access->origin;
+
+	return weft_knobs.cma_help &&
+	       access->type->size * access->count >=
+		       weft_max64(weft_knobs.cma_help, SHARED_MIN) &&
+	       weft_type_is_run(here->type, here->count) &&
+	       weft_type_is_run(access->type, access->count) &&
+	       is_progressing(target);
 }
 
 /* Whether the target carries an update out although put and get go without it.
@@ -358,7 +379,7 @@ static int move_copied(struct weft_win *win, struct weft_win_target *target,
 	bool is_many = is_scattered(access->type, access->count);
 	int err = WEFT_AGAIN;
 
-	if (is_better_told(target, access))
+	if (is_better_told(target, access) || is_better_shared(target, access))
 		return WEFT_AGAIN;
 	if (is_many && !is_put)
 		err = get_span(target, access, there);

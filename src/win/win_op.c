@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_ROUNDS = 256 }; /* some 10 us */
+enum {
+	ANSWER_ROUNDS = 256,	    /* some 10 us */
+	LONG_ANSWER_ROUNDS = 16384, /* less than the progress thread takes */
+};
 
 int weft_win_no_memory(void)
 {
@@ -216,10 +219,11 @@ static int target_fault(
 		   : 0;
 }
 
-void weft_win_answered(
-	struct weft_win_target *target, const struct weft_win_wait *wait)
+void weft_win_answered(struct weft_win_target *target,
+	const struct weft_win_wait *wait, bool is_long)
 {
-	if (weft_unlikely(wait->n_rounds > ANSWER_ROUNDS))
+	if (weft_unlikely(wait->n_rounds >
+			  (is_long ? LONG_ANSWER_ROUNDS : ANSWER_ROUNDS)))
 		atomic_store_explicit(
 			&target->is_answering, false, memory_order_relaxed);
 }
@@ -236,6 +240,7 @@ int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 		.what = what_names[kind],
 		.is_lock = weft_win_is_lock_asked(win, target) };
 	uint64_t number = target->n_ops;
+	bool is_long = false;
 	int err = weft_win_post_kept(win, target);
 
 	while (!err && !weft_list_is_empty(&target->ops)) {
@@ -244,10 +249,11 @@ int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 
 		if (first->number > number)
 			break;
+		is_long |= first->is_long;
 		err = weft_win_wait_round(&wait);
 	}
 	err = weft_win_wait_end(&wait, err);
-	weft_win_answered(target, &wait);
+	weft_win_answered(target, &wait, is_long);
 	return err ? err : target_fault(win, target);
 }
 

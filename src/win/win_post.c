@@ -52,7 +52,7 @@ static __attribute__((noinline)) int wait_post(struct weft_win *win,
 		err = try_post(win, target, op, bytes, len);
 	} while (err == WEFT_AGAIN);
 	err = weft_win_wait_end(&wait, err);
-	weft_win_answered(target, &wait);
+	weft_win_answered(target, &wait, false);
 	return err;
 }
 

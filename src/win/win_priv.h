@@ -504,10 +504,10 @@ enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out);
 int weft_win_wait_end(struct weft_win_wait *wait, int err);
-/* win_op.c. A wait for the target's answers is over: who was slow is looked at
- * again, see is_better_told(). */
-void weft_win_answered(
-	struct weft_win_target *target, const struct weft_win_wait *wait);
+/* win_op.c. A wait for the target's answers is over, some of them to long data:
+ * who was slow is looked at again, see is_progressing(). */
+void weft_win_answered(struct weft_win_target *target,
+	const struct weft_win_wait *wait, bool is_long);
 static inline bool weft_win_has_counted(
 	const atomic_uint *word, unsigned number)
 {

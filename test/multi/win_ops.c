@@ -678,6 +678,49 @@ static void ordered(enum memory kind)
 	free_window(&w);
 }
 
+/* To one who waits in a call, and may do a part of it; with others waiting. */
+static void long_ones(void)
+{
+	enum { LONG = 1 << 20, ROUNDS = 200 };
+	char *memory = malloc(LONG + 1), *here = malloc(LONG + 1);
+	MPI_Win win;
+
+	memset(memory, 0, LONG + 1);
+	OK(MPI_Win_create(
+		memory, LONG + 1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+	OK(MPI_Win_lock_all(0, win));
+	if (mtest.rank == 0 && mtest.size > 1) {
+		for (int i = 0; i < ROUNDS; i++) { /* it is found waiting */
+			OK(MPI_Get(
+				here, 1, MPI_CHAR, 1, LONG, 1, MPI_CHAR, win));
+			OK(MPI_Win_flush(1, win));
+		}
+		for (int i = 0; i < 20; i++) {
+			int len = LONG >> i % 5, bad = 0;
+
+			memset(here, i + 1, (size_t)len);
+			OK(MPI_Put(here, len, MPI_CHAR, 1, LONG - len, len,
+				MPI_CHAR, win));
+			OK(MPI_Win_flush(1, win));
+			memset(here, 0, LONG + 1);
+			OK(MPI_Get(here + 1, len, MPI_CHAR, 1, LONG - len, len,
+				MPI_CHAR, win));
+			OK(MPI_Win_flush_local(1, win));
+			for (int k = 1; k <= len; k++)
+				bad += here[k] != i + 1;
+			CHECK(!bad, "%d bytes of %d put and got are wrong", bad,
+				len);
+			CHECK(!here[0], "nothing is written outside");
+		}
+	}
+	OK(MPI_Win_unlock_all(win));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(MPI_Win_free(&win));
+	CHECK(!memory[LONG], "nothing is written behind it");
+	free(memory);
+	free(here);
+}
+
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
@@ -697,5 +740,6 @@ int main(int argc, char **argv)
 	requests();
 	nothing();
 	shorter();
+	long_ones();
 	return mtest_finish();
 }
