@@ -370,22 +370,30 @@ static void shm_reduce_scatter(
 	typed_free(o.scratch, o.result);
 }
 
-/* In groups of eight each member reads what those below it have said, and what
- * the last one of the group below has for all up to it. */
+/* In groups each member reads what those below it have said, and what the last
+ * one of the group below has for all up to it. Where cores are shared all work
+ * counts, not the longest chain: each speaks for all. */
+static int32_t scan_group(const struct weft_coll_round *r)
+{
+	return r->comm->coll.nodes->shares_cores ? 1 : DEGREE;
+}
+
+static bool speaks_for_all(const struct weft_coll_round *r)
+{
+	const int32_t group = scan_group(r);
+
+	return r->shm->me % group == group - 1 && r->shm->me + 1 < r->shm->n;
+}
+
 static void fold_below(
 	struct weft_coll_round *r, const struct operand *o, bool is_first)
 {
-	const int32_t me = r->shm->me, low = me - me % DEGREE - 1;
+	const int32_t me = r->shm->me, low = me - me % scan_group(r) - 1;
 
 	for (int32_t i = me - 1; i >= 0 && i >= low; i--) {
 		fold_said(r, o, i, is_first);
 		is_first = false;
 	}
-}
-
-static bool speaks_for_all(const struct weft_coll_shm *shm)
-{
-	return shm->me % DEGREE == DEGREE - 1 && shm->me + 1 < shm->n;
 }
 
 static void shm_scan(struct weft_coll_round *r, const struct weft_coll *args)
@@ -398,11 +406,11 @@ static void shm_scan(struct weft_coll_round *r, const struct weft_coll *args)
 	};
 
 	take_scratch(r, &o);
-	if (!speaks_for_all(r->shm))
+	if (!speaks_for_all(r))
 		say_data(r, o.own);
 	fold_own(r, &o, true);
 	fold_below(r, &o, false);
-	if (speaks_for_all(r->shm))
+	if (speaks_for_all(r))
 		say_data(r, o.result);
 	typed_free(o.scratch, o.result);
 }
@@ -420,7 +428,7 @@ static void shm_exscan(struct weft_coll_round *r, const struct weft_coll *args)
 	void *room = NULL;
 
 	take_scratch(r, &o);
-	if (speaks_for_all(r->shm))
+	if (speaks_for_all(r))
 		room = all.result.buf = typed_room(r, o.result);
 	if (!room)
 		say_data(r, o.own);
@@ -428,7 +436,8 @@ static void shm_exscan(struct weft_coll_round *r, const struct weft_coll *args)
 		fold_own(r, &all, true);
 	fold_below(r, &o, true);
 	if (room && !r->err) {
-		combine(r, &all, o.result.buf);
+		if (r->shm->me)
+			combine(r, &all, o.result.buf);
 		say_data(r, all.result);
 	}
 	typed_free(room, o.result);
