@@ -116,7 +116,9 @@ static bool read_pays(const struct weft_move *m, const struct stretch *s)
 }
 
 /* The first of them up to a multiple of what is moved at once, where others'
- * end as well, so that they wait for one of ours at most. */
+ * end as well, so that they wait for one of ours at most. What is written
+ * between runs of the access begins and ends at such a multiple, as the file
+ * system has larger pages for that. */
 static struct stretch sieve_stretch(
 	const struct weft_move *m, int64_t at, int64_t len)
 {
@@ -124,15 +126,19 @@ static struct stretch sieve_stretch(
 	int64_t max =
 		m->is_write ? hints->write_sieve_max : hints->read_sieve_max;
 	struct stretch s = { .at = at, .len = len };
-	int64_t limit;
+	int64_t begin, limit;
 
 	s.first = weft_view_place(m->view, at);
 	s.end = weft_view_place(m->view, at + len - 1) + 1;
-	if (__builtin_add_overflow(s.first - s.first % max, max, &limit) ||
-		s.end <= limit)
+	begin = s.first - s.first % max;
+	if (m->is_write && at > m->at && s.first - begin <= RUN_MAX)
+		s.first = begin;
+	if (__builtin_add_overflow(begin, max, &limit) || s.end <= limit)
 		return s;
 	s.len = weft_view_find(m->view, at, len, limit) - at;
 	s.end = weft_view_place(m->view, at + s.len - 1) + 1;
+	if (m->is_write && limit - s.end <= RUN_MAX)
+		s.end = limit;
 	return s;
 }
 

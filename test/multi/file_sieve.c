@@ -29,7 +29,8 @@ enum {
 };
 
 static atomic_int n_reads, n_writes, n_made;
-static bool is_cold;   /* nothing of a file is in memory */
+static _Atomic size_t longest; /* of the writes */
+static bool is_cold;	       /* nothing of a file is in memory */
 static uint32_t magic; /* of the file system, as the library is told; 0: true */
 static int rank, size;
 
@@ -59,6 +60,8 @@ ssize_t preadv2(int fd, const struct iovec *to, int n, off_t at, int flags)
 ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 {
 	n_writes++;
+	if (len > longest)
+		longest = len;
 	return ((pwrite_fn *)behind("pwrite"))(fd, buf, len, at);
 }
 
@@ -275,12 +278,15 @@ static void on_disk(bool is_disk, int from)
 	fh = opened(MPI_COMM_SELF, name);
 	set_turns(fh, from, RUN);
 	before = n_writes;
+	longest = 0;
 	OK(MPI_File_write_at(
 		fh, 0, mine, RUNS * RUN, MPI_BYTE, MPI_STATUS_IGNORE));
 	CHECK(is_along ? n_writes - before <= 4 : n_writes - before == RUNS,
 		"%d runs from %d in %d calls, %s%s", RUNS, from,
 		n_writes - before, is_cold ? "cold " : "",
 		is_disk ? "disk" : "memory");
+	CHECK(longest == (is_along ? (size_t)(512 << 10) - (size_t)from : RUN),
+		"%zu bytes at once, with the gap behind the last run", longest);
 	free(mine);
 	OK(MPI_File_close(&fh));
 	OK(MPI_File_delete(name, MPI_INFO_NULL));
