@@ -125,16 +125,19 @@ static int file_check_same(
 	return 0;
 }
 
-/* Where the words of an error do not say which file it is: */
+/* Others hear the words of that rank's, and of which file they are where these
+ * do not say. */
 static int file_say_name(
 	const struct weft_file *file, int err, int rank, const char *words)
 {
-	const char *slash = strrchr(file->name, '/');
+	const char *name = weft_syscall_name_shown(file->name);
+	char quoted[WEFT_ERR_TEXT];
 
-	if (strstr(words, slash ? slash + 1 : file->name))
+	snprintf(quoted, sizeof(quoted), "%s\"", name);
+	if (strstr(words, quoted))
 		return weft_err_set(err, "at rank %d: %.230s", rank, words);
-	return weft_err_set(err, "at rank %d of file \"%.90s\": %.140s", rank,
-		weft_syscall_name_shown(file->name), words);
+	return weft_err_set(
+		err, "at rank %d of file \"%s\": %.140s", rank, name, words);
 }
 
 /* All have been told of code: who has no error hears the words of that rank's.

@@ -33,16 +33,21 @@ static MPI_Info info_of(const struct way *way)
 	return info;
 }
 
-static MPI_File opened(const char *stem, const struct way *way)
+static MPI_File opened_as(const char *name, const struct way *way)
 {
 	MPI_Info info = info_of(way);
 	MPI_File fh = MPI_FILE_NULL;
 
-	OK(MPI_File_open(MPI_COMM_WORLD, file_named(stem),
+	OK(MPI_File_open(MPI_COMM_WORLD, name,
 		MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
 		info, &fh));
 	MPI_Info_free(&info);
 	return fh;
+}
+
+static MPI_File opened(const char *stem, const struct way *way)
+{
+	return opened_as(file_named(stem), way);
 }
 
 /* len bytes of every pitch, the first at 0. */
@@ -417,11 +422,18 @@ static void refused_with(MPI_File fh, int count, MPI_Offset at, int class)
 
 static void refused(const struct way *way)
 {
-	MPI_File fh = opened("refused", way);
+	const char *folder = file_named("refused");
+	char name[128]; /* a short one, which many words have in them */
+	MPI_File fh;
 	MPI_Datatype turn = one_of(RECORD, RECORD * size);
 	MPI_Info info = MPI_INFO_NULL;
 	char mine[RECORD] = { 0 };
 
+	snprintf(name, sizeof(name), "%s/a", folder);
+	if (rank == 0)
+		OK(mkdir(folder, 0700));
+	MPI_Barrier(MPI_COMM_WORLD);
+	fh = opened_as(name, way);
 	for (int gaps = 0; gaps < 2; gaps++) {
 		OK(MPI_File_set_view(fh, (MPI_Offset)rank * RECORD, MPI_BYTE,
 			gaps ? turn : MPI_BYTE, "native", MPI_INFO_NULL));
@@ -445,6 +457,8 @@ static void refused(const struct way *way)
 		fh, mine, RECORD, MPI_BYTE, MPI_STATUS_IGNORE));
 	MPI_Type_free(&turn);
 	OK(MPI_File_close(&fh));
+	if (rank == 0)
+		OK(rmdir(folder));
 }
 
 /* The last process is killed: what the others have begun fails, at all. */
