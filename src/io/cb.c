@@ -55,7 +55,7 @@ static int32_t lowest_on_node(const struct weft_comm *comm)
 }
 
 /* The first member of each node, then the second of each, and so on. */
-static void cb_choose(
+static void cb_choose_aggregators(
 	struct weft_cb *cb, int32_t size, const struct weft_file_hints *hints)
 {
 	int64_t n_wanted = hints->cb_nodes, per = hints->cb_per_node;
@@ -155,7 +155,8 @@ static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
 }
 
-/* Numbers: error, pid, descriptor, when it was made; or cb_meet's. */
+/* Numbers: error, pid, descriptor, when it was made; or cb_agree_on_layout's.
+ */
 enum { CB_TOLD = 4 };
 
 static bool cb_map_one(
@@ -189,7 +190,7 @@ static bool cb_map(
 
 /* Who is where, and what they like: the same choice at all. numbers has room
  * for CB_TOLD of each. */
-static int cb_meet(
+static int cb_agree_on_layout(
 	const struct weft_move *m, struct weft_cb *cb, int64_t *numbers)
 {
 	const struct weft_file *file = m->file;
@@ -211,12 +212,12 @@ static int cb_meet(
 	/* the file's own stripes, or what the program says */
 	if (!cb->unit)
 		cb->unit = file->hints.stripe ? file->hints.stripe : cb->block;
-	cb_choose(cb, comm->size, &file->hints);
+	cb_choose_aggregators(cb, comm->size, &file->hints);
 	return 0;
 }
 
 /* Buffers, and who has mapped them; *refused_out where there are none. */
-static int cb_share(const struct weft_move *m, struct weft_cb *cb,
+static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 	int64_t *numbers, bool *refused_out)
 {
 	const struct weft_comm *comm = m->file->comm;
@@ -258,9 +259,9 @@ static int cb_open(const struct weft_move *m)
 		free(numbers);
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
 	}
-	err = cb_meet(m, cb, numbers);
+	err = cb_agree_on_layout(m, cb, numbers);
 	if (!err)
-		err = cb_share(m, cb, numbers, &is_refused);
+		err = cb_set_up_buffers(m, cb, numbers, &is_refused);
 	free(numbers);
 	if (err || is_refused) {
 		cb_free(cb);
@@ -381,7 +382,8 @@ static bool cb_pays(const struct weft_file *file, const struct weft_cb *cb,
 			: gaps / all->n_runs <= WEFT_MOVE_GAP_MAX;
 }
 
-static void cb_deal(struct weft_cb_plan *plan, const struct cb_sums *all)
+static void cb_make_domains(
+	struct weft_cb_plan *plan, const struct cb_sums *all)
 {
 	const struct weft_cb *cb = plan->cb;
 	int64_t span;
@@ -420,7 +422,7 @@ static int cb_try(struct weft_move *m, const struct weft_cb_member *members,
 	plan.cb = cb_of(file);
 	if (!plan.cb || !cb_pays(file, plan.cb, m->is_write, &all))
 		return 0;
-	cb_deal(&plan, &all);
+	cb_make_domains(&plan, &all);
 	*done_out = true;
 	since = weft_stat_now(file->stat);
 	io_ns = weft_stat_of(file->stat, WEFT_STAT_IO_NS);

@@ -760,7 +760,7 @@ int weft_file_set_view(struct weft_file *file,
 	file->is_scattered = !is_plain;
 	file->is_converted = config->rep->kind != WEFT_DATAREP_NATIVE;
 	if (!is_plain)
-		weft_range_begin(file);
+		weft_range_lock_from_now(file);
 	file_take_view(file, view);
 	return weft_file_agree(file, 0);
 }

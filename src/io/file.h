@@ -50,8 +50,8 @@ enum weft_file_mode {
 	WEFT_FILE_WRONLY = 256,
 };
 
-/* Where range.h tells other opens of a file of this one. */
-enum { WEFT_FILE_TELLING = 2 };
+/* Where range.h announces an open of a file to others. */
+enum { WEFT_FILE_RANGE_FDS = 2 };
 
 /* MPI_DISPLACEMENT_CURRENT */
 enum { WEFT_FILE_CURRENT = -1 };
@@ -112,8 +112,8 @@ struct weft_file {
 	bool is_readable;			/* the descriptor */
 	_Atomic(enum weft_syscall_where) where; /* its file system */
 	/* range.h */
-	_Atomic bool range_takes, range_is_said;
-	int range_fds[WEFT_FILE_TELLING]; /* its folder, /dev/null; or -1 */
+	_Atomic bool range_is_locking, range_is_announced;
+	int range_fds[WEFT_FILE_RANGE_FDS]; /* its folder, /dev/null; or -1 */
 	int64_t range_place;
 	bool has_pool;		    /* something was begun; spin */
 	bool has_uring;		    /* uring.c */

@@ -54,7 +54,7 @@ static int64_t run_at(const struct iovec *run)
 }
 
 /* How many of the first runs are read as one, with the gaps between. */
-static size_t sieved(
+static size_t count_sieved(
 	const struct weft_move *m, const struct iovec *runs, size_t n)
 {
 	const struct weft_file_hints *hints = &m->file->hints;
@@ -161,8 +161,8 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 }
 
 /* Runs one after the other; ends early where the file does. Of what is written
- * the stretch was taken. */
-static int move_taken(const struct weft_move *m, char *buf,
+ * the stretch was locked. */
+static int move_runs_locked(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
 	size_t done = 0;
@@ -174,7 +174,7 @@ static int move_taken(const struct weft_move *m, char *buf,
 	for (size_t i = done, k; i < n && !err; i += k) {
 		int64_t wanted = 0, some;
 
-		k = sieved(m, &runs[i], n - i);
+		k = count_sieved(m, &runs[i], n - i);
 		for (size_t j = i; j < i + k; j++)
 			wanted += (int64_t)runs[j].iov_len;
 		err = k > 1 ? read_sieved(m, buf + *moved, &runs[i], k, &some)
@@ -192,7 +192,7 @@ static int move_pieces(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
 	int64_t first = INT64_MAX, end = 0;
-	bool is_taken = false;
+	bool is_locked = false;
 	int err = 0;
 
 	*moved = 0;
@@ -202,34 +202,34 @@ static int move_pieces(const struct weft_move *m, char *buf,
 			end, run_at(&runs[i]) + (int64_t)runs[i].iov_len);
 	}
 	if (first < end)
-		err = weft_range_take(
-			m->file, WEFT_RANGE_BESIDE, first, end, &is_taken);
+		err = weft_range_lock(
+			m->file, WEFT_RANGE_SHARED, first, end, &is_locked);
 	if (!err)
-		err = move_taken(m, buf, runs, n, moved);
-	if (is_taken)
-		weft_range_drop(m->file, first, end);
+		err = move_runs_locked(m, buf, runs, n, moved);
+	if (is_locked)
+		weft_range_unlock(m->file, first, end);
 	return err;
 }
 
 int weft_move_stretch(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved)
 {
-	bool is_taken = false;
+	bool is_locked = false;
 	int err = 0;
 
 	*moved = 0;
 	if (m->is_write && len)
-		err = weft_range_take(m->file, WEFT_RANGE_BESIDE, place,
-			place + len, &is_taken);
+		err = weft_range_lock(m->file, WEFT_RANGE_SHARED, place,
+			place + len, &is_locked);
 	if (!err)
 		err = weft_move_piece(m, buf, place, len, moved);
-	if (is_taken)
-		weft_range_drop(m->file, place, place + len);
+	if (is_locked)
+		weft_range_unlock(m->file, place, place + len);
 	return err;
 }
 
-static int around_taken(const struct weft_move *m, char *buf, int64_t base,
-	const struct iovec *runs, size_t n, int64_t *end_out)
+static int write_around_locked(const struct weft_move *m, char *buf,
+	int64_t base, const struct iovec *runs, size_t n, int64_t *end_out)
 {
 	bool is_one = may_scatter(m, runs, n);
 	int64_t len = 0, moved;
@@ -250,7 +250,7 @@ static int around_taken(const struct weft_move *m, char *buf, int64_t base,
 	}
 	if (!is_one)
 		return err;
-	err = move_taken(m, buf, runs, n, &moved);
+	err = move_runs_locked(m, buf, runs, n, &moved);
 	for (size_t i = 0; i < n && moved > 0; i++) {
 		*end_out = run_at(&runs[i]) +
 			   weft_min64(moved, (int64_t)runs[i].iov_len);
@@ -264,15 +264,15 @@ int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
 {
 	int64_t first = run_at(&runs[0]);
 	int64_t end = run_at(&runs[n - 1]) + (int64_t)runs[n - 1].iov_len;
-	bool is_taken;
-	int err = weft_range_take(
-		m->file, WEFT_RANGE_BESIDE, first, end, &is_taken);
+	bool is_locked;
+	int err = weft_range_lock(
+		m->file, WEFT_RANGE_SHARED, first, end, &is_locked);
 
 	*end_out = first;
 	if (!err)
-		err = around_taken(m, buf, base, runs, n, end_out);
-	if (is_taken)
-		weft_range_drop(m->file, first, end);
+		err = write_around_locked(m, buf, base, runs, n, end_out);
+	if (is_locked)
+		weft_range_unlock(m->file, first, end);
 	return err;
 }
 

@@ -48,7 +48,7 @@ int weft_move_part(const struct weft_move *m, int64_t skip, int64_t len,
 	int64_t *moved_out);
 
 /* A stretch of the file to or from other memory; likewise. One that is written
- * is taken (range.h), */
+ * is locked (range.h), */
 int weft_move_stretch(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
 /* or was before. */

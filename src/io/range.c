@@ -10,11 +10,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-/* Locked by all who write and take what they write, and by those who do not:
- * two bytes for each inode, as whoever locks all of a file shall not have to
+/* Locked by all writers who lock what they write, and by those who do not: two
+ * bytes for each inode, as whoever locks all of a file shall not have to
  * wait for us. They are bytes of the file's folder, which all containers see
  * that have it, and of /dev/null, which a file that is moved does not leave. */
-enum range_byte { TAKES, BARE };
+enum range_byte { LOCKING, UNLOCKED };
 
 static int64_t byte_place(const struct weft_file *file, enum range_byte byte)
 {
@@ -26,7 +26,7 @@ static bool byte_lock(const struct weft_file *file, enum range_byte byte)
 	int64_t at = byte_place(file, byte);
 	bool is_locked = true;
 
-	for (int i = 0; i < WEFT_FILE_TELLING && is_locked; i++)
+	for (int i = 0; i < WEFT_FILE_RANGE_FDS && is_locked; i++)
 		is_locked = weft_syscall_try_lock(
 			file->range_fds[i], false, at, at + 1);
 	return is_locked;
@@ -36,7 +36,7 @@ static void byte_unlock(const struct weft_file *file, enum range_byte byte)
 {
 	int64_t at = byte_place(file, byte);
 
-	for (int i = 0; i < WEFT_FILE_TELLING; i++)
+	for (int i = 0; i < WEFT_FILE_RANGE_FDS; i++)
 		weft_syscall_unlock(file->range_fds[i], file->name, at, at + 1);
 }
 
@@ -45,7 +45,7 @@ static bool byte_is_others(const struct weft_file *file, enum range_byte byte)
 {
 	int64_t at = byte_place(file, byte);
 
-	for (int i = 0; i < WEFT_FILE_TELLING; i++)
+	for (int i = 0; i < WEFT_FILE_RANGE_FDS; i++)
 		if (weft_syscall_is_locked(file->range_fds[i], at, at + 1))
 			return true;
 	return false;
@@ -53,68 +53,69 @@ static bool byte_is_others(const struct weft_file *file, enum range_byte byte)
 
 /* ---- which kind of writer this is ---- */
 
-static bool range_takes(const struct weft_file *file)
+static bool range_is_locking(const struct weft_file *file)
 {
-	return atomic_load_explicit(&file->range_takes, memory_order_relaxed);
+	return atomic_load_explicit(
+		&file->range_is_locking, memory_order_relaxed);
 }
 
-static void range_set_takes(struct weft_file *file, bool takes)
-{
-	atomic_store_explicit(&file->range_takes, takes, memory_order_relaxed);
-}
-
-static bool range_is_said(const struct weft_file *file)
-{
-	/* pairs with the store of range_say */
-	return atomic_load_explicit(&file->range_is_said, memory_order_acquire);
-}
-
-static void range_set_said(struct weft_file *file, bool is_said)
+static void range_set_is_locking(struct weft_file *file, bool locks)
 {
 	atomic_store_explicit(
-		&file->range_is_said, is_said, memory_order_release);
+		&file->range_is_locking, locks, memory_order_relaxed);
+}
+
+static bool range_is_announced(const struct weft_file *file)
+{
+	/* pairs with the store of range_announce */
+	return atomic_load_explicit(
+		&file->range_is_announced, memory_order_acquire);
+}
+
+static void range_set_announced(struct weft_file *file, bool is_said)
+{
+	atomic_store_explicit(
+		&file->range_is_announced, is_said, memory_order_release);
 }
 
 /* Whether others can be told, and heard. */
-static bool range_tells(const struct weft_file *file)
+static bool range_can_announce(const struct weft_file *file)
 {
 	return file->range_fds[0] >= 0 && file->range_fds[1] >= 0;
 }
 
-static void range_set_bare(struct weft_file *file, bool is_bare)
+static void range_set_locking(struct weft_file *file, bool locks)
 {
-	enum range_byte now = is_bare ? BARE : TAKES;
-
-	range_set_takes(file, !is_bare);
-	if (byte_lock(file, now))
-		byte_unlock(file, is_bare ? TAKES : BARE);
+	range_set_is_locking(file, locks);
+	if (byte_lock(file, locks ? LOCKING : UNLOCKED))
+		byte_unlock(file, locks ? UNLOCKED : LOCKING);
 	else
 		weft_range_close(file);
 }
 
-/* Says so, then looks. Who cannot say so takes, and never alone. One thread at
- * a time. */
-static void range_say(struct weft_file *file)
+/* Announces itself, then looks for others. Who cannot do so locks what it
+ * writes, and never exclusively. One thread at a time. */
+static void range_announce(struct weft_file *file)
 {
-	bool takes = range_takes(file);
+	bool locks = range_is_locking(file);
 
 	file->range_fds[0] = weft_syscall_folder(file->fd, &file->range_place);
 	if (weft_syscall_open("/dev/null", O_RDONLY, 0, &file->range_fds[1]))
 		file->range_fds[1] = -1;
-	if (range_tells(file))
-		range_set_bare(file, !takes);
-	if (range_tells(file) && !takes && byte_is_others(file, TAKES))
-		range_set_bare(file, false);
-	if (!range_tells(file)) {
-		range_set_takes(file, true);
+	if (range_can_announce(file))
+		range_set_locking(file, locks);
+	if (range_can_announce(file) && !locks && byte_is_others(file, LOCKING))
+		range_set_locking(file, true);
+	if (!range_can_announce(file)) {
+		range_set_is_locking(file, true);
 		weft_range_close(file);
 	}
-	range_set_said(file, true);
+	range_set_announced(file, true);
 }
 
 void weft_range_close(struct weft_file *file)
 {
-	for (int i = 0; i < WEFT_FILE_TELLING; i++) {
+	for (int i = 0; i < WEFT_FILE_RANGE_FDS; i++) {
 		if (file->range_fds[i] >= 0)
 			weft_syscall_close(file->range_fds[i], file->name);
 		file->range_fds[i] = -1;
@@ -136,21 +137,21 @@ enum weft_syscall_where weft_range_where(struct weft_file *file)
 
 void weft_range_open(struct weft_file *file)
 {
-	/* who may not read has no shared locks: it takes what it writes for
-	 * itself alone, and nobody needs to know */
+	/* who may not read has no shared locks: it locks what it writes
+	 * exclusively, and nobody needs to know */
 	file->range_fds[0] = file->range_fds[1] = -1;
-	range_set_takes(file, !file->is_readable);
-	range_set_said(file, !file->is_readable);
+	range_set_is_locking(file, !file->is_readable);
+	range_set_announced(file, !file->is_readable);
 }
 
-void weft_range_begin(struct weft_file *file)
+void weft_range_lock_from_now(struct weft_file *file)
 {
-	if (range_takes(file) || !weft_range_is_local(file))
+	if (range_is_locking(file) || !weft_range_is_local(file))
 		return;
-	if (range_is_said(file))
-		range_set_bare(file, false);
+	if (range_is_announced(file))
+		range_set_locking(file, true);
 	else
-		range_set_takes(file, true);
+		range_set_is_locking(file, true);
 }
 
 /* ---- stretches ---- */
@@ -161,53 +162,54 @@ static bool is_atomic(const struct weft_file *file)
 	return atomic_load_explicit(&file->is_atomic, memory_order_acquire);
 }
 
-/* An access of an atomic file has taken all of its stretch before. */
-static void range_say_once(struct weft_file *file)
+/* An access of an atomic file has locked all of its stretch before. */
+static void range_announce_once(struct weft_file *file)
 {
 	bool is_mine = is_atomic(file);
 
-	if (range_is_said(file))
+	if (range_is_announced(file))
 		return;
 	if (!is_mine)
 		pthread_mutex_lock(&file->range_lock);
-	if (!range_is_said(file))
-		range_say(file);
+	if (!range_is_announced(file))
+		range_announce(file);
 	if (!is_mine)
 		pthread_mutex_unlock(&file->range_lock);
 }
 
-bool weft_range_takes(struct weft_file *file)
+bool weft_range_must_lock(struct weft_file *file)
 {
 	if (!weft_range_is_local(file))
 		return false;
-	range_say_once(file);
-	return range_takes(file);
+	range_announce_once(file);
+	return range_is_locking(file);
 }
 
-int weft_range_take(struct weft_file *file, enum weft_range_kind kind,
-	int64_t first, int64_t end, bool *taken)
+int weft_range_lock(struct weft_file *file, enum weft_range_kind kind,
+	int64_t first, int64_t end, bool *is_locked)
 {
-	bool is_alone = kind == WEFT_RANGE_ALONE;
+	bool is_exclusive = kind == WEFT_RANGE_EXCLUSIVE;
 	int err = 0;
 
-	*taken = false;
-	if (!weft_range_takes(file))
+	*is_locked = false;
+	if (!weft_range_must_lock(file))
 		return 0;
-	if (is_alone && (!range_tells(file) || byte_is_others(file, BARE)))
+	if (is_exclusive &&
+		(!range_can_announce(file) || byte_is_others(file, UNLOCKED)))
 		return 0;
 	if (is_atomic(file)) {
-		*taken = true;
+		*is_locked = true;
 		return 0;
 	}
 	pthread_mutex_lock(&file->range_lock);
 	err = weft_syscall_lock_past(file->fd, file->name,
-		is_alone || !file->is_readable, first, end, taken);
-	if (!*taken)
+		is_exclusive || !file->is_readable, first, end, is_locked);
+	if (!*is_locked)
 		pthread_mutex_unlock(&file->range_lock);
 	return err;
 }
 
-void weft_range_drop(struct weft_file *file, int64_t first, int64_t end)
+void weft_range_unlock(struct weft_file *file, int64_t first, int64_t end)
 {
 	if (is_atomic(file))
 		return;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* range: who writes more than its own bytes keeps the other writers out
+/* range: byte-range locks, so that data sieving loses nothing of others
  *
- * Short runs are written fastest with what is around them (sieve.h), which
- * must not change between reading and writing it. So whoever writes to a file
- * in which that may happen takes the stretch first: alone who sieves, beside
- * other such writers who does not. Where it cannot happen nobody takes
- * anything: a process says with a lock that it holds until it closes the file
- * whether what it writes is taken, before it writes, and then looks for the
- * other kind. One that comes to others who may sieve takes what it writes, too;
- * one that finds others who take nothing does not sieve.
+ * Short runs are written fastest with what is around them (sieve.h), which must
+ * not change between reading and writing it. So whoever writes to a file in
+ * which that may happen locks the stretch first: exclusively who sieves, shared
+ * who does not. Where it cannot happen nobody locks anything: a process
+ * announces, by a lock that it holds until it closes the file, whether it locks
+ * what it writes, before it writes, and then looks for the other kind. One that
+ * comes to others who may sieve locks what it writes, too; one that finds
+ * others who do not lock does not sieve.
  *
  * Locks are those of open file descriptions, so they end with the process, and
  * only files of this host's file systems have any. A process's own locks, those
@@ -24,8 +24,8 @@
 struct weft_file;
 
 enum weft_range_kind {
-	WEFT_RANGE_BESIDE, /* other writers of what is theirs */
-	WEFT_RANGE_ALONE,
+	WEFT_RANGE_SHARED, /* other writers of what is theirs */
+	WEFT_RANGE_EXCLUSIVE,
 };
 
 /* The file is open, and is_readable says how. */
@@ -41,19 +41,19 @@ static inline bool weft_range_is_local(struct weft_file *file)
 
 void weft_range_close(struct weft_file *file);
 
-/* Writers take what they write from now on. Collective, between accesses, and
+/* Writers lock what they write from now on. Collective, between accesses, and
  * members agree on something before the next. */
-void weft_range_begin(struct weft_file *file);
+void weft_range_lock_from_now(struct weft_file *file);
 
-/* Takes [first, end), for one access of this process at a time, and waits for
- * it. *taken_out is false where there is nothing to be taken, and with
- * WEFT_RANGE_ALONE where somebody writes without taking it, or a lock of the
+/* Locks [first, end), for one access of this process at a time, and waits for
+ * it. *locked_out is false where nothing has to be locked, and with
+ * WEFT_RANGE_EXCLUSIVE where somebody writes without locks, or a lock of the
  * program's is in the way: nobody is kept out then. An error says why there is
  * no lock. */
-int weft_range_take(struct weft_file *file, enum weft_range_kind kind,
-	int64_t first, int64_t end, bool *taken_out);
+int weft_range_lock(struct weft_file *file, enum weft_range_kind kind,
+	int64_t first, int64_t end, bool *locked_out);
 /* Whether an access has to, from now on until the view changes. */
-bool weft_range_takes(struct weft_file *file);
-void weft_range_drop(struct weft_file *file, int64_t first, int64_t end);
+bool weft_range_must_lock(struct weft_file *file);
+void weft_range_unlock(struct weft_file *file, int64_t first, int64_t end);
 
 #endif

@@ -142,7 +142,7 @@ static struct stretch sieve_stretch(
 	return s;
 }
 
-static void make_aside(const struct weft_move *m, const struct stretch *s,
+static void make_buffer(const struct weft_move *m, const struct stretch *s,
 	int64_t at, int64_t len, int64_t max, char **aside)
 {
 	int64_t all = weft_view_place(m->view, at + len - 1) + 1 - s->first;
@@ -192,7 +192,7 @@ int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
 	int64_t len, char **aside, int64_t *tried, int64_t *moved)
 {
 	struct weft_file *file = m->file;
-	bool is_taken = false;
+	bool is_locked = false;
 	struct stretch s;
 	int err = 0;
 
@@ -200,15 +200,15 @@ int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
 	if (!weft_range_is_local(file) || !write_pays(m, at, len))
 		return 0;
 	s = sieve_stretch(m, at, len);
-	make_aside(m, &s, at, len, file->hints.write_sieve_max, aside);
+	make_buffer(m, &s, at, len, file->hints.write_sieve_max, aside);
 	if (!*aside || s.len < 1 ||
-		weft_range_take(
-			file, WEFT_RANGE_ALONE, s.first, s.end, &is_taken) ||
-		!is_taken)
+		weft_range_lock(file, WEFT_RANGE_EXCLUSIVE, s.first, s.end,
+			&is_locked) ||
+		!is_locked)
 		return 0;
 	if (sieve_move(m, &s, buf, *aside, moved, &err))
 		*tried = s.len;
-	weft_range_drop(file, s.first, s.end);
+	weft_range_unlock(file, s.first, s.end);
 	return err;
 }
 
@@ -227,7 +227,7 @@ int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
 	s = sieve_stretch(m, at, len);
 	if (s.len < 1 || !read_pays(m, &s))
 		return 0;
-	make_aside(m, &s, at, len, hints->read_sieve_max, aside);
+	make_buffer(m, &s, at, len, hints->read_sieve_max, aside);
 	if (!*aside)
 		return 0;
 	err = weft_move_piece(m, *aside, s.first, s.end - s.first, &got);

@@ -380,7 +380,7 @@ static bool uring_suits(const struct weft_move *m, int64_t *n_out)
 			weft_range_where(m->file) == WEFT_SYSCALL_MEMORY))
 		return false;
 	return !weft_uring_why_not() &&
-	       !(m->is_write && weft_range_takes(m->file));
+	       !(m->is_write && weft_range_must_lock(m->file));
 }
 
 bool weft_uring_suits(const struct weft_move *m)
