@@ -25,6 +25,8 @@ int weft_cq_err(int code)
 	case FI_ENOMEM:
 	case FI_ENOSPC:
 		return WEFT_ERR_NOMEM;
+	case FI_EFAULT:
+		return WEFT_ERR_BUFFER;
 	case FI_ECANCELED:
 		return WEFT_ERR_CANCELED;
 	case FI_ENOMSG:

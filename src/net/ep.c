@@ -403,6 +403,38 @@ static int carrier_data(struct weft_carrier *c)
 		net, c->data, len, WEFT_MR_LOCAL, UINT64_MAX, &c->data_mr);
 }
 
+static void copied_done(struct weft_op *op, int err, size_t len)
+{
+	struct weft_copied *copied =
+		weft_container_of(op, struct weft_copied, op);
+	struct weft_op *user = copied->user;
+
+	if (!user && !*copied->err)
+		*copied->err = err;
+	free(copied);
+	if (user)
+		user->done(user, err, len);
+}
+
+struct weft_copied *weft_copied_create(
+	struct weft_op *user, int *err, const void *buf, size_t len)
+{
+	struct weft_copied *copied = malloc(sizeof(*copied) + len);
+
+	if (!copied) {
+		weft_err_set(WEFT_ERR_NOMEM,
+			"no memory for a copy of %zu bytes, which the fabric "
+			"cannot read where they are",
+			len);
+		return NULL;
+	}
+	copied->op.done = copied_done;
+	copied->user = user;
+	copied->err = err;
+	memcpy(copied->data, buf, len);
+	return copied;
+}
+
 /* Posts */
 
 static int send_copied(struct weft_inside *in, uint64_t addr,
@@ -574,7 +606,8 @@ static int bulk_registered(
 	return 0;
 }
 
-static int bulk(struct weft_net *net, const struct bulk *b, struct weft_op *op)
+static int bulk_as_is(
+	struct weft_net *net, const struct bulk *b, struct weft_op *op)
 {
 	ssize_t rc;
 
@@ -582,6 +615,25 @@ static int bulk(struct weft_net *net, const struct bulk *b, struct weft_op *op)
 		return bulk_registered(weft_net_inside(net), b, op);
 	rc = post_bulk(net->ep, b, NULL, op);
 	return rc ? weft_net_fault(net, bulk_calls[b->kind], rc) : 0;
+}
+
+static int bulk(struct weft_net *net, const struct bulk *b, struct weft_op *op)
+{
+	bool is_read = b->kind == BULK_TSEND || b->kind == BULK_WRITE;
+	int err = bulk_as_is(net, b, op);
+	struct weft_copied *copied;
+	struct bulk copy = *b;
+
+	if (weft_likely(err != WEFT_ERR_BUFFER || !is_read))
+		return err;
+	copied = weft_copied_create(op, NULL, b->buf, b->len);
+	if (!copied)
+		return WEFT_ERR_NOMEM;
+	copy.buf = copied->data;
+	err = bulk_as_is(net, &copy, &copied->op);
+	if (err)
+		free(copied);
+	return err;
 }
 
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,

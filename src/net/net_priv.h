@@ -34,6 +34,22 @@ struct weft_carrier {
 	char *data; /* plan.recv_len bytes; allocated with the first copy */
 };
 
+/* Stands in for a user's operation whose bytes no fabric can be given as they
+ * lie: providers register what is sent for writing, too, which memory that can
+ * only be read refuses (FI_EFAULT, so WEFT_ERR_BUFFER). Posted with op and
+ * data; frees itself when it is done; after a post that failed who made it
+ * does. */
+struct weft_copied {
+	struct weft_op op;
+	struct weft_op *user; /* or NULL: *err takes its first failure */
+	int *err;
+	_Alignas(16) char data[];
+};
+
+/* NULL, described, without memory. */
+struct weft_copied *weft_copied_create(
+	struct weft_op *user, int *err, const void *buf, size_t len);
+
 /* Who: weft_net_open creates it, weft_net_close destroys it. Fields stand in
  * the order they are set up. net is first, so that the two are one pointer. */
 struct weft_inside {

@@ -335,7 +335,7 @@ static inline uint64_t signal_flags(uint64_t flags, const struct weft_op *op)
 	return op ? flags | FI_COMPLETION : flags;
 }
 
-int weft_rma_ep_write(struct weft_rma_ep *ep,
+static int write_as_is(struct weft_rma_ep *ep,
 	const struct weft_rma_ep_target *to, const void *buf, size_t len,
 	uint64_t flags, struct weft_op *op)
 {
@@ -352,6 +352,24 @@ int weft_rma_ep_write(struct weft_rma_ep *ep,
 
 	return rma_ep_posted(ep, "fi_writemsg",
 		fi_writemsg(ep_inside(ep)->ep, &msg, signal_flags(flags, op)));
+}
+
+int weft_rma_ep_write(struct weft_rma_ep *ep,
+	const struct weft_rma_ep_target *to, const void *buf, size_t len,
+	uint64_t flags, struct weft_op *op)
+{
+	int err = write_as_is(ep, to, buf, len, flags, op);
+	struct weft_copied *copied;
+
+	if (weft_likely(err != WEFT_ERR_BUFFER))
+		return err;
+	copied = weft_copied_create(op, &ep->err, buf, len);
+	if (!copied)
+		return WEFT_ERR_NOMEM;
+	err = write_as_is(ep, to, copied->data, len, flags, &copied->op);
+	if (err)
+		free(copied);
+	return err;
 }
 
 int weft_rma_ep_read(struct weft_rma_ep *ep,

@@ -207,6 +207,8 @@ static ssize_t do_tsend(struct fid_ep *ep, const void *buf, size_t len,
 	struct fakefab *fab = fab_of(ep, ep);
 
 	(void)addr;
+	if (fab->readonly && fab->readonly == buf)
+		return -FI_EFAULT;
 	for (size_t i = 0; i < fab->n_trecvs; i++) {
 		struct fakefab_post to = fab->trecvs[i];
 
@@ -387,6 +389,8 @@ static int do_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 	(void)offset;
 	(void)flags;
 	(void)context;
+	if (fab->readonly && fab->readonly == buf)
+		return -FI_EFAULT;
 	if (opening(fab))
 		return -FI_ENOMEM;
 	mr = calloc(1, sizeof(*mr));
@@ -490,6 +494,8 @@ static ssize_t do_writemsg(
 		.local = msg->msg_iov->iov_base,
 		.context = msg->context };
 
+	if (op.len && op.local == fab_of(ep, ep)->readonly)
+		return -FI_EFAULT;
 	if (op.len && op.len <= sizeof(op.data))
 		memcpy(op.data, op.local, op.len);
 	return post_side(fab_of(ep, ep), &op);

@@ -50,9 +50,11 @@ struct fakefab {
 	int fail_code;
 	int n_refuse_sends; /* so many posts answer -FI_EAGAIN */
 	int n_refuse_recvs;
-	bool is_held;	  /* completions wait */
-	int refuse_side;  /* the n-th one-sided post from now is refused */
-	int fail_side;	  /* the n-th one-sided operation from now fails */
+	bool is_held;	 /* completions wait */
+	int refuse_side; /* the n-th one-sided post from now is refused */
+	int fail_side;	 /* the n-th one-sided operation from now fails */
+	/* memory that is refused with -FI_EFAULT as what is sent or put */
+	const void *readonly;
 	size_t min_multi; /* set by FI_OPT_MIN_MULTI_RECV */
 
 	/* counters */

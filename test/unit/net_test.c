@@ -283,6 +283,37 @@ static void local_memory_is_registered_where_needed(void **state)
 	finish(f);
 }
 
+static void what_cannot_be_written_is_sent_as_a_copy(void **state)
+{
+	struct fi_info *info;
+	struct fixture *f = new_fixture(&info);
+	char out[32] = "constant";
+	char in[32] = "";
+
+	(void)state;
+	f->fab.readonly = out;
+	assert_int_equal(try_open(f, info), 0);
+	for (int is_registered = 0; is_registered < 2; is_registered++) {
+		struct wait_op tx = new_op(), rx = new_op();
+
+		f->net->plan.needs_local_mr = is_registered;
+		/* nobody receives yet: the copy is given back */
+		assert_int_equal(weft_net_tsend(f->net, 0, out, 32, 7, &tx.op),
+			WEFT_AGAIN);
+		assert_int_equal(
+			weft_net_trecv(f->net, 0, in, 32, 7, &rx.op), 0);
+		assert_int_equal(
+			weft_net_tsend(f->net, 0, out, 32, 7, &tx.op), 0);
+		weft_net_poll(f->net);
+		assert_int_equal(tx.n_done, 1);
+		assert_int_equal(rx.n_done, 1);
+		assert_string_equal(in, "constant");
+		memset(in, 0, sizeof(in));
+	}
+	f->net->plan.needs_local_mr = false;
+	finish(f);
+}
+
 static void a_refused_bulk_post_keeps_nothing(void **state)
 {
 	struct fi_info *info;
@@ -657,6 +688,7 @@ int main(void)
 		cmocka_unit_test(back_pressure_is_told_and_harmless),
 		cmocka_unit_test(pieces_are_gathered_where_needed),
 		cmocka_unit_test(local_memory_is_registered_where_needed),
+		cmocka_unit_test(what_cannot_be_written_is_sent_as_a_copy),
 		cmocka_unit_test(a_refused_bulk_post_keeps_nothing),
 		cmocka_unit_test(carriers_have_an_end),
 		cmocka_unit_test(errors_are_translated),

@@ -323,6 +323,29 @@ static void release_by_large_put(struct weft_rma_ctx *ctx)
 		weft_rma_put_nbi(ctx, mine + 512, data, 200, FAR_PE), 0);
 }
 
+/* Waited for, and not. */
+static void what_cannot_be_written_is_put_as_a_copy(void **state)
+{
+	struct weft_rma_ctx *ctx = open_on(&cxi);
+	char data[200];
+
+	(void)state;
+	memset(data, 'c', sizeof(data));
+	fab.readonly = data;
+	for (int is_nbi = 0; is_nbi < 2; is_nbi++) {
+		memset(theirs + 512, 0, sizeof(data));
+		assert_int_equal(is_nbi ? weft_rma_put_nbi(ctx, mine + 512,
+						  data, sizeof(data), FAR_PE)
+					: weft_rma_put(ctx, mine + 512, data,
+						  sizeof(data), FAR_PE),
+			0);
+		assert_int_equal(weft_rma_quiet(ctx), 0);
+		assert_memory_equal(theirs + 512, data, sizeof(data));
+	}
+	fab.readonly = NULL;
+	close_it(ctx);
+}
+
 static void release_by_quiet_pe(struct weft_rma_ctx *ctx)
 {
 	assert_int_equal(weft_rma_quiet_pe(ctx, FAR_PE), 0);
@@ -615,6 +638,7 @@ int main(void)
 		cmocka_unit_test(a_batch_ends_without_more),
 		cmocka_unit_test(a_full_window_rings),
 		cmocka_unit_test(everything_that_waits_releases),
+		cmocka_unit_test(what_cannot_be_written_is_put_as_a_copy),
 		cmocka_unit_test(quiet_for_one_asks_it_alone),
 		cmocka_unit_test(destroying_a_context_releases),
 		cmocka_unit_test(pairs_stay_pairs_in_a_batch),
