@@ -595,8 +595,7 @@ int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 	if (err != WEFT_AGAIN)
 		goto out;
 	whole = weft_win_whole_new(req_out);
-	err = whole ? move_runs(win, target, access, whole, is_put,
-			      is_put || !req_out)
+	err = whole ? move_runs(win, target, access, whole, is_put, !req_out)
 		    : weft_win_no_memory();
 	if (whole)
 		err = weft_win_whole_begun(win, whole, req_out, err);

@@ -721,6 +721,49 @@ static void long_ones(void)
 	free(here);
 }
 
+/* What has a request travels without a flush: its origin only receives. */
+static void requests_travel(void)
+{
+	enum { N = 100 };
+	static int values[N];
+	double end = MPI_Wtime() + 50;
+	MPI_Request requests[N];
+	bool is_seen = false;
+	int *memory;
+	MPI_Win win;
+
+	if (mtest.size == 1)
+		return;
+	OK(MPI_Win_allocate(sizeof(values), sizeof(int), MPI_INFO_NULL,
+		MPI_COMM_WORLD, &memory, &win));
+	memset(memory, 0, sizeof(values));
+	for (int i = 0; i < N; i++)
+		values[i] = i + 1;
+	OK(MPI_Win_lock_all(0, win));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 0) {
+		OK(MPI_Put(values, 1, MPI_INT, 1, 0, 1, MPI_INT, win));
+		OK(MPI_Win_flush(1, win)); /* it has the lock from now on */
+		for (int i = 0; i < N; i++)
+			OK(MPI_Rput(&values[i], 1, MPI_INT, 1, i, 1, MPI_INT,
+				win, &requests[i]));
+		OK(MPI_Waitall(N, requests, MPI_STATUSES_IGNORE));
+		OK(MPI_Recv(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+	}
+	while (mtest.rank == 1 && !is_seen && MPI_Wtime() < end) {
+		OK(MPI_Win_sync(win));
+		is_seen =
+			__atomic_load_n(&memory[N - 1], __ATOMIC_ACQUIRE) == N;
+	}
+	if (mtest.rank == 1) {
+		CHECK(is_seen, "all have come");
+		OK(MPI_Send(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD));
+	}
+	OK(MPI_Win_unlock_all(win));
+	OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
 	mtest_init(&argc, &argv);
@@ -741,5 +784,6 @@ int main(int argc, char **argv)
 	nothing();
 	shorter();
 	long_ones();
+	requests_travel();
 	return mtest_finish();
 }
