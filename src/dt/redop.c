@@ -166,18 +166,20 @@ static weft_redop_kernel_fn *const pair_kernels[N_PAIRS][2] = {
 };
 
 static struct weft_redop builtin_ops[N_OPS] = {
-#define OP(name)                                       \
-	AT(name) = { .obj = { .low = WEFT_OP_##name }, \
-		.is_builtin = true,                    \
-		.is_commutative = true,                \
-		.builtin = WEFT_OP_##name },
+#define OP(op)                                     \
+	AT(op) = { .obj = { .low = WEFT_OP_##op }, \
+		.is_builtin = true,                \
+		.is_commutative = true,            \
+		.builtin = WEFT_OP_##op,           \
+		.name = "MPI_" #op },
 	OP(SUM) OP(MIN) OP(MAX) OP(PROD) OP(BAND) OP(BOR) OP(BXOR) OP(LAND)
 		OP(LOR) OP(LXOR) OP(MINLOC) OP(MAXLOC)
 #undef OP
-#define OP(name)                                       \
-	AT(name) = { .obj = { .low = WEFT_OP_##name }, \
-		.is_builtin = true,                    \
-		.builtin = WEFT_OP_##name },
+#define OP(op)                                     \
+	AT(op) = { .obj = { .low = WEFT_OP_##op }, \
+		.is_builtin = true,                \
+		.builtin = WEFT_OP_##op,           \
+		.name = "MPI_" #op },
 			OP(REPLACE) OP(NO_OP)
 #undef OP
 };
@@ -198,6 +200,7 @@ struct weft_redop *weft_redop_make(
 		return NULL;
 	op->is_commutative = is_commutative;
 	op->builtin = WEFT_OP_NULL;
+	op->name = "an operation of the program";
 	op->fn = fn;
 	op->large_fn = large_fn;
 	atomic_store_explicit(&op->refs, 1, memory_order_relaxed);
@@ -329,9 +332,8 @@ int weft_redop_apply(const struct weft_redop *op, const void *in, void *inout,
 	if (!type->size || !count)
 		return 0;
 	if (!type->basic || !weft_redop_fits(op, type->basic))
-		return weft_err_set(WEFT_ERR_OP,
-			"operation 0x%x is not defined on %s",
-			(unsigned)op->builtin,
+		return weft_err_set(WEFT_ERR_OP, "%s is not defined on %s",
+			op->name,
 			type->name[0] ? type->name : "this derived datatype");
 	if (type->class_ != WEFT_CLASS_NONE)
 		kernel_for(op, type->basic)(in, inout, count);

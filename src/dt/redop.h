@@ -37,6 +37,7 @@ struct weft_redop {
 	bool is_builtin;
 	bool is_commutative;
 	enum weft_redop_builtin builtin; /* WEFT_OP_NULL for user operations */
+	const char *name;		 /* static, for messages */
 	_Atomic uint32_t refs;
 	weft_redop_fn *fn; /* one of the two, for user operations */
 	weft_redop_large_fn *large_fn;

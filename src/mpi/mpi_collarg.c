@@ -383,9 +383,8 @@ static int check_fits(const struct weft_redop *op, const struct weft_type *type)
 			"MPI_REPLACE and MPI_NO_OP are for one-sided "
 			"operations only");
 	if (!weft_redop_fits(op, type))
-		return weft_err_set(WEFT_ERR_OP,
-			"operation 0x%x is not defined on %s",
-			(unsigned)op->builtin,
+		return weft_err_set(WEFT_ERR_OP, "%s is not defined on %s",
+			op->name,
 			type->name[0] ? type->name : "a derived datatype");
 	return 0;
 }

@@ -44,8 +44,7 @@ static int mpi_op_free(struct weft_redop *op)
 {
 	if (op->is_builtin)
 		return weft_err_set(WEFT_ERR_OP,
-			"predefined operations cannot be freed: 0x%x",
-			(unsigned)op->builtin);
+			"%s is predefined and cannot be freed", op->name);
 	weft_redop_close_handle(op);
 	return 0;
 }
@@ -79,8 +78,7 @@ static int mpi_reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
 	if (!weft_redop_fits(op, type) || op->builtin == WEFT_OP_REPLACE ||
 		op->builtin == WEFT_OP_NO_OP)
 		err = weft_err_set(WEFT_ERR_OP,
-			"operation 0x%lx is not for reductions of %s",
-			(unsigned long)(uintptr_t)weft_mpi_op_handle(op),
+			"%s is not for reductions of %s", op->name,
 			type->name[0] ? type->name : "a derived datatype");
 	if (!err)
 		err = check_buffers(inbuf, inoutbuf, count, type);

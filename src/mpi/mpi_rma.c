@@ -311,8 +311,8 @@ static inline int rma_op_fits(const struct weft_win_access *access)
 
 	if (weft_likely(!basic || weft_redop_fits(op, basic)) || !access->count)
 		return 0;
-	return weft_err_set(WEFT_ERR_OP, "operation 0x%x is not defined on %s",
-		(unsigned)op->builtin, rma_type_name(basic));
+	return weft_err_set(WEFT_ERR_OP, "%s is not defined on %s", op->name,
+		rma_type_name(basic));
 }
 
 /* All there is to an accumulate. With MPI_NO_OP the origin is nothing, whatever

@@ -444,7 +444,8 @@ int weft_win_wait(struct weft_win *win)
 	int err = 0;
 
 	if (!win->is_exposed)
-		return out_of_turn(win, "call MPI_Win_post first");
+		return out_of_turn(
+			win, "it was not posted: call MPI_Win_post first");
 	for (uint32_t i = 0; i < win->posted->size && !err; i++)
 		err = weft_win_take_complete(
 			win, member_at(win, win->posted, i));
@@ -458,7 +459,8 @@ int weft_win_test(struct weft_win *win, bool *done_out)
 	bool is_done = true;
 
 	if (!win->is_exposed)
-		return out_of_turn(win, "call MPI_Win_post first");
+		return out_of_turn(
+			win, "it was not posted: call MPI_Win_post first");
 	weft_vci_lock(win->comm->vci);
 	weft_progress_try(win->comm->vci);
 	for (uint32_t i = 0; i < win->posted->size && is_done; i++)

@@ -372,6 +372,8 @@ static void test_derived(void **state)
 	assert_int_equal(weft_redop_apply(weft_redop_builtin(WEFT_OP_BAND), in,
 				 out, 1, two[1]),
 		WEFT_ERR_OP);
+	assert_non_null(strstr(
+		weft_err_detail_peek(WEFT_ERR_OP), "MPI_BAND is not defined"));
 	assert_int_equal(weft_redop_apply(weft_redop_builtin(WEFT_OP_REPLACE),
 				 in, out, 1, t),
 		0);
