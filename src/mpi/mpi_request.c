@@ -457,10 +457,33 @@ static int first_done(
 	return found;
 }
 
+/* The same after one look for more, or as many as it takes. The lock of *vci
+ * held. */
+static int find_done(struct weft_vci **vci, const char *func, bool is_blocking,
+	int count, const MPI_Request *requests)
+{
+	struct weft_request_loop loop = loop_over(func, count, requests);
+	int at = first_done(vci, count, requests);
+
+	if (at == -1 && !is_blocking) {
+		progress(vci, count, requests, false);
+		at = first_done(vci, count, requests);
+	}
+	while (at == -1 && is_blocking) {
+		progress(vci, count, requests, true);
+		at = first_done(vci, count, requests);
+		if (at == -1)
+			(void)weft_request_round(*vci, &loop);
+	}
+	weft_request_end(&loop);
+	if (at == -1)
+		weft_request_poll(*vci, &loop);
+	return at;
+}
+
 static int any(const char *func, bool is_blocking, int count,
 	MPI_Request *requests, int *index, int *flag, MPI_Status *status)
 {
-	struct weft_request_loop loop = loop_over(func, count, requests);
 	struct outcome outcome = { 0, NULL };
 	struct weft_vci *vci;
 	int err = mpi_request_check_array(count, requests);
@@ -474,20 +497,7 @@ static int any(const char *func, bool is_blocking, int count,
 		return fail(func, err, count, requests);
 	vci = vci_of(count, requests);
 	weft_vci_lock(vci);
-	at = first_done(&vci, count, requests);
-	if (at == -1 && !is_blocking) {
-		progress(&vci, count, requests, false);
-		at = first_done(&vci, count, requests);
-	}
-	while (at == -1 && is_blocking) {
-		progress(&vci, count, requests, true);
-		at = first_done(&vci, count, requests);
-		if (at == -1)
-			(void)weft_request_round(vci, &loop);
-	}
-	weft_request_end(&loop);
-	if (at == -1)
-		weft_request_poll(vci, &loop);
+	at = find_done(&vci, func, is_blocking, count, requests);
 	if (at >= 0)
 		mpi_request_take_out(&requests[at], req_at(requests, at),
 			status, false, &outcome);
@@ -530,7 +540,6 @@ static int mpi_request_some(const char *func, bool is_blocking, int count,
 	MPI_Request *requests, int *outcount, int *indices,
 	MPI_Status *statuses)
 {
-	struct weft_request_loop loop = loop_over(func, count, requests);
 	struct outcome outcome = { 0, NULL };
 	struct weft_vci *vci;
 	int err = check_some(count, requests, outcount, indices);
@@ -540,20 +549,7 @@ static int mpi_request_some(const char *func, bool is_blocking, int count,
 		return fail(func, err, count, requests);
 	vci = vci_of(count, requests);
 	weft_vci_lock(vci);
-	at = first_done(&vci, count, requests);
-	if (at == -1 && !is_blocking) {
-		progress(&vci, count, requests, false);
-		at = first_done(&vci, count, requests);
-	}
-	while (at == -1 && is_blocking) {
-		progress(&vci, count, requests, true);
-		at = first_done(&vci, count, requests);
-		if (at == -1)
-			(void)weft_request_round(vci, &loop);
-	}
-	weft_request_end(&loop);
-	if (at == -1)
-		weft_request_poll(vci, &loop);
+	at = find_done(&vci, func, is_blocking, count, requests);
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
 	for (int i = 0; at >= 0 && i < count; i++) {
 		struct weft_req *req = req_at(requests, i);
