@@ -9,7 +9,8 @@
  *   writes pieces of it
  *   HELPED, if it did      ------>
  *                          <------     FIN
- *                                   b) same node, reading not permitted
+ *                                   b) same node, reading not permitted, or
+ *                                      scattered at the sender (no address)
  *                          <------     CTS
  *   FRAG, FRAG, ...        ------>     completes with the last byte
  *                                   c) fabric: posts tagged receives
@@ -20,10 +21,10 @@
  * A FIN may also say that the message is lost: either side's, to the other that
  * would wait for ever.
  *
- * The sender's buffer (or a packed copy) stays until FIN, the last FRAG or the
- * last tagged send is done. A rendezvous of no bytes, as a synchronous send may
- * be, ends with FIN at once. Request handles travel; each is looked up with its
- * generation and checked against the peer before use. */
+ * The sender's buffer (or for c, a packed copy) stays until FIN, the last FRAG
+ * or the last tagged send is done. A rendezvous of no bytes, as a synchronous
+ * send may be, ends with FIN at once. Request handles travel; each is looked up
+ * with its generation and checked against the peer before use. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -31,6 +32,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { FRAG_MAX = 16384 }; /* what is written lies in a cache until read */
+
+/* Scattered data goes through the ring: one fragment is packed while the
+ * receiver unpacks the one before. */
+static bool is_packed_in_frags(const struct weft_req *req)
+{
+	return req->peer->is_shm && !weft_type_is_run(req->type, req->count);
+}
 
 int weft_rndv_offer(struct weft_req *req)
 {
@@ -41,7 +51,8 @@ int weft_rndv_offer(struct weft_req *req)
 		.ctx = req->ctx,
 		.tag = req->tag,
 	};
-	void *run = weft_send_run(req);
+	bool in_frags = is_packed_in_frags(req);
+	void *run = in_frags ? NULL : weft_send_run(req);
 	struct weft_wire_rts rts = {
 		.sreq = weft_obj_handle(req),
 		.len = req->len,
@@ -49,7 +60,7 @@ int weft_rndv_offer(struct weft_req *req)
 	};
 	int err;
 
-	if (!run && req->len)
+	if (!run && !in_frags)
 		return WEFT_ERR_NOMEM;
 	err = weft_departed_receiver(req->comm, req->src);
 	if (err)
@@ -196,8 +207,7 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
 	size_t total = (size_t)req->rndv.total;
-	size_t max = weft_min(peer->tx.buf_len / 4, 32768);
-	const char *run = weft_send_run(req);
+	size_t max = weft_min(peer->tx.buf_len / 4, (uint64_t)FRAG_MAX);
 	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
 	while (!err && req->rndv.n_moved < total) {
@@ -210,7 +220,8 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 		if (!place)
 			return WEFT_AGAIN;
 		memcpy(place, &frag, sizeof(frag));
-		memcpy(place + sizeof(frag), run + req->rndv.n_moved, len);
+		weft_pack(req->type, req->count, req->buf, req->rndv.n_moved,
+			place + sizeof(frag), len);
 		head = weft_ring_head(&peer->tx);
 		*head = (struct weft_wire_head){ .op = WEFT_WIRE_FRAG };
 		weft_peer_stamp(peer, head);

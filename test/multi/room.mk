@@ -59,6 +59,7 @@ multi_programs += test/multi/p2p_persist
 multi_programs += test/multi/p2p_probe
 multi_programs += test/multi/p2p_procnull
 multi_programs += test/multi/p2p_reqfree
+multi_programs += test/multi/p2p_scattered
 multi_programs += test/multi/p2p_self
 multi_programs += test/multi/p2p_sendrecv
 multi_programs += test/multi/p2p_storm
