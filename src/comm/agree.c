@@ -202,6 +202,13 @@ static void advance(struct weft_agree *a)
 	}
 }
 
+void weft_agree_fail(struct weft_agree *a, int err)
+{
+	a->err = err;
+	a->done = weft_agree_fini; /* before the start returns */
+	(void)weft_agree_start(a);
+}
+
 int weft_agree_start(struct weft_agree *a)
 {
 	struct weft_comm *comm = a->comm;
@@ -212,11 +219,12 @@ int weft_agree_start(struct weft_agree *a)
 	n_records = (size_t)comm->size +
 		    (comm->is_inter ? (size_t)comm->remote_size : 0);
 	a->buf_len = WORDS_LEN + n_records * a->len;
-	a->buf = calloc(1, a->buf_len);
+	a->buf = a->err ? NULL : calloc(1, a->buf_len);
 	a->tag = (int32_t)(comm->ctl.seq++ & 0x3fffffff);
 	a->step = 0;
 	a->n_waiting = 0;
-	a->err = a->buf ? 0 : WEFT_ERR_NOMEM; /* the others are told */
+	if (!a->buf && !a->err)
+		a->err = WEFT_ERR_NOMEM;
 	if (a->buf && a->len)
 		memcpy(record(a, my_rank(a)), a->mine, a->len);
 	weft_comm_get(comm); /* put in finish */

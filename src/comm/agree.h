@@ -56,6 +56,10 @@ struct weft_agree {
  * VCI's lock held. */
 int weft_agree_start(struct weft_agree *agree);
 
+/* Has no more part in a round than this error: those who wait for this member
+ * hear of it. done is not called; it is over on return. VCI's lock held. */
+void weft_agree_fail(struct weft_agree *agree, int err);
+
 /* The ranks above this one in the tree, which a round without records waits
  * for; of an intercommunicator also the other side's first, as size + 0. There
  * is room for 33. Returns how many. */

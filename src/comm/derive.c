@@ -83,11 +83,13 @@ static int round_wait(struct round *r, const char *what)
 		.what = what,
 	};
 	struct waiting *w = calloc(1, sizeof(*w));
-	int err = w ? 0 : WEFT_ERR_NOMEM;
+	int err;
 
-	if (err)
-		return err;
 	weft_disconnect_tend(comm->vci);
+	if (!w) {
+		weft_agree_fail(&r->agree, WEFT_ERR_NOMEM);
+		return WEFT_ERR_NOMEM;
+	}
 	w->round = *r;
 	w->round.agree.done = on_round;
 	w->round.agree.arg = w;
@@ -196,6 +198,15 @@ static void on_dup(struct weft_agree *agree)
 	free(d);
 }
 
+/* This member has no part in it. Returns err. */
+static int dup_fail_locked(struct weft_comm *comm, int err)
+{
+	struct weft_agree agree = { .comm = comm, .is_down_only = true };
+
+	weft_agree_fail(&agree, err);
+	return err;
+}
+
 static int dup_start_locked(struct weft_comm *comm,
 	const struct weft_info *info, weft_create_made_fn *made, void *arg)
 {
@@ -215,13 +226,10 @@ static int dup_start_locked(struct weft_comm *comm,
 			.arg = d,
 		};
 		weft_disconnect_tend(comm->vci);
-		err = weft_agree_start(&d->agree);
+		return weft_agree_start(&d->agree);
 	}
-	if (err && d) {
-		weft_info_destroy(d->info);
-		free(d);
-	}
-	return err;
+	free(d);
+	return dup_fail_locked(comm, err);
 }
 
 int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,
@@ -266,11 +274,14 @@ int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 		.comm = comm,
 		.what = "MPI_Comm_dup",
 	};
-	int err = w ? 0 : WEFT_ERR_NOMEM;
+	int err;
 
-	if (err)
-		return err;
 	weft_vci_lock(comm->vci);
+	if (!w) {
+		err = dup_fail_locked(comm, WEFT_ERR_NOMEM);
+		weft_vci_unlock(comm->vci);
+		return err;
+	}
 	fill_join(&blocked, true);
 	err = dup_start_locked(comm, info, on_dup_wait, w);
 	if (!err) {

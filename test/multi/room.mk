@@ -21,6 +21,7 @@ multi_programs += test/multi/comm_info
 multi_programs += test/multi/comm_inter
 multi_programs += test/multi/comm_make
 multi_programs += test/multi/comm_self_attr
+multi_programs += test/multi/comm_scarce
 multi_programs += test/multi/comm_split_type
 multi_programs += test/multi/dt_pack
 multi_programs += test/multi/err_args

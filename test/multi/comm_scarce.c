@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * comm_scarce: a member without memory for a new communicator keeps nobody
+ * waiting: who depends on it hears of it, and what comes after goes on
+ */
+#define _GNU_SOURCE
+#include "behind.h"
+#include "mtest.h"
+
+#include <errno.h>
+
+static bool is_refused; /* the next allocation */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { CAN_REFUSE = 0 }; /* they have an allocator of their own */
+#else
+enum { CAN_REFUSE = 1 };
+
+void *calloc(size_t n, size_t len)
+{
+	static void *(*real)(size_t n, size_t len);
+
+	if (!real)
+		*(void **)&real = behind("calloc");
+	if (is_refused) {
+		is_refused = false;
+		errno = ENOMEM;
+		return NULL;
+	}
+	return real(n, len);
+}
+#endif
+
+/* Returns how many have an error. */
+static int count_errors(int rc)
+{
+	int mine = rc != MPI_SUCCESS, n;
+
+	CHECK(!mine || mtest_class(rc) == MPI_ERR_NO_MEM, "%s",
+		mtest_error(rc));
+	OK(MPI_Allreduce(&mine, &n, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+	return n;
+}
+
+static void split_up(int scarce)
+{
+	MPI_Comm comm = MPI_COMM_NULL;
+	int rc;
+
+	is_refused = mtest.rank == scarce;
+	rc = MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
+	CHECK(!is_refused, "memory was asked for");
+	CHECK(count_errors(rc) == mtest.size, "rank %d has none: nobody splits",
+		scarce);
+}
+
+static void duplicate(int with_info)
+{
+	MPI_Comm comm = MPI_COMM_NULL;
+	int rc;
+
+	is_refused = mtest.rank == 0;
+	rc = with_info ? MPI_Comm_dup_with_info(
+				 MPI_COMM_WORLD, MPI_INFO_NULL, &comm)
+		       : MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	CHECK(!is_refused, "memory was asked for");
+	CHECK(count_errors(rc) == mtest.size, "rank 0 has none: nobody dups");
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Comm comm;
+
+	mtest_init(&argc, &argv);
+	if (!CAN_REFUSE)
+		mtest_skip("allocations cannot be refused here");
+	for (int i = 0; i < mtest.size; i++)
+		split_up(i);
+	duplicate(0);
+	duplicate(1);
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	OK(MPI_Barrier(comm));
+	OK(MPI_Comm_free(&comm));
+	return mtest_finish();
+}
