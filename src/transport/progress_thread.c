@@ -41,6 +41,8 @@ static void count_round(struct weft_progress_hook *hook)
 	struct weft_progress_user *user =
 		weft_container_of(hook, struct weft_progress_user, hook);
 
+	if (user->is_served)
+		return;
 	/* VCI's lock is held: nobody else changes it */
 	atomic_store_explicit(user->n_rounds,
 		atomic_load_explicit(user->n_rounds, memory_order_relaxed) + 1,
@@ -60,7 +62,9 @@ static void serve_user(struct weft_progress_user *user)
 		if (!weft_lock_try(&user->vci->lock))
 			break;
 		user->vci->net_skip = 0;
+		user->is_served = true;
 		n = weft_progress(user->vci);
+		user->is_served = false;
 		weft_vci_unlock(user->vci);
 		/* who computes on this core would have it for a slice */
 		if (weft_lock_is_wanted(&user->vci->lock))

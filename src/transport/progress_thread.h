@@ -17,8 +17,8 @@ struct weft_progress_user {
 	/* Milliseconds after which it goes by itself, once nothing waits to
 	 * leave the VCI; 0: it stays. May be set again at any time. */
 	_Atomic uint32_t lease;
-	/* Where rounds of progress are counted, for others to look at; NULL:
-	 * here. */
+	/* Where rounds of progress are counted that calls make, not the thread,
+	 * for others to look at; NULL: here. */
 	_Atomic uint32_t *n_rounds;
 	/* ---- below: only progress_thread.c ---- */
 	struct weft_progress_hook hook; /* counts rounds of progress */
@@ -26,6 +26,7 @@ struct weft_progress_user {
 	uint32_t n_adds; /* that are to be taken back */
 	_Atomic uint32_t n_own_rounds;
 	uint32_t last;
+	bool is_served; /* by the thread, now; VCI's lock */
 };
 
 /* From now on locks are real. Who was added twice is to be removed twice. No

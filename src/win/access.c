@@ -118,27 +118,6 @@ static inline int access_place(struct weft_win *win,
 	return 0;
 }
 
-/* The target of an access and its place, or an error. */
-static inline struct weft_win_target *access_locate(struct weft_win *win,
-	const struct weft_win_access *access, char **place_out,
-	uint64_t *there_out, int *err)
-{
-	struct weft_win_target *target = fast_place(win, access, place_out);
-
-	*err = 0;
-	if (weft_likely(target)) {
-		/* of its first byte, which a type may have before its data */
-		*place_out -= access->type->true_lb;
-		*there_out =
-			target->there + (uint64_t)(*place_out - target->base);
-		return target;
-	}
-	target = access_target(win, access, err);
-	if (!*err)
-		*err = access_place(win, target, access, place_out, there_out);
-	return target;
-}
-
 /* What is attached to a dynamic window of mine may be another window's. */
 static inline bool private_at(const struct weft_win *win,
 	const struct weft_win_target *target, const char *place)
@@ -192,9 +171,12 @@ enum {
 	SPAN_MAX = 1 << 20, /* that is read with what lies between */
 	SPARSE = 8,	    /* and is so much longer than the data */
 	STAGE = 1 << 18,
-	ROW = 256,	 /* bytes of integers that one does better alone */
-	TOLD_MAX = 1024, /* bytes that may go by message instead; or so many */
-	SHARED_MIN = 1 << 17,
+	ROW = 256, /* bytes of integers that one does better alone */
+	/* bytes that may go by message instead: of put and get, of updates, or
+	 * so many */
+	TOLD_MAX = 8192,
+	UPDATE_TOLD_MAX = 1 << 20,
+	SHARED_MIN = 1 << 16,
 	LOOKS = 128,   /* for so many */
 	ROUNDS = 2,    /* of the target's progress, */
 	UNLOOKED = 64, /* and not again for so many accesses */
@@ -224,10 +206,11 @@ static bool is_progressing(struct weft_win_target *target)
 	if (atomic_load_explicit(&target->is_answering, memory_order_relaxed))
 		return true;
 	n = atomic_load_explicit(&target->n_unlooked, memory_order_relaxed);
-	atomic_store_explicit(&target->n_unlooked, n ? n - 1 : UNLOOKED,
-		memory_order_relaxed);
-	if (n)
+	if (n) {
+		atomic_store_explicit(
+			&target->n_unlooked, n - 1, memory_order_relaxed);
 		return false;
+	}
 	first = atomic_load_explicit(target->n_rounds, memory_order_relaxed);
 	for (int i = 0; i < LOOKS; i++) {
 		n = atomic_load_explicit(
@@ -239,14 +222,17 @@ static bool is_progressing(struct weft_win_target *target)
 		}
 		weft_cpu_pause();
 	}
+	atomic_store_explicit(
+		&target->n_unlooked, UNLOOKED, memory_order_relaxed);
 	return false;
 }
 
-/* What is short such a target answers sooner than the kernel copies. */
-static bool is_better_told(
-	struct weft_win_target *target, const struct weft_win_access *access)
+/* What is short such a target answers sooner than the kernel copies. Updates
+ * cost the kernel two copies a page. */
+static bool is_better_told(struct weft_win_target *target,
+	const struct weft_win_access *access, int64_t max)
 {
-	return access->type->size * access->count <= TOLD_MAX &&
+	return access->type->size * access->count <= max &&
 	       is_progressing(target);
 }
 
@@ -264,19 +250,36 @@ static bool is_better_shared(
 	       is_progressing(target);
 }
 
+/* Behind what went by message no other way is taken until a flush: updates stay
+ * in order. */
+static bool is_late(const struct weft_win_target *target)
+{
+	return atomic_load(&target->n_late) !=
+	       atomic_load(&target->n_late_done);
+}
+
+/* A long update does not go by message to who answers late: that one is waited
+ * for once. */
+static int settle_late(struct weft_win *win, struct weft_win_target *target,
+	const struct weft_win_access *access)
+{
+	if (target->way != WEFT_WIN_COPIED || !target->is_private ||
+		access->type->size * access->count <= TOLD_MAX ||
+		!is_late(target) || is_progressing(target))
+		return 0;
+	return weft_win_flush_target(win, target, false);
+}
+
 /* Whether the target carries an update out although put and get go without it.
- * What others map is updated by those that have it mapped. Behind what went by
- * message no other way is taken until a flush: updates stay in order. */
+ * What others map is updated by those that have it mapped. */
 static bool updates_by_am(
 	struct weft_win_target *target, const struct weft_win_access *access)
 {
 	if (target->way != WEFT_WIN_COPIED)
 		return target->way == WEFT_WIN_BY_AM;
-	return !target->is_private ||
-	       atomic_load(&target->n_late) !=
-		       atomic_load(&target->n_late_done) ||
+	return !target->is_private || is_late(target) ||
 	       is_scattered(access->type, access->count) ||
-	       is_better_told(target, access);
+	       is_better_told(target, access, UPDATE_TOLD_MAX);
 }
 
 /* Reads what many runs lie in, with what is between them. WEFT_AGAIN: that is
@@ -379,7 +382,8 @@ static int move_copied(struct weft_win *win, struct weft_win_target *target,
 	bool is_many = is_scattered(access->type, access->count);
 	int err = WEFT_AGAIN;
 
-	if (is_better_told(target, access) || is_better_shared(target, access))
+	if (is_better_told(target, access, TOLD_MAX) ||
+		is_better_shared(target, access))
 		return WEFT_AGAIN;
 	if (is_many && !is_put)
 		err = get_span(target, access, there);
@@ -600,6 +604,29 @@ static int update_plainly(const struct weft_win *win,
 	weft_win_update(&u, place, there, private_at(win, target, place),
 		target->stripes);
 	return 0;
+}
+
+/* The target of an update and its place, or an error. */
+static inline struct weft_win_target *access_locate(struct weft_win *win,
+	const struct weft_win_access *access, char **place_out,
+	uint64_t *there_out, int *err)
+{
+	struct weft_win_target *target = fast_place(win, access, place_out);
+
+	*err = 0;
+	if (weft_likely(target)) {
+		/* of its first byte, which a type may have before its data */
+		*place_out -= access->type->true_lb;
+		*there_out =
+			target->there + (uint64_t)(*place_out - target->base);
+		return target;
+	}
+	target = access_target(win, access, err);
+	if (!*err)
+		*err = access_place(win, target, access, place_out, there_out);
+	if (!*err)
+		*err = settle_late(win, target, access);
+	return target;
 }
 
 int weft_win_accumulate(struct weft_win *win,

@@ -419,6 +419,7 @@ static int put_long(struct weft_win *win, struct weft_win_target *target,
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	op->is_long = true;
+	op->len = len;
 	rec->kind = WEFT_WIRE_WIN_LONG_PUT;
 	rec->id = op->id;
 	data = weft_win_stream_at(from, rec->pos, len, &op->staging);
@@ -702,7 +703,9 @@ static int acc_runs(void *arg, struct weft_wire_win *rec)
 {
 	struct acc *acc = arg;
 	uint64_t extent = (uint64_t)acc->basic->extent;
-	bool is_long = acc_len(acc, rec) >= WEFT_WIN_LONG;
+	/* a ring takes them one by one without a question */
+	bool is_long = acc_len(acc, rec) >= WEFT_WIN_LONG &&
+		       acc->batch.target->way == WEFT_WIN_BY_AM;
 	uint64_t max = weft_max(
 		(is_long ? STAGE_MAX : DATA_MAX & ~7) / extent, (uint64_t)1);
 	struct weft_wire_win part;

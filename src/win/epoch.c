@@ -176,7 +176,7 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 
 /* --- completion ---------------------------------------------------- */
 
-static int flush_target(
+int weft_win_flush_target(
 	struct weft_win *win, struct weft_win_target *target, bool is_local)
 {
 	uint64_t n_late = atomic_load(&target->n_late);
@@ -225,7 +225,7 @@ static int close_target(struct weft_win *win, struct weft_win_target *target)
 {
 	bool is_by_am = target->has_lock && !target->state;
 	/* by message the unlock itself asks whether all is done */
-	int err = is_by_am ? 0 : flush_target(win, target, false);
+	int err = is_by_am ? 0 : weft_win_flush_target(win, target, false);
 	int lock_err = 0;
 
 	if (target->has_lock)
@@ -271,11 +271,11 @@ static int flush(struct weft_win *win, int32_t rank, bool is_local)
 			return WEFT_ERR_NOMEM;
 		if (win->access == WEFT_WIN_LOCKED && !target->is_locked)
 			return out_of_turn(win, "and that rank is not locked");
-		return flush_target(win, target, is_local);
+		return weft_win_flush_target(win, target, is_local);
 	}
 	for (uint32_t i = 0; win->has_remote && (target = opened_at(win, i));
 		i++) {
-		int one = flush_target(win, target, is_local);
+		int one = weft_win_flush_target(win, target, is_local);
 
 		err = err ? err : one;
 	}
@@ -356,7 +356,7 @@ static int notify_complete(struct weft_win *win, struct weft_win_target *target)
 
 	if (!weft_win_is_told_here(win, target))
 		return weft_win_am_complete(win, target);
-	err = flush_target(win, target, false);
+	err = weft_win_flush_target(win, target, false);
 	weft_win_tell_complete(win, target);
 	return err;
 }

@@ -11,8 +11,9 @@
 #include <string.h>
 
 enum {
-	ANSWER_ROUNDS = 256,	    /* some 10 us */
-	LONG_ANSWER_ROUNDS = 16384, /* less than the progress thread takes */
+	ANSWER_ROUNDS = 256, /* some 10 us */
+	ROUND_BYTES = 256,   /* that are copied meanwhile */
+	MAX_ROUNDS = 4096,   /* less than the progress thread takes */
 };
 
 int weft_win_no_memory(void)
@@ -220,10 +221,11 @@ static int target_fault(
 }
 
 void weft_win_answered(struct weft_win_target *target,
-	const struct weft_win_wait *wait, bool is_long)
+	const struct weft_win_wait *wait, uint64_t n_bytes)
 {
 	if (weft_unlikely(wait->n_rounds >
-			  (is_long ? LONG_ANSWER_ROUNDS : ANSWER_ROUNDS)))
+			  weft_min(ANSWER_ROUNDS + n_bytes / ROUND_BYTES,
+				  (uint64_t)MAX_ROUNDS)))
 		atomic_store_explicit(
 			&target->is_answering, false, memory_order_relaxed);
 }
@@ -240,7 +242,7 @@ int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 		.what = what_names[kind],
 		.is_lock = weft_win_is_lock_asked(win, target) };
 	uint64_t number = target->n_ops;
-	bool is_long = false;
+	uint64_t n_bytes = 0, seen = 0;
 	int err = weft_win_post_kept(win, target);
 
 	while (!err && !weft_list_is_empty(&target->ops)) {
@@ -249,11 +251,12 @@ int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
 
 		if (first->number > number)
 			break;
-		is_long |= first->is_long;
+		n_bytes += first->number != seen ? first->len : 0;
+		seen = first->number;
 		err = weft_win_wait_round(&wait);
 	}
 	err = weft_win_wait_end(&wait, err);
-	weft_win_answered(target, &wait, is_long);
+	weft_win_answered(target, &wait, n_bytes);
 	return err ? err : target_fault(win, target);
 }
 

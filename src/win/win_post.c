@@ -7,6 +7,7 @@
 #include "win/win_priv.h"
 
 #include "base/err.h"
+#include "base/knob.h"
 #include "core/comm.h"
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static __attribute__((noinline)) int wait_post(struct weft_win *win,
 		err = try_post(win, target, op, bytes, len);
 	} while (err == WEFT_AGAIN);
 	err = weft_win_wait_end(&wait, err);
-	weft_win_answered(target, &wait, false);
+	weft_win_answered(target, &wait, weft_knobs.shm_ring);
 	return err;
 }
 

@@ -213,6 +213,9 @@ char *weft_win_place(
 
 /* epoch.c. Completes whatever the access epoch left open. */
 int weft_win_close_epoch(struct weft_win *win);
+/* Completes all accesses to it, at it unless is_local. */
+int weft_win_flush_target(
+	struct weft_win *win, struct weft_win_target *target, bool is_local);
 
 /* win_lock.c */
 bool weft_win_try_lock(
@@ -504,10 +507,10 @@ enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out);
 int weft_win_wait_end(struct weft_win_wait *wait, int err);
-/* win_op.c. A wait for the target's answers is over, some of them to long data:
+/* win_op.c. A wait for the target is over, to which so many bytes went or came:
  * who was slow is looked at again, see is_progressing(). */
 void weft_win_answered(struct weft_win_target *target,
-	const struct weft_win_wait *wait, bool is_long);
+	const struct weft_win_wait *wait, uint64_t n_bytes);
 static inline bool weft_win_has_counted(
 	const atomic_uint *word, unsigned number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_told: short accesses to another process's own memory on a node, which may
- * be copied by the kernel or told to their target by message
+/* win_told: accesses to another process's own memory on a node, which may be
+ * copied by the kernel or told to their target by message
  *
  * Which way one goes is seen by stopping the target: the kernel copies all the
  * same, a message lies there until it goes on. Either way results, orders and
@@ -10,9 +10,10 @@
 
 #include <dirent.h>
 
-enum { N = 4, WARM = 300, ROUNDS = 40, STEPS = 50 };
+enum { N = 1 << 15, WARM = 300, ROUNDS = 40, STEPS = 50, LONG = N - 3 };
 
-static int64_t memory[N]; /* the program's own */
+static int64_t memory[N]; /* the program's own: 0 to 2 are used by short
+			     accesses, the rest by long ones */
 static MPI_Win win;
 static pid_t its_pid;
 static int64_t *its_memory;
@@ -225,6 +226,71 @@ static void in_order(void)
 	}
 }
 
+/* The same for long ones, of which one ends in what the next begins with. */
+static void long_in_order(void)
+{
+	static int64_t in[LONG], out[LONG];
+	int64_t k = 0, old;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		for (int step = 0; step < 4; step++) {
+			int n = LONG >> step;
+
+			k++;
+			for (int j = 0; j < n; j++)
+				in[j] = k + j;
+			OK(MPI_Accumulate(in, n, MPI_INT64_T, 1, 3, n,
+				MPI_INT64_T, MPI_REPLACE, win));
+			OK(MPI_Fetch_and_op(NULL, &old, MPI_INT64_T, 1, n + 2,
+				MPI_NO_OP, win));
+			OK(MPI_Get_accumulate(NULL, 0, MPI_INT64_T, out, n,
+				MPI_INT64_T, 1, 3, n, MPI_INT64_T, MPI_NO_OP,
+				win));
+			OK(MPI_Win_flush_local(1, win));
+			CHECK(old == k + n - 1, "the last is %lld, not %lld",
+				(long long)old, (long long)k + n - 1);
+			CHECK(!memcmp(in, out, (size_t)n * sizeof(*in)),
+				"%d elements are read as they were written", n);
+		}
+		OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+	}
+}
+
+/* Who computes is not relied on again and again, whatever its progress thread
+ * does: sooner or later a long put is the kernel's. */
+static void without_who_computes(void)
+{
+	static int64_t in[LONG];
+	int64_t value = peek(3);
+	bool is_told = true;
+
+	warm_up();
+	OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
+	while (is_told) {
+		value++;
+		in[0] = value;
+		stop_target();
+		OK(MPI_Put(
+			in, LONG, MPI_INT64_T, 1, 3, LONG, MPI_INT64_T, win));
+		is_told = peek(3) != value;
+		continue_target();
+		OK(MPI_Win_flush(1, win));
+		CHECK(peek(3) == value, "a long put is done");
+	}
+	value = 1;
+	OK(MPI_Put(&value, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, win));
+	OK(MPI_Win_flush(1, win));
+}
+
+/* Until an access ends it. */
+static void compute(void)
+{
+	OK(MPI_Recv(
+		NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	while (!__atomic_load_n(&memory[0], __ATOMIC_ACQUIRE))
+		;
+}
+
 static void be_in_and_out(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -249,10 +315,19 @@ int main(int argc, char **argv)
 		by_the_target();
 		OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
 		in_order();
+		long_in_order();
+		OK(MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+		without_who_computes();
 	} else {
 		OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 		be_in_and_out();
+		be_in_and_out();
+		memory[0] = 0;
+		OK(MPI_Win_sync(win));
+		OK(MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
+		compute();
 	}
 	OK(MPI_Win_unlock_all(win));
 	OK(MPI_Win_free(&win));
