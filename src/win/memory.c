@@ -3,8 +3,8 @@
  */
 #include "win/memory.h"
 
-#include "base/knob.h"
 #include "base/interval.h"
+#include "base/knob.h"
 #include "core/comm.h"
 #include "shm/copy.h"
 #include "shm/share.h"

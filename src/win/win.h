@@ -22,12 +22,12 @@
 
 #include "base/err.h"
 #include "base/handle.h"
+#include "base/interval.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "core/comm.h"
 #include "dt/redop.h"
-#include "base/interval.h"
 #include "dt/type.h"
 #include "rma/rma.h"
 

@@ -6,8 +6,8 @@
 #include "win/memory.h"
 
 #include "base/err.h"
-#include "base/knob.h"
 #include "base/interval.h"
+#include "base/knob.h"
 #include "rma/heap.h"
 #include "shm/share.h"
 
