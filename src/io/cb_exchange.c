@@ -298,11 +298,6 @@ static bool is_filled_whole(const struct cb_part *sum, const struct window *w)
 
 /* ---- between memory and a mapped buffer ---- */
 
-static int64_t run_place(const struct iovec *run)
-{
-	return (int64_t)(uintptr_t)run->iov_base;
-}
-
 static void fill_runs(const struct exchange *x, const struct window *w,
 	int64_t skip, int64_t len, struct cb_part *part)
 {
@@ -316,7 +311,7 @@ static void fill_runs(const struct exchange *x, const struct window *w,
 			m->view, m->at + skip, end - skip, runs, RUNS, &some);
 
 		for (size_t i = 0; i < n; i++) {
-			int64_t at = run_place(&runs[i]);
+			int64_t at = weft_view_run_at(&runs[i]);
 			size_t k = runs[i].iov_len;
 			char *to = w->slot + (at - w->base);
 
@@ -361,7 +356,8 @@ static void take_runs(const struct exchange *x, const struct window *w,
 
 		for (size_t i = 0; i < n; i++) {
 			weft_unpack(m->type, m->count, m->buf, at,
-				w->slot + (run_place(&runs[i]) - w->base),
+				w->slot +
+					(weft_view_run_at(&runs[i]) - w->base),
 				runs[i].iov_len);
 			at += runs[i].iov_len;
 		}
@@ -391,7 +387,8 @@ static struct cb_run *list_runs(const struct exchange *x,
 
 		for (size_t i = 0; i < k; i++)
 			list[(*n_out)++] = (struct cb_run){
-				.at = (uint32_t)(run_place(&runs[i]) - w->base),
+				.at = (uint32_t)(weft_view_run_at(&runs[i]) -
+						 w->base),
 				.len = (uint32_t)runs[i].iov_len
 			};
 	}
@@ -597,7 +594,7 @@ static int64_t write_around(struct exchange *x, const struct window *w)
 				(size_t)(at - from)
 			};
 		if (n && (n == WEFT_SCATTER_MAX || at == len)) {
-			int64_t base = run_place(&runs[0]);
+			int64_t base = weft_view_run_at(&runs[0]);
 
 			take_err(x, weft_move_around(x->m,
 					    w->slot + (base - w->base), base,

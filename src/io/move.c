@@ -48,11 +48,6 @@ int weft_move_piece(const struct weft_move *m, char *buf, int64_t place,
 	return err;
 }
 
-static int64_t run_at(const struct iovec *run)
-{
-	return (int64_t)(uintptr_t)run->iov_base;
-}
-
 /* How many of the first runs are read as one, with the gaps between. */
 static size_t count_sieved(
 	const struct weft_move *m, const struct iovec *runs, size_t n)
@@ -63,11 +58,10 @@ static size_t count_sieved(
 	if (m->is_write || hints->read_sieve == WEFT_FILE_DISABLE)
 		return 1;
 	while (k < n) {
-		int64_t begin = run_at(&runs[k]);
-		int64_t gap = begin - run_at(&runs[k - 1]) -
-			      (int64_t)runs[k - 1].iov_len;
-		int64_t span =
-			begin + (int64_t)runs[k].iov_len - run_at(&runs[0]);
+		int64_t gap = weft_view_run_at(&runs[k]) -
+			      weft_view_run_end(&runs[k - 1]);
+		int64_t span = weft_view_run_end(&runs[k]) -
+			       weft_view_run_at(&runs[0]);
 
 		if (gap < 0 || span > hints->read_sieve_max ||
 			(gap > WEFT_MOVE_GAP_MAX &&
@@ -82,9 +76,8 @@ static size_t count_sieved(
 static int read_sieved(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
-	int64_t begin = run_at(&runs[0]), got;
-	int64_t span =
-		run_at(&runs[n - 1]) + (int64_t)runs[n - 1].iov_len - begin;
+	int64_t begin = weft_view_run_at(&runs[0]), got;
+	int64_t span = weft_view_run_end(&runs[n - 1]) - begin;
 	char *aside = malloc((size_t)span);
 	int err;
 
@@ -94,7 +87,7 @@ static int read_sieved(const struct weft_move *m, char *buf,
 			"no memory to read %lld bytes", (long long)span);
 	err = weft_move_piece(m, aside, begin, span, &got);
 	for (size_t i = 0; i < n; i++) {
-		int64_t from = run_at(&runs[i]) - begin;
+		int64_t from = weft_view_run_at(&runs[i]) - begin;
 		int64_t len = (int64_t)runs[i].iov_len;
 
 		if (len > got - from)
@@ -120,10 +113,10 @@ static bool may_scatter(
 		!weft_range_is_local(file))
 		return false;
 	for (size_t i = 1; i < n; i++)
-		if (run_at(&runs[i]) <
-			run_at(&runs[i - 1]) + (int64_t)runs[i - 1].iov_len)
+		if (weft_view_run_at(&runs[i]) <
+			weft_view_run_end(&runs[i - 1]))
 			return false;
-	return run_at(&runs[n - 1]) - run_at(&runs[0]) <=
+	return weft_view_run_at(&runs[n - 1]) - weft_view_run_at(&runs[0]) <=
 	       (int64_t)n * SCATTER_STRIDE;
 }
 
@@ -142,7 +135,7 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 	for (size_t i = 0; i < n - 1; i++)
 		before += (int64_t)runs[i].iov_len;
 	/* the file then reaches as far as it is to reach */
-	if (weft_move_piece(m, buf + before, run_at(last),
+	if (weft_move_piece(m, buf + before, weft_view_run_at(last),
 		    (int64_t)last->iov_len, &some) ||
 		some < (int64_t)last->iov_len)
 		return 0;
@@ -178,8 +171,9 @@ static int move_runs_locked(const struct weft_move *m, char *buf,
 		for (size_t j = i; j < i + k; j++)
 			wanted += (int64_t)runs[j].iov_len;
 		err = k > 1 ? read_sieved(m, buf + *moved, &runs[i], k, &some)
-			    : weft_move_piece(m, buf + *moved, run_at(&runs[i]),
-				      wanted, &some);
+			    : weft_move_piece(m, buf + *moved,
+				      weft_view_run_at(&runs[i]), wanted,
+				      &some);
 		*moved += some;
 		if (some < wanted)
 			break;
@@ -197,9 +191,8 @@ static int move_pieces(const struct weft_move *m, char *buf,
 
 	*moved = 0;
 	for (size_t i = 0; i < n && m->is_write; i++) {
-		first = weft_min64(first, run_at(&runs[i]));
-		end = weft_max64(
-			end, run_at(&runs[i]) + (int64_t)runs[i].iov_len);
+		first = weft_min64(first, weft_view_run_at(&runs[i]));
+		end = weft_max64(end, weft_view_run_end(&runs[i]));
 	}
 	if (first < end)
 		err = weft_range_lock(
@@ -235,24 +228,25 @@ static int write_around_locked(const struct weft_move *m, char *buf,
 	int64_t len = 0, moved;
 	int err = 0;
 
-	*end_out = run_at(&runs[0]);
+	*end_out = weft_view_run_at(&runs[0]);
 	for (size_t i = 0; i < n && !err; i++) {
-		char *from = buf + (run_at(&runs[i]) - base);
+		char *from = buf + (weft_view_run_at(&runs[i]) - base);
 
 		if (is_one) {
 			memmove(buf + len, from, runs[i].iov_len);
 			len += (int64_t)runs[i].iov_len;
 		} else {
-			err = weft_move_piece(m, from, run_at(&runs[i]),
+			err = weft_move_piece(m, from,
+				weft_view_run_at(&runs[i]),
 				(int64_t)runs[i].iov_len, &moved);
-			*end_out = run_at(&runs[i]) + moved;
+			*end_out = weft_view_run_at(&runs[i]) + moved;
 		}
 	}
 	if (!is_one)
 		return err;
 	err = move_runs_locked(m, buf, runs, n, &moved);
 	for (size_t i = 0; i < n && moved > 0; i++) {
-		*end_out = run_at(&runs[i]) +
+		*end_out = weft_view_run_at(&runs[i]) +
 			   weft_min64(moved, (int64_t)runs[i].iov_len);
 		moved -= (int64_t)runs[i].iov_len;
 	}
@@ -262,8 +256,8 @@ static int write_around_locked(const struct weft_move *m, char *buf,
 int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
 	const struct iovec *runs, size_t n, int64_t *end_out)
 {
-	int64_t first = run_at(&runs[0]);
-	int64_t end = run_at(&runs[n - 1]) + (int64_t)runs[n - 1].iov_len;
+	int64_t first = weft_view_run_at(&runs[0]);
+	int64_t end = weft_view_run_end(&runs[n - 1]);
 	bool is_locked;
 	int err = weft_range_lock(
 		m->file, WEFT_RANGE_SHARED, first, end, &is_locked);
@@ -430,8 +424,8 @@ bool weft_move_is_run_by_run(const struct weft_move *m, int64_t *run_len_out)
 		m->view, m->at, m->len, runs, SAMPLE, &some);
 	if (n < 2)
 		return n == 1;
-	gaps = run_at(&runs[n - 1]) + (int64_t)runs[n - 1].iov_len -
-	       run_at(&runs[0]) - some;
+	gaps = weft_view_run_end(&runs[n - 1]) - weft_view_run_at(&runs[0]) -
+	       some;
 	*run_len_out = some / n;
 	return gaps / (n - 1) > WEFT_MOVE_GAP_MAX &&
 	       (m->is_write || m->file->hints.read_sieve != WEFT_FILE_ENABLE);

@@ -27,11 +27,6 @@ struct stretch {
 	int64_t first, end;
 };
 
-static int64_t run_begin(const struct iovec *run)
-{
-	return (int64_t)(uintptr_t)run->iov_base;
-}
-
 /* The first runs of a stretch, all their bytes, and those between them. */
 struct sample {
 	int64_t n, len, gaps;
@@ -49,17 +44,13 @@ static struct sample sample_of(
 		m->view, at, len, runs, SAMPLE, &some.len);
 	some.is_paged = true;
 	for (int64_t i = 0; i < some.n; i++)
-		some.is_paged =
-			some.is_paged &&
-			(run_begin(&runs[i]) | (int64_t)runs[i].iov_len) %
-					PAGE ==
-				0;
+		if (weft_view_run_at(&runs[i]) % PAGE || runs[i].iov_len % PAGE)
+			some.is_paged = false;
 	if (some.n)
-		some.gap = run_begin(&runs[0]) + (int64_t)runs[0].iov_len;
+		some.gap = weft_view_run_end(&runs[0]);
 	if (some.n)
-		some.gaps = run_begin(&runs[some.n - 1]) +
-			    (int64_t)runs[some.n - 1].iov_len -
-			    run_begin(&runs[0]) - some.len;
+		some.gaps = weft_view_run_end(&runs[some.n - 1]) -
+			    weft_view_run_at(&runs[0]) - some.len;
 	return some;
 }
 

@@ -207,8 +207,8 @@ static void job_count(const struct job *job)
 	if (n > 1) {
 		weft_stat_add(stat, WEFT_STAT_STRIDES, (int64_t)n - 1);
 		weft_stat_add(stat, WEFT_STAT_STRIDE_BYTES,
-			(int64_t)((uintptr_t)runs[n - 1].iov_base -
-				  (uintptr_t)runs[0].iov_base));
+			weft_view_run_at(&runs[n - 1]) -
+				weft_view_run_at(&runs[0]));
 	}
 }
 

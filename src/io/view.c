@@ -129,7 +129,7 @@ int64_t weft_view_place(const struct weft_view *view, int64_t at)
 		return view->disp + view->tile->true_lb + at;
 	if (!weft_view_runs(view, at, 1, &run, 1, &len))
 		return view->disp;
-	return (int64_t)(uintptr_t)run.iov_base;
+	return weft_view_run_at(&run);
 }
 
 bool weft_view_is_monotone(
@@ -172,8 +172,8 @@ static int64_t tile_before(
 			runs, VIEW_RUNS, &some);
 
 		for (size_t i = 0; i < n; i++) {
-			int64_t from = (int64_t)(uintptr_t)runs[i].iov_base;
-			int64_t end = from + (int64_t)runs[i].iov_len;
+			int64_t from = weft_view_run_at(&runs[i]);
+			int64_t end = weft_view_run_end(&runs[i]);
 
 			if (from < place)
 				sum += (end < place ? end : place) - from;

@@ -69,4 +69,15 @@ int64_t weft_view_before(const struct weft_view *view, int64_t place);
 size_t weft_view_runs(const struct weft_view *view, int64_t at, int64_t len,
 	struct iovec *iov, size_t n_iov, int64_t *len_out);
 
+/* Where such a run begins in the file, and where it ends. */
+static inline int64_t weft_view_run_at(const struct iovec *run)
+{
+	return (int64_t)(uintptr_t)run->iov_base;
+}
+
+static inline int64_t weft_view_run_end(const struct iovec *run)
+{
+	return weft_view_run_at(run) + (int64_t)run->iov_len;
+}
+
 #endif
