@@ -4,7 +4,6 @@
 
 #include "base/knob.h"
 #include "base/log.h"
-#include "coll/coll.h"
 #include "comm/create.h"
 #include "comm/disconnect.h"
 #include "core/errh.h"
@@ -25,181 +24,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247, SAME_MAX = 2, LEAST_MAX = 8 };
+enum { TYPE_BYTE = 0x247 };
 
 struct weft_table weft_files =
 	WEFT_TABLE_INIT(struct weft_file, WEFT_KIND_FILE);
 struct weft_errh *weft_file_errh = &weft_errh_builtin[WEFT_ERRH_RETURN];
-
-/* ---- agreement ---- */
-
-int64_t weft_file_err_code(const struct weft_file *file, int err)
-{
-	return err ? (int64_t)err * ((int64_t)1 << 32) + file->comm->rank : 0;
-}
-
-static int rank_of_code(int64_t code)
-{
-	return (int)(code & 0xffffffff);
-}
-
-int weft_file_err_of(
-	const struct weft_file *file, int err, const char *why, int64_t code)
-{
-	int rank = rank_of_code(code), of_rank = (int)(code >> 32);
-
-	if (err)
-		return why[0] ? weft_err_set(err, "%s", why) : err;
-	return code ? weft_err_set(of_rank, "at rank %d of file \"%s\": %s",
-			      rank, weft_syscall_name_shown(file->name),
-			      weft_err_str(of_rank))
-		    : 0;
-}
-
-static struct weft_coll numbers_of(
-	struct weft_file *file, int n, const int64_t *mine, int64_t *all)
-{
-	struct weft_type *type = weft_type_builtin(TYPE_INT64);
-
-	return (struct weft_coll){ .comm = file->comm,
-		.ctx_offset = WEFT_CTX_OFFSET_COLL,
-		.send = { .buf = (void *)(uintptr_t)mine,
-			.count = n,
-			.type = type },
-		.recv = { .buf = all, .count = n, .type = type } };
-}
-
-int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
-	enum weft_redop_builtin op, int n, const int64_t *mine, int64_t *all)
-{
-	struct weft_coll args = numbers_of(file, n, mine, all);
-
-	if (file->comm->size == 1) {
-		memcpy(all, mine, (size_t)n * sizeof(*all));
-		return 0;
-	}
-	args.op = weft_redop_builtin((unsigned)op);
-	return weft_coll_run(kind, &args);
-}
-
-int weft_file_gather(struct weft_file *file, bool is_aside, int n,
-	const int64_t *mine, int64_t *all)
-{
-	struct weft_coll args = numbers_of(file, n, mine, all);
-	struct weft_vci *vci = file->comm->vci;
-	struct weft_req *req = NULL;
-	int err;
-
-	if (!is_aside)
-		return weft_coll_run(WEFT_COLL_ALLGATHER, &args);
-	weft_vci_lock(vci);
-	err = weft_coll_start_locked(WEFT_COLL_ALLGATHER, &args, &req);
-	if (!err) {
-		weft_pool_await(vci, req, true);
-		err = req->status.err;
-		weft_req_put(req);
-	}
-	weft_vci_unlock(vci);
-	return err;
-}
-
-/* Numbers that must not differ between members, each with its name, and others
- * of which all get the least. */
-struct agreement {
-	int n_same, n_least;
-	int64_t same[SAME_MAX];
-	const char *names[SAME_MAX];
-	int64_t *least[LEAST_MAX];
-};
-
-/* The first that differs is an error. */
-static int file_check_same(
-	const struct agreement *on, const int64_t *least, const int64_t *most)
-{
-	for (int i = 0; i < on->n_same; i++)
-		if (least[i] != ~most[i])
-			return weft_err_set(WEFT_ERR_NOT_SAME,
-				"%s is %lld here, from %lld to %lld elsewhere",
-				on->names[i], (long long)on->same[i],
-				(long long)least[i], (long long)~most[i]);
-	return 0;
-}
-
-/* Others hear the words of that rank's, and of which file they are where these
- * do not say. */
-static int file_say_name(
-	const struct weft_file *file, int err, int rank, const char *words)
-{
-	const char *name = weft_syscall_name_shown(file->name);
-	char quoted[WEFT_ERR_TEXT];
-
-	snprintf(quoted, sizeof(quoted), "%s\"", name);
-	if (strstr(words, quoted))
-		return weft_err_set(err, "at rank %d: %.230s", rank, words);
-	return weft_err_set(
-		err, "at rank %d of file \"%s\": %.140s", rank, name, words);
-}
-
-/* All have been told of code: who has no error hears the words of that rank's.
- */
-static int file_tell_why(
-	struct weft_file *file, int err, const char *why, int64_t code)
-{
-	int rank = rank_of_code(code), rc;
-	char words[WEFT_ERR_TEXT];
-	struct weft_coll args = { .comm = file->comm,
-		.ctx_offset = WEFT_CTX_OFFSET_COLL,
-		.recv = { .buf = words,
-			.count = sizeof(words),
-			.type = weft_type_builtin(TYPE_BYTE) },
-		.root = rank };
-
-	memset(words, 0, sizeof(words));
-	snprintf(words, sizeof(words), "%s", why);
-	rc = weft_coll_run(WEFT_COLL_BCAST, &args);
-	words[sizeof(words) - 1] = '\0';
-	if (err || rc || !words[0])
-		return weft_file_err_of(file, err, why, code);
-	return file_say_name(file, (int)(code >> 32), rank, words);
-}
-
-static int file_agree_on(
-	struct weft_file *file, int err, const struct agreement *on)
-{
-	enum { N = 1 + 2 * SAME_MAX + LEAST_MAX };
-	int64_t mine[N], all[N];
-	int64_t *rest = mine + 1 + 2 * on->n_same;
-	char why[WEFT_ERR_TEXT];
-	int rc;
-
-	why[0] = '\0';
-	if (err)
-		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
-	mine[0] = weft_file_err_code(file, err);
-	for (int i = 0; i < on->n_same; i++) {
-		mine[1 + i] = on->same[i];
-		/* the least of it: the most */
-		mine[1 + on->n_same + i] = ~on->same[i];
-	}
-	for (int i = 0; i < on->n_least; i++)
-		rest[i] = *on->least[i];
-	rc = weft_file_numbers(file, WEFT_COLL_ALLREDUCE, WEFT_OP_MIN,
-		1 + 2 * on->n_same + on->n_least, mine, all);
-	if (rc)
-		return err ? weft_file_err_of(file, err, why, 0) : rc;
-	for (int i = 0; i < on->n_least; i++)
-		*on->least[i] = all[rest - mine + i];
-	if (all[0])
-		return file_tell_why(file, err, why, all[0]);
-	return file_check_same(on, all + 1, all + 1 + on->n_same);
-}
-
-int weft_file_agree(struct weft_file *file, int err)
-{
-	static const struct agreement nothing_else;
-
-	return file_agree_on(file, err, &nothing_else);
-}
 
 /* All members have the least of their hints for collective buffering; with
  * amode not 0 they are opening the file. */
@@ -209,7 +38,7 @@ static int file_agree_hints(struct weft_file *file, int err, int amode)
 	int64_t read = hints->cb_read, write = hints->cb_write;
 	int64_t has_stat = file->stat != NULL;
 	int64_t has_pool = weft_knobs.io_threads > 0;
-	struct agreement on = { .n_same = amode != 0,
+	struct weft_file_agreement on = { .n_same = amode != 0,
 		.same = { amode },
 		.names = { "amode" },
 		.n_least = 8,
@@ -217,7 +46,7 @@ static int file_agree_hints(struct weft_file *file, int err, int amode)
 			&hints->cb_len, &hints->stripe, &has_stat,
 			&has_pool } };
 
-	err = file_agree_on(file, err, &on);
+	err = weft_file_agree_on(file, err, &on);
 	hints->cb_read = (enum weft_file_choice)read;
 	hints->cb_write = (enum weft_file_choice)write;
 	file->all_have_pool = has_pool;
@@ -594,7 +423,7 @@ typedef int file_size_fn(int fd, const char *name, int64_t size);
 /* Rank 0 does it for all. */
 static int file_do_size(struct weft_file *file, int64_t size, file_size_fn *fn)
 {
-	const struct agreement on = {
+	const struct weft_file_agreement on = {
 		.n_same = 1, .same = { size }, .names = { "size" }
 	};
 	int err = file_check_writable(file);
@@ -606,7 +435,7 @@ static int file_do_size(struct weft_file *file, int64_t size, file_size_fn *fn)
 		err = weft_err_set(WEFT_ERR_UNSUPPORTED, "\"%s\" is sequential",
 			weft_syscall_name_shown(file->name));
 	weft_file_drain(file, false, "MPI_File_set_size");
-	err = file_agree_on(file, err, &on);
+	err = weft_file_agree_on(file, err, &on);
 	if (err)
 		return err;
 	if (file->comm->rank == 0)
@@ -638,7 +467,7 @@ int weft_file_sync(struct weft_file *file)
 
 int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 {
-	const struct agreement on = {
+	const struct weft_file_agreement on = {
 		.n_same = 1, .same = { is_atomic }, .names = { "flag" }
 	};
 	int err = 0;
@@ -649,7 +478,7 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 	if (is_atomic && !err)
 		weft_syscall_unlock(file->fd, file->name, 0, 1);
 	weft_file_drain(file, false, "MPI_File_set_atomicity");
-	err = file_agree_on(file, err, &on);
+	err = weft_file_agree_on(file, err, &on);
 	if (!err)
 		/* pairs with the load of an access */
 		atomic_store_explicit(
@@ -737,7 +566,7 @@ int weft_file_set_view(struct weft_file *file,
 {
 	struct weft_view *view = NULL;
 	int64_t is_plain = false, has_none = !*has_hints;
-	struct agreement on = { .n_same = 2,
+	struct weft_file_agreement on = { .n_same = 2,
 		.names = { "the extent of etype",
 			"the name of datarep, as a number" },
 		.n_least = 2,
@@ -751,7 +580,7 @@ int weft_file_set_view(struct weft_file *file,
 		on.same[0] = config->etype->extent;
 		on.same[1] = file_name_code(config->rep->name);
 	}
-	err = file_agree_on(file, err, &on);
+	err = weft_file_agree_on(file, err, &on);
 	*has_hints = !has_none;
 	if (err) {
 		weft_view_put(view);
@@ -865,13 +694,13 @@ int weft_file_position(struct weft_file *file, int64_t *offset_out)
 int weft_file_seek_shared(struct weft_file *file, int64_t offset,
 	enum weft_file_whence whence, int err)
 {
-	const struct agreement on = { .n_same = 2,
+	const struct weft_file_agreement on = { .n_same = 2,
 		.same = { offset, whence },
 		.names = { "offset", "whence" } };
 	int64_t position = 0;
 
 	weft_file_drain(file, false, "MPI_File_seek_shared");
-	err = file_agree_on(file, err, &on);
+	err = weft_file_agree_on(file, err, &on);
 	if (err)
 		return err;
 	if (file->comm->rank == 0) {

@@ -6,11 +6,26 @@
 #include "coll/coll.h"
 #include "io/file.h"
 
-/* --- agreement (file.c) -------------------------------------------------- */
+/* --- agreement (file_agree.c) -------------------------------------------- */
 
-/* Collective: everybody's error to everybody, this process's own first. The
- * words of another's are its class and whose it is. */
+/* Collective: everybody's error to everybody, this process's own first. Who has
+ * none is told in which words another has one, and where. */
 int weft_file_agree(struct weft_file *file, int err);
+
+enum { WEFT_FILE_SAME_MAX = 2, WEFT_FILE_LEAST_MAX = 8 };
+
+/* Numbers that must not differ between members, each with its name, and others
+ * of which all get the least. */
+struct weft_file_agreement {
+	int n_same, n_least;
+	int64_t same[WEFT_FILE_SAME_MAX];
+	const char *names[WEFT_FILE_SAME_MAX];
+	int64_t *least[WEFT_FILE_LEAST_MAX];
+};
+
+/* The same of err, and all of that; WEFT_ERR_NOT_SAME says what differs. */
+int weft_file_agree_on(
+	struct weft_file *file, int err, const struct weft_file_agreement *on);
 
 /* Collective, a WEFT_COLL_ALLGATHER, WEFT_COLL_ALLREDUCE or WEFT_COLL_SCAN of
  * n numbers of each member; op is passed over where the kind has none. */
@@ -27,9 +42,11 @@ int64_t weft_file_err_code(const struct weft_file *file, int err);
 int weft_file_err_of(
 	const struct weft_file *file, int err, const char *why, int64_t code);
 
-/* Waits until what was begun is done; with colls_only until no
- * collective waits for its turn to be agreed on. call is what the program is
- * in. */
+/* --- what was begun (file.c) -----------------------------------------------
+ */
+
+/* Waits until it is done; with colls_only until no collective waits for its
+ * turn to be agreed on. call is what the program is in. */
 void weft_file_drain(struct weft_file *file, bool colls_only, const char *call);
 
 /* What the first of them waits for, with a reference of the caller's, or NULL.

@@ -2,8 +2,8 @@
 libweft_la_SOURCES += src/io/cb.c src/io/cb.h src/io/cb_exchange.c \
 	src/io/cb_keep.c src/io/cb_keep.h \
 	src/io/cb_priv.h src/io/datarep.c src/io/datarep.h src/io/file.c \
-	src/io/file.h src/io/file_priv.h src/io/move.c src/io/move.h \
-	src/io/pointer.c src/io/pool.c src/io/pool.h \
+	src/io/file.h src/io/file_agree.c src/io/file_priv.h \
+	src/io/move.c src/io/move.h src/io/pointer.c src/io/pool.c src/io/pool.h \
 	src/io/range.c src/io/range.h src/io/uring.c src/io/uring.h \
 	src/io/scatter.c src/io/scatter.h \
 	src/io/sieve.c src/io/sieve.h src/io/stat.c src/io/stat.h \
