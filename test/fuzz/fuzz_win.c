@@ -269,9 +269,11 @@ static void step_ask(struct fuzz_in *in)
 	weft_vci_lock(&weft_proc.vci);
 }
 
+/* Who waits for what it had gets that. */
 static void step_kill(struct fuzz_in *in)
 {
 	weft_peer_fail(peer_of(1 + fuzz_u8(in) % (JOB - 1)), WEFT_ERR_PEER);
+	weft_progress(&weft_proc.vci);
 }
 
 static void (*const steps[])(struct fuzz_in *in) = {
