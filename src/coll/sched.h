@@ -58,6 +58,7 @@ struct weft_sched {
 		const struct weft_coll_view *view,
 		const struct weft_coll *args);
 	enum weft_ctx_offset ctx_offset;
+	bool is_blocking;
 	int32_t tag;
 	int err;	      /* the first */
 	struct weft_vci *vci; /* keeps long scratch memory; NULL: nobody does */

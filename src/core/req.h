@@ -61,6 +61,7 @@ struct weft_req_send {
 	bool is_asked;	 /* its receiver was asked to give it back */
 	bool in_fabric;	 /* op completes when the data has left */
 	bool is_offered; /* announced on this node, and counted there */
+	bool is_waited;	 /* its caller makes progress until it is over */
 	uint16_t number; /* is_eager: of the message, at the peer */
 };
 

@@ -78,8 +78,10 @@ static inline struct weft_req *weft_p2p_new(
 	if (weft_unlikely(!req))
 		return NULL;
 	weft_p2p_fill(req, msg);
-	if (kind == WEFT_REQ_SEND)
+	if (kind == WEFT_REQ_SEND) {
 		req->send.mode = (uint8_t)msg->mode;
+		req->send.is_waited = msg->is_waited;
+	}
 	return req;
 }
 

@@ -10,7 +10,8 @@
  *   HELPED, if it did      ------>
  *                          <------     FIN
  *                                   b) same node, reading not permitted, or
- *                                      scattered at the sender (no address)
+ *                                      no address, as what is scattered at the
+ *                                      sender has none: goes_in_frags()
  *                          <------     CTS
  *   FRAG, FRAG, ...        ------>     completes with the last byte
  *                                   c) fabric: posts tagged receives
@@ -35,11 +36,16 @@
 
 enum { FRAG_MAX = 16384 }; /* what is written lies in a cache until read */
 
-/* Scattered data goes through the ring: one fragment is packed while the
- * receiver unpacks the one before. */
-static bool is_packed_in_frags(const struct weft_req *req)
+/* Through the ring goes what is scattered here, one fragment packed while the
+ * receiver unpacks the one before; and what is of middle length, copied by both
+ * at once likewise, where this process does nothing else meanwhile. */
+static bool goes_in_frags(const struct weft_req *req)
 {
-	return req->peer->is_shm && !weft_type_is_run(req->type, req->count);
+	if (!req->peer->is_shm)
+		return false;
+	return !weft_type_is_run(req->type, req->count) ||
+	       (req->send.is_waited &&
+		       req->len <= (size_t)weft_knobs.shm_frags);
 }
 
 int weft_rndv_offer(struct weft_req *req)
@@ -51,7 +57,7 @@ int weft_rndv_offer(struct weft_req *req)
 		.ctx = req->ctx,
 		.tag = req->tag,
 	};
-	bool in_frags = is_packed_in_frags(req);
+	bool in_frags = goes_in_frags(req);
 	void *run = in_frags ? NULL : weft_send_run(req);
 	struct weft_wire_rts rts = {
 		.sreq = weft_obj_handle(req),

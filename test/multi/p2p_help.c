@@ -8,6 +8,7 @@
  * how=0 it helps; all data is right    how=1 it may not write there
  * how=2 it is in no call               how=3 it dies with a piece
  * how=4 the receiver dies meanwhile    how=5 several threads at both ends
+ * how=6 nothing is read from a sender that waits, but through the ring
  */
 #define _GNU_SOURCE /* process_vm_writev */
 #include "cma.h"
@@ -26,7 +27,7 @@ static const int lens[] = { 49151, 49152, 65536, 65537, 131072, 524287, 524289,
 enum { LENS = sizeof(lens) / sizeof(lens[0]) };
 
 static int how;
-static atomic_int n_writes;
+static atomic_int n_writes, n_reads;
 static MPI_Comm comm;
 
 ssize_t process_vm_writev(pid_t pid, const struct iovec *local,
@@ -43,6 +44,15 @@ ssize_t process_vm_writev(pid_t pid, const struct iovec *local,
 	if (how == 4)
 		kill(pid, SIGKILL); /* the receiver, a process of this test */
 	return syscall(SYS_process_vm_writev, pid, local, n_local, remote,
+		n_remote, flags);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local,
+	unsigned long n_local, const struct iovec *remote,
+	unsigned long n_remote, unsigned long flags)
+{
+	atomic_fetch_add(&n_reads, 1);
+	return syscall(SYS_process_vm_readv, pid, local, n_local, remote,
 		n_remote, flags);
 }
 
@@ -135,7 +145,7 @@ static void refused(char *buf)
 
 /* The receiver needs nobody; the other one hears by a signal that it is done.
  */
-static void away(char *buf)
+static void away(char *buf, int len)
 {
 	int pid = getpid();
 	MPI_Request req;
@@ -147,14 +157,41 @@ static void away(char *buf)
 	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
 	OK(MPI_Bcast(&pid, 1, MPI_INT, 0, comm));
 	if (mtest.rank == 0) {
-		OK(MPI_Isend(buf, LONGEST, MPI_BYTE, 1, TAG, comm, &req));
+		OK(MPI_Isend(buf, len, MPI_BYTE, 1, TAG, comm, &req));
 		CHECK(!sigwait(&usr1, &number), "the receiver has all");
 		OK(MPI_Wait(&req, MPI_STATUS_IGNORE));
 		CHECK(!atomic_load(&n_writes), "nothing was left to copy");
 	} else {
-		receive_one(buf, LONGEST, TAG);
+		receive_one(buf, len, TAG);
 		kill(pid, SIGUSR1);
 	}
+}
+
+/* In both directions, in collectives too. */
+static void through_ring(char *buf)
+{
+	char *got = mtest_alloc(2 * (size_t)lens[0]);
+	int before = atomic_load(&n_reads);
+
+	all_lengths(buf, TAG);
+	if (mtest.rank == 1)
+		CHECK(atomic_load(&n_reads) > before, "the longest is read");
+	before = atomic_load(&n_reads);
+	for (int i = 0; i < ROUNDS; i++) {
+		memset(got, 0, (size_t)lens[0]);
+		OK(MPI_Sendrecv(buf, lens[0], MPI_BYTE, !mtest.rank, TAG, got,
+			lens[0], MPI_BYTE, !mtest.rank, TAG, comm,
+			MPI_STATUS_IGNORE));
+		CHECK(mtest_same(got, (size_t)lens[0], 3), "it came, %d", i);
+		OK(MPI_Allgather(
+			buf, lens[0], MPI_BYTE, got, lens[0], MPI_BYTE, comm));
+		CHECK(mtest_same(got, (size_t)lens[0], 3) &&
+				mtest_same(got + lens[0], (size_t)lens[0], 3),
+			"all came, %d", i);
+	}
+	CHECK(atomic_load(&n_reads) == before, "%d were read",
+		atomic_load(&n_reads) - before);
+	free(got);
 }
 
 static void lost(char *buf)
@@ -216,9 +253,12 @@ int main(int argc, char **argv)
 	} else if (how == 1) {
 		refused(buf);
 	} else if (how == 2) {
-		away(buf);
+		away(buf, 300000);
+		away(buf, LONGEST);
 	} else if (how == 5) {
 		threads();
+	} else if (how == 6) {
+		through_ring(buf);
 	} else {
 		lost(buf);
 	}
