@@ -39,6 +39,12 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		/* each message takes its place when its first bytes come, and
 		 * another connection's may be whole before it */
 		plan->releases_early = true;
+		/* Before 1.19 a buffer posted after all were full wakes one
+		 * connection that waits for room, though it has room for more:
+		 * the others would wait for ever. One message a buffer wakes
+		 * them in turn. */
+		if (FI_VERSION_LT(fi_version(), FI_VERSION(1, 19)))
+			plan->has_multi_recv = false;
 		/* the processor writes to all buffers in turn and reads them:
 		 * together they are to fit its cache */
 		plan->recv_buf_len = BUF_LEN;
