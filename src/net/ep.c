@@ -81,9 +81,8 @@ static int map_bufs(struct weft_inside *in)
 	const struct weft_plan *plan = &in->net.plan;
 	size_t total = plan->n_recv_bufs * plan->recv_buf_len;
 
-	in->buf_len =
-		plan->has_multi_recv ? plan->recv_buf_len : plan->recv_len;
-	in->n_bufs = weft_min(total / in->buf_len, plan->rx_len);
+	in->buf_len = plan->recv_buf_len;
+	in->n_bufs = weft_min((size_t)plan->n_recv_bufs, plan->rx_len);
 	in->buf_mem = mmap(NULL, total, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (in->buf_mem == MAP_FAILED)

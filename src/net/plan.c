@@ -107,6 +107,12 @@ void weft_plan_apply_knobs(struct weft_plan *plan)
 	plan->recv_len = weft_min(plan->recv_len, plan->recv_buf_len / 2);
 	plan->recv_len = weft_min(plan->recv_len, plan->in_order_len);
 	plan->recv_len = weft_min(plan->recv_len, plan->max_msg_len);
+	if (!plan->has_multi_recv) { /* one message each, in as much memory */
+		plan->n_recv_bufs =
+			(uint32_t)(plan->n_recv_bufs * plan->recv_buf_len /
+				   plan->recv_len);
+		plan->recv_buf_len = plan->recv_len;
+	}
 	if (weft_knobs.net_eager && plan->eager_len > plan->recv_len)
 		weft_log_warn("NET-EAGER",
 			"WEFT_NET_EAGER %zu is cut to %zu, the longest message "

@@ -439,8 +439,10 @@ static void plain_buffers_serve_one_message_each(void **state)
 
 	(void)state;
 	f->plan.has_multi_recv = false;
+	f->plan.n_recv_bufs = 8;
+	f->plan.recv_buf_len = f->plan.recv_len;
 	assert_int_equal(try_open(f, info), 0);
-	assert_int_equal(f->fab.n_recv_posts, 8); /* 2 x 4096 / 1024 */
+	assert_int_equal(f->fab.n_recv_posts, 8);
 	for (int i = 0; i < 20; i++) {
 		char c = (char)i;
 
@@ -651,6 +653,12 @@ static void the_plan_fits_the_buffers(void **state)
 	weft_plan_apply_knobs(&plan);
 	assert_int_equal(plan.eager_len, 2000);
 	assert_int_equal(plan.recv_len, 2000);
+	plan.has_multi_recv = false; /* one message each, in as much memory */
+	plan.in_order_len = SIZE_MAX;
+	weft_plan_apply_knobs(&plan);
+	assert_int_equal(plan.recv_len, 32768);
+	assert_int_equal(plan.recv_buf_len, 32768);
+	assert_int_equal(plan.n_recv_bufs, 2 * 65536 / 32768);
 	weft_knobs = saved;
 	fi_freeinfo(info);
 }
