@@ -28,7 +28,7 @@ struct piece {
 
 /* Attached to one place, which owns it. */
 struct weft_bsend {
-	struct weft_link rndv_segs;
+	struct weft_link pieces;
 	struct weft_link waiters; /* requests of flushes, by req->link */
 	struct weft_vci *vci;	  /* whose lock guards it */
 	uint64_t n_sent;
@@ -48,7 +48,7 @@ int weft_bsend_attach(struct weft_vci *vci, struct weft_bsend **place,
 
 	if (err)
 		return err;
-	weft_list_init(&bsend->rndv_segs);
+	weft_list_init(&bsend->pieces);
 	weft_list_init(&bsend->waiters);
 	bsend->vci = vci;
 	bsend->is_auto = is_auto;
@@ -91,7 +91,7 @@ static void bsend_drain(struct weft_vci *vci, struct weft_bsend *const *place)
 		.what = "the messages in the buffer to leave",
 	};
 
-	while (*place && !weft_list_is_empty(&(*place)->rndv_segs)) {
+	while (*place && !weft_list_is_empty(&(*place)->pieces)) {
 		weft_progress_wait(vci);
 		(void)weft_request_round(vci, &loop);
 	}
@@ -158,7 +158,7 @@ int weft_bsend_iflush(struct weft_vci *vci, struct weft_bsend *const *place,
 	req = weft_req_new(vci, WEFT_REQ_OTHER);
 	if (req && bsend) {
 		req->flush.n_sent = bsend->n_sent;
-		weft_list_for_each(link, next, &bsend->rndv_segs)
+		weft_list_for_each(link, next, &bsend->pieces)
 			req->flush.n_left++;
 	}
 	if (req && req->flush.n_left)
@@ -176,10 +176,10 @@ static struct piece *piece_fit(struct weft_bsend *bsend, size_t len)
 {
 	uintptr_t at = weft_round_up((uintptr_t)bsend->addr, PIECE_ALIGN);
 	uintptr_t end = (uintptr_t)bsend->addr + bsend->len;
-	struct weft_link *before = &bsend->rndv_segs;
+	struct weft_link *before = &bsend->pieces;
 	struct piece *piece;
 
-	weft_list_for_each(link, next, &bsend->rndv_segs)
+	weft_list_for_each(link, next, &bsend->pieces)
 	{
 		piece = weft_container_of(link, struct piece, link);
 		if ((uintptr_t)piece - at >= len)
@@ -187,7 +187,7 @@ static struct piece *piece_fit(struct weft_bsend *bsend, size_t len)
 		at = weft_round_up((uintptr_t)piece + piece->len, PIECE_ALIGN);
 		before = link;
 	}
-	if (before->next == &bsend->rndv_segs && (at > end || end - at < len))
+	if (before->next == &bsend->pieces && (at > end || end - at < len))
 		return NULL;
 	piece = (struct piece *)at;
 	weft_list_push_front(before, &piece->link);
@@ -204,7 +204,7 @@ static struct piece *bsend_piece_new(
 	if (bsend->is_auto) {
 		piece = malloc(len);
 		if (piece)
-			weft_list_push_back(&bsend->rndv_segs, &piece->link);
+			weft_list_push_back(&bsend->pieces, &piece->link);
 	} else {
 		piece = piece_fit(bsend, len);
 	}

@@ -4,9 +4,10 @@
  * Arguments have been checked: the rank is in range, WEFT_PROC_NULL or (for
  * receives) WEFT_ANY_SOURCE; the type is committed; count is not negative.
  * All functions take the VCI's lock themselves unless their name ends in
- * _held. A buffer lent to a started operation stays the caller's to keep
- * valid until the request is done. Errors of a receive (WEFT_ERR_TRUNCATE)
- * come back in its status and as the return value of the blocking forms. */
+ * _locked or their comment says so. A buffer lent to a started operation stays
+ * the caller's to keep valid until the request is done. Errors of a receive
+ * (WEFT_ERR_TRUNCATE) come back in its status and as the return value of the
+ * blocking forms. */
 #ifndef WEFT_P2P_H
 #define WEFT_P2P_H
 
@@ -167,9 +168,8 @@ int weft_bsend_init(const struct weft_msg *msg,
 int weft_p2p_open(struct weft_vci *vci);
 void weft_p2p_close(struct weft_vci *vci);
 
-/* Sends the rest of the process's control messages: puts a control message to
- * a process that may not share a communicator with us yet (creation). Copies
- * payload; never blocks. VCI's lock held. */
+/* Sends a control message to a process that may not share a communicator with
+ * us yet (creation). Copies payload; never blocks. VCI's lock held. */
 int weft_p2p_control_locked(struct weft_vci *vci, uint64_t proc,
 	enum weft_wire_op op, const void *payload, size_t len);
 
@@ -228,7 +228,7 @@ enum weft_unmatched_kind {
 	WEFT_UNMATCHED_NONE,
 	WEFT_UNMATCHED_RECV,	  /* a receive never matched */
 	WEFT_UNMATCHED_ACTIVE,	  /* a persistent or partitioned request started
-				and    not completed */
+				     and not completed */
 	WEFT_UNMATCHED_MESSAGE,	  /* a message never received */
 	WEFT_UNMATCHED_HANDLE,	  /* probed, and its handle never received */
 	WEFT_UNMATCHED_PARTITION, /* of a message, never received */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* p2p: what the files of this room share
  *
- * A send or receive is a struct weft_req filled by fill(), then started. While
- * it is active the library holds one reference of its own, dropped by
- * weft_p2p_finish(). VCI's lock held everywhere. */
+ * A send or receive is a struct weft_req that weft_p2p_fill() filled, then
+ * started. While it is active the library holds one reference of its own,
+ * dropped by weft_p2p_finish(). VCI's lock held everywhere. */
 #ifndef WEFT_P2P_PRIV_H
 #define WEFT_P2P_PRIV_H
 

@@ -27,7 +27,7 @@ enum { PIECE_MAX = 1 << 30, PAGE = 4096, GRACE_MS = 1000 };
 /* libfabric needs a context each. */
 struct piece {
 	struct weft_op op;
-	struct weft_link link; /* in VCI->pieces */
+	struct weft_link link; /* in the VCI's rndv_segs */
 	struct weft_vci *vci;
 	struct weft_req *req; /* NULL: it ended without the fabric */
 	uint8_t rail;

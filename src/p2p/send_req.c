@@ -11,7 +11,7 @@ void *weft_send_run(struct weft_req *req)
 	if (weft_type_is_run(req->type, req->count))
 		return (char *)req->buf + req->type->true_lb;
 	if (!req->staging) {
-		req->staging = malloc(req->len ? req->len : 1);
+		req->staging = malloc(req->len);
 		if (req->staging)
 			weft_pack(req->type, req->count, req->buf, 0,
 				req->staging, req->len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy: process_vm_readv, in as many calls as the kernel wants */
+/* copy: process_vm_readv and its writing twin, in as many calls as it takes */
 #include "shm/copy.h"
 
 #include "base/err.h"
@@ -27,39 +27,6 @@ void weft_copy_permit(void)
 	/* Where a security module (Yama) restricts tracing to ancestors, let
 	 * the other processes of this user in. Fails harmlessly elsewhere. */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-}
-
-int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
-	uint64_t addr, size_t len)
-{
-	struct iovec part[COPY_IOV];
-	size_t at = 0;	 /* run of local we stand in */
-	size_t skip = 0; /* bytes of it already filled */
-
-	while (len > 0) {
-		struct iovec remote = { (void *)(uintptr_t)addr, len };
-		size_t n = 0;
-		ssize_t got;
-
-		for (; n < COPY_IOV && at + n < n_local; n++)
-			part[n] = local[at + n];
-		if (n == 0)
-			return WEFT_ERR_INTERN;
-		part[0].iov_base = (char *)part[0].iov_base + skip;
-		part[0].iov_len -= skip;
-		got = process_vm_readv(pid, part, n, &remote, 1, 0);
-		if (got <= 0)
-			return weft_err_set(
-				errno == ESRCH ? WEFT_ERR_PEER : WEFT_ERR_OTHER,
-				"cannot read %zu bytes from process %d: %s",
-				len, (int)pid, strerror(errno));
-		addr += (size_t)got;
-		len -= (size_t)got;
-		for (skip += (size_t)got;
-			at < n_local && skip >= local[at].iov_len; at++)
-			skip -= local[at].iov_len;
-	}
-	return 0;
 }
 
 /* The runs from byte *skip of the first on, at most COPY_IOV; *n_out 0 at the
@@ -104,4 +71,12 @@ int weft_copy_move(pid_t pid, const struct iovec *local, size_t n_local,
 		skip[0] += (size_t)got;
 		skip[1] += (size_t)got;
 	}
+}
+
+int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
+	uint64_t addr, size_t len)
+{
+	const struct iovec remote = { (void *)(uintptr_t)addr, len };
+
+	return weft_copy_move(pid, local, n_local, &remote, 1, false);
 }

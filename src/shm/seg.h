@@ -3,8 +3,8 @@
  *
  * A segment is an unnamed file (memfd): others reach it through
  * /proc/PID/fd/FD, which the kernel allows to processes of the same user, so
- * nothing is left behind whatever happens to anybody. It holds a header, a
- * bitmap of writers that have come, and one ring per process of the node,
+ * nothing is left behind whatever happens to anybody. It holds a header, which
+ * counts the writers that have come, and one ring per process of the node,
  * touched only when used. */
 #ifndef WEFT_SEG_H
 #define WEFT_SEG_H
@@ -47,7 +47,7 @@ void weft_shm_set_wakeup(
 	struct weft_shm *shm, const struct weft_wakeup *wakeup);
 
 /* The owner is about to sleep: writers are to signal its wakeup. They do so
- * once; rings that came since the last poll ring it anyway. weft_wakeup_fence()
+ * once; who attached since the last poll signals it anyway. weft_wakeup_fence()
  * and another poll must follow. */
 void weft_shm_watch(struct weft_shm *shm);
 

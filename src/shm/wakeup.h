@@ -47,7 +47,7 @@ int weft_wakeup_find(const struct weft_wakeup_at *at);
  */
 void weft_wakeup_signal(int fd);
 
-/* Forgets that it was rung. */
+/* Forgets that it was signalled. */
 void weft_wakeup_drain(const struct weft_wakeup *wakeup);
 
 /* All that this process and those that found a wakeup stored before is seen by

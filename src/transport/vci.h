@@ -191,8 +191,8 @@ void weft_vci_close(struct weft_vci *vci);
 void weft_vci_wake(struct weft_vci *vci);
 
 /* Wakes n of those beside the one that reads the wakeup: theirs is a futex,
- * since a wakeup that was rung for all would not be quiet before the last had
- * heard it. */
+ * since a wakeup that was signalled for all would not be quiet before the last
+ * had heard it. */
 void weft_vci_wake_followers(struct weft_vci *vci, int n);
 
 /* Calls hook->run once, soon, from whoever makes progress then: the lock is
