@@ -29,6 +29,7 @@ struct weft_request_waiting {
 	const struct weft_request_loop *loop;
 	struct weft_vci *vci; /* of a poll */
 	uint32_t idle_polls;  /* of that, the last time */
+	bool was_asking;      /* then: what came may be of the question */
 };
 
 static void (*on_stuck)(struct weft_req *req, int err);
@@ -604,8 +605,8 @@ void weft_request_wait(
 
 /* ---- polls ---- */
 
-/* Of this thread; kept from one call to the next until something came through
- * the VCI. It is in no graph. */
+/* Of this thread; kept from one call to the next until something of the
+ * program's came through the VCI. It is in no graph. */
 static _Thread_local struct weft_request_waiting *polls;
 static pthread_key_t polls_key; /* ends it with its thread */
 static pthread_once_t polls_once = PTHREAD_ONCE_INIT;
@@ -636,7 +637,7 @@ void weft_request_polled(
 		return;
 	now.n_rounds = ROUNDS_PER_LOOK - 1; /* the next one counts */
 	now.waiting = polls;
-	if (polls && vci->idle_polls < polls->idle_polls)
+	if (polls && vci->idle_polls < polls->idle_polls && !polls->was_asking)
 		weft_request_end(&now);
 	if (now.waiting)
 		now.waiting->loop = &now;
@@ -651,5 +652,6 @@ void weft_request_polled(
 	polls->vci = vci;
 	polls->wait.is_poll = true;
 	polls->idle_polls = vci->idle_polls;
+	polls->was_asking = polls->wait.is_asking;
 	polls->loop = NULL; /* nobody looks before the next call */
 }
