@@ -41,7 +41,7 @@ bool weft_rma_relax(uint32_t round)
 		return has_come;
 	}
 	has_come = mem_wait_look(vci);
-	if (weft_unlikely(weft_proc.is_blocking)) {
+	if (weft_unlikely(weft_proc.sleeps)) {
 		weft_vci_lock(vci);
 		weft_sleep_briefly(vci, round - (uint64_t)weft_proc.max_spin);
 		weft_vci_unlock(vci);

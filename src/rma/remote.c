@@ -47,7 +47,7 @@ static void backoff(uint64_t n)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 
-	if (!weft_proc.is_blocking) {
+	if (!weft_proc.sleeps) {
 		sched_yield();
 		return;
 	}

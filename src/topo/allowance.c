@@ -99,7 +99,7 @@ unsigned weft_allowance_quota(const char *groups, const char *root)
 	return quota;
 }
 
-static unsigned allowance_bound(void)
+unsigned weft_allowance_cpus(void)
 {
 	size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
 	cpu_set_t *mine = CPU_ALLOC(CPUS_MAX), *parents = CPU_ALLOC(CPUS_MAX);
@@ -116,14 +116,5 @@ static unsigned allowance_bound(void)
 		CPU_FREE(mine);
 	if (parents)
 		CPU_FREE(parents);
-	return n;
-}
-
-unsigned weft_allowance_cpus(void)
-{
-	unsigned quota =
-		weft_allowance_quota("/proc/self/cgroup", "/sys/fs/cgroup");
-	unsigned n = least(allowance_bound(), quota);
-
 	return n ? n : 1;
 }

@@ -50,8 +50,10 @@ struct weft_proc {
 	uint64_t pset_version;	  /* of the manager's sets; VCI.lock */
 	bool shares_cores; /* this node has fewer cores than processes of the
 			      job */
-	int64_t max_spin;  /* empty polls before yielding */
-	bool is_blocking;  /* WEFT_WAIT=block: then sleeps */
+	int64_t max_spin;  /* empty polls before yielding or sleeping */
+	bool is_blocking;  /* WEFT_WAIT=block: is woken */
+	bool sleeps;	   /* who waits: is_blocking; or for a moment each, as a
+			      cgroup gives less time than all spend that spin */
 	weft_proc_event_fn *on_event; /* set by the session room */
 	atomic_bool has_news;	      /* for a program that wants to be told */
 	void (*tell)(void);	      /* tells it; no lock held */

@@ -184,7 +184,7 @@ static void close_proc(void)
 	weft_vci_close(&weft_proc.vci);
 	weft_boot_close(weft_proc.boot, weft_proc.n_sessions == 0);
 	weft_proc.boot = NULL;
-	weft_wakeup_close(&weft_proc.vci.wakeup); /* boot rings it */
+	weft_wakeup_close(&weft_proc.vci.wakeup); /* boot signals it */
 	weft_topo_close(weft_proc.topo);
 	weft_proc.topo = NULL;
 }
@@ -202,6 +202,21 @@ static uint32_t choose_spin(const struct weft_vci *vci)
 		vci->net->plan.poll_ns <= WEFT_POLL_CHEAP_NS)
 		return spin;
 	return spin / CALL_POLLS;
+}
+
+/* How n processes of this node are to wait. A quota does not make them share
+ * cores: who yields saves none of it, only who sleeps. */
+static void choose_waiting(unsigned long n)
+{
+	unsigned quota =
+		weft_allowance_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+	const struct weft_vci *vci = &weft_proc.vci;
+
+	n *= (unsigned long)weft_knobs.nodes; /* which are one machine */
+	weft_proc.shares_cores = n > weft_allowance_cpus();
+	weft_proc.sleeps = weft_proc.is_blocking ||
+			   (!weft_proc.shares_cores && quota && n > quota);
+	weft_proc.max_spin = choose_spin(vci);
 }
 
 static int open_proc(weft_vci_open_fn *on_open)
@@ -224,11 +239,7 @@ static int open_proc(weft_vci_open_fn *on_open)
 	err = open_vci(vci, on_open);
 	if (err)
 		goto fail;
-	/* the "nodes" of WEFT_NODES are on one machine */
-	weft_proc.shares_cores =
-		facts->local_size * (unsigned long)weft_knobs.nodes >
-		weft_allowance_cpus();
-	weft_proc.max_spin = choose_spin(vci);
+	choose_waiting(facts->local_size);
 	vci->self = weft_peer_of(vci, vci->addr);
 	err = vci->self ? publish_bc(vci) : WEFT_ERR_NOMEM;
 	if (err)
@@ -238,7 +249,9 @@ static int open_proc(weft_vci_open_fn *on_open)
 	weft_log_info("CORE-OPEN",
 		"process %u of %u under %s, %u on this node%s, %s%s",
 		facts->rank, facts->size, facts->manager, facts->local_size,
-		weft_proc.shares_cores ? " which share processors" : "",
+		weft_proc.shares_cores ? " which share processors"
+		: weft_proc.sleeps     ? " which sleep while they wait"
+				       : "",
 		vci->shm ? "shared memory" : "no shared memory",
 		vci->net ? " and a fabric" : "");
 	return 0;

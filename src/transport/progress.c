@@ -181,7 +181,7 @@ static void look_around(struct weft_vci *vci)
 		return;
 	n_idle = atomic_load_explicit(&vci->n_idle, memory_order_relaxed);
 	atomic_store_explicit(&vci->n_idle, n_idle + 1, memory_order_relaxed);
-	if (n_idle % HELP_ROUNDS == 0 || weft_proc.is_blocking)
+	if (n_idle % HELP_ROUNDS == 0 || weft_proc.sleeps)
 		progress_help(vci, n_others);
 }
 
@@ -204,7 +204,7 @@ static inline __attribute__((always_inline)) void round_of(
 		weft_lock_pause(&vci->lock);
 		return;
 	}
-	if (weft_unlikely(weft_proc.is_blocking) && may_sleep) {
+	if (weft_unlikely(weft_proc.sleeps) && may_sleep) {
 		weft_sleep(vci);
 		return;
 	}

@@ -13,8 +13,9 @@ int weft_progress(struct weft_vci *vci);
 /* One round of a wait loop: progress, then, when nothing happened, give other
  * threads the lock and, after enough empty rounds, other processes the core:
  * with WEFT_WAIT=block the thread then sleeps until something comes through the
- * VCI. What the caller waits for must come that way, or it is late. VCI's
- * lock held before and after. */
+ * VCI. What the caller waits for must come that way, or it is late. Where a
+ * cgroup's quota is too short for all to spin it sleeps for a millisecond at
+ * most. VCI's lock held before and after. */
 void weft_progress_wait(struct weft_vci *vci);
 
 /* The same for a caller that returns when nothing came: never sleeps. */

@@ -161,7 +161,7 @@ void weft_sleep(struct weft_vci *vci)
 	if (n == 0)
 		vci->vain_wakes = 0;
 	vci->idle_polls += vci->idle_polls < UINT32_MAX / 2;
-	doze(vci, n, false);
+	doze(vci, n, !weft_proc.is_blocking); /* who is not woken */
 }
 
 void weft_sleep_briefly(struct weft_vci *vci, uint64_t n)

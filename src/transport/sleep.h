@@ -8,9 +8,10 @@
 struct weft_vci;
 
 /* WEFT_WAIT=block: sleeps until something comes through the VCI, or until it is
- * time to look for what nobody can wake us for. Returns at once when something
- * is there already. For weft_progress_wait() after an empty round. VCI's lock
- * held before and after, given up meanwhile. */
+ * time to look for what nobody can wake us for; where processes sleep without
+ * that (weft_proc.sleeps), for all. Returns at once when something is there
+ * already. For weft_progress_wait() after an empty round. VCI's lock held
+ * before and after, given up meanwhile. */
 void weft_sleep(struct weft_vci *vci);
 
 /* The same for who waits for a word of memory that others just store to: the
