@@ -55,6 +55,8 @@ static long calibrate(struct bench *b, bench_run_fn run, size_t len)
 	long n = 2, next = 2;
 	double seconds = 0;
 
+	/* first contacts and fresh pages are none of its speed */
+	run_once(b, run, len, n);
 	while (next) {
 		n = next;
 		seconds = run_once(b, run, len, n);
