@@ -28,7 +28,8 @@ test_unit_fabric_test_LDADD = $(LDADD) $(FABRIC_LIBS)
 conform_sources = test/conform/net_conform.c test/conform/conform.h \
 	test/conform/alone.c test/conform/bench.c test/conform/cases.c \
 	test/conform/hook.h test/conform/side.c
-limit_sources = test/conform/hook.c test/conform/limits.c
+limit_sources = test/conform/hook.c test/conform/limits.c \
+	test/conform/mr_cache.h
 
 # One suite, built for each provider: nothing to install but libfabric.
 conform_tests = \

@@ -4,8 +4,7 @@
  * Two nets in one process, both polled. */
 #include "test/conform/conform.h"
 #include "test/conform/hook.h"
-
-#include "base/knob.h"
+#include "test/conform/mr_cache.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -162,16 +161,6 @@ static bool is_all(const unsigned char *mem, size_t len, unsigned char value)
 	return true;
 }
 
-/* Of libfabric: a registration lives in it until its memory goes. */
-static bool cache_is_on(void)
-{
-	const char *monitor = weft_knob_foreign("FI_MR_CACHE_MONITOR");
-	const char *count = weft_knob_foreign("FI_MR_CACHE_MAX_COUNT");
-
-	return !(monitor && !strcmp(monitor, "disabled")) &&
-	       !(count && !strcmp(count, "0"));
-}
-
 /* Whoever waits is told, or waits for ever; never told that it went well, but
  * where the plan says that such errors are lost: nothing is written there
  * either. */
@@ -211,7 +200,7 @@ static void case_wrong(const char *provider, enum wrong wrong, bool is_read)
 			 : w.err	 ? "told"
 					 : "told that it went well");
 	tells = !strstr(t.a.net->plan.lost, "errors of one-sided access");
-	keeps = strstr(t.a.net->plan.provider, "verbs") && cache_is_on();
+	keeps = mr_cache_keeps(t.a.net->plan.provider);
 	if (wrong == STALE && keeps)
 		claim_not(&t.a, wrong_claims[wrong][is_read],
 			"libfabric's cache keeps what was registered");

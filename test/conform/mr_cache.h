@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mr_cache: libfabric's, in which a registration lives until its memory goes */
+#ifndef WEFT_TEST_MR_CACHE_H
+#define WEFT_TEST_MR_CACHE_H
+
+#include "base/knob.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* A key that was given up still opens the memory. */
+static inline bool mr_cache_keeps(const char *provider)
+{
+	const char *monitor = weft_knob_foreign("FI_MR_CACHE_MONITOR");
+	const char *count = weft_knob_foreign("FI_MR_CACHE_MAX_COUNT");
+
+	return strstr(provider, "verbs") &&
+	       !(monitor && !strcmp(monitor, "disabled")) &&
+	       !(count && !strcmp(count, "0"));
+}
+
+#endif
