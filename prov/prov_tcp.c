@@ -16,6 +16,8 @@ enum {
 	EAGER_LEN = 65536 + 512, /* 64 KiB and headers */
 	RXM_EAGER_LEN = 16384,
 	BUF_LEN = 256 << 10,
+	SEG_LEN = 384 << 10,
+	NEAR_SEGS = 2,
 };
 
 static void prov_tcp_hints(struct fi_info *h)
@@ -48,6 +50,10 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 		/* the processor writes to all buffers in turn and reads them:
 		 * together they are to fit its cache */
 		plan->recv_buf_len = BUF_LEN;
+		/* between two processes of a host the kernel would take
+		 * megabytes, out of all caches, before the first is read */
+		plan->seg_len = SEG_LEN;
+		plan->n_near_segs = NEAR_SEGS;
 	}
 	plan->has_put_order = true;
 	plan->has_costly_posts = true;

@@ -516,10 +516,16 @@ int weft_net_inject_counted(
 }
 
 /* One bulk operation in either direction: what differs is the fi_ call. */
-enum bulk_kind { BULK_TSEND, BULK_TRECV, BULK_READ, BULK_WRITE };
+enum bulk_kind {
+	BULK_TSEND,
+	BULK_TSEND_DELIVERED,
+	BULK_TRECV,
+	BULK_READ,
+	BULK_WRITE
+};
 
-static const char *const bulk_calls[] = { "fi_tsend", "fi_trecv", "fi_read",
-	"fi_write" };
+static const char *const bulk_calls[] = { "fi_tsend", "fi_tsendmsg", "fi_trecv",
+	"fi_read", "fi_write" };
 
 struct bulk {
 	enum bulk_kind kind;
@@ -529,6 +535,23 @@ struct bulk {
 	uint64_t tag; /* or the remote address */
 	uint64_t key; /* of the remote memory */
 };
+
+/* Done when the receive has it. */
+static ssize_t post_delivered(
+	struct fid_ep *ep, const struct bulk *b, void *desc, void *context)
+{
+	struct iovec iov = { b->buf, b->len };
+	struct fi_msg_tagged msg = {
+		.msg_iov = &iov,
+		.desc = &desc,
+		.iov_count = 1,
+		.addr = b->addr,
+		.tag = b->tag,
+		.context = context,
+	};
+
+	return fi_tsendmsg(ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+}
 
 /* A write is done when the data is in the target's memory. */
 static ssize_t post_write(
@@ -556,6 +579,8 @@ static ssize_t post_bulk(
 	case BULK_TSEND:
 		return fi_tsend(
 			ep, b->buf, b->len, desc, b->addr, b->tag, context);
+	case BULK_TSEND_DELIVERED:
+		return post_delivered(ep, b, desc, context);
 	case BULK_TRECV:
 		return fi_trecv(ep, b->buf, b->len, desc, FI_ADDR_UNSPEC,
 			b->tag, 0, context);
@@ -618,7 +643,7 @@ static int bulk_as_is(
 
 static int bulk(struct weft_net *net, const struct bulk *b, struct weft_op *op)
 {
-	bool is_read = b->kind == BULK_TSEND || b->kind == BULK_WRITE;
+	bool is_read = b->kind <= BULK_TSEND_DELIVERED || b->kind == BULK_WRITE;
 	int err = bulk_as_is(net, b, op);
 	struct weft_copied *copied;
 	struct bulk copy = *b;
@@ -639,6 +664,15 @@ int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op)
 {
 	struct bulk b = { BULK_TSEND, addr, (void *)buf, len, tag, 0 };
+
+	return bulk(net, &b, op);
+}
+
+int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
+	const void *buf, size_t len, uint64_t tag, struct weft_op *op)
+{
+	struct bulk b = { BULK_TSEND_DELIVERED, addr, (void *)buf, len, tag,
+		0 };
 
 	return bulk(net, &b, op);
 }

@@ -158,6 +158,10 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
  * providers (tcp;ofi_rxm) the connection with it. */
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op);
+/* The same; done when the receive has all of it. Where the provider can say so,
+ * as plan.n_near_segs implies. */
+int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
+	const void *buf, size_t len, uint64_t tag, struct weft_op *op);
 int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
 	uint64_t tag, struct weft_op *op);
 

@@ -23,6 +23,7 @@ enum {
 	DEFAULT_EAGER = 16384,
 	LEAST_EAGER = 512, /* room for the headers of the rooms above */
 	LEAST_RECV = 65536,
+	SEG_LEN = 1 << 30,
 	LEAST_BUF = 65536,
 	BUF_LEN = 1 << 20, /* of a receive buffer, unless the provider's */
 	IN_ORDER =
@@ -41,6 +42,7 @@ static void init_messages(struct weft_plan *plan, const struct fi_info *info)
 	plan->inject_len = info->tx_attr->inject_size;
 	plan->eager_len = DEFAULT_EAGER;
 	plan->max_msg_len = info->ep_attr->max_msg_size;
+	plan->seg_len = SEG_LEN;
 	plan->in_order_len =
 		info->rx_attr->comp_order & ORDER_STRICT ? SIZE_MAX : IN_ORDER;
 	plan->tag_mask = UINT64_MAX;
@@ -183,6 +185,8 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		plan->inject_len, plan->eager_len, plan->recv_len);
 	plan_put(&w, "rendezvous above %zu B\nin_order_len %zu B\n",
 		plan->eager_len, plan->in_order_len);
+	plan_put(&w, "seg_len %zu B\nnear_segs %u\n", plan->seg_len,
+		plan->n_near_segs);
 	plan_put(&w, "max_msg_len %zu B\ntag_mask 0x%" PRIx64 "\niov_max %u\n",
 		plan->max_msg_len, plan->tag_mask, plan->iov_max);
 	plan_put(&w, "tag_matching %s\n",

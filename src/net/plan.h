@@ -27,6 +27,9 @@ struct weft_plan {
 	size_t in_order_len;  /* longer untagged messages may be overtaken by
 			       * later ones, so recv_len is not above it */
 	size_t max_msg_len;   /* longest weft_net_tsend(); callers cut */
+	size_t seg_len;	      /* into pieces of that length, or shorter */
+	uint32_t n_near_segs; /* of which so many are under way at once to a
+			       * process of this host; 0: any number */
 	uint64_t tag_mask;    /* tag bits that reach the other side */
 	uint64_t match_flags; /* of a tagged send that completes when a receive
 			       * took it; 0: the provider does not match tags

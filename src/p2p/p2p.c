@@ -59,6 +59,7 @@ int weft_p2p_open(struct weft_vci *vci)
 	if (!vci->p2p)
 		return WEFT_ERR_NOMEM;
 	weft_list_init(&vci->p2p->rndv_segs);
+	weft_list_init(&vci->p2p->rndv_waiting);
 	weft_list_init(&vci->p2p->copies);
 	vci->peer_size = sizeof(struct weft_p2p_peer);
 	for (int op = 0; op < WEFT_WIRE_OP_END; op++)

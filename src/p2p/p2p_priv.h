@@ -23,7 +23,8 @@ enum {
 
 /* What this room has in a VCI: made when that opens, freed when it closes. */
 struct weft_vci_p2p {
-	struct weft_link rndv_segs; /* in the fabric; only rndv_seg.c */
+	struct weft_link rndv_segs;    /* in the fabric; only rndv_seg.c */
+	struct weft_link rndv_waiting; /* sends, for room; likewise */
 	struct weft_link copies; /* that senders may help; only rndv_copy.c */
 	struct weft_nic_slots *nic;		/* one block; only nic_send.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
@@ -40,6 +41,7 @@ struct weft_p2p_peer {
 	uint32_t n_at_once;    /* in that round */
 	uint32_t n_held;       /* messages queued so far: see batch.c */
 	uint32_t n_offered;    /* announced to it on this node, and not taken */
+	uint32_t n_segs;       /* under way to it and counted; rndv_seg.c */
 	uint32_t n_copies;     /* from it that it may help; rndv_copy.c */
 	bool has_open_copy;    /* likewise: pieces can be claimed of one */
 	bool cannot_write;     /* its memory, as was seen */

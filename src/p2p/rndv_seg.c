@@ -7,6 +7,10 @@
  * else that goes to the peer says then that all has arrived, so the receiver
  * does, and the send is over with that.
  *
+ * To a process of the same host only some pieces are under way at once, where
+ * the plan says so (sockets): the next one is posted when the receiver has one.
+ * Sends that wait for that stand in the VCI's rndv_waiting.
+ *
  * Where the fabric fails one of two that live on, the other is told and takes
  * back what it still expects: nobody waits for data that will not come.
  *
@@ -19,10 +23,11 @@
 #include "base/clock.h"
 #include "base/knob.h"
 #include "net/net.h"
+#include "transport/proc.h"
 
 #include <stdlib.h>
 
-enum { PIECE_MAX = 1 << 30, PAGE = 4096, GRACE_MS = 1000 };
+enum { PAGE = 4096, GRACE_MS = 1000 };
 
 /* libfabric needs a context each. */
 struct piece {
@@ -31,6 +36,7 @@ struct piece {
 	struct weft_vci *vci;
 	struct weft_req *req; /* NULL: it ended without the fabric */
 	uint8_t rail;
+	bool is_counted; /* in n_segs of the peer */
 };
 
 /* Pieces of a failed peer that the fabric has until due_ns to end. */
@@ -58,12 +64,32 @@ static size_t rndv_seg_cut(
 	size_t total = (size_t)req->rndv.total;
 	size_t n = req->rndv.n_rails + 1u;
 	size_t stretch = (total + n * PAGE - 1) / (n * PAGE) * PAGE;
+	const struct weft_plan *plan;
 	size_t end;
 
 	*rail = (uint8_t)(offset / stretch);
 	end = weft_min((*rail + 1) * stretch, total);
-	return weft_min(end - offset,
-		weft_min(PIECE_MAX, net_of(req->vci, *rail)->plan.max_msg_len));
+	plan = &net_of(req->vci, *rail)->plan;
+	return weft_min(
+		end - offset, weft_min(plan->seg_len, plan->max_msg_len));
+}
+
+/* How many pieces may be under way to its receiver; 0: any number. */
+static uint32_t segs_max(const struct weft_req *req)
+{
+	uint32_t n = req->vci->net->plan.n_near_segs;
+
+	return n && req->kind == WEFT_REQ_SEND && !req->rndv.n_rails &&
+			       weft_proc_is_local(req->peer->proc)
+		       ? n
+		       : 0;
+}
+
+static bool is_full(const struct weft_req *req)
+{
+	uint32_t n = segs_max(req);
+
+	return n && weft_p2p_peer_of(req->peer)->n_segs >= n;
 }
 
 static void rndv_seg_note(struct weft_req *req, int err)
@@ -136,19 +162,29 @@ static void one_done(struct weft_req *req, int err)
 		tell_loss(req);
 }
 
+static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer);
+
 static void on_piece(struct weft_op *op, int err, size_t len)
 {
 	struct piece *piece = weft_container_of(op, struct piece, op);
 	struct weft_req *req = piece->req;
+	struct weft_vci *vci = piece->vci;
+	bool is_counted = piece->is_counted;
+	struct weft_peer *peer;
 
 	(void)len;
 	weft_list_remove(&piece->link);
 	free(piece);
 	if (!req)
 		return;
-	if (err && req->peer->state == WEFT_PEER_FAILED)
-		err = req->peer->err;
+	peer = req->peer;
+	if (err && peer->state == WEFT_PEER_FAILED)
+		err = peer->err;
 	one_done(req, err);
+	if (!is_counted)
+		return;
+	weft_p2p_peer_of(peer)->n_segs--;
+	rndv_seg_resume(vci, peer);
 }
 
 static struct piece *rndv_seg_new(struct weft_req *req)
@@ -173,6 +209,9 @@ static int post_to(struct piece *piece, char *at, size_t len)
 				    : peer->net_addr;
 	uint64_t mask = net->plan.tag_mask;
 
+	if (piece->is_counted)
+		return weft_net_tsend_delivered(net, addr, at, len,
+			req->rndv.remote & mask, &piece->op);
 	if (req->kind == WEFT_REQ_SEND)
 		return weft_net_tsend(net, addr, at, len,
 			req->rndv.remote & mask, &piece->op);
@@ -190,6 +229,7 @@ static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
 	if (!piece)
 		return WEFT_ERR_NOMEM;
 	len = rndv_seg_cut(req, *offset, &piece->rail);
+	piece->is_counted = segs_max(req) != 0;
 	err = post_to(piece, run + *offset, len);
 	if (err) {
 		weft_list_remove(&piece->link);
@@ -197,6 +237,8 @@ static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
 		return err;
 	}
 	req->rndv.n_segs++;
+	if (piece->is_counted)
+		weft_p2p_peer_of(req->peer)->n_segs++;
 	*offset += len;
 	return 0;
 }
@@ -231,8 +273,8 @@ void weft_rndv_seg_withdraw(struct weft_req *req, int err)
 	rndv_seg_take_back(req);
 }
 
-/* Posts the pieces not posted yet; n_moved counts bytes posted, total is in
- * rndv.total. */
+/* Posts the pieces not posted yet, as far as there is room for them; n_moved
+ * counts bytes posted, total is in rndv.total. */
 static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
@@ -240,7 +282,12 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 	size_t total = (size_t)req->rndv.total;
 	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
-	while (!err && req->rndv.n_moved < total) {
+	while (!err && !req->rndv.is_failed && req->rndv.n_moved < total) {
+		if (is_full(req)) {
+			weft_list_push_back(
+				&req->vci->p2p->rndv_waiting, &req->link);
+			return 0;
+		}
 		err = rndv_seg_post(req, run, &req->rndv.n_moved);
 		if (err == WEFT_AGAIN)
 			return err;
@@ -258,6 +305,42 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 	return 0;
 }
 
+static void post_or_queue(struct weft_req *req)
+{
+	if (!weft_peer_is_clear(req->peer) ||
+		rndv_seg_push(req->peer, &req->out) == WEFT_AGAIN)
+		weft_peer_queue(req->peer, &req->out);
+}
+
+static struct weft_req *first_waiting(
+	struct weft_vci *vci, const struct weft_peer *peer)
+{
+	weft_list_for_each(link, next, &vci->p2p->rndv_waiting)
+	{
+		struct weft_req *req =
+			weft_container_of(link, struct weft_req, link);
+
+		if (req->peer == peer)
+			return req;
+	}
+	return NULL;
+}
+
+/* There is room for more, or the peer has failed and nothing more is sent. */
+static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer)
+{
+	struct weft_req *req;
+
+	while ((req = first_waiting(vci, peer)) != NULL &&
+		(peer->state == WEFT_PEER_FAILED || !is_full(req))) {
+		weft_list_remove(&req->link);
+		if (peer->state == WEFT_PEER_FAILED)
+			rndv_seg_push(peer, &req->out);
+		else
+			post_or_queue(req);
+	}
+}
+
 /* n_segs holds one more for the posting itself, dropped by push, or kept for
  * the receiver's answer. */
 void weft_rndv_seg_start(struct weft_req *req, size_t total)
@@ -269,9 +352,7 @@ void weft_rndv_seg_start(struct weft_req *req, size_t total)
 	req->out.push = rndv_seg_push;
 	if (req->rndv.n_rails)
 		req->vci->rails.n_users++;
-	if (!weft_peer_is_clear(req->peer) ||
-		rndv_seg_push(req->peer, &req->out) == WEFT_AGAIN)
-		weft_peer_queue(req->peer, &req->out);
+	post_or_queue(req);
 }
 
 /* Calls fn for each piece of a failed peer; returns how many there were. */
@@ -323,6 +404,7 @@ void weft_rndv_seg_fail(struct weft_peer *peer)
 {
 	struct giving_up *g;
 
+	rndv_seg_resume(peer->vci, peer);
 	if (!each(peer->vci, peer, rndv_seg_cancel))
 		return;
 	g = malloc(sizeof(*g));

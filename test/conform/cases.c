@@ -222,6 +222,39 @@ static void case_tagged_swap(struct side *s)
 	sync_sides(s);
 }
 
+/* Long enough for more than a socket would take along. */
+static void case_delivered(struct side *s)
+{
+	unsigned char *buf = malloc(BIG);
+	uint64_t start = weft_now_ns();
+	struct wait_op w;
+
+	memset(buf, s->rank, BIG);
+	if (s->rank == 0) {
+		op_init(&w);
+		claim(s,
+			weft_net_tsend_delivered(
+				s->net, s->peer, buf, BIG, 4242, &w.op) == 0,
+			"a delivered send is posted");
+		while (weft_now_ns() - start < WEFT_NS_PER_S / 20)
+			tick(s, start, "a delivered send");
+		claim(s, w.n_done == 0,
+			"a delivered send is not done before its receive");
+		sync_sides(s);
+		claim(s, op_wait(s, &w, "delivered send") == 0,
+			"and is done with it");
+	} else {
+		sync_sides(s);
+		post_trecv(s, buf, BIG, 4242, &w);
+		claim(s,
+			op_wait(s, &w, "delivered receive") == 0 && !buf[0] &&
+				!buf[BIG - 1],
+			"what is delivered is there");
+	}
+	free(buf);
+	sync_sides(s);
+}
+
 static void case_truncate(struct side *s)
 {
 	unsigned char buf[1000] = { 0 };
@@ -346,6 +379,8 @@ void run_cases(struct side *s)
 	case_tagged(s, false);
 	case_tagged(s, true);
 	case_tagged_swap(s);
+	if (s->net->plan.n_near_segs)
+		case_delivered(s);
 	case_cancel(s);
 	if (s->net->plan.has_rma)
 		case_rma(s);

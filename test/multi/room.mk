@@ -45,6 +45,7 @@ multi_programs += test/multi/p2p_cancel
 multi_programs += test/multi/p2p_cancel_send
 multi_programs += test/multi/p2p_departed
 multi_programs += test/multi/p2p_crowd
+multi_programs += test/multi/p2p_pieces
 multi_programs += test/multi/p2p_derived
 multi_programs += test/multi/p2p_fail
 multi_programs += test/multi/p2p_flood
