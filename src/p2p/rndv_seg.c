@@ -85,7 +85,7 @@ static uint32_t segs_max(const struct weft_req *req)
 		       : 0;
 }
 
-static bool is_full(const struct weft_req *req)
+static bool rndv_seg_is_full(const struct weft_req *req)
 {
 	uint32_t n = segs_max(req);
 
@@ -283,7 +283,7 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
 	while (!err && !req->rndv.is_failed && req->rndv.n_moved < total) {
-		if (is_full(req)) {
+		if (rndv_seg_is_full(req)) {
 			weft_list_push_back(
 				&req->vci->p2p->rndv_waiting, &req->link);
 			return 0;
@@ -332,7 +332,7 @@ static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer)
 	struct weft_req *req;
 
 	while ((req = first_waiting(vci, peer)) != NULL &&
-		(peer->state == WEFT_PEER_FAILED || !is_full(req))) {
+		(peer->state == WEFT_PEER_FAILED || !rndv_seg_is_full(req))) {
 		weft_list_remove(&req->link);
 		if (peer->state == WEFT_PEER_FAILED)
 			rndv_seg_push(peer, &req->out);
