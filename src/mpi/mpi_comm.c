@@ -187,6 +187,15 @@ static void mpi_comm_on_made(void *arg, struct weft_comm *comm, int err)
 	weft_req_put(req);
 }
 
+/* The other members make it. */
+static void on_unwanted(void *arg, struct weft_comm *comm, int err)
+{
+	(void)arg;
+	(void)err;
+	if (comm)
+		weft_disconnect_free_locked(comm);
+}
+
 static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 	MPI_Comm *newcomm, MPI_Request *request)
 {
@@ -202,8 +211,10 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 		weft_vci_unlock(comm->vci);
 		err = req ? 0 : WEFT_ERR_NOMEM;
 	}
-	if (err)
+	if (err) {
+		(void)weft_create_dup_start(comm, info, on_unwanted, NULL);
 		goto fail;
+	}
 	d->newcomm = newcomm;
 	d->req = weft_req_get(req);
 	*request = weft_mpi_req_handle(req);

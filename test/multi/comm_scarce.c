@@ -66,6 +66,27 @@ static void duplicate(int with_info)
 	CHECK(count_errors(rc) == mtest.size, "rank 0 has none: nobody dups");
 }
 
+/* What follows it is the same round everywhere. */
+static void duplicate_later(int scarce)
+{
+	MPI_Request req = MPI_REQUEST_NULL;
+	MPI_Comm comm = MPI_COMM_NULL;
+	int rc;
+
+	is_refused = mtest.rank == scarce;
+	rc = MPI_Comm_idup(MPI_COMM_WORLD, &comm, &req);
+	CHECK(!is_refused, "memory was asked for");
+	CHECK(rc == MPI_SUCCESS || req == MPI_REQUEST_NULL,
+		"no request without a duplicate");
+	if (rc == MPI_SUCCESS)
+		rc = MPI_Wait(&req, MPI_STATUS_IGNORE);
+	CHECK((rc != MPI_SUCCESS) == (mtest.rank == scarce), "rank %d: %s",
+		mtest.rank, mtest_error(rc));
+	CHECK(count_errors(rc) == 1, "only rank %d has none", scarce);
+	if (comm != MPI_COMM_NULL)
+		OK(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Comm comm;
@@ -77,6 +98,8 @@ int main(int argc, char **argv)
 		split_up(i);
 	duplicate(0);
 	duplicate(1);
+	for (int i = 0; i < mtest.size; i++)
+		duplicate_later(i);
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	OK(MPI_Barrier(comm));
 	OK(MPI_Comm_free(&comm));
