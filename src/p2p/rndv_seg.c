@@ -282,7 +282,7 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 	size_t total = (size_t)req->rndv.total;
 	int err = peer->state == WEFT_PEER_FAILED ? peer->err : 0;
 
-	while (!err && !req->rndv.is_failed && req->rndv.n_moved < total) {
+	while (!err && req->rndv.n_moved < total) {
 		if (rndv_seg_is_full(req)) {
 			weft_list_push_back(
 				&req->vci->p2p->rndv_waiting, &req->link);
@@ -326,7 +326,8 @@ static struct weft_req *first_waiting(
 	return NULL;
 }
 
-/* There is room for more, or the peer has failed and nothing more is sent. */
+/* There is room for more. Of a send that has failed, or to a peer that has,
+ * nothing more leaves. */
 static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer)
 {
 	struct weft_req *req;
@@ -334,8 +335,8 @@ static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer)
 	while ((req = first_waiting(vci, peer)) != NULL &&
 		(peer->state == WEFT_PEER_FAILED || !rndv_seg_is_full(req))) {
 		weft_list_remove(&req->link);
-		if (peer->state == WEFT_PEER_FAILED)
-			rndv_seg_push(peer, &req->out);
+		if (peer->state == WEFT_PEER_FAILED || req->rndv.is_failed)
+			one_done(req, peer->err);
 		else
 			post_or_queue(req);
 	}

@@ -78,19 +78,35 @@ static double run_posted(struct bench *b, size_t len, long n_iters)
 	return seconds;
 }
 
+static void post_window(
+	struct bench *b, bool sends, int n, MPI_Request *requests)
+{
+	int peer = 1 - b->rank;
+
+	for (int k = 0; k < BENCH_WINDOW; k++) {
+		if (sends)
+			MPI_Isend(b->send_buf, n, MPI_BYTE, peer, TAG_DATA,
+				MPI_COMM_WORLD, &requests[k]);
+		else
+			MPI_Irecv(b->recv_buf, n, MPI_BYTE, peer, TAG_DATA,
+				MPI_COMM_WORLD, &requests[k]);
+	}
+}
+
 /* Cost of a receive whose message is already here, per message. */
 static double run_unexpected(struct bench *b, size_t len, long n_iters)
 {
+	MPI_Request requests[BENCH_WINDOW];
 	double start, seconds = 0;
 	int n = (int)len;
 
 	for (long i = 0; i < n_iters && b->rank < 2; i++) {
 		if (b->rank == 1) {
-			for (int k = 0; k < BENCH_WINDOW; k++)
-				MPI_Send(b->send_buf, n, MPI_BYTE, 0, TAG_DATA,
-					MPI_COMM_WORLD);
+			post_window(b, true, n, requests);
 			MPI_Send(b->send_buf, 0, MPI_BYTE, 0, TAG_ACK,
 				MPI_COMM_WORLD);
+			MPI_Waitall(
+				BENCH_WINDOW, requests, MPI_STATUSES_IGNORE);
 			MPI_Recv(b->recv_buf, 0, MPI_BYTE, 0, TAG_ACK,
 				MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 			continue;
@@ -105,21 +121,6 @@ static double run_unexpected(struct bench *b, size_t len, long n_iters)
 		MPI_Send(b->send_buf, 0, MPI_BYTE, 1, TAG_ACK, MPI_COMM_WORLD);
 	}
 	return seconds / BENCH_WINDOW;
-}
-
-static void post_window(
-	struct bench *b, bool sends, int n, MPI_Request *requests)
-{
-	int peer = 1 - b->rank;
-
-	for (int k = 0; k < BENCH_WINDOW; k++) {
-		if (sends)
-			MPI_Isend(b->send_buf, n, MPI_BYTE, peer, TAG_DATA,
-				MPI_COMM_WORLD, &requests[k]);
-		else
-			MPI_Irecv(b->recv_buf, n, MPI_BYTE, peer, TAG_DATA,
-				MPI_COMM_WORLD, &requests[k]);
-	}
 }
 
 /* Windows of messages from rank 0 to rank 1, each window acknowledged. */
