@@ -23,7 +23,7 @@ enum {
 	DEFAULT_EAGER = 16384,
 	LEAST_EAGER = 512, /* room for the headers of the rooms above */
 	LEAST_RECV = 65536,
-	SEG_LEN = 1 << 30,
+	SEG_LEN = 1 << 30, /* of a long message, unless the provider's */
 	LEAST_BUF = 65536,
 	BUF_LEN = 1 << 20, /* of a receive buffer, unless the provider's */
 	IN_ORDER =
