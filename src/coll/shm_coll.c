@@ -336,7 +336,7 @@ static __attribute__((noinline)) void await_reached(
 
 void weft_coll_await_room(struct weft_coll_round *r)
 {
-	uint32_t n = WEFT_COLL_SLOTS;
+	uint32_t n = r->shm->n_slots;
 
 	if (r->len > WEFT_COLL_SHORT_LEN)
 		n = WEFT_COLL_CELLS;

@@ -5,11 +5,11 @@
  * only its own part of it: slots, of one cache line each, for what it has to
  * say in a collective, cells of two sizes for data that does not fit into a
  * slot, and which of the communicator's collectives it has begun. Collective
- * number s uses slot s % 64, or short cell s % 8 (s % 32 where processes share
- * cores, which costs cache, but each runs for longer), or cell s % 4, so that
- * as many may be under way: who comes early writes and goes on, until that
- * place holds what some member may not have read yet. A member that has begun
- * number s has read all it wanted of those before.
+ * number s uses slot s % 64, or short cell s % 8 (s % 512 and s % 32 where
+ * processes share cores, which costs cache, but each runs for longer), or cell
+ * s % 4, so that as many may be under way: who comes early writes and goes on,
+ * until that place holds what some member may not have read yet. A member that
+ * has begun number s has read all it wanted of those before.
  *
  * A slot's word says which collective of which kind, length, root and operation
  * its data belongs to; who reads it compares the word with its own, so members
@@ -24,7 +24,7 @@
 #include <stdatomic.h>
 
 enum {
-	WEFT_COLL_SLOTS = 64,
+	WEFT_COLL_SLOTS = 512,
 	WEFT_COLL_CELLS = 4,
 	WEFT_COLL_STARTS = 8,
 	WEFT_COLL_INLINE = 56,
@@ -64,7 +64,8 @@ struct weft_coll_shm {
 	struct weft_coll_member *members;
 	struct weft_coll_member *mine;
 	uint8_t *cells, *short_cells;
-	uint32_t n_short_cells; /* that are used: a power of two */
+	/* that are used: powers of two */
+	uint32_t n_slots, n_short_cells;
 	const int32_t
 		*ranks; /* by place; NULL: it is all of the communicator's */
 	int32_t n, me;
@@ -96,7 +97,7 @@ static inline uint64_t weft_coll_word(uint32_t number, uint32_t what)
 static inline struct weft_coll_slot *weft_coll_slot_of(
 	const struct weft_coll_round *r, int32_t rank)
 {
-	return &r->shm->members[rank].slots[r->number % WEFT_COLL_SLOTS];
+	return &r->shm->members[rank].slots[r->number & (r->shm->n_slots - 1)];
 }
 
 static inline uint8_t *weft_coll_data_of(

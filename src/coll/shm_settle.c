@@ -26,7 +26,8 @@ enum {
 	MEMBERS_MAX = 512,	   /* of a segment */
 	NODES_MEMBERS_MAX = 65536, /* of a communicator that knows its nodes */
 	SEGMENTS_MAX = 4096,	   /* of a process */
-	FEW_SHORT_CELLS = 8,	   /* stay in a cache */
+	FEW_SLOTS = 64,		   /* stay in a cache */
+	FEW_SHORT_CELLS = 8,	   /* likewise */
 	INT32_ABI_VALUE = 0x250,
 };
 
@@ -164,9 +165,12 @@ static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 	shm->members = (struct weft_coll_member *)map;
 	shm->cells = (uint8_t *)map + settle_cells_at(node->n);
 	shm->short_cells = (uint8_t *)map + settle_short_cells_at(node->n);
+	shm->n_slots = WEFT_COLL_SLOTS;
 	shm->n_short_cells = WEFT_COLL_SHORT_CELLS;
-	if (!comm->coll.nodes->shares_cores)
+	if (!comm->coll.nodes->shares_cores) {
+		shm->n_slots = FEW_SLOTS;
 		shm->n_short_cells = FEW_SHORT_CELLS;
+	}
 	shm->n = node->n;
 	shm->me = node->me;
 	shm->mine = &shm->members[shm->me];
