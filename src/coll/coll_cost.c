@@ -251,7 +251,7 @@ static int cost_within(struct weft_sched *sched, enum weft_coll_kind kind,
 			: &args->recv;
 	int64_t bytes = data->count * data->type->size;
 
-	if (bytes > WEFT_COLL_CELL_LEN ||
+	if (bytes > WEFT_COLL_LEN_MAX ||
 		(kind != WEFT_COLL_REDUCE && kind != WEFT_COLL_BCAST))
 		return WEFT_AGAIN;
 	put_segment((struct cost *)sched, kind, view, args->root, bytes);
@@ -530,7 +530,7 @@ int weft_coll_machine_case(const struct weft_coll_machine *machine,
 		if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
 			bytes *= machine->n; /* one member's */
 		c->has_segment = cost.nodes.n == 1 && machine->n > 1 &&
-				 bytes <= WEFT_COLL_CELL_LEN;
+				 bytes <= WEFT_COLL_LEN_MAX;
 		c->fabric = machine->net->name;
 	}
 	cost_close(&cost);

@@ -106,6 +106,24 @@ static uint32_t what_of(
 	return what << WEFT_COLL_WORD_SHIFT | r->kind;
 }
 
+/* Where data goes, at all members that have had the same collectives: below
+ * what came before, so that who reads one place does not fetch ahead of it
+ * lines that are written next; and within one part. */
+static void find_place(struct weft_coll_round *r)
+{
+	struct weft_coll_shm *shm = r->shm;
+	const uint32_t part_len = WEFT_COLL_LEN_MAX;
+	uint32_t len = (uint32_t)weft_round_up(r->len, WEFT_CACHE_LINE);
+	uint32_t end = shm->at;
+
+	if (end % part_len < len) {
+		end = end / part_len * part_len;
+		end = end ? end : WEFT_COLL_AREA_LEN;
+		shm->before = shm->last_in[end / part_len - 1];
+	}
+	r->at = shm->at = end - len;
+}
+
 void weft_coll_round_begin(struct weft_coll_round *r,
 	const struct weft_coll *args, enum weft_coll_kind kind, size_t len)
 {
@@ -116,6 +134,8 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 	r->len = len;
 	r->is_all = r->has_said = false;
 	r->err = 0;
+	if (len > WEFT_COLL_INLINE)
+		find_place(r);
 	r->word = weft_coll_word(r->number, what_of(r, args));
 	shm_coll_start(r->shm, r->number, r->word);
 	if (weft_unlikely(++r->shm->n_calls == CALLS_PER_ROUND))
@@ -336,15 +356,17 @@ static __attribute__((noinline)) void await_reached(
 
 void weft_coll_await_room(struct weft_coll_round *r)
 {
-	uint32_t n = r->shm->n_slots;
+	struct weft_coll_shm *shm = r->shm;
+	uint32_t until = r->number + 1 - shm->n_slots;
+	const bool is_long = r->len > WEFT_COLL_INLINE;
 
-	if (r->len > WEFT_COLL_SHORT_LEN)
-		n = WEFT_COLL_CELLS;
-	else if (r->len > WEFT_COLL_INLINE)
-		n = r->shm->n_short_cells;
-
-	if (weft_unlikely(is_behind(r->shm->reached, r->number + 1 - n)))
-		await_reached(r, r->number + 1 - n / 2);
+	/* one that is older than all slots is over */
+	if (is_long && r->number - shm->before < shm->n_slots)
+		until = shm->before + 1;
+	if (weft_unlikely(is_behind(shm->reached, until)))
+		await_reached(r, until + (r->number - until) / 2);
+	if (is_long && !r->err)
+		shm->last_in[r->at / WEFT_COLL_LEN_MAX] = r->number;
 }
 
 int weft_coll_round_end(struct weft_coll_round *r)

@@ -3,13 +3,13 @@
  *
  * Members on one node map one segment, whose places count them. A member writes
  * only its own part of it: slots, of one cache line each, for what it has to
- * say in a collective, cells of two sizes for data that does not fit into a
- * slot, and which of the communicator's collectives it has begun. Collective
- * number s uses slot s % 64, or short cell s % 8 (s % 512 and s % 32 where
- * processes share cores, which costs cache, but each runs for longer), or cell
- * s % 4, so that as many may be under way: who comes early writes and goes on,
- * until that place holds what some member may not have read yet. A member that
- * has begun number s has read all it wanted of those before.
+ * say in a collective, an area for data that does not fit into a slot, and
+ * which of the communicator's collectives it has begun. Collective number s
+ * uses slot s % 64 (s % 512 where processes share cores, which costs cache, but
+ * each runs for longer) and data goes round the area, so that many may be under
+ * way: who comes early writes and goes on, until that place holds what some
+ * member may not have read yet. A member that has begun number s has read all
+ * it wanted of those before.
  *
  * A slot's word says which collective of which kind, length, root and operation
  * its data belongs to; who reads it compares the word with its own, so members
@@ -25,18 +25,20 @@
 
 enum {
 	WEFT_COLL_SLOTS = 512,
-	WEFT_COLL_CELLS = 4,
 	WEFT_COLL_STARTS = 8,
 	WEFT_COLL_INLINE = 56,
-	WEFT_COLL_CELL_LEN = 8192,
-	WEFT_COLL_SHORT_CELLS = 32,
-	WEFT_COLL_SHORT_LEN = 1024,
+	WEFT_COLL_LEN_MAX = 8192,
+	WEFT_COLL_AREA_LEN = 65536,
+	WEFT_COLL_AREA_PARTS = WEFT_COLL_AREA_LEN / WEFT_COLL_LEN_MAX,
 	WEFT_COLL_TEXT = 112,
 };
 
 /* In shared memory; the word is written last. */
 struct weft_coll_slot {
-	uint8_t data[WEFT_COLL_INLINE];
+	union {
+		uint8_t data[WEFT_COLL_INLINE];
+		uint32_t at; /* of longer data in the area */
+	};
 	_Atomic uint64_t word;
 };
 _Static_assert(sizeof(struct weft_coll_slot) == WEFT_CACHE_LINE, "one line");
@@ -63,9 +65,12 @@ enum {
 struct weft_coll_shm {
 	struct weft_coll_member *members;
 	struct weft_coll_member *mine;
-	uint8_t *cells, *short_cells;
-	/* that are used: powers of two */
-	uint32_t n_slots, n_short_cells;
+	uint8_t *areas;
+	uint32_t n_slots; /* that are used: a power of two */
+	uint32_t at;	  /* in my area: of the last data */
+	/* the last collective whose data I have put into a part of it, and what
+	 * that was when the part of now was begun */
+	uint32_t last_in[WEFT_COLL_AREA_PARTS], before;
 	const int32_t
 		*ranks; /* by place; NULL: it is all of the communicator's */
 	int32_t n, me;
@@ -84,6 +89,7 @@ struct weft_coll_round {
 	uint32_t number;
 	enum weft_coll_kind kind;
 	size_t len;    /* bytes of data, the same at all members */
+	uint32_t at;   /* in each member's area */
 	bool is_all;   /* every member hears of every other */
 	bool has_said; /* has written its slot */
 	int err;
@@ -103,17 +109,19 @@ static inline struct weft_coll_slot *weft_coll_slot_of(
 static inline uint8_t *weft_coll_data_of(
 	const struct weft_coll_round *r, int32_t rank)
 {
-	size_t cell;
+	struct weft_coll_slot *slot = weft_coll_slot_of(r, rank);
+	uint8_t *area = r->shm->areas + (size_t)rank * WEFT_COLL_AREA_LEN;
+	uint32_t at = r->at;
 
 	if (r->len <= WEFT_COLL_INLINE)
-		return weft_coll_slot_of(r, rank)->data;
-	if (r->len <= WEFT_COLL_SHORT_LEN) {
-		cell = (size_t)rank * WEFT_COLL_SHORT_CELLS +
-		       (r->number & (r->shm->n_short_cells - 1));
-		return r->shm->short_cells + cell * WEFT_COLL_SHORT_LEN;
-	}
-	cell = (size_t)rank * WEFT_COLL_CELLS + r->number % WEFT_COLL_CELLS;
-	return r->shm->cells + cell * WEFT_COLL_CELL_LEN;
+		return slot->data;
+	/* So that the processor fetches it before its slot has come the
+	 * compiler must not know that the two are the same. */
+	__asm__("" : "+r"(at));
+	if (weft_likely(rank == r->shm->me || slot->at == at))
+		return area + at;
+	/* in the segment, whatever stands there */
+	return area + slot->at % WEFT_COLL_AREA_LEN;
 }
 
 static inline bool weft_coll_has_said(
@@ -128,8 +136,8 @@ static inline bool weft_coll_has_said(
 void weft_coll_round_begin(struct weft_coll_round *r,
 	const struct weft_coll *args, enum weft_coll_kind kind, size_t len);
 
-/* Waits until this member may write its slot; until a member has said what it
- * has to: its data is there. Nothing after an error. */
+/* Waits until this member may write its slot and its data; until a member has
+ * said what it has to: its data is there. Nothing after an error. */
 void weft_coll_await_room(struct weft_coll_round *r);
 void weft_coll_await_more(struct weft_coll_round *r, int32_t rank);
 
@@ -142,12 +150,16 @@ static inline void weft_coll_await(struct weft_coll_round *r, int32_t rank)
 /* This member's data is where weft_coll_data_of() says. */
 static inline void weft_coll_say(struct weft_coll_round *r)
 {
+	struct weft_coll_slot *slot = weft_coll_slot_of(r, r->shm->me);
+
 	if (weft_unlikely(r->err))
 		return;
 	r->has_said = true;
+	/* with the word, as others may be looking at the line */
+	if (r->len > WEFT_COLL_INLINE)
+		slot->at = r->at;
 	/* pairs with the acquire in weft_coll_has_said */
-	atomic_store_explicit(&weft_coll_slot_of(r, r->shm->me)->word, r->word,
-		memory_order_release);
+	atomic_store_explicit(&slot->word, r->word, memory_order_release);
 }
 
 /* All is done, or there was an error, which those hear who count on this

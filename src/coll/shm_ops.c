@@ -608,7 +608,7 @@ int weft_shm_coll_part(
 {
 	int64_t len = length_of(args->comm->coll.shm, kind, args);
 
-	if (len < 0 || len > WEFT_COLL_CELL_LEN)
+	if (len < 0 || len > WEFT_COLL_LEN_MAX)
 		return WEFT_AGAIN;
 	return shm_run(kind, args, (size_t)len, err);
 }

@@ -27,7 +27,6 @@ enum {
 	NODES_MEMBERS_MAX = 65536, /* of a communicator that knows its nodes */
 	SEGMENTS_MAX = 4096,	   /* of a process */
 	FEW_SLOTS = 64,		   /* stay in a cache */
-	FEW_SHORT_CELLS = 8,	   /* likewise */
 	INT32_ABI_VALUE = 0x250,
 };
 
@@ -112,21 +111,16 @@ static struct weft_nodes *nodes_of(const int32_t *lead, int32_t size)
 
 /* ---- the segment ---- */
 
-static size_t settle_cells_at(int32_t n)
+static size_t settle_areas_at(int32_t n)
 {
 	return weft_round_up((size_t)n * sizeof(struct weft_coll_member), 4096);
 }
 
-static size_t settle_short_cells_at(int32_t n)
-{
-	return settle_cells_at(n) +
-	       (size_t)n * WEFT_COLL_CELLS * WEFT_COLL_CELL_LEN;
-}
-
+/* The last area may be read beyond its end when what a member says is wrong. */
 static size_t settle_len(int32_t n)
 {
-	return settle_short_cells_at(n) +
-	       (size_t)n * WEFT_COLL_SHORT_CELLS * WEFT_COLL_SHORT_LEN;
+	return settle_areas_at(n) + (size_t)n * WEFT_COLL_AREA_LEN +
+	       WEFT_COLL_LEN_MAX;
 }
 
 /* Whether this process wants one and may have it. */
@@ -163,18 +157,17 @@ static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 		return false;
 	}
 	shm->members = (struct weft_coll_member *)map;
-	shm->cells = (uint8_t *)map + settle_cells_at(node->n);
-	shm->short_cells = (uint8_t *)map + settle_short_cells_at(node->n);
+	shm->areas = (uint8_t *)map + settle_areas_at(node->n);
 	shm->n_slots = WEFT_COLL_SLOTS;
-	shm->n_short_cells = WEFT_COLL_SHORT_CELLS;
-	if (!comm->coll.nodes->shares_cores) {
+	if (!comm->coll.nodes->shares_cores)
 		shm->n_slots = FEW_SLOTS;
-		shm->n_short_cells = FEW_SHORT_CELLS;
-	}
 	shm->n = node->n;
 	shm->me = node->me;
 	shm->mine = &shm->members[shm->me];
 	shm->reached = comm->coll.seq; /* nobody looks at an earlier one */
+	for (int i = 0; i < WEFT_COLL_AREA_PARTS; i++)
+		shm->last_in[i] = comm->coll.seq - 1;
+	shm->before = comm->coll.seq - 1;
 	comm->coll.shm = shm;
 	comm->coll.map = map;
 	comm->coll.map_len = len;
@@ -200,7 +193,7 @@ static void settle_unmap(struct weft_comm *comm)
 static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 {
 	const struct weft_coll_algo *forced = weft_coll_forced(kind);
-	int32_t most = WEFT_COLL_CELL_LEN, limit = -1;
+	int32_t most = WEFT_COLL_LEN_MAX, limit = -1;
 	struct weft_coll_case c = { .kind = kind,
 		.n = comm->size,
 		.n_nodes = 1,
@@ -222,7 +215,7 @@ static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 		weft_coll_tell_forced(&c, weft_coll_choose(&c, NULL));
 	if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
 		most /= comm->size;
-	for (c.bytes = 0; c.bytes <= WEFT_COLL_CELL_LEN;
+	for (c.bytes = 0; c.bytes <= WEFT_COLL_LEN_MAX;
 		c.bytes = c.bytes ? 2 * c.bytes : 1) {
 		c.count = c.bytes;
 		if (weft_coll_choose(&c, NULL)->write)

@@ -3,10 +3,10 @@
  * coll_shm: short collectives on communicators that have had some already,
  * which may go another way than the first; every size of group
  *
- * Against a plain computation: all lengths about a line and a cell, all roots,
- * in place, types with gaps at some members, an operation that does not commute
- * and one on items with gaps. Members run ahead of each other, and leave
- * nothing behind.
+ * Against a plain computation: all lengths about a line and the longest, all
+ * roots, in place, types with gaps at some members, an operation that does not
+ * commute and one on items with gaps. Members run ahead of each other, and
+ * leave nothing behind.
  *
  * differ=1: also members that call different collectives. That is found whoever
  * waits for whom only where all of them share memory.
@@ -14,7 +14,7 @@
 #include "coll.h"
 #include <dirent.h>
 
-enum { WARM = 6, LONGEST = 9000, RUN = 200 };
+enum { WARM = 6, LONGEST = 9000, RUN = 1200 };
 
 struct map {
 	unsigned a, b;
@@ -263,26 +263,41 @@ static void predefined(MPI_Comm comm, int me, int size)
 	CHECK(!bad, "predefined operations on %d: %d wrong", size, bad);
 }
 
-/* Roots do not wait: what comes is in order all the same. */
+/* Roots do not wait: what comes is in order all the same, long or short, and
+ * whoever is late. */
 static void run_ahead(MPI_Comm comm, int me, int size)
 {
-	int bad = 0, x[40], sum;
+	static const int lens[] = { 1, 40, 15, 256, 1, 300, 1800, 14, 2048 };
+	int bad = 0, x[2048];
 
-	if (me == size - 1)
-		mtest_linger(5);
 	for (int i = 0; i < RUN; i++) {
-		int n = i % 3 ? 1 : 40;
+		int n = lens[i * 7 % 9], what = i / 200 % 3,
+		    root = i / 600 % size;
 
+		if (i % 200 == 0 && me == (size - 1 + i / 200) % size)
+			mtest_linger(5);
 		for (int k = 0; k < n; k++)
-			x[k] = me ? -1 : i + k;
-		OK(MPI_Bcast(x, n, MPI_INT, 0, comm));
-		bad += x[0] != i || x[n - 1] != i + n - 1;
-		sum = me + i;
-		OK(MPI_Reduce(me ? &sum : MPI_IN_PLACE, &sum, 1, MPI_INT,
-			MPI_SUM, 0, comm));
-		bad += !me && sum != size * (size - 1) / 2 + i * size;
+			x[k] = what || me == root ? me + i + k : -1;
+		if (what == 0) {
+			OK(MPI_Bcast(x, n, MPI_INT, root, comm));
+			for (int k = 0; k < n; k++)
+				bad += x[k] != root + i + k;
+		} else if (what == 1) {
+			OK(MPI_Reduce(me == root ? MPI_IN_PLACE : x, x, n,
+				MPI_INT, MPI_SUM, root, comm));
+			for (int k = 0; me == root && k < n; k++)
+				bad += x[k] !=
+				       size * (size - 1) / 2 + (i + k) * size;
+		} else {
+			OK(MPI_Scan(
+				MPI_IN_PLACE, x, n, MPI_INT, MPI_SUM, comm));
+			for (int k = 0; k < n; k++)
+				bad += x[k] !=
+				       me * (me + 1) / 2 + (i + k) * (me + 1);
+		}
 	}
-	CHECK(!bad, "%d of %d in a row on %d are wrong", bad, RUN, size);
+	CHECK(!bad, "%d numbers of %d in a row on %d are wrong", bad, RUN,
+		size);
 }
 
 static void results(MPI_Comm comm, int me, int size)
@@ -327,7 +342,7 @@ static void says(int rc, const char *a, const char *b)
  * it; late: it comes later, or the others do. */
 static void differ(MPI_Comm comm, int me, int size, int late)
 {
-	int x = me, y[64];
+	int x = me, y[64], z[600] = { 0 };
 	bool is_other = me == size - 1;
 	MPI_Request request;
 
@@ -339,6 +354,9 @@ static void differ(MPI_Comm comm, int me, int size, int late)
 	if (is_other == late)
 		mtest_linger(5);
 	says(MPI_Allreduce(y, y + 32, is_other ? 2 : 1, MPI_INT, MPI_SUM, comm),
+		"MPI_Allreduce", "MPI_Allreduce");
+	says(MPI_Allreduce(
+		     z, z + 300, is_other ? 300 : 100, MPI_INT, MPI_SUM, comm),
 		"MPI_Allreduce", "MPI_Allreduce");
 	if (is_other == late)
 		mtest_linger(5);
@@ -352,6 +370,7 @@ static void differ(MPI_Comm comm, int me, int size, int late)
 	}
 	OK(MPI_Allreduce(&x, y, 1, MPI_INT, MPI_SUM, comm));
 	CHECK(y[0] == size * (size - 1) / 2, "the communicator works on");
+	run_ahead(comm, me, size);
 }
 
 static bool is_env(const char *name, const char *value)
