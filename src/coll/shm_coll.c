@@ -109,7 +109,7 @@ static uint32_t what_of(
 /* Where data goes, at all members that have had the same collectives: below
  * what came before, so that who reads one place does not fetch ahead of it
  * lines that are written next; and within one part. */
-static void find_place(struct weft_coll_round *r)
+static void shm_coll_place(struct weft_coll_round *r)
 {
 	struct weft_coll_shm *shm = r->shm;
 	const uint32_t part_len = WEFT_COLL_LEN_MAX;
@@ -135,7 +135,7 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 	r->is_all = r->has_said = false;
 	r->err = 0;
 	if (len > WEFT_COLL_INLINE)
-		find_place(r);
+		shm_coll_place(r);
 	r->word = weft_coll_word(r->number, what_of(r, args));
 	shm_coll_start(r->shm, r->number, r->word);
 	if (weft_unlikely(++r->shm->n_calls == CALLS_PER_ROUND))
