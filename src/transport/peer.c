@@ -18,7 +18,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BC_RETRY_NS = 2000000 };
+enum {
+	BC_RETRY_NS = 2000000,
+	BC_TURN_NS = 5000000, /* an answer is waited for before the next */
+};
 
 /* A control message that waits: owns its payload. */
 struct out_control {
@@ -264,11 +267,55 @@ static void take_bc(struct weft_peer *peer, int err, const struct weft_bc *bc)
 	weft_peer_send_pending(peer);
 }
 
+static void ask_bc(struct weft_peer *peer);
+
+/* Processes of a node are asked for one after another: a manager that is asked
+ * for all of them at once answers the second when the kernel has acknowledged
+ * the first answer, 40 ms later, as there is no question to go with it. But
+ * whoever is there must not wait for one that has not started. */
+static bool is_turn(struct weft_peer *peer)
+{
+	struct weft_vci *vci = peer->vci;
+	uint64_t now;
+
+	if (!weft_proc_is_local(peer->proc))
+		return true;
+	now = weft_now_ns();
+	if (vci->asked && now < vci->asked_ns + BC_TURN_NS) {
+		peer->is_next = true;
+		peer->retry_ns = vci->asked_ns + BC_TURN_NS;
+		return false;
+	}
+	vci->asked = peer;
+	vci->asked_ns = now;
+	return true;
+}
+
+static void end_turn(struct weft_peer *peer)
+{
+	struct weft_vci *vci = peer->vci;
+
+	if (vci->asked != peer)
+		return;
+	vci->asked = NULL;
+	weft_list_for_each(link, next, &vci->pending_peers)
+	{
+		struct weft_peer *other =
+			weft_container_of(link, struct weft_peer, link);
+
+		if (other->state == WEFT_PEER_RESOLVING && other->is_next) {
+			ask_bc(other);
+			return;
+		}
+	}
+}
+
 static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 {
 	struct weft_peer *peer = arg;
 	struct weft_bc bc;
 
+	end_turn(peer);
 	if (peer->state != WEFT_PEER_RESOLVING)
 		return;
 	if (err == WEFT_ERR_NOTFOUND) {
@@ -356,10 +403,12 @@ static void ask_bc(struct weft_peer *peer)
 			take_vci_bc(peer);
 		return; /* else it comes with a communicator */
 	}
+	if (!is_turn(peer))
+		return;
+	peer->is_next = false;
+	peer->retry_ns = 0;
 	err = weft_boot_get(weft_proc.boot, (uint32_t)peer->proc, WEFT_BC_KEY,
 		peer_on_bc, peer);
-
-	peer->retry_ns = 0;
 	if (err)
 		peer_on_bc(peer, err, NULL, 0);
 }
@@ -369,6 +418,7 @@ void weft_peer_resolve(struct weft_peer *peer)
 	if (peer->state != WEFT_PEER_NEW)
 		return;
 	peer->state = WEFT_PEER_RESOLVING;
+	enlist(peer);
 	ask_bc(peer);
 }
 
@@ -400,7 +450,8 @@ int weft_peer_send_pending(struct weft_peer *peer)
 		}
 		n++;
 	}
-	if (weft_list_is_empty(&peer->pending) && peer->is_queued) {
+	if (weft_list_is_empty(&peer->pending) && peer->is_queued &&
+		peer->state != WEFT_PEER_RESOLVING) {
 		peer->is_queued = false;
 		weft_list_remove(&peer->link);
 	}

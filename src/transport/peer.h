@@ -44,6 +44,7 @@ struct weft_peer {
 	bool is_shm;	/* READY: through the ring, else the fabric */
 	bool can_read;	/* cross-memory attach works */
 	bool is_queued; /* on the VCI's list of peers with pending work */
+	bool is_next;	/* RESOLVING: to be asked for its card in its turn */
 	int err;
 	int64_t credit; /* eager bytes we may still send */
 	int64_t owed;	/* eager bytes to give back to it */
@@ -61,7 +62,7 @@ struct weft_peer {
 	uint32_t wire_out; /* number of the last message over the fabric */
 	uint32_t wire_in;  /* likewise, that came from there */
 	uint64_t retry_ns; /* RESOLVING: when to ask for the business card
-			      again; 0 while     an answer is due */
+			      (again); 0 while an answer is due */
 	struct weft_vci_card *bc; /* dedicated VCIs and other jobs: how to
 					reach it, once known; owned */
 	struct weft_link pending; /* struct weft_out, oldest first */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * p2p_late: who has not started keeps nobody waiting who has
+ *
+ * Rank 1 begins MPI only when a file says that the others, who all sent to it
+ * first, have heard from each other.
+ */
+#include "mtest.h"
+
+#include <fcntl.h>
+
+static char path[256];
+
+static void find_path(void)
+{
+	const char *dir = getenv("TMPDIR"), *job = getenv("PMIX_NAMESPACE");
+
+	snprintf(path, sizeof(path), "%s/p2p_late.", dir ? dir : "/tmp");
+	for (char *p = path + strlen(path);
+		job && *job && p < path + sizeof(path) - 1; job++)
+		*p++ = *job == '/' ? '.' : *job;
+}
+
+int main(int argc, char **argv)
+{
+	const char *rank = getenv("PMIX_RANK");
+	MPI_Request request = MPI_REQUEST_NULL;
+	int x = 0;
+
+	find_path();
+	while (rank && atoi(rank) == 1 && access(path, F_OK))
+		usleep(1000);
+	mtest_init(&argc, &argv);
+	if (mtest.rank != 1)
+		OK(MPI_Isend(&mtest.rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD,
+			&request));
+	for (int i = 0; mtest.rank != 1 && i < mtest.size; i++)
+		if (i != 1 && i != mtest.rank) {
+			OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, i, 1, &x, 1,
+				MPI_INT, i, 1, MPI_COMM_WORLD,
+				MPI_STATUS_IGNORE));
+			CHECK(x == i, "rank %d says %d", i, x);
+		}
+	if (mtest.rank == 0)
+		close(open(path, O_CREAT | O_WRONLY, 0600));
+	for (int i = 0; mtest.rank == 1 && i < mtest.size; i++)
+		if (i != 1) {
+			OK(MPI_Recv(&x, 1, MPI_INT, i, 0, MPI_COMM_WORLD,
+				MPI_STATUS_IGNORE));
+			CHECK(x == i, "rank %d said %d", i, x);
+		}
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 0)
+		unlink(path);
+	return mtest_finish();
+}
