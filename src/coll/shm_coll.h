@@ -111,10 +111,11 @@ static inline uint8_t *weft_coll_data_of(
 {
 	struct weft_coll_slot *slot = weft_coll_slot_of(r, rank);
 	uint8_t *area = r->shm->areas + (size_t)rank * WEFT_COLL_AREA_LEN;
-	uint32_t at = r->at;
+	uint32_t at;
 
 	if (r->len <= WEFT_COLL_INLINE)
 		return slot->data;
+	at = r->at;
 	/* So that the processor fetches it before its slot has come the
 	 * compiler must not know that the two are the same. */
 	__asm__("" : "+r"(at));
