@@ -194,6 +194,7 @@ void weft_vci_close(struct weft_vci *vci)
 		free(peer);
 	}
 	weft_map_fini(&vci->peers);
+	vci->asked = NULL;
 	free(vci->own_bc);
 	vci->own_bc = NULL;
 	weft_dispatch_forget(vci);

@@ -25,10 +25,12 @@ int main(int argc, char **argv)
 {
 	const char *rank = getenv("PMIX_RANK");
 	MPI_Request request = MPI_REQUEST_NULL;
-	int x = 0;
+	int x = 0, fd;
 
 	find_path();
-	while (rank && atoi(rank) == 1 && access(path, F_OK))
+	for (int ms = 0; rank && atoi(rank) == 1 && access(path, F_OK) &&
+			 ms < 2 * MTEST_SOON_S * 1000;
+		ms++)
 		usleep(1000);
 	mtest_init(&argc, &argv);
 	if (mtest.rank != 1)
@@ -41,8 +43,11 @@ int main(int argc, char **argv)
 				MPI_STATUS_IGNORE));
 			CHECK(x == i, "rank %d says %d", i, x);
 		}
-	if (mtest.rank == 0)
-		close(open(path, O_CREAT | O_WRONLY, 0600));
+	if (mtest.rank == 0) {
+		fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+		CHECK(fd >= 0, "%s is new", path);
+		close(fd);
+	}
 	for (int i = 0; mtest.rank == 1 && i < mtest.size; i++)
 		if (i != 1) {
 			OK(MPI_Recv(&x, 1, MPI_INT, i, 0, MPI_COMM_WORLD,
