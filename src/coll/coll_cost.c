@@ -218,7 +218,12 @@ static void put_segment(struct cost *c, enum weft_coll_kind kind,
 	const bool is_summed = kind == WEFT_COLL_ALLREDUCE;
 
 	put_local(c, WEFT_STEP_COPY, bytes);
-	if (kind == WEFT_COLL_BCAST || kind == WEFT_COLL_SCATTER) {
+	if (is_summed && bytes > WEFT_COLL_SHORT_MAX) {
+		bytes = (bytes + view->n - 1) / view->n; /* a slice each */
+		put_exchange(c, view, bytes);
+		put_local(c, WEFT_STEP_REDUCE, (view->n - 1) * bytes);
+		put_exchange(c, view, bytes);
+	} else if (kind == WEFT_COLL_BCAST || kind == WEFT_COLL_SCATTER) {
 		put_spread(c, view, root, bytes);
 	} else if (kind == WEFT_COLL_GATHER) {
 		put_gather(c, view, root, bytes);
@@ -251,7 +256,7 @@ static int cost_within(struct weft_sched *sched, enum weft_coll_kind kind,
 			: &args->recv;
 	int64_t bytes = data->count * data->type->size;
 
-	if (bytes > WEFT_COLL_LEN_MAX ||
+	if (bytes > WEFT_COLL_SHORT_MAX ||
 		(kind != WEFT_COLL_REDUCE && kind != WEFT_COLL_BCAST))
 		return WEFT_AGAIN;
 	put_segment((struct cost *)sched, kind, view, args->root, bytes);
@@ -527,10 +532,8 @@ int weft_coll_machine_case(const struct weft_coll_machine *machine,
 		set_args(&args, &cost.comm, kind, bytes);
 		view = weft_coll_view_of(&cost.comm);
 		weft_coll_case_of(c, kind, &view, &args);
-		if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
-			bytes *= machine->n; /* one member's */
 		c->has_segment = cost.nodes.n == 1 && machine->n > 1 &&
-				 bytes <= WEFT_COLL_LEN_MAX;
+				 bytes <= weft_coll_segment_max(kind);
 		c->fabric = machine->net->name;
 	}
 	cost_close(&cost);

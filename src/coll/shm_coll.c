@@ -106,22 +106,63 @@ static uint32_t what_of(
 	return what << WEFT_COLL_WORD_SHIFT | r->kind;
 }
 
-/* Where data goes, at all members that have had the same collectives: below
- * what came before, so that who reads one place does not fetch ahead of it
- * lines that are written next; and within one part. */
+static struct weft_coll_area *area_of(const struct weft_coll_round *r)
+{
+	return &r->shm->areas[r->len > WEFT_COLL_SHORT_MAX];
+}
+
+/* The last collective that has one of these parts. */
+static uint32_t last_user(
+	const struct weft_coll_area *area, uint32_t part, uint32_t n_parts)
+{
+	uint32_t last = area->used[part];
+
+	for (uint32_t i = 1; i < n_parts; i++)
+		if (is_behind(last, area->used[part + i]))
+			last = area->used[part + i];
+	return last;
+}
+
+/* The uppermost parts that nobody reads any more, as all have heard of all
+ * since, so that few are walked through; or else those below the last ones. */
+static uint32_t next_parts(const struct weft_coll_shm *shm,
+	const struct weft_coll_area *area, uint32_t n_parts)
+{
+	uint32_t part = WEFT_COLL_AREA_PARTS;
+
+	for (; part >= n_parts; part--)
+		if (is_behind(last_user(area, part - n_parts, n_parts),
+			    shm->last_all))
+			return part - n_parts;
+	part = (area->at - area->base) / area->part_len;
+	return (part < n_parts ? WEFT_COLL_AREA_PARTS : part) - n_parts;
+}
+
+/* Data lies within one part, below what came before, so that who reads one
+ * place does not fetch ahead of it lines that are written next; or has whole
+ * parts. */
 static void shm_coll_place(struct weft_coll_round *r)
 {
-	struct weft_coll_shm *shm = r->shm;
-	const uint32_t part_len = WEFT_COLL_LEN_MAX;
+	struct weft_coll_area *area = area_of(r);
 	uint32_t len = (uint32_t)weft_round_up(r->len, WEFT_CACHE_LINE);
-	uint32_t end = shm->at;
+	uint32_t n_parts = (len + area->part_len - 1) / area->part_len;
+	uint32_t end = area->at - area->base, part = end / area->part_len;
 
-	if (end % part_len < len) {
-		end = end / part_len * part_len;
-		end = end ? end : WEFT_COLL_AREA_LEN;
-		shm->before = shm->last_in[end / part_len - 1];
+	if (end % area->part_len < len) {
+		part = next_parts(r->shm, area, n_parts);
+		area->before = last_user(area, part, n_parts);
+		end = part * area->part_len + weft_max(len, area->part_len);
 	}
-	r->at = shm->at = end - len;
+	for (uint32_t i = 0; i < n_parts; i++)
+		area->used[part + i] = r->number;
+	r->at = area->at = area->base + end - len;
+}
+
+static bool hears_all(enum weft_coll_kind kind)
+{
+	return kind == WEFT_COLL_BARRIER || kind == WEFT_COLL_ALLREDUCE ||
+	       kind == WEFT_COLL_ALLGATHER || kind == WEFT_COLL_ALLTOALL ||
+	       kind == WEFT_COLL_REDUCE_SCATTER;
 }
 
 void weft_coll_round_begin(struct weft_coll_round *r,
@@ -132,10 +173,14 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 	r->number = args->comm->coll.seq++;
 	r->kind = kind;
 	r->len = len;
-	r->is_all = r->has_said = false;
+	r->is_all = hears_all(kind);
+	r->has_said = false;
 	r->err = 0;
+	r->skip = 0;
 	if (len > WEFT_COLL_INLINE)
 		shm_coll_place(r);
+	if (r->is_all)
+		r->shm->last_all = r->number;
 	r->word = weft_coll_word(r->number, what_of(r, args));
 	shm_coll_start(r->shm, r->number, r->word);
 	if (weft_unlikely(++r->shm->n_calls == CALLS_PER_ROUND))
@@ -357,16 +402,16 @@ static __attribute__((noinline)) void await_reached(
 void weft_coll_await_room(struct weft_coll_round *r)
 {
 	struct weft_coll_shm *shm = r->shm;
-	uint32_t until = r->number + 1 - shm->n_slots;
-	const bool is_long = r->len > WEFT_COLL_INLINE;
+	uint32_t until = r->number + 1 - shm->n_slots, before;
 
-	/* one that is older than all slots is over */
-	if (is_long && r->number - shm->before < shm->n_slots)
-		until = shm->before + 1;
+	if (r->len > WEFT_COLL_INLINE) {
+		before = area_of(r)->before;
+		/* one that is older than all slots is over */
+		if (r->number - before < shm->n_slots)
+			until = before + 1;
+	}
 	if (weft_unlikely(is_behind(shm->reached, until)))
 		await_reached(r, until + (r->number - until) / 2);
-	if (is_long && !r->err)
-		shm->last_in[r->at / WEFT_COLL_LEN_MAX] = r->number;
 }
 
 int weft_coll_round_end(struct weft_coll_round *r)

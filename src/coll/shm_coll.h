@@ -9,7 +9,8 @@
  * each runs for longer) and data goes round the area, so that many may be under
  * way: who comes early writes and goes on, until that place holds what some
  * member may not have read yet. A member that has begun number s has read all
- * it wanted of those before.
+ * it wanted of those before. Data above 8 KiB has an area of its own, and takes
+ * a number for each piece of it.
  *
  * A slot's word says which collective of which kind, length, root and operation
  * its data belongs to; who reads it compares the word with its own, so members
@@ -27,9 +28,13 @@ enum {
 	WEFT_COLL_SLOTS = 512,
 	WEFT_COLL_STARTS = 8,
 	WEFT_COLL_INLINE = 56,
-	WEFT_COLL_LEN_MAX = 8192,
-	WEFT_COLL_AREA_LEN = 65536,
-	WEFT_COLL_AREA_PARTS = WEFT_COLL_AREA_LEN / WEFT_COLL_LEN_MAX,
+	WEFT_COLL_AREA_PARTS = 8,
+	WEFT_COLL_SHORT_MAX = 8192, /* in the short area; a part of it */
+	WEFT_COLL_SHORT_LEN = WEFT_COLL_SHORT_MAX * WEFT_COLL_AREA_PARTS,
+	WEFT_COLL_PART_LEN = 16384, /* of the long area, behind that */
+	WEFT_COLL_LONG_LEN = WEFT_COLL_PART_LEN * WEFT_COLL_AREA_PARTS,
+	WEFT_COLL_LONG_MAX = WEFT_COLL_LONG_LEN / 2, /* under one number */
+	WEFT_COLL_AREAS_LEN = WEFT_COLL_SHORT_LEN + WEFT_COLL_LONG_LEN,
 	WEFT_COLL_TEXT = 112,
 };
 
@@ -37,7 +42,7 @@ enum {
 struct weft_coll_slot {
 	union {
 		uint8_t data[WEFT_COLL_INLINE];
-		uint32_t at; /* of longer data in the area */
+		uint32_t at; /* of longer data in the areas */
 	};
 	_Atomic uint64_t word;
 };
@@ -61,16 +66,24 @@ enum {
 	WEFT_COLL_WORD_SHIFT = 6,     /* length, root and operation */
 };
 
+/* Where data lies in an area, as all members that have had the same collectives
+ * know it, whoever wrote. */
+struct weft_coll_area {
+	uint32_t base, part_len; /* in a member's areas */
+	uint32_t at;		 /* of the last data */
+	/* the last collective that has a part, and the last one that had the
+	 * part of now when it was begun */
+	uint32_t used[WEFT_COLL_AREA_PARTS], before;
+};
+
 /* A process's own view. */
 struct weft_coll_shm {
 	struct weft_coll_member *members;
 	struct weft_coll_member *mine;
-	uint8_t *areas;
-	uint32_t n_slots; /* that are used: a power of two */
-	uint32_t at;	  /* in my area: of the last data */
-	/* the last collective whose data I have put into a part of it, and what
-	 * that was when the part of now was begun */
-	uint32_t last_in[WEFT_COLL_AREA_PARTS], before;
+	uint8_t *data;			/* the areas of all members */
+	struct weft_coll_area areas[2]; /* for short data, for long */
+	uint32_t last_all; /* the last one in which every member hears all */
+	uint32_t n_slots;  /* that are used: a power of two */
 	const int32_t
 		*ranks; /* by place; NULL: it is all of the communicator's */
 	int32_t n, me;
@@ -89,7 +102,8 @@ struct weft_coll_round {
 	uint32_t number;
 	enum weft_coll_kind kind;
 	size_t len;    /* bytes of data, the same at all members */
-	uint32_t at;   /* in each member's area */
+	size_t skip;   /* of a span's or block's bytes, that went before */
+	uint32_t at;   /* in each member's areas */
 	bool is_all;   /* every member hears of every other */
 	bool has_said; /* has written its slot */
 	int err;
@@ -110,7 +124,7 @@ static inline uint8_t *weft_coll_data_of(
 	const struct weft_coll_round *r, int32_t rank)
 {
 	struct weft_coll_slot *slot = weft_coll_slot_of(r, rank);
-	uint8_t *area = r->shm->areas + (size_t)rank * WEFT_COLL_AREA_LEN;
+	uint8_t *areas = r->shm->data + (size_t)rank * WEFT_COLL_AREAS_LEN;
 	uint32_t at;
 
 	if (r->len <= WEFT_COLL_INLINE)
@@ -120,9 +134,9 @@ static inline uint8_t *weft_coll_data_of(
 	 * compiler must not know that the two are the same. */
 	__asm__("" : "+r"(at));
 	if (weft_likely(rank == r->shm->me || slot->at == at))
-		return area + at;
+		return areas + at;
 	/* in the segment, whatever stands there */
-	return area + slot->at % WEFT_COLL_AREA_LEN;
+	return areas + slot->at % WEFT_COLL_AREAS_LEN;
 }
 
 static inline bool weft_coll_has_said(
@@ -171,6 +185,13 @@ static inline int32_t weft_shm_coll_rank(
 	const struct weft_coll_shm *shm, int32_t place)
 {
 	return shm->ranks ? shm->ranks[place] : place;
+}
+
+/* The longest data that a collective has in the segment, in bytes as the rules
+ * count them. */
+static inline int64_t weft_coll_segment_max(enum weft_coll_kind kind)
+{
+	return kind == WEFT_COLL_REDUCE_SCATTER ? WEFT_COLL_LONG_MAX : 1 << 20;
 }
 
 /* A whole collective, of a communicator with a segment: WEFT_AGAIN when it goes

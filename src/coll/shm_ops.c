@@ -5,7 +5,11 @@
  * one what is said goes up a tree in which each hears of up to seven ranges of
  * ranks above its own, and down in one step from rank 0. Operands are combined
  * from the right to the left in rank order, with the same brackets at all
- * members. */
+ * members.
+ *
+ * Above 8 KiB data goes in pieces, one after the other: short ones where some
+ * read while another writes, or else long ones. Of an all-reduction then each
+ * member combines a slice for all. */
 #include "coll/shm_coll.h"
 
 #include "dt/pack.h"
@@ -13,7 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEGREE = 8 };
+enum {
+	DEGREE = 8,
+	PIECE_LEN = WEFT_COLL_PART_LEN, /* from or to one member */
+	ITEM_MAX = 1024,
+};
 
 /* Data of a reduction. */
 struct operand {
@@ -45,6 +53,26 @@ static int32_t top_of(const struct weft_coll_shm *shm)
 
 /* ---- data in and out ---- */
 
+/* Bytes of a span, from those on that went before. */
+static void copy_out(const struct weft_coll_round *r, struct weft_span from,
+	uint8_t *to, size_t len)
+{
+	if (weft_likely(weft_type_is_run(from.type, from.count)))
+		memcpy(to, (char *)from.buf + from.type->true_lb + r->skip,
+			len);
+	else
+		weft_pack(from.type, from.count, from.buf, r->skip, to, len);
+}
+
+static void copy_in(const struct weft_coll_round *r, struct weft_span to,
+	const uint8_t *from, size_t len)
+{
+	if (weft_likely(weft_type_is_run(to.type, to.count)))
+		memcpy((char *)to.buf + to.type->true_lb + r->skip, from, len);
+	else
+		weft_unpack(to.type, to.count, to.buf, r->skip, from, len);
+}
+
 static void stage_data(struct weft_coll_round *r, struct weft_span from)
 {
 	uint8_t *to = weft_coll_data_of(r, r->shm->me);
@@ -52,26 +80,9 @@ static void stage_data(struct weft_coll_round *r, struct weft_span from)
 	if (r->err)
 		return;
 	if (weft_likely(r->len == 8 && weft_type_is_run(from.type, from.count)))
-		memcpy(to, (char *)from.buf + from.type->true_lb, 8);
+		memcpy(to, (char *)from.buf + from.type->true_lb + r->skip, 8);
 	else
-		weft_pack(from.type, from.count, from.buf, 0, to, r->len);
-}
-
-/* Blocks of several. */
-static void copy_out(struct weft_span from, uint8_t *to, size_t len)
-{
-	if (weft_likely(weft_type_is_run(from.type, from.count)))
-		memcpy(to, (char *)from.buf + from.type->true_lb, len);
-	else
-		weft_pack(from.type, from.count, from.buf, 0, to, len);
-}
-
-static void copy_in(struct weft_span to, const uint8_t *from, size_t len)
-{
-	if (weft_likely(weft_type_is_run(to.type, to.count)))
-		memcpy((char *)to.buf + to.type->true_lb, from, len);
-	else
-		weft_unpack(to.type, to.count, to.buf, 0, from, len);
+		copy_out(r, from, to, r->len);
 }
 
 static void say_data(struct weft_coll_round *r, struct weft_span from)
@@ -81,7 +92,7 @@ static void say_data(struct weft_coll_round *r, struct weft_span from)
 	weft_coll_say(r);
 }
 
-/* One member's data are its blocks for all, packed. */
+/* One member's data are its blocks for the others, packed. */
 static void say_blocks(
 	struct weft_coll_round *r, const struct weft_blocks *from, size_t len)
 {
@@ -89,7 +100,9 @@ static void say_blocks(
 
 	weft_coll_await_room(r);
 	for (int32_t i = 0; !r->err && i < r->shm->n; i++)
-		copy_out(weft_block(from, i), out + (size_t)i * len, len);
+		if (i != r->shm->me)
+			copy_out(r, weft_block(from, i), out + (size_t)i * len,
+				len);
 	weft_coll_say(r);
 }
 
@@ -98,7 +111,7 @@ static void hear_data(
 {
 	weft_coll_await(r, rank);
 	if (!r->err)
-		copy_in(to, weft_coll_data_of(r, rank), r->len);
+		copy_in(r, to, weft_coll_data_of(r, rank), r->len);
 }
 
 static int copy_own(struct weft_span from, struct weft_span to)
@@ -233,7 +246,6 @@ static void shm_barrier(struct weft_coll_round *r)
 {
 	const int32_t n = r->shm->n, me = r->shm->me;
 
-	r->is_all = true;
 	weft_coll_await_room(r);
 	if (is_flat(r)) {
 		weft_coll_say(r);
@@ -280,7 +292,6 @@ static void shm_allreduce(
 		.result = weft_block(&args->recv, 0),
 	};
 
-	r->is_all = true;
 	take_scratch(r, &o);
 	if (is_flat(r)) {
 		say_data(r, o.own);
@@ -363,7 +374,6 @@ static void shm_reduce_scatter(
 	if (!args->is_in_place)
 		whole.buf = args->send.buf;
 	whole.count *= n;
-	r->is_all = true;
 	take_scratch(r, &o);
 	say_data(r, whole);
 	fold_all(r, &o);
@@ -451,14 +461,13 @@ static void shm_allgather(
 	struct weft_span own = args->is_in_place ? weft_block(&args->recv, me)
 						 : weft_block(&args->send, 0);
 
-	r->is_all = true;
 	say_data(r, own);
+	if (!args->is_in_place && !r->err)
+		copy_in(r, weft_block(&args->recv, me),
+			weft_coll_data_of(r, me), r->len);
 	for (int32_t i = 0; i < n; i++)
 		if (i != me)
 			hear_data(r, i, weft_block(&args->recv, i));
-	if (!args->is_in_place && !r->err)
-		copy_in(weft_block(&args->recv, me), weft_coll_data_of(r, me),
-			r->len);
 }
 
 static void shm_gather(struct weft_coll_round *r, const struct weft_coll *args)
@@ -472,7 +481,7 @@ static void shm_gather(struct weft_coll_round *r, const struct weft_coll *args)
 	for (int32_t i = 0; i < n; i++)
 		if (i != me)
 			hear_data(r, i, weft_block(&args->recv, i));
-	if (!args->is_in_place && !r->err)
+	if (!args->is_in_place && !r->err && !r->skip)
 		r->err = copy_own(weft_block(&args->send, 0),
 			weft_block(&args->recv, me));
 }
@@ -485,14 +494,14 @@ static void shm_scatter(struct weft_coll_round *r, const struct weft_coll *args)
 	if (me != args->root) {
 		weft_coll_await(r, args->root);
 		if (!r->err)
-			copy_in(weft_block(&args->recv, 0),
+			copy_in(r, weft_block(&args->recv, 0),
 				weft_coll_data_of(r, args->root) +
 					(size_t)me * len,
 				len);
 		return;
 	}
 	say_blocks(r, &args->send, len);
-	if (!args->is_in_place && !r->err)
+	if (!args->is_in_place && !r->err && !r->skip)
 		r->err = copy_own(weft_block(&args->send, me),
 			weft_block(&args->recv, 0));
 }
@@ -505,13 +514,16 @@ static void shm_alltoall(
 	const int32_t n = r->shm->n, me = r->shm->me;
 	const size_t len = r->len / (size_t)n;
 
-	r->is_all = true;
 	say_blocks(r, from, len);
+	if (!args->is_in_place && !r->err && !r->skip)
+		r->err = copy_own(weft_block(&args->send, me),
+			weft_block(&args->recv, me));
 	for (int32_t i = 0; i < n; i++) {
-		if (i != me)
-			weft_coll_await(r, i);
+		if (i == me)
+			continue;
+		weft_coll_await(r, i);
 		if (!r->err)
-			copy_in(weft_block(&args->recv, i),
+			copy_in(r, weft_block(&args->recv, i),
 				weft_coll_data_of(r, i) + (size_t)me * len,
 				len);
 	}
@@ -551,43 +563,234 @@ static int64_t length_of(const struct weft_coll_shm *shm,
 	default:
 		return -1;
 	}
-	return data->count * data->type->size * blocks;
+	blocks *= data->count * data->type->size;
+	/* items that are long cannot be cut */
+	if (weft_unlikely(args->op && blocks > WEFT_COLL_SHORT_MAX &&
+			  data->type->size > ITEM_MAX))
+		return -1;
+	return blocks;
 }
 
-static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
-	size_t len, int err)
+static void shm_operation(
+	struct weft_coll_round *r, const struct weft_coll *args)
+{
+	if (r->kind == WEFT_COLL_BARRIER)
+		shm_barrier(r);
+	else if (r->kind == WEFT_COLL_BCAST)
+		shm_bcast(r, args);
+	else if (r->kind == WEFT_COLL_ALLREDUCE)
+		shm_allreduce(r, args);
+	else if (r->kind == WEFT_COLL_REDUCE)
+		shm_reduce(r, args);
+	else if (r->kind == WEFT_COLL_ALLGATHER)
+		shm_allgather(r, args);
+	else if (r->kind == WEFT_COLL_ALLTOALL)
+		shm_alltoall(r, args);
+	else if (r->kind == WEFT_COLL_GATHER)
+		shm_gather(r, args);
+	else if (r->kind == WEFT_COLL_SCATTER)
+		shm_scatter(r, args);
+	else if (r->kind == WEFT_COLL_REDUCE_SCATTER)
+		shm_reduce_scatter(r, args);
+	else if (r->kind == WEFT_COLL_SCAN)
+		shm_scan(r, args);
+	else
+		shm_exscan(r, args);
+}
+
+/* ---- in pieces ---- */
+
+/* Each member combines its slice of the operands, then all get all slices. */
+static int32_t first_of(
+	const struct weft_coll_round *r, struct weft_span span, int32_t rank)
+{
+	return (int32_t)(span.count * rank / r->shm->n);
+}
+
+static struct weft_span slice_of(
+	const struct weft_coll_round *r, struct weft_span span, int32_t rank)
+{
+	return weft_slice(
+		span, first_of(r, span, rank), first_of(r, span, rank + 1));
+}
+
+static size_t bytes_of(struct weft_span span)
+{
+	return (size_t)(span.count * span.type->size);
+}
+
+/* All but the slice that this member combines from where it lies. */
+static void stage_others(struct weft_coll_round *r, struct weft_span from)
+{
+	uint8_t *to = weft_coll_data_of(r, r->shm->me);
+	struct weft_span own = slice_of(r, from, r->shm->me);
+	const size_t size = (size_t)from.type->size;
+	const size_t low = (size_t)first_of(r, from, r->shm->me) * size;
+	const size_t high = low + bytes_of(own);
+
+	weft_coll_await_room(r);
+	if (r->err)
+		return;
+	copy_out(r, from, to, low);
+	r->skip = high;
+	copy_out(r, from, to + high, r->len - high);
+	r->skip = 0;
+}
+
+static void combine_slices(
+	struct weft_coll_round *r, const struct weft_coll *args)
+{
+	const int32_t n = r->shm->n, me = r->shm->me;
+	struct weft_span all =
+		weft_block(args->is_in_place ? &args->recv : &args->send, 0);
+	struct operand o = {
+		.op = args->op,
+		.own = slice_of(r, all, me),
+		.result = slice_of(r, weft_block(&args->recv, 0), me),
+		.at = (size_t)first_of(r, all, me) * (size_t)all.type->size,
+	};
+
+	take_scratch(r, &o);
+	if (args->is_in_place && me < n - 1) {
+		say_data(r, all);
+		o.own.buf = NULL;
+	} else {
+		stage_others(r, all);
+		weft_coll_say(r);
+	}
+	fold_all(r, &o);
+	typed_free(o.scratch, o.result);
+}
+
+static void spread_slices(
+	struct weft_coll_round *r, const struct weft_coll *args)
+{
+	const int32_t n = r->shm->n, me = r->shm->me;
+	struct weft_span all = weft_block(&args->recv, 0);
+
+	weft_coll_await_room(r);
+	if (!r->err)
+		copy_out(r, slice_of(r, all, me), weft_coll_data_of(r, me),
+			bytes_of(slice_of(r, all, me)));
+	weft_coll_say(r);
+	for (int32_t i = 0; i < n; i++) {
+		struct weft_span to = slice_of(r, all, i);
+
+		if (i != me)
+			weft_coll_await(r, i);
+		if (i != me && !r->err)
+			copy_in(r, to, weft_coll_data_of(r, i), bytes_of(to));
+	}
+}
+
+static int allreduce_in_slices(
+	const struct weft_coll *args, size_t len, int err)
+{
+	const struct weft_span all = weft_block(&args->recv, 0);
+	const int32_t n = args->comm->coll.shm->n;
+	struct weft_coll_round r;
+
+	weft_coll_round_begin(&r, args, WEFT_COLL_ALLREDUCE, len);
+	r.err = err;
+	combine_slices(&r, args);
+	err = weft_coll_round_end(&r);
+	weft_coll_round_begin(&r, args, WEFT_COLL_ALLREDUCE,
+		(size_t)((all.count + n - 1) / n * all.type->size));
+	r.err = err;
+	spread_slices(&r, args);
+	return weft_coll_round_end(&r);
+}
+
+static int shm_piece(enum weft_coll_kind kind, const struct weft_coll *args,
+	size_t skip, size_t len, int err)
 {
 	struct weft_coll_round r;
 
 	if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
 		len *= (size_t)args->comm->coll.shm->n;
 	weft_coll_round_begin(&r, args, kind, len);
-	r.err = err;
-	if (kind == WEFT_COLL_BARRIER)
-		shm_barrier(&r);
-	else if (!len)
+	if (weft_unlikely(!len) && kind != WEFT_COLL_BARRIER)
 		return err;
-	else if (kind == WEFT_COLL_BCAST)
-		shm_bcast(&r, args);
-	else if (kind == WEFT_COLL_ALLREDUCE)
-		shm_allreduce(&r, args);
-	else if (kind == WEFT_COLL_REDUCE)
-		shm_reduce(&r, args);
-	else if (kind == WEFT_COLL_ALLGATHER)
-		shm_allgather(&r, args);
-	else if (kind == WEFT_COLL_ALLTOALL)
-		shm_alltoall(&r, args);
-	else if (kind == WEFT_COLL_GATHER)
-		shm_gather(&r, args);
-	else if (kind == WEFT_COLL_SCATTER)
-		shm_scatter(&r, args);
-	else if (kind == WEFT_COLL_REDUCE_SCATTER)
-		shm_reduce_scatter(&r, args);
-	else if (kind == WEFT_COLL_SCAN)
-		shm_scan(&r, args);
-	else
-		shm_exscan(&r, args);
+	r.skip = skip;
+	r.err = err;
+	shm_operation(&r, args);
 	return weft_coll_round_end(&r);
+}
+
+/* Members may describe the same data by different types: bytes are cut. */
+static int shm_by_bytes(enum weft_coll_kind kind, const struct weft_coll *args,
+	size_t len, int err)
+{
+	size_t most = PIECE_LEN, n = (size_t)args->comm->coll.shm->n;
+
+	if (kind == WEFT_COLL_ALLGATHER)
+		most = WEFT_COLL_LONG_MAX;
+	else if (kind == WEFT_COLL_ALLTOALL)
+		most = WEFT_COLL_LONG_MAX / n;
+	else if (kind == WEFT_COLL_SCATTER)
+		most = WEFT_COLL_PART_LEN / n;
+	for (size_t at = 0; at < len; at += most)
+		err = shm_piece(kind, args, at, weft_min(most, len - at), err);
+	return err;
+}
+
+static struct weft_blocks items_of(
+	const struct weft_blocks *from, int64_t at, int64_t count)
+{
+	struct weft_blocks part = *from;
+
+	if (!from->type)
+		return part;
+	/* in integers: it may be NULL */
+	part.buf = (void *)((uintptr_t)from->buf +
+			    (uintptr_t)(at * from->type->extent));
+	part.count = count;
+	return part;
+}
+
+/* Operands are all of one type: items are cut. */
+static int shm_by_items(enum weft_coll_kind kind, const struct weft_coll *args,
+	size_t len, int err)
+{
+	const bool is_sliced = kind == WEFT_COLL_ALLREDUCE;
+	const bool is_in_place =
+		args->is_in_place &&
+		(kind != WEFT_COLL_REDUCE ||
+			args->comm->coll.shm->me == args->root);
+	const int64_t size =
+		(is_in_place ? &args->recv : &args->send)->type->size;
+	const int64_t most =
+		(is_sliced ? WEFT_COLL_LONG_MAX : PIECE_LEN) / size;
+	const int64_t count = (int64_t)len / size;
+	struct weft_coll part = *args;
+
+	for (int64_t at = 0; at < count; at += most) {
+		int64_t n = weft_min(most, count - at);
+
+		part.send = items_of(&args->send, at, n);
+		part.recv = items_of(&args->recv, at, n);
+		if (is_sliced)
+			err = allreduce_in_slices(
+				&part, (size_t)(n * size), err);
+		else
+			err = shm_piece(
+				kind, &part, 0, (size_t)(n * size), err);
+	}
+	return err;
+}
+
+static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
+	size_t len, int err)
+{
+	size_t most = WEFT_COLL_SHORT_MAX;
+
+	if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
+		most /= (size_t)args->comm->coll.shm->n;
+	if (weft_likely(len <= most) || kind == WEFT_COLL_REDUCE_SCATTER)
+		return shm_piece(kind, args, 0, len, err);
+	if (args->op)
+		return shm_by_items(kind, args, len, err);
+	return shm_by_bytes(kind, args, len, err);
 }
 
 int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args)
@@ -608,7 +811,7 @@ int weft_shm_coll_part(
 {
 	int64_t len = length_of(args->comm->coll.shm, kind, args);
 
-	if (len < 0 || len > WEFT_COLL_LEN_MAX)
+	if (len < 0 || len > WEFT_COLL_SHORT_MAX)
 		return WEFT_AGAIN;
 	return shm_run(kind, args, (size_t)len, err);
 }

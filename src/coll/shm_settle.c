@@ -119,8 +119,8 @@ static size_t settle_areas_at(int32_t n)
 /* The last area may be read beyond its end when what a member says is wrong. */
 static size_t settle_len(int32_t n)
 {
-	return settle_areas_at(n) + (size_t)n * WEFT_COLL_AREA_LEN +
-	       WEFT_COLL_LEN_MAX;
+	return settle_areas_at(n) + (size_t)n * WEFT_COLL_AREAS_LEN +
+	       WEFT_COLL_LONG_MAX;
 }
 
 /* Whether this process wants one and may have it. */
@@ -142,6 +142,19 @@ static struct offer settle_offer(const struct weft_comm *comm, int32_t n)
 	return offer;
 }
 
+/* Nothing is in it that anybody has to read. */
+static struct weft_coll_area settle_area(
+	uint32_t base, uint32_t part_len, uint32_t last)
+{
+	struct weft_coll_area area = {
+		.base = base, .part_len = part_len, .at = base, .before = last
+	};
+
+	for (int i = 0; i < WEFT_COLL_AREA_PARTS; i++)
+		area.used[i] = last;
+	return area;
+}
+
 static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 	const struct weft_coll_view *node)
 {
@@ -157,7 +170,7 @@ static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 		return false;
 	}
 	shm->members = (struct weft_coll_member *)map;
-	shm->areas = (uint8_t *)map + settle_areas_at(node->n);
+	shm->data = (uint8_t *)map + settle_areas_at(node->n);
 	shm->n_slots = WEFT_COLL_SLOTS;
 	if (!comm->coll.nodes->shares_cores)
 		shm->n_slots = FEW_SLOTS;
@@ -165,9 +178,10 @@ static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 	shm->me = node->me;
 	shm->mine = &shm->members[shm->me];
 	shm->reached = comm->coll.seq; /* nobody looks at an earlier one */
-	for (int i = 0; i < WEFT_COLL_AREA_PARTS; i++)
-		shm->last_in[i] = comm->coll.seq - 1;
-	shm->before = comm->coll.seq - 1;
+	shm->last_all = comm->coll.seq - 1;
+	shm->areas[0] = settle_area(0, WEFT_COLL_SHORT_MAX, comm->coll.seq - 1);
+	shm->areas[1] = settle_area(
+		WEFT_COLL_SHORT_LEN, WEFT_COLL_PART_LEN, comm->coll.seq - 1);
 	comm->coll.shm = shm;
 	comm->coll.map = map;
 	comm->coll.map_len = len;
@@ -193,7 +207,7 @@ static void settle_unmap(struct weft_comm *comm)
 static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 {
 	const struct weft_coll_algo *forced = weft_coll_forced(kind);
-	int32_t most = WEFT_COLL_LEN_MAX, limit = -1;
+	int32_t limit = -1;
 	struct weft_coll_case c = { .kind = kind,
 		.n = comm->size,
 		.n_nodes = 1,
@@ -213,16 +227,14 @@ static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 		return -1;
 	if (comm->rank == 0)
 		weft_coll_tell_forced(&c, weft_coll_choose(&c, NULL));
-	if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
-		most /= comm->size;
-	for (c.bytes = 0; c.bytes <= WEFT_COLL_LEN_MAX;
+	for (c.bytes = 0; c.bytes <= weft_coll_segment_max(kind);
 		c.bytes = c.bytes ? 2 * c.bytes : 1) {
 		c.count = c.bytes;
 		if (weft_coll_choose(&c, NULL)->write)
 			break;
 		limit = (int32_t)c.bytes;
 	}
-	return limit < most ? limit : most;
+	return limit;
 }
 
 static void set_limits(struct weft_comm *comm)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * coll_shm: short collectives on communicators that have had some already,
- * which may go another way than the first; every size of group
+ * coll_shm: collectives on communicators that have had some already, which may
+ * go another way than the first; every size of group
  *
- * Against a plain computation: all lengths about a line and the longest, all
- * roots, in place, types with gaps at some members, an operation that does not
- * commute and one on items with gaps. Members run ahead of each other, and
- * leave nothing behind.
+ * Against a plain computation: all lengths about a line, the longest in one
+ * piece and the pieces of long ones, all roots, in place, types with gaps at
+ * some members, an operation that does not commute and one on items with gaps.
+ * Members run ahead of each other, and leave nothing behind.
  *
  * differ=1: also members that call different collectives. That is found whoever
  * waits for whom only where all of them share memory.
@@ -14,7 +14,7 @@
 #include "coll.h"
 #include <dirent.h>
 
-enum { WARM = 6, LONGEST = 9000, RUN = 1200 };
+enum { WARM = 6, LONGEST = 300001, RUN = 1200, WIDE = 700 };
 
 struct map {
 	unsigned a, b;
@@ -63,8 +63,8 @@ static void warm(MPI_Comm comm)
 /* Bytes from each root; odd ranks have them in every second place. */
 static void bcasts(MPI_Comm comm, int me, int size)
 {
-	static const int lens[] = { 0, 1, 7, 8, 56, 57, 1024, 1025, 8192,
-		8193 };
+	static const int lens[] = { 0, 1, 7, 8, 56, 57, 1024, 1025, 8192, 8193,
+		16384, 16385, 65536, 65537, 100003, LONGEST - 1 };
 	static unsigned char buf[2 * LONGEST];
 	int step = 1 + me % 2, bad;
 	MPI_Datatype type;
@@ -241,6 +241,44 @@ static void moves(MPI_Comm comm, int me, int size, int n, int step)
 	free(all);
 }
 
+/* From each to all, and back. */
+static void exchanges(MPI_Comm comm, int me, int size, int n, int step)
+{
+	MPI_Datatype type = step == 2 ? gap_type : map_type;
+	int len = n * step, bad;
+	struct map *one = mtest_alloc(sizeof(*one) * (size * len + 1));
+	struct map *all = mtest_alloc(sizeof(*all) * (size * len + 1));
+
+	for (int place = 0; place < 2; place++) {
+		for (int i = 0; i < size; i++)
+			fill(all + i * len, place && i == me ? me : 77, n,
+				step);
+		fill(one, me, n, step);
+		OK(MPI_Allgather(place ? MPI_IN_PLACE : one, n, type, all, n,
+			type, comm));
+		bad = 0;
+		for (int i = 0; i < size; i++)
+			bad += differ_from(all + i * len, i, n, step);
+		CHECK(!bad, "allgather of %d on %d, step %d, in place %d", n,
+			size, step, place);
+		for (int i = 0; i < size; i++) {
+			fill(one + i * len, me * size + i, n, step);
+			fill(all + i * len, place ? me * size + i : 77, n,
+				step);
+		}
+		OK(MPI_Alltoall(place ? MPI_IN_PLACE : one, n, type, all, n,
+			type, comm));
+		bad = 0;
+		for (int i = 0; i < size; i++)
+			bad += differ_from(
+				all + i * len, i * size + me, n, step);
+		CHECK(!bad, "alltoall of %d on %d, step %d, in place %d", n,
+			size, step, place);
+	}
+	free(one);
+	free(all);
+}
+
 /* Predefined ones, also of a type with gaps of its own. */
 static void predefined(MPI_Comm comm, int me, int size)
 {
@@ -248,14 +286,20 @@ static void predefined(MPI_Comm comm, int me, int size)
 		double value;
 		int place;
 	} in = { me % 3, me }, out = { -1, -1 };
-	double x[100], sum[100];
+	static double x[40000], sum[40000];
+	static const int lens[] = { 100, 1025, 8193, 40000 };
 	int bad = 0, best = size > 2 ? 2 : size - 1;
 
-	for (int i = 0; i < 100; i++)
-		x[i] = me + i;
-	OK(MPI_Allreduce(x, sum, 100, MPI_DOUBLE, MPI_SUM, comm));
-	for (int i = 0; i < 100; i++)
-		bad += sum[i] != size * (size - 1) / 2 + i * size;
+	for (int k = 0; k < 8; k++) {
+		int n = lens[k / 2];
+
+		for (int i = 0; i < n; i++)
+			x[i] = sum[i] = me + i;
+		OK(MPI_Allreduce(k % 2 ? MPI_IN_PLACE : x, sum, n, MPI_DOUBLE,
+			MPI_SUM, comm));
+		for (int i = 0; i < n; i++)
+			bad += sum[i] != size * (size - 1) / 2 + i * size;
+	}
 	OK(MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_DOUBLE, MPI_MAX, comm));
 	bad += x[0] != size - 1;
 	OK(MPI_Allreduce(&in, &out, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm));
@@ -263,18 +307,55 @@ static void predefined(MPI_Comm comm, int me, int size)
 	CHECK(!bad, "predefined operations on %d: %d wrong", size, bad);
 }
 
+static void add_wide(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+	const int *a = in;
+	int *b = inout;
+
+	(void)type;
+	for (int i = 0; i < *len * WIDE; i++)
+		b[i] += a[i];
+}
+
+/* Of which few fit into a piece, or none does. */
+static void wide_items(MPI_Comm comm, int me, int size)
+{
+	enum { N = 30 };
+	static int x[N * WIDE], y[N * WIDE];
+	MPI_Datatype type;
+	MPI_Op op;
+	int bad = 0;
+
+	OK(MPI_Type_contiguous(WIDE, MPI_INT, &type));
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Op_create(add_wide, 1, &op));
+	for (int i = 0; i < N * WIDE; i++)
+		x[i] = me + i;
+	OK(MPI_Allreduce(x, y, N, type, op, comm));
+	for (int i = 0; i < N * WIDE; i++)
+		bad += y[i] != size * (size - 1) / 2 + size * i;
+	OK(MPI_Reduce(x, y, N, type, op, size - 1, comm));
+	for (int i = 0; me == size - 1 && i < N * WIDE; i++)
+		bad += y[i] != size * (size - 1) / 2 + size * i;
+	CHECK(!bad, "items of %d numbers on %d: %d wrong", WIDE, size, bad);
+	OK(MPI_Op_free(&op));
+	OK(MPI_Type_free(&type));
+}
+
 /* Roots do not wait: what comes is in order all the same, long or short, and
  * whoever is late. */
 static void run_ahead(MPI_Comm comm, int me, int size)
 {
-	static const int lens[] = { 1, 40, 15, 256, 1, 300, 1800, 14, 2048 };
-	int bad = 0, x[2048];
+	static const int lens[] = { 1, 40, 15, 256, 1, 300, 1800, 14, 2048,
+		5000, 12000 };
+	static int x[12000];
+	int bad = 0;
 
 	for (int i = 0; i < RUN; i++) {
-		int n = lens[i * 7 % 9], what = i / 200 % 3,
+		int n = lens[i * 7 % 11], what = i / 150 % 4,
 		    root = i / 600 % size;
 
-		if (i % 200 == 0 && me == (size - 1 + i / 200) % size)
+		if (i % 150 == 0 && me == (size - 1 + i / 150) % size)
 			mtest_linger(5);
 		for (int k = 0; k < n; k++)
 			x[k] = what || me == root ? me + i + k : -1;
@@ -286,6 +367,12 @@ static void run_ahead(MPI_Comm comm, int me, int size)
 			OK(MPI_Reduce(me == root ? MPI_IN_PLACE : x, x, n,
 				MPI_INT, MPI_SUM, root, comm));
 			for (int k = 0; me == root && k < n; k++)
+				bad += x[k] !=
+				       size * (size - 1) / 2 + (i + k) * size;
+		} else if (what == 2) {
+			OK(MPI_Allreduce(
+				MPI_IN_PLACE, x, n, MPI_INT, MPI_SUM, comm));
+			for (int k = 0; k < n; k++)
 				bad += x[k] !=
 				       size * (size - 1) / 2 + (i + k) * size;
 		} else {
@@ -309,7 +396,8 @@ static void run_ahead(MPI_Comm comm, int me, int size)
 
 static void results(MPI_Comm comm, int me, int size)
 {
-	static const int counts[] = { 0, 1, 7, 8, 128, 200, 1024 };
+	static const int counts[] = { 0, 1, 7, 8, 128, 200, 1024, 1030, 2500,
+		9001 };
 	MPI_Request request;
 	int x = me;
 
@@ -317,14 +405,16 @@ static void results(MPI_Comm comm, int me, int size)
 	/* one that is under way meanwhile */
 	OK(MPI_Ibcast(&x, 1, MPI_INT, size - 1, comm, &request));
 	bcasts(comm, me, size);
-	for (int i = 0; i < 7; i++)
+	for (int i = 0; i < 10; i++)
 		for (int step = 1; step <= 2; step++) {
 			reductions(comm, me, size, counts[i], step);
 			scans(comm, me, size, counts[i], step);
 			parts(comm, me, size, counts[i], step);
 			moves(comm, me, size, counts[i], step);
+			exchanges(comm, me, size, counts[i], step);
 		}
 	predefined(comm, me, size);
+	wide_items(comm, me, size);
 	run_ahead(comm, me, size);
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 	CHECK(x == size - 1, "so is one that did not block");
@@ -349,7 +439,8 @@ static void says(int rc, const char *a, const char *b)
  * it; late: it comes later, or the others do. */
 static void differ(MPI_Comm comm, int me, int size, int late)
 {
-	int x = me, y[64], z[600] = { 0 };
+	static int z[12000];
+	int x = me, y[64];
 	bool is_other = me == size - 1;
 	MPI_Request request;
 
@@ -364,6 +455,9 @@ static void differ(MPI_Comm comm, int me, int size, int late)
 		"MPI_Allreduce", "MPI_Allreduce");
 	says(MPI_Allreduce(
 		     z, z + 300, is_other ? 300 : 100, MPI_INT, MPI_SUM, comm),
+		"MPI_Allreduce", "MPI_Allreduce");
+	says(MPI_Allreduce(z, z + 6000, is_other ? 3000 : 5000, MPI_INT,
+		     MPI_SUM, comm),
 		"MPI_Allreduce", "MPI_Allreduce");
 	if (is_other == late)
 		mtest_linger(5);
