@@ -231,6 +231,25 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 		c->n_per_bundle = view->comm->coll.edges->n_per_bundle;
 }
 
+void weft_coll_case_in_segment(struct weft_coll_case *c,
+	enum weft_coll_kind kind, int32_t n, bool shares_cores)
+{
+	*c = (struct weft_coll_case){
+		.kind = kind,
+		.n = n,
+		.n_nodes = 1,
+		.most = n,
+		.least = n,
+		.is_in_order = true,
+		.is_commutative = true,
+		.is_regular = true,
+		.has_segment = true,
+		.shares_cores = shares_cores,
+		.count = n,
+		.fabric = "",
+	};
+}
+
 /* ---- written ---- */
 
 /* Programs repeat their calls: the last choices are kept. A neighbourhood's

@@ -53,6 +53,10 @@ uint32_t weft_coll_rules_digest(void);
 void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args);
 
+/* Of n members that share a node and a segment, commutative, 0 bytes. */
+void weft_coll_case_in_segment(struct weft_coll_case *c,
+	enum weft_coll_kind kind, int32_t n, bool shares_cores);
+
 /* The rule that chose, and which line of WEFT_COLL_FILE it is (0: built in). */
 struct weft_coll_why {
 	const char *text;

@@ -254,12 +254,15 @@ static int cost_within(struct weft_sched *sched, enum weft_coll_kind kind,
 				!(args->is_in_place && view->me == args->root)
 			? &args->send
 			: &args->recv;
-	int64_t bytes = data->count * data->type->size;
+	struct weft_coll_case c;
 
-	if (bytes > WEFT_COLL_SHORT_MAX ||
-		(kind != WEFT_COLL_REDUCE && kind != WEFT_COLL_BCAST))
+	if (kind != WEFT_COLL_REDUCE && kind != WEFT_COLL_BCAST)
 		return WEFT_AGAIN;
-	put_segment((struct cost *)sched, kind, view, args->root, bytes);
+	weft_coll_case_in_segment(&c, kind, view->n, false);
+	c.bytes = data->count * data->type->size;
+	if (weft_coll_choose(&c, NULL)->write)
+		return WEFT_AGAIN;
+	put_segment((struct cost *)sched, kind, view, args->root, c.bytes);
 	return 0;
 }
 

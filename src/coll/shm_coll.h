@@ -87,9 +87,9 @@ struct weft_coll_shm {
 	const int32_t
 		*ranks; /* by place; NULL: it is all of the communicator's */
 	int32_t n, me;
+	bool is_whole; /* the members are all of the communicator's */
 	int32_t limits[WEFT_COLL_N]; /* longest data of an operation that goes
-					through here as a whole; -1: none does
-				      */
+					through here; -1: none does */
 	uint32_t reached; /* every member has begun this or a later one */
 	uint32_t n_calls; /* since the last progress */
 };

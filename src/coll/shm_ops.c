@@ -601,17 +601,17 @@ static void shm_operation(
 /* ---- in pieces ---- */
 
 /* Each member combines its slice of the operands, then all get all slices. */
-static int32_t first_of(
+static int32_t slice_start(
 	const struct weft_coll_round *r, struct weft_span span, int32_t rank)
 {
 	return (int32_t)(span.count * rank / r->shm->n);
 }
 
-static struct weft_span slice_of(
+static struct weft_span members_slice(
 	const struct weft_coll_round *r, struct weft_span span, int32_t rank)
 {
-	return weft_slice(
-		span, first_of(r, span, rank), first_of(r, span, rank + 1));
+	return weft_slice(span, slice_start(r, span, rank),
+		slice_start(r, span, rank + 1));
 }
 
 static size_t bytes_of(struct weft_span span)
@@ -623,9 +623,9 @@ static size_t bytes_of(struct weft_span span)
 static void stage_others(struct weft_coll_round *r, struct weft_span from)
 {
 	uint8_t *to = weft_coll_data_of(r, r->shm->me);
-	struct weft_span own = slice_of(r, from, r->shm->me);
+	struct weft_span own = members_slice(r, from, r->shm->me);
 	const size_t size = (size_t)from.type->size;
-	const size_t low = (size_t)first_of(r, from, r->shm->me) * size;
+	const size_t low = (size_t)slice_start(r, from, r->shm->me) * size;
 	const size_t high = low + bytes_of(own);
 
 	weft_coll_await_room(r);
@@ -645,9 +645,9 @@ static void combine_slices(
 		weft_block(args->is_in_place ? &args->recv : &args->send, 0);
 	struct operand o = {
 		.op = args->op,
-		.own = slice_of(r, all, me),
-		.result = slice_of(r, weft_block(&args->recv, 0), me),
-		.at = (size_t)first_of(r, all, me) * (size_t)all.type->size,
+		.own = members_slice(r, all, me),
+		.result = members_slice(r, weft_block(&args->recv, 0), me),
+		.at = (size_t)slice_start(r, all, me) * (size_t)all.type->size,
 	};
 
 	take_scratch(r, &o);
@@ -670,11 +670,11 @@ static void spread_slices(
 
 	weft_coll_await_room(r);
 	if (!r->err)
-		copy_out(r, slice_of(r, all, me), weft_coll_data_of(r, me),
-			bytes_of(slice_of(r, all, me)));
+		copy_out(r, members_slice(r, all, me), weft_coll_data_of(r, me),
+			bytes_of(members_slice(r, all, me)));
 	weft_coll_say(r);
 	for (int32_t i = 0; i < n; i++) {
-		struct weft_span to = slice_of(r, all, i);
+		struct weft_span to = members_slice(r, all, i);
 
 		if (i != me)
 			weft_coll_await(r, i);
@@ -725,10 +725,8 @@ static int shm_by_bytes(enum weft_coll_kind kind, const struct weft_coll *args,
 
 	if (kind == WEFT_COLL_ALLGATHER)
 		most = WEFT_COLL_LONG_MAX;
-	else if (kind == WEFT_COLL_ALLTOALL)
-		most = WEFT_COLL_LONG_MAX / n;
-	else if (kind == WEFT_COLL_SCATTER)
-		most = WEFT_COLL_PART_LEN / n;
+	else if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
+		most = WEFT_COLL_LONG_MAX / n & ~(size_t)63;
 	for (size_t at = 0; at < len; at += most)
 		err = shm_piece(kind, args, at, weft_min(most, len - at), err);
 	return err;
@@ -798,7 +796,7 @@ int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args)
 	const struct weft_coll_shm *shm = args->comm->coll.shm;
 	int64_t len;
 
-	if (weft_unlikely(shm->limits[kind] < 0))
+	if (weft_unlikely(!shm->is_whole || shm->limits[kind] < 0))
 		return WEFT_AGAIN;
 	len = length_of(shm, kind, args);
 	if (len < 0 || len > shm->limits[kind])
@@ -809,9 +807,10 @@ int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args)
 int weft_shm_coll_part(
 	enum weft_coll_kind kind, const struct weft_coll *args, int err)
 {
-	int64_t len = length_of(args->comm->coll.shm, kind, args);
+	const struct weft_coll_shm *shm = args->comm->coll.shm;
+	int64_t len = length_of(shm, kind, args);
 
-	if (len < 0 || len > WEFT_COLL_SHORT_MAX)
+	if (len < 0 || len > shm->limits[kind])
 		return WEFT_AGAIN;
 	return shm_run(kind, args, (size_t)len, err);
 }

@@ -202,30 +202,23 @@ static void settle_unmap(struct weft_comm *comm)
 		&weft_proc.n_coll_segs, 1, memory_order_relaxed);
 }
 
-/* The longest data of a kind that the rules send through the segment as a
- * whole. They are asked for powers of two. */
+/* The longest data of a kind that the rules send through the segment, of all
+ * members or as a part within a node. They are asked for powers of two. */
 static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 {
+	const struct weft_coll_shm *shm = comm->coll.shm;
 	const struct weft_coll_algo *forced = weft_coll_forced(kind);
 	int32_t limit = -1;
-	struct weft_coll_case c = { .kind = kind,
-		.n = comm->size,
-		.n_nodes = 1,
-		.most = comm->size,
-		.least = comm->size,
-		.is_in_order = true,
-		.is_commutative = true,
-		.is_regular = true,
-		.has_segment = true,
-		.shares_cores = comm->coll.nodes->shares_cores,
-		.count = comm->size,
-		.fabric = "" };
+	struct weft_coll_case c;
 
-	if (weft_knobs.coll_reproducible && kind >= WEFT_COLL_REDUCE)
+	weft_coll_case_in_segment(
+		&c, kind, shm->n, comm->coll.nodes->shares_cores);
+	if (weft_knobs.coll_reproducible && shm->is_whole &&
+		kind >= WEFT_COLL_REDUCE)
 		return -1;
 	if (forced && forced->write && weft_coll_can(forced, &c))
 		return -1;
-	if (comm->rank == 0)
+	if (comm->rank == 0 && shm->is_whole)
 		weft_coll_tell_forced(&c, weft_coll_choose(&c, NULL));
 	for (c.bytes = 0; c.bytes <= weft_coll_segment_max(kind);
 		c.bytes = c.bytes ? 2 * c.bytes : 1) {
@@ -239,18 +232,17 @@ static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 
 static void set_limits(struct weft_comm *comm)
 {
+	const struct weft_nodes *nodes = comm->coll.nodes;
 	struct weft_coll_shm *shm = comm->coll.shm;
-	bool is_whole = comm->coll.nodes->n == 1;
 
 	if (!shm)
 		return;
-	if (!is_whole)
-		shm->ranks = comm->coll.nodes->members +
-			     comm->coll.nodes
-				     ->first[comm->coll.nodes->of[comm->rank]];
+	shm->is_whole = nodes->n == 1;
+	if (!shm->is_whole)
+		shm->ranks =
+			nodes->members + nodes->first[nodes->of[comm->rank]];
 	for (int k = 0; k < WEFT_COLL_N; k++)
-		shm->limits[k] =
-			is_whole ? limit_of(comm, (enum weft_coll_kind)k) : -1;
+		shm->limits[k] = limit_of(comm, (enum weft_coll_kind)k);
 }
 
 /* ---- the agreement ---- */
