@@ -207,12 +207,13 @@ static void settle_unmap(struct weft_comm *comm)
 static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
 {
 	const struct weft_coll_shm *shm = comm->coll.shm;
+	const struct weft_nodes *nodes = comm->coll.nodes;
 	const struct weft_coll_algo *forced = weft_coll_forced(kind);
 	int32_t limit = -1;
 	struct weft_coll_case c;
 
-	weft_coll_case_in_segment(
-		&c, kind, shm->n, comm->coll.nodes->shares_cores);
+	/* alike on all nodes, as pieces take numbers of the communicator */
+	weft_coll_case_in_segment(&c, kind, nodes->most, nodes->shares_cores);
 	if (weft_knobs.coll_reproducible && shm->is_whole &&
 		kind >= WEFT_COLL_REDUCE)
 		return -1;
