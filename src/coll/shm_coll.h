@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_coll: short blocking collectives through memory of the communicator
+/* shm_coll: blocking collectives through memory of the communicator
  *
  * Members on one node map one segment, whose places count them. A member writes
  * only its own part of it: slots, of one cache line each, for what it has to

@@ -368,7 +368,7 @@ int weft_shm_coll_settle(const struct weft_coll *args, enum weft_coll_kind kind)
 		(unsigned long long)comm->ctx, (int)comm->size,
 		(int)comm->coll.nodes->n,
 		comm->coll.shm
-			? "short collectives through shared memory"
+			? "collectives through shared memory"
 			: "no shared memory for collectives, as one member has "
 			  "none");
 	return 0;
