@@ -84,11 +84,12 @@ static int boot_rank_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int weft_boot_is_local(struct weft_boot *boot, uint32_t rank)
+int weft_boot_place(struct weft_boot *boot, uint32_t rank)
 {
-	const uint32_t *ranks = NULL;
+	const uint32_t *ranks = NULL, *at = NULL;
 	size_t n = 0;
 
-	return !weft_boot_local(boot, &ranks, &n) &&
-	       bsearch(&rank, ranks, n, sizeof(rank), boot_rank_order);
+	if (!weft_boot_local(boot, &ranks, &n))
+		at = bsearch(&rank, ranks, n, sizeof(rank), boot_rank_order);
+	return at ? (int)(at - ranks) : -1;
 }

@@ -398,8 +398,14 @@ static inline void weft_boot_ring(struct weft_boot *boot)
 }
 
 /*
- * Is rank on my node?  O(log processes on the node), no call to the manager.
+ * Index of rank among those on my node, as `local` has them; -1: it is on
+ * another.  O(log processes on the node), no call to the manager.
  */
-int weft_boot_is_local(struct weft_boot *boot, uint32_t rank);
+int weft_boot_place(struct weft_boot *boot, uint32_t rank);
+
+static inline bool weft_boot_is_local(struct weft_boot *boot, uint32_t rank)
+{
+	return weft_boot_place(boot, rank) >= 0;
+}
 
 #endif

@@ -55,7 +55,6 @@ struct weft_ring {
 	/* written by the writer, once */
 	_Alignas(WEFT_CACHE_LINE) uint64_t writer_proc;
 	uint64_t writer_cookie;
-	_Atomic uint32_t is_attached;
 	/* seldom written: these wait for the other, asleep */
 	_Atomic uint32_t is_reader_asleep;
 	_Atomic uint32_t is_writer_asleep; /* for space */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* seg: create my segment, map a place in somebody else's, poll my rings
  *
- * Layout: one page of header, then n_writers rings, each rounded up to pages
- * so that a writer maps its own and nothing else. The memory of a ring nobody
- * writes to is never touched. */
+ * Layout: the header, then n_writers rings, each of them whole pages, so that a
+ * writer maps its own and nothing else. The memory of a ring nobody writes to
+ * is never touched; nor is the header mapped for a word or two: writers say in
+ * it that they have come by writing to the file. */
 #include "shm/seg.h"
 
 #include "base/bits.h"
@@ -25,15 +26,17 @@ enum {
 	POLL_BATCH = 64, /* messages read from one ring before the next */
 };
 
-/* The first page of a segment. */
+/* The first pages of a segment. */
 struct seg_header {
 	uint32_t magic;
 	uint32_t n_writers;
 	uint64_t buf_len;	      /* payload buffer of each ring */
 	uint64_t ring_len;	      /* bytes from one ring to the next */
 	struct weft_wakeup_at wakeup; /* the owner's */
-	/* writers that have come; the owner looks when this moves */
-	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t n_attached;
+	/* place + 1 of the writer that came last; the owner looks for those
+	 * that have come when this changes */
+	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t last_writer;
+	_Atomic uint8_t has_writer[]; /* by place */
 };
 
 /* Created by weft_shm_open, destroyed by weft_shm_close; used under the
@@ -49,7 +52,7 @@ struct weft_shm {
 	uint32_t n_writers;
 	uint64_t buf_len;
 	uint64_t ring_len;
-	uint32_t n_seen; /* of header->n_attached */
+	uint32_t seen; /* of header->last_writer */
 	uint32_t n_active;
 	struct weft_ring_rx *active; /* n_active, room for n_writers */
 };
@@ -59,9 +62,16 @@ static size_t ring_bytes(uint64_t buf_len)
 	return weft_round_up(sizeof(struct weft_ring) + buf_len, SEG_PAGE);
 }
 
+static size_t header_bytes(uint32_t n_writers)
+{
+	return weft_round_up(
+		offsetof(struct seg_header, has_writer) + n_writers, SEG_PAGE);
+}
+
 static struct weft_ring *ring_at(const struct weft_shm *shm, uint32_t index)
 {
-	return (struct weft_ring *)(void *)((char *)shm->header + SEG_PAGE +
+	return (struct weft_ring *)(void *)((char *)shm->header +
+					    header_bytes(shm->n_writers) +
 					    index * shm->ring_len);
 }
 
@@ -77,7 +87,7 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 	shm->active = calloc(n_writers, sizeof(*shm->active));
 	if (!shm->active)
 		goto fail;
-	shm->len = SEG_PAGE + n_writers * ring_bytes(buf_len);
+	shm->len = header_bytes(n_writers) + n_writers * ring_bytes(buf_len);
 	shm->fd = memfd_create("weft", MFD_CLOEXEC);
 	if (shm->fd < 0 || ftruncate(shm->fd, (off_t)shm->len))
 		goto fail;
@@ -149,7 +159,8 @@ static bool seg_is_sane(const struct seg_header *header, uint64_t file_len)
 	       header->buf_len <= SEG_BUF_MAX &&
 	       !(header->buf_len & (header->buf_len - 1)) &&
 	       header->ring_len == ring_bytes(header->buf_len) &&
-	       file_len >= SEG_PAGE + header->n_writers * header->ring_len;
+	       file_len >= header_bytes(header->n_writers) +
+				   header->n_writers * header->ring_len;
 }
 
 /* The length that was read: less only at the end or after an error. */
@@ -183,16 +194,18 @@ static int read_header(int fd, struct seg_header *header_out)
 	return -1;
 }
 
-static void announce(int fd)
+static bool announce(int fd, uint32_t index)
 {
-	struct seg_header *header =
-		mmap(NULL, SEG_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	const off_t place = offsetof(struct seg_header, has_writer) + index;
+	const uint8_t yes = 1;
+	const uint32_t last = index + 1;
 
-	if (header == MAP_FAILED)
-		return;
-	/* pairs with the acquire in find_writers */
-	atomic_fetch_add_explicit(&header->n_attached, 1, memory_order_release);
-	munmap(header, SEG_PAGE);
+	/* pairs with the acquire in weft_shm_poll */
+	atomic_thread_fence(memory_order_release);
+	return pwrite(fd, &yes, sizeof(yes), place) == sizeof(yes) &&
+	       pwrite(fd, &last, sizeof(last),
+		       offsetof(struct seg_header, last_writer)) ==
+		       sizeof(last);
 }
 
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
@@ -216,7 +229,9 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	if (index >= header.n_writers)
 		goto fail_close;
 	map = mmap(NULL, header.ring_len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		fd, (off_t)(SEG_PAGE + index * header.ring_len));
+		fd,
+		(off_t)(header_bytes(header.n_writers) +
+			index * header.ring_len));
 	if (map == MAP_FAILED)
 		goto fail_close;
 	*tx = (struct weft_ring_tx){ .ring = map,
@@ -226,9 +241,10 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 		.map_len = header.ring_len };
 	tx->ring->writer_proc = my_proc;
 	tx->ring->writer_cookie = cookie;
-	/* pairs with the acquire in find_writers */
-	atomic_store_explicit(&tx->ring->is_attached, 1, memory_order_release);
-	announce(fd);
+	if (!announce(fd, index)) {
+		weft_ring_detach(tx);
+		goto fail_close;
+	}
 	close(fd);
 	weft_wakeup_signal(tx->wakeup); /* it does not watch this ring yet */
 	return 0;
@@ -280,15 +296,13 @@ static bool seg_is_active(
 }
 
 /* Takes up rings whose writer has come since the last look. */
-static void find_writers(struct weft_shm *shm, uint32_t n_attached)
+static void find_writers(struct weft_shm *shm)
 {
-	shm->n_seen = n_attached;
 	for (uint32_t i = 0; i < shm->n_writers; i++) {
 		struct weft_ring *ring = ring_at(shm, i);
 
-		/* pairs with the release in weft_ring_attach */
-		if (!atomic_load_explicit(
-			    &ring->is_attached, memory_order_acquire) ||
+		if (!atomic_load_explicit(&shm->header->has_writer[i],
+			    memory_order_relaxed) ||
 			seg_is_active(shm, ring))
 			continue;
 		shm->active[shm->n_active++] = (struct weft_ring_rx){
@@ -344,12 +358,14 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 int weft_shm_poll(struct weft_shm *shm)
 {
 	/* pairs with the release in announce */
-	uint32_t n_attached = atomic_load_explicit(
-		&shm->header->n_attached, memory_order_acquire);
+	uint32_t last = atomic_load_explicit(
+		&shm->header->last_writer, memory_order_acquire);
 	int n = 0;
 
-	if (weft_unlikely(n_attached != shm->n_seen))
-		find_writers(shm, n_attached);
+	if (weft_unlikely(last != shm->seen)) {
+		shm->seen = last;
+		find_writers(shm);
+	}
 	for (uint32_t i = 0; i < shm->n_active; i++)
 		n += poll_ring(shm, &shm->active[i]);
 	return n;

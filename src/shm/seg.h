@@ -4,7 +4,7 @@
  * A segment is an unnamed file (memfd): others reach it through
  * /proc/PID/fd/FD, which the kernel allows to processes of the same user, so
  * nothing is left behind whatever happens to anybody. It holds a header, which
- * counts the writers that have come, and one ring per process of the node,
+ * tells of writers that have come, and one ring per process of the node,
  * touched only when used. */
 #ifndef WEFT_SEG_H
 #define WEFT_SEG_H

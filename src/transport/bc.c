@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BC_MAGIC = 0x43667457, BC_VERSION = 2 };
+enum { BC_MAGIC = 0x43667457, BC_VERSION = 3 };
 
 /* Writes the cpus this process may run on as "0-3,8". */
 static void list_cpus(char *buf, size_t len)
@@ -41,6 +41,7 @@ void weft_bc_init(struct weft_bc *bc)
 	memset(bc, 0, sizeof(*bc));
 	bc->magic = BC_MAGIC;
 	bc->version = BC_VERSION;
+	bc->node_fd = -1;
 	list_cpus(bc->cpus, sizeof(bc->cpus));
 }
 

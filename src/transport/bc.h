@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WEFT_BC_KEY "weft.card.2"
+#define WEFT_BC_KEY "weft.card.3"
 
 enum { WEFT_BC_CPUS_MAX = 256, WEFT_BC_NAMES_MAX = 2 * WEFT_NET_NAME_MAX };
 
@@ -23,10 +23,11 @@ struct weft_bc {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t local_rank;
-	uint32_t name_len; /* of a name; 0: no fabric is open */
-	uint32_t n_rails;  /* of as many others behind it */
-	uint32_t reserved;
-	struct weft_shm_bc shm;		/* pid 0: no shared memory */
+	uint32_t name_len;	/* of a name; 0: no fabric is open */
+	uint32_t n_rails;	/* of as many others behind it */
+	int32_t node_fd;	/* in its first process: the node's business
+				   cards (node_bc.h); else -1 */
+	struct weft_shm_bc shm; /* pid 0: no shared memory */
 	uint8_t key[WEFT_BOOT_KEY_LEN]; /* messages to this process prove it */
 	char cpus[WEFT_BC_CPUS_MAX];	/* cpus it may run on, as a list
 					   "0-3,8"; "" unknown */

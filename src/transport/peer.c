@@ -9,6 +9,7 @@
 #include "transport/bc.h"
 #include "transport/dispatch.h"
 #include "transport/foreign.h"
+#include "transport/node_bc.h"
 #include "transport/vci.h"
 #include "transport/proc.h"
 #include "net/net.h"
@@ -20,7 +21,8 @@
 
 enum {
 	BC_RETRY_NS = 2000000,
-	BC_TURN_NS = 5000000, /* an answer is waited for before the next */
+	BC_PATIENCE_NS = 1000000, /* one of this node may tell it itself */
+	BC_TURN_NS = 5000000,	  /* an answer is waited for before the next */
 };
 
 /* A control message that waits: owns its payload. */
@@ -134,40 +136,53 @@ static void send_wakeup(struct weft_peer *peer)
 	weft_ring_set_wakeup(&peer->tx, &at);
 }
 
-/* Decides how to reach the peer. 0 or an error. */
-static int connect_to(struct weft_peer *peer, const struct weft_bc *bc)
+/* 0 or an error. */
+static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 {
 	struct weft_vci *vci = peer->vci;
 	int err;
 
 	peer->cookie_out = cookie(bc->key, vci->addr, peer->addr);
 	peer->pid = bc->shm.pid;
+	err = weft_ring_attach(&peer->tx, &bc->shm,
+		vci->number * weft_proc.facts.local_size +
+			weft_proc.facts.local_rank,
+		vci->addr, peer->cookie_out);
+	if (err)
+		return err;
+	if (peer->tx.buf_len / 2 < room_needed()) {
+		weft_ring_detach(&peer->tx);
+		return weft_err_set(WEFT_ERR_PEER,
+			"the ring of process %u is too small for messages of "
+			"WEFT_SHM_EAGER bytes; set WEFT_SHM_RING alike "
+			"everywhere",
+			(uint32_t)peer->proc);
+	}
+	peer->is_shm = true;
+	peer->tx.back = peer->rx;
+	send_wakeup(peer);
+	peer->can_read =
+		weft_knob_is_on(weft_knobs.cma) && weft_copy_can_read(&bc->shm);
+	return 0;
+}
+
+/* Decides how to reach the peer. 0 or an error. */
+static int connect_to(struct weft_peer *peer, const struct weft_bc *bc)
+{
+	struct weft_vci *vci = peer->vci;
+	int err;
+
 	if (vci->shm && bc->shm.pid &&
 		(vci->number || weft_proc_is_local(peer->proc))) {
-		err = weft_ring_attach(&peer->tx, &bc->shm,
-			vci->number * weft_proc.facts.local_size +
-				weft_proc.facts.local_rank,
-			vci->addr, peer->cookie_out);
-		if (!err && peer->tx.buf_len / 2 < room_needed()) {
-			weft_ring_detach(&peer->tx);
-			err = weft_err_set(WEFT_ERR_PEER,
-				"the ring of process %u is too small for "
-				"messages of WEFT_SHM_EAGER bytes; set "
-				"WEFT_SHM_RING alike everywhere",
-				(uint32_t)peer->proc);
-		}
-		if (!err) {
-			peer->is_shm = true;
-			peer->tx.back = peer->rx;
-			send_wakeup(peer);
-			peer->can_read = weft_knob_is_on(weft_knobs.cma) &&
-					 weft_copy_can_read(&bc->shm);
+		err = connect_ring(peer, bc);
+		if (!err)
 			return 0;
-		}
 		weft_log_info("CORE-NOSHM",
 			"%s; using the fabric for process %u",
 			weft_err_detail_peek(err), (uint32_t)peer->proc);
 	}
+	peer->cookie_out = cookie(bc->key, vci->addr, peer->addr);
+	peer->pid = bc->shm.pid;
 	err = vci->net || vci->number ? 0 : weft_vci_open_default_net();
 	if (err)
 		return err;
@@ -243,12 +258,9 @@ static int introduce(struct weft_peer *peer)
 	return 0;
 }
 
-/* The end of resolving. */
-static void take_bc(struct weft_peer *peer, int err, const struct weft_bc *bc)
+static void end_resolving(struct weft_peer *peer, int err)
 {
 	peer->retry_ns = 0;
-	if (!err)
-		err = connect_to(peer, bc);
 	if (!err)
 		err = introduce(peer);
 	if (err) {
@@ -267,7 +279,10 @@ static void take_bc(struct weft_peer *peer, int err, const struct weft_bc *bc)
 	weft_peer_send_pending(peer);
 }
 
-static void ask_bc(struct weft_peer *peer);
+static void take_bc(struct weft_peer *peer, int err, const struct weft_bc *bc)
+{
+	end_resolving(peer, err ? err : connect_to(peer, bc));
+}
 
 /* Processes of a node are asked for one after another: a manager that is asked
  * for all of them at once answers the second when the kernel has acknowledged
@@ -291,23 +306,10 @@ static bool is_turn(struct weft_peer *peer)
 	return true;
 }
 
-static void end_turn(struct weft_peer *peer)
+static void end_turn(struct weft_vci *vci, const void *asked)
 {
-	struct weft_vci *vci = peer->vci;
-
-	if (vci->asked != peer)
-		return;
-	vci->asked = NULL;
-	weft_list_for_each(link, next, &vci->pending_peers)
-	{
-		struct weft_peer *other =
-			weft_container_of(link, struct weft_peer, link);
-
-		if (other->state == WEFT_PEER_RESOLVING && other->is_next) {
-			ask_bc(other);
-			return;
-		}
-	}
+	if (vci->asked == asked)
+		vci->asked = NULL;
 }
 
 static void peer_on_bc(void *arg, int err, const void *data, size_t len)
@@ -315,7 +317,7 @@ static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 	struct weft_peer *peer = arg;
 	struct weft_bc bc;
 
-	end_turn(peer);
+	end_turn(peer->vci, peer);
 	if (peer->state != WEFT_PEER_RESOLVING)
 		return;
 	if (err == WEFT_ERR_NOTFOUND) {
@@ -394,6 +396,67 @@ int weft_peer_set_bc(
 	return 0;
 }
 
+/* By the node's business cards. If it has ended the process manager knows how,
+ * and is asked. */
+static bool take_node_bc(struct weft_peer *peer)
+{
+	struct weft_bc bc;
+	int place;
+
+	if (!weft_node_bc_is_open() || peer->vci->number ||
+		!weft_proc_is_member(peer->proc))
+		return false;
+	place = weft_boot_place(weft_proc.boot, (uint32_t)peer->proc);
+	if (place < 0 || !weft_node_bc_find((uint32_t)place, &bc) ||
+		connect_ring(peer, &bc))
+		return false;
+	end_resolving(peer, 0);
+	return true;
+}
+
+static void on_first_bc(void *arg, int err, const void *data, size_t len)
+{
+	const struct weft_boot_facts *facts = &weft_proc.facts;
+	struct weft_vci *vci = arg;
+	struct weft_bc bc;
+
+	end_turn(vci, vci);
+	if (err || weft_bc_read(&bc, data, len))
+		return;
+	weft_node_bc_join(&bc, facts->local_size);
+	if (weft_node_bc_is_open())
+		weft_node_bc_put(
+			(uint32_t)weft_boot_place(weft_proc.boot, facts->rank),
+			vci->own_bc);
+}
+
+void weft_peer_find_node(struct weft_vci *vci)
+{
+	const uint32_t *ranks;
+	size_t n;
+
+	if (!vci->shm || weft_node_bc_is_open() ||
+		weft_proc.facts.local_size <= 2 ||
+		weft_boot_local(weft_proc.boot, &ranks, &n) ||
+		weft_boot_get(weft_proc.boot, ranks[0], WEFT_BC_KEY,
+			on_first_bc, vci))
+		return;
+	vci->asked = vci;
+	vci->asked_ns = weft_now_ns();
+}
+
+/* Whoever has started will soon be found without the process manager. */
+static bool is_patient(struct weft_peer *peer)
+{
+	if (peer->has_waited || !weft_node_bc_is_open() ||
+		!weft_proc_is_local(peer->proc))
+		return false;
+	peer->has_waited = true;
+	peer->is_next = false;
+	peer->retry_ns = weft_now_ns() + BC_PATIENCE_NS;
+	return true;
+}
+
 static void ask_bc(struct weft_peer *peer)
 {
 	int err;
@@ -403,7 +466,7 @@ static void ask_bc(struct weft_peer *peer)
 			take_vci_bc(peer);
 		return; /* else it comes with a communicator */
 	}
-	if (!is_turn(peer))
+	if (take_node_bc(peer) || is_patient(peer) || !is_turn(peer))
 		return;
 	peer->is_next = false;
 	peer->retry_ns = 0;
@@ -411,6 +474,15 @@ static void ask_bc(struct weft_peer *peer)
 		peer_on_bc, peer);
 	if (err)
 		peer_on_bc(peer, err, NULL, 0);
+}
+
+static void go_on_resolving(struct weft_peer *peer)
+{
+	bool is_free = peer->is_next && !peer->vci->asked;
+
+	if (!take_node_bc(peer) && peer->retry_ns &&
+		(is_free || weft_now_ns() >= peer->retry_ns))
+		ask_bc(peer);
 }
 
 void weft_peer_resolve(struct weft_peer *peer)
@@ -434,8 +506,8 @@ int weft_peer_send_pending(struct weft_peer *peer)
 {
 	int n = 0;
 
-	if (weft_unlikely(peer->retry_ns && weft_now_ns() >= peer->retry_ns))
-		ask_bc(peer);
+	if (weft_unlikely(peer->state == WEFT_PEER_RESOLVING))
+		go_on_resolving(peer);
 	while (!weft_list_is_empty(&peer->pending) &&
 		(peer->state == WEFT_PEER_READY ||
 			peer->state == WEFT_PEER_FAILED)) {

@@ -9,6 +9,7 @@
 #include "transport/thread_check.h"
 #include "transport/bc.h"
 #include "transport/foreign.h"
+#include "transport/node_bc.h"
 #include "transport/progress_thread.h"
 #include "net/net.h"
 #include "shm/seg.h"
@@ -146,6 +147,20 @@ static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 	return err;
 }
 
+/* The first process of a node has the others' business cards. Two need none:
+ * each asks for one in any case. */
+static void lay_out(struct weft_vci *vci, struct weft_bc *bc)
+{
+	const struct weft_boot_facts *facts = &weft_proc.facts;
+
+	if (!vci->shm || facts->local_size <= 2 ||
+		weft_boot_place(weft_proc.boot, facts->rank))
+		return;
+	bc->node_fd = weft_node_bc_open(facts->local_size);
+	if (weft_node_bc_is_open())
+		weft_node_bc_put(0, bc);
+}
+
 static int publish_bc(struct weft_vci *vci)
 {
 	struct weft_bc *bc = malloc(sizeof(*bc));
@@ -166,6 +181,7 @@ static int publish_bc(struct weft_vci *vci)
 		return err;
 	bc->name_len = vci->net ? (uint32_t)len : 0;
 	weft_rail_describe(vci, bc);
+	lay_out(vci, bc);
 	err = weft_boot_put(weft_proc.boot, WEFT_BC_KEY, bc, weft_bc_len(bc));
 	return err ? err : weft_boot_commit(weft_proc.boot);
 }
@@ -244,6 +260,7 @@ static int open_proc(weft_vci_open_fn *on_open)
 	err = vci->self ? publish_bc(vci) : WEFT_ERR_NOMEM;
 	if (err)
 		goto fail;
+	weft_peer_find_node(vci);
 	weft_proc.is_open = true;
 	atexit(close_proc);
 	weft_log_info("CORE-OPEN",

@@ -2,7 +2,8 @@
 libweft_la_SOURCES += src/transport/arrival.c src/transport/arrival.h \
 	src/transport/bc.c src/transport/bc.h \
 	src/transport/dispatch.c src/transport/dispatch.h src/transport/foreign.c \
-	src/transport/foreign.h src/transport/peer.c src/transport/peer.h \
+	src/transport/foreign.h src/transport/node_bc.c \
+	src/transport/node_bc.h src/transport/peer.c src/transport/peer.h \
 	src/transport/proc.c src/transport/proc.h src/transport/proc_open.c \
 	src/transport/progress.c \
 	src/transport/progress.h src/transport/progress_thread.c \
@@ -11,6 +12,9 @@ libweft_la_SOURCES += src/transport/arrival.c src/transport/arrival.h \
 	src/transport/thread_check.h src/transport/vci.c src/transport/vci.h \
 	src/transport/wire.h
 EXTRA_DIST += src/transport/README.md
+
+unit_tests += test/unit/node_bc_test
+test_unit_node_bc_test_SOURCES = test/unit/node_bc_test.c
 
 unit_tests += test/unit/progress_thread_test
 test_unit_progress_thread_test_SOURCES = test/unit/progress_thread_test.c

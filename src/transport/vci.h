@@ -82,17 +82,18 @@ struct weft_vci {
 	struct weft_peer *self;
 	struct weft_bc *own_bc; /* of the default VCI, once published; owned */
 	struct weft_link pending_peers; /* peers with pending work */
-	struct weft_peer *asked; /* whose business card is due; of this node */
-	uint64_t asked_ns;	 /* since when */
-	struct weft_link hooks;	 /* struct weft_progress_hook; mostly none */
-	struct weft_boot *boot;	 /* tells of deaths: the process manager
-				    here, what it told to other VCIs */
-	struct weft_map early;	 /* context id to messages that came before
-				    their communicator; see dispatch.h */
-	uint32_t idle_polls;	 /* since something last happened */
-	uint32_t net_skip;	 /* rounds until the fabric is looked at */
-	uint32_t n_net_rounds;	 /* of progress, while there is a fabric */
-	uint32_t vain_wakes;	 /* of a wait that sleeps: by nothing */
+	const void *asked;	/* whose business card is due; of this node:
+				   a peer, or the VCI for the first one's */
+	uint64_t asked_ns;	/* since when */
+	struct weft_link hooks; /* struct weft_progress_hook; mostly none */
+	struct weft_boot *boot; /* tells of deaths: the process manager
+				   here, what it told to other VCIs */
+	struct weft_map early;	/* context id to messages that came before
+				   their communicator; see dispatch.h */
+	uint32_t idle_polls;	/* since something last happened */
+	uint32_t net_skip;	/* rounds until the fabric is looked at */
+	uint32_t n_net_rounds;	/* of progress, while there is a fabric */
+	uint32_t vain_wakes;	/* of a wait that sleeps: by nothing */
 	union {
 		struct {
 			bool is_polling; /* inside weft_progress */

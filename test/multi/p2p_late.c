@@ -2,8 +2,8 @@
 /*
  * p2p_late: who has not started keeps nobody waiting who has
  *
- * Rank 1 begins MPI only when a file says that the others, who all sent to it
- * first, have heard from each other.
+ * Rank late= (1) begins MPI only when a file says that the others, who all sent
+ * to it first, have heard from each other.
  */
 #include "mtest.h"
 
@@ -25,31 +25,31 @@ int main(int argc, char **argv)
 {
 	const char *rank = getenv("PMIX_RANK");
 	MPI_Request request = MPI_REQUEST_NULL;
-	int x = 0, fd;
+	int x = 0, fd, late = (int)mtest_arg(argc, argv, "late", 1);
 
 	find_path();
-	for (int ms = 0; rank && atoi(rank) == 1 && access(path, F_OK) &&
+	for (int ms = 0; rank && atoi(rank) == late && access(path, F_OK) &&
 			 ms < 2 * MTEST_SOON_S * 1000;
 		ms++)
 		usleep(1000);
 	mtest_init(&argc, &argv);
-	if (mtest.rank != 1)
-		OK(MPI_Isend(&mtest.rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD,
+	if (mtest.rank != late)
+		OK(MPI_Isend(&mtest.rank, 1, MPI_INT, late, 0, MPI_COMM_WORLD,
 			&request));
-	for (int i = 0; mtest.rank != 1 && i < mtest.size; i++)
-		if (i != 1 && i != mtest.rank) {
+	for (int i = 0; mtest.rank != late && i < mtest.size; i++)
+		if (i != late && i != mtest.rank) {
 			OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, i, 1, &x, 1,
 				MPI_INT, i, 1, MPI_COMM_WORLD,
 				MPI_STATUS_IGNORE));
 			CHECK(x == i, "rank %d says %d", i, x);
 		}
-	if (mtest.rank == 0) {
+	if (mtest.rank == !late) { /* 0, or 1 if that is late */
 		fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
 		CHECK(fd >= 0, "%s is new", path);
 		close(fd);
 	}
-	for (int i = 0; mtest.rank == 1 && i < mtest.size; i++)
-		if (i != 1) {
+	for (int i = 0; mtest.rank == late && i < mtest.size; i++)
+		if (i != late) {
 			OK(MPI_Recv(&x, 1, MPI_INT, i, 0, MPI_COMM_WORLD,
 				MPI_STATUS_IGNORE));
 			CHECK(x == i, "rank %d said %d", i, x);

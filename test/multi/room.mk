@@ -52,6 +52,7 @@ multi_programs += test/multi/p2p_flood
 multi_programs += test/multi/p2p_help
 multi_programs += test/multi/mem_readonly
 multi_programs += test/multi/p2p_large
+multi_programs += test/multi/p2p_first
 multi_programs += test/multi/p2p_late
 multi_programs += test/multi/p2p_lost
 multi_programs += test/multi/p2p_stripe

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* node_bc_test: who has put a business card is found, and nobody else
+ *
+ * The first process's side in this process, another one's in a child. */
+#include "transport/node_bc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { N = 5, OTHER = 3 };
+
+static void fill_in(struct weft_bc *bc, int fd)
+{
+	weft_bc_init(bc);
+	bc->shm.pid = getpid();
+	bc->node_fd = fd;
+	bc->name_len = 7;
+	memcpy(bc->name, "address", 7);
+}
+
+/* The other one's: 0 if all is right. */
+static int join(const struct weft_bc *first)
+{
+	struct weft_bc own, found;
+
+	weft_node_bc_close(); /* its parent's */
+	if (weft_node_bc_is_open())
+		return 1;
+	weft_node_bc_join(first, N);
+	if (!weft_node_bc_is_open() || !weft_node_bc_find(0, &found) ||
+		found.shm.pid != first->shm.pid ||
+		weft_node_bc_find(OTHER, &found))
+		return 2;
+	fill_in(&own, -1);
+	weft_node_bc_put(OTHER, &own);
+	weft_node_bc_close();
+	return 0;
+}
+
+static void a_card_that_was_put_is_found(void **state)
+{
+	struct weft_bc first, found;
+	int fd = weft_node_bc_open(N), status = -1;
+	pid_t child;
+
+	(void)state;
+	assert_true(fd >= 0 && weft_node_bc_is_open());
+	fill_in(&first, fd);
+	assert_false(weft_node_bc_find(0, &found));
+	weft_node_bc_put(0, &first);
+	child = fork();
+	if (child == 0)
+		_exit(join(&first));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	/* it has ended since, and its card stays */
+	assert_true(weft_node_bc_find(OTHER, &found));
+	assert_int_equal(found.shm.pid, child);
+	assert_memory_equal(found.name, "address", 7);
+	for (uint32_t i = 1; i < N + 2; i++)
+		if (i != OTHER)
+			assert_false(weft_node_bc_find(i, &found));
+	weft_node_bc_close();
+	assert_false(weft_node_bc_is_open());
+}
+
+static void what_is_none_is_not_found(void **state)
+{
+	struct weft_bc bc, found;
+	int fd = weft_node_bc_open(N);
+
+	(void)state;
+	fill_in(&bc, fd);
+	bc.version++;
+	weft_node_bc_put(1, &bc);
+	assert_false(weft_node_bc_find(1, &found));
+	weft_node_bc_close();
+}
+
+static void without_it_there_is_none(void **state)
+{
+	struct weft_bc first;
+
+	(void)state;
+	fill_in(&first, -1); /* it has none */
+	weft_node_bc_join(&first, N);
+	assert_false(weft_node_bc_is_open());
+	fill_in(&first, 9999);
+	weft_node_bc_join(&first, N);
+	assert_false(weft_node_bc_is_open());
+	first.shm.pid = 0; /* no shared memory */
+	first.node_fd = 0;
+	weft_node_bc_join(&first, N);
+	assert_false(weft_node_bc_is_open());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_card_that_was_put_is_found),
+		cmocka_unit_test(what_is_none_is_not_found),
+		cmocka_unit_test(without_it_there_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
