@@ -149,7 +149,7 @@ static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 
 /* The first process of a node has the others' business cards. Two need none:
  * each asks for one in any case. */
-static void lay_out(struct weft_vci *vci, struct weft_bc *bc)
+static void share_bcs(struct weft_vci *vci, struct weft_bc *bc)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
 
@@ -181,7 +181,7 @@ static int publish_bc(struct weft_vci *vci)
 		return err;
 	bc->name_len = vci->net ? (uint32_t)len : 0;
 	weft_rail_describe(vci, bc);
-	lay_out(vci, bc);
+	share_bcs(vci, bc);
 	err = weft_boot_put(weft_proc.boot, WEFT_BC_KEY, bc, weft_bc_len(bc));
 	return err ? err : weft_boot_commit(weft_proc.boot);
 }
