@@ -21,8 +21,7 @@
 
 enum {
 	BC_RETRY_NS = 2000000,
-	BC_PATIENCE_NS = 1000000, /* one of this node may tell it itself */
-	BC_TURN_NS = 5000000,	  /* an answer is waited for before the next */
+	BC_TURN_NS = 5000000, /* an answer is waited for before the next */
 };
 
 /* A control message that waits: owns its payload. */
@@ -430,31 +429,24 @@ static void on_first_bc(void *arg, int err, const void *data, size_t len)
 			vci->own_bc);
 }
 
-void weft_peer_find_node(struct weft_vci *vci)
+/* Before any of this node is asked for: where the business cards of all are. */
+static void ask_first(struct weft_peer *peer)
 {
+	struct weft_vci *vci = peer->vci;
 	const uint32_t *ranks;
 	size_t n;
 
-	if (!vci->shm || weft_node_bc_is_open() ||
+	if (vci->has_asked_first || !vci->shm || weft_node_bc_is_open() ||
 		weft_proc.facts.local_size <= 2 ||
-		weft_boot_local(weft_proc.boot, &ranks, &n) ||
-		weft_boot_get(weft_proc.boot, ranks[0], WEFT_BC_KEY,
-			on_first_bc, vci))
+		!weft_proc_is_local(peer->proc) ||
+		weft_boot_local(weft_proc.boot, &ranks, &n))
+		return;
+	vci->has_asked_first = true;
+	if (weft_boot_get(
+		    weft_proc.boot, ranks[0], WEFT_BC_KEY, on_first_bc, vci))
 		return;
 	vci->asked = vci;
 	vci->asked_ns = weft_now_ns();
-}
-
-/* Whoever has started will soon be found without the process manager. */
-static bool is_patient(struct weft_peer *peer)
-{
-	if (peer->has_waited || !weft_node_bc_is_open() ||
-		!weft_proc_is_local(peer->proc))
-		return false;
-	peer->has_waited = true;
-	peer->is_next = false;
-	peer->retry_ns = weft_now_ns() + BC_PATIENCE_NS;
-	return true;
 }
 
 static void ask_bc(struct weft_peer *peer)
@@ -466,7 +458,8 @@ static void ask_bc(struct weft_peer *peer)
 			take_vci_bc(peer);
 		return; /* else it comes with a communicator */
 	}
-	if (take_node_bc(peer) || is_patient(peer) || !is_turn(peer))
+	ask_first(peer);
+	if (take_node_bc(peer) || !is_turn(peer))
 		return;
 	peer->is_next = false;
 	peer->retry_ns = 0;

@@ -41,11 +41,10 @@ struct weft_peer {
 	uint64_t proc; /* process number */
 	enum weft_peer_state state;
 	bool is_self;
-	bool is_shm;	 /* READY: through the ring, else the fabric */
-	bool can_read;	 /* cross-memory attach works */
-	bool is_queued;	 /* on the VCI's list of peers with pending work */
-	bool is_next;	 /* RESOLVING: to be asked for its card in its turn */
-	bool has_waited; /* RESOLVING: for its card in the node's memory */
+	bool is_shm;	/* READY: through the ring, else the fabric */
+	bool can_read;	/* cross-memory attach works */
+	bool is_queued; /* on the VCI's list of peers with pending work */
+	bool is_next;	/* RESOLVING: to be asked for its card in its turn */
 	int err;
 	int64_t credit; /* eager bytes we may still send */
 	int64_t owed;	/* eager bytes to give back to it */
@@ -92,12 +91,8 @@ static inline void weft_peer_stamp(
 	peer->owed = 0;
 }
 
-/* Asks for the business card that tells where those of my node are, without
- * waiting for it; once my own is published. VCI's lock held, here and below. */
-void weft_peer_find_node(struct weft_vci *vci);
-
 /* Starts resolving a NEW peer; afterwards its state is RESOLVING, READY or
- * DEAD. */
+ * DEAD. VCI's lock held, here and below. */
 void weft_peer_resolve(struct weft_peer *peer);
 
 /* On a dedicated VCI, or of another job: tells how the peer is reached, by what

@@ -260,7 +260,6 @@ static int open_proc(weft_vci_open_fn *on_open)
 	err = vci->self ? publish_bc(vci) : WEFT_ERR_NOMEM;
 	if (err)
 		goto fail;
-	weft_peer_find_node(vci);
 	weft_proc.is_open = true;
 	atexit(close_proc);
 	weft_log_info("CORE-OPEN",

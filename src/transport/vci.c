@@ -198,6 +198,7 @@ void weft_vci_close(struct weft_vci *vci)
 	vci->asked = NULL;
 	if (!vci->number)
 		weft_node_bc_close();
+	vci->has_asked_first = false;
 	free(vci->own_bc);
 	vci->own_bc = NULL;
 	weft_dispatch_forget(vci);

@@ -84,6 +84,7 @@ struct weft_vci {
 	struct weft_link pending_peers; /* peers with pending work */
 	const void *asked;	/* whose business card is due; of this node:
 				   a peer, or the VCI for the first one's */
+	bool has_asked_first;	/* for node_bc.h */
 	uint64_t asked_ns;	/* since when */
 	struct weft_link hooks; /* struct weft_progress_hook; mostly none */
 	struct weft_boot *boot; /* tells of deaths: the process manager
