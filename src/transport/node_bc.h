@@ -2,11 +2,11 @@
 /* node_bc: business cards of the processes of a node, in memory they share
  *
  * The first process of the node has that memory, and its own business card says
- * where. Each of the others asks the process manager for that one before any other
- * of the node, puts its own there with the answer, and need not ask for those
- * that are there: n questions for a node of n processes, not n * n. What is not
- * there is asked for as before, so nobody depends on the first one. An unnamed
- * file, as in shm/share.h.
+ * where. Each of the others asks the process manager for that one before any
+ * other of the node, puts its own there with the answer, and need not ask for
+ * those that are there: n questions for a node of n processes, not n * n. What
+ * is not there is asked for as before, so nobody depends on the first one. An
+ * unnamed file, as in shm/share.h.
  *
  * A place is a process's index among those of the node (weft_boot_place). All
  * is guarded by the default VCI's lock. */
