@@ -378,7 +378,9 @@ static void fail_gets(struct pmix_boot *boot, uint32_t rank)
 		struct pmix_item *item =
 			weft_container_of(it, struct pmix_item, link);
 
-		item->get_fn(item->arg, WEFT_ERR_PEER, NULL, 0);
+		item->get_fn(item->arg,
+			weft_err_set(WEFT_ERR_PEER, "rank %u has ended", rank),
+			NULL, 0);
 		free(item);
 	}
 }
