@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -194,18 +195,25 @@ static int read_header(int fd, struct seg_header *header_out)
 	return -1;
 }
 
+/* By number: programs and tools that put their own pwrite() before the C
+ * library's mean their files. */
+static bool write_at(int fd, const void *data, size_t len, size_t at)
+{
+	return syscall(SYS_pwrite64, (long)fd, data, len, (long)at) ==
+	       (long)len;
+}
+
 static bool announce(int fd, uint32_t index)
 {
-	const off_t place = offsetof(struct seg_header, has_writer) + index;
 	const uint8_t yes = 1;
 	const uint32_t last = index + 1;
 
 	/* pairs with the acquire in weft_shm_poll */
 	atomic_thread_fence(memory_order_release);
-	return pwrite(fd, &yes, sizeof(yes), place) == sizeof(yes) &&
-	       pwrite(fd, &last, sizeof(last),
-		       offsetof(struct seg_header, last_writer)) ==
-		       sizeof(last);
+	return write_at(fd, &yes, sizeof(yes),
+		       offsetof(struct seg_header, has_writer) + index) &&
+	       write_at(fd, &last, sizeof(last),
+		       offsetof(struct seg_header, last_writer));
 }
 
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
