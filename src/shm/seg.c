@@ -8,6 +8,7 @@
 #include "shm/seg.h"
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <errno.h>
@@ -34,9 +35,9 @@ struct seg_header {
 	uint64_t buf_len;	      /* payload buffer of each ring */
 	uint64_t ring_len;	      /* bytes from one ring to the next */
 	struct weft_wakeup_at wakeup; /* the owner's */
-	/* place + 1 of the writer that came last; the owner looks for those
+	/* no two writers say the same, nor one twice: the owner looks for those
 	 * that have come when this changes */
-	_Alignas(WEFT_CACHE_LINE) _Atomic uint32_t last_writer;
+	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t last_writer;
 	_Atomic uint8_t has_writer[]; /* by place */
 };
 
@@ -53,7 +54,7 @@ struct weft_shm {
 	uint32_t n_writers;
 	uint64_t buf_len;
 	uint64_t ring_len;
-	uint32_t seen; /* of header->last_writer */
+	uint64_t seen; /* of header->last_writer */
 	uint32_t n_active;
 	struct weft_ring_rx *active; /* n_active, room for n_writers */
 };
@@ -206,7 +207,7 @@ static bool write_at(int fd, const void *data, size_t len, size_t at)
 static bool announce(int fd, uint32_t index)
 {
 	const uint8_t yes = 1;
-	const uint32_t last = index + 1;
+	const uint64_t last = weft_now_ns() << 16 | index;
 
 	/* pairs with the acquire in weft_shm_poll */
 	atomic_thread_fence(memory_order_release);
@@ -366,7 +367,7 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 int weft_shm_poll(struct weft_shm *shm)
 {
 	/* pairs with the release in announce */
-	uint32_t last = atomic_load_explicit(
+	uint64_t last = atomic_load_explicit(
 		&shm->header->last_writer, memory_order_acquire);
 	int n = 0;
 

@@ -65,8 +65,11 @@ bool weft_node_bc_is_open(void)
 
 void weft_node_bc_put(uint32_t place, const struct weft_bc *bc)
 {
-	struct entry *entry = &table.entries[place];
+	struct entry *entry;
 
+	if (place >= table.n)
+		return; /* the manager's numbers disagree: it will be asked */
+	entry = &table.entries[place];
 	memcpy(&entry->bc, bc, weft_bc_len(bc));
 	/* pairs with the acquire in weft_node_bc_find */
 	atomic_store_explicit(
@@ -75,11 +78,12 @@ void weft_node_bc_put(uint32_t place, const struct weft_bc *bc)
 
 bool weft_node_bc_find(uint32_t place, struct weft_bc *bc_out)
 {
-	const struct entry *entry = &table.entries[place];
+	const struct entry *entry;
 	uint32_t len;
 
 	if (place >= table.n)
 		return false;
+	entry = &table.entries[place];
 	/* pairs with the release in weft_node_bc_put */
 	len = atomic_load_explicit(&entry->len, memory_order_acquire);
 	return len && !weft_bc_read(bc_out, &entry->bc, len);

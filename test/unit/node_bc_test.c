@@ -80,6 +80,9 @@ static void what_is_none_is_not_found(void **state)
 	bc.version++;
 	weft_node_bc_put(1, &bc);
 	assert_false(weft_node_bc_find(1, &found));
+	bc.version--;
+	weft_node_bc_put(2 * N, &bc); /* no such place, nor memory */
+	assert_false(weft_node_bc_find(2 * N, &found));
 	weft_node_bc_close();
 }
 
