@@ -18,24 +18,34 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct weft_node_bc_entry;
+
+/* All zero: neither opened nor joined. */
+struct weft_node_bc {
+	struct weft_node_bc_entry *entries; /* n; NULL: there are none */
+	uint32_t n;
+	int fd; /* of who opened it; else -1 */
+};
+
 /* Makes the memory, for n processes. Its descriptor, for the business card, or
  * -1 where there is none. */
-int weft_node_bc_open(uint32_t n);
+int weft_node_bc_open(struct weft_node_bc *table, uint32_t n);
 
 /* Maps the memory that the first process's business card tells of, if it does.
  */
-void weft_node_bc_join(const struct weft_bc *first, uint32_t n);
+void weft_node_bc_join(
+	struct weft_node_bc *table, const struct weft_bc *first, uint32_t n);
 
-/* True if it was opened or joined. */
-bool weft_node_bc_is_open(void);
-
-/* Puts my business card in my place; once. */
-void weft_node_bc_put(uint32_t place, const struct weft_bc *bc);
+/* Puts my business card in my place, if there is such a table and place; once.
+ */
+void weft_node_bc_put(
+	struct weft_node_bc *table, uint32_t place, const struct weft_bc *bc);
 
 /* The business card of a place, checked; false if there is none. */
-bool weft_node_bc_find(uint32_t place, struct weft_bc *bc_out);
+bool weft_node_bc_find(const struct weft_node_bc *table, uint32_t place,
+	struct weft_bc *bc_out);
 
 /* Of no effect on others. */
-void weft_node_bc_close(void);
+void weft_node_bc_close(struct weft_node_bc *table);
 
 #endif

@@ -9,7 +9,6 @@
 #include "transport/bc.h"
 #include "transport/dispatch.h"
 #include "transport/foreign.h"
-#include "transport/node_bc.h"
 #include "transport/vci.h"
 #include "transport/proc.h"
 #include "net/net.h"
@@ -402,11 +401,11 @@ static bool take_node_bc(struct weft_peer *peer)
 	struct weft_bc bc;
 	int place;
 
-	if (!weft_node_bc_is_open() || peer->vci->number ||
-		!weft_proc_is_member(peer->proc))
+	if (!peer->vci->node_bc.n || !weft_proc_is_member(peer->proc))
 		return false;
 	place = weft_boot_place(weft_proc.boot, (uint32_t)peer->proc);
-	if (place < 0 || !weft_node_bc_find((uint32_t)place, &bc) ||
+	if (place < 0 ||
+		!weft_node_bc_find(&peer->vci->node_bc, (uint32_t)place, &bc) ||
 		connect_ring(peer, &bc))
 		return false;
 	end_resolving(peer, 0);
@@ -422,11 +421,10 @@ static void on_first_bc(void *arg, int err, const void *data, size_t len)
 	end_turn(vci, vci);
 	if (err || weft_bc_read(&bc, data, len))
 		return;
-	weft_node_bc_join(&bc, facts->local_size);
-	if (weft_node_bc_is_open())
-		weft_node_bc_put(
-			(uint32_t)weft_boot_place(weft_proc.boot, facts->rank),
-			vci->own_bc);
+	weft_node_bc_join(&vci->node_bc, &bc, facts->local_size);
+	weft_node_bc_put(&vci->node_bc,
+		(uint32_t)weft_boot_place(weft_proc.boot, facts->rank),
+		vci->own_bc);
 }
 
 /* Before any of this node is asked for: where the business cards of all are. */
@@ -436,7 +434,7 @@ static void ask_first(struct weft_peer *peer)
 	const uint32_t *ranks;
 	size_t n;
 
-	if (vci->has_asked_first || !vci->shm || weft_node_bc_is_open() ||
+	if (vci->has_asked_first || !vci->shm || vci->node_bc.n ||
 		weft_proc.facts.local_size <= 2 ||
 		!weft_proc_is_local(peer->proc) ||
 		weft_boot_local(weft_proc.boot, &ranks, &n))

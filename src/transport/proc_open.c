@@ -9,7 +9,6 @@
 #include "transport/thread_check.h"
 #include "transport/bc.h"
 #include "transport/foreign.h"
-#include "transport/node_bc.h"
 #include "transport/progress_thread.h"
 #include "net/net.h"
 #include "shm/seg.h"
@@ -156,9 +155,8 @@ static void share_bcs(struct weft_vci *vci, struct weft_bc *bc)
 	if (!vci->shm || facts->local_size <= 2 ||
 		weft_boot_place(weft_proc.boot, facts->rank))
 		return;
-	bc->node_fd = weft_node_bc_open(facts->local_size);
-	if (weft_node_bc_is_open())
-		weft_node_bc_put(0, bc);
+	bc->node_fd = weft_node_bc_open(&vci->node_bc, facts->local_size);
+	weft_node_bc_put(&vci->node_bc, 0, bc);
 }
 
 static int publish_bc(struct weft_vci *vci)

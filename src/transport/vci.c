@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "transport/arrival.h"
 #include "transport/dispatch.h"
-#include "transport/node_bc.h"
 #include "transport/proc.h"
 #include "transport/thread_check.h"
 #include "net/net.h"
@@ -196,8 +195,7 @@ void weft_vci_close(struct weft_vci *vci)
 	}
 	weft_map_fini(&vci->peers);
 	vci->asked = NULL;
-	if (!vci->number)
-		weft_node_bc_close();
+	weft_node_bc_close(&vci->node_bc);
 	vci->has_asked_first = false;
 	free(vci->own_bc);
 	vci->own_bc = NULL;

@@ -18,6 +18,7 @@
 
 #include "base/lock.h"
 #include "base/map.h"
+#include "transport/node_bc.h"
 #include "transport/peer.h"
 #include "transport/rail.h"
 #include "shm/wakeup.h"
@@ -82,10 +83,11 @@ struct weft_vci {
 	struct weft_peer *self;
 	struct weft_bc *own_bc; /* of the default VCI, once published; owned */
 	struct weft_link pending_peers; /* peers with pending work */
-	const void *asked;	/* whose business card is due; of this node:
-				   a peer, or the VCI for the first one's */
-	bool has_asked_first;	/* for node_bc.h */
-	uint64_t asked_ns;	/* since when */
+	const void *asked; /* whose business card is due; of this node:
+			      a peer, or the VCI for the first one's */
+	struct weft_node_bc node_bc; /* of the default VCI only */
+	bool has_asked_first;	     /* for its first card */
+	uint64_t asked_ns;	     /* since when */
 	struct weft_link hooks; /* struct weft_progress_hook; mostly none */
 	struct weft_boot *boot; /* tells of deaths: the process manager
 				   here, what it told to other VCIs */

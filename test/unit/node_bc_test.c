@@ -15,6 +15,8 @@
 
 enum { N = 5, OTHER = 3 };
 
+static struct weft_node_bc table;
+
 static void fill_in(struct weft_bc *bc, int fd)
 {
 	weft_bc_init(bc);
@@ -29,61 +31,61 @@ static int join(const struct weft_bc *first)
 {
 	struct weft_bc own, found;
 
-	weft_node_bc_close(); /* its parent's */
-	if (weft_node_bc_is_open())
+	weft_node_bc_close(&table); /* its parent's */
+	if (table.n)
 		return 1;
-	weft_node_bc_join(first, N);
-	if (!weft_node_bc_is_open() || !weft_node_bc_find(0, &found) ||
+	weft_node_bc_join(&table, first, N);
+	if (!table.n || !weft_node_bc_find(&table, 0, &found) ||
 		found.shm.pid != first->shm.pid ||
-		weft_node_bc_find(OTHER, &found))
+		weft_node_bc_find(&table, OTHER, &found))
 		return 2;
 	fill_in(&own, -1);
-	weft_node_bc_put(OTHER, &own);
-	weft_node_bc_close();
+	weft_node_bc_put(&table, OTHER, &own);
+	weft_node_bc_close(&table);
 	return 0;
 }
 
 static void a_card_that_was_put_is_found(void **state)
 {
 	struct weft_bc first, found;
-	int fd = weft_node_bc_open(N), status = -1;
+	int fd = weft_node_bc_open(&table, N), status = -1;
 	pid_t child;
 
 	(void)state;
-	assert_true(fd >= 0 && weft_node_bc_is_open());
+	assert_true(fd >= 0 && table.n);
 	fill_in(&first, fd);
-	assert_false(weft_node_bc_find(0, &found));
-	weft_node_bc_put(0, &first);
+	assert_false(weft_node_bc_find(&table, 0, &found));
+	weft_node_bc_put(&table, 0, &first);
 	child = fork();
 	if (child == 0)
 		_exit(join(&first));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	/* it has ended since, and its card stays */
-	assert_true(weft_node_bc_find(OTHER, &found));
+	assert_true(weft_node_bc_find(&table, OTHER, &found));
 	assert_int_equal(found.shm.pid, child);
 	assert_memory_equal(found.name, "address", 7);
 	for (uint32_t i = 1; i < N + 2; i++)
 		if (i != OTHER)
-			assert_false(weft_node_bc_find(i, &found));
-	weft_node_bc_close();
-	assert_false(weft_node_bc_is_open());
+			assert_false(weft_node_bc_find(&table, i, &found));
+	weft_node_bc_close(&table);
+	assert_false(table.n);
 }
 
 static void what_is_none_is_not_found(void **state)
 {
 	struct weft_bc bc, found;
-	int fd = weft_node_bc_open(N);
+	int fd = weft_node_bc_open(&table, N);
 
 	(void)state;
 	fill_in(&bc, fd);
 	bc.version++;
-	weft_node_bc_put(1, &bc);
-	assert_false(weft_node_bc_find(1, &found));
+	weft_node_bc_put(&table, 1, &bc);
+	assert_false(weft_node_bc_find(&table, 1, &found));
 	bc.version--;
-	weft_node_bc_put(2 * N, &bc); /* no such place, nor memory */
-	assert_false(weft_node_bc_find(2 * N, &found));
-	weft_node_bc_close();
+	weft_node_bc_put(&table, 2 * N, &bc); /* no such place, nor memory */
+	assert_false(weft_node_bc_find(&table, 2 * N, &found));
+	weft_node_bc_close(&table);
 }
 
 static void without_it_there_is_none(void **state)
@@ -92,15 +94,15 @@ static void without_it_there_is_none(void **state)
 
 	(void)state;
 	fill_in(&first, -1); /* it has none */
-	weft_node_bc_join(&first, N);
-	assert_false(weft_node_bc_is_open());
+	weft_node_bc_join(&table, &first, N);
+	assert_false(table.n);
 	fill_in(&first, 9999);
-	weft_node_bc_join(&first, N);
-	assert_false(weft_node_bc_is_open());
+	weft_node_bc_join(&table, &first, N);
+	assert_false(table.n);
 	first.shm.pid = 0; /* no shared memory */
 	first.node_fd = 0;
-	weft_node_bc_join(&first, N);
-	assert_false(weft_node_bc_is_open());
+	weft_node_bc_join(&table, &first, N);
+	assert_false(table.n);
 }
 
 int main(void)
