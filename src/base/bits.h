@@ -57,6 +57,19 @@ static inline void weft_cpu_pause(void)
 	__asm__ volatile(WEFT_CPU_PAUSE ::: "memory");
 }
 
+/* Has a line brought here that will be written and that another core had last:
+ * fetched for reading it would have to be asked for a second time. */
+static inline void weft_fetch_to_write(const void *line)
+{
+#if defined(__x86_64__)
+	/* gcc writes it only for processors that it is told of; others take it
+	 * for no operation */
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
 /* Copies a message. Up to 16 bytes without a call: two moves that overlap. */
 static inline void weft_copy_msg(void *to, const void *from, size_t len)
 {

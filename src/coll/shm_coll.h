@@ -9,8 +9,10 @@
  * each runs for longer) and data goes round the area, so that many may be under
  * way: who comes early writes and goes on, until that place holds what some
  * member may not have read yet. A member that has begun number s has read all
- * it wanted of those before. Data above 8 KiB has an area of its own, and takes
- * a number for each piece of it.
+ * it wanted of those before. Data above 8 KiB takes a number for each piece of
+ * it, and has an area of its own, so that what is shorter stays in a cache. But
+ * where cores are shared what counts is how far a member gets before another
+ * has to run, and all data goes round both areas as one.
  *
  * A slot's word says which collective of which kind, length, root and operation
  * its data belongs to; who reads it compares the word with its own, so members
@@ -28,13 +30,15 @@ enum {
 	WEFT_COLL_SLOTS = 512,
 	WEFT_COLL_STARTS = 8,
 	WEFT_COLL_INLINE = 56,
+	WEFT_COLL_AHEAD = 2,	    /* slots that are fetched */
+	WEFT_COLL_SHORT_MAX = 8192, /* that is not cut; a part of that area */
+	WEFT_COLL_PART_LEN = 16384, /* of the long area, behind that, or all */
 	WEFT_COLL_AREA_PARTS = 8,
-	WEFT_COLL_SHORT_MAX = 8192, /* in the short area; a part of it */
 	WEFT_COLL_SHORT_LEN = WEFT_COLL_SHORT_MAX * WEFT_COLL_AREA_PARTS,
-	WEFT_COLL_PART_LEN = 16384, /* of the long area, behind that */
 	WEFT_COLL_LONG_LEN = WEFT_COLL_PART_LEN * WEFT_COLL_AREA_PARTS,
 	WEFT_COLL_LONG_MAX = WEFT_COLL_LONG_LEN / 2, /* under one number */
 	WEFT_COLL_AREAS_LEN = WEFT_COLL_SHORT_LEN + WEFT_COLL_LONG_LEN,
+	WEFT_COLL_PARTS_MAX = WEFT_COLL_AREAS_LEN / WEFT_COLL_PART_LEN,
 	WEFT_COLL_TEXT = 112,
 };
 
@@ -69,11 +73,11 @@ enum {
 /* Where data lies in an area, as all members that have had the same collectives
  * know it, whoever wrote. */
 struct weft_coll_area {
-	uint32_t base, part_len; /* in a member's areas */
-	uint32_t at;		 /* of the last data */
+	uint32_t base, part_len, n_parts; /* in a member's areas */
+	uint32_t at;			  /* of the last data */
 	/* the last collective that has a part, and the last one that had the
 	 * part of now when it was begun */
-	uint32_t used[WEFT_COLL_AREA_PARTS], before;
+	uint32_t used[WEFT_COLL_PARTS_MAX], before;
 };
 
 /* A process's own view. */
@@ -82,6 +86,7 @@ struct weft_coll_shm {
 	struct weft_coll_member *mine;
 	uint8_t *data;			/* the areas of all members */
 	struct weft_coll_area areas[2]; /* for short data, for long */
+	uint32_t short_max;		/* longest in the first of them */
 	uint32_t last_all; /* the last one in which every member hears all */
 	uint32_t n_slots;  /* that are used: a power of two */
 	const int32_t
@@ -162,6 +167,15 @@ static inline void weft_coll_await(struct weft_coll_round *r, int32_t rank)
 		weft_coll_await_more(r, rank);
 }
 
+/* Who alone writes may write again at once, where others have read last. */
+static inline void weft_coll_fetch_ahead(const struct weft_coll_round *r)
+{
+	const uint32_t number = r->number + WEFT_COLL_AHEAD;
+
+	weft_fetch_to_write(
+		&r->shm->mine->slots[number & (r->shm->n_slots - 1)]);
+}
+
 /* This member's data is where weft_coll_data_of() says. */
 static inline void weft_coll_say(struct weft_coll_round *r)
 {
@@ -175,6 +189,8 @@ static inline void weft_coll_say(struct weft_coll_round *r)
 		slot->at = r->at;
 	/* pairs with the acquire in weft_coll_has_said */
 	atomic_store_explicit(&slot->word, r->word, memory_order_release);
+	if (!r->is_all)
+		weft_coll_fetch_ahead(r);
 }
 
 /* All is done, or there was an error, which those hear who count on this

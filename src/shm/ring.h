@@ -13,7 +13,9 @@
  *
  * A slot also says how many slots its writer has read of the ring back. Who
  * hears that all its messages were read begins again at the buffer's start,
- * whose lines both sides still have in their caches.
+ * whose lines both sides still have in their caches. Who hears nothing between
+ * two messages probably has more to say, and fetches the lines for those to
+ * come.
  *
  * Not thread safe on either side: the VCI's lock guards both. */
 #ifndef WEFT_RING_H
@@ -34,6 +36,7 @@ enum {
 	WEFT_RING_FIRST = 32, /* of it, in the slot's first cache line */
 	WEFT_RING_SLOTS = 128,
 	WEFT_RING_FETCH = 1024, /* of a payload, at most: see peek */
+	WEFT_RING_AHEAD = 4,	/* messages, whose lines a writer fetches */
 };
 
 /* The word of a slot is written last: position + 1, modulo 256, which tells a
@@ -80,8 +83,9 @@ struct weft_ring_tx {
 	uint64_t buf_len;		 /* a power of two */
 	const struct weft_ring_rx *back; /* the ring back; NULL: none is yet */
 	uint32_t rewound;		 /* of the reserved message */
-	int wakeup; /* the reader's; -1: it never sleeps long */
-	void *map;  /* to unmap */
+	uint32_t n_back; /* read of the ring back, with the last message */
+	int wakeup;	 /* the reader's; -1: it never sleeps long */
+	void *map;	 /* to unmap */
 	size_t map_len;
 };
 
@@ -156,14 +160,40 @@ static inline void *weft_ring_head(struct weft_ring_tx *tx)
 	return tx->ring->slots[tx->n % WEFT_RING_SLOTS].head;
 }
 
+/* Where nothing has come back since the message before. */
+static inline void weft_ring_fetch_ahead(
+	const struct weft_ring_tx *tx, size_t len)
+{
+	const uint64_t n = tx->n + WEFT_RING_AHEAD;
+	const struct weft_ring_slot *slot =
+		&tx->ring->slots[n % WEFT_RING_SLOTS];
+	const uint8_t *payload = slot->inl;
+	size_t first = WEFT_RING_FIRST;
+
+	weft_fetch_to_write(slot);
+	if (weft_likely(len <= WEFT_RING_FIRST))
+		return;
+	if (len > WEFT_RING_INLINE) {
+		payload = tx->ring->buf +
+			  ((tx->pos + (WEFT_RING_AHEAD - 1) * len) &
+				  (tx->buf_len - 1));
+		first = 0;
+	}
+	for (size_t i = first; i < weft_min(len, WEFT_RING_FETCH);
+		i += WEFT_CACHE_LINE)
+		weft_fetch_to_write(payload + i);
+}
+
 /* Makes the reserved message visible, whose head is written. */
 static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
 
 	uint32_t word = (uint32_t)len << WEFT_RING_LEN_SHIFT;
+	uint32_t n_back = tx->back ? (uint32_t)tx->back->n : 0;
+	bool is_more = n_back == tx->n_back;
 
-	slot->n_back = tx->back ? (uint32_t)tx->back->n : 0;
+	slot->n_back = tx->n_back = n_back;
 	if (len > WEFT_RING_INLINE) {
 		tx->pos = weft_round_up(
 			weft_ring_place(tx->pos, len, tx->buf_len) + len,
@@ -180,6 +210,8 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 	if (weft_unlikely(atomic_load_explicit(
 		    &tx->ring->is_reader_asleep, memory_order_relaxed)))
 		weft_ring_wake_reader(tx);
+	if (is_more)
+		weft_ring_fetch_ahead(tx, len);
 }
 
 /* The next message, or NULL. Its payload is at *payload_out until
