@@ -108,7 +108,7 @@ static uint32_t what_of(
 
 static struct weft_coll_area *area_of(const struct weft_coll_round *r)
 {
-	return &r->shm->areas[r->len > WEFT_COLL_SHORT_MAX];
+	return &r->shm->areas[r->len > r->shm->short_max];
 }
 
 /* The last collective that has one of these parts. */
@@ -128,14 +128,14 @@ static uint32_t last_user(
 static uint32_t next_parts(const struct weft_coll_shm *shm,
 	const struct weft_coll_area *area, uint32_t n_parts)
 {
-	uint32_t part = WEFT_COLL_AREA_PARTS;
+	uint32_t part = area->n_parts;
 
 	for (; part >= n_parts; part--)
 		if (is_behind(last_user(area, part - n_parts, n_parts),
 			    shm->last_all))
 			return part - n_parts;
 	part = (area->at - area->base) / area->part_len;
-	return (part < n_parts ? WEFT_COLL_AREA_PARTS : part) - n_parts;
+	return (part < n_parts ? area->n_parts : part) - n_parts;
 }
 
 /* Data lies within one part, below what came before, so that who reads one

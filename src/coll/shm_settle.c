@@ -144,15 +144,38 @@ static struct offer settle_offer(const struct weft_comm *comm, int32_t n)
 
 /* Nothing is in it that anybody has to read. */
 static struct weft_coll_area settle_area(
-	uint32_t base, uint32_t part_len, uint32_t last)
+	uint32_t base, uint32_t len, uint32_t part_len, uint32_t last)
 {
 	struct weft_coll_area area = {
-		.base = base, .part_len = part_len, .at = base, .before = last
+		.base = base,
+		.part_len = part_len,
+		.n_parts = len / part_len,
+		.at = base,
+		.before = last,
 	};
 
-	for (int i = 0; i < WEFT_COLL_AREA_PARTS; i++)
+	for (uint32_t i = 0; i < area.n_parts; i++)
 		area.used[i] = last;
 	return area;
+}
+
+/* How many slots there are, and where data goes. */
+static void settle_room(
+	struct weft_coll_shm *shm, bool shares_cores, uint32_t last)
+{
+	if (shares_cores) {
+		shm->n_slots = WEFT_COLL_SLOTS;
+		shm->short_max = WEFT_COLL_AREAS_LEN;
+		shm->areas[0] = settle_area(
+			0, WEFT_COLL_AREAS_LEN, WEFT_COLL_PART_LEN, last);
+		return;
+	}
+	shm->n_slots = FEW_SLOTS;
+	shm->short_max = WEFT_COLL_SHORT_MAX;
+	shm->areas[0] =
+		settle_area(0, WEFT_COLL_SHORT_LEN, WEFT_COLL_SHORT_MAX, last);
+	shm->areas[1] = settle_area(WEFT_COLL_SHORT_LEN, WEFT_COLL_LONG_LEN,
+		WEFT_COLL_PART_LEN, last);
 }
 
 static bool settle_map(struct weft_comm *comm, const struct offer *offer,
@@ -171,17 +194,12 @@ static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 	}
 	shm->members = (struct weft_coll_member *)map;
 	shm->data = (uint8_t *)map + settle_areas_at(node->n);
-	shm->n_slots = WEFT_COLL_SLOTS;
-	if (!comm->coll.nodes->shares_cores)
-		shm->n_slots = FEW_SLOTS;
 	shm->n = node->n;
 	shm->me = node->me;
 	shm->mine = &shm->members[shm->me];
 	shm->reached = comm->coll.seq; /* nobody looks at an earlier one */
 	shm->last_all = comm->coll.seq - 1;
-	shm->areas[0] = settle_area(0, WEFT_COLL_SHORT_MAX, comm->coll.seq - 1);
-	shm->areas[1] = settle_area(
-		WEFT_COLL_SHORT_LEN, WEFT_COLL_PART_LEN, comm->coll.seq - 1);
+	settle_room(shm, comm->coll.nodes->shares_cores, comm->coll.seq - 1);
 	comm->coll.shm = shm;
 	comm->coll.map = map;
 	comm->coll.map_len = len;
