@@ -30,11 +30,23 @@
 
 #include "base/log.h"
 #include "net/net.h"
+#include "transport/proc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { FRAG_MAX = 16384 }; /* what is written lies in a cache until read */
+
+/* Where processes share cores a sender that has filled the ring waits until the
+ * receiver runs, and again for each ring full: then one copy is better. */
+static size_t frags_max(void)
+{
+	const size_t most = (size_t)weft_knobs.shm_frags;
+
+	if (!weft_proc.shares_cores)
+		return most;
+	return weft_min(most, (size_t)weft_knobs.shm_ring / 2);
+}
 
 /* Through the ring goes what is scattered here, one fragment packed while the
  * receiver unpacks the one before; and what is of middle length, copied by both
@@ -44,8 +56,7 @@ static bool goes_in_frags(const struct weft_req *req)
 	if (!req->peer->is_shm)
 		return false;
 	return !weft_type_is_run(req->type, req->count) ||
-	       (req->send.is_waited &&
-		       req->len <= (size_t)weft_knobs.shm_frags);
+	       (req->send.is_waited && req->len <= frags_max());
 }
 
 int weft_rndv_offer(struct weft_req *req)
