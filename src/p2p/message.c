@@ -35,7 +35,7 @@ struct weft_message *weft_message_keep(struct weft_comm *comm,
 		return NULL;
 	message->len = len;
 	if (len > sizeof(message->inl))
-		message->data = malloc(len);
+		message->data = weft_early_take(&comm->vci->p2p->early, len);
 	if (!message->data || weft_match_keep(&comm->match, message)) {
 		weft_message_free(message);
 		return NULL;
@@ -47,7 +47,8 @@ struct weft_message *weft_message_keep(struct weft_comm *comm,
 
 void weft_message_free(struct weft_message *message)
 {
-	if (message->data != message->inl)
-		free(message->data);
+	if (message->data && message->data != message->inl)
+		weft_early_give(&message->comm->vci->p2p->early, message->data,
+			message->len);
 	weft_table_free(&weft_messages, message);
 }

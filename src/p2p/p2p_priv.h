@@ -11,6 +11,7 @@
 #include "base/knob.h"
 #include "transport/dispatch.h"
 #include "dt/pack.h"
+#include "p2p/early.h"
 #include "p2p/match_priv.h"
 #include "p2p/p2p.h"
 
@@ -28,6 +29,7 @@ struct weft_vci_p2p {
 	struct weft_link copies; /* that senders may help; only rndv_copy.c */
 	struct weft_nic_slots *nic;		/* one block; only nic_send.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
+	struct weft_early early;		/* only message.c */
 };
 
 /* A peer, and what this room knows of it. */

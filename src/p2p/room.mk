@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/p2p/p2p.h src/p2p/p2p_priv.h src/p2p/match_priv.h \
-	src/p2p/match.c src/p2p/message.c src/p2p/control.c \
+	src/p2p/match.c src/p2p/message.c src/p2p/early.h src/p2p/early.c src/p2p/control.c \
 	src/p2p/send_req.c src/p2p/batch.c src/p2p/failure_check.c src/p2p/departed.c \
 	src/p2p/p2p.c src/p2p/send.c src/p2p/recv.c src/p2p/rndv.c \
 	src/p2p/probe.c src/p2p/persist.c src/p2p/cancel.c src/p2p/flush.c \
@@ -11,5 +11,5 @@ libweft_la_SOURCES += src/p2p/nic_send.c src/p2p/nic_recv.c src/p2p/nic_priv.h
 else
 libweft_la_SOURCES += src/p2p/nic_none.c
 endif
-unit_tests += test/unit/match_test
+unit_tests += test/unit/match_test test/unit/early_test
 EXTRA_DIST += src/p2p/README.md
