@@ -27,6 +27,7 @@ struct weft_message {
 	int32_t tag;
 	bool is_rts;	 /* data is still at the sender */
 	bool is_last;	 /* is_rts: who will not withdraw it */
+	bool is_waited;	 /* is_rts: may come in fragments */
 	bool is_nic;	 /* is_rts: neither; the network card has it */
 	bool is_failed;	 /* is_rts: neither; data says why, sreq is the err */
 	uint16_t number; /* eager: for cancelling */

@@ -14,6 +14,7 @@
 #include "p2p/early.h"
 #include "p2p/match_priv.h"
 #include "p2p/p2p.h"
+#include "p2p/rndv_way.h"
 
 #include <stdlib.h>
 
@@ -47,6 +48,7 @@ struct weft_p2p_peer {
 	uint32_t n_copies;     /* from it that it may help; rndv_copy.c */
 	bool has_open_copy;    /* likewise: pieces can be claimed of one */
 	bool cannot_write;     /* its memory, as was seen */
+	struct weft_rndv_choice ways[WEFT_RNDV_WAY_LENS];
 };
 
 static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
@@ -318,9 +320,16 @@ struct weft_req *weft_rndv_find(
 /* Announces a send whose data stays here until it is asked for. */
 int weft_rndv_offer(struct weft_req *req);
 
+/* What was announced. */
+struct weft_rndv_offered {
+	uint64_t sreq, addr;
+	size_t len;
+	bool is_waited; /* may come in fragments though addr is known */
+};
+
 /* Starts moving the data of a rendezvous into a matched receive. */
-void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
-	uint64_t addr, size_t len);
+void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
+	const struct weft_rndv_offered *offered);
 
 /* ---- send.c, recv.c ---- */
 

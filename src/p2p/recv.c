@@ -154,11 +154,13 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (req) {
+		struct weft_rndv_offered offered = { rts.sreq, rts.addr,
+			rts.len, head->flags & WEFT_WIRE_IS_WAITED };
 		int err = matched(
 			req, peer, (int32_t)head->src, head->tag, rts.len);
 
 		req->status.err = err;
-		weft_rndv_pull(req, peer, rts.sreq, rts.addr, rts.len);
+		weft_rndv_pull(req, peer, &offered);
 		return;
 	}
 	if (end_other(comm, head)) {
@@ -177,6 +179,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	message->is_rts = true;
 	message->is_last = head->flags & WEFT_WIRE_IS_LAST;
+	message->is_waited = head->flags & WEFT_WIRE_IS_WAITED;
 	message->len = rts.len;
 	message->sreq = rts.sreq;
 	message->addr = rts.addr;
@@ -249,9 +252,11 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 		return;
 	}
 	if (message->is_rts) {
+		struct weft_rndv_offered offered = { message->sreq,
+			message->addr, message->len, message->is_waited };
+
 		req->status.err = err;
-		weft_rndv_pull(
-			req, peer, message->sreq, message->addr, message->len);
+		weft_rndv_pull(req, peer, &offered);
 	} else {
 		put_data(req, message->data, message->len);
 		weft_p2p_owe(peer, message->len);

@@ -11,7 +11,8 @@
  *                          <------     FIN
  *                                   b) same node, reading not permitted, or
  *                                      no address, as what is scattered at the
- *                                      sender has none: goes_in_frags()
+ *                                      sender has none, or faster where the
+ *                                      sender waits: comes_in_frags()
  *                          <------     CTS
  *   FRAG, FRAG, ...        ------>     completes with the last byte
  *                                   c) fabric: posts tagged receives
@@ -37,26 +38,17 @@
 
 enum { FRAG_MAX = 16384 }; /* what is written lies in a cache until read */
 
-/* Where processes share cores a sender that has filled the ring waits until the
- * receiver runs, and again for each ring full: then one copy is better. */
-static size_t frags_max(void)
+/* Can the receiver have this send's data in fragments, though it can read it?
+ * Only if this process does nothing else meanwhile. Where processes share cores
+ * a sender that has filled the ring waits until the receiver runs, and again
+ * for each ring full: then one copy is better. */
+static bool offers_frags(const struct weft_req *req)
 {
-	const size_t most = (size_t)weft_knobs.shm_frags;
+	size_t most = (size_t)weft_knobs.shm_frags;
 
-	if (!weft_proc.shares_cores)
-		return most;
-	return weft_min(most, (size_t)weft_knobs.shm_ring / 2);
-}
-
-/* Through the ring goes what is scattered here, one fragment packed while the
- * receiver unpacks the one before; and what is of middle length, copied by both
- * at once likewise, where this process does nothing else meanwhile. */
-static bool goes_in_frags(const struct weft_req *req)
-{
-	if (!req->peer->is_shm)
-		return false;
-	return !weft_type_is_run(req->type, req->count) ||
-	       (req->send.is_waited && req->len <= frags_max());
+	if (weft_proc.shares_cores)
+		most = weft_min(most, (size_t)weft_knobs.shm_ring / 2);
+	return req->send.is_waited && req->len <= most;
 }
 
 int weft_rndv_offer(struct weft_req *req)
@@ -68,8 +60,11 @@ int weft_rndv_offer(struct weft_req *req)
 		.ctx = req->ctx,
 		.tag = req->tag,
 	};
-	bool in_frags = goes_in_frags(req);
-	void *run = in_frags ? NULL : weft_send_run(req);
+	/* what is scattered is packed one fragment after another, while the
+	 * receiver unpacks the one before */
+	bool is_read =
+		!req->peer->is_shm || weft_type_is_run(req->type, req->count);
+	void *run = is_read ? weft_send_run(req) : NULL;
 	struct weft_wire_rts rts = {
 		.sreq = weft_obj_handle(req),
 		.len = req->len,
@@ -77,8 +72,10 @@ int weft_rndv_offer(struct weft_req *req)
 	};
 	int err;
 
-	if (!run && !in_frags)
+	if (!run && is_read)
 		return WEFT_ERR_NOMEM;
+	if (req->peer->is_shm && offers_frags(req))
+		head.flags |= WEFT_WIRE_IS_WAITED;
 	err = weft_departed_receiver(req->comm, req->src);
 	if (err)
 		return err;
@@ -99,6 +96,41 @@ int weft_rndv_offer(struct weft_req *req)
 	return err ? err : 1;
 }
 
+/* ---- the receiver's part ---- */
+
+/* Counts 16 ns; only differences mean something. */
+static uint32_t rndv_now(void)
+{
+	return (uint32_t)(weft_now_ns() >> 4);
+}
+
+static struct weft_rndv_choice *choice_of(struct weft_req *req)
+{
+	return &weft_p2p_peer_of(req->peer)
+			->ways[weft_rndv_way_of((size_t)req->status.len)];
+}
+
+/* Which way such data comes, that can be read. Where cores are shared no time
+ * says what a way costs, and fragments are faster as far as they are offered.
+ */
+static bool comes_in_frags(
+	struct weft_req *req, const struct weft_rndv_offered *offered)
+{
+	if (!offered->is_waited)
+		return false;
+	if (weft_proc.shares_cores || !weft_type_is_run(req->type, req->count))
+		return true;
+	req->rndv.start = rndv_now() | 1;
+	return weft_rndv_choose(choice_of(req)) == WEFT_RNDV_FRAGS;
+}
+
+static void rndv_took(struct weft_req *req, enum weft_rndv_way way)
+{
+	if (req->rndv.start)
+		weft_rndv_chosen_took(choice_of(req), way,
+			(size_t)req->status.len, rndv_now() - req->rndv.start);
+}
+
 /* Ends a receive here, and then its send: telling may be the end of the peer.
  */
 static void rndv_finish(
@@ -115,10 +147,12 @@ static void pulled(struct weft_req *req, uint64_t sreq, int err)
 {
 	struct weft_peer *peer = req->peer;
 
-	if (!err)
+	if (!err) {
+		rndv_took(req, WEFT_RNDV_READ);
 		rndv_finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
-	else
+	} else {
 		rndv_finish(req, sreq, err, WEFT_WIRE_DATA_FAILED);
+	}
 	if (err == WEFT_ERR_PEER && peer->state != WEFT_PEER_FAILED)
 		weft_peer_fail(peer, err); /* it was there to be read from */
 }
@@ -140,8 +174,7 @@ static int pull_remote(struct weft_req *req, uint64_t sreq, size_t len)
 struct out_pull {
 	struct weft_out out;
 	struct weft_req *req;
-	uint64_t sreq, addr;
-	size_t len;
+	struct weft_rndv_offered offered;
 };
 
 static int push_pull(struct weft_peer *peer, struct weft_out *out)
@@ -152,12 +185,12 @@ static int push_pull(struct weft_peer *peer, struct weft_out *out)
 	if (peer->state == WEFT_PEER_FAILED)
 		weft_p2p_finish(pull.req, peer->err);
 	else
-		weft_rndv_pull(pull.req, peer, pull.sreq, pull.addr, pull.len);
+		weft_rndv_pull(pull.req, peer, &pull.offered);
 	return 0;
 }
 
 static int pull_later(
-	struct weft_req *req, uint64_t sreq, uint64_t addr, size_t len)
+	struct weft_req *req, const struct weft_rndv_offered *offered)
 {
 	struct out_pull *pull = malloc(sizeof(*pull));
 
@@ -166,32 +199,34 @@ static int pull_later(
 	*pull = (struct out_pull){
 		.out.push = push_pull,
 		.req = req,
-		.sreq = sreq,
-		.addr = addr,
-		.len = len,
+		.offered = *offered,
 	};
 	weft_peer_queue(req->peer, &pull->out);
 	return 0;
 }
 
-void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer, uint64_t sreq,
-	uint64_t addr, size_t len)
+void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
+	const struct weft_rndv_offered *offered)
 {
+	const uint64_t sreq = offered->sreq;
+	size_t len = weft_min(offered->len, req->len);
 	int err = 0;
 
 	req->peer = peer;
-	len = weft_min(len, req->len);
+	req->rndv.start = 0;
 	if (len == 0) {
 		pulled(req, sreq, 0);
 		return;
 	}
 	if (peer->state != WEFT_PEER_READY) {
-		err = pull_later(req, sreq, addr, len);
-	} else if (peer->is_self || (peer->is_shm && peer->can_read && addr)) {
+		err = pull_later(req, offered);
+	} else if (peer->is_self ||
+		   (peer->is_shm && peer->can_read && offered->addr &&
+			   !comes_in_frags(req, offered))) {
 		err = weft_rndv_copy(req,
 			peer->is_self ? WEFT_RNDV_FROM_HERE
 				      : WEFT_RNDV_FROM_PEER,
-			addr, len, sreq, pulled);
+			offered->addr, len, sreq, pulled);
 	} else if (peer->is_shm) {
 		req->rndv.remote = sreq; /* expects fragments */
 		req->rndv.n_rails = 0;
@@ -300,8 +335,10 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 	weft_unpack(req->type, req->count, req->buf, frag.offset,
 		(const char *)payload + sizeof(frag), len);
 	req->rndv.n_moved += len;
-	if (req->rndv.n_moved == req->rndv.total)
+	if (req->rndv.n_moved == req->rndv.total) {
+		rndv_took(req, WEFT_RNDV_FRAGS);
 		weft_p2p_finish(req, req->status.err);
+	}
 }
 
 /* What a peer that could not send or receive a message means for the other. */

@@ -67,8 +67,10 @@ enum weft_wire_op {
 
 enum weft_wire_flag {
 	WEFT_WIRE_IS_EAGER = 1,
-	WEFT_WIRE_IS_LAST = 2, /* RTS: will not be withdrawn. CANCEL: nor will
-				  this one, as the sender leaves */
+	WEFT_WIRE_IS_LAST = 2,	 /* RTS: will not be withdrawn. CANCEL: nor will
+				    this one, as the sender leaves */
+	WEFT_WIRE_IS_WAITED = 4, /* RTS: may be asked for in fragments though
+				    it can be read (shared memory) */
 };
 
 /* Status of a FIN. */

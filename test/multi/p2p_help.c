@@ -8,7 +8,7 @@
  * how=0 it helps; all data is right    how=1 it may not write there
  * how=2 it is in no call               how=3 it dies with a piece
  * how=4 the receiver dies meanwhile    how=5 several threads at both ends
- * how=6 nothing is read from a sender that waits, but through the ring
+ * how=6 where reading is slow a sender that waits is seldom read from
  */
 #define _GNU_SOURCE /* process_vm_writev */
 #include "cma.h"
@@ -51,7 +51,11 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local,
 	unsigned long n_local, const struct iovec *remote,
 	unsigned long n_remote, unsigned long flags)
 {
+	const struct timespec slow = { .tv_nsec = 50000000 };
+
 	atomic_fetch_add(&n_reads, 1);
+	if (how == 6)
+		nanosleep(&slow, NULL);
 	return syscall(SYS_process_vm_readv, pid, local, n_local, remote,
 		n_remote, flags);
 }
@@ -167,11 +171,12 @@ static void away(char *buf, int len)
 	}
 }
 
-/* In both directions, in collectives too. */
+/* In both directions, in collectives too. Both ways are tried a few times, and
+ * seldom looked at again. */
 static void through_ring(char *buf)
 {
 	char *got = mtest_alloc(2 * (size_t)lens[0]);
-	int before = atomic_load(&n_reads);
+	int before = atomic_load(&n_reads), seldom = ROUNDS / 4;
 
 	all_lengths(buf, TAG);
 	if (mtest.rank == 1)
@@ -189,8 +194,9 @@ static void through_ring(char *buf)
 				mtest_same(got + lens[0], (size_t)lens[0], 3),
 			"all came, %d", i);
 	}
-	CHECK(atomic_load(&n_reads) == before, "%d were read",
-		atomic_load(&n_reads) - before);
+	CHECK(atomic_load(&n_reads) - before <= seldom,
+		"%d of %d were read, not more than %d",
+		atomic_load(&n_reads) - before, 2 * ROUNDS, seldom);
 	free(got);
 }
 
