@@ -57,8 +57,8 @@ struct weft_span weft_fold_range(const struct weft_fold *f,
 		span, start_of_range(f, d, i), start_of_range(f, d, j));
 }
 
-/* The first round finds its data in `mine`: only the half that stays here is
- * copied to acc, while the other is on its way. */
+/* The first round finds its data in `mine`: what comes goes to acc, and the
+ * half that stays here is added to that. */
 void weft_fold_halve(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_fold *f,
 	const struct weft_fold_data *d)
@@ -71,22 +71,21 @@ void weft_fold_halve(struct weft_sched *sched,
 		bool is_low = !(f->me & bit);
 		int32_t keep = is_low ? lo : lo + bit;
 		int32_t give = is_low ? lo + bit : lo;
+		bool is_elsewhere = from.buf != d->acc.buf;
+		struct weft_span acc =
+			weft_fold_range(f, d, d->acc, keep, keep + bit);
+		struct weft_span in =
+			weft_fold_range(f, d, d->in, keep, keep + bit);
+		struct weft_span own =
+			weft_fold_range(f, d, from, keep, keep + bit);
 
-		weft_sched_recv(sched, view,
-			weft_fold_range(f, d, d->in, keep, keep + bit),
-			partner);
+		weft_sched_recv(sched, view, is_elsewhere ? acc : in, partner);
 		weft_sched_send(sched, view,
 			weft_fold_range(f, d, from, give, give + bit), partner);
-		if (from.buf != d->acc.buf)
-			weft_sched_copy(sched,
-				weft_fold_range(f, d, from, keep, keep + bit),
-				weft_fold_range(
-					f, d, d->acc, keep, keep + bit));
-		from = d->acc;
 		weft_sched_fence(sched);
-		weft_sched_reduce(sched, d->op,
-			weft_fold_range(f, d, d->in, keep, keep + bit).buf,
-			weft_fold_range(f, d, d->acc, keep, keep + bit));
+		weft_sched_reduce(
+			sched, d->op, is_elsewhere ? own.buf : in.buf, acc);
+		from = d->acc;
 		lo = keep;
 	}
 }
