@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += \
 	src/base/bits.h \
+	src/base/choice.c src/base/choice.h \
 	src/base/clock.h \
 	src/base/err.c src/base/err.h src/base/err.def \
 	src/base/handle.c src/base/handle.h \
@@ -15,6 +16,7 @@ libweft_la_SOURCES += \
 	src/base/word.h \
 	src/base/op.h
 EXTRA_DIST += src/base/README.md
+unit_tests += test/unit/choice_test
 unit_tests += test/unit/err_test
 unit_tests += test/unit/handle_test
 unit_tests += test/unit/hash_test

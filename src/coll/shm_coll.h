@@ -23,6 +23,7 @@
 
 #include "base/bits.h"
 #include "coll/coll_priv.h"
+#include "shm/write.h"
 
 #include <stdatomic.h>
 
@@ -97,6 +98,7 @@ struct weft_coll_shm {
 					through here; -1: none does */
 	uint32_t reached; /* every member has begun this or a later one */
 	uint32_t n_calls; /* since the last progress */
+	struct weft_write write; /* how data is written to an area */
 };
 
 /* One collective under way. */

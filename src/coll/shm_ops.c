@@ -58,8 +58,8 @@ static void copy_out(const struct weft_coll_round *r, struct weft_span from,
 	uint8_t *to, size_t len)
 {
 	if (weft_likely(weft_type_is_run(from.type, from.count)))
-		memcpy(to, (char *)from.buf + from.type->true_lb + r->skip,
-			len);
+		weft_write(&r->shm->write, to,
+			(char *)from.buf + from.type->true_lb + r->skip, len);
 	else
 		weft_pack(from.type, from.count, from.buf, r->skip, to, len);
 }

@@ -163,6 +163,7 @@ static struct weft_coll_area settle_area(
 static void settle_room(
 	struct weft_coll_shm *shm, bool shares_cores, uint32_t last)
 {
+	shm->write.is_for_many = shares_cores;
 	if (shares_cores) {
 		shm->n_slots = WEFT_COLL_SLOTS;
 		shm->short_max = WEFT_COLL_AREAS_LEN;

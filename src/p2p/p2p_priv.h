@@ -7,6 +7,7 @@
 #ifndef WEFT_P2P_PRIV_H
 #define WEFT_P2P_PRIV_H
 
+#include "base/choice.h"
 #include "base/clock.h"
 #include "base/knob.h"
 #include "transport/dispatch.h"
@@ -14,13 +15,13 @@
 #include "p2p/early.h"
 #include "p2p/match_priv.h"
 #include "p2p/p2p.h"
-#include "p2p/rndv_way.h"
 
 #include <stdlib.h>
 
 enum {
 	WEFT_EAGER_OVERHEAD = 64, /* what a message costs the receiver besides
 				     its payload, for flow control */
+	WEFT_RNDV_LENS = 7,	  /* powers of two that have a choice */
 };
 
 /* What this room has in a VCI: made when that opens, freed when it closes. */
@@ -48,7 +49,7 @@ struct weft_p2p_peer {
 	uint32_t n_copies;     /* from it that it may help; rndv_copy.c */
 	bool has_open_copy;    /* likewise: pieces can be claimed of one */
 	bool cannot_write;     /* its memory, as was seen */
-	struct weft_rndv_choice ways[WEFT_RNDV_WAY_LENS];
+	struct weft_choice ways[WEFT_RNDV_LENS]; /* only rndv.c */
 };
 
 static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)

@@ -36,7 +36,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAG_MAX = 16384 }; /* what is written lies in a cache until read */
+enum {
+	FRAG_MAX = 16384, /* what is written lies in a cache until read */
+	CHOICE_FIRST = 16384,
+};
+
+/* How data that can be read comes from a sender that waits; see choice.h. In an
+ * exchange one that reads keeps the other's fragments waiting, so these have to
+ * be clearly better. */
+enum { IN_FRAGS, BY_READING };
 
 /* Can the receiver have this send's data in fragments, though it can read it?
  * Only if this process does nothing else meanwhile. Where processes share cores
@@ -104,10 +112,10 @@ static uint32_t rndv_now(void)
 	return (uint32_t)(weft_now_ns() >> 4);
 }
 
-static struct weft_rndv_choice *choice_of(struct weft_req *req)
+static struct weft_choice *choice_of(struct weft_req *req)
 {
-	return &weft_p2p_peer_of(req->peer)
-			->ways[weft_rndv_way_of((size_t)req->status.len)];
+	return &weft_p2p_peer_of(req->peer)->ways[weft_choice_class(
+		(size_t)req->status.len, CHOICE_FIRST, WEFT_RNDV_LENS)];
 }
 
 /* Which way such data comes, that can be read. Where cores are shared no time
@@ -121,14 +129,14 @@ static bool comes_in_frags(
 	if (weft_proc.shares_cores || !weft_type_is_run(req->type, req->count))
 		return true;
 	req->rndv.start = rndv_now() | 1;
-	return weft_rndv_choose(choice_of(req)) == WEFT_RNDV_FRAGS;
+	return weft_choice_take(choice_of(req)) == IN_FRAGS;
 }
 
-static void rndv_took(struct weft_req *req, enum weft_rndv_way way)
+static void rndv_took(struct weft_req *req, int way)
 {
 	if (req->rndv.start)
-		weft_rndv_chosen_took(choice_of(req), way,
-			(size_t)req->status.len, rndv_now() - req->rndv.start);
+		weft_choice_took(choice_of(req), way, (size_t)req->status.len,
+			rndv_now() - req->rndv.start);
 }
 
 /* Ends a receive here, and then its send: telling may be the end of the peer.
@@ -148,7 +156,7 @@ static void pulled(struct weft_req *req, uint64_t sreq, int err)
 	struct weft_peer *peer = req->peer;
 
 	if (!err) {
-		rndv_took(req, WEFT_RNDV_READ);
+		rndv_took(req, BY_READING);
 		rndv_finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
 	} else {
 		rndv_finish(req, sreq, err, WEFT_WIRE_DATA_FAILED);
@@ -272,8 +280,12 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 		if (!place)
 			return WEFT_AGAIN;
 		memcpy(place, &frag, sizeof(frag));
-		weft_pack(req->type, req->count, req->buf, req->rndv.n_moved,
-			place + sizeof(frag), len);
+		if (weft_type_is_run(req->type, req->count))
+			weft_write(&peer->tx.write, place + sizeof(frag),
+				(char *)weft_send_run(req) + frag.offset, len);
+		else
+			weft_pack(req->type, req->count, req->buf, frag.offset,
+				place + sizeof(frag), len);
 		head = weft_ring_head(&peer->tx);
 		*head = (struct weft_wire_head){ .op = WEFT_WIRE_FRAG };
 		weft_peer_stamp(peer, head);
@@ -336,7 +348,7 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 		(const char *)payload + sizeof(frag), len);
 	req->rndv.n_moved += len;
 	if (req->rndv.n_moved == req->rndv.total) {
-		rndv_took(req, WEFT_RNDV_FRAGS);
+		rndv_took(req, IN_FRAGS);
 		weft_p2p_finish(req, req->status.err);
 	}
 }

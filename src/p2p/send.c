@@ -53,7 +53,7 @@ static int eager_ring(struct weft_req *req)
 	if (!weft_type_is_run(req->type, req->count))
 		weft_pack(req->type, req->count, req->buf, 0, place, req->len);
 	else if (req->len)
-		memcpy(place, run_of(req), req->len);
+		weft_write(&peer->tx.write, place, run_of(req), req->len);
 	head = weft_ring_head(&peer->tx);
 	*head = weft_send_head(req);
 	weft_peer_stamp(peer, head);
@@ -246,8 +246,8 @@ static inline __attribute__((always_inline)) bool send_fast(
 		return false;
 	/* committed */
 	if (len) /* the buffer of an empty message may be NULL */
-		weft_copy_msg(
-			place, (char *)msg->buf + msg->type->true_lb, len);
+		weft_write(&peer->tx.write, place,
+			(char *)msg->buf + msg->type->true_lb, len);
 	head = weft_ring_head(&peer->tx);
 	*head = (struct weft_wire_head){
 		.op = WEFT_WIRE_EAGER,

@@ -24,6 +24,7 @@
 #include "base/bits.h"
 #include "base/err.h"
 #include "shm/wakeup.h"
+#include "shm/write.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -85,7 +86,8 @@ struct weft_ring_tx {
 	uint32_t rewound;		 /* of the reserved message */
 	uint32_t n_back; /* read of the ring back, with the last message */
 	int wakeup;	 /* the reader's; -1: it never sleeps long */
-	void *map;	 /* to unmap */
+	struct weft_write write; /* how payloads are written */
+	void *map;		 /* to unmap */
 	size_t map_len;
 };
 
@@ -171,7 +173,7 @@ static inline void weft_ring_fetch_ahead(
 	size_t first = WEFT_RING_FIRST;
 
 	weft_fetch_to_write(slot);
-	if (weft_likely(len <= WEFT_RING_FIRST))
+	if (weft_likely(len <= WEFT_RING_FIRST) || len > WEFT_RING_FETCH)
 		return;
 	if (len > WEFT_RING_INLINE) {
 		payload = tx->ring->buf +
@@ -179,8 +181,7 @@ static inline void weft_ring_fetch_ahead(
 				  (tx->buf_len - 1));
 		first = 0;
 	}
-	for (size_t i = first; i < weft_min(len, WEFT_RING_FETCH);
-		i += WEFT_CACHE_LINE)
+	for (size_t i = first; i < len; i += WEFT_CACHE_LINE)
 		weft_fetch_to_write(payload + i);
 }
 
