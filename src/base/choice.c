@@ -5,11 +5,11 @@
 #include "base/bits.h"
 
 enum {
-	FIRST_TIMES = 8, /* both ways in turn */
+	FIRST_TIMES = 8, /* both ways in turn, at least */
 	TIMED = 8,	 /* one of so many is, later */
-	LOOK_AFTER = 16, /* times, at the other way */
-	N_LOOKS_MAX = 8, /* doublings of that */
-	AGE_SHIFT = 5,	 /* a time that is not reached is a part worse */
+	LOOK_AFTER = 8,	 /* times, at the other way; doubled with each look */
+	N_LOOKS_MAX = 9,
+	AGE_SHIFT = 5, /* a time that is not reached is a part worse */
 	CLEARLY_SHIFT = 3,
 	COST_SCALE = 1 << 16,
 	COST_MAX = 1 << 30,
@@ -31,29 +31,47 @@ static int better_way(const struct weft_choice *choice)
 	return choice->cost[0] < cost - (cost >> CLEARLY_SHIFT) ? 0 : 1;
 }
 
-int weft_choice_take(struct weft_choice *choice)
+static uint32_t next_look(const struct weft_choice *choice)
 {
-	int way;
+	return (uint32_t)LOOK_AFTER << choice->n_looks;
+}
 
-	choice->n++;
-	if (!choice->cost[0] || !choice->cost[1] ||
-		(!choice->n_looks && choice->n <= FIRST_TIMES))
-		return choice->n % 2;
-	way = better_way(choice);
-	if (choice->n < LOOK_AFTER << choice->n_looks)
-		return way;
-	choice->n = 0;
-	if (way != choice->last)
+/* What the last look has shown. */
+static void choice_settle(struct weft_choice *choice)
+{
+	int way = better_way(choice);
+
+	if (!choice->n_looks || way != choice->last)
 		choice->n_looks = 1;
 	else if (choice->n_looks < N_LOOKS_MAX)
 		choice->n_looks++;
 	choice->last = (uint8_t)way;
-	return !way;
+	choice->n = 0;
+}
+
+int weft_choice_take(struct weft_choice *choice, int run)
+{
+	uint32_t n = choice->n++;
+
+	if (weft_unlikely(!choice->n_looks)) {
+		if (n < FIRST_TIMES || n < 2 * (uint32_t)run ||
+			!choice->cost[0] || !choice->cost[1])
+			return (int)(n / (uint32_t)run % 2);
+		choice_settle(choice);
+	} else if (weft_unlikely(n >= next_look(choice) + (uint32_t)run)) {
+		choice_settle(choice);
+	} else if (weft_unlikely(n >= next_look(choice))) {
+		if (n == next_look(choice))
+			choice->last = (uint8_t)better_way(choice);
+		return !choice->last;
+	}
+	return better_way(choice);
 }
 
 bool weft_choice_is_timed(const struct weft_choice *choice)
 {
-	return choice->n % TIMED == 0 || choice->n <= FIRST_TIMES;
+	return choice->n % TIMED == 0 || !choice->n_looks ||
+	       choice->n > next_look(choice);
 }
 
 void weft_choice_took(

@@ -2,7 +2,8 @@
 /* choice: which of two ways is faster, here and now, by the time both took
  *
  * At first both are taken a few times, then the better one. Now and then the
- * other is, after twice as many times each time that it was worse still. The
+ * other is, after twice as many times each time that it was worse still; for a
+ * run of times, where the first of them meet what the better way left. The
  * least of recent times counts, so that it does not matter when somebody is
  * away for a while. Way 0 has to be clearly better, by an eighth.
  *
@@ -19,12 +20,12 @@
 struct weft_choice {
 	uint32_t cost[2]; /* by byte; 0: not known */
 	uint16_t n;	  /* times, since the last look at the other way */
-	uint8_t n_looks;  /* at it, since it was better */
-	uint8_t last;	  /* the better way then */
+	uint8_t n_looks;  /* at it, since it was better; 0: at first */
+	uint8_t last;	  /* the better way at the last of them */
 };
 
-/* The way for the next time, 0 or 1. */
-int weft_choice_take(struct weft_choice *choice);
+/* The way for the next time, 0 or 1; run: how many times a look takes. */
+int weft_choice_take(struct weft_choice *choice, int run);
 
 /* Is it to be said how long that takes? Who always knows need not ask. */
 bool weft_choice_is_timed(const struct weft_choice *choice);

@@ -129,7 +129,7 @@ static bool comes_in_frags(
 	if (weft_proc.shares_cores || !weft_type_is_run(req->type, req->count))
 		return true;
 	req->rndv.start = rndv_now() | 1;
-	return weft_choice_take(choice_of(req)) == IN_FRAGS;
+	return weft_choice_take(choice_of(req), 1) == IN_FRAGS;
 }
 
 static void rndv_took(struct weft_req *req, int way)

@@ -9,8 +9,12 @@
 
 enum { PAST_CACHES, AS_USUAL };
 
+/* What is written one way finds lines that the other left: those of eight
+ * places of a ring, or of an area of a collective, before it meets its own. */
+enum { RUN = 12 };
+
 /* What data that has left the caches costs a reader more. */
-enum { MISS_NS = 500, MISS_BYTES_PER_NS = 32 };
+enum { MISS_NS = 400, MISS_BYTES_PER_NS = 64 };
 
 /* Whole lines, each in one go. */
 static void write_lines(char *to, const char *from, size_t n_lines)
@@ -43,7 +47,7 @@ void weft_write_long(
 {
 	struct weft_choice *choice = &write->by_len[weft_choice_class(
 		len, WEFT_WRITE_LONG, WEFT_WRITE_LENS)];
-	const int way = weft_choice_take(choice);
+	const int way = weft_choice_take(choice, RUN);
 	const bool is_timed = weft_choice_is_timed(choice);
 	const uint64_t start = is_timed ? weft_now_ns() : 0;
 	uint64_t ns = 0;

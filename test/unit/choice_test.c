@@ -24,7 +24,7 @@ static void send_some(struct weft_choice *choice, struct machine *m, int n)
 {
 	m->n[ZERO] = m->n[ONE] = 0;
 	for (int i = 0; i < n; i++) {
-		int way = weft_choice_take(choice);
+		int way = weft_choice_take(choice, 1);
 		uint32_t ticks = m->ticks[way];
 
 		if (m->is_noisy && random() % 5 == 0)
@@ -86,6 +86,24 @@ static void follows_a_machine_that_changes(void **state)
 	assert_true(m.n[ONE] < 50);
 }
 
+/* The first time after the other way takes long. */
+static void a_look_goes_on_until_it_tells(void **state)
+{
+	struct weft_choice choice = { 0 };
+	int last = ZERO, n_zero = 0;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++) {
+		int way = weft_choice_take(&choice, 4);
+
+		weft_choice_took(&choice, way, LEN,
+			(way == ZERO ? 300 : 400) + (way == last ? 0 : 1000));
+		last = way;
+		n_zero += way == ZERO;
+	}
+	assert_in_range(n_zero, 9900, 9980);
+}
+
 static void lengths_have_classes(void **state)
 {
 	(void)state;
@@ -106,7 +124,7 @@ static void some_are_timed(void **state)
 
 	(void)state;
 	for (int i = 0; i < 10000; i++) {
-		int way = weft_choice_take(&choice);
+		int way = weft_choice_take(&choice, 1);
 
 		if (!weft_choice_is_timed(&choice))
 			continue;
@@ -115,7 +133,7 @@ static void some_are_timed(void **state)
 			&choice, way, LEN, way == ZERO && i < 5000 ? 300 : 600);
 	}
 	assert_in_range(n, 10000 / 10, 10000 / 6);
-	assert_int_equal(weft_choice_take(&choice), ONE);
+	assert_int_equal(weft_choice_take(&choice, 1), ONE);
 }
 
 static void no_time_is_too_long(void **state)
@@ -124,7 +142,7 @@ static void no_time_is_too_long(void **state)
 
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
-		int way = weft_choice_take(&choice);
+		int way = weft_choice_take(&choice, 1);
 
 		weft_choice_took(&choice, way, 1, UINT32_MAX);
 		assert_true(choice.cost[way] > 0);
@@ -137,6 +155,7 @@ int main(void)
 		cmocka_unit_test(finds_the_faster),
 		cmocka_unit_test(the_first_must_be_clearly_better),
 		cmocka_unit_test(follows_a_machine_that_changes),
+		cmocka_unit_test(a_look_goes_on_until_it_tells),
 		cmocka_unit_test(lengths_have_classes),
 		cmocka_unit_test(some_are_timed),
 		cmocka_unit_test(no_time_is_too_long),
