@@ -31,7 +31,7 @@ static int better_way(const struct weft_choice *choice)
 	return choice->cost[0] < cost - (cost >> CLEARLY_SHIFT) ? 0 : 1;
 }
 
-static uint32_t next_look(const struct weft_choice *choice)
+static uint32_t choice_look_at(const struct weft_choice *choice)
 {
 	return (uint32_t)LOOK_AFTER << choice->n_looks;
 }
@@ -58,10 +58,10 @@ int weft_choice_take(struct weft_choice *choice, int run)
 			!choice->cost[0] || !choice->cost[1])
 			return (int)(n / (uint32_t)run % 2);
 		choice_settle(choice);
-	} else if (weft_unlikely(n >= next_look(choice) + (uint32_t)run)) {
+	} else if (weft_unlikely(n >= choice_look_at(choice) + (uint32_t)run)) {
 		choice_settle(choice);
-	} else if (weft_unlikely(n >= next_look(choice))) {
-		if (n == next_look(choice))
+	} else if (weft_unlikely(n >= choice_look_at(choice))) {
+		if (n == choice_look_at(choice))
 			choice->last = (uint8_t)better_way(choice);
 		return !choice->last;
 	}
@@ -71,7 +71,7 @@ int weft_choice_take(struct weft_choice *choice, int run)
 bool weft_choice_is_timed(const struct weft_choice *choice)
 {
 	return choice->n % TIMED == 0 || !choice->n_looks ||
-	       choice->n > next_look(choice);
+	       choice->n > choice_look_at(choice);
 }
 
 void weft_choice_took(
