@@ -16,8 +16,8 @@ enum {
 	EAGER_LEN = 65536 + 512, /* 64 KiB and headers */
 	RXM_EAGER_LEN = 16384,
 	BUF_LEN = 256 << 10,
-	SEG_LEN = 384 << 10,
-	NEAR_SEGS = 2,
+	SEG_LEN = 512 << 10,
+	NEAR_SEGS = 3,
 };
 
 static void prov_tcp_hints(struct fi_info *h)
