@@ -27,7 +27,8 @@ struct weft_choice {
 /* The way for the next time, 0 or 1; run: how many times a look takes. */
 int weft_choice_take(struct weft_choice *choice, int run);
 
-/* Is it to be said how long that takes? Who always knows need not ask. */
+/* Is weft_choice_took() due for it? Most times need not be taken, where taking
+ * them costs something; who takes all says all. */
 bool weft_choice_is_timed(const struct weft_choice *choice);
 
 /* What len bytes took; ticks are all of one length. */
