@@ -48,8 +48,7 @@ void weft_allreduce_rabenseifner(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	struct weft_fold f = weft_fold_of(view);
-	struct weft_fold_data d =
-		allreduce_data(sched, args, f.n > 1 && !f.rest);
+	struct weft_fold_data d = allreduce_data(sched, args, f.n > 1);
 
 	weft_fold_in(sched, view, &f, &d);
 	if (f.me >= 0)
@@ -80,19 +79,22 @@ static struct weft_span allreduce_slice(
 void weft_allreduce_ring(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	struct weft_fold_data d = allreduce_data(sched, args, false);
 	const int32_t n = view->n, me = view->me;
+	struct weft_fold_data d = allreduce_data(sched, args, n > 1);
 	const int32_t next = (me + 1) % n, before = (me - 1 + n) % n;
+	const bool is_elsewhere = d.mine.buf != d.acc.buf;
 
 	for (int32_t i = 0; i < n - 1; i++) {
 		struct weft_span part = allreduce_slice(d.acc, me - i - 1, n);
+		struct weft_span own = allreduce_slice(d.mine, me - i - 1, n);
 		struct weft_span in = allreduce_slice(d.in, me - i - 1, n);
 
-		weft_sched_recv(sched, view, in, before);
-		weft_sched_send(
-			sched, view, allreduce_slice(d.acc, me - i, n), next);
+		weft_sched_recv(sched, view, is_elsewhere ? part : in, before);
+		weft_sched_send(sched, view,
+			allreduce_slice(i ? d.acc : d.mine, me - i, n), next);
 		weft_sched_fence(sched);
-		weft_sched_reduce(sched, args->op, in.buf, part);
+		weft_sched_reduce(
+			sched, args->op, is_elsewhere ? own.buf : in.buf, part);
 	}
 	for (int32_t i = 0; i < n - 1; i++) {
 		weft_sched_recv(

@@ -17,18 +17,23 @@ struct weft_fold weft_fold_of(const struct weft_coll_view *view)
 }
 
 void weft_fold_in(struct weft_sched *sched, const struct weft_coll_view *view,
-	const struct weft_fold *f, const struct weft_fold_data *d)
+	const struct weft_fold *f, struct weft_fold_data *d)
 {
+	const bool is_elsewhere = d->mine.buf != d->acc.buf;
+
 	if (view->me >= 2 * f->rest)
 		return;
 	if (f->me < 0) {
-		weft_sched_send(sched, view, d->acc, view->me + 1);
+		weft_sched_send(sched, view, d->mine, view->me + 1);
 		weft_sched_fence(sched);
 		return;
 	}
-	weft_sched_recv(sched, view, d->in, view->me - 1);
+	weft_sched_recv(
+		sched, view, is_elsewhere ? d->acc : d->in, view->me - 1);
 	weft_sched_fence(sched);
-	weft_sched_reduce(sched, d->op, d->in.buf, d->acc);
+	weft_sched_reduce(
+		sched, d->op, is_elsewhere ? d->mine.buf : d->in.buf, d->acc);
+	d->mine = d->acc;
 }
 
 void weft_fold_out(struct weft_sched *sched, const struct weft_coll_view *view,

@@ -31,14 +31,18 @@ static inline int32_t weft_fold_number(const struct weft_fold *f, int32_t place)
 /* What a reduction works on: acc is the result so far, in scratch memory. */
 struct weft_fold_data {
 	struct weft_redop *op;
-	struct weft_span mine; /* this member's operand, perhaps acc */
+	struct weft_span
+		mine; /* this member's operand, or acc: that and more */
 	struct weft_span acc, in;
 	const int64_t *starts; /* number i's range begins at item starts[i];
 				  NULL: ranges alike */
 };
 
+/* Who is folded away hands in its operand, to which nothing was added yet.
+ * Where that of the one above lies elsewhere than acc the operation is
+ * commutative: what comes goes to acc, and nothing is copied first. */
 void weft_fold_in(struct weft_sched *sched, const struct weft_coll_view *view,
-	const struct weft_fold *f, const struct weft_fold_data *d);
+	const struct weft_fold *f, struct weft_fold_data *d);
 void weft_fold_out(struct weft_sched *sched, const struct weft_coll_view *view,
 	const struct weft_fold *f, struct weft_span acc);
 

@@ -108,10 +108,8 @@ void weft_reduce_rabenseifner(struct weft_sched *sched,
 	else
 		d.acc.buf =
 			weft_sched_tmp_typed(sched, d.acc.count, d.acc.type);
-	if ((f.rest || f.n == 1) && d.mine.buf != d.acc.buf) {
+	if (f.n == 1 && d.mine.buf != d.acc.buf)
 		weft_sched_copy(sched, d.mine, d.acc);
-		d.mine = d.acc;
-	}
 	weft_fold_in(sched, view, &f, &d);
 	if (f.me >= 0) {
 		weft_fold_halve(sched, view, &f, &d);
@@ -195,18 +193,25 @@ void weft_reduce_scatter_pairwise(struct weft_sched *sched,
 	struct weft_span mine = parts(args, input, me, 1);
 	struct weft_span acc = mine, in = mine;
 
-	acc.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-	in.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
-	weft_sched_copy(sched, mine, acc);
+	acc.buf = args->recv.buf;
+	if (args->is_in_place)
+		acc.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
+	if (n > 2)
+		in.buf = weft_sched_tmp_typed(sched, mine.count, mine.type);
+	if (n == 1)
+		weft_sched_copy(sched, mine, acc);
 	for (int32_t i = 1; i < n; i++) {
 		int32_t to = (me + i) % n;
 
-		weft_sched_recv(sched, view, in, (me - i + n) % n);
+		weft_sched_recv(
+			sched, view, i == 1 ? acc : in, (me - i + n) % n);
 		weft_sched_send(sched, view, parts(args, input, to, 1), to);
 		weft_sched_fence(sched);
-		weft_sched_reduce(sched, args->op, in.buf, acc);
+		weft_sched_reduce(
+			sched, args->op, i == 1 ? mine.buf : in.buf, acc);
 	}
-	keep_part(sched, args, acc);
+	if (args->is_in_place)
+		keep_part(sched, args, acc);
 }
 
 /* Where the ranges of the folded view begin: each has the parts of one place or
@@ -238,8 +243,9 @@ void weft_reduce_scatter_halving(struct weft_sched *sched,
 	d.acc = d.in = whole;
 	d.acc.buf = weft_sched_tmp_typed(sched, whole.count, whole.type);
 	d.in.buf = weft_sched_tmp_typed(sched, whole.count, whole.type);
-	weft_sched_copy(sched, whole, d.acc);
-	d.mine = d.acc;
+	d.mine = whole;
+	if (f.n == 1)
+		weft_sched_copy(sched, whole, d.acc);
 	part = parts(args, d.acc.buf, me, 1);
 	weft_fold_in(sched, view, &f, &d);
 	if (f.me >= 0) {

@@ -29,6 +29,9 @@ struct operand {
 	struct weft_span own;	 /* of this member; buf NULL: among its data */
 	struct weft_span result; /* in the caller's or scratch memory */
 	size_t at;		 /* of it in each member's data */
+	const void *right;	 /* what the next one goes to the left of: the
+				    result so far, or a first operand that was
+				    not copied there; NULL: none yet */
 	void *scratch;		 /* for one operand that is no run; or NULL */
 };
 
@@ -122,87 +125,93 @@ static int copy_own(struct weft_span from, struct weft_span to)
 
 /* ---- reductions ---- */
 
-static void combine(
-	struct weft_coll_round *r, const struct operand *o, const void *in)
+/* The operands so far are where the result belongs. */
+static void fold_end(struct weft_coll_round *r, struct operand *o)
 {
-	struct weft_span acc = o->result;
+	const struct weft_span to = o->result;
 
+	if (r->err || !o->right || o->right == to.buf)
+		return;
+	r->err = weft_type_copy(
+		to.type, to.count, o->right, to.type, to.count, to.buf);
+	o->right = to.buf;
+}
+
+/* One more operand from the left, which stays as it is until the next one. */
+static void fold(struct weft_coll_round *r, struct operand *o, const void *left)
+{
+	const struct weft_span to = o->result;
+
+	if (!o->right) {
+		o->right = left;
+		if (!o->op->is_builtin)
+			fold_end(r, o); /* as it is the program's to change */
+		return;
+	}
 	if (weft_likely(o->op->is_builtin))
 		r->err = weft_redop_apply(
-			o->op, in, acc.buf, acc.count, acc.type);
+			o->op, left, o->right, to.buf, to.count, to.type);
 	else
-		weft_redop_call(o->op, in, acc.buf, acc.count, acc.type);
+		weft_redop_call(o->op, left, to.buf, to.count, to.type);
+	o->right = to.buf;
 }
 
-/* result = a member's data op result, or the data itself when it is the first
- * from the right. */
-static void fold_data(struct weft_coll_round *r, const struct operand *o,
-	int32_t rank, bool is_first)
+static void fold_data(
+	struct weft_coll_round *r, struct operand *o, int32_t rank)
 {
-	const uint8_t *in = weft_coll_data_of(r, rank) + o->at;
-	struct weft_span acc = o->result;
-	const size_t len = (size_t)(acc.count * acc.type->size);
+	const uint8_t *data = weft_coll_data_of(r, rank) + o->at;
+	const struct weft_span to = o->result;
+	void *room = o->right ? o->scratch : to.buf;
 
-	if (is_first) {
-		weft_unpack(acc.type, acc.count, acc.buf, 0, in, len);
-	} else if (weft_likely(weft_type_is_run(acc.type, acc.count))) {
-		combine(r, o, in - acc.type->true_lb);
-	} else {
-		weft_unpack(acc.type, acc.count, o->scratch, 0, in, len);
-		combine(r, o, o->scratch);
+	if (weft_likely(weft_type_is_run(to.type, to.count))) {
+		fold(r, o, data - to.type->true_lb);
+		return;
 	}
+	weft_unpack(to.type, to.count, room, 0, data,
+		(size_t)(to.count * to.type->size));
+	fold(r, o, room);
 }
 
-static void fold_said(struct weft_coll_round *r, const struct operand *o,
-	int32_t rank, bool is_first)
+static void fold_said(
+	struct weft_coll_round *r, struct operand *o, int32_t rank)
 {
 	weft_coll_await(r, rank);
 	if (weft_likely(!r->err))
-		fold_data(r, o, rank, is_first);
+		fold_data(r, o, rank);
 }
 
-/* The same with this member's own operand. */
-static void fold_own(
-	struct weft_coll_round *r, const struct operand *o, bool is_first)
+static void fold_own(struct weft_coll_round *r, struct operand *o)
 {
-	struct weft_span own = o->own;
-
 	if (r->err)
 		return;
-	if (!own.buf)
-		fold_data(r, o, r->shm->me, is_first);
-	else if (!is_first)
-		combine(r, o, own.buf);
-	else if (own.buf != o->result.buf)
-		r->err = copy_own(own, o->result);
+	if (o->own.buf)
+		fold(r, o, o->own.buf);
+	else
+		fold_data(r, o, r->shm->me);
 }
 
 /* All members' operands, in a small group. */
-static void fold_all(struct weft_coll_round *r, const struct operand *o)
+static void fold_all(struct weft_coll_round *r, struct operand *o)
 {
-	const int32_t n = r->shm->n;
-
-	for (int32_t i = n - 1; i >= 0; i--)
+	for (int32_t i = r->shm->n - 1; i >= 0; i--)
 		if (i == r->shm->me)
-			fold_own(r, o, i == n - 1);
+			fold_own(r, o);
 		else
-			fold_said(r, o, i, i == n - 1);
+			fold_said(r, o, i);
+	fold_end(r, o);
 }
 
 /* This member's operand and those of the ranges above it. */
-static void fold_tree(struct weft_coll_round *r, const struct operand *o)
+static void fold_tree(struct weft_coll_round *r, struct operand *o)
 {
 	const int32_t n = r->shm->n, me = r->shm->me;
-	bool is_first = true;
 
 	for (int32_t dist = top_of(r->shm); dist; dist /= DEGREE)
-		for (int32_t i = DEGREE - 1; i > 0; i--) {
-			if (me + i * dist >= n)
-				continue;
-			fold_said(r, o, me + i * dist, is_first);
-			is_first = false;
-		}
-	fold_own(r, o, is_first);
+		for (int32_t i = DEGREE - 1; i > 0; i--)
+			if (me + i * dist < n)
+				fold_said(r, o, me + i * dist);
+	fold_own(r, o);
+	fold_end(r, o);
 }
 
 /* Room for one operand where it needs any: a run is combined where it lies. */
@@ -395,15 +404,13 @@ static bool speaks_for_all(const struct weft_coll_round *r)
 	return r->shm->me % group == group - 1 && r->shm->me + 1 < r->shm->n;
 }
 
-static void fold_below(
-	struct weft_coll_round *r, const struct operand *o, bool is_first)
+static void fold_below(struct weft_coll_round *r, struct operand *o)
 {
 	const int32_t me = r->shm->me, low = me - me % scan_group(r) - 1;
 
-	for (int32_t i = me - 1; i >= 0 && i >= low; i--) {
-		fold_said(r, o, i, is_first);
-		is_first = false;
-	}
+	for (int32_t i = me - 1; i >= 0 && i >= low; i--)
+		fold_said(r, o, i);
+	fold_end(r, o);
 }
 
 static void shm_scan(struct weft_coll_round *r, const struct weft_coll *args)
@@ -418,8 +425,8 @@ static void shm_scan(struct weft_coll_round *r, const struct weft_coll *args)
 	take_scratch(r, &o);
 	if (!speaks_for_all(r))
 		say_data(r, o.own);
-	fold_own(r, &o, true);
-	fold_below(r, &o, false);
+	fold_own(r, &o);
+	fold_below(r, &o);
 	if (speaks_for_all(r))
 		say_data(r, o.result);
 	typed_free(o.scratch, o.result);
@@ -440,14 +447,16 @@ static void shm_exscan(struct weft_coll_round *r, const struct weft_coll *args)
 	take_scratch(r, &o);
 	if (speaks_for_all(r))
 		room = all.result.buf = typed_room(r, o.result);
-	if (!room)
+	if (room) {
+		fold_own(r, &all);
+		fold_end(r, &all); /* as it may be where the result goes */
+	} else {
 		say_data(r, o.own);
-	else
-		fold_own(r, &all, true);
-	fold_below(r, &o, true);
+	}
+	fold_below(r, &o);
 	if (room && !r->err) {
 		if (r->shm->me)
-			combine(r, &all, o.result.buf);
+			fold(r, &all, o.result.buf);
 		say_data(r, all.result);
 	}
 	typed_free(room, o.result);

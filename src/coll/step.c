@@ -214,7 +214,7 @@ int weft_step_local(const struct weft_step *step)
 		return weft_type_copy(step->in_type, step->in_count, step->in,
 			step->span.type, step->span.count, step->span.buf);
 	return weft_redop_apply(step->op, step->in, step->span.buf,
-		step->span.count, step->span.type);
+		step->span.buf, step->span.count, step->span.type);
 }
 
 void weft_step_tell(struct weft_sched *sched, const struct weft_step *step)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* redop: reduction operations and their kernels
  *
- * A kernel is a plain loop over restricted pointers, one per operation and
- * machine type, which the compiler vectorises. redop.def lists the types; each
- * inclusion of it below makes the kernels of one group or a row of a table. */
+ * A kernel is a plain loop, one per operation and machine type, which the
+ * compiler vectorises. redop.def lists the types; each inclusion of it below
+ * makes the kernels of one group or a row of a table. */
 #include "dt/redop.h"
 
 #include "base/err.h"
@@ -11,7 +11,9 @@
 
 #include <limits.h>
 
-#ifndef __clang__
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" /* not all are vectorised */
+#else
 #pragma GCC optimize("O3", "unroll-loops")
 #endif
 
@@ -32,18 +34,27 @@ typedef _Float16 weft_half;
 #define WIDE
 #endif
 
-/* b[i] = expr of x (from in) and y (from inout). */
-#define KERNEL(name, type, expr)                                      \
-	static WIDE void name(const void *in, void *inout, int64_t n) \
-	{                                                             \
-		/* others choose addresses in windows */              \
-		typedef type item __attribute__((aligned(1)));        \
-		const item *restrict a = in;                          \
-		item *restrict b = inout;                             \
-		for (int64_t i = 0; i < n; i++) {                     \
-			type x = a[i], y = b[i];                      \
-			b[i] = (type)(expr);                          \
-		}                                                     \
+/* Items do not depend on each other, also where out is one of the operands. */
+#ifdef __clang__
+#define EACH _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define EACH _Pragma("GCC ivdep")
+#endif
+
+/* out[i] = expr of x (from left) and y (from right). */
+#define KERNEL(name, type, expr)                                           \
+	static WIDE void name(                                             \
+		const void *left, const void *right, void *out, int64_t n) \
+	{                                                                  \
+		/* others choose addresses in windows */                   \
+		typedef type item __attribute__((aligned(1)));             \
+		const item *a = left, *b = right;                          \
+		item *to = out;                                            \
+		EACH for (int64_t i = 0; i < n; i++)                       \
+		{                                                          \
+			type x = a[i], y = b[i];                           \
+			to[i] = (type)(expr);                              \
+		}                                                          \
 	}
 
 /* Sums and products of integers wrap, so they are made unsigned; 1u keeps
@@ -77,23 +88,25 @@ typedef _Float16 weft_half;
 	struct complex_##num {                                                 \
 		type re, im;                                                   \
 	};                                                                     \
-	static WIDE void sum_##num(const void *in, void *inout, int64_t n)     \
+	static WIDE void sum_##num(                                            \
+		const void *left, const void *right, void *out, int64_t n)     \
 	{                                                                      \
 		typedef type item __attribute__((aligned(1)));                 \
-		const item *restrict a = in;                                   \
-		item *restrict b = inout;                                      \
-		for (int64_t i = 0; i < 2 * n; i++)                            \
-			b[i] = a[i] + b[i];                                    \
+		const item *a = left, *b = right;                              \
+		item *to = out;                                                \
+		EACH for (int64_t i = 0; i < 2 * n; i++) to[i] = a[i] + b[i];  \
 	}                                                                      \
-	static WIDE void prod_##num(const void *in, void *inout, int64_t n)    \
+	static WIDE void prod_##num(                                           \
+		const void *left, const void *right, void *out, int64_t n)     \
 	{                                                                      \
 		typedef struct complex_##num item __attribute__((aligned(1))); \
-		const item *restrict a = in;                                   \
-		item *restrict b = inout;                                      \
-		for (int64_t i = 0; i < n; i++) {                              \
+		const item *a = left, *b = right;                              \
+		item *to = out;                                                \
+		EACH for (int64_t i = 0; i < n; i++)                           \
+		{                                                              \
 			struct complex_##num x = a[i], y = b[i];               \
-			b[i].re = x.re * y.re - x.im * y.im;                   \
-			b[i].im = x.re * y.im + x.im * y.re;                   \
+			to[i].re = x.re * y.re - x.im * y.im;                  \
+			to[i].im = x.re * y.im + x.im * y.re;                  \
 		}                                                              \
 	}
 /* The better value wins, and with equal values the lower index. */
@@ -104,20 +117,20 @@ typedef _Float16 weft_half;
 	};                                                \
 	PAIR_KERNEL(minloc_##name, struct pair_##name, <) \
 	PAIR_KERNEL(maxloc_##name, struct pair_##name, >)
-#define PAIR_KERNEL(name, type, is_better)                                \
-	static void name(const void *in, void *inout, int64_t n)          \
-	{                                                                 \
-		typedef type item __attribute__((aligned(1)));            \
-		const item *restrict a = in;                              \
-		item *restrict b = inout;                                 \
-		for (int64_t i = 0; i < n; i++) {                         \
-			if (a[i].v is_better b[i].v) {                    \
-				b[i].v = a[i].v;                          \
-				b[i].i = a[i].i;                          \
-			} else if (a[i].v == b[i].v && a[i].i < b[i].i) { \
-				b[i].i = a[i].i;                          \
-			}                                                 \
-		}                                                         \
+#define PAIR_KERNEL(name, type, is_better)                                     \
+	static void name(                                                      \
+		const void *left, const void *right, void *out, int64_t n)     \
+	{                                                                      \
+		typedef type item __attribute__((aligned(1)));                 \
+		const item *a = left, *b = right;                              \
+		item *to = out;                                                \
+		for (int64_t i = 0; i < n; i++) {                              \
+			type x = a[i], y = b[i];                               \
+			bool is_x = x.v is_better y.v;                         \
+			to[i].v = is_x ? x.v : y.v;                            \
+			to[i].i =                                              \
+				is_x || (x.v == y.v && x.i < y.i) ? x.i : y.i; \
+		}                                                              \
 	}
 #define INT(num, type, utype)
 #define FLT(num, type)
@@ -298,7 +311,7 @@ weft_redop_kernel_fn *weft_redop_kernel(
 /* Passed through weft_type_visit(). */
 struct derived {
 	weft_redop_kernel_fn *kernel;
-	uintptr_t in, inout;
+	uintptr_t left, right, out;
 };
 
 static int apply_elements(
@@ -307,38 +320,46 @@ static int apply_elements(
 	const struct derived *d = arg;
 
 	(void)basic;
-	d->kernel((const void *)(d->in + (uintptr_t)disp),
-		(void *)(d->inout + (uintptr_t)disp), n);
+	d->kernel((const void *)(d->left + (uintptr_t)disp),
+		(const void *)(d->right + (uintptr_t)disp),
+		(void *)(d->out + (uintptr_t)disp), n);
 	return 0;
 }
 
-/* A derived type of one predefined type, for accumulate. */
-static void apply_derived(const struct weft_redop *op, const void *in,
-	void *inout, int64_t count, const struct weft_type *type)
+static int apply_move(const void *from, void *out, int64_t count,
+	const struct weft_type *type)
 {
-	struct derived d = { kernel_for(op, type->basic), (uintptr_t)in,
-		(uintptr_t)inout };
-
-	weft_type_visit(type, count, apply_elements, &d);
+	if (from == out)
+		return 0;
+	return weft_type_copy(type, count, from, type, count, out);
 }
 
-int weft_redop_apply(const struct weft_redop *op, const void *in, void *inout,
-	int64_t count, const struct weft_type *type)
+int weft_redop_apply(const struct weft_redop *op, const void *left,
+	const void *right, void *out, int64_t count,
+	const struct weft_type *type)
 {
+	weft_redop_kernel_fn *kernel;
+
 	if (op->builtin == WEFT_OP_NO_OP)
-		return 0;
+		return apply_move(right, out, count, type);
 	if (op->builtin == WEFT_OP_REPLACE)
-		return weft_type_copy(type, count, in, type, count, inout);
+		return apply_move(left, out, count, type);
 	if (!type->size || !count)
 		return 0;
 	if (!type->basic || !weft_redop_fits(op, type->basic))
 		return weft_err_set(WEFT_ERR_OP, "%s is not defined on %s",
 			op->name,
 			type->name[0] ? type->name : "this derived datatype");
-	if (type->class_ != WEFT_CLASS_NONE)
-		kernel_for(op, type->basic)(in, inout, count);
-	else
-		apply_derived(op, in, inout, count, type);
+	kernel = kernel_for(op, type->basic);
+	if (type->class_ != WEFT_CLASS_NONE) {
+		kernel(left, right, out, count);
+	} else {
+		/* a derived type of one predefined type, for accumulate */
+		struct derived d = { kernel, (uintptr_t)left, (uintptr_t)right,
+			(uintptr_t)out };
+
+		weft_type_visit(type, count, apply_elements, &d);
+	}
 	return 0;
 }
 

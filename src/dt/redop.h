@@ -70,20 +70,24 @@ void weft_redop_close_handle(struct weft_redop *op);
 /* True if the operation is defined on items of this type. */
 bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type);
 
-/* inout[i] = in[i] op inout[i] for count items, by a predefined operation. The
- * buffers must not overlap. Derived types made of one predefined type that it
- * fits are accepted too, item data by item data (accumulate needs that).
- * WEFT_ERR_OP when the operation does not fit the type. */
-int weft_redop_apply(const struct weft_redop *op, const void *in, void *inout,
-	int64_t count, const struct weft_type *type);
+/* out[i] = left[i] op right[i] for count items, by a predefined operation. A
+ * buffer may be another one, but not overlap it otherwise. Derived types made
+ * of one predefined type that it fits are accepted too, item data by item data
+ * (accumulate needs that). WEFT_ERR_OP when the operation does not fit the
+ * type. */
+int weft_redop_apply(const struct weft_redop *op, const void *left,
+	const void *right, void *out, int64_t count,
+	const struct weft_type *type);
 
 /* What that does for items of a predefined type; NULL where it does not fit,
  * or only moves data. */
-typedef void weft_redop_kernel_fn(const void *in, void *inout, int64_t n);
+typedef void weft_redop_kernel_fn(
+	const void *left, const void *right, void *out, int64_t n);
 weft_redop_kernel_fn *weft_redop_kernel(
 	const struct weft_redop *op, const struct weft_type *basic);
 
-/* The same by an operation of the program's. No lock held. */
+/* inout[i] = in[i] op inout[i] by an operation of the program's. No lock
+ * held. */
 void weft_redop_call(const struct weft_redop *op, const void *in, void *inout,
 	int64_t count, const struct weft_type *type);
 

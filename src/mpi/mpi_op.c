@@ -83,7 +83,8 @@ static int mpi_reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
 	if (!err)
 		err = check_buffers(inbuf, inoutbuf, count, type);
 	if (!err && count && op->is_builtin)
-		err = weft_redop_apply(op, inbuf, inoutbuf, count, type);
+		err = weft_redop_apply(
+			op, inbuf, inoutbuf, inoutbuf, count, type);
 	else if (!err && count)
 		weft_redop_call(op, inbuf, inoutbuf, count, type);
 	return err;

@@ -119,7 +119,7 @@ UPDATE_INT(uint64_t)
 			if (u->in)                                         \
 				weft_redop_apply(u->op,                    \
 					u->in + i * (int64_t)sizeof(type), \
-					&now, 1, u->basic);                \
+					&was, &now, 1, u->basic);          \
 		} while (!__atomic_compare_exchange_n(at, &was, now, true, \
 			__ATOMIC_SEQ_CST, __ATOMIC_RELAXED));              \
 		if (u->old)                                                \
@@ -183,9 +183,9 @@ static void update_plain(
 	else if (u->old)
 		weft_type_copy(u->basic, n, place, u->basic, n, u->old + at);
 	if (u->kernel && u->in)
-		u->kernel(u->in + at, place, n);
+		u->kernel(u->in + at, place, place, n);
 	else if (u->in)
-		weft_redop_apply(u->op, u->in + at, place, n, u->basic);
+		weft_redop_apply(u->op, u->in + at, place, place, n, u->basic);
 }
 
 /* How many of the elements from `first` on begin in its page. */

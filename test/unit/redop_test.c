@@ -234,7 +234,7 @@ static void test_all_numbers(void **state)
 {
 	enum { N = 37 };
 	static __attribute__((aligned(16))) char in[N * 32], was[N * 32],
-		out[N * 32];
+		out[N * 32], third[N * 32];
 	uint64_t seed = 11;
 
 	(void)state;
@@ -250,13 +250,25 @@ static void test_all_numbers(void **state)
 			fill(&seed, t, v, was, N);
 			memcpy(out, was, sizeof out);
 			assert_int_equal(
-				weft_redop_apply(op, in, out, N - 1, t), 0);
+				weft_redop_apply(op, in, out, out, N - 1, t),
+				0);
 			for (int i = 0; i < N - 1; i++)
 				check_one(op->builtin, t, v, in + i * t->size,
 					was + i * t->size, out + i * t->size);
 			/* not one item more */
 			assert_memory_equal(out + (N - 1) * t->size,
 				was + (N - 1) * t->size, t->size);
+			/* the same elsewhere, and over the left operand */
+			memcpy(third, was, sizeof third);
+			assert_int_equal(
+				weft_redop_apply(op, in, was, third, N - 1, t),
+				0);
+			assert_memory_equal(third, out, N * t->size);
+			memcpy(third, in, sizeof third);
+			assert_int_equal(weft_redop_apply(op, third, was, third,
+						 N - 1, t),
+				0);
+			assert_memory_equal(third, out, (N - 1) * t->size);
 		}
 }
 
@@ -336,11 +348,15 @@ static void test_pairs(void **state)
 			a_wins	   ? ai
 			: av == bv ? (ai < bi ? ai : bi)
 				   : bi);
-		assert_int_equal(weft_redop_apply(op, in, out, 1, t), 0);
+		assert_int_equal(weft_redop_apply(op, in, out, out, 1, t), 0);
 		assert_int_equal(pair_value(out, v), pair_value(want, v));
 		assert_int_equal(pair_index(out, v), pair_index(want, v));
 		if (v != 0x22d) /* whose value has padding of its own */
 			assert_memory_equal(out, want, sizeof want);
+		pair_store(out, v, bv, bi);
+		assert_int_equal(weft_redop_apply(op, in, out, in, 1, t), 0);
+		assert_int_equal(pair_value(in, v), pair_value(want, v));
+		assert_int_equal(pair_index(in, v), pair_index(want, v));
 	}
 }
 
@@ -352,36 +368,46 @@ static void test_derived(void **state)
 	struct weft_type *two[2] = { weft_type_builtin(0x209),
 		weft_type_builtin(0x214) };
 	const int64_t ones[2] = { 1, 1 }, displs[2] = { 0, 8 };
-	int in[12], out[12];
+	int in[12], out[12], third[12];
 
 	(void)state;
 	for (int i = 0; i < 12; i++) {
+		third[i] = 7;
 		in[i] = i;
 		out[i] = 100 * i;
 	}
 	assert_int_equal(weft_type_make_vector(3, 2, 4, two[0], &t), 0);
 	assert_false(weft_redop_fits(sum, t));
 	assert_ptr_equal(t->basic, two[0]);
-	assert_int_equal(weft_redop_apply(sum, in, out, 1, t), 0);
+	assert_int_equal(weft_redop_apply(sum, in, out, out, 1, t), 0);
 	for (int i = 0; i < 12; i++)
 		assert_int_equal(out[i], i % 4 < 2 ? 101 * i : 100 * i);
 	assert_int_equal(
 		weft_type_make_struct(2, ones, displs, two, &mixed), 0);
 	assert_null(mixed->basic);
-	assert_int_equal(weft_redop_apply(sum, in, out, 1, mixed), WEFT_ERR_OP);
+	assert_int_equal(
+		weft_redop_apply(sum, in, out, out, 1, mixed), WEFT_ERR_OP);
 	assert_int_equal(weft_redop_apply(weft_redop_builtin(WEFT_OP_BAND), in,
-				 out, 1, two[1]),
+				 out, out, 1, two[1]),
 		WEFT_ERR_OP);
 	assert_non_null(strstr(
 		weft_err_detail_peek(WEFT_ERR_OP), "MPI_BAND is not defined"));
 	assert_int_equal(weft_redop_apply(weft_redop_builtin(WEFT_OP_REPLACE),
-				 in, out, 1, t),
+				 in, out, out, 1, t),
 		0);
 	assert_int_equal(out[4], 4);
 	assert_int_equal(out[6], 600);
 	assert_int_equal(weft_redop_apply(weft_redop_builtin(WEFT_OP_NO_OP), in,
-				 out, 1, mixed),
+				 out, out, 1, mixed),
 		0);
+	assert_int_equal(weft_redop_apply(sum, in, out, third, 1, t), 0);
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(third[i], i % 4 < 2 ? in[i] + out[i] : 7);
+	assert_int_equal(weft_redop_apply(weft_redop_builtin(WEFT_OP_NO_OP), in,
+				 out, third, 1, t),
+		0);
+	assert_int_equal(third[4], 4);
+	assert_int_equal(third[6], 7);
 	weft_type_put(t);
 	weft_type_put(mixed);
 }
