@@ -84,6 +84,16 @@ static inline void weft_obj_renew(void *obj)
 	memcpy(obj, &handle, sizeof(handle));
 }
 
+/* A live object becomes one that no handle names, and that again a live one
+ * with a new handle: for owners that keep spare objects which others may ask
+ * for. Live again before it is freed. */
+static inline void weft_obj_turn(void *obj)
+{
+	struct weft_obj *o = (struct weft_obj *)obj;
+
+	o->gen = (o->gen + 1) & 0x7fffffffu;
+}
+
 /* Number of live objects, for leak reports. */
 uint32_t weft_table_n_live(struct weft_table *table);
 

@@ -32,10 +32,11 @@ struct weft_message {
 	bool is_failed;	 /* is_rts: neither; data says why, sreq is the err */
 	uint16_t number; /* eager: for cancelling */
 	size_t len;
-	uint64_t sreq;		  /* is_rts */
-	uint64_t addr;		  /* is_rts */
-	struct weft_claim *claim; /* is_nic: taken out by a probe */
-	uint8_t *data;		  /* eager: inl or allocated */
+	uint64_t sreq;		    /* is_rts */
+	uint64_t addr;		    /* is_rts */
+	struct weft_claim *claim;   /* is_nic: taken out by a probe */
+	struct weft_message *spare; /* the next one; only message.c */
+	uint8_t *data;		    /* eager: inl or allocated */
 	uint8_t inl[WEFT_MESSAGE_INLINE];
 };
 

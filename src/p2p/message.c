@@ -2,26 +2,29 @@
 /* message: one that came before its receive: made, kept in the queue, freed */
 #include "p2p/p2p_priv.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 struct weft_table weft_messages =
 	WEFT_TABLE_INIT(struct weft_message, WEFT_KIND_MESSAGE);
 
-static struct weft_message *message_new(struct weft_comm *comm,
-	struct weft_peer *peer, const struct weft_wire_head *head)
+struct weft_message *weft_message_new(struct weft_comm *comm)
 {
-	struct weft_message *message = weft_table_new(&weft_messages);
+	struct weft_vci_p2p *p2p = comm->vci->p2p;
+	struct weft_message *message = p2p->spare_messages;
 
-	if (!message)
-		return NULL;
+	if (weft_likely(message)) {
+		p2p->spare_messages = message->spare;
+		memset(&message->obj + 1, 0,
+			offsetof(struct weft_message, inl) -
+				sizeof(message->obj));
+		weft_obj_turn(message);
+	} else {
+		message = weft_table_new(&weft_messages);
+		if (!message)
+			return NULL;
+	}
 	message->comm = comm;
-	message->peer = peer;
-	message->ctx = head->ctx;
-	message->src = (int32_t)head->src;
-	message->tag = head->tag;
-	message->number = head->number;
-	message->data = message->inl;
 	return message;
 }
 
@@ -29,11 +32,17 @@ struct weft_message *weft_message_keep(struct weft_comm *comm,
 	struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *data, size_t len)
 {
-	struct weft_message *message = message_new(comm, peer, head);
+	struct weft_message *message = weft_message_new(comm);
 
 	if (!message)
 		return NULL;
+	message->peer = peer;
+	message->ctx = head->ctx;
+	message->src = (int32_t)head->src;
+	message->tag = head->tag;
+	message->number = head->number;
 	message->len = len;
+	message->data = message->inl;
 	if (len > sizeof(message->inl))
 		message->data = weft_early_take(&comm->vci->p2p->early, len);
 	if (!message->data || weft_match_keep(&comm->match, message)) {
@@ -47,8 +56,23 @@ struct weft_message *weft_message_keep(struct weft_comm *comm,
 
 void weft_message_free(struct weft_message *message)
 {
+	struct weft_vci_p2p *p2p = message->comm->vci->p2p;
+
 	if (message->data && message->data != message->inl)
-		weft_early_give(&message->comm->vci->p2p->early, message->data,
-			message->len);
-	weft_table_free(&weft_messages, message);
+		weft_early_give(&p2p->early, message->data, message->len);
+	weft_obj_turn(message);
+	message->spare = p2p->spare_messages;
+	p2p->spare_messages = message;
+}
+
+void weft_message_close(struct weft_vci *vci)
+{
+	struct weft_message *message;
+
+	weft_early_drop(&vci->p2p->early);
+	while ((message = vci->p2p->spare_messages) != NULL) {
+		vci->p2p->spare_messages = message->spare;
+		weft_obj_turn(message);
+		weft_table_free(&weft_messages, message);
+	}
 }

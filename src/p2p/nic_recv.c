@@ -327,12 +327,13 @@ static void nic_recv_describe(struct weft_message *message,
 static struct weft_message *nic_recv_take_out(
 	struct weft_nic_match *nic, int32_t src, int32_t tag)
 {
-	struct weft_message *message = weft_table_new(&weft_messages);
+	struct weft_message *message = weft_message_new(nic->comm);
 	struct weft_claim *claim = malloc(sizeof(*claim));
 
 	if (!message || !claim || peek(nic, src, tag, true, claim)) {
 		free(claim);
-		weft_table_free(&weft_messages, message);
+		if (message)
+			weft_message_free(message);
 		return NULL;
 	}
 	nic_recv_describe(message, nic, claim);

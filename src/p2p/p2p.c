@@ -78,7 +78,7 @@ void weft_p2p_close(struct weft_vci *vci)
 	if (!vci->p2p)
 		return;
 	weft_batch_close(vci);
-	weft_early_drop(&vci->p2p->early);
+	weft_message_close(vci);
 	free(vci->p2p->nic);
 	free(vci->p2p);
 	vci->p2p = NULL;

@@ -32,6 +32,7 @@ struct weft_vci_p2p {
 	struct weft_nic_slots *nic;		/* one block; only nic_send.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
 	struct weft_early early;		/* only message.c */
+	struct weft_message *spare_messages;	/* likewise */
 };
 
 /* A peer, and what this room knows of it. */
@@ -149,8 +150,14 @@ struct weft_message *weft_message_keep(struct weft_comm *comm,
 	struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *data, size_t len);
 
-/* Frees a message that is in no queue. */
+/* An empty one; NULL without memory. VCI's lock held. */
+struct weft_message *weft_message_new(struct weft_comm *comm);
+
+/* Frees a message that is in no queue. VCI's lock held. */
 void weft_message_free(struct weft_message *message);
+
+/* Gives back what is kept to make further ones. */
+void weft_message_close(struct weft_vci *vci);
 
 /* ---- control.c ---- */
 

@@ -26,31 +26,32 @@ static inline struct weft_comm *comm_of(struct weft_vci *vci, uint64_t ctx)
 	return comm;
 }
 
-/* Fills the status of a receive that got a message; returns the error. */
-static inline int matched(struct weft_req *req, struct weft_peer *peer,
-	int32_t src, int32_t tag, size_t len)
+/* Fills the status of a receive of `room` bytes that got a message; returns the
+ * error. */
+static inline int matched(struct weft_status *status, size_t room, int32_t src,
+	int32_t tag, size_t len)
 {
-	req->peer = peer;
-	req->status.source = src;
-	req->status.tag = tag;
-	req->status.len = (int64_t)weft_min(len, req->len);
-	if (weft_likely(len <= req->len))
+	status->source = src;
+	status->tag = tag;
+	status->len = (int64_t)weft_min(len, room);
+	if (weft_likely(len <= room))
 		return 0;
 	return weft_err_set(WEFT_ERR_TRUNCATE,
 		"a message of %zu bytes from rank %d with tag %d came to a "
 		"receive of %zu bytes",
-		len, src, tag, req->len);
+		len, src, tag, room);
 }
 
-static inline void put_data(struct weft_req *req, const void *data, size_t len)
+/* len: as the status has it. */
+static inline void put_data(void *buf, int64_t count,
+	const struct weft_type *type, const void *data, int64_t len)
 {
-	len = weft_min(len, req->len);
 	if (!len)
 		return; /* the buffer may be NULL */
-	if (weft_likely(req->type->is_contig))
-		weft_copy_msg((char *)req->buf + req->type->true_lb, data, len);
+	if (weft_likely(type->is_contig))
+		weft_copy_msg((char *)buf + type->true_lb, data, (size_t)len);
 	else
-		weft_unpack(req->type, req->count, req->buf, 0, data, len);
+		weft_unpack(type, count, buf, 0, data, (size_t)len);
 }
 
 static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
@@ -124,8 +125,10 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	/* committed */
-	err = matched(req, peer, (int32_t)head->src, head->tag, len);
-	put_data(req, payload, len);
+	req->peer = peer;
+	err = matched(
+		&req->status, req->len, (int32_t)head->src, head->tag, len);
+	put_data(req->buf, req->count, req->type, payload, req->status.len);
 	weft_p2p_owe(peer, len);
 	weft_p2p_finish(req, err);
 }
@@ -156,10 +159,10 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 	if (req) {
 		struct weft_rndv_offered offered = { rts.sreq, rts.addr,
 			rts.len, head->flags & WEFT_WIRE_IS_WAITED };
-		int err = matched(
-			req, peer, (int32_t)head->src, head->tag, rts.len);
 
-		req->status.err = err;
+		req->peer = peer;
+		req->status.err = matched(&req->status, req->len,
+			(int32_t)head->src, head->tag, rts.len);
 		weft_rndv_pull(req, peer, &offered);
 		return;
 	}
@@ -246,7 +249,9 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 		weft_coll_error_deliver_take(req, message);
 		return;
 	}
-	err = matched(req, peer, message->src, message->tag, message->len);
+	req->peer = peer;
+	err = matched(&req->status, req->len, message->src, message->tag,
+		message->len);
 	if (message->is_rts && weft_unlikely(message->is_nic)) {
 		weft_nic_recv(req, message);
 		return;
@@ -255,22 +260,24 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 		struct weft_rndv_offered offered = { message->sreq,
 			message->addr, message->len, message->is_waited };
 
+		weft_message_free(message);
 		req->status.err = err;
 		weft_rndv_pull(req, peer, &offered);
 	} else {
-		put_data(req, message->data, message->len);
+		put_data(req->buf, req->count, req->type, message->data,
+			req->status.len);
 		weft_p2p_owe(peer, message->len);
+		weft_message_free(message);
 		weft_p2p_finish(req, err);
 	}
-	weft_message_free(message);
 }
 
-/* may_copy: the caller can do without the lock for a while. */
+/* message: the one that it takes, or NULL. may_copy: the caller can do without
+ * the lock for a while. */
 static inline __attribute__((always_inline)) int recv_begin(
-	struct weft_req *req, bool may_copy)
+	struct weft_req *req, struct weft_message *message, bool may_copy)
 {
 	struct weft_match *match = &req->comm->match;
-	struct weft_message *message;
 	int err;
 
 	if (weft_unlikely(req->src == WEFT_PROC_NULL)) {
@@ -281,7 +288,6 @@ static inline __attribute__((always_inline)) int recv_begin(
 		return 0;
 	}
 	weft_req_get(req);
-	message = weft_match_find(match, req->ctx, req->src, req->tag);
 	if (message) {
 		weft_match_take(match, message);
 		weft_recv_deliver_take(req, message);
@@ -299,18 +305,28 @@ static inline __attribute__((always_inline)) int recv_begin(
 
 int weft_recv_start(struct weft_req *req)
 {
-	return recv_begin(req, false);
+	return recv_begin(req,
+		weft_match_find(
+			&req->comm->match, req->ctx, req->src, req->tag),
+		false);
+}
+
+static inline struct weft_message *recv_find(const struct weft_msg *msg)
+{
+	return weft_match_find(&msg->comm->match,
+		msg->comm->ctx + msg->ctx_offset, msg->rank, msg->tag);
 }
 
 static inline __attribute__((always_inline)) int irecv(
-	const struct weft_msg *msg, bool may_copy, struct weft_req **req_out)
+	const struct weft_msg *msg, struct weft_message *message, bool may_copy,
+	struct weft_req **req_out)
 {
 	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_RECV);
 	int err;
 
 	if (weft_unlikely(!req))
 		return WEFT_ERR_NOMEM;
-	err = recv_begin(req, may_copy);
+	err = recv_begin(req, message, may_copy);
 	if (weft_unlikely(err)) {
 		weft_req_put(req);
 		return err;
@@ -321,7 +337,7 @@ static inline __attribute__((always_inline)) int irecv(
 
 int weft_irecv_locked(const struct weft_msg *msg, struct weft_req **req_out)
 {
-	return irecv(msg, false, req_out);
+	return irecv(msg, recv_find(msg), false, req_out);
 }
 
 int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
@@ -330,19 +346,42 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
 	int err;
 
 	weft_vci_lock(vci);
-	err = irecv(msg, true, req_out);
+	err = irecv(msg, recv_find(msg), true, req_out);
 	weft_vci_unlock(vci);
 	return err;
+}
+
+/* All of the message is here: no request is needed. */
+static int recv_kept_take(const struct weft_msg *msg,
+	struct weft_message *message, struct weft_status *status)
+{
+	struct weft_peer *peer = message->peer;
+
+	weft_match_take(&msg->comm->match, message);
+	status->is_cancelled = false;
+	status->err = matched(status, (size_t)(msg->count * msg->type->size),
+		message->src, message->tag, message->len);
+	put_data(msg->buf, msg->count, msg->type, message->data, status->len);
+	weft_p2p_owe(peer, message->len);
+	weft_message_free(message);
+	return status->err;
 }
 
 int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 {
 	struct weft_vci *vci = msg->comm->vci;
+	struct weft_message *message;
 	struct weft_req *req;
 	int err;
 
 	weft_vci_lock(vci);
-	err = irecv(msg, true, &req);
+	message = recv_find(msg);
+	if (message && !message->is_rts) {
+		err = recv_kept_take(msg, message, status_out);
+		weft_vci_unlock(vci);
+		return err;
+	}
+	err = irecv(msg, message, true, &req);
 	if (!err) {
 		if (!req->is_done)
 			weft_req_wait(vci, req);

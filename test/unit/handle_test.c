@@ -80,6 +80,24 @@ static void a_renewed_object_stays_live(void **state)
 	weft_table_free(&table, thing);
 }
 
+static void a_spare_object_has_no_handle(void **state)
+{
+	struct thing *thing = weft_table_new(&table);
+	uint64_t old = weft_obj_handle(thing);
+	uint32_t pos = 0;
+
+	(void)state;
+	weft_obj_turn(thing);
+	assert_null(weft_table_get(&table, old));
+	assert_null(weft_table_get(&table, weft_obj_handle(thing)));
+	assert_null(weft_table_from_int(&table, thing->obj.low));
+	assert_null(weft_table_next(&table, &pos));
+	weft_obj_turn(thing);
+	assert_null(weft_table_get(&table, old));
+	assert_ptr_equal(weft_table_get(&table, weft_obj_handle(thing)), thing);
+	weft_table_free(&table, thing);
+}
+
 static void generations_wrap_without_dying(void **state)
 {
 	struct thing *thing = weft_table_new(&table);
@@ -196,6 +214,7 @@ int main(void)
 		cmocka_unit_test(a_new_object_is_zeroed),
 		cmocka_unit_test(a_freed_handle_is_stale_for_ever),
 		cmocka_unit_test(a_renewed_object_stays_live),
+		cmocka_unit_test(a_spare_object_has_no_handle),
 		cmocka_unit_test(generations_wrap_without_dying),
 		cmocka_unit_test(a_foreign_handle_is_refused),
 		cmocka_unit_test(invented_handles_are_refused),
