@@ -26,13 +26,15 @@ enum {
 /* Data of a reduction. */
 struct operand {
 	const struct weft_redop *op;
-	struct weft_span own;	 /* of this member; buf NULL: among its data */
+	struct weft_span own;	 /* of this member */
 	struct weft_span result; /* in the caller's or scratch memory */
 	size_t at;		 /* of it in each member's data */
 	const void *right;	 /* what the next one goes to the left of: the
 				    result so far, or a first operand that was
-				    not copied there; NULL: none yet */
+				    not copied there */
 	void *scratch;		 /* for one operand that is no run; or NULL */
+	bool is_begun;		 /* there is something to the right */
+	bool is_kept;		 /* its own is taken from among its data */
 };
 
 static bool is_flat(const struct weft_coll_round *r)
@@ -130,7 +132,7 @@ static void fold_end(struct weft_coll_round *r, struct operand *o)
 {
 	const struct weft_span to = o->result;
 
-	if (r->err || !o->right || o->right == to.buf)
+	if (r->err || !o->is_begun || o->right == to.buf)
 		return;
 	r->err = weft_type_copy(
 		to.type, to.count, o->right, to.type, to.count, to.buf);
@@ -142,7 +144,8 @@ static void fold(struct weft_coll_round *r, struct operand *o, const void *left)
 {
 	const struct weft_span to = o->result;
 
-	if (!o->right) {
+	if (!o->is_begun) {
+		o->is_begun = true;
 		o->right = left;
 		if (!o->op->is_builtin)
 			fold_end(r, o); /* as it is the program's to change */
@@ -161,7 +164,7 @@ static void fold_data(
 {
 	const uint8_t *data = weft_coll_data_of(r, rank) + o->at;
 	const struct weft_span to = o->result;
-	void *room = o->right ? o->scratch : to.buf;
+	void *room = o->is_begun ? o->scratch : to.buf;
 
 	if (weft_likely(weft_type_is_run(to.type, to.count))) {
 		fold(r, o, data - to.type->true_lb);
@@ -184,10 +187,10 @@ static void fold_own(struct weft_coll_round *r, struct operand *o)
 {
 	if (r->err)
 		return;
-	if (o->own.buf)
-		fold(r, o, o->own.buf);
-	else
+	if (o->is_kept)
 		fold_data(r, o, r->shm->me);
+	else
+		fold(r, o, o->own.buf);
 }
 
 /* All members' operands, in a small group. */
@@ -288,7 +291,7 @@ static void keep_own(struct weft_coll_round *r, struct operand *o)
 		return;
 	weft_coll_await_room(r);
 	stage_data(r, o->own);
-	o->own.buf = NULL;
+	o->is_kept = true;
 }
 
 static void shm_allreduce(
@@ -305,7 +308,7 @@ static void shm_allreduce(
 	if (is_flat(r)) {
 		say_data(r, o.own);
 		if (args->is_in_place && r->shm->me < r->shm->n - 1)
-			o.own.buf = NULL;
+			o.is_kept = true;
 		fold_all(r, &o);
 	} else if (top_of(r->shm)) {
 		keep_own(r, &o);
@@ -375,11 +378,10 @@ static void shm_reduce_scatter(
 		.op = args->op,
 		.result = weft_block(&args->recv, 0),
 		.at = (size_t)me * (r->len / (size_t)n),
+		.is_kept = true,
 	};
 	struct weft_span whole = o.result;
 
-	o.own = o.result;
-	o.own.buf = NULL; /* of what it has said */
 	if (!args->is_in_place)
 		whole.buf = args->send.buf;
 	whole.count *= n;
@@ -662,7 +664,7 @@ static void combine_slices(
 	take_scratch(r, &o);
 	if (args->is_in_place && me < n - 1) {
 		say_data(r, all);
-		o.own.buf = NULL;
+		o.is_kept = true;
 	} else {
 		stage_others(r, all);
 		weft_coll_say(r);

@@ -178,6 +178,55 @@ static void commuting(MPI_Comm comm, int me, int size, MPI_Op op)
 	free(out);
 }
 
+static unsigned absolute[2];
+
+static unsigned *absolute_in(void *base)
+{
+	MPI_Aint at;
+
+	OK(MPI_Get_address(absolute, &at));
+	return (unsigned *)((uintptr_t)base + (uintptr_t)at);
+}
+
+static void add_absolute(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+	(void)type;
+	CHECK(*len == 1, "one item, got %d", *len);
+	for (int i = 0; i < 2; i++)
+		absolute_in(inout)[i] += absolute_in(in)[i];
+}
+
+/* A type with an address in it, which goes with MPI_BOTTOM. */
+static void at_bottom(MPI_Comm comm, int me, int size)
+{
+	const int len = 2;
+	MPI_Datatype unsigneds = MPI_UNSIGNED, type;
+	MPI_Aint at;
+	MPI_Op op;
+
+	OK(MPI_Get_address(absolute, &at));
+	OK(MPI_Type_create_struct(1, &len, &at, &unsigneds, &type));
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Op_create(add_absolute, 1, &op));
+	for (int i = 0; i < 4; i++) {
+		absolute[0] = (unsigned)me;
+		absolute[1] = 1;
+		OK(MPI_Allreduce(MPI_IN_PLACE, MPI_BOTTOM, 1, type, op, comm));
+		CHECK(absolute[0] == (unsigned)(size * (size - 1) / 2) &&
+				absolute[1] == (unsigned)size,
+			"allreduce at MPI_BOTTOM: %u %u", absolute[0],
+			absolute[1]);
+		absolute[0] = (unsigned)me;
+		absolute[1] = 1;
+		OK(MPI_Scan(MPI_IN_PLACE, MPI_BOTTOM, 1, type, op, comm));
+		CHECK(absolute[0] == (unsigned)(me * (me + 1) / 2) &&
+				absolute[1] == (unsigned)me + 1,
+			"scan at MPI_BOTTOM: %u %u", absolute[0], absolute[1]);
+	}
+	OK(MPI_Op_free(&op));
+	OK(MPI_Type_free(&type));
+}
+
 static void all_reductions(MPI_Comm comm, int me, int size)
 {
 	for (int in_place = 0; in_place < 2; in_place++) {
@@ -223,6 +272,7 @@ int main(int argc, char **argv)
 		n = counts[i];
 		coll_each_comm(all_reductions);
 	}
+	coll_each_comm(at_bottom);
 	n = (int)mtest_arg(argc, argv, "big", 30000);
 	all_reductions(MPI_COMM_WORLD, mtest.rank, mtest.size);
 	CHECK(calls > 0, "the operation was called");
