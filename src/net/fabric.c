@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	REPORT_MAX = 4096,
@@ -442,6 +443,8 @@ static const char *gate(
 	if (prov->use == WEFT_PROV_MULTI && w->is_one_host && !named &&
 		!*w->iface)
 		return "not needed on one host (WEFT_PROVIDER takes it)";
+	if (prov->devices && access(prov->devices, F_OK))
+		return "the kernel knows no such device";
 	return NULL;
 }
 

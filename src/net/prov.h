@@ -36,6 +36,10 @@ struct weft_prov {
 	const char *iface_env; /* foreign variable that names an interface, or
 				* NULL */
 
+	const char *devices; /* a directory that is there where the kernel knows
+			      * such devices, so that libfabric need not look
+			      * for what it needs with them; or NULL */
+
 	uint64_t rma_caps; /* asked for besides one-sided access when an
 			    * endpoint for that is opened (net/rma_ep.h) */
 

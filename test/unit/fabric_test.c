@@ -8,12 +8,14 @@
 #include "test/fake/fakefab.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -34,6 +36,15 @@ static struct fakefab fab;
 static char opened[128]; /* provider@domain of the last fi_fabric */
 static char opened_address[64];
 static int n_queries;
+static bool knows_rdma = true; /* the kernel */
+
+/* Of the machine only what is asked about devices is made up. */
+int access(const char *path, int mode)
+{
+	if (strcmp(path, "/sys/class/infiniband") == 0)
+		return knows_rdma ? 0 : -1;
+	return faccessat(AT_FDCWD, path, mode, 0);
+}
 
 static void set_address(struct fi_info *info, const char *text)
 {
@@ -329,6 +340,22 @@ static void hardware_comes_first_on_many_hosts(void **state)
 	expect_choice(&many_hosts, 3, cluster, "verbs;ofi_rxm@mlx5_0", NULL);
 }
 
+/* libfabric is not asked for what cannot be there */
+static void a_device_must_be_known_to_the_kernel(void **state)
+{
+	int n_with;
+
+	(void)state;
+	n_queries = 0;
+	expect_choice(&many_hosts, 2, cluster, "net@ib0", "10.0.0.5");
+	n_with = n_queries;
+	knows_rdma = false;
+	n_queries = 0;
+	expect_choice(&many_hosts, 3, cluster, "net@ib0", "10.0.0.5");
+	knows_rdma = true;
+	assert_true(n_queries < n_with);
+}
+
 static void hardware_is_left_alone_on_one_host(void **state)
 {
 	struct weft_net_hints named = { .provider = "verbs",
@@ -511,6 +538,7 @@ int main(void)
 		cmocka_unit_test(one_host_takes_the_loopback),
 		cmocka_unit_test(many_hosts_take_a_real_address),
 		cmocka_unit_test(hardware_comes_first_on_many_hosts),
+		cmocka_unit_test(a_device_must_be_known_to_the_kernel),
 		cmocka_unit_test(hardware_is_left_alone_on_one_host),
 		cmocka_unit_test(an_interface_may_be_named),
 		cmocka_unit_test(foreign_variables_are_heard),
