@@ -4,7 +4,9 @@
  * libfabric is linked against libraries of the PSM family where it has these
  * providers, and they take over the fatal signals when they are loaded, fabric
  * or not: they print a backtrace and exit with 1. No core is written then,
- * and the launcher reports an exit where there was a crash. */
+ * and the launcher reports an exit where there was a crash. This is for
+ * programs that are linked with it themselves; libfabric.c loads it without
+ * that. */
 #include "net/net.h"
 
 #include <dlfcn.h>

@@ -8,6 +8,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "net/iface.h"
+#include "net/libfabric.h"
 #include "net/rma_ep.h"
 
 #include <netinet/in.h>
@@ -675,8 +676,10 @@ static void flatten(char *text)
 
 static int open_first(struct opening *o, const struct wish *w)
 {
-	int rc;
+	int rc = weft_libfabric_load();
 
+	if (rc)
+		return rc;
 	if (fabric_walk(w, try_open, o))
 		return 0;
 	flatten(o->report.text);

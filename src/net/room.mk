@@ -5,6 +5,7 @@ libweft_la_SOURCES += \
 	src/net/crash.c \
 	src/net/ep.c \
 	src/net/fabric.c src/net/iface.c src/net/iface.h \
+	src/net/libfabric.c src/net/libfabric.h \
 	src/net/mr.c \
 	src/net/net.h \
 	src/net/net_priv.h \

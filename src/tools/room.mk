@@ -60,7 +60,7 @@ fill_in = sed -e 's|@CC[@]|$(CC)|; s|@CXX[@]|$(CXX)|' \
 	-e 's|@includedir[@]|$(includedir)|; s|@libdir[@]|$(libdir)|' \
 	-e 's|@prefix[@]|$(prefix)|; s|@exec_prefix[@]|$(exec_prefix)|' \
 	-e 's|@VERSION[@]|$(VERSION)|' -e 's|@FC[@]|$(FC)|' \
-	-e 's|@DEP_LIBS[@]|$(FABRIC_LIBS) $(PMIX_LIBS) $(HWLOC_LIBS) $(URING_LIBS)|'
+	-e 's|@DEP_LIBS[@]|$(PMIX_LIBS) $(HWLOC_LIBS) $(URING_LIBS)|'
 
 $(mpi_wrappers): $(top_srcdir)/src/tools/mpicc.in Makefile
 	@$(MKDIR_P) $(@D)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fabric_test: which provider and interface is chosen, and what is said
  *
- * fi_getinfo() and fi_fabric() are this program's own: they answer from a
+ * libfabric's fi_getinfo() and fi_fabric() are replaced: they answer from a
  * table of what a made-up machine offers. */
 #include "base/knob.h"
 #include "base/log.h"
+#include "net/libfabric.h"
 #include "test/fake/fakefab.h"
 
 #include <arpa/inet.h>
@@ -100,7 +101,7 @@ static bool suits(const struct offer *o, const struct fi_info *h)
 		       (h->domain_attr->mr_mode & FI_MR_LOCAL));
 }
 
-int fi_getinfo(uint32_t version, const char *node, const char *service,
+static int offered_info(uint32_t version, const char *node, const char *service,
 	uint64_t flags, const struct fi_info *hints, struct fi_info **info)
 {
 	struct fi_info **at = info;
@@ -119,7 +120,7 @@ int fi_getinfo(uint32_t version, const char *node, const char *service,
 	return *info ? 0 : -FI_ENODATA;
 }
 
-int fi_fabric(
+static int offered_fabric(
 	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
 	const struct offer *o = &offers[attr->prov_version];
@@ -558,6 +559,10 @@ int main(void)
 		cmocka_unit_test(cxi_keeps_cheap_keys_and_puts),
 	};
 
+	if (weft_libfabric_load())
+		return 1;
+	weft_libfabric.getinfo = offered_info;
+	weft_libfabric.fabric = offered_fabric;
 	unsetenv("FI_PROVIDER");
 	unsetenv("FI_TCP_IFACE");
 	return cmocka_run_group_tests(tests, NULL, NULL);

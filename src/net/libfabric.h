@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libfabric: loaded when a network is asked for, and not before
+ *
+ * It may stand on libraries that take long to load, whatever they are for:
+ * those of the PSM family sleep for a tenth of a second to learn the pace of a
+ * clock, before main(). A job on one node does without all of them.
+ *
+ * The other files of this room call fi_getinfo() and so on as usual: those few
+ * that are no inline functions of its headers go through here. */
+#ifndef WEFT_LIBFABRIC_H
+#define WEFT_LIBFABRIC_H
+
+#include <rdma/fabric.h>
+
+/* What is called. A test may put functions of its own in, after loading. */
+struct weft_libfabric {
+	int (*getinfo)(uint32_t version, const char *node, const char *service,
+		uint64_t flags, const struct fi_info *hints,
+		struct fi_info **info);
+	void (*freeinfo)(struct fi_info *info);
+	struct fi_info *(*dupinfo)(const struct fi_info *info);
+	int (*fabric)(struct fi_fabric_attr *attr, struct fid_fabric **fabric,
+		void *context);
+	const char *(*strerror)(int errnum);
+	char *(*tostr_r)(
+		char *buf, size_t len, const void *data, enum fi_type datatype);
+	uint32_t (*version)(void);
+};
+
+extern struct weft_libfabric weft_libfabric;
+
+/* Loads it, once. 0 or WEFT_ERR_NOPROV, with why. Any thread. */
+int weft_libfabric_load(void);
+
+#endif
