@@ -8,6 +8,7 @@
 #include "core/group.h"
 #include "io/uring.h"
 #include "transport/proc.h"
+#include "net/libfabric.h"
 #include "net/net.h"
 #include "net/rma_ep.h"
 #include "rma/rma.h"
@@ -94,7 +95,7 @@ static int tool_info_complain(const char *what, int err)
 static int show_version(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
-	uint32_t now = fi_version();
+	uint32_t now = weft_libfabric_load() ? 0 : weft_libfabric.version();
 	size_t n_there = 0, n_current, n_old, n_beyond;
 
 	for (size_t i = 0; i < N_API; i++)
@@ -106,8 +107,12 @@ static int show_version(struct weft_tool_report *report, const char *name)
 	weft_tool_report_text(at, "openshmem",
 		"1.6: all %zu procedures and %zu deprecated ones", n_current,
 		n_old);
-	weft_tool_report_text(at, "libfabric", "%u.%u (built with %s)",
-		FI_MAJOR(now), FI_MINOR(now), WEFT_BUILT_FABRIC);
+	if (now)
+		weft_tool_report_text(at, "libfabric", "%u.%u (built with %s)",
+			FI_MAJOR(now), FI_MINOR(now), WEFT_BUILT_FABRIC);
+	else
+		weft_tool_report_text(at, "libfabric",
+			"cannot be loaded (built with %s)", WEFT_BUILT_FABRIC);
 	weft_tool_report_text(at, "prefix", "%s", WEFT_PREFIX);
 	return 0;
 }
