@@ -268,7 +268,9 @@ static void test_all_numbers(void **state)
 			assert_int_equal(weft_redop_apply(op, third, was, third,
 						 N - 1, t),
 				0);
-			assert_memory_equal(third, out, (N - 1) * t->size);
+			for (int i = 0; i < N - 1; i++)
+				check_one(op->builtin, t, v, in + i * t->size,
+					was + i * t->size, third + i * t->size);
 		}
 }
 
