@@ -27,6 +27,12 @@ const char *weft_err_str(int err)
 	return sentences[err - WEFT_ERR_FIRST_];
 }
 
+bool weft_err_is_fault(int err)
+{
+	return err > WEFT_ERR_FIRST_ && err < WEFT_ERR_END_ &&
+	       err != WEFT_AGAIN && err != WEFT_OK;
+}
+
 int weft_err_set(int err, const char *fmt, ...)
 {
 	va_list ap;

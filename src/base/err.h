@@ -8,6 +8,8 @@
 #ifndef WEFT_ERR_H
 #define WEFT_ERR_H
 
+#include <stdbool.h>
+
 enum weft_err {
 	WEFT_OK = 0,
 	WEFT_ERR_FIRST_ = -1000,
@@ -24,6 +26,9 @@ enum { WEFT_ERR_TEXT = 256 }; /* of a description, with its end */
 
 /* The fixed sentence of an error; never NULL. */
 const char *weft_err_str(int err);
+
+/* False for what another process cannot mean: success, WEFT_AGAIN, nonsense. */
+bool weft_err_is_fault(int err);
 
 /* Records what exactly was wrong (printf style, one sentence without a final
  * full stop, at most 255 characters) for this thread and returns err. */

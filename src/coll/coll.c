@@ -88,7 +88,7 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 	if (!err)
 		err = weft_sched_run(kind, args, coll_write, 0);
 	if (weft_unlikely(err))
-		comm->has_failed_coll = true;
+		comm->coll_err = err;
 	weft_vci_unlock(comm->vci);
 	return err;
 }

@@ -283,7 +283,7 @@ static void list_run(struct list *list)
 		return;
 	weft_watch_end(&list->watch);
 	if (weft_unlikely(list->sched.err))
-		req->comm->has_failed_coll = true;
+		req->comm->coll_err = list->sched.err;
 	weft_req_complete(req, list->sched.err);
 	weft_req_put(req);
 }

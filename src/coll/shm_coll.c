@@ -218,8 +218,7 @@ static int error_of(const struct weft_coll_round *r, int32_t rank)
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = ' ';
-	if (err >= 0 || err <= WEFT_ERR_FIRST_ || err >= WEFT_ERR_END_ ||
-		err == WEFT_AGAIN)
+	if (!weft_err_is_fault(err))
 		err = WEFT_ERR_INTERN;
 	return weft_err_set(err, "%s", text);
 }

@@ -110,8 +110,8 @@ struct weft_comm {
 	struct weft_comm_ctl ctl;
 	uint32_t refs;
 	uint64_t failed;	 /* process number of a member that died, + 1 */
-	bool has_failed_coll;	 /* a collective ended here with an error: what
-				    others send for it is left over */
+	int coll_err;		 /* what a collective ended with here: what others
+				    send for it, or for a later one, is left over */
 	struct weft_child child; /* in its session's list */
 	struct weft_comm *local; /* inter: the local intracommunicator */
 	struct weft_bsend *bsend; /* attached buffer; see p2p.h */

@@ -202,6 +202,12 @@ static void end_vain(struct weft_req *req)
 	weft_send_finish(req, err);
 }
 
+/* What the receiver that refused had, or 0. */
+static int refusal(const struct weft_wire_fin *fin)
+{
+	return (int)(WEFT_WIRE_REFUSED - fin->status);
+}
+
 void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -209,7 +215,9 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 	struct weft_req *req;
 
 	(void)head;
-	if (!weft_wire_get_fin(&fin, payload, len)) {
+	if (!weft_wire_get_fin(&fin, payload, len) ||
+		(fin.status > WEFT_WIRE_REFUSED &&
+			!weft_err_is_fault(refusal(&fin)))) {
 		weft_dispatch_drop(vci, "malformed answer to a cancel");
 		return;
 	}
@@ -219,9 +227,9 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 		return; /* received meanwhile */
 	if (req->rndv.remote || req->rndv.n_segs)
 		fin.status = WEFT_WIRE_TOO_LATE; /* it was asked for */
-	if (fin.status == WEFT_WIRE_REFUSED) {
+	if (fin.status >= WEFT_WIRE_REFUSED) {
 		if (!req->send.is_eager && weft_list_is_empty(&req->out.link))
-			weft_unmatched_on_refused(req);
+			weft_unmatched_on_refused(req, refusal(&fin));
 		return;
 	}
 	if (!req->send.is_asked)

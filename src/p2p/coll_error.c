@@ -82,9 +82,8 @@ bool weft_coll_error_read(const struct weft_vci *vci,
 
 	if (!weft_wire_get_failed(word, payload, len) ||
 		word->len != len - sizeof(*word) ||
-		word->len >= WEFT_WIRE_FAILED_TEXT || word->err >= 0 ||
-		word->err <= WEFT_ERR_FIRST_ || word->err >= WEFT_ERR_END_ ||
-		word->err == WEFT_AGAIN ||
+		word->len >= WEFT_WIRE_FAILED_TEXT ||
+		!weft_err_is_fault(word->err) ||
 		!weft_failure_is_known(vci, word->failed) ||
 		(ctx_offset != WEFT_CTX_OFFSET_COLL &&
 			ctx_offset != WEFT_CTX_OFFSET_CTL))

@@ -2,8 +2,8 @@
 /* failure: a peer died; whatever waits for it ends with an error
  *
  * Who may still hold a request that the failed peer was to complete:
- *  - its queue of pending sends: core's flush gives each to its push, which
- *    sees the state and gives up;
+ *  - its queue of pending sends: each is given to its push, which sees the
+ *    state and gives up;
  *  - an announced send or a matched rendezvous: found among all requests;
  *  - a receive posted for exactly that rank: likewise;
  *  - the fabric: ends sends and tagged pieces with an error completion or, for
@@ -170,7 +170,9 @@ void weft_failure_peer(struct weft_peer *peer)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
+	/* first: who is told of an end below is told of the death with it */
 	failure_note(peer);
+	weft_peer_send_pending(peer);
 	while ((req = weft_req_next(peer->vci, &pos)) != NULL) {
 		if (req->refs == 0 || req->is_done)
 			continue;

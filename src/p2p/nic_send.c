@@ -331,10 +331,10 @@ static void nic_send_on_sent(struct weft_op *op, int err, size_t len)
 	struct weft_peer *peer = req->peer;
 
 	(void)len;
+	if (err) /* before anybody is told of the end */
+		weft_peer_undelivered(peer, err);
 	req->send.in_fabric = false;
 	weft_send_finish(req, err);
-	if (err)
-		weft_peer_undelivered(peer, err);
 }
 
 static int nic_send_check(

@@ -281,8 +281,9 @@ void weft_unmatched_say_last(struct weft_req *req);
 void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 	uint64_t ctx, uint64_t sreq);
 
-/* The receiver of this send is leaving and will never receive it. */
-void weft_unmatched_on_refused(struct weft_req *req);
+/* The receiver of this send is leaving and will never receive it; coll_err: a
+ * collective of its own ended with that, or 0. */
+void weft_unmatched_on_refused(struct weft_req *req, int coll_err);
 
 /* ---- cancel.c ---- */
 

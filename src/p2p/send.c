@@ -67,6 +67,8 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	struct weft_peer *peer = req->peer;
 
 	(void)len;
+	if (weft_unlikely(err)) /* before anybody is told of the end */
+		weft_peer_undelivered(peer, err);
 	req->send.in_fabric = false;
 	if (weft_unlikely(req->send.is_asked)) {
 		req->comm->p2p.n_sends--; /* the answer completes it */
@@ -74,8 +76,6 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	} else {
 		weft_send_finish(req, err);
 	}
-	if (weft_unlikely(err))
-		weft_peer_undelivered(peer, err);
 }
 
 /* 0: gone and reusable; 1: gone, completion follows; or WEFT_AGAIN, error. */

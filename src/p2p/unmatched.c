@@ -25,7 +25,7 @@ void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
 	struct weft_unmatched_note *n;
 
 	if (kind == WEFT_UNMATCHED_COLL_DATA &&
-		(comm->failed || comm->has_failed_coll))
+		(comm->failed || comm->coll_err))
 		return; /* no wonder */
 	n = malloc(sizeof(*n));
 	if (!n)
@@ -99,6 +99,8 @@ static void refuse_take(struct weft_message *message,
 	struct weft_peer *peer = message->peer;
 	uint64_t failed = message->comm->failed;
 
+	if (kind == WEFT_UNMATCHED_COLL_DATA)
+		fin.status += (uint64_t)-message->comm->coll_err;
 	weft_unmatched_note(
 		message->comm, kind, message->src, message->tag, message->len);
 	weft_message_free(message);
@@ -175,7 +177,16 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 		}
 }
 
-void weft_unmatched_on_refused(struct weft_req *req)
+/* Data of a collective, whose receiver had an error in one. */
+static int left_after(const struct weft_req *req, int err)
+{
+	return weft_err_set(err,
+		"rank %d left the communicator without receiving this, after "
+		"a collective that failed there (its own error says why)",
+		(int)req->src);
+}
+
+void weft_unmatched_on_refused(struct weft_req *req, int coll_err)
 {
 	uint32_t ms = weft_rndv_now_ms() - req->rndv.since_ms;
 
@@ -187,6 +198,10 @@ void weft_unmatched_on_refused(struct weft_req *req)
 				? WEFT_UNMATCHED_BUFFERED
 				: WEFT_UNMATCHED_SEND,
 			req->src, req->tag, req->len);
+	if (coll_err) {
+		weft_send_finish(req, left_after(req, coll_err));
+		return;
+	}
 	weft_send_finish(req,
 		weft_err_set(WEFT_ERR_PENDING,
 			"a send of %zu bytes with tag %d to rank %d is "
@@ -296,7 +311,7 @@ static bool unmatched_is_told(const struct weft_message *message)
 
 	if (ctx_offset == WEFT_CTX_OFFSET_COLL &&
 		(message->is_failed || message->comm->failed ||
-			message->comm->has_failed_coll))
+			message->comm->coll_err))
 		return false;
 	return ctx_offset != WEFT_CTX_OFFSET_CTL &&
 	       (ctx_offset != WEFT_CTX_OFFSET_PART || message->tag < 0);

@@ -528,7 +528,6 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 	peer->state = WEFT_PEER_FAILED;
 	peer->err = err;
 	peer->vci->n_failed++;
-	weft_peer_send_pending(peer);
 	peer->vci->on_failed(peer);
 	if (peer->vci->on_win_failed)
 		peer->vci->on_win_failed(peer);

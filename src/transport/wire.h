@@ -86,7 +86,9 @@ enum weft_wire_end {
 enum weft_wire_cancelled {
 	WEFT_WIRE_TOO_LATE,
 	WEFT_WIRE_WITHDRAWN,
-	WEFT_WIRE_REFUSED, /* the receiver leaves, too, without it */
+	WEFT_WIRE_REFUSED, /* and above: the receiver leaves, too, without it;
+			      what a collective of its own ended with is
+			      subtracted */
 };
 
 /* Which of a communicator's message spaces; the low bits of the context. */
