@@ -109,11 +109,11 @@ struct weft_comm {
 	struct weft_comm_coll coll;
 	struct weft_comm_ctl ctl;
 	uint32_t refs;
-	uint64_t failed;	 /* process number of a member that died, + 1 */
-	int coll_err;		 /* what a collective ended with here: what others
-				    send for it, or for a later one, is left over */
-	struct weft_child child; /* in its session's list */
-	struct weft_comm *local; /* inter: the local intracommunicator */
+	uint64_t failed; /* process number of a member that died, + 1 */
+	int coll_err;	 /* what a collective ended with here: what others
+			    send for it, or for a later one, is left over */
+	struct weft_child child;  /* in its session's list */
+	struct weft_comm *local;  /* inter: the local intracommunicator */
 	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
 	bool wants_nic; /* matching on the network card: all say the same */
 	char name[WEFT_COMM_NAME_MAX];

@@ -180,6 +180,11 @@ static void on_piece(struct weft_op *op, int err, size_t len)
 	peer = req->peer;
 	if (err && peer->state == WEFT_PEER_FAILED)
 		err = peer->err;
+	else if (err && !req->status.err)
+		weft_err_set(err,
+			"the fabric lost what was under way between this "
+			"process and process %u",
+			(uint32_t)peer->proc);
 	one_done(req, err);
 	if (!is_counted)
 		return;
