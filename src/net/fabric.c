@@ -444,8 +444,6 @@ static const char *gate(
 	if (prov->use == WEFT_PROV_MULTI && w->is_one_host && !named &&
 		!*w->iface)
 		return "not needed on one host (WEFT_PROVIDER takes it)";
-	if (prov->devices && access(prov->devices, F_OK))
-		return "the kernel knows no such device";
 	return NULL;
 }
 
@@ -461,6 +459,12 @@ static struct fi_info *fabric_judge(const struct wish *w,
 
 	if (no) {
 		snprintf(why, VERDICT_MAX, "%s", no);
+		return NULL;
+	}
+	if (prov->devices && access(prov->devices, F_OK)) {
+		snprintf(why, VERDICT_MAX,
+			"the kernel knows no such device (%s is not there)",
+			prov->devices);
 		return NULL;
 	}
 	rc = query(w, prov, form, &list);

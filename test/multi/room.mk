@@ -98,6 +98,7 @@ multi_programs += test/multi/ses_objects
 multi_programs += test/multi/ses_psets
 multi_programs += test/multi/ses_reach
 multi_programs += test/multi/ses_reinit
+multi_programs += test/multi/ses_signals
 multi_programs += test/multi/ses_rings
 multi_programs += test/multi/ses_stale
 multi_programs += test/multi/ses_threads
