@@ -581,6 +581,11 @@ int MPI_Group_free(MPI_Group *group);
 #define MPI_COMPLEX16		((MPI_Datatype)0x2e3)
 #define MPI_COMPLEX32		((MPI_Datatype)0x2eb)
 
+/* beyond the standard, named as elsewhere: _Float16, and the upper half of a
+ * float */
+#define MPIX_C_FLOAT16		((MPI_Datatype)0x24a)
+#define MPIX_BFLOAT16		((MPI_Datatype)0x24c)
+
 #define MPI_ORDER_C		12
 #define MPI_ORDER_FORTRAN	15
 

@@ -10,6 +10,10 @@
 #include "dt/pack.h"
 
 #include <limits.h>
+#include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed" /* not all are vectorised */
@@ -57,6 +61,55 @@ typedef _Float16 weft_half;
 		}                                                          \
 	}
 
+static inline float bf16_value(uint16_t x)
+{
+	uint32_t bits = (uint32_t)x << 16;
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* To the nearest, and of two to the even one; no number stays none. */
+static inline uint16_t bf16_of(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return (uint16_t)((value != value ? bits | 0x400000
+					  : bits + 0x7fff + (bits >> 16 & 1)) >>
+			  16);
+}
+
+/* Halves, eight at once where the processor can; the compiler turns one after
+ * another into a float and back, by a call where it may not rely on that. */
+#define EIGHTS(op, num, expr)                                                  \
+	static __attribute__((target("avx2,f16c"))) int64_t op##_eights_##num( \
+		const char *left, const char *right, char *out, int64_t n)     \
+	{                                                                      \
+		int64_t i;                                                     \
+		for (i = 0; i + 8 <= n; i += 8) {                              \
+			__m256 x = _mm256_cvtph_ps(_mm_loadu_si128(            \
+				(const __m128i *)(left + 2 * i)));             \
+			__m256 y = _mm256_cvtph_ps(_mm_loadu_si128(            \
+				(const __m128i *)(right + 2 * i)));            \
+			_mm_storeu_si128((__m128i *)(out + 2 * i),             \
+				_mm256_cvtps_ph(                               \
+					expr, _MM_FROUND_TO_NEAREST_INT));     \
+		}                                                              \
+		return i;                                                      \
+	}                                                                      \
+	static void op##_##num(                                                \
+		const void *left, const void *right, void *out, int64_t n)     \
+	{                                                                      \
+		int64_t i = __builtin_cpu_supports("avx2")                     \
+				    ? op##_eights_##num(left, right, out, n)   \
+				    : 0;                                       \
+		op##_plain_##num((const char *)left + 2 * i,                   \
+			(const char *)right + 2 * i, (char *)out + 2 * i,      \
+			n - i);                                                \
+	}
+
 /* Sums and products of integers wrap, so they are made unsigned; 1u keeps
  * narrow ones from being promoted to int. */
 #define INT(num, type, utype)                         \
@@ -75,11 +128,28 @@ typedef _Float16 weft_half;
 	KERNEL(prod_##num, type, x *y)         \
 	KERNEL(min_##num, type, x < y ? x : y) \
 	KERNEL(max_##num, type, x > y ? x : y)
+#ifdef __x86_64__
+#define HALF(num, type)                        \
+	FLT(plain_##num, type)                 \
+	EIGHTS(sum, num, _mm256_add_ps(x, y))  \
+	EIGHTS(prod, num, _mm256_mul_ps(x, y)) \
+	EIGHTS(min, num, _mm256_min_ps(x, y))  \
+	EIGHTS(max, num, _mm256_max_ps(x, y))
+#else
+#define HALF FLT
+#endif
+#define BRAIN(num)                                                           \
+	KERNEL(sum_##num, uint16_t, bf16_of(bf16_value(x) + bf16_value(y)))  \
+	KERNEL(prod_##num, uint16_t, bf16_of(bf16_value(x) * bf16_value(y))) \
+	KERNEL(min_##num, uint16_t, bf16_value(x) < bf16_value(y) ? x : y)   \
+	KERNEL(max_##num, uint16_t, bf16_value(x) > bf16_value(y) ? x : y)
 #define CPX(num, type)
 #define PAIR(value, name, vtype, itype)
 #include "dt/redop.def"
 #undef INT
 #undef FLT
+#undef HALF
+#undef BRAIN
 #undef CPX
 #undef PAIR
 
@@ -134,9 +204,13 @@ typedef _Float16 weft_half;
 	}
 #define INT(num, type, utype)
 #define FLT(num, type)
+#define HALF(num, type)
+#define BRAIN(num)
 #include "dt/redop.def"
 #undef INT
 #undef FLT
+#undef HALF
+#undef BRAIN
 #undef CPX
 #undef PAIR
 
@@ -155,12 +229,16 @@ static weft_redop_kernel_fn *const kernels[WEFT_NUM_N][N_OPS] = {
 #define FLT(num, type)                                                   \
 	[WEFT_NUM_##num] = { AT(SUM) = sum_##num, AT(PROD) = prod_##num, \
 		AT(MIN) = min_##num, AT(MAX) = max_##num },
+#define HALF FLT
+#define BRAIN(num) FLT(num, uint16_t)
 #define CPX(num, type) \
 	[WEFT_NUM_##num] = { AT(SUM) = sum_##num, AT(PROD) = prod_##num },
 #define PAIR(value, name, vtype, itype)
 #include "dt/redop.def"
 #undef INT
 #undef FLT
+#undef HALF
+#undef BRAIN
 #undef CPX
 #undef PAIR
 };
@@ -168,12 +246,16 @@ static weft_redop_kernel_fn *const kernels[WEFT_NUM_N][N_OPS] = {
 static weft_redop_kernel_fn *const pair_kernels[N_PAIRS][2] = {
 #define INT(num, type, utype)
 #define FLT(num, type)
+#define HALF(num, type)
+#define BRAIN(num)
 #define CPX(num, type)
 #define PAIR(value, name, vtype, itype) \
 	[(value)-FIRST_PAIR] = { minloc_##name, maxloc_##name },
 #include "dt/redop.def"
 #undef INT
 #undef FLT
+#undef HALF
+#undef BRAIN
 #undef CPX
 #undef PAIR
 };

@@ -79,7 +79,11 @@ static struct weft_flat builtin_flats[N_BUILTINS] = {
 };
 
 struct weft_type weft_type_builtins[N_BUILTINS] = {
-#define X(value, name_, ctype, klass, num_)                  \
+#define X(value, name_, ctype, klass, num_) \
+	BASIC("MPI_" #name_, value, name_, ctype, klass, num_)
+#define E(value, name_, ctype, klass, num_) \
+	BASIC("MPIX_" #name_, value, name_, ctype, klass, num_)
+#define BASIC(text, value, name_, ctype, klass, num_)        \
 	[PLACE_##name_] = {                                  \
 		.obj = { .low = (value) },                   \
 		.size = sizeof(ctype),                       \
@@ -98,7 +102,7 @@ struct weft_type weft_type_builtins[N_BUILTINS] = {
 		.basic = &weft_type_builtins[PLACE_##name_], \
 		.align = _Alignof(ctype),                    \
 		.flat = &builtin_flats[PLACE_##name_],       \
-		.name = "MPI_" #name_,                       \
+		.name = text,                                \
 	},
 #define P(value, name_, vtype, itype, num_)                                    \
 	[PLACE_##name_] = {                                                    \

@@ -78,6 +78,7 @@ enum weft_num {
 	WEFT_NUM_U32,
 	WEFT_NUM_U64,
 	WEFT_NUM_F16,
+	WEFT_NUM_BF16, /* the upper half of an F32 */
 	WEFT_NUM_F32,
 	WEFT_NUM_F64,
 	WEFT_NUM_FLONG, /* long double */

@@ -122,11 +122,36 @@ static void others(void)
 	REAL(MPI_Offset, MPI_OFFSET);
 	REAL(float, MPI_FLOAT);
 	REAL(double, MPI_DOUBLE);
+#ifdef __FLT16_MAX__
+	REAL(_Float16, MPIX_C_FLOAT16); /* beyond the standard */
+#endif
 	LOGIC(_Bool, MPI_C_BOOL);
 	BITS(unsigned char, MPI_BYTE);
 	ARITHMETIC(float _Complex, MPI_C_FLOAT_COMPLEX);
 	ARITHMETIC(float _Complex, MPI_C_COMPLEX);
 	ARITHMETIC(double _Complex, MPI_C_DOUBLE_COMPLEX);
+}
+
+/* Beyond the standard: whole numbers in the upper half of a float. */
+static void bfloats(void)
+{
+	float x[N];
+	uint16_t in[N], out[N];
+	int bad = 0, sum;
+
+	for (int i = 0; i < N; i++) {
+		x[i] = (float)NUMBER(mtest.rank, i);
+		memcpy(in + i, (char *)(x + i) + 2, 2);
+	}
+	OK(MPI_Allreduce(in, out, N, MPIX_BFLOAT16, MPI_SUM, MPI_COMM_WORLD));
+	for (int i = 0; i < N; i++) {
+		sum = 0;
+		for (int r = 0; r < mtest.size; r++)
+			sum += NUMBER(r, i);
+		memcpy((char *)(x + i) + 2, out + i, 2);
+		bad += x[i] != (float)sum;
+	}
+	CHECK(bad == 0, "bfloat16: %d wrong", bad);
 }
 
 /* long double has padding bytes that nobody defines: compare the values */
@@ -232,6 +257,7 @@ int main(int argc, char **argv)
 	small_integers();
 	integers();
 	others();
+	bfloats();
 	long_doubles();
 	places();
 	refused();
