@@ -31,6 +31,14 @@ static inline void shmem_rma_copy(void *to, const void *from, size_t len)
 	}
 }
 
+/* One item of a program's type, which others may look at; a word at once. */
+#define WORD_STORE(at, from)                                             \
+	(sizeof(*(at)) <= 8 ? __atomic_store(at, from, __ATOMIC_RELAXED) \
+			    : (void)(*(at) = *(from)))
+#define WORD_LOAD(at, to)                                             \
+	(sizeof(*(at)) <= 8 ? __atomic_load(at, to, __ATOMIC_RELAXED) \
+			    : (void)(*(to) = *(at)))
+
 /* Where a PE of the node has a word; NULL when the long way must be taken. */
 static inline void *spot(
 	const char *fn, shmem_ctx_t ctx, const void *sym, size_t len, int pe)
