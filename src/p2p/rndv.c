@@ -55,7 +55,7 @@ static bool offers_frags(const struct weft_req *req)
 	size_t most = (size_t)weft_knobs.shm_frags;
 
 	if (weft_proc.shares_cores)
-		most = weft_min(most, (size_t)weft_knobs.shm_ring / 4);
+		most = weft_min(most, (size_t)req->peer->tx.buf_len / 4);
 	return req->send.is_waited && req->len <= most;
 }
 

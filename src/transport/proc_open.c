@@ -218,16 +218,22 @@ static uint32_t choose_spin(const struct weft_vci *vci)
 	return spin / CALL_POLLS;
 }
 
-/* How n processes of this node are to wait. A quota does not make them share
+/* The processes of this machine. */
+static unsigned long proc_n_here(void)
+{
+	return (unsigned long)weft_proc.facts.local_size *
+	       (unsigned long)weft_knobs.nodes;
+}
+
+/* How this process is to wait. A quota does not make those of a node share
  * cores: who yields saves none of it, only who sleeps. */
-static void choose_waiting(unsigned long n)
+static void choose_waiting(void)
 {
 	unsigned quota =
 		weft_allowance_quota("/proc/self/cgroup", "/sys/fs/cgroup");
 	const struct weft_vci *vci = &weft_proc.vci;
+	const unsigned long n = proc_n_here();
 
-	n *= (unsigned long)weft_knobs.nodes; /* which are one machine */
-	weft_proc.shares_cores = n > weft_allowance_cpus();
 	weft_proc.sleeps = weft_proc.is_blocking ||
 			   (!weft_proc.shares_cores && quota && n > quota);
 	weft_proc.max_spin = choose_spin(vci);
@@ -250,10 +256,11 @@ static int open_proc(weft_vci_open_fn *on_open)
 		weft_proc_number(weft_foreign_job(facts->job), facts->rank);
 	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
 	weft_proc.is_blocking = !strcmp(weft_knobs.wait, "block");
+	weft_proc.shares_cores = proc_n_here() > weft_allowance_cpus();
 	err = open_vci(vci, on_open);
 	if (err)
 		goto fail;
-	choose_waiting(facts->local_size);
+	choose_waiting();
 	vci->self = weft_peer_of(vci, vci->addr);
 	err = vci->self ? publish_bc(vci) : WEFT_ERR_NOMEM;
 	if (err)

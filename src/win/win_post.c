@@ -53,7 +53,7 @@ static __attribute__((noinline)) int wait_post(struct weft_win *win,
 		err = try_post(win, target, op, bytes, len);
 	} while (err == WEFT_AGAIN);
 	err = weft_win_wait_end(&wait, err);
-	weft_win_answered(target, &wait, weft_knobs.shm_ring);
+	weft_win_answered(target, &wait, target->peer->tx.buf_len);
 	return err;
 }
 
