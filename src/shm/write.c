@@ -42,6 +42,20 @@ static void write_past_caches(char *to, const char *from, size_t len)
 	_mm_sfence();
 }
 
+/* For what is longer than a piece some versions of the C library take one
+ * instruction, which is slow where lines are another core's. */
+static void write_as_usual(char *to, const char *from, size_t len)
+{
+	enum { PIECE = 2048 };
+
+	for (; len > PIECE; len -= PIECE) {
+		memcpy(to, from, PIECE);
+		to += PIECE;
+		from += PIECE;
+	}
+	memcpy(to, from, len);
+}
+
 void weft_write_long(
 	struct weft_write *write, void *to, const void *from, size_t len)
 {
@@ -57,7 +71,7 @@ void weft_write_long(
 		ns = MISS_NS + len / MISS_BYTES_PER_NS;
 		ns *= 1 + write->is_for_many;
 	} else {
-		memcpy(to, from, len);
+		write_as_usual(to, from, len);
 	}
 	if (is_timed)
 		weft_choice_took(choice, way, len,
