@@ -124,13 +124,14 @@ static uint32_t last_user(
 }
 
 /* The uppermost parts that nobody reads any more, as all have heard of all
- * since, so that few are walked through; or else those below the last ones. */
+ * since, so that few are walked through; or else, and in an area that all of is
+ * to be walked through, those below the last ones. */
 static uint32_t next_parts(const struct weft_coll_shm *shm,
 	const struct weft_coll_area *area, uint32_t n_parts)
 {
 	uint32_t part = area->n_parts;
 
-	for (; part >= n_parts; part--)
+	for (; !area->is_large && part >= n_parts; part--)
 		if (is_behind(last_user(area, part - n_parts, n_parts),
 			    shm->last_all))
 			return part - n_parts;

@@ -10,9 +10,14 @@
  * way: who comes early writes and goes on, until that place holds what some
  * member may not have read yet. A member that has begun number s has read all
  * it wanted of those before. Data above 8 KiB takes a number for each piece of
- * it, and has an area of its own, so that what is shorter stays in a cache. But
- * where cores are shared what counts is how far a member gets before another
- * has to run, and all data goes round both areas as one.
+ * it.
+ *
+ * Short data has an area that stays in a cache. Long data goes round a larger
+ * one, of twice what a core's own cache holds where that can be had: a store to
+ * a line that another core has read waits until that gives it up, unless it has
+ * by then (likewise shm/ring.h). But where cores are shared what counts is how
+ * far a member gets before another has to run, and all data goes round both
+ * areas as one, which caches do hold.
  *
  * A slot's word says which collective of which kind, length, root and operation
  * its data belongs to; who reads it compares the word with its own, so members
@@ -33,13 +38,12 @@ enum {
 	WEFT_COLL_INLINE = 56,
 	WEFT_COLL_AHEAD = 2,	    /* slots that are fetched */
 	WEFT_COLL_SHORT_MAX = 8192, /* that is not cut; a part of that area */
+	WEFT_COLL_SHORT_LEN = 8 * WEFT_COLL_SHORT_MAX,
 	WEFT_COLL_PART_LEN = 16384, /* of the long area, behind that, or all */
-	WEFT_COLL_AREA_PARTS = 8,
-	WEFT_COLL_SHORT_LEN = WEFT_COLL_SHORT_MAX * WEFT_COLL_AREA_PARTS,
-	WEFT_COLL_LONG_LEN = WEFT_COLL_PART_LEN * WEFT_COLL_AREA_PARTS,
-	WEFT_COLL_LONG_MAX = WEFT_COLL_LONG_LEN / 2, /* under one number */
-	WEFT_COLL_AREAS_LEN = WEFT_COLL_SHORT_LEN + WEFT_COLL_LONG_LEN,
-	WEFT_COLL_PARTS_MAX = WEFT_COLL_AREAS_LEN / WEFT_COLL_PART_LEN,
+	WEFT_COLL_LONG_MAX = 4 * WEFT_COLL_PART_LEN,   /* under one number */
+	WEFT_COLL_LONG_LEAST = 2 * WEFT_COLL_LONG_MAX, /* of the long area */
+	WEFT_COLL_LONG_MOST = 2 << 20,
+	WEFT_COLL_PARTS_MAX = WEFT_COLL_LONG_MOST / WEFT_COLL_PART_LEN,
 	WEFT_COLL_TEXT = 112,
 };
 
@@ -79,6 +83,7 @@ struct weft_coll_area {
 	/* the last collective that has a part, and the last one that had the
 	 * part of now when it was begun */
 	uint32_t used[WEFT_COLL_PARTS_MAX], before;
+	bool is_large; /* so that its lines leave the caches */
 };
 
 /* A process's own view. */
@@ -86,6 +91,7 @@ struct weft_coll_shm {
 	struct weft_coll_member *members;
 	struct weft_coll_member *mine;
 	uint8_t *data;			/* the areas of all members */
+	uint32_t areas_len;		/* of one member */
 	struct weft_coll_area areas[2]; /* for short data, for long */
 	uint32_t short_max;		/* longest in the first of them */
 	uint32_t last_all; /* the last one in which every member hears all */
@@ -131,7 +137,7 @@ static inline uint8_t *weft_coll_data_of(
 	const struct weft_coll_round *r, int32_t rank)
 {
 	struct weft_coll_slot *slot = weft_coll_slot_of(r, rank);
-	uint8_t *areas = r->shm->data + (size_t)rank * WEFT_COLL_AREAS_LEN;
+	uint8_t *areas = r->shm->data + (size_t)rank * r->shm->areas_len;
 	uint32_t at;
 
 	if (r->len <= WEFT_COLL_INLINE)
@@ -143,7 +149,7 @@ static inline uint8_t *weft_coll_data_of(
 	if (weft_likely(rank == r->shm->me || slot->at == at))
 		return areas + at;
 	/* in the segment, whatever stands there */
-	return areas + slot->at % WEFT_COLL_AREAS_LEN;
+	return areas + slot->at % r->shm->areas_len;
 }
 
 static inline bool weft_coll_has_said(

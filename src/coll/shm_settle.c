@@ -26,6 +26,9 @@ enum {
 	MEMBERS_MAX = 512,	   /* of a segment */
 	NODES_MEMBERS_MAX = 65536, /* of a communicator that knows its nodes */
 	SEGMENTS_MAX = 4096,	   /* of a process */
+	LARGE_MAX = 8,		   /* of those that have a large area */
+	ALL_LONG = 8 << 20,	   /* area for long data of a node's members */
+	LARGE = 512 << 10,	   /* that a core's own cache does not hold */
 	FEW_SLOTS = 64,		   /* stay in a cache */
 	INT32_ABI_VALUE = 0x250,
 };
@@ -40,6 +43,7 @@ struct offer {
 struct setup {
 	uint32_t digest;
 	uint32_t shares_cores;
+	uint32_t long_len;
 	char fabric[16];
 };
 
@@ -117,10 +121,27 @@ static size_t settle_areas_at(int32_t n)
 }
 
 /* The last area may be read beyond its end when what a member says is wrong. */
-static size_t settle_len(int32_t n)
+static size_t settle_len(const struct weft_comm *comm, int32_t n)
 {
-	return settle_areas_at(n) + (size_t)n * WEFT_COLL_AREAS_LEN +
-	       WEFT_COLL_LONG_MAX;
+	const size_t areas_len =
+		WEFT_COLL_SHORT_LEN + comm->coll.nodes->long_len;
+
+	return settle_areas_at(n) + (size_t)n * areas_len + WEFT_COLL_LONG_MAX;
+}
+
+/* Of a member's area for long data. It takes memory only as it is walked
+ * through, but does so for each communicator. */
+static uint32_t settle_long_len(const struct weft_comm *comm)
+{
+	const uint32_t len = ALL_LONG / (uint32_t)comm->coll.nodes->most &
+			     ~(uint32_t)(WEFT_COLL_PART_LEN - 1);
+
+	if (weft_proc.shares_cores ||
+		atomic_load_explicit(&weft_proc.n_coll_segs,
+			memory_order_relaxed) >= LARGE_MAX)
+		return WEFT_COLL_LONG_LEAST;
+	return weft_max(weft_min(len, (uint32_t)WEFT_COLL_LONG_MOST),
+		(uint32_t)WEFT_COLL_LONG_LEAST);
 }
 
 /* Whether this process wants one and may have it. */
@@ -137,7 +158,7 @@ static struct offer settle_offer(const struct weft_comm *comm, int32_t n)
 	struct offer offer = { 0, -1 };
 	int fd;
 
-	if (settle_wants(comm, n) && !weft_share_file(settle_len(n), &fd))
+	if (settle_wants(comm, n) && !weft_share_file(settle_len(comm, n), &fd))
 		offer = (struct offer){ getpid(), fd };
 	return offer;
 }
@@ -152,6 +173,7 @@ static struct weft_coll_area settle_area(
 		.n_parts = len / part_len,
 		.at = base,
 		.before = last,
+		.is_large = len >= LARGE,
 	};
 
 	for (uint32_t i = 0; i < area.n_parts; i++)
@@ -160,29 +182,31 @@ static struct weft_coll_area settle_area(
 }
 
 /* How many slots there are, and where data goes. */
-static void settle_room(
-	struct weft_coll_shm *shm, bool shares_cores, uint32_t last)
+static void settle_room(struct weft_coll_shm *shm,
+	const struct weft_nodes *nodes, uint32_t last)
 {
-	shm->write.is_for_many = shares_cores;
-	if (shares_cores) {
+	shm->areas_len = WEFT_COLL_SHORT_LEN + nodes->long_len;
+	shm->write.is_for_many = nodes->shares_cores;
+	if (nodes->shares_cores) {
 		shm->n_slots = WEFT_COLL_SLOTS;
-		shm->short_max = WEFT_COLL_AREAS_LEN;
+		shm->short_max = shm->areas_len;
 		shm->areas[0] = settle_area(
-			0, WEFT_COLL_AREAS_LEN, WEFT_COLL_PART_LEN, last);
+			0, shm->areas_len, WEFT_COLL_PART_LEN, last);
 		return;
 	}
 	shm->n_slots = FEW_SLOTS;
-	shm->short_max = WEFT_COLL_SHORT_MAX;
 	shm->areas[0] =
 		settle_area(0, WEFT_COLL_SHORT_LEN, WEFT_COLL_SHORT_MAX, last);
-	shm->areas[1] = settle_area(WEFT_COLL_SHORT_LEN, WEFT_COLL_LONG_LEN,
-		WEFT_COLL_PART_LEN, last);
+	shm->areas[1] = settle_area(
+		WEFT_COLL_SHORT_LEN, nodes->long_len, WEFT_COLL_PART_LEN, last);
+	shm->short_max = shm->areas[1].is_large ? WEFT_WRITE_LONG - 1
+						: WEFT_COLL_SHORT_MAX;
 }
 
 static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 	const struct weft_coll_view *node)
 {
-	size_t len = settle_len(node->n);
+	size_t len = settle_len(comm, node->n);
 	struct weft_coll_shm *shm;
 	char *map;
 
@@ -200,7 +224,7 @@ static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 	shm->mine = &shm->members[shm->me];
 	shm->reached = comm->coll.seq; /* nobody looks at an earlier one */
 	shm->last_all = comm->coll.seq - 1;
-	settle_room(shm, comm->coll.nodes->shares_cores, comm->coll.seq - 1);
+	settle_room(shm, comm->coll.nodes, comm->coll.seq - 1);
 	comm->coll.shm = shm;
 	comm->coll.map = map;
 	comm->coll.map_len = len;
@@ -312,7 +336,8 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all)
 {
 	struct setup mine = { .digest = weft_coll_rules_digest(),
-		.shares_cores = weft_proc.shares_cores };
+		.shares_cores = weft_proc.shares_cores,
+		.long_len = settle_long_len(comm) };
 	struct setup setup;
 
 	snprintf(mine.fabric, sizeof(mine.fabric), "%s",
@@ -330,6 +355,7 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 	memcpy(comm->coll.nodes->fabric, setup.fabric, sizeof(setup.fabric));
 	comm->coll.nodes->fabric[sizeof(setup.fabric) - 1] = 0;
 	comm->coll.nodes->shares_cores = setup.shares_cores != 0;
+	comm->coll.nodes->long_len = setup.long_len;
 }
 
 static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,
