@@ -97,17 +97,24 @@ static void say_data(struct weft_coll_round *r, struct weft_span from)
 	weft_coll_say(r);
 }
 
-/* One member's data are its blocks for the others, packed. */
+/* One member's data are its blocks for the others, packed; this is the one for
+ * `to`. */
+static uint8_t *others_block(
+	const struct weft_coll_round *r, int32_t from, int32_t to, size_t len)
+{
+	return weft_coll_data_of(r, from) + (size_t)(to - (to > from)) * len;
+}
+
 static void say_blocks(
 	struct weft_coll_round *r, const struct weft_blocks *from, size_t len)
 {
-	uint8_t *out = weft_coll_data_of(r, r->shm->me);
+	const int32_t me = r->shm->me;
 
 	weft_coll_await_room(r);
 	for (int32_t i = 0; !r->err && i < r->shm->n; i++)
-		if (i != r->shm->me)
-			copy_out(r, weft_block(from, i), out + (size_t)i * len,
-				len);
+		if (i != me)
+			copy_out(r, weft_block(from, i),
+				others_block(r, me, i, len), len);
 	weft_coll_say(r);
 }
 
@@ -499,16 +506,14 @@ static void shm_gather(struct weft_coll_round *r, const struct weft_coll *args)
 
 static void shm_scatter(struct weft_coll_round *r, const struct weft_coll *args)
 {
-	const int32_t n = r->shm->n, me = r->shm->me;
-	const size_t len = r->len / (size_t)n;
+	const int32_t me = r->shm->me;
+	const size_t len = r->len / (size_t)(r->shm->n - 1);
 
 	if (me != args->root) {
 		weft_coll_await(r, args->root);
 		if (!r->err)
 			copy_in(r, weft_block(&args->recv, 0),
-				weft_coll_data_of(r, args->root) +
-					(size_t)me * len,
-				len);
+				others_block(r, args->root, me, len), len);
 		return;
 	}
 	say_blocks(r, &args->send, len);
@@ -523,7 +528,7 @@ static void shm_alltoall(
 	const struct weft_blocks *from =
 		args->is_in_place ? &args->recv : &args->send;
 	const int32_t n = r->shm->n, me = r->shm->me;
-	const size_t len = r->len / (size_t)n;
+	const size_t len = r->len / (size_t)(n - 1);
 
 	say_blocks(r, from, len);
 	if (!args->is_in_place && !r->err && !r->skip)
@@ -535,8 +540,7 @@ static void shm_alltoall(
 		weft_coll_await(r, i);
 		if (!r->err)
 			copy_in(r, weft_block(&args->recv, i),
-				weft_coll_data_of(r, i) + (size_t)me * len,
-				len);
+				others_block(r, i, me, len), len);
 	}
 }
 
@@ -718,7 +722,7 @@ static int shm_piece(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_coll_round r;
 
 	if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
-		len *= (size_t)args->comm->coll.shm->n;
+		len *= (size_t)args->comm->coll.shm->n - 1;
 	weft_coll_round_begin(&r, args, kind, len);
 	if (weft_unlikely(!len) && kind != WEFT_COLL_BARRIER)
 		return err;
@@ -732,12 +736,12 @@ static int shm_piece(enum weft_coll_kind kind, const struct weft_coll *args,
 static int shm_by_bytes(enum weft_coll_kind kind, const struct weft_coll *args,
 	size_t len, int err)
 {
-	size_t most = PIECE_LEN, n = (size_t)args->comm->coll.shm->n;
+	size_t most = PIECE_LEN, n_others = (size_t)args->comm->coll.shm->n - 1;
 
 	if (kind == WEFT_COLL_ALLGATHER)
 		most = WEFT_COLL_LONG_MAX;
 	else if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
-		most = WEFT_COLL_LONG_MAX / n & ~(size_t)63;
+		most = WEFT_COLL_LONG_MAX / n_others & ~(size_t)63;
 	for (size_t at = 0; at < len; at += most)
 		err = shm_piece(kind, args, at, weft_min(most, len - at), err);
 	return err;
@@ -794,7 +798,7 @@ static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
 	size_t most = WEFT_COLL_SHORT_MAX;
 
 	if (kind == WEFT_COLL_ALLTOALL || kind == WEFT_COLL_SCATTER)
-		most /= (size_t)args->comm->coll.shm->n;
+		most /= (size_t)args->comm->coll.shm->n - 1;
 	if (weft_likely(len <= most) || kind == WEFT_COLL_REDUCE_SCATTER)
 		return shm_piece(kind, args, 0, len, err);
 	if (args->op)
