@@ -136,7 +136,7 @@ static uint32_t settle_long_len(const struct weft_comm *comm)
 	const uint32_t len = ALL_LONG / (uint32_t)comm->coll.nodes->most &
 			     ~(uint32_t)(WEFT_COLL_PART_LEN - 1);
 
-	if (weft_proc.shares_cores ||
+	if (!weft_proc.has_own_cache ||
 		atomic_load_explicit(&weft_proc.n_coll_segs,
 			memory_order_relaxed) >= LARGE_MAX)
 		return WEFT_COLL_LONG_LEAST;
@@ -337,7 +337,7 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 {
 	struct setup mine = { .digest = weft_coll_rules_digest(),
 		.shares_cores = weft_proc.shares_cores,
-		.long_len = settle_long_len(comm) };
+		.long_len = sched->err ? 0 : settle_long_len(comm) };
 	struct setup setup;
 
 	snprintf(mine.fabric, sizeof(mine.fabric), "%s",

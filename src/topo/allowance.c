@@ -99,22 +99,80 @@ unsigned weft_allowance_quota(const char *groups, const char *root)
 	return quota;
 }
 
-unsigned weft_allowance_cpus(void)
+/* CPUS_MAX of them, for the caller to free with CPU_FREE; NULL without memory.
+ */
+static cpu_set_t *allowed(void)
 {
 	size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
 	cpu_set_t *mine = CPU_ALLOC(CPUS_MAX), *parents = CPU_ALLOC(CPUS_MAX);
-	unsigned n = 0;
 
 	if (mine && parents) {
 		if (sched_getaffinity(0, len, mine))
 			CPU_ZERO_S(len, mine);
 		if (!sched_getaffinity(getppid(), len, parents))
 			CPU_OR_S(len, mine, mine, parents);
-		n = (unsigned)CPU_COUNT_S(len, mine);
 	}
-	if (mine)
-		CPU_FREE(mine);
 	if (parents)
 		CPU_FREE(parents);
-	return n ? n : 1;
+	else if (mine)
+		CPU_FREE(mine);
+	return parents ? mine : NULL;
+}
+
+static unsigned n_of(const cpu_set_t *cpus)
+{
+	int n = cpus ? CPU_COUNT_S(CPU_ALLOC_SIZE(CPUS_MAX), cpus) : 0;
+
+	return n > 0 ? (unsigned)n : 1;
+}
+
+unsigned weft_allowance_cpus(void)
+{
+	cpu_set_t *cpus = allowed();
+	unsigned n = n_of(cpus);
+
+	if (cpus)
+		CPU_FREE(cpus);
+	return n;
+}
+
+/* Those of a list like 0-3,8 that are in the set. */
+static unsigned n_listed(FILE *list, const cpu_set_t *cpus)
+{
+	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
+	unsigned first, last, n = 0;
+
+	while (fscanf(list, "%u", &first) == 1) {
+		last = first;
+		if (fscanf(list, "-%u", &last) < 0)
+			last = first;
+		for (unsigned i = first; i <= last && i < CPUS_MAX; i++)
+			n += CPU_ISSET_S(i, len, cpus) != 0;
+		if (fgetc(list) != ',')
+			break;
+	}
+	return n;
+}
+
+unsigned weft_allowance_caches(const char *root)
+{
+	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
+	cpu_set_t *cpus = allowed();
+	unsigned cpu = 0, n_sharers = 0, n = n_of(cpus);
+	char path[PATH_LEN];
+	FILE *list = NULL;
+
+	while (cpus && cpu < CPUS_MAX && !CPU_ISSET_S(cpu, len, cpus))
+		cpu++;
+	if (cpus && snprintf(path, sizeof(path),
+			    "%s/cpu%u/cache/index2/shared_cpu_list", root,
+			    cpu) < (int)sizeof(path))
+		list = fopen(path, "re");
+	if (list) {
+		n_sharers = n_listed(list, cpus);
+		fclose(list);
+	}
+	if (cpus)
+		CPU_FREE(cpus);
+	return n_sharers > 1 ? n / n_sharers : n;
 }

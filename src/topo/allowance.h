@@ -12,6 +12,11 @@
  * the job's, each of its processes maybe to fewer). At least 1. */
 unsigned weft_allowance_cpus(void);
 
+/* The second-level caches of those, counted as if all were shared like that of
+ * the first; as many as processors where the machine does not say. `root` is
+ * where it does (/sys/devices/system/cpu). */
+unsigned weft_allowance_caches(const char *root);
+
 /* The quota, in whole processors, rounded down, at least 1; 0: there is
  * none. `groups` is a file like /proc/self/cgroup, `root` where the
  * hierarchies are (/sys/fs/cgroup). */

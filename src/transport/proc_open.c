@@ -257,6 +257,9 @@ static int open_proc(weft_vci_open_fn *on_open)
 	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
 	weft_proc.is_blocking = !strcmp(weft_knobs.wait, "block");
 	weft_proc.shares_cores = proc_n_here() > weft_allowance_cpus();
+	weft_proc.has_own_cache =
+		proc_n_here() <=
+		weft_allowance_caches("/sys/devices/system/cpu");
 	err = open_vci(vci, on_open);
 	if (err)
 		goto fail;

@@ -74,15 +74,14 @@ void weft_vci_undefer(struct weft_vci *vci, struct weft_progress_hook *hook)
 }
 
 /* Twice what a core's own cache holds suffices for its purpose (shm/ring.h),
- * which is none where processes meet on a core. Only what is written is there.
- */
+ * which is none where processes share that. Only what is written is there. */
 static size_t ring_len(uint32_t n_local)
 {
 	enum { LEAST = 128 << 10, MOST = 2 << 20, ALL = 8 << 20 };
 
 	if (weft_knobs.shm_ring)
 		return weft_max((size_t)weft_knobs.shm_ring, (size_t)32768);
-	if (weft_proc.shares_cores)
+	if (!weft_proc.has_own_cache)
 		return LEAST;
 	return weft_max(
 		weft_min((size_t)ALL / n_local, (size_t)MOST), (size_t)LEAST);

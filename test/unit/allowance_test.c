@@ -116,6 +116,30 @@ static void a_binding(void **state)
 	assert_int_equal(WEXITSTATUS(status), 1);
 }
 
+/* What the first processor allowed shares with others that are. */
+static void caches(void **state)
+{
+	const unsigned n = weft_allowance_cpus();
+	char name[64], shares[64];
+	cpu_set_t all;
+	int first = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(first, &all))
+		first++;
+	snprintf(name, sizeof(name), "cpu%d/cache/index2/shared_cpu_list",
+		first);
+	assert_int_equal(weft_allowance_caches("/nonexistent"), n);
+	snprintf(shares, sizeof(shares), "%d,8000-8100\n", first);
+	make(name, shares);
+	assert_int_equal(weft_allowance_caches(root), n);
+	make(name, "0-8191\n");
+	assert_int_equal(weft_allowance_caches(root), 1);
+	make(name, "nonsense");
+	assert_int_equal(weft_allowance_caches(root), n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +147,7 @@ int main(void)
 		cmocka_unit_test(version_1),
 		cmocka_unit_test(no_cgroups),
 		cmocka_unit_test(a_binding),
+		cmocka_unit_test(caches),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
