@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { WRITERS = 3, RING_LEN = 8192, STEPS = 64, LEN_MAX = 4000 };
+enum { WRITERS = 3, RING_LEN = 8192, STEPS = 64, LEN_MAX = 6000 };
 
 static struct {
 	struct weft_shm *shm;
@@ -27,7 +27,7 @@ static struct {
 static void hear(void *arg, struct weft_ring_rx *rx, const void *head,
 	const void *payload, size_t len)
 {
-	static uint8_t copy[WEFT_RING_HEAD + 2 * RING_LEN];
+	static uint8_t copy[WEFT_RING_HEAD + WEFT_RING_LARGE];
 	uint64_t number, who;
 
 	(void)arg;
@@ -35,7 +35,7 @@ static void hear(void *arg, struct weft_ring_rx *rx, const void *head,
 		FUZZ_CHECK(!w.is_honest);
 		return;
 	}
-	FUZZ_CHECK(len <= 2 * RING_LEN);
+	FUZZ_CHECK(len <= WEFT_RING_LARGE);
 	memcpy(copy, head, WEFT_RING_HEAD);
 	memcpy(copy + WEFT_RING_HEAD, payload, len);
 	if (!w.is_honest)
@@ -115,13 +115,15 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-static void begin(void)
+/* With large buffers, which long payloads walk through. */
+static void begin(bool is_large)
 {
+	const size_t ring_len = is_large ? WEFT_RING_LARGE : RING_LEN;
 	struct weft_shm_bc bc;
 
 	memset(&w, 0, sizeof(w));
 	w.is_honest = true;
-	FUZZ_CHECK(!weft_shm_open(WRITERS, RING_LEN, hear, NULL, &w.shm));
+	FUZZ_CHECK(!weft_shm_open(WRITERS, ring_len, hear, NULL, &w.shm));
 	weft_shm_describe(w.shm, &bc);
 	w.map_len = (size_t)lseek(bc.fd, 0, SEEK_END);
 	w.map = mmap(
@@ -151,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct fuzz_in in = { data, len };
 
-	begin();
+	begin(len && data[len - 1] & 1);
 	for (int i = 0; i < STEPS && in.len; i++) {
 		uint8_t what = fuzz_u8(&in);
 		uint32_t who = what / 8 % WRITERS;
