@@ -480,9 +480,8 @@ static void shm_allgather(
 						 : weft_block(&args->send, 0);
 
 	say_data(r, own);
-	if (!args->is_in_place && !r->err)
-		copy_in(r, weft_block(&args->recv, me),
-			weft_coll_data_of(r, me), r->len);
+	if (!args->is_in_place && !r->err && !r->skip)
+		r->err = copy_own(own, weft_block(&args->recv, me));
 	for (int32_t i = 0; i < n; i++)
 		if (i != me)
 			hear_data(r, i, weft_block(&args->recv, i));
