@@ -129,19 +129,23 @@ static size_t settle_len(const struct weft_comm *comm, int32_t n)
 	return settle_areas_at(n) + (size_t)n * areas_len + WEFT_COLL_LONG_MAX;
 }
 
+/* Whole parts, as many as there may be. */
+static uint32_t settle_parts(uint32_t len)
+{
+	len = weft_min(len, (uint32_t)WEFT_COLL_LONG_MOST);
+	len = weft_max(len, (uint32_t)WEFT_COLL_LONG_LEAST);
+	return len & ~(uint32_t)(WEFT_COLL_PART_LEN - 1);
+}
+
 /* Of a member's area for long data. It takes memory only as it is walked
  * through, but does so for each communicator. */
 static uint32_t settle_long_len(const struct weft_comm *comm)
 {
-	const uint32_t len = ALL_LONG / (uint32_t)comm->coll.nodes->most &
-			     ~(uint32_t)(WEFT_COLL_PART_LEN - 1);
-
 	if (!weft_proc.has_own_cache ||
 		atomic_load_explicit(&weft_proc.n_coll_segs,
 			memory_order_relaxed) >= LARGE_MAX)
 		return WEFT_COLL_LONG_LEAST;
-	return weft_max(weft_min(len, (uint32_t)WEFT_COLL_LONG_MOST),
-		(uint32_t)WEFT_COLL_LONG_LEAST);
+	return settle_parts(ALL_LONG / (uint32_t)comm->coll.nodes->most);
 }
 
 /* Whether this process wants one and may have it. */
@@ -355,7 +359,7 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 	memcpy(comm->coll.nodes->fabric, setup.fabric, sizeof(setup.fabric));
 	comm->coll.nodes->fabric[sizeof(setup.fabric) - 1] = 0;
 	comm->coll.nodes->shares_cores = setup.shares_cores != 0;
-	comm->coll.nodes->long_len = setup.long_len;
+	comm->coll.nodes->long_len = settle_parts(setup.long_len);
 }
 
 static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,
