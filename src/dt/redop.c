@@ -81,6 +81,13 @@ static inline uint16_t bf16_of(float value)
 			  16);
 }
 
+/* Some versions of clang cannot ask; processors with avx2 have it. */
+#ifdef __clang__
+#define HAS_F16C 1
+#else
+#define HAS_F16C __builtin_cpu_supports("f16c")
+#endif
+
 /* Halves, eight at once where the processor can; the compiler turns one after
  * another into a float and back, by a call where it may not rely on that. */
 #define EIGHTS(op, num, expr)                                                  \
@@ -102,7 +109,7 @@ static inline uint16_t bf16_of(float value)
 	static void op##_##num(                                                \
 		const void *left, const void *right, void *out, int64_t n)     \
 	{                                                                      \
-		int64_t i = __builtin_cpu_supports("avx2")                     \
+		int64_t i = __builtin_cpu_supports("avx2") && HAS_F16C         \
 				    ? op##_eights_##num(left, right, out, n)   \
 				    : 0;                                       \
 		op##_plain_##num((const char *)left + 2 * i,                   \

@@ -99,7 +99,8 @@ static void refuse_take(struct weft_message *message,
 	struct weft_peer *peer = message->peer;
 	uint64_t failed = message->comm->failed;
 
-	if (kind == WEFT_UNMATCHED_COLL_DATA)
+	if (kind == WEFT_UNMATCHED_COLL_DATA &&
+		weft_err_is_fault(message->comm->coll_err))
 		fin.status += (uint64_t)-message->comm->coll_err;
 	weft_unmatched_note(
 		message->comm, kind, message->src, message->tag, message->len);
