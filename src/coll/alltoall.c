@@ -6,7 +6,10 @@
  * bytes) where blocks are short and alike. */
 #include "coll/coll_priv.h"
 
-enum { WINDOW = 32 };
+enum {
+	WINDOW = 32,
+	CACHED = 4 << 20, /* of all pairs of two cores; see mode_of */
+};
 
 /* What goes to each place: blocks, or, in place, packed copies of them, as
  * copies are made before any receive is posted. */
@@ -46,6 +49,27 @@ static struct sources sources_of(struct weft_sched *sched,
 	return from;
 }
 
+/* Where processes share cores, what all send at once as copies leaves the
+ * caches before it is read, once there is much of it. Then each reads it out of
+ * the sender's memory. */
+static enum weft_send_mode mode_of(
+	const struct weft_coll_view *view, const struct weft_coll *args)
+{
+	const struct weft_blocks *blocks =
+		args->is_in_place ? &args->recv : &args->send;
+	int64_t len = 0;
+
+	if (!view->nodes || !view->nodes->shares_cores)
+		return WEFT_SEND_STANDARD;
+	for (int32_t i = 0; i < view->n; i++) {
+		struct weft_span block = weft_block(blocks, i);
+
+		len += block.count * block.type->size;
+	}
+	return len > CACHED / view->nodes->most ? WEFT_SEND_SYNC
+						: WEFT_SEND_STANDARD;
+}
+
 static void in_windows(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	int32_t window)
@@ -53,6 +77,7 @@ static void in_windows(struct weft_sched *sched,
 	const int32_t n = view->n, me = view->me;
 	struct sources from = sources_of(sched, view, args);
 
+	sched->send_mode = mode_of(view, args);
 	for (int32_t first = 1; first < n; first += window) {
 		int32_t end = first + window < n ? first + window : n;
 

@@ -17,6 +17,7 @@
 
 #include "coll/coll.h"
 #include "coll/coll_view.h"
+#include "p2p/p2p.h"
 #include "transport/vci.h"
 
 #include <stddef.h>
@@ -58,6 +59,7 @@ struct weft_sched {
 		const struct weft_coll_view *view,
 		const struct weft_coll *args);
 	enum weft_ctx_offset ctx_offset;
+	enum weft_send_mode send_mode;
 	bool is_blocking;
 	int32_t tag;
 	int err;	      /* the first */

@@ -164,6 +164,7 @@ struct weft_req *weft_step_start(
 		.rank = step->rank,
 		.tag = sched->tag,
 		.ctx_offset = sched->ctx_offset,
+		.mode = sched->send_mode,
 		.is_waited = sched->is_blocking,
 	};
 	struct weft_req *req;

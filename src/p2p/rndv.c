@@ -47,16 +47,12 @@ enum {
 enum { IN_FRAGS, BY_READING };
 
 /* Can the receiver have this send's data in fragments, though it can read it?
- * Only if this process does nothing else meanwhile. Where processes share cores
- * a sender that has filled the ring waits until the receiver runs, and again
- * for each ring full: then one copy is better. */
+ * Only if this process does nothing else meanwhile, nor waits for a core until
+ * the receiver has read the ring. */
 static bool offers_frags(const struct weft_req *req)
 {
-	size_t most = (size_t)weft_knobs.shm_frags;
-
-	if (weft_proc.shares_cores)
-		most = weft_min(most, (size_t)req->peer->tx.buf_len / 4);
-	return req->send.is_waited && req->len <= most;
+	return req->send.is_waited && !weft_proc.shares_cores &&
+	       req->len <= (size_t)weft_knobs.shm_frags;
 }
 
 int weft_rndv_offer(struct weft_req *req)
@@ -118,15 +114,13 @@ static struct weft_choice *choice_of(struct weft_req *req)
 		(size_t)req->status.len, CHOICE_FIRST, WEFT_RNDV_LENS)];
 }
 
-/* Which way such data comes, that can be read. Where cores are shared no time
- * says what a way costs, and fragments are faster as far as they are offered.
- */
+/* Which way such data comes, that can be read. */
 static bool comes_in_frags(
 	struct weft_req *req, const struct weft_rndv_offered *offered)
 {
 	if (!offered->is_waited)
 		return false;
-	if (weft_proc.shares_cores || !weft_type_is_run(req->type, req->count))
+	if (!weft_type_is_run(req->type, req->count))
 		return true;
 	req->rndv.start = rndv_now() | 1;
 	return weft_choice_take(choice_of(req), 1) == IN_FRAGS;

@@ -8,20 +8,25 @@
 #include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
-#include "base/knob.h"
 #include "base/log.h"
+#include "transport/proc.h"
 #include "transport/progress.h"
 #include "net/net.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEND_STACK = 512 };
+enum {
+	SEND_STACK = 512,
+	WAITS_FOR_ROOM = 16384, /* longest message that does, in a ring */
+};
 
 static size_t eager_max(const struct weft_peer *peer)
 {
-	if (peer->is_shm || peer->is_self)
-		return (size_t)weft_knobs.shm_eager;
+	if (peer->is_shm)
+		return peer->shm_eager;
+	if (peer->is_self)
+		return weft_proc.shm_eager;
 	return peer->vci->net->plan.eager_len - sizeof(struct weft_wire_net);
 }
 
@@ -142,6 +147,16 @@ static int eager(struct weft_req *req)
 	return rc;
 }
 
+/* Is this message, for which the ring has no room, better read by its receiver,
+ * as the next one that comes by, than kept until there is room? */
+static bool is_better_announced(const struct weft_req *req)
+{
+	const struct weft_peer *peer = req->peer;
+
+	return peer->is_shm && peer->can_read && req->len > WAITS_FOR_ROOM &&
+	       weft_type_is_run(req->type, req->count);
+}
+
 /* Sends or announces. 0: over; 1: completion follows; WEFT_AGAIN; error. */
 static int send_now(struct weft_req *req)
 {
@@ -155,8 +170,12 @@ static int send_now(struct weft_req *req)
 			return rc;
 	}
 	if (req->send.mode != WEFT_SEND_SYNC && req->len <= eager_max(peer) &&
-		peer->credit >= (int64_t)(req->len + WEFT_EAGER_OVERHEAD))
-		return eager(req);
+		peer->credit >= (int64_t)(req->len + WEFT_EAGER_OVERHEAD)) {
+		int rc = eager(req);
+
+		if (rc != WEFT_AGAIN || !is_better_announced(req))
+			return rc;
+	}
 	return weft_rndv_offer(req);
 }
 
@@ -234,11 +253,11 @@ static inline __attribute__((always_inline)) bool send_fast(
 	void *place;
 
 	if (msg->rank < 0 || !msg->type->is_contig ||
-		msg->mode == WEFT_SEND_SYNC ||
-		len > (size_t)weft_knobs.shm_eager)
+		msg->mode == WEFT_SEND_SYNC)
 		return false;
 	peer = weft_comm_peer(comm, (uint32_t)msg->rank);
-	if (!peer || !peer->is_shm || !weft_peer_is_clear(peer) ||
+	if (!peer || !peer->is_shm || len > peer->shm_eager ||
+		!weft_peer_is_clear(peer) ||
 		peer->credit < (int64_t)(len + WEFT_EAGER_OVERHEAD))
 		return false;
 	place = weft_ring_reserve(&peer->tx, len);

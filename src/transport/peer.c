@@ -117,12 +117,6 @@ struct weft_peer *weft_peer_proven(
 	return weft_peer_of(vci, addr);
 }
 
-/* The longest message that goes through a ring. */
-static uint64_t room_needed(void)
-{
-	return (uint64_t)weft_knobs.shm_eager;
-}
-
 /* Where the peer rings when there is space in its ring again. */
 static void send_wakeup(struct weft_peer *peer)
 {
@@ -148,15 +142,9 @@ static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 		vci->addr, peer->cookie_out);
 	if (err)
 		return err;
-	if (peer->tx.buf_len / 2 < room_needed()) {
-		weft_ring_detach(&peer->tx);
-		return weft_err_set(WEFT_ERR_PEER,
-			"the ring of process %u is too small for messages of "
-			"WEFT_SHM_EAGER bytes; set WEFT_SHM_RING alike "
-			"everywhere",
-			(uint32_t)peer->proc);
-	}
 	peer->is_shm = true;
+	peer->shm_eager = (uint32_t)weft_min(
+		weft_proc.shm_eager, (size_t)peer->tx.buf_len / 2);
 	peer->tx.back = peer->rx;
 	send_wakeup(peer);
 	peer->can_read =

@@ -46,8 +46,9 @@ struct weft_peer {
 	bool is_queued; /* on the VCI's list of peers with pending work */
 	bool is_next;	/* RESOLVING: to be asked for its card in its turn */
 	int err;
-	int64_t credit; /* eager bytes we may still send */
-	int64_t owed;	/* eager bytes to give back to it */
+	uint32_t shm_eager; /* longest message copied through its ring */
+	int64_t credit;	    /* eager bytes we may still send */
+	int64_t owed;	    /* eager bytes to give back to it */
 	struct weft_ring_tx tx;
 	struct weft_ring_rx *rx; /* it writes to; NULL before it did */
 	uint64_t net_addr;

@@ -51,6 +51,9 @@ struct weft_proc {
 	bool shares_cores;  /* this node has fewer cores than processes of the
 			       job */
 	bool has_own_cache; /* each process may have a second-level one */
+	size_t shm_ring;    /* bytes of payload that one holds; WEFT_SHM_RING */
+	size_t shm_eager;   /* longest message copied through one, if it has
+			       room for two */
 	int64_t max_spin;   /* empty polls before yielding or sleeping */
 	bool is_blocking;   /* WEFT_WAIT=block: is woken */
 	bool sleeps; /* who waits: is_blocking; or for a moment each, as a

@@ -239,6 +239,34 @@ static void choose_waiting(void)
 	weft_proc.max_spin = choose_spin(vci);
 }
 
+/* Where each process has a core's own cache, rings twice as long suffice for
+ * their purpose (shm/ring.h), and messages that are copied one time after the
+ * other pay only while they are short. Where processes share cores, long rings
+ * and messages that need no answer save changes of processes, until the rings
+ * in use fill the caches. Only what is written is there. */
+static void choose_shm(void)
+{
+	enum { KIB = 1 << 10, MIB = 1 << 20, LEAST = 128 * KIB };
+	size_t all = 0, most = LEAST, ring, eager = 16 * KIB;
+
+	if (weft_proc.shares_cores) {
+		all = 2 * MIB;
+		most = 512 * KIB;
+		eager = 128 * KIB;
+	} else if (weft_proc.has_own_cache) {
+		all = 8 * MIB;
+		most = 2 * MIB;
+		eager = 32 * KIB;
+	}
+	ring = weft_min(all / weft_proc.facts.local_size, most);
+	if (weft_knobs.shm_ring)
+		ring = (size_t)weft_knobs.shm_ring;
+	weft_proc.shm_ring = weft_max(ring, (size_t)LEAST);
+	weft_proc.shm_eager = weft_knobs.shm_eager
+				      ? (size_t)weft_knobs.shm_eager
+				      : weft_min(eager, weft_proc.shm_ring / 4);
+}
+
 static int open_proc(weft_vci_open_fn *on_open)
 {
 	struct weft_boot_facts *facts = &weft_proc.facts;
@@ -260,6 +288,7 @@ static int open_proc(weft_vci_open_fn *on_open)
 	weft_proc.has_own_cache =
 		proc_n_here() <=
 		weft_allowance_caches("/sys/devices/system/cpu");
+	choose_shm();
 	err = open_vci(vci, on_open);
 	if (err)
 		goto fail;

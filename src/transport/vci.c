@@ -73,20 +73,6 @@ void weft_vci_undefer(struct weft_vci *vci, struct weft_progress_hook *hook)
 	vci->has_deferred = !weft_list_is_empty(&vci->deferred);
 }
 
-/* Twice what a core's own cache holds suffices for its purpose (shm/ring.h),
- * which is none where processes share that. Only what is written is there. */
-static size_t ring_len(uint32_t n_local)
-{
-	enum { LEAST = 128 << 10, MOST = 2 << 20, ALL = 8 << 20 };
-
-	if (weft_knobs.shm_ring)
-		return weft_max((size_t)weft_knobs.shm_ring, (size_t)32768);
-	if (!weft_proc.has_own_cache)
-		return LEAST;
-	return weft_max(
-		weft_min((size_t)ALL / n_local, (size_t)MOST), (size_t)LEAST);
-}
-
 void weft_vci_open_shm(struct weft_vci *vci)
 {
 	uint32_t n_writers = weft_proc.facts.local_size;
@@ -96,8 +82,8 @@ void weft_vci_open_shm(struct weft_vci *vci)
 		return;
 	if (vci->number)
 		n_writers *= WEFT_VCIS;
-	err = weft_shm_open(n_writers, ring_len(weft_proc.facts.local_size),
-		weft_arrival_ring, vci, &vci->shm);
+	err = weft_shm_open(n_writers, weft_proc.shm_ring, weft_arrival_ring,
+		vci, &vci->shm);
 	if (err)
 		weft_log_warn("CORE-NOSHM", "%s; set WEFT_SHM=off to say so",
 			weft_err_detail_peek(err));

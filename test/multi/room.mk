@@ -50,6 +50,7 @@ multi_programs += test/multi/p2p_pieces
 multi_programs += test/multi/p2p_derived
 multi_programs += test/multi/p2p_fail
 multi_programs += test/multi/p2p_flood
+multi_programs += test/multi/p2p_full
 multi_programs += test/multi/p2p_help
 multi_programs += test/multi/mem_readonly
 multi_programs += test/multi/p2p_large

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * p2p_full: messages for which a ring has no room do not wait for their sender
+ *
+ * Rank 0 starts more of them than the ring holds before rank 1 begins, and
+ * computes until that has received them all. They tell each other by writing to
+ * a word of the other's memory.
+ */
+#define _GNU_SOURCE
+#include "cma.h"
+
+#include <stdatomic.h>
+
+enum { N = 24, LEN = 40000 };
+
+static unsigned char data[N][LEN];
+static atomic_long is_told;
+
+static int len_of(int i)
+{
+	return i % 3 == 2 ? 100 : LEN - i;
+}
+
+static void tell(const long to[2])
+{
+	long yes = 1;
+	struct iovec local = { &yes, sizeof(yes) },
+		     remote = { (void *)to[1], sizeof(yes) };
+
+	CHECK(process_vm_writev((pid_t)to[0], &local, 1, &remote, 1, 0) ==
+			(ssize_t)sizeof(yes),
+		"the other is told");
+}
+
+static void wait_till_told(void)
+{
+	while (!atomic_load(&is_told))
+		usleep(1000);
+}
+
+int main(int argc, char **argv)
+{
+	long mine[2] = { (long)getpid(), (long)&is_told }, theirs[2];
+	MPI_Request reqs[N];
+	int wrong = 0;
+
+	mtest_init(&argc, &argv);
+	if (!cma_is_permitted(MPI_COMM_WORLD))
+		mtest_skip("data of other processes is not read here");
+	OK(MPI_Sendrecv(mine, 2, MPI_LONG, 1 - mtest.rank, 0, theirs, 2,
+		MPI_LONG, 1 - mtest.rank, 0, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE));
+	if (mtest.rank == 1)
+		wait_till_told();
+	for (int i = 0; i < N; i++)
+		if (mtest.rank == 0) {
+			memset(data[i], i + 1, LEN);
+			OK(MPI_Isend(data[i], len_of(i), MPI_BYTE, 1, 0,
+				MPI_COMM_WORLD, &reqs[i]));
+		} else {
+			OK(MPI_Irecv(data[i], LEN, MPI_BYTE, 0, 0,
+				MPI_COMM_WORLD, &reqs[i]));
+		}
+	if (mtest.rank == 0) {
+		tell(theirs);
+		wait_till_told();
+	}
+	OK(MPI_Waitall(N, reqs, MPI_STATUSES_IGNORE));
+	if (mtest.rank == 1)
+		tell(theirs);
+	for (int i = 0; i < N; i++)
+		for (int k = 0; k < len_of(i); k++)
+			wrong += data[i][k] != i + 1;
+	CHECK(!wrong, "%d bytes are wrong", wrong);
+	return mtest_finish();
+}
