@@ -311,7 +311,7 @@ static int shm_coll_in_vain(const struct awaited *a)
 	if (!err && comm->failed)
 		err = weft_comm_failed(comm);
 	if (!err)
-		err = weft_departed_source(
+		err = weft_departed_member(
 			comm, weft_shm_coll_rank(a->r->shm, a->rank));
 	if (!err && !a->is_room)
 		err = error_in_start(a->r, a->rank);

@@ -127,6 +127,7 @@ static void need_leave(struct weft_wait *wait, const struct weft_comm *comm)
 	if (!need)
 		return;
 	need->is_flushed = weft_disconnect_is_flushed(comm);
+	need->round = (uint32_t)comm->coll_err;
 	need->otherwise = need->is_flushed
 				  ? "everybody asked has left it by now"
 				  : "messages this process sent on it are not "
@@ -321,12 +322,13 @@ static bool has_joined(const struct weft_comm *comm,
 
 /* Who asks leaves a communicator, and nothing of it is on its way any more: a
  * call that can only be served by it is told. */
-static void hear_leaving(struct weft_comm *comm, uint64_t asker)
+static void hear_leaving(struct weft_comm *comm, uint64_t asker, int coll_err)
 {
 	int32_t rank = weft_group_rank_of(comm->remote, asker);
 
 	if (rank >= 0)
-		weft_p2p_departed_locked(comm, rank);
+		weft_p2p_departed_locked(
+			comm, rank, weft_err_is_fault(coll_err) ? coll_err : 0);
 }
 
 static enum weft_wire_met met_leave(struct weft_vci *vci,
@@ -340,7 +342,7 @@ static enum weft_wire_met met_leave(struct weft_vci *vci,
 	if (comm->child.session)
 		*owner_out = comm->child.session->number;
 	if (query->is_flushed)
-		hear_leaving(comm, asker);
+		hear_leaving(comm, asker, (int)query->round);
 	return weft_disconnect_has_begun(comm) ? WEFT_WIRE_MET
 					       : WEFT_WIRE_UNMET;
 }

@@ -74,7 +74,8 @@ struct weft_comm_p2p {	   /* src/p2p */
 	uint32_t n_probed; /* messages probed and not yet received */
 	uint32_t part_seq; /* tags of partitions given out; only part.c */
 	bool is_settled;   /* whether the network card matches is known */
-	uint8_t *departed; /* by rank: sends nothing more; only departed.c */
+	int *departed; /* by rank: sends nothing more: 1, or less than 0 what a
+			  collective ended with there; only departed.c */
 	struct weft_unmatched_note *unmatched; /* only unmatched.c */
 	struct weft_nic_match *nic; /* one block; only nic_send.c. NULL unless
 				       matching on the card is wanted */

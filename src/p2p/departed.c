@@ -21,9 +21,16 @@ static void say_departed(const struct weft_req *req, int err)
 		weft_err_detail_peek(err));
 }
 
+static int departed_err(const struct weft_req *req)
+{
+	if (weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_COLL)
+		return weft_departed_member(req->comm, req->src);
+	return weft_departed_source(req->comm, req->src);
+}
+
 static void end_departed(struct weft_req *req)
 {
-	int err = weft_departed_source(req->comm, req->src);
+	int err = departed_err(req);
 
 	if (!err)
 		return;
@@ -31,7 +38,7 @@ static void end_departed(struct weft_req *req)
 		weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
 		say_departed(req, err);
 	weft_match_withdraw(&req->comm->match, req);
-	weft_p2p_finish(req, weft_departed_source(req->comm, req->src));
+	weft_p2p_finish(req, departed_err(req));
 }
 
 /* A send whose receiver left for good: announced, or still here, as a fabric
@@ -82,13 +89,17 @@ static void end_all(struct weft_comm *comm)
 	}
 }
 
-void weft_p2p_departed_locked(struct weft_comm *comm, int32_t rank)
+void weft_p2p_departed_locked(
+	struct weft_comm *comm, int32_t rank, int coll_err)
 {
-	if (!comm->p2p.departed)
-		comm->p2p.departed = calloc((size_t)comm->remote_size, 1);
-	if (!comm->p2p.departed || comm->p2p.departed[rank])
+	int *departed = comm->p2p.departed;
+
+	if (!departed)
+		departed = calloc((size_t)comm->remote_size, sizeof(*departed));
+	comm->p2p.departed = departed;
+	if (!departed || departed[rank])
 		return;
-	comm->p2p.departed[rank] = 1;
+	departed[rank] = coll_err ? coll_err : 1;
 	comm->vci->n_failed++;
 	end_all(comm);
 }
@@ -110,7 +121,7 @@ void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "leaving in another's name");
 	} else {
 		weft_failure_note(comm, left.failed);
-		weft_p2p_departed_locked(comm, (int32_t)head->src);
+		weft_p2p_departed_locked(comm, (int32_t)head->src, 0);
 	}
 }
 

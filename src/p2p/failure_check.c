@@ -48,6 +48,17 @@ int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 	return 0;
 }
 
+int weft_departed_member(const struct weft_comm *comm, int32_t rank)
+{
+	if (!comm->p2p.departed || rank < 0 || rank >= comm->remote_size ||
+		comm->p2p.departed[rank] >= 0 || comm->failed)
+		return weft_departed_source(comm, rank);
+	return weft_err_set(comm->p2p.departed[rank],
+		"rank %d left the communicator after a collective that failed "
+		"there (its own error says why)",
+		(int)rank);
+}
+
 int weft_departed_receiver(const struct weft_comm *comm, int32_t rank)
 {
 	return comm->failed ? weft_departed_source(comm, rank) : 0;
@@ -76,6 +87,7 @@ static int failure_receive(const struct weft_req *req)
 {
 	struct weft_comm *comm = req->comm;
 	uint64_t ctx_offset = req->ctx % WEFT_CTX_OFFSET_END;
+	int err = 0;
 
 	if (weft_failure_is_vain(comm, req->ctx, req->tag))
 		return weft_comm_failed(comm);
@@ -84,7 +96,9 @@ static int failure_receive(const struct weft_req *req)
 	if (!comm->failed && (ctx_offset == WEFT_CTX_OFFSET_P2P ||
 				     ctx_offset == WEFT_CTX_OFFSET_CTL))
 		return 0;
-	return weft_failure_source(comm, req->src);
+	if (ctx_offset == WEFT_CTX_OFFSET_COLL)
+		err = weft_departed_member(comm, req->src);
+	return err ? err : weft_failure_source(comm, req->src);
 }
 
 void weft_failure_check(struct weft_req *req)

@@ -71,6 +71,10 @@ bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out);
  * held. */
 int weft_departed_source(const struct weft_comm *comm, int32_t rank);
 
+/* As above, for a part of a collective: what one ended with at a rank that has
+ * left then, as it will not take part in this one. */
+int weft_departed_member(const struct weft_comm *comm, int32_t rank);
+
 /* Ends a request, now or soon, that can never be completed. VCI's lock held. */
 void weft_cancel_stuck(struct weft_req *req, int err);
 
@@ -186,8 +190,10 @@ bool weft_p2p_has_come_locked(const struct weft_comm *comm,
 /* A member leaves and all it sent has arrived. What only it could complete, or
  * it as the last of all, ends with an error: parts of collectives now, any
  * other request when it is waited for, as it may yet be cancelled before. Where
- * a member has died all end now. VCI's lock held. */
-void weft_p2p_departed_locked(struct weft_comm *comm, int32_t rank);
+ * a member has died all end now. coll_err: what a collective there ended with
+ * at the member, or 0: parts of collectives end with that. VCI's lock held. */
+void weft_p2p_departed_locked(
+	struct weft_comm *comm, int32_t rank, int coll_err);
 
 /* Tells all members that live and have not left that this process sends nothing
  * more on comm. It has left when all were told, or are not to be reached.

@@ -239,7 +239,8 @@ struct weft_wire_query {
 	uint16_t need;	     /* enum weft_wire_need */
 	uint16_t is_flushed; /* LEAVE: the asker will send nothing more there,
 			      and all it sent has arrived before this */
-	uint32_t round;
+	uint32_t round; /* LEAVE: less than 0 what a collective ended with at
+			   the asker, or 0 */
 };
 static_assert(sizeof(struct weft_wire_query) == 24, "wire layout");
 

@@ -3,8 +3,10 @@
  * to those who went on to the next one
  *
  * The root's broadcast ends well, rank 1 has room for less. Where it leaves
- * then, what the root sends it next can never be received: that is no send
- * that is pending, but a collective with the error of rank 1. */
+ * then, what the root sends it next can never be received, and what it waits
+ * for from it never comes (waits=1): that is no send that is pending, but a
+ * collective with the error of rank 1.
+ */
 #include "mtest.h"
 
 enum { LONG = 4 << 20, SHORT = 64 };
@@ -15,7 +17,7 @@ int main(int argc, char **argv)
 {
 	char text[MPI_MAX_ERROR_STRING] = "";
 	MPI_Comm comm;
-	int rc, len;
+	int rc, len, waits = (int)mtest_arg(argc, argv, "waits", 0);
 
 	mtest_init(&argc, &argv);
 	mtest_need(2);
@@ -25,7 +27,8 @@ int main(int argc, char **argv)
 			MPI_ERR_TRUNCATE);
 	} else {
 		OK(MPI_Bcast(buf, SHORT, MPI_CHAR, 0, comm));
-		rc = MPI_Bcast(buf, LONG, MPI_CHAR, 0, comm);
+		rc = waits ? MPI_Bcast(buf, SHORT, MPI_CHAR, 1, comm)
+			   : MPI_Bcast(buf, LONG, MPI_CHAR, 0, comm);
 		FAILS(rc, MPI_ERR_TRUNCATE);
 		OK(MPI_Error_string(rc, text, &len));
 		CHECK(strstr(text, "rank 1 left the communicator"),
