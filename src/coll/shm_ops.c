@@ -401,21 +401,22 @@ static void shm_reduce_scatter(
 /* In groups each member reads what those below it have said, and what the last
  * one of the group below has for all up to it. Where cores are shared all work
  * counts, not the longest chain: each speaks for all. */
-static int32_t scan_group(const struct weft_coll_round *r)
+static int32_t place_in_group(const struct weft_coll_round *r)
 {
-	return r->comm->coll.nodes->shares_cores ? 1 : DEGREE;
+	return r->comm->coll.nodes->shares_cores ? 0 : r->shm->me % DEGREE;
 }
 
 static bool speaks_for_all(const struct weft_coll_round *r)
 {
-	const int32_t group = scan_group(r);
+	const bool is_last = r->comm->coll.nodes->shares_cores ||
+			     r->shm->me % DEGREE == DEGREE - 1;
 
-	return r->shm->me % group == group - 1 && r->shm->me + 1 < r->shm->n;
+	return is_last && r->shm->me + 1 < r->shm->n;
 }
 
 static void fold_below(struct weft_coll_round *r, struct operand *o)
 {
-	const int32_t me = r->shm->me, low = me - me % scan_group(r) - 1;
+	const int32_t me = r->shm->me, low = me - place_in_group(r) - 1;
 
 	for (int32_t i = me - 1; i >= 0 && i >= low; i--)
 		fold_said(r, o, i);

@@ -6,6 +6,7 @@
  * makes the kernels of one group or a row of a table. */
 #include "dt/redop.h"
 
+#include "base/bits.h"
 #include "base/err.h"
 #include "dt/pack.h"
 
@@ -334,67 +335,57 @@ void weft_redop_close_handle(struct weft_redop *op)
 
 #define BIT(class) (1u << WEFT_CLASS_##class)
 
-/* The standard's groups of types each operation is defined on. */
-static unsigned classes_of(enum weft_redop_builtin op)
-{
-	unsigned integer = BIT(CINT) | BIT(FINT) | BIT(MULTI);
+#define INTEGER (BIT(CINT) | BIT(FINT) | BIT(MULTI))
+#define LOGIC (BIT(CINT) | BIT(MULTI) | BIT(LOGICAL))
 
-	switch (op) {
-	case WEFT_OP_MIN:
-	case WEFT_OP_MAX:
-		return integer | BIT(FLOAT);
-	case WEFT_OP_SUM:
-	case WEFT_OP_PROD:
-		return integer | BIT(FLOAT) | BIT(COMPLEX);
-	case WEFT_OP_LAND:
-	case WEFT_OP_LOR:
-	case WEFT_OP_LXOR:
-		return BIT(CINT) | BIT(MULTI) | BIT(LOGICAL);
-	case WEFT_OP_BAND:
-	case WEFT_OP_BOR:
-	case WEFT_OP_BXOR:
-		return integer | BIT(BYTE);
-	case WEFT_OP_MINLOC:
-	case WEFT_OP_MAXLOC:
-		return BIT(PAIR);
-	default:
-		return 0;
-	}
-}
+/* The standard's groups of types each operation is defined on. */
+static const unsigned op_classes[N_OPS] = {
+	[WEFT_OP_MIN - WEFT_OP_NULL] = INTEGER | BIT(FLOAT),
+	[WEFT_OP_MAX - WEFT_OP_NULL] = INTEGER | BIT(FLOAT),
+	[WEFT_OP_SUM - WEFT_OP_NULL] = INTEGER | BIT(FLOAT) | BIT(COMPLEX),
+	[WEFT_OP_PROD - WEFT_OP_NULL] = INTEGER | BIT(FLOAT) | BIT(COMPLEX),
+	[WEFT_OP_LAND - WEFT_OP_NULL] = LOGIC,
+	[WEFT_OP_LOR - WEFT_OP_NULL] = LOGIC,
+	[WEFT_OP_LXOR - WEFT_OP_NULL] = LOGIC,
+	[WEFT_OP_BAND - WEFT_OP_NULL] = INTEGER | BIT(BYTE),
+	[WEFT_OP_BOR - WEFT_OP_NULL] = INTEGER | BIT(BYTE),
+	[WEFT_OP_BXOR - WEFT_OP_NULL] = INTEGER | BIT(BYTE),
+	[WEFT_OP_MINLOC - WEFT_OP_NULL] = BIT(PAIR),
+	[WEFT_OP_MAXLOC - WEFT_OP_NULL] = BIT(PAIR),
+};
 
 static bool is_move(const struct weft_redop *op)
 {
 	return op->builtin == WEFT_OP_REPLACE || op->builtin == WEFT_OP_NO_OP;
 }
 
-/* For a predefined type of a group the operation is defined on; NULL when this
- * machine has no arithmetic for it. */
+/* NULL when the operation is none of those above, is not defined on this
+ * predefined type, or this machine has no arithmetic for it. */
 static weft_redop_kernel_fn *kernel_for(
 	const struct weft_redop *op, const struct weft_type *basic)
 {
 	unsigned pair =
 		(unsigned)basic->builtin_index + WEFT_TYPE_FIRST - FIRST_PAIR;
+	unsigned i = op->builtin - WEFT_OP_NULL;
 
+	if (!(op_classes[i] & 1u << basic->class_))
+		return NULL;
 	if (basic->class_ == WEFT_CLASS_PAIR)
 		return pair_kernels[pair][op->builtin == WEFT_OP_MAXLOC];
-	return kernels[basic->num][op->builtin - WEFT_OP_NULL];
+	return kernels[basic->num][i];
 }
 
 bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type)
 {
 	if (!op->is_builtin || is_move(op))
 		return true;
-	if (!(classes_of(op->builtin) & 1u << type->class_))
-		return false;
-	return kernel_for(op, type->basic);
+	return type->class_ != WEFT_CLASS_NONE && kernel_for(op, type->basic);
 }
 
 weft_redop_kernel_fn *weft_redop_kernel(
 	const struct weft_redop *op, const struct weft_type *basic)
 {
-	return is_move(op) || !weft_redop_fits(op, basic)
-		       ? NULL
-		       : kernel_for(op, basic);
+	return is_move(op) ? NULL : kernel_for(op, basic);
 }
 
 /* Passed through weft_type_visit(). */
@@ -429,17 +420,16 @@ int weft_redop_apply(const struct weft_redop *op, const void *left,
 {
 	weft_redop_kernel_fn *kernel;
 
-	if (op->builtin == WEFT_OP_NO_OP)
-		return apply_move(right, out, count, type);
-	if (op->builtin == WEFT_OP_REPLACE)
-		return apply_move(left, out, count, type);
+	if (weft_unlikely(is_move(op)))
+		return apply_move(op->builtin == WEFT_OP_REPLACE ? left : right,
+			out, count, type);
 	if (!type->size || !count)
 		return 0;
-	if (!type->basic || !weft_redop_fits(op, type->basic))
+	kernel = type->basic ? kernel_for(op, type->basic) : NULL;
+	if (weft_unlikely(!kernel))
 		return weft_err_set(WEFT_ERR_OP, "%s is not defined on %s",
 			op->name,
 			type->name[0] ? type->name : "this derived datatype");
-	kernel = kernel_for(op, type->basic);
 	if (type->class_ != WEFT_CLASS_NONE) {
 		kernel(left, right, out, count);
 	} else {
