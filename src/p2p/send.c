@@ -52,17 +52,23 @@ static int eager_ring(struct weft_req *req)
 	struct weft_peer *peer = req->peer;
 	struct weft_wire_head *head;
 	void *place = weft_ring_reserve(&peer->tx, req->len);
+	size_t first = req->len;
 
 	if (!place)
 		return WEFT_AGAIN;
-	if (!weft_type_is_run(req->type, req->count))
+	if (!weft_type_is_run(req->type, req->count)) {
 		weft_pack(req->type, req->count, req->buf, 0, place, req->len);
-	else if (req->len)
-		weft_write(&peer->tx.write, place, run_of(req), req->len);
+	} else if (req->len) {
+		first = weft_ring_first_part(&peer->tx, req->len);
+		weft_write(&peer->tx.write, place, run_of(req), first);
+	}
 	head = weft_ring_head(&peer->tx);
 	*head = weft_send_head(req);
 	weft_peer_stamp(peer, head);
-	weft_ring_commit(&peer->tx, req->len);
+	weft_ring_commit_part(&peer->tx, req->len, first);
+	if (first < req->len)
+		weft_ring_write_rest(
+			&peer->tx, place, run_of(req), first, req->len);
 	return 0;
 }
 
@@ -249,7 +255,9 @@ static inline __attribute__((always_inline)) bool send_fast(
 	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_comm *comm = msg->comm;
 	struct weft_wire_head *head;
+	const char *data = (char *)msg->buf + msg->type->true_lb;
 	struct weft_peer *peer;
+	size_t first;
 	void *place;
 
 	if (msg->rank < 0 || !msg->type->is_contig ||
@@ -264,9 +272,9 @@ static inline __attribute__((always_inline)) bool send_fast(
 	if (!place)
 		return false;
 	/* committed */
+	first = weft_ring_first_part(&peer->tx, len);
 	if (len) /* the buffer of an empty message may be NULL */
-		weft_write(&peer->tx.write, place,
-			(char *)msg->buf + msg->type->true_lb, len);
+		weft_write(&peer->tx.write, place, data, first);
 	head = weft_ring_head(&peer->tx);
 	*head = (struct weft_wire_head){
 		.op = WEFT_WIRE_EAGER,
@@ -276,7 +284,9 @@ static inline __attribute__((always_inline)) bool send_fast(
 		.tag = msg->tag,
 	};
 	weft_peer_stamp(peer, head);
-	weft_ring_commit(&peer->tx, len);
+	weft_ring_commit_part(&peer->tx, len, first);
+	if (weft_unlikely(first < len))
+		weft_ring_write_rest(&peer->tx, place, data, first, len);
 	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
 	return true;
 }
