@@ -77,7 +77,7 @@ static bool await_all(const struct weft_peer *peer, size_t len)
 static bool put_growing(struct weft_req *req, const void *payload, size_t len)
 {
 	const size_t want = (size_t)req->status.len;
-	char *to = (char *)req->buf + req->type->true_lb;
+	char *to;
 
 	if (!req->type->is_contig) {
 		if (!await_all(req->peer, len))
@@ -91,7 +91,8 @@ static bool put_growing(struct weft_req *req, const void *payload, size_t len)
 		if (!ready)
 			return false;
 		ready = weft_min(ready, want);
-		weft_copy_msg(to + at, (const char *)payload + at, ready - at);
+		to = (char *)req->buf + req->type->true_lb + at;
+		weft_copy_msg(to, (const char *)payload + at, ready - at);
 	}
 	return true;
 }

@@ -255,9 +255,9 @@ static inline __attribute__((always_inline)) bool send_fast(
 	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_comm *comm = msg->comm;
 	struct weft_wire_head *head;
-	const char *data = (char *)msg->buf + msg->type->true_lb;
 	struct weft_peer *peer;
-	size_t first;
+	size_t first = len;
+	const char *data = NULL;
 	void *place;
 
 	if (msg->rank < 0 || !msg->type->is_contig ||
@@ -272,9 +272,11 @@ static inline __attribute__((always_inline)) bool send_fast(
 	if (!place)
 		return false;
 	/* committed */
-	first = weft_ring_first_part(&peer->tx, len);
-	if (len) /* the buffer of an empty message may be NULL */
+	if (len) { /* the buffer of an empty message may be NULL */
+		data = (char *)msg->buf + msg->type->true_lb;
+		first = weft_ring_first_part(&peer->tx, len);
 		weft_write(&peer->tx.write, place, data, first);
+	}
 	head = weft_ring_head(&peer->tx);
 	*head = (struct weft_wire_head){
 		.op = WEFT_WIRE_EAGER,
