@@ -147,12 +147,11 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
 	struct weft_comm *comm = comm_of(vci, head->ctx);
-	const bool grows = is_growing(peer, payload, len);
 	struct weft_req *req;
 	int err;
 
 	if (weft_unlikely(!comm)) {
-		if (!grows || await_all(peer, len))
+		if (!is_growing(peer, payload, len) || await_all(peer, len))
 			weft_dispatch_keep(vci, peer, head, payload, len);
 		return;
 	}
@@ -163,7 +162,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (weft_unlikely(!req)) {
-		if (grows && !await_all(peer, len))
+		if (is_growing(peer, payload, len) && !await_all(peer, len))
 			return;
 		if (end_other(comm, head))
 			weft_p2p_owe(peer, len);
@@ -175,7 +174,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	req->peer = peer;
 	err = matched(
 		&req->status, req->len, (int32_t)head->src, head->tag, len);
-	if (weft_likely(!grows))
+	if (weft_likely(!is_growing(peer, payload, len)))
 		put_data(req->buf, req->count, req->type, payload,
 			req->status.len);
 	else if (!put_growing(req, payload, len))

@@ -247,6 +247,31 @@ int weft_send_start(struct weft_req *req)
 	return send_begin(req, false);
 }
 
+static inline void fast_head(struct weft_peer *peer, const struct weft_msg *msg)
+{
+	struct weft_wire_head *head = weft_ring_head(&peer->tx);
+
+	*head = (struct weft_wire_head){
+		.op = WEFT_WIRE_EAGER,
+		.number = weft_p2p_peer_of(peer)->n_eager_sent++,
+		.src = (uint32_t)msg->comm->rank,
+		.ctx = msg->comm->ctx + msg->ctx_offset,
+		.tag = msg->tag,
+	};
+	weft_peer_stamp(peer, head);
+}
+
+static __attribute__((noinline)) void fast_growing(struct weft_peer *peer,
+	const struct weft_msg *msg, void *place, size_t first, size_t len)
+{
+	const char *data = (char *)msg->buf + msg->type->true_lb;
+
+	weft_write(&peer->tx.write, place, data, first);
+	fast_head(peer, msg);
+	weft_ring_commit_part(&peer->tx, len, first);
+	weft_ring_write_rest(&peer->tx, place, data, first, len);
+}
+
 /* Short, contiguous, to a process of this node that is ready for it: no
  * request is needed. False when any of this does not hold. */
 static inline __attribute__((always_inline)) bool send_fast(
@@ -254,10 +279,8 @@ static inline __attribute__((always_inline)) bool send_fast(
 {
 	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_comm *comm = msg->comm;
-	struct weft_wire_head *head;
 	struct weft_peer *peer;
-	size_t first = len;
-	const char *data = NULL;
+	size_t first;
 	void *place;
 
 	if (msg->rank < 0 || !msg->type->is_contig ||
@@ -272,23 +295,16 @@ static inline __attribute__((always_inline)) bool send_fast(
 	if (!place)
 		return false;
 	/* committed */
-	if (len) { /* the buffer of an empty message may be NULL */
-		data = (char *)msg->buf + msg->type->true_lb;
-		first = weft_ring_first_part(&peer->tx, len);
-		weft_write(&peer->tx.write, place, data, first);
+	first = weft_ring_first_part(&peer->tx, len);
+	if (weft_likely(first == len)) {
+		if (len) /* the buffer of an empty message may be NULL */
+			weft_write(&peer->tx.write, place,
+				(char *)msg->buf + msg->type->true_lb, len);
+		fast_head(peer, msg);
+		weft_ring_commit(&peer->tx, len);
+	} else {
+		fast_growing(peer, msg, place, first, len);
 	}
-	head = weft_ring_head(&peer->tx);
-	*head = (struct weft_wire_head){
-		.op = WEFT_WIRE_EAGER,
-		.number = weft_p2p_peer_of(peer)->n_eager_sent++,
-		.src = (uint32_t)comm->rank,
-		.ctx = comm->ctx + msg->ctx_offset,
-		.tag = msg->tag,
-	};
-	weft_peer_stamp(peer, head);
-	weft_ring_commit_part(&peer->tx, len, first);
-	if (weft_unlikely(first < len))
-		weft_ring_write_rest(&peer->tx, place, data, first, len);
 	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
 	return true;
 }
