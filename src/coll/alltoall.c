@@ -8,7 +8,8 @@
 
 enum {
 	WINDOW = 32,
-	CACHED = 4 << 20, /* of all pairs of two cores; see mode_of */
+	LONG = 16384,	  /* blocks on shared cores; see mode_of */
+	CACHED = 4 << 20, /* of them, of all pairs of two cores */
 };
 
 /* What goes to each place: blocks, or, in place, packed copies of them, as
@@ -49,9 +50,9 @@ static struct sources sources_of(struct weft_sched *sched,
 	return from;
 }
 
-/* Where processes share cores, what all send at once as copies leaves the
- * caches before it is read, once there is much of it. Then each reads it out of
- * the sender's memory. */
+/* Where processes share cores, long blocks that all of a node send at once as
+ * copies leave the caches before they are read, once they are many. Then each
+ * is read out of the sender's memory. */
 static enum weft_send_mode mode_of(
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -59,15 +60,16 @@ static enum weft_send_mode mode_of(
 		args->is_in_place ? &args->recv : &args->send;
 	int64_t len = 0;
 
-	if (!view->nodes || !view->nodes->shares_cores)
+	if (!view->nodes || view->nodes->n > 1 || !view->nodes->shares_cores)
 		return WEFT_SEND_STANDARD;
 	for (int32_t i = 0; i < view->n; i++) {
 		struct weft_span block = weft_block(blocks, i);
 
 		len += block.count * block.type->size;
 	}
-	return len > CACHED / view->nodes->most ? WEFT_SEND_SYNC
-						: WEFT_SEND_STANDARD;
+	return len > (int64_t)view->n * LONG && len > CACHED / view->n
+		       ? WEFT_SEND_SYNC
+		       : WEFT_SEND_STANDARD;
 }
 
 static void in_windows(struct weft_sched *sched,

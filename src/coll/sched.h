@@ -59,7 +59,7 @@ struct weft_sched {
 		const struct weft_coll_view *view,
 		const struct weft_coll *args);
 	enum weft_ctx_offset ctx_offset;
-	enum weft_send_mode send_mode;
+	enum weft_send_mode send_mode; /* SYNC: all are announced */
 	bool is_blocking;
 	int32_t tag;
 	int err;	      /* the first */

@@ -4,7 +4,8 @@
  * weft_send() is the hot path: guards that leave for a request, then straight
  * into the ring or the fabric. A send is eager when it is short and the peer
  * has room for it (credit); otherwise it is announced and waits for its receive
- * (rndv.c). What cannot leave now waits at the peer in order. */
+ * (rndv.c). What cannot leave now waits at the peer in order. A longer eager
+ * message is seen by a reader that waits while it is written (shm/ring.h). */
 #include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
