@@ -158,10 +158,3 @@ struct weft_message *weft_match_other_kept(
 	}
 	return NULL;
 }
-
-void weft_match_take(struct weft_match *match, struct weft_message *message)
-{
-	weft_list_remove(&message->bin);
-	weft_list_remove(&message->arrived);
-	match->n_unexpected--;
-}

@@ -129,9 +129,19 @@ int weft_match_keep(struct weft_match *match, struct weft_message *message);
 static inline struct weft_message *weft_match_find(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
 {
+	struct weft_link *list;
+	struct weft_message *message;
+
 	if (weft_likely(match->n_unexpected == 0))
 		return NULL;
-	return weft_match_find_slow(match, ctx, src, tag);
+	if (weft_unlikely(weft_match_is_wild(src, tag) || !match->unexpected))
+		return weft_match_find_slow(match, ctx, src, tag);
+	list = &match->unexpected[weft_match_bin(ctx, src, tag)];
+	message = weft_container_of(list->next, struct weft_message, bin);
+	if (weft_unlikely(list->next == list || message->ctx != ctx ||
+			  message->src != src || message->tag != tag))
+		return weft_match_find_slow(match, ctx, src, tag);
+	return message;
 }
 
 /* Of a collective: what is posted for, or kept of, the same number and source
@@ -142,6 +152,12 @@ struct weft_message *weft_match_other_kept(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 
 /* Takes a kept message out. */
-void weft_match_take(struct weft_match *match, struct weft_message *message);
+static inline void weft_match_take(
+	struct weft_match *match, struct weft_message *message)
+{
+	weft_list_remove(&message->bin);
+	weft_list_remove(&message->arrived);
+	match->n_unexpected--;
+}
 
 #endif

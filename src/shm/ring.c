@@ -3,6 +3,7 @@
 #include "shm/ring.h"
 
 #include "base/clock.h"
+#include "base/knob.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -10,8 +11,6 @@
 #include <signal.h>
 
 enum { SPINS = 4096 };
-
-static const uint64_t GROW_WARN_NS = 10 * WEFT_NS_PER_S;
 
 void weft_ring_write_rest(struct weft_ring_tx *tx, void *to, const void *from,
 	size_t first, size_t len)
@@ -47,7 +46,10 @@ static __attribute__((noinline)) size_t await_stalled(
 	const struct weft_ring_rx *rx, size_t have, size_t len)
 {
 	const pid_t pid = rx->ring->writer_pid;
-	uint64_t warn_ns = weft_now_ns() + GROW_WARN_NS;
+	const int64_t warn_s = weft_knobs.stall_warn;
+	uint64_t warn_ns =
+		warn_s ? weft_now_ns() + (uint64_t)warn_s * WEFT_NS_PER_S
+		       : UINT64_MAX;
 	bool is_there = true;
 	size_t ready;
 
@@ -59,9 +61,10 @@ static __attribute__((noinline)) size_t await_stalled(
 		if (weft_now_ns() < warn_ns)
 			continue;
 		weft_log_warn("SHM-GROWS",
-			"process %d writes a message since 10 s and does not "
-			"go on: it is stopped, or has no core to run on",
-			(int)pid);
+			"process %d has been writing a message for %lld s and "
+			"does not go on: it is stopped, or has no core to run "
+			"on",
+			(int)pid, (long long)warn_s);
 		warn_ns = UINT64_MAX;
 	}
 	return ready;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ring_test: messages that are read while another process writes them */
+#include "base/knob.h"
 #include "shm/seg.h"
+#include "test/unit/capture.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +15,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { RING = 1 << 18, N = 400, MOST = 100000 };
+enum { RING = 1 << 18, N = 400, LONG = 4, MOST = 100000 };
+
+/* What a writer does half-way. */
+enum half_way { WRITES_ON, ENDS, STOPS };
 
 static unsigned char data[MOST], copy[MOST];
 static struct weft_shm *shm;
@@ -26,7 +32,7 @@ static size_t len_of(int i)
 	return about[i % 6] - (size_t)(i % 5 == 4);
 }
 
-static void send_one(struct weft_ring_tx *tx, int i, bool is_cut_short)
+static void send_one(struct weft_ring_tx *tx, int i, enum half_way how)
 {
 	struct weft_ring_rx *back = (struct weft_ring_rx *)tx->back;
 	size_t len = len_of(i), first;
@@ -40,13 +46,14 @@ static void send_one(struct weft_ring_tx *tx, int i, bool is_cut_short)
 	memcpy(place, data, first);
 	memset(weft_ring_head(tx), i, WEFT_RING_HEAD);
 	weft_ring_commit_part(tx, len, first);
-	if (first < len && !is_cut_short)
+	if (first < len && how == STOPS)
+		raise(SIGSTOP);
+	if (first < len && how != ENDS)
 		weft_ring_write_rest(tx, place, data, first, len);
 }
 
-/* The process that writes: all messages, or the one with this number, whose end
- * it does not live to write. */
-static void start_writer(int cut_short)
+/* The process that writes: all messages, or a long one. */
+static void start_writer(enum half_way how)
 {
 	struct weft_ring_rx back = { 0 };
 	struct weft_ring_tx tx;
@@ -61,10 +68,11 @@ static void start_writer(int cut_short)
 		_exit(1);
 	tx.back = &back;
 	tx.may_grow = true;
-	if (cut_short >= 0)
-		send_one(&tx, cut_short, true);
-	for (int i = 0; cut_short < 0 && i < N; i++)
-		send_one(&tx, i, false);
+	for (int i = how == WRITES_ON ? 0 : LONG; i < N; i++) {
+		send_one(&tx, i, how);
+		if (how != WRITES_ON)
+			break;
+	}
 	_exit(0);
 }
 
@@ -97,7 +105,7 @@ static void all_come_as_they_are_written(void **state)
 	(void)state;
 	n_heard = n_grown = 0;
 	assert_int_equal(weft_shm_open(1, RING, hear_all, NULL, &shm), 0);
-	start_writer(-1);
+	start_writer(WRITES_ON);
 	while (n_heard < N)
 		weft_shm_poll(shm);
 	assert_int_equal(waitpid(writer, &status, 0), writer);
@@ -123,9 +131,48 @@ static void who_ends_is_not_waited_for(void **state)
 	(void)state;
 	n_heard = 0;
 	assert_int_equal(weft_shm_open(1, RING, hear_part, NULL, &shm), 0);
-	start_writer(4);
+	start_writer(ENDS);
 	while (!n_heard)
 		weft_shm_poll(shm);
+	weft_shm_close(shm);
+}
+
+static void hear_late(void *arg, struct weft_ring_rx *rx, const void *head,
+	const void *payload, size_t len)
+{
+	struct capture capture;
+	size_t ready = WEFT_RING_PART;
+
+	(void)arg;
+	assert_non_null(head);
+	assert_true(weft_ring_grows(rx, payload));
+	assert_int_equal(waitpid(writer, NULL, WUNTRACED), writer);
+	if (!fork()) {
+		sleep(3);
+		kill(writer, SIGCONT);
+		_exit(0);
+	}
+	capture_start(&capture);
+	while (ready < len)
+		ready = weft_ring_await(rx, ready, len);
+	assert_non_null(strstr(capture_stop(&capture), "SHM-GROWS"));
+	assert_non_null(strstr(capture.text, "for 1 s"));
+	for (size_t i = 0; i < len; i++)
+		assert_int_equal(((const unsigned char *)payload)[i], LONG + 1);
+	n_heard++;
+}
+
+static void who_is_stopped_is_said(void **state)
+{
+	(void)state;
+	n_heard = 0;
+	weft_knobs.stall_warn = 1;
+	assert_int_equal(weft_shm_open(1, RING, hear_late, NULL, &shm), 0);
+	start_writer(STOPS);
+	while (!n_heard)
+		weft_shm_poll(shm);
+	while (wait(NULL) > 0)
+		;
 	weft_shm_close(shm);
 }
 
@@ -134,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_come_as_they_are_written),
 		cmocka_unit_test(who_ends_is_not_waited_for),
+		cmocka_unit_test(who_is_stopped_is_said),
 	};
 
 	alarm(120);
