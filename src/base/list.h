@@ -57,6 +57,17 @@ static inline struct weft_link *weft_list_pop_front(struct weft_link *head)
 	return first;
 }
 
+/* All links of a list, in their order, to one that is empty. */
+static inline void weft_list_move(struct weft_link *to, struct weft_link *from)
+{
+	if (weft_list_is_empty(from))
+		return;
+	*to = *from;
+	to->next->prev = to;
+	to->prev->next = to;
+	weft_list_init(from);
+}
+
 /* Walks the list; the body may remove `it`, nothing else. */
 #define weft_list_for_each(it, next_, head)                          \
 	for (struct weft_link *it = (head)->next, *next_ = it->next; \

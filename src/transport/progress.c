@@ -16,16 +16,19 @@ enum {
 	ROUNDS_BEFORE_EVENTS = 64, /* that found something */
 };
 
+/* What is done for one may take others off the list, or put them there: each
+ * goes back to the list before its turn. */
 static int progress_flush(struct weft_vci *vci)
 {
+	struct weft_link todo, *link;
 	int n = 0;
 
-	weft_list_for_each(link, next, &vci->pending_peers)
-	{
-		struct weft_peer *peer =
-			weft_container_of(link, struct weft_peer, link);
-
-		n += weft_peer_send_pending(peer);
+	weft_list_init(&todo);
+	weft_list_move(&todo, &vci->pending_peers);
+	while ((link = weft_list_pop_front(&todo)) != NULL) {
+		weft_list_push_back(&vci->pending_peers, link);
+		n += weft_peer_send_pending(
+			weft_container_of(link, struct weft_peer, link));
 	}
 	return n;
 }
@@ -54,13 +57,18 @@ static int poll_net(struct weft_vci *vci)
 	return n;
 }
 
+/* As progress_flush: the end of a communicator ends hooks of others. */
 static void run_hooks(struct weft_vci *vci)
 {
-	weft_list_for_each(link, next, &vci->hooks)
-	{
+	struct weft_link todo, *link;
+
+	weft_list_init(&todo);
+	weft_list_move(&todo, &vci->hooks);
+	while ((link = weft_list_pop_front(&todo)) != NULL) {
 		struct weft_progress_hook *hook = weft_container_of(
 			link, struct weft_progress_hook, link);
 
+		weft_list_push_back(&vci->hooks, link);
 		hook->run(hook);
 	}
 }

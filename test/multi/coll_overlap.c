@@ -37,6 +37,33 @@ static void many_at_once(MPI_Comm comm)
 	CHECK(bad == 0, "%d at once: %d wrong", N, bad);
 }
 
+/* more than the rings have room for: what ends there starts sends to others */
+static void more_than_fits(void)
+{
+	enum { MANY = 300, BLOCK = 1024, ROUNDS = 60 };
+	const int sum = mtest.size * (mtest.size - 1) / 2;
+	static int in[MANY][BLOCK], out[MANY][BLOCK];
+	MPI_Request req[MANY];
+	int bad = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int k = 0; k < MANY; k++) {
+			for (int i = 0; i < BLOCK; i++)
+				in[k][i] = mtest.rank + i + round;
+			OK(MPI_Iallreduce(in[k], out[k], BLOCK, MPI_INT,
+				MPI_SUM, MPI_COMM_WORLD, &req[k]));
+			if ((k + 7 * mtest.rank) % 97 == round % 20)
+				usleep(200);
+		}
+		OK(MPI_Waitall(MANY, req, MPI_STATUSES_IGNORE));
+		for (int k = 0; k < MANY; k++)
+			for (int i = 0; i < BLOCK; i++)
+				bad += out[k][i] !=
+				       sum + (i + round) * mtest.size;
+	}
+	CHECK(bad == 0, "%d at once: %d wrong", MANY, bad);
+}
+
 /* a barrier is not over while one member is missing */
 static void tested(void)
 {
@@ -104,6 +131,7 @@ int main(int argc, char **argv)
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &dup));
 	many_at_once(MPI_COMM_WORLD);
 	many_at_once(dup);
+	more_than_fits();
 	tested();
 	restarted();
 	OK(MPI_Comm_free(&dup));
