@@ -404,6 +404,7 @@ static int sendrecv_apart(const char *func, const struct weft_msg *smsg,
 		return wait_own(func, rreq, status);
 	weft_req_cancel(rreq);
 	weft_vci_lock(vci);
+	weft_req_wait_in(vci, rreq, func); /* its data may be on the way */
 	weft_req_put(rreq);
 	weft_vci_unlock(vci);
 	return err;
@@ -445,6 +446,7 @@ static int sendrecv(const char *func, const struct args *s,
 		weft_req_cancel(rreq);
 	if (rreq) {
 		weft_vci_lock(vci);
+		weft_req_wait_in(vci, rreq, func); /* likewise */
 		weft_req_put(rreq);
 		weft_vci_unlock(vci);
 	}

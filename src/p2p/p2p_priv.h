@@ -20,7 +20,9 @@
 
 enum {
 	WEFT_EAGER_OVERHEAD = 64, /* what a message costs the receiver besides
-				     its payload, for flow control */
+				     its payload, for flow control; the most of
+				     WEFT_EAGER_WINDOW by it is fewer messages
+				     than a head's number can tell apart */
 	WEFT_RNDV_LENS = 7,	  /* powers of two that have a choice */
 };
 

@@ -49,7 +49,8 @@ struct part {
 
 static int32_t tag_of(const struct weft_parts *parts, uint32_t k)
 {
-	return (int32_t)(INT32_MIN + (int64_t)parts->setup.first_tag + k);
+	/* negative, so none of a set-up's; around again after 2^31 */
+	return (int32_t)(0x80000000u | (parts->setup.first_tag + k));
 }
 
 static size_t total_len(const struct weft_parts *parts)

@@ -159,6 +159,36 @@ static void pulled(struct weft_req *req, uint64_t sreq, int err)
 		weft_peer_fail(peer, err); /* it was there to be read from */
 }
 
+/* Through the ring; the sender starts when it hears of it. */
+static int pull_frags(struct weft_req *req, uint64_t sreq, size_t len)
+{
+	req->rndv.remote = sreq;
+	req->rndv.n_rails = 0;
+	req->rndv.n_moved = 0;
+	req->rndv.total = len;
+	return weft_control_cts(req, sreq, len);
+}
+
+/* Who could be read from may since have given up its rights, or its first
+ * thread; it still has the data. */
+static void pulled_by_reading(struct weft_req *req, uint64_t sreq, int err)
+{
+	struct weft_peer *peer = req->peer;
+
+	if (weft_unlikely(err && err != WEFT_ERR_PEER && !peer->is_self &&
+			  peer->state != WEFT_PEER_FAILED)) {
+		weft_log_info("SHM-UNREADABLE",
+			"%s; from now on its messages come in fragments",
+			weft_err_detail_peek(err));
+		peer->can_read = false;
+		req->rndv.start = 0;
+		err = pull_frags(req, sreq, (size_t)req->status.len);
+		if (!err)
+			return;
+	}
+	pulled(req, sreq, err);
+}
+
 static int pull_remote(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	req->rndv.remote = sreq;
@@ -228,13 +258,9 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 		err = weft_rndv_copy(req,
 			peer->is_self ? WEFT_RNDV_FROM_HERE
 				      : WEFT_RNDV_FROM_PEER,
-			offered->addr, len, sreq, pulled);
+			offered->addr, len, sreq, pulled_by_reading);
 	} else if (peer->is_shm) {
-		req->rndv.remote = sreq; /* expects fragments */
-		req->rndv.n_rails = 0;
-		req->rndv.n_moved = 0;
-		req->rndv.total = len;
-		err = weft_control_cts(req, sreq, len);
+		err = pull_frags(req, sreq, len);
 	} else {
 		err = pull_remote(req, sreq, len);
 	}

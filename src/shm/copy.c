@@ -5,6 +5,7 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -45,6 +46,14 @@ static void runs_left(struct iovec *part, const struct iovec *runs, size_t n,
 	part[0].iov_len -= *skip;
 }
 
+/* ESRCH is also the answer for one whose first thread alone has ended. */
+static int copy_err(pid_t pid, int reason)
+{
+	return reason == ESRCH && kill(pid, 0) && errno == ESRCH
+		       ? WEFT_ERR_PEER
+		       : WEFT_ERR_OTHER;
+}
+
 int weft_copy_move(pid_t pid, const struct iovec *local, size_t n_local,
 	const struct iovec *remote, size_t n_remote, bool is_write)
 {
@@ -62,12 +71,14 @@ int weft_copy_move(pid_t pid, const struct iovec *local, size_t n_local,
 					 pid, here, n[0], there, n[1], 0)
 			       : process_vm_readv(
 					 pid, here, n[0], there, n[1], 0);
-		if (got <= 0)
-			return weft_err_set(
-				errno == ESRCH ? WEFT_ERR_PEER : WEFT_ERR_OTHER,
+		if (got <= 0) {
+			int reason = errno;
+
+			return weft_err_set(copy_err(pid, reason),
 				"cannot %s memory of process %d: %s",
 				is_write ? "write" : "read", (int)pid,
-				strerror(errno));
+				strerror(reason));
+		}
 		skip[0] += (size_t)got;
 		skip[1] += (size_t)got;
 	}

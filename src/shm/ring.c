@@ -7,10 +7,14 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { SPINS = 4096 };
+enum { SPINS = 4096, YIELDS = 1000 };
 
 void weft_ring_write_rest(struct weft_ring_tx *tx, void *to, const void *from,
 	size_t first, size_t len)
@@ -41,32 +45,54 @@ static size_t ring_ready(const struct weft_ring_rx *rx, size_t len)
 	return weft_min(ready, len);
 }
 
-/* The writer does not run: it has ended, was stopped, or waits for a core. */
+/* fd: the process's, or -1. Who has ended and is not waited for by its parent
+ * is still there to kill(). */
+static bool writer_is_there(pid_t pid, int fd)
+{
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+
+	if (fd >= 0)
+		return poll(&end, 1, 0) <= 0;
+	return pid <= 0 || !kill(pid, 0) || errno != ESRCH;
+}
+
+/* The writer does not run: it has ended, was stopped, or waits for a core,
+ * perhaps for this one, which a yield would not give to lower priorities. */
 static __attribute__((noinline)) size_t await_stalled(
 	const struct weft_ring_rx *rx, size_t have, size_t len)
 {
+	const struct timespec nap = { .tv_nsec = 50000 };
 	const pid_t pid = rx->ring->writer_pid;
 	const int64_t warn_s = weft_knobs.stall_warn;
 	uint64_t warn_ns =
 		warn_s ? weft_now_ns() + (uint64_t)warn_s * WEFT_NS_PER_S
 		       : UINT64_MAX;
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	bool is_there = true;
 	size_t ready;
 
-	for (; (ready = ring_ready(rx, len)) <= have; sched_yield()) {
-		if (!is_there)
-			return 0;
+	for (int n = 0; (ready = ring_ready(rx, len)) <= have; n++) {
+		if (!is_there) {
+			ready = 0;
+			break;
+		}
 		/* what it wrote last is looked for once more */
-		is_there = pid <= 0 || !kill(pid, 0) || errno != ESRCH;
-		if (weft_now_ns() < warn_ns)
-			continue;
-		weft_log_warn("SHM-GROWS",
-			"process %d has been writing a message for %lld s and "
-			"does not go on: it is stopped, or has no core to run "
-			"on",
-			(int)pid, (long long)warn_s);
-		warn_ns = UINT64_MAX;
+		is_there = writer_is_there(pid, fd);
+		if (weft_now_ns() >= warn_ns) {
+			weft_log_warn("SHM-GROWS",
+				"process %d has been writing a message for "
+				"%lld s and does not go on: it is stopped, or "
+				"has no core to run on",
+				(int)pid, (long long)warn_s);
+			warn_ns = UINT64_MAX;
+		}
+		if (n < YIELDS)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
 	}
+	if (fd >= 0)
+		close(fd);
 	return ready;
 }
 

@@ -345,6 +345,7 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 {
 	const void *head, *payload;
 	size_t len = 0;
+	bool has_room;
 	int n = 0;
 
 	while (n < POLL_BATCH &&
@@ -353,12 +354,14 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 		weft_ring_next(rx, len);
 		n++;
 	}
+	has_room = n || rx->n != rx->n_published; /* the last time's */
 	if (n < POLL_BATCH && rx->n != rx->n_published)
 		weft_ring_publish(rx);
 	/* as in weft_ring_commit */
 	atomic_signal_fence(memory_order_seq_cst);
-	if (n && weft_unlikely(atomic_load_explicit(
-			 &rx->ring->is_writer_asleep, memory_order_relaxed)))
+	if (has_room &&
+		weft_unlikely(atomic_load_explicit(
+			&rx->ring->is_writer_asleep, memory_order_relaxed)))
 		wake_writer(rx);
 	if (weft_unlikely(len == SIZE_MAX))
 		on_broken(shm, rx);

@@ -54,6 +54,7 @@ multi_programs += test/multi/p2p_full
 multi_programs += test/multi/p2p_help
 multi_programs += test/multi/mem_readonly
 multi_programs += test/multi/p2p_large
+multi_programs += test/multi/p2p_leader
 multi_programs += test/multi/p2p_first
 multi_programs += test/multi/p2p_late
 multi_programs += test/multi/p2p_lost
