@@ -48,7 +48,8 @@ int weft_coll_start_locked(enum weft_coll_kind kind,
 	int err = check_defined(kind, args->comm);
 
 	if (!err)
-		err = weft_sched_list_create(kind, args, coll_write, req_out);
+		err = weft_sched_list_create(
+			kind, args, coll_write, 0, req_out);
 	if (!err)
 		weft_sched_list_start(*req_out);
 	return err;
@@ -74,8 +75,14 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 
 	if (weft_likely(comm->coll.shm && is_user)) {
 		err = weft_shm_coll_try(kind, args);
-		if (weft_likely(err != WEFT_AGAIN))
+		if (weft_likely(!err))
+			return 0;
+		if (err != WEFT_AGAIN) {
+			weft_vci_lock(comm->vci);
+			comm->coll_err = err;
+			weft_vci_unlock(comm->vci);
 			return err;
+		}
 	}
 	weft_vci_lock(comm->vci);
 	err = check_defined(kind, comm);
@@ -102,7 +109,8 @@ int weft_coll_init(enum weft_coll_kind kind, const struct weft_coll *args,
 	weft_vci_lock(vci);
 	err = check_defined(kind, args->comm);
 	if (!err)
-		err = weft_sched_list_create(kind, args, coll_write, req_out);
+		err = weft_sched_list_create(kind, args, coll_write,
+			WEFT_TAG_COLL_PERSISTENT, req_out);
 	if (!err) {
 		(*req_out)->is_persistent = true;
 		(*req_out)->is_active = false;

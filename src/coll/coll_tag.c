@@ -4,7 +4,7 @@
 
 #include "p2p/p2p.h"
 
-enum { NUMBERS = 1 << WEFT_TAG_COLL_SHIFT, KIND = 15 };
+enum { KIND = 15 };
 
 int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	enum weft_coll_kind kind)
@@ -16,7 +16,7 @@ int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	number = comm->coll.seq++;
 	if (comm->coll.shm)
 		weft_shm_coll_note_messages(comm, number, kind);
-	return (int32_t)(number & (NUMBERS - 1)) |
+	return (int32_t)(number & WEFT_TAG_COLL_NUMBER) |
 	       (int32_t)kind << WEFT_TAG_COLL_SHIFT;
 }
 

@@ -21,6 +21,7 @@
 #include "transport/vci.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 enum weft_step_kind {
 	WEFT_STEP_SEND,
@@ -36,6 +37,17 @@ struct weft_span {
 	int64_t count;
 	struct weft_type *type;
 };
+
+/* The bytes from the first to the last of so many items; *low_out: where the
+ * first lies from the address of their buffer. */
+static inline size_t weft_items_len(
+	int64_t count, const struct weft_type *type, int64_t *low_out)
+{
+	int64_t rest = count > 1 ? (count - 1) * type->extent : 0;
+
+	*low_out = type->true_lb + weft_min64(rest, 0);
+	return count > 0 ? (size_t)(type->true_extent + llabs(rest)) : 0;
+}
 
 struct weft_step {
 	enum weft_step_kind kind;
@@ -144,11 +156,11 @@ typedef void weft_sched_write_fn(struct weft_sched *sched,
 	enum weft_coll_kind kind, const struct weft_coll *args);
 
 /* A list of what write() writes, with its request (one reference, the
- * caller's), bound to the next tag of the communicator's context. It holds
- * types and operation. On an error all who count on its messages hear it.
- * Destroyed with the request. */
+ * caller's), bound to the next tag of the communicator's context, with further
+ * bits as marks. It holds types and operation. On an error all who count on its
+ * messages hear it. Destroyed with the request. */
 int weft_sched_list_create(enum weft_coll_kind kind,
-	const struct weft_coll *args, weft_sched_write_fn *write,
+	const struct weft_coll *args, weft_sched_write_fn *write, int32_t marks,
 	struct weft_req **req_out);
 
 /* Runs it from its first step; the request completes at its end. */

@@ -153,12 +153,13 @@ static struct list *list_alloc(struct weft_comm *comm)
 
 /* There is no memory for a list at all: it is written nowhere. */
 static int tell_all(enum weft_coll_kind kind, const struct weft_coll *args,
-	weft_sched_write_fn *write)
+	weft_sched_write_fn *write, int32_t marks)
 {
 	struct weft_sched sched = {
 		.add = weft_step_tell,
 		.ctx_offset = args->ctx_offset,
-		.tag = weft_coll_tag(args->comm, args->ctx_offset, kind),
+		.tag = weft_coll_tag(args->comm, args->ctx_offset, kind) |
+		       marks,
 		.err = WEFT_ERR_NOMEM,
 	};
 
@@ -168,7 +169,7 @@ static int tell_all(enum weft_coll_kind kind, const struct weft_coll *args,
 }
 
 int weft_sched_list_create(enum weft_coll_kind kind,
-	const struct weft_coll *args, weft_sched_write_fn *write,
+	const struct weft_coll *args, weft_sched_write_fn *write, int32_t marks,
 	struct weft_req **req_out)
 {
 	struct weft_comm *comm = args->comm;
@@ -176,10 +177,10 @@ int weft_sched_list_create(enum weft_coll_kind kind,
 	int err;
 
 	if (!list)
-		return tell_all(kind, args, write);
+		return tell_all(kind, args, write, marks);
 	list->watch.number = comm->coll.seq;
 	list->sched.ctx_offset = args->ctx_offset;
-	list->sched.tag = weft_coll_tag(comm, args->ctx_offset, kind);
+	list->sched.tag = weft_coll_tag(comm, args->ctx_offset, kind) | marks;
 	list->req->ctx = comm->ctx + args->ctx_offset; /* for reports */
 	list->req->tag = list->sched.tag;
 	list_hold(list, args);

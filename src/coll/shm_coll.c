@@ -13,6 +13,7 @@
 enum {
 	SPINS = 100,	      /* before progress is made between looks */
 	CALLS_PER_ROUND = 32, /* without a wait, between rounds of progress */
+	LOOK_AGAIN = 1 << 30, /* collectives since all had been heard of */
 	SOMETHING = WEFT_COLL_WORD_KIND, /* of no collective */
 };
 
@@ -48,10 +49,27 @@ static uint32_t last_start(const struct weft_coll_shm *shm, int32_t rank)
 	return last;
 }
 
+/* Who never has to wait never looks how far the others are, and what it knows
+ * of it must not grow so old that is_behind() turns. */
+static __attribute__((noinline)) void look_again(struct weft_coll_shm *shm)
+{
+	uint32_t reached = last_start(shm, shm->me);
+
+	for (int32_t i = 0; i < shm->n; i++) {
+		uint32_t last = last_start(shm, i);
+
+		if (is_behind(last, reached))
+			reached = last;
+	}
+	shm->reached = reached;
+}
+
 /* What a member has read before it may be written over now. */
 static void shm_coll_start(
 	struct weft_coll_shm *shm, uint32_t number, uint64_t word)
 {
+	if (weft_unlikely(number - shm->reached > LOOK_AGAIN))
+		look_again(shm);
 	/* pairs with the acquire in start_of */
 	atomic_store_explicit(&shm->mine->starts[number % WEFT_COLL_STARTS],
 		word, memory_order_release);
@@ -111,29 +129,30 @@ static struct weft_coll_area *area_of(const struct weft_coll_round *r)
 	return &r->shm->areas[r->len > r->shm->short_max];
 }
 
-/* The last collective that has one of these parts. */
-static uint32_t last_user(
-	const struct weft_coll_area *area, uint32_t part, uint32_t n_parts)
+/* How many collectives ago one of these parts was used last. It may be so long
+ * that it was the whole round of numbers more, which makes it look younger. */
+static uint32_t age_of(const struct weft_coll_area *area, uint32_t number,
+	uint32_t part, uint32_t n_parts)
 {
-	uint32_t last = area->used[part];
+	uint32_t age = number - area->used[part];
 
 	for (uint32_t i = 1; i < n_parts; i++)
-		if (is_behind(last, area->used[part + i]))
-			last = area->used[part + i];
-	return last;
+		if (number - area->used[part + i] < age)
+			age = number - area->used[part + i];
+	return age;
 }
 
 /* The uppermost parts that nobody reads any more, as all have heard of all
  * since, so that few are walked through; or else, and in an area that all of is
  * to be walked through, those below the last ones. */
-static uint32_t next_parts(const struct weft_coll_shm *shm,
+static uint32_t next_parts(const struct weft_coll_round *r,
 	const struct weft_coll_area *area, uint32_t n_parts)
 {
 	uint32_t part = area->n_parts;
 
 	for (; !area->is_large && part >= n_parts; part--)
-		if (is_behind(last_user(area, part - n_parts, n_parts),
-			    shm->last_all))
+		if (age_of(area, r->number, part - n_parts, n_parts) >
+			r->number - r->shm->last_all)
 			return part - n_parts;
 	part = (area->at - area->base) / area->part_len;
 	return (part < n_parts ? area->n_parts : part) - n_parts;
@@ -150,8 +169,9 @@ static void shm_coll_place(struct weft_coll_round *r)
 	uint32_t end = area->at - area->base, part = end / area->part_len;
 
 	if (end % area->part_len < len) {
-		part = next_parts(r->shm, area, n_parts);
-		area->before = last_user(area, part, n_parts);
+		part = next_parts(r, area, n_parts);
+		area->before =
+			r->number - age_of(area, r->number, part, n_parts);
 		end = part * area->part_len + weft_max(len, area->part_len);
 	}
 	for (uint32_t i = 0; i < n_parts; i++)
@@ -231,8 +251,9 @@ static int error_in_slot(struct weft_coll_round *r, int32_t rank)
 		&weft_coll_slot_of(r, rank)->word, memory_order_acquire);
 	uint32_t number = (uint32_t)(word >> 32) - 1;
 
-	if (word == r->word || !word || is_behind(number, r->number))
-		return 0;
+	if (word == r->word || !word || is_behind(number, r->number) ||
+		is_behind(last_start(r->shm, rank), number))
+		return 0; /* the last: of long ago */
 	if (number == r->number && word & WEFT_COLL_WORD_ERR)
 		return error_of(r, rank);
 	return differs(r, rank, number == r->number ? word : SOMETHING);
@@ -328,8 +349,7 @@ static int await_slowly(struct awaited *a)
 		.arg = a,
 		.comm = comm,
 		.rank = weft_shm_coll_rank(a->r->shm, a->rank),
-		.tag = (int32_t)(a->r->number &
-				 ((1 << WEFT_TAG_COLL_SHIFT) - 1)),
+		.tag = (int32_t)(a->r->number & WEFT_TAG_COLL_NUMBER),
 		.is_missing = coll_is_missing,
 	};
 	int err = 0;

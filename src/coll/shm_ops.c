@@ -227,29 +227,25 @@ static void fold_tree(struct weft_coll_round *r, struct operand *o)
 /* Room for one operand where it needs any: a run is combined where it lies. */
 static void *typed_room(struct weft_coll_round *r, struct weft_span like)
 {
-	const struct weft_type *type = like.type;
-	int64_t stride = type->extent < 0 ? -type->extent : type->extent;
-	int64_t len = type->true_extent + (like.count - 1) * stride;
-	int64_t low = type->true_lb;
-	char *room = malloc((size_t)len);
+	int64_t low;
+	size_t len = weft_items_len(like.count, like.type, &low);
+	char *room = malloc(weft_max(len, 1));
 
 	if (!room) {
 		r->err = WEFT_ERR_NOMEM;
 		return NULL;
 	}
-	if (type->extent < 0)
-		low -= (like.count - 1) * stride;
 	return room - low;
 }
 
 static void typed_free(void *room, struct weft_span like)
 {
-	const struct weft_type *type = like.type;
+	int64_t low;
 
 	if (!room)
 		return;
-	free((char *)room + type->true_lb +
-		(type->extent < 0 ? (like.count - 1) * type->extent : 0));
+	weft_items_len(like.count, like.type, &low);
+	free((char *)room + low);
 }
 
 static void take_scratch(struct weft_coll_round *r, struct operand *o)

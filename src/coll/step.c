@@ -112,18 +112,10 @@ void *weft_sched_tmp(struct weft_sched *sched, size_t len)
 void *weft_sched_tmp_typed(
 	struct weft_sched *sched, int64_t count, const struct weft_type *type)
 {
-	int64_t len = type->true_extent;
-	int64_t low = type->true_lb;
-	char *p;
+	int64_t low;
+	size_t len = weft_items_len(count, type, &low);
 
-	if (count > 1 && type->extent >= 0)
-		len += (count - 1) * type->extent;
-	if (count > 1 && type->extent < 0) {
-		len -= (count - 1) * type->extent;
-		low += (count - 1) * type->extent;
-	}
-	p = weft_sched_tmp(sched, count > 0 ? (size_t)len : 0);
-	return p - low;
+	return (char *)weft_sched_tmp(sched, len) - low;
 }
 
 /* ---- written ---- */
@@ -256,10 +248,8 @@ static void look_for_others(struct weft_progress_hook *hook)
 		return;
 	weft_watch_end(watch);
 	if (!sched->err)
-		sched->err = weft_coll_differ(
-			(enum weft_coll_kind)(
-				sched->tag >> WEFT_TAG_COLL_SHIFT),
-			other, rank);
+		sched->err = weft_coll_differs(sched->tag,
+			(int32_t)other << WEFT_TAG_COLL_SHIFT, rank);
 	end_messages(watch);
 }
 

@@ -106,7 +106,13 @@ enum { WEFT_TAG_PAIR = 0x40000000, WEFT_TAG_PAIR_END = 0x60000000 };
 
 /* A tag of the collectives' context is their number on the communicator and,
  * above it, what they are: so members that call different ones hear of it. */
-enum { WEFT_TAG_COLL_SHIFT = 26 };
+enum {
+	WEFT_TAG_COLL_SHIFT = 26,
+	/* of the number: a persistent one, whose tag others must not have
+	 * however many there have been since */
+	WEFT_TAG_COLL_PERSISTENT = 1 << (WEFT_TAG_COLL_SHIFT - 1),
+	WEFT_TAG_COLL_NUMBER = WEFT_TAG_COLL_PERSISTENT - 1,
+};
 
 struct weft_wire_head {
 	uint8_t op;

@@ -91,7 +91,7 @@ static bool is_collective(const struct weft_req *req)
 /* Which of the communicator's collectives. */
 static int number_of(int32_t tag)
 {
-	return (int)(tag & ((1 << WEFT_TAG_COLL_SHIFT) - 1));
+	return (int)(tag & WEFT_TAG_COLL_NUMBER);
 }
 
 static void describe_req(const struct weft_req *req, char *buf, size_t len)

@@ -330,6 +330,30 @@ static void predefined(MPI_Comm comm, int me, int size)
 	CHECK(!bad, "predefined operations on %d: %d wrong", size, bad);
 }
 
+/* Items with gaps, of whose last piece not every member has one to combine. */
+static void pairs(MPI_Comm comm, int me, int size)
+{
+	static struct {
+		double value;
+		int place;
+	} in[2 * 5461 + 1], out[2 * 5461 + 1];
+	static const int lens[] = { 1, 5461, 5462, 2 * 5461 + 1 };
+	int bad = 0;
+
+	for (int k = 0; k < 4; k++) {
+		for (int i = 0; i < lens[k]; i++) {
+			in[i].value = (me + i) % size;
+			in[i].place = me;
+		}
+		OK(MPI_Allreduce(
+			in, out, lens[k], MPI_DOUBLE_INT, MPI_MAXLOC, comm));
+		for (int i = 0; i < lens[k]; i++)
+			bad += out[i].value != size - 1 ||
+			       (out[i].place + i) % size != size - 1;
+	}
+	CHECK(!bad, "pairs on %d: %d wrong", size, bad);
+}
+
 static void add_wide(void *in, void *inout, int *len, MPI_Datatype *type)
 {
 	const int *a = in;
@@ -439,6 +463,7 @@ static void results(MPI_Comm comm, int me, int size)
 			exchanges(comm, me, size, counts[i], step);
 		}
 	predefined(comm, me, size);
+	pairs(comm, me, size);
 	wide_items(comm, me, size);
 	run_ahead(comm, me, size);
 	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));

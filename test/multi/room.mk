@@ -13,6 +13,7 @@ multi_programs += test/multi/coll_ops
 multi_programs += test/multi/coll_overlap
 multi_programs += test/multi/coll_reduce
 multi_programs += test/multi/coll_shm
+multi_programs += test/multi/coll_wrap
 multi_programs += test/multi/comm_attr
 multi_programs += test/multi/comm_churn
 multi_programs += test/multi/comm_errh
