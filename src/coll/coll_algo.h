@@ -69,6 +69,9 @@ enum { WEFT_COLL_WHY_FORCED = -1 };
 const struct weft_coll_algo *weft_coll_choose(
 	const struct weft_coll_case *c, struct weft_coll_why *why_out);
 
+/* The next length, above this one, at which another rule may choose. */
+int64_t weft_coll_border(enum weft_coll_kind kind, int64_t bytes);
+
 /* Why an algorithm cannot do a case; NULL: it can. */
 const char *weft_coll_cannot(
 	const struct weft_coll_algo *algo, const struct weft_coll_case *c);

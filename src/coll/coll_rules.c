@@ -488,6 +488,21 @@ void weft_coll_tell_forced(
 		weft_coll_cannot(forced, c), taken->name);
 }
 
+int64_t weft_coll_border(enum weft_coll_kind kind, int64_t bytes)
+{
+	const struct rule *rule;
+	int64_t next = INT64_MAX;
+
+	weft_coll_rules_load();
+	for (rule = table.first[kind]; rule; rule = rule->next) {
+		if (rule->bytes.from > bytes)
+			next = weft_min64(next, rule->bytes.from);
+		if (rule->bytes.to >= bytes && rule->bytes.to < INT64_MAX)
+			next = weft_min64(next, rule->bytes.to + 1);
+	}
+	return next;
+}
+
 const struct weft_coll_algo *weft_coll_choose(
 	const struct weft_coll_case *c, struct weft_coll_why *why_out)
 {

@@ -44,6 +44,7 @@ enum {
 	WEFT_COLL_LONG_LEAST = 2 * WEFT_COLL_LONG_MAX, /* of the long area */
 	WEFT_COLL_LONG_MOST = 2 << 20,
 	WEFT_COLL_PARTS_MAX = WEFT_COLL_LONG_MOST / WEFT_COLL_PART_LEN,
+	WEFT_COLL_LENS = 4,
 	WEFT_COLL_TEXT = 112,
 };
 
@@ -86,6 +87,14 @@ struct weft_coll_area {
 	bool is_large; /* so that its lines leave the caches */
 };
 
+/* Which lengths of an operation's data go through a segment. */
+struct weft_coll_lens {
+	int32_t n;
+	struct {
+		int64_t from, to;
+	} at[WEFT_COLL_LENS];
+};
+
 /* A process's own view. */
 struct weft_coll_shm {
 	struct weft_coll_member *members;
@@ -100,8 +109,8 @@ struct weft_coll_shm {
 		*ranks; /* by place; NULL: it is all of the communicator's */
 	int32_t n, me;
 	bool is_whole; /* the members are all of the communicator's */
-	int32_t limits[WEFT_COLL_N]; /* longest data of an operation that goes
-					through here; -1: none does */
+	struct weft_coll_lens lens[2][WEFT_COLL_N]; /* 1: also operations that
+						       do not commute */
 	uint32_t reached; /* every member has begun this or a later one */
 	uint32_t n_calls; /* since the last progress */
 	struct weft_write write; /* how data is written to an area */

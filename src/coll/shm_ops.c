@@ -802,26 +802,28 @@ static int shm_run(enum weft_coll_kind kind, const struct weft_coll *args,
 	return shm_by_bytes(kind, args, len, err);
 }
 
-int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args)
-{
-	const struct weft_coll_shm *shm = args->comm->coll.shm;
-	int64_t len;
-
-	if (weft_unlikely(!shm->is_whole || shm->limits[kind] < 0))
-		return WEFT_AGAIN;
-	len = length_of(shm, kind, args);
-	if (len < 0 || len > shm->limits[kind])
-		return WEFT_AGAIN;
-	return shm_run(kind, args, (size_t)len, 0);
-}
-
 int weft_shm_coll_part(
 	enum weft_coll_kind kind, const struct weft_coll *args, int err)
 {
 	const struct weft_coll_shm *shm = args->comm->coll.shm;
-	int64_t len = length_of(shm, kind, args);
+	const struct weft_coll_lens *lens =
+		&shm->lens[args->op && !args->op->is_commutative][kind];
+	int64_t len;
 
-	if (len < 0 || len > shm->limits[kind])
+	if (!lens->n)
 		return WEFT_AGAIN;
-	return shm_run(kind, args, (size_t)len, err);
+	len = length_of(shm, kind, args);
+	for (int32_t i = 0; i < lens->n; i++)
+		if (len >= lens->at[i].from && len <= lens->at[i].to)
+			return shm_run(kind, args, (size_t)len, err);
+	return WEFT_AGAIN;
+}
+
+int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args)
+{
+	const struct weft_coll_shm *shm = args->comm->coll.shm;
+
+	if (weft_unlikely(!shm->is_whole))
+		return WEFT_AGAIN;
+	return weft_shm_coll_part(kind, args, 0);
 }

@@ -249,36 +249,45 @@ static void settle_unmap(struct weft_comm *comm)
 		&weft_proc.n_coll_segs, 1, memory_order_relaxed);
 }
 
-/* The longest data of a kind that the rules send through the segment, of all
- * members or as a part within a node. They are asked for powers of two. */
-static int32_t limit_of(const struct weft_comm *comm, enum weft_coll_kind kind)
+/* What lengths the rules send through the segment, of all members or as a part
+ * within a node. More stretches of them than there is room for go by messages.
+ */
+static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
+	bool is_commutative, struct weft_coll_lens *lens)
 {
 	const struct weft_coll_shm *shm = comm->coll.shm;
 	const struct weft_nodes *nodes = comm->coll.nodes;
 	const struct weft_coll_algo *forced = weft_coll_forced(kind);
-	int32_t limit = -1;
+	const int64_t end = weft_coll_segment_max(kind) + 1;
 	struct weft_coll_case c;
+	int64_t next;
 
+	lens->n = 0;
 	/* alike on all nodes, as pieces take numbers of the communicator */
 	weft_coll_case_in_segment(&c, kind, nodes->most, nodes->shares_cores);
+	c.is_commutative = is_commutative;
 	if (weft_knobs.coll_reproducible && shm->is_whole &&
 		kind >= WEFT_COLL_REDUCE)
-		return -1;
+		return;
 	if (forced && forced->write && weft_coll_can(forced, &c))
-		return -1;
+		return;
 	if (comm->rank == 0 && shm->is_whole)
 		weft_coll_tell_forced(&c, weft_coll_choose(&c, NULL));
-	for (c.bytes = 0; c.bytes <= weft_coll_segment_max(kind);
-		c.bytes = c.bytes ? 2 * c.bytes : 1) {
+	for (c.bytes = 0; c.bytes < end; c.bytes = next) {
+		next = weft_min64(weft_coll_border(kind, c.bytes), end);
 		c.count = c.bytes;
 		if (weft_coll_choose(&c, NULL)->write)
-			break;
-		limit = (int32_t)c.bytes;
+			continue;
+		if (lens->n && lens->at[lens->n - 1].to == c.bytes - 1) {
+			lens->at[lens->n - 1].to = next - 1;
+		} else if (lens->n < WEFT_COLL_LENS) {
+			lens->at[lens->n].from = c.bytes;
+			lens->at[lens->n++].to = next - 1;
+		}
 	}
-	return limit;
 }
 
-static void set_limits(struct weft_comm *comm)
+static void set_all_lens(struct weft_comm *comm)
 {
 	const struct weft_nodes *nodes = comm->coll.nodes;
 	struct weft_coll_shm *shm = comm->coll.shm;
@@ -290,7 +299,9 @@ static void set_limits(struct weft_comm *comm)
 		shm->ranks =
 			nodes->members + nodes->first[nodes->of[comm->rank]];
 	for (int k = 0; k < WEFT_COLL_N; k++)
-		shm->limits[k] = limit_of(comm, (enum weft_coll_kind)k);
+		for (int other = 0; other < 2; other++)
+			set_lens(comm, (enum weft_coll_kind)k, !other,
+				&shm->lens[other][k]);
 }
 
 /* ---- the agreement ---- */
@@ -412,7 +423,7 @@ int weft_shm_coll_settle(const struct weft_coll *args, enum weft_coll_kind kind)
 	comm->coll.is_settled = !err;
 	if (err)
 		return err;
-	set_limits(comm);
+	set_all_lens(comm);
 	weft_log_debug("COLL-SHM", "communicator %llx of %d on %d nodes: %s",
 		(unsigned long long)comm->ctx, (int)comm->size,
 		(int)comm->coll.nodes->n,

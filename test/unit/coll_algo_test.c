@@ -565,6 +565,36 @@ static void test_scratch(void **state)
 	assert_null(vci.scratch);
 }
 
+/* Between two borders one algorithm is chosen, of members that share a node. */
+static void borders_are_where_choices_change(void **state)
+{
+	struct weft_coll_case c;
+
+	(void)state;
+	for (int k = 0; k < WEFT_COLL_NEIGHBOR_ALLGATHER; k++)
+		for (int n = 2; n <= 16; n++) {
+			enum weft_coll_kind kind = (enum weft_coll_kind)k;
+			int64_t from = n, next;
+
+			weft_coll_case_in_segment(&c, kind, n, n > 2);
+			for (; from < 1 << 22; from = next) {
+				const struct weft_coll_algo *algo;
+
+				next = weft_min64(
+					weft_coll_border(kind, from), 1 << 22);
+				assert_true(next > from);
+				c.bytes = c.count = from;
+				algo = weft_coll_choose(&c, NULL);
+				c.bytes = c.count = (from + next) / 2;
+				assert_ptr_equal(
+					weft_coll_choose(&c, NULL), algo);
+				c.bytes = c.count = next - 1;
+				assert_ptr_equal(
+					weft_coll_choose(&c, NULL), algo);
+			}
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -575,6 +605,7 @@ int main(void)
 		cmocka_unit_test(test_scratch),
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_reproducible),
+		cmocka_unit_test(borders_are_where_choices_change),
 	};
 
 	unsetenv("WEFT_COLL");
