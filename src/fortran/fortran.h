@@ -73,16 +73,29 @@ enum weft_f_how {
 
 /* One choice argument during one call. */
 struct weft_f_array {
-	void *addr;	   /* what the C procedure gets */
-	void *copy;	   /* own memory, if the array has gaps */
-	CFI_cdesc_t *back; /* where the copy goes afterwards, or NULL */
+	void *addr;	      /* what the C procedure gets */
+	void *copy;	      /* own memory, if the array has gaps */
+	CFI_cdesc_t *back;    /* where the copy goes afterwards, or NULL */
+	MPI_Datatype section; /* one of it is the data, if the array has gaps
+				 and stays; or NULL */
+	int section_f;
 };
 
+/* A section that is described by a type is one of that. */
+extern const int weft_f_one;
+extern const MPI_Count weft_f_one_c;
+
 /* Fills *array; an array with gaps is copied together, or refused with
- * MPI_ERR_BUFFER when it is needed after the call. Does nothing and passes rc
- * on when that is an error already. array_out must follow in every case. */
+ * MPI_ERR_BUFFER when it is needed after the call, by the error handler of comm
+ * (a Fortran handle). Does nothing and passes rc on when that is an error
+ * already. array_out must follow in every case. */
 int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
-	enum weft_f_how how, const char *func, int rc);
+	enum weft_f_how how, const char *func, int comm, int rc);
+
+/* The same for one that stays and is `count` items of a type, one for each of
+ * its elements: with gaps it gets a type of its own. */
+int weft_f_array_stays(struct weft_f_array *array, CFI_cdesc_t *desc,
+	MPI_Count count, int type, const char *func, int comm, int rc);
 void weft_f_array_out(struct weft_f_array *array);
 
 #endif

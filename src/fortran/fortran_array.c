@@ -3,8 +3,10 @@
  *
  * They arrive with their shape. An array section with gaps is copied together
  * for the time of a call, as a compiler does for the older interfaces. A call
- * that returns before the data is used cannot do this, so it is an error there
- * (MPI_SUBARRAYS_SUPPORTED is false) and not a silent corruption. */
+ * that returns before the data is used cannot do this: there a datatype says
+ * where its elements are. Where none can, as for operands and several blocks,
+ * it is an error (MPI_SUBARRAYS_SUPPORTED is false) and not a silent
+ * corruption. */
 #include "fortran.h"
 
 #include <stdio.h>
@@ -59,20 +61,19 @@ static bool is_contiguous(const CFI_cdesc_t *desc)
 	return true;
 }
 
-/* There is no communicator to blame in every call that comes here. */
-static int fortran_array_refuse(const char *func)
+static int fortran_array_refuse(const char *func, int comm)
 {
 	fprintf(stderr,
 		"weft: %s: this array section has gaps; it would have to stay "
 		"where it is until the operation completes. Use a contiguous "
 		"array, or a derived datatype on the whole one\n",
 		func);
-	PMPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_BUFFER);
+	PMPI_Comm_call_errhandler(PMPI_Comm_fromint(comm), MPI_ERR_BUFFER);
 	return MPI_ERR_BUFFER;
 }
 
 int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
-	enum weft_f_how how, const char *func, int rc)
+	enum weft_f_how how, const char *func, int comm, int rc)
 {
 	char *end;
 
@@ -82,7 +83,7 @@ int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 		!desc->base_addr || is_contiguous(desc))
 		return rc;
 	if (how == WEFT_F_STAYS)
-		return fortran_array_refuse(func);
+		return fortran_array_refuse(func, comm);
 	array->copy = malloc(fortran_array_size_of(desc) + 1);
 	if (!array->copy)
 		return MPI_ERR_NO_MEM;
@@ -94,9 +95,85 @@ int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 	return MPI_SUCCESS;
 }
 
+const int weft_f_one = 1;
+const MPI_Count weft_f_one_c = 1;
+
+/* All elements: a vector of vectors. */
+static int type_of_all(
+	const CFI_cdesc_t *desc, MPI_Datatype type, MPI_Datatype *section_out)
+{
+	MPI_Datatype inner = type, outer;
+
+	for (int i = 0; i < desc->rank; i++) {
+		int rc = PMPI_Type_create_hvector_c(
+			desc->dim[i].extent, 1, desc->dim[i].sm, inner, &outer);
+
+		if (i)
+			PMPI_Type_free(&inner);
+		if (rc != MPI_SUCCESS)
+			return rc;
+		inner = outer;
+	}
+	*section_out = inner;
+	return PMPI_Type_commit(section_out);
+}
+
+/* The first elements, in the array's order. */
+static int type_of_some(const CFI_cdesc_t *desc, MPI_Count count,
+	MPI_Datatype type, MPI_Datatype *section_out)
+{
+	MPI_Count *at = malloc((size_t)count * sizeof(*at));
+	CFI_index_t index[CFI_MAX_RANK] = { 0 };
+	int rc;
+
+	if (!at)
+		return MPI_ERR_NO_MEM;
+	for (MPI_Count i = 0; i < count; i++) {
+		at[i] = 0;
+		for (int k = 0; k < desc->rank; k++)
+			at[i] += index[k] * desc->dim[k].sm;
+		for (int k = 0; k < desc->rank; k++) {
+			if (++index[k] < desc->dim[k].extent)
+				break;
+			index[k] = 0;
+		}
+	}
+	rc = PMPI_Type_create_hindexed_block_c(count, 1, at, type, section_out);
+	free(at);
+	return rc != MPI_SUCCESS ? rc : PMPI_Type_commit(section_out);
+}
+
+int weft_f_array_stays(struct weft_f_array *array, CFI_cdesc_t *desc,
+	MPI_Count count, int type_f, const char *func, int comm, int rc)
+{
+	MPI_Datatype type = PMPI_Type_fromint(type_f);
+	MPI_Count lb, extent, n = 1;
+
+	memset(array, 0, sizeof(*array));
+	array->addr = desc->base_addr;
+	if (rc != MPI_SUCCESS || count <= 0 || desc->rank == 0 ||
+		!desc->base_addr || is_contiguous(desc))
+		return rc;
+	rc = PMPI_Type_get_extent_c(type, &lb, &extent);
+	if (rc != MPI_SUCCESS)
+		return rc;
+	for (int i = 0; i < desc->rank; i++)
+		n *= desc->dim[i].extent;
+	if (lb || extent != (MPI_Count)desc->elem_len || count > n)
+		return fortran_array_refuse(func, comm);
+	rc = count == n ? type_of_all(desc, type, &array->section)
+			: type_of_some(desc, count, type, &array->section);
+	if (rc == MPI_SUCCESS)
+		array->section_f = PMPI_Type_toint(array->section);
+	return rc;
+}
+
 void weft_f_array_out(struct weft_f_array *array)
 {
 	char *end = array->copy;
+
+	if (array->section)
+		PMPI_Type_free(&array->section);
 
 	if (array->back)
 		fortran_array_move(array->back, array->back->rank - 1,

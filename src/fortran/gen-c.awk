@@ -169,8 +169,30 @@ function c_shim(low,    i, call)
 	c_names(shims, low)
 }
 
+# Is argument i data that stays, of items that the next two arguments tell? Not
+# operands, and not what has a block for each member.
+function is_items(i)
+{
+	if (type[i] != "buf" || !async[i] || type[i + 2] != "Type" ||
+	    arg[i + 1] !~ /count$/ || len[i + 1] != "" || len[i + 2] != "")
+		return 0
+	if (tolower(name) ~ /reduce|scan/)
+		return 0
+	return !(arg[i] == "recvbuf" && tolower(name) ~ /gather|alltoall/ ||
+		 arg[i] == "sendbuf" && tolower(name) ~ /scatter|alltoall/)
+}
+
+# The communicator whose handler hears of a section that cannot be.
+function whose(    i)
+{
+	for (i = 1; i <= n_args; i++)
+		if (type[i] == "Comm" && mode[i] == ":" && len[i] == "")
+			return "*" arg[i]
+	return "PMPI_Comm_toint(MPI_COMM_SELF)"
+}
+
 # The form for mpi_f08: looks at the array it was given, then as above.
-function c_described(low,    i, call, tail, how)
+function c_described(low,    i, x, call, tail, how)
 {
 	printf "\nvoid pmpi_%s_f08ts_(%s);\nvoid pmpi_%s_f08ts_(%s)\n{\n", low,
 		c_params(1), low, c_params(1) > shims
@@ -179,18 +201,28 @@ function c_described(low,    i, call, tail, how)
 			printf "\tstruct weft_f_array %s_a;\n", arg[i] > shims
 	print "\tint rc = MPI_SUCCESS;\n" > shims
 	for (i = 1; i <= n_args; i++) {
-		if (type[i] ~ /^(buf|loc)$/) {
+		x = arg[i]
+		if (is_items(i)) {
+			printf "\trc = weft_f_array_stays(&%s_a, %s, *%s, *%s, \"MPI_%s\", %s, rc);\n",
+				x, x, arg[i + 1], arg[i + 2], name, whose() > shims
+			call = call x "_a.addr, " \
+				x "_a.section ? &weft_f_one" \
+				(type[i + 1] == "large" ? "_c" : "") " : " \
+				arg[i + 1] ", " x "_a.section ? &" x \
+				"_a.section_f : " arg[i + 2] ", "
+			i += 2
+		} else if (type[i] ~ /^(buf|loc)$/) {
 			how = type[i] == "loc" ? "WEFT_F_WHERE" : async[i] ? \
 				"WEFT_F_STAYS" : mode[i] == ":" ? "WEFT_F_IN" : \
 				"WEFT_F_OUT"
-			printf "\trc = weft_f_array_in(&%s_a, %s, %s, \"MPI_%s\", rc);\n",
-				arg[i], arg[i], how, name > shims
-			call = call (mode[i] == ":" && 0 ? "" : "") arg[i] "_a.addr, "
+			printf "\trc = weft_f_array_in(&%s_a, %s, %s, \"MPI_%s\", %s, rc);\n",
+				x, x, how, name, whose() > shims
+			call = call x "_a.addr, "
 		} else if (type[i] ~ /^(str|key)$/) {
-			call = call arg[i] "->base_addr, "
-			tail = tail ", " arg[i] "->elem_len"
+			call = call x "->base_addr, "
+			tail = tail ", " x "->elem_len"
 		} else {
-			call = call arg[i] ", "
+			call = call x ", "
 		}
 	}
 	printf "\tif (rc == MPI_SUCCESS)\n\t\tpmpi_%s_(%s&rc%s);\n", low, call,

@@ -220,8 +220,10 @@ function description(    form)
 	form = $3
 	print ".SH DESCRIPTION" > page
 	if ($5 == "-")
-		print "Not implemented in this version: a call raises\n" \
-			".BR MPI_ERR_UNSUPPORTED_OPERATION .\n.PP" > page
+		print "Not implemented in this version: a call " \
+			($1 ~ /^T_/ ? "returns\n.BR MPI_T_ERR_NOT_SUPPORTED ." \
+			: "raises\n.BR MPI_ERR_UNSUPPORTED_OPERATION .") \
+			"\n.PP" > page
 	print $11 > page
 	if (form ~ /^start/)
 		print ".PP\nThis form returns at once. The operation is complete when\n" \

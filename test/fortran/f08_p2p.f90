@@ -17,6 +17,7 @@ program f08_p2p
 	if (other >= nprocs) other = MPI_PROC_NULL
 	call plain()
 	call sections()
+	call staying()
 	call refused()
 	call large_counts()
 	call many()
@@ -84,19 +85,65 @@ contains
 			b(3, 3) == -1, 'what did not arrive stays')
 	end subroutine
 
+	! calls that return at once: the elements stay where they are
+	subroutine staying()
+		integer :: wanted(6, 5), n, k, i, j
+		integer, asynchronous :: a(6, 5), b(6, 5)
+		type(MPI_Request) :: requests(2)
+		type(MPI_Status) :: statuses(2)
+
+		a = reshape([((i + 100 * j + 1000 * rank, i=1, 6), j=1, 5)], [6, 5])
+		b = -1
+		wanted = -1
+		wanted(5:1:-2, 2:4) = a(2:6:2, 1:5:2) + 1000 * (other - rank)
+		call MPI_Irecv(b(5:1:-2, 2:4), 9, MPI_INTEGER, other, 1, comm, &
+			requests(1))
+		call MPI_Isend(a(2:6:2, 1:5:2), 9, MPI_INTEGER, other, 1, comm, &
+			requests(2))
+		call MPI_Waitall(2, requests, statuses)
+		call MPI_Get_count(statuses(1), MPI_INTEGER, n)
+		call check(all(b == wanted) .and. n == 9, 'both have gaps and stay')
+		b = -1
+		wanted = -1
+		wanted(1:6:2, 2) = a(3, 1:3) + 1000 * (other - rank)
+		wanted(1, 4) = a(3, 4) + 1000 * (other - rank)
+		call MPI_Recv_init(b(1:6:2, 2:4:2), 4_MPI_COUNT_KIND, MPI_INTEGER, &
+			other, 1, comm, requests(1))
+		call MPI_Send_init(a(3, :), 4, MPI_INTEGER, other, 1, comm, &
+			requests(2))
+		do k = 1, 2
+			b = -1
+			call MPI_Startall(2, requests)
+			call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+			call check(all(b == wanted), 'some elements, twice')
+		end do
+		call MPI_Request_free(requests(1))
+		call MPI_Request_free(requests(2))
+		b = rank
+		call MPI_Ibcast(b(2, :), 5, MPI_INTEGER, 1, comm, requests(1))
+		call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+		call check(all(b(2, :) == 1) .and. all(b(1, :) == rank), &
+			'a row is broadcast')
+	end subroutine
+
 	subroutine refused()
-		integer :: a(4), ierror, class
+		integer :: a(4), b(4), ierror, class
 		type(MPI_Request) :: request
 
-		call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+		call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
 		call check(.not. MPI_SUBARRAYS_SUPPORTED, 'it is said so')
 		a = 0
-		call MPI_Isend(a(::2), 2, MPI_INTEGER, MPI_PROC_NULL, 1, comm, &
+		call MPI_Iallreduce(a(::2), b, 2, MPI_INTEGER, MPI_SUM, comm, &
 			request, ierror)
 		call MPI_Error_class(ierror, class)
 		! request is undefined after it
 		call check(class == MPI_ERR_BUFFER, &
-			'a section with gaps cannot stay where it is')
+			'operands with gaps cannot stay where they are')
+		call MPI_Isend(a(::2), 1, MPI_2INTEGER, MPI_PROC_NULL, 1, comm, &
+			request, ierror)
+		call MPI_Error_class(ierror, class)
+		call check(class == MPI_ERR_BUFFER, 'nor items of two elements')
+		call MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL)
 		call MPI_Isend(a(2:3), 2, MPI_INTEGER, MPI_PROC_NULL, 1, comm, &
 			request, ierror)
 		call check(ierror == MPI_SUCCESS, 'one without gaps can')
