@@ -1302,6 +1302,27 @@ typedef MPI_Comm_errhandler_function MPI_Handler_function;
 #define MPI_Type_hindexed MPI_Type_create_hindexed
 #define MPI_Type_hvector MPI_Type_create_hvector
 #define MPI_Type_struct MPI_Type_create_struct
+static inline int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent)
+{
+	MPI_Aint lb;
+
+	return MPI_Type_get_extent(datatype, &lb, extent);
+}
+static inline int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *displacement)
+{
+	MPI_Aint extent;
+
+	return MPI_Type_get_extent(datatype, displacement, &extent);
+}
+static inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement)
+{
+	MPI_Aint lb, extent;
+	int rc = MPI_Type_get_extent(datatype, &lb, &extent);
+
+	if (rc == MPI_SUCCESS)
+		*displacement = lb + extent;
+	return rc;
+}
 #endif
 
 /* ---- the profiling names: the same under PMPI_, made from the table ---- */

@@ -22,7 +22,7 @@ enum weft_err {
 /* Not an error: nothing happened, call again after progress. */
 enum { WEFT_AGAIN = WEFT_ERR_AGAIN };
 
-enum { WEFT_ERR_TEXT = 256 }; /* of a description, with its end */
+enum { WEFT_ERR_TEXT = 400 }; /* of a description, with its end */
 
 /* The fixed sentence of an error; never NULL. */
 const char *weft_err_str(int err);

@@ -220,20 +220,26 @@ static inline int weft_check_range(
 	return 0;
 }
 
-/* Destination of a send: a rank of the group sends go to, or MPI_PROC_NULL. */
-static inline int weft_check_dest(const struct weft_comm *comm, int rank)
+/* A rank of the group that sends go to, or MPI_PROC_NULL. */
+static inline int weft_check_remote(
+	const struct weft_comm *comm, const char *what, int rank)
 {
 	if (weft_unlikely((uint32_t)rank >= (uint32_t)comm->remote_size) &&
 		rank != MPI_PROC_NULL && weft_check_is_on())
 		return weft_check_failed(weft_check_bad_int(
-			WEFT_ERR_RANK, "rank", rank, 0, comm->remote_size - 1));
+			WEFT_ERR_RANK, what, rank, 0, comm->remote_size - 1));
 	return 0;
+}
+
+static inline int weft_check_dest(const struct weft_comm *comm, int rank)
+{
+	return weft_check_remote(comm, "dest", rank);
 }
 
 /* Target of a one-sided operation: a rank of the window, or MPI_PROC_NULL. */
 static inline int weft_check_target(const struct weft_win *win, int rank)
 {
-	return weft_check_dest(win->comm, rank);
+	return weft_check_remote(win->comm, "target_rank", rank);
 }
 
 /* Source of a receive: also MPI_ANY_SOURCE. */

@@ -246,8 +246,9 @@ static inline int weft_mpi_end_file(
 				 : weft_mpi_raise_file(file, func, err);
 }
 
-/* What procedures nobody implements yet answer: an error that is raised where no
- * object is, but those of the tool interface return theirs (MPI-4.1 15.3.10). */
+/* What procedures nobody implements yet answer: an error that is raised where
+ * no object is, but those of the tool interface return theirs
+ * (MPI-4.1 15.3.10). */
 int weft_mpi_missing(const char *func);
 
 /* ---- status ---- */

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { PROCS_MAX = 65535 }; /* PMIx keeps a local rank in 16 bits */
@@ -268,10 +269,11 @@ static int app_option(struct weft_run_app *app, const struct opt_name *name,
 		app->has_n = true;
 		return get_count(name->name, value, &app->n);
 	case OPT_PSET:
-		if (!*value || strchr(value, ','))
+		if (!*value || strchr(value, ',') ||
+			!strncasecmp(value, "mpi://", 6))
 			return weft_err_set(WEFT_ERR_ARG,
 				"--pset \"%s\": a name without commas is "
-				"expected",
+				"expected, and not the standard's, mpi://",
 				value);
 		app->pset = value;
 		return 0;

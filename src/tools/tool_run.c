@@ -159,7 +159,8 @@ static void tool_run_say_end(
 	struct weft_run_job *run, const struct weft_run_proc *proc)
 {
 	static const char remedy[] =
-		": MPI_Finalize or MPI_Session_finalize is missing "
+		": MPI_Finalize, MPI_Session_finalize or shmem_finalize is "
+		"missing "
 		"(--allow-exit-without-finalize takes that for a good end)";
 	const char *how = "";
 	int code = code_of(proc);

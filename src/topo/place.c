@@ -28,8 +28,8 @@ static int type_of(const char *option, const char *word, hwloc_obj_type_t *out)
 			return 0;
 		}
 	return weft_err_set(WEFT_ERR_ARG,
-		"--%s %s: expected core, socket, numa, hwthread or none",
-		option, word);
+		"--%s %s: expected core, socket, numa or hwthread%s", option,
+		word, strcmp(option, "bind-to") ? "" : ", or none");
 }
 
 /* This machine as far as we may use it ourselves, or a made-up one. */
@@ -98,10 +98,11 @@ static int place_deal(hwloc_topology_t machine, const struct weft_place *place,
 	const char *bind = place->bind ? place->bind : place->map;
 	const char *map = place->map ? place->map : place->bind;
 	hwloc_obj_type_t bind_type = HWLOC_OBJ_PU, map_type = HWLOC_OBJ_PU;
-	int err = type_of("bind-to", bind, &bind_type);
+	int err = type_of(place->map ? "map-by" : "bind-to", map, &map_type);
 
 	if (!err)
-		err = type_of("map-by", map, &map_type);
+		err = type_of(
+			place->bind ? "bind-to" : "map-by", bind, &bind_type);
 	for (uint32_t i = 0; i < n && !err; i++) {
 		hwloc_obj_t obj = deal_one(machine, bind_type, map_type, i);
 

@@ -199,7 +199,7 @@ static void texts(void)
 
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	text_is(MPI_Send(&n, 1, MPI_INT, 2, 0, comm),
-		"MPI_ERR_RANK: MPI_Send: rank is 2, must be 0 to 1");
+		"MPI_ERR_RANK: MPI_Send: dest is 2, must be 0 to 1");
 	text_is(MPI_Comm_remote_size(comm, &n),
 		"MPI_ERR_COMM: MPI_Comm_remote_size: comm without a name is "
 		"not an intercommunicator");
