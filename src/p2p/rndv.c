@@ -175,7 +175,7 @@ static void pulled_by_reading(struct weft_req *req, uint64_t sreq, int err)
 {
 	struct weft_peer *peer = req->peer;
 
-	if (weft_unlikely(err && err != WEFT_ERR_PEER && !peer->is_self &&
+	if (weft_unlikely(err == WEFT_ERR_ACCESS &&
 			  peer->state != WEFT_PEER_FAILED)) {
 		weft_log_info("SHM-UNREADABLE",
 			"%s; from now on its messages come in fragments",

@@ -3,13 +3,13 @@
 #include "shm/copy.h"
 
 #include "base/err.h"
+#include "base/pid.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 
-enum { COPY_IOV = 64 };
+enum { COPY_IOV = 64, END_MS = 200 };
 
 bool weft_copy_can_read(const struct weft_shm_bc *bc)
 {
@@ -46,12 +46,14 @@ static void runs_left(struct iovec *part, const struct iovec *runs, size_t n,
 	part[0].iov_len -= *skip;
 }
 
-/* ESRCH is also the answer for one whose first thread alone has ended. */
+/* ESRCH is the answer for one that is about to end, and for one whose first
+ * thread alone has. */
 static int copy_err(pid_t pid, int reason)
 {
-	return reason == ESRCH && kill(pid, 0) && errno == ESRCH
-		       ? WEFT_ERR_PEER
-		       : WEFT_ERR_OTHER;
+	if (reason == ESRCH && weft_pid_has_ended(pid, END_MS))
+		return WEFT_ERR_PEER;
+	return reason == EFAULT || reason == ENOMEM ? WEFT_ERR_OTHER
+						    : WEFT_ERR_ACCESS;
 }
 
 int weft_copy_move(pid_t pid, const struct iovec *local, size_t n_local,

@@ -15,8 +15,8 @@ bool weft_copy_can_read(const struct weft_shm_bc *bc);
 void weft_copy_permit(void);
 
 /* Copies len bytes from addr in process pid into the local runs, which must
- * hold as many. 0, WEFT_ERR_PEER when the process is gone, or WEFT_ERR_OTHER.
- */
+ * hold as many. 0, WEFT_ERR_PEER when the process is gone, WEFT_ERR_ACCESS when
+ * the kernel does not let us at it any more, or WEFT_ERR_OTHER. */
 int weft_copy_read(pid_t pid, const struct iovec *local, size_t n_local,
 	uint64_t addr, size_t len);
 

@@ -5,14 +5,10 @@
 #include "base/clock.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "base/pid.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { SPINS = 4096, YIELDS = 1000 };
 
@@ -45,17 +41,6 @@ static size_t ring_ready(const struct weft_ring_rx *rx, size_t len)
 	return weft_min(ready, len);
 }
 
-/* fd: the process's, or -1. Who has ended and is not waited for by its parent
- * is still there to kill(). */
-static bool writer_is_there(pid_t pid, int fd)
-{
-	struct pollfd end = { .fd = fd, .events = POLLIN };
-
-	if (fd >= 0)
-		return poll(&end, 1, 0) <= 0;
-	return pid <= 0 || !kill(pid, 0) || errno != ESRCH;
-}
-
 /* The writer does not run: it has ended, was stopped, or waits for a core,
  * perhaps for this one, which a yield would not give to lower priorities. */
 static __attribute__((noinline)) size_t await_stalled(
@@ -67,17 +52,14 @@ static __attribute__((noinline)) size_t await_stalled(
 	uint64_t warn_ns =
 		warn_s ? weft_now_ns() + (uint64_t)warn_s * WEFT_NS_PER_S
 		       : UINT64_MAX;
-	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	bool is_there = true;
 	size_t ready;
 
 	for (int n = 0; (ready = ring_ready(rx, len)) <= have; n++) {
-		if (!is_there) {
-			ready = 0;
-			break;
-		}
+		if (!is_there)
+			return 0;
 		/* what it wrote last is looked for once more */
-		is_there = writer_is_there(pid, fd);
+		is_there = !weft_pid_has_ended(pid, 0);
 		if (weft_now_ns() >= warn_ns) {
 			weft_log_warn("SHM-GROWS",
 				"process %d has been writing a message for "
@@ -91,8 +73,6 @@ static __attribute__((noinline)) size_t await_stalled(
 		else
 			nanosleep(&nap, NULL);
 	}
-	if (fd >= 0)
-		close(fd);
 	return ready;
 }
 

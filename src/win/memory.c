@@ -5,6 +5,7 @@
 
 #include "base/interval.h"
 #include "base/knob.h"
+#include "base/pid.h"
 #include "core/comm.h"
 #include "shm/copy.h"
 #include "shm/share.h"
@@ -156,7 +157,7 @@ static bool is_gone(const struct near_one *one)
 	/* pairs with the release in weft_win_memory_close() */
 	return (one->n_gone && atomic_load_explicit(one->n_gone,
 				       memory_order_acquire) != one->was) ||
-	       weft_win_has_died(one->pid);
+	       weft_pid_has_ended(one->pid, 0);
 }
 
 /* Once at most at each, as many as may be looked at. */

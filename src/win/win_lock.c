@@ -8,12 +8,11 @@
 
 #include "base/bits.h"
 #include "base/err.h"
+#include "base/pid.h"
 #include "transport/proc.h"
 #include "transport/vci.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -171,11 +170,6 @@ static atomic_uint *stripe_of(weft_win_stripes *stripes, uint64_t address)
 	return &(*stripes)[address / 4096 % WEFT_WIN_STRIPES];
 }
 
-bool weft_win_has_died(pid_t pid)
-{
-	return kill(pid, 0) && errno == ESRCH;
-}
-
 static void stripe_wait(atomic_uint *stripe, unsigned round)
 {
 	const struct timespec pause = { .tv_nsec = SLEEP_NS };
@@ -192,7 +186,7 @@ static void stripe_wait(atomic_uint *stripe, unsigned round)
 	nanosleep(&pause, NULL);
 	holder = atomic_load_explicit(stripe, memory_order_relaxed);
 	if (round % SLEEPS_PER_LOOK == 0 && holder &&
-		weft_win_has_died((pid_t)holder))
+		weft_pid_has_ended((pid_t)holder, 0))
 		atomic_compare_exchange_strong(stripe, &holder, 0);
 }
 

@@ -235,8 +235,6 @@ void weft_win_alone_end(const struct weft_win_target *target);
 /* From now on nobody is alone there. */
 void weft_win_alias(struct weft_win_state *state);
 void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address);
-/* A process of this node; false as long as nobody has taken note of its end. */
-bool weft_win_has_died(pid_t pid);
 void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 
 /* memory.c */
