@@ -26,20 +26,33 @@ static inline struct weft_comm *comm_of(struct weft_vci *vci, uint64_t ctx)
 	return comm;
 }
 
+static __attribute__((cold)) int truncated(
+	uint64_t ctx, size_t room, int32_t src, int32_t tag, size_t len)
+{
+	if (ctx % WEFT_CTX_OFFSET_END == WEFT_CTX_OFFSET_COLL)
+		return weft_err_set(WEFT_ERR_TRUNCATE,
+			"rank %d sent %zu bytes of a collective operation "
+			"where "
+			"%zu were expected: members must agree on the length "
+			"of what they exchange",
+			src, len, room);
+	return weft_err_set(WEFT_ERR_TRUNCATE,
+		"a message of %zu bytes from rank %d with tag %d came to a "
+		"receive of %zu bytes",
+		len, src, tag, room);
+}
+
 /* Fills the status of a receive of `room` bytes that got a message; returns the
  * error. */
-static inline int matched(struct weft_status *status, size_t room, int32_t src,
-	int32_t tag, size_t len)
+static inline int matched(struct weft_status *status, size_t room, uint64_t ctx,
+	int32_t src, int32_t tag, size_t len)
 {
 	status->source = src;
 	status->tag = tag;
 	status->len = (int64_t)weft_min(len, room);
 	if (weft_likely(len <= room))
 		return 0;
-	return weft_err_set(WEFT_ERR_TRUNCATE,
-		"a message of %zu bytes from rank %d with tag %d came to a "
-		"receive of %zu bytes",
-		len, src, tag, room);
+	return truncated(ctx, room, src, tag, len);
 }
 
 /* len: as the status has it. */
@@ -172,8 +185,8 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	/* committed */
 	req->peer = peer;
-	err = matched(
-		&req->status, req->len, (int32_t)head->src, head->tag, len);
+	err = matched(&req->status, req->len, head->ctx, (int32_t)head->src,
+		head->tag, len);
 	if (weft_likely(!is_growing(peer, payload, len)))
 		put_data(req->buf, req->count, req->type, payload,
 			req->status.len);
@@ -213,7 +226,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 			rts.len, head->flags & WEFT_WIRE_IS_WAITED };
 
 		req->peer = peer;
-		req->status.err = matched(&req->status, req->len,
+		req->status.err = matched(&req->status, req->len, head->ctx,
 			(int32_t)head->src, head->tag, rts.len);
 		weft_rndv_pull(req, peer, &offered);
 		return;
@@ -302,8 +315,8 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 		return;
 	}
 	req->peer = peer;
-	err = matched(&req->status, req->len, message->src, message->tag,
-		message->len);
+	err = matched(&req->status, req->len, message->ctx, message->src,
+		message->tag, message->len);
 	if (message->is_rts && weft_unlikely(message->is_nic)) {
 		weft_nic_recv(req, message);
 		return;
@@ -412,7 +425,7 @@ static int recv_kept_take(const struct weft_msg *msg,
 	weft_match_take(&msg->comm->match, message);
 	status->is_cancelled = false;
 	status->err = matched(status, (size_t)(msg->count * msg->type->size),
-		message->src, message->tag, message->len);
+		message->ctx, message->src, message->tag, message->len);
 	put_data(msg->buf, msg->count, msg->type, message->data, status->len);
 	weft_p2p_owe(peer, message->len);
 	weft_message_free(message);

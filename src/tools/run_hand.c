@@ -258,6 +258,8 @@ void weft_run_hand_slurm(
 		cmd, "--input=0"); /* standard input goes to rank 0 alone */
 	if (opt->tag != WEFT_RUN_TAG_NONE)
 		run_hand_push(cmd, "--label");
+	if (opt->n_cores)
+		run_hand_push(cmd, "--cpus-per-task=%u", opt->n_cores);
 	if (bind || opt->report_bindings)
 		run_hand_push(cmd, "--cpu-bind=%s%s%s",
 			opt->report_bindings ? "verbose" : "",
@@ -297,9 +299,13 @@ static void prrte_job(struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 		run_hand_push(cmd, "--dvm-uri");
 		run_hand_push(cmd, "%s", opt->dvm_uri);
 	}
-	if (opt->per_node || by || opt->oversubscribe) {
-		const char *more = opt->oversubscribe ? ":OVERSUBSCRIBE" : "";
+	if (opt->per_node || by || opt->oversubscribe || opt->n_cores) {
+		char more[48] = "";
 
+		if (opt->n_cores)
+			snprintf(more, sizeof(more), ":PE=%u", opt->n_cores);
+		if (opt->oversubscribe)
+			strcat(more, ":OVERSUBSCRIBE");
 		run_hand_push(cmd, "--map-by");
 		if (opt->per_node)
 			run_hand_push(

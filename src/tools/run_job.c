@@ -205,14 +205,16 @@ static int place_by_choice(struct weft_run_job *run, bool is_wanted)
 /* Whatever is said, the cores are claimed: later jobs are not bound to them. */
 static int place_procs(struct weft_run_job *run)
 {
-	struct weft_place place = { run->opt.bind, run->opt.map, NULL };
+	struct weft_place place = { .bind = run->opt.bind,
+		.map = run->opt.map,
+		.n_cores = run->opt.n_cores };
 	bool is_none = place.bind && !strcmp(place.bind, "none");
 	int err;
 
 	run->cpus = calloc(run->n, sizeof(*run->cpus));
 	if (!run->cpus)
 		return WEFT_ERR_NOMEM;
-	if (is_none || (!place.bind && !place.map))
+	if (is_none || (!place.bind && !place.map && !place.n_cores))
 		return place_by_choice(run, !is_none);
 	err = weft_place_deal(&place, run->n, run->cpus);
 	if (err)

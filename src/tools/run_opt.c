@@ -38,6 +38,7 @@ enum opt_id {
 	OPT_ERRH,
 	OPT_BIND,
 	OPT_MAP,
+	OPT_CORES,
 	OPT_NODES,
 	OPT_PPN,
 	OPT_TAG,
@@ -84,6 +85,8 @@ static const struct opt_name opt_names[] = {
 	{ "initial-errhandler", OPT_ERRH, true },
 	{ "bind-to", OPT_BIND, true },
 	{ "map-by", OPT_MAP, true },
+	{ "cpus-per-proc", OPT_CORES, true },
+	{ "cpus-per-rank", OPT_CORES, true },
 	{ "N", OPT_NODES, true },
 	{ "nodes", OPT_NODES, true },
 	{ "ppn", OPT_PPN, true },
@@ -145,8 +148,10 @@ static const char help_text[] =
 	"without it a\n"
 	"                          job that fits is bound to cores or numa "
 	"nodes\n"
-	"  --map-by X              deal processes to core, socket, numa or"
-	" hwthread\n"
+	"  --map-by X[:PE=N]       deal processes to core, socket, numa or"
+	" hwthread,\n"
+	"                          each to N cores of it\n"
+	"  --cpus-per-proc N       bind each process to N cores\n"
 	"  --report-bindings       say where each process may run\n"
 	"  --oversubscribe         more processes than cores (always allowed"
 	" here)\n"
@@ -311,18 +316,50 @@ static int job_env_option(struct weft_run_opt *opt, enum opt_id id,
 	}
 }
 
-/* Open MPI's words that mean what is done anyway, or what -ppn says. */
+/* One of the words that an option takes, and what may stand behind a colon:
+ * NULL when it is none of them. */
+static const char *place_word(const char *value, const char **more_out)
+{
+	static const char *const words[] = { "core", "socket", "package",
+		"numa", "hwthread", "slot", "node" };
+	size_t len = strcspn(value, ":");
+
+	*more_out = value[len] ? value + len + 1 : NULL;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strlen(words[i]) == len && !memcmp(words[i], value, len))
+			return words[i];
+	return NULL;
+}
+
+/* MPICH's core:2 */
+static int bind_option(struct weft_run_opt *opt, const char *value)
+{
+	const char *more, *word = place_word(value, &more);
+
+	opt->bind = value;
+	if (!word || strcmp(word, "core") || !more)
+		return 0;
+	opt->bind = word;
+	return get_count("bind-to", more, &opt->n_cores);
+}
+
+/* Open MPI's words that mean what is done anyway, or what -ppn says; and its
+ * socket:PE=2 */
 static int map_option(struct weft_run_opt *opt, const char *value)
 {
+	const char *more, *word = place_word(value, &more);
 	char unit[8] = "";
 	unsigned n = 0;
-	int end = 0;
+	int end = 0, err = 0;
 
-	if (!strcmp(value, "slot") || !strcmp(value, "node"))
-		return 0;
 	if (strncmp(value, "ppr:", 4)) {
-		opt->map = value;
-		return 0;
+		if (word && more && !strncasecmp(more, "PE=", 3)) {
+			err = get_count("map-by", more + 3, &opt->n_cores);
+			value = word;
+		}
+		if (strcmp(value, "slot") && strcmp(value, "node"))
+			opt->map = value;
+		return err;
 	}
 	if (sscanf(value, "ppr:%u:%7[a-z]%n", &n, unit, &end) == 2 && n &&
 		!value[end] && !strcmp(unit, "node")) {
@@ -343,10 +380,11 @@ static int job_option(struct weft_run_opt *opt, const struct opt_name *name,
 		opt->alloc_kinds = value;
 		return 0;
 	case OPT_BIND:
-		opt->bind = value;
-		return 0;
+		return bind_option(opt, value);
 	case OPT_MAP:
 		return map_option(opt, value);
+	case OPT_CORES:
+		return get_count(name->name, value, &opt->n_cores);
 	case OPT_NODES:
 		return get_count(name->name, value, &opt->n_nodes);
 	case OPT_PPN:

@@ -49,6 +49,7 @@ struct weft_run_opt {
 	const char *alloc_kinds; /* or NULL */
 	const char *bind;	 /* or NULL */
 	const char *map;	 /* or NULL */
+	uint32_t n_cores;	 /* of each process; 0 when not said */
 	const char *dvm_uri;	 /* or NULL */
 	const char *hosts;	 /* "a,b:2" or NULL */
 	const char *hostfile;	 /* or NULL */

@@ -92,11 +92,68 @@ static hwloc_obj_t deal_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	}
 }
 
+/* What counts as a core; a virtual machine may show none. */
+static hwloc_obj_type_t core_type(hwloc_topology_t machine)
+{
+	return hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_CORE) > 0
+		       ? HWLOC_OBJ_CORE
+		       : HWLOC_OBJ_PU;
+}
+
+static int deal_cores(hwloc_topology_t machine, hwloc_obj_type_t map,
+	uint32_t n_cores, uint32_t i, cpu_set_t *set_out)
+{
+	hwloc_const_cpuset_t inside =
+		hwloc_topology_get_topology_cpuset(machine);
+	cpu_set_t one;
+
+	CPU_ZERO(set_out);
+	if (map == HWLOC_OBJ_PACKAGE || map == HWLOC_OBJ_NUMANODE) {
+		int n = hwloc_get_nbobjs_inside_cpuset_by_type(
+			machine, inside, map);
+		hwloc_obj_t object = object_at(machine, inside, map, i);
+
+		inside = object ? object->cpuset : inside;
+		i /= object ? (uint32_t)n : 1;
+	}
+	for (uint32_t k = i * n_cores; k < (i + 1) * n_cores; k++) {
+		hwloc_obj_t core = hwloc_get_obj_inside_cpuset_by_type(
+			machine, inside, core_type(machine), k);
+
+		if (!core)
+			return WEFT_ERR_NOTFOUND;
+		hwloc_cpuset_to_glibc_sched_affinity(
+			machine, core->cpuset, &one, sizeof(one));
+		CPU_OR(set_out, set_out, &one);
+	}
+	return 0;
+}
+
+static int deal_all_cores(hwloc_topology_t machine,
+	const struct weft_place *place, uint32_t n, cpu_set_t *sets_out)
+{
+	hwloc_obj_type_t map = HWLOC_OBJ_CORE;
+	int err = place->map ? type_of("map-by", place->map, &map) : 0;
+
+	if (!err && place->bind && strcmp(place->bind, "core"))
+		err = weft_err_set(WEFT_ERR_ARG,
+			"--bind-to %s: several cores for each process are "
+			"bound to as cores",
+			place->bind);
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (deal_cores(machine, map, place->n_cores, i, &sets_out[i]))
+			err = weft_err_set(WEFT_ERR_NOTFOUND,
+				"this machine has no %u cores left for "
+				"process %u of %u",
+				place->n_cores, i, n);
+	return err;
+}
+
 static int place_deal(hwloc_topology_t machine, const struct weft_place *place,
 	uint32_t n, cpu_set_t *sets_out)
 {
-	const char *bind = place->bind ? place->bind : place->map;
 	const char *map = place->map ? place->map : place->bind;
+	const char *bind = place->bind ? place->bind : map;
 	hwloc_obj_type_t bind_type = HWLOC_OBJ_PU, map_type = HWLOC_OBJ_PU;
 	int err = type_of(place->map ? "map-by" : "bind-to", map, &map_type);
 
@@ -125,7 +182,8 @@ int weft_place_deal(
 
 	if (err)
 		return err;
-	err = place_deal(machine, place, n, sets_out);
+	err = place->n_cores ? deal_all_cores(machine, place, n, sets_out)
+			     : place_deal(machine, place, n, sets_out);
 	hwloc_topology_destroy(machine);
 	return err;
 }
@@ -133,14 +191,6 @@ int weft_place_deal(
 /* ---- where nothing was said ---- */
 
 enum { BOUND_TO_CORES = 2 }; /* so many processes, as Open MPI has it */
-
-/* What counts as a core; a virtual machine may show none. */
-static hwloc_obj_type_t core_type(hwloc_topology_t machine)
-{
-	return hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_CORE) > 0
-		       ? HWLOC_OBJ_CORE
-		       : HWLOC_OBJ_PU;
-}
 
 /*
  * The k-th core, and in *around_out what its process is bound to: itself, or

@@ -12,12 +12,15 @@ struct weft_place {
 	const char *bind;    /* core, socket, numa, hwthread or none */
 	const char *map;     /* core, socket, numa or hwthread */
 	const char *machine; /* made-up, in hwloc's notation; for tests */
+	uint32_t n_cores;    /* 0, or of each process: bind is core or NULL */
 };
 
 /*
  * Where each of n processes may run: process i goes to the next object of
  * type map, and there to the next of type bind; either defaults to the other.
- * More processes than objects start over.  Only processors that we may use
+ * More processes than objects start over.  With n_cores each is bound to so
+ * many cores that follow each other in its object of type map, and as many as
+ * can be dealt that way there must be.  Only processors that we may use
  * ourselves are dealt.  WEFT_ERR_ARG for a word that is not known,
  * WEFT_ERR_NOTFOUND for hardware this machine does not have.
  */

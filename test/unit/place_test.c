@@ -15,7 +15,7 @@ static const char machine[] = "Package:2 NUMANode:1 Core:2 PU:2";
 /* The processors of each process as one byte, bit p for processor p. */
 static void deal(const char *bind, const char *map, uint32_t n, uint8_t *out)
 {
-	struct weft_place place = { bind, map, machine };
+	struct weft_place place = { bind, map, machine, 0 };
 	cpu_set_t sets[16];
 
 	assert_int_equal(weft_place_deal(&place, n, sets), 0);
@@ -59,6 +59,33 @@ static void test_map(void **state)
 	check("core", "socket", 5, by_socket);
 	check("socket", "core", 4, wide);
 	check(NULL, "numa", 2, alone);
+}
+
+static void check_cores(
+	const char *map, uint32_t n_cores, uint32_t n, const uint8_t *expected)
+{
+	struct weft_place place = { "core", map, machine, n_cores };
+	cpu_set_t sets[4];
+
+	assert_int_equal(weft_place_deal(&place, n, sets), 0);
+	for (uint32_t i = 0; i < n; i++)
+		for (int p = 0; p < 8; p++)
+			assert_int_equal(
+				!!CPU_ISSET(p, &sets[i]), expected[i] >> p & 1);
+	assert_int_equal(weft_place_deal(&place, 4, sets), WEFT_ERR_NOTFOUND);
+	place.bind = "socket";
+	assert_int_equal(weft_place_deal(&place, n, sets), WEFT_ERR_ARG);
+}
+
+static void test_cores(void **state)
+{
+	static const uint8_t pairs[] = { 0x0f, 0xf0 }, three[] = { 0x3f };
+
+	(void)state;
+	check_cores(NULL, 2, 2, pairs);
+	check_cores("socket", 2, 2, pairs);
+	check_cores(NULL, 3, 1, three);
+	check_cores("numa", 2, 1, pairs);
 }
 
 /* Bit p: the core whose first processor is p. */
@@ -127,7 +154,7 @@ static void test_choice(void **state)
 
 static void test_errors(void **state)
 {
-	struct weft_place place = { "board", NULL, machine };
+	struct weft_place place = { "board", NULL, machine, 0 };
 	cpu_set_t set;
 
 	(void)state;
@@ -141,7 +168,7 @@ static void test_errors(void **state)
 
 static void test_real_machine(void **state)
 {
-	struct weft_place place = { "hwthread", NULL, NULL };
+	struct weft_place place = { "hwthread", NULL, NULL, 0 };
 	cpu_set_t mine, sets[2];
 
 	(void)state;
@@ -161,6 +188,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bind),
 		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_cores),
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_real_machine),
