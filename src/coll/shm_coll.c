@@ -200,7 +200,7 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 	r->skip = 0;
 	if (len > WEFT_COLL_INLINE)
 		shm_coll_place(r);
-	if (r->is_all)
+	if (r->is_all && (len || kind == WEFT_COLL_BARRIER))
 		r->shm->last_all = r->number;
 	r->word = weft_coll_word(r->number, what_of(r, args));
 	shm_coll_start(r->shm, r->number, r->word);

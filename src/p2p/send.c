@@ -112,10 +112,10 @@ static int eager_net(struct weft_req *req)
 		weft_peer_wire_net(peer, &req->wire, &head);
 		iov[0] = (struct iovec){ &req->wire, sizeof(req->wire) };
 		iov[1] = (struct iovec){ weft_send_run(req), req->len };
-		if (!iov[1].iov_base)
-			return WEFT_ERR_NOMEM;
 		req->op.done = on_eager_sent;
-		err = weft_net_send(net, peer->net_addr, iov, 2, &req->op);
+		err = iov[1].iov_base ? weft_net_send(net, peer->net_addr, iov,
+						2, &req->op)
+				      : WEFT_ERR_NOMEM;
 		req->send.in_fabric = err == 0;
 		err = err ? err : 1;
 	}

@@ -176,8 +176,9 @@ static int connect_to(struct weft_peer *peer, const struct weft_bc *bc)
 	if (!bc->name_len || !vci->net)
 		return weft_err_set(WEFT_ERR_PEER,
 			"process %u has no fabric open and cannot be reached "
-			"through shared memory; it has ended, or WEFT_SHM is "
-			"not the same everywhere",
+			"through shared memory; it has ended, or another "
+			"program ran in its place before (each needs a launch "
+			"of its own), or WEFT_SHM is not the same everywhere",
 			(uint32_t)peer->proc);
 	err = weft_net_peer_add(
 		vci->net, bc->name, bc->name_len, &peer->net_addr);
