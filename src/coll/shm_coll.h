@@ -87,12 +87,10 @@ struct weft_coll_area {
 	bool is_large; /* so that its lines leave the caches */
 };
 
-/* Which lengths of an operation's data go through a segment. */
+/* Which lengths of an operation's data go through a segment: stretches of them,
+ * the first ones; the others end at -1. */
 struct weft_coll_lens {
-	int32_t n;
-	struct {
-		int64_t from, to;
-	} at[WEFT_COLL_LENS];
+	int32_t from, to;
 };
 
 /* A process's own view. */
@@ -109,8 +107,8 @@ struct weft_coll_shm {
 		*ranks; /* by place; NULL: it is all of the communicator's */
 	int32_t n, me;
 	bool is_whole; /* the members are all of the communicator's */
-	struct weft_coll_lens lens[2][WEFT_COLL_N]; /* 1: also operations that
-						       do not commute */
+	/* [1]: of operations that do not commute */
+	struct weft_coll_lens lens[2][WEFT_COLL_N][WEFT_COLL_LENS];
 	uint32_t reached; /* every member has begun this or a later one */
 	uint32_t n_calls; /* since the last progress */
 	struct weft_write write; /* how data is written to an area */

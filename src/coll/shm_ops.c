@@ -807,14 +807,14 @@ int weft_shm_coll_part(
 {
 	const struct weft_coll_shm *shm = args->comm->coll.shm;
 	const struct weft_coll_lens *lens =
-		&shm->lens[args->op && !args->op->is_commutative][kind];
+		shm->lens[args->op && !args->op->is_commutative][kind];
 	int64_t len;
 
-	if (!lens->n)
+	if (lens->to < 0)
 		return WEFT_AGAIN;
 	len = length_of(shm, kind, args);
-	for (int32_t i = 0; i < lens->n; i++)
-		if (len >= lens->at[i].from && len <= lens->at[i].to)
+	for (int i = 0; i < WEFT_COLL_LENS; i++)
+		if (len >= lens[i].from && len <= lens[i].to)
 			return shm_run(kind, args, (size_t)len, err);
 	return WEFT_AGAIN;
 }

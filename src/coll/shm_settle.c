@@ -261,8 +261,10 @@ static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 	const int64_t end = weft_coll_segment_max(kind) + 1;
 	struct weft_coll_case c;
 	int64_t next;
+	int n = 0;
 
-	lens->n = 0;
+	for (int i = 0; i < WEFT_COLL_LENS; i++)
+		lens[i].to = -1;
 	/* alike on all nodes, as pieces take numbers of the communicator */
 	weft_coll_case_in_segment(&c, kind, nodes->most, nodes->shares_cores);
 	c.is_commutative = is_commutative;
@@ -278,12 +280,11 @@ static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 		c.count = c.bytes;
 		if (weft_coll_choose(&c, NULL)->write)
 			continue;
-		if (lens->n && lens->at[lens->n - 1].to == c.bytes - 1) {
-			lens->at[lens->n - 1].to = next - 1;
-		} else if (lens->n < WEFT_COLL_LENS) {
-			lens->at[lens->n].from = c.bytes;
-			lens->at[lens->n++].to = next - 1;
-		}
+		if (n && lens[n - 1].to == c.bytes - 1)
+			lens[n - 1].to = (int32_t)next - 1;
+		else if (n < WEFT_COLL_LENS)
+			lens[n++] = (struct weft_coll_lens){ (int32_t)c.bytes,
+				(int32_t)next - 1 };
 	}
 }
 
@@ -301,7 +302,7 @@ static void set_all_lens(struct weft_comm *comm)
 	for (int k = 0; k < WEFT_COLL_N; k++)
 		for (int other = 0; other < 2; other++)
 			set_lens(comm, (enum weft_coll_kind)k, !other,
-				&shm->lens[other][k]);
+				shm->lens[other][k]);
 }
 
 /* ---- the agreement ---- */
