@@ -523,6 +523,23 @@ static bool walk_others(
 	return false;
 }
 
+void weft_net_check_provider(void)
+{
+	const char *list = weft_knobs.provider;
+
+	for (size_t n; *list && *list != '^'; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		if (n && !fabric_is_known(list, n))
+			weft_log_warn("NET-UNKNOWN",
+				"WEFT_PROVIDER names %.*s, which is none of "
+				"the "
+				"providers known here; no fabric is needed on "
+				"one node, so libfabric was not asked for it "
+				"(weft-info --providers)",
+				(int)n, list);
+	}
+}
+
 static bool fabric_walk(const struct wish *w, visit_fn *visit, void *arg)
 {
 	for (size_t i = 0; weft_prov_table[i]; i++) {

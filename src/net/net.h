@@ -214,6 +214,10 @@ struct weft_net_candidate {
 	const char *why;
 };
 
+/* Warns of names in WEFT_PROVIDER that none of our providers has, where no
+ * fabric is opened, which would say so. */
+void weft_net_check_provider(void);
+
 typedef void weft_net_candidate_fn(
 	void *arg, const struct weft_net_candidate *candidate);
 

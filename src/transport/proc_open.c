@@ -141,6 +141,8 @@ static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 	weft_vci_open_shm(vci);
 	if (facts->size > 1 && (!vci->shm || facts->n_nodes > 1))
 		err = weft_vci_open_default_net();
+	else if (facts->rank == 0)
+		weft_net_check_provider();
 	if (!err)
 		weft_rail_open(vci);
 	return err;
