@@ -520,20 +520,18 @@ static const struct topic topics[] = {
 
 enum { N_TOPICS = sizeof(topics) / sizeof(topics[0]) };
 
-static int usage(FILE *to)
+static int usage(void)
 {
-	fprintf(to,
-		"usage: weft-info [topic...] [--json] [--provider NAME] "
-		"[--iface NAME] [--brief]\n"
-		"       weft-info --coll OPERATION [--size BYTES] [--procs N] "
-		"[--per-node N] [--fabric NAME]\n");
+	printf("usage: weft-info [topic...] [--json] [--provider NAME] "
+	       "[--iface NAME] [--brief]\n"
+	       "       weft-info --coll OPERATION [--size BYTES] [--procs N] "
+	       "[--per-node N] [--fabric NAME]\n");
 	for (size_t i = 0; i < N_TOPICS; i++)
-		fprintf(to, "  %-12s %s\n", topics[i].option,
-			topics[i].sentence);
-	fprintf(to, "  --all        all of these but the lists of procedures\n"
-		    "  --json       as JSON; without a topic, as --all\n"
-		    "  --man-knobs  the variables in roff, for weft(7)\n");
-	return to == stdout ? 0 : 2;
+		printf("  %-12s %s\n", topics[i].option, topics[i].sentence);
+	printf("  --all        all of these but the lists of procedures\n"
+	       "  --json       as JSON; without a topic, as --all\n"
+	       "  --man-knobs  the variables in roff, for weft(7)\n");
+	return 0;
 }
 
 /* Marks a topic; false when the word is none. */
@@ -586,6 +584,15 @@ static bool tool_info_take(const char *option, const char *value)
 	return false;
 }
 
+static int refuse(const char *word)
+{
+	fprintf(stderr,
+		"weft-info: %s is no topic or option, or has no value; --help "
+		"lists them\n",
+		word);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	bool chosen[N_TOPICS] = { false }, is_any = false;
@@ -600,10 +607,11 @@ int main(int argc, char **argv)
 			wishes.is_brief = true;
 		else if (strcmp(argv[i], "--json") == 0)
 			wishes.is_json = true;
+		else if (strcmp(argv[i], "--help") == 0)
+			return usage();
 		else if (strcmp(argv[i], "--coll") == 0 ||
 			 !tool_info_choose(argv[i], chosen))
-			return usage(
-				strcmp(argv[i], "--help") ? stderr : stdout);
+			return refuse(argv[i]);
 	}
 	weft_knob_load();
 	if (!is_any)
