@@ -117,6 +117,25 @@ static void test_prrte(void **state)
 	check(weft_run_hand_prrte, "mpiexec --dvm-uri file:u -x ./x", expected);
 }
 
+/* Several cores for each, as written for Open MPI and for MPICH. */
+static void test_cores(void **state)
+{
+	char expected[512];
+
+	(void)state;
+	check(weft_run_hand_slurm, "mpiexec -n 2 --cpus-per-proc 4 ./a",
+		"srun|--mpi=pmix|-n|2|--kill-on-bad-exit=1|--input=0|"
+		"--cpus-per-task=4|./a");
+	check(weft_run_hand_slurm, "mpiexec -n 2 --bind-to core:4 ./a",
+		"srun|--mpi=pmix|-n|2|--kill-on-bad-exit=1|--input=0|"
+		"--cpus-per-task=4|--cpu-bind=cores|./a");
+	snprintf(expected, sizeof(expected),
+		"prterun%s|--map-by|package:PE=4|-n|2|./a",
+		geteuid() ? "" : "|--allow-run-as-root");
+	check(weft_run_hand_prrte, "mpiexec -n 2 --map-by socket:PE=4 ./a",
+		expected);
+}
+
 static void test_choose(void **state)
 {
 	struct weft_run_opt opt = { 0 };
@@ -151,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_slurm_contexts),
 		cmocka_unit_test(test_prrte),
 		cmocka_unit_test(test_choose),
+		cmocka_unit_test(test_cores),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
