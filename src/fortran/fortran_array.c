@@ -174,7 +174,6 @@ void weft_f_array_out(struct weft_f_array *array)
 
 	if (array->section)
 		PMPI_Type_free(&array->section);
-
 	if (array->back)
 		fortran_array_move(array->back, array->back->rank - 1,
 			array->back->base_addr, &end, false);

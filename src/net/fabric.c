@@ -532,10 +532,9 @@ void weft_net_check_provider(void)
 		if (n && !fabric_is_known(list, n))
 			weft_log_warn("NET-UNKNOWN",
 				"WEFT_PROVIDER names %.*s, which is none of "
-				"the "
-				"providers known here; no fabric is needed on "
-				"one node, so libfabric was not asked for it "
-				"(weft-info --providers)",
+				"the providers known here; no fabric is needed "
+				"on one node, so libfabric was not asked for "
+				"it (weft-info --providers)",
 				(int)n, list);
 	}
 }

@@ -32,9 +32,8 @@ static __attribute__((cold)) int truncated(
 	if (ctx % WEFT_CTX_OFFSET_END == WEFT_CTX_OFFSET_COLL)
 		return weft_err_set(WEFT_ERR_TRUNCATE,
 			"rank %d sent %zu bytes of a collective operation "
-			"where "
-			"%zu were expected: members must agree on the length "
-			"of what they exchange",
+			"where %zu were expected: members must agree on the "
+			"length of what they exchange",
 			src, len, room);
 	return weft_err_set(WEFT_ERR_TRUNCATE,
 		"a message of %zu bytes from rank %d with tag %d came to a "

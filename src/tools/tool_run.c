@@ -160,8 +160,8 @@ static void tool_run_say_end(
 {
 	static const char remedy[] =
 		": MPI_Finalize, MPI_Session_finalize or shmem_finalize is "
-		"missing "
-		"(--allow-exit-without-finalize takes that for a good end)";
+		"missing (--allow-exit-without-finalize takes that for a good "
+		"end)";
 	const char *how = "";
 	int code = code_of(proc);
 
