@@ -584,7 +584,7 @@ static bool tool_info_take(const char *option, const char *value)
 	return false;
 }
 
-static int refuse(const char *word)
+static int tool_info_refuse(const char *word)
 {
 	fprintf(stderr,
 		"weft-info: %s is no topic or option, or has no value; --help "
@@ -611,7 +611,7 @@ int main(int argc, char **argv)
 			return usage();
 		else if (strcmp(argv[i], "--coll") == 0 ||
 			 !tool_info_choose(argv[i], chosen))
-			return refuse(argv[i]);
+			return tool_info_refuse(argv[i]);
 	}
 	weft_knob_load();
 	if (!is_any)
