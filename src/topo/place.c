@@ -143,9 +143,10 @@ static int deal_all_cores(hwloc_topology_t machine,
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (deal_cores(machine, map, place->n_cores, i, &sets_out[i]))
 			err = weft_err_set(WEFT_ERR_NOTFOUND,
-				"this machine has no %u cores left for "
-				"process %u of %u",
-				place->n_cores, i, n);
+				"%u cores for each of %u processes: there are "
+				"not as many from process %u on; take fewer of "
+				"either, or --bind-to none",
+				place->n_cores, n, i);
 	return err;
 }
 
