@@ -305,7 +305,7 @@ static int mpi_comm_split(
 }
 
 static int mpi_comm_split_type(struct weft_comm *comm, int type, int key,
-	const struct weft_info *info, struct weft_comm **comm_out)
+	struct weft_info *info, struct weft_comm **comm_out)
 {
 	switch (type) {
 	case MPI_UNDEFINED:
@@ -315,7 +315,7 @@ static int mpi_comm_split_type(struct weft_comm *comm, int type, int key,
 	case MPI_COMM_TYPE_HW_GUIDED:
 		return weft_split_guided(comm, key, info, comm_out);
 	case MPI_COMM_TYPE_HW_UNGUIDED:
-		return weft_split_finer(comm, key, comm_out);
+		return weft_split_finer(comm, key, info, comm_out);
 	case MPI_COMM_TYPE_RESOURCE_GUIDED:
 		return weft_split_resource(comm, key, info, comm_out);
 	default:

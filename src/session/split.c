@@ -5,6 +5,7 @@
  * with: all of them compute the same. */
 #include "session/split.h"
 
+#include "base/err.h"
 #include "core/info.h"
 #include "transport/proc.h"
 #include "comm/create.h"
@@ -12,6 +13,7 @@
 #include "core/hardware.h"
 #include "session/pset.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The same for both sides: the lowest process of the group's members in either,
@@ -110,57 +112,75 @@ int weft_split_guided(struct weft_comm *comm, int32_t key,
 	return weft_split_none(comm, comm_out);
 }
 
-/* Splits by one level; NULL when that does not make comm any smaller. */
-static int try_level(struct weft_comm *comm, int level, int32_t key,
-	struct weft_comm **comm_out)
-{
-	int64_t color = level < 0 ? host_color(comm) : place_color(comm, level);
-	struct weft_comm *made = NULL;
-	int err = weft_create_split(comm, color, key, &made);
+/* ---- unguided ---- */
 
-	if (!err && made && made->size == comm->size) {
-		weft_disconnect_free(made);
-		made = NULL;
-	}
-	if (!err)
-		*comm_out = made;
+enum { LEVELS_MAX = 8 }; /* the node, and the levels of core/hardware.h */
+
+/* The name of a level as mpi_hw_resource_type has it; NULL at the end. */
+static const char *level_name(int level)
+{
+	return level ? weft_hardware_name(level - 1) : "mpi_shared_memory";
+}
+
+/* True if a level makes groups that are smaller than all n members: not all of
+ * them are on the same piece, or on none. */
+static bool level_divides(
+	const int64_t (*colors)[LEVELS_MAX], int32_t n, int level)
+{
+	for (int32_t i = 1; i < n; i++)
+		if (colors[i][level] != colors[0][level])
+			return true;
+	return false;
+}
+
+/* Every member publishes its piece of each level, so that all choose the same
+ * level. */
+static int split_by_first(struct weft_comm *comm, int32_t key,
+	struct weft_info *info, struct weft_comm **comm_out)
+{
+	int64_t mine[LEVELS_MAX] = { host_color(comm) };
+	const int64_t(*all)[LEVELS_MAX];
+	void *records = NULL;
+	int level, err;
+
+	for (level = 1; level_name(level) && level < LEVELS_MAX; level++)
+		mine[level] = place_color(comm, level - 1);
+	err = weft_create_gather(comm, mine, sizeof(mine), &records);
+	if (err)
+		return err;
+	all = records;
+	for (level = 0; level < LEVELS_MAX && level_name(level); level++)
+		if (level_divides(all, comm->size, level))
+			break;
+	free(records);
+	if (level == LEVELS_MAX || !level_name(level))
+		return 0;
+	err = weft_create_split(comm, mine[level], key, comm_out);
+	if (!err && *comm_out && info)
+		err = weft_info_set(
+			info, "mpi_hw_resource_type", level_name(level));
 	return err;
 }
 
-/* Whether a level divides comm is known to all once any of them has a part: so
- * all ask after each level whether somebody has. */
-static int does_any(struct weft_comm *comm, bool mine, bool *any_out)
+/* Members with MPI_UNDEFINED take part in the first split only. */
+int weft_split_finer(struct weft_comm *comm, int32_t key,
+	struct weft_info *info, struct weft_comm **comm_out)
 {
-	struct weft_comm *made = NULL;
-	int err = weft_create_split(comm, mine ? 0 : 1, 0, &made);
-
-	if (err)
-		return err;
-	*any_out = mine || made->size < comm->size;
-	weft_disconnect_free(made);
-	return 0;
-}
-
-int weft_split_finer(
-	struct weft_comm *comm, int32_t key, struct weft_comm **comm_out)
-{
-	struct weft_comm *made = NULL;
-	bool any = false;
-	int err = 0;
+	struct weft_comm *asking = NULL;
+	int err;
 
 	if (comm->is_inter)
 		return weft_split_none(comm, comm_out);
-	for (int level = -1; !err && !any; level++) {
-		if (level >= 0 && !weft_hardware_name(level))
-			break;
-		err = try_level(comm, level, key, &made);
-		if (!err)
-			err = does_any(comm, made != NULL, &any);
-	}
-	if (!err)
-		*comm_out = made;
+	*comm_out = NULL;
+	err = weft_create_split(comm, 0, 0, &asking);
+	if (err)
+		return err;
+	err = split_by_first(asking, key, info, comm_out);
+	weft_disconnect_free(asking);
 	return err;
 }
+
+/* ---- any resource ---- */
 
 int weft_split_resource(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out)
@@ -168,9 +188,17 @@ int weft_split_resource(struct weft_comm *comm, int32_t key,
 	char name[WEFT_INFO_VALUE_MAX + 1];
 	struct weft_group *group;
 	int64_t color = -1;
+	int err;
 
 	if (weft_info_value(info, "mpi_pset_name", name, sizeof(name)) < 0)
 		return weft_split_guided(comm, key, info, comm_out);
+	if (weft_info_value(info, "mpi_hw_resource_type", NULL, 0) >= 0) {
+		err = weft_split_none(comm, comm_out); /* the others go on */
+		return err ? err
+			   : weft_err_set(WEFT_ERR_INFO,
+				     "info has both mpi_pset_name and "
+				     "mpi_hw_resource_type; give one of them");
+	}
 	if (!weft_pset_group(comm->child.session, name, &group)) {
 		if (group->my_rank >= 0)
 			color = color_of(comm, group);

@@ -23,13 +23,16 @@ int weft_split_host(
 int weft_split_guided(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 
-/* The first level of hardware, from the node down, that divides comm; NULL when
- * none does. An intercommunicator is not divided so: NULL. */
-int weft_split_finer(
-	struct weft_comm *comm, int32_t key, struct weft_comm **comm_out);
+/* The first level of hardware, from the node down, that divides the members
+ * that call this; NULL when none does. Other members call weft_split_none(). If
+ * there is a result, mpi_hw_resource_type in info (NULL: none) names its level.
+ * An intercommunicator is not divided so: NULL. */
+int weft_split_finer(struct weft_comm *comm, int32_t key,
+	struct weft_info *info, struct weft_comm **comm_out);
 
 /* By mpi_hw_resource_type as above, or who names the same process set in the
- * key mpi_pset_name and is in it. */
+ * key mpi_pset_name and is in it. WEFT_ERR_INFO if info has both keys; the
+ * other members' calls end all the same. */
 int weft_split_resource(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 

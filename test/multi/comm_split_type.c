@@ -56,15 +56,35 @@ static void keys_and_undefined(void)
 	}
 }
 
+/* the level that an unguided split chose: a word, the same for all members */
+static void level_is_told(MPI_Comm made, MPI_Info info)
+{
+	char mine[64] = "", first[64] = "";
+	int len = sizeof(mine), flag = 0;
+
+	OK(MPI_Info_get_string(
+		info, "mpi_hw_resource_type", &len, mine, &flag));
+	CHECK((made != MPI_COMM_NULL) == flag, "the info names the level");
+	if (made == MPI_COMM_NULL)
+		return;
+	memcpy(first, mine, sizeof(mine));
+	OK(MPI_Bcast(first, sizeof(first), MPI_CHAR, 0, made));
+	CHECK(!strcmp(first, mine), "\"%s\" is \"%s\" at rank 0", mine, first);
+}
+
 /* unguided: a proper subset below, until there is none */
 static void unguided(void)
 {
 	MPI_Comm comm = MPI_COMM_WORLD, next;
+	MPI_Info info;
 	int depth, size = 0, below = 0;
 
 	for (depth = 0; depth < 20; depth++) {
-		OK(MPI_Comm_split_type(comm, MPI_COMM_TYPE_HW_UNGUIDED, 0,
-			MPI_INFO_NULL, &next));
+		OK(MPI_Info_create(&info));
+		OK(MPI_Comm_split_type(
+			comm, MPI_COMM_TYPE_HW_UNGUIDED, 0, info, &next));
+		level_is_told(next, info);
+		OK(MPI_Info_free(&info));
 		if (next == MPI_COMM_NULL)
 			break;
 		OK(MPI_Comm_size(comm, &size));
@@ -78,6 +98,60 @@ static void unguided(void)
 	CHECK(depth < 20, "unguided splitting ends");
 	if (comm != MPI_COMM_WORLD)
 		OK(MPI_Comm_free(&comm));
+}
+
+/* each kind with one member that asks for nothing: it gets none, and the
+ * others' calls end */
+static void without_one(void)
+{
+	static const int kinds[] = { MPI_COMM_TYPE_SHARED,
+		MPI_COMM_TYPE_HW_GUIDED, MPI_COMM_TYPE_HW_UNGUIDED,
+		MPI_COMM_TYPE_RESOURCE_GUIDED };
+	MPI_Comm comm;
+	MPI_Info info;
+
+	OK(MPI_Info_create(&info));
+	for (int out = 0; out < mtest.size; out++) {
+		for (size_t i = 0; i < 4; i++) {
+			OK(MPI_Info_set(info, "mpi_hw_resource_type",
+				"mpi_shared_memory"));
+			OK(MPI_Comm_split_type(MPI_COMM_WORLD,
+				mtest.rank == out ? MPI_UNDEFINED : kinds[i], 0,
+				info, &comm));
+			CHECK(mtest.rank != out || comm == MPI_COMM_NULL,
+				"undefined gets none");
+			if (comm == MPI_COMM_NULL)
+				continue;
+			works(comm, "without one");
+			OK(MPI_Comm_free(&comm));
+		}
+	}
+	OK(MPI_Info_free(&info));
+}
+
+/* one key only; whoever gives two has an error, and the others none */
+static void two_keys(void)
+{
+	bool is_last = mtest.rank == mtest.size - 1;
+	MPI_Comm comm = MPI_COMM_SELF;
+	MPI_Info info;
+	int rc;
+
+	OK(MPI_Info_create(&info));
+	OK(MPI_Info_set(info, "mpi_pset_name", "mpi://WORLD"));
+	if (is_last)
+		OK(MPI_Info_set(
+			info, "mpi_hw_resource_type", "mpi_shared_memory"));
+	rc = MPI_Comm_split_type(
+		MPI_COMM_WORLD, MPI_COMM_TYPE_RESOURCE_GUIDED, 0, info, &comm);
+	OK(MPI_Info_free(&info));
+	if (is_last) {
+		FAILS(rc, MPI_ERR_INFO);
+		CHECK(comm == MPI_COMM_NULL, "no communicator");
+	} else if (OK(rc) && comm != MPI_COMM_NULL) {
+		works(comm, "process set");
+		OK(MPI_Comm_free(&comm));
+	}
 }
 
 static void guided(void)
@@ -136,6 +210,8 @@ int main(int argc, char **argv)
 	keys_and_undefined();
 	guided();
 	unguided();
+	without_one();
+	two_keys();
 	if (mtest.size > 1)
 		both_sides();
 	return mtest_finish();
