@@ -17,7 +17,8 @@ struct args {
 	MPI_Info info;
 };
 
-static int mpi_part_fill(struct weft_msg *msg, const struct args *a)
+static int mpi_part_fill(
+	struct weft_msg *msg, const struct args *a, bool is_send)
 {
 	struct weft_info *info;
 	int err;
@@ -32,11 +33,15 @@ static int mpi_part_fill(struct weft_msg *msg, const struct args *a)
 	err = weft_check_comm(a->comm, &msg->comm);
 	if (!err)
 		err = weft_check_range(WEFT_ERR_ARG, "partitions",
-			a->partitions, 1, INT32_MAX);
+			a->partitions, 0, INT32_MAX);
 	if (!err)
-		err = weft_check_data(a->buf, a->count, a->type, &msg->type);
+		err = weft_check_count(a->count);
 	if (!err)
-		err = weft_check_dest(msg->comm, a->rank);
+		err = weft_check_data(a->buf, a->partitions ? a->count : 0,
+			a->type, &msg->type);
+	if (!err)
+		err = weft_check_remote(
+			msg->comm, is_send ? "dest" : "source", a->rank);
 	if (!err)
 		err = weft_check_tag_send(a->tag);
 	if (!err)
@@ -49,7 +54,7 @@ static int mpi_part_init(const char *func, const struct args *a, bool is_send,
 {
 	struct weft_msg msg;
 	struct weft_req *req;
-	int err = mpi_part_fill(&msg, a);
+	int err = mpi_part_fill(&msg, a, is_send);
 
 	if (!err)
 		err = weft_check_ptr(request, "request");

@@ -739,6 +739,8 @@ int PMPI_Request_free(MPI_Request *request)
 		err = weft_check_req(*request, &req);
 	if (!err)
 		err = check_usable(req);
+	if (!err)
+		err = weft_part_check_over(req, "freed");
 	if (err)
 		return fail("MPI_Request_free", err, 1, request);
 	vci = req->vci;
@@ -768,6 +770,8 @@ int PMPI_Cancel(MPI_Request *request)
 	if (!err && req->kind == WEFT_REQ_COLL)
 		err = weft_err_set(WEFT_ERR_REQUEST,
 			"a collective operation cannot be cancelled");
+	if (!err)
+		err = weft_part_check_over(req, "cancelled");
 	if (!err && req->ops && req->ops->cancel)
 		err = req->ops->cancel(req);
 	else if (!err)

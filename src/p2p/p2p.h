@@ -102,6 +102,10 @@ int weft_pready(struct weft_req *req, int32_t first, int32_t last);
 /* Whether partition k of a receive is there; true while it is inactive. */
 int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out);
 
+/* WEFT_ERR_REQUEST if req is partitioned, active and not complete: it cannot be
+ * what the word says ("cancelled", "freed"). Takes the VCI's lock. */
+int weft_part_check_over(const struct weft_req *req, const char *what);
+
 /* Tries to withdraw a send or receive. The request completes in any case;
  * status.is_cancelled says which way. Takes the VCI's lock. */
 int weft_req_cancel(struct weft_req *req);

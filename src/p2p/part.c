@@ -35,6 +35,7 @@ struct weft_parts {
 	int64_t count;	    /* items in each */
 	struct setup setup; /* the sender's */
 	bool has_setup;	    /* receiver */
+	int setup_err;	    /* receiver: of the set-up itself */
 	bool is_waiting;    /* receiver: started before the set-up came */
 	size_t n_left;	    /* messages of this round */
 	int err;	    /* first of this round */
@@ -150,9 +151,10 @@ static int send_start(struct weft_req *req)
 
 	for (int32_t k = 0; k < parts->n; k++)
 		parts->list[k].is_done = false;
-	parts->n_left = (size_t)parts->n;
+	parts->n_left = (size_t)parts->n + 1;
 	parts->err = 0;
 	weft_req_get(req);
+	part_one_less(parts, 0); /* complete, if there are no partitions */
 	return 0;
 }
 
@@ -297,7 +299,9 @@ static int take_setup(struct weft_parts *parts)
 	uint64_t n = parts->setup.n_parts, len = parts->setup.part_len;
 	size_t room = total_len(parts);
 
-	if (!n || (len && n > room / len))
+	if (parts->setup_err)
+		return parts->setup_err;
+	if (len && n > room / len)
 		return weft_err_set(WEFT_ERR_TRUNCATE,
 			"%llu partitions of %llu bytes come to a partitioned "
 			"receive of %zu bytes",
@@ -371,7 +375,10 @@ static void on_setup_came(void *arg, struct weft_req *req)
 	struct weft_req *mine = parts->req;
 
 	parts->has_setup = true;
-	if (req->status.err || req->status.len != sizeof(parts->setup))
+	parts->setup_err = req->status.err;
+	if (!parts->setup_err && req->status.len != sizeof(parts->setup))
+		parts->setup_err = WEFT_ERR_PROTO;
+	if (parts->setup_err)
 		parts->setup.n_parts = 0;
 	weft_req_put(req);
 	if (parts->is_waiting) {
@@ -453,4 +460,20 @@ int weft_parrived(struct weft_req *req, int32_t k, bool *arrived_out)
 	*arrived_out = part_arrived(parts, k);
 	weft_vci_unlock(req->vci);
 	return 0;
+}
+
+int weft_part_check_over(const struct weft_req *req, const char *what)
+{
+	int err = 0;
+
+	if (req->ops != &send_ops && req->ops != &recv_ops)
+		return 0;
+	weft_vci_lock(req->vci);
+	if (!req->is_done)
+		err = weft_err_set(WEFT_ERR_REQUEST,
+			"the partitioned request is active and cannot be %s; "
+			"complete it first",
+			what);
+	weft_vci_unlock(req->vci);
+	return err;
 }

@@ -3,7 +3,9 @@
  * p2p_part: partitioned communication
  *
  * Rank 0 declares partitions ready in an order of its own; rank 1 cuts the
- * data differently. rounds=N starts, with and without gaps in the type.
+ * data differently. rounds=N starts, with and without gaps in the type. Then
+ * requests without partitions, and calls that no partitioned request in that
+ * state permits.
  */
 #include "mtest.h"
 
@@ -87,6 +89,154 @@ static void beside(void)
 	CHECK(word == 77, "the ordinary message");
 }
 
+/* A request without partitions, or with empty ones, completes at once. */
+static void empty(int n_sent, int n_received)
+{
+	MPI_Request req;
+	MPI_Status status;
+	int count = -1;
+
+	if (mtest.rank == 0)
+		OK(MPI_Psend_init(NULL, n_sent, n_sent ? 0 : 3, MPI_INT, 1, 7,
+			MPI_COMM_WORLD, MPI_INFO_NULL, &req));
+	else
+		OK(MPI_Precv_init(NULL, n_received, n_received ? 0 : 3, MPI_INT,
+			0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &req));
+	for (int round = 0; round < 2; round++) {
+		OK(MPI_Start(&req));
+		if (mtest.rank == 0 && n_sent)
+			OK(MPI_Pready_range(0, n_sent - 1, req));
+		else if (mtest.rank == 0)
+			FAILS(MPI_Pready(0, req), MPI_ERR_ARG);
+		OK(MPI_Wait(&req, &status));
+		if (mtest.rank == 1) {
+			OK(MPI_Get_count(&status, MPI_INT, &count));
+			CHECK(count == 0 && status.MPI_TAG == 7,
+				"an empty message, count is %d", count);
+		}
+	}
+	OK(MPI_Request_free(&req));
+}
+
+/* Nothing fits into a receive without partitions. */
+static void too_long(void)
+{
+	int word = 0;
+	MPI_Request req;
+
+	if (mtest.rank == 0) {
+		OK(MPI_Psend_init(&word, 1, 1, MPI_INT, 1, 8, MPI_COMM_WORLD,
+			MPI_INFO_NULL, &req));
+		OK(MPI_Request_free(&req));
+		return;
+	}
+	OK(MPI_Precv_init(NULL, 0, 1, MPI_INT, 0, 8, MPI_COMM_WORLD,
+		MPI_INFO_NULL, &req));
+	OK(MPI_Start(&req));
+	FAILS(MPI_Wait(&req, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+	OK(MPI_Request_free(&req));
+}
+
+static bool says(int rc, const char *word)
+{
+	return rc && strstr(mtest_error(rc), word);
+}
+
+static void bad_arguments(void)
+{
+	int data[4] = { 0 }, rc;
+	MPI_Request req;
+
+	FAILS(MPI_Psend_init(data, -1, 1, MPI_INT, 0, 5, MPI_COMM_WORLD,
+		      MPI_INFO_NULL, &req),
+		MPI_ERR_ARG);
+	FAILS(MPI_Precv_init(data, 0, -1, MPI_INT, 0, 5, MPI_COMM_WORLD,
+		      MPI_INFO_NULL, &req),
+		MPI_ERR_COUNT);
+	rc = MPI_Precv_init(data, 4, 1, MPI_INT, MPI_ANY_SOURCE, 5,
+		MPI_COMM_WORLD, MPI_INFO_NULL, &req);
+	FAILS(rc, MPI_ERR_RANK);
+	CHECK(says(rc, "source"), "the error names the source: %s",
+		mtest_error(rc));
+	rc = MPI_Psend_init(data, 4, 1, MPI_INT, mtest.size, 5, MPI_COMM_WORLD,
+		MPI_INFO_NULL, &req);
+	FAILS(rc, MPI_ERR_RANK);
+	CHECK(says(rc, "dest"), "the error names the destination: %s",
+		mtest_error(rc));
+}
+
+/* Refused, and the request goes on. */
+static void refuse_active(MPI_Request *req)
+{
+	int flag;
+
+	FAILS(MPI_Cancel(req), MPI_ERR_REQUEST);
+	FAILS(MPI_Request_free(req), MPI_ERR_REQUEST);
+	FAILS(MPI_Start(req), MPI_ERR_REQUEST);
+	FAILS(MPI_Startall(1, req), MPI_ERR_REQUEST);
+	if (mtest.rank == 0)
+		FAILS(MPI_Parrived(*req, 0, &flag), MPI_ERR_REQUEST);
+	else
+		FAILS(MPI_Pready(0, *req), MPI_ERR_REQUEST);
+}
+
+/* MPI-5.0 4.2.1: neither cancelled nor freed while it is active. */
+static void wrong_states(void)
+{
+	int data[4] = { 0 };
+	MPI_Request req;
+	MPI_Status status;
+
+	if (mtest.rank == 0)
+		OK(MPI_Psend_init(data, 4, 1, MPI_INT, 1, 9, MPI_COMM_WORLD,
+			MPI_INFO_NULL, &req));
+	else
+		OK(MPI_Precv_init(data, 4, 1, MPI_INT, 0, 9, MPI_COMM_WORLD,
+			MPI_INFO_NULL, &req));
+	FAILS(MPI_Cancel(&req), MPI_ERR_REQUEST);
+	for (int round = 0; round < 2; round++) {
+		int flag = 1;
+
+		OK(MPI_Start(&req));
+		refuse_active(&req);
+		OK(MPI_Sendrecv(NULL, 0, MPI_INT, 1 - mtest.rank, 6, NULL, 0,
+			MPI_INT, 1 - mtest.rank, 6, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+		for (int i = 0; mtest.rank == 0 && i < 4; i++) {
+			data[i] = 40 + i;
+			OK(MPI_Pready(i, req));
+		}
+		OK(MPI_Wait(&req, &status));
+		OK(MPI_Test_cancelled(&status, &flag));
+		CHECK(!flag && data[0] == 40 && data[3] == 43,
+			"the data came, %d and %d", data[0], data[3]);
+	}
+	OK(MPI_Request_free(&req));
+}
+
+/* What is no partitioned request. */
+static void wrong_kinds(void)
+{
+	MPI_Request reqs[3];
+	int word = 0, zero = 0, flag;
+
+	OK(MPI_Irecv(&word, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &reqs[0]));
+	OK(MPI_Send_init(&word, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &reqs[1]));
+	OK(MPI_Barrier_init(MPI_COMM_SELF, MPI_INFO_NULL, &reqs[2]));
+	for (int i = 0; i < 3; i++) {
+		FAILS(MPI_Pready(0, reqs[i]), MPI_ERR_REQUEST);
+		FAILS(MPI_Pready_range(0, 0, reqs[i]), MPI_ERR_REQUEST);
+		FAILS(MPI_Pready_list(1, &zero, reqs[i]), MPI_ERR_REQUEST);
+		FAILS(MPI_Parrived(reqs[i], 0, &flag), MPI_ERR_REQUEST);
+	}
+	FAILS(MPI_Pready(0, MPI_REQUEST_NULL), MPI_ERR_REQUEST);
+	FAILS(MPI_Start(&reqs[0]), MPI_ERR_REQUEST);
+	OK(MPI_Cancel(&reqs[0]));
+	OK(MPI_Wait(&reqs[0], MPI_STATUS_IGNORE));
+	OK(MPI_Request_free(&reqs[1]));
+	OK(MPI_Request_free(&reqs[2]));
+}
+
 int main(int argc, char **argv)
 {
 	static const int cuts[] = { PARTS, 1, 5, 50 };
@@ -109,6 +259,16 @@ int main(int argc, char **argv)
 		beside();
 	}
 	OK(MPI_Type_free(&gappy));
+	if (mtest.rank < 2) {
+		empty(0, 0);
+		empty(0, 4);
+		empty(4, 0);
+		empty(3, 2);
+		too_long();
+		bad_arguments();
+		wrong_states();
+		wrong_kinds();
+	}
 	OK(MPI_Finalize());
 	return mtest_done();
 }
