@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # gen-checked: PMPI_X, which checks its arguments and calls mpi_x() with objects
 #
-# The object the call is about is looked up first, as errors are raised on it;
+# The object the call is about is looked up first, as errors are raised on it
+# (on a group's session, if the call has nothing but groups);
 # then each argument is checked as its type says, in the order of the table.
 
 # What is called object in the library, and checked by weft_check_<noun>().
@@ -138,8 +139,11 @@ function read_row(    i, word, c, at)
 		a_name[i] = substr(c[i], RSTART)
 		if (a_type[i] == "buf")
 			has_buffer = 1
-		if (owner == "" && a_mode[i] != ">" && a_len[i] == "" && \
-			a_type[i] ~ /^(Comm|Session|Win|File)$/) {
+		if (a_mode[i] == ">" || a_len[i] != "")
+			continue
+		if ((owner == "" || owner_type == "Group") && \
+			a_type[i] ~ /^(Comm|Session|Win|File)$/ || \
+			owner == "" && a_type[i] == "Group") {
 			owner = a_name[i]
 			owner_type = a_type[i]
 		}
@@ -189,6 +193,6 @@ function checked(file, head, func_text,    i, call, inner)
 	if (results != "")
 		printf "\tif (!failed) {\n%s\t}\n", results > file
 	printf "\treturn weft_mpi_end%s(%s, %s, failed);\n}\n", \
-		owner_type ~ /^(Session|Win|File)$/ ? "_" tolower(owner_type) : "",
+		owner_type ~ /^(Session|Win|File|Group)$/ ? "_" tolower(owner_type) : "",
 		owner == "" ? "NULL" : owner "_of", func_text > file
 }

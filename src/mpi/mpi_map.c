@@ -428,6 +428,16 @@ int weft_mpi_raise_session(
 	return raise_it(&r);
 }
 
+int weft_mpi_raise_group(
+	const struct weft_group *group, const char *func, int err)
+{
+	struct weft_session *session = NULL;
+
+	if (group && group->session)
+		session = weft_table_get(&weft_sessions, group->session_handle);
+	return weft_mpi_raise_session(session, func, err);
+}
+
 int weft_mpi_raise_win(struct weft_win *win, const char *func, int err)
 {
 	struct raised r;

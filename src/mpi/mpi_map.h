@@ -194,17 +194,21 @@ bool weft_mpi_string(int code, char *buf);
  * when there is no such code. */
 bool weft_mpi_class_string(int code, char *buf);
 
-/* Each of the six raises an error: finds the handler that is responsible,
+/* Each of the seven raises an error: finds the handler that is responsible,
  * ends the job, calls the user's function, or returns, as the handler says.
  * err is an internal error or a positive MPI error code; func the name of the
  * MPI procedure. Returns what the procedure must return. No lock held.
  *
  * comm or win NULL, and weft_mpi_raise_none(): no object to raise it on, so on
  * MPI_COMM_SELF (or MPI_COMM_WORLD, where only its handler was set), or on the
- * initial handler while there is none. file NULL: on MPI_FILE_NULL. */
+ * initial handler while there is none. file NULL: on MPI_FILE_NULL. group: on
+ * its session; NULL, of the World Model, or its session was finalized: as
+ * weft_mpi_raise_none(). */
 int weft_mpi_raise(struct weft_comm *comm, const char *func, int err);
 int weft_mpi_raise_session(
 	struct weft_session *session, const char *func, int err);
+int weft_mpi_raise_group(
+	const struct weft_group *group, const char *func, int err);
 int weft_mpi_raise_win(struct weft_win *win, const char *func, int err);
 int weft_mpi_raise_file(struct weft_file *file, const char *func, int err);
 int weft_mpi_raise_none(const char *func, int err);
@@ -230,6 +234,13 @@ static inline int weft_mpi_end_session(
 {
 	return weft_likely(!err) ? MPI_SUCCESS
 				 : weft_mpi_raise_session(session, func, err);
+}
+
+static inline int weft_mpi_end_group(
+	const struct weft_group *group, const char *func, int err)
+{
+	return weft_likely(!err) ? MPI_SUCCESS
+				 : weft_mpi_raise_group(group, func, err);
 }
 
 static inline int weft_mpi_end_win(

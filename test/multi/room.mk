@@ -30,6 +30,7 @@ multi_programs += test/multi/err_args
 multi_programs += test/multi/err_handles
 multi_programs += test/multi/err_results
 multi_programs += test/multi/err_walk
+multi_programs += test/multi/group_errh
 multi_programs += test/multi/group_sets
 multi_programs += test/multi/mpix_abort
 multi_programs += test/multi/mpix_broken
