@@ -17,3 +17,9 @@ AM_TESTS_ENVIRONMENT = CMOCKA_MESSAGE_OUTPUT=TAP; \
 	TEST_BUILDDIR='$(abs_top_builddir)'; export TEST_BUILDDIR;
 EXTRA_DIST += test/unit/capture.h
 EXTRA_DIST += test/gates test/tap
+
+# For LD_PRELOAD; the profile "pages" of run-multi.
+check_LTLIBRARIES += test/fake/pages64k.la
+test_fake_pages64k_la_SOURCES = test/fake/pages64k.c
+test_fake_pages64k_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+test_fake_pages64k_la_LIBADD =

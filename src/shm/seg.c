@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* seg: create my segment, map a place in somebody else's, poll my rings
  *
- * Layout: the header, then n_writers rings, each of them whole pages, so that a
- * writer maps its own and nothing else. The memory of a ring nobody writes to
- * is never touched; nor is the header mapped for a word or two: writers say in
- * it that they have come by writing to the file. */
+ * Layout: the header, then n_writers rings. Each ring begins at a multiple of
+ * 64 KiB, which is whole pages on every kernel, so that a writer maps its own
+ * and nothing else. The memory of a ring nobody writes to is never touched; nor
+ * is the header mapped for a word or two: writers say in it that they have come
+ * by writing to the file. */
 #include "shm/seg.h"
 
 #include "base/bits.h"
@@ -23,7 +24,8 @@
 
 enum {
 	SEG_MAGIC = 0x77656674, /* "weft" */
-	SEG_PAGE = 4096,
+	SEG_PAGE = 65536,	/* the largest of any 64-bit Linux */
+	SEG_BUF_MIN = 4096,
 	SEG_BUF_MAX = 1 << 30,
 	POLL_BATCH = 64, /* messages read from one ring before the next */
 };
@@ -157,7 +159,7 @@ void weft_shm_watch(struct weft_shm *shm)
  * end of a file must not be touched. */
 static bool seg_is_sane(const struct seg_header *header, uint64_t file_len)
 {
-	return header->magic == SEG_MAGIC && header->buf_len >= SEG_PAGE &&
+	return header->magic == SEG_MAGIC && header->buf_len >= SEG_BUF_MIN &&
 	       header->buf_len <= SEG_BUF_MAX &&
 	       !(header->buf_len & (header->buf_len - 1)) &&
 	       header->ring_len == ring_bytes(header->buf_len) &&

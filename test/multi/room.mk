@@ -176,7 +176,8 @@ $(multi_programs): %: %.c test/multi/mtest.h \
 test/multi/file_uring: multi_flags = $(URING_CFLAGS)
 test/multi/file_uring: multi_libs = $(URING_LIBS)
 
-multi: $(multi_programs) $(f_built) test/fake/cxi/libcxi-fi.la
+multi: $(multi_programs) $(f_built) test/fake/cxi/libcxi-fi.la \
+	test/fake/pages64k.la
 
 MPIEXEC = $(abs_builddir)/mpiexec
 # What the build leaves out.

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pages64k: what a kernel with pages of 64 KiB refuses, on one with smaller
+ * ones
+ *
+ * For LD_PRELOAD. arm64 and ppc64le often have such pages. mmap refuses a file
+ * offset and a fixed address that do not begin a page of 64 KiB, and sysconf
+ * reports that page size. The rest of the last page of a mapping is not there,
+ * as it would be on such a kernel, so that OpenSHMEM cannot move the variables
+ * of a program that runs with this. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 65536 };
+
+typedef void *map_fn(void *, size_t, int, int, int, off_t);
+typedef long sysconf_fn(int);
+
+static map_fn *real_mmap;
+static sysconf_fn *real_sysconf;
+
+__attribute__((constructor)) static void pages_begin(void)
+{
+	real_mmap = (map_fn *)dlsym(RTLD_NEXT, "mmap");
+	real_sysconf = (sysconf_fn *)dlsym(RTLD_NEXT, "sysconf");
+}
+
+void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	if ((!(flags & MAP_ANONYMOUS) && offset % PAGE) ||
+		(flags & MAP_FIXED && (uintptr_t)at % PAGE)) {
+		errno = EINVAL;
+		return MAP_FAILED;
+	}
+	if (!real_mmap)
+		pages_begin();
+	return real_mmap(at, len, prot, flags, fd, offset);
+}
+
+void *mmap64(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return mmap(at, len, prot, flags, fd, offset);
+}
+
+long sysconf(int name)
+{
+	if (name == _SC_PAGESIZE)
+		return PAGE;
+	if (!real_sysconf)
+		pages_begin();
+	return real_sysconf(name);
+}
