@@ -4,7 +4,9 @@
  * Operations and error handlers are passed on as they are: a Fortran procedure
  * gets its handle as the address of an integer, which is the low half of the C
  * handle it points to. Attribute and request functions take their arguments by
- * reference and get a step between. */
+ * reference and get a step between. The extra state of a generalized request
+ * or a representation stays the program's variable, as in other libraries; a
+ * key, which may outlive that, keeps a copy. */
 #include "fortran.h"
 #include "mpi/mpi_attr.h"
 
@@ -228,10 +230,11 @@ typedef void query_fn(MPI_Aint *extra, MPI_Status *status, int *ierror);
 typedef void free_fn(MPI_Aint *extra, int *ierror);
 typedef void cancel_fn(MPI_Aint *extra, int *complete, int *ierror);
 
-/* From the start of the request to its free function, which MPI calls last. */
+/* From the start of the request to its free function, which MPI calls last.
+ * extra is the program's variable: its functions may change it. */
 struct grequest {
 	weft_f_fn *query, *free, *cancel;
-	MPI_Aint extra;
+	MPI_Aint *extra;
 };
 
 static int grequest_query(void *extra_state, MPI_Status *status)
@@ -239,7 +242,7 @@ static int grequest_query(void *extra_state, MPI_Status *status)
 	struct grequest *g = extra_state;
 	int ierror = MPI_SUCCESS;
 
-	((query_fn *)g->query)(&g->extra, status, &ierror);
+	((query_fn *)g->query)(g->extra, status, &ierror);
 	return ierror;
 }
 
@@ -248,7 +251,7 @@ static int grequest_free(void *extra_state)
 	struct grequest *g = extra_state;
 	int ierror = MPI_SUCCESS;
 
-	((free_fn *)g->free)(&g->extra, &ierror);
+	((free_fn *)g->free)(g->extra, &ierror);
 	free(g);
 	return ierror;
 }
@@ -258,19 +261,19 @@ static int grequest_cancel(void *extra_state, int complete)
 	struct grequest *g = extra_state;
 	int ierror = MPI_SUCCESS;
 
-	((cancel_fn *)g->cancel)(&g->extra, &complete, &ierror);
+	((cancel_fn *)g->cancel)(g->extra, &complete, &ierror);
 	return ierror;
 }
 
 void pmpi_grequest_start_(weft_f_fn *query, weft_f_fn *release,
-	weft_f_fn *cancel, const MPI_Aint *extra, int *request, int *ierror)
+	weft_f_fn *cancel, MPI_Aint *extra, int *request, int *ierror)
 {
 	struct grequest *g = malloc(sizeof(*g));
 	MPI_Request handle;
 	int rc = MPI_ERR_NO_MEM;
 
 	if (g) {
-		*g = (struct grequest){ query, release, cancel, *extra };
+		*g = (struct grequest){ query, release, cancel, extra };
 		rc = PMPI_Grequest_start(grequest_query, grequest_free,
 			grequest_cancel, g, &handle);
 	}
@@ -290,10 +293,11 @@ typedef void convert_large_fn(void *userbuf, int *datatype, MPI_Count *count,
 typedef void extent_fn(
 	int *datatype, MPI_Aint *extent, MPI_Aint *extra, int *ierror);
 
-/* The functions of a representation, which is there until the process ends. */
+/* The functions of a representation, which is there until the process ends.
+ * extra is the program's variable, as for generalized requests. */
 struct rep {
 	weft_f_fn *read, *write, *extent;
-	MPI_Aint extra;
+	MPI_Aint *extra;
 };
 
 /* What a program names to say that there is none; never called. */
@@ -317,9 +321,8 @@ static bool is_no_conversion(weft_f_fn *fn)
 	{                                                                     \
 		struct rep *rep = extra_state;                                \
 		int of = PMPI_Type_toint(datatype), ierror = MPI_SUCCESS;     \
-		MPI_Aint extra = rep->extra;                                  \
 		((type *)rep->which)(userbuf, &of, &count, filebuf,           \
-			&position, &extra, &ierror);                          \
+			&position, rep->extra, &ierror);                      \
 		return ierror;                                                \
 	}
 /* clang-format on */
@@ -334,19 +337,18 @@ static int rep_extent(
 {
 	struct rep *rep = extra_state;
 	int of = PMPI_Type_toint(datatype), ierror = MPI_SUCCESS;
-	MPI_Aint extra = rep->extra;
 
-	((extent_fn *)rep->extent)(&of, extent, &extra, &ierror);
+	((extent_fn *)rep->extent)(&of, extent, rep->extra, &ierror);
 	return ierror;
 }
 
-static struct rep *rep_make(weft_f_fn *read, weft_f_fn *write,
-	weft_f_fn *extent, const MPI_Aint *extra)
+static struct rep *rep_make(
+	weft_f_fn *read, weft_f_fn *write, weft_f_fn *extent, MPI_Aint *extra)
 {
 	struct rep *rep = malloc(sizeof(*rep));
 
 	if (rep)
-		*rep = (struct rep){ read, write, extent, *extra };
+		*rep = (struct rep){ read, write, extent, extra };
 	return rep;
 }
 
@@ -362,7 +364,7 @@ static int rep_done(int rc, struct rep *rep, char *name)
 /* clang-format off */
 #define REGISTER(low, Name, read_it, write_it)                                \
 	void pmpi_##low##_(const char *datarep, weft_f_fn *read,              \
-		weft_f_fn *write, weft_f_fn *extent, const MPI_Aint *extra,   \
+		weft_f_fn *write, weft_f_fn *extent, MPI_Aint *extra,         \
 		int *ierror, size_t datarep_len)                              \
 	{                                                                     \
 		char *name = weft_f_string(datarep, datarep_len);             \

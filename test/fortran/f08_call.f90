@@ -10,6 +10,7 @@ module called
 	type(MPI_Session) :: last_session = MPI_SESSION_NULL
 	type(MPI_Datatype) :: last_type = MPI_DATATYPE_NULL
 	integer(MPI_ADDRESS_KIND) :: last_extra = 0
+	integer(MPI_ADDRESS_KIND), volatile :: state = 3
 contains
 	subroutine comm_error(comm, error_code)
 		type(MPI_Comm) :: comm
@@ -89,7 +90,7 @@ contains
 		integer(MPI_ADDRESS_KIND) :: extra_state
 		integer :: ierror
 		frees = frees + 1
-		last_extra = extra_state
+		extra_state = extra_state - 1
 		ierror = MPI_SUCCESS
 	end subroutine
 
@@ -223,8 +224,7 @@ contains
 		integer :: count
 		logical :: flag
 
-		call MPI_Grequest_start(query, release, cancel, &
-			3_MPI_ADDRESS_KIND, request)
+		call MPI_Grequest_start(query, release, cancel, state, request)
 		call MPI_Test(request, flag, status)
 		call check(.not. flag .and. queries == 0, 'it has not ended')
 		call MPI_Cancel(request)
@@ -232,6 +232,7 @@ contains
 		call MPI_Grequest_complete(request)
 		call MPI_Wait(request, status)
 		call check(queries == 1 .and. frees == 1, 'its end')
+		call check(state == 2, 'the extra state is the variable itself')
 		call MPI_Get_count(status, MPI_INTEGER, count)
 		call check(count == 3 .and. status%MPI_SOURCE == 5 .and. &
 			status%MPI_TAG == 6, 'the status it wrote')

@@ -5,6 +5,7 @@ module twice
 	use mpi_f08
 	use, intrinsic :: iso_c_binding
 	implicit none
+	integer(MPI_ADDRESS_KIND), volatile :: factor = 2
 contains
 	subroutine twice_read(userbuf, datatype, count, filebuf, position, &
 		extra_state, ierror)
@@ -36,10 +37,11 @@ contains
 	end subroutine
 	subroutine twice_extent(datatype, extent, extra_state, ierror)
 		type(MPI_Datatype) :: datatype
-		integer(MPI_ADDRESS_KIND) :: extent, extra_state
+		integer(MPI_ADDRESS_KIND) :: extent, extra_state, lb
 		integer :: ierror
 
-		call MPI_Type_get_extent(datatype, extra_state, extent)
+		call MPI_Type_get_extent(datatype, lb, extent)
+		if (extra_state < 2) extent = 0
 		ierror = MPI_SUCCESS
 	end subroutine
 end module
@@ -127,15 +129,14 @@ contains
 
 	subroutine represented()
 		integer :: mine(3), got(3)
-		integer(MPI_ADDRESS_KIND), parameter :: two = 2
 		integer(MPI_OFFSET_KIND) :: at
 
 		mine = [7, 8, 9] + 10 * rank
 		at = 3 * rank
 		call MPI_Register_datarep('twice', twice_read, twice_write, &
-			twice_extent, two)
+			twice_extent, factor)
 		call MPI_Register_datarep('once', MPI_CONVERSION_FN_NULL, &
-			MPI_CONVERSION_FN_NULL, twice_extent, two)
+			MPI_CONVERSION_FN_NULL, twice_extent, factor)
 		call MPI_File_set_view(fh, zero, MPI_INTEGER, MPI_INTEGER, &
 			'twice', MPI_INFO_NULL)
 		call MPI_File_write_at_all(fh, at, mine, 3, MPI_INTEGER, &
@@ -148,6 +149,17 @@ contains
 		call MPI_File_read_at_all(fh, at, got, 3, MPI_INTEGER, &
 			MPI_STATUS_IGNORE)
 		call check(all(got == 2 * mine), 'as it is in the file')
+		factor = 3
+		call MPI_File_set_view(fh, zero, MPI_INTEGER, MPI_INTEGER, &
+			'twice', MPI_INFO_NULL)
+		call MPI_File_write_at_all(fh, at, mine, 3, MPI_INTEGER, &
+			MPI_STATUS_IGNORE)
+		call MPI_File_set_view(fh, zero, MPI_INTEGER, MPI_INTEGER, &
+			'once', MPI_INFO_NULL)
+		call MPI_File_read_at_all(fh, at, got, 3, MPI_INTEGER, &
+			MPI_STATUS_IGNORE)
+		call check(all(got == 3 * mine), &
+			'the extra state is the variable itself')
 	end subroutine
 
 	subroutine on_file(file, error_code)
