@@ -38,15 +38,16 @@ struct weft_span {
 	struct weft_type *type;
 };
 
-/* The bytes from the first to the last of so many items; *low_out: where the
- * first lies from the address of their buffer. */
+/* Bytes to allocate for count items, whose data begins *low_out bytes behind
+ * the address of their buffer. If the span does not fit into 63 bits, more than
+ * any allocation provides. */
 static inline size_t weft_items_len(
 	int64_t count, const struct weft_type *type, int64_t *low_out)
 {
-	int64_t rest = count > 1 ? (count - 1) * type->extent : 0;
+	int64_t len;
 
-	*low_out = type->true_lb + weft_min64(rest, 0);
-	return count > 0 ? (size_t)(type->true_extent + llabs(rest)) : 0;
+	return weft_type_span(type, count, low_out, &len) ? (size_t)len
+							  : PTRDIFF_MAX;
 }
 
 struct weft_step {

@@ -250,6 +250,26 @@ static inline bool weft_type_is_run(const struct weft_type *type, int64_t count)
 	return type->is_contig | ((count == 1) & type->is_one_run);
 }
 
+/* Stores where the data of count items begins, relative to the buffer, and the
+ * number of bytes from there to its end, gaps included. Without data both are
+ * 0. False if a value needs more than 63 bits. */
+static inline bool weft_type_span(const struct weft_type *type, int64_t count,
+	int64_t *first_out, int64_t *len_out)
+{
+	int64_t rest, low, high;
+
+	*first_out = *len_out = 0;
+	if (count < 1 || !type->size)
+		return true;
+	if (__builtin_mul_overflow(count - 1, type->extent, &rest))
+		return false;
+	low = rest < 0 ? rest : 0;
+	high = rest > 0 ? rest : 0;
+	return !__builtin_add_overflow(type->true_lb, low, first_out) &&
+	       !__builtin_sub_overflow(type->true_extent, low, len_out) &&
+	       !__builtin_add_overflow(*len_out, high, len_out);
+}
+
 /* Predefined elements in the first `len` bytes of data of items of this type;
  * a last incomplete one is not counted. */
 int64_t weft_type_elements(const struct weft_type *type, int64_t len);

@@ -76,17 +76,17 @@ static int my_place(struct weft_win *win, const struct weft_win_access *access,
 	char **base_out)
 {
 	struct weft_vci *vci = win->comm->vci;
-	const struct weft_type *type = access->type;
-	int64_t stretch = (access->count - 1) * type->extent;
-	int64_t first = type->true_lb + weft_min(stretch, 0);
-	uint64_t len = (uint64_t)(type->true_extent +
-				  (stretch < 0 ? -stretch : stretch));
+	int64_t first, len;
 	char *place;
 
-	if (!access->count || !type->size)
+	if (!weft_type_span(access->type, access->count, &first, &len))
+		return weft_err_set(WEFT_ERR_RMA_RANGE,
+			"%lld items of this datatype span more than 2^63 bytes",
+			(long long)access->count);
+	if (!len)
 		return 0;
 	weft_vci_lock(vci);
-	place = weft_win_place(win, access->disp, first, len);
+	place = weft_win_place(win, access->disp, first, (uint64_t)len);
 	weft_vci_unlock(vci);
 	if (!place)
 		return WEFT_ERR_RMA_RANGE;
@@ -289,28 +289,22 @@ static int get_span(const struct weft_win_target *target,
 {
 	const struct weft_win_buf *here = &access->origin;
 	const struct weft_type *type = access->type;
-	int64_t stretch = (access->count - 1) * type->extent;
-	int64_t first = type->true_lb + weft_min(stretch, (int64_t)0);
-	size_t len = (size_t)(type->true_extent +
-			      (stretch < 0 ? -stretch : stretch));
-	struct iovec mine = { .iov_len = len };
+	int64_t first, len;
+	char *copy;
 	int err;
 
-	if (len > SPAN_MAX ||
-		len / SPARSE > (size_t)(type->size * access->count))
+	if (!weft_type_span(type, access->count, &first, &len) ||
+		len > SPAN_MAX || len / SPARSE > type->size * access->count)
 		return WEFT_AGAIN;
-	mine.iov_base = malloc(len);
-	if (!mine.iov_base)
+	copy = malloc((size_t)len);
+	if (!copy)
 		return weft_win_no_memory();
-	err = weft_copy_move(target->pid, &mine, 1,
-		&(struct iovec){
-			(void *)(uintptr_t)(there + (uint64_t)first), len },
-		1, false);
+	err = weft_copy_read(target->pid, &(struct iovec){ copy, (size_t)len },
+		1, there + (uint64_t)first, (size_t)len);
 	if (!err)
-		err = weft_type_copy(type, access->count,
-			(char *)mine.iov_base - first, here->type, here->count,
-			here->buf);
-	free(mine.iov_base);
+		err = weft_type_copy(type, access->count, copy - first,
+			here->type, here->count, here->buf);
+	free(copy);
 	return err;
 }
 
@@ -470,7 +464,7 @@ static int update_visit(
 	struct update_visit *v = arg;
 	struct weft_win_update u = v->update;
 
-	u.n = weft_min(n, v->update.n - v->done);
+	u.n = weft_min64(n, v->update.n - v->done);
 	u.in = u.in ? u.in + v->done * basic->extent : NULL;
 	u.old = u.old ? u.old + v->done * basic->extent : NULL;
 	v->done += u.n;
@@ -553,8 +547,8 @@ static int update_typed(const struct weft_win *win,
 	int err = 0;
 
 	if (has_in)
-		u.n = weft_min(u.n, weft_win_elems(access->origin.type,
-					    access->origin.count));
+		u.n = weft_min64(u.n, weft_win_elems(access->origin.type,
+					      access->origin.count));
 	if (!u.n)
 		return 0;
 	if (has_in)

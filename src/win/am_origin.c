@@ -723,7 +723,7 @@ static int acc_visit(
 {
 	struct acc *acc = arg;
 
-	n = weft_min(n, acc->n - acc->done);
+	n = weft_min64(n, acc->n - acc->done);
 	if (n)
 		acc->err = weft_win_runs_add(&acc->runs, disp, (uint64_t)n,
 			(uint64_t)(acc->done * basic->extent));
@@ -741,8 +741,8 @@ static int acc_prepare(struct acc *acc)
 	acc->n = weft_win_elems(access->type, access->count);
 	acc->is_fetching = access->result.type;
 	if (access->op->builtin != WEFT_OP_NO_OP) {
-		acc->n = weft_min(acc->n, weft_win_elems(access->origin.type,
-						  access->origin.count));
+		acc->n = weft_min64(acc->n, weft_win_elems(access->origin.type,
+						    access->origin.count));
 		acc->in = weft_win_array(
 			&access->origin, acc->basic, acc->n, &whole->in);
 		if (!acc->in && acc->n)

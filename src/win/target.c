@@ -109,19 +109,6 @@ int weft_win_of_target(const struct weft_win *win,
 
 /* --- where an access goes ------------------------------------------------- */
 
-/* The bytes that count items take, from `first` on. False: too many. */
-static bool target_extent(const struct weft_type *type, int64_t count,
-	int64_t *first_out, int64_t *len_out)
-{
-	int64_t stretch;
-
-	if (__builtin_mul_overflow(count - 1, type->extent, &stretch))
-		return false;
-	*first_out = type->true_lb + (stretch < 0 ? stretch : 0);
-	*len_out = type->true_extent + (stretch < 0 ? -stretch : stretch);
-	return true;
-}
-
 static __attribute__((cold)) int out_of_range(
 	const struct weft_win_target *target,
 	const struct weft_win_access *access)
@@ -155,13 +142,9 @@ int weft_win_target_range(const struct weft_win *win,
 	*at_out = at;
 	if (!access->count || !access->type->size)
 		return 0;
-	if (weft_likely(access->count == 1)) {
-		first = access->type->true_lb;
-		len = access->type->true_extent;
-	} else if (!target_extent(access->type, access->count, &first, &len)) {
-		return out_of_range(target, access);
-	}
-	if (weft_unlikely(__builtin_add_overflow(at, first, &start) ||
+	if (weft_unlikely(!weft_type_span(
+				  access->type, access->count, &first, &len) ||
+			  __builtin_add_overflow(at, first, &start) ||
 			  start < 0 || (uint64_t)len > target->size ||
 			  (uint64_t)start > target->size - (uint64_t)len))
 		return out_of_range(target, access);

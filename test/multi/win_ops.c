@@ -410,6 +410,66 @@ static void derived(enum memory kind, int n)
 	free(out);
 }
 
+/* A target type with a negative extent, whose first two entries are one. */
+static MPI_Datatype make_backwards(void)
+{
+	MPI_Datatype item, type;
+
+	OK(MPI_Type_create_struct(3, (int[]){ 1, 1, 1 },
+		(MPI_Aint[]){ 0, 0, 16 },
+		(MPI_Datatype[]){ MPI_INT, MPI_INT, MPI_C_DOUBLE_COMPLEX },
+		&item));
+	OK(MPI_Type_create_resized(item, 0, -32, &type));
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Type_free(&item));
+	return type;
+}
+
+/* Gets three such items, of which the first is at byte 128. */
+static void get_backwards(
+	MPI_Win win, int rank, MPI_Aint disp, const char *what)
+{
+	MPI_Datatype type = make_backwards();
+	char got[3][24];
+
+	memset(got, -1, sizeof(got));
+	OK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win));
+	OK(MPI_Get(got, sizeof(got), MPI_BYTE, rank, disp, 3, type, win));
+	OK(MPI_Win_unlock(rank, win));
+	for (int i = 0; i < 72; i++) {
+		int at = 128 - i / 24 * 32 + (i % 24 < 8 ? i % 4 : i % 24 + 8);
+
+		if (!CHECK(got[i / 24][i % 24] == (char)at,
+			    "%s: byte %d of rank %d is %d, should be %d", what,
+			    i, rank, got[i / 24][i % 24], at))
+			break;
+	}
+	OK(MPI_Type_free(&type));
+}
+
+static void backwards(enum memory kind)
+{
+	struct window w = make_window(kind, 256);
+	MPI_Aint at[2];
+	MPI_Win dynamic;
+
+	for (int i = 0; i < 256; i++)
+		w.base[i] = (char)i;
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	get_backwards(w.win, right, 128 / sizeof(int), "get");
+	OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic));
+	OK(MPI_Win_attach(dynamic, w.base, 256));
+	OK(MPI_Get_address(w.base + 128, &at[0]));
+	OK(MPI_Sendrecv(&at[0], 1, MPI_AINT, left, 0, &at[1], 1, MPI_AINT,
+		right, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	get_backwards(dynamic, mtest.rank, at[0], "get of one's own");
+	get_backwards(dynamic, right, at[1], "get of what is attached");
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(MPI_Win_detach(dynamic, w.base));
+	OK(MPI_Win_free(&dynamic));
+	free_window(&w);
+}
+
 /* Types of addresses from MPI_BOTTOM; a type freed while it is under way. */
 static void addresses(void)
 {
@@ -775,6 +835,7 @@ int main(int argc, char **argv)
 		derived(kind, 1);
 		derived(kind, 100);
 		derived(kind, 100000);
+		backwards(kind);
 		counting(kind);
 		ordered(kind);
 	}

@@ -67,6 +67,49 @@ static void test_random_bounds(void **state)
 	free(r);
 }
 
+/* The span of any number of items is from their lowest to their highest byte.
+ */
+static void test_span(void **state)
+{
+	struct ref *r = malloc(sizeof *r);
+	struct weft_type *t, *back;
+	int64_t first, len;
+	int n_negative = 0;
+
+	(void)state;
+	for (uint64_t s = 1; s <= 2000; s++) {
+		uint64_t seed = s;
+		int64_t lb, ub, rest, count, extent;
+
+		t = random_type(&seed, r, DEPTH_MAX);
+		extent = (int64_t)rnd(&seed, 200) - 100;
+		assert_int_equal(
+			weft_type_make_resized(t, 7, extent, &back), 0);
+		count = rnd(&seed, 6);
+		ref_true(r, &lb, &ub);
+		rest = (count - 1) * extent;
+		assert_true(weft_type_span(back, count, &first, &len));
+		if (!count || !r->n) {
+			assert_int_equal(first, 0);
+			assert_int_equal(len, 0);
+		} else {
+			assert_int_equal(first, rest < 0 ? lb + rest : lb);
+			assert_int_equal(len, ub - lb + llabs(rest));
+			n_negative += rest < 0;
+		}
+		weft_type_put(back);
+		weft_type_put(t);
+	}
+	assert_true(n_negative > 100);
+	t = builtin(0x214);
+	assert_int_equal(weft_type_make_resized(t, 0, INT64_MIN / 4, &back), 0);
+	assert_true(weft_type_span(back, 4, &first, &len));
+	assert_false(weft_type_span(back, 5, &first, &len));
+	assert_false(weft_type_span(back, INT64_MAX, &first, &len));
+	weft_type_put(back);
+	free(r);
+}
+
 /* The elements of any number of leading bytes. */
 static void test_elements(void **state)
 {
@@ -251,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_builtin_values),
 		cmocka_unit_test(test_random_bounds),
+		cmocka_unit_test(test_span),
 		cmocka_unit_test(test_elements),
 		cmocka_unit_test(test_visit),
 		cmocka_unit_test(test_envelope),
