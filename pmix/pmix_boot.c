@@ -386,7 +386,7 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 	if (err)
 		return weft_err_set(WEFT_ERR_BOOT,
 			"the process manager does not name this node");
-	boot->as_nodes = weft_min(weft_knobs.nodes, boot->size);
+	boot->as_nodes = weft_min((size_t)weft_knobs.nodes, boot->size);
 	err = pmix_local(&boot->boot, &local, &n_local);
 	if (err)
 		return err;

@@ -774,7 +774,7 @@ static int shm_by_items(enum weft_coll_kind kind, const struct weft_coll *args,
 	struct weft_coll part = *args;
 
 	for (int64_t at = 0; at < count; at += most) {
-		int64_t n = weft_min(most, count - at);
+		int64_t n = weft_min64(most, count - at);
 
 		part.send = items_of(&args->send, at, n);
 		part.recv = items_of(&args->recv, at, n);

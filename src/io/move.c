@@ -318,7 +318,7 @@ static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 static int move_packed(
 	const struct weft_move *m, int64_t skip, int64_t len, int64_t *moved)
 {
-	int64_t piece = weft_min(len, (int64_t)STAGE), some = 0, wanted;
+	int64_t piece = weft_min64(len, STAGE), some = 0, wanted;
 	char *stage = malloc((size_t)piece);
 	int err = stage ? 0
 			: weft_err_set(WEFT_ERR_NOMEM,
@@ -327,7 +327,7 @@ static int move_packed(
 	while (!err && *moved < len) {
 		size_t at = (size_t)(skip + *moved);
 
-		wanted = weft_min(piece, len - *moved);
+		wanted = weft_min64(piece, len - *moved);
 		if (m->is_write)
 			weft_pack(m->type, m->count, m->buf, at, stage,
 				(size_t)wanted);
@@ -384,13 +384,13 @@ static int move_converted(struct weft_move *m)
 	bool is_over = false;
 	int err = 0;
 
-	n = weft_min(n, m->count);
+	n = weft_min64(n, m->count);
 	move.data = calloc((size_t)n, (size_t)size);
 	if (!move.data)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for %lld bytes",
 			(long long)(n * size));
 	for (; move.first < m->count && !err && !is_over; move.first += n) {
-		move.count = weft_min(n, m->count - move.first);
+		move.count = weft_min64(n, m->count - move.first);
 		err = convert_items(m, &move, size, &is_over);
 	}
 	free(move.data);

@@ -475,7 +475,7 @@ int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 	struct weft_errh *errh, const char *name, const char *func, int err)
 {
 	struct raised r = {
-		.kind = kind,
+		.kind = (int)kind,
 		.handle = handle,
 		.errh = errh,
 		.name = name,

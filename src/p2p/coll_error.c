@@ -27,7 +27,7 @@ static uint32_t coll_error_describe(
 			(uint32_t)weft_group_proc(
 				comm->group, (uint32_t)comm->rank),
 			detail);
-	return (uint32_t)weft_min(n, WEFT_WIRE_FAILED_TEXT - 1);
+	return (uint32_t)weft_min64(n, WEFT_WIRE_FAILED_TEXT - 1);
 }
 
 void weft_send_coll_error_locked(const struct weft_msg *msg, int err)

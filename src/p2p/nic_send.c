@@ -45,12 +45,12 @@ static bool lay_out(struct weft_nic_match *nic, uint64_t tag_mask)
 	unsigned total = (unsigned)__builtin_popcountll(tag_mask) - 1;
 	int left;
 
-	nic->rank_bits = bits_for(
-		(uint32_t)weft_max(weft_max(comm->size, comm->remote_size), 1));
+	nic->rank_bits = bits_for((uint32_t)weft_max64(
+		weft_max64(comm->size, comm->remote_size), 1));
 	left = (int)total - WEFT_NIC_SLOT_BITS - (int)nic->rank_bits;
 	if (left < WEFT_NIC_TAG_BITS_MIN)
 		return false;
-	nic->tag_bits = (unsigned)weft_min(left, 31);
+	nic->tag_bits = (unsigned)weft_min64(left, 31);
 	nic->tag_ub = (int)((1ull << nic->tag_bits) - 1);
 	return true;
 }

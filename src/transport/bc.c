@@ -20,8 +20,8 @@ static void list_cpus(char *buf, size_t len)
 	buf[0] = '\0';
 	if (sched_getaffinity(0, sizeof(set), &set))
 		return;
-	for (int first = 0; first < CPU_SETSIZE; first++) {
-		int last = first;
+	for (unsigned first = 0; first < CPU_SETSIZE; first++) {
+		unsigned last = first;
 
 		if (!CPU_ISSET(first, &set))
 			continue;
@@ -30,7 +30,7 @@ static void list_cpus(char *buf, size_t len)
 		if (n + 16 > len)
 			break;
 		n += (size_t)snprintf(buf + n, len - n,
-			last > first ? "%s%d-%d" : "%s%d", n ? "," : "", first,
+			last > first ? "%s%u-%u" : "%s%u", n ? "," : "", first,
 			last);
 		first = last;
 	}
