@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += \
 	CONTRIBUTING.md \
+	SECURITY.md \
 	contrib/README.md \
 	contrib/notes/001-session-above-p2p.md \
 	contrib/notes/002-own-key-and-cookies.md \

@@ -103,7 +103,7 @@ static int post_bufs(struct weft_inside *in)
 		return rc;
 	if (in->net.plan.needs_local_mr)
 		rc = weft_mr_get(&in->net, in->buf_mem, in->buf_mem_len,
-			WEFT_MR_LOCAL, UINT64_MAX, &in->buf_mr);
+			WEFT_MR_LOCAL, &in->buf_mr);
 	for (size_t i = 0; i < in->n_bufs && !rc; i++) {
 		in->bufs[i].op.done = weft_ep_buf_done;
 		in->bufs[i].mem = in->buf_mem + i * in->buf_len;
@@ -227,7 +227,6 @@ int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	in->prov = prov;
 	in->info = info;
 	in->fabric = fabric;
-	in->next_key = plan->first_key + plan->n_keys;
 	in->inject_op.done = inject_done;
 	in->has_own_context = info->mode & (FI_CONTEXT | FI_CONTEXT2);
 	in->net.is_counting = plan->counts_injects;
@@ -398,8 +397,7 @@ static int carrier_data(struct weft_carrier *c)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a copy");
 	if (!net->plan.needs_local_mr || c->data_mr)
 		return 0;
-	return weft_mr_get(
-		net, c->data, len, WEFT_MR_LOCAL, UINT64_MAX, &c->data_mr);
+	return weft_mr_get(net, c->data, len, WEFT_MR_LOCAL, &c->data_mr);
 }
 
 static void copied_done(struct weft_op *op, int err, size_t len)
@@ -613,8 +611,7 @@ static int bulk_registered(
 		in->net.n_refused++;
 		return WEFT_AGAIN;
 	}
-	err = weft_mr_get(
-		&in->net, b->buf, b->len, WEFT_MR_LOCAL, UINT64_MAX, &c->mr);
+	err = weft_mr_get(&in->net, b->buf, b->len, WEFT_MR_LOCAL, &c->mr);
 	if (err) {
 		carrier_drop(c);
 		if (err != WEFT_ERR_NOMEM || !has_registered(in))

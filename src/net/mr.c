@@ -8,7 +8,10 @@
 #include "net/net_priv.h"
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 
 static uint64_t fi_access(const struct weft_inside *in, unsigned access)
 {
@@ -40,19 +43,32 @@ static bool is_key_taken(const struct weft_inside *in, uint64_t key)
 	return false;
 }
 
-static uint64_t pick_key(struct weft_inside *in, uint64_t wish)
+int weft_mr_draw_key(const struct weft_plan *plan, uint64_t *key_out)
 {
-	const struct weft_plan *plan = &in->net.plan;
-	uint64_t key = in->next_key;
+	uint64_t key;
 
-	if (plan->has_prov_key)
+	do {
+		if (getrandom(&key, sizeof(key), 0) != sizeof(key))
+			return weft_err_set(WEFT_ERR_OTHER,
+				"no key for registered memory: getrandom: %s",
+				strerror(errno));
+		key &= plan->key_mask;
+	} while (key < plan->n_keys);
+	*key_out = key;
+	return 0;
+}
+
+static int pick_key(const struct weft_inside *in, uint64_t *key_out)
+{
+	int err = 0;
+
+	*key_out = 0;
+	if (in->net.plan.has_prov_key)
 		return 0;
-	if (wish != UINT64_MAX && !is_key_taken(in, wish))
-		return wish;
-	while (is_key_taken(in, key))
-		key++;
-	in->next_key = key + 1;
-	return key;
+	do
+		err = weft_mr_draw_key(&in->net.plan, key_out);
+	while (!err && is_key_taken(in, *key_out));
+	return err;
 }
 
 static int enable(struct weft_inside *in, struct fid_mr *fid)
@@ -66,25 +82,28 @@ static int enable(struct weft_inside *in, struct fid_mr *fid)
 }
 
 static int reg(struct weft_inside *in, void *buf, size_t len, uint64_t access,
-	uint64_t wish, struct fid_mr **fid_out)
+	struct fid_mr **fid_out)
 {
 	struct fid_mr *fid;
-	int rc = fi_mr_reg(in->domain, buf, len, access, 0, pick_key(in, wish),
-		0, &fid, NULL);
+	uint64_t key;
+	int rc = pick_key(in, &key);
 
 	if (rc)
 		return rc;
+	rc = fi_mr_reg(in->domain, buf, len, access, 0, key, 0, &fid, NULL);
+	if (rc)
+		return weft_net_fault(&in->net, "fi_mr_reg", rc);
 	rc = enable(in, fid);
 	if (rc) {
 		fi_close(&fid->fid);
-		return rc;
+		return weft_net_fault(&in->net, "fi_mr_enable", rc);
 	}
 	*fid_out = fid;
 	return 0;
 }
 
 int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
-	uint64_t key_wish, struct weft_mr **mr_out)
+	struct weft_mr **mr_out)
 {
 	struct weft_inside *in = weft_net_inside(net);
 	uint64_t bits = fi_access(in, access);
@@ -101,10 +120,10 @@ int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory to register");
-	rc = reg(in, buf, len, bits, key_wish, &mr->fid);
+	rc = reg(in, buf, len, bits, &mr->fid);
 	if (rc) {
 		free(mr);
-		return weft_net_fault(net, "fi_mr_reg", rc);
+		return rc;
 	}
 	mr->key = fi_mr_key(mr->fid);
 	mr->desc = fi_mr_desc(mr->fid);

@@ -189,11 +189,10 @@ enum weft_mr_access {
 };
 
 /* Registers memory, or takes another reference on a registration under way of
- * the same memory. key_wish is used where we pick the keys and it is free;
- * UINT64_MAX for "any". Give back with weft_mr_put() before the memory is
- * unmapped. May take long (pins pages). */
+ * the same memory. Give back with weft_mr_put() before the memory is unmapped.
+ * May take long (pins pages). */
 int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
-	uint64_t key_wish, struct weft_mr **mr_out);
+	struct weft_mr **mr_out);
 void weft_mr_put(struct weft_net *net, struct weft_mr *mr);
 
 /* One-sided access to len <= plan.rma_max_len bytes at mr.base + offset of the

@@ -62,8 +62,7 @@ struct weft_inside {
 	struct fid_domain *domain;
 	struct fid_av *av;
 	struct fid_cq *cq;
-	int wait_fd; /* of cq, for WEFT_WAIT=block; -1: none */
-	uint64_t next_key;
+	int wait_fd;	     /* of cq, for WEFT_WAIT=block; -1: none */
 	struct weft_mr *mrs; /* all alive */
 	char *buf_mem;
 	size_t buf_mem_len;
@@ -119,6 +118,12 @@ int weft_av_add(struct fid_av *av, const struct fi_info *info,
 
 /* cq.c: a libfabric error code, of either sign, as a weft_err. */
 int weft_cq_err(int code);
+
+/* mr.c: draws a random key of plan->key_mask that is not among the special
+ * ones. Strangers may connect to an endpoint on some fabrics; a key that they
+ * cannot guess is what keeps them out of registered memory. 0 or an error,
+ * described. */
+int weft_mr_draw_key(const struct weft_plan *plan, uint64_t *key_out);
 
 /* mr.c: closes what is left. */
 void weft_mr_fini(struct weft_inside *in);

@@ -55,6 +55,14 @@ static void init_messages(struct weft_plan *plan, const struct fi_info *info)
 	plan->needs_local_mr = info->domain_attr->mr_mode & FI_MR_LOCAL;
 }
 
+/* mr_key_size 0 sets no limit. */
+static uint64_t key_mask(size_t key_size)
+{
+	return key_size && key_size < sizeof(uint64_t)
+		       ? UINT64_MAX >> (64 - 8 * key_size)
+		       : UINT64_MAX;
+}
+
 static void init_rma(struct weft_plan *plan, const struct fi_info *info)
 {
 	int mr_mode = info->domain_attr->mr_mode;
@@ -67,7 +75,7 @@ static void init_rma(struct weft_plan *plan, const struct fi_info *info)
 			      info->rx_attr->msg_order & FI_ORDER_SAW;
 	plan->rma_inject_len = info->tx_attr->inject_size;
 	plan->rma_max_len = info->ep_attr->max_msg_size;
-	plan->first_key = 1;
+	plan->key_mask = key_mask(info->domain_attr->mr_key_size);
 	plan->flush_flags = FI_DELIVERY_COMPLETE;
 	plan->deliver_flags = FI_DELIVERY_COMPLETE;
 	if (!plan->has_rma)
@@ -203,12 +211,10 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 	plan_put(&w, "rma %s\nrma_order %s\nrma_inject_len %zu B\n",
 		yes_no(plan->has_rma), yes_no(plan->has_rma_order),
 		plan->rma_inject_len);
-	plan_put(&w,
-		"remote_address %s\nkeys %s, first %" PRIu64 ", cheap %" PRIu64
-		"\n",
+	plan_put(&w, "remote_address %s\nkeys %s, %d bits, cheap %" PRIu64 "\n",
 		plan->has_virt_addr ? "pointer" : "offset",
-		plan->has_prov_key ? "provider's" : "ours", plan->first_key,
-		plan->n_keys);
+		plan->has_prov_key ? "provider's" : "ours",
+		__builtin_popcountll(plan->key_mask), plan->n_keys);
 	plan_put(&w, "rdma %s\nput_order %s\nfabric_amo %s\ncostly_posts %s\n",
 		yes_no(plan->has_rdma), yes_no(plan->has_put_order),
 		yes_no(plan->has_fabric_amo), yes_no(plan->has_costly_posts));

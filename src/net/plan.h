@@ -63,9 +63,9 @@ struct weft_plan {
 			       * announces it, without waiting in between */
 	size_t rma_inject_len;
 	size_t rma_max_len;
-	uint64_t first_key;	/* first key we pick ourselves */
-	uint64_t n_keys;	/* keys below first_key + n_keys are special: on
-				 * some hardware the cheap ones; 0: none are */
+	uint64_t key_mask;	/* bits that a key we pick may have */
+	uint64_t n_keys;	/* keys below n_keys are special: on some
+				 * hardware the cheap ones; 0: none are */
 	bool has_rdma;		/* takes no CPU at the target */
 	bool has_put_order;	/* puts to one peer arrive as they were sent */
 	bool has_fabric_amo;	/* atomics are the hardware's; elsewhere the

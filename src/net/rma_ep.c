@@ -43,7 +43,7 @@ struct domain {
 	struct fid_av *av;
 	struct rma_ep first;
 	struct weft_rma_mr *mrs;
-	uint64_t next_key, n_plain_keys;
+	uint64_t next_key; /* of the special ones */
 };
 
 static struct domain *inside(struct weft_rma_domain *domain)
@@ -229,21 +229,24 @@ static bool is_key_used(const struct domain *domain, uint64_t key)
 	return false;
 }
 
-/* Round and round among the special ones while there are any; the others are
- * never used again. */
-static uint64_t rma_ep_pick_key(struct domain *domain)
+/* The special ones in turn while one is free. */
+static int rma_ep_pick_key(struct domain *domain, uint64_t *key_out)
 {
 	const struct weft_plan *plan = &domain->pub.plan;
+	int err = 0;
 
+	*key_out = 0;
 	if (plan->has_prov_key)
 		return 0;
 	for (uint64_t i = 0; i < plan->n_keys; i++) {
-		uint64_t key = domain->next_key++ % plan->n_keys;
-
-		if (!is_key_used(domain, key))
-			return key;
+		*key_out = domain->next_key++ % plan->n_keys;
+		if (!is_key_used(domain, *key_out))
+			return 0;
 	}
-	return plan->first_key + plan->n_keys + domain->n_plain_keys++;
+	do
+		err = weft_mr_draw_key(plan, key_out);
+	while (!err && is_key_used(domain, *key_out));
+	return err;
 }
 
 static int rma_ep_enable_mr(const struct domain *domain, struct fid_mr *mr)
@@ -265,7 +268,11 @@ int weft_rma_domain_expose(struct weft_rma_domain *pub, void *buf, size_t len,
 
 	if (!mr)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory to register");
-	mr->key = rma_ep_pick_key(domain);
+	rc = rma_ep_pick_key(domain, &mr->key);
+	if (rc) {
+		free(mr);
+		return rc;
+	}
 	rc = fi_mr_reg(domain->domain, buf, len,
 		FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
 		mr->key, 0, &mr->mr, NULL);

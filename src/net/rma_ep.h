@@ -68,7 +68,8 @@ void weft_rma_ep_close(struct weft_rma_ep *ep);
 
 /* Lets peers read and write the memory until it is withdrawn or the domain
  * closes. Where we pick keys, the special ones come first, and one given back
- * is the last to be used again. The caller has one of these calls at a time. */
+ * is the last to be used again; all others are random. The caller has one of
+ * these calls at a time. */
 struct weft_rma_mr;
 int weft_rma_domain_expose(struct weft_rma_domain *domain, void *buf,
 	size_t len, struct weft_rma_ep_key *key_out,

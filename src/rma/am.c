@@ -8,8 +8,10 @@
  * CPU's, and small puts of a session where a message for many is cheaper. */
 #include "rma/rma_priv.h"
 
+#include "base/log.h"
 #include "base/word.h"
 #include "core/comm.h"
+#include "rma/rma_fabric.h"
 #include "transport/dispatch.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
@@ -80,6 +82,7 @@ static bool am_is_sound(const struct weft_wire_rma *rec)
 	bool is_amo = rec->kind == WEFT_WIRE_RMA_AMO ||
 		      rec->kind == WEFT_WIRE_RMA_FETCH;
 	bool has_id = rec->kind == WEFT_WIRE_RMA_ASK ||
+		      rec->kind == WEFT_WIRE_RMA_KEY ||
 		      rec->kind == WEFT_WIRE_RMA_FETCH;
 
 	if (!rec->id == has_id)
@@ -103,6 +106,25 @@ static int do_atomic(
 	memcpy(&amo.value, data, 8);
 	memcpy(&amo.cond, data + 8, 8);
 	return weft_amo_apply(there, &amo, old_out);
+}
+
+/* Exposes the program's variables, once. Registering may pin pages. */
+static int expose_data(uint64_t *key_out)
+{
+	struct weft_rma_region *data = &weft_rma.data;
+	int err = 0;
+
+	if (!data->len || !weft_rma_own.domain)
+		return WEFT_ERR_PROTO;
+	if (!data->mr) {
+		weft_log_debug("RMA-EXPOSE",
+			"%zu bytes of variables are registered with the "
+			"fabric: a PE asks for their key",
+			data->len);
+		err = weft_rma_fabric_expose(data);
+	}
+	*key_out = data->key;
+	return err;
 }
 
 /* Carries out one active message. 0 or an error: it makes no sense. */
@@ -132,6 +154,12 @@ static int carry_out(struct replies *replies, const struct weft_wire_rma *rec,
 		if (rec->len || rec->at || rec->span)
 			return WEFT_ERR_PROTO;
 		reply(replies, rec->id, 0, 0);
+		return 0;
+	case WEFT_WIRE_RMA_KEY:
+		if (rec->len || rec->at || rec->span)
+			return WEFT_ERR_PROTO;
+		err = expose_data(&old);
+		reply(replies, rec->id, old, err);
 		return 0;
 	default:
 		return WEFT_ERR_PROTO;
@@ -526,10 +554,10 @@ static bool is_there(const struct fetch *fetch, int *err)
 	return is_done;
 }
 
-static int wait_there(
-	struct weft_rma_ctx *ctx, const struct fetch *fetch, uint32_t pe)
+static int wait_there(struct weft_rma_ctx *ctx, const struct fetch *fetch,
+	const char *what, uint32_t pe)
 {
-	struct weft_rma_op_wait op_wait = { .what = "an atomic at",
+	struct weft_rma_op_wait op_wait = { .what = what,
 		.addr = weft_rma_own.remotes[pe].addr };
 	int err, failed = 0;
 
@@ -583,13 +611,37 @@ int weft_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 		am_leave(fetch, am.rec.id);
 		return err;
 	}
-	err = wait_there(ctx, fetch, pe);
+	err = wait_there(ctx, fetch, "an atomic at", pe);
 	am_leave(fetch, am.rec.id);
 	return err;
 drop:
 	if (is_nbi)
 		free(fetch);
 	return err;
+}
+
+int weft_am_data_key(struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out)
+{
+	struct weft_am am = { .rec = { .kind = WEFT_WIRE_RMA_KEY },
+		.data = "" };
+	struct fetch fetch = { .ctx = ctx,
+		.dest = key_out,
+		.width = sizeof(*key_out),
+		.is_waited = true };
+	struct weft_batch alone = { .len = 0 };
+	int err = am_enter(&fetch, pe, &am.rec.id);
+
+	if (err)
+		return err;
+	err = am_append(&alone, &am, 1);
+	if (!err)
+		err = am_post(ctx, pe, alone.bytes, alone.len);
+	if (!err)
+		err = wait_there(ctx, &fetch, "a first access to", pe);
+	am_leave(&fetch, am.rec.id);
+	return fetch.err ? weft_err_set(fetch.err,
+				   "PE %u cannot register its variables", pe)
+			 : err;
 }
 
 /* before: what goes in the same message, or NULL. */

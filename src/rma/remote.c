@@ -116,16 +116,50 @@ static int remote_wait_for(
 	return weft_unlikely(err) ? weft_rma_fault_at(err, what, addr) : 0;
 }
 
-/* Where a symmetric address is for the fabric. */
-static int locate(const void *sym, size_t len, uint32_t pe,
-	struct weft_rma_ep_target *to_out)
+/* The first access to a PE's variables asks for their key. Two contexts may
+ * ask at once; the answers are alike. */
+static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
+{
+	struct weft_rma_remote *remote =
+		weft_rma_own.remotes ? &weft_rma_own.remotes[pe] : NULL;
+	struct weft_vci *vci = &weft_proc.vci;
+	uint64_t key;
+	int err;
+
+	/* pairs with the release below */
+	if (!remote || atomic_load_explicit(
+			       &remote->has_data_key, memory_order_acquire))
+		return 0;
+	err = weft_am_data_key(ctx, pe, &key);
+	if (err)
+		return err;
+	weft_vci_lock(vci);
+	if (!atomic_load_explicit(
+		    &remote->has_data_key, memory_order_relaxed)) {
+		remote->spans[1].key = key;
+		/* pairs with the acquire above */
+		atomic_store_explicit(
+			&remote->has_data_key, true, memory_order_release);
+	}
+	weft_vci_unlock(vci);
+	return 0;
+}
+
+/* Where a symmetric address is for the fabric. Context's lock held, if it has
+ * an endpoint. */
+static int locate(struct weft_rma_ctx *ctx, const void *sym, size_t len,
+	uint32_t pe, struct weft_rma_ep_target *to_out)
 {
 	const struct weft_rma_remote *remote;
 	size_t at;
 	int span = weft_rma_span_of(sym, len, &at);
 
-	if (span < 0)
-		return span;
+	if (weft_unlikely(span != 0)) {
+		int err = span < 0 ? span : find_data_key(ctx, pe);
+
+		if (err)
+			return err;
+	}
 	if (!weft_rma_own.remotes)
 		return weft_err_set(WEFT_ERR_INTERN, "no fabric is open");
 	remote = &weft_rma_own.remotes[pe];
@@ -140,7 +174,8 @@ static int remote_begin(
 	struct weft_rma_ctx *ctx, const void *sym, size_t len, uint32_t pe)
 {
 	if (weft_unlikely(!ctx->ep))
-		return locate(sym, len, pe, &(struct weft_rma_ep_target){ 0 });
+		return locate(
+			ctx, sym, len, pe, &(struct weft_rma_ep_target){ 0 });
 	weft_ctx_take(ctx);
 	return 0;
 }
@@ -609,12 +644,13 @@ static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
 	struct weft_rma_ep_target to;
-	int err = locate(dest, len, pe, &to);
+	int err;
 
-	if (err)
-		return err;
 	if (remote_is_told(ctx, len, pe))
 		return am_put(ctx, dest, src, len, pe, is_nbi);
+	err = locate(ctx, dest, len, pe, &to);
+	if (err)
+		return err;
 	if (len <= ctx->ep->domain->plan.rma_inject_len)
 		return put_small(ctx, WEFT_CLASS_PUT, &to, src, len, pe);
 	return put_large(
@@ -638,10 +674,11 @@ static int remote_get(struct weft_rma_ctx *ctx, char *dest, const void *src,
 {
 	size_t max = ctx->ep->domain->plan.rma_max_len;
 	struct weft_rma_ep_target from;
-	int err = locate(src, len, pe, &from);
+	int err;
 
-	if (!err && is_nbi && is_am_word(ctx, src, len, pe))
+	if (is_nbi && is_am_word(ctx, src, len, pe))
 		return am_get(ctx, dest, src, len, pe);
+	err = locate(ctx, src, len, pe, &from);
 	if (!err)
 		err = weft_remote_release(ctx);
 	if (!err && !is_nbi)
@@ -702,7 +739,7 @@ static int fabric_amo(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	struct weft_rma_ep_amo what = { .what = whats[amo->op],
 		.width = amo->width,
 		.operand = &amo->value };
-	int err = locate(dest, amo->width, pe, &op.to);
+	int err = locate(ctx, dest, amo->width, pe, &op.to);
 
 	if (!err)
 		err = before_writing(ctx, pe, &flags);
@@ -820,7 +857,7 @@ static int remote_fetch(struct weft_rma_ctx *ctx, void *dest,
 		return weft_am_fetch(ctx, dest, amo, fetched, pe, is_nbi);
 	err = weft_remote_release(ctx);
 	if (!err)
-		err = locate(dest, amo->width, pe, &to);
+		err = locate(ctx, dest, amo->width, pe, &to);
 	if (!err)
 		err = before_writing(ctx, pe, &flags);
 	if (!err && flags) /* a fetch bears no fence: wait instead */
@@ -881,7 +918,7 @@ static int signal_by_cpu(struct weft_rma_ctx *ctx, void *dest, const void *src,
 
 	if (len <= WEFT_AM_MAX / 2)
 		return am_both(ctx, dest, src, len, sig, amo, pe);
-	err = locate(dest, len, pe, &to);
+	err = locate(ctx, dest, len, pe, &to);
 	if (!err)
 		err = put_large(ctx, ctx->flags[WEFT_CLASS_PWS], to, src, len,
 			pe, true);
@@ -919,7 +956,7 @@ static int signal_by_fabric(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_plan *plan = &ctx->ep->domain->plan;
 	uint64_t flags = ctx->flags[WEFT_CLASS_PWS] | plan->deliver_flags;
 	struct weft_rma_ep_target to;
-	int err = len ? locate(dest, len, pe, &to) : 0;
+	int err = len ? locate(ctx, dest, len, pe, &to) : 0;
 
 	if (err)
 		return err;

@@ -183,21 +183,26 @@ struct bc {
 	uint32_t name_len;
 	struct weft_rma_ep_key spans[2];
 	uint8_t has_fabric_amo;
+	uint8_t has_data_key; /* else it is had by asking */
 	uint8_t name[WEFT_NET_NAME_MAX];
 };
 
+/* The heap, which is there to be accessed. The program's variables only when a
+ * PE asks for their key, unless the fabric needs no CPU of ours: this process
+ * may compute then, without a thread that could answer. */
 static int expose(struct bc *bc)
 {
-	struct weft_rma_region *regions[] = { &weft_rma.heap, &weft_rma.data };
-	int err = 0;
+	const struct weft_plan *plan = &weft_rma_own.domain->plan;
+	struct weft_rma_region *heap = &weft_rma.heap, *data = &weft_rma.data;
+	int err = weft_rma_fabric_expose(heap);
 
-	for (int i = 0; i < 2 && !err; i++) {
-		if (!regions[i]->len)
-			continue;
-		err = weft_rma_fabric_expose(regions[i]);
-		bc->spans[i] = (struct weft_rma_ep_key){ regions[i]->remote,
-			regions[i]->key };
-	}
+	bc->spans[0] = (struct weft_rma_ep_key){ heap->remote, heap->key };
+	bc->spans[1].base = plan->has_virt_addr ? (uintptr_t)data->base : 0;
+	if (err || !data->len || !plan->has_fabric_amo)
+		return err;
+	err = weft_rma_fabric_expose(data);
+	bc->spans[1].key = data->key;
+	bc->has_data_key = 1;
 	return err;
 }
 
@@ -232,6 +237,7 @@ static int add_remote(uint32_t pe, const struct bc *bc)
 		return weft_err_set(WEFT_ERR_PROTO,
 			"PE %u tells an address of %u bytes", pe, bc->name_len);
 	memcpy(remote->spans, bc->spans, sizeof(remote->spans));
+	atomic_init(&remote->has_data_key, bc->has_data_key);
 	return weft_rma_fabric_peer(
 		weft_group_proc(weft_rma_own.comm->group, pe), bc->name,
 		bc->name_len, &remote->addr);

@@ -121,6 +121,7 @@ struct weft_rma_ctx {
 struct weft_rma_remote {
 	uint64_t addr;
 	struct weft_rma_ep_key spans[2]; /* heap, data */
+	_Atomic bool has_data_key;	 /* spans[1].key is known */
 	struct weft_peer *peer;		 /* NULL until a message goes there */
 };
 
@@ -235,6 +236,9 @@ int weft_am_send_one(
 	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *am);
 /* Waits until no reply is due that nobody waits for. */
 int weft_am_wait(struct weft_rma_ctx *ctx);
+/* Has the PE expose its variables and waits for their key. In no order with
+ * other active messages. */
+int weft_am_data_key(struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out);
 /* ask and wait. */
 int weft_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 void weft_am_open(void);

@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 10 };
+enum { WEFT_WIRE_VERSION = 11 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -344,6 +344,8 @@ enum weft_wire_rma_kind {
 	WEFT_WIRE_RMA_AMO,     /* data: value, condition; 8 bytes each */
 	WEFT_WIRE_RMA_FETCH,   /* the same, and a reply with what was there */
 	WEFT_WIRE_RMA_ASK,     /* a reply when all before is done */
+	WEFT_WIRE_RMA_KEY,     /* a reply with the key of the program's
+				  variables, which are exposed from now on */
 };
 
 /* One access to symmetric memory; its data follows, padded to 8 bytes. */
@@ -354,7 +356,7 @@ struct weft_wire_rma {
 	uint8_t span;  /* 0: the heap, 1: the program's variables */
 	uint32_t len;  /* of the data */
 	uint64_t at;   /* offset in the span */
-	uint64_t id;   /* FETCH, ASK: comes back */
+	uint64_t id;   /* FETCH, ASK, KEY: comes back */
 };
 static_assert(sizeof(struct weft_wire_rma) == 24, "wire layout");
 

@@ -306,8 +306,7 @@ static void case_rma(struct side *s)
 	struct wait_op op;
 	int bad = 0;
 
-	if (weft_mr_get(s->net, mine, LEN, WEFT_MR_LOCAL | WEFT_MR_REMOTE,
-		    UINT64_MAX, &mr))
+	if (weft_mr_get(s->net, mine, LEN, WEFT_MR_LOCAL | WEFT_MR_REMOTE, &mr))
 		die(s, "register");
 	w.key = mr->key;
 	w.base = mr->base;

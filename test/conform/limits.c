@@ -121,18 +121,17 @@ static void case_full_registrations(const char *provider)
 
 	open_two(&t, provider);
 	t.hook = hook_on(t.a.net, &limits);
-	rc = weft_mr_get(
-		t.a.net, mem[0], MEM_LEN, WEFT_MR_REMOTE, UINT64_MAX, &mrs[0]);
+	rc = weft_mr_get(t.a.net, mem[0], MEM_LEN, WEFT_MR_REMOTE, &mrs[0]);
 	if (!rc)
 		claim(&t.a,
 			weft_mr_get(t.a.net, mem[1], MEM_LEN, WEFT_MR_REMOTE,
-				UINT64_MAX, &mrs[1]) == WEFT_ERR_NOMEM,
+				&mrs[1]) == WEFT_ERR_NOMEM,
 			"no registration is left: told as such");
 	if (!rc)
 		weft_mr_put(t.a.net, mrs[0]);
 	rc = rc ? rc
-		: weft_mr_get(t.a.net, mem[1], MEM_LEN, WEFT_MR_REMOTE,
-			  UINT64_MAX, &mrs[1]);
+		: weft_mr_get(
+			  t.a.net, mem[1], MEM_LEN, WEFT_MR_REMOTE, &mrs[1]);
 	claim(&t.a, rc == 0, "one given back may be had again");
 	if (!rc)
 		weft_mr_put(t.a.net, mrs[1]);
@@ -177,9 +176,8 @@ static void case_wrong(const char *provider, enum wrong wrong, bool is_read)
 	memset(theirs, 1, sizeof(theirs));
 	memset(mine, 2, sizeof(mine));
 	open_two(&t, provider);
-	if (!talks(&t) ||
-		weft_mr_get(t.b.net, theirs, MEM_LEN,
-			WEFT_MR_LOCAL | WEFT_MR_REMOTE, UINT64_MAX, &mr))
+	if (!talks(&t) || weft_mr_get(t.b.net, theirs, MEM_LEN,
+				  WEFT_MR_LOCAL | WEFT_MR_REMOTE, &mr))
 		die(&t.a, "register for a wrong key");
 	key = mr->key + (wrong == KEY ? 12345 : 0);
 	to = mr->base + (wrong == RANGE ? MEM_LEN - 8 : 0);

@@ -197,9 +197,8 @@ static int many_registrations(const char *provider)
 
 	if (!memory || open_both(ends, provider))
 		return 1;
-	while (n < N_MANY &&
-		!weft_mr_get(ends[0].net, memory + n * 4096, 4096,
-			WEFT_MR_LOCAL | WEFT_MR_REMOTE, UINT64_MAX, &mrs[n]))
+	while (n < N_MANY && !weft_mr_get(ends[0].net, memory + n * 4096, 4096,
+				     WEFT_MR_LOCAL | WEFT_MR_REMOTE, &mrs[n]))
 		n++;
 	printf("# %s: %d registrations\n", provider, n);
 	for (int i = 0; i < n; i++)

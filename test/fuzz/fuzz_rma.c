@@ -106,7 +106,7 @@ static struct weft_wire_rma read_rec(struct fuzz_in *in)
 {
 	uint8_t how = fuzz_u8(in);
 	struct weft_wire_rma rec = {
-		.kind = fuzz_u8(in) % 6,
+		.kind = fuzz_u8(in) % 7,
 		.op = fuzz_u8(in) % 10,
 		.width = fuzz_u8(in) % 3 * 4,
 		.span = fuzz_u8(in) % 3,

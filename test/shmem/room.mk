@@ -5,6 +5,7 @@
 sma_programs =
 sma_programs += test/shmem/sma_amo
 sma_programs += test/shmem/sma_coll
+sma_programs += test/shmem/sma_exposed
 sma_programs += test/shmem/sma_gone
 sma_programs += test/shmem/sma_moves
 sma_programs += test/shmem/sma_heap

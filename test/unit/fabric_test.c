@@ -28,7 +28,8 @@ struct offer {
 	const char *fabric;  /* NULL: one of its own */
 	uint64_t lacks;	     /* capabilities */
 	int mr_mode;	     /* demanded of us */
-	bool is_broken;	     /* fi_fabric fails */
+	size_t mr_key_size;
+	bool is_broken; /* fi_fabric fails */
 };
 
 static const struct offer *offers;
@@ -73,6 +74,7 @@ static struct fi_info *answer(const struct offer *o, const struct fi_info *h)
 
 	info->caps = h->caps;
 	info->domain_attr->mr_mode = o->mr_mode & h->domain_attr->mr_mode;
+	info->domain_attr->mr_key_size = o->mr_key_size;
 	free(info->domain_attr->name);
 	free(info->fabric_attr->prov_name);
 	info->domain_attr->name = strdup(o->domain);
@@ -518,14 +520,15 @@ static void cxi_keeps_cheap_keys_and_puts(void **state)
 {
 	static const struct offer ours[] = { { .provider = "cxi",
 		.domain = "cxi0",
-		.mr_mode = FI_MR_ENDPOINT | FI_MR_PROV_KEY } };
+		.mr_mode = FI_MR_ENDPOINT | FI_MR_PROV_KEY,
+		.mr_key_size = 4 } };
 	struct weft_net *net = NULL;
 
 	(void)state;
 	assert_int_equal(open_with(&many_hosts, 1, ours, &net), 0);
 	assert_false(net->plan.has_prov_key);
 	assert_true(net->plan.has_mr_endpoint);
-	assert_int_equal(net->plan.first_key, 0);
+	assert_true(net->plan.key_mask == UINT32_MAX);
 	assert_int_equal(net->plan.n_keys, 100);
 	assert_true(net->plan.batch_flags == FI_MORE);
 	assert_true(net->plan.rate_flags == 1ull << 60);

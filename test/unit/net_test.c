@@ -524,28 +524,58 @@ static void cancelling_finds_what_the_provider_knows(void **state)
 	finish(f);
 }
 
+/* 64 registrations, of which each has the key that libfabric was asked for. */
+static void take_keys(struct fixture *f, uint64_t *keys)
+{
+	static char mem[64][64];
+	struct weft_mr *mrs[64];
+
+	for (int i = 0; i < 64; i++) {
+		assert_int_equal(weft_mr_get(f->net, mem[i], 64, WEFT_MR_REMOTE,
+					 &mrs[i]),
+			0);
+		assert_int_equal(mrs[i]->key, f->fab.last_key);
+		keys[i] = mrs[i]->key;
+	}
+	for (int i = 0; i < 64; i++)
+		weft_mr_put(f->net, mrs[i]);
+}
+
+/* Each bit is set in some of 64 keys and not in others, but once in 2^57. */
+static void keys_cannot_be_guessed(void **state)
+{
+	uint64_t keys[64], ones = 0, zeros = 0;
+	struct fixture *f = open_plain();
+
+	(void)state;
+	take_keys(f, keys);
+	for (int i = 0; i < 64; i++) {
+		ones |= keys[i];
+		zeros |= ~keys[i];
+	}
+	assert_true(ones == UINT64_MAX);
+	assert_true(zeros == UINT64_MAX);
+	finish(f);
+}
+
 static void keys_are_picked_as_the_plan_says(void **state)
 {
 	struct fi_info *info;
 	struct fixture *f = new_fixture(&info);
-	struct weft_mr *heap = NULL;
-	struct weft_mr *again = NULL;
-	struct weft_mr *other = NULL;
-	char mem[3][64];
+	uint64_t keys[64], ones = 0;
 
 	(void)state;
-	f->plan.first_key = 0;
+	f->plan.key_mask = 0xff;
 	f->plan.n_keys = 100;
 	assert_int_equal(try_open(f, info), 0);
-	weft_mr_get(f->net, mem[0], 64, WEFT_MR_REMOTE, 0, &heap);
-	assert_int_equal(heap->key, 0);
-	weft_mr_get(f->net, mem[1], 64, WEFT_MR_REMOTE, 0, &again);
-	assert_int_equal(again->key, 100); /* taken: an ordinary one */
-	weft_mr_get(f->net, mem[2], 64, WEFT_MR_REMOTE, UINT64_MAX, &other);
-	assert_int_equal(other->key, 101);
-	weft_mr_put(f->net, heap);
-	weft_mr_put(f->net, again);
-	weft_mr_put(f->net, other);
+	take_keys(f, keys);
+	for (int i = 0; i < 64; i++) {
+		assert_true(keys[i] >= 100);
+		for (int k = 0; k < i; k++)
+			assert_int_not_equal(keys[i], keys[k]);
+		ones |= keys[i];
+	}
+	assert_true(ones == 0xff);
 	finish(f);
 }
 
@@ -557,8 +587,8 @@ static void one_buffer_is_registered_once(void **state)
 	char mem[64];
 
 	(void)state;
-	weft_mr_get(f->net, mem, 64, WEFT_MR_LOCAL, UINT64_MAX, &a);
-	weft_mr_get(f->net, mem + 8, 16, WEFT_MR_LOCAL, UINT64_MAX, &b);
+	weft_mr_get(f->net, mem, 64, WEFT_MR_LOCAL, &a);
+	weft_mr_get(f->net, mem + 8, 16, WEFT_MR_LOCAL, &b);
 	assert_ptr_equal(a, b);
 	assert_int_equal(f->fab.n_mr_live, 1);
 	weft_mr_put(f->net, a);
@@ -709,6 +739,7 @@ int main(void)
 		cmocka_unit_test(a_message_heals_the_count_of_errors),
 		cmocka_unit_test(polling_inside_a_callback_does_nothing),
 		cmocka_unit_test(cancelling_finds_what_the_provider_knows),
+		cmocka_unit_test(keys_cannot_be_guessed),
 		cmocka_unit_test(keys_are_picked_as_the_plan_says),
 		cmocka_unit_test(one_buffer_is_registered_once),
 		cmocka_unit_test(names_carry_the_kind_of_fabric),

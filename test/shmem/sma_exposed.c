@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sma_exposed: a fabric gets at the program's variables only once a PE needs
+ * them
+ *
+ *   WEFT_SHM=off oshrun -n 2 sma_exposed
+ *
+ * Over a fabric that needs the target's processor. What a process registers it
+ * says at level debug. */
+#include "stest.h"
+
+static char variable[4096], other[4096];
+static char text[1 << 20];
+
+static bool has_said(int kept)
+{
+	return strstr(stest_told(kept, text, sizeof(text)), "RMA-EXPOSE");
+}
+
+int main(int argc, char **argv)
+{
+	char *heap;
+	int kept;
+
+	(void)argc;
+	stest_start(argv[0]);
+	setenv("WEFT_LOG", "debug", 1);
+	kept = stest_listen();
+	shmem_init();
+	stest_who();
+	heap = shmem_malloc(sizeof(other));
+	memset(other, 1 + stest.me, sizeof(other));
+	shmem_putmem(heap, other, sizeof(other), stest_next());
+	shmem_barrier_all();
+	CHECK(heap[77] == 1 + stest_before(), "the heap has what was put");
+	CHECK(!has_said(kept), "variables are not registered for the heap");
+
+	kept = stest_listen();
+	shmem_barrier_all();
+	shmem_putmem(variable, other, sizeof(other), stest_next());
+	shmem_barrier_all();
+	CHECK(variable[77] == 1 + stest_before(), "a variable was put");
+	CHECK(has_said(kept), "variables are registered when they are needed");
+
+	kept = stest_listen();
+	memset(other, 0, sizeof(other));
+	shmem_barrier_all();
+	shmem_getmem(other, variable, sizeof(other), stest_next());
+	shmem_barrier_all();
+	CHECK(other[77] == 1 + stest.me, "a variable was got");
+	CHECK(!has_said(kept), "variables are registered once");
+	shmem_free(heap);
+	return stest_done();
+}
