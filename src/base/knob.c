@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -24,6 +25,7 @@ struct weft_knobs weft_knobs = {
 };
 
 static bool knobs_read;
+static char *knob_folder;
 
 struct knob_range {
 	void *where;
@@ -181,6 +183,7 @@ void weft_knob_load(void)
 	if (knobs_read)
 		return;
 	knobs_read = true;
+	knob_folder = getcwd(NULL, 0);
 	for (char **e = environ; e && *e; e++)
 		if (strncmp(*e, "WEFT_", 5) == 0)
 			load_one(*e);
@@ -205,6 +208,11 @@ const char *weft_knob_value(size_t i, char *buf, size_t len)
 		return *(const char **)ranges[i].where;
 	snprintf(buf, len, "%lld", (long long)*(int64_t *)ranges[i].where);
 	return buf;
+}
+
+const char *weft_knob_folder(void)
+{
+	return knob_folder;
 }
 
 const char *weft_knob_foreign(const char *name)

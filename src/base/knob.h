@@ -57,4 +57,8 @@ static inline bool weft_knob_is_on(const char *value)
  * this file stays the only reader. NULL when unset or empty. */
 const char *weft_knob_foreign(const char *name);
 
+/* The folder in which weft_knob_load() was called first, from which variables
+ * name files: the program may change its own. NULL: not known. */
+const char *weft_knob_folder(void);
+
 #endif

@@ -3,6 +3,7 @@
 #include "core/info.h"
 
 #include "base/err.h"
+#include "base/knob.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -253,11 +254,14 @@ static void set_command(struct weft_info *info)
 static void fill_env(struct weft_info *info)
 {
 	char text[WEFT_INFO_VALUE_MAX + 1];
+	const char *folder = weft_knob_folder();
 	struct utsname name;
 
 	set_command(info);
-	if (getcwd(text, sizeof(text)))
-		weft_info_set(info, "wdir", text);
+	if (!folder)
+		folder = getcwd(text, sizeof(text));
+	if (folder)
+		weft_info_set(info, "wdir", folder);
 	if (!uname(&name)) {
 		weft_info_set(info, "host", name.nodename);
 		weft_info_set(info, "arch", name.machine);

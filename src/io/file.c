@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TYPE_BYTE = 0x247 };
 
@@ -82,6 +83,8 @@ static void file_destroy(struct weft_file *file)
 	weft_errh_set(&file->errh, NULL);
 	weft_view_put(file->view);
 	pthread_mutex_destroy(&file->range_lock);
+	if (file->folder_fd >= 0)
+		close(file->folder_fd);
 	free(file->stat);
 	free(file->name);
 	weft_table_free(&weft_files, file);
@@ -111,14 +114,22 @@ static bool file_test_close(struct weft_child *child)
 	       weft_disconnect_ops.test_close(child);
 }
 
-static void file_unlink(struct weft_file *file, int *err)
+/* Closes the descriptor and, at rank 0, deletes a file that is to be deleted:
+ * while it is open, as its inode stands for no other file until then. */
+static int file_close_fd(struct weft_file *file)
 {
-	int rc = 0;
+	char why[WEFT_ERR_TEXT];
+	int rc, err = 0;
 
-	if (file->comm->rank == 0 && (file->amode & WEFT_FILE_DELETE_ON_CLOSE))
-		rc = weft_syscall_unlink(file->name);
-	if (rc && !*err)
-		*err = rc;
+	if (file->fd < 0)
+		return 0;
+	if (file->folder_fd >= 0)
+		err = weft_syscall_unlink_opened(
+			file->folder_fd, file->name, file->fd);
+	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
+	rc = weft_syscall_close(file->fd, file->name);
+	file->fd = -1;
+	return rc || !err ? rc : weft_err_set(err, "%s", why);
 }
 
 static void file_child_destroy(struct weft_child *child)
@@ -131,9 +142,7 @@ static void file_child_destroy(struct weft_child *child)
 		comm->file = NULL;
 		weft_file_forget_split_locked(file);
 		weft_range_close(file);
-		if (file->fd >= 0)
-			err = weft_syscall_close(file->fd, file->name);
-		file_unlink(file, &err);
+		err = file_close_fd(file);
 		weft_cb_close(file, false);
 	}
 	if (err)
@@ -184,15 +193,14 @@ int weft_file_close(struct weft_file *file)
 	if (file->stat)
 		weft_stat_report(file);
 	weft_range_close(file);
-	err = weft_syscall_close(file->fd, file->name);
-	file->fd = -1;
+	/* who deletes is the last to close */
+	err = file->folder_fd >= 0 ? 0 : file_close_fd(file);
 	err = weft_file_agree(file, err);
 	if (file->amode & WEFT_FILE_DELETE_ON_CLOSE) {
 		int first = err;
 
 		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
-		file_unlink(file, &err);
-		err = weft_file_agree(file, first ? 0 : err);
+		err = weft_file_agree(file, file_close_fd(file));
 		if (first)
 			err = weft_err_set(first, "%s", why);
 	}
@@ -288,6 +296,9 @@ static int file_open_all(
 		return err;
 	if (file->fd < 0)
 		err = file_do_open(file, 0, 0);
+	if (!err && file->comm->rank == 0 &&
+		(file->amode & WEFT_FILE_DELETE_ON_CLOSE))
+		err = weft_syscall_parent(file->name, &file->folder_fd);
 	err = weft_file_agree(file, err);
 	weft_range_open(file);
 	atomic_init(&file->scatters, weft_knob_is_on(weft_knobs.cma));
@@ -334,7 +345,8 @@ static int file_fill(
 	pthread_mutex_init(&file->range_lock, NULL);
 	if (weft_knobs.io_stats[0] == '1')
 		file->stat = calloc(1, sizeof(*file->stat));
-	file->fd = file->range_fds[0] = file->range_fds[1] = -1;
+	file->fd = file->folder_fd = -1;
+	file->range_fds[0] = file->range_fds[1] = -1;
 	file->amode = config->amode;
 	file->hints = config->hints;
 	file->name = strdup(config->name ? config->name : "");

@@ -106,7 +106,8 @@ struct weft_file {
 	struct weft_info *info;
 	struct weft_errh *errh;
 	/* ---- below: only this room ---- */
-	int fd; /* -1: none */
+	int fd;	       /* -1: none */
+	int folder_fd; /* rank 0, DELETE_ON_CLOSE: where the name is; or -1 */
 	_Atomic bool is_atomic;
 	_Atomic bool scatters;			/* scatter.h can be used */
 	bool is_readable;			/* the descriptor */

@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -115,6 +116,42 @@ int weft_syscall_unlink(const char *name)
 	if (!lstat(name, &st) && S_ISDIR(st.st_mode))
 		return syscall_failed(EISDIR, "cannot delete", name);
 	if (unlink(name))
+		return syscall_failed(errno, "cannot delete", name);
+	return 0;
+}
+
+static const char *last_part(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+int weft_syscall_parent(const char *name, int *folder_out)
+{
+	size_t len = (size_t)(last_part(name) - name);
+	char *folder = len ? strndup(name, len) : strdup(".");
+	int err;
+
+	if (!folder)
+		return syscall_failed(ENOMEM, "no memory to open", name);
+	err = weft_syscall_open(folder, O_PATH | O_DIRECTORY, 0, folder_out);
+	free(folder);
+	return err;
+}
+
+int weft_syscall_unlink_opened(int folder, const char *name, int fd)
+{
+	struct stat mine, there;
+
+	if (fstat(fd, &mine) || fstatat(folder, last_part(name), &there, 0))
+		return syscall_failed(errno, "cannot delete", name);
+	if (mine.st_dev != there.st_dev || mine.st_ino != there.st_ino)
+		return weft_err_set(WEFT_ERR_NO_SUCH_FILE,
+			"cannot delete \"%s\": the name is now that of another "
+			"file, which stays",
+			weft_syscall_name_shown(name));
+	if (unlinkat(folder, last_part(name), 0))
 		return syscall_failed(errno, "cannot delete", name);
 	return 0;
 }

@@ -25,6 +25,14 @@ int weft_syscall_close(int fd, const char *name);
 
 int weft_syscall_unlink(const char *name);
 
+/* The folder that a name is in, as a descriptor, for
+ * weft_syscall_unlink_opened(): the program may change its folder meanwhile. */
+int weft_syscall_parent(const char *name, int *folder_out);
+
+/* Deletes the name in its folder if it still names the file that fd is open
+ * on; WEFT_ERR_NO_SUCH_FILE if it names another one. */
+int weft_syscall_unlink_opened(int folder, const char *name, int fd);
+
 /* A stretch of a file and the memory it goes to or comes from. */
 struct weft_syscall_move {
 	int fd;

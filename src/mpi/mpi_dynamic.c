@@ -255,6 +255,23 @@ static char *value_of(const struct weft_info *info, const char *key)
 }
 
 /* The program in one of the directories of "a:b", else as it is. */
+/* Takes name, and makes it a whole path: whoever starts the program has another
+ * current folder. NULL without memory. */
+static char *whole_take(char *name)
+{
+	bool is_relative = name && *name != '/';
+	char *folder = is_relative ? getcwd(NULL, 0) : NULL;
+	char *whole = NULL;
+
+	if (!folder)
+		return name;
+	if (asprintf(&whole, "%s/%s", folder, name) < 0)
+		whole = NULL;
+	free(folder);
+	free(name);
+	return whole;
+}
+
 static char *mpi_dynamic_find_program(const char *command, const char *dirs)
 {
 	char path[4096];
@@ -265,7 +282,7 @@ static char *mpi_dynamic_find_program(const char *command, const char *dirs)
 		snprintf(
 			path, sizeof(path), "%.*s/%s", (int)len, dirs, command);
 		if (!access(path, X_OK))
-			return strdup(path);
+			return whole_take(strdup(path));
 		dirs += len + (dirs[len] == ':');
 	}
 	return strdup(command);
@@ -338,7 +355,7 @@ static int mpi_dynamic_fill_app(struct weft_boot_app *app, const char *command,
 		.n = (uint32_t)maxprocs,
 		.program = mpi_dynamic_find_program(command, dirs),
 		.argv = argv,
-		.wdir = value_of(hints, "wdir"),
+		.wdir = whole_take(value_of(hints, "wdir")),
 		.host = value_of(hints, "host"),
 		.pset = value_of(hints, "weft_pset"),
 	};

@@ -14,6 +14,7 @@
 #include "io/stripe.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -150,11 +151,22 @@ static int file_take_hints(
 }
 
 /* Those of the file that ROMIO_HINTS names, a key and a value to a line; of a
+/* A relative name counts from the folder in which the program began. */
+static FILE *file_open_hints(const char *path)
+{
+	const char *folder = *path == '/' ? NULL : weft_knob_folder();
+	char whole[PATH_MAX];
+
+	snprintf(whole, sizeof(whole), "%s%s%s", folder ? folder : "",
+		folder ? "/" : "", path);
+	return fopen(whole, "re");
+}
+
  * key that is there twice the first, as ROMIO has it. */
 static int file_system_hints(const char *path, struct weft_info *info)
 {
 	struct weft_info *said = weft_info_create();
-	FILE *file = fopen(path, "re");
+	FILE *file = file_open_hints(path);
 	char line[512], key[256], value[256], first[2];
 	int err = said ? 0 : WEFT_ERR_NOMEM;
 

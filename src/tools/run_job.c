@@ -51,9 +51,15 @@ static int raise_limit(uint32_t n)
 static int make_dir(struct weft_run_job *run)
 {
 	const char *tmp = weft_knob_foreign("TMPDIR");
+	char *whole = realpath(tmp ? tmp : "/tmp", NULL);
 
+	/* processes and the guard have other current folders */
 	snprintf(run->dir, sizeof(run->dir), "%s/weft-run-%u-XXXXXX",
-		tmp ? tmp : "/tmp", (unsigned)getuid());
+		whole ? whole
+		: tmp ? tmp
+		      : "/tmp",
+		(unsigned)getuid());
+	free(whole);
 	if (mkdtemp(run->dir))
 		return 0;
 	weft_err_set(WEFT_ERR_OTHER,

@@ -390,12 +390,15 @@ static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
 	int code;
 
 	memset(codes, -1, (size_t)n * sizeof(*codes));
-	snprintf(dir, sizeof(dir), "/nowhere:%.*s", (int)(name - arguments[0]),
-		arguments[0]);
+	/* names that count from this process's folder, not the launcher's */
+	if (chdir("/"))
+		claim(0, "parent: a folder is entered");
+	snprintf(dir, sizeof(dir), "/nowhere:%.*s",
+		(int)(name - arguments[0]) - 1, arguments[0] + 1);
 	MPI_Info_create(&info);
 	MPI_Info_set(info, "soft", soft);
 	MPI_Info_set(info, "path", dir);
-	MPI_Info_set(info, "wdir", "/");
+	MPI_Info_set(info, "wdir", ".");
 	MPI_Info_set(info, "weft_pset", "kids");
 	MPI_Info_set(info, "mpi_initial_errhandler", "mpi_errors_return");
 	MPI_Info_set(info, "arch", "any");
