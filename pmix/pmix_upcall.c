@@ -570,15 +570,16 @@ static char *parent_of(const pmix_app_t *app)
 	return port ? strdup(port) : NULL;
 }
 
-/* The other variable of ours, which is the first app's for all. */
-static void add_errhandler(struct words *words, const pmix_app_t *app)
+/* The other variables of ours, which are the first app's for all. */
+static void add_option(struct words *words, const pmix_app_t *app,
+	const char *name, const char *option)
 {
-	const char *name = env_peek(app, "WEFT_INITIAL_ERRHANDLER");
+	const char *value = env_peek(app, name);
 
-	if (!name)
+	if (!value)
 		return;
-	pmix_upcall_add(words, "-initial-errhandler");
-	pmix_upcall_add(words, name);
+	pmix_upcall_add(words, option);
+	pmix_upcall_add(words, value);
 }
 
 static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
@@ -591,8 +592,12 @@ static pmix_status_t pmix_upcall_on_spawn(const pmix_proc_t *proc,
 
 	(void)info, (void)n_info;
 	pmix_upcall_add(&words, "mpiexec");
-	if (n)
-		add_errhandler(&words, &apps[0]);
+	if (n) {
+		add_option(&words, &apps[0], "WEFT_INITIAL_ERRHANDLER",
+			"-initial-errhandler");
+		add_option(&words, &apps[0], "WEFT_MEMORY_ALLOC_KINDS",
+			"-memory-alloc-kinds");
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			pmix_upcall_add(&words, ":");

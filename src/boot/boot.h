@@ -29,6 +29,7 @@ enum {
 	WEFT_BOOT_NAME_MAX = 512, /* longest process set name, with its NUL */
 	WEFT_BOOT_KEY_LEN = 16,
 	WEFT_BOOT_KINDS_MAX = 256,
+	WEFT_BOOT_APP_ENV = 2,
 };
 
 /*
@@ -88,8 +89,9 @@ struct weft_boot_app {
 	uint32_t n;
 	const char *program;
 	char *const *argv; /* NULL-ended, without the program; or NULL */
-	char *const *env;  /* NULL-ended NAME=VALUE, beside the manager's
-			      own; or NULL */
+	char *const *env;  /* NULL-ended NAME=VALUE, beside the manager's own;
+			    * or NULL. MPI_Comm_spawn makes at most
+			    * WEFT_BOOT_APP_ENV of them */
 	const char *wdir;  /* or NULL */
 	const char *host;  /* where the manager is to start them, or NULL */
 	const char *pset;  /* a process set to make of them, or NULL */

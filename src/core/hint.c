@@ -47,18 +47,76 @@ void weft_hint_check(const struct weft_info *asked)
 			hint_warn_unknown(key);
 }
 
+static bool is_restrictor(const char *word, size_t len)
+{
+	static const char *const known[] = { "alloc_mem", "win_allocate",
+		"win_allocate_shared" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strlen(known[i]) == len &&
+			!strncasecmp(word, known[i], len))
+			return true;
+	return false;
+}
+
+bool weft_hint_is_kind(const char *kind)
+{
+	size_t len = strcspn(kind, ":");
+
+	if (!strcasecmp(kind, "system"))
+		return true;
+	if (len != 3 || strncasecmp(kind, "mpi", len))
+		return false;
+	for (kind += len; *kind; kind += len) {
+		kind++;
+		len = strcspn(kind, ":");
+		if (!is_restrictor(kind, len))
+			return false;
+	}
+	return true;
+}
+
+bool weft_hint_are_kinds(const char *list)
+{
+	char copy[WEFT_INFO_VALUE_MAX + 1], *rest = copy, *kind;
+
+	snprintf(copy, sizeof(copy), "%s", list);
+	while (*list && (kind = strsep(&rest, ",")) != NULL) {
+		kind += strspn(kind, " ");
+		kind[strcspn(kind, " ")] = 0;
+		if (!weft_hint_is_kind(kind))
+			return false;
+	}
+	return true;
+}
+
+int weft_hint_put_kinds(
+	const struct weft_session *session, struct weft_info *info)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+
+	if (!session || weft_info_value(session->info, WEFT_HINT_ALLOC_KINDS,
+				value, sizeof(value)) < 0)
+		return 0;
+	return weft_info_set(info, WEFT_HINT_ALLOC_KINDS, value);
+}
+
 int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out)
 {
 	static const char *const known[] = { "mpi_assert_no_any_tag",
 		"mpi_assert_no_any_source", "mpi_assert_exact_length",
-		"mpi_assert_allow_overtaking", WEFT_HINT_MATCH };
+		"mpi_assert_allow_overtaking", WEFT_HINT_ASSERT_KINDS,
+		WEFT_HINT_MATCH };
 	char value[WEFT_INFO_VALUE_MAX + 1];
 	struct weft_info *info = weft_info_create();
 	int err = info ? 0 : WEFT_ERR_NOMEM;
 
 	weft_hint_check(asked);
 	for (size_t i = 0; !err && i < sizeof(known) / sizeof(known[0]); i++)
-		if (weft_info_value(asked, known[i], value, sizeof(value)) >= 0)
+		if (weft_info_value(asked, known[i], value, sizeof(value)) >=
+				0 &&
+			(strcmp(known[i], WEFT_HINT_ASSERT_KINDS) ||
+				weft_hint_are_kinds(value)))
 			err = weft_info_set(info, known[i], value);
 	if (err) {
 		weft_info_destroy(info);

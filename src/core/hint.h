@@ -7,6 +7,7 @@
 
 #define WEFT_HINT_THREAD_LEVEL "thread_level"
 #define WEFT_HINT_ALLOC_KINDS "mpi_memory_alloc_kinds"
+#define WEFT_HINT_ASSERT_KINDS "mpi_assert_memory_alloc_kinds"
 #define WEFT_HINT_PROVIDER "weft_provider"
 #define WEFT_HINT_IFACE "weft_iface"
 #define WEFT_HINT_VCI "weft_vci"
@@ -22,6 +23,18 @@
 /* A misspelt hint must not just be passed over: what begins with weft_ was
  * meant for us, and is warned about when there is no such key. */
 void weft_hint_check(const struct weft_info *asked);
+
+/* Is it a memory allocation kind that the library supports, in any case
+ * (MPI-5.0 11.4.3): "system", or "mpi" with any of its restrictors behind
+ * colons? */
+bool weft_hint_is_kind(const char *kind);
+
+/* Is every kind of a list with commas supported? The empty list has none. */
+bool weft_hint_are_kinds(const char *list);
+
+/* Adds the kinds of a session to the info of an object made in it. */
+int weft_hint_put_kinds(
+	const struct weft_session *session, struct weft_info *info);
 
 /* Whether matching on the network card is asked for: by the info of the
  * communicator to be made (NULL: none), its session's, or WEFT_MATCH. */

@@ -480,6 +480,8 @@ static int mpi_comm_get_info(
 {
 	int err = weft_info_dup(comm->info, made);
 
+	if (!err)
+		err = weft_hint_put_kinds(comm->child.session, *made);
 	if (!err && comm->vci->number)
 		err = weft_info_set(*made, WEFT_HINT_VCI, "dedicated");
 	if (!err && comm->n_spread) {

@@ -2,6 +2,7 @@
 /* mpi_dynamic: processes that were not started together find each other */
 #include "mpi_check.h"
 
+#include "core/hint.h"
 #include "core/info.h"
 #include "base/log.h"
 #include "spawn/port.h"
@@ -236,8 +237,8 @@ static void order_free(struct order *order)
 		free((char *)(uintptr_t)order->apps[i].wdir);
 		free((char *)(uintptr_t)order->apps[i].host);
 		free((char *)(uintptr_t)order->apps[i].pset);
-		if (order->apps[i].env)
-			free(order->apps[i].env[0]);
+		for (char *const *e = order->apps[i].env; e && *e; e++)
+			free(*e);
 		free((char **)(uintptr_t)order->apps[i].env);
 	}
 	free(order->apps);
@@ -254,7 +255,6 @@ static char *value_of(const struct weft_info *info, const char *key)
 	return strdup(text);
 }
 
-/* The program in one of the directories of "a:b", else as it is. */
 /* Takes name, and makes it a whole path: whoever starts the program has another
  * current folder. NULL without memory. */
 static char *whole_take(char *name)
@@ -272,6 +272,7 @@ static char *whole_take(char *name)
 	return whole;
 }
 
+/* The program in one of the directories of "a:b", else as it is. */
 static char *mpi_dynamic_find_program(const char *command, const char *dirs)
 {
 	char path[4096];
@@ -292,7 +293,7 @@ static char *mpi_dynamic_find_program(const char *command, const char *dirs)
 static void name_ignored(const struct weft_info *info)
 {
 	static const char *const served[] = { "host", "wdir", "path", "soft",
-		"mpi_initial_errhandler", "weft_pset" };
+		"mpi_initial_errhandler", WEFT_HINT_ALLOC_KINDS, "weft_pset" };
 	uint32_t n = info ? weft_info_n_keys(info) : 0;
 	char key[WEFT_INFO_KEY_MAX + 1];
 
@@ -309,17 +310,27 @@ static void name_ignored(const struct weft_info *info)
 	}
 }
 
-/* The handler that the new processes begin with, as their variable. */
-static int fill_errhandler(
+static int app_env_add(char **env, int *n, const char *name, const char *value)
+{
+	if (asprintf(&env[*n], "%s=%s", name, value) < 0) {
+		env[*n] = NULL;
+		return WEFT_ERR_NOMEM;
+	}
+	++*n;
+	return 0;
+}
+
+/* What the new processes begin with, as variables: the error handler and the
+ * memory kinds. */
+static int fill_app_env(
 	struct weft_boot_app *app, const struct weft_info *hints)
 {
 	char *name = value_of(hints, "mpi_initial_errhandler");
-	char **env, *pair = NULL;
-	int err = 0;
+	char *kinds = value_of(hints, WEFT_HINT_ALLOC_KINDS);
+	char **env = calloc(WEFT_BOOT_APP_ENV + 1, sizeof(*env));
+	int err = env ? 0 : WEFT_ERR_NOMEM, n = 0;
 
-	if (!name)
-		return 0;
-	if (strcmp(name, "mpi_errors_are_fatal") &&
+	if (!err && name && strcmp(name, "mpi_errors_are_fatal") &&
 		strcmp(name, "mpi_errors_abort") &&
 		strcmp(name, "mpi_errors_return"))
 		err = weft_err_set(WEFT_ERR_INFO_VALUE,
@@ -327,12 +338,14 @@ static int fill_errhandler(
 			"mpi_errors_are_fatal, mpi_errors_abort or "
 			"mpi_errors_return",
 			name);
-	env = err ? NULL : calloc(2, sizeof(*env));
-	if (env && asprintf(&pair, "WEFT_INITIAL_ERRHANDLER=%s", name) >= 0)
-		env[0] = pair;
+	if (!err && name)
+		err = app_env_add(env, &n, "WEFT_INITIAL_ERRHANDLER", name);
+	if (!err && kinds)
+		err = app_env_add(env, &n, "WEFT_MEMORY_ALLOC_KINDS", kinds);
 	app->env = env;
 	free(name);
-	return err || (env && env[0]) ? err : WEFT_ERR_NOMEM;
+	free(kinds);
+	return err;
 }
 
 static int mpi_dynamic_fill_app(struct weft_boot_app *app, const char *command,
@@ -363,7 +376,7 @@ static int mpi_dynamic_fill_app(struct weft_boot_app *app, const char *command,
 	name_ignored(hints);
 	if (!app->wdir)
 		app->wdir = getcwd(NULL, 0);
-	return app->program ? fill_errhandler(app, hints) : WEFT_ERR_NOMEM;
+	return app->program ? fill_app_env(app, hints) : WEFT_ERR_NOMEM;
 }
 
 /* Fewer processes than asked for will do. */

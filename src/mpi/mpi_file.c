@@ -110,6 +110,7 @@ static const struct file_hint {
 	enum { ANY_TIME, OPENING, CREATION } when;
 } file_hints[] = {
 	{ "access_style", NULL, file_is_text, ANY_TIME },
+	{ WEFT_HINT_ASSERT_KINDS, NULL, weft_hint_are_kinds, ANY_TIME },
 	{ "file_perm", NULL, file_is_permissions, OPENING },
 	{ "romio_ds_read", "automatic", file_is_switch, ANY_TIME },
 	{ "ind_rd_buffer_size", "524288", file_is_size, ANY_TIME },
@@ -150,7 +151,6 @@ static int file_take_hints(
 	return err;
 }
 
-/* Those of the file that ROMIO_HINTS names, a key and a value to a line; of a
 /* A relative name counts from the folder in which the program began. */
 static FILE *file_open_hints(const char *path)
 {
@@ -162,6 +162,7 @@ static FILE *file_open_hints(const char *path)
 	return fopen(whole, "re");
 }
 
+/* Those of the file that ROMIO_HINTS names, a key and a value to a line; of a
  * key that is there twice the first, as ROMIO has it. */
 static int file_system_hints(const char *path, struct weft_info *info)
 {
@@ -360,6 +361,8 @@ static int file_all_hints(const struct weft_file *fh, struct weft_info *info)
 	}
 	if (!err)
 		err = file_agreed_hints(fh, info);
+	if (!err)
+		err = weft_hint_put_kinds(fh->comm->child.session, info);
 	if (!err && strlen(fh->name) <= WEFT_INFO_VALUE_MAX)
 		err = weft_info_set(info, "filename", fh->name);
 	return err;

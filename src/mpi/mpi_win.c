@@ -64,11 +64,6 @@ static bool is_alignment(const char *value)
 	return n > 0 && (n & (n - 1)) == 0;
 }
 
-static bool is_anything(const char *value)
-{
-	return *value != 0;
-}
-
 enum {
 	OF_ANY = ~0,
 	OF_ALLOCATED = 1 << WEFT_WIN_ALLOCATE | 1 << WEFT_WIN_SHARED,
@@ -94,7 +89,7 @@ static const struct hint {
 	{ "alloc_shared_noncontig", "false", is_flag, OF_SHARED, true },
 	{ "mpi_minimum_memory_alignment", "64", is_alignment, OF_ALLOCATED,
 		true },
-	{ "mpi_assert_memory_alloc_kinds", NULL, is_anything, OF_ANY, false },
+	{ WEFT_HINT_ASSERT_KINDS, NULL, weft_hint_are_kinds, OF_ANY, false },
 };
 
 enum { N_HINTS = sizeof(win_hints) / sizeof(win_hints[0]) };
@@ -173,7 +168,7 @@ static int all_hints(const struct weft_win *win, struct weft_info *info)
 		if (in_effect)
 			err = weft_info_set(info, hint->key, in_effect);
 	}
-	return err;
+	return err ? err : weft_hint_put_kinds(win->comm->child.session, info);
 }
 
 int PMPI_Win_get_info(MPI_Win win, MPI_Info *info_used)

@@ -10,6 +10,7 @@
 #include "session/abort.h"
 #include "session/open_handles.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,17 +46,6 @@ static int read_level(
 		WEFT_HINT_THREAD_LEVEL, value);
 }
 
-static bool is_supported_kind(const char *kind)
-{
-	static const char *const kinds[] = { "mpi", "system", "mpi:alloc_mem",
-		"mpi:win_allocate", "mpi:win_allocate_shared" };
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(kind, kinds[i]))
-			return true;
-	return false;
-}
-
 /* Adds a kind to a comma-separated list unless it is there. */
 static void add_kind(char *list, size_t len, const char *kind)
 {
@@ -83,7 +73,9 @@ static void read_kinds(
 	while ((kind = strsep(&rest, ",")) != NULL) {
 		kind += strspn(kind, " ");
 		kind[strcspn(kind, " ")] = 0;
-		if (is_supported_kind(kind))
+		for (char *c = kind; *c; c++)
+			*c = (char)tolower((unsigned char)*c);
+		if (weft_hint_is_kind(kind))
 			add_kind(list, list_len, kind);
 	}
 	add_kind(list, list_len, "mpi");

@@ -25,7 +25,7 @@ static int spawn_start(const struct weft_boot_app *apps, size_t n,
 {
 	char pair[sizeof("WEFT_PARENT=") + WEFT_PORT_NAME_MAX];
 	struct weft_boot_app *list = calloc(n, sizeof(*list));
-	char *(*envs)[4] = calloc(n, sizeof(*envs));
+	char *(*envs)[2 + WEFT_BOOT_APP_ENV + 1] = calloc(n, sizeof(*envs));
 	static const char scope[] = "WEFT_SCOPE=network";
 	int err = list && envs ? 0 : WEFT_ERR_NOMEM;
 
@@ -36,8 +36,8 @@ static int spawn_start(const struct weft_boot_app *apps, size_t n,
 		envs[i][k++] = pair;
 		if (!weft_proc_is_one_host()) /* wherever they come to be */
 			envs[i][k++] = (char *)(uintptr_t)scope;
-		if (apps[i].env)
-			envs[i][k++] = apps[i].env[0];
+		for (char *const *e = apps[i].env; e && *e; e++)
+			envs[i][k++] = *e;
 		list[i] = apps[i];
 		list[i].env = envs[i];
 	}

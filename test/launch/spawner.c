@@ -400,6 +400,7 @@ static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
 	MPI_Info_set(info, "path", dir);
 	MPI_Info_set(info, "wdir", ".");
 	MPI_Info_set(info, "weft_pset", "kids");
+	MPI_Info_set(info, "mpi_memory_alloc_kinds", "system,MPI:alloc_mem");
 	MPI_Info_set(info, "mpi_initial_errhandler", "mpi_errors_return");
 	MPI_Info_set(info, "arch", "any");
 	code = MPI_Comm_spawn(
@@ -462,6 +463,18 @@ static int is_in_set(const char *wanted)
 	return found;
 }
 
+static int has_kinds(const char *wanted)
+{
+	int len = 128, flag = 0;
+	char value[128] = "";
+	MPI_Info info;
+
+	MPI_Comm_get_info(MPI_COMM_WORLD, &info);
+	MPI_Info_get_string(info, "mpi_memory_alloc_kinds", &len, value, &flag);
+	MPI_Info_free(&info);
+	return flag && !strcmp(value, wanted);
+}
+
 static void child_keys(MPI_Comm parent)
 {
 	char dir[4096] = "";
@@ -471,6 +484,7 @@ static void child_keys(MPI_Comm parent)
 	claim(is_in_set("kids"), "child: the process set");
 	MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
 	claim(handler == MPI_ERRORS_RETURN, "child: the first error handler");
+	claim(has_kinds("system,mpi:alloc_mem,mpi"), "child: memory kinds");
 	MPI_Comm_disconnect(&parent);
 }
 

@@ -126,6 +126,7 @@ multi_programs += test/multi/world_life
 multi_programs += test/multi/file_access
 multi_programs += test/multi/file_together
 multi_programs += test/multi/file_chdir
+multi_programs += test/multi/mem_kinds
 multi_programs += test/multi/file_faults
 multi_programs += test/multi/file_uring
 multi_programs += test/multi/file_forms
