@@ -11,6 +11,7 @@ libweft_la_SOURCES += \
 	src/base/lock.c src/base/lock.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.c src/base/map.h \
+	src/base/memfd.c src/base/memfd.h \
 	src/base/pid.c src/base/pid.h \
 	src/base/interval.c src/base/interval.h \
 	src/base/suggest.c src/base/suggest.h \

@@ -4,7 +4,9 @@
 
 #include "base/err.h"
 #include "base/knob.h"
+#include "base/memfd.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,15 +17,21 @@ int weft_liveness_make(
 	uint32_t n, int *fd_out, struct weft_liveness **lives_out)
 {
 	size_t len = n * sizeof(**lives_out);
-	int fd = memfd_create("weft-life", 0); /* inherited on purpose */
+	int fd = weft_memfd_open("weft-life", 0, len); /* inherited */
 	void *bytes = MAP_FAILED;
 
-	if (fd >= 0 && !ftruncate(fd, (off_t)len))
-		bytes = mmap(
-			NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd < 0)
+		return weft_err_set(WEFT_ERR_NOMEM,
+			"no memory to share with the processes (memfd_create, "
+			"/dev/shm): %s",
+			strerror(errno));
+	bytes = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (bytes == MAP_FAILED) {
-		if (fd >= 0)
-			close(fd);
+		weft_err_set(WEFT_ERR_NOMEM,
+			"%zu bytes to share with the processes cannot be "
+			"mapped: %s",
+			len, strerror(errno));
+		close(fd);
 		return WEFT_ERR_NOMEM;
 	}
 	*fd_out = fd;

@@ -38,7 +38,7 @@ struct weft_liveness {
 
 /*
  * Launcher: memory for n processes and a descriptor that they inherit, to be
- * named in their environment. WEFT_ERR_NOMEM.
+ * named in their environment. WEFT_ERR_NOMEM with a description.
  */
 int weft_liveness_make(
 	uint32_t n, int *fd_out, struct weft_liveness **lives_out);

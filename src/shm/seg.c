@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/memfd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,8 +93,8 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 	if (!shm->active)
 		goto fail;
 	shm->len = header_bytes(n_writers) + n_writers * ring_bytes(buf_len);
-	shm->fd = memfd_create("weft", MFD_CLOEXEC);
-	if (shm->fd < 0 || ftruncate(shm->fd, (off_t)shm->len))
+	shm->fd = weft_memfd_open("weft", MFD_CLOEXEC, shm->len);
+	if (shm->fd < 0)
 		goto fail;
 	shm->header = mmap(
 		NULL, shm->len, PROT_READ | PROT_WRITE, MAP_SHARED, shm->fd, 0);

@@ -15,6 +15,7 @@
 #include "base/bits.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/memfd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,14 +47,10 @@ static size_t page_len(void)
 
 static int make_file(size_t len, int *fd_out)
 {
-	int fd = memfd_create("weft", MFD_CLOEXEC);
+	int fd = weft_memfd_open("weft", MFD_CLOEXEC, len);
 
 	if (fd < 0)
 		return -1;
-	if (ftruncate(fd, (off_t)len)) {
-		close(fd);
-		return -1;
-	}
 	*fd_out = fd;
 	return 0;
 }
