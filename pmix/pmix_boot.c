@@ -308,6 +308,7 @@ static const struct weft_boot_ops pmix_ops = {
 	.unpublish = weft_pmix_unpublish,
 	.lookup = weft_pmix_lookup,
 	.look = weft_pmix_look,
+	.call = weft_pmix_call,
 	.poll = weft_pmix_poll,
 };
 

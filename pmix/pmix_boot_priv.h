@@ -29,7 +29,7 @@ struct pmix_item {
 	char key[PMIX_MAX_KEYLEN + 1]; /* which value */
 	uint64_t until_ns;	       /* when a get stops asking again */
 	int err;
-	void *data; /* of a get, or the ranks of a set; ours */
+	void *data; /* of a get or a call, or the ranks of a set; ours */
 	size_t len;
 	struct weft_boot_event event;
 };
@@ -113,6 +113,9 @@ void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours);
 int weft_pmix_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg);
 
 void weft_pmix_look(struct weft_boot *boot, uint32_t rank);
+
+int weft_pmix_call(
+	struct weft_boot *boot, uint32_t rank, const void *data, size_t len);
 
 /* A new item on the asked list; NULL when memory is short. */
 struct pmix_item *weft_pmix_item_create(

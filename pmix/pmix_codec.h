@@ -24,6 +24,11 @@
 /* The launcher asks where a process is; the answer is in boot/liveness.h. */
 #define WEFT_PMIX_WHERE (PMIX_EXTERNAL_ERR_BASE - 5)
 
+/* A process calls one of its node, with bytes under that key; libpmix's server
+ * half passes it on without its host. */
+#define WEFT_PMIX_CALL (PMIX_EXTERNAL_ERR_BASE - 6)
+#define WEFT_PMIX_CALL_DATA "weft.call"
+
 /* A query that only our own server answers: the processes that have ended. */
 #define WEFT_PMIX_ENDED "weft.procs.ended"
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_CODES = 9 };
+enum { N_CODES = 10 };
 
 /* A handler in the making. */
 struct registration {
@@ -187,6 +187,39 @@ static void post_pset(struct pmix_boot *boot, enum weft_boot_event_kind kind,
 	weft_pmix_item_post(item);
 }
 
+static void post_call(struct pmix_boot *boot, const pmix_proc_t *source,
+	const pmix_info_t *info, size_t n)
+{
+	const void *data = NULL;
+	struct pmix_item *item;
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (PMIX_CHECK_KEY(&info[i], WEFT_PMIX_CALL_DATA))
+			(void)weft_value_peek_bytes(
+				&info[i].value, &data, &len);
+	/* libpmix shows an event to its sender as well */
+	if (!len || !source || source->rank >= boot->size ||
+		!PMIX_CHECK_NSPACE(source->nspace, boot->me.nspace) ||
+		source->rank == boot->me.rank)
+		return;
+	item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
+	if (!item)
+		return;
+	item->event.kind = WEFT_BOOT_CALLED;
+	item->event.rank = source->rank;
+	item->event.code = -1;
+	item->data = malloc(len);
+	if (!item->data) {
+		weft_pmix_item_destroy(item);
+		return;
+	}
+	memcpy(item->data, data, len);
+	item->event.data = item->data;
+	item->event.len = len;
+	weft_pmix_item_post(item);
+}
+
 static void answer_where(struct pmix_boot *boot)
 {
 	/* acquire: with the store after open; what it needs is set up */
@@ -213,6 +246,8 @@ static void pmix_event_on_event(size_t id, pmix_status_t status,
 		post_job_end(boot, info, n);
 	else if (boot && status == WEFT_PMIX_WHERE)
 		answer_where(boot);
+	else if (boot && status == WEFT_PMIX_CALL)
+		post_call(boot, source, info, n);
 	else if (boot)
 		post_death(boot, status, source, info, n);
 	if (done)
@@ -320,6 +355,43 @@ void weft_pmix_look(struct weft_boot *base, uint32_t rank)
 	}
 }
 
+/* PMIx has sent the call: what it was lent may go. */
+static void on_called(pmix_status_t status, void *arg)
+{
+	struct weft_infovec *vec = arg;
+
+	(void)status;
+	weft_infovec_fini(vec);
+	free(vec);
+}
+
+int weft_pmix_call(
+	struct weft_boot *base, uint32_t rank, const void *data, size_t len)
+{
+	struct pmix_boot *boot = pmix_boot_of(base);
+	struct weft_infovec *vec = calloc(1, sizeof(*vec));
+	pmix_status_t status;
+	pmix_proc_t to;
+
+	if (!vec)
+		return WEFT_ERR_NOMEM;
+	PMIX_LOAD_PROCID(&to, boot->me.nspace, rank);
+	weft_infovec_set_procs(vec, PMIX_EVENT_CUSTOM_RANGE, &to, 1);
+	weft_infovec_set_bytes(vec, WEFT_PMIX_CALL_DATA, data, len);
+	status = vec->err ? PMIX_ERR_NOMEM
+			  : PMIx_Notify_event(WEFT_PMIX_CALL, &boot->me,
+				    PMIX_RANGE_CUSTOM, vec->info, vec->n,
+				    on_called, vec);
+	if (status == PMIX_SUCCESS)
+		return 0;
+	on_called(status, vec);
+	if (status == PMIX_OPERATION_SUCCEEDED)
+		return 0;
+	return weft_err_set(weft_pmix_err(status),
+		"the process manager does not pass a call on to rank %u: %s",
+		rank, PMIx_Error_string(status));
+}
+
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 {
 	/* by name: a handler for "any" is not told of deaths */
@@ -332,6 +404,7 @@ void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 		PMIX_PROCESS_SET_DEFINE,
 		PMIX_PROCESS_SET_DELETE,
 		PMIX_EVENT_JOB_END,
+		WEFT_PMIX_CALL,
 		WEFT_PMIX_WHERE,
 	};
 

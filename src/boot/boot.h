@@ -65,6 +65,7 @@ enum weft_boot_event_kind {
 	WEFT_BOOT_PEER_DIED,	/* rank, code, end */
 	WEFT_BOOT_JOB_ENDED,	/* name: another job, started by one of ours
 				   or that started ours, is over */
+	WEFT_BOOT_CALLED,	/* rank, data, len: see weft_boot_call */
 };
 
 /* How a process ended before its time, as far as the manager tells. */
@@ -79,9 +80,11 @@ enum weft_boot_end {
 struct weft_boot_event {
 	enum weft_boot_event_kind kind;
 	char name[WEFT_BOOT_NAME_MAX]; /* process set or job; else "" */
-	uint32_t rank;		       /* who died; 0 otherwise */
+	uint32_t rank;		       /* who died or called; 0 otherwise */
 	int code; /* exit code, or 128 + signal; -1 when not known */
 	enum weft_boot_end end;
+	const void *data; /* lent; NULL: none */
+	size_t len;
 };
 
 /* Processes to be started: n that run one program. All lent for the call. */
@@ -237,6 +240,14 @@ struct weft_boot_ops {
 	void (*look)(struct weft_boot *boot, uint32_t rank);
 
 	/*
+	 * Have len bytes delivered to a rank of this node that has committed,
+	 * as an event WEFT_BOOT_CALLED.  Does not block, and nothing is heard
+	 * of it: the manager may lose it.
+	 */
+	int (*call)(struct weft_boot *boot, uint32_t rank, const void *data,
+		size_t len);
+
+	/*
 	 * Deliver what arrived: answers to their callbacks, changes to fn
 	 * (which may be NULL to discard them).  Does not block.  Returns how
 	 * many were delivered.  Called only when pending != 0.
@@ -370,6 +381,13 @@ static inline void weft_boot_look(struct weft_boot *boot, uint32_t rank)
 {
 	if (boot->ops->look)
 		boot->ops->look(boot, rank);
+}
+
+static inline int weft_boot_call(
+	struct weft_boot *boot, uint32_t rank, const void *data, size_t len)
+{
+	return boot->ops->call ? boot->ops->call(boot, rank, data, len)
+			       : WEFT_ERR_UNSUPPORTED;
 }
 
 /* Costs one relaxed load, so that it may stand in the progress loop. */

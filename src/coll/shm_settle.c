@@ -35,8 +35,9 @@ enum {
 
 /* Where a node's file is. */
 struct offer {
-	int32_t pid; /* 0: there is none */
+	uint64_t owner; /* 0: there is none */
 	int32_t fd;
+	uint32_t reserved;
 };
 
 /* What members must have alike, as rank 0 has it. */
@@ -159,11 +160,11 @@ static bool settle_wants(const struct weft_comm *comm, int32_t n)
 
 static struct offer settle_offer(const struct weft_comm *comm, int32_t n)
 {
-	struct offer offer = { 0, -1 };
+	struct offer offer = { 0, -1, 0 };
 	int fd;
 
 	if (settle_wants(comm, n) && !weft_share_file(settle_len(comm, n), &fd))
-		offer = (struct offer){ getpid(), fd };
+		offer = (struct offer){ weft_share_owner(), fd, 0 };
 	return offer;
 }
 
@@ -214,10 +215,10 @@ static bool settle_map(struct weft_comm *comm, const struct offer *offer,
 	struct weft_coll_shm *shm;
 	char *map;
 
-	if (!offer->pid || !settle_wants(comm, node->n))
+	if (!offer->owner || !settle_wants(comm, node->n))
 		return false;
 	shm = calloc(1, sizeof(*shm));
-	if (!shm || weft_share_map(offer->pid, offer->fd, 0, len, &map)) {
+	if (!shm || weft_share_map(offer->owner, offer->fd, 0, len, &map)) {
 		free(shm);
 		return false;
 	}
@@ -377,7 +378,7 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all, const struct weft_coll_view *node)
 {
-	struct offer offer = { 0, -1 };
+	struct offer offer = { 0, -1, 0 };
 	uint8_t mine, ours = 0;
 
 	if (node->me == 0 && !sched->err)
@@ -389,7 +390,7 @@ static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,
 		weft_span_bytes(&mine, 1), &ours, 0);
 	weft_bcast_tree(sched, all, weft_span_bytes(&ours, 1), 0);
 	weft_sched_fence(sched);
-	if (node->me == 0 && offer.pid)
+	if (node->me == 0 && offer.owner)
 		close(offer.fd);
 	if (sched->err || !ours || comm->coll.nodes->most == 1)
 		settle_unmap(comm);

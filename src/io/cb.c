@@ -155,7 +155,7 @@ static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
 }
 
-/* Numbers: error, pid, descriptor, when it was made; or cb_agree_on_layout's.
+/* Numbers: error, owner, descriptor, when it was made; or cb_agree_on_layout's.
  */
 enum { CB_TOLD = 4 };
 
@@ -165,7 +165,7 @@ static bool cb_map_one(
 	told += CB_TOLD * cb->aggs[i];
 	if (i == cb->mine || cb->node[cb->aggs[i]] != cb->node[rank])
 		return true;
-	cb->buffers[i] = (struct weft_cb_buffer){ .pid = (pid_t)told[1],
+	cb->buffers[i] = (struct weft_cb_buffer){ .owner = (uint64_t)told[1],
 		.born = told[3],
 		.len = WEFT_CB_SLOTS * cb->len };
 	if (told[2] < 0 || weft_cb_keep_map(&cb->buffers[i], (int)told[2]))
@@ -221,7 +221,7 @@ static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 	int64_t *numbers, bool *refused_out)
 {
 	const struct weft_comm *comm = m->file->comm;
-	int64_t mine[CB_TOLD] = { 0, getpid(), -1 };
+	int64_t mine[CB_TOLD] = { 0, (int64_t)weft_share_owner(), -1 };
 	const struct weft_cb_buffer *own;
 	int err;
 

@@ -28,7 +28,7 @@ static bool keep_find(struct weft_cb_buffer *buffer)
 	for (int i = 0; i < KEPT && !is_found; i++) {
 		struct weft_cb_buffer *at = &keep.kept[i];
 
-		if (!at->share.base || at->pid != buffer->pid ||
+		if (!at->share.base || at->owner != buffer->owner ||
 			at->len != buffer->len ||
 			(buffer->born && at->born != buffer->born))
 			continue;
@@ -42,7 +42,8 @@ static bool keep_find(struct weft_cb_buffer *buffer)
 
 int weft_cb_keep_make(int64_t len, struct weft_cb_buffer *buffer)
 {
-	*buffer = (struct weft_cb_buffer){ .pid = getpid(), .len = len };
+	*buffer = (struct weft_cb_buffer){ .owner = weft_share_owner(),
+		.len = len };
 	if (keep_find(buffer))
 		return 0;
 	buffer->born = (int64_t)weft_now_ns();
@@ -56,7 +57,7 @@ int weft_cb_keep_map(struct weft_cb_buffer *buffer, int fd)
 	buffer->share =
 		(struct weft_share){ .len = (size_t)buffer->len, .fd = -1 };
 	return weft_share_map(
-		buffer->pid, fd, 0, buffer->share.len, &buffer->share.base);
+		buffer->owner, fd, 0, buffer->share.len, &buffer->share.base);
 }
 
 void weft_cb_keep_drop(struct weft_cb_buffer *buffer)

@@ -14,9 +14,9 @@
 
 /* A buffer as one process has it. */
 struct weft_cb_buffer {
-	pid_t pid;    /* who made it, */
-	int64_t born; /* and when: no two of a node have the same of both */
-	int64_t len;  /* as asked for */
+	uint64_t owner; /* who made it, as weft_share_owner(), */
+	int64_t born;	/* and when: no two of a node have the same of both */
+	int64_t len;	/* as asked for */
 	struct weft_share share; /* base NULL: none; of another's fd is -1 */
 };
 

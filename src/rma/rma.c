@@ -20,10 +20,11 @@
 
 /* What a PE tells the others. */
 struct record {
-	int32_t err; /* 0, or why this PE cannot open */
-	int32_t pid;
+	uint64_t owner;	 /* of what follows, as weft_share_owner() */
 	int32_t heap_fd; /* -1: cannot be mapped */
 	int32_t data_fd;
+	int32_t err; /* 0, or why this PE cannot open */
+	uint32_t reserved;
 	uint64_t heap_len;
 	uint64_t data_len; /* 0: has none */
 };
@@ -137,12 +138,12 @@ static int rma_compare(const struct record *all, uint32_t n_pes)
 static bool map_pe(struct weft_rma_pe *pe, const struct record *record)
 {
 	size_t data_len = weft_rma.data.len;
-	int err = weft_share_map(
-		record->pid, record->heap_fd, 0, weft_rma.heap.len, &pe->heap);
+	int err = weft_share_map(record->owner, record->heap_fd, 0,
+		weft_rma.heap.len, &pe->heap);
 
 	if (!err && data_len) {
 		err = weft_share_map(
-			record->pid, record->data_fd, 0, data_len, &pe->data);
+			record->owner, record->data_fd, 0, data_len, &pe->data);
 		if (err) {
 			weft_share_unmap(pe->heap, weft_rma.heap.len);
 			pe->heap = NULL;
@@ -386,7 +387,9 @@ static int open_default(void)
 
 int weft_rma_open(struct weft_comm *comm, const struct weft_rma_config *config)
 {
-	struct record mine = { .pid = getpid(), .heap_fd = -1, .data_fd = -1 };
+	struct record mine = {
+		.owner = weft_share_owner(), .heap_fd = -1, .data_fd = -1
+	};
 	uint32_t n_pes = (uint32_t)comm->size;
 	int err;
 

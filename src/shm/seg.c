@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/memfd.h"
+#include "shm/share.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,7 @@ struct seg_header {
 	uint32_t n_writers;
 	uint64_t buf_len;	      /* payload buffer of each ring */
 	uint64_t ring_len;	      /* bytes from one ring to the next */
+	uint64_t identity;	      /* probe_value of the business card */
 	struct weft_wakeup_at wakeup; /* the owner's */
 	/* no two writers say the same, nor one twice: the owner looks for those
 	 * that have come when this changes */
@@ -111,7 +113,9 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 	shm->header->ring_len = shm->ring_len;
 	shm->recv = recv;
 	shm->arg = arg;
-	shm->probe = weft_mix((uint64_t)getpid() ^ (uintptr_t)shm);
+	shm->probe = weft_mix(
+		weft_now_ns() ^ weft_mix(weft_share_owner()) ^ (uintptr_t)shm);
+	shm->header->identity = shm->probe;
 	*shm_out = shm;
 	return 0;
 fail:
@@ -140,6 +144,8 @@ void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out)
 {
 	bc_out->pid = getpid();
 	bc_out->fd = shm->fd;
+	bc_out->domain = weft_share_domain();
+	bc_out->reserved = 0;
 	bc_out->probe_addr = (uintptr_t)&shm->probe;
 	bc_out->probe_value = shm->probe;
 }
@@ -181,8 +187,8 @@ static size_t read_first(int fd, void *buf, size_t len)
 	return done;
 }
 
-/* Reads the geometry. 0 or -1 with errno. */
-static int read_header(int fd, struct seg_header *header_out)
+/* Reads the geometry of the segment with that identity. 0 or -1 with errno. */
+static int read_header(int fd, uint64_t identity, struct seg_header *header_out)
 {
 	struct stat st;
 
@@ -193,7 +199,8 @@ static int read_header(int fd, struct seg_header *header_out)
 		return -1;
 	if (read_first(fd, header_out, sizeof(*header_out)) ==
 			sizeof(*header_out) &&
-		seg_is_sane(header_out, (uint64_t)st.st_size))
+		seg_is_sane(header_out, (uint64_t)st.st_size) &&
+		header_out->identity == identity)
 		return 0;
 	errno = EPROTO;
 	return -1;
@@ -220,22 +227,42 @@ static bool announce(int fd, uint32_t index)
 		       offsetof(struct seg_header, last_writer));
 }
 
-int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
-	uint32_t index, uint64_t my_proc, uint64_t cookie)
+/* The segment's file, opened. Sets *err_out where there is none. */
+static int seg_open(const struct weft_shm_bc *bc, int *err_out)
 {
-	struct seg_header header;
 	char path[64];
-	void *map;
 	int fd;
 
+	if (bc->domain != weft_share_domain()) {
+		*err_out = weft_err_set(WEFT_ERR_ACCESS,
+			"process %d is in another pid or user namespace, has "
+			"other capabilities, or its program may not be read "
+			"(%s)",
+			(int)bc->pid, strerror(EACCES));
+		return -1;
+	}
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)bc->pid,
 		(int)bc->fd);
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
-		return weft_err_set(WEFT_ERR_PEER,
+		*err_out = weft_err_set(
+			errno == ENOENT ? WEFT_ERR_PEER : WEFT_ERR_ACCESS,
 			"cannot open the shared memory of process %d: %s",
 			(int)bc->pid, strerror(errno));
-	if (read_header(fd, &header))
+	return fd;
+}
+
+int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
+	uint32_t index, uint64_t my_proc, uint64_t cookie)
+{
+	struct seg_header header;
+	void *map;
+	int err = 0;
+	int fd = seg_open(bc, &err);
+
+	if (fd < 0)
+		return err;
+	if (read_header(fd, bc->probe_value, &header))
 		goto fail_close;
 	errno = EPROTO;
 	if (index >= header.n_writers)
@@ -262,11 +289,11 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	weft_wakeup_signal(tx->wakeup); /* it does not watch this ring yet */
 	return 0;
 fail_close:
-	weft_err_set(WEFT_ERR_PEER,
+	err = weft_err_set(errno == EPROTO ? WEFT_ERR_PEER : WEFT_ERR_ACCESS,
 		"cannot map the shared memory of process %d: %s", (int)bc->pid,
 		strerror(errno));
 	close(fd);
-	return WEFT_ERR_PEER;
+	return err;
 }
 
 void weft_ring_set_wakeup(

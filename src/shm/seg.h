@@ -22,8 +22,10 @@ struct weft_shm;
 struct weft_shm_bc {
 	int32_t pid;
 	int32_t fd;
-	uint64_t probe_addr; /* of probe_value, to try cross-memory attach */
-	uint64_t probe_value;
+	uint32_t domain; /* weft_share_domain() */
+	uint32_t reserved;
+	uint64_t probe_addr;  /* of probe_value, to try cross-memory attach */
+	uint64_t probe_value; /* random; the segment repeats it */
 };
 
 /* A message came through a ring. rx->owner is the receiver's to set, at first
@@ -52,8 +54,9 @@ void weft_shm_set_wakeup(
 void weft_shm_watch(struct weft_shm *shm);
 
 /* Maps the ring with place `index` in the segment a business card describes and
- * announces the writer there. WEFT_ERR_PEER with a description when the
- * kernel does not let us. */
+ * announces the writer there. WEFT_ERR_PEER with a description: the owner has
+ * ended, or what is there now is not its segment. WEFT_ERR_ACCESS with one: the
+ * owner is in another domain, or the kernel does not let us. */
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie);
 /* Where the reader finds the writer's wakeup, for weft_ring_watch(). */

@@ -20,12 +20,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -123,14 +126,69 @@ void weft_share_destroy(struct weft_share *share)
 	share->len = 0;
 }
 
-int weft_share_map(
-	pid_t pid, int fd, size_t offset, size_t len, char **base_out)
+/* The number of a namespace of this process; 0 without /proc. */
+static uint64_t namespace_ino(const char *path)
 {
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* Whether others of its user may open what this process has open. */
+static bool is_open_to_others(void)
+{
+	char pid[24] = "";
+
+	if (readlink("/proc/self", pid, sizeof(pid) - 1) > 0 &&
+		atol(pid) != getpid())
+		return false; /* /proc of another pid namespace */
+	return !geteuid() || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
+}
+
+/* A process with fewer may not look into one with more. */
+static uint64_t capabilities(void)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3,
+		0 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0, 0,
+		0 } };
+
+	syscall(SYS_capget, &head, data);
+	return (uint64_t)data[1].permitted << 32 | data[0].permitted;
+}
+
+uint32_t weft_share_domain(void)
+{
+	const uint64_t what[] = { namespace_ino("/proc/self/ns/pid"),
+		namespace_ino("/proc/self/ns/user"),
+		(uint64_t)getuid() << 32 | geteuid(), capabilities(),
+		is_open_to_others() ? 0 : (uint64_t)getpid() };
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < sizeof(what) / sizeof(*what); i++)
+		number = weft_mix(number ^ what[i]);
+	return (uint32_t)number;
+}
+
+uint64_t weft_share_owner(void)
+{
+	return (uint64_t)weft_share_domain() << 32 | (uint32_t)getpid();
+}
+
+int weft_share_map(
+	uint64_t owner, int fd, size_t offset, size_t len, char **base_out)
+{
+	pid_t pid = (pid_t)(uint32_t)owner;
 	char path[64];
 	struct stat st;
 	void *map;
 	int mine;
 
+	if (owner >> 32 != weft_share_domain())
+		return weft_err_set(WEFT_ERR_PEER,
+			"process %d is in another pid or user namespace, has "
+			"other capabilities, or its program may not be read",
+			(int)pid);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
 	mine = open(path, O_RDWR | O_CLOEXEC);
 	if (mine < 0)

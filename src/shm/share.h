@@ -43,11 +43,21 @@ int weft_share_data(struct weft_share *share_out);
 /* Only finds it; fd is -1. Same errors. */
 int weft_share_find_data(struct weft_share *share_out);
 
+/* Two processes of a node open each other's descriptors only if this number is
+ * the same in both: it stands for the pid and user namespace, the user and the
+ * capabilities. A process that no other may look into has a number of its own:
+ * its program may be executed but not read, or /proc is another namespace's. */
+uint32_t weft_share_domain(void);
+
+/* This process as the owner of descriptors: its pid, and the domain that the
+ * pid counts in in the upper half. Never 0. */
+uint64_t weft_share_owner(void);
+
 /* Maps len bytes of the memory behind a descriptor of another process, from
  * offset, which is whole pages, on. WEFT_ERR_PEER with a description when the
- * kernel does not let us. */
+ * owner is in another domain, or when the kernel does not let us. */
 int weft_share_map(
-	pid_t pid, int fd, size_t offset, size_t len, char **base_out);
+	uint64_t owner, int fd, size_t offset, size_t len, char **base_out);
 void weft_share_unmap(char *base, size_t len);
 
 #endif

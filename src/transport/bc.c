@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BC_MAGIC = 0x43667457, BC_VERSION = 3 };
+enum { BC_MAGIC = 0x43667457, BC_VERSION = 4 };
 
 /* Writes the cpus this process may run on as "0-3,8". */
 static void list_cpus(char *buf, size_t len)

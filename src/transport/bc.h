@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WEFT_BC_KEY "weft.card.3"
+#define WEFT_BC_KEY "weft.card.4"
 
 enum { WEFT_BC_CPUS_MAX = 256, WEFT_BC_NAMES_MAX = 2 * WEFT_NET_NAME_MAX };
 

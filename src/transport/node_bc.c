@@ -16,11 +16,12 @@ struct weft_node_bc_entry {
 	struct weft_bc bc;
 };
 
-static int map_table(struct weft_node_bc *table, pid_t pid, int fd, uint32_t n)
+static int map_table(
+	struct weft_node_bc *table, uint64_t owner, int fd, uint32_t n)
 {
 	char *base = NULL;
 	int err = weft_share_map(
-		pid, fd, 0, n * sizeof(struct weft_node_bc_entry), &base);
+		owner, fd, 0, n * sizeof(struct weft_node_bc_entry), &base);
 
 	if (err)
 		return err;
@@ -36,7 +37,7 @@ int weft_node_bc_open(struct weft_node_bc *table, uint32_t n)
 	int err = weft_share_file(n * sizeof(*table->entries), &fd);
 
 	if (!err)
-		err = map_table(table, getpid(), fd, n);
+		err = map_table(table, weft_share_owner(), fd, n);
 	if (!err) {
 		table->fd = fd;
 		return fd;
@@ -50,11 +51,13 @@ int weft_node_bc_open(struct weft_node_bc *table, uint32_t n)
 void weft_node_bc_join(
 	struct weft_node_bc *table, const struct weft_bc *first, uint32_t n)
 {
+	const uint64_t owner =
+		(uint64_t)first->shm.domain << 32 | (uint32_t)first->shm.pid;
 	int err;
 
 	if (table->entries || !first->shm.pid || first->node_fd < 0)
 		return;
-	err = map_table(table, first->shm.pid, first->node_fd, n);
+	err = map_table(table, owner, first->node_fd, n);
 	if (err)
 		weft_log_info("CORE-NODEBC", "%s", weft_err_detail_peek(err));
 }

@@ -153,26 +153,59 @@ static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 	return 0;
 }
 
-/* Decides how to reach the peer. 0 or an error. */
-static int connect_to(struct weft_peer *peer, const struct weft_bc *bc)
+/* Reports, once in a process, that shared memory cannot be used on this node.
+ * The node's first process warns for all. */
+static void warn_apart(const struct weft_peer *peer, const char *why)
+{
+	bool was_apart = atomic_exchange_explicit(
+		&weft_proc.is_apart, true, memory_order_relaxed);
+	bool is_first = !weft_proc.facts.local_rank && !was_apart;
+
+	weft_log(is_first ? WEFT_LOG_WARN : WEFT_LOG_INFO, "CORE-APART",
+		"no shared memory with process %u of this node: %s; messages "
+		"go through the fabric (start the processes of a node in one "
+		"container; WEFT_SHM=off if this is meant)",
+		(uint32_t)peer->proc, why);
+}
+
+/* Asks the process, which has no fabric open, to open one and to introduce
+ * itself there to this one. WEFT_AGAIN: it was asked. */
+static int peer_call(struct weft_peer *peer)
 {
 	struct weft_vci *vci = peer->vci;
-	int err;
+	int err = weft_vci_name_net(vci);
 
-	if (vci->shm && bc->shm.pid &&
-		(vci->number || weft_proc_is_local(peer->proc))) {
+	if (!err)
+		err = weft_boot_call(weft_proc.boot, (uint32_t)peer->proc,
+			vci->own_bc, weft_bc_len(vci->own_bc));
+	return err ? err : WEFT_AGAIN;
+}
+
+/* Decides how to reach the peer. 0, an error, or WEFT_AGAIN: the peer
+ * introduces itself. */
+static int connect_to(
+	struct weft_peer *peer, const struct weft_bc *bc, bool is_called)
+{
+	struct weft_vci *vci = peer->vci;
+	bool is_near =
+		bc->shm.pid && (vci->number || weft_proc_is_local(peer->proc));
+	int err = WEFT_ERR_ACCESS;
+
+	if (is_near && vci->shm && !is_called) {
 		err = connect_ring(peer, bc);
 		if (!err)
 			return 0;
-		weft_log_info("CORE-NOSHM",
-			"%s; using the fabric for process %u",
-			weft_err_detail_peek(err), (uint32_t)peer->proc);
+		if (err == WEFT_ERR_ACCESS)
+			warn_apart(peer, weft_err_detail_peek(err));
 	}
+	is_near = is_near && err == WEFT_ERR_ACCESS;
 	peer->cookie_out = cookie(bc->key, vci->addr, peer->addr);
 	peer->pid = bc->shm.pid;
 	err = vci->net || vci->number ? 0 : weft_vci_open_default_net();
 	if (err)
 		return err;
+	if (!bc->name_len && is_near && vci->net && vci->own_bc)
+		return peer_call(peer);
 	if (!bc->name_len || !vci->net)
 		return weft_err_set(WEFT_ERR_PEER,
 			"process %u has no fabric open and cannot be reached "
@@ -269,7 +302,14 @@ static void end_resolving(struct weft_peer *peer, int err)
 
 static void take_bc(struct weft_peer *peer, int err, const struct weft_bc *bc)
 {
-	end_resolving(peer, err ? err : connect_to(peer, bc));
+	if (!err)
+		err = connect_to(peer, bc, false);
+	if (err == WEFT_AGAIN) {
+		peer->state = WEFT_PEER_RESOLVING;
+		peer->retry_ns = 0; /* on_wire_bc() goes on */
+		return;
+	}
+	end_resolving(peer, err);
 }
 
 /* Processes of a node are asked for one after another: a manager that is asked
@@ -319,6 +359,31 @@ static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 	take_bc(peer, err, &bc);
 }
 
+/* The process is to be reached over the fabric: it has sent its business card
+ * that way, or calls as it cannot send at all. */
+static void peer_answer(struct weft_peer *peer, const struct weft_bc *bc)
+{
+	int err;
+
+	if (peer->state == WEFT_PEER_READY && peer->is_shm) {
+		weft_peer_fail(peer,
+			weft_err_set(WEFT_ERR_PEER,
+				"process %u cannot open the shared memory of "
+				"this one, which can open its: start both with "
+				"WEFT_SHM=off",
+				(uint32_t)peer->proc));
+		return;
+	}
+	if (peer->state != WEFT_PEER_NEW && peer->state != WEFT_PEER_RESOLVING)
+		return;
+	if (peer->vci->shm && weft_proc_is_local(peer->proc))
+		warn_apart(peer, "it cannot open the memory of this one");
+	err = connect_to(peer, bc, true);
+	if (!err)
+		err = weft_vci_name_net(peer->vci);
+	end_resolving(peer, err);
+}
+
 static void on_wire_bc(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -328,9 +393,20 @@ static void on_wire_bc(struct weft_vci *vci, struct weft_peer *peer,
 	if (vci->number || weft_foreign_is(peer->proc) ||
 		weft_bc_read(&bc, payload, len))
 		weft_dispatch_drop(vci, "no business card");
-	else if (peer->state == WEFT_PEER_NEW ||
-		 peer->state == WEFT_PEER_RESOLVING)
-		take_bc(peer, 0, &bc);
+	else
+		peer_answer(peer, &bc);
+}
+
+void weft_peer_on_call(
+	struct weft_vci *vci, uint64_t proc, const void *data, size_t len)
+{
+	struct weft_peer *peer = weft_peer_of(vci, proc);
+	struct weft_bc bc;
+
+	if (!peer || weft_bc_read(&bc, data, len) || !bc.name_len)
+		weft_dispatch_drop(vci, "no business card");
+	else
+		peer_answer(peer, &bc);
 }
 
 void weft_peer_setup(struct weft_vci *vci)

@@ -134,6 +134,11 @@ bool weft_peer_probe_all(struct weft_vci *vci);
 void weft_peer_undelivered(struct weft_peer *peer, int err);
 
 /* Takes part in what arrives at a VCI: for weft_vci_init(). */
+/* The process, which cannot open this one's memory, is to be reached over the
+ * fabric: what it calls with is its business card. */
+void weft_peer_on_call(
+	struct weft_vci *vci, uint64_t proc, const void *data, size_t len);
+
 void weft_peer_setup(struct weft_vci *vci);
 
 /* How many peers have something to send for which no business card has come;

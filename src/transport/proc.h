@@ -45,6 +45,7 @@ struct weft_proc {
 	atomic_ulong next_ctx;
 	atomic_uint n_coll_segs;  /* segments of communicators, mapped */
 	atomic_bool has_foreign;  /* other jobs may know how to reach us */
+	atomic_bool is_apart;	  /* from some of this node: no shared memory */
 	struct weft_bsend *bsend; /* attached buffer; guarded by VCI.lock */
 	uint64_t n_pset_events;	  /* sets defined and deleted; VCI.lock */
 	uint64_t pset_version;	  /* of the manager's sets; VCI.lock */

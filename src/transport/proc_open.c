@@ -103,6 +103,12 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 {
 	struct weft_vci *vci = arg;
 
+	if (event->kind == WEFT_BOOT_CALLED) {
+		weft_peer_on_call(vci,
+			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank,
+			event->data, event->len);
+		return;
+	}
 	if (event->kind == WEFT_BOOT_JOB_ENDED) {
 		weft_foreign_job_ended(event->name);
 		return;
@@ -164,8 +170,7 @@ static void share_bcs(struct weft_vci *vci, struct weft_bc *bc)
 static int publish_bc(struct weft_vci *vci)
 {
 	struct weft_bc *bc = malloc(sizeof(*bc));
-	size_t len = WEFT_NET_NAME_MAX;
-	int err = 0;
+	int err;
 
 	if (!bc)
 		return WEFT_ERR_NOMEM;
@@ -175,11 +180,9 @@ static int publish_bc(struct weft_vci *vci)
 	memcpy(bc->key, weft_proc.facts.own_key, sizeof(bc->key));
 	if (vci->shm)
 		weft_shm_describe(vci->shm, &bc->shm);
-	if (vci->net)
-		err = weft_net_name(vci->net, bc->name, &len);
+	err = weft_vci_name_net(vci);
 	if (err)
 		return err;
-	bc->name_len = vci->net ? (uint32_t)len : 0;
 	weft_rail_describe(vci, bc);
 	share_bcs(vci, bc);
 	err = weft_boot_put(weft_proc.boot, WEFT_BC_KEY, bc, weft_bc_len(bc));

@@ -11,6 +11,7 @@
 #include "base/knob.h"
 #include "base/log.h"
 #include "transport/arrival.h"
+#include "transport/bc.h"
 #include "transport/dispatch.h"
 #include "transport/proc.h"
 #include "transport/thread_check.h"
@@ -140,6 +141,19 @@ int weft_vci_open_default_net(void)
 		err = vci_open_net(vci, &rest);
 	}
 	weft_thread_check_end(began);
+	return err;
+}
+
+int weft_vci_name_net(struct weft_vci *vci)
+{
+	struct weft_bc *bc = vci->own_bc;
+	size_t len = WEFT_NET_NAME_MAX;
+	int err;
+
+	if (!bc || !vci->net || bc->name_len)
+		return 0;
+	err = weft_net_name(vci->net, bc->name, &len);
+	bc->name_len = err ? 0 : (uint32_t)len;
 	return err;
 }
 
@@ -324,7 +338,10 @@ static int dedicated_open(struct dedicated *r)
 	if (!vci_is_named(&r->vci_hints))
 		weft_vci_open_shm(vci);
 	if (vci_is_named(&r->vci_hints) ||
-		(facts->size > 1 && (!vci->shm || facts->n_nodes > 1)))
+		(facts->size > 1 &&
+			(!vci->shm || facts->n_nodes > 1 ||
+				atomic_load_explicit(&weft_proc.is_apart,
+					memory_order_relaxed))))
 		err = vci_open_net(vci, &r->vci_hints);
 	if (!err)
 		vci->self = weft_peer_of(vci, vci->addr);

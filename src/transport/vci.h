@@ -60,7 +60,7 @@ struct weft_vci_card {
 	uint8_t key[16];	/* messages to this process prove it */
 	uint8_t name[64];
 };
-static_assert(sizeof(struct weft_vci_card) == 120, "wire layout");
+static_assert(sizeof(struct weft_vci_card) == 128, "wire layout");
 
 /* Work that is tried again each round of progress until its owner takes it off
  * the VCI's list, perhaps from within run(); or, deferred, once. */
@@ -156,6 +156,10 @@ void weft_vci_open_shm(struct weft_vci *vci);
 
 /* Opens the default VCI's fabric if it is not open yet. Its lock held. */
 int weft_vci_open_default_net(void);
+
+/* The name of the default VCI's fabric into its own business card, for those
+ * who get that from this process. Its lock held. */
+int weft_vci_name_net(struct weft_vci *vci);
 
 /* Our name of the provider it uses ("verbs"), "" while it uses none. Lent. */
 const char *weft_vci_fabric(const struct weft_vci *vci);

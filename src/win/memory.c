@@ -438,6 +438,7 @@ int weft_win_memory_open(struct weft_win *win,
 	if (win->comm->vci->shm)
 		weft_shm_describe(win->comm->vci->shm, &bc);
 	record->pid = bc.pid;
+	record->owner = weft_share_owner();
 	record->probe_addr = bc.probe_addr;
 	record->probe_value = bc.probe_value;
 	record->is_shared = record->data_fd >= 0 ||
@@ -472,7 +473,7 @@ static char *data_map_kept(struct weft_win *win, uint32_t rank,
 		record->size > record->kept_len - record->data_at)
 		return NULL;
 	m = weft_win_mapped_get(
-		proc, record->pid, record->data_fd, record->kept_len);
+		proc, record->owner, record->data_fd, record->kept_len);
 	if (!m)
 		return NULL;
 	memory->kept[memory->n_kept++] = m;
@@ -489,7 +490,7 @@ static char *data_map_once(
 	if (!m)
 		return NULL;
 	m->len = in_page + weft_max(record->size, 1);
-	if (weft_share_map(record->pid, record->data_fd,
+	if (weft_share_map(record->owner, record->data_fd,
 		    record->data_at - in_page, m->len, &m->base)) {
 		weft_log_info("WIN-MAP", "%s; copied by the kernel instead",
 			weft_err_detail_peek(WEFT_ERR_PEER));
@@ -529,7 +530,7 @@ static struct states *reach_states(struct weft_win *win, uint32_t rank,
 	if (record->state_fd < 0 || record->slot >= SLOTS)
 		return NULL;
 	m = weft_win_mapped_get(
-		proc, record->pid, record->state_fd, sizeof(struct states));
+		proc, record->owner, record->state_fd, sizeof(struct states));
 	if (!m)
 		return NULL;
 	memory->kept[memory->n_kept++] = m;
@@ -681,7 +682,7 @@ int weft_win_memory_map(struct weft_win *win,
 
 	if (win->comm->rank) {
 		memory->whole_len = weft_max(len, 1);
-		err = weft_share_map(records[0].pid, fd, 0, memory->whole_len,
+		err = weft_share_map(records[0].owner, fd, 0, memory->whole_len,
 			&memory->whole);
 		base = memory->whole;
 	}

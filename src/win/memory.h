@@ -18,6 +18,7 @@ struct weft_win_record {
 	int32_t pid;
 	int32_t state_fd;  /* -1: no shared memory */
 	int32_t data_fd;   /* -1: not shared */
+	uint64_t owner;	   /* of both, as weft_share_owner() */
 	uint64_t data_at;  /* where in that the data begins */
 	uint64_t kept_len; /* of a file that stays; 0: it may go */
 	uint64_t probe_addr, probe_value; /* as in struct weft_shm_bc */
@@ -71,11 +72,11 @@ struct weft_win_mapped {
 	/* ---- below: only win_mapped.c ---- */
 	size_t len;
 	uint64_t key;
-	pid_t pid;
+	uint64_t owner;
 	uint32_t n_users;
 };
 struct weft_win_mapped *weft_win_mapped_get(
-	uint64_t proc, pid_t pid, int fd, size_t len);
+	uint64_t proc, uint64_t owner, int fd, size_t len);
 void weft_win_mapped_put(struct weft_win_mapped *mapped);
 
 #endif

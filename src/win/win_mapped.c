@@ -21,16 +21,16 @@ static struct {
 } mapped = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct weft_win_mapped *mapped_new(
-	uint64_t key, pid_t pid, int fd, size_t len)
+	uint64_t key, uint64_t owner, int fd, size_t len)
 {
 	struct weft_win_mapped *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
 	m->key = key;
-	m->pid = pid;
+	m->owner = owner;
 	m->len = len;
-	if (!weft_share_map(pid, fd, 0, len, &m->base) &&
+	if (!weft_share_map(owner, fd, 0, len, &m->base) &&
 		!weft_map_put(&mapped.maps, key, m)) {
 		mapped.n_unused++;
 		return m;
@@ -41,7 +41,7 @@ static struct weft_win_mapped *mapped_new(
 }
 
 struct weft_win_mapped *weft_win_mapped_get(
-	uint64_t proc, pid_t pid, int fd, size_t len)
+	uint64_t proc, uint64_t owner, int fd, size_t len)
 {
 	uint64_t key = (proc + 1) << FD_BITS | (uint64_t)fd;
 	struct weft_win_mapped *m;
@@ -51,8 +51,8 @@ struct weft_win_mapped *weft_win_mapped_get(
 	pthread_mutex_lock(&mapped.lock);
 	m = weft_map_get(&mapped.maps, key);
 	if (!m)
-		m = mapped_new(key, pid, fd, len);
-	if (m && (m->pid != pid || m->len != len))
+		m = mapped_new(key, owner, fd, len);
+	if (m && (m->owner != owner || m->len != len))
 		m = NULL;
 	if (m && !m->n_users++)
 		mapped.n_unused--;

@@ -38,14 +38,16 @@ static void fresh_memory_is_shared(void **state)
 	assert_int_equal(weft_share_create(5000, &share), 0);
 	assert_true(share.len >= 5000);
 	assert_int_equal(share.base[4999], 0);
-	assert_int_equal(
-		weft_share_map(getpid(), share.fd, 0, share.len, &other), 0);
+	assert_int_equal(weft_share_map(weft_share_owner(), share.fd, 0,
+				 share.len, &other),
+		0);
 	share.base[17] = 'x';
 	assert_int_equal(other[17], 'x');
 	weft_share_unmap(other, share.len);
 	weft_share_destroy(&share);
 	assert_int_equal(
-		weft_share_map(getpid(), 9999, 0, 4096, &other), WEFT_ERR_PEER);
+		weft_share_map(weft_share_owner(), 9999, 0, 4096, &other),
+		WEFT_ERR_PEER);
 	assert_int_equal(
 		weft_share_create(SIZE_MAX - 5, &share), WEFT_ERR_NOMEM);
 }
@@ -89,8 +91,9 @@ static void variables_keep_address_and_value(void **state)
 	assert_string_equal(constant, "constant");
 	assert_true((char *)&zero >= share.base &&
 		    (char *)&zero < share.base + share.len);
-	assert_int_equal(
-		weft_share_map(getpid(), share.fd, 0, share.len, &other), 0);
+	assert_int_equal(weft_share_map(weft_share_owner(), share.fd, 0,
+				 share.len, &other),
+		0);
 	assert_int_equal(*there(other, &share, &filled), 42);
 	*there(other, &share, &zero) = 99;
 	assert_int_equal(zero, 99);
