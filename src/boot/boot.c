@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "boot/singleton.h"
+#include "boot/twin.h"
 #include "pmix/pmix_boot.h"
 
 #include <stdbool.h>
@@ -66,10 +67,19 @@ static int open_solo(
 	return err ? err : weft_singleton_open(boot_out, facts_out);
 }
 
+static int open_managed(
+	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
+{
+	int err = weft_twin_check(weft_knob_foreign("PMIX_NAMESPACE"),
+		weft_knob_foreign("PMIX_RANK"));
+
+	return err ? err : weft_pmix_open(boot_out, facts_out);
+}
+
 int weft_boot_open(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
 {
-	int err = has_manager() ? weft_pmix_open(boot_out, facts_out)
+	int err = has_manager() ? open_managed(boot_out, facts_out)
 				: open_solo(boot_out, facts_out);
 
 	if (!err && weft_knobs.universe_size)

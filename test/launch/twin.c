@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* twin: twin COMMAND: each process has a shell run COMMAND between MPI_Init and
+ * a collective; what it inherits says that it is this rank */
+#include <mpi.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+	int rank, sum = 0;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (argc > 1)
+		printf("rank %d: command ended %s\n", rank,
+			system(argv[1]) ? "badly" : "well");
+	MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	printf("rank %d sum %d\n", rank, sum);
+	MPI_Finalize();
+	return 0;
+}
