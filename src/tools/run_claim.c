@@ -2,6 +2,7 @@
 /* run_claim: which cores the jobs of this host are on */
 #include "tools/run_claim.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,22 +10,86 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The descriptor that holds the name, or -1. */
+/* Of the process that holds the name; uid and pid stay as they are where that
+ * cannot be known. */
+static void find_holder(
+	const struct sockaddr_un *name, socklen_t len, struct ucred *who)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t n = sizeof(*who);
+
+	if (fd >= 0 && !connect(fd, (const struct sockaddr *)name, len))
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, who, &n);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A launcher's processes are bound to the cores it has claimed. */
+static bool has_bound_child(pid_t pid, unsigned cpu)
+{
+	char path[64];
+	bool is_bound = false;
+	cpu_set_t set;
+	FILE *file;
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid,
+		(int)pid);
+	file = fopen(path, "re");
+	while (file && !is_bound && fscanf(file, "%d", &child) == 1)
+		is_bound = !sched_getaffinity(child, sizeof(set), &set) &&
+			   CPU_ISSET(cpu, &set) &&
+			   CPU_COUNT(&set) < sysconf(_SC_NPROCESSORS_ONLN);
+	if (file)
+		fclose(file);
+	return is_bound;
+}
+
+/* Any user can hold any name: another one's claim counts only while processes
+ * of the holder are bound there. */
+static bool is_believed(
+	const struct sockaddr_un *name, socklen_t len, unsigned cpu)
+{
+	struct ucred who = { .uid = geteuid() };
+
+	find_holder(name, len, &who);
+	return who.uid == geteuid() || has_bound_child(who.pid, cpu);
+}
+
+static socklen_t claim_name(struct sockaddr_un *name, unsigned cpu, bool is_own)
+{
+	socklen_t len = (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1;
+	char user[16] = "";
+
+	if (is_own)
+		snprintf(user, sizeof(user), "-%u", (unsigned)geteuid());
+	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	return len + (socklen_t)snprintf(name->sun_path + 1,
+			     sizeof(name->sun_path) - 1, "weft-core-%u%s", cpu,
+			     user);
+}
+
+/* The descriptor that holds a name; -1: another job is on the core. Where one
+ * holds the name that is not believed, the user's own jobs see each other under
+ * a second one. */
 static int take_name(unsigned cpu)
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
-		"weft-core-%u", cpu);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0)
-		return -1;
-	if (!bind(fd, (struct sockaddr *)&name,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-				(size_t)len)))
-		return fd;
-	close(fd);
-	return -1;
+	for (int is_own = 0; fd >= 0 && is_own < 2; is_own++) {
+		struct sockaddr_un name;
+		socklen_t len = claim_name(&name, cpu, is_own);
+
+		if (!bind(fd, (struct sockaddr *)&name, len)) {
+			listen(fd, 1);
+			break;
+		}
+		if (is_believed(&name, len, cpu)) {
+			close(fd);
+			return -1;
+		}
+	}
+	return fd;
 }
 
 bool weft_run_claim_core(void *arg, unsigned cpu)

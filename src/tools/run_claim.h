@@ -4,7 +4,8 @@
  *
  * A launcher holds a socket in Linux's abstract namespace for every core that
  * its job is on.  Nobody else can have one of that name, and the kernel lets
- * go of it when the launcher ends, however that is.
+ * go of it when the launcher ends, however that is.  Another user's claim is
+ * believed while processes of the holder are bound to the core.
  */
 #ifndef WEFT_RUN_CLAIM_H
 #define WEFT_RUN_CLAIM_H
