@@ -7,11 +7,13 @@
 #include "base/bits.h"
 #include "base/err.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -391,11 +393,45 @@ static int choose_store(void)
 	return setenv("PMIX_MCA_gds", "hash", 0) ? WEFT_ERR_NOMEM : 0;
 }
 
+/* Threads of this process; 0: not known. */
+static unsigned count_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n < 2 ? 0 : n - 2; /* . and .. */
+}
+
+/*
+ * libpmix 4 takes no notice when the thread that listens cannot be created, as
+ * where memory is limited: the processes would wait for it for ever.
+ */
+static int check_listener(unsigned n_before)
+{
+	const char *version = strstr(PMIx_Get_version(), "PMIx ");
+	int major = version ? atoi(version + strlen("PMIx ")) : 0;
+	unsigned n = count_threads();
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+
+	if (major != 4 || !n || n >= n_before + 2)
+		return 0;
+	getrlimit(RLIMIT_AS, &limit);
+	return weft_err_set(WEFT_ERR_BOOT,
+		"the PMIx server could not create a thread: %s (ulimit -v %llu "
+		"KiB, ulimit -u)",
+		strerror(EAGAIN), (unsigned long long)limit.rlim_cur / 1024);
+}
+
 static int server_start(
 	struct weft_serve *serve, const struct weft_serve_job *job)
 {
 	struct weft_infovec vec = { 0 };
 	pmix_status_t status = PMIX_ERR_NOMEM;
+	unsigned n_threads = count_threads();
 
 	weft_infovec_set_str(&vec, PMIX_SERVER_TMPDIR, job->tmpdir);
 	weft_infovec_set_str(&vec, PMIX_SYSTEM_TMPDIR, job->tmpdir);
@@ -411,7 +447,7 @@ static int server_start(
 		return weft_err_set(WEFT_ERR_BOOT,
 			"the PMIx server does not start: %s",
 			PMIx_Error_string(status));
-	return 0;
+	return check_listener(n_threads);
 }
 
 /*
