@@ -211,10 +211,11 @@ static void slurm_program(
 	push_take(cmd, slurm_script(opt));
 }
 
-/* -ppn alone says how many there are: so many on every node. */
+/* Without -n the allocation says how many there are, or -ppn: so many on every
+ * node. */
 static bool run_hand_is_counted(const struct weft_run_opt *opt)
 {
-	return opt->n_apps > 1 || opt->apps[0].has_n || !opt->per_node;
+	return opt->n_apps > 1 || opt->apps[0].has_n;
 }
 
 static void slurm_shape(
@@ -271,6 +272,38 @@ void weft_run_hand_slurm(
 		run_hand_push(cmd, "--export=%s", exported);
 	free(exported);
 	slurm_program(cmd, opt);
+}
+
+/* Processes of a context. */
+static uint32_t slurm_app_size(
+	const struct weft_run_opt *opt, const struct weft_run_app *app)
+{
+	const char *tasks = weft_knob_foreign("SLURM_NTASKS");
+	int n = tasks ? atoi(tasks) : 0;
+
+	return run_hand_is_counted(opt) || n < 1 ? app->n : (uint32_t)n;
+}
+
+/* "ocean=0-3;ice=4,5" of the app contexts; the caller frees. */
+static char *pset_list(const struct weft_run_opt *opt)
+{
+	char *text = NULL;
+	uint32_t first = 0;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	for (size_t a = 0; out && a < opt->n_apps; a++) {
+		const struct weft_run_app *app = &opt->apps[a];
+		uint32_t n = slurm_app_size(opt, app);
+
+		if (app->pset)
+			fprintf(out, "%s=%u-%u;", app->pset, first,
+				first + n - 1);
+		first += n;
+	}
+	if (out)
+		fclose(out);
+	return text;
 }
 
 /* ---- PRRTE ---- */
@@ -344,14 +377,18 @@ static void prrte_env(struct weft_run_cmd *cmd, const struct weft_run_env *env)
 	}
 }
 
+/* psets: all of them where PRRTE cannot make them, else NULL. */
 static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
-	const struct weft_run_app *app)
+	const struct weft_run_app *app, const char *psets)
 {
 	if (run_hand_is_counted(opt)) {
 		run_hand_push(cmd, "-n");
 		run_hand_push(cmd, "%u", app->n);
 	}
-	if (app->pset) {
+	if (psets) {
+		run_hand_push(cmd, "-x");
+		run_hand_push(cmd, "WEFT_PSETS=%s", psets);
+	} else if (app->pset) {
 		run_hand_push(cmd, "--pset");
 		run_hand_push(cmd, "%s", app->pset);
 	}
@@ -373,17 +410,31 @@ static void prrte_app(struct weft_run_cmd *cmd, const struct weft_run_opt *opt,
 	push_all(cmd, app->argv);
 }
 
+/* PRRTE makes a set of each context, and loses all but one of a name. */
+static bool prrte_shares_pset(const struct weft_run_opt *opt)
+{
+	for (size_t a = 0; a < opt->n_apps; a++)
+		for (size_t b = 0; b < a; b++)
+			if (opt->apps[a].pset && opt->apps[b].pset &&
+				!strcmp(opt->apps[a].pset, opt->apps[b].pset))
+				return true;
+	return false;
+}
+
 void weft_run_hand_prrte(
 	struct weft_run_cmd *cmd, const struct weft_run_opt *opt)
 {
+	char *psets = prrte_shares_pset(opt) ? pset_list(opt) : NULL;
+
 	push_timeout(cmd, opt);
 	run_hand_push(cmd, opt->dvm_uri ? "prun" : "prterun");
 	prrte_job(cmd, opt);
 	for (size_t a = 0; a < opt->n_apps; a++) {
 		if (a)
 			run_hand_push(cmd, ":");
-		prrte_app(cmd, opt, &opt->apps[a]);
+		prrte_app(cmd, opt, &opt->apps[a], psets);
 	}
+	free(psets);
 }
 
 /* ---- choose and go ---- */
@@ -423,27 +474,6 @@ static void put_env(const struct weft_run_env *env)
 			setenv(name, pair + strlen(name) + 1, 1);
 		free(name);
 	}
-}
-
-/* "ocean=0-3;ice=4,5" of the app contexts; the caller frees. */
-static char *pset_list(const struct weft_run_opt *opt)
-{
-	char *text = NULL;
-	uint32_t first = 0;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	for (size_t a = 0; out && a < opt->n_apps; a++) {
-		const struct weft_run_app *app = &opt->apps[a];
-
-		if (app->pset)
-			fprintf(out, "%s=%u-%u;", app->pset, first,
-				first + app->n - 1);
-		first += app->n;
-	}
-	if (out)
-		fclose(out);
-	return text;
 }
 
 static void slurm_env(const struct weft_run_opt *opt)

@@ -275,10 +275,13 @@ static int app_option(struct weft_run_app *app, const struct opt_name *name,
 		return get_count(name->name, value, &app->n);
 	case OPT_PSET:
 		if (!*value || strchr(value, ',') ||
-			!strncasecmp(value, "mpi://", 6))
+			!strncasecmp(value, "mpi://", 6) ||
+			!strncmp(value, "weft://", 7) ||
+			!strncmp(value, "hwloc://", 8))
 			return weft_err_set(WEFT_ERR_ARG,
 				"--pset \"%s\": a name without commas is "
-				"expected, and not the standard's, mpi://",
+				"expected, and none of those that are there "
+				"always: mpi://, weft://, hwloc://",
 				value);
 		app->pset = value;
 		return 0;

@@ -54,7 +54,7 @@ static void test_slurm(void **state)
 		"--chdir=/d|./a");
 	check(weft_run_hand_slurm,
 		"mpiexec --timeout 9 -genvlist A,B -env C d ./a",
-		"timeout|--foreground|-k|2|9|srun|--mpi=pmix|-n|1|"
+		"timeout|--foreground|-k|2|9|srun|--mpi=pmix|"
 		"--kill-on-bad-exit=1|--input=0|"
 		"--export=PATH,LD_LIBRARY_PATH,A,B,C|./a");
 }
@@ -74,7 +74,7 @@ static void test_habits(void **state)
 		"--cpu-bind=verbose|--export=PATH,LD_LIBRARY_PATH,A,KEEP|"
 		"./a");
 	check(weft_run_hand_slurm, "mpiexec -x ./a",
-		"srun|--mpi=pmix|-n|1|--kill-on-bad-exit=0|--input=0|./a");
+		"srun|--mpi=pmix|--kill-on-bad-exit=0|--input=0|./a");
 	snprintf(expected, sizeof(expected),
 		"prterun%s|--map-by|slot:OVERSUBSCRIBE|--hostfile|h|--display|"
 		"bind|-n|2|-x|A=1|-x|WEFT_UNIVERSE_SIZE=9|./a",
@@ -112,9 +112,18 @@ static void test_prrte(void **state)
 		expected);
 	snprintf(expected, sizeof(expected),
 		"prun%s|--dvm-uri|file:u|--runtime-options|"
-		"recoverable,notifyerrors|-n|1|./x",
+		"recoverable,notifyerrors|./x",
 		geteuid() ? "" : "|--allow-run-as-root");
 	check(weft_run_hand_prrte, "mpiexec --dvm-uri file:u -x ./x", expected);
+	snprintf(expected, sizeof(expected),
+		"prterun%s|-n|2|-x|WEFT_PSETS=a=0-1;b=2-2;a=3-3;|./x|:|-n|1|"
+		"-x|WEFT_PSETS=a=0-1;b=2-2;a=3-3;|./x|:|-n|1|"
+		"-x|WEFT_PSETS=a=0-1;b=2-2;a=3-3;|./x",
+		geteuid() ? "" : "|--allow-run-as-root");
+	check(weft_run_hand_prrte,
+		"mpiexec --pset a -n 2 ./x : --pset b -n 1 ./x : --pset a -n 1 "
+		"./x",
+		expected);
 }
 
 /* Several cores for each, as written for Open MPI and for MPICH. */
