@@ -15,10 +15,11 @@
 #include <unistd.h>
 
 enum {
-	BUF_LEN = 65536,    /* longest line kept whole */
-	SINK_MAX = 1 << 20, /* queued for a slow reader before we stop */
-	CHUNK = 4096,	    /* a pipe that polls writable takes this much */
-	PARTIAL_MS = 100,   /* silence after which half a line is shown */
+	BUF_LEN = 65536,     /* at first; doubled for a longer line */
+	LINE_MAX_KIB = 1024, /* longest line kept whole */
+	SINK_MAX = 1 << 20,  /* queued for a slow reader before we stop */
+	CHUNK = 4096,	     /* a pipe that polls writable takes this much */
+	PARTIAL_MS = 100,    /* silence after which half a line is shown */
 	NOBODY = -1,
 };
 
@@ -26,8 +27,9 @@ enum {
 struct stream {
 	int fd; /* -1: closed */
 	char *buf;
-	size_t len;
+	size_t len, cap;
 	uint64_t last_ns; /* when data came */
+	bool is_long;	  /* a line was shown in parts, as it has no end */
 };
 
 /* Where output goes. */
@@ -54,6 +56,7 @@ struct weft_run_io {
 	struct sink sinks[2];
 	struct stream *streams; /* 2 * rank + (0 output, 1 error) */
 	struct tty tty;
+	bool has_said_long;
 };
 
 static void sink_init(struct sink *sink, int fd)
@@ -95,7 +98,7 @@ static void stream_close(struct stream *stream)
 	stream->fd = -1;
 	free(stream->buf);
 	stream->buf = NULL;
-	stream->len = 0;
+	stream->len = stream->cap = 0;
 }
 
 /* Make room and append; a launcher without memory drops output, no more. */
@@ -167,16 +170,33 @@ static void add_tag(struct weft_run_io *io, struct sink *sink, size_t index)
 	sink_add(sink, text, (size_t)n);
 }
 
+/* Data of a stream follows half a line of another one. Bytes of programs are
+ * never changed: only where each line has a tag, a line begins here. */
+static void follow_other(struct weft_run_io *io, struct sink *sink)
+{
+	size_t other = (size_t)sink->cut_by;
+
+	sink->cut_by = NOBODY;
+	if (io->tag != WEFT_RUN_TAG_NONE)
+		sink_add(sink, "\n", 1);
+	else if (io->streams[other].is_long && !io->has_said_long) {
+		io->has_said_long = true;
+		weft_run_io_say(io,
+			"warning: rank %zu writes lines of more than %d KiB, "
+			"between whose parts output of other ranks appears "
+			"(let ranks write files of their own)",
+			other / 2, LINE_MAX_KIB);
+	}
+}
+
 /* Put len bytes, which hold no line end except as last byte, into the sink. */
 static void emit_line(
 	struct weft_run_io *io, size_t index, const char *data, size_t len)
 {
 	struct sink *sink = &io->sinks[index % 2];
 
-	if (sink->cut_by != NOBODY && sink->cut_by != (int64_t)index) {
-		sink_add(sink, "\n", 1); /* another's half line stands there */
-		sink->cut_by = NOBODY;
-	}
+	if (sink->cut_by != NOBODY && sink->cut_by != (int64_t)index)
+		follow_other(io, sink);
 	if (sink->cut_by == NOBODY)
 		add_tag(io, sink, index);
 	sink_add(sink, data, len);
@@ -203,16 +223,35 @@ static void emit(struct weft_run_io *io, size_t index, bool all)
 		memmove(stream->buf, p, stream->len);
 }
 
+/* Room for more; false when there is none and none can be made. */
+static bool stream_grow(struct stream *stream)
+{
+	size_t cap = stream->cap ? 2 * stream->cap : BUF_LEN;
+	char *buf;
+
+	if (stream->len < stream->cap)
+		return true;
+	buf = cap > LINE_MAX_KIB * 1024UL ? NULL : realloc(stream->buf, cap);
+	if (!buf)
+		return false;
+	stream->buf = buf;
+	stream->cap = cap;
+	return true;
+}
+
 static void stream_read(struct weft_run_io *io, size_t index)
 {
 	struct stream *stream = &io->streams[index];
 	ssize_t n;
 
-	if (!stream->buf)
-		stream->buf = malloc(BUF_LEN);
+	if (!stream_grow(stream)) {
+		stream->is_long = true;
+		emit(io, index, true);
+	}
 	if (!stream->buf)
 		return;
-	n = read(stream->fd, stream->buf + stream->len, BUF_LEN - stream->len);
+	n = read(stream->fd, stream->buf + stream->len,
+		stream->cap - stream->len);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -222,7 +261,7 @@ static void stream_read(struct weft_run_io *io, size_t index)
 	}
 	stream->len += (size_t)n;
 	stream->last_ns = weft_now_ns();
-	emit(io, index, stream->len == BUF_LEN);
+	emit(io, index, false);
 }
 
 static int pipe_make(int fds[2])
