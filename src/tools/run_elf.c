@@ -143,3 +143,28 @@ bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len)
 	munmap(data, (size_t)st.st_size);
 	return found;
 }
+
+bool weft_run_elf_has_loaded(pid_t pid, char *name_out, size_t len)
+{
+	char path[64], line[4352];
+	bool found = false, has_ours = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *name = strrchr(line, '/');
+
+		if (!name++)
+			continue;
+		has_ours |= run_elf_is_ours(name);
+		if (found || !run_elf_is_other(name))
+			continue;
+		found = true;
+		snprintf(
+			name_out, len, "%.*s", (int)strcspn(name, " \n"), name);
+	}
+	if (file)
+		fclose(file);
+	return found && !has_ours;
+}

@@ -5,10 +5,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* True if the program file needs the library of another MPI and not ours; its
  * name goes to name_out.  What cannot be read, or is no ELF file, needs none.
  */
 bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len);
+
+/* The same of what a running process has loaded, as an interpreter does. */
+bool weft_run_elf_has_loaded(pid_t pid, char *name_out, size_t len);
 
 #endif

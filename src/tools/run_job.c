@@ -338,16 +338,34 @@ static void warn_of_others(struct weft_run_job *run)
 
 	for (size_t a = 0; a < run->opt.n_apps; a++) {
 		tool_run_find_program(&run->opt.apps[a], file, sizeof(file));
-		if (weft_run_elf_other_mpi(file, name, sizeof(name)))
-			weft_run_io_say(run->io,
-				"warning: %s is linked to another MPI (%s), "
-				"for "
-				"which each process may be a job of one: "
-				"compile "
-				"it with Weft's mpicc, or use that MPI's own "
-				"launcher",
-				run->opt.apps[a].argv[0], name);
+		if (!weft_run_elf_other_mpi(file, name, sizeof(name)))
+			continue;
+		run->has_other = true;
+		weft_run_io_say(run->io,
+			"warning: %s is linked to another MPI (%s), for which "
+			"each process may be a job of one: compile it with "
+			"Weft's mpicc, or use that MPI's own launcher",
+			run->opt.apps[a].argv[0], name);
 	}
+}
+
+void weft_run_job_look(struct weft_run_job *run, uint32_t rank)
+{
+	const struct weft_run_proc *proc = &run->procs[rank];
+	char name[64];
+
+	if (run->has_other || !proc->is_running ||
+		atomic_load(&run->liveness[rank].state) !=
+			WEFT_LIVENESS_UNKNOWN ||
+		!weft_run_elf_has_loaded(proc->pid, name, sizeof(name)))
+		return;
+	run->has_other = true;
+	weft_run_io_say(run->io,
+		"warning: rank %u (%s) has loaded another MPI (%s), for which "
+		"each process may be a job of one: use what is built with "
+		"Weft's mpicc, such as an mpi4py of one's own, or that MPI's "
+		"own launcher",
+		rank, proc->app->argv[0], name);
 }
 
 /* Standard input: ours for rank 0, nothing for the others. */

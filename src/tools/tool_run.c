@@ -34,7 +34,9 @@ enum {
 	EXIT_SIGNAL = 128,
 	OUTPUT_WAIT_S = 1, /* for pipes somebody else holds open */
 	REPEAT_S = 1,	   /* signals within this time are one */
-	ANSWER_MS = 20,	   /* between looks for the answers of processes */
+	LOOK_MS = 250,	   /* until processes have loaded their libraries */
+	LOOK_MAX_S = 16,
+	ANSWER_MS = 20, /* between looks for the answers of processes */
 };
 
 static int tool_run_complain(const char *what, int err)
@@ -337,6 +339,8 @@ static void take_news(struct weft_run_job *run)
 		if (event.kind == WEFT_SERVE_CONNECTED) {
 			run->procs[event.rank].is_connected = true;
 			run->procs[event.rank].is_finalized = false;
+			/* to PMIx, which other MPIs use as well */
+			weft_run_job_look(run, event.rank);
 		}
 		if (event.kind == WEFT_SERVE_FINALIZED)
 			run->procs[event.rank].is_finalized = true;
@@ -509,8 +513,22 @@ static void check_where(struct weft_run_job *run, int *ms)
 		tool_run_end_late(run);
 }
 
+/* Nothing tells when a process loads a library: after 1/4 s, 1 s, 4 s, 16 s. */
+static void check_loaded(struct weft_run_job *run, int *ms)
+{
+	if (run->has_other || !is_due(run->look_ns, ms))
+		return;
+	for (uint32_t r = 0; r < run->n; r++)
+		weft_run_job_look(run, r);
+	run->pause_ns *= 4;
+	run->look_ns = run->pause_ns > LOOK_MAX_S * WEFT_NS_PER_S
+			       ? 0
+			       : weft_now_ns() + run->pause_ns;
+}
+
 static void check_times(struct weft_run_job *run, int *ms)
 {
+	check_loaded(run, ms);
 	if (is_due(run->timeout_ns, ms))
 		on_timeout(run);
 	check_where(run, ms);
@@ -574,6 +592,26 @@ static void check_output(struct weft_run_job *run)
 			strerror(error));
 		decide(run, EXIT_FAILURE);
 	}
+}
+
+/* Those that ended without a word and never joined, while others are a job. */
+static void check_strangers(struct weft_run_job *run)
+{
+	uint32_t n = 0, first = 0;
+
+	for (uint32_t r = run->n; r-- > 0;) {
+		if (run->procs[r].is_connected || run->procs[r].status ||
+			atomic_load(&run->liveness[r].state) !=
+				WEFT_LIVENESS_UNKNOWN)
+			continue;
+		n++;
+		first = r;
+	}
+	if (n && n < run->n && !run->has_other && !run->has_failed)
+		weft_run_io_say(run->io,
+			"note: %u of %u processes never joined the job, rank "
+			"%u the first: they ended without initializing Weft",
+			n, run->n, first);
 }
 
 static void loop(struct weft_run_job *run)
@@ -644,10 +682,14 @@ static int tool_run_launch(struct weft_run_job *run)
 		run->timeout_ns = after_ns(run->opt.timeout_s);
 	if (!err)
 		err = weft_run_job_start(run);
-	if (err)
+	run->pause_ns = LOOK_MS * 1000000ULL;
+	run->look_ns = weft_now_ns() + run->pause_ns;
+	if (err) {
 		run->status = tool_run_complain("cannot start the job", err);
-	else
+	} else {
 		loop(run);
+		check_strangers(run);
+	}
 	tear_down(run);
 	return run->status;
 }
