@@ -184,14 +184,19 @@ static int shape_join(struct shape *to, const struct shape *part)
 	return err;
 }
 
-/* Without a mark, the extent of a struct is rounded up to its alignment. */
+/* Without a mark the extent is rounded up to the alignment, whatever the
+ * constructor (MPI-5.0 5.1, epsilon; Open MPI does so, MPICH for structs). */
 static int shape_pad(struct shape *shape)
 {
-	int64_t rest;
+	int64_t extent, rest;
+	int err;
 
 	if (shape->has_ub_mark || !shape->is_any)
 		return 0;
-	rest = (shape->ub - shape->lb) % shape->align;
+	err = type_make_add(shape->ub, -shape->lb, &extent);
+	if (err)
+		return err;
+	rest = extent % shape->align;
 	return rest ? type_make_add(shape->ub, shape->align - rest, &shape->ub)
 		    : 0;
 }
@@ -263,6 +268,8 @@ static int type_new_take(struct shape *shape, const struct envelope *env,
 	atomic_store_explicit(&type->refs, 1, memory_order_relaxed);
 	atomic_store_explicit(&type->n_handles, 1, memory_order_relaxed);
 	err = alloc_envelope(type, env);
+	if (!err)
+		err = shape_pad(shape);
 	if (!err)
 		err = set_shape(type, shape);
 	if (err)
@@ -554,8 +561,6 @@ int weft_type_make_struct(int64_t n, const int64_t *blocklens,
 	if (err)
 		return err;
 	err = pile_struct(&pile, n, blocklens, displs, types);
-	if (!err)
-		err = shape_pad(&pile.sum);
 	err = pile_finish(&pile, err);
 	if (err) {
 		shape_fini(&pile.sum);

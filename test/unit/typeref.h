@@ -60,6 +60,15 @@ static inline void ref_place(
 	to->is_any = true;
 }
 
+/* Without marks the extent is a multiple of the alignment. */
+static inline void ref_pad(struct ref *r)
+{
+	int64_t rest =
+		r->is_any && !r->has_marks ? (r->ub - r->lb) % r->align : 0;
+
+	r->ub += rest ? r->align - rest : 0;
+}
+
 static inline void ref_block(
 	struct ref *to, const struct ref *old, int64_t disp, int64_t len)
 {
@@ -167,7 +176,7 @@ static inline struct weft_type *random_struct(
 {
 	struct ref *parts = calloc(4, sizeof *parts);
 	struct weft_type *types[4] = { 0 }, *type = NULL;
-	int64_t lens[4] = { 0 }, displs[4] = { 0 }, rest;
+	int64_t lens[4] = { 0 }, displs[4] = { 0 };
 	int n = random_blocks(seed, lens, displs, 90);
 
 	r->align = 1;
@@ -177,9 +186,7 @@ static inline struct weft_type *random_struct(
 			lens[i] = 0;
 		ref_block(r, &parts[i], displs[i], lens[i]);
 	}
-	rest = (r->ub - r->lb) % r->align;
-	if (rest && !r->has_marks && r->is_any)
-		r->ub += r->align - rest;
+	ref_pad(r);
 	assert_int_equal(
 		weft_type_make_struct(n, lens, displs, types, &type), 0);
 	for (int i = 0; i < n; i++)
@@ -375,6 +382,7 @@ static inline struct weft_type *random_type(
 		*r = *o;
 		type = random_resized(seed, r, old);
 	}
+	ref_pad(r);
 	weft_type_put(old);
 	free(o);
 	return type;
