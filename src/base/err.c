@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* err: sentences, and the per-thread description of the last fault */
 #include "base/err.h"
+#include "base/plain.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ int weft_err_set(int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(detail.text, sizeof(detail.text), fmt, ap);
 	va_end(ap);
+	weft_plain(detail.text, sizeof(detail.text));
 	return err;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* log: one line per event on standard error, written with one system call */
 #include "base/log.h"
-#include "base/bits.h"
 #include "base/err.h"
+#include "base/plain.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,9 +58,9 @@ void weft_log_write(
 		n = (size_t)snprintf(line, sizeof(line), "weft %s %s:%d %s ",
 			level_names[level], host, (int)getpid(), id);
 	va_start(ap, fmt);
-	n += (size_t)vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
+	vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
 	va_end(ap);
-	n = weft_min(n, sizeof(line) - 2);
+	n = weft_plain(line, sizeof(line) - 1);
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, n) < 0)
 		return; /* nowhere left to complain */

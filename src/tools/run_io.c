@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/plain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -448,6 +449,7 @@ void weft_run_io_say(struct weft_run_io *io, const char *fmt, ...)
 	struct sink *sink = &io->sinks[1];
 	char text[1024];
 	va_list args;
+	size_t len;
 	int n;
 
 	va_start(args, fmt);
@@ -455,14 +457,13 @@ void weft_run_io_say(struct weft_run_io *io, const char *fmt, ...)
 	va_end(args);
 	if (n < 0)
 		return;
-	if ((size_t)n > sizeof(text) - 2)
-		n = (int)sizeof(text) - 2;
-	text[n++] = '\n';
+	len = weft_plain(text, sizeof(text) - 1);
+	text[len++] = '\n';
 	if (sink->cut_by != NOBODY)
 		sink_add(sink, "\n", 1);
 	sink->cut_by = NOBODY;
 	sink_add(sink, "mpiexec: ", 9);
-	sink_add(sink, text, (size_t)n);
+	sink_add(sink, text, len);
 	sink_flush(sink); /* whoever polls next may wait for something else */
 }
 

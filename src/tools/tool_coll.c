@@ -3,6 +3,7 @@
 #include "tools/tool_coll.h"
 
 #include "base/knob.h"
+#include "base/plain.h"
 #include "coll/coll_cost.h"
 
 #include <stdarg.h>
@@ -12,13 +13,14 @@ static int tool_coll_refuse(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 static int tool_coll_refuse(const char *format, ...)
 {
+	char text[1024];
 	va_list ap;
 
 	va_start(ap, format);
-	fputs("weft-info: ", stderr);
-	vfprintf(stderr, format, ap);
-	fputc('\n', stderr);
+	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
+	weft_plain(text, sizeof(text));
+	fprintf(stderr, "weft-info: %s\n", text);
 	return 2;
 }
 

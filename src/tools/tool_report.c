@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/list.h"
+#include "base/plain.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -258,12 +259,10 @@ static void print_at(const struct weft_tool_report *report, int depth, FILE *to)
 	}
 }
 
-void weft_tool_report_print(const struct weft_tool_report *report, FILE *to)
+static void report_print(const struct weft_tool_report *report, FILE *to)
 {
 	bool is_first = true;
 
-	if (!report)
-		return;
 	weft_list_for_each(link, next, &report->children)
 	{
 		bool is_only = link->next == &report->children && is_first;
@@ -274,6 +273,37 @@ void weft_tool_report_print(const struct weft_tool_report *report, FILE *to)
 		print_at(report_at(link), 0, to);
 		is_first = false;
 	}
+}
+
+/* A line, with its control characters made visible. */
+static void print_plain(const char *line, FILE *to)
+{
+	size_t size = 4 * strlen(line) + 1;
+	char *plain = malloc(size);
+
+	if (!plain)
+		return;
+	weft_plain(strcpy(plain, line), size);
+	fputs(plain, to);
+	free(plain);
+}
+
+void weft_tool_report_print(const struct weft_tool_report *report, FILE *to)
+{
+	char *text = NULL, *at, *line;
+	size_t len = 0;
+	FILE *whole = report ? open_memstream(&text, &len) : NULL;
+
+	if (!whole)
+		return;
+	report_print(report, whole);
+	fclose(whole);
+	for (at = text; (line = strsep(&at, "\n")) != NULL;) {
+		print_plain(line, to);
+		if (at)
+			fputc('\n', to);
+	}
+	free(text);
 }
 
 /* ---- as JSON ---- */

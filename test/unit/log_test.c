@@ -2,6 +2,7 @@
 /* log_test: levels, the line's format, lines that are too long */
 #include "base/log.h"
 #include "base/err.h"
+#include "base/plain.h"
 #include "test/unit/capture.h"
 
 #include <setjmp.h>
@@ -84,6 +85,26 @@ static void a_long_line_is_cut_and_ends(void **state)
 	assert_int_equal(line[strlen(line) - 2], 'y');
 }
 
+static void control_characters_are_shown(void **state)
+{
+	char text[12] = "ab\033\033\033";
+	const char *line;
+
+	(void)state;
+	capture_start(&capture);
+	weft_log_error("TEST-PLAIN", "a\033[31m\n\177 \302\233 \237 %s",
+		"\303\237 \342\202\254\t");
+	line = capture_stop(&capture);
+	/* the letters of UTF-8 that have bytes of C1 stay */
+	assert_non_null(strstr(line, "TEST-PLAIN a\\x1b[31m\\x0a\\x7f "
+				     "\302\\x9b \\x9f \303\237 "
+				     "\342\202\254\\x09\n"));
+	weft_err_set(WEFT_ERR_ARG, "no \"%s\"", "\a");
+	assert_string_equal(weft_err_detail_peek(WEFT_ERR_ARG), "no \"\\x07\"");
+	assert_int_equal(weft_plain(text, sizeof(text)), 11);
+	assert_string_equal(text, "ab\\x1b\\x1b\\");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +113,7 @@ int main(void)
 		cmocka_unit_test(a_line_names_level_process_and_id),
 		cmocka_unit_test(a_line_names_the_rank),
 		cmocka_unit_test(a_long_line_is_cut_and_ends),
+		cmocka_unit_test(control_characters_are_shown),
 	};
 
 	return cmocka_run_group_tests_name("log", tests, NULL, NULL);

@@ -53,6 +53,16 @@ static void test_people(void **state)
 		"  name        n\n  a long one  0\n  short       1\n");
 }
 
+static void test_plain(void **state)
+{
+	struct weft_tool_report *report = weft_tool_report_create();
+	struct weft_tool_report *at = weft_tool_report_object(report, "one");
+
+	(void)state;
+	weft_tool_report_text(at, "red", "%s", "\033[31m");
+	prints(report, weft_tool_report_print, "red  \\x1b[31m\n");
+}
+
 static void test_json(void **state)
 {
 	(void)state;
@@ -107,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_people),
+		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_several_parts),
 		cmocka_unit_test(test_escapes),
