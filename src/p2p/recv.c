@@ -66,49 +66,6 @@ static inline void put_data(void *buf, int64_t count,
 		weft_unpack(type, count, buf, 0, data, (size_t)len);
 }
 
-/* Not all of this message is there yet, perhaps. */
-static inline bool is_growing(
-	const struct weft_peer *peer, const void *payload, size_t len)
-{
-	return weft_unlikely(len > 2 * WEFT_RING_PART) && peer->rx &&
-	       weft_ring_grows(peer->rx, payload);
-}
-
-/* Now it is. False: its writer has ended. */
-static bool await_all(const struct weft_peer *peer, size_t len)
-{
-	size_t ready = 0;
-
-	do {
-		ready = weft_ring_await(peer->rx, ready, len);
-	} while (ready && ready < len);
-	return ready == len;
-}
-
-/* Copies it as it comes. False: likewise. */
-static bool put_growing(struct weft_req *req, const void *payload, size_t len)
-{
-	const size_t want = (size_t)req->status.len;
-	char *to;
-
-	if (!req->type->is_contig) {
-		if (!await_all(req->peer, len))
-			return false;
-		put_data(req->buf, req->count, req->type, payload,
-			req->status.len);
-		return true;
-	}
-	for (size_t at = 0, ready; at < want; at = ready) {
-		ready = weft_ring_await(req->peer->rx, at, len);
-		if (!ready)
-			return false;
-		ready = weft_min(ready, want);
-		to = (char *)req->buf + req->type->true_lb + at;
-		weft_copy_msg(to, (const char *)payload + at, ready - at);
-	}
-	return true;
-}
-
 static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -163,8 +120,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	int err;
 
 	if (weft_unlikely(!comm)) {
-		if (!is_growing(peer, payload, len) || await_all(peer, len))
-			weft_dispatch_keep(vci, peer, head, payload, len);
+		weft_dispatch_keep(vci, peer, head, payload, len);
 		return;
 	}
 	if (weft_unlikely(head->src >= (uint32_t)comm->remote_size)) {
@@ -174,8 +130,6 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	req = weft_match_arrive(
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (weft_unlikely(!req)) {
-		if (is_growing(peer, payload, len) && !await_all(peer, len))
-			return;
 		if (end_other(comm, head))
 			weft_p2p_owe(peer, len);
 		else if (keep_eager(comm, peer, head, payload, len))
@@ -186,13 +140,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	req->peer = peer;
 	err = matched(&req->status, req->len, head->ctx, (int32_t)head->src,
 		head->tag, len);
-	if (weft_likely(!is_growing(peer, payload, len)))
-		put_data(req->buf, req->count, req->type, payload,
-			req->status.len);
-	else if (!put_growing(req, payload, len))
-		err = weft_err_set(WEFT_ERR_PEER,
-			"process %u ended while it wrote this message",
-			(uint32_t)peer->proc);
+	put_data(req->buf, req->count, req->type, payload, req->status.len);
 	weft_p2p_owe(peer, len);
 	weft_p2p_finish(req, err);
 }

@@ -53,23 +53,18 @@ static int eager_ring(struct weft_req *req)
 	struct weft_peer *peer = req->peer;
 	struct weft_wire_head *head;
 	void *place = weft_ring_reserve(&peer->tx, req->len);
-	size_t first = req->len;
 
 	if (!place)
 		return WEFT_AGAIN;
 	if (!weft_type_is_run(req->type, req->count)) {
 		weft_pack(req->type, req->count, req->buf, 0, place, req->len);
 	} else if (req->len) {
-		first = weft_ring_first_part(&peer->tx, req->len);
-		weft_write(&peer->tx.write, place, run_of(req), first);
+		weft_write(&peer->tx.write, place, run_of(req), req->len);
 	}
 	head = weft_ring_head(&peer->tx);
 	*head = weft_send_head(req);
 	weft_peer_stamp(peer, head);
-	weft_ring_commit_part(&peer->tx, req->len, first);
-	if (first < req->len)
-		weft_ring_write_rest(
-			&peer->tx, place, run_of(req), first, req->len);
+	weft_ring_commit(&peer->tx, req->len);
 	return 0;
 }
 
@@ -262,17 +257,6 @@ static inline void fast_head(struct weft_peer *peer, const struct weft_msg *msg)
 	weft_peer_stamp(peer, head);
 }
 
-static __attribute__((noinline)) void fast_growing(struct weft_peer *peer,
-	const struct weft_msg *msg, void *place, size_t first, size_t len)
-{
-	const char *data = (char *)msg->buf + msg->type->true_lb;
-
-	weft_write(&peer->tx.write, place, data, first);
-	fast_head(peer, msg);
-	weft_ring_commit_part(&peer->tx, len, first);
-	weft_ring_write_rest(&peer->tx, place, data, first, len);
-}
-
 /* Short, contiguous, to a process of this node that is ready for it: no
  * request is needed. False when any of this does not hold. */
 static inline __attribute__((always_inline)) bool send_fast(
@@ -281,7 +265,6 @@ static inline __attribute__((always_inline)) bool send_fast(
 	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_comm *comm = msg->comm;
 	struct weft_peer *peer;
-	size_t first;
 	void *place;
 
 	if (msg->rank < 0 || !msg->type->is_contig ||
@@ -296,16 +279,11 @@ static inline __attribute__((always_inline)) bool send_fast(
 	if (!place)
 		return false;
 	/* committed */
-	first = weft_ring_first_part(&peer->tx, len);
-	if (weft_likely(first == len)) {
-		if (len) /* the buffer of an empty message may be NULL */
-			weft_write(&peer->tx.write, place,
-				(char *)msg->buf + msg->type->true_lb, len);
-		fast_head(peer, msg);
-		weft_ring_commit(&peer->tx, len);
-	} else {
-		fast_growing(peer, msg, place, first, len);
-	}
+	if (len) /* the buffer of an empty message may be NULL */
+		weft_write(&peer->tx.write, place,
+			(char *)msg->buf + msg->type->true_lb, len);
+	fast_head(peer, msg);
+	weft_ring_commit(&peer->tx, len);
 	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
 	return true;
 }

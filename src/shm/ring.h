@@ -19,10 +19,6 @@
  * Who hears nothing between two messages probably has more to say, and fetches
  * the lines for those to come.
  *
- * A longer message that its reader probably waits for is visible as soon as its
- * first part is written, and says how far it is as its writer goes on, which
- * does nothing else meanwhile: so both copy at once.
- *
  * Not thread safe on either side: the VCI's lock guards both. */
 #ifndef WEFT_RING_H
 #define WEFT_RING_H
@@ -45,27 +41,18 @@ enum {
 	WEFT_RING_FETCH = 1024, /* of a payload, at most: see peek */
 	WEFT_RING_AHEAD = 4,	/* messages, whose lines a writer fetches */
 	WEFT_RING_LARGE = 512 << 10, /* a buffer that caches do not hold */
-	WEFT_RING_PART = 4096,	     /* of a message that grows */
 };
 
 /* The word of a slot is written last: position + 1, modulo 256, which tells a
  * filled slot from that of the lap before; whether its payload is at the
- * buffer's start, though it need not be; whether that grows yet; and its length
- * in the end. */
-enum {
-	WEFT_RING_REWOUND = 1 << 8,
-	WEFT_RING_GROWS = 1 << 9,
-	WEFT_RING_LEN_SHIFT = 10
-};
+ * buffer's start, though it need not be; and its length. */
+enum { WEFT_RING_REWOUND = 1 << 8, WEFT_RING_LEN_SHIFT = 9 };
 
 struct weft_ring_slot {
 	_Atomic uint32_t word;
 	uint32_t n_back; /* read of the ring back */
 	uint8_t head[WEFT_RING_HEAD];
-	union {
-		uint8_t inl[WEFT_RING_INLINE];
-		_Atomic uint32_t n_ready; /* of a payload that grows */
-	};
+	uint8_t inl[WEFT_RING_INLINE];
 };
 _Static_assert(
 	sizeof(struct weft_ring_slot) == 4 * WEFT_CACHE_LINE, "whole lines");
@@ -82,7 +69,6 @@ struct weft_ring {
 	/* of a long copy that both do: its number in the upper half, below
 	 * it how many pieces are taken; 0: none is open */
 	_Atomic uint64_t claims;
-	int32_t writer_pid; /* written by the writer, once */
 	/* written by the reader: how far it has read */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
 	_Atomic uint64_t n_read_bytes;
@@ -101,7 +87,6 @@ struct weft_ring_tx {
 	uint64_t buf_len;		 /* a power of two */
 	const struct weft_ring_rx *back; /* the ring back; NULL: none is yet */
 	uint32_t rewound;		 /* of the reserved message */
-	bool may_grow;			 /* its reader has a core of its own */
 	uint32_t n_back; /* read of the ring back, with the last message */
 	int wakeup;	 /* the reader's; -1: it never sleeps long */
 	struct weft_write write; /* how payloads are written */
@@ -132,7 +117,7 @@ static inline uint64_t weft_ring_place(
 }
 
 /* A place for a message of len payload bytes, or NULL when the ring is full
- * (len must not exceed buf_len / 2, nor reach 4 MiB). Nothing is visible to the
+ * (len must not exceed buf_len / 2, nor reach 8 MiB). Nothing is visible to the
  * reader before weft_ring_commit(), which must be the next call. */
 static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 {
@@ -204,25 +189,10 @@ static inline void weft_ring_fetch_ahead(
 		weft_fetch_to_write(payload + i);
 }
 
-/* How much of a payload is to be written before the message is made visible:
- * all, or a part where something has come back since the message before. */
-static inline size_t weft_ring_first_part(
-	const struct weft_ring_tx *tx, size_t len)
-{
-	if (len <= 2 * WEFT_RING_PART || !tx->may_grow || !tx->back ||
-		(uint32_t)tx->back->n == tx->n_back)
-		return len;
-	return WEFT_RING_PART;
-}
-
-/* Makes the reserved message visible, whose head is written, and its payload as
- * weft_ring_first_part() says. After a part weft_ring_write_rest() must be the
- * next call. */
-static inline void weft_ring_commit_part(
-	struct weft_ring_tx *tx, size_t len, size_t first)
+/* Makes the reserved message visible, whose head and payload are written. */
+static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
-
 	uint32_t word = (uint32_t)len << WEFT_RING_LEN_SHIFT;
 	uint32_t n_back = tx->back ? (uint32_t)tx->back->n : 0;
 	bool is_more = n_back == tx->n_back;
@@ -233,11 +203,6 @@ static inline void weft_ring_commit_part(
 			weft_ring_place(tx->pos, len, tx->buf_len) + len,
 			WEFT_CACHE_LINE);
 		word |= tx->rewound;
-	}
-	if (weft_unlikely(first < len)) {
-		word |= WEFT_RING_GROWS;
-		atomic_store_explicit(
-			&slot->n_ready, (uint32_t)first, memory_order_relaxed);
 	}
 	tx->n++;
 	/* pairs with the acquire in weft_ring_peek */
@@ -252,16 +217,6 @@ static inline void weft_ring_commit_part(
 	if (is_more)
 		weft_ring_fetch_ahead(tx, len);
 }
-
-static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
-{
-	weft_ring_commit_part(tx, len, len);
-}
-
-/* What is left of a payload of len bytes, from `first` on: to the place that
- * was reserved for all of it. */
-void weft_ring_write_rest(struct weft_ring_tx *tx, void *to, const void *from,
-	size_t first, size_t len);
 
 /* The next message, or NULL. Its payload is at *payload_out until
  * weft_ring_next(), and is fetched while its head is looked at. A length the
@@ -297,23 +252,6 @@ static inline const void *weft_ring_peek(
 	*payload_out = payload;
 	return slot->head;
 }
-
-/* Does the message of the last weft_ring_peek() grow yet, perhaps? payload: as
- * it came from there; what has been copied from it does not. */
-static inline bool weft_ring_grows(
-	const struct weft_ring_rx *rx, const void *payload)
-{
-	const struct weft_ring_slot *slot =
-		&rx->ring->slots[rx->n % WEFT_RING_SLOTS];
-
-	return atomic_load_explicit(&slot->word, memory_order_relaxed) &
-		       WEFT_RING_GROWS &&
-	       (uintptr_t)payload - (uintptr_t)rx->ring->buf < rx->buf_len;
-}
-
-/* Waits until more of its len bytes than `have` are there. Returns how many; 0:
- * there will not be, as its writer has ended. */
-size_t weft_ring_await(const struct weft_ring_rx *rx, size_t have, size_t len);
 
 /* Gives the space of everything read so far back to the writer. */
 static inline void weft_ring_publish(struct weft_ring_rx *rx)

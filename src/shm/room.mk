@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libweft_la_SOURCES += src/shm/wakeup.c src/shm/wakeup.h src/shm/ring.c src/shm/ring.h src/shm/seg.c src/shm/seg.h \
+libweft_la_SOURCES += src/shm/wakeup.c src/shm/wakeup.h src/shm/ring.h src/shm/seg.c src/shm/seg.h \
 	src/shm/copy.c src/shm/copy.h src/shm/write.c src/shm/write.h \
 	src/shm/share.c src/shm/share.h
 unit_tests += test/unit/ring_test

@@ -278,7 +278,6 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 		.wakeup = weft_wakeup_find(&header.wakeup),
 		.map = map,
 		.map_len = header.ring_len };
-	tx->ring->writer_pid = (int32_t)getpid();
 	tx->ring->writer_proc = my_proc;
 	tx->ring->writer_cookie = cookie;
 	if (!announce(fd, index)) {

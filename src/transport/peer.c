@@ -146,7 +146,6 @@ static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 	peer->shm_eager = (uint32_t)weft_min(
 		weft_proc.shm_eager, (size_t)peer->tx.buf_len / 2);
 	peer->tx.back = peer->rx;
-	peer->tx.may_grow = !weft_proc.shares_cores;
 	send_wakeup(peer);
 	peer->can_read =
 		weft_knob_is_on(weft_knobs.cma) && weft_copy_can_read(&bc->shm);

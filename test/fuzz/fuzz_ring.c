@@ -98,7 +98,6 @@ static void scribble(struct fuzz_in *in, uint32_t who)
 			&slot->word, ((how & 2 ? fuzz_u32(in) : fuzz_u16(in))
 					     << WEFT_RING_LEN_SHIFT) |
 					     (how & 4 ? WEFT_RING_REWOUND : 0) |
-					     (how & 8 ? WEFT_RING_GROWS : 0) |
 					     (uint8_t)++tx->n);
 		return;
 	}

@@ -54,6 +54,7 @@ multi_programs += test/multi/p2p_fail
 multi_programs += test/multi/p2p_flood
 multi_programs += test/multi/p2p_full
 multi_programs += test/multi/p2p_help
+multi_programs += test/multi/p2p_slow
 multi_programs += test/multi/mem_readonly
 multi_programs += test/multi/p2p_large
 multi_programs += test/multi/p2p_leader
