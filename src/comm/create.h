@@ -77,12 +77,14 @@ int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
 int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 	struct weft_comm **comm_out);
 
-/* An intercommunicator; err, intercommunicator and remote_leader matter at the
- * leader. */
+/* An intercommunicator; err, intercomm, remote_leader and tag matter at the
+ * leader. A leader that cannot take part calls this with its error (err): all
+ * of its side return it, and the other side has an error, too, if there is a
+ * communicator with its leader (intercomm). */
 struct weft_create_inter {
 	struct weft_comm *local;
 	int32_t local_leader;
-	int err; /* why there is no intercommunicator, or 0 */
+	int err;
 	struct weft_comm *intercomm; /* NULL but at the leader */
 	int32_t remote_leader;
 	int tag;
@@ -90,11 +92,13 @@ struct weft_create_inter {
 int weft_create_inter(
 	const struct weft_create_inter *how, struct weft_comm **comm_out);
 
-/* An intercommunicator from two groups; remote and remote_leader matter at the
- * leader. */
+/* An intercommunicator from two groups; err (what is wrong with the leader's
+ * arguments), remote (NULL: not known) and remote_leader matter at the leader.
+ */
 struct weft_create_inter_groups {
 	struct weft_group *local;
 	int32_t local_leader;
+	int err;
 	struct weft_group *remote;
 	int32_t remote_leader;
 	const char *tag;
@@ -113,5 +117,9 @@ int weft_create_merge(
  * intracommunicator; *all_out is freed with free(). */
 int weft_create_gather(
 	struct weft_comm *comm, const void *mine, size_t len, void **all_out);
+
+/* The part in it of a member that has no record: all members' calls return
+ * err. Does not block. */
+void weft_create_gather_fail(struct weft_comm *comm, int err);
 
 #endif

@@ -549,6 +549,15 @@ int weft_create_merge(
 
 /* ---- records ---- */
 
+void weft_create_gather_fail(struct weft_comm *comm, int err)
+{
+	struct weft_agree agree = { .comm = comm };
+
+	weft_vci_lock(comm->vci);
+	weft_agree_fail(&agree, err);
+	weft_vci_unlock(comm->vci);
+}
+
 int weft_create_gather(
 	struct weft_comm *comm, const void *mine, size_t len, void **all_out)
 {

@@ -99,14 +99,14 @@ struct crossing {
 	struct both both;
 };
 
-static struct crossing *crossing_new(const struct weft_comm *local)
+static struct crossing *crossing_new(struct weft_group *group)
 {
 	struct crossing *x = calloc(1, sizeof(*x));
 
 	if (!x)
 		return NULL;
 	atomic_store_explicit(&x->refs, 1, memory_order_relaxed);
-	x->group = weft_group_get(local->group);
+	x->group = weft_group_get(group);
 	return x;
 }
 
@@ -302,7 +302,8 @@ static void tell_failed(const struct talk *t)
 	weft_send_coll_error_locked(&msg, t->err);
 }
 
-/* To the ranks below. */
+/* To the ranks below. With a failed member there will be no intercommunicator,
+ * and some may have left the call: nothing is waited for. */
 static int pass(struct talk *t, int32_t root, struct part part)
 {
 	uint32_t me = intercomm_place_of(t->comm, root);
@@ -310,6 +311,8 @@ static int pass(struct talk *t, int32_t root, struct part part)
 	size_t len;
 	int err = 0;
 
+	if (!t->err && t->comm->failed)
+		t->err = weft_comm_failed(t->comm);
 	for (uint64_t bit = 1; me + bit < (uint32_t)t->comm->size; bit <<= 1) {
 		int next;
 
@@ -321,8 +324,11 @@ static int pass(struct talk *t, int32_t root, struct part part)
 			continue;
 		}
 		next = intercomm_start(t, true, part, &req);
+		t->join.n = 1;
+		t->join.ranks[0] = t->rank;
 		if (!next)
 			next = intercomm_finish(t, req, &len);
+		t->join.n = 0;
 		err = first_of(err, next);
 	}
 	return err;
@@ -408,8 +414,30 @@ static bool is_spanning(
 	return has_other_job(mine, job) || has_other_job(theirs, job);
 }
 
-/* Every step is taken whatever went wrong before: both leaders post the same
- * messages in any case, and in the end both know whether both have all. */
+/* Each leader learns how it went at the other, so that both end alike. What
+ * went wrong here stays the error here. */
+static int agree_across(const struct talk *t, int err)
+{
+	struct crossing *x = t->x;
+	int next;
+
+	give_verdict(&x->verdict, err);
+	next = swap_whole(t, (struct part){ &x->verdict, sizeof(x->verdict) },
+		(struct part){ &x->their_verdict, sizeof(x->their_verdict) });
+	if (err)
+		return intercomm_take_verdict(&x->verdict);
+	if (!next && intercomm_take_verdict(&x->their_verdict))
+		next = weft_err_set(x->their_verdict.err == WEFT_ERR_PEER
+					    ? WEFT_ERR_PEER
+					    : WEFT_ERR_OTHER,
+			"the leader of the other side could not take part: %s",
+			x->their_verdict.why);
+	return next;
+}
+
+/* Every step is taken whatever went wrong before (both.verdict): both leaders
+ * post the same messages in any case, and in the end both know whether both
+ * have all. */
 static void exchange_sides(
 	const struct weft_create_inter *how, struct crossing *x)
 {
@@ -417,11 +445,11 @@ static void exchange_sides(
 	struct talk t = talk_across(how, x);
 	struct both *both = &x->both;
 	struct part runs = { NULL, 0 };
-	int err;
+	int err = both->verdict.err;
 
 	x->mine = (struct weft_leader){ weft_proc_new_ctx(2), group->n_runs,
 		both->mine != NULL };
-	err = exchange_leaders(&t);
+	err = first_of(err, exchange_leaders(&t));
 	if (!err) {
 		runs.len = x->theirs.n_runs * sizeof(*both->runs);
 		both->runs = runs.at = calloc(1, runs.len);
@@ -438,24 +466,20 @@ static void exchange_sides(
 	err = exchange_bcs(
 		&t, remote && x->theirs.has_vcis ? remote->size : 0, err);
 	weft_group_put(remote);
-	give_verdict(&x->verdict, err);
-	err = first_of(err,
-		swap_whole(&t, (struct part){ &x->verdict, sizeof(x->verdict) },
-			(struct part){
-				&x->their_verdict, sizeof(x->their_verdict) }));
-	if (!err && intercomm_take_verdict(&x->their_verdict))
-		err = weft_err_set(WEFT_ERR_PEER,
-			"the leader of the other side could not take part: %s",
-			x->their_verdict.why);
+	if (both->verdict.err)
+		err = intercomm_take_verdict(&both->verdict); /* in its words */
+	err = agree_across(&t, err);
 	both->my_ctx = x->mine.ctx;
 	both->their_ctx = x->theirs.ctx;
 	both->n_runs = x->theirs.n_runs;
-	give_verdict(&both->verdict,
-		x->verdict.err ? intercomm_take_verdict(&x->verdict) : err);
+	give_verdict(&both->verdict, err);
 }
 
-/* The first thing all of my side hear; what went wrong above or here, too. */
-static int tell_first(struct talk *t, int32_t root)
+/* The first message to all of my side: whether the leaders agree, and what
+ * follows. A member that cannot take part (both.verdict) passes its own error
+ * on. Nothing follows where the verdict is an error; *passed_out is about those
+ * below only. */
+static int tell_first(struct talk *t, int32_t root, int *passed_out)
 {
 	struct crossing *x = t->x;
 	struct both *both = &x->both;
@@ -471,6 +495,7 @@ static int tell_first(struct talk *t, int32_t root)
 	err = hear(t, root, (struct part){ &x->heard, mine.len });
 	t->join.n = 0;
 	if (t->comm->rank != root) {
+		err = first_of(both->verdict.err, err);
 		if (!err)
 			memcpy(both, &x->heard, mine.len);
 		if (!err && both->is_spanning)
@@ -481,19 +506,21 @@ static int tell_first(struct talk *t, int32_t root)
 				    both->n_bcs > weft_leader_limit()))
 			err = weft_err_set(
 				WEFT_ERR_PROTO, "a side larger than the job");
-		give_verdict(&both->verdict, err);
+		if (!both->verdict.err)
+			give_verdict(&both->verdict, err);
 	}
-	err = pass(t, root, mine);
-	return first_of(intercomm_take_verdict(&both->verdict), err);
+	*passed_out = pass(t, root, mine);
+	return intercomm_take_verdict(&both->verdict);
 }
 
-/* Brings what the leader knows to all of its side. */
+/* Brings what the leader knows to all of its side. A member below that cannot
+ * be told is no reason to stop: the others wait for what follows. */
 static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
 {
 	struct talk t = talk_inside(local, x);
 	struct both *both = &x->both;
 	struct part runs, bcs;
-	int err = tell_first(&t, root), bcs_err;
+	int passed, err = tell_first(&t, root, &passed), bcs_err;
 
 	if (err)
 		return err;
@@ -507,7 +534,7 @@ static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
 	bcs.at = both->bcs;
 	err = tell_long(&t, root, runs);
 	bcs_err = tell_long(&t, root, bcs);
-	err = first_of(err, bcs_err);
+	err = first_of(first_of(passed, err), bcs_err);
 	if (!err && (!runs.at || (bcs.len && !bcs.at)))
 		err = WEFT_ERR_NOMEM;
 	return err;
@@ -516,61 +543,75 @@ static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
 /* ---- processes of several jobs ---- */
 
 /* The leader swaps how all of its side are reached and tells its side. All are
- * in the same call by now, so that nobody gives it up. */
+ * in the same call by now, so that nobody gives it up. What went wrong before
+ * (err) is told to both sides. */
 static int exchange_foreign(const struct weft_create_inter *how,
-	struct crossing *x, struct part mine, struct part theirs)
+	struct crossing *x, struct part mine, struct part theirs, int err)
 {
 	struct weft_comm *local = how->local;
 	struct talk t = talk_inside(local, x);
 	struct verdict said = { 0 };
 	int32_t root = how->local_leader;
-	int err;
+	int long_err;
 
+	give_verdict(&said, err);
 	if (local->rank == root) {
 		struct talk across = talk_across(how, x);
 
 		weft_vci_lock(how->intercomm->vci);
-		give_verdict(&said, swap_whole(&across, mine, theirs));
+		err = first_of(
+			err, swap_whole(&across, mine,
+				     err ? (struct part){ NULL, 0 } : theirs));
+		if (said.err)
+			err = intercomm_take_verdict(&said);
+		give_verdict(&said, agree_across(&across, err));
 		weft_vci_unlock(how->intercomm->vci);
+	} else {
+		t.err = err;
 	}
 	t.join.need = WEFT_WIRE_NEED_SIDE;
 	weft_vci_lock(local->vci);
 	err = tell_long(&t, root, (struct part){ &said, sizeof(said) });
-	if (!err)
-		err = intercomm_take_verdict(&said);
-	if (!err)
-		err = tell_long(&t, root, theirs);
+	if (!t.err && !said.err) {
+		long_err = tell_long(&t, root, theirs);
+		err = first_of(err, long_err);
+	}
 	weft_vci_unlock(local->vci);
-	return err;
+	return said.err ? intercomm_take_verdict(&said) : err;
 }
 
-/* Makes the other side's processes reachable. Who has no business card of its
- * own goes on, so that the others hear of it. */
+/* Makes the other side's processes reachable. A member that cannot take part
+ * (err) tells the others so. */
 static int exchange_all(const struct weft_create_inter *how, struct crossing *x,
-	const struct weft_group *remote)
+	const struct weft_group *remote, int err)
 {
 	struct weft_vci_card mine = { 0 }, *theirs;
 	struct part in, out = { NULL, (size_t)how->local->size * sizeof(mine) };
-	int bc_err, err;
+	uint32_t n = remote ? remote->size : 0;
 
-	in.len = remote->size * sizeof(*theirs);
+	in.len = n * sizeof(*theirs);
 	in.at = theirs = calloc(1, in.len);
-	weft_vci_lock(&weft_proc.vci);
-	bc_err = weft_foreign_bc(&mine);
-	weft_vci_unlock(&weft_proc.vci);
-	err = weft_create_gather(how->local, &mine, sizeof(mine), &out.at);
-	if (!err)
-		err = exchange_foreign(how, x, out, in);
 	if (!err && !theirs)
 		err = WEFT_ERR_NOMEM;
+	if (!err) {
+		weft_vci_lock(&weft_proc.vci);
+		err = weft_foreign_bc(&mine);
+		weft_vci_unlock(&weft_proc.vci);
+	}
+	if (err)
+		weft_create_gather_fail(how->local, err);
+	else
+		err = weft_create_gather(
+			how->local, &mine, sizeof(mine), &out.at);
+	err = exchange_foreign(how, x, out, in, err);
 	weft_vci_lock(&weft_proc.vci);
-	for (uint32_t i = 0; !err && i < remote->size; i++)
+	for (uint32_t i = 0; !err && i < n; i++)
 		err = weft_foreign_set_bc(
 			weft_group_proc(remote, i), &theirs[i]);
 	weft_vci_unlock(&weft_proc.vci);
 	free(out.at);
 	free(theirs);
-	return err ? err : bc_err;
+	return err;
 }
 
 /* ---- the end ---- */
@@ -647,19 +688,16 @@ static int cross(const struct weft_create_inter *how, struct crossing *x,
 	struct weft_group *remote = NULL;
 	int err;
 
-	if (local->rank == how->local_leader && !how->err) {
-		weft_vci_lock(how->intercomm->vci);
-		exchange_sides(how, x);
-		weft_vci_unlock(how->intercomm->vci);
-	}
 	weft_vci_lock(local->vci);
 	err = tell_side(local, how->local_leader, x);
 	weft_vci_unlock(local->vci);
+	if (x->both.verdict.err)
+		return err;
 	if (!err)
 		err = weft_leader_group(x->both.runs, x->both.n_runs, &remote);
-	if (!err && x->both.is_spanning) {
+	if (x->both.is_spanning) {
 		x->both.n_bcs = 0; /* only processes of a job share VCIs */
-		err = exchange_all(how, x, remote);
+		err = exchange_all(how, x, remote, err);
 	}
 	if (!err)
 		err = intercomm_make(how, &x->both, remote, comm_out);
@@ -667,11 +705,22 @@ static int cross(const struct weft_create_inter *how, struct crossing *x,
 	return err;
 }
 
+/* Between the leaders. */
+static void cross_over(const struct weft_create_inter *how, struct crossing *x)
+{
+	if (!how->intercomm)
+		return;
+	weft_vci_lock(how->intercomm->vci);
+	exchange_sides(how, x);
+	weft_vci_unlock(how->intercomm->vci);
+}
+
 int weft_create_inter(
 	const struct weft_create_inter *how, struct weft_comm **comm_out)
 {
 	struct weft_comm *local = how->local;
-	struct crossing *x = crossing_new(local);
+	struct crossing *x = crossing_new(local->group);
+	struct verdict before;
 	int err;
 
 	if (!x)
@@ -679,11 +728,17 @@ int weft_create_inter(
 	weft_vci_lock(local->vci);
 	weft_disconnect_tend(local->vci);
 	x->number = local->ctl.n_intercomms++;
+	err = how->err;
+	if (!err && local->failed && local->rank == how->local_leader)
+		err = weft_comm_failed(local);
 	weft_vci_unlock(local->vci);
-	give_verdict(&x->both.verdict, how->err);
+	give_verdict(&before, err);
 	err = gather_bcs(local, &x->both);
-	if (!err)
-		err = cross(how, x, comm_out);
+	if (before.err)
+		err = intercomm_take_verdict(&before);
+	give_verdict(&x->both.verdict, err);
+	cross_over(how, x);
+	err = cross(how, x, comm_out);
 	crossing_put(x);
 	return err;
 }
@@ -721,30 +776,52 @@ static int make_intercomm(
 	return err;
 }
 
+/* A leader whose side, of this group, has no communicator tells the other
+ * leader why. Returns that. */
+static int inter_refuse(
+	const struct weft_create_inter *how, struct weft_group *group)
+{
+	struct crossing *x = crossing_new(group);
+
+	if (!x)
+		return how->err;
+	give_verdict(&x->both.verdict, how->err);
+	cross_over(how, x);
+	(void)intercomm_take_verdict(&x->verdict); /* its words */
+	crossing_put(x);
+	return how->err;
+}
+
 int weft_create_inter_from_groups(
 	const struct weft_create_inter_groups *how, struct weft_comm **comm_out)
 {
-	struct weft_create_inter inter = { .local_leader = how->local_leader };
+	bool is_leader = how->local->my_rank == how->local_leader;
+	struct weft_create_inter inter = {
+		.local_leader = how->local_leader,
+	};
 	char *tag;
-	int err;
+	int err, pair_err;
 
 	if (asprintf(&tag, "\1side %s", how->tag) < 0)
 		return WEFT_ERR_NOMEM;
 	err = weft_create_from_group(
 		how->local, tag, NULL, how->errh, &inter.local);
 	free(tag);
-	if (err)
-		return err;
-	if (how->local->my_rank == how->local_leader) {
-		err = make_intercomm(how, &inter.intercomm);
+	inter.err = first_of(how->err, err);
+	if (is_leader && how->remote) {
+		pair_err = make_intercomm(how, &inter.intercomm);
+		inter.err = first_of(inter.err, pair_err);
 		inter.remote_leader =
 			inter.intercomm ? !inter.intercomm->rank : 0;
 	}
-	if (!err)
+	if (inter.local)
 		err = weft_create_inter(&inter, comm_out);
+	else if (inter.intercomm)
+		err = inter_refuse(&inter, how->local);
 	if (inter.intercomm)
 		weft_disconnect_free(inter.intercomm);
-	weft_disconnect_free(inter.local);
+	if (inter.local)
+		weft_disconnect_free(inter.local);
 	if (!err && how->info)
 		err = weft_info_dup(how->info, &(*comm_out)->info);
 	return err;

@@ -326,6 +326,24 @@ static int mpi_comm_split_type(struct weft_comm *comm, int type, int key,
 
 /* ---- intercommunicators ---- */
 
+/* The arguments that matter at the leader: the members of its side end alike,
+ * and, where it can be told, the other leader. */
+static int check_leaders(MPI_Comm peer_comm, struct weft_create_inter *how)
+{
+	struct weft_comm *peer;
+	int err = weft_check_comm(peer_comm, &peer);
+
+	if (!err)
+		err = weft_check_range(WEFT_ERR_RANK, "remote_leader",
+			how->remote_leader, 0, peer->remote_size - 1);
+	if (!err)
+		err = weft_check_tag_send(how->tag);
+	if (err)
+		return err;
+	how->intercomm = peer;
+	return weft_mix_comms(how->local, peer);
+}
+
 int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader,
 	MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm)
 {
@@ -344,18 +362,8 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader,
 	if (!err)
 		err = weft_check_range(WEFT_ERR_RANK, "local_leader",
 			local_leader, 0, how.local->size - 1);
-	if (!err)
-		err = weft_check_tag_send(tag);
-	/* what only the leader knows: the members of its side end alike */
-	if (!err && how.local->rank == local_leader) {
-		how.err = weft_check_comm(peer_comm, &how.intercomm);
-		if (!how.err)
-			how.err = weft_check_range(WEFT_ERR_RANK,
-				"remote_leader", remote_leader, 0,
-				how.intercomm->remote_size - 1);
-		if (!how.err)
-			how.err = weft_mix_comms(how.local, how.intercomm);
-	}
+	if (!err && how.local->rank == local_leader)
+		how.err = check_leaders(peer_comm, &how);
 	if (!err)
 		err = weft_create_inter(&how, &made);
 	if (!err)

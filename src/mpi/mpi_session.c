@@ -177,6 +177,23 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
 	return MPI_SUCCESS;
 }
 
+/* The other side as the leader has it; *remote_out only if its leader is known.
+ */
+static int read_remote(MPI_Group remote_group, int32_t remote_leader,
+	const struct weft_group *local, struct weft_group **remote_out)
+{
+	struct weft_group *remote;
+	int err = weft_check_group(remote_group, &remote);
+
+	if (!err)
+		err = weft_check_range(WEFT_ERR_RANK, "remote_leader",
+			remote_leader, 0, (int64_t)remote->size - 1);
+	if (err)
+		return err;
+	*remote_out = remote;
+	return weft_mix_groups(local, remote);
+}
+
 /* The arguments that matter here, into the request. */
 static int read_groups(MPI_Group local_group, MPI_Group remote_group,
 	MPI_Info info, struct weft_create_inter_groups *how)
@@ -196,18 +213,20 @@ static int read_groups(MPI_Group local_group, MPI_Group remote_group,
 		err = weft_check_stringtag(how->tag);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
-	if (!err && local->my_rank == how->local_leader) {
-		err = weft_check_group(remote_group, &how->remote);
-		if (!err)
-			err = weft_check_range(WEFT_ERR_RANK, "remote_leader",
-				how->remote_leader, 0,
-				(int64_t)how->remote->size - 1);
-		if (!err)
-			err = weft_mix_groups(local, how->remote);
-	}
+	/* of what is wrong with the rest all members of the side hear */
+	if (!err && local->my_rank == how->local_leader)
+		how->err = read_remote(
+			remote_group, how->remote_leader, local, &how->remote);
 	how->local = local;
 	how->info = hints;
 	return err;
+}
+
+static bool is_group_empty(MPI_Group handle)
+{
+	const struct weft_group *group = weft_mpi_group(handle);
+
+	return group && !group->size;
 }
 
 int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
@@ -228,6 +247,9 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
 	if (err)
 		return weft_mpi_raise_none(func, err);
 	err = weft_check_ptr(newintercomm, "newintercomm");
+	if (!err &&
+		(is_group_empty(local_group) || is_group_empty(remote_group)))
+		return MPI_SUCCESS; /* a local call: MPI_COMM_NULL */
 	if (!err)
 		err = read_groups(local_group, remote_group, info, &how);
 	if (!err)

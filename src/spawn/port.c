@@ -385,10 +385,12 @@ static int make_pair(struct weft_comm *local, uint64_t porter, uint64_t guest,
 	return err;
 }
 
-/* Waits for somebody to connect. The port may be closed meanwhile. */
-static int wait_connect_request(struct weft_vci *vci, const char *name,
+/* Waits for somebody to connect. The port may be closed meanwhile, and a member
+ * of local die: with a failed member there will be no intercommunicator. */
+static int wait_connect_request(const struct weft_comm *local, const char *name,
 	const char *job, struct connect_request **request_out)
 {
+	struct weft_vci *vci = &weft_proc.vci;
 	struct weft_blocked blocked = {
 		.kind = WEFT_BLOCKED_PORT,
 		.vci = vci,
@@ -403,6 +405,10 @@ static int wait_connect_request(struct weft_vci *vci, const char *name,
 
 	weft_blocked_begin(&blocked);
 	while ((err = port_named(name, &port)) == 0) {
+		if (local->failed) {
+			err = weft_comm_failed(local);
+			break;
+		}
 		link = weft_list_pop_front(&port->connect_requests);
 		if (link) {
 			port->n_connect_requests--;
@@ -431,7 +437,7 @@ static int let_in(struct weft_comm *local, const char *name, const char *job,
 
 	weft_vci_lock(vci);
 	weft_disconnect_tend(vci);
-	err = wait_connect_request(vci, name, job, &k);
+	err = wait_connect_request(local, name, job, &k);
 	if (!err)
 		err = make_pair(
 			local, weft_proc.proc, k->proc, k->ctx, pair_out);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* comm_leaders: what only a leader or root has wrong is an error of all of its
+ * side, and nobody waits; empty groups need nobody */
+#include "session.h"
+
+static MPI_Comm half; /* of the low and of the high ranks */
+static int is_high, cut, is_leader;
+
+/* with either group empty the call is local and makes nothing */
+static void empty_groups(void)
+{
+	MPI_Group world, none, groups[3][2];
+	MPI_Comm comm;
+
+	OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+	OK(MPI_Group_excl(
+		world, mtest.size, (int[]){ 0, 1, 2, 3, 4, 5, 6, 7 }, &none));
+	memcpy(groups,
+		(MPI_Group[3][2]){
+			{ world, none }, { none, world }, { none, none } },
+		sizeof(groups));
+	/* one after the other: nobody else is in the call */
+	for (int turn = 0; turn < mtest.size; turn++) {
+		for (int i = 0; mtest.rank == turn && i < 3; i++) {
+			comm = MPI_COMM_WORLD;
+			OK(MPI_Intercomm_create_from_groups(groups[i][0], 0,
+				groups[i][1], 0, "empty", MPI_INFO_NULL,
+				MPI_ERRORS_RETURN, &comm));
+			CHECK(comm == MPI_COMM_NULL, "case %d: none", i);
+		}
+		OK(MPI_Barrier(MPI_COMM_WORLD));
+	}
+	OK(MPI_Group_free(&world));
+}
+
+/* only the leader gives a wrong rank, tag, communicator or group */
+static void wrong_at_leader(void)
+{
+	MPI_Comm comm = MPI_COMM_WORLD;
+	MPI_Group mine;
+
+	FAILS(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD,
+		      is_leader ? mtest.size : 0, 1, &comm),
+		MPI_ERR_RANK);
+	CHECK(comm == MPI_COMM_NULL, "no communicator");
+	FAILS(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_high ? 0 : cut,
+		      is_leader ? -7 : 1, &comm),
+		MPI_ERR_TAG);
+	FAILS(MPI_Intercomm_create(half, 0,
+		      is_leader ? MPI_COMM_NULL : MPI_COMM_WORLD,
+		      is_high ? 0 : cut, 1, &comm),
+		MPI_ERR_COMM);
+	OK(MPI_Comm_group(half, &mine));
+	FAILS(MPI_Intercomm_create_from_groups(mine, 0,
+		      is_leader ? MPI_GROUP_NULL : mine, 0, "null",
+		      MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
+		MPI_ERR_GROUP);
+	FAILS(MPI_Intercomm_create_from_groups(mine, 0, mine,
+		      is_leader ? mtest.size : 0, "rank", MPI_INFO_NULL,
+		      MPI_ERRORS_RETURN, &comm),
+		MPI_ERR_RANK);
+	OK(MPI_Group_free(&mine));
+}
+
+/* the high leader's two arguments are of different sessions: it knows whom it
+ * was to meet, and both sides hear of it */
+static void told_across(void)
+{
+	MPI_Session session = session_open();
+	MPI_Group world, part;
+	MPI_Comm mine, comm = MPI_COMM_WORLD;
+	int range[3] = { is_high ? cut : 0, is_high ? mtest.size - 1 : cut - 1,
+		1 };
+	int rc, class;
+
+	world = session_group(session, "mpi://WORLD");
+	OK(MPI_Group_range_incl(world, 1, &range, &part));
+	OK(MPI_Group_free(&world));
+	mine = session_comm_take(part, is_high ? "high" : "low");
+	rc = MPI_Intercomm_create(is_high ? mine : half, 0, MPI_COMM_WORLD,
+		is_high ? 0 : cut, 2, &comm);
+	class = mtest_class(rc);
+	CHECK(class == (is_high ? MPI_ERR_COMM : MPI_ERR_OTHER),
+		"both sides have an error, %s", mtest_error(rc));
+	CHECK(comm == MPI_COMM_NULL, "and no communicator");
+	OK(MPI_Comm_disconnect(&mine));
+	session_close(&session);
+}
+
+/* only the root's arguments count, and all hear what is wrong with them */
+static void wrong_at_root(void)
+{
+	MPI_Comm comm = MPI_COMM_WORLD;
+	int root = mtest.size - 1, is_root = mtest.rank == root, rc;
+
+	FAILS(MPI_Comm_accept(is_root ? "no port" : NULL, MPI_INFO_NULL, root,
+		      MPI_COMM_WORLD, &comm),
+		MPI_ERR_PORT);
+	CHECK(comm == MPI_COMM_NULL, "no communicator");
+	FAILS(MPI_Comm_connect(is_root ? "no port" : NULL, MPI_INFO_NULL, root,
+		      MPI_COMM_WORLD, &comm),
+		MPI_ERR_PORT);
+	rc = MPI_Comm_spawn(is_root ? "/no/such/program" : NULL, MPI_ARGV_NULL,
+		is_root ? 1 : -1, MPI_INFO_NULL, root, MPI_COMM_WORLD, &comm,
+		MPI_ERRCODES_IGNORE);
+	FAILS(rc, MPI_ERR_SPAWN);
+	FAILS(MPI_Comm_spawn("true", MPI_ARGV_NULL, is_root ? -1 : 1,
+		      MPI_INFO_NULL, root, MPI_COMM_WORLD, &comm,
+		      MPI_ERRCODES_IGNORE),
+		MPI_ERR_ARG);
+}
+
+int main(int argc, char **argv)
+{
+	mtest_init(&argc, &argv);
+	mtest_need(2);
+	cut = mtest.size / 2;
+	is_high = mtest.rank >= cut;
+	is_leader = mtest.rank == 0 || mtest.rank == cut;
+	OK(MPI_Comm_split(MPI_COMM_WORLD, is_high, 0, &half));
+	MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN);
+	empty_groups();
+	wrong_at_leader();
+	told_across();
+	wrong_at_root();
+	OK(MPI_Comm_free(&half));
+	return mtest_finish();
+}
