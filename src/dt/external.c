@@ -85,12 +85,12 @@ static void external_put(const struct scalar *s, const char *from, char *to)
 
 static void take(const struct scalar *s, const char *from, char *to)
 {
-	char low[16];
+	signed char low[16]; /* the sign is asked for below */
 	__float128 quad;
 	long double x;
 
 	for (int64_t i = 0; i < s->ext; i++)
-		low[i] = from[s->ext - 1 - i];
+		low[i] = (signed char)from[s->ext - 1 - i];
 	if (s->is_long_double) {
 		memcpy(&quad, low, sizeof quad);
 		x = (long double)quad;

@@ -546,7 +546,7 @@ static int64_t file_name_code(const char *name)
 	int64_t code = 0;
 
 	while (*name)
-		code = (code * 31 + *name++) & 0xffffffff;
+		code = (code * 31 + (unsigned char)*name++) & 0xffffffff;
 	return code;
 }
 

@@ -89,7 +89,7 @@ bool weft_coll_error_read(const struct weft_vci *vci,
 			ctx_offset != WEFT_CTX_OFFSET_CTL))
 		return false;
 	for (uint32_t i = 0; i < word->len; i++)
-		if (text[i] < ' ')
+		if ((unsigned char)text[i] < ' ')
 			return false;
 	return true;
 }

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "typeref.h"
 
+#include <limits.h>
 #include <math.h>
 
 enum { BF16 = 0x24c };
@@ -179,7 +180,8 @@ static bool is_unsigned(unsigned v)
 	static const unsigned all[] = { 0x20c, 0x20d, 0x20e, 0x20f, 0x238,
 		0x239, 0x241, 0x245, 0x247, 0x249, 0x251, 0x259, 0 };
 
-	return is_in(all, v);
+	/* MPI_CHAR is whatever char is on this machine */
+	return is_in(all, v) || (v == 0x243 && CHAR_MIN == 0);
 }
 
 static __int128 load_int(const void *at, int64_t size, unsigned v)
