@@ -13,6 +13,7 @@ libweft_la_SOURCES += \
 	src/base/map.c src/base/map.h \
 	src/base/memfd.c src/base/memfd.h \
 	src/base/pid.c src/base/pid.h \
+	src/base/quad.h \
 	src/base/interval.c src/base/interval.h \
 	src/base/plain.c src/base/plain.h \
 	src/base/suggest.c src/base/suggest.h \

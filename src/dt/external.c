@@ -7,6 +7,8 @@
  * is little-endian (configure sees to it). */
 #include "dt/pack.h"
 
+#include "base/quad.h"
+
 #include <float.h>
 #include <string.h>
 
@@ -71,7 +73,7 @@ struct external {
 
 static void external_put(const struct scalar *s, const char *from, char *to)
 {
-	__float128 quad;
+	weft_quad quad;
 	long double x;
 
 	if (s->is_long_double) {
@@ -86,7 +88,7 @@ static void external_put(const struct scalar *s, const char *from, char *to)
 static void take(const struct scalar *s, const char *from, char *to)
 {
 	signed char low[16]; /* the sign is asked for below */
-	__float128 quad;
+	weft_quad quad;
 	long double x;
 
 	for (int64_t i = 0; i < s->ext; i++)

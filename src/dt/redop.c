@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/err.h"
+#include "base/quad.h"
 #include "dt/pack.h"
 
 #include <limits.h>

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/err.h"
+#include "base/quad.h"
 #include "dt/flat.h"
 
 #include <stddef.h>
@@ -18,7 +19,7 @@ typedef struct {
 } weft_pair16;
 
 typedef struct {
-	__float128 re, im;
+	weft_quad re, im;
 } weft_pair128;
 
 enum { N_PLACES = WEFT_TYPE_LAST - WEFT_TYPE_FIRST + 1 };

@@ -2,6 +2,7 @@
 /* redop_test: every operation on every predefined type, one value at a time */
 #include "dt/redop.h"
 #include "base/err.h"
+#include "base/quad.h"
 #include "typeref.h"
 
 #include <limits.h>
@@ -130,7 +131,7 @@ static long double load_float(const void *at, int64_t size, unsigned v)
 	float f;
 	double d;
 	long double l;
-	__float128 q;
+	weft_quad q;
 #ifdef __FLT16_MAX__
 	_Float16 h;
 #endif
@@ -154,7 +155,7 @@ static void store_float(void *at, int64_t size, unsigned v, long double x)
 {
 	float f = (float)x;
 	double d = (double)x;
-	__float128 q = x;
+	weft_quad q = x;
 #ifdef __FLT16_MAX__
 	_Float16 h = (_Float16)f;
 #endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* quad: the IEEE floating-point number of 16 bytes
+ *
+ * Fortran's real(16). Compilers for x86-64 and ppc64le have it beside long
+ * double, those for arm64, riscv64 and loongarch64 as long double. */
+#ifndef WEFT_QUAD_H
+#define WEFT_QUAD_H
+
+#include <float.h>
+
+#if defined(__SIZEOF_FLOAT128__) || defined(__FLOAT128__)
+typedef __float128 weft_quad;
+#elif LDBL_MANT_DIG == 113
+typedef long double weft_quad;
+#else
+#error "this compiler has no IEEE floating-point number of 16 bytes"
+#endif
+
+#endif
