@@ -38,6 +38,11 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 	if (strstr(info->fabric_attr->prov_name, "ofi_rxm")) {
 		plan->in_order_len = RXM_EAGER_LEN;
 	} else {
+		/* An object of an ended connection is used again with its old
+		 * peer's process id in it: if then two connects cross, the one
+		 * that was accepted is taken for an older one and closed, with
+		 * what was sent on it (1.17 to 2.6, xnet_alloc_conn). */
+		plan->connects_one_way = true;
 		/* each message takes its place when its first bytes come, and
 		 * another connection's may be whole before it */
 		plan->releases_early = true;

@@ -33,7 +33,8 @@ enum {
 	/* intercommunicators carry leaders' messages beside their own rounds */
 	TAG_LEADERS = WEFT_TAG_PAIR,
 	TAG_LOCAL = WEFT_TAG_PAIR_END,
-	PIECE = 3072, /* bytes told at once */
+	PIECE = 3072,	/* bytes told at once */
+	MEET_MAX = 256, /* processes of a side that connect to all others */
 };
 
 static int first_of(int err, int next)
@@ -580,6 +581,29 @@ static int exchange_foreign(const struct weft_create_inter *how,
 	return said.err ? intercomm_take_verdict(&said) : err;
 }
 
+/* The side whose first process has the lower number connects; all pairs of
+ * large sides would be too many connections. */
+static int meet_all(const struct weft_comm *local,
+	const struct weft_group *remote, const struct weft_vci_card *theirs)
+{
+	uint32_t n = remote->size;
+	bool is_small = n <= MEET_MAX && local->size <= MEET_MAX;
+	bool is_caller =
+		weft_group_proc(local->group, 0) < weft_group_proc(remote, 0);
+	int err = 0;
+
+	weft_vci_lock(&weft_proc.vci);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		uint64_t proc = weft_group_proc(remote, i);
+
+		err = weft_foreign_set_bc(proc, &theirs[i]);
+		if (!err && is_small)
+			weft_foreign_meet(proc, is_caller);
+	}
+	weft_vci_unlock(&weft_proc.vci);
+	return err;
+}
+
 /* Makes the other side's processes reachable. A member that cannot take part
  * (err) tells the others so. */
 static int exchange_all(const struct weft_create_inter *how, struct crossing *x,
@@ -604,11 +628,8 @@ static int exchange_all(const struct weft_create_inter *how, struct crossing *x,
 		err = weft_create_gather(
 			how->local, &mine, sizeof(mine), &out.at);
 	err = exchange_foreign(how, x, out, in, err);
-	weft_vci_lock(&weft_proc.vci);
-	for (uint32_t i = 0; !err && i < n; i++)
-		err = weft_foreign_set_bc(
-			weft_group_proc(remote, i), &theirs[i]);
-	weft_vci_unlock(&weft_proc.vci);
+	if (!err)
+		err = meet_all(how->local, remote, theirs);
 	free(out.at);
 	free(theirs);
 	return err;

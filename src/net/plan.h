@@ -42,10 +42,12 @@ struct weft_plan {
 	bool is_manual;	      /* nothing moves unless somebody polls */
 	bool counts_injects;  /* until they left: a completion each */
 	bool needs_local_mr;  /* our own buffers must be registered */
-	bool releases_early;  /* a receive buffer is said to be full while
-				 another connection still writes to it */
-	bool drops_unread;    /* who closes a connection takes from the other
-			       * side what it has not read yet */
+	bool connects_one_way; /* two processes that connect to each other at
+				* the same time may lose messages */
+	bool releases_early;   /* a receive buffer is said to be full while
+				  another connection still writes to it */
+	bool drops_unread;     /* who closes a connection takes from the other
+				* side what it has not read yet */
 
 	/* buffers and queues */
 	uint32_t n_recv_bufs;

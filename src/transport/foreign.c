@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRACE_S = 2 }; /* for messages on their way */
+enum {
+	GRACE_S = 2, /* for messages on their way */
+	CALL_S = 2,  /* for the connect of a process that calls */
+};
 
 /* Jobs that are over, oldest first. Guarded by the default VCI's lock. */
 static struct {
@@ -128,4 +131,20 @@ int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc)
 			(uint32_t)proc);
 	peer = weft_peer_of(&weft_proc.vci, proc);
 	return peer ? weft_peer_set_bc(peer, bc, false) : WEFT_ERR_NOMEM;
+}
+
+void weft_foreign_meet(uint64_t proc, bool is_caller)
+{
+	struct weft_wire_head head = { .op = WEFT_WIRE_CREDIT };
+	struct weft_vci *vci = &weft_proc.vci;
+	struct weft_peer *peer =
+		weft_foreign_is(proc) ? weft_peer_of(vci, proc) : NULL;
+
+	if (!peer || peer->state != WEFT_PEER_NEW || peer->wire_in ||
+		!vci->net || !vci->net->plan.connects_one_way)
+		return;
+	if (is_caller)
+		(void)weft_peer_control(peer, &head, NULL, 0);
+	else
+		peer->retry_ns = weft_now_ns() + CALL_S * WEFT_NS_PER_S;
 }

@@ -47,4 +47,10 @@ int weft_foreign_bc(struct weft_vci_card *bc_out);
  * says that the process cannot be reached. */
 int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc);
 
+/* Two processes of different jobs have each other's business cards now. Where
+ * connects must not cross (plan.connects_one_way) one of the two, is_caller,
+ * connects at once, and the other waits for that, two seconds at most, before
+ * it sends. Does not block; a process of this job changes nothing. */
+void weft_foreign_meet(uint64_t proc, bool is_caller);
+
 #endif

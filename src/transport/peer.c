@@ -512,12 +512,19 @@ static void ask_first(struct weft_peer *peer)
 	vci->asked_ns = weft_now_ns();
 }
 
+/* It is to connect first, and has not yet. */
+static bool is_to_call(const struct weft_peer *peer)
+{
+	return peer->retry_ns && !peer->wire_in &&
+	       weft_now_ns() < peer->retry_ns;
+}
+
 static void ask_bc(struct weft_peer *peer)
 {
 	int err;
 
 	if (peer->vci->number || weft_foreign_is(peer->proc)) {
-		if (peer->bc)
+		if (peer->bc && !is_to_call(peer))
 			take_vci_bc(peer);
 		return; /* else it comes with a communicator */
 	}
@@ -537,7 +544,7 @@ static void go_on_resolving(struct weft_peer *peer)
 	bool is_free = peer->is_next && !peer->vci->asked;
 
 	if (!take_node_bc(peer) && peer->retry_ns &&
-		(is_free || weft_now_ns() >= peer->retry_ns))
+		(is_free || peer->bc || weft_now_ns() >= peer->retry_ns))
 		ask_bc(peer);
 }
 

@@ -63,7 +63,8 @@ struct weft_peer {
 	uint32_t wire_out; /* number of the last message over the fabric */
 	uint32_t wire_in;  /* likewise, that came from there */
 	uint64_t retry_ns; /* RESOLVING: when to ask for the business card
-			      (again); 0 while an answer is due */
+			      (again); 0 while an answer is due. Of another
+			      job: until then it is to connect first */
 	struct weft_vci_card *bc; /* dedicated VCIs and other jobs: how to
 					reach it, once known; owned */
 	struct weft_link pending; /* struct weft_out, oldest first */
