@@ -14,6 +14,7 @@ libweft_la_SOURCES += \
 	src/base/memfd.c src/base/memfd.h \
 	src/base/pid.c src/base/pid.h \
 	src/base/quad.h \
+	src/base/input.c src/base/input.h \
 	src/base/interval.c src/base/interval.h \
 	src/base/plain.c src/base/plain.h \
 	src/base/suggest.c src/base/suggest.h \
@@ -28,5 +29,6 @@ unit_tests += test/unit/knob_test
 unit_tests += test/unit/lock_test
 unit_tests += test/unit/log_test
 unit_tests += test/unit/map_test
+unit_tests += test/unit/input_test
 unit_tests += test/unit/interval_test
 unit_tests += test/unit/word_test

@@ -2,6 +2,7 @@
 /* coll_rules: the rules that choose an algorithm, and their text */
 #include "coll/coll_algo.h"
 
+#include "base/input.h"
 #include "base/knob.h"
 #include "base/log.h"
 
@@ -317,14 +318,15 @@ static void fail_load(const char *where, const char *why)
 
 static void read_file(const char *path)
 {
-	FILE *file = fopen(path, "r");
+	const char *refusal;
+	FILE *file = weft_input_open(path, false, &refusal);
 	char line[LINE_LEN], why[LINE_LEN], where[LINE_LEN];
 	int number = 0;
 	size_t n = 0;
 
 	if (!file) {
 		snprintf(where, sizeof(where), "WEFT_COLL_FILE %.200s", path);
-		fail_load(where, strerror(errno));
+		fail_load(where, refusal);
 		return;
 	}
 	while (!table.err && fgets(line, sizeof(line), file)) {

@@ -6,6 +6,7 @@
 #include "mpi_check.h"
 #include "mpi_twin.h"
 
+#include "base/input.h"
 #include "base/knob.h"
 #include "base/log.h"
 #include "core/hint.h"
@@ -13,7 +14,6 @@
 #include "io/cb.h"
 #include "io/stripe.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,14 +152,14 @@ static int file_take_hints(
 }
 
 /* A relative name counts from the folder in which the program began. */
-static FILE *file_open_hints(const char *path)
+static FILE *file_open_hints(const char *path, const char **why_out)
 {
 	const char *folder = *path == '/' ? NULL : weft_knob_folder();
 	char whole[PATH_MAX];
 
 	snprintf(whole, sizeof(whole), "%s%s%s", folder ? folder : "",
 		folder ? "/" : "", path);
-	return fopen(whole, "re");
+	return weft_input_open(whole, false, why_out);
 }
 
 /* Those of the file that ROMIO_HINTS names, a key and a value to a line; of a
@@ -167,7 +167,8 @@ static FILE *file_open_hints(const char *path)
 static int file_system_hints(const char *path, struct weft_info *info)
 {
 	struct weft_info *said = weft_info_create();
-	FILE *file = file_open_hints(path);
+	const char *why;
+	FILE *file = file_open_hints(path, &why);
 	char line[512], key[256], value[256], first[2];
 	int err = said ? 0 : WEFT_ERR_NOMEM;
 
@@ -175,7 +176,7 @@ static int file_system_hints(const char *path, struct weft_info *info)
 		weft_log_warn("FILE-HINTS",
 			"ROMIO_HINTS names \"%.200s\", which cannot be read: "
 			"%s",
-			path, strerror(errno));
+			path, why);
 	while (!err && file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "%255s %255s", key, value) == 2 &&
 			key[0] != '#' &&

@@ -21,7 +21,7 @@ mpiexec_SOURCES = \
 	pmix/pmix_upcall.c pmix/pmix_codec.c pmix/pmix_codec.h \
 	src/topo/place.c src/topo/place.h \
 	src/boot/liveness.c src/boot/liveness.h \
-	src/base/err.c src/base/knob.c src/base/log.c \
+	src/base/err.c src/base/input.c src/base/knob.c src/base/log.c \
 	src/base/memfd.c src/base/plain.c src/base/suggest.c
 mpiexec_CPPFLAGS = $(AM_CPPFLAGS) -DWEFT_VERSION='"$(VERSION)"'
 mpiexec_CFLAGS = $(AM_CFLAGS)

@@ -3,8 +3,8 @@
 #include "tools/run_hosts.h"
 
 #include "base/err.h"
+#include "base/input.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,14 +44,15 @@ static int from_option(const char *hosts, char **list_out)
 /* A line a host: "name", "name slots=2", "name:2". */
 static int from_file(const char *name, char **list_out)
 {
-	FILE *file = fopen(name, "re");
+	const char *why;
+	FILE *file = weft_input_open(name, true, &why);
 	char *line = NULL, *grown;
 	size_t cap = 0, len = 0;
 	int err = 0;
 
 	if (!file)
-		return weft_err_set(WEFT_ERR_ARG, "--hostfile %s: %s", name,
-			strerror(errno));
+		return weft_err_set(
+			WEFT_ERR_ARG, "--hostfile %s: %s", name, why);
 	*list_out = calloc(1, 1);
 	while (*list_out && !err && getline(&line, &cap, file) > 0) {
 		len += strlen(line) + 2;

@@ -8,6 +8,7 @@
 #include "tools/run_opt.h"
 
 #include "base/err.h"
+#include "base/input.h"
 #include "base/knob.h"
 #include "tools/run_othermpi.h"
 
@@ -657,9 +658,9 @@ static int apps_parse(struct weft_run_opt *opt, int argc, char **argv, int at)
 	return err;
 }
 
-static char *file_read(const char *name)
+static char *file_read(const char *name, const char **why_out)
 {
-	FILE *file = fopen(name, "r");
+	FILE *file = weft_input_open(name, true, why_out);
 	char *text = NULL;
 	size_t cap = 0;
 	ssize_t len;
@@ -671,6 +672,7 @@ static char *file_read(const char *name)
 	if (len >= 0)
 		return text;
 	free(text);
+	*why_out = "out of memory";
 	return strdup("");
 }
 
@@ -705,13 +707,14 @@ static size_t words_cut(char *line, char **words)
 /* Each line of the file is an app context, as if joined by ":". */
 static int file_parse(struct weft_run_opt *opt, const char *name)
 {
+	const char *why;
 	char *save = NULL;
 	size_t n = 0;
 
-	opt->file_text = file_read(name);
+	opt->file_text = file_read(name, &why);
 	if (!opt->file_text)
-		return weft_err_set(WEFT_ERR_ARG, "-configfile %s: %s", name,
-			strerror(errno));
+		return weft_err_set(
+			WEFT_ERR_ARG, "-configfile %s: %s", name, why);
 	opt->file_argv = calloc(2 * strlen(opt->file_text) + 3, sizeof(char *));
 	if (!opt->file_argv)
 		return WEFT_ERR_NOMEM;
