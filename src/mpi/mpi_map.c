@@ -487,11 +487,31 @@ int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 	return raise_it(&r);
 }
 
+enum { MISSING_MAX = 64 }; /* procedures that are warned of */
+
+/* Those that a warning named: the address of each one's own string. */
+static const char *_Atomic missing_told[MISSING_MAX];
+
+static bool is_told_first(const char *func)
+{
+	for (int i = 0; i < MISSING_MAX; i++) {
+		const char *was = NULL;
+
+		if (atomic_compare_exchange_strong(
+			    &missing_told[i], &was, func))
+			return true;
+		if (was == func)
+			return false;
+	}
+	return false;
+}
+
 int weft_mpi_missing(const char *func)
 {
 	if (!strncmp(func, "MPI_T_", 6)) { /* calls no handler */
-		weft_log_warn("MPI-MISSING",
-			"%s is not implemented in this version", func);
+		if (is_told_first(func))
+			weft_log_warn("MPI-MISSING",
+				"%s is not implemented in this version", func);
 		return MPI_T_ERR_NOT_SUPPORTED;
 	}
 	return weft_mpi_raise_none(

@@ -259,7 +259,8 @@ static inline int weft_mpi_end_file(
 
 /* What procedures nobody implements yet answer: an error that is raised where
  * no object is, but those of the tool interface return theirs
- * (MPI-4.1 15.3.10). */
+ * (MPI-4.1 15.3.10), and a warning comes once for each. func is the procedure's
+ * own string. */
 int weft_mpi_missing(const char *func);
 
 /* ---- status ---- */

@@ -34,6 +34,7 @@ multi_programs += test/multi/err_walk
 multi_programs += test/multi/group_errh
 multi_programs += test/multi/group_sets
 multi_programs += test/multi/lead_killed
+multi_programs += test/multi/mpit_missing
 multi_programs += test/multi/mpix_abort
 multi_programs += test/multi/mpix_broken
 multi_programs += test/multi/mpix_later

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpit_missing: procedures of the tool interface that are not there say so once
+ * each, and return their error each time */
+#include "mtest.h"
+
+/* How often the text of a file has these words. */
+static int count_words(FILE *file, const char *words)
+{
+	char line[1024];
+	int n = 0;
+
+	rewind(file);
+	while (fgets(line, sizeof(line), file))
+		n += strstr(line, words) != NULL;
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *told = tmpfile();
+	int saved = dup(STDERR_FILENO), rcs = 0, n;
+
+	mtest_init(&argc, &argv);
+	CHECK(told && dup2(fileno(told), STDERR_FILENO) >= 0, "a file");
+	for (int i = 0; i < 4; i++) {
+		rcs += MPI_T_pvar_get_num(&n) == MPI_T_ERR_NOT_SUPPORTED;
+		rcs += MPI_T_cvar_get_num(&n) == MPI_T_ERR_NOT_SUPPORTED;
+	}
+	dup2(saved, STDERR_FILENO);
+	if (rcs == 0)
+		mtest_skip("the tool interface is there");
+	CHECK(rcs == 8, "each call returns its error, %d of 8", rcs);
+	CHECK(count_words(told, "MPI_T_pvar_get_num is not") == 1 &&
+			count_words(told, "MPI_T_cvar_get_num is not") == 1,
+		"each says it once");
+	fclose(told);
+	return mtest_finish();
+}
