@@ -45,7 +45,7 @@ static int tool_run_complain(const char *what, int err)
 
 	fprintf(stderr, "mpiexec: %s%s%s\n", what, *what ? ": " : "",
 		*detail ? detail : weft_err_str(err));
-	return EXIT_FAILURE;
+	return err == WEFT_ERR_ARG ? EXIT_USAGE : EXIT_FAILURE;
 }
 
 static uint64_t after_ns(double seconds)
