@@ -4,6 +4,12 @@
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
+else
+check-local:
+	@echo '# SKIP the $(words $(unit_tests)) unit tests and some over' \
+		'libfabric: configure found no cmocka.'; \
+	echo '# Install it (Debian: libcmocka-dev, or contrib/install-deps)' \
+		'and run configure again.'
 endif
 LDADD = libweft.la $(CMOCKA_LIBS)
 AM_CPPFLAGS += $(CMOCKA_CFLAGS)
