@@ -33,9 +33,11 @@ EXTRA_DIST += \
 	contrib/cxi-checklist.md \
 	contrib/check-style.allow \
 	contrib/install-deps \
-	contrib/lsan.supp \
 	contrib/quickstart \
 	contrib/tsan.supp
+
+# For programs that are tested under LeakSanitizer.
+dist_pkgdata_DATA = contrib/lsan.supp
 
 check-layers check-style:
 	$(top_srcdir)/contrib/$@
