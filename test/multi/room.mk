@@ -27,6 +27,7 @@ multi_programs += test/multi/comm_self_attr
 multi_programs += test/multi/comm_scarce
 multi_programs += test/multi/comm_split_type
 multi_programs += test/multi/dt_pack
+multi_programs += test/multi/dt_random
 multi_programs += test/multi/err_args
 multi_programs += test/multi/err_handles
 multi_programs += test/multi/err_results
@@ -155,7 +156,7 @@ multi_programs += test/multi/win_threads
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/cma.h test/multi/coll.h \
 	test/multi/hints.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
-	test/multi/nic.h \
+	test/multi/nic.h test/multi/dt_map.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
@@ -167,6 +168,7 @@ test/multi/err_walk_calls.h: test/multi/gen-walk src/mpi/api_rows
 		src/mpi/api_rows > $@.new && mv $@.new $@
 
 test/multi/err_walk: test/multi/err_walk_calls.h
+test/multi/dt_random: test/multi/dt_map.h
 
 MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	$(mpi_cppflags) $(multi_flags) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) \
