@@ -104,11 +104,14 @@ void *weft_table_place(struct weft_table *table, uint32_t i)
 
 void *weft_table_next(struct weft_table *table, uint32_t *pos)
 {
-	while (*pos < table->n_used) {
-		struct weft_obj *obj = slot_at(table, (*pos)++);
+	struct weft_obj *obj, *found = NULL;
 
+	weft_spin_take(&table->spin);
+	while (!found && *pos < table->n_used) {
+		obj = slot_at(table, (*pos)++);
 		if (obj->gen & 1)
-			return obj;
+			found = obj;
 	}
-	return NULL;
+	weft_spin_drop(&table->spin);
+	return found;
 }

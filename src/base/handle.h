@@ -98,7 +98,9 @@ static inline void weft_obj_turn(void *obj)
 uint32_t weft_table_n_live(struct weft_table *table);
 
 /* Live object number `*pos` or later, advancing *pos past it; NULL at the
- * end. Start with 0. For walks under the owner's lock. */
+ * end. Start with 0. Any thread; the caller holds the lock under which those
+ * objects that it reads are written and freed. Others may be made meanwhile: a
+ * new one is zeroed before it is live. */
 void *weft_table_next(struct weft_table *table, uint32_t *pos);
 
 /* Place i of a table, live or not; NULL from the first one never used. Any
@@ -121,7 +123,7 @@ static inline struct weft_obj *weft_table_slot_(
 	if (low >> WEFT_HANDLE_INDEX_BITS != (uint32_t)table->kind ||
 		index / WEFT_TABLE_CHUNK >= WEFT_TABLE_CHUNKS)
 		return NULL;
-	/* pairs with the release in weft_table_new */
+	/* pairs with the release in handle_grow */
 	chunk = atomic_load_explicit(
 		&table->chunk[index / WEFT_TABLE_CHUNK], memory_order_acquire);
 	if (!chunk)

@@ -19,6 +19,7 @@ struct thing {
 
 static struct weft_table table = WEFT_TABLE_INIT(struct thing, WEFT_KIND_COMM);
 static struct weft_table other = WEFT_TABLE_INIT(struct thing, WEFT_KIND_GROUP);
+static struct weft_table grown = WEFT_TABLE_INIT(struct thing, WEFT_KIND_INFO);
 
 static void a_handle_finds_its_object(void **state)
 {
@@ -207,6 +208,43 @@ static void threads_share_a_table(void **state)
 	assert_int_equal(weft_table_n_live(&other), 0);
 }
 
+/* More than one chunk, so that the table grows. */
+static void *grow(void *arg)
+{
+	enum { N = 1000 };
+	struct thing *things[N];
+
+	for (int i = 0; i < N; i++)
+		things[i] = weft_table_new(&grown);
+	for (int i = 0; i < N; i++)
+		weft_table_free(&grown, things[i]);
+	atomic_fetch_sub_explicit((atomic_int *)arg, 1, memory_order_release);
+	return NULL;
+}
+
+static void a_table_is_walked_while_it_grows(void **state)
+{
+	atomic_int n_growing = 2;
+	pthread_t threads[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, grow, &n_growing), 0);
+	while (atomic_load_explicit(&n_growing, memory_order_acquire)) {
+		const struct thing *thing;
+		uint32_t pos = 0;
+
+		while ((thing = weft_table_next(&grown, &pos)) != NULL)
+			assert_int_equal(
+				thing->obj.low >> WEFT_HANDLE_INDEX_BITS,
+				WEFT_KIND_INFO);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(weft_table_n_live(&grown), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +258,7 @@ int main(void)
 		cmocka_unit_test(invented_handles_are_refused),
 		cmocka_unit_test(many_objects_keep_apart),
 		cmocka_unit_test(threads_share_a_table),
+		cmocka_unit_test(a_table_is_walked_while_it_grows),
 	};
 
 	return cmocka_run_group_tests_name("handle", tests, NULL, NULL);
