@@ -137,8 +137,9 @@ struct weft_type {
 	bool has_lb_mark, has_ub_mark; /* bounds were set by the user */
 	int64_t align;
 	int64_t flat_disp;
-	struct weft_flat *flat;	 /* NULL when size is 0 */
-	struct weft_type *plain; /* sub- and darray: made of simpler ones */
+	struct weft_flat *flat;	    /* NULL when size is 0 */
+	struct weft_type *plain;    /* sub- and darray: made of simpler ones */
+	struct weft_type *next_f90; /* guarded by the lock of f90_made */
 };
 
 extern struct weft_table weft_types;
@@ -240,7 +241,7 @@ int weft_type_make_darray(const struct weft_type_darray *desc,
 
 /* A committed, unfreeable type equal to `old` whose envelope says F90_REAL,
  * F90_COMPLEX or F90_INTEGER of precision p and range r; the same object for
- * the same arguments. */
+ * the same arguments, which lasts as long as the process. Any thread. */
 int weft_type_make_f90(enum weft_combiner combiner, int64_t p, int64_t r,
 	struct weft_type *old, struct weft_type **type_out);
 

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "dt/flat.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -597,21 +598,20 @@ int weft_type_make_resized(struct weft_type *old, int64_t lb, int64_t extent,
 	return err;
 }
 
-int weft_type_make_f90(enum weft_combiner combiner, int64_t p, int64_t r,
+/* What weft_type_make_f90 has made, which is never freed. */
+static struct {
+	pthread_mutex_t lock;
+	struct weft_type *first;
+} f90_made = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* With the lock of f90_made held. */
+static int f90_new(enum weft_combiner combiner, int64_t p, int64_t r,
 	struct weft_type *old, struct weft_type **type_out)
 {
 	const int64_t split[2] = { 2, 0 };
 	struct shape shape;
-	uint32_t pos = 0;
 	int err;
 
-	for (struct weft_type *t = weft_table_next(&weft_types, &pos); t;
-		t = weft_table_next(&weft_types, &pos))
-		if (t->combiner == combiner && t->args[0] == p &&
-			t->args[1] == r) {
-			*type_out = t;
-			return 0;
-		}
 	shape_init(&shape, old);
 	err = wrap_take(0, &shape, combiner, old, split, type_out);
 	if (err)
@@ -622,7 +622,28 @@ int weft_type_make_f90(enum weft_combiner combiner, int64_t p, int64_t r,
 	(*type_out)->num = old->num;
 	(*type_out)->is_committed = true;
 	(*type_out)->is_builtin = true;
+	(*type_out)->next_f90 = f90_made.first;
+	f90_made.first = *type_out;
 	return 0;
+}
+
+int weft_type_make_f90(enum weft_combiner combiner, int64_t p, int64_t r,
+	struct weft_type *old, struct weft_type **type_out)
+{
+	struct weft_type *t;
+	int err = 0;
+
+	pthread_mutex_lock(&f90_made.lock);
+	for (t = f90_made.first; t; t = t->next_f90)
+		if (t->combiner == combiner && t->args[0] == p &&
+			t->args[1] == r)
+			break;
+	if (t)
+		*type_out = t;
+	else
+		err = f90_new(combiner, p, r, old, type_out);
+	pthread_mutex_unlock(&f90_made.lock);
+	return err;
 }
 
 /* The envelope of an array type around `plain`, which it takes. */

@@ -5,6 +5,8 @@
 #include "dt/flat.h"
 #include "typeref.h"
 
+#include <pthread.h>
+
 static struct weft_type *builtin(unsigned value)
 {
 	struct weft_type *type = weft_type_builtin(value);
@@ -289,6 +291,45 @@ static void test_f90(void **state)
 	assert_int_equal(a->size, 4);
 }
 
+enum { F90_PAIRS = 100, F90_THREADS = 4 };
+static struct weft_type *f90_made[F90_THREADS][F90_PAIRS];
+
+/* Other types come and go meanwhile, some in the memory of former ones. */
+static void *make_f90(void *arg)
+{
+	struct weft_type **made = arg, *other;
+
+	for (int p = 0; p < F90_PAIRS; p++) {
+		if (weft_type_make_f90(WEFT_COMBINER_F90_REAL, 100 + p, 30,
+			    weft_type_builtin(0x21a), &made[p]) ||
+			weft_type_make_vector(2, 1, 100 + p,
+				weft_type_builtin(0x21a), &other))
+			return arg;
+		weft_type_close_handle(other);
+	}
+	return NULL;
+}
+
+static void test_f90_threads(void **state)
+{
+	pthread_t threads[F90_THREADS];
+
+	(void)state;
+	for (int i = 0; i < F90_THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, make_f90,
+					 f90_made[i]),
+			0);
+	for (int i = 0; i < F90_THREADS; i++) {
+		void *bad = NULL;
+
+		pthread_join(threads[i], &bad);
+		assert_null(bad);
+	}
+	for (int i = 1; i < F90_THREADS; i++)
+		assert_memory_equal(
+			f90_made[i], f90_made[0], sizeof(f90_made[0]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_handles),
 		cmocka_unit_test(test_f90),
+		cmocka_unit_test(test_f90_threads),
 	};
 
 	return cmocka_run_group_tests_name("type", tests, NULL, NULL);
