@@ -308,6 +308,8 @@ void weft_ring_watch(struct weft_ring_tx *tx)
 		&tx->ring->is_writer_asleep, 1, memory_order_release);
 }
 
+/* The kernel's lock of the pipe orders the store before the reader's next mark:
+ * test/litmus/wake-clear.litmus. */
 void weft_ring_wake_reader(struct weft_ring_tx *tx)
 {
 	atomic_store_explicit(
