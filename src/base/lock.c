@@ -37,12 +37,12 @@ static inline bool lock_grab(struct weft_lock *lock)
 
 static __attribute__((noinline)) void lock_wait(struct weft_lock *lock)
 {
-	int spins = 0;
+	unsigned spins = 0;
 
 	atomic_fetch_add_explicit(&lock->n_waiting, 1, memory_order_relaxed);
 	while (!lock_grab(lock))
 		if (++spins > SPINS_BEFORE_YIELD)
-			sched_yield();
+			weft_yield_wait(spins - SPINS_BEFORE_YIELD - 1);
 	atomic_fetch_sub_explicit(&lock->n_waiting, 1, memory_order_relaxed);
 	if (spins)
 		atomic_store_explicit(&lock->n_contended,
@@ -58,8 +58,10 @@ void weft_lock_take_mt(struct weft_lock *lock)
 		lock_wait(lock);
 	/* The one thread that came before the process went multi-threaded;
 	 * pairs with the release in weft_lock_drop. */
-	while (atomic_load_explicit(&lock->is_biased, memory_order_acquire))
-		sched_yield();
+	for (unsigned n = 0;
+		atomic_load_explicit(&lock->is_biased, memory_order_acquire);
+		n++)
+		weft_yield_wait(n);
 	atomic_store_explicit(&lock->is_real, 1, memory_order_relaxed);
 }
 

@@ -21,8 +21,9 @@
 #ifndef WEFT_LOCK_H
 #define WEFT_LOCK_H
 
+#include "base/yield.h"
+
 #include <assert.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -105,7 +106,7 @@ static inline void weft_lock_pause(struct weft_lock *lock)
 	if (__builtin_expect(!weft_lock_is_wanted(lock), 1))
 		return;
 	weft_lock_drop(lock);
-	sched_yield();
+	weft_yield_wait(0);
 	weft_lock_take(lock);
 }
 
@@ -125,9 +126,10 @@ struct weft_spin {
 static inline void weft_spin_take(struct weft_spin *spin)
 {
 	/* pairs with the release in weft_spin_drop */
-	while (atomic_exchange_explicit(
-		&spin->is_taken, 1, memory_order_acquire))
-		sched_yield();
+	for (unsigned n = 0; atomic_exchange_explicit(
+		     &spin->is_taken, 1, memory_order_acquire);
+		n++)
+		weft_yield_wait(n);
 }
 
 /* False when somebody has it. */

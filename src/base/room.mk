@@ -19,6 +19,7 @@ libweft_la_SOURCES += \
 	src/base/plain.c src/base/plain.h \
 	src/base/suggest.c src/base/suggest.h \
 	src/base/word.h \
+	src/base/yield.c src/base/yield.h \
 	src/base/op.h
 EXTRA_DIST += src/base/README.md
 unit_tests += test/unit/choice_test

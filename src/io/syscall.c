@@ -9,13 +9,13 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "base/yield.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,10 +289,8 @@ static void lock_look_again(struct stretch_wait *wait)
 		.tv_nsec = wait->n < LOCK_SOON ? LOCK_LOOK_NS : LOCK_LATER_NS
 	};
 
-	if (wait->n++ < LOCK_YIELDS) {
-		sched_yield();
+	if (wait->n++ < LOCK_YIELDS && weft_yield())
 		return;
-	}
 	nanosleep(&some, NULL);
 	if (!wait->since)
 		wait->since = weft_now_ns();

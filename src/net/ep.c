@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "base/yield.h"
 
 #include <assert.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -282,9 +282,9 @@ static void linger(struct weft_inside *in)
 		       (uint64_t)weft_knobs.net_linger * (WEFT_NS_PER_S / 1000);
 
 	in->recv = recv_nothing;
-	while (in->net.n_unsent && weft_now_ns() < end)
+	for (unsigned n = 0; in->net.n_unsent && weft_now_ns() < end;)
 		if (weft_net_poll(&in->net) == 0)
-			sched_yield();
+			weft_yield_wait(n++);
 }
 
 /* Leaves the other sides a moment to read what was sent last. */

@@ -3,11 +3,11 @@
 #include "transport/progress_thread.h"
 
 #include "base/err.h"
+#include "base/yield.h"
 #include "transport/progress.h"
 #include "transport/thread_check.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -68,7 +68,7 @@ static void serve_user(struct weft_progress_user *user)
 		weft_vci_unlock(user->vci);
 		/* who computes on this core would have it for a slice */
 		if (weft_lock_is_wanted(&user->vci->lock))
-			sched_yield();
+			weft_yield_wait(0);
 	}
 	user->last = atomic_load_explicit(user->n_rounds, memory_order_relaxed);
 }

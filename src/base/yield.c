@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* yield: gives up the core, or says that a sleep is cheaper */
+#include "base/yield.h"
+
+#include "base/bits.h"
+#include "base/clock.h"
+
+#include <sched.h>
+#include <time.h>
+
+enum {
+	YIELDS_PER_TIMING = 8, /* while none was costly */
+	COSTLY_NS = 1000000,
+	COSTLY_YIELDS = 3, /* before weft_yield() refuses */
+	CHEAP_YIELDS = 16, /* in a row, after which all is forgotten */
+	REFUSE_NS = 100000000,
+	REFUSE_DOUBLINGS = 4,
+	SLEEP_MIN_NS = 31250, /* five doublings make a millisecond */
+	SLEEP_DOUBLINGS = 5,
+	SLEEPS_OF_ONE_LENGTH = 8,
+	YIELDS = 1000, /* in vain, before weft_yield_wait() sleeps */
+};
+
+static _Thread_local struct {
+	uint32_t n_untimed; /* yields to come that are not timed */
+	uint32_t n_costly;  /* with fewer than CHEAP_YIELDS in between */
+	uint32_t n_cheap;   /* since the last costly one */
+	uint64_t until_ns;  /* weft_yield() refuses; 0: it does not */
+} yields;
+
+static void yield_count_costly(uint64_t now)
+{
+	uint32_t n = ++yields.n_costly;
+
+	yields.n_cheap = 0;
+	if (n < COSTLY_YIELDS)
+		return;
+	yields.until_ns = now + ((uint64_t)REFUSE_NS << weft_min(
+					 n - COSTLY_YIELDS, REFUSE_DOUBLINGS));
+}
+
+static __attribute__((noinline)) bool yield_timed(void)
+{
+	uint64_t start = weft_now_ns(), end;
+
+	if (start < yields.until_ns)
+		return false;
+	sched_yield();
+	end = weft_now_ns();
+	if (end - start >= COSTLY_NS) {
+		yield_count_costly(end);
+	} else if (!yields.n_costly || ++yields.n_cheap == CHEAP_YIELDS) {
+		yields.n_untimed = YIELDS_PER_TIMING - 1;
+		yields.n_costly = 0;
+		yields.n_cheap = 0;
+		yields.until_ns = 0;
+	}
+	return true;
+}
+
+bool weft_yield(void)
+{
+	if (weft_unlikely(!yields.n_untimed))
+		return yield_timed();
+	yields.n_untimed--;
+	sched_yield();
+	return true;
+}
+
+bool weft_yield_is_costly(void)
+{
+	return yields.until_ns;
+}
+
+uint64_t weft_yield_sleep_ns(uint64_t n)
+{
+	return (uint64_t)SLEEP_MIN_NS
+	       << weft_min(n / SLEEPS_OF_ONE_LENGTH, SLEEP_DOUBLINGS);
+}
+
+void weft_yield_wait(uint64_t n)
+{
+	struct timespec ts = { 0 };
+
+	if (n < YIELDS && weft_yield())
+		return;
+	ts.tv_nsec = (long)weft_yield_sleep_ns(n < YIELDS ? n : n - YIELDS);
+	nanosleep(&ts, NULL);
+}
