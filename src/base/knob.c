@@ -200,6 +200,14 @@ const struct weft_knob_desc *weft_knob_desc(size_t i)
 	return i < N_KNOBS ? &descs[i] : NULL;
 }
 
+bool weft_knob_is_set(const void *value)
+{
+	for (size_t i = 0; i < N_KNOBS; i++)
+		if (ranges[i].where == value)
+			return descs[i].source == WEFT_KNOB_ENV;
+	return false;
+}
+
 const char *weft_knob_value(size_t i, char *buf, size_t len)
 {
 	if (i >= N_KNOBS)

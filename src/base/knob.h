@@ -47,6 +47,10 @@ const struct weft_knob_desc *weft_knob_desc(size_t i);
 /* The current value of knob i as text; lent until the next call. */
 const char *weft_knob_value(size_t i, char *buf, size_t len);
 
+/* Whether the environment sets the knob whose value is at `value`, in
+ * weft_knobs. */
+bool weft_knob_is_set(const void *value);
+
 /* True if a "on|off" knob stands on "on". */
 static inline bool weft_knob_is_on(const char *value)
 {

@@ -215,6 +215,8 @@ static uint32_t choose_spin(const struct weft_vci *vci)
 {
 	uint32_t spin = (uint32_t)weft_knobs.spin;
 
+	if (weft_knob_is_set(&weft_knobs.spin))
+		return spin;
 	if (weft_proc.shares_cores)
 		return 0;
 	if (vci->shm || !vci->net ||
