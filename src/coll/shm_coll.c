@@ -359,7 +359,7 @@ static int await_slowly(struct awaited *a)
 		err = shm_coll_in_vain(a);
 		if (err)
 			break;
-		weft_progress_wait(vci);
+		weft_progress_wait_word(vci);
 		if (is_here(a))
 			break;
 		if (weft_request_round(vci, &loop)) {

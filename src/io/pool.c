@@ -128,6 +128,6 @@ void weft_pool_await(struct weft_vci *vci, struct weft_req *req, bool is_aside)
 		if (weft_progress(vci))
 			n = 0;
 		else if (!req->is_done)
-			weft_sleep_aside(vci, n++);
+			weft_sleep(vci, n++, WEFT_SLEEP_ALWAYS);
 	}
 }

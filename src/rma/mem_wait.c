@@ -8,47 +8,40 @@
 #include "transport/sleep.h"
 #include "transport/vci.h"
 
-#include <sched.h>
-
 enum {
 	ROUNDS_PER_POLL = 64, /* it looks at messages as well */
 	PATIENCE = 6,	      /* times WEFT_STALL_WARN, while something moves */
 };
 
-static bool mem_wait_look(struct weft_vci *vci)
+/* Makes progress; if nothing came, and the caller has polled long enough, gives
+ * up the core for the n-th time. */
+static bool mem_wait_look(struct weft_vci *vci, bool has_spun, uint64_t n)
 {
-	int n;
+	bool has_come;
 
 	weft_vci_lock(vci);
 	weft_rma_fabric_look(); /* it may come from another node */
-	n = weft_progress(vci);
+	has_come = weft_progress(vci) > 0;
+	if (has_spun && !has_come)
+		weft_sleep(vci, n, WEFT_SLEEP_WORD);
 	weft_vci_unlock(vci);
-	return n > 0;
+	return has_come;
 }
 
 bool weft_rma_relax(uint32_t round)
 {
 	struct weft_vci *vci = &weft_proc.vci;
-	bool has_come = false;
 
 	if (round % ROUNDS_PER_POLL == 0)
 		weft_rma_release();
-	if (round < weft_proc.max_spin) {
-		weft_cpu_pause();
-		if (!weft_rma.is_all_local ||
-			round % ROUNDS_PER_POLL == ROUNDS_PER_POLL - 1)
-			has_come = mem_wait_look(vci);
-		return has_come;
-	}
-	has_come = mem_wait_look(vci);
-	if (weft_unlikely(weft_proc.sleeps)) {
-		weft_vci_lock(vci);
-		weft_sleep_briefly(vci, round - (uint64_t)weft_proc.max_spin);
-		weft_vci_unlock(vci);
-		return has_come;
-	}
-	sched_yield();
-	return has_come;
+	if (round >= weft_proc.max_spin)
+		return mem_wait_look(
+			vci, true, round - (uint64_t)weft_proc.max_spin);
+	weft_cpu_pause();
+	if (weft_rma.is_all_local &&
+		round % ROUNDS_PER_POLL != ROUNDS_PER_POLL - 1)
+		return false;
+	return mem_wait_look(vci, false, 0);
 }
 
 /* Has what is waited for come nearer since the last look? */

@@ -16,7 +16,6 @@
 #include "transport/progress.h"
 #include "transport/sleep.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,19 +42,6 @@ static void remote_on_done(struct weft_op *op, int err, size_t len)
 	awaited->err = err;
 }
 
-static void backoff(uint64_t n)
-{
-	struct weft_vci *vci = &weft_proc.vci;
-
-	if (!weft_proc.sleeps) {
-		sched_yield();
-		return;
-	}
-	weft_vci_lock(vci);
-	weft_sleep_briefly(vci, n);
-	weft_vci_unlock(vci);
-}
-
 void weft_remote_progress(struct weft_rma_ctx *ctx)
 {
 	struct weft_vci *vci = &weft_proc.vci;
@@ -63,12 +49,12 @@ void weft_remote_progress(struct weft_rma_ctx *ctx)
 
 	weft_vci_lock(vci);
 	n += weft_progress(vci);
-	weft_vci_unlock(vci);
-	if (n) {
+	if (n)
 		ctx->n_idle = 0;
-	} else if (++ctx->n_idle > weft_proc.max_spin) {
-		backoff(ctx->n_idle - (uint64_t)weft_proc.max_spin);
-	}
+	else if (++ctx->n_idle > weft_proc.max_spin)
+		weft_sleep(vci, ctx->n_idle - (uint64_t)weft_proc.max_spin - 1,
+			WEFT_SLEEP_WORD);
+	weft_vci_unlock(vci);
 }
 
 /* What the next post is to complete, for remote_wait_for(); NULL without

@@ -87,10 +87,12 @@ struct weft_ring_tx {
 	uint64_t buf_len;		 /* a power of two */
 	const struct weft_ring_rx *back; /* the ring back; NULL: none is yet */
 	uint32_t rewound;		 /* of the reserved message */
-	uint32_t n_back; /* read of the ring back, with the last message */
-	int wakeup;	 /* the reader's; -1: it never sleeps long */
-	struct weft_write write; /* how payloads are written */
-	void *map;		 /* to unmap */
+	uint32_t n_back;   /* read of the ring back, with the last message */
+	bool knows_wakeup; /* the reader's was opened, or cannot be */
+	int wakeup;	   /* then; -1: none */
+	struct weft_wakeup_at wakeup_at; /* where it is */
+	struct weft_write write;	 /* how payloads are written */
+	void *map;			 /* to unmap */
 	size_t map_len;
 };
 
@@ -155,7 +157,7 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 	return tx->ring->buf + (at & (tx->buf_len - 1));
 }
 
-/* Signals the reader's wakeup. */
+/* Signals the reader's wakeup, which the first call opens. */
 void weft_ring_wake_reader(struct weft_ring_tx *tx);
 
 /* Where the head of the reserved message is written, all of it. Field by field:
@@ -208,8 +210,8 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 	/* pairs with the acquire in weft_ring_peek */
 	atomic_store_explicit(
 		&slot->word, word | (uint8_t)tx->n, memory_order_release);
-	/* ordered by the sleeper's weft_wakeup_fence(); here the compiler
-	 * suffices */
+	/* ordered by the sleeper's weft_wakeup_fence(), between
+	 * weft_shm_watch() and its poll; here the compiler suffices */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (weft_unlikely(atomic_load_explicit(
 		    &tx->ring->is_reader_asleep, memory_order_relaxed)))

@@ -3,5 +3,6 @@ libweft_la_SOURCES += src/shm/wakeup.c src/shm/wakeup.h src/shm/ring.h src/shm/s
 	src/shm/copy.c src/shm/copy.h src/shm/write.c src/shm/write.h \
 	src/shm/share.c src/shm/share.h
 unit_tests += test/unit/ring_test
+unit_tests += test/unit/wakeup_test
 unit_tests += test/unit/write_test
 EXTRA_DIST += src/shm/README.md

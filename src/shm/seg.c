@@ -40,6 +40,7 @@ struct seg_header {
 	uint64_t ring_len;	      /* bytes from one ring to the next */
 	uint64_t identity;	      /* probe_value of the business card */
 	struct weft_wakeup_at wakeup; /* the owner's */
+	uint32_t sleeps_long;	      /* the owner: see weft_shm_set_wakeup */
 	/* no two writers say the same, nor one twice: the owner looks for those
 	 * that have come when this changes */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t last_writer;
@@ -150,13 +151,17 @@ void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out)
 	bc_out->probe_value = shm->probe;
 }
 
-void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup)
+void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup,
+	bool sleeps_long)
 {
 	weft_wakeup_describe(wakeup, &shm->header->wakeup);
+	shm->header->sleeps_long = sleeps_long;
 }
 
 void weft_shm_watch(struct weft_shm *shm)
 {
+	/* ordered before the poll that follows by weft_wakeup_fence(), which
+	 * pairs with the compiler's fence in weft_ring_commit */
 	for (uint32_t i = 0; i < shm->n_active; i++)
 		atomic_store_explicit(&shm->active[i].ring->is_reader_asleep, 1,
 			memory_order_relaxed);
@@ -275,7 +280,8 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 		goto fail_close;
 	*tx = (struct weft_ring_tx){ .ring = map,
 		.buf_len = header.buf_len,
-		.wakeup = weft_wakeup_find(&header.wakeup),
+		.wakeup = -1,
+		.wakeup_at = header.wakeup,
 		.map = map,
 		.map_len = header.ring_len };
 	tx->ring->writer_proc = my_proc;
@@ -285,7 +291,8 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 		goto fail_close;
 	}
 	close(fd);
-	weft_wakeup_signal(tx->wakeup); /* it does not watch this ring yet */
+	if (header.sleeps_long)
+		weft_ring_wake_reader(tx); /* it does not watch this ring yet */
 	return 0;
 fail_close:
 	err = weft_err_set(errno == EPROTO ? WEFT_ERR_PEER : WEFT_ERR_ACCESS,
@@ -314,6 +321,9 @@ void weft_ring_wake_reader(struct weft_ring_tx *tx)
 {
 	atomic_store_explicit(
 		&tx->ring->is_reader_asleep, 0, memory_order_relaxed);
+	if (!tx->knows_wakeup)
+		tx->wakeup = weft_wakeup_find(&tx->wakeup_at);
+	tx->knows_wakeup = true;
 	weft_wakeup_signal(tx->wakeup);
 }
 
@@ -388,7 +398,7 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 	has_room = n || rx->n != rx->n_published; /* the last time's */
 	if (n < POLL_BATCH && rx->n != rx->n_published)
 		weft_ring_publish(rx);
-	/* as in weft_ring_commit */
+	/* as in weft_ring_commit; the flag is set by weft_ring_watch */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (has_room &&
 		weft_unlikely(atomic_load_explicit(

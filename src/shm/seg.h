@@ -44,13 +44,13 @@ void weft_shm_close(struct weft_shm *shm);
 void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out);
 
 /* My wakeup, for those who write to me; before anybody is told the business
- * card. */
-void weft_shm_set_wakeup(
-	struct weft_shm *shm, const struct weft_wakeup *wakeup);
+ * card. sleeps_long: a process that attaches to a ring of mine is to signal it,
+ * as nothing is watched there yet. */
+void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup,
+	bool sleeps_long);
 
 /* The owner is about to sleep: writers are to signal its wakeup. They do so
- * once; who attached since the last poll signals it anyway. weft_wakeup_fence()
- * and another poll must follow. */
+ * once. weft_wakeup_fence() and another poll must follow. */
 void weft_shm_watch(struct weft_shm *shm);
 
 /* Maps the ring with place `index` in the segment a business card describes and

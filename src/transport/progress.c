@@ -5,10 +5,9 @@
 #include "transport/vci.h"
 #include "transport/proc.h"
 #include "transport/sleep.h"
+#include "base/yield.h"
 #include "net/net.h"
 #include "shm/seg.h"
-
-#include <sched.h>
 
 enum {
 	HELP_ROUNDS = 64, /* idle ones between looks at other VCIs */
@@ -189,12 +188,13 @@ static void look_around(struct weft_vci *vci)
 		return;
 	n_idle = atomic_load_explicit(&vci->n_idle, memory_order_relaxed);
 	atomic_store_explicit(&vci->n_idle, n_idle + 1, memory_order_relaxed);
-	if (n_idle % HELP_ROUNDS == 0 || weft_proc.sleeps)
+	if (n_idle % HELP_ROUNDS == 0 || weft_proc.sleeps ||
+		weft_yield_is_costly())
 		progress_help(vci, n_others);
 }
 
 static inline __attribute__((always_inline)) void round_of(
-	struct weft_vci *vci, bool may_sleep)
+	struct weft_vci *vci, enum weft_sleep_kind kind)
 {
 	if (weft_progress(vci)) {
 		vci->idle_polls = 0;
@@ -212,22 +212,21 @@ static inline __attribute__((always_inline)) void round_of(
 		weft_lock_pause(&vci->lock);
 		return;
 	}
-	if (weft_unlikely(weft_proc.sleeps) && may_sleep) {
-		weft_sleep(vci);
-		return;
-	}
+	weft_sleep(vci, vci->idle_polls - (uint64_t)weft_proc.max_spin, kind);
 	vci->idle_polls += vci->idle_polls < UINT32_MAX / 2;
-	weft_vci_unlock(vci);
-	sched_yield();
-	weft_vci_lock(vci);
 }
 
 void weft_progress_wait(struct weft_vci *vci)
 {
-	round_of(vci, true);
+	round_of(vci, WEFT_SLEEP_MESSAGE);
+}
+
+void weft_progress_wait_word(struct weft_vci *vci)
+{
+	round_of(vci, WEFT_SLEEP_WORD);
 }
 
 void weft_progress_try(struct weft_vci *vci)
 {
-	round_of(vci, false);
+	round_of(vci, WEFT_SLEEP_TRY);
 }

@@ -11,14 +11,17 @@ struct weft_vci;
 int weft_progress(struct weft_vci *vci);
 
 /* One round of a wait loop: progress, then, when nothing happened, give other
- * threads the lock and, after enough empty rounds, other processes the core:
- * with WEFT_WAIT=block the thread then sleeps until something comes through the
- * VCI. What the caller waits for must come that way, or it is late. Where a
- * cgroup's quota is too short for all to spin it sleeps for a millisecond at
- * most. VCI's lock held before and after. */
+ * threads the lock and, after WEFT_SPIN empty rounds, other processes the core
+ * (weft_sleep). What the caller waits for must come through the VCI, or it is
+ * late. VCI's lock held before and after. */
 void weft_progress_wait(struct weft_vci *vci);
 
-/* The same for a caller that returns when nothing came: never sleeps. */
+/* The same for a caller that waits for a word of memory: nothing but messages
+ * wakes it, and a sleep lasts a millisecond at most. */
+void weft_progress_wait_word(struct weft_vci *vci);
+
+/* The same for a caller that returns when nothing came: it sleeps for a moment
+ * at most, and only where a yield takes longer. */
 void weft_progress_try(struct weft_vci *vci);
 
 #endif

@@ -1,20 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sleep: who waits gives up its core until something comes
+/* sleep: a thread that waits gives up its core until something comes
  *
  * What wakes: writers to our rings, readers of the rings we wait for space in,
  * the process manager and other threads of this process by the VCI's wakeup
- * (shm/wakeup.h); the fabric by its descriptor, where it has one. Nothing of
- * this costs those who do not sleep more than a look at a flag.
+ * (shm/wakeup.h); the fabric by its descriptor, where it has one (with
+ * WEFT_WAIT=block). Processes that do not sleep pay for a load of a flag.
  *
- * What does not wake, and is looked for every millisecond: a fabric without
- * such a descriptor, or one that is ready for nothing; messages that the fabric
- * did not accept; progress hooks; rails; other VCIs. A sleep is bounded in any
- * case. */
+ * What does not wake, and is polled every millisecond: a fabric without such a
+ * descriptor, or one that is ready for nothing; messages that the fabric did
+ * not accept; progress hooks; rails; other VCIs. A sleep is bounded in any
+ * case.
+ *
+ * No wake-up is lost:
+ * - The sleeper stores is_reader_asleep (for space: is_writer_asleep) in each
+ *   ring, calls weft_wakeup_fence(), polls the rings, and sleeps on the pipe of
+ *   the wakeup.
+ * - The other side stores the message (for space: how far it has read), then
+ *   loads the flag, with only a compiler fence between. If the flag is set it
+ *   clears the flag and then signals the pipe.
+ * - The fence is a membarrier: a full barrier within each running process that
+ *   uses a wakeup. If the other side's store is before that barrier, the
+ *   sleeper's poll sees the message. If not, its load is behind the barrier and
+ *   sees the flag.
+ * - A signal before the sleep stays in the pipe, and the sleep ends at once.
+ * - A process that attaches after the poll finds no flag set. It signals the
+ *   pipe of an owner that sleeps for longer than a millisecond (shm/seg.c). */
 #include "transport/sleep.h"
 
 #include "transport/vci.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
+#include "base/yield.h"
 #include "net/net.h"
 #include "shm/seg.h"
 
@@ -25,19 +41,12 @@
 #include <unistd.h>
 
 enum {
-	VAIN_WAKES = 16,	/* by the fabric, before it is not asked */
-	BACKOFF_MIN_NS = 31250, /* five doublings make a millisecond */
-	BACKOFF_DOUBLINGS = 5,
-	ROUNDS_PER_BACKOFF = 8, /* of one length */
-	LONG_NS = 10000000,	/* when all that may come wakes us */
-	LONG_MT_NS = 5000000,	/* another thread may end what we wait for */
+	VAIN_WAKES = 16, /* by the fabric, before it is not asked */
+	/* when all that may come wakes us: */
+	WOKEN_NS = 1000000,
+	LONG_NS = 10000000,   /* WEFT_WAIT=block */
+	LONG_MT_NS = 5000000, /* another thread may end what we wait for */
 };
-
-static uint64_t backoff_ns(uint64_t n)
-{
-	return (uint64_t)BACKOFF_MIN_NS
-	       << weft_min(n / ROUNDS_PER_BACKOFF, BACKOFF_DOUBLINGS);
-}
 
 /* Asks those we wait for space at to wake us. False when some of what waits
  * to leave does not wait for that. */
@@ -66,8 +75,6 @@ static bool sleep_watch(struct weft_vci *vci)
 		      !atomic_load_explicit(
 			      &weft_proc.n_others, memory_order_relaxed);
 
-	if (vci->wakeup.wr < 0)
-		return false;
 	if (vci->shm)
 		weft_shm_watch(vci->shm);
 	is_all = watch_flush(vci) && is_all;
@@ -128,18 +135,26 @@ static void lead(struct weft_vci *vci, uint64_t ns, int net_fd)
 		weft_vci_wake_followers(vci, 1); /* we may not come back */
 }
 
-static uint64_t long_ns(void)
+/* How long the n-th sleep of a wait is. is_all: all that may come wakes us. */
+static uint64_t sleep_ns(enum weft_sleep_kind kind, uint64_t n, bool is_all)
 {
+	if (kind == WEFT_SLEEP_TRY)
+		return weft_yield_sleep_ns(0);
+	if (kind != WEFT_SLEEP_MESSAGE || !is_all)
+		return weft_yield_sleep_ns(n);
+	if (!weft_proc.is_blocking)
+		return WOKEN_NS;
 	return weft_lock_is_mt() ? LONG_MT_NS : LONG_NS;
 }
 
-static void doze(struct weft_vci *vci, uint64_t n, bool is_brief)
+static void doze(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
 {
-	bool is_all;
+	bool has_wakeup = vci->wakeup.wr >= 0, is_all;
 	int net_fd = -1;
 
-	if (vci->has_leader) {
-		sleep_follow(vci, is_brief ? backoff_ns(n) : long_ns());
+	/* without a wakeup other threads wake us by the futex alone */
+	if (vci->has_leader || !has_wakeup) {
+		sleep_follow(vci, sleep_ns(kind, n, has_wakeup));
 		return;
 	}
 	is_all = sleep_watch(vci);
@@ -150,31 +165,27 @@ static void doze(struct weft_vci *vci, uint64_t n, bool is_brief)
 		return;
 	}
 	if (watch_net(vci, &net_fd, &is_all))
-		lead(vci, is_all && !is_brief ? long_ns() : backoff_ns(n),
-			net_fd);
+		lead(vci, sleep_ns(kind, n, is_all), net_fd);
 }
 
-void weft_sleep(struct weft_vci *vci)
+static bool sleep_yield(struct weft_vci *vci)
 {
-	uint64_t n = vci->idle_polls - (uint64_t)weft_proc.max_spin;
+	bool has_yielded;
 
+	weft_vci_unlock(vci);
+	has_yielded = weft_yield();
+	weft_vci_lock(vci);
+	return has_yielded;
+}
+
+void weft_sleep(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
+{
+	bool may_yield = kind == WEFT_SLEEP_TRY ||
+			 (!weft_proc.sleeps && kind != WEFT_SLEEP_ALWAYS);
+
+	if (may_yield && weft_likely(sleep_yield(vci)))
+		return;
 	if (n == 0)
 		vci->vain_wakes = 0;
-	vci->idle_polls += vci->idle_polls < UINT32_MAX / 2;
-	doze(vci, n, !weft_proc.is_blocking); /* who is not woken */
-}
-
-void weft_sleep_briefly(struct weft_vci *vci, uint64_t n)
-{
-	if (n == 0)
-		vci->vain_wakes = 0;
-	doze(vci, n, true);
-}
-
-void weft_sleep_aside(struct weft_vci *vci, uint64_t n)
-{
-	if (vci->wakeup.wr >= 0)
-		weft_sleep_briefly(vci, n);
-	else
-		sleep_follow(vci, backoff_ns(n));
+	doze(vci, n, kind);
 }

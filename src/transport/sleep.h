@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sleep: who waits gives up its core until something comes */
+/* sleep: a thread that waits gives up its core until something comes */
 #ifndef WEFT_SLEEP_H
 #define WEFT_SLEEP_H
 
@@ -7,20 +7,28 @@
 
 struct weft_vci;
 
-/* WEFT_WAIT=block: sleeps until something comes through the VCI, or until it is
- * time to look for what nobody can wake us for; where processes sleep without
- * that (weft_proc.sleeps), for all. Returns at once when something is there
- * already. For weft_progress_wait() after an empty round. VCI's lock held
- * before and after, given up meanwhile. */
-void weft_sleep(struct weft_vci *vci);
+/* What the caller does, and so how long it may sleep. */
+enum weft_sleep_kind {
+	/* It waits for what comes through the VCI. */
+	WEFT_SLEEP_MESSAGE,
+	/* It waits for a word of memory that others just store to: nothing
+	 * wakes it for that. A millisecond at most. */
+	WEFT_SLEEP_WORD,
+	/* It returns to the program, which will call again. A moment, and only
+	 * where yields are costly. */
+	WEFT_SLEEP_TRY,
+	/* It must not keep the core from others: it never yields. A millisecond
+	 * at most. */
+	WEFT_SLEEP_ALWAYS,
+};
 
-/* The same for who waits for a word of memory that others just store to: the
- * n-th such sleep in vain is up to a millisecond long. */
-void weft_sleep_briefly(struct weft_vci *vci, uint64_t n);
-
-/* Also without WEFT_WAIT=block, for a thread of ours that makes progress where
- * the program's computes: until somebody else does, at most a millisecond when
- * it is the n-th such sleep in vain. Same lock. */
-void weft_sleep_aside(struct weft_vci *vci, uint64_t n);
+/* Gives up the core after the n-th empty round of progress of a wait: every
+ * wait of the library that may take messages meanwhile ends here, once it has
+ * polled in vain. The thread yields; it sleeps with WEFT_WAIT=block, where the
+ * quota of a cgroup is short (weft_proc.sleeps), and where its yields are
+ * costly (base/yield.h). A sleep ends when something comes through the VCI, or
+ * when it is time to poll for what wakes nobody. Returns at once when something
+ * has come already. VCI's lock held before and after, given up meanwhile. */
+void weft_sleep(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind);
 
 #endif

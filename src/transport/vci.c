@@ -91,17 +91,16 @@ void weft_vci_open_shm(struct weft_vci *vci)
 	else
 		weft_copy_permit();
 	if (vci->shm)
-		weft_shm_set_wakeup(vci->shm, &vci->wakeup);
+		weft_shm_set_wakeup(
+			vci->shm, &vci->wakeup, weft_proc.is_blocking);
 }
 
 void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot)
 {
-	if (!weft_proc.is_blocking)
-		return;
 	if (!weft_wakeup_open(&vci->wakeup))
-		weft_log_info("CORE-NOBELL", "no way to be woken by other "
-					     "processes: WEFT_WAIT=block "
-					     "looks every millisecond");
+		weft_log_info("CORE-NOBELL",
+			"no way to be woken by other processes: a wait that "
+			"sleeps polls every millisecond");
 	atomic_store_explicit(
 		&boot->wakeup, vci->wakeup.wr, memory_order_relaxed);
 }

@@ -106,9 +106,9 @@ struct weft_vci {
 	};
 	bool is_signalled;	   /* the wakeup, since its reader slept */
 	bool has_leader;	   /* one of those asleep reads the wakeup */
-	uint32_t n_asleep;	   /* threads in weft_sleep */
+	uint32_t n_asleep;	   /* threads that sleep in weft_sleep */
 	atomic_uint n_wakes;	   /* the others sleep until this moves */
-	struct weft_wakeup wakeup; /* wakes the leader; none unless blocking */
+	struct weft_wakeup wakeup; /* wakes the leader */
 	uint8_t number;		   /* 0: the default one */
 	uint64_t addr;		   /* weft_vci_addr() of itself */
 	uint64_t job_mask;	   /* bits of an address that name the job */
@@ -147,8 +147,8 @@ struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr);
 /* Fills in a zeroed VCI of this number; opens nothing. */
 void weft_vci_init(struct weft_vci *vci, uint8_t number);
 
-/* Where processes are to sleep (WEFT_WAIT=block): the wakeup that wakes this
- * one, known to who tells it of deaths. Before weft_vci_open_shm(). */
+/* The wakeup that ends sleeps of this process, known to the process manager's
+ * client, which signals it with news. Before weft_vci_open_shm(). */
 void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot);
 
 /* Opens shared memory for the processes of my node where that is wanted. */

@@ -15,10 +15,7 @@
 
 #include <stdio.h>
 
-enum {
-	SPINS = 64,
-	ROUNDS = 2048, /* then, before it sleeps */
-};
+enum { SPINS = 64 };
 
 bool weft_win_may_look(const struct weft_win *win)
 {
@@ -42,8 +39,7 @@ int weft_win_wait_count(struct weft_win *win,
 		.what = what,
 		.word = word,
 		.number = number,
-		.is_memory = win->looks,
-		.n_awake = ROUNDS };
+		.is_memory = win->looks };
 	int err = 0;
 
 	/* whose memory is not mapped may be waited for to make progress */

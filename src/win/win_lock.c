@@ -9,23 +9,20 @@
 #include "base/bits.h"
 #include "base/err.h"
 #include "base/pid.h"
+#include "base/yield.h"
 #include "transport/proc.h"
 #include "transport/vci.h"
 
-#include <sched.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-	SPINS = 64,	   /* with the core, */
-	LONG_SPINS = 4096, /* or where each process has one */
-	YIELDS = 32,	   /* then */
-	SLEEP_NS = 50000,  /* then, each */
-	SLEEPS_PER_LOOK = 1000,
-	ALONE_YIELDS = 100000, /* then who was has died */
+	SPINS = 64,	       /* with the core, */
+	LONG_SPINS = 4096,     /* or where each process has one */
+	ROUNDS_PER_CHECK = 64, /* of the life of a stripe's holder */
+	ROUNDS_WANTED = 1000,  /* of a wait, before the mark is cleared */
+	ALONE_ROUNDS = 3000,   /* two seconds: then that process has died */
 	LOOKS = 6,	       /* each after twice as long, */
 	MODEST = 16,	       /* rounds, before others are kept out */
-	AWAKE = 2048,	       /* before it sleeps */
 	PATIENCE = 4 * 64,     /* of who finds others waiting */
 };
 
@@ -91,7 +88,6 @@ static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 		.target = target,
 		.what = "MPI_Win_lock",
 		.is_memory = true,
-		.n_awake = weft_proc.is_blocking ? 0 : AWAKE,
 		.is_lock = true };
 	int err = 0, end_err;
 
@@ -106,7 +102,7 @@ static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 		if (!patience && is_exclusive && wait.n_rounds >= MODEST)
 			weft_win_want_lock(target->state);
 		err = weft_win_wait_round(&wait);
-		if (wait.n_rounds % SLEEPS_PER_LOOK == 0)
+		if (wait.n_rounds % ROUNDS_WANTED == 0)
 			forget_wanted(target->state);
 	}
 	end_err = weft_win_wait_end(&wait, err);
@@ -157,10 +153,10 @@ void weft_win_alias(struct weft_win_state *state)
 		WEFT_WIN_ALIASED)
 		return;
 	atomic_fetch_or(&state->lock, WEFT_WIN_ALIASED);
-	for (int i = 0;
-		i < ALONE_YIELDS && atomic_load(&state->lock) & WEFT_WIN_ALONE;
+	for (unsigned i = 0;
+		i < ALONE_ROUNDS && atomic_load(&state->lock) & WEFT_WIN_ALONE;
 		i++)
-		sched_yield();
+		weft_yield_wait(i);
 }
 
 /* --- by address ---------------------------------------------------- */
@@ -172,20 +168,15 @@ static atomic_uint *stripe_of(weft_win_stripes *stripes, uint64_t address)
 
 static void stripe_wait(atomic_uint *stripe, unsigned round)
 {
-	const struct timespec pause = { .tv_nsec = SLEEP_NS };
 	unsigned spins = weft_proc.shares_cores ? SPINS : LONG_SPINS, holder;
 
 	if (round < spins) {
 		weft_cpu_pause();
 		return;
 	}
-	if (round < spins + YIELDS) {
-		sched_yield();
-		return;
-	}
-	nanosleep(&pause, NULL);
+	weft_yield_wait(round - spins);
 	holder = atomic_load_explicit(stripe, memory_order_relaxed);
-	if (round % SLEEPS_PER_LOOK == 0 && holder &&
+	if (round % ROUNDS_PER_CHECK == 0 && holder &&
 		weft_pid_has_ended((pid_t)holder, 0))
 		atomic_compare_exchange_strong(stripe, &holder, 0);
 }

@@ -491,9 +491,8 @@ struct weft_win_wait {
 	 * is waited for without one */
 	const atomic_uint *word;
 	unsigned number;
-	bool is_memory;	  /* nobody wakes it: it sleeps now and then, */
-	uint32_t n_awake; /* after so many rounds */
-	bool is_lock;	  /* that any member may have */
+	bool is_memory; /* for a word of memory: nothing wakes it */
+	bool is_lock;	/* that any member may have */
 	/* ---- below: only win_wait.c ---- */
 	uint32_t n_rounds;
 	uint64_t start_ns, failed_ns;

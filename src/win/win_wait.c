@@ -11,16 +11,15 @@
 #include "core/vci_core.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
+#include "transport/sleep.h"
 #include "watchdog/wait.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
 	ROUNDS_PER_LOOK = 64,
-	SLEEP_NS = 20000, /* of who waits for a word of memory in vain */
+	AWAKE = 2048, /* rounds, before a wait for a word gives up the core */
 	NOTE_NS = 100000000,
 	GRACE_NS = 1000000000, /* for the living to go on */
 };
@@ -315,6 +314,7 @@ static int stuck(const struct weft_win_wait *wait)
  * before, has its error like the others. */
 int weft_win_wait_end(struct weft_win_wait *wait, int err)
 {
+	wait->win->comm->vci->idle_polls = 0; /* the next wait polls again */
 	if (weft_likely(!wait->waiting))
 		return err;
 	weft_wait_end(&wait->waiting->wait);
@@ -327,11 +327,10 @@ int weft_win_wait_end(struct weft_win_wait *wait, int err)
 
 int weft_win_wait_round(struct weft_win_wait *wait)
 {
-	const struct timespec pause = { .tv_nsec = SLEEP_NS };
 	struct weft_vci *vci = wait->win->comm->vci;
 
 	if (wait->is_memory)
-		weft_progress_try(vci);
+		weft_progress_wait_word(vci);
 	else
 		weft_progress_wait(vci);
 	if (weft_unlikely(wait->waiting) &&
@@ -339,11 +338,8 @@ int weft_win_wait_round(struct weft_win_wait *wait)
 		return stuck(wait);
 	if (weft_likely(++wait->n_rounds % ROUNDS_PER_LOOK))
 		return 0;
-	/* who has it may need the core */
-	if (wait->is_memory && wait->n_rounds > wait->n_awake) {
-		weft_vci_unlock(vci);
-		nanosleep(&pause, NULL);
-		weft_vci_lock(vci);
-	}
+	/* the process that changes the word may need the core */
+	if (wait->is_memory && wait->n_rounds > AWAKE)
+		weft_sleep(vci, 0, WEFT_SLEEP_ALWAYS);
 	return win_wait_look(wait);
 }

@@ -123,6 +123,7 @@ multi_programs += test/multi/thr_psets
 multi_programs += test/multi/thr_copy
 multi_programs += test/multi/thr_wait
 multi_programs += test/multi/user_calls
+multi_programs += test/multi/wait_beside
 multi_programs += test/multi/wait_block
 multi_programs += test/multi/wait_quota
 multi_programs += test/multi/lazy_ring
