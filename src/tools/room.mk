@@ -19,6 +19,7 @@ mpiexec_SOURCES = \
 	src/tools/run_where.c src/tools/run_where.h \
 	pmix/pmix_serve.c pmix/pmix_serve.h pmix/pmix_serve_priv.h \
 	pmix/pmix_upcall.c pmix/pmix_codec.c pmix/pmix_codec.h \
+	src/topo/allowance.c src/topo/allowance.h \
 	src/topo/place.c src/topo/place.h \
 	src/boot/liveness.c src/boot/liveness.h \
 	src/base/err.c src/base/input.c src/base/knob.c src/base/log.c \

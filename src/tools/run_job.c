@@ -11,6 +11,7 @@
 #include "tools/run_hosts.h"
 #include "tools/run_io.h"
 #include "tools/run_proc.h"
+#include "topo/allowance.h"
 #include "topo/place.h"
 
 #include <errno.h>
@@ -161,24 +162,64 @@ static int alloc_procs(struct weft_run_job *run)
 	return 0;
 }
 
-/* Threads would have to share the core of their process. */
-static bool is_threaded(const struct weft_run_job *run)
+/* The value of a variable in an environment, or NULL. */
+static const char *run_job_value(char *const *env, const char *name)
 {
-	static const char name[] = "OMP_NUM_THREADS=";
-	const char *text = weft_knob_foreign("OMP_NUM_THREADS");
-	bool is = text && atoi(text) > 1;
+	size_t len = strlen(name);
+
+	for (; env && *env; env++)
+		if (!strncmp(*env, name, len) && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
+/* The OpenMP threads of each process of an application context. has_policy_out:
+ * how they wait when they are idle has been set. */
+static uint32_t n_threads_of(struct weft_run_job *run, struct weft_run_app *app,
+	bool *has_policy_out)
+{
+	char **env = weft_run_env_make(&run->opt, app);
+	const char *n = run_job_value(env, "OMP_NUM_THREADS");
+	uint32_t n_threads = n && atoi(n) > 1 ? (uint32_t)atoi(n) : 1;
+
+	*has_policy_out = run_job_value(env, "OMP_WAIT_POLICY") ||
+			  run_job_value(env, "GOMP_SPINCOUNT") ||
+			  run_job_value(env, "KMP_BLOCKTIME");
+	weft_run_env_free(env);
+	return n_threads;
+}
+
+/* Threads would have to share the core of their process. */
+static bool is_threaded(struct weft_run_job *run)
+{
+	bool is = false, none;
+
+	for (size_t a = 0; a < run->opt.n_apps; a++)
+		is |= n_threads_of(run, &run->opt.apps[a], &none) > 1;
+	return is;
+}
+
+/* OpenMP threads that are idle keep their cores for a while, and those that
+ * compute wait for one. */
+static void warn_of_threads(struct weft_run_job *run)
+{
+	uint64_t n_all = 0;
+	bool is_set = true;
 
 	for (size_t a = 0; a < run->opt.n_apps; a++) {
-		const struct weft_run_env *from[] = { &run->opt.env,
-			&run->opt.apps[a].env };
+		struct weft_run_app *app = &run->opt.apps[a];
+		bool has_policy;
+		uint32_t n = n_threads_of(run, app, &has_policy);
 
-		for (size_t k = 0; k < 2; k++)
-			for (size_t i = 0; i < from[k]->n_set; i++)
-				is |= !strncmp(from[k]->set[i], name,
-					      strlen(name)) &&
-				      atoi(from[k]->set[i] + strlen(name)) > 1;
+		n_all += (uint64_t)n * app->n;
+		is_set &= has_policy || n == 1;
 	}
-	return is;
+	if (!is_set && n_all > weft_allowance_cpus())
+		weft_run_io_say(run->io,
+			"warning: %llu OpenMP threads (OMP_NUM_THREADS) share "
+			"%u processors, and idle ones keep them busy: set "
+			"OMP_WAIT_POLICY=passive, see weft(7)",
+			(unsigned long long)n_all, weft_allowance_cpus());
 }
 
 static int place_by_choice(struct weft_run_job *run, bool is_wanted)
@@ -434,6 +475,7 @@ int weft_run_job_start(struct weft_run_job *run)
 	int err = 0;
 
 	warn_of_others(run);
+	warn_of_threads(run);
 	if (run->opt.report_bindings)
 		report_bindings(run);
 	for (size_t a = 0; a < run->opt.n_apps; a++)
