@@ -16,6 +16,8 @@ EXTRA_DIST += \
 	contrib/notes/011-collectives-on-a-node.md \
 	contrib/notes/012-long-messages.md \
 	contrib/notes/013-what-limits-each-line.md \
+	contrib/notes/014-device-memory-costs.md \
+	contrib/notes/015-long-runs-of-mpich.md \
 	contrib/pictures/bandwidth.svg contrib/pictures/bcast.svg \
 	contrib/pictures/latency.svg \
 	contrib/api-table \
