@@ -21,7 +21,7 @@ libweft_la_SOURCES += \
 	src/base/word.h \
 	src/base/yield.c src/base/yield.h \
 	src/base/op.h
-EXTRA_DIST += src/base/README.md
+EXTRA_DIST += src/base/README.md src/base/knobs.sed
 unit_tests += test/unit/choice_test
 unit_tests += test/unit/err_test
 unit_tests += test/unit/handle_test

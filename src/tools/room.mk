@@ -96,11 +96,12 @@ dist_man_MANS += contrib/man/weft-info.1 contrib/man/mpiio.7
 nodist_man_MANS += contrib/man/weft.7
 CLEANFILES += contrib/man/weft.7
 EXTRA_DIST += contrib/man/weft.7.in
-contrib/man/weft.7: $(top_srcdir)/contrib/man/weft.7.in weft-info$(EXEEXT)
+contrib/man/weft.7: $(top_srcdir)/contrib/man/weft.7.in \
+	$(top_srcdir)/src/base/knobs.def $(top_srcdir)/src/base/knobs.sed
 	@$(MKDIR_P) $(@D)
-	$(AM_V_GEN)env -i PATH="$$PATH" LD_LIBRARY_PATH="$$LD_LIBRARY_PATH" \
-		./weft-info$(EXEEXT) --man-knobs >$@.knobs && \
-	sed -e '/@KNOBS@/{r $@.knobs' -e 'd}' -e 's|@VERSION[@]|$(VERSION)|' \
+	$(AM_V_GEN)$(SED) -n -f $(top_srcdir)/src/base/knobs.sed \
+		$(top_srcdir)/src/base/knobs.def >$@.knobs && \
+	$(SED) -e '/@KNOBS@/{r $@.knobs' -e 'd}' -e 's|@VERSION[@]|$(VERSION)|' \
 		$(top_srcdir)/contrib/man/weft.7.in >$@.tmp && \
 	rm -f $@.knobs && mv $@.tmp $@
 EXTRA_DIST += src/tools/README.md

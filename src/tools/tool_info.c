@@ -465,21 +465,6 @@ static int show_psets(struct weft_tool_report *report, const char *name)
 	return code;
 }
 
-/* The knobs as the roff list that weft(7) contains. */
-static int print_man_knobs(void)
-{
-	for (size_t i = 0; i < weft_knob_count(); i++) {
-		const struct weft_knob_desc *d = weft_knob_desc(i);
-
-		printf(".TP\n.B WEFT_%s\n%s.\n", d->name, d->sentence);
-		if (d->unit)
-			printf("In %s; default %s.\n", d->unit, d->def);
-		else if (*d->values)
-			printf("One of %s; default %s.\n", d->values, d->def);
-	}
-	return 0;
-}
-
 static int show_coll(struct weft_tool_report *report, const char *name)
 {
 	return weft_tool_coll_show(report, name, &wishes.coll);
@@ -529,8 +514,7 @@ static int usage(void)
 	for (size_t i = 0; i < N_TOPICS; i++)
 		printf("  %-12s %s\n", topics[i].option, topics[i].sentence);
 	printf("  --all        all of these but the lists of procedures\n"
-	       "  --json       as JSON; without a topic, as --all\n"
-	       "  --man-knobs  the variables in roff, for weft(7)\n");
+	       "  --json       as JSON; without a topic, as --all\n");
 	return 0;
 }
 
@@ -598,8 +582,6 @@ int main(int argc, char **argv)
 	bool chosen[N_TOPICS] = { false }, is_any = false;
 
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--man-knobs") == 0)
-			return print_man_knobs();
 		is_any |= tool_info_choose(argv[i], chosen);
 		if (tool_info_take(argv[i], argv[i + 1]))
 			i++;

@@ -18,15 +18,13 @@ test_bench_bench_SOURCES = \
 	test/bench/bench_util.c
 test_bench_bench_CPPFLAGS = $(mpi_prog_cppflags)
 test_bench_bench_LDADD = libmpi_abi.la
-# Installing links these programs again. Until then the libraries of this build
-# come before those of an earlier one below the prefix.
-bench_ldflags = $(MODE_CFLAGS) -Wl,-rpath-link,$(abs_builddir)/.libs
-test_bench_bench_LDFLAGS = $(bench_ldflags)
+# linked again when they are installed
+test_bench_bench_LDFLAGS = $(MODE_CFLAGS) $(near_libs)
 test_bench_shmembench_SOURCES = test/bench/shmembench.c
 test_bench_shmembench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_builddir)/include \
 	-I$(top_srcdir)/include
 test_bench_shmembench_LDADD = libsma.la
-test_bench_shmembench_LDFLAGS = $(bench_ldflags)
+test_bench_shmembench_LDFLAGS = $(MODE_CFLAGS) $(near_libs)
 test_bench_rawfab_SOURCES = test/bench/rawfab.c
 test_bench_rawfab_LDADD = $(FABRIC_LIBS)
 EXTRA_DIST += test/bench/README.md test/bench/apps

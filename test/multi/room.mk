@@ -174,7 +174,7 @@ test/multi/dt_random: test/multi/dt_map.h
 MULTI_COMPILE = $(LIBTOOL) $(AM_V_lt) --tag=CC --mode=link $(CC) \
 	$(mpi_cppflags) $(multi_flags) $(CPPFLAGS) -std=gnu11 $(WARN_CFLAGS) \
 	-Wno-deprecated-declarations $(MODE_CFLAGS) $(CFLAGS) -pthread \
-	-no-install $(LDFLAGS)
+	$(near_libs) -no-install $(LDFLAGS)
 
 $(multi_programs): %: %.c test/multi/mtest.h \
 	test/multi/session.h test/multi/cma.h test/multi/heard.h test/multi/coll.h \

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# knobs.sed: the list of variables that weft(7) contains, from knobs.def
+#
+# sed -n -f knobs.sed knobs.def. The build needs no program that it has made:
+# that could be for another machine. Fails at a line of another form.
+/^KNOB_/!d
+:join
+/")$/!{
+	N
+	b join
+}
+s/\n[[:space:]]*/ /g
+# name, default, unit, sentence
+s/^KNOB_NUM([^,]*, \([^,]*\), \([^,]*\), [^,]*, [^,]*, "\([^"]*\)", [^,]*, "\(.*\)")$/.TP\
+.B WEFT_\1\
+\4.\
+In \3; default \2./
+# name, default, nothing, sentence
+s/^KNOB_STR([^,]*, \([^,]*\), "\([^"]*\)", "", [^,]*, "\(.*\)")$/.TP\
+.B WEFT_\1\
+\3./
+# name, default, values, sentence
+s/^KNOB_STR([^,]*, \([^,]*\), "\([^"]*\)", "\([^"]*\)", [^,]*, "\(.*\)")$/.TP\
+.B WEFT_\1\
+\4.\
+One of \3; default \2./
+/^KNOB_/q 1
+p
