@@ -8,6 +8,7 @@
 
 struct weft_err_detail {
 	int err;
+	uint64_t object;
 	char text[WEFT_ERR_TEXT];
 };
 
@@ -39,6 +40,7 @@ int weft_err_set(int err, const char *fmt, ...)
 	va_list ap;
 
 	detail.err = err;
+	detail.object = 0;
 	va_start(ap, fmt);
 	vsnprintf(detail.text, sizeof(detail.text), fmt, ap);
 	va_end(ap);
@@ -49,4 +51,14 @@ int weft_err_set(int err, const char *fmt, ...)
 const char *weft_err_detail_peek(int err)
 {
 	return detail.err == err ? detail.text : "";
+}
+
+void weft_err_object_set(uint64_t object)
+{
+	detail.object = object;
+}
+
+uint64_t weft_err_object(int err)
+{
+	return detail.err == err ? detail.object : 0;
 }

@@ -9,6 +9,7 @@
 #define WEFT_ERR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum weft_err {
 	WEFT_OK = 0,
@@ -38,5 +39,13 @@ int weft_err_set(int err, const char *fmt, ...)
 /* The text recorded by the last weft_err_set() of this thread if it was for
  * this err, otherwise "". Lent until the next weft_err_set(). */
 const char *weft_err_detail_peek(int err);
+
+/* Records which object the last weft_err_set() of this thread names, by a
+ * number that identifies it in this process and is not 0. */
+void weft_err_object_set(uint64_t object);
+
+/* The object that the recorded text names if that is for this err; 0 when it
+ * names none. */
+uint64_t weft_err_object(int err);
 
 #endif

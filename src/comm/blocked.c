@@ -49,13 +49,6 @@ static const struct weft_blocked *blocked_of(const struct weft_wait *wait)
 	return weft_container_of(wait, struct weft_blocked, wait);
 }
 
-static const char *blocked_label_of(const struct weft_comm *comm)
-{
-	if (comm->name[0])
-		return comm->name;
-	return comm->tag[0] ? comm->tag : "without a name";
-}
-
 /* ---- what is needed ---- */
 
 static uint32_t blocked_size_of(const struct weft_comm *comm)
@@ -123,7 +116,7 @@ static void need_leave(struct weft_wait *wait, const struct weft_comm *comm)
 	if (!weft_disconnect_is_open(comm))
 		return;
 	need = add_need(wait, WEFT_WIRE_NEED_LEAVE, comm->ctx,
-		blocked_label_of(comm), blocked_size_of(comm), comm->tag);
+		weft_comm_label(comm), blocked_size_of(comm), comm->tag);
 	if (!need)
 		return;
 	need->is_flushed = weft_disconnect_is_flushed(comm);
@@ -139,7 +132,7 @@ static void need_join(struct weft_wait *wait, const struct weft_blocked *b)
 {
 	const struct weft_blocked_join *join = &b->join;
 	struct weft_need *need = add_need(wait, join->need, b->comm->ctx,
-		blocked_label_of(b->comm), blocked_size_of(b->comm),
+		weft_comm_label(b->comm), blocked_size_of(b->comm),
 		b->comm->tag);
 
 	if (!need)
@@ -259,7 +252,7 @@ static void add_labels(const struct weft_wait *wait, char *buf, size_t len)
 		if (strlen(buf) + 1 >= len)
 			return;
 		if (comm && weft_disconnect_is_open(comm))
-			add_label(buf, len, blocked_label_of(comm));
+			add_label(buf, len, weft_comm_label(comm));
 	}
 }
 
@@ -283,7 +276,7 @@ static void blocked_describe(
 	case WEFT_BLOCKED_DERIVE:
 	case WEFT_BLOCKED_DISCONNECT:
 		snprintf(buf, len, "in %s of", call);
-		add_label(buf, len, blocked_label_of(b->comm));
+		add_label(buf, len, weft_comm_label(b->comm));
 		break;
 	case WEFT_BLOCKED_PORT:
 		snprintf(buf, len, "in %s, waiting for %s", call, b->whom);

@@ -161,6 +161,7 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 	err = weft_comm_create(vci, b->ctx, b->group, b->remote, &comm);
 	if (err)
 		return err;
+	snprintf(comm->tag, sizeof(comm->tag), "%s", b->tag ? b->tag : "");
 	err = note_vcis(comm, b->vcis, b->parent);
 	if (!err && b->remote)
 		err = weft_comm_create(
@@ -190,7 +191,6 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		b->remote->session_handle = weft_obj_handle(b->session);
 	}
 	weft_errh_set(&comm->errh, b->errh);
-	snprintf(comm->tag, sizeof(comm->tag), "%s", b->tag ? b->tag : "");
 	weft_nic_settle_locked(comm, b->wants_nic, is_named_only(b->info));
 	*comm_out = comm;
 	return 0;
@@ -356,6 +356,18 @@ static void create_greet(struct weft_vci *vci, const struct creation *c)
 		weft_peer_resolve(parent);
 }
 
+static int refuse_group(const struct creation *c)
+{
+	int32_t rank = weft_failed_first(c->group);
+
+	return weft_err_set(WEFT_ERR_PEER,
+		"rank %d of communicator \"%s\" has failed before that was "
+		"made: "
+		"process %u has died or cannot be reached",
+		(int)rank, c->tag,
+		(uint32_t)weft_group_proc(c->group, (uint32_t)rank));
+}
+
 /* Waits for the context id to come down the tree. */
 static int wait_arrival(struct weft_vci *vci, struct creation *c)
 {
@@ -371,10 +383,7 @@ static int wait_arrival(struct weft_vci *vci, struct creation *c)
 	weft_blocked_begin(&blocked);
 	while (!err && !take_arrival(c)) {
 		if (weft_failed_in(c->group))
-			err = weft_err_set(WEFT_ERR_PEER,
-				"rank %d of the group ended before the "
-				"communicator \"%s\" was made",
-				(int)weft_failed_first(c->group), c->tag);
+			err = refuse_group(c);
 		else if (is_cut_off(vci, c))
 			err = weft_err_set(WEFT_ERR_PEER,
 				"the communicator \"%s\" cannot be made: the "
@@ -580,10 +589,7 @@ static int started_ctx(struct started *s)
 	} else if (!take_arrival(&s->c)) {
 		if (!weft_failed_in(s->c.group))
 			return WEFT_AGAIN;
-		return weft_err_set(WEFT_ERR_PEER,
-			"rank %d of the group ended before the communicator "
-			"\"%s\" was made",
-			(int)weft_failed_first(s->c.group), s->tag);
+		return refuse_group(&s->c);
 	}
 	err = pass_on(&weft_proc.vci, &s->c);
 	/* takes part in the round for the others' sake */

@@ -337,12 +337,11 @@ int weft_disconnect_result(const struct weft_comm *comm)
 
 	if (!c || !c->is_done || !c->err)
 		return 0;
+	if (c->err == WEFT_ERR_PEER && comm->failed)
+		return weft_comm_failed(comm);
 	return weft_err_set(c->err,
 		"communicator \"%s\" could not be left together: %s",
-		comm->name[0] ? comm->name : comm->tag,
-		c->err == WEFT_ERR_PEER
-			? "a member has died or cannot be reached"
-			: weft_err_str(c->err));
+		weft_comm_label(comm), weft_err_str(c->err));
 }
 
 bool weft_disconnect_has_begun(const struct weft_comm *comm)

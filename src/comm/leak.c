@@ -112,14 +112,14 @@ static void note_done(const struct weft_unmatched *left,
 	snprintf(leak->done + at, sizeof(leak->done) - at,
 		"%s%s %s on communicator \"%.40s\"", at ? "; " : "",
 		left->is_send ? "a send to" : "a receive from", who,
-		comm->name[0] ? comm->name : comm->tag);
+		weft_comm_label(comm));
 }
 
 static void leak_find(const struct weft_unmatched *left, void *arg)
 {
 	struct found *f = arg;
 	struct weft_comm *comm = f->comm;
-	const char *name = comm->name[0] ? comm->name : comm->tag;
+	const char *name = weft_comm_label(comm);
 	char item[ITEM_TEXT];
 
 	if (left->kind == WEFT_UNMATCHED_DONE) {
@@ -145,7 +145,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 static void say_rest(const struct found *f)
 {
 	const struct weft_comm *comm = f->comm;
-	const char *name = comm->name[0] ? comm->name : comm->tag;
+	const char *name = weft_comm_label(comm);
 
 	if (f->n > SHOWN)
 		weft_log_warn("SESSION-LEFT",

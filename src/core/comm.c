@@ -8,6 +8,7 @@
 #include "shm/share.h"
 #include "core/vci_core.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct weft_table weft_comms =
@@ -30,12 +31,87 @@ bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc)
 	return comm->failed != 0;
 }
 
+const char *weft_comm_label(const struct weft_comm *comm)
+{
+	if (comm->name[0])
+		return comm->name;
+	if (comm->tag[0] > 0 && comm->tag[0] < ' ')
+		return comm->tag + 1; /* ours: no program has such a tag */
+	return comm->tag[0] ? comm->tag : "without a name";
+}
+
+/* `of communicator "crew"`, `of window sea`. Those that a communicator is
+ * spread over have its name. */
+static void print_object(
+	const struct weft_comm *comm, bool is_remote, char *buf, size_t len)
+{
+	const struct weft_comm *whole =
+		comm->spread_of ? weft_table_get(&weft_comms, comm->spread_of)
+				: comm;
+	const char *label = weft_comm_label(whole ? whole : comm);
+
+	if (comm->win || comm->file)
+		snprintf(buf, len, "%.100s", label);
+	else
+		snprintf(buf, len, "of %scommunicator \"%.100s\"",
+			is_remote ? "the remote group of " : "", label);
+}
+
+/* What is known of the end of a process, as a sentence. */
+static void print_why(
+	const struct weft_comm *comm, uint64_t proc, char *buf, size_t len)
+{
+	const struct weft_peer *peer =
+		weft_map_get(&comm->vci->peers, proc + 1);
+
+	if (peer && peer->why && peer->why[0])
+		snprintf(buf, len, "%s", peer->why);
+	else
+		snprintf(buf, len, "process %u has died or cannot be reached",
+			(uint32_t)proc);
+}
+
+/* Of the local communicator of an intercommunicator: a remote process. */
+static int set_failed(const struct weft_comm *comm, int32_t rank,
+	bool is_remote, uint64_t proc)
+{
+	char who[32] = "a remote process", object[160], why[160];
+
+	if (rank != WEFT_UNDEFINED)
+		snprintf(who, sizeof(who), "rank %d", (int)rank);
+	print_object(comm, is_remote, object, sizeof(object));
+	print_why(comm, proc, why, sizeof(why));
+	weft_err_set(WEFT_ERR_PEER, "%s %s has failed: %s", who, object, why);
+	weft_err_object_set(comm->ctx);
+	return WEFT_ERR_PEER;
+}
+
+int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank)
+{
+	return set_failed(comm, rank, comm->is_inter,
+		weft_group_proc(comm->remote, (uint32_t)rank));
+}
+
 int weft_comm_failed(const struct weft_comm *comm)
 {
-	return weft_err_set(WEFT_ERR_PEER,
-		"process %u, a member of the communicator, has died or cannot "
-		"be reached",
-		(uint32_t)(comm->failed - 1));
+	uint64_t proc = comm->failed - 1;
+	int32_t rank = weft_group_rank_of(comm->remote, proc);
+
+	if (rank != WEFT_UNDEFINED)
+		return weft_comm_failed_rank(comm, rank);
+	return set_failed(
+		comm, weft_group_rank_of(comm->group, proc), false, proc);
+}
+
+int weft_comm_explain(const struct weft_comm *comm, int err)
+{
+	if (err != WEFT_ERR_PEER || weft_err_object(err) == comm->ctx)
+		return err;
+	weft_vci_lock(comm->vci);
+	if (comm->failed)
+		weft_comm_failed(comm);
+	weft_vci_unlock(comm->vci);
+	return err;
 }
 
 /* Those that died before it was made. */

@@ -169,8 +169,20 @@ static inline void weft_comm_put(struct weft_comm *comm)
  * local communicator; returns whether one has, by now. VCI's lock held. */
 bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc);
 
-/* The error of what a failed member keeps from being done, described. */
+/* What messages call a communicator: its name, else the string tag that it was
+ * created with, else "without a name". Lent. */
+const char *weft_comm_label(const struct weft_comm *comm);
+
+/* The error of an operation that needs a failed member, described: the rank,
+ * the communicator, window or file, and what is known of the process. Both
+ * need a member that has failed; the first names the one of comm->failed, the
+ * second this rank of the group that sends go to. VCI's lock held. */
 int weft_comm_failed(const struct weft_comm *comm);
+int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank);
+
+/* Returns err. WEFT_ERR_PEER that was described for another object, or not at
+ * all, is described by weft_comm_failed(). Takes the VCI's lock. */
+int weft_comm_explain(const struct weft_comm *comm, int err);
 
 /* Stops arrivals: takes ctx out of the VCI's table. VCI's lock held. */
 void weft_comm_close(struct weft_comm *comm);

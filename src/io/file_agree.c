@@ -155,6 +155,7 @@ int weft_file_agree_on(
 		rest[i] = *on->least[i];
 	rc = weft_file_numbers(file, WEFT_COLL_ALLREDUCE, WEFT_OP_MIN,
 		1 + 2 * on->n_same + on->n_least, mine, all);
+	rc = weft_comm_explain(file->comm, rc);
 	if (rc)
 		return err ? weft_file_err_of(file, err, why, 0) : rc;
 	for (int i = 0; i < on->n_least; i++)

@@ -199,11 +199,13 @@ int weft_mpi_class(int code)
 struct raised {
 	int kind; /* enum weft_kind of the object, 0: none */
 	void *handle;
+	struct weft_comm *comm; /* whose members it is about, or NULL */
 	struct weft_errh *errh;
 	const char *name; /* of the object, may be NULL */
 	const char *func;
 	int rank; /* in the object, or -1 */
 	int err;
+	int as; /* class to return instead of that of err; 0: that one */
 	int code;
 };
 
@@ -221,50 +223,59 @@ struct weft_errh *weft_mpi_errh_without_object(void)
 	return self->errh != initial ? self->errh : world->errh;
 }
 
-/* What this thread was told last, for those who ask what a code means. */
+/* The last error that was raised in this thread, for MPI_Error_string: the code
+ * that the call returned, that of the status where it is MPI_ERR_IN_STATUS, and
+ * the call with the particulars. */
 static _Thread_local struct {
-	int code;
+	int code, cause;
 	char text[MPI_MAX_ERROR_STRING];
 } told;
 
-bool weft_mpi_string(int code, char *buf)
+/* The name of a class, with its sentence only where that is all that is known:
+ * it speaks for many errors, and may be wrong for this one. */
+static bool print_class(int code, bool has_more, char *buf)
 {
-	if (code != MPI_SUCCESS && code == told.code) {
-		strcpy(buf, told.text);
-		return true;
-	}
-	return weft_mpi_class_string(code, buf);
-}
-
-/* The particulars of an error, "" where there are none. */
-static const char *detail_of(const struct raised *r)
-{
-	return r->err < 0 ? weft_err_detail_peek(r->err) : "";
-}
-
-/* The name of a class, with its sentence where nothing better is known: that
- * one speaks for many errors, and may be wrong for this one. */
-static bool print_class(const struct raised *r, char *buf)
-{
-	if (!weft_mpi_class_string(r->code, buf))
+	if (!weft_mpi_class_string(code, buf))
 		return false;
-	if (r->code <= MPI_ERR_LASTCODE && detail_of(r)[0])
+	if (code <= MPI_ERR_LASTCODE && has_more)
 		buf[strcspn(buf, ":")] = 0;
 	return true;
+}
+
+bool weft_mpi_string(int code, char *buf)
+{
+	size_t n;
+
+	if (code == MPI_SUCCESS || (code != told.code && code != told.cause))
+		return weft_mpi_class_string(code, buf);
+	if (!print_class(code, true, buf))
+		return false;
+	n = strlen(buf);
+	snprintf(buf + n, MPI_MAX_ERROR_STRING - n, ": %s", told.text);
+	return true;
+}
+
+/* The particulars of an error; of one that nobody described its sentence. ""
+ * for a code of the program. */
+static const char *detail_of(const struct raised *r)
+{
+	const char *detail = "";
+
+	if (r->err < 0)
+		detail = weft_err_detail_peek(r->err);
+	return r->err < 0 && !detail[0] ? weft_err_str(r->err) : detail;
 }
 
 static void note_told(const struct raised *r)
 {
 	const char *detail = detail_of(r);
-	size_t n;
 
-	told.code = 0;
-	if (!detail[0] || !print_class(r, told.text))
+	told.code = told.cause = 0;
+	if (!detail[0])
 		return;
 	told.code = r->code;
-	n = strlen(told.text);
-	snprintf(told.text + n, sizeof(told.text) - n, ": %s: %s", r->func,
-		detail);
+	told.cause = weft_mpi_code(r->err);
+	snprintf(told.text, sizeof(told.text), "%s: %s", r->func, detail);
 }
 
 static const char *kind_name(int kind)
@@ -297,7 +308,7 @@ static void die(const struct raised *r)
 	struct weft_file *file = NULL;
 	size_t n;
 
-	print_class(r, class);
+	print_class(r->code, detail[0], class);
 	n = (size_t)snprintf(text, sizeof(text), "%s: %s", r->func, class);
 	if (detail[0] && n < sizeof(text))
 		n += (size_t)snprintf(
@@ -358,7 +369,9 @@ static int raise_it(struct raised *r)
 	enum weft_errh_action action =
 		r->errh ? r->errh->action : WEFT_ERRH_FATAL;
 
-	r->code = weft_mpi_code(r->err);
+	r->code = r->as ? r->as : weft_mpi_code(r->err);
+	if (r->comm)
+		weft_comm_explain(r->comm, r->err);
 	if (action == WEFT_ERRH_FATAL || action == WEFT_ERRH_ABORT)
 		die(r);
 	note_told(r);
@@ -388,25 +401,74 @@ int weft_mpi_raise_none(const char *func, int err)
 	return raise_it(&r);
 }
 
-int weft_mpi_raise(struct weft_comm *comm, const char *func, int err)
+static struct raised raised_of_win(
+	struct weft_win *win, const char *func, int err)
 {
-	struct raised r;
+	return (struct raised){
+		.kind = WEFT_KIND_WIN,
+		.handle = weft_mpi_win_handle(win),
+		.comm = win->comm,
+		.errh = win->errh,
+		.name = win->name,
+		.func = func,
+		.rank = win->comm->rank,
+		.err = err,
+	};
+}
 
-	if (!comm)
-		return weft_mpi_raise_none(func, err);
-	if (comm->win) /* one of its requests */
-		return weft_mpi_raise_win(comm->win, func, err);
+static struct raised raised_of_file(
+	struct weft_file *file, const char *func, int err)
+{
+	return (struct raised){
+		.kind = WEFT_KIND_FILE,
+		.handle = file ? weft_mpi_file_handle(file) : MPI_FILE_NULL,
+		.comm = file ? file->comm : NULL,
+		.errh = file ? file->errh : weft_file_errh,
+		.name = file ? file->name : "MPI_FILE_NULL",
+		.func = func,
+		.rank = file ? file->comm->rank : -1,
+		.err = err,
+	};
+}
+
+/* Of a window's or file's own communicator: of one of its requests. */
+static struct raised raised_of_comm(
+	struct weft_comm *comm, const char *func, int err)
+{
+	if (comm->win)
+		return raised_of_win(comm->win, func, err);
 	if (comm->file)
-		return weft_mpi_raise_file(comm->file, func, err);
-	r = (struct raised){
+		return raised_of_file(comm->file, func, err);
+	return (struct raised){
 		.kind = WEFT_KIND_COMM,
 		.handle = weft_mpi_comm_handle(comm),
+		.comm = comm,
 		.errh = comm->errh,
 		.name = comm->name,
 		.func = func,
 		.rank = comm->rank,
 		.err = err,
 	};
+}
+
+int weft_mpi_raise(struct weft_comm *comm, const char *func, int err)
+{
+	struct raised r;
+
+	if (!comm)
+		return weft_mpi_raise_none(func, err);
+	r = raised_of_comm(comm, func, err);
+	return raise_it(&r);
+}
+
+int weft_mpi_raise_in_status(struct weft_comm *comm, const char *func, int err)
+{
+	struct raised r;
+
+	if (!comm)
+		return weft_mpi_raise_none(func, MPI_ERR_IN_STATUS);
+	r = raised_of_comm(comm, func, err);
+	r.as = MPI_ERR_IN_STATUS;
 	return raise_it(&r);
 }
 
@@ -444,29 +506,13 @@ int weft_mpi_raise_win(struct weft_win *win, const char *func, int err)
 
 	if (!win)
 		return weft_mpi_raise_none(func, err);
-	r = (struct raised){
-		.kind = WEFT_KIND_WIN,
-		.handle = weft_mpi_win_handle(win),
-		.errh = win->errh,
-		.name = win->name,
-		.func = func,
-		.rank = win->comm->rank,
-		.err = err,
-	};
+	r = raised_of_win(win, func, err);
 	return raise_it(&r);
 }
 
 int weft_mpi_raise_file(struct weft_file *file, const char *func, int err)
 {
-	struct raised r = {
-		.kind = WEFT_KIND_FILE,
-		.handle = file ? weft_mpi_file_handle(file) : MPI_FILE_NULL,
-		.errh = file ? file->errh : weft_file_errh,
-		.name = file ? file->name : "MPI_FILE_NULL",
-		.func = func,
-		.rank = file ? file->comm->rank : -1,
-		.err = err,
-	};
+	struct raised r = raised_of_file(file, func, err);
 
 	return raise_it(&r);
 }

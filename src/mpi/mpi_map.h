@@ -205,6 +205,10 @@ bool weft_mpi_class_string(int code, char *buf);
  * its session; NULL, of the World Model, or its session was finalized: as
  * weft_mpi_raise_none(). */
 int weft_mpi_raise(struct weft_comm *comm, const char *func, int err);
+
+/* The same where err is in a status: the procedure returns MPI_ERR_IN_STATUS,
+ * and what is known of err counts for both. */
+int weft_mpi_raise_in_status(struct weft_comm *comm, const char *func, int err);
 int weft_mpi_raise_session(
 	struct weft_session *session, const char *func, int err);
 int weft_mpi_raise_group(

@@ -381,6 +381,8 @@ static int wait_own(const char *func, struct weft_req *req, MPI_Status *status)
 	weft_vci_lock(vci);
 	weft_req_wait_in(vci, req, func);
 	err = req->status.err;
+	if (weft_unlikely(err))
+		weft_failure_explain(req);
 	weft_status_to_mpi(&req->status, status);
 	weft_req_put(req);
 	weft_vci_unlock(vci);
@@ -434,11 +436,15 @@ static int sendrecv(const char *func, const struct args *s,
 	if (sreq) {
 		weft_req_wait_in(vci, sreq, func);
 		err = sreq->status.err;
+		if (weft_unlikely(err))
+			weft_failure_explain(sreq);
 		weft_req_put(sreq);
 	}
 	if (rreq && !err) {
 		weft_req_wait_in(vci, rreq, func);
 		err = rreq->status.err;
+		if (weft_unlikely(err))
+			weft_failure_explain(rreq);
 		weft_status_to_mpi(&rreq->status, status);
 	}
 	weft_vci_unlock(vci);

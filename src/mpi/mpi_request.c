@@ -84,6 +84,7 @@ static inline __attribute__((always_inline)) int mpi_request_take_out(
 	err = req->status.err;
 	if (weft_unlikely(err) && !outcome->err) {
 		outcome->err = err;
+		weft_failure_explain(req);
 		if (req->comm)
 			outcome->comm = weft_comm_get(req->comm);
 	}
@@ -100,15 +101,20 @@ static inline __attribute__((always_inline)) int mpi_request_take_out(
 	return err;
 }
 
-/* Raises what went wrong; drops the reference. No lock held. */
+/* Raises what went wrong, which is in a status where there are several; drops
+ * the reference. No lock held. */
 static int mpi_request_finish(
-	const char *func, struct outcome *outcome, int code)
+	const char *func, struct outcome *outcome, bool is_in_status)
 {
 	int rc;
 
 	if (weft_likely(!outcome->err))
 		return MPI_SUCCESS;
-	rc = weft_mpi_raise(outcome->comm, func, code ? code : outcome->err);
+	if (is_in_status)
+		rc = weft_mpi_raise_in_status(
+			outcome->comm, func, outcome->err);
+	else
+		rc = weft_mpi_raise(outcome->comm, func, outcome->err);
 	if (outcome->comm) {
 		struct weft_vci *vci = outcome->comm->vci;
 
@@ -190,7 +196,7 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 	weft_req_wait_in(vci, req, "MPI_Wait");
 	mpi_request_take_out(request, req, status, false, &outcome);
 	weft_vci_unlock(vci);
-	return mpi_request_finish("MPI_Wait", &outcome, 0);
+	return mpi_request_finish("MPI_Wait", &outcome, false);
 }
 
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
@@ -221,7 +227,7 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	else
 		polled(vci, "MPI_Test", 1, request);
 	weft_vci_unlock(vci);
-	return mpi_request_finish("MPI_Test", &outcome, 0);
+	return mpi_request_finish("MPI_Test", &outcome, false);
 }
 
 /* ---- arrays ---- */
@@ -391,7 +397,7 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[],
 	else
 		take_together(count, array_of_requests, array_of_statuses,
 			&found, &outcome);
-	return mpi_request_finish("MPI_Waitall", &outcome, MPI_ERR_IN_STATUS);
+	return mpi_request_finish("MPI_Waitall", &outcome, true);
 }
 
 static bool are_all_done(
@@ -434,7 +440,7 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	else
 		polled(vci, "MPI_Testall", count, array_of_requests);
 	weft_vci_unlock(vci);
-	return mpi_request_finish("MPI_Testall", &outcome, MPI_ERR_IN_STATUS);
+	return mpi_request_finish("MPI_Testall", &outcome, true);
 }
 
 /* Index of the first done request; -1: none is; MPI_UNDEFINED: none is even
@@ -507,7 +513,7 @@ static int any(const char *func, bool is_blocking, int count,
 	*index = at >= 0 ? at : MPI_UNDEFINED;
 	if (!is_blocking)
 		*flag = at != -1;
-	return mpi_request_finish(func, &outcome, 0);
+	return mpi_request_finish(func, &outcome, false);
 }
 
 int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *index,
@@ -565,7 +571,7 @@ static int mpi_request_some(const char *func, bool is_blocking, int count,
 		++*outcount;
 	}
 	weft_vci_unlock(vci);
-	return mpi_request_finish(func, &outcome, MPI_ERR_IN_STATUS);
+	return mpi_request_finish(func, &outcome, true);
 }
 
 int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,

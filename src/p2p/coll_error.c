@@ -11,13 +11,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "process 3: what was wrong there": who had it first says so. */
+/* "process 3: what was wrong there": who had it first says so. A failed member
+ * is named alike by all. */
 static uint32_t coll_error_describe(
 	int err, const struct weft_comm *comm, char *text)
 {
 	const char *detail = weft_err_detail_peek(err);
 	int n;
 
+	if (err == WEFT_ERR_PEER && comm->failed) {
+		weft_comm_failed(comm);
+		n = snprintf(text, WEFT_WIRE_FAILED_TEXT, "%s",
+			weft_err_detail_peek(err));
+		return (uint32_t)weft_min(n, WEFT_WIRE_FAILED_TEXT - 1);
+	}
 	if (!*detail)
 		detail = weft_err_str(err);
 	if (!strncmp(detail, "process ", 8))

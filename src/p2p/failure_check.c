@@ -8,6 +8,8 @@
 #include "transport/proc.h"
 #include "transport/thread_check.h"
 
+#include <stdio.h>
+
 bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed)
 {
 	return !failed || weft_proc_is_member(failed - 1) ||
@@ -24,15 +26,25 @@ static bool is_last_here(const struct weft_comm *comm)
 	return true;
 }
 
+/* It lives, and sends nothing more because another member has failed. */
+static int departed_after_death(const struct weft_comm *comm, int32_t rank)
+{
+	char why[320];
+
+	weft_comm_failed(comm);
+	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(WEFT_ERR_PEER));
+	weft_err_set(
+		WEFT_ERR_PEER, "%s; rank %d has left for that", why, (int)rank);
+	weft_err_object_set(comm->ctx);
+	return WEFT_ERR_PEER;
+}
+
 int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 {
 	if (!comm->p2p.departed || rank >= comm->remote_size)
 		return 0;
 	if (rank >= 0 && comm->p2p.departed[rank] && comm->failed)
-		return weft_err_set(WEFT_ERR_PEER,
-			"rank %d has left the communicator after process %u "
-			"died",
-			(int)rank, (uint32_t)(comm->failed - 1));
+		return departed_after_death(comm, rank);
 	if (rank >= 0 && comm->p2p.departed[rank])
 		return weft_err_set(WEFT_ERR_OTHER,
 			"rank %d has left the communicator and sends nothing "
@@ -64,6 +76,18 @@ int weft_departed_receiver(const struct weft_comm *comm, int32_t rank)
 	return comm->failed ? weft_departed_source(comm, rank) : 0;
 }
 
+/* Also where this process lacks the memory to go on with it. */
+static int failed_peer(const struct weft_comm *comm, int32_t rank,
+	const struct weft_peer *peer)
+{
+	return peer->err == WEFT_ERR_PEER
+		       ? weft_comm_failed_rank(comm, rank)
+		       : weft_err_set(peer->err,
+				 "process %u cannot be reached any more: %s",
+				 (uint32_t)peer->proc,
+				 peer->why ? peer->why : "");
+}
+
 int weft_failure_source(struct weft_comm *comm, int32_t rank)
 {
 	struct weft_peer *peer;
@@ -76,10 +100,22 @@ int weft_failure_source(struct weft_comm *comm, int32_t rank)
 		return weft_departed_source(comm, rank);
 	peer = weft_comm_peer(comm, (uint32_t)rank);
 	if (peer && peer->state == WEFT_PEER_FAILED)
-		return weft_err_set(peer->err,
-			"process %u has died or cannot be reached",
-			(uint32_t)peer->proc);
+		return failed_peer(comm, rank, peer);
 	return weft_departed_source(comm, rank);
+}
+
+void weft_failure_explain(const struct weft_req *req)
+{
+	struct weft_comm *comm = req->comm;
+	int32_t rank = -1;
+
+	if (req->status.err != WEFT_ERR_PEER || !comm || !comm->failed)
+		return;
+	if (req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV)
+		rank = req->src;
+	if (rank < 0 || rank >= comm->remote_size ||
+		weft_failure_source(comm, rank) != WEFT_ERR_PEER)
+		weft_comm_failed(comm);
 }
 
 /* Why a receive that has to wait cannot end well; 0: it may. */

@@ -75,6 +75,11 @@ int weft_departed_source(const struct weft_comm *comm, int32_t rank);
  * left then, as it will not take part in this one. */
 int weft_departed_member(const struct weft_comm *comm, int32_t rank);
 
+/* Describes the error of a request that ended with WEFT_ERR_PEER: the failed
+ * rank that it needed, or one of its communicator. Leaves other errors as they
+ * are described. VCI's lock held. */
+void weft_failure_explain(const struct weft_req *req);
+
 /* Ends a request, now or soon, that can never be completed. VCI's lock held. */
 void weft_cancel_stuck(struct weft_req *req, int err);
 

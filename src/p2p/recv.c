@@ -398,6 +398,8 @@ int weft_recv(const struct weft_msg *msg, struct weft_status *status_out)
 		if (!req->is_done)
 			weft_req_wait(vci, req);
 		err = req->status.err;
+		if (weft_unlikely(err))
+			weft_failure_explain(req);
 		*status_out = req->status;
 		weft_req_put(req);
 	}

@@ -215,9 +215,7 @@ static int send_begin(struct weft_req *req, bool is_last)
 	peer = weft_comm_peer(req->comm, (uint32_t)req->src);
 	req->peer = peer;
 	if (weft_unlikely(!peer || peer->state == WEFT_PEER_FAILED)) {
-		rc = peer ? weft_err_set(peer->err,
-				    "process %u cannot be reached any more",
-				    (uint32_t)peer->proc)
+		rc = peer ? weft_failure_source(req->comm, req->src)
 			  : WEFT_ERR_NOMEM;
 		weft_req_complete(req, rc);
 		return rc;
@@ -361,6 +359,8 @@ static __attribute__((noinline)) int send_slow(const struct weft_msg *msg)
 	if (!err) {
 		weft_req_wait(msg->comm->vci, req);
 		err = req->status.err;
+		if (weft_unlikely(err))
+			weft_failure_explain(req);
 	}
 	weft_req_put(req);
 	return err;

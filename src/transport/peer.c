@@ -68,6 +68,7 @@ static void inherit_failure(struct weft_vci *vci, struct weft_peer *peer)
 		return;
 	peer->state = WEFT_PEER_FAILED;
 	peer->err = first->err;
+	peer->why = first->why ? strdup(first->why) : NULL;
 }
 
 struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr)
@@ -599,6 +600,7 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 		return;
 	peer->state = WEFT_PEER_FAILED;
 	peer->err = err;
+	peer->why = strdup(weft_err_detail_peek(err));
 	peer->vci->n_failed++;
 	peer->vci->on_failed(peer);
 	if (peer->vci->on_win_failed)

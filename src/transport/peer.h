@@ -46,6 +46,7 @@ struct weft_peer {
 	bool is_queued; /* on the VCI's list of peers with pending work */
 	bool is_next;	/* RESOLVING: to be asked for its card in its turn */
 	int err;
+	char *why; /* FAILED: a sentence about the process, or NULL; owned */
 	uint32_t shm_eager; /* longest message copied through its ring */
 	int64_t credit;	    /* eager bytes we may still send */
 	int64_t owed;	    /* eager bytes to give back to it */
@@ -146,7 +147,8 @@ void weft_peer_setup(struct weft_vci *vci);
  * *first_out is one of them. */
 uint32_t weft_peer_unresolved(struct weft_vci *vci, uint64_t *first_out);
 
-/* The peer has failed: everything that waits for it ends with err. */
+/* The peer has failed: everything that waits for it ends with err. The text
+ * that weft_err_set() has for err becomes the peer's `why`. */
 void weft_peer_fail(struct weft_peer *peer, int err);
 
 #endif

@@ -40,28 +40,9 @@ static void hear_rest(struct weft_vci *vci)
 	}
 }
 
-/* What waits for a process on a VCI ends. */
-static void proc_lose(struct weft_vci *vci, const struct weft_boot_event *event)
-{
-	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
-
-	hear_rest(vci);
-	for (uint8_t i = 0; i < WEFT_VCIS; i++) {
-		struct weft_peer *peer =
-			i ? weft_map_get(
-				    &vci->peers, weft_vci_addr(proc, i) + 1)
-			  : weft_peer_of(vci, proc); /* remembers it */
-
-		if (peer)
-			weft_peer_fail(
-				peer, weft_err_set(WEFT_ERR_PEER,
-					      "process %u ended with code %d",
-					      event->rank, event->code));
-	}
-}
-
 /* A process that crashed and one that just left are different faults. */
-static void proc_say_end(const struct weft_boot_event *event)
+static void proc_describe_end(
+	const struct weft_boot_event *event, char *buf, size_t len)
 {
 	char code[32] = "";
 
@@ -72,31 +53,59 @@ static void proc_say_end(const struct weft_boot_event *event)
 		if (event->code > 128) /* 128 + signal */
 			snprintf(code, sizeof(code), " by signal %d",
 				event->code - 128);
-		weft_log_warn("CORE-DIED",
-			"process %u crashed: it was killed%s", event->rank,
-			code);
+		snprintf(buf, len, "process %u crashed: it was killed%s",
+			event->rank, code);
 		break;
 	case WEFT_BOOT_END_EXITED:
-		weft_log_warn("CORE-DIED",
+		snprintf(buf, len,
 			"process %u exited%s without finalizing while others "
 			"go on",
 			event->rank, code);
 		break;
 	case WEFT_BOOT_END_ABORTED:
-		weft_log_warn("CORE-DIED", "process %u was aborted%s",
-			event->rank, code);
+		snprintf(buf, len, "process %u was aborted%s", event->rank,
+			code);
 		break;
 	case WEFT_BOOT_END_LEFT:
-		weft_log_warn("CORE-LEFT",
-			"process %u has ended in order; what waits for it ends "
-			"with an error",
-			event->rank);
+		snprintf(
+			buf, len, "process %u has ended in order", event->rank);
 		break;
 	default:
-		weft_log_warn("CORE-DIED",
-			"process %u ended%s while the job ran", event->rank,
-			code);
+		snprintf(buf, len, "process %u ended%s while the job ran",
+			event->rank, code);
 	}
+}
+
+/* What waits for a process on a VCI ends. */
+static void proc_lose(struct weft_vci *vci, const struct weft_boot_event *event)
+{
+	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
+	char why[128];
+
+	proc_describe_end(event, why, sizeof(why));
+	hear_rest(vci);
+	for (uint8_t i = 0; i < WEFT_VCIS; i++) {
+		struct weft_peer *peer =
+			i ? weft_map_get(
+				    &vci->peers, weft_vci_addr(proc, i) + 1)
+			  : weft_peer_of(vci, proc); /* remembers it */
+
+		if (peer)
+			weft_peer_fail(
+				peer, weft_err_set(WEFT_ERR_PEER, "%s", why));
+	}
+}
+
+static void proc_say_end(const struct weft_boot_event *event)
+{
+	char why[128];
+
+	proc_describe_end(event, why, sizeof(why));
+	if (event->end == WEFT_BOOT_END_LEFT)
+		weft_log_warn("CORE-LEFT",
+			"%s; what waits for it ends with an error", why);
+	else
+		weft_log_warn("CORE-DIED", "%s", why);
 }
 
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event)

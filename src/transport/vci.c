@@ -203,6 +203,7 @@ void weft_vci_close(struct weft_vci *vci)
 		weft_ring_detach(&peer->tx);
 		free(peer->bc);
 		free(peer->rail_addrs);
+		free(peer->why);
 		weft_peer_drop_controls(peer);
 		free(peer);
 	}

@@ -48,13 +48,6 @@ void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err))
 
 /* ---- in words ---- */
 
-static const char *request_label_of(const struct weft_comm *comm)
-{
-	if (comm->name[0])
-		return comm->name;
-	return comm->tag[0] ? comm->tag : "without a name";
-}
-
 struct envelope {
 	char rank[24], tag[24];
 };
@@ -101,13 +94,13 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 	if (is_message(req) && request_plane_of(req) == WEFT_CTX_OFFSET_P2P)
 		snprintf(buf, len, "%s %s, %s, of communicator \"%.40s\"",
 			req->kind == WEFT_REQ_RECV ? "from" : "to", e.rank,
-			e.tag, request_label_of(req->comm));
+			e.tag, weft_comm_label(req->comm));
 	else if (is_collective(req))
 		snprintf(buf, len, "(number %d) of communicator \"%.40s\"",
-			number_of(req->tag), request_label_of(req->comm));
+			number_of(req->tag), weft_comm_label(req->comm));
 	else if (req->comm)
 		snprintf(buf, len, "of communicator \"%.40s\"",
-			request_label_of(req->comm));
+			weft_comm_label(req->comm));
 	else
 		snprintf(buf, len, "for a request");
 }
@@ -166,13 +159,13 @@ static void request_describe(
 	} else if (loop->is_missing) {
 		snprintf(what, sizeof(what),
 			"(number %d) of communicator \"%.40s\"",
-			number_of(loop->tag), request_label_of(loop->comm));
+			number_of(loop->tag), weft_comm_label(loop->comm));
 	} else if (loop->comm) {
 		struct envelope e = envelope_of(loop->rank, loop->tag);
 
 		snprintf(what, sizeof(what),
 			"from %s, %s, of communicator \"%.40s\"", e.rank, e.tag,
-			request_label_of(loop->comm));
+			weft_comm_label(loop->comm));
 	} else if (loop->what) {
 		snprintf(what, sizeof(what), "for %s", loop->what);
 	} else {
@@ -213,7 +206,7 @@ static struct weft_need *need_like(const struct asking *a,
 	need->is_soft = true;
 	need->size = (uint32_t)comm->remote_size;
 	snprintf(need->label, sizeof(need->label), "%.31s",
-		request_label_of(comm));
+		weft_comm_label(comm));
 	return need;
 }
 
@@ -250,7 +243,7 @@ static void phrase_others(
 	snprintf(need->phrase, sizeof(need->phrase),
 		"others to take part in collective number %d on communicator "
 		"\"%.60s\" (%d processes)",
-		number_of(tag), request_label_of(comm), (int)comm->remote_size);
+		number_of(tag), weft_comm_label(comm), (int)comm->remote_size);
 }
 
 /* A message that somebody must send. */
@@ -270,7 +263,7 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 		snprintf(need->phrase, sizeof(need->phrase),
 			"a message from %s with %s on communicator \"%.60s\" "
 			"(%d processes)",
-			e.rank, e.tag, request_label_of(comm),
+			e.rank, e.tag, weft_comm_label(comm),
 			(int)comm->remote_size);
 	else
 		phrase_others(need, comm, tag);
@@ -309,12 +302,12 @@ static void need_receive(const struct asking *a, const struct weft_req *req)
 			"rank %d to receive %zu bytes with tag %d on "
 			"communicator \"%.60s\" (%d processes)",
 			(int)req->src, req->len, (int)req->tag,
-			request_label_of(comm), (int)comm->remote_size);
+			weft_comm_label(comm), (int)comm->remote_size);
 	else
 		snprintf(need->phrase, sizeof(need->phrase),
 			"others to take data of collective number %d on "
 			"communicator \"%.60s\" (%d processes)",
-			number_of(req->tag), request_label_of(comm),
+			number_of(req->tag), weft_comm_label(comm),
 			(int)comm->remote_size);
 	need->otherwise = "it has been received by now, or is about to be";
 	on_ranks(a, need, comm, req->src);

@@ -27,10 +27,7 @@ static int try_post(struct weft_win *win, const struct weft_win_target *target,
 	if (!peer)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a peer");
 	if (peer->state == WEFT_PEER_FAILED)
-		return weft_err_set(WEFT_ERR_PEER,
-			"rank %u of window \"%s\" has failed or cannot be "
-			"reached",
-			target->rank, win->name);
+		return weft_comm_failed_rank(comm, (int32_t)target->rank);
 	if (peer->state != WEFT_PEER_READY)
 		weft_peer_resolve(peer);
 	return weft_peer_is_clear(peer)

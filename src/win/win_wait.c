@@ -9,6 +9,7 @@
 #include "comm/failed.h"
 #include "core/comm.h"
 #include "core/vci_core.h"
+#include "p2p/p2p.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
 #include "transport/sleep.h"
@@ -245,27 +246,20 @@ static int check_failed(struct weft_win_wait *wait, uint64_t now)
 	const struct weft_comm *comm = wait->win->comm;
 
 	if (has_target_failed(wait))
-		return weft_err_set(WEFT_ERR_PEER,
-			"%s cannot end: rank %u of window \"%s\" has failed",
-			wait->what, wait->target->rank, wait->win->name);
+		return weft_comm_failed_rank(comm, (int32_t)wait->target->rank);
 	if (has_target_left(wait) && !comm->failed)
 		return weft_err_set(WEFT_ERR_RMA_SYNC,
 			"%s cannot end: rank %u is freeing window \"%s\"",
 			wait->what, wait->target->rank, wait->win->name);
 	if (has_target_left(wait))
-		return weft_err_set(WEFT_ERR_PEER,
-			"%s cannot end: rank %u has left window \"%s\" after "
-			"a member failed",
-			wait->what, wait->target->rank, wait->win->name);
+		return weft_departed_source(comm, (int32_t)wait->target->rank);
 	if (!wait->is_lock || !weft_failed_in(comm->group))
 		return 0;
 	if (!wait->failed_ns)
 		wait->failed_ns = now;
 	if (now - wait->failed_ns < GRACE_NS)
 		return 0;
-	return weft_err_set(WEFT_ERR_PEER,
-		"%s cannot end: rank %d of window \"%s\" has failed",
-		wait->what, weft_failed_first(comm->group), wait->win->name);
+	return weft_comm_failed_rank(comm, weft_failed_first(comm->group));
 }
 
 /* --- the wait ------------------------------------------------------ */

@@ -29,6 +29,7 @@ multi_programs += test/multi/comm_split_type
 multi_programs += test/multi/dt_pack
 multi_programs += test/multi/dt_random
 multi_programs += test/multi/err_args
+multi_programs += test/multi/err_died
 multi_programs += test/multi/err_handles
 multi_programs += test/multi/err_results
 multi_programs += test/multi/err_walk
