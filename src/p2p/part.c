@@ -339,7 +339,7 @@ static void post_all(struct weft_parts *parts)
 /* Begins a round whose set-up is there. */
 static void recv_round(struct weft_parts *parts)
 {
-	parts->err = parts->setup_err ? parts->setup_err : take_setup(parts);
+	parts->err = take_setup(parts);
 	if (parts->err)
 		round_over(parts);
 	else
