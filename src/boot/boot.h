@@ -75,11 +75,13 @@ enum weft_boot_end {
 	WEFT_BOOT_END_EXITED,  /* without taking leave */
 	WEFT_BOOT_END_ABORTED, /* asked for it, or was made to */
 	WEFT_BOOT_END_LEFT,    /* in order; told only where it was asked for */
+	WEFT_BOOT_END_FOUND,   /* not the manager's word: name is a clause */
 };
 
 struct weft_boot_event {
 	enum weft_boot_event_kind kind;
-	char name[WEFT_BOOT_NAME_MAX]; /* process set or job; else "" */
+	char name[WEFT_BOOT_NAME_MAX]; /* process set or job; how an end was
+					  found; else "" */
 	uint32_t rank;		       /* who died or called; 0 otherwise */
 	int code; /* exit code, or 128 + signal; -1 when not known */
 	enum weft_boot_end end;

@@ -108,6 +108,12 @@ int weft_net_peer_add(
 /* Forgets a peer; nothing to it may be under way. */
 void weft_net_peer_remove(struct weft_net *net, uint64_t addr);
 
+/* True when the peer's port refuses a new connection: the process has ended.
+ * *what gets a clause about the attempt, "" where the provider has no ports.
+ * Blocks for 20 ms at most. */
+bool weft_net_refuses(
+	struct weft_net *net, uint64_t addr, char *what, size_t len);
+
 /* Drains completions: calls recv and op->done. Returns how many events there
  * were; 0 when idle. Errors arrive through op->done. */
 int weft_net_poll(struct weft_net *net);

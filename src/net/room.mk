@@ -11,6 +11,7 @@ libweft_la_SOURCES += \
 	src/net/net_priv.h \
 	src/net/plan.c src/net/plan.h \
 	src/net/prov.h \
+	src/net/reach.c \
 	src/net/rma_ep.c src/net/rma_ep.h
 if NIC_MATCHING
 libweft_la_SOURCES += src/net/tagged.c src/net/tagged.h

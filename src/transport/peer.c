@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "base/pid.h"
 #include "transport/bc.h"
 #include "transport/dispatch.h"
 #include "transport/foreign.h"
@@ -14,6 +15,7 @@
 #include "net/net.h"
 #include "shm/copy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -605,6 +607,20 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 	peer->vci->on_failed(peer);
 	if (peer->vci->on_win_failed)
 		peer->vci->on_win_failed(peer);
+}
+
+bool weft_peer_is_gone(const struct weft_peer *peer, char *what, size_t len)
+{
+	what[0] = 0;
+	if (peer->state != WEFT_PEER_READY || peer->is_self)
+		return false;
+	if (!peer->is_shm)
+		return weft_net_refuses(
+			peer->vci->net, peer->net_addr, what, len);
+	if (!weft_pid_has_ended(peer->pid, 0))
+		return false;
+	snprintf(what, len, "its pid %d is gone", (int)peer->pid);
+	return true;
 }
 
 void weft_peer_undelivered(struct weft_peer *peer, int err)

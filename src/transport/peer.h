@@ -45,6 +45,7 @@ struct weft_peer {
 	bool can_read;	/* cross-memory attach works */
 	bool is_queued; /* on the VCI's list of peers with pending work */
 	bool is_next;	/* RESOLVING: to be asked for its card in its turn */
+	bool has_ended; /* an event of its end was handled */
 	int err;
 	char *why; /* FAILED: a sentence about the process, or NULL; owned */
 	uint32_t shm_eager; /* longest message copied through its ring */
@@ -142,6 +143,11 @@ void weft_peer_on_call(
 	struct weft_vci *vci, uint64_t proc, const void *data, size_t len);
 
 void weft_peer_setup(struct weft_vci *vci);
+
+/* True when the peer's process has ended without a word of the process manager:
+ * on this node its pid is gone, elsewhere its port refuses a new connection.
+ * *what gets a clause about what was found, or "". Blocks for 20 ms at most. */
+bool weft_peer_is_gone(const struct weft_peer *peer, char *what, size_t len);
 
 /* How many peers have something to send for which no business card has come;
  * *first_out is one of them. */

@@ -102,6 +102,15 @@ uint64_t weft_proc_self_ctx(void);
 void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
 	size_t n) __attribute__((noreturn));
 
+enum { WEFT_PROC_FOUND = 120 };
+
+/* Looks whether a process of the job that does not answer, reached at addr on
+ * the VCI whose lock is held, has ended; that is then an event like one of the
+ * process manager. *what gets a clause of WEFT_PROC_FOUND bytes at most about
+ * what was found, or "". May block for 20 ms. */
+bool weft_proc_find_end(
+	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what);
+
 /* Ends all of the job without a fault: the code may be 0. */
 void weft_proc_exit_all(int code, const char *text) __attribute__((noreturn));
 

@@ -66,6 +66,10 @@ static void proc_describe_end(
 		snprintf(buf, len, "process %u was aborted%s", event->rank,
 			code);
 		break;
+	case WEFT_BOOT_END_FOUND:
+		snprintf(buf, len, "process %u has ended: %.100s", event->rank,
+			event->name);
+		break;
 	case WEFT_BOOT_END_LEFT:
 		snprintf(
 			buf, len, "process %u has ended in order", event->rank);
@@ -80,7 +84,7 @@ static void proc_describe_end(
 static void proc_lose(struct weft_vci *vci, const struct weft_boot_event *event)
 {
 	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
-	char why[128];
+	char why[160];
 
 	proc_describe_end(event, why, sizeof(why));
 	hear_rest(vci);
@@ -96,9 +100,22 @@ static void proc_lose(struct weft_vci *vci, const struct weft_boot_event *event)
 	}
 }
 
+/* The first event of a process counts: the process manager may report later
+ * what was found here. Default VCI. */
+static bool is_first_end(struct weft_vci *vci, uint32_t rank)
+{
+	struct weft_peer *peer = weft_peer_of(
+		vci, (weft_proc.proc & ~(uint64_t)UINT32_MAX) | rank);
+	bool is_first = !peer || !peer->has_ended;
+
+	if (peer)
+		peer->has_ended = true;
+	return is_first;
+}
+
 static void proc_say_end(const struct weft_boot_event *event)
 {
-	char why[128];
+	char why[160];
 
 	proc_describe_end(event, why, sizeof(why));
 	if (event->end == WEFT_BOOT_END_LEFT)
@@ -127,6 +144,9 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		proc_lose(vci, event);
 		return;
 	}
+	if (event->kind == WEFT_BOOT_PEER_DIED &&
+		!is_first_end(vci, event->rank))
+		return;
 	if (event->kind != WEFT_BOOT_PEER_DIED) {
 		weft_proc.n_pset_events++;
 		weft_proc.pset_version++;
@@ -138,6 +158,31 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		weft_proc.on_event(event);
 	if (event->kind == WEFT_BOOT_PEER_DIED)
 		weft_vci_note_failure(event->rank, event->code);
+}
+
+bool weft_proc_find_end(
+	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what)
+{
+	struct weft_peer *peer = weft_map_get(&held->peers, addr + 1);
+	struct weft_boot_event event = {
+		.kind = WEFT_BOOT_PEER_DIED,
+		.rank = (uint32_t)proc,
+		.code = -1,
+		.end = WEFT_BOOT_END_FOUND,
+	};
+	bool is_other = held != &weft_proc.vci;
+
+	what[0] = 0;
+	if (!peer || !weft_proc_is_member(proc) ||
+		!weft_peer_is_gone(peer, what, WEFT_PROC_FOUND))
+		return false;
+	snprintf(event.name, sizeof(event.name), "%s", what);
+	if (is_other)
+		weft_vci_lock(&weft_proc.vci);
+	weft_proc_on_event(&weft_proc.vci, &event);
+	if (is_other)
+		weft_vci_unlock(&weft_proc.vci);
+	return true;
 }
 
 /* Opens the ways out: shared memory for my node, a fabric if any process is

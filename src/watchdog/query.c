@@ -8,7 +8,12 @@
 
 #include <stdio.h>
 
-enum { GRACE_MS = 500 }; /* for answers to come */
+enum {
+	GRACE_MS = 500, /* for answers to come */
+	LOOK_MAX = 8,
+};
+
+static_assert((int)WEFT_WAIT_TEXT >= (int)WEFT_PROC_FOUND, "text of another");
 
 /* Written when the rooms open. */
 static weft_query_fn *judges[WEFT_WIRE_NEED_END];
@@ -182,14 +187,24 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 	return has_asked;
 }
 
-/* Who does not answer may have ended in order: then it is told like a death. */
+/* A process that does not answer may have ended: in order, which the process
+ * manager knows, or in a way that it does not report. A look may take a while,
+ * so only some processes are looked at. */
 void weft_query_look(struct weft_wait *wait)
 {
-	const struct weft_wait_view *view = wait->view;
+	struct weft_wait_view *view = wait->view;
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; view && i < view->n_others; i++)
-		if (!view->others[i].has_told)
-			weft_proc_look(wait->vci, view->others[i].proc);
+	for (uint32_t i = 0; view && i < view->n_others; i++) {
+		struct weft_other *o = &view->others[i];
+
+		if (o->has_told)
+			continue;
+		weft_proc_look(wait->vci, o->proc);
+		if (n++ < LOOK_MAX)
+			(void)weft_proc_find_end(
+				wait->vci, o->addr, o->proc, o->text);
+	}
 }
 
 bool weft_query_is_over(const struct weft_wait *wait, uint64_t now)

@@ -18,7 +18,7 @@ struct missing {
 
 static void add_missing(struct missing *m, const struct weft_other *o)
 {
-	char who[64];
+	char who[64], what[WEFT_WAIT_TEXT + 64];
 
 	if (m->n++ >= SHOWN || m->used >= sizeof(m->text))
 		return;
@@ -27,11 +27,14 @@ static void add_missing(struct missing *m, const struct weft_other *o)
 			(unsigned)o->proc);
 	else
 		snprintf(who, sizeof(who), "process %u", (unsigned)o->proc);
+	if (o->has_told)
+		snprintf(what, sizeof(what), "%s", o->text);
+	else
+		snprintf(what, sizeof(what),
+			"not in the library: it does not answer (%s)",
+			o->text[0] ? o->text : "it computes, or is stopped");
 	m->used += (size_t)snprintf(m->text + m->used,
-		sizeof(m->text) - m->used, "; %s is %s%s", who,
-		o->has_told ? o->text
-			    : "not in the library: it does not answer (it "
-			      "computes, or is stopped)",
+		sizeof(m->text) - m->used, "; %s is %s%s", who, what,
 		o->met == WEFT_WIRE_NEVER ? ", which rules this out" : "");
 }
 

@@ -127,6 +127,7 @@ multi_programs += test/multi/user_calls
 multi_programs += test/multi/wait_beside
 multi_programs += test/multi/wait_block
 multi_programs += test/multi/wait_quota
+multi_programs += test/multi/wait_refused
 multi_programs += test/multi/lazy_ring
 multi_programs += test/multi/world_exit
 multi_programs += test/multi/world_finalize

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait_refused: a process whose port refuses connections has failed, though the
+ * process manager does not report it; the wait for it ends with an error
+ *
+ * Rank 1 closes the socket that its fabric listens on and stops, which looks to
+ * rank 0 as the end of a process that nobody reports.
+ */
+#include "mtest.h"
+
+#include <sys/socket.h>
+
+static void close_ports(void)
+{
+	for (int fd = 3; fd < 1024; fd++) {
+		socklen_t len = sizeof(int);
+		int is_listening = 0;
+
+		if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening,
+			    &len) &&
+			is_listening)
+			close(fd);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int pid = (int)getpid(), rc, len;
+
+	mtest_init(&argc, &argv);
+	mtest_need(2);
+	OK(MPI_Bcast(&pid, 1, MPI_INT, 1, MPI_COMM_WORLD));
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	if (mtest.rank == 1) {
+		close_ports();
+		raise(SIGSTOP);
+	}
+	rc = MPI_Recv(
+		NULL, 0, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Error_string(rc, text, &len);
+	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED, "got %s", text);
+	CHECK(strstr(text, "rank 1 of communicator") &&
+			strstr(text, "refuses connections"),
+		"names the rank and what was found: %s", text);
+	kill(pid, SIGKILL);
+	MPI_Finalize();
+	return mtest_done();
+}
