@@ -118,15 +118,6 @@ static inline int access_place(struct weft_win *win,
 	return 0;
 }
 
-/* What is attached to a dynamic window of mine may be another window's. */
-static inline bool private_at(const struct weft_win *win,
-	const struct weft_win_target *target, const char *place)
-{
-	if (weft_unlikely(win->flavor == WEFT_WIN_DYNAMIC))
-		return !weft_win_is_shared(place, 1);
-	return target->is_private;
-}
-
 /* Done already. */
 static int done_request(struct weft_win *win, struct weft_req **req_out)
 {
@@ -171,7 +162,6 @@ enum {
 	SPAN_MAX = 1 << 20, /* that is read with what lies between */
 	SPARSE = 8,	    /* and is so much longer than the data */
 	STAGE = 1 << 18,
-	ROW = 256, /* bytes of integers that one does better alone */
 	/* bytes that may go by message instead: of put and get, of updates, or
 	 * so many */
 	TOLD_MAX = 8192,
@@ -263,7 +253,7 @@ static bool is_late(const struct weft_win_target *target)
 static int settle_late(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access)
 {
-	if (target->way != WEFT_WIN_COPIED || !target->is_private ||
+	if (target->way != WEFT_WIN_COPIED ||
 		access->type->size * access->count <= TOLD_MAX ||
 		!is_late(target) || is_progressing(target))
 		return 0;
@@ -271,14 +261,13 @@ static int settle_late(struct weft_win *win, struct weft_win_target *target,
 }
 
 /* Whether the target carries an update out although put and get go without it.
- * What others map is updated by those that have it mapped. */
+ */
 static bool updates_by_am(
 	struct weft_win_target *target, const struct weft_win_access *access)
 {
 	if (target->way != WEFT_WIN_COPIED)
 		return target->way == WEFT_WIN_BY_AM;
-	return !target->is_private || is_late(target) ||
-	       is_scattered(access->type, access->count) ||
+	return is_late(target) || is_scattered(access->type, access->count) ||
 	       is_better_told(target, access, UPDATE_TOLD_MAX);
 }
 
@@ -508,17 +497,12 @@ static int update_items(const struct weft_win *win,
 	struct update_visit v = { .update = *update,
 		.win = win,
 		.target = target,
-		.hold = { .is_private = private_at(win, target, place),
-			.stripes = target->stripes },
+		.hold = { .stripes = target->stripes },
 		.place = place,
 		.there = there };
 
 	if (!update->n)
 		return 0;
-	if (update->n * update->basic->extent >= ROW && !v.hold.is_private &&
-		target->way == WEFT_WIN_MAPPED &&
-		weft_win_has_instruction(update->basic))
-		v.hold.is_alone = weft_win_alone_begin(win, target);
 	if (update->n > 1)
 		v.update.kernel = weft_redop_kernel(update->op, update->basic);
 	if (weft_likely(access->type == update->basic) ||
@@ -528,8 +512,6 @@ static int update_items(const struct weft_win *win,
 	else if (!update_evenly(&v, access))
 		weft_type_visit(access->type, access->count, update_visit, &v);
 	weft_win_hold_drop(&v.hold);
-	if (v.hold.is_alone)
-		weft_win_alone_end(target);
 	return v.err;
 }
 
@@ -595,8 +577,7 @@ static int update_plainly(const struct weft_win *win,
 
 	if (weft_unlikely(u.n != 1) || target->way != WEFT_WIN_MAPPED)
 		return update_items(win, target, &u, access, place, there);
-	weft_win_update(&u, place, there, private_at(win, target, place),
-		target->stripes);
+	weft_win_update(&u, place, there, target->stripes);
 	return 0;
 }
 
@@ -665,8 +646,7 @@ int weft_win_fetch_and_op(
 	if (weft_unlikely(err))
 		return err;
 	if (weft_likely(target->way == WEFT_WIN_MAPPED)) {
-		weft_win_update(&u, place, there,
-			private_at(win, target, place), target->stripes);
+		weft_win_update(&u, place, there, target->stripes);
 		return 0;
 	}
 	if (!updates_by_am(target, access))
@@ -688,8 +668,7 @@ int weft_win_compare_and_swap(
 		return err;
 	if (weft_likely(target->way == WEFT_WIN_MAPPED)) {
 		weft_win_swap(access->type, access->compare, access->origin.buf,
-			access->result.buf, place, there,
-			private_at(win, target, place), target->stripes);
+			access->result.buf, place, there, target->stripes);
 		return 0;
 	}
 	if (!updates_by_am(target, access))

@@ -101,8 +101,6 @@ static int list_locked(
 	bool is_second;
 	int err = 0;
 
-	if (!has_lock && target->state)
-		weft_win_alias(target->state);
 	weft_spin_take(&win->spin);
 	is_second = target->is_open;
 	if (!is_second)
@@ -503,8 +501,6 @@ int weft_win_lock(
 		return out_of_turn(win, "and that rank is locked already");
 	if (has_lock)
 		err = take_lock(win, target, is_exclusive);
-	else if (target->state)
-		weft_win_alias(target->state);
 	if (err)
 		return err;
 	weft_spin_take(&win->spin);

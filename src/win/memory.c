@@ -3,7 +3,6 @@
  */
 #include "win/memory.h"
 
-#include "base/interval.h"
 #include "base/knob.h"
 #include "base/pid.h"
 #include "core/comm.h"
@@ -41,22 +40,11 @@ static struct {
 	struct states *states; /* share's, or private without shared memory */
 	uint8_t *is_used;      /* by slot */
 	uint32_t n_used, next;
-	pid_t pid; /* mine */
-	struct weft_intervals
-		mapped; /* of my memory that others map: windows' */
-	struct weft_intervals exposed; /* struct exposed */
-	struct weft_link abandoned;    /* gone, but members may access them */
+	pid_t pid;		    /* mine */
+	struct weft_link abandoned; /* gone, but members may access them */
 	uint32_t n_abandoned;
 } own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	.abandoned = { &own_states.abandoned, &own_states.abandoned } };
-
-/* Memory of mine that a window exposes, or several that overlap; it is one
- * range until the last of them is gone. */
-struct exposed {
-	struct weft_interval range;
-	uint32_t n;		    /* windows, or pieces attached to them */
-	const struct weft_win *win; /* the only one; NULL: all are aliased */
-};
 
 /* Another member's data, mapped here in whole pages. */
 struct mapped_data {
@@ -74,9 +62,6 @@ struct near_one {
 };
 
 struct weft_win_memory {
-	struct weft_interval mapped_by_others; /* end 0: not in own_states' */
-	const void *exposed;
-	size_t exposed_len;
 	uint32_t slot;
 	bool has_slot;
 	struct weft_share share; /* mine, or the one piece of all */
@@ -205,150 +190,6 @@ static int slot_take(struct weft_win *win)
 	return 0;
 }
 
-/* --- what others map ----------------------------------------------- */
-
-static int note_mapped(
-	struct weft_win_memory *memory, const void *base, size_t len)
-{
-	struct weft_interval *range = &memory->mapped_by_others;
-	int err;
-
-	*range = (struct weft_interval){ (uintptr_t)base,
-		(uintptr_t)base + len };
-	pthread_mutex_lock(&own_states.lock);
-	err = weft_interval_add(&own_states.mapped, range);
-	pthread_mutex_unlock(&own_states.lock);
-	if (err)
-		range->end = 0;
-	return err;
-}
-
-bool weft_win_is_shared(const void *base, size_t len)
-{
-	uintptr_t start = (uintptr_t)base;
-	bool is_shared;
-
-	pthread_mutex_lock(&own_states.lock);
-	is_shared = weft_interval_find(&own_states.mapped, start, start + len);
-	pthread_mutex_unlock(&own_states.lock);
-	return is_shared || weft_win_mem_has(base, len);
-}
-
-/* A shared window has memory of all. */
-static void alias_all(const struct weft_win *win)
-{
-	uint32_t n =
-		win->flavor == WEFT_WIN_SHARED ? (uint32_t)win->comm_size : 0;
-
-	weft_win_alias(win->state);
-	for (uint32_t i = 0; i < n; i++) {
-		struct weft_win_target *t = weft_win_target_at(win, i);
-
-		if (t && t->state)
-			weft_win_alias(t->state);
-	}
-}
-
-static struct exposed *exposed_in(uintptr_t start, uintptr_t end)
-{
-	struct weft_interval *range =
-		weft_interval_find(&own_states.exposed, start, end);
-
-	return range ? weft_container_of(range, struct exposed, range) : NULL;
-}
-
-static int exposed_new(
-	const struct weft_win *win, uintptr_t start, uintptr_t end)
-{
-	struct exposed *exposed = calloc(1, sizeof(*exposed));
-	int err;
-
-	if (!exposed)
-		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
-	*exposed =
-		(struct exposed){ .range = { start, end }, .n = 1, .win = win };
-	err = weft_interval_add(&own_states.exposed, &exposed->range);
-	if (err)
-		free(exposed);
-	return err;
-}
-
-static void tell_overlap(struct exposed *exposed)
-{
-	if (exposed->win)
-		alias_all(exposed->win);
-	exposed->win = NULL;
-}
-
-/* Grows by what overlaps it, and by what overlaps that. */
-static void exposed_grow(
-	struct exposed *exposed, uintptr_t start, uintptr_t end)
-{
-	struct weft_interval grown = { weft_min(start, exposed->range.start),
-		weft_max(end, exposed->range.end) };
-	struct exposed *other;
-
-	exposed->n++;
-	tell_overlap(exposed);
-	while ((other = exposed_in(grown.start, exposed->range.start)) ||
-		(other = exposed_in(exposed->range.end, grown.end))) {
-		weft_interval_remove(&own_states.exposed, &other->range);
-		tell_overlap(other);
-		exposed->n += other->n;
-		grown.start = weft_min(grown.start, other->range.start);
-		grown.end = weft_max(grown.end, other->range.end);
-		free(other);
-	}
-	exposed->range = grown; /* all others still lie to the same side */
-}
-
-int weft_win_memory_expose(
-	const struct weft_win *win, const void *base, size_t len)
-{
-	uintptr_t start = (uintptr_t)base, end = start + len;
-	struct exposed *exposed;
-	int err = 0;
-
-	if (!len)
-		return 0;
-	pthread_mutex_lock(&own_states.lock);
-	exposed = exposed_in(start, end);
-	if (exposed) {
-		exposed_grow(exposed, start, end);
-		alias_all(win);
-	} else {
-		err = exposed_new(win, start, end);
-	}
-	pthread_mutex_unlock(&own_states.lock);
-	return err;
-}
-
-void weft_win_memory_withdraw(const void *base, size_t len)
-{
-	uintptr_t start = (uintptr_t)base;
-	struct exposed *exposed;
-
-	pthread_mutex_lock(&own_states.lock);
-	exposed = exposed_in(start, start + len);
-	if (exposed && !--exposed->n) {
-		weft_interval_remove(&own_states.exposed, &exposed->range);
-		free(exposed);
-	}
-	pthread_mutex_unlock(&own_states.lock);
-}
-
-/* Once, when it is known. */
-static int win_expose(struct weft_win *win, const void *base, size_t len)
-{
-	int err = weft_win_memory_expose(win, base, len);
-
-	if (err)
-		return err;
-	win->memory->exposed = base;
-	win->memory->exposed_len = len;
-	return 0;
-}
-
 /* --- my own memory ------------------------------------------------- */
 
 static int alone_open(struct weft_win *win, size_t size, size_t align)
@@ -411,7 +252,7 @@ static int data_open(struct weft_win *win, const struct weft_win_config *config,
 		return err;
 	win->base = memory->share.base;
 	record->data_fd = memory->share.fd;
-	return note_mapped(memory, memory->share.base, memory->share.len);
+	return 0;
 }
 
 int weft_win_memory_open(struct weft_win *win,
@@ -433,17 +274,12 @@ int weft_win_memory_open(struct weft_win *win,
 	pthread_mutex_unlock(&own_states.lock);
 	if (!err)
 		err = data_open(win, config, record);
-	if (!err && config->flavor != WEFT_WIN_SHARED)
-		err = win_expose(win, win->base, win->size);
 	if (win->comm->vci->shm)
 		weft_shm_describe(win->comm->vci->shm, &bc);
 	record->pid = bc.pid;
 	record->owner = weft_share_owner();
 	record->probe_addr = bc.probe_addr;
 	record->probe_value = bc.probe_value;
-	record->is_shared = record->data_fd >= 0 ||
-			    (win->size && config->flavor == WEFT_WIN_CREATE &&
-				    weft_win_is_shared(win->base, win->size));
 	record->base = (uintptr_t)win->base;
 	record->size = win->size;
 	record->disp_unit = win->disp_unit;
@@ -541,7 +377,6 @@ static void reach_data(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_record *record)
 {
 	target->there = record->base;
-	target->is_private = !record->is_shared;
 	if (win->flavor == WEFT_WIN_DYNAMIC || win->flavor == WEFT_WIN_SHARED)
 		return;
 	if (record->data_fd >= 0 &&
@@ -570,7 +405,6 @@ static int reach(struct weft_win *win, uint32_t rank,
 		target->way = WEFT_WIN_MAPPED;
 		target->base = win->base;
 		target->there = (uintptr_t)win->base;
-		target->is_private = !record->is_shared;
 		target->state = win->state;
 		target->stripes = weft_win_my_stripes();
 		target->n_rounds = weft_win_my_rounds(win->comm->vci);
@@ -696,13 +530,10 @@ int weft_win_memory_map(struct weft_win *win,
 		/* the same for all: locks are chosen by it */
 		target->there = part_at(win, config, records, i);
 		target->stripes = weft_win_target_at(win, 0)->stripes;
-		target->is_private = false;
 		if (target->is_me)
 			win->base = target->base;
 	}
-	if (!err)
-		err = note_mapped(memory, base, weft_max(len, 1));
-	return err ? err : win_expose(win, base, len);
+	return err;
 }
 
 void weft_win_memory_settle(struct weft_win *win)
@@ -718,17 +549,6 @@ void weft_win_memory_abandon(struct weft_win *win)
 {
 	if (win->memory)
 		win->memory->is_abandoned = true;
-}
-
-/* Before other memory may come to lie there. */
-static void ranges_forget(struct weft_win_memory *memory)
-{
-	pthread_mutex_lock(&own_states.lock);
-	if (memory->mapped_by_others.end)
-		weft_interval_remove(
-			&own_states.mapped, &memory->mapped_by_others);
-	pthread_mutex_unlock(&own_states.lock);
-	weft_win_memory_withdraw(memory->exposed, memory->exposed_len);
 }
 
 static void mappings_end(struct weft_win_memory *memory)
@@ -753,7 +573,6 @@ void weft_win_memory_close(struct weft_win *win)
 	if (!memory)
 		return;
 	weft_win_memory_settle(win);
-	ranges_forget(memory);
 	mappings_end(memory);
 	pthread_mutex_lock(&own_states.lock);
 	if (memory->has_slot)

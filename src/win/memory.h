@@ -25,8 +25,7 @@ struct weft_win_record {
 	uint64_t base;
 	uint64_t size;
 	int64_t disp_unit;
-	uint32_t slot;	    /* of the window's state */
-	uint32_t is_shared; /* others map this memory */
+	uint32_t slot; /* of the window's state */
 };
 
 /* Takes a place for the window's state; allocates its memory where config says
@@ -62,8 +61,6 @@ void weft_win_memory_close(struct weft_win *win);
  * memory. */
 void weft_win_mem_find(
 	const void *base, size_t len, struct weft_win_record *record);
-/* Whether any of it is such memory. */
-bool weft_win_mem_has(const void *base, size_t len);
 
 /* win_mapped.c: a file of another process that lasts as long as this. NULL: it
  * cannot be mapped. Each is put once. Any thread. */

@@ -239,12 +239,7 @@ static int attach_locked(struct weft_win *win, char *base, size_t size)
 		return weft_err_set(
 			WEFT_ERR_NOMEM, "no memory to attach memory");
 	*a = (struct attached){ .range = { start, end }, .size = size };
-	err = weft_win_memory_expose(win, base, size);
-	if (!err) {
-		err = weft_interval_add(&win->attached, &a->range);
-		if (err)
-			weft_win_memory_withdraw(base, size);
-	}
+	err = weft_interval_add(&win->attached, &a->range);
 	if (err)
 		free(a);
 	return err;
@@ -253,7 +248,6 @@ static int attach_locked(struct weft_win *win, char *base, size_t size)
 static void attached_remove(struct weft_win *win, struct attached *a)
 {
 	weft_interval_remove(&win->attached, &a->range);
-	weft_win_memory_withdraw((void *)a->range.start, a->size);
 	free(a);
 }
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* update: elements of a window's memory are updated, each as one
  *
- * One kind of atomicity for each address and type. In memory that several
- * processes map, integers of 4 and 8 bytes are updated by the processor's
- * atomic instructions: counters, which many want at once. All else is updated
- * under a lock chosen by the address, a page at a time: many in a row are as
- * fast as without. So is a long row of integers where its origin has the
- * target's lock and nobody else has. Memory of one process alone is always
- * updated under that lock: others reach it through the kernel, in two steps. */
+ * Every update holds the lock that the address chooses: the stripe of the page
+ * in which the element begins, at the process that owns the memory. Rows take
+ * one stripe a page, so that their elements are combined as in a reduction. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -56,122 +52,62 @@ const char *weft_win_array(const struct weft_win_buf *from,
 	return array;
 }
 
-/* --- by instruction ------------------------------------------------ */
+/* --- under a stripe ------------------------------------------------ */
 
-/* The operations that are one instruction, for all elements. False: it is none
- * of them. */
-#define UPDATE_INT(type)                                                     \
-	static bool update_##type(const struct weft_win_update *u, type *at) \
-	{                                                                    \
-		for (int64_t i = 0; i < u->n; i++) {                         \
-			type was, in = 0;                                    \
-                                                                             \
-			if (u->in)                                           \
-				memcpy(&in, u->in + i * (int64_t)sizeof(in), \
-					sizeof(in));                         \
-			switch (u->op->builtin) {                            \
-			case WEFT_OP_SUM:                                    \
-				was = __atomic_fetch_add(                    \
-					&at[i], in, __ATOMIC_SEQ_CST);       \
-				break;                                       \
-			case WEFT_OP_BAND:                                   \
-				was = __atomic_fetch_and(                    \
-					&at[i], in, __ATOMIC_SEQ_CST);       \
-				break;                                       \
-			case WEFT_OP_BOR:                                    \
-				was = __atomic_fetch_or(                     \
-					&at[i], in, __ATOMIC_SEQ_CST);       \
-				break;                                       \
-			case WEFT_OP_BXOR:                                   \
-				was = __atomic_fetch_xor(                    \
-					&at[i], in, __ATOMIC_SEQ_CST);       \
-				break;                                       \
-			case WEFT_OP_REPLACE:                                \
-				was = __atomic_exchange_n(                   \
-					&at[i], in, __ATOMIC_SEQ_CST);       \
-				break;                                       \
-			case WEFT_OP_NO_OP:                                  \
-				was = __atomic_load_n(                       \
-					&at[i], __ATOMIC_SEQ_CST);           \
-				break;                                       \
-			default:                                             \
-				return false;                                \
-			}                                                    \
-			if (u->old)                                          \
-				memcpy(u->old + i * (int64_t)sizeof(was),    \
-					&was, sizeof(was));                  \
-		}                                                            \
-		return true;                                                 \
+/* One integer, or one element of as many bytes that is replaced or read. False:
+ * the operation is none of these. */
+#define UPDATE_WORD(type)                                     \
+	static bool update_##type(                            \
+		const struct weft_win_update *u, char *place) \
+	{                                                     \
+		type was, in = 0;                             \
+                                                              \
+		memcpy(&was, place, sizeof(was));             \
+		if (u->in)                                    \
+			memcpy(&in, u->in, sizeof(in));       \
+		switch (u->op->builtin) {                     \
+		case WEFT_OP_SUM:                             \
+			in += was;                            \
+			break;                                \
+		case WEFT_OP_BAND:                            \
+			in &= was;                            \
+			break;                                \
+		case WEFT_OP_BOR:                             \
+			in |= was;                            \
+			break;                                \
+		case WEFT_OP_BXOR:                            \
+			in ^= was;                            \
+			break;                                \
+		case WEFT_OP_REPLACE:                         \
+			break;                                \
+		case WEFT_OP_NO_OP:                           \
+			in = was;                             \
+			break;                                \
+		default:                                      \
+			return false;                         \
+		}                                             \
+		if (u->in)                                    \
+			memcpy(place, &in, sizeof(in));       \
+		if (u->old)                                   \
+			memcpy(u->old, &was, sizeof(was));    \
+		return true;                                  \
 	}
-UPDATE_INT(uint32_t)
-UPDATE_INT(uint64_t)
+UPDATE_WORD(uint32_t)
+UPDATE_WORD(uint64_t)
 
-/* Any operation on an element of as many bytes: tried until nobody came
- * between. */
-#define UPDATE_CAS(type)                                                   \
-	static void update_cas_##type(                                     \
-		const struct weft_win_update *u, type *at, int64_t i)      \
-	{                                                                  \
-		type was = __atomic_load_n(at, __ATOMIC_RELAXED), now;     \
-                                                                           \
-		do {                                                       \
-			now = was;                                         \
-			if (u->in)                                         \
-				weft_redop_apply(u->op,                    \
-					u->in + i * (int64_t)sizeof(type), \
-					&was, &now, 1, u->basic);          \
-		} while (!__atomic_compare_exchange_n(at, &was, now, true, \
-			__ATOMIC_SEQ_CST, __ATOMIC_RELAXED));              \
-		if (u->old)                                                \
-			memcpy(u->old + i * (int64_t)sizeof(type), &was,   \
-				sizeof(type));                             \
-	}
-UPDATE_CAS(uint32_t)
-UPDATE_CAS(uint64_t)
-
-static bool is_integer(const struct weft_type *basic)
+static bool update_word(const struct weft_win_update *u, char *place)
 {
-	return basic->num >= WEFT_NUM_I8 && basic->num <= WEFT_NUM_U64;
-}
+	const struct weft_type *basic = u->basic;
 
-/* Exchange and load are the same for all types of a width. */
-static bool update_words(const struct weft_win_update *u, char *place)
-{
-	if (u->op->builtin != WEFT_OP_REPLACE &&
-		u->op->builtin != WEFT_OP_NO_OP && !is_integer(u->basic))
+	if (basic->size != basic->extent ||
+		((basic->num < WEFT_NUM_I32 || basic->num > WEFT_NUM_U64) &&
+			u->op->builtin != WEFT_OP_REPLACE &&
+			u->op->builtin != WEFT_OP_NO_OP))
 		return false;
-	return u->basic->extent == 8 ? update_uint64_t(u, (void *)place)
-				     : update_uint32_t(u, (void *)place);
+	return basic->size == 8	  ? update_uint64_t(u, place)
+	       : basic->size == 4 ? update_uint32_t(u, place)
+				  : false;
 }
-
-static void update_one(const struct weft_win_update *u, char *place, int64_t i)
-{
-	if (u->basic->extent == 8)
-		update_cas_uint64_t(u, (void *)(place + i * 8), i);
-	else
-		update_cas_uint32_t(u, (void *)(place + i * 4), i);
-}
-
-bool weft_win_has_instruction(const struct weft_type *basic)
-{
-	enum {
-		CLASSES = 1 << WEFT_CLASS_CINT | 1 << WEFT_CLASS_FINT |
-			  1 << WEFT_CLASS_LOGICAL | 1 << WEFT_CLASS_MULTI,
-	};
-	int64_t width = basic->size;
-
-	return (width == 8 || width == 4) && basic->extent == width &&
-	       CLASSES & 1 << basic->class_;
-}
-
-/* Depends on the type and the address alone, not on the operation. */
-static bool has_instruction(const struct weft_type *basic, uint64_t there)
-{
-	return weft_win_has_instruction(basic) &&
-	       !(there & (uint64_t)(basic->size - 1));
-}
-
-/* --- under a lock -------------------------------------------------- */
 
 static void update_plain(
 	const struct weft_win_update *u, char *place, int64_t first, int64_t n)
@@ -230,17 +166,6 @@ static bool is_in_held(const struct weft_win_hold *hold,
 void weft_win_update_run(const struct weft_win_update *u, char *place,
 	uint64_t there, struct weft_win_hold *hold)
 {
-	if (hold->is_alone) {
-		update_plain(u, place, 0, u->n);
-		return;
-	}
-	if (!hold->is_private && has_instruction(u->basic, there)) {
-		if (update_words(u, place))
-			return;
-		for (int64_t i = 0; i < u->n; i++)
-			update_one(u, place, i);
-		return;
-	}
 	if (is_in_held(hold, u, there)) {
 		update_plain(u, place, 0, u->n);
 		return;
@@ -259,15 +184,13 @@ void weft_win_update_series(struct weft_win_update *u, char *place,
 	struct weft_win_hold *hold)
 {
 	int64_t len = u->n * u->basic->extent;
-	bool is_locked =
-		hold->is_private || !weft_win_has_instruction(u->basic);
 
 	for (int64_t i = 0; i < n_runs; i++) {
 		/* of one run the distance may be anything */
 		char *at = place + i * stride;
 		uint64_t from = there + (uint64_t)(i * stride);
 
-		if (hold->is_alone || (is_locked && is_in_held(hold, u, from)))
+		if (is_in_held(hold, u, from))
 			update_plain(u, at, 0, u->n);
 		else
 			weft_win_update_run(u, at, from, hold);
@@ -277,19 +200,12 @@ void weft_win_update_series(struct weft_win_update *u, char *place,
 }
 
 void weft_win_update(const struct weft_win_update *u, char *place,
-	uint64_t there, bool is_private, weft_win_stripes *stripes)
+	uint64_t there, weft_win_stripes *stripes)
 {
-	struct weft_win_hold hold = { .is_private = is_private,
-		.stripes = stripes };
-
-	if (u->n == 1 && (is_private || !has_instruction(u->basic, there))) {
-		weft_win_stripe_take(stripes, there);
+	weft_win_stripe_take(stripes, there);
+	if (!update_word(u, place))
 		update_plain(u, place, 0, 1);
-		weft_win_stripe_drop(stripes, there);
-		return;
-	}
-	weft_win_update_run(u, place, there, &hold);
-	weft_win_hold_drop(&hold);
+	weft_win_stripe_drop(stripes, there);
 }
 
 /* --- in another process -------------------------------------------- */
@@ -339,38 +255,27 @@ int weft_win_update_copied(const struct weft_win_update *u,
 
 /* --- compare and swap ---------------------------------------------- */
 
-#define SWAP(type)                                                           \
-	static void swap_##type(const void *compare, const void *value,      \
-		void *old, void *place)                                      \
-	{                                                                    \
-		type was, now;                                               \
-                                                                             \
-		memcpy(&was, compare, sizeof(was));                          \
-		memcpy(&now, value, sizeof(now));                            \
-		__atomic_compare_exchange_n((type *)place, &was, now, false, \
-			__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                 \
-		memcpy(old, &was, sizeof(was));                              \
-	}
-SWAP(uint32_t)
-SWAP(uint64_t)
+static inline __attribute__((always_inline)) void swap_bytes(
+	const void *compare, const void *value, void *old, char *place,
+	size_t len)
+{
+	memcpy(old, place, len);
+	if (!memcmp(old, compare, len))
+		memcpy(place, value, len);
+}
 
 void weft_win_swap(const struct weft_type *type, const void *compare,
 	const void *value, void *old, char *place, uint64_t there,
-	bool is_private, weft_win_stripes *stripes)
+	weft_win_stripes *stripes)
 {
-	size_t len = (size_t)type->size;
-
-	if (is_private || !has_instruction(type, there)) {
-		weft_win_stripe_take(stripes, there);
-		memcpy(old, place, len);
-		if (!memcmp(old, compare, len))
-			memcpy(place, value, len);
-		weft_win_stripe_drop(stripes, there);
-	} else if (len == 8) {
-		swap_uint64_t(compare, value, old, place);
-	} else {
-		swap_uint32_t(compare, value, old, place);
-	}
+	weft_win_stripe_take(stripes, there);
+	if (type->size == 8)
+		swap_bytes(compare, value, old, place, 8);
+	else if (type->size == 4)
+		swap_bytes(compare, value, old, place, 4);
+	else
+		swap_bytes(compare, value, old, place, (size_t)type->size);
+	weft_win_stripe_drop(stripes, there);
 }
 
 int weft_win_swap_copied(const struct weft_type *type, const void *compare,

@@ -14,7 +14,6 @@
 #include "core/attr.h"
 #include "core/errh.h"
 #include "core/info.h"
-#include "core/session_data.h"
 #include "transport/progress_thread.h"
 #include "transport/proc.h"
 #include "win/memory.h"
@@ -161,8 +160,6 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	win->disp_unit = config->disp_unit;
 	win->has_no_locks = config->has_no_locks;
 	win->is_unified = true;
-	win->is_threaded = !comm->child.session ||
-			   comm->child.session->level == WEFT_THREAD_MULTIPLE;
 	win->targets = calloc(n_pages, sizeof(*win->targets));
 	win->errh = weft_errh_get(&weft_errh_builtin[WEFT_ERRH_FATAL]);
 	return win->targets

@@ -86,8 +86,7 @@ struct weft_win {
 	size_t size;
 	int64_t disp_unit;
 	bool has_no_locks;
-	bool is_threaded; /* several threads may use it at once */
-	bool is_unified;  /* what others do is seen here without a call */
+	bool is_unified; /* what others do is seen here without a call */
 	char name[WEFT_WIN_NAME_MAX];
 	/* only core/attr.c, core/info.c, core/errh.c */
 	struct weft_attrs *attrs;

@@ -115,14 +115,6 @@ void weft_win_refuse(struct weft_win *win, struct weft_win_target *from,
 
 /* --- short ones ---------------------------------------------------- */
 
-bool weft_win_is_private(const struct weft_win *win, const char *place)
-{
-	/* what is attached to this may be another window's */
-	if (win->flavor == WEFT_WIN_DYNAMIC)
-		return !weft_win_is_shared(place, 1);
-	return weft_win_target_at(win, (uint32_t)win->comm->rank)->is_private;
-}
-
 /* One run, or several that are no more than may be; unit: bytes of what n
  * counts. */
 static bool is_sound_runs(const struct weft_wire_win *rec, uint64_t unit)
@@ -270,23 +262,15 @@ static uint64_t span_of(const struct weft_type *type, uint64_t n)
 		 : 0;
 }
 
-/* u->n: of all runs. */
-static void update_here(const struct weft_win *win,
+static void update_here(
 	const struct weft_wire_win *rec, struct weft_win_update *u, char *place)
 {
 	struct weft_win_hold hold = { .stripes = weft_win_my_stripes() };
-	/* what is attached may be another window's, or not */
-	uint64_t step = win->flavor == WEFT_WIN_DYNAMIC ? 1 : rec->n_runs;
 
 	u->n = (int64_t)rec->n;
 	u->kernel = weft_redop_kernel(u->op, u->basic);
-	for (uint64_t k = 0; k < rec->n_runs; k += step) {
-		char *at = place + (int64_t)k * rec->stride;
-
-		hold.is_private = weft_win_is_private(win, at);
-		weft_win_update_series(u, at, (uintptr_t)at, (int64_t)step,
-			rec->stride, &hold);
-	}
+	weft_win_update_series(u, place, (uintptr_t)place, (int64_t)rec->n_runs,
+		rec->stride, &hold);
 	weft_win_hold_drop(&hold);
 }
 
@@ -310,10 +294,9 @@ static bool do_acc(const struct incoming *in)
 	place = place_of(in, span_of(u.basic, in->rec.n));
 	if (!place)
 		return true;
-	weft_win_alias_unlocked(in->win, in->from);
 	memcpy(bytes[0], in->data, in->rec.len);
 	memset(bytes[1], 0, u.old ? len : 0); /* what is between elements */
-	update_here(in->win, &in->rec, &u, place);
+	update_here(&in->rec, &u, place);
 	if (in->rec.id)
 		answer(in, in->rec.pos, len, 0, bytes[1], len);
 	return true;
@@ -334,12 +317,10 @@ static bool do_cas(const struct incoming *in)
 	place = place_of(in, len);
 	if (!place)
 		return true;
-	weft_win_alias_unlocked(in->win, in->from);
 	memcpy(bytes[0], in->data, len);
 	memcpy(bytes[1], in->data + len, len);
 	weft_win_swap(type, bytes[0], bytes[1], bytes[2], place,
-		(uintptr_t)place, weft_win_is_private(in->win, place),
-		weft_win_my_stripes());
+		(uintptr_t)place, weft_win_my_stripes());
 	answer(in, 0, len, 0, bytes[2], len);
 	return true;
 }
@@ -419,7 +400,7 @@ static void arrival_end(struct arrival *a, int err)
 	}
 	if (!err && u.op) {
 		u.in = a->staging;
-		update_here(a->in.win, rec, &u, a->place);
+		update_here(rec, &u, a->place);
 	} else if (!err && a->staging) {
 		scatter_runs(rec, a->place, a->staging);
 	}
@@ -564,7 +545,6 @@ static bool do_long_acc(const struct incoming *in)
 		long_refuse(in, WEFT_ERR_RMA_RANGE, has_data, is_fetching);
 		return true;
 	}
-	weft_win_alias_unlocked(in->win, in->from);
 	a = arrival_new(in);
 	if (a) {
 		a->place = place;

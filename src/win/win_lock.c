@@ -20,7 +20,6 @@ enum {
 	LONG_SPINS = 4096,     /* or where each process has one */
 	ROUNDS_PER_CHECK = 64, /* of the life of a stripe's holder */
 	ROUNDS_WANTED = 1000,  /* of a wait, before the mark is cleared */
-	ALONE_ROUNDS = 3000,   /* two seconds: then that process has died */
 	LOOKS = 6,	       /* each after twice as long, */
 	MODEST = 16,	       /* rounds, before others are kept out */
 	PATIENCE = 4 * 64,     /* of who finds others waiting */
@@ -32,16 +31,16 @@ bool weft_win_try_lock(
 	unsigned now = atomic_load_explicit(&state->lock, memory_order_relaxed);
 
 	if (is_exclusive) {
-		if (now & ~(unsigned)(WEFT_WIN_WANTED | WEFT_WIN_ALIASED))
+		if (now & ~(unsigned)WEFT_WIN_WANTED)
 			return false;
-		if (!atomic_compare_exchange_strong(&state->lock, &now,
-			    WEFT_WIN_EXCLUSIVE | (now & WEFT_WIN_ALIASED)))
+		if (!atomic_compare_exchange_strong(
+			    &state->lock, &now, WEFT_WIN_EXCLUSIVE))
 			return false;
 		atomic_store_explicit(
 			&state->holder, rank + 1, memory_order_relaxed);
 		return true;
 	}
-	while (!(now & (WEFT_WIN_EXCLUSIVE | WEFT_WIN_WANTED | WEFT_WIN_ALONE)))
+	while (!(now & (WEFT_WIN_EXCLUSIVE | WEFT_WIN_WANTED)))
 		if (atomic_compare_exchange_weak(&state->lock, &now, now + 1))
 			return true;
 	return false;
@@ -62,9 +61,8 @@ static void forget_wanted(struct weft_win_state *state)
 {
 	unsigned now = atomic_load_explicit(&state->lock, memory_order_relaxed);
 
-	if ((now & ~(unsigned)WEFT_WIN_ALIASED) == WEFT_WIN_WANTED)
-		atomic_compare_exchange_strong(
-			&state->lock, &now, now & ~(unsigned)WEFT_WIN_WANTED);
+	if (now == WEFT_WIN_WANTED)
+		atomic_compare_exchange_strong(&state->lock, &now, 0);
 }
 
 static bool is_lock_wanted(const struct weft_win_state *state)
@@ -127,38 +125,6 @@ int weft_win_lock_here(
 	return wait_lock(win, target, is_exclusive, 0);
 }
 
-/* --- alone --------------------------------------------------------- */
-
-bool weft_win_alone_begin(
-	const struct weft_win *win, const struct weft_win_target *target)
-{
-	unsigned mine = target->is_exclusive ? WEFT_WIN_EXCLUSIVE : 1;
-
-	/* other threads of mine hold what I hold; what is attached others may
-	 * reach by windows of theirs */
-	return target->has_lock && target->state && !win->is_threaded &&
-	       win->flavor != WEFT_WIN_DYNAMIC &&
-	       atomic_compare_exchange_strong(
-		       &target->state->lock, &mine, mine | WEFT_WIN_ALONE);
-}
-
-void weft_win_alone_end(const struct weft_win_target *target)
-{
-	atomic_fetch_and(&target->state->lock, ~(unsigned)WEFT_WIN_ALONE);
-}
-
-void weft_win_alias(struct weft_win_state *state)
-{
-	if (atomic_load_explicit(&state->lock, memory_order_relaxed) &
-		WEFT_WIN_ALIASED)
-		return;
-	atomic_fetch_or(&state->lock, WEFT_WIN_ALIASED);
-	for (unsigned i = 0;
-		i < ALONE_ROUNDS && atomic_load(&state->lock) & WEFT_WIN_ALONE;
-		i++)
-		weft_yield_wait(i);
-}
-
 /* --- by address ---------------------------------------------------- */
 
 static atomic_uint *stripe_of(weft_win_stripes *stripes, uint64_t address)
@@ -184,12 +150,14 @@ static void stripe_wait(atomic_uint *stripe, unsigned round)
 void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address)
 {
 	atomic_uint *stripe = stripe_of(stripes, address);
-	unsigned mine = (unsigned)weft_win_my_pid(), none = 0;
+	unsigned mine = (unsigned)weft_win_my_pid(), none = 0, round = 0;
 
-	for (unsigned round = 0; !atomic_compare_exchange_weak_explicit(stripe,
-		     &none, mine, memory_order_acquire, memory_order_relaxed);
-		round++) {
-		stripe_wait(stripe, round);
+	while (!atomic_compare_exchange_weak_explicit(stripe, &none, mine,
+		memory_order_acquire, memory_order_relaxed)) {
+		/* the holder keeps the cache line while others only read it */
+		do
+			stripe_wait(stripe, round++);
+		while (atomic_load_explicit(stripe, memory_order_relaxed));
 		none = 0;
 	}
 }

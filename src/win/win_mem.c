@@ -161,13 +161,3 @@ void weft_win_mem_find(
 	}
 	pthread_mutex_unlock(&mem.lock);
 }
-
-bool weft_win_mem_has(const void *base, size_t len)
-{
-	bool has;
-
-	pthread_mutex_lock(&mem.lock);
-	has = chunk_of(base, len);
-	pthread_mutex_unlock(&mem.lock);
-	return has;
-}

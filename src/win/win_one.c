@@ -304,11 +304,9 @@ static bool one_update(struct weft_win *win, struct weft_win_target *from,
 		weft_win_refuse(win, from, rec->id, WEFT_ERR_RMA_RANGE);
 		return true;
 	}
-	weft_win_alias_unlocked(win, from);
 	weft_word_store(in, rec->data, len, __ATOMIC_RELAXED);
 	u.kernel = weft_redop_kernel(u.op, u.basic);
-	weft_win_update(&u, place, (uintptr_t)place,
-		weft_win_is_private(win, place), weft_win_my_stripes());
+	weft_win_update(&u, place, (uintptr_t)place, weft_win_my_stripes());
 	one_answer(win, from, rec->id, old,
 		is_fetching ? (size_t)u.basic->size : 0);
 	return true;
@@ -329,11 +327,9 @@ static bool one_swap(struct weft_win *win, struct weft_win_target *from,
 		weft_win_refuse(win, from, rec->id, WEFT_ERR_RMA_RANGE);
 		return true;
 	}
-	weft_win_alias_unlocked(win, from);
 	memcpy(bytes, rec->data, len);
 	weft_win_swap(type, bytes, bytes + len / 2, old, place,
-		(uintptr_t)place, weft_win_is_private(win, place),
-		weft_win_my_stripes());
+		(uintptr_t)place, weft_win_my_stripes());
 	one_answer(win, from, rec->id, old, len / 2);
 	return true;
 }

@@ -33,10 +33,6 @@ enum weft_win_way {
 enum {
 	WEFT_WIN_EXCLUSIVE = 1 << 30,
 	WEFT_WIN_WANTED = 1 << 29,
-	WEFT_WIN_ALONE = 1 << 28, /* its only holder updates a row, without
-				     instructions: nobody else takes it */
-	/* others update that memory without this lock: nobody does so */
-	WEFT_WIN_ALIASED = 1 << 27,
 };
 
 /* Members of a window that look at each other's state, at most. */
@@ -55,8 +51,8 @@ struct weft_win_state {
 	_Atomic uint32_t n_gone;
 };
 
-/* Locks by address, for updates that are no instruction; in shared memory. A
- * taken one holds the process id of its holder. */
+/* Locks by address, of which each update takes one; in shared memory. A taken
+ * one holds the process id of its holder. */
 enum { WEFT_WIN_STRIPES = 1024 };
 typedef atomic_uint weft_win_stripes[WEFT_WIN_STRIPES];
 
@@ -66,12 +62,9 @@ struct weft_win_target {
 	uint8_t way;  /* enum weft_win_way */
 	bool is_open; /* accesses may go there now */
 	bool is_me;
-	bool is_private; /* no other process maps the memory: what cannot be
-			    done by one instruction there, and all that the
-			    kernel copies, is done under a stripe */
-	bool is_known;	 /* size and disp_unit are */
-	char *base;	 /* MAPPED: here; COPIED: there */
-	uint64_t there;	 /* base, as the member sees it */
+	bool is_known;	/* size and disp_unit are */
+	char *base;	/* MAPPED: here; COPIED: there */
+	uint64_t there; /* base, as the member sees it */
 	size_t size;
 	int64_t disp_unit;
 	uint32_t rank;
@@ -227,13 +220,6 @@ void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive);
 /* Waits for the lock of a member of this node. */
 int weft_win_lock_here(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive);
-/* True when I hold the lock of a member, nobody else does, and nobody will
- * before the end. */
-bool weft_win_alone_begin(
-	const struct weft_win *win, const struct weft_win_target *target);
-void weft_win_alone_end(const struct weft_win_target *target);
-/* From now on nobody is alone there. */
-void weft_win_alias(struct weft_win_state *state);
 void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address);
 void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 
@@ -244,15 +230,6 @@ weft_win_stripes *weft_win_my_stripes(void);
 /* My rounds of progress on this VCI, likewise. */
 _Atomic uint32_t *weft_win_my_rounds(const struct weft_vci *vci);
 pid_t weft_win_my_pid(void);
-/* True if other processes map some of this memory of mine, or may. */
-bool weft_win_is_shared(const void *base, size_t len);
-/* The window exposes this memory of mine. If others expose some of it, too,
- * nobody is alone in any of these from now on. 0 or WEFT_ERR_NOMEM. */
-int weft_win_memory_expose(
-	const struct weft_win *win, const void *base, size_t len);
-/* It does so no longer. */
-void weft_win_memory_withdraw(const void *base, size_t len);
-
 /* update.c: elements of a predefined type, `basic->extent` bytes apart here and
  * there. */
 struct weft_win_update {
@@ -263,17 +240,13 @@ struct weft_win_update {
 	int64_t n;
 	weft_redop_kernel_fn *kernel; /* weft_redop_kernel() of them; or NULL */
 };
-/* Whether single elements are updated by an instruction. */
-bool weft_win_has_instruction(const struct weft_type *basic);
-/* Carries it out at an address that is mapped here and has this address at its
- * owner. */
+/* Carries it out, of one element, at an address that is mapped here and has
+ * this address at its owner. */
 void weft_win_update(const struct weft_win_update *update, char *place,
-	uint64_t there, bool is_private, weft_win_stripes *stripes);
+	uint64_t there, weft_win_stripes *stripes);
 /* The same for one of many runs: what lies in the page of the last one goes
  * under the lock that was taken for that. */
 struct weft_win_hold {
-	bool is_private;
-	bool is_alone; /* see weft_win_alone_begin() */
 	weft_win_stripes *stripes;
 	bool is_held;
 	uint64_t there; /* in the page that is locked */
@@ -293,26 +266,15 @@ int weft_win_update_copied(const struct weft_win_update *update,
 /* One element, replaced where it equals compare. */
 void weft_win_swap(const struct weft_type *type, const void *compare,
 	const void *value, void *old, char *place, uint64_t there,
-	bool is_private, weft_win_stripes *stripes);
+	weft_win_stripes *stripes);
 int weft_win_swap_copied(const struct weft_type *type, const void *compare,
 	const void *value, void *old, const struct weft_win_target *target,
 	uint64_t there);
-
-/* From now on nobody is alone in my memory if this origin has no lock of it, as
- * far as its target knows. */
-static inline void weft_win_alias_unlocked(
-	const struct weft_win *win, const struct weft_win_target *from)
-{
-	if (weft_unlikely(!from->granted))
-		weft_win_alias(win->state);
-}
 
 /* win_am.c: the target's side */
 /* What others may know of a type, and an operation that fits it; or false. */
 bool weft_win_is_sound_op(unsigned which, const struct weft_redop *op,
 	const struct weft_type *type);
-/* No other process maps memory of mine that a window exposes. */
-bool weft_win_is_private(const struct weft_win *win, const char *place);
 /* Tells an origin of an error, which is described. VCI's lock held. */
 void weft_win_refuse(struct weft_win *win, struct weft_win_target *from,
 	uint64_t id, int err);

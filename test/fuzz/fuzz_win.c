@@ -53,7 +53,6 @@ static void begin(bool is_dynamic)
 	weft_win_adopt_locked(w.win);
 	me = weft_win_target_of(w.win, 0);
 	FUZZ_CHECK(me);
-	me->is_private = true;
 	if (is_dynamic) {
 		weft_vci_unlock(&weft_proc.vci);
 		FUZZ_CHECK(!weft_win_attach(w.win, w.memory, SIZE / 2));

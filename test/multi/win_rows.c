@@ -2,9 +2,9 @@
 /* win_rows: long rows of integers are updated by several processes at once, and
  * single elements of them beside that: nothing is lost
  *
- * Under locks that come and go, so that who updates is now alone and now not;
- * and where others reach the same memory without that lock: promised to be
- * unneeded, by another window, by a dynamic one. */
+ * Under locks that come and go, between fences, and where others reach the
+ * same memory without that lock: promised to be unneeded, by another window, by
+ * a dynamic one. */
 #include "mtest.h"
 
 enum { N = 512, ROUNDS = 400 };
@@ -16,7 +16,7 @@ static long *memory;
  * them another one. */
 static void add(MPI_Win to, MPI_Aint disp, int unit, int round)
 {
-	static long ones[N], old[N];
+	static long ones[N], old[N], was;
 	const long one = 1;
 	MPI_Aint at = disp + (MPI_Aint)(round % N) * unit;
 
@@ -28,7 +28,12 @@ static void add(MPI_Win to, MPI_Aint disp, int unit, int round)
 	else
 		OK(MPI_Get_accumulate(ones, N, MPI_LONG, old, N, MPI_LONG, 0,
 			disp, N, MPI_LONG, MPI_SUM, to));
-	OK(MPI_Fetch_and_op(&one, old, MPI_LONG, 0, at, MPI_SUM, to));
+	OK(MPI_Fetch_and_op(&one, &was, MPI_LONG, 0, at, MPI_SUM, to));
+}
+
+static void add_and_flush(MPI_Win to, MPI_Aint disp, int unit, int round)
+{
+	add(to, disp, unit, round);
 	OK(MPI_Win_flush(0, to));
 }
 
@@ -59,15 +64,26 @@ static void locks(void)
 		int kind = i % 8 == 7 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED;
 
 		OK(MPI_Win_lock(kind, 0, 0, win));
-		add(win, 0, 1, i);
+		add_and_flush(win, 0, 1, i);
 		OK(MPI_Win_unlock(0, win));
 	}
 	check("locks");
 	OK(MPI_Win_lock_all(0, win));
 	for (int i = 0; i < ROUNDS; i++)
-		add(win, 0, 1, i);
+		add_and_flush(win, 0, 1, i);
 	OK(MPI_Win_unlock_all(win));
 	check("lock_all");
+}
+
+static void fences(void)
+{
+	OK(MPI_Win_fence(0, win));
+	for (int i = 0; i < ROUNDS; i++) {
+		add(win, 0, 1, i);
+		OK(MPI_Win_fence(0, win));
+	}
+	OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+	check("fences");
 }
 
 /* Every other process goes by way of another window. */
@@ -80,9 +96,9 @@ static void two_ways(
 	OK(MPI_Win_lock_all(is_other ? assert : 0, mine));
 	for (int i = 0; i < ROUNDS; i++)
 		if (is_other)
-			add(other, disp, unit, i);
+			add_and_flush(other, disp, unit, i);
 		else
-			add(win, 0, 1, i);
+			add_and_flush(win, 0, 1, i);
 	OK(MPI_Win_unlock_all(mine));
 	check(what);
 }
@@ -112,10 +128,13 @@ static void allocated(bool is_aliased)
 		MPI_COMM_WORLD, &memory, &win));
 	memset(memory, 0, N * sizeof(long));
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	if (is_aliased)
+	if (is_aliased) {
 		aliases();
-	else
+	} else {
 		locks();
+		fences();
+		locks();
+	}
 	OK(MPI_Win_free(&win));
 }
 
