@@ -23,7 +23,7 @@ static uint32_t coll_error_describe(
 		weft_comm_failed(comm);
 		n = snprintf(text, WEFT_WIRE_FAILED_TEXT, "%s",
 			weft_err_detail_peek(err));
-		return (uint32_t)weft_min(n, WEFT_WIRE_FAILED_TEXT - 1);
+		return (uint32_t)weft_min64(n, WEFT_WIRE_FAILED_TEXT - 1);
 	}
 	if (!*detail)
 		detail = weft_err_str(err);
