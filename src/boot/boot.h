@@ -351,7 +351,8 @@ static inline int weft_boot_pset_delete(
 	return boot->ops->pset_delete(boot, name);
 }
 
-/* Only a manager has the next four; without one they are NULL. */
+/* A process without a manager starts jobs with a launcher of its own; the three
+ * calls after this one are NULL there. */
 static inline int weft_boot_spawn(struct weft_boot *boot,
 	const struct weft_boot_app *apps, size_t n, char *job_out)
 {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += \
 	src/boot/boot.c src/boot/boot.h \
+	src/boot/launch.c src/boot/launch.h \
 	src/boot/liveness.c src/boot/liveness.h \
 	src/boot/singleton.c src/boot/singleton.h \
 	src/boot/twin.c src/boot/twin.h

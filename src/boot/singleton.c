@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/list.h"
+#include "boot/launch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@ struct single {
 	struct weft_link values;
 	struct weft_link sets;
 	struct weft_link answers;
+	struct weft_launch launch; /* jobs it had started; any thread */
 };
 
 static struct single *singleton_of(struct weft_boot *boot)
@@ -77,6 +79,7 @@ static void singleton_close(struct weft_boot *boot, int clean)
 	struct single *single = singleton_of(boot);
 
 	(void)clean; /* nobody watches */
+	weft_launch_fini(&single->launch);
 	weft_list_for_each(it, next, &single->answers)
 		answer_free(weft_container_of(it, struct answer, link));
 	weft_list_for_each(it, next, &single->values)
@@ -300,6 +303,12 @@ static int singleton_pset_delete(struct weft_boot *boot, const char *name)
 	return 0;
 }
 
+static int singleton_spawn(struct weft_boot *boot,
+	const struct weft_boot_app *apps, size_t n, char *job_out)
+{
+	return weft_launch_start(&singleton_of(boot)->launch, apps, n, job_out);
+}
+
 /* A value nobody has published yet is waited for. */
 static bool is_ready(struct single *single, const struct answer *answer)
 {
@@ -348,7 +357,7 @@ static int singleton_poll(
 	struct single *single = singleton_of(boot);
 	struct weft_link *last = single->answers.prev,
 			 *it = single->answers.next;
-	int n = 0;
+	int n = weft_launch_poll(&single->launch, fn, arg);
 
 	/* what a callback adds is for the next poll */
 	while (it != &single->answers) {
@@ -381,6 +390,7 @@ static const struct weft_boot_ops singleton_ops = {
 	.pset_members = singleton_pset_members,
 	.pset_define = singleton_pset_define,
 	.pset_delete = singleton_pset_delete,
+	.spawn = singleton_spawn,
 	.poll = singleton_poll,
 };
 
@@ -414,6 +424,7 @@ int weft_singleton_open(
 	weft_list_init(&single->values);
 	weft_list_init(&single->sets);
 	weft_list_init(&single->answers);
+	weft_launch_init(&single->launch, &single->boot);
 	*boot_out = &single->boot;
 	*facts_out = facts;
 	return 0;

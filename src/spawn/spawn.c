@@ -47,8 +47,8 @@ static int spawn_start(const struct weft_boot_app *apps, size_t n,
 	free(envs);
 	if (err == WEFT_ERR_UNSUPPORTED)
 		err = weft_err_set(WEFT_ERR_SPAWN,
-			"there is no process manager to start processes; start "
-			"the program by mpiexec");
+			"this process manager starts no further processes; "
+			"start the program by mpiexec");
 	return err;
 }
 

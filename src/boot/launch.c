@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* launch: a launcher behind a process that was started without one
+ *
+ * The launcher is told as one beneath a launcher is (tools/run_spawn.h): the
+ * name of its job and the port of the parent are in its environment. A thread
+ * waits for its end. */
+#include "boot/launch.h"
+
+#include "base/err.h"
+#include "base/list.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* One launcher. Made by start; the last of the two that refer to it frees it:
+ * the list, and the thread that waits. */
+struct weft_launched {
+	struct weft_launched *next;
+	pthread_mutex_t lock;	    /* guards what follows */
+	struct weft_launch *launch; /* NULL: nobody wants to know */
+	bool has_ended;
+	/* set before the thread starts */
+	pid_t pid;
+	char name[WEFT_BOOT_JOB_MAX];
+};
+
+/* A list of words that grows; is_bad once there was no memory. */
+struct launch_words {
+	char **list;
+	size_t n;
+	bool is_bad;
+};
+
+static void launch_add(struct launch_words *words, const char *a, const char *b)
+{
+	char **list = realloc(words->list, (words->n + 2) * sizeof(*list));
+	char *word = NULL;
+
+	if (list)
+		words->list = list;
+	if (!list || asprintf(&word, "%s%s", a, b) < 0) {
+		words->is_bad = true;
+		return;
+	}
+	list[words->n++] = word;
+	list[words->n] = NULL;
+}
+
+static void launch_words_fini(struct launch_words *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		free(words->list[i]);
+	free(words->list);
+}
+
+/* ---- what is run ---- */
+
+/* The mpiexec of this library: installed, or in the build folder. */
+static int find_mpiexec(char *buf, size_t len)
+{
+	static const char *const places[] = { "../bin/mpiexec",
+		"../../bin/mpiexec", "../mpiexec" };
+	const char *slash;
+	Dl_info info;
+
+	if (!dladdr((void *)(uintptr_t)weft_launch_start, &info) ||
+		!info.dli_fname)
+		info.dli_fname = "";
+	slash = strrchr(info.dli_fname, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(buf, len, "%.*s/%s", (int)(slash - info.dli_fname),
+			info.dli_fname, places[i]);
+		if (!access(buf, X_OK))
+			return 0;
+	}
+	return weft_err_set(WEFT_ERR_SPAWN,
+		"this process was started without mpiexec, and there is none "
+		"in ../bin of its library \"%s\" to start others with; start "
+		"the program by mpiexec",
+		info.dli_fname);
+}
+
+/* A variable of the app's that is ours, or NULL. */
+static const char *launch_env_peek(
+	const struct weft_boot_app *app, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char *const *e = app->env; e && *e; e++)
+		if (!strncmp(*e, name, len) && (*e)[len] == '=')
+			return *e + len + 1;
+	return NULL;
+}
+
+static int launch_add_app(
+	struct launch_words *words, const struct weft_boot_app *app)
+{
+	char n[16];
+
+	snprintf(n, sizeof(n), "%u", app->n);
+	launch_add(words, "-n", "");
+	launch_add(words, n, "");
+	if (app->host) {
+		launch_add(words, "-host", "");
+		launch_add(words, app->host, "");
+	}
+	if (app->wdir) {
+		launch_add(words, "-wdir", "");
+		launch_add(words, app->wdir, "");
+	}
+	if (app->pset) {
+		launch_add(words, "--pset", "");
+		launch_add(words, app->pset, "");
+	}
+	launch_add(words, "--", "");
+	launch_add(words, app->program, "");
+	for (char *const *arg = app->argv; arg && *arg; arg++) {
+		if (!strcmp(*arg, ":"))
+			return weft_err_set(WEFT_ERR_SPAWN,
+				"argument \":\" of \"%s\" cannot be passed on: "
+				"it begins another program for mpiexec",
+				app->program);
+		launch_add(words, *arg, "");
+	}
+	return 0;
+}
+
+static int launch_fill_argv(
+	struct launch_words *words, const struct weft_boot_app *apps, size_t n)
+{
+	const char *handler =
+		launch_env_peek(&apps[0], "WEFT_INITIAL_ERRHANDLER");
+	int err = 0;
+
+	launch_add(words, "mpiexec", "");
+	if (handler) {
+		launch_add(words, "-initial-errhandler", "");
+		launch_add(words, handler, "");
+	}
+	for (size_t i = 0; !err && i < n; i++) {
+		if (i)
+			launch_add(words, ":", "");
+		err = launch_add_app(words, &apps[i]);
+	}
+	return err ? err : words->is_bad ? WEFT_ERR_NOMEM : 0;
+}
+
+static int launch_fill_env(struct launch_words *words,
+	const struct weft_boot_app *app, const char *name)
+{
+	const char *port = launch_env_peek(app, "WEFT_PARENT");
+
+	for (char **e = environ; e && *e; e++)
+		if (strncmp(*e, "WEFT_MPIEXEC=", 13))
+			launch_add(words, *e, "");
+	launch_add(words, "MPIEXEC_NAME=", name);
+	launch_add(words, "MPIEXEC_PARENT=", port ? port : "");
+	launch_add(words, "WEFT_MPIEXEC=", "self");
+	return words->is_bad ? WEFT_ERR_NOMEM : 0;
+}
+
+/* ---- its end ---- */
+
+static void launched_free(struct weft_launched *l)
+{
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+static void *wait_for_end(void *arg)
+{
+	struct weft_launched *l = arg;
+	bool is_last;
+
+	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+		; /* ECHILD: the program has taken it, so it is over */
+	pthread_mutex_lock(&l->lock);
+	is_last = !l->launch;
+	l->has_ended = true;
+	if (l->launch) {
+		atomic_fetch_add_explicit(
+			&l->launch->boot->pending, 1, memory_order_relaxed);
+		weft_boot_ring(l->launch->boot);
+	}
+	pthread_mutex_unlock(&l->lock);
+	if (is_last)
+		launched_free(l);
+	return NULL;
+}
+
+/* The program's signal handlers do not run on that thread. */
+static int watch(struct weft_launched *l)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&thread, NULL, wait_for_end, l);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		return weft_err_set(
+			WEFT_ERR_OTHER, "pthread_create: %s", strerror(rc));
+	pthread_detach(thread);
+	return 0;
+}
+
+/* ---- the calls ---- */
+
+void weft_launch_init(struct weft_launch *launch, struct weft_boot *boot)
+{
+	launch->boot = boot;
+	launch->list = NULL;
+	pthread_mutex_init(&launch->lock, NULL);
+}
+
+static int launch_run(struct weft_launched *l, const char *path,
+	char *const *argv, char *const *env)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int rc;
+
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(
+		&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	rc = posix_spawn(&l->pid, path, &files, &attr, argv, env);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	return rc ? weft_err_set(WEFT_ERR_SPAWN, "%s: %s", path, strerror(rc))
+		  : 0;
+}
+
+int weft_launch_start(struct weft_launch *launch,
+	const struct weft_boot_app *apps, size_t n, char *job_out)
+{
+	struct weft_launched *l = calloc(1, sizeof(*l));
+	struct launch_words argv = { 0 }, env = { 0 };
+	char path[4096];
+	uint32_t salt[2];
+	int err = l ? find_mpiexec(path, sizeof(path)) : WEFT_ERR_NOMEM;
+
+	if (!err && getrandom(salt, sizeof(salt), 0) != sizeof(salt))
+		err = weft_err_set(
+			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
+	if (!err) {
+		snprintf(l->name, sizeof(l->name), "weft-%d-%08x%08x", getpid(),
+			salt[0], salt[1]);
+		l->launch = launch;
+		pthread_mutex_init(&l->lock, NULL);
+		err = launch_fill_argv(&argv, apps, n);
+	}
+	if (!err)
+		err = launch_fill_env(&env, &apps[0], l->name);
+	if (!err)
+		err = launch_run(l, path, argv.list, env.list);
+	if (!err) {
+		err = watch(l);
+		if (err)
+			kill(l->pid, SIGTERM);
+	}
+	launch_words_fini(&argv);
+	launch_words_fini(&env);
+	if (err) {
+		free(l);
+		return err;
+	}
+	snprintf(job_out, WEFT_BOOT_JOB_MAX, "%s", l->name);
+	pthread_mutex_lock(&launch->lock);
+	l->next = launch->list;
+	launch->list = l;
+	pthread_mutex_unlock(&launch->lock);
+	return 0;
+}
+
+/* One that has ended, out of the list, or NULL. */
+static struct weft_launched *take_ended(struct weft_launch *launch)
+{
+	struct weft_launched **at, *l = NULL;
+
+	pthread_mutex_lock(&launch->lock);
+	for (at = &launch->list; *at && !l; at = l ? at : &(*at)->next) {
+		pthread_mutex_lock(&(*at)->lock);
+		l = (*at)->has_ended ? *at : NULL;
+		pthread_mutex_unlock(&(*at)->lock);
+		if (l)
+			*at = l->next;
+	}
+	pthread_mutex_unlock(&launch->lock);
+	return l;
+}
+
+int weft_launch_poll(
+	struct weft_launch *launch, weft_boot_event_fn *fn, void *arg)
+{
+	struct weft_boot_event event = { .kind = WEFT_BOOT_JOB_ENDED };
+	struct weft_launched *l;
+	int n = 0;
+
+	while ((l = take_ended(launch)) != NULL) {
+		atomic_fetch_sub_explicit(
+			&launch->boot->pending, 1, memory_order_relaxed);
+		snprintf(event.name, sizeof(event.name), "%s", l->name);
+		event.code = -1;
+		if (fn)
+			fn(arg, &event);
+		launched_free(l);
+		n++;
+	}
+	return n;
+}
+
+void weft_launch_fini(struct weft_launch *launch)
+{
+	struct weft_launched *l;
+
+	while ((l = launch->list) != NULL) {
+		bool has_ended;
+
+		launch->list = l->next;
+		pthread_mutex_lock(&l->lock);
+		l->launch = NULL;
+		has_ended = l->has_ended;
+		pthread_mutex_unlock(&l->lock);
+		if (has_ended) /* else the thread frees it */
+			launched_free(l);
+	}
+	pthread_mutex_destroy(&launch->lock);
+}
