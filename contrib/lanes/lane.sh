@@ -39,6 +39,16 @@ lane_install() {
 	rm -f "$state.apt"
 }
 
+# lane_mirror: where this host has its Debian from
+lane_mirror() {
+	uri=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p' \
+		/etc/apt/sources.list.d/debian.sources 2>/dev/null | head -n 1)
+	[ -n "$uri" ] || uri=$(awk '/^deb / {
+		for (i = 2; i <= NF; i++) if ($i ~ /^https?:/) { print $i; exit }
+	}' /etc/apt/sources.list 2>/dev/null)
+	echo "${uri:-http://deb.debian.org/debian}"
+}
+
 # lane_can: are namespaces possible here, without asking anybody for a password?
 lane_can() {
 	as=
