@@ -4,6 +4,8 @@
  * The first process's side in this process, another one's in a child. */
 #include "transport/node_bc.h"
 
+#include "shm/share.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +23,7 @@ static void fill_in(struct weft_bc *bc, int fd)
 {
 	weft_bc_init(bc);
 	bc->shm.pid = getpid();
+	bc->shm.domain = weft_share_domain();
 	bc->node_fd = fd;
 	bc->name_len = 7;
 	memcpy(bc->name, "address", 7);
