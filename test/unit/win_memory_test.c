@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "core/comm.h"
 #include "core/group.h"
+#include "shm/share.h"
 #include "transport/proc.h"
 #include "transport/vci.h"
 
@@ -75,6 +76,7 @@ static int open_window(struct weft_win *win, pid_t pid,
 	err = weft_win_memory_open(win, &config, &records[0]);
 	records[1] = its ? *its : records[0];
 	records[1].pid = pid;
+	records[1].owner = (uint64_t)weft_share_domain() << 32 | (uint32_t)pid;
 	*mine_out = records[0];
 	return err ? err : weft_win_memory_reach(win, records);
 }
