@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { SCRIPTS_MAX = 3 }; /* that start each other, and then the program */
+
 /* A file, as it lies in memory. */
 struct image {
 	const unsigned char *data;
@@ -144,7 +146,7 @@ bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len)
 	return found;
 }
 
-bool weft_run_elf_has_loaded(pid_t pid, char *name_out, size_t len)
+static bool run_elf_maps(pid_t pid, char *name_out, size_t len)
 {
 	char path[64], line[4352];
 	bool found = false, has_ours = false;
@@ -167,4 +169,29 @@ bool weft_run_elf_has_loaded(pid_t pid, char *name_out, size_t len)
 	if (file)
 		fclose(file);
 	return found && !has_ours;
+}
+
+static bool run_elf_children_map(
+	pid_t pid, char *name_out, size_t len, int depth)
+{
+	char path[64];
+	bool found = false;
+	FILE *file;
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid,
+		(int)pid);
+	file = depth ? fopen(path, "re") : NULL;
+	while (file && !found && fscanf(file, "%d", &child) == 1)
+		found = run_elf_maps(child, name_out, len) ||
+			run_elf_children_map(child, name_out, len, depth - 1);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+bool weft_run_elf_has_loaded(pid_t pid, char *name_out, size_t len)
+{
+	return run_elf_maps(pid, name_out, len) ||
+	       run_elf_children_map(pid, name_out, len, SCRIPTS_MAX);
 }

@@ -12,7 +12,8 @@
  */
 bool weft_run_elf_other_mpi(const char *file, char *name_out, size_t len);
 
-/* The same of what a running process has loaded, as an interpreter does. */
+/* The same of what a running process has loaded, as an interpreter does, or one
+ * that a script started. */
 bool weft_run_elf_has_loaded(pid_t pid, char *name_out, size_t len);
 
 #endif
