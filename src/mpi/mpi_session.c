@@ -182,7 +182,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
 static int read_remote(MPI_Group remote_group, int32_t remote_leader,
 	const struct weft_group *local, struct weft_group **remote_out)
 {
-	struct weft_group *remote;
+	struct weft_group *remote = NULL;
 	int err = weft_check_group(remote_group, &remote);
 
 	if (!err)
