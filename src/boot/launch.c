@@ -290,7 +290,7 @@ int weft_launch_start(struct weft_launch *launch,
 	return 0;
 }
 
-/* One that has ended, out of the list, or NULL. */
+/* Removes a launcher that has ended from the list; NULL if none has. */
 static struct weft_launched *take_ended(struct weft_launch *launch)
 {
 	struct weft_launched **at, *l = NULL;

@@ -415,8 +415,8 @@ static bool is_spanning(
 	return has_other_job(mine, job) || has_other_job(theirs, job);
 }
 
-/* Each leader learns how it went at the other, so that both end alike. What
- * went wrong here stays the error here. */
+/* The leaders exchange their errors, so that both sides end alike. An error of
+ * this side stays the error here. */
 static int agree_across(const struct talk *t, int err)
 {
 	struct crossing *x = t->x;
@@ -543,9 +543,9 @@ static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
 
 /* ---- processes of several jobs ---- */
 
-/* The leader swaps how all of its side are reached and tells its side. All are
- * in the same call by now, so that nobody gives it up. What went wrong before
- * (err) is told to both sides. */
+/* The leaders exchange the addresses of both sides and broadcast them. All
+ * members are in the same call by now, so no member gives up alone. Both sides
+ * get an earlier error (err). */
 static int exchange_foreign(const struct weft_create_inter *how,
 	struct crossing *x, struct part mine, struct part theirs, int err)
 {

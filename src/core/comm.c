@@ -57,7 +57,7 @@ static void print_object(
 			is_remote ? "the remote group of " : "", label);
 }
 
-/* What is known of the end of a process, as a sentence. */
+/* Describes how a process ended, as far as that is known. */
 static void print_why(
 	const struct weft_comm *comm, uint64_t proc, char *buf, size_t len)
 {

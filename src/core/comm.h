@@ -169,8 +169,8 @@ static inline void weft_comm_put(struct weft_comm *comm)
  * local communicator; returns whether one has, by now. VCI's lock held. */
 bool weft_comm_note_failed(struct weft_comm *comm, uint64_t proc);
 
-/* What messages call a communicator: its name, else the string tag that it was
- * created with, else "without a name". Lent. */
+/* The label of a communicator in messages: its name, else the string tag that
+ * it was created with, else "without a name". Lent. */
 const char *weft_comm_label(const struct weft_comm *comm);
 
 /* The error of an operation that needs a failed member, described: the rank,

@@ -598,7 +598,7 @@ int weft_type_make_resized(struct weft_type *old, int64_t lb, int64_t extent,
 	return err;
 }
 
-/* What weft_type_make_f90 has made, which is never freed. */
+/* Types that weft_type_make_f90() made. They are never freed. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_type *first;

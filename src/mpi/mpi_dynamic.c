@@ -320,8 +320,8 @@ static int app_env_add(char **env, int *n, const char *name, const char *value)
 	return 0;
 }
 
-/* What the new processes begin with, as variables: the error handler and the
- * memory kinds. */
+/* Environment variables of the new processes: the error handler and the memory
+ * kinds. */
 static int fill_app_env(
 	struct weft_boot_app *app, const struct weft_info *hints)
 {

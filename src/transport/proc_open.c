@@ -80,7 +80,7 @@ static void proc_describe_end(
 	}
 }
 
-/* What waits for a process on a VCI ends. */
+/* Ends all operations of a VCI that wait for the process. */
 static void proc_lose(struct weft_vci *vci, const struct weft_boot_event *event)
 {
 	uint64_t proc = (weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;

@@ -12,8 +12,8 @@ int weft_progress(struct weft_vci *vci);
 
 /* One round of a wait loop: progress, then, when nothing happened, give other
  * threads the lock and, after WEFT_SPIN empty rounds, other processes the core
- * (weft_sleep). What the caller waits for must come through the VCI, or it is
- * late. VCI's lock held before and after. */
+ * (weft_sleep). The awaited event must arrive through the VCI; the caller
+ * notices other events late. VCI's lock held before and after. */
 void weft_progress_wait(struct weft_vci *vci);
 
 /* The same for a caller that waits for a word of memory: nothing but messages

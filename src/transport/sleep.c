@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sleep: a thread that waits gives up its core until something comes
+/* sleep: a waiting thread gives up its core until an event arrives
  *
- * What wakes: writers to our rings, readers of the rings we wait for space in,
- * the process manager and other threads of this process by the VCI's wakeup
+ * These wake it: writers to our rings, readers of the rings we wait for space
+ * in, the process manager and other threads of this process by the VCI's wakeup
  * (shm/wakeup.h); the fabric by its descriptor, where it has one (with
  * WEFT_WAIT=block). Processes that do not sleep pay for a load of a flag.
  *
- * What does not wake, and is polled every millisecond: a fabric without such a
+ * These do not, and are polled every millisecond: a fabric without such a
  * descriptor, or one that is ready for nothing; messages that the fabric did
  * not accept; progress hooks; rails; other VCIs. A sleep is bounded in any
  * case.

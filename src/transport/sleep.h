@@ -7,7 +7,7 @@
 
 struct weft_vci;
 
-/* What the caller does, and so how long it may sleep. */
+/* The kind of wait decides how long the thread may sleep. */
 enum weft_sleep_kind {
 	/* It waits for what comes through the VCI. */
 	WEFT_SLEEP_MESSAGE,

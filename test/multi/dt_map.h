@@ -247,7 +247,7 @@ static inline void node_free(struct node *node)
 	free(node);
 }
 
-/* What the next types are made of. */
+/* Types that the next ones are built from. */
 static struct dt_rules {
 	int basic;    /* all of this one; -1: any */
 	int unit;     /* displacements in bytes are multiples of this */

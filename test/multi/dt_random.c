@@ -65,7 +65,7 @@ static void compare(const char *got, const char *want, size_t len)
 			now.to->text);
 }
 
-/* What was received as n_to items beginning at item `at` each, by rank. */
+/* Received data: n_to items from each rank, beginning at item `at`. */
 struct arrival {
 	int at;
 	char *stream; /* owned */
@@ -804,7 +804,7 @@ static void win_expect(char *stream)
 	free(stream);
 }
 
-/* What the memory of a rank had, as count items. */
+/* The former memory of a rank, as count items. */
 static char *memory_stream(const struct map *m, int count, int rank)
 {
 	char *mem = mtest_alloc(win_now.len);

@@ -23,7 +23,7 @@ enum {
 	LONG = 400000 /* of a message that is announced */
 };
 
-/* What the call is on, which its text names; or what it was to make. */
+/* The object of the call, which the text names; or the one to be created. */
 enum object { ON_COMM, ON_WIN, ON_FILE, ON_MADE };
 
 /* The survivors and one victim. */

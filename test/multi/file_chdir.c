@@ -82,7 +82,7 @@ static void delete_where_it_went(const char *folder)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Somebody puts another file in its place. */
+/* Another file takes the name. */
 static void replaced_stays(const char *name)
 {
 	MPI_File fh = open_going(name);

@@ -213,7 +213,7 @@ static void play(const struct round *r, const char *port)
 
 /* ---- a round ---- */
 
-/* What all agree on while all live: halves, and a port of the high one. */
+/* Set up while all members live: the halves, and a port of the high one. */
 static void prepare(const struct round *r, char *port)
 {
 	int root = k.size / 2;

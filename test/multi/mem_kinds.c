@@ -83,7 +83,7 @@ static void derived(MPI_Comm from, const char *kinds)
 	OK(MPI_File_close(&fh));
 }
 
-/* What is asserted is told as it was said, if all of it is supported. */
+/* An assertion is returned as it was given, if all its kinds are supported. */
 static void asserted(const char *list, bool is_known, const char *kinds)
 {
 	MPI_Info info = info_of(assert_key, list);

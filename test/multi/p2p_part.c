@@ -214,7 +214,7 @@ static void wrong_states(void)
 	OK(MPI_Request_free(&req));
 }
 
-/* What is no partitioned request. */
+/* Partitioned calls on other kinds of requests. */
 static void wrong_kinds(void)
 {
 	MPI_Request reqs[3];

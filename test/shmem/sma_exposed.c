@@ -4,8 +4,8 @@
  *
  *   WEFT_SHM=off oshrun -n 2 sma_exposed
  *
- * Over a fabric that needs the target's processor. What a process registers it
- * says at level debug. */
+ * Over a fabric that needs the target's processor. A process logs its
+ * registrations at level debug. */
 #include "stest.h"
 
 static char variable[4096], other[4096];
