@@ -8,7 +8,7 @@
 
 struct weft_err_detail {
 	int err;
-	uint64_t object;
+	uint64_t object, failed;
 	char text[WEFT_ERR_TEXT];
 };
 
@@ -40,7 +40,7 @@ int weft_err_set(int err, const char *fmt, ...)
 	va_list ap;
 
 	detail.err = err;
-	detail.object = 0;
+	detail.object = detail.failed = 0;
 	va_start(ap, fmt);
 	vsnprintf(detail.text, sizeof(detail.text), fmt, ap);
 	va_end(ap);
@@ -53,12 +53,18 @@ const char *weft_err_detail_peek(int err)
 	return detail.err == err ? detail.text : "";
 }
 
-void weft_err_object_set(uint64_t object)
+void weft_err_object_set(uint64_t object, uint64_t failed)
 {
 	detail.object = object;
+	detail.failed = failed;
 }
 
 uint64_t weft_err_object(int err)
 {
 	return detail.err == err ? detail.object : 0;
+}
+
+uint64_t weft_err_failed(int err)
+{
+	return detail.err == err ? detail.failed : 0;
 }

@@ -41,11 +41,15 @@ int weft_err_set(int err, const char *fmt, ...)
 const char *weft_err_detail_peek(int err);
 
 /* Records which object the last weft_err_set() of this thread names, by a
- * number that identifies it in this process and is not 0. */
-void weft_err_object_set(uint64_t object);
+ * number that identifies it in this process and is not 0; and the number of the
+ * process that failed plus one, 0 if it names none. */
+void weft_err_object_set(uint64_t object, uint64_t failed);
 
 /* The object that the recorded text names if that is for this err; 0 when it
  * names none. */
 uint64_t weft_err_object(int err);
+
+/* Likewise the failed process plus one; 0: none. */
+uint64_t weft_err_failed(int err);
 
 #endif

@@ -82,7 +82,7 @@ static int set_failed(const struct weft_comm *comm, int32_t rank,
 	print_object(comm, is_remote, object, sizeof(object));
 	print_why(comm, proc, why, sizeof(why));
 	weft_err_set(WEFT_ERR_PEER, "%s %s has failed: %s", who, object, why);
-	weft_err_object_set(comm->ctx);
+	weft_err_object_set(comm->ctx, proc + 1);
 	return WEFT_ERR_PEER;
 }
 
@@ -92,9 +92,8 @@ int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank)
 		weft_group_proc(comm->remote, (uint32_t)rank));
 }
 
-int weft_comm_failed(const struct weft_comm *comm)
+static int set_failed_proc(const struct weft_comm *comm, uint64_t proc)
 {
-	uint64_t proc = comm->failed - 1;
 	int32_t rank = weft_group_rank_of(comm->remote, proc);
 
 	if (rank != WEFT_UNDEFINED)
@@ -103,13 +102,24 @@ int weft_comm_failed(const struct weft_comm *comm)
 		comm, weft_group_rank_of(comm->group, proc), false, proc);
 }
 
+int weft_comm_failed(const struct weft_comm *comm)
+{
+	return set_failed_proc(comm, comm->failed - 1);
+}
+
 int weft_comm_explain(const struct weft_comm *comm, int err)
 {
+	uint64_t failed = weft_err_failed(err);
+
 	if (err != WEFT_ERR_PEER || weft_err_object(err) == comm->ctx)
 		return err;
 	weft_vci_lock(comm->vci);
 	if (comm->failed)
 		weft_comm_failed(comm);
+	else if (failed &&
+		 (weft_group_rank_of(comm->group, failed - 1) >= 0 ||
+			 weft_group_rank_of(comm->remote, failed - 1) >= 0))
+		set_failed_proc(comm, failed - 1);
 	weft_vci_unlock(comm->vci);
 	return err;
 }

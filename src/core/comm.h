@@ -181,7 +181,8 @@ int weft_comm_failed(const struct weft_comm *comm);
 int weft_comm_failed_rank(const struct weft_comm *comm, int32_t rank);
 
 /* Returns err. WEFT_ERR_PEER that was described for another object, or not at
- * all, is described by weft_comm_failed(). Takes the VCI's lock. */
+ * all, is described by weft_comm_failed(); or by the member that the other
+ * description names, while no failure is known here. Takes the VCI's lock. */
 int weft_comm_explain(const struct weft_comm *comm, int err);
 
 /* Stops arrivals: takes ctx out of the VCI's table. VCI's lock held. */

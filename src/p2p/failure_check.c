@@ -35,7 +35,7 @@ static int departed_after_death(const struct weft_comm *comm, int32_t rank)
 	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(WEFT_ERR_PEER));
 	weft_err_set(
 		WEFT_ERR_PEER, "%s; rank %d has left for that", why, (int)rank);
-	weft_err_object_set(comm->ctx);
+	weft_err_object_set(comm->ctx, comm->failed);
 	return WEFT_ERR_PEER;
 }
 

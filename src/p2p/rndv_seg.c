@@ -180,7 +180,9 @@ static void on_piece(struct weft_op *op, int err, size_t len)
 	peer = req->peer;
 	if (err && peer->state == WEFT_PEER_FAILED)
 		err = peer->err;
-	else if (err && !req->status.err)
+	else if (err == WEFT_ERR_CANCELED)
+		err = WEFT_ERR_PEER; /* its connection broke */
+	if (err && peer->state != WEFT_PEER_FAILED && !req->status.err)
 		weft_err_set(err,
 			"the fabric lost what was under way between this "
 			"process and process %u",

@@ -18,6 +18,9 @@ static bool has_said(int kept)
 
 int main(int argc, char **argv)
 {
+	const char *provider = getenv("FI_PROVIDER");
+	/* a fabric with atomics: the target answers no message in time */
+	bool is_at_open = provider && !strcmp(provider, "cxi");
 	char *heap;
 	int kept;
 
@@ -39,7 +42,8 @@ int main(int argc, char **argv)
 	shmem_putmem(variable, other, sizeof(other), stest_next());
 	shmem_barrier_all();
 	CHECK(variable[77] == 1 + stest_before(), "a variable was put");
-	CHECK(has_said(kept), "variables are registered when they are needed");
+	CHECK(has_said(kept) == !is_at_open,
+		"variables are registered when they are needed");
 
 	kept = stest_listen();
 	memset(other, 0, sizeof(other));
