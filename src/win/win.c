@@ -294,7 +294,10 @@ int weft_win_create(struct weft_comm *comm,
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	}
 	err = weft_win_fill(win, own, config);
-	snprintf(own->name, sizeof(own->name), "of a window");
+	/* errors of this call name the caller's communicator, also at members
+	 * that receive their text from another one */
+	snprintf(own->name, sizeof(own->name), "of communicator \"%.100s\"",
+		weft_comm_label(comm));
 	weft_vci_lock(own->vci);
 	weft_win_adopt_locked(win);
 	weft_vci_unlock(own->vci);
@@ -306,6 +309,7 @@ int weft_win_create(struct weft_comm *comm,
 		win_leave(win);
 		return weft_err_set(err, "%s", why);
 	}
+	snprintf(own->name, sizeof(own->name), "of a window");
 	*win_out = win;
 	return 0;
 }
