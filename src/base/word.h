@@ -37,7 +37,8 @@ static inline void weft_word_store(
 	WEFT_WORD_STORE_(uint32_t)
 	WEFT_WORD_STORE_(uint16_t)
 	WEFT_WORD_STORE_(uint8_t)
-	memcpy(to, from, len);
+	if (len) /* the buffer of an empty message may be NULL */
+		memcpy(to, from, len);
 }
 
 /* From memory that others store to. */
@@ -47,7 +48,8 @@ static inline void weft_word_load(void *to, const void *from, size_t len)
 	WEFT_WORD_LOAD_(uint32_t)
 	WEFT_WORD_LOAD_(uint16_t)
 	WEFT_WORD_LOAD_(uint8_t)
-	memcpy(to, from, len);
+	if (len)
+		memcpy(to, from, len);
 }
 
 #undef WEFT_WORD_STORE_
