@@ -273,8 +273,10 @@ int weft_launch_start(struct weft_launch *launch,
 		err = launch_run(l, path, argv.list, env.list);
 	if (!err) {
 		err = watch(l);
-		if (err)
-			kill(l->pid, SIGTERM);
+		if (err) {
+			kill(l->pid, SIGKILL);
+			waitpid(l->pid, NULL, 0);
+		}
 	}
 	launch_words_fini(&argv);
 	launch_words_fini(&env);
