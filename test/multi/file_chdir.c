@@ -51,8 +51,8 @@ static void delete_elsewhere(const char *folder, const char *name)
 		MPI_Barrier(MPI_COMM_WORLD);
 		CHECK(!is_there(".", name), "the file is gone");
 		CHECK(is_there(folder, name) == has, "another one stays");
+		MPI_Barrier(MPI_COMM_WORLD);
 	}
-	MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* The folder of the name is renamed, and a stranger's takes its place. */
