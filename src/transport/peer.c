@@ -782,7 +782,7 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 	return 0;
 }
 
-void weft_peer_drop_controls(struct weft_peer *peer)
+static void drop_controls(struct weft_peer *peer)
 {
 	weft_list_for_each(link, next, &peer->pending)
 	{
@@ -794,6 +794,16 @@ void weft_peer_drop_controls(struct weft_peer *peer)
 		weft_list_remove(link);
 		free(weft_container_of(out, struct out_control, out));
 	}
+}
+
+void weft_peer_free(struct weft_peer *peer)
+{
+	weft_ring_detach(&peer->tx);
+	free(peer->bc);
+	free(peer->rail_addrs);
+	free(peer->why);
+	drop_controls(peer);
+	free(peer);
 }
 
 int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,

@@ -117,8 +117,9 @@ int weft_peer_post(struct weft_peer *peer, struct weft_wire_head *head,
 int weft_peer_control(struct weft_peer *peer, struct weft_wire_head *head,
 	const void *payload, size_t len);
 
-/* Frees those that never left, as the VCI closes. */
-void weft_peer_drop_controls(struct weft_peer *peer);
+/* Frees a peer that the VCI's map no longer needs, as the VCI closes: its ring,
+ * its addresses and the control messages that were never posted. */
+void weft_peer_free(struct weft_peer *peer);
 
 /* Fills what stands in front of a head on the fabric. */
 void weft_peer_wire_net(struct weft_peer *peer, struct weft_wire_net *wire,

@@ -197,16 +197,8 @@ void weft_vci_close(struct weft_vci *vci)
 	weft_rail_close(vci);
 	weft_net_close(vci->net);
 	vci->net = NULL;
-	while ((entry = weft_map_next(&vci->peers, &pos)) != NULL) {
-		struct weft_peer *peer = entry->value;
-
-		weft_ring_detach(&peer->tx);
-		free(peer->bc);
-		free(peer->rail_addrs);
-		free(peer->why);
-		weft_peer_drop_controls(peer);
-		free(peer);
-	}
+	while ((entry = weft_map_next(&vci->peers, &pos)) != NULL)
+		weft_peer_free(entry->value);
 	weft_map_fini(&vci->peers);
 	vci->asked = NULL;
 	weft_node_bc_close(&vci->node_bc);

@@ -112,8 +112,7 @@ static void job_end(void)
 
 		FUZZ_CHECK(weft_list_is_empty(&peer->pending));
 		weft_map_remove(&vci->peers, peer->proc + 1);
-		weft_ring_detach(&peer->tx);
-		free(peer);
+		weft_peer_free(peer);
 	}
 	vci->n_failed = 0;
 	weft_create_forget();

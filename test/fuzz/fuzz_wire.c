@@ -322,8 +322,7 @@ static void end_peers(struct weft_vci *vci)
 
 		FUZZ_CHECK(weft_list_is_empty(&peer->pending));
 		weft_map_remove(&vci->peers, peer->proc + 1);
-		weft_ring_detach(&peer->tx);
-		free(peer);
+		weft_peer_free(peer);
 	}
 	FUZZ_CHECK(weft_list_is_empty(&vci->pending_peers));
 	FUZZ_CHECK(vci->peers.n_used == 1);
