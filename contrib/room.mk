@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	contrib/examples/sessions.c \
 	contrib/check \
 	contrib/check-calls contrib/check-calls.allow \
+	contrib/check-english \
 	contrib/check-fortran \
 	contrib/check-headers \
 	contrib/check-install \
