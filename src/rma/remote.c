@@ -2,7 +2,7 @@
 /* remote: access through a fabric
  *
  * Puts and gets are the fabric's. Atomics are, where it has its own; elsewhere
- * the target carries them out (am.c), and the two ways to a PE are put into
+ * the target carries them out (rma_am.c), and the two ways to a PE are put into
  * order where a fence asks for it: by the states of the PE. Small operations
  * inside a session may be held back, one at a time, or gathered in messages;
  * over sockets, where each costs a system call, outside of one as well.

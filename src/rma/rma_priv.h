@@ -211,7 +211,7 @@ int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
  * Lock held. */
 int weft_remote_release(struct weft_rma_ctx *ctx);
 
-/* am.c: accesses that the target's CPU carries out, in the order sent. All
+/* rma_am.c: accesses that the target's CPU carries out, in the order sent. All
  * with the context's lock held, and not the VCI's. */
 struct weft_am {
 	struct weft_wire_rma rec; /* kind, op, width, len */

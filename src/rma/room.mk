@@ -12,7 +12,7 @@ libweft_la_SOURCES += \
 	src/rma/rma_priv.h \
 	src/rma/rma_progress.c \
 	src/rma/pe_wait.c src/rma/mem_wait.c src/rma/span.c \
-	src/rma/am.c
+	src/rma/rma_am.c
 
 unit_tests += test/unit/heap_test
 test_unit_heap_test_SOURCES = test/unit/heap_test.c

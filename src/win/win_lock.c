@@ -3,7 +3,7 @@
  *
  * A window's lock is a word in memory that the node's processes share. They
  * take it by an atomic instruction; others ask its owner by message, who does
- * the same for them (win_am.c). */
+ * the same for them (win_target.c). */
 #include "win/win_priv.h"
 
 #include "base/bits.h"

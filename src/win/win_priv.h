@@ -271,7 +271,7 @@ int weft_win_swap_copied(const struct weft_type *type, const void *compare,
 	const void *value, void *old, const struct weft_win_target *target,
 	uint64_t there);
 
-/* win_am.c: the target's side */
+/* win_target.c: the target's side */
 /* What others may know of a type, and an operation that fits it; or false. */
 bool weft_win_is_sound_op(unsigned which, const struct weft_redop *op,
 	const struct weft_type *type);
@@ -282,7 +282,7 @@ void weft_win_queue_free(struct weft_win *win);
 /* Data that still comes goes nowhere. */
 void weft_win_arrivals_forget(struct weft_win *win);
 
-/* am_origin.c: the origin's side */
+/* win_origin.c: the origin's side */
 int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, bool is_put,
 	struct weft_req **req_out);

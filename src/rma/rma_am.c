@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am: accesses that the target's CPU carries out
+/* rma_am: accesses that the target's CPU carries out
  *
  * A message holds active messages, which the target carries out in their order
  * when it makes progress; messages of one process arrive in order as well. So

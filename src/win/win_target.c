@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_am: accesses that the target's CPU carries out
+/* win_target: accesses that the target's CPU carries out
  *
  * A message holds active messages, carried out in their order. Each is checked
  * against this process's own window, whatever its origin believes; what is

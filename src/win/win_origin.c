@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* am_origin: accesses to those that only messages reach, as their origin sends
+/* win_origin: accesses to those that only messages reach, as their origin sends
  * them
  *
  * Short data goes with the active message that describes it, many in one
