@@ -10,11 +10,12 @@
 	b join
 }
 s/\n[[:space:]]*/ /g
+s/" "//g
 # name, default, unit, sentence
 s/^KNOB_NUM([^,]*, \([^,]*\), \([^,]*\), [^,]*, [^,]*, "\([^"]*\)", [^,]*, "\(.*\)")$/.TP\
 .B WEFT_\1\
 \4.\
-In \3; default \2./
+Unit: \3; default \2./
 # name, default, nothing, sentence
 s/^KNOB_STR([^,]*, \([^,]*\), "\([^"]*\)", "", [^,]*, "\(.*\)")$/.TP\
 .B WEFT_\1\
@@ -23,6 +24,6 @@ s/^KNOB_STR([^,]*, \([^,]*\), "\([^"]*\)", "", [^,]*, "\(.*\)")$/.TP\
 s/^KNOB_STR([^,]*, \([^,]*\), "\([^"]*\)", "\([^"]*\)", [^,]*, "\(.*\)")$/.TP\
 .B WEFT_\1\
 \4.\
-One of \3; default \2./
+Values: \3; default \2./
 /^KNOB_/q 1
 p
