@@ -7,12 +7,14 @@ enum {
 	WEFT_IFACE_RANK_MAX = 12,
 };
 
-/* Higher is better, 0 to WEFT_IFACE_RANK_MAX: an interface with a carrier
- * before one without, then one of its own before one that joins others on this
- * host (the intercommunicators of containers and virtual machines, which have
- * the same address on every host) unless the default route goes through it. An
- * unknown one ranks like a plain one with a carrier. Interfaces are those of
- * the process's network namespace. Any thread. */
+/* Ranks an interface from 0 to WEFT_IFACE_RANK_MAX; a higher rank is better. An
+ * interface with a carrier ranks above one without. At equal carrier, a network
+ * device of this host ranks above an interface that only connects containers
+ * and virtual machines (bridges such as docker0 and virbr0, tunnels), because a
+ * bridge has the same address on every host. Among the latter, an interface
+ * with the default route ranks higher. An unknown interface ranks like a
+ * network device with a carrier. Interfaces are those of the process's network
+ * namespace. Any thread may call it. */
 int weft_iface_rank(const char *name);
 
 #endif
