@@ -426,7 +426,7 @@ static int file_check_writable(const struct weft_file *file)
 	if (file->amode & WEFT_FILE_RDONLY)
 		return weft_err_set(WEFT_ERR_READ_ONLY,
 			"\"%s\" was opened with MPI_MODE_RDONLY",
-			weft_syscall_name_shown(file->name));
+			weft_syscall_short_name(file->name));
 	return 0;
 }
 
@@ -445,7 +445,7 @@ static int file_do_size(struct weft_file *file, int64_t size, file_size_fn *fn)
 			"size is %lld, must be at least 0", (long long)size);
 	if (!err && (file->amode & WEFT_FILE_SEQUENTIAL))
 		err = weft_err_set(WEFT_ERR_UNSUPPORTED, "\"%s\" is sequential",
-			weft_syscall_name_shown(file->name));
+			weft_syscall_short_name(file->name));
 	weft_file_drain(file, false, "MPI_File_set_size");
 	err = weft_file_agree_on(file, err, &on);
 	if (err)
@@ -601,7 +601,7 @@ int weft_file_set_view(struct weft_file *file,
 	file->is_scattered = !is_plain;
 	file->is_converted = config->rep->kind != WEFT_DATAREP_NATIVE;
 	if (!is_plain)
-		weft_range_lock_from_now(file);
+		weft_range_start_locking(file);
 	file_take_view(file, view);
 	return weft_file_agree(file, 0);
 }
@@ -633,7 +633,7 @@ static int file_check_random(const struct weft_file *file)
 		return weft_err_set(WEFT_ERR_UNSUPPORTED,
 			"\"%s\" was opened with MPI_MODE_SEQUENTIAL and "
 			"has the shared pointer only",
-			weft_syscall_name_shown(file->name));
+			weft_syscall_short_name(file->name));
 	return 0;
 }
 

@@ -109,9 +109,9 @@ struct weft_file {
 	int fd;	       /* -1: none */
 	int folder_fd; /* rank 0, DELETE_ON_CLOSE: where the name is; or -1 */
 	_Atomic bool is_atomic;
-	_Atomic bool scatters;			/* scatter.h can be used */
-	bool is_readable;			/* the descriptor */
-	_Atomic(enum weft_syscall_where) where; /* its file system */
+	_Atomic bool scatters;		  /* scatter.h can be used */
+	bool is_readable;		  /* the descriptor */
+	_Atomic(enum weft_syscall_fs) fs; /* its file system */
 	/* range.h */
 	_Atomic bool range_is_locking, range_is_announced;
 	int range_fds[WEFT_FILE_RANGE_FDS]; /* its folder, /dev/null; or -1 */

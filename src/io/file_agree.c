@@ -30,7 +30,7 @@ int weft_file_err_of(
 	if (err)
 		return why[0] ? weft_err_set(err, "%s", why) : err;
 	return code ? weft_err_set(of_rank, "at rank %d of file \"%s\": %s",
-			      rank, weft_syscall_name_shown(file->name),
+			      rank, weft_syscall_short_name(file->name),
 			      weft_err_str(of_rank))
 		    : 0;
 }
@@ -100,7 +100,7 @@ static int file_check_same(const struct weft_file_agreement *on,
 static int file_say_name(
 	const struct weft_file *file, int err, int rank, const char *words)
 {
-	const char *name = weft_syscall_name_shown(file->name);
+	const char *name = weft_syscall_short_name(file->name);
 	char quoted[WEFT_ERR_TEXT];
 
 	snprintf(quoted, sizeof(quoted), "%s\"", name);

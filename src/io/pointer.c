@@ -185,7 +185,7 @@ int weft_file_pointer_add(struct weft_file *file, int64_t by, int64_t *old_out)
 	if (!err && *old_out < 0)
 		err = weft_err_set(WEFT_ERR_ARG,
 			"the shared pointer of \"%s\" would pass 2^63",
-			weft_syscall_name_shown(file->name));
+			weft_syscall_short_name(file->name));
 	return err;
 }
 

@@ -41,7 +41,8 @@ static void byte_unlock(const struct weft_file *file, enum range_byte byte)
 }
 
 /* Whether another open of the file has it. */
-static bool byte_is_others(const struct weft_file *file, enum range_byte byte)
+static bool byte_is_held_by_others(
+	const struct weft_file *file, enum range_byte byte)
 {
 	int64_t at = byte_place(file, byte);
 
@@ -72,10 +73,10 @@ static bool range_is_announced(const struct weft_file *file)
 		&file->range_is_announced, memory_order_acquire);
 }
 
-static void range_set_announced(struct weft_file *file, bool is_said)
+static void range_set_announced(struct weft_file *file, bool is_announced)
 {
 	atomic_store_explicit(
-		&file->range_is_announced, is_said, memory_order_release);
+		&file->range_is_announced, is_announced, memory_order_release);
 }
 
 /* Whether others can be told, and heard. */
@@ -104,7 +105,8 @@ static void range_announce(struct weft_file *file)
 		file->range_fds[1] = -1;
 	if (range_can_announce(file))
 		range_set_locking(file, locks);
-	if (range_can_announce(file) && !locks && byte_is_others(file, LOCKING))
+	if (range_can_announce(file) && !locks &&
+		byte_is_held_by_others(file, LOCKING))
 		range_set_locking(file, true);
 	if (!range_can_announce(file)) {
 		range_set_is_locking(file, true);
@@ -122,17 +124,16 @@ void weft_range_close(struct weft_file *file)
 	}
 }
 
-enum weft_syscall_where weft_range_where(struct weft_file *file)
+enum weft_syscall_fs weft_range_fs(struct weft_file *file)
 {
-	enum weft_syscall_where where =
-		atomic_load_explicit(&file->where, memory_order_relaxed);
+	enum weft_syscall_fs fs =
+		atomic_load_explicit(&file->fs, memory_order_relaxed);
 
-	if (where == WEFT_SYSCALL_UNKNOWN) {
-		where = weft_syscall_where(file->fd);
-		atomic_store_explicit(
-			&file->where, where, memory_order_relaxed);
+	if (fs == WEFT_SYSCALL_FS_UNKNOWN) {
+		fs = weft_syscall_fs(file->fd);
+		atomic_store_explicit(&file->fs, fs, memory_order_relaxed);
 	}
-	return where;
+	return fs;
 }
 
 void weft_range_open(struct weft_file *file)
@@ -144,7 +145,7 @@ void weft_range_open(struct weft_file *file)
 	range_set_announced(file, !file->is_readable);
 }
 
-void weft_range_lock_from_now(struct weft_file *file)
+void weft_range_start_locking(struct weft_file *file)
 {
 	if (range_is_locking(file) || !weft_range_is_local(file))
 		return;
@@ -165,15 +166,15 @@ static bool is_atomic(const struct weft_file *file)
 /* An access of an atomic file has locked all of its stretch before. */
 static void range_announce_once(struct weft_file *file)
 {
-	bool is_mine = is_atomic(file);
+	bool has_range_lock = is_atomic(file);
 
 	if (range_is_announced(file))
 		return;
-	if (!is_mine)
+	if (!has_range_lock)
 		pthread_mutex_lock(&file->range_lock);
 	if (!range_is_announced(file))
 		range_announce(file);
-	if (!is_mine)
+	if (!has_range_lock)
 		pthread_mutex_unlock(&file->range_lock);
 }
 
@@ -194,15 +195,15 @@ int weft_range_lock(struct weft_file *file, enum weft_range_kind kind,
 	*is_locked = false;
 	if (!weft_range_must_lock(file))
 		return 0;
-	if (is_exclusive &&
-		(!range_can_announce(file) || byte_is_others(file, UNLOCKED)))
+	if (is_exclusive && (!range_can_announce(file) ||
+				    byte_is_held_by_others(file, UNLOCKED)))
 		return 0;
 	if (is_atomic(file)) {
 		*is_locked = true;
 		return 0;
 	}
 	pthread_mutex_lock(&file->range_lock);
-	err = weft_syscall_lock_past(file->fd, file->name,
+	err = weft_syscall_lock_unless_posix(file->fd, file->name,
 		is_exclusive || !file->is_readable, first, end, is_locked);
 	if (!*is_locked)
 		pthread_mutex_unlock(&file->range_lock);

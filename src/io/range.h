@@ -31,19 +31,19 @@ enum weft_range_kind {
 /* The file is open, and is_readable says how. */
 void weft_range_open(struct weft_file *file);
 
-enum weft_syscall_where weft_range_where(struct weft_file *file);
+enum weft_syscall_fs weft_range_fs(struct weft_file *file);
 
 /* Whether the file is one of this host's file systems. */
 static inline bool weft_range_is_local(struct weft_file *file)
 {
-	return weft_range_where(file) != WEFT_SYSCALL_ELSEWHERE;
+	return weft_range_fs(file) != WEFT_SYSCALL_FS_OTHER;
 }
 
 void weft_range_close(struct weft_file *file);
 
 /* Writers lock what they write from now on. Collective, between accesses, and
  * members agree on something before the next. */
-void weft_range_lock_from_now(struct weft_file *file);
+void weft_range_start_locking(struct weft_file *file);
 
 /* Locks [first, end), for one access of this process at a time, and waits for
  * it. *locked_out is false where nothing has to be locked, and with

@@ -61,15 +61,15 @@ static struct sample sample_of(
 static bool goes_alone(
 	const struct weft_move *m, const struct sample *some, int64_t end)
 {
-	bool is_long = weft_range_where(m->file) != WEFT_SYSCALL_DISK ||
+	bool is_long = weft_range_fs(m->file) != WEFT_SYSCALL_FS_LOCAL ||
 		       some->len / some->n > RUN_MAX_CACHED;
 
 	if (!some->is_paged)
 		return false;
-	if (weft_syscall_page(m->file->fd, end - 1) == WEFT_SYSCALL_BEYOND)
+	if (weft_syscall_page(m->file->fd, end - 1) == WEFT_SYSCALL_PAST_EOF)
 		return is_long && m->file->comm->size == 1;
-	return is_long ||
-	       weft_syscall_page(m->file->fd, some->gap) == WEFT_SYSCALL_COLD;
+	return is_long || weft_syscall_page(m->file->fd, some->gap) ==
+				  WEFT_SYSCALL_NOT_CACHED;
 }
 
 static bool write_pays(const struct weft_move *m, int64_t at, int64_t len)
@@ -85,7 +85,7 @@ static bool write_pays(const struct weft_move *m, int64_t at, int64_t len)
 	if (some.n < 2 || choice == WEFT_FILE_ENABLE)
 		return some.n >= 2;
 	/* the file system of a disk has more to do for each run */
-	if (weft_range_where(m->file) == WEFT_SYSCALL_DISK)
+	if (weft_range_fs(m->file) == WEFT_SYSCALL_FS_LOCAL)
 		gap_max = weft_max64(gap_max, some.len / some.n);
 	return some.n >= RUNS_MIN && some.len / some.n <= RUN_MAX &&
 	       some.gaps / (some.n - 1) <= gap_max &&

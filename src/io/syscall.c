@@ -29,16 +29,16 @@ enum {
 	MOVE_MAX = 1 << 30, /* in one call; the kernel takes a little more */
 	AGAIN_MS = 10,
 	AGAIN_MAX = 6000, /* a minute of them in a row */
-	NAME_SHOWN = 90,
+	NAME_LEN = 90,
 	LOCK_YIELDS = 30,
-	LOCK_SOON = 1000,
-	LOCK_LOOK_NS = 30000,
-	LOCK_LATER_NS = 1000000,
+	LOCK_EARLY_POLLS = 1000,
+	LOCK_POLL_NS = 30000,
+	LOCK_POLL_LATE_NS = 1000000,
 	BLOCK_MIN = 4096,
 	BLOCK_MAX = 1 << 26,
 };
 
-static int class_of_errno(int number)
+static int err_of_errno(int number)
 {
 	switch (number) {
 	case ENOENT:
@@ -69,19 +69,19 @@ static int class_of_errno(int number)
 	}
 }
 
-const char *weft_syscall_name_shown(const char *name)
+const char *weft_syscall_short_name(const char *name)
 {
 	size_t len = strlen(name);
 
-	return len > NAME_SHOWN ? name + len - NAME_SHOWN : name;
+	return len > NAME_LEN ? name + len - NAME_LEN : name;
 }
 
 /* The error of errno number, with words: <what> "name": <text>. */
 static __attribute__((cold)) int syscall_failed(
 	int number, const char *what, const char *name)
 {
-	return weft_err_set(class_of_errno(number), "%s \"%s\": %s", what,
-		weft_syscall_name_shown(name), strerror(number));
+	return weft_err_set(err_of_errno(number), "%s \"%s\": %s", what,
+		weft_syscall_short_name(name), strerror(number));
 }
 
 /* ---- opening ---- */
@@ -120,7 +120,7 @@ int weft_syscall_unlink(const char *name)
 	return 0;
 }
 
-static const char *last_part(const char *name)
+static const char *base_name(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
@@ -129,7 +129,7 @@ static const char *last_part(const char *name)
 
 int weft_syscall_parent(const char *name, int *folder_out)
 {
-	size_t len = (size_t)(last_part(name) - name);
+	size_t len = (size_t)(base_name(name) - name);
 	char *folder = len ? strndup(name, len) : strdup(".");
 	int err;
 
@@ -144,14 +144,14 @@ int weft_syscall_unlink_opened(int folder, const char *name, int fd)
 {
 	struct stat mine, there;
 
-	if (fstat(fd, &mine) || fstatat(folder, last_part(name), &there, 0))
+	if (fstat(fd, &mine) || fstatat(folder, base_name(name), &there, 0))
 		return syscall_failed(errno, "cannot delete", name);
 	if (mine.st_dev != there.st_dev || mine.st_ino != there.st_ino)
 		return weft_err_set(WEFT_ERR_NO_SUCH_FILE,
 			"cannot delete \"%s\": the name is now that of another "
 			"file, which stays",
-			weft_syscall_name_shown(name));
-	if (unlinkat(folder, last_part(name), 0))
+			weft_syscall_short_name(name));
+	if (unlinkat(folder, base_name(name), 0))
 		return syscall_failed(errno, "cannot delete", name);
 	return 0;
 }
@@ -170,13 +170,13 @@ static ssize_t move_once(
 static int move_failed(
 	const struct weft_syscall_move *m, size_t done, int number)
 {
-	return weft_err_set(class_of_errno(number),
+	return weft_err_set(err_of_errno(number),
 		"%s %zu bytes at offset %lld of \"%s\": %s, after %zu bytes",
 		m->is_write ? "writing" : "reading", m->len, (long long)m->at,
-		weft_syscall_name_shown(m->name), strerror(number), done);
+		weft_syscall_short_name(m->name), strerror(number), done);
 }
 
-static void wait_a_little(const struct weft_syscall_move *m)
+static void poll_ready(const struct weft_syscall_move *m)
 {
 	struct pollfd fd = { .fd = m->fd };
 
@@ -204,7 +204,7 @@ int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out)
 		} else if (n == 0) {
 			err = move_failed(move, done, EIO);
 		} else if (errno == EAGAIN && n_agains++ < AGAIN_MAX) {
-			wait_a_little(move);
+			poll_ready(move);
 		} else if (errno != EINTR) {
 			err = move_failed(move, done, errno);
 		}
@@ -220,13 +220,13 @@ enum weft_syscall_page weft_syscall_page(int fd, int64_t at)
 	ssize_t n = preadv2(fd, &to, 1, (off_t)at, RWF_NOWAIT);
 
 	if (n < 0 && errno == EAGAIN)
-		return WEFT_SYSCALL_COLD;
-	return n == 0 ? WEFT_SYSCALL_BEYOND : WEFT_SYSCALL_CACHED;
+		return WEFT_SYSCALL_NOT_CACHED;
+	return n == 0 ? WEFT_SYSCALL_PAST_EOF : WEFT_SYSCALL_CACHED;
 }
 
 /* ---- locks ---- */
 
-static struct flock range_of(short type, int64_t first, int64_t last)
+static struct flock flock_of(short type, int64_t first, int64_t last)
 {
 	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
 
@@ -238,7 +238,7 @@ static struct flock range_of(short type, int64_t first, int64_t last)
 /* Who has a lock in the way: a process, -1 for an open of a file, or 0. */
 static pid_t lock_holder(int fd, int64_t first, int64_t last)
 {
-	struct flock lock = range_of(F_WRLCK, first, last);
+	struct flock lock = flock_of(F_WRLCK, first, last);
 
 	if (fcntl(fd, F_OFD_GETLK, &lock) || lock.l_type == F_UNLCK)
 		return 0;
@@ -249,62 +249,63 @@ bool weft_syscall_try_lock(
 	int fd, bool is_exclusive, int64_t first, int64_t last)
 {
 	struct flock lock =
-		range_of(is_exclusive ? F_WRLCK : F_RDLCK, first, last);
+		flock_of(is_exclusive ? F_WRLCK : F_RDLCK, first, last);
 
 	return !fcntl(fd, F_OFD_SETLK, &lock);
 }
 
 /* For a stretch of a file, which others have. */
-struct stretch_wait {
+struct range_wait {
 	int fd;
 	const char *name;
 	int64_t first, last;
 	int n; /* looks in vain */
 	uint64_t since;
-	bool is_said;
+	bool is_reported;
 };
 
-static __attribute__((cold)) void lock_say(struct stretch_wait *wait)
+static __attribute__((cold)) void lock_report_wait(struct range_wait *wait)
 {
 	pid_t holder = lock_holder(wait->fd, wait->first, wait->last);
 	char who[40] = "another open of it";
 
-	wait->is_said = true;
+	wait->is_reported = true;
 	if (holder > 0)
 		snprintf(who, sizeof(who), "process %d", (int)holder);
 	weft_log_warn("FILE-LOCK",
 		"an access to \"%s\" has waited %lld s for bytes %lld to %lld, "
 		"which %s has locked; a process that is stopped keeps its "
 		"locks (WEFT_STALL_WARN)",
-		weft_syscall_name_shown(wait->name),
+		weft_syscall_short_name(wait->name),
 		(long long)weft_knobs.stall_warn, (long long)wait->first,
 		(long long)wait->last - 1, who);
 }
 
 /* Who has it moves some hundred kilobytes; for longer it is looked at less
  * often. */
-static void lock_look_again(struct stretch_wait *wait)
+static void lock_back_off(struct range_wait *wait)
 {
-	struct timespec some = {
-		.tv_nsec = wait->n < LOCK_SOON ? LOCK_LOOK_NS : LOCK_LATER_NS
-	};
+	struct timespec some = { .tv_nsec = wait->n < LOCK_EARLY_POLLS
+						    ? LOCK_POLL_NS
+						    : LOCK_POLL_LATE_NS };
 
 	if (wait->n++ < LOCK_YIELDS && weft_yield())
 		return;
 	nanosleep(&some, NULL);
 	if (!wait->since)
 		wait->since = weft_now_ns();
-	else if (!wait->is_said && weft_knobs.stall_warn &&
+	else if (!wait->is_reported && weft_knobs.stall_warn &&
 		 weft_now_ns() - wait->since >=
 			 (uint64_t)weft_knobs.stall_warn * WEFT_NS_PER_S)
-		lock_say(wait);
+		lock_report_wait(wait);
 }
 
-/* With is_past a process's own lock is not waited for: *locked is false. */
-static int lock_stretch(int fd, const char *name, bool is_exclusive,
-	bool is_past, int64_t first, int64_t last, bool *locked)
+/* With gives_up_on_posix a process's own lock is not waited for: *locked is
+ * false. */
+static int lock_range(int fd, const char *name, bool is_exclusive,
+	bool gives_up_on_posix, int64_t first, int64_t last, bool *locked)
 {
-	struct stretch_wait wait = {
+	struct range_wait wait = {
 		.fd = fd, .name = name, .first = first, .last = last
 	};
 
@@ -313,9 +314,9 @@ static int lock_stretch(int fd, const char *name, bool is_exclusive,
 		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
 			return syscall_failed(
 				errno, "cannot lock a stretch of", name);
-		if (is_past && lock_holder(fd, first, last) > 0)
+		if (gives_up_on_posix && lock_holder(fd, first, last) > 0)
 			return 0;
-		lock_look_again(&wait);
+		lock_back_off(&wait);
 	}
 	*locked = true;
 	return 0;
@@ -326,19 +327,18 @@ int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
 {
 	bool locked;
 
-	return lock_stretch(
-		fd, name, is_exclusive, false, first, last, &locked);
+	return lock_range(fd, name, is_exclusive, false, first, last, &locked);
 }
 
-int weft_syscall_lock_past(int fd, const char *name, bool is_exclusive,
+int weft_syscall_lock_unless_posix(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last, bool *locked)
 {
-	return lock_stretch(fd, name, is_exclusive, true, first, last, locked);
+	return lock_range(fd, name, is_exclusive, true, first, last, locked);
 }
 
 int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last)
 {
-	struct flock lock = range_of(F_UNLCK, first, last);
+	struct flock lock = flock_of(F_UNLCK, first, last);
 	int rc;
 
 	do
@@ -355,23 +355,23 @@ bool weft_syscall_is_locked(int fd, int64_t first, int64_t last)
 
 /* ---- what kind of file it is ---- */
 
-enum weft_syscall_where weft_syscall_where(int fd)
+enum weft_syscall_fs weft_syscall_fs(int fd)
 {
 	struct statfs fs;
 	struct stat st;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &fs))
-		return WEFT_SYSCALL_ELSEWHERE;
+		return WEFT_SYSCALL_FS_OTHER;
 	switch ((uint32_t)fs.f_type) {
 	case TMPFS_MAGIC:
-		return WEFT_SYSCALL_MEMORY;
+		return WEFT_SYSCALL_FS_MEMORY;
 	case EXT4_SUPER_MAGIC: /* also that of ext2 and ext3 */
 	case XFS_SUPER_MAGIC:
 	case BTRFS_SUPER_MAGIC:
 	case OVERLAYFS_SUPER_MAGIC:
-		return WEFT_SYSCALL_DISK;
+		return WEFT_SYSCALL_FS_LOCAL;
 	default:
-		return WEFT_SYSCALL_ELSEWHERE;
+		return WEFT_SYSCALL_FS_OTHER;
 	}
 }
 

@@ -14,7 +14,7 @@
 
 /* Of a name, what an error shows: at most 90 characters, the end of a long one,
  * as that says more than its beginning. */
-const char *weft_syscall_name_shown(const char *name);
+const char *weft_syscall_short_name(const char *name);
 
 /* flags and permissions as open(2) has them. */
 int weft_syscall_open(
@@ -51,8 +51,8 @@ int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out);
  */
 enum weft_syscall_page {
 	WEFT_SYSCALL_CACHED,
-	WEFT_SYSCALL_COLD,
-	WEFT_SYSCALL_BEYOND,
+	WEFT_SYSCALL_NOT_CACHED,
+	WEFT_SYSCALL_PAST_EOF,
 };
 
 enum weft_syscall_page weft_syscall_page(int fd, int64_t at);
@@ -66,7 +66,7 @@ int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last);
 
 /* The same, but a process's own lock (fcntl(2), lockf(3)) is not waited for,
  * also one that comes meanwhile: *locked_out is false then. */
-int weft_syscall_lock_past(int fd, const char *name, bool is_exclusive,
+int weft_syscall_lock_unless_posix(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last, bool *locked_out);
 /* Waits for nobody; false where it is not had. */
 bool weft_syscall_try_lock(
@@ -75,13 +75,13 @@ bool weft_syscall_try_lock(
 bool weft_syscall_is_locked(int fd, int64_t first, int64_t last);
 
 /* Where a regular file is; what is none is elsewhere. */
-enum weft_syscall_where {
-	WEFT_SYSCALL_UNKNOWN, /* not asked for yet */
-	WEFT_SYSCALL_MEMORY,  /* a file system of this host: tmpfs */
-	WEFT_SYSCALL_DISK,    /* or another of this host */
-	WEFT_SYSCALL_ELSEWHERE,
+enum weft_syscall_fs {
+	WEFT_SYSCALL_FS_UNKNOWN, /* not asked for yet */
+	WEFT_SYSCALL_FS_MEMORY,	 /* a file system of this host: tmpfs */
+	WEFT_SYSCALL_FS_LOCAL,	 /* or another of this host */
+	WEFT_SYSCALL_FS_OTHER,
 };
-enum weft_syscall_where weft_syscall_where(int fd);
+enum weft_syscall_fs weft_syscall_fs(int fd);
 
 /* The folder of a file, opened for reading, and a place that is this file's of
  * all of this host: two bytes. -1 where it cannot be had, or the file is in

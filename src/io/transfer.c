@@ -110,16 +110,16 @@ static int check_mode(
 	if (access->is_write && (file->amode & WEFT_FILE_RDONLY))
 		return weft_err_set(WEFT_ERR_READ_ONLY,
 			"\"%s\" was opened with MPI_MODE_RDONLY",
-			weft_syscall_name_shown(file->name));
+			weft_syscall_short_name(file->name));
 	if (!access->is_write && (file->amode & WEFT_FILE_WRONLY))
 		return weft_err_set(WEFT_ERR_ACCESS,
 			"\"%s\" was opened with MPI_MODE_WRONLY",
-			weft_syscall_name_shown(file->name));
+			weft_syscall_short_name(file->name));
 	if (is_own && (file->amode & WEFT_FILE_SEQUENTIAL))
 		return weft_err_set(WEFT_ERR_UNSUPPORTED,
 			"\"%s\" was opened with MPI_MODE_SEQUENTIAL and "
 			"has the shared pointer only",
-			weft_syscall_name_shown(file->name));
+			weft_syscall_short_name(file->name));
 	if (access->at == WEFT_FILE_AT_OFFSET && access->offset < 0)
 		return weft_err_set(WEFT_ERR_ARG,
 			"offset is %lld, must be at least 0",
@@ -588,7 +588,7 @@ int weft_file_begin(
 		return weft_err_set(WEFT_ERR_OTHER,
 			"a split collective of \"%s\" was begun and not "
 			"ended",
-			weft_syscall_name_shown(file->name));
+			weft_syscall_short_name(file->name));
 	split = malloc(sizeof(*split));
 	if (!split)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
@@ -643,6 +643,6 @@ int weft_file_end(struct weft_file *file, const struct weft_file_access *access,
 		split->at != access->at)
 		return weft_err_set(WEFT_ERR_OTHER,
 			"no such split collective of \"%s\" was begun",
-			weft_syscall_name_shown(file->name));
+			weft_syscall_short_name(file->name));
 	return split_wait(file, moved_out);
 }

@@ -377,7 +377,7 @@ static bool uring_suits(const struct weft_move *m, int64_t *n_out)
 	*n_out = m->len / run;
 	if (engine[0] == 'a' &&
 		(m->is_write || run > (*n_out > 1 ? RUN_MAX : LEN_MAX) ||
-			weft_range_where(m->file) == WEFT_SYSCALL_MEMORY))
+			weft_range_fs(m->file) == WEFT_SYSCALL_FS_MEMORY))
 		return false;
 	return !weft_uring_why_not() &&
 	       !(m->is_write && weft_range_must_lock(m->file));
