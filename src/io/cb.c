@@ -328,8 +328,8 @@ static void cb_describe(
 		return;
 	n = weft_view_runs(m->view, m->at, m->len, runs, SAMPLE, &some);
 	me->len = m->len;
-	me->first = weft_view_place(m->view, m->at);
-	me->end = weft_view_place(m->view, m->at + m->len - 1) + 1;
+	me->first = weft_view_byte_offset(m->view, m->at);
+	me->end = weft_view_byte_offset(m->view, m->at + m->len - 1) + 1;
 	if (n && weft_view_is_monotone(m->view, m->at, m->len))
 		me->run_len = weft_max64(some / (int64_t)n, 1);
 }

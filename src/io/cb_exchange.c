@@ -311,7 +311,7 @@ static void fill_runs(const struct exchange *x, const struct window *w,
 			m->view, m->at + skip, end - skip, runs, RUNS, &some);
 
 		for (size_t i = 0; i < n; i++) {
-			int64_t at = weft_view_run_at(&runs[i]);
+			int64_t at = weft_view_run_begin(&runs[i]);
 			size_t k = runs[i].iov_len;
 			char *to = w->slot + (at - w->base);
 
@@ -356,8 +356,8 @@ static void take_runs(const struct exchange *x, const struct window *w,
 
 		for (size_t i = 0; i < n; i++) {
 			weft_unpack(m->type, m->count, m->buf, at,
-				w->slot +
-					(weft_view_run_at(&runs[i]) - w->base),
+				w->slot + (weft_view_run_begin(&runs[i]) -
+						  w->base),
 				runs[i].iov_len);
 			at += runs[i].iov_len;
 		}
@@ -387,7 +387,7 @@ static struct cb_run *list_runs(const struct exchange *x,
 
 		for (size_t i = 0; i < k; i++)
 			list[(*n_out)++] = (struct cb_run){
-				.at = (uint32_t)(weft_view_run_at(&runs[i]) -
+				.at = (uint32_t)(weft_view_run_begin(&runs[i]) -
 						 w->base),
 				.len = (uint32_t)runs[i].iov_len
 			};
@@ -594,7 +594,7 @@ static int64_t write_around(struct exchange *x, const struct window *w)
 				(size_t)(at - from)
 			};
 		if (n && (n == WEFT_SCATTER_MAX || at == len)) {
-			int64_t base = weft_view_run_at(&runs[0]);
+			int64_t base = weft_view_run_begin(&runs[0]);
 
 			take_err(x, weft_move_around(x->m,
 					    w->slot + (base - w->base), base,

@@ -588,7 +588,7 @@ int weft_file_set_view(struct weft_file *file,
 	if (!err)
 		err = file_make_view(file, config, &view);
 	if (!err) {
-		is_plain = weft_view_is_plain(view);
+		is_plain = weft_view_is_contig(view);
 		on.same[0] = config->etype->extent;
 		on.same[1] = file_name_code(config->rep->name);
 	}
@@ -618,7 +618,7 @@ int weft_file_byte_offset(
 			(long long)offset);
 	view = weft_file_view(file);
 	if (!__builtin_mul_overflow(offset, view->etype_size, &at))
-		*place_out = weft_view_place(view, at);
+		*place_out = weft_view_byte_offset(view, at);
 	else
 		*place_out = INT64_MAX;
 	weft_view_put(view);
@@ -645,7 +645,8 @@ static int file_end(struct weft_file *file, int64_t *etypes_out)
 	int err = weft_syscall_size(file->fd, file->name, &size);
 
 	if (!err && unit)
-		*etypes_out = (weft_view_before(view, size) + unit - 1) / unit;
+		*etypes_out =
+			(weft_view_bytes_before(view, size) + unit - 1) / unit;
 	else
 		*etypes_out = 0;
 	weft_view_put(view);

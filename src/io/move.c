@@ -58,10 +58,10 @@ static size_t count_sieved(
 	if (m->is_write || hints->read_sieve == WEFT_FILE_DISABLE)
 		return 1;
 	while (k < n) {
-		int64_t gap = weft_view_run_at(&runs[k]) -
+		int64_t gap = weft_view_run_begin(&runs[k]) -
 			      weft_view_run_end(&runs[k - 1]);
 		int64_t span = weft_view_run_end(&runs[k]) -
-			       weft_view_run_at(&runs[0]);
+			       weft_view_run_begin(&runs[0]);
 
 		if (gap < 0 || span > hints->read_sieve_max ||
 			(gap > WEFT_MOVE_GAP_MAX &&
@@ -76,7 +76,7 @@ static size_t count_sieved(
 static int read_sieved(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
-	int64_t begin = weft_view_run_at(&runs[0]), got;
+	int64_t begin = weft_view_run_begin(&runs[0]), got;
 	int64_t span = weft_view_run_end(&runs[n - 1]) - begin;
 	char *aside = malloc((size_t)span);
 	int err;
@@ -87,7 +87,7 @@ static int read_sieved(const struct weft_move *m, char *buf,
 			"no memory to read %lld bytes", (long long)span);
 	err = weft_move_piece(m, aside, begin, span, &got);
 	for (size_t i = 0; i < n; i++) {
-		int64_t from = weft_view_run_at(&runs[i]) - begin;
+		int64_t from = weft_view_run_begin(&runs[i]) - begin;
 		int64_t len = (int64_t)runs[i].iov_len;
 
 		if (len > got - from)
@@ -113,10 +113,11 @@ static bool may_scatter(
 		!weft_range_is_local(file))
 		return false;
 	for (size_t i = 1; i < n; i++)
-		if (weft_view_run_at(&runs[i]) <
+		if (weft_view_run_begin(&runs[i]) <
 			weft_view_run_end(&runs[i - 1]))
 			return false;
-	return weft_view_run_at(&runs[n - 1]) - weft_view_run_at(&runs[0]) <=
+	return weft_view_run_begin(&runs[n - 1]) -
+		       weft_view_run_begin(&runs[0]) <=
 	       (int64_t)n * SCATTER_STRIDE;
 }
 
@@ -135,7 +136,7 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 	for (size_t i = 0; i < n - 1; i++)
 		before += (int64_t)runs[i].iov_len;
 	/* the file then reaches as far as it is to reach */
-	if (weft_move_piece(m, buf + before, weft_view_run_at(last),
+	if (weft_move_piece(m, buf + before, weft_view_run_begin(last),
 		    (int64_t)last->iov_len, &some) ||
 		some < (int64_t)last->iov_len)
 		return 0;
@@ -172,7 +173,7 @@ static int move_runs_locked(const struct weft_move *m, char *buf,
 			wanted += (int64_t)runs[j].iov_len;
 		err = k > 1 ? read_sieved(m, buf + *moved, &runs[i], k, &some)
 			    : weft_move_piece(m, buf + *moved,
-				      weft_view_run_at(&runs[i]), wanted,
+				      weft_view_run_begin(&runs[i]), wanted,
 				      &some);
 		*moved += some;
 		if (some < wanted)
@@ -191,7 +192,7 @@ static int move_pieces(const struct weft_move *m, char *buf,
 
 	*moved = 0;
 	for (size_t i = 0; i < n && m->is_write; i++) {
-		first = weft_min64(first, weft_view_run_at(&runs[i]));
+		first = weft_min64(first, weft_view_run_begin(&runs[i]));
 		end = weft_max64(end, weft_view_run_end(&runs[i]));
 	}
 	if (first < end)
@@ -228,25 +229,25 @@ static int write_around_locked(const struct weft_move *m, char *buf,
 	int64_t len = 0, moved;
 	int err = 0;
 
-	*end_out = weft_view_run_at(&runs[0]);
+	*end_out = weft_view_run_begin(&runs[0]);
 	for (size_t i = 0; i < n && !err; i++) {
-		char *from = buf + (weft_view_run_at(&runs[i]) - base);
+		char *from = buf + (weft_view_run_begin(&runs[i]) - base);
 
 		if (is_one) {
 			memmove(buf + len, from, runs[i].iov_len);
 			len += (int64_t)runs[i].iov_len;
 		} else {
 			err = weft_move_piece(m, from,
-				weft_view_run_at(&runs[i]),
+				weft_view_run_begin(&runs[i]),
 				(int64_t)runs[i].iov_len, &moved);
-			*end_out = weft_view_run_at(&runs[i]) + moved;
+			*end_out = weft_view_run_begin(&runs[i]) + moved;
 		}
 	}
 	if (!is_one)
 		return err;
 	err = move_runs_locked(m, buf, runs, n, &moved);
 	for (size_t i = 0; i < n && moved > 0; i++) {
-		*end_out = weft_view_run_at(&runs[i]) +
+		*end_out = weft_view_run_begin(&runs[i]) +
 			   weft_min64(moved, (int64_t)runs[i].iov_len);
 		moved -= (int64_t)runs[i].iov_len;
 	}
@@ -256,7 +257,7 @@ static int write_around_locked(const struct weft_move *m, char *buf,
 int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
 	const struct iovec *runs, size_t n, int64_t *end_out)
 {
-	int64_t first = weft_view_run_at(&runs[0]);
+	int64_t first = weft_view_run_begin(&runs[0]);
 	int64_t end = weft_view_run_end(&runs[n - 1]);
 	bool is_locked;
 	int err = weft_range_lock(
@@ -288,9 +289,9 @@ static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 	char *aside = NULL;
 	int err = 0;
 
-	if (weft_view_is_plain(m->view))
+	if (weft_view_is_contig(m->view))
 		return weft_move_stretch(
-			m, buf, weft_view_place(m->view, at), len, moved);
+			m, buf, weft_view_byte_offset(m->view, at), len, moved);
 	*moved = 0;
 	while (*moved < len && !err) {
 		int64_t left = len - *moved, tried = 0, some = 0;
@@ -404,7 +405,7 @@ int weft_move_all(struct weft_move *m)
 
 	if (m->view->rep->kind != WEFT_DATAREP_NATIVE)
 		return move_converted(m);
-	if (!weft_view_is_plain(m->view))
+	if (!weft_view_is_contig(m->view))
 		weft_uring_move(m);
 	before = m->n_moved;
 	err = weft_move_part(m, before, m->len - before, &m->n_moved);
@@ -418,13 +419,13 @@ bool weft_move_is_run_by_run(const struct weft_move *m, int64_t *run_len_out)
 	int64_t some = 0, n, gaps;
 
 	*run_len_out = m->len;
-	if (!weft_move_run(m) || weft_view_is_plain(m->view))
+	if (!weft_move_run(m) || weft_view_is_contig(m->view))
 		return weft_move_run(m) != NULL;
 	n = (int64_t)weft_view_runs(
 		m->view, m->at, m->len, runs, SAMPLE, &some);
 	if (n < 2)
 		return n == 1;
-	gaps = weft_view_run_end(&runs[n - 1]) - weft_view_run_at(&runs[0]) -
+	gaps = weft_view_run_end(&runs[n - 1]) - weft_view_run_begin(&runs[0]) -
 	       some;
 	*run_len_out = some / n;
 	return gaps / (n - 1) > WEFT_MOVE_GAP_MAX &&

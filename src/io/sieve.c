@@ -44,13 +44,14 @@ static struct sample sample_of(
 		m->view, at, len, runs, SAMPLE, &some.len);
 	some.is_paged = true;
 	for (int64_t i = 0; i < some.n; i++)
-		if (weft_view_run_at(&runs[i]) % PAGE || runs[i].iov_len % PAGE)
+		if (weft_view_run_begin(&runs[i]) % PAGE ||
+			runs[i].iov_len % PAGE)
 			some.is_paged = false;
 	if (some.n)
 		some.gap = weft_view_run_end(&runs[0]);
 	if (some.n)
 		some.gaps = weft_view_run_end(&runs[some.n - 1]) -
-			    weft_view_run_at(&runs[0]) - some.len;
+			    weft_view_run_begin(&runs[0]) - some.len;
 	return some;
 }
 
@@ -89,8 +90,8 @@ static bool write_pays(const struct weft_move *m, int64_t at, int64_t len)
 		gap_max = weft_max64(gap_max, some.len / some.n);
 	return some.n >= RUNS_MIN && some.len / some.n <= RUN_MAX &&
 	       some.gaps / (some.n - 1) <= gap_max &&
-	       !goes_alone(
-		       m, &some, weft_view_place(m->view, at + len - 1) + 1);
+	       !goes_alone(m, &some,
+		       weft_view_byte_offset(m->view, at + len - 1) + 1);
 }
 
 /* From a look at the first runs, and from what all of it comes to. */
@@ -119,15 +120,15 @@ static struct stretch sieve_stretch(
 	struct stretch s = { .at = at, .len = len };
 	int64_t begin, limit;
 
-	s.first = weft_view_place(m->view, at);
-	s.end = weft_view_place(m->view, at + len - 1) + 1;
+	s.first = weft_view_byte_offset(m->view, at);
+	s.end = weft_view_byte_offset(m->view, at + len - 1) + 1;
 	begin = s.first - s.first % max;
 	if (m->is_write && at > m->at && s.first - begin <= RUN_MAX)
 		s.first = begin;
 	if (__builtin_add_overflow(begin, max, &limit) || s.end <= limit)
 		return s;
 	s.len = weft_view_find(m->view, at, len, limit) - at;
-	s.end = weft_view_place(m->view, at + s.len - 1) + 1;
+	s.end = weft_view_byte_offset(m->view, at + s.len - 1) + 1;
 	if (m->is_write && limit - s.end <= RUN_MAX)
 		s.end = limit;
 	return s;
@@ -136,7 +137,8 @@ static struct stretch sieve_stretch(
 static void make_buffer(const struct weft_move *m, const struct stretch *s,
 	int64_t at, int64_t len, int64_t max, char **aside)
 {
-	int64_t all = weft_view_place(m->view, at + len - 1) + 1 - s->first;
+	int64_t all =
+		weft_view_byte_offset(m->view, at + len - 1) + 1 - s->first;
 
 	if (!*aside)
 		*aside = malloc((size_t)weft_min64(all, max));

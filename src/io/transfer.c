@@ -48,9 +48,10 @@ struct job {
 static int move_atomically(struct job *job)
 {
 	struct weft_file *file = job->m.file;
-	int64_t first = weft_view_place(job->m.view, job->m.at);
+	int64_t first = weft_view_byte_offset(job->m.view, job->m.at);
 	int64_t last =
-		weft_view_place(job->m.view, job->m.at + job->m.len - 1) + 1;
+		weft_view_byte_offset(job->m.view, job->m.at + job->m.len - 1) +
+		1;
 	int err;
 
 	pthread_mutex_lock(&file->range_lock);
@@ -207,8 +208,8 @@ static void job_count(const struct job *job)
 	if (n > 1) {
 		weft_stat_add(stat, WEFT_STAT_STRIDES, (int64_t)n - 1);
 		weft_stat_add(stat, WEFT_STAT_STRIDE_BYTES,
-			weft_view_run_at(&runs[n - 1]) -
-				weft_view_run_at(&runs[0]));
+			weft_view_run_begin(&runs[n - 1]) -
+				weft_view_run_begin(&runs[0]));
 	}
 }
 

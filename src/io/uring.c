@@ -101,7 +101,7 @@ static void prepare_piece(struct weft_uring_task *task, struct piece *piece)
 	piece->skip = task->next;
 	piece->len = weft_min64(some, PIECE_MAX);
 	buf = weft_move_run(m) + piece->skip;
-	at = (uint64_t)weft_view_run_at(&run);
+	at = (uint64_t)weft_view_run_begin(&run);
 	if (m->is_write)
 		io_uring_prep_write(
 			sqe, m->file->fd, buf, (unsigned)piece->len, at);
@@ -425,7 +425,7 @@ static void move_cached(struct weft_move *m)
 		for (size_t i = 0; i < n; i++) {
 			const struct iovec to = { weft_move_run(m) + m->n_moved,
 				runs[i].iov_len };
-			off_t at = (off_t)weft_view_run_at(&runs[i]);
+			off_t at = (off_t)weft_view_run_begin(&runs[i]);
 			ssize_t got = i % LOOK_EVERY
 					      ? pread(m->file->fd, to.iov_base,
 							to.iov_len, at)

@@ -120,16 +120,16 @@ size_t weft_view_runs(const struct weft_view *view, int64_t at, int64_t len,
 	return n;
 }
 
-int64_t weft_view_place(const struct weft_view *view, int64_t at)
+int64_t weft_view_byte_offset(const struct weft_view *view, int64_t at)
 {
 	struct iovec run = { 0 };
 	int64_t len;
 
-	if (weft_view_is_plain(view))
+	if (weft_view_is_contig(view))
 		return view->disp + view->tile->true_lb + at;
 	if (!weft_view_runs(view, at, 1, &run, 1, &len))
 		return view->disp;
-	return weft_view_run_at(&run);
+	return weft_view_run_begin(&run);
 }
 
 bool weft_view_is_monotone(
@@ -137,7 +137,7 @@ bool weft_view_is_monotone(
 {
 	const struct weft_type *tile = view->tile;
 
-	if (weft_view_is_plain(view) || len <= 0)
+	if (weft_view_is_contig(view) || len <= 0)
 		return true;
 	return view->is_disjoint &&
 	       (tile->extent >= tile->true_extent ||
@@ -152,7 +152,7 @@ int64_t weft_view_find(
 	while (low < high) {
 		int64_t mid = low + (high - low) / 2;
 
-		if (weft_view_place(view, mid) < place)
+		if (weft_view_byte_offset(view, mid) < place)
 			low = mid + 1;
 		else
 			high = mid;
@@ -161,7 +161,7 @@ int64_t weft_view_find(
 }
 
 /* Bytes of one tile that lie before a place; *is_over: and none behind. */
-static int64_t tile_before(
+static int64_t tile_bytes_before(
 	const struct weft_view *view, int64_t tile, int64_t place)
 {
 	struct iovec runs[VIEW_RUNS];
@@ -172,7 +172,7 @@ static int64_t tile_before(
 			runs, VIEW_RUNS, &some);
 
 		for (size_t i = 0; i < n; i++) {
-			int64_t from = weft_view_run_at(&runs[i]);
+			int64_t from = weft_view_run_begin(&runs[i]);
 			int64_t end = weft_view_run_end(&runs[i]);
 
 			if (from < place)
@@ -182,20 +182,20 @@ static int64_t tile_before(
 	return sum;
 }
 
-int64_t weft_view_before(const struct weft_view *view, int64_t place)
+int64_t weft_view_bytes_before(const struct weft_view *view, int64_t place)
 {
 	const struct weft_type *tile = view->tile;
 	int64_t rest = place - view->disp - tile->true_lb, k = 0, sum;
 
 	if (rest <= 0 || tile->size == 0)
 		return 0;
-	if (weft_view_is_plain(view))
+	if (weft_view_is_contig(view))
 		return rest;
 	if (tile->extent > 0 && rest >= tile->true_extent)
 		k = (rest - tile->true_extent) / tile->extent + 1;
 	sum = k * tile->size;
 	for (; k * tile->extent < rest; k++) {
-		sum += tile_before(view, k, place);
+		sum += tile_bytes_before(view, k, place);
 		if (tile->extent <= 0)
 			break;
 	}

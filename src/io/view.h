@@ -42,14 +42,14 @@ struct weft_view *weft_view_get(struct weft_view *view);
 void weft_view_put(struct weft_view *view); /* NULL is accepted */
 
 /* All of the file from the displacement on. */
-static inline bool weft_view_is_plain(const struct weft_view *view)
+static inline bool weft_view_is_contig(const struct weft_view *view)
 {
 	return view->tile->is_contig && view->tile->size > 0;
 }
 
 /* Place in the file of byte `at` of the stream; of an empty view, the
  * displacement. */
-int64_t weft_view_place(const struct weft_view *view, int64_t at);
+int64_t weft_view_byte_offset(const struct weft_view *view, int64_t at);
 
 /* Whether places rise all through stream bytes [at, at + len): also from one
  * tile to the next. */
@@ -62,7 +62,7 @@ int64_t weft_view_find(
 	const struct weft_view *view, int64_t at, int64_t len, int64_t place);
 
 /* Bytes of the stream that lie before this place of the file. */
-int64_t weft_view_before(const struct weft_view *view, int64_t place);
+int64_t weft_view_bytes_before(const struct weft_view *view, int64_t place);
 
 /* The runs of stream bytes [at, at + len), n_iov at most, each as where it is
  * in the file and how long. Returns how many; *len_out bytes are in them. */
@@ -70,14 +70,14 @@ size_t weft_view_runs(const struct weft_view *view, int64_t at, int64_t len,
 	struct iovec *iov, size_t n_iov, int64_t *len_out);
 
 /* Where such a run begins in the file, and where it ends. */
-static inline int64_t weft_view_run_at(const struct iovec *run)
+static inline int64_t weft_view_run_begin(const struct iovec *run)
 {
 	return (int64_t)(uintptr_t)run->iov_base;
 }
 
 static inline int64_t weft_view_run_end(const struct iovec *run)
 {
-	return weft_view_run_at(run) + (int64_t)run->iov_len;
+	return weft_view_run_begin(run) + (int64_t)run->iov_len;
 }
 
 #endif
