@@ -28,7 +28,7 @@ enum {
 static int cb_gather(
 	const struct weft_move *m, int n, const int64_t *mine, int64_t *all)
 {
-	return weft_file_gather(m->file, m->is_aside, n, mine, all);
+	return weft_file_gather(m->file, m->is_background, n, mine, all);
 }
 
 /* Who asks how many aggregators there are may do so while a thread of ours

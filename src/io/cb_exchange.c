@@ -190,7 +190,8 @@ static void cb_reap(struct exchange *x, bool all)
 		struct cb_sent *s = *at;
 
 		if (all)
-			weft_pool_await(x->comm->vci, s->req, x->m->is_aside);
+			weft_pool_await(
+				x->comm->vci, s->req, x->m->is_background);
 		if (!s->req->is_done) {
 			at = &s->next;
 			continue;
@@ -252,7 +253,7 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 	}
 	err = weft_irecv_locked(&msg, &req);
 	if (!err) {
-		weft_pool_await(vci, req, x->m->is_aside);
+		weft_pool_await(vci, req, x->m->is_background);
 		err = req->status.err;
 		if (err == WEFT_ERR_NOT_SAME && req->status.tag != msg.tag)
 			weft_coll_differs(msg.tag, req->status.tag, rank);
@@ -302,7 +303,7 @@ static void fill_runs(const struct exchange *x, const struct window *w,
 	int64_t skip, int64_t len, struct cb_part *part)
 {
 	const struct weft_move *m = x->m;
-	const char *run = weft_move_run(m);
+	const char *run = weft_move_contig_buf(m);
 	struct iovec runs[RUNS];
 	int64_t some;
 
@@ -339,7 +340,7 @@ static void take_runs(const struct exchange *x, const struct window *w,
 {
 	const struct weft_move *m = x->m;
 	const struct weft_type *tile = m->view->tile;
-	char *run = weft_move_run(m);
+	char *run = weft_move_contig_buf(m);
 	struct iovec runs[RUNS];
 	int64_t some;
 
@@ -571,9 +572,9 @@ static int64_t write_window(struct exchange *x, const struct window *w)
 	int64_t moved = 0;
 
 	if (!x->err)
-		take_err(x,
-			weft_move_stretch(x->m, w->slot + (w->first - w->base),
-				w->first, w->end - w->first, &moved));
+		take_err(
+			x, weft_move_range(x->m, w->slot + (w->first - w->base),
+				   w->first, w->end - w->first, &moved));
 	return w->first + moved;
 }
 
@@ -596,7 +597,7 @@ static int64_t write_around(struct exchange *x, const struct window *w)
 		if (n && (n == WEFT_SCATTER_MAX || at == len)) {
 			int64_t base = weft_view_run_begin(&runs[0]);
 
-			take_err(x, weft_move_around(x->m,
+			take_err(x, weft_move_write_runs(x->m,
 					    w->slot + (base - w->base), base,
 					    runs, n, &end));
 			n = 0;
@@ -795,8 +796,9 @@ static void aggregate_read(struct exchange *x, int64_t round)
 			is_in(x, r, &before))
 			cb_recv(x, r, DONE, &done, 1);
 	if (!x->err)
-		take_err(x, weft_move_piece(x->m, w.slot + (w.first - w.base),
-				    w.first, w.end - w.first, &moved));
+		take_err(
+			x, weft_move_unlocked(x->m, w.slot + (w.first - w.base),
+				   w.first, w.end - w.first, &moved));
 	weft_stat_add(x->m->file->stat, WEFT_STAT_WINDOWS, 1);
 	outcome.end = x->end[w.i] = w.first + moved;
 	for (int32_t r = 0; r < x->comm->size; r++) {

@@ -347,26 +347,25 @@ int weft_datarep_write(
 	return 0;
 }
 
-/* An item of which only some bytes in memory are to be set: converted aside. */
+/* An item of which only some bytes in memory are to be set: converted item. */
 static int read_part(const struct weft_datarep_move *move, int64_t n_bytes)
 {
 	const struct weft_type *type = move->type;
-	char *aside = malloc((size_t)type->true_extent + 1);
+	char *item = malloc((size_t)type->true_extent + 1);
 	char *packed = malloc((size_t)type->size + 1);
-	int err = aside && packed
+	int err = item && packed
 			  ? 0
 			  : weft_err_set(WEFT_ERR_NOMEM, "no memory to read");
 
 	if (!err) {
-		char *at =
-			(char *)((uintptr_t)aside - (uintptr_t)type->true_lb);
+		char *at = (char *)((uintptr_t)item - (uintptr_t)type->true_lb);
 
 		weft_external_unpack(type, 1, at, move->data);
 		weft_pack(type, 1, at, 0, packed, (size_t)n_bytes);
 		weft_unpack(type, 1, move_items_at(move), 0, packed,
 			(size_t)n_bytes);
 	}
-	free(aside);
+	free(item);
 	free(packed);
 	return err;
 }

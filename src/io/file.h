@@ -109,7 +109,7 @@ struct weft_file {
 	int fd;	       /* -1: none */
 	int folder_fd; /* rank 0, DELETE_ON_CLOSE: where the name is; or -1 */
 	_Atomic bool is_atomic;
-	_Atomic bool scatters;		  /* scatter.h can be used */
+	_Atomic bool scatter_works;	  /* scatter.h can be used */
 	bool is_readable;		  /* the descriptor */
 	_Atomic(enum weft_syscall_fs) fs; /* its file system */
 	/* range.h */

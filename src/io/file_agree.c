@@ -61,7 +61,7 @@ int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
 	return weft_coll_run(kind, &args);
 }
 
-int weft_file_gather(struct weft_file *file, bool is_aside, int n,
+int weft_file_gather(struct weft_file *file, bool is_background, int n,
 	const int64_t *mine, int64_t *all)
 {
 	struct weft_coll args = numbers_of(file, n, mine, all);
@@ -69,7 +69,7 @@ int weft_file_gather(struct weft_file *file, bool is_aside, int n,
 	struct weft_req *req = NULL;
 	int err;
 
-	if (!is_aside)
+	if (!is_background)
 		return weft_coll_run(WEFT_COLL_ALLGATHER, &args);
 	weft_vci_lock(vci);
 	err = weft_coll_start_locked(WEFT_COLL_ALLGATHER, &args, &req);

@@ -33,7 +33,7 @@ int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
 	enum weft_redop_builtin op, int n, const int64_t *mine, int64_t *all);
 
 /* An allgather of n numbers of each, by whoever moves data. */
-int weft_file_gather(struct weft_file *file, bool is_aside, int n,
+int weft_file_gather(struct weft_file *file, bool is_background, int n,
 	const int64_t *mine, int64_t *all);
 
 /* An error as one number, of which the least is everybody's; and back,

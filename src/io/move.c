@@ -28,7 +28,7 @@ enum {
 
 /* ---- between a buffer and the stream ---- */
 
-int weft_move_piece(const struct weft_move *m, char *buf, int64_t place,
+int weft_move_unlocked(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved)
 {
 	struct weft_syscall_move move = { .fd = m->file->fd,
@@ -49,7 +49,7 @@ int weft_move_piece(const struct weft_move *m, char *buf, int64_t place,
 }
 
 /* How many of the first runs are read as one, with the gaps between. */
-static size_t count_sieved(
+static size_t count_readable(
 	const struct weft_move *m, const struct iovec *runs, size_t n)
 {
 	const struct weft_file_hints *hints = &m->file->hints;
@@ -73,19 +73,19 @@ static size_t count_sieved(
 }
 
 /* Reads n runs as one. */
-static int read_sieved(const struct weft_move *m, char *buf,
+static int read_with_gaps(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
 	int64_t begin = weft_view_run_begin(&runs[0]), got;
 	int64_t span = weft_view_run_end(&runs[n - 1]) - begin;
-	char *aside = malloc((size_t)span);
+	char *sieve_buf = malloc((size_t)span);
 	int err;
 
 	*moved = 0;
-	if (!aside)
+	if (!sieve_buf)
 		return weft_err_set(WEFT_ERR_NOMEM,
 			"no memory to read %lld bytes", (long long)span);
-	err = weft_move_piece(m, aside, begin, span, &got);
+	err = weft_move_unlocked(m, sieve_buf, begin, span, &got);
 	for (size_t i = 0; i < n; i++) {
 		int64_t from = weft_view_run_begin(&runs[i]) - begin;
 		int64_t len = (int64_t)runs[i].iov_len;
@@ -94,22 +94,23 @@ static int read_sieved(const struct weft_move *m, char *buf,
 			len = got - from;
 		if (len <= 0)
 			break;
-		memcpy(buf + *moved, aside + from, (size_t)len);
+		memcpy(buf + *moved, sieve_buf + from, (size_t)len);
 		*moved += len;
 	}
 	weft_stat_add(m->file->stat, WEFT_STAT_EXTRA, span - *moved);
-	free(aside);
+	free(sieve_buf);
 	return err;
 }
 
-static bool may_scatter(
+static bool can_scatter(
 	const struct weft_move *m, const struct iovec *runs, size_t n)
 {
 	struct weft_file *file = m->file;
 
 	if (!m->is_write || n < SCATTER_MIN ||
 		file->hints.write_sieve == WEFT_FILE_DISABLE ||
-		!atomic_load_explicit(&file->scatters, memory_order_relaxed) ||
+		!atomic_load_explicit(
+			&file->scatter_works, memory_order_relaxed) ||
 		!weft_range_is_local(file))
 		return false;
 	for (size_t i = 1; i < n; i++)
@@ -131,22 +132,22 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 	int64_t before = 0, some;
 	uint64_t since;
 	size_t done;
-	bool may;
+	bool works;
 
 	for (size_t i = 0; i < n - 1; i++)
 		before += (int64_t)runs[i].iov_len;
 	/* the file then reaches as far as it is to reach */
-	if (weft_move_piece(m, buf + before, weft_view_run_begin(last),
+	if (weft_move_unlocked(m, buf + before, weft_view_run_begin(last),
 		    (int64_t)last->iov_len, &some) ||
 		some < (int64_t)last->iov_len)
 		return 0;
 	since = weft_stat_now(file->stat);
-	done = weft_scatter_write(file->fd, buf, runs, n - 1, &may);
+	done = weft_scatter_write(file->fd, buf, runs, n - 1, &works);
 	weft_stat_time(file->stat, WEFT_STAT_IO_NS, since);
 	weft_stat_add(file->stat, WEFT_STAT_SYSTEM, 1);
-	if (!may)
+	if (!works)
 		atomic_store_explicit(
-			&file->scatters, false, memory_order_relaxed);
+			&file->scatter_works, false, memory_order_relaxed);
 	if (done == n - 1)
 		done = n;
 	for (size_t i = 0; i < done; i++)
@@ -156,23 +157,24 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 
 /* Runs one after the other; ends early where the file does. Of what is written
  * the stretch was locked. */
-static int move_runs_locked(const struct weft_move *m, char *buf,
+static int move_view_runs_under_lock(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
 	size_t done = 0;
 	int err = 0;
 
 	*moved = 0;
-	if (may_scatter(m, runs, n))
+	if (can_scatter(m, runs, n))
 		done = write_scattered(m, buf, runs, n, moved);
 	for (size_t i = done, k; i < n && !err; i += k) {
 		int64_t wanted = 0, some;
 
-		k = count_sieved(m, &runs[i], n - i);
+		k = count_readable(m, &runs[i], n - i);
 		for (size_t j = i; j < i + k; j++)
 			wanted += (int64_t)runs[j].iov_len;
-		err = k > 1 ? read_sieved(m, buf + *moved, &runs[i], k, &some)
-			    : weft_move_piece(m, buf + *moved,
+		err = k > 1 ? read_with_gaps(
+				      m, buf + *moved, &runs[i], k, &some)
+			    : weft_move_unlocked(m, buf + *moved,
 				      weft_view_run_begin(&runs[i]), wanted,
 				      &some);
 		*moved += some;
@@ -183,7 +185,7 @@ static int move_runs_locked(const struct weft_move *m, char *buf,
 }
 
 /* The same, with the stretch. */
-static int move_pieces(const struct weft_move *m, char *buf,
+static int move_view_runs(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
 	int64_t first = INT64_MAX, end = 0;
@@ -199,13 +201,13 @@ static int move_pieces(const struct weft_move *m, char *buf,
 		err = weft_range_lock(
 			m->file, WEFT_RANGE_SHARED, first, end, &is_locked);
 	if (!err)
-		err = move_runs_locked(m, buf, runs, n, moved);
+		err = move_view_runs_under_lock(m, buf, runs, n, moved);
 	if (is_locked)
 		weft_range_unlock(m->file, first, end);
 	return err;
 }
 
-int weft_move_stretch(const struct weft_move *m, char *buf, int64_t place,
+int weft_move_range(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved)
 {
 	bool is_locked = false;
@@ -216,16 +218,16 @@ int weft_move_stretch(const struct weft_move *m, char *buf, int64_t place,
 		err = weft_range_lock(m->file, WEFT_RANGE_SHARED, place,
 			place + len, &is_locked);
 	if (!err)
-		err = weft_move_piece(m, buf, place, len, moved);
+		err = weft_move_unlocked(m, buf, place, len, moved);
 	if (is_locked)
 		weft_range_unlock(m->file, place, place + len);
 	return err;
 }
 
-static int write_around_locked(const struct weft_move *m, char *buf,
+static int write_runs_under_lock(const struct weft_move *m, char *buf,
 	int64_t base, const struct iovec *runs, size_t n, int64_t *end_out)
 {
-	bool is_one = may_scatter(m, runs, n);
+	bool is_one = can_scatter(m, runs, n);
 	int64_t len = 0, moved;
 	int err = 0;
 
@@ -237,7 +239,7 @@ static int write_around_locked(const struct weft_move *m, char *buf,
 			memmove(buf + len, from, runs[i].iov_len);
 			len += (int64_t)runs[i].iov_len;
 		} else {
-			err = weft_move_piece(m, from,
+			err = weft_move_unlocked(m, from,
 				weft_view_run_begin(&runs[i]),
 				(int64_t)runs[i].iov_len, &moved);
 			*end_out = weft_view_run_begin(&runs[i]) + moved;
@@ -245,7 +247,7 @@ static int write_around_locked(const struct weft_move *m, char *buf,
 	}
 	if (!is_one)
 		return err;
-	err = move_runs_locked(m, buf, runs, n, &moved);
+	err = move_view_runs_under_lock(m, buf, runs, n, &moved);
 	for (size_t i = 0; i < n && moved > 0; i++) {
 		*end_out = weft_view_run_begin(&runs[i]) +
 			   weft_min64(moved, (int64_t)runs[i].iov_len);
@@ -254,7 +256,7 @@ static int write_around_locked(const struct weft_move *m, char *buf,
 	return err;
 }
 
-int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
+int weft_move_write_runs(const struct weft_move *m, char *buf, int64_t base,
 	const struct iovec *runs, size_t n, int64_t *end_out)
 {
 	int64_t first = weft_view_run_begin(&runs[0]);
@@ -265,7 +267,7 @@ int weft_move_around(const struct weft_move *m, char *buf, int64_t base,
 
 	*end_out = first;
 	if (!err)
-		err = write_around_locked(m, buf, base, runs, n, end_out);
+		err = write_runs_under_lock(m, buf, base, runs, n, end_out);
 	if (is_locked)
 		weft_range_unlock(m->file, first, end);
 	return err;
@@ -279,18 +281,18 @@ static int move_some(const struct weft_move *m, char *buf, int64_t at,
 	struct iovec runs[RUNS];
 	size_t n = weft_view_runs(m->view, at, len, runs, RUNS, tried);
 
-	return move_pieces(m, buf, runs, n, moved);
+	return move_view_runs(m, buf, runs, n, moved);
 }
 
 /* All of them. */
 static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 	int64_t len, int64_t *moved)
 {
-	char *aside = NULL;
+	char *sieve_buf = NULL;
 	int err = 0;
 
 	if (weft_view_is_contig(m->view))
-		return weft_move_stretch(
+		return weft_move_range(
 			m, buf, weft_view_byte_offset(m->view, at), len, moved);
 	*moved = 0;
 	while (*moved < len && !err) {
@@ -298,10 +300,10 @@ static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 
 		if (m->is_write)
 			err = weft_sieve_write(m, buf + *moved, at + *moved,
-				left, &aside, &tried, &some);
+				left, &sieve_buf, &tried, &some);
 		else
 			err = weft_sieve_read(m, buf + *moved, at + *moved,
-				left, &aside, &tried, &some);
+				left, &sieve_buf, &tried, &some);
 		if (!tried)
 			err = move_some(m, buf + *moved, at + *moved, left,
 				&tried, &some);
@@ -309,7 +311,7 @@ static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 		if (some < tried || !tried)
 			break;
 	}
-	free(aside);
+	free(sieve_buf);
 	return err;
 }
 
@@ -348,7 +350,7 @@ static int move_packed(
 int weft_move_part(
 	const struct weft_move *m, int64_t skip, int64_t len, int64_t *moved)
 {
-	char *run = weft_move_run(m);
+	char *run = weft_move_contig_buf(m);
 
 	*moved = 0;
 	return run ? move_stream(m, run + skip, m->at + skip, len, moved)
@@ -413,14 +415,14 @@ int weft_move_all(struct weft_move *m)
 	return err;
 }
 
-bool weft_move_is_run_by_run(const struct weft_move *m, int64_t *run_len_out)
+bool weft_move_is_per_run(const struct weft_move *m, int64_t *run_len_out)
 {
 	struct iovec runs[SAMPLE];
 	int64_t some = 0, n, gaps;
 
 	*run_len_out = m->len;
-	if (!weft_move_run(m) || weft_view_is_contig(m->view))
-		return weft_move_run(m) != NULL;
+	if (!weft_move_contig_buf(m) || weft_view_is_contig(m->view))
+		return weft_move_contig_buf(m) != NULL;
 	n = (int64_t)weft_view_runs(
 		m->view, m->at, m->len, runs, SAMPLE, &some);
 	if (n < 2)

@@ -118,9 +118,10 @@ bool weft_pool_add(struct weft_pool_task *task)
 	return has_thread;
 }
 
-void weft_pool_await(struct weft_vci *vci, struct weft_req *req, bool is_aside)
+void weft_pool_await(
+	struct weft_vci *vci, struct weft_req *req, bool is_background)
 {
-	if (!is_aside)
+	if (!is_background)
 		weft_req_wait_in(vci, req, "a collective access to a file");
 	for (uint64_t n = 0; !req->is_done;) {
 		if (vci->n_failed && vci->on_wait)

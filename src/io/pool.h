@@ -37,6 +37,7 @@ bool weft_pool_add(struct weft_pool_task *task);
 /* Waits for a request of an access by all. Aside nobody hears of it: the
  * program has not asked to wait, and may have the others wait for as long as it
  * likes. VCI's lock held. */
-void weft_pool_await(struct weft_vci *vci, struct weft_req *req, bool is_aside);
+void weft_pool_await(
+	struct weft_vci *vci, struct weft_req *req, bool is_background);
 
 #endif

@@ -6,20 +6,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int64_t place_in_file(const struct iovec *run)
+static int64_t run_offset(const struct iovec *run)
 {
 	return (int64_t)(uintptr_t)run->iov_base;
 }
 
 /* Returns bytes; -1 with errno. map is of the file from place begin on. */
-static ssize_t store(char *map, int64_t begin, const char *buf,
+static ssize_t scatter_store(char *map, int64_t begin, const char *buf,
 	const struct iovec *runs, size_t n_runs)
 {
 	struct iovec to[WEFT_SCATTER_MAX];
 	struct iovec from = { .iov_base = (void *)(uintptr_t)buf };
 
 	for (size_t i = 0; i < n_runs; i++) {
-		to[i].iov_base = map + (place_in_file(&runs[i]) - begin);
+		to[i].iov_base = map + (run_offset(&runs[i]) - begin);
 		to[i].iov_len = runs[i].iov_len;
 		from.iov_len += runs[i].iov_len;
 	}
@@ -31,7 +31,7 @@ static ssize_t store(char *map, int64_t begin, const char *buf,
 static int map_flags(const struct iovec *runs, size_t n_runs, int64_t page)
 {
 	for (size_t i = 1; i < n_runs; i++)
-		if (place_in_file(&runs[i]) - place_in_file(&runs[i - 1]) -
+		if (run_offset(&runs[i]) - run_offset(&runs[i - 1]) -
 				(int64_t)runs[i - 1].iov_len >
 			page)
 			return MAP_SHARED;
@@ -39,25 +39,24 @@ static int map_flags(const struct iovec *runs, size_t n_runs, int64_t page)
 }
 
 size_t weft_scatter_write(int fd, const char *buf, const struct iovec *runs,
-	size_t n_runs, bool *may_out)
+	size_t n_runs, bool *works_out)
 {
 	const struct iovec *last = &runs[n_runs - 1];
 	int64_t page = sysconf(_SC_PAGESIZE);
-	int64_t begin = place_in_file(runs) / page * page;
-	size_t len = (size_t)(place_in_file(last) - begin) + last->iov_len,
-	       n = 0;
+	int64_t begin = run_offset(runs) / page * page;
+	size_t len = (size_t)(run_offset(last) - begin) + last->iov_len, n = 0;
 	char *map = mmap(NULL, len, PROT_READ | PROT_WRITE,
 		map_flags(runs, n_runs, page), fd, (off_t)begin);
 	ssize_t stored;
 
-	*may_out = true;
+	*works_out = true;
 	if (map == MAP_FAILED) {
-		*may_out = errno == ENOMEM || errno == EAGAIN;
+		*works_out = errno == ENOMEM || errno == EAGAIN;
 		return 0;
 	}
-	stored = store(map, begin, buf, runs, n_runs);
+	stored = scatter_store(map, begin, buf, runs, n_runs);
 	if (stored < 0)
-		*may_out = errno == EFAULT || errno == ENOMEM;
+		*works_out = errno == EFAULT || errno == ENOMEM;
 	for (; n < n_runs && stored >= (ssize_t)runs[n].iov_len; n++)
 		stored -= (ssize_t)runs[n].iov_len;
 	munmap(map, len);

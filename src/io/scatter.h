@@ -18,9 +18,9 @@ enum { WEFT_SCATTER_MAX = 512 }; /* runs at once */
 
 /* Writes runs, each a place in the file and a length, rising and all before the
  * end of the file, at most WEFT_SCATTER_MAX. Returns how many of the first are
- * there; what is said of the others by another way of writing is why. *may_out
- * is false when this process may never do so. */
+ * there; what is said of the others by another way of writing is why.
+ * *works_out is false when this process works never do so. */
 size_t weft_scatter_write(int fd, const char *buf, const struct iovec *runs,
-	size_t n_runs, bool *may_out);
+	size_t n_runs, bool *works_out);
 
 #endif

@@ -135,21 +135,21 @@ static struct stretch sieve_stretch(
 }
 
 static void make_buffer(const struct weft_move *m, const struct stretch *s,
-	int64_t at, int64_t len, int64_t max, char **aside)
+	int64_t at, int64_t len, int64_t max, char **sieve_buf)
 {
 	int64_t all =
 		weft_view_byte_offset(m->view, at + len - 1) + 1 - s->first;
 
-	if (!*aside)
-		*aside = malloc((size_t)weft_min64(all, max));
+	if (!*sieve_buf)
+		*sieve_buf = malloc((size_t)weft_min64(all, max));
 }
 
-/* Where the stretch would begin if what is aside held the file from the
+/* Where the stretch would begin if what is sieve_buf held the file from the
  * displacement on. */
-static void *tiles_of(
-	const struct weft_move *m, const struct stretch *s, const char *aside)
+static void *tiles_of(const struct weft_move *m, const struct stretch *s,
+	const char *sieve_buf)
 {
-	return (void *)((uintptr_t)aside +
+	return (void *)((uintptr_t)sieve_buf +
 			(uintptr_t)(m->view->disp - s->first));
 }
 
@@ -161,19 +161,19 @@ static int64_t n_tiles(const struct weft_move *m, const struct stretch *s)
 /* Nobody else writes there. False where it cannot be read: one by one, runs may
  * be written all the same. */
 static bool sieve_move(const struct weft_move *m, const struct stretch *s,
-	const char *buf, char *aside, int64_t *moved, int *err)
+	const char *buf, char *sieve_buf, int64_t *moved, int *err)
 {
 	int64_t span = s->end - s->first, got, there;
 	struct weft_move reading = *m;
 
 	reading.is_write = false;
-	if (weft_move_piece(&reading, aside, s->first, span, &got))
+	if (weft_move_unlocked(&reading, sieve_buf, s->first, span, &got))
 		return false;
-	memset(aside + got, 0, (size_t)(span - got));
+	memset(sieve_buf + got, 0, (size_t)(span - got));
 	weft_stat_add(m->file->stat, WEFT_STAT_AROUND, span - s->len);
-	weft_unpack(m->view->tile, n_tiles(m, s), tiles_of(m, s, aside),
+	weft_unpack(m->view->tile, n_tiles(m, s), tiles_of(m, s, sieve_buf),
 		(size_t)s->at, buf, (size_t)s->len);
-	*err = weft_move_piece(m, aside, s->first, span, &there);
+	*err = weft_move_unlocked(m, sieve_buf, s->first, span, &there);
 	*moved = *err ? weft_view_find(
 				m->view, s->at, s->len, s->first + there) -
 				 s->at
@@ -182,7 +182,7 @@ static bool sieve_move(const struct weft_move *m, const struct stretch *s,
 }
 
 int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
-	int64_t len, char **aside, int64_t *tried, int64_t *moved)
+	int64_t len, char **sieve_buf, int64_t *tried, int64_t *moved)
 {
 	struct weft_file *file = m->file;
 	bool is_locked = false;
@@ -193,20 +193,20 @@ int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
 	if (!weft_range_is_local(file) || !write_pays(m, at, len))
 		return 0;
 	s = sieve_stretch(m, at, len);
-	make_buffer(m, &s, at, len, file->hints.write_sieve_max, aside);
-	if (!*aside || s.len < 1 ||
+	make_buffer(m, &s, at, len, file->hints.write_sieve_max, sieve_buf);
+	if (!*sieve_buf || s.len < 1 ||
 		weft_range_lock(file, WEFT_RANGE_EXCLUSIVE, s.first, s.end,
 			&is_locked) ||
 		!is_locked)
 		return 0;
-	if (sieve_move(m, &s, buf, *aside, moved, &err))
+	if (sieve_move(m, &s, buf, *sieve_buf, moved, &err))
 		*tried = s.len;
 	weft_range_unlock(file, s.first, s.end);
 	return err;
 }
 
 int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
-	int64_t len, char **aside, int64_t *tried, int64_t *moved)
+	int64_t len, char **sieve_buf, int64_t *tried, int64_t *moved)
 {
 	const struct weft_file_hints *hints = &m->file->hints;
 	struct stretch s;
@@ -220,14 +220,14 @@ int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
 	s = sieve_stretch(m, at, len);
 	if (s.len < 1 || !read_pays(m, &s))
 		return 0;
-	make_buffer(m, &s, at, len, hints->read_sieve_max, aside);
-	if (!*aside)
+	make_buffer(m, &s, at, len, hints->read_sieve_max, sieve_buf);
+	if (!*sieve_buf)
 		return 0;
-	err = weft_move_piece(m, *aside, s.first, s.end - s.first, &got);
+	err = weft_move_unlocked(m, *sieve_buf, s.first, s.end - s.first, &got);
 	*tried = *moved = s.len;
 	if (got < s.end - s.first)
 		*moved = weft_view_find(m->view, at, s.len, s.first + got) - at;
-	weft_pack(m->view->tile, n_tiles(m, &s), tiles_of(m, &s, *aside),
+	weft_pack(m->view->tile, n_tiles(m, &s), tiles_of(m, &s, *sieve_buf),
 		(size_t)at, buf, (size_t)*moved);
 	weft_stat_add(m->file->stat, WEFT_STAT_EXTRA, got - *moved);
 	return err;

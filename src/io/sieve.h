@@ -14,14 +14,16 @@
 /* Writes bytes [at, at + len) of the stream, or the first of them, from buf;
  * *tried_out of them, 0 where runs are long or far apart, or others cannot be
  * kept out. *moved_out of those are there, all unless an error is returned.
- * *aside_out is memory that the next call uses again, to be freed; NULL at
+ * *sieve_buf_out is memory that the next call uses again, to be freed; NULL at
  * first. */
 int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
-	int64_t len, char **aside_out, int64_t *tried_out, int64_t *moved_out);
+	int64_t len, char **sieve_buf_out, int64_t *tried_out,
+	int64_t *moved_out);
 
 /* The same of what is read, which nobody is kept out of; fewer bytes are moved
  * than tried also where the file ends. */
 int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
-	int64_t len, char **aside_out, int64_t *tried_out, int64_t *moved_out);
+	int64_t len, char **sieve_buf_out, int64_t *tried_out,
+	int64_t *moved_out);
 
 #endif

@@ -514,7 +514,7 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 	job->is_together = job->is_collective && file->all_have_pool &&
 			   weft_cb_may(file, job->m.is_write);
 	job->task.waits_for_others = job->is_together;
-	job->m.is_aside = job->is_together;
+	job->m.is_background = job->is_together;
 	job->is_for_uring = job_is_for_uring(job);
 	job->uring.m = &job->m;
 	job->uring.ended = job_uring_ended;

@@ -100,7 +100,7 @@ static void prepare_piece(struct weft_uring_task *task, struct piece *piece)
 	piece->task = task;
 	piece->skip = task->next;
 	piece->len = weft_min64(some, PIECE_MAX);
-	buf = weft_move_run(m) + piece->skip;
+	buf = weft_move_contig_buf(m) + piece->skip;
 	at = (uint64_t)weft_view_run_begin(&run);
 	if (m->is_write)
 		io_uring_prep_write(
@@ -372,7 +372,7 @@ static bool uring_suits(const struct weft_move *m, int64_t *n_out)
 	int64_t run;
 
 	if (m->view->rep->kind != WEFT_DATAREP_NATIVE || !m->len ||
-		!weft_move_is_run_by_run(m, &run))
+		!weft_move_is_per_run(m, &run))
 		return false;
 	*n_out = m->len / run;
 	if (engine[0] == 'a' &&
@@ -423,7 +423,8 @@ static void move_cached(struct weft_move *m)
 			m->len - m->n_moved, runs, DEPTH, &some);
 
 		for (size_t i = 0; i < n; i++) {
-			const struct iovec to = { weft_move_run(m) + m->n_moved,
+			const struct iovec to = { weft_move_contig_buf(m) +
+							  m->n_moved,
 				runs[i].iov_len };
 			off_t at = (off_t)weft_view_run_begin(&runs[i]);
 			ssize_t got = i % LOOK_EVERY
