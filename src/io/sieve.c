@@ -22,7 +22,7 @@ enum {
 };
 
 /* Bytes [at, at + len) of the stream are in [first, end) of the file. */
-struct stretch {
+struct sieve_range {
 	int64_t at, len;
 	int64_t first, end;
 };
@@ -30,80 +30,82 @@ struct stretch {
 /* The first runs of a stretch, all their bytes, and those between them. */
 struct sample {
 	int64_t n, len, gaps;
-	int64_t gap;   /* where the first of these is */
-	bool is_paged; /* the runs fill pages */
+	int64_t first_gap; /* where the first of these is */
+	bool fills_pages;  /* the runs fill pages */
 };
 
-static struct sample sample_of(
+static struct sample sample_runs(
 	const struct weft_move *m, int64_t at, int64_t len)
 {
-	struct sample some = { 0 };
+	struct sample sample = { 0 };
 	struct iovec runs[SAMPLE];
 
-	some.n = (int64_t)weft_view_runs(
-		m->view, at, len, runs, SAMPLE, &some.len);
-	some.is_paged = true;
-	for (int64_t i = 0; i < some.n; i++)
+	sample.n = (int64_t)weft_view_runs(
+		m->view, at, len, runs, SAMPLE, &sample.len);
+	sample.fills_pages = true;
+	for (int64_t i = 0; i < sample.n; i++)
 		if (weft_view_run_begin(&runs[i]) % PAGE ||
 			runs[i].iov_len % PAGE)
-			some.is_paged = false;
-	if (some.n)
-		some.gap = weft_view_run_end(&runs[0]);
-	if (some.n)
-		some.gaps = weft_view_run_end(&runs[some.n - 1]) -
-			    weft_view_run_begin(&runs[0]) - some.len;
-	return some;
+			sample.fills_pages = false;
+	if (sample.n)
+		sample.first_gap = weft_view_run_end(&runs[0]);
+	if (sample.n)
+		sample.gaps = weft_view_run_end(&runs[sample.n - 1]) -
+			      weft_view_run_begin(&runs[0]) - sample.len;
+	return sample;
 }
 
 /* Runs that fill their pages need nothing of what is around them. Taking that
  * along spares calls, but copies it twice, and what has to be fetched from a
  * disk costs more than it saves. A file that grows gains where the gaps are for
  * others to fill: they find pages. */
-static bool goes_alone(
-	const struct weft_move *m, const struct sample *some, int64_t end)
+static bool should_write_per_run(
+	const struct weft_move *m, const struct sample *sample, int64_t end)
 {
 	bool is_long = weft_range_fs(m->file) != WEFT_SYSCALL_FS_LOCAL ||
-		       some->len / some->n > RUN_MAX_CACHED;
+		       sample->len / sample->n > RUN_MAX_CACHED;
 
-	if (!some->is_paged)
+	if (!sample->fills_pages)
 		return false;
 	if (weft_syscall_page(m->file->fd, end - 1) == WEFT_SYSCALL_PAST_EOF)
 		return is_long && m->file->comm->size == 1;
-	return is_long || weft_syscall_page(m->file->fd, some->gap) ==
+	return is_long || weft_syscall_page(m->file->fd, sample->first_gap) ==
 				  WEFT_SYSCALL_NOT_CACHED;
 }
 
-static bool write_pays(const struct weft_move *m, int64_t at, int64_t len)
+static bool should_sieve_write(
+	const struct weft_move *m, int64_t at, int64_t len)
 {
 	enum weft_file_choice choice = m->file->hints.write_sieve;
 	int64_t gap_max = WEFT_MOVE_GAP_MAX;
-	struct sample some;
+	struct sample sample;
 
 	if (choice == WEFT_FILE_DISABLE ||
 		!weft_view_is_monotone(m->view, at, len))
 		return false;
-	some = sample_of(m, at, len);
-	if (some.n < 2 || choice == WEFT_FILE_ENABLE)
-		return some.n >= 2;
+	sample = sample_runs(m, at, len);
+	if (sample.n < 2 || choice == WEFT_FILE_ENABLE)
+		return sample.n >= 2;
 	/* the file system of a disk has more to do for each run */
 	if (weft_range_fs(m->file) == WEFT_SYSCALL_FS_LOCAL)
-		gap_max = weft_max64(gap_max, some.len / some.n);
-	return some.n >= RUNS_MIN && some.len / some.n <= RUN_MAX &&
-	       some.gaps / (some.n - 1) <= gap_max &&
-	       !goes_alone(m, &some,
+		gap_max = weft_max64(gap_max, sample.len / sample.n);
+	return sample.n >= RUNS_MIN && sample.len / sample.n <= RUN_MAX &&
+	       sample.gaps / (sample.n - 1) <= gap_max &&
+	       !should_write_per_run(m, &sample,
 		       weft_view_byte_offset(m->view, at + len - 1) + 1);
 }
 
 /* From a look at the first runs, and from what all of it comes to. */
-static bool read_pays(const struct weft_move *m, const struct stretch *s)
+static bool should_sieve_read(
+	const struct weft_move *m, const struct sieve_range *s)
 {
-	struct sample some = sample_of(m, s->at, s->len);
+	struct sample sample = sample_runs(m, s->at, s->len);
 	int64_t run, gaps = s->end - s->first - s->len;
 
-	if (some.n < 2 || m->file->hints.read_sieve == WEFT_FILE_ENABLE)
-		return some.n >= 2;
-	run = some.len / some.n;
-	return some.n >= RUNS_MIN && run <= RUN_MAX_READ &&
+	if (sample.n < 2 || m->file->hints.read_sieve == WEFT_FILE_ENABLE)
+		return sample.n >= 2;
+	run = sample.len / sample.n;
+	return sample.n >= RUNS_MIN && run <= RUN_MAX_READ &&
 	       gaps / weft_max64(s->len / run - 1, 1) <= WEFT_MOVE_GAP_MAX;
 }
 
@@ -111,13 +113,13 @@ static bool read_pays(const struct weft_move *m, const struct stretch *s)
  * end as well, so that they wait for one of ours at most. What is written
  * between runs of the access begins and ends at such a multiple, as the file
  * system has larger pages for that. */
-static struct stretch sieve_stretch(
+static struct sieve_range sieve_range_of(
 	const struct weft_move *m, int64_t at, int64_t len)
 {
 	const struct weft_file_hints *hints = &m->file->hints;
 	int64_t max =
 		m->is_write ? hints->write_sieve_max : hints->read_sieve_max;
-	struct stretch s = { .at = at, .len = len };
+	struct sieve_range s = { .at = at, .len = len };
 	int64_t begin, limit;
 
 	s.first = weft_view_byte_offset(m->view, at);
@@ -134,8 +136,9 @@ static struct stretch sieve_stretch(
 	return s;
 }
 
-static void make_buffer(const struct weft_move *m, const struct stretch *s,
-	int64_t at, int64_t len, int64_t max, char **sieve_buf)
+static void sieve_buf_make(const struct weft_move *m,
+	const struct sieve_range *s, int64_t at, int64_t len, int64_t max,
+	char **sieve_buf)
 {
 	int64_t all =
 		weft_view_byte_offset(m->view, at + len - 1) + 1 - s->first;
@@ -146,21 +149,22 @@ static void make_buffer(const struct weft_move *m, const struct stretch *s,
 
 /* Where the stretch would begin if what is sieve_buf held the file from the
  * displacement on. */
-static void *tiles_of(const struct weft_move *m, const struct stretch *s,
+static void *tile_origin(const struct weft_move *m, const struct sieve_range *s,
 	const char *sieve_buf)
 {
 	return (void *)((uintptr_t)sieve_buf +
 			(uintptr_t)(m->view->disp - s->first));
 }
 
-static int64_t n_tiles(const struct weft_move *m, const struct stretch *s)
+static int64_t tiles_to_end(
+	const struct weft_move *m, const struct sieve_range *s)
 {
 	return (s->at + s->len - 1) / m->view->tile->size + 1;
 }
 
 /* Nobody else writes there. False where it cannot be read: one by one, runs may
  * be written all the same. */
-static bool sieve_move(const struct weft_move *m, const struct stretch *s,
+static bool sieve_move(const struct weft_move *m, const struct sieve_range *s,
 	const char *buf, char *sieve_buf, int64_t *moved, int *err)
 {
 	int64_t span = s->end - s->first, got, there;
@@ -171,8 +175,9 @@ static bool sieve_move(const struct weft_move *m, const struct stretch *s,
 		return false;
 	memset(sieve_buf + got, 0, (size_t)(span - got));
 	weft_stat_add(m->file->stat, WEFT_STAT_AROUND, span - s->len);
-	weft_unpack(m->view->tile, n_tiles(m, s), tiles_of(m, s, sieve_buf),
-		(size_t)s->at, buf, (size_t)s->len);
+	weft_unpack(m->view->tile, tiles_to_end(m, s),
+		tile_origin(m, s, sieve_buf), (size_t)s->at, buf,
+		(size_t)s->len);
 	*err = weft_move_unlocked(m, sieve_buf, s->first, span, &there);
 	*moved = *err ? weft_view_find(
 				m->view, s->at, s->len, s->first + there) -
@@ -186,14 +191,14 @@ int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
 {
 	struct weft_file *file = m->file;
 	bool is_locked = false;
-	struct stretch s;
+	struct sieve_range s;
 	int err = 0;
 
 	*tried = *moved = 0;
-	if (!weft_range_is_local(file) || !write_pays(m, at, len))
+	if (!weft_range_is_local(file) || !should_sieve_write(m, at, len))
 		return 0;
-	s = sieve_stretch(m, at, len);
-	make_buffer(m, &s, at, len, file->hints.write_sieve_max, sieve_buf);
+	s = sieve_range_of(m, at, len);
+	sieve_buf_make(m, &s, at, len, file->hints.write_sieve_max, sieve_buf);
 	if (!*sieve_buf || s.len < 1 ||
 		weft_range_lock(file, WEFT_RANGE_EXCLUSIVE, s.first, s.end,
 			&is_locked) ||
@@ -209,7 +214,7 @@ int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
 	int64_t len, char **sieve_buf, int64_t *tried, int64_t *moved)
 {
 	const struct weft_file_hints *hints = &m->file->hints;
-	struct stretch s;
+	struct sieve_range s;
 	int64_t got;
 	int err;
 
@@ -217,18 +222,19 @@ int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
 	if (hints->read_sieve == WEFT_FILE_DISABLE ||
 		!weft_view_is_monotone(m->view, at, len))
 		return 0;
-	s = sieve_stretch(m, at, len);
-	if (s.len < 1 || !read_pays(m, &s))
+	s = sieve_range_of(m, at, len);
+	if (s.len < 1 || !should_sieve_read(m, &s))
 		return 0;
-	make_buffer(m, &s, at, len, hints->read_sieve_max, sieve_buf);
+	sieve_buf_make(m, &s, at, len, hints->read_sieve_max, sieve_buf);
 	if (!*sieve_buf)
 		return 0;
 	err = weft_move_unlocked(m, *sieve_buf, s.first, s.end - s.first, &got);
 	*tried = *moved = s.len;
 	if (got < s.end - s.first)
 		*moved = weft_view_find(m->view, at, s.len, s.first + got) - at;
-	weft_pack(m->view->tile, n_tiles(m, &s), tiles_of(m, &s, *sieve_buf),
-		(size_t)at, buf, (size_t)*moved);
+	weft_pack(m->view->tile, tiles_to_end(m, &s),
+		tile_origin(m, &s, *sieve_buf), (size_t)at, buf,
+		(size_t)*moved);
 	weft_stat_add(m->file->stat, WEFT_STAT_EXTRA, got - *moved);
 	return err;
 }
