@@ -85,9 +85,9 @@ static void cb_give(struct weft_cb *cb, int agg)
 	struct weft_cb_buffer *buffer = &cb->buffers[agg];
 
 	if (!cb->is_broken)
-		weft_cb_keep_give(buffer);
+		weft_cb_cache_put(buffer);
 	else if (buffer->share.base)
-		weft_cb_keep_drop(buffer);
+		weft_cb_cache_destroy(buffer);
 	cb->mapped[agg] = NULL;
 }
 
@@ -149,7 +149,7 @@ static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 	if (cb->mine < 0)
 		return 0;
 	mine = &cb->buffers[cb->mine];
-	if (!comm->vci->shm || weft_cb_keep_make(len, mine))
+	if (!comm->vci->shm || weft_cb_cache_create(len, mine))
 		cb->alone = malloc((size_t)len);
 	cb->mapped[cb->mine] = cb->alone ? cb->alone : mine->share.base;
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
@@ -166,9 +166,9 @@ static bool cb_map_one(
 	if (i == cb->mine || cb->node[cb->aggs[i]] != cb->node[rank])
 		return true;
 	cb->buffers[i] = (struct weft_cb_buffer){ .owner = (uint64_t)told[1],
-		.born = told[3],
+		.created_ns = told[3],
 		.len = WEFT_CB_SLOTS * cb->len };
-	if (told[2] < 0 || weft_cb_keep_map(&cb->buffers[i], (int)told[2]))
+	if (told[2] < 0 || weft_cb_cache_map(&cb->buffers[i], (int)told[2]))
 		return false;
 	cb->mapped[i] = cb->buffers[i].share.base;
 	return true;
@@ -229,7 +229,7 @@ static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 	own = cb->mine < 0 ? NULL : &cb->buffers[cb->mine];
 	if (own && own->share.base) {
 		mine[2] = own->share.fd;
-		mine[3] = own->born;
+		mine[3] = own->created_ns;
 	}
 	err = cb_gather(m, CB_TOLD, mine, numbers);
 	for (int32_t r = 0; r < comm->size && !err; r++)

@@ -4,7 +4,7 @@
 #define WEFT_CB_PRIV_H
 
 #include "io/cb.h"
-#include "io/cb_keep.h"
+#include "io/cb_cache.h"
 #include "io/file_priv.h"
 
 enum { WEFT_CB_SLOTS = 2 }; /* buffers: one moves while the other fills */

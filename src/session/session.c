@@ -16,7 +16,7 @@
 #include "comm/disconnect.h"
 #include "comm/failed.h"
 #include "comm/leak.h"
-#include "io/cb_keep.h"
+#include "io/cb_cache.h"
 #include "session/session_hint.h"
 #include "spawn/port.h"
 #include "session/pset.h"
@@ -115,7 +115,7 @@ static void session_destroy(struct weft_session *session)
 	weft_errh_set(&session->errh, NULL);
 	pthread_mutex_destroy(&session->acquiring);
 	weft_table_free(&weft_sessions, session);
-	weft_cb_keep_close();
+	weft_cb_cache_close();
 	weft_proc_put();
 }
 
