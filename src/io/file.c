@@ -536,7 +536,7 @@ static void file_take_view(struct weft_file *file, struct weft_view *view)
 static int file_current(struct weft_file *file, int64_t *place_out)
 {
 	int64_t at = 0;
-	int err = weft_file_pointer_add(file, 0, &at);
+	int err = weft_file_pointer_fetch_add(file, 0, &at);
 
 	return err ? err : weft_file_byte_offset(file, at, place_out);
 }
@@ -717,7 +717,7 @@ int weft_file_seek_shared(struct weft_file *file, int64_t offset,
 	if (err)
 		return err;
 	if (file->comm->rank == 0) {
-		err = weft_file_pointer_add(file, 0, &position);
+		err = weft_file_pointer_fetch_add(file, 0, &position);
 		if (!err)
 			err = file_seek_to(file, offset, whence, &position);
 		if (!err)
@@ -728,5 +728,5 @@ int weft_file_seek_shared(struct weft_file *file, int64_t offset,
 
 int weft_file_position_shared(struct weft_file *file, int64_t *offset_out)
 {
-	return weft_file_pointer_add(file, 0, offset_out);
+	return weft_file_pointer_fetch_add(file, 0, offset_out);
 }

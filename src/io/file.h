@@ -91,7 +91,7 @@ struct weft_file_config {
 /* The shared pointer, and who serves it; pointer.c. */
 struct weft_file_pointer {
 	int64_t value;	       /* rank 0: etypes; VCI's lock */
-	int64_t asked[2];      /* rank 0: where questions come */
+	int64_t request[2];    /* rank 0: where questions come */
 	struct weft_req *recv; /* rank 0: of the next question, or NULL */
 };
 
@@ -216,7 +216,7 @@ struct weft_file_access {
 };
 
 /* Blocks. *moved_out is the bytes of memory that were moved, also after an
- * error; fewer than asked for where the file ends. */
+ * error; fewer than request for where the file ends. */
 int weft_file_run(struct weft_file *file, const struct weft_file_access *access,
 	int64_t *moved_out);
 

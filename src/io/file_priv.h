@@ -69,7 +69,8 @@ void weft_file_pointer_open(struct weft_file *file);
 void weft_file_pointer_close_locked(struct weft_file *file);
 
 /* Adds to it; *old_out is what it was. */
-int weft_file_pointer_add(struct weft_file *file, int64_t by, int64_t *old_out);
+int weft_file_pointer_fetch_add(
+	struct weft_file *file, int64_t by, int64_t *old_out);
 /* Rank 0 only. */
 void weft_file_pointer_set(struct weft_file *file, int64_t value);
 

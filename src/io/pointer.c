@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pointer: the shared file pointer, a number at rank 0
  *
- * Others add to it by a question, two numbers in a message of the file's own
- * communicator, and its answer, what it was. Rank 0 answers in whatever call
- * makes progress. There is nothing in the file system, and nothing is left
+ * Others add to it by a request_numbers, two numbers in a message of the file's
+ * own communicator, and its reply_msg, what it was. Rank 0 answers in whatever
+ * call makes progress. There is nothing in the file system, and nothing is left
  * behind by who dies. */
 #include "io/file_priv.h"
 
@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-enum { TYPE_INT64 = 0x258, ASK_TAG = 1, ANSWER_TAG = 2, ASKED_ADD = 1 };
+enum { TYPE_INT64 = 0x258, REQUEST_TAG = 1, REPLY_TAG = 2, REQUEST_ADD = 1 };
 
 static struct weft_msg pointer_msg(struct weft_file *file, int64_t *numbers,
 	int64_t n, int32_t rank, int32_t tag)
@@ -31,17 +31,17 @@ static struct weft_msg pointer_msg(struct weft_file *file, int64_t *numbers,
 
 /* ---- at rank 0 ---- */
 
-static void pointer_answered(void *arg, struct weft_req *req)
+static void pointer_reply_sent(void *arg, struct weft_req *req)
 {
 	free(arg);
 	weft_req_put(req);
 }
 
 /* What cannot be sent is noticed by who waits: its peer failed. */
-static void pointer_answer(struct weft_file *file, int32_t rank, int64_t old)
+static void pointer_reply(struct weft_file *file, int32_t rank, int64_t old)
 {
 	int64_t *number = malloc(sizeof(*number));
-	struct weft_msg msg = pointer_msg(file, number, 1, rank, ANSWER_TAG);
+	struct weft_msg msg = pointer_msg(file, number, 1, rank, REPLY_TAG);
 	struct weft_req *req;
 
 	if (!number)
@@ -50,15 +50,16 @@ static void pointer_answer(struct weft_file *file, int32_t rank, int64_t old)
 	if (weft_isend_locked(&msg, &req)) {
 		free(number);
 	} else if (req->is_done) {
-		pointer_answered(number, req);
+		pointer_reply_sent(number, req);
 	} else {
-		req->on_done = pointer_answered;
+		req->on_done = pointer_reply_sent;
 		req->on_done_arg = number;
 	}
 }
 
-/* VCI's lock held. -1: the sum is too large, or the question makes no sense. */
-static int64_t pointer_take(struct weft_file *file, int64_t by)
+/* VCI's lock held. -1: the sum is too large, or the request_numbers makes no
+ * sense. */
+static int64_t pointer_fetch_add(struct weft_file *file, int64_t by)
 {
 	struct weft_file_pointer *p = &file->pointer;
 	int64_t old = p->value;
@@ -70,38 +71,38 @@ static int64_t pointer_take(struct weft_file *file, int64_t by)
 	return old;
 }
 
-/* A question has come: answers it. False when no more will. */
+/* A request_numbers has come: answers it. False when no more will. */
 static bool pointer_serve(struct weft_file *file, struct weft_req *req)
 {
-	const int64_t *asked = file->pointer.asked;
+	const int64_t *request = file->pointer.request;
 	bool is_over = req->status.err || req->status.is_cancelled;
 	int64_t old = -1;
 
-	if (!is_over && req->status.len == sizeof(file->pointer.asked) &&
-		asked[0] == ASKED_ADD)
-		old = pointer_take(file, asked[1]);
+	if (!is_over && req->status.len == sizeof(file->pointer.request) &&
+		request[0] == REQUEST_ADD)
+		old = pointer_fetch_add(file, request[1]);
 	if (!is_over)
-		pointer_answer(file, req->status.source, old);
+		pointer_reply(file, req->status.source, old);
 	weft_req_put(req);
 	return !is_over;
 }
 
-static void pointer_listen(struct weft_file *file);
+static void pointer_post_recv(struct weft_file *file);
 
-static void pointer_asked(void *arg, struct weft_req *req)
+static void pointer_on_request(void *arg, struct weft_req *req)
 {
 	struct weft_file *file = arg;
 
 	file->pointer.recv = NULL;
 	if (pointer_serve(file, req))
-		pointer_listen(file);
+		pointer_post_recv(file);
 }
 
 /* Those that have come already are answered at once. VCI's lock held. */
-static void pointer_listen(struct weft_file *file)
+static void pointer_post_recv(struct weft_file *file)
 {
 	struct weft_msg msg = pointer_msg(
-		file, file->pointer.asked, 2, WEFT_ANY_SOURCE, ASK_TAG);
+		file, file->pointer.request, 2, WEFT_ANY_SOURCE, REQUEST_TAG);
 	struct weft_req *req;
 
 	do {
@@ -109,7 +110,7 @@ static void pointer_listen(struct weft_file *file)
 			return;
 		if (!req->is_done) {
 			file->pointer.recv = req;
-			req->on_done = pointer_asked;
+			req->on_done = pointer_on_request;
 			req->on_done_arg = file;
 			return;
 		}
@@ -121,7 +122,7 @@ void weft_file_pointer_open(struct weft_file *file)
 	if (file->comm->rank != 0 || file->comm->size == 1)
 		return;
 	weft_vci_lock(file->comm->vci);
-	pointer_listen(file);
+	pointer_post_recv(file);
 	weft_vci_unlock(file->comm->vci);
 }
 
@@ -140,20 +141,22 @@ void weft_file_pointer_set(struct weft_file *file, int64_t value)
 
 /* ---- at all ---- */
 
-static int pointer_ask(struct weft_file *file, int64_t by, int64_t *old_out)
+static int pointer_request_add(
+	struct weft_file *file, int64_t by, int64_t *old_out)
 {
-	int64_t question[2] = { ASKED_ADD, by };
-	struct weft_msg ask = pointer_msg(file, question, 2, 0, ASK_TAG);
-	struct weft_msg answer = pointer_msg(file, old_out, 1, 0, ANSWER_TAG);
+	int64_t request_numbers[2] = { REQUEST_ADD, by };
+	struct weft_msg request_msg =
+		pointer_msg(file, request_numbers, 2, 0, REQUEST_TAG);
+	struct weft_msg reply_msg = pointer_msg(file, old_out, 1, 0, REPLY_TAG);
 	struct weft_vci *vci = file->comm->vci;
 	struct weft_req *sent, *got;
 	int err;
 
 	/* both under one lock: answers come in the order of questions */
 	weft_vci_lock(vci);
-	err = weft_irecv_locked(&answer, &got);
+	err = weft_irecv_locked(&reply_msg, &got);
 	if (!err) {
-		err = weft_isend_locked(&ask, &sent);
+		err = weft_isend_locked(&request_msg, &sent);
 		if (!err) {
 			weft_req_wait_in(vci, sent, "a shared file pointer");
 			weft_req_put(sent);
@@ -169,18 +172,19 @@ static int pointer_ask(struct weft_file *file, int64_t by, int64_t *old_out)
 	return err;
 }
 
-int weft_file_pointer_add(struct weft_file *file, int64_t by, int64_t *old_out)
+int weft_file_pointer_fetch_add(
+	struct weft_file *file, int64_t by, int64_t *old_out)
 {
 	int err = 0;
 
 	if (file->comm->rank == 0) {
 		weft_vci_lock(file->comm->vci);
-		*old_out = pointer_take(file, by);
+		*old_out = pointer_fetch_add(file, by);
 		weft_vci_unlock(file->comm->vci);
 	} else if (file->comm->failed) {
 		err = weft_comm_failed(file->comm);
 	} else {
-		err = pointer_ask(file, by, old_out);
+		err = pointer_request_add(file, by, old_out);
 	}
 	if (!err && *old_out < 0)
 		err = weft_err_set(WEFT_ERR_ARG,
@@ -198,7 +202,7 @@ int weft_file_pointer_ordered(
 		file, WEFT_COLL_ALLREDUCE, WEFT_OP_SUM, 1, &n, &total);
 
 	if (!err && file->comm->rank == 0)
-		err = weft_file_pointer_add(file, total, &base);
+		err = weft_file_pointer_fetch_add(file, total, &base);
 	mine = base + n;
 	/* also after an error, which is told with the access */
 	if (!err || file->comm->rank == 0) {

@@ -173,7 +173,7 @@ static int find_place(
 
 		err = err ? err : rc;
 	} else if (!err && access->at == WEFT_FILE_AT_SHARED) {
-		err = weft_file_pointer_add(job->m.file, n, &at);
+		err = weft_file_pointer_fetch_add(job->m.file, n, &at);
 	} else if (!err && access->at == WEFT_FILE_AT_POSITION) {
 		at = move_position(job->m.file, n);
 	}
