@@ -33,12 +33,12 @@ static int cb_gather(
 
 /* Who asks how many aggregators there are may do so while a thread of ours
  * sets them up: these pair. */
-static struct weft_cb *cb_of(const struct weft_file *file)
+static struct weft_cb *cb_load(const struct weft_file *file)
 {
 	return atomic_load_explicit(&file->cb, memory_order_acquire);
 }
 
-static void cb_set(struct weft_file *file, struct weft_cb *cb)
+static void cb_store(struct weft_file *file, struct weft_cb *cb)
 {
 	atomic_store_explicit(&file->cb, cb, memory_order_release);
 }
@@ -80,11 +80,11 @@ static void cb_choose_aggregators(
 }
 
 /* What somebody may still be writing to goes to no other file. */
-static void cb_give(struct weft_cb *cb, int agg)
+static void cb_release_buffer(struct weft_cb *cb, int agg)
 {
 	struct weft_cb_buffer *buffer = &cb->buffers[agg];
 
-	if (!cb->is_broken)
+	if (!cb->has_failed)
 		weft_cb_cache_put(buffer);
 	else if (buffer->share.base)
 		weft_cb_cache_destroy(buffer);
@@ -96,8 +96,8 @@ static void cb_free(struct weft_cb *cb)
 	if (!cb)
 		return;
 	for (int i = 0; cb->buffers && i < cb->n_aggs; i++)
-		cb_give(cb, i);
-	free(cb->alone);
+		cb_release_buffer(cb, i);
+	free(cb->private_buf);
 	free(cb->buffers);
 	free(cb->mapped);
 	free(cb->states);
@@ -107,15 +107,15 @@ static void cb_free(struct weft_cb *cb)
 	free(cb);
 }
 
-void weft_cb_close(struct weft_file *file, bool is_sound)
+void weft_cb_close(struct weft_file *file, bool is_complete)
 {
-	struct weft_cb *cb = cb_of(file);
+	struct weft_cb *cb = cb_load(file);
 
-	if (cb && !is_sound)
-		cb->is_broken = true;
+	if (cb && !is_complete)
+		cb->has_failed = true;
 	cb_free(cb);
-	cb_set(file, NULL);
-	file->cb_is_refused = false;
+	cb_store(file, NULL);
+	file->cb_is_unavailable = false;
 }
 
 static struct weft_cb *cb_new(int32_t size)
@@ -150,60 +150,62 @@ static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 		return 0;
 	mine = &cb->buffers[cb->mine];
 	if (!comm->vci->shm || weft_cb_cache_create(len, mine))
-		cb->alone = malloc((size_t)len);
-	cb->mapped[cb->mine] = cb->alone ? cb->alone : mine->share.base;
+		cb->private_buf = malloc((size_t)len);
+	cb->mapped[cb->mine] =
+		cb->private_buf ? cb->private_buf : mine->share.base;
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
 }
 
 /* Numbers: error, owner, descriptor, when it was made; or cb_agree_on_layout's.
  */
-enum { CB_TOLD = 4 };
+enum { CB_N_NUMBERS = 4 };
 
 static bool cb_map_one(
-	struct weft_cb *cb, int i, const int64_t *told, int32_t rank)
+	struct weft_cb *cb, int i, const int64_t *numbers, int32_t rank)
 {
-	told += CB_TOLD * cb->aggs[i];
+	numbers += CB_N_NUMBERS * cb->aggs[i];
 	if (i == cb->mine || cb->node[cb->aggs[i]] != cb->node[rank])
 		return true;
-	cb->buffers[i] = (struct weft_cb_buffer){ .owner = (uint64_t)told[1],
-		.created_ns = told[3],
+	cb->buffers[i] = (struct weft_cb_buffer){ .owner = (uint64_t)numbers[1],
+		.created_ns = numbers[3],
 		.len = WEFT_CB_SLOTS * cb->len };
-	if (told[2] < 0 || weft_cb_cache_map(&cb->buffers[i], (int)told[2]))
+	if (numbers[2] < 0 ||
+		weft_cb_cache_map(&cb->buffers[i], (int)numbers[2]))
 		return false;
 	cb->mapped[i] = cb->buffers[i].share.base;
 	return true;
 }
 
 /* All of the node's buffers, or none. */
-static bool cb_map(
-	struct weft_cb *cb, const int64_t *told, const struct weft_comm *comm)
+static bool cb_map(struct weft_cb *cb, const int64_t *numbers,
+	const struct weft_comm *comm)
 {
 	bool has_all = comm->vci->shm != NULL;
 
 	for (int i = 0; i < cb->n_aggs && has_all; i++)
-		has_all = cb_map_one(cb, i, told, comm->rank);
+		has_all = cb_map_one(cb, i, numbers, comm->rank);
 	for (int i = 0; i < cb->n_aggs && !has_all; i++)
 		if (i != cb->mine)
-			cb_give(cb, i);
+			cb_release_buffer(cb, i);
 	return has_all;
 }
 
 /* Who is where, and what they like: the same choice at all. numbers has room
- * for CB_TOLD of each. */
+ * for CB_N_NUMBERS of each. */
 static int cb_agree_on_layout(
 	const struct weft_move *m, struct weft_cb *cb, int64_t *numbers)
 {
 	const struct weft_file *file = m->file;
 	const struct weft_comm *comm = file->comm;
-	int64_t mine[CB_TOLD] = { lowest_on_node(comm),
+	int64_t mine[CB_N_NUMBERS] = { lowest_on_node(comm),
 		weft_syscall_block(file->fd), weft_cb_len(file),
 		weft_stripe_of(file->fd).len };
-	int err = cb_gather(m, CB_TOLD, mine, numbers);
+	int err = cb_gather(m, CB_N_NUMBERS, mine, numbers);
 
 	if (err)
 		return err;
 	cb->len = mine[2];
-	for (int32_t r = 0; r < comm->size; r++, numbers += CB_TOLD) {
+	for (int32_t r = 0; r < comm->size; r++, numbers += CB_N_NUMBERS) {
 		cb->node[r] = (int32_t)numbers[0];
 		cb->block = weft_max64(cb->block, numbers[1]);
 		cb->len = weft_min64(cb->len, numbers[2]);
@@ -221,7 +223,7 @@ static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 	int64_t *numbers, bool *refused_out)
 {
 	const struct weft_comm *comm = m->file->comm;
-	int64_t mine[CB_TOLD] = { 0, (int64_t)weft_share_owner(), -1 };
+	int64_t mine[CB_N_NUMBERS] = { 0, (int64_t)weft_share_owner(), -1 };
 	const struct weft_cb_buffer *own;
 	int err;
 
@@ -231,9 +233,9 @@ static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 		mine[2] = own->share.fd;
 		mine[3] = own->created_ns;
 	}
-	err = cb_gather(m, CB_TOLD, mine, numbers);
+	err = cb_gather(m, CB_N_NUMBERS, mine, numbers);
 	for (int32_t r = 0; r < comm->size && !err; r++)
-		*refused_out = *refused_out || numbers[CB_TOLD * r];
+		*refused_out = *refused_out || numbers[CB_N_NUMBERS * r];
 	if (err || *refused_out)
 		return err;
 	mine[0] = cb_map(cb, numbers, comm);
@@ -243,13 +245,14 @@ static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 	return err;
 }
 
-/* Sets file->cb, or file->cb_is_refused at all members. */
+/* Sets file->cb, or file->cb_is_unavailable at all members. */
 static int cb_open(const struct weft_move *m)
 {
 	struct weft_file *file = m->file;
 	int32_t size = file->comm->size;
 	struct weft_cb *cb = cb_new(size);
-	int64_t *numbers = calloc((size_t)size, CB_TOLD * sizeof(*numbers));
+	int64_t *numbers =
+		calloc((size_t)size, CB_N_NUMBERS * sizeof(*numbers));
 	bool is_refused = false;
 	int err;
 
@@ -265,16 +268,16 @@ static int cb_open(const struct weft_move *m)
 	free(numbers);
 	if (err || is_refused) {
 		cb_free(cb);
-		file->cb_is_refused = is_refused;
+		file->cb_is_unavailable = is_refused;
 		return err;
 	}
-	cb_set(file, cb);
+	cb_store(file, cb);
 	return 0;
 }
 
 int64_t weft_cb_len(const struct weft_file *file)
 {
-	const struct weft_cb *cb = cb_of(file);
+	const struct weft_cb *cb = cb_load(file);
 
 	if (cb)
 		return cb->len;
@@ -287,7 +290,7 @@ int64_t weft_cb_len(const struct weft_file *file)
 int weft_cb_nodes(const struct weft_file *file)
 {
 	const struct weft_comm *comm = file->comm;
-	const struct weft_cb *cb = cb_of(file);
+	const struct weft_cb *cb = cb_load(file);
 	int64_t n = file->hints.cb_nodes, per = file->hints.cb_per_node;
 	uint32_t size = (uint32_t)comm->size;
 
@@ -304,7 +307,7 @@ int weft_cb_nodes(const struct weft_file *file)
 
 /* ---- whether it pays ---- */
 
-bool weft_cb_may(const struct weft_file *file, bool is_write)
+bool weft_cb_is_possible(const struct weft_file *file, bool is_write)
 {
 	enum weft_file_choice choice =
 		is_write ? file->hints.cb_write : file->hints.cb_read;
@@ -316,14 +319,14 @@ bool weft_cb_may(const struct weft_file *file, bool is_write)
 	       !atomic_load_explicit(&file->is_atomic, memory_order_acquire);
 }
 
-static void cb_describe(
+static void cb_describe_access(
 	const struct weft_move *m, int64_t code, struct weft_cb_member *me)
 {
 	struct iovec runs[SAMPLE];
 	int64_t some = 0;
 	size_t n;
 
-	*me = (struct weft_cb_member){ .code = code };
+	*me = (struct weft_cb_member){ .err_code = code };
 	if (code || !m->len)
 		return;
 	n = weft_view_runs(m->view, m->at, m->len, runs, SAMPLE, &some);
@@ -362,8 +365,8 @@ static struct cb_sums cb_sum(const struct weft_cb_member *members, int32_t size)
 
 /* From what all know alike. A buffer that is not filled is of no use to a
  * write; a read pays for the gaps. */
-static bool cb_pays(const struct weft_file *file, const struct weft_cb *cb,
-	bool is_write, const struct cb_sums *all)
+static bool is_cb_worthwhile(const struct weft_file *file,
+	const struct weft_cb *cb, bool is_write, const struct cb_sums *all)
 {
 	enum weft_file_choice choice =
 		is_write ? file->hints.cb_write : file->hints.cb_read;
@@ -399,8 +402,8 @@ static void cb_make_domains(
 	plan->has_holes = all->len < all->end - all->first;
 }
 
-static int cb_try(struct weft_move *m, const struct weft_cb_member *members,
-	int err, bool *done_out)
+static int cb_move_if_worthwhile(struct weft_move *m,
+	const struct weft_cb_member *members, int err, bool *done_out)
 {
 	struct weft_file *file = m->file;
 	struct weft_cb_plan plan = { .m = m, .members = members };
@@ -410,17 +413,17 @@ static int cb_try(struct weft_move *m, const struct weft_cb_member *members,
 	int rc = 0;
 
 	for (int32_t r = 0; r < file->comm->size && !*done_out; r++)
-		*done_out = members[r].code != 0;
+		*done_out = members[r].err_code != 0;
 	if (*done_out)
 		return err;
-	if (!cb_of(file))
+	if (!cb_load(file))
 		rc = cb_open(m);
 	if (rc) {
 		*done_out = true;
 		return rc;
 	}
-	plan.cb = cb_of(file);
-	if (!plan.cb || !cb_pays(file, plan.cb, m->is_write, &all))
+	plan.cb = cb_load(file);
+	if (!plan.cb || !is_cb_worthwhile(file, plan.cb, m->is_write, &all))
 		return 0;
 	cb_make_domains(&plan, &all);
 	*done_out = true;
@@ -442,10 +445,10 @@ int weft_cb_move(struct weft_move *m, int err, bool *done_out)
 	int rc;
 
 	*done_out = false;
-	if (file->cb_is_refused)
+	if (file->cb_is_unavailable)
 		return err;
 	members = calloc((size_t)file->comm->size, sizeof(*members));
-	cb_describe(m, weft_file_err_code(file, err), &me);
+	cb_describe_access(m, weft_file_err_code(file, err), &me);
 	if (!members) {
 		*done_out = true;
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
@@ -455,7 +458,7 @@ int weft_cb_move(struct weft_move *m, int err, bool *done_out)
 		*done_out = true;
 		err = err ? err : rc;
 	} else {
-		err = cb_try(m, members, err, done_out);
+		err = cb_move_if_worthwhile(m, members, err, done_out);
 	}
 	free(members);
 	return err;

@@ -21,15 +21,16 @@
 
 struct weft_cb;
 
-/* Collective, one at a time of a file, if weft_cb_may() at one member and so at
- * all; err is the caller's own, which then reaches everybody and nothing is
- * moved. Otherwise *done_out is false where each had better move its own, and
- * nothing was moved. Of its return value the members have yet to agree. */
+/* Collective, one at a time of a file, if weft_cb_is_possible() at one member
+ * and so at all; err is the caller's own, which then reaches everybody and
+ * nothing is moved. Otherwise *done_out is false where each had better move its
+ * own, and nothing was moved. Of its return value the members have yet to
+ * agree. */
 int weft_cb_move(struct weft_move *m, int err, bool *done_out);
 
 /* Whether to ask. The same at all members, and until other hints, another view
  * or another mode are in effect. */
-bool weft_cb_may(const struct weft_file *file, bool is_write);
+bool weft_cb_is_possible(const struct weft_file *file, bool is_write);
 
 /* Aggregators as far as they are known, or 0. */
 int weft_cb_nodes(const struct weft_file *file);
@@ -38,8 +39,8 @@ int weft_cb_nodes(const struct weft_file *file);
 int64_t weft_cb_len(const struct weft_file *file);
 
 /* Gives up what was set up for a file, at the latest when it is closed: other
- * hints are in effect from now on. Between collective calls; unless is_sound
+ * hints are in effect from now on. Between collective calls; unless is_complete
  * not all members may have come to the end of the last. */
-void weft_cb_close(struct weft_file *file, bool is_sound);
+void weft_cb_close(struct weft_file *file, bool is_complete);
 
 #endif

@@ -634,7 +634,7 @@ static void aggregate_write(struct exchange *x, int64_t round)
 	if (mine < 0 || !window_of(x, mine, round, &w))
 		return;
 	sum = &x->part[w.i];
-	if (x->cb->states[mine].wants_runs[w.i] && !clear_filled(x))
+	if (x->cb->states[mine].needs_runs[w.i] && !clear_filled(x))
 		sum->is_bad = true;
 	for (int32_t r = 0; r < x->comm->size; r++)
 		if (r != x->comm->rank && is_in(x, r, &w))
@@ -683,7 +683,7 @@ static void member_fill(struct exchange *x, int agg, int64_t round)
 		fill_runs(x, &w, skip, len, &part);
 	if (agg == x->cb->mine)
 		x->part[w.i] = part;
-	else if (!w.slot || state->wants_runs[w.i])
+	else if (!w.slot || state->needs_runs[w.i])
 		send_runs(x, &w, to, skip, len);
 	else
 		cb_send(x, to, TO_AGGREGATOR, &part, NULL, sizeof(part));
@@ -698,7 +698,7 @@ static void member_outcome(struct exchange *x, int agg, int64_t round,
 
 	if (!window_of(x, agg, round, &w))
 		return;
-	state->wants_runs[w.i] = outcome->verdict != WRITTEN;
+	state->needs_runs[w.i] = outcome->verdict != WRITTEN;
 	if (!is_in(x, x->comm->rank, &w))
 		return;
 	if (outcome->verdict != HAS_HOLES)
@@ -888,7 +888,7 @@ int weft_cb_exchange(const struct weft_cb_plan *plan)
 	weft_vci_unlock(comm->vci);
 	for (int a = 0; a < x.cb->n_aggs; a++)
 		for (int i = 0; i < WEFT_CB_SLOTS; i++)
-			x.cb->states[a].wants_runs[i] = plan->has_holes;
+			x.cb->states[a].needs_runs[i] = plan->has_holes;
 	if (plan->m->is_write)
 		exchange_write(&x);
 	else
@@ -897,6 +897,6 @@ int weft_cb_exchange(const struct weft_cb_plan *plan)
 	cb_reap(&x, true);
 	weft_vci_unlock(comm->vci);
 	if (x.broken)
-		x.cb->is_broken = true;
+		x.cb->has_failed = true;
 	return x.err ? weft_err_set(x.err, "%s", x.why) : 0;
 }

@@ -12,7 +12,7 @@ enum { WEFT_CB_SLOTS = 2 }; /* buffers: one moves while the other fills */
 /* What is known of an aggregator's buffers, in a write, by all who fill them.
  */
 struct weft_cb_state {
-	bool wants_runs[WEFT_CB_SLOTS]; /* there may be holes */
+	bool needs_runs[WEFT_CB_SLOTS]; /* there may be holes */
 };
 
 /* Who does what for a file; the same at all members but for the mappings. */
@@ -27,14 +27,14 @@ struct weft_cb {
 	bool *maps;    /* by rank: has mapped all of its node's buffers */
 	char **mapped; /* by aggregator: its buffers here, or NULL */
 	struct weft_cb_buffer *buffers; /* where these are shared */
-	char *alone; /* an aggregator's, where nothing can be */
+	char *private_buf; /* an aggregator's, where nothing can be */
 	struct weft_cb_state *states; /* by aggregator */
-	bool is_broken;		      /* an exchange did not end as it should */
+	bool has_failed;	      /* an exchange did not end as it should */
 };
 
 /* What a member says of its access. */
 struct weft_cb_member {
-	int64_t code; /* of its error, or 0 */
+	int64_t err_code; /* of its error, or 0 */
 	int64_t first, end;
 	int64_t len;	 /* bytes */
 	int64_t run_len; /* of an average run; 0: places may go back */

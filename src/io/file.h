@@ -131,7 +131,7 @@ struct weft_file {
 	struct weft_file_split *split; /* NULL: none */
 	/* of collective buffering, the same at all members */
 	struct weft_cb *_Atomic cb; /* NULL: not yet set up */
-	bool cb_is_refused;	    /* a member cannot */
+	bool cb_is_unavailable;	    /* a member cannot */
 	bool is_scattered;	    /* a member's view has gaps */
 	bool is_converted;	    /* data is not as in memory */
 	bool all_have_pool;	    /* threads that move what was begun */

@@ -81,7 +81,7 @@ static bool job_move_together(struct job *job)
 {
 	bool is_done = false;
 
-	if (weft_cb_may(job->m.file, job->m.is_write))
+	if (weft_cb_is_possible(job->m.file, job->m.is_write))
 		job_failed(job, weft_cb_move(&job->m, job->err, &is_done));
 	return is_done;
 }
@@ -512,7 +512,7 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 
 	job->task.run = job_run;
 	job->is_together = job->is_collective && file->all_have_pool &&
-			   weft_cb_may(file, job->m.is_write);
+			   weft_cb_is_possible(file, job->m.is_write);
 	job->task.waits_for_others = job->is_together;
 	job->m.is_background = job->is_together;
 	job->is_for_uring = job_is_for_uring(job);
