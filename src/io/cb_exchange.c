@@ -43,7 +43,7 @@ enum cb_verdict { WRITTEN, WRITTEN_AROUND, HAS_HOLES };
 /* To an aggregator: what was filled in, or is wanted. Lengths are checked. */
 struct cb_part {
 	int64_t len;
-	uint64_t marks; /* of its runs, see mark() */
+	uint64_t hash;	/* of its runs, see offset_hash() */
 	int64_t n_runs; /* that follow; 0: none do */
 	int64_t is_bad; /* the data could not be had */
 };
@@ -78,7 +78,7 @@ struct exchange {
 	struct cb_part part[WEFT_CB_SLOTS]; /* mine, as an aggregator */
 	int64_t end[WEFT_CB_SLOTS];
 	uint64_t *filled; /* a bit a byte, of the window that is written */
-	int broken;	  /* error of a message */
+	int msg_err;	  /* error of a message */
 	int err;	  /* of the file or of memory */
 	char why[WEFT_ERR_TEXT];
 };
@@ -111,7 +111,7 @@ static bool window_of(
 	return w->first < w->end;
 }
 
-static bool is_in(
+static bool is_overlapping(
 	const struct exchange *x, int32_t rank, const struct window *w)
 {
 	const struct weft_cb_member *m = &x->plan->members[rank];
@@ -127,19 +127,19 @@ static bool is_mapped(const struct exchange *x, int32_t rank, int agg)
 }
 
 /* Who fills this window or the next in its buffer has to know of this one. */
-static bool hears(
+static bool gets_outcome(
 	const struct exchange *x, int32_t rank, int agg, int64_t round)
 {
 	struct window w;
 
 	return window_of(x, agg, round, &w) &&
-	       (is_in(x, rank, &w) ||
+	       (is_overlapping(x, rank, &w) ||
 		       (window_of(x, agg, round + WEFT_CB_SLOTS, &w) &&
-			       is_in(x, rank, &w)));
+			       is_overlapping(x, rank, &w)));
 }
 
 /* My bytes of a window, counted from the beginning of my access. */
-static void stretch_of(const struct exchange *x, const struct window *w,
+static void part_of_window(const struct exchange *x, const struct window *w,
 	int64_t *skip_out, int64_t *len_out)
 {
 	const struct weft_move *m = x->m;
@@ -152,7 +152,7 @@ static void stretch_of(const struct exchange *x, const struct window *w,
 
 /* ---- messages ---- */
 
-static void take_err(struct exchange *x, int err)
+static void exchange_set_err(struct exchange *x, int err)
 {
 	if (!err || x->err)
 		return;
@@ -174,15 +174,15 @@ static struct weft_msg message(const struct exchange *x, int32_t rank,
 	};
 }
 
-static void break_off(struct exchange *x, int err)
+static void exchange_fail(struct exchange *x, int err)
 {
-	if (!x->broken)
-		x->broken = err;
-	take_err(x, err);
+	if (!x->msg_err)
+		x->msg_err = err;
+	exchange_set_err(x, err);
 }
 
 /* Drops those that have left; with all, waits for them. VCI's lock held. */
-static void cb_reap(struct exchange *x, bool all)
+static void reap_sends(struct exchange *x, bool all)
 {
 	struct cb_sent **at = &x->sent;
 
@@ -197,7 +197,7 @@ static void cb_reap(struct exchange *x, bool all)
 			continue;
 		}
 		if (s->req->status.err)
-			break_off(x, s->req->status.err);
+			exchange_fail(x, s->req->status.err);
 		weft_req_put(s->req);
 		*at = s->next;
 		free(s->owned);
@@ -214,18 +214,18 @@ static void cb_send(struct exchange *x, int32_t rank, enum cb_tag tag,
 	struct weft_msg msg = message(x, rank, tag, owned, len);
 	int err = 0;
 
-	if (!s && !x->broken)
-		break_off(x, weft_err_set(WEFT_ERR_NOMEM, "no memory"));
+	if (!s && !x->msg_err)
+		exchange_fail(x, weft_err_set(WEFT_ERR_NOMEM, "no memory"));
 	if (s && head)
 		msg.buf = memcpy(s->data, head, (size_t)len);
 	weft_vci_lock(vci);
-	cb_reap(x, false);
-	if (!x->broken)
+	reap_sends(x, false);
+	if (!x->msg_err)
 		err = weft_isend_locked(&msg, &s->req);
 	if (err)
-		break_off(x, err);
-	if (x->broken) {
-		weft_send_coll_error_locked(&msg, x->broken);
+		exchange_fail(x, err);
+	if (x->msg_err) {
+		weft_send_coll_error_locked(&msg, x->msg_err);
 		free(owned);
 		free(s);
 	} else {
@@ -246,7 +246,7 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 	int err;
 
 	weft_vci_lock(vci);
-	if (x->broken) {
+	if (x->msg_err) {
 		weft_recv_drop_locked(&msg);
 		weft_vci_unlock(vci);
 		return false;
@@ -266,7 +266,7 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 		weft_req_put(req);
 	}
 	if (err)
-		break_off(x, err);
+		exchange_fail(x, err);
 	weft_vci_unlock(vci);
 	return !err;
 }
@@ -274,10 +274,11 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 /* ---- is a window filled? ---- */
 
 /* A number of a place. Of all runs that fill [a, b) without hole or overlap the
- * sum of mark(end) - mark(begin) is mark(b) - mark(a), and of others it is not,
- * but by a chance of 2^-64: a hole or an overlap leaves a begin without an end
- * at the same place, or an end without a begin. */
-static uint64_t mark(int64_t place)
+ * sum of offset_hash(end) - offset_hash(begin) is offset_hash(b) -
+ * offset_hash(a), and of others it is not, but by a chance of 2^-64: a hole or
+ * an overlap leaves a begin without an end at the same place, or an end without
+ * a begin. */
+static uint64_t offset_hash(int64_t place)
 {
 	uint64_t x = (uint64_t)place * 0x9e3779b97f4a7c15u;
 
@@ -286,20 +287,20 @@ static uint64_t mark(int64_t place)
 	return x ^ x >> 32;
 }
 
-static uint64_t marks_of(int64_t begin, int64_t end)
+static uint64_t run_hash(int64_t begin, int64_t end)
 {
-	return mark(end) - mark(begin);
+	return offset_hash(end) - offset_hash(begin);
 }
 
-static bool is_filled_whole(const struct cb_part *sum, const struct window *w)
+static bool is_window_full(const struct cb_part *sum, const struct window *w)
 {
 	return !sum->is_bad && sum->len == w->end - w->first &&
-	       sum->marks == marks_of(w->first, w->end);
+	       sum->hash == run_hash(w->first, w->end);
 }
 
 /* ---- between memory and a mapped buffer ---- */
 
-static void fill_runs(const struct exchange *x, const struct window *w,
+static void copy_to_buffer(const struct exchange *x, const struct window *w,
 	int64_t skip, int64_t len, struct cb_part *part)
 {
 	const struct weft_move *m = x->m;
@@ -321,7 +322,7 @@ static void fill_runs(const struct exchange *x, const struct window *w,
 			else
 				weft_pack(m->type, m->count, m->buf,
 					(size_t)skip, to, k);
-			part->marks += marks_of(at, at + (int64_t)k);
+			part->hash += run_hash(at, at + (int64_t)k);
 			skip += (int64_t)k;
 		}
 	}
@@ -329,13 +330,13 @@ static void fill_runs(const struct exchange *x, const struct window *w,
 }
 
 /* Where the buffer would begin if it held the file from the displacement on. */
-static void *view_base(const struct exchange *x, const struct window *w)
+static void *view_origin(const struct exchange *x, const struct window *w)
 {
 	return (void *)((uintptr_t)w->slot +
 			(uintptr_t)(x->m->view->disp - w->base));
 }
 
-static void take_runs(const struct exchange *x, const struct window *w,
+static void copy_from_buffer(const struct exchange *x, const struct window *w,
 	int64_t skip, int64_t len)
 {
 	const struct weft_move *m = x->m;
@@ -346,7 +347,7 @@ static void take_runs(const struct exchange *x, const struct window *w,
 
 	if (run && len) {
 		weft_pack(tile, (m->at + skip + len - 1) / tile->size + 1,
-			view_base(x, w), (size_t)(m->at + skip), run + skip,
+			view_origin(x, w), (size_t)(m->at + skip), run + skip,
 			(size_t)len);
 		return;
 	}
@@ -407,13 +408,13 @@ static void send_runs(struct exchange *x, const struct window *w, int32_t to,
 	struct cb_run *list = list_runs(x, w, skip, len, data, &part.n_runs);
 
 	if (!list) {
-		take_err(
+		exchange_set_err(
 			x, weft_err_set(WEFT_ERR_NOMEM,
 				   "no memory for %lld bytes", (long long)len));
 		part = (struct cb_part){ .is_bad = 1 };
 	}
 	for (int64_t i = 0; i < part.n_runs; i++)
-		part.marks += marks_of(w->base + list[i].at,
+		part.hash += run_hash(w->base + list[i].at,
 			w->base + list[i].at + list[i].len);
 	cb_send(x, to, TO_AGGREGATOR, &part, NULL, sizeof(part));
 	if (!part.n_runs) {
@@ -439,9 +440,10 @@ static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
 
 	if (part->n_runs < 0 || part->len < 0 || part->len > room ||
 		part->n_runs > part->len) {
-		break_off(x, weft_err_set(WEFT_ERR_OTHER,
-				     "rank %d sent what is no part of a file",
-				     (int)from));
+		exchange_fail(
+			x, weft_err_set(WEFT_ERR_OTHER,
+				   "rank %d sent what is no part of a file",
+				   (int)from));
 		return NULL;
 	}
 	if (!part->n_runs)
@@ -449,7 +451,7 @@ static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
 	size = part->n_runs * (int64_t)sizeof(*list) + data;
 	list = malloc((size_t)size);
 	if (!list)
-		break_off(x,
+		exchange_fail(x,
 			weft_err_set(WEFT_ERR_NOMEM, "no memory for %lld bytes",
 				(long long)size));
 	if (!cb_recv(x, from, TO_AGGREGATOR, list, size)) {
@@ -464,9 +466,9 @@ static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
 	}
 	if (sum == part->len)
 		return list;
-	break_off(x, weft_err_set(WEFT_ERR_OTHER,
-			     "rank %d sent runs that are not in the file",
-			     (int)from));
+	exchange_fail(x, weft_err_set(WEFT_ERR_OTHER,
+				 "rank %d sent runs that are not in the file",
+				 (int)from));
 	free(list);
 	return NULL;
 }
@@ -514,7 +516,7 @@ static bool clear_filled(struct exchange *x)
 
 /* ---- writing, at an aggregator ---- */
 
-static void take_list(struct exchange *x, const struct window *w,
+static void place_runs(struct exchange *x, const struct window *w,
 	const struct cb_run *list, int64_t n, const char *data)
 {
 	for (int64_t i = 0; i < n; i++) {
@@ -528,27 +530,27 @@ static void take_list(struct exchange *x, const struct window *w,
 }
 
 /* What I filled in myself. */
-static void take_own(
+static void mark_own_runs(
 	struct exchange *x, const struct window *w, struct cb_part *sum)
 {
 	int64_t skip, len, n;
 	struct cb_run *list;
 
-	if (!x->filled || !is_in(x, x->comm->rank, w))
+	if (!x->filled || !is_overlapping(x, x->comm->rank, w))
 		return;
-	stretch_of(x, w, &skip, &len);
+	part_of_window(x, w, &skip, &len);
 	if (!len)
 		return;
 	list = list_runs(x, w, skip, len, 0, &n);
 	if (list)
-		take_list(x, w, list, n, NULL);
+		place_runs(x, w, list, n, NULL);
 	else
 		sum->is_bad = true;
 	free(list);
 }
 
-static void gather_part(struct exchange *x, const struct window *w,
-	int32_t from, struct cb_part *sum)
+static void recv_part(struct exchange *x, const struct window *w, int32_t from,
+	struct cb_part *sum)
 {
 	struct cb_part part;
 	struct cb_run *list;
@@ -558,11 +560,11 @@ static void gather_part(struct exchange *x, const struct window *w,
 		return;
 	list = recv_runs(x, w, from, &part);
 	if (list)
-		take_list(x, w, list, part.n_runs,
+		place_runs(x, w, list, part.n_runs,
 			has_data ? (const char *)(list + part.n_runs) : NULL);
 	free(list);
 	sum->len += part.len;
-	sum->marks += part.marks;
+	sum->hash += part.hash;
 	sum->is_bad = sum->is_bad || part.is_bad;
 }
 
@@ -572,14 +574,14 @@ static int64_t write_window(struct exchange *x, const struct window *w)
 	int64_t moved = 0;
 
 	if (!x->err)
-		take_err(
+		exchange_set_err(
 			x, weft_move_range(x->m, w->slot + (w->first - w->base),
 				   w->first, w->end - w->first, &moved));
 	return w->first + moved;
 }
 
 /* The same, but for the holes. */
-static int64_t write_around(struct exchange *x, const struct window *w)
+static int64_t write_filled(struct exchange *x, const struct window *w)
 {
 	int64_t at = 0, len = w->end - w->base, end = w->first;
 	struct iovec runs[WEFT_SCATTER_MAX];
@@ -597,9 +599,9 @@ static int64_t write_around(struct exchange *x, const struct window *w)
 		if (n && (n == WEFT_SCATTER_MAX || at == len)) {
 			int64_t base = weft_view_run_begin(&runs[0]);
 
-			take_err(x, weft_move_write_runs(x->m,
-					    w->slot + (base - w->base), base,
-					    runs, n, &end));
+			exchange_set_err(x, weft_move_write_runs(x->m,
+						    w->slot + (base - w->base),
+						    base, runs, n, &end));
 			n = 0;
 		}
 	}
@@ -610,18 +612,18 @@ static int64_t write_around(struct exchange *x, const struct window *w)
 static void move_window(struct exchange *x, const struct window *w,
 	const struct cb_part *sum, struct cb_outcome *outcome)
 {
-	if (x->broken || sum->is_bad)
+	if (x->msg_err || sum->is_bad)
 		return;
-	if (is_filled_whole(sum, w)) {
+	if (is_window_full(sum, w)) {
 		outcome->verdict = WRITTEN;
 		outcome->end = write_window(x, w);
 	} else if (x->filled) {
 		outcome->verdict = WRITTEN_AROUND;
-		outcome->end = write_around(x, w);
+		outcome->end = write_filled(x, w);
 	}
 }
 
-static void member_outcome(struct exchange *x, int agg, int64_t round,
+static void member_apply_outcome(struct exchange *x, int agg, int64_t round,
 	const struct cb_outcome *outcome);
 
 static void aggregate_write(struct exchange *x, int64_t round)
@@ -637,9 +639,9 @@ static void aggregate_write(struct exchange *x, int64_t round)
 	if (x->cb->states[mine].needs_runs[w.i] && !clear_filled(x))
 		sum->is_bad = true;
 	for (int32_t r = 0; r < x->comm->size; r++)
-		if (r != x->comm->rank && is_in(x, r, &w))
-			gather_part(x, &w, r, sum);
-	take_own(x, &w, sum);
+		if (r != x->comm->rank && is_overlapping(x, r, &w))
+			recv_part(x, &w, r, sum);
+	mark_own_runs(x, &w, sum);
 	move_window(x, &w, sum, &outcome);
 	free(x->filled);
 	x->filled = NULL;
@@ -648,27 +650,27 @@ static void aggregate_write(struct exchange *x, int64_t round)
 					     : WEFT_STAT_HOLES,
 		1);
 	for (int32_t r = 0; r < x->comm->size; r++)
-		if (r != x->comm->rank && hears(x, r, mine, round))
+		if (r != x->comm->rank && gets_outcome(x, r, mine, round))
 			cb_send(x, r, TO_MEMBER, &outcome, NULL,
 				sizeof(outcome));
-	member_outcome(x, mine, round, &outcome);
+	member_apply_outcome(x, mine, round, &outcome);
 	*sum = (struct cb_part){ 0 };
 }
 
 /* ---- writing, at a member ---- */
 
 /* What goes through no buffer. */
-static void write_own(struct exchange *x, int64_t skip, int64_t len)
+static void write_directly(struct exchange *x, int64_t skip, int64_t len)
 {
 	int64_t moved = 0;
 
-	if (x->broken || x->err)
+	if (x->msg_err || x->err)
 		return;
-	take_err(x, weft_move_part(x->m, skip, len, &moved));
+	exchange_set_err(x, weft_move_part(x->m, skip, len, &moved));
 	x->m->n_moved += moved;
 }
 
-static void member_fill(struct exchange *x, int agg, int64_t round)
+static void member_write(struct exchange *x, int agg, int64_t round)
 {
 	const struct weft_cb_state *state = &x->cb->states[agg];
 	int32_t to = x->cb->aggs[agg];
@@ -676,11 +678,12 @@ static void member_fill(struct exchange *x, int agg, int64_t round)
 	struct window w;
 	int64_t skip, len;
 
-	if (!window_of(x, agg, round, &w) || !is_in(x, x->comm->rank, &w))
+	if (!window_of(x, agg, round, &w) ||
+		!is_overlapping(x, x->comm->rank, &w))
 		return;
-	stretch_of(x, &w, &skip, &len);
+	part_of_window(x, &w, &skip, &len);
 	if (w.slot)
-		fill_runs(x, &w, skip, len, &part);
+		copy_to_buffer(x, &w, skip, len, &part);
 	if (agg == x->cb->mine)
 		x->part[w.i] = part;
 	else if (!w.slot || state->needs_runs[w.i])
@@ -689,7 +692,7 @@ static void member_fill(struct exchange *x, int agg, int64_t round)
 		cb_send(x, to, TO_AGGREGATOR, &part, NULL, sizeof(part));
 }
 
-static void member_outcome(struct exchange *x, int agg, int64_t round,
+static void member_apply_outcome(struct exchange *x, int agg, int64_t round,
 	const struct cb_outcome *outcome)
 {
 	struct weft_cb_state *state = &x->cb->states[agg];
@@ -699,33 +702,33 @@ static void member_outcome(struct exchange *x, int agg, int64_t round,
 	if (!window_of(x, agg, round, &w))
 		return;
 	state->needs_runs[w.i] = outcome->verdict != WRITTEN;
-	if (!is_in(x, x->comm->rank, &w))
+	if (!is_overlapping(x, x->comm->rank, &w))
 		return;
 	if (outcome->verdict != HAS_HOLES)
 		w.end = weft_min64(w.end, outcome->end);
-	stretch_of(x, &w, &skip, &len);
+	part_of_window(x, &w, &skip, &len);
 	if (outcome->verdict != HAS_HOLES)
 		x->m->n_moved += weft_max64(len, 0);
 	else
-		write_own(x, skip, len);
+		write_directly(x, skip, len);
 }
 
-static void member_hear(struct exchange *x, int agg, int64_t round)
+static void member_recv_outcome(struct exchange *x, int agg, int64_t round)
 {
 	struct cb_outcome outcome;
 
-	if (agg != x->cb->mine && hears(x, x->comm->rank, agg, round) &&
+	if (agg != x->cb->mine && gets_outcome(x, x->comm->rank, agg, round) &&
 		cb_recv(x, x->cb->aggs[agg], TO_MEMBER, &outcome,
 			sizeof(outcome)))
-		member_outcome(x, agg, round, &outcome);
+		member_apply_outcome(x, agg, round, &outcome);
 }
 
 static void exchange_write(struct exchange *x)
 {
 	for (int64_t k = 0; k < x->plan->n_rounds + WEFT_CB_SLOTS; k++) {
 		for (int a = 0; a < x->cb->n_aggs; a++) {
-			member_hear(x, a, k - WEFT_CB_SLOTS);
-			member_fill(x, a, k);
+			member_recv_outcome(x, a, k - WEFT_CB_SLOTS);
+			member_write(x, a, k);
 		}
 		aggregate_write(x, k);
 	}
@@ -733,22 +736,22 @@ static void exchange_write(struct exchange *x)
 
 /* ---- reading ---- */
 
-static void member_ask(struct exchange *x, int64_t round)
+static void member_request_runs(struct exchange *x, int64_t round)
 {
 	struct window w;
 	int64_t skip, len;
 
 	for (int a = 0; a < x->cb->n_aggs; a++) {
 		if (!window_of(x, a, round, &w) || w.slot ||
-			!is_in(x, x->comm->rank, &w))
+			!is_overlapping(x, x->comm->rank, &w))
 			continue;
-		stretch_of(x, &w, &skip, &len);
+		part_of_window(x, &w, &skip, &len);
 		send_runs(x, &w, x->cb->aggs[a], skip, len);
 	}
 }
 
 /* To a member that has not mapped the buffer: its data, as far as it goes. */
-static void serve_runs(struct exchange *x, const struct window *w, int32_t to,
+static void send_data(struct exchange *x, const struct window *w, int32_t to,
 	struct cb_outcome outcome)
 {
 	struct cb_run *list = NULL;
@@ -760,7 +763,7 @@ static void serve_runs(struct exchange *x, const struct window *w, int32_t to,
 	if (list)
 		data = malloc((size_t)part.len);
 	if (list && !data)
-		take_err(x,
+		exchange_set_err(x,
 			weft_err_set(WEFT_ERR_NOMEM, "no memory for %lld bytes",
 				(long long)part.len));
 	for (int64_t i = 0; data && i < part.n_runs; i++) {
@@ -793,27 +796,27 @@ static void aggregate_read(struct exchange *x, int64_t round)
 	for (int32_t r = 0; r < x->comm->size; r++)
 		if (r != x->comm->rank &&
 			window_of(x, mine, round - WEFT_CB_SLOTS, &before) &&
-			is_in(x, r, &before))
+			is_overlapping(x, r, &before))
 			cb_recv(x, r, DONE, &done, 1);
 	if (!x->err)
-		take_err(
+		exchange_set_err(
 			x, weft_move_unlocked(x->m, w.slot + (w.first - w.base),
 				   w.first, w.end - w.first, &moved));
 	weft_stat_add(x->m->file->stat, WEFT_STAT_WINDOWS, 1);
 	outcome.end = x->end[w.i] = w.first + moved;
 	for (int32_t r = 0; r < x->comm->size; r++) {
-		if (r == x->comm->rank || !is_in(x, r, &w))
+		if (r == x->comm->rank || !is_overlapping(x, r, &w))
 			continue;
 		if (is_mapped(x, r, mine))
 			cb_send(x, r, TO_MEMBER, &outcome, NULL,
 				sizeof(outcome));
 		else
-			serve_runs(x, &w, r, outcome);
+			send_data(x, &w, r, outcome);
 	}
 }
 
 /* Data that came by message. */
-static void take_sent(struct exchange *x, int32_t from, int64_t skip,
+static void recv_data(struct exchange *x, int32_t from, int64_t skip,
 	int64_t len, const struct cb_outcome *outcome)
 {
 	const struct weft_move *m = x->m;
@@ -825,9 +828,9 @@ static void take_sent(struct exchange *x, int32_t from, int64_t skip,
 		       ? malloc((size_t)outcome->len)
 		       : NULL;
 	if (!data)
-		break_off(x, weft_err_set(WEFT_ERR_NOMEM,
-				     "no memory for %lld bytes of rank %d",
-				     (long long)outcome->len, (int)from));
+		exchange_fail(x, weft_err_set(WEFT_ERR_NOMEM,
+					 "no memory for %lld bytes of rank %d",
+					 (long long)outcome->len, (int)from));
 	if (cb_recv(x, from, TO_MEMBER, data, outcome->len)) {
 		weft_unpack(m->type, m->count, m->buf, (size_t)skip, data,
 			(size_t)outcome->len);
@@ -836,7 +839,7 @@ static void take_sent(struct exchange *x, int32_t from, int64_t skip,
 	free(data);
 }
 
-static void member_take(struct exchange *x, int agg, int64_t round)
+static void member_read(struct exchange *x, int agg, int64_t round)
 {
 	int32_t from = x->cb->aggs[agg];
 	struct cb_outcome outcome = { 0 };
@@ -844,19 +847,20 @@ static void member_take(struct exchange *x, int agg, int64_t round)
 	int64_t skip, len;
 	char done = 0;
 
-	if (!window_of(x, agg, round, &w) || !is_in(x, x->comm->rank, &w))
+	if (!window_of(x, agg, round, &w) ||
+		!is_overlapping(x, x->comm->rank, &w))
 		return;
 	if (agg == x->cb->mine)
 		outcome.end = x->end[w.i];
 	else
 		cb_recv(x, from, TO_MEMBER, &outcome, sizeof(outcome));
-	if (w.slot && !x->broken)
+	if (w.slot && !x->msg_err)
 		w.end = weft_min64(w.end, outcome.end);
-	stretch_of(x, &w, &skip, &len);
+	part_of_window(x, &w, &skip, &len);
 	if (!w.slot) {
-		take_sent(x, from, skip, len, &outcome);
-	} else if (!x->broken && len > 0) {
-		take_runs(x, &w, skip, len);
+		recv_data(x, from, skip, len, &outcome);
+	} else if (!x->msg_err && len > 0) {
+		copy_from_buffer(x, &w, skip, len);
 		x->m->n_moved += len;
 	}
 	if (agg != x->cb->mine &&
@@ -867,10 +871,10 @@ static void member_take(struct exchange *x, int agg, int64_t round)
 static void exchange_read(struct exchange *x)
 {
 	for (int64_t k = 0; k <= x->plan->n_rounds; k++) {
-		member_ask(x, k);
+		member_request_runs(x, k);
 		aggregate_read(x, k);
 		for (int a = 0; a < x->cb->n_aggs; a++)
-			member_take(x, a, k - 1);
+			member_read(x, a, k - 1);
 	}
 }
 
@@ -894,9 +898,9 @@ int weft_cb_exchange(const struct weft_cb_plan *plan)
 	else
 		exchange_read(&x);
 	weft_vci_lock(comm->vci);
-	cb_reap(&x, true);
+	reap_sends(&x, true);
 	weft_vci_unlock(comm->vci);
-	if (x.broken)
+	if (x.msg_err)
 		x.cb->has_failed = true;
 	return x.err ? weft_err_set(x.err, "%s", x.why) : 0;
 }
