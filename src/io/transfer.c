@@ -456,7 +456,7 @@ static bool job_is_for_uring(const struct job *job)
 	       /* pairs with the store of weft_file_set_atomic */
 	       !atomic_load_explicit(
 		       &job->m.file->is_atomic, memory_order_acquire) &&
-	       weft_uring_suits(&job->m);
+	       weft_uring_is_suitable(&job->m);
 }
 
 static int job_request(struct job *job)
@@ -517,7 +517,7 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 	job->m.is_background = job->is_together;
 	job->is_for_uring = job_is_for_uring(job);
 	job->uring.m = &job->m;
-	job->uring.ended = job_uring_ended;
+	job->uring.on_done = job_uring_ended;
 	weft_vci_lock(vci);
 	err = job_request(job);
 	if (!err) {

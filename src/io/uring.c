@@ -33,8 +33,8 @@ enum {
 	RUN_MAX = 256 << 10, /* or longer runs, of those that have many */
 	RUNS_MIN = 8,	     /* fewer are not worth another thread */
 	PIECE_MAX = 1 << 20, /* bytes of one */
-	LOOK_EVERY = 4,	     /* run, whether it is in memory */
-	BROKEN_NS = 1000000,
+	PROBE_EVERY = 4,     /* run, whether it is in memory */
+	BROKEN_POLL_NS = 1000000,
 };
 
 struct piece {
@@ -53,11 +53,12 @@ static struct {
 	struct io_uring uring;
 	int event; /* wakes it */
 	uint64_t event_value;
-	bool hears; /* the kernel reads the event */
+	bool is_polling_event; /* the kernel reads the event */
 	struct piece pieces[DEPTH];
 	struct piece *free;
-	struct piece *unsent[DEPTH + 1]; /* prepared; NULL: for the event */
-	unsigned n_unsent;
+	struct piece
+		*unsubmitted[DEPTH + 1]; /* prepared; NULL: for the event */
+	unsigned n_unsubmitted;
 } ring = {
 	.tasks = { &ring.tasks, &ring.tasks },
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -79,7 +80,7 @@ static int ring_try(void)
 
 /* ---- pieces ---- */
 
-static void give_piece_back(struct piece *piece)
+static void free_piece(struct piece *piece)
 {
 	piece->next_free = ring.free;
 	ring.free = piece;
@@ -109,14 +110,14 @@ static void prepare_piece(struct weft_uring_task *task, struct piece *piece)
 		io_uring_prep_read(
 			sqe, m->file->fd, buf, (unsigned)piece->len, at);
 	io_uring_sqe_set_data(sqe, piece);
-	ring.unsent[ring.n_unsent++] = piece;
+	ring.unsubmitted[ring.n_unsubmitted++] = piece;
 	task->next += piece->len;
-	task->n_out++;
+	task->n_in_flight++;
 	weft_stat_add(m->file->stat, WEFT_STAT_SYSTEM, 1);
 }
 
 /* Nothing more of it is to be handed over. */
-static bool is_all_out(const struct weft_uring_task *task)
+static bool is_all_submitted(const struct weft_uring_task *task)
 {
 	return task->next >= task->m->len || task->stop < INT64_MAX;
 }
@@ -125,14 +126,14 @@ static void prepare_event(void)
 {
 	struct io_uring_sqe *sqe;
 
-	if (ring.hears || ring.is_broken)
+	if (ring.is_polling_event || ring.is_broken)
 		return;
 	sqe = io_uring_get_sqe(&ring.uring);
 	io_uring_prep_read(sqe, ring.event, &ring.event_value,
 		sizeof(ring.event_value), 0);
 	io_uring_sqe_set_data(sqe, NULL);
-	ring.unsent[ring.n_unsent++] = NULL;
-	ring.hears = true;
+	ring.unsubmitted[ring.n_unsubmitted++] = NULL;
+	ring.is_polling_event = true;
 }
 
 static void ring_prepare_pieces(void)
@@ -144,7 +145,7 @@ static void ring_prepare_pieces(void)
 
 		ring.free = piece->next_free;
 		prepare_piece(task, piece);
-		if (is_all_out(task))
+		if (is_all_submitted(task))
 			weft_list_remove(&task->link);
 	}
 }
@@ -172,16 +173,16 @@ static bool ring_prepare(void)
 	return goes_on;
 }
 
-static void task_ended(struct weft_uring_task *task)
+static void task_complete(struct weft_uring_task *task)
 {
 	struct weft_stat *stat = task->m->file->stat;
 
 	weft_stat_time(stat, WEFT_STAT_IO_NS, task->since);
-	task->ended(task, weft_min64(task->stop, task->m->len));
+	task->on_done(task, weft_min64(task->stop, task->m->len));
 }
 
 /* What became of a piece; its task may be over. */
-static void piece_ended(struct piece *piece, int64_t moved)
+static void piece_complete(struct piece *piece, int64_t moved)
 {
 	struct weft_uring_task *task = piece->task;
 
@@ -192,24 +193,24 @@ static void piece_ended(struct piece *piece, int64_t moved)
 		weft_list_remove(&task->link);
 		pthread_mutex_unlock(&ring.lock);
 	}
-	give_piece_back(piece);
-	task->n_out--;
-	if (!task->n_out && is_all_out(task))
-		task_ended(task);
+	free_piece(piece);
+	task->n_in_flight--;
+	if (!task->n_in_flight && is_all_submitted(task))
+		task_complete(task);
 }
 
 /* ---- the thread ---- */
 
 /* The kernel has taken the first n. */
-static void forget_sent(unsigned n)
+static void drop_submitted(unsigned n)
 {
-	ring.n_unsent -= n;
-	memmove(ring.unsent, ring.unsent + n,
-		ring.n_unsent * sizeof(ring.unsent[0]));
+	ring.n_unsubmitted -= n;
+	memmove(ring.unsubmitted, ring.unsubmitted + n,
+		ring.n_unsubmitted * sizeof(ring.unsubmitted[0]));
 }
 
 /* A task that was not wholly handed over, and will not be. */
-static struct weft_uring_task *ring_give_up_one(void)
+static struct weft_uring_task *ring_drop_task(void)
 {
 	struct weft_uring_task *task = NULL;
 	struct weft_link *link;
@@ -232,20 +233,20 @@ static void ring_break(void)
 {
 	struct weft_uring_task *task;
 
-	while ((task = ring_give_up_one()) != NULL)
-		if (!task->n_out)
-			task_ended(task);
-	while (ring.n_unsent) {
-		struct piece *piece = ring.unsent[--ring.n_unsent];
+	while ((task = ring_drop_task()) != NULL)
+		if (!task->n_in_flight)
+			task_complete(task);
+	while (ring.n_unsubmitted) {
+		struct piece *piece = ring.unsubmitted[--ring.n_unsubmitted];
 
 		if (piece)
-			piece_ended(piece, 0);
+			piece_complete(piece, 0);
 	}
 }
 
 static void ring_wait(void)
 {
-	struct timespec some = { .tv_nsec = BROKEN_NS };
+	struct timespec some = { .tv_nsec = BROKEN_POLL_NS };
 	int rc;
 
 	if (ring.is_broken) {
@@ -257,12 +258,12 @@ static void ring_wait(void)
 	ring.sleeps = false;
 	pthread_mutex_unlock(&ring.lock);
 	if (rc >= 0)
-		forget_sent((unsigned)rc);
+		drop_submitted((unsigned)rc);
 	else if (rc != -EINTR && rc != -EAGAIN && rc != -EBUSY)
 		ring_break();
 }
 
-static void ring_hear(void)
+static void ring_reap(void)
 {
 	struct io_uring_cqe *cqe;
 
@@ -272,9 +273,9 @@ static void ring_hear(void)
 
 		io_uring_cqe_seen(&ring.uring, cqe);
 		if (piece)
-			piece_ended(piece, moved);
+			piece_complete(piece, moved);
 		else
-			ring.hears = false;
+			ring.is_polling_event = false;
 	}
 }
 
@@ -283,7 +284,7 @@ static void *ring_thread(void *arg)
 	(void)arg;
 	while (ring_prepare()) {
 		ring_wait();
-		ring_hear();
+		ring_reap();
 	}
 	return NULL;
 }
@@ -306,9 +307,9 @@ static bool ring_start(void)
 		io_uring_register_iowq_max_workers(&ring.uring, workers);
 		ring.free = NULL;
 		for (int i = 0; i < DEPTH; i++)
-			give_piece_back(&ring.pieces[i]);
-		ring.n_unsent = 0;
-		ring.hears = ring.sleeps = false;
+			free_piece(&ring.pieces[i]);
+		ring.n_unsubmitted = 0;
+		ring.is_polling_event = ring.sleeps = false;
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &old);
 		ring.has_thread =
@@ -351,7 +352,7 @@ bool weft_uring_add(struct weft_uring_task *task)
 
 	task->next = task->m->n_moved;
 	task->stop = INT64_MAX;
-	task->n_out = 0;
+	task->n_in_flight = 0;
 	task->since = weft_stat_now(file->stat);
 	pthread_mutex_lock(&ring.lock);
 	ring.n_users += !file->has_uring; /* until the file puts */
@@ -365,8 +366,8 @@ bool weft_uring_add(struct weft_uring_task *task)
 	return is_added;
 }
 
-/* *n_out is how many runs it has, about. */
-static bool uring_suits(const struct weft_move *m, int64_t *n_out)
+/* *n_runs_out is how many runs it has, about. */
+static bool is_uring_suitable(const struct weft_move *m, int64_t *n_runs_out)
 {
 	const char *engine = weft_knobs.io_engine;
 	int64_t run;
@@ -374,20 +375,20 @@ static bool uring_suits(const struct weft_move *m, int64_t *n_out)
 	if (m->view->rep->kind != WEFT_DATAREP_NATIVE || !m->len ||
 		!weft_move_is_per_run(m, &run))
 		return false;
-	*n_out = m->len / run;
+	*n_runs_out = m->len / run;
 	if (engine[0] == 'a' &&
-		(m->is_write || run > (*n_out > 1 ? RUN_MAX : LEN_MAX) ||
+		(m->is_write || run > (*n_runs_out > 1 ? RUN_MAX : LEN_MAX) ||
 			weft_range_fs(m->file) == WEFT_SYSCALL_FS_MEMORY))
 		return false;
 	return !weft_uring_why_not() &&
 	       !(m->is_write && weft_range_must_lock(m->file));
 }
 
-bool weft_uring_suits(const struct weft_move *m)
+bool weft_uring_is_suitable(const struct weft_move *m)
 {
 	int64_t n;
 
-	return uring_suits(m, &n);
+	return is_uring_suitable(m, &n);
 }
 
 /* Somebody waits for a task. */
@@ -395,17 +396,17 @@ struct waiter {
 	struct weft_uring_task task;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	bool is_over;
+	bool is_done;
 	int64_t n_moved;
 };
 
-static void waiter_ended(struct weft_uring_task *task, int64_t n_moved)
+static void waiter_complete(struct weft_uring_task *task, int64_t n_moved)
 {
 	struct waiter *w = weft_container_of(task, struct waiter, task);
 
 	pthread_mutex_lock(&w->lock);
 	w->n_moved = n_moved;
-	w->is_over = true;
+	w->is_done = true;
 	pthread_cond_signal(&w->cond);
 	pthread_mutex_unlock(&w->lock);
 }
@@ -427,7 +428,7 @@ static void move_cached(struct weft_move *m)
 							  m->n_moved,
 				runs[i].iov_len };
 			off_t at = (off_t)weft_view_run_begin(&runs[i]);
-			ssize_t got = i % LOOK_EVERY
+			ssize_t got = i % PROBE_EVERY
 					      ? pread(m->file->fd, to.iov_base,
 							to.iov_len, at)
 					      : preadv2(m->file->fd, &to, 1, at,
@@ -444,7 +445,7 @@ static void move_cached(struct weft_move *m)
 void weft_uring_move(struct weft_move *m)
 {
 	struct waiter w = {
-		.task = { .m = m, .ended = waiter_ended },
+		.task = { .m = m, .on_done = waiter_complete },
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.cond = PTHREAD_COND_INITIALIZER,
 	};
@@ -452,7 +453,8 @@ void weft_uring_move(struct weft_move *m)
 	bool is_added;
 	int64_t n;
 
-	if (m->is_write || m->n_moved || !uring_suits(m, &n) || n < RUNS_MIN)
+	if (m->is_write || m->n_moved || !is_uring_suitable(m, &n) ||
+		n < RUNS_MIN)
 		return;
 	move_cached(m);
 	if (m->n_moved == m->len)
@@ -461,7 +463,7 @@ void weft_uring_move(struct weft_move *m)
 	is_added = weft_uring_add(&w.task);
 	weft_vci_unlock(vci);
 	pthread_mutex_lock(&w.lock);
-	while (is_added && !w.is_over)
+	while (is_added && !w.is_done)
 		pthread_cond_wait(&w.cond, &w.lock);
 	pthread_mutex_unlock(&w.lock);
 	if (is_added)
@@ -485,7 +487,7 @@ bool weft_uring_add(struct weft_uring_task *task)
 	return false;
 }
 
-bool weft_uring_suits(const struct weft_move *m)
+bool weft_uring_is_suitable(const struct weft_move *m)
 {
 	(void)m;
 	return false;

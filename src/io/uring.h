@@ -25,12 +25,12 @@ struct weft_uring_task {
 	 * the task back, in the ring's thread, without any lock. The first
 	 * n_moved bytes were moved. */
 	const struct weft_move *m;
-	void (*ended)(struct weft_uring_task *task, int64_t n_moved);
+	void (*on_done)(struct weft_uring_task *task, int64_t n_moved);
 	/* the ring's */
 	struct weft_link link;
-	int64_t next; /* bytes that were handed to the kernel */
-	int64_t stop; /* the first that is missing; INT64_MAX: none so far */
-	int n_out;    /* pieces with the kernel */
+	int64_t next;	 /* bytes that were handed to the kernel */
+	int64_t stop;	 /* the first that is missing; INT64_MAX: none so far */
+	int n_in_flight; /* pieces with the kernel */
 	uint64_t since;
 };
 
@@ -40,7 +40,7 @@ const char *weft_uring_why_not(void);
 
 /* Whether the kernel moves it, by what WEFT_IO_ENGINE says or what is quicker:
  * reads from a disk, of runs that are not long. */
-bool weft_uring_suits(const struct weft_move *m);
+bool weft_uring_is_suitable(const struct weft_move *m);
 
 /* The rest is carried out without the caller. False when it had better be moved
  * otherwise. VCI's lock held. */
