@@ -64,7 +64,7 @@ void weft_file_drain(struct weft_file *file, bool colls_only, const char *call)
 	struct weft_req *req;
 
 	weft_vci_lock(vci);
-	while ((req = weft_file_begun_locked(file, colls_only)) != NULL) {
+	while ((req = weft_file_pending_locked(file, colls_only)) != NULL) {
 		weft_req_wait_in(vci, req, call);
 		weft_req_put(req);
 	}
@@ -140,7 +140,7 @@ static void file_child_destroy(struct weft_child *child)
 
 	if (file) {
 		comm->file = NULL;
-		weft_file_forget_split_locked(file);
+		weft_file_drop_split_locked(file);
 		weft_range_close(file);
 		err = file_close_fd(file);
 		weft_cb_close(file, false);

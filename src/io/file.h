@@ -217,8 +217,8 @@ struct weft_file_access {
 
 /* Blocks. *moved_out is the bytes of memory that were moved, also after an
  * error; fewer than request for where the file ends. */
-int weft_file_run(struct weft_file *file, const struct weft_file_access *access,
-	int64_t *moved_out);
+int weft_file_transfer(struct weft_file *file,
+	const struct weft_file_access *access, int64_t *moved_out);
 
 /* Goes on without calls. *req_out has one reference, the caller's; its
  * status.len is what was moved. Buffers are lent until it is done. */

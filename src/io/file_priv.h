@@ -51,7 +51,7 @@ void weft_file_drain(struct weft_file *file, bool colls_only, const char *call);
 
 /* What the first of them waits for, with a reference of the caller's, or NULL.
  * VCI's lock held; transfer.c. */
-struct weft_req *weft_file_begun_locked(
+struct weft_req *weft_file_pending_locked(
 	struct weft_file *file, bool colls_only);
 
 /* --- split collectives (transfer.c) --------------------------------------- */
@@ -59,7 +59,7 @@ struct weft_req *weft_file_begun_locked(
 /* Waits for one that was begun and drops it. */
 void weft_file_finish_split(struct weft_file *file);
 /* Drops one that is done. VCI's lock held. */
-void weft_file_forget_split_locked(struct weft_file *file);
+void weft_file_drop_split_locked(struct weft_file *file);
 
 /* --- the shared pointer (pointer.c) -------------------------------------- */
 

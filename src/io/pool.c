@@ -20,7 +20,7 @@ static struct {
 	pthread_cond_t has_work;
 	struct weft_link tasks;
 	unsigned n_users, n_threads, n_idle, n_waiting;
-	unsigned n_together; /* tasks that wait for others, queued or run */
+	unsigned n_collective; /* tasks that wait for others, queued or run */
 } pool = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.has_work = PTHREAD_COND_INITIALIZER,
@@ -51,12 +51,12 @@ static void *pool_thread(void *arg)
 	(void)arg;
 	pthread_mutex_lock(&pool.lock);
 	while ((task = pool_next()) != NULL) {
-		bool is_together = task->waits_for_others;
+		bool is_collective = task->waits_for_others;
 
 		pthread_mutex_unlock(&pool.lock);
 		task->run(task);
 		pthread_mutex_lock(&pool.lock);
-		pool.n_together -= is_together;
+		pool.n_collective -= is_collective;
 	}
 	pool.n_threads--;
 	pthread_mutex_unlock(&pool.lock);
@@ -103,13 +103,13 @@ bool weft_pool_add(struct weft_pool_task *task)
 	unsigned limit;
 
 	pthread_mutex_lock(&pool.lock);
-	limit = pool.n_together + task->waits_for_others +
+	limit = pool.n_collective + task->waits_for_others +
 		(unsigned)weft_knobs.io_threads;
 	if (pool.n_waiting + 1 > pool.n_idle && pool.n_threads < limit)
 		pool_start_thread();
-	has_thread = pool.n_threads > pool.n_together;
+	has_thread = pool.n_threads > pool.n_collective;
 	if (has_thread) {
-		pool.n_together += task->waits_for_others;
+		pool.n_collective += task->waits_for_others;
 		weft_list_push_back(&pool.tasks, &task->link);
 		pool.n_waiting++;
 		pthread_cond_signal(&pool.has_work);

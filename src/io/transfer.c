@@ -35,13 +35,13 @@ struct job {
 	struct weft_move m;	 /* req: with a reference to the type */
 	struct weft_req *req;	 /* NULL: the caller waits */
 	bool is_collective;
-	bool is_together; /* to be moved with all others, in its turn */
-	bool is_taken;	  /* and is being moved */
+	bool is_buffered; /* to be moved with all others, in its turn */
+	bool is_started;  /* and is being moved */
 	bool is_for_uring;
 	bool is_moved; /* what follows is known */
 	int err;
-	int64_t code, least;	 /* agreement */
-	char why[WEFT_ERR_TEXT]; /* the last: only with err */
+	int64_t code, least_code; /* agreement */
+	char why[WEFT_ERR_TEXT];  /* the last: only with err */
 };
 
 /* Nobody else of this file sees half of it. */
@@ -68,7 +68,7 @@ static int move_atomically(struct job *job)
 	return err;
 }
 
-static void job_failed(struct job *job, int err)
+static void job_set_err(struct job *job, int err)
 {
 	if (!err || job->err)
 		return;
@@ -77,12 +77,12 @@ static void job_failed(struct job *job, int err)
 }
 
 /* Through aggregators, if that pays; false: each had better move its own. */
-static bool job_move_together(struct job *job)
+static bool job_move_buffered(struct job *job)
 {
 	bool is_done = false;
 
 	if (weft_cb_is_possible(job->m.file, job->m.is_write))
-		job_failed(job, weft_cb_move(&job->m, job->err, &is_done));
+		job_set_err(job, weft_cb_move(&job->m, job->err, &is_done));
 	return is_done;
 }
 
@@ -97,7 +97,7 @@ static void job_move(struct job *job)
 		err = move_atomically(job);
 	else
 		err = weft_move_all(&job->m);
-	job_failed(job, err);
+	job_set_err(job, err);
 }
 
 /* ---- an access becomes a job ---- */
@@ -123,13 +123,13 @@ static int check_mode(
 			weft_syscall_short_name(file->name));
 	if (access->at == WEFT_FILE_AT_OFFSET && access->offset < 0)
 		return weft_err_set(WEFT_ERR_ARG,
-			"offset is %lld, must be at least 0",
+			"offset is %lld, must be at least_code 0",
 			(long long)access->offset);
 	return 0;
 }
 
 /* How long it is in the file. */
-static int measure(struct job *job)
+static int job_set_len(struct job *job)
 {
 	const struct weft_view *view = job->m.view;
 	int64_t size;
@@ -149,7 +149,7 @@ static int measure(struct job *job)
 	return 0;
 }
 
-static int64_t move_position(struct weft_file *file, int64_t by)
+static int64_t advance_position(struct weft_file *file, int64_t by)
 {
 	int64_t old;
 
@@ -162,7 +162,7 @@ static int64_t move_position(struct weft_file *file, int64_t by)
 
 /* Where it begins; moves pointers on. With err the caller has one, and takes
  * part in what is collective. */
-static int find_place(
+static int job_set_range(
 	struct job *job, const struct weft_file_access *access, int err)
 {
 	int64_t unit = job->m.view->etype_size, at = access->offset;
@@ -175,7 +175,7 @@ static int find_place(
 	} else if (!err && access->at == WEFT_FILE_AT_SHARED) {
 		err = weft_file_pointer_fetch_add(job->m.file, n, &at);
 	} else if (!err && access->at == WEFT_FILE_AT_POSITION) {
-		at = move_position(job->m.file, n);
+		at = advance_position(job->m.file, n);
 	}
 	if (!err && (__builtin_mul_overflow(at, unit, &job->m.at) ||
 			    job->m.at > INT64_MAX - job->m.len))
@@ -185,7 +185,7 @@ static int find_place(
 }
 
 /* For the report: what the program asked. */
-static void job_count(const struct job *job)
+static void job_record_stats(const struct job *job)
 {
 	enum { SAMPLE = 64 };
 	struct weft_stat *stat = job->m.file->stat;
@@ -215,7 +215,7 @@ static void job_count(const struct job *job)
 
 /* What blocks comes after what was begun, and so do those that must know
  * others' lengths to begin. */
-static bool comes_after(const struct weft_file_access *access, bool blocks)
+static bool must_drain(const struct weft_file_access *access, bool blocks)
 {
 	return access->is_collective &&
 	       (blocks || access->at == WEFT_FILE_AT_ORDERED);
@@ -236,30 +236,30 @@ static void job_prepare(struct job *job, struct weft_file *file,
 		job->m.buf = access->buf;
 		job->m.count = access->count;
 		job->m.type = access->type;
-		err = measure(job);
+		err = job_set_len(job);
 	}
 	if (err)
 		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
-	if (comes_after(access, blocks))
+	if (must_drain(access, blocks))
 		weft_file_drain(file, true, "a collective access to a file");
-	job->err = find_place(job, access, err);
+	job->err = job_set_range(job, access, err);
 	if (job->err)
 		snprintf(job->why, sizeof(job->why), "%s",
 			err ? why : weft_err_detail_peek(job->err));
 	if (!job->m.view->tile->size)
 		job->m.len = 0;
-	job_count(job);
+	job_record_stats(job);
 }
 
-int weft_file_run(struct weft_file *file, const struct weft_file_access *access,
-	int64_t *moved_out)
+int weft_file_transfer(struct weft_file *file,
+	const struct weft_file_access *access, int64_t *moved_out)
 {
 	struct job job;
 	int err;
 
 	memset(&job, 0, offsetof(struct job, why));
 	job_prepare(&job, file, access, true);
-	if (!access->is_collective || !job_move_together(&job))
+	if (!access->is_collective || !job_move_buffered(&job))
 		job_move(&job);
 	weft_view_put(job.m.view);
 	*moved_out = job.m.n_moved;
@@ -285,7 +285,7 @@ static int job_query(struct weft_req *req, struct weft_status *status)
 	return job->err ? weft_err_set(job->err, "%s", job->why) : 0;
 }
 
-static int job_has_no_free(struct weft_req *req)
+static int job_free_nothing(struct weft_req *req)
 {
 	(void)req;
 	return 0;
@@ -298,7 +298,7 @@ static void job_release(struct weft_req *req)
 
 static const struct weft_req_ops job_ops = {
 	.query = job_query,
-	.free = job_has_no_free,
+	.free = job_free_nothing,
 	.release = job_release,
 };
 
@@ -315,15 +315,15 @@ static void job_finish(struct job *job)
 	weft_vci_wake(vci);
 }
 
-static void job_agreed(void *arg, struct weft_req *req)
+static void job_on_agreed(void *arg, struct weft_req *req)
 {
 	struct job *job = arg;
 	int err = req->status.err;
 
 	weft_req_put(req);
 	if (!err || job->err)
-		err = weft_file_err_of(
-			job->m.file, job->err, job->why, err ? 0 : job->least);
+		err = weft_file_err_of(job->m.file, job->err, job->why,
+			err ? 0 : job->least_code);
 	if (err && !job->err)
 		snprintf(job->why, sizeof(job->why), "%s",
 			weft_err_detail_peek(err));
@@ -337,7 +337,7 @@ static void job_agree(struct job *job)
 	struct weft_coll args = { .comm = job->m.file->comm,
 		.ctx_offset = WEFT_CTX_OFFSET_COLL,
 		.send = { .buf = &job->code, .count = 1, .type = type },
-		.recv = { .buf = &job->least, .count = 1, .type = type },
+		.recv = { .buf = &job->least_code, .count = 1, .type = type },
 		.op = weft_redop_builtin(WEFT_OP_MIN) };
 	struct weft_req *req;
 	int err;
@@ -351,15 +351,16 @@ static void job_agree(struct job *job)
 		job->err = job->err ? job->err : err;
 		job_finish(job);
 	} else if (req->is_done) {
-		job_agreed(job, req);
+		job_on_agreed(job, req);
 	} else {
-		req->on_done = job_agreed;
+		req->on_done = job_on_agreed;
 		req->on_done_arg = job;
 		job->agreed = req;
 	}
 }
 
-struct weft_req *weft_file_begun_locked(struct weft_file *file, bool colls_only)
+struct weft_req *weft_file_pending_locked(
+	struct weft_file *file, bool colls_only)
 {
 	const struct weft_link *list =
 		colls_only ? &file->colls : &file->active;
@@ -374,22 +375,22 @@ struct weft_req *weft_file_begun_locked(struct weft_file *file, bool colls_only)
 
 /* Its turn has come: all that the members send each other for it comes after
  * that of those before. False when the caller is to move it. */
-static bool job_take(struct job *job)
+static bool job_start_move(struct job *job)
 {
-	job->is_taken = true;
+	job->is_started = true;
 	return weft_pool_add(&job->task);
 }
 
 /* Those of the file's collectives that are next and moved. Returns one that
  * the caller is to move, when the lock is given up, or NULL. */
-static struct job *jobs_advance(struct weft_file *file)
+static struct job *advance_collectives(struct weft_file *file)
 {
 	while (!weft_list_is_empty(&file->colls)) {
 		struct job *job =
 			weft_container_of(file->colls.next, struct job, link);
 
-		if (!job->is_moved && job->is_together && !job->is_taken &&
-			!job_take(job))
+		if (!job->is_moved && job->is_buffered && !job->is_started &&
+			!job_start_move(job))
 			return job;
 		if (!job->is_moved)
 			return NULL;
@@ -401,11 +402,11 @@ static struct job *jobs_advance(struct weft_file *file)
 
 /* Returns one that the caller is to move, when the lock is given up, or NULL.
  */
-static struct job *job_moved(struct job *job)
+static struct job *job_on_moved(struct job *job)
 {
 	job->is_moved = true;
 	if (job->is_collective)
-		return jobs_advance(job->m.file);
+		return advance_collectives(job->m.file);
 	job_finish(job);
 	return NULL;
 }
@@ -417,23 +418,23 @@ static void job_run(struct weft_pool_task *task)
 	struct weft_vci *vci = job->req->vci;
 
 	while (job) {
-		if (!job->is_together || !job_move_together(job))
+		if (!job->is_buffered || !job_move_buffered(job))
 			job_move(job);
 		weft_vci_lock(vci);
-		job = job_moved(job);
+		job = job_on_moved(job);
 		weft_vci_unlock(vci);
 	}
 }
 
 /* Those with functions of the program's are run by it. */
-static bool job_may_wait(const struct job *job)
+static bool job_can_defer(const struct job *job)
 {
 	return !job->err && job->m.len &&
 	       job->m.view->rep->kind != WEFT_DATAREP_USER;
 }
 
 /* The kernel has moved the first bytes, or all. */
-static void job_uring_ended(struct weft_uring_task *task, int64_t n_moved)
+static void job_on_uring_done(struct weft_uring_task *task, int64_t n_moved)
 {
 	struct job *job = weft_container_of(task, struct job, uring), *mine;
 	struct weft_vci *vci = job->req->vci;
@@ -441,7 +442,7 @@ static void job_uring_ended(struct weft_uring_task *task, int64_t n_moved)
 	job->m.n_moved = n_moved;
 	weft_vci_lock(vci);
 	if (n_moved == job->m.len)
-		mine = job_moved(job);
+		mine = job_on_moved(job);
 	else
 		mine = weft_pool_add(&job->task) ? NULL : job;
 	weft_vci_unlock(vci);
@@ -452,7 +453,7 @@ static void job_uring_ended(struct weft_uring_task *task, int64_t n_moved)
 /* Nobody locks what it moves. */
 static bool job_is_for_uring(const struct job *job)
 {
-	return job_may_wait(job) && !job->is_together &&
+	return job_can_defer(job) && !job->is_buffered &&
 	       /* pairs with the store of weft_file_set_atomic */
 	       !atomic_load_explicit(
 		       &job->m.file->is_atomic, memory_order_acquire) &&
@@ -475,7 +476,7 @@ static int job_request(struct job *job)
 	return 0;
 }
 
-static void job_use_pool(struct weft_file *file)
+static void open_pool(struct weft_file *file)
 {
 	bool is_first;
 
@@ -496,11 +497,11 @@ static struct job *job_queue(struct job *job)
 	weft_list_push_back(&file->active, &job->active);
 	if (job->is_collective)
 		weft_list_push_back(&file->colls, &job->link);
-	if (job->is_together)
-		return jobs_advance(file);
+	if (job->is_buffered)
+		return advance_collectives(file);
 	if (job->is_for_uring && weft_uring_add(&job->uring))
 		return NULL;
-	return job_may_wait(job) && weft_pool_add(&job->task) ? NULL : job;
+	return job_can_defer(job) && weft_pool_add(&job->task) ? NULL : job;
 }
 
 static int job_begin(struct job *job, struct weft_req **req_out)
@@ -511,13 +512,13 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 	int err;
 
 	job->task.run = job_run;
-	job->is_together = job->is_collective && file->all_have_pool &&
+	job->is_buffered = job->is_collective && file->all_have_pool &&
 			   weft_cb_is_possible(file, job->m.is_write);
-	job->task.waits_for_others = job->is_together;
-	job->m.is_background = job->is_together;
+	job->task.waits_for_others = job->is_buffered;
+	job->m.is_background = job->is_buffered;
 	job->is_for_uring = job_is_for_uring(job);
 	job->uring.m = &job->m;
-	job->uring.on_done = job_uring_ended;
+	job->uring.on_done = job_on_uring_done;
 	weft_vci_lock(vci);
 	err = job_request(job);
 	if (!err) {
@@ -532,7 +533,7 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 
 /* The program hears of its error now and has no request: others do with
  * theirs. */
-static int job_refuse(struct job *job)
+static int job_start_failed(struct job *job)
 {
 	struct weft_vci *vci = job->m.file->comm->vci;
 	int err = job->err;
@@ -558,11 +559,11 @@ int weft_file_start(struct weft_file *file,
 
 	if (!job)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a request");
-	job_use_pool(file);
+	open_pool(file);
 	job_prepare(job, file, access, false);
 	job->m.type = weft_type_get(job->m.type);
 	if (access->err)
-		return job_refuse(job);
+		return job_start_failed(job);
 	err = job->err && !access->is_collective
 		      ? weft_err_set(job->err, "%s", job->why)
 		      : job_begin(job, req_out);
@@ -603,7 +604,7 @@ int weft_file_begin(
 	return err;
 }
 
-void weft_file_forget_split_locked(struct weft_file *file)
+void weft_file_drop_split_locked(struct weft_file *file)
 {
 	if (file->split)
 		weft_req_put(file->split->req);
@@ -622,7 +623,7 @@ static int split_wait(struct weft_file *file, int64_t *moved_out)
 	weft_req_wait_in(vci, split->req, "the end of a split collective");
 	*moved_out = job->m.n_moved;
 	err = job->err ? weft_err_set(job->err, "%s", job->why) : 0;
-	weft_file_forget_split_locked(file);
+	weft_file_drop_split_locked(file);
 	weft_vci_unlock(vci);
 	return err;
 }

@@ -19,7 +19,7 @@ static int transfer_run(struct weft_file *fh,
 	const struct weft_file_access *access, MPI_Status *status)
 {
 	int64_t moved = 0;
-	int err = weft_file_run(fh, access, &moved);
+	int err = weft_file_transfer(fh, access, &moved);
 
 	transfer_status(status, moved);
 	return err;
