@@ -313,8 +313,8 @@ bool weft_cb_is_possible(const struct weft_file *file, bool is_write)
 		is_write ? file->hints.cb_write : file->hints.cb_read;
 
 	return file->comm->size > 1 && choice != WEFT_FILE_DISABLE &&
-	       !file->is_converted &&
-	       (file->is_scattered || choice == WEFT_FILE_ENABLE) &&
+	       !file->needs_conversion &&
+	       (file->has_gaps_in_view || choice == WEFT_FILE_ENABLE) &&
 	       /* pairs with the store of weft_file_set_atomic */
 	       !atomic_load_explicit(&file->is_atomic, memory_order_acquire);
 }
@@ -448,7 +448,7 @@ int weft_cb_move(struct weft_move *m, int err, bool *done_out)
 	if (file->cb_is_unavailable)
 		return err;
 	members = calloc((size_t)file->comm->size, sizeof(*members));
-	cb_describe_access(m, weft_file_err_code(file, err), &me);
+	cb_describe_access(m, weft_file_err_encode(file, err), &me);
 	if (!members) {
 		*done_out = true;
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");

@@ -161,7 +161,7 @@ static const struct weft_child_ops file_ops = {
 };
 
 /* Leaves the communicator with all others. */
-static int file_leave(struct weft_file *file)
+static int file_disconnect(struct weft_file *file)
 {
 	struct weft_comm *comm = file->comm;
 	struct weft_vci *vci = comm->vci;
@@ -205,7 +205,7 @@ int weft_file_close(struct weft_file *file)
 			err = weft_err_set(first, "%s", why);
 	}
 	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
-	leave_err = file_leave(file);
+	leave_err = file_disconnect(file);
 	return err ? weft_err_set(err, "%s", why) : leave_err;
 }
 
@@ -246,7 +246,7 @@ static int file_check_mode(int amode)
 
 /* What is written only is opened for reading, too, if it may be (scatter.h);
  * but not a pipe, of which this process would then be a reader. */
-static int file_do_open(struct weft_file *file, int flags, unsigned permissions)
+static int file_open_fd(struct weft_file *file, int flags, unsigned permissions)
 {
 	bool is_wronly = file->amode & WEFT_FILE_WRONLY;
 	int err, mode = O_RDWR;
@@ -278,7 +278,7 @@ static int file_create(
 		weft_stripe_create(
 			file->name, config->hints.permissions, &wanted))
 		flags = 0;
-	return file_do_open(file, flags, config->hints.permissions);
+	return file_open_fd(file, flags, config->hints.permissions);
 }
 
 static int file_open_all(
@@ -295,7 +295,7 @@ static int file_open_all(
 	if (err)
 		return err;
 	if (file->fd < 0)
-		err = file_do_open(file, 0, 0);
+		err = file_open_fd(file, 0, 0);
 	if (!err && file->comm->rank == 0 &&
 		(file->amode & WEFT_FILE_DELETE_ON_CLOSE))
 		err = weft_syscall_parent(file->name, &file->folder_fd);
@@ -313,7 +313,7 @@ static int file_open_all(
 	return err;
 }
 
-static int file_first_view(struct weft_file *file)
+static int file_make_default_view(struct weft_file *file)
 {
 	struct weft_type *byte = weft_type_builtin(TYPE_BYTE);
 	struct weft_view_config config = { .etype = byte,
@@ -324,7 +324,7 @@ static int file_first_view(struct weft_file *file)
 }
 
 /* Where the pointers of an appending program begin. */
-static int file_append(struct weft_file *file)
+static int file_seek_to_end(struct weft_file *file)
 {
 	int64_t size = 0;
 	int err = weft_syscall_size(file->fd, file->name, &size);
@@ -335,7 +335,7 @@ static int file_append(struct weft_file *file)
 }
 
 /* What can be done before the others are asked. */
-static int file_fill(
+static int file_init(
 	struct weft_file *file, const struct weft_file_config *config)
 {
 	int err = config->err ? config->err : file_check_mode(config->amode);
@@ -353,7 +353,7 @@ static int file_fill(
 	file->errh = weft_errh_get(weft_file_errh);
 	if (!file->name && !err)
 		err = weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
-	return err ? err : file_first_view(file);
+	return err ? err : file_make_default_view(file);
 }
 
 static int file_open_agreed(
@@ -363,14 +363,14 @@ static int file_open_agreed(
 	if (!err)
 		err = file_open_all(file, config);
 	if (!err && (file->amode & WEFT_FILE_APPEND))
-		err = file_append(file);
+		err = file_seek_to_end(file);
 	if (!err)
 		weft_file_pointer_open(file);
 	return err;
 }
 
 /* Takes the communicator's place among the session's children. */
-static void file_adopt(struct weft_file *file, struct weft_comm *own)
+static void file_attach(struct weft_file *file, struct weft_comm *own)
 {
 	file->comm = own;
 	weft_vci_lock(own->vci);
@@ -392,7 +392,7 @@ int weft_file_open(struct weft_comm *comm,
 
 	if (!file)
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a file");
-	err = file_fill(file, config);
+	err = file_init(file, config);
 	snprintf(why, sizeof(why), "%s", err ? weft_err_detail_peek(err) : "");
 	dup_err = weft_create_dup(comm, NULL, &own);
 	if (dup_err) {
@@ -401,7 +401,7 @@ int weft_file_open(struct weft_comm *comm,
 	}
 	if (err)
 		weft_err_set(err, "%s", why);
-	file_adopt(file, own);
+	file_attach(file, own);
 	err = file_open_agreed(file, config, err);
 	if (!err) {
 		*file_out = file;
@@ -410,7 +410,7 @@ int weft_file_open(struct weft_comm *comm,
 	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
 	if (file->fd >= 0)
 		weft_syscall_close(file->fd, file->name);
-	file_leave(file);
+	file_disconnect(file);
 	return weft_err_set(err, "%s", why);
 }
 
@@ -433,7 +433,8 @@ static int file_check_writable(const struct weft_file *file)
 typedef int file_size_fn(int fd, const char *name, int64_t size);
 
 /* Rank 0 does it for all. */
-static int file_do_size(struct weft_file *file, int64_t size, file_size_fn *fn)
+static int file_change_size(
+	struct weft_file *file, int64_t size, file_size_fn *fn)
 {
 	const struct weft_file_agreement on = {
 		.n_same = 1, .same = { size }, .names = { "size" }
@@ -457,12 +458,12 @@ static int file_do_size(struct weft_file *file, int64_t size, file_size_fn *fn)
 
 int weft_file_set_size(struct weft_file *file, int64_t size)
 {
-	return file_do_size(file, size, weft_syscall_resize);
+	return file_change_size(file, size, weft_syscall_resize);
 }
 
 int weft_file_preallocate(struct weft_file *file, int64_t size)
 {
-	return file_do_size(file, size, weft_syscall_allocate);
+	return file_change_size(file, size, weft_syscall_allocate);
 }
 
 int weft_file_sync(struct weft_file *file)
@@ -518,7 +519,7 @@ struct weft_view *weft_file_view(struct weft_file *file)
 }
 
 /* Replaces the view; the pointers go to its beginning. */
-static void file_take_view(struct weft_file *file, struct weft_view *view)
+static void file_replace_view(struct weft_file *file, struct weft_view *view)
 {
 	struct weft_view *old;
 
@@ -533,7 +534,7 @@ static void file_take_view(struct weft_file *file, struct weft_view *view)
 }
 
 /* Where a sequential file is now, at all members. */
-static int file_current(struct weft_file *file, int64_t *place_out)
+static int file_current_disp(struct weft_file *file, int64_t *place_out)
 {
 	int64_t at = 0;
 	int err = weft_file_pointer_fetch_add(file, 0, &at);
@@ -541,7 +542,7 @@ static int file_current(struct weft_file *file, int64_t *place_out)
 	return err ? err : weft_file_byte_offset(file, at, place_out);
 }
 
-static int64_t file_name_code(const char *name)
+static int64_t name_hash(const char *name)
 {
 	int64_t code = 0;
 
@@ -565,7 +566,7 @@ static int file_make_view(struct weft_file *file,
 				      : "disp is MPI_DISPLACEMENT_CURRENT, "
 					"which only a sequential file has");
 	else if (is_sequential)
-		err = file_current(file, &wanted.disp);
+		err = file_current_disp(file, &wanted.disp);
 	if (!err && !config->rep)
 		err = weft_err_set(WEFT_ERR_UNSUPPORTED_DATAREP,
 			"datarep is neither native, internal, external32 nor "
@@ -590,7 +591,7 @@ int weft_file_set_view(struct weft_file *file,
 	if (!err) {
 		is_plain = weft_view_is_contig(view);
 		on.same[0] = config->etype->extent;
-		on.same[1] = file_name_code(config->rep->name);
+		on.same[1] = name_hash(config->rep->name);
 	}
 	err = weft_file_agree_on(file, err, &on);
 	*has_hints = !has_none;
@@ -598,11 +599,11 @@ int weft_file_set_view(struct weft_file *file,
 		weft_view_put(view);
 		return err;
 	}
-	file->is_scattered = !is_plain;
-	file->is_converted = config->rep->kind != WEFT_DATAREP_NATIVE;
+	file->has_gaps_in_view = !is_plain;
+	file->needs_conversion = config->rep->kind != WEFT_DATAREP_NATIVE;
 	if (!is_plain)
 		weft_range_start_locking(file);
-	file_take_view(file, view);
+	file_replace_view(file, view);
 	return weft_file_agree(file, 0);
 }
 
@@ -627,7 +628,7 @@ int weft_file_byte_offset(
 
 /* ---- pointers ---- */
 
-static int file_check_random(const struct weft_file *file)
+static int file_check_not_sequential(const struct weft_file *file)
 {
 	if (file->amode & WEFT_FILE_SEQUENTIAL)
 		return weft_err_set(WEFT_ERR_UNSUPPORTED,
@@ -675,7 +676,7 @@ int weft_file_seek(
 	struct weft_file *file, int64_t offset, enum weft_file_whence whence)
 {
 	int64_t position;
-	int err = file_check_random(file);
+	int err = file_check_not_sequential(file);
 
 	if (err)
 		return err;
@@ -693,7 +694,7 @@ int weft_file_seek(
 
 int weft_file_position(struct weft_file *file, int64_t *offset_out)
 {
-	int err = file_check_random(file);
+	int err = file_check_not_sequential(file);
 
 	if (err)
 		return err;

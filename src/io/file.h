@@ -132,8 +132,8 @@ struct weft_file {
 	/* of collective buffering, the same at all members */
 	struct weft_cb *_Atomic cb; /* NULL: not yet set up */
 	bool cb_is_unavailable;	    /* a member cannot */
-	bool is_scattered;	    /* a member's view has gaps */
-	bool is_converted;	    /* data is not as in memory */
+	bool has_gaps_in_view;	    /* a member's view has gaps */
+	bool needs_conversion;	    /* data is not as in memory */
 	bool all_have_pool;	    /* threads that move what was begun */
 	struct weft_stat *stat;	    /* NULL: not wanted by all, or no memory */
 };

@@ -12,20 +12,20 @@
 
 enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247 };
 
-int64_t weft_file_err_code(const struct weft_file *file, int err)
+int64_t weft_file_err_encode(const struct weft_file *file, int err)
 {
 	return err ? (int64_t)err * ((int64_t)1 << 32) + file->comm->rank : 0;
 }
 
-static int rank_of_code(int64_t code)
+static int rank_of_err_code(int64_t code)
 {
 	return (int)(code & 0xffffffff);
 }
 
-int weft_file_err_of(
+int weft_file_err_decode(
 	const struct weft_file *file, int err, const char *why, int64_t code)
 {
-	int rank = rank_of_code(code), of_rank = (int)(code >> 32);
+	int rank = rank_of_err_code(code), of_rank = (int)(code >> 32);
 
 	if (err)
 		return why[0] ? weft_err_set(err, "%s", why) : err;
@@ -83,7 +83,7 @@ int weft_file_gather(struct weft_file *file, bool is_background, int n,
 }
 
 /* The first that differs is an error. */
-static int file_check_same(const struct weft_file_agreement *on,
+static int check_same(const struct weft_file_agreement *on,
 	const int64_t *least, const int64_t *most)
 {
 	for (int i = 0; i < on->n_same; i++)
@@ -95,42 +95,42 @@ static int file_check_same(const struct weft_file_agreement *on,
 	return 0;
 }
 
-/* Others hear the words of that rank's, and of which file they are where these
+/* Others hear the text of that rank's, and of which file they are where these
  * do not say. */
-static int file_say_name(
-	const struct weft_file *file, int err, int rank, const char *words)
+static int set_remote_err(
+	const struct weft_file *file, int err, int rank, const char *text)
 {
 	const char *name = weft_syscall_short_name(file->name);
 	char quoted[WEFT_ERR_TEXT];
 
 	snprintf(quoted, sizeof(quoted), "%s\"", name);
-	if (strstr(words, quoted))
-		return weft_err_set(err, "at rank %d: %.230s", rank, words);
+	if (strstr(text, quoted))
+		return weft_err_set(err, "at rank %d: %.230s", rank, text);
 	return weft_err_set(
-		err, "at rank %d of file \"%s\": %.140s", rank, name, words);
+		err, "at rank %d of file \"%s\": %.140s", rank, name, text);
 }
 
-/* All have been told of code: who has no error hears the words of that rank's.
+/* All have been told of code: who has no error hears the text of that rank's.
  */
-static int file_tell_why(
+static int share_err_text(
 	struct weft_file *file, int err, const char *why, int64_t code)
 {
-	int rank = rank_of_code(code), rc;
-	char words[WEFT_ERR_TEXT];
+	int rank = rank_of_err_code(code), rc;
+	char text[WEFT_ERR_TEXT];
 	struct weft_coll args = { .comm = file->comm,
 		.ctx_offset = WEFT_CTX_OFFSET_COLL,
-		.recv = { .buf = words,
-			.count = sizeof(words),
+		.recv = { .buf = text,
+			.count = sizeof(text),
 			.type = weft_type_builtin(TYPE_BYTE) },
 		.root = rank };
 
-	memset(words, 0, sizeof(words));
-	snprintf(words, sizeof(words), "%s", why);
+	memset(text, 0, sizeof(text));
+	snprintf(text, sizeof(text), "%s", why);
 	rc = weft_coll_run(WEFT_COLL_BCAST, &args);
-	words[sizeof(words) - 1] = '\0';
-	if (err || rc || !words[0])
-		return weft_file_err_of(file, err, why, code);
-	return file_say_name(file, (int)(code >> 32), rank, words);
+	text[sizeof(text) - 1] = '\0';
+	if (err || rc || !text[0])
+		return weft_file_err_decode(file, err, why, code);
+	return set_remote_err(file, (int)(code >> 32), rank, text);
 }
 
 int weft_file_agree_on(
@@ -145,7 +145,7 @@ int weft_file_agree_on(
 	why[0] = '\0';
 	if (err)
 		snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
-	mine[0] = weft_file_err_code(file, err);
+	mine[0] = weft_file_err_encode(file, err);
 	for (int i = 0; i < on->n_same; i++) {
 		mine[1 + i] = on->same[i];
 		/* the least of it: the most */
@@ -157,12 +157,12 @@ int weft_file_agree_on(
 		1 + 2 * on->n_same + on->n_least, mine, all);
 	rc = weft_comm_explain(file->comm, rc);
 	if (rc)
-		return err ? weft_file_err_of(file, err, why, 0) : rc;
+		return err ? weft_file_err_decode(file, err, why, 0) : rc;
 	for (int i = 0; i < on->n_least; i++)
 		*on->least[i] = all[rest - mine + i];
 	if (all[0])
-		return file_tell_why(file, err, why, all[0]);
-	return file_check_same(on, all + 1, all + 1 + on->n_same);
+		return share_err_text(file, err, why, all[0]);
+	return check_same(on, all + 1, all + 1 + on->n_same);
 }
 
 int weft_file_agree(struct weft_file *file, int err)

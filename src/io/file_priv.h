@@ -38,8 +38,8 @@ int weft_file_gather(struct weft_file *file, bool is_background, int n,
 
 /* An error as one number, of which the least is everybody's; and back,
  * described. */
-int64_t weft_file_err_code(const struct weft_file *file, int err);
-int weft_file_err_of(
+int64_t weft_file_err_encode(const struct weft_file *file, int err);
+int weft_file_err_decode(
 	const struct weft_file *file, int err, const char *why, int64_t code);
 
 /* --- what was begun (file.c) -----------------------------------------------

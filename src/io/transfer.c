@@ -322,7 +322,7 @@ static void job_on_agreed(void *arg, struct weft_req *req)
 
 	weft_req_put(req);
 	if (!err || job->err)
-		err = weft_file_err_of(job->m.file, job->err, job->why,
+		err = weft_file_err_decode(job->m.file, job->err, job->why,
 			err ? 0 : job->least_code);
 	if (err && !job->err)
 		snprintf(job->why, sizeof(job->why), "%s",
@@ -342,7 +342,7 @@ static void job_agree(struct job *job)
 	struct weft_req *req;
 	int err;
 
-	job->code = weft_file_err_code(job->m.file, job->err);
+	job->code = weft_file_err_encode(job->m.file, job->err);
 	err = weft_coll_start_locked(WEFT_COLL_ALLREDUCE, &args, &req);
 	if (err) {
 		if (!job->err)

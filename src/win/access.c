@@ -173,7 +173,7 @@ enum {
 };
 
 /* Many short runs: each would cost the kernel as much as a long one. */
-static bool is_scattered(const struct weft_type *type, int64_t count)
+static bool has_gaps_in_view(const struct weft_type *type, int64_t count)
 {
 	struct iovec runs[FEW_RUNS + 1];
 	size_t n, bytes;
@@ -267,7 +267,8 @@ static bool updates_by_am(
 {
 	if (target->way != WEFT_WIN_COPIED)
 		return target->way == WEFT_WIN_BY_AM;
-	return is_late(target) || is_scattered(access->type, access->count) ||
+	return is_late(target) ||
+	       has_gaps_in_view(access->type, access->count) ||
 	       is_better_told(target, access, UPDATE_TOLD_MAX);
 }
 
@@ -362,7 +363,7 @@ static int copy_through(const struct weft_win_buf *here,
 static int move_copied(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, uint64_t there, bool is_put)
 {
-	bool is_many = is_scattered(access->type, access->count);
+	bool is_many = has_gaps_in_view(access->type, access->count);
 	int err = WEFT_AGAIN;
 
 	if (is_better_told(target, access, TOLD_MAX) ||
