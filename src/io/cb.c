@@ -199,7 +199,7 @@ static int cb_agree_on_layout(
 	const struct weft_comm *comm = file->comm;
 	int64_t mine[CB_N_NUMBERS] = { lowest_on_node(comm),
 		weft_syscall_block(file->fd), weft_cb_len(file),
-		weft_stripe_of(file->fd).len };
+		weft_stripe_of(file->fd).unit };
 	int err = cb_gather(m, CB_N_NUMBERS, mine, numbers);
 
 	if (err)
@@ -213,7 +213,8 @@ static int cb_agree_on_layout(
 	}
 	/* the file's own stripes, or what the program says */
 	if (!cb->unit)
-		cb->unit = file->hints.stripe ? file->hints.stripe : cb->block;
+		cb->unit = file->hints.striping_unit ? file->hints.striping_unit
+						     : cb->block;
 	cb_choose_aggregators(cb, comm->size, &file->hints);
 	return 0;
 }
@@ -281,8 +282,8 @@ int64_t weft_cb_len(const struct weft_file *file)
 
 	if (cb)
 		return cb->len;
-	if (file->hints.cb_len)
-		return file->hints.cb_len;
+	if (file->hints.cb_buffer_size)
+		return file->hints.cb_buffer_size;
 	return weft_max64(
 		LEN_DEFAULT, LEN_BLOCKS * weft_syscall_block(file->fd));
 }

@@ -44,8 +44,8 @@ static int file_agree_hints(struct weft_file *file, int err, int amode)
 		.names = { "amode" },
 		.n_least = 8,
 		.least = { &read, &write, &hints->cb_nodes, &hints->cb_per_node,
-			&hints->cb_len, &hints->stripe, &has_stat,
-			&has_pool } };
+			&hints->cb_buffer_size, &hints->striping_unit,
+			&has_stat, &has_pool } };
 
 	err = weft_file_agree_on(file, err, &on);
 	hints->cb_read = (enum weft_file_choice)read;
@@ -270,11 +270,11 @@ static int file_open_fd(struct weft_file *file, int flags, unsigned permissions)
 static int file_create(
 	struct weft_file *file, const struct weft_file_config *config)
 {
-	const struct weft_stripe wanted = { config->hints.stripe,
-		config->hints.n_wide };
+	const struct weft_stripe wanted = { config->hints.striping_unit,
+		config->hints.striping_factor };
 	int flags = O_CREAT | (file->amode & WEFT_FILE_EXCL ? O_EXCL : 0);
 
-	if ((wanted.len || wanted.n_wide) &&
+	if ((wanted.unit || wanted.factor) &&
 		weft_stripe_create(
 			file->name, config->hints.permissions, &wanted))
 		flags = 0;

@@ -74,11 +74,12 @@ struct weft_file_hints {
 	unsigned permissions;	 /* of a file that is created */
 	/* collective buffering; all members have the least of theirs */
 	enum weft_file_choice cb_read, cb_write;
-	int64_t cb_nodes;    /* aggregators; 0: one per node */
-	int64_t cb_per_node; /* at most; 0: as many as need be */
-	int64_t cb_len;	     /* of a buffer of theirs; 0: a good one */
-	int64_t stripe;	     /* bytes; 0: what the file system says */
-	int64_t n_wide; /* servers of a file that is created; 0: the same */
+	int64_t cb_nodes;	 /* aggregators; 0: one per node */
+	int64_t cb_per_node;	 /* at most; 0: as many as need be */
+	int64_t cb_buffer_size;	 /* of a buffer of theirs; 0: a good one */
+	int64_t striping_unit;	 /* bytes; 0: what the file system says */
+	int64_t striping_factor; /* servers of a file that is created; 0: the
+				    same */
 };
 
 struct weft_file_config {

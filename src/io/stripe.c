@@ -30,7 +30,7 @@ struct layout {
 	uint32_t pattern;
 	uint64_t object[2];
 	uint32_t len;
-	uint16_t n_wide;
+	uint16_t n_stripes;
 	uint16_t first;
 };
 _Static_assert(sizeof(struct layout) == 32, "as the kernel has it");
@@ -52,9 +52,9 @@ struct weft_stripe weft_stripe_of(int fd)
 	layout->magic = LAYOUT_V1;
 	if (ioctl(fd, LAYOUT_GET, layout) >= 0 &&
 		(layout->magic == LAYOUT_V1 || layout->magic == LAYOUT_V3)) {
-		stripe.len = layout->len;
-		if (layout->n_wide != UINT16_MAX)
-			stripe.n_wide = layout->n_wide;
+		stripe.unit = layout->len;
+		if (layout->n_stripes != UINT16_MAX)
+			stripe.factor = layout->n_stripes;
 	}
 	free(layout);
 	return stripe;
@@ -66,14 +66,14 @@ static bool is_in_lustre(const char *name)
 	const char *slash = strrchr(name, '/');
 	struct statfs fs;
 	char *folder;
-	bool is_so;
+	bool is_lustre;
 
 	if (!slash)
 		return !statfs(".", &fs) && fs.f_type == LUSTRE_MAGIC;
 	folder = strndup(name, (size_t)(slash - name) + 1);
-	is_so = folder && !statfs(folder, &fs) && fs.f_type == LUSTRE_MAGIC;
+	is_lustre = folder && !statfs(folder, &fs) && fs.f_type == LUSTRE_MAGIC;
 	free(folder);
-	return is_so;
+	return is_lustre;
 }
 
 bool weft_stripe_create(const char *name, unsigned permissions,
@@ -90,8 +90,8 @@ bool weft_stripe_create(const char *name, unsigned permissions,
 		(mode_t)permissions);
 	if (fd < 0)
 		return false;
-	layout.len = (uint32_t)(wanted->len / STRIPE_MIN * STRIPE_MIN);
-	layout.n_wide = (uint16_t)weft_min64(wanted->n_wide, UINT16_MAX);
+	layout.len = (uint32_t)(wanted->unit / STRIPE_MIN * STRIPE_MIN);
+	layout.n_stripes = (uint16_t)weft_min64(wanted->factor, UINT16_MAX);
 	/* refused, it is as its folder likes */
 	(void)ioctl(fd, LAYOUT_SET, &layout);
 	close(fd);

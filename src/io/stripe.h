@@ -11,8 +11,8 @@
 
 /* 0: unknown, or as the file system likes */
 struct weft_stripe {
-	int64_t len;	/* bytes that are one after the other on a server */
-	int64_t n_wide; /* servers */
+	int64_t unit;	/* bytes that are one after the other on a server */
+	int64_t factor; /* servers */
 };
 
 struct weft_stripe weft_stripe_of(int fd);

@@ -252,9 +252,10 @@ static struct weft_file_hints file_heed_hints(const struct weft_info *info)
 		.cb_write = file_choice_of(info, "romio_cb_write"),
 		.cb_nodes = file_number_of(info, "cb_nodes", 10, 0),
 		.cb_per_node = file_per_node_of(info),
-		.cb_len = file_number_of(info, "cb_buffer_size", 10, 0),
-		.stripe = file_number_of(info, "striping_unit", 10, 0),
-		.n_wide = file_number_of(info, "striping_factor", 10, 0),
+		.cb_buffer_size = file_number_of(info, "cb_buffer_size", 10, 0),
+		.striping_unit = file_number_of(info, "striping_unit", 10, 0),
+		.striping_factor =
+			file_number_of(info, "striping_factor", 10, 0),
 	};
 
 	/* as ROMIO has it: who promises to move nothing alone wants aggregators
@@ -303,13 +304,13 @@ static int file_told_stripes(const struct weft_file *fh, struct weft_info *info)
 	char number[24];
 	int err = 0;
 
-	if (!stripe.len)
-		stripe.len = fh->hints.stripe;
-	snprintf(number, sizeof(number), "%lld", (long long)stripe.len);
-	if (stripe.len)
+	if (!stripe.unit)
+		stripe.unit = fh->hints.striping_unit;
+	snprintf(number, sizeof(number), "%lld", (long long)stripe.unit);
+	if (stripe.unit)
 		err = weft_info_set(info, "striping_unit", number);
-	snprintf(number, sizeof(number), "%lld", (long long)stripe.n_wide);
-	if (!err && stripe.n_wide)
+	snprintf(number, sizeof(number), "%lld", (long long)stripe.factor);
+	if (!err && stripe.factor)
 		err = weft_info_set(info, "striping_factor", number);
 	return err;
 }
