@@ -18,3 +18,6 @@ test_unit_node_bc_test_SOURCES = test/unit/node_bc_test.c
 
 unit_tests += test/unit/progress_thread_test
 test_unit_progress_thread_test_SOURCES = test/unit/progress_thread_test.c
+
+unit_tests += test/unit/sleep_test
+test_unit_sleep_test_SOURCES = test/unit/sleep_test.c
