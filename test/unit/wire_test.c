@@ -257,6 +257,59 @@ static void a_batch_is_its_messages(void **state)
 	weft_vci_unlock(&weft_proc.vci);
 }
 
+/* What a member in an error sends in place of its data. The text may be in any
+ * language, but holds no control characters. */
+static void the_text_of_an_error_may_be_utf8(void **state)
+{
+	static const char *const texts[] = { "process 2: gr\xc3\xb6\xc3\x9f"
+					     "e",
+		"process 2: a\tb" };
+	uint64_t before = weft_proc.vci.n_dropped;
+	struct weft_peer *peer;
+
+	(void)state;
+	weft_vci_lock(&weft_proc.vci);
+	peer = weft_peer_of(&weft_proc.vci, weft_proc.proc + 2);
+	for (uint64_t i = 0; i < 2; i++) {
+		struct {
+			struct weft_wire_net wire;
+			struct weft_wire_failed failed;
+			char text[WEFT_WIRE_FAILED_TEXT];
+		} word = { .wire = { .version = WEFT_WIRE_VERSION,
+				   .number = peer->wire_in + 1,
+				   .src_proc = peer->proc,
+				   .cookie = peer->cookie_in,
+				   .head = { .op = WEFT_WIRE_COLL_ERROR,
+					   .src = 2,
+					   .ctx = WEFT_CTX_WORLD +
+						  WEFT_CTX_OFFSET_COLL,
+					   .tag = 60 } },
+			.failed = { .err = WEFT_ERR_TRUNCATE,
+				.len = (uint32_t)strlen(texts[i]) } };
+		struct weft_msg msg = { .comm = comm,
+			.type = weft_type_builtin(0x247),
+			.rank = 2,
+			.tag = 60,
+			.ctx_offset = WEFT_CTX_OFFSET_COLL };
+		struct weft_req *req;
+
+		strcpy(word.text, texts[i]);
+		assert_int_equal(weft_irecv_locked(&msg, &req), 0);
+		weft_arrival_net(&weft_proc.vci, &word,
+			offsetof(__typeof__(word), text) + word.failed.len);
+		assert_int_equal(weft_proc.vci.n_dropped, before + i);
+		assert_int_equal(req->is_done, i == 0);
+		if (i == 0)
+			assert_string_equal(
+				weft_err_detail_peek(req->status.err),
+				texts[0]);
+		else
+			weft_req_cancel_locked(req);
+		weft_req_put(req);
+	}
+	weft_vci_unlock(&weft_proc.vci);
+}
+
 static void plausible_messages_break_nothing(void **state)
 {
 	uint8_t *data = malloc(MAX_LEN);
@@ -291,6 +344,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_cookie_is_foreign),
 		cmocka_unit_test(a_repetition_is_dropped),
 		cmocka_unit_test(a_batch_is_its_messages),
+		cmocka_unit_test(the_text_of_an_error_may_be_utf8),
 		cmocka_unit_test(plausible_messages_break_nothing),
 	};
 	int failed;
