@@ -2,6 +2,7 @@
 /* coll_algo: the algorithms, the case, what is written */
 #include "coll/coll_algo.h"
 #include "coll/edges.h"
+#include "coll/shm_coll.h"
 
 #include "base/knob.h"
 
@@ -248,6 +249,24 @@ void weft_coll_case_in_segment(struct weft_coll_case *c,
 		.count = n,
 		.fabric = "",
 	};
+}
+
+void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
+	int32_t n, int32_t per_node, int64_t bytes, const char *fabric)
+{
+	weft_coll_case_in_segment(c, kind, n, false);
+	c->bytes = kind == WEFT_COLL_BARRIER ? 0 : bytes;
+	c->count = bytes % 8 ? bytes : bytes / 8;
+	c->has_segment =
+		per_node >= n && n > 1 && bytes <= weft_coll_segment_max(kind);
+	if (is_reduction(kind) && weft_knobs.coll_reproducible) {
+		c->n_nodes = c->most = c->least = 0;
+		return;
+	}
+	c->n_nodes = (n + per_node - 1) / per_node;
+	c->most = per_node < n ? per_node : n;
+	c->least = n % per_node ? n % per_node : c->most;
+	c->fabric = fabric;
 }
 
 /* ---- written ---- */

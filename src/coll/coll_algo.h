@@ -50,12 +50,18 @@ int weft_coll_rules_load(void);
 /* Of what the environment said: alike at members that choose alike. */
 uint32_t weft_coll_rules_digest(void);
 
+/* The case of a call, as a member of the view knows it. */
 void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args);
 
 /* Of n members that share a node and a segment, commutative, 0 bytes. */
 void weft_coll_case_in_segment(struct weft_coll_case *c,
 	enum weft_coll_kind kind, int32_t n, bool shares_cores);
+
+/* Of n members, per_node on each node in the order of ranks: a commutative
+ * operation, on doubles if bytes are a multiple of 8, on bytes otherwise. */
+void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
+	int32_t n, int32_t per_node, int64_t bytes, const char *fabric);
 
 /* The rule that chose, and which line of WEFT_COLL_FILE it is (0: built in). */
 struct weft_coll_why {

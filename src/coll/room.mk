@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/coll/coll.h src/coll/coll_priv.h src/coll/coll.c \
-	src/coll/coll_cost.h src/coll/coll_cost.c src/coll/coll_cost.def \
 	src/coll/coll_algo.h src/coll/coll_algo.c src/coll/coll_rules.c \
 	src/coll/coll_rules.def src/coll/coll_tag.c src/coll/coll_view.h \
 	src/coll/sched.h src/coll/step.c src/coll/sched_list.c \
@@ -18,4 +17,3 @@ test_unit_coll_algo_test_SOURCES = test/unit/coll_algo_test.c \
 unit_tests += test/unit/coll_neighbor_test
 test_unit_coll_neighbor_test_SOURCES = test/unit/coll_neighbor_test.c \
 	test/unit/coll_run.h test/unit/coll_sim.h
-unit_tests += test/unit/coll_cost_test

@@ -523,6 +523,15 @@ static bool walk_others(
 	return false;
 }
 
+bool weft_net_is_fabric(const char *name)
+{
+	size_t i = 0;
+
+	while (weft_prov_table[i] && strcmp(weft_prov_table[i]->name, name))
+		i++;
+	return weft_prov_table[i];
+}
+
 void weft_net_check_provider(void)
 {
 	const char *list = weft_knobs.provider;

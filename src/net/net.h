@@ -223,6 +223,9 @@ struct weft_net_candidate {
  * fabric is opened, which would say so. */
 void weft_net_check_provider(void);
 
+/* Whether an entry of prov/ has this name, as rules for collectives use it. */
+bool weft_net_is_fabric(const char *name);
+
 typedef void weft_net_candidate_fn(
 	void *arg, const struct weft_net_candidate *candidate);
 

@@ -4,10 +4,17 @@
 
 #include "base/knob.h"
 #include "base/plain.h"
-#include "coll/coll_cost.h"
+#include "coll/coll_algo.h"
+#include "net/net.h"
 
 #include <stdarg.h>
 #include <string.h>
+
+/* The case that the command line describes. */
+struct job {
+	int64_t n, per_node, bytes;
+	const char *fabric; /* between nodes */
+};
 
 static int tool_coll_refuse(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
@@ -30,12 +37,12 @@ static int read_kind(const char *name, enum weft_coll_kind *kind_out)
 	if (*kind_out < WEFT_COLL_NEIGHBOR_ALLGATHER)
 		return 0;
 	if (*kind_out < WEFT_COLL_N)
-		return tool_coll_refuse(
-			"--coll %s: there is one algorithm, and its cost "
-			"is the neighbours'",
+		return tool_coll_refuse("--coll %s: the algorithm of a "
+					"neighbourhood collective "
+					"depends on the topology",
 			name);
 	fprintf(stderr,
-		"weft-info: --coll %s: there is no such operation; there are",
+		"weft-info: --coll %s: no such operation; the operations are",
 		name);
 	for (int k = 0; k < WEFT_COLL_NEIGHBOR_ALLGATHER; k++)
 		fprintf(stderr, " %s",
@@ -44,7 +51,7 @@ static int read_kind(const char *name, enum weft_coll_kind *kind_out)
 	return 2;
 }
 
-/* A number between low and high; text NULL leaves it. */
+/* A number from low to high; text NULL leaves *out as it is. */
 static int read_number(const char *option, const char *text, int64_t low,
 	int64_t high, int64_t *out)
 {
@@ -62,49 +69,32 @@ static int read_number(const char *option, const char *text, int64_t low,
 	return 0;
 }
 
-static int read_fabric(const char *name, const struct weft_coll_link **out)
+static int read_job(const struct weft_tool_coll *asked, struct job *job)
 {
-	const struct weft_coll_link *link;
+	int bad = read_number(
+		"--size", asked->size, 0, INT64_C(1) << 30, &job->bytes);
 
-	*out = weft_coll_link_of(name);
-	if (*out && !(*out)->is_local && (*out)->is_net)
+	if (!bad)
+		bad = read_number(
+			"--procs", asked->procs, 1, INT32_MAX, &job->n);
+	job->per_node = job->n;
+	if (!bad)
+		bad = read_number("--per-node", asked->per_node, 1, INT32_MAX,
+			&job->per_node);
+	if (bad || !asked->fabric)
+		return bad;
+	job->fabric = asked->fabric;
+	if (weft_net_is_fabric(job->fabric))
 		return 0;
-	fprintf(stderr,
-		"weft-info: --fabric %s: there are no parameters of "
-		"it; there are",
-		name);
-	for (size_t i = 0; (link = weft_coll_link_at(i)) != NULL; i++)
-		if (link->is_net)
-			fprintf(stderr, " %s", link->name);
-	fputc('\n', stderr);
-	return 2;
+	return tool_coll_refuse(
+		"--fabric %s: no such fabric; weft-info --providers lists them",
+		asked->fabric);
 }
 
-static int read_machine(const struct weft_tool_coll *asked,
-	struct weft_coll_machine *machine, int64_t *bytes)
-{
-	int64_t n = 2, k;
-	int bad =
-		read_number("--size", asked->size, 0, INT64_C(1) << 30, bytes);
+/* ---- the report ---- */
 
-	bad = bad ? bad
-		  : read_number("--procs", asked->procs, 1,
-			    WEFT_COLL_COST_PROCS, &n);
-	k = n;
-	bad = bad ? bad
-		  : read_number("--per-node", asked->per_node, 1,
-			    WEFT_COLL_COST_PROCS, &k);
-	machine->n = (int32_t)n;
-	machine->per_node = (int32_t)k;
-	return bad ? bad
-		   : read_fabric(asked->fabric ? asked->fabric : "tcp",
-			     &machine->net);
-}
-
-/* ---- what is said ---- */
-
-static void say_why(struct weft_tool_report *at, const struct weft_coll_case *c,
-	const struct weft_coll_why *why)
+static void add_reason(struct weft_tool_report *at,
+	const struct weft_coll_case *c, const struct weft_coll_why *why)
 {
 	const struct weft_coll_algo *forced = weft_coll_forced(c->kind);
 
@@ -123,91 +113,55 @@ static void say_why(struct weft_tool_report *at, const struct weft_coll_case *c,
 			weft_coll_cannot(forced, c));
 }
 
-static int add_candidates(struct weft_tool_report *list,
-	const struct weft_coll_machine *machine, const struct weft_coll_case *c,
-	const struct weft_coll_algo *chosen, int64_t bytes)
+static void add_candidates(struct weft_tool_report *list,
+	const struct weft_coll_case *c, const struct weft_coll_algo *chosen)
 {
 	const struct weft_coll_algo *algo;
-	int err = 0;
 
-	for (size_t i = 0; !err && (algo = weft_coll_algo_at(i)); i++) {
-		struct weft_tool_report *row;
+	for (size_t i = 0; (algo = weft_coll_algo_at(i)) != NULL; i++) {
 		const char *why = weft_coll_cannot(algo, c);
-		double ns = 0;
+		struct weft_tool_report *row;
 
 		if (algo->kind != c->kind)
 			continue;
 		row = weft_tool_report_object(list, NULL);
 		weft_tool_report_text(row, "algorithm", "%s", algo->name);
-		if (!why)
-			err = weft_coll_cost(machine, algo, bytes, &ns);
-		if (why)
-			weft_tool_report_text(row, "predicted_us", "-");
-		else
-			weft_tool_report_text(
-				row, "predicted_us", "%.2f", ns / 1e3);
 		weft_tool_report_text(row, "verdict", "%s%s",
 			why		 ? "cannot: "
 			: algo == chosen ? "chosen"
 					 : "could",
 			why ? why : "");
 	}
-	return err;
-}
-
-static void add_links(
-	struct weft_tool_report *list, const struct weft_coll_machine *machine)
-{
-	const struct weft_coll_link *link;
-
-	for (size_t i = 0; (link = weft_coll_link_at(i)) != NULL; i++) {
-		struct weft_tool_report *row;
-
-		if (link->is_net && link != machine->net)
-			continue;
-		row = weft_tool_report_object(list, NULL);
-		weft_tool_report_text(row, "way", "%s", link->name);
-		weft_tool_report_text(row, "L_ns", "%g", link->latency);
-		weft_tool_report_text(row, "o_ns", "%g", link->overhead);
-		weft_tool_report_text(row, "g_ns", "%g", link->gap);
-		weft_tool_report_text(row, "G_ns", "%g", link->per_byte);
-		weft_tool_report_text(row, "source", "%s", link->source);
-	}
 }
 
 int weft_tool_coll_show(struct weft_tool_report *report, const char *name,
 	const struct weft_tool_coll *asked)
 {
+	struct job job = { .n = 2, .bytes = 8, .fabric = "tcp" };
+	struct weft_coll_why why = { "the algorithm for all cases", 0 };
 	struct weft_tool_report *at;
-	struct weft_coll_machine machine;
-	struct weft_coll_why why = { "the one that can do all", 0 };
 	struct weft_coll_case c;
 	const struct weft_coll_algo *chosen;
 	enum weft_coll_kind kind;
-	int64_t bytes = 8;
 	int bad = read_kind(asked->operation, &kind);
 
-	bad = bad ? bad : read_machine(asked, &machine, &bytes);
+	bad = bad ? bad : read_job(asked, &job);
 	if (bad)
 		return bad;
 	if (weft_coll_rules_load())
 		return tool_coll_refuse(
 			"%s", weft_err_detail_peek(WEFT_ERR_ARG));
-	if (weft_coll_machine_case(&machine, kind, bytes, &c))
-		return tool_coll_refuse("no memory");
+	weft_coll_case_of_job(&c, kind, (int32_t)job.n, (int32_t)job.per_node,
+		job.bytes, job.fabric);
 	chosen = weft_coll_choose(&c, &why);
 	at = weft_tool_report_object(report, name);
 	weft_tool_report_text(at, "operation", "%s", asked->operation);
-	weft_tool_report_number(at, "size", (uint64_t)bytes, "bytes");
-	weft_tool_report_number(at, "procs", (uint64_t)machine.n, NULL);
-	weft_tool_report_number(
-		at, "per_node", (uint64_t)machine.per_node, NULL);
-	weft_tool_report_text(at, "between nodes", "%s", machine.net->name);
+	weft_tool_report_number(at, "size", (uint64_t)job.bytes, "bytes");
+	weft_tool_report_number(at, "procs", (uint64_t)job.n, NULL);
+	weft_tool_report_number(at, "per_node", (uint64_t)job.per_node, NULL);
+	weft_tool_report_text(at, "between nodes", "%s", job.fabric);
 	weft_tool_report_text(at, "chosen", "%s", chosen->name);
-	say_why(at, &c, &why);
-	if (add_candidates(weft_tool_report_list(at, "candidates"), &machine,
-		    &c, chosen, bytes))
-		return tool_coll_refuse("no memory for so many processes");
-	add_links(weft_tool_report_list(at, "model (LogGP)"), &machine);
+	add_reason(at, &c, &why);
+	add_candidates(weft_tool_report_list(at, "candidates"), &c, chosen);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tool_coll: which algorithm a collective takes, and what each would cost */
+/* tool_coll: the algorithm that the rules select for a collective */
 #ifndef WEFT_TOOL_COLL_H
 #define WEFT_TOOL_COLL_H
 

@@ -498,8 +498,8 @@ static const struct topic topics[] = {
 	{ "--shmem", "every OpenSHMEM procedure; --brief: only the counts",
 		show_shmem, false },
 	{ "--coll",
-		"OPERATION: which algorithm is taken, why, and what each would "
-		"cost",
+		"OPERATION: which algorithm is selected, by which rule, and "
+		"which others can do the case",
 		show_coll, false },
 };
 
