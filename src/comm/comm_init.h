@@ -20,7 +20,6 @@ struct weft_comm_init {
 	struct weft_errh *errh;
 	const struct weft_info *info;
 	const char *tag; /* NULL: none */
-	bool wants_nic;	 /* matching on the network card; alike everywhere */
 };
 
 /* Makes the communicator and ties it to the session. Takes its own references

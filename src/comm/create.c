@@ -74,8 +74,7 @@ static void on_create(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	}
 	if (wire.ctx < WEFT_CTX_OFFSET_END ||
-		wire.ctx % WEFT_CTX_OFFSET_END >
-			(WEFT_WIRE_HAS_VCIS | WEFT_WIRE_WANTS_NIC)) {
+		wire.ctx % WEFT_CTX_OFFSET_END > WEFT_WIRE_HAS_VCIS) {
 		weft_dispatch_drop(vci, "creation with an impossible id");
 		return;
 	}
@@ -132,15 +131,6 @@ void weft_create_forget(void)
 		free(weft_container_of(link, struct arrival, link));
 }
 
-static bool is_named_only(const struct weft_info *info)
-{
-	char value[8];
-
-	return weft_info_value(info, "mpi_assert_no_any_source", value,
-		       sizeof(value)) >= 0 &&
-	       !strcmp(value, "true");
-}
-
 /* Others may have it, as they have not heard of the death yet. */
 static int refuse_failed(struct weft_comm *comm)
 {
@@ -191,7 +181,6 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		b->remote->session_handle = weft_obj_handle(b->session);
 	}
 	weft_errh_set(&comm->errh, b->errh);
-	weft_nic_settle_locked(comm, b->wants_nic, is_named_only(b->info));
 	*comm_out = comm;
 	return 0;
 }
@@ -204,7 +193,6 @@ int weft_create_fixed_locked(struct weft_session *session, uint64_t ctx,
 		.ctx = ctx,
 		.is_fixed = true,
 		.group = group,
-		.wants_nic = weft_hint_match(session, NULL),
 	};
 	int err = weft_comm_init(&b, comm_out);
 
@@ -220,7 +208,6 @@ struct creation {
 	struct weft_group *group;
 	const char *tag;
 	bool has_vcis; /* agreed upon in a round */
-	bool wants_nic;
 	struct weft_wire_create wire;
 };
 
@@ -284,7 +271,6 @@ static bool take_arrival(struct creation *c)
 		return false;
 	c->wire.ctx = a->wire.ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
 	c->has_vcis = a->wire.ctx & WEFT_WIRE_HAS_VCIS;
-	c->wants_nic = a->wire.ctx & WEFT_WIRE_WANTS_NIC;
 	weft_list_remove(&a->link);
 	free(a);
 	return true;
@@ -407,7 +393,6 @@ static int pass_on(struct weft_vci *vci, const struct creation *c)
 
 	if (msg) {
 		wire.ctx |= c->has_vcis ? WEFT_WIRE_HAS_VCIS : 0;
-		wire.ctx |= c->wants_nic ? WEFT_WIRE_WANTS_NIC : 0;
 		memcpy(msg, &wire, sizeof(wire));
 		memcpy(msg + sizeof(c->wire), c->tag, c->wire.len);
 	}
@@ -481,7 +466,6 @@ int weft_create_in_session(struct weft_session *session,
 	weft_disconnect_tend(vci);
 	if (group->my_rank == 0) {
 		c.has_vcis = session->vci != vci && group->size > 1;
-		c.wants_nic = weft_hint_match(session, info);
 		c.wire.ctx = weft_proc_new_ctx(c.has_vcis ? 2 : 1);
 	} else {
 		err = wait_arrival(vci, &c);
@@ -503,7 +487,6 @@ int weft_create_in_session(struct weft_session *session,
 			.errh = errh,
 			.info = info,
 			.tag = tag,
-			.wants_nic = c.wants_nic,
 		};
 
 		weft_vci_lock(comm_vci);
@@ -584,7 +567,6 @@ static int started_ctx(struct started *s)
 	int err = 0;
 
 	if (s->c.group->my_rank == 0) {
-		s->c.wants_nic = weft_hint_match(s->child.session, s->info);
 		s->c.wire.ctx = weft_proc_new_ctx(1);
 	} else if (!take_arrival(&s->c)) {
 		if (!weft_failed_in(s->c.group))
@@ -619,7 +601,6 @@ static void started_run(struct weft_progress_hook *hook)
 	if (err == WEFT_AGAIN || (s->exchange && !s->exchange->is_done))
 		return;
 	b.ctx = s->c.wire.ctx;
-	b.wants_nic = s->c.wants_nic;
 	if (!err && s->exchange)
 		err = s->exchange->agree.err;
 	if (!err)

@@ -159,31 +159,17 @@ static uint64_t two_ctx(struct weft_agree *agree)
 	return weft_proc_new_ctx(2);
 }
 
-/* The one who gives the id says who matches, since hints may differ. Without
- * info all stays as it is. */
-static uint64_t dup_ctx(struct weft_agree *agree)
-{
-	struct dup *d = agree->arg;
-	bool wants_nic =
-		d->info ? weft_hint_match(agree->comm->child.session, d->info)
-			: agree->comm->wants_nic;
-
-	return weft_proc_new_ctx(2) | (wants_nic ? WEFT_WIRE_WANTS_NIC : 0);
-}
-
 static void on_dup(struct weft_agree *agree)
 {
 	struct dup *d = agree->arg;
 	struct weft_comm *old = agree->comm, *comm = NULL;
 	uint64_t ctx = agree->words[is_first_side(old) ? 0 : 1];
-	uint64_t mask = WEFT_CTX_OFFSET_END - 1;
 	struct weft_comm_init b = {
 		.session = old->child.session,
 		.vci = old->vci,
 		.parent = old,
-		.ctx = ctx & ~mask,
-		.local_ctx = (agree->words[0] & ~mask) + WEFT_CTX_OFFSET_END,
-		.wants_nic = ctx & WEFT_WIRE_WANTS_NIC,
+		.ctx = ctx,
+		.local_ctx = agree->words[0] + WEFT_CTX_OFFSET_END,
 		.group = old->group,
 		.remote = old->is_inter ? old->remote : NULL,
 		.errh = old->errh,
@@ -221,7 +207,7 @@ static int dup_start_locked(struct weft_comm *comm,
 		d->agree = (struct weft_agree){
 			.comm = comm,
 			.is_down_only = true,
-			.word = dup_ctx,
+			.word = two_ctx,
 			.done = on_dup,
 			.arg = d,
 		};
@@ -390,7 +376,6 @@ static int split_comm_init(
 		.parent = old,
 		.ctx = a->words[is_first ? 0 : 1] + other * WEFT_CTX_OFFSET_END,
 		.local_ctx = a->words[0] + (own + 1) * WEFT_CTX_OFFSET_END,
-		.wants_nic = old->wants_nic,
 		.errh = old->errh,
 	};
 	int err = color_group(old->group, mine, n, color, &b.group);
@@ -456,7 +441,6 @@ static int make_subset(struct round *r, struct weft_comm **comm_out)
 		.vci = comm->vci,
 		.parent = comm,
 		.group = r->group,
-		.wants_nic = comm->wants_nic,
 		.errh = comm->errh,
 	};
 
@@ -512,7 +496,6 @@ static int make_merge(struct round *r, struct weft_comm **comm_out)
 		.vci = comm->vci,
 		.parent = comm,
 		.ctx = r->agree.words[is_first_side(comm) ? 0 : 1],
-		.wants_nic = comm->wants_nic,
 		.errh = comm->errh,
 	};
 	int32_t first[2];

@@ -77,7 +77,7 @@ static void disconnect_say_left(struct closing *c)
 static bool disconnect_is_over(struct closing *c)
 {
 	if (!has_failed(c->comm))
-		return c->is_done && weft_p2p_is_drained_locked(c->comm);
+		return c->is_done;
 	disconnect_say_left(c);
 	return weft_p2p_has_said_locked(c->comm) || weft_now_ns() >= c->due_ns;
 }

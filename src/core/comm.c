@@ -204,7 +204,6 @@ void weft_comm_destroy(struct weft_comm *comm)
 	free(comm->spread);
 	free(comm->p2p.departed);
 	free(comm->bsend);
-	free(comm->p2p.nic);
 	if (comm->coll.map) {
 		weft_share_unmap(comm->coll.map, comm->coll.map_len);
 		atomic_fetch_sub_explicit(

@@ -22,7 +22,6 @@ struct weft_errh;
 struct weft_attrs;
 struct weft_bsend;
 struct weft_unmatched_note;
-struct weft_nic_match;
 struct weft_topo_attached;
 struct weft_file;
 struct weft_win;
@@ -73,12 +72,9 @@ struct weft_comm_p2p {	   /* src/p2p */
 			      freed requests included */
 	uint32_t n_probed; /* messages probed and not yet received */
 	uint32_t part_seq; /* tags of partitions given out; only part.c */
-	bool is_settled;   /* whether the network card matches is known */
 	int *departed; /* by rank: sends nothing more: 1, or less than 0 what a
 			  collective ended with there; only departed.c */
 	struct weft_unmatched_note *unmatched; /* only unmatched.c */
-	struct weft_nic_match *nic; /* one block; only nic_send.c. NULL unless
-				       matching on the card is wanted */
 };
 
 struct weft_comm {
@@ -116,7 +112,6 @@ struct weft_comm {
 	struct weft_child child;  /* in its session's list */
 	struct weft_comm *local;  /* inter: the local intracommunicator */
 	struct weft_bsend *bsend; /* attached buffer; see p2p.h */
-	bool wants_nic; /* matching on the network card: all say the same */
 	char name[WEFT_COMM_NAME_MAX];
 	char tag[64]; /* string tag it was created with, cut */
 	/* attached, by whoever defines it: core/attr.c, core/info.c,

@@ -12,8 +12,7 @@
 
 static const char *const own_keys[] = { WEFT_HINT_PROVIDER, WEFT_HINT_IFACE,
 	WEFT_HINT_VCI, WEFT_HINT_TCLASS, WEFT_HINT_FINALIZE, WEFT_HINT_ABORT,
-	WEFT_HINT_MATCH, WEFT_HINT_OPEN_HANDLES, WEFT_HINT_CONTENDED,
-	WEFT_HINT_COMM_VCIS };
+	WEFT_HINT_OPEN_HANDLES, WEFT_HINT_CONTENDED, WEFT_HINT_COMM_VCIS };
 
 static bool hint_is_ours(const char *key)
 {
@@ -105,8 +104,7 @@ int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out)
 {
 	static const char *const known[] = { "mpi_assert_no_any_tag",
 		"mpi_assert_no_any_source", "mpi_assert_exact_length",
-		"mpi_assert_allow_overtaking", WEFT_HINT_ASSERT_KINDS,
-		WEFT_HINT_MATCH };
+		"mpi_assert_allow_overtaking", WEFT_HINT_ASSERT_KINDS };
 	char value[WEFT_INFO_VALUE_MAX + 1];
 	struct weft_info *info = weft_info_create();
 	int err = info ? 0 : WEFT_ERR_NOMEM;
@@ -124,16 +122,4 @@ int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out)
 	}
 	*info_out = info;
 	return 0;
-}
-
-bool weft_hint_match(
-	const struct weft_session *session, const struct weft_info *info)
-{
-	char value[16];
-
-	if (weft_info_value(info, WEFT_HINT_MATCH, value, sizeof(value)) < 0 &&
-		weft_info_value(session->info, WEFT_HINT_MATCH, value,
-			sizeof(value)) < 0)
-		snprintf(value, sizeof(value), "%s", weft_knobs.match);
-	return !strcmp(value, "nic");
 }

@@ -14,7 +14,6 @@
 #define WEFT_HINT_TCLASS "weft_tclass"
 #define WEFT_HINT_FINALIZE "weft_finalize"
 #define WEFT_HINT_ABORT "weft_abort"
-#define WEFT_HINT_MATCH "weft_match"
 /* told, not asked */
 #define WEFT_HINT_OPEN_HANDLES "weft_open_handles"
 #define WEFT_HINT_CONTENDED "weft_contended"
@@ -35,11 +34,6 @@ bool weft_hint_are_kinds(const char *list);
 /* Adds the kinds of a session to the info of an object made in it. */
 int weft_hint_put_kinds(
 	const struct weft_session *session, struct weft_info *info);
-
-/* Whether matching on the network card is asked for: by the info of the
- * communicator to be made (NULL: none), its session's, or WEFT_MATCH. */
-bool weft_hint_match(
-	const struct weft_session *session, const struct weft_info *info);
 
 /* A new info object with those of the keys that a communicator knows. Others
  * are dropped, and warned about where they begin with weft_. */

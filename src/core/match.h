@@ -19,14 +19,12 @@ struct weft_message;
 struct weft_match {
 	struct weft_link *posted;     /* WEFT_MATCH_BINS heads, or NULL */
 	struct weft_link *unexpected; /* likewise */
-	struct weft_message *nic;     /* stands for all that the network card
-					 may have; NULL: nothing */
 	struct weft_link wild;	      /* posted, with a wildcard, in order */
 	struct weft_link arrived;     /* unexpected, in order */
 	uint64_t next_seq;	      /* of posted receives */
 	uint32_t n_posted;
 	uint32_t n_wild;
-	uint32_t n_unexpected; /* including the one that stands for others */
+	uint32_t n_unexpected;
 };
 
 #endif

@@ -67,7 +67,6 @@ struct weft_req_send {
 
 struct weft_req_recv {
 	bool is_posted; /* in a match queue */
-	bool is_asked;	/* the network card was asked to give it back */
 	bool in_fabric; /* the network card has it */
 	uint64_t order; /* is_posted: among the posted ones */
 };

@@ -115,16 +115,14 @@ static bool is_predefined(int keyval)
 }
 
 /* Address of a predefined attribute's value. */
-static const void *predefined(const struct weft_comm *comm, int keyval)
+static const void *predefined(int keyval)
 {
 	static const int tag_ub = WEFT_TAG_UB, host = MPI_PROC_NULL,
 			 io = MPI_ANY_SOURCE, is_global = 0;
-	const int *nic_ub;
 
 	switch (keyval) {
 	case MPI_TAG_UB:
-		nic_ub = weft_nic_tag_ub(comm);
-		return nic_ub ? nic_ub : &tag_ub;
+		return &tag_ub;
 	case MPI_HOST:
 		return &host;
 	case MPI_IO:
@@ -191,7 +189,7 @@ static int get_comm(const struct weft_comm *comm, int keyval,
 	int err = 0;
 
 	if (is_predefined(keyval)) {
-		const int *set = predefined(comm, keyval);
+		const int *set = predefined(keyval);
 
 		found = has_predefined(comm, keyval);
 		value = lang == WEFT_ATTR_C ? (intptr_t)set : *set;

@@ -498,9 +498,6 @@ static int mpi_comm_get_info(
 		snprintf(n, sizeof(n), "%u", comm->n_spread);
 		err = weft_info_set(*made, WEFT_HINT_COMM_VCIS, n);
 	}
-	if (!err && comm->wants_nic)
-		err = weft_info_set(*made, WEFT_HINT_MATCH,
-			weft_nic_is_on(comm) ? "nic" : "software");
 	return err;
 }
 

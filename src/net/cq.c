@@ -139,22 +139,13 @@ static void on_entry(struct weft_inside *in, const struct fi_cq_tagged_entry *e)
 	}
 }
 
-/* No fault: somebody asked for it, or the user's receive was short. */
-static bool is_answer(
-	const struct weft_inside *in, const struct fi_cq_err_entry *e)
-{
-	return e->err == FI_ECANCELED ||
-	       (in->net.plan.match_flags && e->flags & FI_TAGGED &&
-		       (e->err == FI_ENOMSG || e->err == FI_ETRUNC));
-}
-
 static void cq_tell(struct weft_inside *in, const struct fi_cq_err_entry *e)
 {
 	enum weft_log_level level =
 		in->did_warn ? WEFT_LOG_DEBUG : WEFT_LOG_WARN;
 	char text[128] = "";
 
-	if (is_answer(in, e))
+	if (e->err == FI_ECANCELED)
 		level = WEFT_LOG_DEBUG;
 	else
 		in->did_warn = true;

@@ -15,11 +15,6 @@
 #include <string.h>
 
 enum {
-#ifdef WEFT_NO_NIC_MATCHING
-	WITH_NIC_MATCHING = 0,
-#else
-	WITH_NIC_MATCHING = 1,
-#endif
 	DEFAULT_EAGER = 16384,
 	LEAST_EAGER = 512, /* room for the headers of the rooms above */
 	LEAST_RECV = 65536,
@@ -197,10 +192,6 @@ size_t weft_plan_print(const struct weft_plan *plan, char *buf, size_t len)
 		plan->n_near_segs);
 	plan_put(&w, "max_msg_len %zu B\ntag_mask 0x%" PRIx64 "\niov_max %u\n",
 		plan->max_msg_len, plan->tag_mask, plan->iov_max);
-	plan_put(&w, "tag_matching %s\n",
-		plan->match_flags && WITH_NIC_MATCHING
-			? "the device's (weft_match)"
-			: "ours");
 	plan_put(&w, "multi_recv %s\nmanual_progress %s\nlocal_mr %s\n",
 		yes_no(plan->has_multi_recv), yes_no(plan->is_manual),
 		yes_no(plan->needs_local_mr));

@@ -31,10 +31,6 @@ struct weft_plan {
 	uint32_t n_near_segs; /* of which so many are under way at once to a
 			       * process of this host; 0: any number */
 	uint64_t tag_mask;    /* tag bits that reach the other side */
-	uint64_t match_flags; /* of a tagged send that completes when a receive
-			       * took it; 0: the provider does not match tags
-			       * itself, or a message too long for its receive
-			       * ends more than that; see net/tagged.h */
 	uint32_t iov_max;     /* more pieces than that are gathered by a copy */
 	uint32_t poll_ns;     /* cost of one idle weft_net_poll(), measured at
 			       * open; a system call on some providers */

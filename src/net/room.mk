@@ -13,9 +13,6 @@ libweft_la_SOURCES += \
 	src/net/prov.h \
 	src/net/reach.c \
 	src/net/rma_ep.c src/net/rma_ep.h
-if NIC_MATCHING
-libweft_la_SOURCES += src/net/tagged.c src/net/tagged.h
-endif
 
 unit_tests += test/unit/net_test
 test_unit_net_test_SOURCES = test/unit/net_test.c \

@@ -105,8 +105,7 @@ void weft_batch_close(struct weft_vci *vci)
 /* May it be one of several? */
 static bool is_short(const struct weft_req *req)
 {
-	return req->len <= BATCH_DATA && req->send.mode != WEFT_SEND_SYNC &&
-	       !req->comm->p2p.nic;
+	return req->len <= BATCH_DATA && req->send.mode != WEFT_SEND_SYNC;
 }
 
 bool weft_batch_holds(struct weft_req *req)

@@ -10,7 +10,6 @@
  *
  * What is announced for a collective of a communicator with a failed member is
  * asked back as well: its receiver may never get that communicator. */
-#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -68,9 +67,6 @@ void weft_req_cancel_locked(struct weft_req *req)
 		weft_match_withdraw(&req->comm->match, req);
 		cancelled(req);
 		weft_p2p_finish(req, 0);
-	} else if (req->kind == WEFT_REQ_RECV && !req->is_done && req->comm &&
-		   req->comm->p2p.nic) {
-		weft_nic_cancel(req);
 	}
 }
 

@@ -20,7 +20,6 @@
  * with a failed member no receive of a collective waits, whoever it is from,
  * what others announce to it is refused, and what it has announced is asked
  * back. */
-#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 /* True if the receive may be one that waits for this peer. */
@@ -43,9 +42,6 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 		weft_p2p_finish(req, peer->err);
 		return;
 	}
-	if (req->kind == WEFT_REQ_RECV && req->comm->p2p.nic &&
-		weft_nic_lose(req, peer))
-		return;
 	if (weft_req_is_posted(req) || req->peer != peer) {
 		weft_failure_ask_back(req);
 		return;
@@ -81,7 +77,7 @@ static struct weft_message *next_vain(const struct weft_comm *comm)
 		struct weft_message *m =
 			weft_container_of(link, struct weft_message, arrived);
 
-		if (m->is_rts && !m->is_nic && !m->is_failed &&
+		if (m->is_rts && !m->is_failed &&
 			weft_failure_is_vain(comm, m->ctx, m->tag))
 			return m;
 	}

@@ -107,8 +107,7 @@ struct weft_message *weft_match_find_slow(
 			accepts(src, tag, message->src, message->tag))
 			return message;
 	}
-	return ctx % WEFT_CTX_OFFSET_END == WEFT_CTX_OFFSET_P2P ? match->nic
-								: NULL;
+	return NULL;
 }
 
 static bool match_is_other(uint64_t ctx, int32_t tag, int32_t other)

@@ -28,13 +28,11 @@ struct weft_message {
 	bool is_rts;	 /* data is still at the sender */
 	bool is_last;	 /* is_rts: who will not withdraw it */
 	bool is_waited;	 /* is_rts: may come in fragments */
-	bool is_nic;	 /* is_rts: neither; the network card has it */
 	bool is_failed;	 /* is_rts: neither; data says why, sreq is the err */
 	uint16_t number; /* eager: for cancelling */
 	size_t len;
 	uint64_t sreq;		    /* is_rts */
 	uint64_t addr;		    /* is_rts */
-	struct weft_claim *claim;   /* is_nic: taken out by a probe */
 	struct weft_message *spare; /* the next one; only message.c */
 	uint8_t *data;		    /* eager: inl or allocated */
 	uint8_t inl[WEFT_MESSAGE_INLINE];

@@ -8,7 +8,7 @@
 struct weft_table weft_messages =
 	WEFT_TABLE_INIT(struct weft_message, WEFT_KIND_MESSAGE);
 
-struct weft_message *weft_message_new(struct weft_comm *comm)
+static struct weft_message *message_new(struct weft_comm *comm)
 {
 	struct weft_vci_p2p *p2p = comm->vci->p2p;
 	struct weft_message *message = p2p->spare_messages;
@@ -32,7 +32,7 @@ struct weft_message *weft_message_keep(struct weft_comm *comm,
 	struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *data, size_t len)
 {
-	struct weft_message *message = weft_message_new(comm);
+	struct weft_message *message = message_new(comm);
 
 	if (!message)
 		return NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* p2p: what this room has in a VCI, its handlers */
-#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 #include "watchdog/query.h"
 #include "watchdog/request.h"
@@ -50,7 +49,6 @@ int weft_p2p_open(struct weft_vci *vci)
 		[WEFT_WIRE_CANCEL_ACK] = weft_cancel_on_ack,
 		[WEFT_WIRE_PING] = weft_flush_on_ping,
 		[WEFT_WIRE_PONG] = weft_flush_on_pong,
-		[WEFT_WIRE_MATCH] = weft_nic_on_match,
 		[WEFT_WIRE_COLL_ERROR] = weft_recv_on_coll_error,
 		[WEFT_WIRE_DEPARTED] = weft_departed_on_departed,
 	};
@@ -79,7 +77,6 @@ void weft_p2p_close(struct weft_vci *vci)
 		return;
 	weft_batch_close(vci);
 	weft_message_close(vci);
-	free(vci->p2p->nic);
 	free(vci->p2p);
 	vci->p2p = NULL;
 }

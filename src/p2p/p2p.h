@@ -220,25 +220,6 @@ void weft_p2p_leave_locked(struct weft_comm *comm);
  * once nothing that its caller sent is on its way. VCI's lock held. */
 void weft_p2p_refuse_locked(struct weft_comm *comm);
 
-/* True when, after the barrier, nothing for comm is in the network card any
- * more; begins to take it out. Costs nothing unless the card matched for it.
- * VCI's lock held. */
-bool weft_p2p_is_drained_locked(struct weft_comm *comm);
-
-/* Settles who matches messages with receives on a communicator just made; with
- * wants_nic, which all its members say or none, the network card where it can.
- * Each process decides for its own receives. is_named_only: no receive here is
- * from any source. VCI's lock held. */
-void weft_nic_settle_locked(
-	struct weft_comm *comm, bool wants_nic, bool is_named_only);
-
-/* Whether receives of this process on comm are matched by the card. */
-bool weft_nic_is_on(const struct weft_comm *comm);
-
-/* Greatest tag on a communicator on which the card may match, which keeps it;
- * NULL where software does. */
-const int *weft_nic_tag_ub(const struct weft_comm *comm);
-
 enum weft_unmatched_kind {
 	WEFT_UNMATCHED_NONE,
 	WEFT_UNMATCHED_RECV,	  /* a receive never matched */

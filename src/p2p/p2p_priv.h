@@ -31,7 +31,6 @@ struct weft_vci_p2p {
 	struct weft_link rndv_segs;    /* in the fabric; only rndv_seg.c */
 	struct weft_link rndv_waiting; /* sends, for room; likewise */
 	struct weft_link copies; /* that senders may help; only rndv_copy.c */
-	struct weft_nic_slots *nic;		/* one block; only nic_send.c */
 	struct weft_batch_thread *batch_thread; /* only batch.c */
 	struct weft_early early;		/* only message.c */
 	struct weft_message *spare_messages;	/* likewise */
@@ -152,9 +151,6 @@ struct weft_message *weft_message_keep(struct weft_comm *comm,
 	struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *data, size_t len);
 
-/* An empty one; NULL without memory. VCI's lock held. */
-struct weft_message *weft_message_new(struct weft_comm *comm);
-
 /* Frees a message that is in no queue. VCI's lock held. */
 void weft_message_free(struct weft_message *message);
 
@@ -267,10 +263,6 @@ void weft_rndv_seg_start(struct weft_req *req, size_t total);
 void weft_rndv_seg_fail(struct weft_peer *peer);
 
 /* ---- unmatched.c ---- */
-
-/* Kept until everybody is told what was left behind. */
-void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
-	int32_t rank, int32_t tag, uint64_t len);
 
 /* Refuses an announced message in the queue if nobody can ask for it any
  * more; it may be gone afterwards. */

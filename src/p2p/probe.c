@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* probe: look at a message without receiving it, or take it out for later */
-#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include "transport/progress.h"
@@ -62,8 +61,6 @@ int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	}
 	weft_vci_lock(comm->vci);
 	message = probe_look(comm, rank, tag, is_blocking, &err);
-	if (message && message->is_nic)
-		message = weft_nic_probe(comm, rank, tag, is_blocking, false);
 	if (message)
 		probe_describe(message, status_out);
 	else if (!err)
@@ -82,12 +79,9 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 
 	weft_vci_lock(comm->vci);
 	message = probe_look(comm, rank, tag, is_blocking, &err);
-	if (message && message->is_nic)
-		message = weft_nic_probe(comm, rank, tag, is_blocking, true);
 	if (message) {
 		probe_describe(message, status_out);
-		if (!message->is_nic)
-			weft_match_take(&comm->match, message);
+		weft_match_take(&comm->match, message);
 		weft_comm_get(comm);
 		comm->p2p.n_probed++;
 	} else if (!err) {

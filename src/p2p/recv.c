@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* recv: the whole receive path: post, arrive, deliver, complete */
-#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -264,10 +263,6 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	req->peer = peer;
 	err = matched(&req->status, req->len, message->ctx, message->src,
 		message->tag, message->len);
-	if (message->is_rts && weft_unlikely(message->is_nic)) {
-		weft_nic_recv(req, message);
-		return;
-	}
 	if (message->is_rts) {
 		struct weft_rndv_offered offered = { message->sreq,
 			message->addr, message->len, message->is_waited };

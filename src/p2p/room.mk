@@ -5,11 +5,6 @@ libweft_la_SOURCES += src/p2p/p2p.h src/p2p/p2p_priv.h src/p2p/match_priv.h \
 	src/p2p/p2p.c src/p2p/send.c src/p2p/recv.c src/p2p/rndv.c \
 	src/p2p/probe.c src/p2p/persist.c src/p2p/cancel.c src/p2p/flush.c \
 	src/p2p/failure.c src/p2p/coll_error.c src/p2p/bsend.c src/p2p/sendrecv.c src/p2p/part.c \
-	src/p2p/unmatched.c src/p2p/rndv_seg.c src/p2p/rndv_copy.c src/p2p/nic_match.h
-if NIC_MATCHING
-libweft_la_SOURCES += src/p2p/nic_send.c src/p2p/nic_recv.c src/p2p/nic_priv.h
-else
-libweft_la_SOURCES += src/p2p/nic_none.c
-endif
+	src/p2p/unmatched.c src/p2p/rndv_seg.c src/p2p/rndv_copy.c
 unit_tests += test/unit/match_test test/unit/early_test
 EXTRA_DIST += src/p2p/README.md

@@ -6,7 +6,6 @@
  * has room for it (credit); otherwise it is announced and waits for its receive
  * (rndv.c). What cannot leave now waits at the peer in order. A longer eager
  * message is seen by a reader that waits while it is written (shm/ring.h). */
-#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -164,13 +163,6 @@ static int send_now(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
 
-	if (!peer->is_shm && weft_unlikely(req->comm->p2p.nic != NULL)) {
-		int rc;
-
-		req->out.push = weft_send_push; /* it may have to wait */
-		if (weft_nic_send(req, &rc))
-			return rc;
-	}
 	if (req->send.mode != WEFT_SEND_SYNC && req->len <= eager_max(peer) &&
 		peer->credit >= (int64_t)(req->len + WEFT_EAGER_OVERHEAD)) {
 		int rc = eager(req);

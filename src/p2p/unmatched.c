@@ -8,7 +8,6 @@
  * word; a blocking send says it at once), and a receiver that leaves too and
  * has kept the announcement refuses it. Both note it; what else is left is
  * found when the communicator goes. */
-#include "p2p/nic_match.h"
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -19,8 +18,8 @@ struct weft_unmatched_note {
 	struct weft_unmatched left;
 };
 
-void weft_unmatched_note(struct weft_comm *comm, enum weft_unmatched_kind kind,
-	int32_t rank, int32_t tag, uint64_t len)
+static void note_unmatched(struct weft_comm *comm,
+	enum weft_unmatched_kind kind, int32_t rank, int32_t tag, uint64_t len)
 {
 	struct weft_unmatched_note *n;
 
@@ -102,7 +101,7 @@ static void refuse_take(struct weft_message *message,
 	if (kind == WEFT_UNMATCHED_COLL_DATA &&
 		weft_err_is_fault(message->comm->coll_err))
 		fin.status += (uint64_t)-message->comm->coll_err;
-	weft_unmatched_note(
+	note_unmatched(
 		message->comm, kind, message->src, message->tag, message->len);
 	weft_message_free(message);
 	if (failed)
@@ -140,15 +139,9 @@ static void judge_probed(struct weft_message *message)
 {
 	struct weft_comm *comm = message->comm;
 
-	if (!comm->is_disconnected || !(message->is_last || message->is_nic))
+	if (!comm->is_disconnected || !message->is_last)
 		return;
-	if (message->is_nic) {
-		weft_unmatched_note(comm, WEFT_UNMATCHED_HANDLE, message->src,
-			message->tag, message->len);
-		weft_nic_discard(message);
-		weft_message_free(message);
-	} else
-		refuse_take(message, WEFT_UNMATCHED_HANDLE, message->sreq);
+	refuse_take(message, WEFT_UNMATCHED_HANDLE, message->sreq);
 	comm->p2p.n_probed--;
 	weft_comm_put(comm);
 }
@@ -194,7 +187,7 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err)
 	/* otherwise the call that completes it says so */
 	if (req->comm->is_disconnected &&
 		weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
-		weft_unmatched_note(req->comm,
+		note_unmatched(req->comm,
 			req->send.mode == WEFT_SEND_BUFFERED
 				? WEFT_UNMATCHED_BUFFERED
 				: WEFT_UNMATCHED_SEND,
@@ -224,8 +217,6 @@ void weft_p2p_refuse_locked(struct weft_comm *comm)
 	struct weft_message *m;
 	uint32_t pos = 0;
 
-	if (comm->p2p.nic)
-		weft_nic_leave(comm);
 	weft_list_for_each(link, next, &comm->match.arrived)
 		weft_unmatched_judge(
 			weft_container_of(link, struct weft_message, arrived));
@@ -354,8 +345,6 @@ static void purge_noted(struct weft_comm *comm)
 	while (comm->p2p.n_probed && (m = next_probed(comm, &pos)) != NULL) {
 		if (!m->is_rts)
 			weft_p2p_owe(m->peer, m->len);
-		if (m->is_nic)
-			weft_nic_discard(m);
 		weft_message_free(m);
 		comm->p2p.n_probed--;
 		weft_comm_put(comm);
@@ -378,8 +367,6 @@ void weft_p2p_purge_locked(struct weft_comm *comm)
 	struct weft_link *link;
 
 	purge_noted(comm);
-	if (comm->p2p.nic)
-		weft_nic_purge(comm);
 	while (!weft_list_is_empty(&match->arrived)) {
 		struct weft_message *m = weft_container_of(
 			match->arrived.next, struct weft_message, arrived);

@@ -194,21 +194,6 @@ int weft_session_hint_vci(const struct weft_info *asked,
 	return 0;
 }
 
-static int read_match(
-	struct weft_session *session, const struct weft_info *asked)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-
-	if (weft_info_value(asked, WEFT_HINT_MATCH, value, sizeof(value)) < 0)
-		snprintf(value, sizeof(value), "%s", weft_knobs.match);
-	if (strcmp(value, "nic") && strcmp(value, "software"))
-		return weft_err_set(WEFT_ERR_INFO_VALUE,
-			"info key %s: \"%s\" is neither \"nic\" nor "
-			"\"software\"",
-			WEFT_HINT_MATCH, value);
-	return weft_info_set(session->info, WEFT_HINT_MATCH, value);
-}
-
 int weft_session_hint_apply(
 	struct weft_session *session, const struct weft_info *asked)
 {
@@ -243,8 +228,6 @@ int weft_session_hint_apply(
 	if (!err)
 		err = weft_info_set(session->info, WEFT_HINT_ABORT,
 			weft_abort_scope_name(session->abort_scope));
-	if (!err)
-		err = read_match(session, asked);
 	return err;
 }
 

@@ -107,7 +107,6 @@ static struct weft_comm *open_one(struct weft_comm *comm, struct weft_vci *vci,
 		.group = comm->group,
 		.errh = comm->errh,
 		.tag = comm->tag,
-		.wants_nic = comm->wants_nic,
 	};
 	struct weft_comm *made = NULL;
 	uint8_t *vcis = NULL;

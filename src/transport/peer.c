@@ -94,7 +94,6 @@ struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr)
 	weft_list_init(&peer->link);
 	if (addr == vci->addr) {
 		peer->is_self = true;
-		peer->net_addr = UINT64_MAX; /* see p2p/nic_send.c */
 		peer->can_read = true;
 		peer->pid = getpid();
 		peer->state = WEFT_PEER_READY;

@@ -44,7 +44,6 @@ enum weft_wire_op {
 	WEFT_WIRE_RMA_REPLY,  /* weft_wire_rma_reply records */
 	WEFT_WIRE_CONNECT,    /* weft_wire_connect, then who asks as a struct
 			       weft_vci_card */
-	WEFT_WIRE_MATCH,      /* weft_wire_match; see p2p/nic_send.c */
 	WEFT_WIRE_COLL_ERROR, /* weft_wire_failed, then its text: in place of a
 			     collective's message that cannot be sent */
 	WEFT_WIRE_DEPARTED, /* weft_wire_departed: its sender sends nothing more
@@ -204,7 +203,6 @@ static_assert(sizeof(struct weft_wire_departed) == 8, "wire layout");
  * comm/ep_exchange.c. */
 enum {
 	WEFT_WIRE_HAS_VCIS = 1,
-	WEFT_WIRE_WANTS_NIC = 2, /* messages are to be matched there */
 };
 
 /* Names a communicator to be made from a group; see comm/create.c. */
@@ -324,20 +322,6 @@ struct weft_wire_connect {
 	uint32_t reserved;
 };
 static_assert(sizeof(struct weft_wire_connect) == 24, "wire layout");
-
-/* A sender asks how its messages are matched, and is answered. */
-enum weft_wire_match_kind {
-	WEFT_WIRE_MATCH_ASK = 1,
-	WEFT_WIRE_MATCH_SOFTWARE,
-	WEFT_WIRE_MATCH_NIC, /* on the business card, under these tags */
-};
-
-struct weft_wire_match {
-	uint64_t base;	 /* of tags for the fabric: add the message's */
-	uint32_t tag_ub; /* greatest message tag */
-	uint32_t kind;
-};
-static_assert(sizeof(struct weft_wire_match) == 16, "wire layout");
 
 enum weft_wire_rma_kind {
 	WEFT_WIRE_RMA_PUT = 1, /* data: what to put there */
@@ -479,7 +463,6 @@ WEFT_WIRE_GETTER(rma_reply)
 WEFT_WIRE_GETTER(win)
 WEFT_WIRE_GETTER(win_reply)
 WEFT_WIRE_GETTER(connect)
-WEFT_WIRE_GETTER(match)
 #undef WEFT_WIRE_GETTER
 
 #endif

@@ -42,10 +42,6 @@ multi_programs += test/multi/mpix_broken
 multi_programs += test/multi/mpix_later
 multi_programs += test/multi/mpix_psets
 multi_programs += test/multi/mpix_publish
-multi_programs += test/multi/nic_died
-multi_programs += test/multi/nic_match
-multi_programs += test/multi/nic_mixed
-multi_programs += test/multi/nic_vni
 multi_programs += test/multi/p2p_batch
 multi_programs += test/multi/p2p_bsend
 multi_programs += test/multi/p2p_buffers
@@ -159,7 +155,7 @@ multi_programs += test/multi/win_threads
 
 EXTRA_DIST += $(multi_programs:=.c) test/multi/mtest.h test/multi/heard.h test/multi/session.h test/multi/cma.h test/multi/coll.h \
 	test/multi/hints.h test/multi/file.h test/multi/behind.h test/multi/gen-walk \
-	test/multi/nic.h test/multi/dt_map.h \
+	test/multi/dt_map.h \
 	test/multi/list \
 	test/run-multi test/README.md test/conformance/README.md \
 	test/conformance/mpich.known \
@@ -192,13 +188,9 @@ multi: $(multi_programs) $(f_built) test/fake/cxi/libcxi-fi.la \
 	test/fake/pages64k.la
 
 MPIEXEC = $(abs_builddir)/mpiexec
-# What the build leaves out.
-if !NIC_MATCHING
-multi_without = WEFT_TEST_NO_NIC=1
-endif
 
 check-mpi: multi
-	$(multi_without) MPIEXEC='$(MPIEXEC)' \
+	MPIEXEC='$(MPIEXEC)' \
 		$(srcdir)/test/run-multi --bin test/multi \
 		$(MULTI_FLAGS)
 

@@ -31,6 +31,5 @@ check_PROGRAMS += test/fake/cxi/stand_test
 TESTS += test/fake/cxi/stand_test
 test_fake_cxi_stand_test_SOURCES = \
 	test/fake/cxi/stand_pair.c test/fake/cxi/stand_pair.h \
-	test/fake/cxi/stand_test.c test/fake/cxi/stand_test_amo.c \
-	test/fake/cxi/stand_test_look.c
+	test/fake/cxi/stand_test.c test/fake/cxi/stand_test_amo.c
 test_fake_cxi_stand_test_LDADD = $(FABRIC_LIBS)

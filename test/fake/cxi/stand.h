@@ -338,7 +338,6 @@ struct stand_nic {
 	size_t inbox_len; /* bytes arrived and not taken */
 	struct stand_arrival *early[STAND_KINDS]; /* came before a receive */
 	struct stand_recv *posted[STAND_KINDS];
-	struct stand_arrival *claimed;
 	struct stand_pull *pulls;
 	unsigned random;
 };
@@ -465,12 +464,6 @@ extern struct fi_ops_msg stand_msg_ops;
 extern struct fi_ops_tagged stand_tagged_ops;
 /* Takes the lock itself. */
 ssize_t stand_rx_post(struct stand_ep *ep, int kind, struct stand_recv *want);
-
-/* Looks for an early tagged message: its length and tag in a completion, or the
- * error FI_ENOMSG. With FI_CLAIM it is kept for the receive that has the same
- * context, whose first word is the provider's until then. */
-ssize_t stand_rx_peek(struct stand_ep *ep, const struct stand_recv *want);
-ssize_t stand_rx_claim(struct stand_ep *ep, const struct stand_recv *want);
 
 /* rma.c, amo.c */
 extern struct fi_ops_rma stand_rma_ops;

@@ -7,8 +7,6 @@
 
 #define SEND_FLAGS (STAND_TX_FLAGS)
 #define RECV_FLAGS (FI_COMPLETION | FI_MORE | FI_MULTI_RECV)
-/* FI_DISCARD is not known to the real one either */
-#define LOOK_FLAGS (FI_PEEK | FI_CLAIM)
 
 struct message {
 	const char *call;
@@ -150,20 +148,14 @@ static ssize_t receive(
 {
 	if (n > 1)
 		return -FI_EINVAL;
-	if (r->flags &
-		~(RECV_FLAGS | (kind == STAND_KIND_TAGGED ? LOOK_FLAGS : 0)))
+	if (r->flags & ~RECV_FLAGS)
 		return -FI_EBADFLAGS;
-	if (r->flags & FI_CLAIM && !r->context)
-		return -FI_EINVAL;
 	if (r->flags & FI_MULTI_RECV && !(ep->nic->caps & FI_MULTI_RECV))
 		return -FI_EINVAL;
 	if (r->tag & ~STAND_TAG_MASK)
 		return -FI_EINVAL;
 	if (!(ep->nic->caps & FI_DIRECTED_RECV))
 		r->src = FI_ADDR_UNSPEC;
-	if (r->flags & LOOK_FLAGS)
-		return r->flags & FI_PEEK ? stand_rx_peek(ep, r)
-					  : stand_rx_claim(ep, r);
 	return stand_rx_post(ep, kind, r);
 }
 

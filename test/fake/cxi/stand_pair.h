@@ -80,9 +80,6 @@ uint64_t pair_see(const struct pair *pair, size_t at);
 void case_atomics(void);
 void case_atomic_tables(void);
 
-/* stand_test_look.c */
-void case_look(void);
-
 /* TAP */
 void claim(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Of all processes of the test; see score_open(). */

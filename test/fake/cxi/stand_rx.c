@@ -254,99 +254,6 @@ ssize_t stand_rx_post(struct stand_ep *ep, int kind, struct stand_recv *want)
 	return 0;
 }
 
-/* Looking */
-
-static bool is_ready(const struct stand_nic *nic)
-{
-	return nic->is_enabled && nic->rx_cq;
-}
-
-static void look(struct stand_nic *nic, const struct stand_recv *want)
-{
-	struct stand_arrival **at = &nic->early[STAND_KIND_TAGGED];
-	uint64_t flags = FI_RECV | FI_TAGGED;
-	struct stand_arrival *a;
-
-	while (*at && !matches(nic, want, *at))
-		at = &(*at)->next;
-	a = *at;
-	stand_log("peek tag=0x%llx ignore=0x%llx%s%s",
-		(unsigned long long)want->tag, (unsigned long long)want->ignore,
-		want->flags & FI_CLAIM ? " claim" : "", a ? "" : " nothing");
-	if (a) {
-		struct fi_cq_tagged_entry e = {
-			.op_context = want->context,
-			.flags = flags,
-			.len = a->frame.len,
-			.data = a->frame.data,
-			.tag = a->frame.addr,
-		};
-
-		stand_cq_put(nic->rx_cq, &e, stand_av_find(nic->av, a->from));
-	} else {
-		struct fi_cq_err_entry e = {
-			.op_context = want->context,
-			.flags = flags,
-			.tag = want->tag,
-			.err = FI_ENOMSG,
-			.prov_errno = FI_ENOMSG,
-		};
-
-		stand_cq_put_err(nic->rx_cq, &e);
-	}
-	if (a && want->flags & FI_CLAIM) {
-		*at = a->next;
-		a->next = nic->claimed;
-		nic->claimed = a;
-		((struct fi_context *)want->context)->internal[0] = a;
-	}
-}
-
-ssize_t stand_rx_peek(struct stand_ep *ep, const struct stand_recv *want)
-{
-	struct stand_nic *nic = ep->nic;
-	ssize_t rc = -FI_EOPBADSTATE;
-
-	pthread_mutex_lock(&nic->lock);
-	if (is_ready(nic) && stand_chance(nic, stand_env.eagain)) {
-		rc = -FI_EAGAIN;
-	} else if (is_ready(nic)) {
-		look(nic, want);
-		rc = 0;
-	}
-	pthread_mutex_unlock(&nic->lock);
-	return rc;
-}
-
-ssize_t stand_rx_claim(struct stand_ep *ep, const struct stand_recv *want)
-{
-	struct stand_nic *nic = ep->nic;
-	struct stand_arrival **at = &nic->claimed;
-	struct stand_recv *r = malloc(sizeof(*r));
-	ssize_t rc = -FI_EINVAL;
-
-	if (!r)
-		return -FI_ENOMEM;
-	*r = *want;
-	r->next = NULL;
-	r->is_signalled = !ep->nic->rx_selective || want->flags & FI_COMPLETION;
-	pthread_mutex_lock(&nic->lock);
-	while (*at && *at != ((struct fi_context *)want->context)->internal[0])
-		at = &(*at)->next;
-	if (*at) {
-		struct stand_arrival *a = *at;
-
-		*at = a->next;
-		deliver(nic, r, a);
-		rc = 0;
-	} else {
-		stand_log("claim refused: nothing was claimed with it");
-		free(r);
-	}
-	pthread_mutex_unlock(&nic->lock);
-	return rc;
-}
-
 ssize_t stand_rx_cancel(struct stand_nic *nic, void *context)
 {
 	for (int kind = 0; kind < STAND_KINDS; kind++) {
@@ -385,7 +292,6 @@ static void forget(struct stand_arrival *a, struct stand_conn *conn)
 void stand_rx_forget(struct stand_nic *nic, struct stand_conn *conn)
 {
 	forget(nic->arrived, conn);
-	forget(nic->claimed, conn);
 	for (int kind = 0; kind < STAND_KINDS; kind++)
 		forget(nic->early[kind], conn);
 	for (struct stand_pull *p = nic->pulls; p; p = p->next)
@@ -407,7 +313,6 @@ static void free_arrivals(struct stand_arrival *a)
 void stand_rx_fini(struct stand_nic *nic)
 {
 	free_arrivals(nic->arrived);
-	free_arrivals(nic->claimed);
 	for (int kind = 0; kind < STAND_KINDS; kind++) {
 		free_arrivals(nic->early[kind]);
 		while (nic->posted[kind]) {

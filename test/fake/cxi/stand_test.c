@@ -675,7 +675,6 @@ static const struct {
 	{ "extensions", case_extensions, { NULL } },
 	{ "atomic_tables", case_atomic_tables, { NULL } },
 	{ "atomics", case_atomics, { NULL } },
-	{ "look", case_look, { NULL } },
 	{ "eagain", case_eagain, { "CXISTAND_EAGAIN=3" } },
 	{ "cqerr", case_cqerr, { "CXISTAND_CQERR=4" } },
 	{ "lose", case_lose, { "CXISTAND_LOSE=4" } },
