@@ -7,9 +7,6 @@
 
 extern const struct weft_prov weft_prov_cxi;
 extern const struct weft_prov weft_prov_verbs;
-extern const struct weft_prov weft_prov_efa;
-extern const struct weft_prov weft_prov_psm;
-extern const struct weft_prov weft_prov_psm3;
 extern const struct weft_prov weft_prov_tcp;
 extern const struct weft_prov weft_prov_sockets;
 extern const struct weft_prov weft_prov_shm;

@@ -5,16 +5,13 @@
 const struct weft_prov *const weft_prov_table[] = {
 	&weft_prov_cxi,
 	&weft_prov_verbs,
-	&weft_prov_efa,
-	&weft_prov_psm,
-	&weft_prov_psm3,
 	&weft_prov_tcp,
 	&weft_prov_sockets,
 	&weft_prov_shm,
 	NULL,
 };
 
-/* A provider that nobody here has met: libfabric's own figures stand. */
+/* Any other provider that the user names: libfabric's own figures stand. */
 const struct weft_prov weft_prov_other = {
 	.name = "other",
 	.note = "the user named it",

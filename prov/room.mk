@@ -3,8 +3,6 @@ libweft_la_SOURCES += \
 	prov/cxi_ext.h \
 	prov/prov_all.h \
 	prov/prov_cxi.c \
-	prov/prov_efa.c \
-	prov/prov_psm.c \
 	prov/prov_shm.c \
 	prov/prov_sockets.c \
 	prov/prov_table.c \

@@ -59,7 +59,7 @@ static void report_add(struct report *r, const char *form, const char *verdict)
 }
 
 /* As report_add(), one line for neighbours that fail for the same reason:
- * "cxi, efa: libfabric does not offer it". */
+ * "cxi, verbs: libfabric does not offer it". */
 static void report_no(struct report *r, const char *form, const char *why)
 {
 	char line[VERDICT_MAX];
