@@ -296,7 +296,15 @@ static void job_release(struct weft_req *req)
 	job_free(req->attached);
 }
 
+/* MPI_Cancel of a file's request has no effect, as in ROMIO and OMPIO. */
+static int job_cancel(struct weft_req *req)
+{
+	(void)req;
+	return 0;
+}
+
 static const struct weft_req_ops job_ops = {
+	.cancel = job_cancel,
 	.query = job_query,
 	.free = job_free_nothing,
 	.release = job_release,

@@ -780,6 +780,10 @@ int PMPI_Cancel(MPI_Request *request)
 		err = weft_part_check_over(req, "cancelled");
 	if (!err && req->ops && req->ops->cancel)
 		err = req->ops->cancel(req);
+	else if (!err && req->kind == WEFT_REQ_OTHER)
+		err = weft_err_set(WEFT_ERR_REQUEST,
+			"only a send, a receive or a generalized request can "
+			"be cancelled; complete this request instead");
 	else if (!err)
 		err = weft_req_cancel(req);
 	return err ? fail("MPI_Cancel", err, 1, request) : MPI_SUCCESS;

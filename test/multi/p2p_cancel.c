@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_cancel: a cancelled receive matches nothing, a matched one completes */
+/* p2p_cancel: a cancelled receive matches nothing, a matched one completes;
+ * requests that are no messages cannot be cancelled */
 #include "mtest.h"
 
 static void cancel_unmatched(void)
@@ -71,6 +72,37 @@ static void matched_completes(void)
 	}
 }
 
+/* MPI_Cancel is for messages. A request of another kind completes as if the
+ * call had not been made. */
+static void not_a_message(void)
+{
+	int v = 6, got = -1, back = -1, other = 1 - mtest.rank;
+	MPI_Request reqs[3];
+	MPI_Comm dup = MPI_COMM_NULL;
+	MPI_Win win;
+	int *mem;
+
+	OK(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL,
+		MPI_COMM_WORLD, &mem, &win));
+	OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+	*mem = 40 + mtest.rank;
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	OK(MPI_Win_lock_all(0, win));
+	OK(MPI_Rget(&got, 1, MPI_INT, other, 0, 1, MPI_INT, win, &reqs[0]));
+	OK(MPI_Comm_idup(MPI_COMM_WORLD, &dup, &reqs[1]));
+	OK(MPI_Isendrecv(&v, 1, MPI_INT, other, 4, &back, 1, MPI_INT, other, 4,
+		MPI_COMM_WORLD, &reqs[2]));
+	for (int i = 0; i < 3; i++)
+		FAILS(MPI_Cancel(&reqs[i]), MPI_ERR_REQUEST);
+	OK(MPI_Waitall(3, reqs, MPI_STATUSES_IGNORE));
+	OK(MPI_Win_unlock_all(win));
+	CHECK(got == 40 + other, "the get completes, got %d", got);
+	CHECK(back == v, "the exchange completes, got %d", back);
+	if (CHECK(dup != MPI_COMM_NULL, "the communicator is made"))
+		OK(MPI_Comm_free(&dup));
+	OK(MPI_Win_free(&win));
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Request none = MPI_REQUEST_NULL;
@@ -82,6 +114,7 @@ int main(int argc, char **argv)
 	cancelled_is_gone();
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	matched_completes();
+	not_a_message();
 	FAILS(MPI_Cancel(&none), MPI_ERR_REQUEST);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	return mtest_finish();
