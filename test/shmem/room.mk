@@ -4,6 +4,7 @@
 # check-shmem" runs them, "make check-multi" does too.
 sma_programs =
 sma_programs += test/shmem/sma_amo
+sma_programs += test/shmem/sma_beside
 sma_programs += test/shmem/sma_coll
 sma_programs += test/shmem/sma_exposed
 sma_programs += test/shmem/sma_gone
