@@ -41,40 +41,10 @@ weft_coll_fn weft_inter_barrier, weft_inter_bcast, weft_inter_gather,
  * whose sender waits for an answer. */
 enum { WEFT_COLL_TAG_SETTLE = 1 << (WEFT_TAG_COLL_SHIFT + 4) };
 
-/* Describes that rank's collective was met in another one, which is an error;
- * other may be out of range. */
-int weft_coll_differ(enum weft_coll_kind kind, unsigned other, int32_t rank)
-	__attribute__((cold));
-
 /* Likewise when a message of rank came where one with the other tag was
  * expected: answers it where its sender needs that. VCI's lock held. */
 int weft_coll_met(struct weft_comm *comm, int32_t tag, int32_t met,
 	int32_t rank) __attribute__((cold));
-
-/* ABI value of MPI_BYTE. */
-enum { BYTE_ABI_VALUE = 0x247 };
-
-/* Block i of one side. */
-static inline struct weft_span weft_block(
-	const struct weft_blocks *blocks, int64_t i)
-{
-	struct weft_type *type =
-		blocks->types ? blocks->types[i] : blocks->type;
-	int64_t count = blocks->counts ? blocks->counts[i] : blocks->count;
-	int64_t at =
-		blocks->displs
-			? blocks->displs[i] *
-				  (blocks->has_byte_displs ? 1 : type->extent)
-			: i * blocks->count * type->extent;
-
-	return (struct weft_span){ (char *)blocks->buf + at, count, type };
-}
-
-static inline struct weft_span weft_span_bytes(void *buf, size_t len)
-{
-	return (struct weft_span){ buf, (int64_t)len,
-		weft_type_builtin(BYTE_ABI_VALUE) };
-}
 
 /* Binomial broadcast of one span from root. */
 void weft_bcast_tree(struct weft_sched *sched,
@@ -92,12 +62,5 @@ void weft_bcast_unpack(struct weft_sched *sched, struct weft_span bytes,
 void weft_reduce_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_redop *op,
 	struct weft_span mine, void *result, int32_t root);
-
-static inline struct weft_span weft_slice(
-	struct weft_span span, int64_t from, int64_t to)
-{
-	return (struct weft_span){ (char *)span.buf + from * span.type->extent,
-		to - from, span.type };
-}
 
 #endif

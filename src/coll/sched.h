@@ -31,25 +31,6 @@ enum weft_step_kind {
 	WEFT_STEP_REDUCE,
 };
 
-/* Data of one step: where, how much, of what. */
-struct weft_span {
-	void *buf;
-	int64_t count;
-	struct weft_type *type;
-};
-
-/* Bytes to allocate for count items, whose data begins *low_out bytes behind
- * the address of their buffer. If the span does not fit into 63 bits, more than
- * any allocation provides. */
-static inline size_t weft_items_len(
-	int64_t count, const struct weft_type *type, int64_t *low_out)
-{
-	int64_t len;
-
-	return weft_type_span(type, count, low_out, &len) ? (size_t)len
-							  : PTRDIFF_MAX;
-}
-
 struct weft_step {
 	enum weft_step_kind kind;
 	int32_t rank;

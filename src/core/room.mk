@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += src/core/attr.c src/core/attr.h src/core/child.h \
+	src/core/coll_args.c src/core/coll_args.h \
 	src/core/comm.c src/core/comm.h src/core/errcode.c src/core/errcode.h \
 	src/core/errh.c src/core/errh.h src/core/group.c src/core/group.h \
 	src/core/hardware.c src/core/hardware.h src/core/info.c src/core/info.h \

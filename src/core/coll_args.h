@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coll_args: the arguments of a collective call as data
+ *
+ * One description for all collectives and all their forms. The caller keeps the
+ * buffers and arrays. */
+#ifndef WEFT_COLL_ARGS_H
+#define WEFT_COLL_ARGS_H
+
+#include "core/comm.h"
+#include "dt/redop.h"
+#include "dt/type.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum weft_coll_kind {
+	WEFT_COLL_BARRIER,
+	WEFT_COLL_BCAST,
+	WEFT_COLL_GATHER,
+	WEFT_COLL_SCATTER,
+	WEFT_COLL_ALLGATHER,
+	WEFT_COLL_ALLTOALL,
+	WEFT_COLL_REDUCE,
+	WEFT_COLL_ALLREDUCE,
+	WEFT_COLL_REDUCE_SCATTER,
+	WEFT_COLL_SCAN,
+	WEFT_COLL_EXSCAN,
+	WEFT_COLL_NEIGHBOR_ALLGATHER,
+	WEFT_COLL_NEIGHBOR_ALLTOALL,
+	WEFT_COLL_N,
+};
+
+/* One side's blocks: block i is `count` or counts[i] items of `type` or
+ * types[i], at buf + i * count * extent, or buf + displs[i] * extent, or, with
+ * has_byte_displs, buf + displs[i]. The regular form (Gather, Alltoall...) sets
+ * count and leaves the arrays NULL. */
+struct weft_blocks {
+	void *buf;
+	int64_t count;
+	struct weft_type *type;
+	const int64_t *counts;
+	const int64_t *displs;
+	struct weft_type *const *types;
+	bool has_byte_displs;
+};
+
+struct weft_coll {
+	struct weft_comm *comm;
+	enum weft_ctx_offset ctx_offset; /* COLL for users, CTL for sessions */
+	/* What each operation reads: bcast: recv only. reduce and scans:
+	 * send and recv with the same count and type. reduce_scatter: send
+	 * one block of all, recv.counts[] (or recv.count each) the parts. */
+	struct weft_blocks send;
+	struct weft_blocks recv;
+	bool is_in_place;
+	bool is_irregular;  /* a v or w form */
+	bool is_same_block; /* neighbourhood: all get block 0 */
+	int32_t root;	    /* a rank; on intercommunicators also WEFT_ROOT,
+			       WEFT_PROC_NULL */
+	struct weft_redop *op;
+	/* neighbourhoods */
+	int32_t n_sources, n_dests;
+	const int *sources, *dests;
+	bool is_grid; /* sources and dests are pairs, down and up, of each
+			 dimension */
+};
+
+/* Data of one step: where, how much, of what. */
+struct weft_span {
+	void *buf;
+	int64_t count;
+	struct weft_type *type;
+};
+
+/* Bytes to allocate for count items, whose data begins *low_out bytes behind
+ * the address of their buffer. If the span does not fit into 63 bits, more than
+ * any allocation provides. */
+static inline size_t weft_items_len(
+	int64_t count, const struct weft_type *type, int64_t *low_out)
+{
+	int64_t len;
+
+	return weft_type_span(type, count, low_out, &len) ? (size_t)len
+							  : PTRDIFF_MAX;
+}
+
+/* ABI value of MPI_BYTE. */
+enum { BYTE_ABI_VALUE = 0x247 };
+
+/* Block i of one side. */
+static inline struct weft_span weft_block(
+	const struct weft_blocks *blocks, int64_t i)
+{
+	struct weft_type *type =
+		blocks->types ? blocks->types[i] : blocks->type;
+	int64_t count = blocks->counts ? blocks->counts[i] : blocks->count;
+	int64_t at =
+		blocks->displs
+			? blocks->displs[i] *
+				  (blocks->has_byte_displs ? 1 : type->extent)
+			: i * blocks->count * type->extent;
+
+	return (struct weft_span){ (char *)blocks->buf + at, count, type };
+}
+
+static inline struct weft_span weft_span_bytes(void *buf, size_t len)
+{
+	return (struct weft_span){ buf, (int64_t)len,
+		weft_type_builtin(BYTE_ABI_VALUE) };
+}
+
+static inline struct weft_span weft_slice(
+	struct weft_span span, int64_t from, int64_t to)
+{
+	return (struct weft_span){ (char *)span.buf + from * span.type->extent,
+		to - from, span.type };
+}
+
+/* The procedure, of its several forms the plain one: "MPI_Bcast". */
+const char *weft_coll_name(enum weft_coll_kind kind);
+
+/* Describes that rank's collective was met in another one, which is an error;
+ * other may be out of range. */
+int weft_coll_differ(enum weft_coll_kind kind, unsigned other, int32_t rank)
+	__attribute__((cold));
+
+#endif
