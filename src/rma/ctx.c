@@ -59,7 +59,7 @@ static bool is_needed(const struct weft_rma_ctx *ctx)
 static void rma_ctx_destroy(struct weft_rma_ctx *ctx)
 {
 	if (ctx->ep) {
-		weft_am_forget(ctx);
+		weft_rma_am_forget(ctx);
 		if (is_needed(ctx)) {
 			weft_list_push_back(&weft_rma_own.left, &ctx->link);
 			return;

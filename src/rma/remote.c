@@ -116,7 +116,7 @@ static int find_data_key(struct weft_rma_ctx *ctx, uint32_t pe)
 	if (!remote || atomic_load_explicit(
 			       &remote->has_data_key, memory_order_acquire))
 		return 0;
-	err = weft_am_data_key(ctx, pe, &key);
+	err = weft_rma_am_data_key(ctx, pe, &key);
 	if (err)
 		return err;
 	weft_vci_lock(vci);
@@ -274,7 +274,7 @@ int weft_remote_release(struct weft_rma_ctx *ctx)
 	if (ctx->held.is_held)
 		err = post_held(ctx, 0);
 	if (ctx->n_batched) {
-		int told = weft_am_release(ctx);
+		int told = weft_rma_am_release(ctx);
 
 		err = err ? err : told;
 	}
@@ -344,7 +344,7 @@ static int before_writing(
 	int err = 0;
 
 	if (weft_unlikely(state & WEFT_STATE_AM_FENCED))
-		err = weft_am_flush_pe(ctx, pe);
+		err = weft_rma_am_flush_pe(ctx, pe);
 	if (weft_unlikely(!err && (state & WEFT_STATE_WRITTEN_FENCED) &&
 			  !weft_rma_own.has_put_order)) {
 		if (fence) {
@@ -367,7 +367,7 @@ static int before_reading(struct weft_rma_ctx *ctx, uint32_t pe)
 	int err = 0;
 
 	if (weft_unlikely(state & WEFT_STATE_AM_FENCED))
-		err = weft_am_flush_pe(ctx, pe);
+		err = weft_rma_am_flush_pe(ctx, pe);
 	if (weft_unlikely(!err && (state & WEFT_STATE_WRITTEN_FENCED)))
 		err = weft_remote_flush_pe(ctx, pe);
 	return err;
@@ -400,7 +400,7 @@ static int ask_one(struct weft_rma_ctx *ctx, uint32_t pe)
 			ctx->n_flushes--;
 	}
 	if ((state & WEFT_STATE_AM) && !(state & WEFT_STATE_AM_ONE))
-		told = weft_am_ask(ctx, pe);
+		told = weft_rma_am_ask(ctx, pe);
 	return err ? err : told;
 }
 
@@ -474,7 +474,7 @@ static int remote_quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
 	err = err ? err : one;
 	one = remote_wait_all(ctx);
 	err = err ? err : one;
-	one = weft_am_wait(ctx);
+	one = weft_rma_am_wait(ctx);
 	err = err ? err : one;
 	/* errors of what nobody waited for come after the last of the flushes
 	 * on some fabrics */
@@ -526,15 +526,15 @@ static bool is_burst(struct weft_rma_ctx *ctx)
 /* Kept for company where a session says that there will be some, where a quiet
  * must follow anyway (nbi), and in a burst; else sent. */
 static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
-	const struct weft_am *am, uint32_t pe, bool is_nbi)
+	const struct weft_rma_am *am, uint32_t pe, bool is_nbi)
 {
 	if (ctx->is_sending_am[class] || is_nbi || is_burst(ctx)) {
 		weft_ctx_hold(ctx, true);
-		return weft_am_add(ctx, pe, am);
+		return weft_rma_am_add(ctx, pe, am);
 	}
 	return ctx->states[pe] & (uint8_t)~WEFT_STATE_LISTED
-		       ? weft_am_send(ctx, pe, am, 1)
-		       : weft_am_send_one(ctx, pe, am);
+		       ? weft_rma_am_send(ctx, pe, am, 1)
+		       : weft_rma_am_send_one(ctx, pe, am);
 }
 
 /* True for a small put that goes as an active message. What was written there
@@ -552,7 +552,7 @@ static bool remote_is_told(
 static int am_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	struct weft_am am = {
+	struct weft_rma_am am = {
 		.rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
 		.data = src,
 		.sym = dest,
@@ -577,7 +577,8 @@ static int am_get(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	const struct weft_amo amo = { .op = WEFT_AMO_FETCH,
 		.width = (uint32_t)len };
 
-	return weft_am_fetch(ctx, (void *)(uintptr_t)src, &amo, dest, pe, true);
+	return weft_rma_am_fetch(
+		ctx, (void *)(uintptr_t)src, &amo, dest, pe, true);
 }
 
 /* --- put and get --------------------------------------------------------- */
@@ -742,10 +743,10 @@ static int am_amo(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint32_t pe)
 {
 	uint64_t words[2] = { amo->value, amo->cond };
-	struct weft_am am = { .rec = { .kind = WEFT_WIRE_RMA_AMO,
-				      .op = (uint8_t)amo->op,
-				      .width = (uint8_t)amo->width,
-				      .len = sizeof(words) },
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_RMA_AMO,
+					  .op = (uint8_t)amo->op,
+					  .width = (uint8_t)amo->width,
+					  .len = sizeof(words) },
 		.data = words,
 		.sym = dest };
 
@@ -840,7 +841,7 @@ static int remote_fetch(struct weft_rma_ctx *ctx, void *dest,
 	int err;
 
 	if (!weft_rma_own.has_fabric_amo)
-		return weft_am_fetch(ctx, dest, amo, fetched, pe, is_nbi);
+		return weft_rma_am_fetch(ctx, dest, amo, fetched, pe, is_nbi);
 	err = weft_remote_release(ctx);
 	if (!err)
 		err = locate(ctx, dest, amo->width, pe, &to);
@@ -872,7 +873,7 @@ static int am_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, void *sig, const struct weft_amo *amo, uint32_t pe)
 {
 	uint64_t words[2] = { amo->value, amo->cond };
-	struct weft_am ams[2] = {
+	struct weft_rma_am ams[2] = {
 		{ .rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
 			.data = src,
 			.sym = dest },
@@ -885,14 +886,14 @@ static int am_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	};
 
 	if (ctx->is_sending_am[WEFT_CLASS_PWS] || is_burst(ctx)) {
-		int err = len ? weft_am_add(ctx, pe, &ams[0]) : 0;
+		int err = len ? weft_rma_am_add(ctx, pe, &ams[0]) : 0;
 
 		weft_ctx_hold(ctx, true);
-		return err ? err : weft_am_add(ctx, pe, &ams[1]);
+		return err ? err : weft_rma_am_add(ctx, pe, &ams[1]);
 	}
 	if (!len)
-		return weft_am_send(ctx, pe, &ams[1], 1);
-	return weft_am_send(ctx, pe, ams, 2);
+		return weft_rma_am_send(ctx, pe, &ams[1], 1);
+	return weft_rma_am_send(ctx, pe, ams, 2);
 }
 
 /* The target's CPU updates the signal: it must find the data there. */

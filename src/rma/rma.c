@@ -259,7 +259,7 @@ static int rma_open_far(uint32_t n_pes)
 		return weft_err_set(
 			WEFT_ERR_NOMEM, "no memory for %u PEs", n_pes);
 	}
-	weft_am_open();
+	weft_rma_am_open();
 	mine->err = open_domain(mine);
 	err = rma_gather(mine, all, sizeof(*all));
 	if (!err)
@@ -280,7 +280,7 @@ static void close_remote(void)
 	struct weft_rma_own *own = &weft_rma_own;
 
 	if (own->remotes)
-		weft_am_close();
+		weft_rma_am_close();
 	if (own->domain) {
 		weft_rma_fabric_withdraw(&weft_rma.heap);
 		weft_rma_fabric_withdraw(&weft_rma.data);

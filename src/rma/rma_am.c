@@ -241,7 +241,7 @@ static void on_reply(struct weft_vci *vci, struct weft_peer *peer,
 	}
 }
 
-void weft_am_open(void)
+void weft_rma_am_open(void)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 
@@ -251,7 +251,7 @@ void weft_am_open(void)
 	weft_vci_unlock(vci);
 }
 
-void weft_am_close(void)
+void weft_rma_am_close(void)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 	struct weft_map_entry *entry;
@@ -327,7 +327,7 @@ static int am_post(
 
 /* Writes an active message and its data; the bytes used, or a negative error.
  */
-static int put_am(uint8_t *to, const struct weft_am *am)
+static int put_am(uint8_t *to, const struct weft_rma_am *am)
 {
 	struct weft_wire_rma rec = am->rec;
 	size_t padded = weft_round_up((size_t)rec.len, 8);
@@ -376,7 +376,7 @@ static int send_batch(struct weft_rma_ctx *ctx, uint32_t pe)
 
 /* Adds active messages to a batch, all or none. */
 static int am_append(
-	struct weft_batch *batch, const struct weft_am *ams, size_t n)
+	struct weft_batch *batch, const struct weft_rma_am *ams, size_t n)
 {
 	uint32_t len = batch->len;
 
@@ -392,7 +392,7 @@ static int am_append(
 	return 0;
 }
 
-static size_t room_for(const struct weft_am *ams, size_t n)
+static size_t room_for(const struct weft_rma_am *ams, size_t n)
 {
 	size_t len = 0;
 
@@ -401,8 +401,8 @@ static size_t room_for(const struct weft_am *ams, size_t n)
 	return len;
 }
 
-int weft_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
-	const struct weft_am *ams, size_t n)
+int weft_rma_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
+	const struct weft_rma_am *ams, size_t n)
 {
 	struct weft_batch *batch = ctx->batches ? ctx->batches[pe] : NULL;
 	struct weft_batch alone;
@@ -435,14 +435,15 @@ static struct weft_batch *batch_of(struct weft_rma_ctx *ctx, uint32_t pe)
 	return ctx->batches[pe];
 }
 
-int weft_am_add(struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *am)
+int weft_rma_am_add(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *am)
 {
 	struct weft_batch *batch = batch_of(ctx, pe);
 	size_t need = room_for(am, 1);
 	int err;
 
 	if (!batch || need > WEFT_AM_MAX)
-		return weft_am_send(ctx, pe, am, 1);
+		return weft_rma_am_send(ctx, pe, am, 1);
 	err = before_telling(ctx, pe);
 	if (!err && need > WEFT_AM_MAX - batch->len)
 		err = send_batch(ctx, pe);
@@ -459,7 +460,7 @@ int weft_am_add(struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *am)
 	return err;
 }
 
-int weft_am_release(struct weft_rma_ctx *ctx)
+int weft_rma_am_release(struct weft_rma_ctx *ctx)
 {
 	int err = 0;
 
@@ -501,7 +502,7 @@ static void drop_stale(struct weft_rma_ctx *ctx)
 	weft_vci_unlock(vci);
 }
 
-void weft_am_forget(struct weft_rma_ctx *ctx)
+void weft_rma_am_forget(struct weft_rma_ctx *ctx)
 {
 	drop_stale(ctx);
 	for (uint32_t i = 0; ctx->batches && i < weft_rma.n_pes; i++)
@@ -568,14 +569,14 @@ static int wait_there(struct weft_rma_ctx *ctx, const struct fetch *fetch,
 	return is_there(fetch, &err) ? err : failed;
 }
 
-int weft_am_fetch(struct weft_rma_ctx *ctx, void *dest,
+int weft_rma_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
 {
 	uint64_t words[2] = { amo->value, amo->cond };
-	struct weft_am am = { .rec = { .kind = WEFT_WIRE_RMA_FETCH,
-				      .op = (uint8_t)amo->op,
-				      .width = (uint8_t)amo->width,
-				      .len = sizeof(words) },
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_RMA_FETCH,
+					  .op = (uint8_t)amo->op,
+					  .width = (uint8_t)amo->width,
+					  .len = sizeof(words) },
 		.data = words,
 		.sym = dest };
 	struct fetch here = { .ctx = ctx,
@@ -598,8 +599,8 @@ int weft_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 		goto drop;
 	if (is_nbi)
 		weft_ctx_hold(ctx, true);
-	err = is_nbi ? weft_am_add(ctx, pe, &am)
-		     : weft_am_send(ctx, pe, &am, 1);
+	err = is_nbi ? weft_rma_am_add(ctx, pe, &am)
+		     : weft_rma_am_send(ctx, pe, &am, 1);
 	if (err) {
 		am_leave(fetch, am.rec.id);
 		goto drop;
@@ -620,9 +621,10 @@ drop:
 	return err;
 }
 
-int weft_am_data_key(struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out)
+int weft_rma_am_data_key(
+	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out)
 {
-	struct weft_am am = { .rec = { .kind = WEFT_WIRE_RMA_KEY },
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_RMA_KEY },
 		.data = "" };
 	struct fetch fetch = { .ctx = ctx,
 		.dest = key_out,
@@ -646,10 +648,10 @@ int weft_am_data_key(struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out)
 
 /* before: what goes in the same message, or NULL. */
 static int am_ask(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *before)
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *before)
 {
-	struct weft_am ams[2] = { { .data = "" }, { .data = "" } };
-	struct weft_am *question = &ams[before != NULL];
+	struct weft_rma_am ams[2] = { { .data = "" }, { .data = "" } };
+	struct weft_rma_am *question = &ams[before != NULL];
 	struct fetch *fetch = calloc(1, sizeof(*fetch));
 	uint8_t fenced = ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED;
 	int err;
@@ -667,7 +669,7 @@ static int am_ask(
 	}
 	/* it says nothing of what was written, so needs no order with it */
 	ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
-	err = weft_am_send(ctx, pe, ams, before ? 2 : 1);
+	err = weft_rma_am_send(ctx, pe, ams, before ? 2 : 1);
 	ctx->states[pe] |= fenced;
 	if (err) {
 		am_leave(fetch, question->rec.id);
@@ -676,13 +678,13 @@ static int am_ask(
 	return err;
 }
 
-int weft_am_ask(struct weft_rma_ctx *ctx, uint32_t pe)
+int weft_rma_am_ask(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	return am_ask(ctx, pe, NULL);
 }
 
-int weft_am_send_one(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *am)
+int weft_rma_am_send_one(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *am)
 {
 	int err = am_ask(ctx, pe, am);
 
@@ -706,7 +708,7 @@ static uint32_t n_due(struct weft_rma_ctx *ctx, int *err)
 	return n;
 }
 
-int weft_am_wait(struct weft_rma_ctx *ctx)
+int weft_rma_am_wait(struct weft_rma_ctx *ctx)
 {
 	struct weft_rma_op_wait op_wait = { .what = "answers that PEs are done",
 		.addr = WEFT_RMA_ALL };
@@ -720,13 +722,13 @@ int weft_am_wait(struct weft_rma_ctx *ctx)
 	return err;
 }
 
-int weft_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
+int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	bool is_asked = ctx->states[pe] & WEFT_STATE_AM_ONE;
-	int err = is_asked ? 0 : weft_am_ask(ctx, pe);
+	int err = is_asked ? 0 : weft_rma_am_ask(ctx, pe);
 
 	if (!err)
-		err = weft_am_wait(ctx);
+		err = weft_rma_am_wait(ctx);
 	ctx->states[pe] &= (uint8_t) ~(
 		WEFT_STATE_AM | WEFT_STATE_AM_FENCED | WEFT_STATE_AM_ONE);
 	return err;

@@ -213,37 +213,38 @@ int weft_remote_release(struct weft_rma_ctx *ctx);
 
 /* rma_am.c: accesses that the target's CPU carries out, in the order sent. All
  * with the context's lock held, and not the VCI's. */
-struct weft_am {
+struct weft_rma_am {
 	struct weft_wire_rma rec; /* kind, op, width, len */
 	const void *data;
 	const void *sym; /* where; NULL for ASK */
 };
 /* One message with n (1 or 2) active messages. */
-int weft_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
-	const struct weft_am *ams, size_t n);
+int weft_rma_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
+	const struct weft_rma_am *ams, size_t n);
 /* Into the batch for the PE, which is sent when full. */
-int weft_am_add(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *am);
-int weft_am_release(struct weft_rma_ctx *ctx);
+int weft_rma_am_add(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *am);
+int weft_rma_am_release(struct weft_rma_ctx *ctx);
 /* An atomic with a result: waits for it, or has it stored (nbi), and then goes
  * into the batch. */
-int weft_am_fetch(struct weft_rma_ctx *ctx, void *dest,
+int weft_rma_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
 /* Asks the PE to say when it is done with all it was sent. */
-int weft_am_ask(struct weft_rma_ctx *ctx, uint32_t pe);
+int weft_rma_am_ask(struct weft_rma_ctx *ctx, uint32_t pe);
 /* The same behind one active message, which may stay the only one. */
-int weft_am_send_one(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_am *am);
+int weft_rma_am_send_one(
+	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *am);
 /* Waits until no reply is due that nobody waits for. */
-int weft_am_wait(struct weft_rma_ctx *ctx);
+int weft_rma_am_wait(struct weft_rma_ctx *ctx);
 /* Has the PE expose its variables and waits for their key. In no order with
  * other active messages. */
-int weft_am_data_key(struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out);
+int weft_rma_am_data_key(
+	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out);
 /* ask and wait. */
-int weft_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
-void weft_am_open(void);
-void weft_am_close(void);
-void weft_am_forget(struct weft_rma_ctx *ctx);
+int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
+void weft_rma_am_open(void);
+void weft_rma_am_close(void);
+void weft_rma_am_forget(struct weft_rma_ctx *ctx);
 
 /* pe_wait.c: a wait of this room; zeroed but for what and whom. */
 #define WEFT_RMA_ALL UINT64_MAX

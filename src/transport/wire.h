@@ -20,7 +20,7 @@
 #error "the wire format is little-endian; this host is not"
 #endif
 
-enum { WEFT_WIRE_VERSION = 11 };
+enum { WEFT_WIRE_VERSION = 12 };
 
 enum weft_wire_op {
 	WEFT_WIRE_EAGER = 1,  /* payload follows */
@@ -48,11 +48,9 @@ enum weft_wire_op {
 			     collective's message that cannot be sent */
 	WEFT_WIRE_DEPARTED, /* weft_wire_departed: its sender sends nothing more
 		       on this communicator */
-	WEFT_WIRE_WIN,	    /* weft_wire_win records with their data: accesses
-			       to a window, carried out in this order */
-	WEFT_WIRE_WIN_REPLY, /* weft_wire_win_reply records with their data */
-	WEFT_WIRE_WIN_ONE,   /* weft_wire_win_one: one short access alone */
-	WEFT_WIRE_WIN_DONE,  /* weft_wire_win_done: the answer to that */
+	WEFT_WIRE_WIN,	    /* weft_wire_am records with their data: accesses
+			       to the window of this context */
+	WEFT_WIRE_WIN_REPLY, /* weft_wire_am_reply records with their data */
 	WEFT_WIRE_BC,	  /* the sender's business card, as it is published */
 	WEFT_WIRE_BATCH,  /* weft_wire_record records with their data: each a
 			     message, in this order */
@@ -352,88 +350,82 @@ struct weft_wire_rma_reply {
 };
 static_assert(sizeof(struct weft_wire_rma_reply) == 24, "wire layout");
 
-enum weft_wire_win_kind {
-	WEFT_WIRE_WIN_PUT = 1,	/* data: what to put there; with an id,
-				   answered when that and all before is done */
-	WEFT_WIRE_WIN_GET,	/* answered with the bytes from there */
-	WEFT_WIRE_WIN_ACC,	/* data: elements; with an id, answered with
-				   what was there */
-	WEFT_WIRE_WIN_CAS,	/* data: compared, new; answered likewise */
-	WEFT_WIRE_WIN_LONG_PUT, /* the bytes come as a message tagged id */
-	WEFT_WIRE_WIN_LONG_GET, /* they go back as a message tagged id */
-	WEFT_WIRE_WIN_LONG_ACC, /* elements come as a message tagged id; if
-				   op says so the former ones go back */
-	WEFT_WIRE_WIN_ASK,	/* answered when all before is done */
-	WEFT_WIRE_WIN_LOCK,	/* answered when it is taken; n: exclusive */
-	WEFT_WIRE_WIN_UNLOCK,	/* answered when all before is done, and it is
-				   given back */
-	WEFT_WIRE_WIN_POST,	/* the origin may begin */
-	WEFT_WIRE_WIN_COMPLETE, /* the origin has ended, all before is done */
-	WEFT_WIRE_WIN_REGION,	/* answered with a weft_wire_win_region */
-	WEFT_WIRE_WIN_KIND_END,
+/* Active messages: the target's CPU carries them out, in this order. See
+ * am/README.md. */
+enum weft_wire_am_kind {
+	WEFT_WIRE_AM_PUT = 1, /* data: bytes to store */
+	WEFT_WIRE_AM_GET,     /* answered with the bytes there */
+	WEFT_WIRE_AM_ASK,     /* answered when all before is done */
+	WEFT_WIRE_AM_REGION,  /* answered with the target's registration */
+	/* windows */
+	WEFT_WIRE_AM_ACC,      /* data: elements */
+	WEFT_WIRE_AM_CAS,      /* data: the value to compare with, the new one;
+				  answered with the former one */
+	WEFT_WIRE_AM_LONG_PUT, /* the bytes arrive as a message tagged id */
+	WEFT_WIRE_AM_LONG_GET, /* they return as a message tagged id */
+	WEFT_WIRE_AM_LONG_ACC, /* elements arrive as a message tagged id */
+	WEFT_WIRE_AM_LOCK,     /* answered when acquired; op: exclusive */
+	WEFT_WIRE_AM_UNLOCK,   /* answered when all before is done and the lock
+				  released; op: exclusive */
+	WEFT_WIRE_AM_POST,     /* MPI_Win_post */
+	WEFT_WIRE_AM_COMPLETE, /* MPI_Win_complete; all before is done */
+	/* symmetric memory */
+	WEFT_WIRE_AM_AMO, /* data: value, condition; 8 bytes each */
+	WEFT_WIRE_AM_KIND_END,
 };
 
-enum { WEFT_WIRE_WIN_FETCHES = 0x80 }; /* beside op */
+enum {
+	WEFT_WIRE_AM_RUNS = 0x80, /* beside kind: the whole struct is sent */
+	/* beside op: the former elements are returned */
+	WEFT_WIRE_AM_FETCHES = 0x80,
+	/* beside op: disp is an offset in the program's variables, not in the
+	 * symmetric heap */
+	WEFT_WIRE_AM_VARIABLES = 0x40,
+	/* bytes of several runs together, at most */
+	WEFT_WIRE_AM_RUNS_MAX = 1 << 18,
+};
 
-/* What several runs hold together, at most. */
-enum { WEFT_WIRE_WIN_RUNS_MAX = 1 << 18 };
-
-/* One access to the window whose context the head names; its data follows,
- * padded to 8 bytes. The head's src is the origin. */
-struct weft_wire_win {
+/* One active message; its data follows, padded to 8 bytes. The head's src is
+ * the origin. Without RUNS only the fields down to disp are sent. */
+struct weft_wire_am {
 	uint8_t kind;
-	uint8_t op;    /* enum weft_redop_builtin */
-	uint16_t type; /* of elements: predefined, ABI value */
-	uint32_t len;  /* of the data */
-	int64_t disp;  /* in the target's units; dynamic: an address */
-	int64_t at;    /* bytes from there */
-	uint64_t n;    /* bytes or elements of a run */
-	uint64_t pos;  /* of its data in the whole access; comes back */
-	uint64_t id;   /* comes back; 0: no answer but to an error */
+	uint8_t op;    /* of elements: enum weft_redop_builtin; of AMO: enum
+			  weft_amo_op */
+	uint16_t type; /* of elements: predefined, ABI value; of AMO: bytes;
+			  of PUT and GET without RUNS: bytes */
+	uint32_t id;   /* is returned; 0: answered only by an error */
+	int64_t disp;  /* windows: in the target's units, of a dynamic one an
+			  address; symmetric memory: an offset */
+	/* with RUNS */
+	int64_t at;   /* bytes from there */
+	uint64_t n;   /* bytes or elements of a run */
+	uint64_t pos; /* of its data in the whole access; is returned */
 	uint64_t n_runs;
 	int64_t stride; /* bytes from one run to the next */
 };
-static_assert(sizeof(struct weft_wire_win) == 64, "wire layout");
+static_assert(sizeof(struct weft_wire_am) == 56, "wire layout");
 
-/* Where a member's memory is, also for a fabric that reaches it alone. */
+/* The answer to one active message; several in a message, each with its data,
+ * padded to 8 bytes. */
+struct weft_wire_am_reply {
+	uint32_t id;  /* 0: of an access without one */
+	int16_t err;  /* enum weft_err; the data is its text then */
+	uint16_t len; /* of the data */
+	uint64_t pos; /* of the data in the whole access */
+};
+static_assert(sizeof(struct weft_wire_am_reply) == 16, "wire layout");
+
+/* Answer of a window's member to REGION: its memory, and how the fabric
+ * accesses it. */
 struct weft_wire_win_region {
 	uint64_t size;
 	int64_t disp_unit;
 	uint64_t remote, key; /* base and key for the fabric */
-	uint32_t name_len;    /* of its address there; 0: by messages only */
+	uint32_t name_len; /* of its address there; 0: active messages only */
 	uint32_t reserved;
 	uint8_t name[512];
 };
 static_assert(sizeof(struct weft_wire_win_region) == 552, "wire layout");
-
-/* What comes back, several in a message, each with its data padded to 8. */
-struct weft_wire_win_reply {
-	uint64_t id;  /* 0: of an access without one */
-	uint64_t pos; /* of the data in the whole access */
-	uint64_t n;   /* so much of it is answered: bytes; else 1 */
-	int32_t err;  /* enum weft_err; data is text then */
-	uint32_t len;
-};
-static_assert(sizeof(struct weft_wire_win_reply) == 32, "wire layout");
-
-/* PUT, GET, ACC or CAS of so few bytes that all lies in a slot of a ring; what
- * data it does not have is not sent. Refused with a weft_wire_win_reply. */
-struct weft_wire_win_one {
-	uint8_t kind;
-	uint8_t op;    /* likewise; FETCHES: what was there is answered */
-	uint16_t type; /* likewise; PUT, GET: number of bytes */
-	uint32_t id;   /* likewise */
-	int64_t disp;  /* likewise */
-	uint8_t data[16];
-};
-static_assert(sizeof(struct weft_wire_win_one) == 32, "wire layout");
-
-struct weft_wire_win_done {
-	uint64_t id;
-	uint8_t data[16]; /* of what was got; what it does not have is not
-			     sent */
-};
-static_assert(sizeof(struct weft_wire_win_done) == 24, "wire layout");
 
 /* Copies a fixed struct out of a payload; false when it is too short. */
 #define WEFT_WIRE_GETTER(name)                                              \
@@ -460,8 +452,7 @@ WEFT_WIRE_GETTER(answer)
 WEFT_WIRE_GETTER(graph)
 WEFT_WIRE_GETTER(rma)
 WEFT_WIRE_GETTER(rma_reply)
-WEFT_WIRE_GETTER(win)
-WEFT_WIRE_GETTER(win_reply)
+WEFT_WIRE_GETTER(am_reply)
 WEFT_WIRE_GETTER(connect)
 #undef WEFT_WIRE_GETTER
 

@@ -341,8 +341,7 @@ static int check_members(struct weft_win *win, const struct weft_group *group)
 static int notify_post(struct weft_win *win, struct weft_win_target *target)
 {
 	if (!weft_win_is_told_here(win, target))
-		return weft_win_am_call(
-			win, target, WEFT_WIRE_WIN_POST, 0, false);
+		return weft_win_am_call(win, target, WEFT_WIRE_AM_POST, false);
 	weft_win_tell_post(win, target);
 	return 0;
 }

@@ -23,7 +23,7 @@ static struct weft_win_target *target_new(struct weft_win *win, uint32_t rank)
 	target->is_known = win->is_uniform;
 	target->size = win->size;
 	target->disp_unit = win->disp_unit;
-	weft_list_init(&target->ops);
+	weft_am_open(&target->am, &win->am, rank);
 	return target;
 }
 
@@ -86,7 +86,7 @@ void weft_win_targets_free(struct weft_win *win)
 			i++) {
 			if (win->targets[page][i]) {
 				free(win->targets[page][i]->remote);
-				free(win->targets[page][i]->kept);
+				free(win->targets[page][i]->am.queue);
 			}
 			free(win->targets[page][i]);
 		}

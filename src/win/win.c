@@ -39,7 +39,7 @@ static void win_destroy(struct weft_win *win)
 	weft_errh_set(&win->errh, NULL);
 	weft_group_put(win->started);
 	weft_group_put(win->posted);
-	weft_map_fini(&win->ops);
+	weft_map_fini(&win->am.due);
 	free(win->spare);
 	free(win->opened);
 	weft_table_free(&weft_wins, win);
@@ -60,7 +60,7 @@ static void win_detach(struct weft_win *win)
 		}
 		target = weft_win_target_at(win, i);
 		if (target)
-			weft_win_op_forget(target, WEFT_ERR_WIN, true);
+			weft_am_forget(&target->am, WEFT_ERR_WIN, true);
 	}
 	weft_win_rma_leave(win);
 	if (win->comm->failed || weft_failed_in(win->comm->group))
@@ -155,6 +155,9 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 
 	weft_list_init(&win->arrivals);
 	win->comm = comm;
+	win->am.ops = &weft_win_am_ops;
+	win->am.comm = comm;
+	win->am.request = WEFT_WIRE_WIN;
 	win->comm_size = comm->size;
 	win->flavor = config->flavor;
 	win->disp_unit = config->disp_unit;

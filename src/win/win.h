@@ -20,6 +20,7 @@
 #ifndef WEFT_WIN_H
 #define WEFT_WIN_H
 
+#include "am/am.h"
 #include "base/err.h"
 #include "base/handle.h"
 #include "base/interval.h"
@@ -114,9 +115,8 @@ struct weft_win {
 	struct weft_progress_user *progress; /* the VCI's; NULL: without */
 	struct weft_win_queue *queue; /* who waits for my lock by message */
 	struct weft_link arrivals; /* long data on its way here; VCI's lock */
-	struct weft_map ops;	   /* id to struct weft_win_op; VCI's lock */
+	struct weft_am am;	   /* VCI's lock */
 	struct weft_win_op *spare; /* to be used again; VCI's lock */
-	uint64_t last_id;
 	struct weft_intervals attached; /* dynamic; VCI's lock */
 };
 

@@ -24,332 +24,20 @@
 #include <string.h>
 
 enum {
-	REC_LEN = sizeof(struct weft_wire_win),
-	BATCH_MAX = WEFT_WIN_AM_MAX - REC_LEN, /* a lock may go in front */
-	DATA_MAX = BATCH_MAX - REC_LEN,
-	STAGE_MAX = WEFT_WIRE_WIN_RUNS_MAX,
+	STAGE_MAX = WEFT_WIRE_AM_RUNS_MAX,
 	LONG_ACCS = 8,	/* parts of an access under way, where the network
 			   moves long messages by itself */
-	KEEP_MAX = 256, /* bytes of an access that waits for others */
-	ROW = 4,	/* short accesses between flushes */
+	KEEP_MAX = 256, /* bytes of an access that stays in the queue */
 	TAGS = 1 << 30,
 };
 
-/* --- sending ------------------------------------------------------- */
-
-/* Where a batch is written: its caller's, as it is long. */
-struct batch_room {
-	_Alignas(8) uint8_t bytes[REC_LEN + BATCH_MAX];
-};
-
-struct batch {
-	struct weft_win *win;
-	struct weft_win_target *target;
-	size_t len;	/* behind the room for a lock */
-	size_t last;	/* of that, where the last record begins */
-	bool may_wait;	/* for what is sent there next */
-	uint8_t *bytes; /* of a batch_room */
-};
-
-static int wait_lock_there(struct weft_win *win, struct weft_win_target *target)
+/* True if the records of an access may stay in the queue. */
+static bool may_wait(const struct weft_win *win,
+	const struct weft_win_target *target,
+	const struct weft_win_access *access, struct weft_req **req_out)
 {
-	struct weft_win_wait wait = { .win = win,
-		.target = target,
-		.what = "MPI_Win_lock",
-		.is_lock = true };
-	int err = 0;
-
-	while (!err && weft_win_is_lock_asked(win, target))
-		err = weft_win_wait_round(&wait);
-	err = weft_win_wait_end(&wait, err);
-	return err;
-}
-
-/* The question for the target's lock, in front of what needs it. */
-static int add_lock(struct batch *batch)
-{
-	struct weft_win_target *target = batch->target;
-	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_LOCK,
-		.n = target->is_exclusive };
-	struct weft_win_op *op = weft_win_op_new(batch->win, target, NULL, 1);
-
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	rec.id = target->lock_id = op->id;
-	weft_win_op_begun(op, 0);
-	target->is_lock_due = false;
-	memcpy(batch->bytes, &rec, REC_LEN);
-	return 0;
-}
-
-static int batch_post(struct batch *batch, const uint8_t *bytes, size_t len)
-{
-	return weft_win_am_post(
-		batch->win, batch->target, WEFT_WIRE_WIN, bytes, len);
-}
-
-static bool is_unlock(const struct batch *batch)
-{
-	return batch->bytes[REC_LEN] == WEFT_WIRE_WIN_UNLOCK;
-}
-
-/* A target keeps one message back for whom its lock is taken by others, and
- * the unlock; whatever else waits here until it has it. */
-static int batch_send(struct batch *batch)
-{
-	struct weft_win_target *target = batch->target;
-	bool has_lock = target->is_lock_due;
-	size_t len = batch->len;
-	int err = 0;
-
-	batch->len = 0;
-	if (has_lock)
-		err = add_lock(batch);
-	else if (!len)
-		return 0;
-	else if (weft_unlikely(target->lock_id) && !is_unlock(batch))
-		err = wait_lock_there(batch->win, target);
-	if (err)
-		return err;
-	return has_lock ? batch_post(batch, batch->bytes, len + REC_LEN)
-			: batch_post(batch, batch->bytes + REC_LEN, len);
-}
-
-/* Room for one more with so much data; its place, or NULL with *err. */
-static uint8_t *batch_add(
-	struct batch *batch, const struct weft_wire_win *rec, int *err)
-{
-	size_t room = REC_LEN + weft_round_up((size_t)rec->len, 8);
-	uint8_t *at;
-
-	if (batch->len + room > BATCH_MAX)
-		*err = batch_send(batch);
-	if (*err)
-		return NULL;
-	at = batch->bytes + REC_LEN + batch->len;
-	batch->last = batch->len;
-	memcpy(at, rec, REC_LEN);
-	memset(at + room - 8, 0, rec->len ? 8 : 0);
-	batch->len += room;
-	return at + REC_LEN;
-}
-
-int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_wire_win *rec)
-{
-	struct batch_room room;
-	struct batch batch = {
-		.win = win, .target = target, .bytes = room.bytes
-	};
-	int err = 0;
-
-	batch_add(&batch, rec, &err);
-	return err ? err : batch_send(&batch);
-}
-
-/* The first access in a while asks at once whether it is done: so a lone one
- * and its flush are one message each way. A started epoch ends without, where
- * the target has nothing to refuse. */
-bool weft_win_am_asks(
-	const struct weft_win *win, const struct weft_win_target *target)
-{
-	bool is_told = win->access == WEFT_WIN_STARTED && !win->looks &&
-		       target->is_known;
-
-	return weft_list_is_empty(&target->ops) && !is_told;
-}
-
-/* Short, and what is to come sends it. */
-static bool may_keep(const struct batch *batch)
-{
-	return batch->may_wait && batch->len && batch->len <= KEEP_MAX &&
-	       weft_win_may_keep(batch->win, batch->target);
-}
-
-static int batch_leave(struct batch *batch)
-{
-	size_t len = batch->len;
-
-	if (!may_keep(batch))
-		return batch_send(batch);
-	batch->len = 0;
-	return weft_win_keep(
-		batch->win, batch->target, batch->bytes + REC_LEN, len);
-}
-
-/* The last record, a put, asks itself. */
-static bool last_asks(struct batch *batch, uint64_t id)
-{
-	uint8_t *last = batch->bytes + REC_LEN + batch->last;
-
-	if (*last != WEFT_WIRE_WIN_PUT)
-		return false;
-	memcpy(last + offsetof(struct weft_wire_win, id), &id, sizeof(id));
-	return true;
-}
-
-static int send_last(struct batch *batch)
-{
-	struct weft_win_target *target = batch->target;
-	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_ASK };
-	struct weft_win_op *op;
-	bool is_touched;
-	int err = 0;
-
-	if (!batch->len || !weft_win_am_asks(batch->win, target)) {
-		is_touched = target->is_touched;
-		err = batch_leave(batch);
-		/* another thread may have asked, in front of this */
-		target->is_touched |= is_touched;
-		return err;
-	}
-	op = weft_win_op_new(batch->win, target, NULL, 1);
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	rec.id = op->id;
-	if (!last_asks(batch, op->id))
-		batch_add(batch, &rec, &err);
-	target->is_touched = false;
-	if (!err)
-		err = batch_send(batch);
-	weft_win_op_begun(op, err);
-	return err;
-}
-
-int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
-	enum weft_wire_win_kind kind, uint64_t n, bool is_answered)
-{
-	struct weft_wire_win rec = { .kind = (uint8_t)kind, .n = n };
-	struct weft_vci *vci = win->comm->vci;
-	struct weft_win_op *op = NULL;
-	int err = 0;
-
-	weft_vci_lock(vci);
-	if (is_answered) {
-		op = weft_win_op_new(win, target, NULL, 1);
-		err = op ? 0 : WEFT_ERR_NOMEM;
-	}
-	if (op) {
-		rec.id = op->id;
-		target->is_touched = false;
-	}
-	if (!err)
-		err = weft_win_am_send(win, target, &rec);
-	if (op)
-		weft_win_op_begun(op, err);
-	if (!err && is_answered)
-		err = weft_win_op_wait(win, target, kind);
-	weft_vci_unlock(vci);
-	return err;
-}
-
-int weft_win_am_flush(
-	struct weft_win *win, struct weft_win_target *target, bool is_local)
-{
-	struct weft_vci *vci = win->comm->vci;
-	int err, rma_err;
-
-	weft_vci_lock(vci);
-	target->is_in_row = target->n_in_row >= ROW;
-	target->n_in_row = 0;
-	rma_err = weft_win_rma_flush(win, target);
-	if (!is_local && target->is_touched) {
-		weft_vci_unlock(vci);
-		err = weft_win_am_call(win, target, WEFT_WIRE_WIN_ASK, 0, true);
-	} else {
-		err = weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK);
-		weft_vci_unlock(vci);
-	}
-	return rma_err ? rma_err : err;
-}
-
-/* --- the ends of epochs -------------------------------------------- */
-
-/* Whether something is under way that does not go in order with messages; or
- * whose end has to be seen here at all. */
-static bool has_due(const struct weft_win_target *target, bool is_any)
-{
-	weft_list_for_each(link, next, &target->ops)
-	{
-		const struct weft_win_op *op =
-			weft_container_of(link, struct weft_win_op, link);
-
-		if (op->is_rma || op->is_long ||
-			(is_any && (op->whole || op->to.type)))
-			return true;
-	}
-	return false;
-}
-
-/* What is sent from now on comes behind all that was begun. */
-static int settle_target(struct weft_win *win, struct weft_win_target *target)
-{
-	int rma_err = weft_win_rma_flush(win, target);
-	int err = has_due(target, false)
-			  ? weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK)
-			  : 0;
-
-	return rma_err ? rma_err : err;
-}
-
-void weft_win_am_lock(
-	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
-{
-	weft_vci_lock(win->comm->vci);
-	target->is_exclusive = is_exclusive;
-	target->is_lock_due = true;
-	weft_vci_unlock(win->comm->vci);
-}
-
-static int unlock_locked(struct weft_win *win, struct weft_win_target *target)
-{
-	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_UNLOCK,
-		.n = target->is_exclusive };
-	struct weft_win_op *op = weft_win_op_new(win, target, NULL, 1);
-	int err;
-
-	if (!op)
-		return WEFT_ERR_NOMEM;
-	rec.id = op->id;
-	target->is_touched = false;
-	err = weft_win_am_send(win, target, &rec);
-	weft_win_op_begun(op, err);
-	return err ? err : weft_win_op_wait(win, target, WEFT_WIRE_WIN_UNLOCK);
-}
-
-int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target)
-{
-	int err, settle_err = 0;
-
-	weft_vci_lock(win->comm->vci);
-	if (target->is_lock_due) { /* nothing went there */
-		target->is_lock_due = false;
-		err = 0;
-	} else {
-		settle_err = settle_target(win, target);
-		err = unlock_locked(win, target);
-	}
-	target->lock_id = 0;
-	weft_vci_unlock(win->comm->vci);
-	return settle_err ? settle_err : err;
-}
-
-int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target)
-{
-	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_COMPLETE };
-	int err, wait_err = 0;
-
-	weft_vci_lock(win->comm->vci);
-	err = settle_target(win, target);
-	if (!err && !target->is_known) /* it may have refused something */
-		err = weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK);
-	target->is_touched = false; /* its wait sees to that */
-	wait_err = weft_win_am_send(win, target, &rec);
-	err = err ? err : wait_err;
-	if (has_due(target, true))
-		wait_err = weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK);
-	weft_vci_unlock(win->comm->vci);
-	return err ? err : wait_err;
+	return !req_out && access->type->size * access->count <= KEEP_MAX &&
+	       !weft_win_am_asks(win, target);
 }
 
 /* --- long data ----------------------------------------------------- */
@@ -357,12 +45,12 @@ int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target)
 static struct weft_msg origin_message(
 	const struct weft_win_op *op, void *buf, size_t len)
 {
-	return (struct weft_msg){ .comm = op->win->comm,
+	return (struct weft_msg){ .comm = op->am.channel->am->comm,
 		.buf = buf,
 		.count = (int64_t)len,
 		.type = weft_win_byte_type(),
-		.rank = (int32_t)op->target->rank,
-		.tag = (int32_t)(op->id % TAGS),
+		.rank = (int32_t)op->am.channel->rank,
+		.tag = (int32_t)(op->am.id % TAGS),
 		.ctx_offset = WEFT_CTX_OFFSET_P2P,
 		.mode = WEFT_SEND_STANDARD };
 }
@@ -385,8 +73,8 @@ static void long_came(void *arg, struct weft_req *req)
 	int err = req->status.err;
 
 	weft_req_put(req);
-	op->n_holds--;
-	weft_win_op_answered(op, 1, err);
+	op->am.n_holds--;
+	weft_am_op_answered(&op->am, 1, err);
 }
 
 static int long_recv(struct weft_win_op *op, void *buf, size_t len)
@@ -399,7 +87,7 @@ static int long_recv(struct weft_win_op *op, void *buf, size_t len)
 	err = weft_irecv_locked(&msg, &req);
 	if (err)
 		return err;
-	op->n_holds++; /* until it is over */
+	op->am.n_holds++; /* until it is over */
 	req->on_done = long_came;
 	req->on_done_arg = op;
 	if (req->is_done)
@@ -409,7 +97,7 @@ static int long_recv(struct weft_win_op *op, void *buf, size_t len)
 
 static int put_long(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_whole *whole, const struct weft_win_buf *from,
-	struct weft_wire_win *rec)
+	struct weft_wire_am *rec)
 {
 	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
 	size_t len = rec->n * rec->n_runs;
@@ -420,19 +108,19 @@ static int put_long(struct weft_win *win, struct weft_win_target *target,
 		return WEFT_ERR_NOMEM;
 	op->is_long = true;
 	op->len = len;
-	rec->kind = WEFT_WIRE_WIN_LONG_PUT;
-	rec->id = op->id;
+	rec->kind = WEFT_WIRE_AM_LONG_PUT;
+	rec->id = op->am.id;
 	data = weft_win_stream_at(from, rec->pos, len, &op->staging);
-	err = data ? weft_win_am_send(win, target, rec) : weft_win_no_memory();
+	err = data ? weft_win_am_send(target, rec) : weft_win_no_memory();
 	if (!err)
 		err = long_send(op, data, len);
-	weft_win_op_begun(op, err);
+	weft_am_op_begun(&op->am, err);
 	return err;
 }
 
 static int get_long(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_whole *whole, const struct weft_win_buf *to,
-	struct weft_wire_win *rec)
+	struct weft_wire_am *rec)
 {
 	struct weft_win_op *op = weft_win_op_new(win, target, whole, 1);
 	size_t len = rec->n * rec->n_runs;
@@ -442,8 +130,8 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	op->is_long = true;
-	rec->kind = WEFT_WIRE_WIN_LONG_GET;
-	rec->id = op->id;
+	rec->kind = WEFT_WIRE_AM_LONG_GET;
+	rec->id = op->am.id;
 	op->pos = rec->pos;
 	op->len = len;
 	if (weft_type_is_run(to->type, to->count)) {
@@ -453,121 +141,80 @@ static int get_long(struct weft_win *win, struct weft_win_target *target,
 		op->to = *to;
 		weft_type_get((struct weft_type *)to->type);
 	}
-	err = data ? weft_win_am_send(win, target, rec) : weft_win_no_memory();
+	err = data ? weft_win_am_send(target, rec) : weft_win_no_memory();
 	if (!err)
 		err = long_recv(op, data, len);
-	weft_win_op_begun(op, err);
+	weft_am_op_begun(&op->am, err);
 	return err;
 }
 
 /* --- put and get --------------------------------------------------- */
 
-/* Where runs of bytes go. */
+/* Runs of one access. */
 struct runs {
-	struct batch batch;
+	struct weft_win *win;
+	struct weft_win_target *target;
 	const struct weft_win_access *access;
 	struct weft_win_whole *whole;
 	struct weft_win_op *op; /* of all short ones that are got */
 };
 
-static int put_run(void *arg, struct weft_wire_win *rec)
+static int put_run(void *arg, struct weft_wire_am *rec)
 {
 	struct runs *to = arg;
-	struct batch *batch = &to->batch;
 	const struct weft_win_buf *from = &to->access->origin;
-	struct weft_wire_win part;
+	struct weft_wire_am part;
 	int err = 0;
 
 	if (rec->n * rec->n_runs >= WEFT_WIN_LONG)
-		return put_long(
-			batch->win, batch->target, to->whole, from, rec);
-	rec->kind = WEFT_WIRE_WIN_PUT;
-	batch->target->is_touched = true;
-	while (!err && weft_win_runs_cut(rec, 1, DATA_MAX, &part)) {
-		uint8_t *data;
+		return put_long(to->win, to->target, to->whole, from, rec);
+	rec->kind = WEFT_WIRE_AM_PUT;
+	to->target->am.is_touched = true;
+	while (!err && weft_win_runs_cut(rec, 1, WEFT_AM_DATA_MAX, &part)) {
+		size_t len = part.n * part.n_runs;
+		uint8_t *data = weft_win_am_add(to->target, &part, len, &err);
 
-		part.len = (uint32_t)(part.n * part.n_runs);
-		data = batch_add(batch, &part, &err);
 		if (data)
 			weft_pack(from->type, from->count, from->buf, part.pos,
-				data, part.len);
+				data, len);
 	}
 	return err;
 }
 
-static int put_runs(struct runs *to)
-{
-	int err = weft_win_each_run(to->access, put_run, to);
-
-	return err ? err : send_last(&to->batch);
-}
-
-static int get_run(void *arg, struct weft_wire_win *rec)
+static int get_run(void *arg, struct weft_wire_am *rec)
 {
 	struct runs *from = arg;
-	struct batch *batch = &from->batch;
 	const struct weft_win_buf *to = &from->access->origin;
+	struct weft_wire_am part;
 	int err = 0;
 
 	if (rec->n * rec->n_runs >= WEFT_WIN_LONG)
-		return get_long(
-			batch->win, batch->target, from->whole, to, rec);
+		return get_long(from->win, from->target, from->whole, to, rec);
 	if (!from->op) {
 		from->op = weft_win_op_new(
-			batch->win, batch->target, from->whole, 0);
+			from->win, from->target, from->whole, 0);
 		if (!from->op)
 			return WEFT_ERR_NOMEM;
-		from->op->to = *to;
-		weft_type_get((struct weft_type *)to->type);
+		weft_win_op_into(from->op, to);
 	}
-	rec->kind = WEFT_WIRE_WIN_GET;
-	rec->id = from->op->id;
-	batch->target->is_touched = false; /* what comes back tells */
-	from->op->n_left += rec->n * rec->n_runs;
-	batch_add(batch, rec, &err);
-	return err;
-}
-
-static int get_runs(struct runs *from)
-{
-	int err = weft_win_each_run(from->access, get_run, from);
-
-	if (!err)
-		err = batch_leave(&from->batch);
-	if (from->op)
-		weft_win_op_begun(from->op, err);
-	return err;
-}
-
-/* The fabric's own accesses ask for nothing. */
-static int lock_alone(struct weft_win *win, struct weft_win_target *target)
-{
-	struct batch_room room;
-	struct batch batch = {
-		.win = win, .target = target, .bytes = room.bytes
-	};
-	int err = 0;
-
-	if (target->is_lock_due)
-		err = batch_send(&batch);
-	if (!err && target->lock_id)
-		err = wait_lock_there(win, target);
+	rec->kind = WEFT_WIRE_AM_GET;
+	rec->id = from->op->am.id;
+	from->target->am.is_touched = false; /* the answer tells */
+	while (!err && weft_win_runs_cut(rec, 1, WEFT_AM_DATA_MAX, &part)) {
+		from->op->am.n_left++;
+		weft_win_am_add(from->target, &part, 0, &err);
+	}
 	return err;
 }
 
 static int move_runs(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
-	bool is_put, bool may_wait)
+	bool is_put, struct weft_req **req_out)
 {
-	struct batch_room room;
-	struct runs runs = { .batch = { .win = win,
-				     .target = target,
-				     .bytes = room.bytes,
-				     .may_wait =
-					     may_wait &&
-					     !weft_win_am_asks(win, target) },
-		.access = access,
-		.whole = whole };
+	struct runs runs = {
+		.win = win, .target = target, .access = access, .whole = whole
+	};
+	bool may_stay = may_wait(win, target, access, req_out);
 	bool is_reached = false;
 	int err = 0;
 
@@ -575,12 +222,18 @@ static int move_runs(struct weft_win *win, struct weft_win_target *target,
 		weft_win_rma_suits(access))
 		err = weft_win_rma_reach(win, target, &is_reached);
 	if (!err && is_reached)
-		err = lock_alone(win, target);
+		err = weft_win_am_acquire(win, target);
 	if (err || is_reached)
 		return err ? err
 			   : weft_win_rma_move(
 				     win, target, access, whole, is_put);
-	return is_put ? put_runs(&runs) : get_runs(&runs);
+	err = weft_win_each_run(access, is_put ? put_run : get_run, &runs);
+	if (!err)
+		err = is_put ? weft_win_am_end(win, target, may_stay)
+			     : weft_win_am_leave(win, target, may_stay);
+	if (runs.op)
+		weft_am_op_begun(&runs.op->am, err);
+	return err;
 }
 
 int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
@@ -596,7 +249,7 @@ int weft_win_am_move(struct weft_win *win, struct weft_win_target *target,
 	if (err != WEFT_AGAIN)
 		goto out;
 	whole = weft_win_whole_new(req_out);
-	err = whole ? move_runs(win, target, access, whole, is_put, !req_out)
+	err = whole ? move_runs(win, target, access, whole, is_put, req_out)
 		    : weft_win_no_memory();
 	if (whole)
 		err = weft_win_whole_begun(win, whole, req_out, err);
@@ -608,7 +261,8 @@ out:
 /* --- accumulates --------------------------------------------------- */
 
 struct acc {
-	struct batch batch;
+	struct weft_win *win;
+	struct weft_win_target *target;
 	struct weft_win_runs runs;
 	const struct weft_win_access *access;
 	struct weft_win_whole *whole;
@@ -616,6 +270,7 @@ struct acc {
 	const struct weft_type *basic;
 	const char *in; /* NULL: NO_OP */
 	bool is_fetching;
+	bool may_stay;	 /* in the queue */
 	int64_t n, done; /* elements */
 	int err;
 };
@@ -636,18 +291,18 @@ static int wait_long_accs(
 	return err;
 }
 
-static size_t acc_len(const struct acc *acc, const struct weft_wire_win *rec)
+static size_t acc_len(const struct acc *acc, const struct weft_wire_am *rec)
 {
 	return rec->n * rec->n_runs * (size_t)acc->basic->extent;
 }
 
-static int acc_long(struct acc *acc, struct weft_wire_win *rec)
+static int acc_long(struct acc *acc, struct weft_wire_am *rec)
 {
-	struct weft_win *win = acc->batch.win;
-	struct weft_win_target *target = acc->batch.target;
+	struct weft_win *win = acc->win;
+	struct weft_win_target *target = acc->target;
 	size_t len = acc_len(acc, rec);
 	struct weft_win_op *op;
-	int err = batch_send(&acc->batch);
+	int err = weft_am_post_queue(&target->am);
 
 	if (!err)
 		err = wait_long_accs(win, target,
@@ -661,54 +316,56 @@ static int acc_long(struct acc *acc, struct weft_wire_win *rec)
 		return WEFT_ERR_NOMEM;
 	op->is_long = op->is_long_acc = true;
 	target->n_long_accs++;
-	rec->kind = WEFT_WIRE_WIN_LONG_ACC;
-	rec->id = op->id;
+	rec->kind = WEFT_WIRE_AM_LONG_ACC;
+	rec->id = op->am.id;
 	if (acc->is_fetching)
-		rec->op |= WEFT_WIRE_WIN_FETCHES;
-	err = weft_win_am_send(win, target, rec);
+		rec->op |= WEFT_WIRE_AM_FETCHES;
+	err = weft_win_am_send(target, rec);
 	if (!err && acc->in)
 		err = long_send(op, acc->in + rec->pos, len);
 	if (!err && acc->is_fetching)
 		err = long_recv(op, acc->whole->old + rec->pos, len);
-	weft_win_op_begun(op, err);
+	weft_am_op_begun(&op->am, err);
 	return err;
 }
 
-static int acc_short(struct acc *acc, struct weft_wire_win *rec)
+static int acc_short(struct acc *acc, struct weft_wire_am *rec)
 {
-	size_t len = acc_len(acc, rec);
-	int err = 0;
+	size_t len = acc->in ? acc_len(acc, rec) : 0;
 	uint8_t *data;
+	int err = 0;
 
-	rec->kind = WEFT_WIRE_WIN_ACC;
-	rec->len = acc->in ? (uint32_t)len : 0;
-	acc->batch.target->is_touched = !acc->is_fetching;
+	rec->kind = WEFT_WIRE_AM_ACC;
+	acc->target->am.is_touched = !acc->is_fetching;
 	if (acc->is_fetching && !acc->op) {
-		acc->op = weft_win_op_new(
-			acc->batch.win, acc->batch.target, acc->whole, 0);
+		acc->op = weft_win_op_new(acc->win, acc->target, acc->whole, 0);
 		if (!acc->op)
 			return WEFT_ERR_NOMEM;
+		acc->op->am.dest = acc->whole->old;
+		acc->op->am.room = (uint64_t)(acc->n * acc->basic->extent);
 	}
 	if (acc->is_fetching) {
-		rec->id = acc->op->id;
-		acc->op->n_left += len;
+		rec->op |= WEFT_WIRE_AM_FETCHES;
+		rec->id = acc->op->am.id;
+		acc->op->am.n_left++;
 	}
-	data = batch_add(&acc->batch, rec, &err);
-	if (data && acc->in)
+	data = weft_win_am_add(acc->target, rec, len, &err);
+	if (data && len)
 		memcpy(data, acc->in + rec->pos, len);
 	return err;
 }
 
-static int acc_runs(void *arg, struct weft_wire_win *rec)
+static int acc_runs(void *arg, struct weft_wire_am *rec)
 {
 	struct acc *acc = arg;
 	uint64_t extent = (uint64_t)acc->basic->extent;
 	/* a ring takes them one by one without a question */
 	bool is_long = acc_len(acc, rec) >= WEFT_WIN_LONG &&
-		       acc->batch.target->way == WEFT_WIN_BY_AM;
+		       acc->target->way == WEFT_WIN_BY_AM;
 	uint64_t max = weft_max(
-		(is_long ? STAGE_MAX : DATA_MAX & ~7) / extent, (uint64_t)1);
-	struct weft_wire_win part;
+		(is_long ? STAGE_MAX : (size_t)WEFT_AM_DATA_MAX) / extent,
+		(uint64_t)1);
+	struct weft_wire_am part;
 	int err = 0;
 
 	rec->op = (uint8_t)acc->access->op->builtin;
@@ -764,7 +421,7 @@ static int acc_begin(struct acc *acc)
 	int err = acc_prepare(acc);
 
 	if (!err)
-		err = wait_long_accs(acc->batch.win, acc->batch.target, 1);
+		err = wait_long_accs(acc->win, acc->target, 1);
 	if (err || !acc->n)
 		return err;
 	acc->runs = (struct weft_win_runs){ .fn = acc_runs,
@@ -776,7 +433,8 @@ static int acc_begin(struct acc *acc)
 	else
 		weft_type_visit(access->type, access->count, acc_visit, acc);
 	err = weft_win_runs_end(&acc->runs, acc->err);
-	return err ? err : send_last(&acc->batch);
+	return err ? err
+		   : weft_win_am_end(acc->win, acc->target, acc->may_stay);
 }
 
 /* An update of what the kernel could copy goes by message: those behind it stay
@@ -794,19 +452,16 @@ static void count_late(struct weft_win_target *target)
 static int acc_all(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
-	struct batch_room room;
-	struct acc acc = { .batch = { .win = win,
-				   .target = target,
-				   .bytes = room.bytes,
-				   .may_wait = !req_out &&
-					       !weft_win_am_asks(win, target) },
+	struct acc acc = { .win = win,
+		.target = target,
+		.may_stay = may_wait(win, target, access, req_out),
 		.access = access };
 	int err;
 
 	acc.whole = weft_win_whole_new(req_out);
 	err = acc.whole ? acc_begin(&acc) : weft_win_no_memory();
 	if (acc.op)
-		weft_win_op_begun(acc.op, err);
+		weft_am_op_begun(&acc.op->am, err);
 	if (acc.whole)
 		err = weft_win_whole_begun(win, acc.whole, req_out, err);
 	return err;
@@ -831,40 +486,29 @@ static int swap_one(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access)
 {
 	size_t len = (size_t)access->type->size;
-	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_CAS,
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_CAS,
 		.type = (uint16_t)(access->type->builtin_index +
 				   WEFT_TYPE_FIRST),
-		.disp = access->disp,
-		.n = 1,
-		.len = (uint32_t)(2 * len) };
-	struct batch_room room;
-	struct batch batch = {
-		.win = win, .target = target, .bytes = room.bytes
-	};
-	struct weft_win_whole *whole;
+		.disp = access->disp };
 	struct weft_win_op *op = NULL;
 	uint8_t *data;
-	int err;
+	int err = wait_long_accs(win, target, 1);
 
-	whole = weft_win_whole_new(NULL);
-	err = whole ? wait_long_accs(win, target, 1) : weft_win_no_memory();
-	if (!err)
-		op = weft_win_op_new(win, target, whole, len);
-	if (op) {
-		op->to = access->result;
-		weft_type_get((struct weft_type *)access->result.type);
-		rec.id = op->id;
-		target->is_touched = false;
-		data = batch_add(&batch, &rec, &err);
+	if (err)
+		return err;
+	op = weft_win_op_new(win, target, NULL, 1);
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	weft_win_op_into(op, &access->result);
+	rec.id = op->am.id;
+	target->am.is_touched = false;
+	data = weft_win_am_add(target, &rec, 2 * len, &err);
+	if (data) {
 		memcpy(data, access->compare, len);
 		memcpy(data + len, access->origin.buf, len);
-		err = batch_send(&batch);
-		weft_win_op_begun(op, err);
-	} else if (!err) {
-		err = WEFT_ERR_NOMEM;
+		err = weft_am_post_queue(&target->am);
 	}
-	if (whole)
-		weft_win_whole_put(whole);
+	weft_am_op_begun(&op->am, err);
 	return err;
 }
 
@@ -880,72 +524,4 @@ int weft_win_am_compare_and_swap(struct weft_win *win,
 		err = swap_one(win, target, access);
 	weft_vci_unlock(win->comm->vci);
 	return err;
-}
-
-/* --- answers
- * ------------------------------------------------------------------------------
- */
-
-/* Data goes where its access said. False: there is no such place. */
-static bool take_data(struct weft_win_op *op,
-	const struct weft_wire_win_reply *rec, const void *data)
-{
-	const struct weft_win_whole *whole = op->whole;
-	uint64_t room;
-
-	if (!rec->len)
-		return true;
-	if (!whole || rec->len > rec->n || rec->n > op->n_left)
-		return false;
-	room = op->to.type  ? (uint64_t)(op->to.type->size * op->to.count)
-	       : whole->old ? (uint64_t)(whole->n_old * whole->basic->extent)
-			    : 0;
-	if (rec->pos > room || rec->len > room - rec->pos)
-		return false;
-	if (op->to.type)
-		weft_unpack(op->to.type, op->to.count, op->to.buf, rec->pos,
-			data, rec->len);
-	else
-		memcpy(whole->old + rec->pos, data, rec->len);
-	return true;
-}
-
-/* False: it makes no sense. */
-static bool win_take_reply(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_wire_win_reply *rec, const void *data)
-{
-	struct weft_win_op *op = weft_win_op_of(win, target, rec->id);
-
-	if (rec->id && !op)
-		return false;
-	if (rec->err > WEFT_ERR_FIRST_ && rec->err < 0)
-		weft_win_op_refused(target, rec->err, data, rec->len);
-	else if (rec->err || !op || !take_data(op, rec, data))
-		return false;
-	if (op)
-		weft_win_op_answered(op, rec->n, rec->err);
-	return true;
-}
-
-void weft_win_on_reply(struct weft_vci *vci, struct weft_peer *peer,
-	const struct weft_wire_head *head, const void *payload, size_t len)
-{
-	struct weft_win *win = weft_win_of(vci, peer, head);
-	struct weft_win_target *target =
-		win ? weft_win_target_at(win, head->src) : NULL;
-	const uint8_t *at = payload;
-	struct weft_wire_win_reply rec;
-
-	while (target && weft_wire_get_win_reply(&rec, at, len)) {
-		size_t room = sizeof(rec) + weft_round_up((size_t)rec.len, 8);
-
-		if (room > len ||
-			!win_take_reply(win, target, &rec, at + sizeof(rec)))
-			break;
-		at += room;
-		len -= room;
-	}
-	if (!target || len)
-		weft_dispatch_drop(
-			vci, "an answer about a window that makes no sense");
 }

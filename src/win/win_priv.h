@@ -3,6 +3,7 @@
 #ifndef WEFT_WIN_PRIV_H
 #define WEFT_WIN_PRIV_H
 
+#include "am/am.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/op.h"
@@ -79,19 +80,13 @@ struct weft_win_target {
 	const _Atomic uint32_t *n_rounds;
 
 	/* messages; VCI's lock */
-	struct weft_peer *peer;
-	struct weft_link ops; /* that are to be answered, oldest first */
-	uint64_t n_ops;	      /* so far */
-	uint32_t n_long_accs; /* of these: accumulates not yet done */
-	bool is_touched;      /* something was sent since it was last asked */
-	bool is_lock_due;     /* the next message asks for the lock there */
-	uint64_t lock_id;     /* of the last question for it */
+	struct weft_am_channel am;
+	uint32_t n_long_accs; /* accumulates with long data, not yet done */
+	bool is_lock_due;     /* the next message requests the lock */
+	uint32_t lock_id;     /* of the last request for it */
+	uint32_t n_in_row;    /* short accesses queued since a flush */
+	bool is_in_row;	      /* before that flush there were several */
 	struct weft_win_remote *remote; /* owned; NULL: was never asked for */
-	uint8_t *kept;	   /* owned, WEFT_WIN_KEPT_MAX bytes; see win_post.c */
-	size_t kept_len;   /* of it: records that go with the next message */
-	uint32_t n_in_row; /* short accesses kept since a flush */
-	bool is_in_row;	   /* of those before it there were several */
-	bool is_pushing;   /* a thread sends such; others wait for that */
 	_Atomic uint64_t n_late, n_late_done; /* COPIED: accumulates that went
 						 by message, and those that a
 						 flush came after */
@@ -99,8 +94,6 @@ struct weft_win_target {
 	 * else so many accesses do not look again */
 	atomic_bool is_answering;
 	_Atomic uint32_t n_unlooked;
-	int err; /* what it refused, not yet reported */
-	char why[160];
 	atomic_uint n_posts, n_completes; /* came from it by message */
 	uint32_t n_started, n_waited; /* those that a start, a wait has used */
 	unsigned granted;	      /* my lock, that it has by message: 1, or
@@ -108,11 +101,7 @@ struct weft_win_target {
 	struct weft_win_waiter *waiter; /* that it waits for; or NULL */
 };
 
-enum {
-	WEFT_WIN_AM_MAX = 3584,
-	WEFT_WIN_KEPT_MAX = 2 * WEFT_WIN_AM_MAX, /* see win_post.c */
-	WEFT_WIN_LONG = 8192,
-};
+enum { WEFT_WIN_LONG = 8192 };
 
 /* What an access by messages consists of: it is done when all its parts are.
  * Created by win_op.c, destroyed with its last part. VCI's lock. */
@@ -127,30 +116,31 @@ struct weft_win_whole {
 	struct weft_win_buf result; /* its type referenced */
 };
 
-/* An answer that is due: a part of an access, or a question. VCI's lock. */
+/* An operation that is not complete: a part of an access, or a request for an
+ * answer. VCI's lock. */
 struct weft_win_op {
-	struct weft_link link; /* in its target's ops */
-	struct weft_win *win;  /* NULL: it outlived its window */
-	struct weft_win_target *target;
-	struct weft_win_whole *whole; /* NULL: a question */
-	uint64_t id;
-	uint64_t number;  /* at its target */
-	uint64_t n_left;  /* bytes, or messages */
-	uint32_t n_holds; /* who still looks at it: the call that makes it, the
-			     receive of its data */
-	int err;
-	bool is_long; /* its data is a message of its own */
+	struct weft_am_op am;
+	struct weft_win_whole *whole; /* NULL: of no access */
+	bool is_long;		      /* its data is a message of its own */
 	bool is_long_acc;
-	bool is_rma;	/* posted to the fabric, which always tells */
-	bool is_mapped; /* in the window's ops: the first of its target is not
-			 */
-	bool is_one;	/* see win_one.c: len bytes come to `to` */
-	struct weft_op rma;
-	struct weft_win_buf to; /* where bytes go; type NULL: to whole->old; of
-				   one without a whole: nowhere */
+	struct weft_op fabric;	/* am.is_fabric */
+	struct weft_win_buf to; /* where bytes go that need unpacking; its type
+				   referenced */
 	void *staging;		/* owned */
-	size_t pos, len;	/* of what comes to it in the whole access */
+	size_t pos, len;	/* of what arrives in it in the whole access */
 };
+
+static inline struct weft_win *weft_win_of_channel(
+	const struct weft_am_channel *channel)
+{
+	return weft_container_of(channel->am, struct weft_win, am);
+}
+
+static inline struct weft_win_target *weft_win_target_of_channel(
+	struct weft_am_channel *channel)
+{
+	return weft_container_of(channel, struct weft_win_target, am);
+}
 
 static inline struct weft_win_target *weft_win_target_at(
 	const struct weft_win *win, uint32_t rank)
@@ -164,14 +154,13 @@ static inline struct weft_win_target *weft_win_target_at(
 		    : NULL;
 }
 
-/* win_op.c. One that is due at this target, or NULL. */
-struct weft_win_op *weft_win_op_of(const struct weft_win *win,
-	const struct weft_win_target *target, uint64_t id);
-/* Its lock was asked for by message, and has not come. VCI's lock held. */
+/* Its lock was requested by message and has not been granted. VCI's lock held.
+ */
 static inline bool weft_win_is_lock_asked(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
-	return target->lock_id && weft_win_op_of(win, target, target->lock_id);
+	return target->lock_id &&
+	       weft_am_op_of(&win->am, &target->am, target->lock_id);
 }
 
 /* win.c: what needs no other member. Also for test/fuzz. */
@@ -272,14 +261,8 @@ int weft_win_swap_copied(const struct weft_type *type, const void *compare,
 	uint64_t there);
 
 /* win_target.c: the target's side */
-/* What others may know of a type, and an operation that fits it; or false. */
-bool weft_win_is_sound_op(unsigned which, const struct weft_redop *op,
-	const struct weft_type *type);
-/* Tells an origin of an error, which is described. VCI's lock held. */
-void weft_win_refuse(struct weft_win *win, struct weft_win_target *from,
-	uint64_t id, int err);
 void weft_win_queue_free(struct weft_win *win);
-/* Data that still comes goes nowhere. */
+/* Data that still arrives is discarded. */
 void weft_win_arrivals_forget(struct weft_win *win);
 
 /* win_origin.c: the origin's side */
@@ -290,44 +273,50 @@ int weft_win_am_accumulate(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_req **req_out);
 int weft_win_am_compare_and_swap(struct weft_win *win,
 	struct weft_win_target *target, const struct weft_win_access *access);
-/* One record without data; with is_answered its answer is waited for. */
+
+/* win_send.c: records leave, locks by message, and the ends of epochs */
+/* Posts one record without data; with is_answered waits for its answer. */
 int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
-	enum weft_wire_win_kind kind, uint64_t n, bool is_answered);
+	enum weft_wire_am_kind kind, bool is_answered);
 /* Waits until all that was begun so far is answered, and, unless is_local,
  * done. */
 int weft_win_am_flush(
 	struct weft_win *win, struct weft_win_target *target, bool is_local);
-void weft_win_on_reply(struct weft_vci *vci, struct weft_peer *peer,
-	const struct weft_wire_head *head, const void *payload, size_t len);
-/* The lock of a member that messages reach: is asked for with the first access
- * that goes there. */
+/* The lock of a member that messages reach is requested with the first access
+ * to it. */
 void weft_win_am_lock(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive);
-/* Completes all accesses there and gives it back. */
+/* Completes all accesses there and releases it. */
 int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target);
-/* Ends a started epoch there: tells it, and waits for what is to come back. */
+/* Ends a started epoch: notifies the target, and waits for data to return. */
 int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
-/* A record, at once. VCI's lock held, given up meanwhile, here and below. */
-int weft_win_am_send(struct weft_win *win, struct weft_win_target *target,
-	const struct weft_wire_win *rec);
 
-/* What has no end of its own to wait for is asked for that with the next
- * message, if nothing else is due that tells. VCI's lock held. */
+/* Appends a record, for which the queue may be posted first; returns where its
+ * len bytes of data go, or NULL with *err. VCI's lock held, given up meanwhile,
+ * here and below. */
+uint8_t *weft_win_am_add(struct weft_win_target *target,
+	const struct weft_wire_am *rec, size_t len, int *err);
+/* Appends a record without data and posts the queue. */
+int weft_win_am_send(
+	struct weft_win_target *target, const struct weft_wire_am *rec);
+/* After an access's last record: posts the queue, or leaves it for the next
+ * message where the access and the target allow that. _end requests an answer
+ * first if no operation under way has one. */
+int weft_win_am_leave(
+	struct weft_win *win, struct weft_win_target *target, bool may_wait);
+int weft_win_am_end(
+	struct weft_win *win, struct weft_win_target *target, bool may_wait);
+/* True if an access that ends nothing by itself has to request an answer. */
 bool weft_win_am_asks(
 	const struct weft_win *win, const struct weft_win_target *target);
-/* win_post.c. A message, at once, behind what was kept. VCI's lock held, given
- * up meanwhile, here and below. */
-int weft_win_am_post(struct weft_win *win, struct weft_win_target *target,
-	enum weft_wire_op op, const void *bytes, size_t len);
-/* What was kept leaves. */
-int weft_win_post_kept(struct weft_win *win, struct weft_win_target *target);
-/* Whether records may be kept for this target, and does so. */
+/* True if records may stay in the queue until the next message. */
 bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target);
-int weft_win_keep(struct weft_win *win, struct weft_win_target *target,
-	const void *bytes, size_t len);
+/* Waits for the lock of the epoch, which is requested first where it was not:
+ * the fabric's own accesses do not. */
+int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target);
 
 /* win_one.c: accesses of some bytes, in messages that are a cache line. These
- * return WEFT_AGAIN, having done nothing, for what is none. VCI's lock held,
+ * return WEFT_AGAIN, having done nothing, for other accesses. VCI's lock held,
  * given up meanwhile. */
 int weft_win_one_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, bool is_put);
@@ -335,19 +324,18 @@ int weft_win_one_update(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access);
 int weft_win_one_swap(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access);
-void weft_win_one_open(struct weft_vci *vci);
 
 /* win_runs.c. Called for runs of the target's memory that are alike: at, n,
  * pos, n_runs and stride of a record, which it may change. Several are short,
- * and WEFT_WIRE_WIN_RUNS_MAX bytes at most. */
-typedef int weft_win_run_fn(void *arg, struct weft_wire_win *rec);
+ * and WEFT_WIRE_AM_RUNS_MAX bytes at most. */
+typedef int weft_win_run_fn(void *arg, struct weft_wire_am *rec);
 /* Runs that come one by one, put together. */
 struct weft_win_runs {
 	weft_win_run_fn *fn;
 	void *arg;
 	uint64_t unit; /* bytes of what n counts */
 	int64_t disp;
-	struct weft_wire_win rec; /* those so far; n_runs 0: none */
+	struct weft_wire_am rec; /* those so far; n_runs 0: none */
 };
 int weft_win_runs_add(
 	struct weft_win_runs *runs, int64_t at, uint64_t n, uint64_t pos);
@@ -355,8 +343,8 @@ int weft_win_runs_add(
 int weft_win_runs_end(struct weft_win_runs *runs, int err);
 /* Takes up to max units off the front of rest, one run of several at least.
  * False: nothing is left. */
-bool weft_win_runs_cut(struct weft_wire_win *rest, uint64_t unit, uint64_t max,
-	struct weft_wire_win *part);
+bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
+	struct weft_wire_am *part);
 /* All runs of bytes of an access, cut where the origin's have holes and are
  * long. */
 int weft_win_each_run(
@@ -366,29 +354,20 @@ int weft_win_each_run(
 /* A request whose errors are the window's; one reference. */
 struct weft_req *weft_win_req_new(struct weft_win *win);
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out);
-/* One part is done. */
-void weft_win_whole_put(struct weft_win_whole *whole);
 /* Gives the request out, if one is wanted, and ends the call's own part. */
 int weft_win_whole_begun(struct weft_win *win, struct weft_win_whole *whole,
 	struct weft_req **req_out, int err);
-/* n_left: answers due. Held until weft_win_op_begun(). */
+/* n_left: answers to come. Held until weft_am_op_begun(). */
 struct weft_win_op *weft_win_op_new(struct weft_win *win,
 	struct weft_win_target *target, struct weft_win_whole *whole,
-	uint64_t n_left);
-/* The call that made it lets go; with an error nothing is due. */
-void weft_win_op_begun(struct weft_win_op *op, int err);
-/* So much of it has come. */
-void weft_win_op_answered(struct weft_win_op *op, uint64_t n, int err);
-/* Waits for all that is due now, and says what the target refused. kind: UNLOCK
- * or ASK, which is a flush. */
-int weft_win_op_wait(struct weft_win *win, struct weft_win_target *target,
-	enum weft_wire_win_kind kind);
-/* It refused something: the first is told by the next wait. */
-void weft_win_op_refused(
-	struct weft_win_target *target, int err, const void *text, size_t len);
-/* Ends all that is due with an error; what somebody else still has is without
- * its window from now on if that goes as well. */
-void weft_win_op_forget(struct weft_win_target *target, int err, bool is_gone);
+	uint32_t n_left);
+/* Where the data of its answers goes. */
+void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to);
+/* Waits for all that is under way now, and returns what the target refused.
+ * what: the call that waits. */
+int weft_win_op_wait(
+	struct weft_win *win, struct weft_win_target *target, const char *what);
+extern const struct weft_am_ops weft_win_am_ops;
 /* The bytes of a stream from pos on, where they lie, or a copy of them. */
 const char *weft_win_stream_at(const struct weft_win_buf *from, size_t pos,
 	size_t len, void **staging);
@@ -466,10 +445,6 @@ enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out);
 int weft_win_wait_end(struct weft_win_wait *wait, int err);
-/* win_op.c. A wait for the target is over, to which so many bytes went or came:
- * who was slow is looked at again, see is_progressing(). */
-void weft_win_answered(struct weft_win_target *target,
-	const struct weft_win_wait *wait, uint64_t n_bytes);
 static inline bool weft_win_has_counted(
 	const atomic_uint *word, unsigned number)
 {

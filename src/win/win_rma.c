@@ -32,7 +32,7 @@ enum {
 /* Where a member's memory is for the fabric. */
 struct weft_win_remote {
 	struct weft_wire_win_region region; /* what it tells */
-	uint64_t ask; /* id of the question; 0: has been answered */
+	uint32_t ask; /* id of the request for it; 0: was answered */
 	bool is_reached;
 	bool is_used;	 /* by a put since the last flush */
 	bool is_written; /* by puts that complete unseen; when n_faults was: */
@@ -162,23 +162,18 @@ void weft_win_rma_describe(
 static int ask_region(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_remote *remote)
 {
-	struct weft_wire_win rec = { .kind = WEFT_WIRE_WIN_REGION };
-	struct weft_win_whole *whole = weft_win_whole_new(NULL);
-	struct weft_win_op *op = NULL;
-	int err = WEFT_ERR_NOMEM;
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_REGION };
+	const struct weft_win_buf to = { &remote->region,
+		sizeof(remote->region), weft_win_byte_type() };
+	struct weft_win_op *op = weft_win_op_new(win, target, NULL, 1);
+	int err;
 
-	if (whole)
-		op = weft_win_op_new(
-			win, target, whole, sizeof(remote->region));
-	if (op) {
-		op->to = (struct weft_win_buf){ &remote->region,
-			sizeof(remote->region), weft_win_byte_type() };
-		rec.id = remote->ask = op->id;
-		err = weft_win_am_send(win, target, &rec);
-		weft_win_op_begun(op, err);
-	}
-	if (whole)
-		weft_win_whole_put(whole);
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	weft_win_op_into(op, &to);
+	rec.id = remote->ask = op->am.id;
+	err = weft_win_am_send(target, &rec);
+	weft_am_op_begun(&op->am, err);
 	return err;
 }
 
@@ -229,7 +224,8 @@ int weft_win_rma_reach(
 		err = ask_region(win, target, remote);
 	}
 	wait.is_lock = weft_win_is_lock_asked(win, target);
-	while (!err && remote->ask && weft_win_op_of(win, target, remote->ask))
+	while (!err && remote->ask &&
+		weft_am_op_of(&win->am, &target->am, remote->ask))
 		err = weft_win_wait_round(&wait);
 	err = weft_win_wait_end(&wait, err);
 	if (!err && remote->ask)
@@ -243,13 +239,13 @@ int weft_win_rma_reach(
 static void win_rma_done(struct weft_op *done, int err, size_t len)
 {
 	struct weft_win_op *op =
-		weft_container_of(done, struct weft_win_op, rma);
+		weft_container_of(done, struct weft_win_op, fabric);
 	const char *why = weft_err_detail_peek(err);
 
 	(void)len;
-	if (err && op->win)
-		weft_win_op_refused(op->target, err, why, strlen(why));
-	weft_win_op_answered(op, 1, err);
+	if (err && op->am.channel)
+		weft_am_refused(op->am.channel, err, why, strlen(why));
+	weft_am_op_answered(&op->am, 1, err);
 }
 
 static struct weft_win_op *fabric_op(struct weft_win *win,
@@ -258,8 +254,8 @@ static struct weft_win_op *fabric_op(struct weft_win *win,
 	struct weft_win_op *op = weft_win_op_new(win, target, whole, 0);
 
 	if (op) {
-		op->is_rma = true;
-		op->rma.done = win_rma_done;
+		op->am.is_fabric = true;
+		op->fabric.done = win_rma_done;
 	}
 	return op;
 }
@@ -267,9 +263,9 @@ static struct weft_win_op *fabric_op(struct weft_win *win,
 /* What was posted stays due. */
 static void rma_begun(struct weft_win_op *op, int err)
 {
-	if (!op->err)
-		op->err = err;
-	weft_win_op_begun(op, 0);
+	if (!op->am.err)
+		op->am.err = err;
+	weft_am_op_begun(&op->am, 0);
 }
 
 /* op NULL: completes unseen. */
@@ -281,7 +277,7 @@ static int rma_post(struct weft_win *win, struct weft_win_target *target,
 		.win = win, .target = target, .what = "an access"
 	};
 	struct weft_rma_ep_target to = target->remote->at;
-	struct weft_op *done = op ? &op->rma : NULL;
+	struct weft_op *done = op ? &op->fabric : NULL;
 	int err;
 
 	to.remote += at;
@@ -291,7 +287,7 @@ static int rma_post(struct weft_win *win, struct weft_win_target *target,
 			     : weft_rma_ep_read(
 				       win_rma.ep, &to, buf, len, flags, done);
 		if (!err && op)
-			op->n_left++;
+			op->am.n_left++;
 		if (err == WEFT_AGAIN) {
 			int wait_err = weft_win_wait_round(&wait);
 
@@ -337,7 +333,7 @@ static int post_run(struct move *m, uint64_t at, char *data, size_t len)
 		m->is_put ? plan->deliver_flags : 0, m->op);
 }
 
-static int move_run(void *arg, struct weft_wire_win *rec)
+static int move_run(void *arg, struct weft_wire_am *rec)
 {
 	struct move *m = arg;
 	size_t max = win_rma.ep->domain->plan.rma_max_len;
@@ -436,7 +432,7 @@ int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target)
 		win_rma.ep->domain->plan.flush_flags, op);
 	rma_begun(op, err);
 	if (!err)
-		err = weft_win_op_wait(win, target, WEFT_WIRE_WIN_ASK);
+		err = weft_win_op_wait(win, target, "MPI_Win_flush");
 	/* errors of what completes unseen may come last */
 	for (int i = 0; i < LATE_POLLS && weft_rma_ep_poll(win_rma.ep); i++)
 		;

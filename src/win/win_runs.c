@@ -14,7 +14,7 @@ enum {
 
 static int runs_emit(struct weft_win_runs *runs)
 {
-	struct weft_wire_win rec = runs->rec;
+	struct weft_wire_am rec = runs->rec;
 
 	runs->rec.n_runs = 0;
 	return rec.n_runs ? runs->fn(runs->arg, &rec) : 0;
@@ -23,12 +23,12 @@ static int runs_emit(struct weft_win_runs *runs)
 /* It is as long, and as far behind the last as that behind the one before. */
 static bool runs_join(struct weft_win_runs *runs, int64_t at, uint64_t n)
 {
-	struct weft_wire_win *rec = &runs->rec;
+	struct weft_wire_am *rec = &runs->rec;
 	uint64_t len = n * runs->unit;
 	int64_t stride;
 
 	if (!rec->n_runs || n != rec->n || len > SHORT_RUN ||
-		(rec->n_runs + 1) * len > WEFT_WIRE_WIN_RUNS_MAX)
+		(rec->n_runs + 1) * len > WEFT_WIRE_AM_RUNS_MAX)
 		return false;
 	if (rec->n_runs == 1)
 		stride = at - rec->at;
@@ -49,7 +49,7 @@ int weft_win_runs_add(
 	if (runs_join(runs, at, n))
 		return 0;
 	err = runs_emit(runs);
-	runs->rec = (struct weft_wire_win){
+	runs->rec = (struct weft_wire_am){
 		.disp = runs->disp, .at = at, .n = n, .pos = pos, .n_runs = 1
 	};
 	return err;
@@ -60,8 +60,8 @@ int weft_win_runs_end(struct weft_win_runs *runs, int err)
 	return err ? err : runs_emit(runs);
 }
 
-bool weft_win_runs_cut(struct weft_wire_win *rest, uint64_t unit, uint64_t max,
-	struct weft_wire_win *part)
+bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
+	struct weft_wire_am *part)
 {
 	*part = *rest;
 	if (!rest->n_runs)
@@ -90,12 +90,12 @@ static int each_of_series(struct weft_win_runs *all,
 	int err = 0;
 
 	while (pos < total && !err) {
-		struct weft_wire_win rec = {
+		struct weft_wire_am rec = {
 			.disp = all->disp,
 			.at = at,
 			.n = weft_min(len, total - pos),
 			.n_runs = weft_min(total - pos,
-					  (size_t)WEFT_WIRE_WIN_RUNS_MAX) /
+					  (size_t)WEFT_WIRE_AM_RUNS_MAX) /
 				  len,
 			.pos = pos,
 			.stride = series->stride,
@@ -118,7 +118,7 @@ int weft_win_each_run(
 	const struct weft_win_buf *here = &access->origin;
 	size_t max = weft_type_is_run(here->type, here->count)
 			     ? SIZE_MAX
-			     : WEFT_WIRE_WIN_RUNS_MAX;
+			     : WEFT_WIRE_AM_RUNS_MAX;
 	size_t mine = (size_t)(here->type->size * here->count);
 	size_t its = (size_t)(access->type->size * access->count);
 	/* a put may fill less than there is, a get likewise */
@@ -130,7 +130,7 @@ int weft_win_each_run(
 	int err = 0;
 
 	if (max == SIZE_MAX && weft_type_is_run(access->type, access->count)) {
-		struct weft_wire_win one = { .disp = access->disp,
+		struct weft_wire_am one = { .disp = access->disp,
 			.at = access->type->true_lb,
 			.n = total,
 			.n_runs = 1 };

@@ -18,108 +18,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	REC_LEN = sizeof(struct weft_wire_win),
-	REPLY_MAX = WEFT_WIN_AM_MAX - sizeof(struct weft_wire_win_reply) - 8,
-	TAGS = 1 << 30,
-};
+enum { TAGS = 1 << 30 };
 
 /* One origin's access, while it is carried out. */
 struct incoming {
 	struct weft_win *win;
 	struct weft_win_target *from; /* the origin */
-	struct weft_wire_win rec;
+	struct weft_wire_am rec;
 	const uint8_t *data;
-	struct answers *answers; /* of its message; NULL: sent one by one */
-};
-
-/* Answers to one message, which go back together. */
-struct answers {
 	size_t len;
-	uint8_t bytes[WEFT_WIN_AM_MAX];
+	struct weft_am_replies *replies; /* to its message; NULL: sent alone */
 };
 
 static void carry_out_all(struct incoming *in, const uint8_t *at, size_t len);
 
 /* --- answers ------------------------------------------------------- */
 
-static void answers_send(struct weft_win *win, const struct weft_win_target *to,
-	struct answers *answers)
-{
-	struct weft_comm *comm = win->comm;
-	struct weft_wire_head head = { .op = WEFT_WIRE_WIN_REPLY,
-		.src = (uint32_t)comm->rank,
-		.ctx = comm->ctx };
-
-	if (answers->len)
-		weft_peer_control(weft_comm_peer(comm, to->rank), &head,
-			answers->bytes, answers->len);
-	answers->len = 0;
-}
-
-static void answer(const struct incoming *in, uint64_t pos, uint64_t n, int err,
+static void answer_id(const struct incoming *in, uint32_t id, int err,
 	const void *data, size_t len)
 {
-	struct weft_wire_win_reply rec = { .id = in->rec.id,
-		.pos = pos,
-		.n = n,
-		.err = err,
-		.len = (uint32_t)len };
-	size_t room = sizeof(rec) + weft_round_up(len, 8);
-	struct answers alone, *to = in->answers ? in->answers : &alone;
-	uint8_t *at;
+	struct weft_am_replies alone;
 
-	alone.len = 0;
-	if (room > sizeof(to->bytes) - to->len)
-		answers_send(in->win, in->from, to);
-	at = to->bytes + to->len;
-	memcpy(at, &rec, sizeof(rec));
-	memset(at + room - 8, 0, len ? 8 : 0);
-	memcpy(at + sizeof(rec), data, len);
-	to->len += room;
-	if (!in->answers)
-		answers_send(in->win, in->from, to);
+	if (in->replies) {
+		weft_am_reply(in->replies, id, in->rec.pos, err, data, len);
+		return;
+	}
+	weft_am_replies_init(
+		&alone, in->win->comm, in->from->rank, WEFT_WIRE_WIN_REPLY);
+	weft_am_reply(&alone, id, in->rec.pos, err, data, len);
+	weft_am_replies_send(&alone);
 }
 
-/* Bytes that the origin counts on, where it counts them. */
-static uint64_t n_expected(const struct weft_wire_win *rec)
+static void answer(const struct incoming *in, const void *data, size_t len)
 {
-	const struct weft_type *type = weft_type_builtin(rec->type);
-
-	if (rec->kind == WEFT_WIRE_WIN_GET)
-		return rec->n * rec->n_runs;
-	if (rec->kind == WEFT_WIRE_WIN_ACC)
-		return type ? rec->n * rec->n_runs * (uint64_t)type->extent : 1;
-	if (rec->kind == WEFT_WIRE_WIN_CAS)
-		return type ? (uint64_t)type->size : 1;
-	return 1;
+	answer_id(in, in->rec.id, 0, data, len);
 }
 
-/* It has an error, which is described. */
-static void refuse(const struct incoming *in, int err)
+/* Sends an error that is described. */
+static void refuse(const struct incoming *in, uint32_t id, int err)
 {
 	const char *why = weft_err_detail_peek(err);
 
-	answer(in, 0, n_expected(&in->rec), err, why, strlen(why));
-}
-
-void weft_win_refuse(struct weft_win *win, struct weft_win_target *from,
-	uint64_t id, int err)
-{
-	const struct incoming in = { .win = win,
-		.from = from,
-		.rec = { .kind = WEFT_WIRE_WIN_KIND_END, .id = id } };
-
-	refuse(&in, err);
+	answer_id(in, id, err, why, strlen(why));
 }
 
 /* --- short ones ---------------------------------------------------- */
 
 /* One run, or several that are no more than may be; unit: bytes of what n
  * counts. */
-static bool is_sound_runs(const struct weft_wire_win *rec, uint64_t unit)
+static bool is_sound_runs(const struct weft_wire_am *rec, uint64_t unit)
 {
-	uint64_t max = WEFT_WIRE_WIN_RUNS_MAX / unit;
+	uint64_t max = WEFT_WIRE_AM_RUNS_MAX / unit;
 
 	return rec->n_runs == 1 ||
 	       (rec->n && rec->n_runs && rec->n_runs <= max / rec->n);
@@ -127,7 +76,7 @@ static bool is_sound_runs(const struct weft_wire_win *rec, uint64_t unit)
 
 /* NULL with an error described; the k-th run of len bytes. */
 static char *place_of_run(const struct weft_win *win,
-	const struct weft_wire_win *rec, uint64_t k, uint64_t len)
+	const struct weft_wire_am *rec, uint64_t k, uint64_t len)
 {
 	int64_t at;
 
@@ -143,7 +92,7 @@ static char *place_of_run(const struct weft_win *win,
 /* The first of the runs of len bytes if all lie in the window; or NULL with an
  * error described. */
 static char *runs_place(const struct weft_win *win,
-	const struct weft_wire_win *rec, uint64_t len)
+	const struct weft_wire_am *rec, uint64_t len)
 {
 	char *first = place_of_run(win, rec, 0, len);
 	/* between the ends there may be what is not attached */
@@ -162,12 +111,12 @@ static char *place_of(const struct incoming *in, uint64_t len)
 	char *place = runs_place(in->win, &in->rec, len);
 
 	if (!place)
-		refuse(in, WEFT_ERR_RMA_RANGE);
+		refuse(in, in->rec.id, WEFT_ERR_RMA_RANGE);
 	return place;
 }
 
 static void scatter_runs(
-	const struct weft_wire_win *rec, char *place, const char *from)
+	const struct weft_wire_am *rec, char *place, const char *from)
 {
 	for (uint64_t k = 0; k < rec->n_runs; k++)
 		weft_word_store(place + (int64_t)k * rec->stride,
@@ -175,7 +124,7 @@ static void scatter_runs(
 }
 
 static void gather_runs(
-	const struct weft_wire_win *rec, const char *place, char *to)
+	const struct weft_wire_am *rec, const char *place, char *to)
 {
 	for (uint64_t k = 0; k < rec->n_runs; k++)
 		weft_word_load(to + k * rec->n,
@@ -184,40 +133,31 @@ static void gather_runs(
 
 static bool do_put(const struct incoming *in)
 {
-	const struct weft_wire_win *rec = &in->rec;
-	char *place;
+	const struct weft_wire_am *rec = &in->rec;
+	char *place = place_of(in, rec->n);
 
-	if (!is_sound_runs(rec, 1) || rec->len != rec->n * rec->n_runs)
-		return false;
-	place = place_of(in, rec->n);
-	if (!place)
-		return true;
-	scatter_runs(rec, place, (const char *)in->data);
-	if (rec->id)
-		answer(in, 0, 1, 0, "", 0);
+	if (place)
+		scatter_runs(rec, place, (const char *)in->data);
+	if (place && rec->id)
+		answer(in, "", 0);
 	return true;
 }
 
 static bool do_get(const struct incoming *in)
 {
-	const struct weft_wire_win *rec = &in->rec;
-	uint64_t n = rec->n * rec->n_runs;
-	char bytes[WEFT_WIN_LONG], *place;
+	const struct weft_wire_am *rec = &in->rec;
+	char bytes[WEFT_AM_DATA_MAX], *place;
 
-	if (rec->len || !rec->id || !is_sound_runs(rec, 1) ||
-		n >= WEFT_WIN_LONG)
+	if (!rec->id || !is_sound_runs(rec, 1) ||
+		rec->n * rec->n_runs > sizeof(bytes))
 		return false;
 	place = place_of(in, rec->n);
 	if (place && rec->n_runs > 1) {
 		gather_runs(rec, place, bytes);
 		place = bytes;
 	}
-	for (uint64_t at = 0; place && at < n;) {
-		uint64_t len = weft_min(n - at, (uint64_t)REPLY_MAX);
-
-		answer(in, rec->pos + at, len, 0, place + at, len);
-		at += len;
-	}
+	if (place)
+		answer(in, place, rec->n * rec->n_runs);
 	return true;
 }
 
@@ -225,14 +165,14 @@ static bool do_region(const struct incoming *in)
 {
 	struct weft_wire_win_region region;
 
-	if (in->rec.len || !in->rec.id)
+	if (!in->rec.id)
 		return false;
 	weft_win_rma_describe(in->win, &region);
-	answer(in, 0, sizeof(region), 0, &region, sizeof(region));
+	answer(in, &region, sizeof(region));
 	return true;
 }
 
-bool weft_win_is_sound_op(unsigned which, const struct weft_redop *op,
+static bool is_sound_op(unsigned which, const struct weft_redop *op,
 	const struct weft_type *type)
 {
 	return op && type && type->size > 0 && which != WEFT_OP_NULL &&
@@ -242,14 +182,14 @@ bool weft_win_is_sound_op(unsigned which, const struct weft_redop *op,
 
 /* The elements are predefined, the operation fits them, and so many bytes are
  * no nonsense. */
-static bool is_sound_update(const struct weft_wire_win *rec,
+static bool is_sound_update(const struct weft_wire_am *rec,
 	const struct weft_redop **op, const struct weft_type **type)
 {
-	unsigned which = rec->op & ~(unsigned)WEFT_WIRE_WIN_FETCHES;
+	unsigned which = rec->op & ~(unsigned)WEFT_WIRE_AM_FETCHES;
 
 	*op = weft_redop_builtin(which);
 	*type = weft_type_builtin(rec->type);
-	return weft_win_is_sound_op(which, *op, *type) &&
+	return is_sound_op(which, *op, *type) &&
 	       rec->n <= (uint64_t)INT32_MAX / (uint64_t)(*type)->extent &&
 	       is_sound_runs(rec, (uint64_t)(*type)->extent);
 }
@@ -262,8 +202,15 @@ static uint64_t span_of(const struct weft_type *type, uint64_t n)
 		 : 0;
 }
 
+static void update_one(struct weft_win_update *u, char *place)
+{
+	u->n = 1;
+	u->kernel = weft_redop_kernel(u->op, u->basic);
+	weft_win_update(u, place, (uintptr_t)place, weft_win_my_stripes());
+}
+
 static void update_here(
-	const struct weft_wire_win *rec, struct weft_win_update *u, char *place)
+	const struct weft_wire_am *rec, struct weft_win_update *u, char *place)
 {
 	struct weft_win_hold hold = { .stripes = weft_win_my_stripes() };
 
@@ -276,43 +223,44 @@ static void update_here(
 
 static bool do_acc(const struct incoming *in)
 {
-	_Alignas(16) char bytes[2][WEFT_WIN_AM_MAX];
+	bool is_fetching = in->rec.op & WEFT_WIRE_AM_FETCHES;
+	_Alignas(16) char bytes[2][WEFT_AM_DATA_MAX];
 	struct weft_win_update u = { .in = bytes[0],
-		.old = in->rec.id ? bytes[1] : NULL };
+		.old = is_fetching ? bytes[1] : NULL };
 	char *place;
 	size_t len;
 
-	if (!is_sound_update(&in->rec, &u.op, &u.basic))
+	if (!is_sound_update(&in->rec, &u.op, &u.basic) ||
+		(is_fetching && !in->rec.id))
 		return false;
 	len = in->rec.n * in->rec.n_runs * (uint64_t)u.basic->extent;
-	if (len > sizeof(bytes[0]) || len > REPLY_MAX)
+	if (len > sizeof(bytes[0]))
 		return false;
 	if (u.op->builtin == WEFT_OP_NO_OP)
 		u.in = NULL;
-	if (in->rec.len != (u.in ? len : 0))
-		return false;
 	place = place_of(in, span_of(u.basic, in->rec.n));
 	if (!place)
 		return true;
-	memcpy(bytes[0], in->data, in->rec.len);
-	memset(bytes[1], 0, u.old ? len : 0); /* what is between elements */
-	update_here(&in->rec, &u, place);
+	weft_word_load(bytes[0], in->data, in->len);
+	if (is_fetching && u.basic->size != u.basic->extent)
+		memset(bytes[1], 0, len); /* what is between elements */
+	if (in->rec.n == 1 && in->rec.n_runs == 1)
+		update_one(&u, place);
+	else
+		update_here(&in->rec, &u, place);
 	if (in->rec.id)
-		answer(in, in->rec.pos, len, 0, bytes[1], len);
+		answer(in, bytes[1], is_fetching ? len : 0);
 	return true;
 }
 
 static bool do_cas(const struct incoming *in)
 {
 	const struct weft_type *type = weft_type_builtin(in->rec.type);
-	_Alignas(16) uint8_t bytes[3][16];
+	_Alignas(16) uint8_t bytes[3][WEFT_AM_SHORT];
+	size_t len = in->len / 2;
 	char *place;
-	size_t len;
 
-	if (!type || type->size <= 0 || type->size > 16 || !in->rec.id)
-		return false;
-	len = (size_t)type->size;
-	if (in->rec.len != 2 * len)
+	if (!in->rec.id)
 		return false;
 	place = place_of(in, len);
 	if (!place)
@@ -321,7 +269,7 @@ static bool do_cas(const struct incoming *in)
 	memcpy(bytes[1], in->data + len, len);
 	weft_win_swap(type, bytes[0], bytes[1], bytes[2], place,
 		(uintptr_t)place, weft_win_my_stripes());
-	answer(in, 0, len, 0, bytes[2], len);
+	answer(in, bytes[2], len);
 	return true;
 }
 
@@ -362,7 +310,7 @@ static void long_refuse(
 	msg.tag |= WEFT_WIN_REPLY_TAG;
 	if (is_answered && !weft_isend_locked(&msg, &req))
 		weft_req_detach(req);
-	refuse(in, err);
+	refuse(in, in->rec.id, err);
 }
 
 /* When old elements have left, their copy goes. */
@@ -390,7 +338,7 @@ static void send_old(const struct incoming *in, char *old, uint64_t len)
 
 static void arrival_end(struct arrival *a, int err)
 {
-	const struct weft_wire_win *rec = &a->in.rec;
+	const struct weft_wire_am *rec = &a->in.rec;
 	struct weft_win_update u = a->update;
 
 	weft_list_remove(&a->link);
@@ -407,7 +355,7 @@ static void arrival_end(struct arrival *a, int err)
 	if (a->update.old)
 		send_old(&a->in, a->update.old,
 			rec->n * rec->n_runs * (uint64_t)u.basic->extent);
-	answer(&a->in, 0, 1, 0, "", 0);
+	answer(&a->in, "", 0);
 out:
 	free(a->staging);
 	free(a);
@@ -454,7 +402,7 @@ static struct arrival *arrival_new(const struct incoming *in)
 	if (a) {
 		a->in = *in;
 		a->in.data = NULL;
-		a->in.answers = NULL;
+		a->in.replies = NULL;
 		weft_list_push_back(&in->win->arrivals, &a->link);
 	} else {
 		weft_err_set(WEFT_ERR_NOMEM, "no memory for what is put");
@@ -464,12 +412,12 @@ static struct arrival *arrival_new(const struct incoming *in)
 
 static bool do_long_put(const struct incoming *in)
 {
-	const struct weft_wire_win *rec = &in->rec;
+	const struct weft_wire_am *rec = &in->rec;
 	uint64_t len = rec->n * rec->n_runs;
 	struct arrival *a;
 	char *place;
 
-	if (rec->len || !rec->id || !is_sound_runs(rec, 1))
+	if (!rec->id || !is_sound_runs(rec, 1))
 		return false;
 	place = runs_place(in->win, rec, rec->n);
 	a = place ? arrival_new(in) : NULL;
@@ -493,15 +441,14 @@ static bool do_long_put(const struct incoming *in)
 
 static bool do_long_get(const struct incoming *in)
 {
-	const struct weft_wire_win *rec = &in->rec;
+	const struct weft_wire_am *rec = &in->rec;
 	uint64_t len = rec->n * rec->n_runs;
-	struct incoming fault = *in;
 	struct weft_msg msg;
 	struct weft_req *req;
 	char *place, *bytes = NULL;
 	int err = WEFT_ERR_RMA_RANGE;
 
-	if (rec->len || !rec->id || !is_sound_runs(rec, 1))
+	if (!rec->id || !is_sound_runs(rec, 1))
 		return false;
 	place = runs_place(in->win, rec, rec->n);
 	if (place && rec->n_runs > 1) {
@@ -514,10 +461,8 @@ static bool do_long_get(const struct incoming *in)
 		place = NULL;
 		err = weft_err_set(WEFT_ERR_NOMEM, "no memory for what is got");
 	}
-	if (!place) {
-		fault.rec.id = 0; /* the message ends it */
-		refuse(&fault, err);
-	}
+	if (!place) /* the message ends the operation */
+		refuse(in, 0, err);
 	msg = arrival_message(in, place, place ? len : 0);
 	msg.tag |= WEFT_WIN_REPLY_TAG;
 	err = weft_isend_locked(&msg, &req);
@@ -528,15 +473,14 @@ static bool do_long_get(const struct incoming *in)
 
 static bool do_long_acc(const struct incoming *in)
 {
-	bool is_fetching = in->rec.op & WEFT_WIRE_WIN_FETCHES;
+	bool is_fetching = in->rec.op & WEFT_WIRE_AM_FETCHES;
 	struct weft_win_update u = { 0 };
 	struct arrival *a;
 	char *place;
 	uint64_t len;
 	bool has_data;
 
-	if (in->rec.len || !in->rec.id ||
-		!is_sound_update(&in->rec, &u.op, &u.basic))
+	if (!in->rec.id || !is_sound_update(&in->rec, &u.op, &u.basic))
 		return false;
 	has_data = u.op->builtin != WEFT_OP_NO_OP;
 	len = in->rec.n * in->rec.n_runs * (uint64_t)u.basic->extent;
@@ -577,7 +521,7 @@ struct weft_win_waiter {
 	struct weft_link link;
 	struct incoming in;
 	size_t len;
-	uint8_t kept[WEFT_WIN_AM_MAX + REC_LEN];
+	uint8_t kept[WEFT_AM_MAX + sizeof(struct weft_wire_am)];
 };
 
 struct weft_win_queue {
@@ -589,13 +533,13 @@ struct weft_win_queue {
 static bool lock_for(const struct incoming *in)
 {
 	if (!weft_win_try_lock(
-		    in->win->state, in->rec.n, (int32_t)in->from->rank)) {
-		if (in->rec.n)
+		    in->win->state, in->rec.op, (int32_t)in->from->rank)) {
+		if (in->rec.op)
 			weft_win_want_lock(in->win->state);
 		return false;
 	}
-	in->from->granted = in->rec.n ? WEFT_WIN_EXCLUSIVE : 1;
-	answer(in, 0, 1, 0, "", 0);
+	in->from->granted = in->rec.op ? WEFT_WIN_EXCLUSIVE : 1;
+	answer(in, "", 0);
 	return true;
 }
 
@@ -678,7 +622,7 @@ static bool do_lock(const struct incoming *in)
 	struct weft_win_queue *queue;
 	struct weft_win_waiter *waiter;
 
-	if (in->rec.len || !in->rec.id || in->rec.n > 1 || in->from->granted)
+	if (!in->rec.id || in->rec.op > 1 || in->from->granted)
 		return false;
 	queue = queue_of(in->win);
 	if (queue && weft_list_is_empty(&queue->waiters) && lock_for(in))
@@ -691,7 +635,7 @@ static bool do_lock(const struct incoming *in)
 		return false;
 	}
 	waiter->in = *in;
-	waiter->in.answers = NULL;
+	waiter->in.replies = NULL;
 	in->from->waiter = waiter;
 	if (weft_list_is_empty(&queue->hook.link))
 		weft_list_push_back(
@@ -704,12 +648,12 @@ static bool do_unlock(const struct incoming *in)
 {
 	unsigned granted = in->from->granted;
 
-	if (in->rec.len || !in->rec.id ||
-		granted != (in->rec.n ? (unsigned)WEFT_WIN_EXCLUSIVE : 1))
+	if (!in->rec.id ||
+		granted != (in->rec.op ? (unsigned)WEFT_WIN_EXCLUSIVE : 1))
 		return false;
 	in->from->granted = 0;
-	weft_win_drop_lock(in->win->state, in->rec.n);
-	answer(in, 0, 1, 0, "", 0);
+	weft_win_drop_lock(in->win->state, in->rec.op);
+	answer(in, "", 0);
 	return true;
 }
 
@@ -743,7 +687,7 @@ static void win_on_failed(struct weft_peer *peer)
 			target = weft_win_target_at(comm->win, (uint32_t)rank);
 		if (!target)
 			continue;
-		weft_win_op_forget(target, peer->err, false);
+		weft_am_forget(&target->am, peer->err, false);
 		release_failed(comm->win, target);
 	}
 }
@@ -751,40 +695,40 @@ static void win_on_failed(struct weft_peer *peer)
 /* --- dispatch ------------------------------------------------------ */
 
 /* False: it makes no sense. */
-static bool carry_out_one(struct incoming *in)
+static bool carry_out_one(const struct incoming *in)
 {
 	switch (in->rec.kind) {
-	case WEFT_WIRE_WIN_PUT:
+	case WEFT_WIRE_AM_PUT:
 		return do_put(in);
-	case WEFT_WIRE_WIN_GET:
+	case WEFT_WIRE_AM_GET:
 		return do_get(in);
-	case WEFT_WIRE_WIN_ACC:
+	case WEFT_WIRE_AM_ACC:
 		return do_acc(in);
-	case WEFT_WIRE_WIN_CAS:
+	case WEFT_WIRE_AM_CAS:
 		return do_cas(in);
-	case WEFT_WIRE_WIN_LONG_PUT:
+	case WEFT_WIRE_AM_LONG_PUT:
 		return do_long_put(in);
-	case WEFT_WIRE_WIN_LONG_GET:
+	case WEFT_WIRE_AM_LONG_GET:
 		return do_long_get(in);
-	case WEFT_WIRE_WIN_LONG_ACC:
+	case WEFT_WIRE_AM_LONG_ACC:
 		return do_long_acc(in);
-	case WEFT_WIRE_WIN_ASK:
-		if (in->rec.len || !in->rec.id)
+	case WEFT_WIRE_AM_ASK:
+		if (!in->rec.id)
 			return false;
-		answer(in, 0, 1, 0, "", 0);
+		answer(in, "", 0);
 		return true;
-	case WEFT_WIRE_WIN_REGION:
+	case WEFT_WIRE_AM_REGION:
 		return do_region(in);
-	case WEFT_WIRE_WIN_LOCK:
+	case WEFT_WIRE_AM_LOCK:
 		return do_lock(in);
-	case WEFT_WIRE_WIN_UNLOCK:
+	case WEFT_WIRE_AM_UNLOCK:
 		return do_unlock(in);
-	case WEFT_WIRE_WIN_POST:
-		in->from->n_posts += !in->rec.len;
-		return !in->rec.len;
-	case WEFT_WIRE_WIN_COMPLETE:
-		in->from->n_completes += !in->rec.len;
-		return !in->rec.len;
+	case WEFT_WIRE_AM_POST:
+		in->from->n_posts++;
+		return true;
+	case WEFT_WIRE_AM_COMPLETE:
+		in->from->n_completes++;
+		return true;
 	default:
 		return false;
 	}
@@ -793,31 +737,24 @@ static bool carry_out_one(struct incoming *in)
 /* A message's records, up to one that waits for the lock. */
 static void carry_out_all(struct incoming *in, const uint8_t *at, size_t len)
 {
-	struct answers answers;
+	struct weft_am_replies replies;
+	bool is_sound = true;
 
-	answers.len = 0;
-	in->answers = &answers;
-	while (len && !in->from->waiter) {
-		size_t room;
-
-		if (!weft_wire_get_win(&in->rec, at, len))
-			break;
-		room = REC_LEN + weft_round_up((size_t)in->rec.len, 8);
-		if (room > len)
-			break;
-		in->data = at + REC_LEN;
-		if (!carry_out_one(in))
-			break;
-		at += room;
-		len -= room;
-	}
-	answers_send(in->win, in->from, &answers);
+	weft_am_replies_init(
+		&replies, in->win->comm, in->from->rank, WEFT_WIRE_WIN_REPLY);
+	in->replies = &replies;
+	while (len && is_sound && !in->from->waiter)
+		is_sound = weft_am_next(
+				   &in->rec, &in->data, &in->len, &at, &len) &&
+			   carry_out_one(in);
+	weft_am_replies_send(&replies);
 	if (in->from->waiter)
 		keep_back(in->win, in->from->waiter, at, len);
-	else if (len)
+	else if (!is_sound)
 		drop_senseless(in->win->comm->vci);
 }
 
+/* An origin that waits for the lock sends one message behind its request. */
 static void on_win(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -831,11 +768,23 @@ static void on_win(struct weft_vci *vci, struct weft_peer *peer,
 		weft_dispatch_drop(vci, "access to a window that is not here");
 }
 
+static void on_win_reply(struct weft_vci *vci, struct weft_peer *peer,
+	const struct weft_wire_head *head, const void *payload, size_t len)
+{
+	struct weft_win *win = weft_win_of(vci, peer, head);
+	struct weft_win_target *target =
+		win ? weft_win_target_at(win, head->src) : NULL;
+
+	if (!target || !weft_am_take_replies(
+			       &win->am, &target->am, head->src, payload, len))
+		weft_dispatch_drop(
+			vci, "an answer about a window that makes no sense");
+}
+
 void weft_win_open(struct weft_vci *vci)
 {
 	weft_dispatch_set(vci, WEFT_WIRE_WIN, on_win);
-	weft_dispatch_set(vci, WEFT_WIRE_WIN_REPLY, weft_win_on_reply);
-	weft_win_one_open(vci);
+	weft_dispatch_set(vci, WEFT_WIRE_WIN_REPLY, on_win_reply);
 	vci->on_win_failed = win_on_failed;
 	weft_query_set(WEFT_WIRE_NEED_LOCK, weft_win_met_lock);
 }

@@ -68,7 +68,7 @@ static void begin(void)
 
 static void end_rma(void)
 {
-	weft_am_forget(w.ctx);
+	weft_rma_am_forget(w.ctx);
 	FUZZ_CHECK(w.ctx->n_asked == 0 || weft_rma_own.fetches.n_used == 0);
 	FUZZ_CHECK(weft_rma_own.fetches.n_used == 0);
 	free(w.ctx->states);
@@ -197,8 +197,8 @@ static void step_ask(struct fuzz_in *in)
 	drain(k);
 	asked.dest = malloc(amo.width);
 	weft_vci_unlock(&weft_proc.vci);
-	err = how & 128 ? weft_am_ask(w.ctx, k)
-			: weft_am_fetch(w.ctx, weft_rma.heap.base, &amo,
+	err = how & 128 ? weft_rma_am_ask(w.ctx, k)
+			: weft_rma_am_fetch(w.ctx, weft_rma.heap.base, &amo,
 				  asked.dest, k, true);
 	weft_vci_lock(&weft_proc.vci);
 	FUZZ_CHECK(!err);
@@ -224,13 +224,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct weft_vci *vci = &weft_proc.vci;
 	struct fuzz_in in = { data, len };
 
-	weft_am_open();
+	weft_rma_am_open();
 	weft_vci_lock(vci);
 	begin();
 	for (int i = 0; i < STEPS && in.len; i++)
 		steps[fuzz_u8(&in) % (sizeof(steps) / sizeof(*steps))](&in);
 	end(vci);
 	weft_vci_unlock(vci);
-	weft_am_close();
+	weft_rma_am_close();
 	return 0;
 }

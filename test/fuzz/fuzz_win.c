@@ -65,24 +65,29 @@ static void begin(bool is_dynamic)
 static void end(void)
 {
 	job_fail();
-	FUZZ_CHECK(!w.win->ops.n_used);
+	FUZZ_CHECK(!w.win->am.due.n_used);
 	job_end();
 	free(w.memory);
 }
 
 /* ---- what others say ---- */
 
-/* What means something comes up more often than by chance. */
-static struct weft_wire_win read_rec(struct fuzz_in *in)
+/* A record with bytes of data behind it. */
+struct rec {
+	struct weft_wire_am head;
+	uint32_t len;
+};
+
+/* Sound values are more frequent than by chance. */
+static struct rec read_rec(struct fuzz_in *in)
 {
 	static const uint16_t types[] = { 0x247, 0x20a, 0x209, 0x20c, 0x208,
 		0x20e, 0x228 };
 	uint8_t how = fuzz_u8(in);
-	struct weft_wire_win rec = {
-		.kind = fuzz_u8(in) % (WEFT_WIRE_WIN_KIND_END + 1),
+	struct weft_wire_am rec = {
+		.kind = fuzz_u8(in) % (WEFT_WIRE_AM_KIND_END + 1),
 		.op = 0x20 + fuzz_u8(in) % 0x20,
 		.type = types[fuzz_u8(in) % 7],
-		.len = fuzz_u8(in) % 128,
 		.disp = fuzz_u8(in) % 140,
 		.at = fuzz_u8(in) % 32,
 		.n = fuzz_u8(in) % 140,
@@ -90,8 +95,11 @@ static struct weft_wire_win read_rec(struct fuzz_in *in)
 		.id = fuzz_u8(in) % 8,
 		.n_runs = 1,
 	};
+	uint32_t len = fuzz_u8(in) % 128;
 	uint8_t runs = fuzz_u8(in);
 
+	if (rec.kind == WEFT_WIRE_AM_LOCK || rec.kind == WEFT_WIRE_AM_UNLOCK)
+		rec.op %= 3;
 	if (runs & 1) {
 		rec.n_runs = runs >> 3;
 		rec.stride = fuzz_u8(in) % 64 - 8;
@@ -109,60 +117,52 @@ static struct weft_wire_win read_rec(struct fuzz_in *in)
 	if (how & 4)
 		rec.n = fuzz_u64(in);
 	if (how & 8)
-		rec.op |= WEFT_WIRE_WIN_FETCHES;
+		rec.op |= WEFT_WIRE_AM_FETCHES;
 	if (how & 16)
 		rec.type = (uint16_t)(WEFT_TYPE_FIRST + fuzz_u8(in));
 	if (how & 32)
-		rec.len = (uint32_t)rec.n;
+		len = (uint32_t)(rec.n * rec.n_runs);
 	if (how & 64)
-		rec.len = (uint32_t)(rec.n * 8);
-	if (rec.n_runs > 1 && how & 32)
-		rec.len = (uint32_t)(rec.n * rec.n_runs);
+		len = (uint32_t)(rec.n * rec.n_runs * 8);
 	if (how & 128)
-		rec.len = 0;
-	return rec;
+		len = 0;
+	return (struct rec){ rec, len };
+}
+
+/* As the origin's side encodes it, or as it does not. Bytes used. */
+static size_t write_rec(struct fuzz_in *in, uint8_t *to)
+{
+	struct rec rec = read_rec(in);
+	size_t room = weft_min(weft_round_up((size_t)rec.len, 8), (size_t)512);
+	size_t head = sizeof(rec.head);
+	uint8_t how = fuzz_u8(in);
+
+	if (how & 1) {
+		head = WEFT_AM_HEAD;
+		if (rec.head.kind <= WEFT_WIRE_AM_GET)
+			rec.head.type = how >> 2;
+		if (how & 2)
+			room = weft_round_up((size_t)how >> 2, 8);
+	} else {
+		rec.head.kind |= WEFT_WIRE_AM_RUNS;
+	}
+	memcpy(to, &rec.head, head);
+	fuzz_bytes(in, to + head, room);
+	return head + room;
 }
 
 static void step_told(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
-	uint8_t bytes[BYTES];
+	uint8_t bytes[BYTES + 1024];
 	size_t len = 0, cut;
 
-	for (uint8_t n = fuzz_u8(in) % 8; n; n--) {
-		struct weft_wire_win rec = read_rec(in);
-		size_t room = weft_min(
-			weft_round_up((size_t)rec.len, 8), (size_t)512);
-
-		if (len + sizeof(rec) + room > BYTES)
-			break;
-		memcpy(bytes + len, &rec, sizeof(rec));
-		fuzz_bytes(in, bytes + len + sizeof(rec), room);
-		len += sizeof(rec) + room;
-	}
+	for (uint8_t n = fuzz_u8(in) % 8; n && len < BYTES; n--)
+		len += write_rec(in, bytes + len);
 	cut = fuzz_u8(in);
 	if (cut > 200 && len)
 		len -= cut % weft_min(len, (size_t)56);
 	job_say(k, WEFT_WIRE_WIN, job.comm->ctx + (cut == 200), bytes, len);
-}
-
-static void step_told_one(struct fuzz_in *in)
-{
-	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
-	struct weft_wire_win from = read_rec(in);
-	struct weft_wire_win_one one = { .kind = from.kind,
-		.op = from.op,
-		.type = from.type,
-		.id = (uint32_t)from.id,
-		.disp = from.disp };
-	uint8_t how = fuzz_u8(in);
-
-	if (how & 1)
-		one.type = how >> 3;
-	fuzz_bytes(in, one.data, sizeof(one.data));
-	job_say(k, WEFT_WIRE_WIN_ONE, job.comm->ctx, &one,
-		how & 2 ? sizeof(one) - (how >> 3)
-			: sizeof(one) - (how & 4 ? 8 : 0) - (how & 8 ? 8 : 0));
 }
 
 /* Long data, perhaps for what was announced. */
@@ -189,35 +189,23 @@ static void step_answer(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
 	uint8_t how = fuzz_u8(in), bytes[256];
-	struct weft_wire_win_reply rec = { .id = fuzz_u8(in) % 64,
+	struct weft_wire_am_reply rec = { .id = fuzz_u8(in) % 64,
 		.pos = fuzz_u8(in) % 80,
-		.n = fuzz_u8(in) % 80,
 		.len = fuzz_u8(in) % 128,
-		.err = how & 1 ? -(int32_t)fuzz_u16(in) : 0 };
+		.err = how & 1 ? (int16_t) - (int32_t)(fuzz_u16(in) % 1200)
+			       : 0 };
 
 	if (how & 2)
 		rec.pos = fuzz_u64(in);
-	if (how & 4)
-		rec.n = fuzz_u64(in);
 	if (how & 8)
-		rec.err = (int32_t)fuzz_u32(in);
+		rec.err = (int16_t)fuzz_u16(in);
 	if (how & 16)
-		rec.n = rec.len;
+		rec.pos = 0;
 	memcpy(bytes, &rec, sizeof(rec));
 	fuzz_bytes(in, bytes + sizeof(rec), rec.len);
 	job_say(k, WEFT_WIRE_WIN_REPLY, job.comm->ctx, bytes,
 		sizeof(rec) + weft_round_up((size_t)rec.len, 8) -
 			(how & 32 ? 1 : 0));
-}
-
-static void step_answer_one(struct fuzz_in *in)
-{
-	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
-	struct weft_wire_win_done done = { .id = fuzz_u8(in) % 64 };
-
-	fuzz_bytes(in, done.data, sizeof(done.data));
-	job_say(k, WEFT_WIRE_WIN_DONE, job.comm->ctx, &done,
-		sizeof(done) - fuzz_u8(in) % 5 * 4);
 }
 
 /* ---- what this process asks ---- */
@@ -284,9 +272,9 @@ static void (*const steps[])(struct fuzz_in *in) = {
 	step_answer,
 	step_ask,
 	step_kill,
-	step_told_one,
-	step_answer_one,
-	step_answer_one,
+	step_told,
+	step_answer,
+	step_answer,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* am: active messages for one-sided access
+ *
+ * Windows (src/win) and symmetric memory (src/rma) send accesses that the
+ * target's CPU carries out. This room encodes the records, gathers them in
+ * messages, numbers the operations that wait for an answer, and matches the
+ * answers. Both users keep what is theirs: which memory a record addresses,
+ * what it does there, and how a wait ends. README.md draws it.
+ *
+ * All calls need the VCI's lock, which calls that may wait give up meanwhile,
+ * but for weft_am_append() and what only reads a channel: those need the lock
+ * that guards the channel, which its user chooses.
+ *
+ * Errors: 0, or a negative enum weft_err described by weft_err_set(). */
+#ifndef WEFT_AM_H
+#define WEFT_AM_H
+
+#include "base/bits.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "transport/vci.h"
+#include "transport/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_comm;
+
+enum {
+	WEFT_AM_HEAD = offsetof(struct weft_wire_am, at),
+	WEFT_AM_MAX = 3584, /* bytes of one message: records with their data */
+	/* data of one record, and of one answer */
+	WEFT_AM_DATA_MAX = WEFT_AM_MAX - 2 * sizeof(struct weft_wire_am),
+	WEFT_AM_SHORT = 16, /* data of a record that fits a cache line */
+};
+
+/* --- origin ----------------------------------------------------------- */
+
+/* The active messages of one user to one target. */
+struct weft_am_channel {
+	struct weft_am *am;
+	uint32_t rank;	      /* of the target, in am->comm */
+	bool is_touched;      /* something was sent since the last ASK */
+	bool is_posting;      /* a thread posts the queue; others wait */
+	struct weft_link ops; /* without their last answer, oldest first */
+	uint64_t n_ops;	      /* so far */
+	uint8_t *queue;	   /* owned; records that leave with the next message */
+	uint32_t len;	   /* of the queue */
+	uint32_t last;	   /* where its last record begins */
+	uint32_t n_queued; /* records */
+	int err;	   /* the first that the target refused since this was
+			      last taken */
+	char why[160];
+};
+
+/* Tries something for a channel; WEFT_AGAIN: not yet. */
+typedef int weft_am_try_fn(struct weft_am_channel *channel, void *arg);
+
+/* What differs between the users. */
+struct weft_am_ops {
+	/* Makes progress and tries until that gives anything but WEFT_AGAIN,
+	 * which is returned, or the wait cannot end. */
+	int (*wait)(
+		struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg);
+	/* Describes that the target has failed. */
+	int (*failed)(struct weft_am_channel *channel);
+};
+
+/* One user: a window, or symmetric memory. */
+struct weft_am {
+	const struct weft_am_ops *ops;
+	struct weft_comm *comm;
+	uint8_t request; /* enum weft_wire_op of its messages */
+	/* answers name the target but not the channel: all operations are in
+	 * the map */
+	bool has_many_channels;
+	struct weft_map due; /* id to operation, but for a channel's first */
+	uint32_t last_id;
+};
+
+struct weft_am_op;
+struct weft_am_op_ops {
+	/* Stores data of an answer where op->dest is NULL. */
+	void (*take)(struct weft_am_op *op, uint64_t pos, const void *data,
+		size_t len);
+	/* Nothing is waited for any more; op->err. May be called twice. */
+	void (*end)(struct weft_am_op *op);
+	/* The last call. op->channel is NULL where that was freed before. */
+	void (*release)(struct weft_am_op *op);
+};
+
+/* What waits for answers; part of a struct of its user's. */
+struct weft_am_op {
+	struct weft_link link; /* in its channel's ops */
+	const struct weft_am_op_ops *ops;
+	struct weft_am_channel *channel; /* NULL: was freed */
+	uint64_t number;		 /* at its channel, from 1 */
+	uint32_t id;
+	uint32_t n_left;  /* answers, or other ends, to come */
+	uint32_t n_holds; /* references: the call that begins it, a receive */
+	int err;
+	bool is_mapped;
+	bool is_fabric; /* the fabric has it, and always completes it */
+	char *dest;	/* of the answers' data */
+	uint64_t room;	/* bytes that may be stored */
+};
+
+void weft_am_open(
+	struct weft_am_channel *channel, struct weft_am *am, uint32_t rank);
+/* Operations without their last answer end with the error: at once, but for
+ * those that the fabric or a receive still holds. is_gone: the channel is freed
+ * and nothing points to it any more. */
+void weft_am_forget(struct weft_am_channel *channel, int err, bool is_gone);
+
+/* Begins an operation with n_left answers to come; its caller holds it until
+ * weft_am_op_begun(). Fills all of the op but ops, dest and room. */
+int weft_am_op_begin(struct weft_am_channel *channel, struct weft_am_op *op,
+	uint32_t n_left);
+/* The call that began it is over; with an error no answer comes. */
+void weft_am_op_begun(struct weft_am_op *op, int err);
+/* n answers have arrived. */
+void weft_am_op_answered(struct weft_am_op *op, uint32_t n, int err);
+/* The operation with this id, or NULL. channel NULL: of any. */
+struct weft_am_op *weft_am_op_of(const struct weft_am *am,
+	const struct weft_am_channel *channel, uint32_t id);
+/* The target refused something: the first is kept. */
+void weft_am_refused(
+	struct weft_am_channel *channel, int err, const void *text, size_t len);
+
+/* Bytes of a record and its data as they are sent. */
+size_t weft_am_size(const struct weft_wire_am *rec, size_t len);
+/* Appends a record to the queue, which has space for it; returns where its len
+ * bytes of data go, or NULL without memory. */
+uint8_t *weft_am_append(struct weft_am_channel *channel,
+	const struct weft_wire_am *rec, size_t len);
+static inline bool weft_am_fits(
+	const struct weft_am_channel *channel, size_t size)
+{
+	return size <= WEFT_AM_MAX - channel->len;
+}
+/* Posts the queue, if there is any. */
+int weft_am_post_queue(struct weft_am_channel *channel);
+/* Posts one message behind the queue. Records without RUNS, whose data may end
+ * without padding. */
+int weft_am_post(
+	struct weft_am_channel *channel, const void *bytes, size_t len);
+
+/* A message of answers. channel: of the target, or NULL where it has several.
+ * False: it makes no sense. */
+bool weft_am_take_replies(struct weft_am *am, struct weft_am_channel *channel,
+	uint32_t rank, const uint8_t *at, size_t len);
+
+/* --- target ----------------------------------------------------------- */
+
+/* Answers to one message, which return together. */
+struct weft_am_replies {
+	struct weft_comm *comm;
+	uint32_t rank; /* origin */
+	uint8_t op;    /* enum weft_wire_op */
+	uint32_t len;
+	_Alignas(8) uint8_t bytes[WEFT_AM_MAX];
+};
+
+static inline void weft_am_replies_init(struct weft_am_replies *replies,
+	struct weft_comm *comm, uint32_t rank, enum weft_wire_op op)
+{
+	replies->comm = comm;
+	replies->rank = rank;
+	replies->op = (uint8_t)op;
+	replies->len = 0;
+}
+
+void weft_am_reply(struct weft_am_replies *replies, uint32_t id, uint64_t pos,
+	int err, const void *data, size_t len);
+void weft_am_replies_send(struct weft_am_replies *replies);
+
+/* Takes the next record and its data off the front of a message. False: there
+ * is none, or its size makes no sense. */
+bool weft_am_next(struct weft_wire_am *rec, const uint8_t **data_out,
+	size_t *data_len, const uint8_t **at, size_t *len);
+
+#endif

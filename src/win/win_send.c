@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* win_send: active messages about a window are posted; the lock of a member
+ * that messages reach; and the ends of epochs there
+ *
+ * A message to another node costs a system call, so short accesses without an
+ * answer of their own stay in the target's queue and leave with the next
+ * message: every wait for a target posts its queue.
+ *
+ * The request for a lock is the first record of the first message of its epoch.
+ * A target whose lock is held queues that message, and the unlock; all other
+ * messages of the origin wait until the lock is granted. */
+#include "win/win_priv.h"
+
+#include "base/err.h"
+#include "core/comm.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+	BACKLOG = 128 << 10, /* bytes under way when a message does not fit */
+	ROW = 4,	     /* short accesses between flushes */
+	ANSWER_ROUNDS = 256, /* some 10 us */
+	ROUND_BYTES = 256,   /* that are copied meanwhile */
+	MAX_ROUNDS = 4096,   /* less than the progress thread takes */
+};
+
+/* A wait for the target is over, for which so many bytes were sent or received:
+ * a slow target is checked again before the next access, see is_progressing().
+ */
+static void win_answered(struct weft_win_target *target,
+	const struct weft_win_wait *wait, uint64_t n_bytes)
+{
+	if (weft_unlikely(wait->n_rounds >
+			  weft_min(ANSWER_ROUNDS + n_bytes / ROUND_BYTES,
+				  (uint64_t)MAX_ROUNDS)))
+		atomic_store_explicit(
+			&target->is_answering, false, memory_order_relaxed);
+}
+
+static int win_am_wait(
+	struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg)
+{
+	struct weft_win_wait wait = { .win = weft_win_of_channel(channel),
+		.target = weft_win_target_of_channel(channel),
+		.what = "an access" };
+	int err;
+
+	do {
+		err = weft_win_wait_round(&wait);
+		err = err ? err : fn(channel, arg);
+	} while (err == WEFT_AGAIN);
+	err = weft_win_wait_end(&wait, err);
+	win_answered(weft_win_target_of_channel(channel), &wait, BACKLOG);
+	return err;
+}
+
+static int win_am_failed(struct weft_am_channel *channel)
+{
+	return weft_comm_failed_rank(channel->am->comm, (int32_t)channel->rank);
+}
+
+const struct weft_am_ops weft_win_am_ops = {
+	.wait = win_am_wait,
+	.failed = win_am_failed,
+};
+
+/* --- posting ------------------------------------------------------- */
+
+static int wait_granted(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_win_wait wait = { .win = win,
+		.target = target,
+		.what = "MPI_Win_lock",
+		.is_lock = true };
+	int err = 0;
+
+	while (!err && weft_win_is_lock_asked(win, target))
+		err = weft_win_wait_round(&wait);
+	return weft_win_wait_end(&wait, err);
+}
+
+/* The request for the target's lock, in front of what needs it. The queue is
+ * empty. */
+static int add_lock(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_LOCK,
+		.op = target->is_exclusive };
+	struct weft_win_op *op = weft_win_op_new(win, target, NULL, 1);
+	int err;
+
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	rec.id = target->lock_id = op->am.id;
+	err = weft_am_append(&target->am, &rec, 0) ? 0 : WEFT_ERR_NOMEM;
+	weft_am_op_begun(&op->am, err);
+	target->is_lock_due = err;
+	return err;
+}
+
+/* The queue begins with the request for the lock. */
+static bool requests_lock(const struct weft_win_target *target)
+{
+	return target->am.len && target->am.queue[0] == WEFT_WIRE_AM_LOCK;
+}
+
+/* Before a record is appended: requests the lock, or waits for it unless the
+ * request leaves together with the record. */
+static int prepare_lock(struct weft_win *win, struct weft_win_target *target,
+	enum weft_wire_am_kind kind)
+{
+	if (target->is_lock_due)
+		return add_lock(win, target);
+	return kind == WEFT_WIRE_AM_UNLOCK || requests_lock(target)
+		       ? 0
+		       : wait_granted(win, target);
+}
+
+int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target)
+{
+	int err = target->is_lock_due ? add_lock(win, target) : 0;
+
+	if (!err && requests_lock(target))
+		err = weft_am_post_queue(&target->am);
+	return err || !target->lock_id ? err : wait_granted(win, target);
+}
+
+uint8_t *weft_win_am_add(struct weft_win_target *target,
+	const struct weft_wire_am *rec, size_t len, int *err)
+{
+	struct weft_win *win = weft_win_of_channel(&target->am);
+	size_t size = weft_am_size(rec, len);
+	uint8_t *data;
+
+	for (;;) {
+		if (weft_unlikely(target->is_lock_due || target->lock_id))
+			*err = prepare_lock(win, target, rec->kind);
+		if (*err || weft_am_fits(&target->am, size))
+			break;
+		*err = weft_am_post_queue(&target->am);
+		if (*err)
+			break;
+	}
+	if (*err)
+		return NULL;
+	data = weft_am_append(&target->am, rec, len);
+	*err = data ? 0 : WEFT_ERR_NOMEM;
+	return data;
+}
+
+int weft_win_am_send(
+	struct weft_win_target *target, const struct weft_wire_am *rec)
+{
+	int err = 0;
+
+	weft_win_am_add(target, rec, 0, &err);
+	return err ? err : weft_am_post_queue(&target->am);
+}
+
+/* A started epoch ends without an answer, where the target has nothing to
+ * refuse. Else the first access in a while requests one, so that a lone access
+ * and its flush are one message each way. */
+bool weft_win_am_asks(
+	const struct weft_win *win, const struct weft_win_target *target)
+{
+	const struct weft_link *ops = &target->am.ops;
+
+	return (weft_list_is_empty(ops) ||
+		       (requests_lock(target) && ops->next == ops->prev)) &&
+	       (win->access != WEFT_WIN_STARTED || win->looks ||
+		       !target->is_known);
+}
+
+bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target)
+{
+	const struct weft_peer *peer = weft_comm_peer(win->comm, target->rank);
+
+	return peer && !peer->is_shm && !peer->is_self &&
+	       peer->state == WEFT_PEER_READY && !target->is_lock_due &&
+	       !weft_win_is_lock_asked(win, target);
+}
+
+/* The last record requests the answer itself if it has none of its own. */
+static bool last_asks(struct weft_am_channel *channel, uint32_t id)
+{
+	uint8_t *last = channel->queue + channel->last;
+	uint8_t kind = last[0] & (uint8_t)~WEFT_WIRE_AM_RUNS;
+	uint8_t op = last[offsetof(struct weft_wire_am, op)];
+	uint8_t *at = last + offsetof(struct weft_wire_am, id);
+	uint32_t its;
+
+	memcpy(&its, at, sizeof(its));
+	if (its || (kind != WEFT_WIRE_AM_PUT && kind != WEFT_WIRE_AM_ACC) ||
+		(kind == WEFT_WIRE_AM_ACC && (op & WEFT_WIRE_AM_FETCHES)))
+		return false;
+	memcpy(at, &id, sizeof(id));
+	return true;
+}
+
+int weft_win_am_leave(
+	struct weft_win *win, struct weft_win_target *target, bool may_wait)
+{
+	return may_wait && weft_win_may_keep(win, target)
+		       ? 0
+		       : weft_am_post_queue(&target->am);
+}
+
+int weft_win_am_end(
+	struct weft_win *win, struct weft_win_target *target, bool may_wait)
+{
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_ASK };
+	struct weft_am_channel *channel = &target->am;
+	struct weft_win_op *op;
+	bool is_touched = channel->is_touched;
+	int err = 0;
+
+	if (!channel->len || !weft_win_am_asks(win, target)) {
+		err = weft_win_am_leave(win, target, may_wait);
+		/* another thread may have sent ASK, in front of this */
+		channel->is_touched |= is_touched;
+		return err;
+	}
+	op = weft_win_op_new(win, target, NULL, 1);
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	rec.id = op->am.id;
+	if (!last_asks(channel, rec.id))
+		weft_win_am_add(target, &rec, 0, &err);
+	channel->is_touched = false;
+	if (!err)
+		err = weft_am_post_queue(&target->am);
+	weft_am_op_begun(&op->am, err);
+	return err;
+}
+
+/* --- waiting for answers ------------------------------------------- */
+
+/* What the target refused, once. */
+static int target_fault(
+	const struct weft_win *win, struct weft_win_target *target)
+{
+	int err = target->am.err;
+
+	target->am.err = 0;
+	return err ? weft_err_set(err, "rank %u of window \"%s\": %s",
+			     target->rank, win->name, target->am.why)
+		   : 0;
+}
+
+int weft_win_op_wait(
+	struct weft_win *win, struct weft_win_target *target, const char *what)
+{
+	struct weft_win_wait wait = { .win = win,
+		.target = target,
+		.what = what,
+		.is_lock = weft_win_is_lock_asked(win, target) };
+	struct weft_am_channel *channel = &target->am;
+	uint64_t number = channel->n_ops;
+	uint64_t n_bytes = 0, seen = 0;
+	int err = weft_am_post_queue(&target->am);
+
+	while (!err && !weft_list_is_empty(&channel->ops)) {
+		const struct weft_win_op *first = weft_container_of(
+			channel->ops.next, struct weft_win_op, am.link);
+
+		if (first->am.number > number)
+			break;
+		n_bytes += first->am.number != seen ? first->len : 0;
+		seen = first->am.number;
+		err = weft_win_wait_round(&wait);
+	}
+	err = weft_win_wait_end(&wait, err);
+	win_answered(target, &wait, n_bytes);
+	return err ? err : target_fault(win, target);
+}
+
+/* --- records without data ------------------------------------------ */
+
+/* what: of the wait for its answer; NULL: it has none. */
+static int call_locked(struct weft_win *win, struct weft_win_target *target,
+	struct weft_wire_am rec, const char *what)
+{
+	struct weft_win_op *op =
+		what ? weft_win_op_new(win, target, NULL, 1) : NULL;
+	int err;
+
+	if (what && !op)
+		return WEFT_ERR_NOMEM;
+	if (op) {
+		rec.id = op->am.id;
+		target->am.is_touched = false;
+	}
+	err = weft_win_am_send(target, &rec);
+	if (op)
+		weft_am_op_begun(&op->am, err);
+	return err || !what ? err : weft_win_op_wait(win, target, what);
+}
+
+int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
+	enum weft_wire_am_kind kind, bool is_answered)
+{
+	struct weft_wire_am rec = { .kind = (uint8_t)kind };
+	int err;
+
+	weft_vci_lock(win->comm->vci);
+	err = call_locked(
+		win, target, rec, is_answered ? "MPI_Win_flush" : NULL);
+	weft_vci_unlock(win->comm->vci);
+	return err;
+}
+
+int weft_win_am_flush(
+	struct weft_win *win, struct weft_win_target *target, bool is_local)
+{
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_ASK };
+	int err, fabric_err;
+
+	weft_vci_lock(win->comm->vci);
+	target->is_in_row = target->n_in_row >= ROW;
+	target->n_in_row = 0;
+	fabric_err = weft_win_rma_flush(win, target);
+	if (!is_local && target->am.is_touched)
+		err = call_locked(win, target, rec, "MPI_Win_flush");
+	else
+		err = weft_win_op_wait(win, target, "MPI_Win_flush");
+	weft_vci_unlock(win->comm->vci);
+	return fabric_err ? fabric_err : err;
+}
+
+/* --- the ends of epochs -------------------------------------------- */
+
+/* True if an operation is under way that is not ordered with messages; is_any:
+ * or whose data returns here. */
+static bool has_due(const struct weft_win_target *target, bool is_any)
+{
+	weft_list_for_each(link, next, &target->am.ops)
+	{
+		const struct weft_win_op *op =
+			weft_container_of(link, struct weft_win_op, am.link);
+
+		if (op->am.is_fabric || op->is_long ||
+			(is_any && (op->whole || op->am.room)))
+			return true;
+	}
+	return false;
+}
+
+/* Messages from now on arrive behind all that was begun. */
+static int settle_target(struct weft_win *win, struct weft_win_target *target)
+{
+	int fabric_err = weft_win_rma_flush(win, target);
+	int err = has_due(target, false)
+			  ? weft_win_op_wait(win, target, "MPI_Win_flush")
+			  : 0;
+
+	return fabric_err ? fabric_err : err;
+}
+
+void weft_win_am_lock(
+	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
+{
+	weft_vci_lock(win->comm->vci);
+	target->is_exclusive = is_exclusive;
+	target->is_lock_due = true;
+	weft_vci_unlock(win->comm->vci);
+}
+
+int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_UNLOCK,
+		.op = target->is_exclusive };
+	int err = 0, settle_err = 0;
+
+	weft_vci_lock(win->comm->vci);
+	if (target->is_lock_due) { /* there was no access */
+		target->is_lock_due = false;
+	} else {
+		settle_err = settle_target(win, target);
+		err = call_locked(win, target, rec, "MPI_Win_unlock");
+	}
+	target->lock_id = 0;
+	weft_vci_unlock(win->comm->vci);
+	return settle_err ? settle_err : err;
+}
+
+int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target)
+{
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_COMPLETE };
+	int err, wait_err = 0;
+
+	weft_vci_lock(win->comm->vci);
+	err = settle_target(win, target);
+	if (!err && !target->is_known) /* it may have refused something */
+		err = weft_win_op_wait(win, target, "MPI_Win_flush");
+	target->am.is_touched = false; /* MPI_Win_wait there sees to that */
+	wait_err = weft_win_am_send(target, &rec);
+	err = err ? err : wait_err;
+	if (has_due(target, true))
+		wait_err = weft_win_op_wait(win, target, "MPI_Win_flush");
+	weft_vci_unlock(win->comm->vci);
+	return err ? err : wait_err;
+}
