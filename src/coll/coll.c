@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll: the ways to run a collective */
 #include "coll/coll_algo.h"
+#include "coll/coll_settle.h"
 #include "coll/edges.h"
-#include "coll/shm_coll.h"
+#include "collshm/shm_coll.h"
 
 #include "transport/vci.h"
 
@@ -87,8 +88,8 @@ int weft_coll_run(enum weft_coll_kind kind, const struct weft_coll *args)
 	weft_vci_lock(comm->vci);
 	err = check_defined(kind, comm);
 	if (!err && !comm->coll.is_settled && is_user &&
-		weft_shm_coll_is_due(comm))
-		err = weft_shm_coll_settle(args, kind);
+		weft_coll_settle_is_due(comm))
+		err = weft_coll_settle(args, kind);
 	if (!err && kind >= WEFT_COLL_NEIGHBOR_ALLGATHER && is_user &&
 		weft_coll_edges_are_due(comm))
 		err = weft_coll_edges_settle(args, kind);

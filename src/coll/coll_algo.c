@@ -2,7 +2,7 @@
 /* coll_algo: the algorithms, the case, what is written */
 #include "coll/coll_algo.h"
 #include "coll/edges.h"
-#include "coll/shm_coll.h"
+#include "collshm/shm_coll.h"
 
 #include "base/knob.h"
 

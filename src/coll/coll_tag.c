@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_tag: the tag of a collective says its number and which one it is */
-#include "coll/shm_coll.h"
+#include "coll/coll_priv.h"
+#include "collshm/shm_coll.h"
 
 #include "p2p/p2p.h"
 

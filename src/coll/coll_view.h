@@ -15,7 +15,6 @@ struct weft_nodes {
 	int32_t most, least;	/* members of one */
 	bool is_in_order;	/* each node's members are a run of ranks */
 	bool shares_cores;	/* rank 0's node runs more than it has cores */
-	uint32_t long_len;	/* area for long data in a segment */
 	const int32_t *of;	/* by rank: its node */
 	const int32_t *members; /* of all nodes, one after the other */
 	const int32_t *first;	/* by node, and one more: place in members */

@@ -4,8 +4,7 @@ libweft_la_SOURCES += src/coll/coll.h src/coll/coll_priv.h src/coll/coll.c \
 	src/coll/coll_rules.def src/coll/coll_tag.c src/coll/coll_view.h \
 	src/coll/sched.h src/coll/step.c src/coll/sched_list.c \
 	src/coll/sched_blocking.c \
-	src/coll/shm_coll.h src/coll/shm_coll.c src/coll/shm_ops.c \
-	src/coll/shm_settle.c src/coll/fold.h src/coll/fold.c \
+	src/coll/coll_settle.h src/coll/coll_settle.c src/coll/fold.h src/coll/fold.c \
 	src/coll/barrier.c src/coll/bcast.c src/coll/gather.c \
 	src/coll/alltoall.c src/coll/reduce.c src/coll/allreduce.c \
 	src/coll/scan.c src/coll/nodes.c src/coll/slices.c src/coll/coll_inter.c \

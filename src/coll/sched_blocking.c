@@ -3,7 +3,8 @@
  *
  * The same messages with the same tags as a list would send, so that members
  * need not agree on which of the two they have. */
-#include "coll/shm_coll.h"
+#include "coll/coll_priv.h"
+#include "collshm/shm_coll.h"
 
 #include "p2p/p2p.h"
 

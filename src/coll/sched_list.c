@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sched_list: steps kept in a list, which its messages drive on */
-#include "coll/shm_coll.h"
+#include "coll/coll_priv.h"
+#include "collshm/shm_coll.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* step: what all schedules do alike */
-#include "coll/shm_coll.h"
+#include "coll/coll_priv.h"
+#include "collshm/shm_coll.h"
 
 #include "base/knob.h"
 #include "dt/pack.h"

@@ -10,7 +10,7 @@
  * Above 8 KiB data goes in pieces, one after the other: short ones where some
  * read while another writes, or else long ones. Of an all-reduction then each
  * member combines a slice for all. */
-#include "coll/shm_coll.h"
+#include "collshm/shm_coll.h"
 
 #include "dt/pack.h"
 
@@ -399,13 +399,13 @@ static void shm_reduce_scatter(
  * counts, not the longest chain: each speaks for all. */
 static int32_t place_in_group(const struct weft_coll_round *r)
 {
-	return r->comm->coll.nodes->shares_cores ? 0 : r->shm->me % DEGREE;
+	return r->shm->shares_cores ? 0 : r->shm->me % DEGREE;
 }
 
 static bool speaks_for_all(const struct weft_coll_round *r)
 {
-	const bool is_last = r->comm->coll.nodes->shares_cores ||
-			     r->shm->me % DEGREE == DEGREE - 1;
+	const bool is_last =
+		r->shm->shares_cores || r->shm->me % DEGREE == DEGREE - 1;
 
 	return is_last && r->shm->me + 1 < r->shm->n;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shm_coll: rounds in the segment, waits, errors */
-#include "coll/shm_coll.h"
+#include "collshm/shm_coll.h"
 
 #include "p2p/p2p.h"
 #include "transport/proc.h"

@@ -27,7 +27,7 @@
 #define WEFT_SHM_COLL_H
 
 #include "base/bits.h"
-#include "coll/coll_priv.h"
+#include "core/coll_args.h"
 #include "shm/write.h"
 
 #include <stdatomic.h>
@@ -107,6 +107,7 @@ struct weft_coll_shm {
 		*ranks; /* by place; NULL: it is all of the communicator's */
 	int32_t n, me;
 	bool is_whole; /* the members are all of the communicator's */
+	bool shares_cores;
 	/* [1]: of operations that do not commute */
 	struct weft_coll_lens lens[2][WEFT_COLL_N][WEFT_COLL_LENS];
 	uint32_t reached; /* every member has begun this or a later one */
@@ -225,6 +226,37 @@ static inline int64_t weft_coll_segment_max(enum weft_coll_kind kind)
 	return kind == WEFT_COLL_REDUCE_SCATTER ? WEFT_COLL_LONG_MAX : 1 << 20;
 }
 
+/* How the members of a node lay out their segment: alike at all of them. */
+struct weft_coll_layout {
+	int32_t n, me;	   /* members on the node; this one's place */
+	uint32_t long_len; /* of a member's area for long data */
+	bool shares_cores;
+};
+
+/* Where a node's file is. */
+struct weft_coll_offer {
+	uint64_t owner; /* 0: there is none */
+	int32_t fd;
+	uint32_t reserved;
+};
+
+/* The area for long data that this process prefers, where a node has at most so
+ * many members; and the nearest length that is valid. */
+uint32_t weft_shm_coll_long_len(int32_t most);
+uint32_t weft_shm_coll_valid_len(uint32_t len);
+
+/* A new file for a segment; without one, an offer of owner 0. The caller closes
+ * the file. */
+struct weft_coll_offer weft_shm_coll_offer(
+	const struct weft_comm *comm, const struct weft_coll_layout *layout);
+
+/* Maps what was offered: comm->coll.shm. False where that is not wanted or
+ * fails. The next collective is the first one that may use it. */
+bool weft_shm_coll_map(struct weft_comm *comm,
+	const struct weft_coll_offer *offer,
+	const struct weft_coll_layout *layout);
+void weft_shm_coll_unmap(struct weft_comm *comm);
+
 /* A whole collective, of a communicator with a segment: WEFT_AGAIN when it goes
  * another way, and then does at all members. No lock held. */
 int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args);
@@ -233,15 +265,6 @@ int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args);
  * an error already the others hear it. */
 int weft_shm_coll_part(
 	enum weft_coll_kind kind, const struct weft_coll *args, int err);
-
-/* The members agree on nodes and segments, with messages that take a number
- * of their own, before the collective that this is. 0 or an error. VCI's lock
- * held, here and below. */
-int weft_shm_coll_settle(
-	const struct weft_coll *args, enum weft_coll_kind kind);
-
-/* Whether that is due. */
-bool weft_shm_coll_is_due(struct weft_comm *comm);
 
 /* This member sends messages for a collective: all may know. */
 void weft_shm_coll_note_messages(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_settle: the members agree on nodes and segments
+/* coll_settle: the members agree on nodes and segments
  *
  * Once a communicator has had a few collectives, each says whose node it is on,
  * and the lowest rank of each node makes an unnamed file and tells the others
@@ -8,12 +8,13 @@
  * tag: who meets one in another collective answers with an error, since who
  * sent it waits for answers that it may not expect. After an error the next
  * collective tries again. */
+#include "coll/coll_settle.h"
+
 #include "coll/coll_algo.h"
-#include "coll/shm_coll.h"
+#include "collshm/shm_coll.h"
 
 #include "base/knob.h"
 #include "base/log.h"
-#include "shm/share.h"
 #include "transport/proc.h"
 
 #include <stdio.h>
@@ -23,21 +24,8 @@
 
 enum {
 	FIRST_CALLS = 4,	   /* that send messages */
-	MEMBERS_MAX = 512,	   /* of a segment */
 	NODES_MEMBERS_MAX = 65536, /* of a communicator that knows its nodes */
-	SEGMENTS_MAX = 4096,	   /* of a process */
-	LARGE_MAX = 8,		   /* of those that have a large area */
-	ALL_LONG = 8 << 20,	   /* area for long data of a node's members */
-	LARGE = 512 << 10,	   /* that a core's own cache does not hold */
-	FEW_SLOTS = 64,		   /* stay in a cache */
 	INT32_ABI_VALUE = 0x250,
-};
-
-/* Where a node's file is. */
-struct offer {
-	uint64_t owner; /* 0: there is none */
-	int32_t fd;
-	uint32_t reserved;
 };
 
 /* What members must have alike, as rank 0 has it. */
@@ -114,141 +102,7 @@ static struct weft_nodes *nodes_of(const int32_t *lead, int32_t size)
 	return nodes;
 }
 
-/* ---- the segment ---- */
-
-static size_t settle_areas_at(int32_t n)
-{
-	return weft_round_up((size_t)n * sizeof(struct weft_coll_member), 4096);
-}
-
-/* The last area may be read beyond its end when what a member says is wrong. */
-static size_t settle_len(const struct weft_comm *comm, int32_t n)
-{
-	const size_t areas_len =
-		WEFT_COLL_SHORT_LEN + comm->coll.nodes->long_len;
-
-	return settle_areas_at(n) + (size_t)n * areas_len + WEFT_COLL_LONG_MAX;
-}
-
-/* Whole parts, as many as there may be. */
-static uint32_t settle_parts(uint32_t len)
-{
-	len = weft_min(len, (uint32_t)WEFT_COLL_LONG_MOST);
-	len = weft_max(len, (uint32_t)WEFT_COLL_LONG_LEAST);
-	return len & ~(uint32_t)(WEFT_COLL_PART_LEN - 1);
-}
-
-/* Of a member's area for long data. It takes memory only as it is walked
- * through, but does so for each communicator. */
-static uint32_t settle_long_len(const struct weft_comm *comm)
-{
-	if (!weft_proc.has_own_cache ||
-		atomic_load_explicit(&weft_proc.n_coll_segs,
-			memory_order_relaxed) >= LARGE_MAX)
-		return WEFT_COLL_LONG_LEAST;
-	return settle_parts(ALL_LONG / (uint32_t)comm->coll.nodes->most);
-}
-
-/* Whether this process wants one and may have it. */
-static bool settle_wants(const struct weft_comm *comm, int32_t n)
-{
-	return comm->vci->shm && n <= MEMBERS_MAX && !weft_proc.is_blocking &&
-	       !strcmp(weft_knobs.coll_shm, "on") &&
-	       atomic_load_explicit(&weft_proc.n_coll_segs,
-		       memory_order_relaxed) < SEGMENTS_MAX;
-}
-
-static struct offer settle_offer(const struct weft_comm *comm, int32_t n)
-{
-	struct offer offer = { 0, -1, 0 };
-	int fd;
-
-	if (settle_wants(comm, n) && !weft_share_file(settle_len(comm, n), &fd))
-		offer = (struct offer){ weft_share_owner(), fd, 0 };
-	return offer;
-}
-
-/* Nothing is in it that anybody has to read. */
-static struct weft_coll_area settle_area(
-	uint32_t base, uint32_t len, uint32_t part_len, uint32_t last)
-{
-	struct weft_coll_area area = {
-		.base = base,
-		.part_len = part_len,
-		.n_parts = len / part_len,
-		.at = base,
-		.before = last,
-		.is_large = len >= LARGE,
-	};
-
-	for (uint32_t i = 0; i < area.n_parts; i++)
-		area.used[i] = last;
-	return area;
-}
-
-/* How many slots there are, and where data goes. */
-static void settle_room(struct weft_coll_shm *shm,
-	const struct weft_nodes *nodes, uint32_t last)
-{
-	shm->areas_len = WEFT_COLL_SHORT_LEN + nodes->long_len;
-	shm->write.is_for_many = nodes->shares_cores;
-	if (nodes->shares_cores) {
-		shm->n_slots = WEFT_COLL_SLOTS;
-		shm->short_max = shm->areas_len;
-		shm->areas[0] = settle_area(
-			0, shm->areas_len, WEFT_COLL_PART_LEN, last);
-		return;
-	}
-	shm->n_slots = FEW_SLOTS;
-	shm->areas[0] =
-		settle_area(0, WEFT_COLL_SHORT_LEN, WEFT_COLL_SHORT_MAX, last);
-	shm->areas[1] = settle_area(
-		WEFT_COLL_SHORT_LEN, nodes->long_len, WEFT_COLL_PART_LEN, last);
-	shm->short_max = shm->areas[1].is_large ? WEFT_WRITE_LONG - 1
-						: WEFT_COLL_SHORT_MAX;
-}
-
-static bool settle_map(struct weft_comm *comm, const struct offer *offer,
-	const struct weft_coll_view *node)
-{
-	size_t len = settle_len(comm, node->n);
-	struct weft_coll_shm *shm;
-	char *map;
-
-	if (!offer->owner || !settle_wants(comm, node->n))
-		return false;
-	shm = calloc(1, sizeof(*shm));
-	if (!shm || weft_share_map(offer->owner, offer->fd, 0, len, &map)) {
-		free(shm);
-		return false;
-	}
-	shm->members = (struct weft_coll_member *)map;
-	shm->data = (uint8_t *)map + settle_areas_at(node->n);
-	shm->n = node->n;
-	shm->me = node->me;
-	shm->mine = &shm->members[shm->me];
-	shm->reached = comm->coll.seq; /* nobody looks at an earlier one */
-	shm->last_all = comm->coll.seq - 1;
-	settle_room(shm, comm->coll.nodes, comm->coll.seq - 1);
-	comm->coll.shm = shm;
-	comm->coll.map = map;
-	comm->coll.map_len = len;
-	atomic_fetch_add_explicit(
-		&weft_proc.n_coll_segs, 1, memory_order_relaxed);
-	return true;
-}
-
-static void settle_unmap(struct weft_comm *comm)
-{
-	if (!comm->coll.map)
-		return;
-	weft_share_unmap(comm->coll.map, comm->coll.map_len);
-	free(comm->coll.shm);
-	comm->coll.map = NULL;
-	comm->coll.shm = NULL;
-	atomic_fetch_sub_explicit(
-		&weft_proc.n_coll_segs, 1, memory_order_relaxed);
-}
+/* ---- what goes through the segment ---- */
 
 /* What lengths the rules send through the segment, of all members or as a part
  * within a node. More stretches of them than there is room for go by messages.
@@ -308,7 +162,7 @@ static void set_all_lens(struct weft_comm *comm)
 
 /* ---- the agreement ---- */
 
-bool weft_shm_coll_is_due(struct weft_comm *comm)
+bool weft_coll_settle_is_due(struct weft_comm *comm)
 {
 	if (comm->coll.seq < FIRST_CALLS)
 		return false;
@@ -350,11 +204,13 @@ static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 
 /* What members must have alike. */
 static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
-	const struct weft_coll_view *all)
+	const struct weft_coll_view *all, struct weft_coll_layout *layout)
 {
 	struct setup mine = { .digest = weft_coll_rules_digest(),
 		.shares_cores = weft_proc.shares_cores,
-		.long_len = sched->err ? 0 : settle_long_len(comm) };
+		.long_len = sched->err ? 0
+				       : weft_shm_coll_long_len(
+						 comm->coll.nodes->most) };
 	struct setup setup;
 
 	snprintf(mine.fabric, sizeof(mine.fabric), "%s",
@@ -372,20 +228,22 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 	memcpy(comm->coll.nodes->fabric, setup.fabric, sizeof(setup.fabric));
 	comm->coll.nodes->fabric[sizeof(setup.fabric) - 1] = 0;
 	comm->coll.nodes->shares_cores = setup.shares_cores != 0;
-	comm->coll.nodes->long_len = settle_parts(setup.long_len);
+	layout->long_len = weft_shm_coll_valid_len(setup.long_len);
+	layout->shares_cores = comm->coll.nodes->shares_cores;
 }
 
 static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,
-	const struct weft_coll_view *all, const struct weft_coll_view *node)
+	const struct weft_coll_view *all, const struct weft_coll_view *node,
+	const struct weft_coll_layout *layout)
 {
-	struct offer offer = { 0, -1, 0 };
+	struct weft_coll_offer offer = { 0, -1, 0 };
 	uint8_t mine, ours = 0;
 
 	if (node->me == 0 && !sched->err)
-		offer = settle_offer(comm, node->n);
+		offer = weft_shm_coll_offer(comm, layout);
 	weft_bcast_tree(sched, node, weft_span_bytes(&offer, sizeof(offer)), 0);
 	weft_sched_fence(sched);
-	mine = !sched->err && settle_map(comm, &offer, node);
+	mine = !sched->err && weft_shm_coll_map(comm, &offer, layout);
 	weft_reduce_tree(sched, all, weft_redop_builtin(WEFT_OP_BAND),
 		weft_span_bytes(&mine, 1), &ours, 0);
 	weft_bcast_tree(sched, all, weft_span_bytes(&ours, 1), 0);
@@ -393,7 +251,7 @@ static void settle_segment(struct weft_sched *sched, struct weft_comm *comm,
 	if (node->me == 0 && offer.owner)
 		close(offer.fd);
 	if (sched->err || !ours || comm->coll.nodes->most == 1)
-		settle_unmap(comm);
+		weft_shm_coll_unmap(comm);
 }
 
 static void settle_write(struct weft_sched *sched, enum weft_coll_kind kind,
@@ -404,6 +262,7 @@ static void settle_write(struct weft_sched *sched, enum weft_coll_kind kind,
 	struct weft_coll_view node =
 		weft_coll_view_ranks(comm, &comm->rank, 1, 0);
 	int32_t *ranks = local_members(comm, &node.n, &node.me);
+	struct weft_coll_layout layout = { .n = node.n, .me = node.me };
 
 	(void)kind;
 	if (ranks)
@@ -411,12 +270,12 @@ static void settle_write(struct weft_sched *sched, enum weft_coll_kind kind,
 	else
 		sched->err = WEFT_ERR_NOMEM;
 	settle_nodes(sched, comm, &all, node.ranks[0]);
-	settle_setup(sched, comm, &all);
-	settle_segment(sched, comm, &all, &node);
+	settle_setup(sched, comm, &all, &layout);
+	settle_segment(sched, comm, &all, &node, &layout);
 	free(ranks);
 }
 
-int weft_shm_coll_settle(const struct weft_coll *args, enum weft_coll_kind kind)
+int weft_coll_settle(const struct weft_coll *args, enum weft_coll_kind kind)
 {
 	struct weft_comm *comm = args->comm;
 	int err =
