@@ -3,6 +3,7 @@ libweft_la_SOURCES += \
 	src/base/bits.h \
 	src/base/choice.c src/base/choice.h \
 	src/base/clock.h \
+	src/base/counter.c src/base/counter.h src/base/counter.def \
 	src/base/err.c src/base/err.h src/base/err.def \
 	src/base/handle.c src/base/handle.h \
 	src/base/hash.c src/base/hash.h \
@@ -21,8 +22,9 @@ libweft_la_SOURCES += \
 	src/base/word.h \
 	src/base/yield.c src/base/yield.h \
 	src/base/op.h
-EXTRA_DIST += src/base/README.md src/base/knobs.sed
+EXTRA_DIST += src/base/README.md src/base/knobs.sed src/base/counter.sed
 unit_tests += test/unit/choice_test
+unit_tests += test/unit/counter_test
 unit_tests += test/unit/err_test
 unit_tests += test/unit/handle_test
 unit_tests += test/unit/hash_test

@@ -59,10 +59,10 @@ int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc)
 	int err = weft_cq_err((int)-rc);
 
 	if (err == WEFT_AGAIN) {
-		net->n_refused++;
+		net->counters.net_refused++;
 		return err;
 	}
-	net->n_errors++;
+	net->counters.net_errors++;
 	return weft_err_set(err, "%s on %s (%s): %s", call, net->plan.provider,
 		net->plan.domain, fi_strerror((int)-rc));
 }
@@ -116,7 +116,7 @@ static void on_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 
 	in->n_bad_bufs = 0;
 	if (!is_multi || (e->flags & FI_RECV)) {
-		in->net.n_received++;
+		in->net.counters.net_received++;
 		in->recv(in->arg, is_multi ? e->buf : buf->mem, e->len);
 	}
 	if (is_multi && in->net.plan.releases_early && e->flags & FI_RECV)
@@ -197,11 +197,12 @@ static int cq_on_error(struct weft_inside *in)
 	n = fi_cq_readerr(in->cq, &e, 0);
 	if (n != 1)
 		return 0;
-	in->net.n_errors++;
+	in->net.counters.net_errors++;
 	cq_tell(in, &e);
 	op = e.op_context;
 	if (!op) {
-		in->net.n_failed += !(e.flags & (FI_RECV | FI_RMA | FI_ATOMIC));
+		in->net.counters.net_undelivered +=
+			!(e.flags & (FI_RECV | FI_RMA | FI_ATOMIC));
 		return 1;
 	}
 	if (op->done == weft_ep_buf_done) {

@@ -205,7 +205,7 @@ static void inject_done(struct weft_op *op, int err, size_t len)
 
 	(void)len;
 	in->net.n_unsent--;
-	in->net.n_failed += err != 0;
+	in->net.counters.net_undelivered += err != 0;
 }
 
 int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
@@ -319,6 +319,7 @@ void weft_net_close(struct weft_net *net)
 		pause_before_close(in);
 	if (in->net.plan.has_mr_endpoint)
 		weft_mr_fini(in);
+	weft_counters_close(&net->counters);
 	if (net->ep)
 		ep_close_fid(&net->ep->fid, "endpoint");
 	weft_mr_fini(in);
@@ -442,7 +443,7 @@ static int send_copied(struct weft_inside *in, uint64_t addr,
 	ssize_t rc;
 
 	if (!c) {
-		in->net.n_refused++;
+		in->net.counters.net_refused++;
 		return WEFT_AGAIN;
 	}
 	rc = carrier_data(c);
@@ -460,7 +461,7 @@ static int send_copied(struct weft_inside *in, uint64_t addr,
 		carrier_drop(c);
 		return weft_net_fault(&in->net, "fi_send", rc);
 	}
-	in->net.n_sent++;
+	in->net.counters.net_sent++;
 	return 0;
 }
 
@@ -478,7 +479,7 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	else
 		rc = fi_sendv(net->ep, iov, NULL, n_iov, addr, op);
 	if (weft_likely(rc == 0)) {
-		net->n_sent++;
+		net->counters.net_sent++;
 		return 0;
 	}
 	return weft_net_fault(net, "fi_send", rc);
@@ -508,7 +509,7 @@ int weft_net_inject_counted(
 	rc = fi_sendmsg(net->ep, &msg, FI_INJECT | FI_COMPLETION);
 	if (rc)
 		return weft_net_fault(net, "fi_sendmsg", rc);
-	net->n_sent++;
+	net->counters.net_sent++;
 	net->n_unsent++;
 	return 0;
 }
@@ -608,7 +609,7 @@ static int bulk_registered(
 	int err;
 
 	if (!c) {
-		in->net.n_refused++;
+		in->net.counters.net_refused++;
 		return WEFT_AGAIN;
 	}
 	err = weft_mr_get(&in->net, b->buf, b->len, WEFT_MR_LOCAL, &c->mr);
@@ -616,7 +617,7 @@ static int bulk_registered(
 		carrier_drop(c);
 		if (err != WEFT_ERR_NOMEM || !has_registered(in))
 			return err;
-		in->net.n_refused++;
+		in->net.counters.net_refused++;
 		return WEFT_AGAIN;
 	}
 	rc = post_bulk(in->net.ep, b, c->mr->desc, &c->op);

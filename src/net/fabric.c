@@ -736,8 +736,10 @@ int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	o->recv = recv;
 	o->arg = arg;
 	rc = open_first(o, &w);
-	if (!rc)
+	if (!rc) {
+		weft_counters_open(&o->net->counters, hints->vci);
 		*net_out = o->net;
+	}
 	free(o);
 	return rc;
 }

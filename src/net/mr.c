@@ -114,6 +114,7 @@ int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
 		mr = mr_find(in, (uintptr_t)buf, len, bits);
 	if (mr) {
 		mr->n_refs++;
+		net->counters.mr_reused++;
 		*mr_out = mr;
 		return 0;
 	}
@@ -134,6 +135,7 @@ int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
 	mr->n_refs = 1;
 	mr->next = in->mrs;
 	in->mrs = mr;
+	net->counters.mr_registered++;
 	*mr_out = mr;
 	return 0;
 }

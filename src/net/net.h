@@ -21,6 +21,7 @@
 #define WEFT_NET_H
 
 #include "base/bits.h"
+#include "base/counter.h"
 #include "base/err.h"
 #include "base/op.h"
 #include "net/plan.h"
@@ -62,6 +63,7 @@ struct weft_net_hints {
 	uint32_t rail;	    /* its number among those of one VCI; 0: the first;
 			     * else failure is the caller's to tell */
 	uint32_t place;	    /* ours among the processes of this node */
+	uint8_t vci;	    /* number of the VCI that its counters belong to */
 	bool is_one_host;   /* every peer is on this host */
 	bool is_rma;	    /* only one-sided access is wanted */
 };
@@ -69,15 +71,11 @@ struct weft_net_hints {
 struct weft_net {
 	struct weft_plan plan; /* constant once open */
 	struct fid_ep *ep;
-	uint64_t n_sent;     /* untagged messages and tagged sends posted */
-	uint64_t n_received; /* untagged messages that arrived */
-	uint64_t n_refused;  /* posts answered by WEFT_AGAIN */
-	uint64_t n_errors;   /* error completions */
-	uint64_t n_unsent;   /* counted injections that have not left, and what
-				an owner that cannot wait for it adds */
-	uint64_t n_failed;   /* sends that failed, nobody can say to whom */
-	bool is_counting;    /* plan.counts_injects */
-	uint64_t tag;	     /* inside an op's done: of the message */
+	uint64_t n_unsent; /* injections and copied messages that have not left
+			      the process yet */
+	bool is_counting;  /* plan.counts_injects */
+	uint64_t tag;	   /* inside an op's done: of the message */
+	struct weft_counters counters;
 };
 
 /* Chooses a provider and an interface, says so in one info line, opens the
@@ -142,7 +140,7 @@ static inline int weft_net_inject(
 		return weft_net_inject_counted(net, addr, buf, len);
 	rc = fi_inject(net->ep, buf, len, addr);
 	if (weft_likely(rc == 0)) {
-		net->n_sent++;
+		net->counters.net_sent++;
 		return 0;
 	}
 	return weft_net_fault(net, "fi_inject", rc);

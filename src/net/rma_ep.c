@@ -83,6 +83,7 @@ static void close_ep(struct rma_ep *ep)
 		rma_ep_close_fid(&ep->cq->fid, "completion queue");
 	ep->ep = NULL;
 	ep->cq = NULL;
+	weft_counters_close(&ep->pub.counters);
 }
 
 static int open_ep(struct domain *domain, struct rma_ep *ep)
@@ -109,8 +110,10 @@ static int open_ep(struct domain *domain, struct rma_ep *ep)
 			FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
 	if (!rc)
 		rc = fi_enable(ep->ep);
-	if (!rc)
+	if (!rc) {
+		weft_counters_open(&ep->pub.counters, WEFT_COUNTER_PROCESS);
 		return 0;
+	}
 	close_ep(ep);
 	return rma_ep_fault(&domain->pub, call, rc);
 }
@@ -327,11 +330,11 @@ int weft_rma_domain_peer_add(struct weft_rma_domain *domain, const void *name,
 static int rma_ep_posted(struct weft_rma_ep *ep, const char *call, ssize_t rc)
 {
 	if (weft_likely(rc == 0)) {
-		ep->n_posted++;
+		ep->counters.rma_posted++;
 		return 0;
 	}
 	if (rc == -FI_EAGAIN) {
-		ep->n_refused++;
+		ep->counters.rma_refused++;
 		return WEFT_AGAIN;
 	}
 	return rma_ep_fault(ep->domain, call, rc);

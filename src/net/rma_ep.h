@@ -17,6 +17,7 @@
 #ifndef WEFT_RMA_EP_H
 #define WEFT_RMA_EP_H
 
+#include "base/counter.h"
 #include "base/op.h"
 #include "net/net.h"
 #include "net/plan.h"
@@ -32,8 +33,7 @@ struct weft_rma_domain {
 struct weft_rma_ep {
 	struct weft_rma_domain *domain;
 	int err; /* of an operation that nobody waits for; 0: none */
-	uint64_t n_posted;
-	uint64_t n_refused; /* posts answered by WEFT_AGAIN */
+	struct weft_counters counters;
 };
 
 /* Where an operation goes. */

@@ -88,6 +88,10 @@ int weft_rndv_offer(struct weft_req *req)
 	/* To myself the exchange may be over before the post returns. */
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
+	if (!err) {
+		req->vci->counters.rndv_sent++;
+		req->vci->counters.rndv_sent_bytes += req->len;
+	}
 	if (!err && !req->peer->is_shm)
 		weft_p2p_peer_of(req->peer)->n_net_sent++;
 	if (!err && req->peer->is_shm && !req->is_done) {

@@ -97,11 +97,16 @@ nodist_man_MANS += contrib/man/weft.7
 CLEANFILES += contrib/man/weft.7
 EXTRA_DIST += contrib/man/weft.7.in
 contrib/man/weft.7: $(top_srcdir)/contrib/man/weft.7.in \
-	$(top_srcdir)/src/base/knobs.def $(top_srcdir)/src/base/knobs.sed
+	$(top_srcdir)/src/base/knobs.def $(top_srcdir)/src/base/knobs.sed \
+	$(top_srcdir)/src/base/counter.def $(top_srcdir)/src/base/counter.sed
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)$(SED) -n -f $(top_srcdir)/src/base/knobs.sed \
 		$(top_srcdir)/src/base/knobs.def >$@.knobs && \
-	$(SED) -e '/@KNOBS@/{r $@.knobs' -e 'd}' -e 's|@VERSION[@]|$(VERSION)|' \
+	$(SED) -n -f $(top_srcdir)/src/base/counter.sed \
+		$(top_srcdir)/src/base/counter.def >$@.counters && \
+	$(SED) -e '/@KNOBS@/{r $@.knobs' -e 'd}' \
+		-e '/@COUNTERS@/{r $@.counters' -e 'd}' \
+		-e 's|@VERSION[@]|$(VERSION)|' \
 		$(top_srcdir)/contrib/man/weft.7.in >$@.tmp && \
-	rm -f $@.knobs && mv $@.tmp $@
+	rm -f $@.knobs $@.counters && mv $@.tmp $@
 EXTRA_DIST += src/tools/README.md

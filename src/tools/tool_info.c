@@ -3,6 +3,7 @@
  *
  * Each topic is one function that adds its facts to a report and returns an
  * exit code. Only the topic that needs it opens a session or an endpoint. */
+#include "base/counter.h"
 #include "base/err.h"
 #include "base/knob.h"
 #include "core/group.h"
@@ -174,6 +175,24 @@ static int show_knobs(struct weft_tool_report *report, const char *name)
 			row, "from", "%s", source_word(d->source));
 		weft_tool_report_text(row, "meaning", "%s%s%s%s", d->sentence,
 			*limits ? " [" : "", limits, *limits ? "]" : "");
+	}
+	return 0;
+}
+
+static int show_counters(struct weft_tool_report *report, const char *name)
+{
+	struct weft_tool_report *list = weft_tool_report_list(report, name);
+
+	for (size_t i = 0; i < weft_counter_count(); i++) {
+		const struct weft_counter_desc *d = weft_counter_desc(i);
+		struct weft_tool_report *row =
+			weft_tool_report_object(list, NULL);
+
+		weft_tool_report_text(row, "counter", "%s", d->name);
+		weft_tool_report_text(row, "unit", "%s", d->unit);
+		weft_tool_report_text(row, "object", "%s", d->object);
+		weft_tool_report_text(row, "room", "%s", d->room);
+		weft_tool_report_text(row, "meaning", "%s", d->sentence);
 	}
 	return 0;
 }
@@ -489,6 +508,8 @@ static const struct topic topics[] = {
 		show_psets, true },
 	{ "--knobs", "every WEFT_ variable: value, where it came from, meaning",
 		show_knobs, true },
+	{ "--counters", "what WEFT_STATS=1 counts, with units", show_counters,
+		true },
 	{ "--env", "variables of the layers below that are set", show_env,
 		true },
 	{ "--api",

@@ -24,7 +24,7 @@ void weft_dispatch_set(
 
 void weft_dispatch_drop(struct weft_vci *vci, const char *why)
 {
-	if (vci->n_dropped++ == 0)
+	if (vci->counters.dropped++ == 0)
 		weft_log_warn("CORE-DROPPED",
 			"dropped a message: %s; further ones are only counted",
 			why);
@@ -56,6 +56,7 @@ void weft_dispatch_keep(struct weft_vci *vci, struct weft_peer *peer,
 	if (len)
 		memcpy(early->payload, payload, len);
 	weft_list_push_back(list, &early->link);
+	vci->counters.early++;
 	return;
 drop:
 	free(early);

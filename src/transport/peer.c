@@ -97,6 +97,7 @@ struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr)
 		peer->can_read = true;
 		peer->pid = getpid();
 		peer->state = WEFT_PEER_READY;
+		vci->counters.peers_connected++;
 	}
 	if (weft_unlikely(vci->n_failed))
 		inherit_failure(vci, peer);
@@ -293,6 +294,7 @@ static void end_resolving(struct weft_peer *peer, int err)
 		return;
 	}
 	peer->state = WEFT_PEER_READY;
+	peer->vci->counters.peers_connected++;
 	weft_log_debug("CORE-PEER",
 		"process %u reached through %s, single copy %s, VCI %u",
 		(uint32_t)peer->proc,
@@ -603,6 +605,7 @@ void weft_peer_fail(struct weft_peer *peer, int err)
 	peer->err = err;
 	peer->why = strdup(weft_err_detail_peek(err));
 	peer->vci->n_failed++;
+	peer->vci->counters.peers_failed++;
 	peer->vci->on_failed(peer);
 	if (peer->vci->on_win_failed)
 		peer->vci->on_win_failed(peer);

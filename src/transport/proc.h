@@ -59,9 +59,10 @@ struct weft_proc {
 	bool is_blocking;   /* WEFT_WAIT=block: is woken */
 	bool sleeps; /* who waits: is_blocking; or for a moment each, as a
 			cgroup gives less time than all spend that spin */
-	weft_proc_event_fn *on_event; /* set by the session room */
-	atomic_bool has_news;	      /* for a program that wants to be told */
-	void (*tell)(void);	      /* tells it; no lock held */
+	weft_proc_event_fn *on_event;  /* set by the session room */
+	atomic_bool has_news;	       /* for a program that wants to be told */
+	void (*tell)(void);	       /* tells it; no lock held */
+	struct weft_counters counters; /* of the process; under lock */
 	void (*wait_req)(struct weft_vci *vci, struct weft_req *req,
 		const char *call); /* core/req.h */
 };

@@ -193,6 +193,7 @@ static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 	int err;
 
 	weft_vci_init(vci, 0);
+	weft_counters_open(&vci->counters, 0);
 	vci->boot = weft_proc.boot;
 	err = on_open(vci);
 	if (err)
@@ -260,6 +261,9 @@ static void close_proc(void)
 	weft_wakeup_close(&weft_proc.vci.wakeup); /* boot signals it */
 	weft_topo_close(weft_proc.topo);
 	weft_proc.topo = NULL;
+	weft_counters_close(&weft_proc.counters);
+	if (weft_knobs.stats[0] == '1')
+		weft_counters_print();
 }
 
 /* A tenth of a millisecond or so, whatever a poll costs: who has the core may
@@ -359,6 +363,7 @@ static int open_proc(weft_vci_open_fn *on_open)
 	if (err)
 		goto fail;
 	weft_proc.is_open = true;
+	weft_counters_open(&weft_proc.counters, WEFT_COUNTER_PROCESS);
 	atexit(close_proc);
 	weft_log_info("CORE-OPEN",
 		"process %u of %u under %s, %u on this node%s, %s%s",
@@ -390,6 +395,7 @@ int weft_proc_get(weft_vci_open_fn *on_open)
 	}
 	if (!err && weft_proc.n_sessions++ == 0)
 		weft_liveness_set(weft_proc.liveness, WEFT_LIVENESS_BUSY);
+	weft_proc.counters.sessions += !err;
 	pthread_mutex_unlock(&weft_proc.lock);
 	return err;
 }

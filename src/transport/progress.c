@@ -35,6 +35,7 @@ static int progress_flush(struct weft_vci *vci)
 /* A fabric whose idle poll is a system call must not slow the rings down. */
 static int poll_net(struct weft_vci *vci)
 {
+	uint64_t n_lost;
 	int n;
 
 	vci->n_net_rounds++;
@@ -43,11 +44,10 @@ static int poll_net(struct weft_vci *vci)
 		return 0;
 	}
 	n = weft_net_poll(vci->net);
-	if (weft_unlikely(vci->net->n_failed != vci->n_failed_seen)) {
-		uint64_t n_failed = vci->net->n_failed;
-
+	n_lost = vci->net->counters.net_undelivered;
+	if (weft_unlikely(n_lost != vci->n_lost_seen)) {
 		if (weft_peer_probe_all(vci))
-			vci->n_failed_seen = n_failed;
+			vci->n_lost_seen = n_lost;
 	}
 	/* on a core that is shared each round may be another's turn of it */
 	if (n == 0 && vci->shm && weft_proc.max_spin &&

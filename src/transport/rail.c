@@ -25,6 +25,7 @@ static struct weft_net *rail_open_one(
 	hints.fabric = vci->net->plan.fabric;
 	hints.used = used;
 	hints.rail = number;
+	hints.vci = vci->number;
 	return weft_net_open(&hints, weft_arrival_net, vci, &net) ? NULL : net;
 }
 

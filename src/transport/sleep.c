@@ -106,6 +106,7 @@ static void sleep_follow(struct weft_vci *vci, uint64_t ns)
 		atomic_load_explicit(&vci->n_wakes, memory_order_relaxed);
 
 	vci->n_asleep++;
+	vci->counters.sleeps++;
 	weft_vci_unlock(vci);
 	syscall(SYS_futex, &vci->n_wakes, FUTEX_WAIT_PRIVATE, seen, &ts, NULL,
 		0);
@@ -122,6 +123,7 @@ static void lead(struct weft_vci *vci, uint64_t ns, int net_fd)
 
 	vci->has_leader = true;
 	vci->n_asleep++;
+	vci->counters.sleeps++;
 	weft_vci_unlock(vci);
 	is_net = ppoll(fds, 2, &ts, NULL) > 0 && fds[0].revents;
 	weft_vci_lock(vci);

@@ -16,6 +16,7 @@
 #ifndef WEFT_VCI_H
 #define WEFT_VCI_H
 
+#include "base/counter.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "transport/node_bc.h"
@@ -61,6 +62,7 @@ struct weft_vci_card {
 	uint8_t name[64];
 };
 static_assert(sizeof(struct weft_vci_card) == 128, "wire layout");
+static_assert((int)WEFT_VCIS == (int)WEFT_COUNTER_PROCESS, "one owner a VCI");
 
 /* Work that is tried again each round of progress until its owner takes it off
  * the VCI's list, perhaps from within run(); or, deferred, once. */
@@ -119,8 +121,8 @@ struct weft_vci {
 					  weft_vci_defer() */
 	uint32_t n_failed;	       /* peers that died, members that left a
 					  communicator others are still in */
-	uint64_t n_failed_seen; /* of the fabric's n_failed; see peer.h */
-	uint64_t n_dropped;	/* malformed or foreign messages */
+	uint64_t n_lost_seen; /* net_undelivered at the last probe of all peers;
+				 see peer.h */
 	size_t peer_size; /* of what begins with a struct weft_peer: set with
 			     the handlers, before there is one */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
@@ -131,6 +133,7 @@ struct weft_vci {
 	void (*on_wait)(struct weft_req *req);
 	/* the VCI was closed: frees what other rooms have in it */
 	void (*on_close)(struct weft_vci *vci);
+	struct weft_counters counters;
 };
 
 /* Where a VCI of a process is reached; the process number where the VCI is

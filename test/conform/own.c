@@ -98,7 +98,7 @@ static int put(struct own *own, uint64_t addr, const struct head *head,
 		len += iov[i].iov_len;
 	to = weft_ring_reserve(tx, len);
 	if (!to) {
-		own->net.n_refused++;
+		own->net.counters.net_refused++;
 		return WEFT_AGAIN;
 	}
 	for (size_t i = 0; i < n_iov; i++) {
@@ -175,7 +175,7 @@ static void on_message(void *arg, struct weft_ring_rx *rx, const void *bytes,
 		abort();
 	memcpy(&head, bytes, sizeof(head));
 	if (head.kind == MESSAGE) {
-		own->net.n_received++;
+		own->net.counters.net_received++;
 		own->recv(own->arg, payload, len);
 	} else if (head.kind == READ_ME) {
 		memcpy(&from, payload, sizeof(from));

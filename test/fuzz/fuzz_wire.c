@@ -566,7 +566,7 @@ static void step_message(struct fuzz_in *in)
 static void step_noise(struct fuzz_in *in)
 {
 	struct weft_vci *vci = &weft_proc.vci;
-	uint64_t before = vci->n_dropped;
+	uint64_t before = vci->counters.dropped;
 	size_t len = fuzz_u8(in);
 	uint8_t *data = fuzz_exact(in, len);
 	struct weft_wire_net wire;
@@ -582,7 +582,7 @@ static void step_noise(struct fuzz_in *in)
 		memcpy(data, &wire, sizeof(wire));
 	}
 	weft_arrival_net(vci, data, len);
-	FUZZ_CHECK(vci->n_dropped == before + 1);
+	FUZZ_CHECK(vci->counters.dropped == before + 1);
 	free(data);
 }
 

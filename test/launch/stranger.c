@@ -240,12 +240,12 @@ static void judge(MPI_Comm comm, long n)
 
 	do
 		MPI_Iprobe(2, TAG_EVIL, comm, &flag, MPI_STATUS_IGNORE);
-	while (vci->n_dropped < (uint64_t)n && weft_now_ns() < end);
+	while (vci->counters.dropped < (uint64_t)n && weft_now_ns() < end);
 	claim(!flag, "nothing of it came through");
-	claim(n > N_NOISE && vci->n_dropped == (uint64_t)n,
+	claim(n > N_NOISE && vci->counters.dropped == (uint64_t)n,
 		"every message of a stranger is dropped and counted");
-	printf("# %llu dropped of %ld\n", (unsigned long long)vci->n_dropped,
-		n);
+	printf("# %llu dropped of %ld\n",
+		(unsigned long long)vci->counters.dropped, n);
 }
 
 int main(int argc, char **argv)

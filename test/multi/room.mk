@@ -148,6 +148,7 @@ multi_programs += test/multi/win_rings
 multi_programs += test/multi/win_told
 multi_programs += test/multi/win_rma
 multi_programs += test/multi/win_rows
+multi_programs += test/multi/stats
 multi_programs += test/multi/win_misuse
 multi_programs += test/multi/win_objects
 multi_programs += test/multi/win_ops

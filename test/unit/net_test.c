@@ -135,8 +135,8 @@ static void an_injected_message_arrives(void **state)
 	assert_int_equal(f->n_got, 1);
 	assert_int_equal(f->last_len, 5);
 	assert_memory_equal(f->last, "hello", 5);
-	assert_int_equal(f->net->n_sent, 1);
-	assert_int_equal(f->net->n_received, 1);
+	assert_int_equal(f->net->counters.net_sent, 1);
+	assert_int_equal(f->net->counters.net_received, 1);
 	finish(f);
 }
 
@@ -225,8 +225,8 @@ static void back_pressure_is_told_and_harmless(void **state)
 	assert_int_equal(weft_net_send(f->net, 0, &iov, 1, &w.op), WEFT_AGAIN);
 	assert_int_equal(weft_net_poll(f->net), 0);
 	assert_int_equal(w.n_done, 0);
-	assert_int_equal(f->net->n_refused, 2);
-	assert_int_equal(f->net->n_sent, 0);
+	assert_int_equal(f->net->counters.net_refused, 2);
+	assert_int_equal(f->net->counters.net_sent, 0);
 	assert_int_equal(weft_net_send(f->net, 0, &iov, 1, &w.op), 0);
 	weft_net_poll(f->net);
 	assert_int_equal(w.n_done, 1);
@@ -382,7 +382,8 @@ static void errors_are_translated(void **state)
 		assert_int_equal(w.n_done, 1);
 		assert_int_equal(w.err, cases[i].want);
 	}
-	assert_int_equal(f->net->n_errors, sizeof(cases) / sizeof(cases[0]));
+	assert_int_equal(
+		f->net->counters.net_errors, sizeof(cases) / sizeof(cases[0]));
 	finish(f);
 }
 

@@ -122,7 +122,7 @@ static size_t make_plausible(uint8_t *data)
 
 static void noise_is_dropped(void **state)
 {
-	uint64_t before = weft_proc.vci.n_dropped;
+	uint64_t before = weft_proc.vci.counters.dropped;
 	uint8_t data[MAX_LEN];
 
 	(void)state;
@@ -134,12 +134,12 @@ static void noise_is_dropped(void **state)
 		weft_arrival_net(&weft_proc.vci, data, len);
 	}
 	weft_vci_unlock(&weft_proc.vci);
-	assert_int_equal(weft_proc.vci.n_dropped, before + 1000);
+	assert_int_equal(weft_proc.vci.counters.dropped, before + 1000);
 }
 
 static void a_wrong_cookie_is_foreign(void **state)
 {
-	uint64_t before = weft_proc.vci.n_dropped;
+	uint64_t before = weft_proc.vci.counters.dropped;
 	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
 		.src_proc = weft_proc.proc + 1,
 		.cookie = 12345,
@@ -151,13 +151,13 @@ static void a_wrong_cookie_is_foreign(void **state)
 	wire.src_proc = weft_proc.proc + JOB_SIZE;
 	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
 	weft_vci_unlock(&weft_proc.vci);
-	assert_int_equal(weft_proc.vci.n_dropped, before + 2);
+	assert_int_equal(weft_proc.vci.counters.dropped, before + 2);
 	assert_int_equal(comm->match.n_unexpected, 0);
 }
 
 static void a_repetition_is_dropped(void **state)
 {
-	uint64_t before = weft_proc.vci.n_dropped;
+	uint64_t before = weft_proc.vci.counters.dropped;
 	struct weft_peer *peer;
 	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
 		.number = UINT32_MAX,
@@ -170,12 +170,12 @@ static void a_repetition_is_dropped(void **state)
 	wire.src_proc = peer->proc;
 	wire.cookie = peer->cookie_in;
 	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
-	assert_int_equal(weft_proc.vci.n_dropped, before);
+	assert_int_equal(weft_proc.vci.counters.dropped, before);
 	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
-	assert_int_equal(weft_proc.vci.n_dropped, before + 1);
+	assert_int_equal(weft_proc.vci.counters.dropped, before + 1);
 	wire.number += 2; /* numbers go round, and some may be lost */
 	weft_arrival_net(&weft_proc.vci, &wire, sizeof(wire));
-	assert_int_equal(weft_proc.vci.n_dropped, before + 1);
+	assert_int_equal(weft_proc.vci.counters.dropped, before + 1);
 	weft_vci_unlock(&weft_proc.vci);
 }
 
@@ -198,7 +198,7 @@ static size_t add_record(
 /* Each is a message; at the first that is none the rest is dropped. */
 static void a_batch_is_its_messages(void **state)
 {
-	uint64_t before = weft_proc.vci.n_dropped;
+	uint64_t before = weft_proc.vci.counters.dropped;
 	struct weft_peer *peer;
 	struct weft_wire_net wire = { .version = WEFT_WIRE_VERSION,
 		.head = { .op = WEFT_WIRE_BATCH } };
@@ -237,7 +237,7 @@ static void a_batch_is_its_messages(void **state)
 		memcpy(exact, data, len);
 		weft_arrival_net(&weft_proc.vci, exact, len);
 		free(exact);
-		assert_int_equal(weft_proc.vci.n_dropped, before + i);
+		assert_int_equal(weft_proc.vci.counters.dropped, before + i);
 		for (int k = 0; k < (i ? 2 : 3); k++) {
 			struct weft_msg msg = { .comm = comm,
 				.buf = &got[k],

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* counter: sums over the objects that count, and their printed form */
+#include "base/counter.h"
+
+#include "base/bits.h"
+#include "base/log.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+static const struct weft_counter_desc counter_descs[] = {
+#define COUNTER(name_, unit_, object_, room_, sentence_) \
+	{ .name = #name_,                                \
+		.unit = unit_,                           \
+		.object = #object_,                      \
+		.room = #room_,                          \
+		.sentence = sentence_ },
+#include "base/counter.def"
+#undef COUNTER
+};
+
+static const size_t counter_offsets[] = {
+#define COUNTER(name, unit, object, room, sentence) \
+	offsetof(struct weft_counters, name),
+#include "base/counter.def"
+#undef COUNTER
+};
+
+enum { N_COUNTERS = sizeof(counter_descs) / sizeof(counter_descs[0]) };
+
+/* lock guards the list of open counters and the sums of closed ones. */
+static struct {
+	pthread_mutex_t lock;
+	struct weft_link open;
+	uint64_t closed[WEFT_COUNTER_OWNERS][N_COUNTERS];
+} counters_all = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.open = { &counters_all.open, &counters_all.open },
+};
+
+static uint64_t counter_value(const struct weft_counters *counters, size_t i)
+{
+	const uint64_t *at =
+		(const uint64_t *)((const char *)counters + counter_offsets[i]);
+
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+void weft_counters_open(struct weft_counters *counters, uint8_t owner)
+{
+	counters->owner = owner;
+	pthread_mutex_lock(&counters_all.lock);
+	weft_list_push_back(&counters_all.open, &counters->link);
+	pthread_mutex_unlock(&counters_all.lock);
+}
+
+void weft_counters_close(struct weft_counters *counters)
+{
+	uint64_t *closed = counters_all.closed[counters->owner];
+
+	if (!counters->link.next)
+		return;
+	pthread_mutex_lock(&counters_all.lock);
+	weft_list_remove(&counters->link);
+	for (size_t i = 0; i < N_COUNTERS; i++)
+		closed[i] += counter_value(counters, i);
+	pthread_mutex_unlock(&counters_all.lock);
+	*counters = (struct weft_counters){ 0 };
+}
+
+size_t weft_counter_count(void)
+{
+	return N_COUNTERS;
+}
+
+const struct weft_counter_desc *weft_counter_desc(size_t i)
+{
+	return i < N_COUNTERS ? &counter_descs[i] : NULL;
+}
+
+uint64_t weft_counter_read(size_t i, uint8_t owner)
+{
+	uint64_t sum;
+
+	pthread_mutex_lock(&counters_all.lock);
+	sum = counters_all.closed[owner][i];
+	weft_list_for_each(link, next, &counters_all.open)
+	{
+		const struct weft_counters *counters =
+			weft_container_of(link, struct weft_counters, link);
+
+		if (counters->owner == owner)
+			sum += counter_value(counters, i);
+	}
+	pthread_mutex_unlock(&counters_all.lock);
+	return sum;
+}
+
+static void counters_print_owner(uint8_t owner)
+{
+	char line[900] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < N_COUNTERS && len < sizeof(line); i++) {
+		uint64_t value = weft_counter_read(i, owner);
+
+		if (value)
+			len += (size_t)snprintf(line + len, sizeof(line) - len,
+				", %s %llu", counter_descs[i].name,
+				(unsigned long long)value);
+	}
+	if (!len)
+		return;
+	if (owner == WEFT_COUNTER_PROCESS)
+		weft_log_write(
+			WEFT_LOG_INFO, "CORE-STATS", "process: %s", line + 2);
+	else
+		weft_log_write(WEFT_LOG_INFO, "CORE-STATS", "VCI %u: %s", owner,
+			line + 2);
+}
+
+void weft_counters_print(void)
+{
+	for (uint8_t owner = 0; owner < WEFT_COUNTER_OWNERS; owner++)
+		counters_print_owner(owner);
+}

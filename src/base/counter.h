@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* counter: what the library did, counted
+ *
+ * base/counter.def lists the counters. An object that counts embeds a struct
+ * weft_counters and increments its fields under the object's own lock: a plain
+ * addition. Several objects may count for one VCI (its rings, its fabric, its
+ * rails); a reader gets their sum. When an object closes, its values stay in
+ * the sum, so that counters never go down while the process lives. */
+#ifndef WEFT_COUNTER_H
+#define WEFT_COUNTER_H
+
+#include "base/list.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	WEFT_COUNTER_PROCESS = 16, /* below it: the number of a VCI */
+	WEFT_COUNTER_OWNERS
+};
+
+struct weft_counters {
+#define COUNTER(name, unit, object, room, sentence) uint64_t name;
+#include "base/counter.def"
+#undef COUNTER
+	/* below: only counter.c */
+	uint8_t owner;
+	struct weft_link link;
+};
+
+struct weft_counter_desc {
+	const char *name;
+	const char *unit;
+	const char *object; /* "VCI" or "process" */
+	const char *room;
+	const char *sentence;
+};
+
+/* Adds zeroed counters of an object that opens to the sums of their owner, the
+ * number of a VCI or WEFT_COUNTER_PROCESS. Any thread. */
+void weft_counters_open(struct weft_counters *counters, uint8_t owner);
+
+/* The object closes; its values stay in the sums. Counters that were never
+ * opened are accepted. Any thread. */
+void weft_counters_close(struct weft_counters *counters);
+
+size_t weft_counter_count(void);
+const struct weft_counter_desc *weft_counter_desc(size_t i);
+
+/* The sum of counter i over the objects of an owner, open and closed. A value
+ * that its object is changing meanwhile may be the one before. Any thread. */
+uint64_t weft_counter_read(size_t i, uint8_t owner);
+
+/* Prints the counters that are not 0, one line an owner, whatever WEFT_LOG is.
+ */
+void weft_counters_print(void);
+
+#endif

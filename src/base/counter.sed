@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# counter.sed: the list of counters that weft(7) contains, from counter.def
+#
+# sed -n -f counter.sed counter.def. Fails at a line of another form.
+/^COUNTER(/!d
+:join
+/")$/!{
+	N
+	b join
+}
+s/\n[[:space:]]*/ /g
+s/^COUNTER(\([^,]*\), "\([^"]*\)", \([^,]*\), [^,]*, "\(.*\)")$/.TP\
+.B \1\
+\4.\
+In \2, per \3./
+/^COUNTER(/q 1
+p
