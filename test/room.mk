@@ -21,6 +21,30 @@ AM_TESTS_ENVIRONMENT = CMOCKA_MESSAGE_OUTPUT=TAP; \
 	export CMOCKA_MESSAGE_OUTPUT; \
 	TEST_SRCDIR='$(abs_top_srcdir)'; export TEST_SRCDIR; \
 	TEST_BUILDDIR='$(abs_top_builddir)'; export TEST_BUILDDIR;
+
+# Builds the library and TEST, and runs TEST; "make check" and "make check-multi"
+# build all programs first. TEST is test/unit/X, test/multi/X, test/shmem/X, or
+# another one of "make check".
+check-one:
+	@case '$(TEST)' in \
+	test/multi/* | test/shmem/*) \
+		$(MAKE) $(AM_MAKEFLAGS) '$(TEST)' mpiexec \
+			test/fake/cxi/libcxi-fi.la test/fake/pages64k.la && \
+		MPIEXEC='$(MPIEXEC)' $(srcdir)/test/run-multi \
+			--list $(srcdir)/$(dir $(TEST))list \
+			--bin $(dir $(TEST)) $(MULTI_FLAGS) $(notdir $(TEST)) ;; \
+	test/*) \
+		rm -f '$(TEST).log' '$(TEST).trs'; \
+		$(MAKE) $(AM_MAKEFLAGS) '$(TEST).log' && \
+		if grep -q -E '^:test-result: (FAIL|ERROR|XPASS)' '$(TEST).trs'; then \
+			cat '$(TEST).log'; exit 1; \
+		fi ;; \
+	*) \
+		echo 'usage: make check-one TEST=test/unit/NAME' \
+			'(or test/multi/NAME, test/shmem/NAME)' >&2; \
+		exit 2 ;; \
+	esac
+.PHONY: check-one
 EXTRA_DIST += test/unit/capture.h
 EXTRA_DIST += test/gates test/tap
 
