@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	contrib/notes/015-long-runs-of-mpich.md \
 	contrib/notes/016-waiting-beside-others.md \
 	contrib/notes/017-time-of-check.md \
+	contrib/notes/018-fuzzing.md \
 	contrib/pictures/bandwidth.svg contrib/pictures/bcast.svg \
 	contrib/pictures/latency.svg \
 	contrib/api-table \
