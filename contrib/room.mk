@@ -21,6 +21,7 @@ EXTRA_DIST += \
 	contrib/notes/016-waiting-beside-others.md \
 	contrib/notes/017-time-of-check.md \
 	contrib/notes/018-fuzzing.md \
+	contrib/notes/019-soft-roce.md \
 	contrib/pictures/bandwidth.svg contrib/pictures/bcast.svg \
 	contrib/pictures/latency.svg \
 	contrib/api-table \
