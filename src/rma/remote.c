@@ -273,7 +273,7 @@ int weft_remote_release(struct weft_rma_ctx *ctx)
 	ctx->n_in_window = 0;
 	if (ctx->held.is_held)
 		err = post_held(ctx, 0);
-	if (ctx->n_batched) {
+	if (ctx->n_queued) {
 		int told = weft_rma_am_release(ctx);
 
 		err = err ? err : told;
@@ -526,7 +526,7 @@ static bool is_burst(struct weft_rma_ctx *ctx)
 /* Kept for company where a session says that there will be some, where a quiet
  * must follow anyway (nbi), and in a burst; else sent. */
 static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
-	const struct weft_rma_am *am, uint32_t pe, bool is_nbi)
+	struct weft_rma_am *am, uint32_t pe, bool is_nbi)
 {
 	if (ctx->is_sending_am[class] || is_nbi || is_burst(ctx)) {
 		weft_ctx_hold(ctx, true);
@@ -552,11 +552,10 @@ static bool remote_is_told(
 static int am_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint32_t pe, bool is_nbi)
 {
-	struct weft_rma_am am = {
-		.rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_PUT },
 		.data = src,
-		.sym = dest,
-	};
+		.len = len,
+		.sym = dest };
 
 	return am_small(ctx, WEFT_CLASS_PUT, &am, pe, is_nbi);
 }
@@ -743,11 +742,11 @@ static int am_amo(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, uint32_t pe)
 {
 	uint64_t words[2] = { amo->value, amo->cond };
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_RMA_AMO,
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_AMO,
 					  .op = (uint8_t)amo->op,
-					  .width = (uint8_t)amo->width,
-					  .len = sizeof(words) },
+					  .type = (uint16_t)amo->width },
 		.data = words,
+		.len = sizeof(words),
 		.sym = dest };
 
 	return am_small(ctx, WEFT_CLASS_AMO, &am, pe, false);
@@ -874,14 +873,15 @@ static int am_both(struct weft_rma_ctx *ctx, void *dest, const void *src,
 {
 	uint64_t words[2] = { amo->value, amo->cond };
 	struct weft_rma_am ams[2] = {
-		{ .rec = { .kind = WEFT_WIRE_RMA_PUT, .len = (uint32_t)len },
+		{ .rec = { .kind = WEFT_WIRE_AM_PUT },
 			.data = src,
+			.len = len,
 			.sym = dest },
-		{ .rec = { .kind = WEFT_WIRE_RMA_AMO,
+		{ .rec = { .kind = WEFT_WIRE_AM_AMO,
 			  .op = (uint8_t)amo->op,
-			  .width = (uint8_t)amo->width,
-			  .len = sizeof(words) },
+			  .type = (uint16_t)amo->width },
 			.data = words,
+			.len = sizeof(words),
 			.sym = sig },
 	};
 

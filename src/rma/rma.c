@@ -259,7 +259,7 @@ static int rma_open_far(uint32_t n_pes)
 		return weft_err_set(
 			WEFT_ERR_NOMEM, "no memory for %u PEs", n_pes);
 	}
-	weft_rma_am_open();
+	weft_rma_am_open(own->comm);
 	mine->err = open_domain(mine);
 	err = rma_gather(mine, all, sizeof(*all));
 	if (!err)

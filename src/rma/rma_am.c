@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_am: accesses that the target's CPU carries out
+/* rma_am: accesses to symmetric memory as active messages
  *
- * A message holds active messages, which the target carries out in their order
- * when it makes progress; messages of one process arrive in order as well. So
- * one that asks for a reply tells, when it is answered, that all before is
- * done. Atomics go this way where the fabric's own may not be mixed with the
- * CPU's, and small puts of a session where a message for many is cheaper. */
+ * Atomics are active messages where the fabric's own may not be mixed with the
+ * CPU's, and so are small puts where one message for many is cheaper. The
+ * room am encodes, posts and answers them; a context has a channel to each PE
+ * it sends any to, guarded by the context's lock. */
 #include "rma/rma_priv.h"
 
 #include "base/log.h"
@@ -19,103 +18,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	REC_LEN = sizeof(struct weft_wire_rma),
-	REPLIES_MAX = 64, /* in one message */
-};
-
-/* Who waits for a reply, and whose. */
-struct fetch {
+/* A context's active messages to one PE. */
+struct weft_rma_channel {
+	struct weft_am_channel am;
 	struct weft_rma_ctx *ctx;
-	const struct weft_peer *peer;
-	void *dest; /* NULL: only that it came */
-	uint32_t width;
-	bool is_waited; /* by the stack frame it lies in */
+	bool is_listed; /* in the context's queued */
+};
+
+/* An active message that is answered. */
+struct rma_op {
+	struct weft_am_op am;
+	struct weft_rma_ctx *ctx;
+	bool is_waited; /* lies in the stack frame that waits for it */
 	bool is_done;
-	int err;
 };
 
-/* --- the target's side; VCI's lock held ---------------------------------- */
+/* --- target; VCI's lock held --------------------------------------------- */
 
-struct replies {
-	struct weft_vci *vci;
-	struct weft_peer *peer;
-	size_t n;
-	struct weft_wire_rma_reply recs[REPLIES_MAX];
-};
-
-static void send_replies(struct replies *r)
+/* The memory that a record addresses; NULL outside of mine. Both spans are
+ * empty once all is closed. */
+static void *am_place(const struct weft_wire_am *rec, size_t len)
 {
-	struct weft_wire_head head = { .op = WEFT_WIRE_RMA_REPLY };
+	const struct weft_rma_region *span = rec->op & WEFT_WIRE_AM_VARIABLES
+						     ? &weft_rma.data
+						     : &weft_rma.heap;
+	uint64_t at = (uint64_t)rec->disp;
 
-	if (r->n)
-		weft_peer_control(
-			r->peer, &head, r->recs, r->n * sizeof(r->recs[0]));
-	r->n = 0;
+	return at < span->len && len <= span->len - at ? span->base + at : NULL;
 }
 
-static void reply(struct replies *r, uint64_t id, uint64_t value, int err)
+static int am_atomic(
+	const struct weft_wire_am *rec, const uint8_t *data, uint64_t *old_out)
 {
-	r->recs[r->n++] = (struct weft_wire_rma_reply){
-		.id = id, .value = value, .has_failed = err != 0
-	};
-	if (r->n == REPLIES_MAX)
-		send_replies(r);
-}
+	struct weft_amo amo = { .width = rec->type };
+	void *place = am_place(rec, rec->type);
 
-/* Where an active message points to; NULL when that is not ours. Once all is
- * closed the spans are empty. */
-static void *am_place(const struct weft_wire_rma *rec, size_t len)
-{
-	const struct weft_rma_region *span =
-		rec->span ? &weft_rma.data : &weft_rma.heap;
-
-	return rec->span < 2 && rec->at < span->len &&
-			       len <= span->len - rec->at
-		       ? span->base + rec->at
-		       : NULL;
-}
-
-/* What a kind does not use is 0. */
-static bool am_is_sound(const struct weft_wire_rma *rec)
-{
-	bool is_amo = rec->kind == WEFT_WIRE_RMA_AMO ||
-		      rec->kind == WEFT_WIRE_RMA_FETCH;
-	bool has_id = rec->kind == WEFT_WIRE_RMA_ASK ||
-		      rec->kind == WEFT_WIRE_RMA_KEY ||
-		      rec->kind == WEFT_WIRE_RMA_FETCH;
-
-	if (!rec->id == has_id)
-		return false;
-	if (is_amo)
-		return (rec->width == 4 || rec->width == 8) &&
-		       rec->op <= WEFT_AMO_CSWAP && rec->len == 16 &&
-		       rec->at % rec->width == 0;
-	return !rec->op && !rec->width;
-}
-
-static int do_atomic(
-	const struct weft_wire_rma *rec, const uint8_t *data, uint64_t *old_out)
-{
-	struct weft_amo amo = { .op = (enum weft_amo_op)rec->op,
-		.width = rec->width };
-	void *there = am_place(rec, rec->width);
-
-	if (!there)
-		return WEFT_ERR_PROTO;
+	amo.op = rec->op &
+		 (uint8_t) ~(WEFT_WIRE_AM_FETCHES | WEFT_WIRE_AM_VARIABLES);
+	if (!place)
+		return weft_err_set(WEFT_ERR_PROTO,
+			"an atomic outside the symmetric memory");
 	memcpy(&amo.value, data, 8);
 	memcpy(&amo.cond, data + 8, 8);
-	return weft_amo_apply(there, &amo, old_out);
+	return weft_amo_apply(place, &amo, old_out);
 }
 
-/* Exposes the program's variables, once. Registering may pin pages. */
+/* Registers the program's variables, once, which may pin pages. */
 static int expose_data(uint64_t *key_out)
 {
 	struct weft_rma_region *data = &weft_rma.data;
 	int err = 0;
 
 	if (!data->len || !weft_rma_own.domain)
-		return WEFT_ERR_PROTO;
+		return weft_err_set(
+			WEFT_ERR_PROTO, "there are no variables to register");
 	if (!data->mr) {
 		weft_log_debug("RMA-EXPOSE",
 			"%zu bytes of variables are registered with the "
@@ -127,230 +83,253 @@ static int expose_data(uint64_t *key_out)
 	return err;
 }
 
-/* Carries out one active message. 0 or an error: it makes no sense. */
-static int carry_out(struct replies *replies, const struct weft_wire_rma *rec,
-	const uint8_t *data)
+static void am_answer(struct weft_am_replies *replies,
+	const struct weft_wire_am *rec, int err, const uint64_t *value,
+	size_t len)
 {
+	const char *why = err ? weft_err_detail_peek(err) : "";
+
+	if (!rec->id)
+		return;
+	if (err)
+		weft_am_reply(replies, rec->id, 0, err, why, strlen(why));
+	else
+		weft_am_reply(replies, rec->id, 0, 0, value, len);
+}
+
+/* Carries out one active message. False: it makes no sense. */
+static bool am_carry_out(struct weft_am_replies *replies,
+	const struct weft_wire_am *rec, const uint8_t *data, size_t len)
+{
+	bool is_fetching = rec->op & WEFT_WIRE_AM_FETCHES;
 	uint64_t old = 0;
-	void *there;
+	void *place;
 	int err;
 
-	if (!am_is_sound(rec))
-		return WEFT_ERR_PROTO;
 	switch (rec->kind) {
-	case WEFT_WIRE_RMA_PUT:
-		there = am_place(rec, rec->len);
-		if (!there)
-			return WEFT_ERR_PROTO;
-		weft_word_store(there, data, rec->len, __ATOMIC_RELEASE);
-		return 0;
-	case WEFT_WIRE_RMA_AMO:
-		return do_atomic(rec, data, &old);
-	case WEFT_WIRE_RMA_FETCH:
-		err = do_atomic(rec, data, &old);
-		reply(replies, rec->id, old, err);
-		return 0;
-	case WEFT_WIRE_RMA_ASK:
-		if (rec->len || rec->at || rec->span)
-			return WEFT_ERR_PROTO;
-		reply(replies, rec->id, 0, 0);
-		return 0;
-	case WEFT_WIRE_RMA_KEY:
-		if (rec->len || rec->at || rec->span)
-			return WEFT_ERR_PROTO;
-		err = expose_data(&old);
-		reply(replies, rec->id, old, err);
-		return 0;
+	case WEFT_WIRE_AM_PUT:
+		place = am_place(rec, len);
+		if (!place)
+			return false;
+		weft_word_store(place, data, len, __ATOMIC_RELEASE);
+		am_answer(replies, rec, 0, &old, 0);
+		return true;
+	case WEFT_WIRE_AM_AMO:
+		if (is_fetching != (rec->id && is_fetching) ||
+			(rec->type != 4 && rec->type != 8))
+			return false;
+		err = am_atomic(rec, data, &old);
+		am_answer(replies, rec, err, &old, is_fetching ? rec->type : 0);
+		return !err || rec->id;
+	case WEFT_WIRE_AM_ASK:
+		am_answer(replies, rec, 0, &old, 0);
+		return rec->id;
+	case WEFT_WIRE_AM_REGION:
+		err = rec->id ? expose_data(&old) : 0;
+		am_answer(replies, rec, err, &old, sizeof(old));
+		return rec->id;
 	default:
-		return WEFT_ERR_PROTO;
+		return false;
 	}
 }
 
-static void on_am(struct weft_vci *vci, struct weft_peer *peer,
+/* True if the head names a member of the job, and it sent the message. */
+static bool is_from_pe(
+	const struct weft_peer *peer, const struct weft_wire_head *head)
+{
+	struct weft_comm *comm = weft_rma_own.comm;
+
+	return comm && head->src < (uint32_t)comm->size &&
+	       weft_comm_peer(comm, head->src) == peer;
+}
+
+static void on_rma(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	struct replies replies = { .vci = vci, .peer = peer };
-	const uint8_t *at = payload;
-	struct weft_wire_rma rec;
-	int err = 0;
+	struct weft_am_replies replies;
+	const uint8_t *at = payload, *data;
+	bool is_sound = is_from_pe(peer, head);
+	struct weft_wire_am rec;
+	size_t data_len;
 
-	(void)head;
-	while (len && !err) {
-		size_t room;
-
-		if (!weft_wire_get_rma(&rec, at, len)) {
-			err = WEFT_ERR_PROTO;
-			break;
-		}
-		room = weft_round_up((size_t)rec.len, 8);
-		if (room > len - REC_LEN) {
-			err = WEFT_ERR_PROTO;
-			break;
-		}
-		err = carry_out(&replies, &rec, at + REC_LEN);
-		at += REC_LEN + room;
-		len -= REC_LEN + room;
-	}
-	send_replies(&replies);
-	if (err)
+	if (is_sound)
+		weft_am_replies_init(&replies, weft_rma_own.comm, head->src,
+			WEFT_WIRE_RMA_REPLY);
+	while (len && is_sound)
+		is_sound = weft_am_next(&rec, &data, &data_len, &at, &len) &&
+			   am_carry_out(&replies, &rec, data, data_len);
+	if (is_from_pe(peer, head))
+		weft_am_replies_send(&replies);
+	if (!is_sound)
 		weft_dispatch_drop(
 			vci, "one-sided access that makes no sense here");
 }
 
-/* False: nobody waits for it, or not for this peer's. */
-static bool take_reply(
-	const struct weft_peer *peer, const struct weft_wire_rma_reply *rec)
-{
-	struct fetch *fetch = weft_map_get(&weft_rma_own.fetches, rec->id);
-
-	if (!fetch || fetch->peer != peer || rec->has_failed > 1 ||
-		rec->reserved)
-		return false;
-	weft_map_remove(&weft_rma_own.fetches, rec->id);
-	if (rec->has_failed)
-		fetch->err = weft_err_set(
-			WEFT_ERR_ARG, "an atomic was refused by its target");
-	else if (fetch->dest)
-		memcpy(fetch->dest, &rec->value, fetch->width);
-	fetch->is_done = true;
-	if (fetch->is_waited)
-		return true;
-	fetch->ctx->n_asked--;
-	if (fetch->err && !fetch->ctx->am_err)
-		fetch->ctx->am_err = fetch->err;
-	free(fetch);
-	return true;
-}
-
-static void on_reply(struct weft_vci *vci, struct weft_peer *peer,
+static void on_rma_reply(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	struct weft_wire_rma_reply rec;
-	const uint8_t *at = payload;
-
-	(void)head;
-	while (len) {
-		if (!weft_wire_get_rma_reply(&rec, at, len) ||
-			!take_reply(peer, &rec)) {
-			weft_dispatch_drop(vci,
-				"an answer to nothing that was asked here");
-			return;
-		}
-		at += sizeof(rec);
-		len -= sizeof(rec);
-	}
+	if (!is_from_pe(peer, head) || !weft_am_take_replies(&weft_rma_own.am,
+					       NULL, head->src, payload, len))
+		weft_dispatch_drop(
+			vci, "an answer to nothing that was asked here");
 }
 
-void weft_rma_am_open(void)
+/* --- channels ------------------------------------------------------------ */
+
+static struct weft_rma_channel *rma_channel_of(struct weft_am_channel *channel)
 {
+	return weft_container_of(channel, struct weft_rma_channel, am);
+}
+
+static int rma_am_wait(
+	struct weft_am_channel *channel, weft_am_try_fn *fn, void *arg)
+{
+	struct weft_rma_ctx *ctx = rma_channel_of(channel)->ctx;
+	struct weft_rma_op_wait op_wait = { .what = "a message to",
+		.addr = weft_rma_own.remotes[channel->rank].addr };
+	struct weft_vci *vci = &weft_proc.vci;
+	int err;
+
+	do {
+		weft_vci_unlock(vci);
+		weft_remote_progress(ctx);
+		err = weft_rma_op_wait_check(&op_wait, 1);
+		weft_vci_lock(vci);
+		err = err ? err : fn(channel, arg);
+	} while (err == WEFT_AGAIN);
+	return err;
+}
+
+static int rma_am_failed(struct weft_am_channel *channel)
+{
+	return weft_rma_wait_failed("a message to", channel->rank);
+}
+
+void weft_rma_am_open(struct weft_comm *comm)
+{
+	static const struct weft_am_ops ops = {
+		.wait = rma_am_wait,
+		.failed = rma_am_failed,
+	};
 	struct weft_vci *vci = &weft_proc.vci;
 
+	weft_rma_own.am = (struct weft_am){ .ops = &ops,
+		.comm = comm,
+		.request = WEFT_WIRE_RMA,
+		.has_many_channels = true };
 	weft_vci_lock(vci);
-	weft_dispatch_set(vci, WEFT_WIRE_RMA, on_am);
-	weft_dispatch_set(vci, WEFT_WIRE_RMA_REPLY, on_reply);
+	weft_dispatch_set(vci, WEFT_WIRE_RMA, on_rma);
+	weft_dispatch_set(vci, WEFT_WIRE_RMA_REPLY, on_rma_reply);
 	weft_vci_unlock(vci);
 }
 
 void weft_rma_am_close(void)
 {
-	struct weft_vci *vci = &weft_proc.vci;
-	struct weft_map_entry *entry;
-	size_t pos = 0;
-
-	weft_vci_lock(vci);
-	while ((entry = weft_map_next(&weft_rma_own.fetches, &pos)) != NULL) {
-		struct fetch *fetch = entry->value;
-
-		if (!fetch->is_waited)
-			free(fetch);
-	}
-	weft_map_fini(&weft_rma_own.fetches);
-	weft_vci_unlock(vci);
+	weft_map_fini(&weft_rma_own.am.due);
 }
 
-/* --- the origin's side --------------------------------------------------- */
-
-/* The peer, ready for messages, however long that takes. VCI's lock held;
- * given up meanwhile. NULL with *err when it cannot be reached. */
-static struct weft_peer *ready_peer(uint32_t pe, int *err)
+/* NULL with an error described. */
+static struct weft_rma_channel *channel_to(
+	struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	struct weft_rma_remote *remote = &weft_rma_own.remotes[pe];
-	struct weft_vci *vci = &weft_proc.vci;
+	struct weft_rma_channel *channel;
 
-	if (weft_unlikely(!remote->peer))
-		remote->peer = weft_comm_peer(weft_rma_own.comm, pe);
-	if (!remote->peer) {
-		*err = weft_err_set(WEFT_ERR_NOMEM, "no memory for a peer");
+	if (!ctx->channels) {
+		ctx->channels = calloc(weft_rma.n_pes, sizeof(*ctx->channels));
+		ctx->queued = calloc(weft_rma.n_pes, sizeof(*ctx->queued));
+	}
+	channel = ctx->channels && ctx->queued ? ctx->channels[pe] : NULL;
+	if (weft_likely(channel))
+		return channel;
+	channel = ctx->queued ? calloc(1, sizeof(*channel)) : NULL;
+	if (!channel || !ctx->channels) {
+		free(channel);
+		weft_err_set(
+			WEFT_ERR_NOMEM, "no memory for messages to PE %u", pe);
 		return NULL;
 	}
-	while (weft_unlikely(remote->peer->state != WEFT_PEER_READY)) {
-		if (remote->peer->state == WEFT_PEER_FAILED) {
-			*err = weft_rma_wait_failed("a message to", pe);
-			return NULL;
-		}
-		weft_peer_resolve(remote->peer);
-		weft_progress_wait(vci);
-	}
-	return remote->peer;
+	weft_am_open(&channel->am, &weft_rma_own.am, pe);
+	channel->ctx = ctx;
+	ctx->channels[pe] = channel;
+	return channel;
 }
 
-/* Sends a batch of active messages; back-pressure is waited out. */
-static int am_post(
-	struct weft_rma_ctx *ctx, uint32_t pe, const void *bytes, size_t len)
+void weft_rma_am_forget(struct weft_rma_ctx *ctx)
 {
-	struct weft_wire_head head = { .op = WEFT_WIRE_RMA,
-		.src = weft_rma.my_pe };
 	struct weft_vci *vci = &weft_proc.vci;
-	struct weft_rma_op_wait op_wait = { .what = "a message to",
-		.addr = weft_rma_own.remotes[pe].addr };
-	struct weft_peer *peer;
-	int err = 0;
 
 	weft_vci_lock(vci);
-	peer = ready_peer(pe, &err);
-	if (peer)
-		err = weft_peer_post(peer, &head, bytes, len);
-	while (weft_unlikely(err == WEFT_AGAIN)) {
-		weft_vci_unlock(vci);
-		weft_remote_progress(ctx);
-		err = weft_rma_op_wait_check(&op_wait, 1);
-		if (err)
-			return err;
-		weft_vci_lock(vci);
-		peer = ready_peer(pe, &err);
-		if (peer)
-			err = weft_peer_post(peer, &head, bytes, len);
+	for (uint32_t i = 0; ctx->channels && i < weft_rma.n_pes; i++) {
+		if (ctx->channels[i])
+			weft_am_forget(
+				&ctx->channels[i]->am, WEFT_ERR_PEER, true);
+		free(ctx->channels[i]);
 	}
+	weft_vci_unlock(vci);
+	free(ctx->channels);
+	free(ctx->queued);
+	ctx->channels = NULL;
+	ctx->queued = NULL;
+	ctx->n_queued = 0;
+}
+
+static int channel_post(struct weft_rma_channel *channel)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	int err;
+
+	if (!channel->am.len)
+		return 0;
+	weft_vci_lock(vci);
+	err = weft_am_post_queue(&channel->am);
 	weft_vci_unlock(vci);
 	return err;
 }
 
-/* Writes an active message and its data; the bytes used, or a negative error.
- */
-static int put_am(uint8_t *to, const struct weft_rma_am *am)
+/* Fills where in the target's memory it is. */
+static int am_locate(struct weft_rma_am *am)
 {
-	struct weft_wire_rma rec = am->rec;
-	size_t padded = weft_round_up((size_t)rec.len, 8);
-	size_t at = 0;
-	int span = 0;
+	bool is_put = am->rec.kind == WEFT_WIRE_AM_PUT;
+	size_t at;
+	int span =
+		weft_rma_span_of(am->sym, is_put ? am->len : am->rec.type, &at);
 
-	if (am->sym) {
-		span = weft_rma_span_of(am->sym,
-			rec.kind == WEFT_WIRE_RMA_PUT ? rec.len : rec.width,
-			&at);
-		if (span < 0)
-			return span;
-	}
-	rec.span = (uint8_t)span;
-	rec.at = at;
-	memcpy(to, &rec, REC_LEN);
-	memset(to + REC_LEN + rec.len, 0, padded - rec.len);
-	memcpy(to + REC_LEN, am->data, rec.len);
-	return (int)(REC_LEN + padded);
+	if (span < 0)
+		return span;
+	am->rec.disp = (int64_t)at;
+	am->rec.n = is_put ? am->len : 1;
+	am->rec.n_runs = 1;
+	if (span)
+		am->rec.op |= WEFT_WIRE_AM_VARIABLES;
+	return 0;
 }
 
-/* What was written to the PE before a fence comes before this. */
-static int before_telling(struct weft_rma_ctx *ctx, uint32_t pe)
+/* Appends active messages to the queue, all or none. */
+static int channel_append(
+	struct weft_rma_channel *channel, struct weft_rma_am *ams, size_t n)
+{
+	size_t size = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		err = ams[i].sym ? am_locate(&ams[i]) : 0;
+		size += weft_am_size(&ams[i].rec, ams[i].len);
+	}
+	if (!err && !weft_am_fits(&channel->am, size))
+		err = channel_post(channel);
+	for (size_t i = 0; i < n && !err; i++) {
+		uint8_t *data =
+			weft_am_append(&channel->am, &ams[i].rec, ams[i].len);
+
+		err = data ? 0 : WEFT_ERR_NOMEM;
+		if (data)
+			memcpy(data, ams[i].data, ams[i].len);
+	}
+	return err;
+}
+
+/* Puts that a fence follows are visible before what is sent from now on. */
+static int before_sending(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	int err = 0;
 
@@ -361,332 +340,249 @@ static int before_telling(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-static int send_batch(struct weft_rma_ctx *ctx, uint32_t pe)
-{
-	struct weft_batch *batch = ctx->batches ? ctx->batches[pe] : NULL;
-	int err;
-
-	if (!batch || !batch->len)
-		return 0;
-	err = am_post(ctx, pe, batch->bytes, batch->len);
-	batch->len = 0;
-	batch->n = 0;
-	return err;
-}
-
-/* Adds active messages to a batch, all or none. */
-static int am_append(
-	struct weft_batch *batch, const struct weft_rma_am *ams, size_t n)
-{
-	uint32_t len = batch->len;
-
-	for (size_t i = 0; i < n; i++) {
-		int used = put_am(batch->bytes + len, &ams[i]);
-
-		if (used < 0)
-			return used;
-		len += (uint32_t)used;
-	}
-	batch->len = len;
-	batch->n += (uint32_t)n;
-	return 0;
-}
-
-static size_t room_for(const struct weft_rma_am *ams, size_t n)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < n; i++)
-		len += REC_LEN + weft_round_up((size_t)ams[i].rec.len, 8);
-	return len;
-}
-
 int weft_rma_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
-	const struct weft_rma_am *ams, size_t n)
+	struct weft_rma_am *ams, size_t n)
 {
-	struct weft_batch *batch = ctx->batches ? ctx->batches[pe] : NULL;
-	struct weft_batch alone;
-	int err = before_telling(ctx, pe);
+	struct weft_rma_channel *channel = channel_to(ctx, pe);
+	int err = channel ? before_sending(ctx, pe) : WEFT_ERR_NOMEM;
 
-	if (!err && batch && batch->len &&
-		room_for(ams, n) <= WEFT_AM_MAX - batch->len) {
-		err = am_append(batch, ams, n);
-		return err ? err : send_batch(ctx, pe);
-	}
-	alone.len = alone.n = 0;
 	if (!err)
-		err = send_batch(ctx, pe); /* it came first */
-	if (!err)
-		err = am_append(&alone, ams, n);
-	return err ? err : am_post(ctx, pe, alone.bytes, alone.len);
-}
-
-static struct weft_batch *batch_of(struct weft_rma_ctx *ctx, uint32_t pe)
-{
-	if (!ctx->batches) {
-		ctx->batches = calloc(weft_rma.n_pes, sizeof(*ctx->batches));
-		ctx->batched = calloc(weft_rma.n_pes, sizeof(*ctx->batched));
-	}
-	if (!ctx->batches || !ctx->batched)
-		return NULL;
-	if (!ctx->batches[pe]) {
-		ctx->batches[pe] = calloc(1, sizeof(*ctx->batches[pe]));
-	}
-	return ctx->batches[pe];
+		err = channel_append(channel, ams, n);
+	return err ? err : channel_post(channel);
 }
 
 int weft_rma_am_add(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *am)
+	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
 {
-	struct weft_batch *batch = batch_of(ctx, pe);
-	size_t need = room_for(am, 1);
-	int err;
+	struct weft_rma_channel *channel = channel_to(ctx, pe);
+	int err = channel ? before_sending(ctx, pe) : WEFT_ERR_NOMEM;
 
-	if (!batch || need > WEFT_AM_MAX)
-		return weft_rma_am_send(ctx, pe, am, 1);
-	err = before_telling(ctx, pe);
-	if (!err && need > WEFT_AM_MAX - batch->len)
-		err = send_batch(ctx, pe);
 	if (!err)
-		err = am_append(batch, am, 1);
+		err = channel_append(channel, am, 1);
 	if (err)
 		return err;
-	if (!batch->is_listed) {
-		batch->is_listed = true;
-		ctx->batched[ctx->n_batched++] = pe;
+	if (!channel->is_listed) {
+		channel->is_listed = true;
+		ctx->queued[ctx->n_queued++] = pe;
 	}
-	if (batch->n >= ctx->window)
-		err = send_batch(ctx, pe);
-	return err;
+	return channel->am.n_queued >= ctx->window ? channel_post(channel) : 0;
 }
 
 int weft_rma_am_release(struct weft_rma_ctx *ctx)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < ctx->n_batched; i++) {
-		int one = send_batch(ctx, ctx->batched[i]);
+	for (uint32_t i = 0; i < ctx->n_queued; i++) {
+		struct weft_rma_channel *channel =
+			ctx->channels[ctx->queued[i]];
+		int one = channel_post(channel);
 
-		ctx->batches[ctx->batched[i]]->is_listed = false;
+		channel->is_listed = false;
 		err = err ? err : one;
 	}
-	ctx->n_batched = 0;
+	ctx->n_queued = 0;
 	return err;
 }
 
-/* A fetch of the context whose reply will not come any more. */
-static struct fetch *stale(struct weft_rma_ctx *ctx)
+/* --- answers ------------------------------------------------------------- */
+
+static struct rma_op *rma_op_of(struct weft_am_op *op)
 {
-	struct weft_map_entry *entry;
-	size_t pos = 0;
+	return weft_container_of(op, struct rma_op, am);
+}
 
-	while ((entry = weft_map_next(&weft_rma_own.fetches, &pos)) != NULL) {
-		struct fetch *fetch = entry->value;
+static void rma_op_end(struct weft_am_op *am)
+{
+	struct rma_op *op = rma_op_of(am);
 
-		if (fetch->ctx == ctx) {
-			weft_map_remove(&weft_rma_own.fetches, entry->key);
-			return fetch;
-		}
-	}
+	op->is_done = true;
+	if (am->err && am->channel)
+		am->channel->err = 0; /* reported by the operation itself */
+}
+
+static void rma_op_release(struct weft_am_op *am)
+{
+	struct rma_op *op = rma_op_of(am);
+	struct weft_rma_ctx *ctx = op->ctx;
+
+	if (op->is_waited)
+		return;
+	ctx->n_asked--;
+	if (am->err && !ctx->am_err)
+		ctx->am_err = weft_err_set(
+			WEFT_ERR_ARG, "an atomic was refused by its target");
+	free(op);
+}
+
+/* Begins an operation that is answered; here: where it lies if this frame waits
+ * for it, else NULL. NULL with an error described. */
+static struct rma_op *rma_op_begin(struct weft_rma_ctx *ctx, uint32_t pe,
+	void *dest, size_t width, struct rma_op *here)
+{
+	static const struct weft_am_op_ops ops = {
+		.end = rma_op_end,
+		.release = rma_op_release,
+	};
+	struct weft_rma_channel *channel = channel_to(ctx, pe);
+	struct rma_op *op = here ? here : malloc(sizeof(*op));
+	struct weft_vci *vci = &weft_proc.vci;
+	int err = WEFT_ERR_NOMEM;
+
+	if (!channel || !op)
+		goto fail;
+	*op = (struct rma_op){
+		.am = { .ops = &ops, .dest = dest, .room = width },
+		.ctx = ctx,
+		.is_waited = here
+	};
+	weft_vci_lock(vci);
+	err = weft_am_op_begin(&channel->am, &op->am, 1);
+	if (!err && !here)
+		ctx->n_asked++;
+	weft_vci_unlock(vci);
+	if (!err)
+		return op;
+fail:
+	if (!here)
+		free(op);
+	weft_err_set(WEFT_ERR_NOMEM, "no memory for an answer of PE %u", pe);
 	return NULL;
 }
 
-static void drop_stale(struct weft_rma_ctx *ctx)
-{
-	struct weft_vci *vci = &weft_proc.vci;
-	struct fetch *fetch;
-
-	weft_vci_lock(vci);
-	while (ctx->n_asked && (fetch = stale(ctx)) != NULL)
-		free(fetch);
-	weft_vci_unlock(vci);
-}
-
-void weft_rma_am_forget(struct weft_rma_ctx *ctx)
-{
-	drop_stale(ctx);
-	for (uint32_t i = 0; ctx->batches && i < weft_rma.n_pes; i++)
-		free(ctx->batches[i]);
-	free(ctx->batches);
-	free(ctx->batched);
-	ctx->batches = NULL;
-	ctx->batched = NULL;
-	ctx->n_batched = 0;
-}
-
-/* Makes a fetch known under a fresh id. */
-static int am_enter(struct fetch *fetch, uint32_t pe, uint64_t *id_out)
-{
-	struct weft_rma_own *own = &weft_rma_own;
-	struct weft_vci *vci = &weft_proc.vci;
-	int err;
-
-	weft_vci_lock(vci);
-	*id_out = ++own->last_id;
-	fetch->peer = weft_comm_peer(own->comm, pe);
-	err = fetch->peer ? weft_map_put(&own->fetches, *id_out, fetch)
-			  : WEFT_ERR_NOMEM;
-	if (!err && !fetch->is_waited)
-		fetch->ctx->n_asked++;
-	weft_vci_unlock(vci);
-	return err ? weft_err_set(err, "no memory for a reply") : 0;
-}
-
-static void am_leave(struct fetch *fetch, uint64_t id)
+static void rma_op_begun(struct rma_op *op, int err)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 
 	weft_vci_lock(vci);
-	if (weft_map_remove(&weft_rma_own.fetches, id) && !fetch->is_waited)
-		fetch->ctx->n_asked--;
+	weft_am_op_begun(&op->am, err);
 	weft_vci_unlock(vci);
 }
 
-/* The VCI's lock orders it. */
-static bool is_there(const struct fetch *fetch, int *err)
+/* True when it is answered; the VCI's lock orders that. */
+static bool is_answered(const struct rma_op *op)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 	bool is_done;
 
 	weft_vci_lock(vci);
-	is_done = fetch->is_done;
-	*err = fetch->err;
+	is_done = op->is_done;
 	weft_vci_unlock(vci);
 	return is_done;
 }
 
-static int wait_there(struct weft_rma_ctx *ctx, const struct fetch *fetch,
-	const char *what, uint32_t pe)
+/* Waits for an operation of this frame, and ends it. The error of the wait, or
+ * that of the target in op->am.err. */
+static int rma_op_wait(struct rma_op *op, const char *what, uint32_t pe)
 {
 	struct weft_rma_op_wait op_wait = { .what = what,
 		.addr = weft_rma_own.remotes[pe].addr };
-	int err, failed = 0;
+	struct weft_vci *vci = &weft_proc.vci;
+	int err = 0;
 
-	while (!is_there(fetch, &err) && !failed) {
-		weft_remote_progress(ctx);
-		failed = weft_rma_op_wait_check(&op_wait, 1);
+	while (!is_answered(op) && !err) {
+		weft_remote_progress(op->ctx);
+		err = weft_rma_op_wait_check(&op_wait, 1);
 	}
-	return is_there(fetch, &err) ? err : failed;
+	weft_vci_lock(vci);
+	if (op->is_done)
+		err = 0;
+	else
+		weft_am_op_answered(&op->am, 1, err);
+	weft_vci_unlock(vci);
+	return err;
 }
 
 int weft_rma_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi)
 {
 	uint64_t words[2] = { amo->value, amo->cond };
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_RMA_FETCH,
-					  .op = (uint8_t)amo->op,
-					  .width = (uint8_t)amo->width,
-					  .len = sizeof(words) },
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_AMO,
+					  .op = (uint8_t)amo->op |
+						WEFT_WIRE_AM_FETCHES,
+					  .type = (uint16_t)amo->width },
 		.data = words,
+		.len = sizeof(words),
 		.sym = dest };
-	struct fetch here = { .ctx = ctx,
-		.dest = fetched,
-		.width = amo->width,
-		.is_waited = true };
-	struct fetch *fetch = &here;
-	int err;
+	struct rma_op here, *op = rma_op_begin(ctx, pe, fetched, amo->width,
+				    is_nbi ? NULL : &here);
+	int err, wait_err;
 
-	if (is_nbi) {
-		fetch = malloc(sizeof(*fetch));
-		if (!fetch)
-			return weft_err_set(
-				WEFT_ERR_NOMEM, "no memory for a reply");
-		*fetch = here;
-		fetch->is_waited = false;
-	}
-	err = am_enter(fetch, pe, &am.rec.id);
-	if (err)
-		goto drop;
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	am.rec.id = op->am.id;
 	if (is_nbi)
 		weft_ctx_hold(ctx, true);
 	err = is_nbi ? weft_rma_am_add(ctx, pe, &am)
 		     : weft_rma_am_send(ctx, pe, &am, 1);
-	if (err) {
-		am_leave(fetch, am.rec.id);
-		goto drop;
-	}
-	if (is_nbi)
-		return 0;
-	err = weft_remote_release(ctx); /* to the others */
-	if (err) {
-		am_leave(fetch, am.rec.id);
+	rma_op_begun(op, err);
+	if (err || is_nbi)
 		return err;
-	}
-	err = wait_there(ctx, fetch, "an atomic at", pe);
-	am_leave(fetch, am.rec.id);
-	return err;
-drop:
-	if (is_nbi)
-		free(fetch);
-	return err;
+	err = weft_remote_release(ctx); /* to the others */
+	wait_err = rma_op_wait(op, "an atomic at", pe);
+	err = err ? err : wait_err;
+	return err || !op->am.err
+		       ? err
+		       : weft_err_set(WEFT_ERR_ARG,
+				 "an atomic was refused by its target");
 }
 
 int weft_rma_am_data_key(
 	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out)
 {
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_RMA_KEY },
-		.data = "" };
-	struct fetch fetch = { .ctx = ctx,
-		.dest = key_out,
-		.width = sizeof(*key_out),
-		.is_waited = true };
-	struct weft_batch alone = { .len = 0 };
-	int err = am_enter(&fetch, pe, &am.rec.id);
-
-	if (err)
-		return err;
-	err = am_append(&alone, &am, 1);
-	if (!err)
-		err = am_post(ctx, pe, alone.bytes, alone.len);
-	if (!err)
-		err = wait_there(ctx, &fetch, "a first access to", pe);
-	am_leave(&fetch, am.rec.id);
-	return fetch.err ? weft_err_set(fetch.err,
-				   "PE %u cannot register its variables", pe)
-			 : err;
-}
-
-/* before: what goes in the same message, or NULL. */
-static int am_ask(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *before)
-{
-	struct weft_rma_am ams[2] = { { .data = "" }, { .data = "" } };
-	struct weft_rma_am *question = &ams[before != NULL];
-	struct fetch *fetch = calloc(1, sizeof(*fetch));
-	uint8_t fenced = ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED;
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_REGION };
+	struct weft_vci *vci = &weft_proc.vci;
+	struct rma_op here,
+		*op = rma_op_begin(ctx, pe, key_out, sizeof(*key_out), &here);
 	int err;
 
-	if (!fetch)
-		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a reply");
-	if (before)
-		ams[0] = *before;
-	question->rec.kind = WEFT_WIRE_RMA_ASK;
-	fetch->ctx = ctx;
-	err = am_enter(fetch, pe, &question->rec.id);
-	if (err) {
-		free(fetch);
-		return err;
-	}
-	/* it says nothing of what was written, so needs no order with it */
-	ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
-	err = weft_rma_am_send(ctx, pe, ams, before ? 2 : 1);
-	ctx->states[pe] |= fenced;
-	if (err) {
-		am_leave(fetch, question->rec.id);
-		free(fetch);
-	}
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	rec.id = op->am.id;
+	weft_vci_lock(vci);
+	err = weft_am_post(op->am.channel, &rec, WEFT_AM_HEAD);
+	weft_am_op_begun(&op->am, err);
+	weft_vci_unlock(vci);
+	if (!err)
+		err = rma_op_wait(op, "a first access to", pe);
+	return err || !op->am.err
+		       ? err
+		       : weft_err_set(op->am.err,
+				 "PE %u cannot register its variables", pe);
+}
+
+/* Sends an active message that is answered when it and all before is done. */
+static int am_send_asking(
+	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
+{
+	struct rma_op *op = rma_op_begin(ctx, pe, NULL, 0, NULL);
+	int err;
+
+	if (!op)
+		return WEFT_ERR_NOMEM;
+	am->rec.id = op->am.id;
+	err = weft_rma_am_send(ctx, pe, am, 1);
+	rma_op_begun(op, err);
 	return err;
 }
 
 int weft_rma_am_ask(struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	return am_ask(ctx, pe, NULL);
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_ASK },
+		.data = "" };
+	uint8_t fenced = ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED;
+	int err;
+
+	/* the answer says nothing of puts, so it needs no order with them */
+	ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
+	err = am_send_asking(ctx, pe, &am);
+	ctx->states[pe] |= fenced;
+	return err;
 }
 
 int weft_rma_am_send_one(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *am)
+	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
 {
-	int err = am_ask(ctx, pe, am);
+	int err = am_send_asking(ctx, pe, am);
 
 	if (!err)
 		ctx->states[pe] |= WEFT_STATE_AM_ONE;

@@ -3,6 +3,7 @@
 #ifndef WEFT_RMA_PRIV_H
 #define WEFT_RMA_PRIV_H
 
+#include "am/am.h"
 #include "base/lock.h"
 #include "base/op.h"
 #include "transport/progress_thread.h"
@@ -36,17 +37,8 @@ enum weft_rma_state {
 };
 
 enum {
-	WEFT_AM_MAX = 3584,  /* active messages of one batch, with their data */
 	WEFT_HELD_MAX = 256, /* data of a held operation */
 	WEFT_WINDOW = 32,    /* operations held back one by one */
-};
-
-/* Records for one PE that wait to become a message. */
-struct weft_batch {
-	uint32_t len;
-	uint32_t n;
-	bool is_listed; /* in batched */
-	uint8_t bytes[WEFT_AM_MAX];
 };
 
 /* A small operation but for its data. */
@@ -112,9 +104,10 @@ struct weft_rma_ctx {
 					   * session, non-blocking puts */
 	uint32_t n_in_window;
 	struct weft_locked held;
-	struct weft_batch **batches; /* by PE, made on use */
-	uint32_t *batched;	     /* PEs with something in theirs */
-	uint32_t n_batched;
+	/* active messages; own.am's operations are guarded by the VCI's lock */
+	struct weft_rma_channel **channels; /* by PE, made on use */
+	uint32_t *queued; /* PEs whose channel may have a queue */
+	uint32_t n_queued;
 };
 
 /* How the fabric reaches a PE. */
@@ -122,7 +115,6 @@ struct weft_rma_remote {
 	uint64_t addr;
 	struct weft_rma_ep_key spans[2]; /* heap, data */
 	_Atomic bool has_data_key;	 /* spans[1].key is known */
-	struct weft_peer *peer;		 /* NULL until a message goes there */
 };
 
 /* One per process, beside weft_rma. Set by open, cleared by close. */
@@ -140,8 +132,7 @@ struct weft_rma_own {
 	struct weft_link ctxs;	    /* all contexts */
 	struct weft_link left;	    /* contexts that ended too early */
 	_Atomic uint32_t n_holding; /* contexts that may hold things back */
-	struct weft_map fetches;    /* id to who waits; VCI's lock */
-	uint64_t last_id;	    /* VCI's lock */
+	struct weft_am am;	    /* VCI's lock */
 	struct weft_progress_user user;
 	bool has_helper; /* user is added */
 };
@@ -213,27 +204,29 @@ int weft_remote_release(struct weft_rma_ctx *ctx);
 
 /* rma_am.c: accesses that the target's CPU carries out, in the order sent. All
  * with the context's lock held, and not the VCI's. */
+struct weft_rma_channel;
 struct weft_rma_am {
-	struct weft_wire_rma rec; /* kind, op, width, len */
+	struct weft_wire_am rec; /* kind, op, type; the rest is filled */
 	const void *data;
-	const void *sym; /* where; NULL for ASK */
+	size_t len;
+	const void *sym; /* the address; NULL for ASK */
 };
 /* One message with n (1 or 2) active messages. */
 int weft_rma_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
-	const struct weft_rma_am *ams, size_t n);
-/* Into the batch for the PE, which is sent when full. */
+	struct weft_rma_am *ams, size_t n);
+/* Into the queue to the PE, which is posted when full. */
 int weft_rma_am_add(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *am);
+	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am);
 int weft_rma_am_release(struct weft_rma_ctx *ctx);
 /* An atomic with a result: waits for it, or has it stored (nbi), and then goes
- * into the batch. */
+ * into the queue. */
 int weft_rma_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
 /* Asks the PE to say when it is done with all it was sent. */
 int weft_rma_am_ask(struct weft_rma_ctx *ctx, uint32_t pe);
 /* The same behind one active message, which may stay the only one. */
 int weft_rma_am_send_one(
-	struct weft_rma_ctx *ctx, uint32_t pe, const struct weft_rma_am *am);
+	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am);
 /* Waits until no reply is due that nobody waits for. */
 int weft_rma_am_wait(struct weft_rma_ctx *ctx);
 /* Has the PE expose its variables and waits for their key. In no order with
@@ -242,7 +235,7 @@ int weft_rma_am_data_key(
 	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *key_out);
 /* ask and wait. */
 int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe);
-void weft_rma_am_open(void);
+void weft_rma_am_open(struct weft_comm *comm);
 void weft_rma_am_close(void);
 void weft_rma_am_forget(struct weft_rma_ctx *ctx);
 

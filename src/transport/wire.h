@@ -39,9 +39,9 @@ enum weft_wire_op {
 	WEFT_WIRE_QUERY,      /* weft_wire_query: what keeps us waiting? */
 	WEFT_WIRE_ANSWER,     /* weft_wire_answer, then len bytes of text */
 	WEFT_WIRE_GRAPH,      /* weft_wire_graph, then edges and text */
-	WEFT_WIRE_RMA,	      /* weft_wire_rma records with their data: the
-				 target carries them out in this order */
-	WEFT_WIRE_RMA_REPLY,  /* weft_wire_rma_reply records */
+	WEFT_WIRE_RMA,	      /* weft_wire_am records with their data: accesses
+				 to symmetric memory */
+	WEFT_WIRE_RMA_REPLY,  /* weft_wire_am_reply records with their data */
 	WEFT_WIRE_CONNECT,    /* weft_wire_connect, then who asks as a struct
 			       weft_vci_card */
 	WEFT_WIRE_COLL_ERROR, /* weft_wire_failed, then its text: in place of a
@@ -321,37 +321,8 @@ struct weft_wire_connect {
 };
 static_assert(sizeof(struct weft_wire_connect) == 24, "wire layout");
 
-enum weft_wire_rma_kind {
-	WEFT_WIRE_RMA_PUT = 1, /* data: what to put there */
-	WEFT_WIRE_RMA_AMO,     /* data: value, condition; 8 bytes each */
-	WEFT_WIRE_RMA_FETCH,   /* the same, and a reply with what was there */
-	WEFT_WIRE_RMA_ASK,     /* a reply when all before is done */
-	WEFT_WIRE_RMA_KEY,     /* a reply with the key of the program's
-				  variables, which are exposed from now on */
-};
-
-/* One access to symmetric memory; its data follows, padded to 8 bytes. */
-struct weft_wire_rma {
-	uint8_t kind;
-	uint8_t op;    /* enum weft_amo_op */
-	uint8_t width; /* of an atomic's operands */
-	uint8_t span;  /* 0: the heap, 1: the program's variables */
-	uint32_t len;  /* of the data */
-	uint64_t at;   /* offset in the span */
-	uint64_t id;   /* FETCH, ASK, KEY: comes back */
-};
-static_assert(sizeof(struct weft_wire_rma) == 24, "wire layout");
-
-struct weft_wire_rma_reply {
-	uint64_t id;
-	uint64_t value;
-	uint32_t has_failed;
-	uint32_t reserved;
-};
-static_assert(sizeof(struct weft_wire_rma_reply) == 24, "wire layout");
-
-/* Active messages: the target's CPU carries them out, in this order. See
- * am/README.md. */
+/* Active messages: the target's CPU carries them out, in this order. Windows
+ * and symmetric memory use one layout, see am/README.md. */
 enum weft_wire_am_kind {
 	WEFT_WIRE_AM_PUT = 1, /* data: bytes to store */
 	WEFT_WIRE_AM_GET,     /* answered with the bytes there */
@@ -450,8 +421,6 @@ WEFT_WIRE_GETTER(create)
 WEFT_WIRE_GETTER(query)
 WEFT_WIRE_GETTER(answer)
 WEFT_WIRE_GETTER(graph)
-WEFT_WIRE_GETTER(rma)
-WEFT_WIRE_GETTER(rma_reply)
 WEFT_WIRE_GETTER(am_reply)
 WEFT_WIRE_GETTER(connect)
 #undef WEFT_WIRE_GETTER

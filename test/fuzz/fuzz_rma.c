@@ -17,9 +17,9 @@ enum {
 };
 
 struct asked {
-	uint64_t id;
+	uint32_t id;
 	uint32_t pe;
-	uint8_t *dest; /* NULL: answered, or only that it came */
+	uint8_t *dest;
 	uint32_t width;
 	bool is_due;
 };
@@ -64,13 +64,17 @@ static void begin(void)
 	w.ctx->states = calloc(JOB, 1);
 	w.ctx->touched = calloc(JOB, sizeof(*w.ctx->touched));
 	w.n_asked = 0;
+	weft_vci_unlock(&weft_proc.vci);
+	weft_rma_am_open(job.comm);
+	weft_vci_lock(&weft_proc.vci);
 }
 
 static void end_rma(void)
 {
 	weft_rma_am_forget(w.ctx);
-	FUZZ_CHECK(w.ctx->n_asked == 0 || weft_rma_own.fetches.n_used == 0);
-	FUZZ_CHECK(weft_rma_own.fetches.n_used == 0);
+	FUZZ_CHECK(w.ctx->n_asked == 0);
+	FUZZ_CHECK(weft_rma_own.am.due.n_used == 0);
+	weft_rma_am_close();
 	free(w.ctx->states);
 	free(w.ctx->touched);
 	free(w.ctx);
@@ -91,7 +95,7 @@ static void end(struct weft_vci *vci)
 	for (uint32_t i = 0; i < w.n_asked; i++)
 		n_due += w.asked[i].is_due;
 	FUZZ_CHECK(w.ctx->n_asked == n_due);
-	FUZZ_CHECK(weft_rma_own.fetches.n_used == n_due);
+	FUZZ_CHECK(weft_rma_own.am.due.n_used == n_due);
 	job_fail();
 	weft_vci_unlock(vci);
 	end_rma();
@@ -101,84 +105,111 @@ static void end(struct weft_vci *vci)
 
 /* ---- what others say ---- */
 
-/* What means something comes up more often than by chance. */
-static struct weft_wire_rma read_rec(struct fuzz_in *in)
+/* Sound values are more frequent than by chance. Bytes used. */
+static size_t write_rec(struct fuzz_in *in, uint8_t *to)
 {
-	uint8_t how = fuzz_u8(in);
-	struct weft_wire_rma rec = {
-		.kind = fuzz_u8(in) % 7,
+	static const uint8_t kinds[] = { WEFT_WIRE_AM_PUT, WEFT_WIRE_AM_AMO,
+		WEFT_WIRE_AM_AMO, WEFT_WIRE_AM_ASK, WEFT_WIRE_AM_REGION };
+	uint8_t how = fuzz_u8(in), kind = fuzz_u8(in);
+	struct weft_wire_am rec = {
+		.kind = kinds[kind % sizeof(kinds)],
 		.op = fuzz_u8(in) % 10,
-		.width = fuzz_u8(in) % 3 * 4,
-		.span = fuzz_u8(in) % 3,
-		.len = fuzz_u8(in),
-		.at = fuzz_u16(in) % (HEAP + 64),
-		.id = fuzz_u8(in),
+		.disp = fuzz_u16(in) % (HEAP + 64),
+		.id = fuzz_u8(in) % 4,
+		.n_runs = 1,
 	};
+	size_t room = rec.kind == WEFT_WIRE_AM_AMO ? 16 : 0;
+	size_t head = WEFT_AM_HEAD;
 
+	rec.type = rec.kind == WEFT_WIRE_AM_PUT ? fuzz_u8(in)
+						: fuzz_u8(in) % 3 * 4;
+	if (rec.kind == WEFT_WIRE_AM_PUT)
+		room = weft_round_up((size_t)rec.type, 8);
 	if (how & 1)
-		rec.at = fuzz_u64(in);
+		rec.disp = (int64_t)fuzz_u64(in);
 	if (how & 2)
-		rec.len = fuzz_u32(in);
+		rec.kind = fuzz_u8(in);
 	if (how & 4)
 		rec.op = fuzz_u8(in);
 	if (how & 8)
-		rec.width = fuzz_u8(in);
+		rec.type = fuzz_u16(in);
 	if (how & 16)
-		rec.len = 16;
+		rec.op |= WEFT_WIRE_AM_FETCHES;
 	if (how & 32)
-		rec.span = fuzz_u8(in);
-	return rec;
+		rec.op |= WEFT_WIRE_AM_VARIABLES;
+	if (how & 64) {
+		rec.kind |= WEFT_WIRE_AM_RUNS;
+		rec.n = fuzz_u8(in);
+		rec.n_runs = fuzz_u8(in);
+		head = sizeof(rec);
+	}
+	if (how & 128)
+		room = fuzz_u8(in);
+	memcpy(to, &rec, head);
+	fuzz_bytes(in, to + head, room);
+	return head + room;
 }
 
 static void step_told(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
-	uint8_t bytes[BYTES];
+	uint8_t bytes[BYTES + 512];
 	size_t len = 0, cut;
 
-	for (uint8_t n = fuzz_u8(in) % 8; n; n--) {
-		struct weft_wire_rma rec = read_rec(in);
-		size_t room = weft_min(
-			weft_round_up((size_t)rec.len, 8), (size_t)256);
-
-		if (len + sizeof(rec) + room > BYTES)
-			break;
-		memcpy(bytes + len, &rec, sizeof(rec));
-		fuzz_bytes(in, bytes + len + sizeof(rec), room);
-		len += sizeof(rec) + room;
-	}
+	for (uint8_t n = fuzz_u8(in) % 8; n && len < BYTES; n--)
+		len += write_rec(in, bytes + len);
 	cut = fuzz_u8(in);
 	if (cut > 200 && len)
 		len -= cut % weft_min(len, (size_t)56);
 	job_say(k, WEFT_WIRE_RMA, 0, bytes, len);
 }
 
-/* Takes note of what an answer ought to do. */
-static void expect(uint32_t k, const struct weft_wire_rma_reply *rec)
+/* Notes what an answer ought to do. */
+static void expect(
+	uint32_t k, const struct weft_wire_am_reply *rec, size_t data_len)
 {
-	for (uint32_t i = 0; i < w.n_asked; i++)
-		if (w.asked[i].id == rec->id && w.asked[i].pe == k &&
-			rec->has_failed <= 1 && !rec->reserved)
-			w.asked[i].is_due = false;
+	for (uint32_t i = 0; i < w.n_asked; i++) {
+		struct asked *asked = &w.asked[i];
+		bool is_error = rec->err > WEFT_ERR_FIRST_ && rec->err < 0;
+		bool is_data =
+			!rec->err &&
+			(!rec->len ||
+				(rec->pos <= asked->width &&
+					rec->len <= asked->width - rec->pos));
+
+		if (asked->id == rec->id && asked->pe == k &&
+			rec->len <= data_len && (is_error || is_data))
+			asked->is_due = false;
+	}
 }
 
 static void step_answer(struct fuzz_in *in)
 {
 	uint32_t k = 1 + fuzz_u8(in) % (JOB - 1);
-	uint8_t which = fuzz_u8(in), how = fuzz_u8(in);
-	struct weft_wire_rma_reply rec = { .id = which,
-		.value = fuzz_u64(in),
-		.has_failed = how & 3,
-		.reserved = how & 4 };
-	size_t len = sizeof(rec);
+	uint8_t which = fuzz_u8(in), how = fuzz_u8(in), bytes[64];
+	struct weft_wire_am_reply rec = { .id = which,
+		.err = how & 1 ? (int16_t) - (int32_t)(fuzz_u16(in) % 1200) : 0,
+		.len = how & 2	 ? 8
+		       : how & 4 ? 4
+				 : 0 };
+	size_t len = sizeof(rec) + 8;
 
 	if (w.n_asked && how & 8)
 		rec.id = w.asked[which % w.n_asked].id;
+	if (how & 32)
+		rec.pos = fuzz_u8(in) % 12;
+	if (how & 64)
+		rec.len = fuzz_u8(in) % 16;
+	if (!rec.len)
+		len = sizeof(rec);
+	memcpy(bytes, &rec, sizeof(rec));
+	fuzz_bytes(in, bytes + sizeof(rec), 8);
 	if (how & 16)
 		len -= fuzz_u8(in) % len;
-	if (len == sizeof(rec))
-		expect(k, &rec);
-	job_say(k, WEFT_WIRE_RMA_REPLY, 0, &rec, len);
+	if (len >= sizeof(rec) &&
+		weft_round_up((size_t)rec.len, 8) <= len - sizeof(rec))
+		expect(k, &rec, len - sizeof(rec));
+	job_say(k, WEFT_WIRE_RMA_REPLY, 0, bytes, len);
 }
 
 /* ---- what this process asks ---- */
@@ -202,7 +233,9 @@ static void step_ask(struct fuzz_in *in)
 				  asked.dest, k, true);
 	weft_vci_lock(&weft_proc.vci);
 	FUZZ_CHECK(!err);
-	asked.id = weft_rma_own.last_id;
+	asked.id = weft_rma_own.am.last_id;
+	if (how & 128)
+		asked.width = 0; /* no data is expected */
 	w.asked[w.n_asked++] = asked;
 }
 
@@ -224,13 +257,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct weft_vci *vci = &weft_proc.vci;
 	struct fuzz_in in = { data, len };
 
-	weft_rma_am_open();
 	weft_vci_lock(vci);
 	begin();
 	for (int i = 0; i < STEPS && in.len; i++)
 		steps[fuzz_u8(&in) % (sizeof(steps) / sizeof(*steps))](&in);
 	end(vci);
 	weft_vci_unlock(vci);
-	weft_rma_am_close();
 	return 0;
 }
