@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libweft_la_SOURCES += \
 	src/base/bits.h \
-	src/base/choice.c src/base/choice.h \
 	src/base/clock.h \
 	src/base/counter.c src/base/counter.h src/base/counter.def \
 	src/base/err.c src/base/err.h src/base/err.def \
@@ -23,7 +22,6 @@ libweft_la_SOURCES += \
 	src/base/yield.c src/base/yield.h \
 	src/base/op.h
 EXTRA_DIST += src/base/README.md src/base/knobs.sed src/base/counter.sed
-unit_tests += test/unit/choice_test
 unit_tests += test/unit/counter_test
 unit_tests += test/unit/err_test
 unit_tests += test/unit/handle_test

@@ -207,7 +207,7 @@ static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all, struct weft_coll_layout *layout)
 {
 	struct setup mine = { .digest = weft_coll_rules_digest(),
-		.shares_cores = weft_proc.shares_cores,
+		.shares_cores = weft_proc.node.shares_cores,
 		.long_len = sched->err ? 0
 				       : weft_shm_coll_long_len(
 						 comm->coll.nodes->most) };

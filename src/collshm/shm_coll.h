@@ -112,7 +112,7 @@ struct weft_coll_shm {
 	struct weft_coll_lens lens[2][WEFT_COLL_N][WEFT_COLL_LENS];
 	uint32_t reached; /* every member has begun this or a later one */
 	uint32_t n_calls; /* since the last progress */
-	struct weft_write write; /* how data is written to an area */
+	bool stores_past; /* the caches, data for an area */
 };
 
 /* One collective under way. */

@@ -44,7 +44,7 @@ uint32_t weft_shm_coll_valid_len(uint32_t len)
  * through, but does so for each communicator. */
 uint32_t weft_shm_coll_long_len(int32_t most)
 {
-	if (!weft_proc.has_own_cache ||
+	if (!weft_proc.node.has_own_cache ||
 		atomic_load_explicit(&weft_proc.n_coll_segs,
 			memory_order_relaxed) >= LARGE_MAX)
 		return WEFT_COLL_LONG_LEAST;
@@ -96,7 +96,8 @@ static void shm_set_areas(struct weft_coll_shm *shm,
 {
 	shm->areas_len = WEFT_COLL_SHORT_LEN + layout->long_len;
 	shm->shares_cores = layout->shares_cores;
-	shm->write.is_for_many = layout->shares_cores;
+	shm->stores_past = weft_node_plan_stores_past(
+		&weft_proc.node, weft_proc.node.is_one_cache);
 	if (layout->shares_cores) {
 		shm->n_slots = WEFT_COLL_SLOTS;
 		shm->short_max = shm->areas_len;

@@ -63,7 +63,7 @@ static void copy_out(const struct weft_coll_round *r, struct weft_span from,
 	uint8_t *to, size_t len)
 {
 	if (weft_likely(weft_type_is_run(from.type, from.count)))
-		weft_write(&r->shm->write, to,
+		weft_write(r->shm->stores_past, to,
 			(char *)from.buf + from.type->true_lb + r->skip, len);
 	else
 		weft_pack(from.type, from.count, from.buf, r->skip, to, len);

@@ -81,11 +81,8 @@ struct weft_req_rndv {
 	bool is_failed;	    /* a segment has, and the peer does not know */
 	bool is_unanswered; /* one of n_segs is the receiver's answer */
 	bool is_copying;    /* nobody else ends it; rndv_copy.c */
-	union {		    /* of weft_now_ns() */
-		uint32_t since_ms; /* a send: when it was announced */
-		uint32_t start;	   /* a receive: when its data was asked for, if
-				      that is timed; see p2p/rndv.c */
-	};
+	uint32_t since_ms;  /* a send: when it was announced, by weft_now_ns()
+			     */
 };
 
 struct weft_req_sendrecv {

@@ -7,7 +7,6 @@
 #ifndef WEFT_P2P_PRIV_H
 #define WEFT_P2P_PRIV_H
 
-#include "base/choice.h"
 #include "base/clock.h"
 #include "base/knob.h"
 #include "transport/dispatch.h"
@@ -23,7 +22,6 @@ enum {
 				     its payload, for flow control; the most of
 				     WEFT_EAGER_WINDOW by it is fewer messages
 				     than a head's number can tell apart */
-	WEFT_RNDV_LENS = 7,	  /* powers of two that have a choice */
 };
 
 /* What this room has in a VCI: made when that opens, freed when it closes. */
@@ -51,7 +49,6 @@ struct weft_p2p_peer {
 	uint32_t n_copies;     /* from it that it may help; rndv_copy.c */
 	bool has_open_copy;    /* likewise: pieces can be claimed of one */
 	bool cannot_write;     /* its memory, as was seen */
-	struct weft_choice ways[WEFT_RNDV_LENS]; /* only rndv.c */
 };
 
 static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)

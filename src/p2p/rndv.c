@@ -11,8 +11,8 @@
  *                          <------     FIN
  *                                   b) same node, reading not permitted, or
  *                                      no address, as what is scattered at the
- *                                      sender has none, or faster where the
- *                                      sender waits: comes_in_frags()
+ *                                      sender has none, or its sender waits
+ *                                      and is near (peer->shm_frags)
  *                          <------     CTS
  *   FRAG, FRAG, ...        ------>     completes with the last byte
  *                                   c) fabric: posts tagged receives
@@ -36,24 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	FRAG_MAX = 16384, /* what is written lies in a cache until read */
-	CHOICE_FIRST = 16384,
-};
-
-/* How data that can be read comes from a sender that waits; see choice.h. In an
- * exchange one that reads keeps the other's fragments waiting, so these have to
- * be clearly better. */
-enum { IN_FRAGS, BY_READING };
-
-/* Can the receiver have this send's data in fragments, though it can read it?
- * Only if this process does nothing else meanwhile, nor waits for a core until
- * the receiver has read the ring. */
-static bool offers_frags(const struct weft_req *req)
-{
-	return req->send.is_waited && !weft_proc.shares_cores &&
-	       req->len <= (size_t)weft_knobs.shm_frags;
-}
+enum { FRAG_MAX = 16384 }; /* what is written lies in a cache until read */
 
 int weft_rndv_offer(struct weft_req *req)
 {
@@ -78,7 +61,8 @@ int weft_rndv_offer(struct weft_req *req)
 
 	if (!run && is_read)
 		return WEFT_ERR_NOMEM;
-	if (req->peer->is_shm && offers_frags(req))
+	if (req->peer->is_shm && req->send.is_waited &&
+		req->len <= req->peer->shm_frags)
 		head.flags |= WEFT_WIRE_IS_WAITED;
 	err = weft_departed_receiver(req->comm, req->src);
 	if (err)
@@ -106,37 +90,6 @@ int weft_rndv_offer(struct weft_req *req)
 
 /* ---- the receiver's part ---- */
 
-/* Counts 16 ns; only differences mean something. */
-static uint32_t rndv_now(void)
-{
-	return (uint32_t)(weft_now_ns() >> 4);
-}
-
-static struct weft_choice *choice_of(struct weft_req *req)
-{
-	return &weft_p2p_peer_of(req->peer)->ways[weft_choice_class(
-		(size_t)req->status.len, CHOICE_FIRST, WEFT_RNDV_LENS)];
-}
-
-/* Which way such data comes, that can be read. */
-static bool comes_in_frags(
-	struct weft_req *req, const struct weft_rndv_offered *offered)
-{
-	if (!offered->is_waited)
-		return false;
-	if (!weft_type_is_run(req->type, req->count))
-		return true;
-	req->rndv.start = rndv_now() | 1;
-	return weft_choice_take(choice_of(req), 1) == IN_FRAGS;
-}
-
-static void rndv_took(struct weft_req *req, int way)
-{
-	if (req->rndv.start)
-		weft_choice_took(choice_of(req), way, (size_t)req->status.len,
-			rndv_now() - req->rndv.start);
-}
-
 /* Ends a receive here, and then its send: telling may be the end of the peer.
  */
 static void rndv_finish(
@@ -153,12 +106,10 @@ static void pulled(struct weft_req *req, uint64_t sreq, int err)
 {
 	struct weft_peer *peer = req->peer;
 
-	if (!err) {
-		rndv_took(req, BY_READING);
+	if (!err)
 		rndv_finish(req, sreq, req->status.err, WEFT_WIRE_TAKEN);
-	} else {
+	else
 		rndv_finish(req, sreq, err, WEFT_WIRE_DATA_FAILED);
-	}
 	if (err == WEFT_ERR_PEER && peer->state != WEFT_PEER_FAILED)
 		weft_peer_fail(peer, err); /* it was there to be read from */
 }
@@ -185,7 +136,6 @@ static void pulled_by_reading(struct weft_req *req, uint64_t sreq, int err)
 			"%s; from now on its messages come in fragments",
 			weft_err_detail_peek(err));
 		peer->can_read = false;
-		req->rndv.start = 0;
 		err = pull_frags(req, sreq, (size_t)req->status.len);
 		if (!err)
 			return;
@@ -249,7 +199,6 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 	int err = 0;
 
 	req->peer = peer;
-	req->rndv.start = 0;
 	if (len == 0) {
 		pulled(req, sreq, 0);
 		return;
@@ -258,7 +207,7 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 		err = pull_later(req, offered);
 	} else if (peer->is_self ||
 		   (peer->is_shm && peer->can_read && offered->addr &&
-			   !comes_in_frags(req, offered))) {
+			   !offered->is_waited)) {
 		err = weft_rndv_copy(req,
 			peer->is_self ? WEFT_RNDV_FROM_HERE
 				      : WEFT_RNDV_FROM_PEER,
@@ -305,7 +254,7 @@ static int push_frags(struct weft_peer *peer, struct weft_out *out)
 			return WEFT_AGAIN;
 		memcpy(place, &frag, sizeof(frag));
 		if (weft_type_is_run(req->type, req->count))
-			weft_write(&peer->tx.write, place + sizeof(frag),
+			weft_write(peer->tx.stores_past, place + sizeof(frag),
 				(char *)weft_send_run(req) + frag.offset, len);
 		else
 			weft_pack(req->type, req->count, req->buf, frag.offset,
@@ -371,10 +320,8 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 	weft_unpack(req->type, req->count, req->buf, frag.offset,
 		(const char *)payload + sizeof(frag), len);
 	req->rndv.n_moved += len;
-	if (req->rndv.n_moved == req->rndv.total) {
-		rndv_took(req, IN_FRAGS);
+	if (req->rndv.n_moved == req->rndv.total)
 		weft_p2p_finish(req, req->status.err);
-	}
 }
 
 /* What a peer that could not send or receive a message means for the other. */

@@ -142,8 +142,9 @@ static bool wants_help(
 	const struct weft_p2p_peer *peer = weft_p2p_peer_of(req->peer);
 
 	return from == WEFT_RNDV_FROM_PEER && weft_knobs.cma_help &&
-	       len >= (size_t)weft_knobs.cma_help && !weft_proc.shares_cores &&
-	       peer->peer.rx && !peer->has_open_copy && !peer->n_offered &&
+	       len >= (size_t)weft_knobs.cma_help &&
+	       !weft_proc.node.shares_cores && peer->peer.rx &&
+	       !peer->has_open_copy && !peer->n_offered &&
 	       weft_type_is_run(req->type, req->count);
 }
 

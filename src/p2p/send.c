@@ -26,7 +26,7 @@ static size_t eager_max(const struct weft_peer *peer)
 	if (peer->is_shm)
 		return peer->shm_eager;
 	if (peer->is_self)
-		return weft_proc.shm_eager;
+		return weft_proc.node.eager_len;
 	return peer->vci->net->plan.eager_len - sizeof(struct weft_wire_net);
 }
 
@@ -58,7 +58,7 @@ static int eager_ring(struct weft_req *req)
 	if (!weft_type_is_run(req->type, req->count)) {
 		weft_pack(req->type, req->count, req->buf, 0, place, req->len);
 	} else if (req->len) {
-		weft_write(&peer->tx.write, place, run_of(req), req->len);
+		weft_write(peer->tx.stores_past, place, run_of(req), req->len);
 	}
 	head = weft_ring_head(&peer->tx);
 	*head = weft_send_head(req);
@@ -270,7 +270,7 @@ static inline __attribute__((always_inline)) bool send_fast(
 		return false;
 	/* committed */
 	if (len) /* the buffer of an empty message may be NULL */
-		weft_write(&peer->tx.write, place,
+		weft_write(peer->tx.stores_past, place,
 			(char *)msg->buf + msg->type->true_lb, len);
 	fast_head(peer, msg);
 	weft_ring_commit(&peer->tx, len);

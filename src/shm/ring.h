@@ -91,7 +91,7 @@ struct weft_ring_tx {
 	bool knows_wakeup; /* the reader's was opened, or cannot be */
 	int wakeup;	   /* then; -1: none */
 	struct weft_wakeup_at wakeup_at; /* where it is */
-	struct weft_write write;	 /* how payloads are written */
+	bool stores_past;		 /* payloads are, the caches */
 	void *map;			 /* to unmap */
 	size_t map_len;
 };

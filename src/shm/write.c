@@ -2,19 +2,8 @@
 /* write: data into memory that another process reads */
 #include "shm/write.h"
 
-#include "base/clock.h"
-
 #if defined(__SSE2__)
 #include <emmintrin.h>
-
-enum { PAST_CACHES, AS_USUAL };
-
-/* What is written one way finds lines that the other left: those of eight
- * places of a ring, or of an area of a collective, before it meets its own. */
-enum { RUN = 12 };
-
-/* What data that has left the caches costs a reader more. */
-enum { MISS_NS = 400, MISS_BYTES_PER_NS = 64 };
 
 /* Whole lines, each in one go. */
 static void write_lines(char *to, const char *from, size_t n_lines)
@@ -42,8 +31,17 @@ static void write_past_caches(char *to, const char *from, size_t len)
 	_mm_sfence();
 }
 
-/* For what is longer than a piece some versions of the C library take one
- * instruction, which is slow where lines are another core's. */
+#else
+
+static void write_past_caches(char *to, const char *from, size_t len)
+{
+	memcpy(to, from, len);
+}
+
+#endif
+
+/* Some versions of the C library copy more than a piece with one instruction,
+ * which is slow where lines are in another core's cache. */
 static void write_as_usual(char *to, const char *from, size_t len)
 {
 	enum { PIECE = 2048 };
@@ -56,35 +54,10 @@ static void write_as_usual(char *to, const char *from, size_t len)
 	memcpy(to, from, len);
 }
 
-void weft_write_long(
-	struct weft_write *write, void *to, const void *from, size_t len)
+void weft_write_long(bool is_past, void *to, const void *from, size_t len)
 {
-	struct weft_choice *choice = &write->by_len[weft_choice_class(
-		len, WEFT_WRITE_LONG, WEFT_WRITE_LENS)];
-	const int way = weft_choice_take(choice, RUN);
-	const bool is_timed = weft_choice_is_timed(choice);
-	const uint64_t start = is_timed ? weft_now_ns() : 0;
-	uint64_t ns = 0;
-
-	if (way == PAST_CACHES) {
+	if (is_past)
 		write_past_caches(to, from, len);
-		ns = MISS_NS + len / MISS_BYTES_PER_NS;
-		ns *= 1 + write->is_for_many;
-	} else {
+	else
 		write_as_usual(to, from, len);
-	}
-	if (is_timed)
-		weft_choice_took(choice, way, len,
-			(uint32_t)(ns + weft_now_ns() - start));
 }
-
-#else
-
-void weft_write_long(
-	struct weft_write *write, void *to, const void *from, size_t len)
-{
-	(void)write;
-	memcpy(to, from, len);
-}
-
-#endif

@@ -17,6 +17,7 @@
 #include "session/session.h"
 #include "tools/tool_coll.h"
 #include "tools/tool_report.h"
+#include "topo/allowance.h"
 #include "topo/nic.h"
 #include "topo/topo.h"
 
@@ -384,6 +385,43 @@ static int show_hints(struct weft_tool_report *report, const char *name)
 	return 0;
 }
 
+/* Messages between processes of this node. */
+static int show_node(struct weft_tool_report *at)
+{
+	struct weft_node_plan plan;
+	unsigned long n = weft_allowance_cpus();
+	char *end = NULL;
+
+	if (wishes.coll.per_node) {
+		n = strtoul(wishes.coll.per_node, &end, 10);
+		if (!n || *end)
+			return tool_info_complain("plan of the node",
+				weft_err_set(WEFT_ERR_ARG,
+					"--per-node %s is not a number of "
+					"processes, 1 or more",
+					wishes.coll.per_node));
+	}
+	weft_proc_read_knobs();
+	weft_node_plan_make(&plan, n);
+	weft_tool_report_number(at, "processes", n, NULL);
+	weft_tool_report_text(at, "cores", "%s",
+		plan.shares_cores ? "shared" : "one for each process");
+	weft_tool_report_text(at, "near", "%s",
+		!plan.is_near_only ? "none: this process is not bound"
+		: plan.near[0]	   ? plan.near
+				   : "all");
+	weft_tool_report_number(at, "ring", plan.ring_len, "B");
+	weft_tool_report_number(at, "eager", plan.eager_len, "B");
+	weft_tool_report_number(at, "near_fragments", plan.frags_len, "B");
+	weft_tool_report_text(at, "near_stores", "%s",
+		weft_node_plan_stores_past(&plan, true) ? "past the caches"
+							: "as usual");
+	weft_tool_report_text(at, "far_stores", "%s",
+		weft_node_plan_stores_past(&plan, false) ? "past the caches"
+							 : "as usual");
+	return 0;
+}
+
 static int show_plan(struct weft_tool_report *report, const char *name)
 {
 	struct weft_net_hints hints = { .provider = wishes.provider,
@@ -391,6 +429,7 @@ static int show_plan(struct weft_tool_report *report, const char *name)
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
 	struct weft_net *net;
 	char text[8192], *rest = text, *line;
+	int code = show_node(weft_tool_report_object(at, "node"));
 	int err = weft_net_open(&hints, ignore_message, NULL, &net);
 
 	if (err)
@@ -400,7 +439,7 @@ static int show_plan(struct weft_tool_report *report, const char *name)
 	while ((line = strsep(&rest, "\n")) != NULL)
 		if (*line)
 			add_line(at, line);
-	return 0;
+	return code;
 }
 
 static void add_nic(void *arg, const struct weft_nic *nic)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CPUS_MAX = 8192, PATH_LEN = 1024 };
+enum { CPUS_MAX = 8192, PATH_LEN = 1024, LIST_LEN = 4096 };
 
 /* Reads two numbers, of one file or two; false where there is no quota. */
 static bool read_numbers(const char *path, const char *format, long long *quota,
@@ -136,43 +136,126 @@ unsigned weft_allowance_cpus(void)
 	return n;
 }
 
-/* Those of a list like 0-3,8 that are in the set. */
-static unsigned n_listed(FILE *list, const cpu_set_t *cpus)
+/* Sets the processors of a list like "0-3,8", up to its first fault. */
+static void cpus_of_list(const char *list, cpu_set_t *cpus)
 {
 	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
-	unsigned first, last, n = 0;
+	char *end;
 
-	while (fscanf(list, "%u", &first) == 1) {
-		last = first;
-		if (fscanf(list, "-%u", &last) < 0)
-			last = first;
-		for (unsigned i = first; i <= last && i < CPUS_MAX; i++)
-			n += CPU_ISSET_S(i, len, cpus) != 0;
-		if (fgetc(list) != ',')
-			break;
+	CPU_ZERO_S(len, cpus);
+	for (; *list >= '0' && *list <= '9'; list = end + (*end == ',')) {
+		unsigned long first = strtoul(list, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		for (; first <= last && first < CPUS_MAX; first++)
+			CPU_SET_S(first, len, cpus);
 	}
-	return n;
+}
+
+static unsigned first_of(const cpu_set_t *cpus)
+{
+	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
+	unsigned cpu = 0;
+
+	while (cpu < CPUS_MAX && !CPU_ISSET_S(cpu, len, cpus))
+		cpu++;
+	return cpu;
+}
+
+/* Reads a file of one processor below root, "" if there is none. */
+static bool read_cpu_list(
+	const char *root, unsigned cpu, const char *file, char list[LIST_LEN])
+{
+	char path[PATH_LEN];
+	FILE *from = NULL;
+
+	list[0] = '\0';
+	if (snprintf(path, sizeof(path), "%s/cpu%u/%s", root, cpu, file) <
+		(int)sizeof(path))
+		from = fopen(path, "re");
+	if (!from)
+		return false;
+	if (!fgets(list, LIST_LEN, from))
+		list[0] = '\0';
+	fclose(from);
+	list[strcspn(list, "\n")] = '\0';
+	return list[0] != '\0';
+}
+
+/* True if `all` has every processor of `part`; keeps only those in it. */
+static bool has_all(cpu_set_t *all, const cpu_set_t *part)
+{
+	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
+
+	CPU_AND_S(len, all, all, part);
+	return CPU_EQUAL_S(len, all, part);
 }
 
 unsigned weft_allowance_caches(const char *root)
 {
 	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
-	cpu_set_t *cpus = allowed();
-	unsigned cpu = 0, n_sharers = 0, n = n_of(cpus);
-	char path[PATH_LEN];
-	FILE *list = NULL;
+	cpu_set_t *cpus = allowed(), *sharers = CPU_ALLOC(CPUS_MAX);
+	unsigned n_sharers = 0, n = n_of(cpus);
+	char list[LIST_LEN];
 
-	while (cpus && cpu < CPUS_MAX && !CPU_ISSET_S(cpu, len, cpus))
-		cpu++;
-	if (cpus && snprintf(path, sizeof(path),
-			    "%s/cpu%u/cache/index2/shared_cpu_list", root,
-			    cpu) < (int)sizeof(path))
-		list = fopen(path, "re");
-	if (list) {
-		n_sharers = n_listed(list, cpus);
-		fclose(list);
+	if (cpus && sharers &&
+		read_cpu_list(root, first_of(cpus),
+			"cache/index2/shared_cpu_list", list)) {
+		cpus_of_list(list, sharers);
+		CPU_AND_S(len, sharers, sharers, cpus);
+		n_sharers = (unsigned)CPU_COUNT_S(len, sharers);
 	}
 	if (cpus)
 		CPU_FREE(cpus);
+	if (sharers)
+		CPU_FREE(sharers);
 	return n_sharers > 1 ? n / n_sharers : n;
+}
+
+bool weft_allowance_near(const char *root, char *list_out, size_t len)
+{
+	cpu_set_t *mine = CPU_ALLOC(CPUS_MAX), *near = CPU_ALLOC(CPUS_MAX);
+	char list[LIST_LEN] = "";
+	bool is_near = true;
+	unsigned first;
+
+	if (mine && near &&
+		!sched_getaffinity(0, CPU_ALLOC_SIZE(CPUS_MAX), mine)) {
+		first = first_of(mine);
+		if (read_cpu_list(root, first, "cache/index3/shared_cpu_list",
+			    list) ||
+			read_cpu_list(root, first,
+				"topology/core_siblings_list", list)) {
+			cpus_of_list(list, near);
+			is_near = has_all(near, mine);
+		}
+	}
+	if (mine)
+		CPU_FREE(mine);
+	if (near)
+		CPU_FREE(near);
+	if (strlen(list) >= len)
+		list[0] = '\0';
+	strcpy(list_out, list);
+	return is_near;
+}
+
+bool weft_allowance_is_near(const char *near, const char *cpus)
+{
+	cpu_set_t *all = CPU_ALLOC(CPUS_MAX), *part;
+	bool is_near = true;
+
+	part = cpus ? CPU_ALLOC(CPUS_MAX) : allowed();
+	if (*near && all && part) {
+		cpus_of_list(near, all);
+		if (cpus)
+			cpus_of_list(cpus, part);
+		is_near = has_all(all, part);
+	}
+	if (all)
+		CPU_FREE(all);
+	if (part)
+		CPU_FREE(part);
+	return is_near;
 }

@@ -131,6 +131,26 @@ static void send_wakeup(struct weft_peer *peer)
 	weft_ring_set_wakeup(&peer->tx, &at);
 }
 
+/* How data goes to a process of this node. It is near if it shares a cache with
+ * this one. */
+static void choose_ways(struct weft_peer *peer, bool is_near)
+{
+	const struct weft_node_plan *plan = &weft_proc.node;
+
+	peer->shm_eager = (uint32_t)weft_min(
+		plan->eager_len, (size_t)peer->tx.buf_len / 2);
+	peer->shm_frags = is_near ? plan->frags_len : 0;
+	peer->tx.stores_past = weft_node_plan_stores_past(plan, is_near);
+	weft_log_debug("SHM-PAIR",
+		"process %u %s a cache: messages above %u B %s, and data is "
+		"stored %s",
+		(uint32_t)peer->proc, is_near ? "shares" : "does not share",
+		peer->shm_eager,
+		peer->shm_frags ? "from a sender that waits come in fragments"
+				: "are read by the receiver",
+		peer->tx.stores_past ? "past the caches" : "as usual");
+}
+
 /* 0 or an error. */
 static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 {
@@ -146,8 +166,7 @@ static int connect_ring(struct weft_peer *peer, const struct weft_bc *bc)
 	if (err)
 		return err;
 	peer->is_shm = true;
-	peer->shm_eager = (uint32_t)weft_min(
-		weft_proc.shm_eager, (size_t)peer->tx.buf_len / 2);
+	choose_ways(peer, weft_node_plan_is_near(&weft_proc.node, bc->cpus));
 	peer->tx.back = peer->rx;
 	send_wakeup(peer);
 	peer->can_read =

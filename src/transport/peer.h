@@ -49,6 +49,7 @@ struct weft_peer {
 	int err;
 	char *why; /* FAILED: a sentence about the process, or NULL; owned */
 	uint32_t shm_eager; /* longest message copied through its ring */
+	size_t shm_frags;   /* longest one in fragments, if its sender waits */
 	int64_t credit;	    /* eager bytes we may still send */
 	int64_t owed;	    /* eager bytes to give back to it */
 	struct weft_ring_tx tx;

@@ -9,6 +9,7 @@
 
 #include "boot/boot.h"
 #include "boot/liveness.h"
+#include "transport/node_plan.h"
 #include "transport/vci.h"
 
 #include <pthread.h>
@@ -49,16 +50,11 @@ struct weft_proc {
 	struct weft_bsend *bsend; /* attached buffer; guarded by VCI.lock */
 	uint64_t n_pset_events;	  /* sets defined and deleted; VCI.lock */
 	uint64_t pset_version;	  /* of the manager's sets; VCI.lock */
-	bool shares_cores;  /* this node has fewer cores than processes of the
-			       job */
-	bool has_own_cache; /* each process may have a second-level one */
-	size_t shm_ring;    /* bytes of payload that one holds; WEFT_SHM_RING */
-	size_t shm_eager;   /* longest message copied through one, if it has
-			       room for two */
-	int64_t max_spin;   /* empty polls before yielding or sleeping */
-	bool is_blocking;   /* WEFT_WAIT=block: is woken */
-	bool sleeps; /* who waits: is_blocking; or for a moment each, as a
-			cgroup gives less time than all spend that spin */
+	struct weft_node_plan node; /* made once, when the process opens */
+	int64_t max_spin; /* empty polls before yielding or sleeping */
+	bool is_blocking; /* WEFT_WAIT=block: is woken */
+	bool sleeps;	  /* who waits: is_blocking; or for a moment each, as a
+			     cgroup gives less time than all spend that spin */
 	weft_proc_event_fn *on_event;  /* set by the session room */
 	atomic_bool has_news;	       /* for a program that wants to be told */
 	void (*tell)(void);	       /* tells it; no lock held */

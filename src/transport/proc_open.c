@@ -275,7 +275,7 @@ static uint32_t choose_spin(const struct weft_vci *vci)
 
 	if (weft_knob_is_set(&weft_knobs.spin))
 		return spin;
-	if (weft_proc.shares_cores)
+	if (weft_proc.node.shares_cores)
 		return 0;
 	if (vci->shm || !vci->net ||
 		vci->net->plan.poll_ns <= WEFT_POLL_CHEAP_NS)
@@ -300,36 +300,8 @@ static void choose_waiting(void)
 	const unsigned long n = proc_n_here();
 
 	weft_proc.sleeps = weft_proc.is_blocking ||
-			   (!weft_proc.shares_cores && quota && n > quota);
+			   (!weft_proc.node.shares_cores && quota && n > quota);
 	weft_proc.max_spin = choose_spin(vci);
-}
-
-/* Where each process has a core's own cache, rings twice as long suffice for
- * their purpose (shm/ring.h), and messages that are copied one time after the
- * other pay only while they are short. Where processes share cores, long rings
- * and messages that need no answer save changes of processes, until the rings
- * in use fill the caches. Only what is written is there. */
-static void choose_shm(void)
-{
-	enum { KIB = 1 << 10, MIB = 1 << 20, LEAST = 128 * KIB };
-	size_t all = 0, most = LEAST, ring, eager = 16 * KIB;
-
-	if (weft_proc.shares_cores) {
-		all = 2 * MIB;
-		most = 512 * KIB;
-		eager = 128 * KIB;
-	} else if (weft_proc.has_own_cache) {
-		all = 8 * MIB;
-		most = 2 * MIB;
-		eager = 32 * KIB;
-	}
-	ring = weft_min(all / weft_proc.facts.local_size, most);
-	if (weft_knobs.shm_ring)
-		ring = (size_t)weft_knobs.shm_ring;
-	weft_proc.shm_ring = weft_max(ring, (size_t)LEAST);
-	weft_proc.shm_eager = weft_knobs.shm_eager
-				      ? (size_t)weft_knobs.shm_eager
-				      : weft_min(eager, weft_proc.shm_ring / 4);
 }
 
 static int open_proc(weft_vci_open_fn *on_open)
@@ -349,11 +321,7 @@ static int open_proc(weft_vci_open_fn *on_open)
 		weft_proc_number(weft_foreign_job(facts->job), facts->rank);
 	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
 	weft_proc.is_blocking = !strcmp(weft_knobs.wait, "block");
-	weft_proc.shares_cores = proc_n_here() > weft_allowance_cpus();
-	weft_proc.has_own_cache =
-		proc_n_here() <=
-		weft_allowance_caches("/sys/devices/system/cpu");
-	choose_shm();
+	weft_node_plan_make(&weft_proc.node, proc_n_here());
 	err = open_vci(vci, on_open);
 	if (err)
 		goto fail;
@@ -368,9 +336,9 @@ static int open_proc(weft_vci_open_fn *on_open)
 	weft_log_info("CORE-OPEN",
 		"process %u of %u under %s, %u on this node%s, %s%s",
 		facts->rank, facts->size, facts->manager, facts->local_size,
-		weft_proc.shares_cores ? " which share processors"
-		: weft_proc.sleeps     ? " which sleep while they wait"
-				       : "",
+		weft_proc.node.shares_cores ? " which share processors"
+		: weft_proc.sleeps	    ? " which sleep while they wait"
+					    : "",
 		vci->shm ? "shared memory" : "no shared memory",
 		vci->net ? " and a fabric" : "");
 	return 0;

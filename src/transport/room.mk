@@ -3,7 +3,8 @@ libweft_la_SOURCES += src/transport/arrival.c src/transport/arrival.h \
 	src/transport/bc.c src/transport/bc.h \
 	src/transport/dispatch.c src/transport/dispatch.h src/transport/foreign.c \
 	src/transport/foreign.h src/transport/node_bc.c \
-	src/transport/node_bc.h src/transport/peer.c src/transport/peer.h \
+	src/transport/node_bc.h src/transport/node_plan.c \
+	src/transport/node_plan.h src/transport/peer.c src/transport/peer.h \
 	src/transport/proc.c src/transport/proc.h src/transport/proc_open.c \
 	src/transport/progress.c \
 	src/transport/progress.h src/transport/progress_thread.c \

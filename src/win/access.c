@@ -191,7 +191,7 @@ static bool is_progressing(struct weft_win_target *target)
 {
 	uint32_t first, n;
 
-	if (!target->state || weft_proc.shares_cores)
+	if (!target->state || weft_proc.node.shares_cores)
 		return false;
 	if (atomic_load_explicit(&target->is_answering, memory_order_relaxed))
 		return true;

@@ -134,7 +134,8 @@ static atomic_uint *stripe_of(weft_win_stripes *stripes, uint64_t address)
 
 static void stripe_wait(atomic_uint *stripe, unsigned round)
 {
-	unsigned spins = weft_proc.shares_cores ? SPINS : LONG_SPINS, holder;
+	unsigned spins = weft_proc.node.shares_cores ? SPINS : LONG_SPINS,
+		 holder;
 
 	if (round < spins) {
 		weft_cpu_pause();

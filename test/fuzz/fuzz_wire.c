@@ -216,7 +216,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	ops = *weft_proc.boot->ops;
 	ops.get = get_bc;
 	weft_proc.boot->ops = &ops;
-	weft_proc.shm_eager = 256;
+	weft_proc.node.eager_len = 256;
 	weft_knobs.eager_window = 4096;
 	first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
 	FUZZ_CHECK(!weft_group_create_range(first, JOB, &w.all));

@@ -140,6 +140,46 @@ static void caches(void **state)
 	assert_int_equal(weft_allowance_caches(root), n);
 }
 
+/* The processors that share a cache, or else a package, with this one. */
+static void near(void **state)
+{
+	char name[64], list[64];
+	cpu_set_t all;
+	int first = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(first, &all))
+		first++;
+	assert_true(weft_allowance_near("/nonexistent", list, sizeof(list)));
+	assert_string_equal(list, "");
+	snprintf(
+		name, sizeof(name), "cpu%d/topology/core_siblings_list", first);
+	make(name, "0-8000\n");
+	assert_true(weft_allowance_near(root, list, sizeof(list)));
+	assert_string_equal(list, "0-8000");
+	snprintf(name, sizeof(name), "cpu%d/cache/index3/shared_cpu_list",
+		first);
+	make(name, "7000,8100-8191\n");
+	assert_false(weft_allowance_near(root, list, sizeof(list)));
+	assert_string_equal(list, "7000,8100-8191");
+	assert_false(weft_allowance_near(root, list, 4));
+	assert_string_equal(list, "");
+}
+
+static void is_near(void **state)
+{
+	(void)state;
+	assert_true(weft_allowance_is_near("0-3,8-11", "1,8-9"));
+	assert_true(weft_allowance_is_near("0-3", "0-3"));
+	assert_false(weft_allowance_is_near("0-3,8-11", "3-4"));
+	assert_false(weft_allowance_is_near("0-3", "100000,4"));
+	assert_true(weft_allowance_is_near("0-3", ""));
+	assert_true(weft_allowance_is_near("", "5"));
+	assert_true(weft_allowance_is_near("0-8191", NULL));
+	assert_false(weft_allowance_is_near("8190", NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +188,8 @@ int main(void)
 		cmocka_unit_test(no_cgroups),
 		cmocka_unit_test(a_binding),
 		cmocka_unit_test(caches),
+		cmocka_unit_test(near),
+		cmocka_unit_test(is_near),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* node_plan: how messages travel between the processes of this node */
+#include "transport/node_plan.h"
+
+#include "base/bits.h"
+#include "base/knob.h"
+#include "topo/allowance.h"
+
+#include <string.h>
+
+enum { KIB = 1 << 10, MIB = 1 << 20, LEAST_RING = 128 * KIB };
+
+static const char cpu_root[] = "/sys/devices/system/cpu";
+
+/* Where each process has a second-level cache, rings twice as long as that
+ * cache suffice (shm/ring.h), and messages that are copied twice pay only while
+ * they are short. Where processes share cores, long rings and messages without
+ * an answer save changes of processes, until the rings in use fill the caches.
+ * A ring takes memory only where it has been written. */
+static void node_plan_lens(struct weft_node_plan *plan, unsigned long n_here)
+{
+	size_t all = 0, most = LEAST_RING, eager = 16 * KIB, ring;
+
+	if (plan->shares_cores) {
+		all = 2 * MIB;
+		most = 512 * KIB;
+		eager = 128 * KIB;
+	} else if (plan->has_own_cache) {
+		all = 8 * MIB;
+		most = 2 * MIB;
+		eager = 32 * KIB;
+	}
+	ring = weft_min(all / weft_max(n_here, 1UL), most);
+	if (weft_knobs.shm_ring)
+		ring = (size_t)weft_knobs.shm_ring;
+	plan->ring_len = weft_max(ring, (size_t)LEAST_RING);
+	plan->eager_len = weft_knobs.shm_eager
+				  ? (size_t)weft_knobs.shm_eager
+				  : weft_min(eager, plan->ring_len / 4);
+	/* a sender that shares its core would wait for it at each full ring */
+	plan->frags_len = plan->shares_cores ? 0 : (size_t)weft_knobs.shm_frags;
+}
+
+void weft_node_plan_make(struct weft_node_plan *plan, unsigned long n_here)
+{
+	memset(plan, 0, sizeof(*plan));
+	plan->shares_cores = n_here > weft_allowance_cpus();
+	plan->has_own_cache = n_here <= weft_allowance_caches(cpu_root);
+	plan->is_near_only =
+		weft_allowance_near(cpu_root, plan->near, sizeof(plan->near));
+	plan->is_one_cache =
+		plan->is_near_only && weft_allowance_is_near(plan->near, NULL);
+	node_plan_lens(plan, n_here);
+}
+
+bool weft_node_plan_is_near(const struct weft_node_plan *plan, const char *cpus)
+{
+	return plan->is_near_only && weft_allowance_is_near(plan->near, cpus);
+}
+
+bool weft_node_plan_stores_past(const struct weft_node_plan *plan, bool is_near)
+{
+	return !is_near && !plan->shares_cores;
+}
