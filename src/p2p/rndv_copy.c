@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rndv_copy: the data of a long message is put into its receive's buffer
  *
- * By the receiver, from where it can read it: the memory of another process of
- * the node, its own, or what the fabric filled for a scattered buffer. More
- * than a little is deferred (weft_vci_defer), as the lock is not held for long:
- * it is given up for each piece. Meanwhile the request is_copying: nobody else
- * ends it, and if its peer dies it ends with that after the piece.
+ * The receiver copies it from the memory of another process of the node, from
+ * its own, or from what the fabric filled for a scattered buffer. A copy from
+ * another process may wait for that process's page, so it is deferred
+ * (weft_vci_defer) and runs without the VCI's lock, whatever its length. Long
+ * copies from own memory are deferred too, and give up the lock for each piece.
+ * Meanwhile the request is_copying: only the copy ends it, and if its peer dies
+ * it ends with that error after the piece.
  *
- * A sender on the same node that waits would only look on: it is told where the
- * data goes (HELP), and both claim pieces one by one, by a word in the ring
+ * A sender on the same node that waits can help: the receiver sends it the
+ * address of the buffer (HELP), and both claim pieces, by a word in the ring
  * between them (shm/ring.h), until none is left. A sender that is not in a call
- * claims none, and the receiver does all. Who helped says when it is done
- * (HELPED), or which piece it could not write; that one is the receiver's then.
- */
+ * claims none, and the receiver does all. A sender that helped reports when its
+ * pieces are done (HELPED), or which one it could not write; the receiver
+ * copies that one. */
 #include "p2p/p2p_priv.h"
 
 #include "shm/copy.h"
@@ -22,7 +24,7 @@
 
 enum {
 	COPY_IOV = 64,
-	COPY_LOCKED = 65536, /* takes no longer than deferring it */
+	COPY_LOCKED = 65536, /* from own memory; no longer than deferring it */
 	COPY_PIECE = 1 << 20,
 	HELP_PIECE = 1 << 18,
 	HELP_ALIGN = 4096,
@@ -198,20 +200,16 @@ static bool next_piece(struct copying *c, uint32_t *piece_out)
 	return true;
 }
 
-/* The lock is given up where that takes less than the piece. */
 static int do_piece(struct copying *c, uint32_t piece)
 {
 	struct weft_req *req = c->req;
 	size_t done = piece * c->piece_len;
 	size_t end = weft_min(done + c->piece_len, c->len);
-	bool is_short = c->len <= COPY_LOCKED;
 	int err;
 
-	if (!is_short)
-		weft_vci_unlock(req->vci);
+	weft_vci_unlock(req->vci);
 	err = copy_piece(req, c->from, c->addr, done, end);
-	if (!is_short)
-		weft_vci_lock(req->vci);
+	weft_vci_lock(req->vci);
 	if (!err && c->from == WEFT_RNDV_FROM_PEER && c->n_mine < c->n_pieces &&
 		req->peer->state == WEFT_PEER_FAILED)
 		err = req->peer->err;
@@ -259,7 +257,7 @@ int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 {
 	struct copying *c;
 
-	if (len <= COPY_LOCKED && !wants_help(req, from, len)) {
+	if (from == WEFT_RNDV_FROM_HERE && len <= COPY_LOCKED) {
 		copied(req, sreq, copy_piece(req, from, addr, 0, len));
 		return 0;
 	}
@@ -276,10 +274,7 @@ int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 		.copied = copied,
 	};
 	req->rndv.is_copying = true;
-	if (len <= COPY_LOCKED)
-		begin_copy(&c->hook);
-	else
-		weft_vci_defer(req->vci, &c->hook);
+	weft_vci_defer(req->vci, &c->hook);
 	return 0;
 }
 
