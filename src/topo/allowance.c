@@ -153,7 +153,7 @@ static void cpus_of_list(const char *list, cpu_set_t *cpus)
 	}
 }
 
-static unsigned first_of(const cpu_set_t *cpus)
+static unsigned first_cpu_of(const cpu_set_t *cpus)
 {
 	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
 	unsigned cpu = 0;
@@ -184,7 +184,7 @@ static bool read_cpu_list(
 }
 
 /* True if `all` has every processor of `part`; keeps only those in it. */
-static bool has_all(cpu_set_t *all, const cpu_set_t *part)
+static bool has_all_cpus(cpu_set_t *all, const cpu_set_t *part)
 {
 	const size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
 
@@ -200,7 +200,7 @@ unsigned weft_allowance_caches(const char *root)
 	char list[LIST_LEN];
 
 	if (cpus && sharers &&
-		read_cpu_list(root, first_of(cpus),
+		read_cpu_list(root, first_cpu_of(cpus),
 			"cache/index2/shared_cpu_list", list)) {
 		cpus_of_list(list, sharers);
 		CPU_AND_S(len, sharers, sharers, cpus);
@@ -222,13 +222,13 @@ bool weft_allowance_near(const char *root, char *list_out, size_t len)
 
 	if (mine && near &&
 		!sched_getaffinity(0, CPU_ALLOC_SIZE(CPUS_MAX), mine)) {
-		first = first_of(mine);
+		first = first_cpu_of(mine);
 		if (read_cpu_list(root, first, "cache/index3/shared_cpu_list",
 			    list) ||
 			read_cpu_list(root, first,
 				"topology/core_siblings_list", list)) {
 			cpus_of_list(list, near);
-			is_near = has_all(near, mine);
+			is_near = has_all_cpus(near, mine);
 		}
 	}
 	if (mine)
@@ -251,7 +251,7 @@ bool weft_allowance_is_near(const char *near, const char *cpus)
 		cpus_of_list(near, all);
 		if (cpus)
 			cpus_of_list(cpus, part);
-		is_near = has_all(all, part);
+		is_near = has_all_cpus(all, part);
 	}
 	if (all)
 		CPU_FREE(all);
