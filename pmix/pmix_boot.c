@@ -235,12 +235,26 @@ static int pmix_host_of(
 	return err;
 }
 
+static const char *manager_of(const char *nspace)
+{
+	if (!strncmp(nspace, "slurm.", 6))
+		return "slurm";
+	if (!strncmp(nspace, "prte", 4) || !strncmp(nspace, "prun", 4))
+		return "prrte";
+	return "pmix";
+}
+
 static int pmix_abort(struct weft_boot *base, int code, const char *why,
 	const uint32_t *ranks, size_t n)
 {
+	const char *nspace = pmix_boot_of(base)->me.nspace;
 	pmix_proc_t *procs = NULL;
 	pmix_status_t status;
 
+	/* Slurm kills the step, and srun returns 137 for code 0. */
+	if (!code && !strcmp(manager_of(nspace), "slurm"))
+		return weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"Slurm ends a step only with a code other than 0");
 	if (ranks)
 		procs = weft_pmix_procs(pmix_boot_of(base), ranks, n);
 	status = PMIx_Abort(code, why, procs, procs ? n : 0);
@@ -339,15 +353,6 @@ static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
 		return weft_err_set(
 			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
 	return 0;
-}
-
-static const char *manager_of(const char *nspace)
-{
-	if (!strncmp(nspace, "slurm.", 6))
-		return "slurm";
-	if (!strncmp(nspace, "prte", 4) || !strncmp(nspace, "prun", 4))
-		return "prrte";
-	return "pmix";
 }
 
 /*

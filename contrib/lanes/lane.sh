@@ -214,6 +214,22 @@ lane_shmem() {
 	lane_suite "$1" "$2" shmem
 }
 
+# lane_exit BUILD LAUNCHER: the status of a job that a process ends
+lane_exit() {
+	[ -x "$1/test/shmem/sma_setup" ] || return
+	for how in last all busy; do
+		lane_ok "global exit with 0, called by or beside: $how" 0 '' \
+			"$2" run -N 2 -n 4 "$1/test/shmem/sma_setup" exit=0 "of=$how"
+	done
+	for code in 42 255 256; do
+		want=$((code > 255 ? 1 : code))
+		lane_ok "global exit with $code" $want '' "$2" run -N 2 -n 4 \
+			"$1/test/shmem/sma_setup" "exit=$code"
+		lane_ok "MPI_Abort with $code" $want '' "$2" run -N 2 -n 4 \
+			"$1/test/multi/world_exit" how=abort who=1 "code=$code"
+	done
+}
+
 lane_verdict() {
 	echo "$((n_tests - n_failed)) passed, $n_failed failed"
 	[ "$n_failed" = 0 ]

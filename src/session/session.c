@@ -17,6 +17,7 @@
 #include "comm/failed.h"
 #include "comm/leak.h"
 #include "io/cb_cache.h"
+#include "session/exit.h"
 #include "session/session_hint.h"
 #include "spawn/port.h"
 #include "session/pset.h"
@@ -93,6 +94,7 @@ static int on_open(struct weft_vci *vci)
 		return err;
 	weft_create_open(vci);
 	weft_port_listen(vci);
+	weft_exit_setup(vci);
 	weft_proc.on_event = session_on_event;
 	weft_proc.tell = weft_pset_watch_notify;
 	/* release: with the load on that thread */

@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "core/info.h"
-#include "transport/proc.h"
 #include "comm/create.h"
+#include "session/exit.h"
 #include "session/session_hint.h"
 #include "session/pset.h"
 
@@ -189,7 +189,7 @@ void pshmem_global_exit(int status)
 	snprintf(text, sizeof(text), "shmem_global_exit(%d) by PE %u", status,
 		weft_rma.my_pe);
 	fflush(NULL);
-	weft_proc_exit_all(status, text);
+	weft_exit_all(status, text);
 }
 
 int pshmem_my_pe(void)

@@ -115,9 +115,7 @@ void weft_proc_read_knobs(void)
 	pthread_mutex_unlock(&weft_proc.lock);
 }
 
-/* Of a status the environment keeps the low byte: a code that is not 0 stays
- * so. */
-static int proc_status(int code)
+int weft_proc_status(int code)
 {
 	return code && !(code & 0xff) ? 1 : code;
 }
@@ -125,17 +123,9 @@ static int proc_status(int code)
 void weft_proc_abort(
 	int code, const char *text, const uint32_t *ranks, size_t n)
 {
-	code = code ? proc_status(code) : 1;
+	code = code ? weft_proc_status(code) : 1;
 	fflush(stdout); /* what was printed before it matters most now */
 	if (weft_proc.boot)
 		weft_boot_abort(weft_proc.boot, code, text, ranks, n);
-	_exit(code);
-}
-
-void weft_proc_exit_all(int code, const char *text)
-{
-	code = proc_status(code);
-	if (weft_proc.boot)
-		weft_boot_abort(weft_proc.boot, code, text, NULL, 0);
 	_exit(code);
 }

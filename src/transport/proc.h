@@ -55,7 +55,9 @@ struct weft_proc {
 	bool is_blocking; /* WEFT_WAIT=block: is woken */
 	bool sleeps;	  /* who waits: is_blocking; or for a moment each, as a
 			     cgroup gives less time than all spend that spin */
-	weft_proc_event_fn *on_event;  /* set by the session room */
+	weft_proc_event_fn *on_event; /* set by the session room */
+	bool is_exiting; /* the job ends by message; guarded by VCI.lock */
+	struct weft_progress_hook exit_hook; /* likewise */
 	atomic_bool has_news;	       /* for a program that wants to be told */
 	void (*tell)(void);	       /* tells it; no lock held */
 	struct weft_counters counters; /* of the process; under lock */
@@ -108,8 +110,9 @@ enum { WEFT_PROC_FOUND = 120 };
 bool weft_proc_find_end(
 	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what);
 
-/* Ends all of the job without a fault: the code may be 0. */
-void weft_proc_exit_all(int code, const char *text) __attribute__((noreturn));
+/* The exit status for a code: the environment keeps the low byte, so that a
+ * code other than 0 whose low byte is 0 becomes 1. */
+int weft_proc_status(int code);
 
 /* The number of a process, unique over jobs. */
 static inline uint64_t weft_proc_number(uint32_t job, uint32_t rank)

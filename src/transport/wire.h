@@ -59,6 +59,8 @@ enum weft_wire_op {
 			     copy's number (shared memory) */
 	WEFT_WIRE_HELPED, /* weft_wire_fin: that is over; its status is the
 			     piece + 1 that could not be written, or 0 */
+	WEFT_WIRE_EXIT,	  /* the job ends without a fault, and the receiver with
+			     it */
 	WEFT_WIRE_OP_END,
 };
 

@@ -216,6 +216,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	ops = *weft_proc.boot->ops;
 	ops.get = get_bc;
 	weft_proc.boot->ops = &ops;
+	weft_proc.is_exiting = true; /* a WEFT_WIRE_EXIT ends nothing */
 	weft_proc.node.eager_len = 256;
 	weft_knobs.eager_window = 4096;
 	first = weft_proc.proc & ~(uint64_t)UINT32_MAX;

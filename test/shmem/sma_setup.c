@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sma_setup: begin, end, begin again; the environment; the end of all
  *
- * how=twice (the default), size=TEXT and wants=BYTES, exit=CODE, fault=KIND */
+ * how=twice (the default), size=TEXT and wants=BYTES, fault=KIND, exit=CODE:
+ * the last PE ends the job, with of=all every PE, and with of=busy while PE 0
+ * makes no call */
 #include "stest.h"
 
 #include <mpp/shmem.h>
@@ -119,9 +121,24 @@ static void fault(const char *kind)
 	exit(0);
 }
 
+static void end_job(int code, const char *of)
+{
+	volatile bool is_busy = !strcmp(of, "busy");
+
+	start_pes(0);
+	if (!strcmp(of, "all") || shmem_my_pe() == shmem_n_pes() - 1)
+		shmem_global_exit(code);
+	if (shmem_my_pe() == 0)
+		while (is_busy)
+			;
+	for (;;)
+		shmem_barrier_all();
+}
+
 int main(int argc, char **argv)
 {
 	const char *code = arg_of(argc, argv, "exit");
+	const char *of = arg_of(argc, argv, "of");
 	const char *size = arg_of(argc, argv, "size");
 
 	stest_start(argv[0]);
@@ -129,13 +146,8 @@ int main(int argc, char **argv)
 		fault(arg_of(argc, argv, "fault"));
 	if (size)
 		sized(size, arg_of(argc, argv, "wants"));
-	if (code) {
-		start_pes(0);
-		if (shmem_my_pe() == shmem_n_pes() - 1)
-			shmem_global_exit(atoi(code));
-		for (;;)
-			shmem_barrier_all();
-	}
+	if (code)
+		end_job(atoi(code), of ? of : "last");
 	if (!size)
 		for (int level = SHMEM_THREAD_SINGLE;
 			level <= SHMEM_THREAD_MULTIPLE; level++)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exit: the end of the job without a fault */
+#ifndef WEFT_EXIT_H
+#define WEFT_EXIT_H
+
+struct weft_vci;
+
+/* Ends all processes of the job; the code, and so the status, may be 0. Where
+ * the process manager cannot end a job with status 0, the processes exit by
+ * message; if one of them makes no progress for 30 s, the status is 1. No VCI's
+ * lock held. */
+void weft_exit_all(int code, const char *text) __attribute__((noreturn));
+
+/* Receives the notification; when the default VCI opens. */
+void weft_exit_setup(struct weft_vci *vci);
+
+#endif
