@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench: what the workload files share: one run's settings, the measuring
- * loop and the output.  Standard MPI C only, so that the same source builds
- * with any MPI; nothing of the library's own headers may be included here.
+ * bench: common parts of the workload files: the settings of a run, the
+ * measuring loop and the output. Standard MPI C only, so that the same source
+ * builds with any MPI. No header of the library may be included here.
  */
 #ifndef BENCH_H
 #define BENCH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_copy: one memcpy by one process, the limit of all that copies */
+/* bench_copy: one memcpy by one process, the limit of every copy */
 #include "bench.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_rma: windows.  Rank 0 accesses rank 1 while the others wait in a
- * barrier, but for what says "all".  Each workload is run on memory of
- * MPI_Win_allocate and on the program's own, given to MPI_Win_create.
+ * bench_rma: windows. Rank 0 accesses rank 1 while the others wait in a
+ * barrier, except for workloads with "all" in their name. Each workload is run
+ * on memory of MPI_Win_allocate and on the program's own, given to
+ * MPI_Win_create.
  */
 #include "bench.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_session: what a session costs.  "first": the first of the process;
- * "cold": no other session is open; "kept": another one stays open.  Every
- * rank times its own calls; rank 0's are reported.  Where the MPI is older
- * than 4.0 the subcommand says so and is skipped.
+ * bench_session: the cost of a session. "first": the first of the process;
+ * "cold": no other session is open; "kept": another one stays open. Every rank
+ * times its own calls; rank 0's are reported. With an MPI older than 4.0 the
+ * workload is skipped with a message.
  */
 #include "bench.h"
 

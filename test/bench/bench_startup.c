@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_startup: MPI_Init, MPI_Finalize and the memory a process holds that
- * has only initialised.  Memory is what the kernel says in smaps_rollup.
+ * bench_startup: MPI_Init, MPI_Finalize and the memory of a process that only
+ * initializes. The memory is read from smaps_rollup.
  */
 #include "bench.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_table: the table a newcomer sees first.  One row per message size,
- * each cell filled as soon as it is measured when the output is a terminal.
+ * bench_table: the default table. One row per message size; on a terminal, each
+ * cell is printed as soon as it is measured.
  */
 #include "bench.h"
 

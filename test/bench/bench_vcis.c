@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_vcis: the message rate of threads that share nothing of the program's,
- * each with a session and a communicator of its own.  "shared": the sessions
- * share what carries the messages; "dedicated": they ask not to (info key
- * weft_vci, which means nothing to another MPI).  "spread": one communicator
- * for all threads, tags of their own, and the promise that lets an MPI keep
- * them apart (WEFT_COMM_VCIS, MPICH's MPIR_CVAR_CH4_NUM_VCIS).  Each process
- * sends 8 B messages to the next one, with one process to itself.  "waits":
- * times that a thread waited for a lock another one held, per million
- * messages, where the MPI tells.
+ * bench_vcis: the message rate of threads that share no objects, each with a
+ * session and a communicator of its own. "shared": the sessions use the shared
+ * VCI; "dedicated": each has a VCI (info key weft_vci, which another MPI
+ * ignores). "spread": one communicator for all threads, different tags, and the
+ * assertion that lets an MPI separate them (WEFT_COMM_VCIS, MPICH's
+ * MPIR_CVAR_CH4_NUM_VCIS). Each process sends 8 B messages to the next one,
+ * with one process to itself. "waits": number of times that a thread waited for
+ * a lock, per million messages, if the MPI reports it.
  */
 #include "bench.h"
 
@@ -115,7 +114,7 @@ static MPI_Comm vcis_comm(MPI_Session session, int number, MPI_Info info)
 	return comm;
 }
 
-/* What keeps threads apart on one communicator. */
+/* A communicator whose messages are spread over several VCIs by tag. */
 static MPI_Comm spread_comm(MPI_Session session)
 {
 	MPI_Comm comm;

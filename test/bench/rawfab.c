@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rawfab: what the provider itself reaches between two processes of this
- * host, to hold the library's figures against.  No MPI; two forked processes
- * exchange endpoint addresses over pipes.
+ * rawfab: the speed of the provider itself between two processes of this host,
+ * as a limit for the library. No MPI; two forked processes exchange endpoint
+ * addresses over pipes.
  *
- *	rawfab [-t|-u] [-p] [-a ADDRESS] PROVIDER
+ * 	rawfab [-t|-u] [-p] [-a ADDRESS] PROVIDER
  *
- *	-t, -u	tagged (default) or untagged messages
- *	-p	pin the processes to cores 0 and 1
- *	-a	source address asked for (127.0.0.1; "" for providers
- *		without addresses, such as shm)
+ * 	-t, -u	tagged (default) or untagged messages
+ * 	-p	pin the processes to cores 0 and 1
+ * 	-a	source address asked for (127.0.0.1; "" for providers
+ * 		without addresses, such as shm)
  *
- * Messages, then, where the provider has them, one-sided accesses, which are
- * named like those of windows: each is complete when it is seen at the target.
+ * It measures messages and, if the provider has them, one-sided accesses, with
+ * the names of the window workloads. An access is complete when it is visible
+ * at the target.
  *
  * Build: cc -O2 -o rawfab rawfab.c -lfabric
  */

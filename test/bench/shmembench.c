@@ -66,7 +66,7 @@ static void pingpong(const struct load *load, long n)
 	}
 }
 
-/* What the machine can do: another core's cache line by plain access. */
+/* The limit of the machine: plain access to a cache line of another core. */
 static void plain_store(const struct load *load, long n)
 {
 	(void)load;
@@ -84,8 +84,9 @@ static void plain_load(const struct load *load, long n)
 /* --- one cache line that two PEs take from each other --------------------
  *
  * PE 0 writes the first word of PE 1's line, PE 1 answers in the second, so
- * that the line has left PE 0 whenever it comes back to it. What is plain and
- * what is not differ in one access alone; a round holds two hand-overs. */
+ * that the line has left PE 0 whenever it comes back to it. The plain and the
+ * other variant differ in one access only. A round has two transfers of the
+ * line. */
 
 static void hold_on(volatile long *word, long value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* alone: many nets in one process, and peers that go away */
+/* alone: many nets in one process, and peers that end */
 #include "test/conform/conform.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@ enum {
 	LONG_TAG = 500,
 };
 
-/* Everybody to everybody and to itself. */
+/* Each endpoint sends to all endpoints and to itself. */
 
 static struct weft_net *open_alone(struct side *s)
 {
@@ -160,7 +160,7 @@ static struct meeting meet(const char *provider, enum end end)
 	return m;
 }
 
-/* What became of operations towards a peer that is gone. */
+/* Results of operations to a peer that has ended. */
 struct fate {
 	int n_posted, n_again, n_told, n_bad;
 };
@@ -216,16 +216,15 @@ static void after_the_end(struct side *s, char *buf, struct fate *f)
 	judge(f, w, n);
 }
 
-/* What a killed process leaves would stop the next one that is given its
- * number. */
+/* Files of a killed process would stop the next process with the same pid. */
 static void tidy(const unsigned char *name)
 {
 	if (!strncmp((const char *)name + 8, "fi_shm://", 9))
 		shm_unlink((const char *)name + 17);
 }
 
-/* What is right: no crash, no call that blocks; errors, if the provider tells
- * at all, say that the peer is gone. */
+/* Correct: no crash and no call that blocks. If the provider reports errors,
+ * they state that the peer has ended. */
 static void case_lost_peer(const struct side *parent, enum end end)
 {
 	struct meeting m = meet(parent->provider, end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench: what one provider costs, by itself */
+/* bench: latency and bandwidth of one provider */
 #include "test/conform/conform.h"
 
 #include <sched.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* conform: what the parts of the suite share
+/* conform: common parts of the suite
  *
- * The suite speaks the language of net/net.h. Built for our own shared memory
- * (CONFORM_OWN) the same calls go to test/conform/own.c instead. */
+ * The suite uses the interface of net/net.h. Built for Weft's shared memory
+ * (CONFORM_OWN), test/conform/own.c implements the same interface. */
 #ifndef WEFT_TEST_CONFORM_H
 #define WEFT_TEST_CONFORM_H
 
@@ -19,7 +19,7 @@ enum {
 	BIG = 4 << 20,
 };
 
-/* What arrived untagged is judged by the case that runs. */
+/* The running case checks untagged messages that arrive. */
 struct side {
 	int rank;
 	int fd; /* to the other side */
@@ -91,10 +91,10 @@ int post_trecv(const struct side *s, void *buf, size_t len, uint64_t tag,
 	struct wait_op *w);
 
 /* Runs fn in a process of its own and returns what it returned, or 1 when it
- * did not come back; its claims count as ours. What a provider keeps for a
- * process (verbs: threads, channels) does not come along in a fork, so whoever
- * forks a side must not have opened anything: every part that forks is run
- * so, by a process that opens nothing. */
+ * did not come back; its claims count as ours. State that a provider keeps for
+ * a process (verbs: threads, channels) does not survive a fork. A process that
+ * forks must therefore not have opened a provider, so each part that forks runs
+ * in a process of its own. */
 int apart(int (*fn)(void *arg), void *arg);
 
 /* cases.c: between the two sides, in step. */

@@ -322,7 +322,7 @@ void hook_off(struct hook *h)
 	free(h);
 }
 
-/* ---- what was recorded ---- */
+/* ---- the record ---- */
 
 uint64_t hook_count(const struct hook *h, enum hook_call call)
 {

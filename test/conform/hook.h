@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hook: what passes between a net and its provider, recorded and limited
  *
- * Stands in front of the operations of an open endpoint, whatever provider it
- * belongs to. Limits are imposed as a provider would that has no more: a full
- * transmit queue says "again", a full address table and a full table of
- * registrations say that there is no room. */
+ * Replaces the operations of an open endpoint of any provider. Limits have the
+ * same effect as in a provider: a full transmit queue returns "again", and a
+ * full address table or table of registrations returns an error. */
 #ifndef WEFT_TEST_CONFORM_HOOK_H
 #define WEFT_TEST_CONFORM_HOOK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* limits: tables that are full, keys that open nothing, and the recorder
+/* limits: full tables, invalid keys, and the recorder
  *
  * Two nets in one process, both polled. */
 #include "test/conform/conform.h"
@@ -160,9 +160,9 @@ static bool is_all(const unsigned char *mem, size_t len, unsigned char value)
 	return true;
 }
 
-/* Whoever waits is told, or waits for ever; never told that it went well, but
- * where the plan says that such errors are lost: nothing is written there
- * either. */
+/* The waiting process gets an error or waits for ever. It never gets a success,
+ * except where the plan states that such errors are lost. Then no data is
+ * written either. */
 static void case_wrong(const char *provider, enum wrong wrong, bool is_read)
 {
 	static unsigned char theirs[2 * MEM_LEN], mine[WRITTEN];

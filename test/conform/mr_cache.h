@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mr_cache: libfabric's, in which a registration lives until its memory goes */
+/* mr_cache: libfabric's cache, which keeps a registration until its memory is
+ * freed */
 #ifndef WEFT_TEST_MR_CACHE_H
 #define WEFT_TEST_MR_CACHE_H
 

@@ -6,8 +6,8 @@
  * Built once for each provider (NET_PROVIDER); WEFT_TEST_PROVIDER overrules it.
  *
  * The parent and a forked child each open a net on this host, exchange names
- * through a socket pair and run the same list of cases in step. Skipped
- * when the provider is not to be had here. */
+ * through a socket pair and run the same list of cases. Skipped if the provider
+ * is not available. */
 #include "test/conform/conform.h"
 #include "test/conform/hook.h"
 

@@ -3,10 +3,10 @@
  *
  *   net_memory [--bench]
  *
- * Two endpoints in one process. Whoever keeps registrations must notice that
- * an address means other pages now: after munmap() and mmap(), after malloc()
- * went to the system and back, and after fork(), when the first to write gets
- * a copy. With --bench: what a registration and a connection cost. Built for
+ * Two endpoints in one process. A cache of registrations must detect that an
+ * address has other pages: after munmap() and mmap(), after malloc() returned
+ * memory to the system and got it back, and after fork(), when the first writer
+ * gets a copy. --bench measures a registration and a connection. Built for
  * NET_PROVIDER; WEFT_TEST_PROVIDER overrules it. */
 #include "base/clock.h"
 #include "base/knob.h"

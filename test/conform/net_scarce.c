@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* net_scarce: what a provider does when something runs out
+/* net_scarce: behaviour of a provider when a resource is exhausted
  *
  *   net_scarce [PROVIDER...]
  *
- * For each provider and case a process of its own, with two endpoints that talk
- * to each other: no descriptors left, a receiver that does not look, a close in
- * the middle of traffic, many registrations, many addresses. What is right:
- * refused or pushed back, nothing lost, nothing dead, and afterwards all works
+ * Each provider and case has a process of its own with two connected endpoints:
+ * no free descriptors, a receiver that does not poll, a close during traffic,
+ * many registrations, many addresses. Correct: the call is refused or pushed
+ * back, no message is lost, no endpoint fails, and afterwards all calls work
  * again. */
 #include "base/clock.h"
 #include "base/knob.h"

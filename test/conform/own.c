@@ -20,7 +20,7 @@ enum {
 
 enum kind { MESSAGE, READ_ME, DONE };
 
-/* What a ring does not interpret. */
+/* Payload that a ring does not interpret. */
 struct head {
 	uint32_t kind;
 	int32_t err; /* DONE */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* own: our own shared memory, as the suite of the providers sees it
+/* own: Weft's shared memory behind the interface of the provider suite
  *
  * Rings carry the untagged messages, single copy the tagged ones, by the same
- * steps as src/p2p takes: a request to read, the copy, word that it is done. */
+ * steps as in src/p2p: a request to read, the copy, and a completion message.
+ */
 #ifndef WEFT_TEST_CONFORM_OWN_H
 #define WEFT_TEST_CONFORM_OWN_H
 

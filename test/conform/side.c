@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* side: two sides that keep in step, what they send and how they wait */
+/* side: two synchronized sides, their messages and their waits */
 #include "test/conform/conform.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* side_conform: what every provider must do for one-sided access
+/* side_conform: requirements for one-sided access on every provider
  *
- * Two sides in one process, one initiating, one being accessed; both are
- * polled, since some providers move nothing by themselves. */
+ * Two sides in one process, an origin and a target. Both are polled, because
+ * some providers need that to make progress. */
 #include "net/rma_ep.h"
 
 #include "base/clock.h"
@@ -138,7 +138,7 @@ static void flush(struct weft_rma_ep *ep)
 	assert_int_equal(finish(&w), 0);
 }
 
-/* Nobody waits for them, and after a flush they are all there. */
+/* No call waits for these operations; after a flush all of them are visible. */
 static void small_puts(struct weft_rma_ep *ep, uint64_t salt)
 {
 	uint64_t *words = (uint64_t *)(void *)pair.mem;
@@ -356,7 +356,7 @@ static void again(void)
 	assert_int_equal(setup(NULL), 0);
 }
 
-/* Whoever waits hears of it or waits in vain; nobody hears that it went well.
+/* The waiting process gets an error or waits for ever. It never gets a success.
  */
 static void in_vain(struct wait *w)
 {

@@ -6,7 +6,7 @@
  * On each provider the owner registers memory for its peers. A process of
  * another user (65534, where this program runs as root) knows the owner's
  * address, connects, and reads and writes with the keys that it can guess. It
- * must get nothing. A peer that has the key goes on. */
+ * must access nothing. A peer that has the key continues. */
 #include "net/rma_ep.h"
 
 #include "base/clock.h"

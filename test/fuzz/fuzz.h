@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz: what the harnesses share
+/* fuzz: common parts of the harnesses
  *
- * An input is a string of bytes that a harness reads as a sequence of choices;
- * past its end every byte is zero, so any input means something. */
+ * An input is a string of bytes that a harness reads as a sequence of choices.
+ * After its end every byte is zero, so any input is valid. */
 #ifndef WEFT_FUZZ_H
 #define WEFT_FUZZ_H
 
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What libFuzzer, AFL++'s driver and replay.c call. */
+/* The function that libFuzzer, AFL++'s driver and replay.c call. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* What must hold whatever comes; on in every build. */
+/* A condition that every input must keep; active in every build. */
 #define FUZZ_CHECK(cond)                                                   \
 	((cond) ? (void)0                                                  \
 		: (fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_io: what processes print, on its way through the launcher
+/* fuzz_io: output of processes through the launcher
  *
- * The first byte is how lines are marked; then come writes, steps, readers
- * that read or do not, and closes. What must hold: nothing a process printed
- * is lost, altered or given to another process; only line ends are added. */
+ * The first byte selects the labels of lines. Writes, steps, readers that read
+ * or do not, and closes follow. Condition: no output of a process is lost,
+ * changed or attributed to another process. Only line ends are added. */
 #include "tools/run_io.c" /* for its sinks */
 
 #include "test/fuzz/fuzz.h"
@@ -24,7 +24,7 @@ struct text {
 struct story {
 	struct weft_run_io *io;
 	int ends[N_STREAMS]; /* for writing; -1: closed */
-	int outs[2];	     /* what the launcher's readers read */
+	int outs[2];	     /* output of the launcher's readers */
 	struct text said[N_STREAMS], heard[2];
 	size_t n_said;
 };

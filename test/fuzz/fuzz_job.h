@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_job: a job whose other processes exist as rings alone
+/* fuzz_job: a job whose other processes exist only as rings
  *
- * Process 0 is this one. What it sends to the others lies in their rings, which
- * are taken for read whenever one of them says something. */
+ * Process 0 is this one. Its messages to the other processes lie in their
+ * rings. When one of them sends a message, its ring counts as read. */
 #ifndef FUZZ_JOB_H
 #define FUZZ_JOB_H
 
@@ -89,7 +89,7 @@ static void job_begin(void)
 		make_peer(k);
 }
 
-/* Nobody is there any more. */
+/* All other processes have ended. */
 static void job_fail(void)
 {
 	for (uint32_t k = 1; k < JOB; k++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_name: names of other processes' nets, down to a real address table
  *
- * The first byte says whether our prefix is put right. Nothing is sent. What
- * must hold: a name is refused with a reason or becomes an address that can be
- * forgotten again, and our own name is accepted all the while. */
+ * The first byte selects whether the harness corrects the prefix. No message is
+ * sent. Condition: a name is refused with a reason, or it becomes an address
+ * that can be removed. The process's own name is always accepted. */
 #include "base/knob.h"
 #include "net/net.h"
 #include "test/fuzz/fuzz.h"

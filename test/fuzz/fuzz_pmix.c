@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_pmix: what a process manager answers and announces
+/* fuzz_pmix: answers and events of a process manager
  *
- * The calls of PMIx that ask a manager are answered here, from the input: facts
- * of the job, process sets and their members, published values, cards, and
- * notices of sets, deaths and ends of jobs. Types and contents are anything
- * that libpmix would hand on; the memory is well formed, as its unpacking makes
- * it. Not here: libpmix itself. */
+ * The harness answers the calls of PMIx to a manager from the input: facts of
+ * the job, process sets and their members, published values, business cards,
+ * and notices of sets, failures and ends of jobs. Types and contents are
+ * arbitrary values that libpmix would pass on. The memory is well formed, as
+ * its unpacking makes it. libpmix itself is not tested. */
 #include "base/err.h"
 #include "base/knob.h"
 #include "pmix/pmix_boot.h"
@@ -18,7 +18,7 @@ enum { TEXT_MAX = 40, ARRAY_MAX = 12, SIZE_MAX_ = 40, STEPS = 40 };
 
 static struct fuzz_in *in; /* of the input that runs */
 static pmix_notification_fn_t handler;
-static void *owner; /* what notices carry */
+static void *owner; /* the argument of notices */
 
 /* ---- values ---- */
 
@@ -210,7 +210,7 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t n,
 	return PMIX_SUCCESS;
 }
 
-/* ---- what this process does ---- */
+/* ---- actions of this process ---- */
 
 static void notice(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_ring: the memory others write to holds whatever they like
+/* fuzz_ring: shared memory with arbitrary contents
  *
- * A segment with three writers. The input attaches some, posts messages through
- * rings as it should be done, some of which hear what was read, and writes over
- * slots, lengths, counters and the header. Whatever comes up must lie inside
- * the segment and be no longer than a ring's buffer; a writer that keeps to the
- * rules is heard in order. */
+ * A segment with three writers. The input attaches some of them, posts correct
+ * messages through rings, some of which get updates of the read counters, and
+ * overwrites slots, lengths, counters and the header. Every message that
+ * arrives must lie inside the segment and be no longer than the buffer of a
+ * ring. The messages of a correct writer arrive in order. */
 #include "shm/seg.h"
 #include "test/fuzz/fuzz.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_rma: one-sided access that others tell of, and answers they make up
+/* fuzz_rma: one-sided accesses that peers request, and invented answers
  *
- * A job whose other processes send records to be carried out here, and answers
- * to what this process asked or did not ask. Memory of exactly the spans'
- * lengths shows what would go beyond. An answer counts when it comes from the
- * process that was asked, once. */
+ * The other processes of the job send records to carry out here, and answers to
+ * requests that this process made or did not make. The memory has exactly the
+ * length of the spans, so that an access beyond them is detected. An answer
+ * counts once, and only from the process that was asked. */
 #include "rma/rma_priv.h"
 #include "test/fuzz/fuzz_job.h"
 
@@ -103,9 +103,9 @@ static void end(struct weft_vci *vci)
 	job_end();
 }
 
-/* ---- what others say ---- */
+/* ---- messages of other processes ---- */
 
-/* Sound values are more frequent than by chance. Bytes used. */
+/* Valid values occur more often than at random. Bytes used. */
 static size_t write_rec(struct fuzz_in *in, uint8_t *to)
 {
 	static const uint8_t kinds[] = { WEFT_WIRE_AM_PUT, WEFT_WIRE_AM_AMO,
@@ -212,7 +212,7 @@ static void step_answer(struct fuzz_in *in)
 	job_say(k, WEFT_WIRE_RMA_REPLY, 0, bytes, len);
 }
 
-/* ---- what this process asks ---- */
+/* ---- requests of this process ---- */
 
 static void step_ask(struct fuzz_in *in)
 {

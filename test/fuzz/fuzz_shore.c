@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_shore: the other side of an intercommunicator says who is in it
+/* fuzz_shore: the remote group of an intercommunicator describes its members
  *
- * The first byte is the length of what came as its description, then the
- * description, then runs of processes. */
+ * The first byte is the length of the received description. The description and
+ * runs of processes follow. */
 #include "base/err.h"
 #include "transport/proc.h"
 #include "comm/leader.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_text: lists of ranks and of names, as process managers give them, and
- * names of ports; what a launcher hears of jobs that ended
+/* fuzz_text: lists of ranks and of names from process managers, port names, and
+ * messages to a launcher about jobs that ended
  *
- * The first byte says which. */
+ * The first byte selects one of them. */
 #include "base/err.h"
 #include "pmix/pmix_codec.h"
 #include "spawn/port.h"
@@ -66,7 +66,7 @@ static void names(struct fuzz_in *in)
 	free(text);
 }
 
-/* What a launcher hears from the one above it through a pipe. */
+/* Messages that a launcher receives from its parent through a pipe. */
 static void heard(struct fuzz_in *in)
 {
 	size_t len = in->len < 4096 ? in->len : 4096, left = len;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_win: accesses to a window that others tell of, and answers they make up
+/* fuzz_win: accesses to a window that peers request, and invented answers
  *
- * A window of a job whose other processes send records to be carried out here,
- * long data that was announced or not, and answers to what this process asked
- * or did not ask. Its memory, of exactly its length, shows what would go
- * beyond; an answer counts when it comes from the process that was asked. */
+ * The other processes of the job send records to carry out on the window, long
+ * data with or without an announcement, and answers to requests that this
+ * process made or did not make. The memory has exactly the length of the
+ * window, so that an access beyond it is detected. An answer counts only from
+ * the process that was asked. */
 #include "dt/pack.h"
 #include "p2p/p2p.h"
 #include "win/memory.h"
@@ -70,7 +71,7 @@ static void end(void)
 	free(w.memory);
 }
 
-/* ---- what others say ---- */
+/* ---- messages of other processes ---- */
 
 /* A record with bytes of data behind it. */
 struct rec {
@@ -208,7 +209,7 @@ static void step_answer(struct fuzz_in *in)
 			(how & 32 ? 1 : 0));
 }
 
-/* ---- what this process asks ---- */
+/* ---- requests of this process ---- */
 
 static int ask(struct weft_win_target *target, uint8_t how)
 {
@@ -256,7 +257,7 @@ static void step_ask(struct fuzz_in *in)
 	weft_vci_lock(&weft_proc.vci);
 }
 
-/* Who waits for what it had gets that. */
+/* A process that waits for its answer gets it. */
 static void step_kill(struct fuzz_in *in)
 {
 	weft_peer_fail(peer_of(1 + fuzz_u8(in) % (JOB - 1)), WEFT_ERR_PEER);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_wire: a process of a job whose others say whatever they like
+/* fuzz_wire: a process of a job whose other processes send arbitrary messages
  *
  * One VCI with real handlers: p2p, creation, ports, waits. Of the other
- * processes one writes through a ring and cannot be read, one likewise and can,
- * one is behind a made-up fabric, one is never resolved unless the input
- * answers for its card. An input mixes messages with right heads and
- * any content, plain noise, and what this process does meanwhile: receives,
- * sends, cancels, probes, creations. At its end all others die; then every
- * request must be done, and no request, message or peer be left. */
+ * processes, two write through rings; the memory of one of them can be read.
+ * One is behind a simulated fabric. One is never resolved, unless the input
+ * answers for its business card. An input mixes messages with correct headers
+ * and any content, noise, and actions of this process: receives, sends,
+ * cancels, probes, creations. At its end all other processes fail. Then every
+ * request must be complete, and no request, message or peer may be left. */
 #include "base/hash.h"
 #include "base/knob.h"
 #include "base/log.h"
@@ -347,7 +347,7 @@ static uint32_t n_spare(const struct weft_vci *vci)
 	return n;
 }
 
-/* Who asked to connect is refused. */
+/* Connect requests are refused. */
 static void end_port(struct weft_vci *vci)
 {
 	if (!*w.port)
@@ -369,7 +369,7 @@ static void end(struct weft_vci *vci)
 		weft_peer_fail(peer_of(k), WEFT_ERR_PEER);
 	while (n_pieces)
 		end_piece(n_pieces - 1, false);
-	weft_progress(vci); /* what was asked of the dead ends */
+	weft_progress(vci); /* requests to failed processes end */
 	end_selfish();
 	end_children();
 	end_reqs();
@@ -384,7 +384,7 @@ static void end(struct weft_vci *vci)
 	FUZZ_CHECK(vci->self->pending.next == &vci->self->pending);
 }
 
-/* ---- what others say ---- */
+/* ---- messages of other processes ---- */
 
 /* A port, opened when it is first meant; its name gives its number away. */
 static uint64_t port_number(struct weft_vci *vci)
@@ -557,7 +557,7 @@ static void step_message(struct fuzz_in *in)
 	weft_proc.vci.is_polling = true;
 	deliver(peer, &head, payload, len);
 	weft_proc.vci.is_polling = false;
-	/* nobody is believed that somebody died who does not exist */
+	/* a report about the failure of an unknown process is ignored */
 	FUZZ_CHECK(
 		!w.comm->failed || w.comm->failed - 1 - weft_proc.proc < JOB);
 	free(payload);
@@ -631,7 +631,7 @@ static void step_bc(struct fuzz_in *in)
 	free(data);
 }
 
-/* ---- what this process does ---- */
+/* ---- actions of this process ---- */
 
 static struct weft_msg read_msg(struct fuzz_in *in, struct mine *mine)
 {

@@ -3,9 +3,8 @@
  *
  *   fuzz_NAME [FILE|DIRECTORY]...
  *
- * Without arguments it takes the corpus of the tree, which holds an input for
- * every fault found so far; this is the form that "make check" runs in every
- * build. */
+ * Without arguments it runs the corpus of the tree, which has an input for
+ * every fault that was found. "make check" runs this form in every build. */
 #include "test/fuzz/fuzz.h"
 
 #include <dirent.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fenced: a job whose processes may not open each other's memory
+/* fenced: a job whose processes are not permitted to open each other's memory
  *
  * Short and long messages, a collective, a window. Prints one line per process
- * that says how it went. */
+ * with the result. */
 #include <mpi.h>
 
 #include <stdio.h>

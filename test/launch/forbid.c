@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* forbid: forbid COMMAND...: runs it where the kernel refuses memfd_create(),
- * as in a container with a short list of system calls */
+/* forbid: forbid COMMAND... runs the command with a filter that refuses
+ * memfd_create(), as in a container with a restricted list of system calls */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts: sockets between two hosts, each a network namespace of its own
  *
- * The parent is the switch: a namespace with an intercommunicator. Two
- * children, each in a namespace of its own with a cable to it, arrange their
- * interfaces as a case wants, open a net without any hint about interfaces
- * unless said otherwise, swap names through a socket pair and talk. Everything
- * is gone with the processes. */
+ * The parent is the switch: a namespace with a bridge. Each of two children has
+ * a namespace of its own with a virtual cable to the bridge. The children set
+ * up the interfaces of a case, open a net, without a hint about interfaces by
+ * default, exchange names through a socket pair and send messages. The kernel
+ * removes all namespaces when the processes end. */
 #include "base/knob.h"
 #include "base/log.h"
 #include "net/net.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawner: a job that starts others, and what it starts
+/* spawner: a job that spawns jobs, and the spawned program
  *
  * spawner HOW: the parent. The children are the same program. Prints TAP, one
  * line per claim, from rank 0 of the job that claims. */
@@ -409,7 +409,8 @@ static int spawn_softly(const char *soft, int n, MPI_Comm *inter, int codes[8])
 	return code;
 }
 
-/* What the info keys say is so; the one that is not served is named. */
+/* The info keys have their effect, and the warning names the unsupported key.
+ */
 static void parent_keys(void)
 {
 	MPI_Comm inter = MPI_COMM_NULL;

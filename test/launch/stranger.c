@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stranger: somebody connects at a running job
+/* stranger: a foreign process connects to a running job
  *
  *   mpiexec -n 3 stranger      (WEFT_SHM=off)
  *
- * Rank 0 and rank 1 exchange messages all the while. Rank 2 opens an endpoint
- * of its own beside the library's and sends rank 0 what a process that is not
- * of the job could: noise, pieces, wrong versions, other jobs' and other
- * members' names without the key, messages it saw before; and it connects to
- * the port itself and talks nonsense. Everything is dropped and counted, and
- * the exchange goes on. */
+ * Rank 0 and rank 1 exchange messages during the whole test. Rank 2 opens a
+ * second endpoint and sends messages to rank 0 as a process outside the job
+ * could: noise, fragments, wrong versions, names of other jobs and members
+ * without the key, repeated messages. It also connects to the port and sends
+ * invalid data. The library drops and counts all of them, and the exchange
+ * continues. */
 #include "base/clock.h"
 #include "transport/bc.h"
 #include "transport/proc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* twin: twin COMMAND: each process has a shell run COMMAND between MPI_Init and
- * a collective; what it inherits says that it is this rank */
+/* twin: twin COMMAND: each process runs COMMAND in a shell between MPI_Init and
+ * a collective; the inherited environment identifies it as this rank */
 #include <mpi.h>
 
 #include <stdio.h>

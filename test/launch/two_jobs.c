@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* two_jobs: one half of a pair of jobs that meet at a port
  *
- * two_jobs ROLE FILE [HOW]: the server writes its port's name to FILE, the
- * client waits for it there. HOW says what happens then. Prints TAP, one line
- * per claim, from rank 0 of each job. */
+ * two_jobs ROLE FILE [HOW]: the server writes its port name to FILE, and the
+ * client waits for the file. HOW selects the case. Prints TAP, one line per
+ * claim, from rank 0 of each job. */
 #include "claim.h"
 
 #include <signal.h>
@@ -130,7 +130,7 @@ static int refusal(const char *name, const char *timeout)
 	return class;
 }
 
-/* ---- what happens after they met ---- */
+/* ---- after the jobs are connected ---- */
 
 static void do_meet(int is_server, const char *name)
 {

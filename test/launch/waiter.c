@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * waiter: ranks that wait in a Barrier, but for rank 1, which receives from
- * the last, and the last, which is nowhere in MPI until it gets USR1 (or for
+ * waiter: ranks that wait in a barrier, except rank 1 and the last rank. Rank 1
+ * receives from the last rank, which is outside MPI until it gets USR1 (or for
  * ever, with an argument)
  */
 #include <mpi.h>

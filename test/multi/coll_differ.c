@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_differ: members that call different collectives are told which
+/* coll_differ: members that call different collectives get an error that names
+ * both
  *
- * Rank 1 waits for rank 0 in one, rank 0 sends to it in another; the message
- * comes before its receive, or after it (late=1: rank 0 is slow). */
+ * Rank 1 waits for rank 0 in one collective, and rank 0 sends to it in another.
+ * The message arrives before the receive is posted, or after it (late=1: rank 0
+ * is slow). */
 #include "mtest.h"
 
 enum { LONG = 1 << 20 };
@@ -21,7 +23,7 @@ static void check_text(int rc, const char *mine, const char *other)
 	CHECK(strstr(text, want), "\"%s\", got \"%s\"", want, text);
 }
 
-/* what rank 1 expects to receive is on its way before or after it asks */
+/* rank 1's message is sent before or after rank 1 posts its receive */
 static void line_up(void)
 {
 	char token = 0;

@@ -6,10 +6,10 @@
  * A round has a communicator of those that live, one collective operation in
  * one form (blocking, non-blocking, persistent) and size, one victim, and a
  * moment for it to die: before the operation, some microseconds into a row of
- * them, in its own reduction function, or with the operation started. Then the
- * survivors leave the communicator, each in its way, and make the next one.
- * Some rounds are chains: the first survivor hears of the death and leaves, and
- * all others wait for it in ways that only it could end.
+ * them, in its own reduction function, or with the operation started. Then each
+ * survivor frees or disconnects the communicator, and they create the next one.
+ * Some rounds are chains: the first survivor detects the failure and leaves,
+ * and all others wait for it in calls that only it could complete.
  *
  * seed= which rounds (0: by the clock)   rounds= at most   kind= only this one
  *
@@ -60,7 +60,7 @@ static const char *const names[KINDS] = { "barrier", "bcast", "gather",
 	"inter allreduce", "inter allgather", "dup", "split",
 	"create_from_group", "chain" };
 
-/* What all survivors know alike of a round. */
+/* State of a round, the same at all survivors. */
 struct round {
 	int number;
 	enum kind kind;
@@ -77,7 +77,7 @@ static struct {
 	MPI_Session session;
 	MPI_Group alive;
 	MPI_Comm comm; /* of the living */
-	MPI_Comm on;   /* what the operation is on */
+	MPI_Comm on;   /* communicator of the operation */
 	int rank, size;
 	int is_victim, n_ops;
 	unsigned *out, *in;
@@ -325,10 +325,11 @@ static int is_right(const struct round *r, int call)
 	return 1;
 }
 
-/* ---- what makes communicators ---- */
+/* ---- creation of communicators ---- */
 
-/* What came into being is usable by those that have it, or fails. The dead is
- * in it: of one without it some may have nothing, and nobody agrees on that. */
+/* A communicator that was created is usable by its members, or its calls fail.
+ * It contains the failed process. Of a communicator without that process, some
+ * members may have none, and the members do not agree on that. */
 static int create(const struct round *r)
 {
 	MPI_Comm made = MPI_COMM_NULL;
@@ -362,7 +363,7 @@ static int create(const struct round *r)
 	return rc;
 }
 
-/* What the operation is on, made while all live. */
+/* The communicator of the operation, created while all processes live. */
 static void prepare(const struct round *r)
 {
 	int half = k.size / 2, one = 1;
@@ -379,7 +380,7 @@ static void prepare(const struct round *r)
 	OK(MPI_Comm_free(&side));
 }
 
-/* ---- who waits for one that left ---- */
+/* ---- waits for a process that left ---- */
 
 static int wait_for_first(const struct round *r)
 {
@@ -568,8 +569,8 @@ static void play_round(const struct round *r)
 {
 	alloc(r);
 	prepare(r);
-	/* one who is late in it may hear of the death there; after a few a
-	 * communicator may go another way */
+	/* a late process may be notified of the failure there; after a few
+	 * calls a communicator may use another path */
 	for (int i = 0; i < (r->number % 2 ? 6 : 1); i++)
 		check_error(r, MPI_Barrier(k.comm), mtest_now());
 	arm(r);

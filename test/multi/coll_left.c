@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_left: who leaves after a collective that failed here says what it had,
- * to those who went on to the next one
+/* coll_left: a member that leaves after a failed collective sends its error to
+ * the members that continue with the next one
  *
- * The root's broadcast ends well, rank 1 has room for less. Where it leaves
- * then, what the root sends it next can never be received, and what it waits
- * for from it never comes (waits=1): that is no send that is pending, but a
- * collective with the error of rank 1.
- */
+ * The broadcast succeeds at the root, and rank 1 has a buffer that is too
+ * short. If rank 1 then leaves, it never receives the next message of the root,
+ * and never sends the message that the root waits for (waits=1). The root must
+ * not report a pending send, but a collective with the error of rank 1. */
 #include "mtest.h"
 
 enum { LONG = 4 << 20, SHORT = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * coll_mixed: collectives back to back, interleaved, and beside messages
+ * coll_mixed: collectives in a row, interleaved, and mixed with messages
  */
 #include "mtest.h"
 
@@ -80,7 +80,7 @@ static void two_communicators(void)
 	OK(MPI_Comm_free(&b));
 }
 
-/* nobody leaves a barrier before the last one has come */
+/* no process returns from a barrier before the last process has entered it */
 static void barrier_holds(void)
 {
 	double late, left;

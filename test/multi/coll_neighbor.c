@@ -2,8 +2,8 @@
 /*
  * coll_neighbor: neighbourhood collectives, on graphs and grids of all kinds
  *
- * Every block says who sent it, as which, and in which round. Ranks without
- * neighbours give counts of their own, as MPICH and Open MPI let them.
+ * Every block contains its sender, its index and its round. Ranks without
+ * neighbours pass arbitrary counts, as MPICH and Open MPI permit.
  */
 #include "mtest.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_overlap: many non-blocking collectives at once; restarted ones */
+/* coll_overlap: many active non-blocking collectives; restarted persistent ones
+ */
 #include "coll.h"
 
 enum { N = 60, LEN = 500 };

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * coll_shm: collectives on communicators that have had some already, which may
- * go another way than the first; every size of group
+ * coll_shm: collectives on communicators after the first calls, when they may
+ * use the shared segment; every size of group
  *
- * Against a plain computation: all lengths about a line, the longest in one
- * piece and the pieces of long ones, all roots, in place, types with gaps at
- * some members, an operation that does not commute and one on items with gaps.
- * Members run ahead of each other, and leave nothing behind.
+ * Results are compared with a plain computation: all lengths around a cache
+ * line, the longest length in one piece and longer ones, all roots, in place,
+ * types with gaps at some members, an operation that does not commute and one
+ * on items with gaps. Some members run ahead of others, and no data is left at
+ * the end.
  *
- * differ=1: also members that call different collectives. That is found whoever
- * waits for whom only where all of them share memory.
+ * differ=1: members also call different collectives. Only if all of them share
+ * memory, the library detects that in every order of arrival.
  */
 #include "coll.h"
 #include <dirent.h>
@@ -131,7 +132,7 @@ static int wrong(const struct map *buf, int size, int n, int step)
 	return bad;
 }
 
-/* What fill() does not put there. */
+/* A value that fill() never writes. */
 static int differ_from(const struct map *buf, int rank, int n, int step)
 {
 	int bad = 0;
@@ -451,7 +452,7 @@ static void results(MPI_Comm comm, int me, int size)
 	int x = me;
 
 	warm(comm);
-	/* one that is under way meanwhile */
+	/* another operation that is active at the same time */
 	OK(MPI_Ibcast(&x, 1, MPI_INT, size - 1, comm, &request));
 	bcasts(comm, me, size);
 	for (int i = 0; i < n_lens(counts, 10, 1024); i++)
@@ -511,7 +512,7 @@ static void differ(MPI_Comm comm, int me, int size, int late)
 		"MPI_Allreduce", "MPI_Allreduce");
 	if (is_other == late)
 		mtest_linger(5);
-	if (is_other) { /* who waits for messages that nobody sends */
+	if (is_other) { /* these wait for messages that no process sends */
 		OK(MPI_Igather(
 			&x, 1, MPI_INT, y, 1, MPI_INT, me, comm, &request));
 		says(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Gather",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_wrap: a persistent collective after so many others that their numbers
- * begin anew; beside it one that would have its number */
+ * wrap around, and another one that would get the same number */
 #include "coll.h"
 
 enum { NUMBERS = 1 << 25, AFTER = 2 * NUMBERS, LEN = 1000 };

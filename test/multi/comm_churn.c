@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm_churn: n= communicators made and left again; ids and memory last */
+/* comm_churn: n= communicators created and disconnected; ids and memory suffice
+ */
 #include "mtest.h"
 
 enum { ALIVE = 20 };

@@ -92,7 +92,7 @@ static void strings(void)
 		"user codes go to the handler");
 }
 
-/* what was told last is told in full */
+/* the last message has its full text */
 static void particulars(void)
 {
 	char text[MPI_MAX_ERROR_STRING], plain[MPI_MAX_ERROR_STRING];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * comm_half: a communicator that one process has and another never gets
+ * comm_half: one process has a communicator, another one never gets it
  *
- * Rank 0 has it at once, as it passes the id on.
- * how=0  rank 1 dies then, and rank 2 hears of that first and makes no
- *        communicator; what rank 0 sends on it in a collective, len= bytes,
- *        ends with an error
- * how=1  rank 1 ends in order instead; what rank 0 waits for on it ends
- * how=2  so does its finalize
+ * Rank 0 has it immediately, because it distributes the id.
+ * how=0  rank 1 dies then; rank 2 detects that first and creates no
+ *        communicator; a message of len= bytes that rank 0 sends in a
+ *        collective on it ends with an error
+ * how=1  rank 1 exits normally instead; a wait of rank 0 on it ends
+ * how=2  so does the finalize of rank 0
  */
 #include "session.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm_inter: intercommunicators: make, talk, collect, merge, leave */
+/* comm_inter: intercommunicators: creation, messages, collectives, merge,
+ * disconnect */
 #include "mtest.h"
 
 static int side; /* 0: low ranks, 1: high ranks */

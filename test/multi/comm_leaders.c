@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm_leaders: what only a leader or root has wrong is an error of all of its
- * side, and nobody waits; empty groups need nobody */
+/* comm_leaders: an argument that is wrong only at a leader or root is an error
+ * of all members of its side, and no process waits; empty groups need no other
+ * process */
 #include "session.h"
 
 static MPI_Comm half; /* of the low and of the high ranks */

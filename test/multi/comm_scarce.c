@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * comm_scarce: a member without memory for a new communicator keeps nobody
- * waiting: who depends on it hears of it, and what comes after goes on
+ * comm_scarce: a member without memory for a new communicator blocks no other
+ * member: the members that depend on it get an error, and later calls succeed
  */
 #define _GNU_SOURCE
 #include "behind.h"
@@ -66,7 +66,7 @@ static void duplicate(int with_info)
 	CHECK(count_errors(rc) == mtest.size, "rank 0 has none: nobody dups");
 }
 
-/* What follows it is the same round everywhere. */
+/* The next operation belongs to the same round at all members. */
 static void duplicate_later(int scarce)
 {
 	MPI_Request req = MPI_REQUEST_NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm_self_attr: MPI_Finalize first deletes SELF's attributes, last first */
+/* comm_self_attr: MPI_Finalize first deletes the attributes of MPI_COMM_SELF,
+ * in reverse order */
 #include "mtest.h"
 
 static int order[4], n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * err_died: a member dies while the others are in a call, and stays dead; each
- * kind of call ends with one class, and its text names the call and the rank of
- * the dead in the communicator, window or file of that call
+ * err_died: a member dies while the others are in a call. Each kind of call
+ * ends with one error class, and its text names the call and the rank of the
+ * failed process in the communicator, window or file of that call
  *
  * The first three processes survive. Each round has a communicator of them and
  * a victim, which is rank 1 there: neither its rank in the job nor that of a

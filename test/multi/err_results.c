@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* err_results: what a failed call leaves, what a user's function that fails
- * makes of its caller, what is no error, what texts say */
+/* err_results: state after a failed call, effect of a failing function of the
+ * user on its caller, calls that are no error, texts of errors */
 #include "mtest.h"
 
 /* ---- constructors ---- */
@@ -180,7 +180,7 @@ static void no_type(void)
 		MPI_ERR_TYPE);
 }
 
-/* ---- what the text of an error says ---- */
+/* ---- text of errors ---- */
 
 static void text_is(int rc, const char *want)
 {

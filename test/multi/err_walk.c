@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* err_walk: every procedure, each argument made wrong in turn: the error goes
- * once to the handler of the object of the call, and to no other
+/* err_walk: every procedure with each argument wrong in turn: the error calls
+ * the handler of the object of the call once, and no other handler
  *
  * The procedures and the kinds of their arguments are in err_walk_calls.h,
  * which gen-walk makes. Each call has one wrong argument, so none of them may
@@ -13,8 +13,8 @@
 
 enum { ARGS_MAX = 16, ROOM = 512 };
 
-/* What an argument is; of handles also a pointer to one, an array, and where a
- * new one goes. */
+/* Kind of an argument. A handle may be passed by value, by pointer, as an
+ * array, or as the place of a new handle. */
 enum kind {
 	A_OUT, /* where a result goes */
 	A_INOUT,
@@ -67,7 +67,7 @@ struct procedure {
 
 #include "test/multi/err_walk_calls.h"
 
-/* ---- what must not be walked, or is not wrong ---- */
+/* ---- procedures that are left out, and arguments that are not wrong ---- */
 
 static const struct exception {
 	const char *procedure; /* patterns as of the shell */
@@ -310,7 +310,7 @@ static bool is_new(enum kind kind)
 	return kind >= A_COMM && (kind - A_COMM) % 4 == 3;
 }
 
-/* What stands where a new handle goes. */
+/* Initial value at the place of a new handle. */
 static void *const untouched = (void *)(uintptr_t)0x5a5a5a5a;
 
 static void *handle(
@@ -664,7 +664,7 @@ static const char *argument_name(const struct argument *a)
 	return strcmp(a->name, "indx") == 0 ? "index" : a->name;
 }
 
-/* What was to be made is the null handle. */
+/* After the error, the place of the new handle has the null handle. */
 static void check_null(const struct procedure *p, int bad, const char *how,
 	const union value *v)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_access: what is written by one way is what is read by another
+/* file_access: data written by one form of access is read by another form
  *
- * Views of vectors and subarrays, types with gaps in memory, pointers,
- * representations, collectives, and all that was begun and ended. */
+ * Views of vectors and subarrays, types with gaps in memory, file pointers,
+ * representations, collectives, split collectives and non-blocking forms. */
 #include "file.h"
 
 enum { N = 1000, BIG = 3 << 20 };

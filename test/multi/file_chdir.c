@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_chdir: names count from where they were given, also after chdir() */
+/* file_chdir: a relative name refers to the directory of the call that passed
+ * it, also after chdir() */
 #include "file.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_faults: a kernel that stops short, is interrupted and fails
  *
- * The program has pread, pwrite, process_vm_readv, fsync and close of its own,
- * which the library comes to. What is moved short is continued; an error of one
- * process reaches all of a collective, with its class, and the status has what
- * was moved. */
+ * The program defines pread, pwrite, process_vm_readv, fsync and close, which
+ * the library then calls. A short transfer is continued. An error of one
+ * process of a collective is returned by all members, with its class, and the
+ * status has the transferred bytes. */
 #define _GNU_SOURCE
 #include "behind.h"
 #include "file.h"
@@ -18,7 +18,7 @@
 
 enum { LEN = 100003 };
 
-/* What the kernel is to do to descriptors of files, from now on. */
+/* Faults that the next system calls on descriptors of files return. */
 static struct {
 	atomic_int short_by;  /* moves 1 of so many bytes; 0: all */
 	atomic_int interrupt; /* every so manieth call; 0: never */
@@ -132,7 +132,7 @@ int close(int fd)
 	return err ? -1 : rc;
 }
 
-/* ---- what is tried ---- */
+/* ---- the cases ---- */
 
 static char mine[LEN], got[LEN];
 
@@ -173,8 +173,8 @@ static bool is_last(void)
 	return mtest.rank == mtest.size - 1;
 }
 
-/* Who has no error of his own hears all of the last's words, of a begun
- * collective whose it is. */
+/* A member without an error of its own gets the full text of the last one. Of a
+ * non-blocking collective it gets the rank of the member with the error. */
 static void check_words(int rc, const char *name, bool is_begun)
 {
 	char text[MPI_MAX_ERROR_STRING], whose[32];
@@ -325,7 +325,8 @@ static MPI_File open_records(const char *name, int amode, const char *sieve)
 	return fh;
 }
 
-/* What each reads is what it wrote, whatever the others wrote between. */
+/* Each process reads the data that it wrote, whatever the others wrote in the
+ * gaps. */
 static void check_records(MPI_File fh, int n_bytes)
 {
 	MPI_Status status;
@@ -350,8 +351,8 @@ static void write_records(MPI_File fh, int n_bytes)
 		file_count(&status, MPI_BYTE));
 }
 
-/* Somebody who writes to the file and knows nothing of others: what is around
- * records is not written with them then. */
+/* A process writes to the file without locks. The gaps around records are then
+ * not written with the records. */
 static MPI_File open_beside(const char *name)
 {
 	MPI_File fh = MPI_FILE_NULL;
@@ -409,8 +410,8 @@ static void scattered(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Nobody reads a file that is written only, but its pages are stored to; and
- * the hint says no. */
+/* A write-only file is not read; its pages are stored to. The hint forbids data
+ * sieving. */
 static void scattered_only(void)
 {
 	const char *name = file_named("only");
@@ -457,7 +458,7 @@ static void begun(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* What comes late is not swallowed. */
+/* A late error is not lost. */
 static void late(void)
 {
 	MPI_File fh = file_scratch("late");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_forms: each form of writing and reading, with int and with MPI_Count,
- * moves what it is asked to where it belongs
+/* file_forms: each form of write and read, with int and with MPI_Count, moves
+ * the right data to the right place
  *
  * A record of each process has its rank in every number. */
 #include "file.h"

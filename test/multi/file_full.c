@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_full: a file system of a few megabytes that fills up
  *
- * A child of the first process mounts one of its own (tmpfs), where nobody
- * else sees it but through /proc; or it is a folder that the argument names.
- * However a file is written, all that take part hear that there is no room,
- * nobody dies, and there is room again when the file is gone. */
+ * A child of the first process mounts a tmpfs of its own, which other processes
+ * reach only through /proc. An argument may name a folder instead. For every
+ * form of write, all members get the error that the file system is full, no
+ * process crashes, and there is free space again when the file is deleted. */
 #define _GNU_SOURCE
 #include "file.h"
 
@@ -53,8 +53,8 @@ static int alone(void)
 	return 0;
 }
 
-/* What keeps it there ends with us: its pipe is closed then. Returns errno's
- * value. */
+/* The process that keeps the file system mounted ends when this process closes
+ * its pipe. Returns the value of errno. */
 static int mounted(void)
 {
 	int said[2], end[2], err = 0;
@@ -124,7 +124,7 @@ static void make_room(int argc, char **argv)
 		mine[i] = (char)mtest_byte((size_t)i, (unsigned)mtest.rank);
 }
 
-/* ---- what is tried ---- */
+/* ---- the cases ---- */
 
 static MPI_File fresh(const char *name)
 {

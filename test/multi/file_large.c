@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_large: more than 2 GiB in one call, which no system call moves at once
+/* file_large: more than 2 GiB in one MPI call, which needs several system calls
  *
- * To /dev/null, which costs nothing, and to a file of memory where there is
- * enough. */
+ * The target is /dev/null, which costs nothing, and a file in memory if there
+ * is enough memory. */
 #define _GNU_SOURCE
 #include "file.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_objects: files are opened, asked, sized and closed, and what is wrong is
- * told to all */
+/* file_objects: files are opened, queried, resized and closed, and all members
+ * get an error */
 #include "file.h"
 
 #include <errno.h>
@@ -201,7 +201,7 @@ static bool is_one_node(void)
 	return n == mtest.size;
 }
 
-/* What is told of cb_nodes where it depends on the nodes: of several it is not
+/* Value of cb_nodes if it depends on the nodes. With several nodes it is not
  * known before aggregators are needed. */
 static bool tells_aggregators(MPI_File fh, int n)
 {

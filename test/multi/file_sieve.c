@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_sieve: short runs are written with what is around them, and nobody loses
+/* file_sieve: short runs are written by data sieving, and no process loses data
  *
- * Each process writes records of its own between those of the others, and also
- * bytes between these through another handle of the same file: all of it at
- * once, by one process and by many. Calls of the kernel tell whether records
- * were written one by one. */
+ * Each process writes records between those of the others, and bytes between
+ * these records through another handle of the same file. All writes happen at
+ * the same time, by one process and by many. The number of system calls shows
+ * whether records were written individually. */
 #define _GNU_SOURCE
 #include "behind.h"
 #include "file.h"
@@ -34,7 +34,7 @@ static bool is_cold;	       /* nothing of a file is in memory */
 static uint32_t magic; /* of the file system, as the library is told; 0: true */
 static int rank, size;
 
-/* What lies between reading and writing back takes long. */
+/* Delays the time between reading and writing back. */
 ssize_t pread(int fd, void *buf, size_t len, off_t at)
 {
 	ssize_t n = ((pread_fn *)behind("pread"))(fd, buf, len, at);
@@ -127,7 +127,7 @@ static unsigned char byte_of(int round, int i, int in)
 	return (unsigned char)(round * 31 + rank * 57 + i * 7 + in);
 }
 
-/* All that this process has ever written is as it wrote it last. */
+/* Checks that the file has the last data that this process wrote. */
 static void check_slots(const char *name, int record_round, int gap_round)
 {
 	int fd = open(name, O_RDONLY), wrong = 0;
@@ -392,8 +392,8 @@ static void locked(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
-/* Somebody has a lock and keeps it, as a process that is stopped does: who
- * waits for it says so. */
+/* A process holds a lock, like a stopped process. A process that waits for the
+ * lock reports it. */
 static void stopped(bool is_atomic)
 {
 	static unsigned char mine[N * RECORD];

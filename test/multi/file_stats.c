@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_stats: what is said of a file at its closing is what was done
+/* file_stats: the report at the closing of a file matches the accesses
  *
  * Run with WEFT_IO_STATS=1. */
 #include "file.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_stripes: a file system that deals files to servers, as Lustre does
+/* file_stripes: a file system that stripes files over servers, like Lustre
  *
- * The program has statfs, fstatfs, open, ioctl and pwrite of its own, which the
- * library comes to. A file that is created gets the stripes that were asked
- * for; aggregators begin where a stripe does; and what MPI_File_get_info says
- * is what the file system says. */
+ * The program defines statfs, fstatfs, open, ioctl and pwrite, which the
+ * library then calls. A created file gets the requested stripes. File domains
+ * begin at stripes. MPI_File_get_info returns the values of the file system. */
 #define _GNU_SOURCE
 #include "behind.h"
 #include "file.h"
@@ -119,7 +118,7 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 	return ((pwrite_fn *)behind("pwrite"))(fd, buf, len, at);
 }
 
-/* ---- what is tried ---- */
+/* ---- the cases ---- */
 
 static const char *told(MPI_File fh, const char *key)
 {

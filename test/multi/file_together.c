@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_together: small runs of several processes are moved by a few of them
+/* file_together: aggregators read and write small runs of several processes
  *
- * Records dealt in turn, blocks of a cube, holes that nobody asked for, ends of
- * files, members with nothing to do; by one aggregator or several, in buffers
- * of which it takes many, and what MPI_File_get_info says of that. */
+ * Interleaved records, blocks of a cube, holes, ends of files, members without
+ * data; with one aggregator or several, with many buffers per access; and the
+ * hints that MPI_File_get_info returns. */
 #include "file.h"
 
 #include <fcntl.h>
@@ -119,7 +119,7 @@ static void dealt(const struct way *way)
 	CHECK(file_count(&status, MPI_BYTE) == LEN - 35 &&
 			got[0] == byte_of(next, 35) && got[LEN - 35] == 0,
 		"up to the end: %d", file_count(&status, MPI_BYTE));
-	/* who has nothing takes part */
+	/* a member without data takes part */
 	memset(got, 0, LEN);
 	OK(MPI_File_read_at_all(
 		fh, 0, got, rank % 2 ? 0 : LEN, MPI_BYTE, &status));
@@ -352,7 +352,7 @@ static void told(const struct way *way)
 	OK(MPI_File_close(&fh));
 }
 
-/* What rank 0 says at the closing of a file of records dealt in turn. */
+/* The report of rank 0 when a file with interleaved records is closed. */
 static void reported(void)
 {
 	static const struct way way = { NULL, NULL, "automatic" };
@@ -483,7 +483,7 @@ static void killed(void)
 	MPI_Wait(&requests[0], MPI_STATUS_IGNORE); /* it may have been late */
 	rc = MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
 	CHECK(rc != MPI_SUCCESS, "what a dead one has not begun fails");
-	/* nobody leaves before the others have heard */
+	/* no process leaves before the others have received the error */
 	for (int i = 0; i < size - 1; i++)
 		if (i != rank)
 			MPI_Sendrecv(NULL, 0, MPI_BYTE, i, 2, NULL, 0, MPI_BYTE,

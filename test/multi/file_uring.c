@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_uring: what is begun is moved by the kernel, to the end and with errors
+/* file_uring: non-blocking accesses by io_uring, complete and with errors
  *
- * The program has io_uring_submit_and_wait of its own, which the library comes
- * to: it counts, shortens what is asked of the kernel, spoils it, and refuses
- * at last. Without liburing, or where the kernel has no io_uring or
- * WEFT_IO_ENGINE is threads, all must come to the same, and nothing is counted.
- */
+ * The program defines io_uring_submit_and_wait, which the library then calls.
+ * It counts submissions, shortens them, makes them invalid, and finally refuses
+ * them. Without liburing or io_uring, or with WEFT_IO_ENGINE=threads, all
+ * results must be the same, and the count is zero. */
 #define _GNU_SOURCE
 #include "file.h"
 
@@ -28,7 +27,7 @@ static char mine[LEN], got[LEN];
 
 #include <liburing.h>
 
-/* Those that the kernel has not seen: less of each, or no file. */
+/* Changes some submissions: a shorter length, or no valid file. */
 static void change_some(struct io_uring *ring)
 {
 	struct io_uring_sq *sq = &ring->sq;
@@ -276,7 +275,7 @@ static void *begin_and_end(void *arg)
 	return NULL;
 }
 
-/* Who began it is no more. */
+/* The thread that began the access has ended. */
 static void by_a_thread(void)
 {
 	MPI_Status status;

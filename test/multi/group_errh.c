@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* group_errh: errors of calls that have nothing but groups are raised on the
- * error handler of the session that the group comes from, else on
- * MPI_COMM_SELF's */
+/* group_errh: a call that has only groups raises its errors on the error
+ * handler of the session of the group, or else on that of MPI_COMM_SELF */
 #include "mtest.h"
 
 static int session_calls, self_calls;

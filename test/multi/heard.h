@@ -24,7 +24,7 @@ static inline void heard_begin(void)
 		exit(1);
 }
 
-/* what was said so far is in heard_text */
+/* all output so far is in heard_text */
 static inline void heard_look(void)
 {
 	ssize_t n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lazy_ring: who only speaks to its neighbours has connections to them alone
+/* lazy_ring: a process that communicates with its neighbours only has no other
+ * connections
  *
- * late=N: rank 1 begins N seconds after the others, who wait for it
- */
+ * late=N: rank 1 begins N seconds after the others, which wait for it */
 #include "mtest.h"
 
 #include <dirent.h>
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	ring = count_sockets() - before;
 	/* a connection that both begin at once may be there twice */
 	CHECK(ring <= 4, "%d connections for two neighbours", ring);
-	/* nobody goes on to others before all have counted: each exchange
+	/* no process contacts others before all have counted: each exchange
 	 * waits for one more member to the left */
 	for (int i = 0; i < mtest.size; i++)
 		OK(MPI_Sendrecv(&mtest.rank, 1, MPI_INT, right, 1, &from, 1,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mem_kinds: memory allocation kinds in the info of whatever is made (MPI-5.0
+/* mem_kinds: memory allocation kinds in the info of every object (MPI-5.0
  * 11.4.3)
  *
- * kinds=LIST: those of MPI_COMM_WORLD; the least that there are otherwise. */
+ * kinds=LIST: the kinds of MPI_COMM_WORLD; without it, the kinds that always
+ * exist. */
 #include "file.h"
 
 static const char kinds_key[] = "mpi_memory_alloc_kinds";

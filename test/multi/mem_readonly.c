@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mem_readonly: what is only read may lie in memory that cannot be written, as
- * in constants and in files that are mapped so; of all sizes, by all ways */
+/* mem_readonly: send buffers may be read-only memory, such as constants and
+ * mapped files; all sizes, all protocols */
 #include "mtest.h"
 
 #include <sys/mman.h>

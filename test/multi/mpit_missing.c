@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpit_missing: procedures of the tool interface that are not there say so once
- * each, and return their error each time */
+/* mpit_missing: each missing procedure of the tool interface prints one
+ * warning, and returns its error in each call */
 #include "mtest.h"
 
 /* How often the text of a file has these words. */

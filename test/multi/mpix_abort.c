@@ -3,8 +3,9 @@
  * mpix_abort: an abort that ends a part of the job (info key weft_abort)
  *
  * Four processes. Ranks 0 and 1 end, by an abort in a session that limits it;
- * ranks 2 and 3 hear of it as of a death and go on. What they are not to be is
- * ended too: then they say so. Whether 1 ends is seen by the deadline.
+ * ranks 2 and 3 see it as a failure and continue. These two must not be ended:
+ * they report that they live. If rank 1 does not end, the deadline fails the
+ * run.
  */
 #include "session.h"
 
@@ -49,7 +50,7 @@ static MPI_Comm half_comm(MPI_Session session)
 	return session_comm_take(half, low ? "right" : "left");
 }
 
-/* nobody needs ranks 0 and 1 any more when rank 0 is through here */
+/* no process needs ranks 0 and 1 after rank 0 has passed this point */
 static void all_there(MPI_Comm all)
 {
 	int x = 0;

@@ -2,9 +2,9 @@
 /*
  * mpix_broken: a process set loses a member
  *
- * The last process ends without a word. The set of the command line it was in
- * (set=) is of no use from then on, and that is said with a class of its own;
- * sets without it work, and so do those that are there by definition.
+ * The last process exits without finalizing. Its set of the command line (set=)
+ * cannot be used from then on, and its use has an error class of its own. Sets
+ * without the process work, and so do the predefined ones.
  */
 #include "session.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpix_later: communicators made and left without blocking (mpix.h)
+ * mpix_later: communicators are created and disconnected without blocking
+ * (mpix.h)
  *
  * Not standard MPI: MPIX_Comm_icreate_from_group, MPIX_Comm_idisconnect.
  */
@@ -70,7 +71,7 @@ static void mixed(MPI_Session session, int n)
 	}
 }
 
-/* what was sent before arrives, the receiver being late */
+/* messages that were sent earlier arrive, although the receiver is late */
 static void in_flight(MPI_Session session)
 {
 	enum { N = 200000 };

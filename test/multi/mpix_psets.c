@@ -2,7 +2,7 @@
 /*
  * mpix_psets: process sets that the application defines (mpix.h)
  *
- * Not standard MPI: MPIX_Session_create_pset and what goes with it.
+ * Not standard MPI: MPIX_Session_create_pset and the procedures on such sets.
  */
 #include "session.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpix_publish: process sets of the whole job, made by one process of it
+ * mpix_publish: process sets of the whole job that one process defines
  *
  * MPIX_Session_publish_pset, MPIX_Session_set_pset_callback (mpix.h). With
- * how=1 the process manager is one that cannot take a set back, with how=2 one
- * that cannot make any: then that is what the calls must say.
+ * how=1 the process manager cannot delete a set, and with how=2 it cannot
+ * define one. The calls must then return that error.
  */
 #include "session.h"
 
@@ -12,7 +12,7 @@
 
 enum { N_NEWS = 16 };
 
-/* what the callback was told */
+/* the last notification of the callback */
 struct told {
 	MPI_Session session;
 	int n;
@@ -160,7 +160,7 @@ static void local(struct told *told, MPI_Session other)
 	OK(MPI_Group_free(&group));
 }
 
-/* what is said of a set of the command line */
+/* facts of a set of the command line */
 static void given(MPI_Session session, const char *name)
 {
 	char kind[32] = "", size[32] = "";

@@ -141,7 +141,7 @@ static inline void mtest_start(const char *path)
 	const char *late = getenv("WEFT_TEST_DEADLINE");
 
 	mtest.name = mtest_base(path);
-	mtest.err = dup(STDERR_FILENO); /* whatever the test makes of that */
+	mtest.err = dup(STDERR_FILENO); /* kept if the test redirects it */
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (getenv(keys[i]))
 			mtest.rank = atoi(getenv(keys[i]));
@@ -307,8 +307,9 @@ static inline long mtest_memory_kib(const char *field)
 	return kib;
 }
 
-/* what this process has filled; not what it has read of files, such as its
- * code: that comes when it is first run, and goes when others need memory */
+/* Memory that this process has written, without pages of files such as its
+ * code: these appear when they are first used and are dropped under memory
+ * pressure. */
 static inline long mtest_filled_kib(void)
 {
 	return mtest_memory_kib("RssAnon") + mtest_memory_kib("RssShmem");

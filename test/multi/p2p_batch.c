@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_batch: bursts of short messages, which may leave together
+ * p2p_batch: bursts of short messages, which may be sent together
  *
- * In order, complete, with long, synchronous, blocking and cancelled ones
- * among them, of several types; and they leave while their sender computes.
+ * All arrive in order, with long, synchronous, blocking and cancelled ones
+ * among them, of several types. They are sent while their sender computes.
  */
 #include "mtest.h"
 

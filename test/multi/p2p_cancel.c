@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* p2p_cancel: a cancelled receive matches nothing, a matched one completes;
- * requests that are no messages cannot be cancelled */
+ * other kinds of requests cannot be cancelled */
 #include "mtest.h"
 
 static void cancel_unmatched(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_cancel_send: a send nobody received is cancelled (S131-S135)
+ * p2p_cancel_send: a send without a receive is cancelled (S131-S135)
  *
  * late=0  rank 0 is slow: it cancels while rank 1 is already in Finalize
  * late=1  rank 1 is slow: the cancel comes before its Finalize
@@ -28,7 +28,8 @@ static void send_it(int how, const char *buf, int len, MPI_Request *req)
 	}
 }
 
-/* what was cancelled is out of the buffer, or this would wait for ever */
+/* the cancelled message has left the buffer, or this call would wait for ever
+ */
 static void end_send(int how, MPI_Request *req)
 {
 	void *buffer;

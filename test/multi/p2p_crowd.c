@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_crowd: all send to one, longer messages each time
+ * p2p_crowd: all processes send to one, longer messages in each round
  *
- * Together they are more than its receive buffers hold, so that connections
- * wait for room. A connection that is forgotten then is a hang.
+ * The messages exceed its receive buffers, so that connections wait for free
+ * space. If the provider forgets a connection, the program hangs.
  */
 #include "mtest.h"
 

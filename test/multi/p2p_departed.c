@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_departed: sends to one who left after a third died, and has ended
+ * p2p_departed: sends to a process that left after a third process failed, and
+ * has ended
  *
- * Three processes. They fit into what lies between for a while; then they end
- * with an error, whatever is in the way: nobody will ever take them.
+ * Three processes. For a while the buffers of the fabric take the messages.
+ * Then the sends end with an error, because no process will ever receive the
+ * messages.
  */
 #include "mtest.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_derived: derived datatypes through messages, alike or not at both ends
+ * p2p_derived: messages of derived datatypes, the same or different at both
+ * ends
  *
  * Each layout lists the ints it touches, in order. Sender and receiver take
  * any two layouts with the same number of ints; the receiver's gaps must not

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * p2p_fail: a long message that one side cannot send or receive ends with an
- * error at both, and what comes after goes on
+ * error at both, and later messages succeed
  *
  * The fabric loses some of the data: the Slingshot stand-in with
- * CXISTAND_LOSE_MSG. memory=1 the receiver's memory cannot be written; only
- * where it reads the sender's by itself.
+ * CXISTAND_LOSE_MSG. memory=1: the receiver's memory is not writable; only
+ * where the receiver itself reads the sender's memory.
  */
 #define _GNU_SOURCE
 #include "session.h"

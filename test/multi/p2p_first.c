@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_first: all send to all for the first time, and the process manager is
- * asked nothing for that on one node, once all have started
+ * p2p_first: all processes send to all for the first time; on one node this
+ * needs no request to the process manager after all have started
  *
- * Nearly nothing: a process that the machine kept from saying where it is may
- * be asked for.
+ * A few requests are permitted, for processes that were delayed and had not yet
+ * published their address.
  */
 #include "mtest.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_full: messages for which a ring has no room do not wait for their sender
+ * p2p_full: messages that do not fit into a ring do not wait for their sender
  *
- * Rank 0 starts more of them than the ring holds before rank 1 begins, and
- * computes until that has received them all. They tell each other by writing to
- * a word of the other's memory.
+ * Rank 0 starts more messages than the ring holds before rank 1 begins, and
+ * computes until rank 1 has received all of them. The ranks synchronize by
+ * writing to a word of the other's memory.
  */
 #define _GNU_SOURCE
 #include "cma.h"

@@ -2,8 +2,8 @@
 /*
  * p2p_help: the sender of a long message on a node copies a part of it
  *
- * This program stands between the library and the kernel: it counts what the
- * sender writes, and has that fail.
+ * The program defines the system call: it counts the sender's writes and makes
+ * them fail.
  *
  * how=0 it helps; all data is right    how=1 it may not write there
  * how=2 it is in no call               how=3 it dies with a piece
@@ -87,7 +87,7 @@ static void all_lengths(char *buf, int tag)
 	}
 }
 
-/* Who receives less than was sent has the first of it. */
+/* A receiver of fewer bytes than were sent has the first ones. */
 static void cut_short(char *buf)
 {
 	int len = LONGEST - 100000;

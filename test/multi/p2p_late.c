@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_late: who has not started keeps nobody waiting who has
+ * p2p_late: a process that has not started blocks no process that has
  *
- * Rank late= (1) begins MPI only when a file says that the others, who all sent
- * to it first, have heard from each other.
+ * Rank late= (1) begins MPI only when a file exists. The other ranks all send
+ * to it first, and create the file when they have received from each other.
  */
 #include "mtest.h"
 

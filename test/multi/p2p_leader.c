@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_leader: the first thread of each process ends, another one goes on: its
- * memory cannot be read by others any more, and its messages still come */
+/* p2p_leader: the first thread of each process ends and another one continues:
+ * other processes can no longer read its memory, and its messages still arrive
+ */
 #include "mtest.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_lost: a process dies while a long message is under way to or from it;
- * who waits at the other end hears of it
+ * p2p_lost: a process fails during a long message to or from it; the process at
+ * the other end gets an error
  *
- * who=0 the receiver dies    who=1 the sender dies    len= bytes
+ * Arguments: who=0 the receiver dies, who=1 the sender dies; len= bytes
  */
 #include "session.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_mprobe: a matched message belongs to its handle and to nobody else */
+/* p2p_mprobe: only its handle receives a matched message */
 #include "mtest.h"
 
 static const int lens[] = { 0, 4, 800, 30000, 1500000 };

@@ -2,8 +2,8 @@
 /*
  * p2p_part: partitioned communication
  *
- * Rank 0 declares partitions ready in an order of its own; rank 1 cuts the
- * data differently. rounds=N starts, with and without gaps in the type. Then
+ * Rank 0 marks partitions ready in arbitrary order; rank 1 divides the data
+ * differently. rounds=N starts, with and without gaps in the type. Then
  * requests without partitions, and calls that no partitioned request in that
  * state permits.
  */

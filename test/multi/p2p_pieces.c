@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* p2p_pieces: long messages that go in pieces, several at once and both ways
  *
- * Over sockets only some pieces are under way at once to a process of the same
- * host: messages wait for each other's, in any order of their receives, with
- * gaps, while others come the other way, and are over when a process dies that
- * was to take them.
+ * Over sockets only some pieces are in flight at a time to a process of the
+ * same host. Messages wait for the pieces of others, in any order of their
+ * receives, with gaps, while messages arrive in the other direction. They end
+ * when the receiving process dies.
  *
- * kill=1  the last process dies with most of its messages under way
- */
+ * kill=1  the last process dies with most of its messages under way */
 #include "mtest.h"
 
 #include <signal.h>
@@ -53,8 +52,8 @@ static unsigned seed_of(int from, int to, int i)
 	return (unsigned)(from * 64 + to * 8 + i);
 }
 
-/* Everybody to everybody, all at once; received in the order of the sends, or
- * last first. */
+/* All processes send to all at the same time. Receives are posted in the order
+ * of the sends, or in reverse order. */
 static void crowd(bool is_reversed)
 {
 	int n = mtest.size * MESSAGES;

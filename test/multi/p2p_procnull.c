@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_procnull: talking to MPI_PROC_NULL does nothing, at once */
+/* p2p_procnull: communication with MPI_PROC_NULL returns immediately without
+ * effect */
 #include "mtest.h"
 
 static int value = 42;

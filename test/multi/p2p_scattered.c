@@ -2,9 +2,9 @@
 /*
  * p2p_scattered: long messages of data with gaps
  *
- * Either end or both have gaps; the receiver may have less room; a send nobody
- * receives is cancelled. Between processes of a node neither end takes memory
- * of the message's length: there is none here.
+ * Either end or both have gaps. The receiver's buffer may be shorter. A send
+ * without a receive is cancelled. Between processes of a node neither end
+ * allocates memory of the message's length.
  */
 #define _GNU_SOURCE
 #include "behind.h"

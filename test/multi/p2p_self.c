@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_self: a process can talk to itself, on SELF and on WORLD */
+/* p2p_self: a process can send to itself, on MPI_COMM_SELF and MPI_COMM_WORLD
+ */
 #include "mtest.h"
 
 static const int lens[] = { 0, 1, 1000, 70000, 2000000 };

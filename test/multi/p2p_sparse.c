@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * p2p_sparse: a long message into small blocks takes about as long as receiving
- * it in one piece and unpacking that; small blocks beside long ones get what is
- * theirs, and the gaps stay as they were
+ * it in one piece and unpacking it; small blocks between long ones get their
+ * data, and the gaps keep their contents
  */
 #include "mtest.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_storm: everybody sends to everybody, any size, tag, mode and order
+ * p2p_storm: all processes send to all, with any size, tag, mode and order
  *
  * The message k from a to b is known to both from seed=, so that each is
  * checked. n= messages per pair.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_stripe: long messages cut over several devices arrive whole and in order,
- * whatever else goes on
+ * p2p_stripe: long messages over several devices arrive complete and in order,
+ * with other traffic at the same time
  *
  * Run with WEFT_STRIPE, and WEFT_STRIPE_MIN below SHORT. devices= is how many
  * devices the Slingshot stand-in has; by its record, all should have carried

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_truncate: a message longer than its buffer is an error, not a disaster */
+/* p2p_truncate: a message longer than its buffer is an error and corrupts
+ * nothing */
 #include "mtest.h"
 
 static const int lens[] = { 8, 100, 5000, 70000, 3000000 };

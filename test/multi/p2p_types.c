@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_types: every predefined C type travels and has the size of its C type */
+/* p2p_types: every predefined C type can be sent and has the size of its C type
+ */
 #include "mtest.h"
 #include <complex.h>
 #include <stddef.h>

@@ -124,7 +124,8 @@ static void always(const char *when, bool ever)
 	fortran(when);
 }
 
-/* what is not in the list is an error, neither a crash nor a success */
+/* a procedure that is not in the list returns an error, and neither crashes nor
+ * succeeds */
 static void others(int argc, char **argv)
 {
 	MPI_Datatype type = MPI_DATATYPE_NULL;

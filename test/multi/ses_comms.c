@@ -124,7 +124,7 @@ static void special(void)
 	OK(MPI_Comm_disconnect(&comm));
 }
 
-/* What describes the World is not there, the largest tag is. */
+/* Attributes of the World Model are absent; MPI_TAG_UB is present. */
 static void attributes(void)
 {
 	static const int not_here[] = { MPI_HOST, MPI_IO, MPI_WTIME_IS_GLOBAL,

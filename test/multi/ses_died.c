@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_died: a process that crashes and one that leaves without finalizing are
- * told apart by those that go on; nobody waits for either
+ * ses_died: the other processes distinguish a process that crashes from one
+ * that exits without finalizing, and wait for neither
  *
  * how=0 killed    how=1 exit code 0    how=2 another exit code    how=3
  * abort(): a crash, though libraries that come with libfabric would make it an

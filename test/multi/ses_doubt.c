@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ses_doubt: two processes wait for each other, but one has a second thread
- * that can end it: that is said, it is no error, and the thread does
+ * that can end the wait: the library reports that without an error, and the
+ * thread ends it
  */
 #include "session.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_duties: what is done before a session ends, and what need not be
+ * ses_duties: operations that must be complete before a session ends, and
+ * others
  *
  * No communicator is freed here: ending the session has to do it.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_faults: programs that leave a communicator too early; each thing left
- * behind is said, whose fault it is gets an error, nobody hangs or crashes
+ * ses_faults: programs that leave a communicator too early: each unfinished
+ * operation is reported, the process at fault gets an error, and no process
+ * hangs or crashes
  *
  * fault=N is a line of the table below; how=1 leaves by MPI_Comm_disconnect,
  * how=2 by MPI_Finalize. fault=0: the process leaves with the session open.
@@ -146,7 +147,7 @@ static void blocking_bcast(MPI_Comm comm)
 		mtest_error(rc));
 }
 
-/* ---- what must not be accused ---- */
+/* ---- waits that must not be reported as a cycle ---- */
 
 static void inactive(MPI_Comm comm)
 {
@@ -194,7 +195,7 @@ static const struct fault {
 	void (*make)(MPI_Comm comm);
 	int n[2];	     /* things said by rank 0, rank 1 */
 	int is_fault[2];     /* ends with an error */
-	const char *said[2]; /* what the first must say */
+	const char *said[2]; /* texts that the first process must print */
 } faults[] = {
 	{ "S33: a pending receive", pending_receive, { 1, 0 }, { 1, 0 },
 		{ "a receive from rank 1, tag 7 (4 bytes) never matched",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_finalize: what finalize waits for and what it does not
+ * ses_finalize: operations that finalize waits for, and others
  *
  * S55  all communicators disconnected: local, the late peer is not waited for
  * S36  a freed, matched send is delivered

@@ -2,8 +2,8 @@
 /*
  * ses_forms: the C forms of the procedures on sessions, and their PMPI twins
  *
- * The types are checked while compiling; what runs is that each name and its
- * twin are there and do the same.
+ * The compiler checks the types. The program checks that each name and its twin
+ * exist and do the same.
  */
 #include "session.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_hints: what a session is asked for by info keys, and what it says it has
+ * ses_hints: info keys that request features of a session, and the values that
+ * the session reports
  *
  * class=C used=D ask for this traffic class in the first session; D is used if
  * the fabric has any
@@ -138,7 +139,7 @@ static void strict(void)
 	session_close(&session);
 }
 
-/* what was freed closes with the others in its own time */
+/* a freed communicator is closed with the other members later */
 static void strict_freed(void)
 {
 	MPI_Session session = open_with("weft_finalize", "strict");

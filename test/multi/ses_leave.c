@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_leave: after disconnect and finalize the sender may vanish
+ * ses_leave: after disconnect and finalize the sender may exit
  *
- * Rank 0 begins something of len= bytes, disconnects, finalizes and calls
- * _exit; rank 1 does its part later and must get everything.
+ * Rank 0 begins an operation of len= bytes, disconnects, finalizes and calls
+ * _exit. Rank 1 takes part later and must get all data.
  *
  * how=0 freed sends    how=1 freed active persistent sends
  * how=2 buffered sends    how=3 freed receives (rank 0 receives)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_many: a session with many communicators, of which half are freed, ends
- * in a time that grows with their number and no faster. late=1: one process is
- * late; what the others wait for is counted, not listed.
+ * ses_many: a session with many communicators, of which half are freed, ends in
+ * a time that grows with their number and no faster. late=1: one process is
+ * late; the reports of the others count the communicators and do not list them.
  */
 #include "session.h"
 
@@ -33,9 +33,9 @@ static double end_of(int n, int waits_for)
 	return (mtest_cpu() - begun) / n * 1e6;
 }
 
-/* Were each looked at for each, many would take ten times as long each. What
- * else the machine does may disturb one measurement, not all; the processes
- * agree on when it is enough. */
+/* If the end of each object visited all other objects, many objects would take
+ * ten times as long each. Other load may disturb one measurement, but not all
+ * of them. The processes agree on the end of the measurement. */
 static void compare(MPI_Comm all)
 {
 	double few = 0, many = 0;

@@ -2,9 +2,9 @@
 /*
  * ses_mix: objects of different sessions are not mixed in one call
  *
- * What would make something of both is refused, the World against a session
- * too, and leaves everything usable. What only looks or completes is served,
- * or refused with WEFT_CHECK=strict (strict=1).
+ * A call that would create an object from both is refused, for the World Model
+ * and a session too, and all objects stay usable. Calls that only query or
+ * complete succeed; with WEFT_CHECK=strict (strict=1) they are refused.
  */
 #include "session.h"
 

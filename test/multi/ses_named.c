@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_named: process sets the launcher named become communicators
+ * ses_named: communicators from process sets that the launcher named
  *
  * set=NAME the set this process was started in, size=N its size,
  * other=NAME a set it is not in

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_reach: a process that lives and cannot be reached ends waits with errors
+ * ses_reach: waits for a live process that cannot be reached end with errors
  *
- * Wants WEFT_STALL_WARN=1. Two processes. On the Slingshot stand-in they are
- * given different network identifiers, so that the fabric delivers nothing
- * between them; everywhere else all is well, and the same calls succeed.
+ * Needs WEFT_STALL_WARN=1. Two processes. On the Slingshot stand-in they get
+ * different network identifiers, so that the fabric delivers no message between
+ * them. On all other fabrics the same calls succeed.
  *
  * how=0  MPI_Init and MPI_Finalize
  * how=1  a communicator from a group, and the end of its session

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_reinit: n= times open, talk and close; nothing is lost or leaked
+ * ses_reinit: n= times open, communicate and close; no message and no memory is
+ * lost
  *
  * talk=K makes a communicator every K-th time (0: never)
  */

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_rings: rings through derived communicators end with errors for all
+ * ses_rings: cycles through derived communicators end with errors for all
+ * members
  *
- * Wants WEFT_STALL_WARN=1. Everybody makes its collective calls on two or more
- * communicators in an order that can never end; every process of the ring gets
- * an error from its call, however long the ring, and can go on.
+ * Needs WEFT_STALL_WARN=1. The processes make collective calls on two or more
+ * communicators in an order that cannot complete. Every process of the cycle
+ * gets an error from its call, whatever the length of the cycle, and can
+ * continue.
  *
  * ex=1  two splits in opposite orders
  * ex=2  a split against the end of a session
- * ex=3  a ring of splits through all processes, each of a pair
+ * ex=3  a cycle of splits through all processes, each of a pair
  * ex=4  an intercommunicator whose leaders wait elsewhere
- * ex=5  a receive from who has left for good: S63
- * ex=6  two rings that share process 0, one of two, one of all others; n= times
+ * ex=5  a receive from a process that has left: S63
+ * ex=6  two cycles that share process 0, one of two processes, one of all
+ *       others; n= times
  * VCI=1  all on VCIs of their own
  */
 #include "session.h"
@@ -60,7 +63,7 @@ static void crossed(void)
 	int rc = split(mtest.rank ? y : x);
 
 	is_error(rc, began, "the first split");
-	/* what was begun in vain is taken up by who comes later */
+	/* a call that comes later takes part in the abandoned operation */
 	began = MPI_Wtime();
 	OK(split(mtest.rank ? x : y));
 	OK(MPI_Comm_disconnect(&x));

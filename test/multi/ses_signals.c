@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ses_signals: opening and closing leaves signals as the program has them
+/* ses_signals: open and close do not change the program's signal handlers
  *
- * What a network's libraries stand on may take over the fatal ones. */
+ * Libraries below a provider may install handlers for fatal signals. */
 #include "session.h"
 
 #include <signal.h>

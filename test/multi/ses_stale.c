@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_stale: what belonged to a finalized session is refused (S40)
+ * ses_stale: objects of a finalized session are refused (S40)
  *
  * The World Model is up, so that errors without an object go to
  * MPI_COMM_SELF's handler.
@@ -61,8 +61,8 @@ static void communicators(void)
 	session_close(&second);
 }
 
-/* All that comes from a session goes with it, whatever it came through; what
- * came from the other stays. */
+/* All objects of a session end with it, whatever call created them. Objects of
+ * the other session stay valid. */
 static void inherited(void)
 {
 	MPI_Session first = session_open(), second = session_open();

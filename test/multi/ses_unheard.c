@@ -2,10 +2,10 @@
 /*
  * ses_unheard: the process manager never answers one of two processes
  *
- * Two processes on different nodes (WEFT_NODES=2). The one with the rank deaf=
- * never has an answer to its question for the other's business card, as a
- * manager that loses a question or takes long makes it; the other one makes
- * itself known, so that all goes on without a wait.
+ * Two processes on different nodes (WEFT_NODES=2). The process with the rank
+ * deaf= never gets an answer to its request for the other's business card, as
+ * with a manager that loses a request or is slow. The other process sends its
+ * address itself, so that all calls complete without a wait.
  */
 #include "session.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ses_vcis: a session with a VCI of its own works beside the others
+ * ses_vcis: a session with a VCI of its own works together with other sessions
  *
  * provider=P the session asks for this provider as well
  */

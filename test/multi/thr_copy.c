@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * thr_copy: while one thread's long message is put into its buffer, another
- * thread's messages come and go
+ * thr_copy: while one thread's long message is copied into its buffer, another
+ * thread sends and receives messages
  *
- * A page of the buffer cannot be written until the other thread is through: who
- * puts data there waits in the handler of the signal. how=0 a message that is
- * awaited, how=1 one that has come, how=2 one to myself, how=3 the sender dies
- * meanwhile. Where the data comes in short pieces through shared memory there
- * is nothing to see: skipped.
+ * A page of the buffer is not writable until the other thread has finished: the
+ * thread that copies waits in the signal handler. how=0: an expected message,
+ * how=1: an unexpected one, how=2: a message to the process itself, how=3: the
+ * sender dies meanwhile. Skipped if the data arrives in short fragments through
+ * shared memory, because no thread then copies for long.
  */
 #define _GNU_SOURCE /* process_vm_readv */
 #include "cma.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * thr_pingpong: many threads of two processes talk at once
+ * thr_pingpong: many threads of two processes exchange messages at the same
+ * time
  *
  * how=0 one communicator, a tag per thread; how=1 a communicator per thread;
  * how=2 all threads share tag and communicator (any message to any thread)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * thr_psets: threads make and remove process sets of one session and are told
+ * thr_psets: threads define and delete process sets of one session and are
+ * notified
  *
- * The function that is told of changes runs in one thread at a time, with every
- * change once, in the order of each thread's own; when another one is set, the
- * one before is over. Meanwhile the job gets and loses sets, too.
+ * The callback runs in one thread at a time, once for every change, in the
+ * order of each thread's changes. When another callback is set, the previous
+ * one is no longer running. Meanwhile sets of the job are defined and deleted,
+ * too.
  */
 #include "session.h"
 

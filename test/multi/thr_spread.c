@@ -2,11 +2,10 @@
 /*
  * thr_spread: a communicator whose messages go over several VCIs
  *
- * With WEFT_COMM_VCIS and mpi_assert_no_any_tag messages of different tags go
- * different ways.  All forms of messages, with threads and without; errors
- * name the communicator; every way to leave it; a member without memory for
- * it.  vcis=: how many there shall be; own=1: the session has a VCI of its own,
- * too.
+ * With WEFT_COMM_VCIS and mpi_assert_no_any_tag, messages of different tags use
+ * different VCIs. All forms of messages, with threads and without; errors name
+ * the communicator; every way to free it; a member without memory for it.
+ * vcis=: expected number of VCIs; own=1: the session has a VCI of its own, too.
  */
 #define _GNU_SOURCE
 #include "behind.h"

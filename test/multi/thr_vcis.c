@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * thr_vcis: threads on sessions with VCIs of their own do not meet
+ * thr_vcis: threads on sessions with VCIs of their own do not affect each other
  *
- * Each thread opens a session, makes a communicator of all processes, talks on
- * it, and closes, while the others do the same.
+ * Each thread opens a session, creates a communicator of all processes,
+ * exchanges messages on it, and closes it, while the others do the same.
  */
 #include "hints.h"
 #include <pthread.h>

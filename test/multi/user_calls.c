@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * user_calls: functions of the program's are called with no lock held
+ * user_calls: functions of the program are called without a lock held
  *
  * Reduction functions, those of general requests, of attributes and of error
  * handlers call MPI themselves, in two threads at once: messages to this
- * process, which whoever held a lock, or was in the middle of making progress,
- * could not complete. MPI forbids communication in a reduction function; that
- * it works here is how one sees that nothing is held. With threads=0 there is
- * one thread, and MPI_Init.
+ * process, which cannot complete if the caller holds a lock or is in the middle
+ * of a round of progress. MPI forbids communication in a reduction function;
+ * here it shows that no lock is held. With threads=0 there is one thread, and
+ * MPI_Init.
  */
 #include "mtest.h"
 #include <pthread.h>
@@ -27,7 +27,7 @@ struct mine {
 
 static _Atomic int n_tags, n_inside;
 
-/* What every function does. Whoever makes progress calls it. */
+/* The common part of all functions. The thread that makes progress calls it. */
 static void inside(void)
 {
 	static const int lens[] = { 1, LONG };

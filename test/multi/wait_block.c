@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_block: with WEFT_WAIT=block a process that waits leaves its core alone,
- * and still hears what comes
+/* wait_block: with WEFT_WAIT=block a waiting process uses no processor time,
+ * and still receives messages
  *
- * Elsewhere, and without it, only the messages are looked at. */
+ * Without it, only the messages are checked. */
 #include "mtest.h"
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static long n_sleeps(void)
 	return u.ru_nvcsw;
 }
 
-/* What one wait took, for each second. */
+/* Processor time and sleeps of one wait, per second. */
 struct waited {
 	double cpu, sleeps;
 };
@@ -89,8 +89,8 @@ static void wait_idle(bool is_local)
 		CHECK(best.sleeps < 250, "%.0f sleeps a second", best.sleeps);
 }
 
-/* Whoever sleeps is woken, and does not find out by looking: that would be in
- * five milliseconds on average. */
+/* A sleeping process is woken, instead of polling, which would take five
+ * milliseconds on average. */
 static void wake(void)
 {
 	double t, took, best = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait_quota: where a cgroup gives a job less time than its processes take that
- * spin, who waits sleeps, for a message and for a collective
+/* wait_quota: if the quota of a cgroup is smaller than the number of spinning
+ * processes, a waiting process sleeps, for a message and for a collective
  *
  * Each process puts itself into a cgroup of its own first, with a quota of one
  * processor: two such processes are more than that. */
@@ -108,7 +108,7 @@ static double cpu_s(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* What comes late comes: by a message, or as the sum of a collective. */
+/* A late message arrives, and so does the late result of a collective. */
 static void wait_once(bool is_coll)
 {
 	int mine = mtest.rank + 1, word = 0, sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait_rings: calls that wait for each other for ever are said, and end
+ * wait_rings: calls that wait for each other in a cycle are reported and end
  *
  * Wants WEFT_STALL_WARN=1 and WEFT_DEADLOCK=error. Two processes. In each form
  * both wait for the other one, on a communicator of its own: both calls end

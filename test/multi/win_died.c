@@ -98,7 +98,7 @@ static int lock_first(struct window *w)
 	return lock_unlock(w, 0);
 }
 
-/* Who lives stays until this is done. */
+/* The live processes stay until this is complete. */
 static int lock_second(struct window *w)
 {
 	int rc = lock_unlock(w, 1);
@@ -107,7 +107,7 @@ static int lock_second(struct window *w)
 	return rc;
 }
 
-/* Who lives is freeing the window already. */
+/* The live processes are already freeing the window. */
 static int lock_left(struct window *w)
 {
 	return lock_unlock(w, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_epochs: synchronisation of windows: fences, posts and starts, locks,
+/* win_epochs: synchronization of windows: fences, posts and starts, locks,
  * flushes; a target that computes meanwhile
  *
- * Everything here is legal; what is not is in win_misuse. */
+ * All calls here are legal; win_misuse has the illegal ones. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "mtest.h"
 
@@ -180,7 +180,7 @@ static void exclusive(int n)
 	OK(MPI_Win_free(&win));
 }
 
-/* Who has locked himself loads and stores at once. */
+/* A process that holds the lock on itself loads and stores directly. */
 static void own(int n)
 {
 	int one = 1;
@@ -266,7 +266,7 @@ static void mixed(void)
 
 /* ---- tickets ---- */
 
-/* Everybody draws from one counter until it is empty. */
+/* All processes decrement one counter until it is zero. */
 static void tickets(int n)
 {
 	char *seen = mtest_alloc((size_t)n);
@@ -402,7 +402,7 @@ static void computing(bool is_created)
 	OK(MPI_Win_free(&win));
 }
 
-/* Everybody on one core. */
+/* All processes run on one core. */
 static void share_core(bool is_shared, cpu_set_t *all)
 {
 	cpu_set_t one;
@@ -417,8 +417,8 @@ static void share_core(bool is_shared, cpu_set_t *all)
 	OK(sched_setaffinity(0, sizeof(one), is_shared ? &one : all));
 }
 
-/* Who takes a lock again and again to see whether its owner has changed what it
- * is for lets the owner have it. */
+/* A process that repeatedly acquires a lock to poll a value does not starve the
+ * owner of the lock's memory. */
 static void chase(int n)
 {
 	int memory = 0, seen;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_left: windows that nobody frees, when their session or the World ends
+/* win_left: windows that are not freed when their session or the World Model
+ * ends
  *
- * Arguments: late=1 makes one process come to the end late. */
+ * Arguments: late=1 makes one process finalize late. */
 #include "mtest.h"
 
 static int right;

@@ -2,7 +2,8 @@
 /* win_misuse: each wrong use of a window has its error class, changes nothing,
  * and the window works afterwards
  *
- * What only the target can know may be told at the latest by the flush. */
+ * Errors that only the target detects are returned by the flush at the latest.
+ */
 #include "mtest.h"
 
 enum { N = 16 };

@@ -2,10 +2,10 @@
 /* win_objects: windows as objects: flavors, attributes, hints, names, error
  * handlers, shared queries, attached memory, making a thousand of them
  *
- * What needs shared memory is done among the processes of each node. */
+ * Cases that need shared memory run among the processes of each node. */
 #include "mtest.h"
 
-static MPI_Comm node; /* who shares memory with me */
+static MPI_Comm node; /* the processes that share memory with this one */
 static int node_rank, node_size;
 
 /* ---- attributes that come with a window ---- */
@@ -293,7 +293,7 @@ static bool share(MPI_Aint size, MPI_Info info, int **base, MPI_Win *win)
 	return OK(rc);
 }
 
-/* Everybody stores into everybody's first place of its own. */
+/* Each process stores into its own element at every process. */
 static void store_and_load(MPI_Win win)
 {
 	MPI_Aint size;

@@ -585,7 +585,7 @@ static void requests(void)
 	free(out);
 }
 
-/* ---- nobody and nothing ---- */
+/* ---- null targets and empty accesses ---- */
 
 static void nothing(void)
 {
@@ -781,7 +781,8 @@ static void long_ones(void)
 	free(here);
 }
 
-/* What has a request travels without a flush: its origin only receives. */
+/* An access with a request completes without a flush: its origin only receives.
+ */
 static void requests_travel(void)
 {
 	enum { N = 100 };

@@ -62,7 +62,7 @@ static void starts(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* What a lock excludes may be seen with the first access only. */
+/* A conflict of locks may be detected with the first access only. */
 static int lock_and_put(int rank, int *value, MPI_Win win)
 {
 	int rc = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win), put_rc;

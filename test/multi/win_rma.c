@@ -68,7 +68,7 @@ static size_t read_line(const char *line, char *out, size_t room)
 		(int)strcspn(call, "m"), call, len ? atoi(len + 4) : -1, flags);
 }
 
-/* What this process had the card do since the last call. */
+/* The operations that this process posted to the card since the last call. */
 static void expect(const char *what, const char *wanted)
 {
 	static char bytes[1 << 16];

@@ -12,8 +12,8 @@ enum { N = 512, ROUNDS = 400 };
 static MPI_Win win;
 static long *memory;
 
-/* What each process does to rank 0: every element one more each round, one of
- * them another one. */
+/* Updates of each process at rank 0: each round adds one to every element, and
+ * one more to one of them. */
 static void add(MPI_Win to, MPI_Aint disp, int unit, int round)
 {
 	static long ones[N], old[N], was;

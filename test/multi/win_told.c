@@ -68,8 +68,8 @@ static void continue_target(void)
 	kill(its_pid, SIGCONT);
 }
 
-/* What its memory has, whatever the library knows. -1 with its error number
- * negated when the kernel does not tell. */
+/* Contents of its memory, independent of the library. A negated error number if
+ * the kernel refuses. */
 static int64_t peek(int i)
 {
 	int64_t value = -1;
@@ -204,8 +204,8 @@ static void by_the_target(void)
 			;
 }
 
-/* What one updates, it reads: the way may change in between, as the target is
- * now in a call, now not. */
+/* Each process reads the values that it updates. The path may change in
+ * between, because the target is sometimes in a call and sometimes not. */
 static void in_order(void)
 {
 	int64_t old, k = peek(2);
@@ -256,8 +256,8 @@ static void long_in_order(void)
 	}
 }
 
-/* Who computes is not relied on again and again, whatever its progress thread
- * does: sooner or later a long put is the kernel's. */
+/* The library does not rely on a computing target for ever, whatever its
+ * progress thread does: after some time, a long put uses the kernel's copy. */
 static void without_who_computes(void)
 {
 	static int64_t in[LONG];

@@ -170,7 +170,7 @@ static void lengths(void)
 	free(back);
 }
 
-/* What comes after a fence is seen after what came before. */
+/* Operations after a fence are visible after the operations before it. */
 static void fences(void)
 {
 	static long data, flag;
@@ -250,7 +250,7 @@ static void read_behind(void)
 	shmem_free(to);
 }
 
-/* Nobody waits, and yet all of it arrives, that of bursts included. */
+/* No PE waits, and all operations arrive, those of bursts too. */
 static void unattended(void)
 {
 	enum { BURST = 8 };
@@ -282,8 +282,8 @@ static void unattended(void)
 		"it came");
 }
 
-/* What went to one PE is there after a quiet for it alone, to the others after
- * the quiet for all. */
+/* Operations to one PE are visible after a quiet for that PE, operations to the
+ * others after the quiet for all. */
 static void quiet_one(void)
 {
 	static long here, from[64]; /* each writes its own */

@@ -193,8 +193,8 @@ static void odd(void)
 	shmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
 }
 
-/* Who enters a collective call holds nothing back that others wait for before
- * they enter it. */
+/* A PE that enters a collective call delays no operation that other PEs wait
+ * for before they enter it. */
 static void meets(void)
 {
 	static long words[51]; /* one each: puts have no order among them */

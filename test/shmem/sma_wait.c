@@ -114,7 +114,7 @@ static void empty_sets(void)
 		"tests of none");
 }
 
-/* Who sees the signal sees the data, with short data and long. */
+/* A PE that sees the signal sees the data, for short and long data. */
 static void signals(size_t len, bool is_nbi)
 {
 	static uint64_t sig;

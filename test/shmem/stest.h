@@ -158,8 +158,8 @@ static inline int stest_before(void)
 	return (stest.me + stest.n - 1) % stest.n;
 }
 
-/* What is written to standard error from now on is kept for stest_told(),
- * which takes what this returns. */
+/* Captures all output to standard error from now on for stest_told(), which
+ * takes the returned value. */
 static inline int stest_listen(void)
 {
 	FILE *file = tmpfile();
@@ -172,7 +172,7 @@ static inline int stest_listen(void)
 	return kept;
 }
 
-/* What was written, in buf. */
+/* Returns the captured output in buf. */
 static inline const char *stest_told(int kept, char *buf, size_t len)
 {
 	ssize_t n;

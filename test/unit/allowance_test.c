@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* allowance_test: quotas of made-up cgroups; a binding of this process */
+/* allowance_test: quotas of simulated cgroups; a binding of this process */
 #include "topo/allowance.h"
 
 #include <sched.h>
@@ -116,7 +116,7 @@ static void a_binding(void **state)
 	assert_int_equal(WEXITSTATUS(status), 1);
 }
 
-/* What the first processor allowed shares with others that are. */
+/* Caches that the first allowed processor shares with other allowed ones. */
 static void caches(void **state)
 {
 	const unsigned n = weft_allowance_cpus();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* attr_test: attributes, and what happens when a user's function fails */
+/* attr_test: attributes, and the effect of a failing function of the user */
 #include "core/attr.h"
 
 #include "base/err.h"
@@ -12,7 +12,7 @@
 
 enum { KIND = 1, OTHER = 2, N = 10 };
 
-/* What the user's functions saw, and whether they shall fail. */
+/* Arguments of the user's functions, and whether these fail. */
 static struct {
 	int n_deleted;
 	intptr_t deleted[32];

@@ -204,7 +204,7 @@ static void test_psets(void **state)
 	assert_null(ranks);
 }
 
-/* what a process makes is seen by it at once, and announced */
+/* a process sees a set that it creates immediately, and the set is announced */
 struct news {
 	int n;
 	struct weft_boot_event last;

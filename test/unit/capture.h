@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* capture: what a piece of code writes to standard error */
+/* capture: the output of a function to standard error */
 #ifndef TEST_CAPTURE_H
 #define TEST_CAPTURE_H
 

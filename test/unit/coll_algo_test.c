@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_algo_test: every algorithm of the table against plain loops
  *
- * Among 1 to 17 members and more, whose steps are done in one process in
- * several orders of delivery. */
+ * With 1 to 17 members and more, whose steps run in one process in several
+ * orders of delivery. */
 #include "coll_run.h"
 
 /* ---- input and what is to come of it ---- */
@@ -301,7 +301,7 @@ static void test_algorithms(void **state)
 	}
 }
 
-/* What the rules choose, with parts within and between nodes. */
+/* The choices of the rules, with parts within and between nodes. */
 static void test_rules(void **state)
 {
 	const int32_t sizes[] = { 1, 3, 8, 11, 17 };
@@ -456,7 +456,7 @@ static void expect_same(const struct setup *s, enum sim_order order, size_t len,
 			(long long)s->count, layout_names[s->layout], what);
 }
 
-/* Who comes first decides nothing, and all members have the same bits. */
+/* The order of arrival does not matter, and all members have the same bits. */
 static void test_any_order(void **state)
 {
 	const struct weft_coll_algo *algo;

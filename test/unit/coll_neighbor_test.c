@@ -84,7 +84,7 @@ static void set_neighbors(struct run *r, struct edges *edges, bool is_grid)
 	}
 }
 
-/* What members know once they have agreed. */
+/* Facts that the members have after they have agreed. */
 static void agree_on_edges(struct run *r, struct edges *edges, bool is_grid)
 {
 	const struct weft_nodes *nodes = &r->nodes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_run: one collective among simulated members (coll_sim.h): its arguments,
- * buffers, what is to come of it, and a comparison with that
+ * buffers, expected result, and the comparison with it
  *
- * Data is compared with all that lies between and around it. */
+ * The comparison includes the bytes between and around the data. */
 #ifndef WEFT_TEST_COLL_RUN_H
 #define WEFT_TEST_COLL_RUN_H
 
@@ -292,7 +292,7 @@ struct setup {
 	bool is_rough; /* sums that are rounded: only compared with others */
 };
 
-/* What describes the blocks of one side. */
+/* Description of the blocks of one side. */
 struct arrays {
 	int64_t counts[SIM_MAX], displs[SIM_MAX];
 	struct weft_type *types[SIM_MAX];

@@ -3,9 +3,10 @@
  *
  * Each member's steps are kept as the algorithms write them (coll/sched.h) and
  * done one by one, with the messages between the members, in an order that is
- * drawn from a seed. A send may be read at once or as late as its receive is
- * written, and that as late as nobody can go on without it: so a step that
- * touches what a message still needs spoils the result in one of the orders. */
+ * drawn from a seed. The data of a send may be read immediately, or only when
+ * its receive is written. A receive may be written as late as possible, when no
+ * member can continue without it. A step that changes data that a message still
+ * needs therefore gives a wrong result in one of the orders. */
 #ifndef WEFT_TEST_COLL_SIM_H
 #define WEFT_TEST_COLL_SIM_H
 
@@ -30,7 +31,7 @@ struct sim_msg {
 	struct sim_msg *next; /* of the pair, while one side is missing */
 	const struct weft_step *send, *recv;
 	int32_t from, to;
-	void *packed; /* what was read at once */
+	void *packed; /* data that was read immediately */
 };
 
 struct sim_member {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* convert_test: handles and statuses as integers and back
  *
- * Before any session: the conversions must work then. Info objects stand for
- * all kinds that live in a table. */
+ * The conversions must work before any session. Info objects represent all
+ * kinds of handles with a table. */
 #include <mpi.h>
 
 #include "core/info.h"

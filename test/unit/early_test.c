@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* early_test: what is taken is nobody else's, what is given is kept, so much */
+/* early_test: blocks in use do not overlap, freed blocks are kept up to a limit
+ */
 #include "p2p/early.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* err_test: sentences, and what a thread remembers of its last fault */
+/* err_test: texts of errors, and the last error that a thread stores */
 #include "base/err.h"
 
 #include <pthread.h>

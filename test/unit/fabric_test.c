@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fabric_test: which provider and interface is chosen, and what is said
+/* fabric_test: the choice of provider and interface, and its messages
  *
- * libfabric's fi_getinfo() and fi_fabric() are replaced: they answer from a
- * table of what a made-up machine offers. */
+ * The test replaces libfabric's fi_getinfo() and fi_fabric(): they return a
+ * table of the devices of a simulated machine. */
 #include "base/knob.h"
 #include "base/log.h"
 #include "net/libfabric.h"
@@ -308,7 +308,8 @@ static void interfaces_are_not_dealt(void **state)
 		&hints, COUNT(many_nics), many_nics, "tcp;ofi_rxm@eth0", NULL);
 }
 
-/* one that does not open is passed over, with a warning; then the next kind */
+/* a device that fails to open is skipped with a warning; then the next kind is
+ * tried */
 static void a_broken_device_is_passed_over(void **state)
 {
 	static struct offer list[COUNT(many_nics)];

@@ -2,23 +2,22 @@
 /* graph_test: a deadlock is found exactly where the definition has one
  *
  * Two and three processes, up to three sessions each, up to four communicators.
- * Every way to tie each communicator to a session of each of its members is
- * tried, with all orders of finalizing: the sessions of a process are finalized
- * in the order of their numbers, and since every assignment of communicators to
- * numbers comes up, so does every order. A step with one communicator is as
- * well a disconnect.
+ * The test tries every assignment of communicators to sessions of their
+ * members, and all orders of finalizing. The sessions of a process are
+ * finalized in the order of their numbers; every assignment to numbers occurs,
+ * and so does every order. A step with one communicator also represents a
+ * disconnect.
  *
  * The model is the definition (S63): a call starts on all communicators of its
  * session, then waits until every member has started on each. A collective
- * creation from a communicator is a step, too: one that everybody waits for
- * everybody in is like a leaving; in one that only brings an id down the tree a
- * process waits for those above it. Any communicator below can be one or the
- * other.
+ * creation from a communicator is a step, too. If all members wait for all, it
+ * is like a disconnect. If it only passes an id down a tree, a process waits
+ * for the processes above it. Any communicator below can be one or the other.
  *
- * The protocol is resolve.c's: pictures are gathered node by node while
- * processes go on, verdicts are taken before any picture is closed. Random
- * graphs of processes that wait for all, or for any, of others are compared
- * with what happens when everybody who can goes on. */
+ * The protocol is that of resolve.c: snapshots are gathered node by node while
+ * processes continue, and verdicts are decided before any snapshot is closed.
+ * Random graphs of processes that wait for all or any of others are compared
+ * with a simulation in which every process that can continue does so. */
 #include "watchdog/graph.h"
 
 #include <setjmp.h>
@@ -41,7 +40,7 @@ static struct {
 	int pos[PROCS];
 	uint8_t begun[COMMS_MAX];
 	bool has_threads[PROCS];
-	/* what each was told: the wait of that one, 0: none, or it has begun */
+	/* notification of each process: its wait; 0: none, or it has begun */
 	int told[PROCS][COMMS_MAX][PROCS];
 	bool has_verdict[PROCS];
 	uint8_t open[PROCS]; /* pictures, by whose they are */
@@ -105,7 +104,7 @@ static bool is_blocked(int p)
 	return false;
 }
 
-/* What has a verdict has its error whatever ends it. */
+/* A wait with a verdict keeps its error, however it ends. */
 static void end_wait(int p)
 {
 	job.has_error[p][job.pos[p]] = job.has_verdict[p];
@@ -146,7 +145,7 @@ static bool completes(void)
 	return all;
 }
 
-/* ---- what the watchdog does, without a network ---- */
+/* ---- the watchdog without a network ---- */
 
 static int epoch_of(int p)
 {
@@ -587,7 +586,7 @@ static void nobody_is_accused_in_a_correct_program(void **state)
 
 /* ---- any and all ---- */
 
-/* Who can go on does, until nobody can. */
+/* Processes that can continue do so, until none can. */
 static uint32_t simulate(const struct weft_graph *graph)
 {
 	uint32_t live = 0, old;

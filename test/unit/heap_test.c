@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heap_test: random calls against the plainest account of who has what */
+/* heap_test: random calls against a plain table of owners */
 #include "rma/heap.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 enum { HEAP_LEN = 1 << 20, N_SLOTS = 200, N_STEPS = 20000, GRAIN = 64 };
 
-/* Who has each grain: slot + 1, or 0. */
+/* Owner of each grain: slot + 1, or 0. */
 struct account {
 	struct weft_heap heap;
 	uint16_t grains[HEAP_LEN / GRAIN];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* input_test: what kinds of files are read, and that none is waited for */
+/* input_test: kinds of files that are read, and no file that blocks */
 #include "base/input.h"
 
 #include <setjmp.h>

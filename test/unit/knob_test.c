@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* knob_test: values in, bad values refused, unknown names answered
+/* knob_test: values are read, invalid values refused, unknown names reported
  *
  * The environment is read once in a process, so each case is a child process
  * that starts with the environment it needs and reports through its standard

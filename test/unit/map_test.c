@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* map_test: random operations against the plainest map there is */
+/* map_test: random operations against a plain array */
 #include "base/map.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* million_test: one process of a job of 1,000,000, whose others do not exist
  *
- * Opening a session, naming everybody and translating ranks must cost the same
- * as in a job of two, and ask nothing of anybody. */
+ * Opening a session, creating a group of all processes and translating ranks
+ * must cost the same as in a job of two, and communicate with no process. */
 #include "core/group.h"
 #include "transport/proc.h"
 #include "test/fake/fakeboot.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpitype_test: datatypes and operations through the API
  *
- * Every constructor in both widths: what its envelope shows is fed back into
- * the constructor and must give an equal type. */
+ * Every constructor with int and MPI_Count: the contents of the envelope are
+ * passed to the constructor again and must give an equal type. */
 #include "mpi.h"
 
 #include <stdarg.h>

@@ -297,7 +297,7 @@ static void what_cannot_be_written_is_sent_as_a_copy(void **state)
 		struct wait_op tx = new_op(), rx = new_op();
 
 		f->net->plan.needs_local_mr = is_registered;
-		/* nobody receives yet: the copy is given back */
+		/* no receive is posted yet: the copy is released */
 		assert_int_equal(weft_net_tsend(f->net, 0, out, 32, 7, &tx.op),
 			WEFT_AGAIN);
 		assert_int_equal(
@@ -324,7 +324,7 @@ static void a_refused_bulk_post_keeps_nothing(void **state)
 	(void)state;
 	f->plan.needs_local_mr = true;
 	assert_int_equal(try_open(f, info), 0);
-	/* nobody has posted a receive: the fake pushes back */
+	/* no receive is posted: the fake pushes back */
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(weft_net_tsend(f->net, 0, out, 8, 9, &w.op),
 			WEFT_AGAIN);

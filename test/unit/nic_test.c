@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nic_test: which devices are near, on a made-up machine of two packages */
+/* nic_test: near devices on a simulated machine of two packages */
 #include "topo/nic.h"
 
 #include <sched.h>

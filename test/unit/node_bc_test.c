@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node_bc_test: who has put a business card is found, and nobody else
+/* node_bc_test: the table finds every process that stored a business card, and
+ * no other
  *
- * The first process's side in this process, another one's in a child. */
+ * This process is the first process of a node; a child is another one. */
 #include "transport/node_bc.h"
 
 #include "shm/share.h"

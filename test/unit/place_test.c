@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* place_test: dealing processes on a made-up machine */
+/* place_test: binding of processes on a simulated machine */
 #include "base/err.h"
 #include "topo/place.h"
 

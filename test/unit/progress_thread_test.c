@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress_thread_test: who asks for it several times, for a while, or leaves
- * without a word */
+/* progress_thread_test: users that request the thread several times, for a
+ * while, or end without releasing it */
 #include "transport/progress_thread.h"
 
 #include "boot/boot.h"
@@ -111,7 +111,8 @@ static void watch(void)
 	weft_vci_unlock(&vci);
 }
 
-/* Whoever looks at the rounds is to see a process in a call. */
+/* Rounds of the progress thread are not counted, because the count shows that
+ * the process is in a call. */
 static void makes_progress_uncounted(void **state)
 {
 	(void)state;

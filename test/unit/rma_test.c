@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_test: which flags each hint gives each class of operation, what is held
- * back and until when, and what becomes of refusals and errors */
+/* rma_test: the flags of each hint for each class of operation, delayed
+ * operations and their release, refused posts and errors */
 #include "rma/rma_priv.h"
 
 #include "base/knob.h"

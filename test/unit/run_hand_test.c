@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run_hand_test: mpiexec's options in the words of srun and prterun */
+/* run_hand_test: mpiexec's options as options of srun and prterun */
 #include "base/err.h"
 #include "base/knob.h"
 #include "tools/run_hand.h"
@@ -59,7 +59,7 @@ static void test_slurm(void **state)
 		"--export=PATH,LD_LIBRARY_PATH,A,B,C|./a");
 }
 
-/* What other launchers' users write. */
+/* Options that users of other launchers write. */
 static void test_habits(void **state)
 {
 	char expected[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slingshot_test: what the launcher says, and what comes of it */
+/* slingshot_test: variables of the launcher and their effect */
 #include "prov/slingshot.h"
 
 #include <rdma/fabric.h>

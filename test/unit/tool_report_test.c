@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tool_report_test: facts for people and as JSON */
+/* tool_report_test: facts as text and as JSON */
 #include "tools/tool_report.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 typedef void print_fn(const struct weft_tool_report *report, FILE *to);
 
-/* What is printed is what was expected. Destroys the sheet. */
+/* Checks that the printed text is the expected one. Destroys the report. */
 static void prints(
 	struct weft_tool_report *report, print_fn *print, const char *want)
 {
@@ -89,7 +89,7 @@ static void test_several_parts(void **state)
 		"== p\na  -\n\n== q\nb  no limit\n\n== none\n");
 }
 
-/* whatever stands in a variable of the environment */
+/* arbitrary text of a variable of the environment */
 static void test_escapes(void **state)
 {
 	struct weft_tool_report *report = weft_tool_report_create();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* typeref: datatypes the naive way, to test src/dt against
+/* typeref: reference datatypes to test src/dt
  *
  * A reference type is its type map written out in full, element by element, as
  * the standard defines it. random_type() makes a datatype and its reference

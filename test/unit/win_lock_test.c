@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_lock_test: who waits for a lock that others have waited for goes on when
- * it is free, by the round of progress in which it becomes so */
+/* win_lock_test: a process that waits for a lock behind others gets it in the
+ * round of progress in which the lock becomes free */
 #include "win/win_priv.h"
 
 #include "boot/boot.h"
@@ -14,9 +14,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* What others do to the lock, by the round of the one who waits. */
+/* Actions of other processes on the lock, by the round of the waiting process.
+ */
 enum {
-	TAKEN = 2,  /* who had wanted it has it */
+	TAKEN = 2,  /* the process that requested it holds it */
 	FREE = 40,  /* and gives it back: who waits wants it by then */
 	LATE = 100, /* before a wait that only ends by itself */
 };

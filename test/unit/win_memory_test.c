@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_memory_test: a window's place is given back once those of the node who
- * were not waited for have left it, or have died; what is attached is found
- * until it is detached */
+/* win_memory_test: the slot of a window is released when the processes of the
+ * node that were not waited for have left it or have failed; attached memory is
+ * found until it is detached */
 #include "win/memory.h"
 
 #include "base/err.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wire_test: whatever bytes a peer sends, nothing breaks
+/* wire_test: no input from a peer breaks the process
  *
- * Messages go straight into the function the fabric calls. Some are noise, some
- * are foreign, and most carry the right cookie and a plausible head, so that
- * they reach every handler with lengths and handles that are wrong. Run under
- * the address sanitizer this says more. */
+ * The test passes messages directly to the function that the fabric calls. Some
+ * are noise, some are foreign, and most carry the right cookie and a plausible
+ * header, so that they reach every handler with wrong lengths and handles. The
+ * address sanitizer makes the test stricter. */
 #include "core/group.h"
 #include "core/vci_core.h"
 #include "transport/arrival.h"
@@ -257,8 +257,8 @@ static void a_batch_is_its_messages(void **state)
 	weft_vci_unlock(&weft_proc.vci);
 }
 
-/* What a member in an error sends in place of its data. The text may be in any
- * language, but holds no control characters. */
+/* The message that a member with an error sends in place of its data. The text
+ * may be in any language, but holds no control characters. */
 static void the_text_of_an_error_may_be_utf8(void **state)
 {
 	static const char *const texts[] = { "process 2: gr\xc3\xb6\xc3\x9f"

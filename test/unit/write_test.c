@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* write_test: every byte, and no other, at every place, each way */
+/* write_test: every byte at every offset, by each method; no other byte changes
+ */
 #include "shm/write.h"
 
 #include <setjmp.h>

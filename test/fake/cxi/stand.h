@@ -4,8 +4,9 @@
  * Outside it is the Slingshot provider: its attributes, refusals and extension
  * points. Inside, every endpoint is a network card of its own: a socket on the
  * loopback and a thread, which serves remote access to memory whether or not
- * the process polls. What the hardware leaves open it decides at random, from
- * a seed: when a write becomes visible, in which order, what is refused.
+ * the process polls. Where the hardware leaves a result open, it chooses at
+ * random, from a seed: when a write becomes visible, in which order, which
+ * calls are refused.
  *
  * Locks, in this order: stand_cq.bind_lock, stand_nic.lock, then one of
  * stand_dom.lock, stand_av.lock, stand_cq.lock and the one in alu.c. */
@@ -66,7 +67,7 @@ struct stand_addr {
 };
 _Static_assert(sizeof(struct stand_addr) == WEFT_CXI_ADDR_LEN, "address");
 
-/* What the environment asks for: CXISTAND_ and the name in capitals. */
+/* Settings from the environment: CXISTAND_ and the name in capitals. */
 struct stand_env {
 	unsigned seed;
 	unsigned delay_us; /* writes become visible up to so much later */
@@ -177,7 +178,7 @@ enum stand_type {
 	STAND_ACK,
 };
 
-/* What goes over the socket, before its payload. */
+/* Header of a message on the socket, before its payload. */
 struct stand_frame {
 	uint32_t magic;
 	uint8_t type;

@@ -54,7 +54,7 @@ static const char *path_of(const struct stand_ep *ep, const struct amo *a)
 	return "restricted";
 }
 
-/* What only the path of small commands checks. */
+/* Checks that only the path of small commands makes. */
 static int check_small(const struct stand_ep *ep, const struct amo *a)
 {
 	bool is_unreliable = a->flags & WEFT_CXI_UNRELIABLE;

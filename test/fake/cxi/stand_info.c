@@ -135,7 +135,7 @@ static int nic_close(struct fid *fid)
 
 static struct fid_nic *nic_new(const char *device, uint16_t vni);
 
-/* What prov_attr is: version, address, resource group, identifier. */
+/* Contents of prov_attr: version, address, resource group, identifier. */
 struct nic_attr {
 	uint32_t version;
 	uint32_t addr;

@@ -13,8 +13,8 @@ static struct stand_ep *ep_of(struct fid *fid)
 	return stand_of(fid, struct stand_ep, fid.fid);
 }
 
-/* Lets what was already given to the card leave, which hardware would do. What
- * is held for want of a doorbell is lost. */
+/* Sends the commands that the card already has, as hardware does. Commands that
+ * wait for a doorbell are lost. */
 static void linger(struct stand_nic *nic)
 {
 	uint64_t end = stand_now_us() + LINGER_US;

@@ -43,7 +43,7 @@ struct pair {
 	char *mem;
 };
 
-/* What differs from one pair to another. */
+/* Attributes that a test requests for its pair. */
 struct pair_wish {
 	uint64_t caps;
 	uint64_t order;

@@ -203,7 +203,8 @@ void stand_rx_progress(struct stand_nic *nic)
 
 /* Posting */
 
-/* What came early and fits; true when the receive is used up. */
+/* Matches messages that arrived before the receive. True if the receive is used
+ * up. */
 static bool take_early(struct stand_nic *nic, int kind, struct stand_recv *r)
 {
 	struct stand_arrival **at = &nic->early[kind];

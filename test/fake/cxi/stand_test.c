@@ -16,7 +16,7 @@
 
 static const struct pair_wish plain;
 
-/* What is offered */
+/* Offered attributes */
 
 static void case_info(void)
 {

@@ -24,8 +24,9 @@ enum {
 	EVENTS = 32,
 	PIECES = 32,
 	BUF_LEN = 65536,
-	READS_MAX = 64,	 /* of one connection in a row */
-	RECENT_US = 300, /* who polled then will poll again */
+	READS_MAX = 64, /* of one connection in a row */
+	/* a process that polled in this time will poll again */
+	RECENT_US = 300,
 	IDLE_MS = 20,
 };
 
