@@ -25,7 +25,7 @@ static inline size_t weft_max(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* The same of numbers that may be negative. */
+/* Minimum and maximum of numbers that may be negative. */
 static inline int64_t weft_min64(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
@@ -50,27 +50,28 @@ static inline size_t weft_round_up(size_t n, size_t step)
 #define WEFT_CPU_PAUSE ""
 #endif
 
-/* Tells the processor that this is a spin loop: it then does not run ahead with
- * loads that the awaited store would void. */
+/* Tells the processor that this is a spin loop, so that it does not speculate
+ * on loads that the awaited store would invalidate. */
 static inline void weft_cpu_pause(void)
 {
 	__asm__ volatile(WEFT_CPU_PAUSE ::: "memory");
 }
 
-/* Has a line brought here that will be written and that another core had last:
- * fetched for reading it would have to be asked for a second time. */
+/* Fetches a cache line for writing that another core wrote last. A plain read
+ * would fetch the line shared, and the store would have to request it a second
+ * time. */
 static inline void weft_fetch_to_write(const void *line)
 {
 #if defined(__x86_64__)
-	/* gcc writes it only for processors that it is told of; others take it
-	 * for no operation */
+	/* gcc emits the instruction only for processors that are named by an
+	 * option; others execute it as a no-operation */
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
 #else
 	__builtin_prefetch(line, 1);
 #endif
 }
 
-/* Copies a message. Up to 16 bytes without a call: two moves that overlap. */
+/* Copies a message. Up to 16 bytes take no call: two moves that overlap. */
 static inline void weft_copy_msg(void *to, const void *from, size_t len)
 {
 	uint64_t head, tail;

@@ -20,19 +20,20 @@ enum weft_err {
 	WEFT_ERR_END_,
 };
 
-/* Not an error: nothing happened, call again after progress. */
+/* Not an error: the call did nothing; repeat it after progress. */
 enum { WEFT_AGAIN = WEFT_ERR_AGAIN };
 
-enum { WEFT_ERR_TEXT = 400 }; /* of a description, with its end */
+enum { WEFT_ERR_TEXT = 400 }; /* bytes of a description, its NUL included */
 
 /* The fixed sentence of an error; never NULL. */
 const char *weft_err_str(int err);
 
-/* False for what another process cannot mean: success, WEFT_AGAIN, nonsense. */
+/* True for a code that another process may send as an error: not success, not
+ * WEFT_AGAIN, not a value outside the enum. */
 bool weft_err_is_fault(int err);
 
-/* Records what exactly was wrong (printf style, one sentence without a final
- * full stop, at most 255 characters) for this thread and returns err. */
+/* Records the exact fault of this thread (printf style, one sentence without a
+ * final full stop, at most 255 characters) and returns err. */
 int weft_err_set(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -40,16 +41,16 @@ int weft_err_set(int err, const char *fmt, ...)
  * this err, otherwise "". Lent until the next weft_err_set(). */
 const char *weft_err_detail_peek(int err);
 
-/* Records which object the last weft_err_set() of this thread names, by a
- * number that identifies it in this process and is not 0; and the number of the
- * process that failed plus one, 0 if it names none. */
+/* Records which object the last weft_err_set() of this thread names: a number
+ * that identifies the object in this process and is not 0. failed is the number
+ * of the failed process plus one, or 0. */
 void weft_err_object_set(uint64_t object, uint64_t failed);
 
-/* The object that the recorded text names if that is for this err; 0 when it
+/* The object that the recorded text names if the text is for this err; 0 if it
  * names none. */
 uint64_t weft_err_object(int err);
 
-/* Likewise the failed process plus one; 0: none. */
+/* The failed process plus one, likewise; 0: none. */
 uint64_t weft_err_failed(int err);
 
 #endif

@@ -41,7 +41,7 @@ enum {
 	WEFT_TABLE_CHUNKS = 16384, /* so at most 4 M live objects a kind */
 };
 
-/* First member of every object kept in a table. */
+/* First member of every object in a table. */
 struct weft_obj {
 	uint32_t low; /* kind and index: the low half of the handle */
 	uint32_t gen; /* odd while live; only handle.c writes */
@@ -63,30 +63,30 @@ struct weft_table {
 		.size = (sizeof(type) + 63) & ~(size_t)63, .kind = (kind_) \
 	}
 
-/* A zeroed live object (all but its weft_obj), or NULL when memory or indices
- * are exhausted. Any thread. */
+/* Returns a live object, zeroed but for its weft_obj, or NULL when memory or
+ * indices are exhausted. Any thread. */
 void *weft_table_new(struct weft_table *table);
 
-/* Gives the object back; every handle to it is stale from now on. NULL is
- * accepted. Any thread. */
+/* Frees the object. Every handle to it is stale from now on. NULL is accepted.
+ * Any thread. */
 void weft_table_free(struct weft_table *table, void *obj);
 
-/* Makes every handle to a live object stale while the object stays live: for
- * owners that keep their own list of spare objects. */
+/* Makes every handle to a live object stale while the object stays live. For
+ * owners with a list of spare objects. */
 static inline void weft_obj_renew(void *obj)
 {
 	uint64_t handle;
 
-	/* both halves at once, so that reading the handle right afterwards
-	 * need not wait for a store that covers half of it */
+	/* one store for both halves, so that a read of the handle right
+	 * afterwards is served from the store buffer */
 	memcpy(&handle, obj, sizeof(handle));
 	handle = (handle + ((uint64_t)2 << 32)) & ~((uint64_t)1 << 63);
 	memcpy(obj, &handle, sizeof(handle));
 }
 
-/* A live object becomes one that no handle names, and that again a live one
- * with a new handle: for owners that keep spare objects which others may ask
- * for. Live again before it is freed. */
+/* Hides a live object, so that no handle names it, or gives a hidden one a new
+ * handle. For owners whose spare objects other threads may look up. Call it
+ * again before the object is freed. */
 static inline void weft_obj_turn(void *obj)
 {
 	struct weft_obj *o = (struct weft_obj *)obj;
@@ -97,14 +97,14 @@ static inline void weft_obj_turn(void *obj)
 /* Number of live objects, for leak reports. */
 uint32_t weft_table_n_live(struct weft_table *table);
 
-/* Live object number `*pos` or later, advancing *pos past it; NULL at the
- * end. Start with 0. Any thread; the caller holds the lock under which those
- * objects that it reads are written and freed. Others may be made meanwhile: a
- * new one is zeroed before it is live. */
+/* Returns the live object with index `*pos` or above and advances *pos past it;
+ * NULL at the end. Start with 0. Any thread; the caller holds the lock under
+ * which the objects that it reads are written and freed. Other threads may
+ * create objects meanwhile: those are zeroed before they are live. */
 void *weft_table_next(struct weft_table *table, uint32_t *pos);
 
-/* Place i of a table, live or not; NULL from the first one never used. Any
- * thread. */
+/* The object with index i, live or not; NULL from the first index that was
+ * never used. Any thread. */
 void *weft_table_place(struct weft_table *table, uint32_t i);
 
 static inline uint64_t weft_obj_handle(const void *obj)
@@ -132,8 +132,8 @@ static inline struct weft_obj *weft_table_slot_(
 							   table->size);
 }
 
-/* The live object a handle names, or NULL when it is stale or was never one
- * of this table's. */
+/* The live object of this table that a handle names, or NULL when the handle is
+ * stale or invented. */
 static inline void *weft_table_get(
 	const struct weft_table *table, uint64_t handle)
 {
@@ -143,7 +143,7 @@ static inline void *weft_table_get(
 								       : NULL;
 }
 
-/* The same by the low 32 bits only. */
+/* The same for the low 32 bits of a handle. */
 static inline void *weft_table_from_int(
 	const struct weft_table *table, uint32_t low)
 {

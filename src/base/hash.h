@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hash: SipHash-2-4, a keyed hash short messages can be trusted by */
+/* hash: SipHash-2-4, a keyed hash that authenticates short messages */
 #ifndef WEFT_HASH_H
 #define WEFT_HASH_H
 

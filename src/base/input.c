@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* input: open what the user names, unless that would wait */
+/* input: opens a file that the user names, unless open() would wait */
 #include "base/input.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static bool has_no_name(int fd)
 	return fstatfs(fd, &where) == 0 && where.f_type == PIPEFS_MAGIC;
 }
 
-/* NULL where it may be read. */
+/* NULL if it may be read. */
 static const char *input_refuse(int fd, bool takes_pipe)
 {
 	struct stat is;
@@ -45,7 +45,7 @@ FILE *weft_input_open(const char *path, bool takes_pipe, const char **why_out)
 
 	*why_out = fd < 0 ? strerror(errno) : input_refuse(fd, takes_pipe);
 	if (!*why_out) {
-		/* what comes later is waited for */
+		/* later reads may wait */
 		fcntl(fd, F_SETFL, 0);
 		file = fdopen(fd, "r");
 		if (!file)

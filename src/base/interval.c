@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* interval: the C library's balanced tree, in which ranges that overlap are
- * equal
- */
+/* interval: the C library's balanced tree, in which ranges that overlap compare
+ * equal */
 #include "base/interval.h"
 
 #include "base/err.h"

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* interval: ranges of addresses that do not overlap, found by what is in them
+/* interval: ranges of addresses that do not overlap, found by an address in
+ * them
  *
- * Not thread safe: the owner's lock guards them. Looking, adding and removing
- * grow with the logarithm of how many there are. */
+ * Not thread safe: the owner's lock guards them. Search, insertion and removal
+ * take time logarithmic in the number of ranges. */
 #ifndef WEFT_INTERVAL_H
 #define WEFT_INTERVAL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Part of the owner's struct; does not change while it is among others. */
+/* Embedded in the owner's struct; constant while it is in a set. */
 struct weft_interval {
-	uintptr_t start, end; /* end: the first address behind it */
+	uintptr_t start, end; /* end: the first address after it */
 };
 
-/* Zeroed: none. */
+/* Zeroed: empty. */
 struct weft_intervals {
 	void *root;
 };
 
-/* One that has any of the bytes from start to end, or NULL; of several any. */
+/* A range that has any byte from start to end, or NULL. If there are several,
+ * any of them. */
 struct weft_interval *weft_interval_find(
 	const struct weft_intervals *ranges, uintptr_t start, uintptr_t end);
 
-/* Adds a range that is not empty and overlaps none that is there. 0 or
- * WEFT_ERR_NOMEM, after which all is as before. */
+/* Adds a range that is not empty and overlaps no other. Returns 0, or
+ * WEFT_ERR_NOMEM with the set unchanged. */
 int weft_interval_add(
 	struct weft_intervals *ranges, struct weft_interval *range);
 
-/* Takes out a range that was added. */
+/* Removes a range that was added. */
 void weft_interval_remove(
 	struct weft_intervals *ranges, struct weft_interval *range);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* knob: parse WEFT_* once; refuse with a sentence, never silently */
+/* knob: parses WEFT_* once and refuses bad values with a warning */
 #include "base/knob.h"
 #include "base/bits.h"
 #include "base/log.h"
@@ -64,7 +64,7 @@ static const struct knob_range ranges[] = {
 
 enum { N_KNOBS = sizeof(descs) / sizeof(descs[0]) };
 
-/* Variables that belong to the launcher and the tools, not to the library. */
+/* Variables of the launcher and the tools, which the library does not read. */
 static const char *const not_knobs[] = { "MPIEXEC", "JOB_KEY", "MEMORY_KINDS",
 	"CC", "CXX", "TEST_", "BENCH_", "LANE_" };
 

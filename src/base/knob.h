@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* knob: every tunable, read once from the environment
  *
- * The only file that calls getenv(). weft_knobs holds defaults until
- * weft_knob_load() has run. */
+ * knob.c is the only file that calls getenv(). weft_knobs holds the defaults
+ * until weft_knob_load() has run. */
 #ifndef WEFT_KNOB_H
 #define WEFT_KNOB_H
 
@@ -21,48 +21,48 @@ struct weft_knobs {
 
 extern struct weft_knobs weft_knobs;
 
-/* How a knob got its value. */
+/* Where the value of a knob came from. */
 enum weft_knob_source { WEFT_KNOB_DEFAULT, WEFT_KNOB_ENV, WEFT_KNOB_REFUSED };
 
-/* One knob as the tools, the man page and MPI_T show it. */
+/* One knob as the tools, the manual page and the tool interface show it. */
 struct weft_knob_desc {
 	const char *name; /* without the WEFT_ prefix */
 	const char *room;
 	const char *unit;   /* NULL for a string */
-	const char *values; /* "on|off"; "" when free */
+	const char *values; /* "on|off"; "" if any text is accepted */
 	const char *sentence;
 	const char *def; /* default, as text */
 	enum weft_knob_source source;
 };
 
-/* Reads the environment; later calls do nothing. A value that cannot be used
- * is refused with one warning and the default stays. A WEFT_ variable that no
- * knob has is warned about once, naming the nearest known name. Not thread
- * safe: called under the lock of the first open. */
+/* Reads the environment; later calls do nothing. A value that cannot be used is
+ * refused with one warning, and the default stays. A WEFT_ variable that is no
+ * knob causes one warning that suggests the nearest name. Not thread safe: the
+ * first open calls it under its lock. */
 void weft_knob_load(void);
 
 size_t weft_knob_count(void);
 const struct weft_knob_desc *weft_knob_desc(size_t i);
 
-/* The current value of knob i as text; lent until the next call. */
+/* The current value of knob i as text, valid until the next call. */
 const char *weft_knob_value(size_t i, char *buf, size_t len);
 
-/* Whether the environment sets the knob whose value is at `value`, in
- * weft_knobs. */
+/* True if the environment sets the knob whose field of weft_knobs is at
+ * `value`. */
 bool weft_knob_is_set(const void *value);
 
-/* True if a "on|off" knob stands on "on". */
+/* True if an "on|off" knob is "on". */
 static inline bool weft_knob_is_on(const char *value)
 {
 	return value[0] == 'o' && value[1] == 'n';
 }
 
-/* getenv for variables that are not knobs (FI_PROVIDER and the like), so that
- * this file stays the only reader. NULL when unset or empty. */
+/* getenv() for variables that are not knobs (FI_PROVIDER and the like), so that
+ * knob.c stays the only reader. NULL when unset or empty. */
 const char *weft_knob_foreign(const char *name);
 
-/* The folder in which weft_knob_load() was called first, from which variables
- * name files: the program may change its own. NULL: not known. */
+/* The current directory at the first weft_knob_load(). File names in variables
+ * are relative to it, because the program may change its own. NULL: unknown. */
 const char *weft_knob_folder(void);
 
 #endif

@@ -37,7 +37,7 @@ static inline void weft_list_push_front(
 	weft_list_push_back(head->next, link);
 }
 
-/* Takes the link out; it then forms a list of its own, so that removing twice
+/* Removes the link, which then is a list of its own, so that removing it twice
  * is harmless. */
 static inline void weft_list_remove(struct weft_link *link)
 {
@@ -46,7 +46,7 @@ static inline void weft_list_remove(struct weft_link *link)
 	weft_list_init(link);
 }
 
-/* First link taken out, or NULL when the list is empty. */
+/* Removes and returns the first link, or NULL when the list is empty. */
 static inline struct weft_link *weft_list_pop_front(struct weft_link *head)
 {
 	struct weft_link *first = head->next;
@@ -57,7 +57,7 @@ static inline struct weft_link *weft_list_pop_front(struct weft_link *head)
 	return first;
 }
 
-/* All links of a list, in their order, to one that is empty. */
+/* Moves all links of a list, in order, to an empty list. */
 static inline void weft_list_move(struct weft_link *to, struct weft_link *from)
 {
 	if (weft_list_is_empty(from))
@@ -68,7 +68,7 @@ static inline void weft_list_move(struct weft_link *to, struct weft_link *from)
 	weft_list_init(from);
 }
 
-/* Walks the list; the body may remove `it`, nothing else. */
+/* Iterates over the list. The body may remove `it` and no other link. */
 #define weft_list_for_each(it, next_, head)                          \
 	for (struct weft_link *it = (head)->next, *next_ = it->next; \
 		it != (head); it = next_, next_ = it->next)

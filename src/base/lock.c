@@ -10,8 +10,8 @@ enum { SPINS_BEFORE_YIELD = 64 };
 
 atomic_bool weft_lock_mt;
 
-/* Once a process has a second thread, as the process manager's client makes
- * one, the kernel takes tens of milliseconds for this. */
+/* The kernel takes tens of milliseconds for this once the process has a second
+ * thread, for example that of the PMIx client. */
 static void __attribute__((constructor)) lock_register(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
@@ -56,7 +56,7 @@ void weft_lock_take_mt(struct weft_lock *lock)
 {
 	if (!lock_grab(lock))
 		lock_wait(lock);
-	/* The one thread that came before the process went multi-threaded;
+	/* The holder took the lock before the process became multi-threaded;
 	 * pairs with the release in weft_lock_drop. */
 	for (unsigned n = 0;
 		atomic_load_explicit(&lock->is_biased, memory_order_acquire);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock: the VCI lock, free of charge until a second thread may come
+/* lock: the VCI lock, which costs almost nothing while the process has one
+ * thread
  *
- * struct weft_lock: a process starts single-threaded (weft_lock_is_mt false):
- * taking the lock is then one plain store and two loads. The first session
- * that is granted MPI_THREAD_MULTIPLE calls weft_lock_go_mt(), which makes
- * every such lock real for the rest of the process. The change is safe while
- * the other thread is inside the library: after membarrier() each later taker
- * sees the flag, and the one earlier holder is waited for through its
- * `is_biased` mark. Only for what the caller's thread level already protects
- * (VCIs and what they progress); everything that MPI lets any thread do at
- * any time (handle tables, sessions, info) uses struct weft_spin or a pthread
- * mutex, which are always real.
+ * struct weft_lock: a process starts single-threaded (weft_lock_is_mt() is
+ * false). To take the lock is then one plain store and two loads. The first
+ * session that is granted MPI_THREAD_MULTIPLE calls weft_lock_go_mt(), which
+ * makes every such lock real for the rest of the process. The change is safe
+ * while another thread is inside the library: after membarrier() each later
+ * taker sees the flag, and it waits for the one earlier holder through
+ * `is_biased`.
+ *
+ * Use it only for data that the caller's thread level protects already: VCIs
+ * and what they progress. Data that MPI lets any thread use at any time (handle
+ * tables, sessions, info) is guarded by struct weft_spin or a pthread mutex,
+ * which are always real.
  *
  * Lock order, outermost first; a lower number is never taken under a higher:
- *   1 proc      opening and closing of process-wide things (transport/proc.c)
- *   2 VCI      a VCI and all that is progressed through it (transport/vci.h)
+ *   1 proc      opening and closing process-wide objects (transport/proc.c)
+ *   2 VCI       a VCI and all that is progressed through it (transport/vci.h)
  *   3 registry  lists of sessions; attributes; info objects
- *   4 table     handle tables (base/handle.c), the process manager's queue
- */
+ *   4 table     handle tables (base/handle.c), the process manager's queue */
 #ifndef WEFT_LOCK_H
 #define WEFT_LOCK_H
 
@@ -30,9 +32,11 @@
 struct weft_lock {
 	atomic_int is_taken; /* by a thread of a multi-threaded process */
 	atomic_int n_waiting;
-	atomic_int is_biased; /* held by the only thread, not really taken */
-	atomic_int is_real;   /* the holder took it by is_taken; his alone */
-	/* times a thread found it taken and waited; written by the holder */
+	atomic_int is_biased; /* held by the only thread, without an atomic */
+	atomic_int is_real;   /* the holder took it through is_taken; written by
+				 the holder */
+	/* how often a thread found the lock taken and waited; written by the
+	 * holder */
 	atomic_ulong n_contended;
 };
 
@@ -58,8 +62,8 @@ static inline void weft_lock_take(struct weft_lock *lock)
 	if (__builtin_expect(!weft_lock_is_mt(), 1)) {
 		atomic_store_explicit(
 			&lock->is_biased, 1, memory_order_relaxed);
-		/* ordered against weft_lock_go_mt() by its membarrier();
-		 * on this side the compiler suffices */
+		/* ordered against weft_lock_go_mt() by its membarrier(); on
+		 * this side a compiler barrier suffices */
 		atomic_signal_fence(memory_order_seq_cst);
 		if (__builtin_expect(!weft_lock_is_mt(), 1))
 			return;
@@ -69,7 +73,7 @@ static inline void weft_lock_take(struct weft_lock *lock)
 	weft_lock_take_mt(lock);
 }
 
-/* Takes the lock unless another thread has it: then false, at once. The
+/* Takes the lock, or returns false immediately if another thread holds it. The
  * calling thread does not hold it. */
 static inline bool weft_lock_try(struct weft_lock *lock)
 {
@@ -81,9 +85,9 @@ static inline bool weft_lock_try(struct weft_lock *lock)
 
 static inline void weft_lock_drop(struct weft_lock *lock)
 {
-	/* is_biased cannot tell: a thread on its way to seeing that the
-	 * process changed may have it set for a moment under our feet. The
-	 * release pairs with the acquire in weft_lock_take_mt. */
+	/* is_biased does not tell: a thread that is about to notice the change
+	 * to multi-threaded may set it for a moment while this thread holds the
+	 * lock. The release pairs with the acquire in weft_lock_take_mt. */
 	if (__builtin_expect(
 		    !atomic_load_explicit(&lock->is_real, memory_order_relaxed),
 		    1))
@@ -93,13 +97,14 @@ static inline void weft_lock_drop(struct weft_lock *lock)
 		weft_lock_drop_mt(lock);
 }
 
-/* Whether somebody waits for it; not those who only try. */
+/* True if a thread waits in weft_lock_take(). Threads in weft_lock_try() do not
+ * count. */
 static inline bool weft_lock_is_wanted(struct weft_lock *lock)
 {
 	return atomic_load_explicit(&lock->n_waiting, memory_order_relaxed);
 }
 
-/* Lets somebody else in, if anybody waits; those who only try do not. For wait
+/* Releases and retakes the lock if a thread waits in weft_lock_take(). For wait
  * loops. */
 static inline void weft_lock_pause(struct weft_lock *lock)
 {
@@ -110,7 +115,7 @@ static inline void weft_lock_pause(struct weft_lock *lock)
 	weft_lock_take(lock);
 }
 
-/* States that somebody holds the lock. */
+/* Asserts that a thread holds the lock. */
 static inline void weft_lock_assert_locked(struct weft_lock *lock)
 {
 	assert(atomic_load_explicit(&lock->is_taken, memory_order_relaxed) ||
@@ -132,7 +137,7 @@ static inline void weft_spin_take(struct weft_spin *spin)
 		weft_yield_wait(n);
 }
 
-/* False when somebody has it. */
+/* False when another thread holds it. */
 static inline bool weft_spin_try(struct weft_spin *spin)
 {
 	/* pairs with the release in weft_spin_drop */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* map: linear probing, removal by shifting back, so no tombstones */
+/* map: linear probing; removal shifts entries back, so that there are no
+ * tombstones */
 #include "base/map.h"
 #include "base/err.h"
 

@@ -17,7 +17,7 @@ struct weft_map_entry {
 
 struct weft_map {
 	struct weft_map_entry *entries;
-	size_t mask; /* capacity - 1; 0 while nothing was ever put */
+	size_t mask; /* capacity - 1; 0 until the first put */
 	size_t n_used;
 };
 
@@ -36,15 +36,15 @@ static inline void *weft_map_get(const struct weft_map *map, uint64_t key)
 	}
 }
 
-/* Puts or replaces; value must not be NULL. 0 or WEFT_ERR_NOMEM, after which
- * the map is as before. A zeroed struct is an empty map. */
+/* Inserts or replaces; value must not be NULL. Returns 0, or WEFT_ERR_NOMEM
+ * with the map unchanged. A zeroed struct is an empty map. */
 int weft_map_put(struct weft_map *map, uint64_t key, void *value);
 
-/* Takes the key out and returns its value, or NULL. */
+/* Removes the key and returns its value, or NULL. */
 void *weft_map_remove(struct weft_map *map, uint64_t key);
 
-/* Next entry at or after *pos, advancing it; NULL at the end. The map must not
- * be changed during the walk. */
+/* The next entry at or after *pos, which is advanced; NULL at the end. Do not
+ * change the map while iterating. */
 struct weft_map_entry *weft_map_next(const struct weft_map *map, size_t *pos);
 
 void weft_map_fini(struct weft_map *map);

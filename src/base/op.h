@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* op: the header of every operation handed to a transport
+/* op: the header of every operation that is posted to a transport
  *
- * Its owner embeds it, sets `done`, and may not free or reuse it until `done`
- * has been called, which happens exactly once, from weft_progress() or from
- * within the post itself. `scratch` belongs to the provider meanwhile
- * (libfabric's FI_CONTEXT2) and is first so that the address of the op is the
- * address of the context. */
+ * The owner embeds it, sets `done`, and may not free or reuse it until `done`
+ * has been called. That happens exactly once, from weft_progress() or from
+ * within the post. Meanwhile `scratch` belongs to the provider (libfabric's
+ * FI_CONTEXT2). It is first, so that the address of the op is the address of
+ * the context. */
 #ifndef WEFT_OP_H
 #define WEFT_OP_H
 
@@ -13,8 +13,8 @@
 
 struct weft_op;
 
-/* err: 0 or a negative enum weft_err. len: bytes received, where that applies.
- * Runs with the VCI's lock held. */
+/* err: 0 or a negative enum weft_err. len: bytes received, for a receive.
+ * Called with the VCI's lock held. */
 typedef void weft_op_done_fn(struct weft_op *op, int err, size_t len);
 
 struct weft_op {

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* All of its threads have ended, or do within so many ms, whether or not its
- * parent has asked for it, until when it is still there to kill(). A pid that
- * is not positive: false. */
+/* True if all threads of the process have ended, or end within so many ms. A
+ * zombie counts as ended, although kill() still finds it. False if pid is not
+ * positive. */
 bool weft_pid_has_ended(pid_t pid, int wait_ms);
 
 #endif

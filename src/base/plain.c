@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 0x80 to 0x9f is harmless as the rest of a longer UTF-8 character only. */
+/* In longer UTF-8 characters, bytes 0x80 to 0x9f are harmless. */
 static bool is_control(unsigned char before, unsigned char c)
 {
 	return c < 0x20 || c == 0x7f ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* quad: the IEEE floating-point number of 16 bytes
+/* quad: the 16-byte IEEE floating-point type
  *
  * Fortran's real(16). Compilers for x86-64 and ppc64le have it beside long
- * double, those for arm64, riscv64 and loongarch64 as long double. */
+ * double; for arm64, riscv64 and loongarch64 it is long double. */
 #ifndef WEFT_QUAD_H
 #define WEFT_QUAD_H
 

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* Edits that make a of b; what is beyond 63 characters of b does not count. */
+/* The number of edits that turn a into b. Only the first 63 characters of b
+ * count. */
 size_t weft_distance(const char *a, const char *b);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* word: copies to and from memory that others look at meanwhile
+/* word: copies to and from memory that other threads or processes poll
  *
- * What is as long as a basic type (1, 2, 4 or 8 bytes) and aligned in the
- * memory that is looked at is stored, or loaded, at once: nobody sees a word
- * half written. Anything else is copied as it comes. This is the only way in
- * which such a word is moved, but for atomic operations on it. */
+ * A copy of 1, 2, 4 or 8 bytes that is aligned in the polled memory is one
+ * store or one load, so that a poller never sees half a word. Longer copies
+ * have no such guarantee. Apart from atomic operations, all accesses to such a
+ * word use these functions. */
 #ifndef WEFT_WORD_H
 #define WEFT_WORD_H
 
@@ -12,7 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* One of them, in a block that returns; order is the atomic operation's. */
+/* One case of a switch over the length, which returns; order is that of the
+ * atomic operation. */
 #define WEFT_WORD_STORE_(type)                                          \
 	if (len == sizeof(type) && (uintptr_t)to % sizeof(type) == 0) { \
 		type word_;                                             \
@@ -28,8 +29,8 @@
 		return;                                                        \
 	}
 
-/* To memory that others load from; order: __ATOMIC_RELEASE where they may go by
- * the word, __ATOMIC_RELAXED where a fence comes between. */
+/* Copies to polled memory. order: __ATOMIC_RELEASE if the word announces other
+ * data, __ATOMIC_RELAXED if a fence follows. */
 static inline void weft_word_store(
 	void *to, const void *from, size_t len, int order)
 {
@@ -41,7 +42,7 @@ static inline void weft_word_store(
 		memcpy(to, from, len);
 }
 
-/* From memory that others store to. */
+/* Copies from polled memory. */
 static inline void weft_word_load(void *to, const void *from, size_t len)
 {
 	WEFT_WORD_LOAD_(uint64_t)

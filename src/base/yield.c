@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* yield: gives up the core, or says that a sleep is cheaper */
+/* yield: gives up the core, or reports that a sleep is cheaper */
 #include "base/yield.h"
 
 #include "base/bits.h"
@@ -12,20 +12,20 @@ enum {
 	YIELDS_PER_TIMING = 8, /* while none was costly */
 	COSTLY_NS = 1000000,
 	COSTLY_YIELDS = 3, /* before weft_yield() refuses */
-	CHEAP_YIELDS = 16, /* in a row, after which all is forgotten */
+	CHEAP_YIELDS = 16, /* in a row, which end the costly state */
 	REFUSE_NS = 100000000,
 	REFUSE_DOUBLINGS = 4,
 	SLEEP_MIN_NS = 31250, /* five doublings make a millisecond */
 	SLEEP_DOUBLINGS = 5,
 	SLEEPS_OF_ONE_LENGTH = 8,
-	YIELDS = 1000, /* in vain, before weft_yield_wait() sleeps */
+	YIELDS = 1000, /* without success, before weft_yield_wait() sleeps */
 };
 
 static _Thread_local struct {
-	uint32_t n_untimed; /* yields to come that are not timed */
+	uint32_t n_untimed; /* how many of the next yields are not timed */
 	uint32_t n_costly;  /* with fewer than CHEAP_YIELDS in between */
 	uint32_t n_cheap;   /* since the last costly one */
-	uint64_t until_ns;  /* weft_yield() refuses; 0: it does not */
+	uint64_t until_ns; /* until when weft_yield() refuses; 0: it does not */
 } yields;
 
 static void yield_count_costly(uint64_t now)
