@@ -261,7 +261,8 @@ struct weft_wire_answer {
 	uint64_t what;
 	uint32_t round;
 	uint16_t need;
-	uint16_t met;	/* enum weft_wire_met */
+	uint8_t met;	/* enum weft_wire_met */
+	uint8_t moves;	/* this process makes calls, and none of them waits */
 	uint64_t wait;	/* epoch of what this process waits in; 0: nothing */
 	uint32_t owner; /* number of the session that has it here; LOCK: rank +
 			   1 of who has it alone; 0: none */

@@ -35,7 +35,7 @@ void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
 }
 
 /* What this process is in; the epoch of its wait, or 0. */
-static uint64_t query_self(char text[WEFT_WAIT_TEXT])
+static uint64_t query_self(char text[WEFT_WAIT_TEXT], bool *moves_out)
 {
 	const struct weft_wait *first;
 	uint64_t epoch = 0, since_ns;
@@ -50,6 +50,7 @@ static uint64_t query_self(char text[WEFT_WAIT_TEXT])
 	note = first ? first->text : weft_wait_noted(weft_now_ns(), &since_ns);
 	snprintf(text, WEFT_WAIT_TEXT, "%s",
 		note ? note : "in MPI calls, none of which waits long");
+	*moves_out = !note;
 	weft_wait_unlock();
 	return epoch;
 }
@@ -64,6 +65,7 @@ void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 	} out = { 0 };
 	uint32_t owner = 0;
 	enum weft_wire_met met = WEFT_WIRE_UNMET;
+	bool moves;
 
 	(void)head;
 	if (!weft_wire_get_query(&query, payload, len) ||
@@ -78,11 +80,12 @@ void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 		.what = query.what,
 		.round = query.round,
 		.need = query.need,
-		.met = (uint16_t)met,
-		.wait = query_self(out.text),
+		.met = (uint8_t)met,
+		.wait = query_self(out.text, &moves),
 		.owner = owner,
 		.len = (uint32_t)strnlen(out.text, WEFT_WAIT_TEXT - 1),
 	};
+	out.answer.moves = moves;
 	weft_query_send(vci, peer->addr, WEFT_WIRE_ANSWER, &out,
 		sizeof(out.answer) + out.answer.len);
 }
@@ -150,6 +153,7 @@ void weft_query_on_answer(struct weft_vci *vci, struct weft_peer *peer,
 		return;
 	other->has_told = true;
 	other->met = (enum weft_wire_met)a.met;
+	other->moves = a.moves;
 	other->epoch = a.wait;
 	other->owner = a.owner;
 	memcpy(other->text, (const char *)payload + sizeof(a), a.len);

@@ -3,12 +3,16 @@
 #include "watchdog/report.h"
 
 #include "base/clock.h"
+#include "base/knob.h"
 #include "base/log.h"
 #include "transport/vci.h"
 
 #include <stdio.h>
 
-enum { SHOWN = 4 };
+enum {
+	SHOWN = 4,
+	HELD_BACK = 4, /* times WEFT_STALL_WARN */
+};
 
 struct missing {
 	char text[900];
@@ -31,7 +35,7 @@ static void add_missing(struct missing *m, const struct weft_other *o)
 		snprintf(what, sizeof(what), "%s", o->text);
 	else
 		snprintf(what, sizeof(what),
-			"not in the library: it does not answer (%s)",
+			"not answering: no call of it makes progress (%s)",
 			o->text[0] ? o->text : "it computes, or is stopped");
 	m->used += (size_t)snprintf(m->text + m->used,
 		sizeof(m->text) - m->used, "; %s is %s%s", who, what,
@@ -117,11 +121,34 @@ static void report_unresolved(const struct weft_wait *wait)
 			(uint32_t)first, n > 1 ? " and others" : "");
 }
 
+/* True if each process that is missing either waits itself, so that it reports
+ * its own wait, or makes calls that do not wait: the job moves. */
+static bool is_explained(const struct weft_wait_view *view)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < view->n_others; i++) {
+		const struct weft_other *o = &view->others[i];
+
+		if (o->has_told && o->met == WEFT_WIRE_MET)
+			continue;
+		if (!o->has_told || o->met == WEFT_WIRE_NEVER ||
+			!(o->epoch || o->moves))
+			return false;
+		n++;
+	}
+	return n > 0;
+}
+
 void weft_report_wait(struct weft_wait *wait)
 {
 	char call[WEFT_GRAPH_CALL], text[256] = "";
 
 	if (wait->has_reported || !wait->view)
+		return;
+	if (weft_wait_seconds(wait, weft_now_ns()) <
+			HELD_BACK * (unsigned)weft_knobs.stall_warn &&
+		is_explained(wait->view))
 		return;
 	wait->has_reported = true;
 	wait->ops->name(wait, call, sizeof(call));

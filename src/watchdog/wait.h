@@ -146,6 +146,7 @@ enum { WEFT_VIEW_NEEDS = 64, WEFT_VIEW_OTHERS = 512 };
 struct weft_other {
 	uint16_t need; /* index */
 	bool is_asked, has_told;
+	bool moves; /* makes calls, and none of them waits */
 	enum weft_wire_met met;
 	uint64_t proc, addr;
 	int32_t rank;

@@ -15,7 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FLUSHES_PER_ROUND = 32 }; /* of progress, where none is needed else */
+enum {
+	FLUSHES_PER_ROUND = 32, /* of progress, where none is needed else */
+	UNLOCKS_PER_ROUND = 64, /* likewise */
+};
 
 static const char *const epoch_names[] = {
 	[WEFT_WIN_CLOSED] = "no access epoch",
@@ -209,8 +212,8 @@ static void flush_progress(struct weft_win *win)
 	weft_vci_unlock(vci);
 }
 
-/* Who does nothing but write through the kernel answers others as well. */
-static void copied_progress(struct weft_win *win)
+/* An origin whose accesses need no progress still answers other processes. */
+static void win_progress(struct weft_win *win)
 {
 	struct weft_vci *vci = win->comm->vci;
 
@@ -231,7 +234,7 @@ static int close_target(struct weft_win *win, struct weft_win_target *target)
 	target->has_lock = false;
 	target->is_locked = false;
 	if (target->way == WEFT_WIN_COPIED)
-		copied_progress(win);
+		win_progress(win);
 	return err ? err : lock_err;
 }
 
@@ -521,6 +524,7 @@ int weft_win_unlock(struct weft_win *win, int32_t rank)
 {
 	struct weft_win_target *target =
 		weft_win_target_of(win, (uint32_t)rank);
+	bool is_round;
 	int err;
 
 	if (!target)
@@ -535,7 +539,10 @@ int weft_win_unlock(struct weft_win *win, int32_t rank)
 	weft_spin_take(&win->spin);
 	if (!--win->n_locks)
 		win->access = WEFT_WIN_CLOSED;
+	is_round = ++win->n_unlocks % UNLOCKS_PER_ROUND == 0;
 	weft_spin_drop(&win->spin);
+	if (weft_unlikely(is_round))
+		win_progress(win);
 	return err;
 }
 

@@ -106,6 +106,7 @@ struct weft_win {
 	bool looks;	  /* fences are seen in memory */
 	bool uses_rma;	  /* the fabric puts and gets by itself where it can */
 	uint32_t n_locks; /* LOCK: targets locked */
+	uint32_t n_unlocks;
 	_Atomic uint32_t n_flushes;
 	struct weft_spin spin;
 	struct weft_group *started, *posted; /* NULL outside their epochs */

@@ -54,29 +54,34 @@ static inline int heard(const char *what)
 	return n;
 }
 
-/* Waits, outside of MPI, until another process has said this: one that is
- * between heard_begin() and heard_end(). */
-static inline void heard_from(int pid, const char *what)
+/* True if another process has printed this: one that is between heard_begin()
+ * and heard_end(). */
+static inline int heard_by(int pid, const char *what)
 {
 	static char text[sizeof(heard_text)];
 	char path[64];
 	struct stat st;
-	ssize_t n = 0;
+	ssize_t n;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/2", pid);
-	do {
+	/* not before it is the file that is read back */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	fd = open(path, O_RDONLY);
+	n = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	if (fd >= 0)
+		close(fd);
+	return strstr(text, what) != NULL;
+}
+
+/* Waits for that, outside of MPI. */
+static inline void heard_from(int pid, const char *what)
+{
+	do
 		mtest_linger(20);
-		text[0] = 0;
-		/* not before it is the file that is read back */
-		if (stat(path, &st) || !S_ISREG(st.st_mode))
-			continue;
-		fd = open(path, O_RDONLY);
-		n = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
-		text[n > 0 ? n : 0] = 0;
-		if (fd >= 0)
-			close(fd);
-	} while (!strstr(text, what));
+	while (!heard_by(pid, what));
 }
 
 #endif

@@ -110,6 +110,7 @@ multi_programs += test/multi/ses_stale
 multi_programs += test/multi/ses_threads
 multi_programs += test/multi/ses_unheard
 multi_programs += test/multi/ses_world
+multi_programs += test/multi/wait_quiet
 multi_programs += test/multi/wait_rings
 multi_programs += test/multi/spawn_again
 multi_programs += test/multi/thr_coll

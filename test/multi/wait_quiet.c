@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait_quiet: which process reports a long wait, and what it reports
+ *
+ * Wants WEFT_STALL_WARN=1. Three processes.
+ *
+ * chain  rank 2 makes no call, rank 1 waits for it, rank 0 waits for rank 1:
+ *        only rank 1 reports.
+ * moves  rank 0 waits for ranks that access a window all the time: it reports
+ *        that, and not before four times WEFT_STALL_WARN.
+ *
+ * A process that the machine does not run for half a second does not answer,
+ * and its peers report that; such a round is repeated.
+ */
+#include "heard.h"
+
+enum { ROUNDS = 5 };
+
+static int number = 1, pids[3];
+
+static void swap_pids(void)
+{
+	int pid = getpid();
+
+	OK(MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD));
+}
+
+static bool chain(void)
+{
+	bool is_good;
+
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	heard_begin();
+	if (mtest.rank == 2)
+		heard_from(pids[1], "MPI-WAIT MPI_Recv");
+	else
+		OK(MPI_Recv(&number, 1, MPI_INT, mtest.rank + 1, 0,
+			MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	if (mtest.rank)
+		OK(MPI_Send(&number, 1, MPI_INT, mtest.rank - 1, 0,
+			MPI_COMM_WORLD));
+	heard_end();
+	is_good = heard("MPI-WAIT") == (mtest.rank == 1);
+	if (mtest.rank == 1)
+		is_good &= heard("rank 2 (process 2) is not answering") == 1;
+	return is_good;
+}
+
+static bool moves(MPI_Win win)
+{
+	const char *at;
+	unsigned waited = 0;
+
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	heard_begin();
+	while (mtest.rank && !heard_by(pids[0], "MPI-WAIT MPI_Barrier"))
+		for (int i = 0; i < 1000; i++) {
+			OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+			OK(MPI_Put(&number, 1, MPI_INT, 0, mtest.rank, 1,
+				MPI_INT, win));
+			OK(MPI_Win_unlock(0, win));
+		}
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	heard_end();
+	if (mtest.rank)
+		return true;
+	at = strstr(heard_text, "MPI_Barrier waits since ");
+	if (at)
+		sscanf(at, "MPI_Barrier waits since %u", &waited);
+	return waited >= 4 && heard("is in MPI calls, none of which") >= 1;
+}
+
+/* Collective: rank 0 was right, or the machine kept it from being so. */
+static int is_over(bool *good)
+{
+	int over = *good || !heard("is not answering");
+
+	OK(MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD));
+	return over;
+}
+
+int main(int argc, char **argv)
+{
+	int *base, is_good, all = 0;
+	bool good = false;
+	MPI_Win win;
+
+	mtest_init(&argc, &argv);
+	if (mtest.size != 3)
+		mtest_skip("three processes are needed");
+	swap_pids();
+	OK(MPI_Win_allocate(3 * sizeof(int), sizeof(int), MPI_INFO_NULL,
+		MPI_COMM_WORLD, &base, &win));
+	for (int i = 0; i < ROUNDS && !all; i++) {
+		is_good = chain();
+		OK(MPI_Allreduce(
+			&is_good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+	}
+	CHECK(all,
+		"of a chain of waits the last one is reported, and no other");
+	for (int i = 0, over = 0; i < ROUNDS && !over; i++) {
+		good = moves(win);
+		over = is_over(&good);
+	}
+	CHECK(good, "processes that make calls are reported late, as such");
+	OK(MPI_Win_free(&win));
+	return mtest_finish();
+}
