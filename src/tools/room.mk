@@ -15,6 +15,7 @@ mpiexec_SOURCES = \
 	src/tools/run_io.c src/tools/run_io.h \
 	src/tools/run_opt.c src/tools/run_opt.h \
 	src/tools/run_proc.c src/tools/run_proc.h \
+	src/tools/run_repeat.c src/tools/run_repeat.h \
 	src/tools/run_spawn.c src/tools/run_spawn.h \
 	src/tools/run_where.c src/tools/run_where.h \
 	pmix/pmix_serve.c pmix/pmix_serve.h pmix/pmix_serve_priv.h \

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/plain.h"
+#include "tools/run_repeat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,6 +58,7 @@ struct weft_run_io {
 	struct sink sinks[2];
 	struct stream *streams; /* 2 * rank + (0 output, 1 error) */
 	struct tty tty;
+	struct weft_run_repeat repeat;
 	bool has_said_long;
 };
 
@@ -196,6 +198,9 @@ static void emit_line(
 {
 	struct sink *sink = &io->sinks[index % 2];
 
+	if (index % 2 && sink->cut_by != (int64_t)index &&
+		weft_run_repeat_has(&io->repeat, data, len, weft_now_ns()))
+		return;
 	if (sink->cut_by != NOBODY && sink->cut_by != (int64_t)index)
 		follow_other(io, sink);
 	if (sink->cut_by == NOBODY)
@@ -364,11 +369,24 @@ static void partial(struct weft_run_io *io, size_t index, int *timeout_ms)
 		*timeout_ms = PARTIAL_MS - (int)age_ms;
 }
 
+/* How many processes reported a wait that is printed already. */
+static void print_repeats(struct weft_run_io *io, int *timeout_ms)
+{
+	const char *text;
+	uint32_t n;
+
+	while ((n = weft_run_repeat_due(
+			&io->repeat, weft_now_ns(), &text, timeout_ms)) != 0)
+		weft_run_io_say(io, "%u more process%s: %s", (unsigned)n,
+			n > 1 ? "es" : "", text);
+}
+
 size_t weft_run_io_fill(
 	struct weft_run_io *io, struct pollfd *fds, int *timeout_ms)
 {
 	size_t n = 0;
 
+	print_repeats(io, timeout_ms);
 	for (size_t i = 0; i < 2 * (size_t)io->n_procs; i++) {
 		struct stream *stream = &io->streams[i];
 		struct sink *sink = &io->sinks[i % 2];
