@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* port: connect requests, accepted or refused
  *
- * A connect request is answered exactly once, unless the port's process makes
- * no progress: WELCOME when it is taken by an accept, REFUSED when there is no
- * such port or it is closed first, or when the connect request is withdrawn in
- * time. After a WELCOME the communicator of the two, whose context id came with
- * the connect request, exists at the port's side. */
+ * The port's process answers a connect request: ACCEPTED when an accept takes
+ * it, REFUSED when there is no such port or it is closed first. After an
+ * ACCEPTED the communicator of the two, whose context id came with the connect
+ * request, exists at the port's side. The connecting process may have withdrawn
+ * the request by then, so it answers the ACCEPTED: CONFIRMED, or REFUSED. After
+ * a REFUSED the accept takes the next request. */
 #include "spawn/port.h"
 
 #include "base/clock.h"
@@ -31,15 +32,16 @@
 enum {
 	SERVICE_MAX = 400,
 	CONNECT_REQUESTS_MAX = 4096, /* that wait at one port */
-	WITHDRAW_S = 5,		     /* for an answer to a withdrawal */
 	NAME_FIXED = 8 + 8,	     /* process, port */
 };
 
-/* Somebody asked to connect and waits. */
+/* A process asks to connect and waits. On the list of its port, then of those
+ * that were accepted. */
 struct connect_request {
 	struct weft_link link;
 	uint64_t proc;
 	uint64_t ctx;
+	uint32_t answer; /* to ACCEPTED: enum weft_wire_connect_kind, or 0 */
 };
 
 /* Made by weft_port_open, destroyed by weft_port_close. */
@@ -50,7 +52,8 @@ struct port {
 	uint32_t n_connect_requests;
 };
 
-/* A connect request of ours; on the stack of who waits for its answer. */
+/* A connect request of this process; on the stack of the call that waits for
+ * its answer. */
 struct asked {
 	struct weft_link link;
 	uint64_t proc;
@@ -61,8 +64,9 @@ struct asked {
 /* Guarded by the default VCI's lock. */
 static struct weft_link ports = { &ports, &ports };
 static struct weft_link askeds = { &askeds, &askeds };
+static struct weft_link accepted = { &accepted, &accepted };
 
-/* What a port's name says. */
+/* The contents of a port's name. */
 struct name {
 	uint64_t proc;
 	uint64_t id;
@@ -220,7 +224,7 @@ int weft_port_close(const char *name)
 
 /* ---- published ---- */
 
-/* The manager may take its time, so that no VCI's lock is held. */
+/* No VCI's lock is held, because the manager may be slow. */
 
 static int port_check_service(const char *service)
 {
@@ -313,21 +317,45 @@ static void on_withdraw(uint64_t proc, const struct weft_wire_connect *wire)
 		weft_list_remove(&k->link);
 		port->n_connect_requests--;
 		free(k);
-		port_say(
-			proc, wire->port, wire->ctx, WEFT_WIRE_CONNECT_REFUSED);
 		return;
 	}
 }
 
+/* The port's process answers a connect request of ours. An ACCEPTED that comes
+ * too late is refused: the accept waits for an answer. */
 static void port_on_answer(uint64_t proc, const struct weft_wire_connect *wire)
 {
+	bool is_late = true;
+
 	weft_list_for_each(link, next, &askeds)
 	{
 		struct asked *a = weft_container_of(link, struct asked, link);
 
-		if (a->proc == proc && a->ctx == wire->ctx)
-			a->answer = wire->kind;
+		if (a->proc != proc || a->ctx != wire->ctx)
+			continue;
+		a->answer = wire->kind;
+		is_late = false;
 	}
+	if (wire->kind == WEFT_WIRE_CONNECT_ACCEPTED)
+		port_say(proc, wire->port, wire->ctx,
+			is_late ? WEFT_WIRE_CONNECT_REFUSED
+				: WEFT_WIRE_CONNECT_CONFIRMED);
+}
+
+/* The connecting process answers an ACCEPTED of ours. */
+static bool on_confirm(uint64_t proc, const struct weft_wire_connect *wire)
+{
+	weft_list_for_each(link, next, &accepted)
+	{
+		struct connect_request *k =
+			weft_container_of(link, struct connect_request, link);
+
+		if (k->proc == proc && k->ctx == wire->ctx) {
+			k->answer = wire->kind;
+			return true;
+		}
+	}
+	return false;
 }
 
 static void on_connect_message(struct weft_vci *vci, struct weft_peer *peer,
@@ -350,8 +378,12 @@ static void on_connect_message(struct weft_vci *vci, struct weft_peer *peer,
 	case WEFT_WIRE_CONNECT_WITHDRAWN:
 		on_withdraw(peer->proc, &wire);
 		break;
-	case WEFT_WIRE_CONNECT_ACCEPTED:
+	case WEFT_WIRE_CONNECT_CONFIRMED:
 	case WEFT_WIRE_CONNECT_REFUSED:
+		if (on_confirm(peer->proc, &wire))
+			break;
+		/* fall through */
+	case WEFT_WIRE_CONNECT_ACCEPTED:
 		port_on_answer(peer->proc, &wire);
 		break;
 	default:
@@ -385,8 +417,8 @@ static int make_pair(struct weft_comm *local, uint64_t porter, uint64_t guest,
 	return err;
 }
 
-/* Waits for somebody to connect. The port may be closed meanwhile, and a member
- * of local die: with a failed member there will be no intercommunicator. */
+/* Waits for a connect request. The wait ends when the port is closed, or when a
+ * member of local fails, because then there is no intercommunicator. */
 static int wait_connect_request(const struct weft_comm *local, const char *name,
 	const char *job, struct connect_request **request_out)
 {
@@ -428,38 +460,80 @@ static int wait_connect_request(const struct weft_comm *local, const char *name,
 	return err;
 }
 
-static int let_in(struct weft_comm *local, const char *name, const char *job,
-	struct weft_comm **pair_out)
-{
-	struct weft_vci *vci = &weft_proc.vci;
-	struct connect_request *k = NULL;
-	int err;
-
-	weft_vci_lock(vci);
-	weft_disconnect_tend(vci);
-	err = wait_connect_request(local, name, job, &k);
-	if (!err)
-		err = make_pair(
-			local, weft_proc.proc, k->proc, k->ctx, pair_out);
-	if (k)
-		port_say(k->proc, 0, k->ctx,
-			err ? WEFT_WIRE_CONNECT_REFUSED
-			    : WEFT_WIRE_CONNECT_ACCEPTED);
-	weft_vci_unlock(vci);
-	free(k);
-	return err;
-}
-
-static bool is_refused_port(uint64_t proc)
+static bool has_failed_port(uint64_t proc)
 {
 	const struct weft_peer *peer = weft_peer_of(&weft_proc.vci, proc);
 
 	return peer && peer->state == WEFT_PEER_FAILED;
 }
 
-/* Until there is an answer, its process is gone, or the time is over. */
-static int wait_answer(
-	struct weft_vci *vci, const struct asked *a, uint64_t until_ns)
+/* Accepts a connect request. False when the connecting process no longer wants
+ * it, or has failed. */
+static bool is_confirmed(struct connect_request *k, const char *what)
+{
+	struct weft_blocked blocked = {
+		.kind = WEFT_BLOCKED_PORT,
+		.vci = &weft_proc.vci,
+		.id = "SESSION-ACCEPT",
+		.what = what,
+		.whom = "the connecting process to answer",
+	};
+
+	weft_list_push_back(&accepted, &k->link);
+	port_say(k->proc, 0, k->ctx, WEFT_WIRE_CONNECT_ACCEPTED);
+	weft_blocked_begin(&blocked);
+	while (!k->answer && !has_failed_port(k->proc))
+		weft_blocked_round(&blocked);
+	weft_blocked_end(&blocked);
+	weft_list_remove(&k->link);
+	return k->answer == WEFT_WIRE_CONNECT_CONFIRMED;
+}
+
+/* Takes connect requests until one is confirmed. VCI's lock held. */
+static int accept_one(struct weft_comm *local, const char *name,
+	const char *job, struct weft_comm **pair_out)
+{
+	struct connect_request *k = NULL;
+	bool is_done = false;
+	int err = 0;
+
+	while (!err && !is_done) {
+		err = wait_connect_request(local, name, job, &k);
+		if (err)
+			break;
+		err = make_pair(
+			local, weft_proc.proc, k->proc, k->ctx, pair_out);
+		if (err)
+			port_say(k->proc, 0, k->ctx, WEFT_WIRE_CONNECT_REFUSED);
+		else
+			is_done = is_confirmed(
+				k, *job ? "MPI_Comm_spawn" : "MPI_Comm_accept");
+		if (!err && !is_done) {
+			weft_disconnect_ops.destroy(&(*pair_out)->child);
+			*pair_out = NULL;
+		}
+		free(k);
+	}
+	return err;
+}
+
+static int let_in(struct weft_comm *local, const char *name, const char *job,
+	struct weft_comm **pair_out)
+{
+	struct weft_vci *vci = &weft_proc.vci;
+	int err;
+
+	weft_vci_lock(vci);
+	weft_disconnect_tend(vci);
+	err = accept_one(local, name, job, pair_out);
+	weft_vci_unlock(vci);
+	return err;
+}
+
+/* Until there is an answer, its process or a member of local has failed, or the
+ * time is over. */
+static int wait_answer(struct weft_vci *vci, const struct weft_comm *local,
+	const struct asked *a, uint64_t until_ns)
 {
 	struct weft_blocked blocked = {
 		.kind = WEFT_BLOCKED_PORT,
@@ -472,9 +546,11 @@ static int wait_answer(
 
 	weft_blocked_begin(&blocked);
 	while (!err && !a->answer) {
-		if (is_refused_port(a->proc))
+		if (has_failed_port(a->proc))
 			err = weft_err_set(WEFT_ERR_PORT,
-				"the process that opened the port is gone");
+				"the process that opened the port has failed");
+		else if (local->failed)
+			err = weft_comm_failed(local);
 		else if (weft_now_ns() > until_ns)
 			err = WEFT_ERR_TIMEOUT;
 		else
@@ -484,8 +560,8 @@ static int wait_answer(
 	return err;
 }
 
-/* Connect requests and waits. VCI's lock held. */
-static int port_ask(struct weft_vci *vci, const struct name *name,
+/* Sends a connect request and waits for the answer. VCI's lock held. */
+static int port_ask(struct weft_comm *local, const struct name *name,
 	uint32_t timeout_s, struct asked *a)
 {
 	uint64_t now = weft_now_ns();
@@ -493,18 +569,14 @@ static int port_ask(struct weft_vci *vci, const struct name *name,
 		port_say(a->proc, name->id, a->ctx, WEFT_WIRE_CONNECT_REQUEST);
 
 	if (!err)
-		err = wait_answer(vci, a, now + timeout_s * WEFT_NS_PER_S);
-	if (err == WEFT_ERR_TIMEOUT) {
-		/* it may be accepted just now */
+		err = wait_answer(&weft_proc.vci, local, a,
+			now + timeout_s * WEFT_NS_PER_S);
+	if (err)
 		port_say(
 			a->proc, name->id, a->ctx, WEFT_WIRE_CONNECT_WITHDRAWN);
-		err = wait_answer(
-			vci, a, weft_now_ns() + WITHDRAW_S * WEFT_NS_PER_S);
-		if (err || a->answer != WEFT_WIRE_CONNECT_ACCEPTED)
-			return weft_err_set(WEFT_ERR_PORT,
-				"the port did not accept within %u s",
-				timeout_s);
-	}
+	if (err == WEFT_ERR_TIMEOUT)
+		return weft_err_set(WEFT_ERR_PORT,
+			"the port did not accept within %u s", timeout_s);
 	if (!err && a->answer != WEFT_WIRE_CONNECT_ACCEPTED)
 		err = weft_err_set(
 			WEFT_ERR_PORT, "the port does not exist or was closed");
@@ -533,9 +605,10 @@ static int go_in(struct weft_comm *local, const char *text, uint32_t timeout_s,
 		!weft_proc_is_member(name.proc))
 		err = weft_err_set(WEFT_ERR_PORT, "there is no such process");
 	if (!err) {
-		weft_foreign_expect(); /* the other job counts its ids alike */
+		weft_foreign_expect(); /* the other job numbers contexts alike
+					*/
 		a.ctx = weft_proc_new_ctx(1);
-		err = port_ask(vci, &name, timeout_s, &a);
+		err = port_ask(local, &name, timeout_s, &a);
 	}
 	weft_list_remove(&a.link);
 	if (!err)
@@ -551,7 +624,7 @@ static int intercomm(struct weft_create_inter *how, struct weft_comm **comm_out)
 {
 	int err = weft_create_inter(how, comm_out);
 
-	/* at once: what closes in the background would go on tying the two */
+	/* not in the background: the two processes would stay connected */
 	if (how->intercomm)
 		weft_disconnect_wait(how->intercomm);
 	return err;

@@ -310,9 +310,11 @@ static_assert(sizeof(struct weft_wire_edge) == 64, "wire layout");
 /* A process wants in at a port, or is answered; see spawn/port.c. */
 enum weft_wire_connect_kind {
 	WEFT_WIRE_CONNECT_REQUEST = 1,
-	WEFT_WIRE_CONNECT_WITHDRAWN, /* no longer; is answered, too */
+	WEFT_WIRE_CONNECT_WITHDRAWN, /* no longer */
 	WEFT_WIRE_CONNECT_ACCEPTED,  /* the communicator of the two is there */
-	WEFT_WIRE_CONNECT_REFUSED,
+	WEFT_WIRE_CONNECT_REFUSED,   /* also the answer to an ACCEPTED that
+					came too late */
+	WEFT_WIRE_CONNECT_CONFIRMED, /* answers an ACCEPTED that was in time */
 };
 
 struct weft_wire_connect {

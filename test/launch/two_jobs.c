@@ -246,6 +246,25 @@ static void do_refuse(int is_server, const char *name)
 	MPI_Comm_disconnect(&inter);
 }
 
+/* The client gives up while the server makes no call, and connects again: the
+ * server accepts the second connect request. */
+static void do_late(int is_server, const char *name)
+{
+	MPI_Comm inter;
+
+	if (is_server) {
+		wait_parted();
+	} else {
+		claim(refusal(name, "1") == MPI_ERR_PORT,
+			"nobody accepts in time");
+		if (rank == 0)
+			tell_name(parted, "given up");
+	}
+	inter = meet(is_server, name);
+	claim(swap_all(inter, is_server), "the second try connects");
+	MPI_Comm_disconnect(&inter);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(int is_server, const char *name);
@@ -256,6 +275,7 @@ static const struct {
 	{ "exit", do_exit },
 	{ "crash", do_crash },
 	{ "refuse", do_refuse },
+	{ "late", do_late },
 };
 
 int main(int argc, char **argv)

@@ -54,6 +54,7 @@ struct round {
 };
 
 static int buf[LONG], buf2[LONG];
+static char *program;
 
 /* ---- messages ---- */
 
@@ -659,6 +660,62 @@ static int graph_create(struct crew *c)
 	return MPI_Cart_create(c->comm, 1, dims, periods, 0, &comm);
 }
 
+static int accept_any(struct crew *c)
+{
+	char port[MPI_MAX_PORT_NAME] = "";
+	MPI_Comm comm;
+	int rc;
+
+	if (c->rank == 0)
+		OK(MPI_Open_port(MPI_INFO_NULL, port));
+	rc = MPI_Comm_accept(port, MPI_INFO_NULL, 0, c->comm, &comm);
+	if (c->rank == 0)
+		OK(MPI_Close_port(port));
+	return rc;
+}
+
+/* To a port of a survivor, which does not accept. */
+static int connect_none(struct crew *c)
+{
+	char port[MPI_MAX_PORT_NAME] = "";
+	MPI_Comm comm;
+	int rc;
+
+	if (c->rank == 2) {
+		OK(MPI_Open_port(MPI_INFO_NULL, port));
+		OK(MPI_Send(port, sizeof(port), MPI_CHAR, 0, 7, c->comm));
+	}
+	if (c->rank == 0)
+		OK(MPI_Recv(port, sizeof(port), MPI_CHAR, 2, 7, c->comm,
+			MPI_STATUS_IGNORE));
+	rc = MPI_Comm_connect(port, MPI_INFO_NULL, 0, c->comm, &comm);
+	if (c->rank == 2)
+		OK(MPI_Close_port(port));
+	return rc;
+}
+
+/* The program that was spawned calls no MPI procedure, and ends with the
+ * process that spawned it. */
+static void child_wait(pid_t parent)
+{
+	if (!parent)
+		return;
+	while (!kill(parent, 0))
+		mtest_linger(50);
+	exit(0);
+}
+
+static int spawn_late(struct crew *c)
+{
+	char arg[32];
+	char *args[] = { arg, NULL };
+	MPI_Comm comm;
+
+	snprintf(arg, sizeof(arg), "child=%d", (int)getpid());
+	return MPI_Comm_spawn(program, args, 1, MPI_INFO_NULL, 0, c->comm,
+		&comm, MPI_ERRCODES_IGNORE);
+}
+
 static int disconnect(struct crew *c)
 {
 	return MPI_Comm_disconnect(&c->comm);
@@ -677,6 +734,9 @@ static const struct round comms[] = {
 	{ { EITHER("MPI_Barrier", NULL, inter_barrier, true, ON_MADE) } },
 	{ { EITHER("MPI_Recv", NULL, inter_recv, false, ON_MADE) } },
 	{ { MAY("MPI_Cart_create", graph_create) } },
+	{ { EITHER("MPI_Comm_accept", NULL, accept_any, true, ON_COMM) } },
+	{ { EITHER("MPI_Comm_connect", NULL, connect_none, true, ON_COMM) } },
+	{ { EITHER("MPI_Comm_spawn", NULL, spawn_late, true, ON_COMM) } },
 	{ { MAY("MPI_Comm_disconnect", disconnect) } },
 	{ { NULL } },
 };
@@ -856,6 +916,8 @@ int main(int argc, char **argv)
 	int part, n, rc, id = (int)getpid();
 	struct crew *crews;
 
+	program = argv[0];
+	child_wait((pid_t)mtest_arg(argc, argv, "child", 0));
 	mtest_init(&argc, &argv);
 	part = (int)mtest_arg(argc, argv, "part", 0);
 	n = n_rounds(parts[part % PARTS]);
