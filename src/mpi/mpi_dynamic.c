@@ -148,10 +148,10 @@ static int mpi_lookup_name(
 
 /* ---- a socket ---- */
 
-/* What both ends of the socket tell each other first. */
+/* What both ends of the socket send first. */
 struct greeting {
 	uint64_t proc;
-	char port[WEFT_PORT_NAME_MAX];
+	char port[WEFT_PORT_NAME_MAX]; /* "": this end has failed before */
 };
 
 static int fail_socket(int fd, const char *what)
@@ -160,8 +160,7 @@ static int fail_socket(int fd, const char *what)
 		errno ? strerror(errno) : "the other end closed it");
 }
 
-static int swap_greetings(
-	int fd, const struct greeting *mine, struct greeting *theirs)
+static int send_greeting(int fd, const struct greeting *mine)
 {
 	size_t n = 0;
 	ssize_t rc;
@@ -173,6 +172,18 @@ static int swap_greetings(
 			return fail_socket(fd, "send");
 		n += rc > 0 ? (size_t)rc : 0;
 	}
+	return 0;
+}
+
+static int swap_greetings(
+	int fd, const struct greeting *mine, struct greeting *theirs)
+{
+	int err = send_greeting(fd, mine);
+	size_t n;
+	ssize_t rc;
+
+	if (err)
+		return err;
 	for (n = 0; n<sizeof(*theirs); n += rc> 0 ? (size_t)rc : 0) {
 		errno = 0;
 		rc = read(fd, (char *)theirs + n, sizeof(*theirs) - n);
@@ -180,7 +191,19 @@ static int swap_greetings(
 			return fail_socket(fd, "read");
 	}
 	theirs->port[sizeof(theirs->port) - 1] = 0;
-	return 0;
+	return theirs->port[0] ? 0
+			       : weft_err_set(WEFT_ERR_OTHER,
+					 "fd %d: MPI_Comm_join failed in the "
+					 "process at the other end",
+					 fd);
+}
+
+/* The process at the other end waits for a greeting. */
+static void join_refuse(int fd)
+{
+	const struct greeting failed = { .port = "" };
+
+	(void)send_greeting(fd, &failed);
 }
 
 static int mpi_dynamic_join(
@@ -189,8 +212,10 @@ static int mpi_dynamic_join(
 	struct greeting mine = { .proc = weft_proc.proc }, theirs;
 	int err = weft_port_open(mine.port);
 
-	if (err)
+	if (err) {
+		join_refuse(fd);
 		return err;
+	}
 	err = swap_greetings(fd, &mine, &theirs);
 	if (!err && theirs.proc == mine.proc)
 		err = weft_err_set(WEFT_ERR_ARG,
@@ -214,7 +239,9 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
 	if (!err && !self)
 		err = weft_err_set(
 			WEFT_ERR_OTHER, "the World Model is not initialized");
-	if (!err)
+	if (err)
+		join_refuse(fd);
+	else
 		err = mpi_dynamic_join(fd, self, &made);
 	if (!err)
 		*intercomm = weft_mpi_comm_handle(made);

@@ -536,6 +536,11 @@ static void parent_join(void)
 	close(fd);
 	code = MPI_Comm_join(fd, &inter);
 	claim(class_of(code) == MPI_ERR_OTHER, "no socket, no communicator");
+	fd = connect_two();
+	code = MPI_Comm_join(fd, rank ? &inter : NULL);
+	claim(class_of(code) == (rank ? MPI_ERR_OTHER : MPI_ERR_ARG),
+		"the process at one end fails, and that at the other end too");
+	close(fd);
 }
 
 /* As many processes as the launcher has room for, said by its caller; 0 when
