@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * files: a matrix whose columns are dealt to the processes, written and read
- * as one file.  Each has a view of its columns; as the calls are collective a
- * few processes gather the short runs of all and move long stretches.
+ * files: a matrix, whose columns are distributed over the processes, is written
+ * and read as one file. Each process has a view of its columns. The calls are
+ * collective, so a few processes gather the short runs of all and access long
+ * parts of the file.
  *
  *	mpicc -o files files.c
  *	mpiexec -n 4 ./files matrix.dat
@@ -17,7 +18,7 @@ enum {
 	COLUMNS = 8, /* of each process */
 };
 
-/* Errors of files come back unless their handler is another. */
+/* Errors of files are returned unless another error handler is set. */
 static void check(int rc, const char *call)
 {
 	char text[MPI_MAX_ERROR_STRING];

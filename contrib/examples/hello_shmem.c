@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hello_shmem: each PE tells its neighbour its number
+/* hello_shmem: each PE sends its number to its neighbour
  *
  *   oshcc -o hello hello_shmem.c && oshrun -n 4 ./hello */
 #include <shmem.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * sessions: a first program in the Sessions Model.  No MPI_Init: each process
- * opens a session, looks at the process sets it can see, turns one of them
- * into a communicator, works in it and closes everything again.
+ * opens a session, lists its process sets, creates a communicator from one of
+ * them, uses it and closes both.
  *
  *	mpicc -o sessions sessions.c
  *	mpiexec -n 4 ./sessions
@@ -28,7 +28,7 @@ static void check(int rc, const char *call)
 	exit(1);
 }
 
-/* How many processes the named set has, or -1 if it does not say. */
+/* Number of processes of the named set, or -1 if it is unknown. */
 static int pset_size(MPI_Session session, const char *name)
 {
 	char value[16] = "";
@@ -75,7 +75,7 @@ static MPI_Comm comm_from_pset(MPI_Session session, const char *pset)
 	return comm;
 }
 
-/* Each process says where it runs; rank 0 prints it all, in order. */
+/* Each process sends its host name; rank 0 prints all of them in order. */
 static void print_places(MPI_Comm comm, int rank, int n_ranks)
 {
 	char line[MAX_NAME], host[64] = "?";

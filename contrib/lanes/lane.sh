@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# lane: nodes made of namespaces, for the scripts beside this one (sourced)
+# lane: nodes made of namespaces, for the other scripts of this folder (sourced)
 #
 # A node n0, n1, ... is a network namespace with its own address on a bridge,
 # and a process in it that holds its own host name, SysV IPC and /dev/shm.
-# /tmp stays common, as a parallel file system would be. The bridge lives in
-# a namespace of its own: nothing touches the host's interfaces.
+# All nodes share /tmp, like a parallel file system. The bridge is in a
+# namespace of its own, so the host's interfaces are not changed.
 #
-# The caller has set: lane (its name, short), prefix (of the namespaces) and
-# net (the first three numbers of the addresses).
+# The caller sets lane (its short name), prefix (of the namespaces) and net (the
+# first three numbers of the addresses).
 
 state=${TMPDIR:-/tmp}/weft-lane-$lane
 
-# what is right for tests on the host keeps nodes from talking to each other
+# these settings for tests on the host would separate the nodes
 unset FI_TCP_IFACE MPIEXEC
 
 say() { echo "lane $lane: $*"; }
@@ -39,7 +39,7 @@ lane_install() {
 	rm -f "$state.apt"
 }
 
-# lane_mirror: where this host has its Debian from
+# lane_mirror: the Debian mirror of this host
 lane_mirror() {
 	uri=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p' \
 		/etc/apt/sources.list.d/debian.sources 2>/dev/null | head -n 1)
@@ -49,7 +49,7 @@ lane_mirror() {
 	echo "${uri:-http://deb.debian.org/debian}"
 }
 
-# lane_can: are namespaces possible here, without asking anybody for a password?
+# lane_can: true if namespaces are possible here without a password
 lane_can() {
 	as=
 	[ "$(id -u)" = 0 ] || as="sudo -n"
@@ -82,7 +82,7 @@ lane_node_up() { # node number, number of nodes
 	ip -n "$prefix-sw" link set "p$1" master br0 up
 	ip -n "$ns" addr add "$net.$((10 + $1))/24" dev eth0
 	ip -n "$ns" link set eth0 up
-	# the process that holds what is not a network
+	# the process that holds the other namespaces of the node
 	rm -f "$state/n$1.pid"
 	setsid ip netns exec "$ns" unshare --uts --ipc sh -c '
 		hostname "$1" && mount -t tmpfs -o mode=1777 tmpfs /dev/shm &&
@@ -95,7 +95,7 @@ lane_node_up() { # node number, number of nodes
 	die "node n$1 does not start: $(cat "$state/n$1.log")"
 }
 
-# lane_nodes_up COUNT: make the nodes and $state/on, which runs things there
+# lane_nodes_up COUNT: creates the nodes and $state/on, which runs commands there
 lane_nodes_up() {
 	mkdir -p "$state"
 	ip netns add "$prefix-sw"
@@ -129,8 +129,8 @@ lane_pids() {
 	done
 }
 
-# lane_nodes_down PID...: end what runs on the nodes, and the processes named;
-# then remove the nodes and all files
+# lane_nodes_down PID...: ends the processes of the nodes and the given ones;
+# then removes the nodes and all files
 lane_nodes_down() {
 	for signal in TERM KILL; do
 		for _ in $(seq 1 30); do
@@ -174,11 +174,11 @@ lane_ok() {
 }
 
 # lane_suite BUILD LAUNCHER FOLDER PATTERN...: runs of $state/list; their TAP is
-# a part of ours
+# part of the lane's
 lane_suite() {
 	build=$1 launcher=$2 folder=$3
 	shift 3
-	# beside other steps, with several processes on a core
+	# in parallel with other steps, with several processes on a core
 	suite=$(WEFT_TEST_SLOW=${WEFT_TEST_SLOW:-3} MPIEXEC=$launcher "$here/../../test/run-multi" --env shm \
 		--bin "$build/test/$folder" --list "$state/list" "$@" 2>&1) || :
 	echo "$suite" | grep -v '^1\.\.' |
@@ -189,10 +189,10 @@ lane_suite() {
 	n_failed=$((n_failed + bad))
 }
 
-# lane_multi BUILD LAUNCHER LEFT-OUT: the multi-process suite. Left out: lines
-# that speak to our own mpiexec; those on the exit status of a job that a process
-# left or aborted in part, which each manager answers in its way; and what
-# LEFT-OUT, an extended regular expression, says about this manager.
+# lane_multi BUILD LAUNCHER LEFT-OUT: the multi-process suite. It omits lines
+# with options of Weft's mpiexec, and lines about the exit status of a job that
+# a process left or aborted in part, which depends on the manager. It also omits
+# lines that match the extended regular expression LEFT-OUT.
 lane_multi() {
 	few=
 	[ -n "${quick:-}" ] && few="p2p_modes p2p_order coll_moves comm_make
@@ -203,12 +203,13 @@ lane_multi() {
 	lane_suite "$1" "$2" multi $few
 }
 
-# lane_shmem BUILD LAUNCHER: OpenSHMEM with some PEs near and some far, so that
-# both kinds of access meet on one address. Those of one PE, and those on how
-# the program is set up, learn nothing here; exit= is the manager's business.
+# lane_shmem BUILD LAUNCHER: OpenSHMEM with some local and some remote PEs, so
+# that both kinds of access use the same address. Runs of one PE and runs about
+# the setup of the program are omitted, and so is exit=, which depends on the
+# manager.
 lane_shmem() {
 	left='^[a-z_]* 1( |$)|^sma_(setup|tool|cxx) |launch=|exit='
-	# one after another they take a minute
+	# in turn they take a minute
 	[ -n "${quick:-}" ] && left="$left|^[a-z_]* 2|^sma_(sweep|mpi|heap|thr) "
 	grep -vE "$left" "$here/../../test/shmem/list" >"$state/list"
 	lane_suite "$1" "$2" shmem
