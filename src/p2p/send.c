@@ -4,8 +4,7 @@
  * weft_send() is the hot path: guards that leave for a request, then straight
  * into the ring or the fabric. A send is eager when it is short and the peer
  * has room for it (credit); otherwise it is announced and waits for its receive
- * (rndv.c). What cannot leave now waits at the peer in order. A longer eager
- * message is seen by a reader that waits while it is written (shm/ring.h). */
+ * (rndv.c). What cannot leave now waits at the peer in order. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -30,11 +29,6 @@ static size_t eager_max(const struct weft_peer *peer)
 	return peer->vci->net->plan.eager_len - sizeof(struct weft_wire_net);
 }
 
-static const void *run_of(const struct weft_req *req)
-{
-	return (const char *)req->buf + req->type->true_lb;
-}
-
 struct weft_wire_head weft_send_head(const struct weft_req *req)
 {
 	return (struct weft_wire_head){
@@ -46,25 +40,67 @@ struct weft_wire_head weft_send_head(const struct weft_req *req)
 	};
 }
 
-/* Packs or copies the data into place and makes it visible. */
-static int eager_ring(struct weft_req *req)
+/* An eager message: what its head says of it, and its data. */
+struct eager_msg {
+	const struct weft_comm *comm;
+	uint64_t ctx;
+	int32_t tag;
+	const void *buf;
+	int64_t count;
+	const struct weft_type *type;
+	size_t len;
+	bool is_run;
+};
+
+/* Writes an eager message into the ring. False: the ring has no room. */
+static inline __attribute__((always_inline)) bool eager_ring(
+	struct weft_peer *peer, const struct eager_msg *m)
 {
-	struct weft_peer *peer = req->peer;
+	void *place = weft_ring_reserve(&peer->tx, m->len);
 	struct weft_wire_head *head;
-	void *place = weft_ring_reserve(&peer->tx, req->len);
 
 	if (!place)
-		return WEFT_AGAIN;
-	if (!weft_type_is_run(req->type, req->count)) {
-		weft_pack(req->type, req->count, req->buf, 0, place, req->len);
-	} else if (req->len) {
-		weft_write(peer->tx.stores_past, place, run_of(req), req->len);
-	}
+		return false;
+	/* committed */
+	if (!m->is_run)
+		weft_pack(m->type, m->count, m->buf, 0, place, m->len);
+	else if (m->len) /* the buffer of an empty message may be NULL */
+		weft_write(peer->tx.stores_past, place,
+			(const char *)m->buf + m->type->true_lb, m->len);
 	head = weft_ring_head(&peer->tx);
-	*head = weft_send_head(req);
+	*head = (struct weft_wire_head){
+		.op = WEFT_WIRE_EAGER,
+		.number = weft_p2p_peer_of(peer)->n_eager_sent,
+		.src = (uint32_t)m->comm->rank,
+		.ctx = m->ctx,
+		.tag = m->tag,
+	};
 	weft_peer_stamp(peer, head);
-	weft_ring_commit(&peer->tx, req->len);
-	return 0;
+	weft_ring_commit(&peer->tx, m->len);
+	return true;
+}
+
+/* Takes the credit of an eager message that has left, and its number. */
+static inline uint16_t eager_left(struct weft_peer *peer, size_t len)
+{
+	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
+	return weft_p2p_peer_of(peer)->n_eager_sent++;
+}
+
+static int eager_ring_req(struct weft_req *req)
+{
+	struct eager_msg m = {
+		.comm = req->comm,
+		.ctx = req->ctx,
+		.tag = req->tag,
+		.buf = req->buf,
+		.count = req->count,
+		.type = req->type,
+		.len = req->len,
+		.is_run = weft_type_is_run(req->type, req->count),
+	};
+
+	return eager_ring(req->peer, &m) ? 0 : WEFT_AGAIN;
 }
 
 static void on_eager_sent(struct weft_op *op, int err, size_t len)
@@ -139,11 +175,10 @@ static int eager(struct weft_req *req)
 	if (peer->is_self)
 		rc = eager_self(req);
 	else
-		rc = peer->is_shm ? eager_ring(req) : eager_net(req);
+		rc = peer->is_shm ? eager_ring_req(req) : eager_net(req);
 	if (rc >= 0) {
-		peer->credit -= (int64_t)(req->len + WEFT_EAGER_OVERHEAD);
 		req->send.is_eager = true;
-		req->send.number = weft_p2p_peer_of(peer)->n_eager_sent++;
+		req->send.number = eager_left(peer, req->len);
 	}
 	return rc;
 }
@@ -233,20 +268,6 @@ int weft_send_start(struct weft_req *req)
 	return send_begin(req, false);
 }
 
-static inline void fast_head(struct weft_peer *peer, const struct weft_msg *msg)
-{
-	struct weft_wire_head *head = weft_ring_head(&peer->tx);
-
-	*head = (struct weft_wire_head){
-		.op = WEFT_WIRE_EAGER,
-		.number = weft_p2p_peer_of(peer)->n_eager_sent++,
-		.src = (uint32_t)msg->comm->rank,
-		.ctx = msg->comm->ctx + msg->ctx_offset,
-		.tag = msg->tag,
-	};
-	weft_peer_stamp(peer, head);
-}
-
 /* Short, contiguous, to a process of this node that is ready for it: no
  * request is needed. False when any of this does not hold. */
 static inline __attribute__((always_inline)) bool send_fast(
@@ -255,7 +276,6 @@ static inline __attribute__((always_inline)) bool send_fast(
 	size_t len = (size_t)(msg->count * msg->type->size);
 	struct weft_comm *comm = msg->comm;
 	struct weft_peer *peer;
-	void *place;
 
 	if (msg->rank < 0 || !msg->type->is_contig ||
 		msg->mode == WEFT_SEND_SYNC)
@@ -265,16 +285,17 @@ static inline __attribute__((always_inline)) bool send_fast(
 		!weft_peer_is_clear(peer) ||
 		peer->credit < (int64_t)(len + WEFT_EAGER_OVERHEAD))
 		return false;
-	place = weft_ring_reserve(&peer->tx, len);
-	if (!place)
+	if (!eager_ring(peer, &(struct eager_msg){
+				      .comm = comm,
+				      .ctx = comm->ctx + msg->ctx_offset,
+				      .tag = msg->tag,
+				      .buf = msg->buf,
+				      .type = msg->type,
+				      .len = len,
+				      .is_run = true,
+			      }))
 		return false;
-	/* committed */
-	if (len) /* the buffer of an empty message may be NULL */
-		weft_write(peer->tx.stores_past, place,
-			(char *)msg->buf + msg->type->true_lb, len);
-	fast_head(peer, msg);
-	weft_ring_commit(&peer->tx, len);
-	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
+	eager_left(peer, len);
 	return true;
 }
 
