@@ -53,7 +53,7 @@ int weft_av_name(
 int weft_net_name(struct weft_net *net, void *buf, size_t *len)
 {
 	return weft_av_name(
-		&net->ep->fid, weft_net_inside(net)->info, buf, len);
+		&net->ep->fid, weft_net_inside(net)->dom.info, buf, len);
 }
 
 /* 0 where the address does not say. */
@@ -153,14 +153,15 @@ int weft_net_peer_add(
 {
 	struct weft_inside *in = weft_net_inside(net);
 
-	return weft_av_add(in->av, in->info, &net->plan, name, len, addr_out);
+	return weft_av_add(
+		in->dom.av, in->dom.info, &net->plan, name, len, addr_out);
 }
 
 void weft_net_peer_remove(struct weft_net *net, uint64_t addr)
 {
 	struct weft_inside *in = weft_net_inside(net);
 	fi_addr_t one = addr;
-	int rc = fi_av_remove(in->av, &one, 1, 0);
+	int rc = fi_av_remove(in->dom.av, &one, 1, 0);
 
 	if (rc)
 		weft_log_debug("NET-AV", "address %lu not removed: %s",

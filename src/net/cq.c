@@ -249,5 +249,5 @@ bool weft_net_may_sleep(struct weft_net *net, int *fd_out)
 	struct fid *fid = &in->cq->fid;
 
 	*fd_out = in->wait_fd;
-	return in->wait_fd < 0 || !fi_trywait(in->fabric, &fid, 1);
+	return in->wait_fd < 0 || !fi_trywait(in->dom.fabric, &fid, 1);
 }

@@ -18,7 +18,6 @@
 
 enum {
 	CARRIERS_MAX = 256,
-	POLL_SAMPLES = 16,
 	CLOSE_PAUSE_MS = 50,
 };
 
@@ -114,15 +113,6 @@ static int post_bufs(struct weft_inside *in)
 
 /* Opening and closing */
 
-static int open_av(struct weft_inside *in)
-{
-	struct fi_av_attr attr = { .type = in->info->domain_attr->av_type };
-
-	if (attr.type == FI_AV_UNSPEC)
-		attr.type = FI_AV_TABLE;
-	return fi_av_open(in->domain, &attr, &in->av, NULL);
-}
-
 static int open_cq(struct weft_inside *in)
 {
 	struct fi_cq_attr attr = {
@@ -133,13 +123,13 @@ static int open_cq(struct weft_inside *in)
 
 	in->wait_fd = -1;
 	if (!strcmp(weft_knobs.wait, "block") &&
-		!fi_cq_open(in->domain, &attr, &in->cq, NULL)) {
+		!fi_cq_open(in->dom.domain, &attr, &in->cq, NULL)) {
 		if (fi_control(&in->cq->fid, FI_GETWAIT, &in->wait_fd))
 			in->wait_fd = -1;
 		return 0;
 	}
 	attr.wait_obj = FI_WAIT_NONE;
-	return fi_cq_open(in->domain, &attr, &in->cq, NULL);
+	return fi_cq_open(in->dom.domain, &attr, &in->cq, NULL);
 }
 
 /* The least room in a shared buffer is set after enabling: shm 1.17 has nothing
@@ -147,7 +137,7 @@ static int open_cq(struct weft_inside *in)
 static int bind_ep(struct weft_inside *in)
 {
 	struct fid_ep *ep = in->net.ep;
-	int rc = fi_ep_bind(ep, &in->av->fid, 0);
+	int rc = fi_ep_bind(ep, &in->dom.av->fid, 0);
 
 	if (!rc)
 		rc = fi_ep_bind(ep, &in->cq->fid, FI_TRANSMIT | FI_RECV);
@@ -163,12 +153,7 @@ static int ep_open_objects(struct weft_inside *in, const char **call_out)
 {
 	int rc;
 
-	*call_out = "fi_domain";
-	rc = fi_domain(in->fabric, in->info, &in->domain, NULL);
-	if (rc)
-		return rc;
-	*call_out = "fi_av_open";
-	rc = open_av(in);
+	rc = weft_domain_open(&in->dom, call_out);
 	if (rc)
 		return rc;
 	*call_out = "fi_cq_open";
@@ -176,26 +161,11 @@ static int ep_open_objects(struct weft_inside *in, const char **call_out)
 	if (rc)
 		return rc;
 	*call_out = "fi_endpoint";
-	rc = fi_endpoint(in->domain, in->info, &in->net.ep, NULL);
+	rc = fi_endpoint(in->dom.domain, in->dom.info, &in->net.ep, NULL);
 	if (rc)
 		return rc;
 	*call_out = "fi_enable";
 	return bind_ep(in);
-}
-
-/* The cheapest of several empty reads: what an idle poll costs here. Asking
- * for no entries only drives progress. */
-static uint32_t ep_measure_poll(struct weft_inside *in)
-{
-	uint64_t best = UINT32_MAX;
-
-	for (int i = 0; i < POLL_SAMPLES; i++) {
-		uint64_t start = weft_now_ns();
-
-		fi_cq_read(in->cq, NULL, 0);
-		best = weft_min(best, weft_now_ns() - start);
-	}
-	return (uint32_t)best;
 }
 
 static void inject_done(struct weft_op *op, int err, size_t len)
@@ -225,8 +195,8 @@ int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	in->recv = recv;
 	in->arg = arg;
 	in->prov = prov;
-	in->info = info;
-	in->fabric = fabric;
+	in->dom.info = info;
+	in->dom.fabric = fabric;
 	in->inject_op.done = inject_done;
 	in->has_own_context = info->mode & (FI_CONTEXT | FI_CONTEXT2);
 	in->net.is_counting = plan->counts_injects;
@@ -238,21 +208,12 @@ int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	rc = post_bufs(in);
 	if (rc)
 		goto fail;
-	in->net.plan.poll_ns = ep_measure_poll(in);
+	in->net.plan.poll_ns = weft_domain_poll_ns(in->cq);
 	*net_out = &in->net;
 	return 0;
 fail:
 	weft_net_close(&in->net);
 	return rc;
-}
-
-static void ep_close_fid(struct fid *fid, const char *what)
-{
-	int rc = fi_close(fid);
-
-	if (rc)
-		weft_log_debug("NET-CLOSE", "closing the %s: %s", what,
-			fi_strerror(-rc));
 }
 
 static void free_carriers(struct weft_inside *in)
@@ -321,17 +282,11 @@ void weft_net_close(struct weft_net *net)
 		weft_mr_fini(in);
 	weft_counters_close(&net->counters);
 	if (net->ep)
-		ep_close_fid(&net->ep->fid, "endpoint");
+		weft_domain_close_fid(&net->ep->fid, "endpoint");
 	weft_mr_fini(in);
 	if (in->cq)
-		ep_close_fid(&in->cq->fid, "completion queue");
-	if (in->av)
-		ep_close_fid(&in->av->fid, "address table");
-	if (in->domain)
-		ep_close_fid(&in->domain->fid, "domain");
-	if (in->fabric)
-		ep_close_fid(&in->fabric->fid, "fabric");
-	fi_freeinfo(in->info);
+		weft_domain_close_fid(&in->cq->fid, "completion queue");
+	weft_domain_close(&in->dom);
 	free_carriers(in);
 	if (in->buf_mem)
 		munmap(in->buf_mem, in->buf_mem_len);

@@ -90,7 +90,7 @@ static int reg(struct weft_inside *in, void *buf, size_t len, uint64_t access,
 
 	if (rc)
 		return rc;
-	rc = fi_mr_reg(in->domain, buf, len, access, 0, key, 0, &fid, NULL);
+	rc = fi_mr_reg(in->dom.domain, buf, len, access, 0, key, 0, &fid, NULL);
 	if (rc)
 		return weft_net_fault(&in->net, "fi_mr_reg", rc);
 	rc = enable(in, fid);

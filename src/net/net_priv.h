@@ -3,6 +3,7 @@
 #ifndef WEFT_NET_PRIV_H
 #define WEFT_NET_PRIV_H
 
+#include "net/domain.h"
 #include "net/net.h"
 #include "net/prov.h"
 
@@ -57,10 +58,7 @@ struct weft_inside {
 	weft_net_recv_fn *recv;
 	void *arg;
 	const struct weft_prov *prov;
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_av *av;
+	struct weft_domain dom;
 	struct fid_cq *cq;
 	int wait_fd;	     /* of cq, for WEFT_WAIT=block; -1: none */
 	struct weft_mr *mrs; /* all alive */

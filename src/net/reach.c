@@ -76,7 +76,8 @@ bool weft_net_refuses(
 
 	what[0] = 0;
 	if (strcmp(net->plan.name, "tcp") != 0 ||
-		fi_av_lookup(in->av, addr, &to, &size) || size > sizeof(to) ||
+		fi_av_lookup(in->dom.av, addr, &to, &size) ||
+		size > sizeof(to) ||
 		(to.any.sa_family != AF_INET && to.any.sa_family != AF_INET6))
 		return false;
 	reach_print(&to, port, sizeof(port));

@@ -2,7 +2,6 @@
 /* rma_ep: one-sided access through endpoints of its own */
 #include "net/rma_ep.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "net/net_priv.h"
 
@@ -13,7 +12,6 @@
 
 enum {
 	BATCH = 16,
-	POLL_SAMPLES = 8,
 };
 
 /* One endpoint; the first lies in its side, the others on the heap. */
@@ -37,10 +35,7 @@ struct weft_rma_mr {
  * pointer. */
 struct domain {
 	struct weft_rma_domain pub;
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_av *av;
+	struct weft_domain dom;
 	struct rma_ep first;
 	struct weft_rma_mr *mrs;
 	uint64_t next_key; /* of the special ones */
@@ -66,21 +61,13 @@ static int rma_ep_fault(
 
 /* --- opening and closing -------------------------------------------------- */
 
-static void rma_ep_close_fid(struct fid *fid, const char *what)
-{
-	int rc = fi_close(fid);
-
-	if (rc)
-		weft_log_debug("NET-CLOSE", "closing the one-sided %s: %s",
-			what, fi_strerror(-rc));
-}
-
 static void close_ep(struct rma_ep *ep)
 {
 	if (ep->ep)
-		rma_ep_close_fid(&ep->ep->fid, "endpoint");
+		weft_domain_close_fid(&ep->ep->fid, "one-sided endpoint");
 	if (ep->cq)
-		rma_ep_close_fid(&ep->cq->fid, "completion queue");
+		weft_domain_close_fid(
+			&ep->cq->fid, "one-sided completion queue");
 	ep->ep = NULL;
 	ep->cq = NULL;
 	weft_counters_close(&ep->pub.counters);
@@ -94,16 +81,17 @@ static int open_ep(struct domain *domain, struct rma_ep *ep)
 		.wait_obj = FI_WAIT_NONE,
 	};
 	const char *call = "fi_cq_open";
-	int rc = fi_cq_open(domain->domain, &attr, &ep->cq, NULL);
+	int rc = fi_cq_open(domain->dom.domain, &attr, &ep->cq, NULL);
 
 	ep->pub.domain = &domain->pub;
 	if (!rc) {
 		call = "fi_endpoint";
-		rc = fi_endpoint(domain->domain, domain->info, &ep->ep, NULL);
+		rc = fi_endpoint(
+			domain->dom.domain, domain->dom.info, &ep->ep, NULL);
 	}
 	if (!rc) {
 		call = "fi_enable";
-		rc = fi_ep_bind(ep->ep, &domain->av->fid, 0);
+		rc = fi_ep_bind(ep->ep, &domain->dom.av->fid, 0);
 	}
 	if (!rc)
 		rc = fi_ep_bind(ep->ep, &ep->cq->fid,
@@ -120,30 +108,12 @@ static int open_ep(struct domain *domain, struct rma_ep *ep)
 
 static int rma_ep_open_objects(struct domain *domain)
 {
-	struct fi_av_attr attr = { .type = domain->info->domain_attr->av_type };
-	int rc = fi_domain(domain->fabric, domain->info, &domain->domain, NULL);
+	const char *call;
+	int rc = weft_domain_open(&domain->dom, &call);
 
 	if (rc)
-		return rma_ep_fault(&domain->pub, "fi_domain", rc);
-	if (attr.type == FI_AV_UNSPEC)
-		attr.type = FI_AV_TABLE;
-	rc = fi_av_open(domain->domain, &attr, &domain->av, NULL);
-	if (rc)
-		return rma_ep_fault(&domain->pub, "fi_av_open", rc);
+		return rma_ep_fault(&domain->pub, call, rc);
 	return open_ep(domain, &domain->first);
-}
-
-static uint32_t rma_ep_measure_poll(struct domain *domain)
-{
-	uint64_t best = UINT32_MAX;
-
-	for (int i = 0; i < POLL_SAMPLES; i++) {
-		uint64_t start = weft_now_ns();
-
-		fi_cq_read(domain->first.cq, NULL, 0);
-		best = weft_min(best, weft_now_ns() - start);
-	}
-	return (uint32_t)best;
 }
 
 int weft_rma_domain_open_take(struct fi_info *info, struct fid_fabric *fabric,
@@ -158,14 +128,14 @@ int weft_rma_domain_open_take(struct fi_info *info, struct fid_fabric *fabric,
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a net");
 	}
 	domain->pub.plan = *plan;
-	domain->info = info;
-	domain->fabric = fabric;
+	domain->dom.info = info;
+	domain->dom.fabric = fabric;
 	rc = rma_ep_open_objects(domain);
 	if (rc) {
 		weft_rma_domain_close(&domain->pub);
 		return rc;
 	}
-	domain->pub.plan.poll_ns = rma_ep_measure_poll(domain);
+	domain->pub.plan.poll_ns = weft_domain_poll_ns(domain->first.cq);
 	*domain_out = &domain->pub;
 	return 0;
 }
@@ -181,13 +151,7 @@ void weft_rma_domain_close(struct weft_rma_domain *pub)
 	while (domain->mrs)
 		weft_rma_domain_withdraw(pub, domain->mrs);
 	close_ep(&domain->first);
-	if (domain->av)
-		rma_ep_close_fid(&domain->av->fid, "address table");
-	if (domain->domain)
-		rma_ep_close_fid(&domain->domain->fid, "domain");
-	if (domain->fabric)
-		rma_ep_close_fid(&domain->fabric->fid, "fabric");
-	fi_freeinfo(domain->info);
+	weft_domain_close(&domain->dom);
 	free(domain);
 }
 
@@ -276,7 +240,7 @@ int weft_rma_domain_expose(struct weft_rma_domain *pub, void *buf, size_t len,
 		free(mr);
 		return rc;
 	}
-	rc = fi_mr_reg(domain->domain, buf, len,
+	rc = fi_mr_reg(domain->dom.domain, buf, len,
 		FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
 		mr->key, 0, &mr->mr, NULL);
 	if (rc) {
@@ -305,7 +269,7 @@ void weft_rma_domain_withdraw(
 	while (*at != mr)
 		at = &(*at)->next;
 	*at = mr->next;
-	rma_ep_close_fid(&mr->mr->fid, "registration");
+	weft_domain_close_fid(&mr->mr->fid, "one-sided registration");
 	free(mr);
 }
 
@@ -313,7 +277,7 @@ int weft_rma_domain_name(struct weft_rma_domain *domain, void *buf, size_t *len)
 {
 	const struct domain *in = inside(domain);
 
-	return weft_av_name(&in->first.ep->fid, in->info, buf, len);
+	return weft_av_name(&in->first.ep->fid, in->dom.info, buf, len);
 }
 
 int weft_rma_domain_peer_add(struct weft_rma_domain *domain, const void *name,
@@ -322,7 +286,7 @@ int weft_rma_domain_peer_add(struct weft_rma_domain *domain, const void *name,
 	const struct domain *in = inside(domain);
 
 	return weft_av_add(
-		in->av, in->info, &domain->plan, name, len, addr_out);
+		in->dom.av, in->dom.info, &domain->plan, name, len, addr_out);
 }
 
 /* --- posts --------------------------------------------------------------- */

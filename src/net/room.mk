@@ -3,6 +3,7 @@ libweft_la_SOURCES += \
 	src/net/av.c \
 	src/net/cq.c \
 	src/net/crash.c \
+	src/net/domain.c src/net/domain.h \
 	src/net/ep.c \
 	src/net/fabric.c src/net/iface.c src/net/iface.h \
 	src/net/libfabric.c src/net/libfabric.h \

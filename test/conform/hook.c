@@ -277,14 +277,14 @@ static void stand_in(struct hook *h)
 	h->cq_ours.read = hook_cq_read;
 	h->cq_ours.readerr = hook_cq_readerr;
 	in->cq->ops = &h->cq_ours;
-	h->av = in->av->ops;
-	h->av_ours = *in->av->ops;
+	h->av = in->dom.av->ops;
+	h->av_ours = *in->dom.av->ops;
 	h->av_ours.insert = hook_insert;
-	in->av->ops = &h->av_ours;
-	h->mr = in->domain->mr;
-	h->mr_ours = *in->domain->mr;
+	in->dom.av->ops = &h->av_ours;
+	h->mr = in->dom.domain->mr;
+	h->mr_ours = *in->dom.domain->mr;
 	h->mr_ours.reg = hook_reg;
-	in->domain->mr = &h->mr_ours;
+	in->dom.domain->mr = &h->mr_ours;
 }
 
 struct hook *hook_on(struct weft_net *net, const struct hook_limits *limits)
@@ -314,8 +314,8 @@ void hook_off(struct hook *h)
 	ep->tagged = h->tagged;
 	ep->rma = h->rma;
 	h->in->cq->ops = h->cq;
-	h->in->av->ops = h->av;
-	h->in->domain->mr = h->mr;
+	h->in->dom.av->ops = h->av;
+	h->in->dom.domain->mr = h->mr;
 	for (size_t i = 0; i < N_HOOKS; i++)
 		if (hooks[i] == h)
 			hooks[i] = NULL;

@@ -165,7 +165,7 @@ static void expect_choice(const struct weft_net_hints *hints, size_t n,
 
 	assert_int_equal(open_with(hints, n, list, &net), 0);
 	assert_string_equal(opened, want);
-	info = weft_net_inside(net)->info;
+	info = weft_net_inside(net)->dom.info;
 	opened_address[0] = '\0';
 	if (info->src_addr && info->addr_format == FI_SOCKADDR_IN)
 		inet_ntop(AF_INET,
