@@ -33,20 +33,30 @@ struct knob_range {
 	int64_t max;
 };
 
+#define NUM_DESC(name_, def_, unit_, room_, sentence_, is_debug_) \
+	{ .name = #name_,                                         \
+		.room = #room_,                                   \
+		.unit = unit_,                                    \
+		.values = "",                                     \
+		.sentence = sentence_,                            \
+		.def = STRINGIZE(def_), .is_debug = is_debug_ },
+#define STR_DESC(name_, def_, values_, room_, sentence_, is_debug_) \
+	{ .name = #name_,                                           \
+		.room = #room_,                                     \
+		.values = values_,                                  \
+		.sentence = sentence_,                              \
+		.def = def_,                                        \
+		.is_debug = is_debug_ },
+
 static struct weft_knob_desc descs[] = {
-#define KNOB_NUM(field, name_, def_, min, max, unit_, room_, sentence_) \
-	{ .name = #name_,                                               \
-		.room = #room_,                                         \
-		.unit = unit_,                                          \
-		.values = "",                                           \
-		.sentence = sentence_,                                  \
-		.def = STRINGIZE(def_) },
-#define KNOB_STR(field, name_, def_, values_, room_, sentence_) \
-	{ .name = #name_,                                       \
-		.room = #room_,                                 \
-		.values = values_,                              \
-		.sentence = sentence_,                          \
-		.def = def_ },
+#define KNOB_NUM(field, name, def, min, max, unit, room, sentence) \
+	NUM_DESC(name, def, unit, room, sentence, false)
+#define KNOB_STR(field, name, def, values, room, sentence) \
+	STR_DESC(name, def, values, room, sentence, false)
+#define KNOB_DEBUG_NUM(field, name, def, min, max, unit, room, sentence) \
+	NUM_DESC(name, def, unit, room, sentence, true)
+#define KNOB_DEBUG_STR(field, name, def, values, room, sentence) \
+	STR_DESC(name, def, values, room, sentence, true)
 #include "base/knobs.def"
 #undef KNOB_NUM
 #undef KNOB_STR

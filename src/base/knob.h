@@ -32,6 +32,7 @@ struct weft_knob_desc {
 	const char *values; /* "on|off"; "" if any text is accepted */
 	const char *sentence;
 	const char *def; /* default, as text */
+	bool is_debug;	 /* for tests and debugging, or set by the launcher */
 	enum weft_knob_source source;
 };
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # knobs.sed: the list of variables that weft(7) contains, from knobs.def
 #
-# sed -n -f knobs.sed knobs.def. The build needs no program that it has made:
-# that could be for another machine. Fails at a line of another form.
+# sed -n -f knobs.sed knobs.def; the marked ones are left out. For these alone:
+# sed -n '/^KNOB_DEBUG_[NS]/,/")$/{s/_DEBUG//;p;}' knobs.def | sed -n -f knobs.sed
+# The build needs no program that it has made: that could be for another
+# machine. Fails at a line of another form.
+/^KNOB_DEBUG_/,/")$/d
 /^KNOB_/!d
 :join
 /")$/!{

@@ -103,11 +103,15 @@ contrib/man/weft.7: $(top_srcdir)/contrib/man/weft.7.in \
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)$(SED) -n -f $(top_srcdir)/src/base/knobs.sed \
 		$(top_srcdir)/src/base/knobs.def >$@.knobs && \
+	$(SED) -n '/^KNOB_DEBUG_[NS]/,/")$$/{s/_DEBUG//;p;}' \
+		$(top_srcdir)/src/base/knobs.def | \
+	$(SED) -n -f $(top_srcdir)/src/base/knobs.sed >$@.debug && \
 	$(SED) -n -f $(top_srcdir)/src/base/counter.sed \
 		$(top_srcdir)/src/base/counter.def >$@.counters && \
 	$(SED) -e '/@KNOBS@/{r $@.knobs' -e 'd}' \
+		-e '/@DEBUG_KNOBS@/{r $@.debug' -e 'd}' \
 		-e '/@COUNTERS@/{r $@.counters' -e 'd}' \
 		-e 's|@VERSION[@]|$(VERSION)|' \
 		$(top_srcdir)/contrib/man/weft.7.in >$@.tmp && \
-	rm -f $@.knobs $@.counters && mv $@.tmp $@
+	rm -f $@.knobs $@.debug $@.counters && mv $@.tmp $@
 EXTRA_DIST += src/tools/README.md

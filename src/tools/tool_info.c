@@ -158,17 +158,19 @@ static const char *source_word(enum weft_knob_source source)
 	}
 }
 
-static int show_knobs(struct weft_tool_report *report, const char *name)
+/* The knobs for users, or those for debugging. */
+static void add_knobs(struct weft_tool_report *list, bool is_debug)
 {
-	struct weft_tool_report *list = weft_tool_report_list(report, name);
 	char buf[32];
 
 	for (size_t i = 0; i < weft_knob_count(); i++) {
 		const struct weft_knob_desc *d = weft_knob_desc(i);
 		const char *limits = d->unit ? d->unit : d->values;
-		struct weft_tool_report *row =
-			weft_tool_report_object(list, NULL);
+		struct weft_tool_report *row;
 
+		if (d->is_debug != is_debug)
+			continue;
+		row = weft_tool_report_object(list, NULL);
 		weft_tool_report_text(row, "variable", "WEFT_%s", d->name);
 		weft_tool_report_text(row, "value", "%s",
 			weft_knob_value(i, buf, sizeof(buf)));
@@ -177,6 +179,12 @@ static int show_knobs(struct weft_tool_report *report, const char *name)
 		weft_tool_report_text(row, "meaning", "%s%s%s%s", d->sentence,
 			*limits ? " [" : "", limits, *limits ? "]" : "");
 	}
+}
+
+static int show_knobs(struct weft_tool_report *report, const char *name)
+{
+	add_knobs(weft_tool_report_list(report, name), false);
+	add_knobs(weft_tool_report_list(report, "debug_knobs"), true);
 	return 0;
 }
 

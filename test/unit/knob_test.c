@@ -175,6 +175,24 @@ static void every_knob_is_described(void **state)
 	assert_string_equal(weft_knob_value(weft_knob_count(), NULL, 0), "");
 }
 
+/* Some are for users, some for debugging. */
+static void knobs_are_of_two_kinds(void **state)
+{
+	size_t n = weft_knob_count(), n_debug = 0;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		const struct weft_knob_desc *d = weft_knob_desc(i);
+
+		n_debug += d->is_debug;
+		if (!strcmp(d->name, "LOG"))
+			assert_false(d->is_debug);
+		if (!strcmp(d->name, "SHM_RING"))
+			assert_true(d->is_debug);
+	}
+	assert_true(n_debug > 0 && n_debug < n);
+}
+
 static void foreign_reads_any_name(void **state)
 {
 	(void)state;
@@ -198,6 +216,7 @@ int main(void)
 		cmocka_unit_test(foreign_names_are_left_alone),
 		cmocka_unit_test(log_level_takes_effect),
 		cmocka_unit_test(every_knob_is_described),
+		cmocka_unit_test(knobs_are_of_two_kinds),
 		cmocka_unit_test(foreign_reads_any_name),
 	};
 
