@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy: process_vm_readv and its writing twin, in as many calls as it takes */
+/* copy: process_vm_readv and process_vm_writev, repeated until all is copied */
 #include "shm/copy.h"
 
 #include "base/err.h"
@@ -25,13 +25,13 @@ bool weft_copy_can_read(const struct weft_shm_bc *bc)
 
 void weft_copy_permit(void)
 {
-	/* Where a security module (Yama) restricts tracing to ancestors, let
-	 * the other processes of this user in. Fails harmlessly elsewhere. */
+	/* Yama may restrict tracing to ancestors of a process. Without Yama the
+	 * call fails, which has no effect. */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
-/* The runs from byte *skip of the first on, at most COPY_IOV; *n_out 0 at the
- * end. Leaves out what was done. */
+/* Fills in the runs that are left, at most COPY_IOV, from byte *skip of run
+ * *at; *n_out is 0 at the end. */
 static void runs_left(struct iovec *part, const struct iovec *runs, size_t n,
 	size_t *at, size_t *skip, size_t *n_out)
 {
@@ -46,8 +46,8 @@ static void runs_left(struct iovec *part, const struct iovec *runs, size_t n,
 	part[0].iov_len -= *skip;
 }
 
-/* ESRCH is the answer for one that is about to end, and for one whose first
- * thread alone has. */
+/* The kernel returns ESRCH for a process that is ending, and for a live one
+ * whose first thread has ended. */
 static int copy_err(pid_t pid, int reason)
 {
 	if (reason == ESRCH && weft_pid_has_ended(pid, END_MS))

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ring: one-writer, one-reader message ring between two processes of a node
  *
- * Each process owns a segment (seg.h) with one ring per process of its node;
- * the owner reads, the process whose place it is writes. A ring is N slots and
- * a payload buffer. A slot carries a sequence number, the payload's length, a
- * head of 24 bytes the ring does not interpret, and up to WEFT_RING_INLINE
- * bytes of payload, the shortest all in the slot's first cache line; longer
- * payloads lie in the buffer at a place both sides compute alike. The reader
- * tells a new slot by its sequence number, so an idle poll touches one line
- * that stays in its cache; it gives space back by publishing how far it has
- * read, now and then.
+ * Each process owns a segment (seg.h) with one ring for each process of its
+ * node. The owner reads a ring; the process that it belongs to writes. A ring
+ * has slots and a payload buffer. A slot holds a sequence number, the payload's
+ * length, a head of 24 bytes that the ring does not interpret, and up to
+ * WEFT_RING_INLINE bytes of payload; the shortest payloads lie in the slot's
+ * first cache line. Longer payloads lie in the buffer, at a place that both
+ * sides compute alike. The reader recognises a new slot by its sequence number,
+ * so an idle poll reads one line, which stays in its cache. From time to time
+ * the reader publishes how far it has read, which frees space.
  *
- * A slot also says how many slots its writer has read of the ring back. Who
- * hears that all its messages were read begins again at the buffer's start,
- * whose lines both sides still have in their caches. But a long payload goes on
- * through a large buffer: each store to a line that the reader's own cache has
- * waits for that, and is four times as fast where the line has left it since.
- * Who hears nothing between two messages probably has more to say, and fetches
- * the lines for those to come.
+ * A slot also holds the number of slots that its writer has read of the ring
+ * back. When that number covers all messages of the other side, that side
+ * continues at the start of its buffer, whose lines both sides still have in
+ * their caches. A long payload in a large buffer does not: a store to a line
+ * that is in the reader's own cache waits for that cache, and is four times as
+ * fast if the line has left it. If a writer receives nothing between two
+ * messages, it will probably write more, and fetches the lines of the next
+ * ones.
  *
  * Not thread safe on either side: the VCI's lock guards both. */
 #ifndef WEFT_RING_H
@@ -43,9 +44,9 @@ enum {
 	WEFT_RING_LARGE = 512 << 10, /* a buffer that caches do not hold */
 };
 
-/* The word of a slot is written last: position + 1, modulo 256, which tells a
- * filled slot from that of the lap before; whether its payload is at the
- * buffer's start, though it need not be; and its length. */
+/* The word of a slot is written last. It holds the position + 1, modulo 256,
+ * which differs from that of the lap before; a flag that the payload is at the
+ * buffer's start; and the payload's length. */
 enum { WEFT_RING_REWOUND = 1 << 8, WEFT_RING_LEN_SHIFT = 9 };
 
 struct weft_ring_slot {
@@ -62,12 +63,13 @@ struct weft_ring {
 	/* written by the writer, once */
 	_Alignas(WEFT_CACHE_LINE) uint64_t writer_proc;
 	uint64_t writer_cookie;
-	/* seldom written: these wait for the other, asleep */
+	/* seldom written: the reader or the writer sleeps */
 	_Atomic uint32_t is_reader_asleep;
 	_Atomic uint32_t is_writer_asleep; /* for space */
 	struct weft_wakeup_at writer_wakeup;
-	/* of a long copy that both do: its number in the upper half, below
-	 * it how many pieces are taken; 0: none is open */
+	/* of a long copy that both processes do: its number in the upper
+	 * half, the number of claimed pieces in the lower half; 0: none is
+	 * open */
 	_Atomic uint64_t claims;
 	/* written by the reader: how far it has read */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t n_read;
@@ -88,9 +90,9 @@ struct weft_ring_tx {
 	const struct weft_ring_rx *back; /* the ring back; NULL: none is yet */
 	uint32_t rewound;		 /* of the reserved message */
 	uint32_t n_back;   /* read of the ring back, with the last message */
-	bool knows_wakeup; /* the reader's was opened, or cannot be */
-	int wakeup;	   /* then; -1: none */
-	struct weft_wakeup_at wakeup_at; /* where it is */
+	bool knows_wakeup; /* opening the reader's wakeup was tried */
+	int wakeup;	   /* of the reader; -1: none */
+	struct weft_wakeup_at wakeup_at; /* how to find it */
 	bool stores_past;		 /* payloads are, the caches */
 	void *map;			 /* to unmap */
 	size_t map_len;
@@ -103,13 +105,14 @@ struct weft_ring_rx {
 	uint64_t n_published;
 	uint64_t pos;
 	uint64_t buf_len;
-	uint32_t n_back; /* as last said */
-	bool is_broken;	 /* the upper room was told */
-	int wakeup;	 /* the writer's, once looked for; -1 */
-	void *owner;	 /* whatever the upper room knows the writer by */
+	uint32_t n_back; /* in the last slot read */
+	bool is_broken;	 /* invalid content was reported */
+	int wakeup;	 /* of the writer, when opened; else -1 */
+	void *owner;	 /* the upper room's record of the writer */
 };
 
-/* Where a payload of len goes at or after pos: never across the end. */
+/* The place of a payload of len bytes at or after pos. A payload never wraps.
+ */
 static inline uint64_t weft_ring_place(
 	uint64_t pos, uint64_t len, uint64_t buf_len)
 {
@@ -118,9 +121,9 @@ static inline uint64_t weft_ring_place(
 	return len <= room ? pos : pos + room;
 }
 
-/* A place for a message of len payload bytes, or NULL when the ring is full
- * (len must not exceed buf_len / 2, nor reach 8 MiB). Nothing is visible to the
- * reader before weft_ring_commit(), which must be the next call. */
+/* Reserves a place for a message of len payload bytes. NULL if the ring is
+ * full. len is at most buf_len / 2 and below 8 MiB. The reader sees nothing
+ * before weft_ring_commit(), which must be the next call. */
 static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
@@ -148,7 +151,7 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 		uint64_t n_read_bytes = atomic_load_explicit(
 			&tx->ring->n_read_bytes, memory_order_acquire);
 
-		/* what was rewound may be ahead of it */
+		/* a rewound position may be ahead of it */
 		if (n_read_bytes > tx->n_read_bytes)
 			tx->n_read_bytes = n_read_bytes;
 		if (at + len - tx->n_read_bytes > tx->buf_len)
@@ -160,15 +163,16 @@ static inline void *weft_ring_reserve(struct weft_ring_tx *tx, size_t len)
 /* Signals the reader's wakeup, which the first call opens. */
 void weft_ring_wake_reader(struct weft_ring_tx *tx);
 
-/* Where the head of the reserved message is written, all of it. Field by field:
- * one made elsewhere and copied by wider loads waits until all stores before
- * it, the payload's, have left the core. */
+/* The head of the reserved message, which the caller fills in. It must store
+ * each field into the slot: a wide load from a copy on the stack would wait
+ * until all earlier stores, the payload's too, have left the core. */
 static inline void *weft_ring_head(struct weft_ring_tx *tx)
 {
 	return tx->ring->slots[tx->n % WEFT_RING_SLOTS].head;
 }
 
-/* Where nothing has come back since the message before. */
+/* Fetches the lines of a later message for writing. Called if nothing has
+ * arrived from the reader since the message before. */
 static inline void weft_ring_fetch_ahead(
 	const struct weft_ring_tx *tx, size_t len)
 {
@@ -191,7 +195,8 @@ static inline void weft_ring_fetch_ahead(
 		weft_fetch_to_write(payload + i);
 }
 
-/* Makes the reserved message visible, whose head and payload are written. */
+/* Makes the reserved message visible. Its head and payload have been written.
+ */
 static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 {
 	struct weft_ring_slot *slot = &tx->ring->slots[tx->n % WEFT_RING_SLOTS];
@@ -210,8 +215,8 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 	/* pairs with the acquire in weft_ring_peek */
 	atomic_store_explicit(
 		&slot->word, word | (uint8_t)tx->n, memory_order_release);
-	/* ordered by the sleeper's weft_wakeup_fence(), between
-	 * weft_shm_watch() and its poll; here the compiler suffices */
+	/* the sleeper's weft_wakeup_fence(), between weft_shm_watch() and its
+	 * poll, orders this store and load; here a compiler fence suffices */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (weft_unlikely(atomic_load_explicit(
 		    &tx->ring->is_reader_asleep, memory_order_relaxed)))
@@ -220,10 +225,10 @@ static inline void weft_ring_commit(struct weft_ring_tx *tx, size_t len)
 		weft_ring_fetch_ahead(tx, len);
 }
 
-/* The next message, or NULL. Its payload is at *payload_out until
- * weft_ring_next(), and is fetched while its head is looked at. A length the
- * writer cannot have meant yields NULL and *len_out SIZE_MAX: the ring is
- * broken and must not be read again. */
+/* Returns the head of the next message, or NULL. Its payload is at *payload_out
+ * until weft_ring_next(). The payload's first lines are fetched meanwhile. An
+ * impossible length yields NULL and *len_out SIZE_MAX: the ring's content is
+ * invalid and must not be read again. */
 static inline const void *weft_ring_peek(
 	struct weft_ring_rx *rx, const void **payload_out, size_t *len_out)
 {
@@ -255,7 +260,7 @@ static inline const void *weft_ring_peek(
 	return slot->head;
 }
 
-/* Gives the space of everything read so far back to the writer. */
+/* Frees the space of all messages read so far. */
 static inline void weft_ring_publish(struct weft_ring_rx *rx)
 {
 	/* both pair with the acquires in weft_ring_reserve */
@@ -265,7 +270,7 @@ static inline void weft_ring_publish(struct weft_ring_rx *rx)
 	rx->n_published = rx->n;
 }
 
-/* Done with the message of the last weft_ring_peek(); len is its length. */
+/* Advances past the message of the last weft_ring_peek(); len is its length. */
 static inline void weft_ring_next(struct weft_ring_rx *rx, size_t len)
 {
 	if (len > WEFT_RING_INLINE)
@@ -278,9 +283,9 @@ static inline void weft_ring_next(struct weft_ring_rx *rx, size_t len)
 		weft_ring_publish(rx);
 }
 
-/* The reader begins a copy from the writer's memory to its own, of which the
- * writer may do pieces. The number is not 0, nor that of the one before, which
- * is over. */
+/* Opens a copy from the writer's memory to the reader's, of which the writer
+ * may copy pieces. Called by the reader when the copy before is closed. The
+ * number is not 0 and differs from that of the copy before. */
 static inline void weft_ring_claims_open(
 	struct weft_ring *ring, uint32_t number)
 {
@@ -289,13 +294,14 @@ static inline void weft_ring_claims_open(
 		&ring->claims, (uint64_t)number << 32, memory_order_release);
 }
 
-/* Is such a copy under way? */
+/* True if such a copy is open. */
 static inline bool weft_ring_claims_are_open(struct weft_ring *ring)
 {
 	return atomic_load_explicit(&ring->claims, memory_order_relaxed);
 }
 
-/* Either takes the next of n pieces of that copy; false when none is left. */
+/* Claims the next of n pieces of that copy, for either process. False if none
+ * is left. */
 static inline bool weft_ring_claim(struct weft_ring *ring, uint32_t number,
 	uint32_t n, uint32_t *piece_out)
 {
@@ -312,7 +318,8 @@ static inline bool weft_ring_claim(struct weft_ring *ring, uint32_t number,
 	return true;
 }
 
-/* No piece is taken any more. Returns how many were. */
+/* Closes the copy: no more pieces can be claimed. Returns the number of claimed
+ * pieces. */
 static inline uint32_t weft_ring_claims_close(struct weft_ring *ring)
 {
 	return (uint32_t)atomic_exchange_explicit(

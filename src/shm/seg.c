@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seg: create my segment, map a place in somebody else's, poll my rings
+/* seg: create a segment, map a ring of another process, poll the own rings
  *
  * Layout: the header, then n_writers rings. Each ring begins at a multiple of
- * 64 KiB, which is whole pages on every kernel, so that a writer maps its own
- * and nothing else. The memory of a ring nobody writes to is never touched; nor
- * is the header mapped for a word or two: writers say in it that they have come
- * by writing to the file. */
+ * 64 KiB, which every page size divides, so that a writer maps only its own
+ * ring. A ring without a writer is never touched. Writers announce themselves
+ * in the header by writing to the file, and do not map the header. */
 #include "shm/seg.h"
 
 #include "base/bits.h"
@@ -41,8 +40,8 @@ struct seg_header {
 	uint64_t identity;	      /* probe_value of the business card */
 	struct weft_wakeup_at wakeup; /* the owner's */
 	uint32_t sleeps_long;	      /* the owner: see weft_shm_set_wakeup */
-	/* no two writers say the same, nor one twice: the owner looks for those
-	 * that have come when this changes */
+	/* each writer stores a different value each time it attaches; the owner
+	 * looks for new writers when the value changes */
 	_Alignas(WEFT_CACHE_LINE) _Atomic uint64_t last_writer;
 	_Atomic uint8_t has_writer[]; /* by place */
 };
@@ -56,7 +55,7 @@ struct weft_shm {
 	weft_shm_recv_fn *recv;
 	void *arg;
 	uint64_t probe;
-	/* as in the header, which others can write to */
+	/* copies of the header's fields, which other processes can write */
 	uint32_t n_writers;
 	uint64_t buf_len;
 	uint64_t ring_len;
@@ -167,8 +166,8 @@ void weft_shm_watch(struct weft_shm *shm)
 			memory_order_relaxed);
 }
 
-/* Could this be one of ours, in a file of that length? What lies beyond the
- * end of a file must not be touched. */
+/* True if this can be the header of a segment in a file of that length. An
+ * access beyond the end of the file would raise SIGBUS. */
 static bool seg_is_sane(const struct seg_header *header, uint64_t file_len)
 {
 	return header->magic == SEG_MAGIC && header->buf_len >= SEG_BUF_MIN &&
@@ -179,7 +178,8 @@ static bool seg_is_sane(const struct seg_header *header, uint64_t file_len)
 				   header->n_writers * header->ring_len;
 }
 
-/* The length that was read: less only at the end or after an error. */
+/* Returns the length read, which is less than len only at the end of the file
+ * or after an error. */
 static size_t read_first(int fd, void *buf, size_t len)
 {
 	size_t done = 0;
@@ -211,8 +211,8 @@ static int read_header(int fd, uint64_t identity, struct seg_header *header_out)
 	return -1;
 }
 
-/* By number: programs and tools that put their own pwrite() before the C
- * library's mean their files. */
+/* Calls the kernel by number: a program or tool may replace the C library's
+ * pwrite() for its own files. */
 static bool write_at(int fd, const void *data, size_t len, size_t at)
 {
 	return syscall(SYS_pwrite64, (long)fd, data, len, (long)at) ==
@@ -232,7 +232,7 @@ static bool announce(int fd, uint32_t index)
 		       offsetof(struct seg_header, last_writer));
 }
 
-/* The segment's file, opened. Sets *err_out where there is none. */
+/* Opens the segment's file. -1 and *err_out on failure. */
 static int seg_open(const struct weft_shm_bc *bc, int *err_out)
 {
 	char path[64];
@@ -292,7 +292,7 @@ int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	}
 	close(fd);
 	if (header.sleeps_long)
-		weft_ring_wake_reader(tx); /* it does not watch this ring yet */
+		weft_ring_wake_reader(tx); /* the owner does not watch it yet */
 	return 0;
 fail_close:
 	err = weft_err_set(errno == EPROTO ? WEFT_ERR_PEER : WEFT_ERR_ACCESS,
@@ -310,13 +310,13 @@ void weft_ring_set_wakeup(
 
 void weft_ring_watch(struct weft_ring_tx *tx)
 {
-	/* the wakeup was told before; pairs with the acquire in wake_writer */
+	/* the wakeup was set before; pairs with the acquire in wake_writer */
 	atomic_store_explicit(
 		&tx->ring->is_writer_asleep, 1, memory_order_release);
 }
 
-/* The kernel's lock of the pipe orders the store before the reader's next mark:
- * test/litmus/wake-clear.litmus. */
+/* The kernel's lock of the pipe orders the store before the reader sets the
+ * flag again: test/litmus/wake-clear.litmus. */
 void weft_ring_wake_reader(struct weft_ring_tx *tx)
 {
 	atomic_store_explicit(
@@ -346,7 +346,7 @@ static bool seg_is_active(
 	return false;
 }
 
-/* Takes up rings whose writer has come since the last look. */
+/* Adds the rings whose writer has attached since the last call. */
 static void find_writers(struct weft_shm *shm)
 {
 	for (uint32_t i = 0; i < shm->n_writers; i++) {
@@ -362,7 +362,7 @@ static void find_writers(struct weft_shm *shm)
 	}
 }
 
-/* Whatever was written there, it was none of our library: no more of it. */
+/* The ring's content is invalid: reports it once. */
 static void on_broken(struct weft_shm *shm, struct weft_ring_rx *rx)
 {
 	if (rx->is_broken)
@@ -371,7 +371,7 @@ static void on_broken(struct weft_shm *shm, struct weft_ring_rx *rx)
 	shm->recv(shm->arg, rx, NULL, NULL, 0);
 }
 
-/* There is space again. */
+/* Wakes a writer that sleeps until the ring has space. */
 static __attribute__((noinline)) void wake_writer(struct weft_ring_rx *rx)
 {
 	/* pairs with the release in weft_ring_watch */
@@ -395,7 +395,7 @@ static int poll_ring(struct weft_shm *shm, struct weft_ring_rx *rx)
 		weft_ring_next(rx, len);
 		n++;
 	}
-	has_room = n || rx->n != rx->n_published; /* the last time's */
+	has_room = n || rx->n != rx->n_published; /* read by an earlier call */
 	if (n < POLL_BATCH && rx->n != rx->n_published)
 		weft_ring_publish(rx);
 	/* as in weft_ring_commit; the flag is set by weft_ring_watch */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seg: the memory a process of a node is written to by the others
+/* seg: the memory into which the other processes of a node write messages
  *
- * A segment is an unnamed file (memfd): others reach it through
- * /proc/PID/fd/FD, which the kernel allows to processes of the same user, so
- * nothing is left behind whatever happens to anybody. It holds a header, which
- * tells of writers that have come, and one ring per process of the node,
- * touched only when used. */
+ * A segment is an unnamed file (memfd). Other processes of the same user open
+ * it through /proc/PID/fd/FD, so no file is left behind when a process dies. It
+ * holds a header, in which writers announce themselves, and one ring for each
+ * process of the node. A ring takes memory only when it is used. */
 #ifndef WEFT_SEG_H
 #define WEFT_SEG_H
 
@@ -17,21 +16,22 @@
 
 struct weft_shm;
 
-/* What another process needs to know to write to us; part of the business card.
- */
+/* The part of the business card that another process needs in order to write to
+ * this one. */
 struct weft_shm_bc {
 	int32_t pid;
 	int32_t fd;
 	uint32_t domain; /* weft_share_domain() */
 	uint32_t reserved;
 	uint64_t probe_addr;  /* of probe_value, to try cross-memory attach */
-	uint64_t probe_value; /* random; the segment repeats it */
+	uint64_t probe_value; /* random; also in the segment's header */
 };
 
-/* A message came through a ring. rx->owner is the receiver's to set, at first
- * NULL; rx->ring->writer_proc and writer_cookie say who claims to write. All
- * is lent; the ring must not be advanced. head NULL, once: what is in the ring
- * makes no sense, and nothing more will be read from it. */
+/* Called for each message that arrived through a ring. rx->owner is NULL at
+ * first and belongs to the callee. rx->ring->writer_proc and writer_cookie name
+ * the writer, which the callee checks. All arguments are lent; the callee must
+ * not advance the ring. head NULL, once: the content of the ring is invalid,
+ * and the ring is not read any more. */
 typedef void weft_shm_recv_fn(void *arg, struct weft_ring_rx *rx,
 	const void *head, const void *payload, size_t len);
 
@@ -40,36 +40,38 @@ int weft_shm_open(uint32_t n_writers, size_t ring_len, weft_shm_recv_fn *recv,
 	void *arg, struct weft_shm **shm_out);
 void weft_shm_close(struct weft_shm *shm);
 
-/* What to put on my business card. */
+/* Fills in the segment's part of the business card. */
 void weft_shm_describe(struct weft_shm *shm, struct weft_shm_bc *bc_out);
 
-/* My wakeup, for those who write to me; before anybody is told the business
- * card. sleeps_long: a process that attaches to a ring of mine is to signal it,
- * as nothing is watched there yet. */
+/* Sets the wakeup that writers signal, before the business card is published.
+ * sleeps_long: a process that attaches to a ring signals it, because the owner
+ * does not watch that ring yet. */
 void weft_shm_set_wakeup(struct weft_shm *shm, const struct weft_wakeup *wakeup,
 	bool sleeps_long);
 
-/* The owner is about to sleep: writers are to signal its wakeup. They do so
- * once. weft_wakeup_fence() and another poll must follow. */
+/* Asks writers to signal the owner's wakeup once, before the owner sleeps. The
+ * owner must call weft_wakeup_fence() and poll once more. */
 void weft_shm_watch(struct weft_shm *shm);
 
-/* Maps the ring with place `index` in the segment a business card describes and
- * announces the writer there. WEFT_ERR_PEER with a description: the owner has
- * ended, or what is there now is not its segment. WEFT_ERR_ACCESS with one: the
- * owner is in another domain, or the kernel does not let us. */
+/* Maps ring `index` of the segment on a business card and announces the writer
+ * there. WEFT_ERR_PEER with a description: the owner has ended, or the file is
+ * not its segment. WEFT_ERR_ACCESS with a description: the owner is in another
+ * domain, or the kernel refuses. */
 int weft_ring_attach(struct weft_ring_tx *tx, const struct weft_shm_bc *bc,
 	uint32_t index, uint64_t my_proc, uint64_t cookie);
-/* Where the reader finds the writer's wakeup, for weft_ring_watch(). */
+/* Sets the writer's wakeup, which the reader signals after weft_ring_watch().
+ */
 void weft_ring_set_wakeup(
 	struct weft_ring_tx *tx, const struct weft_wakeup_at *wakeup);
 
-/* The writer is about to sleep until there is space: as weft_shm_watch(). */
+/* Asks the reader to signal the writer's wakeup once when the ring has space;
+ * otherwise as weft_shm_watch(). */
 void weft_ring_watch(struct weft_ring_tx *tx);
 
 void weft_ring_detach(struct weft_ring_tx *tx);
 
 /* Reads all rings that have a writer, a bounded number of messages each.
- * Returns how many messages came. */
+ * Returns the number of messages. */
 int weft_shm_poll(struct weft_shm *shm);
 
 /* How many messages weft_shm_poll() has read since the segment was opened. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* share: create, map, and move the program's own data into shared memory
  *
- * The move is one mmap over the old pages, after their content was written
- * to the file. System calls are made by number where a checking tool would
- * otherwise take the pages for new memory and forget what it knew of them.
+ * The move is one mmap over the old pages, after their content was written to
+ * the file. Some system calls are made by number: through the C library's
+ * functions, sanitizers would treat the pages as new memory.
  *
- * fork: the child would share what must be private, so it makes a private
- * copy before fork() returns in it, and the parent waits inside fork() until
- * that is done; otherwise the child would see what the parent does next. A
- * pipe tells: it closes when the child has copied, or has died. vfork and
- * posix_spawn share everything until exec in any case. */
+ * A child of fork() must not share the program's variables, so it makes a
+ * private copy before fork() returns in it. The parent waits inside fork()
+ * until the copy is complete; otherwise the child would see later stores of the
+ * parent. A pipe reports the end of the copy: it closes when the child has
+ * copied, or has died. After vfork and posix_spawn the child shares all memory
+ * until exec anyway. */
 #include "shm/share.h"
 
 #include "base/bits.h"
@@ -36,15 +37,15 @@
 
 enum { ALIGN_MIN = 2 << 20, ALIGN_MAX = 1 << 30 };
 
-/* The moved data and a fork under way; data is set once, the rest belongs to
- * the thread that holds the lock from before a fork until after it. */
+/* The moved data and the state of a fork. data is set once; pipe belongs to the
+ * thread that holds the lock from before a fork until after it. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_share data;
 	int pipe[2];
 } moved = { .lock = PTHREAD_MUTEX_INITIALIZER, .pipe = { -1, -1 } };
 
-/* weft_share_owner(): some 20 us of system calls, found once by a process. */
+/* The value of weft_share_owner(), which takes about 20 us of system calls. */
 static _Atomic uint64_t share_own;
 
 static size_t page_len(void)
@@ -79,8 +80,8 @@ size_t weft_share_align(size_t len)
 	return align;
 }
 
-/* Maps the file at an address that every process aligns alike, so that aligned
- * offsets are aligned addresses. NULL with errno set. */
+/* Maps the file at the alignment that every process uses, so that an aligned
+ * offset is an aligned address in each. NULL with errno set on failure. */
 static char *map_aligned(int fd, size_t len)
 {
 	size_t align = weft_share_align(len);
@@ -138,18 +139,18 @@ static uint64_t namespace_ino(const char *path)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-/* Whether others of its user may open what this process has open. */
+/* True if other processes of the same user may open this one's descriptors. */
 static bool is_open_to_others(void)
 {
 	char pid[24] = "";
 
 	if (readlink("/proc/self", pid, sizeof(pid) - 1) > 0 &&
 		atol(pid) != getpid())
-		return false; /* /proc of another pid namespace */
+		return false; /* /proc belongs to another pid namespace */
 	return !geteuid() || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1;
 }
 
-/* A process with fewer may not look into one with more. */
+/* A process may not open descriptors of one that has more capabilities. */
 static uint64_t capabilities(void)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3,
@@ -210,14 +211,15 @@ int weft_share_map(
 		return weft_err_set(WEFT_ERR_PEER,
 			"cannot open the shared memory of process %d: %s",
 			(int)pid, strerror(errno));
-	/* beyond its end it would be a signal to touch it */
+	/* an access beyond the end of the file raises SIGBUS */
 	if (fstat(mine, &st) || !S_ISREG(st.st_mode) ||
 		(size_t)st.st_size < offset ||
 		(size_t)st.st_size - offset < len) {
 		close(mine);
 		return weft_err_set(WEFT_ERR_PEER,
-			"the shared memory of process %d is not what it says",
-			(int)pid);
+			"the shared memory of process %d is shorter than the "
+			"%zu bytes it published",
+			(int)pid, offset + len);
 	}
 	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, mine,
 		(off_t)offset);
@@ -243,8 +245,8 @@ struct extent {
 	uintptr_t end;
 };
 
-/* The first object is the program. Its last writable segment is .data and
- * .bss; what the linker made read-only after relocation stays out. */
+/* The first object is the program. Its last writable segment holds .data and
+ * .bss; pages that are read-only after relocation are left out. */
 static int find_data(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct extent *x = arg;
@@ -277,15 +279,16 @@ __attribute__((no_sanitize("address", "thread"))) static bool is_zero(
 	return true;
 }
 
-/* System calls by number take words; an int would leave half of one unset. */
+/* The arguments of syscall() are words; an int would leave the upper half of
+ * one undefined. */
 static long map_pages(uintptr_t at, size_t len, long flags, int fd)
 {
 	return syscall(SYS_mmap, at, len, (long)(PROT_READ | PROT_WRITE), flags,
 		(long)fd, 0L);
 }
 
-/* Writes the pages to the file, leaving out those of zeros, which then take
- * no memory. */
+/* Writes the pages to the file. Pages of zeros are left out and take no memory
+ * there. */
 static int save(const struct extent *x, int fd)
 {
 	size_t page = page_len();
@@ -334,7 +337,8 @@ static void after_fork_in_parent(void)
 	pthread_mutex_unlock(&moved.lock);
 }
 
-/* memcpy would be asked whether it may touch what surrounds variables. */
+/* A loop instead of memcpy(), which sanitizers check against the red zones
+ * around variables. */
 __attribute__((no_sanitize("address", "thread"))) static void copy_page(
 	uint64_t *to, const uint64_t *from, size_t len)
 {
@@ -342,7 +346,8 @@ __attribute__((no_sanitize("address", "thread"))) static void copy_page(
 		((volatile uint64_t *)to)[i] = from[i];
 }
 
-/* Only what may be called between fork and exec of a threaded program. */
+/* Calls only functions that are permitted between fork and exec of a program
+ * with threads. */
 static void make_private(void)
 {
 	const struct weft_share *data = &moved.data;
@@ -358,7 +363,7 @@ static void make_private(void)
 	if (copy == -1 || syscall(SYS_mremap, copy, data->len, data->len,
 				  (long)(MREMAP_MAYMOVE | MREMAP_FIXED),
 				  data->base) == -1)
-		_exit(127); /* sharing its variables it could only do harm */
+		_exit(127); /* it would write to the parent's variables */
 }
 
 static void after_fork_in_child(void)

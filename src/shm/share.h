@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* share: memory that the other processes of the node map as well
+/* share: memory that several processes of the node map
  *
- * Unnamed files (memfd), which others open through /proc/PID/fd/FD as in
- * seg.h. Either fresh memory, or the writable data of the executable, which is
- * moved into such a file and stays at its address. */
+ * The memory is an unnamed file (memfd), which other processes open through
+ * /proc/PID/fd/FD as in seg.h. It is either new memory, or the writable data of
+ * the program, which is moved into such a file and keeps its address. */
 #ifndef WEFT_SHARE_H
 #define WEFT_SHARE_H
 
@@ -17,45 +17,46 @@ struct weft_share {
 	int fd;
 };
 
-/* What the address of such memory is a multiple of, the same in every process:
- * the largest power of two up to len, but from 2 MiB to 1 GiB. */
+/* The alignment of shared memory of len bytes, the same in every process: the
+ * largest power of two up to len, at least 2 MiB and at most 1 GiB. */
 size_t weft_share_align(size_t len);
 
-/* len bytes of zeros, rounded up to pages, at an address aligned as
- * weft_share_align() says. 0, or WEFT_ERR_NOMEM with a description; *share_out
- * is untouched then. */
+/* Creates len bytes of zeros, rounded up to pages, aligned by
+ * weft_share_align(). 0, or WEFT_ERR_NOMEM with a description and *share_out
+ * unchanged. */
 int weft_share_create(size_t len, struct weft_share *share_out);
 void weft_share_destroy(struct weft_share *share);
 
-/* Only the file, of len bytes of zeros, for weft_share_map() of this process
- * and others; the caller closes it, and who has mapped it keeps it. Same
+/* Creates only the file, of len bytes of zeros, which this process and others
+ * map by weft_share_map(). The caller closes it; mappings stay valid. Same
  * errors. */
 int weft_share_file(size_t len, int *fd_out);
 
-/* The writable data of the main program (.data and .bss, whole pages), moved
- * into shared memory at the same address, once per process and for good: later
- * calls return the same. A child made by fork() gets a private copy before its
- * first instruction outside the C library. Other threads must not write to
- * the program's variables meanwhile. WEFT_ERR_UNSUPPORTED with a description
- * when there is none or the kernel refuses; all is as it was then. */
+/* Moves the writable data of the main program (.data and .bss, whole pages)
+ * into shared memory at the same address. The first call moves it, until the
+ * process ends; later calls return the same memory. A child of fork() gets a
+ * private copy before fork() returns in it. Other threads must not write to the
+ * program's variables during the call. WEFT_ERR_UNSUPPORTED with a description
+ * if there is no such data or the kernel refuses; nothing has changed then. */
 int weft_share_data(struct weft_share *share_out);
 
-/* Only finds it; fd is -1. Same errors. */
+/* Finds that data and does not move it; fd is -1. Same errors. */
 int weft_share_find_data(struct weft_share *share_out);
 
-/* Two processes of a node open each other's descriptors only if this number is
- * the same in both: it stands for the pid and user namespace, the user and the
- * capabilities. A process that no other may look into has a number of its own:
- * its program may be executed but not read, or /proc is another namespace's. */
+/* A hash of the pid and user namespace, the user and the capabilities. Two
+ * processes of a node open each other's descriptors only if both have the same
+ * number. A process whose descriptors no other process may open has a number of
+ * its own: its program may be executed but not read, or /proc belongs to
+ * another pid namespace. */
 uint32_t weft_share_domain(void);
 
-/* This process as the owner of descriptors: its pid, and the domain that the
- * pid counts in in the upper half. Never 0. */
+/* Identifies this process as the owner of descriptors: its pid in the lower
+ * half, the domain that the pid belongs to in the upper half. Never 0. */
 uint64_t weft_share_owner(void);
 
 /* Maps len bytes of the memory behind a descriptor of another process, from
- * offset, which is whole pages, on. WEFT_ERR_PEER with a description when the
- * owner is in another domain, or when the kernel does not let us. */
+ * offset, a multiple of the page size. WEFT_ERR_PEER with a description if the
+ * owner is in another domain, or the kernel refuses. */
 int weft_share_map(
 	uint64_t owner, int fd, size_t offset, size_t len, char **base_out);
 void weft_share_unmap(char *base, size_t len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wakeup: a pipe that others find through /proc */
+/* wakeup: a pipe that other processes open through /proc */
 #include "shm/wakeup.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@ static bool take_part(void)
 		       0, 0) == 0;
 }
 
-/* While the process has one thread: see base/lock.c. */
+/* Registers while the process has one thread: see base/lock.c. */
 static void __attribute__((constructor)) wakeup_register(void)
 {
 	take_part();
@@ -56,7 +56,7 @@ void weft_wakeup_describe(
 
 int weft_wakeup_find(const struct weft_wakeup_at *at)
 {
-	struct weft_wakeup_at copy = *at; /* others can write to it */
+	struct weft_wakeup_at copy = *at; /* other processes may write to it */
 	struct stat st;
 	char path[64];
 	int fd;
@@ -67,7 +67,7 @@ int weft_wakeup_find(const struct weft_wakeup_at *at)
 		(int)copy.fd);
 	if (stat(path, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != copy.ino)
 		return -1;
-	/* for reading as well: no SIGPIPE when its owner is gone */
+	/* open for reading too: no SIGPIPE when the owner has ended */
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -1;
@@ -82,7 +82,7 @@ void weft_wakeup_signal(int fd)
 {
 	ssize_t n = fd < 0 ? 0 : write(fd, "", 1);
 
-	(void)n; /* a full pipe wakes as well */
+	(void)n; /* a full pipe wakes the owner too */
 }
 
 void weft_wakeup_drain(const struct weft_wakeup *wakeup)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wakeup: wakes a process of my node that sleeps
+/* wakeup: wakes a sleeping process of the node
  *
- * A wakeup is an unnamed pipe. Its owner sleeps on the reading end, together
- * with whatever else may wake it; others of the same user open it through
- * /proc/PID/fd and write a byte. An eventfd cannot be opened that way, and a
- * futex cannot be waited for together with a fabric's descriptor.
+ * A wakeup is an unnamed pipe. Its owner sleeps in poll() on the reading end
+ * and its other descriptors. Other processes of the same user open the pipe
+ * through /proc/PID/fd and write a byte. An eventfd cannot be opened that way,
+ * and poll() cannot wait for a futex.
  *
- * Who is about to sleep says so in memory that the others look at after they
- * have stored something for it. They do so without a fence: the sleeper pays
- * for both sides with weft_wakeup_fence(), looks once more, and only then
- * sleeps. */
+ * A process that is about to sleep sets a flag in shared memory. Other
+ * processes load the flag after they have stored a message, without a fence.
+ * The sleeper orders both sides with weft_wakeup_fence(), polls once more, and
+ * then sleeps. */
 #ifndef WEFT_WAKEUP_H
 #define WEFT_WAKEUP_H
 
@@ -20,38 +20,37 @@ struct weft_wakeup {
 	int rd, wr; /* -1: there is none */
 };
 
-/* Where it hangs, as others need to know; all zero: nowhere. In shared
- * memory. */
+/* How other processes find a wakeup; in shared memory. All zero: there is
+ * none. */
 struct weft_wakeup_at {
 	int32_t pid;
 	int32_t fd;
-	uint64_t ino; /* so that nothing else is written to */
+	uint64_t ino; /* of the pipe, to recognise it */
 };
 
-/* Makes a wakeup. False, with both ends -1, where the kernel cannot order other
- * processes' memory (membarrier) or has no descriptor left: then nobody may
- * sleep for long. */
+/* Opens a wakeup. False, with both ends -1, if the kernel cannot order the
+ * memory of other processes (membarrier) or no descriptor is left. The process
+ * must then sleep for short times only. */
 bool weft_wakeup_open(struct weft_wakeup *wakeup);
 void weft_wakeup_close(struct weft_wakeup *wakeup);
 
-/* How to find it. */
+/* Fills in how other processes find the wakeup. */
 void weft_wakeup_describe(
 	const struct weft_wakeup *wakeup, struct weft_wakeup_at *at);
 
-/* A descriptor to signal somebody's wakeup with, for the caller to close; -1
- * when there is no such wakeup any more. The calling process takes part in
- * fences from now on. */
+/* Opens the wakeup of another process, for weft_wakeup_signal(); the caller
+ * closes the descriptor. -1 if there is no such wakeup any more. From now on
+ * the fences of other processes order the memory of this one. */
 int weft_wakeup_find(const struct weft_wakeup_at *at);
 
-/* Wakes whoever sleeps there, now or the next time. fd may be -1. Any thread.
- */
+/* Wakes the owner, now or at its next sleep. fd may be -1. Any thread. */
 void weft_wakeup_signal(int fd);
 
-/* Forgets that it was signalled. */
+/* Reads all signals, so that the next sleep does not end at once. */
 void weft_wakeup_drain(const struct weft_wakeup *wakeup);
 
-/* All that this process and those that found a wakeup stored before is seen by
- * each other's loads afterwards. False where it cannot be had. */
+/* A full memory barrier in this process and in all that called
+ * weft_wakeup_find(). False if the kernel cannot do it. */
 bool weft_wakeup_fence(void);
 
 #endif
