@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* batch: several short messages to one peer in one of the fabric's
+/* batch: several short messages to one peer in one message of the fabric
  *
- * Where every message is a system call (sockets) it costs more than all that
- * is done for it. So of short non-blocking sends to one peer, with no progress
- * made in between, the first two leave at once and the others wait in the
- * peer's queue: until the next round of progress, which any call that waits or
- * tests begins with; until a batch is full; or, while the program computes, for
- * the progress thread, a millisecond or two. What stands together in the queue
- * leaves together, whatever it waited for. */
+ * Over sockets each message of the fabric is a system call, which costs more
+ * than the library's work for it. Of short non-blocking sends to one peer
+ * between two rounds of progress, the first two leave immediately; the others
+ * are queued at the peer. The queue is sent in the next round of progress, with
+ * which each call that waits or tests begins; when a batch is full; or, while
+ * the program computes, by the progress thread after a millisecond or two.
+ * Short messages that are adjacent in the queue leave together. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -19,15 +19,15 @@
 #include <string.h>
 
 enum {
-	BATCH_DATA = 512,    /* bytes of the longest message that may wait */
+	BATCH_DATA = 512,    /* bytes of the longest message in a batch */
 	BATCH_LEN = 4096,    /* bytes of a batch, at most */
-	BATCH_MAX = 64,	     /* messages of one, at most */
-	BATCH_ENOUGH = 32,   /* messages that wait no longer */
-	AT_ONCE = 2,	     /* leave before others wait: these may be all */
-	THREAD_LEASE = 1000, /* ms that the thread stays after the last one */
+	BATCH_MAX = 64,	     /* messages of a batch, at most */
+	BATCH_ENOUGH = 32,   /* queued messages that are sent immediately */
+	AT_ONCE = 2,	     /* messages of a round that are not queued */
+	THREAD_LEASE = 1000, /* ms that the thread runs after the last batch */
 };
 
-/* Looks after what waits here while the program computes. */
+/* The progress thread's use for queued messages while the program computes. */
 struct weft_batch_thread {
 	struct weft_progress_hook start;
 	struct weft_progress_user user;
@@ -55,7 +55,7 @@ static void thread_start(struct weft_progress_hook *hook)
 		return;
 	weft_progress_thread_remove(&thread->user);
 	thread->is_refused = true;
-	weft_log_info("P2P-BATCH", "short messages leave one by one: %s",
+	weft_log_info("P2P-BATCH", "short messages leave individually: %s",
 		weft_err_detail_peek(err));
 }
 
@@ -71,14 +71,14 @@ static struct weft_batch_thread *thread_create(struct weft_vci *vci)
 	return thread;
 }
 
-/* Is there somebody who sends what waits? The first burst after a while does
- * not wait. */
+/* True if the progress thread runs and will send what is queued. The first
+ * burst starts the thread, and is not queued. */
 static bool has_thread(struct weft_vci *vci)
 {
 	struct weft_batch_thread *thread = vci->p2p->batch_thread;
 
 	if (weft_proc.is_blocking)
-		return false; /* who sleeps is not to be woken for it */
+		return false; /* a sleeping process is not woken for this */
 	if (!thread && !(thread = thread_create(vci)))
 		return false;
 	atomic_store_explicit(
@@ -102,7 +102,7 @@ void weft_batch_close(struct weft_vci *vci)
 	vci->p2p->batch_thread = NULL;
 }
 
-/* May it be one of several? */
+/* True if this send may be part of a batch. */
 static bool is_short(const struct weft_req *req)
 {
 	return req->len <= BATCH_DATA && req->send.mode != WEFT_SEND_SYNC;
@@ -132,8 +132,8 @@ bool weft_batch_is_enough(struct weft_peer *peer)
 	return ++weft_p2p_peer_of(peer)->n_held % BATCH_ENOUGH == 0;
 }
 
-/* req, just taken off the queue, and what follows there that may leave with it.
- * Returns how many. */
+/* Collects req, just removed from the queue, and the sends behind it that may
+ * leave with it. Returns their number. */
 static uint32_t batch_collect(
 	struct weft_peer *peer, struct weft_req *req, struct weft_req **reqs)
 {
@@ -162,7 +162,7 @@ static uint32_t batch_collect(
 	return n;
 }
 
-/* Writes the n messages one after another; returns the bytes. */
+/* Writes the n messages as records; returns their bytes. */
 static size_t batch_pack(struct weft_req **reqs, uint32_t n, uint8_t *at)
 {
 	struct weft_wire_record record;
@@ -189,7 +189,7 @@ int weft_batch_send(struct weft_peer *peer, struct weft_req *first)
 	struct weft_wire_head head = { .op = WEFT_WIRE_BATCH };
 	struct weft_p2p_peer *p = weft_p2p_peer_of(peer);
 	struct weft_req *reqs[BATCH_MAX];
-	uint8_t data[BATCH_LEN + 8]; /* zeros for the last may go beyond */
+	uint8_t data[BATCH_LEN + 8]; /* the last record is padded to 8 bytes */
 	uint32_t n = batch_collect(peer, first, reqs);
 	int err;
 

@@ -2,10 +2,10 @@
 /* bsend: buffered sends and the buffers they use
  *
  * A message is packed into a piece of the attached buffer and sent from there;
- * the piece is free again when the send is over. Pieces stand in the user's
- * memory, each behind a header (which is why the standard asks for room per
- * message), in a list in order of addresses; a new one goes into the first gap
- * that is large enough. An automatic buffer takes its pieces from the heap. */
+ * the piece is free again when the send has completed. Pieces lie in the user's
+ * memory, each behind a header, for which MPI_BSEND_OVERHEAD reserves space. A
+ * list has them in order of addresses, and a new piece takes the first gap that
+ * is large enough. An automatic buffer allocates its pieces on the heap. */
 #include "p2p/p2p_priv.h"
 
 #include "base/bits.h"
@@ -20,13 +20,13 @@ enum { PIECE_ALIGN = 16, BYTE_ABI_VALUE = 0x247 };
 struct piece {
 	struct weft_link link; /* in pieces, by address */
 	struct weft_bsend *bsend;
-	struct weft_vci *vci; /* it is sent on */
+	struct weft_vci *vci; /* that sends it */
 	uint64_t number;      /* order of sends */
 	size_t len;	      /* header included */
 	_Alignas(PIECE_ALIGN) char data[];
 };
 
-/* Attached to one place, which owns it. */
+/* A buffer attached to a place, which owns it. */
 struct weft_bsend {
 	struct weft_link pieces;
 	struct weft_link waiters; /* requests of flushes, by req->link */
@@ -67,8 +67,9 @@ int weft_bsend_attach(struct weft_vci *vci, struct weft_bsend **place,
 	return err;
 }
 
-/* A buffer of a session or the process, which the default VCI's lock guards,
- * may serve a send on another VCI, whose lock is held. */
+/* Takes the lock of the buffer's VCI, if that is not the sending one, whose
+ * lock is held. The default VCI guards the buffers of sessions and of the
+ * process. */
 static void bsend_enter(
 	const struct weft_bsend *bsend, const struct weft_vci *held)
 {
@@ -83,7 +84,7 @@ static void bsend_leave(
 		weft_vci_unlock(bsend->vci);
 }
 
-/* Waits until nothing is in the buffer of a place. VCI's lock held. */
+/* Waits until the buffer of a place is empty. VCI's lock held. */
 static void bsend_drain(struct weft_vci *vci, struct weft_bsend *const *place)
 {
 	struct weft_request_loop loop = {
@@ -170,8 +171,7 @@ int weft_bsend_iflush(struct weft_vci *vci, struct weft_bsend *const *place,
 	return req ? 0 : WEFT_ERR_NOMEM;
 }
 
-/* The first gap of len bytes, as a piece in the list; NULL when there is
- * none. */
+/* Makes a piece in the first gap of len bytes; NULL if there is none. */
 static struct piece *piece_fit(struct weft_bsend *bsend, size_t len)
 {
 	uintptr_t at = weft_round_up((uintptr_t)bsend->addr, PIECE_ALIGN);
@@ -218,14 +218,16 @@ static struct piece *bsend_piece_new(
 	return piece;
 }
 
-/* The message that the user's request stands for; of a persistent one the last
- * that was started. */
+/* The message of the user's request; for a persistent request, the one started
+ * last. */
 struct weft_bsend_sent {
 	struct weft_bsend_places places; /* of a persistent one */
 	struct weft_req *inner;		 /* referenced; NULL: none */
 };
 
-/* The user's request waits for what became of cancelling its message. */
+/* Called when the cancel of the message has ended: completes the user's
+ * request.
+ */
 static void tell_user(struct weft_req *inner)
 {
 	struct weft_req *req = inner->waiter;
@@ -250,7 +252,7 @@ static void bsend_on_answered(void *arg, struct weft_req *inner)
 static void bsend_on_sent(void *arg, struct weft_req *inner)
 {
 	piece_free(arg);
-	inner->on_done = NULL; /* an eager one may yet be asked back */
+	inner->on_done = NULL; /* an eager send may yet be cancelled */
 	tell_user(inner);
 	weft_req_put(inner);
 }
@@ -294,7 +296,7 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 	err = weft_isend_locked(&copy, &req);
 	if (!err && inner_out) {
 		*inner_out = weft_req_get(req);
-		req->is_user_freed = true; /* he has the other one */
+		req->is_user_freed = true; /* the user has the outer request */
 	}
 	if (err) {
 		piece_free(piece);
@@ -307,7 +309,7 @@ static int bsend_held(struct weft_bsend *bsend, const struct weft_msg *msg,
 	return err;
 }
 
-/* The buffer a send takes: the first attached one. */
+/* The buffer that a send uses: the first attached one. */
 static struct weft_bsend *bsend_pick(const struct weft_bsend_places *places)
 {
 	for (int i = 0; i < WEFT_BSEND_PLACES; i++)
@@ -328,8 +330,8 @@ int weft_bsend(
 	return err;
 }
 
-/* The message is asked back, as that of an ordinary send; if it comes to
- * waiting for the answer, the user's request is not done until then. */
+/* Cancels the message like that of an ordinary send. If the receiver must
+ * answer, the user's request is not done until then. */
 static int bsend_cancel(struct weft_req *req)
 {
 	struct weft_req *inner = req->sent->inner;
@@ -363,7 +365,7 @@ static void bsend_release(struct weft_req *req)
 	free(req->sent);
 }
 
-/* The user's own request for one message. */
+/* The user's request for one message. */
 static struct weft_req *new_sent(const struct weft_msg *msg)
 {
 	static const struct weft_req_ops ops = { .cancel = bsend_cancel,
@@ -379,7 +381,7 @@ static struct weft_req *new_sent(const struct weft_msg *msg)
 	req->ops = &ops;
 	req->sent = sent;
 	req->comm = weft_comm_get(msg->comm);
-	req->peer = NULL; /* the other one has it */
+	req->peer = NULL; /* the inner request has it */
 	req->ctx = msg->comm->ctx + msg->ctx_offset;
 	req->src = msg->rank;
 	req->tag = msg->tag;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cancel: withdraw a receive that was not matched, or a send that was not
+/* cancel: cancel a receive that was not matched, or a send that was not
  * received
  *
- * A receive is withdrawn here and now. A send that still waits at its peer's
- * queue likewise; one that has left is asked back: the receiver looks among its
- * unexpected messages and answers; an announcement may also be among what came
- * before its communicator. That works for eager sends too, whose request is
- * done already: it becomes undone until the answer comes.
+ * A receive is cancelled locally, and so is a send that is still queued at its
+ * peer. For a send that has left, CANCEL asks the receiver, which searches its
+ * unexpected messages, and the messages of communicators that it does not have
+ * yet, and answers. An eager send, whose request is done already, becomes
+ * incomplete again until the answer arrives.
  *
- * What is announced for a collective of a communicator with a failed member is
- * asked back as well: its receiver may never get that communicator. */
+ * A message announced for a collective of a communicator with a failed member
+ * is cancelled in the same way, because its receiver may never get that
+ * communicator. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -80,7 +81,7 @@ int weft_req_cancel(struct weft_req *req)
 	return 0;
 }
 
-/* The unexpected message a CANCEL means, or NULL. */
+/* The unexpected message that a CANCEL names, or NULL. */
 static struct weft_message *cancel_find(struct weft_comm *comm,
 	const struct weft_peer *peer, const struct weft_wire_head *head,
 	uint64_t sreq)
@@ -101,7 +102,7 @@ static struct weft_message *cancel_find(struct weft_comm *comm,
 	return NULL;
 }
 
-/* What a CANCEL means, as it came. */
+/* True for the message that a CANCEL names, as it arrived. */
 struct cancel {
 	const struct weft_peer *peer;
 	const struct weft_wire_head *head;
@@ -120,7 +121,7 @@ static bool is_meant(const struct weft_peer *peer,
 	       weft_wire_get_rts(&rts, payload, len) && rts.sreq == c->sreq;
 }
 
-/* Takes the message out, wherever it is; false when it is not there. */
+/* Removes the message from either queue; false if neither has it. */
 static bool take_out(struct weft_vci *vci, const struct cancel *c)
 {
 	uint64_t ctx = c->head->ctx & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1);
@@ -166,7 +167,8 @@ void weft_cancel_on_cancel(struct weft_vci *vci, struct weft_peer *peer,
 	weft_peer_control(peer, &answer, &fin, sizeof(fin));
 }
 
-/* One interest in an eager send less; true when the fabric has another. */
+/* Drops the cancel's interest in an eager send; true if the fabric still has
+ * the send. */
 static bool drop_interest(struct weft_req *req)
 {
 	req->send.is_asked = false;
@@ -182,7 +184,8 @@ bool weft_cancel_give_up(struct weft_req *req)
 	return req->send.is_asked && drop_interest(req);
 }
 
-/* The receiver may not know of the death, and hears of it instead. */
+/* Sends the error of the death in place of the cancelled message, because the
+ * receiver may not know of the death. */
 static void end_vain(struct weft_req *req)
 {
 	const struct weft_msg msg = {
@@ -198,7 +201,7 @@ static void end_vain(struct weft_req *req)
 	weft_send_finish(req, err);
 }
 
-/* What the receiver that refused had, or 0. */
+/* The error of the collective at the receiver that refused, or 0. */
 static int refusal(const struct weft_wire_fin *fin)
 {
 	return (int)(WEFT_WIRE_REFUSED - fin->status);
@@ -220,9 +223,9 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 	req = weft_table_get(&weft_reqs, fin.req);
 	if (!req || req->kind != WEFT_REQ_SEND || req->peer != peer ||
 		req->is_done)
-		return; /* received meanwhile */
+		return; /* received in the meantime */
 	if (req->rndv.remote || req->rndv.n_segs)
-		fin.status = WEFT_WIRE_TOO_LATE; /* it was asked for */
+		fin.status = WEFT_WIRE_TOO_LATE; /* the receiver sent CTS */
 	if (fin.status >= WEFT_WIRE_REFUSED) {
 		if (!req->send.is_eager && weft_list_is_empty(&req->out.link))
 			weft_unmatched_on_refused(req, refusal(&fin));
@@ -240,8 +243,8 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 		weft_send_finish(req, req->status.err);
 }
 
-/* A send is asked back; the answer ends it with the error, unless it is
- * received after all. */
+/* Asks the receiver to give a send back. The answer completes the send with the
+ * error, unless it has been received. */
 void weft_cancel_stuck(struct weft_req *req, int err)
 {
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_error: messages of a collective that cannot be sent
+/* coll_error: errors in place of messages of a collective
  *
- * A member that has an error in a collective owes others messages whose
- * contents it does not have. It sends word of the error in their place: same
- * communicator, source and tag, so that it matches the same receive, which ends
- * with that error; its owner passes it on likewise. What the member was still
- * to receive is taken and dropped. */
+ * A member whose collective failed cannot send the data that other members
+ * expect. It sends the error instead, with the same communicator, source and
+ * tag, so that the error matches the same receive. That receive completes with
+ * the error, and its owner forwards the error likewise. The member receives and
+ * drops the messages that it still expects. */
 #include "p2p/p2p_priv.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* "process 3: what was wrong there": who had it first says so. A failed member
- * is named alike by all. */
+/* Writes "process 3: " and the error's text. The process that had the error
+ * first adds its name; every process names a failed member alike. */
 static uint32_t coll_error_describe(
 	int err, const struct weft_comm *comm, char *text)
 {
@@ -55,18 +55,18 @@ void weft_send_coll_error_locked(const struct weft_msg *msg, int err)
 		return;
 	word.failed.len = coll_error_describe(err, msg->comm, word.text);
 	peer = weft_comm_peer(msg->comm, (uint32_t)msg->rank);
-	/* without memory for it nobody can be told */
+	/* out of memory: the receiver cannot be notified */
 	if (peer)
 		(void)weft_peer_control(peer, &head, &word,
 			sizeof(word.failed) + word.failed.len);
-	/* telling may have been the end of the peer, which describes itself */
+	/* the send may have failed the peer, which sets a description */
 	weft_err_set(err, "%s", word.text);
 }
 
 void weft_coll_error_end(
 	struct weft_req *req, int err, const char *text, size_t len)
 {
-	req->status.tag = req->tag; /* not one of another collective */
+	req->status.tag = req->tag; /* not that of another collective */
 	weft_p2p_finish(req, weft_err_set(err, "%.*s", (int)len, text));
 }
 

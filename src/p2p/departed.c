@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* departed: a member sends nothing more on a communicator that it has left
- * without the barrier: what only it could complete ends */
+/* departed: a member has left a communicator without the barrier and sends
+ * nothing more on it; requests that only it could complete end with an error */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -17,7 +17,7 @@ static void say_departed(const struct weft_req *req, int err)
 	if (req->tag != WEFT_ANY_TAG)
 		snprintf(tag, sizeof(tag), "tag %d", (int)req->tag);
 	weft_log_warn("P2P-FORSAKEN",
-		"a receive from %s with %s waits for ever: %s", source, tag,
+		"a receive from %s with %s can never complete: %s", source, tag,
 		weft_err_detail_peek(err));
 }
 
@@ -41,8 +41,8 @@ static void end_departed(struct weft_req *req)
 	weft_p2p_finish(req, departed_err(req));
 }
 
-/* A send whose receiver left for good: announced, or still here, as a fabric
- * may push back for ever what is for a process that has ended. */
+/* Ends a send to a member that has departed. It was announced, or it is still
+ * queued: a fabric may never accept a message to a process that has ended. */
 static bool is_stranded(const struct weft_req *req)
 {
 	return (weft_req_is_offered(req) || weft_req_is_queued(req)) &&
@@ -56,7 +56,7 @@ void weft_departed_on_wait(struct weft_req *req)
 	if (!comm || !comm->p2p.departed || req->is_done)
 		return;
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
-		/* its leaving itself goes on in the control context */
+		/* its disconnect still uses the control context */
 		if (comm->failed || weft_p2p_offset_of(comm, req->ctx) !=
 					    WEFT_CTX_OFFSET_CTL)
 			end_departed(req);
@@ -69,8 +69,8 @@ void weft_departed_on_wait(struct weft_req *req)
 	}
 }
 
-/* Ends what must not wait for whoever may call: parts of collectives; all,
- * where a member has died. */
+/* Ends the requests that must not wait until a call waits for them: parts of
+ * collectives, and all requests if a member has died. */
 static void end_all(struct weft_comm *comm)
 {
 	struct weft_req *req;
@@ -113,20 +113,20 @@ void weft_departed_on_departed(struct weft_vci *vci, struct weft_peer *peer,
 
 	if (!ctx || !weft_wire_get_departed(&left, payload, len) ||
 		!weft_failure_is_known(vci, left.failed)) {
-		weft_dispatch_drop(vci, "malformed word of a leaving");
+		weft_dispatch_drop(vci, "malformed departure");
 	} else if (!comm) {
 		weft_dispatch_keep(vci, peer, head, payload, len);
 	} else if (head->src >= (uint32_t)comm->remote_size ||
 		   weft_group_proc(comm->remote, head->src) != peer->proc) {
-		weft_dispatch_drop(vci, "leaving in another's name");
+		weft_dispatch_drop(vci, "departure under another rank");
 	} else {
 		weft_failure_note(comm, left.failed);
 		weft_p2p_departed_locked(comm, (int32_t)head->src, 0);
 	}
 }
 
-/* Calls fn for each member of comm that is another process, lives and has not
- * left, until that returns false. */
+/* Calls fn for each other member of comm that lives and has not departed, until
+ * fn returns false. */
 static bool each_other(const struct weft_comm *comm,
 	bool (*fn)(const struct weft_comm *comm, struct weft_peer *peer))
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* early: memory for the data of messages that came before their receive */
+/* early: memory for the data of unexpected messages */
 #include "p2p/early.h"
 
 #include "base/bits.h"
 
 #include <stdlib.h>
 
-/* What a block holds while it is kept. */
+/* The content of a block in a free list. */
 struct weft_early_block {
 	struct weft_early_block *next;
 };

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* failure: a peer died; whatever waits for it ends with an error
+/* failure: a peer died; requests that wait for it complete with an error
  *
- * Who may still hold a request that the failed peer was to complete:
- *  - its queue of pending sends: each is given to its push, which sees the
- *    state and gives up;
- *  - an announced send or a matched rendezvous: found among all requests;
- *  - a receive posted for exactly that rank: likewise;
- *  - the fabric: ends sends and tagged pieces with an error completion or, for
- *    receives, when we take them back. Until then it may look at the data, so
- *    the request is not over; but see rndv_seg.c for those it forgets.
- *  - a send asked back: the answer will not come.
- * A receive from any source ends too, with the request over, since the failed
- * process may be who was to send: until a program can say that it knows of the
- * death there is no telling. One posted later ends when nothing is there for
- * it, and so does a probe.
+ * A request that the failed peer should have completed is in one of these:
+ *  - the peer's queue of pending sends: each push function is called, reads the
+ *    peer's state and completes its request;
+ *  - an announced send, or a matched rendezvous: found among all requests;
+ *  - a receive posted for that rank: found among all requests;
+ *  - the fabric: it completes sends and tagged segments with an error, and
+ *    receives when they are cancelled. Until then it may access the data, so
+ * the request is not done. rndv_seg.c handles those that a provider loses;
+ *  - a send that is being cancelled: its answer will not arrive.
+ * A receive from any source completes with the error too, because the failed
+ * process may be its sender. A receive or probe from any source that starts
+ * later fails if no message is there.
  *
- * A collective needs all members of its communicator, though perhaps by way of
- * others, who may have had their error and gone elsewhere. So on a communicator
- * with a failed member no receive of a collective waits, whoever it is from,
- * what others announce to it is refused, and what it has announced is asked
- * back. */
+ * A collective needs all members of its communicator, often through other
+ * members, which may have returned with their error. So on a communicator with
+ * a failed member no receive of a collective waits, whatever its source;
+ * messages announced to this process are refused, and its own are cancelled. */
 #include "p2p/p2p_priv.h"
 
-/* True if the receive may be one that waits for this peer. */
+/* True if the receive may wait for a message from this peer. */
 static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 {
 	if (!req->recv.is_posted)
@@ -54,8 +52,9 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 	}
 	if (req->rndv.n_segs > 0 || weft_req_in_fabric(req) ||
 		req->rndv.is_copying)
-		return;			  /* the fabric tells, or who copies */
-	weft_list_remove(&req->out.link); /* of those that wait for a slot */
+		return; /* the fabric or the copy completes it */
+	weft_list_remove(
+		&req->out.link); /* of the list that waits for a slot */
 	if (req->kind == WEFT_REQ_SEND)
 		weft_send_finish(req, peer->err);
 	else
@@ -69,7 +68,7 @@ void weft_failure_ask_back(struct weft_req *req)
 		weft_cancel_stuck(req, weft_comm_failed(req->comm));
 }
 
-/* Announced for a collective that nobody takes part in any more. */
+/* A message announced for a collective that no member completes any more. */
 static struct weft_message *next_vain(const struct weft_comm *comm)
 {
 	weft_list_for_each(link, next, &comm->match.arrived)
@@ -99,7 +98,7 @@ static void failure_refuse(struct weft_comm *comm)
 	}
 }
 
-/* A member has died, as comm->failed says. */
+/* Ends the requests of a communicator with a failed member (comm->failed). */
 static void lose_comm(struct weft_comm *comm)
 {
 	struct weft_req *req;
@@ -121,8 +120,9 @@ static void lose_comm(struct weft_comm *comm)
 	}
 }
 
-/* Who left may have done so before the death was known here: what waits for it
- * was left alone then, as it might yet be served in the barrier. */
+/* Ends requests that wait for departed members. A member may have departed
+ * before the death was known here; its requests were kept then, because the
+ * barrier could still have completed them. */
 static void end_stranded(const struct weft_vci *vci)
 {
 	struct weft_req *req;
@@ -166,7 +166,7 @@ void weft_failure_peer(struct weft_peer *peer)
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	/* first: who is told of an end below is told of the death with it */
+	/* first: the notifications below report the death too */
 	failure_note(peer);
 	weft_peer_send_pending(peer);
 	while ((req = weft_req_next(peer->vci, &pos)) != NULL) {

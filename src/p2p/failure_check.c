@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* failure_check: can who is to complete a request still do so?
+/* failure_check: can the process that should complete a request still do so?
  *
- * Not who has died, and not who has left the communicator. Looks only, but for
- * the receive just posted that it ends. */
+ * A process that has died, or has departed from the communicator, cannot. The
+ * functions change nothing, except the receive that weft_failure_check() ends.
+ */
 #include "p2p/p2p_priv.h"
 
 #include "transport/proc.h"
@@ -16,7 +17,7 @@ bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed)
 	       weft_map_get(&vci->peers, failed);
 }
 
-/* Nobody is left who could send: all others are gone from it. */
+/* True if no member is left that could send: all others have departed. */
 static bool is_last_here(const struct weft_comm *comm)
 {
 	for (int32_t i = 0; i < comm->remote_size; i++)
@@ -26,15 +27,15 @@ static bool is_last_here(const struct weft_comm *comm)
 	return true;
 }
 
-/* It lives, and sends nothing more because another member has failed. */
+/* The error for a live member that departed because another one failed. */
 static int departed_after_death(const struct weft_comm *comm, int32_t rank)
 {
 	char why[320];
 
 	weft_comm_failed(comm);
 	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(WEFT_ERR_PEER));
-	weft_err_set(
-		WEFT_ERR_PEER, "%s; rank %d has left for that", why, (int)rank);
+	weft_err_set(WEFT_ERR_PEER, "%s; rank %d has departed for that reason",
+		why, (int)rank);
 	weft_err_object_set(comm->ctx, comm->failed);
 	return WEFT_ERR_PEER;
 }
@@ -50,7 +51,7 @@ int weft_departed_source(const struct weft_comm *comm, int32_t rank)
 			"rank %d has left the communicator and sends nothing "
 			"more on it",
 			(int)rank);
-	/* this process may have sent to itself, and another thread may yet */
+	/* this process may send to itself, now or in another thread */
 	if (rank == WEFT_ANY_SOURCE && is_last_here(comm) &&
 		(comm->is_inter ||
 			(!comm->p2p.n_sends && weft_thread_check_is_single())))
@@ -76,7 +77,7 @@ int weft_departed_receiver(const struct weft_comm *comm, int32_t rank)
 	return comm->failed ? weft_departed_source(comm, rank) : 0;
 }
 
-/* Also where this process lacks the memory to go on with it. */
+/* The peer may also have failed because this process ran out of memory. */
 static int failed_peer(const struct weft_comm *comm, int32_t rank,
 	const struct weft_peer *peer)
 {
@@ -118,7 +119,7 @@ void weft_failure_explain(const struct weft_req *req)
 		weft_comm_failed(comm);
 }
 
-/* Why a receive that has to wait cannot end well; 0: it may. */
+/* 0, or the reason why a receive that has to wait cannot complete normally. */
 static int failure_receive(const struct weft_req *req)
 {
 	struct weft_comm *comm = req->comm;
@@ -127,8 +128,8 @@ static int failure_receive(const struct weft_req *req)
 
 	if (weft_failure_is_vain(comm, req->ctx, req->tag))
 		return weft_comm_failed(comm);
-	/* who only left: it may be cancelled, and ends when it is waited for;
-	 * who is leaving goes on with that in the control context */
+	/* for a departed source the receive ends when it is waited for, because
+	 * it may be cancelled; a disconnect uses the control context on */
 	if (!comm->failed && (ctx_offset == WEFT_CTX_OFFSET_P2P ||
 				     ctx_offset == WEFT_CTX_OFFSET_CTL))
 		return 0;

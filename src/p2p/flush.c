@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flush: has all that was sent on a communicator arrived? */
+/* flush: confirmation that all messages sent on a communicator have arrived */
 #include "p2p/p2p_priv.h"
 
 void weft_flush_on_ping(struct weft_vci *vci, struct weft_peer *peer,
@@ -31,7 +31,8 @@ void weft_flush_on_pong(struct weft_vci *vci, struct weft_peer *peer,
 		p->n_net_known = fin.req;
 }
 
-/* Everything sent to this peer over the fabric is known to have arrived. */
+/* True if all messages to this peer over the fabric are known to have arrived.
+ */
 static bool is_peer_flushed(struct weft_peer *peer)
 {
 	struct weft_p2p_peer *p = weft_p2p_peer_of(peer);

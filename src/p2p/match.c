@@ -35,7 +35,7 @@ int weft_match_post_slow(struct weft_match *match, struct weft_req *req)
 	return weft_match_post(match, req);
 }
 
-/* Earliest receive in a list that accepts the message, or NULL. */
+/* The earliest receive in a list that accepts the message, or NULL. */
 static struct weft_req *first_posted(
 	struct weft_link *list, uint64_t ctx, int32_t src, int32_t tag)
 {

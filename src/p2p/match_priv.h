@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* match: which receive takes which message
+/* match: posted receives and unexpected messages
  *
- * Does no I/O, so it is tested alone. Rules: a receive takes the earliest
- * arrived message it accepts; a message goes to the earliest posted receive
- * that accepts it. VCI's lock held everywhere. */
+ * Does no I/O, so it is tested alone. A receive matches the earliest arrived
+ * message that it accepts; a message matches the earliest posted receive that
+ * accepts it. VCI's lock held everywhere. */
 #ifndef WEFT_MATCH_PRIV_H
 #define WEFT_MATCH_PRIV_H
 
@@ -14,8 +14,8 @@
 
 enum { WEFT_MESSAGE_INLINE = 64 };
 
-/* A message that came before its receive. Created when it arrives, destroyed
- * when it is received, cancelled or purged. */
+/* An unexpected message: it arrived before its receive. Created when it
+ * arrives, destroyed when it is received, cancelled or purged. */
 struct weft_message {
 	struct weft_obj obj;
 	struct weft_link bin;	  /* by (ctx, source, tag) */
@@ -26,9 +26,10 @@ struct weft_message {
 	int32_t src;
 	int32_t tag;
 	bool is_rts;	 /* data is still at the sender */
-	bool is_last;	 /* is_rts: who will not withdraw it */
-	bool is_waited;	 /* is_rts: may come in fragments */
-	bool is_failed;	 /* is_rts: neither; data says why, sreq is the err */
+	bool is_last;	 /* is_rts: its sender will not cancel it */
+	bool is_waited;	 /* is_rts: its data may be sent in fragments */
+	bool is_failed;	 /* is_rts: an error in place of a message; sreq is the
+			    error, data its text */
 	uint16_t number; /* eager: for cancelling */
 	size_t len;
 	uint64_t sreq;		    /* is_rts */
@@ -38,8 +39,8 @@ struct weft_message {
 	uint8_t inl[WEFT_MESSAGE_INLINE];
 };
 
-/* The same for all collectives of one number: the factor leaves out what is
- * above it in the tag. */
+/* The bin of a message. It is the same for all collectives of one number: the
+ * factor shifts the tag's upper bits out. */
 static inline uint32_t weft_match_bin(uint64_t ctx, int32_t src, int32_t tag)
 {
 	uint32_t hash =
@@ -66,8 +67,8 @@ static inline void weft_match_join(
 	weft_list_push_back(list, &req->link);
 }
 
-/* Slow ends of those below: wildcards, the first receive of all, a bin that
- * does not begin with the right one. */
+/* The slow paths of the functions below: wildcards, the first receive of all, a
+ * bin whose first entry does not match. */
 int weft_match_post_slow(struct weft_match *match, struct weft_req *req);
 struct weft_req *weft_match_arrive_slow(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
@@ -87,7 +88,7 @@ static inline int weft_match_post(
 	return 0;
 }
 
-/* Takes a posted receive out again. */
+/* Removes a posted receive. */
 static inline void weft_match_withdraw(
 	struct weft_match *match, struct weft_req *req)
 {
@@ -98,7 +99,8 @@ static inline void weft_match_withdraw(
 	weft_list_remove(&req->link);
 }
 
-/* The receive a message that just arrived goes to, taken out; or NULL. */
+/* Removes and returns the receive that matches a message just arrived, or NULL.
+ */
 static inline struct weft_req *weft_match_arrive(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
 {
@@ -120,10 +122,11 @@ static inline struct weft_req *weft_match_arrive(
 	return req;
 }
 
-/* Keeps a message nobody waits for yet. 0 or WEFT_ERR_NOMEM. */
+/* Queues an unexpected message. 0 or WEFT_ERR_NOMEM. */
 int weft_match_keep(struct weft_match *match, struct weft_message *message);
 
-/* The earliest kept message a receive would accept, left in place; or NULL. */
+/* The earliest unexpected message that a receive accepts, left in the queue; or
+ * NULL. */
 static inline struct weft_message *weft_match_find(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag)
 {
@@ -142,14 +145,14 @@ static inline struct weft_message *weft_match_find(
 	return message;
 }
 
-/* Of a collective: what is posted for, or kept of, the same number and source
- * but another collective; left in place, or NULL. */
+/* The posted receive, or the unexpected message, of another collective with the
+ * same number and source, left in the queue; or NULL. */
 struct weft_req *weft_match_other_posted(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 struct weft_message *weft_match_other_kept(
 	struct weft_match *match, uint64_t ctx, int32_t src, int32_t tag);
 
-/* Takes a kept message out. */
+/* Removes an unexpected message. */
 static inline void weft_match_take(
 	struct weft_match *match, struct weft_message *message)
 {

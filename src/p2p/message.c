@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message: one that came before its receive: made, kept in the queue, freed */
+/* message: unexpected messages: create, queue, free */
 #include "p2p/p2p_priv.h"
 
 #include <stddef.h>

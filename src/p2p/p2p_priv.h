@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p: what the files of this room share
+/* p2p: declarations that the files of this room share
  *
- * A send or receive is a struct weft_req that weft_p2p_fill() filled, then
- * started. While it is active the library holds one reference of its own,
- * dropped by weft_p2p_finish(). VCI's lock held everywhere. */
+ * A send or receive is a struct weft_req that weft_p2p_fill() has filled and
+ * that was then started. While it is active the library holds a reference,
+ * which weft_p2p_finish() drops. VCI's lock held everywhere. */
 #ifndef WEFT_P2P_PRIV_H
 #define WEFT_P2P_PRIV_H
 
@@ -18,13 +18,13 @@
 #include <stdlib.h>
 
 enum {
-	WEFT_EAGER_OVERHEAD = 64, /* what a message costs the receiver besides
-				     its payload, for flow control; the most of
-				     WEFT_EAGER_WINDOW by it is fewer messages
-				     than a head's number can tell apart */
+	WEFT_EAGER_OVERHEAD = 64, /* bytes of credit that a message takes
+				     beside its payload; the maximum of
+				     WEFT_EAGER_WINDOW divided by it is below
+				     2^16, the range of a head's number */
 };
 
-/* What this room has in a VCI: made when that opens, freed when it closes. */
+/* This room's part of a VCI: created when it opens, freed when it closes. */
 struct weft_vci_p2p {
 	struct weft_link rndv_segs;    /* in the fabric; only rndv_seg.c */
 	struct weft_link rndv_waiting; /* sends, for room; likewise */
@@ -34,21 +34,21 @@ struct weft_vci_p2p {
 	struct weft_message *spare_messages;	/* likewise */
 };
 
-/* A peer, and what this room knows of it. */
+/* A peer with this room's part. */
 struct weft_p2p_peer {
 	struct weft_peer peer; /* first: transport makes and frees both */
 	uint64_t n_net_sent;   /* user messages over the fabric so far */
 	uint64_t n_net_asked;  /* of these, covered by a PING on its way */
 	uint64_t n_net_known;  /* of these, known to have arrived (PONG) */
 	uint16_t n_eager_sent; /* numbers eager messages, for cancelling */
-	uint32_t last_round;   /* of the VCI's, in which a short one left */
-	uint32_t n_at_once;    /* in that round */
+	uint32_t last_round;   /* VCI's round in which a short message left */
+	uint32_t n_at_once;    /* short messages that left in that round */
 	uint32_t n_held;       /* messages queued so far: see batch.c */
-	uint32_t n_offered;    /* announced to it on this node, and not taken */
-	uint32_t n_segs;       /* under way to it and counted; rndv_seg.c */
-	uint32_t n_copies;     /* from it that it may help; rndv_copy.c */
-	bool has_open_copy;    /* likewise: pieces can be claimed of one */
-	bool cannot_write;     /* its memory, as was seen */
+	uint32_t n_offered;    /* RTS to it on this node without an answer */
+	uint32_t n_segs;       /* in flight to it and counted; rndv_seg.c */
+	uint32_t n_copies;     /* from it with its help so far; rndv_copy.c */
+	bool has_open_copy;    /* pieces of such a copy can be claimed */
+	bool cannot_write;     /* a write to its memory has failed */
 };
 
 static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
@@ -56,7 +56,8 @@ static inline struct weft_p2p_peer *weft_p2p_peer_of(struct weft_peer *peer)
 	return weft_container_of(peer, struct weft_p2p_peer, peer);
 }
 
-/* Describes msg in a new request, which holds its communicator and type. */
+/* Fills a new request from msg; it takes references of communicator and type.
+ */
 static inline void weft_p2p_fill(
 	struct weft_req *req, const struct weft_msg *msg)
 {
@@ -75,7 +76,7 @@ static inline void weft_p2p_fill(
 	req->peer = NULL;
 }
 
-/* A request for msg with one reference, not started; NULL without memory. */
+/* A request for msg with one reference, not started; NULL if out of memory. */
 static inline struct weft_req *weft_p2p_new(
 	const struct weft_msg *msg, enum weft_req_kind kind)
 {
@@ -111,39 +112,43 @@ static inline enum weft_ctx_offset weft_p2p_offset_of(
 
 /* ---- send_req.c ---- */
 
-/* A send is over inside too: one less for the communicator to wait for. */
+/* Completes a send inside the library: the communicator no longer waits for it.
+ */
 void weft_send_finish(struct weft_req *req, int err);
 
-/* The data of a send as one run: its buffer, or a packed copy made now. NULL
- * without memory. */
+/* The data of a send as one run: its buffer, or a packed copy that this call
+ * makes. NULL if out of memory. */
 void *weft_send_run(struct weft_req *req);
 
 /* ---- send.c ---- */
 
-/* What stands in front of an eager message that leaves now. */
+/* The head of an eager message that leaves now. */
 struct weft_wire_head weft_send_head(const struct weft_req *req);
 
-/* The peer's queue reached this send. */
+/* Sends a request that was queued at the peer; the push function of weft_out.
+ */
 int weft_send_push(struct weft_peer *peer, struct weft_out *out);
 
 /* ---- batch.c ---- */
 
-/* Shall this send, to a peer that is clear, wait for others? */
+/* True if this send, to a peer with an empty queue, should be queued to share a
+ * message with others. */
 bool weft_batch_holds(struct weft_req *req);
 
-/* One more waits: are they enough to leave now? */
+/* Counts one more queued send; true if the queue should be sent now. */
 bool weft_batch_is_enough(struct weft_peer *peer);
 
-/* Sends req, which its peer's queue just reached, with what follows there. 0:
- * they are gone; 1: nothing can go with it; or WEFT_AGAIN. */
+/* Sends req, the first in its peer's queue, together with the short sends
+ * behind it. 0: they have left; 1: no send can share the message; or
+ * WEFT_AGAIN. */
 int weft_batch_send(struct weft_peer *peer, struct weft_req *req);
 
 void weft_batch_close(struct weft_vci *vci);
 
 /* ---- message.c ---- */
 
-/* Keeps a message that just came, with its data, until it is received; NULL
- * without memory. */
+/* Queues an arrived message as unexpected, with a copy of its data; NULL if out
+ * of memory. */
 struct weft_message *weft_message_keep(struct weft_comm *comm,
 	struct weft_peer *peer, const struct weft_wire_head *head,
 	const void *data, size_t len);
@@ -151,23 +156,23 @@ struct weft_message *weft_message_keep(struct weft_comm *comm,
 /* Frees a message that is in no queue. VCI's lock held. */
 void weft_message_free(struct weft_message *message);
 
-/* Gives back what is kept to make further ones. */
+/* Frees the spare messages and memory of the VCI. */
 void weft_message_close(struct weft_vci *vci);
 
 /* ---- control.c ---- */
 
-/* Gives a peer the credit back that it is owed. */
+/* Sends a peer the credit that is owed to it. */
 void weft_control_credit(struct weft_peer *peer);
 
-/* Tells the sender where its announced data is to go. 0 or WEFT_ERR_NOMEM. */
+/* Sends CTS for an announced send. 0 or WEFT_ERR_NOMEM. */
 int weft_control_cts(struct weft_req *req, uint64_t sreq, size_t len);
 
-/* Tells the sender that its data is here, or the other side of a rendezvous,
- * by its request, that the message is lost. */
+/* Sends FIN to the request of the other side of a rendezvous: its data has
+ * arrived, or the message is lost. */
 void weft_control_fin(struct weft_peer *peer, uint64_t handle, uint64_t how);
 
-/* Eager bytes of a peer were consumed: give them back, unasked when half the
- * window is owed. */
+/* Returns credit for len eager bytes that were received from a peer. Sends it
+ * immediately if half of the window is owed. */
 static inline void weft_p2p_owe(struct weft_peer *peer, size_t len)
 {
 	peer->owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
@@ -177,21 +182,24 @@ static inline void weft_p2p_owe(struct weft_peer *peer, size_t len)
 
 /* ---- failure_check.c ---- */
 
-/* Can a peer say of this process that it died? Its number + 1; 0: of none. */
+/* True if a peer may report that this process has died. `failed` is its number
+ * + 1; 0: no process. */
 bool weft_failure_is_known(const struct weft_vci *vci, uint64_t failed);
 
-/* Why nobody can send as this rank any more; 0: that may be. */
+/* 0, or the described reason why no message can arrive from this rank. */
 int weft_failure_source(struct weft_comm *comm, int32_t rank);
 
-/* Ends a receive just posted if nobody but one who died can serve it. */
+/* Completes a receive just posted with an error if only a failed process could
+ * send its message. */
 void weft_failure_check(struct weft_req *req);
 
-/* Likewise why it will never ask for what is announced to it: it left without a
- * barrier, as a member died. */
+/* 0, or the described reason why this rank will never answer an RTS: it
+ * departed without a barrier, because a member died. */
 int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
 
-/* What comes for a collective of a communicator that lost a member, and finds
- * no receive, finds none later. */
+/* True if a message in this context will never be received unless its receive
+ * is posted already: it belongs to a collective, or to control, of a
+ * communicator with a failed member. */
 static inline bool weft_failure_is_vain(
 	const struct weft_comm *comm, uint64_t ctx, int32_t tag)
 {
@@ -206,26 +214,27 @@ static inline bool weft_failure_is_vain(
 
 /* ---- coll_error.c ---- */
 
-/* Ends a receive with the error that came for it. */
+/* Completes a receive with the error that arrived in place of its message. */
 void weft_coll_error_end(
 	struct weft_req *req, int err, const char *text, size_t len);
 
-/* Likewise with one that was kept; message is gone afterwards. */
+/* The same with an error in the unexpected queue; frees message. */
 void weft_coll_error_deliver_take(
 	struct weft_req *req, struct weft_message *message);
 
-/* Reads the word of an error: only what weft_send_coll_error_locked() can have
- * sent. */
+/* Reads and checks an error message: true only for what
+ * weft_send_coll_error_locked() sends. */
 bool weft_coll_error_read(const struct weft_vci *vci,
 	const struct weft_wire_head *head, const void *payload, size_t len,
 	struct weft_wire_failed *word);
 
 /* ---- rndv_copy.c ---- */
 
-/* Where data is: in the memory of the request's peer, or in this process's. */
+/* Whose memory holds the data: that of the request's peer, or this process's.
+ */
 enum weft_rndv_from { WEFT_RNDV_FROM_PEER, WEFT_RNDV_FROM_HERE };
 
-/* Told that all is in the receive's buffer, or what kept it from that. */
+/* Called when all data is in the receive's buffer, or with an error. */
 typedef void weft_rndv_copied_fn(struct weft_req *req, uint64_t sreq, int err);
 
 /* Copies the data of a receive, of len bytes at addr, into its buffer, now or
@@ -234,41 +243,43 @@ typedef void weft_rndv_copied_fn(struct weft_req *req, uint64_t sreq, int err);
 int weft_rndv_copy(struct weft_req *req, enum weft_rndv_from from,
 	uint64_t addr, size_t len, uint64_t sreq, weft_rndv_copied_fn *copied);
 
-/* The receiver has all that this send, which is_copying, was to help with. */
+/* The receiver has all data of this send, which is_copying: cancels its help.
+ */
 void weft_rndv_drop_help(struct weft_req *req);
 
-/* Ends the copies that a peer, which died, still had pieces of. */
+/* Completes the copies of which a peer that died had claimed pieces. */
 void weft_rndv_copy_fail(struct weft_peer *peer);
 
 /* ---- rndv_seg.c ---- */
 
-/* How many rails beside the first a receive of so many bytes uses. */
+/* The number of rails beside the first that a receive of len bytes uses. */
 uint8_t weft_rndv_seg_rails(const struct weft_req *req, size_t len);
 
-/* The receiver has what came over several rails, or could not take it; false
- * if none did. */
+/* The receiver has answered a send that used several rails, with err if it
+ * could not receive. False if the send used one. */
 bool weft_rndv_seg_answer(struct weft_req *req, int err);
 
-/* The sender has failed: what this receive still expects will not come. */
+/* The sender could not send: cancels the segments that this receive expects. */
 void weft_rndv_seg_withdraw(struct weft_req *req, int err);
 
-/* Moves the first total bytes of an announced send, or of the receive it
- * matched, through the fabric; the receive asks for them, and either ends. */
+/* Moves the first total bytes of an announced send, or of the receive that it
+ * matched, through the fabric. The receive sends CTS. Completes the request. */
 void weft_rndv_seg_start(struct weft_req *req, size_t total);
 
-/* What is under way to or from a peer that died ends, now or soon. */
+/* Completes the segments in flight to or from a peer that died, now or soon. */
 void weft_rndv_seg_fail(struct weft_peer *peer);
 
 /* ---- unmatched.c ---- */
 
-/* Refuses an announced message in the queue if nobody can ask for it any
- * more; it may be gone afterwards. */
+/* Refuses an announced message in the queue if no receive can match it any
+ * more; this frees it. */
 void weft_unmatched_judge(struct weft_message *message);
 
-/* Says of a send that waits for its receive that it will not be taken back. */
+/* Notifies the receiver of a pending send that the sender will not cancel it.
+ */
 void weft_unmatched_say_last(struct weft_req *req);
 
-/* The sender of an announced message will not take it back. */
+/* The sender of an announced message will not cancel it. */
 void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 	uint64_t ctx, uint64_t sreq);
 
@@ -278,49 +289,50 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err);
 
 /* ---- cancel.c ---- */
 
-/* Takes a send back: here and now if it has not left, and is_cancelled then; or
- * is_asked until its receiver has answered; or it is too late. */
+/* Tries to cancel a send. A send that has not left is_cancelled now; another
+ * one is_asked until its receiver has answered; or it is too late. */
 void weft_cancel_send(struct weft_req *req);
 
-/* A send whose peer failed does not wait for the answer to a cancel any more.
- * True when that ends nothing: the fabric has yet to complete it. */
+/* Stops waiting for the answer to a cancel from a peer that failed. True if the
+ * send does not complete by this: the fabric has yet to complete it. */
 bool weft_cancel_give_up(struct weft_req *req);
 
 /* ---- failure.c, departed.c ---- */
 
-/* Ends everything that waits for a peer that died; peer->err says why. */
+/* Completes all requests that wait for a peer that died, with peer->err. */
 void weft_failure_peer(struct weft_peer *peer);
 
-/* Asks an announced message of a collective back whose receiver may not take it
- * any more, or never could. */
+/* Cancels an announced message of a collective that its receiver may not
+ * receive any more, or never could. */
 void weft_failure_ask_back(struct weft_req *req);
 
-/* Another member says that a process died (its number + 1; 0: none): one of
- * comm or of the intercommunicator that it is the local one of. */
+/* Another member reports that a process (its number + 1; 0: none) has died. The
+ * process is a member of comm, or of the intercommunicator whose local
+ * communicator comm is. */
 void weft_failure_note(struct weft_comm *comm, uint64_t failed);
 
-/* A request that is waited for: ends it if only a process that left could
- * complete it, or has it refused. */
+/* Called when a request is waited for: completes it with an error if only a
+ * departed process could complete it, or asks that process to refuse it. */
 void weft_departed_on_wait(struct weft_req *req);
 
 /* ---- rndv.c ---- */
 
-/* Counts milliseconds; only differences mean something. */
+/* Milliseconds since an arbitrary time. */
 static inline uint32_t weft_rndv_now_ms(void)
 {
 	return (uint32_t)(weft_now_ns() / (WEFT_NS_PER_S / 1000));
 }
 
-/* The live request a message names, if it is of this kind and this peer's,
- * does not still wait in its queue and was announced, if it is a send; or NULL.
+/* The live request that a message names, or NULL. It must be of this kind and
+ * belong to this peer; it must not be queued; a send must have been announced.
  */
 struct weft_req *weft_rndv_find(
 	struct weft_peer *peer, uint64_t handle, enum weft_req_kind kind);
 
-/* Announces a send whose data stays here until it is asked for. */
+/* Sends RTS; the data stays here until the receiver reads it or sends CTS. */
 int weft_rndv_offer(struct weft_req *req);
 
-/* What was announced. */
+/* The content of an RTS. */
 struct weft_rndv_offered {
 	uint64_t sreq, addr;
 	size_t len;
@@ -333,16 +345,15 @@ void weft_rndv_pull(struct weft_req *req, struct weft_peer *peer,
 
 /* ---- send.c, recv.c ---- */
 
-/* Start a filled request. 0, or an error after which it has completed with
- * that error. */
+/* Starts a filled request. 0, or an error with which it has completed. */
 int weft_send_start(struct weft_req *req);
 int weft_recv_start(struct weft_req *req);
 
-/* Delivers a kept message into a receive; message is gone afterwards. The
- * library's reference of req is already taken. */
+/* Delivers an unexpected message into a receive and frees the message. The
+ * library's reference of req has been taken. */
 void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message);
 
-/* ---- handlers, which p2p.c installs ---- */
+/* ---- handlers that p2p.c installs ---- */
 
 weft_wire_fn weft_batch_on_batch;
 weft_wire_fn weft_recv_on_eager, weft_recv_on_rts, weft_recv_on_coll_error;

@@ -5,11 +5,12 @@
  *   init   -- set-up, with the user's tag -->  init posts a receive for it
  *   ready(k) -- partition k, own tag ------->  start posts one for each
  *
- * Both sides may cut the data differently: the set-up tells the receiver how
- * the sender did, and a partition of the receiver has arrived when all of the
- * sender's that overlap it have. All travels in a context of its own; set-ups
- * match in the order of the init calls, as the standard says, and carry the
- * first of a range of tags below zero that only this pair of requests uses. */
+ * Both sides may partition the data differently: the set-up message has the
+ * sender's partitions. A partition of the receiver has arrived when all of the
+ * sender's partitions that overlap it have. All messages use a context of their
+ * own. Set-up messages match in the order of the init calls, as MPI requires;
+ * each has the first of a range of negative tags that only this pair of
+ * requests uses. */
 #include "p2p/p2p_priv.h"
 
 #include "transport/progress.h"
@@ -19,7 +20,7 @@
 
 enum { BYTE_ABI_VALUE = 0x247 };
 
-/* First message of a pair, little-endian as all hosts we run on. */
+/* The first message of a pair; little-endian, like all supported hosts. */
 struct setup {
 	uint32_t first_tag;
 	uint32_t n_parts;
@@ -28,7 +29,7 @@ struct setup {
 
 struct part;
 
-/* Attached to a partitioned request, lives as long. */
+/* The state of a partitioned request; lives as long as the request. */
 struct weft_parts {
 	struct weft_req *req;
 	int32_t n;	    /* partitions of this side */
@@ -36,7 +37,7 @@ struct weft_parts {
 	struct setup setup; /* the sender's */
 	bool has_setup;	    /* receiver */
 	int setup_err;	    /* receiver: of the set-up itself */
-	bool is_waiting;    /* receiver: started before the set-up came */
+	bool is_waiting;    /* receiver: started before the set-up arrived */
 	size_t n_left;	    /* messages of this round */
 	int err;	    /* first of this round */
 	char *staging;	    /* receiver: packed, when the type has gaps */
@@ -45,12 +46,12 @@ struct weft_parts {
 
 struct part {
 	struct weft_parts *parts;
-	bool is_done; /* sender: declared ready; receiver: arrived */
+	bool is_done; /* sender: marked as ready; receiver: arrived */
 };
 
 static int32_t tag_of(const struct weft_parts *parts, uint32_t k)
 {
-	/* negative, so none of a set-up's; around again after 2^31 */
+	/* negative, so unlike those of set-ups; reused after 2^31 */
 	return (int32_t)(0x80000000u | (parts->setup.first_tag + k));
 }
 
@@ -86,7 +87,7 @@ static void part_one_less(struct weft_parts *parts, int err)
 		round_over(parts);
 }
 
-/* A message of either side is over; its error counts. */
+/* A message of either side has completed; the first error is kept. */
 static void part_follow(struct weft_req *req, struct part *part,
 	void (*on_done)(void *arg, struct weft_req *req))
 {
@@ -105,7 +106,7 @@ static struct part *list_new(struct weft_parts *parts, uint32_t n)
 	return list;
 }
 
-/* A persistent, inactive request with its state; NULL without memory. */
+/* A persistent, inactive request with its state; NULL if out of memory. */
 static struct weft_parts *parts_new(const struct weft_msg *msg, int32_t n,
 	enum weft_req_kind kind, const struct weft_req_ops *ops)
 {
@@ -128,7 +129,7 @@ static struct weft_parts *parts_new(const struct weft_msg *msg, int32_t n,
 	return parts;
 }
 
-/* A message or receive of the pair. */
+/* Starts a send or a receive of the pair. */
 static struct weft_msg part_message(const struct weft_parts *parts, void *buf,
 	int64_t count, struct weft_type *type, int32_t tag)
 {
@@ -232,7 +233,7 @@ static int ready(struct weft_parts *parts, int32_t k)
 
 	if (parts->list[k].is_done)
 		return weft_err_set(WEFT_ERR_ARG,
-			"partition %d was declared ready already", k);
+			"partition %d was marked as ready before", k);
 	parts->list[k].is_done = true;
 	err = weft_isend_locked(&msg, &sent);
 	if (err)
@@ -293,7 +294,8 @@ static void post_part(struct weft_parts *parts, uint32_t k, char *run)
 		part_follow(req, &parts->list[k], on_part_came);
 }
 
-/* The sender's cut is known: makes room for what is kept per message. */
+/* Allocates the state of each message, once the sender's partitions are known.
+ */
 static int take_setup(struct weft_parts *parts)
 {
 	uint64_t n = parts->setup.n_parts, len = parts->setup.part_len;
@@ -336,7 +338,7 @@ static void post_all(struct weft_parts *parts)
 	part_one_less(parts, 0);
 }
 
-/* Begins a round whose set-up is there. */
+/* Begins a round; the set-up has arrived. */
 static void recv_round(struct weft_parts *parts)
 {
 	parts->err = take_setup(parts);
@@ -426,7 +428,8 @@ int weft_precv_init(
 	return err;
 }
 
-/* All of the sender's partitions that overlap one of ours. */
+/* True if all partitions of the sender that overlap partition k have arrived.
+ */
 static bool part_arrived(const struct weft_parts *parts, int32_t k)
 {
 	uint64_t mine = (uint64_t)(parts->count * parts->req->type->size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* persist: a send or receive set up once and started many times */
+/* persist: sends and receives that are initialised once and started often */
 #include "p2p/p2p_priv.h"
 
 static int start_send(struct weft_req *req)

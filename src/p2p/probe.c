@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* probe: look at a message without receiving it, or take it out for later */
+/* probe: find a message without receiving it, or take it out of matching */
 #include "p2p/p2p_priv.h"
 
 #include "transport/progress.h"
@@ -15,7 +15,7 @@ static void probe_describe(
 	};
 }
 
-/* The earliest message that fits, waiting for one if asked to. */
+/* The earliest message that matches; waits for one if is_blocking. */
 static struct weft_message *probe_look(struct weft_comm *comm, int32_t rank,
 	int32_t tag, bool is_blocking, int *err_out)
 {
@@ -128,7 +128,7 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 bool weft_p2p_has_come_locked(const struct weft_comm *comm,
 	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag)
 {
-	/* looks, and changes nothing */
+	/* reads only, and changes nothing */
 	struct weft_match *match = (struct weft_match *)&comm->match;
 
 	return weft_match_find(match, comm->ctx + ctx_offset, rank, tag) !=

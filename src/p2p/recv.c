@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The communicator a message belongs to, or NULL when it does not exist here
+/* The communicator of a message, or NULL if this process does not have it
  * (yet). */
 static inline struct weft_comm *comm_of(struct weft_vci *vci, uint64_t ctx)
 {
@@ -35,13 +35,13 @@ static __attribute__((cold)) int truncated(
 			"length of what they exchange",
 			src, len, room);
 	return weft_err_set(WEFT_ERR_TRUNCATE,
-		"a message of %zu bytes from rank %d with tag %d came to a "
+		"a message of %zu bytes from rank %d with tag %d matched a "
 		"receive of %zu bytes",
 		len, src, tag, room);
 }
 
-/* Fills the status of a receive of `room` bytes that got a message; returns the
- * error. */
+/* Fills the status of a receive of `room` bytes that matched a message; returns
+ * its error. */
 static inline int matched(struct weft_status *status, size_t room, uint64_t ctx,
 	int32_t src, int32_t tag, size_t len)
 {
@@ -53,7 +53,7 @@ static inline int matched(struct weft_status *status, size_t room, uint64_t ctx,
 	return truncated(ctx, room, src, tag, len);
 }
 
-/* len: as the status has it. */
+/* Copies the data into the user's buffer; len is the status's length. */
 static inline void put_data(void *buf, int64_t count,
 	const struct weft_type *type, const void *data, int64_t len)
 {
@@ -77,9 +77,9 @@ static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
 		       : WEFT_ERR_NOMEM;
 }
 
-/* Ends the receive that waits for a message of another collective than this
- * one, from the same source and of the same number, so that its caller names
- * both. False when there is none. */
+/* Completes the posted receive of another collective with the source and number
+ * of this message, so that its caller can name both collectives. False if there
+ * is none. */
 static bool end_other(struct weft_comm *comm, const struct weft_wire_head *head)
 {
 	struct weft_req *req = weft_match_other_posted(
@@ -201,7 +201,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		weft_unmatched_judge(message);
 }
 
-/* Keeps the word of an error for its receive. */
+/* Queues an error as unexpected, until its receive is posted. */
 static int keep_coll_error(struct weft_comm *comm, struct weft_peer *peer,
 	const struct weft_wire_head *head, int err, const char *text,
 	size_t len)
@@ -228,7 +228,7 @@ void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
 	struct weft_req *req;
 
 	if (!ctx || !weft_coll_error_read(vci, head, payload, len, &word)) {
-		weft_dispatch_drop(vci, "malformed word of a failure");
+		weft_dispatch_drop(vci, "malformed error of a collective");
 		return;
 	}
 	comm = weft_vci_core_comm(vci, ctx);
@@ -279,8 +279,8 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	}
 }
 
-/* message: the one that it takes, or NULL. may_copy: the caller can do without
- * the lock for a while. */
+/* message: the unexpected message that it matched, or NULL. may_copy: the
+ * caller permits that the lock is released for a while. */
 static inline __attribute__((always_inline)) int recv_begin(
 	struct weft_req *req, struct weft_message *message, bool may_copy)
 {
@@ -299,7 +299,7 @@ static inline __attribute__((always_inline)) int recv_begin(
 		weft_match_take(match, message);
 		weft_recv_deliver_take(req, message);
 		if (may_copy && req->vci->has_deferred)
-			weft_progress(req->vci); /* here and now */
+			weft_progress(req->vci); /* runs the deferred copy */
 		return 0;
 	}
 	err = weft_match_post(match, req);
@@ -358,7 +358,7 @@ int weft_irecv(const struct weft_msg *msg, struct weft_req **req_out)
 	return err;
 }
 
-/* All of the message is here: no request is needed. */
+/* Receives an unexpected eager message, which needs no request. */
 static int recv_kept_take(const struct weft_msg *msg,
 	struct weft_message *message, struct weft_status *status)
 {
@@ -409,5 +409,5 @@ void weft_recv_drop_locked(const struct weft_msg *msg)
 
 	none.count = 0;
 	if (!weft_irecv_locked(&none, &req))
-		weft_req_put(req); /* goes with its message */
+		weft_req_put(req); /* destroyed when its message arrives */
 }

@@ -36,7 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAG_MAX = 16384 }; /* what is written lies in a cache until read */
+enum { FRAG_MAX = 16384 }; /* a fragment stays in a cache until it is read */
 
 int weft_rndv_offer(struct weft_req *req)
 {
@@ -47,8 +47,8 @@ int weft_rndv_offer(struct weft_req *req)
 		.ctx = req->ctx,
 		.tag = req->tag,
 	};
-	/* what is scattered is packed one fragment after another, while the
-	 * receiver unpacks the one before */
+	/* scattered data is packed fragment by fragment, while the receiver
+	 * unpacks the fragment before */
 	bool is_read =
 		!req->peer->is_shm || weft_type_is_run(req->type, req->count);
 	void *run = is_read ? weft_send_run(req) : NULL;
@@ -124,8 +124,8 @@ static int pull_frags(struct weft_req *req, uint64_t sreq, size_t len)
 	return weft_control_cts(req, sreq, len);
 }
 
-/* Who could be read from may since have given up its rights, or its first
- * thread; it still has the data. */
+/* The sender may have given up its rights, or its first thread may have ended,
+ * since it could be read; it still has the data. */
 static void pulled_by_reading(struct weft_req *req, uint64_t sreq, int err)
 {
 	struct weft_peer *peer = req->peer;
@@ -324,7 +324,7 @@ void weft_rndv_on_frag(struct weft_vci *vci, struct weft_peer *peer,
 		weft_p2p_finish(req, req->status.err);
 }
 
-/* What a peer that could not send or receive a message means for the other. */
+/* The error of a request whose peer could not send or receive the message. */
 static int lost(const struct weft_peer *peer, const char *what)
 {
 	return weft_err_set(WEFT_ERR_OTHER,

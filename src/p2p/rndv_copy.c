@@ -122,8 +122,8 @@ struct copying {
 	int err;
 };
 
-/* What both make of the length of a copy that they share: pieces of at most
- * HELP_PIECE bytes, two of them or more. */
+/* The length of a piece of a shared copy, which both sides compute alike: at
+ * most HELP_PIECE bytes, and two pieces or more. */
 static size_t help_piece_len(size_t len)
 {
 	size_t n = 2 * (len / (2 * HELP_PIECE + 1) + 1);
@@ -167,7 +167,7 @@ static void ask_for_help(struct copying *c)
 	head.tag = (int32_t)c->number;
 	weft_list_push_back(&req->vci->p2p->copies, &c->link);
 	weft_ring_claims_open(req->peer->rx->ring, c->number);
-	/* who does not hear of it does not help */
+	/* a sender that is not notified does not help */
 	(void)weft_peer_control(req->peer, &head, &help, sizeof(help));
 }
 

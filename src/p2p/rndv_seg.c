@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rndv_seg: the data of a rendezvous through the fabric
  *
- * The receive posts a tagged receive for each piece and then asks for them; the
- * send answers with as many tagged sends. Both cut alike, and post in order.
- * Over several rails (transport/rail.h) each carries one stretch of it. Nothing
- * else that goes to the peer says then that all has arrived, so the receiver
- * does, and the send is over with that.
+ * The receiver posts a tagged receive for each segment and then sends CTS; the
+ * sender posts as many tagged sends. Both cut the data alike and post in order.
+ * Of several rails (transport/rail.h) each carries one stretch of the data. No
+ * later message to the peer implies then that all rails have delivered, so the
+ * receiver sends FIN, which completes the send.
  *
- * To a process of the same host only some pieces are under way at once, where
- * the plan says so (sockets): the next one is posted when the receiver has one.
- * Sends that wait for that stand in the VCI's rndv_waiting.
+ * To a process of the same host only plan.n_near_segs segments are in flight at
+ * once (sockets): the next one is posted when the receiver has one. Sends that
+ * wait for that are in the VCI's rndv_waiting.
  *
- * Where the fabric fails one of two that live on, the other is told and takes
- * back what it still expects: nobody waits for data that will not come.
+ * If the fabric fails a segment between two live processes, the side with the
+ * error notifies the other, which cancels the segments that it still expects.
  *
- * Of a peer that died the fabric gives back what it was to receive, when asked,
- * and mostly ends what it was sending. Some providers forget the latter
- * (ofi_rxm, whose receiver was to read the data): what is left after a while
- * ends without them. Nobody is there to read or write its memory then. */
+ * For a peer that died the fabric returns receives when they are cancelled, and
+ * mostly completes sends with an error. Some providers lose sends (ofi_rxm,
+ * whose receiver should have read the data): after a while these complete
+ * without the provider. No process can read or write their memory then. */
 #include "p2p/p2p_priv.h"
 
 #include "base/clock.h"
@@ -29,17 +29,17 @@
 
 enum { PAGE = 4096, GRACE_MS = 1000 };
 
-/* libfabric needs a context each. */
+/* One segment; libfabric needs a context for each. */
 struct piece {
 	struct weft_op op;
 	struct weft_link link; /* in the VCI's rndv_segs */
 	struct weft_vci *vci;
-	struct weft_req *req; /* NULL: it ended without the fabric */
+	struct weft_req *req; /* NULL: completed without the fabric */
 	uint8_t rail;
 	bool is_counted; /* in n_segs of the peer */
 };
 
-/* Pieces of a failed peer that the fabric has until due_ns to end. */
+/* Segments of a failed peer, which the fabric should complete until due_ns. */
 struct giving_up {
 	struct weft_progress_hook hook;
 	struct weft_vci *vci;
@@ -57,7 +57,7 @@ static struct weft_net *net_of(const struct weft_vci *vci, uint8_t rail)
 	return rail ? vci->rails.nets[rail - 1] : vci->net;
 }
 
-/* The piece at this offset: its rail, and its length. */
+/* The segment at this offset: its rail and its length. */
 static size_t rndv_seg_cut(
 	const struct weft_req *req, size_t offset, uint8_t *rail)
 {
@@ -74,7 +74,8 @@ static size_t rndv_seg_cut(
 		end - offset, weft_min(plan->seg_len, plan->max_msg_len));
 }
 
-/* How many pieces may be under way to its receiver; 0: any number. */
+/* The number of segments that may be in flight to the receiver; 0: any number.
+ */
 static uint32_t segs_max(const struct weft_req *req)
 {
 	uint32_t n = req->vci->net->plan.n_near_segs;
@@ -106,8 +107,9 @@ static void rndv_seg_tell(
 			is_failed ? WEFT_WIRE_DATA_FAILED : WEFT_WIRE_TAKEN);
 }
 
-/* A send of which the fabric has nothing more: what the receiver still expects
- * then is what is lost. Its answer ends the send. */
+/* Notifies the receiver of a failed send of which the fabric has no segment any
+ * more: the segments that the receiver still expects are lost. Its answer
+ * completes the send. */
 static void tell_loss(struct weft_req *req)
 {
 	if (!req->rndv.is_failed || !req->rndv.is_unanswered ||
@@ -117,7 +119,7 @@ static void tell_loss(struct weft_req *req)
 	rndv_seg_tell(req->peer, req->rndv.remote, true);
 }
 
-/* Telling comes last, for it may be the end of the peer. */
+/* Completes the request first: notifying the other side may fail the peer. */
 static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 {
 	struct weft_peer *peer = req->peer;
@@ -134,7 +136,7 @@ static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 		rndv_seg_tell(peer, remote, is_failed);
 }
 
-/* The fabric has nothing more of it. */
+/* Completes a request of which the fabric has no segment any more. */
 static void over(struct weft_req *req)
 {
 	uint64_t remote = req->rndv.remote;
@@ -184,8 +186,8 @@ static void on_piece(struct weft_op *op, int err, size_t len)
 		err = WEFT_ERR_PEER; /* its connection broke */
 	if (err && peer->state != WEFT_PEER_FAILED && !req->status.err)
 		weft_err_set(err,
-			"the fabric lost what was under way between this "
-			"process and process %u",
+			"the fabric lost data in flight between this process "
+			"and process %u",
 			(uint32_t)peer->proc);
 	one_done(req, err);
 	if (!is_counted)
@@ -226,7 +228,7 @@ static int post_to(struct piece *piece, char *at, size_t len)
 		net, addr, at, len, weft_obj_handle(req) & mask, &piece->op);
 }
 
-/* Posts the piece at this offset, if that can be done now. */
+/* Posts the segment at this offset. 0, WEFT_AGAIN or an error. */
 static int rndv_seg_post(struct weft_req *req, char *run, size_t *offset)
 {
 	struct piece *piece = rndv_seg_new(req);
@@ -260,7 +262,7 @@ bool weft_rndv_seg_answer(struct weft_req *req, int err)
 	return true;
 }
 
-/* What the fabric has not begun to receive. */
+/* Cancels the receives that the fabric has not begun. */
 static void rndv_seg_take_back(struct weft_req *req)
 {
 	weft_list_for_each(link, next, &req->vci->p2p->rndv_segs)
@@ -280,8 +282,8 @@ void weft_rndv_seg_withdraw(struct weft_req *req, int err)
 	rndv_seg_take_back(req);
 }
 
-/* Posts the pieces not posted yet, as far as there is room for them; n_moved
- * counts bytes posted, total is in rndv.total. */
+/* Posts the remaining segments as long as the fabric accepts them; n_moved
+ * counts the bytes posted, of rndv.total. */
 static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
@@ -333,8 +335,8 @@ static struct weft_req *first_waiting(
 	return NULL;
 }
 
-/* There is room for more. Of a send that has failed, or to a peer that has,
- * nothing more leaves. */
+/* Posts more segments when there is room. A failed send, and a send to a failed
+ * peer, post no more. */
 static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer)
 {
 	struct weft_req *req;
@@ -349,8 +351,8 @@ static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer)
 	}
 }
 
-/* n_segs holds one more for the posting itself, dropped by push, or kept for
- * the receiver's answer. */
+/* n_segs counts one more for the posting itself: push drops it, or keeps it
+ * until the receiver's answer. */
 void weft_rndv_seg_start(struct weft_req *req, size_t total)
 {
 	req->rndv.n_moved = 0;
@@ -363,7 +365,7 @@ void weft_rndv_seg_start(struct weft_req *req, size_t total)
 	post_or_queue(req);
 }
 
-/* Calls fn for each piece of a failed peer; returns how many there were. */
+/* Calls fn for each segment of a failed peer; returns their number. */
 static unsigned each(struct weft_vci *vci, const struct weft_peer *peer,
 	void (*fn)(struct piece *piece))
 {
@@ -417,7 +419,7 @@ void weft_rndv_seg_fail(struct weft_peer *peer)
 		return;
 	g = malloc(sizeof(*g));
 	if (!g)
-		return; /* then only the fabric ends them */
+		return; /* only the fabric can complete them then */
 	g->hook.run = rndv_seg_give_up;
 	g->vci = peer->vci;
 	g->peer = peer;

@@ -4,7 +4,8 @@
  * weft_send() is the hot path: guards that leave for a request, then straight
  * into the ring or the fabric. A send is eager when it is short and the peer
  * has room for it (credit); otherwise it is announced and waits for its receive
- * (rndv.c). What cannot leave now waits at the peer in order. */
+ * (rndv.c). A send that cannot leave now is queued at the
+ * peer in order. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -359,7 +360,7 @@ int weft_isend(const struct weft_msg *msg, struct weft_req **req_out)
 	return err;
 }
 
-/* Nobody has a handle to withdraw this one by. */
+/* A blocking send, which has no handle and cannot be cancelled. */
 static __attribute__((noinline)) int send_slow(const struct weft_msg *msg)
 {
 	struct weft_req *req = weft_p2p_new(msg, WEFT_REQ_SEND);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* send_req: the request of a send: its data, its end */
+/* send_req: the data and the completion of a send's request */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 void *weft_send_run(struct weft_req *req)
 {
 	if (weft_unlikely(!req->len))
-		return req; /* an address; nothing is read from it */
+		return req; /* any address: no byte of it is read */
 	if (weft_type_is_run(req->type, req->count))
 		return (char *)req->buf + req->type->true_lb;
 	if (!req->staging) {
@@ -22,7 +22,7 @@ void *weft_send_run(struct weft_req *req)
 void weft_send_finish(struct weft_req *req, int err)
 {
 	req->comm->p2p.n_sends--;
-	req->send.is_asked = false; /* its data was asked for meanwhile */
+	req->send.is_asked = false; /* the receiver has sent CTS */
 	if (req->send.is_offered) {
 		req->send.is_offered = false;
 		weft_p2p_peer_of(req->peer)->n_offered--;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sendrecv: a send and a receive as one request
  *
- * The request counts its two halves in sendrecv.n_left; each half's completion
- * lowers it. The first error stays. On a communicator that is spread over
- * several VCIs each half is on that of its tag, and the request on the
- * communicator's own, whose lock may be taken under the others'. */
+ * The request counts its two halves in sendrecv.n_left; each half decrements it
+ * at completion. The first error is kept. On a communicator that is spread over
+ * several VCIs, each half is on the VCI of its tag, and the request on the
+ * communicator's own VCI, whose lock may be taken under the others'. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
 
 enum { BYTE_ABI_VALUE = 0x247 };
 
-/* One part less, of the halves and the start. The request's VCI's lock held. */
+/* Counts a half, or the start, as complete. Lock of the request's VCI held. */
 static void part_done(struct weft_req *both)
 {
 	if (--both->sendrecv.n_left > 0)
@@ -20,7 +20,7 @@ static void part_done(struct weft_req *both)
 	weft_req_put(both);
 }
 
-/* The lock of the half's VCI held. */
+/* Called at the completion of a half, with the lock of its VCI held. */
 static void half_done(struct weft_req *both, struct weft_req *half)
 {
 	struct weft_vci *vci = both->vci;
@@ -69,8 +69,8 @@ static int sendrecv_copy_out(struct weft_req *both, struct weft_msg *send)
 	return 0;
 }
 
-/* A failed start ends its half only, so that the other one is not left
- * behind: it shows in the request's status. */
+/* A half that cannot start completes with its error, in the request's status;
+ * the other half goes on. */
 static void start_half(struct weft_req *both, const struct weft_msg *msg,
 	enum weft_req_kind kind)
 {
@@ -116,7 +116,7 @@ int weft_isendrecv(const struct weft_msg *send, const struct weft_msg *recv,
 		return err;
 	}
 	both->comm = weft_comm_get(comm);
-	both->sendrecv.n_left = 3; /* this function is the third */
+	both->sendrecv.n_left = 3; /* two halves and this function */
 	weft_req_get(both);
 	weft_vci_unlock(vci);
 	start_half(both, recv, WEFT_REQ_RECV);

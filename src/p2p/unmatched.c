@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unmatched: what a communicator still holds when it is left for good
+/* unmatched: messages and requests that are left on a communicator at its end
  *
- * A send that waits for its receive keeps its process from leaving. It can be
- * matched as long as the receiver may post, and withdrawn as long as the
- * sender may cancel; once both have begun to leave neither can happen. So a
- * sender that leaves says so for each such send (a CANCEL marked as the last
- * word; a blocking send says it at once), and a receiver that leaves too and
- * has kept the announcement refuses it. Both note it; what else is left is
- * found when the communicator goes. */
+ * A send that waits for its receive keeps its process in disconnect. It can be
+ * matched while the receiver may post a receive, and cancelled while the sender
+ * may call cancel; once both processes are in disconnect neither can happen. So
+ * a sender in disconnect sends, for each such send, a CANCEL with the flag
+ * IS_LAST (the RTS of a blocking send has that flag). A receiver in disconnect
+ * that has the announcement refuses it. Both record it for the report; all
+ * other leftovers are found when the communicator is destroyed. */
 #include "p2p/p2p_priv.h"
 
 #include <stdlib.h>
 
-/* Noted before the communicator goes. Destroyed with it. */
+/* A record made before the communicator's end. Destroyed with it. */
 struct weft_unmatched_note {
 	struct weft_unmatched_note *next;
 	struct weft_unmatched left;
@@ -25,10 +25,10 @@ static void note_unmatched(struct weft_comm *comm,
 
 	if (kind == WEFT_UNMATCHED_COLL_DATA &&
 		(comm->failed || comm->coll_err))
-		return; /* no wonder */
+		return; /* expected after a death */
 	n = malloc(sizeof(*n));
 	if (!n)
-		return; /* the rest is said without it */
+		return; /* out of memory: the report lacks this one */
 	*n = (struct weft_unmatched_note){
 		.next = comm->p2p.unmatched,
 		.left = { .kind = kind, .rank = rank, .tag = tag, .len = len },
@@ -64,7 +64,7 @@ static void say_all_last(struct weft_comm *comm)
 			weft_unmatched_say_last(req);
 }
 
-/* True while a collective of this process may yet ask for data. */
+/* True while a collective of this process may yet receive data. */
 static bool has_collective(const struct weft_comm *comm)
 {
 	const struct weft_req *req;
@@ -124,7 +124,7 @@ void weft_unmatched_judge(struct weft_message *message)
 	refuse_take(message, unmatched_kind_of(message), message->sreq);
 }
 
-/* A message taken out by a probe and not received. */
+/* Refuses a message that a matched probe took out and that was not received. */
 static struct weft_message *next_probed(struct weft_comm *comm, uint32_t *pos)
 {
 	struct weft_message *m;
@@ -171,7 +171,7 @@ void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,
 		}
 }
 
-/* Data of a collective, whose receiver had an error in one. */
+/* The error of a send for a collective to a rank whose collective failed. */
 static int left_after(const struct weft_req *req, int err)
 {
 	return weft_err_set(err,
@@ -184,7 +184,7 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err)
 {
 	uint32_t ms = weft_rndv_now_ms() - req->rndv.since_ms;
 
-	/* otherwise the call that completes it says so */
+	/* otherwise the call that completes it reports the error */
 	if (req->comm->is_disconnected &&
 		weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
 		note_unmatched(req->comm,
@@ -199,7 +199,7 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err)
 	weft_send_finish(req,
 		weft_err_set(WEFT_ERR_PENDING,
 			"a send of %zu bytes with tag %d to rank %d is "
-			"pending for %u.%u s and would be for ever: rank %d "
+			"pending for %u.%u s and can never complete: rank %d "
 			"left the communicator without receiving it",
 			req->len, (int)req->tag, (int)req->src, ms / 1000,
 			ms % 1000 / 100, (int)req->src));
@@ -224,10 +224,10 @@ void weft_p2p_refuse_locked(struct weft_comm *comm)
 		judge_probed(m);
 }
 
-/* ---- what is left ---- */
+/* ---- leftovers ---- */
 
-/* What a request that its owner should have completed is; NONE if there is
- * nothing to say of it. */
+/* The kind of a request that its owner should have completed; NONE if it is not
+ * reported. */
 static enum weft_unmatched_kind kind_of_req(
 	const struct weft_comm *comm, const struct weft_req *req)
 {
@@ -235,7 +235,7 @@ static enum weft_unmatched_kind kind_of_req(
 
 	is_held = is_held && !req->is_user_freed;
 	if (req->kind == WEFT_REQ_COLL && comm->failed)
-		return WEFT_UNMATCHED_NONE; /* no wonder */
+		return WEFT_UNMATCHED_NONE; /* expected after a death */
 	if (req->kind == WEFT_REQ_COLL)
 		return !req->is_done || req->status.err ||
 				       (req->is_persistent && is_held)
@@ -293,9 +293,9 @@ static void tell_message(const struct weft_message *message,
 	fn(&left, arg);
 }
 
-/* Creation and leaving clear up after themselves; of collectives that failed
- * something is left; a partitioned send that was
- * set up and never started owes nobody anything. */
+/* True for a message that is not reported: creation and disconnect remove their
+ * own messages; a failed collective leaves messages; a partitioned send that
+ * was never started has no data to receive. */
 static bool unmatched_is_told(const struct weft_message *message)
 {
 	enum weft_ctx_offset ctx_offset =
@@ -330,7 +330,7 @@ void weft_p2p_unmatched_locked(
 	}
 }
 
-/* What was noted, and probed messages. */
+/* Frees the records and the probed messages. */
 static void purge_noted(struct weft_comm *comm)
 {
 	struct weft_message *m;
