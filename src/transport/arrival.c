@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* arrival: check where a message comes from, hand it to dispatch */
+/* arrival: check the sender of a message, pass it to dispatch */
 #include "transport/arrival.h"
 
 #include "base/err.h"
@@ -10,14 +10,16 @@
 
 #include <string.h>
 
-/* Can a message come from there? What a VCI tells itself takes no way out. */
+/* True if a message can arrive from this address. Messages of a VCI to itself
+ * do not use a transport. */
 static bool is_member(const struct weft_vci *vci, uint64_t addr)
 {
 	return !((addr ^ weft_proc.proc) & vci->job_mask) &&
 	       (uint32_t)addr < weft_proc.facts.size && addr != vci->addr;
 }
 
-/* Or from another job, once somebody there may know how to reach us? */
+/* True for a process of another job, once such a process may have the card of
+ * this one. */
 static bool is_remote(const struct weft_vci *vci, uint64_t addr)
 {
 	return !vci->number && weft_foreign_is(addr) &&
@@ -25,7 +27,7 @@ static bool is_remote(const struct weft_vci *vci, uint64_t addr)
 		       &weft_proc.has_foreign, memory_order_relaxed);
 }
 
-/* First message of a ring: is its writer one of us? */
+/* Checks the writer of a ring at its first message. */
 static struct weft_peer *ring_owner(
 	struct weft_vci *vci, struct weft_ring_rx *rx)
 {

@@ -11,7 +11,7 @@
 
 enum { BC_MAGIC = 0x43667457, BC_VERSION = 4 };
 
-/* Writes the cpus this process may run on as "0-3,8". */
+/* Writes the processors that this process may run on as "0-3,8". */
 static void list_cpus(char *buf, size_t len)
 {
 	cpu_set_t set;

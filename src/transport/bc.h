@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bc: what a process publishes about itself, once, for whoever wants to talk
- * to it
+/* bc: business card, which a process publishes once and its peers read
  *
  * Published through boot under WEFT_BC_KEY when the first session opens and
  * fetched by a peer before its first message. A business card comes from
@@ -23,24 +22,24 @@ struct weft_bc {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t local_rank;
-	uint32_t name_len;	/* of a name; 0: no fabric is open */
-	uint32_t n_rails;	/* of as many others behind it */
-	int32_t node_fd;	/* in its first process: the node's business
-				   cards (node_bc.h); else -1 */
+	uint32_t name_len;	/* of a fabric name; 0: no fabric is open */
+	uint32_t n_rails;	/* further names of that length behind it */
+	int32_t node_fd;	/* of the node's table of cards (node_bc.h),
+				   in its first process; else -1 */
 	struct weft_shm_bc shm; /* pid 0: no shared memory */
 	uint8_t key[WEFT_BOOT_KEY_LEN]; /* messages to this process prove it */
-	char cpus[WEFT_BC_CPUS_MAX];	/* cpus it may run on, as a list
-					   "0-3,8"; "" unknown */
+	char cpus[WEFT_BC_CPUS_MAX];	/* processors it may run on, as a list
+					   "0-3,8"; "": unknown */
 	uint8_t name[WEFT_BC_NAMES_MAX];
 };
 
 /* Fills in the fixed fields and the cpu list. */
 void weft_bc_init(struct weft_bc *bc);
 
-/* Bytes of the business card to publish: without the unused end of name. */
+/* The length of the card to publish, without the unused end of name. */
 size_t weft_bc_len(const struct weft_bc *bc);
 
-/* Checks and copies a fetched business card. WEFT_ERR_PROTO when it is not one.
+/* Checks and copies a fetched business card. WEFT_ERR_PROTO if it is invalid.
  */
 int weft_bc_read(struct weft_bc *bc_out, const void *data, size_t len);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dispatch: install handlers; keep what came before its communicator */
+/* dispatch: install handlers; queue messages of communicators not created yet
+ */
 #include "transport/dispatch.h"
 
 #include "base/log.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One message kept for a communicator that does not exist here yet. */
+/* A message of a communicator that this process has not created yet. */
 struct early {
 	struct weft_link link;
 	struct weft_peer *peer;
@@ -51,7 +52,7 @@ void weft_dispatch_keep(struct weft_vci *vci, struct weft_peer *peer,
 	}
 	early->peer = peer;
 	early->head = *head;
-	early->head.credit = 0; /* taken already */
+	early->head.credit = 0; /* added to the peer's already */
 	early->len = len;
 	if (len)
 		memcpy(early->payload, payload, len);

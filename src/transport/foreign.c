@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* foreign: a business card for other jobs, and what becomes of theirs */
+/* foreign: the business card for other jobs, and the processes of those */
 #include "transport/foreign.h"
 
 #include "base/clock.h"
@@ -11,16 +11,16 @@
 #include <string.h>
 
 enum {
-	GRACE_S = 2, /* for messages on their way */
-	CALL_S = 2,  /* for the connect of a process that calls */
+	GRACE_S = 2, /* for messages in flight when their job ends */
+	CALL_S = 2,  /* for the process that has to connect first */
 };
 
-/* Jobs that are over, oldest first. Guarded by the default VCI's lock. */
+/* Jobs that have ended, oldest first. Guarded by the default VCI's lock. */
 static struct {
 	struct weft_progress_hook hook;
 	struct {
 		uint32_t job;
-		uint64_t due_ns; /* 0: its processes are gone */
+		uint64_t due_ns; /* 0: its peers have failed */
 	} * jobs;
 	uint32_t n;
 } ended;
@@ -42,7 +42,7 @@ bool weft_foreign_has_ended(const char *name)
 	return false;
 }
 
-/* One that is not known to be gone, or NULL. */
+/* A live peer of the job, or NULL. */
 static struct weft_peer *member_of(struct weft_vci *vci, uint32_t job)
 {
 	size_t pos = 0;

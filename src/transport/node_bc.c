@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node_bc: a table of business cards, one each place */
+/* node_bc: a table of business cards, one at each place */
 #include "transport/node_bc.h"
 
 #include "base/err.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a process says, for good. */
+/* A card, which is written once. */
 struct weft_node_bc_entry {
 	_Alignas(64) _Atomic uint32_t len; /* 0: nothing yet */
 	struct weft_bc bc;
@@ -68,7 +68,7 @@ void weft_node_bc_put(
 	struct weft_node_bc_entry *entry;
 
 	if (place >= table->n)
-		return; /* the manager's numbers disagree: it will be asked */
+		return; /* the manager's numbers disagree: use requests */
 	entry = &table->entries[place];
 	memcpy(&entry->bc, bc, weft_bc_len(bc));
 	/* pairs with the acquire in weft_node_bc_find */

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node_bc: business cards of the processes of a node, in memory they share
+/* node_bc: a table with the business cards of a node's processes, in shared
+ * memory
  *
- * The first process of the node has that memory, and its own business card says
- * where. Each of the others asks the process manager for that one before any
- * other of the node, puts its own there with the answer, and need not ask for
- * those that are there: n questions for a node of n processes, not n * n. What
- * is not there is asked for as before, so nobody depends on the first one. An
+ * The first process of the node creates the table, and its business card has
+ * the descriptor. Each other process requests that card from the process
+ * manager before any other of the node, stores its own card in the table, and
+ * reads the cards that are there. This takes n requests for a node of n
+ * processes instead of n * n. A card that is missing in the table is requested
+ * from the manager, so no process depends on the first one. The table is an
  * unnamed file, as in shm/share.h.
  *
- * A place is a process's index among those of the node (weft_boot_place). All
- * is guarded by the default VCI's lock. */
+ * A place is a process's index among those of the node (weft_boot_place). The
+ * default VCI's lock guards all of it. */
 #ifndef WEFT_NODE_BC_H
 #define WEFT_NODE_BC_H
 
@@ -24,20 +26,19 @@ struct weft_node_bc_entry;
 struct weft_node_bc {
 	struct weft_node_bc_entry *entries; /* n; NULL: there are none */
 	uint32_t n;
-	int fd; /* of who opened it; else -1 */
+	int fd; /* in the process that created the table; else -1 */
 };
 
-/* Makes the memory, for n processes. Its descriptor, for the business card, or
- * -1 where there is none. */
+/* Creates the table for n processes. Returns its descriptor, for the business
+ * card, or -1 on failure. */
 int weft_node_bc_open(struct weft_node_bc *table, uint32_t n);
 
-/* Maps the memory that the first process's business card tells of, if it does.
- */
+/* Maps the table on the first process's business card, if it has one. */
 void weft_node_bc_join(
 	struct weft_node_bc *table, const struct weft_bc *first, uint32_t n);
 
-/* Puts my business card in my place, if there is such a table and place; once.
- */
+/* Stores this process's card at its place, once, if there is a table with that
+ * place. */
 void weft_node_bc_put(
 	struct weft_node_bc *table, uint32_t place, const struct weft_bc *bc);
 
@@ -45,7 +46,7 @@ void weft_node_bc_put(
 bool weft_node_bc_find(const struct weft_node_bc *table, uint32_t place,
 	struct weft_bc *bc_out);
 
-/* Of no effect on others. */
+/* Unmaps the table. Other processes keep it. */
 void weft_node_bc_close(struct weft_node_bc *table);
 
 #endif

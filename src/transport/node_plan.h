@@ -2,8 +2,8 @@
 /* node_plan: how messages travel between the processes of this node
  *
  * Decided once, when the process opens, from the number of processes, the
- * processors and caches that they may use, and the knobs. What depends on a
- * pair of processes is decided when they attach: whether they share a cache. */
+ * processors and caches that they may use, and the knobs. Whether a pair of
+ * processes shares a cache is decided when they attach. */
 #ifndef WEFT_NODE_PLAN_H
 #define WEFT_NODE_PLAN_H
 

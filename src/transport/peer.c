@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* peer: resolve on first use, post, queue when pushed back */
+/* peer: resolve on first use, post, queue while a transport accepts nothing */
 #include "transport/peer.h"
 
 #include "base/clock.h"
@@ -22,10 +22,10 @@
 
 enum {
 	BC_RETRY_NS = 2000000,
-	BC_TURN_NS = 5000000, /* an answer is waited for before the next */
+	BC_TURN_NS = 5000000, /* wait for an answer before the next request */
 };
 
-/* A control message that waits: owns its payload. */
+/* A queued control message; owns its payload. */
 struct out_control {
 	struct weft_out out;
 	struct weft_wire_head head;
@@ -33,7 +33,7 @@ struct out_control {
 	uint8_t payload[];
 };
 
-/* A message too long to inject, on its way through the fabric. */
+/* A message that is too long to inject, in the fabric. */
 struct out_net {
 	struct weft_op op;
 	struct weft_peer *peer;
@@ -49,7 +49,7 @@ static uint64_t cookie(const uint8_t *key, uint64_t src, uint64_t dst)
 	return hash ? hash : 1;
 }
 
-/* What messages from there to this VCI carry. */
+/* The cookie of messages from an address to this VCI. */
 static uint64_t cookie_from(const struct weft_vci *vci, uint64_t addr)
 {
 	uint8_t key[16];
@@ -60,7 +60,7 @@ static uint64_t cookie_from(const struct weft_vci *vci, uint64_t addr)
 	return cookie(key, addr, vci->addr);
 }
 
-/* A VCI of a process that has died: its default VCI's peer says so. */
+/* Fails a new peer whose process has died, as known of its default VCI. */
 static void inherit_failure(struct weft_vci *vci, struct weft_peer *peer)
 {
 	const struct weft_peer *first =
@@ -120,7 +120,7 @@ struct weft_peer *weft_peer_proven(
 	return weft_peer_of(vci, addr);
 }
 
-/* Where the peer rings when there is space in its ring again. */
+/* Sets the wakeup that the peer signals when its ring has space again. */
 static void send_wakeup(struct weft_peer *peer)
 {
 	struct weft_wakeup_at at;
@@ -202,8 +202,8 @@ static int peer_call(struct weft_peer *peer)
 	return err ? err : WEFT_AGAIN;
 }
 
-/* Decides how to reach the peer. 0, an error, or WEFT_AGAIN: the peer
- * introduces itself. */
+/* Decides how to reach the peer. 0, an error, or WEFT_AGAIN: the peer will send
+ * its business card. */
 static int connect_to(
 	struct weft_peer *peer, const struct weft_bc *bc, bool is_called)
 {
@@ -279,10 +279,10 @@ static struct out_control *control_create(
 	return control;
 }
 
-/* Hands the peer my business card before all that waits for it: whoever has it
- * from me need not wait for the process manager, which may be slow (PRRTE looks
- * every two seconds for what was not yet there when it was asked) or lose the
- * question. One that I have heard over the fabric has it. */
+/* Sends this process's business card to the peer before all queued messages, so
+ * that the peer need not wait for the process manager. That may be slow (PRRTE
+ * retries a request for missing data every two seconds) or lose the request. A
+ * peer that has sent a message over the fabric has the card. */
 static int introduce(struct weft_peer *peer)
 {
 	const struct weft_bc *bc = peer->vci->own_bc;
@@ -334,10 +334,10 @@ static void take_bc(struct weft_peer *peer, int err, const struct weft_bc *bc)
 	end_resolving(peer, err);
 }
 
-/* Processes of a node are asked for one after another: a manager that is asked
- * for all of them at once answers the second when the kernel has acknowledged
- * the first answer, 40 ms later, as there is no question to go with it. But
- * whoever is there must not wait for one that has not started. */
+/* The cards of a node's processes are requested one after another. If all are
+ * requested together, the manager's second answer waits for TCP's delayed
+ * acknowledgement of the first, 40 ms. A turn ends after BC_TURN_NS, because a
+ * process that has not started must not delay the others. */
 static bool is_turn(struct weft_peer *peer)
 {
 	struct weft_vci *vci = peer->vci;
@@ -371,8 +371,8 @@ static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 	if (peer->state != WEFT_PEER_RESOLVING)
 		return;
 	if (err == WEFT_ERR_NOTFOUND) {
-		/* Not published yet: some managers say so instead of waiting.
-		 * Its death would be heard of. */
+		/* Not published yet: some managers report that instead of
+		 * waiting. They would report the death of the process. */
 		peer->retry_ns = weft_now_ns() + BC_RETRY_NS;
 		return;
 	}
@@ -381,8 +381,8 @@ static void peer_on_bc(void *arg, int err, const void *data, size_t len)
 	take_bc(peer, err, &bc);
 }
 
-/* The process is to be reached over the fabric: it has sent its business card
- * that way, or calls as it cannot send at all. */
+/* Reaches the process over the fabric: it has sent its business card there, or
+ * it calls because it cannot send at all. */
 static void peer_answer(struct weft_peer *peer, const struct weft_bc *bc)
 {
 	int err;
@@ -451,7 +451,7 @@ uint32_t weft_peer_unresolved(struct weft_vci *vci, uint64_t *first_out)
 	return n;
 }
 
-/* What processes swap about VCIs, in the form of the default VCI's. */
+/* Converts the card that processes exchange for VCIs to a business card. */
 static void take_vci_bc(struct weft_peer *peer)
 {
 	struct weft_bc bc;
@@ -482,8 +482,8 @@ int weft_peer_set_bc(
 	return 0;
 }
 
-/* By the node's business cards. If it has ended the process manager knows how,
- * and is asked. */
+/* Resolves the peer by the node's table of business cards. If the process has
+ * ended, the process manager is asked, which knows the reason. */
 static bool take_node_bc(struct weft_peer *peer)
 {
 	struct weft_bc bc;
@@ -515,7 +515,8 @@ static void on_first_bc(void *arg, int err, const void *data, size_t len)
 		vci->own_bc);
 }
 
-/* Before any of this node is asked for: where the business cards of all are. */
+/* Requests the card of the node's first process, before any other of the node:
+ * it has the table. */
 static void ask_first(struct weft_peer *peer)
 {
 	struct weft_vci *vci = peer->vci;
@@ -535,7 +536,7 @@ static void ask_first(struct weft_peer *peer)
 	vci->asked_ns = weft_now_ns();
 }
 
-/* It is to connect first, and has not yet. */
+/* True while the peer has to connect first and has not. */
 static bool is_to_call(const struct weft_peer *peer)
 {
 	return peer->retry_ns && !peer->wire_in &&
@@ -549,7 +550,7 @@ static void ask_bc(struct weft_peer *peer)
 	if (peer->vci->number || weft_foreign_is(peer->proc)) {
 		if (peer->bc && !is_to_call(peer))
 			take_vci_bc(peer);
-		return; /* else it comes with a communicator */
+		return; /* others get their cards with a communicator */
 	}
 	ask_first(peer);
 	if (take_node_bc(peer) || !is_turn(peer))
@@ -640,7 +641,7 @@ bool weft_peer_is_gone(const struct weft_peer *peer, char *what, size_t len)
 			peer->vci->net, peer->net_addr, what, len);
 	if (!weft_pid_has_ended(peer->pid, 0))
 		return false;
-	snprintf(what, len, "its pid %d is gone", (int)peer->pid);
+	snprintf(what, len, "its pid %d does not exist", (int)peer->pid);
 	return true;
 }
 
@@ -695,7 +696,7 @@ static int post_net_long(struct weft_peer *peer,
 	if (len)
 		memcpy(out->payload, payload, len);
 	iov = (struct iovec){ &out->wire, sizeof(out->wire) + len };
-	/* waited for when the fabric closes, as an injected one is */
+	/* closing the fabric waits for it, as for an injected one */
 	peer->vci->net->n_unsent++;
 	err = weft_net_send(peer->vci->net, peer->net_addr, &iov, 1, &out->op);
 	if (err) {
@@ -744,8 +745,8 @@ bool weft_peer_probe_all(struct weft_vci *vci)
 	return is_all;
 }
 
-/* Of whole words each is loaded as it was stored: a wider load waits until they
- * all have left the core. */
+/* Copies word by word, as the words were stored: a wider load would wait until
+ * all stores have left the core. */
 static inline void place_payload(void *place, const void *payload, size_t len)
 {
 	if (weft_unlikely(len > WEFT_RING_FIRST || len % 8)) {
@@ -760,7 +761,7 @@ static inline void place_payload(void *place, const void *payload, size_t len)
 	}
 }
 
-/* So is each field of a head. */
+/* Copies field by field, for the same reason. */
 static inline void place_head(
 	volatile struct weft_wire_head *to, const struct weft_wire_head *head)
 {
@@ -811,7 +812,7 @@ static void drop_controls(struct weft_peer *peer)
 			weft_container_of(link, struct weft_out, link);
 
 		if (out->push != push_control)
-			continue; /* a request's */
+			continue; /* belongs to a request */
 		weft_list_remove(link);
 		free(weft_container_of(out, struct out_control, out));
 	}

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 enum {
-	CTX_RANK_SHIFT = 36, /* context id: rank that made it, its counter */
+	CTX_RANK_SHIFT = 36, /* of a context id: the rank that allocated it,
+			      above its counter */
 	CTX_SELF = 2,
-	CTX_FOREIGN_SHIFT = 63, /* set: drawn, as other jobs count alike */
+	CTX_FOREIGN_SHIFT = 63, /* set: random, because other jobs have counters
+				 too */
 };
 
 struct weft_proc weft_proc = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -25,7 +27,7 @@ static uint64_t draw_ctx(uint64_t counter)
 	uint64_t what[2] = { weft_proc.proc, counter };
 	uint64_t drawn = weft_hash(weft_proc.facts.own_key, what, sizeof(what));
 
-	/* some bits short, so that a row does not run over */
+	/* some bits are 0, so that consecutive ids do not overflow */
 	return (uint64_t)1 << CTX_FOREIGN_SHIFT |
 	       (drawn >> 2 & ~(uint64_t)(WEFT_CTX_OFFSET_END - 1));
 }
@@ -79,7 +81,7 @@ void weft_proc_look(struct weft_vci *held, uint64_t proc)
 		weft_vci_unlock(&weft_proc.vci);
 }
 
-/* Tens of milliseconds, so only for who has several devices. */
+/* Takes tens of milliseconds: called only if there are several devices. */
 static const char *find_near(void)
 {
 	if (!weft_proc.near[0])
@@ -124,7 +126,7 @@ void weft_proc_abort(
 	int code, const char *text, const uint32_t *ranks, size_t n)
 {
 	code = code ? weft_proc_status(code) : 1;
-	fflush(stdout); /* what was printed before it matters most now */
+	fflush(stdout); /* the output before the abort matters */
 	if (weft_proc.boot)
 		weft_boot_abort(weft_proc.boot, code, text, ranks, n);
 	_exit(code);

@@ -18,10 +18,10 @@
 struct weft_net_hints;
 struct weft_topo;
 
-/* What the session room wants to hear of. */
+/* Called with each event of the process manager, for the session room. */
 typedef void weft_proc_event_fn(const struct weft_boot_event *event);
 
-/* Context ids known without asking anybody. */
+/* Context ids that need no agreement. */
 #define WEFT_CTX_WORLD ((uint64_t)WEFT_CTX_OFFSET_END)
 
 struct weft_proc {
@@ -30,7 +30,7 @@ struct weft_proc {
 	int (*open_boot)(
 		struct weft_boot **boot_out, struct weft_boot_facts *facts_out);
 	struct weft_vci_hints vci_hints; /* set under lock while not open */
-	char near[512];			 /* devices near us, once looked for */
+	char near[512]; /* devices near this process, once read */
 	bool is_open;
 	bool was_open_failed;
 	atomic_int n_sessions;	/* live, the World included; set under lock */
@@ -40,26 +40,28 @@ struct weft_proc {
 	struct weft_topo *topo;		/* NULL until core/hardware.c asks */
 	struct weft_liveness *liveness; /* shared with the launcher, or NULL */
 	struct weft_vci vci;
-	/* those of sessions that asked for their own; set under lock */
+	/* dedicated VCIs of sessions; set under lock */
 	struct weft_vci *_Atomic others[WEFT_VCIS - 1];
 	atomic_uint n_others;
 	atomic_ulong next_ctx;
-	atomic_uint n_coll_segs;  /* segments of communicators, mapped */
-	atomic_bool has_foreign;  /* other jobs may know how to reach us */
-	atomic_bool is_apart;	  /* from some of this node: no shared memory */
-	struct weft_bsend *bsend; /* attached buffer; guarded by VCI.lock */
-	uint64_t n_pset_events;	  /* sets defined and deleted; VCI.lock */
-	uint64_t pset_version;	  /* of the manager's sets; VCI.lock */
+	atomic_uint n_coll_segs; /* segments of communicators, mapped */
+	atomic_bool has_foreign; /* messages of other jobs are accepted */
+	atomic_bool is_apart;	 /* a process of this node shares no memory with
+				    this one */
+	struct weft_bsend *bsend;   /* attached buffer; guarded by VCI.lock */
+	uint64_t n_pset_events;	    /* sets defined and deleted; VCI.lock */
+	uint64_t pset_version;	    /* of the manager's sets; VCI.lock */
 	struct weft_node_plan node; /* made once, when the process opens */
 	int64_t max_spin; /* empty polls before yielding or sleeping */
-	bool is_blocking; /* WEFT_WAIT=block: is woken */
-	bool sleeps;	  /* who waits: is_blocking; or for a moment each, as a
-			     cgroup gives less time than all spend that spin */
+	bool is_blocking; /* WEFT_WAIT=block */
+	bool sleeps;	  /* waiting threads: is_blocking; or for short times,
+			     because a cgroup's quota is below one processor
+			     for each process */
 	weft_proc_event_fn *on_event; /* set by the session room */
 	bool is_exiting; /* the job ends by message; guarded by VCI.lock */
 	struct weft_progress_hook exit_hook; /* likewise */
-	atomic_bool has_news;	       /* for a program that wants to be told */
-	void (*tell)(void);	       /* tells it; no lock held */
+	atomic_bool has_news;		     /* tell() is due */
+	void (*tell)(void);	       /* notifies the program; no lock held */
 	struct weft_counters counters; /* of the process; under lock */
 	void (*wait_req)(struct weft_vci *vci, struct weft_req *req,
 		const char *call); /* core/req.h */
@@ -71,29 +73,30 @@ extern struct weft_proc weft_proc;
  * process lock. */
 void weft_proc_read_knobs(void);
 
-/* A session begins: opens everything if it is the first, and calls on_open for
- * the default VCI. Any thread, at any time. 0 or an error described by
- * weft_err_set(). */
+/* Counts a session. The first one opens the process manager and the default
+ * VCI, for which it calls on_open. Any thread, at any time. 0 or a described
+ * error. */
 int weft_proc_get(weft_vci_open_fn *on_open);
 
-/* A session ended. What was opened stays open. */
+/* Counts the end of a session. The process manager and the VCIs stay open. */
 void weft_proc_put(void);
 
-/* True when nobody on another host has to reach this process. */
+/* True if no process of another host has to reach this one. */
 bool weft_proc_is_one_host(void);
 
-/* How to open a fabric for this process; lent from weft_proc. As above. */
+/* The hints for a fabric of this process; lent from weft_proc. */
 void weft_proc_net_hints(struct weft_net_hints *hints);
 
-/* Takes events of the process manager for a VCI; for weft_boot_poll. */
+/* Handles an event of the process manager for a VCI; for weft_boot_poll. */
 void weft_proc_on_event(void *arg, const struct weft_boot_event *event);
 
-/* A context id no other process of the job hands out: n ids in a row, each
- * WEFT_CTX_OFFSET_END apart. Once other jobs may be met the ids are drawn from
- * a space so large that theirs differ, too. Any thread. */
+/* Allocates n consecutive context ids, WEFT_CTX_OFFSET_END apart, that no other
+ * process of the job allocates; returns the first. Once other jobs may connect,
+ * the ids are random and so many that those of other jobs differ too. Any
+ * thread. */
 uint64_t weft_proc_new_ctx(uint32_t n);
 
-/* The context id of the communicator that holds only this process. */
+/* The context id of the communicator with only this process. */
 uint64_t weft_proc_self_ctx(void);
 
 /* Asks the process manager to end these ranks of the job, or all of it (ranks
@@ -103,15 +106,15 @@ void weft_proc_abort(int code, const char *text, const uint32_t *ranks,
 
 enum { WEFT_PROC_FOUND = 120 };
 
-/* Looks whether a process of the job that does not answer, reached at addr on
- * the VCI whose lock is held, has ended; that is then an event like one of the
- * process manager. *what gets a clause of WEFT_PROC_FOUND bytes at most about
- * what was found, or "". May block for 20 ms. */
+/* Checks whether a process of the job that does not answer, with the address
+ * addr on the VCI whose lock is held, has ended. If so, handles that like an
+ * event of the process manager. Writes a clause of at most WEFT_PROC_FOUND
+ * bytes with the finding, or "", to what. May block for 20 ms. */
 bool weft_proc_find_end(
 	struct weft_vci *held, uint64_t addr, uint64_t proc, char *what);
 
-/* The exit status for a code: the environment keeps the low byte, so that a
- * code other than 0 whose low byte is 0 becomes 1. */
+/* The exit status for a code: the system keeps the low byte, so that a code
+ * other than 0 whose low byte is 0 becomes 1. */
 int weft_proc_status(int code);
 
 /* The number of a process, unique over jobs. */
@@ -127,15 +130,15 @@ static inline bool weft_proc_is_member(uint64_t proc)
 	       (uint32_t)proc < weft_proc.facts.size;
 }
 
-/* Has the process manager asked whether a process of the job has ended in
- * order. If so, and it can tell, that is an event like a death. The lock of
- * `held` is held. */
+/* Requests from the process manager whether a process of the job has exited
+ * normally. If the manager reports that, it is handled like a death. The lock
+ * of `held` is held. */
 void weft_proc_look(struct weft_vci *held, uint64_t proc);
 
-/* Makes the key that messages from other jobs to this process prove. */
+/* Derives the key that messages of other jobs to this process prove. */
 void weft_proc_foreign_key(uint8_t key_out[16]);
 
-/* True if the process with this number runs on my node. */
+/* True if the process with this number runs on this node. */
 bool weft_proc_is_local(uint64_t proc);
 
 #endif

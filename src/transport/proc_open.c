@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* proc_open: open what the first session needs, keep it until the process ends,
- * and hear what the process manager tells meanwhile */
+/* proc_open: open the process manager and the default VCI with the first
+ * session, close them when the process exits, handle the manager's events */
 #include "transport/proc.h"
 
 #include "base/knob.h"
@@ -23,13 +23,11 @@
 enum {
 	CTX_FIRST = 16, /* counters below are for fixed contexts */
 	LAST_POLLS = 64,
-	CALL_POLLS = 16, /* cheap ones that take as long as a dear one */
+	CALL_POLLS = 16, /* polls of memory as long as one with a system call */
 };
 
-/* The word of a death may overtake what the process sent before it left: some
- * of that is here already, and takes several polls where a connection comes
- * first.
- */
+/* Receives the last messages of a process that has ended: the manager's report
+ * may overtake them. They take several polls if a connection is new. */
 static void hear_rest(struct weft_vci *vci)
 {
 	for (int i = 0; i < LAST_POLLS; i++) {
@@ -40,7 +38,7 @@ static void hear_rest(struct weft_vci *vci)
 	}
 }
 
-/* A process that crashed and one that just left are different faults. */
+/* Describes the end of a process: a crash and an exit are different errors. */
 static void proc_describe_end(
 	const struct weft_boot_event *event, char *buf, size_t len)
 {
@@ -140,7 +138,7 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		return;
 	}
 	if (vci->number) {
-		/* the default VCI has told everybody else */
+		/* the default VCI has notified the other rooms */
 		proc_lose(vci, event);
 		return;
 	}
@@ -185,8 +183,8 @@ bool weft_proc_find_end(
 	return true;
 }
 
-/* Opens the ways out: shared memory for my node, a fabric if any process is
- * out of its reach. */
+/* Opens the transports: shared memory for this node, and a fabric if the job
+ * has processes elsewhere. */
 static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
@@ -209,8 +207,8 @@ static int open_vci(struct weft_vci *vci, weft_vci_open_fn *on_open)
 	return err;
 }
 
-/* The first process of a node has the others' business cards. Two need none:
- * each asks for one in any case. */
+/* Creates the node's table of business cards, in its first process. Two
+ * processes need none: each requests one card in any case. */
 static void share_bcs(struct weft_vci *vci, struct weft_bc *bc)
 {
 	const struct weft_boot_facts *facts = &weft_proc.facts;
@@ -244,14 +242,14 @@ static int publish_bc(struct weft_vci *vci)
 	return err ? err : weft_boot_commit(weft_proc.boot);
 }
 
-/* Runs when the process exits. Whoever left a session open did not end in
- * order, and the process manager is to see that. */
+/* Runs when the process exits. If a session is open, the process has not exited
+ * normally, and the process manager is not finalized. */
 static void close_proc(void)
 {
 	if (!weft_proc.is_open)
 		return;
 	weft_proc.is_open = false;
-	/* a manager left in disorder goes on posting */
+	/* a manager that is not finalized goes on signalling */
 	atomic_store_explicit(&weft_proc.boot->wakeup, 0, memory_order_relaxed);
 	weft_progress_thread_join();
 	weft_vci_close_dedicated();
@@ -266,9 +264,9 @@ static void close_proc(void)
 		weft_counters_print();
 }
 
-/* A tenth of a millisecond or so, whatever a poll costs: who has the core may
- * be who is waited for, on fewer cores than the machine has (a container, a
- * binding). */
+/* The number of empty polls before a yield: about a tenth of a millisecond,
+ * whatever a poll costs. The process that is waited for may need this core,
+ * even if the machine has more (a container, a binding). */
 static uint32_t choose_spin(const struct weft_vci *vci)
 {
 	uint32_t spin = (uint32_t)weft_knobs.spin;
@@ -283,15 +281,15 @@ static uint32_t choose_spin(const struct weft_vci *vci)
 	return spin / CALL_POLLS;
 }
 
-/* The processes of this machine. */
+/* The number of processes of the job on this machine. */
 static unsigned long proc_n_here(void)
 {
 	return (unsigned long)weft_proc.facts.local_size *
 	       (unsigned long)weft_knobs.nodes;
 }
 
-/* How this process is to wait. A quota does not make those of a node share
- * cores: who yields saves none of it, only who sleeps. */
+/* Chooses how this process waits. With a cgroup's quota processes do not share
+ * cores; a yield saves nothing of the quota, only a sleep does. */
 static void choose_waiting(void)
 {
 	unsigned quota =

@@ -10,13 +10,13 @@
 #include "shm/seg.h"
 
 enum {
-	HELP_ROUNDS = 64, /* idle ones between looks at other VCIs */
-	NET_SKIP = 16,	  /* rounds between expensive ones that found nothing */
-	ROUNDS_BEFORE_EVENTS = 64, /* that found something */
+	HELP_ROUNDS = 64, /* idle rounds between polls of other VCIs */
+	NET_SKIP = 16,	  /* rounds between empty polls with a system call */
+	ROUNDS_BEFORE_EVENTS = 64, /* with a message, at most */
 };
 
-/* What is done for one may take others off the list, or put them there: each
- * goes back to the list before its turn. */
+/* A push function may remove other peers from the list, or add them: each peer
+ * is put back on the list before it is handled. */
 static int progress_flush(struct weft_vci *vci)
 {
 	struct weft_link todo, *link;
@@ -32,7 +32,8 @@ static int progress_flush(struct weft_vci *vci)
 	return n;
 }
 
-/* A fabric whose idle poll is a system call must not slow the rings down. */
+/* Polls the fabric; not in each round if an empty poll is a system call, which
+ * would slow the rings down. */
 static int poll_net(struct weft_vci *vci)
 {
 	uint64_t n_lost;
@@ -49,14 +50,14 @@ static int poll_net(struct weft_vci *vci)
 		if (weft_peer_probe_all(vci))
 			vci->n_lost_seen = n_lost;
 	}
-	/* on a core that is shared each round may be another's turn of it */
+	/* on a shared core a round may take another process's time slice */
 	if (n == 0 && vci->shm && weft_proc.max_spin &&
 		vci->net->plan.poll_ns > WEFT_POLL_CHEAP_NS)
 		vci->net_skip = NET_SKIP;
 	return n;
 }
 
-/* As progress_flush: the end of a communicator ends hooks of others. */
+/* Like progress_flush: the end of a communicator removes hooks of others. */
 static void run_hooks(struct weft_vci *vci)
 {
 	struct weft_link todo, *link;
@@ -72,8 +73,9 @@ static void run_hooks(struct weft_vci *vci)
 	}
 }
 
-/* Each is off the list before it gives up the lock: other threads may do the
- * next ones meanwhile, or this one, in a call of the program's function. */
+/* Removes each hook from the list before the call, which may release the lock:
+ * other threads may run the next ones meanwhile, and so may this one, inside
+ * the program's function. */
 static __attribute__((noinline)) int run_deferred(struct weft_vci *vci)
 {
 	int n = 0;
@@ -90,7 +92,7 @@ static __attribute__((noinline)) int run_deferred(struct weft_vci *vci)
 	return n;
 }
 
-/* The manager tells of deaths: what the dead had sent is taken first. */
+/* The manager reports deaths: receives the messages of dead processes first. */
 static __attribute__((noinline)) int take_events(struct weft_vci *vci)
 {
 	int n = 0;
@@ -131,7 +133,7 @@ int weft_progress(struct weft_vci *vci)
 	return n;
 }
 
-/* The program's own function runs without our lock. */
+/* Calls the program's function without the lock. */
 static __attribute__((noinline)) void progress_tell(struct weft_vci *vci)
 {
 	weft_vci_unlock(vci);
@@ -148,9 +150,9 @@ static struct weft_vci *progress_vci_at(uint32_t number)
 		      : &weft_proc.vci;
 }
 
-/* A thread that waits on one VCI owes progress to the others, where nobody
- * else waits. Gives the lock up meanwhile. Waits for no lock. Not inline: its
- * array would make the frame of every wait larger. */
+/* A thread that waits on one VCI makes progress on the others on which no
+ * thread waits. Releases the lock meanwhile, and waits for no other lock. Not
+ * inline: its array would enlarge the frame of every wait. */
 static __attribute__((noinline)) void progress_help(
 	struct weft_vci *vci, uint32_t n_others)
 {
@@ -177,7 +179,7 @@ static __attribute__((noinline)) void progress_help(
 	weft_vci_lock(vci);
 }
 
-/* Looks after the other VCIs now and then, when there are any. */
+/* Makes progress on other VCIs from time to time, if there are any. */
 static void look_around(struct weft_vci *vci)
 {
 	uint32_t n_others =

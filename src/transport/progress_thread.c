@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress_thread: one for all who ask for it, while somebody does */
+/* progress_thread: one thread for all users, while there is one */
 #include "transport/progress_thread.h"
 
 #include "base/err.h"
@@ -14,9 +14,9 @@
 
 enum {
 	PAUSE_NS = 1000000,
-	MIN_ROUNDS = 4, /* what peers do here is not told as an event */
+	MIN_ROUNDS = 4, /* stores of peers do not count as events */
 	MAX_ROUNDS = 1000,
-	LINGER = 50, /* pauses without a user: there may be one again */
+	LINGER = 50, /* pauses without a user before the thread ends */
 };
 
 /* lock is taken under a VCI's, for which the thread, holding it, only tries. */
@@ -24,8 +24,8 @@ static struct {
 	pthread_mutex_t lock;
 	struct weft_link users;
 	pthread_t thread;
-	bool is_there;	/* to be joined */
-	bool is_ending; /* saw that there is no user */
+	bool is_there;	/* has been created and not joined */
+	bool is_ending; /* found no user */
 	bool is_closing;
 	uint32_t n_idle; /* pauses without a user */
 	pthread_mutex_t tick_lock;
@@ -43,7 +43,7 @@ static void count_round(struct weft_progress_hook *hook)
 
 	if (user->is_served)
 		return;
-	/* VCI's lock is held: nobody else changes it */
+	/* VCI's lock is held: no other thread changes it */
 	atomic_store_explicit(user->n_rounds,
 		atomic_load_explicit(user->n_rounds, memory_order_relaxed) + 1,
 		memory_order_relaxed);
@@ -66,7 +66,8 @@ static void serve_user(struct weft_progress_user *user)
 		n = weft_progress(user->vci);
 		user->is_served = false;
 		weft_vci_unlock(user->vci);
-		/* who computes on this core would have it for a slice */
+		/* a thread that computes on this core would keep it for a
+		 * time slice */
 		if (weft_lock_is_wanted(&user->vci->lock))
 			weft_yield_wait(0);
 	}
@@ -148,7 +149,7 @@ static int start_thread(void)
 	return 0;
 }
 
-/* Waits for one that is ending; lock held, given up meanwhile. */
+/* Waits for a thread that is ending; releases the lock meanwhile. */
 static void join_ending(void)
 {
 	pthread_t thread = shared_thread.thread;
@@ -202,7 +203,7 @@ void weft_progress_thread_tick(void (*tick)(void))
 void weft_progress_thread_join(void)
 {
 	pthread_mutex_lock(&shared_thread.lock);
-	while (!weft_list_is_empty(&shared_thread.users)) /* left behind */
+	while (!weft_list_is_empty(&shared_thread.users)) /* not removed */
 		weft_container_of(weft_list_pop_front(&shared_thread.users),
 			struct weft_progress_user, link)
 			->n_adds = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* progress_thread: progress while the program computes
  *
- * One thread for all who ask for it. When nobody has made progress on a VCI of
- * theirs for a millisecond it does. It waits for no VCI's lock: who has it
- * makes progress. */
+ * One thread serves all users. If no other thread has made progress on a user's
+ * VCI for a millisecond, it does. It never waits for a VCI's lock: the thread
+ * that holds the lock makes progress. */
 #ifndef WEFT_PROGRESS_THREAD_H
 #define WEFT_PROGRESS_THREAD_H
 
@@ -11,45 +11,46 @@
 
 #include <stdatomic.h>
 
-/* Who wants it; zeroed but for vci. */
+/* A user of the thread; zeroed except vci. */
 struct weft_progress_user {
 	struct weft_vci *vci;
-	/* Milliseconds after which it goes by itself, once nothing waits to
-	 * leave the VCI; 0: it stays. May be set again at any time. */
+	/* Milliseconds after which the user is removed, once no operation is
+	 * queued on the VCI; 0: never. May be set again at any time. */
 	_Atomic uint32_t lease;
-	/* Where rounds of progress are counted that calls make, not the thread,
-	 * for others to look at; NULL: here. */
+	/* Counter of the rounds of progress that calls make, not the thread,
+	 * for other processes to read; NULL: a counter in this struct. */
 	_Atomic uint32_t *n_rounds;
 	/* ---- below: only progress_thread.c ---- */
 	struct weft_progress_hook hook; /* counts rounds of progress */
 	struct weft_link link;
-	uint32_t n_adds; /* that are to be taken back */
+	uint32_t n_adds; /* calls of add without remove */
 	_Atomic uint32_t n_own_rounds;
 	uint32_t last;
-	bool is_served; /* by the thread, now; VCI's lock */
+	bool is_served; /* the thread makes progress for it; VCI's lock */
 };
 
-/* From now on locks are real. Who was added twice is to be removed twice. No
- * VCI's lock held. 0, or WEFT_ERR_OTHER described when there is no thread to be
- * had: it is to be removed then too. */
+/* Adds a user. From now on locks exclude threads at any thread level. Each add
+ * needs a remove, a failed one too. No VCI's lock held. 0, or a described
+ * WEFT_ERR_OTHER if the thread cannot be created. */
 int weft_progress_thread_add(struct weft_progress_user *user);
 
-/* Is it there? VCI's lock held. */
+/* True if the user is added. VCI's lock held. */
 static inline bool weft_progress_thread_has(
 	const struct weft_progress_user *user)
 {
 	return user->n_adds != 0;
 }
 
-/* VCI's lock held. The thread ends by itself some time after the last user:
- * those who come and go find it there. */
+/* Removes a user. VCI's lock held. The thread ends some time after the last
+ * remove, so that it need not be created for each of several short uses. */
 void weft_progress_thread_remove(struct weft_progress_user *user);
 
-/* Called once a millisecond while there are users, without any lock; NULL: no
- * more, which waits for a call under way. No VCI's lock held. */
+/* Sets a function that the thread calls once a millisecond while there are
+ * users, without any lock. NULL removes it, and waits for a call that is
+ * running. No VCI's lock held. */
 void weft_progress_thread_tick(void (*tick)(void));
 
-/* Waits for its end; when the process closes. No lock held. */
+/* Waits for the thread's end, when the process closes. No lock held. */
 void weft_progress_thread_join(void);
 
 #endif

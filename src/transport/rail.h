@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rail: further devices of the default VCI's fabric, for long messages
  *
- * With WEFT_STRIPE above 1 the default VCI opens that many endpoints, each on
- * a device of its own where there are as many (over sockets: each with
- * connections of its own), and the data of a long rendezvous is cut in as many
- * equal stretches (p2p/rndv_seg.c). Rail 0 is the VCI's net, which carries all
- * the rest; rail i of one process talks to rail i of another. Guarded by the
+ * With WEFT_STRIPE above 1 the default VCI opens that many endpoints, each on a
+ * device of its own if there are as many (over sockets: each with connections
+ * of its own). The data of a long rendezvous is cut into as many equal
+ * stretches (p2p/rndv_seg.c). Rail 0 is the VCI's net, which carries all other
+ * messages; rail i of one process sends to rail i of another. Guarded by the
  * VCI's lock. */
 #ifndef WEFT_RAIL_H
 #define WEFT_RAIL_H
@@ -23,22 +23,24 @@ enum { WEFT_RAILS = 8 }; /* at most, rail 0 included */
 struct weft_rails {
 	struct weft_net *nets[WEFT_RAILS - 1];
 	uint8_t n;	  /* of them open */
-	uint64_t n_users; /* messages under way on them: they are polled */
+	uint64_t n_users; /* messages in flight on them; above 0 they are
+			     polled */
 };
 
-/* Opens what WEFT_STRIPE asks for beside the VCI's net. What does not open is
- * told in a warning and done without. */
+/* Opens the rails of WEFT_STRIPE beside the VCI's net. A rail that does not
+ * open causes a warning and is left out. */
 void weft_rail_open(struct weft_vci *vci);
 
-/* Their names, behind that of the VCI's net. Those that do not fit in are
- * closed: both sides must count alike. */
+/* Appends their names to that of the VCI's net. Rails whose names do not fit
+ * are closed, because both sides must use the same number. */
 void weft_rail_describe(struct weft_vci *vci, struct weft_bc *bc);
 
-/* Finds those that both have. The peer's net_addr is known. 0 or an error,
- * after which the peer cannot be used: it would count on them. */
+/* Adds the peer's addresses on the rails that both have. Its net_addr is known.
+ * 0, or an error, and the peer cannot be used, because it would send on the
+ * rails. */
 int weft_rail_connect(struct weft_peer *peer, const struct weft_bc *bc);
 
-/* Returns how many events there were. */
+/* Polls the rails; returns the number of events. */
 int weft_rail_poll(struct weft_vci *vci);
 
 void weft_rail_close(struct weft_vci *vci);

@@ -161,7 +161,7 @@ static void doze(struct weft_vci *vci, uint64_t n, enum weft_sleep_kind kind)
 	}
 	is_all = sleep_watch(vci);
 	vci->net_skip = 0;
-	/* whatever came before the watch was set */
+	/* a message may have arrived before the watch was set */
 	if (weft_progress(vci)) {
 		vci->idle_polls = 0;
 		return;

@@ -14,18 +14,19 @@
 
 enum { MAX_TASKS = 64 };
 
-/* PF_IO_WORKER of the kernel's include/linux/sched.h: one of its own, of
+/* PF_IO_WORKER of the kernel's include/linux/sched.h: a kernel thread of
  * io_uring. */
 enum { KERNEL_WORKER = 0x10 };
 
-/* A thread; the number alone may be given to another one later. */
+/* A thread; its number may be reused, so the start time identifies it too. */
 struct task {
 	long tid;
 	unsigned flags;
 	unsigned long long started; /* clock ticks since boot */
 };
 
-/* Written while the library opens something, by one thread at a time. */
+/* The helpers. Written while the library opens something, by one thread at a
+ * time. */
 static struct {
 	struct task tasks[MAX_TASKS];
 	int n;
@@ -47,14 +48,14 @@ static bool read_task(const char *name, struct task *task_out)
 	line[n] = 0;
 	at = strrchr(line, ')');
 	task_out->tid = strtol(name, NULL, 10);
-	/* the 9th and the 22nd field; the name, in brackets, is the second */
+	/* fields 9 and 22; field 2 is the name, in brackets */
 	return at && sscanf(at + 1,
 			     " %*s %*s %*s %*s %*s %*s %u %*s %*s %*s %*s "
 			     "%*s %*s %*s %*s %*s %*s %*s %*s %llu",
 			     &task_out->flags, &task_out->started) == 2;
 }
 
-/* All threads but the calling one; -1 when that cannot be told. */
+/* Lists all threads except the calling one; -1 if that fails. */
 static int list_others(struct task tasks[MAX_TASKS])
 {
 	DIR *dir = opendir("/proc/self/task");

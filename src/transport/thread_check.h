@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* thread_check: can any other thread of this process make MPI calls?
  *
- * Below MPI_THREAD_MULTIPLE none can while this one is in a call: the
- * application promised. Sessions are granted that level unless they ask for
- * less, mostly by programs with one thread, so the threads are counted: those
- * that came into being while the library opened a fabric or the process
- * manager, with no other thread of the application there, are helpers and
- * make no calls. Any other is taken for one that may. */
+ * Below MPI_THREAD_MULTIPLE none can while this one is in a call, as the
+ * application has promised. Sessions are granted MPI_THREAD_MULTIPLE unless
+ * they request less, and most of their programs have one thread, so the threads
+ * are counted. A thread that was created while the library opened a fabric or
+ * the process manager, and no other thread of the application existed, is a
+ * helper and makes no calls. Every other thread may make calls. */
 #ifndef WEFT_THREAD_CHECK_H
 #define WEFT_THREAD_CHECK_H
 
 #include <stdbool.h>
 
-/* Around whatever may start helper threads. What begin returned is handed to
- * end. Under the process lock or the VCI's. */
+/* Called before and after code that may start helper threads; end gets the
+ * result of begin. Process lock or VCI's lock held. */
 bool weft_thread_check_begin(void);
 void weft_thread_check_end(bool began);
 
-/* True when it is proven that no thread but the calling one can make MPI
- * calls. Costs a look into /proc where several threads are permitted. VCI's
- * lock held. */
+/* True if only the calling thread can make MPI calls. Reads /proc if several
+ * threads are permitted. VCI's lock held. */
 bool weft_thread_check_is_single(void);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vci: open and close ways out of the process; rent those beside the default
- * one
+/* vci: open and close VCIs; acquire and release dedicated ones
  *
- * A dedicated VCI never talks to the process manager: its peers' addresses come
- * with the communicators that are made on it, and deaths from the default VCI
- * through an inbox that looks to progress like a process manager. */
+ * A dedicated VCI never calls the process manager. Its peers' addresses come
+ * with the communicators that are created on it. The default VCI passes deaths
+ * to it through an inbox, which progress polls like a process manager. */
 #include "transport/vci.h"
 
 #include "base/hash.h"
@@ -27,20 +26,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A process that ended. */
+/* A process that has ended. */
 struct death {
 	uint32_t rank;
 	int code;
 };
 
-/* Made by weft_vci_acquire(), freed when the process ends. */
+/* Created by weft_vci_acquire(), freed when the process exits. */
 struct dedicated {
 	struct weft_vci vci;
 	struct weft_vci_hints vci_hints;
 	struct weft_vci_card bc;
 	bool is_used;		/* guarded by weft_proc.lock */
 	struct weft_boot inbox; /* pending counts deaths */
-	struct weft_spin spin;	/* guards what follows */
+	struct weft_spin spin;	/* guards the fields below */
 	struct death *deaths;
 	uint32_t n_deaths;
 };
@@ -105,7 +104,8 @@ void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot)
 		&boot->wakeup, vci->wakeup.wr, memory_order_relaxed);
 }
 
-/* Opens the fabric as wished. VCI's lock held, or nobody knows the VCI. */
+/* Opens the fabric by the hints. VCI's lock held, or the VCI is not visible to
+ * other threads yet. */
 static int vci_open_net(
 	struct weft_vci *vci, const struct weft_vci_hints *vci_hints)
 {
@@ -230,11 +230,11 @@ void weft_vci_close(struct weft_vci *vci)
 	vci->shm = NULL;
 	if (vci->on_close)
 		vci->on_close(vci);
-	weft_list_init(&vci->deferred); /* of what never completed */
+	weft_list_init(&vci->deferred); /* drops calls that never ran */
 	vci->has_deferred = false;
 }
 
-/* ---- what a dedicated VCI hears ---- */
+/* ---- the inbox of a dedicated VCI ---- */
 
 static int inbox_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 {
@@ -291,7 +291,7 @@ void weft_vci_note_failure(uint32_t rank, int code)
 		if (deaths) {
 			deaths[r->n_deaths++] = (struct death){ rank, code };
 			r->deaths = deaths;
-			/* what poll reads then is ordered by the spin lock */
+			/* the spin lock orders the fields that poll reads */
 			atomic_store_explicit(&r->inbox.pending, r->n_deaths,
 				memory_order_relaxed);
 		}
@@ -300,7 +300,7 @@ void weft_vci_note_failure(uint32_t rank, int code)
 	}
 }
 
-/* ---- renting ---- */
+/* ---- acquire and release ---- */
 
 static bool vci_is_named(const struct weft_vci_hints *vci_hints)
 {
@@ -329,7 +329,7 @@ static void fill_bc(struct dedicated *r)
 	if (!vci->net)
 		return;
 	if (weft_net_name(vci->net, bc->name, &len)) {
-		bc->number = 0; /* a longer name than there is room for */
+		bc->number = 0; /* the name does not fit */
 		return;
 	}
 	bc->name_len = (uint8_t)len;
@@ -366,7 +366,7 @@ static int dedicated_open(struct dedicated *r)
 	return err;
 }
 
-/* One more VCI. weft_proc.lock held. */
+/* Opens one more VCI. weft_proc.lock held. */
 static int open_another(const struct weft_vci_hints *vci_hints,
 	weft_vci_open_fn *on_open, struct dedicated **r_out)
 {
@@ -389,7 +389,7 @@ static int open_another(const struct weft_vci_hints *vci_hints,
 		dedicated_free(r);
 		return err;
 	}
-	/* pairs with the acquires of those who walk the list */
+	/* pairs with the acquires of the readers of the list */
 	atomic_store_explicit(
 		&weft_proc.others[n], &r->vci, memory_order_release);
 	atomic_store_explicit(&weft_proc.n_others, n + 1, memory_order_release);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* vci: one way out of the process and all that is progressed through it
+/* vci: virtual communication interface
  *
- * A VCI is an endpoint with its completion queue and address table (net),
- * the on-node rings (shm), the peers reached through it, what other rooms have
- * in it, and the one lock that guards them all. Sessions share the
- * default VCI, made by transport/proc_open.c with the first session; one that
- * asks for a VCI of its own acquires it. What was opened is kept until the
- * process ends.
+ * A VCI is an endpoint with its completion queue and address table (net), the
+ * rings within the node (shm), its peers, the parts that other rooms attach,
+ * and one lock that guards all of these. Sessions share the default VCI, which
+ * transport/proc_open.c opens with the first session; a session may acquire a
+ * dedicated one. VCIs stay open until the process exits.
  *
  * The default VCI's lock also guards the process manager (weft_proc.boot) and
- * the making of communicators from groups. It may be taken under a dedicated
- * VCI's (for buffers that sends of several VCIs use), never the other way
- * round, and no dedicated VCI's under another's, but a session's own under one
- * that its communicators are spread over (session/spread.h). */
+ * the creation of communicators from groups. It may be taken while a dedicated
+ * VCI's lock is held (for buffers that sends of several VCIs use), never the
+ * other way round. No dedicated VCI's lock is taken under another's, except a
+ * session's own under one that its communicators are spread over
+ * (session/spread.h). */
 #ifndef WEFT_VCI_H
 #define WEFT_VCI_H
 
@@ -43,15 +43,15 @@ enum {
 	WEFT_VCI_SHIFT = 60,
 };
 
-/* What is asked of a fabric; "" where nothing. */
+/* Wishes for a fabric; "": none. */
 struct weft_vci_hints {
 	char provider[64];
 	char iface[64];
 	char tclass[24];
 };
 
-/* How a VCI is reached by those of other processes; swapped when a
- * communicator is made on it. */
+/* The address of a VCI, which processes exchange when they create a
+ * communicator on it. */
 struct weft_vci_card {
 	uint8_t number; /* 0: this process has no VCI for it */
 	uint8_t name_len;
@@ -64,8 +64,8 @@ struct weft_vci_card {
 static_assert(sizeof(struct weft_vci_card) == 128, "wire layout");
 static_assert((int)WEFT_VCIS == (int)WEFT_COUNTER_PROCESS, "one owner a VCI");
 
-/* Work that is tried again each round of progress until its owner takes it off
- * the VCI's list, perhaps from within run(); or, deferred, once. */
+/* A function that each round of progress calls until its owner removes it from
+ * the VCI's list, perhaps inside run(); if deferred, it is called once. */
 struct weft_progress_hook {
 	struct weft_link link;
 	void (*run)(struct weft_progress_hook *hook); /* VCI's lock held */
@@ -75,9 +75,9 @@ struct weft_vci {
 	struct weft_lock lock;	    /* guards everything below */
 	struct weft_net *net;	    /* NULL while no peer needs a fabric */
 	struct weft_rails rails;    /* of the default VCI only */
-	struct weft_shm *shm;	    /* NULL when switched off or impossible */
-	struct weft_vci_core *core; /* what other rooms have in it: defined
-				      there, never followed here */
+	struct weft_shm *shm;	    /* NULL: switched off or impossible */
+	struct weft_vci_core *core; /* parts of other rooms, which this room
+				      does not access */
 	struct weft_vci_p2p *p2p;
 	struct weft_vci_comm *comm;
 	struct weft_tmp *scratch; /* coll: kept for the next collective */
@@ -85,28 +85,28 @@ struct weft_vci {
 	struct weft_peer *self;
 	struct weft_bc *own_bc; /* of the default VCI, once published; owned */
 	struct weft_link pending_peers; /* peers with pending work */
-	const void *asked; /* whose business card is due; of this node:
-			      a peer, or the VCI for the first one's */
+	const void *asked; /* whose requested card is due, on this node: a
+			      peer, or the VCI for the first process */
 	struct weft_node_bc node_bc; /* of the default VCI only */
-	bool has_asked_first;	     /* for its first card */
-	uint64_t asked_ns;	     /* since when */
+	bool has_asked_first;	     /* requested the first process's card */
+	uint64_t asked_ns;	     /* time of the request */
 	struct weft_link hooks; /* struct weft_progress_hook; mostly none */
-	struct weft_boot *boot; /* tells of deaths: the process manager
-				   here, what it told to other VCIs */
-	struct weft_map early;	/* context id to messages that came before
-				   their communicator; see dispatch.h */
-	uint32_t idle_polls;	/* since something last happened */
-	uint32_t net_skip;	/* rounds until the fabric is looked at */
+	struct weft_boot *boot; /* reports deaths: the process manager, or
+				   the inbox of a dedicated VCI */
+	struct weft_map early;	/* context id to messages of a communicator
+				   not created yet; see dispatch.h */
+	uint32_t idle_polls;	/* since the last event */
+	uint32_t net_skip;	/* rounds until the fabric is polled */
 	uint32_t n_net_rounds;	/* of progress, while there is a fabric */
-	uint32_t vain_wakes;	/* of a wait that sleeps: by nothing */
+	uint32_t vain_wakes;	/* of a wait that sleeps: without an event */
 	union {
 		struct {
 			bool is_polling; /* inside weft_progress */
 			bool has_deferred;
 		};
-		uint16_t rare; /* either; at the beginning of a round none */
+		uint16_t rare; /* either; mostly 0 when a round begins */
 	};
-	bool is_signalled;	   /* the wakeup, since its reader slept */
+	bool is_signalled;	   /* the wakeup, since the leader slept */
 	bool has_leader;	   /* one of those asleep reads the wakeup */
 	uint32_t n_asleep;	   /* threads that sleep in weft_sleep */
 	atomic_uint n_wakes;	   /* the others sleep until this moves */
@@ -114,106 +114,107 @@ struct weft_vci {
 	uint8_t number;		   /* 0: the default one */
 	uint64_t addr;		   /* weft_vci_addr() of itself */
 	uint64_t job_mask;	   /* bits of an address that name the job */
-	atomic_uint n_idle;	   /* rounds that found nothing; counted
-				      while there are several VCIs */
-	uint32_t seen_idle[WEFT_VCIS]; /* of the others, at the last look */
+	atomic_uint n_idle;	   /* rounds without an event; counted while
+				      there are several VCIs */
+	uint32_t seen_idle[WEFT_VCIS]; /* n_idle of the others, last read */
 	struct weft_link deferred;     /* struct weft_progress_hook; see
 					  weft_vci_defer() */
-	uint32_t n_failed;	       /* peers that died, members that left a
-					  communicator others are still in */
+	uint32_t n_failed;	       /* peers that died, and members that
+					  departed from a communicator */
 	uint64_t n_lost_seen; /* net_undelivered at the last probe of all peers;
 				 see peer.h */
-	size_t peer_size; /* of what begins with a struct weft_peer: set with
-			     the handlers, before there is one */
+	size_t peer_size;     /* of p2p's struct around struct weft_peer; set
+				 before the first peer is created */
 	weft_wire_fn *handlers[WEFT_WIRE_OP_END];
 	void (*on_failed)(struct weft_peer *peer);     /* p2p: a peer died */
 	void (*on_win_failed)(struct weft_peer *peer); /* win: likewise */
-	/* p2p: ends a request that is waited for and that only a process could
-	 * complete which has left; called while n_failed is not 0 */
+	/* p2p: ends a request that is waited for if only a departed process
+	 * could complete it; called while n_failed is not 0 */
 	void (*on_wait)(struct weft_req *req);
-	/* the VCI was closed: frees what other rooms have in it */
+	/* after the VCI was closed: frees the parts of other rooms */
 	void (*on_close)(struct weft_vci *vci);
 	struct weft_counters counters;
 };
 
-/* Where a VCI of a process is reached; the process number where the VCI is
- * the default one. */
+/* The address of a VCI of a process; for the default VCI, the process number.
+ */
 static inline uint64_t weft_vci_addr(uint64_t proc, uint8_t number)
 {
 	return proc ^ (uint64_t)number << WEFT_VCI_SHIFT;
 }
 
-/* The peer at an address, created when new; NULL when out of memory. VCI's
- * lock held. */
+/* The peer at an address, created if new; NULL if out of memory. VCI's lock
+ * held. */
 struct weft_peer *weft_peer_of(struct weft_vci *vci, uint64_t addr);
 
-/* Fills in a zeroed VCI of this number; opens nothing. */
+/* Initialises a zeroed VCI with this number; opens no transport. */
 void weft_vci_init(struct weft_vci *vci, uint8_t number);
 
-/* The wakeup that ends sleeps of this process, known to the process manager's
- * client, which signals it with news. Before weft_vci_open_shm(). */
+/* Opens the wakeup that ends sleeps of this process. The process manager's
+ * client signals it with each event. Called before weft_vci_open_shm(). */
 void weft_vci_open_wakeup(struct weft_vci *vci, struct weft_boot *boot);
 
-/* Opens shared memory for the processes of my node where that is wanted. */
+/* Opens shared memory for the processes of this node, unless WEFT_SHM is off.
+ */
 void weft_vci_open_shm(struct weft_vci *vci);
 
 /* Opens the default VCI's fabric if it is not open yet. Its lock held. */
 int weft_vci_open_default_net(void);
 
-/* The name of the default VCI's fabric into its own business card, for those
- * who get that from this process. Its lock held. */
+/* Writes the name of the default VCI's fabric to its own business card, for
+ * processes that get the card from this one. Its lock held. */
 int weft_vci_name_net(struct weft_vci *vci);
 
-/* Our name of the provider it uses ("verbs"), "" while it uses none. Lent. */
+/* The name of its provider's entry ("verbs"), "" while no fabric is open. Lent.
+ */
 const char *weft_vci_fabric(const struct weft_vci *vci);
 
-/* What the fabric runs on; "none" while it is not open. VCI's lock held. */
+/* The domain of the fabric; "none" while it is not open. VCI's lock held. */
 void weft_vci_names(const struct weft_vci *vci, struct weft_vci_hints *names);
 
-/* Readies a VCI for what comes, before anything of it is opened: installs
- * handlers, attaches what other rooms have in it, sets on_close. 0 or an error.
- */
+/* Prepares a VCI before a transport of it opens: installs handlers, attaches
+ * the parts of other rooms, sets on_close. 0 or an error. */
 typedef int weft_vci_open_fn(struct weft_vci *vci);
 
-/* A VCI for one session alone, as wished: one that was given back, or a new
- * one, for which on_open is called. Where the wish names anything, all traffic
- * goes through that fabric; else as on the default VCI. WEFT_ERR_OTHER when
- * all WEFT_VCIS are in use. Any thread, no VCI's lock held. */
+/* Acquires a VCI for one session, by its hints: a released one, or a new one,
+ * for which on_open is called. If a hint is not "", all messages use that
+ * fabric; else as on the default VCI. WEFT_ERR_OTHER if all WEFT_VCIS are in
+ * use. Any thread, no VCI's lock held. */
 int weft_vci_acquire(const struct weft_vci_hints *vci_hints,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 void weft_vci_release(struct weft_vci *vci);
 
-/* What a dedicated VCI was wished for with. */
+/* The hints of a dedicated VCI. */
 const struct weft_vci_hints *weft_vci_hints_of(const struct weft_vci *vci);
 
-/* How others reach a dedicated VCI; constant. */
+/* The card of a dedicated VCI; constant. */
 const struct weft_vci_card *weft_vci_card(const struct weft_vci *vci);
 
-/* The default VCI heard that a process ended: the others will. */
+/* Passes the end of a process from the default VCI to the others. */
 void weft_vci_note_failure(uint32_t rank, int code);
 
-/* Closes and frees the dedicated ones, at the end of the process. */
+/* Closes and frees the dedicated VCIs, when the process exits. */
 void weft_vci_close_dedicated(void);
 
-/* Closes all but the wakeup and forgets all peers; the VCI can be opened
- * again. */
+/* Closes all but the wakeup and frees all peers; the VCI can be opened again.
+ */
 void weft_vci_close(struct weft_vci *vci);
 
 /* Wakes the threads of this process that sleep for the VCI. VCI's lock
  * held. */
 void weft_vci_wake(struct weft_vci *vci);
 
-/* Wakes n of those beside the one that reads the wakeup: theirs is a futex,
- * since a wakeup that was signalled for all would not be quiet before the last
- * had heard it. */
+/* Wakes n threads beside the leader. They sleep on a futex: a wakeup signalled
+ * for all of them would stay readable until the last one had read it. */
 void weft_vci_wake_followers(struct weft_vci *vci, int n);
 
-/* Calls hook->run once, soon, from whoever makes progress then: the lock is
- * held, and may be given up, as nobody is in the middle of anything. For
- * functions of the program's. VCI's lock held. */
+/* Defers a call of hook->run to the next round of progress, of any thread.
+ * run() is called with the lock held and may release it, because no handler is
+ * running. For functions of the program and for copies that may block. VCI's
+ * lock held. */
 void weft_vci_defer(struct weft_vci *vci, struct weft_progress_hook *hook);
 
-/* Takes it back, before it was called. */
+/* Cancels the call before it is made. */
 void weft_vci_undefer(struct weft_vci *vci, struct weft_progress_hook *hook);
 
 static inline void weft_vci_lock(struct weft_vci *vci)

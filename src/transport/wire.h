@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wire: every byte that one process sends another
+/* wire: every byte that one process sends to another
  *
- * All integers are little-endian (the library refuses to build elsewhere).
- * A message is a struct weft_wire_head, then what its op says. In shared
- * memory a ring slot holds it as it is; over a fabric a struct weft_wire_net
- * stands in front. Reserved bytes are zero. Readers check the length first:
- * wire_get_*() below are the only way in. */
+ * All integers are little-endian (the library refuses to build elsewhere). A
+ * message is a struct weft_wire_head, then the struct of its op. A ring slot
+ * holds it in this form; over a fabric a struct weft_wire_net precedes it.
+ * Reserved bytes are zero. Readers use wire_get_*() below, which check the
+ * length first. */
 #ifndef WEFT_WIRE_H
 #define WEFT_WIRE_H
 
@@ -27,22 +27,22 @@ enum weft_wire_op {
 	WEFT_WIRE_RTS,	      /* weft_wire_rts: data waits at the sender */
 	WEFT_WIRE_CTS,	      /* weft_wire_cts: receive posted, send it */
 	WEFT_WIRE_FRAG,	      /* weft_wire_frag, then data (shared memory) */
-	WEFT_WIRE_FIN,	      /* weft_wire_fin: receiver has taken all, or the
+	WEFT_WIRE_FIN,	      /* weft_wire_fin: all data received, or the
 				 message is lost */
 	WEFT_WIRE_CREDIT,     /* only the head's credit */
-	WEFT_WIRE_CANCEL,     /* weft_wire_fin: withdraw that send; head.number
+	WEFT_WIRE_CANCEL,     /* weft_wire_fin: cancel that send; head.number
 				 if WEFT_WIRE_IS_EAGER */
-	WEFT_WIRE_CANCEL_ACK, /* weft_wire_fin: its status says what happened */
-	WEFT_WIRE_PING,	      /* weft_wire_fin: answer when you read this */
+	WEFT_WIRE_CANCEL_ACK, /* weft_wire_fin: its status is the result */
+	WEFT_WIRE_PING,	      /* weft_wire_fin: asks for a PONG */
 	WEFT_WIRE_PONG,	      /* weft_wire_fin: all sent before has arrived */
 	WEFT_WIRE_CREATE,     /* weft_wire_create, then the string tag */
-	WEFT_WIRE_QUERY,      /* weft_wire_query: what keeps us waiting? */
+	WEFT_WIRE_QUERY,      /* weft_wire_query: asks about a wait */
 	WEFT_WIRE_ANSWER,     /* weft_wire_answer, then len bytes of text */
 	WEFT_WIRE_GRAPH,      /* weft_wire_graph, then edges and text */
 	WEFT_WIRE_RMA,	      /* weft_wire_am records with their data: accesses
 				 to symmetric memory */
 	WEFT_WIRE_RMA_REPLY,  /* weft_wire_am_reply records with their data */
-	WEFT_WIRE_CONNECT,    /* weft_wire_connect, then who asks as a struct
+	WEFT_WIRE_CONNECT,    /* weft_wire_connect, then the sender's struct
 			       weft_vci_card */
 	WEFT_WIRE_COLL_ERROR, /* weft_wire_failed, then its text: in place of a
 			     collective's message that cannot be sent */
@@ -54,11 +54,12 @@ enum weft_wire_op {
 	WEFT_WIRE_BC,	  /* the sender's business card, as it is published */
 	WEFT_WIRE_BATCH,  /* weft_wire_record records with their data: each a
 			     message, in this order */
-	WEFT_WIRE_HELP,	  /* weft_wire_help: the receiver copies what was
-			     announced and its sender may, too; head.tag is the
-			     copy's number (shared memory) */
-	WEFT_WIRE_HELPED, /* weft_wire_fin: that is over; its status is the
-			     piece + 1 that could not be written, or 0 */
+	WEFT_WIRE_HELP,	  /* weft_wire_help: the sender of an RTS may copy
+			     pieces of its data; head.tag is the copy's number
+			     (shared memory) */
+	WEFT_WIRE_HELPED, /* weft_wire_fin: the sender's pieces are done; its
+			     status is the piece + 1 that could not be written,
+			     or 0 */
 	WEFT_WIRE_EXIT,	  /* the job ends without a fault, and the receiver with
 			     it */
 	WEFT_WIRE_OP_END,
@@ -66,31 +67,32 @@ enum weft_wire_op {
 
 enum weft_wire_flag {
 	WEFT_WIRE_IS_EAGER = 1,
-	WEFT_WIRE_IS_LAST = 2,	 /* RTS: will not be withdrawn. CANCEL: nor will
-				    this one, as the sender leaves */
-	WEFT_WIRE_IS_WAITED = 4, /* RTS: may be asked for in fragments though
+	WEFT_WIRE_IS_LAST = 2,	 /* RTS: will not be cancelled. CANCEL: does not
+				    cancel, but promises that, because the
+				    sender is in disconnect */
+	WEFT_WIRE_IS_WAITED = 4, /* RTS: its data is sent in fragments although
 				    it can be read (shared memory) */
 };
 
 /* Status of a FIN. */
 enum weft_wire_end {
 	WEFT_WIRE_TAKEN,
-	WEFT_WIRE_DATA_FAILED, /* the request named is the receiver of this's */
-	WEFT_WIRE_PROC_FAILED, /* and above: likewise, as a member of the
-				  communicator has died; its process number
-				  + 1 is added */
+	WEFT_WIRE_DATA_FAILED, /* the sender of this could not send or receive
+				*/
+	WEFT_WIRE_PROC_FAILED, /* and above: a member of the communicator has
+				  died; its process number + 1 is added */
 };
 
 /* Status of a CANCEL_ACK. */
 enum weft_wire_cancelled {
 	WEFT_WIRE_TOO_LATE,
 	WEFT_WIRE_WITHDRAWN,
-	WEFT_WIRE_REFUSED, /* and above: the receiver leaves, too, without it;
-			      what a collective of its own ended with is
-			      subtracted */
+	WEFT_WIRE_REFUSED, /* and above: the receiver is in disconnect and will
+			      not receive it; the error of a collective there
+			      is subtracted */
 };
 
-/* Which of a communicator's message spaces; the low bits of the context. */
+/* The message spaces of a communicator; the low bits of the context. */
 enum weft_ctx_offset {
 	WEFT_CTX_OFFSET_P2P = 0,
 	WEFT_CTX_OFFSET_COLL = 1,
@@ -99,16 +101,17 @@ enum weft_ctx_offset {
 	WEFT_CTX_OFFSET_END = 4,
 };
 
-/* Tags of the control context from here to below the second are messages
- * between two members, which concern no other. */
+/* Control messages with a tag in this range are between two members and concern
+ * no other member. */
 enum { WEFT_TAG_PAIR = 0x40000000, WEFT_TAG_PAIR_END = 0x60000000 };
 
-/* A tag of the collectives' context is their number on the communicator and,
- * above it, what they are: so members that call different ones hear of it. */
+/* A tag in the context of collectives has their number on the communicator and,
+ * above it, their kind, so that members detect calls of different collectives.
+ */
 enum {
 	WEFT_TAG_COLL_SHIFT = 26,
-	/* of the number: a persistent one, whose tag others must not have
-	 * however many there have been since */
+	/* bit of the number: a persistent collective, whose tag must differ
+	 * from those of all later collectives */
 	WEFT_TAG_COLL_PERSISTENT = 1 << (WEFT_TAG_COLL_SHIFT - 1),
 	WEFT_TAG_COLL_NUMBER = WEFT_TAG_COLL_PERSISTENT - 1,
 };
@@ -116,18 +119,19 @@ enum {
 struct weft_wire_head {
 	uint8_t op;
 	uint8_t flags;
-	uint16_t number; /* EAGER: counts per peer; see CANCEL */
+	uint16_t number; /* EAGER: counter of the peer; see CANCEL */
 	uint32_t src;	 /* sender's rank in the communicator */
 	uint64_t ctx;	 /* communicator's context id + offset */
-	int32_t tag;	 /* CTS: rails for the data, beside the first */
-	uint32_t credit; /* eager bytes given back to the receiver of this */
+	int32_t tag;
+	uint32_t credit; /* eager bytes returned to the receiver of this */
 };
 static_assert(sizeof(struct weft_wire_head) == 24, "wire layout");
 
-/* In front of each message over a fabric. The cookie is a keyed hash of both
+/* Precedes each message over a fabric. The cookie is a keyed hash of both
  * process numbers under the receiver's key, which only members of the job can
- * fetch: a message without it is foreign. The number rises from one message to
- * the next of a sender to a receiver: one that does not is a repetition. */
+ * fetch; a message with another cookie is foreign. The number increases with
+ * each message of a sender to a receiver; a message whose number does not is a
+ * repetition. */
 struct weft_wire_net {
 	uint8_t version;
 	uint8_t reserved[3];
@@ -138,8 +142,8 @@ struct weft_wire_net {
 };
 static_assert(sizeof(struct weft_wire_net) == 48, "wire layout");
 
-/* One of several short messages that travel as one, with its head; only EAGER
- * ones do. Its data follows, padded to 8 bytes. */
+/* One of several EAGER messages in a BATCH, with its head. Its data follows,
+ * padded to 8 bytes. */
 struct weft_wire_record {
 	struct weft_wire_head head;
 	uint32_t len; /* of the data */
@@ -150,7 +154,7 @@ static_assert(sizeof(struct weft_wire_record) == 32, "wire layout");
 struct weft_wire_rts {
 	uint64_t sreq; /* sender's request */
 	uint64_t len;
-	uint64_t addr; /* where the data lies in the sender; 0: not readable */
+	uint64_t addr; /* of the data in the sender; 0: not readable */
 };
 static_assert(sizeof(struct weft_wire_rts) == 24, "wire layout");
 
@@ -178,24 +182,24 @@ static_assert(sizeof(struct weft_wire_fin) == 16, "wire layout");
 struct weft_wire_help {
 	uint64_t sreq;
 	uint64_t rreq; /* receiver's request */
-	uint64_t addr; /* where the data goes in the receiver */
+	uint64_t addr; /* of the buffer in the receiver */
 	uint64_t len;  /* bytes wanted */
 };
 static_assert(sizeof(struct weft_wire_help) == 32, "wire layout");
 
-/* Ends the receive it matches with an error. */
+/* Completes the receive that it matches with an error. */
 struct weft_wire_failed {
 	int32_t err;  /* enum weft_err */
-	uint32_t len; /* of the text that follows: what was wrong, and where */
-	uint64_t failed; /* process number + 1 of one that died; 0: none */
+	uint32_t len; /* of the text that follows: the error and its process */
+	uint64_t failed; /* process number + 1 of a dead process; 0: none */
 };
 static_assert(sizeof(struct weft_wire_failed) == 16, "wire layout");
 
 enum { WEFT_WIRE_FAILED_TEXT = 200 };
 
-/* Of a member that left before all others did. */
+/* Sent by a member that departs before the others. */
 struct weft_wire_departed {
-	uint64_t failed; /* process number + 1 of one that died; 0: none */
+	uint64_t failed; /* process number + 1 of a dead process; 0: none */
 };
 static_assert(sizeof(struct weft_wire_departed) == 8, "wire layout");
 
@@ -205,7 +209,7 @@ enum {
 	WEFT_WIRE_HAS_VCIS = 1,
 };
 
-/* Names a communicator to be made from a group; see comm/create.c. */
+/* Names a communicator to create from a group; see comm/create.c. */
 struct weft_wire_create {
 	uint64_t key[2]; /* hash of the member list and the string tag */
 	uint64_t ctx;	 /* + WEFT_WIRE_HAS_VCIS */
@@ -214,8 +218,8 @@ struct weft_wire_create {
 };
 static_assert(sizeof(struct weft_wire_create) == 32, "wire layout");
 
-/* What a process that waits long asks one it waits for, and the answer; see
- * src/watchdog. */
+/* The question of a process that waits for long to a process that it waits for,
+ * and the answer; see src/watchdog. */
 enum weft_wire_need {
 	WEFT_WIRE_NEED_LEAVE,  /* leave the context `what` */
 	WEFT_WIRE_NEED_CREATE, /* pass on more creations than `what` */
