@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cxi_ext: what the cxi provider has beyond libfabric, as numbers
+/* cxi_ext: extensions of the cxi provider, as numbers
  *
- * The provider publishes these in an extension header that only a libfabric
- * built with it installs. They are part of its binary interface; so we carry
- * the values and compare them where the header is to be had. */
+ * The provider declares them in an extension header that only a libfabric built
+ * with it installs. They are part of its binary interface, so this file has the
+ * values; the build compares them if the header exists. */
 #ifndef WEFT_CXI_EXT_H
 #define WEFT_CXI_EXT_H
 
@@ -21,8 +21,8 @@
 #endif
 #endif
 
-/* Flags of operations. Those of puts: high rate. Of atomics: transmitted once,
- * and carried out over PCIe by the target's host. */
+/* Flags of operations. For puts: high rate. For atomics: transmitted once, and
+ * executed over PCIe by the target's host. */
 #define WEFT_CXI_HRP (1ull << 60)
 #define WEFT_CXI_UNRELIABLE (1ull << 61)
 #define WEFT_CXI_WEAK_FENCE (1ull << 63)
@@ -51,7 +51,7 @@ enum {
 	WEFT_CXI_PROFILES = 16, /* of the hardware: one for each network
 				 * identifier, traffic class and packet type */
 	WEFT_CXI_ADDR_LEN = 8,
-	WEFT_CXI_ADDR_VNI_AT = 4, /* where its uint16_t of the VNI stands */
+	WEFT_CXI_ADDR_VNI_AT = 4, /* offset of its uint16_t VNI */
 };
 
 /* domain_attr.auth_key and ep_attr.auth_key */

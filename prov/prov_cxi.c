@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prov_cxi: Slingshot
  *
- * The cheap put format needs three things at once, each of which is lost in
- * silence by asking for the wrong thing: no write-after-write order on the
- * endpoint, no remote events, and a registration key below 100. So we ask for
- * message order only and pick keys ourselves, the first hundred of which are
- * kept for heaps. */
+ * The fast put format needs three conditions, and the provider falls back
+ * without a report: no write-after-write order on the endpoint, no remote
+ * events, and a registration key below 100. So the request has message order
+ * only, and the library chooses keys, the first hundred of which are for heaps.
+ */
 #include "prov/prov_all.h"
 #include "prov/cxi_ext.h"
 #include "prov/slingshot.h"
@@ -24,7 +24,7 @@ enum {
 	EAGER_LEN = 8192, /* half the provider's own threshold */
 };
 
-/* The ways there are to ask for our own keys: not offering the provider's. */
+/* Requests client keys: the request does not offer FI_MR_PROV_KEY. */
 static void prov_cxi_hints(struct fi_info *h)
 {
 	h->domain_attr->mr_mode &= ~(FI_MR_PROV_KEY | FI_MR_VIRT_ADDR);
@@ -40,8 +40,8 @@ static const char *prov_cxi_refuse(const struct fi_info *info)
 	return NULL;
 }
 
-/* The key in the request is better than the provider's reading of the same
- * variables: a wrong one fails here and not at the first message. */
+/* Puts the key into the request instead of letting the provider read the same
+ * variables: a wrong key fails here and not at the first message. */
 static int put_key(struct fi_info *info, const struct weft_cxi_auth_key *key)
 {
 	struct fi_domain_attr *attr = info->domain_attr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prov_shm: libfabric's shared memory
  *
- * Our own on-node path is quicker; this one is for testing the fabric path on
- * one machine, so it is taken only when named. */
+ * The library's own path within a node is faster. This entry serves tests of
+ * the fabric path on one machine, so it is used only by name. */
 #include "prov/prov_all.h"
 
 #include <rdma/fabric.h>
@@ -17,8 +17,8 @@ static const char *prov_shm_refuse(const struct fi_info *info)
 	return info->tx_attr->inject_size ? NULL : "variant without injection";
 }
 
-/* In 1.17 a target that refuses a key answers nothing, and a refused read ends
- * at the initiator as if it had read. */
+/* In 1.17 a target that refuses a key sends no answer, and a refused read
+ * completes at the initiator without an error. */
 static void prov_shm_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	(void)info;

@@ -9,7 +9,7 @@
 
 enum { EAGER_LEN = 65536 + 512 };
 
-/* As for tcp: the round trip of a rendezvous costs more than a copy. */
+/* As for tcp: the round trip of a rendezvous takes longer than a copy. */
 static void prov_sockets_tune(
 	struct weft_plan *plan, const struct fi_info *info)
 {

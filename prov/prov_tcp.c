@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* prov_tcp: sockets; what laptops and CI use
+/* prov_tcp: sockets, for machines without other network hardware
  *
- * libfabric has had three: "tcp" with endpoints of our kind since 1.18, the
- * same engine under the name "net" in 1.17, and older "tcp" under the ofi_rxm
- * layer. The native ones are quicker at every size. */
+ * libfabric has had three forms: "tcp" with reliable datagram endpoints since
+ * 1.18, the same engine under the name "net" in 1.17, and an older "tcp" under
+ * the ofi_rxm layer. The native forms are faster at every size. */
 #include "prov/prov_all.h"
 
 #include <rdma/fabric.h>
@@ -26,10 +26,10 @@ static void prov_tcp_hints(struct fi_info *h)
 	h->rx_attr->size = QUEUE_LEN;
 }
 
-/* A rendezvous costs a round trip, 8 us and more, in which a socket moves what
- * copying out of the receive buffer costs: 64 KiB is where they meet. One
- * stream keeps everything in order, but the layered form has a rendezvous of
- * its own, which later messages overtake. */
+/* Above 64 KiB the round trip of a rendezvous, 8 us or more, takes less time
+ * than the copy out of the receive buffer. One stream keeps all messages in
+ * order, but the layered form has a rendezvous of its own, which later messages
+ * overtake. */
 static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 {
 	plan->eager_len = EAGER_LEN;
@@ -38,25 +38,26 @@ static void prov_tcp_tune(struct weft_plan *plan, const struct fi_info *info)
 	if (strstr(info->fabric_attr->prov_name, "ofi_rxm")) {
 		plan->in_order_len = RXM_EAGER_LEN;
 	} else {
-		/* An object of an ended connection is used again with its old
-		 * peer's process id in it: if then two connects cross, the one
-		 * that was accepted is taken for an older one and closed, with
-		 * what was sent on it (1.17 to 2.6, xnet_alloc_conn). */
+		/* The provider reuses the object of a closed connection with
+		 * the process id of its old peer. If two connects cross then,
+		 * it takes the accepted one for an older one and closes it,
+		 * with the messages on it (1.17 to 2.6, xnet_alloc_conn). */
 		plan->connects_one_way = true;
-		/* each message takes its place when its first bytes come, and
-		 * another connection's may be whole before it */
+		/* a message gets its place when its first bytes arrive, and one
+		 * of another connection may be complete before it */
 		plan->releases_early = true;
-		/* Before 1.19 a buffer posted after all were full wakes one
-		 * connection that waits for room, though it has room for more:
-		 * the others would wait for ever. One message a buffer wakes
-		 * them in turn. */
+		/* Before 1.19 a buffer posted after all were full wakes only
+		 * one connection that waits for space, even if the buffer has
+		 * space for more: the others would wait for ever. With one
+		 * message a buffer each buffer wakes one connection. */
 		if (FI_VERSION_LT(fi_version(), FI_VERSION(1, 19)))
 			plan->has_multi_recv = false;
-		/* the processor writes to all buffers in turn and reads them:
-		 * together they are to fit its cache */
+		/* the processor writes and reads all buffers in turn, so all of
+		 * them should fit into its cache */
 		plan->recv_buf_len = BUF_LEN;
-		/* between two processes of a host the kernel would take
-		 * megabytes, out of all caches, before the first is read */
+		/* between two processes of a host the kernel would buffer
+		 * megabytes, which leave the caches, before the first byte is
+		 * read */
 		plan->seg_len = SEG_LEN;
 		plan->n_near_segs = NEAR_SEGS;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prov_verbs: InfiniBand and RoCE, through the ofi_rxm layer
  *
- * The layer registers and caches user memory itself, so that we are not asked
- * to. Messages end at 2 GiB there; callers cut at plan.max_msg_len. */
+ * The layer registers and caches user memory itself. Its messages have at most
+ * 2 GiB; callers cut at plan.max_msg_len. */
 #include "prov/prov_all.h"
 
 #include "base/knob.h"
@@ -16,11 +16,11 @@
 enum {
 	BUFFER_LEN = 16384, /* the layer's own default */
 	LEAST_BUFFER = 1024,
-	NODE_RNIC = 4, /* the kernel's word for an iWARP card */
+	NODE_RNIC = 4, /* the kernel's node type of an iWARP card */
 };
 
-/* Up to here the layer copies, and keeps the order; beyond, it cuts or has a
- * rendezvous of its own, which later messages overtake. */
+/* Up to this length the layer copies, and keeps the order. Longer messages are
+ * cut or use a rendezvous of its own, which later messages overtake. */
 static size_t layer_buffer(void)
 {
 	const char *text = weft_knob_foreign("FI_OFI_RXM_BUFFER_SIZE");
@@ -29,9 +29,8 @@ static size_t layer_buffer(void)
 	return len >= LEAST_BUFFER ? len : BUFFER_LEN;
 }
 
-/* A write over iWARP is complete when it has left: nothing tells that it has
- * arrived, and what the other side thinks of it comes later, as the end of the
- * connection. */
+/* A write over iWARP completes when it has left. No event reports its arrival,
+ * and an error of the target arrives later, as the end of the connection. */
 static bool is_iwarp(const struct fi_info *info)
 {
 	const char *name = info->domain_attr->name;
@@ -64,7 +63,7 @@ static void prov_verbs_tune(struct weft_plan *plan, const struct fi_info *info)
 	plan->drops_unread = true; /* contrib/notes/008-closing-verbs.md */
 	plan->has_rdma = true;
 	plan->has_put_order = true; /* one reliable connection per peer */
-	/* an empty put is not to be registered; the layer crashes trying to */
+	/* an empty put must not be registered: the layer would crash */
 	plan->flush_flags |= FI_INJECT;
 	if (is_iwarp(info))
 		weft_plan_lose(plan, "errors of one-sided access");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slingshot: the launcher's variables, read */
+/* slingshot: read the launcher's variables */
 #include "prov/slingshot.h"
 #include "base/knob.h"
 #include "base/log.h"
@@ -23,7 +23,7 @@ static const struct {
 
 enum { N_CLASSES = sizeof(classes) / sizeof(classes[0]) };
 
-/* Where the word stands in a list with commas; -1: nowhere. */
+/* The index of a word in a list with commas; -1: it is not in the list. */
 static int slingshot_index_of(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -38,8 +38,7 @@ static int slingshot_index_of(const char *list, const char *word)
 	return -1;
 }
 
-/* The number at a place of such a list. False: none there, or not one up to
- * max. */
+/* The number at an index of such a list. False if there is none up to max. */
 static bool number_at(
 	const char *list, int at, unsigned long max, unsigned long *out)
 {

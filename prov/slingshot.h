@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slingshot: what a launcher tells a process on a Slingshot network
+/* slingshot: a launcher's variables for a process on a Slingshot network
  *
- * Slurm's and Flux's plugins and PALS set SLINGSHOT_VNIS (the networks a job
- * may use, the first its own), SLINGSHOT_DEVICES and, in the same order,
- * SLINGSHOT_SVC_IDS (the service of each device that lets it in), and
- * SLINGSHOT_TCS (the traffic classes it may use, a bit mask). The provider
- * reads all but the last by itself; that one nobody reads but us. */
+ * Slurm's and Flux's plugins and PALS set SLINGSHOT_VNIS (the networks that a
+ * job may use, its own first), SLINGSHOT_DEVICES and, in the same order,
+ * SLINGSHOT_SVC_IDS (the service of each device that admits the job), and
+ * SLINGSHOT_TCS (the permitted traffic classes, a bit mask). The provider reads
+ * all but the last, which only this library reads. */
 #ifndef WEFT_SLINGSHOT_H
 #define WEFT_SLINGSHOT_H
 
@@ -15,18 +15,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* True when the launcher named devices and this is none of them. */
+/* True if the launcher has named devices and this is none of them. */
 bool weft_slingshot_is_foreign(const char *device);
 
-/* The key of a device: the job's own network and the device's service. False
- * when the launcher said nothing usable; *key_out is written on success. What
- * is there and cannot be read is warned of. */
+/* The key of a device: the job's own network and the device's service. False if
+ * the variables have none; a value that cannot be parsed causes a warning.
+ * *key_out is written on success. */
 bool weft_slingshot_key(const char *device, struct weft_cxi_auth_key *key_out);
 
-/* The class to use (FI_TC_...) for a value of the knob TCLASS: the one wished
- * for if SLINGSHOT_TCS permits it, else best effort, else any that is
- * permitted. *why_out is NULL, or says as a phrase that lives for ever what
- * of the wish is not met. "default" gives FI_TC_UNSPEC where that may be. */
+/* The class (FI_TC_...) for a value of the knob TCLASS: the named one if
+ * SLINGSHOT_TCS permits it, else best effort, else any permitted one. *why_out
+ * is NULL, or a static phrase with the reason for another class. "default"
+ * gives FI_TC_UNSPEC if that is permitted. */
 uint32_t weft_slingshot_tclass(const char *wish, const char **why_out);
 
 /* The knob's value for a class: "low_latency" and so on, or "default". */

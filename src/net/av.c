@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* av: names in, addresses out
  *
- * A name, as it stands on a business card, is 8 bytes of ours (address format
- * and wire protocol, little-endian 32 bits each) and then libfabric's address.
- * Two processes that chose different kinds of fabric find out here, with a
- * sentence, instead of waiting for each other for ever. */
+ * A name on a business card is 8 bytes of this library (address format and wire
+ * protocol, little-endian 32 bits each), then libfabric's address. If two
+ * processes have chosen different kinds of fabric, adding the name fails with a
+ * description, instead of both waiting for ever. */
 #include "net/net_priv.h"
 #include "base/log.h"
 
@@ -56,7 +56,7 @@ int weft_net_name(struct weft_net *net, void *buf, size_t *len)
 		&net->ep->fid, weft_net_inside(net)->dom.info, buf, len);
 }
 
-/* 0 where the address does not say. */
+/* The network's number in the address; 0: the address has none. */
 static uint32_t network_of(
 	const struct weft_plan *plan, const unsigned char *name, size_t len)
 {
@@ -81,8 +81,8 @@ static int check_network(
 		theirs, plan->network_id);
 }
 
-/* libfabric takes the length of a whole table's addresses from the family of
- * the one it is given, and takes no others after a wrong one. */
+/* libfabric takes the length of all addresses of a table from the family of the
+ * first one, so a wrong first one would exclude all others. */
 static bool is_socket_name(uint32_t format, const unsigned char *at, size_t len)
 {
 	sa_family_t family;
@@ -136,7 +136,7 @@ int weft_av_add(struct fid_av *av, const struct fi_info *info,
 
 	if (rc)
 		return rc;
-	/* A name shorter than its format promises is read as zeros. */
+	/* a name shorter than its format requires is padded with zeros */
 	memcpy(padded, (const char *)name + PREFIX_LEN, len - PREFIX_LEN);
 	rc = fi_av_insert(av, padded, 1, &addr, 0, NULL);
 	if (rc != 1 || addr == FI_ADDR_NOTAVAIL)

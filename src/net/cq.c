@@ -10,11 +10,11 @@
 
 enum {
 	BATCH = 16,
-	BAD_BUFS_MAX = 64, /* receive errors in a row before we stop asking */
+	BAD_BUFS_MAX = 64, /* consecutive receive errors before it gives up */
 };
 
-/* What a fabric's error means to us. Everything that says "the other side is
- * gone" is one thing for the rooms above. */
+/* Translates libfabric's errors. All errors that mean "the other side is gone"
+ * are WEFT_ERR_PEER. */
 int weft_cq_err(int code)
 {
 	switch (code < 0 ? -code : code) {
@@ -47,7 +47,7 @@ int weft_cq_err(int code)
 	case EPIPE:
 	case FI_EIO:
 	case FI_ENORX:
-	case FI_ENOENT: /* sockets: no connection can be made */
+	case FI_ENOENT: /* sockets: cannot connect */
 		return WEFT_ERR_PEER;
 	default:
 		return WEFT_ERR_OTHER;
@@ -79,9 +79,8 @@ static void release_held(struct weft_inside *in, struct weft_recv_buf *buf)
 	weft_ep_buf_released(in, buf);
 }
 
-/* A full buffer is not posted again before all that it holds has been seen.
- * What a connection did not bring to its end never is: so never all are held.
- */
+/* A full buffer is not posted again before all its messages have been received.
+ * A message of a broken connection never is, so some buffers are never held. */
 static void hold(struct weft_inside *in, struct weft_recv_buf *buf)
 {
 	struct weft_recv_buf **at = &in->held;
@@ -158,8 +157,8 @@ static void cq_tell(struct weft_inside *in, const struct fi_cq_err_entry *e)
 		e->prov_errno, text);
 }
 
-/* A receive buffer came back with an error. It is posted again unless the
- * endpoint refuses every one, which would make polling spin. */
+/* A receive buffer has completed with an error. It is posted again, unless the
+ * endpoint refuses each one, which would repeat for ever. */
 static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 	const struct fi_cq_err_entry *e)
 {
@@ -178,8 +177,8 @@ static void on_bad_buf(struct weft_inside *in, struct weft_recv_buf *buf,
 		weft_ep_buf_released(in, buf);
 }
 
-/* Sends flushed because the connection broke are reported as cancelled by some
- * providers; nobody cancels sends here, so the peer is gone. */
+/* Some providers report sends that a broken connection flushed as cancelled.
+ * The library cancels no sends, so the peer is gone. */
 static int op_err(const struct fi_cq_err_entry *e)
 {
 	if (e->err == FI_ECANCELED && !(e->flags & FI_RECV))

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crash: a crash stays a crash
+/* crash: restore the default action of fatal signals
  *
- * libfabric is linked against libraries of the PSM family where it has these
- * providers, and they take over the fatal signals when they are loaded, fabric
- * or not: they print a backtrace and exit with 1. No core is written then,
- * and the launcher reports an exit where there was a crash. This is for
- * programs that are linked with it themselves; libfabric.c loads it without
- * that. */
+ * A libfabric with PSM providers is linked against libraries that install
+ * handlers for fatal signals when they are loaded. These print a backtrace and
+ * exit with 1: no core is written, and the launcher reports an exit instead of
+ * a crash. This file serves programs that are linked with libfabric themselves;
+ * libfabric.c loads it without this effect. */
 #include "net/net.h"
 
 #include <dlfcn.h>
 #include <signal.h>
 #include <string.h>
 
-/* Whether a handler is one of those libraries'. */
+/* True if a handler belongs to one of those libraries. */
 static bool is_theirs(void (*handler)(int, siginfo_t *, void *))
 {
 	static const char *const libs[] = { "libinfinipath", "libpsm" };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ep: one endpoint, its receive buffers, and the posts that are not inline
  *
- * Most posts hand the caller's op straight to libfabric. A carrier stands in
- * for it where the provider cannot take the caller's memory as it is: more
- * pieces than it gathers, or memory that must be registered first. */
+ * Most posts pass the caller's op to libfabric. A carrier replaces it if the
+ * provider cannot use the caller's memory directly: more pieces than it
+ * gathers, or memory that must be registered first. */
 #include "net/net_priv.h"
 #include "base/clock.h"
 #include "base/knob.h"
@@ -132,8 +132,8 @@ static int open_cq(struct weft_inside *in)
 	return fi_cq_open(in->dom.domain, &attr, &in->cq, NULL);
 }
 
-/* The least room in a shared buffer is set after enabling: shm 1.17 has nothing
- * to set it on before that and crashes. */
+/* FI_OPT_MIN_MULTI_RECV is set after the endpoint is enabled: shm 1.17 crashes
+ * before. */
 static int bind_ep(struct weft_inside *in)
 {
 	struct fid_ep *ep = in->net.ep;
@@ -234,9 +234,9 @@ static void recv_nothing(void *arg, const void *data, size_t len)
 	(void)len;
 }
 
-/* Only what is counted can be waited for: other operations belong to their
- * owners, who have given them up. Errors count as done; so a peer that is gone
- * holds nobody up. */
+/* Waits for counted injections only; the owners have abandoned other
+ * operations. An error completes an injection, so a dead peer does not delay
+ * the close. */
 static void linger(struct weft_inside *in)
 {
 	uint64_t end = weft_now_ns() +
@@ -248,7 +248,7 @@ static void linger(struct weft_inside *in)
 			weft_yield_wait(n++);
 }
 
-/* Leaves the other sides a moment to read what was sent last. */
+/* Gives the other sides time to read the last messages. */
 static void pause_before_close(struct weft_inside *in)
 {
 	static const struct timespec step = { .tv_nsec = 1000000 };
@@ -262,9 +262,9 @@ static void pause_before_close(struct weft_inside *in)
 	} while (weft_now_ns() < end);
 }
 
-/* The endpoint goes first: afterwards nothing is in flight and every piece of
- * memory it was given is ours again. Some providers bind registrations to the
- * endpoint and want those closed before it. */
+/* The endpoint closes first: afterwards no operation is in flight and libfabric
+ * accesses no memory. Registrations that the provider binds to the endpoint
+ * must close before it. */
 void weft_net_close(struct weft_net *net)
 {
 	struct weft_inside *in;
@@ -341,7 +341,8 @@ static void carrier_drop(struct weft_carrier *c)
 	c->in->free_carriers = c;
 }
 
-/* Room for a copy of one untagged message, registered where that is needed. */
+/* Allocates memory for a copy of one untagged message, and registers it if that
+ * is needed. */
 static int carrier_data(struct weft_carrier *c)
 {
 	struct weft_net *net = &c->in->net;
@@ -440,8 +441,8 @@ int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	return weft_net_fault(net, "fi_send", rc);
 }
 
-/* One operation stands for all of them where the provider keeps nothing in it;
- * elsewhere each gets a carrier. */
+/* All injections share one operation if the provider stores nothing in it;
+ * otherwise each needs a carrier. */
 int weft_net_inject_counted(
 	struct weft_net *net, uint64_t addr, const void *buf, size_t len)
 {
@@ -469,7 +470,7 @@ int weft_net_inject_counted(
 	return 0;
 }
 
-/* One bulk operation in either direction: what differs is the fi_ call. */
+/* A bulk operation in either direction; only the fi_ call differs. */
 enum bulk_kind {
 	BULK_TSEND,
 	BULK_TSEND_DELIVERED,
@@ -490,7 +491,7 @@ struct bulk {
 	uint64_t key; /* of the remote memory */
 };
 
-/* Done when the receive has it. */
+/* A send that completes when the receive has the data. */
 static ssize_t post_delivered(
 	struct fid_ep *ep, const struct bulk *b, void *desc, void *context)
 {
@@ -507,7 +508,7 @@ static ssize_t post_delivered(
 	return fi_tsendmsg(ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE);
 }
 
-/* A write is done when the data is in the target's memory. */
+/* A write completes when the data is in the target's memory. */
 static ssize_t post_write(
 	struct fid_ep *ep, const struct bulk *b, void *desc, void *context)
 {
@@ -555,7 +556,7 @@ static bool has_registered(const struct weft_inside *in)
 	return false;
 }
 
-/* While others of ours are registered, one more may be had when they end. */
+/* The registration failed. If others exist, it may succeed when they end. */
 static int bulk_registered(
 	struct weft_inside *in, const struct bulk *b, struct weft_op *op)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fabric: query, choose, open; say in one line what was chosen and why
+/* fabric: query, choose, open; log the choice and its reason in one line
  *
- * Every entry of the table times every libfabric name it has is a candidate.
- * A candidate ends with a verdict in words, so that "none fits" and
- * weft-info --providers can tell why for each of them. */
+ * Each libfabric name of each entry of the table is a candidate. Each candidate
+ * gets a verdict in words, which the error for no usable candidate and
+ * weft-info --providers print. */
 #include "net/net_priv.h"
 #include "base/knob.h"
 #include "base/log.h"
@@ -20,12 +20,12 @@
 enum {
 	REPORT_MAX = 4096,
 	VERDICT_MAX = 160,
-	/* of what speaks for an interface; IPv4 before IPv6 is 1 */
+	/* weights for an interface; IPv4 before IPv6 weighs 1 */
 	IFACE_WEIGHT = 2,
 	LOOPBACK_WEIGHT = IFACE_WEIGHT * (WEFT_IFACE_RANK_MAX + 1),
 };
 
-/* What the user asked for, from hints, knobs and libfabric's own variables. */
+/* The user's wishes, from hints, knobs and libfabric's own variables. */
 struct wish {
 	const char *provider; /* "" for none */
 	const char *iface;    /* "" for none */
@@ -34,16 +34,16 @@ struct wish {
 	const char *near;     /* "" for none */
 	const char *(*find_near)(void);
 	const char *fabric; /* "" for any */
-	const char *used;   /* devices that will not do */
+	const char *used;   /* devices to exclude */
 	uint32_t rail;
 	uint32_t place;
-	bool is_dealt; /* devices are dealt out to the processes of a node */
+	bool is_dealt; /* devices are assigned to a node's processes in turn */
 	char tried[VERDICT_MAX]; /* domains of one form that do not open */
 	bool is_one_host;
 	bool is_rma;
 };
 
-/* Text that only grows. */
+/* A text to which verdicts are appended. */
 struct report {
 	char text[REPORT_MAX];
 	size_t used;
@@ -58,8 +58,8 @@ static void report_add(struct report *r, const char *form, const char *verdict)
 		r->used += weft_min((size_t)n, room - 1);
 }
 
-/* As report_add(), one line for neighbours that fail for the same reason:
- * "cxi, verbs: libfabric does not offer it". */
+/* Like report_add(), with one line for neighbours that fail for the same
+ * reason: "cxi, verbs: libfabric does not offer it". */
 static void report_no(struct report *r, const char *form, const char *why)
 {
 	char line[VERDICT_MAX];
@@ -67,7 +67,7 @@ static void report_no(struct report *r, const char *form, const char *why)
 	char *end = r->text + r->used - weft_min(len, r->used);
 
 	if (end > r->text && !strncmp(end + 2, why, len - 3) && *end == ':') {
-		/* takes the reason back, and says it behind both */
+		/* removes the reason and appends it after both names */
 		snprintf(line, sizeof(line), ", %s", form);
 		r->used = (size_t)(end - r->text);
 		report_add(r, line, why);
@@ -115,7 +115,7 @@ static bool list_has_name(const char *list, const char *name)
 	return false;
 }
 
-/* Appends a name to such a list; what does not fit is left out. */
+/* Appends a name to such a list, unless it does not fit. */
 static void list_add(char list[VERDICT_MAX], const char *name)
 {
 	size_t used = strlen(list);
@@ -144,7 +144,7 @@ static bool list_has(const char *list, const char *form)
 	return false;
 }
 
-/* False if the user asked for another one. */
+/* False if the user named another one. */
 static bool is_asked(
 	const struct wish *w, const struct weft_prov *prov, const char *form)
 {
@@ -176,9 +176,9 @@ static void want_messages(struct fi_info *h, int rung)
 	h->rx_attr->msg_order = FI_ORDER_SAS;
 }
 
-/* No order, no events at the target, no memory of ours in operations under
- * way: each of them costs some hardware its quick path. Several threads, each
- * with an endpoint of its own. */
+/* Requests no order and no events at the target, and promises no memory in
+ * pending operations: each of these would exclude some hardware's fast path.
+ * Several threads have an endpoint each. */
 static void want_rma(struct fi_info *h, const struct weft_prov *prov)
 {
 	h->caps = FI_RMA | prov->rma_caps;
@@ -209,8 +209,8 @@ static struct fi_info *request(const struct wish *w,
 
 enum { RUNGS = 4 };
 
-/* Asks for everything, then for less: our own memory registered by us, plain
- * receive buffers, no one-sided access. */
+/* Requests all features, then fewer: local memory registered by this library,
+ * plain receive buffers, no one-sided access. */
 static int query(const struct wish *w, const struct weft_prov *prov,
 	const char *form, struct fi_info **list_out)
 {
@@ -273,7 +273,8 @@ static const char *iface_wanted(
 	return foreign ? foreign : "";
 }
 
-/* Rails over interfaces take the list in turn; a device may be any of it. */
+/* Rails over interfaces use the list in turn; a device may be any of the list.
+ */
 static bool is_wanted(const struct wish *w, const struct weft_prov *prov,
 	const char *list, const char *name)
 {
@@ -289,7 +290,7 @@ static bool is_wanted(const struct wish *w, const struct weft_prov *prov,
 	       !strncmp(name, list, strlen(name));
 }
 
-/* A device on our piece of the machine? */
+/* True if the device is near this process. */
 static bool fabric_is_near(const struct wish *w, const struct fi_info *info)
 {
 	const struct fi_bus_attr *bus = info->nic ? info->nic->bus_attr : NULL;
@@ -306,7 +307,7 @@ static bool fabric_is_near(const struct wish *w, const struct fi_info *info)
 	return list_has_name(w->near, place);
 }
 
-/* How well an answer suits; negative: not at all. */
+/* The score of an answer; negative: unusable. */
 static int score(const struct wish *w, const struct weft_prov *prov,
 	const struct fi_info *info)
 {
@@ -362,8 +363,8 @@ static uint32_t fabric_deal(const struct wish *w, const struct weft_prov *prov,
 	return n;
 }
 
-/* The answer of this form that suits best, or NULL with the reason in why,
- * which may be NULL. */
+/* The answer of this form with the highest score, or NULL with the reason in
+ * why, which may be NULL. */
 static struct fi_info *best_of(const struct wish *w,
 	const struct weft_prov *prov, const char *form, struct fi_info *list,
 	char *why)
@@ -395,7 +396,8 @@ static struct fi_info *best_of(const struct wish *w,
 	return best;
 }
 
-/* Interfaces of different networks look alike; devices of one fabric are. */
+/* Only devices of one fabric are equal. Interfaces are not, since they may
+ * belong to different networks. */
 static struct fi_info *dealt(const struct wish *w, const struct weft_prov *prov,
 	struct fi_info *list, struct fi_info *best)
 {
@@ -406,7 +408,7 @@ static struct fi_info *dealt(const struct wish *w, const struct weft_prov *prov,
 		return best;
 	n = fabric_deal(w, prov, best, UINT32_MAX, NULL);
 	if (n > 1 && w->find_near) {
-		/* reading the machine takes long: only now */
+		/* reading the machine takes long, so it is done here only */
 		nearer.near = w->find_near();
 		nearer.find_near = NULL;
 		best = best_of(&nearer, prov, best->fabric_attr->prov_name,
@@ -428,8 +430,8 @@ static struct fi_info *fabric_pick(const struct wish *w,
 
 /* Candidates */
 
-/* NULL if the candidate may be asked for, else why not, before libfabric is
- * bothered. */
+/* NULL if the candidate may be requested from libfabric, else the reason why
+ * not. */
 static const char *gate(
 	const struct wish *w, const struct weft_prov *prov, const char *form)
 {
@@ -447,7 +449,7 @@ static const char *gate(
 	return NULL;
 }
 
-/* One answer of libfabric for the candidate, for the caller to free; NULL with
+/* One answer of libfabric for the candidate, which the caller frees; NULL with
  * the verdict in why. */
 static struct fi_info *fabric_judge(const struct wish *w,
 	const struct weft_prov *prov, const char *form, char *why)
@@ -642,8 +644,8 @@ static int open_info_take(struct opening *o, const struct wish *w,
 		info, fabric, prov, &plan, o->recv, o->arg, &o->net);
 }
 
-/* One answer for the candidate, opened; what does not open is noted in
- * w->tried. 0, 1 when there is no other answer, or an error. */
+/* Opens an answer for the candidate; adds it to w->tried if it does not open.
+ * 0, 1 if there is no other answer, or an error. */
 static int fabric_open_one(struct opening *o, struct wish *w,
 	const struct weft_prov *prov, const char *form)
 {
@@ -695,7 +697,7 @@ static bool try_open(void *arg, const struct wish *wish,
 	return true;
 }
 
-/* The report on one line, for a log. */
+/* Prints the report on one line, for a log. */
 static void flatten(char *text)
 {
 	for (char *p = text; *p; p++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* iface: asks the kernel about an interface
+/* iface: read the properties of an interface from the kernel
  *
- * By ioctl and /proc, since /sys shows the interfaces of the namespace it was
- * mounted in. */
+ * By ioctl and /proc, because /sys shows the interfaces of the namespace that
+ * it was mounted in. */
 #include "net/iface.h"
 
 #include <linux/ethtool.h>
@@ -17,7 +17,7 @@
 
 enum { RUNNING = 8, OWN = 4, DEFAULT_ROUTE = 2 };
 
-/* Drivers of what exists within a host only. */
+/* Drivers of interfaces that exist within a host only. */
 static bool is_joint(const char *driver)
 {
 	static const char *const names[] = { "bridge", "tun", "vxlan", "dummy",
@@ -46,8 +46,8 @@ static bool has_route4(const char *name)
 	return found;
 }
 
-/* "destination prefix ... flags name"; a gateway, so that the kernel's own
- * entries for "nowhere" do not count. */
+/* "destination prefix ... flags name"; requires a gateway, which excludes the
+ * kernel's unreachable routes. */
 static bool has_route6(const char *name)
 {
 	FILE *f = fopen("/proc/net/ipv6_route", "re");

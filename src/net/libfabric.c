@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libfabric: loaded when a network is asked for, and not before */
+/* libfabric: load it when a network is first needed */
 #include "config.h"
 
 #include "net/libfabric.h"
@@ -21,10 +21,10 @@ enum { WHY_MAX = 256 };
 static struct {
 	pthread_once_t once;
 	bool is_there;
-	char why[WHY_MAX]; /* not */
+	char why[WHY_MAX]; /* it could not be loaded */
 } loading = { .once = PTHREAD_ONCE_INIT };
 
-/* Of the version that the headers are for, as the linker would take. */
+/* The name for the headers' version, as the linker would use it. */
 static bool take_function(
 	void *lib, const char *name, const char *version, void *to)
 {
@@ -56,8 +56,8 @@ static void load_functions(void *lib)
 		take_function(lib, "fi_version", WEFT_FI_VERSION, &f->version);
 }
 
-/* Some of what it stands on takes over the fatal signals as it is loaded: the
- * program's handlers, or none, are put back. */
+/* Some of its libraries install handlers for fatal signals when they are
+ * loaded: restores the handlers of before. */
 static void load_once(void)
 {
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT,
@@ -88,7 +88,7 @@ int weft_libfabric_load(void)
 		loading.why);
 }
 
-/* ---- what its headers declare ---- */
+/* ---- the functions that its headers declare ---- */
 
 int fi_getinfo(uint32_t version, const char *node, const char *service,
 	uint64_t flags, const struct fi_info *hints, struct fi_info **info)

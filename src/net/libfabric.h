@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libfabric: loaded when a network is asked for, and not before
+/* libfabric: load it when a network is first needed
  *
- * It may stand on libraries that take long to load, whatever they are for:
- * those of the PSM family sleep for a tenth of a second to learn the pace of a
- * clock, before main(). A job on one node does without all of them.
+ * It may depend on libraries that take long to load: those of the PSM family
+ * sleep for a tenth of a second before main() to calibrate a clock. A job on
+ * one node loads none of them.
  *
- * The other files of this room call fi_getinfo() and so on as usual: those few
- * that are no inline functions of its headers go through here. */
+ * The other files of this room call fi_getinfo() and so on as usual. The few
+ * functions that are not inline in its headers are defined here. */
 #ifndef WEFT_LIBFABRIC_H
 #define WEFT_LIBFABRIC_H
 
 #include <rdma/fabric.h>
 
-/* What is called. A test may put functions of its own in, after loading. */
+/* The loaded functions. A test may replace them after loading. */
 struct weft_libfabric {
 	int (*getinfo)(uint32_t version, const char *node, const char *service,
 		uint64_t flags, const struct fi_info *hints,
@@ -29,7 +29,7 @@ struct weft_libfabric {
 
 extern struct weft_libfabric weft_libfabric;
 
-/* Loads it, once. 0 or WEFT_ERR_NOPROV, with why. Any thread. */
+/* Loads it once. 0, or WEFT_ERR_NOPROV with a description. Any thread. */
 int weft_libfabric_load(void);
 
 #endif

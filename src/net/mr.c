@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mr: registrations, shared while they are alive
  *
- * Nothing is kept after the last reference: a registration outliving its
- * memory would need to watch munmap(), and the providers that pin pages do
- * exactly that in a cache of their own. What is shared here is one buffer used
- * by several operations at once. */
+ * A registration closes with its last reference. A registration that outlived
+ * its memory would have to watch munmap(), and providers that pin pages do that
+ * in a cache of their own. Operations that use the same buffer at the same time
+ * share a registration. */
 #include "net/net_priv.h"
 #include "base/log.h"
 

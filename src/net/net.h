@@ -3,20 +3,21 @@
  *
  * A net is an endpoint with its fabric, domain, address table, completion
  * queue and receive buffers. It carries untagged messages (small, matched by
- * us), tagged messages (the bulk data of a rendezvous) and one-sided access.
+ * the library), tagged messages (the data of a rendezvous) and one-sided
+ * access.
  *
- * Threads: none of it is thread safe; the VCI's lock guards the whole struct,
- * and every call below needs it held. Two nets share nothing.
+ * Threads: not thread safe; the VCI's lock guards the whole struct and must be
+ * held in each call below. Two nets share nothing.
  *
- * Order: two untagged messages to the same peer arrive in the order sent, as
- * do two tagged ones. Tagged against untagged, and one-sided against either,
- * have no order unless plan.has_rma_order says so.
+ * Order: two untagged messages to the same peer arrive in the order sent, and
+ * so do two tagged ones. Tagged and untagged messages have no order between
+ * them, nor has one-sided access, except with plan.has_rma_order.
  *
- * Back-pressure: a post that cannot be taken now returns WEFT_AGAIN and has
- * done nothing; the caller queues. Nothing spins in here.
+ * Back-pressure: a post that the provider cannot accept now returns WEFT_AGAIN
+ * and has no effect; the caller queues it. This room never spins.
  *
- * Callbacks (recv, op->done) run inside weft_net_poll() only and may post, but
- * not poll (it would return 0 at once) and not close. */
+ * Callbacks (recv, op->done) run only inside weft_net_poll(). They may post.
+ * They may not close, and a poll inside them returns 0. */
 #ifndef WEFT_NET_H
 #define WEFT_NET_H
 
@@ -41,87 +42,90 @@ enum {
 	WEFT_NET_NAME_MAX = 512, /* longest weft_net_name() */
 };
 
-/* An untagged message arrived. data is lent until the function returns and is
- * aligned to nothing in particular. */
+/* Called for an untagged message. data is lent until the function returns and
+ * may have any alignment. */
 typedef void weft_net_recv_fn(void *arg, const void *data, size_t len);
 
-/* Gives fatal signals back their default action where a library that libfabric
- * brought along has taken them; the program's own handlers stay. */
+/* Restores the default action of fatal signals for which a library of libfabric
+ * has installed handlers; the program's own handlers stay. */
 void weft_net_keep_crashes(void);
 
 /* How to open. A zeroed struct is a good default. */
 struct weft_net_hints {
-	const char *provider; /* NULL or "": WEFT_PROVIDER, then our choice */
-	const char *iface;    /* NULL or "": WEFT_IFACE, then our choice */
+	const char *provider; /* NULL or "": WEFT_PROVIDER, else any */
+	const char *iface;    /* NULL or "": WEFT_IFACE, else any */
 	const char *tclass;   /* NULL or "": WEFT_TCLASS */
-	const char *near;     /* "a,b": devices on our piece of the machine, by
-			       * name or place on the bus; NULL: not known */
-	/* asked for that when several devices are equal; NULL: nobody */
+	const char *near;     /* "a,b": devices near this process, by name or
+			       * bus address; NULL: unknown */
+	/* returns such a list; called if several devices are equal; NULL: no
+	 * list */
 	const char *(*find_near)(void);
 	const char *fabric; /* NULL: any */
-	const char *used;   /* "a,b": devices that will not do; NULL: none */
-	uint32_t rail;	    /* its number among those of one VCI; 0: the first;
-			     * else failure is the caller's to tell */
-	uint32_t place;	    /* ours among the processes of this node */
+	const char *used;   /* "a,b": devices to exclude; NULL: none */
+	uint32_t rail;	    /* its number among those of one VCI; above 0 the
+			     * caller reports failures */
+	uint32_t place;	    /* of this process among those of the node */
 	uint8_t vci;	    /* number of the VCI that its counters belong to */
 	bool is_one_host;   /* every peer is on this host */
-	bool is_rma;	    /* only one-sided access is wanted */
+	bool is_rma;	    /* only one-sided access is needed */
 };
 
 struct weft_net {
 	struct weft_plan plan; /* constant once open */
 	struct fid_ep *ep;
-	uint64_t n_unsent; /* injections and copied messages that have not left
-			      the process yet */
+	uint64_t n_unsent; /* injected and copied messages that have not left
+			      the process */
 	bool is_counting;  /* plan.counts_injects */
-	uint64_t tag;	   /* inside an op's done: of the message */
+	uint64_t tag;	   /* of the message, inside an op's done */
 	struct weft_counters counters;
 };
 
-/* Chooses a provider and an interface, says so in one info line, opens the
- * endpoint and posts its receive buffers. Does not wait for any other process.
- * Failure: WEFT_ERR_NOPROV with every candidate and its reason in the detail
- * and the log, or WEFT_ERR_NOMEM, WEFT_ERR_OTHER; *net_out is untouched. */
+/* Chooses a provider and an interface, logs one info line, opens the endpoint
+ * and posts its receive buffers. Does not wait for any other process. On
+ * failure WEFT_ERR_NOPROV, with each candidate and its reason in the
+ * description and the log, or WEFT_ERR_NOMEM, WEFT_ERR_OTHER; *net_out is
+ * unchanged. */
 int weft_net_open(const struct weft_net_hints *hints, weft_net_recv_fn *recv,
 	void *arg, struct weft_net **net_out);
 
-/* Closes all. What was injected while counting is first given a moment to leave
- * (WEFT_NET_LINGER), and where closing takes from others what they have not
- * read (plan.drops_unread) it waits for 50 ms; messages that arrive meanwhile
- * are dropped, operations that complete are done. Those still under way then
- * are abandoned: their done is not called, and after the return libfabric no
- * longer touches their memory. NULL is accepted. */
+/* Closes the net. Waits for counted injections to leave (WEFT_NET_LINGER at
+ * most), and for 50 ms if closing discards data that others have not read
+ * (plan.drops_unread). Meanwhile arriving messages are dropped and operations
+ * may complete. Pending operations are then abandoned: their done is not
+ * called, and after the return libfabric does not access their memory. NULL is
+ * accepted. */
 void weft_net_close(struct weft_net *net);
 
-/* Our own address for the business card: at most WEFT_NET_NAME_MAX bytes.
- * *len is the room in buf, then the bytes written. WEFT_ERR_ARG if short. */
+/* Writes this endpoint's name for the business card, at most WEFT_NET_NAME_MAX
+ * bytes. *len is the length of buf, then that of the name. WEFT_ERR_ARG if buf
+ * is too short. */
 int weft_net_name(struct weft_net *net, void *buf, size_t *len);
 
-/* Makes a peer's name an address. Nothing is sent. WEFT_ERR_PEER, with the
- * cause in the detail, when the peer uses another kind of fabric or the name
- * is malformed. The same name twice gives the same or an equivalent address. */
+/* Converts a peer's name to an address. Sends nothing. A described
+ * WEFT_ERR_PEER if the peer uses another kind of fabric or the name is
+ * malformed. The same name twice yields the same or an equivalent address. */
 int weft_net_peer_add(
 	struct weft_net *net, const void *name, size_t len, uint64_t *addr_out);
 
-/* Forgets a peer; nothing to it may be under way. */
+/* Removes a peer, to which no operation is pending. */
 void weft_net_peer_remove(struct weft_net *net, uint64_t addr);
 
-/* True when the peer's port refuses a new connection: the process has ended.
- * *what gets a clause about the attempt, "" where the provider has no ports.
- * Blocks for 20 ms at most. */
+/* True if the peer's port refuses a new connection: the process has ended.
+ * Writes a clause about the attempt to what, or "" if the provider has no
+ * ports. Blocks for 20 ms at most. */
 bool weft_net_refuses(
 	struct weft_net *net, uint64_t addr, char *what, size_t len);
 
-/* Drains completions: calls recv and op->done. Returns how many events there
- * were; 0 when idle. Errors arrive through op->done. */
+/* Handles completions: calls recv and op->done. Returns the number of events, 0
+ * when idle. op->done gets errors. */
 int weft_net_poll(struct weft_net *net);
 
-/* Before a thread sleeps: is there nothing to poll? *fd_out is then a
- * descriptor that becomes readable with the next event, -1 where the provider
- * has none, and may be polled without the lock. */
+/* True if no event is pending and a thread may sleep. *fd_out is then a
+ * descriptor that becomes readable with the next event, which may be polled
+ * without the lock; -1 if the provider has none. */
 bool weft_net_may_sleep(struct weft_net *net, int *fd_out);
 
-/* Translates the code of a failed post, counts, and records the detail once.
+/* Translates the code of a failed post, counts it, and describes it once.
  * Returns WEFT_AGAIN for -FI_EAGAIN. */
 int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc);
 
@@ -129,8 +133,8 @@ int weft_net_fault(struct weft_net *net, const char *call, ssize_t rc);
 int weft_net_inject_counted(
 	struct weft_net *net, uint64_t addr, const void *buf, size_t len);
 
-/* Sends len <= plan.inject_len bytes, untagged. buf may be reused at once;
- * there is no completion. 0, WEFT_AGAIN or an error. */
+/* Sends len <= plan.inject_len bytes, untagged. buf may be reused after the
+ * call; there is no completion. 0, WEFT_AGAIN or an error. */
 static inline int weft_net_inject(
 	struct weft_net *net, uint64_t addr, const void *buf, size_t len)
 {
@@ -146,38 +150,38 @@ static inline int weft_net_inject(
 	return weft_net_fault(net, "fi_inject", rc);
 }
 
-/* Sends one untagged message made of n_iov (1 or 2) pieces, together at most
- * plan.recv_len bytes. The pieces' memory must stay as it is until op->done(op,
- * err, len); the iov array itself may go at once. 0, WEFT_AGAIN or an error;
- * after either of these done is not called. */
+/* Sends one untagged message of n_iov (1 or 2) pieces, at most plan.recv_len
+ * bytes in all. The pieces must not change until op->done(op, err, len); the
+ * iov array may. 0; or WEFT_AGAIN or an error, after which done is not called.
+ */
 int weft_net_send(struct weft_net *net, uint64_t addr, const struct iovec *iov,
 	size_t n_iov, struct weft_op *op);
 
-/* Tagged send and receive of at most plan.max_msg_len bytes; tag &
- * plan.tag_mask is what matches, and must be unique at the receiver: the
- * receiver chooses it. addr of the receive is a hint only. A send may be posted
- * before its receive; it then waits in the fabric. As weft_net_send()
- * otherwise; the len of a receive's done is what arrived. Never send more than
- * was asked for: the receive then ends with WEFT_ERR_TRUNCATE, and on some
- * providers (tcp;ofi_rxm) the connection with it. */
+/* Tagged send and receive of at most plan.max_msg_len bytes. Tags match in
+ * plan.tag_mask; the receiver chooses a tag that is unique there. addr of the
+ * receive is only a hint. A send posted before its receive waits in the fabric.
+ * Otherwise like weft_net_send(); the len of a receive's done is the length
+ * that arrived. A send must not be longer than its receive: the receive would
+ * complete with WEFT_ERR_TRUNCATE, and some providers (tcp;ofi_rxm) would close
+ * the connection. */
 int weft_net_tsend(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t tag, struct weft_op *op);
-/* The same; done when the receive has all of it. Where the provider can say so,
- * as plan.n_near_segs implies. */
+/* The same, and completes when the receive has all data. Only for providers
+ * that report that (plan.n_near_segs above 0). */
 int weft_net_tsend_delivered(struct weft_net *net, uint64_t addr,
 	const void *buf, size_t len, uint64_t tag, struct weft_op *op);
 int weft_net_trecv(struct weft_net *net, uint64_t addr, void *buf, size_t len,
 	uint64_t tag, struct weft_op *op);
 
-/* Asks for a posted receive to be taken back. Its done is still called, exactly
- * once, with WEFT_ERR_CANCELED or with the message if that was quicker. */
+/* Cancels a posted receive. Its done is called exactly once, with
+ * WEFT_ERR_CANCELED, or with the message if that arrived first. */
 int weft_net_cancel(struct weft_net *net, struct weft_op *op);
 
-/* Registered memory. base and key are what a peer needs. */
+/* Registered memory. A peer needs base and key. */
 struct weft_mr {
 	uint64_t key;
 	uint64_t base; /* add the offset: the remote address of a byte */
-	void *desc;    /* for our own posts */
+	void *desc;    /* for local posts */
 	/* below: only mr.c */
 	struct fid_mr *fid;
 	uintptr_t start;
@@ -188,27 +192,26 @@ struct weft_mr {
 };
 
 enum weft_mr_access {
-	WEFT_MR_LOCAL = 1,  /* our own sends, receives, reads and writes */
+	WEFT_MR_LOCAL = 1,  /* local sends, receives, reads and writes */
 	WEFT_MR_REMOTE = 2, /* peers may read and write */
 };
 
-/* Registers memory, or takes another reference on a registration under way of
- * the same memory. Give back with weft_mr_put() before the memory is unmapped.
- * May take long (pins pages). */
+/* Registers memory, or takes a reference on a registration of the same memory.
+ * weft_mr_put() drops it, before the memory is unmapped. May take long (pins
+ * pages). */
 int weft_mr_get(struct weft_net *net, void *buf, size_t len, unsigned access,
 	struct weft_mr **mr_out);
 void weft_mr_put(struct weft_net *net, struct weft_mr *mr);
 
 /* One-sided access to len <= plan.rma_max_len bytes at mr.base + offset of the
- * peer's registration. Local memory is registered as needed. done comes when
- * the data is at the target (write: delivered to its memory) or here (read). */
+ * peer's registration. Local memory is registered as needed. done is called
+ * when the data is in the target's memory (write) or here (read). */
 int weft_net_read(struct weft_net *net, uint64_t addr, void *buf, size_t len,
 	uint64_t remote, uint64_t key, struct weft_op *op);
 int weft_net_write(struct weft_net *net, uint64_t addr, const void *buf,
 	size_t len, uint64_t remote, uint64_t key, struct weft_op *op);
 
-/* One provider that might be used, and what becomes of it. Lent for the call.
- */
+/* A candidate and its verdict. Lent for the call. */
 struct weft_net_candidate {
 	const char *form;    /* libfabric's name */
 	const char *verdict; /* "chosen", "usable" or "no" */
@@ -217,23 +220,23 @@ struct weft_net_candidate {
 	const char *why;
 };
 
-/* Warns of names in WEFT_PROVIDER that none of our providers has, where no
- * fabric is opened, which would say so. */
+/* Warns about names in WEFT_PROVIDER that no entry has, if no fabric is opened,
+ * which would report them. */
 void weft_net_check_provider(void);
 
-/* Whether an entry of prov/ has this name, as rules for collectives use it. */
+/* True if an entry of prov/ has this name, which rules for collectives use. */
 bool weft_net_is_fabric(const char *name);
 
 typedef void weft_net_candidate_fn(
 	void *arg, const struct weft_net_candidate *candidate);
 
-/* Calls fn for every candidate, in our order of preference. Opens nothing. */
+/* Calls fn for each candidate, in order of preference. Opens nothing. */
 void weft_net_candidates(const struct weft_net_hints *hints,
 	weft_net_candidate_fn *fn, void *arg);
 
-/* What the choice would be and why, one line per candidate ("name: verdict"),
- * for weft-info. Opens nothing. Writes at most len bytes, NUL-terminated;
- * returns the bytes the whole text needs without its NUL. */
+/* Writes one line for each candidate ("name: verdict"), for weft-info. Opens
+ * nothing. Writes at most len bytes, NUL-terminated; returns the length of the
+ * whole text without its NUL. */
 size_t weft_net_explain(
 	const struct weft_net_hints *hints, char *buf, size_t len);
 

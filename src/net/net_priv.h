@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* net_priv: the inside of a net, shared by the files of this room */
+/* net_priv: declarations that the files of this room share */
 #ifndef WEFT_NET_PRIV_H
 #define WEFT_NET_PRIV_H
 
@@ -10,20 +10,19 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 
-/* One receive buffer: long and shared by many messages where the provider
- * can, else one message each. Belongs to the provider between post and
- * release. */
+/* A receive buffer: long and shared by many messages if the provider can, else
+ * for one message. Belongs to the provider between post and release. */
 struct weft_recv_buf {
 	struct weft_op op;
-	struct weft_recv_buf *next; /* waiting to be posted again */
+	struct weft_recv_buf *next; /* in the list of unposted ones */
 	char *mem;
-	size_t n_come; /* bytes of the messages that were seen in it */
-	size_t n_full; /* that it holds; 0: it is not full. Both only where
-			  plan.releases_early */
+	size_t n_come; /* bytes of its messages received so far */
+	size_t n_full; /* bytes of all its messages; 0: it is not full. Both
+			  only with plan.releases_early */
 };
 
-/* Stands in for a user's operation that needed a copy (data) or a registration
- * (mr). Created on demand, kept for reuse, freed at close. */
+/* Replaces a user's operation that needs a copy (data) or a registration (mr).
+ * Created on demand, reused, freed at close. */
 struct weft_carrier {
 	struct weft_op op;
 	struct weft_op *user;
@@ -35,24 +34,23 @@ struct weft_carrier {
 	char *data; /* plan.recv_len bytes; allocated with the first copy */
 };
 
-/* Stands in for a user's operation whose bytes no fabric can be given as they
- * lie: providers register what is sent for writing, too, which memory that can
- * only be read refuses (FI_EFAULT, so WEFT_ERR_BUFFER). Posted with op and
- * data; frees itself when it is done; after a post that failed who made it
- * does. */
+/* Replaces a user's operation whose memory is read-only. Providers register
+ * memory for writing, too, which fails there (FI_EFAULT, so WEFT_ERR_BUFFER).
+ * It is posted with op and data and frees itself at completion; after a failed
+ * post the caller frees it. */
 struct weft_copied {
 	struct weft_op op;
-	struct weft_op *user; /* or NULL: *err takes its first failure */
+	struct weft_op *user; /* or NULL: *err gets the first error */
 	int *err;
 	_Alignas(16) char data[];
 };
 
-/* NULL, described, without memory. */
+/* NULL with a description if out of memory. */
 struct weft_copied *weft_copied_create(
 	struct weft_op *user, int *err, const void *buf, size_t len);
 
-/* Who: weft_net_open creates it, weft_net_close destroys it. Fields stand in
- * the order they are set up. net is first, so that the two are one pointer. */
+/* Created by weft_net_open, destroyed by weft_net_close. Fields are in the
+ * order of their set-up. net is first, so that the two are one pointer. */
 struct weft_inside {
 	struct weft_net net;
 	weft_net_recv_fn *recv;
@@ -69,16 +67,16 @@ struct weft_inside {
 	size_t n_bufs;
 	size_t buf_len;
 	struct weft_recv_buf *unposted;
-	struct weft_recv_buf *held; /* full, of which something is to come,
+	struct weft_recv_buf *held; /* full, with messages not received yet,
 				       oldest first */
 	uint32_t n_bad_bufs;	    /* consecutive receive errors */
-	struct weft_op inject_op;   /* stands for all counted injections */
-	bool has_own_context;	    /* one op may not stand for many */
+	struct weft_op inject_op;   /* shared by all counted injections */
+	bool has_own_context;	    /* each operation needs its own op */
 	struct weft_carrier *carriers;
 	struct weft_carrier *free_carriers;
 	size_t n_carriers;
 	bool is_polling;
-	bool did_warn; /* of the first error completion */
+	bool did_warn; /* about the first error completion */
 };
 
 static inline struct weft_inside *weft_net_inside(struct weft_net *net)
@@ -87,8 +85,8 @@ static inline struct weft_inside *weft_net_inside(struct weft_net *net)
 }
 
 /* ep.c: opens domain, address table, queue and endpoint on an open fabric and
- * posts the receive buffers. Takes over info and fabric, also on failure. This
- * is the part of opening that a fake fabric can stand under. */
+ * posts the receive buffers. Takes ownership of info and fabric, on failure
+ * too. Tests call this part of opening with a fake fabric. */
 int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	const struct weft_prov *prov, const struct weft_plan *plan,
 	weft_net_recv_fn *recv, void *arg, struct weft_net **net_out);
@@ -96,10 +94,10 @@ int weft_ep_open_take(struct fi_info *info, struct fid_fabric *fabric,
 /* ep.c: posts buffers that could not be posted before; 0 or WEFT_AGAIN. */
 int weft_ep_repost(struct weft_inside *in);
 
-/* ep.c: a receive buffer was released by the provider. */
+/* ep.c: the provider has released a receive buffer. */
 void weft_ep_buf_released(struct weft_inside *in, struct weft_recv_buf *buf);
 
-/* ep.c: the done of receive buffers; never called, only compared with. */
+/* ep.c: the done of receive buffers, to recognise them; never called. */
 void weft_ep_buf_done(struct weft_op *op, int err, size_t len);
 
 /* rma_ep.c: the same for one-sided access. */
@@ -117,13 +115,12 @@ int weft_av_add(struct fid_av *av, const struct fi_info *info,
 /* cq.c: a libfabric error code, of either sign, as a weft_err. */
 int weft_cq_err(int code);
 
-/* mr.c: draws a random key of plan->key_mask that is not among the special
- * ones. Strangers may connect to an endpoint on some fabrics; a key that they
- * cannot guess is what keeps them out of registered memory. 0 or an error,
- * described. */
+/* mr.c: draws a random key within plan->key_mask that is not a special one. On
+ * some fabrics strangers can connect to an endpoint; only a key that they
+ * cannot guess protects registered memory. 0 or a described error. */
 int weft_mr_draw_key(const struct weft_plan *plan, uint64_t *key_out);
 
-/* mr.c: closes what is left. */
+/* mr.c: closes the remaining registrations. */
 void weft_mr_fini(struct weft_inside *in);
 
 #endif

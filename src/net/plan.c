@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* plan: from fi_info and knobs to numbers */
+/* plan: from fi_info and knobs to numbers and flags */
 #include "net/plan.h"
 #include "base/bits.h"
 #include "base/knob.h"
@@ -18,11 +18,10 @@ enum {
 	DEFAULT_EAGER = 16384,
 	LEAST_EAGER = 512, /* room for the headers of the rooms above */
 	LEAST_RECV = 65536,
-	SEG_LEN = 1 << 30, /* of a long message, unless the provider's */
+	SEG_LEN = 1 << 30, /* unless the provider's entry sets it */
 	LEAST_BUF = 65536,
-	BUF_LEN = 1 << 20, /* of a receive buffer, unless the provider's */
-	IN_ORDER =
-		4096, /* of a provider nobody knows; a guess on the safe side */
+	BUF_LEN = 1 << 20, /* unless the provider's entry sets it */
+	IN_ORDER = 4096,   /* of a provider without an entry; a safe guess */
 	LEAST_CQ = 1024,
 	ORDER_STRICT = 0x1ff, /* libfabric's; 2.x deprecates the name */
 };
@@ -95,7 +94,7 @@ void weft_plan_init(struct weft_plan *plan, const struct fi_info *info)
 	init_rma(plan, info);
 }
 
-/* The knobs have the last word, within what buffers can hold. */
+/* The knobs override lengths and buffers, as far as buffers permit. */
 void weft_plan_apply_knobs(struct weft_plan *plan)
 {
 	plan->n_recv_bufs = (uint32_t)weft_knobs.net_bufs;
@@ -112,7 +111,7 @@ void weft_plan_apply_knobs(struct weft_plan *plan)
 	plan->recv_len = weft_min(plan->recv_len, plan->recv_buf_len / 2);
 	plan->recv_len = weft_min(plan->recv_len, plan->in_order_len);
 	plan->recv_len = weft_min(plan->recv_len, plan->max_msg_len);
-	if (!plan->has_multi_recv) { /* one message each, in as much memory */
+	if (!plan->has_multi_recv) { /* one message each, same memory in all */
 		plan->n_recv_bufs =
 			(uint32_t)(plan->n_recv_bufs * plan->recv_buf_len /
 				   plan->recv_len);
@@ -160,7 +159,8 @@ static const char *yes_no(bool is_yes)
 	return is_yes ? "yes" : "no";
 }
 
-/* The number and its names; bits that are a provider's own have none. */
+/* Prints flags as a number and as names; provider-specific bits have no name.
+ */
 static void put_flags(struct writer *w, const char *name, uint64_t flags)
 {
 	char text[256] = "";

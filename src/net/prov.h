@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prov: contract of a provider entry
  *
- * Room prov/ is policy as data: for each kind of fabric which libfabric
- * provider to ask for, in which forms, how to shape the request, and how to
- * tune the plan that comes out. No entry holds a data path. */
+ * The room prov/ holds policy as data. For each kind of fabric it has
+ * libfabric's provider and its names, the changes to the request, and the
+ * changes to the resulting plan. No entry has a data path. */
 #ifndef WEFT_PROV_H
 #define WEFT_PROV_H
 
@@ -14,62 +14,62 @@
 
 struct fi_info;
 
-/* When the library takes an entry by itself, without being told to. */
+/* When the library uses an entry that the user has not named. */
 enum weft_prov_use {
 	WEFT_PROV_AUTO,	    /* whenever libfabric offers it */
-	WEFT_PROV_MULTI,    /* when the job spans hosts; a loopback serves one
-			     * host as well without taking the hardware */
+	WEFT_PROV_MULTI,    /* when the job spans hosts; on one host the
+			     * loopback suffices and needs no hardware */
 	WEFT_PROV_ON_DEMAND /* only when named by the user */
 };
 
 enum { WEFT_PROV_FORMS = 4 };
 
 /* One entry. All functions are optional and run once per open, on the opening
- * thread; none may keep what it is given. */
+ * thread; their arguments are lent. */
 struct weft_prov {
-	const char *name; /* what WEFT_PROVIDER calls it */
-	const char *note; /* why it stands where it stands, one sentence */
+	const char *name; /* its name in WEFT_PROVIDER */
+	const char *note; /* reason for its use, a sentence */
 	enum weft_prov_use use;
 	bool is_one_host; /* reaches processes of this host only */
 	bool has_iface;	  /* domains are network interfaces: the loopback is
 			   * chosen on one host and avoided otherwise */
-	const char *iface_env; /* foreign variable that names an interface, or
-				* NULL */
+	const char *iface_env; /* the provider's variable that names an
+				* interface, or NULL */
 
-	const char *devices; /* a directory that is there where the kernel knows
-			      * such devices, so that libfabric need not look
-			      * for what it needs with them; or NULL */
+	const char *devices; /* a directory that exists if the kernel has such
+			      * devices; without it libfabric is not queried;
+			      * or NULL */
 
-	uint64_t rma_caps; /* asked for besides one-sided access when an
-			    * endpoint for that is opened (net/rma_ep.h) */
+	uint64_t rma_caps; /* further capabilities of an endpoint for
+			    * one-sided access (net/rma_ep.h) */
 
-	const char *remedy; /* said when a device of it does not open: what else
-			     * may help, a phrase; or NULL */
+	const char *remedy; /* a phrase for the message that a device does not
+			     * open: what may help; or NULL */
 
 	/* libfabric's names for it, the best first */
 	const char *forms[WEFT_PROV_FORMS];
 
-	/* Shapes the request before libfabric is asked. */
+	/* Changes the request before libfabric is queried. */
 	void (*hints)(struct fi_info *hints);
 
-	/* Looks at one answer: NULL when it will do, otherwise the reason why
-	 * not, a phrase that lives for ever. */
+	/* Checks an answer: NULL if it is usable, else the reason why not, a
+	 * static phrase. */
 	const char *(*refuse)(const struct fi_info *info);
 
-	/* Completes the answer that was chosen, before it is opened: keys, the
-	 * traffic class (a value of the knob TCLASS). Notes in the plan what
-	 * came of it. 0 or an error with its detail. */
+	/* Completes the chosen answer before it is opened: keys, the traffic
+	 * class (a value of the knob TCLASS). Records the result in the plan. 0
+	 * or a described error. */
 	int (*prepare)(struct weft_plan *plan, struct fi_info *info,
 		const char *tclass);
 
-	/* Corrects the plan: thresholds, flags, what was lost. */
+	/* Corrects the plan: thresholds, flags, lost features. */
 	void (*tune)(struct weft_plan *plan, const struct fi_info *info);
 };
 
 /* The entries in order of preference, then NULL. */
 extern const struct weft_prov *const weft_prov_table[];
 
-/* The entry used for a provider that the user named and no entry knows. */
+/* The entry for a provider that the user has named and that has no entry. */
 extern const struct weft_prov weft_prov_other;
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reach: does a peer's host still accept connections for it?
  *
- * The tcp provider retries a closed connection with every post and reports
- * nothing. A connection of our own tells a peer that has ended, whose port
- * refuses it, from one that computes. The peer's provider drops a connection
- * without a first message. The old sockets provider may not survive that, so
- * nobody asks there. */
+ * The tcp provider retries a closed connection with each post and reports no
+ * error. A separate connection distinguishes a peer that has ended, whose port
+ * refuses it, from a peer that computes. The peer's provider drops a connection
+ * without a first message. The old sockets provider may crash on it, so it is
+ * not probed. */
 #include "net/net_priv.h"
 
 #include <rdma/fi_domain.h>

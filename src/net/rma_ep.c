@@ -14,7 +14,7 @@ enum {
 	BATCH = 16,
 };
 
-/* One endpoint; the first lies in its side, the others on the heap. */
+/* One endpoint; the first is part of its domain, the others are on the heap. */
 struct rma_ep {
 	struct weft_rma_ep pub;
 	struct fid_cq *cq;
@@ -26,7 +26,7 @@ struct rma_ep {
  * with its domain. */
 struct weft_rma_mr {
 	struct fid_mr *mr;
-	uint64_t key; /* as we asked for it */
+	uint64_t key; /* as requested */
 	struct weft_rma_mr *next;
 };
 
@@ -38,7 +38,7 @@ struct domain {
 	struct weft_domain dom;
 	struct rma_ep first;
 	struct weft_rma_mr *mrs;
-	uint64_t next_key; /* of the special ones */
+	uint64_t next_key; /* of the special keys */
 };
 
 static struct domain *inside(struct weft_rma_domain *domain)
@@ -140,7 +140,7 @@ int weft_rma_domain_open_take(struct fi_info *info, struct fid_fabric *fabric,
 	return 0;
 }
 
-/* Registrations bound to the endpoint go before it, others may. */
+/* Registrations that are bound to the endpoint must close before it. */
 void weft_rma_domain_close(struct weft_rma_domain *pub)
 {
 	struct domain *domain;
@@ -196,7 +196,7 @@ static bool is_key_used(const struct domain *domain, uint64_t key)
 	return false;
 }
 
-/* The special ones in turn while one is free. */
+/* Picks the special keys in turn while one is free, then random ones. */
 static int rma_ep_pick_key(struct domain *domain, uint64_t *key_out)
 {
 	const struct weft_plan *plan = &domain->pub.plan;
