@@ -309,7 +309,7 @@ static bool has_joined(const struct weft_comm *comm,
 	if (query->need == WEFT_WIRE_NEED_SIDE)
 		return blocked_is_beyond(comm->ctl.n_intercomms, query->round);
 	rank = weft_group_rank_of(comm->remote, asker);
-	return !weft_p2p_has_come_locked(
+	return !weft_p2p_has_arrived_locked(
 		comm, WEFT_CTX_OFFSET_CTL, rank, (int32_t)query->round);
 }
 

@@ -135,7 +135,7 @@ void weft_create_forget(void)
 static int refuse_failed(struct weft_comm *comm)
 {
 	weft_comm_note_failed(comm, comm->failed - 1); /* the local one, too */
-	weft_p2p_say_departed_locked(comm);
+	weft_p2p_send_departed_locked(comm);
 	return weft_comm_failed(comm);
 }
 

@@ -39,7 +39,8 @@ struct closing {
 	bool is_forced;	 /* does not wait for requests to go */
 	bool is_leaving; /* in the barrier */
 	bool is_done;
-	bool has_said; /* that this process has left; by due_ns at the latest */
+	bool is_departed_sent; /* that this process has left; by due_ns at the
+				  latest */
 	uint64_t due_ns;
 	uint32_t n_tests, next_test; /* looks for sends nobody will receive */
 	int err;
@@ -66,11 +67,11 @@ static bool has_failed(const struct weft_comm *comm)
 
 static void disconnect_say_left(struct closing *c)
 {
-	if (c->has_said)
+	if (c->is_departed_sent)
 		return;
-	c->has_said = true;
+	c->is_departed_sent = true;
 	c->due_ns = weft_now_ns() + TELL_MS * (WEFT_NS_PER_S / 1000);
-	weft_p2p_say_departed_locked(c->comm);
+	weft_p2p_send_departed_locked(c->comm);
 }
 
 /* The leaving has come to its end, well or not. */
@@ -79,7 +80,8 @@ static bool disconnect_is_over(struct closing *c)
 	if (!has_failed(c->comm))
 		return c->is_done;
 	disconnect_say_left(c);
-	return weft_p2p_has_said_locked(c->comm) || weft_now_ns() >= c->due_ns;
+	return weft_p2p_is_departed_sent_locked(c->comm) ||
+	       weft_now_ns() >= c->due_ns;
 }
 
 /* Takes the next step that can be taken now. */

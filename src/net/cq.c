@@ -138,7 +138,7 @@ static void on_entry(struct weft_inside *in, const struct fi_cq_tagged_entry *e)
 	}
 }
 
-static void cq_tell(struct weft_inside *in, const struct fi_cq_err_entry *e)
+static void cq_report(struct weft_inside *in, const struct fi_cq_err_entry *e)
 {
 	enum weft_log_level level =
 		in->did_warn ? WEFT_LOG_DEBUG : WEFT_LOG_WARN;
@@ -197,7 +197,7 @@ static int cq_on_error(struct weft_inside *in)
 	if (n != 1)
 		return 0;
 	in->net.counters.net_errors++;
-	cq_tell(in, &e);
+	cq_report(in, &e);
 	op = e.op_context;
 	if (!op) {
 		in->net.counters.net_undelivered +=

@@ -576,7 +576,7 @@ struct opening {
 	int err;
 };
 
-static void say_chosen_rma(const struct wish *w, const struct weft_prov *prov,
+static void log_chosen_rma(const struct wish *w, const struct weft_prov *prov,
 	const struct weft_plan *plan)
 {
 	weft_log_info("NET-SIDE",
@@ -590,13 +590,13 @@ static void say_chosen_rma(const struct wish *w, const struct weft_prov *prov,
 		plan->has_fabric_amo ? "the fabric" : "the target's CPU");
 }
 
-static void say_chosen(const struct wish *w, const struct weft_prov *prov,
+static void log_chosen(const struct wish *w, const struct weft_prov *prov,
 	const struct opening *o)
 {
 	const struct weft_plan *plan;
 
 	if (w->is_rma) {
-		say_chosen_rma(w, prov, &o->domain->plan);
+		log_chosen_rma(w, prov, &o->domain->plan);
 		return;
 	}
 	plan = &o->net->plan;
@@ -693,7 +693,7 @@ static bool try_open(void *arg, const struct wish *wish,
 	while (rc < 0);
 	if (rc)
 		return false;
-	say_chosen(&w, prov, o);
+	log_chosen(&w, prov, o);
 	return true;
 }
 

@@ -228,7 +228,7 @@ struct weft_bsend_sent {
 /* Called when the cancel of the message has ended: completes the user's
  * request.
  */
-static void tell_user(struct weft_req *inner)
+static void complete_outer(struct weft_req *inner)
 {
 	struct weft_req *req = inner->waiter;
 
@@ -246,14 +246,14 @@ static void tell_user(struct weft_req *inner)
 static void bsend_on_answered(void *arg, struct weft_req *inner)
 {
 	(void)arg;
-	tell_user(inner);
+	complete_outer(inner);
 }
 
 static void bsend_on_sent(void *arg, struct weft_req *inner)
 {
 	piece_free(arg);
 	inner->on_done = NULL; /* an eager send may yet be cancelled */
-	tell_user(inner);
+	complete_outer(inner);
 	weft_req_put(inner);
 }
 

@@ -135,7 +135,7 @@ static bool take_out(struct weft_vci *vci, const struct cancel *c)
 		return false;
 	weft_match_take(&comm->match, message);
 	if (!message->is_rts)
-		weft_p2p_owe(message->peer, message->len);
+		weft_p2p_return_credit(message->peer, message->len);
 	weft_message_free(message);
 	return true;
 }
@@ -186,7 +186,7 @@ bool weft_cancel_give_up(struct weft_req *req)
 
 /* Sends the error of the death in place of the cancelled message, because the
  * receiver may not know of the death. */
-static void end_vain(struct weft_req *req)
+static void replace_by_error(struct weft_req *req)
 {
 	const struct weft_msg msg = {
 		.comm = req->comm,
@@ -237,8 +237,8 @@ void weft_cancel_on_ack(struct weft_vci *vci, struct weft_peer *peer,
 		cancelled(req);
 	if (drop_interest(req))
 		return;
-	if (fin.status && weft_failure_is_vain(req->comm, req->ctx, req->tag))
-		end_vain(req);
+	if (fin.status && weft_failure_prevents(req->comm, req->ctx, req->tag))
+		replace_by_error(req);
 	else if (fin.status || req->send.is_eager)
 		weft_send_finish(req, req->status.err);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void say_departed(const struct weft_req *req, int err)
+static void warn_unreceivable(const struct weft_req *req, int err)
 {
 	char source[24] = "any source", tag[24] = "any tag";
 
@@ -36,7 +36,7 @@ static void end_departed(struct weft_req *req)
 		return;
 	if (!req->comm->failed &&
 		weft_p2p_offset_of(req->comm, req->ctx) == WEFT_CTX_OFFSET_P2P)
-		say_departed(req, err);
+		warn_unreceivable(req, err);
 	weft_match_withdraw(&req->comm->match, req);
 	weft_p2p_finish(req, departed_err(req));
 }
@@ -65,7 +65,7 @@ void weft_departed_on_wait(struct weft_req *req)
 		weft_send_finish(req, weft_departed_source(comm, req->src));
 	} else if (weft_req_is_offered(req) && !req->send.is_last &&
 		   weft_departed_source(comm, req->src)) {
-		weft_unmatched_say_last(req);
+		weft_unmatched_send_last(req);
 	}
 }
 
@@ -143,7 +143,7 @@ static bool each_other(const struct weft_comm *comm,
 	return true;
 }
 
-static bool tell_departed(const struct weft_comm *comm, struct weft_peer *peer)
+static bool send_departed(const struct weft_comm *comm, struct weft_peer *peer)
 {
 	struct weft_wire_head head = {
 		.op = WEFT_WIRE_DEPARTED,
@@ -156,21 +156,22 @@ static bool tell_departed(const struct weft_comm *comm, struct weft_peer *peer)
 	return true;
 }
 
-static bool has_said(const struct weft_comm *comm, struct weft_peer *peer)
+static bool is_departed_sent(
+	const struct weft_comm *comm, struct weft_peer *peer)
 {
 	(void)comm;
 	return weft_list_is_empty(&peer->pending);
 }
 
-void weft_p2p_say_departed_locked(struct weft_comm *comm)
+void weft_p2p_send_departed_locked(struct weft_comm *comm)
 {
-	(void)each_other(comm, tell_departed);
+	(void)each_other(comm, send_departed);
 	if (comm->local)
-		(void)each_other(comm->local, tell_departed);
+		(void)each_other(comm->local, send_departed);
 }
 
-bool weft_p2p_has_said_locked(const struct weft_comm *comm)
+bool weft_p2p_is_departed_sent_locked(const struct weft_comm *comm)
 {
-	return each_other(comm, has_said) &&
-	       (!comm->local || each_other(comm->local, has_said));
+	return each_other(comm, is_departed_sent) &&
+	       (!comm->local || each_other(comm->local, is_departed_sent));
 }

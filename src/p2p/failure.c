@@ -25,7 +25,8 @@ static bool waits_for(struct weft_req *req, struct weft_peer *peer)
 {
 	if (!req->recv.is_posted)
 		return false;
-	if (req->src < 0 || weft_failure_is_vain(req->comm, req->ctx, req->tag))
+	if (req->src < 0 ||
+		weft_failure_prevents(req->comm, req->ctx, req->tag))
 		return req->comm->failed != 0;
 	if (weft_departed_source(req->comm, req->src))
 		return req->comm->failed != 0;
@@ -64,12 +65,12 @@ static void failure_lose(struct weft_req *req, struct weft_peer *peer)
 void weft_failure_ask_back(struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_SEND &&
-		weft_failure_is_vain(req->comm, req->ctx, req->tag))
+		weft_failure_prevents(req->comm, req->ctx, req->tag))
 		weft_cancel_stuck(req, weft_comm_failed(req->comm));
 }
 
 /* A message announced for a collective that no member completes any more. */
-static struct weft_message *next_vain(const struct weft_comm *comm)
+static struct weft_message *next_unreceivable(const struct weft_comm *comm)
 {
 	weft_list_for_each(link, next, &comm->match.arrived)
 	{
@@ -77,7 +78,7 @@ static struct weft_message *next_vain(const struct weft_comm *comm)
 			weft_container_of(link, struct weft_message, arrived);
 
 		if (m->is_rts && !m->is_failed &&
-			weft_failure_is_vain(comm, m->ctx, m->tag))
+			weft_failure_prevents(comm, m->ctx, m->tag))
 			return m;
 	}
 	return NULL;
@@ -87,7 +88,7 @@ static void failure_refuse(struct weft_comm *comm)
 {
 	struct weft_message *m;
 
-	while ((m = next_vain(comm)) != NULL) {
+	while ((m = next_unreceivable(comm)) != NULL) {
 		struct weft_peer *peer = m->peer;
 		uint64_t sreq = m->sreq;
 
@@ -112,7 +113,7 @@ static void lose_comm(struct weft_comm *comm)
 			continue;
 		weft_failure_ask_back(req);
 		if (req->kind == WEFT_REQ_RECV && req->recv.is_posted &&
-			(req->src < 0 || weft_failure_is_vain(
+			(req->src < 0 || weft_failure_prevents(
 						 comm, req->ctx, req->tag))) {
 			weft_match_withdraw(&comm->match, req);
 			weft_p2p_finish(req, weft_comm_failed(comm));

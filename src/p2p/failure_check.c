@@ -126,7 +126,7 @@ static int failure_receive(const struct weft_req *req)
 	uint64_t ctx_offset = req->ctx % WEFT_CTX_OFFSET_END;
 	int err = 0;
 
-	if (weft_failure_is_vain(comm, req->ctx, req->tag))
+	if (weft_failure_prevents(comm, req->ctx, req->tag))
 		return weft_comm_failed(comm);
 	/* for a departed source the receive ends when it is waited for, because
 	 * it may be cancelled; a disconnect uses the control context on */

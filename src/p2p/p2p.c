@@ -25,7 +25,7 @@ static enum weft_wire_met has_received(struct weft_vci *vci,
 		weft_vci_core_comm(vci, query->what - ctx_offset);
 
 	(void)owner_out;
-	if (comm && !weft_p2p_has_come_locked(comm,
+	if (comm && !weft_p2p_has_arrived_locked(comm,
 			    (enum weft_ctx_offset)ctx_offset,
 			    weft_group_rank_of(comm->remote, asker),
 			    (int32_t)query->round))

@@ -192,7 +192,7 @@ int weft_p2p_control_locked(struct weft_vci *vci, uint64_t proc,
 bool weft_p2p_is_flushed_locked(struct weft_comm *comm);
 
 /* True if such a message has arrived and is unexpected. VCI's lock held. */
-bool weft_p2p_has_come_locked(const struct weft_comm *comm,
+bool weft_p2p_has_arrived_locked(const struct weft_comm *comm,
 	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag);
 
 /* A member has departed, and all messages that it sent have arrived. Requests
@@ -207,8 +207,8 @@ void weft_p2p_departed_locked(
 /* Notifies all live members that have not departed that this process sends
  * nothing more on comm. The second function is true when each has been notified
  * or cannot be reached. VCI's lock held. */
-void weft_p2p_say_departed_locked(struct weft_comm *comm);
-bool weft_p2p_has_said_locked(const struct weft_comm *comm);
+void weft_p2p_send_departed_locked(struct weft_comm *comm);
+bool weft_p2p_is_departed_sent_locked(const struct weft_comm *comm);
 
 /* Ends the sends of both sides that can never be matched. The program makes no
  * further call on comm (is_disconnected is set). May be called again; costs

@@ -173,7 +173,7 @@ void weft_control_fin(struct weft_peer *peer, uint64_t handle, uint64_t how);
 
 /* Returns credit for len eager bytes that were received from a peer. Sends it
  * immediately if half of the window is owed. */
-static inline void weft_p2p_owe(struct weft_peer *peer, size_t len)
+static inline void weft_p2p_return_credit(struct weft_peer *peer, size_t len)
 {
 	peer->owed += (int64_t)(len + WEFT_EAGER_OVERHEAD);
 	if (weft_unlikely(2 * peer->owed >= weft_knobs.eager_window))
@@ -200,7 +200,7 @@ int weft_departed_receiver(const struct weft_comm *comm, int32_t rank);
 /* True if a message in this context will never be received unless its receive
  * is posted already: it belongs to a collective, or to control, of a
  * communicator with a failed member. */
-static inline bool weft_failure_is_vain(
+static inline bool weft_failure_prevents(
 	const struct weft_comm *comm, uint64_t ctx, int32_t tag)
 {
 	uint64_t ctx_offset = ctx % WEFT_CTX_OFFSET_END;
@@ -277,7 +277,7 @@ void weft_unmatched_judge(struct weft_message *message);
 
 /* Notifies the receiver of a pending send that the sender will not cancel it.
  */
-void weft_unmatched_say_last(struct weft_req *req);
+void weft_unmatched_send_last(struct weft_req *req);
 
 /* The sender of an announced message will not cancel it. */
 void weft_unmatched_on_last(struct weft_comm *comm, struct weft_peer *peer,

@@ -264,7 +264,7 @@ int weft_pready(struct weft_req *req, int32_t first, int32_t last)
 
 /* ---- the receiving side ---- */
 
-static void on_part_came(void *arg, struct weft_req *req)
+static void on_part_arrived(void *arg, struct weft_req *req)
 {
 	struct part *part = arg;
 	struct weft_parts *parts = part->parts;
@@ -291,7 +291,7 @@ static void post_part(struct weft_parts *parts, uint32_t k, char *run)
 	if (err)
 		part_one_less(parts, err);
 	else
-		part_follow(req, &parts->list[k], on_part_came);
+		part_follow(req, &parts->list[k], on_part_arrived);
 }
 
 /* Allocates the state of each message, once the sender's partitions are known.
@@ -371,7 +371,7 @@ static int recv_start(struct weft_req *req)
 static const struct weft_req_ops recv_ops = { .start = recv_start,
 	.release = part_release };
 
-static void on_setup_came(void *arg, struct weft_req *req)
+static void on_setup_arrived(void *arg, struct weft_req *req)
 {
 	struct weft_parts *parts = arg;
 	struct weft_req *mine = parts->req;
@@ -403,10 +403,10 @@ static int post_setup(struct weft_parts *parts)
 	if (err)
 		return err;
 	weft_req_get(parts->req);
-	req->on_done = on_setup_came;
+	req->on_done = on_setup_arrived;
 	req->on_done_arg = parts;
 	if (req->is_done)
-		on_setup_came(parts, req);
+		on_setup_arrived(parts, req);
 	return 0;
 }
 

@@ -16,7 +16,7 @@ static void probe_describe(
 }
 
 /* The earliest message that matches; waits for one if is_blocking. */
-static struct weft_message *probe_look(struct weft_comm *comm, int32_t rank,
+static struct weft_message *probe_find(struct weft_comm *comm, int32_t rank,
 	int32_t tag, bool is_blocking, int *err_out)
 {
 	struct weft_request_loop loop = {
@@ -60,7 +60,7 @@ int weft_probe(struct weft_comm *comm, int32_t rank, int32_t tag,
 		return 0;
 	}
 	weft_vci_lock(comm->vci);
-	message = probe_look(comm, rank, tag, is_blocking, &err);
+	message = probe_find(comm, rank, tag, is_blocking, &err);
 	if (message)
 		probe_describe(message, status_out);
 	else if (!err)
@@ -78,7 +78,7 @@ int weft_mprobe(struct weft_comm *comm, int32_t rank, int32_t tag,
 	int err = 0;
 
 	weft_vci_lock(comm->vci);
-	message = probe_look(comm, rank, tag, is_blocking, &err);
+	message = probe_find(comm, rank, tag, is_blocking, &err);
 	if (message) {
 		probe_describe(message, status_out);
 		weft_match_take(&comm->match, message);
@@ -125,7 +125,7 @@ int weft_imrecv_take(struct weft_message *message, void *buf, int64_t count,
 	return req ? 0 : WEFT_ERR_NOMEM;
 }
 
-bool weft_p2p_has_come_locked(const struct weft_comm *comm,
+bool weft_p2p_has_arrived_locked(const struct weft_comm *comm,
 	enum weft_ctx_offset ctx_offset, int32_t rank, int32_t tag)
 {
 	/* reads only, and changes nothing */

@@ -68,8 +68,8 @@ static inline void put_data(void *buf, int64_t count,
 static int keep_eager(struct weft_comm *comm, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	if (weft_failure_is_vain(comm, head->ctx, head->tag)) {
-		weft_p2p_owe(peer, len);
+	if (weft_failure_prevents(comm, head->ctx, head->tag)) {
+		weft_p2p_return_credit(peer, len);
 		return 0;
 	}
 	return weft_message_keep(comm, peer, head, payload, len)
@@ -106,7 +106,7 @@ bool weft_recv_other_locked(const struct weft_msg *msg, int32_t *tag_out)
 	if (message->is_rts && !message->is_failed)
 		weft_control_fin(message->peer, message->sreq, WEFT_WIRE_TAKEN);
 	else if (!message->is_rts)
-		weft_p2p_owe(message->peer, message->len);
+		weft_p2p_return_credit(message->peer, message->len);
 	weft_message_free(message);
 	return true;
 }
@@ -130,7 +130,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 		&comm->match, head->ctx, (int32_t)head->src, head->tag);
 	if (weft_unlikely(!req)) {
 		if (end_other(comm, head))
-			weft_p2p_owe(peer, len);
+			weft_p2p_return_credit(peer, len);
 		else if (keep_eager(comm, peer, head, payload, len))
 			weft_dispatch_drop(vci, "out of memory");
 		return;
@@ -140,7 +140,7 @@ void weft_recv_on_eager(struct weft_vci *vci, struct weft_peer *peer,
 	err = matched(&req->status, req->len, head->ctx, (int32_t)head->src,
 		head->tag, len);
 	put_data(req->buf, req->count, req->type, payload, req->status.len);
-	weft_p2p_owe(peer, len);
+	weft_p2p_return_credit(peer, len);
 	weft_p2p_finish(req, err);
 }
 
@@ -181,7 +181,7 @@ void weft_recv_on_rts(struct weft_vci *vci, struct weft_peer *peer,
 		weft_control_fin(peer, rts.sreq, WEFT_WIRE_TAKEN);
 		return;
 	}
-	if (weft_failure_is_vain(comm, head->ctx, head->tag)) {
+	if (weft_failure_prevents(comm, head->ctx, head->tag)) {
 		weft_control_fin(
 			peer, rts.sreq, WEFT_WIRE_PROC_FAILED + comm->failed);
 		return;
@@ -246,7 +246,7 @@ void weft_recv_on_coll_error(struct weft_vci *vci, struct weft_peer *peer,
 	if (req)
 		weft_coll_error_end(req, word.err, text, word.len);
 	else if (!end_other(comm, head) &&
-		 !weft_failure_is_vain(comm, head->ctx, head->tag) &&
+		 !weft_failure_prevents(comm, head->ctx, head->tag) &&
 		 keep_coll_error(comm, peer, head, word.err, text, word.len))
 		weft_dispatch_drop(vci, "out of memory");
 }
@@ -273,7 +273,7 @@ void weft_recv_deliver_take(struct weft_req *req, struct weft_message *message)
 	} else {
 		put_data(req->buf, req->count, req->type, message->data,
 			req->status.len);
-		weft_p2p_owe(peer, message->len);
+		weft_p2p_return_credit(peer, message->len);
 		weft_message_free(message);
 		weft_p2p_finish(req, err);
 	}
@@ -369,7 +369,7 @@ static int recv_kept_take(const struct weft_msg *msg,
 	status->err = matched(status, (size_t)(msg->count * msg->type->size),
 		message->ctx, message->src, message->tag, message->len);
 	put_data(msg->buf, msg->count, msg->type, message->data, status->len);
-	weft_p2p_owe(peer, message->len);
+	weft_p2p_return_credit(peer, message->len);
 	weft_message_free(message);
 	return status->err;
 }

@@ -99,7 +99,7 @@ static void rndv_seg_note(struct weft_req *req, int err)
 		req->status.err = err;
 }
 
-static void rndv_seg_tell(
+static void rndv_seg_notify(
 	struct weft_peer *peer, uint64_t remote, bool is_failed)
 {
 	if (peer->state != WEFT_PEER_FAILED)
@@ -110,13 +110,13 @@ static void rndv_seg_tell(
 /* Notifies the receiver of a failed send of which the fabric has no segment any
  * more: the segments that the receiver still expects are lost. Its answer
  * completes the send. */
-static void tell_loss(struct weft_req *req)
+static void notify_loss(struct weft_req *req)
 {
 	if (!req->rndv.is_failed || !req->rndv.is_unanswered ||
 		req->rndv.n_segs > 1)
 		return;
 	req->rndv.is_failed = false;
-	rndv_seg_tell(req->peer, req->rndv.remote, true);
+	rndv_seg_notify(req->peer, req->rndv.remote, true);
 }
 
 /* Completes the request first: notifying the other side may fail the peer. */
@@ -133,7 +133,7 @@ static void rndv_seg_end(struct weft_req *req, uint64_t remote, int err)
 	else
 		weft_p2p_finish(req, req->status.err);
 	if (tells)
-		rndv_seg_tell(peer, remote, is_failed);
+		rndv_seg_notify(peer, remote, is_failed);
 }
 
 /* Completes a request of which the fabric has no segment any more. */
@@ -161,7 +161,7 @@ static void one_done(struct weft_req *req, int err)
 	if (--req->rndv.n_segs == 0)
 		over(req);
 	else
-		tell_loss(req);
+		notify_loss(req);
 }
 
 static void rndv_seg_resume(struct weft_vci *vci, struct weft_peer *peer);
@@ -307,7 +307,7 @@ static int rndv_seg_push(struct weft_peer *peer, struct weft_out *out)
 		rndv_seg_take_back(req);
 	if (!err && req->kind == WEFT_REQ_SEND && req->rndv.n_rails) {
 		req->rndv.is_unanswered = true; /* the last part */
-		tell_loss(req);
+		notify_loss(req);
 		return 0;
 	}
 	one_done(req, err);

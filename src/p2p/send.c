@@ -186,7 +186,7 @@ static int eager(struct weft_req *req)
 
 /* Is this message, for which the ring has no room, better read by its receiver,
  * as the next one that comes by, than kept until there is room? */
-static bool is_better_announced(const struct weft_req *req)
+static bool prefers_rndv(const struct weft_req *req)
 {
 	const struct weft_peer *peer = req->peer;
 
@@ -203,7 +203,7 @@ static int send_now(struct weft_req *req)
 		peer->credit >= (int64_t)(req->len + WEFT_EAGER_OVERHEAD)) {
 		int rc = eager(req);
 
-		if (rc != WEFT_AGAIN || !is_better_announced(req))
+		if (rc != WEFT_AGAIN || !prefers_rndv(req))
 			return rc;
 	}
 	return weft_rndv_offer(req);

@@ -38,7 +38,7 @@ static void note_unmatched(struct weft_comm *comm,
 
 /* ---- sends that will never be received ---- */
 
-void weft_unmatched_say_last(struct weft_req *req)
+void weft_unmatched_send_last(struct weft_req *req)
 {
 	struct weft_wire_fin fin = { .req = weft_obj_handle(req) };
 	struct weft_wire_head head = {
@@ -53,7 +53,7 @@ void weft_unmatched_say_last(struct weft_req *req)
 		!weft_peer_control(req->peer, &head, &fin, sizeof(fin));
 }
 
-static void say_all_last(struct weft_comm *comm)
+static void send_all_last(struct weft_comm *comm)
 {
 	struct weft_req *req;
 	uint32_t pos = 0;
@@ -61,7 +61,7 @@ static void say_all_last(struct weft_comm *comm)
 	while ((req = weft_req_next(comm->vci, &pos)) != NULL)
 		if (req->refs && req->comm == comm &&
 			weft_req_is_offered(req) && !req->send.is_last)
-			weft_unmatched_say_last(req);
+			weft_unmatched_send_last(req);
 }
 
 /* True while a collective of this process may yet receive data. */
@@ -208,7 +208,7 @@ void weft_unmatched_on_refused(struct weft_req *req, int coll_err)
 void weft_p2p_leave_locked(struct weft_comm *comm)
 {
 	if (comm->p2p.n_sends)
-		say_all_last(comm);
+		send_all_last(comm);
 	weft_p2p_refuse_locked(comm);
 }
 
@@ -257,7 +257,7 @@ static enum weft_unmatched_kind kind_of_req(
 		       : WEFT_UNMATCHED_NONE;
 }
 
-static void tell_requests(
+static void report_requests(
 	struct weft_comm *comm, weft_unmatched_fn *fn, void *arg)
 {
 	const struct weft_req *req;
@@ -280,7 +280,7 @@ static void tell_requests(
 	}
 }
 
-static void tell_message(const struct weft_message *message,
+static void report_message(const struct weft_message *message,
 	enum weft_unmatched_kind kind, weft_unmatched_fn *fn, void *arg)
 {
 	const struct weft_unmatched left = {
@@ -296,7 +296,7 @@ static void tell_message(const struct weft_message *message,
 /* True for a message that is not reported: creation and disconnect remove their
  * own messages; a failed collective leaves messages; a partitioned send that
  * was never started has no data to receive. */
-static bool unmatched_is_told(const struct weft_message *message)
+static bool unmatched_is_reported(const struct weft_message *message)
 {
 	enum weft_ctx_offset ctx_offset =
 		weft_p2p_offset_of(message->comm, message->ctx);
@@ -319,14 +319,14 @@ void weft_p2p_unmatched_locked(
 		n = n->next)
 		fn(&n->left, arg);
 	if (comm->refs > 1)
-		tell_requests(comm, fn, arg);
+		report_requests(comm, fn, arg);
 	while (comm->p2p.n_probed && (m = next_probed(comm, &pos)) != NULL)
-		tell_message(m, WEFT_UNMATCHED_HANDLE, fn, arg);
+		report_message(m, WEFT_UNMATCHED_HANDLE, fn, arg);
 	weft_list_for_each(link, next, &comm->match.arrived)
 	{
 		m = weft_container_of(link, struct weft_message, arrived);
-		if (unmatched_is_told(m))
-			tell_message(m, unmatched_kind_of(m), fn, arg);
+		if (unmatched_is_reported(m))
+			report_message(m, unmatched_kind_of(m), fn, arg);
 	}
 }
 
@@ -344,7 +344,7 @@ static void purge_noted(struct weft_comm *comm)
 	}
 	while (comm->p2p.n_probed && (m = next_probed(comm, &pos)) != NULL) {
 		if (!m->is_rts)
-			weft_p2p_owe(m->peer, m->len);
+			weft_p2p_return_credit(m->peer, m->len);
 		weft_message_free(m);
 		comm->p2p.n_probed--;
 		weft_comm_put(comm);
@@ -373,7 +373,7 @@ void weft_p2p_purge_locked(struct weft_comm *comm)
 
 		weft_match_take(match, m);
 		if (!m->is_rts)
-			weft_p2p_owe(m->peer, m->len);
+			weft_p2p_return_credit(m->peer, m->len);
 		weft_message_free(m);
 	}
 	while ((link = first_receive(match)) != NULL) {

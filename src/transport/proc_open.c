@@ -28,7 +28,7 @@ enum {
 
 /* Receives the last messages of a process that has ended: the manager's report
  * may overtake them. They take several polls if a connection is new. */
-static void hear_rest(struct weft_vci *vci)
+static void receive_rest(struct weft_vci *vci)
 {
 	for (int i = 0; i < LAST_POLLS; i++) {
 		if (vci->shm)
@@ -85,7 +85,7 @@ static void proc_lose(struct weft_vci *vci, const struct weft_boot_event *event)
 	char why[160];
 
 	proc_describe_end(event, why, sizeof(why));
-	hear_rest(vci);
+	receive_rest(vci);
 	for (uint8_t i = 0; i < WEFT_VCIS; i++) {
 		struct weft_peer *peer =
 			i ? weft_map_get(
@@ -111,7 +111,7 @@ static bool is_first_end(struct weft_vci *vci, uint32_t rank)
 	return is_first;
 }
 
-static void proc_say_end(const struct weft_boot_event *event)
+static void proc_report_end(const struct weft_boot_event *event)
 {
 	char why[160];
 
@@ -149,7 +149,7 @@ void weft_proc_on_event(void *arg, const struct weft_boot_event *event)
 		weft_proc.n_pset_events++;
 		weft_proc.pset_version++;
 	} else {
-		proc_say_end(event);
+		proc_report_end(event);
 		proc_lose(vci, event);
 	}
 	if (weft_proc.on_event)

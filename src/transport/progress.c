@@ -134,7 +134,7 @@ int weft_progress(struct weft_vci *vci)
 }
 
 /* Calls the program's function without the lock. */
-static __attribute__((noinline)) void progress_tell(struct weft_vci *vci)
+static __attribute__((noinline)) void notify_program(struct weft_vci *vci)
 {
 	weft_vci_unlock(vci);
 	weft_proc.tell();
@@ -180,7 +180,7 @@ static __attribute__((noinline)) void progress_help(
 }
 
 /* Makes progress on other VCIs from time to time, if there are any. */
-static void look_around(struct weft_vci *vci)
+static void poll_other_vcis(struct weft_vci *vci)
 {
 	uint32_t n_others =
 		atomic_load_explicit(&weft_proc.n_others, memory_order_relaxed);
@@ -204,10 +204,10 @@ static inline __attribute__((always_inline)) void round_of(
 	}
 	if (weft_unlikely(atomic_load_explicit(
 		    &weft_proc.has_news, memory_order_relaxed))) {
-		progress_tell(vci);
+		notify_program(vci);
 		return;
 	}
-	look_around(vci);
+	poll_other_vcis(vci);
 	if (vci->idle_polls < weft_proc.max_spin) {
 		vci->idle_polls++;
 		weft_cpu_pause();
