@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p: what this room has in a VCI, its handlers */
+/* p2p: this room's part of a VCI; installs its handlers */
 #include "p2p/p2p_priv.h"
 #include "watchdog/query.h"
 #include "watchdog/request.h"
@@ -7,7 +7,7 @@
 static void p2p_on_credit(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
-	/* dispatch has taken the credit of the head */
+	/* dispatch has added the credit of the head */
 	(void)vci;
 	(void)peer;
 	(void)head;
@@ -15,7 +15,7 @@ static void p2p_on_credit(struct weft_vci *vci, struct weft_peer *peer,
 	(void)len;
 }
 
-/* Does another process's message still wait here for its receive? */
+/* True if a message of another process is unexpected here. */
 static enum weft_wire_met has_received(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)

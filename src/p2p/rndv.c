@@ -5,28 +5,28 @@
  *   RTS (length, address)  ------>  matched by a receive:
  *                                   a) same node: reads the data itself
  *                                      (rndv_copy.c)
- *                          <------     HELP, when that takes long
+ *                          <------     HELP, if the data is long
  *   writes pieces of it
  *   HELPED, if it did      ------>
  *                          <------     FIN
- *                                   b) same node, reading not permitted, or
- *                                      no address, as what is scattered at the
- *                                      sender has none, or its sender waits
- *                                      and is near (peer->shm_frags)
+ *                                   b) same node, and one of: the kernel
+ *                                      forbids reads; the data is scattered at
+ *                                      the sender and has no address; the
+ *                                      sender waits (peer->shm_frags)
  *                          <------     CTS
  *   FRAG, FRAG, ...        ------>     completes with the last byte
  *                                   c) fabric: posts tagged receives
  *                          <------     CTS (tag)
- *   tagged sends           ------>     completes with the last piece
- *                          <------     FIN, where several rails were used
+ *   tagged sends           ------>     completes with the last segment
+ *                          <------     FIN, if several rails were used
  *
- * A FIN may also say that the message is lost: either side's, to the other that
- * would wait for ever.
+ * A FIN of either side may also report that the message is lost.
  *
- * The sender's buffer (or for c, a packed copy) stays until FIN, the last FRAG
- * or the last tagged send is done. A rendezvous of no bytes, as a synchronous
- * send may be, ends with FIN at once. Request handles travel; each is looked up
- * with its generation and checked against the peer before use. */
+ * The sender's buffer (in case c, a packed copy) is in use until FIN, the last
+ * FRAG or the last tagged send. A rendezvous of no bytes, such as an empty
+ * synchronous send, ends with FIN immediately. The messages have request
+ * handles; each is looked up with its generation and checked against the peer.
+ */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -69,7 +69,7 @@ int weft_rndv_offer(struct weft_req *req)
 		return err;
 	req->rndv.remote = 0;
 	req->rndv.since_ms = weft_rndv_now_ms();
-	/* To myself the exchange may be over before the post returns. */
+	/* to this process itself the exchange may end inside the post */
 	weft_req_get(req);
 	err = weft_peer_post(req->peer, &head, &rts, sizeof(rts));
 	if (!err) {
@@ -90,8 +90,7 @@ int weft_rndv_offer(struct weft_req *req)
 
 /* ---- the receiver's part ---- */
 
-/* Ends a receive here, and then its send: telling may be the end of the peer.
- */
+/* Completes a receive, then sends FIN, which may fail the peer. */
 static void rndv_finish(
 	struct weft_req *req, uint64_t sreq, int err, enum weft_wire_end how)
 {
@@ -101,7 +100,7 @@ static void rndv_finish(
 	weft_control_fin(peer, sreq, how);
 }
 
-/* The end of a receive whose data is here, or cannot be had. */
+/* Completes a receive whose data has arrived, or with an error. */
 static void pulled(struct weft_req *req, uint64_t sreq, int err)
 {
 	struct weft_peer *peer = req->peer;
@@ -111,10 +110,10 @@ static void pulled(struct weft_req *req, uint64_t sreq, int err)
 	else
 		rndv_finish(req, sreq, err, WEFT_WIRE_DATA_FAILED);
 	if (err == WEFT_ERR_PEER && peer->state != WEFT_PEER_FAILED)
-		weft_peer_fail(peer, err); /* it was there to be read from */
+		weft_peer_fail(peer, err); /* the read found it dead */
 }
 
-/* Through the ring; the sender starts when it hears of it. */
+/* Sends CTS; the data arrives in fragments through the ring. */
 static int pull_frags(struct weft_req *req, uint64_t sreq, size_t len)
 {
 	req->rndv.remote = sreq;
@@ -156,7 +155,7 @@ static int pull_remote(struct weft_req *req, uint64_t sreq, size_t len)
 	return 0;
 }
 
-/* A pull that waits until it is known how to reach the sender. */
+/* A pull that is queued until the sender's address is known. */
 struct out_pull {
 	struct weft_out out;
 	struct weft_req *req;
@@ -235,7 +234,7 @@ struct weft_req *weft_rndv_find(
 	return req;
 }
 
-/* b) Streams the data through the ring as far as it goes. */
+/* b) Writes fragments until the ring is full. */
 static int push_frags(struct weft_peer *peer, struct weft_out *out)
 {
 	struct weft_req *req = weft_container_of(out, struct weft_req, out);
@@ -368,12 +367,12 @@ void weft_rndv_on_fin(struct weft_vci *vci, struct weft_peer *peer,
 	if (req && send_ends(req, fin.status))
 		return;
 	if (fin.status != WEFT_WIRE_DATA_FAILED) {
-		/* a death or a leaving may have ended it first */
+		/* a death or a departure may have completed it before */
 		if (!vci->n_failed)
 			weft_dispatch_drop(vci, "end of no such message");
 		return;
 	}
-	/* both may have failed, and know it */
+	/* both sides may have failed and sent a FIN */
 	req = weft_rndv_find(peer, fin.req, WEFT_REQ_RECV);
 	if (req && !req->recv.is_posted && req->rndv.n_segs > 0)
 		weft_rndv_seg_withdraw(req, lost(peer, "send"));

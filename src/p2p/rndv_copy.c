@@ -28,14 +28,14 @@ enum {
 	COPY_PIECE = 1 << 20,
 	HELP_PIECE = 1 << 18,
 	HELP_ALIGN = 4096,
-	/* A run of the receiver's memory costs the kernel as much as this many
-	 * bytes that are copied twice. */
+	/* A shorter run of the receiver's memory takes the kernel longer than a
+	 * second copy of its bytes. */
 	RUN_MIN = 512,
 	BOUNCE_LEN = 65536,
 };
 
-/* Reads some of what follows at `done` into *bounce, which is made when first
- * needed, and unpacks it. Returns how much, or an error. */
+/* Reads the next bytes from `done` on into *bounce, which the first call
+ * allocates, and unpacks them. Returns their number, or an error. */
 static ssize_t read_bounced(const struct weft_req *req, uint64_t addr,
 	size_t done, size_t end, void **bounce)
 {
@@ -56,8 +56,8 @@ static ssize_t read_bounced(const struct weft_req *req, uint64_t addr,
 	return (ssize_t)local.iov_len;
 }
 
-/* Reads the bytes from `done` to `end` of those at addr in the sender straight
- * into the user's buffer; what is scattered there in small runs by way of the
+/* Reads the bytes from `done` to `end` of the data at addr in the sender into
+ * the user's buffer; small runs through a bounce buffer that stays in the
  * cache. */
 static int read_piece(
 	const struct weft_req *req, uint64_t addr, size_t done, size_t end)
@@ -112,13 +112,13 @@ struct copying {
 	weft_rndv_copied_fn *copied;
 	size_t piece_len;
 	uint32_t n_pieces;
-	uint32_t n_mine; /* that this process has taken */
-	uint32_t number; /* of a helped one */
+	uint32_t n_mine; /* that this process has claimed */
+	uint32_t number; /* of the copy, if is_helped */
 	uint32_t redo;	 /* piece + 1 that the sender could not write */
 	bool is_helped;
 	bool is_open;	     /* pieces can be claimed */
-	bool is_with_sender; /* it has not said yet that it is done */
-	bool is_waiting;     /* for that alone */
+	bool is_with_sender; /* HELPED has not arrived */
+	bool is_waiting;     /* only for HELPED */
 	int err;
 };
 
@@ -136,8 +136,8 @@ static uint32_t n_pieces_of(size_t len, size_t piece_len)
 	return (uint32_t)((len + piece_len - 1) / piece_len);
 }
 
-/* Is the sender's help of use, and to be had? It is not while it copies what
- * this process sends. Between two processes one copy at a time is open. */
+/* True if the sender can help: not while it copies data that this process
+ * sends, and only one copy between two processes is open at a time. */
 static bool wants_help(
 	const struct weft_req *req, enum weft_rndv_from from, size_t len)
 {
@@ -171,7 +171,8 @@ static void ask_for_help(struct copying *c)
 	(void)weft_peer_control(req->peer, &head, &help, sizeof(help));
 }
 
-/* No piece is to be had any more: are all done that were? */
+/* Closes the copy: no more pieces can be claimed. If this process claimed all,
+ * no HELPED will arrive. */
 static void close_copy(struct copying *c)
 {
 	struct weft_peer *peer = c->req->peer;
@@ -292,7 +293,7 @@ static struct copying *find_copy(
 	return NULL;
 }
 
-/* The sender is done with its pieces. */
+/* The sender has copied its pieces. */
 void weft_rndv_on_helped(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head, const void *payload, size_t len)
 {
@@ -332,11 +333,11 @@ void weft_rndv_copy_fail(struct weft_peer *peer)
 
 /* ---- the sender's part ---- */
 
-/* Pieces of a copy that the receiver has under way. */
+/* A copy of the receiver, with which this process helps. */
 struct helping {
 	struct weft_progress_hook hook;
 	struct weft_req *req;
-	const char *run; /* the data; there while pieces can be claimed */
+	const char *run; /* the data; valid while pieces can be claimed */
 	uint64_t rreq, addr;
 	size_t len;
 	uint32_t number;
@@ -358,8 +359,8 @@ static int write_piece(const struct helping *h, size_t done, size_t piece_len)
 	return err;
 }
 
-/* Writes what pieces it gets. Returns how many it got; *failed_out: the one + 1
- * that could not be written. */
+/* Claims and writes pieces until none is left. Returns their number;
+ * *failed_out is the piece + 1 that could not be written. */
 static uint32_t write_pieces(const struct helping *h, uint32_t *failed_out)
 {
 	struct weft_peer *peer = h->req->peer;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* send: the whole send path
  *
- * weft_send() is the hot path: guards that leave for a request, then straight
- * into the ring or the fabric. A send is eager when it is short and the peer
- * has room for it (credit); otherwise it is announced and waits for its receive
- * (rndv.c). A send that cannot leave now is queued at the
- * peer in order. */
+ * weft_send() is the hot path: guards that branch to the path with a request,
+ * then a write to the ring or the fabric. A send is eager if it is short and
+ * the peer has credit for it; otherwise it uses rendezvous (rndv.c). A send
+ * that cannot leave now is queued at the peer in order. */
 #include "p2p/p2p_priv.h"
 
 #include "base/log.h"
@@ -18,7 +17,7 @@
 
 enum {
 	SEND_STACK = 512,
-	WAITS_FOR_ROOM = 16384, /* longest message that does, in a ring */
+	WAITS_FOR_ROOM = 16384, /* longest message that waits for ring space */
 };
 
 static size_t eager_max(const struct weft_peer *peer)
@@ -41,7 +40,7 @@ struct weft_wire_head weft_send_head(const struct weft_req *req)
 	};
 }
 
-/* An eager message: what its head says of it, and its data. */
+/* An eager message: the fields of its head, and its data. */
 struct eager_msg {
 	const struct weft_comm *comm;
 	uint64_t ctx;
@@ -110,7 +109,7 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	struct weft_peer *peer = req->peer;
 
 	(void)len;
-	if (weft_unlikely(err)) /* before anybody is told of the end */
+	if (weft_unlikely(err)) /* before the send completes */
 		weft_peer_undelivered(peer, err);
 	req->send.in_fabric = false;
 	if (weft_unlikely(req->send.is_asked)) {
@@ -121,7 +120,8 @@ static void on_eager_sent(struct weft_op *op, int err, size_t len)
 	}
 }
 
-/* 0: gone and reusable; 1: gone, completion follows; or WEFT_AGAIN, error. */
+/* 0: sent, and the buffer is free; 1: sent, a completion follows; or WEFT_AGAIN
+ * or an error. */
 static int eager_net(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
@@ -157,7 +157,7 @@ static int eager_net(struct weft_req *req)
 	return err;
 }
 
-/* A message to myself: the handler takes it from a packed run. */
+/* A message to this process itself: its handler gets a packed run. */
 static int eager_self(struct weft_req *req)
 {
 	struct weft_wire_head head = weft_send_head(req);
@@ -184,8 +184,8 @@ static int eager(struct weft_req *req)
 	return rc;
 }
 
-/* Is this message, for which the ring has no room, better read by its receiver,
- * as the next one that comes by, than kept until there is room? */
+/* True if a message that does not fit into the ring should be sent as a
+ * rendezvous instead of waiting for ring space. */
 static bool prefers_rndv(const struct weft_req *req)
 {
 	const struct weft_peer *peer = req->peer;
@@ -194,7 +194,8 @@ static bool prefers_rndv(const struct weft_req *req)
 	       weft_type_is_run(req->type, req->count);
 }
 
-/* Sends or announces. 0: over; 1: completion follows; WEFT_AGAIN; error. */
+/* Sends eagerly or by rendezvous. 0: complete; 1: a completion follows; or
+ * WEFT_AGAIN or an error. */
 static int send_now(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
@@ -269,8 +270,8 @@ int weft_send_start(struct weft_req *req)
 	return send_begin(req, false);
 }
 
-/* Short, contiguous, to a process of this node that is ready for it: no
- * request is needed. False when any of this does not hold. */
+/* Sends a short, contiguous message to a process of this node that has credit
+ * and ring space, without a request. False if one of these conditions fails. */
 static inline __attribute__((always_inline)) bool send_fast(
 	const struct weft_msg *msg)
 {
@@ -300,7 +301,9 @@ static inline __attribute__((always_inline)) bool send_fast(
 	return true;
 }
 
-/* A request for a message that has left: what cancelling it needs. */
+/* Fills the request of a message that has left with the fields that cancel
+ * needs.
+ */
 static inline void fill_sent(struct weft_req *req, const struct weft_msg *msg)
 {
 	req->comm = weft_comm_get(msg->comm);
