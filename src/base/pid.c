@@ -2,9 +2,14 @@
 /* pid: other processes of this machine */
 #include "base/pid.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,4 +26,36 @@ bool weft_pid_has_ended(pid_t pid, int wait_ms)
 	has_ended = poll(&end, 1, wait_ms) > 0;
 	close(end.fd);
 	return has_ended;
+}
+
+static uint64_t namespace_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_ino;
+}
+
+/* As the kernel decides on opening /proc/PID/fd: PTRACE_MODE_READ_FSCREDS. */
+uint64_t weft_pid_fence(void)
+{
+	static const uint8_t no_key[16];
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct caps[2] = { { 0 } };
+	bool may_open_any;
+	uint64_t id[6] = {
+		namespace_of("/proc/self/ns/user"),
+		namespace_of("/proc/self/ns/pid"),
+		(uint64_t)getuid() << 32 | getgid(),
+	};
+
+	(void)syscall(SYS_capget, &head, caps);
+	id[3] = caps[0].permitted;
+	id[4] = caps[1].permitted;
+	may_open_any = caps[0].effective >> CAP_SYS_PTRACE & 1;
+	/* a program that may be executed and not read */
+	if (prctl(PR_GET_DUMPABLE) != 1 && !may_open_any)
+		id[5] = (uint64_t)getpid();
+	return weft_hash(no_key, id, sizeof(id));
 }

@@ -4,11 +4,16 @@
 #define WEFT_PID_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* True if all threads of the process have ended, or end within so many ms. A
  * zombie counts as ended, although kill() still finds it. False if pid is not
  * positive. */
 bool weft_pid_has_ended(pid_t pid, int wait_ms);
+
+/* A number that two processes of a machine have in common if they may open each
+ * other's memory: namespaces, user, capabilities. Any thread. */
+uint64_t weft_pid_fence(void);
 
 #endif

@@ -6,6 +6,8 @@
 #include "session/split.h"
 
 #include "base/err.h"
+#include "base/hash.h"
+#include "base/pid.h"
 #include "core/info.h"
 #include "transport/proc.h"
 #include "comm/create.h"
@@ -74,10 +76,23 @@ static int64_t host_color(struct weft_comm *comm)
 	return color;
 }
 
+/* Of processes of a node those have the same colour that may open each other's
+ * memory. */
+static int64_t shared_color(struct weft_comm *comm)
+{
+	static const uint8_t no_key[16];
+	int64_t host = host_color(comm);
+	uint64_t id[2] = { (uint64_t)host, weft_pid_fence() };
+
+	if (host < 0)
+		return host;
+	return (int64_t)(weft_hash(no_key, id, sizeof(id)) & INT64_MAX);
+}
+
 int weft_split_host(
 	struct weft_comm *comm, int32_t key, struct weft_comm **comm_out)
 {
-	return weft_create_split(comm, host_color(comm), key, comm_out);
+	return weft_create_split(comm, shared_color(comm), key, comm_out);
 }
 
 /* -1 where this process does not run within one piece of that level. */
@@ -138,7 +153,7 @@ static bool level_divides(
 static int split_by_first(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out)
 {
-	int64_t mine[LEVELS_MAX] = { host_color(comm) };
+	int64_t mine[LEVELS_MAX] = { shared_color(comm) };
 	const int64_t(*all)[LEVELS_MAX];
 	void *records = NULL;
 	int level, err;

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "base/pid.h"
 #include "transport/arrival.h"
 #include "transport/bc.h"
 #include "transport/dispatch.h"
@@ -326,6 +327,7 @@ static void fill_bc(struct dedicated *r)
 	memcpy(bc->key, weft_proc.facts.own_key, sizeof(bc->key));
 	if (vci->shm)
 		weft_shm_describe(vci->shm, &bc->shm);
+	bc->fabric = weft_pid_fence();
 	if (!vci->net)
 		return;
 	if (weft_net_name(vci->net, bc->name, &len)) {
