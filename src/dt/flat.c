@@ -220,7 +220,7 @@ void weft_flat_list_fini(struct weft_flat_list *list)
 /* Of some: where the first and the last begin, and where the furthest ends. */
 struct flat_order {
 	int64_t first, last, end;
-	bool is_rising;
+	bool is_monotone;
 	bool is_disjoint;
 };
 
@@ -228,7 +228,7 @@ struct flat_order {
 static void order_append(
 	struct flat_order *o, const struct flat_order *more, int64_t disp)
 {
-	o->is_rising &= more->is_rising && more->first + disp >= o->last;
+	o->is_monotone &= more->is_monotone && more->first + disp >= o->last;
 	o->is_disjoint &= more->is_disjoint && more->first + disp >= o->end;
 	o->last = more->last + disp;
 	if (more->end + disp > o->end)
@@ -272,12 +272,12 @@ static struct flat_order flat_order_of(const struct weft_flat *flat)
 	return all;
 }
 
-bool weft_flat_is_rising(const struct weft_flat *flat, bool *is_disjoint)
+bool weft_flat_is_monotone(const struct weft_flat *flat, bool *is_disjoint)
 {
-	struct flat_order order = { .is_rising = true, .is_disjoint = true };
+	struct flat_order order = { .is_monotone = true, .is_disjoint = true };
 
 	if (flat)
 		order = flat_order_of(flat);
 	*is_disjoint = order.is_disjoint;
-	return order.is_rising;
+	return order.is_monotone;
 }

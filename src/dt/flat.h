@@ -44,7 +44,7 @@ struct weft_flat *weft_flat_loop_take(
 
 /* True if no run begins before the one in front of it; *is_disjoint: nor before
  * that one's end. NULL has no runs. */
-bool weft_flat_is_rising(const struct weft_flat *flat, bool *is_disjoint);
+bool weft_flat_is_monotone(const struct weft_flat *flat, bool *is_disjoint);
 
 /* A list in the making; zeroed is empty. */
 struct weft_flat_list {

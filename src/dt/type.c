@@ -388,7 +388,7 @@ struct weft_type *weft_type_pair(
 	return NULL;
 }
 
-bool weft_type_is_rising(const struct weft_type *type, bool *is_disjoint)
+bool weft_type_is_monotone(const struct weft_type *type, bool *is_disjoint)
 {
-	return weft_flat_is_rising(type->flat, is_disjoint);
+	return weft_flat_is_monotone(type->flat, is_disjoint);
 }

@@ -277,7 +277,7 @@ int64_t weft_type_elements(const struct weft_type *type, int64_t len);
 
 /* True if no run of an item's data begins before the one in front of it;
  * *is_disjoint: nor before that one's end. */
-bool weft_type_is_rising(const struct weft_type *type, bool *is_disjoint);
+bool weft_type_is_monotone(const struct weft_type *type, bool *is_disjoint);
 
 /* Bytes of the first n predefined elements of data of items of this type: the
  * reverse. */

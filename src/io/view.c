@@ -13,18 +13,19 @@ enum { VIEW_RUNS = 64 };
 static int view_check_type(
 	const struct weft_type *type, const char *name, bool is_writable)
 {
-	bool is_disjoint = true, is_rising;
+	bool is_disjoint = true, is_monotone;
 
 	if (type->true_lb < 0 && type->size)
 		return weft_err_set(WEFT_ERR_IO,
 			"%s begins %lld bytes before disp", name,
 			-(long long)type->true_lb);
-	is_rising = weft_type_is_rising(type, &is_disjoint);
-	if (!is_rising || (!is_disjoint && is_writable))
+	is_monotone = weft_type_is_monotone(type, &is_disjoint);
+	if (!is_monotone || (!is_disjoint && is_writable))
 		return weft_err_set(WEFT_ERR_IO, "%s has %s", name,
-			is_rising ? "parts that overlap, in a file that may be "
-				    "written"
-				  : "a displacement below the one before it");
+			is_monotone
+				? "parts that overlap, in a file that may be "
+				  "written"
+				: "a displacement below the one before it");
 	return 0;
 }
 
@@ -67,7 +68,7 @@ int weft_view_make(
 		err = weft_datarep_layout(
 			config->rep, config->filetype, &view->tile);
 	if (!err)
-		weft_type_is_rising(view->tile, &view->is_disjoint);
+		weft_type_is_monotone(view->tile, &view->is_disjoint);
 	view->etype = weft_type_get(config->etype);
 	view->filetype = weft_type_get(config->filetype);
 	if (err)
