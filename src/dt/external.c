@@ -68,7 +68,7 @@ static int scalars_of(const struct weft_type *basic, struct scalar s[2])
 struct external {
 	uintptr_t buf;
 	char *stream; /* advances */
-	bool is_out;
+	bool is_pack;
 };
 
 static void external_put(const struct scalar *s, const char *from, char *to)
@@ -85,7 +85,7 @@ static void external_put(const struct scalar *s, const char *from, char *to)
 		to[i] = from[s->ext - 1 - i];
 }
 
-static void take(const struct scalar *s, const char *from, char *to)
+static void external_get(const struct scalar *s, const char *from, char *to)
 {
 	signed char low[16]; /* the sign is asked for below */
 	weft_quad quad;
@@ -108,7 +108,7 @@ static void take(const struct scalar *s, const char *from, char *to)
 			(size_t)(s->native - s->ext));
 }
 
-static int move_elements(
+static int external_move(
 	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
 {
 	struct external *e = arg;
@@ -121,17 +121,17 @@ static int move_elements(
 		for (int k = 0; k < n_scalars; k++) {
 			char *here = (char *)(at + (uintptr_t)s[k].disp);
 
-			if (e->is_out)
+			if (e->is_pack)
 				external_put(&s[k], here, e->stream);
 			else
-				take(&s[k], e->stream, here);
+				external_get(&s[k], e->stream, here);
 			e->stream += s[k].ext;
 		}
 	}
 	return 0;
 }
 
-static int add_size(
+static int external_add_size(
 	void *arg, const struct weft_type *basic, int64_t disp, int64_t n)
 {
 	struct scalar s[2];
@@ -147,7 +147,7 @@ int64_t weft_external_size(const struct weft_type *type, int64_t count)
 {
 	int64_t size = 0;
 
-	weft_type_visit(type, 1, add_size, &size);
+	weft_type_visit(type, 1, external_add_size, &size);
 	return size * count;
 }
 
@@ -155,10 +155,10 @@ void weft_external_pack(
 	const struct weft_type *type, int64_t count, const void *buf, void *dst)
 {
 	struct external e = {
-		.buf = (uintptr_t)buf, .stream = dst, .is_out = true
+		.buf = (uintptr_t)buf, .stream = dst, .is_pack = true
 	};
 
-	weft_type_visit(type, count, move_elements, &e);
+	weft_type_visit(type, count, external_move, &e);
 }
 
 void weft_external_unpack(
@@ -166,5 +166,5 @@ void weft_external_unpack(
 {
 	struct external e = { .buf = (uintptr_t)buf, .stream = (char *)src };
 
-	weft_type_visit(type, count, move_elements, &e);
+	weft_type_visit(type, count, external_move, &e);
 }

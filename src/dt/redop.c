@@ -376,7 +376,8 @@ static weft_redop_kernel_fn *kernel_for(
 	return kernels[basic->num][i];
 }
 
-bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type)
+bool weft_redop_is_defined(
+	const struct weft_redop *op, const struct weft_type *type)
 {
 	if (!op->is_builtin || is_move(op))
 		return true;

@@ -68,7 +68,8 @@ void weft_redop_put(struct weft_redop *op);
 void weft_redop_close_handle(struct weft_redop *op);
 
 /* True if the operation is defined on items of this type. */
-bool weft_redop_fits(const struct weft_redop *op, const struct weft_type *type);
+bool weft_redop_is_defined(
+	const struct weft_redop *op, const struct weft_type *type);
 
 /* out[i] = left[i] op right[i] for count items, by a predefined operation. A
  * buffer may be another one, but not overlap it otherwise. Derived types made

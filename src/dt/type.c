@@ -22,23 +22,23 @@ typedef struct {
 	weft_quad re, im;
 } weft_pair128;
 
-enum { N_PLACES = WEFT_TYPE_LAST - WEFT_TYPE_FIRST + 1 };
+enum { N_ABI_VALUES = WEFT_TYPE_LAST - WEFT_TYPE_FIRST + 1 };
 
 /* Order of the predefined types, from 0 on. */
-enum place {
-#define X(value, name, ctype, class, num) PLACE_##name,
-#define P(value, name, vtype, itype, num) PLACE_##name,
+enum type_index {
+#define X(value, name, ctype, class, num) INDEX_##name,
+#define P(value, name, vtype, itype, num) INDEX_##name,
 #include "dt/builtin.def"
 #undef X
 #undef P
 	N_BUILTINS
 };
 
-const unsigned char weft_type_places[N_PLACES] = {
+const unsigned char weft_type_indices[N_ABI_VALUES] = {
 #define X(value, name, ctype, class, num) \
-	[(value)-WEFT_TYPE_FIRST] = PLACE_##name + 1,
+	[(value)-WEFT_TYPE_FIRST] = INDEX_##name + 1,
 #define P(value, name, vtype, itype, num) \
-	[(value)-WEFT_TYPE_FIRST] = PLACE_##name + 1,
+	[(value)-WEFT_TYPE_FIRST] = INDEX_##name + 1,
 #include "dt/builtin.def"
 #undef X
 #undef P
@@ -65,12 +65,12 @@ static struct weft_flat short_int_flat = {
 
 static struct weft_flat builtin_flats[N_BUILTINS] = {
 #define X(value, name, ctype, class, num_) \
-	[PLACE_##name] = {                 \
+	[INDEX_##name] = {                 \
 		.kind = WEFT_FLAT_RUN,     \
 		.size = sizeof(ctype),     \
 	},
 #define P(value, name, vtype, itype, num_)       \
-	[PLACE_##name] = {                       \
+	[INDEX_##name] = {                       \
 		.kind = WEFT_FLAT_RUN,           \
 		.size = PAIR_SIZE(vtype, itype), \
 	},
@@ -85,7 +85,7 @@ struct weft_type weft_type_builtins[N_BUILTINS] = {
 #define E(value, name_, ctype, klass, num_) \
 	BASIC("MPIX_" #name_, value, name_, ctype, klass, num_)
 #define BASIC(text, value, name_, ctype, klass, num_)        \
-	[PLACE_##name_] = {                                  \
+	[INDEX_##name_] = {                                  \
 		.obj = { .low = (value) },                   \
 		.size = sizeof(ctype),                       \
 		.extent = sizeof(ctype),                     \
@@ -100,13 +100,13 @@ struct weft_type weft_type_builtins[N_BUILTINS] = {
 		.num = (enum weft_num)WEFT_NUM_##num_,       \
 		.n_elems = 1,                                \
 		.elem_size = sizeof(ctype),                  \
-		.basic = &weft_type_builtins[PLACE_##name_], \
+		.basic = &weft_type_builtins[INDEX_##name_], \
 		.align = _Alignof(ctype),                    \
-		.flat = &builtin_flats[PLACE_##name_],       \
+		.flat = &builtin_flats[INDEX_##name_],       \
 		.name = text,                                \
 	},
 #define P(value, name_, vtype, itype, num_)                                    \
-	[PLACE_##name_] = {                                                    \
+	[INDEX_##name_] = {                                                    \
 		.obj = { .low = (value) },                                     \
 		.size = PAIR_SIZE(vtype, itype),                               \
 		.extent = sizeof(PAIR(vtype, itype)),                          \
@@ -125,10 +125,10 @@ struct weft_type weft_type_builtins[N_BUILTINS] = {
 		.n_elems = 2,                                                  \
 		.elem_size =                                                   \
 			sizeof(vtype) == sizeof(itype) ? sizeof(vtype) : 0,    \
-		.basic = &weft_type_builtins[PLACE_##name_],                   \
+		.basic = &weft_type_builtins[INDEX_##name_],                   \
 		.align = _Alignof(PAIR(vtype, itype)),                         \
 		.flat = offsetof(PAIR(vtype, itype), i) == sizeof(vtype)       \
-				? &builtin_flats[PLACE_##name_]                \
+				? &builtin_flats[INDEX_##name_]                \
 				: &short_int_flat,                             \
 		.name = "MPI_" #name_,                                         \
 	},
@@ -154,7 +154,7 @@ static void type_destroy(struct weft_type *type)
 {
 	for (int64_t i = 0; i < type->n_types; i++)
 		weft_type_put(type->types[i]);
-	weft_type_put(type->plain);
+	weft_type_put(type->expanded);
 	weft_flat_put(type->flat);
 	free(type->types);
 	free(type->args);
@@ -339,7 +339,7 @@ static int visit_item(
 		return visit_blocks(v, type, disp, 1, true);
 	case WEFT_COMBINER_SUBARRAY:
 	case WEFT_COMBINER_DARRAY:
-		return visit_items(v, type->plain, disp, 1);
+		return visit_items(v, type->expanded, disp, 1);
 	default: /* dup, resized, Fortran's parametrized ones */
 		return visit_items(v, child, disp, 1);
 	}

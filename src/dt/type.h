@@ -138,7 +138,7 @@ struct weft_type {
 	int64_t align;
 	int64_t flat_disp;
 	struct weft_flat *flat;	    /* NULL when size is 0 */
-	struct weft_type *plain;    /* sub- and darray: made of simpler ones */
+	struct weft_type *expanded; /* sub- and darray: made of simpler ones */
 	struct weft_type *next_f90; /* guarded by the lock of f90_made */
 };
 
@@ -146,7 +146,7 @@ extern struct weft_table weft_types;
 
 /* Predefined types, and the place of each ABI value among them plus one. */
 extern struct weft_type weft_type_builtins[];
-extern const unsigned char weft_type_places[];
+extern const unsigned char weft_type_indices[];
 
 /* The predefined type with this ABI value (0x200 to 0x2eb), or NULL when there
  * is none (so also for the null type). Never destroyed. */
@@ -154,9 +154,9 @@ static inline struct weft_type *weft_type_builtin(unsigned abi_value)
 {
 	unsigned i = abi_value - WEFT_TYPE_FIRST;
 
-	if (i > WEFT_TYPE_LAST - WEFT_TYPE_FIRST || !weft_type_places[i])
+	if (i > WEFT_TYPE_LAST - WEFT_TYPE_FIRST || !weft_type_indices[i])
 		return NULL;
-	return &weft_type_builtins[weft_type_places[i] - 1];
+	return &weft_type_builtins[weft_type_indices[i] - 1];
 }
 
 /* The type a handle names, predefined or derived, or NULL. */

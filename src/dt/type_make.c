@@ -4,7 +4,7 @@
  * Each computes a `shape` (flat tree, bounds and element statistics) from the
  * shapes of the old types by repeating and joining, then wraps it into a type
  * together with the arguments for the envelope. Sub- and darrays are first
- * made of simpler types, kept as `plain`. */
+ * made of simpler types, kept as `expanded`. */
 #include "dt/type.h"
 
 #include "base/err.h"
@@ -24,7 +24,7 @@ struct shape {
 	int64_t n_elems, elem_size;
 	const struct weft_type *basic;
 	bool has_lb_mark, has_ub_mark;
-	bool is_any; /* has data or marks, so the bounds mean something */
+	bool has_bounds; /* has data or marks, so the bounds mean something */
 };
 
 static int too_large(void)
@@ -70,7 +70,8 @@ static void shape_init(struct shape *shape, const struct weft_type *type)
 		.basic = type->basic,
 		.has_lb_mark = type->has_lb_mark,
 		.has_ub_mark = type->has_ub_mark,
-		.is_any = type->size || type->has_lb_mark || type->has_ub_mark,
+		.has_bounds =
+			type->size || type->has_lb_mark || type->has_ub_mark,
 	};
 }
 
@@ -81,7 +82,7 @@ static void shape_fini(struct shape *shape)
 }
 
 /* Extends [lb, ub) and [true_lb, true_ub) by a shift of `span` bytes. */
-static int shape_stretch(struct shape *shape, int64_t span)
+static int shape_extend(struct shape *shape, int64_t span)
 {
 	int err;
 
@@ -104,13 +105,13 @@ static int shape_repeat(struct shape *shape, int64_t count, int64_t stride)
 	int64_t span;
 	int err;
 
-	if (!count || !shape->is_any)
+	if (!count || !shape->has_bounds)
 		shape_fini(shape);
-	if (count <= 1 || !shape->is_any)
+	if (count <= 1 || !shape->has_bounds)
 		return 0;
 	err = mul(count - 1, stride, &span);
 	if (!err)
-		err = shape_stretch(shape, span);
+		err = shape_extend(shape, span);
 	if (!err)
 		err = mul(shape->size, count, &shape->size);
 	if (!err)
@@ -127,7 +128,7 @@ static int shape_shift(struct shape *shape, int64_t by)
 {
 	int err;
 
-	if (!shape->is_any)
+	if (!shape->has_bounds)
 		return 0;
 	err = type_make_add(shape->lb, by, &shape->lb);
 	if (!err)
@@ -143,17 +144,17 @@ static int shape_shift(struct shape *shape, int64_t by)
 /* Bounds the user marked win over those that follow from the data. */
 static void join_bounds(struct shape *to, const struct shape *part)
 {
-	if (!to->is_any || part->has_lb_mark > to->has_lb_mark)
+	if (!to->has_bounds || part->has_lb_mark > to->has_lb_mark)
 		to->lb = part->lb;
 	else if (part->has_lb_mark == to->has_lb_mark)
 		to->lb = min(to->lb, part->lb);
-	if (!to->is_any || part->has_ub_mark > to->has_ub_mark)
+	if (!to->has_bounds || part->has_ub_mark > to->has_ub_mark)
 		to->ub = part->ub;
 	else if (part->has_ub_mark == to->has_ub_mark)
 		to->ub = max(to->ub, part->ub);
 	to->has_lb_mark |= part->has_lb_mark;
 	to->has_ub_mark |= part->has_ub_mark;
-	to->is_any = true;
+	to->has_bounds = true;
 }
 
 /* Adds all but the tree of `part`. */
@@ -161,7 +162,7 @@ static int shape_join(struct shape *to, const struct shape *part)
 {
 	int err;
 
-	if (!part->is_any)
+	if (!part->has_bounds)
 		return 0;
 	join_bounds(to, part);
 	to->align = max(to->align, part->align);
@@ -192,7 +193,7 @@ static int shape_pad(struct shape *shape)
 	int64_t extent, rest;
 	int err;
 
-	if (shape->has_ub_mark || !shape->is_any)
+	if (shape->has_ub_mark || !shape->has_bounds)
 		return 0;
 	err = type_make_add(shape->ub, -shape->lb, &extent);
 	if (err)
@@ -293,9 +294,9 @@ static int check_counts(const char *what, int64_t n, const int64_t *values)
 }
 
 /* A type around one old type whose shape is ready (or failed with err). */
-static int wrap_take(int err, struct shape *shape, enum weft_combiner combiner,
-	struct weft_type *old, const int64_t split[2],
-	struct weft_type **type_out)
+static int type_wrap_take(int err, struct shape *shape,
+	enum weft_combiner combiner, struct weft_type *old,
+	const int64_t split[2], struct weft_type **type_out)
 {
 	struct envelope env = { combiner, split[0], split[1], 1, &old };
 
@@ -313,7 +314,8 @@ int weft_type_make_dup(struct weft_type *old, struct weft_type **type_out)
 	int err;
 
 	shape_init(&shape, old);
-	err = wrap_take(0, &shape, WEFT_COMBINER_DUP, old, split, type_out);
+	err = type_wrap_take(
+		0, &shape, WEFT_COMBINER_DUP, old, split, type_out);
 	if (!err)
 		(*type_out)->is_committed = old->is_committed;
 	return err;
@@ -331,7 +333,7 @@ int weft_type_make_contiguous(
 		return err;
 	shape_init(&shape, old);
 	err = shape_repeat(&shape, count, old->extent);
-	err = wrap_take(
+	err = type_wrap_take(
 		err, &shape, WEFT_COMBINER_CONTIGUOUS, old, split, type_out);
 	if (!err)
 		(*type_out)->args[0] = count;
@@ -356,7 +358,7 @@ static int type_make_vector(const int64_t args[3], bool is_bytes,
 	err = shape_repeat(&shape, args[1], old->extent);
 	if (!err)
 		err = shape_repeat(&shape, args[0], stride);
-	err = wrap_take(err, &shape,
+	err = type_wrap_take(err, &shape,
 		is_bytes ? WEFT_COMBINER_HVECTOR : WEFT_COMBINER_VECTOR, old,
 		split, type_out);
 	if (!err)
@@ -381,31 +383,33 @@ int weft_type_make_hvector(int64_t count, int64_t blocklen, int64_t stride,
 }
 
 /* Sum of shapes at displacements. */
-struct pile {
+struct shape_sum {
 	struct shape sum; /* its tree is in `list` until the end */
 	struct weft_flat_list list;
 };
 
-static int pile_add(struct pile *pile, const struct shape *part, int64_t disp)
+static int shape_sum_add(
+	struct shape_sum *acc, const struct shape *part, int64_t disp)
 {
 	struct shape moved = *part;
 	int err;
 
 	err = shape_shift(&moved, disp);
 	if (!err)
-		err = shape_join(&pile->sum, &moved);
+		err = shape_join(&acc->sum, &moved);
 	if (!err && moved.flat)
-		err = weft_flat_list_add(&pile->list, moved.disp, moved.flat);
+		err = weft_flat_list_add(&acc->list, moved.disp, moved.flat);
 	return err;
 }
 
-/* Leaves the shape of the whole in pile->sum unless err or the end fails. */
-static int pile_finish(struct pile *pile, int err)
+/* Leaves the shape of the whole in acc->sum unless err or the end fails.
+ */
+static int shape_sum_finish(struct shape_sum *acc, int err)
 {
 	if (!err)
 		err = weft_flat_list_finish(
-			&pile->list, &pile->sum.flat, &pile->sum.disp);
-	weft_flat_list_fini(&pile->list);
+			&acc->list, &acc->sum.flat, &acc->sum.disp);
+	weft_flat_list_fini(&acc->list);
 	return err;
 }
 
@@ -430,7 +434,7 @@ static int type_make_check_blocks(const struct blocks *blocks)
 	return err;
 }
 
-static int pile_blocks(struct pile *pile, const struct blocks *blocks,
+static int shape_sum_blocks(struct shape_sum *acc, const struct blocks *blocks,
 	const struct weft_type *old)
 {
 	struct shape block = { .align = 1 };
@@ -450,7 +454,7 @@ static int pile_blocks(struct pile *pile, const struct blocks *blocks,
 		if (!err && want)
 			err = mul(blocks->displs[i], blocks->unit, &disp);
 		if (!err && want)
-			err = pile_add(pile, &block, disp);
+			err = shape_sum_add(acc, &block, disp);
 	}
 	shape_fini(&block);
 	return err;
@@ -459,7 +463,7 @@ static int pile_blocks(struct pile *pile, const struct blocks *blocks,
 static int type_make_blocks(const struct blocks *blocks, struct weft_type *old,
 	struct weft_type **type_out)
 {
-	struct pile pile = { .sum = { .align = 1 } };
+	struct shape_sum acc = { .sum = { .align = 1 } };
 	bool is_bytes = blocks->combiner == WEFT_COMBINER_HINDEXED ||
 			blocks->combiner == WEFT_COMBINER_HINDEXED_BLOCK;
 	int64_t n_lens = blocks->lens ? blocks->n : 1;
@@ -474,8 +478,9 @@ static int type_make_blocks(const struct blocks *blocks, struct weft_type *old,
 		split[0] += blocks->n;
 		split[1] = 0;
 	}
-	err = pile_finish(&pile, pile_blocks(&pile, blocks, old));
-	err = wrap_take(err, &pile.sum, blocks->combiner, old, split, type_out);
+	err = shape_sum_finish(&acc, shape_sum_blocks(&acc, blocks, old));
+	err = type_wrap_take(
+		err, &acc.sum, blocks->combiner, old, split, type_out);
 	if (err)
 		return err;
 	args = (*type_out)->args;
@@ -531,8 +536,9 @@ int weft_type_make_hindexed_block(int64_t n, int64_t blocklen,
 	return type_make_blocks(&blocks, old, type_out);
 }
 
-static int pile_struct(struct pile *pile, int64_t n, const int64_t *blocklens,
-	const int64_t *displs, struct weft_type *const *types)
+static int shape_sum_struct(struct shape_sum *acc, int64_t n,
+	const int64_t *blocklens, const int64_t *displs,
+	struct weft_type *const *types)
 {
 	int err = 0;
 
@@ -542,7 +548,7 @@ static int pile_struct(struct pile *pile, int64_t n, const int64_t *blocklens,
 		shape_init(&block, types[i]);
 		err = shape_repeat(&block, blocklens[i], types[i]->extent);
 		if (!err)
-			err = pile_add(pile, &block, displs[i]);
+			err = shape_sum_add(acc, &block, displs[i]);
 		shape_fini(&block);
 	}
 	return err;
@@ -553,7 +559,7 @@ int weft_type_make_struct(int64_t n, const int64_t *blocklens,
 	struct weft_type **type_out)
 {
 	struct envelope env = { WEFT_COMBINER_STRUCT, 1 + n, n, n, types };
-	struct pile pile = { .sum = { .align = 1 } };
+	struct shape_sum acc = { .sum = { .align = 1 } };
 	int err;
 
 	err = check_counts("count", 1, &n);
@@ -561,13 +567,13 @@ int weft_type_make_struct(int64_t n, const int64_t *blocklens,
 		err = check_counts("block length", n, blocklens);
 	if (err)
 		return err;
-	err = pile_struct(&pile, n, blocklens, displs, types);
-	err = pile_finish(&pile, err);
+	err = shape_sum_struct(&acc, n, blocklens, displs, types);
+	err = shape_sum_finish(&acc, err);
 	if (err) {
-		shape_fini(&pile.sum);
+		shape_fini(&acc.sum);
 		return err;
 	}
-	err = type_new_take(&pile.sum, &env, type_out);
+	err = type_new_take(&acc.sum, &env, type_out);
 	if (err || !n)
 		return err;
 	(*type_out)->args[0] = n;
@@ -587,9 +593,9 @@ int weft_type_make_resized(struct weft_type *old, int64_t lb, int64_t extent,
 	shape.lb = lb;
 	shape.has_lb_mark = true;
 	shape.has_ub_mark = true;
-	shape.is_any = true;
+	shape.has_bounds = true;
 	err = type_make_add(lb, extent, &shape.ub);
-	err = wrap_take(
+	err = type_wrap_take(
 		err, &shape, WEFT_COMBINER_RESIZED, old, split, type_out);
 	if (!err) {
 		(*type_out)->args[0] = lb;
@@ -613,7 +619,7 @@ static int f90_new(enum weft_combiner combiner, int64_t p, int64_t r,
 	int err;
 
 	shape_init(&shape, old);
-	err = wrap_take(0, &shape, combiner, old, split, type_out);
+	err = type_wrap_take(0, &shape, combiner, old, split, type_out);
 	if (err)
 		return err;
 	(*type_out)->args[0] = p;
@@ -646,20 +652,20 @@ int weft_type_make_f90(enum weft_combiner combiner, int64_t p, int64_t r,
 	return err;
 }
 
-/* The envelope of an array type around `plain`, which it takes. */
-static int array_take(int err, struct weft_type *plain,
+/* The envelope of an array type around `expanded`, which it takes. */
+static int array_take(int err, struct weft_type *expanded,
 	const struct envelope *env, struct weft_type **type_out)
 {
 	struct shape shape;
 
 	if (!err) {
-		shape_init(&shape, plain);
+		shape_init(&shape, expanded);
 		err = type_new_take(&shape, env, type_out);
 	}
 	if (err)
-		weft_type_put(plain);
+		weft_type_put(expanded);
 	else
-		(*type_out)->plain = plain;
+		(*type_out)->expanded = expanded;
 	return err;
 }
 
@@ -676,7 +682,7 @@ static int replace_take(
 }
 
 /* *type becomes count copies of it at a stride, the first at disp. */
-static int grow_dim(
+static int repeat_dim(
 	struct weft_type **type, int64_t count, int64_t stride, int64_t disp)
 {
 	struct weft_type *next = NULL;
@@ -691,7 +697,7 @@ static int grow_dim(
 }
 
 /* *type gets the bounds of the whole array. */
-static int bound_array(struct weft_type **type, int64_t extent)
+static int set_array_bounds(struct weft_type **type, int64_t extent)
 {
 	struct weft_type *next = NULL;
 	int err = weft_type_make_resized(*type, 0, extent, &next);
@@ -731,7 +737,7 @@ static int check_subarray(const struct weft_type_subarray *desc)
 	return check_order(desc->order);
 }
 
-static int plain_subarray(
+static int expand_subarray(
 	const struct weft_type_subarray *desc, struct weft_type **type)
 {
 	int64_t stride = (*type)->extent;
@@ -743,18 +749,18 @@ static int plain_subarray(
 
 		err = mul(desc->starts[d], stride, &disp);
 		if (!err)
-			err = grow_dim(type, desc->subsizes[d], stride, disp);
+			err = repeat_dim(type, desc->subsizes[d], stride, disp);
 		if (!err)
 			err = mul(stride, desc->sizes[d], &stride);
 	}
-	return err ? err : bound_array(type, stride);
+	return err ? err : set_array_bounds(type, stride);
 }
 
 int weft_type_make_subarray(const struct weft_type_subarray *desc,
 	struct weft_type *old, struct weft_type **type_out)
 {
 	struct envelope env = { WEFT_COMBINER_SUBARRAY, 0, 0, 1, &old };
-	struct weft_type *plain;
+	struct weft_type *expanded;
 	int n = desc->n_dims;
 	int64_t *args;
 	int err;
@@ -762,10 +768,10 @@ int weft_type_make_subarray(const struct weft_type_subarray *desc,
 	err = check_subarray(desc);
 	if (err)
 		return err;
-	plain = weft_type_get(old);
+	expanded = weft_type_get(old);
 	env.n_ints = 3 * (int64_t)n + 2;
-	err = plain_subarray(desc, &plain);
-	err = array_take(err, plain, &env, type_out);
+	err = expand_subarray(desc, &expanded);
+	err = array_take(err, expanded, &env, type_out);
 	if (err)
 		return err;
 	args = (*type_out)->args;
@@ -780,37 +786,36 @@ int weft_type_make_subarray(const struct weft_type_subarray *desc,
 }
 
 /* One dimension of a distributed array as this process sees it. */
-struct share {
+struct dist_dim {
 	int64_t gsize;
 	int64_t n_procs, coord;
 	int64_t block; /* elements dealt at a time */
 };
 
-static int share_init(
-	struct share *share, const struct weft_type_darray *desc, int d)
+static int dist_dim_init(
+	struct dist_dim *dim, const struct weft_type_darray *desc, int d)
 {
 	int64_t darg = desc->dargs[d];
 
-	*share = (struct share){ .gsize = desc->gsizes[d],
+	*dim = (struct dist_dim){ .gsize = desc->gsizes[d],
 		.n_procs = desc->psizes[d] };
 	switch (desc->distribs[d]) {
 	case WEFT_DISTRIBUTE_NONE:
-		if (share->n_procs != 1)
+		if (dim->n_procs != 1)
 			break;
-		share->block = share->gsize;
+		dim->block = dim->gsize;
 		return 0;
 	case WEFT_DISTRIBUTE_BLOCK:
 		if (darg == WEFT_DISTRIBUTE_DFLT_DARG)
-			darg = (share->gsize + share->n_procs - 1) /
-			       share->n_procs;
-		if (darg < 1 || darg < (share->gsize + share->n_procs - 1) /
-						share->n_procs)
+			darg = (dim->gsize + dim->n_procs - 1) / dim->n_procs;
+		if (darg < 1 ||
+			darg < (dim->gsize + dim->n_procs - 1) / dim->n_procs)
 			break;
-		share->block = darg;
+		dim->block = darg;
 		return 0;
 	case WEFT_DISTRIBUTE_CYCLIC:
-		share->block = darg == WEFT_DISTRIBUTE_DFLT_DARG ? 1 : darg;
-		if (share->block < 1)
+		dim->block = darg == WEFT_DISTRIBUTE_DFLT_DARG ? 1 : darg;
+		if (dim->block < 1)
 			break;
 		return 0;
 	}
@@ -823,7 +828,7 @@ static int share_init(
 static int check_darray(const struct weft_type_darray *desc)
 {
 	int64_t n = 1;
-	struct share share;
+	struct dist_dim dim;
 	int err;
 
 	if (desc->n_dims < 1 || desc->size < 1 || desc->rank < 0 ||
@@ -836,7 +841,7 @@ static int check_darray(const struct weft_type_darray *desc)
 			return weft_err_set(WEFT_ERR_ARG,
 				"dimension %d: %lld elements, %d processes", d,
 				(long long)desc->gsizes[d], desc->psizes[d]);
-		err = share_init(&share, desc, d);
+		err = dist_dim_init(&dim, desc, d);
 		if (!err)
 			err = mul(n, desc->psizes[d], &n);
 		if (err)
@@ -850,14 +855,14 @@ static int check_darray(const struct weft_type_darray *desc)
 }
 
 /* *type becomes this process's part of a dimension with that stride. */
-static int deal_dim(
-	struct weft_type **type, const struct share *share, int64_t stride)
+static int distribute_dim(
+	struct weft_type **type, const struct dist_dim *dim, int64_t stride)
 {
-	int64_t first = share->coord * share->block;
-	int64_t cycle = share->n_procs * share->block;
-	int64_t n_left = share->gsize - first; /* from our first element on */
+	int64_t first = dim->coord * dim->block;
+	int64_t cycle = dim->n_procs * dim->block;
+	int64_t n_left = dim->gsize - first; /* from our first element on */
 	int64_t n_full =
-		n_left < share->block ? 0 : (n_left - share->block) / cycle + 1;
+		n_left < dim->block ? 0 : (n_left - dim->block) / cycle + 1;
 	int64_t rest = n_left - n_full * cycle;
 	int64_t lens[2] = { n_full > 0, 0 };
 	int64_t displs[2] = { first * stride, 0 };
@@ -868,13 +873,13 @@ static int deal_dim(
 
 	displs[1] = (first + n_full * cycle) * stride;
 	if (n_full > 0) {
-		err = grow_dim(&parts[0], share->block, stride, 0);
+		err = repeat_dim(&parts[0], dim->block, stride, 0);
 		if (!err)
-			err = grow_dim(&parts[0], n_full, cycle * stride, 0);
+			err = repeat_dim(&parts[0], n_full, cycle * stride, 0);
 	}
 	if (!err && rest > 0) {
 		lens[1] = 1;
-		err = grow_dim(&parts[1], min(rest, share->block), stride, 0);
+		err = repeat_dim(&parts[1], min(rest, dim->block), stride, 0);
 	}
 	if (!err)
 		err = weft_type_make_struct(2, lens, displs, parts, &next);
@@ -893,7 +898,7 @@ static int64_t coord_of(const struct weft_type_darray *desc, int d)
 	return rank % desc->psizes[d];
 }
 
-static int plain_darray(
+static int expand_darray(
 	const struct weft_type_darray *desc, struct weft_type **type)
 {
 	int64_t stride = (*type)->extent;
@@ -901,27 +906,27 @@ static int plain_darray(
 
 	for (int i = 0; i < desc->n_dims && !err; i++) {
 		int d = dim_at(i, desc->n_dims, desc->order);
-		struct share share;
+		struct dist_dim dim;
 		int64_t whole;
 
-		err = share_init(&share, desc, d);
-		share.coord = coord_of(desc, d);
-		/* one check covers every product deal_dim() makes */
+		err = dist_dim_init(&dim, desc, d);
+		dim.coord = coord_of(desc, d);
+		/* one check covers every product distribute_dim() makes */
 		if (!err)
-			err = mul(share.gsize + share.n_procs * share.block,
+			err = mul(dim.gsize + dim.n_procs * dim.block,
 				2 * stride, &whole);
 		if (!err)
-			err = deal_dim(type, &share, stride);
-		stride *= share.gsize;
+			err = distribute_dim(type, &dim, stride);
+		stride *= dim.gsize;
 	}
-	return err ? err : bound_array(type, stride);
+	return err ? err : set_array_bounds(type, stride);
 }
 
 int weft_type_make_darray(const struct weft_type_darray *desc,
 	struct weft_type *old, struct weft_type **type_out)
 {
 	struct envelope env = { WEFT_COMBINER_DARRAY, 0, 0, 1, &old };
-	struct weft_type *plain;
+	struct weft_type *expanded;
 	int n = desc->n_dims;
 	int64_t *args;
 	int err;
@@ -929,10 +934,10 @@ int weft_type_make_darray(const struct weft_type_darray *desc,
 	err = check_darray(desc);
 	if (err)
 		return err;
-	plain = weft_type_get(old);
+	expanded = weft_type_get(old);
 	env.n_ints = 4 * (int64_t)n + 4;
-	err = plain_darray(desc, &plain);
-	err = array_take(err, plain, &env, type_out);
+	err = expand_darray(desc, &expanded);
+	err = array_take(err, expanded, &env, type_out);
 	if (err)
 		return err;
 	args = (*type_out)->args;

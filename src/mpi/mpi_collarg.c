@@ -382,7 +382,7 @@ static int check_fits(const struct weft_redop *op, const struct weft_type *type)
 		return weft_err_set(WEFT_ERR_OP,
 			"MPI_REPLACE and MPI_NO_OP are for one-sided "
 			"operations only");
-	if (!weft_redop_fits(op, type))
+	if (!weft_redop_is_defined(op, type))
 		return weft_err_set(WEFT_ERR_OP, "%s is not defined on %s",
 			op->name,
 			type->name[0] ? type->name : "a derived datatype");

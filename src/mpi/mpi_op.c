@@ -75,8 +75,8 @@ static int mpi_reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
 {
 	int err = 0;
 
-	if (!weft_redop_fits(op, type) || op->builtin == WEFT_OP_REPLACE ||
-		op->builtin == WEFT_OP_NO_OP)
+	if (!weft_redop_is_defined(op, type) ||
+		op->builtin == WEFT_OP_REPLACE || op->builtin == WEFT_OP_NO_OP)
 		err = weft_err_set(WEFT_ERR_OP,
 			"%s is not for reductions of %s", op->name,
 			type->name[0] ? type->name : "a derived datatype");

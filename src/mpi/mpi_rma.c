@@ -309,7 +309,8 @@ static inline int rma_op_fits(const struct weft_win_access *access)
 	const struct weft_redop *op = access->op;
 	const struct weft_type *basic = rma_basic(access->type);
 
-	if (weft_likely(!basic || weft_redop_fits(op, basic)) || !access->count)
+	if (weft_likely(!basic || weft_redop_is_defined(op, basic)) ||
+		!access->count)
 		return 0;
 	return weft_err_set(WEFT_ERR_OP, "%s is not defined on %s", op->name,
 		rma_type_name(basic));

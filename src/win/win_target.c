@@ -177,7 +177,7 @@ static bool is_sound_op(unsigned which, const struct weft_redop *op,
 {
 	return op && type && type->size > 0 && which != WEFT_OP_NULL &&
 	       (which == WEFT_OP_NO_OP || which == WEFT_OP_REPLACE ||
-		       weft_redop_fits(op, type));
+		       weft_redop_is_defined(op, type));
 }
 
 /* The elements are predefined, the operation fits them, and so many bytes are

@@ -91,7 +91,7 @@ static void test_fits(void **state)
 		assert_ptr_equal(weft_redop_lookup(o), op);
 		for (unsigned v = 0x201; v <= 0x2eb; v++)
 			if (weft_type_builtin(v) && is_tested(v))
-				assert_int_equal(weft_redop_fits(op,
+				assert_int_equal(weft_redop_is_defined(op,
 							 weft_type_builtin(v)),
 					should_fit(op->builtin, v));
 	}
@@ -306,7 +306,7 @@ static void test_all_numbers(void **state)
 			struct weft_type *t = weft_type_builtin(v);
 
 			if (!op || !t || !is_tested(v) ||
-				!weft_redop_fits(op, t))
+				!weft_redop_is_defined(op, t))
 				continue;
 			fill(&seed, t, v, in, N);
 			fill(&seed, t, v, was, N);
@@ -441,7 +441,7 @@ static void test_derived(void **state)
 		out[i] = 100 * i;
 	}
 	assert_int_equal(weft_type_make_vector(3, 2, 4, two[0], &t), 0);
-	assert_false(weft_redop_fits(sum, t));
+	assert_false(weft_redop_is_defined(sum, t));
 	assert_ptr_equal(t->basic, two[0]);
 	assert_int_equal(weft_redop_apply(sum, in, out, out, 1, t), 0);
 	for (int i = 0; i < 12; i++)
@@ -504,7 +504,7 @@ static void test_user(void **state)
 
 	(void)state;
 	assert_ptr_equal(weft_redop_lookup(handle), op);
-	assert_true(weft_redop_fits(op, i32));
+	assert_true(weft_redop_is_defined(op, i32));
 	weft_redop_call(op, in, out, 3, i32);
 	assert_int_equal(out[0], 4);
 	assert_int_equal(out[2], 4);
