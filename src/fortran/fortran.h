@@ -52,12 +52,12 @@ int weft_f_outdegree(MPI_Fint comm);
 /* n handles out of their integers; room: n empty ones. NULL without memory.
  * back writes n integers and frees, drop only frees; both take NULL. */
 MPI_Request *weft_f_request_array(const int *from, int n);
-void weft_f_request_back(MPI_Request *handles, int *to, int n);
-void weft_f_request_drop(MPI_Request *handles, int *to, int n);
+void weft_f_request_array_put(MPI_Request *handles, int *to, int n);
+void weft_f_request_array_free(MPI_Request *handles, int *to, int n);
 MPI_Datatype *weft_f_type_array(const int *from, int n);
-MPI_Datatype *weft_f_type_room(const int *from, int n);
-void weft_f_type_back(MPI_Datatype *handles, int *to, int n);
-void weft_f_type_drop(MPI_Datatype *handles, int *to, int n);
+MPI_Datatype *weft_f_type_array_empty(const int *from, int n);
+void weft_f_type_array_put(MPI_Datatype *handles, int *to, int n);
+void weft_f_type_array_free(MPI_Datatype *handles, int *to, int n);
 
 /* Writes what became of a request; see idup in fortran_hand.c. */
 void weft_f_request_put(int *to, MPI_Request request);
@@ -65,10 +65,10 @@ void weft_f_request_put(int *to, MPI_Request request);
 /* ---- arrays of mpi_f08 ---- */
 
 enum weft_f_how {
-	WEFT_F_IN,    /* only read, during the call */
-	WEFT_F_OUT,   /* also written, during the call */
-	WEFT_F_STAYS, /* used after the call has returned */
-	WEFT_F_WHERE, /* only its address matters */
+	WEFT_F_IN,	    /* only read, during the call */
+	WEFT_F_OUT,	    /* also written, during the call */
+	WEFT_F_NONBLOCKING, /* used after the call has returned */
+	WEFT_F_ADDRESS,	    /* only its address matters */
 };
 
 /* One choice argument during one call. */
@@ -94,8 +94,8 @@ int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 
 /* The same for one that stays and is `count` items of a type, one for each of
  * its elements: with gaps it gets a type of its own. */
-int weft_f_array_stays(struct weft_f_array *array, CFI_cdesc_t *desc,
+int weft_f_array_in_nonblocking(struct weft_f_array *array, CFI_cdesc_t *desc,
 	MPI_Count count, int type, const char *func, int comm, int rc);
-void weft_f_array_out(struct weft_f_array *array);
+void weft_f_array_finish(struct weft_f_array *array);
 
 #endif

@@ -12,23 +12,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Moves the elements of dimensions 0..dim between the array at place and the
+/* Moves the elements of dimensions 0..dim between the array at addr and the
  * packed memory at *packed, which it advances. */
-static void fortran_array_move(const CFI_cdesc_t *desc, int dim, char *place,
+static void fortran_array_move(const CFI_cdesc_t *desc, int dim, char *addr,
 	char **packed, bool gather)
 {
 	CFI_index_t n = desc->dim[dim].extent;
 
-	for (CFI_index_t i = 0; i < n; i++, place += desc->dim[dim].sm) {
+	for (CFI_index_t i = 0; i < n; i++, addr += desc->dim[dim].sm) {
 		if (dim) {
-			fortran_array_move(
-				desc, dim - 1, place, packed, gather);
+			fortran_array_move(desc, dim - 1, addr, packed, gather);
 			continue;
 		}
 		if (gather)
-			memcpy(*packed, place, desc->elem_len);
+			memcpy(*packed, addr, desc->elem_len);
 		else
-			memcpy(place, *packed, desc->elem_len);
+			memcpy(addr, *packed, desc->elem_len);
 		*packed += desc->elem_len;
 	}
 }
@@ -61,7 +60,7 @@ static bool is_contiguous(const CFI_cdesc_t *desc)
 	return true;
 }
 
-static int fortran_array_refuse(const char *func, int comm)
+static int reject_section(const char *func, int comm)
 {
 	fprintf(stderr,
 		"weft: %s: this array section has gaps; it would have to stay "
@@ -79,11 +78,11 @@ int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 
 	memset(array, 0, sizeof(*array));
 	array->addr = desc->base_addr;
-	if (rc != MPI_SUCCESS || how == WEFT_F_WHERE || desc->rank == 0 ||
+	if (rc != MPI_SUCCESS || how == WEFT_F_ADDRESS || desc->rank == 0 ||
 		!desc->base_addr || is_contiguous(desc))
 		return rc;
-	if (how == WEFT_F_STAYS)
-		return fortran_array_refuse(func, comm);
+	if (how == WEFT_F_NONBLOCKING)
+		return reject_section(func, comm);
 	array->copy = malloc(fortran_array_size_of(desc) + 1);
 	if (!array->copy)
 		return MPI_ERR_NO_MEM;
@@ -99,7 +98,7 @@ const int weft_f_one = 1;
 const MPI_Count weft_f_one_c = 1;
 
 /* All elements: a vector of vectors. */
-static int type_of_all(
+static int type_of_whole_section(
 	const CFI_cdesc_t *desc, MPI_Datatype type, MPI_Datatype *section_out)
 {
 	MPI_Datatype inner = type, outer;
@@ -119,7 +118,7 @@ static int type_of_all(
 }
 
 /* The first elements, in the array's order. */
-static int type_of_some(const CFI_cdesc_t *desc, MPI_Count count,
+static int type_of_first_elements(const CFI_cdesc_t *desc, MPI_Count count,
 	MPI_Datatype type, MPI_Datatype *section_out)
 {
 	MPI_Count *at = malloc((size_t)count * sizeof(*at));
@@ -143,7 +142,7 @@ static int type_of_some(const CFI_cdesc_t *desc, MPI_Count count,
 	return rc != MPI_SUCCESS ? rc : PMPI_Type_commit(section_out);
 }
 
-int weft_f_array_stays(struct weft_f_array *array, CFI_cdesc_t *desc,
+int weft_f_array_in_nonblocking(struct weft_f_array *array, CFI_cdesc_t *desc,
 	MPI_Count count, int type_f, const char *func, int comm, int rc)
 {
 	MPI_Datatype type = PMPI_Type_fromint(type_f);
@@ -160,15 +159,16 @@ int weft_f_array_stays(struct weft_f_array *array, CFI_cdesc_t *desc,
 	for (int i = 0; i < desc->rank; i++)
 		n *= desc->dim[i].extent;
 	if (lb || extent != (MPI_Count)desc->elem_len || count > n)
-		return fortran_array_refuse(func, comm);
-	rc = count == n ? type_of_all(desc, type, &array->section)
-			: type_of_some(desc, count, type, &array->section);
+		return reject_section(func, comm);
+	rc = count == n ? type_of_whole_section(desc, type, &array->section)
+			: type_of_first_elements(
+				  desc, count, type, &array->section);
 	if (rc == MPI_SUCCESS)
 		array->section_f = PMPI_Type_toint(array->section);
 	return rc;
 }
 
-void weft_f_array_out(struct weft_f_array *array)
+void weft_f_array_finish(struct weft_f_array *array)
 {
 	char *end = array->copy;
 

@@ -194,7 +194,7 @@ void pmpi_attr_get_(
 /* ---- the attribute functions everybody has ---- */
 
 /* clang-format off */
-#define READY_MADE(low, integer)                                              \
+#define PREDEFINED(low, integer)                                              \
 	void mpi_##low##null_copy_fn_(int *object, int *keyval,               \
 		integer *extra, integer *in, integer *out, int *flag,         \
 		int *ierror)                                                  \
@@ -219,10 +219,10 @@ void pmpi_attr_get_(
 	}
 /* clang-format on */
 
-READY_MADE(comm_, MPI_Aint)
-READY_MADE(type_, MPI_Aint)
-READY_MADE(win_, MPI_Aint)
-READY_MADE(, int)
+PREDEFINED(comm_, MPI_Aint)
+PREDEFINED(type_, MPI_Aint)
+PREDEFINED(win_, MPI_Aint)
+PREDEFINED(, int)
 
 /* ---- generalized requests ---- */
 
@@ -353,7 +353,7 @@ static struct rep *rep_make(
 }
 
 /* The name and the record go, unless they are known now. */
-static int rep_done(int rc, struct rep *rep, char *name)
+static int rep_finish(int rc, struct rep *rep, char *name)
 {
 	if (rc != MPI_SUCCESS)
 		free(rep);
@@ -375,7 +375,7 @@ static int rep_done(int rc, struct rep *rep, char *name)
 				is_no_conversion(read) ? NULL : read_it,      \
 				is_no_conversion(write) ? NULL : write_it,    \
 				rep_extent, rep);                             \
-		fortran_call_give(ierror, rep_done(rc, rep, name));           \
+		fortran_call_give(ierror, rep_finish(rc, rep, name));         \
 	}
 /* clang-format on */
 

@@ -132,28 +132,28 @@ int weft_f_outdegree(MPI_Fint comm)
 
 /* ---- arrays of handles ---- */
 
-static void *room(int n)
+static void *handle_array(int n)
 {
 	return calloc(n > 0 ? (size_t)n : 1, sizeof(void *));
 }
 
 MPI_Request *weft_f_request_array(const int *from, int n)
 {
-	MPI_Request *handles = room(n);
+	MPI_Request *handles = handle_array(n);
 
 	for (int i = 0; handles && i < n; i++)
 		handles[i] = PMPI_Request_fromint(from[i]);
 	return handles;
 }
 
-void weft_f_request_back(MPI_Request *handles, int *to, int n)
+void weft_f_request_array_put(MPI_Request *handles, int *to, int n)
 {
 	for (int i = 0; handles && i < n; i++)
 		weft_f_request_put(&to[i], handles[i]);
 	free(handles);
 }
 
-void weft_f_request_drop(MPI_Request *handles, int *to, int n)
+void weft_f_request_array_free(MPI_Request *handles, int *to, int n)
 {
 	(void)to;
 	(void)n;
@@ -162,20 +162,20 @@ void weft_f_request_drop(MPI_Request *handles, int *to, int n)
 
 MPI_Datatype *weft_f_type_array(const int *from, int n)
 {
-	MPI_Datatype *handles = room(n);
+	MPI_Datatype *handles = handle_array(n);
 
 	for (int i = 0; handles && i < n; i++)
 		handles[i] = PMPI_Type_fromint(from[i]);
 	return handles;
 }
 
-MPI_Datatype *weft_f_type_room(const int *from, int n)
+MPI_Datatype *weft_f_type_array_empty(const int *from, int n)
 {
 	(void)from;
-	return room(n);
+	return handle_array(n);
 }
 
-void weft_f_type_back(MPI_Datatype *handles, int *to, int n)
+void weft_f_type_array_put(MPI_Datatype *handles, int *to, int n)
 {
 	/* an output array may be longer than what there was to say */
 	for (int i = 0; handles && i < n; i++)
@@ -184,7 +184,7 @@ void weft_f_type_back(MPI_Datatype *handles, int *to, int n)
 	free(handles);
 }
 
-void weft_f_type_drop(MPI_Datatype *handles, int *to, int n)
+void weft_f_type_array_free(MPI_Datatype *handles, int *to, int n)
 {
 	(void)to;
 	(void)n;

@@ -146,9 +146,9 @@ static int fortran_hand_some(some_fn *call, const int *incount, int *requests,
 		for (int i = 0; i < *outcount; i++)
 			indices[i]++;
 	if (keep)
-		weft_f_request_drop(handles, NULL, 0);
+		weft_f_request_array_free(handles, NULL, 0);
 	else
-		weft_f_request_back(handles, requests, *incount);
+		weft_f_request_array_put(handles, requests, *incount);
 	return rc;
 }
 
@@ -208,15 +208,15 @@ static struct {
 	struct idup *first;
 } idups = { ATOMIC_FLAG_INIT, 0, NULL };
 
-static void idups_take(void)
+static void idups_lock(void)
 {
-	/* pairs with the release in idups_drop */
+	/* pairs with the release in idups_unlock */
 	while (atomic_flag_test_and_set_explicit(
 		&idups.busy, memory_order_acquire))
 		;
 }
 
-static void idups_drop(void)
+static void idups_unlock(void)
 {
 	atomic_flag_clear_explicit(&idups.busy, memory_order_release);
 }
@@ -242,10 +242,10 @@ static void idup(const int *comm, const int *info, int *newcomm, int *request,
 	dup->to = newcomm;
 	*newcomm = PMPI_Comm_toint(MPI_COMM_NULL);
 	*request = dup->request = PMPI_Request_toint(req);
-	idups_take();
+	idups_lock();
 	dup->next = idups.first;
 	idups.first = dup;
-	idups_drop();
+	idups_unlock();
 	atomic_fetch_add_explicit(&idups.n, 1, memory_order_relaxed);
 }
 
@@ -262,11 +262,11 @@ void pmpi_comm_idup_with_info_(const int *comm, const int *info, int *newcomm,
 
 /* The communicator of a request that ended; one that was freed before it was
  * done may still be written, so its record stays. */
-static void settle(int request)
+static void idup_complete(int request)
 {
 	struct idup **at, *dup;
 
-	idups_take();
+	idups_lock();
 	for (at = &idups.first; *at; at = &(*at)->next)
 		if ((*at)->request == request)
 			break;
@@ -275,7 +275,7 @@ static void settle(int request)
 		*at = dup->next;
 	else
 		dup = NULL;
-	idups_drop();
+	idups_unlock();
 	if (!dup)
 		return;
 	*dup->to = PMPI_Comm_toint(dup->newcomm);
@@ -290,7 +290,7 @@ void weft_f_request_put(int *to, MPI_Request request)
 	*to = PMPI_Request_toint(request);
 	if (atomic_load_explicit(&idups.n, memory_order_relaxed) &&
 		request == MPI_REQUEST_NULL && *to != before)
-		settle(before);
+		idup_complete(before);
 }
 
 /* ---- strings whose length an argument says ---- */
@@ -365,7 +365,7 @@ static bool is_blank(const char *text, size_t len)
 
 /* Strings of len characters, step apart, up to a blank one, without blanks at
  * either end; NULL without memory. */
-static char **fortran_hand_words(const char *text, size_t len, size_t step)
+static char **string_array(const char *text, size_t len, size_t step)
 {
 	char **list;
 	size_t n = 0;
@@ -378,7 +378,7 @@ static char **fortran_hand_words(const char *text, size_t len, size_t step)
 	return list;
 }
 
-static void words_free(char **list)
+static void string_array_free(char **list)
 {
 	for (char **word = list; word && *word; word++)
 		free(*word);
@@ -401,13 +401,13 @@ void pmpi_comm_spawn_(const char *command, const char *argv,
 	int rc;
 
 	if (argv != weft_f_argv_)
-		args = fortran_hand_words(argv, argv_len, argv_len);
+		args = string_array(argv, argv_len, argv_len);
 	rc = PMPI_Comm_spawn(name, args, *maxprocs, PMPI_Info_fromint(*info),
 		*root, PMPI_Comm_fromint(*comm), &made,
 		errcodes(array_of_errcodes));
 	if (rc == MPI_SUCCESS)
 		*intercomm = PMPI_Comm_toint(made);
-	words_free(args);
+	string_array_free(args);
 	free(name);
 	fortran_hand_give(ierror, rc);
 }
@@ -426,14 +426,14 @@ static void apps_free(struct apps *apps)
 		if (apps->commands)
 			free(apps->commands[i]);
 		if (apps->argvs)
-			words_free(apps->argvs[i]);
+			string_array_free(apps->argvs[i]);
 	}
 	free(apps->commands);
 	free(apps->argvs);
 	free(apps->infos);
 }
 
-static bool apps_take(struct apps *apps, const char *commands, size_t len,
+static bool apps_init(struct apps *apps, const char *commands, size_t len,
 	const char *argv, size_t argv_len, const int *infos)
 {
 	size_t n = (size_t)apps->n;
@@ -449,7 +449,7 @@ static bool apps_take(struct apps *apps, const char *commands, size_t len,
 		apps->commands[i] = weft_f_key(commands + i * len, len);
 		apps->infos[i] = PMPI_Info_fromint(infos[i]);
 		if (apps->argvs)
-			apps->argvs[i] = fortran_hand_words(
+			apps->argvs[i] = string_array(
 				argv + i * argv_len, argv_len, n * argv_len);
 	}
 	return true;
@@ -468,7 +468,7 @@ void pmpi_comm_spawn_multiple_(const int *count, const char *array_of_commands,
 	if (PMPI_Comm_rank(c_comm, &rank) == MPI_SUCCESS && rank == *root &&
 		*count > 0) {
 		apps.n = *count;
-		if (!apps_take(&apps, array_of_commands, commands_len,
+		if (!apps_init(&apps, array_of_commands, commands_len,
 			    array_of_argv, argv_len, array_of_info))
 			rc = MPI_ERR_NO_MEM;
 	}

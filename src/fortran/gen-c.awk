@@ -66,7 +66,7 @@ function c_before(file,    i, x)
 		if (is_handle(type[i]) && len[i] != "") {
 			printf "\t%s *%s_c = weft_f_%s_%s(%s, %s);\n",
 				c_handle(type[i]), x, tolower(type[i]),
-				mode[i] == ">" ? "room" : "array", x,
+				mode[i] == ">" ? "array_empty" : "array", x,
 				c_length(i) > file
 			ready = ready (ready == "" ? "" : " && ") x "_c"
 		} else if (is_handle(type[i]) && mode[i] == ">") {
@@ -115,7 +115,7 @@ function c_after(file,    i, x)
 		x = arg[i]
 		if (is_handle(type[i]) && len[i] != "") {
 			printf "\tweft_f_%s_%s(%s_c, %s, %s);\n", tolower(type[i]),
-				mode[i] == ":" ? "drop" : "back", x,
+				mode[i] == ":" ? "array_free" : "array_put", x,
 				mode[i] == ":" ? "NULL" : "(int *)" x,
 				mode[i] == ":" ? "0" : mode[i] == ">" ? \
 				"rc ? 0 : " c_length(i) : c_length(i) > file
@@ -171,7 +171,7 @@ function c_shim(low,    i, call)
 
 # Is argument i data that stays, of items that the next two arguments tell? Not
 # operands, and not what has a block for each member.
-function is_items(i)
+function is_typed_buffer(i)
 {
 	if (type[i] != "buf" || !async[i] || type[i + 2] != "Type" ||
 	    arg[i + 1] !~ /count$/ || len[i + 1] != "" || len[i + 2] != "")
@@ -182,8 +182,8 @@ function is_items(i)
 		 arg[i] == "sendbuf" && tolower(name) ~ /scatter|alltoall/)
 }
 
-# The communicator whose handler hears of a section that cannot be.
-function whose(    i)
+# The communicator errh_comm handler hears of a section that cannot be.
+function errh_comm(    i)
 {
 	for (i = 1; i <= n_args; i++)
 		if (type[i] == "Comm" && mode[i] == ":" && len[i] == "")
@@ -192,7 +192,7 @@ function whose(    i)
 }
 
 # The form for mpi_f08: looks at the array it was given, then as above.
-function c_described(low,    i, x, call, tail, how)
+function c_shim_f08(low,    i, x, call, tail, how)
 {
 	printf "\nvoid pmpi_%s_f08ts_(%s);\nvoid pmpi_%s_f08ts_(%s)\n{\n", low,
 		c_params(1), low, c_params(1) > shims
@@ -202,9 +202,9 @@ function c_described(low,    i, x, call, tail, how)
 	print "\tint rc = MPI_SUCCESS;\n" > shims
 	for (i = 1; i <= n_args; i++) {
 		x = arg[i]
-		if (is_items(i)) {
-			printf "\trc = weft_f_array_stays(&%s_a, %s, *%s, *%s, \"MPI_%s\", %s, rc);\n",
-				x, x, arg[i + 1], arg[i + 2], name, whose() > shims
+		if (is_typed_buffer(i)) {
+			printf "\trc = weft_f_array_in_nonblocking(&%s_a, %s, *%s, *%s, \"MPI_%s\", %s, rc);\n",
+				x, x, arg[i + 1], arg[i + 2], name, errh_comm() > shims
 			call = call x "_a.addr, " \
 				x "_a.section ? &weft_f_one" \
 				(type[i + 1] == "large" ? "_c" : "") " : " \
@@ -212,11 +212,11 @@ function c_described(low,    i, x, call, tail, how)
 				"_a.section_f : " arg[i + 2] ", "
 			i += 2
 		} else if (type[i] ~ /^(buf|loc)$/) {
-			how = type[i] == "loc" ? "WEFT_F_WHERE" : async[i] ? \
-				"WEFT_F_STAYS" : mode[i] == ":" ? "WEFT_F_IN" : \
+			how = type[i] == "loc" ? "WEFT_F_ADDRESS" : async[i] ? \
+				"WEFT_F_NONBLOCKING" : mode[i] == ":" ? "WEFT_F_IN" : \
 				"WEFT_F_OUT"
 			printf "\trc = weft_f_array_in(&%s_a, %s, %s, \"MPI_%s\", %s, rc);\n",
-				x, x, how, name, whose() > shims
+				x, x, how, name, errh_comm() > shims
 			call = call x "_a.addr, "
 		} else if (type[i] ~ /^(str|key)$/) {
 			call = call x "->base_addr, "
@@ -229,7 +229,7 @@ function c_described(low,    i, x, call, tail, how)
 		tail > shims
 	for (i = 1; i <= n_args; i++)
 		if (type[i] ~ /^(buf|loc)$/)
-			printf "\tweft_f_array_out(&%s_a);\n", arg[i] > shims
+			printf "\tweft_f_array_finish(&%s_a);\n", arg[i] > shims
 	print "\tif (ierror)\n\t\t*ierror = rc;\n}" > shims
 	printf "WEFT_F_ALIAS(mpi_%s_f08ts_, pmpi_%s_f08ts_)\n", low, low > shims
 }
@@ -249,5 +249,5 @@ function make_c(    low)
 	}
 	c_shim(low)
 	if (choice)
-		c_described(low)
+		c_shim_f08(low)
 }
