@@ -22,6 +22,13 @@
 /* A procedure argument, whatever its interface. */
 typedef void weft_f_fn(void);
 
+/* Stores the return code of the C procedure; mpi_f08 may omit ierror. */
+static inline void weft_f_return(int *ierror, int rc)
+{
+	if (ierror)
+		*ierror = rc;
+}
+
 /* Variables that mean something by their address (common blocks in Fortran). */
 extern int weft_f_bottom_, weft_f_in_place_, weft_f_automatic_;
 extern MPI_Fint weft_f_status_[MPI_F_STATUS_SIZE];

@@ -14,12 +14,6 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "handles in halves");
 
-static void fortran_call_give(int *ierror, int rc)
-{
-	if (ierror)
-		*ierror = rc;
-}
-
 /* ---- attributes ---- */
 
 typedef void copy_fn(int *object, int *keyval, MPI_Aint *extra, MPI_Aint *in,
@@ -108,7 +102,7 @@ static int delete (int object, int keyval, void *value, struct key *key)
 		int *ierror)                                                  \
 	{                                                                     \
 		struct key *key = fortran_call_key_of(copy_it, delete_it, *extra);\
-		fortran_call_give(ierror, key ? weft_f_##low##_create_keyval(low##_copy,\
+		weft_f_return(ierror, key ? weft_f_##low##_create_keyval(low##_copy,\
 			low##_delete, keyval, key) : MPI_ERR_NO_MEM);         \
 	}
 /* clang-format on */
@@ -122,13 +116,13 @@ KEYVAL(win, Win, MPI_Win)
 	void pmpi_##low##_set_attr_(const int *of, const int *keyval,         \
 		const MPI_Aint *value, int *ierror)                           \
 	{                                                                     \
-		fortran_call_give(ierror, weft_f_##low##_set_attr(            \
+		weft_f_return(ierror, weft_f_##low##_set_attr(            \
 			PMPI_##noun##_fromint(*of), *keyval, *value));        \
 	}                                                                     \
 	void pmpi_##low##_get_attr_(const int *of, const int *keyval,         \
 		MPI_Aint *value, int *flag, int *ierror)                      \
 	{                                                                     \
-		fortran_call_give(ierror, weft_f_##low##_get_attr(            \
+		weft_f_return(ierror, weft_f_##low##_get_attr(            \
 			PMPI_##noun##_fromint(*of), *keyval, value, flag));   \
 	}
 /* clang-format on */
@@ -170,16 +164,16 @@ void pmpi_keyval_create_(weft_f_fn *copy_it, weft_f_fn *delete_it, int *keyval,
 {
 	struct key *key = fortran_call_key_of(copy_it, delete_it, *extra);
 
-	fortran_call_give(ierror, key ? weft_f_comm_create_keyval(old_copy,
-						old_delete, keyval, key)
-				      : MPI_ERR_NO_MEM);
+	weft_f_return(ierror, key ? weft_f_comm_create_keyval(
+					    old_copy, old_delete, keyval, key)
+				  : MPI_ERR_NO_MEM);
 }
 
 void pmpi_attr_put_(
 	const int *comm, const int *keyval, const int *value, int *ierror)
 {
-	fortran_call_give(ierror, weft_f_comm_set_attr(PMPI_Comm_fromint(*comm),
-					  *keyval, *value));
+	weft_f_return(ierror, weft_f_comm_set_attr(PMPI_Comm_fromint(*comm),
+				      *keyval, *value));
 }
 
 void pmpi_attr_get_(
@@ -281,7 +275,7 @@ void pmpi_grequest_start_(weft_f_fn *query, weft_f_fn *release,
 		*request = PMPI_Request_toint(handle);
 	else
 		free(g);
-	fortran_call_give(ierror, rc);
+	weft_f_return(ierror, rc);
 }
 
 /* ---- representations of file data ---- */
@@ -375,7 +369,7 @@ static int rep_finish(int rc, struct rep *rep, char *name)
 				is_no_conversion(read) ? NULL : read_it,      \
 				is_no_conversion(write) ? NULL : write_it,    \
 				rep_extent, rep);                             \
-		fortran_call_give(ierror, rep_finish(rc, rep, name));         \
+		weft_f_return(ierror, rep_finish(rc, rep, name));         \
 	}
 /* clang-format on */
 

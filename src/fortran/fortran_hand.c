@@ -5,22 +5,16 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static void fortran_hand_give(int *ierror, int rc)
-{
-	if (ierror)
-		*ierror = rc;
-}
-
 /* ---- environment ---- */
 
 void pmpi_init_(int *ierror)
 {
-	fortran_hand_give(ierror, PMPI_Init(NULL, NULL));
+	weft_f_return(ierror, PMPI_Init(NULL, NULL));
 }
 
 void pmpi_init_thread_(const int *required, int *provided, int *ierror)
 {
-	fortran_hand_give(
+	weft_f_return(
 		ierror, PMPI_Init_thread(NULL, NULL, *required, provided));
 }
 
@@ -31,7 +25,7 @@ void pmpi_info_create_env_(int *info, int *ierror)
 
 	if (rc == MPI_SUCCESS)
 		*info = PMPI_Info_toint(handle);
-	fortran_hand_give(ierror, rc);
+	weft_f_return(ierror, rc);
 }
 
 void pmpi_pcontrol_(const int *level)
@@ -68,7 +62,7 @@ WEFT_F_ALIAS(mpi_aint_diff_, pmpi_aint_diff_)
 void pmpi_sizeof_f08ts_(const CFI_cdesc_t *x, int *size, int *ierror)
 {
 	*size = (int)x->elem_len;
-	fortran_hand_give(ierror, MPI_SUCCESS);
+	weft_f_return(ierror, MPI_SUCCESS);
 }
 
 /* That the variable was passed is all the compiler needs to see. */
@@ -92,13 +86,13 @@ WEFT_F_ALIAS(mpi_f_sync_reg_, pmpi_f_sync_reg_)
 #define DETACH(low, name, type)                                               \
 	void pmpi_##low##_f08_(void **addr, type *size, int *ierror)          \
 	{                                                                     \
-		fortran_hand_give(ierror, PMPI_##name(addr, size));           \
+		weft_f_return(ierror, PMPI_##name(addr, size));           \
 	}                                                                     \
 	void pmpi_##low##_(void *unused, type *size, int *ierror)             \
 	{                                                                     \
 		void *addr;                                                   \
 		(void)unused;                                                 \
-		fortran_hand_give(ierror, PMPI_##name(&addr, size));          \
+		weft_f_return(ierror, PMPI_##name(&addr, size));          \
 	}                                                                     \
 	WEFT_F_ALIAS(mpi_##low##_f08_, pmpi_##low##_f08_)                     \
 	WEFT_F_ALIAS(mpi_##low##_, pmpi_##low##_)
@@ -106,7 +100,7 @@ WEFT_F_ALIAS(mpi_f_sync_reg_, pmpi_f_sync_reg_)
 	void pmpi_##low##_f08_(const int *of, void **addr, type *size,        \
 		int *ierror)                                                  \
 	{                                                                     \
-		fortran_hand_give(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), addr,\
+		weft_f_return(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), addr,\
 			size));                                               \
 	}                                                                     \
 	void pmpi_##low##_(const int *of, void *unused, type *size,           \
@@ -114,7 +108,7 @@ WEFT_F_ALIAS(mpi_f_sync_reg_, pmpi_f_sync_reg_)
 	{                                                                     \
 		void *addr;                                                   \
 		(void)unused;                                                 \
-		fortran_hand_give(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), &addr,\
+		weft_f_return(ierror, PMPI_##name(PMPI_##noun##_fromint(*of), &addr,\
 			size));                                               \
 	}                                                                     \
 	WEFT_F_ALIAS(mpi_##low##_f08_, pmpi_##low##_f08_)                     \
@@ -155,7 +149,7 @@ static int fortran_hand_some(some_fn *call, const int *incount, int *requests,
 void pmpi_waitsome_(const int *incount, int *requests, int *outcount,
 	int *indices, void *statuses, int *ierror)
 {
-	fortran_hand_give(
+	weft_f_return(
 		ierror, fortran_hand_some(PMPI_Waitsome, incount, requests,
 				outcount, indices, statuses, false));
 }
@@ -163,7 +157,7 @@ void pmpi_waitsome_(const int *incount, int *requests, int *outcount,
 void pmpi_testsome_(const int *incount, int *requests, int *outcount,
 	int *indices, void *statuses, int *ierror)
 {
-	fortran_hand_give(
+	weft_f_return(
 		ierror, fortran_hand_some(PMPI_Testsome, incount, requests,
 				outcount, indices, statuses, false));
 }
@@ -178,13 +172,13 @@ void pmpi_cancel_(const int *request, int *ierror)
 {
 	MPI_Request handle = PMPI_Request_fromint(*request);
 
-	fortran_hand_give(ierror, PMPI_Cancel(&handle));
+	weft_f_return(ierror, PMPI_Cancel(&handle));
 }
 
 void pmpi_request_get_status_some_(const int *incount, const int *requests,
 	int *outcount, int *indices, void *statuses, int *ierror)
 {
-	fortran_hand_give(
+	weft_f_return(
 		ierror, fortran_hand_some(status_some, incount, (int *)requests,
 				outcount, indices, statuses, true));
 }
@@ -234,7 +228,7 @@ static void idup(const int *comm, const int *info, int *newcomm, int *request,
 	else if (dup)
 		rc = PMPI_Comm_idup(
 			PMPI_Comm_fromint(*comm), &dup->newcomm, &req);
-	fortran_hand_give(ierror, rc);
+	weft_f_return(ierror, rc);
 	if (rc != MPI_SUCCESS) {
 		free(dup);
 		return;
@@ -310,7 +304,7 @@ void pmpi_info_get_(const int *info, const char *key, const int *valuelen,
 		weft_f_string_put(value, value_len, v);
 	free(k);
 	free(v);
-	fortran_hand_give(ierror, rc);
+	weft_f_return(ierror, rc);
 }
 
 /* buflen counts characters here and the final zero too in C. */
@@ -332,7 +326,7 @@ void pmpi_info_get_string_(const int *info, const char *key, int *buflen,
 	}
 	free(k);
 	free(v);
-	fortran_hand_give(ierror, rc);
+	weft_f_return(ierror, rc);
 }
 
 void pmpi_session_get_nth_pset_(const int *session, const int *info,
@@ -351,7 +345,7 @@ void pmpi_session_get_nth_pset_(const int *session, const int *info,
 		*pset_len = len - 1;
 	}
 	free(v);
-	fortran_hand_give(ierror, rc);
+	weft_f_return(ierror, rc);
 }
 
 /* ---- starting processes ---- */
@@ -409,7 +403,7 @@ void pmpi_comm_spawn_(const char *command, const char *argv,
 		*intercomm = PMPI_Comm_toint(made);
 	string_array_free(args);
 	free(name);
-	fortran_hand_give(ierror, rc);
+	weft_f_return(ierror, rc);
 }
 
 /* What several apps have, one each; only the root's are looked at. */
@@ -479,7 +473,7 @@ void pmpi_comm_spawn_multiple_(const int *count, const char *array_of_commands,
 	if (rc == MPI_SUCCESS)
 		*intercomm = PMPI_Comm_toint(made);
 	apps_free(&apps);
-	fortran_hand_give(ierror, rc);
+	weft_f_return(ierror, rc);
 }
 
 /* ---- statuses ---- */
@@ -487,13 +481,13 @@ void pmpi_comm_spawn_multiple_(const int *count, const char *array_of_commands,
 void pmpi_status_f2f08_(
 	const MPI_Fint *f_status, MPI_F08_status *f08_status, int *ierror)
 {
-	fortran_hand_give(ierror, PMPI_Status_f2f08(f_status, f08_status));
+	weft_f_return(ierror, PMPI_Status_f2f08(f_status, f08_status));
 }
 
 void pmpi_status_f082f_(
 	const MPI_F08_status *f08_status, MPI_Fint *f_status, int *ierror)
 {
-	fortran_hand_give(ierror, PMPI_Status_f082f(f08_status, f_status));
+	weft_f_return(ierror, PMPI_Status_f082f(f08_status, f_status));
 }
 
 #include "fortran/f_names.h"

@@ -165,7 +165,7 @@ function c_shim(low,    i, call)
 		printf "\tint rc = MPI_ERR_NO_MEM;\n\n\tif (%s)\n\t\trc = PMPI_%s(%s);\n",
 			ready, name, call > shims
 	c_after(shims)
-	print "\tif (ierror)\n\t\t*ierror = rc;\n}" > shims
+	print "\tweft_f_return(ierror, rc);\n}" > shims
 	c_names(shims, low)
 }
 
@@ -230,7 +230,7 @@ function c_shim_f08(low,    i, x, call, tail, how)
 	for (i = 1; i <= n_args; i++)
 		if (type[i] ~ /^(buf|loc)$/)
 			printf "\tweft_f_array_finish(&%s_a);\n", arg[i] > shims
-	print "\tif (ierror)\n\t\t*ierror = rc;\n}" > shims
+	print "\tweft_f_return(ierror, rc);\n}" > shims
 	printf "WEFT_F_ALIAS(mpi_%s_f08ts_, pmpi_%s_f08ts_)\n", low, low > shims
 }
 
