@@ -650,10 +650,10 @@ void weft_peer_undelivered(struct weft_peer *peer, int err)
 	if (err != WEFT_ERR_PEER || peer->state == WEFT_PEER_FAILED)
 		return;
 	weft_log_error("CORE-UNREACHED",
-		"the fabric could not deliver a message to process %u, which "
-		"has not ended as far as the process manager knows; what "
-		"waits for it ends with an error (weft-info --providers, "
-		"WEFT_IFACE)",
+		"the fabric could not deliver a message to process %u: it is "
+		"out of reach (weft-info --providers, WEFT_IFACE), or it "
+		"exited normally, which the process manager does not report; "
+		"what waits for it ends with an error",
 		(uint32_t)peer->proc);
 	weft_peer_fail(
 		peer, weft_err_set(err, "the fabric cannot reach process %u",
