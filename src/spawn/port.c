@@ -54,7 +54,7 @@ struct port {
 
 /* A connect request of this process; on the stack of the call that waits for
  * its answer. */
-struct asked {
+struct pending_connect {
 	struct weft_link link;
 	uint64_t proc;
 	uint64_t ctx;
@@ -63,7 +63,8 @@ struct asked {
 
 /* Guarded by the default VCI's lock. */
 static struct weft_link ports = { &ports, &ports };
-static struct weft_link askeds = { &askeds, &askeds };
+static struct weft_link pending_connects = { &pending_connects,
+	&pending_connects };
 static struct weft_link accepted = { &accepted, &accepted };
 
 /* The contents of a port's name. */
@@ -155,7 +156,7 @@ static int port_named(const char *text, struct port **port_out)
 				   "this process has no such port open");
 }
 
-static int port_say(uint64_t proc, uint64_t port, uint64_t ctx,
+static int port_send(uint64_t proc, uint64_t port, uint64_t ctx,
 	enum weft_wire_connect_kind kind)
 {
 	struct {
@@ -212,7 +213,7 @@ int weft_port_close(const char *name)
 			struct connect_request *k = weft_container_of(
 				link, struct connect_request, link);
 
-			port_say(k->proc, port->id, k->ctx,
+			port_send(k->proc, port->id, k->ctx,
 				WEFT_WIRE_CONNECT_REFUSED);
 			free(k);
 		}
@@ -237,7 +238,7 @@ static int port_check_service(const char *service)
 		SERVICE_MAX, len);
 }
 
-static int say_alone(int err)
+static int explain_no_manager(int err)
 {
 	return err == WEFT_ERR_UNSUPPORTED
 		       ? weft_err_set(WEFT_ERR_SERVICE,
@@ -252,7 +253,8 @@ int weft_port_publish(const char *service, const char *name)
 
 	if (err)
 		return err;
-	err = say_alone(weft_boot_publish(weft_proc.boot, service, name));
+	err = explain_no_manager(
+		weft_boot_publish(weft_proc.boot, service, name));
 	return err;
 }
 
@@ -262,7 +264,7 @@ int weft_port_unpublish(const char *service)
 
 	if (err)
 		return err;
-	err = say_alone(weft_boot_unpublish(weft_proc.boot, service));
+	err = explain_no_manager(weft_boot_unpublish(weft_proc.boot, service));
 	return err;
 }
 
@@ -272,13 +274,14 @@ int weft_port_lookup(const char *service, char *buf, size_t len)
 
 	if (err)
 		return err;
-	err = say_alone(weft_boot_lookup(weft_proc.boot, service, buf, len));
+	err = explain_no_manager(
+		weft_boot_lookup(weft_proc.boot, service, buf, len));
 	return err;
 }
 
 /* ---- connect requests arrive ---- */
 
-static void on_ask(struct weft_vci *vci, uint64_t proc,
+static void on_request(struct weft_vci *vci, uint64_t proc,
 	const struct weft_wire_connect *wire, const struct weft_vci_card *bc)
 {
 	struct port *port = port_find(wire->port);
@@ -292,7 +295,7 @@ static void on_ask(struct weft_vci *vci, uint64_t proc,
 		    ? malloc(sizeof(*k))
 		    : NULL;
 	if (!k) {
-		port_say(
+		port_send(
 			proc, wire->port, wire->ctx, WEFT_WIRE_CONNECT_REFUSED);
 		return;
 	}
@@ -327,9 +330,10 @@ static void port_on_answer(uint64_t proc, const struct weft_wire_connect *wire)
 {
 	bool is_late = true;
 
-	weft_list_for_each(link, next, &askeds)
+	weft_list_for_each(link, next, &pending_connects)
 	{
-		struct asked *a = weft_container_of(link, struct asked, link);
+		struct pending_connect *a =
+			weft_container_of(link, struct pending_connect, link);
 
 		if (a->proc != proc || a->ctx != wire->ctx)
 			continue;
@@ -337,7 +341,7 @@ static void port_on_answer(uint64_t proc, const struct weft_wire_connect *wire)
 		is_late = false;
 	}
 	if (wire->kind == WEFT_WIRE_CONNECT_ACCEPTED)
-		port_say(proc, wire->port, wire->ctx,
+		port_send(proc, wire->port, wire->ctx,
 			is_late ? WEFT_WIRE_CONNECT_REFUSED
 				: WEFT_WIRE_CONNECT_CONFIRMED);
 }
@@ -373,7 +377,7 @@ static void on_connect_message(struct weft_vci *vci, struct weft_peer *peer,
 	memcpy(&bc, (const char *)payload + sizeof(wire), sizeof(bc));
 	switch (wire.kind) {
 	case WEFT_WIRE_CONNECT_REQUEST:
-		on_ask(vci, peer->proc, &wire, &bc);
+		on_request(vci, peer->proc, &wire, &bc);
 		break;
 	case WEFT_WIRE_CONNECT_WITHDRAWN:
 		on_withdraw(peer->proc, &wire);
@@ -480,7 +484,7 @@ static bool is_confirmed(struct connect_request *k, const char *what)
 	};
 
 	weft_list_push_back(&accepted, &k->link);
-	port_say(k->proc, 0, k->ctx, WEFT_WIRE_CONNECT_ACCEPTED);
+	port_send(k->proc, 0, k->ctx, WEFT_WIRE_CONNECT_ACCEPTED);
 	weft_blocked_begin(&blocked);
 	while (!k->answer && !has_failed_port(k->proc))
 		weft_blocked_round(&blocked);
@@ -504,7 +508,8 @@ static int accept_one(struct weft_comm *local, const char *name,
 		err = make_pair(
 			local, weft_proc.proc, k->proc, k->ctx, pair_out);
 		if (err)
-			port_say(k->proc, 0, k->ctx, WEFT_WIRE_CONNECT_REFUSED);
+			port_send(
+				k->proc, 0, k->ctx, WEFT_WIRE_CONNECT_REFUSED);
 		else
 			is_done = is_confirmed(
 				k, *job ? "MPI_Comm_spawn" : "MPI_Comm_accept");
@@ -517,8 +522,8 @@ static int accept_one(struct weft_comm *local, const char *name,
 	return err;
 }
 
-static int let_in(struct weft_comm *local, const char *name, const char *job,
-	struct weft_comm **pair_out)
+static int root_accept(struct weft_comm *local, const char *name,
+	const char *job, struct weft_comm **pair_out)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 	int err;
@@ -533,7 +538,7 @@ static int let_in(struct weft_comm *local, const char *name, const char *job,
 /* Until there is an answer, its process or a member of local has failed, or the
  * time is over. */
 static int wait_answer(struct weft_vci *vci, const struct weft_comm *local,
-	const struct asked *a, uint64_t until_ns)
+	const struct pending_connect *a, uint64_t until_ns)
 {
 	struct weft_blocked blocked = {
 		.kind = WEFT_BLOCKED_PORT,
@@ -561,18 +566,18 @@ static int wait_answer(struct weft_vci *vci, const struct weft_comm *local,
 }
 
 /* Sends a connect request and waits for the answer. VCI's lock held. */
-static int port_ask(struct weft_comm *local, const struct name *name,
-	uint32_t timeout_s, struct asked *a)
+static int request_connection(struct weft_comm *local, const struct name *name,
+	uint32_t timeout_s, struct pending_connect *a)
 {
 	uint64_t now = weft_now_ns();
 	int err =
-		port_say(a->proc, name->id, a->ctx, WEFT_WIRE_CONNECT_REQUEST);
+		port_send(a->proc, name->id, a->ctx, WEFT_WIRE_CONNECT_REQUEST);
 
 	if (!err)
 		err = wait_answer(&weft_proc.vci, local, a,
 			now + timeout_s * WEFT_NS_PER_S);
 	if (err)
-		port_say(
+		port_send(
 			a->proc, name->id, a->ctx, WEFT_WIRE_CONNECT_WITHDRAWN);
 	if (err == WEFT_ERR_TIMEOUT)
 		return weft_err_set(WEFT_ERR_PORT,
@@ -583,11 +588,11 @@ static int port_ask(struct weft_comm *local, const struct name *name,
 	return err;
 }
 
-static int go_in(struct weft_comm *local, const char *text, uint32_t timeout_s,
-	struct weft_comm **pair_out)
+static int root_connect(struct weft_comm *local, const char *text,
+	uint32_t timeout_s, struct weft_comm **pair_out)
 {
 	struct weft_vci *vci = &weft_proc.vci;
-	struct asked a = { 0 };
+	struct pending_connect a = { 0 };
 	struct name name;
 	int err = name_read(text, &name);
 
@@ -598,7 +603,7 @@ static int go_in(struct weft_comm *local, const char *text, uint32_t timeout_s,
 		return err;
 	weft_vci_lock(vci);
 	weft_disconnect_tend(vci);
-	weft_list_push_back(&askeds, &a.link);
+	weft_list_push_back(&pending_connects, &a.link);
 	a.proc = name.proc;
 	err = weft_foreign_set_bc(name.proc, &name.bc);
 	if (!err && !weft_foreign_is(name.proc) &&
@@ -608,7 +613,7 @@ static int go_in(struct weft_comm *local, const char *text, uint32_t timeout_s,
 		weft_foreign_expect(); /* the other job numbers contexts alike
 					*/
 		a.ctx = weft_proc_new_ctx(1);
-		err = port_ask(local, &name, timeout_s, &a);
+		err = request_connection(local, &name, timeout_s, &a);
 	}
 	weft_list_remove(&a.link);
 	if (!err)
@@ -641,7 +646,7 @@ int weft_port_accept_job(struct weft_comm *comm, int32_t root, int err,
 	};
 
 	if (comm->rank == root && !err)
-		how.err = let_in(comm, name, job, &how.intercomm);
+		how.err = root_accept(comm, name, job, &how.intercomm);
 	return intercomm(&how, comm_out);
 }
 
@@ -662,6 +667,6 @@ int weft_port_connect(struct weft_comm *comm, int32_t root, int err,
 	};
 
 	if (comm->rank == root && !err)
-		how.err = go_in(comm, name, timeout_s, &how.intercomm);
+		how.err = root_connect(comm, name, timeout_s, &how.intercomm);
 	return intercomm(&how, comm_out);
 }
