@@ -1,49 +1,129 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hint: the info keys that we know beside MPI's, and those of communicators */
+/* hint: the info keys that the library reads and returns */
 #include "core/hint.h"
 
-#include "base/knob.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/suggest.h"
 #include "core/info.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char *const own_keys[] = { WEFT_HINT_PROVIDER, WEFT_HINT_IFACE,
-	WEFT_HINT_VCI, WEFT_HINT_TCLASS, WEFT_HINT_FINALIZE, WEFT_HINT_ABORT,
-	WEFT_HINT_OPEN_HANDLES, WEFT_HINT_CONTENDED, WEFT_HINT_COMM_VCIS };
+/* ---- checks of values, by their names in info_keys.def ---- */
 
-static bool hint_is_ours(const char *key)
+/* The number that the whole of value stands for, or -1. */
+static int64_t value_number(const char *value, int base)
 {
-	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
-		if (!strcmp(key, own_keys[i]))
+	char *end;
+	long long n = strtoll(value, &end, base);
+
+	return end == value || *end || n < 0 ? -1 : n;
+}
+
+static bool value_is_ANY(const struct weft_hint_desc *desc, const char *value)
+{
+	(void)desc;
+	(void)value;
+	return true;
+}
+
+static bool value_is_LIST(const struct weft_hint_desc *desc, const char *value)
+{
+	const char *word = desc->values;
+	size_t len;
+
+	for (; *word; word += len + (word[len] == '|')) {
+		len = strcspn(word, "|");
+		if (strlen(value) == len && !strncmp(word, value, len))
 			return true;
+	}
 	return false;
 }
 
-static void hint_warn_unknown(const char *key)
+static bool value_is_bytes(const struct weft_hint_desc *desc, const char *value)
 {
-	const char *best = own_keys[0];
-
-	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
-		if (weft_distance(key, own_keys[i]) < weft_distance(key, best))
-			best = own_keys[i];
-	weft_log_warn("SESSION-KEY",
-		"there is no info key %s; the nearest is %s "
-		"(weft(7) lists all)",
-		key, best);
+	(void)desc;
+	return value_number(value, 10) >= 0;
 }
 
-void weft_hint_check(const struct weft_info *asked)
+static bool value_is_size(const struct weft_hint_desc *desc, const char *value)
 {
-	char key[WEFT_INFO_KEY_MAX + 1];
+	(void)desc;
+	return value_number(value, 10) > 0;
+}
 
-	for (uint32_t i = 0; asked && i < weft_info_n_keys(asked); i++)
-		if (!weft_info_key(asked, i, key) &&
-			!strncmp(key, "weft_", strlen("weft_")) &&
-			!hint_is_ours(key))
-			hint_warn_unknown(key);
+static bool value_is_count(const struct weft_hint_desc *desc, const char *value)
+{
+	int64_t n = value_number(value, 10);
+
+	(void)desc;
+	return n > 0 && n <= INT32_MAX;
+}
+
+static bool value_is_buffer_size(
+	const struct weft_hint_desc *desc, const char *value)
+{
+	int64_t n = value_number(value, 10);
+
+	(void)desc;
+	return n >= 4096 && n <= 1 << 30;
+}
+
+static bool value_is_alignment(
+	const struct weft_hint_desc *desc, const char *value)
+{
+	int64_t n = value_number(value, 10);
+
+	(void)desc;
+	return n > 0 && (n & (n - 1)) == 0;
+}
+
+static bool value_is_permissions(
+	const struct weft_hint_desc *desc, const char *value)
+{
+	int64_t n = value_number(value, 8);
+
+	(void)desc;
+	return n >= 0 && n <= 0777;
+}
+
+/* Of cb_config_list. */
+static bool value_is_per_node(
+	const struct weft_hint_desc *desc, const char *value)
+{
+	return !strncmp(value, "*:", 2) &&
+	       (!strcmp(value + 2, "*") || value_is_count(desc, value + 2));
+}
+
+/* Cuts the next word off a list that is separated by commas, without blanks;
+ * NULL at the end. */
+static char *next_word(char **rest)
+{
+	char *word = strsep(rest, ",");
+
+	if (word) {
+		word += strspn(word, " ");
+		word[strcspn(word, " ")] = 0;
+	}
+	return word;
+}
+
+static bool value_is_ordering(
+	const struct weft_hint_desc *desc, const char *value)
+{
+	char copy[WEFT_INFO_VALUE_MAX + 1], *rest = copy, *word;
+
+	(void)desc;
+	if (!strcmp(value, "none"))
+		return true;
+	snprintf(copy, sizeof(copy), "%s", value);
+	while ((word = next_word(&rest)) != NULL)
+		if (strcmp(word, "rar") && strcmp(word, "war") &&
+			strcmp(word, "raw") && strcmp(word, "waw"))
+			return false;
+	return true;
 }
 
 static bool is_restrictor(const char *word, size_t len)
@@ -75,47 +155,232 @@ bool weft_hint_is_kind(const char *kind)
 	return true;
 }
 
-bool weft_hint_are_kinds(const char *list)
+static bool value_is_kinds(const struct weft_hint_desc *desc, const char *value)
 {
 	char copy[WEFT_INFO_VALUE_MAX + 1], *rest = copy, *kind;
 
-	snprintf(copy, sizeof(copy), "%s", list);
-	while (*list && (kind = strsep(&rest, ",")) != NULL) {
-		kind += strspn(kind, " ");
-		kind[strcspn(kind, " ")] = 0;
+	(void)desc;
+	snprintf(copy, sizeof(copy), "%s", value);
+	while (*value && (kind = next_word(&rest)) != NULL)
 		if (!weft_hint_is_kind(kind))
 			return false;
-	}
 	return true;
 }
 
-int weft_hint_put_kinds(
-	const struct weft_session *session, struct weft_info *info)
+/* ---- the table ---- */
+
+enum {
+	OF_SESSION = WEFT_HINT_OF_SESSION,
+	OF_COMM = WEFT_HINT_OF_COMM,
+	OF_SPLIT = WEFT_HINT_OF_SPLIT,
+	OF_FILE = WEFT_HINT_OF_FILE,
+	OF_SPAWN = WEFT_HINT_OF_SPAWN,
+	OF_CONNECT = WEFT_HINT_OF_CONNECT,
+	OF_ALLOC_MEM = WEFT_HINT_OF_ALLOC_MEM,
+	OF_PSET = WEFT_HINT_OF_PSET,
+	OF_WIN = WEFT_HINT_OF_WIN,
+	OF_WIN_ALLOCATE = WEFT_HINT_OF_WIN_ALLOCATE,
+	OF_WIN_SHARED = WEFT_HINT_OF_WIN_SHARED,
+};
+
+static const struct weft_hint_desc descs[WEFT_HINT_N] = {
+#define INFO_KEY(id, key_, objects_, when_, initial_, check, values_, effect_) \
+	[WEFT_HINT_##id] = { .key = key_,                                      \
+		.objects = objects_,                                           \
+		.when = WEFT_HINT_##when_,                                     \
+		.initial = initial_,                                           \
+		.is_valid = value_is_##check,                                  \
+		.values = values_,                                             \
+		.effect = effect_ },
+#include "core/info_keys.def"
+#undef INFO_KEY
+};
+
+const struct weft_hint_desc *weft_hint_desc(enum weft_hint hint)
+{
+	return &descs[hint];
+}
+
+/* WEFT_HINT_N if the table has no such key. */
+static enum weft_hint hint_find(const char *key)
+{
+	int i = 0;
+
+	while (i < WEFT_HINT_N && strcmp(descs[i].key, key) != 0)
+		i++;
+	return (enum weft_hint)i;
+}
+
+bool weft_hint_is_accepted(enum weft_hint_object object, const char *key)
+{
+	enum weft_hint hint = hint_find(key);
+
+	return hint != WEFT_HINT_N && (descs[hint].objects & object) &&
+	       descs[hint].when != WEFT_HINT_RESULT;
+}
+
+/* ---- single keys ---- */
+
+long weft_hint_value(const struct weft_info *info, enum weft_hint hint,
+	char *buf, size_t len)
+{
+	return weft_info_value(info, descs[hint].key, buf, len);
+}
+
+int weft_hint_set(
+	struct weft_info *info, enum weft_hint hint, const char *value)
+{
+	return weft_info_set(info, descs[hint].key, value);
+}
+
+int weft_hint_set_number(
+	struct weft_info *info, enum weft_hint hint, int64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)number);
+	return weft_hint_set(info, hint, text);
+}
+
+bool weft_hint_is(
+	const struct weft_info *info, enum weft_hint hint, const char *value)
+{
+	char text[WEFT_INFO_VALUE_MAX + 1];
+
+	return weft_hint_value(info, hint, text, sizeof(text)) >= 0 &&
+	       !strcmp(text, value);
+}
+
+int64_t weft_hint_number(
+	const struct weft_info *info, enum weft_hint hint, int64_t otherwise)
+{
+	char text[WEFT_INFO_VALUE_MAX + 1];
+
+	return weft_hint_value(info, hint, text, sizeof(text)) >= 0 &&
+			       descs[hint].is_valid(&descs[hint], text)
+		       ? value_number(text, 10)
+		       : otherwise;
+}
+
+/* ---- all keys of an object ---- */
+
+static void warn_unknown_key(const char *key)
+{
+	const char *best = NULL;
+
+	for (int i = 0; i < WEFT_HINT_N; i++)
+		if (!strncmp(descs[i].key, "weft_", strlen("weft_")) &&
+			(!best || weft_distance(key, descs[i].key) <
+					  weft_distance(key, best)))
+			best = descs[i].key;
+	weft_log_warn("SESSION-KEY",
+		"there is no info key %s; the nearest is %s "
+		"(weft(7) lists all)",
+		key, best);
+}
+
+void weft_hint_warn_unknown(const struct weft_info *asked)
+{
+	char key[WEFT_INFO_KEY_MAX + 1];
+
+	for (uint32_t i = 0; asked && i < weft_info_n_keys(asked); i++)
+		if (!weft_info_key(asked, i, key) &&
+			!strncmp(key, "weft_", strlen("weft_")) &&
+			hint_find(key) == WEFT_HINT_N)
+			warn_unknown_key(key);
+}
+
+int weft_hint_accept(enum weft_hint_object object, bool is_new,
+	const struct weft_info *asked, struct weft_info *info)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+	int err = 0;
+
+	weft_hint_warn_unknown(asked);
+	for (int i = 0; i < WEFT_HINT_N && !err; i++) {
+		const struct weft_hint_desc *desc = &descs[i];
+
+		if (!(desc->objects & object) ||
+			desc->when == WEFT_HINT_RESULT ||
+			(desc->when == WEFT_HINT_AT_CREATION && !is_new))
+			continue;
+		if (weft_info_value(asked, desc->key, value, sizeof(value)) >=
+				0 &&
+			desc->is_valid(desc, value))
+			err = weft_info_set(info, desc->key, value);
+	}
+	return err;
+}
+
+static int add_in_effect(enum weft_hint_object object,
+	const struct weft_info *set, struct weft_info *info)
+{
+	char value[WEFT_INFO_VALUE_MAX + 1];
+	int err = 0;
+
+	for (int i = 0; i < WEFT_HINT_N && !err; i++) {
+		const char *in_effect = descs[i].initial;
+
+		if (!(descs[i].objects & object))
+			continue;
+		if (weft_info_value(set, descs[i].key, value, sizeof(value)) >=
+			0)
+			in_effect = value;
+		if (in_effect)
+			err = weft_info_set(info, descs[i].key, in_effect);
+	}
+	return err;
+}
+
+int weft_hint_in_effect(enum weft_hint_object object,
+	const struct weft_info *set, const struct weft_session *session,
+	struct weft_info **info_out)
+{
+	char kinds[WEFT_INFO_VALUE_MAX + 1];
+	struct weft_info *info = weft_info_create();
+	int err = info ? add_in_effect(object, set, info) : WEFT_ERR_NOMEM;
+
+	if (!err && session &&
+		weft_hint_value(session->info, WEFT_HINT_ALLOC_KINDS, kinds,
+			sizeof(kinds)) >= 0)
+		err = weft_hint_set(info, WEFT_HINT_ALLOC_KINDS, kinds);
+	if (err) {
+		weft_info_destroy(info);
+		return err;
+	}
+	*info_out = info;
+	return 0;
+}
+
+int weft_hint_check_values(
+	enum weft_hint_object object, const struct weft_info *asked)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 
-	if (!session || weft_info_value(session->info, WEFT_HINT_ALLOC_KINDS,
-				value, sizeof(value)) < 0)
-		return 0;
-	return weft_info_set(info, WEFT_HINT_ALLOC_KINDS, value);
+	for (int i = 0; asked && i < WEFT_HINT_N; i++) {
+		const struct weft_hint_desc *desc = &descs[i];
+
+		if ((desc->objects & object) &&
+			desc->when != WEFT_HINT_RESULT &&
+			weft_info_value(
+				asked, desc->key, value, sizeof(value)) >= 0 &&
+			!desc->is_valid(desc, value))
+			return weft_err_set(WEFT_ERR_INFO_VALUE,
+				"info key %s: \"%.100s\" is not valid; the "
+				"values are %s",
+				desc->key, value, desc->values);
+	}
+	return 0;
 }
+
+/* ---- keys of sessions and communicators ---- */
 
 int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out)
 {
-	static const char *const known[] = { "mpi_assert_no_any_tag",
-		"mpi_assert_no_any_source", "mpi_assert_exact_length",
-		"mpi_assert_allow_overtaking", WEFT_HINT_ASSERT_KINDS };
-	char value[WEFT_INFO_VALUE_MAX + 1];
 	struct weft_info *info = weft_info_create();
-	int err = info ? 0 : WEFT_ERR_NOMEM;
+	int err = info ? weft_hint_accept(WEFT_HINT_OF_COMM, true, asked, info)
+		       : WEFT_ERR_NOMEM;
 
-	weft_hint_check(asked);
-	for (size_t i = 0; !err && i < sizeof(known) / sizeof(known[0]); i++)
-		if (weft_info_value(asked, known[i], value, sizeof(value)) >=
-				0 &&
-			(strcmp(known[i], WEFT_HINT_ASSERT_KINDS) ||
-				weft_hint_are_kinds(value)))
-			err = weft_info_set(info, known[i], value);
 	if (err) {
 		weft_info_destroy(info);
 		return err;

@@ -1,42 +1,113 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hint: the info keys that we know beside MPI's, and those of communicators */
+/* hint: the info keys that the library reads and returns
+ *
+ * info_keys.def is the table of all of them. Code reads and returns a key by
+ * its WEFT_HINT_ name, so a key that is not in the table does not compile.
+ * An object ignores keys that it does not accept and values that fail the
+ * check of the table, as the standard asks; sessions report a bad value. */
 #ifndef WEFT_HINT_H
 #define WEFT_HINT_H
 
 #include "core/session_data.h"
 
-#define WEFT_HINT_THREAD_LEVEL "thread_level"
-#define WEFT_HINT_ALLOC_KINDS "mpi_memory_alloc_kinds"
-#define WEFT_HINT_ASSERT_KINDS "mpi_assert_memory_alloc_kinds"
-#define WEFT_HINT_PROVIDER "weft_provider"
-#define WEFT_HINT_IFACE "weft_iface"
-#define WEFT_HINT_VCI "weft_vci"
-#define WEFT_HINT_TCLASS "weft_tclass"
-#define WEFT_HINT_FINALIZE "weft_finalize"
-#define WEFT_HINT_ABORT "weft_abort"
-/* told, not asked */
-#define WEFT_HINT_OPEN_HANDLES "weft_open_handles"
-#define WEFT_HINT_CONTENDED "weft_contended"
-#define WEFT_HINT_COMM_VCIS "weft_comm_vcis"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* A misspelt hint must not just be passed over: what begins with weft_ was
- * meant for us, and is warned about when there is no such key. */
-void weft_hint_check(const struct weft_info *asked);
+struct weft_info;
 
-/* Is it a memory allocation kind that the library supports, in any case
- * (MPI-5.0 11.4.3): "system", or "mpi" with any of its restrictors behind
- * colons? */
+enum weft_hint {
+#define INFO_KEY(id, ...) WEFT_HINT_##id,
+#include "core/info_keys.def"
+#undef INFO_KEY
+	WEFT_HINT_N,
+};
+
+/* The objects that a key applies to, as bits. A window has the bit of its
+ * flavor. */
+enum weft_hint_object {
+	WEFT_HINT_OF_SESSION = 1 << 0,
+	WEFT_HINT_OF_COMM = 1 << 1,
+	WEFT_HINT_OF_SPLIT = 1 << 2, /* MPI_Comm_split_type */
+	WEFT_HINT_OF_FILE = 1 << 3,
+	WEFT_HINT_OF_SPAWN = 1 << 4,
+	WEFT_HINT_OF_CONNECT = 1 << 5,
+	WEFT_HINT_OF_ALLOC_MEM = 1 << 6,
+	WEFT_HINT_OF_PSET = 1 << 7, /* MPI_Session_get_pset_info */
+	WEFT_HINT_OF_WIN_CREATE = 1 << 8,
+	WEFT_HINT_OF_WIN_ALLOCATE = 1 << 9,
+	WEFT_HINT_OF_WIN_DYNAMIC = 1 << 10,
+	WEFT_HINT_OF_WIN_SHARED = 1 << 11,
+	WEFT_HINT_OF_WIN = 0xf00,
+};
+
+enum weft_hint_when {
+	WEFT_HINT_ANY_TIME,
+	WEFT_HINT_AT_CREATION, /* of the object */
+	WEFT_HINT_RESULT,      /* returned, never read */
+};
+
+/* An entry of the table. Strings are static. */
+struct weft_hint_desc {
+	const char *key;
+	unsigned objects; /* enum weft_hint_object */
+	enum weft_hint_when when;
+	const char *initial; /* value without the key, or NULL */
+	bool (*is_valid)(const struct weft_hint_desc *desc, const char *value);
+	const char *values, *effect; /* as the manual pages have them */
+};
+
+const struct weft_hint_desc *weft_hint_desc(enum weft_hint hint);
+
+/* The same as weft_info_value() and weft_info_set(). */
+long weft_hint_value(const struct weft_info *info, enum weft_hint hint,
+	char *buf, size_t len);
+int weft_hint_set(
+	struct weft_info *info, enum weft_hint hint, const char *value);
+int weft_hint_set_number(
+	struct weft_info *info, enum weft_hint hint, int64_t number);
+
+/* True if info, which may be NULL, has the key with this value. */
+bool weft_hint_is(
+	const struct weft_info *info, enum weft_hint hint, const char *value);
+
+/* The value as a decimal number, or otherwise if info, which may be NULL, has
+ * no valid number under the key. */
+int64_t weft_hint_number(
+	const struct weft_info *info, enum weft_hint hint, int64_t otherwise);
+
+/* Copies the keys that an object accepts, with valid values, from asked, which
+ * may be NULL, to info. is_new: the object is being created. Warns about
+ * unknown keys that begin with weft_. 0 or WEFT_ERR_NOMEM. */
+int weft_hint_accept(enum weft_hint_object object, bool is_new,
+	const struct weft_info *asked, struct weft_info *info);
+
+/* A new info object with the keys of an object that have a value in effect:
+ * that of set, which may be NULL, or the default; and the memory allocation
+ * kinds of session, which may be NULL. The caller destroys it. 0 or
+ * WEFT_ERR_NOMEM. */
+int weft_hint_in_effect(enum weft_hint_object object,
+	const struct weft_info *set, const struct weft_session *session,
+	struct weft_info **info_out);
+
+/* WEFT_ERR_INFO_VALUE, which names the key, its value and the valid ones, if
+ * asked, which may be NULL, has a key of the object with an invalid value. */
+int weft_hint_check_values(
+	enum weft_hint_object object, const struct weft_info *asked);
+
+/* Warns about each key of asked, which may be NULL, that begins with weft_ and
+ * is not in the table, and names the nearest one. */
+void weft_hint_warn_unknown(const struct weft_info *asked);
+
+/* True if the object accepts the key. */
+bool weft_hint_is_accepted(enum weft_hint_object object, const char *key);
+
+/* True for a memory allocation kind that the library supports, in upper or
+ * lower case (MPI-5.0 11.4.3): "system", or "mpi" with any of its restrictors,
+ * separated by colons. */
 bool weft_hint_is_kind(const char *kind);
 
-/* Is every kind of a list with commas supported? The empty list has none. */
-bool weft_hint_are_kinds(const char *list);
-
-/* Adds the kinds of a session to the info of an object made in it. */
-int weft_hint_put_kinds(
-	const struct weft_session *session, struct weft_info *info);
-
-/* A new info object with those of the keys that a communicator knows. Others
- * are dropped, and warned about where they begin with weft_. */
+/* A new info object with the keys of asked that a communicator accepts. */
 int weft_hint_comm(const struct weft_info *asked, struct weft_info **info_out);
 
 #endif

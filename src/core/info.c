@@ -199,6 +199,13 @@ long weft_info_value(
 	return n;
 }
 
+int weft_info_add(struct weft_info *info, const char *key, const char *value)
+{
+	return weft_info_value(info, key, NULL, 0) >= 0
+		       ? 0
+		       : weft_info_set(info, key, value);
+}
+
 int weft_info_merge(struct weft_info *info, const struct weft_info *from)
 {
 	char key[WEFT_INFO_KEY_MAX + 1], value[WEFT_INFO_VALUE_MAX + 1];

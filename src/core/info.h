@@ -48,6 +48,9 @@ void weft_info_destroy(struct weft_info *info);
  * WEFT_ERR_INFO_VALUE when empty or too long. */
 int weft_info_set(struct weft_info *info, const char *key, const char *value);
 
+/* The same, unless info has the key already. */
+int weft_info_add(struct weft_info *info, const char *key, const char *value);
+
 /* WEFT_ERR_INFO_NOKEY when there is none. */
 int weft_info_delete(struct weft_info *info, const char *key);
 

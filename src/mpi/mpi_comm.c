@@ -473,7 +473,8 @@ static int mpi_comm_set_info(
 	int err = weft_hint_comm(info, &made);
 
 	if (!err && comm->n_spread) /* a promise that is relied on stays */
-		(void)weft_info_delete(made, "mpi_assert_no_any_tag");
+		(void)weft_info_delete(
+			made, weft_hint_desc(WEFT_HINT_NO_ANY_TAG)->key);
 	if (!err && comm->info) {
 		err = weft_info_merge(comm->info, made);
 		weft_info_destroy(made);
@@ -486,18 +487,14 @@ static int mpi_comm_set_info(
 static int mpi_comm_get_info(
 	const struct weft_comm *comm, struct weft_info **made)
 {
-	int err = weft_info_dup(comm->info, made);
+	int err = weft_hint_in_effect(
+		WEFT_HINT_OF_COMM, comm->info, comm->child.session, made);
 
-	if (!err)
-		err = weft_hint_put_kinds(comm->child.session, *made);
 	if (!err && comm->vci->number)
-		err = weft_info_set(*made, WEFT_HINT_VCI, "dedicated");
-	if (!err && comm->n_spread) {
-		char n[8];
-
-		snprintf(n, sizeof(n), "%u", comm->n_spread);
-		err = weft_info_set(*made, WEFT_HINT_COMM_VCIS, n);
-	}
+		err = weft_hint_set(*made, WEFT_HINT_VCI, "dedicated");
+	if (!err && comm->n_spread)
+		err = weft_hint_set_number(
+			*made, WEFT_HINT_COMM_VCIS, comm->n_spread);
 	return err;
 }
 

@@ -78,19 +78,9 @@ int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root,
 /* Seconds, as the info says or the user set. */
 static int timeout_of(const struct weft_info *info, uint32_t *timeout_out)
 {
-	char text[32], *end;
-	long value;
-
-	*timeout_out = (uint32_t)weft_knobs.connect_timeout;
-	if (weft_info_value(info, "timeout", text, sizeof(text)) < 0)
-		return 0;
-	value = strtol(text, &end, 10);
-	if (*end || end == text || value < 1 || value > INT32_MAX)
-		return weft_err_set(WEFT_ERR_INFO_VALUE,
-			"timeout is \"%s\", which is no number of seconds",
-			text);
-	*timeout_out = (uint32_t)value;
-	return 0;
+	*timeout_out = (uint32_t)weft_hint_number(
+		info, WEFT_HINT_TIMEOUT, weft_knobs.connect_timeout);
+	return weft_hint_check_values(WEFT_HINT_OF_CONNECT, info);
 }
 
 int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root,
@@ -273,11 +263,11 @@ static void order_free(struct order *order)
 }
 
 /* The value of a key, or NULL; the caller frees it. */
-static char *value_of(const struct weft_info *info, const char *key)
+static char *value_of(const struct weft_info *info, enum weft_hint key)
 {
 	char text[WEFT_INFO_VALUE_MAX + 1];
 
-	if (weft_info_value(info, key, text, sizeof(text)) < 0)
+	if (weft_hint_value(info, key, text, sizeof(text)) < 0)
 		return NULL;
 	return strdup(text);
 }
@@ -316,25 +306,17 @@ static char *mpi_dynamic_find_program(const char *command, const char *dirs)
 	return strdup(command);
 }
 
-/* Keys that are not served are named once each time. */
-static void name_ignored(const struct weft_info *info)
+static void warn_ignored_keys(const struct weft_info *info)
 {
-	static const char *const served[] = { "host", "wdir", "path", "soft",
-		"mpi_initial_errhandler", WEFT_HINT_ALLOC_KINDS, "weft_pset" };
 	uint32_t n = info ? weft_info_n_keys(info) : 0;
 	char key[WEFT_INFO_KEY_MAX + 1];
 
-	for (uint32_t i = 0; i < n && !weft_info_key(info, i, key); i++) {
-		bool is_served = false;
-
-		for (size_t k = 0; k < sizeof(served) / sizeof(*served); k++)
-			is_served |= !strcmp(key, served[k]);
-		if (!is_served)
+	for (uint32_t i = 0; i < n && !weft_info_key(info, i, key); i++)
+		if (!weft_hint_is_accepted(WEFT_HINT_OF_SPAWN, key))
 			weft_log_warn("MPI-SPAWN-KEY",
 				"MPI_Comm_spawn: info key \"%s\" is not "
 				"served and ignored",
 				key);
-	}
 }
 
 static int app_env_add(char **env, int *n, const char *name, const char *value)
@@ -352,19 +334,13 @@ static int app_env_add(char **env, int *n, const char *name, const char *value)
 static int fill_app_env(
 	struct weft_boot_app *app, const struct weft_info *hints)
 {
-	char *name = value_of(hints, "mpi_initial_errhandler");
+	char *name = value_of(hints, WEFT_HINT_SPAWN_ERRHANDLER);
 	char *kinds = value_of(hints, WEFT_HINT_ALLOC_KINDS);
 	char **env = calloc(WEFT_BOOT_APP_ENV + 1, sizeof(*env));
 	int err = env ? 0 : WEFT_ERR_NOMEM, n = 0;
 
-	if (!err && name && strcmp(name, "mpi_errors_are_fatal") &&
-		strcmp(name, "mpi_errors_abort") &&
-		strcmp(name, "mpi_errors_return"))
-		err = weft_err_set(WEFT_ERR_INFO_VALUE,
-			"mpi_initial_errhandler is \"%s\", expected "
-			"mpi_errors_are_fatal, mpi_errors_abort or "
-			"mpi_errors_return",
-			name);
+	if (!err)
+		err = weft_hint_check_values(WEFT_HINT_OF_SPAWN, hints);
 	if (!err && name)
 		err = app_env_add(env, &n, "WEFT_INITIAL_ERRHANDLER", name);
 	if (!err && kinds)
@@ -390,17 +366,17 @@ static int mpi_dynamic_fill_app(struct weft_boot_app *app, const char *command,
 			WEFT_ERR_ARG, "maxprocs", maxprocs, 1, INT32_MAX);
 	if (err)
 		return err;
-	dirs = value_of(hints, "path");
+	dirs = value_of(hints, WEFT_HINT_SPAWN_PATH);
 	*app = (struct weft_boot_app){
 		.n = (uint32_t)maxprocs,
 		.program = mpi_dynamic_find_program(command, dirs),
 		.argv = argv,
-		.wdir = whole_take(value_of(hints, "wdir")),
-		.host = value_of(hints, "host"),
-		.pset = value_of(hints, "weft_pset"),
+		.wdir = whole_take(value_of(hints, WEFT_HINT_SPAWN_WDIR)),
+		.host = value_of(hints, WEFT_HINT_SPAWN_HOST),
+		.pset = value_of(hints, WEFT_HINT_SPAWN_PSET),
 	};
 	free(dirs);
-	name_ignored(hints);
+	warn_ignored_keys(hints);
 	if (!app->wdir)
 		app->wdir = getcwd(NULL, 0);
 	return app->program ? fill_app_env(app, hints) : WEFT_ERR_NOMEM;
@@ -414,7 +390,7 @@ static int fill_soft(struct order *order, int i, MPI_Info info)
 	uint32_t n = 0;
 	int err = weft_check_info_or_null(info, &hints);
 
-	soft = err ? NULL : value_of(hints, "soft");
+	soft = err ? NULL : value_of(hints, WEFT_HINT_SPAWN_SOFT);
 	if (!soft)
 		return err;
 	err = weft_spawn_soft_max(soft, order->apps[i].n, &n);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "transport/proc.h"
 #include "core/hardware.h"
+#include "core/hint.h"
 #include "core/info.h"
 #include "win/win.h"
 
@@ -80,25 +81,13 @@ int PMPI_Pcontrol(const int level, ...)
 	return MPI_SUCCESS;
 }
 
-/* What memory is to be aligned to at least, where info says so. */
-static size_t asked_alignment(const struct weft_info *info)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-	unsigned long long n;
-
-	if (weft_info_value(info, "mpi_minimum_memory_alignment", value,
-		    sizeof(value)) < 0)
-		return 0;
-	n = strtoull(value, NULL, 10);
-	return n & (n - 1) ? 0 : (size_t)n;
-}
-
 static int mpi_alloc_mem(
 	MPI_Aint size, const struct weft_info *info, void *baseptr)
 {
 	enum { ALIGN = 4096 };
-	size_t align = weft_max(
-		asked_alignment(info), (size_t)(size < ALIGN ? 64 : ALIGN));
+	size_t align =
+		weft_max((size_t)weft_hint_number(info, WEFT_HINT_ALIGNMENT, 0),
+			(size_t)(size < ALIGN ? 64 : ALIGN));
 	void *base = NULL;
 	int err = weft_check_range(WEFT_ERR_ARG, "size", size, 0, INT64_MAX);
 

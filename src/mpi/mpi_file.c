@@ -6,13 +6,10 @@
 #include "mpi_check.h"
 #include "mpi_twin.h"
 
-#include "base/input.h"
 #include "base/knob.h"
-#include "base/log.h"
 #include "core/hint.h"
 #include "core/info.h"
-#include "io/cb.h"
-#include "io/stripe.h"
+#include "io/file_hint.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -34,240 +31,6 @@ _Static_assert((int)WEFT_DATAREP_NAME_MAX == MPI_MAX_DATAREP_STRING, "");
 
 /* ---- hints ---- */
 
-enum {
-	SIEVE_MAX = 512 << 10,
-	PERMISSIONS = 0666,
-	CB_LEN_MIN = 4096,
-	CB_LEN_MAX = 1 << 30,
-};
-
-/* A number without more behind it, or -1. */
-static int64_t file_number(const char *value, int base)
-{
-	char *end;
-	long long n = strtoll(value, &end, base);
-
-	return end == value || *end || n < 0 ? -1 : n;
-}
-
-static bool file_is_switch(const char *value)
-{
-	return !strcmp(value, "enable") || !strcmp(value, "disable") ||
-	       !strcmp(value, "automatic");
-}
-
-static bool file_is_permissions(const char *value)
-{
-	int64_t n = file_number(value, 8);
-
-	return n >= 0 && n <= 0777;
-}
-
-static bool file_is_size(const char *value)
-{
-	return file_number(value, 10) > 0;
-}
-
-static bool file_is_cb_len(const char *value)
-{
-	int64_t n = file_number(value, 10);
-
-	return n >= CB_LEN_MIN && n <= CB_LEN_MAX;
-}
-
-static bool file_is_count(const char *value)
-{
-	int64_t n = file_number(value, 10);
-
-	return n > 0 && n <= INT32_MAX;
-}
-
-static bool file_is_bool(const char *value)
-{
-	return !strcmp(value, "true") || !strcmp(value, "false");
-}
-
-/* Of cb_config_list: so many of each node, or all. */
-static bool file_is_per_node(const char *value)
-{
-	return !strncmp(value, "*:", 2) &&
-	       (!strcmp(value + 2, "*") || file_is_count(value + 2));
-}
-
-static bool file_is_text(const char *value)
-{
-	return *value != 0;
-}
-
-/* The keys that files know, of the standard and of ROMIO, whose names people's
- * scripts have. Where is_good is NULL the value is what the library does, and
- * asking for another changes nothing. */
-static const struct file_hint {
-	const char *key;
-	const char *otherwise; /* NULL: not told unless said */
-	bool (*is_good)(const char *value);
-	/* with CREATION the file system says what became of it */
-	enum { ANY_TIME, OPENING, CREATION } when;
-} file_hints[] = {
-	{ "access_style", NULL, file_is_text, ANY_TIME },
-	{ WEFT_HINT_ASSERT_KINDS, NULL, weft_hint_are_kinds, ANY_TIME },
-	{ "file_perm", NULL, file_is_permissions, OPENING },
-	{ "romio_ds_read", "automatic", file_is_switch, ANY_TIME },
-	{ "ind_rd_buffer_size", "524288", file_is_size, ANY_TIME },
-	{ "romio_ds_write", "automatic", file_is_switch, ANY_TIME },
-	{ "ind_wr_buffer_size", "524288", file_is_size, ANY_TIME },
-	{ "collective_buffering", "true", file_is_bool, ANY_TIME },
-	{ "romio_cb_read", "automatic", file_is_switch, ANY_TIME },
-	{ "romio_cb_write", "automatic", file_is_switch, ANY_TIME },
-	{ "cb_buffer_size", NULL, file_is_cb_len, ANY_TIME },
-	{ "cb_nodes", NULL, file_is_count, ANY_TIME },
-	{ "cb_config_list", NULL, file_is_per_node, ANY_TIME },
-	{ "romio_no_indep_rw", "false", file_is_bool, ANY_TIME },
-	{ "striping_unit", NULL, file_is_cb_len, ANY_TIME },
-	{ "striping_factor", NULL, file_is_count, CREATION },
-};
-
-enum { N_FILE_HINTS = sizeof(file_hints) / sizeof(file_hints[0]) };
-
-/* Puts those of the hints into info that a file heeds and may still be given.
- * A value that makes no sense is passed over, like a key. */
-static int file_take_hints(
-	bool is_new, const struct weft_info *asked, struct weft_info *info)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-	int err = 0;
-
-	weft_hint_check(asked);
-	for (int i = 0; i < N_FILE_HINTS && !err; i++) {
-		const struct file_hint *hint = &file_hints[i];
-
-		if (!hint->is_good || (hint->when != ANY_TIME && !is_new))
-			continue;
-		if (weft_info_value(asked, hint->key, value, sizeof(value)) >=
-				0 &&
-			hint->is_good(value))
-			err = weft_info_set(info, hint->key, value);
-	}
-	return err;
-}
-
-/* A relative name counts from the folder in which the program began. */
-static FILE *file_open_hints(const char *path, const char **why_out)
-{
-	const char *folder = *path == '/' ? NULL : weft_knob_folder();
-	char whole[PATH_MAX];
-
-	snprintf(whole, sizeof(whole), "%s%s%s", folder ? folder : "",
-		folder ? "/" : "", path);
-	return weft_input_open(whole, false, why_out);
-}
-
-/* Those of the file that ROMIO_HINTS names, a key and a value to a line; of a
- * key that is there twice the first, as ROMIO has it. */
-static int file_system_hints(const char *path, struct weft_info *info)
-{
-	struct weft_info *said = weft_info_create();
-	const char *why;
-	FILE *file = file_open_hints(path, &why);
-	char line[512], key[256], value[256], first[2];
-	int err = said ? 0 : WEFT_ERR_NOMEM;
-
-	if (!file)
-		weft_log_warn("FILE-HINTS",
-			"ROMIO_HINTS names \"%.200s\", which cannot be read: "
-			"%s",
-			path, why);
-	while (!err && file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%255s %255s", key, value) == 2 &&
-			key[0] != '#' &&
-			weft_info_value(said, key, first, sizeof(first)) < 0)
-			err = weft_info_set(said, key, value);
-	if (!err)
-		err = file_take_hints(true, said, info);
-	weft_info_destroy(said);
-	if (file)
-		fclose(file);
-	return err;
-}
-
-static int64_t file_number_of(const struct weft_info *info, const char *key,
-	int base, int64_t otherwise)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-
-	return weft_info_value(info, key, value, sizeof(value)) >= 0
-		       ? file_number(value, base)
-		       : otherwise;
-}
-
-static const char *const file_choices[] = {
-	[WEFT_FILE_DISABLE] = "disable",
-	[WEFT_FILE_ENABLE] = "enable",
-	[WEFT_FILE_AUTOMATIC] = "automatic",
-};
-
-static enum weft_file_choice file_choice_of(
-	const struct weft_info *info, const char *key)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-
-	if (weft_info_value(info, key, value, sizeof(value)) < 0)
-		return WEFT_FILE_AUTOMATIC;
-	return value[0] == 'e'	 ? WEFT_FILE_ENABLE
-	       : value[0] == 'd' ? WEFT_FILE_DISABLE
-				 : WEFT_FILE_AUTOMATIC;
-}
-
-static bool file_is_said(
-	const struct weft_info *info, const char *key, const char *what)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-
-	return weft_info_value(info, key, value, sizeof(value)) >= 0 &&
-	       !strcmp(value, what);
-}
-
-static int64_t file_per_node_of(const struct weft_info *info)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-
-	if (weft_info_value(info, "cb_config_list", value, sizeof(value)) < 0)
-		return 0;
-	return value[2] == '*' ? INT32_MAX : file_number(value + 2, 10);
-}
-
-/* What they come to. */
-static struct weft_file_hints file_heed_hints(const struct weft_info *info)
-{
-	struct weft_file_hints hints = {
-		.read_sieve = file_choice_of(info, "romio_ds_read"),
-		.read_sieve_max = file_number_of(
-			info, "ind_rd_buffer_size", 10, SIEVE_MAX),
-		.write_sieve = file_choice_of(info, "romio_ds_write"),
-		.write_sieve_max = file_number_of(
-			info, "ind_wr_buffer_size", 10, SIEVE_MAX),
-		.permissions = (unsigned)file_number_of(
-			info, "file_perm", 8, PERMISSIONS),
-		.cb_read = file_choice_of(info, "romio_cb_read"),
-		.cb_write = file_choice_of(info, "romio_cb_write"),
-		.cb_nodes = file_number_of(info, "cb_nodes", 10, 0),
-		.cb_per_node = file_per_node_of(info),
-		.cb_buffer_size = file_number_of(info, "cb_buffer_size", 10, 0),
-		.striping_unit = file_number_of(info, "striping_unit", 10, 0),
-		.striping_factor =
-			file_number_of(info, "striping_factor", 10, 0),
-	};
-
-	/* as ROMIO has it: who promises to move nothing alone wants aggregators
-	 */
-	if (file_is_said(info, "romio_no_indep_rw", "true"))
-		hints.cb_read = hints.cb_write = WEFT_FILE_ENABLE;
-	/* the standard's word for all of it; ROMIO's say more */
-	if (file_is_said(info, "collective_buffering", "false"))
-		hints.cb_read = hints.cb_write = WEFT_FILE_DISABLE;
-	return hints;
-}
-
 /* More hints for an open file; asked may be NULL, and err is the caller's. */
 static int file_add_hints(
 	struct weft_file *fh, const struct weft_info *asked, int err)
@@ -279,8 +42,9 @@ static int file_add_hints(
 		err = fh->info ? 0 : WEFT_ERR_NOMEM;
 	}
 	if (!err && asked)
-		err = file_take_hints(false, asked, fh->info);
-	hints = file_heed_hints(fh->info);
+		err = weft_hint_accept(
+			WEFT_HINT_OF_FILE, false, asked, fh->info);
+	weft_file_hint_parse(fh->info, &hints);
 	return weft_file_set_hints(fh, &hints, err);
 }
 
@@ -297,99 +61,10 @@ int PMPI_File_set_info(MPI_File fh, MPI_Info info)
 	return weft_mpi_end_file(of, "MPI_File_set_info", err);
 }
 
-/* The file's own stripes; one that has none is cut by the hint all the same. */
-static int file_told_stripes(const struct weft_file *fh, struct weft_info *info)
+static int mpi_file_get_info(
+	const struct weft_file *fh, struct weft_info **info_out)
 {
-	struct weft_stripe stripe = weft_stripe_of(fh->fd);
-	char number[24];
-	int err = 0;
-
-	if (!stripe.unit)
-		stripe.unit = fh->hints.striping_unit;
-	snprintf(number, sizeof(number), "%lld", (long long)stripe.unit);
-	if (stripe.unit)
-		err = weft_info_set(info, "striping_unit", number);
-	snprintf(number, sizeof(number), "%lld", (long long)stripe.factor);
-	if (!err && stripe.factor)
-		err = weft_info_set(info, "striping_factor", number);
-	return err;
-}
-
-/* Those of which the members have agreed on another value than one may have
- * said. */
-static int file_agreed_hints(const struct weft_file *fh, struct weft_info *info)
-{
-	const struct weft_file_hints *hints = &fh->hints;
-	bool has_cb = hints->cb_read != WEFT_FILE_DISABLE ||
-		      hints->cb_write != WEFT_FILE_DISABLE;
-	int n_nodes = weft_cb_nodes(fh);
-	char number[24];
-	int err = weft_info_set(
-		info, "romio_cb_read", file_choices[hints->cb_read]);
-
-	if (!err)
-		err = weft_info_set(
-			info, "romio_cb_write", file_choices[hints->cb_write]);
-	if (!err)
-		err = weft_info_set(info, "collective_buffering",
-			has_cb ? "true" : "false");
-	snprintf(number, sizeof(number), "%lld", (long long)weft_cb_len(fh));
-	if (!err)
-		err = weft_info_set(info, "cb_buffer_size", number);
-	snprintf(number, sizeof(number), "%d", n_nodes);
-	if (!err && n_nodes)
-		err = weft_info_set(info, "cb_nodes", number);
-	if (!err)
-		err = file_told_stripes(fh, info);
-	return err;
-}
-
-/* All that is in effect, said or not. */
-static int file_all_hints(const struct weft_file *fh, struct weft_info *info)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-	int err = 0;
-
-	for (int i = 0; i < N_FILE_HINTS && !err; i++) {
-		const struct file_hint *hint = &file_hints[i];
-		const char *in_effect = hint->otherwise;
-
-		if (hint->when != CREATION &&
-			weft_info_value(
-				fh->info, hint->key, value, sizeof(value)) >= 0)
-			in_effect = value;
-		if (in_effect)
-			err = weft_info_set(info, hint->key, in_effect);
-	}
-	if (!err)
-		err = file_agreed_hints(fh, info);
-	if (!err)
-		err = weft_hint_put_kinds(fh->comm->child.session, info);
-	if (!err && strlen(fh->name) <= WEFT_INFO_VALUE_MAX)
-		err = weft_info_set(info, "filename", fh->name);
-	return err;
-}
-
-int PMPI_File_get_info(MPI_File fh, MPI_Info *info_used)
-{
-	struct weft_file *of = NULL;
-	struct weft_info *made = NULL;
-	int err;
-
-	weft_mpi_null(info_used, MPI_INFO_NULL);
-	err = weft_check_file(fh, &of);
-	if (!err)
-		err = weft_check_ptr(info_used, "info_used");
-	if (!err) {
-		made = weft_info_create();
-		err = made ? file_all_hints(of, made) : WEFT_ERR_NOMEM;
-	}
-	if (err) {
-		weft_info_destroy(made);
-		return weft_mpi_raise_file(of, "MPI_File_get_info", err);
-	}
-	*info_used = weft_mpi_info_handle(made);
-	return MPI_SUCCESS;
+	return weft_file_hint_in_effect(fh, info_out);
 }
 
 /* ---- opening and closing ---- */
@@ -419,12 +94,12 @@ static int file_read_hints(
 		err = *made ? 0 : WEFT_ERR_NOMEM;
 	}
 	if (!err && asked)
-		err = file_take_hints(true, asked, *made);
+		err = weft_hint_accept(WEFT_HINT_OF_FILE, true, asked, *made);
 	/* those count more, as in ROMIO: whoever runs a program knows the
 	 * machine */
 	if (!err && system)
-		err = file_system_hints(system, *made);
-	config->hints = file_heed_hints(*made);
+		err = weft_file_hint_read(system, *made);
+	weft_file_hint_parse(*made, &config->hints);
 	return err;
 }
 

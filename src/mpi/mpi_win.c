@@ -15,182 +15,42 @@
 
 /* ---- hints ---- */
 
-static bool is_flag(const char *value)
+static enum weft_hint_object hint_object(enum weft_win_flavor flavor)
 {
-	return !strcmp(value, "true") || !strcmp(value, "false");
+	_Static_assert(WEFT_HINT_OF_WIN_CREATE << WEFT_WIN_ALLOCATE ==
+				       WEFT_HINT_OF_WIN_ALLOCATE &&
+			       WEFT_HINT_OF_WIN_CREATE << WEFT_WIN_DYNAMIC ==
+				       WEFT_HINT_OF_WIN_DYNAMIC &&
+			       WEFT_HINT_OF_WIN_CREATE << WEFT_WIN_SHARED ==
+				       WEFT_HINT_OF_WIN_SHARED,
+		"flavors");
+	return (enum weft_hint_object)(WEFT_HINT_OF_WIN_CREATE << flavor);
 }
 
-/* "none", or some of the four orders. */
-static bool is_ordering(const char *value)
-{
-	char copy[WEFT_INFO_VALUE_MAX + 1], *rest = copy, *word;
-
-	snprintf(copy, sizeof(copy), "%s", value);
-	if (!strcmp(value, "none"))
-		return true;
-	while ((word = strsep(&rest, ",")) != NULL) {
-		word += strspn(word, " ");
-		word[strcspn(word, " ")] = 0;
-		if (strcmp(word, "rar") && strcmp(word, "war") &&
-			strcmp(word, "raw") && strcmp(word, "waw"))
-			return false;
-	}
-	return true;
-}
-
-static bool is_ops(const char *value)
-{
-	return !strcmp(value, "same_op") || !strcmp(value, "same_op_no_op");
-}
-
-/* A number of bytes, or -1. */
-static int64_t to_bytes(const char *value)
-{
-	char *end;
-	long long n = strtoll(value, &end, 10);
-
-	return end == value || *end || n < 0 ? -1 : n;
-}
-
-static bool is_bytes(const char *value)
-{
-	return to_bytes(value) >= 0;
-}
-
-static bool is_alignment(const char *value)
-{
-	int64_t n = to_bytes(value);
-
-	return n > 0 && (n & (n - 1)) == 0;
-}
-
-enum {
-	OF_ANY = ~0,
-	OF_ALLOCATED = 1 << WEFT_WIN_ALLOCATE | 1 << WEFT_WIN_SHARED,
-	OF_SHARED = 1 << WEFT_WIN_SHARED,
-};
-
-/* The keys that windows know, MPI-5.0 12.2.1 and 12.2.2. */
-static const struct hint {
-	const char *key;
-	const char *otherwise; /* in effect where nothing was said; NULL: none
-				*/
-	bool (*is_good)(const char *value);
-	int flavors;   /* bits: those that know it */
-	bool is_fixed; /* with the making of the window */
-} win_hints[] = {
-	{ "no_locks", "false", is_flag, OF_ANY, true },
-	{ "accumulate_ordering", "rar,raw,war,waw", is_ordering, OF_ANY,
-		false },
-	{ "accumulate_ops", "same_op_no_op", is_ops, OF_ANY, false },
-	{ "mpi_accumulate_granularity", "0", is_bytes, OF_ANY, true },
-	{ "same_size", "false", is_flag, OF_ANY, true },
-	{ "same_disp_unit", "false", is_flag, OF_ANY, true },
-	{ "alloc_shared_noncontig", "false", is_flag, OF_SHARED, true },
-	{ "mpi_minimum_memory_alignment", "64", is_alignment, OF_ALLOCATED,
-		true },
-	{ WEFT_HINT_ASSERT_KINDS, NULL, weft_hint_are_kinds, OF_ANY, false },
-};
-
-enum { N_HINTS = sizeof(win_hints) / sizeof(win_hints[0]) };
-
-/* Puts those of the hints into info that a window of this flavor heeds and may
- * still be given. A value that makes no sense is passed over, like a key. */
-static int win_take_hints(enum weft_win_flavor flavor, bool is_new,
-	const struct weft_info *asked, struct weft_info *info)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-	int err = 0;
-
-	weft_hint_check(asked);
-	for (int i = 0; i < N_HINTS && !err; i++) {
-		const struct hint *hint = &win_hints[i];
-
-		if (!(hint->flavors & 1 << flavor) ||
-			(hint->is_fixed && !is_new))
-			continue;
-		if (weft_info_value(asked, hint->key, value, sizeof(value)) >=
-				0 &&
-			hint->is_good(value))
-			err = weft_info_set(info, hint->key, value);
-	}
-	return err;
-}
-
-/* What a window that is to be made does of its hints. */
-static void heed_hints(
+/* Sets the fields of config that hints decide. */
+static void apply_hints(
 	struct weft_win_config *config, const struct weft_info *info)
 {
-	char value[WEFT_INFO_VALUE_MAX + 1];
-
-	if (weft_info_value(info, "no_locks", value, sizeof(value)) >= 0)
-		config->has_no_locks = value[0] == 't';
-	if (weft_info_value(
-		    info, "alloc_shared_noncontig", value, sizeof(value)) >= 0)
-		config->is_noncontig = value[0] == 't';
-	if (weft_info_value(info, "mpi_minimum_memory_alignment", value,
-		    sizeof(value)) >= 0)
-		config->align = (size_t)to_bytes(value);
+	config->has_no_locks = weft_hint_is(info, WEFT_HINT_NO_LOCKS, "true");
+	config->is_noncontig = weft_hint_is(info, WEFT_HINT_NONCONTIG, "true");
+	config->align = (size_t)weft_hint_number(
+		info, WEFT_HINT_ALIGNMENT, (int64_t)config->align);
 }
 
-int PMPI_Win_set_info(MPI_Win win, MPI_Info info)
+static int mpi_win_set_info(struct weft_win *win, const struct weft_info *info)
 {
-	struct weft_win *of = NULL;
-	struct weft_info *asked = NULL;
-	int err = weft_check_win(win, &of);
-
-	if (!err)
-		err = weft_check_info(info, &asked);
-	if (!err && !of->info) {
-		of->info = weft_info_create();
-		err = of->info ? 0 : WEFT_ERR_NOMEM;
-	}
-	if (!err)
-		err = win_take_hints(of->flavor, false, asked, of->info);
-	return weft_mpi_end_win(of, "MPI_Win_set_info", err);
+	if (!win->info)
+		win->info = weft_info_create();
+	return win->info ? weft_hint_accept(hint_object(win->flavor), false,
+				   info, win->info)
+			 : WEFT_ERR_NOMEM;
 }
 
-/* All that is in effect, said or not. */
-static int all_hints(const struct weft_win *win, struct weft_info *info)
+static int mpi_win_get_info(
+	const struct weft_win *win, struct weft_info **info_out)
 {
-	char value[WEFT_INFO_VALUE_MAX + 1];
-	int err = 0;
-
-	for (int i = 0; i < N_HINTS && !err; i++) {
-		const struct hint *hint = &win_hints[i];
-		const char *in_effect = hint->otherwise;
-
-		if (!(hint->flavors & 1 << win->flavor))
-			continue;
-		if (weft_info_value(
-			    win->info, hint->key, value, sizeof(value)) >= 0)
-			in_effect = value;
-		if (in_effect)
-			err = weft_info_set(info, hint->key, in_effect);
-	}
-	return err ? err : weft_hint_put_kinds(win->comm->child.session, info);
-}
-
-int PMPI_Win_get_info(MPI_Win win, MPI_Info *info_used)
-{
-	struct weft_win *of = NULL;
-	struct weft_info *made = NULL;
-	int err;
-
-	weft_mpi_null(info_used, MPI_INFO_NULL);
-	err = weft_check_win(win, &of);
-	if (!err)
-		err = weft_check_ptr(info_used, "info_used");
-	if (!err) {
-		made = weft_info_create();
-		err = made ? all_hints(of, made) : WEFT_ERR_NOMEM;
-	}
-	if (err) {
-		weft_info_destroy(made);
-		return weft_mpi_raise_win(of, "MPI_Win_get_info", err);
-	}
-	*info_used = weft_mpi_info_handle(made);
-	return MPI_SUCCESS;
+	return weft_hint_in_effect(hint_object(win->flavor), win->info,
+		win->comm->child.session, info_out);
 }
 
 /* ---- making ---- */
@@ -219,11 +79,12 @@ static int win_make(struct weft_comm *comm, struct weft_win_config *config,
 
 	if (!err && asked) {
 		hints = weft_info_create();
-		err = hints ? win_take_hints(config->flavor, true, asked, hints)
+		err = hints ? weft_hint_accept(hint_object(config->flavor),
+				      true, asked, hints)
 			    : WEFT_ERR_NOMEM;
 	}
 	if (!err) {
-		heed_hints(config, hints);
+		apply_hints(config, hints);
 		err = weft_win_create(comm, config, made_out);
 	}
 	if (err)
@@ -252,7 +113,8 @@ static int win_new(const char *func, struct weft_win_config *config,
 	err = weft_check_intra(a->comm, &comm);
 	if (!err)
 		err = check_config(config);
-	if (!err && (OF_ALLOCATED & 1 << config->flavor))
+	if (!err && (config->flavor == WEFT_WIN_ALLOCATE ||
+			    config->flavor == WEFT_WIN_SHARED))
 		err = weft_check_ptr(a->baseptr, "baseptr");
 	if (!err)
 		err = weft_check_ptr(a->win, "win");

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "core/hardware.h"
+#include "core/hint.h"
 #include "core/info.h"
 #include "transport/proc.h"
 #include "transport/progress.h"
@@ -407,15 +408,15 @@ static int pset_describe(struct weft_session *session, const char *name,
 	int err;
 
 	snprintf(text, sizeof(text), "%u", group->size);
-	err = weft_info_set(info, "mpi_size", text);
+	err = weft_hint_set(info, WEFT_HINT_PSET_SIZE, text);
 	if (!err)
-		err = weft_info_set(info, "weft_kind", kinds[kind]);
+		err = weft_hint_set(info, WEFT_HINT_PSET_KIND, kinds[kind]);
 	list_hosts(group, text, sizeof(text));
 	if (!err && text[0])
-		err = weft_info_set(info, "weft_host", text);
+		err = weft_hint_set(info, WEFT_HINT_PSET_HOSTS, text);
 	if (!err && kind == KIND_HARDWARE &&
 		!weft_hardware_piece(level, text, sizeof(text)))
-		err = weft_info_set(info, "weft_hwloc_object", text);
+		err = weft_hint_set(info, WEFT_HINT_PSET_HWLOC, text);
 	return err;
 }
 

@@ -405,10 +405,10 @@ static int open_world(
 	int err = weft_info_dup(info, &asked);
 
 	if (!err)
-		err = weft_info_set(asked, WEFT_HINT_THREAD_LEVEL,
+		err = weft_hint_set(asked, WEFT_HINT_THREAD_LEVEL,
 			weft_session_hint_level_name(required));
 	if (!err)
-		err = weft_info_set(asked, WEFT_HINT_VCI, "shared");
+		err = weft_hint_set(asked, WEFT_HINT_VCI, "shared");
 	if (!err)
 		err = weft_session_open(
 			asked, weft_session_initial_errh(), &session);

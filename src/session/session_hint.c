@@ -26,24 +26,17 @@ const char *weft_session_hint_level_name(enum weft_thread_level level)
 	return level_names[level];
 }
 
-static int read_level(
-	struct weft_session *session, const struct weft_info *asked)
+static enum weft_thread_level read_level(const struct weft_info *asked)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
+	int level = WEFT_THREAD_MULTIPLE;
 
-	session->level = WEFT_THREAD_MULTIPLE;
-	if (weft_info_value(
-		    asked, WEFT_HINT_THREAD_LEVEL, value, sizeof(value)) < 0)
-		return 0;
-	for (int i = WEFT_THREAD_SINGLE; i <= WEFT_THREAD_MULTIPLE; i++)
-		if (!strcmp(value, level_names[i])) {
-			session->level = (enum weft_thread_level)i;
-			return 0;
-		}
-	return weft_err_set(WEFT_ERR_INFO_VALUE,
-		"info key %s: \"%s\" is not a thread level (say one of "
-		"MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED, _MULTIPLE)",
-		WEFT_HINT_THREAD_LEVEL, value);
+	if (weft_hint_value(
+		    asked, WEFT_HINT_THREAD_LEVEL, value, sizeof(value)) >= 0)
+		while (level > WEFT_THREAD_SINGLE &&
+			strcmp(value, level_names[level]) != 0)
+			level--;
+	return (enum weft_thread_level)level;
 }
 
 /* Adds a kind to a comma-separated list unless it is there. */
@@ -65,7 +58,7 @@ static void read_kinds(
 	char value[WEFT_INFO_VALUE_MAX + 1];
 	char *rest = value, *kind;
 
-	if (weft_info_value(
+	if (weft_hint_value(
 		    asked, WEFT_HINT_ALLOC_KINDS, value, sizeof(value)) < 0)
 		snprintf(value, sizeof(value), "%s",
 			weft_proc.facts.alloc_kinds);
@@ -82,35 +75,13 @@ static void read_kinds(
 	add_kind(list, list_len, "system");
 }
 
-static int read_finalize(
+static void read_abort(
 	struct weft_session *session, const struct weft_info *asked)
 {
 	char value[WEFT_INFO_VALUE_MAX + 1];
 
-	if (weft_info_value(asked, WEFT_HINT_FINALIZE, value, sizeof(value)) <
-		0)
-		return 0;
-	session->is_strict = !strcmp(value, "strict");
-	if (session->is_strict || !strcmp(value, "synchronise"))
-		return 0;
-	return weft_err_set(WEFT_ERR_INFO_VALUE,
-		"info key %s: \"%s\" is neither \"synchronise\" nor "
-		"\"strict\"",
-		WEFT_HINT_FINALIZE, value);
-}
-
-static int read_abort(
-	struct weft_session *session, const struct weft_info *asked)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-
-	if (weft_info_value(asked, WEFT_HINT_ABORT, value, sizeof(value)) < 0 ||
-		weft_abort_scope_of(value, &session->abort_scope))
-		return 0;
-	return weft_err_set(WEFT_ERR_INFO_VALUE,
-		"info key %s: \"%s\" is neither \"job\" nor \"session\" nor "
-		"\"group\"",
-		WEFT_HINT_ABORT, value);
+	if (weft_hint_value(asked, WEFT_HINT_ABORT, value, sizeof(value)) >= 0)
+		weft_abort_scope_of(value, &session->abort_scope);
 }
 
 /* What is asked of the fabric. */
@@ -118,25 +89,12 @@ static void read_vci_hints(
 	const struct weft_info *asked, struct weft_vci_hints *vci_hints)
 {
 	*vci_hints = (struct weft_vci_hints){ 0 };
-	weft_info_value(asked, WEFT_HINT_PROVIDER, vci_hints->provider,
+	weft_hint_value(asked, WEFT_HINT_PROVIDER, vci_hints->provider,
 		sizeof(vci_hints->provider));
-	weft_info_value(asked, WEFT_HINT_IFACE, vci_hints->iface,
+	weft_hint_value(asked, WEFT_HINT_IFACE, vci_hints->iface,
 		sizeof(vci_hints->iface));
-	weft_info_value(asked, WEFT_HINT_TCLASS, vci_hints->tclass,
+	weft_hint_value(asked, WEFT_HINT_TCLASS, vci_hints->tclass,
 		sizeof(vci_hints->tclass));
-}
-
-enum vci_asked { VCI_ANY, VCI_SHARED, VCI_DEDICATED, VCI_UNKNOWN };
-
-static enum vci_asked read_vci(const struct weft_info *asked)
-{
-	char value[WEFT_INFO_VALUE_MAX + 1];
-
-	if (weft_info_value(asked, WEFT_HINT_VCI, value, sizeof(value)) < 0)
-		return VCI_ANY;
-	if (!strcmp(value, "shared"))
-		return VCI_SHARED;
-	return strcmp(value, "dedicated") ? VCI_UNKNOWN : VCI_DEDICATED;
 }
 
 void weft_session_hint_requested(const struct weft_info *asked)
@@ -144,7 +102,7 @@ void weft_session_hint_requested(const struct weft_info *asked)
 	pthread_mutex_lock(&weft_proc.lock);
 	if (!weft_proc.is_open) {
 		weft_proc.vci_hints = (struct weft_vci_hints){ 0 };
-		if (read_vci(asked) != VCI_DEDICATED)
+		if (!weft_hint_is(asked, WEFT_HINT_VCI, "dedicated"))
 			read_vci_hints(asked, &weft_proc.vci_hints);
 	}
 	pthread_mutex_unlock(&weft_proc.lock);
@@ -170,18 +128,16 @@ static bool is_met(const struct weft_vci_hints *vci_hints)
 int weft_session_hint_vci(const struct weft_info *asked,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out)
 {
-	enum vci_asked how = read_vci(asked);
 	struct weft_vci_hints vci_hints;
-	int err;
+	int err = weft_hint_check_values(WEFT_HINT_OF_SESSION, asked);
 
 	*vci_out = &weft_proc.vci;
-	if (how == VCI_UNKNOWN)
-		return weft_err_set(WEFT_ERR_INFO_VALUE,
-			"info key %s: the value is neither \"shared\" nor "
-			"\"dedicated\"",
-			WEFT_HINT_VCI);
+	if (err)
+		return err;
 	read_vci_hints(asked, &vci_hints);
-	if (how == VCI_SHARED || (how == VCI_ANY && is_met(&vci_hints)))
+	if (weft_hint_is(asked, WEFT_HINT_VCI, "shared") ||
+		(!weft_hint_is(asked, WEFT_HINT_VCI, "dedicated") &&
+			is_met(&vci_hints)))
 		return 0;
 	err = weft_vci_acquire(&vci_hints, on_open, vci_out);
 	if (err)
@@ -200,33 +156,29 @@ int weft_session_hint_apply(
 	char kinds[WEFT_INFO_VALUE_MAX + 1];
 	int err;
 
-	weft_hint_check(asked);
-	err = read_level(session, asked);
-	if (!err)
-		err = read_finalize(session, asked);
-	if (!err)
-		err = read_abort(session, asked);
-	if (err)
-		return err;
+	weft_hint_warn_unknown(asked);
+	session->level = read_level(asked);
+	session->is_strict = weft_hint_is(asked, WEFT_HINT_FINALIZE, "strict");
+	read_abort(session, asked);
 	read_kinds(asked, kinds, sizeof(kinds));
 	session->info = weft_info_create();
 	if (!session->info)
 		return WEFT_ERR_NOMEM;
-	err = weft_info_set(session->info, WEFT_HINT_THREAD_LEVEL,
+	err = weft_hint_set(session->info, WEFT_HINT_THREAD_LEVEL,
 		level_names[session->level]);
 	if (!err)
-		err = weft_info_set(
+		err = weft_hint_set(
 			session->info, WEFT_HINT_ALLOC_KINDS, kinds);
 	if (!err)
-		err = weft_info_set(session->info, WEFT_HINT_VCI,
+		err = weft_hint_set(session->info, WEFT_HINT_VCI,
 			session->vci->number ? "dedicated" : "shared");
 	if (!err)
-		err = weft_info_set(session->info, WEFT_HINT_TCLASS, "default");
+		err = weft_hint_set(session->info, WEFT_HINT_TCLASS, "default");
 	if (!err)
-		err = weft_info_set(session->info, WEFT_HINT_FINALIZE,
+		err = weft_hint_set(session->info, WEFT_HINT_FINALIZE,
 			session->is_strict ? "strict" : "synchronise");
 	if (!err)
-		err = weft_info_set(session->info, WEFT_HINT_ABORT,
+		err = weft_hint_set(session->info, WEFT_HINT_ABORT,
 			weft_abort_scope_name(session->abort_scope));
 	return err;
 }
@@ -248,16 +200,16 @@ int weft_session_hint_used(
 	snprintf(waits, sizeof(waits), "%lu",
 		atomic_load_explicit(
 			&session->vci->lock.n_contended, memory_order_relaxed));
-	err = weft_info_set(info, WEFT_HINT_PROVIDER, net.provider);
+	err = weft_hint_set(info, WEFT_HINT_PROVIDER, net.provider);
 	if (!err)
-		err = weft_info_set(info, WEFT_HINT_IFACE, net.iface);
+		err = weft_hint_set(info, WEFT_HINT_IFACE, net.iface);
 	if (!err)
-		err = weft_info_set(info, WEFT_HINT_TCLASS, net.tclass);
+		err = weft_hint_set(info, WEFT_HINT_TCLASS, net.tclass);
 	if (!err)
-		err = weft_info_set(info, WEFT_HINT_CONTENDED, waits);
+		err = weft_hint_set(info, WEFT_HINT_CONTENDED, waits);
 	weft_open_handles_list(session, open_handles, sizeof(open_handles));
 	if (!err && open_handles[0])
-		err = weft_info_set(info, WEFT_HINT_OPEN_HANDLES, open_handles);
+		err = weft_hint_set(info, WEFT_HINT_OPEN_HANDLES, open_handles);
 	if (err) {
 		weft_info_destroy(info);
 		return err;

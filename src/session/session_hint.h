@@ -12,15 +12,14 @@ void weft_session_hint_requested(const struct weft_info *asked);
 
 /* The VCI that a session gets which asks so: the default one, or one of its
  * own when it asks for that, or for a fabric that the default one does not run
- * on. What cannot be met is warned about. WEFT_ERR_INFO_VALUE for neither
- * shared nor dedicated. The process-wide object must be open. */
+ * on. What cannot be met is warned about. WEFT_ERR_INFO_VALUE if a key of a
+ * session has an invalid value. The process-wide object must be open. */
 int weft_session_hint_vci(const struct weft_info *asked,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 
 /* Reads the keys of `asked` (NULL: none) into the session's level and puts
  * what is in effect into its info object. Keys that nobody knows are ignored,
- * but warned about where they begin with weft_; a thread level or a way to
- * finalize that is none is WEFT_ERR_INFO_VALUE. The process-wide object must be
+ * but warned about where they begin with weft_. The process-wide object must be
  * open, for the launch's own wishes. */
 int weft_session_hint_apply(
 	struct weft_session *session, const struct weft_info *asked);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/pid.h"
+#include "core/hint.h"
 #include "core/info.h"
 #include "transport/proc.h"
 #include "comm/create.h"
@@ -115,7 +116,7 @@ int weft_split_guided(struct weft_comm *comm, int32_t key,
 {
 	char type[WEFT_INFO_VALUE_MAX + 1];
 
-	if (weft_info_value(info, "mpi_hw_resource_type", type, sizeof(type)) <
+	if (weft_hint_value(info, WEFT_HINT_HW_RESOURCE, type, sizeof(type)) <
 		0)
 		return weft_split_none(comm, comm_out);
 	if (!strcmp(type, "mpi_shared_memory"))
@@ -172,8 +173,8 @@ static int split_by_first(struct weft_comm *comm, int32_t key,
 		return 0;
 	err = weft_create_split(comm, mine[level], key, comm_out);
 	if (!err && *comm_out && info)
-		err = weft_info_set(
-			info, "mpi_hw_resource_type", level_name(level));
+		err = weft_hint_set(
+			info, WEFT_HINT_HW_RESOURCE, level_name(level));
 	return err;
 }
 
@@ -205,9 +206,9 @@ int weft_split_resource(struct weft_comm *comm, int32_t key,
 	int64_t color = -1;
 	int err;
 
-	if (weft_info_value(info, "mpi_pset_name", name, sizeof(name)) < 0)
+	if (weft_hint_value(info, WEFT_HINT_PSET_NAME, name, sizeof(name)) < 0)
 		return weft_split_guided(comm, key, info, comm_out);
-	if (weft_info_value(info, "mpi_hw_resource_type", NULL, 0) >= 0) {
+	if (weft_hint_value(info, WEFT_HINT_HW_RESOURCE, NULL, 0) >= 0) {
 		err = weft_split_none(comm, comm_out); /* the others go on */
 		return err ? err
 			   : weft_err_set(WEFT_ERR_INFO,

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "base/log.h"
+#include "core/hint.h"
 #include "core/info.h"
 #include "comm/comm_init.h"
 #include "comm/create.h"
@@ -57,11 +58,7 @@ static uint32_t acquire_vcis(struct weft_session *session, uint32_t n)
 
 static bool is_promised(const struct weft_info *info)
 {
-	char value[8];
-
-	return weft_info_value(info, "mpi_assert_no_any_tag", value,
-		       sizeof(value)) >= 0 &&
-	       !strcmp(value, "true");
+	return weft_hint_is(info, WEFT_HINT_NO_ANY_TAG, "true");
 }
 
 /* How many VCIs all have, and the context ids. */

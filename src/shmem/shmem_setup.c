@@ -23,7 +23,7 @@ struct weft_shmem weft_shmem;
 static int open_session(enum weft_thread_level level)
 {
 	struct weft_info *asked = weft_info_create();
-	int err = asked ? weft_info_set(asked, WEFT_HINT_THREAD_LEVEL,
+	int err = asked ? weft_hint_set(asked, WEFT_HINT_THREAD_LEVEL,
 				  weft_session_hint_level_name(level))
 			: WEFT_ERR_NOMEM;
 

@@ -92,14 +92,17 @@ test_unit_tool_report_test_SOURCES = test/unit/tool_report_test.c src/tools/tool
 test_unit_tool_report_test_CPPFLAGS = $(AM_CPPFLAGS)
 weft_info_LDFLAGS = $(tool_ldflags)
 
-# weft(7) holds the table of variables as this build knows it.
-dist_man_MANS += contrib/man/weft-info.1 contrib/man/mpiio.7
-nodist_man_MANS += contrib/man/weft.7
-CLEANFILES += contrib/man/weft.7
-EXTRA_DIST += contrib/man/weft.7.in
-contrib/man/weft.7: $(top_srcdir)/contrib/man/weft.7.in \
+# weft(7) and mpiio(7) hold the tables of variables, counters and info keys as
+# this build knows them.
+dist_man_MANS += contrib/man/weft-info.1
+nodist_man_MANS += contrib/man/weft.7 contrib/man/mpiio.7
+CLEANFILES += contrib/man/weft.7 contrib/man/mpiio.7
+EXTRA_DIST += contrib/man/weft.7.in contrib/man/mpiio.7.in
+contrib/man/weft.7 contrib/man/mpiio.7: %.7: $(top_srcdir)/%.7.in \
 	$(top_srcdir)/src/base/knobs.def $(top_srcdir)/src/base/knobs.sed \
-	$(top_srcdir)/src/base/counter.def $(top_srcdir)/src/base/counter.sed
+	$(top_srcdir)/src/base/counter.def $(top_srcdir)/src/base/counter.sed \
+	$(top_srcdir)/src/core/info_keys.def \
+	$(top_srcdir)/src/core/info_keys.awk
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)$(SED) -n -f $(top_srcdir)/src/base/knobs.sed \
 		$(top_srcdir)/src/base/knobs.def >$@.knobs && \
@@ -108,10 +111,12 @@ contrib/man/weft.7: $(top_srcdir)/contrib/man/weft.7.in \
 	$(SED) -n -f $(top_srcdir)/src/base/knobs.sed >$@.debug && \
 	$(SED) -n -f $(top_srcdir)/src/base/counter.sed \
 		$(top_srcdir)/src/base/counter.def >$@.counters && \
+	$(AWK) -f $(top_srcdir)/src/core/info_keys.awk \
+		$(top_srcdir)/src/core/info_keys.def \
+		$(top_srcdir)/$*.7.in >$@.keys && \
 	$(SED) -e '/@KNOBS@/{r $@.knobs' -e 'd}' \
 		-e '/@DEBUG_KNOBS@/{r $@.debug' -e 'd}' \
 		-e '/@COUNTERS@/{r $@.counters' -e 'd}' \
-		-e 's|@VERSION[@]|$(VERSION)|' \
-		$(top_srcdir)/contrib/man/weft.7.in >$@.tmp && \
-	rm -f $@.knobs $@.debug $@.counters && mv $@.tmp $@
+		-e 's|@VERSION[@]|$(VERSION)|' $@.keys >$@.tmp && \
+	rm -f $@.knobs $@.debug $@.counters $@.keys && mv $@.tmp $@
 EXTRA_DIST += src/tools/README.md
