@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* range: two bytes of the folder and of /dev/null, and the stretches themselves
+/* range: byte-range locks, so that data sieving loses no byte of other writers
  */
 #include "io/range.h"
 
@@ -10,10 +10,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 
-/* Locked by all writers who lock what they write, and by those who do not: two
- * bytes for each inode, as whoever locks all of a file shall not have to
- * wait for us. They are bytes of the file's folder, which all containers see
- * that have it, and of /dev/null, which a file that is moved does not leave. */
+/* The announcements: writers that lock hold LOCKING, writers that do not hold
+ * UNLOCKED. Each inode has these two bytes in the file's directory and in
+ * /dev/null, not in the file, so that a program can lock the whole file. All
+ * containers that share the directory see the first. The second is found after
+ * the file was moved to another directory. */
 enum range_byte { LOCKING, UNLOCKED };
 
 static int64_t byte_place(const struct weft_file *file, enum range_byte byte)
@@ -40,7 +41,7 @@ static void byte_unlock(const struct weft_file *file, enum range_byte byte)
 		weft_syscall_unlock(file->range_fds[i], file->name, at, at + 1);
 }
 
-/* Whether another open of the file has it. */
+/* True if another open of the file holds the byte. */
 static bool byte_is_held_by_others(
 	const struct weft_file *file, enum range_byte byte)
 {
@@ -79,7 +80,7 @@ static void range_set_announced(struct weft_file *file, bool is_announced)
 		&file->range_is_announced, is_announced, memory_order_release);
 }
 
-/* Whether others can be told, and heard. */
+/* True if both descriptors for announcements are open. */
 static bool range_can_announce(const struct weft_file *file)
 {
 	return file->range_fds[0] >= 0 && file->range_fds[1] >= 0;
@@ -94,8 +95,8 @@ static void range_set_locking(struct weft_file *file, bool locks)
 		weft_range_close(file);
 }
 
-/* Announces itself, then looks for others. Who cannot do so locks what it
- * writes, and never exclusively. One thread at a time. */
+/* Announces this writer, then checks for others. A writer that cannot announce
+ * itself locks its ranges, never exclusively. One thread at a time. */
 static void range_announce(struct weft_file *file)
 {
 	bool locks = range_is_locking(file);
@@ -138,8 +139,8 @@ enum weft_syscall_fs weft_range_fs(struct weft_file *file)
 
 void weft_range_open(struct weft_file *file)
 {
-	/* who may not read has no shared locks: it locks what it writes
-	 * exclusively, and nobody needs to know */
+	/* A shared lock needs read permission. Without it, ranges are locked
+	 * exclusively, and no announcement is necessary. */
 	file->range_fds[0] = file->range_fds[1] = -1;
 	range_set_is_locking(file, !file->is_readable);
 	range_set_announced(file, !file->is_readable);
@@ -155,7 +156,7 @@ void weft_range_start_locking(struct weft_file *file)
 		range_set_is_locking(file, true);
 }
 
-/* ---- stretches ---- */
+/* ---- ranges ---- */
 
 static bool is_atomic(const struct weft_file *file)
 {
@@ -163,7 +164,7 @@ static bool is_atomic(const struct weft_file *file)
 	return atomic_load_explicit(&file->is_atomic, memory_order_acquire);
 }
 
-/* An access of an atomic file has locked all of its stretch before. */
+/* In atomic mode the access holds range_lock already. */
 static void range_announce_once(struct weft_file *file)
 {
 	bool has_range_lock = is_atomic(file);

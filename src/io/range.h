@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* range: byte-range locks, so that data sieving loses nothing of others
+/* range: byte-range locks, so that data sieving loses no byte of other writers
  *
- * Short runs are written fastest with what is around them (sieve.h), which must
- * not change between reading and writing it. So whoever writes to a file in
- * which that may happen locks the stretch first: exclusively who sieves, shared
- * who does not. Where it cannot happen nobody locks anything: a process
- * announces, by a lock that it holds until it closes the file, whether it locks
- * what it writes, before it writes, and then looks for the other kind. One that
- * comes to others who may sieve locks what it writes, too; one that finds
- * others who do not lock does not sieve.
+ * Data sieving writes gaps back (sieve.h), which must not change between the
+ * read and the write. A writer that sieves therefore locks the range
+ * exclusively, and a writer that does not sieve locks it shared.
  *
- * Locks are those of open file descriptions, so they end with the process, and
- * only files of this host's file systems have any. A process's own locks, those
- * of fcntl(2) and lockf(3), are the program's: nobody waits for them. */
+ * A file that no process sieves needs no locks. Before its first write, a
+ * process announces whether it locks the ranges that it writes: it takes a lock
+ * for that, which it holds until it closes the file. Then it checks for
+ * announcements of the other kind. If others lock, it locks, too. If others do
+ * not lock, it does not sieve.
+ *
+ * All are locks of open file descriptions: the kernel drops them when the
+ * process ends. Only file systems of this host are locked. Locks of fcntl(2)
+ * and lockf(3) belong to the program; the library does not wait for them. */
 #ifndef WEFT_RANGE_H
 #define WEFT_RANGE_H
 
@@ -24,35 +25,36 @@
 struct weft_file;
 
 enum weft_range_kind {
-	WEFT_RANGE_SHARED, /* other writers of what is theirs */
+	WEFT_RANGE_SHARED, /* with other writers that do not sieve */
 	WEFT_RANGE_EXCLUSIVE,
 };
 
-/* The file is open, and is_readable says how. */
+/* Prepares the locks of an open file, whose is_readable is set. */
 void weft_range_open(struct weft_file *file);
 
+/* The kind of the file's file system, looked up once. */
 enum weft_syscall_fs weft_range_fs(struct weft_file *file);
 
-/* Whether the file is one of this host's file systems. */
+/* True if the file is on a file system of this host. */
 static inline bool weft_range_is_local(struct weft_file *file)
 {
 	return weft_range_fs(file) != WEFT_SYSCALL_FS_OTHER;
 }
 
+/* Withdraws the announcement. */
 void weft_range_close(struct weft_file *file);
 
-/* Writers lock what they write from now on. Collective, between accesses, and
- * members agree on something before the next. */
+/* This process locks the ranges that it writes from now on. Collective, between
+ * accesses; the members synchronize before the next access. */
 void weft_range_start_locking(struct weft_file *file);
 
-/* Locks [first, end), for one access of this process at a time, and waits for
- * it. *locked_out is false where nothing has to be locked, and with
- * WEFT_RANGE_EXCLUSIVE where somebody writes without locks, or a lock of the
- * program's is in the way: nobody is kept out then. An error says why there is
- * no lock. */
+/* Locks [first, end) and waits for other processes and for other accesses of
+ * this process. *locked_out is false if no lock is necessary. With
+ * WEFT_RANGE_EXCLUSIVE it is false also if other writers cannot be excluded:
+ * one writes without locks, or a lock of the program overlaps. */
 int weft_range_lock(struct weft_file *file, enum weft_range_kind kind,
 	int64_t first, int64_t end, bool *locked_out);
-/* Whether an access has to, from now on until the view changes. */
+/* True if writes must be locked, which holds until the view changes. */
 bool weft_range_must_lock(struct weft_file *file);
 void weft_range_unlock(struct weft_file *file, int64_t first, int64_t end);
 

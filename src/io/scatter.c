@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scatter: through a mapping, by process_vm_readv from this very process */
+/* scatter: many short runs are stored in the page cache by one call */
 #include "io/scatter.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ static int64_t run_offset(const struct iovec *run)
 	return (int64_t)(uintptr_t)run->iov_base;
 }
 
-/* Returns bytes; -1 with errno. map is of the file from place begin on. */
+/* map holds the file from offset begin on. Returns bytes, or -1 with errno. */
 static ssize_t scatter_store(char *map, int64_t begin, const char *buf,
 	const struct iovec *runs, size_t n_runs)
 {
@@ -26,8 +26,8 @@ static ssize_t scatter_store(char *map, int64_t begin, const char *buf,
 	return process_vm_readv(getpid(), to, n_runs, &from, 1, 0);
 }
 
-/* Pages are had faster all at once; but where nothing is stored in some, they
- * would get storage for nothing. */
+/* MAP_POPULATE is faster, but allocates storage for all pages; it is used only
+ * if each page gets a run. */
 static int map_flags(const struct iovec *runs, size_t n_runs, int64_t page)
 {
 	for (size_t i = 1; i < n_runs; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scatter: many short runs are stored in the pages of a file at once
+/* scatter: many short runs are stored in the page cache by one call
  *
- * Into a shared mapping of these pages, which changes the bytes of the runs and
- * none between them: no lock is needed, and nobody who writes these is harmed.
- * The kernel copies, so that a file which another process cuts short, or a full
- * file system, stops it and raises no signal. Only for files of this host's
- * file systems: what is stored in their pages is what others read(2). */
+ * The pages are mapped shared, and only the bytes of the runs change, so no
+ * lock is necessary. The kernel copies (process_vm_readv on this process): if
+ * another process truncates the file, or the file system is full, the call
+ * fails and no SIGBUS is raised. Only for file systems of this host, where
+ * read(2) returns the bytes of the mapping. */
 #ifndef WEFT_SCATTER_H
 #define WEFT_SCATTER_H
 

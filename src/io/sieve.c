@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sieve: read, pick; read, patch, write */
+/* sieve: data sieving: short runs are moved together with the gaps between them
+ */
 #include "io/sieve.h"
 
 #include "base/bits.h"
@@ -13,25 +14,26 @@
 #include <string.h>
 
 enum {
-	SAMPLE = 64,	    /* runs looked at to know what they are like */
-	RUNS_MIN = 8,	    /* fewer are moved as well one by one, */
-	RUN_MAX = 16 << 10, /* and so are longer ones when writing */
-	RUN_MAX_READ = 8 << 10,
-	RUN_MAX_CACHED = 8 << 10, /* on a disk, of pages that are in memory */
+	SAMPLE = 64,		  /* runs that decide whether to sieve */
+	RUNS_MIN = 8,		  /* fewer runs are moved individually */
+	RUN_MAX = 16 << 10,	  /* longest average run to write, bytes */
+	RUN_MAX_READ = 8 << 10,	  /* to read */
+	RUN_MAX_CACHED = 8 << 10, /* to write to cached pages of a disk */
 	PAGE = 4096,
 };
 
-/* Bytes [at, at + len) of the stream are in [first, end) of the file. */
+/* Stream bytes [at, at + len), which lie in [first, end) of the file. */
 struct sieve_range {
 	int64_t at, len;
 	int64_t first, end;
 };
 
-/* The first runs of a stretch, all their bytes, and those between them. */
+/* The first runs of an access. */
 struct sample {
-	int64_t n, len, gaps;
-	int64_t first_gap; /* where the first of these is */
-	bool fills_pages;  /* the runs fill pages */
+	int64_t n;
+	int64_t len, gaps; /* bytes of the runs, and of the gaps between them */
+	int64_t first_gap; /* its offset in the file */
+	bool fills_pages;  /* runs begin and end at page boundaries */
 };
 
 static struct sample sample_runs(
@@ -55,10 +57,10 @@ static struct sample sample_runs(
 	return sample;
 }
 
-/* Runs that fill their pages need nothing of what is around them. Taking that
- * along spares calls, but copies it twice, and what has to be fetched from a
- * disk costs more than it saves. A file that grows gains where the gaps are for
- * others to fill: they find pages. */
+/* True if runs that fill whole pages are better written individually. Sieving
+ * spares calls but copies the gaps twice, and gaps that must be read from a
+ * disk cost more than the calls. At the end of a growing file, sieving pays if
+ * other processes fill the gaps later, because the pages then exist. */
 static bool should_write_per_run(
 	const struct weft_move *m, const struct sample *sample, int64_t end)
 {
@@ -86,7 +88,7 @@ static bool should_sieve_write(
 	sample = sample_runs(m, at, len);
 	if (sample.n < 2 || choice == WEFT_FILE_ENABLE)
 		return sample.n >= 2;
-	/* the file system of a disk has more to do for each run */
+	/* a write call is more expensive on a disk's file system */
 	if (weft_range_fs(m->file) == WEFT_SYSCALL_FS_LOCAL)
 		gap_max = weft_max64(gap_max, sample.len / sample.n);
 	return sample.n >= RUNS_MIN && sample.len / sample.n <= RUN_MAX &&
@@ -109,10 +111,11 @@ static bool should_sieve_read(
 	       gaps / weft_max64(s->len / run - 1, 1) <= WEFT_MOVE_GAP_MAX;
 }
 
-/* The first of them up to a multiple of what is moved at once, where others'
- * end as well, so that they wait for one of ours at most. What is written
- * between runs of the access begins and ends at such a multiple, as the file
- * system has larger pages for that. */
+/* The part of stream bytes [at, at + len) that one buffer holds. It ends at a
+ * multiple of the buffer's size in the file. All processes end there, so each
+ * waits for at most one lock of another. A range to write that begins or ends
+ * between two runs of the access is extended to such a multiple, because the
+ * file system has large folios for aligned writes. */
 static struct sieve_range sieve_range_of(
 	const struct weft_move *m, int64_t at, int64_t len)
 {
@@ -162,8 +165,9 @@ static int64_t tiles_to_end(
 	return (s->at + s->len - 1) / m->view->tile->size + 1;
 }
 
-/* Nobody else writes there. False where it cannot be read: one by one, runs may
- * be written all the same. */
+/* Reads the range, copies the runs in and writes it back. The range is locked.
+ * False if it cannot be read; the runs can then still be written individually.
+ */
 static bool sieve_move(const struct weft_move *m, const struct sieve_range *s,
 	const char *buf, char *sieve_buf, int64_t *moved, int *err)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sieve: short runs are moved with what is around them
+/* sieve: data sieving: short runs are moved together with the gaps between them
  *
- * A stretch of the file is read, and the runs are taken out; or put in, and all
- * of it is written back: a call or two instead of thousands. Everybody else who
- * writes to the file is kept out while it is written (range.h). */
+ * To read, one call reads a range of the file, and the runs are copied out of
+ * it. To write, one call reads the range, the runs are copied into it, and one
+ * call writes it back; a lock excludes all other writers of the file meanwhile
+ * (range.h). One or two calls replace thousands. */
 #ifndef WEFT_SIEVE_H
 #define WEFT_SIEVE_H
 
@@ -11,17 +12,18 @@
 
 #include <stdint.h>
 
-/* Writes bytes [at, at + len) of the stream, or the first of them, from buf;
- * *tried_out of them, 0 where runs are long or far apart, or others cannot be
- * kept out. *moved_out of those are there, all unless an error is returned.
- * *sieve_buf_out is memory that the next call uses again, to be freed; NULL at
- * first. */
+/* Writes the first *tried_out bytes of stream bytes [at, at + len) from buf.
+ * *tried_out is 0 if data sieving does not pay or other writers cannot be
+ * excluded; the caller then writes by other means. The first *moved_out of the
+ * tried bytes are in the file: all of them unless an error is returned.
+ * *sieve_buf_out must be NULL at the first call. It receives a buffer that
+ * later calls reuse and that the caller frees. */
 int weft_sieve_write(const struct weft_move *m, const char *buf, int64_t at,
 	int64_t len, char **sieve_buf_out, int64_t *tried_out,
 	int64_t *moved_out);
 
-/* The same of what is read, which nobody is kept out of; fewer bytes are moved
- * than tried also where the file ends. */
+/* Reads likewise, without a lock. Fewer bytes are moved than tried also at the
+ * end of the file. */
 int weft_sieve_read(const struct weft_move *m, char *buf, int64_t at,
 	int64_t len, char **sieve_buf_out, int64_t *tried_out,
 	int64_t *moved_out);
