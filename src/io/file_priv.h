@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_priv: what the files of this room share */
+/* file_priv: declarations for the source files of this room */
 #ifndef WEFT_FILE_PRIV_H
 #define WEFT_FILE_PRIV_H
 
@@ -8,14 +8,14 @@
 
 /* --- agreement (file_agree.c) -------------------------------------------- */
 
-/* Collective: everybody's error to everybody, this process's own first. Who has
- * none is told in which words another has one, and where. */
+/* Collective. Returns err, or else the error of another member; its text then
+ * names that rank and has the text of that rank's error. */
 int weft_file_agree(struct weft_file *file, int err);
 
 enum { WEFT_FILE_SAME_MAX = 2, WEFT_FILE_LEAST_MAX = 8 };
 
-/* Numbers that must not differ between members, each with its name, and others
- * of which all get the least. */
+/* Numbers that must be the same at all members, each with its name, and numbers
+ * that become the lowest of the members. */
 struct weft_file_agreement {
 	int n_same, n_least;
 	int64_t same[WEFT_FILE_SAME_MAX];
@@ -23,59 +23,61 @@ struct weft_file_agreement {
 	int64_t *least[WEFT_FILE_LEAST_MAX];
 };
 
-/* The same of err, and all of that; WEFT_ERR_NOT_SAME says what differs. */
+/* The same, and agrees on numbers; WEFT_ERR_NOT_SAME names one that differs. */
 int weft_file_agree_on(
 	struct weft_file *file, int err, const struct weft_file_agreement *on);
 
-/* Collective, a WEFT_COLL_ALLGATHER, WEFT_COLL_ALLREDUCE or WEFT_COLL_SCAN of
- * n numbers of each member; op is passed over where the kind has none. */
+/* Collective: a WEFT_COLL_ALLGATHER, WEFT_COLL_ALLREDUCE or WEFT_COLL_SCAN of
+ * n numbers of each member; an allgather ignores op. */
 int weft_file_numbers(struct weft_file *file, enum weft_coll_kind kind,
 	enum weft_redop_builtin op, int n, const int64_t *mine, int64_t *all);
 
-/* An allgather of n numbers of each, by whoever moves data. */
+/* An allgather of n numbers of each member, also from threads of the pool:
+ * is_background is that of struct weft_move. */
 int weft_file_gather(struct weft_file *file, bool is_background, int n,
 	const int64_t *mine, int64_t *all);
 
-/* An error as one number, of which the least is everybody's; and back,
- * described. */
+/* An error as one number, which names the rank, too; the lowest number of the
+ * members is the error of all. Decoding describes the error: err and its text
+ * `why` if this process has its own, else that of the code. */
 int64_t weft_file_err_encode(const struct weft_file *file, int err);
 int weft_file_err_decode(
 	const struct weft_file *file, int err, const char *why, int64_t code);
 
-/* --- what was begun (file.c) -----------------------------------------------
+/* --- nonblocking accesses (file.c) ------------------------------------------
  */
 
-/* Waits until it is done; with colls_only until no collective waits for its
- * turn to be agreed on. call is what the program is in. */
+/* Waits until all are done; with colls_only until the agreement of each
+ * collective access has started. call is the MPI procedure, for messages. */
 void weft_file_drain(struct weft_file *file, bool colls_only, const char *call);
 
-/* What the first of them waits for, with a reference of the caller's, or NULL.
- * VCI's lock held; transfer.c. */
+/* The request that the first of them waits for, with a reference that the
+ * caller owns, or NULL. VCI's lock held; transfer.c. */
 struct weft_req *weft_file_pending_locked(
 	struct weft_file *file, bool colls_only);
 
 /* --- split collectives (transfer.c) --------------------------------------- */
 
-/* Waits for one that was begun and drops it. */
+/* Waits for a split collective that is under way, if any, and drops it. */
 void weft_file_finish_split(struct weft_file *file);
-/* Drops one that is done. VCI's lock held. */
+/* Drops a split collective that is done. VCI's lock held. */
 void weft_file_drop_split_locked(struct weft_file *file);
 
 /* --- the shared pointer (pointer.c) -------------------------------------- */
 
-/* Rank 0 serves it from now on. */
+/* Rank 0 replies to requests from now on. */
 void weft_file_pointer_open(struct weft_file *file);
-/* And no more; it is over when pointer.recv is NULL. VCI's lock held. */
+/* Rank 0 stops replying; done when pointer.recv is NULL. VCI's lock held. */
 void weft_file_pointer_close_locked(struct weft_file *file);
 
-/* Adds to it; *old_out is what it was. */
+/* Adds by to the shared pointer; *old_out is its value before. */
 int weft_file_pointer_fetch_add(
 	struct weft_file *file, int64_t by, int64_t *old_out);
 /* Rank 0 only. */
 void weft_file_pointer_set(struct weft_file *file, int64_t value);
 
-/* Collective: this process's n etypes in the order of ranks. *at_out is where
- * they begin. */
+/* Collective: advances the shared pointer by the n of all members. *at_out is
+ * where the n etypes of this process begin, in the order of ranks. */
 int weft_file_pointer_ordered(
 	struct weft_file *file, int64_t n, int64_t *at_out);
 

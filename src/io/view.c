@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* view: made, and places in it */
+/* view: the bytes of a file that a process accesses */
 #include "io/view.h"
 
 #include "base/err.h"
@@ -9,7 +9,7 @@
 
 enum { VIEW_RUNS = 64 };
 
-/* What the standard asks of both types. */
+/* Checks what the standard requires of both types. */
 static int view_check_type(
 	const struct weft_type *type, const char *name, bool is_writable)
 {
@@ -86,7 +86,7 @@ struct weft_view *weft_view_get(struct weft_view *view)
 
 void weft_view_put(struct weft_view *view)
 {
-	/* the last sees what the others did: pairs with itself */
+	/* the last put must see the writes of the others: pairs with itself */
 	if (!view || atomic_fetch_sub_explicit(
 			     &view->refs, 1, memory_order_acq_rel) > 1)
 		return;
@@ -161,7 +161,7 @@ int64_t weft_view_find(
 	return low;
 }
 
-/* Bytes of one tile that lie before a place; *is_over: and none behind. */
+/* The bytes of tile number `tile` whose byte offset is below place. */
 static int64_t tile_bytes_before(
 	const struct weft_view *view, int64_t tile, int64_t place)
 {

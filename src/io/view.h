@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* view: which bytes of a file a process sees
+/* view: the bytes of a file that a process accesses
  *
- * The bytes that the filetype selects, tiled from the displacement on, are a
- * stream; offsets count etypes of it. Nothing is flattened: the runs of any
- * stretch are found from the filetype's loops. Does not change once made. */
+ * The filetype is tiled from the displacement on. The bytes that the tiles
+ * select form the stream; a stream offset counts its bytes, an offset of MPI
+ * its etypes. A run is a contiguous piece of the file. The filetype is not
+ * flattened: runs are computed from its loops. A view is immutable. */
 #ifndef WEFT_VIEW_H
 #define WEFT_VIEW_H
 
@@ -20,56 +21,58 @@ struct weft_view_config {
 	int64_t disp;
 	struct weft_type *etype, *filetype;
 	const struct weft_datarep *rep;
-	bool is_writable; /* then nothing may overlap */
+	bool is_writable; /* parts of the filetype must not overlap */
 };
 
-/* Made with one reference, destroyed with the last. */
+/* Created with one reference, destroyed with the last. */
 struct weft_view {
 	_Atomic uint32_t refs;
 	int64_t disp;
-	struct weft_type *etype, *filetype; /* the user's; references */
+	struct weft_type *etype, *filetype; /* of the program; references */
 	const struct weft_datarep *rep;
-	struct weft_type *tile; /* the filetype as it lies in the file */
-	int64_t etype_size;	/* in the file */
-	bool is_disjoint;	/* places of a tile rise, and never meet */
+	struct weft_type *tile; /* the filetype with the sizes of rep */
+	int64_t etype_size;	/* bytes in the file */
+	bool is_disjoint;	/* runs of a tile rise without overlap */
 };
 
-/* WEFT_ERR_ARG where disp is negative or the filetype is not made of etypes,
- * WEFT_ERR_IO where a type goes back or begins before disp. */
+/* WEFT_ERR_ARG if disp is negative or the size of the filetype is not a
+ * multiple of the etype's; WEFT_ERR_IO if displacements of a type decrease or
+ * are negative, or if parts overlap in a writable view. */
 int weft_view_make(
 	const struct weft_view_config *config, struct weft_view **view_out);
 struct weft_view *weft_view_get(struct weft_view *view);
 void weft_view_put(struct weft_view *view); /* NULL is accepted */
 
-/* All of the file from the displacement on. */
+/* True if the view is the whole file from the displacement on. */
 static inline bool weft_view_is_contig(const struct weft_view *view)
 {
 	return view->tile->is_contig && view->tile->size > 0;
 }
 
-/* Place in the file of byte `at` of the stream; of an empty view, the
- * displacement. */
+/* The byte offset in the file of stream byte `at`; the displacement if the view
+ * is empty. */
 int64_t weft_view_byte_offset(const struct weft_view *view, int64_t at);
 
-/* Whether places rise all through stream bytes [at, at + len): also from one
- * tile to the next. */
+/* True if byte offsets rise throughout stream bytes [at, at + len), also from
+ * one tile to the next. */
 bool weft_view_is_monotone(
 	const struct weft_view *view, int64_t at, int64_t len);
 
-/* Of these bytes, which are monotone, the first at this place of the file or
- * behind; at + len if there is none. */
+/* The first of stream bytes [at, at + len), which are monotone, whose byte
+ * offset is at least place; at + len if there is none. */
 int64_t weft_view_find(
 	const struct weft_view *view, int64_t at, int64_t len, int64_t place);
 
-/* Bytes of the stream that lie before this place of the file. */
+/* The number of stream bytes whose byte offset is below place. */
 int64_t weft_view_bytes_before(const struct weft_view *view, int64_t place);
 
-/* The runs of stream bytes [at, at + len), n_iov at most, each as where it is
- * in the file and how long. Returns how many; *len_out bytes are in them. */
+/* The first runs of stream bytes [at, at + len), n_iov at most, each as its
+ * byte offset and length. Returns their number; *len_out is their total length.
+ */
 size_t weft_view_runs(const struct weft_view *view, int64_t at, int64_t len,
 	struct iovec *iov, size_t n_iov, int64_t *len_out);
 
-/* Where such a run begins in the file, and where it ends. */
+/* The byte offsets at which a run begins and ends. */
 static inline int64_t weft_view_run_begin(const struct iovec *run)
 {
 	return (int64_t)(uintptr_t)run->iov_base;
