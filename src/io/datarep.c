@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datarep: sizes, layouts and conversion */
+/* datarep: data representations of files */
 #include "io/datarep.h"
 
 #include "base/err.h"
@@ -18,7 +18,7 @@ static const struct weft_datarep builtin_reps[] = {
 
 enum { N_BUILTIN = sizeof(builtin_reps) / sizeof(builtin_reps[0]) };
 
-/* Those of the program, newest first; its mutex. */
+/* Representations of the program, newest first; guarded by the mutex. */
 static struct {
 	pthread_mutex_t lock;
 	const struct weft_datarep *first;
@@ -95,10 +95,10 @@ static int rep_element(const struct weft_datarep *rep,
 /* A walk over elements. */
 struct rep_walk {
 	const struct weft_datarep *rep;
-	int64_t size;	/* in the file, of what was passed */
-	int64_t limit;	/* of size; then the walk ends */
-	int64_t memory; /* of what was passed */
-	int64_t n;	/* elements passed */
+	int64_t size;	/* bytes in the file of the elements so far */
+	int64_t limit;	/* the walk ends before size exceeds it */
+	int64_t memory; /* bytes in memory of the elements so far */
+	int64_t n;	/* elements so far */
 	int err;
 };
 
@@ -133,7 +133,7 @@ int weft_datarep_size(const struct weft_datarep *rep,
 	return w.err;
 }
 
-/* The elements of count items that len bytes of a file hold. */
+/* Walks over the complete elements in len bytes of a file. */
 static int rep_walk_data(
 	struct rep_walk *w, const struct weft_type *type, int64_t len)
 {
@@ -215,7 +215,8 @@ static int layout_darray(
 	return err;
 }
 
-/* As it was made, of other types; a has the counts, b the bytes. */
+/* Repeats the constructor of type with other parts; a has the counts of the
+ * envelope, b its byte displacements. */
 static int layout_like(const struct weft_type *type,
 	struct weft_type *const *parts, struct weft_type **type_out)
 {
@@ -302,8 +303,7 @@ static char *move_items_at(const struct weft_datarep_move *move)
 			(uintptr_t)(move->first * move->type->extent));
 }
 
-/* n elements, from the first of item move->first on, by the program's function.
- */
+/* Converts n elements, from item move->first on, by the program's function. */
 static int convert_user(const struct weft_datarep *rep,
 	const struct weft_datarep_move *move, int64_t n, bool is_write)
 {
@@ -347,7 +347,8 @@ int weft_datarep_write(
 	return 0;
 }
 
-/* An item of which only some bytes in memory are to be set: converted item. */
+/* Stores only the first n_bytes of one item; converts it in a separate buffer.
+ */
 static int read_part(const struct weft_datarep_move *move, int64_t n_bytes)
 {
 	const struct weft_type *type = move->type;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datarep: how numbers look in a file
+/* datarep: data representations of files
  *
- * native and internal: as in memory. external32: big-endian with fixed sizes.
- * Others are the program's, by name, and live as long as the process. MPI-5.0,
- * 14.5. */
+ * native and internal: as in memory. external32: big-endian, with fixed sizes.
+ * The program can register others by name, which exist until the process ends.
+ * MPI-5.0, 14.5. */
 #ifndef WEFT_DATAREP_H
 #define WEFT_DATAREP_H
 
@@ -20,14 +20,15 @@ enum weft_datarep_kind {
 
 enum { WEFT_DATAREP_NAME_MAX = 128 };
 
-/* The program's functions, as the interface has them; a type is a handle. */
+/* Functions of the program, as MPI declares them; a type is a handle. */
 typedef int weft_datarep_move_fn(void *userbuf, void *type, int count,
 	void *filebuf, int64_t position, void *extra);
 typedef int weft_datarep_move_large_fn(void *userbuf, void *type, int64_t count,
 	void *filebuf, int64_t position, void *extra);
 typedef int weft_datarep_extent_fn(void *type, intptr_t *extent, void *extra);
 
-/* read and write: one of the two, or neither where data is as in memory. */
+/* For each direction the program has the small or the large function, or
+ * neither if data is as in memory. */
 struct weft_datarep {
 	enum weft_datarep_kind kind;
 	char name[WEFT_DATAREP_NAME_MAX];
@@ -38,27 +39,28 @@ struct weft_datarep {
 	const struct weft_datarep *next;
 };
 
-/* The one of this name, for ever, or NULL. */
+/* The representation of this name, which is never destroyed, or NULL. */
 const struct weft_datarep *weft_datarep_find(const char *name);
 
-/* A copy becomes known by its name. WEFT_ERR_DUP_DATAREP when one is. */
+/* Registers a copy. WEFT_ERR_DUP_DATAREP if the name is in use. */
 int weft_datarep_register(const struct weft_datarep *rep);
 
-/* The type as it lies in a file: of bytes only, displacements scaled but for
- * those in bytes. *type_out has a reference of the caller's. */
+/* The layout of a type in a file: consists of bytes only; displacements in
+ * items are scaled to the sizes in the file, displacements in bytes are not.
+ * The caller owns the reference of *type_out. */
 int weft_datarep_layout(const struct weft_datarep *rep, struct weft_type *type,
 	struct weft_type **type_out);
 
-/* Bytes that one item's data takes in a file. */
+/* Bytes of the data of one item in a file. */
 int weft_datarep_size(const struct weft_datarep *rep,
 	const struct weft_type *type, int64_t *size_out);
 
-/* Bytes in memory of the whole elements that len bytes of a file hold. */
+/* Bytes in memory of the complete elements in len bytes of a file. */
 int weft_datarep_in_memory(const struct weft_datarep *rep,
 	const struct weft_type *type, int64_t len, int64_t *len_out);
 
-/* Between count items at buf, which are items first to first + count of an
- * access that begins there, and the data of a file. */
+/* A conversion of items [first, first + count) of an access, whose item 0 is at
+ * buf, to or from the data of a file. */
 struct weft_datarep_move {
 	struct weft_type *type;
 	void *buf; /* of item 0 */
@@ -68,7 +70,9 @@ struct weft_datarep_move {
 int weft_datarep_write(
 	const struct weft_datarep *rep, const struct weft_datarep_move *move);
 
-/* data_len says how much of data is there: no element beyond is touched. */
+/* Only the complete elements in the first data_len bytes of the data are
+ * stored.
+ */
 int weft_datarep_read(const struct weft_datarep *rep,
 	const struct weft_datarep_move *move, int64_t data_len);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* move: a process's own data goes to the file and comes from it */
+/* move: transfers between the memory of one process and the file */
 #include "io/move.h"
 
 #include "base/bits.h"
@@ -17,13 +17,13 @@
 #include <string.h>
 
 enum {
-	STAGE = 4 << 20,	 /* bytes packed or converted at once */
-	RUNS = WEFT_SCATTER_MAX, /* looked at at once */
-	/* Runs are written at once that many at least, and as close on
-	 * average: a page costs as much as a few calls. */
+	STAGE = 4 << 20, /* bytes packed or converted at once */
+	RUNS = WEFT_SCATTER_MAX,
+	/* Runs are scattered if there are this many, this many bytes apart on
+	 * average: mapping a page costs as much as a few write calls. */
 	SCATTER_MIN = 32,
 	SCATTER_STRIDE = 1024,
-	SAMPLE = 64, /* runs looked at to know what they are like */
+	SAMPLE = 64, /* runs that decide how to move all */
 };
 
 /* ---- between a buffer and the stream ---- */
@@ -48,7 +48,7 @@ int weft_move_unlocked(const struct weft_move *m, char *buf, int64_t place,
 	return err;
 }
 
-/* How many of the first runs are read as one, with the gaps between. */
+/* The number of runs, from the first on, to read together with their gaps. */
 static size_t count_readable(
 	const struct weft_move *m, const struct iovec *runs, size_t n)
 {
@@ -72,7 +72,7 @@ static size_t count_readable(
 	return k;
 }
 
-/* Reads n runs as one. */
+/* Reads n runs together with the gaps between them. */
 static int read_with_gaps(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
@@ -122,8 +122,8 @@ static bool can_scatter(
 	       (int64_t)n * SCATTER_STRIDE;
 }
 
-/* Writes runs at once. Returns how many of the first are there: for the others
- * there is no such way, or an error that another way finds. */
+/* Writes runs through the page cache. Returns the number of runs that were
+ * written; writing the others individually reports an error, if any. */
 static size_t write_scattered(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
@@ -136,7 +136,7 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 
 	for (size_t i = 0; i < n - 1; i++)
 		before += (int64_t)runs[i].iov_len;
-	/* the file then reaches as far as it is to reach */
+	/* the last run extends the file, which scatter cannot */
 	if (weft_move_unlocked(m, buf + before, weft_view_run_begin(last),
 		    (int64_t)last->iov_len, &some) ||
 		some < (int64_t)last->iov_len)
@@ -155,8 +155,8 @@ static size_t write_scattered(const struct weft_move *m, char *buf,
 	return done;
 }
 
-/* Runs one after the other; ends early where the file does. Of what is written
- * the stretch was locked. */
+/* Moves the runs; a read ends at the end of the file. A range that is written
+ * is locked. */
 static int move_view_runs_under_lock(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
@@ -184,7 +184,7 @@ static int move_view_runs_under_lock(const struct weft_move *m, char *buf,
 	return err;
 }
 
-/* The same, with the stretch. */
+/* The same; locks the range of the runs. */
 static int move_view_runs(const struct weft_move *m, char *buf,
 	const struct iovec *runs, size_t n, int64_t *moved)
 {
@@ -273,8 +273,7 @@ int weft_move_write_runs(const struct weft_move *m, char *buf, int64_t base,
 	return err;
 }
 
-/* The first of bytes [at, at + len) of the stream, contiguous in memory;
- * *tried of them. */
+/* Moves the first *tried of stream bytes [at, at + len); buf is contiguous. */
 static int move_some(const struct weft_move *m, char *buf, int64_t at,
 	int64_t len, int64_t *tried, int64_t *moved)
 {
@@ -317,7 +316,8 @@ static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 
 /* ---- between memory and the stream ---- */
 
-/* Memory that is not one run goes through another, a piece at a time. */
+/* Noncontiguous memory is packed into a staging buffer, STAGE bytes at a time.
+ */
 static int move_packed(
 	const struct weft_move *m, int64_t skip, int64_t len, int64_t *moved)
 {
@@ -357,7 +357,7 @@ int weft_move_part(
 		   : move_packed(m, skip, len, moved);
 }
 
-/* Some items, of size bytes each in the file, through stage. */
+/* Converts and moves some items, of size bytes each in the file. */
 static int convert_items(struct weft_move *m, struct weft_datarep_move *move,
 	int64_t size, bool *is_over)
 {
@@ -378,7 +378,7 @@ static int convert_items(struct weft_move *m, struct weft_datarep_move *move,
 	return err;
 }
 
-/* Whole items at a time, in another form. */
+/* Data in another representation, whole items at a time. */
 static int move_converted(struct weft_move *m)
 {
 	struct weft_datarep_move move = { .type = m->type, .buf = m->buf };

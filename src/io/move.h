@@ -17,45 +17,45 @@
 
 struct weft_file;
 
-/* Gaps up to this are read with what is around them: that costs less than
- * another call. */
+/* Bytes; a shorter gap between two runs is read, too, because that is cheaper
+ * than another call. */
 enum { WEFT_MOVE_GAP_MAX = 4096 };
 
 struct weft_move {
 	struct weft_file *file;
 	struct weft_view *view; /* a reference of the owner's */
 	bool is_write;
-	bool is_background; /* of all members, while their programs compute */
-	int64_t at, len;    /* of the stream */
+	bool is_background; /* runs in a thread of the pool, collectively */
+	int64_t at, len;    /* stream bytes */
 	void *buf;
 	int64_t count;
 	struct weft_type *type;
-	/* bytes of memory, also after an error; what of native data was moved
-	 * before is not moved again */
+	/* bytes of memory that were moved, also after an error; native data
+	 * continues from there */
 	int64_t n_moved;
 };
 
-/* All of it. Blocks, without any lock. */
+/* Moves all of it. Blocks; no lock is held. */
 int weft_move_all(struct weft_move *m);
 
-/* Whether it is one run of memory, and runs of the file are moved one by one,
- * of so many bytes on average. */
+/* True if the memory is contiguous and each run of the file is moved by a call
+ * of its own. *run_len_out is their average length. */
 bool weft_move_is_per_run(const struct weft_move *m, int64_t *run_len_out);
 
-/* Bytes [skip, skip + len) of what is not converted; *moved_out of them were. A
- * read moves less than len only where the file ends. */
+/* Moves bytes [skip, skip + len) of native data. The first *moved_out were
+ * moved; a read moves less than len only at the end of the file. */
 int weft_move_part(const struct weft_move *m, int64_t skip, int64_t len,
 	int64_t *moved_out);
 
-/* A stretch of the file to or from other memory; likewise. One that is written
- * is locked (range.h), */
+/* Moves a contiguous range of the file to or from buf; likewise. The function
+ * locks a range that it writes (range.h), */
 int weft_move_range(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
-/* or was before. */
+/* or the caller has locked it. */
 int weft_move_unlocked(const struct weft_move *m, char *buf, int64_t place,
 	int64_t len, int64_t *moved_out);
 
-/* Where its memory begins if that is one run, otherwise NULL. */
+/* The address of the data in memory if it is contiguous, otherwise NULL. */
 static inline char *weft_move_contig_buf(const struct weft_move *m)
 {
 	return weft_type_is_run(m->type, m->count)
@@ -64,9 +64,9 @@ static inline char *weft_move_contig_buf(const struct weft_move *m)
 		       : NULL;
 }
 
-/* Writes runs, each a place and a length, rising, that lie in memory as in the
- * file: buf is what lies at base, and may be used up. At most as many as of
- * weft_scatter_write. *end_out is the place up to which all was written. */
+/* Writes n runs, WEFT_SCATTER_MAX at most, whose byte offsets rise. buf is the
+ * image of the file from offset base on and may be overwritten. *end_out is the
+ * offset up to which all runs were written. */
 int weft_move_write_runs(const struct weft_move *m, char *buf, int64_t base,
 	const struct iovec *runs, size_t n, int64_t *end_out);
 

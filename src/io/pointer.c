@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pointer: the shared file pointer, a number at rank 0
  *
- * Others add to it by a request_numbers, two numbers in a message of the file's
- * own communicator, and its reply_msg, what it was. Rank 0 answers in whatever
- * call makes progress. There is nothing in the file system, and nothing is left
- * behind by who dies. */
+ * Another member adds to it by a request, two numbers in a message of the
+ * file's communicator. The reply is the value before. Rank 0 replies in any
+ * call that makes progress. The file system holds nothing of it, so a process
+ * that dies leaves nothing behind. */
 #include "io/file_priv.h"
 
 #include "core/req.h"
@@ -37,7 +37,7 @@ static void pointer_reply_sent(void *arg, struct weft_req *req)
 	weft_req_put(req);
 }
 
-/* What cannot be sent is noticed by who waits: its peer failed. */
+/* If the reply cannot be sent, rank 0 has failed for the member that waits. */
 static void pointer_reply(struct weft_file *file, int32_t rank, int64_t old)
 {
 	int64_t *number = malloc(sizeof(*number));
@@ -57,8 +57,8 @@ static void pointer_reply(struct weft_file *file, int32_t rank, int64_t old)
 	}
 }
 
-/* VCI's lock held. -1: the sum is too large, or the request_numbers makes no
- * sense. */
+/* The value before, or -1 if the sum is too large or by is negative. VCI's lock
+ * held. */
 static int64_t pointer_fetch_add(struct weft_file *file, int64_t by)
 {
 	struct weft_file_pointer *p = &file->pointer;
@@ -71,7 +71,8 @@ static int64_t pointer_fetch_add(struct weft_file *file, int64_t by)
 	return old;
 }
 
-/* A request_numbers has come: answers it. False when no more will. */
+/* Replies to a request that was received. False if the receive was cancelled or
+ * failed. */
 static bool pointer_serve(struct weft_file *file, struct weft_req *req)
 {
 	const int64_t *request = file->pointer.request;
@@ -98,7 +99,8 @@ static void pointer_on_request(void *arg, struct weft_req *req)
 		pointer_post_recv(file);
 }
 
-/* Those that have come already are answered at once. VCI's lock held. */
+/* Posts the next receive; replies to requests that have arrived already. VCI's
+ * lock held. */
 static void pointer_post_recv(struct weft_file *file)
 {
 	struct weft_msg msg = pointer_msg(
@@ -139,7 +141,7 @@ void weft_file_pointer_set(struct weft_file *file, int64_t value)
 	weft_vci_unlock(file->comm->vci);
 }
 
-/* ---- at all ---- */
+/* ---- at all members ---- */
 
 static int pointer_request_add(
 	struct weft_file *file, int64_t by, int64_t *old_out)
@@ -152,7 +154,7 @@ static int pointer_request_add(
 	struct weft_req *sent, *got;
 	int err;
 
-	/* both under one lock: answers come in the order of questions */
+	/* both under one lock, so that replies match requests in order */
 	weft_vci_lock(vci);
 	err = weft_irecv_locked(&reply_msg, &got);
 	if (!err) {
@@ -193,7 +195,7 @@ int weft_file_pointer_fetch_add(
 	return err;
 }
 
-/* Rank 0 puts where all begins before its own part of the sum. */
+/* A scan of n gives each member its offset; rank 0 adds the base to its own. */
 int weft_file_pointer_ordered(
 	struct weft_file *file, int64_t n, int64_t *at_out)
 {
@@ -204,7 +206,8 @@ int weft_file_pointer_ordered(
 	if (!err && file->comm->rank == 0)
 		err = weft_file_pointer_fetch_add(file, total, &base);
 	mine = base + n;
-	/* also after an error, which is told with the access */
+	/* also after an error, so that no member waits; the access reports it
+	 */
 	if (!err || file->comm->rank == 0) {
 		int rc = weft_file_numbers(
 			file, WEFT_COLL_SCAN, WEFT_OP_SUM, 1, &mine, &upto);

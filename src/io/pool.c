@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pool: a queue and those who take from it */
+/* pool: threads that move data while the program computes */
 #include "io/pool.h"
 
 #include "base/bits.h"
@@ -14,20 +14,21 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* lock is taken under any VCI's. */
+/* The lock is acquired after a VCI's. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t has_work;
 	struct weft_link tasks;
 	unsigned n_users, n_threads, n_idle, n_waiting;
-	unsigned n_collective; /* tasks that wait for others, queued or run */
+	unsigned n_collective; /* tasks that wait for others, queued or running
+				*/
 } pool = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.has_work = PTHREAD_COND_INITIALIZER,
 	.tasks = { &pool.tasks, &pool.tasks },
 };
 
-/* The first task that waits, or NULL when it is time to end. Lock held. */
+/* The first queued task, or NULL if the thread must end. Lock held. */
 static struct weft_pool_task *pool_next(void)
 {
 	struct weft_link *link;
@@ -63,8 +64,8 @@ static void *pool_thread(void *arg)
 	return NULL;
 }
 
-/* One more, without signals: they are the program's threads' to handle. Lock
- * held. */
+/* Starts a thread with all signals blocked, so that threads of the program
+ * handle them. Lock held. */
 static void pool_start_thread(void)
 {
 	sigset_t all, old;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pool: threads that wait for the kernel while the program computes
+/* pool: threads that move data while the program computes
  *
- * WEFT_IO_THREADS at most, each started when there is work and nobody idle,
- * for the whole process; ended when nobody uses the pool any more. What waits
- * for other processes, too, has a thread beyond these: else two processes could
- * each have theirs busy with what the other has not begun. */
+ * The process has at most WEFT_IO_THREADS threads. A thread starts when there
+ * is a task and no idle thread; all end when no file uses the pool. A task that
+ * waits for other processes has an additional thread. Otherwise the threads of
+ * two processes could all wait for tasks that the other process cannot start.
+ */
 #ifndef WEFT_POOL_H
 #define WEFT_POOL_H
 
@@ -15,28 +16,28 @@
 struct weft_vci;
 struct weft_req;
 
-/* Work: run() is called once, by a thread without any lock; the owner has the
- * memory back from then on. */
+/* A task. A thread calls run() once, without a lock; the memory belongs to
+ * run() from then on. */
 struct weft_pool_task {
 	struct weft_link link;
 	void (*run)(struct weft_pool_task *task);
 	bool waits_for_others;
 };
 
-/* From now on locks are real, and work may be added until as many puts. No
- * VCI's lock held. */
+/* Takes a reference to the pool, which allows to add tasks, and makes the locks
+ * of the process thread-safe. No VCI's lock is held. */
 void weft_pool_get(void);
 
-/* Threads end by themselves after the last. */
+/* Releases a reference; the threads end after the last. */
 void weft_pool_put(void);
 
-/* Begun in the order of adding. False when there is no thread to be had. VCI's
- * lock held. */
+/* Queues a task; tasks start in this order. False if no thread can be started.
+ * VCI's lock held. */
 bool weft_pool_add(struct weft_pool_task *task);
 
-/* Waits for a request of an access by all. Aside nobody hears of it: the
- * program has not asked to wait, and may have the others wait for as long as it
- * likes. VCI's lock held. */
+/* Waits for a request of a collective access. In the background, the wait is
+ * not reported as long and is not part of the wait-for graph, because the
+ * program itself does not wait. VCI's lock held. */
 void weft_pool_await(
 	struct weft_vci *vci, struct weft_req *req, bool is_background);
 

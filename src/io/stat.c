@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stat: the report */
+/* stat: the counters that WEFT_IO_STATS prints when a file is closed */
 #include "io/stat.h"
 
 #include "base/bits.h"

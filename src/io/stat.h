@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stat: what WEFT_IO_STATS tells of a file when it is closed
+/* stat: the counters that WEFT_IO_STATS prints when a file is closed
  *
- * Counters of this process; NULL is accepted everywhere and counts nothing. Any
- * thread. */
+ * They count for one file in this process. All functions accept NULL, which
+ * counts nothing. Any thread. */
 #ifndef WEFT_STAT_H
 #define WEFT_STAT_H
 
@@ -15,22 +15,22 @@
 struct weft_file;
 
 enum weft_stat_kind {
-	WEFT_STAT_READS, /* calls of the program */
+	WEFT_STAT_READS, /* accesses of the program */
 	WEFT_STAT_WRITES,
-	WEFT_STAT_COLLECTIVE, /* of these */
-	WEFT_STAT_BYTES,      /* asked for */
-	WEFT_STAT_RUNS,	      /* in the file, from samples */
-	WEFT_STAT_STRIDES,    /* from one to the next, in the samples */
-	WEFT_STAT_STRIDE_BYTES,
-	WEFT_STAT_SYSTEM, /* transfers by the kernel */
-	WEFT_STAT_IO_NS,
-	WEFT_STAT_EXTRA,    /* bytes read for the gaps between runs */
-	WEFT_STAT_AROUND,   /* and written, around short runs */
-	WEFT_STAT_BUFFERED, /* calls through aggregators */
-	WEFT_STAT_WINDOWS,  /* they moved */
-	WEFT_STAT_HOLES,    /* they left to the members */
-	WEFT_STAT_CB_NS,    /* in such calls, waiting and kernel included */
-	WEFT_STAT_CB_IO_NS, /* of these, in the kernel's transfers */
+	WEFT_STAT_COLLECTIVE,	/* collective ones among these */
+	WEFT_STAT_BYTES,	/* bytes of these */
+	WEFT_STAT_RUNS,		/* runs of these, estimated from samples */
+	WEFT_STAT_STRIDES,	/* distances between runs, in the samples */
+	WEFT_STAT_STRIDE_BYTES, /* sum of these distances */
+	WEFT_STAT_SYSTEM,	/* system calls that move data */
+	WEFT_STAT_IO_NS,	/* time in these calls */
+	WEFT_STAT_EXTRA,	/* bytes of gaps read with data sieving */
+	WEFT_STAT_AROUND,	/* bytes of gaps read and written back */
+	WEFT_STAT_BUFFERED,	/* accesses through aggregators */
+	WEFT_STAT_WINDOWS,	/* windows that aggregators moved */
+	WEFT_STAT_HOLES,	/* windows that they left to the members */
+	WEFT_STAT_CB_NS,	/* time in buffered accesses */
+	WEFT_STAT_CB_IO_NS,	/* time of these in system calls */
 	WEFT_STAT_N,
 };
 
@@ -53,7 +53,7 @@ static inline int64_t weft_stat_of(
 		    : 0;
 }
 
-/* A time to be given to weft_stat_time(), or 0. */
+/* The time now, for weft_stat_time(); 0 if stat is NULL. */
 static inline uint64_t weft_stat_now(const struct weft_stat *stat)
 {
 	return stat ? weft_now_ns() : 0;
@@ -66,7 +66,7 @@ static inline void weft_stat_time(
 		weft_stat_add(stat, kind, (int64_t)(weft_now_ns() - since));
 }
 
-/* Collective: the sums of all members, told by rank 0 on standard error. */
+/* Collective: rank 0 prints the sums of all members to standard error. */
 void weft_stat_report(struct weft_file *file);
 
 #endif

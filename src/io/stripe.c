@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stripe: Lustre's, by two requests that have been the same since 1.8 */
+/* stripe: how Lustre distributes a file over its servers
+ *
+ * The two ioctl(2) requests have been the same since Lustre 1.8. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,8 +22,8 @@ enum {
 	LUSTRE_MAGIC = 0x0bd00bd0, /* of statfs */
 	LAYOUT_V1 = 0x0bd10bd0,
 	LAYOUT_V3 = 0x0bd30bd0,
-	LAYOUT_MAX = 1 << 16,	   /* with the servers of 2000 stripes */
-	DELAY_CREATE = 0100000000, /* the layout comes before the file's data */
+	LAYOUT_MAX = 1 << 16,	   /* bytes, with a list of 2000 servers */
+	DELAY_CREATE = 0100000000, /* open without a layout; set it later */
 	STRIPE_MIN = 1 << 16,
 };
 
@@ -44,7 +46,7 @@ struct weft_stripe weft_stripe_of(int fd)
 	struct layout *layout = NULL;
 	struct statfs fs;
 
-	/* the servers are behind it */
+	/* the kernel stores the list of servers behind it */
 	if (!fstatfs(fd, &fs) && fs.f_type == LUSTRE_MAGIC)
 		layout = calloc(1, LAYOUT_MAX);
 	if (!layout)
@@ -60,7 +62,7 @@ struct weft_stripe weft_stripe_of(int fd)
 	return stripe;
 }
 
-/* Whether the folder that name is in has stripes. */
+/* True if the directory of the name is on Lustre. */
 static bool is_in_lustre(const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -92,7 +94,7 @@ bool weft_stripe_create(const char *name, unsigned permissions,
 		return false;
 	layout.len = (uint32_t)(wanted->unit / STRIPE_MIN * STRIPE_MIN);
 	layout.n_stripes = (uint16_t)weft_min64(wanted->factor, UINT16_MAX);
-	/* refused, it is as its folder likes */
+	/* without success, the file has the default layout of its directory */
 	(void)ioctl(fd, LAYOUT_SET, &layout);
 	close(fd);
 	return true;

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stripe: how a file is dealt to the servers of its file system
+/* stripe: how Lustre distributes a file over its servers
  *
- * Lustre tells and lets itself be told, by a request of its own of 32 bytes.
- * Elsewhere a file has no stripes that a program could ask for. */
+ * An ioctl(2) of Lustre gets and sets the layout of a file. Other file systems
+ * have no layout that a program can set. */
 #ifndef WEFT_STRIPE_H
 #define WEFT_STRIPE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 0: unknown, or as the file system likes */
+/* 0: unknown, or the default of the file system */
 struct weft_stripe {
-	int64_t unit;	/* bytes that are one after the other on a server */
-	int64_t factor; /* servers */
+	int64_t unit;	/* bytes of a stripe */
+	int64_t factor; /* number of servers */
 };
 
+/* The layout of an open file. */
 struct weft_stripe weft_stripe_of(int fd);
 
-/* Makes a file of that name with such stripes. False, and nothing is there,
- * where there is such a file or its folder has no stripes to give; who opens
- * it finds what is wrong. */
+/* Creates the file with this layout. False, and no file is created, if the file
+ * exists, its directory is not on Lustre, or the file cannot be created; the
+ * caller's open(2) reports the error. */
 bool weft_stripe_create(const char *name, unsigned permissions,
 	const struct weft_stripe *wanted);
 
