@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cb: who aggregates, and whether it pays */
+/* cb: collective buffering: aggregators, buffers and the decision to use them
+ */
 #include "io/cb_priv.h"
 
 #include "base/bits.h"
@@ -13,26 +14,27 @@
 #include <unistd.h>
 
 enum {
-	SAMPLE = 64, /* runs looked at to know an average one */
-	/* Runs that are as long as a block of the file system, when writing
-	 * also as these, or as few of each member, are moved as well by each.
-	 */
+	SAMPLE = 64, /* runs that give the average */
+	/* Members move their own runs if they have fewer than this on average,
+	 * or if the average run has this many bytes. */
 	FEW_RUNS = 16,
 	LONG_RUN = 32 << 10,
 	DOMAIN_MIN = 256 << 10,
-	LEN_DEFAULT = 1 << 20, /* stays in the cache; or so many blocks: */
+	/* bytes of a slot, which fit into a core's cache; at least this many
+	 * blocks of the file system */
+	LEN_DEFAULT = 1 << 20,
 	LEN_BLOCKS = 4,
 };
 
-/* Of each member n numbers. */
+/* An allgather of n numbers of each member. */
 static int cb_gather(
 	const struct weft_move *m, int n, const int64_t *mine, int64_t *all)
 {
 	return weft_file_gather(m->file, m->is_background, n, mine, all);
 }
 
-/* Who asks how many aggregators there are may do so while a thread of ours
- * sets them up: these pair. */
+/* A thread of the program may read the number of aggregators while a thread of
+ * the pool sets them up: cb_load() pairs with cb_store(). */
 static struct weft_cb *cb_load(const struct weft_file *file)
 {
 	return atomic_load_explicit(&file->cb, memory_order_acquire);
@@ -43,7 +45,7 @@ static void cb_store(struct weft_file *file, struct weft_cb *cb)
 	atomic_store_explicit(&file->cb, cb, memory_order_release);
 }
 
-/* ---- who aggregates ---- */
+/* ---- aggregators and buffers ---- */
 
 static int32_t lowest_on_node(const struct weft_comm *comm)
 {
@@ -79,7 +81,8 @@ static void cb_choose_aggregators(
 	free(n_of);
 }
 
-/* What somebody may still be writing to goes to no other file. */
+/* After a failure another process may still write to the buffer, so it is not
+ * reused. */
 static void cb_release_buffer(struct weft_cb *cb, int agg)
 {
 	struct weft_cb_buffer *buffer = &cb->buffers[agg];
@@ -137,7 +140,7 @@ static struct weft_cb *cb_new(int32_t size)
 	return NULL;
 }
 
-/* Of an aggregator, its buffers: shared where that can be. */
+/* Creates this aggregator's buffer, shared if possible. */
 static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 {
 	int64_t len = WEFT_CB_SLOTS * cb->len;
@@ -156,8 +159,8 @@ static int cb_make_buffers(struct weft_cb *cb, const struct weft_comm *comm)
 	return cb->mapped[cb->mine] ? 0 : WEFT_ERR_NOMEM;
 }
 
-/* Numbers: error, owner, descriptor, when it was made; or cb_agree_on_layout's.
- */
+/* Numbers that members exchange: error, owner, descriptor and time of creation
+ * of a buffer; or those of cb_agree_on_layout(). */
 enum { CB_N_NUMBERS = 4 };
 
 static bool cb_map_one(
@@ -176,7 +179,7 @@ static bool cb_map_one(
 	return true;
 }
 
-/* All of the node's buffers, or none. */
+/* Maps all buffers of the node, or none. */
 static bool cb_map(struct weft_cb *cb, const int64_t *numbers,
 	const struct weft_comm *comm)
 {
@@ -190,8 +193,8 @@ static bool cb_map(struct weft_cb *cb, const int64_t *numbers,
 	return has_all;
 }
 
-/* Who is where, and what they like: the same choice at all. numbers has room
- * for CB_N_NUMBERS of each. */
+/* Chooses aggregators, block, buffer length and unit, the same at all members.
+ * numbers has CB_N_NUMBERS of each member. */
 static int cb_agree_on_layout(
 	const struct weft_move *m, struct weft_cb *cb, int64_t *numbers)
 {
@@ -211,7 +214,7 @@ static int cb_agree_on_layout(
 		cb->len = weft_min64(cb->len, numbers[2]);
 		cb->unit = weft_max64(cb->unit, numbers[3]);
 	}
-	/* the file's own stripes, or what the program says */
+	/* the file's stripes take precedence over the hint */
 	if (!cb->unit)
 		cb->unit = file->hints.striping_unit ? file->hints.striping_unit
 						     : cb->block;
@@ -219,7 +222,8 @@ static int cb_agree_on_layout(
 	return 0;
 }
 
-/* Buffers, and who has mapped them; *refused_out where there are none. */
+/* Creates and maps the buffers; *refused_out is true if a member failed to
+ * create one. */
 static int cb_set_up_buffers(const struct weft_move *m, struct weft_cb *cb,
 	int64_t *numbers, bool *refused_out)
 {
@@ -257,7 +261,7 @@ static int cb_open(const struct weft_move *m)
 	bool is_refused = false;
 	int err;
 
-	/* who has no memory for that much cannot even say so */
+	/* without this memory, the process cannot take part in the gather */
 	if (!cb || !numbers) {
 		cb_free(cb);
 		free(numbers);
@@ -306,7 +310,7 @@ int weft_cb_nodes(const struct weft_file *file)
 	return (int)(n ? weft_min64(n, per) : per);
 }
 
-/* ---- whether it pays ---- */
+/* ---- the decision ---- */
 
 bool weft_cb_is_possible(const struct weft_file *file, bool is_write)
 {
@@ -364,8 +368,8 @@ static struct cb_sums cb_sum(const struct weft_cb_member *members, int32_t size)
 	return all;
 }
 
-/* From what all know alike. A buffer that is not filled is of no use to a
- * write; a read pays for the gaps. */
+/* Decides from numbers that all members have. A write needs full buffers; a
+ * read also reads the gaps. */
 static bool is_cb_worthwhile(const struct weft_file *file,
 	const struct weft_cb *cb, bool is_write, const struct cb_sums *all)
 {

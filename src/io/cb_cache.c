@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cb_cache: a short list */
+/* cb_cache: aggregators' buffers, which are reused for later files */
 #include "io/cb_cache.h"
 
 #include "base/clock.h"
@@ -16,10 +16,11 @@ enum {
 static struct {
 	pthread_mutex_t lock;
 	struct weft_cb_buffer buffers[CACHED_MAX];
-	unsigned next; /* makes room when there is none */
+	unsigned next; /* the one to replace if all are used */
 } cache = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* One like this; where created_ns is 0, of whatever age. */
+/* Takes a buffer with the same owner, length and, unless it is 0, time of
+ * creation out of the cache. */
 static bool cb_cache_find(struct weft_cb_buffer *buffer)
 {
 	bool is_found = false;

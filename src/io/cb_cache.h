@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cb_cache: buffers of aggregators outlive the file they were made for
+/* cb_cache: aggregators' buffers, which are reused for later files
  *
- * To make and to map one costs as much as to write a file of some megabytes
- * through it. A process keeps a few, its own and those of others that it has
- * mapped, for the next file, until a session ends. Any thread. */
+ * Creating and mapping a buffer costs as much as writing some megabytes through
+ * it. Until a session ends, a process caches a few buffers: its own, and
+ * mappings of those of other processes. Any thread. */
 #ifndef WEFT_CB_CACHE_H
 #define WEFT_CB_CACHE_H
 
@@ -12,29 +12,31 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A buffer as one process has it. */
+/* A buffer as one process knows it. Owner and time of creation identify it on a
+ * node. */
 struct weft_cb_buffer {
-	uint64_t owner;	    /* who made it, as weft_share_owner(), */
-	int64_t created_ns; /* and when: no two of a node have the same of both
-			     */
-	int64_t len;	    /* as asked for */
-	struct weft_share share; /* base NULL: none; of another's fd is -1 */
+	uint64_t owner; /* process that created it: weft_share_owner() */
+	int64_t created_ns;
+	int64_t len;		 /* as requested */
+	struct weft_share share; /* base NULL: none; fd -1: of another process
+				  */
 };
 
-/* One of len bytes with anything in them, of this process: kept, or new. 0, or
- * as weft_share_create(). */
+/* Gets a buffer of this process from the cache, or creates it; its contents are
+ * undefined. 0 or the error of weft_share_create(). */
 int weft_cb_cache_create(int64_t len, struct weft_cb_buffer *buffer);
 
-/* One of another process, of which all but the base is known, behind its
- * descriptor fd: kept, or mapped. 0, or as weft_share_map(). */
+/* Gets a mapping of another process's buffer from the cache, or maps its
+ * descriptor fd. All fields but share are set. 0 or the error of
+ * weft_share_map(). */
 int weft_cb_cache_map(struct weft_cb_buffer *buffer, int fd);
 
-/* It is not used any more, by any process; later it is gone here. */
+/* Returns a buffer to the cache. No process uses it any more. */
 void weft_cb_cache_put(struct weft_cb_buffer *buffer);
-/* The same, but it is not to be used again. */
+/* Unmaps a buffer that must not be reused. */
 void weft_cb_cache_destroy(struct weft_cb_buffer *buffer);
 
-/* Drops all. */
+/* Destroys all cached buffers. */
 void weft_cb_cache_close(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file: files are opened, closed, sized and synced, by all members together */
+/* file: files that the processes of a communicator open together */
 #include "io/file_priv.h"
 
 #include "base/knob.h"
@@ -31,8 +31,8 @@ struct weft_table weft_files =
 	WEFT_TABLE_INIT(struct weft_file, WEFT_KIND_FILE);
 struct weft_errh *weft_file_errh = &weft_errh_builtin[WEFT_ERRH_RETURN];
 
-/* All members have the least of their hints for collective buffering; with
- * amode not 0 they are opening the file. */
+/* Sets the hints for collective buffering to the lowest of the members. amode
+ * is 0 unless the file is being opened. */
 static int file_agree_hints(struct weft_file *file, int err, int amode)
 {
 	struct weft_file_hints *hints = &file->hints;
@@ -95,7 +95,7 @@ static struct weft_comm *file_comm_of(struct weft_child *child)
 	return weft_container_of(child, struct weft_comm, child);
 }
 
-/* The session ends, and the program has not closed the file. */
+/* The session ends before the program has closed the file. */
 static int file_start_close(struct weft_child *child)
 {
 	struct weft_file *file = file_comm_of(child)->file;
@@ -114,8 +114,8 @@ static bool file_test_close(struct weft_child *child)
 	       weft_disconnect_ops.test_close(child);
 }
 
-/* Closes the descriptor and, at rank 0, deletes a file that is to be deleted:
- * while it is open, as its inode stands for no other file until then. */
+/* Closes the descriptor. Rank 0 first deletes a file of DELETE_ON_CLOSE: while
+ * the file is open, no other file can have its inode number. */
 static int file_close_fd(struct weft_file *file)
 {
 	char why[WEFT_ERR_TEXT];
@@ -160,7 +160,7 @@ static const struct weft_child_ops file_ops = {
 	.destroy = file_child_destroy,
 };
 
-/* Leaves the communicator with all others. */
+/* Disconnects the file's communicator together with the other members. */
 static int file_disconnect(struct weft_file *file)
 {
 	struct weft_comm *comm = file->comm;
@@ -193,7 +193,7 @@ int weft_file_close(struct weft_file *file)
 	if (file->stat)
 		weft_stat_report(file);
 	weft_range_close(file);
-	/* who deletes is the last to close */
+	/* rank 0 deletes the file after all others have closed it */
 	err = file->folder_fd >= 0 ? 0 : file_close_fd(file);
 	err = weft_file_agree(file, err);
 	if (file->amode & WEFT_FILE_DELETE_ON_CLOSE) {
@@ -244,8 +244,9 @@ static int file_check_mode(int amode)
 	return 0;
 }
 
-/* What is written only is opened for reading, too, if it may be (scatter.h);
- * but not a pipe, of which this process would then be a reader. */
+/* A write-only file is opened for reading, too, if permissions allow that:
+ * scatter.h and shared locks need it. Sequential files are not, as they may be
+ * pipes, of which this process would become a reader. */
 static int file_open_fd(struct weft_file *file, int flags, unsigned permissions)
 {
 	bool is_wronly = file->amode & WEFT_FILE_WRONLY;
@@ -302,7 +303,7 @@ static int file_open_all(
 	err = weft_file_agree(file, err);
 	weft_range_open(file);
 	atomic_init(&file->scatter_works, weft_knob_is_on(weft_knobs.cma));
-	/* no trace of what failed */
+	/* a failed open leaves no file behind */
 	if (err && is_mine && (file->amode & WEFT_FILE_EXCL)) {
 		char why[WEFT_ERR_TEXT];
 
@@ -323,7 +324,7 @@ static int file_make_default_view(struct weft_file *file)
 	return weft_view_make(&config, &file->view);
 }
 
-/* Where the pointers of an appending program begin. */
+/* MPI_MODE_APPEND: all file pointers begin at the end of the file. */
 static int file_seek_to_end(struct weft_file *file)
 {
 	int64_t size = 0;
@@ -334,7 +335,7 @@ static int file_seek_to_end(struct weft_file *file)
 	return weft_file_agree(file, err);
 }
 
-/* What can be done before the others are asked. */
+/* The local part of opening. */
 static int file_init(
 	struct weft_file *file, const struct weft_file_config *config)
 {
@@ -369,7 +370,7 @@ static int file_open_agreed(
 	return err;
 }
 
-/* Takes the communicator's place among the session's children. */
+/* Becomes the session's child instead of the communicator. */
 static void file_attach(struct weft_file *file, struct weft_comm *own)
 {
 	file->comm = own;
@@ -432,7 +433,7 @@ static int file_check_writable(const struct weft_file *file)
 
 typedef int file_size_fn(int fd, const char *name, int64_t size);
 
-/* Rank 0 does it for all. */
+/* Rank 0 calls fn for all members. */
 static int file_change_size(
 	struct weft_file *file, int64_t size, file_size_fn *fn)
 {
@@ -476,7 +477,7 @@ int weft_file_sync(struct weft_file *file)
 	return weft_file_agree(file, err);
 }
 
-/* ---- how it is accessed ---- */
+/* ---- atomic mode, hints and views ---- */
 
 int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 {
@@ -485,7 +486,7 @@ int weft_file_set_atomic(struct weft_file *file, bool is_atomic)
 	};
 	int err = 0;
 
-	/* a file system that cannot lock says so now */
+	/* fails now on a file system that cannot lock */
 	if (is_atomic)
 		err = weft_syscall_lock(file->fd, file->name, false, 0, 1);
 	if (is_atomic && !err)
@@ -518,7 +519,7 @@ struct weft_view *weft_file_view(struct weft_file *file)
 	return view;
 }
 
-/* Replaces the view; the pointers go to its beginning. */
+/* Replaces the view and sets all file pointers to its beginning. */
 static void file_replace_view(struct weft_file *file, struct weft_view *view)
 {
 	struct weft_view *old;
@@ -533,7 +534,7 @@ static void file_replace_view(struct weft_file *file, struct weft_view *view)
 		weft_file_pointer_set(file, 0);
 }
 
-/* Where a sequential file is now, at all members. */
+/* The byte offset of the shared pointer of a sequential file. */
 static int file_current_disp(struct weft_file *file, int64_t *place_out)
 {
 	int64_t at = 0;
@@ -704,7 +705,8 @@ int weft_file_position(struct weft_file *file, int64_t *offset_out)
 	return 0;
 }
 
-/* After it nobody sees the old value, and before it nobody the new one. */
+/* All members agree before and after, so that no member sees the new value
+ * before its own call, or the old value after it. */
 int weft_file_seek_shared(struct weft_file *file, int64_t offset,
 	enum weft_file_whence whence, int err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_agree: what the members of a file tell each other */
+/* file_agree: the members of a file agree on errors and numbers */
 #include "io/file_priv.h"
 
 #include "coll/coll.h"
@@ -82,7 +82,7 @@ int weft_file_gather(struct weft_file *file, bool is_background, int n,
 	return err;
 }
 
-/* The first that differs is an error. */
+/* WEFT_ERR_NOT_SAME for the first number that differs. */
 static int check_same(const struct weft_file_agreement *on,
 	const int64_t *least, const int64_t *most)
 {
@@ -95,8 +95,8 @@ static int check_same(const struct weft_file_agreement *on,
 	return 0;
 }
 
-/* Others hear the text of that rank's, and of which file they are where these
- * do not say. */
+/* Sets the error of another rank with its text, and adds the name of the file
+ * if the text does not have it. */
 static int set_remote_err(
 	const struct weft_file *file, int err, int rank, const char *text)
 {
@@ -110,8 +110,8 @@ static int set_remote_err(
 		err, "at rank %d of file \"%s\": %.140s", rank, name, text);
 }
 
-/* All have been told of code: who has no error hears the text of that rank's.
- */
+/* The rank of code broadcasts the text of its error, which the members without
+ * an error of their own set. All members know code. */
 static int share_err_text(
 	struct weft_file *file, int err, const char *why, int64_t code)
 {
@@ -148,7 +148,7 @@ int weft_file_agree_on(
 	mine[0] = weft_file_err_encode(file, err);
 	for (int i = 0; i < on->n_same; i++) {
 		mine[1 + i] = on->same[i];
-		/* the least of it: the most */
+		/* the minimum of the complements is the maximum */
 		mine[1 + on->n_same + i] = ~on->same[i];
 	}
 	for (int i = 0; i < on->n_least; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transfer: data between memory and a file
+/* transfer: accesses to a file
  *
- * An access becomes a job: a stretch of the view's stream, and memory. Who runs
- * it, the caller or a thread of the pool, moves it; of a collective, the
- * members then agree on the outcome, those that were begun in the order of
- * beginning. */
+ * An access becomes a job: a part of the view's stream and a buffer. The caller
+ * or a thread of the pool moves the data. The members of a collective access
+ * then agree on its error; those of nonblocking accesses agree in the order in
+ * which the accesses started. */
 #include "io/file_priv.h"
 
 #include "base/bits.h"
@@ -29,11 +29,11 @@ enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247 };
 struct job {
 	struct weft_pool_task task;
 	struct weft_uring_task uring;
-	struct weft_link link;	 /* among the file's colls */
-	struct weft_link active; /* among all that is begun */
-	struct weft_req *agreed; /* of the members, under way, or NULL */
-	struct weft_move m;	 /* req: with a reference to the type */
-	struct weft_req *req;	 /* NULL: the caller waits */
+	struct weft_link link;	 /* in the file's colls */
+	struct weft_link active; /* in the file's active */
+	struct weft_req *agreed; /* the agreement under way, or NULL */
+	struct weft_move m;	 /* with req, holds a reference to the type */
+	struct weft_req *req;	 /* NULL: a blocking access */
 	bool is_collective;
 	bool is_buffered; /* to be moved with all others, in its turn */
 	bool is_started;  /* and is being moved */
@@ -44,7 +44,7 @@ struct job {
 	char why[WEFT_ERR_TEXT];  /* the last: only with err */
 };
 
-/* Nobody else of this file sees half of it. */
+/* Moves all of it while its range is locked against other opens of the file. */
 static int move_atomically(struct job *job)
 {
 	struct weft_file *file = job->m.file;
@@ -76,7 +76,8 @@ static void job_set_err(struct job *job, int err)
 	snprintf(job->why, sizeof(job->why), "%s", weft_err_detail_peek(err));
 }
 
-/* Through aggregators, if that pays; false: each had better move its own. */
+/* Moves it through aggregators. False if that is impossible or does not pay,
+ * and each member must move its own. */
 static bool job_move_buffered(struct job *job)
 {
 	bool is_done = false;
@@ -128,7 +129,7 @@ static int check_mode(
 	return 0;
 }
 
-/* How long it is in the file. */
+/* Sets the length in the file. */
 static int job_set_len(struct job *job)
 {
 	const struct weft_view *view = job->m.view;
@@ -160,8 +161,8 @@ static int64_t advance_position(struct weft_file *file, int64_t by)
 	return old;
 }
 
-/* Where it begins; moves pointers on. With err the caller has one, and takes
- * part in what is collective. */
+/* Sets the first stream byte and advances the file pointer. With an error err,
+ * only takes part in the collective steps. */
 static int job_set_range(
 	struct job *job, const struct weft_file_access *access, int err)
 {
@@ -184,7 +185,7 @@ static int job_set_range(
 	return err;
 }
 
-/* For the report: what the program asked. */
+/* Counts the access for WEFT_IO_STATS. */
 static void job_record_stats(const struct job *job)
 {
 	enum { SAMPLE = 64 };
@@ -213,8 +214,9 @@ static void job_record_stats(const struct job *job)
 	}
 }
 
-/* What blocks comes after what was begun, and so do those that must know
- * others' lengths to begin. */
+/* True if the collective messages of the access must follow those of all
+ * earlier nonblocking ones: it blocks, or exchanges lengths before it starts.
+ */
 static bool must_drain(const struct weft_file_access *access, bool blocks)
 {
 	return access->is_collective &&
@@ -267,7 +269,7 @@ int weft_file_transfer(struct weft_file *file,
 	return access->is_collective ? weft_file_agree(file, err) : err;
 }
 
-/* ---- jobs that were begun ---- */
+/* ---- nonblocking jobs ---- */
 
 static void job_free(struct job *job)
 {
@@ -276,7 +278,7 @@ static void job_free(struct job *job)
 	free(job);
 }
 
-/* The words go to the thread that asks. */
+/* Sets the error text for the thread that waits. */
 static int job_query(struct weft_req *req, struct weft_status *status)
 {
 	const struct job *job = req->attached;
@@ -381,16 +383,17 @@ struct weft_req *weft_file_pending_locked(
 	return weft_req_get(job->agreed ? job->agreed : job->req);
 }
 
-/* Its turn has come: all that the members send each other for it comes after
- * that of those before. False when the caller is to move it. */
+/* Starts moving a buffered job. All earlier jobs have sent their messages.
+ * False if the caller must move it. */
 static bool job_start_move(struct job *job)
 {
 	job->is_started = true;
 	return weft_pool_add(&job->task);
 }
 
-/* Those of the file's collectives that are next and moved. Returns one that
- * the caller is to move, when the lock is given up, or NULL. */
+/* Starts the agreement of the next collective jobs as far as they are moved.
+ * Returns a job that the caller must move after it releases the lock, or NULL.
+ */
 static struct job *advance_collectives(struct weft_file *file)
 {
 	while (!weft_list_is_empty(&file->colls)) {
@@ -408,8 +411,8 @@ static struct job *advance_collectives(struct weft_file *file)
 	return NULL;
 }
 
-/* Returns one that the caller is to move, when the lock is given up, or NULL.
- */
+/* The data of a job is moved. Returns a job that the caller must move after it
+ * releases the lock, or NULL. */
 static struct job *job_on_moved(struct job *job)
 {
 	job->is_moved = true;
@@ -419,7 +422,7 @@ static struct job *job_on_moved(struct job *job)
 	return NULL;
 }
 
-/* In a thread of the pool, or of the program: no lock held. */
+/* Runs in a thread of the pool or of the program, without a lock. */
 static void job_run(struct weft_pool_task *task)
 {
 	struct job *job = weft_container_of(task, struct job, task);
@@ -434,14 +437,15 @@ static void job_run(struct weft_pool_task *task)
 	}
 }
 
-/* Those with functions of the program's are run by it. */
+/* False if the caller must run it: the thread of the program calls its own
+ * conversion functions. */
 static bool job_can_defer(const struct job *job)
 {
 	return !job->err && job->m.len &&
 	       job->m.view->rep->kind != WEFT_DATAREP_USER;
 }
 
-/* The kernel has moved the first bytes, or all. */
+/* The kernel has moved the first n_moved bytes; a thread moves the others. */
 static void job_on_uring_done(struct weft_uring_task *task, int64_t n_moved)
 {
 	struct job *job = weft_container_of(task, struct job, uring), *mine;
@@ -458,7 +462,7 @@ static void job_on_uring_done(struct weft_uring_task *task, int64_t n_moved)
 		job_run(&mine->task);
 }
 
-/* Nobody locks what it moves. */
+/* True if io_uring can move it: no lock is necessary. */
 static bool job_is_for_uring(const struct job *job)
 {
 	return job_can_defer(job) && !job->is_buffered &&
@@ -496,8 +500,9 @@ static void open_pool(struct weft_file *file)
 		weft_pool_get();
 }
 
-/* Puts it among what is begun. Returns one that the caller is to run, or
- * NULL. VCI's lock held. */
+/* Queues a job. Returns a job that the caller must run, or NULL. VCI's lock
+ * held.
+ */
 static struct job *job_queue(struct job *job)
 {
 	struct weft_file *file = job->m.file;
@@ -539,8 +544,8 @@ static int job_begin(struct job *job, struct weft_req **req_out)
 	return err;
 }
 
-/* The program hears of its error now and has no request: others do with
- * theirs. */
+/* The program gets its error now, and no request. The other members of a
+ * collective access get it from the agreement, so the job still runs. */
 static int job_start_failed(struct job *job)
 {
 	struct weft_vci *vci = job->m.file->comm->vci;
