@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cb_exchange: data goes through the aggregators' buffers, in rounds
+/* cb_exchange: the rounds of a buffered access
  *
- * In round k each aggregator moves window k of its domain. Messages of the
- * collectives' context, under three tags:
+ * A domain is divided into windows, each as long as a slot of the aggregator's
+ * buffer. In round k each aggregator moves window k of its domain. Three tags
+ * in the context of collectives tell the messages apart:
  *
- *   writing: members to aggregator  what they filled in; the runs, where it is
- *                                   not mapped or holes are expected; their
- *                                   data, where it is not mapped
- *            aggregator to members  how far it was written, or that there are
- *                                   holes nobody expected, and each is to
- *                                   write its own
- *   reading: members to aggregator  where it is not mapped: the runs wanted
- *            aggregator to members  how far the buffer is filled; else the data
- *            members to aggregator  done with that buffer
+ *   write: TO_AGGREGATOR  struct cb_part: what the member filled. With the runs
+ *                         if the buffer is not mapped or holes are expected;
+ *                         with the data if it is not mapped.
+ *          TO_MEMBER      struct cb_outcome: how far the window was written, or
+ *                         that it has unexpected holes
+ *   read:  TO_AGGREGATOR  the runs, if the buffer is not mapped
+ *          TO_MEMBER      how far the window was read; the data if not mapped
+ *          DONE           the member has copied its data out of the slot
  *
- * An aggregator's two buffers take turns, so that members fill one while it
- * writes the other. Who has an error in a message owes the others word of it,
- * as in any collective; errors of the file only end what is moved. */
+ * The two slots of a buffer alternate: members fill one while the aggregator
+ * writes the other. A process with a message error still sends its messages, as
+ * errors, as in any collective. After an error of the file it sends them
+ * without moving more data. */
 #include "io/cb_priv.h"
 
 #include "base/bits.h"
@@ -37,34 +38,36 @@ enum { TYPE_BYTE = 0x247, RUNS = 256 };
 
 enum cb_tag { TO_AGGREGATOR, TO_MEMBER, DONE, N_TAGS };
 
-/* Runs are wanted next time unless there were no holes. */
+/* After any verdict but WRITTEN, members send their runs in the next window of
+ * the slot. */
 enum cb_verdict { WRITTEN, WRITTEN_AROUND, HAS_HOLES };
 
-/* To an aggregator: what was filled in, or is wanted. Lengths are checked. */
+/* Message to an aggregator: the part of a window that a member writes or reads.
+ * The receiver checks all lengths. */
 struct cb_part {
 	int64_t len;
 	uint64_t hash;	/* of its runs, see offset_hash() */
-	int64_t n_runs; /* that follow; 0: none do */
-	int64_t is_bad; /* the data could not be had */
+	int64_t n_runs; /* number of runs in the next message, if not 0 */
+	int64_t is_bad; /* the member could not provide its data */
 };
 
-/* To a member. */
+/* Message to a member. */
 struct cb_outcome {
-	int64_t verdict;
-	int64_t end; /* place up to which it was moved */
-	int64_t len; /* bytes of data that follow */
+	int64_t verdict; /* enum cb_verdict */
+	int64_t end;	 /* byte offset up to which the window was moved */
+	int64_t len;	 /* bytes of data in the next message, if not 0 */
 };
 
-/* Of a window, from where its buffer begins in the file. */
+/* A run, relative to the begin of the slot. */
 struct cb_run {
 	uint32_t at, len;
 };
 
-/* A message under way, and what is in it. */
+/* A message under way and its buffer. */
 struct cb_sent {
 	struct cb_sent *next;
 	struct weft_req *req;
-	void *owned; /* or NULL: it is in data */
+	void *owned; /* freed with it; NULL if the message is in data */
 	int64_t data[4];
 };
 
@@ -75,20 +78,20 @@ struct exchange {
 	struct weft_comm *comm;
 	int32_t tags[N_TAGS];
 	struct cb_sent *sent;
-	struct cb_part part[WEFT_CB_SLOTS]; /* mine, as an aggregator */
-	int64_t end[WEFT_CB_SLOTS];
-	uint64_t *filled; /* a bit a byte, of the window that is written */
+	struct cb_part part[WEFT_CB_SLOTS]; /* of this aggregator */
+	int64_t end[WEFT_CB_SLOTS];	    /* outcomes of this aggregator */
+	uint64_t *filled; /* a bit for each byte of the slot; NULL: no runs */
 	int msg_err;	  /* error of a message */
 	int err;	  /* of the file or of memory */
 	char why[WEFT_ERR_TEXT];
 };
 
-/* What an aggregator moves in a round. */
+/* The range that an aggregator moves in a round. */
 struct window {
-	int64_t base; /* place where its buffer begins */
-	int64_t first, end;
-	char *slot; /* NULL: not mapped here */
-	int i;	    /* which of the two */
+	int64_t base;	    /* byte offset of the begin of the slot */
+	int64_t first, end; /* byte offsets that members access */
+	char *slot;	    /* NULL: not mapped here */
+	int i;		    /* index of the slot */
 };
 
 /* ---- windows ---- */
@@ -126,7 +129,8 @@ static bool is_mapped(const struct exchange *x, int32_t rank, int agg)
 	return cb->maps[rank] && cb->node[rank] == cb->node[cb->aggs[agg]];
 }
 
-/* Who fills this window or the next in its buffer has to know of this one. */
+/* True if the member gets the outcome of this window: it accesses the window or
+ * the next one in the same slot. */
 static bool gets_outcome(
 	const struct exchange *x, int32_t rank, int agg, int64_t round)
 {
@@ -138,7 +142,7 @@ static bool gets_outcome(
 			       is_overlapping(x, rank, &w)));
 }
 
-/* My bytes of a window, counted from the beginning of my access. */
+/* The bytes of this member's access that are in a window. */
 static void part_of_window(const struct exchange *x, const struct window *w,
 	int64_t *skip_out, int64_t *len_out)
 {
@@ -181,7 +185,7 @@ static void exchange_fail(struct exchange *x, int err)
 	exchange_set_err(x, err);
 }
 
-/* Drops those that have left; with all, waits for them. VCI's lock held. */
+/* Frees messages that were sent; with all, waits for all. VCI's lock held. */
 static void reap_sends(struct exchange *x, bool all)
 {
 	struct cb_sent **at = &x->sent;
@@ -205,7 +209,7 @@ static void reap_sends(struct exchange *x, bool all)
 	}
 }
 
-/* Sends len bytes of a copy of head, or of owned, which is given away. */
+/* Sends len bytes: a copy of head, or owned, which the function takes. */
 static void cb_send(struct exchange *x, int32_t rank, enum cb_tag tag,
 	const void *head, void *owned, int64_t len)
 {
@@ -236,7 +240,7 @@ static void cb_send(struct exchange *x, int32_t rank, enum cb_tag tag,
 	weft_vci_unlock(vci);
 }
 
-/* Waits for len bytes; false when they do not come. */
+/* Receives len bytes; false after an error. */
 static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 	void *buf, int64_t len)
 {
@@ -273,11 +277,11 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 
 /* ---- is a window filled? ---- */
 
-/* A number of a place. Of all runs that fill [a, b) without hole or overlap the
- * sum of offset_hash(end) - offset_hash(begin) is offset_hash(b) -
- * offset_hash(a), and of others it is not, but by a chance of 2^-64: a hole or
- * an overlap leaves a begin without an end at the same place, or an end without
- * a begin. */
+/* A pseudo-random number for each byte offset. If runs fill [a, b) without hole
+ * or overlap, each inner boundary is the end of one run and the begin of
+ * another. The sum of offset_hash(end) - offset_hash(begin) over all runs is
+ * then offset_hash(b) - offset_hash(a). For other runs it differs, except with
+ * probability 2^-64. */
 static uint64_t offset_hash(int64_t place)
 {
 	uint64_t x = (uint64_t)place * 0x9e3779b97f4a7c15u;
@@ -329,7 +333,8 @@ static void copy_to_buffer(const struct exchange *x, const struct window *w,
 	part->len += len;
 }
 
-/* Where the buffer would begin if it held the file from the displacement on. */
+/* The address that the displacement of the view has if the slot holds the file
+ * from w->base on. */
 static void *view_origin(const struct exchange *x, const struct window *w)
 {
 	return (void *)((uintptr_t)w->slot +
@@ -368,7 +373,8 @@ static void copy_from_buffer(const struct exchange *x, const struct window *w,
 
 /* ---- between memory and messages ---- */
 
-/* The runs of a stretch, owned by the caller, with room for extra bytes. */
+/* The runs of a part of the access, followed by extra bytes. The caller frees
+ * the list. */
 static struct cb_run *list_runs(const struct exchange *x,
 	const struct window *w, int64_t skip, int64_t len, int64_t extra,
 	int64_t *n_out)
@@ -397,8 +403,8 @@ static struct cb_run *list_runs(const struct exchange *x,
 	return list;
 }
 
-/* Sends the runs of a stretch, and their data when writing what is not mapped.
- */
+/* Sends the runs of a part of the access; also its data in a write if the
+ * buffer is not mapped. */
 static void send_runs(struct exchange *x, const struct window *w, int32_t to,
 	int64_t skip, int64_t len)
 {
@@ -428,8 +434,8 @@ static void send_runs(struct exchange *x, const struct window *w, int32_t to,
 		part.n_runs * (int64_t)sizeof(*list) + data);
 }
 
-/* At an aggregator: the runs that follow a part, which is checked, and behind
- * them the data. NULL when there is none, or it makes no sense. */
+/* Receives the runs, and the data behind them, that follow a part, and checks
+ * both. NULL if there are none or they are invalid. */
 static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
 	int32_t from, struct cb_part *part)
 {
@@ -486,7 +492,7 @@ static void set_filled(uint64_t *filled, uint32_t at, uint32_t len)
 	}
 }
 
-/* The first byte from at on that is filled, or is not; end if none is. */
+/* The first byte in [at, end) that is filled, or that is not; end if none. */
 static int64_t find_filled(
 	const uint64_t *filled, int64_t at, int64_t end, bool is_filled)
 {
@@ -502,7 +508,7 @@ static int64_t find_filled(
 	return end;
 }
 
-/* Nothing of a window is; false: no memory to know. */
+/* Marks all bytes of the slot as not filled; false without memory. */
 static bool clear_filled(struct exchange *x)
 {
 	size_t len = (size_t)(x->cb->len / 64 + 1) * sizeof(*x->filled);
@@ -529,7 +535,7 @@ static void place_runs(struct exchange *x, const struct window *w,
 	}
 }
 
-/* What I filled in myself. */
+/* Marks the runs of this aggregator's own access. */
 static void mark_own_runs(
 	struct exchange *x, const struct window *w, struct cb_part *sum)
 {
@@ -580,7 +586,7 @@ static int64_t write_window(struct exchange *x, const struct window *w)
 	return w->first + moved;
 }
 
-/* The same, but for the holes. */
+/* Writes the filled bytes only; likewise. */
 static int64_t write_filled(struct exchange *x, const struct window *w)
 {
 	int64_t at = 0, len = w->end - w->base, end = w->first;
@@ -608,7 +614,7 @@ static int64_t write_filled(struct exchange *x, const struct window *w)
 	return end;
 }
 
-/* Where runs were told, the window is written around its holes. */
+/* Writes a window; around its holes if the members have sent their runs. */
 static void move_window(struct exchange *x, const struct window *w,
 	const struct cb_part *sum, struct cb_outcome *outcome)
 {
@@ -659,7 +665,7 @@ static void aggregate_write(struct exchange *x, int64_t round)
 
 /* ---- writing, at a member ---- */
 
-/* What goes through no buffer. */
+/* Writes runs of this member without the buffer. */
 static void write_directly(struct exchange *x, int64_t skip, int64_t len)
 {
 	int64_t moved = 0;
@@ -750,7 +756,7 @@ static void member_request_runs(struct exchange *x, int64_t round)
 	}
 }
 
-/* To a member that has not mapped the buffer: its data, as far as it goes. */
+/* Sends the data of its runs to a member that has not mapped the buffer. */
 static void send_data(struct exchange *x, const struct window *w, int32_t to,
 	struct cb_outcome outcome)
 {
@@ -815,7 +821,7 @@ static void aggregate_read(struct exchange *x, int64_t round)
 	}
 }
 
-/* Data that came by message. */
+/* Receives data from an aggregator whose buffer is not mapped. */
 static void recv_data(struct exchange *x, int32_t from, int64_t skip,
 	int64_t len, const struct cb_outcome *outcome)
 {

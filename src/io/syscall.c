@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* syscall: open, move, lock, size and sync */
+/* syscall: system calls for files, completed and with error texts */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* open file description locks, fallocate */
 #endif
@@ -26,9 +26,10 @@
 #include <unistd.h>
 
 enum {
-	MOVE_MAX = 1 << 30, /* in one call; the kernel takes a little more */
-	AGAIN_MS = 10,
-	AGAIN_MAX = 6000, /* a minute of them in a row */
+	MOVE_MAX = 1 << 30, /* bytes of one call; the kernel's limit is higher
+			     */
+	AGAIN_MS = 10,	    /* wait after EAGAIN */
+	AGAIN_MAX = 6000,   /* consecutive EAGAIN: a minute */
 	NAME_LEN = 90,
 	LOCK_YIELDS = 30,
 	LOCK_EARLY_POLLS = 1000,
@@ -76,7 +77,7 @@ const char *weft_syscall_short_name(const char *name)
 	return len > NAME_LEN ? name + len - NAME_LEN : name;
 }
 
-/* The error of errno number, with words: <what> "name": <text>. */
+/* Sets the error of an errno, with the text: <what> "name": <text>. */
 static __attribute__((cold)) int syscall_failed(
 	int number, const char *what, const char *name)
 {
@@ -102,7 +103,7 @@ int weft_syscall_open(
 
 int weft_syscall_close(int fd, const char *name)
 {
-	/* after EINTR the descriptor is gone all the same */
+	/* after EINTR the descriptor is closed, too */
 	if (close(fd) && errno != EINTR)
 		return syscall_failed(errno,
 			"what was written may be lost, on closing", name);
@@ -235,7 +236,8 @@ static struct flock flock_of(short type, int64_t first, int64_t last)
 	return lock;
 }
 
-/* Who has a lock in the way: a process, -1 for an open of a file, or 0. */
+/* The holder of a conflicting lock: a process, -1 for an open file description,
+ * or 0 without a conflict. */
 static pid_t lock_holder(int fd, int64_t first, int64_t last)
 {
 	struct flock lock = flock_of(F_WRLCK, first, last);
@@ -254,12 +256,12 @@ bool weft_syscall_try_lock(
 	return !fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-/* For a stretch of a file, which others have. */
+/* A wait for the lock of a range. */
 struct range_wait {
 	int fd;
 	const char *name;
 	int64_t first, last;
-	int n; /* looks in vain */
+	int n; /* polls without success */
 	uint64_t since;
 	bool is_reported;
 };
@@ -281,8 +283,8 @@ static __attribute__((cold)) void lock_report_wait(struct range_wait *wait)
 		(long long)wait->last - 1, who);
 }
 
-/* Who has it moves some hundred kilobytes; for longer it is looked at less
- * often. */
+/* The holder usually moves some hundred kilobytes; polls less often after that
+ * time. */
 static void lock_back_off(struct range_wait *wait)
 {
 	struct timespec some = { .tv_nsec = wait->n < LOCK_EARLY_POLLS
@@ -300,8 +302,7 @@ static void lock_back_off(struct range_wait *wait)
 		lock_report_wait(wait);
 }
 
-/* With gives_up_on_posix a process's own lock is not waited for: *locked is
- * false. */
+/* With gives_up_on_posix, *locked is false if a process lock conflicts. */
 static int lock_range(int fd, const char *name, bool is_exclusive,
 	bool gives_up_on_posix, int64_t first, int64_t last, bool *locked)
 {
@@ -375,7 +376,9 @@ enum weft_syscall_fs weft_syscall_fs(int fd)
 	}
 }
 
-/* Mounted by itself: others may have it in another folder. */
+/* True if the file is a mount point: it may be mounted in other directories,
+ * too.
+ */
 static bool is_mounted(int fd, int folder)
 {
 	struct statx file, in;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* syscall: what the kernel does for files, to the end and with words
+/* syscall: system calls for files, completed and with error texts
  *
- * A transfer goes on where the kernel stopped short, after a signal and after
- * EAGAIN, until all is moved, the file ends or an error comes. Errors are of
- * the class that the standard has for errno, and their words name the file, the
- * place, the length and errno's text. */
+ * A transfer continues after a short count, a signal or EAGAIN until all is
+ * moved, the file ends or an error occurs. An errno becomes the class that the
+ * standard has for it. The text names the file, the offset, the length and the
+ * text of errno. */
 #ifndef WEFT_SYSCALL_H
 #define WEFT_SYSCALL_H
 
@@ -12,28 +12,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a name, what an error shows: at most 90 characters, the end of a long one,
- * as that says more than its beginning. */
+/* The last 90 characters of a name, for error texts. */
 const char *weft_syscall_short_name(const char *name);
 
 /* flags and permissions as open(2) has them. */
 int weft_syscall_open(
 	const char *name, int flags, unsigned permissions, int *fd_out);
 
-/* An error of close(2) is one of what was written before. */
+/* An error of close(2) concerns data that was written before. */
 int weft_syscall_close(int fd, const char *name);
 
 int weft_syscall_unlink(const char *name);
 
-/* The folder that a name is in, as a descriptor, for
- * weft_syscall_unlink_opened(): the program may change its folder meanwhile. */
+/* Opens the directory of a name for weft_syscall_unlink_opened(), so that a
+ * chdir(2) of the program in between has no effect. */
 int weft_syscall_parent(const char *name, int *folder_out);
 
 /* Deletes the name in its folder if it still names the file that fd is open
  * on; WEFT_ERR_NO_SUCH_FILE if it names another one. */
 int weft_syscall_unlink_opened(int folder, const char *name, int fd);
 
-/* A stretch of a file and the memory it goes to or comes from. */
+/* A contiguous transfer between a file and memory. */
 struct weft_syscall_move {
 	int fd;
 	bool is_write;
@@ -43,12 +42,11 @@ struct weft_syscall_move {
 	int64_t at;
 };
 
-/* *moved_out is what was moved, also after an error; a read moves less than
- * len only where the file ends. */
+/* *moved_out is the number of bytes moved, also after an error. A read moves
+ * less than len only at the end of the file. */
 int weft_syscall_move(const struct weft_syscall_move *move, size_t *moved_out);
 
-/* Is the byte at `at` of a file in memory, still on a disk, or beyond its end?
- */
+/* Where the byte at an offset of a file is. */
 enum weft_syscall_page {
 	WEFT_SYSCALL_CACHED,
 	WEFT_SYSCALL_NOT_CACHED,
@@ -57,49 +55,50 @@ enum weft_syscall_page {
 
 enum weft_syscall_page weft_syscall_page(int fd, int64_t at);
 
-/* Locks [first, last) for this open of the file against others, until unlocked
- * or the process ends. Waits, and says so when that takes long: looks again and
- * again, as the kernel would not come back. */
+/* Locks [first, last) for this open file description until it is unlocked or
+ * the process ends. Polls for the lock, because fcntl(2) would block without a
+ * limit, and warns after WEFT_STALL_WARN seconds. */
 int weft_syscall_lock(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last);
 int weft_syscall_unlock(int fd, const char *name, int64_t first, int64_t last);
 
-/* The same, but a process's own lock (fcntl(2), lockf(3)) is not waited for,
- * also one that comes meanwhile: *locked_out is false then. */
+/* The same, but *locked_out is false if a process lock (fcntl(2), lockf(3))
+ * overlaps: the function does not wait for it. */
 int weft_syscall_lock_unless_posix(int fd, const char *name, bool is_exclusive,
 	int64_t first, int64_t last, bool *locked_out);
-/* Waits for nobody; false where it is not had. */
+/* Does not wait; false without the lock. */
 bool weft_syscall_try_lock(
 	int fd, bool is_exclusive, int64_t first, int64_t last);
-/* Whether another open of the file, or a process, has a lock there. */
+/* True if another open file description or a process holds a lock there. */
 bool weft_syscall_is_locked(int fd, int64_t first, int64_t last);
 
-/* Where a regular file is; what is none is elsewhere. */
+/* Kinds of file systems. */
 enum weft_syscall_fs {
-	WEFT_SYSCALL_FS_UNKNOWN, /* not asked for yet */
-	WEFT_SYSCALL_FS_MEMORY,	 /* a file system of this host: tmpfs */
-	WEFT_SYSCALL_FS_LOCAL,	 /* or another of this host */
-	WEFT_SYSCALL_FS_OTHER,
+	WEFT_SYSCALL_FS_UNKNOWN, /* not looked up yet */
+	WEFT_SYSCALL_FS_MEMORY,	 /* tmpfs */
+	WEFT_SYSCALL_FS_LOCAL,	 /* on a disk of this host */
+	WEFT_SYSCALL_FS_OTHER,	 /* any other, or not a regular file */
 };
 enum weft_syscall_fs weft_syscall_fs(int fd);
 
-/* The folder of a file, opened for reading, and a place that is this file's of
- * all of this host: two bytes. -1 where it cannot be had, or the file is in
- * several or is a mount point. */
+/* Opens the directory of a file for reading. *place_out is the offset of two
+ * bytes that no other file of this host has. -1 if the directory cannot be
+ * opened, or the file has several names or is a mount point. */
 int weft_syscall_folder(int fd, int64_t *place_out);
 
-/* Bytes that the file system likes to move at once: of a striped or a remote
- * one mostly its stripe or message; a power of two from 4096 to 2^26. */
+/* The preferred transfer size of the file system in bytes, a power of two from
+ * 4096 to 2^26; often the stripe of a striped one or the message of a remote
+ * one. */
 int64_t weft_syscall_block(int fd);
 
 int weft_syscall_size(int fd, const char *name, int64_t *size_out);
 int weft_syscall_resize(int fd, const char *name, int64_t size);
 
-/* Storage for the first size bytes; the file grows to that, and never shrinks.
- * Where the file system cannot say what it will have, the file only grows. */
+/* Allocates storage for the first size bytes; the file grows to that size and
+ * never shrinks. If the file system cannot allocate, the file only grows. */
 int weft_syscall_allocate(int fd, const char *name, int64_t size);
 
-/* To storage. What has none (a pipe) is there already. */
+/* Writes cached data to storage. No effect on files without storage (pipes). */
 int weft_syscall_sync(int fd, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* uring: tasks are cut into pieces, and the kernel does what it can */
+/* uring: reads with many runs through io_uring */
 #include "io/uring.h"
 
 #include "base/bits.h"
@@ -28,43 +28,44 @@
 #include <unistd.h>
 
 enum {
-	DEPTH = 64,	     /* pieces with the kernel */
-	LEN_MAX = 64 << 10,  /* longer accesses gain nothing, */
-	RUN_MAX = 256 << 10, /* or longer runs, of those that have many */
-	RUNS_MIN = 8,	     /* fewer are not worth another thread */
-	PIECE_MAX = 1 << 20, /* bytes of one */
-	PROBE_EVERY = 4,     /* run, whether it is in memory */
+	DEPTH = 64,	     /* pieces in flight */
+	LEN_MAX = 64 << 10,  /* longest suitable access with one run, bytes */
+	RUN_MAX = 256 << 10, /* longest average of several runs */
+	RUNS_MIN = 8,	     /* fewer are moved by the caller */
+	PIECE_MAX = 1 << 20, /* bytes of a piece */
+	PROBE_EVERY = 4,     /* one run in so many is probed for the cache */
 	BROKEN_POLL_NS = 1000000,
 };
 
 struct piece {
 	struct weft_uring_task *task;
-	int64_t skip, len; /* of its bytes */
+	int64_t skip, len; /* bytes of the task */
 	struct piece *next_free;
 };
 
-/* The lock is taken under any VCI's, and guards what is above it; below is the
- * thread's, and whose who starts it. */
+/* The lock is acquired after a VCI's and guards the fields above it. The fields
+ * below belong to the thread, and to its creator before it starts. */
 static struct {
-	struct weft_link tasks; /* not wholly handed to the kernel */
+	struct weft_link tasks; /* not submitted completely */
 	unsigned n_users;
 	bool has_thread, sleeps, is_broken;
 	pthread_mutex_t lock;
 	struct io_uring uring;
-	int event; /* wakes it */
+	int event; /* wakes the thread */
 	uint64_t event_value;
-	bool is_polling_event; /* the kernel reads the event */
+	bool is_polling_event; /* a read of the event is submitted */
 	struct piece pieces[DEPTH];
 	struct piece *free;
-	struct piece
-		*unsubmitted[DEPTH + 1]; /* prepared; NULL: for the event */
+	/* prepared requests; NULL: the read of the event */
+	struct piece *unsubmitted[DEPTH + 1];
 	unsigned n_unsubmitted;
 } ring = {
 	.tasks = { &ring.tasks, &ring.tasks },
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
-/* Also a kernel that lets it be made may forbid its use. 0, or errno. */
+/* Tries a request, because a kernel may permit a ring but not its use. 0 or an
+ * errno. */
 static int ring_try(void)
 {
 	struct io_uring uring;
@@ -86,7 +87,7 @@ static void free_piece(struct piece *piece)
 	ring.free = piece;
 }
 
-/* The next of a task, to be handed over with others. */
+/* Prepares the next piece of a task. */
 static void prepare_piece(struct weft_uring_task *task, struct piece *piece)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring.uring);
@@ -116,7 +117,7 @@ static void prepare_piece(struct weft_uring_task *task, struct piece *piece)
 	weft_stat_add(m->file->stat, WEFT_STAT_SYSTEM, 1);
 }
 
-/* Nothing more of it is to be handed over. */
+/* True if no more pieces will be submitted. */
 static bool is_all_submitted(const struct weft_uring_task *task)
 {
 	return task->next >= task->m->len || task->stop < INT64_MAX;
@@ -157,7 +158,7 @@ static void ring_close(void)
 	ring.has_thread = false;
 }
 
-/* False when the thread is to end. Whoever adds a task from now on wakes it. */
+/* False if the thread must end. After this call, new tasks write the event. */
 static bool ring_prepare(void)
 {
 	bool goes_on;
@@ -181,7 +182,7 @@ static void task_complete(struct weft_uring_task *task)
 	task->on_done(task, weft_min64(task->stop, task->m->len));
 }
 
-/* What became of a piece; its task may be over. */
+/* Completes a piece, and its task after the last one. */
 static void piece_complete(struct piece *piece, int64_t moved)
 {
 	struct weft_uring_task *task = piece->task;
@@ -201,7 +202,7 @@ static void piece_complete(struct piece *piece, int64_t moved)
 
 /* ---- the thread ---- */
 
-/* The kernel has taken the first n. */
+/* The kernel has accepted the first n requests. */
 static void drop_submitted(unsigned n)
 {
 	ring.n_unsubmitted -= n;
@@ -209,7 +210,7 @@ static void drop_submitted(unsigned n)
 		ring.n_unsubmitted * sizeof(ring.unsubmitted[0]));
 }
 
-/* A task that was not wholly handed over, and will not be. */
+/* Takes a task off the list that will not be submitted completely. */
 static struct weft_uring_task *ring_drop_task(void)
 {
 	struct weft_uring_task *task = NULL;
@@ -226,9 +227,9 @@ static struct weft_uring_task *ring_drop_task(void)
 	return task;
 }
 
-/* The kernel lets nobody in any more, as when the program has locked itself in
- * (seccomp(2)): what it has not taken is moved otherwise, and so is all that
- * follows. What it has taken it ends. */
+/* The kernel accepts no more requests, for example after seccomp(2). Requests
+ * that it accepted will complete; all others, and all later tasks, are moved by
+ * other means. */
 static void ring_break(void)
 {
 	struct weft_uring_task *task;
@@ -289,10 +290,10 @@ static void *ring_thread(void *arg)
 	return NULL;
 }
 
-/* ---- for others ---- */
+/* ---- for other files ---- */
 
-/* The kernel's workers, and the thread: without signals, which are the
- * program's threads' to handle. Lock held. */
+/* Creates the ring, and the thread with all signals blocked, so that threads of
+ * the program handle them. Lock held. */
 static bool ring_start(void)
 {
 	unsigned workers[2] = { (unsigned)weft_knobs.io_threads, 0 };
@@ -355,7 +356,7 @@ bool weft_uring_add(struct weft_uring_task *task)
 	task->n_in_flight = 0;
 	task->since = weft_stat_now(file->stat);
 	pthread_mutex_lock(&ring.lock);
-	ring.n_users += !file->has_uring; /* until the file puts */
+	ring.n_users += !file->has_uring; /* until weft_uring_put() */
 	file->has_uring = true;
 	is_added = !ring.is_broken && (ring.has_thread || ring_start());
 	if (is_added) {
@@ -366,7 +367,7 @@ bool weft_uring_add(struct weft_uring_task *task)
 	return is_added;
 }
 
-/* *n_runs_out is how many runs it has, about. */
+/* *n_runs_out is the estimated number of runs. */
 static bool is_uring_suitable(const struct weft_move *m, int64_t *n_runs_out)
 {
 	const char *engine = weft_knobs.io_engine;
@@ -391,7 +392,7 @@ bool weft_uring_is_suitable(const struct weft_move *m)
 	return is_uring_suitable(m, &n);
 }
 
-/* Somebody waits for a task. */
+/* A thread that waits for a task. */
 struct waiter {
 	struct weft_uring_task task;
 	pthread_mutex_t lock;
@@ -411,9 +412,9 @@ static void waiter_complete(struct weft_uring_task *task, int64_t n_moved)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Runs up to the first that is seen not to be in memory: handing these on costs
- * more than it gains. Each look costs a tenth of reading 8 KiB, so that not all
- * are looked at. */
+/* Reads runs up to the first that is found not to be cached: for cached runs
+ * io_uring costs more than it gains. A probe costs a tenth of reading 8 KiB, so
+ * only one run in PROBE_EVERY is probed. */
 static void move_cached(struct weft_move *m)
 {
 	struct iovec runs[DEPTH];
@@ -500,7 +501,7 @@ void weft_uring_move(struct weft_move *m)
 
 #endif
 
-/* ---- is there one? ---- */
+/* ---- availability ---- */
 
 static struct {
 	pthread_once_t once;

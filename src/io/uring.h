@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* uring: the kernel moves what was begun, many pieces at once (io_uring)
+/* uring: reads with many runs through io_uring
  *
- * One thread of the process hands pieces to the kernel and hears when they are
- * moved; WEFT_IO_THREADS workers of the kernel's at most copy what it cannot do
- * by waiting alone. All submissions are that thread's: the kernel gives up what
- * a thread began when it ends, and interrupts its system calls.
+ * One thread of the process submits pieces and reaps their completions. It
+ * makes all submissions, because the kernel cancels the requests of a thread
+ * that ends, and because completions interrupt the system calls of the
+ * submitter. The kernel has WEFT_IO_THREADS worker threads at most.
  *
- * Whatever is not moved whole (the file ends, no room, an error, a file that
- * knows no such thing) is given back from the first byte on that is missing:
- * the owner moves the rest as anything else, and finds out why. */
+ * If a piece is not moved whole (end of the file, full file system, an error),
+ * the task ends with the first missing byte. The owner moves the rest by other
+ * means, which report the error. */
 #ifndef WEFT_URING_H
 #define WEFT_URING_H
 
@@ -21,9 +21,9 @@
 struct weft_move;
 
 struct weft_uring_task {
-	/* the owner's: memory that is one run, data as in memory; and who has
-	 * the task back, in the ring's thread, without any lock. The first
-	 * n_moved bytes were moved. */
+	/* set by the owner: m has contiguous memory and native data; the ring's
+	 * thread calls on_done() without a lock, after which the task belongs
+	 * to the owner again. The first n_moved bytes were moved. */
 	const struct weft_move *m;
 	void (*on_done)(struct weft_uring_task *task, int64_t n_moved);
 	/* the ring's */
@@ -34,24 +34,24 @@ struct weft_uring_task {
 	uint64_t since;
 };
 
-/* Why there is none, or NULL where there is. Tries it, once for the process;
- * any thread. */
+/* The reason why io_uring is not used, or NULL. Tries it once per process; any
+ * thread. */
 const char *weft_uring_why_not(void);
 
-/* Whether the kernel moves it, by what WEFT_IO_ENGINE says or what is quicker:
- * reads from a disk, of runs that are not long. */
+/* True if io_uring is to move it: as WEFT_IO_ENGINE says, or, with its default,
+ * for reads of short runs from a disk. */
 bool weft_uring_is_suitable(const struct weft_move *m);
 
-/* The rest is carried out without the caller. False when it had better be moved
- * otherwise. VCI's lock held. */
+/* Queues a task from m->n_moved on. False if io_uring fails; the caller must
+ * then move it by other means. VCI's lock held. */
 bool weft_uring_add(struct weft_uring_task *task);
 
-/* Waits for what suits and has many runs; m->n_moved is what was moved of it,
- * maybe nothing. No lock held. */
+/* Moves a suitable read with many runs and waits for it. m->n_moved is the
+ * number of bytes moved, possibly 0. No lock held. */
 void weft_uring_move(struct weft_move *m);
 
-/* A file that the kernel moved something of is gone. Threads end after the last
- * of them. */
+/* Releases the reference of a file with has_uring; the thread ends after the
+ * last. */
 void weft_uring_put(void);
 
 #endif
