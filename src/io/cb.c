@@ -16,7 +16,8 @@
 enum {
 	SAMPLE = 64, /* runs that give the average */
 	/* Members move their own runs if they have fewer than this on average,
-	 * or if the average run has this many bytes. */
+	 * or if the average run has a block of the file system; in a write,
+	 * also this many bytes. */
 	FEW_RUNS = 16,
 	LONG_RUN = 32 << 10,
 	DOMAIN_MIN = 256 << 10,

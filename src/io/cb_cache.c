@@ -10,7 +10,7 @@
 
 enum {
 	CACHED_MAX = 8,
-	LEN_MAX = 4 << 20, /* a longer one is not buffers */
+	LEN_MAX = 4 << 20, /* bytes; longer buffers are not cached */
 };
 
 static struct {

@@ -219,7 +219,8 @@ static void cb_send(struct exchange *x, int32_t rank, enum cb_tag tag,
 	int err = 0;
 
 	if (!s && !x->msg_err)
-		exchange_fail(x, weft_err_set(WEFT_ERR_NOMEM, "no memory"));
+		exchange_fail(x, weft_err_set(WEFT_ERR_NOMEM,
+					 "no memory for a message"));
 	if (s && head)
 		msg.buf = memcpy(s->data, head, (size_t)len);
 	weft_vci_lock(vci);
@@ -446,10 +447,12 @@ static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
 
 	if (part->n_runs < 0 || part->len < 0 || part->len > room ||
 		part->n_runs > part->len) {
-		exchange_fail(
-			x, weft_err_set(WEFT_ERR_OTHER,
-				   "rank %d sent what is no part of a file",
-				   (int)from));
+		exchange_fail(x,
+			weft_err_set(WEFT_ERR_OTHER,
+				"rank %d sent an invalid part of a collective "
+				"access: %lld runs of %lld bytes",
+				(int)from, (long long)part->n_runs,
+				(long long)part->len));
 		return NULL;
 	}
 	if (!part->n_runs)
@@ -473,7 +476,8 @@ static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
 	if (sum == part->len)
 		return list;
 	exchange_fail(x, weft_err_set(WEFT_ERR_OTHER,
-				 "rank %d sent runs that are not in the file",
+				 "rank %d sent runs outside the window of a "
+				 "collective access",
 				 (int)from));
 	free(list);
 	return NULL;
@@ -574,7 +578,7 @@ static void recv_part(struct exchange *x, const struct window *w, int32_t from,
 	sum->is_bad = sum->is_bad || part.is_bad;
 }
 
-/* Up to which place it was. */
+/* Returns the byte offset up to which the window was written. */
 static int64_t write_window(struct exchange *x, const struct window *w)
 {
 	int64_t moved = 0;

@@ -54,7 +54,7 @@ int weft_datarep_register(const struct weft_datarep *rep)
 
 	if (weft_datarep_find(rep->name))
 		return weft_err_set(WEFT_ERR_DUP_DATAREP,
-			"datarep \"%.100s\" is known already", rep->name);
+			"datarep \"%.100s\" is registered already", rep->name);
 	copy = malloc(sizeof(*copy));
 	if (!copy)
 		return weft_err_set(
@@ -69,7 +69,7 @@ int weft_datarep_register(const struct weft_datarep *rep)
 
 /* ---- sizes ---- */
 
-/* Of a predefined type. */
+/* The size in a file of a predefined type. */
 static int rep_element(const struct weft_datarep *rep,
 	const struct weft_type *basic, int64_t *size_out)
 {

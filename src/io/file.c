@@ -224,8 +224,8 @@ static int file_check_mode(int amode)
 
 	if (amode < 0 || amode & ~all)
 		return weft_err_set(WEFT_ERR_AMODE,
-			"amode 0x%x has bits that mean nothing",
-			(unsigned)amode);
+			"amode 0x%x has the unknown bits 0x%x", (unsigned)amode,
+			(unsigned)(amode & ~all));
 	if (kind != WEFT_FILE_RDONLY && kind != WEFT_FILE_RDWR &&
 		kind != WEFT_FILE_WRONLY)
 		return weft_err_set(WEFT_ERR_AMODE,
@@ -235,12 +235,12 @@ static int file_check_mode(int amode)
 	if (kind == WEFT_FILE_RDONLY &&
 		(amode & (WEFT_FILE_CREATE | WEFT_FILE_EXCL)))
 		return weft_err_set(WEFT_ERR_AMODE,
-			"MPI_MODE_RDONLY does not go with %s",
+			"amode has both MPI_MODE_RDONLY and %s",
 			amode & WEFT_FILE_CREATE ? "MPI_MODE_CREATE"
 						 : "MPI_MODE_EXCL");
 	if (kind == WEFT_FILE_RDWR && (amode & WEFT_FILE_SEQUENTIAL))
 		return weft_err_set(WEFT_ERR_AMODE,
-			"MPI_MODE_RDWR does not go with MPI_MODE_SEQUENTIAL");
+			"amode has both MPI_MODE_RDWR and MPI_MODE_SEQUENTIAL");
 	return 0;
 }
 
@@ -446,7 +446,8 @@ static int file_change_size(
 		err = weft_err_set(WEFT_ERR_ARG,
 			"size is %lld, must be at least 0", (long long)size);
 	if (!err && (file->amode & WEFT_FILE_SEQUENTIAL))
-		err = weft_err_set(WEFT_ERR_UNSUPPORTED, "\"%s\" is sequential",
+		err = weft_err_set(WEFT_ERR_UNSUPPORTED,
+			"\"%s\" was opened with MPI_MODE_SEQUENTIAL",
 			weft_syscall_short_name(file->name));
 	weft_file_drain(file, false, "MPI_File_set_size");
 	err = weft_file_agree_on(file, err, &on);
@@ -570,8 +571,8 @@ static int file_make_view(struct weft_file *file,
 		err = file_current_disp(file, &wanted.disp);
 	if (!err && !config->rep)
 		err = weft_err_set(WEFT_ERR_UNSUPPORTED_DATAREP,
-			"datarep is neither native, internal, external32 nor "
-			"registered");
+			"datarep is not native, internal, external32 or a "
+			"registered one");
 	return err ? err : weft_view_make(&wanted, view_out);
 }
 

@@ -110,11 +110,11 @@ struct weft_file {
 			*/
 	_Atomic bool is_atomic;
 	_Atomic bool scatter_works;	  /* scatter.h can be used */
-	bool is_readable;		  /* the descriptor */
+	bool is_readable;		  /* fd permits reading */
 	_Atomic(enum weft_syscall_fs) fs; /* its file system */
 	/* range.h */
 	_Atomic bool range_is_locking, range_is_announced;
-	int range_fds[WEFT_FILE_RANGE_FDS]; /* its folder, /dev/null; or -1 */
+	int range_fds[WEFT_FILE_RANGE_FDS]; /* directory, /dev/null; or -1 */
 	int64_t range_place;
 	bool has_pool;		    /* holds a reference to the pool; spin */
 	bool has_uring;		    /* uring.c */
@@ -133,10 +133,10 @@ struct weft_file {
 	struct weft_file_split *split; /* split collective under way, or NULL */
 	/* collective buffering, the same at all members */
 	struct weft_cb *_Atomic cb; /* NULL: not yet set up */
-	bool cb_is_unavailable;	    /* a member cannot */
+	bool cb_is_unavailable;	    /* a member has no buffer */
 	bool has_gaps_in_view;	    /* a member's view has gaps */
-	bool needs_conversion;	    /* data is not as in memory */
-	bool all_have_pool;	    /* threads that move what was begun */
+	bool needs_conversion;	    /* not a native representation */
+	bool all_have_pool;	    /* no member has WEFT_IO_THREADS=0 */
 	struct weft_stat *stat;	    /* NULL: a member has none */
 };
 
@@ -159,8 +159,8 @@ int weft_file_set_size(struct weft_file *file, int64_t size);
 int weft_file_preallocate(struct weft_file *file, int64_t size);
 int weft_file_sync(struct weft_file *file);
 int weft_file_set_atomic(struct weft_file *file, bool is_atomic);
-/* err is an error of the caller's arguments, described, or 0; with an error at
- * one member, no member changes its hints. */
+/* err is an error of the caller's arguments, described, or 0; all members
+ * return the error of one. */
 int weft_file_set_hints(
 	struct weft_file *file, const struct weft_file_hints *hints, int err);
 

@@ -283,7 +283,7 @@ static int move_some(const struct weft_move *m, char *buf, int64_t at,
 	return move_view_runs(m, buf, runs, n, moved);
 }
 
-/* All of them. */
+/* Moves all of them. */
 static int move_stream(const struct weft_move *m, char *buf, int64_t at,
 	int64_t len, int64_t *moved)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* move: what one process moves between its memory and a file
+/* move: transfers between the memory of one process and the file
  *
- * A stretch of a view's stream and the memory that it goes to or comes from.
- * Runs are taken from the view's loops as they are needed. Many short ones are
- * written at once, with what is between them (sieve.h), or without (scatter.h).
- */
+ * A move connects a part of the view's stream with a buffer. Runs are computed
+ * from the view as they are needed. Many short runs are moved together, with
+ * the gaps between them (sieve.h) or without (scatter.h). */
 #ifndef WEFT_MOVE_H
 #define WEFT_MOVE_H
 

@@ -97,7 +97,7 @@ static bool should_sieve_write(
 		       weft_view_byte_offset(m->view, at + len - 1) + 1);
 }
 
-/* From a look at the first runs, and from what all of it comes to. */
+/* Decides by the average run of the sample and the average gap of the range. */
 static bool should_sieve_read(
 	const struct weft_move *m, const struct sieve_range *s)
 {
@@ -150,8 +150,8 @@ static void sieve_buf_make(const struct weft_move *m,
 		*sieve_buf = malloc((size_t)weft_min64(all, max));
 }
 
-/* Where the stretch would begin if what is sieve_buf held the file from the
- * displacement on. */
+/* The address that the displacement of the view has if the buffer holds the
+ * file from s->first on. */
 static void *tile_origin(const struct weft_move *m, const struct sieve_range *s,
 	const char *sieve_buf)
 {

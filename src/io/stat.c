@@ -18,18 +18,19 @@ static const char *stat_advice(const struct weft_file *file, const int64_t *n)
 		      file->hints.cb_read == WEFT_FILE_DISABLE;
 
 	if (n[WEFT_STAT_HOLES] > n[WEFT_STAT_WINDOWS])
-		return "romio_cb_write=disable, as what is written together "
-		       "overlaps and has holes";
+		return "romio_cb_write=disable, because collective writes "
+		       "overlap and have holes";
 	if (n[WEFT_STAT_EXTRA] > 2 * n[WEFT_STAT_BYTES])
-		return "romio_ds_read=disable, as much is read for nothing";
+		return "romio_ds_read=disable, because most bytes that are "
+		       "read are gaps";
 	if (run >= SHORT_RUN || n[WEFT_STAT_RUNS] <= calls ||
 		file->comm->size == 1)
 		return "none";
 	if (is_off)
-		return "romio_cb_read and romio_cb_write=automatic, as runs "
-		       "are short";
+		return "romio_cb_read and romio_cb_write=automatic, because "
+		       "runs are short";
 	if (n[WEFT_STAT_COLLECTIVE] < calls / 2)
-		return "none, but collective calls would be, as runs are "
+		return "none; collective calls would help, because runs are "
 		       "short";
 	return "none";
 }
@@ -49,13 +50,11 @@ static void stat_print(const struct weft_file *file, const int64_t *n)
 	int64_t calls = n[WEFT_STAT_READS] + n[WEFT_STAT_WRITES];
 
 	weft_log_warn("FILE-STATS",
-		"\"%.200s\", %d processes (WEFT_IO_STATS). Asked: %lld reads, "
-		"%lld writes, %lld of them collective; %lld bytes, %lld a "
-		"call, in runs of about %lld, %lld from one to the next. Done: "
-		"%lld transfers by the "
-		"kernel in %.1f ms, %lld bytes read extra, %lld of gaps read "
-		"and "
-		"written",
+		"\"%.200s\", %d processes (WEFT_IO_STATS). Requested: %lld "
+		"reads, %lld writes, %lld of them collective; %lld bytes, %lld "
+		"per call, in runs of about %lld bytes, %lld bytes from one to "
+		"the next. Performed: %lld system calls in %.1f ms, %lld bytes "
+		"of gaps read, %lld bytes of gaps written back",
 		file->name, (int)file->comm->size,
 		(long long)n[WEFT_STAT_READS], (long long)n[WEFT_STAT_WRITES],
 		(long long)n[WEFT_STAT_COLLECTIVE],
@@ -66,9 +65,9 @@ static void stat_print(const struct weft_file *file, const int64_t *n)
 		(long long)n[WEFT_STAT_EXTRA], (long long)n[WEFT_STAT_AROUND]);
 	weft_log_warn("FILE-STATS",
 		"\"%.200s\": %lld calls through %d aggregators, %lld windows "
-		"moved and %lld left for holes; of all members %.1f ms moving "
-		"and %.1f ms exchanging and waiting. The hint that would help "
-		"most: %s",
+		"moved and %lld left to the members because of holes; sum of "
+		"all members: %.1f ms moving data, %.1f ms exchanging and "
+		"waiting. The hint that would help most: %s",
 		file->name, (long long)n[WEFT_STAT_BUFFERED],
 		weft_cb_nodes(file), (long long)n[WEFT_STAT_WINDOWS],
 		(long long)n[WEFT_STAT_HOLES], ms(n[WEFT_STAT_CB_IO_NS]),

@@ -150,7 +150,7 @@ int weft_syscall_unlink_opened(int folder, const char *name, int fd)
 	if (mine.st_dev != there.st_dev || mine.st_ino != there.st_ino)
 		return weft_err_set(WEFT_ERR_NO_SUCH_FILE,
 			"cannot delete \"%s\": the name is now that of another "
-			"file, which stays",
+			"file",
 			weft_syscall_short_name(name));
 	if (unlinkat(folder, base_name(name), 0))
 		return syscall_failed(errno, "cannot delete", name);
@@ -275,8 +275,8 @@ static __attribute__((cold)) void lock_report_wait(struct range_wait *wait)
 	if (holder > 0)
 		snprintf(who, sizeof(who), "process %d", (int)holder);
 	weft_log_warn("FILE-LOCK",
-		"an access to \"%s\" has waited %lld s for bytes %lld to %lld, "
-		"which %s has locked; a process that is stopped keeps its "
+		"an access to \"%s\" has waited %lld s for a lock of bytes "
+		"%lld to %lld, which %s holds; a stopped process keeps its "
 		"locks (WEFT_STALL_WARN)",
 		weft_syscall_short_name(wait->name),
 		(long long)weft_knobs.stall_warn, (long long)wait->first,

@@ -35,13 +35,13 @@ struct job {
 	struct weft_move m;	 /* with req, holds a reference to the type */
 	struct weft_req *req;	 /* NULL: a blocking access */
 	bool is_collective;
-	bool is_buffered; /* to be moved with all others, in its turn */
-	bool is_started;  /* and is being moved */
+	bool is_buffered; /* may use aggregators; starts in its turn */
+	bool is_started;  /* a buffered job is being moved */
 	bool is_for_uring;
-	bool is_moved; /* what follows is known */
+	bool is_moved; /* err and m.n_moved are final */
 	int err;
-	int64_t code, least_code; /* agreement */
-	char why[WEFT_ERR_TEXT];  /* the last: only with err */
+	int64_t code, least_code; /* of this member; the lowest of all */
+	char why[WEFT_ERR_TEXT];  /* last field: set with err only */
 };
 
 /* Moves all of it while its range is locked against other opens of the file. */
@@ -124,7 +124,7 @@ static int check_mode(
 			weft_syscall_short_name(file->name));
 	if (access->at == WEFT_FILE_AT_OFFSET && access->offset < 0)
 		return weft_err_set(WEFT_ERR_ARG,
-			"offset is %lld, must be at least_code 0",
+			"offset is %lld, must be at least 0",
 			(long long)access->offset);
 	return 0;
 }
@@ -140,12 +140,12 @@ static int job_set_len(struct job *job)
 		return err;
 	if (__builtin_mul_overflow(size, job->m.count, &job->m.len))
 		return weft_err_set(WEFT_ERR_COUNT,
-			"count is %lld, of %lld bytes each: more than 2^63",
+			"count is %lld, of %lld bytes each: above 2^63 bytes",
 			(long long)job->m.count, (long long)size);
 	if (view->etype_size ? job->m.len % view->etype_size : job->m.len)
 		return weft_err_set(WEFT_ERR_IO,
-			"%lld bytes of datatype are no number of etypes of "
-			"%lld",
+			"the access has %lld bytes, which is not a multiple of "
+			"the etype's %lld",
 			(long long)job->m.len, (long long)view->etype_size);
 	return 0;
 }

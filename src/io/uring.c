@@ -522,7 +522,8 @@ static void probe_once(void)
 #endif
 	if (rc && weft_knobs.io_engine[0] == 'u')
 		weft_log_warn("FILE-URING",
-			"WEFT_IO_ENGINE=uring: %s; threads move what is begun",
+			"WEFT_IO_ENGINE=uring: %s; threads carry out "
+			"nonblocking accesses",
 			probe.why_not);
 }
 

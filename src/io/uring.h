@@ -26,11 +26,11 @@ struct weft_uring_task {
 	 * to the owner again. The first n_moved bytes were moved. */
 	const struct weft_move *m;
 	void (*on_done)(struct weft_uring_task *task, int64_t n_moved);
-	/* the ring's */
+	/* only uring.c */
 	struct weft_link link;
-	int64_t next;	 /* bytes that were handed to the kernel */
-	int64_t stop;	 /* the first that is missing; INT64_MAX: none so far */
-	int n_in_flight; /* pieces with the kernel */
+	int64_t next;	 /* bytes in submitted pieces */
+	int64_t stop;	 /* the first missing byte, or INT64_MAX */
+	int n_in_flight; /* submitted pieces that are not complete */
 	uint64_t since;
 };
 

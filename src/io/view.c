@@ -41,8 +41,8 @@ static int view_check(const struct weft_view_config *config)
 			(long long)config->disp);
 	if (unit ? filetype->size % unit : filetype->size)
 		return weft_err_set(WEFT_ERR_ARG,
-			"filetype has %lld bytes, which is no number of etypes "
-			"of %lld",
+			"filetype has %lld bytes, which is not a multiple of "
+			"the etype's %lld",
 			(long long)filetype->size, (long long)unit);
 	err = view_check_type(config->etype, "etype", config->is_writable);
 	return err ? err

@@ -64,14 +64,14 @@ int main(int argc, char **argv)
 		fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
 	OK(MPI_File_read_at_all(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
 	closed(&fh);
-	says("Asked: %lld reads", n);
+	says("Requested: %lld reads", n);
 	says("%lld of them collective", 2 * n);
 	says("%lld bytes, ", 2 * n * LEN);
-	says("in runs of about %lld,", RUN);
-	says(", %lld from one to the next", RUN * n);
+	says("in runs of about %lld bytes,", RUN);
+	says(", %lld bytes from one to the next", RUN * n);
 	says("%lld calls through", 2 * n);
-	says("Done: %lld transfers", 2);
-	says("%lld bytes read extra", 0);
+	says("Performed: %lld system calls", 2);
+	says("%lld bytes of gaps read", 0);
 
 	opened(&fh, "disable");
 	OK(MPI_File_write_at(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
@@ -79,15 +79,15 @@ int main(int argc, char **argv)
 	OK(MPI_File_read_at(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
 	closed(&fh);
 	says("%lld of them collective", 0);
-	says("Done: %lld transfers", 2 * n * RUNS);
+	says("Performed: %lld system calls", 2 * n * RUNS);
 
 	opened(&fh, "automatic");
 	OK(MPI_File_write_at(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
 	file_turn(fh);
 	OK(MPI_File_read_at(fh, 0, mine, LEN, MPI_BYTE, MPI_STATUS_IGNORE));
 	closed(&fh);
-	says("Done: %lld transfers", n * RUNS + n);
-	says("%lld bytes read extra", n * (n - 1) * RUN * (RUNS - 1));
-	says("help most: none, but collective calls would be", 0);
+	says("Performed: %lld system calls", n * RUNS + n);
+	says("%lld bytes of gaps read", n * (n - 1) * RUN * (RUNS - 1));
+	says("help most: none; collective calls would help", 0);
 	return mtest_finish();
 }

@@ -379,8 +379,8 @@ static void reported(void)
 		RECORD * EACH * size);
 	CHECK(rank || strstr(said, wanted), "asked \"%s\": %s", wanted, said);
 	snprintf(wanted, sizeof(wanted),
-		"in runs of about %d, %d from one to the next", RECORD,
-		RECORD * size);
+		"in runs of about %d bytes, %d bytes from one to the next",
+		RECORD, RECORD * size);
 	CHECK(rank || strstr(said, wanted), "how \"%s\": %s", wanted, said);
 	CHECK(rank || strstr(said, " ms exchanging"), "times: %s", said);
 	MPI_Type_free(&type);
