@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* external: the portable "external32" form of data
  *
- * Big-endian, two's complement and IEEE, packed without gaps, with the sizes
- * MPI-5.0 section 14.5.2 fixes: most have the size they have here, but long is
- * 4 bytes and a wide character 2, and long double is IEEE quad. This machine
- * is little-endian (configure sees to it). */
+ * Big-endian, two's complement and IEEE, packed without gaps, with the sizes of
+ * MPI-5.0, 14.5.2. Most types have the same size in memory, but long has 4
+ * bytes, a wide character 2, and long double is IEEE quad. The machine is
+ * little-endian, which configure checks. */
 #include "dt/pack.h"
 
 #include "base/quad.h"
@@ -37,7 +37,7 @@ static struct scalar scalar_of(int64_t disp, int64_t size, enum weft_num num)
 	return s;
 }
 
-/* The numbers of a predefined type; returns how many, 1 or 2. */
+/* The numbers of a predefined type; returns their count, 1 or 2. */
 static int scalars_of(const struct weft_type *basic, struct scalar s[2])
 {
 	int abi = basic->builtin_index + WEFT_TYPE_FIRST;
@@ -87,7 +87,7 @@ static void external_put(const struct scalar *s, const char *from, char *to)
 
 static void external_get(const struct scalar *s, const char *from, char *to)
 {
-	signed char low[16]; /* the sign is asked for below */
+	signed char low[16]; /* signed, for the sign extension below */
 	weft_quad quad;
 	long double x;
 
@@ -96,7 +96,7 @@ static void external_get(const struct scalar *s, const char *from, char *to)
 	if (s->is_long_double) {
 		memcpy(&quad, low, sizeof quad);
 		x = (long double)quad;
-		/* an x87 number has 6 bytes of padding: not from our stack */
+		/* do not copy the 6 bytes of padding of an x87 number */
 		memset(to, 0, sizeof x);
 		memcpy(to, &x, LDBL_MANT_DIG == 64 ? 10 : sizeof x);
 		return;

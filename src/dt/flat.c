@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* flat: the data of one item as runs, kept as nested loops */
+/* flat: the data of one item as a tree of loops and runs */
 #include "dt/flat.h"
 
 #include "base/err.h"
@@ -33,7 +33,7 @@ void weft_flat_put(struct weft_flat *flat)
 {
 	if (!flat || !atomic_load_explicit(&flat->refs, memory_order_relaxed))
 		return;
-	/* the last put must see what the others did before theirs */
+	/* the last put must see the writes of the others: pairs with itself */
 	if (atomic_fetch_sub_explicit(&flat->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	weft_flat_put(flat->child);
@@ -73,7 +73,7 @@ struct weft_flat *weft_flat_loop_take(
 	flat->count = count;
 	flat->stride = stride;
 	flat->child = child;
-	/* a loop over a loop that just goes on is one loop */
+	/* two nested loops without a gap between their strides are one */
 	if (child->kind == WEFT_FLAT_LOOP && child->n_parts == 0 &&
 		stride / child->count == child->stride &&
 		stride % child->count == 0) {
@@ -163,7 +163,7 @@ static bool list_is_loop(const struct weft_flat *flat)
 	return true;
 }
 
-/* While the parts' `end` is still their own size. */
+/* Called while the `end` of each part is its size. */
 static int64_t list_span(const struct weft_flat *flat)
 {
 	const struct weft_flat_part *p = flat->part;
@@ -217,14 +217,15 @@ void weft_flat_list_fini(struct weft_flat_list *list)
 
 /* ---- the order of runs ---- */
 
-/* Of some: where the first and the last begin, and where the furthest ends. */
+/* Runs: the displacements at which the first and the last begin, and the
+ * greatest end. */
 struct flat_order {
 	int64_t first, last, end;
 	bool is_monotone;
 	bool is_disjoint;
 };
 
-/* More of them, which begin at disp, behind those of o. */
+/* Appends more runs, shifted by disp, to o. */
 static void order_append(
 	struct flat_order *o, const struct flat_order *more, int64_t disp)
 {

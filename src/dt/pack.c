@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pack: between typed buffers and streams of bytes
  *
- * One walk over the flat tree serves packing, unpacking and listing runs. A
- * cursor says which and how much is left; runs and evenly spaced blocks are
- * the two leaves that move bytes. */
+ * One walk over the flat tree packs, unpacks or lists runs, as the cursor says.
+ * Bytes are moved at runs and at loops of blocks with a constant stride. */
 #include "dt/pack.h"
 
 #include "base/bits.h"
@@ -16,12 +15,12 @@ enum walk_mode { WALK_PACK, WALK_UNPACK, WALK_IOV };
 
 struct cursor {
 	enum walk_mode mode;
-	int64_t skip; /* bytes to pass over before the first one */
-	int64_t left; /* bytes still wanted; 0 stops the walk */
+	int64_t skip; /* bytes of the stream before the first one to move */
+	int64_t left; /* bytes to move; 0 ends the walk */
 	char *packed;
 	struct iovec *iov;
 	size_t n_iov, max_iov;
-	int64_t covered; /* by iov */
+	int64_t covered; /* bytes in iov */
 };
 
 static void iov_add(struct cursor *c, uintptr_t at, int64_t len)
@@ -41,7 +40,7 @@ static void iov_add(struct cursor *c, uintptr_t at, int64_t len)
 	c->left -= len;
 }
 
-/* The whole or what is still wanted of a run; nothing of it is skipped. */
+/* Moves a run, as far as c->left; c->skip is 0. */
 static void walk_run(struct cursor *c, uintptr_t at, int64_t len)
 {
 	if (len > c->left)
@@ -58,7 +57,7 @@ static void walk_run(struct cursor *c, uintptr_t at, int64_t len)
 	c->left -= len;
 }
 
-/* n blocks, evenly spaced on both sides. */
+/* n blocks at a constant stride in both buffers. */
 static inline __attribute__((always_inline)) void pack_gather(char *dst,
 	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
 {
@@ -79,8 +78,8 @@ static inline __attribute__((always_inline)) void scatter(const char *src,
 	}
 }
 
-/* Tells the compiler when the packed side has no gaps, as nearly always: four
- * blocks at a time then. */
+/* Separates the usual case that the packed side has no gaps, which the compiler
+ * unrolls. */
 static inline __attribute__((always_inline)) void gather_fixed(char *dst,
 	int64_t step, uintptr_t at, int64_t n, int64_t stride, size_t block)
 {
@@ -178,7 +177,7 @@ static void unpack_blocks(const char *src, int64_t step, uintptr_t at,
 	}
 }
 
-/* n whole, evenly spaced blocks, all of them wanted. */
+/* Moves n whole blocks at a constant stride; c->left covers all. */
 static void walk_blocks(struct cursor *c, uintptr_t at, int64_t n,
 	int64_t stride, int64_t block)
 {
@@ -195,8 +194,10 @@ static void walk_blocks(struct cursor *c, uintptr_t at, int64_t n,
 	c->left -= n * block;
 }
 
-/* n whole lists of runs, all wanted, that do not overlap: part by part rather
- * than item by item, a few items at a time so that they stay in the cache. */
+/* Moves n whole lists of runs that do not overlap; c->left covers all. Moves
+ * each part of AT_A_TIME lists before the next part; these lists fit into the
+ * cache.
+ */
 static void walk_lists(struct cursor *c, const struct weft_flat *list,
 	int64_t n, int64_t stride, uintptr_t at)
 {
@@ -228,7 +229,7 @@ static void walk_lists(struct cursor *c, const struct weft_flat *list,
 static void pack_walk(
 	struct cursor *c, const struct weft_flat *flat, uintptr_t at);
 
-/* True if n items of child are best copied by walk_lists(). */
+/* True if walk_lists() can move a loop over child. */
 static bool is_transposed(
 	const struct cursor *c, const struct weft_flat *child, int64_t stride)
 {
@@ -286,7 +287,7 @@ static int64_t list_find(const struct weft_flat *flat, int64_t skip)
 	return low;
 }
 
-/* Copies of a few bytes without a call. */
+/* Copies the usual short lengths without a call. */
 static inline void copy_short(char *to, const char *from, size_t len)
 {
 	if (len == 8)
@@ -301,14 +302,14 @@ static inline void copy_short(char *to, const char *from, size_t len)
 		memcpy(to, from, len);
 }
 
-/* Copies parts i, i + 1, ... that are runs and wanted to their end; nothing is
- * to be skipped. Returns the first part it left. */
+/* Copies parts i, i + 1, ... as far as they are runs that c->left covers;
+ * c->skip is 0. Returns the first part that it did not copy. */
 static int64_t list_whole_runs(
 	struct cursor *c, const struct weft_flat *flat, int64_t i, uintptr_t at)
 {
 	const struct weft_flat_part *part = flat->part;
 	int64_t begin = i ? part[i - 1].end : 0;
-	int64_t last = begin + c->left; /* the last byte wanted, plus one */
+	int64_t last = begin + c->left; /* end of the bytes to move */
 	bool is_pack = c->mode == WALK_PACK;
 	char *packed;
 
@@ -359,8 +360,8 @@ static void walk_list(
 	}
 }
 
-/* Goes through one tree at address `at`, from byte c->skip (which is inside
- * it) until its end or until nothing is wanted any more; c->skip is 0 then. */
+/* Walks over one tree at address `at`, from its byte c->skip to its end or
+ * until c->left is 0; c->skip is 0 afterwards. */
 static void pack_walk(
 	struct cursor *c, const struct weft_flat *flat, uintptr_t at)
 {
@@ -386,7 +387,7 @@ static void walk_items(struct cursor *c, const struct weft_type *type,
 	walk_loop(c, type->flat, count, type->extent, at);
 }
 
-/* How much of [skip, skip + len) there is. */
+/* The number of bytes of [skip, skip + len) that the stream has. */
 static inline size_t clamp(
 	const struct weft_type *type, int64_t count, size_t skip, size_t len)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pack: between typed buffers and streams of bytes
  *
- * The packed stream of `count` items is their data bytes in type map order.
- * Every call may start at any byte of it, at a cost that depends on how deep
- * the type is nested, not on how far in it starts. Buffers are addressed in
- * integers, so NULL with absolute displacements is fine. */
+ * The packed stream of `count` items is their data in the order of the type
+ * map. A call can start at any byte of the stream; the cost depends on the
+ * depth of the type, not on the byte. Addresses are computed as integers, so
+ * NULL with absolute displacements (MPI_BOTTOM) is valid. */
 #ifndef WEFT_PACK_H
 #define WEFT_PACK_H
 
@@ -12,13 +12,13 @@
 
 #include <sys/uio.h>
 
-/* Copies bytes [skip, skip + len) of the packed stream of count items at buf
- * to dst, less where the stream ends earlier. Returns the bytes written. */
+/* Copies bytes [skip, skip + len) of the packed stream of count items at buf to
+ * dst, up to the end of the stream. Returns the number of bytes copied. */
 size_t weft_pack(const struct weft_type *type, int64_t count, const void *buf,
 	size_t skip, void *dst, size_t len);
 
-/* The reverse: src holds bytes [skip, skip + len) of the packed stream. Returns
- * the bytes used. */
+/* The reverse: copies bytes [skip, skip + len) of the packed stream from src.
+ */
 size_t weft_unpack(const struct weft_type *type, int64_t count, void *buf,
 	size_t skip, const void *src, size_t len);
 
@@ -29,21 +29,21 @@ void weft_type_iov(const struct weft_type *type, int64_t count, const void *buf,
 	size_t skip, struct iovec *iov, size_t n_iov, size_t *n_out,
 	size_t *bytes_out);
 
-/* Runs of bytes that are alike and equally far apart. */
+/* Runs of the same length at a constant stride. */
 struct weft_series {
-	int64_t at; /* the first, from the buffer on */
+	int64_t at; /* displacement of the first */
 	int64_t n, len, stride;
 };
 
-/* True if the whole stream is one such series, without looking at each run:
- * false proves nothing. */
+/* True if the whole stream is one series. Does not examine each run, so the
+ * result may be false for a series. */
 bool weft_type_series(const struct weft_type *type, int64_t count,
 	struct weft_series *series_out);
 
 /* Copies scount items of stype at sbuf to rcount items of rtype at rbuf. The
- * buffers may not overlap, except for being the same with the same type and
- * count. WEFT_ERR_TRUNCATE when the data is longer than the destination; what
- * fits has been copied then. */
+ * buffers must not overlap, unless buffer, type and count are the same.
+ * WEFT_ERR_TRUNCATE if the data is longer than the destination, which is filled
+ * then. */
 int weft_type_copy(const struct weft_type *stype, int64_t scount,
 	const void *sbuf, const struct weft_type *rtype, int64_t rcount,
 	void *rbuf);

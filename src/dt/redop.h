@@ -25,13 +25,13 @@ enum weft_redop_builtin {
 	WEFT_OP_LAST = WEFT_OP_NO_OP,
 };
 
-/* User functions; the type argument points to a handle, as the API has it. */
+/* Functions of the program; type points to a handle, as MPI defines it. */
 typedef void weft_redop_fn(void *in, void *inout, int *count, void **type);
 typedef void weft_redop_large_fn(
 	void *in, void *inout, int64_t *count, void **type);
 
-/* Made by weft_redop_make() with one reference, held by the handle. Further
- * references: operations in flight. Predefined ones are static. */
+/* Created by weft_redop_make() with one reference, which the handle holds.
+ * Operations under way hold further ones. Predefined ones are static. */
 struct weft_redop {
 	struct weft_obj obj;
 	bool is_builtin;
@@ -48,7 +48,7 @@ extern struct weft_table weft_redops;
 /* The predefined operation with this ABI value (0x20 to 0x3d), or NULL. */
 struct weft_redop *weft_redop_builtin(unsigned abi_value);
 
-/* The operation a handle names, predefined or not, or NULL. */
+/* The operation of a handle, or NULL. */
 static inline struct weft_redop *weft_redop_lookup(uint64_t handle)
 {
 	return handle <= WEFT_OP_LAST ? weft_redop_builtin((unsigned)handle)
@@ -56,7 +56,7 @@ static inline struct weft_redop *weft_redop_lookup(uint64_t handle)
 						&weft_redops, handle);
 }
 
-/* A user operation; exactly one of the functions is not NULL. NULL when out of
+/* An operation of the program; exactly one function is not NULL. NULL without
  * memory. */
 struct weft_redop *weft_redop_make(
 	weft_redop_fn *fn, weft_redop_large_fn *large_fn, bool is_commutative);
@@ -71,24 +71,23 @@ void weft_redop_close_handle(struct weft_redop *op);
 bool weft_redop_is_defined(
 	const struct weft_redop *op, const struct weft_type *type);
 
-/* out[i] = left[i] op right[i] for count items, by a predefined operation. A
- * buffer may be another one, but not overlap it otherwise. Derived types made
- * of one predefined type that it fits are accepted too, item data by item data
- * (accumulate needs that). WEFT_ERR_OP when the operation does not fit the
- * type. */
+/* out[i] = left[i] op right[i] for count items, by a predefined operation. Two
+ * buffers may be the same, but must not overlap otherwise. For accumulates, the
+ * type may be derived from one predefined type. WEFT_ERR_OP if the operation is
+ * not defined on the type. */
 int weft_redop_apply(const struct weft_redop *op, const void *left,
 	const void *right, void *out, int64_t count,
 	const struct weft_type *type);
 
-/* What that does for items of a predefined type; NULL where it does not fit,
- * or only moves data. */
+/* The kernel of a predefined operation for a predefined type. NULL if it is not
+ * defined on the type or only moves data (MPI_REPLACE, MPI_NO_OP). */
 typedef void weft_redop_kernel_fn(
 	const void *left, const void *right, void *out, int64_t n);
 weft_redop_kernel_fn *weft_redop_kernel(
 	const struct weft_redop *op, const struct weft_type *basic);
 
-/* inout[i] = in[i] op inout[i] by an operation of the program's. No lock
- * held. */
+/* inout[i] = in[i] op inout[i] by an operation of the program. No lock is held.
+ */
 void weft_redop_call(const struct weft_redop *op, const void *in, void *inout,
 	int64_t count, const struct weft_type *type);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* type: datatype objects
  *
- * A type is immutable once made, except for its commit mark, its name and what
- * upper rooms hang on it, so packing needs no lock. Predefined types are static
- * objects whose handle (weft_obj_handle) is their ABI value; derived types live
- * in weft_types. Numbers that an application can see through envelopes
- * (combiners, orders, distributions) have the values of the standard ABI. */
+ * A type is immutable except for its commit mark, its name and its attributes,
+ * so packing needs no lock. Predefined types are static objects whose handle
+ * (weft_obj_handle) is their ABI value; derived types are in weft_types.
+ * Numbers that a program can read in envelopes (combiners, orders,
+ * distributions) have the values of the standard ABI. */
 #ifndef WEFT_TYPE_H
 #define WEFT_TYPE_H
 
@@ -65,7 +65,7 @@ enum weft_type_class {
 	WEFT_CLASS_PAIR, /* value and index */
 };
 
-/* How the machine sees a number; chooses reduction kernels. */
+/* The machine's type of a number; selects the reduction kernel. */
 enum weft_num {
 	WEFT_NUM_NONE,
 	WEFT_NUM_I8,
@@ -91,35 +91,35 @@ enum weft_num {
 	WEFT_NUM_N,
 };
 
-/* MPI_CHAR is text to the standard and takes no reductions; programs reduce it
- * all the same, and other implementations let them. */
+/* The standard defines no reductions on MPI_CHAR. Programs use them anyway, and
+ * other implementations support them, so this library does, too. */
 enum { WEFT_NUM_CHAR = (char)-1 < 0 ? WEFT_NUM_I8 : WEFT_NUM_U8 };
 
 struct weft_flat;
 
-/* Made by weft_type_make_*() with one reference, held by the handle. Further
- * references: requests, derived types, whoever calls weft_type_get(). The last
- * weft_type_put() destroys it, on any thread. Predefined types ignore both. */
+/* Created by weft_type_make_*() with one reference, which the handle holds.
+ * Requests, derived types and callers of weft_type_get() hold further ones. The
+ * last weft_type_put() destroys the type, on any thread. Predefined types do
+ * not count references. */
 struct weft_type {
 	struct weft_obj obj;
 	int64_t size; /* bytes of data */
 	int64_t lb, extent;
 	int64_t true_lb, true_extent;
-	/* Data of any number of items is one run, which begins at
-	 * buf + true_lb. */
+	/* the data of any number of items is one run of bytes, which begins at
+	 * buf + true_lb */
 	bool is_contig;
-	bool is_one_run; /* that of one item is */
+	bool is_one_run; /* the data of one item is one run */
 	bool is_committed;
 	bool is_builtin;   /* the user may not free it */
 	int builtin_index; /* ABI value - WEFT_TYPE_FIRST, or -1 */
 	_Atomic uint32_t refs;
-	void *attrs; /* of upper rooms; NULL when made */
+	void *attrs; /* of core/attr.c; NULL at first */
 
-	/* Envelope: arguments as the constructor's int form takes them,
-	 * n_ints counts followed by n_aints byte values, then the types,
-	 * on each of which a reference is held. */
+	/* Envelope: the arguments of the constructor: n_ints counts, n_aints
+	 * byte values, and the types, with a reference to each. */
 	enum weft_combiner combiner;
-	bool is_large; /* made through a large-count call; caller sets it */
+	bool is_large; /* by a large-count call; the caller sets it */
 	int64_t n_ints, n_aints, n_types;
 	int64_t *args;
 	struct weft_type **types;
@@ -127,29 +127,29 @@ struct weft_type {
 	enum weft_type_class class_;
 	enum weft_num num; /* kernel; of the value for pairs */
 	int64_t n_elems;   /* predefined elements in one item */
-	int64_t elem_size; /* bytes of each, 0 when they differ */
-	/* The only predefined type used, or NULL. */
+	int64_t elem_size; /* bytes of each, 0 if they differ */
+	/* the only predefined type in it, or NULL */
 	const struct weft_type *basic;
 	char name[WEFT_TYPE_NAME_LEN];
 
 	/* below: only src/dt and the inline functions here */
 	_Atomic uint32_t n_handles;
-	bool has_lb_mark, has_ub_mark; /* bounds were set by the user */
+	bool has_lb_mark, has_ub_mark; /* the program has set the bound */
 	int64_t align;
 	int64_t flat_disp;
 	struct weft_flat *flat;	    /* NULL when size is 0 */
-	struct weft_type *expanded; /* sub- and darray: made of simpler ones */
+	struct weft_type *expanded; /* equal type, for sub- and darray */
 	struct weft_type *next_f90; /* guarded by the lock of f90_made */
 };
 
 extern struct weft_table weft_types;
 
-/* Predefined types, and the place of each ABI value among them plus one. */
+/* Predefined types, and for each ABI value its index among them plus one. */
 extern struct weft_type weft_type_builtins[];
 extern const unsigned char weft_type_indices[];
 
-/* The predefined type with this ABI value (0x200 to 0x2eb), or NULL when there
- * is none (so also for the null type). Never destroyed. */
+/* The predefined type with this ABI value (0x200 to 0x2eb), or NULL; NULL also
+ * for the null type. Never destroyed. */
 static inline struct weft_type *weft_type_builtin(unsigned abi_value)
 {
 	unsigned i = abi_value - WEFT_TYPE_FIRST;
@@ -159,7 +159,7 @@ static inline struct weft_type *weft_type_builtin(unsigned abi_value)
 	return &weft_type_builtins[weft_type_indices[i] - 1];
 }
 
-/* The type a handle names, predefined or derived, or NULL. */
+/* The type of a handle, predefined or derived, or NULL. */
 static inline struct weft_type *weft_type_lookup(uint64_t handle)
 {
 	return handle <= WEFT_TYPE_LAST ? weft_type_builtin((unsigned)handle)
@@ -170,18 +170,19 @@ static inline struct weft_type *weft_type_lookup(uint64_t handle)
 /* Takes a reference; returns the type. */
 struct weft_type *weft_type_get(struct weft_type *type);
 
-/* Gives one back and destroys the type with the last. NULL is accepted. */
+/* Releases a reference and destroys the type with the last. NULL is accepted.
+ */
 void weft_type_put(struct weft_type *type);
 
-/* Gives up the handle: it becomes stale, unless weft_type_open_handle() gave
- * it out again, and the handle's reference is put. */
+/* Closes the handle and puts its reference. The handle becomes stale unless
+ * weft_type_open_handle() has opened it again. */
 void weft_type_close_handle(struct weft_type *type);
 
-/* The handle of a type that may have been closed, with a reference of its own
- * (for showing the types inside an envelope). */
+/* Opens the handle of a type that may have been closed, with a new reference;
+ * for the types that MPI_Type_get_contents returns. */
 uint64_t weft_type_open_handle(struct weft_type *type);
 
-/* True if closing the handle now would leave the type without one. */
+/* True if the handle is open once at most. */
 static inline bool weft_type_is_last_handle(const struct weft_type *type)
 {
 	return atomic_load_explicit(&type->n_handles, memory_order_acquire) <=
@@ -191,9 +192,9 @@ static inline bool weft_type_is_last_handle(const struct weft_type *type)
 /* Marks the type usable in communication. Idempotent. */
 void weft_type_commit(struct weft_type *type);
 
-/* Constructors. Counts and block lengths must not be negative (WEFT_ERR_ARG);
- * sizes and displacements past 63 bits are WEFT_ERR_VALUE_TOO_LARGE. The old
- * types get a reference and stay the caller's. On success *type_out is a new,
+/* Constructors. WEFT_ERR_ARG if a count or block length is negative;
+ * WEFT_ERR_VALUE_TOO_LARGE if a size or displacement needs more than 63 bits.
+ * The new type takes references to the old types. On success *type_out is an
  * uncommitted type with one reference; after failure nothing has changed. */
 int weft_type_make_dup(struct weft_type *old, struct weft_type **type_out);
 int weft_type_make_contiguous(
@@ -239,9 +240,9 @@ struct weft_type_darray {
 int weft_type_make_darray(const struct weft_type_darray *desc,
 	struct weft_type *old, struct weft_type **type_out);
 
-/* A committed, unfreeable type equal to `old` whose envelope says F90_REAL,
- * F90_COMPLEX or F90_INTEGER of precision p and range r; the same object for
- * the same arguments, which lasts as long as the process. Any thread. */
+/* A committed type equal to `old` with the envelope F90_REAL, F90_COMPLEX or
+ * F90_INTEGER of precision p and range r. The same arguments give the same
+ * object, which is never freed. Any thread. */
 int weft_type_make_f90(enum weft_combiner combiner, int64_t p, int64_t r,
 	struct weft_type *old, struct weft_type **type_out);
 
@@ -251,9 +252,9 @@ static inline bool weft_type_is_run(const struct weft_type *type, int64_t count)
 	return type->is_contig | ((count == 1) & type->is_one_run);
 }
 
-/* Stores where the data of count items begins, relative to the buffer, and the
- * number of bytes from there to its end, gaps included. Without data both are
- * 0. False if a value needs more than 63 bits. */
+/* *first_out is the displacement of the first byte of data of count items,
+ * *len_out the number of bytes from there to the end of the data, with gaps.
+ * Both are 0 without data. False if a value needs more than 63 bits. */
 static inline bool weft_type_span(const struct weft_type *type, int64_t count,
 	int64_t *first_out, int64_t *len_out)
 {
@@ -271,25 +272,25 @@ static inline bool weft_type_span(const struct weft_type *type, int64_t count,
 	       !__builtin_add_overflow(*len_out, high, len_out);
 }
 
-/* Predefined elements in the first `len` bytes of data of items of this type;
- * a last incomplete one is not counted. */
+/* The number of complete predefined elements in the first `len` bytes of data
+ * of items of this type. */
 int64_t weft_type_elements(const struct weft_type *type, int64_t len);
 
-/* True if no run of an item's data begins before the one in front of it;
- * *is_disjoint: nor before that one's end. */
+/* True if the displacements of an item's data are monotonically nondecreasing.
+ * *is_disjoint is true if, besides, no two runs overlap. */
 bool weft_type_is_monotone(const struct weft_type *type, bool *is_disjoint);
 
-/* Bytes of the first n predefined elements of data of items of this type: the
- * reverse. */
+/* The length in bytes of the first n predefined elements of data of items of
+ * this type. */
 int64_t weft_type_elements_len(const struct weft_type *type, int64_t n);
 
-/* n elements of one predefined type, `basic->extent` bytes apart, the first at
- * displacement disp. Anything but 0 ends the walk. */
+/* Receives n elements of one predefined type, `basic->extent` bytes apart, the
+ * first at displacement disp. A result other than 0 ends the walk. */
 typedef int weft_type_visit_fn(
 	void *arg, const struct weft_type *basic, int64_t disp, int64_t n);
 
-/* Visits all predefined elements of count items in type map order. Returns
- * what the last visit returned. */
+/* Visits all predefined elements of count items in the order of the type map.
+ * Returns the result of the last visit. */
 int weft_type_visit(const struct weft_type *type, int64_t count,
 	weft_type_visit_fn *visit, void *arg);
 
