@@ -18,7 +18,8 @@
 #endif
 
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* not all are vectorised */
+/* clang does not vectorise all kernels */
+#pragma clang diagnostic ignored "-Wpass-failed"
 #else
 #pragma GCC optimize("O3", "unroll-loops")
 #endif
@@ -30,9 +31,9 @@ struct weft_table weft_redops =
 typedef _Float16 weft_half;
 #endif
 
-/* Kernels exist twice where the processor may have wider vectors than all of
- * its kind; which is taken is settled when the library is loaded, before a
- * sanitizer runs. Not with fused products: results are the same on all. */
+/* On x86-64, kernels are compiled for AVX2 and for the base architecture; the
+ * loader selects one, before a sanitizer is initialized. Fused multiply-add is
+ * not used, so that all processors have the same results. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
@@ -40,7 +41,7 @@ typedef _Float16 weft_half;
 #define WIDE
 #endif
 
-/* Items do not depend on each other, also where out is one of the operands. */
+/* Iterations are independent, also if out is one of the operands. */
 #ifdef __clang__
 #define EACH _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -52,7 +53,7 @@ typedef _Float16 weft_half;
 	static WIDE void name(                                             \
 		const void *left, const void *right, void *out, int64_t n) \
 	{                                                                  \
-		/* others choose addresses in windows */                   \
+		/* addresses in windows can be unaligned */                \
 		typedef type item __attribute__((aligned(1)));             \
 		const item *a = left, *b = right;                          \
 		item *to = out;                                            \
@@ -72,7 +73,7 @@ static inline float bf16_value(uint16_t x)
 	return value;
 }
 
-/* To the nearest, and of two to the even one; no number stays none. */
+/* Rounds to nearest, ties to even; NaN stays NaN. */
 static inline uint16_t bf16_of(float value)
 {
 	uint32_t bits;
@@ -83,15 +84,16 @@ static inline uint16_t bf16_of(float value)
 			  16);
 }
 
-/* Some versions of clang cannot ask; processors with avx2 have it. */
+/* Some versions of clang do not know "f16c"; all processors with AVX2 have it.
+ */
 #ifdef __clang__
 #define HAS_F16C 1
 #else
 #define HAS_F16C __builtin_cpu_supports("f16c")
 #endif
 
-/* Halves, eight at once where the processor can; the compiler turns one after
- * another into a float and back, by a call where it may not rely on that. */
+/* Half precision, eight numbers at once if the processor has F16C. Without it,
+ * the compiler converts each number to float and back, possibly by a call. */
 #define EIGHTS(op, num, expr)                                                  \
 	static __attribute__((target("avx2,f16c"))) int64_t op##_eights_##num( \
 		const char *left, const char *right, char *out, int64_t n)     \
@@ -119,8 +121,8 @@ static inline uint16_t bf16_of(float value)
 			n - i);                                                \
 	}
 
-/* Sums and products of integers wrap, so they are made unsigned; 1u keeps
- * narrow ones from being promoted to int. */
+/* Sums and products of integers wrap, so they are computed as unsigned; 1u
+ * prevents that narrow ones are promoted to int. */
 #define INT(num, type, utype)                         \
 	KERNEL(sum_##num, utype, 1u * x + y)          \
 	KERNEL(prod_##num, utype, 1u * x * y)         \
@@ -162,7 +164,7 @@ static inline uint16_t bf16_of(float value)
 #undef CPX
 #undef PAIR
 
-/* A complex number is two halves; the product is the textbook one. */
+/* The product of complex numbers has no special cases for infinities. */
 #define CPX(num, type)                                                         \
 	struct complex_##num {                                                 \
 		type re, im;                                                   \
@@ -188,7 +190,7 @@ static inline uint16_t bf16_of(float value)
 			to[i].im = x.re * y.im + x.im * y.re;                  \
 		}                                                              \
 	}
-/* The better value wins, and with equal values the lower index. */
+/* Selects the smaller or greater value, and of equal values the lower index. */
 #define PAIR(value, name, vtype, itype)                   \
 	struct pair_##name {                              \
 		vtype v;                                  \
@@ -322,7 +324,7 @@ void weft_redop_put(struct weft_redop *op)
 {
 	if (!op || op->is_builtin)
 		return;
-	/* the last put must see what the others did before theirs */
+	/* the last put must see the writes of the others: pairs with itself */
 	if (atomic_fetch_sub_explicit(&op->refs, 1, memory_order_acq_rel) == 1)
 		weft_table_free(&weft_redops, op);
 }
@@ -339,7 +341,7 @@ void weft_redop_close_handle(struct weft_redop *op)
 #define INTEGER (BIT(CINT) | BIT(FINT) | BIT(MULTI))
 #define LOGIC (BIT(CINT) | BIT(MULTI) | BIT(LOGICAL))
 
-/* The standard's groups of types each operation is defined on. */
+/* The classes of types on which the standard defines each operation. */
 static const unsigned op_classes[N_OPS] = {
 	[WEFT_OP_MIN - WEFT_OP_NULL] = INTEGER | BIT(FLOAT),
 	[WEFT_OP_MAX - WEFT_OP_NULL] = INTEGER | BIT(FLOAT),
@@ -360,8 +362,8 @@ static bool is_move(const struct weft_redop *op)
 	return op->builtin == WEFT_OP_REPLACE || op->builtin == WEFT_OP_NO_OP;
 }
 
-/* NULL when the operation is none of those above, is not defined on this
- * predefined type, or this machine has no arithmetic for it. */
+/* NULL if the operation has no kernels, is not defined on this predefined type,
+ * or the compiler has no arithmetic for it. */
 static weft_redop_kernel_fn *kernel_for(
 	const struct weft_redop *op, const struct weft_type *basic)
 {

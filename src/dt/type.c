@@ -24,7 +24,7 @@ typedef struct {
 
 enum { N_ABI_VALUES = WEFT_TYPE_LAST - WEFT_TYPE_FIRST + 1 };
 
-/* Order of the predefined types, from 0 on. */
+/* Indices of the predefined types. */
 enum type_index {
 #define X(value, name, ctype, class, num) INDEX_##name,
 #define P(value, name, vtype, itype, num) INDEX_##name,
@@ -44,7 +44,7 @@ const unsigned char weft_type_indices[N_ABI_VALUES] = {
 #undef P
 };
 
-/* Bytes of data of a pair, and its layout. */
+/* The layout of a pair, and the bytes of its data. */
 #define PAIR(vtype, itype) \
 	struct {           \
 		vtype v;   \
@@ -52,7 +52,7 @@ const unsigned char weft_type_indices[N_ABI_VALUES] = {
 	}
 #define PAIR_SIZE(vtype, itype) (sizeof(vtype) + sizeof(itype))
 
-/* Only a short before an int leaves a gap within the pair. */
+/* The one pair with a gap between value and index. */
 static struct weft_flat short_int_flat = {
 	.kind = WEFT_FLAT_LIST,
 	.size = PAIR_SIZE(short, int),
@@ -137,7 +137,7 @@ struct weft_type weft_type_builtins[N_BUILTINS] = {
 #undef P
 };
 
-/* Types nobody may destroy do not count their references. */
+/* Types that are never destroyed do not count references. */
 static bool type_is_counted(const struct weft_type *type)
 {
 	return !type->is_builtin;
@@ -165,7 +165,7 @@ void weft_type_put(struct weft_type *type)
 {
 	if (!type || !type_is_counted(type))
 		return;
-	/* the last put must see what the others did before theirs */
+	/* the last put must see the writes of the others: pairs with itself */
 	if (atomic_fetch_sub_explicit(&type->refs, 1, memory_order_acq_rel) ==
 		1)
 		type_destroy(type);
@@ -196,7 +196,7 @@ void weft_type_commit(struct weft_type *type)
 	type->is_committed = true;
 }
 
-/* What a type repeats; NULL for structs and predefined types. */
+/* The old type; NULL for structs and predefined types. */
 static const struct weft_type *child_of(const struct weft_type *type)
 {
 	if (type->combiner == WEFT_COMBINER_STRUCT || !type->n_types)
@@ -298,7 +298,8 @@ static int visit_strided(const struct visit *v, const struct weft_type *type,
 	return err;
 }
 
-/* The displacements follow the block lengths, or the one block length. */
+/* Displacements follow the block lengths, or the one block length, in the
+ * arguments. */
 static int visit_blocks(const struct visit *v, const struct weft_type *type,
 	int64_t disp, int64_t unit, bool is_fixed)
 {

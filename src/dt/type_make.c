@@ -24,7 +24,7 @@ struct shape {
 	int64_t n_elems, elem_size;
 	const struct weft_type *basic;
 	bool has_lb_mark, has_ub_mark;
-	bool has_bounds; /* has data or marks, so the bounds mean something */
+	bool has_bounds; /* has data or marks, so the bounds are defined */
 };
 
 static int too_large(void)
@@ -81,7 +81,8 @@ static void shape_fini(struct shape *shape)
 	*shape = (struct shape){ .align = 1 };
 }
 
-/* Extends [lb, ub) and [true_lb, true_ub) by a shift of `span` bytes. */
+/* Extends [lb, ub) and [true_lb, true_ub) so that they contain themselves
+ * shifted by `span` bytes. */
 static int shape_extend(struct shape *shape, int64_t span)
 {
 	int err;
@@ -98,8 +99,8 @@ static int shape_extend(struct shape *shape, int64_t span)
 	return err;
 }
 
-/* Makes it `count` copies of itself, stride bytes apart. On failure the shape
- * is good for shape_fini only. */
+/* Makes the shape `count` copies of itself, stride bytes apart. After failure,
+ * only shape_fini() accepts the shape. */
 static int shape_repeat(struct shape *shape, int64_t count, int64_t stride)
 {
 	int64_t span;
@@ -141,7 +142,7 @@ static int shape_shift(struct shape *shape, int64_t by)
 	return err;
 }
 
-/* Bounds the user marked win over those that follow from the data. */
+/* Bounds that the program has set replace those of the data. */
 static void join_bounds(struct shape *to, const struct shape *part)
 {
 	if (!to->has_bounds || part->has_lb_mark > to->has_lb_mark)
@@ -157,7 +158,7 @@ static void join_bounds(struct shape *to, const struct shape *part)
 	to->has_bounds = true;
 }
 
-/* Adds all but the tree of `part`. */
+/* Adds `part`, without its tree, to the shape. */
 static int shape_join(struct shape *to, const struct shape *part)
 {
 	int err;
@@ -186,8 +187,9 @@ static int shape_join(struct shape *to, const struct shape *part)
 	return err;
 }
 
-/* Without a mark the extent is rounded up to the alignment, whatever the
- * constructor (MPI-5.0 5.1, epsilon; Open MPI does so, MPICH for structs). */
+/* Rounds the extent up to the alignment unless the program has set the upper
+ * bound (epsilon of MPI-5.0, 5.1). For all constructors, as in Open MPI; MPICH
+ * does so for structs only. */
 static int shape_pad(struct shape *shape)
 {
 	int64_t extent, rest;
@@ -203,7 +205,7 @@ static int shape_pad(struct shape *shape)
 		    : 0;
 }
 
-/* What an envelope shows. */
+/* The envelope of a type. */
 struct envelope {
 	enum weft_combiner combiner;
 	int64_t n_ints, n_aints, n_types;
@@ -231,7 +233,7 @@ static int set_shape(struct weft_type *type, struct shape *shape)
 {
 	int err;
 
-	/* displacements of runs are sums that the bounds have covered */
+	/* no check for displacements of runs: they lie within the bounds */
 	err = type_make_add(shape->ub, -shape->lb, &type->extent);
 	if (!err)
 		err = type_make_add(
@@ -255,7 +257,7 @@ static int set_shape(struct weft_type *type, struct shape *shape)
 	return 0;
 }
 
-/* A type of this shape, which it takes; the caller fills type->args. */
+/* Creates a type of this shape, which it takes; the caller fills type->args. */
 static int type_new_take(struct shape *shape, const struct envelope *env,
 	struct weft_type **type_out)
 {
@@ -293,7 +295,7 @@ static int check_counts(const char *what, int64_t n, const int64_t *values)
 	return 0;
 }
 
-/* A type around one old type whose shape is ready (or failed with err). */
+/* Creates a type of one old type. Takes the shape, also if err is not 0. */
 static int type_wrap_take(int err, struct shape *shape,
 	enum weft_combiner combiner, struct weft_type *old,
 	const int64_t split[2], struct weft_type **type_out)
@@ -340,7 +342,7 @@ int weft_type_make_contiguous(
 	return err;
 }
 
-/* Vectors; the stride counts in bytes or in items. */
+/* Vectors, with a stride in bytes or in items. */
 static int type_make_vector(const int64_t args[3], bool is_bytes,
 	struct weft_type *old, struct weft_type **type_out)
 {
@@ -384,7 +386,7 @@ int weft_type_make_hvector(int64_t count, int64_t blocklen, int64_t stride,
 
 /* Sum of shapes at displacements. */
 struct shape_sum {
-	struct shape sum; /* its tree is in `list` until the end */
+	struct shape sum; /* its tree is in `list` until shape_sum_finish() */
 	struct weft_flat_list list;
 };
 
@@ -420,7 +422,7 @@ struct blocks {
 	const int64_t *lens; /* NULL: all are `len` */
 	int64_t len;
 	const int64_t *displs;
-	int64_t unit; /* bytes a displacement counts */
+	int64_t unit; /* bytes of a unit of displs */
 };
 
 static int type_make_check_blocks(const struct blocks *blocks)
@@ -604,7 +606,7 @@ int weft_type_make_resized(struct weft_type *old, int64_t lb, int64_t extent,
 	return err;
 }
 
-/* Types that weft_type_make_f90() made. They are never freed. */
+/* The types of weft_type_make_f90(), which are never freed. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_type *first;
@@ -669,8 +671,7 @@ static int array_take(int err, struct weft_type *expanded,
 	return err;
 }
 
-/* Replaces *type, whose reference it takes, by `next` if there was no error,
- * and drops it anyway. */
+/* Without an error, puts *type and replaces it by `next`. */
 static int replace_take(
 	int err, struct weft_type **type, struct weft_type *next)
 {
@@ -681,7 +682,7 @@ static int replace_take(
 	return 0;
 }
 
-/* *type becomes count copies of it at a stride, the first at disp. */
+/* Replaces *type by count copies of it at a stride, the first at disp. */
 static int repeat_dim(
 	struct weft_type **type, int64_t count, int64_t stride, int64_t disp)
 {
@@ -696,7 +697,7 @@ static int repeat_dim(
 	return replace_take(err, type, next);
 }
 
-/* *type gets the bounds of the whole array. */
+/* Sets the bounds of *type to those of the whole array. */
 static int set_array_bounds(struct weft_type **type, int64_t extent)
 {
 	struct weft_type *next = NULL;
@@ -709,7 +710,9 @@ static int check_order(enum weft_order order)
 {
 	if (order != WEFT_ORDER_C && order != WEFT_ORDER_FORTRAN)
 		return weft_err_set(WEFT_ERR_ARG,
-			"order %d is neither C nor Fortran", (int)order);
+			"order %d is neither MPI_ORDER_C nor "
+			"MPI_ORDER_FORTRAN",
+			(int)order);
 	return 0;
 }
 
@@ -722,18 +725,19 @@ static int dim_at(int i, int n_dims, enum weft_order order)
 static int check_subarray(const struct weft_type_subarray *desc)
 {
 	if (desc->n_dims < 1)
-		return weft_err_set(WEFT_ERR_ARG, "an array of %d dimensions",
-			desc->n_dims);
+		return weft_err_set(WEFT_ERR_ARG,
+			"ndims is %d, must be at least 1", desc->n_dims);
 	for (int i = 0; i < desc->n_dims; i++)
 		if (desc->sizes[i] < 1 || desc->subsizes[i] < 1 ||
 			desc->starts[i] < 0 ||
 			desc->subsizes[i] > desc->sizes[i] ||
 			desc->starts[i] > desc->sizes[i] - desc->subsizes[i])
 			return weft_err_set(WEFT_ERR_ARG,
-				"dimension %d: %lld of %lld from %lld on", i,
-				(long long)desc->subsizes[i],
-				(long long)desc->sizes[i],
-				(long long)desc->starts[i]);
+				"dimension %d: subsize %lld at start %lld is "
+				"not within size %lld",
+				i, (long long)desc->subsizes[i],
+				(long long)desc->starts[i],
+				(long long)desc->sizes[i]);
 	return check_order(desc->order);
 }
 
@@ -785,11 +789,11 @@ int weft_type_make_subarray(const struct weft_type_subarray *desc,
 	return 0;
 }
 
-/* One dimension of a distributed array as this process sees it. */
+/* One dimension of a distributed array, at this process. */
 struct dist_dim {
 	int64_t gsize;
 	int64_t n_procs, coord;
-	int64_t block; /* elements dealt at a time */
+	int64_t block; /* consecutive elements of a process */
 };
 
 static int dist_dim_init(
@@ -820,8 +824,8 @@ static int dist_dim_init(
 		return 0;
 	}
 	return weft_err_set(WEFT_ERR_ARG,
-		"dimension %d: distribution %d with argument %d over %d "
-		"processes",
+		"dimension %d: distribution %d with argument %d is not valid "
+		"for %d processes",
 		d, desc->distribs[d], desc->dargs[d], desc->psizes[d]);
 }
 
@@ -834,13 +838,15 @@ static int check_darray(const struct weft_type_darray *desc)
 	if (desc->n_dims < 1 || desc->size < 1 || desc->rank < 0 ||
 		desc->rank >= desc->size)
 		return weft_err_set(WEFT_ERR_ARG,
-			"%d dimensions, rank %d of %d", desc->n_dims,
-			desc->rank, desc->size);
+			"ndims is %d, rank %d, size %d; ndims and size must be "
+			"at least 1, and rank below size",
+			desc->n_dims, desc->rank, desc->size);
 	for (int d = 0; d < desc->n_dims; d++) {
 		if (desc->gsizes[d] < 1 || desc->psizes[d] < 1)
 			return weft_err_set(WEFT_ERR_ARG,
-				"dimension %d: %lld elements, %d processes", d,
-				(long long)desc->gsizes[d], desc->psizes[d]);
+				"dimension %d: gsize %lld and psize %d must be "
+				"at least 1",
+				d, (long long)desc->gsizes[d], desc->psizes[d]);
 		err = dist_dim_init(&dim, desc, d);
 		if (!err)
 			err = mul(n, desc->psizes[d], &n);
@@ -849,18 +855,19 @@ static int check_darray(const struct weft_type_darray *desc)
 	}
 	if (n != desc->size)
 		return weft_err_set(WEFT_ERR_ARG,
-			"a grid of %lld for %d processes", (long long)n,
-			desc->size);
+			"the product of psizes is %lld, size is %d",
+			(long long)n, desc->size);
 	return check_order(desc->order);
 }
 
-/* *type becomes this process's part of a dimension with that stride. */
+/* Replaces *type by this process's part of a dimension with that stride. */
 static int distribute_dim(
 	struct weft_type **type, const struct dist_dim *dim, int64_t stride)
 {
 	int64_t first = dim->coord * dim->block;
 	int64_t cycle = dim->n_procs * dim->block;
-	int64_t n_left = dim->gsize - first; /* from our first element on */
+	int64_t n_left =
+		dim->gsize - first; /* from this process's first element on */
 	int64_t n_full =
 		n_left < dim->block ? 0 : (n_left - dim->block) / cycle + 1;
 	int64_t rest = n_left - n_full * cycle;
@@ -911,7 +918,7 @@ static int expand_darray(
 
 		err = dist_dim_init(&dim, desc, d);
 		dim.coord = coord_of(desc, d);
-		/* one check covers every product distribute_dim() makes */
+		/* this check covers all products in distribute_dim() */
 		if (!err)
 			err = mul(dim.gsize + dim.n_procs * dim.block,
 				2 * stride, &whole);
