@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fortran: what the C side of a Fortran call needs
+/* fortran: the C side of the Fortran bindings
  *
- * Everything here stands on the public mpi.h, but for attributes. A handle is
- * its integer, a status has the same layout in every language, a logical is an
- * int of 0 or 1, and a derived type of mpi_f08 that holds one integer is that
- * integer. */
+ * The bindings use the public mpi.h only, except for attributes. A Fortran
+ * handle is an integer, a status has the same layout in all languages, a
+ * logical is an int of 0 or 1, and a derived type of mpi_f08 with one integer
+ * is represented by that integer. */
 #ifndef WEFT_FORTRAN_H
 #define WEFT_FORTRAN_H
 
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* A second name; tools may define MPI_ names of their own over ours. */
+/* A weak second name, so that profiling tools can define MPI_ names. */
 #define WEFT_F_ALIAS(name, of) \
 	extern __typeof__(of) name __attribute__((weak, alias(#of)));
 
@@ -29,35 +29,37 @@ static inline void weft_f_return(int *ierror, int rc)
 		*ierror = rc;
 }
 
-/* Variables that mean something by their address (common blocks in Fortran). */
+/* Constants that are known by their address (common blocks in Fortran). */
 extern int weft_f_bottom_, weft_f_in_place_, weft_f_automatic_;
 extern MPI_Fint weft_f_status_[MPI_F_STATUS_SIZE];
 extern MPI_Fint weft_f_statuses_[MPI_F_STATUS_SIZE];
 extern int weft_f_unweighted_[1], weft_f_no_weights_[1], weft_f_errcodes_[1];
 extern char weft_f_argv_[1], weft_f_argvs_[1];
 
-/* The C form of an address; any other stays what it is. */
+/* The C constant of an address; other addresses are returned unchanged. */
 void *weft_f_buf(const void *buf);
 bool weft_f_in_place(const void *buf);
 MPI_Status *weft_f_status(const void *status);
 int *weft_f_weights(const int *weights);
 
-/* A copy that ends in zero, without the blanks at its end (key: at both ends).
- * NULL without memory; the caller frees it. */
+/* A C string without trailing blanks (key: without leading ones, too). NULL
+ * without memory; the caller frees it. */
 char *weft_f_string(const char *text, size_t len);
 char *weft_f_key(const char *text, size_t len);
 
-/* Copies text, cut or filled with blanks to len. */
+/* Copies text, truncated or filled with blanks to len. */
 void weft_f_string_put(char *to, size_t len, const char *text);
 
-/* How many processes an exchange on comm addresses; 0 for a handle that is
- * none, as the call that follows will say so. */
+/* The number of processes that a collective on comm addresses; of its neighbors
+ * for the degrees. 0 for an invalid handle, which the C procedure then reports.
+ */
 int weft_f_peers(MPI_Fint comm);
 int weft_f_indegree(MPI_Fint comm);
 int weft_f_outdegree(MPI_Fint comm);
 
-/* n handles out of their integers; room: n empty ones. NULL without memory.
- * back writes n integers and frees, drop only frees; both take NULL. */
+/* Arrays of n C handles: of Fortran handles, or empty. NULL without memory. put
+ * stores n Fortran handles and frees the array, free only frees it; both accept
+ * NULL. */
 MPI_Request *weft_f_request_array(const int *from, int n);
 void weft_f_request_array_put(MPI_Request *handles, int *to, int n);
 void weft_f_request_array_free(MPI_Request *handles, int *to, int n);
@@ -66,41 +68,43 @@ MPI_Datatype *weft_f_type_array_empty(const int *from, int n);
 void weft_f_type_array_put(MPI_Datatype *handles, int *to, int n);
 void weft_f_type_array_free(MPI_Datatype *handles, int *to, int n);
 
-/* Writes what became of a request; see idup in fortran_hand.c. */
+/* Stores a request after a call, and completes MPI_Comm_idup if the call ended
+ * its request; see struct idup in fortran_hand.c. */
 void weft_f_request_put(int *to, MPI_Request request);
 
 /* ---- arrays of mpi_f08 ---- */
 
 enum weft_f_how {
-	WEFT_F_IN,	    /* only read, during the call */
-	WEFT_F_OUT,	    /* also written, during the call */
+	WEFT_F_IN,	    /* read during the call */
+	WEFT_F_OUT,	    /* read or written during the call */
 	WEFT_F_NONBLOCKING, /* used after the call has returned */
 	WEFT_F_ADDRESS,	    /* only its address matters */
 };
 
-/* One choice argument during one call. */
+/* A choice argument during a call. */
 struct weft_f_array {
-	void *addr;	      /* what the C procedure gets */
-	void *copy;	      /* own memory, if the array has gaps */
-	CFI_cdesc_t *back;    /* where the copy goes afterwards, or NULL */
-	MPI_Datatype section; /* one of it is the data, if the array has gaps
-				 and stays; or NULL */
+	void *addr;	   /* address for the C procedure */
+	void *copy;	   /* contiguous copy of an array with gaps */
+	CFI_cdesc_t *back; /* where to store the copy after the call, or NULL */
+	MPI_Datatype section; /* type of the whole section, for a nonblocking
+				 call with gaps; or NULL */
 	int section_f;
 };
 
-/* A section that is described by a type is one of that. */
+/* The count of a section that a type describes. */
 extern const int weft_f_one;
 extern const MPI_Count weft_f_one_c;
 
-/* Fills *array; an array with gaps is copied together, or refused with
- * MPI_ERR_BUFFER when it is needed after the call, by the error handler of comm
- * (a Fortran handle). Does nothing and passes rc on when that is an error
- * already. array_out must follow in every case. */
+/* Fills *array. An array with gaps is copied, or, if it is used after the call,
+ * fails with MPI_ERR_BUFFER through the error handler of comm (a Fortran
+ * handle). If rc is an error, the function only returns it.
+ * weft_f_array_finish() must follow in all cases. */
 int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 	enum weft_f_how how, const char *func, int comm, int rc);
 
-/* The same for one that stays and is `count` items of a type, one for each of
- * its elements: with gaps it gets a type of its own. */
+/* The same for an array that is used after the call and has `count` items of a
+ * type, one for each element. With gaps, the function creates a type of the
+ * section. */
 int weft_f_array_in_nonblocking(struct weft_f_array *array, CFI_cdesc_t *desc,
 	MPI_Count count, int type, const char *func, int comm, int rc);
 void weft_f_array_finish(struct weft_f_array *array);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fortran_array: choice arguments of mpi_f08
  *
- * They arrive with their shape. An array section with gaps is copied together
- * for the time of a call, as a compiler does for the older interfaces. A call
- * that returns before the data is used cannot do this: there a datatype says
- * where its elements are. Where none can, as for operands and several blocks,
- * it is an error (MPI_SUBARRAYS_SUPPORTED is false) and not a silent
- * corruption. */
+ * The compiler passes their shape. An array section with gaps is copied for the
+ * duration of a call, as compilers do for the older interfaces. A nonblocking
+ * call uses a datatype of the section instead. For operands, and for buffers
+ * with a block for each member, no datatype is possible: a section with gaps is
+ * an error there (MPI_SUBARRAYS_SUPPORTED is false). */
 #include "fortran.h"
 
 #include <stdio.h>
@@ -41,8 +40,9 @@ static size_t fortran_array_size_of(const CFI_cdesc_t *desc)
 	return n;
 }
 
-/* The compiler's library has this too, but is not needed for anything else. An
- * array of assumed size ends in an extent of -1 and has no gaps. */
+/* CFI_is_contiguous() does the same, but would add a dependency on the
+ * compiler's library. The last extent of an assumed-size array is -1; it has no
+ * gaps. */
 static bool is_contiguous(const CFI_cdesc_t *desc)
 {
 	size_t step = desc->elem_len;
@@ -63,9 +63,9 @@ static bool is_contiguous(const CFI_cdesc_t *desc)
 static int reject_section(const char *func, int comm)
 {
 	fprintf(stderr,
-		"weft: %s: this array section has gaps; it would have to stay "
-		"where it is until the operation completes. Use a contiguous "
-		"array, or a derived datatype on the whole one\n",
+		"weft: %s: the buffer is an array section with gaps, which "
+		"this operation cannot use after the call returns. Use a "
+		"contiguous array, or a derived datatype on the whole array\n",
 		func);
 	PMPI_Comm_call_errhandler(PMPI_Comm_fromint(comm), MPI_ERR_BUFFER);
 	return MPI_ERR_BUFFER;
@@ -97,7 +97,7 @@ int weft_f_array_in(struct weft_f_array *array, CFI_cdesc_t *desc,
 const int weft_f_one = 1;
 const MPI_Count weft_f_one_c = 1;
 
-/* All elements: a vector of vectors. */
+/* All elements of the section, as nested vectors. */
 static int type_of_whole_section(
 	const CFI_cdesc_t *desc, MPI_Datatype type, MPI_Datatype *section_out)
 {
@@ -117,7 +117,7 @@ static int type_of_whole_section(
 	return PMPI_Type_commit(section_out);
 }
 
-/* The first elements, in the array's order. */
+/* The first count elements, in the array's order. */
 static int type_of_first_elements(const CFI_cdesc_t *desc, MPI_Count count,
 	MPI_Datatype type, MPI_Datatype *section_out)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fortran_call: procedures of the program that the library calls
+/* fortran_call: Fortran procedures that the library calls
  *
- * Operations and error handlers are passed on as they are: a Fortran procedure
- * gets its handle as the address of an integer, which is the low half of the C
- * handle it points to. Attribute and request functions take their arguments by
- * reference and get a step between. The extra state of a generalized request
- * or a representation stays the program's variable, as in other libraries; a
- * key, which may outlive that, keeps a copy. */
+ * Operations and error handlers are called directly: they get the address of a
+ * C handle, whose low half is the Fortran handle. Attribute functions, request
+ * functions and conversion functions take arguments by reference and have a
+ * wrapper. The extra state of a generalized request or a representation is the
+ * program's variable, as in other libraries. A key keeps a copy of it, because
+ * it may outlive the variable. */
 #include "fortran.h"
 #include "mpi/mpi_attr.h"
 
@@ -25,16 +25,16 @@ typedef void old_copy_fn(int *comm, int *keyval, int *extra, int *in, int *out,
 typedef void old_delete_fn(
 	int *comm, int *keyval, int *value, int *extra, int *ierror);
 
-/* The functions of a key. A key may outlive its last handle, unseen from here,
- * so a record is kept until the process ends, and used again by each key that
- * has the same functions and the same extra state. */
+/* The functions of a key. A key may exist after its handle is freed, so its
+ * record is never freed. Keys with the same functions and extra state share a
+ * record. */
 struct key {
 	struct key *next;
 	weft_f_fn *copy, *del;
 	MPI_Aint extra;
 };
 
-/* All records there are; the lock guards the list, records never change. */
+/* All records. The lock guards the list; records are immutable. */
 static struct {
 	pthread_mutex_t lock;
 	struct key *first;
@@ -143,7 +143,7 @@ static int old_copy(MPI_Comm comm, int keyval, void *extra_state, void *in,
 	*flag = 0;
 	((old_copy_fn *)key->copy)(
 		&object, &keyval, &extra, &from, &to, flag, &ierror);
-	/* the same, also where that is more than an integer of this kind */
+	/* an unchanged value keeps its upper half, which an integer lacks */
 	if (ierror == MPI_SUCCESS && *flag)
 		*(void **)out = to == from ? in : (void *)(MPI_Aint)to;
 	return ierror;
@@ -185,7 +185,7 @@ void pmpi_attr_get_(
 	*value = (int)whole;
 }
 
-/* ---- the attribute functions everybody has ---- */
+/* ---- predefined attribute functions ---- */
 
 /* clang-format off */
 #define PREDEFINED(low, integer)                                              \
@@ -224,8 +224,8 @@ typedef void query_fn(MPI_Aint *extra, MPI_Status *status, int *ierror);
 typedef void free_fn(MPI_Aint *extra, int *ierror);
 typedef void cancel_fn(MPI_Aint *extra, int *complete, int *ierror);
 
-/* From the start of the request to its free function, which MPI calls last.
- * extra is the program's variable: its functions may change it. */
+/* Exists from the start of the request until MPI calls its free function. extra
+ * is the program's variable, which its functions may change. */
 struct grequest {
 	weft_f_fn *query, *free, *cancel;
 	MPI_Aint *extra;
@@ -287,14 +287,14 @@ typedef void convert_large_fn(void *userbuf, int *datatype, MPI_Count *count,
 typedef void extent_fn(
 	int *datatype, MPI_Aint *extent, MPI_Aint *extra, int *ierror);
 
-/* The functions of a representation, which is there until the process ends.
- * extra is the program's variable, as for generalized requests. */
+/* The functions of a representation, never freed. extra is the program's
+ * variable, as for generalized requests. */
 struct rep {
 	weft_f_fn *read, *write, *extent;
 	MPI_Aint *extra;
 };
 
-/* What a program names to say that there is none; never called. */
+/* The constants MPI_CONVERSION_FN_NULL and _NULL_C; never called. */
 void mpi_conversion_fn_null_(void)
 {
 }
@@ -346,7 +346,7 @@ static struct rep *rep_make(
 	return rep;
 }
 
-/* The name and the record go, unless they are known now. */
+/* Frees the name, and the record after a failure. */
 static int rep_finish(int rc, struct rep *rep, char *name)
 {
 	if (rc != MPI_SUCCESS)

@@ -77,7 +77,7 @@ void weft_f_string_put(char *to, size_t len, const char *text)
 	memset(to + n, ' ', len - n);
 }
 
-/* ---- how many ---- */
+/* ---- numbers of processes ---- */
 
 int weft_f_peers(MPI_Fint comm)
 {
@@ -93,7 +93,7 @@ int weft_f_peers(MPI_Fint comm)
 	return n;
 }
 
-/* The neighbours of a process of a topology, as MPI counts them. */
+/* The numbers of neighbors in the topology of comm. */
 static void degrees(MPI_Fint comm, int *in, int *out)
 {
 	MPI_Comm c = PMPI_Comm_fromint(comm);
@@ -177,7 +177,7 @@ MPI_Datatype *weft_f_type_array_empty(const int *from, int n)
 
 void weft_f_type_array_put(MPI_Datatype *handles, int *to, int n)
 {
-	/* an output array may be longer than what there was to say */
+	/* the C procedure may have set fewer handles */
 	for (int i = 0; handles && i < n; i++)
 		if (handles[i])
 			to[i] = PMPI_Type_toint(handles[i]);

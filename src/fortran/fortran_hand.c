@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fortran_hand: procedures whose two forms differ by more than a table says */
+/* fortran_hand: procedures that the generator cannot describe */
 #include "fortran.h"
 
 #include <stdatomic.h>
@@ -65,7 +65,7 @@ void pmpi_sizeof_f08ts_(const CFI_cdesc_t *x, int *size, int *ierror)
 	weft_f_return(ierror, MPI_SUCCESS);
 }
 
-/* That the variable was passed is all the compiler needs to see. */
+/* The call itself makes the compiler reload the variable. */
 void pmpi_f_sync_reg_f08ts_(CFI_cdesc_t *buf)
 {
 	(void)buf;
@@ -80,7 +80,7 @@ WEFT_F_ALIAS(mpi_sizeof_f08ts_, pmpi_sizeof_f08ts_)
 WEFT_F_ALIAS(mpi_f_sync_reg_f08ts_, pmpi_f_sync_reg_f08ts_)
 WEFT_F_ALIAS(mpi_f_sync_reg_, pmpi_f_sync_reg_)
 
-/* ---- buffers: only mpi_f08 gets the address back ---- */
+/* ---- buffers: only mpi_f08 returns the address ---- */
 
 /* clang-format off */
 #define DETACH(low, name, type)                                               \
@@ -122,7 +122,7 @@ DETACH_OF(comm_detach_buffer_c, Comm_detach_buffer_c, Comm, MPI_Count)
 DETACH_OF(session_detach_buffer, Session_detach_buffer, Session, int)
 DETACH_OF(session_detach_buffer_c, Session_detach_buffer_c, Session, MPI_Count)
 
-/* ---- some of many requests: indices count from 1 ---- */
+/* ---- Waitsome and its like: indices begin at 1 ---- */
 
 typedef int some_fn(int, MPI_Request *, int *, int *, MPI_Status *);
 
@@ -183,11 +183,11 @@ void pmpi_request_get_status_some_(const int *incount, const int *requests,
 				outcount, indices, statuses, true));
 }
 
-/* ---- the one handle that is written after the call ---- */
+/* ---- MPI_Comm_idup: the handle is stored after the call ---- */
 
-/* A communicator that is being duplicated: C writes its handle here when it is
- * done, and the wait or test that ends the request takes it to the program's
- * variable. Made by idup, ends in weft_f_request_put on any thread. */
+/* A duplication under way. The library stores the new handle here; the wait or
+ * test that completes the request copies it to the program's variable. Created
+ * by idup(), freed by idup_complete() on any thread. */
 struct idup {
 	struct idup *next;
 	MPI_Comm newcomm;
@@ -195,7 +195,7 @@ struct idup {
 	int request;
 };
 
-/* The library's only state; touched by idup and by the end of its request. */
+/* All duplications under way. */
 static struct {
 	atomic_flag busy;
 	_Atomic int n;
@@ -254,8 +254,10 @@ void pmpi_comm_idup_with_info_(const int *comm, const int *info, int *newcomm,
 	idup(comm, info, newcomm, request, ierror);
 }
 
-/* The communicator of a request that ended; one that was freed before it was
- * done may still be written, so its record stays. */
+/* Stores the communicator of a completed request. If the request was freed
+ * before completion, the library may still store the handle, so the record is
+ * not freed.
+ */
 static void idup_complete(int request)
 {
 	struct idup **at, *dup;
@@ -287,7 +289,7 @@ void weft_f_request_put(int *to, MPI_Request request)
 		idup_complete(before);
 }
 
-/* ---- strings whose length an argument says ---- */
+/* ---- strings with a length argument ---- */
 
 void pmpi_info_get_(const int *info, const char *key, const int *valuelen,
 	char *value, int *flag, int *ierror, size_t key_len, size_t value_len)
@@ -307,7 +309,7 @@ void pmpi_info_get_(const int *info, const char *key, const int *valuelen,
 	weft_f_return(ierror, rc);
 }
 
-/* buflen counts characters here and the final zero too in C. */
+/* In C, buflen includes the final zero. */
 void pmpi_info_get_string_(const int *info, const char *key, int *buflen,
 	char *value, int *flag, int *ierror, size_t key_len, size_t value_len)
 {
@@ -357,8 +359,8 @@ static bool is_blank(const char *text, size_t len)
 	return !len;
 }
 
-/* Strings of len characters, step apart, up to a blank one, without blanks at
- * either end; NULL without memory. */
+/* An array of C strings: those of len characters, step apart, up to a blank
+ * one. NULL without memory. */
 static char **string_array(const char *text, size_t len, size_t step)
 {
 	char **list;
@@ -406,7 +408,7 @@ void pmpi_comm_spawn_(const char *command, const char *argv,
 	weft_f_return(ierror, rc);
 }
 
-/* What several apps have, one each; only the root's are looked at. */
+/* The arguments of MPI_Comm_spawn_multiple, which only the root reads. */
 struct apps {
 	char **commands;
 	char ***argvs;

@@ -57,7 +57,8 @@ function c_length(i,    l)
 	return "*" l
 }
 
-# Locals, and what must be there before the call; sets ready to its condition.
+# Declares locals and allocates before the call; sets ready to the condition that
+# all allocations succeeded.
 function c_before(file,    i, x)
 {
 	ready = ""
@@ -108,7 +109,7 @@ function c_pass(i,    x)
 	return "*" x
 }
 
-# What the caller sees of it afterwards.
+# Stores the results after the call.
 function c_after(file,    i, x)
 {
 	for (i = 1; i <= n_args; i++) {
@@ -169,8 +170,9 @@ function c_shim(low,    i, call)
 	c_names(shims, low)
 }
 
-# Is argument i data that stays, of items that the next two arguments tell? Not
-# operands, and not what has a block for each member.
+# True if argument i is data of a nonblocking call whose count and type are the
+# next two arguments; false for operands and for buffers with a block for each
+# member.
 function is_typed_buffer(i)
 {
 	if (type[i] != "buf" || !async[i] || type[i + 2] != "Type" ||
@@ -182,7 +184,7 @@ function is_typed_buffer(i)
 		 arg[i] == "sendbuf" && tolower(name) ~ /scatter|alltoall/)
 }
 
-# The communicator errh_comm handler hears of a section that cannot be.
+# The communicator whose error handler is called for a section with gaps.
 function errh_comm(    i)
 {
 	for (i = 1; i <= n_args; i++)
@@ -191,7 +193,7 @@ function errh_comm(    i)
 	return "PMPI_Comm_toint(MPI_COMM_SELF)"
 }
 
-# The form for mpi_f08: looks at the array it was given, then as above.
+# The form for mpi_f08: converts array sections, then calls the form above.
 function c_shim_f08(low,    i, x, call, tail, how)
 {
 	printf "\nvoid pmpi_%s_f08ts_(%s);\nvoid pmpi_%s_f08ts_(%s)\n{\n", low,

@@ -35,7 +35,7 @@ function f_type(i, f08,    t)
 
 function f_intent(i)
 {
-	# a null status is written as an output and is no variable of the caller
+	# MPI_STATUS_IGNORE is passed here, which is not a variable of the caller
 	if (mode[i] == ">" && type[i] == "Status")
 		return ""
 	return ", intent(" (mode[i] == ":" ? "in" : mode[i] == ">" ? "out" : \
@@ -58,8 +58,8 @@ function f08_declare(file, i,    t)
 			async[i] ? ", asynchronous" : "", arg[i], f_dims(i) > file
 }
 
-# The library's memory is an integer or, as_pointer, a c_ptr; what is taken back
-# from a buffer for sends may be anything.
+# An argument for memory of the library: an integer or, with as_pointer, a c_ptr;
+# of any type if a buffer for sends is detached.
 function mpi_declare(file, i, as_pointer,    t)
 {
 	t = type[i]

@@ -36,7 +36,7 @@ function compare(noun, verb, sign)
 		noun, verb, noun, noun, verb, sign > types
 }
 
-# Variables that mean something by where they are.
+# Constants that are known by their address.
 function places(file, f08_form,    status, one)
 {
 	status = f08_form ? "type(MPI_Status) MPI_STATUS_IGNORE" : \
@@ -95,7 +95,7 @@ function functions(file, p, x)
 		"\tend subroutine\nend interface\n", p > file
 }
 
-# Callbacks that come with the library; handle is how a handle is declared.
+# Predefined callbacks; handle is the declaration of a handle.
 function ready_made(file, noun, keep, handle, type_of_value,    n, i, word, name)
 {
 	n = split("NULL_COPY_FN DUP_FN", word, " ")
@@ -153,7 +153,7 @@ function user_function(tail, kind)
 		"end interface\n", tail, kind > f08
 }
 
-# Conversion of file data: an interface, or that of the one that does nothing.
+# The interface of a conversion function, or of MPI_CONVERSION_FN_NULL.
 function datarep_function(file, name, is_abstract, kind)
 {
 	printf "%sinterface\nsubroutine %s(userbuf, datatype, count, filebuf, " \
@@ -212,7 +212,7 @@ function callbacks()
 		"end subroutine\nend interface" > f08
 }
 
-# What is neither a procedure of the table nor a constant.
+# Procedures that are not in the table.
 function others(p)
 {
 	functions(f08, p)
@@ -274,7 +274,7 @@ function start_files()
 	types_module()
 }
 
-# All constants are known: the modules say them before they use them.
+# All constants are known: writes them into the modules.
 function start_bodies()
 {
 	print "integer, parameter :: MPI_STATUS_SIZE = 8" > f08

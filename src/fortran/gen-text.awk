@@ -27,7 +27,7 @@ function from_hex(text,    i, value)
 	return value
 }
 
-# A constant of mpi.h: what it is worth and as what.
+# A constant of mpi.h: its value and its type.
 function constant(name, text)
 {
 	sub(/[ \t]*\/\*.*/, "", text)
@@ -57,7 +57,7 @@ function constant(name, text)
 	constants[++n_constants] = name
 }
 
-# What Fortran has for a type of the table.
+# The Fortran type of a type of the table.
 function type_in_fortran(t)
 {
 	if (t ~ /^(num|rank|tag|root|keyval|count|fstatus)$/)
@@ -101,7 +101,7 @@ function argument(i, text,    at)
 		strings = strings " " arg[i]
 }
 
-# The arguments of a row, but for those that Fortran has not.
+# The arguments of a row, without those that Fortran lacks.
 function read_arguments(    n, i, word)
 {
 	name = $1
@@ -115,7 +115,7 @@ function read_arguments(    n, i, word)
 			argument(++n_args, word[i])
 }
 
-# It hands out memory, whose address Fortran wants as an integer or a c_ptr.
+# True if the procedure returns memory, as an integer or a c_ptr.
 function gives_address(    i)
 {
 	for (i = 1; i <= n_args; i++)
