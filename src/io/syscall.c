@@ -354,7 +354,7 @@ bool weft_syscall_is_locked(int fd, int64_t first, int64_t last)
 	return lock_holder(fd, first, last) != 0;
 }
 
-/* ---- what kind of file it is ---- */
+/* ---- kinds of files ---- */
 
 enum weft_syscall_fs weft_syscall_fs(int fd)
 {
