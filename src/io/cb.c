@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 enum {
-	SAMPLE = 64, /* runs that give the average */
 	/* Members move their own runs if they have fewer than this on average,
 	 * or if the average run has a block of the file system; in a write,
 	 * also this many bytes. */
@@ -328,19 +327,17 @@ bool weft_cb_is_possible(const struct weft_file *file, bool is_write)
 static void cb_describe_access(
 	const struct weft_move *m, int64_t code, struct weft_cb_member *me)
 {
-	struct iovec runs[SAMPLE];
-	int64_t some = 0;
-	size_t n;
+	struct weft_view_sample sample;
 
 	*me = (struct weft_cb_member){ .err_code = code };
 	if (code || !m->len)
 		return;
-	n = weft_view_runs(m->view, m->at, m->len, runs, SAMPLE, &some);
+	sample = weft_view_sample(m->view, m->at, m->len);
 	me->len = m->len;
 	me->first = weft_view_byte_offset(m->view, m->at);
 	me->end = weft_view_byte_offset(m->view, m->at + m->len - 1) + 1;
-	if (n && weft_view_is_monotone(m->view, m->at, m->len))
-		me->run_len = weft_max64(some / (int64_t)n, 1);
+	if (sample.n && weft_view_is_monotone(m->view, m->at, m->len))
+		me->run_len = weft_max64(sample.len / sample.n, 1);
 }
 
 /* Sums over the members. */

@@ -23,7 +23,6 @@ enum {
 	 * average: mapping a page costs as much as a few write calls. */
 	SCATTER_MIN = 32,
 	SCATTER_STRIDE = 1024,
-	SAMPLE = 64, /* runs that decide how to move all */
 };
 
 /* ---- between a buffer and the stream ---- */
@@ -417,19 +416,15 @@ int weft_move_all(struct weft_move *m)
 
 bool weft_move_is_per_run(const struct weft_move *m, int64_t *run_len_out)
 {
-	struct iovec runs[SAMPLE];
-	int64_t some = 0, n, gaps;
+	struct weft_view_sample sample;
 
 	*run_len_out = m->len;
 	if (!weft_move_contig_buf(m) || weft_view_is_contig(m->view))
 		return weft_move_contig_buf(m) != NULL;
-	n = (int64_t)weft_view_runs(
-		m->view, m->at, m->len, runs, SAMPLE, &some);
-	if (n < 2)
-		return n == 1;
-	gaps = weft_view_run_end(&runs[n - 1]) - weft_view_run_begin(&runs[0]) -
-	       some;
-	*run_len_out = some / n;
-	return gaps / (n - 1) > WEFT_MOVE_GAP_MAX &&
+	sample = weft_view_sample(m->view, m->at, m->len);
+	if (sample.n < 2)
+		return sample.n == 1;
+	*run_len_out = sample.len / sample.n;
+	return sample.gaps / (sample.n - 1) > WEFT_MOVE_GAP_MAX &&
 	       (m->is_write || m->file->hints.read_sieve != WEFT_FILE_ENABLE);
 }

@@ -2,14 +2,11 @@
 /* scatter: many short runs are stored in the page cache by one call */
 #include "io/scatter.h"
 
+#include "io/view.h"
+
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static int64_t run_offset(const struct iovec *run)
-{
-	return (int64_t)(uintptr_t)run->iov_base;
-}
 
 /* map holds the file from offset begin on. Returns bytes, or -1 with errno. */
 static ssize_t scatter_store(char *map, int64_t begin, const char *buf,
@@ -19,7 +16,7 @@ static ssize_t scatter_store(char *map, int64_t begin, const char *buf,
 	struct iovec from = { .iov_base = (void *)(uintptr_t)buf };
 
 	for (size_t i = 0; i < n_runs; i++) {
-		to[i].iov_base = map + (run_offset(&runs[i]) - begin);
+		to[i].iov_base = map + (weft_view_run_begin(&runs[i]) - begin);
 		to[i].iov_len = runs[i].iov_len;
 		from.iov_len += runs[i].iov_len;
 	}
@@ -31,7 +28,8 @@ static ssize_t scatter_store(char *map, int64_t begin, const char *buf,
 static int map_flags(const struct iovec *runs, size_t n_runs, int64_t page)
 {
 	for (size_t i = 1; i < n_runs; i++)
-		if (run_offset(&runs[i]) - run_offset(&runs[i - 1]) -
+		if (weft_view_run_begin(&runs[i]) -
+				weft_view_run_begin(&runs[i - 1]) -
 				(int64_t)runs[i - 1].iov_len >
 			page)
 			return MAP_SHARED;
@@ -43,8 +41,10 @@ size_t weft_scatter_write(int fd, const char *buf, const struct iovec *runs,
 {
 	const struct iovec *last = &runs[n_runs - 1];
 	int64_t page = sysconf(_SC_PAGESIZE);
-	int64_t begin = run_offset(runs) / page * page;
-	size_t len = (size_t)(run_offset(last) - begin) + last->iov_len, n = 0;
+	int64_t begin = weft_view_run_begin(runs) / page * page;
+	size_t len = (size_t)(weft_view_run_begin(last) - begin) +
+		     last->iov_len,
+	       n = 0;
 	char *map = mmap(NULL, len, PROT_READ | PROT_WRITE,
 		map_flags(runs, n_runs, page), fd, (off_t)begin);
 	ssize_t stored;

@@ -14,12 +14,10 @@
 #include <string.h>
 
 enum {
-	SAMPLE = 64,		  /* runs that decide whether to sieve */
 	RUNS_MIN = 8,		  /* fewer runs are moved individually */
 	RUN_MAX = 16 << 10,	  /* longest average run to write, bytes */
 	RUN_MAX_READ = 8 << 10,	  /* to read */
 	RUN_MAX_CACHED = 8 << 10, /* to write to cached pages of a disk */
-	PAGE = 4096,
 };
 
 /* Stream bytes [at, at + len), which lie in [first, end) of the file. */
@@ -28,41 +26,12 @@ struct sieve_range {
 	int64_t first, end;
 };
 
-/* The first runs of an access. */
-struct sample {
-	int64_t n;
-	int64_t len, gaps; /* bytes of the runs, and of the gaps between them */
-	int64_t first_gap; /* its offset in the file */
-	bool fills_pages;  /* runs begin and end at page boundaries */
-};
-
-static struct sample sample_runs(
-	const struct weft_move *m, int64_t at, int64_t len)
-{
-	struct sample sample = { 0 };
-	struct iovec runs[SAMPLE];
-
-	sample.n = (int64_t)weft_view_runs(
-		m->view, at, len, runs, SAMPLE, &sample.len);
-	sample.fills_pages = true;
-	for (int64_t i = 0; i < sample.n; i++)
-		if (weft_view_run_begin(&runs[i]) % PAGE ||
-			runs[i].iov_len % PAGE)
-			sample.fills_pages = false;
-	if (sample.n)
-		sample.first_gap = weft_view_run_end(&runs[0]);
-	if (sample.n)
-		sample.gaps = weft_view_run_end(&runs[sample.n - 1]) -
-			      weft_view_run_begin(&runs[0]) - sample.len;
-	return sample;
-}
-
 /* True if runs that fill whole pages are better written individually. Sieving
  * spares calls but copies the gaps twice, and gaps that must be read from a
  * disk cost more than the calls. At the end of a growing file, sieving pays if
  * other processes fill the gaps later, because the pages then exist. */
-static bool should_write_per_run(
-	const struct weft_move *m, const struct sample *sample, int64_t end)
+static bool should_write_per_run(const struct weft_move *m,
+	const struct weft_view_sample *sample, int64_t end)
 {
 	bool is_long = weft_range_fs(m->file) != WEFT_SYSCALL_FS_LOCAL ||
 		       sample->len / sample->n > RUN_MAX_CACHED;
@@ -71,7 +40,7 @@ static bool should_write_per_run(
 		return false;
 	if (weft_syscall_page(m->file->fd, end - 1) == WEFT_SYSCALL_PAST_EOF)
 		return is_long && m->file->comm->size == 1;
-	return is_long || weft_syscall_page(m->file->fd, sample->first_gap) ==
+	return is_long || weft_syscall_page(m->file->fd, sample->first_end) ==
 				  WEFT_SYSCALL_NOT_CACHED;
 }
 
@@ -80,12 +49,12 @@ static bool should_sieve_write(
 {
 	enum weft_file_choice choice = m->file->hints.write_sieve;
 	int64_t gap_max = WEFT_MOVE_GAP_MAX;
-	struct sample sample;
+	struct weft_view_sample sample;
 
 	if (choice == WEFT_FILE_DISABLE ||
 		!weft_view_is_monotone(m->view, at, len))
 		return false;
-	sample = sample_runs(m, at, len);
+	sample = weft_view_sample(m->view, at, len);
 	if (sample.n < 2 || choice == WEFT_FILE_ENABLE)
 		return sample.n >= 2;
 	/* a write call is more expensive on a disk's file system */
@@ -101,7 +70,8 @@ static bool should_sieve_write(
 static bool should_sieve_read(
 	const struct weft_move *m, const struct sieve_range *s)
 {
-	struct sample sample = sample_runs(m, s->at, s->len);
+	struct weft_view_sample sample =
+		weft_view_sample(m->view, s->at, s->len);
 	int64_t run, gaps = s->end - s->first - s->len;
 
 	if (sample.n < 2 || m->file->hints.read_sieve == WEFT_FILE_ENABLE)

@@ -188,29 +188,24 @@ static int job_set_range(
 /* Counts the access for WEFT_IO_STATS. */
 static void job_record_stats(const struct job *job)
 {
-	enum { SAMPLE = 64 };
 	struct weft_stat *stat = job->m.file->stat;
-	struct iovec runs[SAMPLE];
-	int64_t some = 0;
-	size_t n;
+	struct weft_view_sample sample;
 
 	if (!stat || job->err)
 		return;
-	n = weft_view_runs(
-		job->m.view, job->m.at, job->m.len, runs, SAMPLE, &some);
+	sample = weft_view_sample(job->m.view, job->m.at, job->m.len);
 	weft_stat_add(
 		stat, job->m.is_write ? WEFT_STAT_WRITES : WEFT_STAT_READS, 1);
 	weft_stat_add(stat, WEFT_STAT_COLLECTIVE, job->is_collective);
 	weft_stat_add(stat, WEFT_STAT_BYTES, job->m.len);
-	if (some)
+	if (sample.len)
 		weft_stat_add(stat, WEFT_STAT_RUNS,
-			(int64_t)((double)job->m.len / (double)some *
-				  (double)n));
-	if (n > 1) {
-		weft_stat_add(stat, WEFT_STAT_STRIDES, (int64_t)n - 1);
+			(int64_t)((double)job->m.len / (double)sample.len *
+				  (double)sample.n));
+	if (sample.n > 1) {
+		weft_stat_add(stat, WEFT_STAT_STRIDES, sample.n - 1);
 		weft_stat_add(stat, WEFT_STAT_STRIDE_BYTES,
-			weft_view_run_begin(&runs[n - 1]) -
-				weft_view_run_begin(&runs[0]));
+			sample.last_begin - sample.begin);
 	}
 }
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { VIEW_RUNS = 64 };
+enum { VIEW_RUNS = 64, PAGE = 4096 };
 
 /* Checks what the standard requires of both types. */
 static int view_check_type(
@@ -119,6 +119,28 @@ size_t weft_view_runs(const struct weft_view *view, int64_t at, int64_t len,
 	}
 	*len_out = (int64_t)bytes;
 	return n;
+}
+
+struct weft_view_sample weft_view_sample(
+	const struct weft_view *view, int64_t at, int64_t len)
+{
+	struct weft_view_sample sample = { .fills_pages = true };
+	struct iovec runs[VIEW_RUNS];
+
+	sample.n = (int64_t)weft_view_runs(
+		view, at, len, runs, VIEW_RUNS, &sample.len);
+	for (int64_t i = 0; i < sample.n; i++)
+		if (weft_view_run_begin(&runs[i]) % PAGE ||
+			runs[i].iov_len % PAGE)
+			sample.fills_pages = false;
+	if (sample.n) {
+		sample.begin = weft_view_run_begin(&runs[0]);
+		sample.first_end = weft_view_run_end(&runs[0]);
+		sample.last_begin = weft_view_run_begin(&runs[sample.n - 1]);
+		sample.gaps = weft_view_run_end(&runs[sample.n - 1]) -
+			      sample.begin - sample.len;
+	}
+	return sample;
 }
 
 int64_t weft_view_byte_offset(const struct weft_view *view, int64_t at)

@@ -236,6 +236,30 @@ static void an_empty_view_has_no_bytes(void **state)
 	weft_type_put(type);
 }
 
+static void a_sample_has_the_first_runs(void **state)
+{
+	struct weft_type *type = irregular();
+	struct weft_view_sample sample;
+	struct sample s;
+
+	(void)state;
+	sample_make(&s, 100, type);
+	sample = weft_view_sample(s.view, 0, 9);
+	assert_int_equal(sample.n, 3);
+	assert_int_equal(sample.len, 9);
+	assert_int_equal(sample.gaps, 4);
+	assert_int_equal(sample.begin, 100);
+	assert_int_equal(sample.first_end, 103);
+	assert_int_equal(sample.last_begin, 108);
+	assert_false(sample.fills_pages);
+	sample = weft_view_sample(s.view, 0, 9000);
+	assert_int_equal(sample.n, 64);
+	sample = weft_view_sample(s.view, 0, 0);
+	assert_int_equal(sample.n, 0);
+	weft_view_put(s.view);
+	weft_type_put(type);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +267,7 @@ int main(void)
 		cmocka_unit_test(interleaved_tiles_are_not_monotone),
 		cmocka_unit_test(views_that_the_standard_forbids_are_refused),
 		cmocka_unit_test(an_empty_view_has_no_bytes),
+		cmocka_unit_test(a_sample_has_the_first_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
