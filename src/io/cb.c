@@ -14,12 +14,6 @@
 #include <unistd.h>
 
 enum {
-	/* Members move their own runs if they have fewer than this on average,
-	 * or if the average run has a block of the file system; in a write,
-	 * also this many bytes. */
-	FEW_RUNS = 16,
-	LONG_RUN = 32 << 10,
-	DOMAIN_MIN = 256 << 10,
 	/* bytes of a slot, which fit into a core's cache; at least this many
 	 * blocks of the file system */
 	LEN_DEFAULT = 1 << 20,
@@ -54,31 +48,6 @@ static int32_t lowest_on_node(const struct weft_comm *comm)
 			    weft_group_proc(comm->group, (uint32_t)r)))
 			return r;
 	return comm->rank;
-}
-
-/* The first member of each node, then the second of each, and so on. */
-static void cb_choose_aggregators(
-	struct weft_cb *cb, int32_t size, const struct weft_file_hints *hints)
-{
-	int64_t n_wanted = hints->cb_nodes, per = hints->cb_per_node;
-	uint32_t *n_of = calloc((uint32_t)size, sizeof(*n_of));
-	int64_t turn = 0;
-	int n_nodes = 0;
-
-	for (int32_t r = 0; r < size; r++)
-		n_nodes += cb->node[r] == r;
-	cb->mine = -1;
-	if (!n_wanted)
-		n_wanted = per ? size : n_nodes;
-	n_wanted = weft_min64(n_wanted, size);
-	for (; n_of && cb->n_aggs < n_wanted && (!per || turn < per); turn++) {
-		for (int32_t r = 0; r < size; r++)
-			n_of[r] = 0;
-		for (int32_t r = 0; r < size && cb->n_aggs < n_wanted; r++)
-			if (n_of[cb->node[r]]++ == turn)
-				cb->aggs[cb->n_aggs++] = r;
-	}
-	free(n_of);
 }
 
 /* After a failure another process may still write to the buffer, so it is not
@@ -218,7 +187,7 @@ static int cb_agree_on_layout(
 	if (!cb->unit)
 		cb->unit = file->hints.striping_unit ? file->hints.striping_unit
 						     : cb->block;
-	cb_choose_aggregators(cb, comm->size, &file->hints);
+	weft_cb_plan_aggregators(cb, comm->size, &file->hints);
 	return 0;
 }
 
@@ -340,77 +309,12 @@ static void cb_describe_access(
 		me->run_len = weft_max64(sample.len / sample.n, 1);
 }
 
-/* Sums over the members. */
-struct cb_sums {
-	int64_t first, end, len, n_runs;
-	bool is_monotone;
-};
-
-static struct cb_sums cb_sum(const struct weft_cb_member *members, int32_t size)
-{
-	struct cb_sums all = { .first = INT64_MAX, .is_monotone = true };
-
-	for (int32_t r = 0; r < size; r++) {
-		const struct weft_cb_member *m = &members[r];
-
-		if (!m->len)
-			continue;
-		all.first = weft_min64(all.first, m->first);
-		all.end = weft_max64(all.end, m->end);
-		all.len += m->len;
-		if (m->run_len)
-			all.n_runs += (m->len - 1) / m->run_len + 1;
-		else
-			all.is_monotone = false;
-	}
-	return all;
-}
-
-/* Decides from numbers that all members have. A write needs full buffers; a
- * read also reads the gaps. */
-static bool is_cb_worthwhile(const struct weft_file *file,
-	const struct weft_cb *cb, bool is_write, const struct cb_sums *all)
-{
-	enum weft_file_choice choice =
-		is_write ? file->hints.cb_write : file->hints.cb_read;
-	int64_t span = all->end - all->first, gaps = span - all->len;
-	int64_t long_run =
-		is_write ? weft_max64(cb->block, LONG_RUN) : cb->block;
-
-	if (!all->len || !all->is_monotone)
-		return false;
-	if (choice == WEFT_FILE_ENABLE)
-		return true;
-	if (all->n_runs < (int64_t)FEW_RUNS * file->comm->size ||
-		all->len / all->n_runs >= long_run)
-		return false;
-	return is_write ? gaps <= span / 8
-			: gaps / all->n_runs <= WEFT_MOVE_GAP_MAX;
-}
-
-static void cb_make_domains(
-	struct weft_cb_plan *plan, const struct cb_sums *all)
-{
-	const struct weft_cb *cb = plan->cb;
-	int64_t span;
-
-	plan->first = all->first;
-	plan->end = all->end;
-	plan->base = all->first - all->first % cb->unit;
-	span = all->end - plan->base;
-	plan->domain = weft_max64((span - 1) / cb->n_aggs + 1, DOMAIN_MIN);
-	plan->domain += cb->unit - 1;
-	plan->domain -= plan->domain % cb->unit;
-	plan->n_rounds = (weft_min64(plan->domain, span) - 1) / cb->len + 1;
-	plan->has_holes = all->len < all->end - all->first;
-}
-
 static int cb_move_if_worthwhile(struct weft_move *m,
 	const struct weft_cb_member *members, int err, bool *done_out)
 {
 	struct weft_file *file = m->file;
 	struct weft_cb_plan plan = { .m = m, .members = members };
-	struct cb_sums all = cb_sum(members, file->comm->size);
+	struct weft_cb_sums all = weft_cb_plan_sum(members, file->comm->size);
 	uint64_t since;
 	int64_t io_ns;
 	int rc = 0;
@@ -426,9 +330,12 @@ static int cb_move_if_worthwhile(struct weft_move *m,
 		return rc;
 	}
 	plan.cb = cb_load(file);
-	if (!plan.cb || !is_cb_worthwhile(file, plan.cb, m->is_write, &all))
+	if (!plan.cb || !weft_cb_plan_pays(&all,
+				m->is_write ? file->hints.cb_write
+					    : file->hints.cb_read,
+				m->is_write, plan.cb->block, file->comm->size))
 		return 0;
-	cb_make_domains(&plan, &all);
+	weft_cb_plan_domains(&plan, &all);
 	*done_out = true;
 	since = weft_stat_now(file->stat);
 	io_ns = weft_stat_of(file->stat, WEFT_STAT_IO_NS);

@@ -86,36 +86,10 @@ struct exchange {
 	char why[WEFT_ERR_TEXT];
 };
 
-/* The range that an aggregator moves in a round. */
-struct window {
-	int64_t base;	    /* byte offset of the begin of the slot */
-	int64_t first, end; /* byte offsets that members access */
-	char *slot;	    /* NULL: not mapped here */
-	int i;		    /* index of the slot */
-};
-
 /* ---- windows ---- */
 
-static bool window_of(
-	const struct exchange *x, int agg, int64_t round, struct window *w)
-{
-	const struct weft_cb_plan *p = x->plan;
-	int64_t from = p->base + agg * p->domain;
-	char *mapped = x->cb->mapped[agg];
-
-	if (round < 0 || round >= p->n_rounds)
-		return false;
-	w->base = from + round * x->cb->len;
-	w->first = weft_max64(w->base, p->first);
-	w->end = weft_min64(w->base + x->cb->len, from + p->domain);
-	w->end = weft_min64(w->end, p->end);
-	w->i = (int)(round % WEFT_CB_SLOTS);
-	w->slot = mapped ? mapped + w->i * x->cb->len : NULL;
-	return w->first < w->end;
-}
-
 static bool is_overlapping(
-	const struct exchange *x, int32_t rank, const struct window *w)
+	const struct exchange *x, int32_t rank, const struct weft_cb_window *w)
 {
 	const struct weft_cb_member *m = &x->plan->members[rank];
 
@@ -134,17 +108,18 @@ static bool is_mapped(const struct exchange *x, int32_t rank, int agg)
 static bool gets_outcome(
 	const struct exchange *x, int32_t rank, int agg, int64_t round)
 {
-	struct window w;
+	struct weft_cb_window w;
 
-	return window_of(x, agg, round, &w) &&
+	return weft_cb_plan_window(x->plan, agg, round, &w) &&
 	       (is_overlapping(x, rank, &w) ||
-		       (window_of(x, agg, round + WEFT_CB_SLOTS, &w) &&
+		       (weft_cb_plan_window(
+				x->plan, agg, round + WEFT_CB_SLOTS, &w) &&
 			       is_overlapping(x, rank, &w)));
 }
 
 /* The bytes of this member's access that are in a window. */
-static void part_of_window(const struct exchange *x, const struct window *w,
-	int64_t *skip_out, int64_t *len_out)
+static void part_of_window(const struct exchange *x,
+	const struct weft_cb_window *w, int64_t *skip_out, int64_t *len_out)
 {
 	const struct weft_move *m = x->m;
 	int64_t from = weft_view_find(m->view, m->at, m->len, w->first);
@@ -297,7 +272,8 @@ static uint64_t run_hash(int64_t begin, int64_t end)
 	return offset_hash(end) - offset_hash(begin);
 }
 
-static bool is_window_full(const struct cb_part *sum, const struct window *w)
+static bool is_window_full(
+	const struct cb_part *sum, const struct weft_cb_window *w)
 {
 	return !sum->is_bad && sum->len == w->end - w->first &&
 	       sum->hash == run_hash(w->first, w->end);
@@ -305,8 +281,9 @@ static bool is_window_full(const struct cb_part *sum, const struct window *w)
 
 /* ---- between memory and a mapped buffer ---- */
 
-static void copy_to_buffer(const struct exchange *x, const struct window *w,
-	int64_t skip, int64_t len, struct cb_part *part)
+static void copy_to_buffer(const struct exchange *x,
+	const struct weft_cb_window *w, int64_t skip, int64_t len,
+	struct cb_part *part)
 {
 	const struct weft_move *m = x->m;
 	const char *run = weft_move_contig_buf(m);
@@ -336,14 +313,15 @@ static void copy_to_buffer(const struct exchange *x, const struct window *w,
 
 /* The address that the displacement of the view has if the slot holds the file
  * from w->base on. */
-static void *view_origin(const struct exchange *x, const struct window *w)
+static void *view_origin(
+	const struct exchange *x, const struct weft_cb_window *w)
 {
 	return (void *)((uintptr_t)w->slot +
 			(uintptr_t)(x->m->view->disp - w->base));
 }
 
-static void copy_from_buffer(const struct exchange *x, const struct window *w,
-	int64_t skip, int64_t len)
+static void copy_from_buffer(const struct exchange *x,
+	const struct weft_cb_window *w, int64_t skip, int64_t len)
 {
 	const struct weft_move *m = x->m;
 	const struct weft_type *tile = m->view->tile;
@@ -377,8 +355,8 @@ static void copy_from_buffer(const struct exchange *x, const struct window *w,
 /* The runs of a part of the access, followed by extra bytes. The caller frees
  * the list. */
 static struct cb_run *list_runs(const struct exchange *x,
-	const struct window *w, int64_t skip, int64_t len, int64_t extra,
-	int64_t *n_out)
+	const struct weft_cb_window *w, int64_t skip, int64_t len,
+	int64_t extra, int64_t *n_out)
 {
 	const struct weft_view *view = x->m->view;
 	int64_t at = x->m->at + skip, some, n = 0;
@@ -406,8 +384,8 @@ static struct cb_run *list_runs(const struct exchange *x,
 
 /* Sends the runs of a part of the access; also its data in a write if the
  * buffer is not mapped. */
-static void send_runs(struct exchange *x, const struct window *w, int32_t to,
-	int64_t skip, int64_t len)
+static void send_runs(struct exchange *x, const struct weft_cb_window *w,
+	int32_t to, int64_t skip, int64_t len)
 {
 	const struct weft_move *m = x->m;
 	struct cb_part part = { .len = len };
@@ -437,8 +415,8 @@ static void send_runs(struct exchange *x, const struct window *w, int32_t to,
 
 /* Receives the runs, and the data behind them, that follow a part, and checks
  * both. NULL if there are none or they are invalid. */
-static struct cb_run *recv_runs(struct exchange *x, const struct window *w,
-	int32_t from, struct cb_part *part)
+static struct cb_run *recv_runs(struct exchange *x,
+	const struct weft_cb_window *w, int32_t from, struct cb_part *part)
 {
 	int64_t room = w->end - w->base, sum = 0;
 	bool has_data = x->m->is_write && !is_mapped(x, from, x->cb->mine);
@@ -526,7 +504,7 @@ static bool clear_filled(struct exchange *x)
 
 /* ---- writing, at an aggregator ---- */
 
-static void place_runs(struct exchange *x, const struct window *w,
+static void place_runs(struct exchange *x, const struct weft_cb_window *w,
 	const struct cb_run *list, int64_t n, const char *data)
 {
 	for (int64_t i = 0; i < n; i++) {
@@ -541,7 +519,7 @@ static void place_runs(struct exchange *x, const struct window *w,
 
 /* Marks the runs of this aggregator's own access. */
 static void mark_own_runs(
-	struct exchange *x, const struct window *w, struct cb_part *sum)
+	struct exchange *x, const struct weft_cb_window *w, struct cb_part *sum)
 {
 	int64_t skip, len, n;
 	struct cb_run *list;
@@ -559,8 +537,8 @@ static void mark_own_runs(
 	free(list);
 }
 
-static void recv_part(struct exchange *x, const struct window *w, int32_t from,
-	struct cb_part *sum)
+static void recv_part(struct exchange *x, const struct weft_cb_window *w,
+	int32_t from, struct cb_part *sum)
 {
 	struct cb_part part;
 	struct cb_run *list;
@@ -579,7 +557,7 @@ static void recv_part(struct exchange *x, const struct window *w, int32_t from,
 }
 
 /* Returns the byte offset up to which the window was written. */
-static int64_t write_window(struct exchange *x, const struct window *w)
+static int64_t write_window(struct exchange *x, const struct weft_cb_window *w)
 {
 	int64_t moved = 0;
 
@@ -591,7 +569,7 @@ static int64_t write_window(struct exchange *x, const struct window *w)
 }
 
 /* Writes the filled bytes only; likewise. */
-static int64_t write_filled(struct exchange *x, const struct window *w)
+static int64_t write_filled(struct exchange *x, const struct weft_cb_window *w)
 {
 	int64_t at = 0, len = w->end - w->base, end = w->first;
 	struct iovec runs[WEFT_SCATTER_MAX];
@@ -619,7 +597,7 @@ static int64_t write_filled(struct exchange *x, const struct window *w)
 }
 
 /* Writes a window; around its holes if the members have sent their runs. */
-static void move_window(struct exchange *x, const struct window *w,
+static void move_window(struct exchange *x, const struct weft_cb_window *w,
 	const struct cb_part *sum, struct cb_outcome *outcome)
 {
 	if (x->msg_err || sum->is_bad)
@@ -641,9 +619,9 @@ static void aggregate_write(struct exchange *x, int64_t round)
 	int mine = x->cb->mine;
 	struct cb_outcome outcome = { .verdict = HAS_HOLES };
 	struct cb_part *sum;
-	struct window w;
+	struct weft_cb_window w;
 
-	if (mine < 0 || !window_of(x, mine, round, &w))
+	if (mine < 0 || !weft_cb_plan_window(x->plan, mine, round, &w))
 		return;
 	sum = &x->part[w.i];
 	if (x->cb->states[mine].needs_runs[w.i] && !clear_filled(x))
@@ -685,10 +663,10 @@ static void member_write(struct exchange *x, int agg, int64_t round)
 	const struct weft_cb_state *state = &x->cb->states[agg];
 	int32_t to = x->cb->aggs[agg];
 	struct cb_part part = { 0 };
-	struct window w;
+	struct weft_cb_window w;
 	int64_t skip, len;
 
-	if (!window_of(x, agg, round, &w) ||
+	if (!weft_cb_plan_window(x->plan, agg, round, &w) ||
 		!is_overlapping(x, x->comm->rank, &w))
 		return;
 	part_of_window(x, &w, &skip, &len);
@@ -706,10 +684,10 @@ static void member_apply_outcome(struct exchange *x, int agg, int64_t round,
 	const struct cb_outcome *outcome)
 {
 	struct weft_cb_state *state = &x->cb->states[agg];
-	struct window w;
+	struct weft_cb_window w;
 	int64_t skip, len;
 
-	if (!window_of(x, agg, round, &w))
+	if (!weft_cb_plan_window(x->plan, agg, round, &w))
 		return;
 	state->needs_runs[w.i] = outcome->verdict != WRITTEN;
 	if (!is_overlapping(x, x->comm->rank, &w))
@@ -748,11 +726,11 @@ static void exchange_write(struct exchange *x)
 
 static void member_request_runs(struct exchange *x, int64_t round)
 {
-	struct window w;
+	struct weft_cb_window w;
 	int64_t skip, len;
 
 	for (int a = 0; a < x->cb->n_aggs; a++) {
-		if (!window_of(x, a, round, &w) || w.slot ||
+		if (!weft_cb_plan_window(x->plan, a, round, &w) || w.slot ||
 			!is_overlapping(x, x->comm->rank, &w))
 			continue;
 		part_of_window(x, &w, &skip, &len);
@@ -761,8 +739,8 @@ static void member_request_runs(struct exchange *x, int64_t round)
 }
 
 /* Sends the data of its runs to a member that has not mapped the buffer. */
-static void send_data(struct exchange *x, const struct window *w, int32_t to,
-	struct cb_outcome outcome)
+static void send_data(struct exchange *x, const struct weft_cb_window *w,
+	int32_t to, struct cb_outcome outcome)
 {
 	struct cb_run *list = NULL;
 	struct cb_part part;
@@ -797,15 +775,16 @@ static void aggregate_read(struct exchange *x, int64_t round)
 {
 	int mine = x->cb->mine;
 	struct cb_outcome outcome = { 0 };
-	struct window w, before;
+	struct weft_cb_window w, before;
 	int64_t moved = 0;
 	char done;
 
-	if (mine < 0 || !window_of(x, mine, round, &w))
+	if (mine < 0 || !weft_cb_plan_window(x->plan, mine, round, &w))
 		return;
 	for (int32_t r = 0; r < x->comm->size; r++)
 		if (r != x->comm->rank &&
-			window_of(x, mine, round - WEFT_CB_SLOTS, &before) &&
+			weft_cb_plan_window(x->plan, mine,
+				round - WEFT_CB_SLOTS, &before) &&
 			is_overlapping(x, r, &before))
 			cb_recv(x, r, DONE, &done, 1);
 	if (!x->err)
@@ -853,11 +832,11 @@ static void member_read(struct exchange *x, int agg, int64_t round)
 {
 	int32_t from = x->cb->aggs[agg];
 	struct cb_outcome outcome = { 0 };
-	struct window w, next;
+	struct weft_cb_window w, next;
 	int64_t skip, len;
 	char done = 0;
 
-	if (!window_of(x, agg, round, &w) ||
+	if (!weft_cb_plan_window(x->plan, agg, round, &w) ||
 		!is_overlapping(x, x->comm->rank, &w))
 		return;
 	if (agg == x->cb->mine)
@@ -874,7 +853,7 @@ static void member_read(struct exchange *x, int agg, int64_t round)
 		x->m->n_moved += len;
 	}
 	if (agg != x->cb->mine &&
-		window_of(x, agg, round + WEFT_CB_SLOTS, &next))
+		weft_cb_plan_window(x->plan, agg, round + WEFT_CB_SLOTS, &next))
 		cb_send(x, from, DONE, &done, NULL, 1);
 }
 

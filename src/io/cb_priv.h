@@ -53,6 +53,43 @@ struct weft_cb_plan {
 	bool has_holes; /* the range has bytes that no member accesses */
 };
 
+/* Sums over the accesses of all members. */
+struct weft_cb_sums {
+	int64_t first, end; /* range in the file */
+	int64_t len, n_runs;
+	bool is_monotone; /* byte offsets of each member */
+};
+
+/* The range that an aggregator moves in a round. */
+struct weft_cb_window {
+	int64_t base;	    /* byte offset of the begin of the slot */
+	int64_t first, end; /* byte offsets that members access */
+	char *slot;	    /* NULL: not mapped here */
+	int i;		    /* index of the slot */
+};
+
+/* Sets aggs and n_aggs from node and the hints: the first member of each node,
+ * then the second of each, and so on. n_aggs is 0 without memory. */
+void weft_cb_plan_aggregators(
+	struct weft_cb *cb, int32_t size, const struct weft_file_hints *hints);
+
+struct weft_cb_sums weft_cb_plan_sum(
+	const struct weft_cb_member *members, int32_t size);
+
+/* True if the access is to be buffered. block is the file system's, in bytes,
+ * size the number of members. */
+bool weft_cb_plan_pays(const struct weft_cb_sums *all,
+	enum weft_file_choice choice, bool is_write, int64_t block,
+	int32_t size);
+
+/* Sets the range, the domains and the rounds of a plan from plan->cb. */
+void weft_cb_plan_domains(
+	struct weft_cb_plan *plan, const struct weft_cb_sums *all);
+
+/* The window of an aggregator in a round; false if there is none. */
+bool weft_cb_plan_window(const struct weft_cb_plan *plan, int agg,
+	int64_t round, struct weft_cb_window *w);
+
 /* Executes the plan. 0 or an error of this process; sets m->n_moved. */
 int weft_cb_exchange(const struct weft_cb_plan *plan);
 
