@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawn: have a job started, wait for it at a port of its own */
+/* spawn: have a job started, and accept it at a port made for it */
 #include "spawn/spawn.h"
 
 #include "base/err.h"
@@ -14,12 +14,12 @@
 #include <string.h>
 
 enum {
-	JOIN_S = 120, /* the parent is waiting already */
-	TRIES = 16,   /* of fewer and fewer processes */
+	JOIN_S = 120, /* timeout of the connect to the parent, which waits */
+	TRIES = 16,   /* with fewer processes each */
 };
 
-/* The port's variable is for all apps alike, before the app's own. The manager
- * may take its time, so that no VCI's lock is held. */
+/* Every app gets the variable of the port, in front of its own ones. No VCI's
+ * lock is held, because the manager may be slow. */
 static int spawn_start(const struct weft_boot_app *apps, size_t n,
 	const char *port, char *job_out)
 {
@@ -34,7 +34,7 @@ static int spawn_start(const struct weft_boot_app *apps, size_t n,
 		int k = 0;
 
 		envs[i][k++] = pair;
-		if (!weft_proc_is_one_host()) /* wherever they come to be */
+		if (!weft_proc_is_one_host()) /* on any host */
 			envs[i][k++] = (char *)(uintptr_t)scope;
 		for (char *const *e = apps[i].env; e && *e; e++)
 			envs[i][k++] = *e;
@@ -52,7 +52,8 @@ static int spawn_start(const struct weft_boot_app *apps, size_t n,
 	return err;
 }
 
-/* As many of the first app as the set has and the manager can. */
+/* Starts the greatest number of processes of the first app that the set has and
+ * the manager accepts. */
 static int start_some(struct weft_boot_app *apps, size_t n, const char *soft,
 	const char *port, char *job_out)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawn: a job starts another one and meets it
+/* spawn: a job starts another one and connects to it
  *
- * The process manager starts it; its first process is told the name of a port
- * by a variable and connects there when the World is initialized. */
+ * The process manager starts the new job. An environment variable holds the
+ * name of a port of the root; the new job connects there when its World is
+ * initialized. */
 #ifndef WEFT_SPAWN_H
 #define WEFT_SPAWN_H
 
@@ -11,20 +12,20 @@
 
 #include <stddef.h>
 
-/* Collective over comm; apps and n matter at root, and err, which is what is
- * wrong with them: everybody gets it. Blocks until the new job's World has met.
- * WEFT_ERR_SPAWN when it could not be started, or ended before
- * that. Of the apps' env the first pair counts. With soft (spawn_soft.h) fewer
- * of the first app are tried when the manager refuses; its n says how many were
- * started. */
+/* Collective over comm. apps, n and err matter at root only; err is a fault of
+ * the root's arguments, which all members return. Blocks until the new job's
+ * World has connected. WEFT_ERR_SPAWN when the job could not be started, or
+ * ended before that. With soft (spawn_soft.h) fewer processes of the first app
+ * are tried when the manager refuses; its n is the number started. */
 int weft_spawn(struct weft_comm *comm, int32_t root, int err,
 	struct weft_boot_app *apps, size_t n, const char *soft,
 	struct weft_comm **comm_out);
 
-/* What the World of a job does that another one started; nothing in others. */
+/* Connects the World of a job to the job that spawned it; does nothing in other
+ * jobs. */
 int weft_spawn_join(void);
 
-/* The communicator to those who started this job, or NULL. */
+/* The communicator to the job that spawned this one, or NULL. */
 struct weft_comm *weft_spawn_parent(void);
 
 #endif

@@ -13,8 +13,7 @@ struct range {
 	int64_t from, to, step;
 };
 
-/* A number and where it ends. Larger ones than a job can have are as good as
- * that. */
+/* Reads a number and advances *at. False when it is outside of int32_t. */
 static bool spawn_soft_number(const char **at, int64_t *out)
 {
 	char *end;
