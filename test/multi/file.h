@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file: names and short forms for programs that test files */
+/* file: helpers of the programs that test files */
 #ifndef TEST_FILE_H
 #define TEST_FILE_H
 
@@ -7,7 +7,8 @@
 
 #include <sys/stat.h>
 
-/* A name that all processes have, and nobody else. */
+/* A file name that is the same in all processes of this run, and in no other.
+ */
 static inline const char *file_named(const char *stem)
 {
 	static char name[4][96];
@@ -20,7 +21,7 @@ static inline const char *file_named(const char *stem)
 	return to;
 }
 
-/* For reading and writing, gone when it is closed. */
+/* Opens for reading and writing; the file is deleted when it is closed. */
 static inline MPI_File file_scratch(const char *stem)
 {
 	MPI_File fh = MPI_FILE_NULL;
@@ -31,7 +32,7 @@ static inline MPI_File file_scratch(const char *stem)
 	return fh;
 }
 
-/* Elements of a datatype in a status. */
+/* The number of elements of a datatype in a status. */
 static inline int file_count(const MPI_Status *status, MPI_Datatype type)
 {
 	int n = -7;
@@ -40,7 +41,7 @@ static inline int file_count(const MPI_Status *status, MPI_Datatype type)
 	return n;
 }
 
-/* All have written before anybody reads. */
+/* Separates the writes of all processes from their reads. */
 static inline void file_turn(MPI_File fh)
 {
 	OK(MPI_File_sync(fh));

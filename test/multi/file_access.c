@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_access: data written by one form of access is read by another form
+/* file_access: data written by one kind of access is read by another
  *
  * Views of vectors and subarrays, types with gaps in memory, file pointers,
- * representations, collectives, split collectives and non-blocking forms. */
+ * representations, collective, nonblocking and split accesses. */
 #include "file.h"
 
 enum { N = 1000, BIG = 3 << 20 };
@@ -60,7 +60,7 @@ static MPI_Datatype dealt(int n, int block, MPI_Datatype type, int bytes)
 	return resized;
 }
 
-/* Every size-th block of three is mine; memory has gaps, too. */
+/* Each process has every size-th block of three; memory has gaps, too. */
 static void strided(bool together, const char *ds)
 {
 	MPI_File fh = file_scratch("strided");
@@ -122,7 +122,7 @@ static void strided(bool together, const char *ds)
 	OK(MPI_File_close(&fh));
 }
 
-/* A plane of a cube each; what get_view says. */
+/* Each process has a plane of a cube; MPI_File_get_view returns the view. */
 static void subarray(void)
 {
 	MPI_File fh = file_scratch("subarray");
@@ -198,7 +198,7 @@ static void misuse(void)
 	OK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
 	FAILS(MPI_File_write(fh, bytes, 6, MPI_BYTE, MPI_STATUS_IGNORE),
 		MPI_ERR_IO);
-	/* one process's error is everybody's */
+	/* all processes get the error of one */
 	FAILS(MPI_File_write_all(fh, bytes, rank == size - 1 ? 6 : 8, MPI_BYTE,
 		      MPI_STATUS_IGNORE),
 		MPI_ERR_IO);
@@ -260,7 +260,7 @@ static void external(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Each int as two, the second the first's negative. */
+/* Converts each int to two, the second one negated. */
 static int n_extra;
 
 static int twice_extent(MPI_Datatype type, MPI_Aint *extent, void *extra)
@@ -377,7 +377,7 @@ static void shared(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Rank r has r + 1 numbers. */
+/* Rank r writes r + 1 numbers. */
 static void ordered(void)
 {
 	MPI_File fh = file_scratch("ordered");
@@ -419,7 +419,7 @@ static void ordered(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Only the shared pointer; a view begins where it is. */
+/* A sequential file has the shared pointer only; a view begins there. */
 static void sequential(void)
 {
 	const char *name = file_named("sequential");
@@ -456,7 +456,7 @@ static void sequential(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* ---- begun ---- */
+/* ---- nonblocking and split accesses ---- */
 
 static void begun(void)
 {
@@ -502,7 +502,8 @@ static void begun(void)
 	OK(MPI_File_write_at_all_begin_c(fh, 0, mine, 100, MPI_BYTE));
 	OK(MPI_File_write_at_all_end(fh, mine, &s[0]));
 	CHECK(file_count(&s[0], MPI_BYTE) == 100, "written in two halves");
-	/* an error of what was begun is the file's, and everybody's */
+	/* an error of a nonblocking access is raised on the file, at all
+	 * processes */
 	OK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
 	OK(MPI_File_iwrite_all(
 		fh, mine, rank == size - 1 ? 6 : 8, MPI_BYTE, &r[0]));
@@ -518,7 +519,7 @@ static void begun(void)
 
 /* ---- atomic ---- */
 
-/* All write the same place; each sees one of them whole. */
+/* All write the same bytes; each reads the data of one process. */
 static void atomic(void)
 {
 	enum { LEN = 100000 };

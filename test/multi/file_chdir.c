@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_chdir: a relative name refers to the directory of the call that passed
- * it, also after chdir() */
+/* file_chdir: relative names refer to the directory of the open, also after
+ * chdir() */
 #include "file.h"
 
 #include <errno.h>
@@ -37,7 +37,8 @@ static MPI_File open_going(const char *name)
 	return fh;
 }
 
-/* Into a folder that has a file of the same name, and one that has not. */
+/* Changes to a directory that has a file of the same name, and to one without.
+ */
 static void delete_elsewhere(const char *folder, const char *name)
 {
 	for (int has = 0; has < 2; has++) {
@@ -56,7 +57,7 @@ static void delete_elsewhere(const char *folder, const char *name)
 	}
 }
 
-/* The folder of the name is renamed, and a stranger's takes its place. */
+/* The directory is renamed, and another one gets its name. */
 static void delete_where_it_went(const char *folder)
 {
 	char name[200], away[200];
@@ -83,7 +84,7 @@ static void delete_where_it_went(const char *folder)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Another file takes the name. */
+/* Another file gets the name. */
 static void replaced_stays(const char *name)
 {
 	MPI_File fh = open_going(name);
@@ -104,7 +105,7 @@ static void replaced_stays(const char *name)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Of a link the name goes, and what it leads to stays. */
+/* A symbolic link is deleted, and its target is not. */
 static void link_goes(const char *name)
 {
 	char target[200];

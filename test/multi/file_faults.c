@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_faults: a kernel that stops short, is interrupted and fails
+/* file_faults: system calls that move less, are interrupted or fail
  *
- * The program defines pread, pwrite, process_vm_readv, fsync and close, which
- * the library then calls. A short transfer is continued. An error of one
- * process of a collective is returned by all members, with its class, and the
- * status has the transferred bytes. */
+ * The program replaces pread, pwrite, process_vm_readv, fsync and close. Short
+ * transfers are continued. An error of one process is returned at all members
+ * of a collective access, with its class, and the status has the number of
+ * bytes moved. */
 #define _GNU_SOURCE
 #include "behind.h"
 #include "file.h"
@@ -18,16 +18,16 @@
 
 enum { LEN = 100003 };
 
-/* Faults that the next system calls on descriptors of files return. */
+/* How the replaced calls treat descriptors of files. */
 static struct {
-	atomic_int short_by;  /* moves 1 of so many bytes; 0: all */
-	atomic_int interrupt; /* every so manieth call; 0: never */
-	atomic_int again;     /* the same */
-	atomic_long full_at;  /* no byte is written from here on; 0: all are */
+	atomic_int short_by;  /* move len / short_by bytes; 0: all */
+	atomic_int interrupt; /* fail every n-th call with EINTR; 0: none */
+	atomic_int again;     /* likewise with EAGAIN */
+	atomic_long full_at;  /* first offset that cannot be written; 0: none */
 	atomic_int write_err, read_err, sync_err, close_err;
 	atomic_int n_calls;
-	atomic_bool is_slow; /* nothing is written until it is not */
-	/* many runs at once: at most so many of them; an error instead */
+	atomic_bool is_slow; /* writes wait while it is set */
+	/* process_vm_readv: at most so many runs, or an error */
 	atomic_int most_runs, scatter_err;
 	atomic_int n_scatters;
 } faults;
@@ -44,7 +44,7 @@ static bool is_file(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Not 0: what errno is to be. */
+/* The errno to set, if not 0. */
 static int fault_of(int fd, int err)
 {
 	int n;
@@ -97,7 +97,7 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 typedef ssize_t vm_fn(pid_t pid, const struct iovec *to, unsigned long n_to,
 	const struct iovec *from, unsigned long n_from, unsigned long flags);
 
-/* From this very process: that is how runs are stored at once. */
+/* With the pid of this process: scatter of the library. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
 	const struct iovec *from, unsigned long n_from, unsigned long flags)
 {
@@ -132,7 +132,7 @@ int close(int fd)
 	return err ? -1 : rc;
 }
 
-/* ---- the cases ---- */
+/* ---- cases ---- */
 
 static char mine[LEN], got[LEN];
 
@@ -173,8 +173,8 @@ static bool is_last(void)
 	return mtest.rank == mtest.size - 1;
 }
 
-/* A member without an error of its own gets the full text of the last one. Of a
- * non-blocking collective it gets the rank of the member with the error. */
+/* Processes without an error get the whole text of the last rank's error; from
+ * a nonblocking access, its rank and class. */
 static void check_words(int rc, const char *name, bool is_begun)
 {
 	char text[MPI_MAX_ERROR_STRING], whose[32];
@@ -190,7 +190,7 @@ static void check_words(int rc, const char *name, bool is_begun)
 	CHECK(is_last() || strstr(text, whose), "and whose it is: %s", text);
 }
 
-/* The last has no room; in a collective all hear it. */
+/* The last process has no space; a collective access fails at all. */
 static void full(void)
 {
 	MPI_File fh = file_scratch("full");
@@ -227,8 +227,8 @@ static void full(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Runs of all that one of them writes: its error is everybody's, and each has
- * the count of its own bytes that are in the file. */
+/* One aggregator writes for all: all get its error, and each status has the
+ * number of the process's bytes that are in the file. */
 static void full_together(void)
 {
 	enum { RUN = 8, N = 4096 };
@@ -240,7 +240,7 @@ static void full_together(void)
 	int size = mtest.size, last = N / 2 * RUN * size + 3 * RUN + 5;
 	int wanted = N / 2 * RUN, rc;
 
-	/* three more runs and a piece of one */
+	/* three more runs and a part of one */
 	for (int i = mtest.rank; i < 4; i += size)
 		wanted += i < 3 ? RUN : 5;
 	MPI_Type_vector(N, RUN, RUN * size, MPI_BYTE, &runs);
@@ -289,7 +289,7 @@ static void full_together(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* ---- short runs, by each for itself ---- */
+/* ---- short runs, without aggregators ---- */
 
 enum { RECORD = 24, N_RECORDS = 4000 }; /* of each process */
 
@@ -325,8 +325,7 @@ static MPI_File open_records(const char *name, int amode, const char *sieve)
 	return fh;
 }
 
-/* Each process reads the data that it wrote, whatever the others wrote in the
- * gaps. */
+/* Each process reads what it wrote, whatever the others wrote between. */
 static void check_records(MPI_File fh, int n_bytes)
 {
 	MPI_Status status;
@@ -351,8 +350,7 @@ static void write_records(MPI_File fh, int n_bytes)
 		file_count(&status, MPI_BYTE));
 }
 
-/* A process writes to the file without locks. The gaps around records are then
- * not written with the records. */
+/* Another handle writes without locks, so gaps must not be written back. */
 static MPI_File open_beside(const char *name)
 {
 	MPI_File fh = MPI_FILE_NULL;
@@ -388,7 +386,7 @@ static void scattered(void)
 	check_records(fh, ALL);
 	no_faults();
 	OK(MPI_File_set_size(fh, 0));
-	/* as where a page has no room or is cut off */
+	/* as if a page cannot be allocated or the file was truncated */
 	faults.scatter_err = EFAULT;
 	faults.full_at = (MPI_Offset)RECORD * mtest.size * 1000 + 3;
 	MPI_Barrier(MPI_COMM_WORLD);
@@ -410,8 +408,7 @@ static void scattered(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* A write-only file is not read; its pages are stored to. The hint forbids data
- * sieving. */
+/* Scatter works on a write-only file; the hint disables it. */
 static void scattered_only(void)
 {
 	const char *name = file_named("only");
@@ -434,7 +431,7 @@ static void scattered_only(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* A slow disk: beginning does not wait for what was begun before. */
+/* With a slow disk, starting an access does not wait for earlier ones. */
 static void begun(void)
 {
 	MPI_File fh = file_scratch("begun");
@@ -458,7 +455,7 @@ static void begun(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* A late error is not lost. */
+/* Errors of close and fsync are returned. */
 static void late(void)
 {
 	MPI_File fh = file_scratch("late");
@@ -486,7 +483,7 @@ static void late(void)
 
 int main(int argc, char **argv)
 {
-	faults.short_by = 7; /* of what processes have in common, too */
+	faults.short_by = 7; /* collective accesses, too */
 	mtest_init(&argc, &argv);
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 	no_faults();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_forms: each form of write and read, with int and with MPI_Count, moves
- * the right data to the right place
+/* file_forms: all procedures that read and write, with int and with MPI_Count
  *
- * A record of each process has its rank in every number. */
+ * Each process has a record with its rank in all numbers. */
 #include "file.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@ enum { N = 5 };
 typedef int form_fn(
 	MPI_File fh, MPI_Offset at, int *numbers, MPI_Status *status);
 
-/* ---- the forms, as functions of one type ---- */
+/* ---- the procedures, as functions of one type ---- */
 
 #define AT(form)                                                              \
 	static int at_##form(                                                 \
@@ -61,7 +60,7 @@ typedef int form_fn(
 		(void)at;                                                      \
 		return err ? err : MPI_File_##form##_end(fh, numbers, status); \
 	}
-/* both ways, both kinds of count */
+/* read and write, both kinds of count */
 #define BOTH(macro, form)                                           \
 	macro(write##form) macro(write##form##_c) macro(read##form) \
 		macro(read##form##_c)
@@ -87,7 +86,8 @@ BOTH_HALVES(SPLIT_BY_POINTER, _ordered)
 static const struct form {
 	const char *name;
 	form_fn *write, *read;
-	bool in_any_order; /* the shared pointer's, but for the ordered */
+	bool in_any_order; /* with the shared pointer, without the ordered ones
+			    */
 } forms[] = {
 #define FORM(how, form, any)                                                 \
 	{ #form, how##_write##form, how##_read##form, any },                 \
@@ -128,7 +128,7 @@ static void start(MPI_File fh)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Written by one form, read by another. */
+/* Writes by one procedure and reads by another. */
 static void there_and_back(const struct form *out, const struct form *in)
 {
 	MPI_File fh = file_scratch("forms");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_full: a file system of a few megabytes that fills up
+/* file_full: a file system of a few megabytes that becomes full
  *
- * A child of the first process mounts a tmpfs of its own, which other processes
- * reach only through /proc. An argument may name a folder instead. For every
- * form of write, all members get the error that the file system is full, no
- * process crashes, and there is free space again when the file is deleted. */
+ * A child of the first process mounts a tmpfs in a namespace of its own, which
+ * the others reach through /proc; or the argument names a directory. Whatever
+ * the kind of access, all members get MPI_ERR_NO_SPACE, no process dies, and
+ * the space is free again after the file is deleted. */
 #define _GNU_SOURCE
 #include "file.h"
 
@@ -19,7 +19,7 @@ enum { RECORD = 64 };
 
 static char folder[256];
 static char *mine, *got;
-static int room; /* bytes that are free */
+static int room; /* free bytes */
 
 /* ---- the file system ---- */
 
@@ -33,7 +33,7 @@ static int put(const char *name, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
-/* Mounts of our own; as nobody's root, if need be. */
+/* A mount namespace; with a user namespace if necessary. */
 static int alone(void)
 {
 	char users[64], groups[64];
@@ -53,8 +53,8 @@ static int alone(void)
 	return 0;
 }
 
-/* The process that keeps the file system mounted ends when this process closes
- * its pipe. Returns the value of errno. */
+/* The child that holds the mount ends when its pipe is closed. Returns an
+ * errno. */
 static int mounted(void)
 {
 	int said[2], end[2], err = 0;
@@ -102,7 +102,7 @@ static void make_room(int argc, char **argv)
 	if (err)
 		mtest_skip(reason);
 	MPI_Bcast(folder, sizeof(folder), MPI_BYTE, 0, MPI_COMM_WORLD);
-	/* a process elsewhere may be called the same */
+	/* the pid may exist in another namespace, too */
 	snprintf(here, sizeof(here), "%s/here", folder);
 	if (mtest.rank == 0)
 		err = put(here, "1") ? errno : 0;
@@ -124,7 +124,7 @@ static void make_room(int argc, char **argv)
 		mine[i] = (char)mtest_byte((size_t)i, (unsigned)mtest.rank);
 }
 
-/* ---- the cases ---- */
+/* ---- cases ---- */
 
 static MPI_File fresh(const char *name)
 {
@@ -138,7 +138,7 @@ static MPI_File fresh(const char *name)
 	return fh;
 }
 
-/* Nothing is left of what was there before. */
+/* The space of the file before is free again. */
 static void closed(MPI_File *fh)
 {
 	MPI_Status status;
@@ -151,7 +151,7 @@ static void closed(MPI_File *fh)
 	OK(MPI_File_close(fh));
 }
 
-/* One alone writes, or each its stretch together with the others. */
+/* One process writes, or all write collectively, a range each. */
 static void whole(void)
 {
 	MPI_File fh = fresh("whole");
@@ -211,7 +211,7 @@ static void records(const char *aggregators, bool is_long)
 	OK(MPI_File_set_view(fh, (MPI_Offset)mtest.rank * RECORD, MPI_BYTE,
 		turn, "native", info));
 	MPI_Info_free(&info);
-	if (is_long) /* pages that are not there are stored to */
+	if (is_long) /* scatter to pages that do not exist */
 		OK(MPI_File_set_size(fh, (MPI_Offset)mtest.size * room));
 	FAILS(MPI_File_write_at_all(fh, 0, mine, room, MPI_BYTE, &status),
 		MPI_ERR_NO_SPACE);

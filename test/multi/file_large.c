@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_large: more than 2 GiB in one MPI call, which needs several system calls
+/* file_large: accesses of more than 2 GiB, the limit of a system call
  *
- * The target is /dev/null, which costs nothing, and a file in memory if there
- * is enough memory. */
+ * To /dev/null, and to a tmpfs file if there is enough memory. */
 #define _GNU_SOURCE
 #include "file.h"
 
@@ -13,7 +12,7 @@
 
 enum { PIECES = 2200 }; /* of a MiB */
 
-static char *at_places[5]; /* where bytes are looked at */
+static char *at_places[5]; /* offsets of bytes that are checked */
 static char *area;
 
 static MPI_Count count_of(const MPI_Status *status)
@@ -24,7 +23,7 @@ static MPI_Count count_of(const MPI_Status *status)
 	return n;
 }
 
-/* Never touched, so no memory is used. */
+/* Untouched, so that it needs no memory. */
 static void nowhere(void)
 {
 	const MPI_Count all = (MPI_Count)(PIECES * MIB);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_objects: files are opened, queried, resized and closed, and all members
- * get an error */
+/* file_objects: open, close, size, hints and views; errors are returned at all
+ * members */
 #include "file.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static void modes(void)
 	}
 }
 
-/* One process cannot take part: none does. */
+/* An error of one process fails the call at all. */
 static void one_only(void)
 {
 	const char *name = file_named("one_only");
@@ -201,15 +201,15 @@ static bool is_one_node(void)
 	return n == mtest.size;
 }
 
-/* Value of cb_nodes if it depends on the nodes. With several nodes it is not
- * known before aggregators are needed. */
+/* The value of cb_nodes. On several nodes it is unknown until aggregators are
+ * necessary. */
 static bool tells_aggregators(MPI_File fh, int n)
 {
 	return is_one_node() ? atoi(hint(fh, "cb_nodes")) == n
 			     : !strcmp(hint(fh, "cb_nodes"), "none");
 }
 
-/* ROMIO's keys that say how many aggregators, and that there are some. */
+/* ROMIO's keys for the number of aggregators. */
 static void aggregators(void)
 {
 	const char *of_node[][2] = { { "cb_config_list", "*:2" } };
@@ -242,7 +242,8 @@ static void aggregators(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Hints of a file: the first of a key counts, and more than the program's. */
+/* ROMIO_HINTS: the first line of a key counts, and replaces the program's
+ * value. */
 static void system_hints(void)
 {
 	char path[64];
@@ -314,7 +315,7 @@ static void handlers(void)
 	CHECK(n_heard == 3, "not called any more: %d", n_heard);
 }
 
-/* A file of a session's communicator, left open: finalize closes it. */
+/* Finalize closes an open file of a session's communicator. */
 static void of_session(void)
 {
 	const char *name = file_named("of_session");

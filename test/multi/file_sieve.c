@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_sieve: short runs are written by data sieving, and no process loses data
+/* file_sieve: data sieving loses no byte of other writers
  *
  * Each process writes records between those of the others, and bytes between
- * these records through another handle of the same file. All writes happen at
- * the same time, by one process and by many. The number of system calls shows
- * whether records were written individually. */
+ * the records through another handle of the same file, at the same time. The
+ * number of system calls shows whether records were written individually. */
 #define _GNU_SOURCE
 #include "behind.h"
 #include "file.h"
@@ -30,11 +29,12 @@ enum {
 
 static atomic_int n_reads, n_writes, n_made;
 static _Atomic size_t longest; /* of the writes */
-static bool is_cold;	       /* nothing of a file is in memory */
-static uint32_t magic; /* of the file system, as the library is told; 0: true */
+static bool is_cold;	       /* no page of the file is cached */
+static uint32_t
+	magic; /* statfs type to report to the library; 0: the real one */
 static int rank, size;
 
-/* Delays the time between reading and writing back. */
+/* Delays the time between the read and the write of a sieve. */
 ssize_t pread(int fd, void *buf, size_t len, off_t at)
 {
 	ssize_t n = ((pread_fn *)behind("pread"))(fd, buf, len, at);
@@ -45,7 +45,7 @@ ssize_t pread(int fd, void *buf, size_t len, off_t at)
 	return n;
 }
 
-/* The kernel is asked whether it has a byte in memory. */
+/* preadv2 with RWF_NOWAIT: is a byte cached? */
 ssize_t preadv2(int fd, const struct iovec *to, int n, off_t at, int flags)
 {
 	typedef ssize_t preadv2_fn(
@@ -74,14 +74,14 @@ int fstatfs(int fd, struct statfs *fs)
 	return rc;
 }
 
-/* Memory as long as two buffers of kept(), and pages. */
+/* Mappings with the length of two slots of kept(), in pages. */
 int ftruncate(int fd, off_t len)
 {
 	n_made += len == BUFFERS;
 	return ((int (*)(int, off_t))behind("ftruncate"))(fd, len);
 }
 
-/* As the library has it, of this folder. */
+/* The preferred block of this directory, as the library computes it. */
 static bool is_local(void)
 {
 	struct statfs fs;
@@ -127,7 +127,7 @@ static unsigned char byte_of(int round, int i, int in)
 	return (unsigned char)(round * 31 + rank * 57 + i * 7 + in);
 }
 
-/* Checks that the file has the last data that this process wrote. */
+/* Checks that all bytes of this process have their last value. */
 static void check_slots(const char *name, int record_round, int gap_round)
 {
 	int fd = open(name, O_RDONLY), wrong = 0;
@@ -191,7 +191,7 @@ static void write_gaps(MPI_File fh, enum way way, int round)
 				mine + i * GAP, GAP, MPI_BYTE, &status));
 }
 
-/* While what was begun is moved, the same process writes between it. */
+/* The same process writes between the records of a nonblocking access. */
 static void both(MPI_File records, MPI_File gaps, enum way way, int round)
 {
 	static unsigned char mine[N * RECORD];
@@ -206,7 +206,7 @@ static void both(MPI_File records, MPI_File gaps, enum way way, int round)
 	OK(MPI_Wait(&request, &status));
 }
 
-/* All of them at once, but a last one that the file does not have. */
+/* All records in one access, and one behind the end of the file. */
 static void read_records(MPI_File fh, int round)
 {
 	static unsigned char mine[N * RECORD], wanted[N * RECORD];
@@ -227,7 +227,7 @@ static void read_records(MPI_File fh, int round)
 		"%d bytes up to the end", file_count(&status, MPI_BYTE));
 }
 
-/* Many in a few calls, no byte of another lost. */
+/* Many records by a few calls, without loss for other writers. */
 static void alone(void)
 {
 	const char *name = file_named("sieve");
@@ -248,7 +248,7 @@ static void alone(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
-/* Runs with gaps as long. */
+/* Runs with gaps of the same length. */
 static void set_turns(MPI_File fh, int from, int len)
 {
 	MPI_Datatype run, turn;
@@ -262,9 +262,9 @@ static void set_turns(MPI_File fh, int from, int len)
 	MPI_Type_free(&turn);
 }
 
-/* Gaps as long as the runs, and longer than a block: a disk has them written
- * along, unless they would have to be fetched and the runs do not need them;
- * memory has each run for itself. */
+/* Gaps as long as the runs, and longer than a block: sieved on a disk, unless
+ * the gaps are not cached and runs fill pages; written individually in tmpfs.
+ */
 static void on_disk(bool is_disk, int from)
 {
 	enum { RUN = 8192, RUNS = 64 };
@@ -293,7 +293,7 @@ static void on_disk(bool is_disk, int from)
 	magic = 0;
 }
 
-/* Pages of the file are in memory, and each run fills some. */
+/* Pages are cached, and each run fills some of them. */
 static void on_pages(bool is_disk, int run_len)
 {
 	enum { RUNS = 64 };
@@ -320,7 +320,7 @@ static void on_pages(bool is_disk, int run_len)
 	magic = 0;
 }
 
-/* To another folder. */
+/* Moves the file to another directory. */
 static const char *moved_to(const char *name, const char *folder)
 {
 	static char path[256];
@@ -334,8 +334,8 @@ static const char *moved_to(const char *name, const char *folder)
 	return path;
 }
 
-/* The other handle writes from before the first began to sieve, or comes
- * later; with a folder the file has been moved there in between. */
+/* The other handle writes before the first one sieves, or is opened later; with
+ * a directory, the file is moved there in between. */
 static void with_another(enum way way, bool is_first, const char *folder)
 {
 	const char *name = file_named("another");
@@ -368,8 +368,8 @@ static void with_another(enum way way, bool is_first, const char *folder)
 	}
 }
 
-/* A lock of the program's own over all of the file: the program is not to wait
- * for itself, and nobody for it. */
+/* The program holds a process lock of the whole file; neither this nor another
+ * process waits for it. */
 static void locked(void)
 {
 	const char *name = file_named("locked");
@@ -392,8 +392,8 @@ static void locked(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
-/* A process holds a lock, like a stopped process. A process that waits for the
- * lock reports it. */
+/* Another process holds a lock for long; the access that waits prints
+ * FILE-LOCK. */
 static void stopped(bool is_atomic)
 {
 	static unsigned char mine[N * RECORD];
@@ -425,7 +425,7 @@ static void stopped(bool is_atomic)
 	OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
-/* Buffers of aggregators are made once and not for each file. */
+/* Aggregators' buffers are created once, not for each file. */
 static void kept(void)
 {
 	static unsigned char mine[N * SLOT];
@@ -486,7 +486,7 @@ static void gathered(void)
 		OK(MPI_File_delete(name, MPI_INFO_NULL));
 }
 
-/* Of these, how many are mapped here. */
+/* The number of these that are mapped here. */
 static int n_mapped(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -525,7 +525,8 @@ int main(int argc, char **argv)
 		on_disk(true, 0);
 		is_cold = true;
 		on_disk(true, 0);
-		on_disk(true, 1); /* their first and last pages are fetched */
+		on_disk(true,
+			1); /* the first and last pages of runs are read */
 		is_cold = false;
 		on_pages(false, 4096);
 		on_pages(true, 4096);

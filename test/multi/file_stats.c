@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_stats: the report at the closing of a file matches the accesses
+/* file_stats: the statistics at the close of a file are right
  *
  * Run with WEFT_IO_STATS=1. */
 #include "file.h"
@@ -33,7 +33,7 @@ static void opened(MPI_File *fh, const char *sieve)
 	MPI_Type_free(&turn);
 }
 
-/* Rank 0 says it, of all. */
+/* Rank 0 prints the sums of all. */
 static void closed(MPI_File *fh)
 {
 	heard_begin();

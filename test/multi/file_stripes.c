@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_stripes: a file system that stripes files over servers, like Lustre
+/* file_stripes: striped files, as on Lustre
  *
- * The program defines statfs, fstatfs, open, ioctl and pwrite, which the
- * library then calls. A created file gets the requested stripes. File domains
- * begin at stripes. MPI_File_get_info returns the values of the file system. */
+ * The program replaces statfs, fstatfs, open, ioctl and pwrite. A created file
+ * gets the stripes of the hints, file domains begin at stripes, and
+ * MPI_File_get_info returns what the file system reports. */
 #define _GNU_SOURCE
 #include "behind.h"
 #include "file.h"
@@ -39,7 +39,7 @@ static struct {
 	bool is_on, refuses;
 	int n_made, n_set, n_got;
 	struct layout layout;	/* len 0: none yet */
-	MPI_Offset least, most; /* of what was written */
+	MPI_Offset least, most; /* of a write */
 } disk;
 
 int statfs(const char *path, struct statfs *fs)
@@ -118,7 +118,7 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 	return ((pwrite_fn *)behind("pwrite"))(fd, buf, len, at);
 }
 
-/* ---- the cases ---- */
+/* ---- cases ---- */
 
 static const char *told(MPI_File fh, const char *key)
 {
@@ -146,13 +146,13 @@ static MPI_File opened(
 	OK(MPI_File_open(MPI_COMM_WORLD, name,
 		amode | MPI_MODE_RDWR | MPI_MODE_CREATE, info, &fh));
 	MPI_Info_free(&info);
-	/* all processes see what one of them made */
+	/* all processes see the file that one of them created */
 	MPI_Bcast(
 		&disk.layout, sizeof(disk.layout), MPI_BYTE, 0, MPI_COMM_WORLD);
 	return fh;
 }
 
-/* Records dealt in turn, and who wrote which part of them. */
+/* Interleaved records, and which process wrote which part. */
 static void write_records(MPI_File fh)
 {
 	static char records[EACH * RECORD], back[EACH * RECORD];
@@ -199,7 +199,7 @@ static void created(const char *name)
 	OK(MPI_File_close(&fh));
 }
 
-/* A file that is there keeps its stripes, whatever hints say. */
+/* An existing file keeps its stripes, whatever the hints are. */
 static void there(const char *name)
 {
 	int n_set = disk.n_set;
@@ -218,7 +218,7 @@ static void there(const char *name)
 		MPI_ERR_FILE_EXISTS);
 }
 
-/* Refused, the file is there all the same, and the hint only cuts domains. */
+/* If the layout is refused, the file exists, and the hint only sets domains. */
 static void refused(const char *name)
 {
 	MPI_File fh;
@@ -233,7 +233,7 @@ static void refused(const char *name)
 	OK(MPI_File_close(&fh));
 }
 
-/* Another file system is not asked at all. */
+/* On other file systems there is no ioctl. */
 static void elsewhere(const char *name)
 {
 	MPI_File fh;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_together: aggregators read and write small runs of several processes
+/* file_together: collective buffering
  *
- * Interleaved records, blocks of a cube, holes, ends of files, members without
- * data; with one aggregator or several, with many buffers per access; and the
- * hints that MPI_File_get_info returns. */
+ * Interleaved records, blocks of a cube, holes, ends of files and members
+ * without data; with one aggregator or several, in many rounds; the values of
+ * MPI_File_get_info. */
 #include "file.h"
 
 #include <fcntl.h>
@@ -82,8 +82,8 @@ static int n_wrong(const unsigned char *got, int of, int n)
 	return wrong;
 }
 
-/* Rank r has every size-th record from the r-th on, but for some odd bytes at
- * the end of its memory. */
+/* Rank r has every size-th record from the r-th on; some bytes at the end of
+ * its memory are not part of it. */
 static void dealt(const struct way *way)
 {
 	enum { LEN = RECORD * EACH };
@@ -113,13 +113,13 @@ static void dealt(const struct way *way)
 	CHECK(file_count(&status, MPI_BYTE) == LEN && !n_wrong(got, next, LEN),
 		"the neighbour's: %d, %d wrong", file_count(&status, MPI_BYTE),
 		n_wrong(got, next, LEN));
-	/* beyond the end, from the middle of a record on */
+	/* behind the end of the file, from the middle of a record on */
 	memset(got, 0, LEN);
 	OK(MPI_File_read_at_all(fh, 35, got, LEN, MPI_BYTE, &status));
 	CHECK(file_count(&status, MPI_BYTE) == LEN - 35 &&
 			got[0] == byte_of(next, 35) && got[LEN - 35] == 0,
 		"up to the end: %d", file_count(&status, MPI_BYTE));
-	/* a member without data takes part */
+	/* a process without data takes part */
 	memset(got, 0, LEN);
 	OK(MPI_File_read_at_all(
 		fh, 0, got, rank % 2 ? 0 : LEN, MPI_BYTE, &status));
@@ -132,7 +132,8 @@ static void dealt(const struct way *way)
 	OK(MPI_File_close(&fh));
 }
 
-/* Not a call of ours: what was begun has been moved when the file says so. */
+/* Waits without MPI calls until the file has the data of a nonblocking access.
+ */
 static void wait_moved(const char *name, const unsigned char *want, int n)
 {
 	int fd = open(name, O_RDONLY), wrong = 1;
@@ -154,8 +155,8 @@ static void wait_moved(const char *name, const unsigned char *want, int n)
 	close(fd);
 }
 
-/* Three at once, of which the first begins where another process has not come
- * to yet; then none of the three is waited for but by something that blocks. */
+/* Three accesses at once, the first of which another process starts late; then
+ * only a blocking call waits for the three. */
 static void begun(const struct way *way)
 {
 	enum { N = 3, LEN = RECORD * EACH, PART = LEN / N };
@@ -204,7 +205,8 @@ static void begun(const struct way *way)
 	OK(MPI_File_close(&fh));
 }
 
-/* A slice each of a cube, across the longest runs; memory has a rim. */
+/* Each process has a slice of a cube, across the longest runs; memory has a
+ * halo. */
 static void cube(const struct way *way)
 {
 	MPI_File fh = opened("cube", way);
@@ -244,9 +246,8 @@ static void cube(const struct way *way)
 	OK(MPI_File_close(&fh));
 }
 
-/* Between records are bytes of nobody, which another open file writes: they
- * stay, whoever aggregates. One process ends early, so that there are holes
- * from there on also without a gap. */
+/* Another open file writes the holes between records; aggregators do not change
+ * them. One process has less data, so there are further holes. */
 static void holes(const struct way *way, int gap)
 {
 	enum { LEN = RECORD * EACH };
@@ -289,7 +290,7 @@ static void holes(const struct way *way, int gap)
 	OK(MPI_File_close(&fh));
 }
 
-/* Runs that go back from one tile to the next, and ones that meet. */
+/* Tiles that interleave, and runs that overlap. */
 static void odd(const struct way *way)
 {
 	MPI_File fh = opened("odd", way);
@@ -352,7 +353,7 @@ static void told(const struct way *way)
 	OK(MPI_File_close(&fh));
 }
 
-/* The report of rank 0 when a file with interleaved records is closed. */
+/* The statistics of a file of interleaved records. */
 static void reported(void)
 {
 	static const struct way way = { NULL, NULL, "automatic" };
@@ -386,8 +387,8 @@ static void reported(void)
 	MPI_Type_free(&type);
 }
 
-/* One process gives what cannot be: all have its error, of whatever form the
- * access is, and what comes after pairs. */
+/* One process has an invalid argument: all get its error, in all kinds of
+ * access, and later accesses work. */
 static void refused_with(MPI_File fh, int count, MPI_Offset at, int class)
 {
 	static char mine[RECORD];
@@ -412,7 +413,7 @@ static void refused_with(MPI_File fh, int count, MPI_Offset at, int class)
 	CHECK(!err == !now, "the first half, or not: %d", err);
 	FAILS(err ? err : MPI_File_read_at_all_end(fh, mine, MPI_STATUS_IGNORE),
 		class);
-	/* no offset is given here */
+	/* no offset argument */
 	if (count < 0 || at < 0)
 		count = -1;
 	FAILS(MPI_File_write_ordered(
@@ -423,7 +424,7 @@ static void refused_with(MPI_File fh, int count, MPI_Offset at, int class)
 static void refused(const struct way *way)
 {
 	const char *folder = file_named("refused");
-	char name[128]; /* a short one, which many words have in them */
+	char name[128]; /* a short name, which other texts contain */
 	MPI_File fh;
 	MPI_Datatype turn = one_of(RECORD, RECORD * size);
 	MPI_Info info = MPI_INFO_NULL;
@@ -447,7 +448,7 @@ static void refused(const struct way *way)
 			      fh, 0, rank == 1 ? 77 : MPI_SEEK_SET),
 			MPI_ERR_ARG);
 	}
-	/* hints may be given by one alone */
+	/* one process alone may pass hints */
 	if (rank == 1)
 		MPI_Info_create(&info);
 	OK(MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, "native", info));
@@ -461,7 +462,7 @@ static void refused(const struct way *way)
 		OK(rmdir(folder));
 }
 
-/* The last process is killed: what the others have begun fails, at all. */
+/* The last process is killed: nonblocking accesses of the others fail. */
 static void killed(void)
 {
 	static const struct way way = { NULL, "4096", "enable" };
@@ -480,10 +481,11 @@ static void killed(void)
 		OK(MPI_File_iwrite_at_all(
 			fh, 0, mine, RECORD * EACH, MPI_BYTE, &requests[i]));
 	}
-	MPI_Wait(&requests[0], MPI_STATUS_IGNORE); /* it may have been late */
+	MPI_Wait(&requests[0],
+		MPI_STATUS_IGNORE); /* it may have completed before */
 	rc = MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
 	CHECK(rc != MPI_SUCCESS, "what a dead one has not begun fails");
-	/* no process leaves before the others have received the error */
+	/* no process ends before the others have detected the failure */
 	for (int i = 0; i < size - 1; i++)
 		if (i != rank)
 			MPI_Sendrecv(NULL, 0, MPI_BYTE, i, 2, NULL, 0, MPI_BYTE,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_uring: non-blocking accesses by io_uring, complete and with errors
+/* file_uring: nonblocking accesses by io_uring, complete and with errors
  *
- * The program defines io_uring_submit_and_wait, which the library then calls.
- * It counts submissions, shortens them, makes them invalid, and finally refuses
- * them. Without liburing or io_uring, or with WEFT_IO_ENGINE=threads, all
- * results must be the same, and the count is zero. */
+ * The program replaces io_uring_submit_and_wait: it counts requests, shortens
+ * them, makes them fail and finally refuses all. Without io_uring (no liburing,
+ * the kernel, WEFT_IO_ENGINE=threads) results are the same and the counts are
+ * 0. */
 #define _GNU_SOURCE
 #include "file.h"
 
@@ -27,7 +27,7 @@ static char mine[LEN], got[LEN];
 
 #include <liburing.h>
 
-/* Changes some submissions: a shorter length, or no valid file. */
+/* Changes requests before submission: fewer bytes, or an invalid descriptor. */
 static void change_some(struct io_uring *ring)
 {
 	struct io_uring_sq *sq = &ring->sq;
@@ -92,7 +92,7 @@ static void check_status(const MPI_Status *status, int wanted)
 		file_count(status, MPI_BYTE), wanted);
 }
 
-/* There and back; what was read is what was written. */
+/* Writes, reads and compares. */
 static void there_and_back(MPI_File fh, MPI_Offset at, int len)
 {
 	MPI_Request request;
@@ -128,7 +128,7 @@ static void moved(void)
 	is_spoilt = true;
 	there_and_back(fh, at, LEN);
 	is_spoilt = false;
-	/* where the file ends */
+	/* at the end of the file */
 	file_turn(fh);
 	OK(MPI_File_get_size(fh, &size));
 	OK(MPI_File_iread_at(fh, size - 1000, got, LEN, MPI_BYTE, &request));
@@ -137,7 +137,7 @@ static void moved(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* Long runs and longer gaps, begun and not. */
+/* Long runs with longer gaps, nonblocking and blocking. */
 static void in_runs(void)
 {
 	enum { RUN = 8192, RUNS = 300 };
@@ -173,7 +173,8 @@ static void in_runs(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* More than the kernel is given at once, and in the order of the collective. */
+/* More pieces than fit into the ring, in the order of the collective accesses.
+ */
 static void many(void)
 {
 	MPI_File fh = file_scratch("many");
@@ -213,7 +214,7 @@ static void many(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* The program makes no call, and the data comes to the file. */
+/* A nonblocking write completes without further calls. */
 static void without_calls(void)
 {
 	const char *name = file_named("calls");
@@ -239,8 +240,7 @@ static void without_calls(void)
 	OK(MPI_File_close(&fh));
 }
 
-/* No byte of a file beyond the limit: the same error as without the ring, and
- * the same count. */
+/* Above the file size limit: the same error and count as without the ring. */
 static void limited(void)
 {
 	MPI_File fh = file_scratch("limited");
@@ -275,7 +275,7 @@ static void *begin_and_end(void *arg)
 	return NULL;
 }
 
-/* The thread that began the access has ended. */
+/* The thread that started the access has ended. */
 static void by_a_thread(void)
 {
 	MPI_Status status;
@@ -289,7 +289,7 @@ static void by_a_thread(void)
 	OK(MPI_File_close(&thread_file));
 }
 
-/* As for a program that locks itself in. */
+/* As after seccomp(2). */
 static void refused(void)
 {
 	MPI_File fh = file_scratch("refused");
