@@ -184,37 +184,35 @@ static bool has_gaps_in_view(const struct weft_type *type, int64_t count)
 	return n > FEW_RUNS && bytes < (size_t)FEW_RUNS * LONG_RUN;
 }
 
-/* The target makes progress at this moment, on a core of its own. It may stop,
- * and answers in a millisecond then: who was slow is looked at again, who
- * computes is not looked at each time. */
+/* True if the target makes progress, on a core of its own: it answers an active
+ * message sooner than the kernel copies. The choice holds until an answer is
+ * late (win_answered()), or for so many accesses. */
 static bool is_progressing(struct weft_win_target *target)
 {
-	uint32_t first, n;
+	uint32_t first, choice;
 
 	if (!target->state || weft_proc.node.shares_cores)
 		return false;
-	if (atomic_load_explicit(&target->is_answering, memory_order_relaxed))
+	choice = atomic_load_explicit(&target->choice, memory_order_relaxed);
+	if (choice == WEFT_WIN_ANSWERS)
 		return true;
-	n = atomic_load_explicit(&target->n_unlooked, memory_order_relaxed);
-	if (n) {
+	if (choice) {
 		atomic_store_explicit(
-			&target->n_unlooked, n - 1, memory_order_relaxed);
+			&target->choice, choice - 1, memory_order_relaxed);
 		return false;
 	}
+	choice = UNLOOKED;
 	first = atomic_load_explicit(target->n_rounds, memory_order_relaxed);
-	for (int i = 0; i < LOOKS; i++) {
-		n = atomic_load_explicit(
-			target->n_rounds, memory_order_relaxed);
-		if (n - first >= ROUNDS) {
-			atomic_store_explicit(&target->is_answering, true,
-				memory_order_relaxed);
-			return true;
-		}
+	for (int i = 0; i < LOOKS && choice != WEFT_WIN_ANSWERS; i++) {
+		if (atomic_load_explicit(
+			    target->n_rounds, memory_order_relaxed) -
+				first >=
+			ROUNDS)
+			choice = WEFT_WIN_ANSWERS;
 		weft_cpu_pause();
 	}
-	atomic_store_explicit(
-		&target->n_unlooked, UNLOOKED, memory_order_relaxed);
-	return false;
+	atomic_store_explicit(&target->choice, choice, memory_order_relaxed);
+	return choice == WEFT_WIN_ANSWERS;
 }
 
 /* What is short such a target answers sooner than the kernel copies. Updates

@@ -109,8 +109,8 @@ static int list_locked(
 	if (!is_second)
 		err = list_opened(win, target);
 	if (!is_second && !err) {
-		target->has_lock = has_lock;
-		target->is_exclusive = false;
+		target->lock.is_taken = has_lock;
+		target->lock.is_exclusive = false;
 	}
 	weft_spin_drop(&win->spin);
 	if (has_lock && err)
@@ -168,7 +168,7 @@ int weft_win_target_open(struct weft_win *win, struct weft_win_target *target)
 		return weft_err_set(WEFT_ERR_RMA_SYNC,
 			"access to rank %u of window \"%s\" in %s%s; begin one "
 			"with MPI_Win_fence, start, lock or lock_all",
-			target->rank, win->name, epoch_names[win->access],
+			target->am.rank, win->name, epoch_names[win->access],
 			win->access == WEFT_WIN_CLOSED
 				? ""
 				: ", which is not for it");
@@ -224,15 +224,15 @@ static void win_progress(struct weft_win *win)
 
 static int close_target(struct weft_win *win, struct weft_win_target *target)
 {
-	bool is_by_am = target->has_lock && !target->state;
+	bool is_by_am = target->lock.is_taken && !target->state;
 	/* by message the unlock itself asks whether all is done */
 	int err = is_by_am ? 0 : weft_win_flush_target(win, target, false);
 	int lock_err = 0;
 
-	if (target->has_lock)
-		lock_err = give_lock(win, target, target->is_exclusive);
-	target->has_lock = false;
-	target->is_locked = false;
+	if (target->lock.is_taken)
+		lock_err = give_lock(win, target, target->lock.is_exclusive);
+	target->lock.is_taken = false;
+	target->lock.is_open = false;
 	if (target->way == WEFT_WIN_COPIED)
 		win_progress(win);
 	return err ? err : lock_err;
@@ -270,7 +270,7 @@ static int flush(struct weft_win *win, int32_t rank, bool is_local)
 		target = weft_win_target_of(win, (uint32_t)rank);
 		if (!target)
 			return WEFT_ERR_NOMEM;
-		if (win->access == WEFT_WIN_LOCKED && !target->is_locked)
+		if (win->access == WEFT_WIN_LOCKED && !target->lock.is_open)
 			return out_of_turn(win, "and that rank is not locked");
 		return weft_win_flush_target(win, target, is_local);
 	}
@@ -499,7 +499,7 @@ int weft_win_lock(
 	target = weft_win_target_of(win, (uint32_t)rank);
 	if (!target)
 		return WEFT_ERR_NOMEM;
-	if (target->is_locked)
+	if (target->lock.is_open)
 		return out_of_turn(win, "and that rank is locked already");
 	if (has_lock)
 		err = take_lock(win, target, is_exclusive);
@@ -510,9 +510,9 @@ int weft_win_lock(
 	if (!err) {
 		win->access = WEFT_WIN_LOCKED;
 		win->n_locks++;
-		target->is_locked = true;
-		target->has_lock = has_lock;
-		target->is_exclusive = is_exclusive;
+		target->lock.is_open = true;
+		target->lock.is_taken = has_lock;
+		target->lock.is_exclusive = is_exclusive;
 	}
 	weft_spin_drop(&win->spin);
 	if (err && has_lock)
@@ -529,7 +529,7 @@ int weft_win_unlock(struct weft_win *win, int32_t rank)
 
 	if (!target)
 		return WEFT_ERR_NOMEM;
-	if (win->access != WEFT_WIN_LOCKED || !target->is_locked)
+	if (win->access != WEFT_WIN_LOCKED || !target->lock.is_open)
 		return out_of_turn(win, "and that rank is not locked");
 	atomic_thread_fence(memory_order_seq_cst);
 	weft_spin_take(&win->spin);

@@ -380,7 +380,7 @@ static void reach_data(struct weft_win *win, struct weft_win_target *target,
 	if (win->flavor == WEFT_WIN_DYNAMIC || win->flavor == WEFT_WIN_SHARED)
 		return;
 	if (record->data_fd >= 0 &&
-		(target->base = data_map(win, target->rank, record))) {
+		(target->base = data_map(win, target->am.rank, record))) {
 		target->way = WEFT_WIN_MAPPED;
 	} else if (can_copy(record)) {
 		target->way = WEFT_WIN_COPIED;

@@ -17,7 +17,6 @@ static struct weft_win_target *target_new(struct weft_win *win, uint32_t rank)
 
 	if (!target)
 		return NULL;
-	target->rank = rank;
 	target->way = WEFT_WIN_BY_AM;
 	target->is_me = (int32_t)rank == win->comm->rank;
 	target->is_known = win->is_uniform;
@@ -103,8 +102,8 @@ int weft_win_of_target(const struct weft_win *win,
 	if (weft_likely(!err))
 		return 0;
 	snprintf(why, sizeof(why), "%s", weft_err_detail_peek(err));
-	return weft_err_set(err, "rank %u of window \"%s\": %s", target->rank,
-		win->name, why);
+	return weft_err_set(err, "rank %u of window \"%s\": %s",
+		target->am.rank, win->name, why);
 }
 
 /* --- where an access goes ------------------------------------------------- */
@@ -121,7 +120,7 @@ static __attribute__((cold)) int out_of_range(
 		(long long)access->count,
 		access->type->name[0] ? access->type->name : "a datatype",
 		(long long)(access->count * access->type->size), target->size,
-		target->rank);
+		target->am.rank);
 }
 
 int weft_win_target_range(const struct weft_win *win,

@@ -26,41 +26,41 @@ bool weft_win_is_told_here(
 void weft_win_tell_post(struct weft_win *win, struct weft_win_target *target)
 {
 	count(win->looks ? &target->state->n_posts[win->comm->rank]
-			 : &target->n_posts);
+			 : &target->notices.n_posts);
 }
 
 void weft_win_tell_complete(
 	struct weft_win *win, struct weft_win_target *target)
 {
 	count(win->looks ? &target->state->n_completes[win->comm->rank]
-			 : &target->n_completes);
+			 : &target->notices.n_completes);
 }
 
 int weft_win_take_post(struct weft_win *win, struct weft_win_target *target)
 {
-	const atomic_uint *word = win->looks
-					  ? &win->state->n_posts[target->rank]
-					  : &target->n_posts;
-	int err = weft_win_wait_count(
-		win, target, "MPI_Win_start", word, target->n_started + 1);
+	const atomic_uint *word =
+		win->looks ? &win->state->n_posts[target->am.rank]
+			   : &target->notices.n_posts;
+	int err = weft_win_wait_count(win, target, "MPI_Win_start", word,
+		target->notices.n_started + 1);
 
-	target->n_started += !err;
+	target->notices.n_started += !err;
 	return err;
 }
 
 static const atomic_uint *completes_of(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
-	return win->looks ? &win->state->n_completes[target->rank]
-			  : &target->n_completes;
+	return win->looks ? &win->state->n_completes[target->am.rank]
+			  : &target->notices.n_completes;
 }
 
 int weft_win_take_complete(struct weft_win *win, struct weft_win_target *target)
 {
 	int err = weft_win_wait_count(win, target, "MPI_Win_wait",
-		completes_of(win, target), target->n_waited + 1);
+		completes_of(win, target), target->notices.n_waited + 1);
 
-	target->n_waited += !err;
+	target->notices.n_waited += !err;
 	return err;
 }
 
@@ -68,5 +68,5 @@ bool weft_win_has_completed(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
 	return weft_win_has_counted(
-		completes_of(win, target), target->n_waited + 1);
+		completes_of(win, target), target->notices.n_waited + 1);
 }

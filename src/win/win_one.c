@@ -24,7 +24,7 @@ struct one {
 static bool may_post_one(
 	struct weft_win *win, struct weft_win_target *target, bool is_wanted)
 {
-	if (target->is_lock_due || weft_win_is_lock_asked(win, target))
+	if (target->lock.is_due || weft_win_is_lock_asked(win, target))
 		return false;
 	return is_wanted || weft_win_am_asks(win, target) ||
 	       !weft_win_may_keep(win, target);

@@ -57,49 +57,62 @@ struct weft_win_state {
 enum { WEFT_WIN_STRIPES = 1024 };
 typedef atomic_uint weft_win_stripes[WEFT_WIN_STRIPES];
 
-/* What is known of a member. Made with the window for those of this node, else
- * on use; destroyed with it. */
+/* The lock of a member, as this process uses it. */
+struct weft_win_lock_use {
+	bool is_open; /* MPI_Win_lock was called for the member */
+	bool is_exclusive;
+	bool is_taken; /* in memory; or by message, then perhaps is_due */
+	bool is_due;   /* the next message requests it; VCI's lock */
+	uint32_t id;   /* of the last request for it; VCI's lock */
+};
+
+/* Posts and completes of a member. */
+struct weft_win_notices {
+	atomic_uint n_posts, n_completes; /* that arrived by message */
+	uint32_t n_started, n_waited;	  /* that a start, a wait has used */
+};
+
+/* A member, as this process accesses it. Created with the window for members of
+ * this node, else on use; destroyed with it. */
 struct weft_win_target {
-	uint8_t way;  /* enum weft_win_way */
-	bool is_open; /* accesses may go there now */
+	uint8_t way;	 /* enum weft_win_way */
+	bool is_open;	 /* accesses are allowed now */
+	bool is_opening; /* a thread takes the lock of lock_all */
 	bool is_me;
 	bool is_known;	/* size and disp_unit are */
-	char *base;	/* MAPPED: here; COPIED: there */
-	uint64_t there; /* base, as the member sees it */
+	char *base;	/* MAPPED: here; COPIED: in the member */
+	uint64_t there; /* base, as the member maps it */
 	size_t size;
 	int64_t disp_unit;
-	uint32_t rank;
 	uint32_t open_index; /* is_open: in the window's opened */
-	bool is_opening;     /* a thread takes the lock of lock_all */
-	bool is_locked, is_exclusive;
-	bool has_lock; /* it was really taken, or is asked for when needed */
-	pid_t pid;
-	struct weft_win_state *state; /* this node's; else NULL */
-	weft_win_stripes *stripes;    /* likewise */
-	/* likewise: of progress, that it has made where it has the window */
-	const _Atomic uint32_t *n_rounds;
+	struct weft_win_lock_use lock;
+	struct weft_win_notices notices;
 
-	/* messages; VCI's lock */
+	/* members of this node; else NULL */
+	pid_t pid; /* COPIED */
+	struct weft_win_state *state;
+	weft_win_stripes *stripes;
+	const _Atomic uint32_t *n_rounds; /* of progress in the member's calls
+					   */
+	/* COPIED: accumulates sent as active messages, and those of them that a
+	 * flush followed */
+	_Atomic uint64_t n_late, n_late_done;
+	/* COPIED: short accesses are active messages (WEFT_WIN_ANSWERS); else
+	 * the kernel copies for so many accesses, then n_rounds is read again
+	 */
+	_Atomic uint32_t choice;
+
+	/* VCI's lock */
 	struct weft_am_channel am;
-	uint32_t n_long_accs; /* accumulates with long data, not yet done */
-	bool is_lock_due;     /* the next message requests the lock */
-	uint32_t lock_id;     /* of the last request for it */
+	uint32_t n_long_accs; /* accumulates with long data, not complete */
 	uint32_t n_in_row;    /* short accesses queued since a flush */
 	bool is_in_row;	      /* before that flush there were several */
-	struct weft_win_remote *remote; /* owned; NULL: was never asked for */
-	_Atomic uint64_t n_late, n_late_done; /* COPIED: accumulates that went
-						 by message, and those that a
-						 flush came after */
-	/* COPIED: it was seen to make progress, and has answered soon since;
-	 * else so many accesses do not look again */
-	atomic_bool is_answering;
-	_Atomic uint32_t n_unlooked;
-	atomic_uint n_posts, n_completes; /* came from it by message */
-	uint32_t n_started, n_waited; /* those that a start, a wait has used */
-	unsigned granted;	      /* my lock, that it has by message: 1, or
-					 EXCLUSIVE */
-	struct weft_win_waiter *waiter; /* that it waits for; or NULL */
+	struct weft_win_remote *remote; /* owned; NULL: was never requested */
+	unsigned granted; /* my lock, that it has by message: 1, or EXCLUSIVE */
+	struct weft_win_waiter *waiter; /* for my lock; or NULL */
 };
+
+#define WEFT_WIN_ANSWERS UINT32_MAX
 
 enum { WEFT_WIN_LONG = 8192 };
 
@@ -159,8 +172,8 @@ static inline struct weft_win_target *weft_win_target_at(
 static inline bool weft_win_is_lock_asked(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
-	return target->lock_id &&
-	       weft_am_op_of(&win->am, &target->am, target->lock_id);
+	return target->lock.id &&
+	       weft_am_op_of(&win->am, &target->am, target->lock.id);
 }
 
 /* win.c: what needs no other member. Also for test/fuzz. */

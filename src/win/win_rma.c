@@ -197,12 +197,12 @@ static void take_region(struct weft_win *win, struct weft_win_target *target,
 	if (!region->name_len)
 		return;
 	err = weft_rma_fabric_peer(
-		weft_group_proc(win->comm->group, target->rank), region->name,
-		region->name_len, &remote->at.addr);
+		weft_group_proc(win->comm->group, target->am.rank),
+		region->name, region->name_len, &remote->at.addr);
 	if (err)
 		weft_log_info("WIN-RMA",
 			"%s; rank %u of window \"%s\" is reached by messages",
-			weft_err_detail_peek(err), target->rank, win->name);
+			weft_err_detail_peek(err), target->am.rank, win->name);
 	remote->at.remote = region->remote;
 	remote->at.key = region->key;
 	remote->is_reached = !err;
@@ -442,5 +442,5 @@ int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target)
 	return weft_err_set(WEFT_ERR_PEER,
 		"puts since the last flush, perhaps to rank %u of window "
 		"\"%s\", may be lost: %s",
-		target->rank, win->name, win_rma.why);
+		target->am.rank, win->name, win_rma.why);
 }

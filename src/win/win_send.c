@@ -34,8 +34,7 @@ static void win_answered(struct weft_win_target *target,
 	if (weft_unlikely(wait->n_rounds >
 			  weft_min(ANSWER_ROUNDS + n_bytes / ROUND_BYTES,
 				  (uint64_t)MAX_ROUNDS)))
-		atomic_store_explicit(
-			&target->is_answering, false, memory_order_relaxed);
+		atomic_store_explicit(&target->choice, 0, memory_order_relaxed);
 }
 
 static int win_am_wait(
@@ -85,16 +84,16 @@ static int wait_granted(struct weft_win *win, struct weft_win_target *target)
 static int add_lock(struct weft_win *win, struct weft_win_target *target)
 {
 	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_LOCK,
-		.op = target->is_exclusive };
+		.op = target->lock.is_exclusive };
 	struct weft_win_op *op = weft_win_op_new(win, target, NULL, 1);
 	int err;
 
 	if (!op)
 		return WEFT_ERR_NOMEM;
-	rec.id = target->lock_id = op->am.id;
+	rec.id = target->lock.id = op->am.id;
 	err = weft_am_append(&target->am, &rec, 0) ? 0 : WEFT_ERR_NOMEM;
 	weft_am_op_begun(&op->am, err);
-	target->is_lock_due = err;
+	target->lock.is_due = err;
 	return err;
 }
 
@@ -109,7 +108,7 @@ static bool requests_lock(const struct weft_win_target *target)
 static int prepare_lock(struct weft_win *win, struct weft_win_target *target,
 	enum weft_wire_am_kind kind)
 {
-	if (target->is_lock_due)
+	if (target->lock.is_due)
 		return add_lock(win, target);
 	return kind == WEFT_WIRE_AM_UNLOCK || requests_lock(target)
 		       ? 0
@@ -118,11 +117,11 @@ static int prepare_lock(struct weft_win *win, struct weft_win_target *target,
 
 int weft_win_am_acquire(struct weft_win *win, struct weft_win_target *target)
 {
-	int err = target->is_lock_due ? add_lock(win, target) : 0;
+	int err = target->lock.is_due ? add_lock(win, target) : 0;
 
 	if (!err && requests_lock(target))
 		err = weft_am_post_queue(&target->am);
-	return err || !target->lock_id ? err : wait_granted(win, target);
+	return err || !target->lock.id ? err : wait_granted(win, target);
 }
 
 uint8_t *weft_win_am_add(struct weft_win_target *target,
@@ -133,7 +132,7 @@ uint8_t *weft_win_am_add(struct weft_win_target *target,
 	uint8_t *data;
 
 	for (;;) {
-		if (weft_unlikely(target->is_lock_due || target->lock_id))
+		if (weft_unlikely(target->lock.is_due || target->lock.id))
 			*err = prepare_lock(win, target, rec->kind);
 		if (*err || weft_am_fits(&target->am, size))
 			break;
@@ -173,10 +172,11 @@ bool weft_win_am_asks(
 
 bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target)
 {
-	const struct weft_peer *peer = weft_comm_peer(win->comm, target->rank);
+	const struct weft_peer *peer =
+		weft_comm_peer(win->comm, target->am.rank);
 
 	return peer && !peer->is_shm && !peer->is_self &&
-	       peer->state == WEFT_PEER_READY && !target->is_lock_due &&
+	       peer->state == WEFT_PEER_READY && !target->lock.is_due &&
 	       !weft_win_is_lock_asked(win, target);
 }
 
@@ -243,7 +243,7 @@ static int target_fault(
 
 	target->am.err = 0;
 	return err ? weft_err_set(err, "rank %u of window \"%s\": %s",
-			     target->rank, win->name, target->am.why)
+			     target->am.rank, win->name, target->am.why)
 		   : 0;
 }
 
@@ -360,25 +360,25 @@ void weft_win_am_lock(
 	struct weft_win *win, struct weft_win_target *target, bool is_exclusive)
 {
 	weft_vci_lock(win->comm->vci);
-	target->is_exclusive = is_exclusive;
-	target->is_lock_due = true;
+	target->lock.is_exclusive = is_exclusive;
+	target->lock.is_due = true;
 	weft_vci_unlock(win->comm->vci);
 }
 
 int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target)
 {
 	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_UNLOCK,
-		.op = target->is_exclusive };
+		.op = target->lock.is_exclusive };
 	int err = 0, settle_err = 0;
 
 	weft_vci_lock(win->comm->vci);
-	if (target->is_lock_due) { /* there was no access */
-		target->is_lock_due = false;
+	if (target->lock.is_due) { /* there was no access */
+		target->lock.is_due = false;
 	} else {
 		settle_err = settle_target(win, target);
 		err = call_locked(win, target, rec, "MPI_Win_unlock");
 	}
-	target->lock_id = 0;
+	target->lock.id = 0;
 	weft_vci_unlock(win->comm->vci);
 	return settle_err ? settle_err : err;
 }

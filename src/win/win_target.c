@@ -44,7 +44,7 @@ static void answer_id(const struct incoming *in, uint32_t id, int err,
 		return;
 	}
 	weft_am_replies_init(
-		&alone, in->win->comm, in->from->rank, WEFT_WIRE_WIN_REPLY);
+		&alone, in->win->comm, in->from->am.rank, WEFT_WIRE_WIN_REPLY);
 	weft_am_reply(&alone, id, in->rec.pos, err, data, len);
 	weft_am_replies_send(&alone);
 }
@@ -292,7 +292,7 @@ static struct weft_msg arrival_message(
 		.buf = buf,
 		.count = (int64_t)len,
 		.type = weft_type_builtin(0x247),
-		.rank = (int32_t)in->from->rank,
+		.rank = (int32_t)in->from->am.rank,
 		.tag = (int32_t)(in->rec.id % TAGS),
 		.ctx_offset = WEFT_CTX_OFFSET_P2P,
 		.mode = WEFT_SEND_STANDARD };
@@ -533,7 +533,7 @@ struct weft_win_queue {
 static bool lock_for(const struct incoming *in)
 {
 	if (!weft_win_try_lock(
-		    in->win->state, in->rec.op, (int32_t)in->from->rank)) {
+		    in->win->state, in->rec.op, (int32_t)in->from->am.rank)) {
 		if (in->rec.op)
 			weft_win_want_lock(in->win->state);
 		return false;
@@ -630,7 +630,7 @@ static bool do_lock(const struct incoming *in)
 	waiter = queue ? calloc(1, sizeof(*waiter)) : NULL;
 	if (!waiter) { /* what follows would go without the lock */
 		weft_err_set(WEFT_ERR_NOMEM, "no memory to wait for a lock");
-		weft_peer_fail(weft_comm_peer(in->win->comm, in->from->rank),
+		weft_peer_fail(weft_comm_peer(in->win->comm, in->from->am.rank),
 			WEFT_ERR_NOMEM);
 		return false;
 	}
@@ -724,10 +724,10 @@ static bool carry_out_one(const struct incoming *in)
 	case WEFT_WIRE_AM_UNLOCK:
 		return do_unlock(in);
 	case WEFT_WIRE_AM_POST:
-		in->from->n_posts++;
+		in->from->notices.n_posts++;
 		return true;
 	case WEFT_WIRE_AM_COMPLETE:
-		in->from->n_completes++;
+		in->from->notices.n_completes++;
 		return true;
 	default:
 		return false;
@@ -740,8 +740,8 @@ static void carry_out_all(struct incoming *in, const uint8_t *at, size_t len)
 	struct weft_am_replies replies;
 	bool is_sound = true;
 
-	weft_am_replies_init(
-		&replies, in->win->comm, in->from->rank, WEFT_WIRE_WIN_REPLY);
+	weft_am_replies_init(&replies, in->win->comm, in->from->am.rank,
+		WEFT_WIRE_WIN_REPLY);
 	in->replies = &replies;
 	while (len && is_sound && !in->from->waiter)
 		is_sound = weft_am_next(

@@ -56,7 +56,7 @@ static void win_wait_describe(
 	const struct weft_win_wait *loop = win_loop_of(wait);
 
 	snprintf(buf, len, "in %s for rank %u of window \"%.60s\"", loop->what,
-		loop->target->rank, loop->win->name);
+		loop->target->am.rank, loop->win->name);
 }
 
 /* --- what is needed ------------------------------------------------ */
@@ -116,7 +116,7 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 	int32_t holder = target->state ? holder_in(target->state) - 1
 				       : win_waiting_of(wait)->told_holder;
 	struct weft_need *need =
-		win_need(wait, loop, WEFT_WIRE_NEED_LOCK, target->rank);
+		win_need(wait, loop, WEFT_WIRE_NEED_LOCK, target->am.rank);
 	size_t len;
 
 	if (holder >= win->comm->size || holder == win->comm->rank)
@@ -126,7 +126,7 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 	if (!need)
 		return;
 	len = (size_t)snprintf(need->phrase, sizeof(need->phrase),
-		"the lock of rank %u of window \"%.60s\"", target->rank,
+		"the lock of rank %u of window \"%.60s\"", target->am.rank,
 		win->name);
 	need->otherwise = "nobody is known to have it alone";
 	if (holder >= 0) {
@@ -134,9 +134,9 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 			", which rank %d has", holder);
 		on_member(wait, need, win, (uint32_t)holder);
 	}
-	if (!target->state && holder != (int32_t)target->rank) {
+	if (!target->state && holder != (int32_t)target->am.rank) {
 		need->n_all = holder >= 0 ? 2 : 1;
-		on_member(wait, need, win, target->rank);
+		on_member(wait, need, win, target->am.rank);
 	}
 }
 
@@ -158,9 +158,9 @@ static void win_wait_needs(struct weft_wait *wait)
 	if (!need)
 		return;
 	snprintf(need->phrase, sizeof(need->phrase),
-		"rank %u of window \"%.60s\"", loop->target->rank,
+		"rank %u of window \"%.60s\"", loop->target->am.rank,
 		loop->win->name);
-	on_member(wait, need, loop->win, loop->target->rank);
+	on_member(wait, need, loop->win, loop->target->am.rank);
 }
 
 /* The member whose lock it is tells who has it. */
@@ -196,7 +196,7 @@ enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 	if (target->state)
 		has_it = holder_in(target->state) == comm->rank + 1;
 	else
-		has_it = target->lock_id && target->is_exclusive &&
+		has_it = target->lock.id && target->lock.is_exclusive &&
 			 !weft_win_is_lock_asked(comm->win, target);
 	return has_it ? WEFT_WIRE_UNMET : WEFT_WIRE_MET;
 }
@@ -222,8 +222,8 @@ static bool has_target_failed(const struct weft_win_wait *wait)
 
 	if (target->is_me)
 		return false;
-	peer = weft_comm_peer(comm, target->rank);
-	proc = weft_group_proc(comm->group, target->rank);
+	peer = weft_comm_peer(comm, target->am.rank);
+	proc = weft_group_proc(comm->group, target->am.rank);
 	return (peer && peer->state == WEFT_PEER_FAILED) ||
 	       comm->failed == proc + 1 || weft_failed_is(proc);
 }
@@ -234,7 +234,7 @@ static bool has_target_left(const struct weft_win_wait *wait)
 {
 	const struct weft_comm *comm = wait->win->comm;
 
-	if (!comm->p2p.departed || !comm->p2p.departed[wait->target->rank])
+	if (!comm->p2p.departed || !comm->p2p.departed[wait->target->am.rank])
 		return false;
 	return comm->failed ||
 	       (wait->word && !weft_win_has_counted(wait->word, wait->number));
@@ -246,13 +246,15 @@ static int check_failed(struct weft_win_wait *wait, uint64_t now)
 	const struct weft_comm *comm = wait->win->comm;
 
 	if (has_target_failed(wait))
-		return weft_comm_failed_rank(comm, (int32_t)wait->target->rank);
+		return weft_comm_failed_rank(
+			comm, (int32_t)wait->target->am.rank);
 	if (has_target_left(wait) && !comm->failed)
 		return weft_err_set(WEFT_ERR_RMA_SYNC,
 			"%s cannot end: rank %u is freeing window \"%s\"",
-			wait->what, wait->target->rank, wait->win->name);
+			wait->what, wait->target->am.rank, wait->win->name);
 	if (has_target_left(wait))
-		return weft_departed_source(comm, (int32_t)wait->target->rank);
+		return weft_departed_source(
+			comm, (int32_t)wait->target->am.rank);
 	if (!wait->is_lock || !weft_failed_in(comm->group))
 		return 0;
 	if (!wait->failed_ns)

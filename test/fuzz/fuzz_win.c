@@ -216,7 +216,7 @@ static int ask(struct weft_win_target *target, uint8_t how)
 	struct weft_type *words = weft_type_builtin(0x20a);
 	struct weft_win_access access = {
 		.origin = { w.here, how % 8, words },
-		.rank = (int32_t)target->rank,
+		.rank = (int32_t)target->am.rank,
 		.disp = how,
 		.count = how % 8,
 		.type = words,

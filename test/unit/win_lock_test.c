@@ -27,7 +27,7 @@ static struct weft_boot boot;
 static struct weft_vci vci;
 static struct weft_comm comm = { .vci = &vci, .size = 2 };
 static struct weft_win win = { .comm = &comm, .comm_size = 2 };
-static struct weft_win_target target = { .rank = 1, .state = &state };
+static struct weft_win_target target = { .am.rank = 1, .state = &state };
 static unsigned n_rounds;
 
 static void others(struct weft_progress_hook *hook)
