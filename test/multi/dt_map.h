@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dt_map: random datatypes with their type maps
  *
- * A node is a datatype, its type map written out element by element, and its
- * text. Maps follow the definitions of the standard; the library is never asked
- * for a layout. All ranks draw the same numbers, so all make the same types. */
+ * A node is a datatype, its complete type map and its text. Maps follow the
+ * definitions of the standard and use no layout of the library. All ranks draw
+ * the same random numbers, so all create the same types. */
 #ifndef TEST_DT_MAP_H
 #define TEST_DT_MAP_H
 
@@ -35,7 +35,7 @@ static inline bool one_of(int n)
 
 /* ---- predefined types ---- */
 
-/* Its data is one or two pieces; of a C type with that alignment. */
+/* A predefined type: one or two pieces of data, alignment of the C type. */
 struct basic {
 	MPI_Datatype type;
 	const char *name;
@@ -84,7 +84,7 @@ struct map {
 	int n;
 	struct entry e[ENTRIES_MAX];
 	MPI_Aint lb, ub;
-	bool is_marked; /* bounds were set, and win over those of data */
+	bool is_marked; /* bounds were set and replace those of the data */
 	bool is_any;	/* has data or such bounds */
 };
 
@@ -132,7 +132,7 @@ static inline void map_span(
 	*high += rest > 0 ? rest : 0;
 }
 
-/* Adds old's map, moved. False: no space. */
+/* Appends the map of old, shifted. False without space. */
 static inline bool map_place(
 	struct map *to, const struct map *old, MPI_Aint disp)
 {
@@ -173,7 +173,7 @@ static inline int map_basic(const struct map *m)
 	return m->n ? m->e[0].basic : -1;
 }
 
-/* Whether no two bytes of count items are the same one. */
+/* True if no two bytes of count items overlap. */
 static inline bool map_is_disjoint(const struct map *m, int count)
 {
 	MPI_Aint low, high;
@@ -247,11 +247,11 @@ static inline void node_free(struct node *node)
 	free(node);
 }
 
-/* Types that the next ones are built from. */
+/* Types from which further ones are built. */
 static struct dt_rules {
-	int basic;    /* all of this one; -1: any */
+	int basic;    /* only this predefined type; -1: any */
 	int unit;     /* displacements in bytes are multiples of this */
-	bool is_tame; /* nothing overlaps or goes back */
+	bool is_tame; /* displacements rise without overlap */
 } dt_rules;
 
 /* Lengths, and displacements in some unit. */
@@ -434,7 +434,7 @@ static inline bool make_subarray(struct node *to, const struct node *old)
 	return fits;
 }
 
-/* Two dimensions, dealt to a grid of processes of which this is one. */
+/* A two-dimensional array that is distributed over a grid of processes. */
 static inline bool make_darray(struct node *to, const struct node *old)
 {
 	static const int kinds[3] = { MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_BLOCK,
@@ -512,8 +512,8 @@ static inline bool make_bounds(struct node *to, const struct node *old)
 	return make_resized(to, old, lb, extent);
 }
 
-/* How a natural extent is padded to alignments is the library's choice: it is
- * set where there is one. */
+/* The standard leaves the padding of an extent to the library, so the extent is
+ * set where it matters. */
 static inline struct node *node_unpadded(struct node *old)
 {
 	struct node *to;
@@ -559,7 +559,7 @@ static inline bool node_wrap(struct node *to, const struct node *old)
 	}
 }
 
-/* A type up to that depth; not committed. */
+/* A random type of at most that depth, not committed. */
 static struct node *node_make(int depth)
 {
 	struct node *to, *old;
@@ -582,7 +582,7 @@ static struct node *node_make(int depth)
 	return old;
 }
 
-/* The same signature as n items, each entry where it overlaps no other one. */
+/* A type with the signature of n items whose entries do not overlap. */
 static inline struct node *node_spread(const struct map *m)
 {
 	struct node *to = mtest_alloc(sizeof(*to)), *sized;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dt_pack: packing, unpacking, and packed data through messages */
+/* dt_pack: packing, unpacking, and messages of packed data */
 #include "mtest.h"
 
 static void pack_and_unpack(MPI_Datatype column, const int *grid)
@@ -31,7 +31,7 @@ static void pack_and_unpack(MPI_Datatype column, const int *grid)
 	free(box);
 }
 
-/* packed at one end, typed at the other */
+/* one side packs, the other uses the type */
 static void through_messages(MPI_Datatype column, const int *grid)
 {
 	int right = (mtest.rank + 1) % mtest.size, at = 0, n = 0, line[4];

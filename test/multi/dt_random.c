@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dt_random: random datatypes through every operation that takes one
+/* dt_random: random datatypes in all operations that use one
  *
- * Each seed makes two types of one signature (dt_map.h), of which the second
- * has no overlapping entries, and runs some operations with them. Every byte of
- * every buffer is compared with what the type maps say, gaps included.
- *
- * Arguments: seed=N (the first), n=N (how many), ops=N (operations of each),
- * op=N (this one only). A failure prints its seed and both types. */
+ * Each seed gives two types of one signature (dt_map.h), the second without
+ * overlapping entries, and some operations with them. All bytes of all buffers,
+ * gaps included, are compared with the type maps. Arguments: seed=N (the
+ * first), n=N (number of seeds), ops=N (operations of each), op=N (only this
+ * one). A failure prints its seed and both types. */
 #include "dt_map.h"
 #include "file.h"
 
 enum {
 	PROCS_MAX = 16,
-	SPAN_MAX = 100000, /* bytes from the first to the last of a buffer */
-	MEMORY = 1 << 18,  /* of a window, and of a file's part */
+	SPAN_MAX = 100000, /* limit for the bytes from the first to the last of
+			      a buffer */
+	MEMORY = 1 << 18,  /* limit for a window, and for the part of a file */
 	PARTITIONS_MAX = 32,
 };
 
@@ -23,7 +23,7 @@ static struct {
 	long seed;
 	struct node *from, *to;
 	int n_from, n_to;
-	size_t len; /* of the stream */
+	size_t len; /* limit for the stream */
 	const char *op;
 } now;
 
@@ -71,7 +71,9 @@ struct arrival {
 	char *stream; /* owned */
 };
 
-/* The area holds these and is otherwise as it was. Frees the area. */
+/* Checks that the area has the received data and is unchanged otherwise. Frees
+ * it.
+ */
 static void expect(struct area *got, int count, uint64_t tag,
 	const struct arrival *arrivals, int n)
 {
@@ -104,7 +106,7 @@ static struct area to_receive(void)
 	return area_new(&now.to->map, now.n_to, tag_of(mtest.rank, RECEIVED));
 }
 
-/* Sent data is as it was. Frees the area. */
+/* Checks that sent data is unchanged. Frees the area. */
 static void expect_sent(struct area *area, const struct map *m, int count)
 {
 	struct area want = area_new(m, count, tag_of(mtest.rank, SENT));
@@ -330,7 +332,7 @@ static void op_bcast(void)
 	expect_from(&to, root);
 }
 
-/* Whether there is space for what all ranks send, n_to items each. */
+/* True if the limits permit n_to items of each rank. */
 static bool has_space(void)
 {
 	int n = mtest.size * now.n_to;
@@ -340,7 +342,7 @@ static bool has_space(void)
 	return high - low <= SPAN_MAX && map_is_disjoint(&now.to->map, n);
 }
 
-/* Places of the ranks' data among them: in their order, or in another one. */
+/* Positions of the ranks' data: in the order of ranks, or in another one. */
 static void draw_places(bool is_shuffled, int counts[], int places[], int n)
 {
 	for (int i = 0; i < mtest.size; i++) {
@@ -453,7 +455,7 @@ static void op_scatter(void)
 	expect_sent(&from, &now.from->map, n);
 }
 
-/* How alltoallw has its displacements. */
+/* Displacements of alltoallw, in bytes. */
 static void in_bytes(
 	const struct node *node, int places[], MPI_Datatype types[PROCS_MAX])
 {
@@ -500,7 +502,7 @@ static void op_alltoall(void)
 	expect_sent(&from, &now.from->map, n);
 }
 
-/* ---- reductions, by an operation that knows the type ---- */
+/* ---- reductions, by an operation of the program ---- */
 
 static MPI_Op xor_op;
 
@@ -636,7 +638,7 @@ static void op_pack(void)
 	expect_sent(&from, &now.from->map, now.n_from);
 }
 
-/* Every number big-endian. */
+/* Converts all numbers to big-endian. */
 static void external_stream(const struct map *m, int count, char *stream)
 {
 	for (int i = 0; i < count * m->n; i++) {
@@ -688,11 +690,12 @@ static struct window {
 
 static MPI_Group left_group, right_group;
 
-/* An access to the right one's window, by the left one to mine. */
+/* An access to the window of the right neighbor, as the left one makes to mine.
+ */
 static struct {
 	struct window *w;
 	MPI_Aint at; /* of the buffer, from mem on */
-	size_t len;  /* of mem that it needs, with guards */
+	size_t len;  /* bytes of mem that it uses, with guards */
 	int epoch;
 } win_now;
 
@@ -786,7 +789,8 @@ static void win_end(void)
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* My memory is as it was, but for this stream, which it frees. */
+/* Checks that my window has this stream and is unchanged otherwise. Frees the
+ * stream. */
 static void win_expect(char *stream)
 {
 	char *want = mtest_alloc(win_now.len);
@@ -886,7 +890,7 @@ static char *combined(MPI_Op op, char *was, const char *in, int size)
 	return was;
 }
 
-/* One predefined type, and numbers where numbers can be. */
+/* Types of one predefined type with arithmetic. */
 static bool may_accumulate(MPI_Op *op)
 {
 	const MPI_Op ops[4] = { MPI_REPLACE, MPI_NO_OP, MPI_SUM, MPI_BXOR };
@@ -963,7 +967,7 @@ static void op_get_accumulate(void)
 
 static MPI_File file;
 
-/* Of bytes that only go on, and at least one. */
+/* A filetype: monotone, and of one byte at least. */
 static bool is_filetype(const struct map *m)
 {
 	if (!m->n || m->e[0].at < 0)

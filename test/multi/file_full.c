@@ -2,9 +2,9 @@
 /* file_full: a file system of a few megabytes that becomes full
  *
  * A child of the first process mounts a tmpfs in a namespace of its own, which
- * the others reach through /proc; or the argument names a directory. Whatever
- * the kind of access, all members get MPI_ERR_NO_SPACE, no process dies, and
- * the space is free again after the file is deleted. */
+ * the others reach through /proc; or the argument names a directory. All kinds
+ * of access fail at all members with MPI_ERR_NO_SPACE. No process dies, and the
+ * space is free again after the file is deleted. */
 #define _GNU_SOURCE
 #include "file.h"
 

@@ -9,7 +9,7 @@
 /* Memory that `count` items of a reference type may touch. */
 struct area {
 	char *mem;
-	char *buf; /* where displacement 0 is */
+	char *buf; /* address of displacement 0 */
 	size_t len;
 };
 
@@ -36,7 +36,7 @@ struct sample {
 	int count;
 	struct area area;
 	size_t total;
-	char *packed; /* as it should be */
+	char *packed; /* expected contents */
 };
 
 static void sample_init(struct sample *s, uint64_t number)
@@ -123,7 +123,7 @@ static void test_unpack_anywhere(void **state)
 	}
 }
 
-/* Reading the runs in order is packing. */
+/* The runs in order are the packed stream. */
 static void test_iov(void **state)
 {
 	(void)state;
@@ -153,7 +153,7 @@ static void test_iov(void **state)
 	}
 }
 
-/* A series is all of the stream. */
+/* A series describes the whole stream. */
 static void test_series(void **state)
 {
 	int n_series = 0;
@@ -196,7 +196,7 @@ static void test_copy(void **state)
 			err, a.total > b.total ? WEFT_ERR_TRUNCATE : 0);
 		ref_unpack(
 			b.r, b.count, b.area.buf, a.packed, 0, (int64_t)fits);
-		/* the naive copy right over it changed nothing */
+		/* the reference copy gives the same bytes */
 		ref_pack(b.r, b.count, b.area.buf, b.packed);
 		weft_type_copy(a.type, a.count, a.area.buf, b.type, b.count,
 			b.area.buf);
@@ -233,7 +233,7 @@ static void test_copy_large(void **state)
 	free(to);
 }
 
-/* Displacements may be addresses, relative to nothing. */
+/* Displacements may be absolute addresses. */
 static void test_absolute(void **state)
 {
 	int x = 7, out = 0;
@@ -249,8 +249,8 @@ static void test_absolute(void **state)
 	weft_type_put(t);
 }
 
-/* Starting far into a long list does not mean walking through it: a million
- * single-byte steps would never end otherwise. */
+/* The cost of a start inside a long list does not depend on the position: a
+ * million calls of one byte end in time. */
 static void test_resume_is_cheap(void **state)
 {
 	enum { N = 200000 };
@@ -278,7 +278,7 @@ static void test_resume_is_cheap(void **state)
 	free(buf);
 }
 
-/* Known bytes of the portable form, and the way back. */
+/* Known bytes of external32, packed and unpacked. */
 static void test_external(void **state)
 {
 	struct {
@@ -331,7 +331,7 @@ static void test_external_round_trip(void **state)
 		size_t len;
 
 		sample_init(&s, n);
-		/* one value every type can hold: no NaN is made quiet */
+		/* a value that all types represent; a NaN could change */
 		memset(s.area.mem, 0, s.area.len);
 		mine = area_make(s.r, s.count, &s.seed);
 		len = (size_t)weft_external_size(s.type, s.count);

@@ -11,9 +11,11 @@
 enum { BF16 = 0x24c };
 
 /* The standard's groups, by ABI value, 0 at the end. */
-static const unsigned c_integers[] = { 0x243 /* MPI_CHAR, as others do */,
-	0x208, 0x209, 0x20a, 0x20b, 0x20c, 0x20d, 0x20e, 0x20f, 0x240, 0x241,
-	0x244, 0x245, 0x248, 0x249, 0x250, 0x251, 0x258, 0x259, 0 };
+static const unsigned c_integers[] = {
+	0x243 /* MPI_CHAR, as in other implementations */, 0x208, 0x209, 0x20a,
+	0x20b, 0x20c, 0x20d, 0x20e, 0x20f, 0x240, 0x241, 0x244, 0x245, 0x248,
+	0x249, 0x250, 0x251, 0x258, 0x259, 0
+};
 static const unsigned f_integers[] = { 0x219, 0x2c1, 0x2c9, 0x2d1, 0x2d9, 0x2e1,
 	0 };
 static const unsigned multi[] = { 0x201, 0x202, 0x203, 0 };
@@ -108,7 +110,7 @@ static float load_bf16(const void *at)
 	return memcpy(&f, whole, 4), f;
 }
 
-/* The nearer of the two around x, and of equally near ones the even. */
+/* Rounds x to nearest, ties to even. */
 static void store_bf16(void *at, float x)
 {
 	char whole[4];
@@ -317,10 +319,11 @@ static void test_all_numbers(void **state)
 			for (int i = 0; i < N - 1; i++)
 				check_one(op->builtin, t, v, in + i * t->size,
 					was + i * t->size, out + i * t->size);
-			/* not one item more */
+			/* the item behind is unchanged */
 			assert_memory_equal(out + (N - 1) * t->size,
 				was + (N - 1) * t->size, t->size);
-			/* the same elsewhere, and over the left operand */
+			/* the same into another buffer, and into the left
+			 * operand */
 			memcpy(third, was, sizeof third);
 			assert_int_equal(
 				weft_redop_apply(op, in, was, third, N - 1, t),
@@ -386,7 +389,8 @@ static void pair_store(char *at, unsigned v, int value, int index)
 	memcpy(at + t->true_extent - 4, &index, 4);
 }
 
-/* The better value, on a tie the lower index; padding stays as it was. */
+/* The smaller or greater value, on a tie the lower index; padding is unchanged.
+ */
 static void test_pairs(void **state)
 {
 	uint64_t seed = 3;

@@ -194,7 +194,7 @@ static void test_envelope(void **state)
 	weft_type_put(t);
 }
 
-/* A million evenly spaced blocks stay one loop, however they are spelt. */
+/* A million blocks at a constant stride are one loop with all constructors. */
 static void test_stays_small(void **state)
 {
 	struct weft_type *d = builtin(0x214), *a = NULL, *b = NULL, *c = NULL;
@@ -294,7 +294,7 @@ static void test_f90(void **state)
 enum { F90_PAIRS = 100, F90_THREADS = 4 };
 static struct weft_type *f90_made[F90_THREADS][F90_PAIRS];
 
-/* Other types come and go meanwhile, some in the memory of former ones. */
+/* Meanwhile, other threads create and free types. */
 static void *make_f90(void *arg)
 {
 	struct weft_type **made = arg, *other;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* typeref: reference datatypes to test src/dt
+/* typeref: reference datatypes for tests of src/dt
  *
- * A reference type is its type map written out in full, element by element, as
- * the standard defines it. random_type() makes a datatype and its reference
- * map at the same time. */
+ * A reference type is a complete type map, as the standard defines it.
+ * random_type() creates a datatype together with its reference map. */
 #ifndef WEFT_TEST_TYPEREF_H
 #define WEFT_TEST_TYPEREF_H
 
@@ -97,7 +96,7 @@ static inline int64_t ref_size(const struct ref *r)
 	return size;
 }
 
-/* The naive pack of count items at buf. */
+/* Packs count items at buf, byte by byte. */
 static inline int64_t ref_pack(
 	const struct ref *r, int count, const char *buf, char *dst)
 {
@@ -112,7 +111,7 @@ static inline int64_t ref_pack(
 	return dst - begin;
 }
 
-/* The naive unpack of bytes [skip, skip + len) of the stream. */
+/* Unpacks bytes [skip, skip + len) of the stream, byte by byte. */
 static inline void ref_unpack(const struct ref *r, int count, char *buf,
 	const char *src, int64_t skip, int64_t len)
 {
@@ -163,7 +162,7 @@ static inline int random_blocks(
 		lens[i] = rnd(seed, 4);
 		displs[i] = (int64_t)rnd(seed, (uint32_t)spread) - spread / 3;
 	}
-	if (n > 1 && !rnd(seed, 3)) /* evenly spaced */
+	if (n > 1 && !rnd(seed, 3)) /* constant stride */
 		for (int i = 1; i < n; i++) {
 			lens[i] = lens[0];
 			displs[i] = displs[i - 1] + 5;
