@@ -210,7 +210,7 @@ static double run_lock_exclusive(struct bench *b, size_t len, long n_iters)
 	return b->rank ? 0 : lock_put_unlock(b, MPI_LOCK_EXCLUSIVE, 1, n_iters);
 }
 
-/* ---- all at once ---- */
+/* ---- all ranks at the same time ---- */
 
 static double run_all_locks(struct bench *b, size_t len, long n_iters)
 {

@@ -32,7 +32,7 @@ struct vci {
 	int number;	 /* and tag */
 	double seconds;	 /* to run for */
 	double rate;	 /* messages per second */
-	double waits;	 /* per message; < 0: not told */
+	double waits;	 /* per message; < 0: unknown */
 };
 
 static MPI_Session open_session(const char *kind)
@@ -64,7 +64,7 @@ static void window(MPI_Comm comm, int tag, int rank, int size)
 	MPI_Waitall(2 * BENCH_WINDOW, reqs, MPI_STATUSES_IGNORE);
 }
 
-/* -1: the MPI does not tell. */
+/* -1: the MPI does not report it. */
 static double waits_of(MPI_Session session)
 {
 	char text[32] = "";
@@ -77,7 +77,7 @@ static double waits_of(MPI_Session session)
 	return flag ? atof(text) : -1;
 }
 
-/* All processes stop after the same number of rounds: rank 0 says when. */
+/* All processes stop after the same number of rounds, which rank 0 decides. */
 static long run_rounds(struct vci *l, MPI_Comm comm, int rank, int size)
 {
 	double start = bench_now();

@@ -312,7 +312,7 @@ static double stream(struct side *s, size_t len, long n)
 	return now() - start;
 }
 
-/* Said with each write: some providers take no default of the endpoint. */
+/* Set for each write: some providers ignore the default of the endpoint. */
 static ssize_t start_write(struct side *s, size_t len, void *context)
 {
 	struct iovec iov = { s->buf, len };

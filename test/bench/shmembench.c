@@ -183,7 +183,7 @@ static void get_nbi(const struct load *load, long n)
 	}
 }
 
-/* The same puts in a session that says there will be many. */
+/* The same puts in a session with the hint that there will be many. */
 static void put_batch(const struct load *load, long n)
 {
 #ifdef SHMEM_CTX_SESSION_BATCH
@@ -428,7 +428,7 @@ static void begin(void)
 	shmem_barrier_all();
 }
 
-/* The words that follow the options say which; the first of them. */
+/* The first word after the options; these words select the workloads. */
 static int options(int argc, char **argv)
 {
 	int i = 1;

@@ -105,7 +105,7 @@ static const char *const end_claims[] = {
 	[KILLED_IN_THE_MIDDLE] = "a peer killed in mid-message hurts nobody",
 };
 
-/* Receives begin to fill, and then there is nobody any more. */
+/* A receiver that gets some messages and then closes. */
 static void die_in_the_middle(struct side *s)
 {
 	char *buf = malloc((size_t)N_LONG * BIG);

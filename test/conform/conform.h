@@ -71,7 +71,7 @@ void expect(struct side *s, size_t len);
 /* expect() of both sides, at the start of a case. */
 void begin(struct side *s, size_t len);
 
-/* Bytes that tell their place and seed. */
+/* Bytes that depend on their place and seed. */
 unsigned char pattern(size_t i, uint64_t seed);
 void fill(unsigned char *buf, size_t len, uint64_t seed);
 bool is_filled(const unsigned char *buf, size_t len, uint64_t seed);
@@ -80,8 +80,8 @@ void make_msg(unsigned char *buf, size_t len, uint64_t seq);
 /* Of every net of the suite; arg is its struct side. */
 void on_recv(void *arg, const void *data, size_t len);
 
-/* Posts that wait out back-pressure. cut: where the message is in two pieces;
- * 0: it is not. The last three return what the post said. */
+/* Posts that retry on back-pressure. cut: length of the first of two pieces; 0:
+ * one piece. The last three return the result of the post. */
 void send_inject(const struct side *s, const void *buf, size_t len);
 int post_send(const struct side *s, const void *buf, size_t len, size_t cut,
 	struct wait_op *w);
@@ -90,11 +90,11 @@ int post_tsend(const struct side *s, const void *buf, size_t len, uint64_t tag,
 int post_trecv(const struct side *s, void *buf, size_t len, uint64_t tag,
 	struct wait_op *w);
 
-/* Runs fn in a process of its own and returns what it returned, or 1 when it
- * did not come back; its claims count as ours. State that a provider keeps for
- * a process (verbs: threads, channels) does not survive a fork. A process that
- * forks must therefore not have opened a provider, so each part that forks runs
- * in a process of its own. */
+/* Runs fn in a process of its own and returns its result, or 1 if it did not
+ * return; its claims count as those of this process. State that a provider
+ * keeps for a process (verbs: threads, channels) does not survive a fork. A
+ * process that forks must therefore not have opened a provider, so each part
+ * that forks runs in a process of its own. */
 int apart(int (*fn)(void *arg), void *arg);
 
 /* cases.c: between the two sides, in step. */

@@ -49,7 +49,7 @@ void hook_off(struct hook *hook);
 uint64_t hook_count(const struct hook *hook, enum hook_call call);
 uint64_t hook_refused(const struct hook *hook, enum hook_call call);
 
-/* The most operations that were under way at once. */
+/* The highest number of active operations. */
 uint32_t hook_most(const struct hook *hook);
 
 /* The i-th last call, 0 the last; NULL: so many are not kept. */

@@ -78,7 +78,7 @@ static int setup(void **state)
 	(void)state;
 	weft_knob_load();
 	if (weft_net_open(&hints, on_recv, &ends[0], &ends[0].net))
-		return 0; /* each test says that it is left out */
+		return 0; /* each test reports that it is skipped */
 	assert_int_equal(
 		weft_net_open(&hints, on_recv, &ends[1], &ends[1].net), 0);
 	know(&ends[0], &ends[1]);
@@ -181,7 +181,8 @@ static void addresses_with_new_pages(void **state)
 	munmap(to, LEN);
 }
 
-/* MAP_FIXED over memory that is in use is an munmap() that nobody calls. */
+/* MAP_FIXED over memory that is in use has the effect of munmap() without a
+ * call. */
 static void addresses_mapped_over(void **state)
 {
 	unsigned char *from, *to;

@@ -88,7 +88,7 @@ static int setup(void **state)
 	(void)state;
 	weft_knob_load();
 	if (weft_rma_domain_open(&hints, &pair.a))
-		return 0; /* each test says that it is left out */
+		return 0; /* each test reports that it is skipped */
 	assert_int_equal(weft_rma_domain_open(&hints, &pair.b), 0);
 	pair.mem = aligned_alloc(4096, MEM_LEN);
 	memset(pair.mem, 0, MEM_LEN);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fakeboot: a process manager in a table, for one process of a made-up job
+/* fakeboot: a process manager in a table, for one process of a simulated job
  *
- * The job has as many processes as the test says; only this one exists. A
- * fetch of another's card is never answered. Process sets are given by the
- * test. Counts what is asked of it, so that a test can say "nothing was". */
+ * The test sets the number of processes; only this one exists. A fetch of
+ * another process's card is never answered. The test sets the process sets. The
+ * manager counts its requests, so that a test can claim that there were none.
+ */
 #ifndef WEFT_FAKEBOOT_H
 #define WEFT_FAKEBOOT_H
 

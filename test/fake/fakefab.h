@@ -3,7 +3,8 @@
  *
  * Untagged messages sent to any address come back to the same endpoint, into
  * its posted receive buffers, in order. Tagged sends match posted tagged
- * receives. Knobs refuse, delay and break. Counters tell what was asked. */
+ * receives. Knobs make calls refuse, delay and fail. Counters record the calls.
+ */
 #ifndef WEFT_FAKEFAB_H
 #define WEFT_FAKEFAB_H
 

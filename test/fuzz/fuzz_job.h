@@ -118,7 +118,7 @@ static void job_end(void)
 	weft_create_forget();
 }
 
-/* Process k says so, in a context. */
+/* Process k sends the message, in a context. */
 static void job_say(
 	uint32_t k, uint8_t op, uint64_t ctx, const void *payload, size_t len)
 {

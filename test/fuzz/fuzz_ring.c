@@ -17,7 +17,8 @@ enum { WRITERS = 3, RING_LEN = 8192, STEPS = 64, LEN_MAX = 6000 };
 static struct {
 	struct weft_shm *shm;
 	struct weft_ring_tx tx[WRITERS];
-	struct weft_ring_rx back[WRITERS]; /* says what was heard of each */
+	/* prints the messages received from each writer */
+	struct weft_ring_rx back[WRITERS];
 	uint8_t *map; /* the segment, as another process sees it */
 	size_t map_len;
 	uint64_t n_said[WRITERS], n_heard[WRITERS];
@@ -80,8 +81,8 @@ static void say(struct fuzz_in *in, uint32_t who)
 	w.n_said[who]++;
 }
 
-/* The next slot of a ring, filled by somebody who does not keep to the rules;
- * or any other place. */
+/* The next slot of a ring, filled by a writer that violates the rules; or any
+ * other place. */
 static void scribble(struct fuzz_in *in, uint32_t who)
 {
 	uint8_t how = fuzz_u8(in);

@@ -64,7 +64,7 @@ static struct {
 	struct weft_comm *made; /* the last of them */
 	weft_boot_get_fn *bc_fn;
 	void *bc_arg;
-	int fd; /* a segment somebody else could have */
+	int fd; /* a segment that another process could have */
 	char port[WEFT_PORT_NAME_MAX];
 } w;
 
@@ -87,7 +87,7 @@ static ssize_t swallow(
 	return 0;
 }
 
-/* A piece in flight until the input says how it ended. */
+/* A piece in flight until the input selects its result. */
 static ssize_t hold(void *context, uint64_t flags)
 {
 	if (n_pieces == PIECES)
@@ -276,7 +276,7 @@ static void begin(void)
 
 /* ---- the end of an input ---- */
 
-/* A message to myself that nobody received. */
+/* A message to this process without a receive. */
 static void end_selfish(void)
 {
 	struct weft_req *req;
@@ -405,7 +405,8 @@ static uint64_t port_number(struct weft_vci *vci)
 	return number;
 }
 
-/* Puts something that exists here where a number of ours would stand. */
+/* Stores the handle of an existing object where a handle of this process
+ * belongs. */
 static void put_known(struct fuzz_in *in, uint8_t *payload, size_t len)
 {
 	uint8_t which = fuzz_u8(in);
@@ -587,8 +588,8 @@ static void step_noise(struct fuzz_in *in)
 	free(data);
 }
 
-/* The card of the process nobody knows yet, from the process manager or first
- * from that process itself. */
+/* The business card of the unresolved process, from the process manager or
+ * first from that process itself. */
 static void step_bc(struct fuzz_in *in)
 {
 	const struct weft_wire_head head = { .op = WEFT_WIRE_BC };
@@ -802,7 +803,8 @@ static void made(void *arg, struct weft_comm *comm, int err)
 		w.made = comm;
 }
 
-/* A creation that waits for its id, or a duplicate that needs everybody. */
+/* A creation that waits for its id, or a duplicate that waits for all members.
+ */
 static void step_create(struct fuzz_in *in)
 {
 	int err;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * boot_probe: exercise the process manager through boot.h, in a real job
+ * boot_probe: uses the process manager through boot.h, in a real job
  *
  * Usage: boot_probe WORD...   each word is one step, in order:
- *   facts        print what the manager told us
- *   card         publish a value and fetch everybody's; check them
- *   ring         fetch only the next rank's
+ *   facts        print the facts of the manager
+ *   card         publish a value, fetch the values of all, check them
+ *   ring         fetch only the value of the next rank
  *   fence        a barrier of all
  *   halves       a barrier of the lower and one of the upper half
  *   near         print the ranks on my node, checked against their hosts
  *   psets        print the process sets and their members
  *   pset=NAME    wait until a set of that name is announced
  *   death=R[,CODE]  rank R kills itself, or exits unfinalized; the others
- *                wait for the news
+ *                wait for the notification
  *   deadget=R    rank R kills itself, the others fetch from it
  *   die=R,CODE   rank R exits with CODE, unfinalized
  *   abort=R,CODE rank R aborts the job, the others wait
- *   part=N,CODE  rank 0 aborts ranks 0 to N-1, the others wait for the news
- *   define=NAME  rank 0 makes a set of all but the last rank
- *   delete=NAME  rank 0 takes it back
+ *   part=N,CODE  rank 0 aborts ranks 0 to N-1, the others wait for it
+ *   define=NAME  rank 0 defines a set of all but the last rank
+ *   delete=NAME  rank 0 deletes it
  *   hang         wait for a minute
  *   sleep=MS     wait that long
- *   unclean      exit 0 without taking leave
- *   exit=CODE    take leave, then exit with CODE
+ *   unclean      exit with 0 without finalizing
+ *   exit=CODE    finalize, then exit with CODE
  */
 #include "base/clock.h"
 #include "base/err.h"
@@ -304,8 +304,7 @@ static void dead_get(uint32_t rank)
 		fail("a get from the known dead", WEFT_ERR_INTERN);
 }
 
-/* The lower half of the job is ended by its first rank, the others hear of it.
- */
+/* The first rank ends the lower half of the job; the others are notified. */
 static void abort_part(uint32_t n, int code)
 {
 	uint32_t ranks[64];
@@ -323,7 +322,8 @@ static void abort_part(uint32_t n, int code)
 	wait_deaths(n);
 }
 
-/* Rank 0 makes or removes a set of all ranks but the last; all hear of it. */
+/* Rank 0 defines or deletes a set of all ranks but the last; all are notified.
+ */
 static void change_set(const char *name, bool is_new)
 {
 	uint32_t ranks[64], n = probe.facts.size > 1 ? probe.facts.size - 1 : 1;

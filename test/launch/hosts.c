@@ -270,8 +270,8 @@ static int count_sockets(void)
 	return n;
 }
 
-/* Knowing thousands costs no connection; talking to one costs one (or two,
- * when both call at once). */
+/* Thousands of addresses cost no connection. Messages to one peer cost one (or
+ * two, if both connect at the same time). */
 static void with_many(struct host *h)
 {
 	unsigned char name[WEFT_NET_NAME_MAX];

@@ -63,7 +63,8 @@ static void parent_talk(void)
 	MPI_Comm_disconnect(&inter);
 }
 
-/* Does the launcher's command line, which anybody may read, tell the port? */
+/* Does the launcher's command line, which every user may read, contain the
+ * port? */
 static int is_told(void)
 {
 	const char *port = getenv("WEFT_PARENT");
@@ -136,7 +137,7 @@ static void child_mixed(MPI_Comm parent)
 	cross(parent, 1);
 }
 
-/* Two programs at once, with different arguments. */
+/* Two programs in one spawn, with different arguments. */
 static void parent_multiple(void)
 {
 	char *commands[] = { arguments[0], arguments[0] };
@@ -213,9 +214,9 @@ static void parent_fail(void)
 	claim(strstr(text, "4711") != NULL, "in the words of who found it");
 }
 
-/* One job after the other, and two at once: each hears of the ends of the
- * others, some more than once. A communicator made before any other job was
- * there has an id that the children's first may have, too. */
+/* One job after the other, and two at the same time: each is notified of the
+ * ends of the others, some more than once. A communicator made before any other
+ * job was there has an id that the children's first may have, too. */
 static void parent_many(void)
 {
 	MPI_Comm inter, own;
@@ -543,8 +544,8 @@ static void parent_join(void)
 	close(fd);
 }
 
-/* As many processes as the launcher has room for, said by its caller; 0 when
- * it does not know. */
+/* The number of free slots of the launcher, which its caller sets; 0 if it is
+ * unknown. */
 static void parent_universe(void)
 {
 	int *universe = NULL, has = 0;

@@ -120,7 +120,7 @@ static void say_each(const struct weft_wire_net *good)
 	say_wire(&wire);
 	say_wire(good); /* all is right, but it was sent before */
 	wire = *good;
-	wire.head.op = 200; /* likewise; this one nobody knows */
+	wire.head.op = 200; /* the same, from an unknown process */
 	say_wire(&wire);
 }
 
@@ -158,7 +158,7 @@ static void knock(void)
 		if (k && send(fd, text, k * 90, MSG_NOSIGNAL) < 0)
 			break;
 		if (k % 2)
-			close(fd); /* the others stay, and say no more */
+			close(fd); /* the others stay, and send no more */
 	}
 }
 
@@ -192,7 +192,7 @@ static void be_stranger(MPI_Comm comm)
 	n = (long)n_evil;
 	MPI_Send(&n, 1, MPI_LONG, 1, TAG_END, comm);
 	MPI_Send(&n, 1, MPI_LONG, 0, TAG_END, comm);
-	/* its endpoint lives until all has been heard */
+	/* its endpoint lives until all messages have arrived */
 	MPI_Ibarrier(comm, &end);
 	while (!flag) {
 		MPI_Test(&end, &flag, MPI_STATUS_IGNORE);
@@ -205,7 +205,8 @@ static void be_stranger(MPI_Comm comm)
 
 /* ---- ranks 0 and 1 ---- */
 
-/* Exchanges until rank 2 has said all; returns how much that was. */
+/* Exchanges messages until rank 2 has sent all of its own; returns their
+ * number. */
 static long work(MPI_Comm comm, int rank)
 {
 	long n = -1, mine[100], other[100];

@@ -15,7 +15,7 @@ enum { WAIT_S = 60, BIG = 300000 };
 
 static char parted[2048]; /* a file's name */
 
-/* Written beside and moved into place, so that nobody reads half of it. */
+/* Written to another file and renamed, so that no process reads half of it. */
 static void tell_name(const char *file, const char *name)
 {
 	char path[4096];
@@ -153,8 +153,8 @@ static void do_finalize(int is_server, const char *name)
 	claim(swap_all(inter, is_server), "all pairs swap messages");
 }
 
-/* Not before all of the client have parted, which they say by a file: nothing
- * joins the two any more. */
+/* Continues when all processes of the client have disconnected, which a file
+ * shows: the two jobs are then no longer connected. */
 static void wait_parted(void)
 {
 	time_t end = time(NULL) + WAIT_S;
@@ -200,7 +200,8 @@ static void do_exit(int is_server, const char *name)
 	part_and_end(is_server, name, 1);
 }
 
-/* The server crashes while they are connected: who waits gets an error. */
+/* The server crashes while they are connected: waiting processes get an error.
+ */
 static void do_crash(int is_server, const char *name)
 {
 	MPI_Comm inter = meet(is_server, name);
@@ -223,7 +224,7 @@ static void do_refuse(int is_server, const char *name)
 
 	if (is_server) {
 		inter = meet(1, name);
-		MPI_Barrier(inter); /* accepts nobody meanwhile */
+		MPI_Barrier(inter); /* accepts no connection meanwhile */
 		if (rank == 0)
 			MPI_Close_port(name);
 		MPI_Barrier(inter);

@@ -82,7 +82,8 @@ int main(int argc, char **argv)
 	is_late = (int)mtest_arg(argc, argv, "late", 0);
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
 	reduce_meets_bcast(comm, 8);
-	if (is_late) /* else the sender waits for who waits for it */
+	/* otherwise the sender waits for the process that waits for it */
+	if (is_late)
 		reduce_meets_bcast(comm, LONG);
 	bcast_meets_gather(comm);
 	OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));

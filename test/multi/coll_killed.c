@@ -252,7 +252,7 @@ static int operate(const struct round *r)
 	}
 }
 
-/* The value that must be at block b, item i of what came; *has_out says whether
+/* The value that must be at block b, item i of the result; *has_out: whether
  * there is one. */
 static unsigned expected(
 	const struct round *r, int b, int i, int call, int *has_out)
@@ -602,9 +602,10 @@ static int meet(int number)
 	return 1;
 }
 
-/* libfabric's tcp forgets messages where two processes begin to connect to one
- * another at once and one of them had a connection to a process that died: its
- * place is used again, and still holds that one's pid. So all connect first. */
+/* libfabric's tcp loses messages if two processes connect to each other at the
+ * same time and one of them had a connection to a process that died: the object
+ * of that connection is used again with the old pid. So all processes connect
+ * first. */
 static void connect_all(void)
 {
 	int got;

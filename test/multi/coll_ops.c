@@ -154,7 +154,7 @@ static void bfloats(void)
 	CHECK(bad == 0, "bfloat16: %d wrong", bad);
 }
 
-/* long double has padding bytes that nobody defines: compare the values */
+/* long double has undefined padding bytes: compare the values */
 static void long_doubles(void)
 {
 	static const MPI_Op ops[2] = { MPI_SUM, MPI_MAX };

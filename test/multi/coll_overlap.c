@@ -5,7 +5,7 @@
 
 enum { N = 60, LEN = 500 };
 
-/* N at once on one communicator, finished in reverse */
+/* N active operations on one communicator, completed in reverse order */
 static void many_at_once(MPI_Comm comm)
 {
 	static int in[N][LEN], out[N][LEN];

@@ -390,8 +390,8 @@ static void wide_items(MPI_Comm comm, int me, int size)
 	OK(MPI_Type_free(&type));
 }
 
-/* Roots do not wait: what comes is in order all the same, long or short, and
- * whoever is late. */
+/* Roots do not wait: results arrive in order, long or short, whichever member
+ * is late. */
 static void run_ahead(MPI_Comm comm, int me, int size)
 {
 	static const int lens[] = { 1, 40, 15, 256, 1, 300, 1800, 14, 2048,
@@ -486,8 +486,8 @@ static void says(int rc, const char *a, const char *b)
 		"\"%s\" or the reverse, got \"%s\"", want[0], text);
 }
 
-/* The last member calls another collective than the others, who all wait for
- * it; late: it comes later, or the others do. */
+/* The last member calls another collective than the others, which all wait for
+ * it; late: it is late, or the others are. */
 static void differ(MPI_Comm comm, int me, int size, int late)
 {
 	static int z[12000];

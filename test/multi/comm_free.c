@@ -9,7 +9,7 @@ enum { LEN = 4 << 20, LATE_MS = 600 };
 
 static char *buf;
 
-/* S116: free returns although nobody receives yet; the data still arrives */
+/* S116: free returns before the receive is posted; the data still arrives */
 static void free_with_pending(void)
 {
 	MPI_Request req;
@@ -22,7 +22,8 @@ static void free_with_pending(void)
 		OK(MPI_Isend(buf, LEN, MPI_BYTE, 1, 1, comm, &req));
 		OK(MPI_Request_free(&req));
 	} else if (mtest.rank == 1) {
-		/* rank 0 says so after its free: had that waited, we would */
+		/* rank 0 sends this after its free: if that waited, this would
+		 * hang */
 		OK(MPI_Recv(&freed, 1, MPI_INT, 0, 2, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));
 		OK(MPI_Recv(buf, LEN, MPI_BYTE, 0, 1, comm, MPI_STATUS_IGNORE));

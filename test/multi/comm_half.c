@@ -31,7 +31,7 @@ static void use(MPI_Session session, int len)
 
 	OK(MPI_Send(NULL, 0, MPI_INT, 1, TAG, all));
 	rc = MPI_Bcast(buf, len, MPI_BYTE, 0, half);
-	if (!rc) /* all of it may leave at once */
+	if (!rc) /* all of it may be sent immediately */
 		rc = MPI_Barrier(half);
 	CHECK(mtest_class(rc) == MPI_ERR_PROC_ABORTED,
 		"what nobody takes ends, %s", mtest_error(rc));

@@ -20,7 +20,7 @@ static void empty_groups(void)
 		(MPI_Group[3][2]){
 			{ world, none }, { none, world }, { none, none } },
 		sizeof(groups));
-	/* one after the other: nobody else is in the call */
+	/* one after the other: no other process is in the call */
 	for (int turn = 0; turn < mtest.size; turn++) {
 		for (int i = 0; mtest.rank == turn && i < 3; i++) {
 			comm = MPI_COMM_WORLD;
@@ -63,8 +63,8 @@ static void wrong_at_leader(void)
 	OK(MPI_Group_free(&mine));
 }
 
-/* the high leader's two arguments are of different sessions: it knows whom it
- * was to meet, and both sides hear of it */
+/* the high leader's two arguments are of different sessions: it knows its
+ * remote leader, and both sides get the error */
 static void told_across(void)
 {
 	MPI_Session session = session_open();
@@ -88,7 +88,7 @@ static void told_across(void)
 	session_close(&session);
 }
 
-/* only the root's arguments count, and all hear what is wrong with them */
+/* only the root's arguments are used, and all members get their error */
 static void wrong_at_root(void)
 {
 	MPI_Comm comm = MPI_COMM_WORLD;

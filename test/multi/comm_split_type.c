@@ -11,7 +11,8 @@ static void works(MPI_Comm comm, const char *who)
 	CHECK(sum == size, "%s: everyone is there", who);
 }
 
-/* everyone of my shared communicator has my host name, nobody else has */
+/* all members of my shared communicator have my host name, no other process has
+ */
 static void shared(void)
 {
 	char mine[MPI_MAX_PROCESSOR_NAME] = "", *all;
@@ -129,7 +130,8 @@ static void without_one(void)
 	OK(MPI_Info_free(&info));
 }
 
-/* one key only; whoever gives two has an error, and the others none */
+/* one key only; a member that passes two gets an error, and the others get none
+ */
 static void two_keys(void)
 {
 	bool is_last = mtest.rank == mtest.size - 1;
@@ -174,7 +176,7 @@ static void guided(void)
 	OK(MPI_Info_free(&info));
 }
 
-/* an intercommunicator of the halves: those of both who share memory */
+/* an intercommunicator of the halves: the members of both that share memory */
 static void both_sides(void)
 {
 	int half = mtest.rank >= mtest.size / 2, local = 0, remote = 0;

@@ -43,8 +43,9 @@ struct call {
 	const char *name;  /* as the text has it */
 	const char *other; /* or the call that it is known by; NULL */
 	int (*fn)(struct crew *c);
-	bool is_needed; /* else it may succeed at who needs nothing of the dead
-			 */
+	/* otherwise it may succeed at a process that does not need the failed
+	 * one */
+	bool is_needed;
 	enum object on;
 };
 

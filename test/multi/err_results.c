@@ -207,7 +207,7 @@ static void texts(void)
 	OK(MPI_Comm_free(&comm));
 }
 
-/* five of each that nobody waits for */
+/* five of each that are never waited for */
 static void leave_requests(void)
 {
 	static int from[5], to[5];

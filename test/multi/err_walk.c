@@ -101,7 +101,7 @@ static bool is_exception(const struct procedure *p, const char *argument)
 	return false;
 }
 
-/* ---- the handlers, which note who called them ---- */
+/* ---- the handlers, which record their caller ---- */
 
 static struct {
 	int n;
@@ -470,8 +470,8 @@ static void *null_of(enum kind base)
 	return nulls[(base - A_COMM) / 4];
 }
 
-/* The next way to make this argument wrong, from 0; false after the last. Says
- * how in *how. */
+/* The next wrong value of this argument, from 0; false after the last. *how
+ * describes it. */
 static bool wrong(
 	const struct argument *a, int way, union value *v, const char **how)
 {

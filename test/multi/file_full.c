@@ -193,8 +193,8 @@ static void whole(void)
 	closed(&fh);
 }
 
-/* Records of all in turn. Each needs room that is not there, whoever is first.
- */
+/* Interleaved records of all processes. Each needs space that is not there,
+ * whichever process is first. */
 static void records(const char *aggregators, bool is_long)
 {
 	MPI_File fh = fresh("records");

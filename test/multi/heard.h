@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* heard: what the library says while a test does something, read back
+/* heard: captures the messages of the library during a part of a test
  *
- * One thing at a time; the other ranks have a stderr of their own. */
+ * One capture at a time; the other ranks have a stderr of their own. */
 #ifndef MTEST_HEARD_H
 #define MTEST_HEARD_H
 
@@ -54,8 +54,8 @@ static inline int heard(const char *what)
 	return n;
 }
 
-/* True if another process has printed this: one that is between heard_begin()
- * and heard_end(). */
+/* True if another process has printed this text. That process is between
+ * heard_begin() and heard_end(). */
 static inline int heard_by(int pid, const char *what)
 {
 	static char text[sizeof(heard_text)];

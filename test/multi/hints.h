@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hints: what a session says of itself, for the tests on info keys */
+/* hints: the info of a session, for the tests of info keys */
 #ifndef MTEST_HINTS_H
 #define MTEST_HINTS_H
 

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 			MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	CHECK(from == left, "heard %d, the neighbour is %d", from, left);
 	ring = count_sockets() - before;
-	/* a connection that both begin at once may be there twice */
+	/* two connections may exist if both sides connect at the same time */
 	CHECK(ring <= 4, "%d connections for two neighbours", ring);
 	/* no process contacts others before all have counted: each exchange
 	 * waits for one more member to the left */

@@ -9,7 +9,7 @@ enum { MAX = 1 << 20 };
 
 static const size_t lens[] = { 4, 200, 4 << 10, 64 << 10, MAX };
 
-static char *constants; /* MAX bytes, which nobody may write */
+static char *constants; /* MAX bytes of read-only memory */
 
 static void fill_constants(void)
 {

@@ -62,7 +62,7 @@ static void all_there(MPI_Comm all)
 		OK(MPI_Recv(&x, 1, MPI_INT, r, 3, all, MPI_STATUS_IGNORE));
 }
 
-/* the others' end is an error like any death; what is left works */
+/* the end of the others is an error like any failure; all other objects work */
 static void go_on(MPI_Comm all, MPI_Comm half)
 {
 	int x = 0;
@@ -73,7 +73,7 @@ static void go_on(MPI_Comm all, MPI_Comm half)
 	session_works(half, "the other half");
 }
 
-/* MPI_Abort ends the members of the communicator it is given */
+/* MPI_Abort ends the members of its communicator */
 static void by_group(void)
 {
 	MPI_Session session = open_with("group", MPI_ERRORS_RETURN);
@@ -92,7 +92,8 @@ static void by_group(void)
 	MPI_Session_finalize(&session);
 }
 
-/* an error nobody handles ends those the session has communicators with */
+/* an error without a handler ends the processes with which the session has
+ * communicators */
 static void by_session(void)
 {
 	MPI_Session mine = open_with("session", MPI_ERRORS_ARE_FATAL);

@@ -18,10 +18,10 @@ static void istart(MPI_Session session, const char *pset, const char *tag,
 	OK(MPIX_Comm_icreate_from_group(
 		group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, comm, req));
 	CHECK(*req != MPI_REQUEST_NULL, "%s: a request", tag);
-	OK(MPI_Group_free(&group)); /* may go at once */
+	OK(MPI_Group_free(&group)); /* may be sent immediately */
 }
 
-/* two at once, started in another order by every other process */
+/* two at the same time, which every other process starts in another order */
 static void crossed(MPI_Session a, MPI_Session b)
 {
 	MPI_Comm comms[2];

@@ -82,7 +82,7 @@ static void kind_is(MPI_Session session, const char *name, const char *want)
 	OK(MPI_Info_free(&info));
 }
 
-/* every set that the session lists says what it is */
+/* every set that the session lists has its kind in the info */
 static void kinds(MPI_Session session)
 {
 	int n = 0;

@@ -18,7 +18,7 @@ struct told {
 	int n;
 	int change[N_NEWS];
 	char name[N_NEWS][64];
-	int size; /* of the set, when it was told of it */
+	int size; /* of the set, at its notification */
 };
 
 static void on_change(
@@ -145,7 +145,7 @@ static void gone(struct told *told, MPI_Comm all, int how)
 	CHECK(n[0] == n[1], "the count stays, %d and %d", n[0], n[1]);
 }
 
-/* sets of the session alone are told of, too, and only its own */
+/* sets of the session cause notifications, too, but only in that session */
 static void local(struct told *told, MPI_Session other)
 {
 	MPI_Group group = even_group(told->session);

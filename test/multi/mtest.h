@@ -5,8 +5,8 @@
  * Standard MPI only, so that every program here also builds against another
  * MPI. A failed check is printed with file, line, rank and sentence, and the
  * program goes on; mtest_done() turns the count into the exit status. When
- * WEFT_TEST_DEADLINE seconds have passed, each rank says after which line it
- * stopped getting anywhere and exits with 124.
+ * WEFT_TEST_DEADLINE seconds have passed, each rank prints the line of its last
+ * check and exits with 124.
  */
 #ifndef MTEST_H
 #define MTEST_H
@@ -202,7 +202,7 @@ static inline void mtest_need(int n)
 		mtest_skip("needs more processes");
 }
 
-/* the library says it has no such function yet: skip with its name */
+/* the library does not implement the function yet: skip with its name */
 static inline void mtest_offered(int rc, const char *function)
 {
 	if (mtest_class(rc) == MPI_ERR_UNSUPPORTED_OPERATION)

@@ -66,7 +66,7 @@ static void one_way(void)
 	}
 }
 
-/* To both neighbours at once, in columns of a matrix. */
+/* To both neighbours at the same time, in columns of a matrix. */
 static void around(void)
 {
 	int right = (mtest.rank + 1) % mtest.size;
@@ -127,7 +127,7 @@ static void cancelled(void)
 	}
 }
 
-/* The sender makes no call until all are received, which a file says. */
+/* The sender makes no call until all are received, which a file shows. */
 static void computing(void)
 {
 	char name[] = "/tmp/p2p_batch.XXXXXX";

@@ -29,7 +29,7 @@ static int transfer(void *place)
 	return MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Both or none tell of success; which? */
+/* Either both report success or none does; returns which. */
 static bool arrived(int i, int rc)
 {
 	int mine = rc == MPI_SUCCESS, both;

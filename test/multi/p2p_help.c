@@ -105,7 +105,8 @@ static void cut_short(char *buf)
 		"nothing is written behind");
 }
 
-/* The same request again, while the last help may not have been heard yet. */
+/* The same request again, while the last help may not have been received yet.
+ */
 static void again(char *buf)
 {
 	MPI_Request req;
@@ -147,8 +148,8 @@ static void refused(char *buf)
 		atomic_load(&n_writes));
 }
 
-/* The receiver needs nobody; the other one hears by a signal that it is done.
- */
+/* The receiver needs no other process; a signal notifies the other one at the
+ * end. */
 static void away(char *buf, int len)
 {
 	int pid = getpid();

@@ -51,7 +51,7 @@ static void sender(enum mode mode, unsigned char *buf, int len, int to, int tag)
 	int ready;
 
 	mtest_fill(buf, len, tag);
-	/* the receiver says when its receive is posted */
+	/* the receiver sends a message when its receive is posted */
 	if (mode == RSEND || mode == IRSEND)
 		OK(MPI_Recv(&ready, 1, MPI_INT, to, 5000, MPI_COMM_WORLD,
 			MPI_STATUS_IGNORE));

@@ -89,7 +89,7 @@ static void beside(void)
 	CHECK(word == 77, "the ordinary message");
 }
 
-/* A request without partitions, or with empty ones, completes at once. */
+/* A request without partitions, or with empty ones, completes immediately. */
 static void empty(int n_sent, int n_received)
 {
 	MPI_Request req;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* p2p_pieces: long messages that go in pieces, several at once and both ways
+/* p2p_pieces: long messages in pieces, several at the same time, in both
+ * directions
  *
  * Over sockets only some pieces are in flight at a time to a process of the
  * same host. Messages wait for the pieces of others, in any order of their
  * receives, with gaps, while messages arrive in the other direction. They end
  * when the receiving process dies.
  *
- * kill=1  the last process dies with most of its messages under way */
+ * kill=1 the last process dies with most of its messages in flight */
 #include "mtest.h"
 
 #include <signal.h>

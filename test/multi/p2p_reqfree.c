@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	freed_receives();
 	null_is_refused();
 	OK(MPI_Barrier(MPI_COMM_WORLD));
-	/* S126 once more, Finalize at once behind the barrier */
+	/* S126 once more, with Finalize right after the barrier */
 	if (mtest.rank == 0) {
 		MPI_Request req;
 

@@ -41,7 +41,7 @@ static void receive_short(char *buf, int i)
 	FAILS(MPI_Waitall(2, req, st), MPI_ERR_IN_STATUS);
 	CHECK(mtest_class(st[0].MPI_ERROR) == MPI_ERR_TRUNCATE,
 		"%d B: the list names the truncated one", lens[i]);
-	/* the other one is finished, or said to be pending */
+	/* the other one is complete, or reported as pending */
 	if (st[1].MPI_ERROR == MPI_ERR_PENDING)
 		OK(MPI_Wait(&req[1], MPI_STATUS_IGNORE));
 	else

@@ -87,7 +87,7 @@ static int count_kinds(struct kind *out)
 	return sizeof(kinds) / sizeof(kinds[0]);
 }
 
-/* equal in every byte of data; the padding of a pair is nobody's */
+/* equal in every byte of data; the padding of a pair is undefined */
 static bool same_data(
 	const struct kind *kind, const char *a, const char *b, int n)
 {

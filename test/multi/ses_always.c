@@ -151,7 +151,7 @@ static void others(int argc, char **argv)
 		"S137: no level");
 }
 
-/* MPI_Finalize where nothing began the World says why it cannot be ended */
+/* MPI_Finalize without MPI_Init reports the reason of its error */
 static void finalize_says(const char *what)
 {
 	char text[MPI_MAX_ERROR_STRING] = "";

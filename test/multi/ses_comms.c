@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ses_comms: communicators from groups, whole, parts, same tags at once */
+/* ses_comms: communicators from groups of all and some processes, the same tag
+ * at the same time */
 #include "session.h"
 
 static MPI_Session session;

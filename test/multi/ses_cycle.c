@@ -75,8 +75,7 @@ static void example_xyz(void)
 	make(a, "communicator_1");
 	make(mtest.rank ? b : a, "communicator_2");
 	if (mtest.rank == 0) {
-		finalize(
-			&a); /* it waits for both others, who may get over it */
+		finalize(&a); /* it waits for both others, which may continue */
 		return;
 	}
 	first = finalize(mtest.rank == 1 ? &a : &b);
@@ -96,7 +95,7 @@ static void disconnect_crossed(void)
 	OK(MPI_Session_finalize(&a));
 }
 
-/* communicator i joins processes i and i + 1; everybody first leaves the one
+/* communicator i joins processes i and i + 1; each process first leaves the one
  * whose other member first leaves another */
 static void ring(void)
 {

@@ -12,7 +12,7 @@
 static MPI_Session first, second;
 static int rc_of_thread = -1;
 
-/* The only reader of what was said until it is joined. */
+/* The only reader of the captured output until it is joined. */
 static void *break_ring(void *arg)
 {
 	(void)arg;

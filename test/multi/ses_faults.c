@@ -193,7 +193,7 @@ static void cancelled(MPI_Comm comm)
 static const struct fault {
 	const char *claim;
 	void (*make)(MPI_Comm comm);
-	int n[2];	     /* things said by rank 0, rank 1 */
+	int n[2];	     /* texts printed by rank 0, rank 1 */
 	int is_fault[2];     /* ends with an error */
 	const char *said[2]; /* texts that the first process must print */
 } faults[] = {

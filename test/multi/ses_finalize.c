@@ -150,7 +150,7 @@ static void subset(void)
 	session_close(&all);
 }
 
-/* S17: opening is local: nobody else has opened yet */
+/* S17: opening is local: no other process has opened yet */
 static void open_is_local(void)
 {
 	MPI_Session session;

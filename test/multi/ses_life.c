@@ -192,7 +192,7 @@ static void memory_kinds(void)
 	session_close(&session);
 }
 
-/* kinds=1: the launcher was told, nobody else was */
+/* kinds=1: the launcher got the kinds, no other option */
 static void kinds_of_launcher(void)
 {
 	int len = 128, flag = 0;

@@ -10,9 +10,9 @@
 
 enum { FEW = 400, MANY = 4000, TIMES = 8 };
 
-/* Microseconds of computing for each of n communicators that are given up;
- * waits_for: the process that rank 1 hears say that it waits, before it gives
- * up its own. */
+/* Microseconds of processor time for each of n communicators that are freed;
+ * waits_for: the process whose report of a wait rank 1 expects before it frees
+ * its own. */
 static double end_of(int n, int waits_for)
 {
 	MPI_Comm *comms = mtest_alloc((size_t)n * sizeof(MPI_Comm));

@@ -18,7 +18,7 @@ static int find(MPI_Session session, int n, const char *want)
 	return found;
 }
 
-/* every set listed: a URI, a group with me in it, and the size it says */
+/* every listed set: a URI, a group that contains the caller, and its size */
 static void each(MPI_Session session, int n)
 {
 	for (int i = 0; i < n; i++) {

@@ -90,7 +90,7 @@ static void split_and_finalize(void)
 		OK(MPI_Session_finalize(&b));
 }
 
-/* communicator i joins processes i and i + 1; everybody first splits the one
+/* communicator i joins processes i and i + 1; each process first splits the one
  * whose other member first splits another */
 static void ring(void)
 {

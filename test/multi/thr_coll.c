@@ -25,7 +25,8 @@ static void *body(void *arg)
 		CHECK(bad == 0, "thread %d round %d: %d wrong", me, i, bad);
 		if (i % 30)
 			continue;
-		/* making communicators from several threads at once */
+		/* creating communicators from several threads at the same time
+		 */
 		OK(MPI_Comm_dup(comm, &dup));
 		OK(MPI_Barrier(dup));
 		OK(MPI_Comm_free(&dup));

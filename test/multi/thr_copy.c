@@ -170,6 +170,6 @@ int main(int argc, char **argv)
 	munmap(gaps, 2 * (size_t)LEN);
 	if (how != 3)
 		return mtest_finish();
-	(void)MPI_Finalize(); /* says who has died */
+	(void)MPI_Finalize(); /* names the failed process */
 	return mtest_done();
 }

@@ -45,7 +45,7 @@ static void pingpong(int me, MPI_Comm comm, char *buf)
 	}
 }
 
-/* every thread sends and receives without knowing who gets what */
+/* every thread sends and receives; any thread may get any message */
 static void anybody(int me, char *buf)
 {
 	int peer = 1 - mtest.rank;

@@ -18,7 +18,8 @@ enum { THREADS = 4, ROUNDS = 40, SWITCHES = 60 };
 struct told {
 	atomic_int n_inside; /* threads in the function */
 	atomic_bool is_off;
-	bool is_late; /* it hears the middle of what threads do: no order */
+	/* it sees the changes while threads make them: no order */
+	bool is_late;
 	atomic_long n_defined, n_deleted, n_foreign;
 	long at[THREADS]; /* changes of each thread's sets so far */
 };
@@ -64,7 +65,7 @@ static void *change(void *arg)
 	return NULL;
 }
 
-/* all of them at once; main does its own in between */
+/* all threads at the same time; main makes its own changes in between */
 static void all_change(void (*meanwhile)(void))
 {
 	pthread_t threads[THREADS];
@@ -79,7 +80,8 @@ static void all_change(void (*meanwhile)(void))
 		pthread_join(threads[i], NULL);
 }
 
-/* sets of the job come and go; alone there is nobody to make them */
+/* sets of the job are defined and deleted; a job of one has no process for that
+ */
 static void publish(void)
 {
 	char name[32];
@@ -119,12 +121,12 @@ int main(int argc, char **argv)
 	self = session_group(session, "mpi://SELF");
 	OK(MPIX_Session_set_pset_callback(session, on_change, &told));
 	all_change(publish);
-	OK(MPIX_Session_get_pset_changes(session, &n)); /* tells the rest */
+	OK(MPIX_Session_get_pset_changes(session, &n)); /* notifies the rest */
 	CHECK(told.n_defined == THREADS * ROUNDS &&
 			told.n_deleted == THREADS * ROUNDS,
 		"%ld defined, %ld deleted, of %d each", told.n_defined,
 		told.n_deleted, THREADS * ROUNDS);
-	told.is_late = true; /* it may hear the beginning of what follows */
+	told.is_late = true; /* it may see the beginning of the next changes */
 	all_change(take_turns);
 	OK(MPI_Group_free(&self));
 	session_close(&session);

@@ -63,7 +63,7 @@ static MPI_Comm make(MPI_Session session, const char *tag, const char *value)
 	return made;
 }
 
-/* 1 where it says nothing */
+/* 1 if the key is absent */
 static int vcis_of(MPI_Comm of)
 {
 	char value[32] = "1";

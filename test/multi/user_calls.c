@@ -3,11 +3,11 @@
  * user_calls: functions of the program are called without a lock held
  *
  * Reduction functions, those of general requests, of attributes and of error
- * handlers call MPI themselves, in two threads at once: messages to this
- * process, which cannot complete if the caller holds a lock or is in the middle
- * of a round of progress. MPI forbids communication in a reduction function;
- * here it shows that no lock is held. With threads=0 there is one thread, and
- * MPI_Init.
+ * handlers call MPI themselves, in two threads at the same time: messages to
+ * this process, which cannot complete if the caller holds a lock or is in the
+ * middle of a round of progress. MPI forbids communication in a reduction
+ * function; here it shows that no lock is held. With threads=0 there is one
+ * thread, and MPI_Init.
  */
 #include "mtest.h"
 #include <pthread.h>

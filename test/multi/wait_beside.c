@@ -226,7 +226,7 @@ static void *second_thread(void *arg)
 	return NULL;
 }
 
-/* Two threads that wait at once: one reads the wakeup for both. */
+/* Two threads that wait at the same time: one reads the wakeup for both. */
 static void threads(void)
 {
 	pthread_t thread;

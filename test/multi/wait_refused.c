@@ -4,7 +4,7 @@
  * process manager does not report it; the wait for it ends with an error
  *
  * Rank 1 closes the socket that its fabric listens on and stops, which looks to
- * rank 0 as the end of a process that nobody reports.
+ * rank 0 as the end of a process that no manager reports.
  */
 #include "mtest.h"
 

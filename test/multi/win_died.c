@@ -45,7 +45,7 @@ static void meanwhile(struct window *w)
 	raise(SIGKILL);
 }
 
-/* With the lock of `target`; the first one hears that it has it. */
+/* With the lock of `target`; the first one is notified that it is granted. */
 static void with_lock(struct window *w, int target)
 {
 	OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w->win));
@@ -82,7 +82,7 @@ static int put_unlock(struct window *w)
 	return put ? put : rc;
 }
 
-/* Had by message it is given back, in time or not. */
+/* A lock that was granted by message is released, in time or late. */
 static int lock_unlock(struct window *w, int target)
 {
 	int rc;
@@ -248,7 +248,7 @@ static bool may_succeed(const struct window *w, const struct died_case *c)
 	       (w->is_mapped && c->die == meanwhile);
 }
 
-/* The error says who, and of what. */
+/* The error names the process and the window. */
 static void check_error(
 	const struct window *w, const struct died_case *c, int rc)
 {

@@ -10,7 +10,7 @@
 
 static int left, right;
 
-/* A window of n ints, all 0, at everybody. */
+/* A window of n ints, all 0, at each process. */
 static int *make(int n, MPI_Win *win)
 {
 	int *memory;
@@ -90,7 +90,8 @@ static void ring(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* 0 is reached by all, of whom some are late. The groups go at once. */
+/* All processes access rank 0, some of them late. The groups are freed
+ * immediately. */
 static void star(void)
 {
 	int others[64], n = 0;

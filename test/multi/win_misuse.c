@@ -224,7 +224,7 @@ static void arguments(void)
 
 /* ---- beyond the memory ---- */
 
-/* The call or the flush says it. */
+/* The call or the flush returns the error. */
 static void is_out(int rc)
 {
 	int at_flush = MPI_Win_flush(right, win);

@@ -280,7 +280,7 @@ static void handlers(void)
 
 /* ---- shared memory ---- */
 
-/* False where the library is told to do without. */
+/* False if the library is set to work without shared memory. */
 static bool share(MPI_Aint size, MPI_Info info, int **base, MPI_Win *win)
 {
 	const char *shm = getenv("WEFT_SHM");
@@ -367,7 +367,7 @@ static void shared_more(void)
 	OK(MPI_Info_free(&info));
 }
 
-/* Also windows of other flavors say where memory is, if they can. */
+/* Windows of other flavors also return the address of memory, if possible. */
 /* Memory of MPI_Alloc_mem, short and long, is the node's as well; any part of
  * it may be a window. */
 static void query_alloc_mem(void)

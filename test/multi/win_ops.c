@@ -649,7 +649,7 @@ static void shorter(void)
 	OK(MPI_Win_free(&win));
 }
 
-/* ---- all at once ---- */
+/* ---- all processes at the same time ---- */
 
 static void count_type(MPI_Datatype type, size_t size, int n, MPI_Win win[2],
 	const char *memory)
@@ -738,7 +738,8 @@ static void ordered(enum memory kind)
 	free_window(&w);
 }
 
-/* To one who waits in a call, and may do a part of it; with others waiting. */
+/* To a target that waits in a call, and may copy a part; with others waiting.
+ */
 static void long_ones(void)
 {
 	enum { LONG = 1 << 20, ROUNDS = 200 };

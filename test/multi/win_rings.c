@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_rings: processes wait for each other through windows, and are told
+/* win_rings: processes wait for each other through windows, and get errors
  *
- * Run with WEFT_DEADLOCK=error: all of a ring have an error, and go on, also
- * with the window. */
+ * Run with WEFT_DEADLOCK=error: all processes of a cycle get an error and
+ * continue, also with the window. */
 #include "mtest.h"
 
 enum { LONG = 5000 };
@@ -74,7 +74,7 @@ static int lock_and_put(int rank, int *value, MPI_Win win)
 	return put_rc ? put_rc : rc;
 }
 
-/* Whether it is had may not be known to who is told that it never will be. */
+/* A process that gets the error may not know whether the lock was granted. */
 static void unlock(int rank, MPI_Win win)
 {
 	int rc = MPI_Win_unlock(rank, win);

@@ -262,8 +262,8 @@ static void many(void)
 	}
 }
 
-/* A long accumulate is under way in several parts at once; what follows it to
- * one of these places is behind all of them. */
+/* A long accumulate has several parts in flight; a later access to one of these
+ * places is carried out after all of them. */
 static void parts(void)
 {
 	enum { N = 300000, ROUNDS = 8, PLACES = 5 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_rows: long rows of integers are updated by several processes at once, and
- * single elements of them beside that: nothing is lost
+/* win_rows: several processes update long rows of integers and single elements
+ * of them at the same time: no update is lost
  *
- * Under locks that come and go, between fences, and where others reach the
- * same memory without that lock: promised to be unneeded, by another window, by
- * a dynamic one. */
+ * Under locks, between fences, and where others access the same memory without
+ * that lock: with NOCHECK, by another window, or by a dynamic one. */
 #include "mtest.h"
 
 enum { N = 512, ROUNDS = 400 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_told: accesses to another process's own memory on a node, which may be
- * copied by the kernel or told to their target by message
+/* win_told: accesses to another process's own memory on a node, by a kernel
+ * copy or by a message to the target
  *
- * Which way one goes is seen by stopping the target: the kernel copies all the
- * same, a message lies there until it goes on. Either way results, orders and
- * errors are the same. Skipped where the kernel copies nothing. */
+ * Stopping the target shows the method: the kernel still copies, and a message
+ * waits until the target continues. Results, order and errors are the same with
+ * both. Skipped where the kernel copies nothing. */
 #define _GNU_SOURCE
 #include "cma.h"
 
@@ -178,7 +178,8 @@ static void warm_up(void)
 	}
 }
 
-/* True when it was told: nothing had happened as long as the target stood. */
+/* True if it was sent as a message: nothing happened while the target was
+ * stopped. */
 static bool try_told(enum kind kind)
 {
 	int64_t value = peek(0) + 1, old = -1;
@@ -196,7 +197,8 @@ static bool try_told(enum kind kind)
 	return is_told;
 }
 
-/* Its target sits in a receive: sooner or later each kind is told. */
+/* Its target waits in a receive: after some time, each kind is sent as a
+ * message. */
 static void by_the_target(void)
 {
 	for (enum kind kind = PUT; kind < KINDS; kind++)

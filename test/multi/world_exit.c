@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * world_exit: the launcher's exit code tells how the processes ended
+ * world_exit: the launcher's exit code shows how the processes ended
  *
  * how=code   every process exits with code= plus its rank (S144)
  * how=abort  rank who= calls MPI_Abort with code=; the others are waiting

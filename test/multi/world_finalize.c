@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * world_finalize: data of completed sends arrives, whoever leaves first
+ * world_finalize: data of completed sends arrives, whichever process leaves
+ * first
  *
  * S118, S123, S139, S142. len= bytes; late= the rank that is late;
  * leave=1: the sender calls _exit right behind MPI_Finalize

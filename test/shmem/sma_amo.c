@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_amo: atomics of every type, alone and by all at once */
+/* sma_amo: atomics of every type, by one PE and by all at the same time */
 #include "stest.h"
 
 static long long words[8]; /* static memory is as good as the heap */

@@ -181,7 +181,8 @@ static void large(void)
 	shmem_free(b);
 }
 
-/* The set of all, and that of the odd PEs; with work arrays nobody reads. */
+/* The set of all, and that of the odd PEs; with work arrays that are not used.
+ */
 static void active(int start, int log_stride, int size)
 {
 	static int src[N], dst[64 * N], work[N];

@@ -2,9 +2,9 @@
 /*
  * sma_gone: a PE that dies does not leave the others waiting
  *
- * how=OP: PE 1 is killed while PE 0 repeats OP; what PE 0 has to say of it is
- * in the manifest. stopped=1: PE 1 stands still until PE 0 has said that OP
- * waits, and what it said is passed on.
+ * how=OP: PE 1 is killed while PE 0 repeats OP; the manifest has the text that
+ * PE 0 must print. stopped=1: PE 1 is stopped until PE 0 has reported that OP
+ * waits, and that report is passed on.
  */
 #include "stest.h"
 
@@ -123,7 +123,7 @@ static const struct {
 	{ "finalize", shmem_finalize },
 };
 
-/* Waits until the process has said that it waits, and passes that on. */
+/* Waits until the process has reported that it waits, and passes that on. */
 static void hear_stall(pid_t from)
 {
 	char path[64], text[4096] = "";
@@ -145,7 +145,7 @@ static void hear_stall(pid_t from)
 	fputs(text, stderr);
 }
 
-/* A child that kills this process when who waits for it has said so. */
+/* A child that kills this process when the waiting PE has reported the wait. */
 static int start_killer(pid_t victim)
 {
 	int ends[2], from;

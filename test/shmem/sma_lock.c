@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_lock: one at a time, and everybody's turn comes */
+/* sma_lock: one PE at a time holds a lock, and each PE gets it */
 #include "stest.h"
 
 enum { ROUNDS = 200, LOCKS = 3 };
 
 static long locks[LOCKS], count[LOCKS];
 
-/* A count that is only right when nobody is between its load and store. */
+/* A count that is only right if no other PE is between its load and store. */
 static void visit(long *lock, long *at)
 {
 	long v = shmem_g(at, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sma_moves: a wait that gets nearer to its end is not said to stall
+ * sma_moves: a wait that makes progress is not reported as a stall
  *
  * PE 1 adds to a word of PE 0, which waits for the sum; WEFT_STALL_WARN is two
  * seconds. PE 0 has a clock of its own, by which a second passes with each that

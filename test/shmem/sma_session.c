@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sma_session: hints start, add up and stop; they are told; results stay */
+/* sma_session: hints start, add up and stop; they are reported; results are the
+ * same */
 #include "stest.h"
 
 #include <pshmem.h>
@@ -115,7 +116,7 @@ static void contexts(void)
 	}
 }
 
-/* A start under SHMEM_DEBUG, as it is told. */
+/* The report of a start with SHMEM_DEBUG. */
 static const char *told_of(shmem_ctx_t ctx, long opts, char *buf, size_t len)
 {
 	int kept = stest_listen();
@@ -124,7 +125,7 @@ static const char *told_of(shmem_ctx_t ctx, long opts, char *buf, size_t len)
 	return stest_told(kept, buf, len);
 }
 
-/* Lines that say of an option what becomes of it. */
+/* Lines that report the effect of an option. */
 static int n_lines(const char *told, const char *name)
 {
 	char word[64];

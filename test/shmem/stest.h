@@ -4,8 +4,8 @@
  *
  * A failed check is printed with file, line, PE and sentence, and the program
  * goes on; stest_done() turns the count into the exit status. When
- * WEFT_TEST_DEADLINE seconds have passed, each PE says after which line it
- * stopped getting anywhere and exits with 124.
+ * WEFT_TEST_DEADLINE seconds have passed, each PE prints the line of its last
+ * check and exits with 124.
  */
 #ifndef STEST_H
 #define STEST_H

@@ -533,7 +533,7 @@ static void test_reproducible(void **state)
 
 /* ---- scratch memory ---- */
 
-/* Long memory comes back to who asks next, of about that length. */
+/* The next request of about that length gets the long memory again. */
 static void test_scratch(void **state)
 {
 	static struct weft_vci vci;

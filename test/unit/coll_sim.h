@@ -49,7 +49,7 @@ struct sim {
 	int32_t n;
 	enum sim_order order;
 	uint64_t seed;
-	const char *what; /* the case, for who reads of its failure */
+	const char *what; /* the case, for the text of a failure */
 	struct sim_member *members;
 	struct sim_msg *half[SIM_MAX][SIM_MAX]; /* of one side only, in order */
 	struct sim_msg **ready;			/* both sides are there */
@@ -127,7 +127,7 @@ static inline int64_t sim_len(const struct weft_span *span)
 	return span->count ? span->count * span->type->size : 0;
 }
 
-/* Reads a send at once. */
+/* Reads the data of a send immediately. */
 static inline void sim_pack(struct sim_msg *msg)
 {
 	const struct weft_span *span = &msg->send->span;
@@ -274,7 +274,8 @@ static inline int32_t sim_pick(struct sim *sim)
 	return -1;
 }
 
-/* Until nobody can go on. Members may be held, so that is no failure. */
+/* Runs until no member can continue. Members may be held, so that is no
+ * failure. */
 static inline void sim_advance(struct sim *sim)
 {
 	for (;;) {

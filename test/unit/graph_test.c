@@ -197,7 +197,7 @@ static uint32_t judge(struct weft_graph *graph)
 
 /* ---- every case ---- */
 
-/* One communicator: who is in it and its session at each. */
+/* One communicator: its members and its session at each. */
 struct tie {
 	uint8_t members;
 	uint8_t session[PROCS];
@@ -490,7 +490,7 @@ static void make_job(void)
 	reset();
 }
 
-/* Until everybody is at its end; false when that does not come. */
+/* Runs until all processes have ended; false if they do not. */
 static bool run_out(void)
 {
 	bool is_all;
@@ -531,8 +531,8 @@ static void random_programs(int n, int *spared_out, int *stuck_out)
 	}
 }
 
-/* Processes go on, are asked, looked at and told in any order: who is accused
- * is stuck, all of a proven ring have errors, and everybody comes to an end. */
+/* Processes continue, are queried and notified in any order. A process with a
+ * verdict is stuck, all of a proven cycle get errors, and all processes end. */
 static void rings_with_common_processes_spare_nobody(void **state)
 {
 	int spared, stuck;
@@ -725,8 +725,8 @@ static void only_the_ring_is_accused(void **state)
 	weft_graph_fini(&graph);
 }
 
-/* With a thread that could end it, wherever in the ring it is, nobody gets an
- * error; it is only said. */
+/* With a thread that could end it, anywhere in the cycle, no process gets an
+ * error; the cycle is only reported. */
 static void threads_make_it_doubtful(void **state)
 {
 	static const uint8_t members[COMMS_MAX] = { 3, 6, 5 };

@@ -56,7 +56,7 @@ static struct weft_group *make(const struct model *m)
 	return group;
 }
 
-/* A run is of one job: who hears of it checks its ends (comm/leader.c). */
+/* A run is of one job: the receiver checks its ends (comm/leader.c). */
 static void assert_runs(const struct weft_group *group)
 {
 	for (uint32_t i = 0; i < group->n_runs; i++) {

@@ -26,7 +26,8 @@ static void free_while_single(void **state)
 	assert_false(weft_lock_is_mt());
 	weft_lock_take(&lock);
 	assert_int_equal(atomic_load(&lock.is_taken), 0);
-	weft_lock_pause(&lock); /* holds on: nobody else can be there */
+	/* keeps the lock: no other thread can hold it */
+	weft_lock_pause(&lock);
 	assert_int_equal(atomic_load(&lock.is_biased), 1);
 	weft_lock_drop(&lock);
 	assert_int_equal(atomic_load(&lock.is_biased), 0);
@@ -44,7 +45,7 @@ static void *early_bird(void *arg)
 	return NULL;
 }
 
-/* Counts how often somebody else was inside too. */
+/* Counts how often another thread was inside, too. */
 static void *late_comer(void *arg)
 {
 	intptr_t bad = 0;

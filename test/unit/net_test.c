@@ -518,7 +518,7 @@ static void cancelling_finds_what_the_provider_knows(void **state)
 	weft_net_poll(f->net);
 	assert_int_equal(w.n_done, 1);
 	assert_int_equal(w.err, WEFT_ERR_CANCELED);
-	/* too late: nothing to take back, and no error */
+	/* too late: nothing to cancel, and no error */
 	assert_int_equal(weft_net_cancel(f->net, &w.op), 0);
 	weft_net_poll(f->net);
 	assert_int_equal(w.n_done, 1);

@@ -241,7 +241,8 @@ static void a_plain_fabric_gets_no_flags(void **state)
 	close_it(ctx);
 }
 
-/* All but the last of a batch say that more follows; the last is kept back. */
+/* All but the last of a batch have the flag that more follows; the last is
+ * delayed. */
 static void a_batch_ends_without_more(void **state)
 {
 	struct weft_rma_ctx *ctx = open_on(&cxi);
@@ -480,7 +481,7 @@ static void a_fence_without_flags_waits(void **state)
 	}
 }
 
-/* A program of all kinds of operations; returns what quiet said. */
+/* A program of all kinds of operations; returns the result of quiet. */
 static int mixed(struct weft_rma_ctx *ctx)
 {
 	static char large[300];
@@ -545,8 +546,8 @@ static void refusals_are_waited_out(void **state)
 		}
 }
 
-/* Each operation in turn fails: quiet, or the call that waited, says so, and
- * the next quiet does not. */
+/* Each operation in turn fails: quiet, or the waiting call, returns the error,
+ * and the next quiet does not. */
 static void errors_are_told(void **state)
 {
 	(void)state;

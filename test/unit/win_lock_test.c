@@ -17,8 +17,9 @@
 /* Actions of other processes on the lock, by the round of the waiting process.
  */
 enum {
-	TAKEN = 2,  /* the process that requested it holds it */
-	FREE = 40,  /* and gives it back: who waits wants it by then */
+	TAKEN = 2, /* the process that requested it holds it */
+	/* and releases it: the waiting process requests it by then */
+	FREE = 40,
 	LATE = 100, /* before a wait that only ends by itself */
 };
 

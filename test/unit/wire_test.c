@@ -109,7 +109,7 @@ static size_t make_plausible(uint8_t *data)
 	wire.head.ctx = rng(10) ? WEFT_CTX_WORLD + rng(4) : rng(1000);
 	wire.head.tag = rng(10) ? (int32_t)rng(4) : (int32_t)rng(UINT32_MAX);
 	memcpy(data, &wire, sizeof(wire));
-	/* a request that exists, of whoever it may be */
+	/* an existing request of any process */
 	if (rng(2) && len >= sizeof(wire) + 16) {
 		uint64_t handle = weft_obj_handle(recvs[rng(N_RECVS)]);
 

@@ -196,7 +196,7 @@ struct stand_frame {
 	uint32_t unused;
 };
 
-/* An operation of ours, from the post to its completion. */
+/* An operation of this process, from the post to its completion. */
 struct stand_op {
 	struct stand_op *next;
 	struct stand_nic *nic;
@@ -208,7 +208,7 @@ struct stand_op {
 	fi_addr_t peer;
 	uint64_t flags;	   /* as posted */
 	uint64_t cq_flags; /* as completed */
-	bool is_signalled; /* a completion tells of success */
+	bool is_signalled; /* a completion reports success */
 	bool is_lost;
 };
 
@@ -480,7 +480,7 @@ bool stand_can_compare(enum fi_datatype type, enum fi_op op);
 /* Carries an atomic out; old gets what was there. */
 void stand_amo(enum fi_datatype type, enum fi_op op, void *at,
 	const void *operand, const void *compare, void *old);
-/* Stores bytes so that whoever polls for the last of them finds the rest. */
+/* Stores bytes so that a process that polls the last one sees all of them. */
 void stand_store(void *to, const void *from, size_t len);
 
 #endif

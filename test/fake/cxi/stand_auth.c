@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand_auth: which network identifier (VNI) a process may use
  *
- * A launcher says so through SLINGSHOT_VNIS, _SVC_IDS and _DEVICES; without
- * them the node's open service answers, unless the site has switched it off. */
+ * A launcher sets SLINGSHOT_VNIS, _SVC_IDS and _DEVICES. Without them the open
+ * service of the node is used, unless the site has disabled it. */
 #include "stand.h"
 
 #include <stdlib.h>

@@ -59,8 +59,8 @@ void stand_cntr_unbind(struct stand_cntr *cntr, struct stand_nic *nic)
 	pthread_mutex_unlock(&cntr->bind_lock);
 }
 
-/* Counters of remote access are kept by the hardware; looking at one lets the
- * socket move, which on the hardware nobody has to do. */
+/* The hardware updates counters of remote access. Here, reading a counter makes
+ * progress on the socket, which the hardware does not need. */
 static void progress(struct stand_cntr *cntr)
 {
 	pthread_mutex_lock(&cntr->bind_lock);

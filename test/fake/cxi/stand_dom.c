@@ -134,8 +134,8 @@ static struct stand_dom *dom_of(struct fid *fid)
 	return stand_of(fid, struct stand_dom, fid.fid);
 }
 
-/* Events and optimized keys may only be switched while the provider picks the
- * keys: those of a client say by their value what they are. */
+/* Events and optimized keys may only be enabled or disabled if the provider
+ * chooses the keys: the value of a client's key determines its kind. */
 static int set_flag(
 	struct stand_dom *dom, bool *flag, bool on, const char *what)
 {

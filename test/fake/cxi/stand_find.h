@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lets libfabric find it in the build tree if the test is about cxi, unless
- * FI_PROVIDER_PATH says otherwise already. Before the first query. */
+/* Lets libfabric find the stand-in in the build tree if the test uses cxi and
+ * FI_PROVIDER_PATH is not set. Call it before the first query. */
 static inline void stand_find(const char *provider)
 {
 	const char *top = getenv("TEST_BUILDDIR");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stand_info: what the provider offers, and what it will not hear of */
+/* stand_info: the attributes that the provider offers and refuses */
 #include "stand.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stand_log: what the environment asks for, and the record of what was done
+/* stand_log: settings from the environment, and the record of operations
  *
  * CXISTAND_LOG names a file ("%d" becomes the process); each operation is one
  * line of it, written at once. */

@@ -192,7 +192,7 @@ static int ep_enable(struct stand_nic *nic)
 	return rc;
 }
 
-/* An alias has flags of its own, which nobody checks. */
+/* An alias has flags of its own, which no function checks. */
 static int set_op_flags(struct stand_ep *ep, uint64_t flags)
 {
 	if (!(flags & FI_TRANSMIT) || flags & FI_RECV)

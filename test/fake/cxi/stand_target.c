@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stand_target: what others do to the memory of this process
+/* stand_target: accesses of other processes to the memory of this one
  *
  * An ordinary write is answered when it has arrived and becomes visible some
  * time later, in any order. One with delivery-complete is visible when it is
  * answered; if it is fenced too, so is everything from that peer before it.
- * Atomics see each other at once, whatever is still to become visible. */
+ * Atomics see each other immediately, whatever writes are not visible yet. */
 #include "stand.h"
 
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static void apply(struct stand_nic *nic, struct stand_pending *p)
 	free(p);
 }
 
-/* Applies those for which the three say so; in order of their time. */
+/* Applies the writes that the three arguments select, in order of their time.
+ */
 static void settle(struct stand_nic *nic, uint64_t until,
 	const struct stand_conn *conn, const struct stand_mr *mr, uint8_t type)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stand_test: the stand-in does what is said of the real provider
+/* stand_test: the stand-in behaves as the real provider is documented
  *
  * Each case is a process, because the provider reads its variables when
  * libfabric loads it. */
@@ -231,7 +231,7 @@ static int write_with(struct pair *p, uint64_t addr, uint64_t key)
 
 	if (fi_write(p->a.ep, &value, 8, NULL, p->to_b, addr, key, &value))
 		return -1;
-	/* unsignalled: only errors are told */
+	/* unsignalled: only errors are reported */
 	return pair_next(&p->a, &context);
 }
 

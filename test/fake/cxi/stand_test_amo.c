@@ -8,8 +8,8 @@
 
 enum { AT = 64 }; /* where in the memory */
 
-/* Which types an operation has, as bits; the same for all three kinds of
- * call unless it says otherwise. */
+/* The types of an operation as bits; the same for all three kinds of call by
+ * default. */
 enum { NONE = 0, INTS = 0xff, REALS = 0x3ff, NUMBERS = 0xfff };
 
 static const struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand_tx: posting: the queue of commands, its doorbell, completions
  *
- * A command with FI_MORE is queued and not sent. Any later one without it
- * rings the doorbell for all of them, whoever posts it; a refused post rings
- * as well. There is no other way to ring. */
+ * A command with FI_MORE is queued and not sent. A later command without it
+ * rings the doorbell for all of them, whichever caller posts it. A refused post
+ * rings, too. No other call rings. */
 #include "stand.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stand_wire: sockets on the loopback
  *
- * An endpoint listens; who has a request for it opens a connection, over which
- * requests go one way and answers the other. A thread serves the socket when
- * the process does not poll, as hardware would. */
+ * An endpoint listens. An endpoint with a request for it opens a connection,
+ * which carries requests in one direction and answers in the other. A thread
+ * serves the socket when the process does not poll, as hardware would. */
 #include "stand.h"
 
 #include <arpa/inet.h>
@@ -454,7 +454,7 @@ void stand_wire_pump(struct stand_nic *nic)
 	stand_target_settle(nic);
 }
 
-/* The thread: what hardware does while nobody looks. */
+/* The thread does the work that the hardware does without a poll. */
 
 static bool polled_lately(struct stand_nic *nic)
 {
