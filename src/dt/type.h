@@ -19,6 +19,8 @@
 enum {
 	WEFT_TYPE_FIRST = 0x200, /* ABI value of the null type */
 	WEFT_TYPE_LAST = 0x2eb,
+	WEFT_TYPE_BYTE = 0x247, /* MPI_BYTE */
+	WEFT_TYPE_INT64 = 0x258,
 	WEFT_TYPE_NAME_LEN = 128, /* with the final NUL */
 };
 

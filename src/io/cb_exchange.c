@@ -34,7 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_BYTE = 0x247, RUNS = 256 };
+enum { RUNS = 256 };
 
 enum cb_tag { TO_AGGREGATOR, TO_MEMBER, DONE, N_TAGS };
 
@@ -146,7 +146,7 @@ static struct weft_msg message(const struct exchange *x, int32_t rank,
 		.comm = x->comm,
 		.buf = buf,
 		.count = len,
-		.type = weft_type_builtin(TYPE_BYTE),
+		.type = weft_type_builtin(WEFT_TYPE_BYTE),
 		.rank = rank,
 		.tag = x->tags[tag],
 		.ctx_offset = WEFT_CTX_OFFSET_COLL,

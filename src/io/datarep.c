@@ -169,13 +169,12 @@ int weft_datarep_in_memory(const struct weft_datarep *rep,
 static int layout_basic(const struct weft_datarep *rep,
 	const struct weft_type *basic, struct weft_type **type_out)
 {
-	enum { TYPE_BYTE = 0x247 };
 	int64_t size;
 	int err = rep_element(rep, basic, &size);
 
 	return err ? err
 		   : weft_type_make_contiguous(
-			     size, weft_type_builtin(TYPE_BYTE), type_out);
+			     size, weft_type_builtin(WEFT_TYPE_BYTE), type_out);
 }
 
 static int layout_subarray(

@@ -25,8 +25,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TYPE_BYTE = 0x247 };
-
 struct weft_table weft_files =
 	WEFT_TABLE_INIT(struct weft_file, WEFT_KIND_FILE);
 struct weft_errh *weft_file_errh = &weft_errh_builtin[WEFT_ERRH_RETURN];
@@ -316,7 +314,7 @@ static int file_open_all(
 
 static int file_make_default_view(struct weft_file *file)
 {
-	struct weft_type *byte = weft_type_builtin(TYPE_BYTE);
+	struct weft_type *byte = weft_type_builtin(WEFT_TYPE_BYTE);
 	struct weft_view_config config = { .etype = byte,
 		.filetype = byte,
 		.rep = weft_datarep_find("native") };

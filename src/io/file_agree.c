@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247 };
-
 int64_t weft_file_err_encode(const struct weft_file *file, int err)
 {
 	return err ? (int64_t)err * ((int64_t)1 << 32) + file->comm->rank : 0;
@@ -38,7 +36,7 @@ int weft_file_err_decode(
 static struct weft_coll numbers_of(
 	struct weft_file *file, int n, const int64_t *mine, int64_t *all)
 {
-	struct weft_type *type = weft_type_builtin(TYPE_INT64);
+	struct weft_type *type = weft_type_builtin(WEFT_TYPE_INT64);
 
 	return (struct weft_coll){ .comm = file->comm,
 		.ctx_offset = WEFT_CTX_OFFSET_COLL,
@@ -121,7 +119,7 @@ static int share_err_text(
 		.ctx_offset = WEFT_CTX_OFFSET_COLL,
 		.recv = { .buf = text,
 			.count = sizeof(text),
-			.type = weft_type_builtin(TYPE_BYTE) },
+			.type = weft_type_builtin(WEFT_TYPE_BYTE) },
 		.root = rank };
 
 	memset(text, 0, sizeof(text));

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-enum { TYPE_INT64 = 0x258, REQUEST_TAG = 1, REPLY_TAG = 2, REQUEST_ADD = 1 };
+enum { REQUEST_TAG = 1, REPLY_TAG = 2, REQUEST_ADD = 1 };
 
 static struct weft_msg pointer_msg(struct weft_file *file, int64_t *numbers,
 	int64_t n, int32_t rank, int32_t tag)
@@ -22,7 +22,7 @@ static struct weft_msg pointer_msg(struct weft_file *file, int64_t *numbers,
 		.comm = file->comm,
 		.buf = numbers,
 		.count = n,
-		.type = weft_type_builtin(TYPE_INT64),
+		.type = weft_type_builtin(WEFT_TYPE_INT64),
 		.rank = rank,
 		.tag = tag,
 		.ctx_offset = WEFT_CTX_OFFSET_P2P,

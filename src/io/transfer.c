@@ -24,8 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPE_INT64 = 0x258, TYPE_BYTE = 0x247 };
-
 struct job {
 	struct weft_pool_task task;
 	struct weft_uring_task uring;
@@ -228,7 +226,7 @@ static void job_prepare(struct job *job, struct weft_file *file,
 	job->m.view = weft_file_view(file);
 	job->m.is_write = access->is_write;
 	job->is_collective = access->is_collective;
-	job->m.type = weft_type_builtin(TYPE_BYTE);
+	job->m.type = weft_type_builtin(WEFT_TYPE_BYTE);
 	if (!err) {
 		job->m.buf = access->buf;
 		job->m.count = access->count;
@@ -338,7 +336,7 @@ static void job_on_agreed(void *arg, struct weft_req *req)
 
 static void job_agree(struct job *job)
 {
-	struct weft_type *type = weft_type_builtin(TYPE_INT64);
+	struct weft_type *type = weft_type_builtin(WEFT_TYPE_INT64);
 	struct weft_coll args = { .comm = job->m.file->comm,
 		.ctx_offset = WEFT_CTX_OFFSET_COLL,
 		.send = { .buf = &job->code, .count = 1, .type = type },
