@@ -7,6 +7,7 @@
  * made of simpler types, kept as `expanded`. */
 #include "dt/type.h"
 
+#include "base/bits.h"
 #include "base/err.h"
 #include "dt/flat.h"
 
@@ -39,19 +40,9 @@ static int type_make_add(int64_t a, int64_t b, int64_t *sum_out)
 	return __builtin_add_overflow(a, b, sum_out) ? too_large() : 0;
 }
 
-static int mul(int64_t a, int64_t b, int64_t *product_out)
+static int type_make_mul(int64_t a, int64_t b, int64_t *product_out)
 {
 	return __builtin_mul_overflow(a, b, product_out) ? too_large() : 0;
-}
-
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
 }
 
 static void shape_init(struct shape *shape, const struct weft_type *type)
@@ -87,15 +78,15 @@ static int shape_extend(struct shape *shape, int64_t span)
 {
 	int err;
 
-	err = type_make_add(shape->lb, min(span, 0), &shape->lb);
+	err = type_make_add(shape->lb, weft_min64(span, 0), &shape->lb);
 	if (!err)
-		err = type_make_add(shape->ub, max(span, 0), &shape->ub);
+		err = type_make_add(shape->ub, weft_max64(span, 0), &shape->ub);
 	if (!err && shape->size)
 		err = type_make_add(
-			shape->true_lb, min(span, 0), &shape->true_lb);
+			shape->true_lb, weft_min64(span, 0), &shape->true_lb);
 	if (!err && shape->size)
 		err = type_make_add(
-			shape->true_ub, max(span, 0), &shape->true_ub);
+			shape->true_ub, weft_max64(span, 0), &shape->true_ub);
 	return err;
 }
 
@@ -110,13 +101,13 @@ static int shape_repeat(struct shape *shape, int64_t count, int64_t stride)
 		shape_fini(shape);
 	if (count <= 1 || !shape->has_bounds)
 		return 0;
-	err = mul(count - 1, stride, &span);
+	err = type_make_mul(count - 1, stride, &span);
 	if (!err)
 		err = shape_extend(shape, span);
 	if (!err)
-		err = mul(shape->size, count, &shape->size);
+		err = type_make_mul(shape->size, count, &shape->size);
 	if (!err)
-		err = mul(shape->n_elems, count, &shape->n_elems);
+		err = type_make_mul(shape->n_elems, count, &shape->n_elems);
 	if (err || !shape->flat)
 		return err;
 	shape->flat = weft_flat_loop_take(count, stride, shape->flat);
@@ -148,11 +139,11 @@ static void join_bounds(struct shape *to, const struct shape *part)
 	if (!to->has_bounds || part->has_lb_mark > to->has_lb_mark)
 		to->lb = part->lb;
 	else if (part->has_lb_mark == to->has_lb_mark)
-		to->lb = min(to->lb, part->lb);
+		to->lb = weft_min64(to->lb, part->lb);
 	if (!to->has_bounds || part->has_ub_mark > to->has_ub_mark)
 		to->ub = part->ub;
 	else if (part->has_ub_mark == to->has_ub_mark)
-		to->ub = max(to->ub, part->ub);
+		to->ub = weft_max64(to->ub, part->ub);
 	to->has_lb_mark |= part->has_lb_mark;
 	to->has_ub_mark |= part->has_ub_mark;
 	to->has_bounds = true;
@@ -166,13 +157,13 @@ static int shape_join(struct shape *to, const struct shape *part)
 	if (!part->has_bounds)
 		return 0;
 	join_bounds(to, part);
-	to->align = max(to->align, part->align);
+	to->align = weft_max64(to->align, part->align);
 	if (!part->size)
 		return 0;
-	to->true_lb =
-		to->size ? min(to->true_lb, part->true_lb) : part->true_lb;
-	to->true_ub =
-		to->size ? max(to->true_ub, part->true_ub) : part->true_ub;
+	to->true_lb = to->size ? weft_min64(to->true_lb, part->true_lb)
+			       : part->true_lb;
+	to->true_ub = to->size ? weft_max64(to->true_ub, part->true_ub)
+			       : part->true_ub;
 	if (to->size && to->basic != part->basic)
 		to->basic = NULL;
 	else
@@ -353,7 +344,8 @@ static int type_make_vector(const int64_t args[3], bool is_bytes,
 
 	err = check_counts("count or block length", 2, args);
 	if (!err)
-		err = mul(args[2], is_bytes ? 1 : old->extent, &stride);
+		err = type_make_mul(
+			args[2], is_bytes ? 1 : old->extent, &stride);
 	if (err)
 		return err;
 	shape_init(&shape, old);
@@ -454,7 +446,8 @@ static int shape_sum_blocks(struct shape_sum *acc, const struct blocks *blocks,
 			len = want;
 		}
 		if (!err && want)
-			err = mul(blocks->displs[i], blocks->unit, &disp);
+			err = type_make_mul(
+				blocks->displs[i], blocks->unit, &disp);
 		if (!err && want)
 			err = shape_sum_add(acc, &block, disp);
 	}
@@ -751,11 +744,11 @@ static int expand_subarray(
 		int d = dim_at(i, desc->n_dims, desc->order);
 		int64_t disp;
 
-		err = mul(desc->starts[d], stride, &disp);
+		err = type_make_mul(desc->starts[d], stride, &disp);
 		if (!err)
 			err = repeat_dim(type, desc->subsizes[d], stride, disp);
 		if (!err)
-			err = mul(stride, desc->sizes[d], &stride);
+			err = type_make_mul(stride, desc->sizes[d], &stride);
 	}
 	return err ? err : set_array_bounds(type, stride);
 }
@@ -849,7 +842,7 @@ static int check_darray(const struct weft_type_darray *desc)
 				d, (long long)desc->gsizes[d], desc->psizes[d]);
 		err = dist_dim_init(&dim, desc, d);
 		if (!err)
-			err = mul(n, desc->psizes[d], &n);
+			err = type_make_mul(n, desc->psizes[d], &n);
 		if (err)
 			return err;
 	}
@@ -886,7 +879,8 @@ static int distribute_dim(
 	}
 	if (!err && rest > 0) {
 		lens[1] = 1;
-		err = repeat_dim(&parts[1], min(rest, dim->block), stride, 0);
+		err = repeat_dim(
+			&parts[1], weft_min64(rest, dim->block), stride, 0);
 	}
 	if (!err)
 		err = weft_type_make_struct(2, lens, displs, parts, &next);
@@ -920,7 +914,7 @@ static int expand_darray(
 		dim.coord = coord_of(desc, d);
 		/* this check covers all products in distribute_dim() */
 		if (!err)
-			err = mul(dim.gsize + dim.n_procs * dim.block,
+			err = type_make_mul(dim.gsize + dim.n_procs * dim.block,
 				2 * stride, &whole);
 		if (!err)
 			err = distribute_dim(type, &dim, stride);
