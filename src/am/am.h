@@ -42,7 +42,7 @@ enum {
 struct weft_am_channel {
 	struct weft_am *am;
 	uint32_t rank;	      /* of the target, in am->comm */
-	bool is_touched;      /* something was sent since the last ASK */
+	bool is_touched;      /* something was sent since the last FLUSH */
 	bool is_posting;      /* a thread posts the queue; others wait */
 	struct weft_link ops; /* without their last answer, oldest first */
 	uint64_t n_ops;	      /* so far */
@@ -58,7 +58,7 @@ struct weft_am_channel {
 /* Tries something for a channel; WEFT_AGAIN: not yet. */
 typedef int weft_am_try_fn(struct weft_am_channel *channel, void *arg);
 
-/* What differs between the users. */
+/* Calls that differ between the users. */
 struct weft_am_ops {
 	/* Makes progress and tries until that gives anything but WEFT_AGAIN,
 	 * which is returned, or the wait cannot end. */
@@ -91,7 +91,7 @@ struct weft_am_op_ops {
 	void (*release)(struct weft_am_op *op);
 };
 
-/* What waits for answers; part of a struct of its user's. */
+/* An operation that waits for answers; part of a struct of its user's. */
 struct weft_am_op {
 	struct weft_link link; /* in its channel's ops */
 	const struct weft_am_op_ops *ops;

@@ -24,7 +24,7 @@ static const char *const class_names[WEFT_CLASS_N] = {
 	[WEFT_CLASS_PWS] = "puts with signal",
 };
 
-/* What becomes of the hints, before it is put into the context. */
+/* The effect of the hints, before a context takes it over. */
 struct hints {
 	const struct weft_plan *plan; /* NULL: all PEs are local */
 	unsigned hints;

@@ -13,7 +13,7 @@ int weft_rma_fence(struct weft_rma_ctx *ctx)
 
 int weft_rma_quiet(struct weft_rma_ctx *ctx)
 {
-	/* all that was stored is seen before anything that is read next */
+	/* orders earlier stores before later loads */
 	atomic_thread_fence(memory_order_seq_cst);
 	return weft_likely(weft_rma.is_all_local) ? 0 : weft_remote_quiet(ctx);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* put: put and get, local ones by copying
+/* put: put and get, on the node by copying
  *
- * What is as long as a basic type is moved by one load and one store
+ * Data as long as a basic type is moved by one load and one store
  * (base/word.h): peers wait for such words with plain loads. */
 #include "rma/rma_priv.h"
 

@@ -57,8 +57,8 @@ void weft_remote_progress(struct weft_rma_ctx *ctx)
 	weft_vci_unlock(vci);
 }
 
-/* What the next post is to complete, for remote_wait_for(); NULL without
- * memory. */
+/* The operation that the next post completes, for remote_wait_for(); NULL
+ * without memory. */
 static struct weft_op *await(struct weft_rma_ctx *ctx)
 {
 	struct weft_awaited *awaited = ctx->awaited;
@@ -75,7 +75,7 @@ static struct weft_op *await(struct weft_rma_ctx *ctx)
 	return &awaited->op;
 }
 
-/* The fabric may still write to it. */
+/* An awaited operation that is given up: the fabric may still write to it. */
 static void remote_give_up(struct weft_rma_ctx *ctx)
 {
 	ctx->awaited->failed = ctx->failed;
@@ -335,7 +335,7 @@ int weft_remote_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-/* What a fence before asks for. May add to the flags of the operation. */
+/* Orders an operation behind an earlier fence. May add to its flags. */
 static int before_writing(
 	struct weft_rma_ctx *ctx, uint32_t pe, uint64_t *flags)
 {
@@ -373,7 +373,8 @@ static int before_reading(struct weft_rma_ctx *ctx, uint32_t pe)
 	return err;
 }
 
-/* What reached a local PE by the fabric must be there before the next store. */
+/* Puts to a PE of this node through the fabric are visible before the next
+ * store. */
 static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
@@ -387,8 +388,8 @@ static int fence_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 	return 0;
 }
 
-/* Asks a PE for what was sent to it; waits for no answer. */
-static int ask_one(struct weft_rma_ctx *ctx, uint32_t pe)
+/* Starts to flush a PE; waits for no answer. */
+static int start_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	uint8_t state = ctx->states[pe];
 	int err = 0, told = 0;
@@ -400,17 +401,17 @@ static int ask_one(struct weft_rma_ctx *ctx, uint32_t pe)
 			ctx->n_flushes--;
 	}
 	if ((state & WEFT_STATE_AM) && !(state & WEFT_STATE_AM_ONE))
-		told = weft_rma_am_ask(ctx, pe);
+		told = weft_rma_am_start_flush(ctx, pe);
 	return err ? err : told;
 }
 
-/* Asks every PE; answers are waited for together. */
-static int ask_all(struct weft_rma_ctx *ctx)
+/* Starts to flush every PE; answers are waited for together. */
+static int start_flush_all(struct weft_rma_ctx *ctx)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < ctx->n_touched; i++) {
-		int one = ask_one(ctx, ctx->touched[i]);
+		int one = start_flush_pe(ctx, ctx->touched[i]);
 
 		err = err ? err : one;
 	}
@@ -438,7 +439,7 @@ int weft_remote_fence(struct weft_rma_ctx *ctx)
 
 		err = err ? err : one;
 	}
-	/* a program without quiet is to hear of errors as well */
+	/* reports errors to a program without quiet as well */
 	if (++ctx->n_fences % FENCES_PER_POLL == 0)
 		weft_rma_ep_poll(ctx->ep);
 	if (weft_unlikely(ctx->err || ctx->ep->err) && !err)
@@ -447,7 +448,7 @@ int weft_remote_fence(struct weft_rma_ctx *ctx)
 	return err;
 }
 
-/* Until nothing is under way, or somebody failed and nothing comes. */
+/* Until no operation is under way, or a PE failed. */
 static int remote_wait_all(struct weft_rma_ctx *ctx)
 {
 	struct weft_rma_op_wait op_wait = { .what = "a quiet",
@@ -462,12 +463,12 @@ static int remote_wait_all(struct weft_rma_ctx *ctx)
 	return ctx->n_flushes || ctx->n_reads ? err : 0;
 }
 
-/* Asks one PE, or all that something went to, and waits for the answers. */
+/* Flushes one PE, or all that were accessed. */
 static int remote_quiet(struct weft_rma_ctx *ctx, const uint32_t *only)
 {
-	/* a question goes in the message of what it is about */
+	/* the request for an answer leaves in the same message */
 	int err = ctx->held.is_held ? post_held(ctx, 0) : 0;
-	int one = only ? ask_one(ctx, *only) : ask_all(ctx);
+	int one = only ? start_flush_pe(ctx, *only) : start_flush_all(ctx);
 
 	err = err ? err : one;
 	one = weft_remote_release(ctx);
@@ -511,8 +512,8 @@ int weft_remote_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 /* --- small operations as active messages
  * ---------------------------------------- */
 
-/* One small operation closely after another: more may come. The helper sends
- * what is kept then; who has none, keeps nothing. */
+/* One small operation within BURST_NS of another: more are likely. The progress
+ * thread posts the queue later; a process without it queues nothing. */
 static bool is_burst(struct weft_rma_ctx *ctx)
 {
 	uint64_t last = ctx->last_ns;
@@ -523,8 +524,8 @@ static bool is_burst(struct weft_rma_ctx *ctx)
 	return ctx->last_ns - last < BURST_NS;
 }
 
-/* Kept for company where a session says that there will be some, where a quiet
- * must follow anyway (nbi), and in a burst; else sent. */
+/* Queued in a session with BUNDLE, where a quiet must follow anyway (nbi), and
+ * in a burst; else sent. */
 static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 	struct weft_rma_am *am, uint32_t pe, bool is_nbi)
 {
@@ -537,11 +538,9 @@ static int am_small(struct weft_rma_ctx *ctx, enum weft_rma_class class,
 		       : weft_rma_am_send_one(ctx, pe, am);
 }
 
-/* True for a small put that goes as an active message. What was written there
- * stays ahead of it without a fence, as programs have come to expect of
- * sockets. */
-static bool remote_is_told(
-	const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
+/* True for a small put that is sent as an active message. Earlier puts stay
+ * ahead of it without a fence, as programs expect of sockets. */
+static bool prefers_am(const struct weft_rma_ctx *ctx, size_t len, uint32_t pe)
 {
 	if (len > WEFT_HELD_MAX || !ctx->ep->domain->plan.has_costly_posts)
 		return false;
@@ -560,7 +559,7 @@ static int am_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	return am_small(ctx, WEFT_CLASS_PUT, &am, pe, is_nbi);
 }
 
-/* A word that nobody waits for can be fetched by an active message as well. */
+/* A non-blocking get of a word can be an active message as well. */
 static bool is_am_word(const struct weft_rma_ctx *ctx, const void *src,
 	size_t len, uint32_t pe)
 {
@@ -632,7 +631,7 @@ static int remote_put(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	struct weft_rma_ep_target to;
 	int err;
 
-	if (remote_is_told(ctx, len, pe))
+	if (prefers_am(ctx, len, pe))
 		return am_put(ctx, dest, src, len, pe, is_nbi);
 	err = locate(ctx, dest, len, pe, &to);
 	if (err)

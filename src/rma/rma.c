@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a PE tells the others. */
+/* The record that a PE publishes to the others. */
 struct record {
 	uint64_t owner;	 /* of what follows, as weft_share_owner() */
 	int32_t heap_fd; /* -1: cannot be mapped */
@@ -178,7 +178,7 @@ static bool map_pes(const struct record *all, uint32_t n_pes)
 
 /* --- beyond the node ----------------------------------------------------- */
 
-/* What the others need to reach a PE through a fabric. */
+/* The record by which the others reach a PE through a fabric. */
 struct bc {
 	int32_t err; /* 0, or why this PE has no fabric */
 	uint32_t name_len;
@@ -344,7 +344,7 @@ static int quiet_contexts(void)
 	return err;
 }
 
-/* Whoever makes progress looks for it with the VCI's lock. */
+/* Progress reads it with the VCI's lock. */
 static void set_default(struct weft_rma_ctx *ctx)
 {
 	weft_vci_lock(&weft_proc.vci);

@@ -13,9 +13,9 @@
  * Threads: calls on one context are serialised inside unless it was made with
  * WEFT_RMA_PRIVATE or WEFT_RMA_SERIALIZED. No call needs the VCI's lock.
  *
- * Errors: 0, or a negative enum weft_err described by weft_err_set(). What
- * went wrong after a call returned is returned by the next fence or quiet of
- * the context. PE numbers have been checked by the caller (weft_rma_pe_of). */
+ * Errors: 0, or a negative enum weft_err described by weft_err_set(). An error
+ * after a call has returned is returned by the next fence or quiet of the
+ * context. PE numbers have been checked by the caller (weft_rma_pe_of). */
 #ifndef WEFT_RMA_H
 #define WEFT_RMA_H
 
@@ -41,7 +41,7 @@ struct weft_rma_region {
 	uint64_t remote, key;	/* while it is: base and key for peers */
 };
 
-/* What every access needs to know of a PE; the rest is private to the room. */
+/* A PE, as every access reads it; the rest is private to the room. */
 struct weft_rma_pe {
 	char *heap; /* its spans here; NULL when it is not local */
 	char *data;
@@ -64,7 +64,7 @@ extern struct weft_rma weft_rma;
 
 struct weft_rma_config {
 	size_t heap_len;    /* rounded up to pages */
-	bool is_one_thread; /* nobody else will call */
+	bool is_one_thread; /* one thread makes all calls */
 };
 
 /* Opens one-sided access among the members of comm, ranks becoming PEs.
@@ -172,12 +172,12 @@ int weft_rma_put_signal(struct weft_rma_ctx *ctx, void *dest, const void *src,
 	size_t len, uint64_t *sig, enum weft_amo_op op, uint64_t value,
 	uint32_t pe, bool is_nbi);
 
-/* What comes after is seen by each PE after what came before. */
+/* Each PE sees later puts, stores and atomics after earlier ones. */
 int weft_rma_fence(struct weft_rma_ctx *ctx);
 
-/* All of the context is complete and visible at the targets; weft_rma_quiet_pe
- * asks that PE alone, and waits besides for what is to come to us from others
- * anyway: non-blocking gets and fetches, answers to earlier questions. */
+/* All operations of the context are complete and visible at the targets.
+ * weft_rma_quiet_pe() flushes that PE alone, but waits for non-blocking gets,
+ * fetches and answers of all PEs. */
 int weft_rma_quiet(struct weft_rma_ctx *ctx);
 int weft_rma_quiet_pe(struct weft_rma_ctx *ctx, uint32_t pe);
 
@@ -239,7 +239,7 @@ void weft_rma_session_start(struct weft_rma_ctx *ctx, unsigned hints,
 	size_t total_ops, weft_rma_report_fn *report, void *arg);
 void weft_rma_session_stop(struct weft_rma_ctx *ctx);
 
-/* What the hints would become on a fabric; NULL: without one. */
+/* Reports the effect that hints have on a fabric; NULL: without one. */
 void weft_rma_hints_explain(const struct weft_plan *plan, unsigned hints,
 	weft_rma_report_fn *report, void *arg);
 

@@ -121,7 +121,7 @@ static bool am_carry_out(struct weft_am_replies *replies,
 		err = am_atomic(rec, data, &old);
 		am_answer(replies, rec, err, &old, is_fetching ? rec->type : 0);
 		return !err || rec->id;
-	case WEFT_WIRE_AM_ASK:
+	case WEFT_WIRE_AM_FLUSH:
 		am_answer(replies, rec, 0, &old, 0);
 		return rec->id;
 	case WEFT_WIRE_AM_REGION:
@@ -407,7 +407,7 @@ static void rma_op_release(struct weft_am_op *am)
 
 	if (op->is_waited)
 		return;
-	ctx->n_asked--;
+	ctx->n_unanswered--;
 	if (am->err && !ctx->am_err)
 		ctx->am_err = weft_err_set(
 			WEFT_ERR_ARG, "an atomic was refused by its target");
@@ -438,7 +438,7 @@ static struct rma_op *rma_op_begin(struct weft_rma_ctx *ctx, uint32_t pe,
 	weft_vci_lock(vci);
 	err = weft_am_op_begin(&channel->am, &op->am, 1);
 	if (!err && !here)
-		ctx->n_asked++;
+		ctx->n_unanswered++;
 	weft_vci_unlock(vci);
 	if (!err)
 		return op;
@@ -551,7 +551,7 @@ int weft_rma_am_data_key(
 }
 
 /* Sends an active message that is answered when it and all before is done. */
-static int am_send_asking(
+static int am_send_answered(
 	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
 {
 	struct rma_op *op = rma_op_begin(ctx, pe, NULL, 0, NULL);
@@ -565,16 +565,16 @@ static int am_send_asking(
 	return err;
 }
 
-int weft_rma_am_ask(struct weft_rma_ctx *ctx, uint32_t pe)
+int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe)
 {
-	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_ASK },
+	struct weft_rma_am am = { .rec = { .kind = WEFT_WIRE_AM_FLUSH },
 		.data = "" };
 	uint8_t fenced = ctx->states[pe] & WEFT_STATE_WRITTEN_FENCED;
 	int err;
 
 	/* the answer says nothing of puts, so it needs no order with them */
 	ctx->states[pe] &= (uint8_t)~WEFT_STATE_WRITTEN_FENCED;
-	err = am_send_asking(ctx, pe, &am);
+	err = am_send_answered(ctx, pe, &am);
 	ctx->states[pe] |= fenced;
 	return err;
 }
@@ -582,7 +582,7 @@ int weft_rma_am_ask(struct weft_rma_ctx *ctx, uint32_t pe)
 int weft_rma_am_send_one(
 	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am)
 {
-	int err = am_send_asking(ctx, pe, am);
+	int err = am_send_answered(ctx, pe, am);
 
 	if (!err)
 		ctx->states[pe] |= WEFT_STATE_AM_ONE;
@@ -595,7 +595,7 @@ static uint32_t n_due(struct weft_rma_ctx *ctx, int *err)
 	uint32_t n;
 
 	weft_vci_lock(vci);
-	n = ctx->n_asked;
+	n = ctx->n_unanswered;
 	if (!n) {
 		*err = ctx->am_err;
 		ctx->am_err = 0;
@@ -621,7 +621,7 @@ int weft_rma_am_wait(struct weft_rma_ctx *ctx)
 int weft_rma_am_flush_pe(struct weft_rma_ctx *ctx, uint32_t pe)
 {
 	bool is_asked = ctx->states[pe] & WEFT_STATE_AM_ONE;
-	int err = is_asked ? 0 : weft_rma_am_ask(ctx, pe);
+	int err = is_asked ? 0 : weft_rma_am_start_flush(ctx, pe);
 
 	if (!err)
 		err = weft_rma_am_wait(ctx);

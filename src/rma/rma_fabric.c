@@ -32,7 +32,7 @@ static void rma_fabric_poll(struct weft_progress_hook *hook)
 		fabric.skip--;
 		return;
 	}
-	/* who has the default context drives its endpoint, the first */
+	/* the holder of the default context drives its endpoint, the first */
 	if (ctx && !weft_spin_try(&ctx->lock))
 		return;
 	n = weft_rma_ep_poll(weft_rma_domain_ep(fabric.domain));

@@ -24,7 +24,7 @@ int weft_rma_fabric_ep(struct weft_rma_ep **ep_out);
 /* The process ends; the default VCI's lock is no longer needed. */
 void weft_rma_fabric_close(void);
 
-/* What others reach us by, as weft_net_name(). */
+/* The address that others reach this process by, as weft_net_name(). */
 int weft_rma_fabric_name(void *buf, size_t *len);
 
 /* A process's address in the domain, from its weft_rma_domain_name(). */

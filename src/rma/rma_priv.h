@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What the flags of an operation depend on. */
+/* Classes of operations, which have flags of their own. */
 enum weft_rma_class {
 	WEFT_CLASS_PUT,
 	WEFT_CLASS_AMO,	 /* without a result */
@@ -25,7 +25,7 @@ enum weft_rma_class {
 	WEFT_CLASS_N,
 };
 
-/* What a context has under way at a PE. */
+/* Operations that a context has under way at a PE. */
 enum weft_rma_state {
 	WEFT_STATE_WRITTEN = 1, /* through its endpoint, not flushed */
 	WEFT_STATE_AM = 2,	/* by messages, not known to be done */
@@ -59,8 +59,8 @@ struct weft_locked {
 	uint8_t data[WEFT_HELD_MAX];
 };
 
-/* An operation that somebody waits for. One per context: whoever waits does so
- * with the context's lock held. One that was given up stays for the fabric. */
+/* An operation that a call waits for; one per context, as the wait holds the
+ * context's lock. An operation that was given up stays for the fabric. */
 struct weft_awaited {
 	struct weft_op op;
 	bool is_done;
@@ -90,7 +90,7 @@ struct weft_rma_ctx {
 	struct weft_awaited *awaited;
 	struct weft_awaited *failed;
 	/* guarded by the VCI's lock */
-	uint32_t n_asked; /* replies due that nobody waits for */
+	uint32_t n_unanswered; /* replies due that nobody waits for */
 	int am_err;
 
 	/* the session */
@@ -209,7 +209,7 @@ struct weft_rma_am {
 	struct weft_wire_am rec; /* kind, op, type; the rest is filled */
 	const void *data;
 	size_t len;
-	const void *sym; /* the address; NULL for ASK */
+	const void *sym; /* the address; NULL for FLUSH */
 };
 /* One message with n (1 or 2) active messages. */
 int weft_rma_am_send(struct weft_rma_ctx *ctx, uint32_t pe,
@@ -223,7 +223,7 @@ int weft_rma_am_release(struct weft_rma_ctx *ctx);
 int weft_rma_am_fetch(struct weft_rma_ctx *ctx, void *dest,
 	const struct weft_amo *amo, void *fetched, uint32_t pe, bool is_nbi);
 /* Asks the PE to say when it is done with all it was sent. */
-int weft_rma_am_ask(struct weft_rma_ctx *ctx, uint32_t pe);
+int weft_rma_am_start_flush(struct weft_rma_ctx *ctx, uint32_t pe);
 /* The same behind one active message, which may stay the only one. */
 int weft_rma_am_send_one(
 	struct weft_rma_ctx *ctx, uint32_t pe, struct weft_rma_am *am);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rma_progress: progress for what others do to our memory
+/* rma_progress: progress for accesses of others to this process's memory
  *
- * Most fabrics need the target's CPU now and then. Whoever makes progress here
- * for whatever reason looks at the endpoint that others use (rma_fabric.c);
- * when nobody has for a millisecond, the progress thread does. It starts no
- * operation, but sends what was held back for that long. */
+ * Most fabrics need the target's CPU now and then. Every round of progress of
+ * this process polls the endpoint that others use (rma_fabric.c); after a
+ * millisecond without one the progress thread does. It starts no operation, but
+ * releases operations that were deferred for that long. */
 #include "rma/rma_priv.h"
 
 #include "base/log.h"
 #include "transport/proc.h"
 #include "transport/progress_thread.h"
 
-/* Nobody may come to wait for a while. */
+/* The program may make no call for a while. */
 static void rma_progress_tick(void)
 {
 	struct weft_vci *vci = &weft_proc.vci;

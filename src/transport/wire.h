@@ -335,7 +335,7 @@ static_assert(sizeof(struct weft_wire_connect) == 24, "wire layout");
 enum weft_wire_am_kind {
 	WEFT_WIRE_AM_PUT = 1, /* data: bytes to store */
 	WEFT_WIRE_AM_GET,     /* answered with the bytes there */
-	WEFT_WIRE_AM_ASK,     /* answered when all before is done */
+	WEFT_WIRE_AM_FLUSH,   /* answered when all before is done */
 	WEFT_WIRE_AM_REGION,  /* answered with the target's registration */
 	/* windows */
 	WEFT_WIRE_AM_ACC,      /* data: elements */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* access: put, get and accumulate, where the target is on this node
+/* access: put, get and accumulate
  *
- * What is mapped is copied or updated at once, what is another process's own
- * goes through the kernel, the rest by active messages. */
+ * Mapped memory is copied or updated directly. Other memory of a process of
+ * this node is copied by the kernel. All else is an active message. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -32,8 +32,8 @@ static inline struct weft_win_target *access_target(
 	return target;
 }
 
-/* The commonest case by itself: an open epoch, memory that is mapped, a target
- * type without holes. NULL: look closer. */
+/* The most frequent case: an open epoch, mapped memory, a target type without
+ * holes. NULL: access_move() and the like decide. */
 static inline struct weft_win_target *fast_place(struct weft_win *win,
 	const struct weft_win_access *access, char **place_out)
 {
@@ -71,7 +71,7 @@ static int check_passive(const struct weft_win *win)
 				 win->name);
 }
 
-/* Mine, of a dynamic window: what is attached is known here. */
+/* The place of an access to my own memory, of a dynamic window. */
 static int my_place(struct weft_win *win, const struct weft_win_access *access,
 	char **base_out)
 {
@@ -159,21 +159,21 @@ enum {
 	RUNS = 64,
 	FEW_RUNS = 8,	    /* that the kernel copies, */
 	LONG_RUN = 2048,    /* or as many as there are of these */
-	SPAN_MAX = 1 << 20, /* that is read with what lies between */
+	SPAN_MAX = 1 << 20, /* read together with the gaps */
 	SPARSE = 8,	    /* and is so much longer than the data */
 	STAGE = 1 << 18,
-	/* bytes that may go by message instead: of put and get, of updates, or
-	 * so many */
-	TOLD_MAX = 8192,
-	UPDATE_TOLD_MAX = 1 << 20,
+	/* bytes that may be active messages instead: of put and get, of updates
+	 */
+	MESSAGE_MAX = 8192,
+	UPDATE_MESSAGE_MAX = 1 << 20,
 	SHARED_MIN = 1 << 16,
-	LOOKS = 128,   /* for so many */
-	ROUNDS = 2,    /* of the target's progress, */
-	UNLOOKED = 64, /* and not again for so many accesses */
+	STATE_READS = 128,    /* for so many */
+	ROUNDS = 2,	      /* of the target's progress, */
+	KERNEL_ACCESSES = 64, /* and not again for so many accesses */
 };
 
 /* Many short runs: each would cost the kernel as much as a long one. */
-static bool has_gaps_in_view(const struct weft_type *type, int64_t count)
+static bool has_many_short_runs(const struct weft_type *type, int64_t count)
 {
 	struct iovec runs[FEW_RUNS + 1];
 	size_t n, bytes;
@@ -201,9 +201,9 @@ static bool is_progressing(struct weft_win_target *target)
 			&target->choice, choice - 1, memory_order_relaxed);
 		return false;
 	}
-	choice = UNLOOKED;
+	choice = KERNEL_ACCESSES;
 	first = atomic_load_explicit(target->n_rounds, memory_order_relaxed);
-	for (int i = 0; i < LOOKS && choice != WEFT_WIN_ANSWERS; i++) {
+	for (int i = 0; i < STATE_READS && choice != WEFT_WIN_ANSWERS; i++) {
 		if (atomic_load_explicit(
 			    target->n_rounds, memory_order_relaxed) -
 				first >=
@@ -215,17 +215,17 @@ static bool is_progressing(struct weft_win_target *target)
 	return choice == WEFT_WIN_ANSWERS;
 }
 
-/* What is short such a target answers sooner than the kernel copies. Updates
- * cost the kernel two copies a page. */
-static bool is_better_told(struct weft_win_target *target,
+/* True for a short access to a target that answers sooner than the kernel
+ * copies. An update costs the kernel two copies a page. */
+static bool prefers_message(struct weft_win_target *target,
 	const struct weft_win_access *access, int64_t max)
 {
 	return access->type->size * access->count <= max &&
 	       is_progressing(target);
 }
 
-/* Of what is long it copies half, as p2p does. */
-static bool is_better_shared(
+/* True for a long access: such a target copies half of it, as in p2p. */
+static bool prefers_shared_copy(
 	struct weft_win_target *target, const struct weft_win_access *access)
 {
 	const struct weft_win_buf *here = &access->origin;
@@ -238,39 +238,38 @@ static bool is_better_shared(
 	       is_progressing(target);
 }
 
-/* Behind what went by message no other way is taken until a flush: updates stay
- * in order. */
-static bool is_late(const struct weft_win_target *target)
+/* True if an update was an active message and no flush came after it. Later
+ * updates are active messages as well, so that they stay in order. */
+static bool has_late_update(const struct weft_win_target *target)
 {
 	return atomic_load(&target->n_late) !=
 	       atomic_load(&target->n_late_done);
 }
 
-/* A long update does not go by message to who answers late: that one is waited
- * for once. */
+/* Before a long update to a target that answers late: waits once for the active
+ * messages there, so that the kernel can copy. */
 static int settle_late(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access)
 {
 	if (target->way != WEFT_WIN_COPIED ||
-		access->type->size * access->count <= TOLD_MAX ||
-		!is_late(target) || is_progressing(target))
+		access->type->size * access->count <= MESSAGE_MAX ||
+		!has_late_update(target) || is_progressing(target))
 		return 0;
 	return weft_win_flush_target(win, target, false);
 }
 
-/* Whether the target carries an update out although put and get go without it.
- */
+/* True if the target carries out an update. */
 static bool updates_by_am(
 	struct weft_win_target *target, const struct weft_win_access *access)
 {
 	if (target->way != WEFT_WIN_COPIED)
 		return target->way == WEFT_WIN_BY_AM;
-	return is_late(target) ||
-	       has_gaps_in_view(access->type, access->count) ||
-	       is_better_told(target, access, UPDATE_TOLD_MAX);
+	return has_late_update(target) ||
+	       has_many_short_runs(access->type, access->count) ||
+	       prefers_message(target, access, UPDATE_MESSAGE_MAX);
 }
 
-/* Reads what many runs lie in, with what is between them. WEFT_AGAIN: that is
+/* Reads many runs together with the gaps between them. WEFT_AGAIN: they span
  * too much. */
 static int get_span(const struct weft_win_target *target,
 	const struct weft_win_access *access, uint64_t there)
@@ -296,8 +295,8 @@ static int get_span(const struct weft_win_target *target,
 	return err;
 }
 
-/* Through the kernel, as many of the target's runs at once as it takes. buf:
- * the stream from byte skip on. */
+/* Copies by the kernel, as many of the target's runs in one call as it accepts.
+ * buf: the stream from byte skip on. */
 static int copy_runs(const struct weft_win_target *target, char *buf,
 	const struct weft_type *type, int64_t count, uint64_t there,
 	size_t skip, size_t len, bool is_write)
@@ -325,7 +324,7 @@ static int copy_runs(const struct weft_win_target *target, char *buf,
 	return err;
 }
 
-/* What lies here in many pieces goes by way of a copy. */
+/* Packs or unpacks origin data with holes in stages. */
 static int copy_through(const struct weft_win_buf *here,
 	const struct weft_win_target *target, const struct weft_type *type,
 	int64_t count, uint64_t there, bool is_write)
@@ -361,11 +360,11 @@ static int copy_through(const struct weft_win_buf *here,
 static int move_copied(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, uint64_t there, bool is_put)
 {
-	bool is_many = has_gaps_in_view(access->type, access->count);
+	bool is_many = has_many_short_runs(access->type, access->count);
 	int err = WEFT_AGAIN;
 
-	if (is_better_told(target, access, TOLD_MAX) ||
-		is_better_shared(target, access))
+	if (prefers_message(target, access, MESSAGE_MAX) ||
+		prefers_shared_copy(target, access))
 		return WEFT_AGAIN;
 	if (is_many && !is_put)
 		err = get_span(target, access, there);
@@ -466,8 +465,8 @@ static int update_visit(
 	return v->err || v->done == v->update.n;
 }
 
-/* All of what is evenly spaced. False: it is not, or has holes in its elements.
- */
+/* Updates runs at one distance. False: the type has others, or holes in its
+ * elements. */
 static bool update_evenly(
 	struct update_visit *v, const struct weft_win_access *access)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* epoch: when accesses may go where, and when they are done
+/* epoch: opens and closes access epochs, and completes accesses
  *
- * An access looks at one flag of its target, is_open. It is set by lock and
- * start; in an epoch of a fence or of lock_all the first access sets it, which
- * is when lock_all really takes the lock of that target. So neither costs a
- * message for a member that is not accessed. What was opened is listed and is
- * closed by whatever ends the epoch. */
+ * An access reads one flag of its target, is_open. MPI_Win_lock and
+ * MPI_Win_start set it. In the epoch of a fence or of lock_all the first access
+ * sets it, and lock_all takes the lock of that target then. So neither costs a
+ * message for a member that is not accessed. Open targets are listed, and the
+ * call that ends the epoch closes them. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -58,7 +58,7 @@ static int give_lock(
 	return 0;
 }
 
-/* --- what is open -------------------------------------------------- */
+/* --- open targets ------------------------------------------------- */
 
 static int list_opened(struct weft_win *win, struct weft_win_target *target)
 {
@@ -192,7 +192,8 @@ int weft_win_flush_target(
 	return err;
 }
 
-/* Who waits for a word in a window may wait for a message to come first. */
+/* The program may poll a word of the window that only an incoming message
+ * changes. */
 static void flush_progress(struct weft_win *win)
 {
 	struct weft_vci *vci = win->comm->vci;
@@ -204,7 +205,7 @@ static void flush_progress(struct weft_win *win)
 	if (weft_likely(n % FLUSHES_PER_ROUND && !win->has_remote))
 		return;
 	weft_vci_lock(vci);
-	/* it may wait for something that it looks at: the core goes round */
+	/* the word may be changed by a process that needs this core */
 	if (n % FLUSHES_PER_ROUND == 0)
 		weft_progress_try(vci);
 	else
@@ -343,21 +344,21 @@ static int check_members(struct weft_win *win, const struct weft_group *group)
 
 static int notify_post(struct weft_win *win, struct weft_win_target *target)
 {
-	if (!weft_win_is_told_here(win, target))
+	if (!weft_win_counts_in_memory(win, target))
 		return weft_win_am_call(win, target, WEFT_WIRE_AM_POST, false);
-	weft_win_tell_post(win, target);
+	weft_win_count_post(win, target);
 	return 0;
 }
 
-/* All that was done there is done before it is told. */
+/* All accesses to the target are complete before it is notified. */
 static int notify_complete(struct weft_win *win, struct weft_win_target *target)
 {
 	int err;
 
-	if (!weft_win_is_told_here(win, target))
+	if (!weft_win_counts_in_memory(win, target))
 		return weft_win_am_complete(win, target);
 	err = weft_win_flush_target(win, target, false);
-	weft_win_tell_complete(win, target);
+	weft_win_count_complete(win, target);
 	return err;
 }
 
@@ -449,7 +450,7 @@ int weft_win_wait(struct weft_win *win)
 	for (uint32_t i = 0; i < win->posted->size && !err; i++)
 		err = weft_win_take_complete(
 			win, member_at(win, win->posted, i));
-	weft_win_looked(win);
+	weft_win_sync_threads(win);
 	unexpose(win);
 	return err;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* memory: pieces shared by the processes of a node, and what is mapped of them
- */
+/* memory: memory shared by the processes of a node, and mappings of it */
 #include "win/memory.h"
 
 #include "base/knob.h"
@@ -19,7 +18,7 @@
 enum {
 	SLOTS = 65536,
 	POOLED = 16384, /* bytes of data that get no file of their own */
-	LOOKS = 8,	/* at abandoned windows, for each that is made */
+	REUSED = 8,	/* at abandoned windows, for each that is made */
 };
 
 struct rounds {
@@ -33,7 +32,7 @@ struct states {
 	struct weft_win_state slots[SLOTS];
 };
 
-/* Of the process, which keeps it for windows to come; lock guards all. */
+/* The process keeps it for later windows; lock guards all. */
 static struct {
 	pthread_mutex_t lock;
 	struct weft_share share;
@@ -41,7 +40,7 @@ static struct {
 	uint8_t *is_used;      /* by slot */
 	uint32_t n_used, next;
 	pid_t pid;		    /* mine */
-	struct weft_link abandoned; /* gone, but members may access them */
+	struct weft_link abandoned; /* freed, but members may access them */
 	uint32_t n_abandoned;
 } own_states = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	.abandoned = { &own_states.abandoned, &own_states.abandoned } };
@@ -76,7 +75,7 @@ struct weft_win_memory {
 	struct near_one *near;
 	uint32_t n_near;
 	bool is_reached;       /* so near are all of them */
-	bool is_abandoned;     /* nobody waited for them */
+	bool is_abandoned;     /* members were not waited for */
 	struct weft_link link; /* in own_states.abandoned */
 };
 
@@ -120,7 +119,7 @@ static int states_open(void)
 	return 0;
 }
 
-/* What other windows get. own_states.lock held, here and below. */
+/* Releases memory for other windows. own_states.lock held, here and below. */
 static void memory_release(struct weft_win_memory *memory)
 {
 	for (uint32_t i = 0; i < memory->n_kept; i++)
@@ -145,8 +144,9 @@ static bool is_gone(const struct near_one *one)
 	       weft_pid_has_ended(one->pid, 0);
 }
 
-/* Once at most at each, as many as may be looked at. */
-static void abandoned_look(uint32_t most)
+/* Releases abandoned memory that no member uses; checks each at most once, and
+ * so many in all. */
+static void abandoned_reuse(uint32_t most)
 {
 	for (most = weft_min(most, own_states.n_abandoned); most; most--) {
 		struct weft_link *link =
@@ -172,7 +172,7 @@ static int slot_take(struct weft_win *win)
 
 	if (err)
 		return err;
-	abandoned_look(own_states.n_used == SLOTS ? UINT32_MAX : LOOKS);
+	abandoned_reuse(own_states.n_used == SLOTS ? UINT32_MAX : REUSED);
 	i = own_states.next;
 	if (own_states.n_used == SLOTS)
 		return weft_err_set(WEFT_ERR_NOMEM,
@@ -288,7 +288,7 @@ int weft_win_memory_open(struct weft_win *win,
 
 /* --- the others' --------------------------------------------------- */
 
-/* Memory to be shared is, even where messages are not to go through it. */
+/* SHARED windows share memory even if messages do not use it (WEFT_SHM=off). */
 static bool is_node_local(const struct weft_win *win, uint32_t rank)
 {
 	return (int32_t)rank == win->comm->rank ||
@@ -579,13 +579,14 @@ void weft_win_memory_close(struct weft_win *win)
 		atomic_fetch_add_explicit(
 			&win->state->n_gone, 1, memory_order_release);
 	if (memory->is_abandoned && !memory->is_reached) {
-		memory->has_slot = false; /* who has mapped it is not known */
+		memory->has_slot = false; /* the members that have mapped it are
+					     not known */
 		memory->pooled = NULL;
 	}
 	if (memory->is_abandoned) {
 		weft_list_push_back(&own_states.abandoned, &memory->link);
 		own_states.n_abandoned++;
-		abandoned_look(LOOKS);
+		abandoned_reuse(REUSED);
 	} else {
 		memory_release(memory);
 	}

@@ -12,7 +12,7 @@
 
 #include "win/win_priv.h"
 
-/* What a member tells the others of its window. */
+/* The record that a member publishes to the others about its window. */
 struct weft_win_record {
 	int32_t err; /* 0, or why it cannot take part */
 	int32_t pid;
@@ -20,7 +20,7 @@ struct weft_win_record {
 	int32_t data_fd;   /* -1: not shared */
 	uint64_t owner;	   /* of both, as weft_share_owner() */
 	uint64_t data_at;  /* where in that the data begins */
-	uint64_t kept_len; /* of a file that stays; 0: it may go */
+	uint64_t kept_len; /* of a file that lasts; 0: it may be closed */
 	uint64_t probe_addr, probe_value; /* as in struct weft_shm_bc */
 	uint64_t base;
 	uint64_t size;
@@ -28,18 +28,18 @@ struct weft_win_record {
 	uint32_t slot; /* of the window's state */
 };
 
-/* Takes a place for the window's state; allocates its memory where config says
- * so. Fills the record. On an error the window is as before. */
+/* Takes a slot for the window's state; allocates its memory where config says
+ * so. Fills the record. On an error the window is unchanged. */
 int weft_win_memory_open(struct weft_win *win,
 	const struct weft_win_config *config, struct weft_win_record *record);
 
-/* Makes the targets of this node's members. Who cannot be mapped is reached
- * otherwise; that is no error. */
+/* Creates the targets of this node's members. It is no error if memory cannot
+ * be mapped: another way is used. */
 int weft_win_memory_reach(
 	struct weft_win *win, const struct weft_win_record *records);
 
-/* SHARED: the data of all in one piece, made by rank 0, mapped by all. part 1
- * of two, between which the others are told *fd_out. */
+/* SHARED: rank 0 allocates the data of all in one piece (_make), publishes
+ * *fd_out, and all members map it (_map). */
 int weft_win_memory_make(struct weft_win *win,
 	const struct weft_win_config *config,
 	const struct weft_win_record *records, int *fd_out);
@@ -47,11 +47,11 @@ int weft_win_memory_map(struct weft_win *win,
 	const struct weft_win_config *config,
 	const struct weft_win_record *records, int fd);
 
-/* All who want to have mapped my data: its file is closed. */
+/* All members have mapped my data: closes its file. */
 void weft_win_memory_settle(struct weft_win *win);
 
-/* Members may still access it, as they were not waited for: other windows get
- * what it had once those of this node have left it, too, or have died. */
+/* Members may still access the memory, as they were not waited for. It is
+ * reused once those of this node have left the window or have died. */
 void weft_win_memory_abandon(struct weft_win *win);
 
 void weft_win_memory_close(struct weft_win *win);

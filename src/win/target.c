@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* target: what is known of a member, and where an access to it goes */
+/* target: members of a window, and which memory an access addresses */
 #include "win/win_priv.h"
 
 #include "base/bits.h"
@@ -26,7 +26,7 @@ static struct weft_win_target *target_new(struct weft_win *win, uint32_t rank)
 	return target;
 }
 
-/* win->spin held, as several threads may come first. */
+/* win->spin held, as several threads may access a member first. */
 static struct weft_win_target *target_make(struct weft_win *win, uint32_t rank)
 {
 	struct weft_win_target **page = win->targets[rank / WEFT_WIN_PAGE];
@@ -132,7 +132,7 @@ int weft_win_target_range(const struct weft_win *win,
 	(void)win;
 	/* pairs with the release in win_rma.c */
 	if (!__atomic_load_n(&target->is_known, __ATOMIC_ACQUIRE)) {
-		/* it looks itself */
+		/* the target checks it */
 		*at_out = 0;
 		return 0;
 	}
@@ -169,7 +169,7 @@ static struct attached *attached_in(
 static bool is_attached(
 	const struct weft_win *win, uint64_t address, uint64_t len)
 {
-	/* neighbours may have been attached one by one */
+	/* adjacent memory may have been attached in several calls */
 	while (len) {
 		const struct attached *a =
 			attached_in(win, address, address + 1);

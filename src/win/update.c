@@ -224,7 +224,7 @@ static int update_page(const struct weft_win_update *u,
 	int64_t n)
 {
 	char buf[2 * PAGE];
-	/* of the last one without what is no data of it */
+	/* without the padding behind the last element */
 	size_t len =
 		(size_t)((n - 1) * u->basic->extent + u->basic->true_extent);
 	int err;

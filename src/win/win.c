@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win: windows are made and freed, by all members together
+/* win: creates and frees windows, by all members together
  *
- * A window is known by the context of its own communicator. It is there before
- * its members tell each other of it, so that no access can come too early; and
- * who frees it leaves that communicator with all others, so that none can come
- * too late. */
+ * The context of a window's own communicator identifies it. The window exists
+ * before its members exchange their records, so no access arrives too early.
+ * Freeing it leaves that communicator with all others, so none arrives too
+ * late. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -28,7 +28,7 @@ static struct weft_progress_user win_progress[WEFT_VCIS];
 
 /* --- ending -------------------------------------------------------- */
 
-/* The window of a communicator that is gone, or never told of. */
+/* Frees a window whose communicator is gone, or was never published. */
 static void win_destroy(struct weft_win *win)
 {
 	weft_win_detach_all(win);
@@ -45,7 +45,7 @@ static void win_destroy(struct weft_win *win)
 	weft_table_free(&weft_wins, win);
 }
 
-/* Nothing comes for it any more. VCI's lock held. */
+/* No message for it arrives any more. VCI's lock held. */
 static void win_detach(struct weft_win *win)
 {
 	win->comm->win = NULL;
@@ -170,7 +170,7 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 		       : weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 }
 
-/* True, and an error, if somebody cannot take part. */
+/* 0, or the error of a member that cannot take part. */
 static int win_check(
 	const struct weft_win *win, const struct weft_win_record *records)
 {
@@ -185,11 +185,11 @@ static int win_check(
 	return 0;
 }
 
-/* All fail or none: everybody's error to everybody, and rank 0's fd; whether
- * all may look at each other's state. */
+/* All members fail or none: exchanges their errors, rank 0's fd, and whether
+ * all may poll each other's state. */
 static int win_agree(struct weft_win *win, int err, int *fd)
 {
-	int32_t mine[3] = { err, *fd, !err && weft_win_may_look(win) };
+	int32_t mine[3] = { err, *fd, !err && weft_win_may_poll_states(win) };
 	int32_t first = 0;
 	char why[160];
 	int32_t *all;
@@ -199,10 +199,10 @@ static int win_agree(struct weft_win *win, int err, int *fd)
 	rc = weft_create_gather(win->comm, mine, sizeof(mine), (void **)&all);
 	if (rc)
 		return rc;
-	win->looks = true;
+	win->polls_states = true;
 	for (int32_t i = 0; i < win->comm->size; i++) {
 		first = first ? first : all[3 * i];
-		win->looks &= all[3 * i + 2];
+		win->polls_states &= all[3 * i + 2];
 	}
 	*fd = all[1];
 	free(all);
@@ -241,7 +241,7 @@ static int win_helped(struct weft_win *win)
 	return weft_progress_thread_add(user);
 }
 
-/* What the members tell each other, and what each makes of it. */
+/* Exchanges the records of all members, and reaches their memory. */
 static int win_exchange(
 	struct weft_win *win, const struct weft_win_config *config, int err)
 {
@@ -292,7 +292,7 @@ int weft_win_create(struct weft_comm *comm,
 	if (err)
 		return err;
 	win = weft_table_new(&weft_wins);
-	if (!win) { /* the others wait in vain: it is told by the leaving */
+	if (!win) { /* the others learn it as this member leaves */
 		weft_disconnect_free(own);
 		return weft_err_set(WEFT_ERR_NOMEM, "no memory for a window");
 	}

@@ -3,20 +3,20 @@
  *
  * A window is memory that each member of a communicator exposes to the others.
  * It owns a private duplicate of that communicator, through which it is a child
- * of the session. What another process of the node exposes is mapped here, or
- * copied by the kernel where it cannot be (MPI_Win_create); everybody else is
- * reached by active messages, which the target's CPU carries out.
+ * of the session. Memory of another process of the node is mapped here, or
+ * copied by the kernel where it cannot be mapped (MPI_Win_create). All other
+ * members are reached by active messages, which the target's CPU carries out.
  *
- * Arguments have been checked: the rank is in range (not WEFT_PROC_NULL), types
- * are committed, counts not negative, an operation is predefined and fits its
- * type. Displacements and epochs are checked here. No call needs the VCI's
- * lock; any thread, but epochs of a window are opened and closed by one thread
- * at a time.
+ * The caller has checked the arguments: the rank is in range (not
+ * WEFT_PROC_NULL), types are committed, counts are not negative, an operation
+ * is predefined and fits its type. Displacements and epochs are checked here.
+ * No call needs the VCI's lock. Any thread may call, but one thread at a time
+ * opens and closes the epochs of a window.
  *
- * Errors: 0, or a negative enum weft_err described by weft_err_set(). What a
- * target refuses comes back from the call that completes the operation there.
- * What is out of turn or out of range is refused before anything is done.
- * MPI 4.1, chapter 12. */
+ * Errors: 0, or a negative enum weft_err described by weft_err_set(). If a
+ * target refuses an operation, the call that completes the operation there
+ * returns the error. A call outside its epoch, or an access out of range, is
+ * refused before anything is done. MPI 4.1, chapter 12. */
 #ifndef WEFT_WIN_H
 #define WEFT_WIN_H
 
@@ -64,7 +64,7 @@ enum weft_win_assert {
 
 enum { WEFT_WIN_NAME_MAX = 128, WEFT_WIN_PAGE = 256 };
 
-/* What a window is to be; the info keys, read by the caller. */
+/* A window to create; info keys that the caller has read. */
 struct weft_win_config {
 	enum weft_win_flavor flavor;
 	void *base; /* CREATE: lent until the window is freed */
@@ -87,7 +87,7 @@ struct weft_win {
 	size_t size;
 	int64_t disp_unit;
 	bool has_no_locks;
-	bool is_unified; /* what others do is seen here without a call */
+	bool is_unified; /* accesses of others become visible without a call */
 	char name[WEFT_WIN_NAME_MAX];
 	/* only core/attr.c, core/info.c, core/errh.c */
 	struct weft_attrs *attrs;
@@ -96,16 +96,16 @@ struct weft_win {
 	/* ---- below: only this room; spin guards the epochs ---- */
 	struct weft_win_target ***targets; /* [rank / PAGE][rank % PAGE], made
 					      on use */
-	struct weft_win_target **opened;   /* those whose is_open is set */
+	struct weft_win_target **opened;   /* those with is_open */
 	uint32_t n_opened, n_opened_max;
-	uint8_t access;	  /* enum weft_win_access_epoch */
-	bool is_exposed;  /* between post and wait */
-	bool is_nocheck;  /* LOCK_ALL without locks */
-	bool has_remote;  /* some member is reached by messages */
-	bool is_uniform;  /* all have my size and displacement unit */
-	bool looks;	  /* fences are seen in memory */
-	bool uses_rma;	  /* the fabric puts and gets by itself where it can */
-	uint32_t n_locks; /* LOCK: targets locked */
+	uint8_t access;	   /* enum weft_win_access_epoch */
+	bool is_exposed;   /* between post and wait */
+	bool is_nocheck;   /* LOCK_ALL without locks */
+	bool has_remote;   /* some member is reached by messages */
+	bool is_uniform;   /* all have my size and displacement unit */
+	bool polls_states; /* fences are seen in memory */
+	bool uses_rma;	   /* the fabric puts and gets by itself where it can */
+	uint32_t n_locks;  /* LOCK: targets locked */
 	uint32_t n_unlocks;
 	_Atomic uint32_t n_flushes;
 	struct weft_spin spin;
@@ -114,7 +114,8 @@ struct weft_win {
 	struct weft_rma_region region; /* my memory, for the fabric */
 	struct weft_win_state *state;  /* mine, that others of the node see */
 	struct weft_progress_user *progress; /* the VCI's; NULL: without */
-	struct weft_win_queue *queue; /* who waits for my lock by message */
+	struct weft_win_queue
+		*queue; /* members that wait for my lock by message */
 	struct weft_link arrivals; /* long data on its way here; VCI's lock */
 	struct weft_am am;	   /* VCI's lock */
 	struct weft_win_op *spare; /* to be used again; VCI's lock */
@@ -135,8 +136,8 @@ void weft_win_rma_close(void);
 int weft_win_create(struct weft_comm *comm,
 	const struct weft_win_config *config, struct weft_win **win_out);
 
-/* Collective; waits until nobody accesses the window any more, unless it has
- * no locks. The window is gone, with an error too. Not inside an epoch that
+/* Collective; waits until no member accesses the window any more, unless it has
+ * no locks. The window is freed, with an error too. Not inside an epoch that
  * weft_win_may_free() refuses. */
 int weft_win_free(struct weft_win *win);
 
@@ -195,7 +196,7 @@ int weft_win_put(struct weft_win *win, const struct weft_win_access *access,
 	struct weft_req **req_out);
 int weft_win_get(struct weft_win *win, const struct weft_win_access *access,
 	struct weft_req **req_out);
-/* result.type NULL: nothing is fetched. origin is not looked at with NO_OP. */
+/* result.type NULL: nothing is fetched. origin is ignored with NO_OP. */
 int weft_win_accumulate(struct weft_win *win,
 	const struct weft_win_access *access, struct weft_req **req_out);
 /* One item of a predefined type: origin, result and target have count 1. */

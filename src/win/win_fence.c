@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_fence: a fence's barrier
+/* win_fence: the barrier of a fence
  *
- * Few members that share memory tell each other by a word in each one's state,
- * which counts its fences: a store, and a look at each other member's. Nobody
- * is woken by that, so those that sleep while they wait use messages. */
+ * Up to WEFT_WIN_POLLED_MAX members that share memory count their fences in
+ * their own state, and poll those of the others. A store wakes no process, so
+ * members that sleep while they wait use messages. */
 #include "win/win_priv.h"
 
 #include "base/bits.h"
@@ -17,9 +17,9 @@
 
 enum { SPINS = 64 };
 
-bool weft_win_may_look(const struct weft_win *win)
+bool weft_win_may_poll_states(const struct weft_win *win)
 {
-	if (weft_proc.is_blocking || win->comm->size > WEFT_WIN_LOOKERS)
+	if (weft_proc.is_blocking || win->comm->size > WEFT_WIN_POLLED_MAX)
 		return false;
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size; i++) {
 		const struct weft_win_target *t = weft_win_target_at(win, i);
@@ -39,11 +39,13 @@ int weft_win_wait_count(struct weft_win *win,
 		.what = what,
 		.word = word,
 		.number = number,
-		.is_memory = win->looks };
+		.is_memory = win->polls_states };
 	int err = 0;
 
-	/* whose memory is not mapped may be waited for to make progress */
-	for (int i = 0; win->looks && !win->has_remote && i < SPINS; i++) {
+	/* others may wait for this process to make progress if memory is not
+	 * mapped */
+	for (int i = 0; win->polls_states && !win->has_remote && i < SPINS;
+		i++) {
 		if (weft_win_has_counted(word, number))
 			return 0;
 		weft_cpu_pause();
@@ -56,7 +58,7 @@ int weft_win_wait_count(struct weft_win *win,
 	return err;
 }
 
-void weft_win_looked(struct weft_win *win)
+void weft_win_sync_threads(struct weft_win *win)
 {
 	if (!win->has_remote)
 		return;
@@ -64,14 +66,15 @@ void weft_win_looked(struct weft_win *win)
 	weft_vci_unlock(win->comm->vci);
 }
 
-static int look_at_all(struct weft_win *win)
+static int poll_all_states(struct weft_win *win)
 {
 	unsigned number = atomic_load_explicit(
 				  &win->state->n_fences, memory_order_relaxed) +
 			  1;
 	int err = 0;
 
-	/* pairs with the load above: what was done before is seen */
+	/* pairs with the load in weft_win_has_counted(): earlier accesses are
+	 * visible */
 	atomic_store_explicit(
 		&win->state->n_fences, number, memory_order_release);
 	for (uint32_t i = 0; i < (uint32_t)win->comm->size && !err; i++) {
@@ -80,11 +83,11 @@ static int look_at_all(struct weft_win *win)
 		err = weft_win_wait_count(win, target, "MPI_Win_fence",
 			&target->state->n_fences, number);
 	}
-	weft_win_looked(win);
+	weft_win_sync_threads(win);
 	return err;
 }
 
-/* The error of a collective, said to be about the window. */
+/* Adds the window, and the member that failed, to the error of a collective. */
 static int of_window(const struct weft_win *win, int err)
 {
 	const struct weft_comm *comm = win->comm;
@@ -106,7 +109,7 @@ int weft_win_barrier(struct weft_win *win)
 	struct weft_coll barrier = { .comm = win->comm,
 		.ctx_offset = WEFT_CTX_OFFSET_COLL };
 
-	if (win->looks)
-		return look_at_all(win);
+	if (win->polls_states)
+		return poll_all_states(win);
 	return of_window(win, weft_coll_run(WEFT_COLL_BARRIER, &barrier));
 }

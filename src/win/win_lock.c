@@ -2,8 +2,8 @@
 /* win_lock: the lock of a window at a member, and locks by address
  *
  * A window's lock is a word in memory that the node's processes share. They
- * take it by an atomic instruction; others ask its owner by message, who does
- * the same for them (win_target.c). */
+ * take it with an atomic instruction. Other members send a message to its
+ * owner, which takes the lock for them (win_target.c). */
 #include "win/win_priv.h"
 
 #include "base/bits.h"
@@ -20,9 +20,9 @@ enum {
 	LONG_SPINS = 4096,     /* or where each process has one */
 	ROUNDS_PER_CHECK = 64, /* of the life of a stripe's holder */
 	ROUNDS_WANTED = 1000,  /* of a wait, before the mark is cleared */
-	LOOKS = 6,	       /* each after twice as long, */
+	TRIES = 6,	       /* each after twice as long, */
 	MODEST = 16,	       /* rounds, before others are kept out */
-	PATIENCE = 4 * 64,     /* of who finds others waiting */
+	PATIENCE = 4 * 64,     /* of a process that finds others waiting */
 };
 
 bool weft_win_try_lock(
@@ -56,7 +56,7 @@ void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive)
 	}
 }
 
-/* Who wanted it may have been told otherwise, or have died. */
+/* The process that set the mark may have an error by now, or have died. */
 static void forget_wanted(struct weft_win_state *state)
 {
 	unsigned now = atomic_load_explicit(&state->lock, memory_order_relaxed);
@@ -77,8 +77,8 @@ void weft_win_want_lock(struct weft_win_state *state)
 		atomic_fetch_or(&state->lock, WEFT_WIN_WANTED);
 }
 
-/* Who gives it back and wants it again at once lets others, who may have no
- * core meanwhile, go first. */
+/* A process that released the lock and wants it again lets others have it
+ * first: they may be without a core. */
 static int wait_lock(struct weft_win *win, struct weft_win_target *target,
 	bool is_exclusive, uint32_t patience)
 {
@@ -115,7 +115,7 @@ int weft_win_lock_here(
 {
 	if (weft_unlikely(is_lock_wanted(target->state)))
 		return wait_lock(win, target, is_exclusive, PATIENCE);
-	for (int i = 0; i < (win->has_remote ? 1 : LOOKS); i++) {
+	for (int i = 0; i < (win->has_remote ? 1 : TRIES); i++) {
 		if (weft_win_try_lock(
 			    target->state, is_exclusive, win->comm->rank))
 			return 0;

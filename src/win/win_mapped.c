@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_mapped: files of other processes that last as long as these, mapped once
+/* win_mapped: cache of mappings of other processes' files
  *
- * Windows come and go, and each would map the same again: what no window uses
- * stays, up to so many. */
+ * Only files that last as long as their process are mapped here. Windows are
+ * created and freed, and each would map the same file again: mappings that no
+ * window uses stay, up to UNUSED_MAX. */
 #include "win/memory.h"
 
 #include "base/map.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_mem: memory of MPI_Alloc_mem, which windows may be made of
+/* win_mem: memory of MPI_Alloc_mem, of which windows may be created
  *
- * It lies in files without a name, as windows' own does: what is long in one of
- * its own, the rest together. A file goes with what is in it, but for one. */
+ * It lies in files without a name, as windows' own memory does. Memory of LONG
+ * bytes and more has a file of its own; shorter memory shares one. A file is
+ * closed when its memory is freed, except the first shared one. */
 #include "win/memory.h"
 
 #include "base/err.h"
@@ -16,7 +17,7 @@
 
 enum {
 	LONG = 1 << 20,
-	CHUNK = 64 << 20, /* of what is shorter; sparse */
+	CHUNK = 64 << 20, /* a file of shorter memory; sparse */
 };
 
 struct chunk {
@@ -31,7 +32,7 @@ struct chunk {
 static struct {
 	pthread_mutex_t lock;
 	struct weft_intervals chunks;
-	struct weft_link kept; /* those for what is short */
+	struct weft_link kept; /* those of shorter memory */
 } mem = { .lock = PTHREAD_MUTEX_INITIALIZER, .kept = { &mem.kept, &mem.kept } };
 
 static void chunk_free(struct chunk *chunk)
@@ -98,7 +99,7 @@ static void *mem_take(size_t len, size_t align)
 	return base;
 }
 
-/* The one that holds any of it, or NULL. */
+/* The file that holds a byte of the range, or NULL. */
 static struct chunk *chunk_of(const void *base, size_t len)
 {
 	uintptr_t start = (uintptr_t)base;

@@ -24,9 +24,9 @@ struct one {
 static bool may_post_one(
 	struct weft_win *win, struct weft_win_target *target, bool is_wanted)
 {
-	if (target->lock.is_due || weft_win_is_lock_asked(win, target))
+	if (target->lock.is_due || weft_win_is_lock_requested(win, target))
 		return false;
-	return is_wanted || weft_win_am_asks(win, target) ||
+	return is_wanted || weft_win_needs_answer(win, target) ||
 	       !weft_win_may_keep(win, target);
 }
 
@@ -44,7 +44,7 @@ static int one_post(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_op *op = NULL;
 	int err;
 
-	if (n || weft_win_am_asks(win, target)) {
+	if (n || weft_win_needs_answer(win, target)) {
 		op = weft_win_op_new(win, target, NULL, 1);
 		if (!op)
 			return WEFT_ERR_NOMEM;
@@ -56,7 +56,7 @@ static int one_post(struct weft_win *win, struct weft_win_target *target,
 		target->am.is_touched = false;
 	}
 	err = weft_am_post(&target->am, one, WEFT_AM_HEAD + len);
-	/* after that: another thread may have sent ASK, in front of it */
+	/* after that: another thread may have sent FLUSH, in front of it */
 	if (!op)
 		target->am.is_touched = true;
 	else
@@ -68,7 +68,7 @@ static int one_post(struct weft_win *win, struct weft_win_target *target,
  * one was. */
 static bool may_keep_one(struct weft_win *win, struct weft_win_target *target)
 {
-	return (target->is_in_row || !weft_win_am_asks(win, target)) &&
+	return (target->is_in_row || !weft_win_needs_answer(win, target)) &&
 	       weft_win_may_keep(win, target);
 }
 

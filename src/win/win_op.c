@@ -31,7 +31,7 @@ struct weft_req *weft_win_req_new(struct weft_win *win)
 
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out)
 {
-	/* calloc() does not look at what this thread has freed just now */
+	/* calloc() bypasses the memory that this thread has just freed */
 	struct weft_win_whole *whole = malloc(sizeof(*whole));
 
 	if (whole)

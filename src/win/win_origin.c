@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_origin: accesses to those that only messages reach, as their origin sends
- * them
+/* win_origin: accesses as active messages, as their origin sends them
  *
- * Short data goes with the active message that describes it, many in one
- * message; long data as a message of its own through p2p, tagged with the id of
- * the active message that announces it. Targets carry out the active messages
- * of an origin in order; a question at their end tells that all is done. Long
- * accumulates come later than what follows them: so nothing of their kind
- * follows one until it is done.
+ * Data below WEFT_WIN_LONG bytes follows its record, many in one message.
+ * Longer data is a message of its own through p2p, tagged with the record's id.
+ * A target carries out the records of an origin in order. A long accumulate is
+ * carried out when its data has arrived, so no accumulate is sent behind it
+ * before that.
  *
- * Targets' types stay here: an access is cut into runs of bytes or elements. */
+ * The target's datatypes stay here: an access is cut into runs of bytes or
+ * elements. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -37,7 +36,7 @@ static bool may_wait(const struct weft_win *win,
 	const struct weft_win_access *access, struct weft_req **req_out)
 {
 	return !req_out && access->type->size * access->count <= KEEP_MAX &&
-	       !weft_win_am_asks(win, target);
+	       !weft_win_needs_answer(win, target);
 }
 
 /* --- long data ----------------------------------------------------- */
@@ -55,7 +54,7 @@ static struct weft_msg origin_message(
 		.mode = WEFT_SEND_STANDARD };
 }
 
-/* The target's answer says when it has it. */
+/* The target's answer completes the operation. */
 static int long_send(const struct weft_win_op *op, const void *buf, size_t len)
 {
 	struct weft_msg msg = origin_message(op, (void *)(uintptr_t)buf, len);
@@ -199,7 +198,7 @@ static int get_run(void *arg, struct weft_wire_am *rec)
 	}
 	rec->kind = WEFT_WIRE_AM_GET;
 	rec->id = from->op->am.id;
-	from->target->am.is_touched = false; /* the answer tells */
+	from->target->am.is_touched = false; /* its answer covers all before */
 	while (!err && weft_win_runs_cut(rec, 1, WEFT_AM_DATA_MAX, &part)) {
 		from->op->am.n_left++;
 		weft_win_am_add(from->target, &part, 0, &err);
@@ -359,7 +358,7 @@ static int acc_runs(void *arg, struct weft_wire_am *rec)
 {
 	struct acc *acc = arg;
 	uint64_t extent = (uint64_t)acc->basic->extent;
-	/* a ring takes them one by one without a question */
+	/* a ring takes many short ones without an answer */
 	bool is_long = acc_len(acc, rec) >= WEFT_WIN_LONG &&
 		       acc->target->way == WEFT_WIN_BY_AM;
 	uint64_t max = weft_max(
@@ -388,7 +387,7 @@ static int acc_visit(
 	return acc->err || acc->done == acc->n;
 }
 
-/* What is sent, as an array that lasts as long as the access. */
+/* Makes the origin's elements an array that lasts as long as the access. */
 static int acc_prepare(struct acc *acc)
 {
 	const struct weft_win_access *access = acc->access;
@@ -437,8 +436,8 @@ static int acc_begin(struct acc *acc)
 		   : weft_win_am_end(acc->win, acc->target, acc->may_stay);
 }
 
-/* An update of what the kernel could copy goes by message: those behind it stay
- * behind it. VCI's lock held, so that nobody else counts. */
+/* Counts an update of COPIED memory that is an active message: later updates
+ * stay behind it. VCI's lock held, so no other thread counts. */
 static void count_late(struct weft_win_target *target)
 {
 	if (target->way == WEFT_WIN_COPIED)

@@ -29,26 +29,26 @@ enum weft_win_way {
 	WEFT_WIN_BY_AM,	 /* by active messages */
 };
 
-/* The word of a lock: who holds it, and that somebody wants it exclusively, so
- * that those who would share it hold back. */
+/* The word of a lock: the number of shared holders, or EXCLUSIVE. WANTED: a
+ * process wants it exclusively, and new shared holders wait. */
 enum {
 	WEFT_WIN_EXCLUSIVE = 1 << 30,
 	WEFT_WIN_WANTED = 1 << 29,
 };
 
-/* Members of a window that look at each other's state, at most. */
-enum { WEFT_WIN_LOOKERS = 16 };
+/* Members of a window that poll each other's state, at most. */
+enum { WEFT_WIN_POLLED_MAX = 16 };
 
 /* Of one window at one member; in memory that the node's processes share. */
 struct weft_win_state {
 	_Alignas(WEFT_CACHE_LINE) atomic_uint lock;
 	_Atomic int32_t holder; /* rank + 1 that has it exclusively */
 	atomic_uint n_fences;	/* that this member has begun */
-	/* by whom, who alone changes it: what it told this member */
-	_Alignas(WEFT_CACHE_LINE) atomic_uint n_posts[WEFT_WIN_LOOKERS];
-	_Alignas(WEFT_CACHE_LINE) atomic_uint n_completes[WEFT_WIN_LOOKERS];
+	/* by member, which alone changes it: its notices to this member */
+	_Alignas(WEFT_CACHE_LINE) atomic_uint n_posts[WEFT_WIN_POLLED_MAX];
+	_Alignas(WEFT_CACHE_LINE) atomic_uint n_completes[WEFT_WIN_POLLED_MAX];
 	_Alignas(WEFT_CACHE_LINE) uint32_t vci; /* its member's number of it */
-	/* the last: windows that had this place and are gone; is not cleared */
+	/* the last: freed windows that had this slot; not cleared */
 	_Atomic uint32_t n_gone;
 };
 
@@ -116,14 +116,14 @@ struct weft_win_target {
 
 enum { WEFT_WIN_LONG = 8192 };
 
-/* What an access by messages consists of: it is done when all its parts are.
- * Created by win_op.c, destroyed with its last part. VCI's lock. */
+/* An access as active messages: complete when all its parts are. Created by
+ * win_op.c, destroyed with its last part. VCI's lock. */
 struct weft_win_whole {
 	uint32_t n_parts;
 	int err;
-	struct weft_req *req; /* referenced; NULL: nobody waits for it alone */
+	struct weft_req *req; /* referenced; NULL: it has no request */
 	void *in;	      /* owned: elements to send */
-	char *old;	      /* owned: elements that come; copied to: */
+	char *old;	      /* owned: elements that return; copied to: */
 	int64_t n_old;
 	const struct weft_type *basic;
 	struct weft_win_buf result; /* its type referenced */
@@ -136,11 +136,11 @@ struct weft_win_op {
 	struct weft_win_whole *whole; /* NULL: of no access */
 	bool is_long;		      /* its data is a message of its own */
 	bool is_long_acc;
-	struct weft_op fabric;	/* am.is_fabric */
-	struct weft_win_buf to; /* where bytes go that need unpacking; its type
-				   referenced */
-	void *staging;		/* owned */
-	size_t pos, len;	/* of what arrives in it in the whole access */
+	struct weft_op fabric; /* am.is_fabric */
+	struct weft_win_buf
+		to;	 /* of data that needs unpacking; its type referenced */
+	void *staging;	 /* owned */
+	size_t pos, len; /* its data in the whole access */
 };
 
 static inline struct weft_win *weft_win_of_channel(
@@ -169,7 +169,7 @@ static inline struct weft_win_target *weft_win_target_at(
 
 /* Its lock was requested by message and has not been granted. VCI's lock held.
  */
-static inline bool weft_win_is_lock_asked(
+static inline bool weft_win_is_lock_requested(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
 	return target->lock.id &&
@@ -181,9 +181,8 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	const struct weft_win_config *config);
 void weft_win_adopt_locked(struct weft_win *win);
 
-/* target.c. The window a message is about, if its sender is the member it says;
- * or NULL.
- */
+/* target.c. The window of a message, or NULL if its sender is not the member
+ * that the head names. */
 struct weft_win *weft_win_of(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head);
 /* The member, made when new; NULL with an error described. */
@@ -191,14 +190,15 @@ struct weft_win_target *weft_win_target_of(struct weft_win *win, uint32_t rank);
 void weft_win_targets_free(struct weft_win *win);
 /* No memory is attached any more. */
 void weft_win_detach_all(struct weft_win *win);
-/* Lets accesses go there when the epoch says so. 0 or WEFT_ERR_RMA_SYNC. */
+/* Opens the target if the epoch allows accesses to it. 0 or WEFT_ERR_RMA_SYNC.
+ */
 int weft_win_target_open(struct weft_win *win, struct weft_win_target *target);
 /* Byte offset of an access from the target's base; WEFT_ERR_RMA_RANGE outside
  * its memory. */
 int weft_win_target_range(const struct weft_win *win,
 	const struct weft_win_target *target,
 	const struct weft_win_access *access, int64_t *at_out);
-/* The error, said to be about this member. */
+/* Adds the member and the window to an error. */
 int weft_win_of_target(const struct weft_win *win,
 	const struct weft_win_target *target, int err);
 /* The same for bytes [at, at + len) beyond disp units, of my own memory; NULL
@@ -215,8 +215,8 @@ int weft_win_flush_target(
 /* win_lock.c */
 bool weft_win_try_lock(
 	struct weft_win_state *state, bool is_exclusive, int32_t rank);
-/* Who is to have it alone waits for it: those that would share it, or have it
- * again, hold back. */
+/* Marks the lock as wanted: new shared holders, and processes that have just
+ * released it, wait. */
 void weft_win_want_lock(struct weft_win_state *state);
 void weft_win_drop_lock(struct weft_win_state *state, bool is_exclusive);
 /* Waits for the lock of a member of this node. */
@@ -238,7 +238,7 @@ struct weft_win_update {
 	const struct weft_redop *op;
 	const struct weft_type *basic;
 	const char *in; /* NULL: NO_OP */
-	char *old;	/* gets what was there; NULL: not wanted */
+	char *old;	/* former elements; NULL: not wanted */
 	int64_t n;
 	weft_redop_kernel_fn *kernel; /* weft_redop_kernel() of them; or NULL */
 };
@@ -246,8 +246,8 @@ struct weft_win_update {
  * this address at its owner. */
 void weft_win_update(const struct weft_win_update *update, char *place,
 	uint64_t there, weft_win_stripes *stripes);
-/* The same for one of many runs: what lies in the page of the last one goes
- * under the lock that was taken for that. */
+/* The same for one of many runs: elements in the page of the run before use the
+ * stripe that is held. */
 struct weft_win_hold {
 	weft_win_stripes *stripes;
 	bool is_held;
@@ -304,9 +304,9 @@ int weft_win_am_unlock(struct weft_win *win, struct weft_win_target *target);
 /* Ends a started epoch: notifies the target, and waits for data to return. */
 int weft_win_am_complete(struct weft_win *win, struct weft_win_target *target);
 
-/* Appends a record, for which the queue may be posted first; returns where its
- * len bytes of data go, or NULL with *err. VCI's lock held, given up meanwhile,
- * here and below. */
+/* Appends a record, for which the queue may be posted first. Returns the place
+ * of its len bytes of data, or NULL with *err. VCI's lock held, given up
+ * meanwhile, here and below. */
 uint8_t *weft_win_am_add(struct weft_win_target *target,
 	const struct weft_wire_am *rec, size_t len, int *err);
 /* Appends a record without data and posts the queue. */
@@ -320,7 +320,7 @@ int weft_win_am_leave(
 int weft_win_am_end(
 	struct weft_win *win, struct weft_win_target *target, bool may_wait);
 /* True if an access that ends nothing by itself has to request an answer. */
-bool weft_win_am_asks(
+bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target);
 /* True if records may stay in the queue until the next message. */
 bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target);
@@ -342,7 +342,7 @@ int weft_win_one_swap(struct weft_win *win, struct weft_win_target *target,
  * pos, n_runs and stride of a record, which it may change. Several are short,
  * and WEFT_WIRE_AM_RUNS_MAX bytes at most. */
 typedef int weft_win_run_fn(void *arg, struct weft_wire_am *rec);
-/* Runs that come one by one, put together. */
+/* Joins runs that are added one after the other. */
 struct weft_win_runs {
 	weft_win_run_fn *fn;
 	void *arg;
@@ -352,7 +352,7 @@ struct weft_win_runs {
 };
 int weft_win_runs_add(
 	struct weft_win_runs *runs, int64_t at, uint64_t n, uint64_t pos);
-/* After the last one; err is what stopped them, or 0. */
+/* After the last one; err: the error that stopped them, or 0. */
 int weft_win_runs_end(struct weft_win_runs *runs, int err);
 /* Takes up to max units off the front of rest, one run of several at least.
  * False: nothing is left. */
@@ -363,7 +363,7 @@ bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
 int weft_win_each_run(
 	const struct weft_win_access *access, weft_win_run_fn *fn, void *arg);
 
-/* win_op.c: what is due. All with the VCI's lock held. */
+/* win_op.c: operations under way. VCI's lock held. */
 /* A request whose errors are the window's; one reference. */
 struct weft_req *weft_win_req_new(struct weft_win *win);
 struct weft_win_whole *weft_win_whole_new(struct weft_req **req_out);
@@ -374,10 +374,10 @@ int weft_win_whole_begun(struct weft_win *win, struct weft_win_whole *whole,
 struct weft_win_op *weft_win_op_new(struct weft_win *win,
 	struct weft_win_target *target, struct weft_win_whole *whole,
 	uint32_t n_left);
-/* Where the data of its answers goes. */
+/* Sets the place of its answers' data. */
 void weft_win_op_into(struct weft_win_op *op, const struct weft_win_buf *to);
-/* Waits for all that is under way now, and returns what the target refused.
- * what: the call that waits. */
+/* Waits for all operations that are under way now, and returns the error of the
+ * target; `what` is the call that waits. */
 int weft_win_op_wait(
 	struct weft_win *win, struct weft_win_target *target, const char *what);
 extern const struct weft_am_ops weft_win_am_ops;
@@ -387,62 +387,63 @@ const char *weft_win_stream_at(const struct weft_win_buf *from, size_t pos,
 struct weft_type *weft_win_byte_type(void);
 int weft_win_no_memory(void);
 
-/* win_rma.c: what the fabric does without the target's CPU. Where it cannot,
- * messages do: that is no error. No VCI's lock held. */
+/* win_rma.c: RDMA of the fabric. It is no error if there is none: active
+ * messages are used. No VCI's lock held. */
 void weft_win_rma_open(struct weft_win *win);
-/* Nobody accesses the window any more. VCI's lock held, here and below. */
+/* No member accesses the window any more. VCI's lock held, here and below. */
 void weft_win_rma_leave(struct weft_win *win);
 void weft_win_rma_describe(
 	const struct weft_win *win, struct weft_wire_win_region *out);
-/* Whether the fabric leads to a member of a window that uses it: asks once. */
+/* *is_reached: the fabric accesses this member's memory. Requests its
+ * registration once. */
 int weft_win_rma_reach(
 	struct weft_win *win, struct weft_win_target *target, bool *is_reached);
-/* Then: true for what is better done by it, */
+/* Then: true for an access that RDMA suits, */
 bool weft_win_rma_suits(const struct weft_win_access *access);
-/* and that, as one part of whole. */
+/* and that access, as one part of whole. */
 int weft_win_rma_move(struct weft_win *win, struct weft_win_target *target,
 	const struct weft_win_access *access, struct weft_win_whole *whole,
 	bool is_put);
-/* What completes unseen is done on return. */
+/* Completes puts without a completion of their own. */
 int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target);
 
-/* win_fence.c: all members have come to it. Those that share memory look at
- * each other's state. */
-bool weft_win_may_look(const struct weft_win *win);
+/* win_fence.c: the barrier of all members. True if this one may poll the state
+ * of all others. */
+bool weft_win_may_poll_states(const struct weft_win *win);
 int weft_win_barrier(struct weft_win *win);
-/* Waits for a call of target that counts a word up to number: in such a state,
- * or as its messages come. */
+/* Waits for a call of target that counts a word up to number: in its state, or
+ * by a message. */
 int weft_win_wait_count(struct weft_win *win,
 	const struct weft_win_target *target, const char *what,
 	const atomic_uint *word, unsigned number);
-/* Then: what other threads have done here for others is seen by this one. */
-void weft_win_looked(struct weft_win *win);
+/* Then: makes accesses visible that other threads have carried out here. */
+void weft_win_sync_threads(struct weft_win *win);
 
-/* win_notice.c: posts and completes. These tell of one where it takes no
- * message. */
-bool weft_win_is_told_here(
+/* win_notice.c: posts and completes. True if the target is notified in memory;
+ * then these do so. */
+bool weft_win_counts_in_memory(
 	const struct weft_win *win, const struct weft_win_target *target);
-void weft_win_tell_post(struct weft_win *win, struct weft_win_target *target);
-void weft_win_tell_complete(
+void weft_win_count_post(struct weft_win *win, struct weft_win_target *target);
+void weft_win_count_complete(
 	struct weft_win *win, struct weft_win_target *target);
 /* Waits for one of this member, and takes it. */
 int weft_win_take_post(struct weft_win *win, struct weft_win_target *target);
 int weft_win_take_complete(
 	struct weft_win *win, struct weft_win_target *target);
-/* One of its completes has come. VCI's lock held. */
+/* True if one of its completes has arrived. VCI's lock held. */
 bool weft_win_has_completed(
 	const struct weft_win *win, const struct weft_win_target *target);
 
-/* win_wait.c: a loop that waits; VCI's lock held. Not 0 when it is
- * to end with that error. After the last round _end, which returns err, or the
- * error that a verdict brought meanwhile. */
+/* win_wait.c: a wait is a loop of rounds. VCI's lock held. A round returns the
+ * error that ends the wait, or 0. _end follows the last round and returns err,
+ * or the error of a verdict. */
 struct weft_win_waiting;
 struct weft_win_wait {
 	struct weft_win *win;
 	const struct weft_win_target *target;
 	const char *what; /* "MPI_Win_lock" */
-	/* a call of the target counts this up to number; NULL: it may do what
-	 * is waited for without one */
+	/* a call of the target counts this up to number; NULL: its progress
+	 * alone may end the wait */
 	const atomic_uint *word;
 	unsigned number;
 	bool is_memory; /* for a word of memory: nothing wakes it */

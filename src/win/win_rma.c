@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_rma: puts and gets that the fabric carries out by itself
+/* win_rma: puts and gets that the fabric carries out without the target's CPU
  *
- * Where it does so without the target's CPU, a window's memory is exposed in
- * the process's RMA domain when the window is made. The first access to a
- * member asks it by message where its memory is for the fabric. Locks,
- * notices and all that updates go by message as elsewhere.
+ * A window's memory is registered in the process's RMA domain when the window
+ * is created. The first access to a member requests its registration by an
+ * active message. Locks, notices and updates are active messages.
  *
- * One endpoint serves all windows; the default VCI's lock guards it. What it
- * has under way is due like the answer to a message (win_op.c). A short put
- * that is not the first since a flush completes unseen; an empty one follows
- * them at the next flush, and when that is done, so are they. */
+ * One endpoint serves all windows; the default VCI's lock guards it. Its
+ * operations end as the answers to active messages do (src/am). A short put
+ * behind another one since a flush has no completion of its own. An empty put
+ * at the next flush completes all of them. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -31,7 +30,7 @@ enum {
 
 /* Where a member's memory is for the fabric. */
 struct weft_win_remote {
-	struct weft_wire_win_region region; /* what it tells */
+	struct weft_wire_win_region region; /* the member's answer */
 	uint32_t ask; /* id of the request for it; 0: was answered */
 	bool is_reached;
 	bool is_used;	 /* by a put since the last flush */
@@ -177,7 +176,8 @@ static int ask_region(struct weft_win *win, struct weft_win_target *target,
 	return err;
 }
 
-/* What it told is believed no more than to be refused by its own side. */
+/* Takes the answer over; a wrong one makes the member's side refuse accesses.
+ */
 static void take_region(struct weft_win *win, struct weft_win_target *target,
 	struct weft_win_remote *remote)
 {
@@ -223,7 +223,7 @@ int weft_win_rma_reach(
 			return weft_win_no_memory();
 		err = ask_region(win, target, remote);
 	}
-	wait.is_lock = weft_win_is_lock_asked(win, target);
+	wait.is_lock = weft_win_is_lock_requested(win, target);
 	while (!err && remote->ask &&
 		weft_am_op_of(&win->am, &target->am, remote->ask))
 		err = weft_win_wait_round(&wait);
@@ -260,7 +260,7 @@ static struct weft_win_op *fabric_op(struct weft_win *win,
 	return op;
 }
 
-/* What was posted stays due. */
+/* Posted operations stay under way, also with an error. */
 static void rma_begun(struct weft_win_op *op, int err)
 {
 	if (!op->am.err)
@@ -310,7 +310,7 @@ struct move {
 	struct weft_win_op *op;
 };
 
-/* A short put that goes behind others is copied and completes unseen. */
+/* A short put behind others is copied and has no completion of its own. */
 static int post_run(struct move *m, uint64_t at, char *data, size_t len)
 {
 	const struct weft_plan *plan = &win_rma.ep->domain->plan;
@@ -433,7 +433,7 @@ int weft_win_rma_flush(struct weft_win *win, struct weft_win_target *target)
 	rma_begun(op, err);
 	if (!err)
 		err = weft_win_op_wait(win, target, "MPI_Win_flush");
-	/* errors of what completes unseen may come last */
+	/* errors of puts without a completion may arrive last */
 	for (int i = 0; i < LATE_POLLS && weft_rma_ep_poll(win_rma.ep); i++)
 		;
 	win_rma_poll(NULL);

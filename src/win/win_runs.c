@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_runs: the target's runs of bytes or elements, as records tell of them
+/* win_runs: the target's runs of bytes or elements, as records describe them
  *
- * What is alike and equally far apart is told of once: a column of a matrix is
+ * Runs of one length at one distance are one record: a column of a matrix is
  * one record and its data. */
 #include "win/win_priv.h"
 
@@ -81,7 +81,7 @@ bool weft_win_runs_cut(struct weft_wire_am *rest, uint64_t unit, uint64_t max,
 	return true;
 }
 
-/* What need not be looked at run by run. */
+/* Runs at one distance, without a loop over them. */
 static int each_of_series(struct weft_win_runs *all,
 	const struct weft_series *series, size_t total)
 {

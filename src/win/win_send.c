@@ -74,7 +74,7 @@ static int wait_granted(struct weft_win *win, struct weft_win_target *target)
 		.is_lock = true };
 	int err = 0;
 
-	while (!err && weft_win_is_lock_asked(win, target))
+	while (!err && weft_win_is_lock_requested(win, target))
 		err = weft_win_wait_round(&wait);
 	return weft_win_wait_end(&wait, err);
 }
@@ -159,14 +159,14 @@ int weft_win_am_send(
 /* A started epoch ends without an answer, where the target has nothing to
  * refuse. Else the first access in a while requests one, so that a lone access
  * and its flush are one message each way. */
-bool weft_win_am_asks(
+bool weft_win_needs_answer(
 	const struct weft_win *win, const struct weft_win_target *target)
 {
 	const struct weft_link *ops = &target->am.ops;
 
 	return (weft_list_is_empty(ops) ||
 		       (requests_lock(target) && ops->next == ops->prev)) &&
-	       (win->access != WEFT_WIN_STARTED || win->looks ||
+	       (win->access != WEFT_WIN_STARTED || win->polls_states ||
 		       !target->is_known);
 }
 
@@ -177,11 +177,11 @@ bool weft_win_may_keep(struct weft_win *win, struct weft_win_target *target)
 
 	return peer && !peer->is_shm && !peer->is_self &&
 	       peer->state == WEFT_PEER_READY && !target->lock.is_due &&
-	       !weft_win_is_lock_asked(win, target);
+	       !weft_win_is_lock_requested(win, target);
 }
 
 /* The last record requests the answer itself if it has none of its own. */
-static bool last_asks(struct weft_am_channel *channel, uint32_t id)
+static bool last_requests(struct weft_am_channel *channel, uint32_t id)
 {
 	uint8_t *last = channel->queue + channel->last;
 	uint8_t kind = last[0] & (uint8_t)~WEFT_WIRE_AM_RUNS;
@@ -208,15 +208,15 @@ int weft_win_am_leave(
 int weft_win_am_end(
 	struct weft_win *win, struct weft_win_target *target, bool may_wait)
 {
-	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_ASK };
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_FLUSH };
 	struct weft_am_channel *channel = &target->am;
 	struct weft_win_op *op;
 	bool is_touched = channel->is_touched;
 	int err = 0;
 
-	if (!channel->len || !weft_win_am_asks(win, target)) {
+	if (!channel->len || !weft_win_needs_answer(win, target)) {
 		err = weft_win_am_leave(win, target, may_wait);
-		/* another thread may have sent ASK, in front of this */
+		/* another thread may have sent FLUSH, in front of this */
 		channel->is_touched |= is_touched;
 		return err;
 	}
@@ -224,7 +224,7 @@ int weft_win_am_end(
 	if (!op)
 		return WEFT_ERR_NOMEM;
 	rec.id = op->am.id;
-	if (!last_asks(channel, rec.id))
+	if (!last_requests(channel, rec.id))
 		weft_win_am_add(target, &rec, 0, &err);
 	channel->is_touched = false;
 	if (!err)
@@ -235,7 +235,7 @@ int weft_win_am_end(
 
 /* --- waiting for answers ------------------------------------------- */
 
-/* What the target refused, once. */
+/* The first error of the target since the last call. */
 static int target_fault(
 	const struct weft_win *win, struct weft_win_target *target)
 {
@@ -253,7 +253,7 @@ int weft_win_op_wait(
 	struct weft_win_wait wait = { .win = win,
 		.target = target,
 		.what = what,
-		.is_lock = weft_win_is_lock_asked(win, target) };
+		.is_lock = weft_win_is_lock_requested(win, target) };
 	struct weft_am_channel *channel = &target->am;
 	uint64_t number = channel->n_ops;
 	uint64_t n_bytes = 0, seen = 0;
@@ -276,7 +276,8 @@ int weft_win_op_wait(
 
 /* --- records without data ------------------------------------------ */
 
-/* what: of the wait for its answer; NULL: it has none. */
+/* Sends a record; `what` is the call that waits for its answer, or NULL for a
+ * record without one. */
 static int call_locked(struct weft_win *win, struct weft_win_target *target,
 	struct weft_wire_am rec, const char *what)
 {
@@ -312,7 +313,7 @@ int weft_win_am_call(struct weft_win *win, struct weft_win_target *target,
 int weft_win_am_flush(
 	struct weft_win *win, struct weft_win_target *target, bool is_local)
 {
-	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_ASK };
+	struct weft_wire_am rec = { .kind = WEFT_WIRE_AM_FLUSH };
 	int err, fabric_err;
 
 	weft_vci_lock(win->comm->vci);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_target: accesses that the target's CPU carries out
+/* win_target: accesses as active messages, as the target carries them out
  *
- * A message holds active messages, carried out in their order. Each is checked
- * against this process's own window, whatever its origin believes; what is
- * outside is refused with words for the origin, and nothing is written. */
+ * The records of a message are carried out in their order. Each is checked
+ * against this process's own window. A record that addresses other memory is
+ * refused with a text for the origin, and nothing is written. */
 #include "win/win_priv.h"
 
 #include "base/err.h"
@@ -64,8 +64,8 @@ static void refuse(const struct incoming *in, uint32_t id, int err)
 
 /* --- short ones ---------------------------------------------------- */
 
-/* One run, or several that are no more than may be; unit: bytes of what n
- * counts. */
+/* True for one run, or for several of RUNS_MAX bytes at most; unit: bytes of
+ * what n counts. */
 static bool is_sound_runs(const struct weft_wire_am *rec, uint64_t unit)
 {
 	uint64_t max = WEFT_WIRE_AM_RUNS_MAX / unit;
@@ -95,7 +95,7 @@ static char *runs_place(const struct weft_win *win,
 	const struct weft_wire_am *rec, uint64_t len)
 {
 	char *first = place_of_run(win, rec, 0, len);
-	/* between the ends there may be what is not attached */
+	/* memory between the ends may not be attached */
 	uint64_t step = win->flavor == WEFT_WIN_DYNAMIC
 				? 1
 				: weft_max(rec->n_runs - 1, (uint64_t)1);
@@ -194,7 +194,7 @@ static bool is_sound_update(const struct weft_wire_am *rec,
 	       is_sound_runs(rec, (uint64_t)(*type)->extent);
 }
 
-/* Of n elements in a row: what lies behind the last is none of them. */
+/* Bytes of n elements in a row, without the padding behind the last. */
 static uint64_t span_of(const struct weft_type *type, uint64_t n)
 {
 	return n ? (n - 1) * (uint64_t)type->extent +
@@ -243,7 +243,7 @@ static bool do_acc(const struct incoming *in)
 		return true;
 	weft_word_load(bytes[0], in->data, in->len);
 	if (is_fetching && u.basic->size != u.basic->extent)
-		memset(bytes[1], 0, len); /* what is between elements */
+		memset(bytes[1], 0, len); /* padding */
 	if (in->rec.n == 1 && in->rec.n_runs == 1)
 		update_one(&u, place);
 	else
@@ -279,7 +279,7 @@ static bool do_cas(const struct incoming *in)
  * done with. */
 struct arrival {
 	struct weft_link link; /* in its window's arrivals */
-	struct incoming in;    /* its window NULL when that is gone */
+	struct incoming in;    /* its window NULL when that was freed */
 	char *place;
 	char *staging; /* accumulates: elements; puts: of several runs */
 	struct weft_win_update update;
@@ -298,7 +298,8 @@ static struct weft_msg arrival_message(
 		.mode = WEFT_SEND_STANDARD };
 }
 
-/* Nobody waits for what was announced, or for what was asked for. */
+/* Drops the data that was announced, and sends an empty message in place of the
+ * elements that were requested. */
 static void long_refuse(
 	const struct incoming *in, int err, bool has_data, bool is_answered)
 {
@@ -313,7 +314,7 @@ static void long_refuse(
 	refuse(in, in->rec.id, err);
 }
 
-/* When old elements have left, their copy goes. */
+/* Former elements were sent: frees their copy. */
 static void old_left(void *arg, struct weft_req *req)
 {
 	free(arg);
@@ -378,7 +379,7 @@ static void data_came(void *arg, struct weft_req *req)
 	arrival_end(a, err);
 }
 
-/* Receives it; what it needs is in place. */
+/* Receives the data; its buffers are allocated. */
 static void arrival_begin(struct arrival *a, char *to, uint64_t len)
 {
 	struct weft_msg msg = arrival_message(&a->in, to, len);
@@ -515,8 +516,9 @@ static bool do_long_acc(const struct incoming *in)
 
 /* --- locks --------------------------------------------------------- */
 
-/* Who waits for my lock, and what it sent behind the question: a message with
- * the first access, and the unlock. Destroyed when it has the lock. */
+/* A member that waits for my lock, and what it sent behind the request: a
+ * message with the first access, and the unlock. Destroyed when the lock is
+ * granted. */
 struct weft_win_waiter {
 	struct weft_link link;
 	struct incoming in;
@@ -526,7 +528,7 @@ struct weft_win_waiter {
 
 struct weft_win_queue {
 	struct weft_progress_hook hook;
-	struct weft_link waiters; /* first come, first served */
+	struct weft_link waiters; /* in order of arrival */
 	struct weft_win *win;
 };
 
@@ -628,7 +630,7 @@ static bool do_lock(const struct incoming *in)
 	if (queue && weft_list_is_empty(&queue->waiters) && lock_for(in))
 		return true;
 	waiter = queue ? calloc(1, sizeof(*waiter)) : NULL;
-	if (!waiter) { /* what follows would go without the lock */
+	if (!waiter) { /* later records would be carried out without the lock */
 		weft_err_set(WEFT_ERR_NOMEM, "no memory to wait for a lock");
 		weft_peer_fail(weft_comm_peer(in->win->comm, in->from->am.rank),
 			WEFT_ERR_NOMEM);
@@ -659,7 +661,7 @@ static bool do_unlock(const struct incoming *in)
 
 /* --- a member fails ------------------------------------------------ */
 
-/* What it had by message is given back, what it wanted is not given. */
+/* Releases the lock that it had by message, and drops its request. */
 static void release_failed(struct weft_win *win, struct weft_win_target *target)
 {
 	if (target->granted)
@@ -712,7 +714,7 @@ static bool carry_out_one(const struct incoming *in)
 		return do_long_get(in);
 	case WEFT_WIRE_AM_LONG_ACC:
 		return do_long_acc(in);
-	case WEFT_WIRE_AM_ASK:
+	case WEFT_WIRE_AM_FLUSH:
 		if (!in->rec.id)
 			return false;
 		answer(in, "", 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_wait: waits end when who is waited for has failed; those that take long
- * are known to src/watchdog, which speaks up, and looks for rings */
+/* win_wait: a wait ends when the target has failed. Long waits are shown to
+ * src/watchdog, which reports them and finds cycles */
 #include "win/win_priv.h"
 
 #include "base/clock.h"
@@ -22,14 +22,15 @@ enum {
 	ROUNDS_PER_LOOK = 64,
 	AWAKE = 2048, /* rounds, before a wait for a word gives up the core */
 	NOTE_NS = 100000000,
-	GRACE_NS = 1000000000, /* for the living to go on */
+	GRACE_NS = 1000000000, /* for living processes to go on */
 };
 
 /* For src/watchdog, of a wait that takes long. */
 struct weft_win_waiting {
 	struct weft_wait wait;
 	const struct weft_win_wait *loop;
-	int32_t told_holder; /* of the lock elsewhere, as its member said; -1 */
+	int32_t reported_holder; /* rank that holds a lock on another node, as
+				    its member reported; -1 */
 };
 
 static const struct weft_win_waiting *win_waiting_of(
@@ -59,7 +60,7 @@ static void win_wait_describe(
 		loop->target->am.rank, loop->win->name);
 }
 
-/* --- what is needed ------------------------------------------------ */
+/* --- needs --------------------------------------------------------- */
 
 static void on_member(struct weft_wait *wait, struct weft_need *need,
 	const struct weft_win *win, uint32_t rank)
@@ -93,34 +94,34 @@ static struct weft_need *win_need(struct weft_wait *wait,
 	return need;
 }
 
-/* Whether a lock is what it waits for, still. */
+/* True if it still waits for a lock. */
 static bool is_for_lock(const struct weft_win_wait *loop)
 {
 	return loop->is_lock &&
 	       (loop->target->state ||
-		       weft_win_is_lock_asked(loop->win, loop->target));
+		       weft_win_is_lock_requested(loop->win, loop->target));
 }
 
-/* Rank + 1 of who has a lock of this node alone; or 0. */
+/* Rank + 1 of the exclusive holder of a lock of this node; or 0. */
 static int32_t holder_in(const struct weft_win_state *state)
 {
 	return atomic_load_explicit(&state->holder, memory_order_relaxed);
 }
 
-/* Who has the lock alone: of this node that is seen, elsewhere its member is
- * asked, who does nothing else for it. */
+/* The exclusive holder of the lock: read in memory on this node, else reported
+ * by its member when src/watchdog asks. */
 static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 {
 	const struct weft_win_target *target = loop->target;
 	const struct weft_win *win = loop->win;
 	int32_t holder = target->state ? holder_in(target->state) - 1
-				       : win_waiting_of(wait)->told_holder;
+				       : win_waiting_of(wait)->reported_holder;
 	struct weft_need *need =
 		win_need(wait, loop, WEFT_WIRE_NEED_LOCK, target->am.rank);
 	size_t len;
 
 	if (holder >= win->comm->size || holder == win->comm->rank)
-		holder = -1; /* it comes */
+		holder = -1; /* its grant is on the way */
 	if (holder < 0)
 		weft_wait_unsure(wait);
 	if (!need)
@@ -140,7 +141,7 @@ static void lock_needs(struct weft_wait *wait, const struct weft_win_wait *loop)
 	}
 }
 
-/* Only a call of somebody who is known proves anything. */
+/* Only a call of a known process proves a cycle. */
 static void win_wait_needs(struct weft_wait *wait)
 {
 	const struct weft_win_wait *loop = win_loop_of(wait);
@@ -163,8 +164,8 @@ static void win_wait_needs(struct weft_wait *wait)
 	on_member(wait, need, loop->win, loop->target->am.rank);
 }
 
-/* The member whose lock it is tells who has it. */
-static void win_wait_told(struct weft_wait *wait, struct weft_other *other)
+/* The member whose lock it is has reported its holder. */
+static void win_wait_answered(struct weft_wait *wait, struct weft_other *other)
 {
 	struct weft_win_waiting *w =
 		weft_container_of(wait, struct weft_win_waiting, wait);
@@ -172,12 +173,12 @@ static void win_wait_told(struct weft_wait *wait, struct weft_other *other)
 
 	if (need->kind == WEFT_WIRE_NEED_LOCK &&
 		other->rank == (int32_t)need->round)
-		w->told_holder = (int32_t)other->owner - 1;
+		w->reported_holder = (int32_t)other->owner - 1;
 	other->owner = 0;
 }
 
-/* Whether this process has the lock of a member alone. What it has only asked
- * for it does not have: that may come behind what others have asked for. */
+/* True if this process holds the lock of a member exclusively. A request that
+ * is not granted does not count: others' requests may be in front of it. */
 enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
@@ -197,7 +198,7 @@ enum weft_wire_met weft_win_met_lock(struct weft_vci *vci,
 		has_it = holder_in(target->state) == comm->rank + 1;
 	else
 		has_it = target->lock.id && target->lock.is_exclusive &&
-			 !weft_win_is_lock_asked(comm->win, target);
+			 !weft_win_is_lock_requested(comm->win, target);
 	return has_it ? WEFT_WIRE_UNMET : WEFT_WIRE_MET;
 }
 
@@ -208,7 +209,7 @@ static const struct weft_wait_ops win_wait_ops = {
 	.name = win_wait_name,
 	.describe = win_wait_describe,
 	.needs = win_wait_needs,
-	.told = win_wait_told,
+	.told = win_wait_answered,
 };
 
 /* --- members that fail --------------------------------------------- */
@@ -228,8 +229,9 @@ static bool has_target_failed(const struct weft_win_wait *wait)
 	       comm->failed == proc + 1 || weft_failed_is(proc);
 }
 
-/* Who is in MPI_Win_free carries out accesses until all have come to that; but
- * it makes no other call, and as somebody died it does not wait for anybody. */
+/* True if the target is in MPI_Win_free and cannot end this wait. It carries
+ * out accesses until all members are there, but makes no other call; and it
+ * waits for none if a member has died. */
 static bool has_target_left(const struct weft_win_wait *wait)
 {
 	const struct weft_comm *comm = wait->win->comm;
@@ -240,7 +242,7 @@ static bool has_target_left(const struct weft_win_wait *wait)
 	       (wait->word && !weft_win_has_counted(wait->word, wait->number));
 }
 
-/* Who has a lock may be anybody, and dead. */
+/* Any member may hold a lock, also a dead one. */
 static int check_failed(struct weft_win_wait *wait, uint64_t now)
 {
 	const struct weft_comm *comm = wait->win->comm;
@@ -273,7 +275,7 @@ static void win_wait_begin(struct weft_win_wait *wait)
 	if (!w)
 		return;
 	w->loop = wait;
-	w->told_holder = -1;
+	w->reported_holder = -1;
 	w->wait.ops = &win_wait_ops;
 	w->wait.vci = wait->win->comm->vci;
 	w->wait.begun_ns = wait->start_ns;
@@ -282,7 +284,7 @@ static void win_wait_begin(struct weft_win_wait *wait)
 	wait->waiting = w;
 }
 
-static int win_wait_look(struct weft_win_wait *wait)
+static int win_wait_check(struct weft_win_wait *wait)
 {
 	uint64_t now = weft_now_ns();
 
@@ -306,8 +308,8 @@ static int stuck(const struct weft_win_wait *wait)
 		wait->win->name, why);
 }
 
-/* Who has its verdict, and was then given what it wanted by one who had it
- * before, has its error like the others. */
+/* A wait with a verdict ends with its error, also if it was granted what it
+ * waits for in between. */
 int weft_win_wait_end(struct weft_win_wait *wait, int err)
 {
 	wait->win->comm->vci->idle_polls = 0; /* the next wait polls again */
@@ -337,5 +339,5 @@ int weft_win_wait_round(struct weft_win_wait *wait)
 	/* the process that changes the word may need the core */
 	if (wait->is_memory && wait->n_rounds > AWAKE)
 		weft_sleep(vci, 0, WEFT_SLEEP_ALWAYS);
-	return win_wait_look(wait);
+	return win_wait_check(wait);
 }

@@ -72,7 +72,7 @@ static void begin(void)
 static void end_rma(void)
 {
 	weft_rma_am_forget(w.ctx);
-	FUZZ_CHECK(w.ctx->n_asked == 0);
+	FUZZ_CHECK(w.ctx->n_unanswered == 0);
 	FUZZ_CHECK(weft_rma_own.am.due.n_used == 0);
 	weft_rma_am_close();
 	free(w.ctx->states);
@@ -94,7 +94,7 @@ static void end(struct weft_vci *vci)
 
 	for (uint32_t i = 0; i < w.n_asked; i++)
 		n_due += w.asked[i].is_due;
-	FUZZ_CHECK(w.ctx->n_asked == n_due);
+	FUZZ_CHECK(w.ctx->n_unanswered == n_due);
 	FUZZ_CHECK(weft_rma_own.am.due.n_used == n_due);
 	job_fail();
 	weft_vci_unlock(vci);
@@ -109,7 +109,7 @@ static void end(struct weft_vci *vci)
 static size_t write_rec(struct fuzz_in *in, uint8_t *to)
 {
 	static const uint8_t kinds[] = { WEFT_WIRE_AM_PUT, WEFT_WIRE_AM_AMO,
-		WEFT_WIRE_AM_AMO, WEFT_WIRE_AM_ASK, WEFT_WIRE_AM_REGION };
+		WEFT_WIRE_AM_AMO, WEFT_WIRE_AM_FLUSH, WEFT_WIRE_AM_REGION };
 	uint8_t how = fuzz_u8(in), kind = fuzz_u8(in);
 	struct weft_wire_am rec = {
 		.kind = kinds[kind % sizeof(kinds)],
@@ -228,7 +228,7 @@ static void step_ask(struct fuzz_in *in)
 	drain(k);
 	asked.dest = malloc(amo.width);
 	weft_vci_unlock(&weft_proc.vci);
-	err = how & 128 ? weft_rma_am_ask(w.ctx, k)
+	err = how & 128 ? weft_rma_am_start_flush(w.ctx, k)
 			: weft_rma_am_fetch(w.ctx, weft_rma.heap.base, &amo,
 				  asked.dest, k, true);
 	weft_vci_lock(&weft_proc.vci);
