@@ -16,7 +16,7 @@
 #include "core/info.h"
 #include "transport/progress_thread.h"
 #include "transport/proc.h"
-#include "win/memory.h"
+#include "win/node_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -158,7 +158,7 @@ static inline struct weft_win_target *weft_win_target_of_channel(
 static inline struct weft_win_target *weft_win_target_at(
 	const struct weft_win *win, uint32_t rank)
 {
-	/* pair with the releases in target.c: another thread may make them */
+	/* pair with the releases in members.c: another thread may make them */
 	struct weft_win_target **page = __atomic_load_n(
 		&win->targets[rank / WEFT_WIN_PAGE], __ATOMIC_ACQUIRE);
 
@@ -181,7 +181,7 @@ int weft_win_fill(struct weft_win *win, struct weft_comm *comm,
 	const struct weft_win_config *config);
 void weft_win_adopt_locked(struct weft_win *win);
 
-/* target.c. The window of a message, or NULL if its sender is not the member
+/* members.c. The window of a message, or NULL if its sender is not the member
  * that the head names. */
 struct weft_win *weft_win_of(struct weft_vci *vci, struct weft_peer *peer,
 	const struct weft_wire_head *head);
@@ -225,7 +225,7 @@ int weft_win_lock_here(struct weft_win *win, struct weft_win_target *target,
 void weft_win_stripe_take(weft_win_stripes *stripes, uint64_t address);
 void weft_win_stripe_drop(weft_win_stripes *stripes, uint64_t address);
 
-/* memory.c */
+/* node_memory.c */
 struct weft_win_record;
 /* My own stripes, which exist while there is a window. */
 weft_win_stripes *weft_win_my_stripes(void);

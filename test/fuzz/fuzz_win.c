@@ -8,7 +8,7 @@
  * the process that was asked. */
 #include "dt/pack.h"
 #include "p2p/p2p.h"
-#include "win/memory.h"
+#include "win/node_memory.h"
 #include "test/fuzz/fuzz_job.h"
 
 enum {

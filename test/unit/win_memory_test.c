@@ -2,7 +2,7 @@
 /* win_memory_test: the slot of a window is released when the processes of the
  * node that were not waited for have left it or have failed; attached memory is
  * found until it is detached */
-#include "win/memory.h"
+#include "win/node_memory.h"
 
 #include "base/err.h"
 #include "core/comm.h"

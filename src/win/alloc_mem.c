@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_mem: memory of MPI_Alloc_mem, of which windows may be created
+/* alloc_mem: memory of MPI_Alloc_mem, of which windows may be created
  *
  * It lies in files without a name, as windows' own memory does. Memory of LONG
  * bytes and more has a file of its own; shorter memory shares one. A file is
  * closed when its memory is freed, except the first shared one. */
-#include "win/memory.h"
+#include "win/node_memory.h"
 
 #include "base/err.h"
 #include "base/interval.h"

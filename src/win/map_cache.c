@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* win_mapped: cache of mappings of other processes' files
+/* map_cache: cache of mappings of other processes' files
  *
  * Only files that last as long as their process are mapped here. Windows are
  * created and freed, and each would map the same file again: mappings that no
  * window uses stay, up to UNUSED_MAX. */
-#include "win/memory.h"
+#include "win/node_memory.h"
 
 #include "base/map.h"
 #include "shm/share.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* memory: memory shared by the processes of a node, and mappings of it */
-#include "win/memory.h"
+/* node_memory: memory shared by the processes of a node, and mappings of it */
+#include "win/node_memory.h"
 
 #include "base/knob.h"
 #include "base/pid.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* target: members of a window, and which memory an access addresses */
+/* members: members of a window, and which memory an access addresses */
 #include "win/win_priv.h"
 
 #include "base/bits.h"
 #include "base/err.h"
 #include "core/comm.h"
 #include "core/vci_core.h"
-#include "win/memory.h"
+#include "win/node_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

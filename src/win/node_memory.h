@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* memory: where windows' memory lies, and how the node's others reach it
+/* node_memory: where windows' memory lies, and how the node's others reach it
  *
  * A process that has had a window keeps one piece of shared memory for what the
  * node's others need of each besides its data: locks; and what it has mapped
@@ -7,8 +7,8 @@
  * MPI_Alloc_mem; long data is shared memory of its own, whose file is closed
  * once all have mapped it, so that nothing is left behind whatever happens to
  * anybody. */
-#ifndef WEFT_WIN_MEMORY_H
-#define WEFT_WIN_MEMORY_H
+#ifndef WEFT_NODE_MEMORY_H
+#define WEFT_NODE_MEMORY_H
 
 #include "win/win_priv.h"
 
@@ -56,17 +56,17 @@ void weft_win_memory_abandon(struct weft_win *win);
 
 void weft_win_memory_close(struct weft_win *win);
 
-/* win_mem.c: where memory of weft_win_mem_alloc() lies in a file, which others
- * may map: data_fd, data_at and kept_len, which stay as they are for other
- * memory. */
+/* alloc_mem.c: where memory of weft_win_mem_alloc() lies in a file, which
+ * others may map: data_fd, data_at and kept_len, which stay as they are for
+ * other memory. */
 void weft_win_mem_find(
 	const void *base, size_t len, struct weft_win_record *record);
 
-/* win_mapped.c: a file of another process that lasts as long as this. NULL: it
+/* map_cache.c: a file of another process that lasts as long as this. NULL: it
  * cannot be mapped. Each is put once. Any thread. */
 struct weft_win_mapped {
 	char *base;
-	/* ---- below: only win_mapped.c ---- */
+	/* ---- below: only map_cache.c ---- */
 	size_t len;
 	uint64_t key;
 	uint64_t owner;
