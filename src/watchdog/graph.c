@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* graph: who waits for whom, and who can never go on */
+/* graph: which process waits for which, and which can never go on */
 #include "watchdog/graph.h"
 
 #include <stdio.h>
@@ -37,7 +37,8 @@ void weft_graph_fini(struct weft_graph *graph)
 	graph->n = 0;
 }
 
-/* Does this edge lead to somebody who is stuck where he was? */
+/* True if this edge leads to a process that is stuck in the wait it reported.
+ */
 static bool leads_to_stuck(const struct weft_graph *graph,
 	const struct weft_graph_node *node, uint32_t e,
 	struct weft_graph_rules rules)
@@ -99,8 +100,8 @@ static void take_out_live(
 	}
 }
 
-/* Breadth first from a node along what keeps the stuck stuck: by[i] is the step
- * that first led to node i. */
+/* Breadth first from a node along dead edges; by[i] is the step that first led
+ * to node i. */
 struct search {
 	struct weft_graph_step by[WEFT_GRAPH_NODES];
 	bool is_seen[WEFT_GRAPH_NODES];
@@ -108,7 +109,7 @@ struct search {
 	uint32_t n;
 };
 
-/* True when that leads back to the node. */
+/* True when the search reaches its first node again. */
 static bool graph_search(
 	const struct weft_graph *graph, uint32_t from, struct search *s)
 {
@@ -170,7 +171,7 @@ uint32_t weft_graph_ring(const struct weft_graph *graph, uint32_t node,
 	return n;
 }
 
-/* What the other one would have to do. */
+/* The call of the other process that would meet the need. */
 static const char *verb_of(uint16_t need)
 {
 	static const char *const verbs[WEFT_WIRE_NEED_END] = {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* graph: who waits for whom, and who can never go on
+/* graph: which process waits for which, and which can never go on
  *
- * Pure decisions, no messages: resolve.c gathers the graph. A process that
- * waits has clauses; its wait cannot end before each of them is met. A clause
- * is an edge to one process, or several edges with the same number, of which
- * any one would do. So a process is stuck exactly when it has a clause all of
- * whose processes are stuck, in the very waits they were in when they told so:
- * what is left when everybody who may yet go on has been taken out, again and
- * again. Of the stuck, those are in a ring who wait for themselves in the end;
- * the others wait for a ring, and go on when that ends. */
+ * The decision alone, without messages: resolve.c gathers the graph. A wait has
+ * clauses and cannot end before each of them is met. A clause is one edge to a
+ * process, or several edges with the same number, of which any one suffices. A
+ * process is stuck exactly when all processes of one of its clauses are stuck,
+ * in the waits that they reported. The stuck processes remain when all
+ * processes that may go on have been removed, again and again. A stuck process
+ * that waits for itself along the edges is in a ring. The other stuck processes
+ * wait for a ring, and go on when it has ended. */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 
@@ -26,8 +26,8 @@ struct weft_graph_node {
 	bool has_told;	/* resolve.c */
 	bool is_stuck, is_in_ring;
 	uint32_t n_edges;
-	uint32_t dead; /* edges of clauses that will never be met, as bits */
-	uint16_t to[WEFT_WIRE_EDGES]; /* index of the node they lead to */
+	uint32_t dead; /* a bit for each edge of a clause that is never met */
+	uint16_t to[WEFT_WIRE_EDGES]; /* index of the node of each edge */
 	struct weft_wire_edge edges[WEFT_WIRE_EDGES];
 	char call[WEFT_GRAPH_CALL]; /* "MPI_Finalize" */
 };
@@ -37,25 +37,25 @@ struct weft_graph {
 	struct weft_graph_node *nodes[WEFT_GRAPH_NODES]; /* owned */
 };
 
-/* The node of a process, made when new; NULL when there is no room. */
+/* The node of a process, created if new; NULL when the graph is full. */
 struct weft_graph_node *weft_graph_node(
 	struct weft_graph *graph, uint64_t proc);
 
 void weft_graph_fini(struct weft_graph *graph);
 
-/* What counts. */
+/* The nodes and edges that take part. */
 struct weft_graph_rules {
-	bool with_unsure; /* processes that something else may make act */
+	bool with_unsure; /* processes that may act without ending the wait */
 	bool with_soft;	  /* edges that are no proof */
 };
 
-/* Sets is_stuck, is_in_ring and what belongs to them. Returns how many are in
- * rings. */
+/* Sets is_stuck, dead and is_in_ring of all nodes. Returns the number of nodes
+ * in rings. */
 uint32_t weft_graph_reduce(
 	struct weft_graph *graph, struct weft_graph_rules rules);
 
-/* A shortest ring through a node with is_in_ring: the nodes by index, from it
- * on, and the edge that each takes to the next one. Returns how many. */
+/* A shortest ring through a node with is_in_ring: the nodes by index, from this
+ * node on, and the edge of each to the next one. Returns their number. */
 struct weft_graph_step {
 	uint32_t node, edge;
 };

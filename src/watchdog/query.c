@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query: those that a call waits for are asked, and answer from progress */
+/* query: the processes that a call waits for are asked, and answer from
+ * progress */
 #include "watchdog/query.h"
 
 #include "base/clock.h"
@@ -9,8 +10,8 @@
 #include <stdio.h>
 
 enum {
-	GRACE_MS = 500, /* for answers to come */
-	LOOK_MAX = 8,
+	GRACE_MS = 500, /* for answers */
+	LOOK_MAX = 8,	/* silent processes that are tested */
 };
 
 static_assert((int)WEFT_WAIT_TEXT >= (int)WEFT_PROC_FOUND, "text of another");
@@ -34,7 +35,8 @@ void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
 		(void)weft_peer_control(peer, &head, payload, len);
 }
 
-/* What this process is in; the epoch of its wait, or 0. */
+/* The call that this process is in, as text; returns the epoch of its wait, or
+ * 0. */
 static uint64_t query_self(char text[WEFT_WAIT_TEXT], bool *moves_out)
 {
 	const struct weft_wait *first;
@@ -104,8 +106,8 @@ struct weft_other *weft_query_other(const struct weft_wait_view *view,
 	return NULL;
 }
 
-/* A wait on this VCI, whose lock is held, or NULL; one that was asked for
- * something like this. */
+/* The entry of a process in a wait on this VCI, whose lock is held, that asked
+ * this question; or NULL. */
 static struct weft_other *asked(const struct weft_vci *vci, uint64_t proc,
 	const struct weft_wire_answer *a, struct weft_wait **wait_out)
 {
@@ -191,9 +193,9 @@ bool weft_query_ask(struct weft_wait *wait, bool is_again)
 	return has_asked;
 }
 
-/* A process that does not answer may have ended: in order, which the process
- * manager knows, or in a way that it does not report. A look may take a while,
- * so only some processes are looked at. */
+/* A process that does not answer may have exited normally, which the process
+ * manager knows, or ended in a way that it does not report. A test may take 20
+ * ms, so only some processes are tested. */
 void weft_query_look(struct weft_wait *wait)
 {
 	struct weft_wait_view *view = wait->view;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report: what is said of a wait, and of a ring */
+/* report: the warnings about a wait, and about a ring */
 #include "watchdog/report.h"
 
 #include "base/clock.h"
@@ -42,7 +42,7 @@ static void add_missing(struct missing *m, const struct weft_other *o)
 		o->met == WEFT_WIRE_NEVER ? ", which rules this out" : "");
 }
 
-/* Who has not done it. */
+/* The processes that have not met a need. */
 static struct missing missing_of(const struct weft_wait_view *view, uint32_t i)
 {
 	struct missing m = { 0 };
@@ -79,8 +79,7 @@ static void report_need(
 		more);
 }
 
-/* Of many, what is missing in the first that anybody was asked about stands for
- * all. */
+/* Of many needs, the first one with a missing process is reported in detail. */
 static void report_many(const struct weft_wait *wait, const char *call)
 {
 	const struct weft_wait_view *view = wait->view;
@@ -107,7 +106,7 @@ static void report_many(const struct weft_wait *wait, const char *call)
 		wait->ops->noun, names, view->n_all - SHOWN, label, m.text);
 }
 
-/* The process manager, and not another process, may be what is slow. */
+/* The process manager may be slow, and not another process. */
 static void report_unresolved(const struct weft_wait *wait)
 {
 	uint64_t first = 0;
@@ -180,7 +179,7 @@ void weft_report_ring(
 				graph, steps[i], line, sizeof(line)));
 }
 
-/* Each line is a step; how many processes stands in front of the first. */
+/* Logs each line but the first, which begins with the number of processes. */
 static uint32_t say_steps(char *text, const char *id, char **brief_out)
 {
 	char *rest = NULL, *line = strtok_r(text, "\n", &rest);

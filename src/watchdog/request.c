@@ -15,21 +15,21 @@
 #include <stdlib.h>
 
 enum {
-	ROUNDS_PER_LOOK = 64, /* at the clock */
-	REGISTER_NS = 100000000,
-	ASK_MAX = 128, /* of a communicator */
+	ROUNDS_PER_LOOK = 64,	 /* rounds between readings of the clock */
+	REGISTER_NS = 100000000, /* a shorter wait is not registered */
+	ASK_MAX = 128,		 /* members of a communicator that are asked */
 };
 
-/* On the heap, since few waits come to need one. */
+/* Allocated, because few waits take long enough to need one. */
 struct weft_request_waiting {
 	struct weft_wait wait;
 	uint64_t begun_ns;
 	bool is_begun;
-	const char *within; /* of its thread */
+	const char *within; /* the OpenSHMEM procedure, or NULL */
 	const struct weft_request_loop *loop;
 	struct weft_vci *vci; /* of a poll */
-	uint32_t idle_polls;  /* of that, the last time */
-	bool was_asking;      /* then: what came may be of the question */
+	uint32_t idle_polls;  /* of this VCI, at the last poll */
+	bool was_asking;      /* then; arrivals may belong to the question */
 };
 
 static void (*on_stuck)(struct weft_req *req, int err);
@@ -46,7 +46,7 @@ void weft_request_on_stuck(void (*fn)(struct weft_req *req, int err))
 		on_stuck = fn;
 }
 
-/* ---- in words ---- */
+/* ---- text ---- */
 
 struct envelope {
 	char rank[24], tag[24];
@@ -73,7 +73,7 @@ static bool is_message(const struct weft_req *req)
 	return req->kind == WEFT_REQ_SEND || req->kind == WEFT_REQ_RECV;
 }
 
-/* Part of a collective; its tag counts those of the communicator. */
+/* Part of a collective; its tag has the number of the collective. */
 static bool is_collective(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_COLL ||
@@ -81,7 +81,7 @@ static bool is_collective(const struct weft_req *req)
 		       request_plane_of(req) == WEFT_CTX_OFFSET_COLL);
 }
 
-/* Which of the communicator's collectives. */
+/* The number of a collective on its communicator. */
 static int number_of(int32_t tag)
 {
 	return (int)(tag & WEFT_TAG_COLL_NUMBER);
@@ -105,7 +105,7 @@ static void describe_req(const struct weft_req *req, char *buf, size_t len)
 		snprintf(buf, len, "for a request");
 }
 
-/* What is waited in, where the caller does not say. */
+/* The name of the call, if the caller gives none. */
 static const char *call_of(const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_COLL ||
@@ -174,13 +174,13 @@ static void request_describe(
 	snprintf(buf, len, "in %.60s %.90s", call, what);
 }
 
-/* ---- what is needed ---- */
+/* ---- needs ---- */
 
 /* Needs of requests that are waited for together. */
 struct asking {
 	struct weft_wait *wait;
-	uint16_t any; /* number of those of which one will do; 0: all */
-	bool is_one;  /* only the first of a request's, as others do not help */
+	uint16_t any; /* number of needs of which one suffices; 0: all needed */
+	bool is_one;  /* only the first message of each request */
 };
 
 static struct weft_need *need_like(const struct asking *a,
@@ -246,7 +246,7 @@ static void phrase_others(
 		number_of(tag), weft_comm_label(comm), (int)comm->remote_size);
 }
 
-/* A message that somebody must send. */
+/* A message that another process must send. */
 static void need_message(const struct asking *a, const struct weft_comm *comm,
 	uint64_t ctx, int32_t rank, int32_t tag)
 {
@@ -272,7 +272,7 @@ static void need_message(const struct asking *a, const struct weft_comm *comm,
 	on_ranks(&from, need, comm, rank);
 }
 
-/* A collective whose members see each other in shared memory: as if each had to
+/* A collective in shared memory: each missing member counts as if it had to
  * send a message. */
 static void need_members(
 	const struct asking *a, const struct weft_request_loop *loop)
@@ -313,7 +313,7 @@ static void need_receive(const struct asking *a, const struct weft_req *req)
 	on_ranks(a, need, comm, req->src);
 }
 
-/* Nothing that could be asked for. */
+/* A need that no process can be asked about. */
 static void need_other(const struct asking *a, const char *what)
 {
 	struct weft_need *need = weft_wait_need(a->wait);
@@ -324,14 +324,14 @@ static void need_other(const struct asking *a, const char *what)
 	need->kind = WEFT_WIRE_NEED_NONE;
 	need->is_soft = true;
 	need->any = a->any;
-	need->n_all = 1; /* nobody is asked, so it may be met at any time */
+	need->n_all = 1; /* not asked, so it may be met at any time */
 	snprintf(need->phrase, sizeof(need->phrase), "%s", what);
 	need->otherwise = NULL;
 }
 
 static bool need_req(const struct asking *a, const struct weft_req *req);
 
-/* One of the messages under way of a list of steps, or of two halves. */
+/* True if req is a pending message of a list of steps, or of two halves. */
 static bool is_part(const struct weft_req *req, const struct weft_req *whole)
 {
 	const void *arg = req->on_done_arg;
@@ -349,7 +349,7 @@ static const char *other_of(const struct weft_req *req)
 		       : "an operation that others must take part in";
 }
 
-/* A list of steps, or two halves: those of its messages that are under way. */
+/* The pending messages of a list of steps, or of two halves. */
 static void need_parts(const struct asking *a, const struct weft_req *whole)
 {
 	struct weft_req *req;
@@ -363,7 +363,7 @@ static void need_parts(const struct asking *a, const struct weft_req *whole)
 		need_other(a, other_of(whole));
 }
 
-/* True when there is something that can be asked for. */
+/* True if a process can be asked about the request. */
 static bool need_req(const struct asking *a, const struct weft_req *req)
 {
 	if (req->kind == WEFT_REQ_RECV && req->recv.is_posted) {
@@ -386,7 +386,7 @@ static bool request_is_active(const struct weft_req *req)
 	return req && !req->is_done && (!req->is_persistent || req->is_active);
 }
 
-/* Something else that may send without a call. */
+/* True if something else may send without a call. */
 static bool has_background(const struct weft_wait *wait)
 {
 	const struct weft_request_loop *loop = loop_of(wait);
@@ -429,7 +429,7 @@ static void request_needs(struct weft_wait *wait)
 		need_other(&a, loop->what);
 }
 
-/* Of the requests that are under way, what has moved of each. */
+/* A number that changes when data of the pending requests moves. */
 static uint64_t pulse_of(const struct weft_req *whole)
 {
 	const struct weft_req *req;
@@ -522,7 +522,8 @@ static void end_req(struct weft_req *whole, int err)
 			on_stuck(req, err);
 }
 
-/* It is proven that nothing will come: what is waited for ends now or soon. */
+/* Ends what the loop waits for, because it is proven that the wait never ends.
+ */
 static void request_give_up(const struct weft_request_waiting *w)
 {
 	const struct weft_request_loop *loop = w->loop;
@@ -598,10 +599,10 @@ void weft_request_wait(
 
 /* ---- polls ---- */
 
-/* Of this thread; kept from one call to the next until something of the
- * program's came through the VCI. It is in no graph. */
+/* Of this thread; goes on from call to call until a message of the program
+ * arrives through the VCI. It is in no graph. */
 static _Thread_local struct weft_request_waiting *polls;
-static pthread_key_t polls_key; /* ends it with its thread */
+static pthread_key_t polls_key; /* frees it when the thread ends */
 static pthread_once_t polls_once = PTHREAD_ONCE_INIT;
 
 static void polls_end(void *arg)
@@ -646,5 +647,5 @@ void weft_request_polled(
 	polls->wait.is_poll = true;
 	polls->idle_polls = vci->idle_polls;
 	polls->was_asking = polls->wait.is_asking;
-	polls->loop = NULL; /* nobody looks before the next call */
+	polls->loop = NULL; /* not read before the next call */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* resolve: the graph of who waits for whom, gathered; who waits for ever is
- * told */
+/* resolve: gathers the graph of waits, and sends verdicts to waits that can
+ * never end */
 #include "watchdog/resolve.h"
 
 #include "base/bits.h"
@@ -15,16 +15,16 @@
 #include <stdlib.h>
 
 enum {
-	SILENCE_MS = 1500, /* until no more is expected */
-	HOLD_MS = 2000,	 /* a verdict ends the wait then, whoever is missing */
-	OPEN_MAX = 1024, /* pictures, of others */
-	TEXT_MAX = 2400, /* of a verdict */
+	SILENCE_MS = 1500, /* without an answer: no more is expected */
+	HOLD_MS = 2000,	   /* then a verdict ends the wait in any case */
+	OPEN_MAX = 1024,   /* open pictures of other processes */
+	TEXT_MAX = 2400,   /* length of a verdict */
 };
 
-/* A picture that some wait of this process is in. */
+/* A picture of another process that includes a wait of this process. */
 struct look {
 	struct weft_link link;
-	uint64_t proc, number; /* whose, which */
+	uint64_t proc, number; /* the gatherer and its number for the picture */
 	uint64_t epoch;
 	bool is_told;
 };
@@ -39,12 +39,12 @@ static struct {
  * handlers fill in nodes with the registry's lock held. */
 struct weft_gather {
 	uint64_t number;
-	uint64_t heard_ns; /* of the last answer */
-	uint32_t n_looked; /* nodes, in order, that were asked */
+	uint64_t heard_ns; /* time of the last answer */
+	uint32_t n_looked; /* the first nodes, which were asked */
 	uint32_t n_pending;
-	bool is_judged; /* verdicts are out; pending are those not taken */
-	atomic_bool is_dropped;	       /* somebody else gathers the same */
-	bool is_due[WEFT_GRAPH_NODES]; /* an answer of this node */
+	bool is_judged; /* verdicts are sent; those not taken are pending */
+	atomic_bool is_dropped;	       /* another process gathers the same */
+	bool is_due[WEFT_GRAPH_NODES]; /* an answer of this node is due */
 	struct weft_graph graph;
 };
 
@@ -75,7 +75,7 @@ static void call_waits(uint64_t epoch)
 				&w->is_called, true, memory_order_relaxed);
 }
 
-/* ---- what others want to know ---- */
+/* ---- answers to gatherers ---- */
 
 bool weft_resolve_is_asked(const struct weft_wait *wait)
 {
@@ -145,7 +145,8 @@ static size_t fill_node(
 	return sizeof(m->head) + at + m->head.len;
 }
 
-/* Have all waits of the call told their edges lately? Registry's lock held. */
+/* True if the edges of all waits of the call are fresh. Registry's lock held.
+ */
 static bool is_settled(uint64_t epoch, uint64_t now)
 {
 	const struct weft_wait *w = NULL;
@@ -156,7 +157,7 @@ static bool is_settled(uint64_t epoch, uint64_t now)
 	return true;
 }
 
-/* The next one to be told, marked as told; false when there is none. */
+/* The next picture to answer, marked as answered; false when there is none. */
 static bool next_look(uint64_t epoch, uint64_t now, struct look *look_out)
 {
 	bool is_found = false;
@@ -224,7 +225,7 @@ static void close_gather(struct weft_wait *wait)
 	free(g);
 }
 
-/* Somebody to be asked who waits and has not done it. */
+/* True if an edge leads to a process of this job, which can be asked. */
 static bool has_prospect(const struct weft_wait *wait)
 {
 	for (uint32_t i = 0; i < wait->n_edges; i++)
@@ -233,8 +234,8 @@ static bool has_prospect(const struct weft_wait *wait)
 	return false;
 }
 
-/* Another one whose picture has this wait in it sees all that this one would:
- * the first of them is enough. */
+/* The picture of another process that includes this wait has all that a picture
+ * of this process would have. Only the first process gathers. */
 static bool is_seen_by_first(uint64_t epoch)
 {
 	bool is = false;
@@ -252,7 +253,7 @@ static bool is_seen_by_first(uint64_t epoch)
 	return is;
 }
 
-/* Those that the known ones wait for become nodes. Registry's lock held. */
+/* Adds the processes that the known nodes wait for. Registry's lock held. */
 static void resolve_expand(struct weft_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->n; i++)
@@ -376,7 +377,7 @@ static bool ends_with_errors(void)
 	return !strcmp(weft_knobs.deadlock, "error");
 }
 
-/* All that can be known is here. */
+/* Decides, when all answers have arrived. */
 static void resolve_judge(struct weft_wait *wait, uint64_t now)
 {
 	struct weft_gather *g = wait->gather;
@@ -415,7 +416,7 @@ static void resolve_judge(struct weft_wait *wait, uint64_t now)
 		wait->has_said_ring = false;
 }
 
-/* True when nobody else will say anything. */
+/* True when no further answer is expected. */
 static bool is_heard(const struct weft_gather *g, uint64_t now)
 {
 	bool is;
@@ -440,7 +441,7 @@ static void gather_round(struct weft_wait *wait, uint64_t now)
 		close_gather(wait);
 }
 
-/* A verdict is said at once; the wait ends when no picture is open. */
+/* Reports a verdict immediately; the wait ends when no picture is open. */
 static void verdict_round(struct weft_wait *wait, uint64_t now)
 {
 	char *text = NULL;
@@ -510,7 +511,7 @@ void weft_resolve_end(struct weft_wait *wait)
 		if (w->epoch == wait->epoch)
 			is_last = false;
 	weft_wait_unlock();
-	/* from here on nobody else knows it */
+	/* from here on no other thread reads the wait */
 	if (wait->verdict && !wait->verdict_ns)
 		weft_report_verdict(wait, wait->verdict);
 	if (wait->verdict && !wait->err)
@@ -521,7 +522,7 @@ void weft_resolve_end(struct weft_wait *wait)
 				look.number, 0);
 }
 
-/* ---- what comes ---- */
+/* ---- messages ---- */
 
 static void on_look(
 	struct weft_vci *vci, uint64_t from, const struct weft_wire_graph *g)
@@ -550,8 +551,9 @@ static void on_look(
 		send(vci, from, WEFT_WIRE_GRAPH_NODE, g->number, 0);
 }
 
-/* The place in a picture of this process where something of that one is due, or
- * NULL. Registry's lock held. */
+/* The picture of this process with this number in which an answer of `from` is
+ * due, and the index of its node; NULL when there is none. Registry's lock
+ * held. */
 static struct weft_gather *due_at(
 	uint64_t number, uint64_t from, uint32_t *at_out)
 {

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 
 enum {
-	ROUNDS_PER_LOOK = 64, /* at the clock */
-	FRESH_MS = 200,	      /* answers are good for others */
-	PULSE_NS = 250000000, /* between two looks */
+	ROUNDS_PER_LOOK = 64, /* rounds between readings of the clock */
+	FRESH_MS = 200,	      /* so long edges are not asked for again */
+	PULSE_NS = 250000000, /* between two readings of the pulse */
 };
 
 static struct {
@@ -77,7 +77,7 @@ struct weft_wait *weft_wait_first(void)
 	return w;
 }
 
-/* All waits are of one call, and no other thread could make another. */
+/* True if all waits are of one call, and no other thread can make a call. */
 static bool wait_is_alone(void)
 {
 	const struct weft_wait *first, *w;
@@ -104,7 +104,7 @@ void weft_wait_send(struct weft_vci *held, uint64_t proc, enum weft_wire_op op,
 		weft_vci_unlock(vci);
 }
 
-/* ---- what is waited for ---- */
+/* ---- needs ---- */
 
 struct weft_need *weft_wait_need(struct weft_wait *wait)
 {
@@ -173,13 +173,13 @@ void weft_wait_look(struct weft_wait *wait)
 	free(old);
 }
 
-/* Nothing can be expected of it, as it waits itself. */
+/* True if a process cannot meet the need, because it waits itself. */
 static bool wait_is_waiting(const struct weft_other *o)
 {
 	return o->has_told && o->met != WEFT_WIRE_MET && o->epoch;
 }
 
-/* True when some process of the needs with this number may yet meet one, or not
+/* True if a process of the needs with this number may still meet one, or not
  * all were asked. */
 static bool is_live(const struct weft_wait_view *view, uint16_t any)
 {
@@ -216,8 +216,8 @@ static void add_edge(struct weft_wait *wait, const struct weft_need *need,
 	memcpy(edge->label, need->label, sizeof(edge->label) - 1);
 }
 
-/* Edges to those that wait themselves, with this clause (0: none); each of the
- * others is one of its own. */
+/* Adds edges to the processes that wait themselves: with this clause, or, if it
+ * is 0, each with a clause of its own. */
 static void settle_clause(struct weft_wait *wait, uint16_t any)
 {
 	const struct weft_wait_view *view = wait->view;
@@ -233,8 +233,8 @@ static void settle_clause(struct weft_wait *wait, uint16_t any)
 	}
 }
 
-/* Only what may prove something: of those needs that one of several processes
- * can meet the first, if all of these wait and can be told of. */
+/* Adds only edges that may prove something. Of the needs that one of several
+ * processes can meet, that is the first, if all of these processes wait. */
 static void settle_edges(struct weft_wait *wait)
 {
 	const struct weft_wait_view *view = wait->view;
@@ -247,7 +247,7 @@ static void settle_edges(struct weft_wait *wait)
 	settle_clause(wait, 0);
 }
 
-/* Settles what others are told of it. */
+/* Publishes the edges of the wait for other processes. */
 static void wait_settle(struct weft_wait *wait)
 {
 	bool is_alone = wait_is_alone();
@@ -297,7 +297,8 @@ static void wait_ask(struct weft_wait *wait, uint64_t now)
 	wait->has_asked_again = false;
 }
 
-/* The answers are here, or late. False: they led to others, who are asked. */
+/* True when all answers have arrived or are late. False, too, when they named
+ * further processes, which are asked now. */
 static bool has_answers(struct weft_wait *wait, uint64_t now)
 {
 	if (!weft_query_is_over(wait, now))
@@ -311,7 +312,7 @@ static bool has_answers(struct weft_wait *wait, uint64_t now)
 	return false;
 }
 
-/* Asks when it is time, says and gathers when there are answers. */
+/* Asks when it is due; reports and gathers when the answers have arrived. */
 static void step(struct weft_wait *wait, uint64_t now)
 {
 	bool is_due = weft_knobs.stall_warn && now >= wait->due_ns;
@@ -335,7 +336,7 @@ static void step(struct weft_wait *wait, uint64_t now)
 	weft_resolve_round(wait, now);
 }
 
-/* Who moves does not hang. */
+/* A wait of which something moves is not due. */
 static void feel(struct weft_wait *wait, uint64_t now)
 {
 	uint64_t pulse;
@@ -394,7 +395,7 @@ int weft_wait_raise(const struct weft_wait *wait)
 	return wait->err ? weft_err_set(wait->err, "%s", wait->why) : 0;
 }
 
-/* ---- for who looks from outside ---- */
+/* ---- for a debugger or the launcher ---- */
 
 void weft_where_describe(char *buf, size_t len)
 {
