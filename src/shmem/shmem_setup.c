@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmem_setup: begin, end, who is there
+/* shmem_setup: init and finalize, the number of PEs, the end of the job
  *
- * The library is a session like MPI's World, with a communicator of all
- * processes of its own and one-sided access on it. Each init is matched by a
- * finalize; the last one closes. */
+ * The library is a session like MPI's World. It has a communicator of all
+ * processes of its own, with one-sided access on it. Each init needs a
+ * finalize; the last one closes the library. */
 #include "shmem_priv.h"
 
 #include "base/err.h"
@@ -155,7 +155,7 @@ void pshmem_finalize(void)
 	stop("shmem_finalize");
 }
 
-/* Who begins with start_pes ends with the program. */
+/* After start_pes() the library is closed when the program exits. */
 static void stop_at_exit(void)
 {
 	while (weft_shmem.n_inits)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shmem_wait: wait for, or test, values in my own memory
  *
- * All forms are questions about a set of variables, each compared with one
- * value or with its own. */
+ * Every procedure tests a set of variables. Each variable is compared with the
+ * one value, or with its own value. */
 #include "shmem_priv.h"
 
 #include "base/log.h"
@@ -13,19 +13,19 @@
 struct wait_set {
 	const void *ivars;
 	size_t n;
-	const int *status; /* not 0: left out; NULL: none is */
+	const int *status; /* not 0: ignored; NULL: all are tested */
 	int cmp;
 	const void *values;
-	size_t step; /* from value to value; 0: there is only one */
+	size_t step; /* bytes from value to value; 0: one value for all */
 	size_t size;
 	bool is_signed;
 };
 
 enum { HELD_PER_LOOK = 32 }; /* satisfied tests */
 
-/* Where this thread's next look for any of a set begins, so that none is
- * passed over for ever; its tests in a row that were not satisfied; and those
- * that were. */
+/* turn: the variable at which this thread's next search in a set begins, so
+ * that every variable is found in the end. n_empty, n_held: its tests in a row
+ * that were not satisfied, and its tests that were. */
 static _Thread_local size_t turn;
 static _Thread_local uint32_t n_empty, n_held;
 
@@ -38,9 +38,9 @@ static void shmem_wait_check(const char *fn, int cmp)
 		weft_shmem_check_open(fn);
 }
 
-/* As an unsigned number that orders as the type does. What was stored before
- * it is seen after it; the fence in seen() alone would do, but the thread
- * sanitizer knows none. */
+/* The value as an unsigned number that orders as the type does. An acquire: the
+ * fence in seen() suffices, but the thread sanitizer does not support fences.
+ */
 static inline uint64_t shmem_wait_load(
 	const void *at, size_t size, bool is_signed)
 {
@@ -98,15 +98,16 @@ static bool is_empty(const struct wait_set *s)
 	return true;
 }
 
-/* What was stored before a value that satisfied is seen from here on. */
+/* Stores that precede the value which satisfied the test are visible from here.
+ */
 static void seen(void)
 {
 	n_empty = 0;
 	atomic_thread_fence(memory_order_acquire);
 }
 
-/* A test was satisfied. A program may go on testing until that ends: then this
- * is where puts from other nodes are received. */
+/* A test was satisfied. A program may test until this is no longer so; only
+ * these rounds of progress receive puts from other nodes then. */
 static void held(void)
 {
 	seen();
@@ -114,8 +115,8 @@ static void held(void)
 		weft_rma_relax(0);
 }
 
-/* True when all from *from on hold; otherwise *from is the first that does
- * not. Those before held once. */
+/* True when all variables from *from on satisfy the test; otherwise *from is
+ * the first that does not. The variables before it satisfied it once. */
 static bool all_hold(const struct wait_set *s, size_t *from)
 {
 	for (; *from < s->n; ++*from)
@@ -124,7 +125,7 @@ static bool all_hold(const struct wait_set *s, size_t *from)
 	return true;
 }
 
-/* One that holds, or SIZE_MAX. */
+/* The index of a variable that satisfies the test, or SIZE_MAX. */
 static size_t shmem_wait_find(const struct wait_set *s)
 {
 	size_t first = turn;
@@ -159,7 +160,7 @@ static const char *const signs[] = {
 	[SHMEM_CMP_LE] = "<=",
 };
 
-/* What is waited for, in words. */
+/* Describes the first variable that does not satisfy the test. */
 static void shmem_wait_describe(
 	const struct wait_set *s, char *text, size_t len, const char *more)
 {
