@@ -72,7 +72,7 @@ static struct weft_span allreduce_slice(
 	struct weft_span span, int64_t i, int32_t n)
 {
 	i = (i + 2 * n) % n;
-	return weft_slice(span, span.count * i / n, span.count * (i + 1) / n);
+	return weft_slices(span, i, i + 1, n);
 }
 
 /* Each slice goes round once to be reduced, and once more to all. */

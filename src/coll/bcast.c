@@ -74,37 +74,6 @@ void weft_bcast_unpack(struct weft_sched *sched, struct weft_span bytes,
 		weft_sched_copy(sched, bytes, span);
 }
 
-/* Slices i to j of n. */
-static struct weft_span bcast_slices(
-	struct weft_span bytes, int64_t i, int64_t j, int32_t n)
-{
-	return weft_slice(bytes, bytes.count * i / n, bytes.count * j / n);
-}
-
-/* Each place its slice, down a binomial tree from the root, which is 0. */
-static void scatter_slices(struct weft_sched *sched,
-	const struct weft_coll_view *view, struct weft_span bytes, int32_t root)
-{
-	const int32_t n = view->n, me = (view->me - root + n) % n;
-	int32_t bit = 1;
-
-	while (bit < n && !(me & bit))
-		bit *= 2;
-	if (me != 0) {
-		weft_sched_recv(sched, view,
-			bcast_slices(bytes, me, me + bit < n ? me + bit : n, n),
-			(me - bit + root) % n);
-		weft_sched_fence(sched);
-	}
-	for (bit /= 2; bit > 0; bit /= 2)
-		if (me + bit < n)
-			weft_sched_send(sched, view,
-				bcast_slices(bytes, me + bit,
-					me + 2 * bit < n ? me + 2 * bit : n, n),
-				(me + bit + root) % n);
-	weft_sched_fence(sched);
-}
-
 /* Slices come down a tree and are then handed round in a ring. */
 void weft_bcast_scatter(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
@@ -114,18 +83,19 @@ void weft_bcast_scatter(struct weft_sched *sched,
 	const int32_t me = (view->me - root + n) % n;
 	struct weft_span bytes = weft_bcast_bytes(sched, span, me == 0);
 
-	scatter_slices(sched, view, bytes, root);
+	weft_scatter_tree(sched, view, bytes, NULL, root);
+	weft_sched_fence(sched);
 	for (int32_t i = 0; i < n - 1; i++) {
 		int32_t out = (me - i + n) % n, in = (me - i - 1 + 2 * n) % n;
 
 		/* the root has all */
 		if (me != 0)
 			weft_sched_recv(sched, view,
-				bcast_slices(bytes, in, in + 1, n),
+				weft_slices(bytes, in, in + 1, n),
 				(view->me - 1 + n) % n);
 		if (me != n - 1)
 			weft_sched_send(sched, view,
-				bcast_slices(bytes, out, out + 1, n),
+				weft_slices(bytes, out, out + 1, n),
 				(view->me + 1) % n);
 		weft_sched_fence(sched);
 	}

@@ -50,6 +50,22 @@ int weft_coll_met(struct weft_comm *comm, int32_t tag, int32_t met,
 void weft_bcast_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_span span, int32_t root);
 
+/* Scatters ranges of a span down a binomial tree; places are counted from the
+ * root. Place i gets the items from starts[i] to starts[i + 1], or, where
+ * starts is NULL, slice i of n. A member accesses only its own range and those
+ * of the places below it in the tree. */
+void weft_scatter_tree(struct weft_sched *sched,
+	const struct weft_coll_view *view, struct weft_span span,
+	const int64_t *starts, int32_t root);
+
+/* Ranges i to j - 1 of n: by starts, or slices where that is NULL. */
+static inline struct weft_span weft_ranges(struct weft_span span,
+	const int64_t *starts, int32_t i, int32_t j, int32_t n)
+{
+	return starts ? weft_slice(span, starts[i], starts[j])
+		      : weft_slices(span, i, j, n);
+}
+
 /* What a broadcast moves, as bytes: where it lies, or a copy; and back. Members
  * may describe it by different types, so only bytes can be cut. */
 struct weft_span weft_bcast_bytes(

@@ -48,18 +48,11 @@ void weft_fold_out(struct weft_sched *sched, const struct weft_coll_view *view,
 		weft_sched_send(sched, view, acc, view->me - 1);
 }
 
-static int64_t start_of_range(
-	const struct weft_fold *f, const struct weft_fold_data *d, int32_t i)
-{
-	return d->starts ? d->starts[i] : d->acc.count * i / f->n;
-}
-
 struct weft_span weft_fold_range(const struct weft_fold *f,
 	const struct weft_fold_data *d, struct weft_span span, int32_t i,
 	int32_t j)
 {
-	return weft_slice(
-		span, start_of_range(f, d, i), start_of_range(f, d, j));
+	return weft_ranges(span, d->starts, i, j, f->n);
 }
 
 /* The first round finds its data in `mine`: what comes goes to acc, and the

@@ -11,7 +11,8 @@ static bool is_regular(const struct weft_blocks *blocks)
 	return !blocks->counts && !blocks->displs;
 }
 
-/* Blocks of `len` bytes below me in the tree rooted at 0, me included. */
+/* The number of places in the subtree of place me of a binomial tree rooted at
+ * 0; and the bit in which the parent's number differs. */
 static int32_t subtree(int32_t me, int32_t n, int32_t *parent_bit_out)
 {
 	int32_t bit = 1;
@@ -74,38 +75,49 @@ void weft_gather_linear(struct weft_sched *sched,
 			weft_block(&args->recv, view->me));
 }
 
+void weft_scatter_tree(struct weft_sched *sched,
+	const struct weft_coll_view *view, struct weft_span span,
+	const int64_t *starts, int32_t root)
+{
+	const int32_t n = view->n, me = (view->me - root + n) % n;
+	int32_t bit, below = subtree(me, n, &bit);
+
+	if (me != 0) {
+		weft_sched_recv(sched, view,
+			weft_ranges(span, starts, me, me + below, n),
+			(me - bit + root) % n);
+		weft_sched_fence(sched);
+	}
+	for (bit /= 2; bit > 0; bit /= 2)
+		if (me + bit < n)
+			weft_sched_send(sched, view,
+				weft_ranges(span, starts, me + bit,
+					me + 2 * bit < n ? me + 2 * bit : n, n),
+				(me + bit + root) % n);
+}
+
 void weft_scatter_binomial(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	int32_t n = view->n, root = args->root, parent;
+	int32_t n = view->n, root = args->root, bit;
 	int32_t me = (view->me - root + n) % n;
-	int32_t below = subtree(me, n, &parent);
+	int32_t below = subtree(me, n, &bit);
 	struct weft_span mine = me || !args->is_in_place
 					? weft_block(&args->recv, 0)
 					: weft_block(&args->send, root);
 	size_t len = (size_t)(mine.count * mine.type->size);
-	char *all = weft_sched_tmp(sched, (size_t)below * len);
+	char *packed = weft_sched_tmp(sched, (size_t)below * len);
+	/* the memory begins with this member's block */
+	struct weft_span all =
+		weft_span_bytes((char *)((uintptr_t)packed - (size_t)me * len),
+			(size_t)n * len);
 
-	if (me != 0) {
-		weft_sched_recv(sched, view,
-			weft_span_bytes(all, (size_t)below * len),
-			(me - parent + root) % n);
-		weft_sched_fence(sched);
-	}
 	for (int32_t i = 0; me == 0 && i < n; i++)
 		weft_sched_copy(sched, weft_block(&args->send, (i + root) % n),
-			weft_span_bytes(all + (size_t)i * len, len));
-	for (int32_t bit = parent / 2; bit > 0; bit /= 2) {
-		int32_t count = me + 2 * bit <= n ? bit : n - me - bit;
-
-		if (me + bit < n)
-			weft_sched_send(sched, view,
-				weft_span_bytes(all + (size_t)bit * len,
-					(size_t)count * len),
-				(me + bit + root) % n);
-	}
+			weft_span_bytes(packed + (size_t)i * len, len));
+	weft_scatter_tree(sched, view, all, NULL, root);
 	if (me || !args->is_in_place)
-		weft_sched_copy(sched, weft_span_bytes(all, len), mine);
+		weft_sched_copy(sched, weft_span_bytes(packed, len), mine);
 }
 
 void weft_scatter_linear(struct weft_sched *sched,

@@ -158,33 +158,6 @@ static void *input_of(const struct weft_coll *args)
 	return args->is_in_place ? args->recv.buf : args->send.buf;
 }
 
-/* Sends each its part of `all`, down a binomial tree from place 0. */
-static void scatter_parts(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args,
-	char *all)
-{
-	int32_t n = view->n, me = view->me, bit = 1;
-	struct weft_span mine;
-
-	while (bit < n && !(me & bit))
-		bit *= 2;
-	if (me != 0) {
-		int32_t below = me + bit < n ? bit : n - me;
-
-		weft_sched_recv(
-			sched, view, parts(args, all, me, below), me - bit);
-		weft_sched_fence(sched);
-	}
-	for (bit /= 2; bit > 0; bit /= 2)
-		if (me + bit < n)
-			weft_sched_send(sched, view,
-				parts(args, all, me + bit,
-					me + 2 * bit <= n ? bit : n - me - bit),
-				me + bit);
-	mine = parts(args, all, me, 1);
-	keep_part(sched, args, mine);
-}
-
 void weft_reduce_scatter_pairwise(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -214,19 +187,19 @@ void weft_reduce_scatter_pairwise(struct weft_sched *sched,
 		keep_part(sched, args, acc);
 }
 
-/* Where the ranges of the folded view begin: each has the parts of one place or
- * of two. */
+/* The first items of n ranges, and the end of the last one. The first `rest`
+ * ranges have two parts each, the others one. NULL after an error. */
 static int64_t *part_starts(struct weft_sched *sched,
-	const struct weft_coll *args, const struct weft_fold *f)
+	const struct weft_coll *args, int32_t n, int32_t rest)
 {
 	int64_t *starts =
-		weft_sched_tmp(sched, ((size_t)f->n + 1) * sizeof(*starts));
+		weft_sched_tmp(sched, ((size_t)n + 1) * sizeof(*starts));
 
 	if (sched->err)
 		return NULL;
-	for (int32_t i = 0; i <= f->n; i++)
-		starts[i] = reduce_part_start(
-			args, i < f->rest ? 2 * i : i + f->rest);
+	for (int32_t i = 0; i <= n; i++)
+		starts[i] =
+			reduce_part_start(args, i < rest ? 2 * i : i + rest);
 	return starts;
 }
 
@@ -237,7 +210,7 @@ void weft_reduce_scatter_halving(struct weft_sched *sched,
 	struct weft_fold f = weft_fold_of(view);
 	struct weft_span whole = parts(args, input_of(args), 0, view->n);
 	struct weft_fold_data d = { .op = args->op,
-		.starts = part_starts(sched, args, &f) };
+		.starts = part_starts(sched, args, f.n, f.rest) };
 	struct weft_span part;
 
 	d.acc = d.in = whole;
@@ -267,5 +240,9 @@ void weft_reduce_scatter_tree(struct weft_sched *sched,
 	char *all = weft_sched_tmp_typed(sched, whole.count, whole.type);
 
 	weft_reduce_tree(sched, view, args->op, whole, all, 0);
-	scatter_parts(sched, view, args, all);
+	whole.buf = all;
+	weft_scatter_tree(sched, view, whole,
+		args->recv.counts ? part_starts(sched, args, view->n, 0) : NULL,
+		0);
+	keep_part(sched, args, parts(args, all, view->me, 1));
 }

@@ -27,11 +27,6 @@ static struct slices slices_of(const struct weft_coll_view *view)
 	return s;
 }
 
-static struct weft_span slice_of(struct weft_span span, int64_t i, int32_t n)
-{
-	return weft_slice(span, span.count * i / n, span.count * (i + 1) / n);
-}
-
 static struct weft_blocks one_block(struct weft_span span)
 {
 	return (struct weft_blocks){
@@ -50,10 +45,11 @@ static void gather_slices(struct weft_sched *sched,
 		int32_t from = (me - i + n) % n, to = (me + i) % n;
 
 		if (me != has_all)
-			weft_sched_recv(
-				sched, node, slice_of(all, from, n), from);
+			weft_sched_recv(sched, node,
+				weft_slices(all, from, from + 1, n), from);
 		if (to != has_all)
-			weft_sched_send(sched, node, slice_of(all, me, n), to);
+			weft_sched_send(sched, node,
+				weft_slices(all, me, me + 1, n), to);
 	}
 	weft_sched_fence(sched);
 }
@@ -75,11 +71,13 @@ void weft_bcast_slices(struct weft_sched *sched,
 			root = i;
 	for (int32_t i = 0; is_root && i < k; i++)
 		if (i != me)
-			weft_sched_send(sched, &s.node, slice_of(all, i, k), i);
+			weft_sched_send(sched, &s.node,
+				weft_slices(all, i, i + 1, k), i);
 	if (root >= 0 && !is_root)
-		weft_sched_recv(sched, &s.node, slice_of(all, me, k), root);
+		weft_sched_recv(
+			sched, &s.node, weft_slices(all, me, me + 1, k), root);
 	weft_sched_fence(sched);
-	part.recv = one_block(slice_of(all, me, k));
+	part.recv = one_block(weft_slices(all, me, me + 1, k));
 	part.root = root_node;
 	weft_coll_write_among(sched, WEFT_COLL_BCAST, &s.among, &part);
 	weft_sched_fence(sched);
@@ -95,16 +93,17 @@ static struct weft_span node_sum(struct weft_sched *sched,
 	struct weft_span from)
 {
 	const int32_t n = node->n, me = node->me;
-	struct weft_span sum = slice_of(from, me, n), in = sum;
+	struct weft_span sum = weft_slices(from, me, me + 1, n), in = sum;
 
 	sum.buf = weft_sched_tmp_typed(sched, sum.count, sum.type);
 	in.buf = weft_sched_tmp_typed(sched, sum.count, sum.type);
-	weft_sched_copy(sched, slice_of(from, me, n), sum);
+	weft_sched_copy(sched, weft_slices(from, me, me + 1, n), sum);
 	for (int32_t i = 1; i < n; i++) {
 		int32_t to = (me + i) % n;
 
 		weft_sched_recv(sched, node, in, (me - i + n) % n);
-		weft_sched_send(sched, node, slice_of(from, to, n), to);
+		weft_sched_send(
+			sched, node, weft_slices(from, to, to + 1, n), to);
 		weft_sched_fence(sched);
 		weft_sched_reduce(sched, op, in.buf, sum);
 	}
@@ -121,7 +120,8 @@ void weft_allreduce_slices(struct weft_sched *sched,
 	part.send = one_block(node_sum(sched, &s.node, args->op,
 		weft_block(args->is_in_place ? &args->recv : &args->send, 0)));
 	part.is_in_place = false;
-	part.recv = one_block(slice_of(all, s.node.me, s.node.n));
+	part.recv =
+		one_block(weft_slices(all, s.node.me, s.node.me + 1, s.node.n));
 	weft_coll_write_among(sched, WEFT_COLL_ALLREDUCE, &s.among, &part);
 	weft_sched_fence(sched);
 	gather_slices(sched, &s.node, all, -1);

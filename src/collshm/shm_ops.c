@@ -615,14 +615,13 @@ static void shm_operation(
 static int32_t slice_start(
 	const struct weft_coll_round *r, struct weft_span span, int32_t rank)
 {
-	return (int32_t)(span.count * rank / r->shm->n);
+	return (int32_t)weft_slice_start(span.count, rank, r->shm->n);
 }
 
 static struct weft_span members_slice(
 	const struct weft_coll_round *r, struct weft_span span, int32_t rank)
 {
-	return weft_slice(span, slice_start(r, span, rank),
-		slice_start(r, span, rank + 1));
+	return weft_slices(span, rank, rank + 1, r->shm->n);
 }
 
 static size_t bytes_of(struct weft_span span)

@@ -117,6 +117,21 @@ static inline struct weft_span weft_slice(
 		to - from, span.type };
 }
 
+/* Of `count` items cut into n slices, slice i begins at this one; i may be n.
+ * The lengths of slices differ by one item at most. */
+static inline int64_t weft_slice_start(int64_t count, int64_t i, int64_t n)
+{
+	return count / n * i + count % n * i / n;
+}
+
+/* Slices i to j - 1 of n. */
+static inline struct weft_span weft_slices(
+	struct weft_span span, int64_t i, int64_t j, int64_t n)
+{
+	return weft_slice(span, weft_slice_start(span.count, i, n),
+		weft_slice_start(span.count, j, n));
+}
+
 /* The procedure, of its several forms the plain one: "MPI_Bcast". */
 const char *weft_coll_name(enum weft_coll_kind kind);
 
