@@ -195,7 +195,7 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 	r->kind = kind;
 	r->len = len;
 	r->is_all = hears_all(kind);
-	r->has_said = false;
+	r->has_published = false;
 	r->err = 0;
 	r->skip = 0;
 	if (len > WEFT_COLL_INLINE)
@@ -266,12 +266,12 @@ static int error_in_start(struct weft_coll_round *r, int32_t rank)
 	uint32_t number = (uint32_t)(word >> 32) - 1;
 
 	if (!word || word == r->word || is_behind(number, r->number) ||
-		weft_coll_has_said(r, rank))
+		weft_coll_has_published(r, rank))
 		return 0;
 	return differs(r, rank, number == r->number ? word : SOMETHING);
 }
 
-static void tell_error(struct weft_coll_round *r)
+static void publish_error(struct weft_coll_round *r)
 {
 	struct weft_coll_member *mine = r->shm->mine;
 	const char *detail = weft_err_detail_peek(r->err);
@@ -305,7 +305,7 @@ static bool is_here(const struct awaited *a)
 {
 	if (a->is_room)
 		return !is_behind(last_start(a->r->shm, a->rank), a->number);
-	return weft_coll_has_said(a->r, a->rank);
+	return weft_coll_has_published(a->r, a->rank);
 }
 
 static bool coll_is_missing(const void *arg, int32_t rank)
@@ -317,7 +317,8 @@ static bool coll_is_missing(const void *arg, int32_t rank)
 		return rank == weft_shm_coll_rank(shm, a->rank);
 	for (int32_t i = 0; i < shm->n; i++)
 		if (weft_shm_coll_rank(shm, i) == rank)
-			return i != shm->me && !weft_coll_has_said(a->r, i);
+			return i != shm->me &&
+			       !weft_coll_has_published(a->r, i);
 	return false;
 }
 
@@ -443,11 +444,11 @@ int weft_coll_round_end(struct weft_coll_round *r)
 			r->shm->reached = r->number;
 		return 0;
 	}
-	if (r->has_said)
+	if (r->has_published)
 		return err;
 	r->err = 0;
 	weft_coll_await_room(r); /* as far as that can be had */
 	r->err = err;
-	tell_error(r);
+	publish_error(r);
 	return err;
 }

@@ -122,11 +122,11 @@ struct weft_coll_round {
 	uint64_t word;
 	uint32_t number;
 	enum weft_coll_kind kind;
-	size_t len;    /* bytes of data, the same at all members */
-	size_t skip;   /* of a span's or block's bytes, that went before */
-	uint32_t at;   /* in each member's areas */
-	bool is_all;   /* every member hears of every other */
-	bool has_said; /* has written its slot */
+	size_t len;	    /* bytes of data, the same at all members */
+	size_t skip;	    /* of a span's or block's bytes, that went before */
+	uint32_t at;	    /* in each member's areas */
+	bool is_all;	    /* every member hears of every other */
+	bool has_published; /* has written its slot */
 	int err;
 };
 
@@ -160,10 +160,10 @@ static inline uint8_t *weft_coll_data_of(
 	return areas + slot->at % r->shm->areas_len;
 }
 
-static inline bool weft_coll_has_said(
+static inline bool weft_coll_has_published(
 	const struct weft_coll_round *r, int32_t rank)
 {
-	/* pairs with the release in weft_coll_say */
+	/* pairs with the release in weft_coll_publish */
 	return atomic_load_explicit(&weft_coll_slot_of(r, rank)->word,
 		       memory_order_acquire) == r->word;
 }
@@ -179,7 +179,7 @@ void weft_coll_await_more(struct weft_coll_round *r, int32_t rank);
 
 static inline void weft_coll_await(struct weft_coll_round *r, int32_t rank)
 {
-	if (weft_unlikely(!weft_coll_has_said(r, rank)))
+	if (weft_unlikely(!weft_coll_has_published(r, rank)))
 		weft_coll_await_more(r, rank);
 }
 
@@ -193,17 +193,17 @@ static inline void weft_coll_fetch_ahead(const struct weft_coll_round *r)
 }
 
 /* This member's data is where weft_coll_data_of() says. */
-static inline void weft_coll_say(struct weft_coll_round *r)
+static inline void weft_coll_publish(struct weft_coll_round *r)
 {
 	struct weft_coll_slot *slot = weft_coll_slot_of(r, r->shm->me);
 
 	if (weft_unlikely(r->err))
 		return;
-	r->has_said = true;
+	r->has_published = true;
 	/* with the word, as others may be looking at the line */
 	if (r->len > WEFT_COLL_INLINE)
 		slot->at = r->at;
-	/* pairs with the acquire in weft_coll_has_said */
+	/* pairs with the acquire in weft_coll_has_published */
 	atomic_store_explicit(&slot->word, r->word, memory_order_release);
 	if (!r->is_all)
 		weft_coll_fetch_ahead(r);

@@ -90,11 +90,11 @@ static void stage_data(struct weft_coll_round *r, struct weft_span from)
 		copy_out(r, from, to, r->len);
 }
 
-static void say_data(struct weft_coll_round *r, struct weft_span from)
+static void publish_data(struct weft_coll_round *r, struct weft_span from)
 {
 	weft_coll_await_room(r);
 	stage_data(r, from);
-	weft_coll_say(r);
+	weft_coll_publish(r);
 }
 
 /* One member's data are its blocks for the others, packed; this is the one for
@@ -105,7 +105,7 @@ static uint8_t *others_block(
 	return weft_coll_data_of(r, from) + (size_t)(to - (to > from)) * len;
 }
 
-static void say_blocks(
+static void publish_blocks(
 	struct weft_coll_round *r, const struct weft_blocks *from, size_t len)
 {
 	const int32_t me = r->shm->me;
@@ -115,7 +115,7 @@ static void say_blocks(
 		if (i != me)
 			copy_out(r, weft_block(from, i),
 				others_block(r, me, i, len), len);
-	weft_coll_say(r);
+	weft_coll_publish(r);
 }
 
 static void hear_data(
@@ -182,7 +182,7 @@ static void fold_data(
 	fold(r, o, room);
 }
 
-static void fold_said(
+static void fold_published(
 	struct weft_coll_round *r, struct operand *o, int32_t rank)
 {
 	weft_coll_await(r, rank);
@@ -207,7 +207,7 @@ static void fold_all(struct weft_coll_round *r, struct operand *o)
 		if (i == r->shm->me)
 			fold_own(r, o);
 		else
-			fold_said(r, o, i);
+			fold_published(r, o, i);
 	fold_end(r, o);
 }
 
@@ -219,7 +219,7 @@ static void fold_tree(struct weft_coll_round *r, struct operand *o)
 	for (int32_t dist = top_of(r->shm); dist; dist /= DEGREE)
 		for (int32_t i = DEGREE - 1; i > 0; i--)
 			if (me + i * dist < n)
-				fold_said(r, o, me + i * dist);
+				fold_published(r, o, me + i * dist);
 	fold_own(r, o);
 	fold_end(r, o);
 }
@@ -263,7 +263,7 @@ static void shm_barrier(struct weft_coll_round *r)
 
 	weft_coll_await_room(r);
 	if (is_flat(r)) {
-		weft_coll_say(r);
+		weft_coll_publish(r);
 		for (int32_t i = 0; i < n; i++)
 			if (i != me)
 				weft_coll_await(r, i);
@@ -272,7 +272,7 @@ static void shm_barrier(struct weft_coll_round *r)
 	for (int32_t dist = 1; dist <= top_of(r->shm); dist *= DEGREE)
 		for (int32_t i = 1; i < DEGREE && me + i * dist < n; i++)
 			weft_coll_await(r, me + i * dist);
-	weft_coll_say(r);
+	weft_coll_publish(r);
 	weft_coll_await(r, 0);
 }
 
@@ -281,7 +281,7 @@ static void shm_bcast(struct weft_coll_round *r, const struct weft_coll *args)
 	struct weft_span span = weft_block(&args->recv, 0);
 
 	if (r->shm->me == args->root)
-		say_data(r, span);
+		publish_data(r, span);
 	else
 		hear_data(r, args->root, span);
 }
@@ -309,16 +309,16 @@ static void shm_allreduce(
 
 	take_scratch(r, &o);
 	if (is_flat(r)) {
-		say_data(r, o.own);
+		publish_data(r, o.own);
 		if (args->is_in_place && r->shm->me < r->shm->n - 1)
 			o.is_kept = true;
 		fold_all(r, &o);
 	} else if (top_of(r->shm)) {
 		keep_own(r, &o);
 		fold_tree(r, &o);
-		say_data(r, o.result);
+		publish_data(r, o.result);
 	} else {
-		say_data(r, o.own);
+		publish_data(r, o.own);
 	}
 	if (!is_flat(r) && r->shm->me)
 		hear_data(r, 0, o.result);
@@ -333,7 +333,7 @@ static void reduce_up(
 	void *room = NULL;
 
 	if (!top_of(r->shm)) {
-		say_data(r, o->own);
+		publish_data(r, o->own);
 	} else {
 		if (me != root)
 			room = o->result.buf = typed_room(r, o->result);
@@ -341,7 +341,7 @@ static void reduce_up(
 		if (!r->err)
 			fold_tree(r, o);
 		if (me || root)
-			say_data(r, o->result);
+			publish_data(r, o->result);
 		typed_free(room, o->result);
 	}
 	if (me == root && me)
@@ -367,7 +367,7 @@ static void shm_reduce(struct weft_coll_round *r, const struct weft_coll *args)
 		keep_own(r, &o);
 		fold_all(r, &o);
 	} else {
-		say_data(r, o.own);
+		publish_data(r, o.own);
 	}
 	typed_free(o.scratch, o.result);
 }
@@ -389,7 +389,7 @@ static void shm_reduce_scatter(
 		whole.buf = args->send.buf;
 	whole.count *= n;
 	take_scratch(r, &o);
-	say_data(r, whole);
+	publish_data(r, whole);
 	fold_all(r, &o);
 	typed_free(o.scratch, o.result);
 }
@@ -402,7 +402,7 @@ static int32_t place_in_group(const struct weft_coll_round *r)
 	return r->shm->shares_cores ? 0 : r->shm->me % DEGREE;
 }
 
-static bool speaks_for_all(const struct weft_coll_round *r)
+static bool publishes_prefix(const struct weft_coll_round *r)
 {
 	const bool is_last =
 		r->shm->shares_cores || r->shm->me % DEGREE == DEGREE - 1;
@@ -415,7 +415,7 @@ static void fold_below(struct weft_coll_round *r, struct operand *o)
 	const int32_t me = r->shm->me, low = me - place_in_group(r) - 1;
 
 	for (int32_t i = me - 1; i >= 0 && i >= low; i--)
-		fold_said(r, o, i);
+		fold_published(r, o, i);
 	fold_end(r, o);
 }
 
@@ -429,12 +429,12 @@ static void shm_scan(struct weft_coll_round *r, const struct weft_coll *args)
 	};
 
 	take_scratch(r, &o);
-	if (!speaks_for_all(r))
-		say_data(r, o.own);
+	if (!publishes_prefix(r))
+		publish_data(r, o.own);
 	fold_own(r, &o);
 	fold_below(r, &o);
-	if (speaks_for_all(r))
-		say_data(r, o.result);
+	if (publishes_prefix(r))
+		publish_data(r, o.result);
 	typed_free(o.scratch, o.result);
 }
 
@@ -451,19 +451,19 @@ static void shm_exscan(struct weft_coll_round *r, const struct weft_coll *args)
 	void *room = NULL;
 
 	take_scratch(r, &o);
-	if (speaks_for_all(r))
+	if (publishes_prefix(r))
 		room = all.result.buf = typed_room(r, o.result);
 	if (room) {
 		fold_own(r, &all);
 		fold_end(r, &all); /* as it may be where the result goes */
 	} else {
-		say_data(r, o.own);
+		publish_data(r, o.own);
 	}
 	fold_below(r, &o);
 	if (room && !r->err) {
 		if (r->shm->me)
 			fold(r, &all, o.result.buf);
-		say_data(r, all.result);
+		publish_data(r, all.result);
 	}
 	typed_free(room, o.result);
 	typed_free(o.scratch, o.result);
@@ -476,7 +476,7 @@ static void shm_allgather(
 	struct weft_span own = args->is_in_place ? weft_block(&args->recv, me)
 						 : weft_block(&args->send, 0);
 
-	say_data(r, own);
+	publish_data(r, own);
 	if (!args->is_in_place && !r->err && !r->skip)
 		r->err = copy_own(own, weft_block(&args->recv, me));
 	for (int32_t i = 0; i < n; i++)
@@ -489,7 +489,7 @@ static void shm_gather(struct weft_coll_round *r, const struct weft_coll *args)
 	const int32_t n = r->shm->n, me = r->shm->me;
 
 	if (me != args->root) {
-		say_data(r, weft_block(&args->send, 0));
+		publish_data(r, weft_block(&args->send, 0));
 		return;
 	}
 	for (int32_t i = 0; i < n; i++)
@@ -512,7 +512,7 @@ static void shm_scatter(struct weft_coll_round *r, const struct weft_coll *args)
 				others_block(r, args->root, me, len), len);
 		return;
 	}
-	say_blocks(r, &args->send, len);
+	publish_blocks(r, &args->send, len);
 	if (!args->is_in_place && !r->err && !r->skip)
 		r->err = copy_own(weft_block(&args->send, me),
 			weft_block(&args->recv, 0));
@@ -526,7 +526,7 @@ static void shm_alltoall(
 	const int32_t n = r->shm->n, me = r->shm->me;
 	const size_t len = r->len / (size_t)(n - 1);
 
-	say_blocks(r, from, len);
+	publish_blocks(r, from, len);
 	if (!args->is_in_place && !r->err && !r->skip)
 		r->err = copy_own(weft_block(&args->send, me),
 			weft_block(&args->recv, me));
@@ -662,11 +662,11 @@ static void combine_slices(
 
 	take_scratch(r, &o);
 	if (args->is_in_place && me < n - 1) {
-		say_data(r, all);
+		publish_data(r, all);
 		o.is_kept = true;
 	} else {
 		stage_others(r, all);
-		weft_coll_say(r);
+		weft_coll_publish(r);
 	}
 	fold_all(r, &o);
 	typed_free(o.scratch, o.result);
@@ -682,7 +682,7 @@ static void spread_slices(
 	if (!r->err)
 		copy_out(r, members_slice(r, all, me), weft_coll_data_of(r, me),
 			bytes_of(members_slice(r, all, me)));
-	weft_coll_say(r);
+	weft_coll_publish(r);
 	for (int32_t i = 0; i < n; i++) {
 		struct weft_span to = members_slice(r, all, i);
 
