@@ -179,7 +179,7 @@ static void shm_coll_place(struct weft_coll_round *r)
 	r->at = area->at = area->base + end - len;
 }
 
-static bool hears_all(enum weft_coll_kind kind)
+static bool reads_all(enum weft_coll_kind kind)
 {
 	return kind == WEFT_COLL_BARRIER || kind == WEFT_COLL_ALLREDUCE ||
 	       kind == WEFT_COLL_ALLGATHER || kind == WEFT_COLL_ALLTOALL ||
@@ -194,7 +194,7 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 	r->number = args->comm->coll.seq++;
 	r->kind = kind;
 	r->len = len;
-	r->is_all = hears_all(kind);
+	r->is_all = reads_all(kind);
 	r->has_published = false;
 	r->err = 0;
 	r->skip = 0;

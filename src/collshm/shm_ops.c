@@ -118,7 +118,7 @@ static void publish_blocks(
 	weft_coll_publish(r);
 }
 
-static void hear_data(
+static void read_data(
 	struct weft_coll_round *r, int32_t rank, struct weft_span to)
 {
 	weft_coll_await(r, rank);
@@ -283,7 +283,7 @@ static void shm_bcast(struct weft_coll_round *r, const struct weft_coll *args)
 	if (r->shm->me == args->root)
 		publish_data(r, span);
 	else
-		hear_data(r, args->root, span);
+		read_data(r, args->root, span);
 }
 
 /* Where the result goes over this member's operand before that is used, it is
@@ -321,7 +321,7 @@ static void shm_allreduce(
 		publish_data(r, o.own);
 	}
 	if (!is_flat(r) && r->shm->me)
-		hear_data(r, 0, o.result);
+		read_data(r, 0, o.result);
 	typed_free(o.scratch, o.result);
 }
 
@@ -345,7 +345,7 @@ static void reduce_up(
 		typed_free(room, o->result);
 	}
 	if (me == root && me)
-		hear_data(r, 0, o->result);
+		read_data(r, 0, o->result);
 }
 
 static void shm_reduce(struct weft_coll_round *r, const struct weft_coll *args)
@@ -481,7 +481,7 @@ static void shm_allgather(
 		r->err = copy_own(own, weft_block(&args->recv, me));
 	for (int32_t i = 0; i < n; i++)
 		if (i != me)
-			hear_data(r, i, weft_block(&args->recv, i));
+			read_data(r, i, weft_block(&args->recv, i));
 }
 
 static void shm_gather(struct weft_coll_round *r, const struct weft_coll *args)
@@ -494,7 +494,7 @@ static void shm_gather(struct weft_coll_round *r, const struct weft_coll *args)
 	}
 	for (int32_t i = 0; i < n; i++)
 		if (i != me)
-			hear_data(r, i, weft_block(&args->recv, i));
+			read_data(r, i, weft_block(&args->recv, i));
 	if (!args->is_in_place && !r->err && !r->skip)
 		r->err = copy_own(weft_block(&args->send, 0),
 			weft_block(&args->recv, me));
