@@ -54,7 +54,7 @@ struct talk {
 	int32_t *rows;
 };
 
-static void tell_degrees(
+static void gather_degrees(
 	struct weft_sched *sched, struct talk *t, const struct weft_coll *args)
 {
 	const size_t n = (size_t)t->all.n;
@@ -102,7 +102,7 @@ static void own_row(
 }
 
 /* Rows go to who bundles. */
-static void tell_rows(
+static void gather_rows(
 	struct weft_sched *sched, struct talk *t, const struct weft_coll *args)
 {
 	const bool is_leader = t->leader == t->all.me;
@@ -139,7 +139,7 @@ static void tell_rows(
 }
 
 /* How many messages would be one, over all nodes. */
-static void tell_gain(
+static void reduce_gain(
 	struct weft_sched *sched, struct talk *t, struct weft_coll_edges *edges)
 {
 	int64_t mine[2] = { 0, 0 }, all[2] = { 0, 0 };
@@ -176,17 +176,17 @@ static void edges_write(struct weft_sched *sched, enum weft_coll_kind kind,
 	(void)kind;
 	while (members[t.node.me] != comm->rank)
 		t.node.me++;
-	tell_degrees(sched, &t, args);
+	gather_degrees(sched, &t, args);
 	t.leader = sched->err ? -1
 			      : weft_coll_edges_leader(nodes, t.degrees, node);
-	tell_rows(sched, &t, args);
+	gather_rows(sched, &t, args);
 	if (!sched->err) {
 		edges = weft_coll_edges_create(
 			nodes, comm->rank, t.degrees, t.out, t.in, t.rows);
 		if (!edges)
 			sched->err = WEFT_ERR_NOMEM;
 	}
-	tell_gain(sched, &t, edges);
+	reduce_gain(sched, &t, edges);
 	if (sched->err)
 		free(edges);
 	else

@@ -114,7 +114,8 @@ void weft_step_end(struct weft_sched *sched, struct weft_req *req);
 int weft_step_local(const struct weft_step *step);
 
 /* As add: what becomes of a step whose schedule will not be done. */
-void weft_step_tell(struct weft_sched *sched, const struct weft_step *step);
+void weft_step_send_error(
+	struct weft_sched *sched, const struct weft_step *step);
 
 /* Members that do this one through the communicator's segment send nothing:
  * looks for such from time to time, and ends all messages then whose

@@ -96,12 +96,12 @@ static void list_hold(struct list *list, const struct weft_coll *args)
 }
 
 /* A list that cannot be: those who count on its messages hear of it. */
-static void give_up(struct list *list)
+static void fail_list(struct list *list)
 {
 	for (size_t i = 0; i < list->n_steps; i++)
-		weft_step_tell(&list->sched, &list->steps[i]);
+		weft_step_send_error(&list->sched, &list->steps[i]);
 	list->n_steps = 0;
-	list->sched.add = weft_step_tell; /* those to come */
+	list->sched.add = weft_step_send_error; /* those to come */
 }
 
 static void list_write(struct weft_sched *sched, const struct weft_step *step)
@@ -116,8 +116,8 @@ static void list_write(struct weft_sched *sched, const struct weft_step *step)
 
 		if (!steps) {
 			sched->err = WEFT_ERR_NOMEM;
-			give_up(list);
-			weft_step_tell(sched, step);
+			fail_list(list);
+			weft_step_send_error(sched, step);
 			return;
 		}
 		if (is_first)
@@ -153,11 +153,11 @@ static struct list *list_alloc(struct weft_comm *comm)
 }
 
 /* There is no memory for a list at all: it is written nowhere. */
-static int tell_all(enum weft_coll_kind kind, const struct weft_coll *args,
-	weft_sched_write_fn *write, int32_t marks)
+static int send_error_to_all(enum weft_coll_kind kind,
+	const struct weft_coll *args, weft_sched_write_fn *write, int32_t marks)
 {
 	struct weft_sched sched = {
-		.add = weft_step_tell,
+		.add = weft_step_send_error,
 		.ctx_offset = args->ctx_offset,
 		.tag = weft_coll_tag(args->comm, args->ctx_offset, kind) |
 		       marks,
@@ -178,7 +178,7 @@ int weft_sched_list_create(enum weft_coll_kind kind,
 	int err;
 
 	if (!list)
-		return tell_all(kind, args, write, marks);
+		return send_error_to_all(kind, args, write, marks);
 	list->watch.number = comm->coll.seq;
 	list->sched.ctx_offset = args->ctx_offset;
 	list->sched.tag = weft_coll_tag(comm, args->ctx_offset, kind) | marks;
@@ -188,7 +188,7 @@ int weft_sched_list_create(enum weft_coll_kind kind,
 	write(&list->sched, kind, args);
 	err = list->sched.err;
 	if (err) {
-		give_up(list);
+		fail_list(list);
 		weft_req_put(list->req);
 		return err;
 	}

@@ -211,7 +211,8 @@ int weft_step_local(const struct weft_step *step)
 		step->span.buf, step->span.count, step->span.type);
 }
 
-void weft_step_tell(struct weft_sched *sched, const struct weft_step *step)
+void weft_step_send_error(
+	struct weft_sched *sched, const struct weft_step *step)
 {
 	if (step->kind == WEFT_STEP_SEND || step->kind == WEFT_STEP_RECV)
 		weft_step_start(sched, step);
