@@ -323,7 +323,7 @@ static bool coll_is_missing(const void *arg, int32_t rank)
 }
 
 /* Why what is waited for will not come; 0: it may. */
-static int shm_coll_in_vain(const struct awaited *a)
+static int shm_coll_wait_error(const struct awaited *a)
 {
 	struct weft_comm *comm = a->r->comm;
 	int err = 0;
@@ -341,7 +341,7 @@ static int shm_coll_in_vain(const struct awaited *a)
 	return err && is_here(a) ? 0 : err;
 }
 
-static int await_slowly(struct awaited *a)
+static int wait_slowly(struct awaited *a)
 {
 	struct weft_comm *comm = a->r->comm;
 	struct weft_vci *vci = comm->vci;
@@ -357,7 +357,7 @@ static int await_slowly(struct awaited *a)
 
 	weft_vci_lock(vci);
 	while (!is_here(a)) {
-		err = shm_coll_in_vain(a);
+		err = shm_coll_wait_error(a);
 		if (err)
 			break;
 		weft_progress_wait_word(vci);
@@ -375,7 +375,7 @@ static int await_slowly(struct awaited *a)
 }
 
 /* Others are awaited as soon as there is an error: none has to come. */
-static void shm_coll_await(struct awaited *a)
+static void shm_coll_wait(struct awaited *a)
 {
 	if (a->r->err)
 		return;
@@ -384,19 +384,19 @@ static void shm_coll_await(struct awaited *a)
 			return;
 		weft_cpu_pause();
 	}
-	a->r->err = await_slowly(a);
+	a->r->err = wait_slowly(a);
 }
 
-void weft_coll_await_more(struct weft_coll_round *r, int32_t rank)
+void weft_coll_wait_slow(struct weft_coll_round *r, int32_t rank)
 {
 	struct awaited a = { .r = r, .rank = rank };
 
-	shm_coll_await(&a);
+	shm_coll_wait(&a);
 }
 
 /* Where it has to wait it waits for half of the places, so that it need not
  * wait the next time. */
-static __attribute__((noinline)) void await_reached(
+static __attribute__((noinline)) void wait_reached(
 	struct weft_coll_round *r, uint32_t number)
 {
 	struct weft_coll_shm *shm = r->shm;
@@ -411,7 +411,7 @@ static __attribute__((noinline)) void await_reached(
 		if (i == shm->me)
 			continue;
 		if (!is_here(&a))
-			shm_coll_await(&a);
+			shm_coll_wait(&a);
 		last = last_start(shm, i);
 		if (is_behind(last, reached))
 			reached = last;
@@ -420,7 +420,7 @@ static __attribute__((noinline)) void await_reached(
 		shm->reached = reached;
 }
 
-void weft_coll_await_room(struct weft_coll_round *r)
+void weft_coll_wait_space(struct weft_coll_round *r)
 {
 	struct weft_coll_shm *shm = r->shm;
 	uint32_t until = r->number + 1 - shm->n_slots, before;
@@ -432,7 +432,7 @@ void weft_coll_await_room(struct weft_coll_round *r)
 			until = before + 1;
 	}
 	if (weft_unlikely(is_behind(shm->reached, until)))
-		await_reached(r, until + (r->number - until) / 2);
+		wait_reached(r, until + (r->number - until) / 2);
 }
 
 int weft_coll_round_end(struct weft_coll_round *r)
@@ -447,7 +447,7 @@ int weft_coll_round_end(struct weft_coll_round *r)
 	if (r->has_published)
 		return err;
 	r->err = 0;
-	weft_coll_await_room(r); /* as far as that can be had */
+	weft_coll_wait_space(r); /* as far as that can be had */
 	r->err = err;
 	publish_error(r);
 	return err;

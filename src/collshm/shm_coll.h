@@ -174,13 +174,13 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 
 /* Waits until this member may write its slot and its data; until a member has
  * said what it has to: its data is there. Nothing after an error. */
-void weft_coll_await_room(struct weft_coll_round *r);
-void weft_coll_await_more(struct weft_coll_round *r, int32_t rank);
+void weft_coll_wait_space(struct weft_coll_round *r);
+void weft_coll_wait_slow(struct weft_coll_round *r, int32_t rank);
 
-static inline void weft_coll_await(struct weft_coll_round *r, int32_t rank)
+static inline void weft_coll_wait(struct weft_coll_round *r, int32_t rank)
 {
 	if (weft_unlikely(!weft_coll_has_published(r, rank)))
-		weft_coll_await_more(r, rank);
+		weft_coll_wait_slow(r, rank);
 }
 
 /* Who alone writes may write again at once, where others have read last. */

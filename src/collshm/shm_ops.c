@@ -92,7 +92,7 @@ static void stage_data(struct weft_coll_round *r, struct weft_span from)
 
 static void publish_data(struct weft_coll_round *r, struct weft_span from)
 {
-	weft_coll_await_room(r);
+	weft_coll_wait_space(r);
 	stage_data(r, from);
 	weft_coll_publish(r);
 }
@@ -110,7 +110,7 @@ static void publish_blocks(
 {
 	const int32_t me = r->shm->me;
 
-	weft_coll_await_room(r);
+	weft_coll_wait_space(r);
 	for (int32_t i = 0; !r->err && i < r->shm->n; i++)
 		if (i != me)
 			copy_out(r, weft_block(from, i),
@@ -121,7 +121,7 @@ static void publish_blocks(
 static void read_data(
 	struct weft_coll_round *r, int32_t rank, struct weft_span to)
 {
-	weft_coll_await(r, rank);
+	weft_coll_wait(r, rank);
 	if (!r->err)
 		copy_in(r, to, weft_coll_data_of(r, rank), r->len);
 }
@@ -185,7 +185,7 @@ static void fold_data(
 static void fold_published(
 	struct weft_coll_round *r, struct operand *o, int32_t rank)
 {
-	weft_coll_await(r, rank);
+	weft_coll_wait(r, rank);
 	if (weft_likely(!r->err))
 		fold_data(r, o, rank);
 }
@@ -261,19 +261,19 @@ static void shm_barrier(struct weft_coll_round *r)
 {
 	const int32_t n = r->shm->n, me = r->shm->me;
 
-	weft_coll_await_room(r);
+	weft_coll_wait_space(r);
 	if (is_flat(r)) {
 		weft_coll_publish(r);
 		for (int32_t i = 0; i < n; i++)
 			if (i != me)
-				weft_coll_await(r, i);
+				weft_coll_wait(r, i);
 		return;
 	}
 	for (int32_t dist = 1; dist <= top_of(r->shm); dist *= DEGREE)
 		for (int32_t i = 1; i < DEGREE && me + i * dist < n; i++)
-			weft_coll_await(r, me + i * dist);
+			weft_coll_wait(r, me + i * dist);
 	weft_coll_publish(r);
-	weft_coll_await(r, 0);
+	weft_coll_wait(r, 0);
 }
 
 static void shm_bcast(struct weft_coll_round *r, const struct weft_coll *args)
@@ -292,7 +292,7 @@ static void keep_own(struct weft_coll_round *r, struct operand *o)
 {
 	if (o->own.buf != o->result.buf || r->shm->me == r->shm->n - 1)
 		return;
-	weft_coll_await_room(r);
+	weft_coll_wait_space(r);
 	stage_data(r, o->own);
 	o->is_kept = true;
 }
@@ -506,7 +506,7 @@ static void shm_scatter(struct weft_coll_round *r, const struct weft_coll *args)
 	const size_t len = r->len / (size_t)(r->shm->n - 1);
 
 	if (me != args->root) {
-		weft_coll_await(r, args->root);
+		weft_coll_wait(r, args->root);
 		if (!r->err)
 			copy_in(r, weft_block(&args->recv, 0),
 				others_block(r, args->root, me, len), len);
@@ -533,7 +533,7 @@ static void shm_alltoall(
 	for (int32_t i = 0; i < n; i++) {
 		if (i == me)
 			continue;
-		weft_coll_await(r, i);
+		weft_coll_wait(r, i);
 		if (!r->err)
 			copy_in(r, weft_block(&args->recv, i),
 				others_block(r, i, me, len), len);
@@ -638,7 +638,7 @@ static void stage_others(struct weft_coll_round *r, struct weft_span from)
 	const size_t low = (size_t)slice_start(r, from, r->shm->me) * size;
 	const size_t high = low + bytes_of(own);
 
-	weft_coll_await_room(r);
+	weft_coll_wait_space(r);
 	if (r->err)
 		return;
 	copy_out(r, from, to, low);
@@ -678,7 +678,7 @@ static void spread_slices(
 	const int32_t n = r->shm->n, me = r->shm->me;
 	struct weft_span all = weft_block(&args->recv, 0);
 
-	weft_coll_await_room(r);
+	weft_coll_wait_space(r);
 	if (!r->err)
 		copy_out(r, members_slice(r, all, me), weft_coll_data_of(r, me),
 			bytes_of(members_slice(r, all, me)));
@@ -687,7 +687,7 @@ static void spread_slices(
 		struct weft_span to = members_slice(r, all, i);
 
 		if (i != me)
-			weft_coll_await(r, i);
+			weft_coll_wait(r, i);
 		if (i != me && !r->err)
 			copy_in(r, to, weft_coll_data_of(r, i), bytes_of(to));
 	}
