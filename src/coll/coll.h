@@ -17,7 +17,7 @@ int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 
 /* Describes that a message of rank's collective came where one with the other
  * tag was expected; returns its error. */
-int weft_coll_differs(int32_t tag, int32_t met, int32_t rank)
+int weft_coll_tag_mismatch(int32_t tag, int32_t met, int32_t rank)
 	__attribute__((cold));
 
 /* Blocking. Takes the VCI's lock. */

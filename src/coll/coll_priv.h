@@ -43,7 +43,7 @@ enum { WEFT_COLL_TAG_SETTLE = 1 << (WEFT_TAG_COLL_SHIFT + 4) };
 
 /* Likewise when a message of rank came where one with the other tag was
  * expected: answers it where its sender needs that. VCI's lock held. */
-int weft_coll_met(struct weft_comm *comm, int32_t tag, int32_t met,
+int weft_coll_tag_refuse(struct weft_comm *comm, int32_t tag, int32_t met,
 	int32_t rank) __attribute__((cold));
 
 /* Binomial broadcast of one span from root. */

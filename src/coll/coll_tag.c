@@ -21,14 +21,14 @@ int32_t weft_coll_tag(struct weft_comm *comm, enum weft_ctx_offset ctx_offset,
 	       (int32_t)kind << WEFT_TAG_COLL_SHIFT;
 }
 
-int weft_coll_differs(int32_t tag, int32_t met, int32_t rank)
+int weft_coll_tag_mismatch(int32_t tag, int32_t met, int32_t rank)
 {
-	return weft_coll_differ(
+	return weft_coll_mismatch(
 		(enum weft_coll_kind)(tag >> WEFT_TAG_COLL_SHIFT & KIND),
 		(unsigned)met >> WEFT_TAG_COLL_SHIFT & KIND, rank);
 }
 
-int weft_coll_met(
+int weft_coll_tag_refuse(
 	struct weft_comm *comm, int32_t tag, int32_t met, int32_t rank)
 {
 	const struct weft_msg word = {
@@ -37,7 +37,7 @@ int weft_coll_met(
 		.tag = met,
 		.ctx_offset = WEFT_CTX_OFFSET_COLL,
 	};
-	int err = weft_coll_differs(tag, met, rank);
+	int err = weft_coll_tag_mismatch(tag, met, rank);
 
 	if (met & WEFT_COLL_TAG_SETTLE && rank >= 0)
 		weft_send_coll_error_locked(&word, err);

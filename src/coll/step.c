@@ -177,7 +177,8 @@ struct weft_req *weft_step_start(
 		err = weft_isend_locked(&msg, &req);
 	} else if (weft_unlikely(msg.comm->match.n_unexpected) &&
 		   weft_recv_other_locked(&msg, &met))
-		err = weft_coll_met(msg.comm, sched->tag, met, step->rank);
+		err = weft_coll_tag_refuse(
+			msg.comm, sched->tag, met, step->rank);
 	else
 		err = weft_irecv_locked(&msg, &req);
 	if (weft_unlikely(err)) {
@@ -196,8 +197,8 @@ void weft_step_end(struct weft_sched *sched, struct weft_req *req)
 		sched->err = req->status.err;
 		if (sched->err == WEFT_ERR_NOT_SAME &&
 			req->status.tag != sched->tag)
-			weft_coll_met(req->comm, sched->tag, req->status.tag,
-				req->status.source);
+			weft_coll_tag_refuse(req->comm, sched->tag,
+				req->status.tag, req->status.source);
 	}
 	weft_req_put(req);
 }
@@ -250,7 +251,7 @@ static void look_for_others(struct weft_progress_hook *hook)
 		return;
 	weft_watch_end(watch);
 	if (!sched->err)
-		sched->err = weft_coll_differs(sched->tag,
+		sched->err = weft_coll_tag_mismatch(sched->tag,
 			(int32_t)other << WEFT_TAG_COLL_SHIFT, rank);
 	end_messages(watch);
 }

@@ -217,7 +217,7 @@ static int differs(struct weft_coll_round *r, int32_t place, uint64_t met)
 	const char *name = weft_coll_name(r->kind);
 
 	if (other != r->kind)
-		return weft_coll_differ(r->kind, other, rank);
+		return weft_coll_mismatch(r->kind, other, rank);
 	return weft_err_set(WEFT_ERR_NOT_SAME,
 		"%s here met %s of rank %d %s: all members must call the same "
 		"collectives on a communicator, in the same order",

@@ -23,7 +23,7 @@ const char *weft_coll_name(enum weft_coll_kind kind)
 	return names[kind];
 }
 
-int weft_coll_differ(enum weft_coll_kind kind, unsigned other, int32_t rank)
+int weft_coll_mismatch(enum weft_coll_kind kind, unsigned other, int32_t rank)
 {
 	return weft_err_set(WEFT_ERR_NOT_SAME,
 		"%s here met %s of rank %d: all members must call the same "

@@ -137,7 +137,7 @@ const char *weft_coll_name(enum weft_coll_kind kind);
 
 /* Describes that rank's collective was met in another one, which is an error;
  * other may be out of range. */
-int weft_coll_differ(enum weft_coll_kind kind, unsigned other, int32_t rank)
+int weft_coll_mismatch(enum weft_coll_kind kind, unsigned other, int32_t rank)
 	__attribute__((cold));
 
 #endif

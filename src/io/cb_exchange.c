@@ -236,7 +236,7 @@ static bool cb_recv(struct exchange *x, int32_t rank, enum cb_tag tag,
 		weft_pool_await(vci, req, x->m->is_background);
 		err = req->status.err;
 		if (err == WEFT_ERR_NOT_SAME && req->status.tag != msg.tag)
-			weft_coll_differs(msg.tag, req->status.tag, rank);
+			weft_coll_tag_mismatch(msg.tag, req->status.tag, rank);
 		if (!err && (int64_t)req->status.len != len)
 			err = weft_err_set(WEFT_ERR_OTHER,
 				"rank %d sent %lld bytes of a collective "
