@@ -311,6 +311,6 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	algo = choose_again(&view->comm->coll, &c);
 	/* all members, and what is known of them */
 	if (view->nodes && view->me == 0)
-		weft_coll_tell_forced(&c, algo);
+		weft_coll_warn_forced(&c, algo);
 	algo->write(sched, view, args);
 }

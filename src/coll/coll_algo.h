@@ -91,7 +91,7 @@ static inline bool weft_coll_can(
 /* What WEFT_COLL names for an operation, or NULL; says once per operation that
  * another one was taken, and why. */
 const struct weft_coll_algo *weft_coll_forced(enum weft_coll_kind kind);
-void weft_coll_tell_forced(
+void weft_coll_warn_forced(
 	const struct weft_coll_case *c, const struct weft_coll_algo *taken);
 
 /* All algorithms in turn, NULL at the end. */

@@ -54,7 +54,7 @@ static struct {
 	size_t n_read; /* from a file: the first ones */
 	const struct rule *first[WEFT_COLL_N];
 	const struct weft_coll_algo *forced[WEFT_COLL_N];
-	atomic_bool is_told[WEFT_COLL_N];
+	atomic_bool is_warned[WEFT_COLL_N];
 } table = { .once = PTHREAD_ONCE_INIT };
 
 static const char *const kinds[WEFT_COLL_N] = {
@@ -474,14 +474,14 @@ const struct weft_coll_algo *weft_coll_forced(enum weft_coll_kind kind)
 	return table.forced[kind];
 }
 
-void weft_coll_tell_forced(
+void weft_coll_warn_forced(
 	const struct weft_coll_case *c, const struct weft_coll_algo *taken)
 {
 	const struct weft_coll_algo *forced = table.forced[c->kind];
 
 	if (!forced || forced == taken ||
 		atomic_exchange_explicit(
-			&table.is_told[c->kind], true, memory_order_relaxed))
+			&table.is_warned[c->kind], true, memory_order_relaxed))
 		return;
 	weft_log_warn("COLL-FORCED",
 		"WEFT_COLL=%s:%s cannot do every case (%lld bytes among %d "

@@ -129,7 +129,7 @@ static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 	if (forced && forced->write && weft_coll_can(forced, &c))
 		return;
 	if (comm->rank == 0 && shm->is_whole)
-		weft_coll_tell_forced(&c, weft_coll_choose(&c, NULL));
+		weft_coll_warn_forced(&c, weft_coll_choose(&c, NULL));
 	for (c.bytes = 0; c.bytes < end; c.bytes = next) {
 		next = weft_min64(weft_coll_border(kind, c.bytes), end);
 		c.count = c.bytes;

@@ -45,7 +45,7 @@ bool weft_coll_edges_are_due(struct weft_comm *comm)
 }
 
 /* What one member has for the agreement. */
-struct talk {
+struct edges_setup {
 	struct weft_coll_view all, node;
 	const struct weft_nodes *nodes;
 	int32_t *out, *in; /* places of my row */
@@ -54,8 +54,8 @@ struct talk {
 	int32_t *rows;
 };
 
-static void gather_degrees(
-	struct weft_sched *sched, struct talk *t, const struct weft_coll *args)
+static void gather_degrees(struct weft_sched *sched, struct edges_setup *t,
+	const struct weft_coll *args)
 {
 	const size_t n = (size_t)t->all.n;
 	struct weft_blocks blocks = { .count = sizeof(*t->degrees),
@@ -83,7 +83,7 @@ static void gather_degrees(
 			sched->err = WEFT_ERR_PROTO;
 }
 
-static size_t row_degree(const struct talk *t, int32_t m)
+static size_t row_degree(const struct edges_setup *t, int32_t m)
 {
 	const struct weft_coll_degrees *d = &t->degrees[t->node.ranks[m]];
 
@@ -91,7 +91,7 @@ static size_t row_degree(const struct talk *t, int32_t m)
 }
 
 static void own_row(
-	const struct talk *t, const struct weft_coll *args, int32_t *row)
+	const struct edges_setup *t, const struct weft_coll *args, int32_t *row)
 {
 	const struct weft_coll_degrees *d = &t->degrees[t->all.me];
 
@@ -102,8 +102,8 @@ static void own_row(
 }
 
 /* Rows go to who bundles. */
-static void gather_rows(
-	struct weft_sched *sched, struct talk *t, const struct weft_coll *args)
+static void gather_rows(struct weft_sched *sched, struct edges_setup *t,
+	const struct weft_coll *args)
 {
 	const bool is_leader = t->leader == t->all.me;
 	const int32_t from = is_leader ? 0 : t->node.me;
@@ -139,8 +139,8 @@ static void gather_rows(
 }
 
 /* How many messages would be one, over all nodes. */
-static void reduce_gain(
-	struct weft_sched *sched, struct talk *t, struct weft_coll_edges *edges)
+static void reduce_gain(struct weft_sched *sched, struct edges_setup *t,
+	struct weft_coll_edges *edges)
 {
 	int64_t mine[2] = { 0, 0 }, all[2] = { 0, 0 };
 	const struct weft_coll_row *out = edges ? &edges->out : NULL;
@@ -167,7 +167,7 @@ static void edges_write(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct weft_nodes *nodes = comm->coll.nodes;
 	const int32_t node = nodes->of[comm->rank];
 	const int32_t *members = nodes->members + nodes->first[node];
-	struct talk t = { .all = weft_coll_view_of(comm),
+	struct edges_setup t = { .all = weft_coll_view_of(comm),
 		.node = weft_coll_view_ranks(comm, members,
 			nodes->first[node + 1] - nodes->first[node], 0),
 		.nodes = nodes };

@@ -236,7 +236,7 @@ static void end_messages(const struct weft_watch *watch)
 		weft_req_put(watch->req);
 }
 
-static void look_for_others(struct weft_progress_hook *hook)
+static void watch_check(struct weft_progress_hook *hook)
 {
 	struct weft_watch *watch =
 		weft_container_of(hook, struct weft_watch, hook);
@@ -262,7 +262,7 @@ void weft_watch_begin(struct weft_watch *watch, struct weft_sched *sched,
 	watch->sched = sched;
 	watch->comm = comm;
 	watch->number = number;
-	watch->hook.run = look_for_others;
+	watch->hook.run = watch_check;
 	weft_list_push_back(&comm->vci->hooks, &watch->hook.link);
 }
 

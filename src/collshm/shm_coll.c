@@ -13,14 +13,14 @@
 enum {
 	SPINS = 100,	      /* before progress is made between looks */
 	CALLS_PER_ROUND = 32, /* without a wait, between rounds of progress */
-	LOOK_AGAIN = 1 << 30, /* collectives since all had been heard of */
-	SOMETHING = WEFT_COLL_WORD_KIND, /* of no collective */
+	REFRESH_AFTER = 1 << 30, /* collectives since all had been heard of */
+	NO_KIND = WEFT_COLL_WORD_KIND, /* of no collective */
 };
 
 /* ---- which is where ---- */
 
 /* Is number a behind number b? */
-static bool is_behind(uint32_t a, uint32_t b)
+static bool is_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
 }
@@ -43,22 +43,22 @@ static uint32_t last_start(const struct weft_coll_shm *shm, int32_t rank)
 		uint64_t word = start_of(shm, rank, i);
 		uint32_t number = (uint32_t)(word >> 32) - 1;
 
-		if (word && is_behind(last, number))
+		if (word && is_before(last, number))
 			last = number;
 	}
 	return last;
 }
 
 /* Who never has to wait never looks how far the others are, and what it knows
- * of it must not grow so old that is_behind() turns. */
-static __attribute__((noinline)) void look_again(struct weft_coll_shm *shm)
+ * of it must not grow so old that is_before() turns. */
+static __attribute__((noinline)) void refresh_reached(struct weft_coll_shm *shm)
 {
 	uint32_t reached = last_start(shm, shm->me);
 
 	for (int32_t i = 0; i < shm->n; i++) {
 		uint32_t last = last_start(shm, i);
 
-		if (is_behind(last, reached))
+		if (is_before(last, reached))
 			reached = last;
 	}
 	shm->reached = reached;
@@ -68,8 +68,8 @@ static __attribute__((noinline)) void look_again(struct weft_coll_shm *shm)
 static void shm_coll_start(
 	struct weft_coll_shm *shm, uint32_t number, uint64_t word)
 {
-	if (weft_unlikely(number - shm->reached > LOOK_AGAIN))
-		look_again(shm);
+	if (weft_unlikely(number - shm->reached > REFRESH_AFTER))
+		refresh_reached(shm);
 	/* pairs with the acquire in start_of */
 	atomic_store_explicit(&shm->mine->starts[number % WEFT_COLL_STARTS],
 		word, memory_order_release);
@@ -101,7 +101,8 @@ int32_t weft_shm_coll_find_other(const struct weft_comm *comm, uint32_t number,
 
 /* ---- a round ---- */
 
-static __attribute__((noinline)) void catch_up(struct weft_coll_round *r)
+static __attribute__((noinline)) void make_progress_once(
+	struct weft_coll_round *r)
 {
 	struct weft_vci *vci = r->comm->vci;
 
@@ -111,7 +112,7 @@ static __attribute__((noinline)) void catch_up(struct weft_coll_round *r)
 	weft_vci_unlock(vci);
 }
 
-static uint32_t what_of(
+static uint32_t signature_of(
 	const struct weft_coll_round *r, const struct weft_coll *args)
 {
 	uint32_t what = (uint32_t)r->len;
@@ -202,15 +203,16 @@ void weft_coll_round_begin(struct weft_coll_round *r,
 		shm_coll_place(r);
 	if (r->is_all && (len || kind == WEFT_COLL_BARRIER))
 		r->shm->last_all = r->number;
-	r->word = weft_coll_word(r->number, what_of(r, args));
+	r->word = weft_coll_word(r->number, signature_of(r, args));
 	shm_coll_start(r->shm, r->number, r->word);
 	if (weft_unlikely(++r->shm->n_calls == CALLS_PER_ROUND))
-		catch_up(r);
+		make_progress_once(r);
 }
 
 /* ---- errors ---- */
 
-static int differs(struct weft_coll_round *r, int32_t place, uint64_t met)
+static int report_mismatch(
+	struct weft_coll_round *r, int32_t place, uint64_t met)
 {
 	const int32_t rank = weft_shm_coll_rank(r->shm, place);
 	unsigned other = met & WEFT_COLL_WORD_KIND;
@@ -251,12 +253,12 @@ static int error_in_slot(struct weft_coll_round *r, int32_t rank)
 		&weft_coll_slot_of(r, rank)->word, memory_order_acquire);
 	uint32_t number = (uint32_t)(word >> 32) - 1;
 
-	if (word == r->word || !word || is_behind(number, r->number) ||
-		is_behind(last_start(r->shm, rank), number))
+	if (word == r->word || !word || is_before(number, r->number) ||
+		is_before(last_start(r->shm, rank), number))
 		return 0; /* the last: of long ago */
 	if (number == r->number && word & WEFT_COLL_WORD_ERR)
 		return error_of(r, rank);
-	return differs(r, rank, number == r->number ? word : SOMETHING);
+	return report_mismatch(r, rank, number == r->number ? word : NO_KIND);
 }
 
 /* A member that says nothing may be in, or beyond, another collective. */
@@ -265,22 +267,22 @@ static int error_in_start(struct weft_coll_round *r, int32_t rank)
 	uint64_t word = start_of(r->shm, rank, r->number);
 	uint32_t number = (uint32_t)(word >> 32) - 1;
 
-	if (!word || word == r->word || is_behind(number, r->number) ||
+	if (!word || word == r->word || is_before(number, r->number) ||
 		weft_coll_has_published(r, rank))
 		return 0;
-	return differs(r, rank, number == r->number ? word : SOMETHING);
+	return report_mismatch(r, rank, number == r->number ? word : NO_KIND);
 }
 
 static void publish_error(struct weft_coll_round *r)
 {
 	struct weft_coll_member *mine = r->shm->mine;
 	const char *detail = weft_err_detail_peek(r->err);
-	bool is_told = !strncmp(detail, "process ", 8);
+	bool has_process = !strncmp(detail, "process ", 8);
 
 	if (!*detail)
 		detail = weft_err_str(r->err);
 	mine->err = r->err;
-	if (is_told)
+	if (has_process)
 		snprintf(mine->text, sizeof(mine->text), "%s", detail);
 	else
 		snprintf(mine->text, sizeof(mine->text), "process %u: %s",
@@ -294,26 +296,26 @@ static void publish_error(struct weft_coll_round *r)
 /* ---- waits ---- */
 
 /* What one wait is for. */
-struct awaited {
+struct shm_wait {
 	struct weft_coll_round *r;
 	int32_t rank;
-	bool is_room;
-	uint32_t number; /* is_room: that it has begun */
+	bool is_space;
+	uint32_t number; /* is_space: that it has begun */
 };
 
-static bool is_here(const struct awaited *a)
+static bool has_arrived(const struct shm_wait *a)
 {
-	if (a->is_room)
-		return !is_behind(last_start(a->r->shm, a->rank), a->number);
+	if (a->is_space)
+		return !is_before(last_start(a->r->shm, a->rank), a->number);
 	return weft_coll_has_published(a->r, a->rank);
 }
 
 static bool coll_is_missing(const void *arg, int32_t rank)
 {
-	const struct awaited *a = arg;
+	const struct shm_wait *a = arg;
 	const struct weft_coll_shm *shm = a->r->shm;
 
-	if (a->is_room || !a->r->is_all)
+	if (a->is_space || !a->r->is_all)
 		return rank == weft_shm_coll_rank(shm, a->rank);
 	for (int32_t i = 0; i < shm->n; i++)
 		if (weft_shm_coll_rank(shm, i) == rank)
@@ -323,25 +325,25 @@ static bool coll_is_missing(const void *arg, int32_t rank)
 }
 
 /* Why what is waited for will not come; 0: it may. */
-static int shm_coll_wait_error(const struct awaited *a)
+static int shm_coll_wait_error(const struct shm_wait *a)
 {
 	struct weft_comm *comm = a->r->comm;
 	int err = 0;
 
-	if (!a->is_room)
+	if (!a->is_space)
 		err = error_in_slot(a->r, a->rank);
 	if (!err && comm->failed)
 		err = weft_comm_failed(comm);
 	if (!err)
 		err = weft_departed_member(
 			comm, weft_shm_coll_rank(a->r->shm, a->rank));
-	if (!err && !a->is_room)
+	if (!err && !a->is_space)
 		err = error_in_start(a->r, a->rank);
 	/* it may have come while we looked at what keeps it from coming */
-	return err && is_here(a) ? 0 : err;
+	return err && has_arrived(a) ? 0 : err;
 }
 
-static int wait_slowly(struct awaited *a)
+static int wait_slowly(struct shm_wait *a)
 {
 	struct weft_comm *comm = a->r->comm;
 	struct weft_vci *vci = comm->vci;
@@ -356,12 +358,12 @@ static int wait_slowly(struct awaited *a)
 	int err = 0;
 
 	weft_vci_lock(vci);
-	while (!is_here(a)) {
+	while (!has_arrived(a)) {
 		err = shm_coll_wait_error(a);
 		if (err)
 			break;
 		weft_progress_wait_word(vci);
-		if (is_here(a))
+		if (has_arrived(a))
 			break;
 		if (weft_request_round(vci, &loop)) {
 			err = weft_request_raise(&loop);
@@ -375,12 +377,12 @@ static int wait_slowly(struct awaited *a)
 }
 
 /* Others are awaited as soon as there is an error: none has to come. */
-static void shm_coll_wait(struct awaited *a)
+static void shm_coll_wait(struct shm_wait *a)
 {
 	if (a->r->err)
 		return;
 	for (int i = 0; weft_proc.max_spin && i < SPINS; i++) {
-		if (is_here(a))
+		if (has_arrived(a))
 			return;
 		weft_cpu_pause();
 	}
@@ -389,7 +391,7 @@ static void shm_coll_wait(struct awaited *a)
 
 void weft_coll_wait_slow(struct weft_coll_round *r, int32_t rank)
 {
-	struct awaited a = { .r = r, .rank = rank };
+	struct shm_wait a = { .r = r, .rank = rank };
 
 	shm_coll_wait(&a);
 }
@@ -403,17 +405,17 @@ static __attribute__((noinline)) void wait_reached(
 	uint32_t reached = r->number;
 
 	for (int32_t i = 0; i < shm->n; i++) {
-		struct awaited a = {
-			.r = r, .rank = i, .is_room = true, .number = number
+		struct shm_wait a = {
+			.r = r, .rank = i, .is_space = true, .number = number
 		};
 		uint32_t last;
 
 		if (i == shm->me)
 			continue;
-		if (!is_here(&a))
+		if (!has_arrived(&a))
 			shm_coll_wait(&a);
 		last = last_start(shm, i);
-		if (is_behind(last, reached))
+		if (is_before(last, reached))
 			reached = last;
 	}
 	if (!r->err)
@@ -431,7 +433,7 @@ void weft_coll_wait_space(struct weft_coll_round *r)
 		if (r->number - before < shm->n_slots)
 			until = before + 1;
 	}
-	if (weft_unlikely(is_behind(shm->reached, until)))
+	if (weft_unlikely(is_before(shm->reached, until)))
 		wait_reached(r, until + (r->number - until) / 2);
 }
 

@@ -34,7 +34,7 @@ struct operand {
 				    not copied there */
 	void *scratch;		 /* for one operand that is no run; or NULL */
 	bool is_begun;		 /* there is something to the right */
-	bool is_kept;		 /* its own is taken from among its data */
+	bool is_staged;		 /* its own is taken from among its data */
 };
 
 static bool is_flat(const struct weft_coll_round *r)
@@ -194,7 +194,7 @@ static void fold_own(struct weft_coll_round *r, struct operand *o)
 {
 	if (r->err)
 		return;
-	if (o->is_kept)
+	if (o->is_staged)
 		fold_data(r, o, r->shm->me);
 	else
 		fold(r, o, o->own.buf);
@@ -288,13 +288,13 @@ static void shm_bcast(struct weft_coll_round *r, const struct weft_coll *args)
 
 /* Where the result goes over this member's operand before that is used, it is
  * kept where its data goes. */
-static void keep_own(struct weft_coll_round *r, struct operand *o)
+static void stage_own(struct weft_coll_round *r, struct operand *o)
 {
 	if (o->own.buf != o->result.buf || r->shm->me == r->shm->n - 1)
 		return;
 	weft_coll_wait_space(r);
 	stage_data(r, o->own);
-	o->is_kept = true;
+	o->is_staged = true;
 }
 
 static void shm_allreduce(
@@ -311,10 +311,10 @@ static void shm_allreduce(
 	if (is_flat(r)) {
 		publish_data(r, o.own);
 		if (args->is_in_place && r->shm->me < r->shm->n - 1)
-			o.is_kept = true;
+			o.is_staged = true;
 		fold_all(r, &o);
 	} else if (top_of(r->shm)) {
-		keep_own(r, &o);
+		stage_own(r, &o);
 		fold_tree(r, &o);
 		publish_data(r, o.result);
 	} else {
@@ -337,7 +337,7 @@ static void reduce_up(
 	} else {
 		if (me != root)
 			room = o->result.buf = typed_room(r, o->result);
-		keep_own(r, o);
+		stage_own(r, o);
 		if (!r->err)
 			fold_tree(r, o);
 		if (me || root)
@@ -364,7 +364,7 @@ static void shm_reduce(struct weft_coll_round *r, const struct weft_coll *args)
 	if (!is_flat(r)) {
 		reduce_up(r, &o, args->root);
 	} else if (is_root) {
-		keep_own(r, &o);
+		stage_own(r, &o);
 		fold_all(r, &o);
 	} else {
 		publish_data(r, o.own);
@@ -381,7 +381,7 @@ static void shm_reduce_scatter(
 		.op = args->op,
 		.result = weft_block(&args->recv, 0),
 		.at = (size_t)me * (r->len / (size_t)n),
-		.is_kept = true,
+		.is_staged = true,
 	};
 	struct weft_span whole = o.result;
 
@@ -663,7 +663,7 @@ static void combine_slices(
 	take_scratch(r, &o);
 	if (args->is_in_place && me < n - 1) {
 		publish_data(r, all);
-		o.is_kept = true;
+		o.is_staged = true;
 	} else {
 		stage_others(r, all);
 		weft_coll_publish(r);
