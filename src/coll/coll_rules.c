@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_rules: the rules that choose an algorithm, and their text */
+/* coll_rules: parsing rules, and selecting an algorithm by them */
 #include "coll/coll_algo.h"
 
 #include "base/input.h"
@@ -33,10 +33,10 @@ struct rule {
 	int shares;
 	int is_commutative; /* -1: either */
 	int shares_cores;   /* likewise */
-	char fabric[16];    /* "": any */
+	char fabric[16];    /* "": any fabric */
 	const struct weft_coll_algo *algo;
-	const struct rule *next; /* of its kind */
-	char text[LINE_LEN];	 /* for people */
+	const struct rule *next; /* of the same kind */
+	char text[LINE_LEN];	 /* as written */
 	int line;		 /* of the file; 0: built in */
 };
 
@@ -51,7 +51,7 @@ static struct {
 	char why[2 * LINE_LEN + 2];
 	struct rule *rules;
 	size_t n, n_room;
-	size_t n_read; /* from a file: the first ones */
+	size_t n_read; /* the first ones, from a file */
 	const struct rule *first[WEFT_COLL_N];
 	const struct weft_coll_algo *forced[WEFT_COLL_N];
 	atomic_bool is_warned[WEFT_COLL_N];
@@ -90,7 +90,7 @@ enum weft_coll_kind weft_coll_kind_of(const char *name, size_t len)
 
 /* ---- text ---- */
 
-/* Says what is wrong; false. */
+/* Writes the reason to `why`; false. */
 static bool rule_refuse(char *why, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static bool rule_refuse(char *why, const char *format, ...)
@@ -106,7 +106,8 @@ static bool rule_refuse(char *why, const char *format, ...)
 static bool rule_refuse_kind(char *why, const char *word, size_t len)
 {
 	size_t at = (size_t)snprintf(why, LINE_LEN,
-		"\"%.*s\" is no operation; there are", (int)len, word);
+		"\"%.*s\" is not an operation; the operations are", (int)len,
+		word);
 
 	for (int k = 0; k < WEFT_COLL_N && at < LINE_LEN; k++)
 		at += (size_t)snprintf(
@@ -130,7 +131,7 @@ static bool rule_refuse_algo(
 {
 	const struct weft_coll_algo *algo;
 	size_t at = (size_t)snprintf(why, LINE_LEN,
-		"\"%.60s\" is no algorithm for %s; there are", word,
+		"\"%.60s\" is not an algorithm of %s; the algorithms are", word,
 		kinds[kind]);
 
 	for (size_t i = 0; (algo = weft_coll_algo_at(i)) != NULL; i++)
@@ -224,7 +225,8 @@ static bool rule_condition(struct rule *rule, char *word, char *why)
 
 	if (!value)
 		return rule_refuse(why,
-			"\"%.60s\" is no condition like bytes=8-64K", word);
+			"\"%.60s\" is not a condition such as bytes=8-64K",
+			word);
 	*value++ = 0;
 	if (!strcmp(word, "procs"))
 		is_right = rule_range(value, &rule->procs);
@@ -247,12 +249,13 @@ static bool rule_condition(struct rule *rule, char *word, char *why)
 				   value) < (int)sizeof(rule->fabric);
 	else
 		return rule_refuse(why,
-			"\"%.60s\" is no condition; there are procs, bytes, "
+			"\"%.60s\" is not a condition; the conditions are "
+			"procs, bytes, "
 			"per-node, bundle, share, cores, commutative and "
 			"fabric",
 			word);
 	return is_right ||
-	       rule_refuse(why, "\"%.60s\" is no value of %s, which is %s",
+	       rule_refuse(why, "\"%.60s\" is not a value of %s, which is %s",
 		       value, word, rule_values(word));
 }
 
@@ -299,7 +302,7 @@ static bool add_rule(const char *line, char *why)
 			realloc(table.rules, room * sizeof(*rules));
 
 		if (!rules)
-			return rule_refuse(why, "no memory");
+			return rule_refuse(why, "out of memory");
 		table.rules = rules;
 		table.n_room = room;
 	}
@@ -380,7 +383,7 @@ static void read_forced(const char *text)
 	}
 }
 
-/* Each kind's rules in their order. */
+/* Links the rules of each kind in their order. */
 static void link_rules(void)
 {
 	const struct rule **ends[WEFT_COLL_N];
@@ -428,7 +431,7 @@ uint32_t weft_coll_rules_digest(void)
 	return sum * 33 + (uint32_t)weft_knobs.coll_reproducible;
 }
 
-/* ---- the choice ---- */
+/* ---- selection ---- */
 
 static bool range_has(const struct range *range, int64_t value)
 {
@@ -457,7 +460,7 @@ static bool fits(const struct rule *rule, const struct weft_coll_case *c)
 	       weft_coll_can(rule->algo, c);
 }
 
-/* The built-in rules of each operation end with one that fits all. */
+/* The algorithm of a kind that can do all cases. */
 static const struct weft_coll_algo *plain_algo(const struct weft_coll_case *c)
 {
 	const struct weft_coll_algo *algo;
@@ -485,7 +488,7 @@ void weft_coll_warn_forced(
 		return;
 	weft_log_warn("COLL-FORCED",
 		"WEFT_COLL=%s:%s cannot do every case (%lld bytes among %d "
-		"members: %s); \"%s\" is taken there",
+		"members: %s); \"%s\" is used there",
 		kinds[c->kind], forced->name, (long long)c->bytes, (int)c->n,
 		weft_coll_cannot(forced, c), taken->name);
 }
