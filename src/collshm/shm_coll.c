@@ -11,15 +11,15 @@
 #include <string.h>
 
 enum {
-	SPINS = 100,	      /* before progress is made between looks */
-	CALLS_PER_ROUND = 32, /* without a wait, between rounds of progress */
-	REFRESH_AFTER = 1 << 30, /* collectives since all had been heard of */
-	NO_KIND = WEFT_COLL_WORD_KIND, /* of no collective */
+	SPINS = 100,		 /* polls without progress on messages */
+	CALLS_PER_ROUND = 32,	 /* collectives without a wait, then progress */
+	REFRESH_AFTER = 1 << 30, /* rounds, see refresh_reached() */
+	NO_KIND = WEFT_COLL_WORD_KIND, /* not a collective */
 };
 
-/* ---- which is where ---- */
+/* ---- sequence numbers ---- */
 
-/* Is number a behind number b? */
+/* Serial numbers: the distance is below 2^31. */
 static bool is_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
@@ -34,7 +34,7 @@ static uint64_t start_of(
 		memory_order_acquire);
 }
 
-/* The last collective that a member has begun, or one that all have. */
+/* The last round that a member has begun; at least `reached`. */
 static uint32_t last_start(const struct weft_coll_shm *shm, int32_t rank)
 {
 	uint32_t last = shm->reached;
@@ -49,8 +49,8 @@ static uint32_t last_start(const struct weft_coll_shm *shm, int32_t rank)
 	return last;
 }
 
-/* Who never has to wait never looks how far the others are, and what it knows
- * of it must not grow so old that is_before() turns. */
+/* A member that never waits never reads the other members' starts. Refresh
+ * `reached` so often that the comparison in is_before() stays valid. */
 static __attribute__((noinline)) void refresh_reached(struct weft_coll_shm *shm)
 {
 	uint32_t reached = last_start(shm, shm->me);
@@ -64,7 +64,8 @@ static __attribute__((noinline)) void refresh_reached(struct weft_coll_shm *shm)
 	shm->reached = reached;
 }
 
-/* What a member has read before it may be written over now. */
+/* Publishes the begin of a round: what this member read in earlier rounds may
+ * be overwritten. */
 static void shm_coll_start(
 	struct weft_coll_shm *shm, uint32_t number, uint64_t word)
 {
@@ -130,8 +131,8 @@ static struct weft_coll_area *area_of(const struct weft_coll_round *r)
 	return &r->shm->areas[r->len > r->shm->short_max];
 }
 
-/* How many collectives ago one of these parts was used last. It may be so long
- * that it was the whole round of numbers more, which makes it look younger. */
+/* Rounds since the last use of any of these parts. After 2^32 rounds the
+ * number wraps, and a part seems younger than it is, which is safe. */
 static uint32_t age_of(const struct weft_coll_area *area, uint32_t number,
 	uint32_t part, uint32_t n_parts)
 {
@@ -143,9 +144,10 @@ static uint32_t age_of(const struct weft_coll_area *area, uint32_t number,
 	return age;
 }
 
-/* The uppermost parts that nobody reads any more, as all have heard of all
- * since, so that few are walked through; or else, and in an area that all of is
- * to be walked through, those below the last ones. */
+/* The parts for the next data. In a small area: the uppermost parts that all
+ * members have read, known from a later exchange among all, so that few parts
+ * are in use. In a large area, or if there are none: the parts below the last
+ * ones. */
 static uint32_t next_parts(const struct weft_coll_round *r,
 	const struct weft_coll_area *area, uint32_t n_parts)
 {
@@ -159,9 +161,9 @@ static uint32_t next_parts(const struct weft_coll_round *r,
 	return (part < n_parts ? area->n_parts : part) - n_parts;
 }
 
-/* Data lies within one part, below what came before, so that who reads one
- * place does not fetch ahead of it lines that are written next; or has whole
- * parts. */
+/* Short data lies within one part, below the previous data, so that the
+ * hardware prefetcher of a reader does not fetch the lines that are written
+ * next. Longer data has whole parts. */
 static void shm_coll_place(struct weft_coll_round *r)
 {
 	struct weft_coll_area *area = area_of(r);
@@ -229,7 +231,7 @@ static int report_mismatch(
 			: "with another length, root or operation");
 }
 
-/* What another process wrote is not trusted to be text. */
+/* The error that a member published. Its text is made printable. */
 static int error_of(const struct weft_coll_round *r, int32_t rank)
 {
 	const struct weft_coll_member *m = &r->shm->members[rank];
@@ -246,7 +248,8 @@ static int error_of(const struct weft_coll_round *r, int32_t rank)
 	return weft_err_set(err, "%s", text);
 }
 
-/* The slot of a member that was waited for has another word. */
+/* An error if the slot of an awaited member has a word of a later round, or of
+ * another collective. */
 static int error_in_slot(struct weft_coll_round *r, int32_t rank)
 {
 	uint64_t word = atomic_load_explicit(
@@ -255,13 +258,14 @@ static int error_in_slot(struct weft_coll_round *r, int32_t rank)
 
 	if (word == r->word || !word || is_before(number, r->number) ||
 		is_before(last_start(r->shm, rank), number))
-		return 0; /* the last: of long ago */
+		return 0; /* the last condition: a stale word */
 	if (number == r->number && word & WEFT_COLL_WORD_ERR)
 		return error_of(r, rank);
 	return report_mismatch(r, rank, number == r->number ? word : NO_KIND);
 }
 
-/* A member that says nothing may be in, or beyond, another collective. */
+/* An error if a member without a word in its slot has begun another collective
+ * in this round, or a later round. */
 static int error_in_start(struct weft_coll_round *r, int32_t rank)
 {
 	uint64_t word = start_of(r->shm, rank, r->number);
@@ -295,12 +299,12 @@ static void publish_error(struct weft_coll_round *r)
 
 /* ---- waits ---- */
 
-/* What one wait is for. */
+/* One wait: for a slot, or for space. */
 struct shm_wait {
 	struct weft_coll_round *r;
 	int32_t rank;
 	bool is_space;
-	uint32_t number; /* is_space: that it has begun */
+	uint32_t number; /* is_space: the member has begun this round */
 };
 
 static bool has_arrived(const struct shm_wait *a)
@@ -324,7 +328,7 @@ static bool coll_is_missing(const void *arg, int32_t rank)
 	return false;
 }
 
-/* Why what is waited for will not come; 0: it may. */
+/* Why a wait can never end; 0: it may end. */
 static int shm_coll_wait_error(const struct shm_wait *a)
 {
 	struct weft_comm *comm = a->r->comm;
@@ -339,7 +343,7 @@ static int shm_coll_wait_error(const struct shm_wait *a)
 			comm, weft_shm_coll_rank(a->r->shm, a->rank));
 	if (!err && !a->is_space)
 		err = error_in_start(a->r, a->rank);
-	/* it may have come while we looked at what keeps it from coming */
+	/* the member may have published while the reasons were checked */
 	return err && has_arrived(a) ? 0 : err;
 }
 
@@ -376,7 +380,7 @@ static int wait_slowly(struct shm_wait *a)
 	return err;
 }
 
-/* Others are awaited as soon as there is an error: none has to come. */
+/* After an error no wait is needed. */
 static void shm_coll_wait(struct shm_wait *a)
 {
 	if (a->r->err)
@@ -396,8 +400,7 @@ void weft_coll_wait_slow(struct weft_coll_round *r, int32_t rank)
 	shm_coll_wait(&a);
 }
 
-/* Where it has to wait it waits for half of the places, so that it need not
- * wait the next time. */
+/* Waits until every member has begun a round, and notes how far they are. */
 static __attribute__((noinline)) void wait_reached(
 	struct weft_coll_round *r, uint32_t number)
 {
@@ -429,10 +432,12 @@ void weft_coll_wait_space(struct weft_coll_round *r)
 
 	if (r->len > WEFT_COLL_INLINE) {
 		before = area_of(r)->before;
-		/* one that is older than all slots is over */
+		/* rounds older than all slots are complete */
 		if (r->number - before < shm->n_slots)
 			until = before + 1;
 	}
+	/* a member that has to wait waits for half of the slots or parts, so
+	 * that it need not wait in the next round */
 	if (weft_unlikely(is_before(shm->reached, until)))
 		wait_reached(r, until + (r->number - until) / 2);
 }
@@ -449,7 +454,7 @@ int weft_coll_round_end(struct weft_coll_round *r)
 	if (r->has_published)
 		return err;
 	r->err = 0;
-	weft_coll_wait_space(r); /* as far as that can be had */
+	weft_coll_wait_space(r); /* unless that fails too */
 	r->err = err;
 	publish_error(r);
 	return err;

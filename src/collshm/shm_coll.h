@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_coll: blocking collectives through memory of the communicator
+/* shm_coll: blocking collectives in a shared segment
  *
- * Members on one node map one segment, whose places count them. A member writes
- * only its own part of it: slots, of one cache line each, for what it has to
- * say in a collective, an area for data that does not fit into a slot, and
- * which of the communicator's collectives it has begun. Collective number s
- * uses slot s % 64 (s % 512 where processes share cores, which costs cache, but
- * each runs for longer) and data goes round the area, so that many may be under
- * way: who comes early writes and goes on, until that place holds what some
- * member may not have read yet. A member that has begun number s has read all
- * it wanted of those before. Data above 8 KiB takes a number for each piece of
- * it.
+ * The members of a communicator that are on one node map one segment; places
+ * count them. A member writes only its own part: slots, an area for data that
+ * does not fit into a slot, and the rounds that it has begun. README.md has the
+ * layout and the invariants.
  *
- * Short data has an area that stays in a cache. Long data goes round a larger
- * one, of twice what a core's own cache holds where that can be had: a store to
- * a line that another core has read waits until that gives it up, unless it has
- * by then (likewise shm/ring.h). But where cores are shared what counts is how
- * far a member gets before another has to run, and all data goes round both
- * areas as one, which caches do hold.
- *
- * A slot's word says which collective of which kind, length, root and operation
- * its data belongs to; who reads it compares the word with its own, so members
- * that do not do the same find out. Only the calling thread touches what is
- * private here: calls on one communicator are made one after the other. */
+ * Only the calling thread accesses the private fields here: calls on one
+ * communicator are made one after the other. */
 #ifndef WEFT_SHM_COLL_H
 #define WEFT_SHM_COLL_H
 
@@ -36,86 +21,86 @@ enum {
 	WEFT_COLL_SLOTS = 512,
 	WEFT_COLL_STARTS = 8,
 	WEFT_COLL_INLINE = 56,
-	WEFT_COLL_AHEAD = 2,	    /* slots that are fetched */
-	WEFT_COLL_SHORT_MAX = 8192, /* that is not cut; a part of that area */
+	WEFT_COLL_AHEAD = 2, /* slots to prefetch */
+	WEFT_COLL_SHORT_MAX =
+		8192, /* data that is not cut; a part of the area */
 	WEFT_COLL_SHORT_LEN = 8 * WEFT_COLL_SHORT_MAX,
-	WEFT_COLL_PART_LEN = 16384, /* of the long area, behind that, or all */
-	WEFT_COLL_LONG_MAX = 4 * WEFT_COLL_PART_LEN,   /* under one number */
-	WEFT_COLL_LONG_LEAST = 2 * WEFT_COLL_LONG_MAX, /* of the long area */
+	WEFT_COLL_PART_LEN = 16384, /* of the area for long data, or of all */
+	WEFT_COLL_LONG_MAX = 4 * WEFT_COLL_PART_LEN, /* of one round */
+	WEFT_COLL_LONG_LEAST =
+		2 * WEFT_COLL_LONG_MAX, /* of the area for long data */
 	WEFT_COLL_LONG_MOST = 2 << 20,
 	WEFT_COLL_PARTS_MAX = WEFT_COLL_LONG_MOST / WEFT_COLL_PART_LEN,
 	WEFT_COLL_LENS = 4,
 	WEFT_COLL_TEXT = 112,
 };
 
-/* In shared memory; the word is written last. */
+/* In shared memory. The word is stored last. */
 struct weft_coll_slot {
 	union {
 		uint8_t data[WEFT_COLL_INLINE];
-		uint32_t at; /* of longer data in the areas */
+		uint32_t at; /* offset of longer data in the areas */
 	};
 	_Atomic uint64_t word;
 };
 _Static_assert(sizeof(struct weft_coll_slot) == WEFT_CACHE_LINE, "one line");
 
-/* In shared memory: what one member writes and the others read. */
+/* In shared memory: the part that one member writes and the others read. */
 struct weft_coll_member {
-	/* words of the last collectives it has begun: number s at s % 8 */
+	/* words of the last rounds that it has begun: round s at s % 8 */
 	_Alignas(2 * WEFT_CACHE_LINE) _Atomic uint64_t starts[WEFT_COLL_STARTS];
-	/* of a slot whose word says that there was an error */
+	/* of the slot whose word has WEFT_COLL_WORD_ERR */
 	_Alignas(WEFT_CACHE_LINE) int32_t err;
 	char text[WEFT_COLL_TEXT];
 	_Alignas(WEFT_CACHE_LINE) struct weft_coll_slot slots[WEFT_COLL_SLOTS];
 };
 
-/* What a word says besides its number, which is in the upper half. */
+/* The lower half of a word; the upper half is the number plus 1. */
 enum {
 	WEFT_COLL_WORD_KIND = 15,
-	WEFT_COLL_WORD_ERR = 16,      /* this member has none but an error */
-	WEFT_COLL_WORD_MESSAGES = 32, /* it sends messages for this one */
-	WEFT_COLL_WORD_SHIFT = 6,     /* length, root and operation */
+	WEFT_COLL_WORD_ERR = 16,      /* the member failed: no data */
+	WEFT_COLL_WORD_MESSAGES = 32, /* this collective uses messages */
+	WEFT_COLL_WORD_SHIFT = 6, /* above: hash of length, root, operation */
 };
 
-/* Where data lies in an area, as all members that have had the same collectives
- * know it, whoever wrote. */
+/* Offsets in an area. All members compute the same offsets, because they follow
+ * from the collectives so far. */
 struct weft_coll_area {
-	uint32_t base, part_len, n_parts; /* in a member's areas */
-	uint32_t at;			  /* of the last data */
-	/* the last collective that has a part, and the last one that had the
-	 * part of now when it was begun */
+	uint32_t base, part_len, n_parts; /* of a member's areas */
+	uint32_t at;			  /* offset of the last data */
+	/* the last round that used each part; and the last round that used
+	 * the current part before it was reused */
 	uint32_t used[WEFT_COLL_PARTS_MAX], before;
-	bool is_large; /* so that its lines leave the caches */
+	bool is_large; /* its lines leave the writer's cache */
 };
 
-/* Which lengths of an operation's data go through a segment: stretches of them,
- * the first ones; the others end at -1. */
+/* A range of lengths that use the segment; `to` is -1 in unused entries. */
 struct weft_coll_lens {
 	int32_t from, to;
 };
 
-/* A process's own view. */
+/* Private to a process. */
 struct weft_coll_shm {
 	struct weft_coll_member *members;
 	struct weft_coll_member *mine;
-	uint8_t *data;			/* the areas of all members */
+	uint8_t *data;			/* areas of all members */
 	uint32_t areas_len;		/* of one member */
 	struct weft_coll_area areas[2]; /* for short data, for long */
-	uint32_t short_max;		/* longest in the first of them */
-	uint32_t last_all; /* the last one in which every member hears all */
-	uint32_t n_slots;  /* that are used: a power of two */
-	const int32_t
-		*ranks; /* by place; NULL: it is all of the communicator's */
+	uint32_t short_max;		/* longest data in areas[0] */
+	uint32_t last_all;    /* last round in which all members read all */
+	uint32_t n_slots;     /* in use: a power of two */
+	const int32_t *ranks; /* by place; NULL: places are ranks */
 	int32_t n, me;
-	bool is_whole; /* the members are all of the communicator's */
+	bool is_whole; /* all members of the communicator are here */
 	bool shares_cores;
-	/* [1]: of operations that do not commute */
+	/* lens[1]: of operations that are not commutative */
 	struct weft_coll_lens lens[2][WEFT_COLL_N][WEFT_COLL_LENS];
-	uint32_t reached; /* every member has begun this or a later one */
-	uint32_t n_calls; /* since the last progress */
-	bool stores_past; /* the caches, data for an area */
+	uint32_t reached; /* every member has begun this or a later round */
+	uint32_t n_calls; /* since the last call of weft_progress() */
+	bool stores_past; /* store data in areas past the caches */
 };
 
-/* One collective under way. */
+/* A round: one collective, or one piece of a long one. */
 struct weft_coll_round {
 	struct weft_comm *comm;
 	struct weft_coll_shm *shm;
@@ -123,10 +108,10 @@ struct weft_coll_round {
 	uint32_t number;
 	enum weft_coll_kind kind;
 	size_t len;	    /* bytes of data, the same at all members */
-	size_t skip;	    /* of a span's or block's bytes, that went before */
-	uint32_t at;	    /* in each member's areas */
-	bool is_all;	    /* every member hears of every other */
-	bool has_published; /* has written its slot */
+	size_t skip;	    /* bytes of each span in earlier pieces */
+	uint32_t at;	    /* offset in each member's areas */
+	bool is_all;	    /* every member reads every other one */
+	bool has_published; /* this member's slot is written */
 	int err;
 };
 
@@ -151,12 +136,12 @@ static inline uint8_t *weft_coll_data_of(
 	if (r->len <= WEFT_COLL_INLINE)
 		return slot->data;
 	at = r->at;
-	/* So that the processor fetches it before its slot has come the
-	 * compiler must not know that the two are the same. */
+	/* The compiler must not derive the address from slot->at: the
+	 * processor is to fetch the data before the slot has arrived. */
 	__asm__("" : "+r"(at));
 	if (weft_likely(rank == r->shm->me || slot->at == at))
 		return areas + at;
-	/* in the segment, whatever stands there */
+	/* stays in the segment, whatever the other process wrote */
 	return areas + slot->at % r->shm->areas_len;
 }
 
@@ -168,12 +153,12 @@ static inline bool weft_coll_has_published(
 		       memory_order_acquire) == r->word;
 }
 
-/* The next collective, of so many bytes. */
+/* Begins the communicator's next round, of len bytes. */
 void weft_coll_round_begin(struct weft_coll_round *r,
 	const struct weft_coll *args, enum weft_coll_kind kind, size_t len);
 
-/* Waits until this member may write its slot and its data; until a member has
- * said what it has to: its data is there. Nothing after an error. */
+/* Wait until this member may write its slot and its data; until member `rank`
+ * (a place) has published its slot. Both return at once after an error. */
 void weft_coll_wait_space(struct weft_coll_round *r);
 void weft_coll_wait_slow(struct weft_coll_round *r, int32_t rank);
 
@@ -183,7 +168,8 @@ static inline void weft_coll_wait(struct weft_coll_round *r, int32_t rank)
 		weft_coll_wait_slow(r, rank);
 }
 
-/* Who alone writes may write again at once, where others have read last. */
+/* A root publishes round after round without waiting: prefetch the line that it
+ * writes soon. */
 static inline void weft_coll_fetch_ahead(const struct weft_coll_round *r)
 {
 	const uint32_t number = r->number + WEFT_COLL_AHEAD;
@@ -192,7 +178,7 @@ static inline void weft_coll_fetch_ahead(const struct weft_coll_round *r)
 		&r->shm->mine->slots[number & (r->shm->n_slots - 1)]);
 }
 
-/* This member's data is where weft_coll_data_of() says. */
+/* Publishes this member's data, which is at weft_coll_data_of(). */
 static inline void weft_coll_publish(struct weft_coll_round *r)
 {
 	struct weft_coll_slot *slot = weft_coll_slot_of(r, r->shm->me);
@@ -200,7 +186,7 @@ static inline void weft_coll_publish(struct weft_coll_round *r)
 	if (weft_unlikely(r->err))
 		return;
 	r->has_published = true;
-	/* with the word, as others may be looking at the line */
+	/* together with the word, as others may be polling the line */
 	if (r->len > WEFT_COLL_INLINE)
 		slot->at = r->at;
 	/* pairs with the acquire in weft_coll_has_published */
@@ -209,8 +195,8 @@ static inline void weft_coll_publish(struct weft_coll_round *r)
 		weft_coll_fetch_ahead(r);
 }
 
-/* All is done, or there was an error, which those hear who count on this
- * member. Returns it. */
+/* Ends a round. An error is published to the members that wait for this one,
+ * and returned. */
 int weft_coll_round_end(struct weft_coll_round *r);
 
 static inline int32_t weft_shm_coll_rank(
@@ -219,59 +205,60 @@ static inline int32_t weft_shm_coll_rank(
 	return shm->ranks ? shm->ranks[place] : place;
 }
 
-/* The longest data that a collective has in the segment, in bytes as the rules
- * count them. */
+/* The longest data of a collective in the segment, counted as in the rules. */
 static inline int64_t weft_coll_segment_max(enum weft_coll_kind kind)
 {
 	return kind == WEFT_COLL_REDUCE_SCATTER ? WEFT_COLL_LONG_MAX : 1 << 20;
 }
 
-/* How the members of a node lay out their segment: alike at all of them. */
+/* The layout of a node's segment, equal at all members on the node. */
 struct weft_coll_layout {
 	int32_t n, me;	   /* members on the node; this one's place */
 	uint32_t long_len; /* of a member's area for long data */
 	bool shares_cores;
 };
 
-/* Where a node's file is. */
+/* The file of a node's segment, as its leader publishes it. */
 struct weft_coll_offer {
 	uint64_t owner; /* 0: there is none */
 	int32_t fd;
 	uint32_t reserved;
 };
 
-/* The area for long data that this process prefers, where a node has at most so
- * many members; and the nearest length that is valid. */
+/* The length of a member's area for long data that this process prefers, if a
+ * node has at most `most` members; and the nearest valid length. */
 uint32_t weft_shm_coll_long_len(int32_t most);
 uint32_t weft_shm_coll_valid_len(uint32_t len);
 
-/* A new file for a segment; without one, an offer of owner 0. The caller closes
- * the file. */
+/* Creates the file of a segment. Owner is 0 if this process wants none, or on
+ * failure. The caller closes the file. */
 struct weft_coll_offer weft_shm_coll_offer(
 	const struct weft_comm *comm, const struct weft_coll_layout *layout);
 
-/* Maps what was offered: comm->coll.shm. False where that is not wanted or
- * fails. The next collective is the first one that may use it. */
+/* Maps the offered file and sets comm->coll.shm. False if this process wants no
+ * segment, or on failure. */
 bool weft_shm_coll_map(struct weft_comm *comm,
 	const struct weft_coll_offer *offer,
 	const struct weft_coll_layout *layout);
 void weft_shm_coll_unmap(struct weft_comm *comm);
 
-/* A whole collective, of a communicator with a segment: WEFT_AGAIN when it goes
- * another way, and then does at all members. No lock held. */
+/* Runs a collective of a communicator with a segment. WEFT_AGAIN: this
+ * collective does not use the segment, and does so at no member. No lock held.
+ */
 int weft_shm_coll_try(enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* The same as a part, within the node; root and blocks count its places. With
- * an error already the others hear it. */
+/* The same for the part of a collective within the node; root and blocks count
+ * places. An error `err` of an earlier part is published to the others. */
 int weft_shm_coll_part(
 	enum weft_coll_kind kind, const struct weft_coll *args, int err);
 
-/* This member sends messages for a collective: all may know. */
+/* Publishes that this member uses messages for a collective. VCI's lock held.
+ */
 void weft_shm_coll_note_messages(
 	struct weft_comm *comm, uint32_t number, enum weft_coll_kind kind);
 
-/* A rank that does not send messages for this one, and what it does; -1 when
- * there is none. */
+/* A rank that runs this collective in the segment, not by messages, and its
+ * kind; -1 if there is none. VCI's lock held. */
 int32_t weft_shm_coll_find_other(const struct weft_comm *comm, uint32_t number,
 	enum weft_coll_kind *kind_out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_map: a communicator's segment, mapped and laid out */
+/* shm_map: the file, the mapping and the layout of a segment */
 #include "collshm/shm_coll.h"
 
 #include "base/knob.h"
@@ -10,12 +10,12 @@
 #include <string.h>
 
 enum {
-	MEMBERS_MAX = 512,   /* of a segment */
-	SEGMENTS_MAX = 4096, /* of a process */
-	LARGE_MAX = 8,	     /* of those that have a large area */
-	ALL_LONG = 8 << 20,  /* area for long data of a node's members */
-	LARGE = 512 << 10,   /* that a core's own cache does not hold */
-	FEW_SLOTS = 64,	     /* stay in a cache */
+	MEMBERS_MAX = 512,   /* members of a segment */
+	SEGMENTS_MAX = 4096, /* segments of a process */
+	LARGE_MAX = 8,	     /* segments of a process with a large area */
+	ALL_LONG = 8 << 20,  /* areas for long data of all members together */
+	LARGE = 512 << 10,   /* exceeds the private cache of a core */
+	FEW_SLOTS = 64,	     /* of processes that do not share cores */
 };
 
 static size_t shm_areas_at(int32_t n)
@@ -23,7 +23,8 @@ static size_t shm_areas_at(int32_t n)
 	return weft_round_up((size_t)n * sizeof(struct weft_coll_member), 4096);
 }
 
-/* The last area may be read beyond its end when what a member says is wrong. */
+/* A wrong offset in a slot may lead a reader beyond the last area: allow for
+ * the longest data. */
 static size_t shm_len(const struct weft_coll_layout *layout)
 {
 	const size_t areas_len = WEFT_COLL_SHORT_LEN + layout->long_len;
@@ -32,7 +33,7 @@ static size_t shm_len(const struct weft_coll_layout *layout)
 	       WEFT_COLL_LONG_MAX;
 }
 
-/* Whole parts, as many as there may be. */
+/* Whole parts between the limits. */
 uint32_t weft_shm_coll_valid_len(uint32_t len)
 {
 	len = weft_min(len, (uint32_t)WEFT_COLL_LONG_MOST);
@@ -40,8 +41,8 @@ uint32_t weft_shm_coll_valid_len(uint32_t len)
 	return len & ~(uint32_t)(WEFT_COLL_PART_LEN - 1);
 }
 
-/* Of a member's area for long data. It takes memory only as it is walked
- * through, but does so for each communicator. */
+/* A large area takes memory as it is used, for each communicator; so only the
+ * first segments of a process have one. */
 uint32_t weft_shm_coll_long_len(int32_t most)
 {
 	if (!weft_proc.node.has_own_cache ||
@@ -51,7 +52,7 @@ uint32_t weft_shm_coll_long_len(int32_t most)
 	return weft_shm_coll_valid_len(ALL_LONG / (uint32_t)most);
 }
 
-/* Whether this process wants one and may have it. */
+/* Whether this process wants a segment and may have one more. */
 static bool shm_is_wanted(const struct weft_comm *comm, int32_t n)
 {
 	return comm->vci->shm && n <= MEMBERS_MAX && !weft_proc.is_blocking &&
@@ -72,7 +73,7 @@ struct weft_coll_offer weft_shm_coll_offer(
 	return offer;
 }
 
-/* Nothing is in it that anybody has to read. */
+/* An empty area: its last use is round `last`. */
 static struct weft_coll_area shm_area(
 	uint32_t base, uint32_t len, uint32_t part_len, uint32_t last)
 {
@@ -90,7 +91,7 @@ static struct weft_coll_area shm_area(
 	return area;
 }
 
-/* How many slots there are, and where data goes. */
+/* Sets the number of slots and the areas. */
 static void shm_set_areas(struct weft_coll_shm *shm,
 	const struct weft_coll_layout *layout, uint32_t last)
 {
@@ -134,7 +135,7 @@ bool weft_shm_coll_map(struct weft_comm *comm,
 	shm->n = layout->n;
 	shm->me = layout->me;
 	shm->mine = &shm->members[shm->me];
-	shm->reached = comm->coll.seq; /* nobody looks at an earlier one */
+	shm->reached = comm->coll.seq; /* the first round of the segment */
 	shm->last_all = comm->coll.seq - 1;
 	shm_set_areas(shm, layout, comm->coll.seq - 1);
 	comm->coll.shm = shm;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_ops: what goes through the segment
+/* shm_ops: the operations of a segment
  *
- * In a small group every member reads what all have said: one step. In a larger
- * one what is said goes up a tree in which each hears of up to seven ranges of
- * ranks above its own, and down in one step from rank 0. Operands are combined
- * from the right to the left in rank order, with the same brackets at all
- * members.
+ * Up to eight members read each other's slots in one step. With more members,
+ * data is collected up a tree of degree eight, at place 0, and all members read
+ * the slot of place 0. Operands are combined from right to left in rank order,
+ * with the same brackets at all members.
  *
- * Above 8 KiB data goes in pieces, one after the other: short ones where some
- * read while another writes, or else long ones. Of an all-reduction then each
- * member combines a slice for all. */
+ * Data above 8 KiB is cut into pieces: short ones where one member reads while
+ * another writes, long ones where all members exchange. In a long all-reduction
+ * each member combines one slice for all. */
 #include "collshm/shm_coll.h"
 
 #include "dt/pack.h"
@@ -19,22 +18,21 @@
 
 enum {
 	DEGREE = 8,
-	PIECE_LEN = WEFT_COLL_PART_LEN, /* from or to one member */
-	ITEM_MAX = 1024,
+	PIECE_LEN = WEFT_COLL_PART_LEN, /* of rooted operations and scans */
+	ITEM_MAX = 1024, /* bytes of an item of data that is cut */
 };
 
-/* Data of a reduction. */
+/* A reduction under way. */
 struct operand {
 	const struct weft_redop *op;
 	struct weft_span own;	 /* of this member */
 	struct weft_span result; /* in the caller's or scratch memory */
-	size_t at;		 /* of it in each member's data */
-	const void *right;	 /* what the next one goes to the left of: the
-				    result so far, or a first operand that was
-				    not copied there */
-	void *scratch;		 /* for one operand that is no run; or NULL */
-	bool is_begun;		 /* there is something to the right */
-	bool is_staged;		 /* its own is taken from among its data */
+	size_t at;		 /* its offset in each member's data */
+	const void *right;	 /* the result so far: result.buf, or the first
+				    operand where it lies */
+	void *scratch;		 /* to unpack one operand; or NULL */
+	bool is_begun;		 /* `right` is valid */
+	bool is_staged;		 /* read own operand from the segment */
 };
 
 static bool is_flat(const struct weft_coll_round *r)
@@ -42,8 +40,8 @@ static bool is_flat(const struct weft_coll_round *r)
 	return r->shm->n <= DEGREE;
 }
 
-/* The distance of the highest level of the tree at which a member hears of
- * others: these are its rank and 1 to 7 times that. 0: of none. */
+/* The distance d of the highest level of the tree at which this member reads
+ * others: members me + d, me + 2 d, ... me + 7 d. 0: it is a leaf. */
 static int32_t top_of(const struct weft_coll_shm *shm)
 {
 	int32_t top = 0;
@@ -58,7 +56,8 @@ static int32_t top_of(const struct weft_coll_shm *shm)
 
 /* ---- data in and out ---- */
 
-/* Bytes of a span, from those on that went before. */
+/* Copies len bytes of a span, packed, after the r->skip bytes of earlier
+ * pieces. */
 static void copy_out(const struct weft_coll_round *r, struct weft_span from,
 	uint8_t *to, size_t len)
 {
@@ -97,8 +96,8 @@ static void publish_data(struct weft_coll_round *r, struct weft_span from)
 	weft_coll_publish(r);
 }
 
-/* One member's data are its blocks for the others, packed; this is the one for
- * `to`. */
+/* The data of `from` are its blocks for all other members, packed: the block
+ * for `to`. */
 static uint8_t *others_block(
 	const struct weft_coll_round *r, int32_t from, int32_t to, size_t len)
 {
@@ -134,7 +133,7 @@ static int copy_own(struct weft_span from, struct weft_span to)
 
 /* ---- reductions ---- */
 
-/* The operands so far are where the result belongs. */
+/* Moves the result so far to where the result belongs. */
 static void fold_end(struct weft_coll_round *r, struct operand *o)
 {
 	const struct weft_span to = o->result;
@@ -146,7 +145,8 @@ static void fold_end(struct weft_coll_round *r, struct operand *o)
 	o->right = to.buf;
 }
 
-/* One more operand from the left, which stays as it is until the next one. */
+/* Combines one more operand, to the left of the others. The operand must stay
+ * as it is until the next call. */
 static void fold(struct weft_coll_round *r, struct operand *o, const void *left)
 {
 	const struct weft_span to = o->result;
@@ -155,7 +155,7 @@ static void fold(struct weft_coll_round *r, struct operand *o, const void *left)
 		o->is_begun = true;
 		o->right = left;
 		if (!o->op->is_builtin)
-			fold_end(r, o); /* as it is the program's to change */
+			fold_end(r, o); /* the function writes to it */
 		return;
 	}
 	if (weft_likely(o->op->is_builtin))
@@ -200,7 +200,7 @@ static void fold_own(struct weft_coll_round *r, struct operand *o)
 		fold(r, o, o->own.buf);
 }
 
-/* All members' operands, in a small group. */
+/* Combines the operands of all members. */
 static void fold_all(struct weft_coll_round *r, struct operand *o)
 {
 	for (int32_t i = r->shm->n - 1; i >= 0; i--)
@@ -211,7 +211,7 @@ static void fold_all(struct weft_coll_round *r, struct operand *o)
 	fold_end(r, o);
 }
 
-/* This member's operand and those of the ranges above it. */
+/* Combines this member's operand and those that it reads in the tree. */
 static void fold_tree(struct weft_coll_round *r, struct operand *o)
 {
 	const int32_t n = r->shm->n, me = r->shm->me;
@@ -224,7 +224,7 @@ static void fold_tree(struct weft_coll_round *r, struct operand *o)
 	fold_end(r, o);
 }
 
-/* Room for one operand where it needs any: a run is combined where it lies. */
+/* Memory for one operand of this span. */
 static void *typed_room(struct weft_coll_round *r, struct weft_span like)
 {
 	int64_t low;
@@ -286,8 +286,8 @@ static void shm_bcast(struct weft_coll_round *r, const struct weft_coll *args)
 		read_data(r, args->root, span);
 }
 
-/* Where the result goes over this member's operand before that is used, it is
- * kept where its data goes. */
+/* If the result overwrites this member's operand before that is used, copies
+ * the operand to this member's data first. */
 static void stage_own(struct weft_coll_round *r, struct operand *o)
 {
 	if (o->own.buf != o->result.buf || r->shm->me == r->shm->n - 1)
@@ -325,7 +325,7 @@ static void shm_allreduce(
 	typed_free(o.scratch, o.result);
 }
 
-/* Up the tree to rank 0, and from there to the root. */
+/* Up the tree to place 0, and from there to the root. */
 static void reduce_up(
 	struct weft_coll_round *r, struct operand *o, int32_t root)
 {
@@ -372,7 +372,7 @@ static void shm_reduce(struct weft_coll_round *r, const struct weft_coll *args)
 	typed_free(o.scratch, o.result);
 }
 
-/* Each combines its part of what all have said. */
+/* Each member combines its part of all operands. */
 static void shm_reduce_scatter(
 	struct weft_coll_round *r, const struct weft_coll *args)
 {
@@ -394,9 +394,10 @@ static void shm_reduce_scatter(
 	typed_free(o.scratch, o.result);
 }
 
-/* In groups each member reads what those below it have said, and what the last
- * one of the group below has for all up to it. Where cores are shared all work
- * counts, not the longest chain: each speaks for all. */
+/* Members form groups of eight. A member reads the operands below it in its
+ * group, and the prefix that the last member of the group below publishes.
+ * Where cores are shared, the total work counts and not the longest chain:
+ * every member publishes its prefix, and reads one. */
 static int32_t place_in_group(const struct weft_coll_round *r)
 {
 	return r->shm->shares_cores ? 0 : r->shm->me % DEGREE;
@@ -438,7 +439,7 @@ static void shm_scan(struct weft_coll_round *r, const struct weft_coll *args)
 	typed_free(o.scratch, o.result);
 }
 
-/* Who speaks for all needs more than its own result. */
+/* A member that publishes its prefix computes two results. */
 static void shm_exscan(struct weft_coll_round *r, const struct weft_coll *args)
 {
 	struct operand o = {
@@ -455,7 +456,7 @@ static void shm_exscan(struct weft_coll_round *r, const struct weft_coll *args)
 		room = all.result.buf = typed_room(r, o.result);
 	if (room) {
 		fold_own(r, &all);
-		fold_end(r, &all); /* as it may be where the result goes */
+		fold_end(r, &all); /* the result may overwrite the operand */
 	} else {
 		publish_data(r, o.own);
 	}
@@ -540,7 +541,7 @@ static void shm_alltoall(
 	}
 }
 
-/* Of what a member says: as long at all. -1: not through a segment. */
+/* The length of a member's data, equal at all members; -1: not in a segment. */
 static int64_t length_of(const struct weft_coll_shm *shm,
 	enum weft_coll_kind kind, const struct weft_coll *args)
 {
@@ -575,7 +576,7 @@ static int64_t length_of(const struct weft_coll_shm *shm,
 		return -1;
 	}
 	blocks *= data->count * data->type->size;
-	/* items that are long cannot be cut */
+	/* data of long items cannot be cut */
 	if (weft_unlikely(args->op && blocks > WEFT_COLL_SHORT_MAX &&
 			  data->type->size > ITEM_MAX))
 		return -1;
@@ -611,7 +612,7 @@ static void shm_operation(
 
 /* ---- in pieces ---- */
 
-/* Each member combines its slice of the operands, then all get all slices. */
+/* Each member combines its slice of the operands, then all read all slices. */
 static int32_t slice_start(
 	const struct weft_coll_round *r, struct weft_span span, int32_t rank)
 {
@@ -629,7 +630,7 @@ static size_t bytes_of(struct weft_span span)
 	return (size_t)(span.count * span.type->size);
 }
 
-/* All but the slice that this member combines from where it lies. */
+/* Writes all but the slice that this member combines itself. */
 static void stage_others(struct weft_coll_round *r, struct weft_span from)
 {
 	uint8_t *to = weft_coll_data_of(r, r->shm->me);
@@ -727,7 +728,7 @@ static int shm_piece(enum weft_coll_kind kind, const struct weft_coll *args,
 	return weft_coll_round_end(&r);
 }
 
-/* Members may describe the same data by different types: bytes are cut. */
+/* Members may describe the same data by different types, so bytes are cut. */
 static int shm_by_bytes(enum weft_coll_kind kind, const struct weft_coll *args,
 	size_t len, int err)
 {
@@ -749,14 +750,14 @@ static struct weft_blocks items_of(
 
 	if (!from->type)
 		return part;
-	/* in integers: it may be NULL */
+	/* in integers: the buffer may be NULL */
 	part.buf = (void *)((uintptr_t)from->buf +
 			    (uintptr_t)(at * from->type->extent));
 	part.count = count;
 	return part;
 }
 
-/* Operands are all of one type: items are cut. */
+/* All operands have one type, so items are cut. */
 static int shm_by_items(enum weft_coll_kind kind, const struct weft_coll *args,
 	size_t len, int err)
 {

@@ -31,7 +31,7 @@ enum weft_coll_kind {
 	WEFT_COLL_N,
 };
 
-/* One side's blocks: block i is `count` or counts[i] items of `type` or
+/* The blocks of one side. Block i is `count` or counts[i] items of `type` or
  * types[i], at buf + i * count * extent, or buf + displs[i] * extent, or, with
  * has_byte_displs, buf + displs[i]. The regular form (Gather, Alltoall...) sets
  * count and leaves the arrays NULL. */
@@ -48,34 +48,34 @@ struct weft_blocks {
 struct weft_coll {
 	struct weft_comm *comm;
 	enum weft_ctx_offset ctx_offset; /* COLL for users, CTL for sessions */
-	/* What each operation reads: bcast: recv only. reduce and scans:
-	 * send and recv with the same count and type. reduce_scatter: send
-	 * one block of all, recv.counts[] (or recv.count each) the parts. */
+	/* A broadcast uses recv only. Reductions and scans use send and recv
+	 * with one count and type. A reduce-scatter sends one block with all
+	 * parts; recv.counts[], or recv.count, are the parts. */
 	struct weft_blocks send;
 	struct weft_blocks recv;
 	bool is_in_place;
 	bool is_irregular;  /* a v or w form */
-	bool is_same_block; /* neighbourhood: all get block 0 */
+	bool is_same_block; /* neighbourhood: all neighbours get block 0 */
 	int32_t root;	    /* a rank; on intercommunicators also WEFT_ROOT,
 			       WEFT_PROC_NULL */
 	struct weft_redop *op;
 	/* neighbourhoods */
 	int32_t n_sources, n_dests;
 	const int *sources, *dests;
-	bool is_grid; /* sources and dests are pairs, down and up, of each
+	bool is_grid; /* sources and dests are pairs, down and up, one a
 			 dimension */
 };
 
-/* Data of one step: where, how much, of what. */
+/* Data of one step. */
 struct weft_span {
 	void *buf;
 	int64_t count;
 	struct weft_type *type;
 };
 
-/* Bytes to allocate for count items, whose data begins *low_out bytes behind
- * the address of their buffer. If the span does not fit into 63 bits, more than
- * any allocation provides. */
+/* Bytes to allocate for count items. Their data begins *low_out bytes behind
+ * the address of the buffer. Above 63 bits: more than any allocation provides.
+ */
 static inline size_t weft_items_len(
 	int64_t count, const struct weft_type *type, int64_t *low_out)
 {
@@ -88,7 +88,7 @@ static inline size_t weft_items_len(
 /* ABI value of MPI_BYTE. */
 enum { BYTE_ABI_VALUE = 0x247 };
 
-/* Block i of one side. */
+/* Block i. */
 static inline struct weft_span weft_block(
 	const struct weft_blocks *blocks, int64_t i)
 {
@@ -132,11 +132,11 @@ static inline struct weft_span weft_slices(
 		weft_slice_start(span.count, j, n));
 }
 
-/* The procedure, of its several forms the plain one: "MPI_Bcast". */
+/* The name of the blocking procedure: "MPI_Bcast". */
 const char *weft_coll_name(enum weft_coll_kind kind);
 
-/* Describes that rank's collective was met in another one, which is an error;
- * other may be out of range. */
+/* Describes that this process is in collective `kind` and that rank is in
+ * `other`, which may be out of range. Returns the error. */
 int weft_coll_mismatch(enum weft_coll_kind kind, unsigned other, int32_t rank)
 	__attribute__((cold));
 
