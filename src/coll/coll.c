@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll: the ways to run a collective */
+/* coll: the forms of a collective */
 #include "coll/coll_algo.h"
 #include "coll/coll_settle.h"
 #include "coll/edges.h"
@@ -7,7 +7,7 @@
 
 #include "transport/vci.h"
 
-/* On intercommunicators there is one way each. */
+/* The one algorithm of each operation on intercommunicators. */
 static weft_coll_fn *const inter[WEFT_COLL_N] = {
 	[WEFT_COLL_BARRIER] = weft_inter_barrier,
 	[WEFT_COLL_BCAST] = weft_inter_bcast,
@@ -20,7 +20,7 @@ static weft_coll_fn *const inter[WEFT_COLL_N] = {
 	[WEFT_COLL_REDUCE_SCATTER] = weft_inter_reduce_scatter,
 };
 
-/* What a list or a blocking call does: the chosen algorithm. */
+/* Writes the steps of the selected algorithm. */
 static void coll_write(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct weft_coll *args)
 {

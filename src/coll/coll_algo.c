@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_algo: the algorithms, the case, what is written */
+/* coll_algo: the table of algorithms, and the case of a call */
 #include "coll/coll_algo.h"
 #include "coll/edges.h"
 #include "collshm/shm_coll.h"
@@ -157,7 +157,7 @@ static int64_t longest(
 	return (blocks->counts ? most : blocks->count) * blocks->type->size;
 }
 
-/* Of a gather's or scatter's, whose root need not tell the others more. */
+/* The block of a gather or scatter, whose length all members know. */
 static int64_t rooted_block(const struct weft_coll_case *c,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -200,8 +200,8 @@ static int64_t case_bytes(struct weft_coll_case *c,
 	}
 }
 
-/* With WEFT_COLL_REPRODUCIBLE nothing that brackets sums may follow from where
- * members are. */
+/* With WEFT_COLL_REPRODUCIBLE the brackets of a reduction must not depend on
+ * the placement of members. */
 void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -218,7 +218,7 @@ void weft_coll_case_of(struct weft_coll_case *c, enum weft_coll_kind kind,
 	c->bytes = case_bytes(c, view, args);
 	if (is_reduction(kind) && weft_knobs.coll_reproducible)
 		return;
-	/* also of a part of the members */
+	/* also for a part of the members */
 	c->shares_cores =
 		view->comm->coll.nodes && view->comm->coll.nodes->shares_cores;
 	if (!nodes)
@@ -269,10 +269,10 @@ void weft_coll_case_of_job(struct weft_coll_case *c, enum weft_coll_kind kind,
 	c->fabric = fabric;
 }
 
-/* ---- written ---- */
+/* ---- the choice ---- */
 
-/* Programs repeat their calls: the last choices are kept. A neighbourhood's
- * case has more to it. */
+/* Programs repeat their calls, so the last choices are cached. The case of a
+ * neighbourhood has more fields and is not. */
 static const struct weft_coll_algo *choose_again(
 	struct weft_comm_coll *coll, const struct weft_coll_case *c)
 {
@@ -309,7 +309,7 @@ void weft_coll_write_among(struct weft_sched *sched, enum weft_coll_kind kind,
 	if (kind == WEFT_COLL_ALLTOALL && c.is_regular && c.bytes == 0)
 		return;
 	algo = choose_again(&view->comm->coll, &c);
-	/* all members, and what is known of them */
+	/* a view of all members, whose nodes are known */
 	if (view->nodes && view->me == 0)
 		weft_coll_warn_forced(&c, algo);
 	algo->write(sched, view, args);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* inter: collectives between the two groups of an intercommunicator
  *
- * Mostly: something among my own group (comm->local), one exchange between the
- * two leaders (rank 0 of each side), something among my own group again. Where
- * every process has data for every remote one, they talk directly. */
+ * Most operations have three parts: in my own group (comm->local), between the
+ * two leaders (rank 0 of each group), and again in my own group. Where each
+ * process has data for each remote one, messages are direct. */
 #include "coll/coll_priv.h"
 
 static bool is_leader(const struct weft_coll *args)
@@ -123,8 +123,8 @@ void weft_inter_reduce(struct weft_sched *sched,
 	weft_reduce_tree(sched, &local, args->op, mine, NULL, 0);
 }
 
-/* Reduces `mine` in my group and swaps results with the other side's leader,
- * who has `in`'s count. */
+/* Reduces `mine` in my group. The leaders exchange the results; `in` has the
+ * count of the other group's. */
 static void swap_results(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	struct weft_span mine, struct weft_span in)

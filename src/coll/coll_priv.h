@@ -6,8 +6,8 @@
 #include "coll/coll.h"
 #include "coll/sched.h"
 
-/* Writes the steps of one collective among the members of a view, whose places
- * root and blocks count. An algorithm for given needs, see coll_algo.h. */
+/* An algorithm: writes the steps of one collective among the members of a view.
+ * Root and blocks count places of the view. coll_algo.h has its needs. */
 typedef void weft_coll_fn(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args);
 
@@ -23,26 +23,28 @@ weft_coll_fn weft_barrier_dissemination, weft_bcast_binomial,
 	weft_reduce_scatter_pairwise, weft_scan_doubling, weft_exscan_doubling,
 	weft_scan_chain, weft_exscan_chain, weft_neighbor_linear;
 
-/* In parts: within nodes, and between them. */
+/* In parts, within nodes and between nodes. */
 weft_coll_fn weft_barrier_nodes, weft_bcast_nodes, weft_reduce_nodes,
 	weft_allreduce_nodes, weft_allgather_nodes, weft_alltoall_nodes,
 	weft_neighbor_nodes, weft_bcast_slices, weft_allreduce_slices,
 	weft_reduce_scatter_slices, weft_allgather_slices;
 
-/* Bytes of a neighbourhood's blocks; 0: they differ. */
+/* The length of a neighbourhood's blocks; 0: lengths differ. */
 int64_t weft_neighbor_len(const struct weft_coll *args);
 
-/* On intercommunicators; the view is the remote group. */
+/* For intercommunicators; the view is the remote group. */
 weft_coll_fn weft_inter_barrier, weft_inter_bcast, weft_inter_gather,
 	weft_inter_scatter, weft_inter_allgather, weft_inter_alltoall,
 	weft_inter_reduce, weft_inter_allreduce, weft_inter_reduce_scatter;
 
-/* In a tag: a message of the members' agreement on a segment (shm_settle.c),
- * whose sender waits for an answer. */
+/* Marks a tag of the agreement in coll_settle.c: the sender waits for an
+ * answer.
+ */
 enum { WEFT_COLL_TAG_SETTLE = 1 << (WEFT_TAG_COLL_SHIFT + 4) };
 
-/* Likewise when a message of rank came where one with the other tag was
- * expected: answers it where its sender needs that. VCI's lock held. */
+/* Reports that a message of rank with tag `met` arrived in a collective with
+ * `tag`, and answers it if its sender waits for an answer. Returns the error.
+ * VCI's lock held. */
 int weft_coll_tag_refuse(struct weft_comm *comm, int32_t tag, int32_t met,
 	int32_t rank) __attribute__((cold));
 
@@ -66,15 +68,17 @@ static inline struct weft_span weft_ranges(struct weft_span span,
 		      : weft_slices(span, i, j, n);
 }
 
-/* What a broadcast moves, as bytes: where it lies, or a copy; and back. Members
- * may describe it by different types, so only bytes can be cut. */
+/* The data of a broadcast as bytes, in place or as a packed copy; and back to
+ * the span. Members may describe the data by different types, so only bytes can
+ * be cut. */
 struct weft_span weft_bcast_bytes(
 	struct weft_sched *sched, struct weft_span span, bool is_root);
 void weft_bcast_unpack(struct weft_sched *sched, struct weft_span bytes,
 	struct weft_span span, bool is_root);
 
-/* Binomial reduction of `mine` to `result`, which only root needs; mine is not
- * changed. Order of operands is kept for operations that need it. */
+/* Binomial reduction of `mine`, which is not changed, to `result`, which only
+ * the root needs. Operations that are not commutative are applied in rank
+ * order. */
 void weft_reduce_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_redop *op,
 	struct weft_span mine, void *result, int32_t root);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* coll_settle: the members agree on nodes and segments
  *
- * Once a communicator has had a few collectives, each says whose node it is on,
- * and the lowest rank of each node makes an unnamed file and tells the others
- * there where it is; each maps it and says so, and all hear whether everybody
- * could. These messages have the number of one collective and a mark in their
- * tag: who meets one in another collective answers with an error, since who
- * sent it waits for answers that it may not expect. After an error the next
- * collective tries again. */
+ * After its first collectives a communicator settles: each member sends the
+ * lowest rank of its node to all. That rank, the leader of the node, creates an
+ * unnamed file and publishes it to the other members on the node. Each of them
+ * maps the file, and a reduction and a broadcast inform all members whether
+ * every mapping succeeded.
+ *
+ * These messages take one sequence number, and their tags have a mark: a member
+ * that receives one in another collective answers with an error, because the
+ * sender waits for an answer. After an error the next collective tries again.
+ */
 #include "coll/coll_settle.h"
 
 #include "coll/coll_algo.h"
@@ -23,12 +26,12 @@
 #include <unistd.h>
 
 enum {
-	FIRST_CALLS = 4,	   /* that send messages */
-	NODES_MEMBERS_MAX = 65536, /* of a communicator that knows its nodes */
+	FIRST_CALLS = 4,	   /* collectives by messages, before that */
+	NODES_MEMBERS_MAX = 65536, /* larger communicators do not settle */
 	INT32_ABI_VALUE = 0x250,
 };
 
-/* What members must have alike, as rank 0 has it. */
+/* Settings of rank 0, which all members use. */
 struct setup {
 	uint32_t digest;
 	uint32_t shares_cores;
@@ -43,7 +46,7 @@ static bool is_local(const struct weft_comm *comm, int32_t rank)
 	return weft_proc_is_local(weft_group_proc(comm->group, (uint32_t)rank));
 }
 
-/* The members on my node, malloc'd; NULL without memory. */
+/* The ranks on my node, malloc'd; NULL without memory. */
 static int32_t *local_members(
 	const struct weft_comm *comm, int32_t *n_out, int32_t *me_out)
 {
@@ -60,7 +63,7 @@ static int32_t *local_members(
 	return ranks;
 }
 
-/* Numbers nodes by their leaders: lead[i] is that of rank i, at most i. */
+/* Numbers nodes by their leaders: lead[i] <= i is the leader of rank i. */
 static struct weft_nodes *nodes_of(const int32_t *lead, int32_t size)
 {
 	struct weft_nodes *nodes = calloc(
@@ -102,11 +105,10 @@ static struct weft_nodes *nodes_of(const int32_t *lead, int32_t size)
 	return nodes;
 }
 
-/* ---- what goes through the segment ---- */
+/* ---- lengths that use the segment ---- */
 
-/* What lengths the rules send through the segment, of all members or as a part
- * within a node. More stretches of them than there is room for go by messages.
- */
+/* The ranges of lengths for which the rules select the segment. Ranges beyond
+ * WEFT_COLL_LENS use messages. */
 static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 	bool is_commutative, struct weft_coll_lens *lens)
 {
@@ -120,7 +122,8 @@ static void set_lens(const struct weft_comm *comm, enum weft_coll_kind kind,
 
 	for (int i = 0; i < WEFT_COLL_LENS; i++)
 		lens[i].to = -1;
-	/* alike on all nodes, as pieces take numbers of the communicator */
+	/* equal on all nodes, as each piece takes a sequence number of the
+	 * communicator */
 	weft_coll_case_in_segment(&c, kind, nodes->most, nodes->shares_cores);
 	c.is_commutative = is_commutative;
 	if (weft_knobs.coll_reproducible && shm->is_whole &&
@@ -171,7 +174,7 @@ bool weft_coll_settle_is_due(struct weft_comm *comm)
 	return !comm->coll.is_settled;
 }
 
-/* All tell the leader of their node, their lowest rank there. */
+/* Each member sends the leader of its node to all. */
 static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all, int32_t leader)
 {
@@ -202,7 +205,7 @@ static void settle_nodes(struct weft_sched *sched, struct weft_comm *comm,
 		sched->err = WEFT_ERR_NOMEM;
 }
 
-/* What members must have alike. */
+/* Rank 0 broadcasts its settings; all members must have the same rules. */
 static void settle_setup(struct weft_sched *sched, struct weft_comm *comm,
 	const struct weft_coll_view *all, struct weft_coll_layout *layout)
 {

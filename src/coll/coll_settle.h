@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_settle: what the members of a communicator agree on
+/* coll_settle: the members of a communicator agree on nodes and segments
  *
- * The VCI's lock is held. */
+ * VCI's lock held. */
 #ifndef WEFT_COLL_SETTLE_H
 #define WEFT_COLL_SETTLE_H
 
 #include "coll/coll_priv.h"
 
-/* The members agree on nodes and segments, with messages that take a number
- * of their own, before the collective that this is. 0 or an error. */
+/* Runs the agreement before the collective `kind`, with messages that take a
+ * sequence number of their own. 0 or an error. */
 int weft_coll_settle(const struct weft_coll *args, enum weft_coll_kind kind);
 
-/* Whether that is due. */
+/* Whether the agreement is due before the next collective. */
 bool weft_coll_settle_is_due(struct weft_comm *comm);
 
 #endif

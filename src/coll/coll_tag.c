@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_tag: the tag of a collective says its number and which one it is */
+/* coll_tag: a tag has the sequence number and the kind of a collective */
 #include "coll/coll_priv.h"
 #include "collshm/shm_coll.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll_view: the ranks an algorithm works among, and my place */
+/* coll_view: the ranks among which an algorithm runs, and my place */
 #ifndef WEFT_COLL_VIEW_H
 #define WEFT_COLL_VIEW_H
 
@@ -8,30 +8,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which members of a communicator share a node. Nodes are numbered by their
- * lowest rank, which leads them; members are in the order of ranks. */
+/* The nodes of a communicator's members. Nodes are numbered in the order of
+ * their leaders, their lowest ranks; members are in rank order. */
 struct weft_nodes {
 	int32_t n;		/* nodes */
-	int32_t most, least;	/* members of one */
-	bool is_in_order;	/* each node's members are a run of ranks */
-	bool shares_cores;	/* rank 0's node runs more than it has cores */
-	const int32_t *of;	/* by rank: its node */
-	const int32_t *members; /* of all nodes, one after the other */
-	const int32_t *first;	/* by node, and one more: place in members */
-	const int32_t *leaders; /* by node */
-	char fabric[16];	/* rank 0's between nodes; "": of no weight */
+	int32_t most, least;	/* members on a node */
+	bool is_in_order;	/* members of a node have consecutive ranks */
+	bool shares_cores;	/* rank 0's node has fewer cores than ranks */
+	const int32_t *of;	/* node of each rank */
+	const int32_t *members; /* ranks, node by node */
+	const int32_t *first;	/* n + 1: first member of each node */
+	const int32_t *leaders; /* of each node */
+	char fabric[16];	/* rank 0's between nodes; "": none */
 };
 
 /* An algorithm sends and receives by place: place i is rank ranks[i * stride]
- * of comm, or rank i where ranks is NULL. Lent by whoever calls. */
+ * of comm, or rank i if ranks is NULL. The caller keeps the array. */
 struct weft_coll_view {
 	struct weft_comm *comm;
 	const int32_t *ranks;
 	int32_t n, me;
 	int32_t stride;
-	int32_t other, other_rank; /* ranks: but place `other` is that one */
-	const struct weft_nodes *nodes; /* all of a communicator's members; NULL
-					   while they are not known */
+	int32_t other, other_rank;	/* place `other` is this rank instead */
+	const struct weft_nodes *nodes; /* NULL: not known, or not all members
+					   of a communicator */
 };
 
 static inline int32_t weft_coll_view_rank(
@@ -54,8 +54,8 @@ static inline struct weft_coll_view weft_coll_view_ranks(
 		.other = -1 };
 }
 
-/* All members; and, of an intercommunicator, all remote ones, among whom I have
- * no place. */
+/* All members; or all remote members of an intercommunicator, where I have no
+ * place. */
 static inline struct weft_coll_view weft_coll_view_of(struct weft_comm *comm)
 {
 	return (struct weft_coll_view){ .comm = comm,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sched: a collective operation as steps
  *
- * An algorithm only writes steps: sends, receives, local copies and
- * reductions, and fences. Steps between two fences are started together; a
- * fence waits for all messages before it. What becomes of a step is the
- * schedule's: a blocking call does it at once (sched_blocking.c), the others
- * keep a list that is driven by the completions of its messages (sched_list.c).
+ * An algorithm only writes steps: sends, receives, local copies and reductions,
+ * and fences. The steps between two fences start together; a fence waits for
+ * all messages before it. The schedule decides how steps are executed: a
+ * blocking call executes each step when it is written (sched_blocking.c); the
+ * other forms keep a list, which the completions of its messages drive
+ * (sched_list.c).
  *
- * Writing never fails in place: an error sticks to the schedule. Once it has
- * one, in whatever step, its further sends are words of that error, what it was
- * to receive is dropped and nothing is copied or reduced: so every member's
- * schedule ends, and each has right data or an error. VCI's lock held
- * everywhere. */
+ * Writing a step never fails in place: the first error sticks to the schedule.
+ * After it, each further send is replaced by an error message, each receive is
+ * dropped, and nothing is copied or reduced. So the schedules of all members
+ * end, and each member has right data or an error. VCI's lock held everywhere.
+ */
 #ifndef WEFT_SCHED_H
 #define WEFT_SCHED_H
 
@@ -44,28 +45,28 @@ struct weft_step {
 
 struct weft_tmp;
 
-/* What algorithms write to; the first member of whatever does the steps. */
+/* What algorithms write to: the first field of an executor of steps. */
 struct weft_sched {
 	void (*add)(struct weft_sched *sched, const struct weft_step *step);
-	/* One of a node's operations in another way than by messages, or NULL:
-	 * WEFT_AGAIN where that cannot be. */
+	/* Runs a part within a node in the segment; WEFT_AGAIN: use messages.
+	 * NULL: there is no segment. */
 	int (*within)(struct weft_sched *sched, enum weft_coll_kind kind,
 		const struct weft_coll_view *view,
 		const struct weft_coll *args);
 	enum weft_ctx_offset ctx_offset;
-	enum weft_send_mode send_mode; /* SYNC: all are announced */
+	enum weft_send_mode send_mode; /* SYNC: all sends use rendezvous */
 	bool is_blocking;
 	int32_t tag;
-	int err;	      /* the first */
-	struct weft_vci *vci; /* keeps long scratch memory; NULL: nobody does */
+	int err;	      /* the first error */
+	struct weft_vci *vci; /* caches long scratch memory; NULL: no cache */
 	struct weft_tmp *tmps;
-	char *room; /* scratch that is there already */
+	char *room; /* scratch memory on the stack, used first */
 	size_t room_len;
 };
 
-/* Scratch memory that the schedule owns, for its steps. Without memory it has
- * an error and the address is not to be used by others; never NULL. The typed
- * form has room for count items at the returned address. */
+/* Scratch memory for steps, owned by the schedule. Never NULL: without memory
+ * the schedule has an error, and only steps may use the address. The typed form
+ * has space for count items at the returned address. */
 void *weft_sched_tmp(struct weft_sched *sched, size_t len);
 void *weft_sched_tmp_typed(
 	struct weft_sched *sched, int64_t count, const struct weft_type *type);
@@ -101,32 +102,32 @@ void weft_sched_copy(
 void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
 	const void *in, struct weft_span inout);
 
-/* ---- for those who do steps ---- */
+/* ---- for the executors of steps ---- */
 
-/* Starts a message. Its request is the caller's, until weft_step_end(); NULL
- * when it is done. With an error of the schedule the others are told and what
- * was to come is dropped. */
+/* Starts a message. The caller owns its request until weft_step_end(); NULL if
+ * the message is complete. After an error of the schedule a send becomes an
+ * error message, and a receive is dropped. */
 struct weft_req *weft_step_start(
 	struct weft_sched *sched, const struct weft_step *step);
 void weft_step_end(struct weft_sched *sched, struct weft_req *req);
 
-/* A copy, or a reduction by a predefined operation. */
+/* Executes a copy, or a reduction by a predefined operation. */
 int weft_step_local(const struct weft_step *step);
 
-/* As add: what becomes of a step whose schedule will not be done. */
+/* As `add` of a schedule that failed: sends errors in place of messages. */
 void weft_step_send_error(
 	struct weft_sched *sched, const struct weft_step *step);
 
-/* Members that do this one through the communicator's segment send nothing:
- * looks for such from time to time, and ends all messages then whose
- * on_done_arg is the schedule. */
+/* Members that run this collective in the communicator's segment send no
+ * messages. A watch checks for such members in some rounds of progress, and
+ * then ends all messages whose on_done_arg is the schedule. */
 struct weft_watch {
 	struct weft_progress_hook hook;
 	struct weft_sched *sched;
 	struct weft_comm *comm;
-	uint32_t number; /* of the collective */
+	uint32_t number; /* sequence number of the collective */
 	uint32_t n_rounds;
-	struct weft_req *req; /* that the schedule goes with, or NULL */
+	struct weft_req *req; /* of the schedule, or NULL */
 };
 
 void weft_watch_begin(struct weft_watch *watch, struct weft_sched *sched,
@@ -138,20 +139,21 @@ void weft_watch_end(struct weft_watch *watch);
 typedef void weft_sched_write_fn(struct weft_sched *sched,
 	enum weft_coll_kind kind, const struct weft_coll *args);
 
-/* A list of what write() writes, with its request (one reference, the
- * caller's), bound to the next tag of the communicator's context, with further
- * bits as marks. It holds types and operation. On an error all who count on its
- * messages hear it. Destroyed with the request. */
+/* Creates a list of the steps that write() writes, with its request (one
+ * reference, the caller's). The list has the next tag of the communicator's
+ * context, with `marks` added, and holds types and operation. It is destroyed
+ * with the request. After a failure, error messages replace those of the list.
+ */
 int weft_sched_list_create(enum weft_coll_kind kind,
 	const struct weft_coll *args, weft_sched_write_fn *write, int32_t marks,
 	struct weft_req **req_out);
 
-/* Runs it from its first step; the request completes at its end. */
+/* Runs the list from its first step; the request completes at its end. */
 void weft_sched_list_start(struct weft_req *req);
 
-/* ---- at once ---- */
+/* ---- blocking ---- */
 
-/* Does what write() writes while it does; marks are further bits of its tag. */
+/* Executes each step when write() writes it; marks are added to the tag. */
 int weft_sched_run(enum weft_coll_kind kind, const struct weft_coll *args,
 	weft_sched_write_fn *write, int32_t marks);
 

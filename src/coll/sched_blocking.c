@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sched_blocking: steps done while they are written
+/* sched_blocking: steps executed when they are written
  *
- * The same messages with the same tags as a list would send, so that members
- * need not agree on which of the two they have. */
+ * A list sends the same messages with the same tags, so members may use
+ * different forms. */
 #include "coll/coll_priv.h"
 #include "collshm/shm_coll.h"
 
@@ -18,7 +18,7 @@ struct blocking {
 	struct weft_comm *comm;
 	struct weft_watch watch;
 	const char *call;
-	struct weft_req **reqs; /* started and not waited for */
+	struct weft_req **reqs; /* since the last fence */
 	size_t n_reqs, n_room;
 	struct weft_req *first[FIRST_REQS];
 };
@@ -32,7 +32,7 @@ static void blocking_wait(struct blocking *b)
 	b->n_reqs = 0;
 }
 
-/* For the watch, which finds its requests by that. */
+/* The watch finds its requests by on_done. */
 static void nothing(void *arg, struct weft_req *req)
 {
 	(void)arg;
@@ -82,8 +82,8 @@ static void blocking_call(struct blocking *b, const struct weft_step *step)
 	weft_vci_lock(b->comm->vci);
 }
 
-/* After an error nothing is waited for before the end: others may wait for word
- * of it. */
+/* After an error only the end waits, because other members may wait for its
+ * messages. */
 static void blocking_add(struct weft_sched *sched, const struct weft_step *step)
 {
 	struct blocking *b = (struct blocking *)sched;
@@ -100,7 +100,7 @@ static void blocking_add(struct weft_sched *sched, const struct weft_step *step)
 		blocking_call(b, step);
 }
 
-/* A part that the members of a node do in their segment. */
+/* Runs a part within a node in the segment. */
 static int blocking_within(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sched_list: steps kept in a list, which its messages drive on */
+/* sched_list: a list of steps, driven by the completions of its messages */
 #include "coll/coll_priv.h"
 #include "collshm/shm_coll.h"
 
@@ -15,9 +15,9 @@ struct list {
 	struct weft_step *steps;
 	size_t n_steps, n_room;
 	size_t at;	  /* next step */
-	size_t n_pending; /* messages started and not done */
-	bool is_running;  /* inside list_run(), or list_call() to come */
-	struct weft_progress_hook call; /* for the program's function */
+	size_t n_pending; /* messages started and not complete */
+	bool is_running;  /* in list_run(), or list_call() is deferred */
+	struct weft_progress_hook call; /* of a user-defined function */
 	struct weft_watch watch;
 	struct weft_type **types; /* held */
 	size_t n_types;
@@ -95,13 +95,13 @@ static void list_hold(struct list *list, const struct weft_coll *args)
 		list->op = weft_redop_get(args->op);
 }
 
-/* A list that cannot be: those who count on its messages hear of it. */
+/* Replaces the messages of a list that failed by error messages. */
 static void fail_list(struct list *list)
 {
 	for (size_t i = 0; i < list->n_steps; i++)
 		weft_step_send_error(&list->sched, &list->steps[i]);
 	list->n_steps = 0;
-	list->sched.add = weft_step_send_error; /* those to come */
+	list->sched.add = weft_step_send_error; /* for further steps */
 }
 
 static void list_write(struct weft_sched *sched, const struct weft_step *step)
@@ -152,7 +152,7 @@ static struct list *list_alloc(struct weft_comm *comm)
 	return list;
 }
 
-/* There is no memory for a list at all: it is written nowhere. */
+/* Without memory for a list: sends errors in place of all its messages. */
 static int send_error_to_all(enum weft_coll_kind kind,
 	const struct weft_coll *args, weft_sched_write_fn *write, int32_t marks)
 {
@@ -221,9 +221,9 @@ static void list_message(struct list *list, const struct weft_step *step)
 	list->n_pending++;
 }
 
-/* The step before the next one reduces by the program's function: called
- * without the lock. Nobody else goes on with the list meanwhile, and the
- * library's reference keeps it; it may have an error after or already. */
+/* Calls the user-defined function of the step before `at`, without the lock.
+ * is_running keeps other threads from continuing the list meanwhile, and the
+ * library's reference keeps it alive. */
 static void list_call(struct weft_progress_hook *hook)
 {
 	struct list *list = weft_container_of(hook, struct list, call);
@@ -240,8 +240,8 @@ static void list_call(struct weft_progress_hook *hook)
 	list_run(list);
 }
 
-/* A copy or reduction. A function of the program's is left to the next round of
- * progress, as whoever is here may be in the middle of a message: true. */
+/* Executes a copy or reduction. A user-defined function is deferred to the next
+ * round of progress, because the caller may be a message handler: true. */
 static bool list_local(struct list *list, const struct weft_step *step)
 {
 	if (step->kind == WEFT_STEP_COPY || step->op->is_builtin) {
@@ -253,10 +253,10 @@ static bool list_local(struct list *list, const struct weft_step *step)
 	return true;
 }
 
-/* Goes on until a fence has to wait, the program's function is to be called or
- * the list ends. Messages may complete inside, which comes back here: the outer
- * call then goes on. With an error nothing depends on anything any more: the
- * rest is told and dropped at once.
+/* Runs the list until a fence has to wait, a user-defined function is deferred,
+ * or the list ends. A message may complete inside, which calls this function
+ * again; the inner call returns, and the outer one continues. After an error
+ * fences do not wait.
  */
 static void list_run(struct list *list)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step: what all schedules do alike */
+/* step: steps, scratch memory and the watch, for all schedules */
 #include "coll/coll_priv.h"
 #include "collshm/shm_coll.h"
 
@@ -19,8 +19,8 @@ struct weft_tmp {
 	_Alignas(16) char data[];
 };
 
-/* Kept by a VCI for the next collective, the last first: fresh pages cost more
- * than what is done with them. */
+/* A VCI caches long scratch memory, the last freed first: the first access to a
+ * fresh page costs more than what a collective does with it. */
 static struct weft_tmp *take_kept(struct weft_vci *vci, size_t len)
 {
 	for (struct weft_tmp **at = &vci->scratch; *at; at = &(*at)->next) {
@@ -101,7 +101,7 @@ void *weft_sched_tmp(struct weft_sched *sched, size_t len)
 		tmp = malloc(sizeof(*tmp) + len);
 		if (!tmp) {
 			sched->err = WEFT_ERR_NOMEM;
-			return sched; /* nothing is written there */
+			return sched; /* any address: steps no longer write */
 		}
 		tmp->len = len;
 	}
@@ -119,7 +119,7 @@ void *weft_sched_tmp_typed(
 	return (char *)weft_sched_tmp(sched, len) - low;
 }
 
-/* ---- written ---- */
+/* ---- writing steps ---- */
 
 void weft_sched_copy(
 	struct weft_sched *sched, struct weft_span from, struct weft_span to)
@@ -144,7 +144,7 @@ void weft_sched_reduce(struct weft_sched *sched, struct weft_redop *op,
 				  .span = inout });
 }
 
-/* ---- done ---- */
+/* ---- executing steps ---- */
 
 struct weft_req *weft_step_start(
 	struct weft_sched *sched, const struct weft_step *step)
@@ -219,14 +219,14 @@ void weft_step_send_error(
 		weft_step_start(sched, step);
 }
 
-/* ---- members that send nothing ---- */
+/* ---- members that use the segment ---- */
 
 static void end_messages(const struct weft_watch *watch)
 {
 	struct weft_req *req;
 	uint32_t pos = 0;
 
-	if (watch->req) /* it may end here, and its schedule with it */
+	if (watch->req) /* it may complete here, which frees the schedule */
 		weft_req_get(watch->req);
 	while ((req = weft_req_next(watch->comm->vci, &pos)) != NULL)
 		if (req->refs && !req->is_done && req->on_done &&
