@@ -2,8 +2,8 @@
 /* allreduce: recursive doubling, halving and doubling (Rabenseifner), ring */
 #include "coll/fold.h"
 
-/* The operand is copied to where the result goes, unless the algorithm takes
- * its first data from where it lies. */
+/* Copies the operand to the result buffer, unless the algorithm reads the
+ * operand in place in its first round (may_stay). */
 static struct weft_fold_data allreduce_data(
 	struct weft_sched *sched, const struct weft_coll *args, bool may_stay)
 {
@@ -75,7 +75,7 @@ static struct weft_span allreduce_slice(
 	return weft_slices(span, i, i + 1, n);
 }
 
-/* Each slice goes round once to be reduced, and once more to all. */
+/* A ring reduces each slice, and a second one distributes it. */
 void weft_allreduce_ring(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -105,7 +105,7 @@ void weft_allreduce_ring(struct weft_sched *sched,
 	}
 }
 
-/* To place 0 and from there to all: any operation. */
+/* A reduction to place 0 and a broadcast: for any operation. */
 void weft_allreduce_tree(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* alltoall: all forms of alltoall
  *
- * One message per pair, spread so that not all talk to place 0 first, with so
- * many under way at a time, or one; Bruck's algorithm (log2(n) rounds of packed
- * bytes) where blocks are short and alike. */
+ * Linear and pairwise: one message per pair, 32 or one in flight, each member
+ * beginning with its next neighbour. Bruck's algorithm: log2(n) rounds of
+ * packed bytes, for short blocks of one length. */
 #include "coll/coll_priv.h"
 
 enum {
 	WINDOW = 32,
-	LONG = 16384,	  /* blocks on shared cores; see mode_of */
-	CACHED = 4 << 20, /* of them, of all pairs of two cores */
+	LONG = 16384,	  /* bytes of a block, see mode_of() */
+	CACHED = 4 << 20, /* bytes of all blocks of a node in the caches */
 };
 
-/* What goes to each place: blocks, or, in place, packed copies of them, as
- * copies are made before any receive is posted. */
+/* The blocks to send. In place: packed copies, made before any receive is
+ * posted. */
 struct sources {
 	const struct weft_blocks *blocks;
 	const struct weft_span *copies;
@@ -40,7 +40,7 @@ static struct sources sources_of(struct weft_sched *sched,
 		return from;
 	from.blocks = &args->recv;
 	copies = weft_sched_tmp(sched, (size_t)view->n * sizeof(*copies));
-	if (sched->err) /* what is sent is but word of it */
+	if (sched->err) /* sends are error messages */
 		return from;
 	for (int32_t i = 0; i < view->n; i++)
 		copies[i] = i == view->me ? weft_block(&args->recv, i)
@@ -50,9 +50,9 @@ static struct sources sources_of(struct weft_sched *sched,
 	return from;
 }
 
-/* Where processes share cores, long blocks that all of a node send at once as
- * copies leave the caches before they are read, once they are many. Then each
- * is read out of the sender's memory. */
+/* Where processes share cores, the copies of many long blocks would leave the
+ * caches before they are read. A synchronous send lets the receiver read the
+ * sender's memory instead. */
 static enum weft_send_mode mode_of(
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -115,8 +115,8 @@ void weft_alltoall_pairwise(struct weft_sched *sched,
 	in_windows(sched, view, args, 1);
 }
 
-/* Blocks at distance i (to place me + i) are kept at all + i * len; round `bit`
- * sends those whose distance has that bit to place me + bit. */
+/* The block for place me + i is at all + i * len. Round `bit` sends the blocks
+ * whose distance i has that bit to place me + bit. */
 void weft_alltoall_bruck(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bcast: trees; scatter and allgather; a chain
  *
- * Where data is cut, it is cut in bytes, as members may describe the same data
- * by different types: what is no run of bytes goes through a packed copy. */
+ * Members may describe the same data by different types, so data is cut in
+ * bytes. Data that is not contiguous is packed first. */
 #include "coll/coll_priv.h"
 
 #include "dt/pack.h"
 
 enum { CHAIN_LEN = 32768, CHAIN_PIECES = 256 };
 
-/* The root is 0. A place's parent is its number without the lowest digit that
- * is not 0, in base k. */
+/* Places are counted from the root. The parent of a place is its number in base
+ * k with the lowest digit that is not 0 set to 0. */
 static void bcast_knomial(struct weft_sched *sched,
 	const struct weft_coll_view *view, struct weft_span span, int32_t root,
 	int32_t k)
@@ -74,7 +74,7 @@ void weft_bcast_unpack(struct weft_sched *sched, struct weft_span bytes,
 		weft_sched_copy(sched, bytes, span);
 }
 
-/* Slices come down a tree and are then handed round in a ring. */
+/* Scatters slices down a tree, then exchanges them in a ring. */
 void weft_bcast_scatter(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
@@ -88,7 +88,7 @@ void weft_bcast_scatter(struct weft_sched *sched,
 	for (int32_t i = 0; i < n - 1; i++) {
 		int32_t out = (me - i + n) % n, in = (me - i - 1 + 2 * n) % n;
 
-		/* the root has all */
+		/* the root has all slices */
 		if (me != 0)
 			weft_sched_recv(sched, view,
 				weft_slices(bytes, in, in + 1, n),
@@ -102,7 +102,8 @@ void weft_bcast_scatter(struct weft_sched *sched,
 	weft_bcast_unpack(sched, bytes, span, me == 0);
 }
 
-/* In pieces from each to the next: while one leaves, the following comes. */
+/* Pieces are sent from place to place: a place receives the next piece while it
+ * sends the last one. */
 void weft_bcast_chain(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

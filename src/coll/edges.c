@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* edges: rows, and what who bundles finds in them */
+/* edges: rows, and the edges of a leader */
 #include "coll/edges.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ int32_t weft_coll_edges_leader(const struct weft_nodes *nodes,
 	return -1;
 }
 
-/* ---- what one member knows ---- */
+/* ---- edges ---- */
 
 static int compare_edges(const void *a, const void *b)
 {
@@ -78,7 +78,7 @@ static int compare_edges(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Takes n numbers of the block. */
+/* Takes n numbers from the block of memory. */
 static int32_t *edges_take(int32_t **room, int64_t n)
 {
 	int32_t *taken = *room;
@@ -87,7 +87,7 @@ static int32_t *edges_take(int32_t **room, int64_t n)
 	return taken;
 }
 
-/* The rows of my node's members in one direction, for who bundles. */
+/* Reads the rows of my node's members in one direction, at a leader. */
 static void read_rows(struct weft_coll_row *row, const struct weft_nodes *nodes,
 	int32_t node, const struct weft_coll_degrees *degrees,
 	const int32_t *rows, bool is_out, int32_t **room)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* edges_settle: the members agree on neighbours on other nodes
+/* edges_settle: the members agree on their neighbours on other nodes
  *
- * In the first blocking neighbourhood collective after the members know their
- * nodes, where a rule could bundle its messages: all say how many such
- * neighbours they have, and whoever bundles for a node is sent its rows. */
+ * The agreement is part of the first blocking neighbourhood collective after
+ * the members know their nodes, if a rule may select bundles. Each member sends
+ * the numbers of such neighbours to all, and its rows to its leader.
+ */
 #include "coll/coll_algo.h"
 #include "coll/edges.h"
 
@@ -44,11 +45,11 @@ bool weft_coll_edges_are_due(struct weft_comm *comm)
 	return false;
 }
 
-/* What one member has for the agreement. */
+/* The data of one member during the agreement. */
 struct edges_setup {
 	struct weft_coll_view all, node;
 	const struct weft_nodes *nodes;
-	int32_t *out, *in; /* places of my row */
+	int32_t *out, *in; /* my rows */
 	struct weft_coll_degrees *degrees;
 	int32_t leader;
 	int32_t *rows;
@@ -101,7 +102,7 @@ static void own_row(
 		*row++ = args->sources[t->in[i]];
 }
 
-/* Rows go to who bundles. */
+/* Sends rows to the leader. */
 static void gather_rows(struct weft_sched *sched, struct edges_setup *t,
 	const struct weft_coll *args)
 {
@@ -138,7 +139,7 @@ static void gather_rows(struct weft_sched *sched, struct edges_setup *t,
 			sched->err = WEFT_ERR_PROTO;
 }
 
-/* How many messages would be one, over all nodes. */
+/* Computes how many messages a bundle replaces, on average over all nodes. */
 static void reduce_gain(struct weft_sched *sched, struct edges_setup *t,
 	struct weft_coll_edges *edges)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fold: a view as a power of two, and halving in it */
+/* fold: a view of any size as a power of two, and recursive halving */
 #include "coll/fold.h"
 
 struct weft_fold weft_fold_of(const struct weft_coll_view *view)
@@ -55,8 +55,8 @@ struct weft_span weft_fold_range(const struct weft_fold *f,
 	return weft_ranges(span, d->starts, i, j, f->n);
 }
 
-/* The first round finds its data in `mine`: what comes goes to acc, and the
- * half that stays here is added to that. */
+/* The first round reads `mine`: the message is received into acc, and the half
+ * that stays here is combined with it. */
 void weft_fold_halve(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_fold *f,
 	const struct weft_fold_data *d)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gather: gather, scatter and allgather, regular and irregular
  *
- * Regular gather and scatter go over a binomial tree with packed bytes, since
- * everybody knows the size of a block; in the irregular forms only the root
- * does, so it talks to each. Bruck's algorithm is without rotation. */
+ * Regular gathers and scatters may use a binomial tree of packed bytes, because
+ * all members know the length of a block. In the irregular forms only the root
+ * knows the lengths: it exchanges messages with each member. Bruck's algorithm
+ * needs no final rotation here. */
 #include "coll/coll_priv.h"
 
 static bool is_regular(const struct weft_blocks *blocks)
@@ -138,8 +139,8 @@ void weft_scatter_linear(struct weft_sched *sched,
 			weft_block(&args->recv, 0));
 }
 
-/* Messages for n_blocks blocks from first on (modulo n): neighbours in memory
- * travel together. */
+/* Sends or receives n_blocks blocks from `first` on (modulo n). Contiguous
+ * blocks are one message. */
 static void move_blocks(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	int32_t first, int32_t n_blocks, int32_t place, bool is_send)
@@ -189,7 +190,7 @@ void weft_allgather_bruck(struct weft_sched *sched,
 	}
 }
 
-/* Blocks go round in an order of places; NULL: theirs. */
+/* A ring in an order of places; NULL: in the order of their numbers. */
 static void ring_in_order(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	const int32_t *order)
@@ -223,15 +224,16 @@ void weft_allgather_ring(struct weft_sched *sched,
 	ring_in_order(sched, view, args, NULL);
 }
 
-/* From node to node: one message of each round enters a node, and one leaves
- * it. */
+/* A ring node by node: in each round one message enters a node and one leaves
+ * it.
+ */
 void weft_allgather_ring_by_node(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
 	ring_in_order(sched, view, args, view->nodes->members);
 }
 
-/* Each to all others at once, from where it lies. */
+/* Each member sends its block to all others, without a copy. */
 void weft_allgather_linear(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* neighbor: neighbourhood exchanges
  *
- * In parts, all that goes from one node to another is one message of those that
- * bundle (edges.h), where each block goes once, however many get it. Who has no
- * neighbour on another node sends no message but to its own. */
+ * In parts, the leaders of two nodes (edges.h) exchange all blocks between the
+ * nodes as one message, a bundle. A block is in it once, for any number of
+ * receivers. A member without neighbours on other nodes sends only within its
+ * node. */
 #include "coll/edges.h"
 
 #include "coll/coll_algo.h"
 
-/* Messages with the neighbours that `other` of my node's are not. On a grid
- * with periodic dimensions of one or two processes, both neighbours of a
- * dimension are the same process, whose block for upwards is mine from below.
- * Messages between two processes match in order, and blocks leave downwards
- * first: so what comes from above is received first. */
+/* Exchanges messages with all neighbours, or only with those on my node (`of`:
+ * the node of each rank). On a grid with a periodic dimension of one or two
+ * processes, both neighbours are one process, and its upward block is my block
+ * from below. Messages between two processes match in order, and downward
+ * blocks are sent first; so blocks from above are received first. */
 static void neighbor_messages(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	const int32_t *of)
@@ -42,7 +43,7 @@ void weft_neighbor_linear(struct weft_sched *sched,
 	neighbor_messages(sched, view, args, NULL);
 }
 
-/* Bytes of a block: not everybody has neighbours both ways. */
+/* A member may have sources only, or destinations only. */
 int64_t weft_neighbor_len(const struct weft_coll *args)
 {
 	int64_t out = 0, in = 0;
@@ -60,13 +61,13 @@ struct bundles {
 	const struct weft_coll_view *view;
 	const struct weft_coll_edges *edges;
 	size_t len;
-	int32_t place;	/* mine in my node */
-	int32_t n;	/* members of it */
-	int32_t leader; /* my node's rank that bundles */
-	bool is_same;	/* a source has one block for all */
+	int32_t place;	/* my place on my node */
+	int32_t n;	/* members on my node */
+	int32_t leader; /* of my node, a rank */
+	bool is_same;	/* a source sends one block to all */
 };
 
-/* Blocks of a member's row, and which of all rows' the first one is. */
+/* The number of blocks in a member's row, and the index of its first block. */
 static size_t blocks_of_row(
 	const struct bundles *b, const struct weft_coll_row *row, int32_t m)
 {
@@ -82,8 +83,8 @@ static size_t first_of_row(
 						   : (size_t)row->first[m];
 }
 
-/* Every member's row to who bundles, or back; mine is at `row`, which is in
- * `rows` of who bundles. */
+/* Moves the rows of all members to the leader, or back. My row is at `row`; at
+ * the leader it is inside `rows`. */
 static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
 	const struct weft_coll_row *dir, char *rows, char *row, size_t n)
 {
@@ -113,8 +114,8 @@ static void move_own_rows(struct weft_sched *sched, const struct bundles *b,
 	weft_sched_fence(sched);
 }
 
-/* The blocks of one direction between rows and bundles, and the bundles'
- * messages. */
+/* One direction: copies blocks between rows and bundles, or starts the messages
+ * of the bundles. */
 static void move_bundles(struct weft_sched *sched, const struct bundles *b,
 	const struct weft_coll_row *dir, char *rows, char *packed, bool is_copy)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nodes: collectives in parts, within nodes and between them
+/* nodes: collectives in parts, within nodes and between nodes
  *
- * Each part is chosen by itself, among the members of a node or among one
- * member of each. Who stands for a node is its lowest rank, or the root. */
+ * Rules select the algorithm of each part: among the members of a node, or
+ * among the leaders of all nodes. The leader of a node is its lowest rank, or
+ * the root. */
 #include "coll/coll_algo.h"
 
 enum { WINDOW = 32 };
 
-/* My node and the members that stand for nodes. */
+/* My node, and the leaders of all nodes. */
 struct parts {
 	struct weft_coll_view node, among;
 	bool is_leader;
 };
 
-/* root: a rank that stands for its node, or -1. */
+/* root: a rank that leads its node, or -1. */
 static struct parts parts_of(const struct weft_coll_view *view, int32_t root)
 {
 	const struct weft_nodes *nodes = view->nodes;
@@ -51,7 +52,7 @@ static int32_t leader_of(
 	return 0;
 }
 
-/* Through the segment of the node, where this schedule may, or by messages. */
+/* Runs a part in the segment of the node, or by messages. */
 static void within_node(struct weft_sched *sched, enum weft_coll_kind kind,
 	const struct parts *p, const struct weft_coll *args)
 {
@@ -106,8 +107,8 @@ void weft_bcast_nodes(struct weft_sched *sched,
 	within_node(sched, WEFT_COLL_BCAST, &p, &part);
 }
 
-/* To the leader of a node, and among leaders to the root, or to all of them
- * (root -1). A leader has a result, which is also where it begins. */
+/* Reduces to the leader of each node, and then among the leaders to the root,
+ * or to all leaders (root -1). A leader has a result buffer. */
 static void reduce_to_leaders(struct weft_sched *sched, const struct parts *p,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	int32_t root, void *result)
@@ -152,7 +153,7 @@ void weft_allreduce_nodes(struct weft_sched *sched,
 	struct parts p = parts_of(view, -1);
 	struct weft_coll part = *args;
 
-	/* a member that leads nothing gets the result last */
+	/* other members receive the result in the broadcast */
 	reduce_to_leaders(
 		sched, &p, view, args, -1, p.is_leader ? args->recv.buf : NULL);
 	part.root = 0;
@@ -161,7 +162,8 @@ void weft_allreduce_nodes(struct weft_sched *sched,
 
 /* ---- allgather ---- */
 
-/* Packed blocks of n nodes from one on, in one or two runs. */
+/* Sends or receives the packed blocks of n nodes, from node `from` on, in one
+ * or two runs. */
 static void move_nodes(struct weft_sched *sched, const struct parts *p,
 	const struct weft_nodes *nodes, struct weft_span all, int32_t from,
 	int32_t n, int32_t place, bool is_send)
@@ -200,8 +202,8 @@ static void gather_nodes(struct weft_sched *sched, const struct parts *p,
 	}
 }
 
-/* Blocks in the order of nodes, packed: gathered by leaders, exchanged, handed
- * out. */
+/* Leaders gather the blocks of their nodes, exchange them and broadcast all.
+ * Blocks are packed, in the order of nodes. */
 void weft_allgather_nodes(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {

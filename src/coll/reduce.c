@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reduce: reductions to one process, or to a part of the result each
  *
- * The binomial tree combines neighbouring ranges of ranks, so the order of
- * operands is kept; operations that need that order are reduced to place 0 and
- * sent on. */
+ * The binomial tree combines neighbouring ranges of ranks, which keeps the
+ * order of operands. An operation that needs the order is reduced to place 0,
+ * which sends the result to the root. */
 #include "coll/fold.h"
 
 void weft_reduce_tree(struct weft_sched *sched,
@@ -31,7 +31,7 @@ void weft_reduce_tree(struct weft_sched *sched,
 		weft_sched_recv(
 			sched, view, is_first ? acc : in, (me + bit + top) % n);
 		weft_sched_fence(sched);
-		/* mine is left of what came */
+		/* mine is the left operand */
 		if (is_first) {
 			weft_sched_reduce(sched, op, mine.buf, acc);
 		} else if (op->is_commutative) {
@@ -41,7 +41,7 @@ void weft_reduce_tree(struct weft_sched *sched,
 			weft_sched_copy(sched, in, acc);
 		}
 	}
-	if (me != 0) /* without its lowest bit */
+	if (me != 0) /* the parent lacks the lowest bit */
 		weft_sched_send(sched, view, acc, ((me & (me - 1)) + top) % n);
 	else if (top != root)
 		weft_sched_send(sched, view, acc, root);
@@ -68,8 +68,8 @@ void weft_reduce_binomial(struct weft_sched *sched,
 		args->recv.buf, args->root);
 }
 
-/* The ranges come together at the number that holds the root's: who differs
- * from it in a bit sends what it has. */
+/* Gathers the ranges at number `top`: a number that differs from it in a bit
+ * sends its ranges. */
 static void gather_ranges(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_fold *f,
 	const struct weft_fold_data *d, int32_t top)
@@ -124,7 +124,7 @@ void weft_reduce_rabenseifner(struct weft_sched *sched,
 	weft_sched_fence(sched);
 }
 
-/* Items before part i of the result, and in it. */
+/* The first item of part i of the result. */
 static int64_t reduce_part_start(const struct weft_coll *args, int32_t i)
 {
 	int64_t at = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scan: inclusive and exclusive prefix reductions
  *
- * Doubling takes log2(n) rounds in which all work; in a chain each place adds
- * its operand to what the one before it sent, so the first need not wait for
- * anybody, and long data goes in pieces. */
+ * Doubling takes log2(n) rounds. In a chain each place combines its operand
+ * with the message of the place before it; the first place never waits, and
+ * long data is cut into pieces. */
 #include "coll/coll_priv.h"
 
 enum { CHAIN_LEN = 262144, CHAIN_PIECES = 256 };
 
 /* ---- doubling ---- */
 
-/* `partial` covers the block of ranks exchanged so far, the result those of
- * them that are not above me. */
+/* `partial` combines the block of ranks exchanged so far; `result` combines
+ * those of them that are not above me. */
 static void scan_doubling(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args,
 	bool is_exclusive)
@@ -69,12 +69,12 @@ void weft_exscan_doubling(struct weft_sched *sched,
 
 /* ---- a chain ---- */
 
-/* What a place does with each piece. */
+/* The data of a place in the chain. */
 struct chain {
 	const struct weft_coll_view *view;
 	struct weft_redop *op;
 	struct weft_span own, result;
-	struct weft_span tmp; /* of two pieces, for them in turn; or no buf */
+	struct weft_span tmp; /* two pieces, used in turn; or no buf */
 	int64_t len;	      /* items of a piece */
 	bool is_exclusive;
 };
@@ -96,14 +96,14 @@ static struct weft_span chain_tmp(const struct chain *c, int64_t i)
 	return piece;
 }
 
-/* Where what the place before sends goes. */
+/* Where the message of the place before is received. */
 static struct weft_span chain_in(const struct chain *c, int64_t i)
 {
 	return !c->is_exclusive && c->tmp.buf ? chain_tmp(c, i)
 					      : chain_piece(c, c->result, i);
 }
 
-/* What the place after gets. */
+/* What the next place receives. */
 static struct weft_span chain_out(const struct chain *c, int64_t i)
 {
 	if (c->view->me == 0)
@@ -111,7 +111,7 @@ static struct weft_span chain_out(const struct chain *c, int64_t i)
 	return c->is_exclusive ? chain_tmp(c, i) : chain_piece(c, c->result, i);
 }
 
-/* Before piece i comes: what has to lie where it is combined. */
+/* Copies the operand to where piece i is combined. */
 static void chain_prepare(
 	struct weft_sched *sched, const struct chain *c, int64_t i)
 {
@@ -125,9 +125,9 @@ static void chain_combine(
 {
 	struct weft_span in = chain_in(c, i);
 
-	if (c->is_exclusive && !c->tmp.buf) /* the last one */
+	if (c->is_exclusive && !c->tmp.buf) /* the last place */
 		return;
-	if (!c->tmp.buf) /* what came is where the result goes */
+	if (!c->tmp.buf) /* received into the result */
 		in = chain_piece(c, c->own, i);
 	weft_sched_reduce(sched, c->op, in.buf, chain_out(c, i));
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slices: collectives between nodes with every member as a leader
+/* slices: collectives in which each member of a node leads for one slice
  *
- * Each node has as many members. Those in the same place of each node work on
- * one slice of the data between nodes, all slices at once; within a node the
- * slices are handed out before and brought together after that. */
+ * All nodes have equal numbers of members. The members with one place on their
+ * nodes exchange one slice of the data between nodes, all slices at once.
+ * Before and after that, the members of a node distribute and collect the
+ * slices. */
 #include "coll/coll_algo.h"
 
 struct slices {
-	struct weft_coll_view node, among; /* my node; my place in each */
+	struct weft_coll_view node, among; /* my node; my place on each node */
 	const int32_t *at;		   /* ranks, node by node */
 };
 
@@ -34,7 +35,7 @@ static struct weft_blocks one_block(struct weft_span span)
 	};
 }
 
-/* Each has its slice: all get all. The place `has_all` does not. */
+/* Each member sends its slice to all others, except to the place `has_all`. */
 static void gather_slices(struct weft_sched *sched,
 	const struct weft_coll_view *node, struct weft_span all,
 	int32_t has_all)
@@ -87,7 +88,7 @@ void weft_bcast_slices(struct weft_sched *sched,
 
 /* ---- reductions ---- */
 
-/* My slice of my node's sum, in memory of the schedule. */
+/* Reduces my slice of my node's operands, in scratch memory. */
 static struct weft_span node_sum(struct weft_sched *sched,
 	const struct weft_coll_view *node, struct weft_redop *op,
 	struct weft_span from)
@@ -127,8 +128,8 @@ void weft_allreduce_slices(struct weft_sched *sched,
 	gather_slices(sched, &s.node, all, -1);
 }
 
-/* The parts of the members in one place are its slice: block j of it is the
- * part of that member of node j. */
+/* The slice of a place consists of the parts of the members in that place:
+ * block j is the part of its member on node j. */
 static struct weft_span part_of(const struct weft_coll *args,
 	const struct slices *s, int32_t node, int32_t place)
 {
@@ -172,8 +173,8 @@ void weft_reduce_scatter_slices(struct weft_sched *sched,
 
 /* ---- allgather ---- */
 
-/* Blocks go round among the nodes; in each round those that have come are
- * handed out within the node. */
+/* A ring among the nodes; in each round the blocks of the last round are
+ * distributed within the node. */
 void weft_allgather_slices(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
