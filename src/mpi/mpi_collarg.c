@@ -285,10 +285,16 @@ int weft_collarg_bcast(const struct weft_collarg *a)
 	return frame_close(&f, a, WEFT_COLL_BCAST, err);
 }
 
-int weft_collarg_gather(const struct weft_collarg *a)
+/* A gather or a scatter: one block of each leaf, and all blocks of the root. */
+static int one_to_all(const struct weft_collarg *a, enum weft_coll_kind kind)
 {
+	const bool is_gather = kind == WEFT_COLL_GATHER;
+	const struct weft_collside *block = is_gather ? &a->send : &a->recv;
+	const struct weft_collside *all = is_gather ? &a->recv : &a->send;
 	struct frame f;
 	struct weft_coll *c = &f.coll;
+	struct weft_blocks *to_block = is_gather ? &c->send : &c->recv;
+	struct weft_blocks *to_all = is_gather ? &c->recv : &c->send;
 	int err = frame_open(&f, a);
 
 	if (!err)
@@ -296,39 +302,26 @@ int weft_collarg_gather(const struct weft_collarg *a)
 	if (err)
 		goto out;
 	c->is_in_place =
-		a->send.buf == MPI_IN_PLACE && !c->comm->is_inter && is_root(c);
+		block->buf == MPI_IN_PLACE && !c->comm->is_inter && is_root(c);
 	if (is_leaf(c) && !c->is_in_place)
-		err = one(&a->send, "sendbuf", &c->send);
+		err = one(block, is_gather ? "sendbuf" : "recvbuf", to_block);
 	if (!err && is_root(c))
-		err = many(&f, &a->recv, "recvbuf", c->comm->remote_size,
-			&c->recv);
+		err = many(&f, all, is_gather ? "recvbuf" : "sendbuf",
+			c->comm->remote_size, to_all);
 	if (!err && is_root(c))
-		err = check_own_block(c, &c->recv, &c->send, 0);
+		err = check_own_block(c, to_all, to_block, 0);
 out:
-	return frame_close(&f, a, WEFT_COLL_GATHER, err);
+	return frame_close(&f, a, kind, err);
+}
+
+int weft_collarg_gather(const struct weft_collarg *a)
+{
+	return one_to_all(a, WEFT_COLL_GATHER);
 }
 
 int weft_collarg_scatter(const struct weft_collarg *a)
 {
-	struct frame f;
-	struct weft_coll *c = &f.coll;
-	int err = frame_open(&f, a);
-
-	if (!err)
-		err = weft_check_root(c->comm, a->root);
-	if (err)
-		goto out;
-	c->is_in_place =
-		a->recv.buf == MPI_IN_PLACE && !c->comm->is_inter && is_root(c);
-	if (is_leaf(c) && !c->is_in_place)
-		err = one(&a->recv, "recvbuf", &c->recv);
-	if (!err && is_root(c))
-		err = many(&f, &a->send, "sendbuf", c->comm->remote_size,
-			&c->send);
-	if (!err && is_root(c))
-		err = check_own_block(c, &c->send, &c->recv, 0);
-out:
-	return frame_close(&f, a, WEFT_COLL_SCATTER, err);
+	return one_to_all(a, WEFT_COLL_SCATTER);
 }
 
 int weft_collarg_allgather(const struct weft_collarg *a)
