@@ -39,8 +39,6 @@ static const struct weft_coll_algo algos[] = {
 	{ WEFT_COLL_ALLGATHER, "segment", SEGMENT | REGULAR, NULL },
 	{ WEFT_COLL_ALLGATHER, "bruck", 0, weft_allgather_bruck },
 	{ WEFT_COLL_ALLGATHER, "ring", 0, weft_allgather_ring },
-	{ WEFT_COLL_ALLGATHER, "ring_by_node", NODES,
-		weft_allgather_ring_by_node },
 	{ WEFT_COLL_ALLGATHER, "slices", NODES | EVEN, weft_allgather_slices },
 	{ WEFT_COLL_ALLGATHER, "linear", 0, weft_allgather_linear },
 	{ WEFT_COLL_ALLGATHER, "nodes", NODES | REGULAR, weft_allgather_nodes },

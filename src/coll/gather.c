@@ -190,47 +190,21 @@ void weft_allgather_bruck(struct weft_sched *sched,
 	}
 }
 
-/* A ring in an order of places; NULL: in the order of their numbers. */
-static void ring_in_order(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args,
-	const int32_t *order)
-{
-	const int32_t n = view->n;
-	int32_t at = view->me, next, before;
-
-	for (at = 0; order && order[at] != view->me;)
-		at++;
-	if (!order)
-		at = view->me;
-	next = (at + 1) % n;
-	before = (at - 1 + n) % n;
-	own_block(sched, view, args);
-	for (int32_t i = 0; i < n - 1; i++) {
-		int32_t in = (at - i - 1 + 2 * n) % n, out = (at - i + n) % n;
-
-		weft_sched_recv(sched, view,
-			weft_block(&args->recv, order ? order[in] : in),
-			order ? order[before] : before);
-		weft_sched_send(sched, view,
-			weft_block(&args->recv, order ? order[out] : out),
-			order ? order[next] : next);
-		weft_sched_fence(sched);
-	}
-}
-
 void weft_allgather_ring(struct weft_sched *sched,
 	const struct weft_coll_view *view, const struct weft_coll *args)
 {
-	ring_in_order(sched, view, args, NULL);
-}
+	const int32_t n = view->n, me = view->me;
 
-/* A ring node by node: in each round one message enters a node and one leaves
- * it.
- */
-void weft_allgather_ring_by_node(struct weft_sched *sched,
-	const struct weft_coll_view *view, const struct weft_coll *args)
-{
-	ring_in_order(sched, view, args, view->nodes->members);
+	own_block(sched, view, args);
+	for (int32_t i = 0; i < n - 1; i++) {
+		int32_t in = (me - i - 1 + 2 * n) % n, out = (me - i + n) % n;
+
+		weft_sched_recv(sched, view, weft_block(&args->recv, in),
+			(me - 1 + n) % n);
+		weft_sched_send(sched, view, weft_block(&args->recv, out),
+			(me + 1) % n);
+		weft_sched_fence(sched);
+	}
 }
 
 /* Each member sends its block to all others, without a copy. */
