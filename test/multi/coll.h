@@ -14,7 +14,7 @@ enum coll_how { BLOCKING, NONBLOCKING, PERSISTENT };
 
 static enum coll_how how;
 
-/* finish what a form has begun */
+/* complete the operation of a form */
 static inline int coll_end(int rc, MPI_Request *req)
 {
 	MPI_Status st;

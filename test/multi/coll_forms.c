@@ -108,7 +108,7 @@ static int want_neighbor_reversed(int i)
 	return want_neighbor(i < LEN ? i + LEN : i - LEN);
 }
 
-/* The left one has it for its right neighbour, and so on. */
+/* Block 0 is the left neighbour's block for its right one, and vice versa. */
 static int want_swapped(int i)
 {
 	return 100 * (i < LEN ? (rank + n - 1) % n : (rank + 1) % n) +
@@ -235,8 +235,8 @@ static void vectors(MPI_Comm comm)
 		types, comm);
 }
 
-/* A ring: of two neighbours, the last two displacements are the reversed ones.
- */
+/* On a ring. For two neighbours, the last two entries of reversed[] are the
+ * reversed displacements. */
 static void neighbors(MPI_Comm ring)
 {
 	const int *back = reversed + n - 2;

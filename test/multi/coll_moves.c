@@ -247,7 +247,7 @@ static void neighbors_from_bottom(MPI_Comm comm, int me, int size)
 	OK(MPI_Comm_free(&ring));
 }
 
-/* odd ranks talk in pairs of ints, even ranks in single ones */
+/* odd ranks describe data as pairs of ints, even ranks as single ints */
 static void alltoallw(MPI_Comm comm, int me, int size)
 {
 	int one[64], at[64], bad = 0;

@@ -90,7 +90,7 @@ static void check(MPI_Datatype type, const char *name, MPI_Op op,
 
 static void small_integers(void)
 {
-	INTEGER(char, MPI_CHAR); /* beyond the standard, as others do */
+	INTEGER(char, MPI_CHAR); /* an extension, as in other libraries */
 	INTEGER(signed char, MPI_SIGNED_CHAR);
 	INTEGER(unsigned char, MPI_UNSIGNED_CHAR);
 	INTEGER(short, MPI_SHORT);

@@ -38,7 +38,7 @@ static void many_at_once(MPI_Comm comm)
 	CHECK(bad == 0, "%d at once: %d wrong", N, bad);
 }
 
-/* more than the rings have room for: what ends there starts sends to others */
+/* more than the rings hold: a completion starts sends to other members */
 static void more_than_fits(void)
 {
 	enum { MANY = 300, BLOCK = 1024, ROUNDS = 60 };
@@ -65,7 +65,7 @@ static void more_than_fits(void)
 	CHECK(bad == 0, "%d at once: %d wrong", MANY, bad);
 }
 
-/* a barrier is not over while one member is missing */
+/* a barrier is not complete while one member is missing */
 static void tested(void)
 {
 	MPI_Request req;

@@ -2,8 +2,8 @@
 /*
  * coll_reduce: reduce, allreduce, reduce_scatter, scan, exscan
  *
- * With a predefined operation and with user operations, one of which does not
- * commute: maps x -> a x + b, composed in rank order.
+ * With a predefined operation and with user-defined operations. One of these is
+ * not commutative: maps x -> a x + b, composed in rank order.
  */
 #include "coll.h"
 
@@ -147,7 +147,7 @@ static void ordered_scatter(MPI_Comm comm, int me, int size, bool in_place)
 	free(out);
 }
 
-/* integers under MPI_SUM and under a commuting operation of the user */
+/* integers with MPI_SUM and with a commutative user-defined operation */
 static void commuting(MPI_Comm comm, int me, int size, MPI_Op op)
 {
 	int *in = coll_ints(n * size), *out = coll_ints(n * size + 1), bad = 0;
@@ -196,7 +196,7 @@ static void add_absolute(void *in, void *inout, int *len, MPI_Datatype *type)
 		absolute_in(inout)[i] += absolute_in(in)[i];
 }
 
-/* A type with an address in it, which goes with MPI_BOTTOM. */
+/* A type with absolute addresses, for MPI_BOTTOM. */
 static void at_bottom(MPI_Comm comm, int me, int size)
 {
 	const int len = 2;
