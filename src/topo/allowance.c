@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* allowance: two bindings and a cgroup's quota, its parents' too */
+/* allowance: affinity masks, and the quota of a cgroup and its ancestors */
 #include "topo/allowance.h"
 
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 enum { CPUS_MAX = 8192, PATH_LEN = 1024, LIST_LEN = 4096 };
 
-/* Reads two numbers, of one file or two; false where there is no quota. */
+/* Reads two numbers from one file or two; false if there is no quota. */
 static bool read_numbers(const char *path, const char *format, long long *quota,
 	long long *period)
 {
@@ -23,7 +23,8 @@ static bool read_numbers(const char *path, const char *format, long long *quota,
 	return n > 0;
 }
 
-/* Of one group: version 2 has both in one file, version 1 each in its own. */
+/* The quota of one group. Version 2 has both numbers in one file, version 1
+ * each in its own. */
 static unsigned quota_of_group(const char *dir)
 {
 	long long quota = -1, period = 0, unused;
@@ -46,7 +47,7 @@ static unsigned least(unsigned a, unsigned b)
 	return !a || (b && b < a) ? b : a;
 }
 
-/* Of a group and all it is in, which begin at root. */
+/* The smallest quota of a group and its ancestors below root. */
 static unsigned quota_up(const char *root, const char *group)
 {
 	char dir[PATH_LEN];
@@ -99,8 +100,8 @@ unsigned weft_allowance_quota(const char *groups, const char *root)
 	return quota;
 }
 
-/* CPUS_MAX of them, for the caller to free with CPU_FREE; NULL without memory.
- */
+/* A set of CPUS_MAX processors, which the caller frees with CPU_FREE; NULL when
+ * out of memory. */
 static cpu_set_t *allowed(void)
 {
 	size_t len = CPU_ALLOC_SIZE(CPUS_MAX);

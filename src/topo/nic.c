@@ -29,7 +29,8 @@ static hwloc_obj_t pci_of(hwloc_obj_t device)
 	return device;
 }
 
-/* "Type:index" of the piece a device hangs on: the NUMA node if it is one. */
+/* "Type:index" of the object that a device is attached to: the NUMA node if it
+ * is one. */
 static void name_piece(hwloc_obj_t piece, char *text, size_t len)
 {
 	char type[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* place: deal the processes of a launch to pieces of hardware */
+/* place: assigns the processes of a launch to hardware */
 #include "topo/place.h"
 
 #include "base/err.h"
@@ -32,7 +32,7 @@ static int type_of(const char *option, const char *word, hwloc_obj_type_t *out)
 		word, strcmp(option, "bind-to") ? "" : ", or none");
 }
 
-/* This machine as far as we may use it ourselves, or a made-up one. */
+/* Loads this machine as far as this process may use it, or a synthetic one. */
 static int machine_load(const char *machine, hwloc_topology_t *out)
 {
 	hwloc_bitmap_t mine = hwloc_bitmap_alloc();
@@ -57,7 +57,8 @@ static int machine_load(const char *machine, hwloc_topology_t *out)
 	return weft_err_set(WEFT_ERR_OTHER, "cannot read the machine");
 }
 
-/* The k-th object of type with processors inside set, counted round. */
+/* Object k, modulo their number, among those of a type with processors in set.
+ */
 static hwloc_obj_t object_at(hwloc_topology_t machine, hwloc_const_cpuset_t set,
 	hwloc_obj_type_t type, uint32_t k)
 {
@@ -69,7 +70,7 @@ static hwloc_obj_t object_at(hwloc_topology_t machine, hwloc_const_cpuset_t set,
 		machine, set, type, k % (uint32_t)n);
 }
 
-/* Process i of the deal; NULL when the machine has no such objects. */
+/* The object of process i; NULL if the machine has no such objects. */
 static hwloc_obj_t deal_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	hwloc_obj_type_t map, uint32_t i)
 {
@@ -83,7 +84,7 @@ static hwloc_obj_t deal_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	inner = object_at(machine, place->cpuset, bind, i / (uint32_t)n);
 	if (inner)
 		return inner;
-	/* the larger thing is to be bound to: the one around place */
+	/* bind is the larger type: take the object around place */
 	while (true) {
 		outer = hwloc_get_next_obj_by_type(machine, bind, outer);
 		if (!outer ||
@@ -92,7 +93,8 @@ static hwloc_obj_t deal_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	}
 }
 
-/* What counts as a core; a virtual machine may show none. */
+/* The object type that counts as a core; a virtual machine may show no cores.
+ */
 static hwloc_obj_type_t core_type(hwloc_topology_t machine)
 {
 	return hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_CORE) > 0
@@ -189,15 +191,15 @@ int weft_place_deal(
 	return err;
 }
 
-/* ---- where nothing was said ---- */
+/* ---- without placement options ---- */
 
-enum { BOUND_TO_CORES = 2 }; /* so many processes, as Open MPI has it */
+enum {
+	BOUND_TO_CORES = 2
+}; /* up to so many processes are bound to cores, as in Open MPI */
 
-/*
- * The k-th core, and in *around_out what its process is bound to: itself, or
- * its NUMA node, when cores are dealt from n_nodes of these in turn.  NULL
- * when that node has not as many.
- */
+/* Core k, and in *around_out the object its process is bound to: the core, or
+ * its NUMA node if cores are taken from n_nodes nodes in turn. NULL if that
+ * node has too few cores. */
 static hwloc_obj_t core_in_turn(hwloc_topology_t machine, uint32_t n_nodes,
 	uint32_t k, hwloc_obj_t *around_out)
 {
@@ -225,7 +227,7 @@ static void set_of(
 	hwloc_cpuset_to_glibc_sched_affinity(machine, cpus, out, sizeof(*out));
 }
 
-/* Claims up to n cores, and says how many it got. */
+/* Claims up to n cores and returns how many it got. */
 static uint32_t claim_cores(hwloc_topology_t machine, uint32_t n,
 	uint32_t n_nodes, weft_place_claim_fn *claim, void *arg,
 	cpu_set_t *sets_out)

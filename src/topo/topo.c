@@ -22,13 +22,13 @@ struct weft_topo_type {
 	char name[32];
 };
 
-/* Who: opened with the first session, closed with the last resources. */
+/* Opened with the first session, closed with the last resources. */
 struct weft_topo {
 	hwloc_topology_t hw;
 	hwloc_bitmap_t mine;
-	char *cpuset; /* mine as text */
+	char *cpuset; /* of this process, as text */
 	bool is_loaded;
-	bool is_broken; /* reading failed; said once */
+	bool is_broken; /* reading failed; reported once */
 	size_t n_types;
 	struct weft_topo_type types[WEFT_TOPO_TYPES_MAX];
 };
@@ -53,7 +53,8 @@ static int no_memory(void)
 	return weft_err_set(WEFT_ERR_NOMEM, "no memory for the topology");
 }
 
-/* Asked of the kernel: hwloc would have to read the machine first. */
+/* Reads the binding from the kernel, because hwloc would have to read the
+ * machine first. */
 static void read_binding(hwloc_bitmap_t mine)
 {
 	size_t len = CPU_ALLOC_SIZE(CPUS_MAX);
@@ -130,7 +131,7 @@ unsigned weft_topo_n_cpus(const struct weft_topo *topo)
 	return n > 0 ? (unsigned)n : 1;
 }
 
-/* hwloc's long name of a level; caches say which they are. */
+/* Adds hwloc's long name of a level; names of caches contain their level. */
 static void add_type(struct weft_topo *topo, int depth)
 {
 	hwloc_obj_t obj = hwloc_get_obj_by_depth(topo->hw, depth, 0);
@@ -139,15 +140,15 @@ static void add_type(struct weft_topo *topo, int depth)
 	if (!obj || topo->n_types == WEFT_TOPO_TYPES_MAX)
 		return;
 	if (obj->type == HWLOC_OBJ_GROUP)
-		return; /* groups have no name that means anything */
+		return; /* hwloc groups have no meaningful name */
 	t->type = obj->type;
 	t->depth = depth;
 	hwloc_obj_type_snprintf(t->name, sizeof(t->name), obj, 1);
 	topo->n_types++;
 }
 
-/* NUMA nodes hang beside the tree: their place is above the first level whose
- * objects are not larger than a node. */
+/* NUMA nodes are attached beside the tree. They are listed above the first
+ * level whose objects are not larger than a node. */
 static void add_types(struct weft_topo *topo)
 {
 	hwloc_obj_t node =
@@ -230,7 +231,7 @@ unsigned weft_topo_n_objs(struct weft_topo *topo, const char *type)
 	return t ? (unsigned)hwloc_get_nbobjs_by_depth(topo->hw, t->depth) : 0;
 }
 
-/* Of nested or twin objects of one type the smallest, then the first. */
+/* The smallest of nested objects of one type; of equal ones, the first. */
 static hwloc_obj_t find_obj(struct weft_topo *topo,
 	const struct weft_topo_type *t, hwloc_const_bitmap_t cpus)
 {
