@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* boot: pick an implementation */
+/* boot: chooses an implementation */
 #include "boot/boot.h"
 
 #include "base/err.h"
@@ -12,17 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Both variables come from a PMIx server's launcher.  PMIx itself would also
- * start without one, at the price of a search for servers.
- */
+/* A PMIx server's launcher sets both variables. PMIx itself would also start
+ * without one of them, but would first search for servers. */
 static bool has_manager(void)
 {
 	return weft_knob_foreign("PMIX_NAMESPACE") &&
 	       weft_knob_foreign("PMIX_RANK");
 }
 
-/* Variables that other launchers set in each process: of how many it is one. */
+/* Variables in which other launchers publish the number of processes. */
 static const struct {
 	const char *rank, *size, *who;
 } launchers[] = {
@@ -33,10 +31,8 @@ static const struct {
 	{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "srun without --mpi=pmix" },
 };
 
-/*
- * A process that another launcher started as one of several, without a PMIx
- * server, would be a job of one, and so would each of the others.
- */
+/* Refuses a process that another launcher started as one of several without a
+ * PMIx server: each would silently be a job of one. */
 static int check_alone(void)
 {
 	if (!strcmp(weft_knobs.singleton, "allow"))

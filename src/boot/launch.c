@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* launch: a launcher behind a process that was started without one
+/* launch: starts jobs for a process that has no process manager
  *
- * The launcher is told as one beneath a launcher is (tools/run_spawn.h): the
- * name of its job and the port of the parent are in its environment. A thread
- * waits for its end. */
+ * The launcher is started as one beneath another launcher is
+ * (tools/run_spawn.h): the name of its job and the port of the parent are in
+ * its environment. A thread waits for its end. */
 #include "boot/launch.h"
 
 #include "base/err.h"
@@ -23,19 +23,19 @@
 
 extern char **environ;
 
-/* One launcher. Made by start; the last of the two that refer to it frees it:
- * the list, and the thread that waits. */
+/* One launcher. weft_launch_start() creates it. The list and the waiting thread
+ * refer to it; the last of the two frees it. */
 struct weft_launched {
 	struct weft_launched *next;
 	pthread_mutex_t lock;	    /* guards what follows */
-	struct weft_launch *launch; /* NULL: nobody wants to know */
+	struct weft_launch *launch; /* NULL: the list is gone */
 	bool has_ended;
 	/* set before the thread starts */
 	pid_t pid;
 	char name[WEFT_BOOT_JOB_MAX];
 };
 
-/* A list of words that grows; is_bad once there was no memory. */
+/* A growing list of words; is_bad after an allocation failed. */
 struct launch_words {
 	char **list;
 	size_t n;
@@ -64,9 +64,9 @@ static void launch_words_fini(struct launch_words *words)
 	free(words->list);
 }
 
-/* ---- what is run ---- */
+/* ---- the command ---- */
 
-/* The mpiexec of this library: installed, or in the build folder. */
+/* Finds the mpiexec of this library: installed, or in the build folder. */
 static int find_mpiexec(char *buf, size_t len)
 {
 	static const char *const places[] = { "../bin/mpiexec",
@@ -91,7 +91,7 @@ static int find_mpiexec(char *buf, size_t len)
 		info.dli_fname);
 }
 
-/* A variable of the app's that is ours, or NULL. */
+/* The value of one of our variables in the app's environment, or NULL. */
 static const char *launch_env_peek(
 	const struct weft_boot_app *app, const char *name)
 {
@@ -184,7 +184,7 @@ static void *wait_for_end(void *arg)
 	bool is_last;
 
 	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
-		; /* ECHILD: the program has taken it, so it is over */
+		; /* ECHILD: the program has reaped it, so it has ended */
 	pthread_mutex_lock(&l->lock);
 	is_last = !l->launch;
 	l->has_ended = true;
@@ -199,7 +199,7 @@ static void *wait_for_end(void *arg)
 	return NULL;
 }
 
-/* The program's signal handlers do not run on that thread. */
+/* Starts the waiting thread. The program's signal handlers do not run on it. */
 static int watch(struct weft_launched *l)
 {
 	sigset_t all, before;
@@ -341,7 +341,7 @@ void weft_launch_fini(struct weft_launch *launch)
 		l->launch = NULL;
 		has_ended = l->has_ended;
 		pthread_mutex_unlock(&l->lock);
-		if (has_ended) /* else the thread frees it */
+		if (has_ended) /* otherwise the thread frees it */
 			launched_free(l);
 	}
 	pthread_mutex_destroy(&launch->lock);

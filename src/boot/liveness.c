@@ -59,8 +59,8 @@ bool weft_liveness_read(
 	return true;
 }
 
-/* The descriptor may have been closed, or be something else by now: only a
- * file without a name that is long enough is taken. */
+/* The descriptor may have been closed or reused. Only an unnamed file that is
+ * long enough is mapped. */
 struct weft_liveness *weft_liveness_join(uint32_t rank)
 {
 	const char *text = weft_knob_foreign(WEFT_LIVENESS_ENV);

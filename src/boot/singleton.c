@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* singleton: one process and no manager; the reference for what each call means
- */
+/* singleton: one process and no manager; the reference for the meaning of each
+ * call */
 #include "boot/singleton.h"
 
 #include "base/bits.h"
@@ -24,19 +24,19 @@ struct value {
 	unsigned char data[];
 };
 
-/* A process set: its only member can be rank 0. */
+/* A process set: its only possible member is rank 0. */
 struct singleton_set {
 	struct weft_link link;
 	char name[WEFT_BOOT_NAME_MAX];
 };
 
-/* A get or fence whose callback is still to come, or an event. */
+/* A get or fence whose callback has not been called yet, or an event. */
 struct answer {
 	struct weft_link link;
 	weft_boot_get_fn *get_fn;   /* or NULL */
 	weft_boot_done_fn *done_fn; /* or NULL */
 	void *arg;
-	char *key; /* of a get; name of the set of an event */
+	char *key; /* key of a get; set name of an event */
 	enum weft_boot_event_kind kind;
 };
 
@@ -47,7 +47,8 @@ struct single {
 	struct weft_link values;
 	struct weft_link sets;
 	struct weft_link answers;
-	struct weft_launch launch; /* jobs it had started; any thread */
+	struct weft_launch
+		launch; /* jobs that this process started; any thread */
 };
 
 static struct single *singleton_of(struct weft_boot *boot)
@@ -78,7 +79,7 @@ static void singleton_close(struct weft_boot *boot, int clean)
 {
 	struct single *single = singleton_of(boot);
 
-	(void)clean; /* nobody watches */
+	(void)clean; /* there is no manager */
 	weft_launch_fini(&single->launch);
 	weft_list_for_each(it, next, &single->answers)
 		answer_free(weft_container_of(it, struct answer, link));
@@ -309,7 +310,7 @@ static int singleton_spawn(struct weft_boot *boot,
 	return weft_launch_start(&singleton_of(boot)->launch, apps, n, job_out);
 }
 
-/* A value nobody has published yet is waited for. */
+/* A get of a value that was not published yet waits. */
 static bool is_ready(struct single *single, const struct answer *answer)
 {
 	const struct value *value;
@@ -359,7 +360,7 @@ static int singleton_poll(
 			 *it = single->answers.next;
 	int n = weft_launch_poll(&single->launch, fn, arg);
 
-	/* what a callback adds is for the next poll */
+	/* items that a callback adds are delivered by the next poll */
 	while (it != &single->answers) {
 		struct answer *answer =
 			weft_container_of(it, struct answer, link);

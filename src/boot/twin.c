@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* twin: hold the name of a rank, or find who does */
+/* twin: holds the name of a rank, or finds the process that holds it */
 #include "boot/twin.h"
 
 #include "base/err.h"
@@ -29,8 +29,8 @@ static socklen_t twin_name(
 			   (size_t)len);
 }
 
-/* The process that listens at the name: 0 if it has ended or is another
- * user's, which may hold any name. */
+/* The pid of the process that listens at the name: 0 if it has ended or belongs
+ * to another user, whose processes may hold any name. */
 static pid_t twin_holder(const struct sockaddr_un *name, socklen_t len)
 {
 	struct ucred who = { 0 };
@@ -44,7 +44,7 @@ static pid_t twin_holder(const struct sockaddr_un *name, socklen_t len)
 		who.uid != geteuid())
 		who.pid = 0;
 	close(fd);
-	/* a child of it that never called exec() may still have the socket */
+	/* a forked child that never called exec() may still hold the socket */
 	if (who.pid > 0 && kill(who.pid, 0) && errno == ESRCH)
 		who.pid = 0;
 	return who.pid;
