@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* attr: attributes cached on objects, and their keys
  *
- * One lock guards all keys and all objects: it is held for a few loads, never
- * while a user's function runs. A key lives as long as its number is valid or
- * an attribute has it. */
+ * One lock guards all keys and all objects. It is held for a few loads, never
+ * while a user function runs. A key lives while its number is valid or an
+ * attribute uses it. */
 #include "core/attr.h"
 
 #include "base/err.h"
@@ -22,14 +22,14 @@ struct keyval {
 	weft_attr_copy_fn *copy;
 	weft_attr_delete_fn *del;
 	void *extra;
-	unsigned refs; /* its number's, and one per attribute and user of it */
-	bool is_freed; /* by the user; lives on in attributes */
+	unsigned refs; /* one for the number, one per attribute and per user */
+	bool is_freed; /* by the user; attributes may still use it */
 };
 
 struct attr {
 	struct keyval *key;
 	intptr_t value;	  /* set in C */
-	intptr_t *number; /* set in Fortran: its place, owned; else NULL */
+	intptr_t *number; /* set in Fortran: its address, owned; else NULL */
 };
 
 struct weft_attrs {
@@ -63,7 +63,7 @@ static void key_put(struct keyval *key)
 	free(key);
 }
 
-/* The key of a number, or NULL. Locked. */
+/* The key with a number, or NULL. Locked. */
 static struct keyval *attr_key_of(int kind, int id)
 {
 	struct keyval *key =
@@ -134,7 +134,7 @@ static struct attr *attr_find(
 	return NULL;
 }
 
-/* As a language reads it. */
+/* The value as a language reads it. */
 static intptr_t value_in(const struct attr *attr, enum weft_attr_lang lang)
 {
 	if (!attr->number)
@@ -142,7 +142,7 @@ static intptr_t value_in(const struct attr *attr, enum weft_attr_lang lang)
 	return lang == WEFT_ATTR_C ? (intptr_t)attr->number : *attr->number;
 }
 
-/* As it is set in a language; an error is want of memory. */
+/* Makes a value that is set in a language; fails only without memory. */
 static int attr_make(struct attr *attr, struct keyval *key,
 	enum weft_attr_lang lang, intptr_t value)
 {
@@ -156,7 +156,7 @@ static int attr_make(struct attr *attr, struct keyval *key,
 	return 0;
 }
 
-/* Room for one more. Locked. */
+/* Makes space for one more. Locked. */
 static int attr_grow(struct weft_attrs **slot)
 {
 	struct weft_attrs *attrs = *slot;
@@ -178,8 +178,8 @@ static int attr_grow(struct weft_attrs **slot)
 	return 0;
 }
 
-/* Adds or replaces. Locked; the key's reference is taken here, what *attr owns
- * belongs to the object from now on. */
+/* Adds or replaces. Locked. Takes a reference on the key; the object owns
+ * *attr's memory from now on. */
 static int attr_store(struct weft_attrs **slot, const struct attr *attr)
 {
 	struct attr *old = attr_find(*slot, attr->key);
@@ -198,7 +198,7 @@ static int attr_store(struct weft_attrs **slot, const struct attr *attr)
 	return 0;
 }
 
-/* Takes an attribute out. Locked. */
+/* Removes an attribute. Locked. */
 static void attr_drop(struct weft_attrs *attrs, struct attr *attr)
 {
 	key_put(attr->key);
@@ -207,16 +207,17 @@ static void attr_drop(struct weft_attrs *attrs, struct attr *attr)
 		(size_t)(attrs->attrs + --attrs->n - attr) * sizeof(*attr));
 }
 
-/* Runs the delete function on a value that stays where it is. The caller holds
- * a reference on the key and no lock. */
+/* Runs the delete function on a value that stays in place. The caller holds a
+ * reference on the key and no lock. */
 static int run_delete(struct keyval *key, void *handle, intptr_t value)
 {
 	return key->del ? key->del(handle, key->id, (void *)value, key->extra)
 			: 0;
 }
 
-/* The key with a reference, and its value on this object if there is one, as
- * read in a language: *lang, or with NULL that of the key's functions. */
+/* Returns the key with a reference, and its value on this object if there is
+ * one, as read in a language: *lang, or, if NULL, that of the key's functions.
+ */
 static struct keyval *attr_look_up(struct weft_attrs *const *attrs, int kind,
 	int id, const enum weft_attr_lang *lang, bool *found_out,
 	intptr_t *value_out)
@@ -340,9 +341,8 @@ int weft_attr_delete_all(struct weft_attrs **attrs, void *handle)
 	}
 }
 
-/* Copies one attribute as its copy function says. The copy is of the same
- * language, unless a function in C puts another address in place of an integer.
- */
+/* Copies one attribute by its copy function. The copy has the same language,
+ * unless a function in C replaces an integer by another address. */
 static int copy_one(
 	const struct attr *from, void *handle, struct weft_attrs **to)
 {
@@ -376,7 +376,7 @@ static int copy_one(
 	return err;
 }
 
-/* What is copied while user functions change the original. */
+/* Copies the list, because user functions may change the original. */
 static int list_all(const struct weft_attrs *from, struct attr **list_out)
 {
 	struct attr *list = calloc(from->n, sizeof(*list));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* attr: attributes cached on objects, and their keys
  *
- * Any thread. User functions are called without any lock, so they may use
- * every call here, also on the same object. Functions that call them return 0,
- * a negative error, or the positive code the user's function returned.
+ * Any thread. User functions are called without any lock, so they may use every
+ * call here, also on the same object. Functions that call them return 0, a
+ * negative error, or the positive code that the user's function returned.
  *
- * What is set in C is an address, in Fortran an integer. Each language reads
- * what the other set in its own way (MPI 5.0, 19.3.7): C the address of the
- * integer, Fortran the address as an integer. The functions of a key get values
- * as the language reads them in which the key was created. */
+ * In C an attribute is an address, in Fortran an integer. Each language reads a
+ * value of the other in its own way (MPI 5.0, 19.3.7): C reads the address of
+ * the integer, Fortran the address as an integer. The functions of a key get
+ * values in the language in which the key was created. */
 #ifndef WEFT_ATTR_H
 #define WEFT_ATTR_H
 
@@ -23,10 +23,10 @@ typedef int weft_attr_copy_fn(void *handle, int keyval, void *extra,
 typedef int weft_attr_delete_fn(
 	void *handle, int keyval, void *value, void *extra);
 
-/* Stands for a copy function that copies the pointer. NULL never copies. */
+/* Copy function that copies the pointer. NULL never copies. */
 #define WEFT_ATTR_DUP ((weft_attr_copy_fn *)1)
 
-/* What one object holds; NULL while nothing was ever set. */
+/* The attributes of one object; NULL until one was set. */
 struct weft_attrs;
 
 /* A key for objects of a kind (enum weft_kind). */
@@ -34,34 +34,35 @@ int weft_keyval_create(int kind, enum weft_attr_lang lang,
 	weft_attr_copy_fn *copy, weft_attr_delete_fn *del, void *extra,
 	int *keyval_out);
 
-/* The key lives on, number and functions, until the last attribute that has it
- * is gone; until then freeing it again does nothing. WEFT_ERR_KEYVAL when it
- * is not one of this kind. */
+/* Frees the key for the user. Its number and functions stay until the last
+ * attribute with it is deleted; freeing it again before that does nothing.
+ * WEFT_ERR_KEYVAL when it is no key of this kind. */
 int weft_keyval_free(int kind, int keyval);
 
-/* Sets or replaces: the old value's delete function runs first; when it fails
+/* Sets or replaces. The old value's delete function runs first; if it fails,
  * nothing changes. */
 int weft_attr_set(struct weft_attrs **attrs, int kind, void *handle, int keyval,
 	enum weft_attr_lang lang, intptr_t value);
 
-/* *found_out says whether there is one. WEFT_ERR_KEYVAL for no such key. */
+/* *found_out: whether the object has the attribute. WEFT_ERR_KEYVAL: no such
+ * key. */
 int weft_attr_get(struct weft_attrs *const *attrs, int kind, int keyval,
 	enum weft_attr_lang lang, intptr_t *value_out, bool *found_out);
 
-/* Runs the delete function; when it fails nothing changes. WEFT_ERR_KEYVAL also
+/* Runs the delete function; if it fails, nothing changes. WEFT_ERR_KEYVAL also
  * when the object has no such attribute. */
 int weft_attr_delete(
 	struct weft_attrs **attrs, int kind, void *handle, int keyval);
 
-/* Copies what the copy functions let through, in the order of setting; stops
- * at the first failure, and *to holds what was copied so far. */
+/* Copies the attributes whose copy functions allow it, in the order of setting.
+ * Stops at the first failure; *to then holds the attributes copied so far. */
 int weft_attr_copy_all(
 	struct weft_attrs *const *from, void *handle, struct weft_attrs **to);
 
 /* Deletes all, newest first; stops at the first failure. */
 int weft_attr_delete_all(struct weft_attrs **attrs, void *handle);
 
-/* Frees what is there without calling anybody; NULL is accepted. */
+/* Frees all attributes without calling user functions; NULL is accepted. */
 void weft_attrs_destroy(struct weft_attrs *attrs);
 
 #endif

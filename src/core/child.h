@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* child: what a session can own, and its teardown verbs
+/* child: what a session can own, and its teardown functions
  *
- * A communicator, window or file registers one of these with its session;
- * the session closes its children without knowing what they are. Guarded by
- * the lock of the child's VCI. */
+ * A communicator, window or file registers one of these with its session. The
+ * session closes its children without knowing their kind. Guarded by the lock
+ * of the child's VCI. */
 #ifndef WEFT_CHILD_H
 #define WEFT_CHILD_H
 
@@ -20,26 +20,27 @@ struct weft_child_ops {
 	const char *noun; /* "communicator" */
 	bool is_comm;	  /* the child is a communicator's own */
 
-	/* Begins leaving, together with all other members. Does not block.
-	 * Idempotent: a child that is closing already goes on. 0 or an
-	 * error after which test reports true. */
+	/* Starts to close, together with all other members. Does not block.
+	 * Idempotent: a child that is closing continues. Returns 0, or an error
+	 * after which test_close returns true. */
 	int (*start_close)(struct weft_child *child);
 
-	/* True once closed. Does not block; called between rounds of
-	 * progress. */
+	/* True once closed. Does not block; called between rounds of progress.
+	 */
 	bool (*test_close)(struct weft_child *child);
 
-	/* Gives the child back after test_close said true; the handle is
-	 * stale afterwards. Cannot fail. */
+	/* Frees the child after test_close returned true; the handle is stale
+	 * afterwards. Cannot fail. */
 	void (*destroy)(struct weft_child *child);
 };
 
 struct weft_child {
 	const struct weft_child_ops *ops; /* NULL: not registered */
 	struct weft_session *session;
-	struct weft_vci *vci;  /* set before it is added; NULL: the default */
+	struct weft_vci
+		*vci; /* set before it is added; NULL: the default VCI */
 	struct weft_link link; /* in session's list */
-	void *closing;	       /* state of start_close, its owner's */
+	void *closing;	       /* state of start_close; its owner's */
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm: make, reach peers, take out of the VCI's table */
+/* comm: creates communicators, finds their peers, removes them from the VCI's
+ * table */
 #include "core/comm.h"
 
 #include "base/err.h"
@@ -36,12 +37,13 @@ const char *weft_comm_label(const struct weft_comm *comm)
 	if (comm->name[0])
 		return comm->name;
 	if (comm->tag[0] > 0 && comm->tag[0] < ' ')
-		return comm->tag + 1; /* ours: no program has such a tag */
+		return comm->tag +
+		       1; /* internal: no program can use such a tag */
 	return comm->tag[0] ? comm->tag : "without a name";
 }
 
-/* `of communicator "crew"`, `of window sea`. Those that a communicator is
- * spread over have its name. */
+/* Prints `of communicator "crew"` or `of window sea`. Communicators on further
+ * VCIs print the name of the one they belong to. */
 static void print_object(
 	const struct weft_comm *comm, bool is_remote, char *buf, size_t len)
 {
@@ -57,7 +59,7 @@ static void print_object(
 			is_remote ? "the remote group of " : "", label);
 }
 
-/* Describes how a process ended, as far as that is known. */
+/* Describes how a process ended, as far as it is known. */
 static void print_why(
 	const struct weft_comm *comm, uint64_t proc, char *buf, size_t len)
 {
@@ -71,7 +73,8 @@ static void print_why(
 			(uint32_t)proc);
 }
 
-/* Of the local communicator of an intercommunicator: a remote process. */
+/* A failed remote process, for the local communicator of an intercommunicator.
+ */
 static int set_failed(const struct weft_comm *comm, int32_t rank,
 	bool is_remote, uint64_t proc)
 {
@@ -124,7 +127,7 @@ int weft_comm_explain(const struct weft_comm *comm, int err)
 	return err;
 }
 
-/* Those that died before it was made. */
+/* Records members that failed before the communicator was created. */
 static void note_dead(struct weft_comm *comm)
 {
 	struct weft_map_entry *entry;
@@ -145,7 +148,7 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	struct weft_comm *comm;
 	int err;
 
-	/* ids come from other processes */
+	/* the id came from another process */
 	if (!ctx || ctx % WEFT_CTX_OFFSET_END || weft_vci_core_comm(vci, ctx))
 		return weft_err_set(WEFT_ERR_PROTO,
 			"the context id %llx chosen by another process is in "

@@ -39,7 +39,7 @@ static struct code *errcode_find(int number)
 	return &table.codes[i];
 }
 
-/* A fresh number: the lowest free one. */
+/* Takes the lowest free number. */
 static struct code *errcode_add(int *number_out)
 {
 	int i = 0;

@@ -35,7 +35,7 @@ void weft_errh_put(struct weft_errh *errh)
 {
 	if (!errh || errh->action != WEFT_ERRH_CALL)
 		return;
-	/* the last one sees what all others did before they let go */
+	/* acq_rel: the last holder sees the writes of all others */
 	if (atomic_fetch_sub_explicit(&errh->refs, 1, memory_order_acq_rel) ==
 		1)
 		weft_table_free(&weft_errhs, errh);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* errh: error handlers
  *
- * Exist independently of sessions and before any of them. The function is
- * kept untyped; the API room that made it calls it. Any thread. */
+ * They exist independently of sessions and before any session. The function is
+ * untyped here; the API room that created the handler calls it. Any thread. */
 #ifndef WEFT_ERRH_H
 #define WEFT_ERRH_H
 
@@ -25,7 +25,7 @@ typedef void weft_errh_fn(void);
 struct weft_errh {
 	struct weft_obj obj;
 	enum weft_errh_action action;
-	int kind; /* enum weft_kind of the objects it is for; 0: any */
+	int kind; /* enum weft_kind of the objects it applies to; 0: any */
 	weft_errh_fn *fn;
 	atomic_uint refs;
 };
@@ -35,16 +35,16 @@ extern struct weft_table weft_errhs;
 /* The predefined handlers, by enum weft_errh_action. */
 extern struct weft_errh weft_errh_builtin[3];
 
-/* A handler that calls fn for errors on objects of this kind, with one
- * reference, or NULL when out of memory. */
+/* Creates a handler that calls fn for errors on objects of this kind, with one
+ * reference; NULL when out of memory. */
 struct weft_errh *weft_errh_create(int kind, weft_errh_fn *fn);
 
-/* NULL is accepted by both. */
+/* Both accept NULL. */
 struct weft_errh *weft_errh_get(struct weft_errh *errh);
 void weft_errh_put(struct weft_errh *errh);
 
-/* Replaces what *slot holds by a reference to errh. Any thread: the slot is
- * exchanged whole. */
+/* Replaces the handler in *slot by a reference to errh. Any thread: the slot is
+ * exchanged atomically. */
 void weft_errh_set(struct weft_errh **slot, struct weft_errh *errh);
 
 #endif

@@ -2,10 +2,9 @@
 /* group: an ordered set of processes, as runs
  *
  * Every group is built by appending members or whole runs in order, greedily,
- * so that equal member lists give equal runs; none goes from one job to the
- * next. From process to rank, few runs
- * are searched one by one; for many an index of all members, sorted by
- * process, is made when first asked for. */
+ * so that equal member lists give equal runs. A run never spans two jobs. To
+ * find the rank of a process, few runs are searched linearly; many runs get an
+ * index of all members, sorted by process, at the first lookup. */
 #include "core/group.h"
 
 #include "base/err.h"
@@ -55,7 +54,7 @@ static int new_run(struct runs *r, uint64_t proc)
 	return 0;
 }
 
-/* A run is of one job: what its stride says of ranks is true of no other. */
+/* A run is within one job, because ranks of two jobs are unrelated. */
 static bool continues(const struct weft_run *run, uint64_t proc)
 {
 	return run->first >> 32 == proc >> 32 &&
@@ -80,7 +79,7 @@ static int group_append(struct runs *r, uint64_t proc)
 	return err;
 }
 
-/* Appends n processes from first on; few steps whatever n is. */
+/* Appends n processes from first on; O(1) in n. */
 static int append_run(
 	struct runs *r, uint64_t first, int64_t stride, uint32_t n)
 {
@@ -102,7 +101,7 @@ static int append_run(
 	return 0;
 }
 
-/* Makes the group out of the runs, which are its own from now on. */
+/* Creates the group and gives it the runs. */
 static int group_finish(struct runs *r, int err, const struct weft_group *from,
 	struct weft_group **group_out)
 {
@@ -159,7 +158,7 @@ void weft_group_put(struct weft_group *group)
 {
 	if (!group || group == &weft_group_empty)
 		return;
-	/* the last one sees what all others did before they let go */
+	/* acq_rel: the last holder sees the writes of all others */
 	if (atomic_fetch_sub_explicit(&group->refs, 1, memory_order_acq_rel) !=
 		1)
 		return;

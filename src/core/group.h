@@ -3,10 +3,10 @@
  *
  * A process is named by a 64-bit number: the job's number in the upper half,
  * its rank there in the lower. A group stores runs (first, stride, count) in
- * canonical form (greedy from the start), so that the whole of a job of a
- * million is one run, translation costs O(log runs), and equal member lists
- * have equal runs. Groups never change once made; they are shared by
- * reference count. */
+ * canonical form (greedy from the start). So a job of a million processes is
+ * one run, translation costs O(log runs), and equal member lists have equal
+ * runs. Groups never change after creation and are shared by reference count.
+ */
 #ifndef WEFT_GROUP_H
 #define WEFT_GROUP_H
 
@@ -32,12 +32,13 @@ struct weft_group {
 	uint32_t n_runs;
 	int32_t my_rank; /* WEFT_UNDEFINED when not a member */
 	struct weft_run *runs;
-	struct weft_session
-		*session;	 /* it was derived from, NULL: World or none.
-				    Compared, never followed unless live */
-	uint64_t session_handle; /* to detect that the session is gone */
+	struct weft_session *session; /* the session it was derived from; NULL:
+					 World or none. Compared, but followed
+					 only while session_handle is live */
+	uint64_t session_handle;      /* to detect that the session is gone */
 	/* below: only group.c */
-	struct weft_group_index *_Atomic index; /* made on use; many runs */
+	struct weft_group_index
+		*_Atomic index; /* built on use if there are many runs */
 };
 
 enum {
@@ -57,7 +58,7 @@ enum weft_compare {
 
 extern struct weft_table weft_groups;
 
-/* The group without members; get and put leave it alone. */
+/* The group without members; get and put ignore it. */
 extern struct weft_group weft_group_empty;
 
 /* Builds a group from members in order. 0, WEFT_ERR_NOMEM, or WEFT_ERR_RANK
@@ -69,15 +70,15 @@ int weft_group_create(
 int weft_group_create_range(
 	uint64_t first, uint32_t n, struct weft_group **group_out);
 
-/* From another process's runs, which are checked: WEFT_ERR_PROTO when they
- * are not those of a group. */
+/* Builds a group from the runs of another process, which are checked:
+ * WEFT_ERR_PROTO when they are malformed. */
 int weft_group_create_runs(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out);
 
 struct weft_group *weft_group_get(struct weft_group *group);
 void weft_group_put(struct weft_group *group); /* NULL is accepted */
 
-/* A group of its own with the same members in the same order. */
+/* A new group with the same members in the same order. */
 int weft_group_dup(
 	const struct weft_group *group, struct weft_group **group_out);
 
@@ -91,8 +92,8 @@ int32_t weft_group_rank_of(const struct weft_group *group, uint64_t proc);
 enum weft_compare weft_group_compare(
 	const struct weft_group *a, const struct weft_group *b);
 
-/* Set operations keep the standard's orders. The result is a new reference;
- * an empty result is a group of size 0. */
+/* Set operations keep the standard's order. The result is a new reference; an
+ * empty result is a group of size 0. */
 int weft_group_union(const struct weft_group *a, const struct weft_group *b,
 	struct weft_group **group_out);
 int weft_group_intersection(const struct weft_group *a,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hardware: which processes of my node share a piece of hardware with me
+/* hardware: the processes of this node that share a hardware object with this
+ * one
  *
  * Every process publishes the processors it may run on in its business card. */
 #include "core/hardware.h"
@@ -26,7 +27,8 @@ const char *weft_hardware_name(int i)
 	return i >= 0 && i < 4 ? names[i] : NULL;
 }
 
-/* The id of the piece that holds a set of processors (NULL: mine) whole. */
+/* The id of the object that contains a whole set of processors (NULL: the own
+ * ones). */
 static int piece_of(int i, const char *cpus, char id[WEFT_TOPO_ID_MAX])
 {
 	int err = 0;
@@ -55,11 +57,11 @@ bool weft_hardware_is_known(int i)
 	return piece_of(i, NULL, id) == 0;
 }
 
-/* One process asked where it runs. */
+/* One process and where it runs. */
 struct answer {
 	size_t *n_waiting;
 	uint32_t rank;
-	char cpus[WEFT_BC_CPUS_MAX]; /* "" when not known */
+	char cpus[WEFT_BC_CPUS_MAX]; /* "" if unknown */
 };
 
 static void hardware_on_bc(void *arg, int err, const void *data, size_t len)
@@ -72,7 +74,7 @@ static void hardware_on_bc(void *arg, int err, const void *data, size_t len)
 	--*answer->n_waiting;
 }
 
-/* Asks all at once and waits for the answers. */
+/* Fetches from all processes at once and waits for the answers. */
 static void hardware_ask(struct answer *answers, size_t n)
 {
 	size_t n_waiting = n;
@@ -87,7 +89,7 @@ static void hardware_ask(struct answer *answers, size_t n)
 		weft_progress_wait(&weft_proc.vci);
 }
 
-/* The process numbers of those whose piece is the given one. */
+/* The process numbers of those whose object is the given one. */
 static size_t hardware_choose(const struct answer *answers, size_t n, int i,
 	const char *mine, uint64_t *procs)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hint: the info keys that the library reads and returns */
+/* hint: the info keys of this library beside MPI's, and those of communicators
+ */
 #include "core/hint.h"
 
 #include "base/err.h"

@@ -78,7 +78,7 @@ static char *trimmed(const char *text)
 	return strndup(text, len);
 }
 
-/* Puts an entry with strings that are the object's from now on. */
+/* Inserts an entry; the object owns the strings from now on. */
 static int put_take(struct weft_info *info, char *key, char *value)
 {
 	struct weft_info_entry *entry = info_find(info, key);
@@ -236,7 +236,7 @@ int weft_info_dup(const struct weft_info *info, struct weft_info **info_out)
 	return 0;
 }
 
-/* The program and its arguments, as the system has them. */
+/* The program and its arguments, from /proc. */
 static void set_command(struct weft_info *info)
 {
 	char line[WEFT_INFO_VALUE_MAX + 1];

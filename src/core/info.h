@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* info: ordered keys with values
  *
- * Exist independently of sessions and before any of them. Any thread; an
- * object has its own lock. Keys keep the order in which they were first
- * set. */
+ * They exist independently of sessions and before any session. Any thread; an
+ * object has its own lock. Keys keep the order in which they were first set. */
 #ifndef WEFT_INFO_H
 #define WEFT_INFO_H
 
@@ -38,14 +37,14 @@ extern struct weft_table weft_infos;
 /* NULL when out of memory. */
 struct weft_info *weft_info_create(void);
 
-/* A copy; an empty one of NULL. */
+/* Copies an info object; of NULL, creates an empty one. */
 int weft_info_dup(const struct weft_info *info, struct weft_info **info_out);
 
 /* NULL is accepted. */
 void weft_info_destroy(struct weft_info *info);
 
-/* Puts or replaces. Blanks around the value are taken off. WEFT_ERR_INFO_KEY or
- * WEFT_ERR_INFO_VALUE when empty or too long. */
+/* Inserts or replaces. Blanks around the value are removed. WEFT_ERR_INFO_KEY
+ * or WEFT_ERR_INFO_VALUE when empty or too long. */
 int weft_info_set(struct weft_info *info, const char *key, const char *value);
 
 /* The same, unless info has the key already. */
@@ -57,20 +56,20 @@ int weft_info_delete(struct weft_info *info, const char *key);
 uint32_t weft_info_n_keys(const struct weft_info *info);
 
 /* Copies key i, in the order of setting; buf has WEFT_INFO_KEY_MAX + 1 bytes.
- * WEFT_ERR_ARG when there are not so many. */
+ * WEFT_ERR_ARG when there are fewer keys. */
 int weft_info_key(const struct weft_info *info, uint32_t i, char *buf);
 
-/* Copies at most len - 1 characters of the value and a NUL into buf, unless
- * len is 0. Returns the length of the whole value, or -1 when the key is not
- * there. info may be NULL: no keys. */
+/* Copies at most len - 1 characters of the value and a NUL into buf, unless len
+ * is 0. Returns the length of the whole value, or -1 when the key is not set.
+ * info may be NULL: no keys. */
 long weft_info_value(
 	const struct weft_info *info, const char *key, char *buf, size_t len);
 
-/* Puts all keys of `from` (which may be NULL) into info. */
+/* Sets all keys of `from`, which may be NULL, in info. */
 int weft_info_merge(struct weft_info *info, const struct weft_info *from);
 
-/* The process-wide object of what is known about how the program was started.
- * Made on first use; not to be changed. */
+/* The process-wide object that describes how the program was started. Created
+ * on first use; must not be changed. */
 struct weft_info *weft_info_env(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* req: allocate, complete, wait, release */
+/* req: allocates, completes, waits for and frees requests */
 #include "core/req.h"
 
 #include "core/comm.h"
@@ -21,7 +21,7 @@ struct weft_req *weft_req_make(struct weft_vci *vci)
 
 	if (!req)
 		return NULL;
-	/* for ever: it is only recycled within its VCI */
+	/* constant from now on: the request is recycled only within its VCI */
 	__atomic_store_n(&req->vci, vci, __ATOMIC_RELAXED);
 	weft_list_init(&req->link);
 	weft_list_init(&req->out.link);
@@ -32,8 +32,7 @@ struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos)
 {
 	struct weft_req *req;
 
-	/* other VCIs' requests may change under our eyes, but not their
-	 * VCI */
+	/* requests of other VCIs may change concurrently, but not their VCI */
 	while ((req = weft_table_place(&weft_reqs, *pos)) != NULL) {
 		++*pos;
 		if (__atomic_load_n(&req->vci, __ATOMIC_RELAXED) == vci)
@@ -42,7 +41,7 @@ struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos)
 	return NULL;
 }
 
-/* Gives up what a request gathered beyond a short message. */
+/* Frees what a request acquired beyond a short message. */
 static void req_clean(struct weft_req *req)
 {
 	if (req->ops && req->ops->release)
@@ -67,14 +66,14 @@ void weft_req_recycle(struct weft_req *req)
 		weft_type_put(req->type);
 	if (weft_likely(req->comm))
 		weft_comm_put(req->comm);
-	/* Stale for everybody at once: odd generations stay odd, but nobody
-	 * knows the next one before weft_req_new() hands it out. */
+	/* Makes every handle stale: odd generations stay odd, and
+	 * weft_req_new() returns the next one. */
 	weft_obj_renew(req);
 	req->spare = vci->core->spare_reqs;
 	vci->core->spare_reqs = req;
 }
 
-/* Those that end soon pay for nothing but a count. */
+/* Waits that end soon cost only a count. */
 void weft_req_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call)
 {

@@ -2,8 +2,8 @@
 /* req: requests
  *
  * Created by the operation that starts (p2p, coll), destroyed by wait, test or
- * free once it is done, whichever is later. `refs` counts the user's handle
- * and the library's own interest (the transport, a matched message). A request
+ * free once it is done, whichever is later. `refs` counts the user's handle and
+ * the library's own references (the transport, a matched message). A request
  * completes exactly once, through weft_req_complete(). Guarded by the VCI's
  * lock. */
 #ifndef WEFT_REQ_H
@@ -34,35 +34,35 @@ enum weft_req_kind {
 	WEFT_REQ_OTHER,
 };
 
-/* What a kind of request can do beyond completing; NULL slots mean "nothing
- * to do". Kept by the room that made the request. */
+/* What a kind of request does beyond completing; a NULL slot does nothing.
+ * Defined by the room that creates the request. */
 struct weft_req_ops {
 	/* Starts a persistent request again; is_done is false already. */
 	int (*start)(struct weft_req *req);
-	/* Tries to withdraw; completion follows in any case. */
+	/* Tries to cancel; completion follows in any case. */
 	int (*cancel)(struct weft_req *req);
-	/* Before wait/test report completion: may fill status (general
-	 * requests). Of the user's functions: no lock held. */
+	/* Called before wait or test report completion; may fill status
+	 * (general requests). Calls a user function: no lock held. */
 	int (*query)(struct weft_req *req, struct weft_status *status);
-	/* After query, before the user's handle goes: what his function to
-	 * free says (general requests). No lock held. */
+	/* Called after query, before the user's handle is freed: calls the
+	 * user's free function (general requests). No lock held. */
 	int (*free)(struct weft_req *req);
 	/* Last reference dropped; frees what the room attached. */
 	void (*release)(struct weft_req *req);
 };
 
-/* One part per kind of request; each field has one meaning. What a kind has not
- * is another's memory: look at the kind first. */
+/* One part per kind of request, in a union: check the kind before reading a
+ * part. */
 
 struct weft_req_send {
-	uint8_t mode;	 /* enum weft_send_mode */
-	bool is_eager;	 /* its data left at once */
-	bool is_last;	 /* the receiver knows that it stays */
-	bool is_asked;	 /* its receiver was asked to give it back */
-	bool in_fabric;	 /* op completes when the data has left */
+	uint8_t mode;	/* enum weft_send_mode */
+	bool is_eager;	/* its data left with the envelope */
+	bool is_last;	/* the receiver knows that the sender's process stays */
+	bool is_asked;	/* its receiver was asked to return it */
+	bool in_fabric; /* op completes when the data has left */
 	bool is_offered; /* announced on this node, and counted there */
-	bool is_waited;	 /* its caller makes progress until it is over */
-	uint16_t number; /* is_eager: of the message, at the peer */
+	bool is_waited;	 /* its caller makes progress until it completes */
+	uint16_t number; /* is_eager: number of the message at the peer */
 };
 
 struct weft_req_recv {
@@ -71,7 +71,7 @@ struct weft_req_recv {
 	uint64_t order; /* is_posted: among the posted ones */
 };
 
-/* A send or receive whose data does not come with its announcement. */
+/* A send or receive whose data does not arrive with its envelope. */
 struct weft_req_rndv {
 	uint64_t remote;    /* the other side's request; 0: none is known */
 	size_t n_segs;	    /* in the fabric, and what p2p/rndv_seg.c adds */
@@ -86,26 +86,27 @@ struct weft_req_rndv {
 };
 
 struct weft_req_sendrecv {
-	size_t n_left; /* of its two halves */
+	size_t n_left; /* unfinished halves */
 };
 
-struct weft_req_flush { /* of a buffer of buffered sends */
+struct weft_req_flush { /* a flush of a buffer of buffered sends */
 	size_t n_left;
 	uint64_t n_sent; /* waits for messages with lower numbers */
 };
 
 struct weft_req {
-	/* first line: what matching and completing look at */
+	/* first cache line: for matching and completing */
 	struct weft_obj obj;
 	uint8_t kind; /* enum weft_req_kind */
 	bool is_done;
-	bool is_active; /* persistent: started, not yet waited */
+	bool is_active; /* persistent: started, not yet completed by wait */
 	union {
 		struct {
 			bool is_persistent : 1;
-			bool is_user_freed : 1; /* MPI_Request_free came */
+			bool is_user_freed : 1; /* MPI_Request_free was called
+						 */
 		};
-		uint8_t rare; /* either; mostly none */
+		uint8_t rare; /* any of these; mostly none */
 	};
 	uint32_t refs;
 	struct weft_link link; /* match queue or pending list */
@@ -115,10 +116,10 @@ struct weft_req {
 	union {
 		struct weft_req_send send;
 		struct weft_req_recv recv;
-		uint64_t flags; /* of either, to make all false */
+		uint64_t flags; /* both, to clear them with one store */
 	};
 
-	/* second line: where the data goes and what the caller is told */
+	/* second cache line: where the data goes, and the status */
 	_Alignas(WEFT_CACHE_LINE) void *buf;
 	size_t len;		/* bytes to move */
 	struct weft_type *type; /* referenced */
@@ -126,26 +127,28 @@ struct weft_req {
 	struct weft_peer *peer;
 	struct weft_status status;
 
-	/* further ones: a short message only reads that there is nothing.
-	 * What stands from ops to the parts is 0 in a spare request. */
+	/* Further lines: a short message only reads that they are unused. The
+	 * fields from ops to the parts are 0 in a spare request. */
 	_Alignas(WEFT_CACHE_LINE) struct weft_vci *vci;
 	int64_t count;
 	const struct weft_req_ops *ops;
-	/* called by weft_req_complete() with the VCI's lock held; may start
-	 * further operations. Set right after a _locked start, which may
+	/* Called by weft_req_complete() with the VCI's lock held; may start
+	 * further operations. Set it right after a _locked start, which may
 	 * already have completed the request: check is_done then. */
 	void (*on_done)(void *arg, struct weft_req *req);
 	void *staging; /* packed copy, owned; NULL: none */
-	union {	       /* whoever made it attaches its own */
+	union {	       /* attached by the room that created it */
 		void *attached;
 		struct weft_sched *sched;     /* a collective */
 		struct weft_parts *parts;     /* partitioned */
 		struct weft_general *general; /* WEFT_REQ_GENERAL */
-		struct weft_bsend_sent *sent; /* buffered, the user's own */
-		struct weft_req *waiter;  /* buffered, inside: the user's own,
-					     whose cancel waits for an answer */
+		struct weft_bsend_sent
+			*sent; /* buffered; of the user's request */
+		struct weft_req
+			*waiter; /* buffered, internal: the user's request,
+				    whose cancel waits for an answer */
 		struct weft_claim *claim; /* receive of a message that a probe
-					     took out of the network card */
+					     took from the network card */
 	};
 	union {
 		struct weft_req_rndv rndv; /* send, receive */
@@ -155,28 +158,27 @@ struct weft_req {
 	void *on_done_arg;
 	struct weft_req *spare; /* next of the VCI's spare ones */
 
-	/* only for what waits or goes through a fabric */
+	/* only for requests that wait or use a fabric */
 	struct weft_op op;
-	struct weft_out out;	   /* waits for its turn at the peer */
-	struct weft_wire_net wire; /* in front of it on the fabric */
+	struct weft_out out;	   /* its place in the peer's queue */
+	struct weft_wire_net wire; /* its header on the fabric */
 };
 static_assert(offsetof(struct weft_req, buf) == WEFT_CACHE_LINE, "first line");
 static_assert(sizeof(struct weft_req) == 6 * WEFT_CACHE_LINE, "six lines");
 
 extern struct weft_table weft_reqs;
 
-/* What weft_req_new() does when the VCI has no spare request; NULL without
- * memory. */
+/* weft_req_new() when the VCI has no spare request; NULL when out of memory. */
 struct weft_req *weft_req_make(struct weft_vci *vci);
 
-/* Next request of a VCI at or after place *pos of the table, advancing it;
+/* Next request of a VCI at or after place *pos of the table, which is advanced;
  * NULL at the end. May be a spare one, without references. VCI's lock held. */
 struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos);
 
-/* What weft_req_put() does with the last reference. */
+/* weft_req_put() with the last reference. */
 void weft_req_recycle(struct weft_req *req);
 
-/* A live request with one reference (the user's) or NULL. VCI's lock held. */
+/* A live request with one reference (the user's), or NULL. VCI's lock held. */
 static inline struct weft_req *weft_req_new(
 	struct weft_vci *vci, enum weft_req_kind kind)
 {
@@ -216,8 +218,8 @@ static inline void weft_req_put(struct weft_req *req)
 		weft_req_recycle(req);
 }
 
-/* The one place where a request completes. status.err is the argument.
- * VCI's lock held. */
+/* The one place where a request completes; status.err is the argument. VCI's
+ * lock held. */
 static inline void weft_req_complete(struct weft_req *req, int err)
 {
 	req->status.err = err;
@@ -226,20 +228,20 @@ static inline void weft_req_complete(struct weft_req *req, int err)
 		req->on_done(req->on_done_arg, req);
 }
 
-/* A receive in a match queue. */
+/* True for a receive in a match queue. */
 static inline bool weft_req_is_posted(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_RECV && req->recv.is_posted;
 }
 
-/* A send or a receive that only the fabric ends. */
+/* True for a send or receive that only the fabric completes. */
 static inline bool weft_req_in_fabric(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_SEND ? req->send.in_fabric
 					  : req->recv.in_fabric;
 }
 
-/* A send that was announced, and nothing heard since. */
+/* True for a send that was announced and has no answer yet. */
 static inline bool weft_req_is_offered(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_SEND && !req->is_done && req->peer &&
@@ -248,7 +250,7 @@ static inline bool weft_req_is_offered(const struct weft_req *req)
 	       !req->rndv.is_copying && req->out.link.next == &req->out.link;
 }
 
-/* A send that waits at its peer's queue: nothing of it has left. */
+/* True for a send that waits in its peer's queue: no part of it has left. */
 static inline bool weft_req_is_queued(const struct weft_req *req)
 {
 	return req->kind == WEFT_REQ_SEND && !req->is_done &&
@@ -260,9 +262,9 @@ static inline bool weft_req_is_queued(const struct weft_req *req)
  * not persistent. Takes the VCI's lock. */
 int weft_req_start(struct weft_req *req);
 
-/* Blocks, progressing, until req is done; call is the MPI procedure, for
- * whoever asks what this process is in, or NULL where the request tells. VCI's
- * lock held; it is given up between rounds. Does not drop the reference. */
+/* Blocks, making progress, until req is done. call is the MPI procedure for
+ * reports of what this process waits in, or NULL if the request names it. VCI's
+ * lock held; it is released between rounds. Does not drop the reference. */
 void weft_req_wait_more(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 
@@ -278,7 +280,8 @@ static inline void weft_req_wait(struct weft_vci *vci, struct weft_req *req)
 	weft_req_wait_in(vci, req, NULL);
 }
 
-/* From now on who has waited for some rounds in vain goes on in fn. */
+/* Registers the function in which a wait continues after some rounds without
+ * success. */
 typedef void weft_req_wait_fn(
 	struct weft_vci *vci, struct weft_req *req, const char *call);
 void weft_req_on_wait(weft_req_wait_fn *fn);

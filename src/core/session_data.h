@@ -81,14 +81,15 @@ enum weft_world_state {
 	WEFT_WORLD_CLOSED,
 };
 
-/* The World Model's session and its two communicators. One per process; state
- * is exchanged atomically, the rest is written only while OPENING or CLOSING.
- */
+/* The World Model's session and its two communicators. One per process. state
+ * is exchanged atomically; the other fields are written only while OPENING or
+ * CLOSING. */
 struct weft_world {
 	atomic_int state; /* enum weft_world_state */
 	struct weft_session *session;
-	struct weft_comm *comms[2]; /* of all, of myself; NULL unless open */
-	uint64_t parent; /* handle of the communicator to who spawned us */
+	struct weft_comm
+		*comms[2]; /* of all processes, of this one; NULL unless open */
+	uint64_t parent;   /* handle of the communicator to the parent job */
 	pthread_t main_thread;
 };
 
@@ -99,11 +100,11 @@ extern struct weft_world weft_world;
 int weft_session_add_child(struct weft_session *session,
 	struct weft_child *child, const struct weft_child_ops *ops);
 
-/* Takes a child out, closed or not. Its VCI's lock held. */
+/* Removes a child, closed or not. Its VCI's lock held. */
 void weft_session_remove_child(struct weft_child *child);
 
-/* The session a group was derived from, or an error when that session has
- * ended. Groups of the World Model and predefined ones yield the World's. */
+/* The session that a group was derived from, or an error when that session has
+ * ended. Groups of the World Model and predefined groups yield the World's. */
 int weft_session_of_group(
 	const struct weft_group *group, struct weft_session **session_out);
 

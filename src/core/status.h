@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* status: what a completed operation tells its caller */
+/* status: the result of a completed operation */
 #ifndef WEFT_STATUS_H
 #define WEFT_STATUS_H
 

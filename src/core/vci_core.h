@@ -8,14 +8,14 @@
 struct weft_comm;
 struct weft_req;
 
-/* Made when the VCI opens, freed when it closes. VCI's lock. */
+/* Created when the VCI opens, freed when it closes. VCI's lock. */
 struct weft_vci_core {
 	struct weft_req *spare_reqs; /* recycled */
-	struct weft_comm *last_comm; /* of the last look-up */
+	struct weft_comm *last_comm; /* of the last lookup */
 	struct weft_map comms; /* context id without its offset to weft_comm */
 };
 
-/* 0 or WEFT_ERR_NOMEM. Before whatever makes a request or communicator. */
+/* 0 or WEFT_ERR_NOMEM. Called before any request or communicator is created. */
 int weft_vci_core_open(struct weft_vci *vci);
 void weft_vci_core_close(struct weft_vci *vci);
 
