@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* abort: who ends with me */
+/* abort: which processes end with this one */
 #include "session/abort.h"
 
 #include "core/comm.h"
@@ -61,7 +61,7 @@ static void mark_session(
 	weft_vci_unlock(vci);
 }
 
-/* The marked ranks, ascending; NULL when memory is short. */
+/* The marked ranks, ascending; NULL when out of memory. */
 static uint32_t *abort_ranks_of(const bool *marks, size_t *n_out)
 {
 	uint32_t *ranks = calloc(weft_proc.facts.size, sizeof(*ranks));

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* abort: who ends with me
+/* abort: which processes end with this one
  *
- * An abort ends the whole job, unless the session was opened with weft_abort:
- * "session" ends the processes this one has a communicator of the session with,
- * "group" those of the communicator the abort is about. */
+ * An abort ends the whole job unless the session was opened with the info key
+ * weft_abort. "session" ends the processes that share a communicator of the
+ * session with this one, "group" the members of the communicator that the abort
+ * names. */
 #ifndef WEFT_ABORT_H
 #define WEFT_ABORT_H
 
 #include "session/session.h"
 
-/* The value of the info key for a scope, and back (false: no scope). */
+/* The value of the info key for a scope, and the reverse (false: no such
+ * scope). */
 const char *weft_abort_scope_name(enum weft_abort_scope scope);
 bool weft_abort_scope_of(const char *name, enum weft_abort_scope *scope_out);
 
-/* Asks for the end of whoever is to end, and ends this process. comm may be
- * NULL, then the session is meant; session may be NULL, then the job is. Takes
- * the session's VCIs' locks; none may be held. */
+/* Asks the manager to end the processes in scope, and ends this process.
+ * Without comm, the session's scope applies; without session, the whole job
+ * ends. Takes the locks of the session's VCIs; none may be held. */
 void weft_abort_end(const struct weft_comm *comm, struct weft_session *session,
 	int code, const char *text) __attribute__((noreturn));
 

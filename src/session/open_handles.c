@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* open_handles: what still hangs on a session */
+/* open_handles: the open objects of a session */
 #include "session/open_handles.h"
 
 #include "base/err.h"
@@ -27,7 +27,7 @@ static void open_handles_describe(struct weft_link *link, char *buf, size_t len)
 			comm->tag, comm->rank, comm->size);
 }
 
-/* Adds words for the children on one VCI, as many as there is room for. */
+/* Appends the children on one VCI, as many as fit. */
 static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 	char *list, size_t len)
 {
@@ -44,7 +44,8 @@ static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 		const struct weft_comm *comm = weft_disconnect_comm_of(link);
 
 		if (comm && comm->spread_of)
-			continue; /* goes with the one whose it is */
+			continue; /* is closed with the communicator it belongs
+				     to */
 		open_handles_describe(link, text, sizeof(text));
 		if (at + strlen(text) + 3 <= len)
 			at += (size_t)snprintf(list + at, len - at, "%s%s",

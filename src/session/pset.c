@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pset: process-set names to groups */
+/* pset: from process-set names to groups */
 #include "session/pset.h"
 
 #include "base/err.h"
@@ -24,14 +24,16 @@ struct made {
 };
 
 /* Names in the order in which the session first saw them; they stay when the
- * set goes. */
+ * set is deleted. */
 struct weft_psets {
 	uint32_t n;
 	char **names;
-	uint64_t listed; /* version of the manager's sets that are in it */
+	uint64_t listed; /* version of the manager's sets that the list contains
+			  */
 	struct weft_link made;
 	uint64_t n_made_changes; /* definitions and deletions in `made` */
-	uint64_t n_seen_events;	 /* of weft_proc when this began */
+	uint64_t n_seen_events;	 /* weft_proc.n_pset_events when the list was
+				    created */
 };
 
 static void made_free(struct made *made)
@@ -90,7 +92,7 @@ static bool was_seen(const struct weft_session *session, const char *name)
 	return false;
 }
 
-/* Appends a name unless it is known. */
+/* Appends a name unless it is in the list. */
 static int pset_note(struct weft_psets *psets, const char *name)
 {
 	char **names;
@@ -109,7 +111,7 @@ static int pset_note(struct weft_psets *psets, const char *name)
 	return 0;
 }
 
-/* The ranks of a set the process manager knows, as a group. */
+/* The ranks of a set of the process manager, as a group. */
 static int manager_group(const char *name, struct weft_group **group_out)
 {
 	uint64_t job = weft_proc.proc & ~(uint64_t)UINT32_MAX;
@@ -144,8 +146,8 @@ static bool am_in(const char *manager_name)
 	return is_in;
 }
 
-/* Adds the manager's sets that I am in; asks again only when there was news of
- * sets since. */
+/* Appends the manager's sets that this process is in. Asks the manager only
+ * after an event about sets. */
 static int note_manager_sets(struct weft_psets *psets)
 {
 	char **names = NULL;
@@ -244,7 +246,7 @@ enum kind {
 	KIND_HOST,
 	KIND_HARDWARE, /* level is set */
 	KIND_APPLICATION,
-	KIND_MANAGER, /* or none at all */
+	KIND_MANAGER, /* or no such set */
 };
 
 static enum kind pset_kind_of(
@@ -265,7 +267,8 @@ static enum kind pset_kind_of(
 	return made_find(session, name) ? KIND_APPLICATION : KIND_MANAGER;
 }
 
-/* A set that has lost a member is of no use as a whole. */
+/* An error if the set has lost a member, because it cannot be used as a whole.
+ */
 static int check_whole(const char *name, struct weft_group **group)
 {
 	int32_t rank = weft_failed_first(*group);
@@ -348,7 +351,7 @@ int weft_pset_group(struct weft_session *session, const char *name,
 	return 0;
 }
 
-/* ---- what is known about a set ---- */
+/* ---- the info of a set ---- */
 
 enum { HOSTS_ASKED = 64 }; /* members whose nodes are looked up */
 
@@ -363,8 +366,8 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* The nodes of the members, each once, with commas between; "" when there are
- * too many to ask, or when one is not known. */
+/* The nodes of the members, each once, separated by commas; "" when there are
+ * too many members to ask, or when one is unknown. */
 static void list_hosts(const struct weft_group *group, char *list, size_t len)
 {
 	char host[WEFT_BOOT_HOST_MAX];
@@ -445,8 +448,8 @@ int weft_pset_info(struct weft_session *session, const char *name,
 
 /* ---- sets of the application ---- */
 
-/* A name the application may give: not of a scheme that has a meaning, not
- * taken. */
+/* Checks a name that the application gives: not of a reserved scheme, and not
+ * in use. */
 static int check_name(struct weft_session *session, const char *name)
 {
 	static const char *const schemes[] = { "mpi://", "weft://",
@@ -473,7 +476,7 @@ static int check_name(struct weft_session *session, const char *name)
 		WEFT_ERR_NAME, "there is a process set \"%s\" already", name);
 }
 
-/* Puts it in; the caller's reference on group goes over. */
+/* Inserts a set; takes over the caller's reference on group. */
 static int made_add(struct weft_session *session, const char *name,
 	struct weft_group *group)
 {
@@ -618,7 +621,7 @@ uint64_t weft_pset_changes(struct weft_session *session)
 
 	weft_vci_lock(&weft_proc.vci);
 	psets = psets_of(session);
-	weft_progress(&weft_proc.vci); /* brings what the manager has to say */
+	weft_progress(&weft_proc.vci); /* delivers the manager's events */
 	if (psets)
 		n = psets->n_made_changes + weft_proc.n_pset_events -
 		    psets->n_seen_events;

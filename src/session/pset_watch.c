@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pset_watch: a program wants to be told when process sets change */
+/* pset_watch: notifies a program when process sets change */
 #include "session/pset_watch.h"
 
 #include "base/err.h"
@@ -9,22 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One change, not yet told. */
+/* One change whose notification is pending. */
 struct news {
 	struct weft_link link;
 	bool is_defined;
 	char name[];
 };
 
-/* Created and destroyed by weft_pset_watch_set(), which a session's end calls;
- * one that is told something at that time is destroyed by whoever tells it. */
+/* Created and destroyed by weft_pset_watch_set(), which the session's close
+ * calls. A watch whose function is running then is destroyed by the thread that
+ * runs it. */
 struct watch {
 	struct weft_link link;
 	struct weft_session *session;
 	struct weft_watch_how how;
 	struct weft_link news;
 	bool is_told;	/* its function is being called, by teller */
-	bool is_orphan; /* taken off from within its function */
+	bool is_orphan; /* removed from within its function */
 	pthread_t teller;
 };
 
@@ -51,7 +52,8 @@ static void watch_free(struct watch *watch)
 	free(watch);
 }
 
-/* The lock is held, and let go while another thread is in the function. */
+/* Removes a watch. The lock is held, but released while another thread is in
+ * the function. */
 static void take_off(struct watch *watch)
 {
 	weft_list_remove(&watch->link);
@@ -94,7 +96,7 @@ int weft_pset_watch_set(
 	return 0;
 }
 
-/* The lock is held. What memory is short for is not told. */
+/* Records a change; dropped when out of memory. The lock is held. */
 static void pset_watch_note(
 	struct watch *watch, const char *name, bool is_defined)
 {
@@ -132,7 +134,8 @@ void weft_pset_watch_made(
 	pthread_mutex_unlock(&watches.lock);
 }
 
-/* One that has news and is not being told any; the lock is held. */
+/* A watch with pending changes whose function is not running; the lock is held.
+ */
 static struct watch *first_untold(void)
 {
 	weft_list_for_each(link, next, &watches.list)

@@ -37,7 +37,7 @@ struct weft_errh *weft_session_initial_errh(void)
 {
 	const char *name;
 
-	weft_proc_read_knobs(); /* there may be no session yet */
+	weft_proc_read_knobs(); /* no session may exist yet */
 	name = weft_knobs.initial_errhandler;
 	if (!strcmp(name, "mpi_errors_return"))
 		return &weft_errh_builtin[WEFT_ERRH_RETURN];
@@ -52,7 +52,8 @@ static void session_on_event(const struct weft_boot_event *event)
 	weft_pset_watch_event(event);
 }
 
-/* The launcher asks; on a thread of the process manager's library. */
+/* Answers the launcher's question; on a thread of the process manager's
+ * library. */
 static void on_where(void)
 {
 	weft_liveness_answer(weft_proc.liveness, weft_where_describe);
@@ -85,7 +86,7 @@ int weft_session_open_vci(struct weft_vci *vci)
 	return 0;
 }
 
-/* The process opens its way out with its first session. */
+/* Opens the default VCI with the first session. */
 static int on_open(struct weft_vci *vci)
 {
 	int err = weft_session_open_vci(vci);
@@ -168,7 +169,7 @@ static struct weft_child *child_at(struct weft_link *link)
 	return weft_container_of(link, struct weft_child, link);
 }
 
-/* A session's children on one VCI, while it closes. */
+/* A session's children on one VCI, while the session closes. */
 struct part {
 	struct weft_vci *vci;
 	struct weft_link *children;
@@ -177,8 +178,8 @@ struct part {
 	bool is_drained;
 };
 
-/* All children begin to leave before any is waited for, so that processes that
- * hold them in another order meet. */
+/* Starts to close all children before waiting for any, so that processes with
+ * another order of children cannot deadlock. */
 static int session_part_start(struct part *part)
 {
 	int err = 0;
@@ -196,7 +197,8 @@ static int session_part_start(struct part *part)
 	return err;
 }
 
-/* True when all are closed. Testing carries each on: some, by turns. */
+/* True when all children are closed. Each test progresses some of them, in
+ * turn. */
 static bool test_children(struct part *part)
 {
 	for (int n = 0;
@@ -212,11 +214,11 @@ static bool test_children(struct part *part)
 	return weft_list_is_empty(part->children);
 }
 
-/* One round of waiting until every child has been left, and with the last
- * session also what its like left behind. What may hold one: messages of ours
- * not yet taken (the receiver must post its receive), and members that have not
- * begun to leave (they must call finalize, disconnect or free; those that
- * failed are not waited for). Ends when it is proven that they never will. */
+/* One round of waiting until every child is closed, and with the last session
+ * also the communicators that earlier sessions left behind. A child waits for
+ * messages of this process that are not received yet, and for members that have
+ * not started to close; failed members are not waited for. The wait ends with
+ * an error when the watchdog proves that it cannot succeed. */
 static bool part_drain(struct part *part)
 {
 	if (part->is_drained)
@@ -234,7 +236,8 @@ static bool part_drain(struct part *part)
 	return true;
 }
 
-/* Newest first. What could not be left goes on closing without its session. */
+/* Newest first. A child that could not be closed continues to close without a
+ * session. */
 static int part_end(struct part *part)
 {
 	struct weft_link *closed;
@@ -284,8 +287,8 @@ static void part_init(
 	weft_list_init(&part->closed);
 }
 
-/* Runs a step of closing on every part, each under its VCI's lock. Returns
- * the first error. */
+/* Runs a step of closing on every part, each under its VCI's lock. Returns the
+ * first error. */
 static int each_part(struct part *parts, int n, int (*step)(struct part *part))
 {
 	int err = 0;
@@ -307,7 +310,7 @@ static int part_round(struct part *part)
 	return part_drain(part) ? 0 : WEFT_AGAIN;
 }
 
-/* What a session left behind on a VCI that it gave back. */
+/* Closes what a session left behind on a VCI that it released. */
 static void vci_drain(struct weft_vci *vci)
 {
 	struct weft_comm *comm;
@@ -322,7 +325,8 @@ static void vci_drain(struct weft_vci *vci)
 			.comm = comm,
 		};
 
-		weft_comm_get(comm); /* another thread may tend, too */
+		weft_comm_get(
+			comm); /* another thread may progress it concurrently */
 		weft_blocked_begin(&blocked);
 		while (!weft_blocked_err(&blocked) &&
 			weft_disconnect_is_open(comm)) {
@@ -369,7 +373,8 @@ int weft_session_close(struct weft_session *session)
 	return err;
 }
 
-/* The communicators of all and of myself; their context ids need no talk. */
+/* The communicators of all processes and of this one; their context ids are
+ * fixed, so no message is needed. */
 static int make_world_comms(struct weft_session *session)
 {
 	uint64_t first = weft_proc.proc & ~(uint64_t)UINT32_MAX;
@@ -443,7 +448,7 @@ int weft_world_open(
 	return err;
 }
 
-/* Why there is no World to close. */
+/* The error that the World cannot be closed in this state. */
 static int not_open(int state)
 {
 	if (state == WEFT_WORLD_CLOSED || state == WEFT_WORLD_CLOSING)

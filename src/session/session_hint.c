@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* session_hint: what a session was asked for, and what it got */
+/* session_hint: the hints of a session, requested and in effect */
 #include "session/session_hint.h"
 
 #include "base/err.h"
@@ -39,7 +39,7 @@ static enum weft_thread_level read_level(const struct weft_info *asked)
 	return (enum weft_thread_level)level;
 }
 
-/* Adds a kind to a comma-separated list unless it is there. */
+/* Appends a kind to a comma-separated list unless it is there. */
 static void add_kind(char *list, size_t len, const char *kind)
 {
 	size_t n = strlen(list), k = strlen(kind);
@@ -51,7 +51,7 @@ static void add_kind(char *list, size_t len, const char *kind)
 		snprintf(list + n, len - n, "%s%s", n ? "," : "", kind);
 }
 
-/* The kinds asked for that we have; the two that always work in any case. */
+/* The requested kinds that are supported, and the two that always are. */
 static void read_kinds(
 	const struct weft_info *asked, char *list, size_t list_len)
 {
@@ -84,7 +84,7 @@ static void read_abort(
 		weft_abort_scope_of(value, &session->abort_scope);
 }
 
-/* What is asked of the fabric. */
+/* The hints for the fabric. */
 static void read_vci_hints(
 	const struct weft_info *asked, struct weft_vci_hints *vci_hints)
 {
@@ -108,7 +108,7 @@ void weft_session_hint_requested(const struct weft_info *asked)
 	pthread_mutex_unlock(&weft_proc.lock);
 }
 
-/* Does the default VCI do, as far as the fabric goes? */
+/* True if the default VCI's fabric meets the hints. */
 static bool is_met(const struct weft_vci_hints *vci_hints)
 {
 	const struct weft_vci_hints *first = &weft_proc.vci_hints;
@@ -116,7 +116,7 @@ static bool is_met(const struct weft_vci_hints *vci_hints)
 
 	if (!strcmp(vci_hints->provider, first->provider) &&
 		!strcmp(vci_hints->iface, first->iface))
-		return true; /* or was warned about then */
+		return true; /* or a warning named them when it opened */
 	weft_vci_lock(&weft_proc.vci);
 	weft_vci_names(&weft_proc.vci, &names);
 	weft_vci_unlock(&weft_proc.vci);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* split: communicators of those who share something
+/* split: communicators of processes that share a resource
  *
- * The colour of a process is the lowest rank among those it shares the thing
- * with: all of them compute the same. */
+ * The colour of a process is the lowest rank among the processes it shares the
+ * resource with: all of them compute the same value. */
 #include "session/split.h"
 
 #include "base/err.h"
@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The same for both sides: the lowest process of the group's members in either,
- * or -1. */
+/* A colour that is the same on both sides: the lowest process of the group's
+ * members on either side, or -1. */
 static int64_t inter_color(
 	const struct weft_comm *comm, const struct weft_group *group)
 {
@@ -96,7 +96,7 @@ int weft_split_host(
 	return weft_create_split(comm, shared_color(comm), key, comm_out);
 }
 
-/* -1 where this process does not run within one piece of that level. */
+/* -1 if this process does not run within one object of that level. */
 static int64_t place_color(struct weft_comm *comm, int level)
 {
 	struct weft_group *group = NULL;
@@ -138,8 +138,8 @@ static const char *level_name(int level)
 	return level ? weft_hardware_name(level - 1) : "mpi_shared_memory";
 }
 
-/* True if a level makes groups that are smaller than all n members: not all of
- * them are on the same piece, or on none. */
+/* True if a level divides all n members: they are not all on the same object,
+ * nor all on none. */
 static bool level_divides(
 	const int64_t (*colors)[LEVELS_MAX], int32_t n, int level)
 {
@@ -149,7 +149,7 @@ static bool level_divides(
 	return false;
 }
 
-/* Every member publishes its piece of each level, so that all choose the same
+/* Every member publishes its object of each level, so that all choose the same
  * level. */
 static int split_by_first(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out)

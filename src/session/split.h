@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* split: communicators of those who share something
+/* split: communicators of processes that share a resource
  *
- * Collective; they block and take the VCI's lock. *comm_out is NULL where
- * there is nothing to share; of an intercommunicator comes one, or NULL where
- * one side has nobody. */
+ * Collective; the calls block and take the VCI's lock. *comm_out is NULL where
+ * there is nothing to share. An intercommunicator yields an intercommunicator,
+ * or NULL if one side would be empty. */
 #ifndef WEFT_SPLIT_H
 #define WEFT_SPLIT_H
 
@@ -11,28 +11,29 @@
 
 struct weft_info;
 
-/* Takes part without asking for a result. */
+/* Takes part without requesting a result. */
 int weft_split_none(struct weft_comm *comm, struct weft_comm **comm_out);
 
-/* Who is on my node. */
+/* The processes of this node. */
 int weft_split_host(
 	struct weft_comm *comm, int32_t key, struct weft_comm **comm_out);
 
-/* Who runs on the same piece of the hardware named by the info key
- * mpi_hw_resource_type ("mpi_shared_memory" or a name of core/hardware.h). */
+/* The processes on the same object of the hardware type that the info key
+ * mpi_hw_resource_type names ("mpi_shared_memory" or a name of
+ * core/hardware.h). */
 int weft_split_guided(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 
-/* The first level of hardware, from the node down, that divides the members
- * that call this; NULL when none does. Other members call weft_split_none(). If
- * there is a result, mpi_hw_resource_type in info (NULL: none) names its level.
- * An intercommunicator is not divided so: NULL. */
+/* Splits by the first hardware level, from the node down, that divides the
+ * members that call this; NULL when none does. Other members call
+ * weft_split_none(). If there is a result, mpi_hw_resource_type in info (NULL:
+ * none) names its level. Of an intercommunicator: NULL. */
 int weft_split_finer(struct weft_comm *comm, int32_t key,
 	struct weft_info *info, struct weft_comm **comm_out);
 
-/* By mpi_hw_resource_type as above, or who names the same process set in the
- * key mpi_pset_name and is in it. WEFT_ERR_INFO if info has both keys; the
- * other members' calls end all the same. */
+/* Splits by mpi_hw_resource_type as above, or groups the members of the process
+ * set that the key mpi_pset_name names. WEFT_ERR_INFO if info has both keys;
+ * the other members' calls return all the same. */
 int weft_split_resource(struct weft_comm *comm, int32_t key,
 	const struct weft_info *info, struct weft_comm **comm_out);
 

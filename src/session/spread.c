@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spread: a communicator whose messages go over several VCIs, by their tags
+/* spread: a communicator whose messages use several VCIs, chosen by their tags
  *
- * The communicator itself takes its share of the tags and all that is not a
- * message between two processes. Each further VCI has a communicator over the
- * same members that no handle leads to; it is a child of the same session. The
- * VCIs are the session's, for all it spreads. */
+ * The communicator itself carries its share of the tags and everything that is
+ * not a point-to-point message. Each further VCI has a communicator over the
+ * same members, without a handle, which is a child of the same session. The
+ * VCIs belong to the session, for all communicators that it spreads. */
 #include "session/spread.h"
 
 #include "base/err.h"
@@ -23,21 +23,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a member says: before there is anything, and of what it then has. */
+/* What a member contributes: first its wish, then what it has. */
 struct spread_wish {
 	uint64_t ctx; /* rank 0's: of the first communicator */
 	uint32_t n;   /* VCIs, the communicator's own included */
 	uint32_t reserved;
 };
 
-/* The place in the session's list of the first VCI that spread.c acquired. */
+/* The index in the session's list of the first VCI that spread.c acquired. */
 static uint32_t first_vci(const struct weft_session *session)
 {
 	return session->vci == &weft_proc.vci ? 1 : 2;
 }
 
-/* Acquires VCIs until the session has n of them beside its own, or as many as
- * there are. Returns how many. */
+/* Acquires VCIs until the session has n beside its own, or as many as there
+ * are. Returns how many. */
 static uint32_t acquire_vcis(struct weft_session *session, uint32_t n)
 {
 	struct weft_vci_hints hints = { 0 };
@@ -61,7 +61,7 @@ static bool is_promised(const struct weft_info *info)
 	return weft_hint_is(info, WEFT_HINT_NO_ANY_TAG, "true");
 }
 
-/* How many VCIs all have, and the context ids. */
+/* Computes how many VCIs all members have, and the context ids. */
 static int agree_wish(struct weft_comm *comm, struct spread_wish *wish)
 {
 	struct spread_wish *all;
@@ -78,7 +78,8 @@ static int agree_wish(struct weft_comm *comm, struct spread_wish *wish)
 	return 0;
 }
 
-/* All members' cards of their VCIs: those of one member in a row. */
+/* Exchanges all members' cards of their VCIs: the cards of one member are
+ * consecutive. */
 static int swap_cards(struct weft_comm *comm, struct weft_vci *const *vcis,
 	uint32_t n, struct weft_vci_card **cards_out)
 {
@@ -93,7 +94,7 @@ static int swap_cards(struct weft_comm *comm, struct weft_vci *const *vcis,
 	return err;
 }
 
-/* The communicator on one further VCI; NULL where it cannot be. */
+/* The communicator on one further VCI; NULL if it cannot be created. */
 static struct weft_comm *open_one(struct weft_comm *comm, struct weft_vci *vci,
 	uint64_t ctx, const struct weft_vci_card *cards)
 {
@@ -119,7 +120,7 @@ static struct weft_comm *open_one(struct weft_comm *comm, struct weft_vci *vci,
 	return made;
 }
 
-/* Those from n on go, which others do not have and nobody has used. */
+/* Frees those from n on, which other members lack and which are unused. */
 static void keep_some(struct weft_comm *comm, uint32_t n)
 {
 	for (uint32_t i = n; i < WEFT_VCIS && comm->spread[i]; i++) {
@@ -134,7 +135,7 @@ static void keep_some(struct weft_comm *comm, uint32_t n)
 	comm->n_spread = (uint8_t)(n > 1 ? n : 0);
 }
 
-/* What one member cannot make, none keeps. */
+/* Keeps only what all members could create. */
 static int spread_all(struct weft_comm *comm, struct spread_wish *wish,
 	struct weft_vci_card *row)
 {
@@ -170,7 +171,8 @@ int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 
 	if (n < 2 || !comm || comm->is_inter)
 		return 0;
-	if (is_promised(info)) { /* who has no memory wishes for one */
+	if (is_promised(info)) { /* a member without memory takes part with a
+				    wish of one */
 		row = calloc((size_t)comm->size, sizeof(*row));
 		comm->spread = calloc(WEFT_VCIS, sizeof(struct weft_comm *));
 	}
@@ -194,7 +196,7 @@ int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 	return err;
 }
 
-/* The buffer that buffered sends on all VCIs took must outlast them. */
+/* The buffer that buffered sends on all VCIs use must outlast them. */
 static void drain_buffer(struct weft_comm *comm)
 {
 	void *addr;
