@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agree: one round of agreement on a communicator's control context
  *
- * The subtree of rank r covers the ranks r to r + lowest bit of r - 1, so what
- * a child sends up is one run of records. Each step posts its messages; the
- * last of them to complete starts the next step. A step that fails does not
- * stop the round: what is sent then is word of the error, to those above and
- * below, and what comes is dropped. */
+ * The subtree of rank r covers the ranks r to r + lowest bit of r - 1, so a
+ * child sends one run of records up. Each step posts its messages; the last one
+ * to complete starts the next step. A failed step does not stop the round: from
+ * then on this member sends the error up and down, and drops what it receives.
+ */
 #include "comm/agree.h"
 
 #include "base/err.h"
@@ -27,7 +27,7 @@ static uint32_t my_rank(const struct weft_agree *a)
 	return (uint32_t)a->tree->rank;
 }
 
-/* First rank beyond the subtree of a rank. */
+/* First rank after the subtree of a rank. */
 static uint32_t subtree_end(const struct weft_agree *a, uint32_t rank)
 {
 	uint32_t size = tree_size(a);
@@ -130,7 +130,8 @@ static void send_up(struct weft_agree *a)
 			(subtree_end(a, rank) - rank) * a->len);
 }
 
-/* Rank 0 adds its word, and on an intercommunicator swaps with the other. */
+/* Rank 0 adds its word, and on an intercommunicator exchanges with the other
+ * rank 0. */
 static void agree_swap(struct weft_agree *a)
 {
 	uint64_t word;
@@ -142,8 +143,8 @@ static void agree_swap(struct weft_agree *a)
 		memcpy(a->buf, &word, sizeof(word));
 	if (!a->comm->is_inter)
 		return;
-	/* the words are sent and received on their own: the buffer holds the
-	 * two sides' in the order mine, theirs */
+	/* the words are separate messages, because the buffer has the own
+	 * side's before the other side's */
 	agree_post(a, false, a->comm, 0, a->buf + sizeof(word), sizeof(word));
 	agree_post(a, true, a->comm, 0, a->buf, sizeof(word));
 	if (!a->len)
@@ -183,7 +184,7 @@ static void advance(struct weft_agree *a)
 	while (a->n_waiting == 0) {
 		int step = a->step++;
 
-		a->n_waiting = 1; /* this step's own, until it has posted all */
+		a->n_waiting = 1; /* held by this step until all is posted */
 		if (step == 0 && !a->is_down_only)
 			for_each_child(a, recv_up);
 		else if (step == 1 && !a->is_down_only)
@@ -196,7 +197,7 @@ static void advance(struct weft_agree *a)
 			for_each_child(a, send_down);
 		else if (step == 5) {
 			agree_finish(a);
-			return; /* gone, perhaps */
+			return; /* the round may be freed */
 		}
 		a->n_waiting--;
 	}
@@ -227,7 +228,7 @@ int weft_agree_start(struct weft_agree *a)
 		a->err = WEFT_ERR_NOMEM;
 	if (a->buf && a->len)
 		memcpy(record(a, my_rank(a)), a->mine, a->len);
-	weft_comm_get(comm); /* put in finish */
+	weft_comm_get(comm); /* released in finish */
 	advance(a);
 	return 0;
 }
@@ -245,7 +246,7 @@ uint32_t weft_agree_above(const struct weft_comm *comm, int32_t *ranks)
 	return n;
 }
 
-/* In the round's own memory: whoever has the result has room for it. */
+/* Uses the round's own memory, so that it cannot fail. */
 void *weft_agree_take(struct weft_agree *a)
 {
 	void *records = a->buf;

@@ -15,9 +15,10 @@
 
 #include <stdio.h>
 
-enum { ASK_MAX = 128 }; /* members asked for each communicator */
+enum { ASK_MAX = 128 }; /* members queried per communicator */
 
-/* Process + 1 to creations passed on; guarded by the default VCI's lock. */
+/* Process number + 1 to the count of creations passed on; guarded by the
+ * default VCI's lock. */
 static struct {
 	struct weft_map in, out;
 } creations;
@@ -49,7 +50,7 @@ static const struct weft_blocked *blocked_of(const struct weft_wait *wait)
 	return weft_container_of(wait, struct weft_blocked, wait);
 }
 
-/* ---- what is needed ---- */
+/* ---- what a wait needs ---- */
 
 static uint32_t blocked_size_of(const struct weft_comm *comm)
 {
@@ -75,8 +76,8 @@ static struct weft_need *add_need(struct weft_wait *wait,
 	return need;
 }
 
-/* The VCI that a member has for the communicator; the remote ones of an
- * intercommunicator come after the local ones. */
+/* The VCI number of a member of the communicator; remote members follow the
+ * local ones. */
 static uint8_t blocked_vci_at(const struct weft_comm *comm, uint32_t i)
 {
 	const struct weft_comm *local = comm->is_inter ? comm->local : comm;
@@ -151,7 +152,8 @@ static void need_join(struct weft_wait *wait, const struct weft_blocked *b)
 static void need_create(struct weft_wait *wait, const struct weft_blocked *b)
 {
 	const struct weft_blocked_create *c = b->create;
-	const char *label = c->tag + (c->tag[0] == 1); /* of our own: \1 */
+	const char *label =
+		c->tag + (c->tag[0] == 1); /* internal tags begin with \1 */
 	struct weft_need *need;
 
 	if (!b->is_waiting(b))
@@ -207,7 +209,7 @@ static void blocked_needs(struct weft_wait *wait)
 	}
 }
 
-/* ---- in words ---- */
+/* ---- text ---- */
 
 static void blocked_name(const struct weft_wait *wait, char *buf, size_t len)
 {
@@ -291,9 +293,10 @@ static void blocked_explain(const struct weft_wait *wait, char *buf, size_t len)
 		b->explain(b, buf, len);
 }
 
-/* ---- what is asked ---- */
+/* ---- answers to queries ---- */
 
-/* Is a round of a communicator later than another? They count in 30 bits. */
+/* True if a round of a communicator is later than another; rounds have 30 bits.
+ */
 static bool blocked_is_beyond(uint32_t next, uint32_t round)
 {
 	return ((next - round - 1) & 0x3fffffff) < 0x20000000;
@@ -313,8 +316,8 @@ static bool has_joined(const struct weft_comm *comm,
 		comm, WEFT_CTX_OFFSET_CTL, rank, (int32_t)query->round);
 }
 
-/* Who asks leaves a communicator, and nothing of it is on its way any more: a
- * call that can only be served by it is told. */
+/* The querying process closes a communicator, and all its messages have
+ * arrived: operations that wait for it end. */
 static void hear_leaving(struct weft_comm *comm, uint64_t asker, int coll_err)
 {
 	int32_t rank = weft_group_rank_of(comm->remote, asker);
@@ -340,8 +343,9 @@ static enum weft_wire_met met_leave(struct weft_vci *vci,
 					       : WEFT_WIRE_UNMET;
 }
 
-/* A call on a communicator that its asker makes, too; who leaves it meanwhile
- * never will, unless that began behind this round. */
+/* A call on a communicator that the querying process has made, too. A process
+ * that closes the communicator meanwhile never joins, unless its close has a
+ * later number. */
 static enum weft_wire_met met_join(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
@@ -361,7 +365,7 @@ static enum weft_wire_met met_join(struct weft_vci *vci,
 	return has_joined(comm, query, asker) ? WEFT_WIRE_MET : WEFT_WIRE_UNMET;
 }
 
-/* What may be passed on from progress counts as done. */
+/* An id that progress can pass on counts as done. */
 static enum weft_wire_met met_create(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
@@ -377,10 +381,10 @@ static enum weft_wire_met met_create(struct weft_vci *vci,
 		       : WEFT_WIRE_MET;
 }
 
-/* ---- a process that was never heard of ---- */
+/* ---- silent members ---- */
 
-/* Reached over a fabric, as far as can be told from here, and silent since the
- * two began. Shared memory is there or it is not. */
+/* True for a peer over a fabric that has sent nothing since this process first
+ * sent to it. In shared memory, a peer is reachable or it is not. */
 static bool is_silent(const struct weft_vci *vci, uint64_t addr)
 {
 	const struct weft_peer *peer = weft_map_get(&vci->peers, addr + 1);

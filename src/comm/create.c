@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* create: communicators from groups, without a parent
  *
- * Rank 0 of the group picks a context id and sends it down a binomial tree,
- * named by a hash of the member list and the string tag; nobody waits for
- * anybody but its parent in the tree. What arrives before this process asks is
- * kept. Messages of one sender stay in order, so equal names match first in,
- * first out. */
+ * Rank 0 of the group chooses a context id and sends it down a binomial tree,
+ * named by a hash of the member list and the string tag. Each process waits for
+ * its parent in the tree only. A message that arrives before this process calls
+ * is queued. Messages of one sender stay in order, so equal names match first
+ * in, first out. */
 #include "comm/create.h"
 
 #include "base/err.h"
@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A creation message that nobody here has asked for yet. */
+/* A creation message without a call here yet. */
 struct arrival {
 	struct weft_link link;
 	struct weft_wire_create wire;
@@ -35,7 +35,7 @@ struct arrival {
 	char tag[];
 };
 
-/* Creations that go on without a call. Guarded by the default VCI's lock. */
+/* Creations that continue without a call. Guarded by the default VCI's lock. */
 static uint32_t n_started;
 
 bool weft_create_has_started(void)
@@ -96,7 +96,7 @@ void weft_create_open(struct weft_vci *vci)
 	weft_dispatch_set(vci, WEFT_WIRE_CREATE, on_create);
 }
 
-/* The VCI a member of the parent has for it. */
+/* The VCI number that a member of the parent has for it. */
 static uint8_t vci_in(const struct weft_comm *parent, uint64_t proc)
 {
 	int32_t rank = weft_group_rank_of(parent->remote, proc);
@@ -107,7 +107,7 @@ static uint8_t vci_in(const struct weft_comm *parent, uint64_t proc)
 	return rank >= 0 && parent->local->vcis ? parent->local->vcis[rank] : 0;
 }
 
-/* Where the members are reached, as was agreed or as the parent knows. */
+/* Records the members' VCI numbers, as exchanged or as the parent has them. */
 static int note_vcis(struct weft_comm *comm, const uint8_t *vcis,
 	const struct weft_comm *parent)
 {
@@ -172,7 +172,7 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 		return err;
 	}
 	if (!comm->group->session && !b->session->is_world) {
-		/* nobody else can have it yet, or it came from the World */
+		/* no other thread has it yet, or it came from the World */
 		comm->group->session = b->session;
 		comm->group->session_handle = weft_obj_handle(b->session);
 	}
@@ -202,9 +202,10 @@ int weft_create_fixed_locked(struct weft_session *session, uint64_t ctx,
 	return err;
 }
 
-/* What a creation in progress is known by. */
+/* Identifies a creation in progress. */
 struct creation {
-	struct weft_blocked_create known; /* group, tag, who passes the id on */
+	struct weft_blocked_create
+		known; /* group, tag, and the parent that passes the id on */
 	struct weft_group *group;
 	const char *tag;
 	bool has_vcis; /* agreed upon in a round */
@@ -262,7 +263,7 @@ static struct arrival *find_arrival(const struct creation *c)
 	return NULL;
 }
 
-/* Takes the oldest arrival for this creation, if any. */
+/* Takes the oldest message for this creation, if any. */
 static bool take_arrival(struct creation *c)
 {
 	struct arrival *a = find_arrival(c);
@@ -288,7 +289,7 @@ static bool create_is_waiting(const struct weft_blocked *blocked)
 	return !find_arrival(c) && !weft_failed_in(c->group);
 }
 
-/* Over the very same members, by the hash of their list. */
+/* True if it is over the same members, by the hash of their list. */
 static bool is_beside(const struct arrival *a, const struct creation *c)
 {
 	return a->wire.size == c->wire.size &&
@@ -297,7 +298,8 @@ static bool is_beside(const struct arrival *a, const struct creation *c)
 		       (c->wire.key[1] ^ tag_hash(c->tag, c->wire.len));
 }
 
-/* Says what is offered instead of what is waited for. */
+/* Explains a mismatch: a message for the same members with another string tag.
+ */
 static void create_explain(
 	const struct weft_blocked *blocked, char *buf, size_t len)
 {
@@ -319,7 +321,7 @@ static void create_explain(
 	}
 }
 
-/* Whether the process that is to pass the id on was found out of reach. */
+/* True if the parent process was found unreachable. */
 static bool is_cut_off(struct weft_vci *vci, const struct creation *c)
 {
 	const struct weft_peer *peer =
@@ -329,8 +331,8 @@ static bool is_cut_off(struct weft_vci *vci, const struct creation *c)
 	return peer && peer->state == WEFT_PEER_FAILED;
 }
 
-/* Makes myself known to a parent on another node, which then need not wait
- * for the process manager's word of me. */
+/* Sends this process's card to a parent on another node, which then need not
+ * fetch it from the process manager. */
 static void create_greet(struct weft_vci *vci, const struct creation *c)
 {
 	struct weft_peer *parent;
@@ -354,7 +356,7 @@ static int refuse_group(const struct creation *c)
 		(uint32_t)weft_group_proc(c->group, (uint32_t)rank));
 }
 
-/* Waits for the context id to come down the tree. */
+/* Waits for the context id from the parent. */
 static int wait_arrival(struct weft_vci *vci, struct creation *c)
 {
 	struct weft_blocked blocked = {
@@ -382,7 +384,7 @@ static int wait_arrival(struct weft_vci *vci, struct creation *c)
 	return err;
 }
 
-/* Passes the context id on to the ranks below. */
+/* Sends the context id to the children in the tree. */
 static int pass_on(struct weft_vci *vci, const struct creation *c)
 {
 	uint32_t rank = (uint32_t)c->group->my_rank;
@@ -408,7 +410,7 @@ static int pass_on(struct weft_vci *vci, const struct creation *c)
 	return err;
 }
 
-/* Agrees with all members on the VCIs. Default VCI's lock held. */
+/* Exchanges VCIs with all members. Default VCI's lock held. */
 static int exchange(struct weft_session *session, const struct creation *c,
 	struct weft_vci **vci_out, uint8_t **vcis_out)
 {
@@ -434,7 +436,7 @@ static int exchange(struct weft_session *session, const struct creation *c,
 	return weft_blocked_raise(&blocked);
 }
 
-/* Nobody to agree with. */
+/* A creation with one member. */
 static int alone(struct weft_session *session, struct weft_vci **vci_out,
 	uint8_t **vcis_out)
 {
@@ -524,7 +526,8 @@ int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 		*comm_out = NULL;
 		return 0;
 	}
-	/* a name no application can give: it begins with a control character */
+	/* no application can use this name: it begins with a control character
+	 */
 	snprintf(text, sizeof(text), "\1group of %llx tag %d",
 		(unsigned long long)comm->ctx, tag);
 	return weft_create_in_session(
@@ -533,15 +536,15 @@ int weft_create_group(struct weft_comm *comm, struct weft_group *group, int tag,
 
 /* ---- without blocking ---- */
 
-/* A creation on its way: a child of its session, so that this knows of it.
- * Gone when it is made. */
+/* A started creation. It is a child of its session, and freed when the
+ * communicator exists. */
 struct started {
 	struct weft_progress_hook hook;
 	struct weft_child child;
 	struct creation c;
 	struct weft_errh *errh;
 	struct weft_info *info;
-	struct weft_ep_exchange *exchange; /* NULL: none, or not yet */
+	struct weft_ep_exchange *exchange; /* NULL: none, or not started */
 	weft_create_made_fn *made;
 	void *arg;
 	char tag[];
@@ -561,7 +564,7 @@ static void started_end(struct started *s, struct weft_comm *comm, int err)
 	free(s);
 }
 
-/* The context id, once it is known. WEFT_AGAIN until then. */
+/* The context id, once it has arrived; WEFT_AGAIN until then. */
 static int started_ctx(struct started *s)
 {
 	int err = 0;
@@ -574,7 +577,7 @@ static int started_ctx(struct started *s)
 		return refuse_group(&s->c);
 	}
 	err = pass_on(&weft_proc.vci, &s->c);
-	/* takes part in the round for the others' sake */
+	/* joins the round because the other members wait for it */
 	if (!err && s->c.has_vcis)
 		err = weft_ep_exchange_start(NULL, s->c.group,
 			s->c.wire.ctx + WEFT_CTX_OFFSET_END, s->tag,
@@ -582,7 +585,7 @@ static int started_ctx(struct started *s)
 	return err;
 }
 
-/* Ends it once the context id is known, and the round over. */
+/* Completes the creation once the context id is known and the round is over. */
 static void started_run(struct weft_progress_hook *hook)
 {
 	struct started *s = weft_container_of(hook, struct started, hook);

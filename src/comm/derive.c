@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* derive: communicators from a communicator
  *
- * One round of agreement each (agree.h): rank 0 of each side reserves the
- * context ids that the result can need, and every member computes from the
- * same records which communicator it is in and which of the ids is its. On an
- * intercommunicator the side whose first process has the lower number gives
- * the id; each side's local communicator has one of its own side's. */
+ * One round of agreement each (agree.h). Rank 0 of each side reserves the
+ * context ids that the result can need, and every member computes from the same
+ * records which communicator it is in and which id that has. On an
+ * intercommunicator, the side whose first process has the lower number provides
+ * the id; each side's local communicator has an id of its own side. */
 #include "comm/create.h"
 
 #include "base/err.h"
@@ -21,25 +21,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- waiting for a round ---- */
+/* ---- waits for a round ---- */
 
 struct round {
 	struct weft_agree agree;
-	/* makes of it what the call is for; NULL: nothing */
+	/* makes the result of the call; NULL: none */
 	int (*make)(struct round *r, struct weft_comm **comm_out);
 	int64_t color;		  /* split */
 	struct weft_group *group; /* subset */
 };
 
-/* A round that is waited for. It outlives a wait that is given up. */
+/* The wait for a round. It outlives a call that gave up. */
 struct waiting {
 	struct round round;
 	bool is_done;
 	bool is_given_up;
 };
 
-/* Nobody waits any more; but the others have theirs now, and can leave it only
- * together. */
+/* The call gave up, but the other members have the communicator now, and can
+ * close it only together with this one. */
 static void derive_end_late(struct waiting *w)
 {
 	struct weft_comm *comm = NULL;
@@ -61,7 +61,7 @@ static void on_round(struct weft_agree *agree)
 		derive_end_late(w);
 }
 
-/* Who must join a round that is about to start. */
+/* The ranks that must join a round that is about to start. */
 static void fill_join(struct weft_blocked *b, bool is_down_only)
 {
 	b->join.need = WEFT_WIRE_NEED_ROUND;
@@ -71,8 +71,8 @@ static void fill_join(struct weft_blocked *b, bool is_down_only)
 		b->join.n = weft_agree_above(b->comm, b->join.ranks);
 }
 
-/* One blocking round. weft_agree_fini() is due after success. VCI's lock
- * held. */
+/* One blocking round. After success, the caller calls weft_agree_fini(). VCI's
+ * lock held. */
 static int round_wait(struct round *r, const char *what)
 {
 	struct weft_comm *comm = r->agree.comm;
@@ -119,7 +119,7 @@ static int round_wait(struct round *r, const char *what)
 	return err;
 }
 
-/* The whole of a call: the round, and what is made of it. */
+/* A whole call: the round and its result. */
 static int round_make(
 	struct round *r, const char *what, struct weft_comm **comm_out)
 {
@@ -136,8 +136,8 @@ static int round_make(
 	return err;
 }
 
-/* True if my side of an intercommunicator gives the context id; always for an
- * intracommunicator. */
+/* True if the own side of an intercommunicator provides the context id; always
+ * for an intracommunicator. */
 static bool is_first_side(const struct weft_comm *comm)
 {
 	return !comm->is_inter || weft_group_proc(comm->group, 0) <
@@ -184,7 +184,7 @@ static void on_dup(struct weft_agree *agree)
 	free(d);
 }
 
-/* This member has no part in it. Returns err. */
+/* This member takes part with an error only. Returns err. */
 static int dup_fail_locked(struct weft_comm *comm, int err)
 {
 	struct weft_agree agree = { .comm = comm, .is_down_only = true };
@@ -246,7 +246,7 @@ static void on_dup_wait(void *arg, struct weft_comm *comm, int err)
 	if (!w->is_given_up)
 		return;
 	if (comm)
-		weft_disconnect_free_locked(comm); /* nobody wants it now */
+		weft_disconnect_free_locked(comm); /* the call has given up */
 	free(w);
 }
 
@@ -298,7 +298,7 @@ int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 struct vote {
 	int64_t color;
 	int32_t key;
-	uint32_t rank; /* where it stands in the table */
+	uint32_t rank; /* rank in the table */
 };
 
 static int by_color(const void *a_void, const void *b_void)
@@ -333,13 +333,13 @@ static uint32_t n_colors(const struct vote *votes, uint32_t n, int64_t end)
 	return n_seen;
 }
 
-/* At rank 0: two ids a colour, whatever the colours turn out to be. */
+/* At rank 0: reserves two ids per colour, whatever the colours are. */
 static uint64_t split_ctx(struct weft_agree *agree)
 {
 	return weft_proc_new_ctx(2 * (uint32_t)agree->comm->size);
 }
 
-/* The group of those who voted for a colour, in order. */
+/* The group of the members that voted for a colour, in order. */
 static int color_group(const struct weft_group *from, const struct vote *votes,
 	uint32_t n, int64_t color, struct weft_group **group_out)
 {
@@ -357,7 +357,8 @@ static int color_group(const struct weft_group *from, const struct vote *votes,
 	return err;
 }
 
-/* The two records tables are sorted; who has this colour becomes one. */
+/* Sorts the records of both sides; the members with this colour become a
+ * communicator. */
 static int split_comm_init(
 	struct weft_agree *a, int64_t color, struct weft_comm **comm_out)
 {
@@ -384,7 +385,7 @@ static int split_comm_init(
 		err = color_group(
 			old->remote, theirs, n_theirs, color, &b.remote);
 	if (!err && old->is_inter && !b.remote->size)
-		*comm_out = NULL; /* nobody over there */
+		*comm_out = NULL; /* the other side has no member */
 	else if (!err)
 		err = weft_comm_init(&b, comm_out);
 	weft_group_put(b.group);
@@ -431,8 +432,8 @@ static uint64_t subset_ctx(struct weft_agree *agree)
 	return weft_proc_new_ctx((uint32_t)agree->comm->size);
 }
 
-/* Intra: groups may differ between processes that are not in each other's; the
- * parent's rank of a group's first member says which of the ids is its. */
+/* Intra: processes that are in different groups may pass different groups. The
+ * parent's rank of a group's first member determines its id. */
 static int make_subset(struct round *r, struct weft_comm **comm_out)
 {
 	struct weft_comm *comm = r->agree.comm;
@@ -481,7 +482,7 @@ int weft_create_subset(struct weft_comm *comm, struct weft_group *group,
 				i);
 	if (!comm->is_inter)
 		return subset_intra(comm, group, comm_out);
-	/* inter: a split whose order is the group's */
+	/* inter: a split with the order of the group */
 	return weft_create_split(
 		comm, group->my_rank < 0 ? -1 : 0, group->my_rank, comm_out);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* disconnect: communicators cease to be
+/* disconnect: closing of communicators
  *
- * Three ways lead here, and all meet the other members in the same barrier on
- * the control context: MPI_Comm_disconnect (waits), MPI_Comm_free (closes in
- * the background, once no request refers to the communicator any more, so that
- * persistent requests go on working) and the end of the session (takes
- * everything along at once). What closes in the background is tended whenever
- * a communicator is made or freed; its messages move with any progress.
+ * Three calls close a communicator, and all match in the same barrier on the
+ * control context: MPI_Comm_disconnect (blocks), MPI_Comm_free (closes in the
+ * background once no request refers to the communicator, so that persistent
+ * requests stay usable) and the end of the session (closes all at once).
+ * Communicators that close in the background are tested whenever a communicator
+ * is created or freed; their messages move with any progress.
  *
- * Who waits for a message of a process that leaves would wait for ever. A
- * member that has to leave without the barrier, as another has died, or waits
- * in it for long, says to all that it sends nothing more. */
+ * A member that waits for a message of a process that closes would wait
+ * forever. So a member that closes without the barrier, because another member
+ * failed, or that waits in it for long, notifies all others that it sends
+ * nothing more. */
 #include "comm/disconnect.h"
 
 #include "base/clock.h"
@@ -29,24 +30,25 @@
 
 #include <stdlib.h>
 
-enum { TELL_MS = 2000 }; /* for the word of a leaving to leave */
+enum { TELL_MS = 2000 }; /* how long a notification may take to leave */
 
-/* A communicator on its way out. Created by the first start, destroyed with
- * the communicator. */
+/* A communicator that closes. Created by the first start, destroyed with the
+ * communicator. */
 struct closing {
 	struct weft_comm *comm;
 	struct weft_agree agree;
-	bool is_forced;	 /* does not wait for requests to go */
+	bool is_forced;	 /* does not wait for requests to be freed */
 	bool is_leaving; /* in the barrier */
 	bool is_done;
 	bool is_departed_sent; /* that this process has left; by due_ns at the
 				  latest */
 	uint64_t due_ns;
-	uint32_t n_tests, next_test; /* looks for sends nobody will receive */
+	uint32_t n_tests,
+		next_test; /* of checks for sends that no member will receive */
 	int err;
 	struct weft_link link; /* in its VCI's closings, when freed */
 	struct weft_progress_hook hook;
-	weft_disconnect_unmatched_fn *left; /* NULL: nobody wants to know */
+	weft_disconnect_unmatched_fn *left; /* NULL: no callback */
 	void *arg;
 };
 
@@ -74,7 +76,7 @@ static void disconnect_say_left(struct closing *c)
 	weft_p2p_send_departed_locked(c->comm);
 }
 
-/* The leaving has come to its end, well or not. */
+/* The close is over, with or without an error. */
 static bool disconnect_is_over(struct closing *c)
 {
 	if (!has_failed(c->comm))
@@ -84,7 +86,7 @@ static bool disconnect_is_over(struct closing *c)
 	       weft_now_ns() >= c->due_ns;
 }
 
-/* Takes the next step that can be taken now. */
+/* Takes the next step that is possible now. */
 static void tend(struct closing *c)
 {
 	struct weft_comm *comm = c->comm;
@@ -94,7 +96,7 @@ static void tend(struct closing *c)
 	if (!c->is_forced && comm->refs > 1)
 		return;
 	if (has_failed(comm))
-		disconnect_say_left(c); /* nothing is waited for */
+		disconnect_say_left(c); /* no member is waited for */
 	if (!weft_p2p_is_flushed_locked(comm))
 		return;
 	c->is_leaving = true;
@@ -124,7 +126,8 @@ static struct closing *closing_of(struct weft_comm *comm)
 	return c;
 }
 
-/* In the barrier what is on its way is the barrier's. */
+/* Ends sends that are still in flight, because all members are in the barrier.
+ */
 static void end_sends(const struct closing *c)
 {
 	if (c->is_leaving)
@@ -154,7 +157,7 @@ static bool test_close(struct weft_child *child)
 
 	if (!c)
 		return true;
-	/* seldom, as it looks at all requests; soon at first */
+	/* rarely, because it reads all requests; soon at first */
 	if (c->n_tests++ == c->next_test && c->is_forced) {
 		c->next_test += weft_min(c->n_tests, 256U);
 		end_sends(c);
@@ -163,8 +166,8 @@ static bool test_close(struct weft_child *child)
 	return disconnect_is_over(c);
 }
 
-/* Says what a correct program does not leave behind; an error for it when the
- * leaving was in order. */
+/* Reports what a correct program does not leave behind; an error if all members
+ * closed it. */
 static int find_left(struct weft_comm *comm, const struct closing *c)
 {
 	struct weft_session *session = comm->child.session;
@@ -175,8 +178,8 @@ static int find_left(struct weft_comm *comm, const struct closing *c)
 	return weft_leak_raise(&leak);
 }
 
-/* The communicator is gone. 0, or what the leaving ended with, but what is the
- * fault of a session that closes is added to it instead. */
+/* Destroys the communicator. Returns 0 or the error of the close; faults while
+ * a session closes are added to the session instead. */
 static int destroy_judged(struct weft_child *child)
 {
 	struct weft_comm *comm =
@@ -194,7 +197,7 @@ static int destroy_judged(struct weft_child *child)
 		if (weft_world.comms[i] == comm)
 			weft_world.comms[i] = NULL;
 	if (comm->state != WEFT_COMM_FREED)
-		weft_obj_renew(comm); /* requests may keep it for a while */
+		weft_obj_renew(comm); /* requests may still refer to it */
 	weft_comm_close(comm);
 	if (comm->local) {
 		weft_comm_close(comm->local);
@@ -214,7 +217,8 @@ static int destroy_judged(struct weft_child *child)
 		if (c->left)
 			c->left(c->arg, err);
 	}
-	/* a member died while we left: the round may still hold buffers */
+	/* a member failed during the close: the round may still use its buffers
+	 */
 	if (c && (c->is_done || !c->is_leaving))
 		free(c);
 	weft_comm_put(comm);
@@ -226,7 +230,7 @@ static void disconnect_destroy(struct weft_child *child)
 	(void)destroy_judged(child);
 }
 
-/* What this room has in a VCI: freed communicators that still close. */
+/* State of this room in a VCI: freed communicators that still close. */
 struct weft_vci_comm {
 	struct weft_link closings;
 };
@@ -254,8 +258,8 @@ const struct weft_child_ops weft_disconnect_ops = {
 	.destroy = disconnect_destroy,
 };
 
-/* Once around the list, or until `most` were looked at: the next call goes on
- * with those after them. */
+/* Tests each communicator once, or `most` of them; the next call continues
+ * after those. */
 static void tend_some(struct weft_vci *vci, uint32_t most)
 {
 	struct weft_link *closings = &vci->comm->closings,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ep_exchange: the VCIs of a new communicator's members find each other */
+/* ep_exchange: exchanges the VCIs of a new communicator's members */
 #include "comm/ep_exchange.h"
 
 #include "base/err.h"
@@ -72,7 +72,7 @@ struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange)
 	return exchange->comm;
 }
 
-/* Can these meet? The same answer at all members. */
+/* True if these cards can be used together. The same result at all members. */
 static bool is_match(const struct weft_vci_card *bcs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -82,7 +82,8 @@ static bool is_match(const struct weft_vci_card *bcs, uint32_t n)
 	return true;
 }
 
-/* Only processes of a job share VCIs. The same answer at all members. */
+/* True if all members are of one job; only those use dedicated VCIs. The same
+ * result at all members. */
 static bool is_one_job(const struct weft_group *group)
 {
 	for (uint32_t i = 0; i < group->n_runs; i++)
@@ -91,7 +92,7 @@ static bool is_one_job(const struct weft_group *group)
 	return true;
 }
 
-/* Makes the members peers of the VCI. Its lock held. */
+/* Creates peers for the members in the VCI. Its lock held. */
 static int take_peers(struct weft_vci *vci, const struct weft_group *group,
 	const struct weft_vci_card *bcs, const bool *is_local)
 {

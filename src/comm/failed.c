@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* failed: processes known to have ended before their time */
+/* failed: processes known to have failed */
 #include "comm/failed.h"
 
 #include "base/lock.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Read and written under `spin`; n alone may be read without. */
+/* Guarded by `spin`; n alone may be read without it. */
 static struct {
 	struct weft_spin spin;
 	uint64_t *procs;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* intercomm: intercommunicators
  *
- * The two leaders swap their member lists (as runs, so that a whole job is 24
- * bytes) and two context ids each; each leader tells its own side. The side
- * whose first process has the lower number gives the id of the result, and
- * each side's local communicator has its own leader's second. Where both sides'
- * members are on VCIs of their own, these are swapped, too (see ep_exchange.h):
- * the result is on them then, else on the default VCI.
+ * The two leaders exchange their member lists (as runs, so that a whole job is
+ * 24 bytes) and two context ids each; each leader broadcasts them to its side.
+ * The side whose first process has the lower number provides the id of the
+ * result, and each side's local communicator has its own leader's second id. If
+ * the members of both sides use dedicated VCIs, those are exchanged, too (see
+ * ep_exchange.h), and the result uses them; else it uses the default VCI.
  *
- * Where processes of several jobs come together the members cannot look each
- * other up: the sides then swap how everybody is reached from other jobs. */
+ * Processes of several jobs cannot look each other up. Then the sides exchange
+ * the addresses of all members. */
 #include "comm/create.h"
 
 #include "base/err.h"
@@ -33,8 +33,8 @@ enum {
 	/* intercommunicators carry leaders' messages beside their own rounds */
 	TAG_LEADERS = WEFT_TAG_PAIR,
 	TAG_LOCAL = WEFT_TAG_PAIR_END,
-	PIECE = 3072,	/* bytes told at once */
-	MEET_MAX = 256, /* processes of a side that connect to all others */
+	PIECE = 3072,	/* bytes broadcast at once */
+	MEET_MAX = 256, /* processes of a side that may connect to all others */
 };
 
 static int first_of(int err, int next)
@@ -42,19 +42,19 @@ static int first_of(int err, int next)
 	return err ? err : next;
 }
 
-/* A piece of memory to be sent or received. */
+/* Memory to send or to receive into. */
 struct part {
 	void *at;
 	size_t len;
 };
 
-/* How it went at another process, in its words. */
+/* The result at another process, with its message text. */
 struct verdict {
 	int32_t err;
 	char why[WEFT_ERR_TEXT];
 };
 
-/* To be sent: an error and what this thread has described of it. */
+/* Makes the verdict to send: an error and this thread's description of it. */
 static void give_verdict(struct verdict *v, int err)
 {
 	const char *why = err ? weft_err_detail_peek(err) : "";
@@ -65,7 +65,7 @@ static void give_verdict(struct verdict *v, int err)
 		err && !*why ? weft_err_str(err) : why);
 }
 
-/* What came, as an error of this process. */
+/* Makes a received verdict an error of this process. */
 static int intercomm_take_verdict(struct verdict *v)
 {
 	v->why[sizeof(v->why) - 1] = '\0';
@@ -76,27 +76,27 @@ static int intercomm_take_verdict(struct verdict *v)
 struct both {
 	uint64_t my_ctx;
 	uint64_t their_ctx;
-	uint32_t n_runs;     /* of the other side */
-	uint32_t n_bcs;	     /* likewise, its size; 0: not on their own VCIs */
-	int32_t is_spanning; /* processes of several jobs */
-	struct verdict verdict; /* an error: nothing follows; all above is sent
-				 */
+	uint32_t n_runs;	/* of the other side */
+	uint32_t n_bcs;		/* size of the other side; 0: default VCIs */
+	int32_t is_spanning;	/* processes of several jobs take part */
+	struct verdict verdict; /* if an error, nothing follows; the fields up
+				   to here are sent */
 	struct weft_run *runs;
 	struct weft_vci_card *bcs;  /* of the other side */
-	struct weft_vci_card *mine; /* of mine, if on VCIs of their own */
+	struct weft_vci_card *mine; /* of the own side, if on dedicated VCIs */
 };
 
-/* One creation. Made by the call; when that gives up waiting (it was found to
- * be in a ring), what was started goes on without it, and the last message to
- * end destroys it. */
+/* One creation. The call creates it. If the call gives up (it was in a cycle),
+ * messages that were started continue, and the last one to end destroys this.
+ */
 struct crossing {
 	atomic_uint refs; /* the call and late messages */
 	bool is_given_up;
-	uint32_t number; /* of the local communicator's crossings */
+	uint32_t number; /* how many the local communicator had before */
 	struct weft_group *group;
 	struct weft_leader mine, theirs;
 	struct verdict verdict, their_verdict;
-	struct both heard; /* from above */
+	struct both heard; /* as received from above */
 	struct both both;
 };
 
@@ -121,7 +121,7 @@ static struct crossing *crossing_new(struct weft_group *group)
 
 static void crossing_put(struct crossing *x)
 {
-	/* the last one sees what all others did before they let go */
+	/* acq_rel: the last holder sees the writes of all others */
 	if (atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	weft_group_put(x->group);
@@ -139,11 +139,12 @@ struct talk {
 	struct weft_comm *comm;
 	int32_t rank;
 	int32_t tag;
-	int err; /* among those of a side: what is passed on is not there */
-	struct weft_blocked_join join; /* who must have begun this, too */
+	int err; /* within a side: data to pass on is missing */
+	struct weft_blocked_join
+		join; /* ranks that must have started this, too */
 };
 
-/* Between the leaders. */
+/* Messages between the leaders. */
 static struct talk talk_across(
 	const struct weft_create_inter *how, struct crossing *x)
 {
@@ -155,7 +156,7 @@ static struct talk talk_across(
 	};
 }
 
-/* Among those of a side. */
+/* Messages among the members of a side. */
 static struct talk talk_inside(struct weft_comm *local, struct crossing *x)
 {
 	return (struct talk){
@@ -189,7 +190,7 @@ static void on_late(void *arg, struct weft_req *req)
 	crossing_put(arg);
 }
 
-/* Waits, unless that was given up. 0, or why it was. */
+/* Waits unless the creation gave up. 0, or the reason. */
 static int intercomm_wait_for(const struct talk *t, const struct weft_req *req)
 {
 	struct weft_vci *vci = t->comm->vci;
@@ -211,7 +212,7 @@ static int intercomm_wait_for(const struct talk *t, const struct weft_req *req)
 	return weft_blocked_raise(&blocked);
 }
 
-/* Waits and gives the request back; how much came in *len_out. */
+/* Waits and frees the request; *len_out is the received length. */
 static int intercomm_finish(
 	const struct talk *t, struct weft_req *req, size_t *len_out)
 {
@@ -229,8 +230,9 @@ static int intercomm_finish(
 	return err;
 }
 
-/* One message each way. Without room for theirs it is taken and dropped, so
- * that the next one meets the next. *len_out is what came. */
+/* One message in each direction. Without memory for theirs, receives and drops
+ * it, so that the next message matches the next one. *len_out is the received
+ * length. */
 static int intercomm_swap(const struct talk *t, struct part mine,
 	struct part theirs, size_t *len_out)
 {
@@ -251,7 +253,7 @@ static int intercomm_swap(const struct talk *t, struct part mine,
 	return first_of(err, in_err);
 }
 
-/* The same, of a length known before. */
+/* The same for a message of a known length. */
 static int swap_whole(
 	const struct talk *t, struct part mine, struct part theirs)
 {
@@ -266,7 +268,7 @@ static int swap_whole(
 	return err;
 }
 
-/* My place in the tree below root. */
+/* The position of this rank in the tree below root. */
 static uint32_t intercomm_place_of(const struct weft_comm *comm, int32_t root)
 {
 	uint32_t size = (uint32_t)comm->size;
@@ -280,7 +282,7 @@ static int32_t rank_at(
 	return (int32_t)((place + (uint32_t)root) % (uint32_t)comm->size);
 }
 
-/* From the rank above. */
+/* Receives from the parent in the tree. */
 static int hear(struct talk *t, int32_t root, struct part part)
 {
 	uint32_t me = intercomm_place_of(t->comm, root);
@@ -301,7 +303,7 @@ static int hear(struct talk *t, int32_t root, struct part part)
 	return err;
 }
 
-/* Instead of a message to one below. */
+/* Sends an error to one child instead of a message. */
 static void tell_failed(const struct talk *t)
 {
 	struct weft_msg msg = {
@@ -314,8 +316,9 @@ static void tell_failed(const struct talk *t)
 	weft_send_coll_error_locked(&msg, t->err);
 }
 
-/* To the ranks below. With a failed member there will be no intercommunicator,
- * and some may have left the call: nothing is waited for. */
+/* Sends to the children in the tree. With a failed member there will be no
+ * intercommunicator, and some members may have left the call: then no send is
+ * waited for. */
 static int pass(struct talk *t, int32_t root, struct part part)
 {
 	uint32_t me = intercomm_place_of(t->comm, root);
@@ -346,8 +349,8 @@ static int pass(struct talk *t, int32_t root, struct part part)
 	return err;
 }
 
-/* From root to all in pieces, so that who has no memory for it (at is NULL)
- * passes it on all the same. */
+/* Broadcasts from root in pieces, so that a member without memory for it (at is
+ * NULL) still passes it on. */
 static int tell_long(struct talk *t, int32_t root, struct part part)
 {
 	bool is_root = t->comm->rank == root;
@@ -362,7 +365,7 @@ static int tell_long(struct talk *t, int32_t root, struct part part)
 			memcpy(bytes, (char *)part.at + at, piece.len);
 		if (!t->err)
 			t->err = hear(t, root, piece);
-		passed = pass(t, root, piece); /* what was heard */
+		passed = pass(t, root, piece); /* pass on what was received */
 		err = first_of(err, first_of(t->err, passed));
 		if (!err && part.at && !is_root)
 			memcpy((char *)part.at + at, bytes, piece.len);
@@ -370,8 +373,8 @@ static int tell_long(struct talk *t, int32_t root, struct part part)
 	return err;
 }
 
-/* Where the members over there are reached, if all have VCIs. err stands for
- * what went wrong before: then theirs are taken and dropped. */
+/* Exchanges the VCI numbers of the other side's members, if all have VCIs. err
+ * is an earlier error: then theirs are received and dropped. */
 static int exchange_bcs(const struct talk *t, uint32_t n_theirs, int err)
 {
 	struct both *both = &t->x->both;
@@ -389,7 +392,7 @@ static int exchange_bcs(const struct talk *t, uint32_t n_theirs, int err)
 	return first_of(err, swap_whole(t, mine, theirs));
 }
 
-/* The first message tells both leaders that the other is there. */
+/* The first message shows each leader that the other one takes part. */
 static int exchange_leaders(struct talk *t)
 {
 	struct crossing *x = t->x;
@@ -416,8 +419,8 @@ static bool has_other_job(const struct weft_group *group, uint64_t job)
 	return false;
 }
 
-/* Are there processes of several jobs on the two sides? Both leaders find the
- * same. */
+/* True if both sides together have processes of several jobs. Both leaders
+ * compute the same. */
 static bool is_spanning(
 	const struct weft_group *mine, const struct weft_group *theirs)
 {
@@ -426,8 +429,8 @@ static bool is_spanning(
 	return has_other_job(mine, job) || has_other_job(theirs, job);
 }
 
-/* The leaders exchange their errors, so that both sides end alike. An error of
- * this side stays the error here. */
+/* The leaders exchange their errors, so that both sides return alike. An error
+ * of this side stays the error here. */
 static int agree_across(const struct talk *t, int err)
 {
 	struct crossing *x = t->x;
@@ -447,9 +450,8 @@ static int agree_across(const struct talk *t, int err)
 	return next;
 }
 
-/* Every step is taken whatever went wrong before (both.verdict): both leaders
- * post the same messages in any case, and in the end both know whether both
- * have all. */
+/* Both leaders post the same messages whatever failed before (both.verdict),
+ * and in the end both know whether both have all data. */
 static void exchange_sides(
 	const struct weft_create_inter *how, struct crossing *x)
 {
@@ -479,7 +481,8 @@ static void exchange_sides(
 		&t, remote && x->theirs.has_vcis ? remote->size : 0, err);
 	weft_group_put(remote);
 	if (both->verdict.err)
-		err = intercomm_take_verdict(&both->verdict); /* in its words */
+		err = intercomm_take_verdict(
+			&both->verdict); /* with its message text */
 	err = agree_across(&t, err);
 	both->my_ctx = x->mine.ctx;
 	both->their_ctx = x->theirs.ctx;
@@ -487,10 +490,10 @@ static void exchange_sides(
 	give_verdict(&both->verdict, err);
 }
 
-/* The first message to all of my side: whether the leaders agree, and what
+/* The first broadcast within a side: whether the leaders agree, and what
  * follows. A member that cannot take part (both.verdict) passes its own error
- * on. Nothing follows where the verdict is an error; *passed_out is about those
- * below only. */
+ * on. After an error, nothing follows. *passed_out is the result for the
+ * members below only. */
 static int tell_first(struct talk *t, int32_t root, int *passed_out)
 {
 	struct crossing *x = t->x;
@@ -525,8 +528,8 @@ static int tell_first(struct talk *t, int32_t root, int *passed_out)
 	return intercomm_take_verdict(&both->verdict);
 }
 
-/* Brings what the leader knows to all of its side. A member below that cannot
- * be told is no reason to stop: the others wait for what follows. */
+/* Broadcasts the leader's data to its side. If a member below cannot be
+ * reached, the broadcast continues, because the others wait for it. */
 static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
 {
 	struct talk t = talk_inside(local, x);
@@ -592,8 +595,8 @@ static int exchange_foreign(const struct weft_create_inter *how,
 	return said.err ? intercomm_take_verdict(&said) : err;
 }
 
-/* The side whose first process has the lower number connects; all pairs of
- * large sides would be too many connections. */
+/* The side whose first process has the lower number connects. Large sides would
+ * need too many connections. */
 static int meet_all(const struct weft_comm *local,
 	const struct weft_group *remote, const struct weft_vci_card *theirs)
 {
@@ -616,7 +619,7 @@ static int meet_all(const struct weft_comm *local,
 }
 
 /* Makes the other side's processes reachable. A member that cannot take part
- * (err) tells the others so. */
+ * notifies the others with its error (err). */
 static int exchange_all(const struct weft_create_inter *how, struct crossing *x,
 	const struct weft_group *remote, int err)
 {
@@ -646,10 +649,10 @@ static int exchange_all(const struct weft_create_inter *how, struct crossing *x,
 	return err;
 }
 
-/* ---- the end ---- */
+/* ---- the result ---- */
 
-/* The communicator, once all is known, on the local one's VCI if the other
- * side's members are on such VCIs of the same kind. */
+/* Creates the communicator, once all is known: on the local one's VCI if the
+ * other side's members have VCIs of the same kind. */
 static int intercomm_make(const struct weft_create_inter *how,
 	const struct both *both, struct weft_group *remote,
 	struct weft_comm **comm_out)
@@ -696,7 +699,7 @@ static int intercomm_make(const struct weft_create_inter *how,
 	return err;
 }
 
-/* How my side's members are reached on VCIs of their own, if they are. */
+/* Gathers the cards of the own side's dedicated VCIs, if it has them. */
 static int gather_bcs(struct weft_comm *local, struct both *both)
 {
 	const struct weft_vci_card *mine;
@@ -712,7 +715,7 @@ static int gather_bcs(struct weft_comm *local, struct both *both)
 	return err;
 }
 
-/* The steps that all take; x->both says how far it came. */
+/* The steps of all members; the result so far is x->both.verdict. */
 static int cross(const struct weft_create_inter *how, struct crossing *x,
 	struct weft_comm **comm_out)
 {
@@ -728,7 +731,8 @@ static int cross(const struct weft_create_inter *how, struct crossing *x,
 	if (!err)
 		err = weft_leader_group(x->both.runs, x->both.n_runs, &remote);
 	if (x->both.is_spanning) {
-		x->both.n_bcs = 0; /* only processes of a job share VCIs */
+		x->both.n_bcs =
+			0; /* processes of several jobs use default VCIs */
 		err = exchange_all(how, x, remote, err);
 	}
 	if (!err)
@@ -737,7 +741,7 @@ static int cross(const struct weft_create_inter *how, struct crossing *x,
 	return err;
 }
 
-/* Between the leaders. */
+/* The steps between the leaders. */
 static void cross_over(const struct weft_create_inter *how, struct crossing *x)
 {
 	if (!how->intercomm)
@@ -775,7 +779,7 @@ int weft_create_inter(
 	return err;
 }
 
-/* The leaders' intercommunicator: a communicator of the two of them. */
+/* The communicator of the two leaders. */
 static int make_intercomm(
 	const struct weft_create_inter_groups *how, struct weft_comm **comm_out)
 {
@@ -808,8 +812,8 @@ static int make_intercomm(
 	return err;
 }
 
-/* A leader whose side, of this group, has no communicator tells the other
- * leader why. Returns that. */
+/* The leader of a side without a communicator sends its error to the other
+ * leader. Returns the error. */
 static int inter_refuse(
 	const struct weft_create_inter *how, struct weft_group *group)
 {
@@ -819,7 +823,7 @@ static int inter_refuse(
 		return how->err;
 	give_verdict(&x->both.verdict, how->err);
 	cross_over(how, x);
-	(void)intercomm_take_verdict(&x->verdict); /* its words */
+	(void)intercomm_take_verdict(&x->verdict); /* with its message text */
 	crossing_put(x);
 	return how->err;
 }

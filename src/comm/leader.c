@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leader: what one side of an intercommunicator hears of the other */
+/* leader: what the leaders of an intercommunicator exchange */
 #include "comm/leader.h"
 
 #include "base/err.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { LIMIT = 1 << 20 }; /* where there are other jobs */
+enum { LIMIT = 1 << 20 }; /* processes of a side, where other jobs take part */
 
 uint32_t weft_leader_limit(void)
 {
@@ -27,7 +27,7 @@ int weft_leader_check(const struct weft_leader *leader, size_t len)
 		len);
 }
 
-/* Processes of this job from end to end? */
+/* True if all processes of a run are in this job. */
 static bool is_inside(const struct weft_run *run)
 {
 	int64_t size = weft_proc.facts.size;
@@ -64,7 +64,7 @@ static int of_strangers(void)
 		"one of them twice");
 }
 
-/* Of other jobs nothing is known but that a rank has 31 bits. */
+/* Of other jobs only the limit of 31 bits for a rank is known. */
 static bool leader_is_sane(const struct weft_run *run)
 {
 	int64_t last = (uint32_t)run->first;
@@ -85,8 +85,7 @@ static void spell(const struct weft_run *run, uint64_t *procs)
 		procs[i] = run->first + (uint64_t)run->stride * i;
 }
 
-/* Where there are other jobs every process is written down, and looked for
- * twice. */
+/* With other jobs, every process is listed, and duplicates are searched. */
 static int foreign_group(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out)
 {

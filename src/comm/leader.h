@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leader: what one side of an intercommunicator hears of the other
+/* leader: what the leaders of an intercommunicator exchange
  *
- * The leader over there is another process: what it sends is checked before
- * anything is made of it. */
+ * The data comes from another process and is checked before use. */
 #ifndef WEFT_LEADER_H
 #define WEFT_LEADER_H
 
@@ -12,23 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a leader tells of its side; its runs follow, then its members' VCIs. */
+/* What a leader sends about its side. Its runs follow, then its members' VCIs.
+ */
 struct weft_leader {
-	uint64_t ctx; /* two ids */
+	uint64_t ctx; /* the first of two ids */
 	uint32_t n_runs;
-	uint32_t has_vcis; /* all members are on VCIs of their own */
+	uint32_t has_vcis; /* all members have dedicated VCIs */
 };
 static_assert(sizeof(struct weft_leader) == 16, "wire layout");
 
-/* Is this, of which len bytes came, what a leader can have sent? 0 or
- * WEFT_ERR_PROTO. */
+/* Checks a received description of len bytes. 0 or WEFT_ERR_PROTO. */
 int weft_leader_check(const struct weft_leader *leader, size_t len);
 
-/* How many processes a side may have. */
+/* The largest number of processes that a side may have. */
 uint32_t weft_leader_limit(void);
 
-/* The group of these runs: processes of this job, or of others once these may
- * be met, each once. WEFT_ERR_PROTO when they are not, WEFT_ERR_NOMEM. */
+/* The group of these runs: processes of this job, or of other jobs once those
+ * are possible, each once. WEFT_ERR_PROTO when they are malformed,
+ * WEFT_ERR_NOMEM. */
 int weft_leader_group(const struct weft_run *runs, uint32_t n_runs,
 	struct weft_group **group_out);
 

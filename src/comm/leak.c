@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leak: what a communicator was left with, said, and whose fault it is */
+/* leak: reports what is left on a communicator that closes */
 #include "comm/leak.h"
 
 #include "base/err.h"
@@ -98,8 +98,7 @@ static void leak_print(const struct weft_unmatched *left, char buf[ITEM_TEXT])
 	}
 }
 
-/* The first few are named. Of a message that has left nobody keeps the length.
- */
+/* Names the first few. The length of a message that has left is unknown. */
 static void note_done(const struct weft_unmatched *left,
 	const struct weft_comm *comm, struct weft_leak *leak)
 {
@@ -133,7 +132,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 			"%d) closes with %s",
 			name, comm->tag, (int)comm->rank, (int)comm->size,
 			item);
-	/* a buffered send is over for its caller */
+	/* to its caller, a buffered send is complete */
 	if (!f->is_sure || left->kind == WEFT_UNMATCHED_BUFFERED)
 		return;
 	if (f->leak->n++ == 0)
@@ -141,7 +140,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 			"communicator \"%.40s\" closes with %s", name, item);
 }
 
-/* What comes after the things themselves. */
+/* Reports how many were not reported. */
 static void say_rest(const struct found *f)
 {
 	const struct weft_comm *comm = f->comm;
@@ -171,7 +170,7 @@ void weft_leak_report(
 		leak->n_unsaid += f.n;
 }
 
-/* One line for all requests that nobody completed. */
+/* One line for all requests that were never completed. */
 static void say_done(const struct weft_leak *leak)
 {
 	char more[32] = "";

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leak: what a communicator was left with, said, and whose fault it is
+/* leak: reports what is left on a communicator that closes
  *
- * A correct program leaves nothing behind. Each thing left is said, up to a
- * limit for each communicator and of communicators, and counted beyond; where
- * this process should have received or completed it, the call that leaves ends
- * with an error. */
+ * A correct program leaves no messages or requests behind. Each is reported, up
+ * to a limit per communicator and a limit of communicators; the rest is
+ * counted. If this process should have received or completed it, the closing
+ * call returns an error. */
 #ifndef WEFT_LEAK_H
 #define WEFT_LEAK_H
 
 #include "core/comm.h"
 #include "core/session_data.h"
 
-/* Says what is left on comm, which is about to be destroyed. With is_sure all
- * members have left it, so that what should have come has come: then faults of
- * this process are added to leak. VCI's lock held. */
+/* Reports what is left on comm, which is about to be destroyed. With is_sure
+ * all members have closed it, so that nothing is in flight; then faults of this
+ * process are added to leak. VCI's lock held. */
 void weft_leak_report(
 	struct weft_comm *comm, bool is_sure, struct weft_leak *leak);
 
-/* Says how much was not said. 0, or WEFT_ERR_PENDING described by
+/* Reports how many were not reported. 0, or WEFT_ERR_PENDING described by
  * weft_err_set(). */
 int weft_leak_raise(const struct weft_leak *leak);
 
