@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_abi: what a program finds out about the standard binary interface */
+/* mpi_abi: queries of the standard binary interface */
 #include "mpi_check.h"
 
 #include <stdio.h>
@@ -124,10 +124,8 @@ int PMPI_Abi_get_fortran_info(MPI_Info *info)
 		   : MPI_SUCCESS;
 }
 
-/*
- * Fortran is known from the start: mpi.h and the Fortran modules fix the sizes
- * and both logical values, so there is nothing left to be set.
- */
+/* mpi.h and the Fortran modules fix the sizes and both logical values, so
+ * Fortran is known from the start and nothing can be set. */
 static int say_known(const char *what)
 {
 	return weft_err_set(WEFT_ERR_ABI,
@@ -172,7 +170,7 @@ int PMPI_Abi_get_fortran_booleans(
 		return MPI_SUCCESS;
 	memset(logical_true, 0, (size_t)logical_size);
 	memset(logical_false, 0, (size_t)logical_size);
-	*(char *)logical_true = 1; /* gfortran's, little-endian */
+	*(char *)logical_true = 1; /* gfortran's value, little-endian */
 	return MPI_SUCCESS;
 }
 

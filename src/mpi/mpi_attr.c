@@ -18,8 +18,8 @@ static int mpi_attr_end(const char *func, int err)
 
 typedef void plain_fn(void);
 
-/* The user's functions differ only in the handle's type, which is a pointer
- * for each kind of object. */
+/* The user's functions differ only in the type of the handle, which is a
+ * pointer for each kind of object. */
 static int mpi_attr_create(int kind, enum weft_attr_lang lang, plain_fn *copy,
 	plain_fn *del, void *extra, int *keyval)
 {
@@ -138,8 +138,8 @@ static const void *predefined(int keyval)
 	}
 }
 
-/* What describes the World is not found on a session's communicators, but
- * for the largest tag. */
+/* A session's communicators have no attributes that describe the World, except
+ * the largest tag. */
 static bool has_predefined(const struct weft_comm *comm, int keyval)
 {
 	const struct weft_session *session = comm->child.session;
@@ -170,7 +170,7 @@ static int set_comm(struct weft_comm *comm, int keyval,
 			     weft_mpi_comm_handle(comm), keyval, lang, value);
 }
 
-/* What was found goes out, an address or an integer. */
+/* Returns an attribute, as an address or an integer. */
 static int put_found(int err, bool found, intptr_t value, void *to, int *flag)
 {
 	if (err)
@@ -326,8 +326,8 @@ static int mpi_type_delete_attr(struct weft_type *type, int keyval)
 
 /* ---- windows ---- */
 
-/* As C reads it: the address itself of MPI_WIN_BASE, else that of a number,
- * which never changes. */
+/* As C reads it: MPI_WIN_BASE is the address itself; of the others, the address
+ * of a number that never changes. */
 static const void *win_predefined(const struct weft_win *win, int keyval)
 {
 	static const int flavors[] = {

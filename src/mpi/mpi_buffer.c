@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_buffer: attach, detach and flush the buffers of buffered sends
+/* mpi_buffer: attaches, detaches and flushes the buffers of buffered sends
  *
- * MPI-5.0 section 3.6. The same four verbs for three places: the process, a
- * communicator, a session. */
+ * MPI-5.0 section 3.6. The same four operations for a process, a communicator
+ * and a session. */
 #include "mpi_buffer.h"
 
 #include "mpi_check.h"
@@ -12,7 +12,7 @@
 
 #include <limits.h>
 
-/* Where a buffer is or goes, and on whom an error is raised. */
+/* Where the buffer is attached, and on which object an error is raised. */
 struct at {
 	struct weft_vci *vci;
 	struct weft_bsend **place;
@@ -276,7 +276,7 @@ int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)
 	return iflush(&at, "MPI_Session_iflush_buffer", err, request);
 }
 
-/* ---- the end ---- */
+/* ---- end of the last session ---- */
 
 void weft_mpi_buffer_drop(void)
 {

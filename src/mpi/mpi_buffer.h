@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_buffer: what the ends of the two models do about attached buffers */
+/* mpi_buffer: attached buffers at the end of the World Model and of the last
+ * session */
 #ifndef WEFT_MPI_BUFFER_H
 #define WEFT_MPI_BUFFER_H
 
-/* The last session has been closed: detaches the process's buffer, as the
- * standard wants. Nothing happens while sessions are open. */
+/* Called after a session closed: detaches the process's buffer if no session is
+ * open, as the standard requires. */
 void weft_mpi_buffer_drop(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_check: argument checks, slow ends */
+/* mpi_check: slow paths of argument checks */
 #include "mpi_check.h"
 
 int weft_check_bad_comm(MPI_Comm handle)
@@ -39,7 +39,7 @@ int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out)
 
 	if (err)
 		return err;
-	*comm_out = comm; /* also for who raises the error */
+	*comm_out = comm; /* also for raising the error */
 	return weft_check_is_intra(comm);
 }
 

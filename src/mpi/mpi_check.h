@@ -2,8 +2,8 @@
 /* mpi_check: argument checks
  *
  * Each returns 0 or an internal error whose description names the argument and
- * its value. Checks of handles always happen, since the handle has to become
- * an object anyway; WEFT_CHECK=off leaves out the others. The slow ends are in
+ * its value. Handles are always checked, because each must be translated to an
+ * object; WEFT_CHECK=off omits the other checks. The slow paths are in
  * mpi_check.c, so that a check costs a compare and a branch. */
 #ifndef WEFT_MPI_CHECK_H
 #define WEFT_MPI_CHECK_H
@@ -14,7 +14,7 @@
 
 enum { WEFT_TAG_UB = 0x7fffffff };
 
-/* Slow ends: describe the fault and return its error. */
+/* Slow paths: describe the fault and return its error. */
 int weft_check_bad_comm(MPI_Comm handle) __attribute__((cold));
 int weft_check_bad_handle(int err, const char *name, const void *handle)
 	__attribute__((cold));
@@ -26,7 +26,7 @@ int weft_check_bad_ptr(const void *ptr, const char *name) __attribute__((cold));
 
 int weft_check_not_up(void) __attribute__((cold));
 
-/* Tells the compiler that what a slow end returns is an error. */
+/* Tells the compiler that a slow path returns an error. */
 static inline int weft_check_failed(int err)
 {
 	if (err >= 0)
@@ -39,7 +39,7 @@ static inline bool weft_check_is_on(void)
 	return weft_knobs.check[1] != 'f'; /* on, strict */
 }
 
-/* A session is open, the World counted. */
+/* True if a session is open, the World included. */
 static inline int weft_check_up(void)
 {
 	if (weft_unlikely(!atomic_load_explicit(
@@ -60,13 +60,13 @@ static inline int weft_check_comm(MPI_Comm handle, struct weft_comm **comm_out)
 	return 0;
 }
 
-/* No intercommunicator. */
+/* An error for an intercommunicator. */
 int weft_check_is_intra(const struct weft_comm *comm);
 
-/* Both; an intercommunicator is in *comm_out. */
+/* Both checks; on an intercommunicator, *comm_out is set as well. */
 int weft_check_intra(MPI_Comm handle, struct weft_comm **comm_out);
 
-/* A type that exists. */
+/* A type that exists, committed or not. */
 static inline int weft_check_type(
 	MPI_Datatype handle, struct weft_type **type_out)
 {
@@ -78,12 +78,13 @@ static inline int weft_check_type(
 	return 0;
 }
 
-/* For a message without data MPI_DATATYPE_NULL will do: that of bytes is given.
- * Else as the next; called where that fails. */
+/* A message without data may have MPI_DATATYPE_NULL: then *type_out is the type
+ * of bytes. Otherwise as weft_check_type_ready(), which calls this when it
+ * fails. */
 int weft_check_no_type(MPI_Datatype handle, MPI_Count count,
 	struct weft_type **type_out) __attribute__((cold));
 
-/* A type that can be sent. */
+/* A committed type. */
 static inline int weft_check_type_ready(
 	MPI_Datatype handle, struct weft_type **type_out)
 {
@@ -106,7 +107,7 @@ static inline int weft_check_op(MPI_Op handle, struct weft_redop **op_out)
 	return 0;
 }
 
-/* Not MPI_REQUEST_NULL. */
+/* MPI_REQUEST_NULL is an error. */
 static inline int weft_check_req(MPI_Request handle, struct weft_req **req_out)
 {
 	struct weft_req *req = weft_mpi_req(handle);
@@ -164,7 +165,7 @@ static inline int weft_check_file(MPI_File handle, struct weft_file **file_out)
 	return 0;
 }
 
-/* Not MPI_INFO_NULL. */
+/* MPI_INFO_NULL is an error. */
 static inline int weft_check_info(MPI_Info handle, struct weft_info **info_out)
 {
 	struct weft_info *info = weft_mpi_info(handle);
@@ -176,7 +177,7 @@ static inline int weft_check_info(MPI_Info handle, struct weft_info **info_out)
 	return 0;
 }
 
-/* MPI_INFO_NULL is accepted and gives NULL. */
+/* MPI_INFO_NULL yields NULL. */
 static inline int weft_check_info_or_null(
 	MPI_Info handle, struct weft_info **info_out)
 {
@@ -301,19 +302,20 @@ static inline int weft_check_ptr(const void *ptr, const char *name)
 	return 0;
 }
 
-/* What a constructor makes is the null handle unless it succeeds. */
+/* Sets an output handle to the null handle, for the case that the constructor
+ * fails. */
 static inline void weft_mpi_null(void *handle, const void *null)
 {
 	if ((uintptr_t)handle >= 4096)
 		memcpy(handle, &null, sizeof(null));
 }
 
-/* The name of a creation from a group: short enough and there. */
+/* The string tag of a creation from a group: not NULL and not too long. */
 int weft_check_stringtag(const char *tag);
 
-/* ---- in one go ---- */
+/* ---- combined ---- */
 
-/* Everything an operation on `count` items of a type in one buffer needs. */
+/* Checks buffer, count and type of an operation. */
 static inline int weft_check_data(const void *buf, MPI_Count count,
 	MPI_Datatype handle, struct weft_type **type_out)
 {
@@ -326,7 +328,7 @@ static inline int weft_check_data(const void *buf, MPI_Count count,
 	return err;
 }
 
-/* The same for a message. */
+/* Checks buffer, count and type of a message. */
 static inline int weft_check_message(const void *buf, MPI_Count count,
 	MPI_Datatype handle, struct weft_type **type_out)
 {

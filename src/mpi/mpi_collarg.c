@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_collarg: check, widen, run */
+/* mpi_collarg: checks, widens and runs collectives */
 #include "mpi_collarg.h"
 
 #include "mpi_check.h"
@@ -9,8 +9,8 @@
 
 enum { FRAME_WORDS = 128, FRAME_HEAPS = 8 };
 
-/* On the stack of one call: what goes down, and memory for its arrays. They
- * are read before coll's functions return, so they end with the call. */
+/* On the stack of one call: the arguments of coll and memory for its arrays.
+ * Coll reads them before its functions return. */
 struct frame {
 	struct weft_coll coll;
 	size_t n_words;
@@ -30,7 +30,8 @@ static inline int frame_open(struct frame *f, const struct weft_collarg *a)
 	return weft_check_comm(a->comm, &f->coll.comm);
 }
 
-/* Room for n items of 8 bytes until the end of the call; NULL without. */
+/* Memory for n items of 8 bytes until the end of the call; NULL when out of
+ * memory. */
 static void *frame_room(struct frame *f, int32_t n)
 {
 	void *p;
@@ -73,7 +74,8 @@ static int mpi_collarg_give(
 	return err;
 }
 
-/* The end of every procedure: runs unless err, frees the frame, raises. */
+/* The end of every procedure: runs the operation unless err, frees the frame,
+ * raises. */
 static int frame_close(struct frame *f, const struct weft_collarg *a,
 	enum weft_coll_kind kind, int err)
 {
@@ -158,7 +160,7 @@ static int widen_displs(struct frame *f, const struct weft_collside *side,
 	return 0;
 }
 
-/* A type of an empty block is not looked at. */
+/* The type of an empty block is ignored. */
 static int look_up_types(struct frame *f, const struct weft_collside *side,
 	int32_t n, struct weft_blocks *out)
 {
@@ -176,7 +178,7 @@ static int look_up_types(struct frame *f, const struct weft_collside *side,
 	return err;
 }
 
-/* Displacements in bytes that may be wide may be addresses, from MPI_BOTTOM. */
+/* Wide displacements in bytes may be addresses relative to MPI_BOTTOM. */
 static int mpi_collarg_check_blocks(const struct weft_collside *side,
 	const struct weft_blocks *blocks, int32_t n)
 {
@@ -190,7 +192,7 @@ static int mpi_collarg_check_blocks(const struct weft_collside *side,
 	return err;
 }
 
-/* n blocks: of one count, or as the arrays say. */
+/* n blocks: of one count, or by the arrays. */
 static int many(struct frame *f, const struct weft_collside *side,
 	const char *name, int32_t n, struct weft_blocks *out)
 {
@@ -224,7 +226,7 @@ static int check_alias(const void *send, const void *recv, bool is_meant)
 	return 0;
 }
 
-/* Where this block lies if it has something of a predefined type; or NULL. */
+/* The address of a block if it has data of a predefined type; else NULL. */
 static const void *block_at(const struct weft_blocks *b, int32_t i)
 {
 	const struct weft_type *type = b->types ? b->types[i] : b->type;
@@ -244,15 +246,16 @@ static bool is_root(const struct weft_coll *coll)
 				    : coll->root == coll->comm->rank;
 }
 
-/* Has a part in a rooted operation besides being its root. */
+/* True if this process takes part in a rooted operation other than as its root.
+ */
 static bool is_leaf(const struct weft_coll *coll)
 {
 	return coll->comm->is_inter ? coll->root >= 0 : true;
 }
 
-/* The own block of what goes to or comes from all, against the other buffer's
- * block. The same memory given twice is found as far as predefined types show
- * it without doubt. */
+/* Compares the own block of an all-to-all buffer with that block of the other
+ * buffer. Reports the same memory passed twice where predefined types leave no
+ * doubt. */
 static int check_own_block(const struct weft_coll *coll,
 	const struct weft_blocks *all, const struct weft_blocks *other,
 	int32_t other_block)
@@ -427,7 +430,7 @@ out:
 	return frame_close(&f, a, WEFT_COLL_REDUCE, err);
 }
 
-/* Everybody has input and output of the same shape. */
+/* Operations in which every process has input and output of the same shape. */
 static int reduce_all(const struct weft_collarg *a, enum weft_coll_kind kind)
 {
 	struct frame f;
@@ -463,7 +466,7 @@ int weft_collarg_exscan(const struct weft_collarg *a)
 	return reduce_all(a, WEFT_COLL_EXSCAN);
 }
 
-/* The parts of a reduce-scatter. A process whose part is empty may have no
+/* The parts of a reduce-scatter. A process with an empty part may have no
  * receive buffer. */
 static int reduce_parts(struct frame *f, const struct weft_collarg *a)
 {
@@ -514,7 +517,7 @@ out:
 
 /* ---- neighbourhoods ---- */
 
-/* The communicator and its neighbours. */
+/* Looks up the communicator and its neighbours. */
 static int open_neighbors(struct frame *f, const struct weft_collarg *a)
 {
 	struct weft_coll *c = &f->coll;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_collarg: arguments of a collective procedure, as they came in
+/* mpi_collarg: arguments of a collective procedure
  *
- * A procedure puts its arguments into a struct weft_collarg and calls the
- * function of its operation, which checks them as the standard says (what is
- * significant only at the root is not looked at elsewhere), brings int and
- * large counts to one form, and runs, starts or initialises the operation.
- * Each returns what the procedure must return. */
+ * A procedure fills a struct weft_collarg and calls the function of its
+ * operation. That checks the arguments by the standard (arguments that are
+ * significant at the root only are ignored elsewhere), widens int counts, and
+ * runs, starts or initialises the operation. Each function returns what the
+ * procedure must return. */
 #ifndef WEFT_MPI_COLLARG_H
 #define WEFT_MPI_COLLARG_H
 
@@ -19,7 +19,7 @@ enum weft_collarg_mode {
 	WEFT_COLLARG_INIT,  /* persistent */
 };
 
-/* One side's buffer: count and type, or arrays of them. Of each array at most
+/* One side's buffer: count and type, or arrays of them. Of each array, at most
  * one width is set. */
 struct weft_collside {
 	const void *buf;
@@ -29,17 +29,17 @@ struct weft_collside {
 	const MPI_Count *counts_c;
 	const int *displs;
 	const MPI_Aint *displs_c;
-	const MPI_Datatype *types; /* then displs are bytes */
+	const MPI_Datatype *types; /* then displs are in bytes */
 };
 
 struct weft_collarg {
 	const char *func;
 	enum weft_collarg_mode mode;
 	MPI_Comm comm;
-	bool is_irregular; /* a v or w form */
+	bool is_irregular; /* a v or w variant */
 	int root;
 	MPI_Op op;
-	/* Bcast: recv only. Reductions: count and type stand in recv. */
+	/* Bcast uses recv only. Reductions have count and type in recv. */
 	struct weft_collside send, recv;
 	MPI_Info info; /* INIT only */
 	MPI_Request *request;

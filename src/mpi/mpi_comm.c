@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 static inline int mpi_comm_size(const struct weft_comm *comm, int *size)
 {
@@ -94,7 +94,7 @@ static int mpi_comm_remote_group(
 
 /* ---- duplicating ---- */
 
-/* What a duplicate inherits beyond what the session room gives it. */
+/* What a duplicate inherits beyond what the comm room copies. */
 struct heritage {
 	struct weft_attrs *attrs;
 	struct weft_topo_attached *topo;
@@ -117,7 +117,7 @@ static void mpi_comm_hand_over(struct heritage *h, struct weft_comm *comm)
 	comm->topo = h->topo;
 }
 
-/* A copy function failed after others had made their copies. */
+/* Frees the copies after a later copy function failed. */
 static void discard(struct heritage *h, struct weft_comm *comm)
 {
 	weft_attr_delete_all(&h->attrs, weft_mpi_comm_handle(comm));
@@ -131,8 +131,8 @@ static void free_spread(struct weft_comm *comm)
 	weft_disconnect_free(comm);
 }
 
-/* The duplicate is made even where a copy function failed, since the other
- * members make it; here it goes at once. */
+/* Creates the duplicate even if a copy function failed, because the other
+ * members create it; then frees it at once. */
 static int dup_comm(struct weft_comm *comm, const struct weft_info *info,
 	bool may_spread, struct weft_comm **made)
 {
@@ -163,7 +163,7 @@ static int mpi_comm_dup_with_info(struct weft_comm *comm,
 	return dup_comm(comm, info, true, made);
 }
 
-/* A duplicate on its way. Destroyed when it is made. */
+/* A started duplication. Destroyed when the communicator exists. */
 struct idup {
 	struct weft_req *req;
 	struct heritage heritage;
@@ -187,7 +187,7 @@ static void mpi_comm_on_made(void *arg, struct weft_comm *comm, int err)
 	weft_req_put(req);
 }
 
-/* The other members make it. */
+/* Frees the duplicate, which the other members created. */
 static void on_unwanted(void *arg, struct weft_comm *comm, int err)
 {
 	(void)arg;
@@ -207,7 +207,9 @@ static int idup_comm(struct weft_comm *comm, const struct weft_info *info,
 		weft_vci_lock(comm->vci);
 		req = weft_req_new(comm->vci, WEFT_REQ_OTHER);
 		if (req)
-			req->comm = weft_comm_get(comm); /* has the handler */
+			req->comm =
+				weft_comm_get(comm); /* the error handler is the
+							communicator's */
 		weft_vci_unlock(comm->vci);
 		err = req ? 0 : WEFT_ERR_NOMEM;
 	}
@@ -326,8 +328,9 @@ static int mpi_comm_split_type(struct weft_comm *comm, int type, int key,
 
 /* ---- intercommunicators ---- */
 
-/* The arguments that matter at the leader: the members of its side end alike,
- * and, where it can be told, the other leader. */
+/* Checks the arguments that matter at the leader only. After an error the
+ * members of its side return alike, and so does the other leader if it can be
+ * reached. */
 static int check_leaders(MPI_Comm peer_comm, struct weft_create_inter *how)
 {
 	struct weft_comm *peer;
@@ -379,7 +382,7 @@ static int mpi_intercomm_merge(
 	return err ? err : weft_create_merge(intercomm, high != 0, made);
 }
 
-/* ---- ending ---- */
+/* ---- freeing ---- */
 
 static int check_freeable(const struct weft_comm *comm)
 {
@@ -401,7 +404,7 @@ static int mpi_comm_free(struct weft_comm *comm)
 	return err;
 }
 
-/* Its communicator is no more when the error is raised. */
+/* The error is raised after the communicator is gone. */
 int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
 	struct weft_errh *errh;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_convert: handles and statuses as integers, for other languages
  *
- * The integer of a handle is its low half: the value itself if predefined,
- * kind and index otherwise. The way back looks up which generation lives at
- * that index now, without a lock, so these procedures work on any thread at
- * any time. An integer that names no live object becomes a handle of
- * generation zero, which never lives: using it is an error of its class. */
+ * The integer of a handle is its low half: the value itself if predefined, kind
+ * and index otherwise. The reverse looks up the generation that lives at that
+ * index now, without a lock, so these procedures work on any thread at any
+ * time. An integer that names no live object becomes a handle of generation
+ * zero, which never lives: using it is an error of its class. */
 #include "mpi_check.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static void *from_int(const struct weft_table *table, int n)
 	return (void *)(uintptr_t)(obj ? weft_obj_handle(obj) : low);
 }
 
-/* Without a table, only predefined handles of that kind exist yet. */
+/* A kind without a table has predefined handles only. */
 /* clang-format off */
 #define CONVERT(noun, type, table)                                          \
 	int PMPI_##noun##_toint(type handle) { return to_int(handle); }     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_dynamic: processes that were not started together find each other */
+/* mpi_dynamic: connects processes that were started independently */
 #include "mpi_check.h"
 
 #include "core/hint.h"
@@ -34,8 +34,8 @@ static int mpi_close_port(const char *port_name)
 	return err ? err : weft_port_close(port_name);
 }
 
-/* What accept and connect have in common; the name matters at root only, and
- * so does what is wrong there (bad_out): all have to hear of it. */
+/* The common arguments of accept and connect. The name matters at the root
+ * only, and so do faults in it (bad_out), which all members get. */
 static int check_meeting(const char *port_name, MPI_Info info, int root,
 	MPI_Comm comm, MPI_Comm *newcomm, struct weft_comm **comm_out,
 	struct weft_info **info_out, int *bad_out)
@@ -75,7 +75,7 @@ int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root,
 	return weft_mpi_end(of, "MPI_Comm_accept", err);
 }
 
-/* Seconds, as the info says or the user set. */
+/* Timeout in seconds, from the info or from the user's variable. */
 static int timeout_of(const struct weft_info *info, uint32_t *timeout_out)
 {
 	*timeout_out = (uint32_t)weft_hint_number(
@@ -138,7 +138,7 @@ static int mpi_lookup_name(
 
 /* ---- a socket ---- */
 
-/* What both ends of the socket send first. */
+/* The first data that both ends of the socket exchange. */
 struct greeting {
 	uint64_t proc;
 	char port[WEFT_PORT_NAME_MAX]; /* "": this end has failed before */
@@ -240,7 +240,7 @@ int PMPI_Comm_join(int fd, MPI_Comm *intercomm)
 
 /* ---- starting processes ---- */
 
-/* What was asked for at root; strings are ours. */
+/* The root's arguments; the strings are owned. */
 struct order {
 	struct weft_boot_app *apps;
 	int n;
@@ -272,8 +272,8 @@ static char *value_of(const struct weft_info *info, enum weft_hint key)
 	return strdup(text);
 }
 
-/* Takes name, and makes it a whole path: whoever starts the program has another
- * current folder. NULL without memory. */
+/* Makes name an absolute path, because the process that starts the program may
+ * have another current directory. Owns name; NULL when out of memory. */
 static char *whole_take(char *name)
 {
 	bool is_relative = name && *name != '/';
@@ -289,7 +289,8 @@ static char *whole_take(char *name)
 	return whole;
 }
 
-/* The program in one of the directories of "a:b", else as it is. */
+/* The path of the program in one of the directories of "a:b", else the command
+ * itself. */
 static char *mpi_dynamic_find_program(const char *command, const char *dirs)
 {
 	char path[4096];
@@ -382,7 +383,7 @@ static int mpi_dynamic_fill_app(struct weft_boot_app *app, const char *command,
 	return app->program ? fill_app_env(app, hints) : WEFT_ERR_NOMEM;
 }
 
-/* Fewer processes than asked for will do. */
+/* The numbers of processes that soft accepts. */
 static int fill_soft(struct order *order, int i, MPI_Info info)
 {
 	struct weft_info *hints;
@@ -407,7 +408,7 @@ static int fill_soft(struct order *order, int i, MPI_Info info)
 	return err;
 }
 
-/* The arguments of both calls; those of the root only matter there. */
+/* The arguments of both calls; the root's are only significant there. */
 struct spawning {
 	const char *func;
 	int count;
@@ -449,7 +450,7 @@ static int take_order(const struct spawning *s, struct order *order)
 }
 
 /* Without soft all or none are started, with it perhaps fewer. Only the root
- * knows how many were asked for. */
+ * knows how many were requested. */
 static void put_errcodes(const struct spawning *s, const struct order *order,
 	const struct weft_comm *made, bool is_root)
 {
@@ -481,7 +482,7 @@ static int spawn(const struct spawning *s)
 	is_root = !err && of->rank == s->root;
 	if (is_root)
 		bad = take_order(s, &order);
-	if (!err) { /* all have to hear of what is wrong at root */
+	if (!err) { /* all members get the root's fault */
 		err = weft_spawn(of, s->root, bad, order.apps, (size_t)order.n,
 			order.soft, &made);
 		if (!bad)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_envelope: how a datatype was made; Fortran's parametrized types
+/* mpi_envelope: how a datatype was constructed; Fortran's parametrized types
  *
  * MPI-5.0 sections 5.1.13 and 19.1.9. A type keeps the arguments of its
- * constructor's int form. A large-count constructor shows the same ones, with
+ * constructor's int form. A large-count constructor returns the same ones, with
  * counts and addresses together among the large counts; only the two array
  * constructors have arguments that stay int. */
 #include "mpi_check.h"
 #include "mpi_map.h"
 
-/* How many of each an envelope shows. */
+/* The number of each that an envelope contains. */
 struct shown {
 	int64_t n_ints, n_aints, n_counts, n_types;
 };
@@ -155,7 +155,7 @@ static int check_contents(const struct shown *s, const struct contents *out)
 	return err;
 }
 
-/* max: room in the output arrays, in the order of struct shown. */
+/* max: sizes of the output arrays, in the order of struct shown. */
 static int get_contents(const struct weft_type *type, const struct shown *max,
 	const struct contents *out, bool can_large)
 {
@@ -254,7 +254,7 @@ static int mpi_type_match_size(
 
 /* ---- Fortran's selected kinds ---- */
 
-/* Decimal digits and exponent range of a kind, by rising size. */
+/* Decimal digits and exponent range of a kind, ascending by size. */
 struct kind {
 	int p, r;
 	MPI_Datatype real, complex;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_epoch: synchronisation of windows
  *
- * MPI-5.0, 12.5. Whatever is out of turn, the room of windows finds. */
+ * MPI-5.0, 12.5. The room of windows reports calls out of order. */
 #include "mpi_mix.h"
 
-/* Which asserts a call may be given. */
+/* The asserts that a call accepts. */
 struct assert_set {
 	int all;
 	const char *names;
@@ -27,7 +27,7 @@ static int bad_asserts(int assert, const struct assert_set *set)
 		(unsigned)assert, (unsigned)(assert & ~set->all), set->names);
 }
 
-/* As the room of windows has them. */
+/* Translates asserts for the room of windows. */
 static int to_asserts(
 	int assert, const struct assert_set *set, unsigned *asserts_out)
 {
@@ -102,7 +102,7 @@ int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 
 typedef int whole_fn(struct weft_win *win);
 
-/* What has no argument but the window. */
+/* Calls without an argument but the window. */
 static int on_whole(const char *func, whole_fn *fn, MPI_Win win)
 {
 	struct weft_win *of = NULL;
@@ -184,7 +184,7 @@ int PMPI_Win_lock_all(int assert, MPI_Win win)
 
 typedef int rank_fn(struct weft_win *win, int32_t rank);
 
-/* What is done with one target; with MPI_PROC_NULL nothing is. */
+/* Runs fn for one target; for MPI_PROC_NULL, does nothing. */
 static inline int on_target(
 	const char *func, rank_fn *fn, int rank, MPI_Win win)
 {
@@ -198,7 +198,7 @@ static inline int on_target(
 	return weft_mpi_end_win(of, func, err);
 }
 
-/* What is done with all: for the room that is WEFT_PROC_NULL. */
+/* Runs fn for all targets, which WEFT_PROC_NULL stands for. */
 static inline int on_all(const char *func, rank_fn *fn, MPI_Win win)
 {
 	struct weft_win *of = NULL;

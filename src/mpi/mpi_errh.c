@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_errh: error handlers, error classes and codes
  *
- * Handlers for sessions, and all about classes and codes, work before and
+ * Handlers for sessions, and all calls about classes and codes, work before and
  * after any session. */
 #include "mpi_check.h"
 
@@ -12,7 +12,7 @@ static int mpi_errh_end(const char *func, int err)
 	return weft_likely(!err) ? MPI_SUCCESS : weft_mpi_raise_none(func, err);
 }
 
-/* ---- making and freeing ---- */
+/* ---- creation and freeing ---- */
 
 typedef void plain_fn(void);
 
@@ -46,7 +46,7 @@ static int mpi_file_create_errhandler(
 	return mpi_errh_create(WEFT_KIND_FILE, (plain_fn *)fn, made);
 }
 
-/* One for objects of any kind. */
+/* Frees a handler for objects of any kind. */
 int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 {
 	struct weft_errh *errh;
@@ -109,7 +109,7 @@ static int mpi_win_get_errhandler(
 	return 0;
 }
 
-/* With MPI_FILE_NULL: that of files to be opened. */
+/* MPI_FILE_NULL has the handler of files to be opened. */
 static int file_slot(
 	MPI_File handle, struct weft_file **file_out, struct weft_errh ***slot)
 {

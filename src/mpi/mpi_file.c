@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_file: files as objects: opened, closed, sized, their hints and views
+/* mpi_file: files as objects: open, close, size, hints and views
  *
- * MPI-5.0, 14.2, 14.3, 14.5 and 14.6. Errors go to the file's handler, those of
- * opening and deleting to that of MPI_FILE_NULL. */
+ * MPI-5.0, 14.2, 14.3, 14.5 and 14.6. Errors are raised on the file's handler;
+ * those of opening and deleting on the handler of MPI_FILE_NULL. */
 #include "mpi_check.h"
 #include "mpi_twin.h"
 
@@ -69,7 +69,8 @@ static int mpi_file_get_info(
 
 /* ---- opening and closing ---- */
 
-/* Programs name the kind of file system as ROMIO wants it; all is one here. */
+/* Removes ROMIO's prefix for the kind of file system, which does not matter
+ * here. */
 static const char *file_name_of(const char *name)
 {
 	static const char *const prefixes[] = { "ufs:", "nfs:", "xfs:",
@@ -116,7 +117,7 @@ int PMPI_File_open(MPI_Comm comm, const char *filename, int amode,
 	err = weft_check_intra(comm, &of);
 	if (err)
 		return weft_mpi_raise_file(NULL, "MPI_File_open", err);
-	/* the others hear of what is wrong with the rest */
+	/* faults in the other arguments reach all members */
 	config.err = weft_check_ptr(filename, "filename");
 	if (!config.err)
 		config.name = file_name_of(filename);
@@ -228,7 +229,7 @@ static int mpi_file_set_view(int failed, struct weft_file *fh, MPI_Offset disp,
 	return !err && has_hints ? file_add_hints(fh, info, 0) : err;
 }
 
-/* A handle of the program's: it frees those of derived types. */
+/* A handle for the program, which frees those of derived types. */
 static struct weft_type *file_type_out(struct weft_type *type)
 {
 	if (!type->is_builtin)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_grequest: requests for operations of the program's own; MPI-5.0 13.2 */
+/* mpi_grequest: generalized requests; MPI-5.0 13.2 */
 #include "mpi_check.h"
 #include "mpi_map.h"
 
@@ -39,7 +39,7 @@ static int general_cancel(struct weft_req *req)
 	return general->cancel(general->extra, req->is_done);
 }
 
-/* Once; the user's function has failed where the result is not 0. */
+/* Called once; a result other than 0 is the user function's error. */
 static int general_free(struct weft_req *req)
 {
 	struct weft_general *general = req->general;

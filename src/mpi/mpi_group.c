@@ -85,7 +85,7 @@ static int mpi_group_excl(const struct weft_group *group, int n,
 	return err ? err : weft_group_excl(group, ranks, (uint32_t)n, made);
 }
 
-/* Number of ranks in a triplet (first, last, stride); 0 where it is empty. */
+/* Number of ranks in a triplet (first, last, stride); 0 if it is empty. */
 static int64_t n_in_range(const int *range)
 {
 	int64_t span = (int64_t)range[1] - range[0];
@@ -95,8 +95,8 @@ static int64_t n_in_range(const int *range)
 	return span / range[2] + 1;
 }
 
-/* Writes the triplets out as ranks. Each must lie within the group, and an
- * endless list cannot: it would name a rank twice. */
+/* Expands the triplets to ranks. Each must lie within the group, and the list
+ * has at most that many: more would name a rank twice. */
 static int mpi_group_expand(const struct weft_group *group, int n,
 	int ranges[][3], int **ranks_out, int *n_out)
 {
@@ -161,7 +161,7 @@ static int mpi_group_range_excl(const struct weft_group *group, int n,
 
 static int mpi_group_free(struct weft_group *group)
 {
-	/* a communicator may keep the object, nobody the handle */
+	/* a communicator may use the object, but the handle is invalid */
 	if (group != &weft_group_empty)
 		weft_obj_renew(group);
 	weft_group_put(group);

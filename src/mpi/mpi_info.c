@@ -9,7 +9,7 @@ static int mpi_info_end(const char *func, int err)
 	return weft_likely(!err) ? MPI_SUCCESS : weft_mpi_raise_none(func, err);
 }
 
-/* MPI_INFO_ENV stays as it is. */
+/* An error for MPI_INFO_ENV, which is read-only. */
 static int check_own(const struct weft_info *info)
 {
 	return info == weft_info_env()
@@ -35,7 +35,7 @@ static int mpi_info_create(struct weft_info **made)
 	return *made ? 0 : WEFT_ERR_NOMEM;
 }
 
-/* The arguments after the program's name, with blanks between. */
+/* The arguments after the program's name, separated by blanks. */
 static int set_argv(struct weft_info *info, int argc, char *argv[])
 {
 	char text[MPI_MAX_INFO_VAL] = "";
@@ -89,7 +89,7 @@ static int mpi_info_delete(struct weft_info *info, const char *key)
 	return err ? err : weft_info_delete(info, key);
 }
 
-/* With a length of 0 there need be no place for the value. */
+/* With a length of 0, value may be NULL. */
 int PMPI_Info_get_string(
 	MPI_Info info, const char *key, int *buflen, char *value, int *flag)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_level: thread levels as the API's numbers */
+/* mpi_level: thread levels as MPI constants */
 #ifndef WEFT_MPI_LEVEL_H
 #define WEFT_MPI_LEVEL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_map: error classes and what happens when one is raised */
+/* mpi_map: error classes, and what raising an error does */
 #include "mpi_map.h"
 
 #include "base/log.h"
@@ -12,7 +12,7 @@
 
 #define AT(name) [WEFT_ERR_##name - WEFT_ERR_FIRST_]
 
-/* Class of each internal error; what is not listed is MPI_ERR_OTHER. */
+/* Class of each internal error; those that are not listed are MPI_ERR_OTHER. */
 static const short classes[WEFT_ERR_END_ - WEFT_ERR_FIRST_] = {
 	AT(NOMEM) = MPI_ERR_NO_MEM,
 	AT(INTERN) = MPI_ERR_INTERN,
@@ -88,7 +88,7 @@ int weft_mpi_code(int err)
 	return code ? code : MPI_ERR_OTHER;
 }
 
-/* Name and sentence of the standard's classes. */
+/* Name and text of the standard's classes. */
 static const struct {
 	const char *name;
 	const char *sentence;
@@ -195,23 +195,24 @@ int weft_mpi_class(int code)
 	return code <= MPI_ERR_LASTCODE ? code : weft_errcode_class(code);
 }
 
-/* An error on its way to a handler. */
+/* An error that is being raised. */
 struct raised {
 	int kind; /* enum weft_kind of the object, 0: none */
 	void *handle;
-	struct weft_comm *comm; /* whose members it is about, or NULL */
+	struct weft_comm
+		*comm; /* the communicator whose members it concerns, or NULL */
 	struct weft_errh *errh;
 	const char *name; /* of the object, may be NULL */
 	const char *func;
 	int rank; /* in the object, or -1 */
 	int err;
-	int as; /* class to return instead of that of err; 0: that one */
+	int as; /* class to return instead of err's; 0: err's */
 	int code;
 };
 
-/* What stands in where there is no object: the handler of MPI_COMM_SELF, or the
- * one named at start-up while there is none. Up to MPI-3.1 it was that of
- * MPI_COMM_WORLD: it counts where only that one was ever set. */
+/* The handler for errors without an object: that of MPI_COMM_SELF, or the
+ * initial one while it does not exist. Up to MPI-3.1 it was that of
+ * MPI_COMM_WORLD, which is used if only that one was ever set. */
 struct weft_errh *weft_mpi_errh_without_object(void)
 {
 	struct weft_errh *initial = weft_session_initial_errh();
@@ -224,15 +225,15 @@ struct weft_errh *weft_mpi_errh_without_object(void)
 }
 
 /* The last error that was raised in this thread, for MPI_Error_string: the code
- * that the call returned, that of the status where it is MPI_ERR_IN_STATUS, and
- * the call with the particulars. */
+ * that the call returned, the code in the status if that is MPI_ERR_IN_STATUS,
+ * and the call with the particulars. */
 static _Thread_local struct {
 	int code, cause;
 	char text[MPI_MAX_ERROR_STRING];
 } told;
 
-/* The name of a class, with its sentence only where that is all that is known:
- * it speaks for many errors, and may be wrong for this one. */
+/* Prints the name of a class, and its text if there are no particulars. The
+ * text covers many errors and may not fit this one. */
 static bool print_class(int code, bool has_more, char *buf)
 {
 	if (!weft_mpi_class_string(code, buf))
@@ -255,7 +256,7 @@ bool weft_mpi_string(int code, char *buf)
 	return true;
 }
 
-/* The particulars of an error; of one that nobody described its sentence. ""
+/* The particulars of an error, or the text of an error without description. ""
  * for a code of the program. */
 static const char *detail_of(const struct raised *r)
 {
@@ -296,8 +297,8 @@ static const char *kind_name(int kind)
 
 static void die(const struct raised *r) __attribute__((noreturn));
 
-/* Fatal: one line that says all there is to know, then the job ends, or the
- * part of it that its session says. */
+/* Fatal: prints one line with all that is known, then ends the job, or the part
+ * of it that the session's scope selects. */
 static void die(const struct raised *r)
 {
 	char text[1024], class[MPI_MAX_ERROR_STRING];
@@ -337,7 +338,8 @@ static void die(const struct raised *r)
 		weft_mpi_class(r->code), text);
 }
 
-/* The code is what the procedure returns, as the function leaves it. */
+/* Calls the user's function. The procedure returns the code as the function
+ * leaves it. */
 static int call(const struct raised *r)
 {
 	void *handle = r->handle;
@@ -378,7 +380,7 @@ static int raise_it(struct raised *r)
 	weft_log_debug(
 		"MPI-ERR", "%s: code %d: %s", r->func, r->code, detail_of(r));
 	if (action == WEFT_ERRH_CALL) {
-		/* the function may replace the handler it is called from */
+		/* the function may replace the handler that calls it */
 		struct weft_errh *errh = weft_errh_get(r->errh);
 
 		r->code = call(r);
@@ -431,7 +433,7 @@ static struct raised raised_of_file(
 	};
 }
 
-/* Of a window's or file's own communicator: of one of its requests. */
+/* For the communicator of a window or file: of one of its requests. */
 static struct raised raised_of_comm(
 	struct weft_comm *comm, const char *func, int err)
 {
@@ -533,9 +535,9 @@ int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 	return raise_it(&r);
 }
 
-enum { MISSING_MAX = 64 }; /* procedures that are warned of */
+enum { MISSING_MAX = 64 }; /* procedures with a warning */
 
-/* Those that a warning named: the address of each one's own string. */
+/* Procedures that a warning named, by the address of their name. */
 static const char *_Atomic missing_told[MISSING_MAX];
 
 static bool is_told_first(const char *func)
@@ -554,7 +556,8 @@ static bool is_told_first(const char *func)
 
 int weft_mpi_missing(const char *func)
 {
-	if (!strncmp(func, "MPI_T_", 6)) { /* calls no handler */
+	if (!strncmp(func, "MPI_T_",
+		    6)) { /* the tool interface calls no handler */
 		if (is_told_first(func))
 			weft_log_warn("MPI-MISSING",
 				"%s is not implemented in this version", func);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_map: handles and error classes, in and out
+/* mpi_map: translates handles and error classes
  *
- * A handle below 0x1000 is a predefined one of the standard ABI; any other is
- * the handle of an object in its table, so a stale or invented one is NULL
- * here and never a crash. */
+ * A handle below 0x1000 is a predefined one of the standard ABI. Any other is
+ * the handle of an object in its table, so a stale or invented one yields NULL
+ * and never a crash. */
 #ifndef WEFT_MPI_MAP_H
 #define WEFT_MPI_MAP_H
 
@@ -71,7 +71,7 @@ static inline struct weft_message *weft_mpi_message(MPI_Message handle)
 		&weft_messages, (uintptr_t)handle);
 }
 
-/* MPI_INFO_NULL gives NULL too: ask weft_check_info(). */
+/* MPI_INFO_NULL yields NULL, too; weft_check_info() tells them apart. */
 static inline struct weft_info *weft_mpi_info(MPI_Info handle)
 {
 	return handle == MPI_INFO_ENV ? weft_info_env()
@@ -112,7 +112,7 @@ static inline MPI_Comm weft_mpi_comm_handle(const struct weft_comm *comm)
 	return (MPI_Comm)(uintptr_t)weft_obj_handle(comm);
 }
 
-/* Its name, for a text. */
+/* The communicator's name for a message text. */
 static inline const char *weft_mpi_comm_print(const struct weft_comm *comm)
 {
 	return comm->name[0] ? comm->name : "without a name";
@@ -179,35 +179,37 @@ static inline MPI_Errhandler weft_mpi_errh_handle(const struct weft_errh *errh)
 
 /* ---- errors ---- */
 
-/* MPI error code of an internal error; a positive argument (a code that came
- * from a user's function) and 0 pass through. */
+/* MPI error code of an internal error. 0 and positive arguments (codes from
+ * user functions) are returned unchanged. */
 int weft_mpi_code(int err);
 
 /* Error class of any error code, predefined or added. */
 int weft_mpi_class(int code);
 
-/* The text of an error code, with the particulars where this thread was told
- * that code last; else as the next. */
+/* The text of an error code. If that code was the last one raised in this
+ * thread, the text has the particulars; otherwise it is that of
+ * weft_mpi_class_string(). */
 bool weft_mpi_string(int code, char *buf);
 
 /* The fixed text of an error code; buf has MPI_MAX_ERROR_STRING bytes. False
- * when there is no such code. */
+ * when the code does not exist. */
 bool weft_mpi_class_string(int code, char *buf);
 
-/* Each of the seven raises an error: finds the handler that is responsible,
- * ends the job, calls the user's function, or returns, as the handler says.
- * err is an internal error or a positive MPI error code; func the name of the
- * MPI procedure. Returns what the procedure must return. No lock held.
+/* The seven functions below raise an error: each finds the responsible handler
+ * and ends the job, calls the user's function, or returns, as the handler
+ * requires. err is an internal error or a positive MPI error code; func is the
+ * name of the MPI procedure. They return what the procedure must return. No
+ * lock held.
  *
- * comm or win NULL, and weft_mpi_raise_none(): no object to raise it on, so on
- * MPI_COMM_SELF (or MPI_COMM_WORLD, where only its handler was set), or on the
- * initial handler while there is none. file NULL: on MPI_FILE_NULL. group: on
- * its session; NULL, of the World Model, or its session was finalized: as
- * weft_mpi_raise_none(). */
+ * Without an object (comm or win NULL, and weft_mpi_raise_none()), the error is
+ * raised on MPI_COMM_SELF, on MPI_COMM_WORLD if only its handler was set, or on
+ * the initial handler while neither exists. file NULL: on MPI_FILE_NULL. group:
+ * on its session; NULL, a group of the World Model or of a finalized session:
+ * as weft_mpi_raise_none(). */
 int weft_mpi_raise(struct weft_comm *comm, const char *func, int err);
 
 /* The same where err is in a status: the procedure returns MPI_ERR_IN_STATUS,
- * and what is known of err counts for both. */
+ * and the description of err applies to both. */
 int weft_mpi_raise_in_status(struct weft_comm *comm, const char *func, int err);
 int weft_mpi_raise_session(
 	struct weft_session *session, const char *func, int err);
@@ -217,15 +219,16 @@ int weft_mpi_raise_win(struct weft_win *win, const char *func, int err);
 int weft_mpi_raise_file(struct weft_file *file, const char *func, int err);
 int weft_mpi_raise_none(const char *func, int err);
 
-/* The handler that weft_mpi_raise_none() raises on; lent. */
+/* The handler that weft_mpi_raise_none() uses; the caller takes no reference.
+ */
 struct weft_errh *weft_mpi_errh_without_object(void);
 
-/* For windows and files: kind says which, handle is passed to the user's
- * function, errh is the object's (NULL: fatal). name may be NULL. */
+/* For windows and files: kind selects which, handle is passed to the user's
+ * function, errh is the object's handler (NULL: fatal). name may be NULL. */
 int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 	struct weft_errh *errh, const char *name, const char *func, int err);
 
-/* The end of an API function: raises unless err is 0. */
+/* Ends an API function: raises unless err is 0. */
 static inline int weft_mpi_end(
 	struct weft_comm *comm, const char *func, int err)
 {
@@ -261,15 +264,15 @@ static inline int weft_mpi_end_file(
 				 : weft_mpi_raise_file(file, func, err);
 }
 
-/* What procedures nobody implements yet answer: an error that is raised where
- * no object is, but those of the tool interface return theirs
- * (MPI-4.1 15.3.10), and a warning comes once for each. func is the procedure's
- * own string. */
+/* The result of procedures that are not implemented: an error that is raised
+ * without an object. Those of the tool interface return their own code (MPI-4.1
+ * 15.3.10). Each procedure causes one warning. func is the procedure's own
+ * string. */
 int weft_mpi_missing(const char *func);
 
 /* ---- status ---- */
 
-/* How MPI_internal is used. */
+/* Our layout of MPI_internal. */
 struct weft_mpi_status {
 	int64_t len; /* bytes received */
 	int32_t is_cancelled;
@@ -287,7 +290,7 @@ static inline void weft_status_to_mpi(
 	mpi->MPI_internal[2] = status->is_cancelled;
 }
 
-/* The same, with MPI_ERROR: for the calls that complete several. */
+/* The same, with MPI_ERROR: for calls that complete several requests. */
 static inline void weft_status_to_mpi_err(
 	const struct weft_status *status, MPI_Status *mpi)
 {
@@ -297,8 +300,8 @@ static inline void weft_status_to_mpi_err(
 	mpi->MPI_ERROR = status->err ? weft_mpi_code(status->err) : 0;
 }
 
-/* What wait and test report for a null or inactive request. The standard
- * defines this status with its error, so MPI_ERROR is written too. */
+/* The status that wait and test return for a null or inactive request. The
+ * standard defines it with its error, so MPI_ERROR is written, too. */
 static inline void weft_status_empty(MPI_Status *mpi)
 {
 	static const struct weft_status empty = { .source = WEFT_ANY_SOURCE,

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* What an object comes from: a session's handle, the World, or nothing that
- * could be mixed. */
+/* The owner of an object: a session's handle, the World, or none, which matches
+ * any. */
 enum { NOTHING = 0, WORLD = 1 };
 
 static uint64_t of_group(const struct weft_group *group)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_mpix: what is offered beyond the standard */
+/* mpi_mpix: procedures beyond the standard */
 #include "mpi_check.h"
 
 #include "core/attr.h"
@@ -13,9 +13,9 @@
 #include <mpix.h>
 #include <stdlib.h>
 
-/* ---- creation and disconnect without blocking ---- */
+/* ---- non-blocking creation and disconnect ---- */
 
-/* One of them on its way. Destroyed when it is over. */
+/* A started one. Destroyed when it is over. */
 struct going {
 	struct weft_req *req;
 	MPI_Comm *newcomm; /* of a creation */
@@ -47,7 +47,7 @@ static void mpi_mpix_on_left(void *arg, int err)
 	going_end(arg, err);
 }
 
-/* Two references: the user's and that of what goes on. */
+/* Two references: the user's and the operation's. */
 static int going_new(struct weft_vci *vci, struct going **going_out)
 {
 	struct going *going = calloc(1, sizeof(*going));
@@ -67,7 +67,7 @@ static int going_new(struct weft_vci *vci, struct going **going_out)
 	return 0;
 }
 
-/* It never began. */
+/* It never started. */
 static void going_drop(struct weft_vci *vci, struct going *going)
 {
 	weft_vci_lock(vci);
@@ -77,7 +77,7 @@ static void going_drop(struct weft_vci *vci, struct going *going)
 	free(going);
 }
 
-/* A group without members makes no communicator: done at once. */
+/* A group without members yields MPI_COMM_NULL immediately. */
 static int create_none(struct going *going, MPI_Request *request)
 {
 	struct weft_vci *vci = going->req->vci;

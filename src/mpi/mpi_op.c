@@ -4,7 +4,7 @@
 #include "mpi_map.h"
 
 /* The user's function takes a pointer to a handle, which is a pointer to an
- * incomplete struct here and a pointer to void below. */
+ * incomplete struct in mpi.h and void * below. */
 _Static_assert(sizeof(MPI_Datatype) == sizeof(void *), "");
 _Static_assert(sizeof(MPI_Count) == sizeof(int64_t), "");
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_p2p: two-sided messages: check, translate, call once
+/* mpi_p2p: point-to-point messages: check, translate, call once
  *
- * MPI-5.0 chapter 3. Most procedures are made by gen-api, with their
- * large-count twins: both are one call to a function here that takes the wide
- * count. */
+ * MPI-5.0 chapter 3. gen-api generates most procedures with their large-count
+ * twins: both are one call to a function here that takes the wide count. */
 #include "mpi_check.h"
 #include "mpi_map.h"
 
@@ -13,8 +12,8 @@
 
 #include <stdlib.h>
 
-/* The arguments of one send or receive as they come in. Looking at them is
- * inlined everywhere: it is a good part of what a short message costs. */
+/* The arguments of one send or receive. The checks are inlined everywhere,
+ * because they are a large part of the cost of a short message. */
 struct args {
 	const void *buf;
 	MPI_Count count;
@@ -40,8 +39,8 @@ static inline __attribute__((always_inline)) int mpi_p2p_fill(
 	return err;
 }
 
-/* The communicator that matches a tag: of one that is spread over several VCIs
- * (session/spread.h) one of its. */
+/* The communicator that matches a tag: of a spread communicator
+ * (session/spread.h), the one for that tag. */
 static inline struct weft_comm *comm_of_tag(struct weft_comm *comm, int tag)
 {
 	if (weft_unlikely(comm->n_spread))
@@ -49,7 +48,8 @@ static inline struct weft_comm *comm_of_tag(struct weft_comm *comm, int tag)
 	return comm;
 }
 
-/* A receive with MPI_ANY_TAG on a communicator that promised to have none. */
+/* The error of a receive with MPI_ANY_TAG on a communicator that promised none.
+ */
 static __attribute__((cold)) int any_tag(const struct weft_comm *comm)
 {
 	return weft_err_set(WEFT_ERR_TAG,
@@ -114,7 +114,7 @@ static inline int send_any(
 	return weft_mpi_end(msg.comm, func, err);
 }
 
-/* Hands a started or initialised request out. */
+/* Returns a started or initialised request to the caller. */
 static inline int mpi_p2p_give(struct weft_comm *comm, const char *func,
 	int err, const struct weft_req *req, MPI_Request *request)
 {
@@ -372,7 +372,7 @@ static inline int mpi_bsend_init(const char *func, const void *buf,
 
 /* ---- both directions at once ---- */
 
-/* Waits for a request that no handle leads to, and drops it. */
+/* Waits for an internal request and drops it. */
 static int wait_own(const char *func, struct weft_req *req, MPI_Status *status)
 {
 	struct weft_vci *vci = req->vci;
@@ -389,7 +389,7 @@ static int wait_own(const char *func, struct weft_req *req, MPI_Status *status)
 	return err;
 }
 
-/* The two go over different VCIs. */
+/* Send and receive use different VCIs. */
 static int sendrecv_apart(const char *func, const struct weft_msg *smsg,
 	const struct weft_msg *rmsg, MPI_Status *status)
 {
@@ -406,7 +406,7 @@ static int sendrecv_apart(const char *func, const struct weft_msg *smsg,
 		return wait_own(func, rreq, status);
 	weft_req_cancel(rreq);
 	weft_vci_lock(vci);
-	weft_req_wait_in(vci, rreq, func); /* its data may be on the way */
+	weft_req_wait_in(vci, rreq, func); /* its data may be in flight */
 	weft_req_put(rreq);
 	weft_vci_unlock(vci);
 	return err;
@@ -452,7 +452,8 @@ static int sendrecv(const char *func, const struct args *s,
 		weft_req_cancel(rreq);
 	if (rreq) {
 		weft_vci_lock(vci);
-		weft_req_wait_in(vci, rreq, func); /* likewise */
+		weft_req_wait_in(
+			vci, rreq, func); /* its data may be in flight */
 		weft_req_put(rreq);
 		weft_vci_unlock(vci);
 	}
@@ -472,7 +473,7 @@ static inline int mpi_sendrecv(const char *func, const void *sendbuf,
 	return sendrecv(func, &s, &r, status);
 }
 
-/* A packed copy of what is to be sent; NULL without memory. */
+/* A packed copy of the data to send; NULL when out of memory. */
 static void *mpi_p2p_copy_out(
 	const struct args *s, const struct weft_type *type)
 {
@@ -652,7 +653,8 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
 		"MPI_Improbe", false, source, tag, comm, flag, message, status);
 }
 
-/* A receive from MPI_PROC_NULL, so that probed and unprobed end alike. */
+/* A receive from MPI_PROC_NULL, so that matched and ordinary receives complete
+ * alike. */
 static int imrecv_nobody(struct weft_type *type, struct weft_req **req_out)
 {
 	struct weft_msg msg = { .comm = weft_world.comms[1],
@@ -667,7 +669,7 @@ static int imrecv_nobody(struct weft_type *type, struct weft_req **req_out)
 }
 
 /* The message of a handle, NULL for MPI_MESSAGE_NO_PROC, and its communicator,
- * also for who raises an error. */
+ * also for raising errors. */
 static int find_message(const MPI_Message *message,
 	struct weft_message **message_out, struct weft_comm **comm_out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_pack: packing into buffers, and elements received
+/* mpi_pack: packing into buffers, and counts of elements
  *
- * MPI-5.0 sections 5.1.5, 5.2 and 5.3. A packed buffer holds the data bytes
- * alone, so a packed message is the message of the typed one. */
+ * MPI-5.0 sections 5.1.5, 5.2 and 5.3. A packed buffer contains the data bytes
+ * only, so that packed and typed messages match. */
 #include "mpi_check.h"
 #include "mpi_map.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- native ---- */
 
-/* So many bytes fit into the packed buffer. */
+/* Checks that so many bytes fit into the packed buffer. */
 static int check_room(int64_t len, int64_t position, int64_t room)
 {
 	if (position < 0 || position > room || len > room - position)
@@ -20,7 +20,7 @@ static int check_room(int64_t len, int64_t position, int64_t room)
 	return 0;
 }
 
-/* Bytes of the items, checked against overflow. */
+/* Bytes of the items, or an error on overflow. */
 static int len_of(int64_t one, MPI_Count count, int64_t *len_out)
 {
 	if (__builtin_mul_overflow(one, count, len_out))
@@ -39,7 +39,7 @@ static int check_packed(
 	return weft_check_bad_buf(count);
 }
 
-/* All that packing and unpacking have in common; one: bytes of an item. */
+/* Checks common to packing and unpacking; one: bytes of an item. */
 static int check_fit(const void *packed, int64_t room, int64_t position,
 	MPI_Count count, const struct weft_type *type, int64_t one,
 	int64_t *len_out)

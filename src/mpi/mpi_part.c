@@ -5,11 +5,11 @@
 #include "mpi_check.h"
 #include "mpi_map.h"
 
-/* The arguments of one init. */
+/* The arguments of an init procedure. */
 struct args {
 	const void *buf;
 	int partitions;
-	MPI_Count count; /* of one partition */
+	MPI_Count count; /* of each partition */
 	MPI_Datatype type;
 	int rank;
 	int tag;
@@ -86,7 +86,7 @@ static inline int mpi_precv_init(const char *func, void *buf, int partitions,
 	return mpi_part_init(func, &a, false, request);
 }
 
-/* The request belongs to a communicator on which errors are raised. */
+/* The request belongs to the communicator on which errors are raised. */
 static int mpi_part_end(MPI_Request request, const char *func, int err)
 {
 	struct weft_req *req = weft_mpi_req(request);

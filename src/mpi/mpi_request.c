@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_request: wait, test, free, cancel, start
  *
- * MPI-5.0 sections 3.7, 3.8, 3.9. All of them look a handle up, see
- * whether its request is done (progressing where the procedure may), and then
- * take it out: fill the status, free or deactivate. */
+ * MPI-5.0 sections 3.7, 3.8, 3.9. Each procedure looks a handle up, checks
+ * whether its request is done (progressing where it may), and then takes it
+ * out: fills the status, and frees or deactivates the request. */
 #include "mpi_check.h"
 #include "mpi_mix.h"
 #include "mpi_map.h"
@@ -15,20 +15,20 @@
 
 enum { FOUND_MAX = 64 };
 
-/* Of requests that belong to no communicator. */
+/* The VCI of requests without a communicator. */
 static inline struct weft_vci *the_vci(void)
 {
 	return &weft_proc.vci;
 }
 
-/* A request nothing has to be waited for. */
+/* True for a request that need not be waited for. */
 static inline bool is_idle(const struct weft_req *req)
 {
 	return !req || (req->is_persistent && !req->is_active);
 }
 
-/* An inactive persistent request ends with the disconnecting of its
- * communicator; after MPI_Comm_free it may go on. */
+/* The disconnect of its communicator invalidates an inactive persistent
+ * request; MPI_Comm_free does not. */
 static int check_usable(const struct weft_req *req)
 {
 	if (is_idle(req) && req->comm && req->comm->is_disconnected)
@@ -48,15 +48,15 @@ static inline int mpi_request_look_up(
 	return weft_check_req(handle, req_out);
 }
 
-/* What a done request leaves behind. The communicator, where there is an
- * error to raise on it, is referenced. */
+/* The result of a completed request. If there is an error to raise, the
+ * communicator is referenced. */
 struct outcome {
 	int err;
 	struct weft_comm *comm;
 };
 
-/* A general request is done: its functions say how, without the lock, and with
- * the last one it ends. VCI's lock held. */
+/* Completes a general request: its query and free functions run without the
+ * lock. VCI's lock held. */
 static __attribute__((noinline)) void end_general(struct weft_req *req)
 {
 	struct weft_status status = req->status;
@@ -71,8 +71,8 @@ static __attribute__((noinline)) void end_general(struct weft_req *req)
 		req->status.err = err ? err : free_err;
 }
 
-/* Takes a done request out: status filled (MPI_ERROR too if with_err), handle
- * nulled or request deactivated. VCI's lock held. */
+/* Takes a done request out: fills the status (MPI_ERROR too if with_err), and
+ * frees the handle or deactivates the request. VCI's lock held. */
 static inline __attribute__((always_inline)) int mpi_request_take_out(
 	MPI_Request *handle, struct weft_req *req, MPI_Status *status,
 	bool with_err, struct outcome *outcome)
@@ -101,8 +101,8 @@ static inline __attribute__((always_inline)) int mpi_request_take_out(
 	return err;
 }
 
-/* Raises what went wrong, which is in a status where there are several; drops
- * the reference. No lock held. */
+/* Raises the error, which is in a status if there are several; drops the
+ * reference. No lock held. */
 static int mpi_request_finish(
 	const char *func, struct outcome *outcome, bool is_in_status)
 {
@@ -125,9 +125,9 @@ static int mpi_request_finish(
 	return rc;
 }
 
-/* Raises what is wrong with the arguments: on the communicator of the first of
- * the requests that has one. count is 1, or was checked where err is not about
- * the array itself. */
+/* Raises an error of the arguments, on the communicator of the first request
+ * that has one. count is 1, or was checked if err does not concern the array
+ * itself. */
 static __attribute__((cold, noinline)) int fail(
 	const char *func, int err, int count, const MPI_Request *requests)
 {
@@ -138,11 +138,11 @@ static __attribute__((cold, noinline)) int fail(
 	for (int i = 0; i < count && !(req && req->comm); i++)
 		req = weft_mpi_req(requests[i]);
 	if (req && req->comm && req->comm->is_disconnected)
-		req = NULL; /* there is no such communicator any more */
+		req = NULL; /* the communicator no longer exists */
 	return weft_mpi_raise(req ? req->comm : NULL, func, err);
 }
 
-/* ---- what takes long ---- */
+/* ---- long waits ---- */
 
 static const struct weft_req *active_at(const void *arg, int i)
 {
@@ -154,7 +154,7 @@ static const struct weft_req *active_at(const void *arg, int i)
 	return is_idle(req) ? NULL : req;
 }
 
-/* A wait for any of these, or a call that looks at them. */
+/* The loop of a wait for any of these, or of a call that tests them. */
 static struct weft_request_loop loop_over(
 	const char *func, int count, const MPI_Request *requests)
 {
@@ -232,10 +232,10 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
 /* ---- arrays ---- */
 
-/* What the first handles of an array named when it was checked. */
+/* The objects of an array's first handles, from the check. */
 struct found {
 	struct weft_req *reqs[FOUND_MAX];
-	bool is_apart; /* not all on the default VCI, perhaps */
+	bool is_apart; /* perhaps not all on the default VCI */
 };
 
 /* Checks the arguments of an array procedure; found may be NULL. */
@@ -282,7 +282,7 @@ static inline MPI_Status *status_at(MPI_Status *statuses, int i)
 					       : &statuses[i];
 }
 
-/* The request of a place that was checked, unless another thread took it. */
+/* The request at a checked index, unless another thread took it. */
 static inline struct weft_req *found_at(
 	const struct found *found, const MPI_Request *requests, int i)
 {
@@ -293,7 +293,7 @@ static inline struct weft_req *found_at(
 	return req_at(requests, i);
 }
 
-/* The VCI to begin with: that of the first request. */
+/* The VCI to start with: that of the first request. */
 static inline struct weft_vci *vci_of(int count, const MPI_Request *requests)
 {
 	for (int i = 0; i < count; i++)
@@ -302,8 +302,8 @@ static inline struct weft_vci *vci_of(int count, const MPI_Request *requests)
 	return the_vci();
 }
 
-/* Requests of an array may be on several VCIs: from the one whose lock is held
- * to another. */
+/* Changes from the locked VCI to another: requests of an array may be on
+ * several. */
 static __attribute__((noinline)) struct weft_vci *change(
 	struct weft_vci *from, struct weft_vci *to)
 {
@@ -312,7 +312,7 @@ static __attribute__((noinline)) struct weft_vci *change(
 	return to;
 }
 
-/* The same, to that of a request. */
+/* The same, to the VCI of a request. */
 static inline void mpi_request_hold(
 	struct weft_vci **vci, const struct weft_req *req)
 {
@@ -443,7 +443,7 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 	return mpi_request_finish("MPI_Testall", &outcome, true);
 }
 
-/* Index of the first done request; -1: none is; MPI_UNDEFINED: none is even
+/* Index of the first done request; -1: none is done; MPI_UNDEFINED: none is
  * active. */
 static int first_done(
 	struct weft_vci **vci, int count, const MPI_Request *requests)
@@ -463,8 +463,8 @@ static int first_done(
 	return found;
 }
 
-/* The same after one look for more, or as many as it takes. The lock of *vci
- * held. */
+/* The same after one round of progress, or as many as needed if it blocks. The
+ * lock of *vci is held. */
 static int find_done(struct weft_vci **vci, const char *func, bool is_blocking,
 	int count, const MPI_Request *requests)
 {
@@ -590,10 +590,10 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
 		array_of_statuses);
 }
 
-/* ---- looking without taking ---- */
+/* ---- status without completion ---- */
 
-/* Fills the status of a done request, without freeing it. VCI's lock held; it
- * is given up for a function of the program's. */
+/* Fills the status of a done request without freeing it. VCI's lock held; it is
+ * released for user functions. */
 static void mpi_request_show(
 	struct weft_req *req, MPI_Status *status, bool with_err)
 {
@@ -751,7 +751,7 @@ int PMPI_Request_free(MPI_Request *request)
 		return fail("MPI_Request_free", err, 1, request);
 	vci = req->vci;
 	weft_vci_lock(vci);
-	/* one under way is freed by MPI_Grequest_complete */
+	/* an active one is freed by MPI_Grequest_complete */
 	if (req->is_done && req->ops && req->ops->free) {
 		weft_vci_unlock(vci);
 		err = req->ops->free(req);

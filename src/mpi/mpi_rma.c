@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_rma: one-sided operations: check, translate, call once
  *
- * MPI-5.0, 12.3. The int and the large-count form of each are made by gen-api:
- * both are one call to a function here. Epochs and the limits of the target's
- * memory are looked at by the room of windows. */
+ * MPI-5.0, 12.3. gen-api generates the int and the large-count form of each:
+ * both are one call to a function here. The room of windows checks epochs and
+ * the bounds of the target's memory. */
 #include "mpi_check.h"
 
-/* One side of an access as it comes in. */
+/* One side of an access. */
 struct rma_side {
 	const void *buf;
 	MPI_Count count;
@@ -24,7 +24,7 @@ struct rma_args {
 
 /* ---- data ---- */
 
-/* Most often it has the target's datatype, which was looked at. */
+/* Usually both sides have the same datatype, which was checked already. */
 static inline __attribute__((always_inline)) int rma_side(
 	struct weft_win_buf *to, const struct rma_side *from,
 	const struct rma_args *a, const struct weft_win_access *access)
@@ -81,7 +81,7 @@ static int rma_too_much(const char *from, const char *to, int64_t n, int64_t m)
 		(long long)n, to, (long long)m);
 }
 
-/* Bytes of data; as many as there are numbers where they are more. */
+/* Bytes of data, or the number of items if that is larger. */
 static int64_t rma_bytes(const struct weft_type *type, int64_t count)
 {
 	int64_t n;
@@ -89,7 +89,7 @@ static int64_t rma_bytes(const struct weft_type *type, int64_t count)
 	return __builtin_mul_overflow(type->size, count, &n) ? INT64_MAX : n;
 }
 
-/* The data of a put fits in what is written, that of a get likewise. */
+/* Checks that the data of a put or get fits into the written side. */
 static inline __attribute__((always_inline)) int rma_fits(
 	const struct weft_win_access *access, bool is_get)
 {
@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) int rma_move(
 	return weft_mpi_end_win(win, func, err);
 }
 
-/* A request that is complete: what a message to MPI_PROC_NULL has. */
+/* A completed request, for MPI_PROC_NULL. */
 static int rma_nothing(struct weft_win *win, struct weft_req **req_out)
 {
 	const struct weft_msg msg = { .type = weft_mpi_type(MPI_BYTE),
@@ -142,7 +142,7 @@ static int rma_nothing(struct weft_win *win, struct weft_req **req_out)
 	return weft_isend(&msg, req_out);
 }
 
-/* The end of what has a request: runs unless err, raises. */
+/* The end of a request-based operation: runs unless err, raises. */
 static int rma_start(const char *func, rma_fn *fn, struct weft_win *win,
 	const struct weft_win_access *access, MPI_Request *request, int err)
 {
@@ -229,7 +229,7 @@ static int rma_bad_op(MPI_Op handle, const char *why)
 		WEFT_ERR_OP, "op 0x%zx %s", (size_t)(uintptr_t)handle, why);
 }
 
-/* A predefined operation; MPI_NO_OP only where something is fetched. */
+/* Checks for a predefined operation; MPI_NO_OP only for fetching calls. */
 static inline __attribute__((always_inline)) int rma_op(
 	MPI_Op handle, bool is_fetch, const struct weft_redop **op_out)
 {
@@ -253,13 +253,14 @@ static const char *rma_type_name(const struct weft_type *type)
 	return type->name[0] ? type->name : "a derived datatype";
 }
 
-/* The predefined type that all of a type is made of: NULL for several. */
+/* The predefined type that all elements of a type have; NULL if there are
+ * several. */
 static inline const struct weft_type *rma_basic(const struct weft_type *type)
 {
 	return type->is_builtin && !type->basic ? type : type->basic;
 }
 
-/* Two predefined types that are the same to the machine. */
+/* True if two predefined types have the same representation. */
 static bool rma_is_alike(const struct weft_type *a, const struct weft_type *b)
 {
 	return a == b || (a->num != WEFT_NUM_NONE && a->num == b->num &&
@@ -268,7 +269,7 @@ static bool rma_is_alike(const struct weft_type *a, const struct weft_type *b)
 					 (b->class_ == WEFT_CLASS_PAIR));
 }
 
-/* One end of an accumulate has other data than the target. */
+/* The error that one side of an accumulate has other data than the target. */
 static int rma_other(const char *name, const struct weft_win_buf *buf,
 	const struct weft_win_access *access)
 {
@@ -292,8 +293,8 @@ static int rma_other(const char *name, const struct weft_win_buf *buf,
 	return 0;
 }
 
-/* Both ends of an accumulate are elements of the same predefined type, and as
- * many. */
+/* Checks that both sides of an accumulate have the same number of elements of
+ * the same predefined type. */
 static inline __attribute__((always_inline)) int rma_same(const char *name,
 	const struct weft_win_buf *buf, const struct weft_win_access *access)
 {
@@ -303,7 +304,7 @@ static inline __attribute__((always_inline)) int rma_same(const char *name,
 	return rma_other(name, buf, access);
 }
 
-/* The operation is defined on the elements, if there are any. */
+/* Checks that the operation is defined on the elements, if there are any. */
 static inline int rma_op_fits(const struct weft_win_access *access)
 {
 	const struct weft_redop *op = access->op;
@@ -316,8 +317,8 @@ static inline int rma_op_fits(const struct weft_win_access *access)
 		rma_type_name(basic));
 }
 
-/* All there is to an accumulate. With MPI_NO_OP the origin is nothing, whatever
- * it is. */
+/* Checks and runs an accumulate. With MPI_NO_OP the origin arguments are
+ * ignored. */
 static inline __attribute__((always_inline)) int rma_accumulate(
 	struct weft_win_access *access, struct weft_win **win_out,
 	const struct rma_args *a, MPI_Op op, bool is_fetch)

@@ -12,8 +12,8 @@
 #include "session/spread.h"
 #include "comm/disconnect.h"
 
-/* An error while there is no session yet, or no communicator: the handler given
- * in the call takes it. */
+/* Raises an error while there is no session or communicator yet: on the handler
+ * that the call passes. */
 static int raise_init(struct weft_errh *errh, int err)
 {
 	return weft_mpi_raise_obj(WEFT_KIND_SESSION, MPI_SESSION_NULL, errh,
@@ -92,8 +92,8 @@ static int mpi_session_get_num_psets(struct weft_session *session,
 	return err;
 }
 
-/* As the standard has it: with *pset_len 0 only the length is asked for, which
- * counts the final NUL. */
+/* By the standard, *pset_len 0 requests the length only, which includes the
+ * final NUL. */
 int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n,
 	int *pset_len, char *pset_name)
 {
@@ -177,8 +177,8 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag,
 	return MPI_SUCCESS;
 }
 
-/* The other side as the leader has it; *remote_out only if its leader is known.
- */
+/* The other side, as the leader passes it; *remote_out only if its leader is
+ * known. */
 static int read_remote(MPI_Group remote_group, int32_t remote_leader,
 	const struct weft_group *local, struct weft_group **remote_out)
 {
@@ -194,7 +194,7 @@ static int read_remote(MPI_Group remote_group, int32_t remote_leader,
 	return weft_mix_groups(local, remote);
 }
 
-/* The arguments that matter here, into the request. */
+/* Reads the arguments into the creation's struct. */
 static int read_groups(MPI_Group local_group, MPI_Group remote_group,
 	MPI_Info info, struct weft_create_inter_groups *how)
 {
@@ -213,7 +213,7 @@ static int read_groups(MPI_Group local_group, MPI_Group remote_group,
 		err = weft_check_stringtag(how->tag);
 	if (!err)
 		err = weft_check_info_or_null(info, &hints);
-	/* of what is wrong with the rest all members of the side hear */
+	/* all members of the side get faults in the other arguments */
 	if (!err && local->my_rank == how->local_leader)
 		how->err = read_remote(
 			remote_group, how->remote_leader, local, &how->remote);
@@ -249,7 +249,8 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
 	err = weft_check_ptr(newintercomm, "newintercomm");
 	if (!err &&
 		(is_group_empty(local_group) || is_group_empty(remote_group)))
-		return MPI_SUCCESS; /* a local call: MPI_COMM_NULL */
+		return MPI_SUCCESS; /* a local call that returns MPI_COMM_NULL
+				     */
 	if (!err)
 		err = read_groups(local_group, remote_group, info, &how);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_status: what a status tells, and telling it
+/* mpi_status: reading and setting statuses
  *
  * MPI-5.0 sections 3.2, 3.8, 5.1.11 and 13.3. */
 #include "mpi_check.h"
@@ -25,7 +25,7 @@ static int mpi_get_elements(const MPI_Status *status,
 	int64_t len = weft_status_len(status);
 
 	*count = weft_type_elements(type, len);
-	/* received as another type, or cut within an element */
+	/* received as another type, or truncated within an element */
 	if (weft_type_elements_len(type, *count) != len)
 		*count = MPI_UNDEFINED;
 	return 0;

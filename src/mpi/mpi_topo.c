@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_topo: process topologies
  *
- * A topology is data attached to a communicator made for it; ranks are not
- * reordered. */
+ * A topology is data attached to a new communicator; ranks are not reordered.
+ */
 #include "mpi_topo.h"
 #include "mpi_check.h"
 
@@ -49,7 +49,7 @@ static void mpi_topo_copy_ints(int *to, const int *from, int n)
 		memcpy(to, from, (size_t)n * sizeof(*to));
 }
 
-/* Where so many numbers go. */
+/* Checks an output array of n numbers. */
 static int check_out(int *to, int n, const char *name)
 {
 	return n > 0 ? weft_check_ptr(to, name) : 0;
@@ -66,8 +66,8 @@ static int check_kind(const struct weft_comm *comm, int kind)
 	return 0;
 }
 
-/* A communicator of the first n ranks with this topology, which is taken over,
- * also after failure. */
+/* Creates a communicator of the first n ranks with this topology. Takes
+ * ownership of the topology, also on failure. */
 static int attach_take(struct weft_comm *comm, int64_t color, int key,
 	struct weft_topo_attached *topo, struct weft_comm **made)
 {
@@ -89,11 +89,11 @@ static int mpi_topo_test(const struct weft_comm *comm, int *status)
 
 /* ---- dimensions ---- */
 
-/* The products of k factors, largest first, that make up n are tried; the one
- * whose factors differ least is kept, among equals the one whose smallest is
- * largest, then the next to it, and so on. */
+/* Tries the products of k factors, largest first, that equal n. It keeps the
+ * one whose factors differ least; of equals, the one whose smallest factor is
+ * largest, then the next, and so on. */
 struct factors {
-	int64_t *divisors; /* of all of it, ascending */
+	int64_t *divisors; /* of the whole number, ascending */
 	int n_divisors, k;
 	int *tried, *best;
 	int64_t best_spread;
@@ -121,7 +121,7 @@ static int list_divisors(struct factors *f, int64_t n)
 	return 0;
 }
 
-/* Is what is tried better than the best of the same spread? */
+/* True if the current product is better than the best with the same spread. */
 static bool is_evener(const struct factors *f)
 {
 	int i = f->k - 1;
@@ -142,7 +142,8 @@ static void keep_best(struct factors *f)
 	memcpy(f->best, f->tried, (size_t)f->k * sizeof(*f->best));
 }
 
-/* Factor at and those behind it, none above the one before, of n. */
+/* Tries factor number `at` and the following ones, in descending order, of n.
+ */
 static void factor(struct factors *f, int at, int64_t n)
 {
 	int64_t limit = at ? f->tried[at - 1] : n;
@@ -156,7 +157,7 @@ static void factor(struct factors *f, int at, int64_t n)
 			continue;
 		for (int k = at; k < f->k && power < n; k++)
 			power *= d;
-		if (power < n) /* the others could not reach n either */
+		if (power < n) /* the remaining factors could not reach n */
 			continue;
 		f->tried[at] = (int)d;
 		if (at < f->k - 1)
@@ -239,7 +240,7 @@ static int *cart_coords(struct weft_topo_attached *t)
 	return t->data + 2 * t->n_dims;
 }
 
-/* Row-major: the last coordinate runs fastest. */
+/* Row-major: the last coordinate varies fastest. */
 static void coords_of(const struct weft_topo_attached *t, int rank, int *coords)
 {
 	for (int i = t->n_dims - 1; i >= 0; i--) {
@@ -318,7 +319,7 @@ static int mpi_cartdim_get(const struct weft_comm *comm, int *ndims)
 	return err;
 }
 
-/* There is room for what a grid has. */
+/* Checks that the output arrays have space for the grid. */
 static int check_dims(const struct weft_comm *comm, int maxdims)
 {
 	int err = check_kind(comm, MPI_CART);
@@ -382,7 +383,7 @@ static int mpi_cart_coords(
 	return err;
 }
 
-/* The rank at a distance along one direction, or MPI_PROC_NULL. */
+/* The rank at a displacement along one direction, or MPI_PROC_NULL. */
 static int shifted(struct weft_topo_attached *t, int direction, int64_t disp)
 {
 	int dim = cart_dims(t)[direction];
@@ -545,7 +546,7 @@ static int mpi_graph_get(const struct weft_comm *comm, int maxindex,
 	return 0;
 }
 
-/* The neighbors of a node. */
+/* The neighbours of a node. */
 static const int *graph_neighbors(
 	const struct weft_topo_attached *t, int node, int *n_out)
 {
@@ -584,7 +585,7 @@ static int mpi_graph_neighbors(const struct weft_comm *comm, int rank,
 
 /* ---- distributed graph ---- */
 
-/* Where each of the four lists begins. */
+/* The start of each of the four lists. */
 static int *dist_sources(struct weft_topo_attached *t)
 {
 	return t->data;
@@ -677,7 +678,7 @@ struct edge {
 	int source, dest, weight;
 };
 
-/* This process's edges, one after the other. */
+/* The edges that this process passed, consecutively. */
 static int list_edges(int n, const int *sources, const int *degrees,
 	const int *dests, const int *weights, struct edge **edges_out,
 	int *n_out)
@@ -699,7 +700,8 @@ static int list_edges(int n, const int *sources, const int *degrees,
 	return 0;
 }
 
-/* Everybody's edges, a row of max for each rank; unused ones have source -1. */
+/* Gathers all members' edges, max entries for each rank; unused ones have
+ * source -1. */
 static int gather_edges(struct weft_comm *comm, const struct edge *mine, int n,
 	struct edge **all_out, size_t *n_out)
 {
@@ -728,7 +730,7 @@ static int gather_edges(struct weft_comm *comm, const struct edge *mine, int n,
 	return 0;
 }
 
-/* My part of everybody's edges. */
+/* The edges of this process among all members' edges. */
 static struct weft_topo_attached *my_part(
 	const struct edge *all, size_t n, int rank, bool weighted)
 {
@@ -817,7 +819,7 @@ static int mpi_dist_graph_neighbors_count(const struct weft_comm *comm,
 	return err;
 }
 
-/* Copies one of the lists with its weights where there are any. */
+/* Copies one of the lists, with its weights if there are any. */
 static void mpi_topo_copy_list(const struct weft_topo_attached *t, int max,
 	int n, const int *from, const int *from_weights, int *to,
 	int *to_weights)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_topo: what a communicator knows about its process topology
+/* mpi_topo: the process topology of a communicator
  *
- * One block of memory, so that whoever destroys the communicator frees it with
- * free(). Never changes once attached. */
+ * One block of memory, which is freed with free() when the communicator is
+ * destroyed. Never changes once attached. */
 #ifndef WEFT_MPI_TOPO_H
 #define WEFT_MPI_TOPO_H
 
 #include <stddef.h>
 
 struct weft_topo_attached {
-	size_t len; /* bytes of the whole */
+	size_t len; /* bytes of the whole block */
 	int kind;   /* MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH */
 	int is_weighted;
 	int n_dims;  /* cart */
@@ -18,22 +18,22 @@ struct weft_topo_attached {
 	int n_in;    /* dist graph */
 	int n_out;   /* dist graph */
 	int data[];  /* cart: dims, periods, coords; graph: index, edges; dist
-			graph: sources, their weights, destinations, theirs */
+			graph: sources, their weights, destinations, their
+			weights */
 };
 
-/* A copy; NULL of NULL. */
+/* Copies; *out is NULL if topo is NULL. */
 int weft_topo_dup(const struct weft_topo_attached *topo,
 	struct weft_topo_attached **topo_out);
 
 struct weft_comm;
 
-/* How many neighbours send to me and get from me. The communicator has a
- * topology. */
+/* The in- and out-degree of this process. The communicator has a topology. */
 void weft_topo_degrees(
 	const struct weft_comm *comm, int *n_sources_out, int *n_dests_out);
 
-/* Writes their ranks, MPI_PROC_NULL where a grid ends, in the order
- * neighbourhood collectives use; the arrays have room for them. */
+/* Writes the neighbours' ranks, MPI_PROC_NULL beyond the edge of a grid, in the
+ * order of neighbourhood collectives. The arrays have space for all. */
 void weft_topo_neighbors(
 	const struct weft_comm *comm, int *sources, int *dests);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_transfer: reading and writing files
  *
- * MPI-5.0, 14.4. Each procedure says where in the file, who together, and in
- * what way; the status has the bytes that were moved, also after an error. */
+ * MPI-5.0, 14.4. Each procedure passes the position in the file, whether it is
+ * collective, and the kind of access. The status has the number of bytes moved,
+ * also after an error. */
 #include "mpi_check.h"
 #include "mpi_twin.h"
 
@@ -35,8 +36,8 @@ static int transfer_end(struct weft_file *fh,
 	return err;
 }
 
-/* What the procedures of a family have in common; offset_ is 0 where it is not
- * an argument. */
+/* The common arguments of a family of procedures; offset_ is 0 if the procedure
+ * has none. */
 #define ACCESS(write_, coll_, at_, offset_)         \
 	(&(struct weft_file_access){ .err = failed, \
 		.is_write = (write_),               \
@@ -51,8 +52,8 @@ static int transfer_end(struct weft_file *fh,
 	(&(struct weft_file_access){ \
 		.is_write = (write_), .at = WEFT_FILE_AT_##at_ })
 
-/* Each is what its name says: blocking and begun, at a pointer or an offset, a
- * begin or an end; void_ is what buf points to. */
+/* Blocking and non-blocking, at a pointer or an offset, begin and end, by name;
+ * void_ is the type that buf points to. */
 /* clang-format off */
 #define RUN(name, void_, write, coll, at)                                     \
 	static int mpi_file_##name(int failed, struct weft_file *fh,          \

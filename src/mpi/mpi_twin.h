@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_twin: numbers of the int form of a procedure, as its one body has them
+/* mpi_twin: widens numbers of the int form of a procedure for the body that it
+ * shares with the large-count form
  *
- * Called by what gen-api makes for entries with the flag "twins". An address
- * that is none passes, so that the body finds it. */
+ * Called by what gen-api generates for entries with the flag "twins". NULL is
+ * passed through, so that the body reports it. */
 #ifndef WEFT_MPI_TWIN_H
 #define WEFT_MPI_TWIN_H
 
@@ -17,33 +18,33 @@ static inline bool weft_twin_is_there(const void *ptr)
 	return (uintptr_t)ptr >= 4096;
 }
 
-/* What comes in. */
+/* An input. */
 static inline int64_t weft_twin_get(const int *from)
 {
 	return weft_twin_is_there(from) ? *from : 0;
 }
 
-/* Where the body writes. */
+/* The wide variable that the body writes to. */
 static inline int64_t *weft_twin_at(int *to, int64_t *wide)
 {
 	return weft_twin_is_there(to) ? wide : (int64_t *)(void *)to;
 }
 
-/* What goes out; MPI_UNDEFINED if it is too large. */
+/* An output; MPI_UNDEFINED if it is too large. */
 static inline void weft_twin_put(int rc, int *to, int64_t wide)
 {
 	if (rc == MPI_SUCCESS)
 		*to = wide > INT_MAX ? MPI_UNDEFINED : (int)wide;
 }
 
-/* A wide copy of n numbers, to be dropped; without memory
- * weft_twin_no_memory. */
+/* A wide copy of n numbers, to be freed with weft_twin_drop();
+ * weft_twin_no_memory when out of memory. */
 const int64_t *weft_twin_array(int n, const int *from);
 void weft_twin_drop(const int *from, const int64_t *wide);
 
 extern const int64_t weft_twin_no_memory[1];
 
-/* Is the body that of the large-count form? */
+/* True if func names the large-count form. */
 static inline bool weft_twin_is_large(const char *func)
 {
 	return strcmp(func + strlen(func) - 2, "_c") == 0;

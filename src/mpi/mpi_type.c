@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_type: making, committing, freeing and measuring datatypes
+/* mpi_type: creating, committing, freeing and measuring datatypes
  *
  * MPI-5.0 sections 5.1.1 to 5.1.11. The two forms of a constructor differ in
- * the width of their arguments, which gen-api widens, and in what the envelope
- * shows. */
+ * the width of their arguments, which gen-api widens, and in the envelope. */
 #include "mpi_check.h"
 #include "mpi_map.h"
 #include "mpi_twin.h"
@@ -15,7 +14,7 @@
 _Static_assert(sizeof(MPI_Aint) == sizeof(int64_t), "");
 _Static_assert(sizeof(MPI_Count) == sizeof(int64_t), "");
 
-/* What was made, marked with the form that made it. */
+/* The new type, marked with the form that created it. */
 static MPI_Datatype weft_twin_type(const char *func, struct weft_type *type)
 {
 	type->is_large = weft_twin_is_large(func);
@@ -88,7 +87,8 @@ static int mpi_type_create_resized(struct weft_type *old, MPI_Count lb,
 
 /* ---- constructors with arrays ---- */
 
-/* Where blocks lie and, unless they have one length, how long each is. */
+/* Checks the arrays of displacements and, unless all blocks have one length, of
+ * lengths. */
 static int check_blocks(int64_t n, const int64_t *lens, const int64_t *displs)
 {
 	int err = weft_check_up();
@@ -149,7 +149,7 @@ static int mpi_type_create_hindexed_block(MPI_Count count, MPI_Count len,
 			     count, len, displs, old, made);
 }
 
-/* Looks the old types of a struct up; the caller frees the array. */
+/* Looks up the component types of a struct; the caller frees the array. */
 static int look_up_all(
 	int64_t n, const MPI_Datatype handles[], struct weft_type ***types_out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_win: windows as objects: made, freed, asked, their hints and names
+/* mpi_win: windows as objects: creation, freeing, queries, hints and names
  *
- * MPI-5.0, 12.2. An error in making one goes to the communicator's handler,
- * all others to the window's. */
+ * MPI-5.0, 12.2. An error in creation is raised on the communicator's handler,
+ * all others on the window's. */
 #include "mpi_check.h"
 #include "mpi_twin.h"
 
@@ -53,7 +53,7 @@ static int mpi_win_get_info(
 		win->comm->child.session, info_out);
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static int check_config(const struct weft_win_config *config)
 {
@@ -70,7 +70,7 @@ static int check_config(const struct weft_win_config *config)
 	return err;
 }
 
-/* The window that config and the hints say; *made_out has them. */
+/* Creates the window from config and hints; *made_out gets the hints. */
 static int win_make(struct weft_comm *comm, struct weft_win_config *config,
 	MPI_Info info, struct weft_win **made_out)
 {
@@ -98,7 +98,8 @@ static int win_make(struct weft_comm *comm, struct weft_win_config *config,
 struct win_args {
 	MPI_Info info;
 	MPI_Comm comm;
-	void *baseptr; /* where the address goes; NULL for who has none */
+	void *baseptr; /* where the address is returned; NULL for flavors
+			  without one */
 	MPI_Win *win;
 };
 
@@ -187,7 +188,7 @@ int PMPI_Win_free(MPI_Win *win)
 		err = weft_win_may_free(of);
 	if (!err)
 		err = weft_attr_delete_all(&of->attrs, *win);
-	if (!err) /* a callback may have begun an epoch */
+	if (!err) /* a callback may have started an epoch */
 		err = weft_win_may_free(of);
 	if (err)
 		return weft_mpi_raise_win(of, "MPI_Win_free", err);

@@ -63,8 +63,8 @@ int PMPI_Finalized(int *flag)
 	return MPI_SUCCESS;
 }
 
-/* What the application hung on the World's communicators goes first, while
- * everything still works: myself before all, newest first. */
+/* Deletes the attributes of the World's communicators first, while everything
+ * still works: MPI_COMM_SELF before MPI_COMM_WORLD, newest first. */
 static int delete_attrs(void)
 {
 	int err = 0;
@@ -79,8 +79,8 @@ static int delete_attrs(void)
 	return err;
 }
 
-/* The World is closed. What was left pending has been said; it does not end a
- * job that has done its work, unless somebody asked to be told. */
+/* Raises an error of closing the World. Pending messages were reported already,
+ * so a fatal handler does not end the job for them. */
 static int raise_closed(struct weft_errh *errh, int err)
 {
 	bool is_fatal = !errh || errh->action == WEFT_ERRH_FATAL ||
