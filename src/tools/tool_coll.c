@@ -51,7 +51,7 @@ static int read_kind(const char *name, enum weft_coll_kind *kind_out)
 	return 2;
 }
 
-/* A number from low to high; text NULL leaves *out as it is. */
+/* Parses a number from low to high; if text is NULL, *out is unchanged. */
 static int read_number(const char *option, const char *text, int64_t low,
 	int64_t high, int64_t *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tool_info: weft-info, what this installation is and what it would do
+/* tool_info: weft-info, facts about this installation and its configuration
  *
  * Each topic is one function that adds its facts to a report and returns an
- * exit code. Only the topic that needs it opens a session or an endpoint. */
+ * exit code. Only a topic that needs a session or an endpoint opens one. */
 #include "base/counter.h"
 #include "base/err.h"
 #include "base/knob.h"
@@ -31,7 +31,7 @@ struct topic {
 	const char *option;
 	const char *sentence;
 	int (*show)(struct weft_tool_report *report, const char *name);
-	bool is_in_all; /* of what --all and --json alone show */
+	bool is_in_all; /* part of --all and of --json alone */
 };
 
 struct api_row {
@@ -57,7 +57,7 @@ static const struct shmem_row shmem_rows[] = {
 
 enum { N_SHMEM = sizeof(shmem_rows) / sizeof(shmem_rows[0]) };
 
-/* Those of shmemx.h are not of the standard. */
+/* Extensions of shmemx.h, which are not in the standard. */
 static bool tool_info_is_beyond(const struct shmem_row *row)
 {
 	return strncmp(row->name, "shmemx_", 7) == 0;
@@ -76,7 +76,7 @@ static void count_shmem(size_t *n_current, size_t *n_old, size_t *n_beyond)
 	}
 }
 
-/* Options that go with a topic. */
+/* Options of topics. */
 static struct {
 	const char *provider;
 	const char *iface;
@@ -206,7 +206,7 @@ static int show_counters(struct weft_tool_report *report, const char *name)
 	return 0;
 }
 
-/* What others read and what changes what we do. */
+/* Variables of other libraries that affect this one. */
 static int show_env(struct weft_tool_report *report, const char *name)
 {
 	static const char *const names[] = { "FI_PROVIDER", "FI_TCP_IFACE",
@@ -256,7 +256,7 @@ static int show_api(struct weft_tool_report *report, const char *name)
 	return 0;
 }
 
-/* The build refuses one that is in the table and not written. */
+/* Every procedure of the table exists: otherwise the build fails. */
 static int show_shmem(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
@@ -304,7 +304,7 @@ static int show_providers(struct weft_tool_report *report, const char *name)
 	return 0;
 }
 
-/* How files are accessed; mpiio(7) says what the hints do. */
+/* How files are accessed; mpiio(7) documents the hints. */
 static int show_io(struct weft_tool_report *report, const char *name)
 {
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
@@ -343,7 +343,7 @@ static void ignore_message(void *arg, const void *data, size_t len)
 	(void)len;
 }
 
-/* A line of the plan: a name, then words or a number with or without unit. */
+/* A line of the plan: a name, then text or a number with or without unit. */
 static void add_line(struct weft_tool_report *report, char *line)
 {
 	char *value = line + strcspn(line, " "), *end;
@@ -372,7 +372,7 @@ static void add_hint(
 	weft_tool_report_text(row, "how", "%s", how);
 }
 
-/* Each hint by itself, then all at once: some need another one. */
+/* Each hint alone, then all together, because some need another one. */
 static int show_hints(struct weft_tool_report *report, const char *name)
 {
 	struct weft_net_hints hints = { .provider = wishes.provider,
@@ -469,7 +469,7 @@ static int show_nics(struct weft_tool_report *report, const char *name)
 	return err ? tool_info_complain("network devices", err) : 0;
 }
 
-/* One set as a session sees it, with its size. */
+/* One process set of a session, with its size. */
 static int show_pset(
 	struct weft_tool_report *list, struct weft_session *session, uint32_t i)
 {
@@ -488,7 +488,7 @@ static int show_pset(
 	return 0;
 }
 
-/* Where the launcher, or who started it, lets this process run. */
+/* The processors that this process may run on, by its launcher or parent. */
 static void show_binding(struct weft_tool_report *at)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -586,7 +586,7 @@ static int usage(void)
 	return 0;
 }
 
-/* Marks a topic; false when the word is none. */
+/* Selects a topic; false when there is no such topic. */
 static bool tool_info_choose(const char *option, bool chosen[N_TOPICS])
 {
 	bool is_all = strcmp(option, "--all") == 0, is_one = false;
@@ -614,7 +614,7 @@ static int tool_info_show(const bool chosen[N_TOPICS])
 	return code;
 }
 
-/* An option with a value: true when it is one. */
+/* An option with a value; true if it is one. */
 static bool tool_info_take(const char *option, const char *value)
 {
 	const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tool_report: facts in a tree, to be printed for people or as JSON */
+/* tool_report: facts in a tree, printed as text or as JSON */
 #include "tools/tool_report.h"
 
 #include "base/bits.h"
@@ -118,14 +118,14 @@ void weft_tool_report_flag(
 		report->number = is_set;
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static bool is_fact(const struct weft_tool_report *report)
 {
 	return report->kind > REPORT_LIST;
 }
 
-/* A fact's words; buf holds those that are made up. */
+/* The text of a fact; buf holds formatted ones. */
 static const char *fact_words(
 	const struct weft_tool_report *report, char buf[VALUE_MAX])
 {
@@ -167,7 +167,7 @@ static bool is_table(const struct weft_tool_report *report)
 	       report_at(report->children.next)->kind == REPORT_OBJECT;
 }
 
-/* Widths of the columns, which are named by the first row. */
+/* Widths of the columns, whose names are those of the first row. */
 static size_t table_widths(
 	const struct weft_tool_report *report, size_t *widths)
 {
@@ -196,7 +196,7 @@ static size_t table_widths(
 	return n_columns;
 }
 
-/* The last column has no blanks behind it. */
+/* The last column is not padded. */
 static void print_row(const struct weft_tool_report *row, const size_t *widths,
 	size_t n_columns, bool is_head, FILE *to)
 {
@@ -275,7 +275,7 @@ static void report_print(const struct weft_tool_report *report, FILE *to)
 	}
 }
 
-/* A line, with its control characters made visible. */
+/* Prints a line, with its control characters made visible. */
 static void print_plain(const char *line, FILE *to)
 {
 	size_t size = 4 * strlen(line) + 1;
@@ -306,7 +306,7 @@ void weft_tool_report_print(const struct weft_tool_report *report, FILE *to)
 	free(text);
 }
 
-/* ---- as JSON ---- */
+/* ---- JSON ---- */
 
 static void print_string(const char *text, FILE *to)
 {
