@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * mpix.h: what Weft's libmpi_abi offers beyond the standard
+/* mpix.h: extensions of Weft's libmpi_abi beyond the standard
  *
  * Not part of the standard ABI: a program that calls one of these runs with
- * this library only.  Each has a PMPIX_ name for tools and a man page.  Errors
- * are those of MPI, raised through the handler of the session or communicator.
- */
+ * this library only. Each has a PMPIX_ name for tools and a manual page. Errors
+ * are MPI's, raised through the handler of the session or communicator. */
 #ifndef WEFT_MPIX_H
 #define WEFT_MPIX_H
 
@@ -22,26 +20,27 @@ extern "C" {
 int MPIX_Comm_icreate_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm, MPI_Request *request);
 int PMPIX_Comm_icreate_from_group(MPI_Group group, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm, MPI_Request *request);
 
-/* As MPI_Comm_disconnect, without blocking: *comm is MPI_COMM_NULL at once,
- * everything is over when the request completes. */
+/* As MPI_Comm_disconnect, without blocking: *comm is MPI_COMM_NULL on return,
+ * and the disconnect is complete when the request completes. */
 int MPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request);
 int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request);
 
-/* Defines a process set by its members, or takes one back.  Local: the name is
+/* Defines a process set by its members, or deletes one. Local: the name is
  * known in this session of this process. */
 int MPIX_Session_create_pset(MPI_Session session, const char *pset_name, MPI_Group group);
 int PMPIX_Session_create_pset(MPI_Session session, const char *pset_name, MPI_Group group);
 int MPIX_Session_delete_pset(MPI_Session session, const char *pset_name);
 int PMPIX_Session_delete_pset(MPI_Session session, const char *pset_name);
 
-/* The same for the whole job: every process sees the set, the process manager
- * permitting (MPI_ERR_UNSUPPORTED_OPERATION if not). Called by one process. */
+/* The same for the whole job: every process sees the set, if the process
+ * manager supports that (else MPI_ERR_UNSUPPORTED_OPERATION). Called by one
+ * process. */
 int MPIX_Session_publish_pset(MPI_Session session, const char *pset_name, MPI_Group group);
 int PMPIX_Session_publish_pset(MPI_Session session, const char *pset_name, MPI_Group group);
 int MPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name);
 int PMPIX_Session_unpublish_pset(MPI_Session session, const char *pset_name);
 
-/* Defines a process set from two others, as MPI_Group_union and so on do. */
+/* Defines a process set from two others, as MPI_Group_union and the like do. */
 int MPIX_Session_pset_union(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 int PMPIX_Session_pset_union(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 int MPIX_Session_pset_intersection(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
@@ -49,13 +48,13 @@ int PMPIX_Session_pset_intersection(MPI_Session session, const char *pset1, cons
 int MPIX_Session_pset_difference(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 int PMPIX_Session_pset_difference(MPI_Session session, const char *pset1, const char *pset2, const char *pset_name);
 
-/* How often process sets were defined or deleted since the session first
- * looked at them: a number that has grown says "look again". */
+/* How often process sets were defined or deleted since the session first listed
+ * them. If the number has grown, query the sets again. */
 int MPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes);
 
-/* Has a function called for each of these changes, from within calls of MPI
- * that wait and from those about process sets; NULL ends it. */
+/* Registers a function that is called for each of these changes, from within
+ * MPI calls that wait and calls about process sets; NULL removes it. */
 enum { MPIX_PSET_DEFINED = 1, MPIX_PSET_DELETED = 2 };
 typedef void MPIX_Session_pset_function(MPI_Session session, const char *pset_name, int change, void *extra_state);
 int MPIX_Session_set_pset_callback(MPI_Session session, MPIX_Session_pset_function *pset_fn, void *extra_state);

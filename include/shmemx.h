@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shmemx: what weft has beyond OpenSHMEM 1.6: sessions with hints
+/* shmemx: extensions of OpenSHMEM 1.6: sessions with hints
  *
- * A session tells the library what a context will be used for, between its
- * start and its stop. Hints never change results. See shmemx_session_start(3).
- */
+ * A session gives the library hints about the use of a context, from its start
+ * to its stop. Hints never change results. See shmemx_session_start(3). */
 #ifndef SHMEMX_H
 #define SHMEMX_H
 
@@ -25,13 +24,13 @@ extern "C" {
 #define SHMEM_SESSION_DC (1L << 8)
 #define SHMEM_SESSION_UNIFORM_AMO (1L << 9)
 
-/* Starts a session on ctx, or adds options to the one there is. */
+/* Starts a session on ctx, or adds options to the active one. */
 WEFT_SHMEM_API void shmemx_session_start(shmem_ctx_t ctx, long options);
 
-/* Ends it; nothing happens where there is none. */
+/* Ends the session; without one, does nothing. */
 WEFT_SHMEM_API void shmemx_session_stop(shmem_ctx_t ctx);
 
-/* The same under other names. */
+/* Other names of the same functions. */
 WEFT_SHMEM_API void shmemx_ctx_session_start(shmem_ctx_t ctx, long options);
 WEFT_SHMEM_API void shmemx_ctx_session_stop(shmem_ctx_t ctx);
 
