@@ -151,8 +151,8 @@ int weft_comm_create(struct weft_vci *vci, uint64_t ctx,
 	/* the id came from another process */
 	if (!ctx || ctx % WEFT_CTX_OFFSET_END || weft_vci_core_comm(vci, ctx))
 		return weft_err_set(WEFT_ERR_PROTO,
-			"the context id %llx chosen by another process is in "
-			"use here or none",
+			"the context id %llx from another process is invalid "
+			"or in use here",
 			(unsigned long long)ctx);
 	comm = weft_table_new(&weft_comms);
 	if (!comm)

@@ -139,7 +139,9 @@ int weft_group_create_runs(const struct weft_run *runs, uint32_t n_runs,
 		if (!runs[i].n || !runs[i].stride || runs[i].rank != r.size ||
 			runs[i].n > INT32_MAX - r.size)
 			err = weft_err_set(WEFT_ERR_PROTO,
-				"run %u of a group from another process", i);
+				"run %u of a group from another process is "
+				"malformed",
+				i);
 		else
 			err = append_run(
 				&r, runs[i].first, runs[i].stride, runs[i].n);

@@ -117,7 +117,7 @@ int weft_hardware_group(int i, struct weft_group **group_out)
 
 	if (err)
 		return weft_err_set(WEFT_ERR_NOTFOUND,
-			"this process does not run within one piece of %s",
+			"this process runs on no single object of type %s",
 			weft_hardware_name(i));
 	err = weft_boot_local(weft_proc.boot, &ranks, &n);
 	if (err)

@@ -175,7 +175,8 @@ int weft_info_key(const struct weft_info *info, uint32_t i, char *buf)
 	weft_spin_drop(&self->spin);
 	return i < n ? 0
 		     : weft_err_set(WEFT_ERR_ARG,
-			       "key number %u of an info object with %u keys",
+			       "key number %u is out of range: the info object "
+			       "has %u keys",
 			       i, n);
 }
 
