@@ -123,7 +123,7 @@ static void need_leave(struct weft_wait *wait, const struct weft_comm *comm)
 	need->is_flushed = weft_disconnect_is_flushed(comm);
 	need->round = (uint32_t)comm->coll_err;
 	need->otherwise = need->is_flushed
-				  ? "everybody asked has left it by now"
+				  ? "all queried members have closed it by now"
 				  : "messages this process sent on it are not "
 				    "received yet";
 	add_members(wait, need, comm);
@@ -139,7 +139,7 @@ static void need_join(struct weft_wait *wait, const struct weft_blocked *b)
 	if (!need)
 		return;
 	need->round = join->round;
-	need->otherwise = "everybody asked has joined it";
+	need->otherwise = "all queried members have joined it";
 	if (join->is_all) {
 		add_members(wait, need, b->comm);
 		return;
@@ -268,7 +268,7 @@ static void blocked_describe(
 	switch (b->kind) {
 	case WEFT_BLOCKED_FINALIZE:
 	case WEFT_BLOCKED_WORLD:
-		snprintf(buf, len, "in %s, leaving", call);
+		snprintf(buf, len, "in %s, closing", call);
 		add_labels(wait, buf, len);
 		break;
 	case WEFT_BLOCKED_CREATE:
@@ -406,8 +406,9 @@ static void give_up_silent(struct weft_blocked *b)
 			continue;
 		w->err = WEFT_ERR_PEER;
 		snprintf(w->why, sizeof(w->why),
-			"process %u lives and was never heard of; given up "
-			"after %d s (WEFT_REACH_LIMIT)",
+			"process %u has not ended, but no message from it "
+			"ever arrived; the wait ended after %d s "
+			"(WEFT_REACH_LIMIT)",
 			(uint32_t)o->proc, (int)weft_knobs.reach_limit);
 		weft_log_warn("SESSION-SILENT", "%s", w->why);
 		return;

@@ -146,8 +146,9 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 	int err;
 
 	if (!b->session)
-		return weft_err_set(WEFT_ERR_SESSION,
-			"the session has ended in the meantime");
+		return weft_err_set(
+			WEFT_ERR_SESSION, "the session was finalized while the "
+					  "communicator was created");
 	err = weft_comm_create(vci, b->ctx, b->group, b->remote, &comm);
 	if (err)
 		return err;
@@ -349,9 +350,8 @@ static int refuse_group(const struct creation *c)
 	int32_t rank = weft_failed_first(c->group);
 
 	return weft_err_set(WEFT_ERR_PEER,
-		"rank %d of communicator \"%s\" has failed before that was "
-		"made: "
-		"process %u has died or cannot be reached",
+		"rank %d of communicator \"%s\" failed before the communicator "
+		"was created: process %u has died or cannot be reached",
 		(int)rank, c->tag,
 		(uint32_t)weft_group_proc(c->group, (uint32_t)rank));
 }
@@ -374,7 +374,7 @@ static int wait_arrival(struct weft_vci *vci, struct creation *c)
 			err = refuse_group(c);
 		else if (is_cut_off(vci, c))
 			err = weft_err_set(WEFT_ERR_PEER,
-				"the communicator \"%s\" cannot be made: the "
+				"communicator \"%s\" cannot be created: the "
 				"fabric does not reach process %u",
 				c->tag, (uint32_t)c->known.parent);
 		else if (weft_blocked_round(&blocked))
@@ -626,8 +626,9 @@ static bool started_test_close(struct weft_child *child)
 static void started_destroy(struct weft_child *child)
 {
 	started_end(weft_container_of(child, struct started, child), NULL,
-		weft_err_set(WEFT_ERR_SESSION,
-			"the session ended before the communicator was made"));
+		weft_err_set(
+			WEFT_ERR_SESSION, "the session was finalized before "
+					  "the communicator was created"));
 }
 
 static const struct weft_child_ops started_ops = {

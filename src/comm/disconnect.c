@@ -346,7 +346,7 @@ int weft_disconnect_result(const struct weft_comm *comm)
 	if (c->err == WEFT_ERR_PEER && comm->failed)
 		return weft_comm_failed(comm);
 	return weft_err_set(c->err,
-		"communicator \"%s\" could not be left together: %s",
+		"communicator \"%s\" was closed without all of its members: %s",
 		weft_comm_label(comm), weft_err_str(c->err));
 }
 

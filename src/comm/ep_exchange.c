@@ -158,9 +158,9 @@ int weft_ep_exchange_end(struct weft_ep_exchange *m, struct weft_vci **vci_out,
 		*vci_out = m->vci;
 	else if (!err && m->vci->number)
 		weft_log_info("SESSION-LANE",
-			"communicator \"%s\" is on the shared VCI: not all of "
-			"its %u members have a VCI of their own, on the same "
-			"fabric",
+			"communicator \"%s\" uses the shared VCI, because not "
+			"all of its %u members have a dedicated VCI on the "
+			"same fabric",
 			m->comm->tag, m->comm->group->size);
 	exchange_free(m);
 	return err;

@@ -298,8 +298,9 @@ static int hear(struct talk *t, int32_t root, struct part part)
 		err = intercomm_finish(t, req, &len);
 	if (!err && !t->x->is_given_up && len != part.len)
 		err = weft_err_set(WEFT_ERR_PROTO,
-			"%zu bytes of a creation instead of %zu", len,
-			part.len);
+			"a message of the creation has %zu bytes instead of "
+			"%zu",
+			len, part.len);
 	return err;
 }
 
@@ -519,8 +520,8 @@ static int tell_first(struct talk *t, int32_t root, int *passed_out)
 			err = intercomm_take_verdict(&both->verdict);
 		if (!err && (both->n_runs > weft_leader_limit() ||
 				    both->n_bcs > weft_leader_limit()))
-			err = weft_err_set(
-				WEFT_ERR_PROTO, "a side larger than the job");
+			err = weft_err_set(WEFT_ERR_PROTO,
+				"one side has more processes than the job");
 		if (!both->verdict.err)
 			give_verdict(&both->verdict, err);
 	}

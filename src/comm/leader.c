@@ -22,8 +22,8 @@ int weft_leader_check(const struct weft_leader *leader, size_t len)
 		leader->n_runs <= weft_leader_limit() && leader->has_vcis <= 1)
 		return 0;
 	return weft_err_set(WEFT_ERR_PROTO,
-		"the leader of the other side sent what describes no side "
-		"(%zu bytes)",
+		"the leader of the other side sent a malformed description of "
+		"its side (%zu bytes)",
 		len);
 }
 

@@ -80,8 +80,8 @@ static void leak_print(const struct weft_unmatched *left, char buf[ITEM_TEXT])
 	case WEFT_UNMATCHED_SEND:
 	case WEFT_UNMATCHED_BUFFERED:
 		snprintf(buf, ITEM_TEXT,
-			"a %ssend to %s that its receiver left without "
-			"receiving",
+			"a %ssend to %s whose receiver closed the communicator "
+			"without receiving it",
 			left->kind == WEFT_UNMATCHED_BUFFERED ? "buffered "
 							      : "",
 			end);
@@ -148,7 +148,8 @@ static void say_rest(const struct found *f)
 
 	if (f->n > SHOWN)
 		weft_log_warn("SESSION-LEFT",
-			"communicator \"%s\" closes with %u more such things",
+			"communicator \"%s\" closes with %u more such messages "
+			"or requests",
 			name, f->n - SHOWN);
 }
 
@@ -193,7 +194,8 @@ int weft_leak_raise(const struct weft_leak *leak)
 
 	if (leak->n_comms > SHOWN_COMMS)
 		weft_log_warn("SESSION-LEFT",
-			"%u more communicators close with %u such things",
+			"%u more communicators close with %u messages or "
+			"requests",
 			leak->n_comms - SHOWN_COMMS, leak->n_unsaid);
 	say_done(leak);
 	if (!leak->n)

@@ -48,7 +48,7 @@ struct weft_wait_ops {
 	bool is_message;  /* of the program: so is a ring through it */
 	/* What the call is: "MPI_Finalize". */
 	void (*name)(const struct weft_wait *wait, char *buf, size_t len);
-	/* What it is to others: "in MPI_Finalize, leaving "x"". */
+	/* What it is to others: "in MPI_Finalize, closing "x"". */
 	void (*describe)(const struct weft_wait *wait, char *buf, size_t len);
 	/* Tells each need by weft_wait_need() and weft_wait_on(). NULL: none.
 	 */

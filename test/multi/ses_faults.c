@@ -223,7 +223,7 @@ static const struct fault {
 	{ "S33: a message to myself", to_myself, { 0, 2 }, { 0, 1 },
 		{ "", "rank 1, tag 7 (4 bytes)" } },
 	{ "S33: many things", many, { 9, 0 }, { 1, 0 },
-		{ "with 5 more such things", "" } },
+		{ "with 5 more such messages or requests", "" } },
 	{ "S37: an active partitioned receive", active_partitioned, { 1, 0 },
 		{ 1, 0 }, { "a persistent receive from rank 1, tag 7", "" } },
 	{ "S33: a barrier of one", lonely_barrier, { 1, 1 }, { 1, 1 },
