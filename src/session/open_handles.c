@@ -79,6 +79,7 @@ int weft_open_handles_check(struct weft_session *session)
 	if (!n)
 		return 0;
 	return weft_err_set(WEFT_ERR_PENDING,
-		"weft_finalize=strict: %u still tied to the session: %s", n,
-		list);
+		"weft_finalize=strict: %u objects of the session are still "
+		"open: %s",
+		n, list);
 }

@@ -211,8 +211,9 @@ int weft_pset_name(
 		err = refresh(session);
 	if (!err && i >= session->psets->n)
 		err = weft_err_set(WEFT_ERR_ARG,
-			"process set %u of %u was asked for", i,
-			session->psets->n);
+			"process set number %u is out of range: the session "
+			"has %u sets",
+			i, session->psets->n);
 	if (!err)
 		*name_out = session->psets->names[i];
 	weft_vci_unlock(&weft_proc.vci);
@@ -279,8 +280,8 @@ static int check_whole(const char *name, struct weft_group **group)
 	proc = weft_group_proc(*group, (uint32_t)rank);
 	weft_group_put(*group);
 	return weft_err_set(WEFT_ERR_PEER,
-		"process set \"%s\" is broken: its member, process %u, ended "
-		"while the job ran",
+		"process set \"%s\" lost a member: process %u ended while the "
+		"job ran",
 		name, (unsigned)proc);
 }
 

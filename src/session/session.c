@@ -440,8 +440,8 @@ int weft_world_open(
 	if (!atomic_compare_exchange_strong(
 		    &weft_world.state, &never, WEFT_WORLD_OPENING))
 		return weft_err_set(WEFT_ERR_OTHER,
-			"the World Model was initialized before; it can be "
-			"only once");
+			"the World Model was initialized before; a process can "
+			"initialize it only once");
 	err = open_world(info, required);
 	atomic_store(
 		&weft_world.state, err ? WEFT_WORLD_NEVER : WEFT_WORLD_OPEN);

@@ -142,9 +142,9 @@ int weft_session_hint_vci(const struct weft_info *asked,
 	err = weft_vci_acquire(&vci_hints, on_open, vci_out);
 	if (err)
 		weft_log_warn("SESSION-LANE",
-			"the session's wish for a VCI of its own (provider "
-			"\"%s\", interface \"%s\") cannot be met, it shares "
-			"the default one: %s",
+			"the session requested a dedicated VCI (provider "
+			"\"%s\", interface \"%s\"), which cannot be opened; it "
+			"uses the default VCI: %s",
 			vci_hints.provider, vci_hints.iface,
 			weft_err_detail_peek(err));
 	return 0;

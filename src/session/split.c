@@ -213,7 +213,7 @@ int weft_split_resource(struct weft_comm *comm, int32_t key,
 		return err ? err
 			   : weft_err_set(WEFT_ERR_INFO,
 				     "info has both mpi_pset_name and "
-				     "mpi_hw_resource_type; give one of them");
+				     "mpi_hw_resource_type; set one of them");
 	}
 	if (!weft_pset_group(comm->child.session, name, &group)) {
 		if (group->my_rank >= 0)

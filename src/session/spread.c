@@ -191,7 +191,7 @@ int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 	if (!err && is_promised(info) && comm->n_spread < n)
 		weft_log_info("SESSION-SPREAD",
 			"communicator \"%s\" is spread over %d VCIs, not "
-			"WEFT_COMM_VCIS=%u: not all of its members have more",
+			"WEFT_COMM_VCIS=%u, because some members have no more",
 			comm->tag, comm->n_spread ? comm->n_spread : 1, n);
 	return err;
 }
