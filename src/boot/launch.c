@@ -85,9 +85,9 @@ static int find_mpiexec(char *buf, size_t len)
 			return 0;
 	}
 	return weft_err_set(WEFT_ERR_SPAWN,
-		"this process was started without mpiexec, and there is none "
-		"in ../bin of its library \"%s\" to start others with; start "
-		"the program by mpiexec",
+		"this process was started without mpiexec, and there is no "
+		"mpiexec in ../bin of its library \"%s\" to start other "
+		"processes with; start the program with mpiexec",
 		info.dli_fname);
 }
 
@@ -129,7 +129,8 @@ static int launch_add_app(
 		if (!strcmp(*arg, ":"))
 			return weft_err_set(WEFT_ERR_SPAWN,
 				"argument \":\" of \"%s\" cannot be passed on: "
-				"it begins another program for mpiexec",
+				"mpiexec would read it as the start of another "
+				"program",
 				app->program);
 		launch_add(words, *arg, "");
 	}

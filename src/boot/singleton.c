@@ -154,7 +154,7 @@ static int singleton_get(struct weft_boot *boot, uint32_t rank, const char *key,
 
 	if (rank != 0)
 		return weft_err_set(WEFT_ERR_RANK,
-			"rank %u asked for in a job of one process", rank);
+			"rank %u does not exist in a job of one process", rank);
 	model.key = strdup(key);
 	err = model.key ? answer_add(boot, &model) : WEFT_ERR_NOMEM;
 	if (err)
@@ -178,7 +178,7 @@ static int singleton_host_of(
 {
 	if (rank != 0)
 		return weft_err_set(WEFT_ERR_RANK,
-			"rank %u asked for in a job of one process", rank);
+			"rank %u does not exist in a job of one process", rank);
 	snprintf(buf, len, "%s", singleton_of(boot)->host);
 	return 0;
 }
@@ -267,8 +267,9 @@ static int singleton_pset_define(struct weft_boot *boot, const char *name,
 	int err;
 
 	if (n != 1 || ranks[0] != 0)
-		return weft_err_set(WEFT_ERR_RANK,
-			"a process set in a job of one process has rank 0");
+		return weft_err_set(
+			WEFT_ERR_RANK, "a process set in a job of one process "
+				       "can have rank 0 only");
 	if (!*name || strlen(name) >= WEFT_BOOT_NAME_MAX ||
 		singleton_set_find(singleton_of(boot), name))
 		return weft_err_set(WEFT_ERR_NAME,
