@@ -139,15 +139,15 @@ static int deal_all_cores(hwloc_topology_t machine,
 
 	if (!err && place->bind && strcmp(place->bind, "core"))
 		err = weft_err_set(WEFT_ERR_ARG,
-			"--bind-to %s: several cores for each process are "
-			"bound to as cores",
+			"--bind-to %s: several cores for each process need "
+			"--bind-to core",
 			place->bind);
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (deal_cores(machine, map, place->n_cores, i, &sets_out[i]))
 			err = weft_err_set(WEFT_ERR_NOTFOUND,
-				"%u cores for each of %u processes: there are "
-				"not as many from process %u on; take fewer of "
-				"either, or --bind-to none",
+				"%u cores for each of %u processes: this "
+				"machine has too few from process %u on; use "
+				"fewer of either, or --bind-to none",
 				place->n_cores, n, i);
 	return err;
 }
@@ -168,7 +168,7 @@ static int place_deal(hwloc_topology_t machine, const struct weft_place *place,
 
 		if (!obj)
 			err = weft_err_set(WEFT_ERR_NOTFOUND,
-				"this machine has no %s to deal processes to",
+				"this machine has no %s to map processes to",
 				i ? bind : map);
 		else
 			hwloc_cpuset_to_glibc_sched_affinity(machine,

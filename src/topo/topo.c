@@ -275,7 +275,7 @@ int weft_topo_obj_of(struct weft_topo *topo, const char *cpuset,
 
 	if (!topo->is_loaded)
 		return weft_err_set(
-			WEFT_ERR_OTHER, "this machine cannot be read");
+			WEFT_ERR_OTHER, "hwloc cannot read this machine");
 	if (!t)
 		return weft_err_set(WEFT_ERR_NAME,
 			"this machine has no hardware of type \"%.64s\"", type);
