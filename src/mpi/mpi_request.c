@@ -542,54 +542,6 @@ static int check_some(int count, const MPI_Request *requests,
 	return err;
 }
 
-static int mpi_request_some(const char *func, bool is_blocking, int count,
-	MPI_Request *requests, int *outcount, int *indices,
-	MPI_Status *statuses)
-{
-	struct outcome outcome = { 0, NULL };
-	struct weft_vci *vci;
-	int err = check_some(count, requests, outcount, indices);
-	int at;
-
-	if (err)
-		return fail(func, err, count, requests);
-	vci = vci_of(count, requests);
-	weft_vci_lock(vci);
-	at = find_done(&vci, func, is_blocking, count, requests);
-	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
-	for (int i = 0; at >= 0 && i < count; i++) {
-		struct weft_req *req = req_at(requests, i);
-
-		if (is_idle(req))
-			continue;
-		mpi_request_hold(&vci, req);
-		if (!req->is_done)
-			continue;
-		indices[*outcount] = i;
-		mpi_request_take_out(&requests[i], req,
-			status_at(statuses, *outcount), true, &outcome);
-		++*outcount;
-	}
-	weft_vci_unlock(vci);
-	return mpi_request_finish(func, &outcome, true);
-}
-
-int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
-	int array_of_indices[], MPI_Status array_of_statuses[])
-{
-	return mpi_request_some("MPI_Waitsome", true, incount,
-		array_of_requests, outcount, array_of_indices,
-		array_of_statuses);
-}
-
-int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
-	int array_of_indices[], MPI_Status array_of_statuses[])
-{
-	return mpi_request_some("MPI_Testsome", false, incount,
-		array_of_requests, outcount, array_of_indices,
-		array_of_statuses);
-}
-
 /* ---- status without completion ---- */
 
 /* Fills the status of a done request without freeing it. VCI's lock held; it is
@@ -699,38 +651,75 @@ int PMPI_Request_get_status_any(int count,
 	return MPI_SUCCESS;
 }
 
-int PMPI_Request_get_status_some(int incount,
-	const MPI_Request array_of_requests[], int *outcount,
-	int array_of_indices[], MPI_Status array_of_statuses[])
+enum some_kind { SOME_WAIT, SOME_TEST, SOME_STATUS };
+
+/* The done requests of an array: taken out, or, for SOME_STATUS, only shown.
+ * SOME_STATUS makes progress in any case: requests that it has shown before
+ * stay done. */
+static int mpi_request_some(const char *func, enum some_kind kind, int count,
+	MPI_Request *requests, int *outcount, int *indices,
+	MPI_Status *statuses)
 {
+	struct outcome outcome = { 0, NULL };
 	struct weft_vci *vci;
-	int err = check_some(
-		incount, array_of_requests, outcount, array_of_indices);
+	int err = check_some(count, requests, outcount, indices);
 	int at;
 
 	if (err)
-		return fail("MPI_Request_get_status_some", err, incount,
-			array_of_requests);
-	vci = vci_of(incount, array_of_requests);
+		return fail(func, err, count, requests);
+	vci = vci_of(count, requests);
 	weft_vci_lock(vci);
-	progress(&vci, incount, array_of_requests, false);
-	at = first_done(&vci, incount, array_of_requests);
+	if (kind == SOME_STATUS)
+		progress(&vci, count, requests, false);
+	at = kind == SOME_STATUS ? first_done(&vci, count, requests)
+				 : find_done(&vci, func, kind == SOME_WAIT,
+					   count, requests);
 	*outcount = at == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
-	for (int i = 0; at >= 0 && i < incount; i++) {
-		struct weft_req *req = req_at(array_of_requests, i);
+	for (int i = 0; at >= 0 && i < count; i++) {
+		struct weft_req *req = req_at(requests, i);
+		MPI_Status *status;
 
 		if (is_idle(req))
 			continue;
 		mpi_request_hold(&vci, req);
 		if (!req->is_done)
 			continue;
-		array_of_indices[*outcount] = i;
-		mpi_request_show(
-			req, status_at(array_of_statuses, *outcount), true);
+		indices[*outcount] = i;
+		status = status_at(statuses, *outcount);
+		if (kind == SOME_STATUS)
+			mpi_request_show(req, status, true);
+		else
+			mpi_request_take_out(
+				&requests[i], req, status, true, &outcome);
 		++*outcount;
 	}
 	weft_vci_unlock(vci);
-	return MPI_SUCCESS;
+	return mpi_request_finish(func, &outcome, true);
+}
+
+int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
+	int array_of_indices[], MPI_Status array_of_statuses[])
+{
+	return mpi_request_some("MPI_Waitsome", SOME_WAIT, incount,
+		array_of_requests, outcount, array_of_indices,
+		array_of_statuses);
+}
+
+int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
+	int array_of_indices[], MPI_Status array_of_statuses[])
+{
+	return mpi_request_some("MPI_Testsome", SOME_TEST, incount,
+		array_of_requests, outcount, array_of_indices,
+		array_of_statuses);
+}
+
+int PMPI_Request_get_status_some(int incount,
+	const MPI_Request array_of_requests[], int *outcount,
+	int array_of_indices[], MPI_Status array_of_statuses[])
+{
+	return mpi_request_some("MPI_Request_get_status_some", SOME_STATUS,
+		incount, (MPI_Request *)array_of_requests, outcount,
+		array_of_indices, array_of_statuses);
 }
 
 /* ---- free, cancel, start ---- */
