@@ -130,7 +130,7 @@ static int say_known(const char *what)
 {
 	return weft_err_set(WEFT_ERR_ABI,
 		"%s are known and cannot be set; MPI_Abi_get_fortran_info and "
-		"MPI_Abi_get_fortran_booleans tell them",
+		"MPI_Abi_get_fortran_booleans return them",
 		what);
 }
 

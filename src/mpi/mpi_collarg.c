@@ -92,8 +92,8 @@ static int frame_close(struct frame *f, const struct weft_collarg *a,
 
 static int bad_in_place(const char *name)
 {
-	return weft_err_set(WEFT_ERR_BUFFER,
-		"%s is MPI_IN_PLACE where it must not be", name);
+	return weft_err_set(
+		WEFT_ERR_BUFFER, "%s must not be MPI_IN_PLACE here", name);
 }
 
 static int check_not_in_place(const void *buf, const char *name)

@@ -209,7 +209,7 @@ static int mpi_dynamic_join(
 	err = swap_greetings(fd, &mine, &theirs);
 	if (!err && theirs.proc == mine.proc)
 		err = weft_err_set(WEFT_ERR_ARG,
-			"fd %d leads from this process to itself", fd);
+			"both ends of fd %d belong to this process", fd);
 	if (!err && mine.proc < theirs.proc)
 		err = weft_port_accept(self, 0, 0, mine.port, made_out);
 	else if (!err)
@@ -316,7 +316,7 @@ static void warn_ignored_keys(const struct weft_info *info)
 		if (!weft_hint_is_accepted(WEFT_HINT_OF_SPAWN, key))
 			weft_log_warn("MPI-SPAWN-KEY",
 				"MPI_Comm_spawn: info key \"%s\" is not "
-				"served and ignored",
+				"supported and is ignored",
 				key);
 }
 

@@ -171,7 +171,7 @@ static int get_contents(const struct weft_type *type, const struct shown *max,
 		(max->n_ints < s.n_ints || max->n_aints < s.n_aints ||
 			max->n_counts < s.n_counts || max->n_types < s.n_types))
 		err = weft_err_set(WEFT_ERR_ARG,
-			"an array is shorter than the envelope says: %lld "
+			"an array is shorter than the envelope reports: %lld "
 			"integers, %lld addresses, %lld counts, %lld datatypes",
 			(long long)s.n_ints, (long long)s.n_aints,
 			(long long)s.n_counts, (long long)s.n_types);

@@ -23,7 +23,7 @@ static const struct assert_set of_others = { MPI_MODE_NOCHECK,
 static int bad_asserts(int assert, const struct assert_set *set)
 {
 	return weft_err_set(WEFT_ERR_ASSERT,
-		"assert is 0x%x, 0x%x of it is none of this call's: %s",
+		"assert is 0x%x, of which 0x%x is not valid for this call: %s",
 		(unsigned)assert, (unsigned)(assert & ~set->all), set->names);
 }
 

@@ -50,8 +50,8 @@ static int mpi_mix_compare(
 	if (weft_likely(a == b) || a == NOTHING || b == NOTHING)
 		return 0;
 	return weft_err_set(err,
-		"%s is of %s, %s of %s: objects of different sessions must not "
-		"be mixed in one call",
+		"%s belongs to %s, %s to %s: objects of different sessions "
+		"must not be mixed in one call",
 		first, mpi_mix_print(a, buf_a, sizeof(buf_a)), second,
 		mpi_mix_print(b, buf_b, sizeof(buf_b)));
 }

@@ -15,7 +15,8 @@ static int check_room(int64_t len, int64_t position, int64_t room)
 {
 	if (position < 0 || position > room || len > room - position)
 		return weft_err_set(WEFT_ERR_TRUNCATE,
-			"%lld bytes from position %lld on, buffer of %lld",
+			"%lld bytes at position %lld do not fit into a buffer "
+			"of %lld bytes",
 			(long long)len, (long long)position, (long long)room);
 	return 0;
 }
@@ -25,7 +26,8 @@ static int len_of(int64_t one, MPI_Count count, int64_t *len_out)
 {
 	if (__builtin_mul_overflow(one, count, len_out))
 		return weft_err_set(WEFT_ERR_VALUE_TOO_LARGE,
-			"%lld items need more than 63 bits of bytes",
+			"%lld items have more bytes than a 63-bit number "
+			"counts",
 			(long long)count);
 	return 0;
 }

@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) int rma_target(
 static int rma_too_much(const char *from, const char *to, int64_t n, int64_t m)
 {
 	return weft_err_set(WEFT_ERR_TRUNCATE,
-		"%s has %lld bytes of data, %s room for %lld", from,
+		"%s has %lld bytes of data, %s has space for %lld", from,
 		(long long)n, to, (long long)m);
 }
 
@@ -416,8 +416,8 @@ static inline int mpi_rget_accumulate(const char *func, const void *origin_addr,
 static int rma_not_predefined(const struct weft_type *type)
 {
 	return weft_err_set(WEFT_ERR_TYPE,
-		"datatype %s is not predefined, and one element of a "
-		"predefined one is wanted",
+		"datatype %s is not predefined; this call accesses one element "
+		"of a predefined datatype",
 		rma_type_name(type));
 }
 

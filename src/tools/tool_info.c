@@ -318,19 +318,20 @@ static int show_io(struct weft_tool_report *report, const char *name)
 			(long long)weft_knobs.io_threads);
 	else
 		weft_tool_report_text(at, "non-blocking",
-			"done when it is begun (WEFT_IO_THREADS=0)");
+			"carried out in the call that starts it "
+			"(WEFT_IO_THREADS=0)");
 	weft_tool_report_text(at, "io_uring", "%s%s (WEFT_IO_ENGINE)",
 		why_not ? "no: " : "the kernel permits it, used for ",
 		why_not				 ? why_not
-		: weft_knobs.io_engine[0] == 'u' ? "all that is begun"
-						 : "short reads of disks");
+		: weft_knobs.io_engine[0] == 'u' ? "all non-blocking accesses"
+						 : "short reads from disks");
 	weft_tool_report_text(at, "collective buffering",
 		"%scollectives, where views have gaps and it pays: one "
-		"aggregator per node, unless hints say otherwise",
+		"aggregator per node, unless hints set another number",
 		weft_knobs.io_threads ? "" : "blocking ");
 	weft_tool_report_text(at, "writing gaps",
-		"where runs are short, on file systems of this host: "
-		"others who write there are kept out meanwhile");
+		"where runs are short, on file systems of this host: other "
+		"writers are locked out meanwhile");
 	weft_tool_report_text(at, "report at close", "%s (WEFT_IO_STATS)",
 		weft_knobs.io_stats[0] == '1' ? "on" : "off");
 	return 0;
@@ -544,17 +545,18 @@ static const struct topic topics[] = {
 		"fabric providers found, and why each is or is not "
 		"used",
 		show_providers, true },
-	{ "--plan", "what the library would do on the provider it chooses",
+	{ "--plan",
+		"the configuration on the provider that the library chooses",
 		show_plan, true },
-	{ "--hints", "what each hint of a session becomes on that provider",
+	{ "--hints", "the effect of each hint of a session on that provider",
 		show_hints, true },
 	{ "--nics", "network devices of this host and how near they are",
 		show_nics, true },
 	{ "--io", "how files are read and written", show_io, true },
 	{ "--psets", "process manager and process sets; run it under mpiexec",
 		show_psets, true },
-	{ "--knobs", "every WEFT_ variable: value, where it came from, meaning",
-		show_knobs, true },
+	{ "--knobs", "every WEFT_ variable: value, source, meaning", show_knobs,
+		true },
 	{ "--counters", "what WEFT_STATS=1 counts, with units", show_counters,
 		true },
 	{ "--env", "variables of the layers below that are set", show_env,
