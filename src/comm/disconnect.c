@@ -40,8 +40,8 @@ struct closing {
 	bool is_forced;	 /* does not wait for requests to be freed */
 	bool is_leaving; /* in the barrier */
 	bool is_done;
-	bool is_departed_sent; /* that this process has left; by due_ns at the
-				  latest */
+	bool is_departed_sent; /* has notified the others; the notification
+				  leaves by due_ns */
 	uint64_t due_ns;
 	uint32_t n_tests,
 		next_test; /* of checks for sends that no member will receive */
@@ -67,7 +67,7 @@ static bool has_failed(const struct weft_comm *comm)
 	       weft_failed_in(comm->remote);
 }
 
-static void disconnect_say_left(struct closing *c)
+static void disconnect_notify_left(struct closing *c)
 {
 	if (c->is_departed_sent)
 		return;
@@ -81,7 +81,7 @@ static bool disconnect_is_over(struct closing *c)
 {
 	if (!has_failed(c->comm))
 		return c->is_done;
-	disconnect_say_left(c);
+	disconnect_notify_left(c);
 	return weft_p2p_is_departed_sent_locked(c->comm) ||
 	       weft_now_ns() >= c->due_ns;
 }
@@ -96,7 +96,7 @@ static void tend(struct closing *c)
 	if (!c->is_forced && comm->refs > 1)
 		return;
 	if (has_failed(comm))
-		disconnect_say_left(c); /* no member is waited for */
+		disconnect_notify_left(c); /* no member is waited for */
 	if (!weft_p2p_is_flushed_locked(comm))
 		return;
 	c->is_leaving = true;

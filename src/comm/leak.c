@@ -20,7 +20,7 @@ enum {
 struct found {
 	struct weft_comm *comm;
 	bool is_sure;
-	bool is_said;
+	bool is_reported;
 	uint32_t n;
 	struct weft_leak *leak;
 };
@@ -126,7 +126,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 		return;
 	}
 	leak_print(left, item);
-	if (f->n++ < SHOWN && f->is_said)
+	if (f->n++ < SHOWN && f->is_reported)
 		weft_log_warn("SESSION-LEFT",
 			"communicator \"%s\" (string tag \"%s\", rank %d of "
 			"%d) closes with %s",
@@ -141,7 +141,7 @@ static void leak_find(const struct weft_unmatched *left, void *arg)
 }
 
 /* Reports how many were not reported. */
-static void say_rest(const struct found *f)
+static void report_rest(const struct found *f)
 {
 	const struct weft_comm *comm = f->comm;
 	const char *name = weft_comm_label(comm);
@@ -159,20 +159,20 @@ void weft_leak_report(
 	struct found f = {
 		.comm = comm,
 		.is_sure = is_sure,
-		.is_said = leak->n_comms < SHOWN_COMMS,
+		.is_reported = leak->n_comms < SHOWN_COMMS,
 		.leak = leak,
 	};
 
 	weft_p2p_unmatched_locked(comm, leak_find, &f);
 	leak->n_comms += f.n > 0;
-	if (f.is_said)
-		say_rest(&f);
+	if (f.is_reported)
+		report_rest(&f);
 	else
-		leak->n_unsaid += f.n;
+		leak->n_unreported += f.n;
 }
 
 /* One line for all requests that were never completed. */
-static void say_done(const struct weft_leak *leak)
+static void report_uncompleted(const struct weft_leak *leak)
 {
 	char more[32] = "";
 
@@ -196,8 +196,8 @@ int weft_leak_raise(const struct weft_leak *leak)
 		weft_log_warn("SESSION-LEFT",
 			"%u more communicators close with %u messages or "
 			"requests",
-			leak->n_comms - SHOWN_COMMS, leak->n_unsaid);
-	say_done(leak);
+			leak->n_comms - SHOWN_COMMS, leak->n_unreported);
+	report_uncompleted(leak);
 	if (!leak->n)
 		return 0;
 	if (leak->n > 1)

@@ -24,9 +24,9 @@ enum { WEFT_LEAK_TEXT = 240 };
 /* Faults gathered over the communicators that one call leaves; starts zero. */
 struct weft_leak {
 	uint32_t n;
-	uint32_t n_comms;  /* with anything left, whoever's fault it is */
-	uint32_t n_unsaid; /* on those beyond the limit */
-	uint32_t n_done;   /* requests that are done and were never completed */
+	uint32_t n_comms;      /* with anything left, whoever's fault it is */
+	uint32_t n_unreported; /* on those beyond the limit */
+	uint32_t n_done; /* requests that are done and were never completed */
 	char text[WEFT_LEAK_TEXT]; /* the first of the faults */
 	char done[WEFT_LEAK_TEXT]; /* the first of those requests */
 };

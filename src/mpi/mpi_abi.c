@@ -126,7 +126,7 @@ int PMPI_Abi_get_fortran_info(MPI_Info *info)
 
 /* mpi.h and the Fortran modules fix the sizes and both logical values, so
  * Fortran is known from the start and nothing can be set. */
-static int say_known(const char *what)
+static int refuse_set(const char *what)
 {
 	return weft_err_set(WEFT_ERR_ABI,
 		"%s are known and cannot be set; MPI_Abi_get_fortran_info and "
@@ -140,7 +140,7 @@ int PMPI_Abi_set_fortran_info(MPI_Info info)
 	int err = weft_check_info(info, &of);
 
 	if (!err)
-		err = say_known("the properties of the Fortran types");
+		err = refuse_set("the properties of the Fortran types");
 	return weft_mpi_raise_none("MPI_Abi_set_fortran_info", err);
 }
 
@@ -182,7 +182,7 @@ int PMPI_Abi_set_fortran_booleans(
 	(void)logical_true;
 	(void)logical_false;
 	if (!err)
-		err = say_known("the values of .true. and .false.");
+		err = refuse_set("the values of .true. and .false.");
 	return weft_mpi_raise_none("MPI_Abi_set_fortran_booleans", err);
 }
 
