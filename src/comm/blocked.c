@@ -318,7 +318,8 @@ static bool has_joined(const struct weft_comm *comm,
 
 /* The querying process closes a communicator, and all its messages have
  * arrived: operations that wait for it end. */
-static void hear_leaving(struct weft_comm *comm, uint64_t asker, int coll_err)
+static void on_asker_closed(
+	struct weft_comm *comm, uint64_t asker, int coll_err)
 {
 	int32_t rank = weft_group_rank_of(comm->remote, asker);
 
@@ -338,7 +339,7 @@ static enum weft_wire_met met_leave(struct weft_vci *vci,
 	if (comm->child.session)
 		*owner_out = comm->child.session->number;
 	if (query->is_flushed)
-		hear_leaving(comm, asker, (int)query->round);
+		on_asker_closed(comm, asker, (int)query->round);
 	return weft_disconnect_has_begun(comm) ? WEFT_WIRE_MET
 					       : WEFT_WIRE_UNMET;
 }
@@ -393,7 +394,7 @@ static bool is_silent(const struct weft_vci *vci, uint64_t addr)
 	       peer->wire_out && !peer->wire_in;
 }
 
-static void give_up_silent(struct weft_blocked *b)
+static void end_silent_wait(struct weft_blocked *b)
 {
 	struct weft_wait *w = &b->wait;
 
@@ -471,7 +472,7 @@ int weft_blocked_round(struct weft_blocked *b)
 	now = weft_now_ns();
 	if (is_time_to_give_up(b, now)) {
 		b->looked_ns = now;
-		give_up_silent(b);
+		end_silent_wait(b);
 	}
 	return b->wait.err;
 }

@@ -55,7 +55,7 @@ struct verdict {
 };
 
 /* Makes the verdict to send: an error and this thread's description of it. */
-static void give_verdict(struct verdict *v, int err)
+static void make_verdict(struct verdict *v, int err)
 {
 	const char *why = err ? weft_err_detail_peek(err) : "";
 
@@ -96,7 +96,7 @@ struct crossing {
 	struct weft_group *group;
 	struct weft_leader mine, theirs;
 	struct verdict verdict, their_verdict;
-	struct both heard; /* as received from above */
+	struct both received; /* as received from above */
 	struct both both;
 };
 
@@ -254,7 +254,7 @@ static int intercomm_swap(const struct talk *t, struct part mine,
 }
 
 /* The same for a message of a known length. */
-static int swap_whole(
+static int swap_exact(
 	const struct talk *t, struct part mine, struct part theirs)
 {
 	size_t len = 0;
@@ -283,7 +283,7 @@ static int32_t rank_at(
 }
 
 /* Receives from the parent in the tree. */
-static int hear(struct talk *t, int32_t root, struct part part)
+static int recv_above(struct talk *t, int32_t root, struct part part)
 {
 	uint32_t me = intercomm_place_of(t->comm, root);
 	struct weft_req *req;
@@ -305,7 +305,7 @@ static int hear(struct talk *t, int32_t root, struct part part)
 }
 
 /* Sends an error to one child instead of a message. */
-static void tell_failed(const struct talk *t)
+static void send_failure(const struct talk *t)
 {
 	struct weft_msg msg = {
 		.comm = t->comm,
@@ -336,7 +336,7 @@ static int pass(struct talk *t, int32_t root, struct part part)
 			break;
 		t->rank = rank_at(t->comm, root, me + bit);
 		if (t->err) {
-			tell_failed(t);
+			send_failure(t);
 			continue;
 		}
 		next = intercomm_start(t, true, part, &req);
@@ -352,7 +352,7 @@ static int pass(struct talk *t, int32_t root, struct part part)
 
 /* Broadcasts from root in pieces, so that a member without memory for it (at is
  * NULL) still passes it on. */
-static int tell_long(struct talk *t, int32_t root, struct part part)
+static int bcast_long(struct talk *t, int32_t root, struct part part)
 {
 	bool is_root = t->comm->rank == root;
 	char bytes[PIECE];
@@ -365,7 +365,7 @@ static int tell_long(struct talk *t, int32_t root, struct part part)
 		if (is_root)
 			memcpy(bytes, (char *)part.at + at, piece.len);
 		if (!t->err)
-			t->err = hear(t, root, piece);
+			t->err = recv_above(t, root, piece);
 		passed = pass(t, root, piece); /* pass on what was received */
 		err = first_of(err, first_of(t->err, passed));
 		if (!err && part.at && !is_root)
@@ -390,7 +390,7 @@ static int exchange_bcs(const struct talk *t, uint32_t n_theirs, int err)
 	}
 	if (both->mine)
 		mine.len = t->x->group->size * sizeof(*both->mine);
-	return first_of(err, swap_whole(t, mine, theirs));
+	return first_of(err, swap_exact(t, mine, theirs));
 }
 
 /* The first message shows each leader that the other one takes part. */
@@ -437,8 +437,8 @@ static int agree_across(const struct talk *t, int err)
 	struct crossing *x = t->x;
 	int next;
 
-	give_verdict(&x->verdict, err);
-	next = swap_whole(t, (struct part){ &x->verdict, sizeof(x->verdict) },
+	make_verdict(&x->verdict, err);
+	next = swap_exact(t, (struct part){ &x->verdict, sizeof(x->verdict) },
 		(struct part){ &x->their_verdict, sizeof(x->their_verdict) });
 	if (err)
 		return intercomm_take_verdict(&x->verdict);
@@ -471,7 +471,7 @@ static void exchange_sides(
 		err = runs.at ? 0 : WEFT_ERR_NOMEM;
 	}
 	err = first_of(
-		err, swap_whole(&t,
+		err, swap_exact(&t,
 			     (struct part){ group->runs,
 				     group->n_runs * sizeof(*group->runs) },
 			     runs));
@@ -488,14 +488,14 @@ static void exchange_sides(
 	both->my_ctx = x->mine.ctx;
 	both->their_ctx = x->theirs.ctx;
 	both->n_runs = x->theirs.n_runs;
-	give_verdict(&both->verdict, err);
+	make_verdict(&both->verdict, err);
 }
 
 /* The first broadcast within a side: whether the leaders agree, and what
  * follows. A member that cannot take part (both.verdict) passes its own error
  * on. After an error, nothing follows. *passed_out is the result for the
  * members below only. */
-static int tell_first(struct talk *t, int32_t root, int *passed_out)
+static int bcast_first(struct talk *t, int32_t root, int *passed_out)
 {
 	struct crossing *x = t->x;
 	struct both *both = &x->both;
@@ -508,12 +508,12 @@ static int tell_first(struct talk *t, int32_t root, int *passed_out)
 		me &= me - 1;
 		t->join.ranks[t->join.n++] = rank_at(t->comm, root, me);
 	}
-	err = hear(t, root, (struct part){ &x->heard, mine.len });
+	err = recv_above(t, root, (struct part){ &x->received, mine.len });
 	t->join.n = 0;
 	if (t->comm->rank != root) {
 		err = first_of(both->verdict.err, err);
 		if (!err)
-			memcpy(both, &x->heard, mine.len);
+			memcpy(both, &x->received, mine.len);
 		if (!err && both->is_spanning)
 			weft_foreign_expect();
 		if (!err)
@@ -523,7 +523,7 @@ static int tell_first(struct talk *t, int32_t root, int *passed_out)
 			err = weft_err_set(WEFT_ERR_PROTO,
 				"one side has more processes than the job");
 		if (!both->verdict.err)
-			give_verdict(&both->verdict, err);
+			make_verdict(&both->verdict, err);
 	}
 	*passed_out = pass(t, root, mine);
 	return intercomm_take_verdict(&both->verdict);
@@ -531,12 +531,12 @@ static int tell_first(struct talk *t, int32_t root, int *passed_out)
 
 /* Broadcasts the leader's data to its side. If a member below cannot be
  * reached, the broadcast continues, because the others wait for it. */
-static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
+static int bcast_side(struct weft_comm *local, int32_t root, struct crossing *x)
 {
 	struct talk t = talk_inside(local, x);
 	struct both *both = &x->both;
 	struct part runs, bcs;
-	int passed, err = tell_first(&t, root, &passed), bcs_err;
+	int passed, err = bcast_first(&t, root, &passed), bcs_err;
 
 	if (err)
 		return err;
@@ -548,8 +548,8 @@ static int tell_side(struct weft_comm *local, int32_t root, struct crossing *x)
 	}
 	runs.at = both->runs;
 	bcs.at = both->bcs;
-	err = tell_long(&t, root, runs);
-	bcs_err = tell_long(&t, root, bcs);
+	err = bcast_long(&t, root, runs);
+	bcs_err = bcast_long(&t, root, bcs);
 	err = first_of(first_of(passed, err), bcs_err);
 	if (!err && (!runs.at || (bcs.len && !bcs.at)))
 		err = WEFT_ERR_NOMEM;
@@ -570,26 +570,26 @@ static int exchange_foreign(const struct weft_create_inter *how,
 	int32_t root = how->local_leader;
 	int long_err;
 
-	give_verdict(&said, err);
+	make_verdict(&said, err);
 	if (local->rank == root) {
 		struct talk across = talk_across(how, x);
 
 		weft_vci_lock(how->intercomm->vci);
 		err = first_of(
-			err, swap_whole(&across, mine,
+			err, swap_exact(&across, mine,
 				     err ? (struct part){ NULL, 0 } : theirs));
 		if (said.err)
 			err = intercomm_take_verdict(&said);
-		give_verdict(&said, agree_across(&across, err));
+		make_verdict(&said, agree_across(&across, err));
 		weft_vci_unlock(how->intercomm->vci);
 	} else {
 		t.err = err;
 	}
 	t.join.need = WEFT_WIRE_NEED_SIDE;
 	weft_vci_lock(local->vci);
-	err = tell_long(&t, root, (struct part){ &said, sizeof(said) });
+	err = bcast_long(&t, root, (struct part){ &said, sizeof(said) });
 	if (!t.err && !said.err) {
-		long_err = tell_long(&t, root, theirs);
+		long_err = bcast_long(&t, root, theirs);
 		err = first_of(err, long_err);
 	}
 	weft_vci_unlock(local->vci);
@@ -725,7 +725,7 @@ static int cross(const struct weft_create_inter *how, struct crossing *x,
 	int err;
 
 	weft_vci_lock(local->vci);
-	err = tell_side(local, how->local_leader, x);
+	err = bcast_side(local, how->local_leader, x);
 	weft_vci_unlock(local->vci);
 	if (x->both.verdict.err)
 		return err;
@@ -769,11 +769,11 @@ int weft_create_inter(
 	if (!err && local->failed && local->rank == how->local_leader)
 		err = weft_comm_failed(local);
 	weft_vci_unlock(local->vci);
-	give_verdict(&before, err);
+	make_verdict(&before, err);
 	err = gather_bcs(local, &x->both);
 	if (before.err)
 		err = intercomm_take_verdict(&before);
-	give_verdict(&x->both.verdict, err);
+	make_verdict(&x->both.verdict, err);
 	cross_over(how, x);
 	err = cross(how, x, comm_out);
 	crossing_put(x);
@@ -822,7 +822,7 @@ static int inter_refuse(
 
 	if (!x)
 		return how->err;
-	give_verdict(&x->both.verdict, how->err);
+	make_verdict(&x->both.verdict, how->err);
 	cross_over(how, x);
 	(void)intercomm_take_verdict(&x->verdict); /* with its message text */
 	crossing_put(x);

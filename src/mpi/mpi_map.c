@@ -230,7 +230,7 @@ struct weft_errh *weft_mpi_errh_without_object(void)
 static _Thread_local struct {
 	int code, cause;
 	char text[MPI_MAX_ERROR_STRING];
-} told;
+} last_raised;
 
 /* Prints the name of a class, and its text if there are no particulars. The
  * text covers many errors and may not fit this one. */
@@ -247,12 +247,13 @@ bool weft_mpi_string(int code, char *buf)
 {
 	size_t n;
 
-	if (code == MPI_SUCCESS || (code != told.code && code != told.cause))
+	if (code == MPI_SUCCESS ||
+		(code != last_raised.code && code != last_raised.cause))
 		return weft_mpi_class_string(code, buf);
 	if (!print_class(code, true, buf))
 		return false;
 	n = strlen(buf);
-	snprintf(buf + n, MPI_MAX_ERROR_STRING - n, ": %s", told.text);
+	snprintf(buf + n, MPI_MAX_ERROR_STRING - n, ": %s", last_raised.text);
 	return true;
 }
 
@@ -267,16 +268,17 @@ static const char *detail_of(const struct raised *r)
 	return r->err < 0 && !detail[0] ? weft_err_str(r->err) : detail;
 }
 
-static void note_told(const struct raised *r)
+static void note_raised(const struct raised *r)
 {
 	const char *detail = detail_of(r);
 
-	told.code = told.cause = 0;
+	last_raised.code = last_raised.cause = 0;
 	if (!detail[0])
 		return;
-	told.code = r->code;
-	told.cause = weft_mpi_code(r->err);
-	snprintf(told.text, sizeof(told.text), "%s: %s", r->func, detail);
+	last_raised.code = r->code;
+	last_raised.cause = weft_mpi_code(r->err);
+	snprintf(last_raised.text, sizeof(last_raised.text), "%s: %s", r->func,
+		detail);
 }
 
 static const char *kind_name(int kind)
@@ -376,7 +378,7 @@ static int raise_it(struct raised *r)
 		weft_comm_explain(r->comm, r->err);
 	if (action == WEFT_ERRH_FATAL || action == WEFT_ERRH_ABORT)
 		die(r);
-	note_told(r);
+	note_raised(r);
 	weft_log_debug(
 		"MPI-ERR", "%s: code %d: %s", r->func, r->code, detail_of(r));
 	if (action == WEFT_ERRH_CALL) {
@@ -538,15 +540,15 @@ int weft_mpi_raise_obj(enum weft_kind kind, void *handle,
 enum { MISSING_MAX = 64 }; /* procedures with a warning */
 
 /* Procedures that a warning named, by the address of their name. */
-static const char *_Atomic missing_told[MISSING_MAX];
+static const char *_Atomic missing_warned[MISSING_MAX];
 
-static bool is_told_first(const char *func)
+static bool is_first_warning(const char *func)
 {
 	for (int i = 0; i < MISSING_MAX; i++) {
 		const char *was = NULL;
 
 		if (atomic_compare_exchange_strong(
-			    &missing_told[i], &was, func))
+			    &missing_warned[i], &was, func))
 			return true;
 		if (was == func)
 			return false;
@@ -558,7 +560,7 @@ int weft_mpi_missing(const char *func)
 {
 	if (!strncmp(func, "MPI_T_",
 		    6)) { /* the tool interface calls no handler */
-		if (is_told_first(func))
+		if (is_first_warning(func))
 			weft_log_warn("MPI-MISSING",
 				"%s is not implemented in this version", func);
 		return MPI_T_ERR_NOT_SUPPORTED;

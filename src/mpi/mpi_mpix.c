@@ -304,7 +304,7 @@ int PMPIX_Session_get_pset_changes(MPI_Session session, MPI_Count *n_changes)
 	return MPI_SUCCESS;
 }
 
-static void tell_of_pset(
+static void pset_changed(
 	const struct weft_watch_how *how, const char *name, bool is_defined)
 {
 	((MPIX_Session_pset_function *)how->fn)((MPI_Session)how->handle, name,
@@ -315,7 +315,7 @@ int PMPIX_Session_set_pset_callback(MPI_Session session,
 	MPIX_Session_pset_function *pset_fn, void *extra_state)
 {
 	struct weft_watch_how how = {
-		.call = tell_of_pset,
+		.call = pset_changed,
 		.handle = session,
 		.fn = (void (*)(void))pset_fn,
 		.arg = extra_state,

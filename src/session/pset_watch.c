@@ -24,19 +24,19 @@ struct watch {
 	struct weft_session *session;
 	struct weft_watch_how how;
 	struct weft_link news;
-	bool is_told;	/* its function is being called, by teller */
-	bool is_orphan; /* removed from within its function */
-	pthread_t teller;
+	bool is_running; /* its function is being called, by runner */
+	bool is_orphan;	 /* removed from within its function */
+	pthread_t runner;
 };
 
 /* lock: innermost but for the allocator's; guards all watches. */
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t told;
+	pthread_cond_t has_run;
 	struct weft_link list;
 } watches = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.told = PTHREAD_COND_INITIALIZER,
+	.has_run = PTHREAD_COND_INITIALIZER,
 	.list = { &watches.list, &watches.list },
 };
 
@@ -57,12 +57,12 @@ static void watch_free(struct watch *watch)
 static void take_off(struct watch *watch)
 {
 	weft_list_remove(&watch->link);
-	if (watch->is_told && pthread_equal(watch->teller, pthread_self())) {
+	if (watch->is_running && pthread_equal(watch->runner, pthread_self())) {
 		watch->is_orphan = true;
 		return;
 	}
-	while (watch->is_told)
-		pthread_cond_wait(&watches.told, &watches.lock);
+	while (watch->is_running)
+		pthread_cond_wait(&watches.has_run, &watches.lock);
 	watch_free(watch);
 }
 
@@ -136,34 +136,34 @@ void weft_pset_watch_made(
 
 /* A watch with pending changes whose function is not running; the lock is held.
  */
-static struct watch *first_untold(void)
+static struct watch *first_pending(void)
 {
 	weft_list_for_each(link, next, &watches.list)
 	{
 		struct watch *watch = watch_at(link);
 
-		if (!watch->is_told && !weft_list_is_empty(&watch->news))
+		if (!watch->is_running && !weft_list_is_empty(&watch->news))
 			return watch;
 	}
 	return NULL;
 }
 
-static void pset_watch_tell(struct watch *watch)
+static void pset_watch_call(struct watch *watch)
 {
 	struct news *news = weft_container_of(
 		weft_list_pop_front(&watch->news), struct news, link);
 
-	watch->is_told = true;
-	watch->teller = pthread_self();
+	watch->is_running = true;
+	watch->runner = pthread_self();
 	pthread_mutex_unlock(&watches.lock);
 	watch->how.call(&watch->how, news->name, news->is_defined);
 	free(news);
 	pthread_mutex_lock(&watches.lock);
-	watch->is_told = false;
+	watch->is_running = false;
 	if (watch->is_orphan)
 		watch_free(watch);
 	else
-		pthread_cond_broadcast(&watches.told);
+		pthread_cond_broadcast(&watches.has_run);
 }
 
 void weft_pset_watch_notify(void)
@@ -172,7 +172,7 @@ void weft_pset_watch_notify(void)
 
 	pthread_mutex_lock(&watches.lock);
 	atomic_store_explicit(&weft_proc.has_news, false, memory_order_relaxed);
-	while ((watch = first_untold()) != NULL)
-		pset_watch_tell(watch);
+	while ((watch = first_pending()) != NULL)
+		pset_watch_call(watch);
 	pthread_mutex_unlock(&watches.lock);
 }
