@@ -267,9 +267,9 @@ static int singleton_pset_define(struct weft_boot *boot, const char *name,
 	int err;
 
 	if (n != 1 || ranks[0] != 0)
-		return weft_err_set(
-			WEFT_ERR_RANK, "a process set in a job of one process "
-				       "can have rank 0 only");
+		return weft_err_set(WEFT_ERR_RANK,
+			"a process set in a job of one process "
+			"can have rank 0 only");
 	if (!*name || strlen(name) >= WEFT_BOOT_NAME_MAX ||
 		singleton_set_find(singleton_of(boot), name))
 		return weft_err_set(WEFT_ERR_NAME,

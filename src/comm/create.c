@@ -146,9 +146,9 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 	int err;
 
 	if (!b->session)
-		return weft_err_set(
-			WEFT_ERR_SESSION, "the session was finalized while the "
-					  "communicator was created");
+		return weft_err_set(WEFT_ERR_SESSION,
+			"the session was finalized while the "
+			"communicator was created");
 	err = weft_comm_create(vci, b->ctx, b->group, b->remote, &comm);
 	if (err)
 		return err;
@@ -626,9 +626,9 @@ static bool started_test_close(struct weft_child *child)
 static void started_destroy(struct weft_child *child)
 {
 	started_end(weft_container_of(child, struct started, child), NULL,
-		weft_err_set(
-			WEFT_ERR_SESSION, "the session was finalized before "
-					  "the communicator was created"));
+		weft_err_set(WEFT_ERR_SESSION,
+			"the session was finalized before "
+			"the communicator was created"));
 }
 
 static const struct weft_child_ops started_ops = {
