@@ -432,7 +432,7 @@ static int exchange(struct weft_session *session, const struct creation *c,
 	weft_blocked_end(&blocked);
 	if (!weft_blocked_err(&blocked))
 		return weft_ep_exchange_end(m, vci_out, vcis_out);
-	weft_ep_exchange_give_up(m);
+	weft_ep_exchange_abandon(m);
 	return weft_blocked_raise(&blocked);
 }
 
@@ -465,7 +465,7 @@ int weft_create_in_session(struct weft_session *session,
 			"this process is not a member of the group");
 	creation_init(&c, group, tag);
 	weft_vci_lock(vci);
-	weft_disconnect_tend(vci);
+	weft_disconnect_progress(vci);
 	if (group->my_rank == 0) {
 		c.has_vcis = session->vci != vci && group->size > 1;
 		c.wire.ctx = weft_proc_new_ctx(c.has_vcis ? 2 : 1);
@@ -556,7 +556,7 @@ static void started_end(struct started *s, struct weft_comm *comm, int err)
 	n_started--;
 	weft_session_remove_child(&s->child);
 	if (s->exchange)
-		weft_ep_exchange_give_up(s->exchange);
+		weft_ep_exchange_abandon(s->exchange);
 	s->made(s->arg, comm, err);
 	weft_group_put(s->c.group);
 	weft_errh_set(&s->errh, NULL);
@@ -679,7 +679,7 @@ int weft_create_start(struct weft_group *group, const char *tag,
 	s->made = made;
 	s->arg = arg;
 	weft_vci_lock(vci);
-	weft_disconnect_tend(vci);
+	weft_disconnect_progress(vci);
 	err = weft_session_add_child(session, &s->child, &started_ops);
 	if (!err) {
 		weft_list_push_back(&vci->hooks, &s->hook.link);

@@ -35,12 +35,12 @@ struct round {
 struct waiting {
 	struct round round;
 	bool is_done;
-	bool is_given_up;
+	bool is_abandoned;
 };
 
 /* The call gave up, but the other members have the communicator now, and can
  * close it only together with this one. */
-static void derive_end_late(struct waiting *w)
+static void derive_finish_abandoned(struct waiting *w)
 {
 	struct weft_comm *comm = NULL;
 
@@ -57,8 +57,8 @@ static void on_round(struct weft_agree *agree)
 	struct waiting *w = agree->arg;
 
 	w->is_done = true;
-	if (w->is_given_up)
-		derive_end_late(w);
+	if (w->is_abandoned)
+		derive_finish_abandoned(w);
 }
 
 /* The ranks that must join a round that is about to start. */
@@ -85,7 +85,7 @@ static int round_wait(struct round *r, const char *what)
 	struct waiting *w = calloc(1, sizeof(*w));
 	int err;
 
-	weft_disconnect_tend(comm->vci);
+	weft_disconnect_progress(comm->vci);
 	if (!w) {
 		weft_agree_fail(&r->agree, WEFT_ERR_NOMEM);
 		return WEFT_ERR_NOMEM;
@@ -104,11 +104,11 @@ static int round_wait(struct round *r, const char *what)
 		;
 	weft_blocked_end(&blocked);
 	if (weft_blocked_err(&blocked)) {
-		w->is_given_up = true;
+		w->is_abandoned = true;
 		if (r->group)
 			weft_group_get(r->group);
 		if (w->is_done)
-			derive_end_late(w);
+			derive_finish_abandoned(w);
 		return weft_blocked_raise(&blocked);
 	}
 	r->agree = w->round.agree;
@@ -211,7 +211,7 @@ static int dup_start_locked(struct weft_comm *comm,
 			.done = on_dup,
 			.arg = d,
 		};
-		weft_disconnect_tend(comm->vci);
+		weft_disconnect_progress(comm->vci);
 		return weft_agree_start(&d->agree);
 	}
 	free(d);
@@ -232,7 +232,7 @@ int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,
 struct dup_wait {
 	struct weft_comm *comm;
 	bool is_done;
-	bool is_given_up;
+	bool is_abandoned;
 	int err;
 };
 
@@ -243,7 +243,7 @@ static void on_dup_wait(void *arg, struct weft_comm *comm, int err)
 	w->comm = comm;
 	w->err = err;
 	w->is_done = true;
-	if (!w->is_given_up)
+	if (!w->is_abandoned)
 		return;
 	if (comm)
 		weft_disconnect_free_locked(comm); /* the call has given up */
@@ -277,7 +277,7 @@ int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 		weft_blocked_end(&blocked);
 	}
 	if (!err && !w->is_done) {
-		w->is_given_up = true;
+		w->is_abandoned = true;
 		weft_vci_unlock(comm->vci);
 		return weft_blocked_raise(&blocked);
 	}

@@ -87,7 +87,7 @@ static bool disconnect_is_over(struct closing *c)
 }
 
 /* Takes the next step that is possible now. */
-static void tend(struct closing *c)
+static void closing_advance(struct closing *c)
 {
 	struct weft_comm *comm = c->comm;
 
@@ -147,7 +147,7 @@ static int start_close(struct weft_child *child)
 	c->is_forced = true;
 	comm->is_disconnected = true;
 	end_sends(c);
-	tend(c);
+	closing_advance(c);
 	return 0;
 }
 
@@ -162,7 +162,7 @@ static bool test_close(struct weft_child *child)
 		c->next_test += weft_min(c->n_tests, 256U);
 		end_sends(c);
 	}
-	tend(c);
+	closing_advance(c);
 	return disconnect_is_over(c);
 }
 
@@ -260,7 +260,7 @@ const struct weft_child_ops weft_disconnect_ops = {
 
 /* Tests each communicator once, or `most` of them; the next call continues
  * after those. */
-static void tend_some(struct weft_vci *vci, uint32_t most)
+static void progress_some(struct weft_vci *vci, uint32_t most)
 {
 	struct weft_link *closings = &vci->comm->closings,
 			 *last = closings->prev;
@@ -274,27 +274,27 @@ static void tend_some(struct weft_vci *vci, uint32_t most)
 
 		is_last = link == last;
 		weft_list_push_back(closings, link);
-		tend(c);
+		closing_advance(c);
 		if (c->is_done && disconnect_is_over(c))
 			disconnect_destroy(&c->comm->child);
 	}
 }
 
-void weft_disconnect_tend(struct weft_vci *vci)
+void weft_disconnect_progress(struct weft_vci *vci)
 {
-	tend_some(vci, WEFT_DISCONNECT_SOME);
+	progress_some(vci, WEFT_DISCONNECT_SOME);
 }
 
-void weft_disconnect_tend_all(struct weft_vci *vci)
+void weft_disconnect_progress_all(struct weft_vci *vci)
 {
-	tend_some(vci, UINT32_MAX);
+	progress_some(vci, UINT32_MAX);
 }
 
 void weft_disconnect_event(const struct weft_boot_event *event)
 {
 	weft_failed_event(event);
 	if (event->kind == WEFT_BOOT_PEER_DIED)
-		weft_disconnect_tend_all(&weft_proc.vci);
+		weft_disconnect_progress_all(&weft_proc.vci);
 }
 
 void weft_disconnect_free_locked(struct weft_comm *comm)
@@ -315,7 +315,7 @@ void weft_disconnect_free(struct weft_comm *comm)
 
 	weft_vci_lock(vci);
 	weft_disconnect_free_locked(comm);
-	weft_disconnect_tend(vci);
+	weft_disconnect_progress(vci);
 	weft_vci_unlock(vci);
 }
 
@@ -424,7 +424,7 @@ int weft_disconnect_wait(struct weft_comm *comm)
 	weft_blocked_begin(&blocked);
 	while (!err && !test_close(&comm->child)) {
 		err = weft_blocked_round(&blocked);
-		weft_disconnect_tend(vci);
+		weft_disconnect_progress(vci);
 	}
 	weft_blocked_end(&blocked);
 	if (weft_blocked_err(&blocked) && !test_close(&comm->child)) {
@@ -436,7 +436,7 @@ int weft_disconnect_wait(struct weft_comm *comm)
 	}
 	if (weft_blocked_err(&blocked))
 		err = weft_blocked_raise(&blocked);
-	weft_disconnect_tend(vci);
+	weft_disconnect_progress(vci);
 	weft_vci_unlock(vci);
 	return err;
 }

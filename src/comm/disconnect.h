@@ -80,7 +80,7 @@ enum { WEFT_DISCONNECT_SOME = 32 };
 
 /* Progresses communicators that close in the background: some of them, in turn,
  * or all. VCI's lock held. */
-void weft_disconnect_tend(struct weft_vci *vci);
-void weft_disconnect_tend_all(struct weft_vci *vci);
+void weft_disconnect_progress(struct weft_vci *vci);
+void weft_disconnect_progress_all(struct weft_vci *vci);
 
 #endif

@@ -25,7 +25,7 @@ static void on_met(struct weft_agree *agree)
 	struct weft_ep_exchange *m = agree->arg;
 
 	m->is_done = true;
-	if (m->is_given_up)
+	if (m->is_abandoned)
 		exchange_free(m);
 }
 
@@ -166,10 +166,10 @@ int weft_ep_exchange_end(struct weft_ep_exchange *m, struct weft_vci **vci_out,
 	return err;
 }
 
-void weft_ep_exchange_give_up(struct weft_ep_exchange *exchange)
+void weft_ep_exchange_abandon(struct weft_ep_exchange *exchange)
 {
 	if (exchange->is_done)
 		exchange_free(exchange);
 	else
-		exchange->is_given_up = true;
+		exchange->is_abandoned = true;
 }

@@ -20,7 +20,7 @@ struct weft_ep_exchange {
 	struct weft_vci *vci; /* this process's */
 	struct weft_vci_card mine;
 	struct weft_comm *comm; /* for this round only */
-	bool is_given_up;
+	bool is_abandoned;
 };
 
 /* Starts the round on a communicator with a context id of its own. The session
@@ -48,6 +48,6 @@ int weft_ep_exchange_meet(struct weft_vci *vci, const struct weft_group *group,
 	const struct weft_vci_card *bcs, uint8_t **vcis_out);
 
 /* Abandons it; it is freed when it is done. */
-void weft_ep_exchange_give_up(struct weft_ep_exchange *exchange);
+void weft_ep_exchange_abandon(struct weft_ep_exchange *exchange);
 
 #endif

@@ -91,7 +91,7 @@ struct both {
  */
 struct crossing {
 	atomic_uint refs; /* the call and late messages */
-	bool is_given_up;
+	bool is_abandoned;
 	uint32_t number; /* how many the local communicator had before */
 	struct weft_group *group;
 	struct weft_leader mine, theirs;
@@ -202,13 +202,13 @@ static int intercomm_wait_for(const struct talk *t, const struct weft_req *req)
 		.join = t->join,
 	};
 
-	if (req->is_done || t->x->is_given_up)
+	if (req->is_done || t->x->is_abandoned)
 		return 0;
 	weft_blocked_begin(&blocked);
 	while (!req->is_done && !weft_blocked_round(&blocked))
 		;
 	weft_blocked_end(&blocked);
-	t->x->is_given_up = weft_blocked_err(&blocked) != 0;
+	t->x->is_abandoned = weft_blocked_err(&blocked) != 0;
 	return weft_blocked_raise(&blocked);
 }
 
@@ -240,7 +240,7 @@ static int intercomm_swap(const struct talk *t, struct part mine,
 	size_t len = 0;
 	int in_err, err;
 
-	if (t->x->is_given_up)
+	if (t->x->is_abandoned)
 		theirs.at = NULL;
 	in_err = intercomm_start(t, false, theirs, &in);
 	err = intercomm_start(t, true, mine, &out);
@@ -260,7 +260,7 @@ static int swap_exact(
 	size_t len = 0;
 	int err = intercomm_swap(t, mine, theirs, &len);
 
-	if (!err && !t->x->is_given_up && theirs.at && len != theirs.len)
+	if (!err && !t->x->is_abandoned && theirs.at && len != theirs.len)
 		err = weft_err_set(WEFT_ERR_PROTO,
 			"the leader of the other side sent %zu bytes instead "
 			"of %zu",
@@ -296,7 +296,7 @@ static int recv_above(struct talk *t, int32_t root, struct part part)
 	err = intercomm_start(t, false, part, &req);
 	if (!err)
 		err = intercomm_finish(t, req, &len);
-	if (!err && !t->x->is_given_up && len != part.len)
+	if (!err && !t->x->is_abandoned && len != part.len)
 		err = weft_err_set(WEFT_ERR_PROTO,
 			"a message of the creation has %zu bytes instead of "
 			"%zu",
@@ -763,7 +763,7 @@ int weft_create_inter(
 	if (!x)
 		return WEFT_ERR_NOMEM;
 	weft_vci_lock(local->vci);
-	weft_disconnect_tend(local->vci);
+	weft_disconnect_progress(local->vci);
 	x->number = local->ctl.n_intercomms++;
 	err = how->err;
 	if (!err && local->failed && local->rank == how->local_leader)

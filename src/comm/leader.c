@@ -57,7 +57,7 @@ static bool leader_mark(const struct weft_run *run, uint8_t *seen)
 	return true;
 }
 
-static int of_strangers(void)
+static int malformed_side(void)
 {
 	return weft_err_set(WEFT_ERR_PROTO,
 		"the other side names processes that are not of this job, or "
@@ -79,7 +79,7 @@ static bool leader_is_sane(const struct weft_run *run)
 	       last <= INT32_MAX;
 }
 
-static void spell(const struct weft_run *run, uint64_t *procs)
+static void leader_expand(const struct weft_run *run, uint64_t *procs)
 {
 	for (uint32_t i = 0; i < run->n; i++)
 		procs[i] = run->first + (uint64_t)run->stride * i;
@@ -95,7 +95,7 @@ static int foreign_group(const struct weft_run *runs, uint32_t n_runs,
 
 	for (uint32_t i = 0; i < n_runs; i++) {
 		if (!leader_is_sane(&runs[i]) || runs[i].n > LIMIT - n)
-			return of_strangers();
+			return malformed_side();
 		n += runs[i].n;
 	}
 	procs = calloc(n, sizeof(*procs));
@@ -103,12 +103,12 @@ static int foreign_group(const struct weft_run *runs, uint32_t n_runs,
 		return WEFT_ERR_NOMEM;
 	n = 0;
 	for (uint32_t i = 0; i < n_runs; i++) {
-		spell(&runs[i], procs + n);
+		leader_expand(&runs[i], procs + n);
 		n += runs[i].n;
 	}
 	err = weft_group_create(procs, n, group_out);
 	free(procs);
-	return err == WEFT_ERR_RANK ? of_strangers() : err;
+	return err == WEFT_ERR_RANK ? malformed_side() : err;
 }
 
 int weft_leader_group(const struct weft_run *runs, uint32_t n_runs,
@@ -126,6 +126,6 @@ int weft_leader_group(const struct weft_run *runs, uint32_t n_runs,
 		is_good = is_inside(&runs[i]) && leader_mark(&runs[i], seen);
 	free(seen);
 	if (!is_good)
-		return of_strangers();
+		return malformed_side();
 	return weft_group_create_runs(runs, n_runs, group_out);
 }

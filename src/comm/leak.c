@@ -26,7 +26,7 @@ struct found {
 };
 
 /* "rank 3, tag 7" */
-static void print_who(const struct weft_unmatched *left, char *buf, size_t len)
+static void print_peer(const struct weft_unmatched *left, char *buf, size_t len)
 {
 	char rank[24] = "any rank", tag[24] = "any tag";
 
@@ -42,7 +42,7 @@ static void print_end(const struct weft_unmatched *left, char *buf, size_t len)
 {
 	char who[56];
 
-	print_who(left, who, sizeof(who));
+	print_peer(left, who, sizeof(who));
 	snprintf(buf, len, "%s (%llu bytes)", who,
 		(unsigned long long)left->len);
 }
@@ -107,7 +107,7 @@ static void note_done(const struct weft_unmatched *left,
 
 	if (leak->n_done++ >= SHOWN_DONE)
 		return;
-	print_who(left, who, sizeof(who));
+	print_peer(left, who, sizeof(who));
 	snprintf(leak->done + at, sizeof(leak->done) - at,
 		"%s%s %s on communicator \"%.40s\"", at ? "; " : "",
 		left->is_send ? "a send to" : "a receive from", who,

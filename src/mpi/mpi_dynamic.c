@@ -274,7 +274,7 @@ static char *value_of(const struct weft_info *info, enum weft_hint key)
 
 /* Makes name an absolute path, because the process that starts the program may
  * have another current directory. Owns name; NULL when out of memory. */
-static char *whole_take(char *name)
+static char *absolute_take(char *name)
 {
 	bool is_relative = name && *name != '/';
 	char *folder = is_relative ? getcwd(NULL, 0) : NULL;
@@ -301,7 +301,7 @@ static char *mpi_dynamic_find_program(const char *command, const char *dirs)
 		snprintf(
 			path, sizeof(path), "%.*s/%s", (int)len, dirs, command);
 		if (!access(path, X_OK))
-			return whole_take(strdup(path));
+			return absolute_take(strdup(path));
 		dirs += len + (dirs[len] == ':');
 	}
 	return strdup(command);
@@ -372,7 +372,7 @@ static int mpi_dynamic_fill_app(struct weft_boot_app *app, const char *command,
 		.n = (uint32_t)maxprocs,
 		.program = mpi_dynamic_find_program(command, dirs),
 		.argv = argv,
-		.wdir = whole_take(value_of(hints, WEFT_HINT_SPAWN_WDIR)),
+		.wdir = absolute_take(value_of(hints, WEFT_HINT_SPAWN_WDIR)),
 		.host = value_of(hints, WEFT_HINT_SPAWN_HOST),
 		.pset = value_of(hints, WEFT_HINT_SPAWN_PSET),
 	};

@@ -16,16 +16,16 @@
 /* ---- non-blocking creation and disconnect ---- */
 
 /* A started one. Destroyed when it is over. */
-struct going {
+struct nonblocking {
 	struct weft_req *req;
 	MPI_Comm *newcomm; /* of a creation */
 };
 
-static void going_end(struct going *going, int err)
+static void nonblocking_end(struct nonblocking *nonblocking, int err)
 {
-	struct weft_req *req = going->req;
+	struct weft_req *req = nonblocking->req;
 
-	free(going);
+	free(nonblocking);
 	req->status.source = WEFT_ANY_SOURCE;
 	req->status.tag = WEFT_ANY_TAG;
 	req->status.len = 0;
@@ -35,56 +35,58 @@ static void going_end(struct going *going, int err)
 
 static void mpi_mpix_on_made(void *arg, struct weft_comm *comm, int err)
 {
-	struct going *going = arg;
+	struct nonblocking *nonblocking = arg;
 
 	if (comm)
-		*going->newcomm = weft_mpi_comm_handle(comm);
-	going_end(going, err);
+		*nonblocking->newcomm = weft_mpi_comm_handle(comm);
+	nonblocking_end(nonblocking, err);
 }
 
 static void mpi_mpix_on_left(void *arg, int err)
 {
-	going_end(arg, err);
+	nonblocking_end(arg, err);
 }
 
 /* Two references: the user's and the operation's. */
-static int going_new(struct weft_vci *vci, struct going **going_out)
+static int nonblocking_new(
+	struct weft_vci *vci, struct nonblocking **nonblocking_out)
 {
-	struct going *going = calloc(1, sizeof(*going));
+	struct nonblocking *nonblocking = calloc(1, sizeof(*nonblocking));
 
-	if (!going)
+	if (!nonblocking)
 		return WEFT_ERR_NOMEM;
 	weft_vci_lock(vci);
-	going->req = weft_req_new(vci, WEFT_REQ_OTHER);
-	if (going->req)
-		weft_req_get(going->req);
+	nonblocking->req = weft_req_new(vci, WEFT_REQ_OTHER);
+	if (nonblocking->req)
+		weft_req_get(nonblocking->req);
 	weft_vci_unlock(vci);
-	if (!going->req) {
-		free(going);
+	if (!nonblocking->req) {
+		free(nonblocking);
 		return WEFT_ERR_NOMEM;
 	}
-	*going_out = going;
+	*nonblocking_out = nonblocking;
 	return 0;
 }
 
 /* It never started. */
-static void going_drop(struct weft_vci *vci, struct going *going)
+static void nonblocking_drop(
+	struct weft_vci *vci, struct nonblocking *nonblocking)
 {
 	weft_vci_lock(vci);
-	weft_req_put(going->req);
-	weft_req_put(going->req);
+	weft_req_put(nonblocking->req);
+	weft_req_put(nonblocking->req);
 	weft_vci_unlock(vci);
-	free(going);
+	free(nonblocking);
 }
 
 /* A group without members yields MPI_COMM_NULL immediately. */
-static int create_none(struct going *going, MPI_Request *request)
+static int create_none(struct nonblocking *nonblocking, MPI_Request *request)
 {
-	struct weft_vci *vci = going->req->vci;
+	struct weft_vci *vci = nonblocking->req->vci;
 
-	*request = weft_mpi_req_handle(going->req);
+	*request = weft_mpi_req_handle(nonblocking->req);
 	weft_vci_lock(vci);
-	going_end(going, 0);
+	nonblocking_end(nonblocking, 0);
 	weft_vci_unlock(vci);
 	return 0;
 }
@@ -94,21 +96,21 @@ static int icreate(struct weft_group *group, const char *tag,
 	MPI_Request *request)
 {
 	struct weft_vci *vci = &weft_proc.vci;
-	struct going *going;
-	int err = going_new(vci, &going);
+	struct nonblocking *nonblocking;
+	int err = nonblocking_new(vci, &nonblocking);
 
 	if (err)
 		return err;
-	going->newcomm = newcomm;
+	nonblocking->newcomm = newcomm;
 	*newcomm = MPI_COMM_NULL;
 	if (!group->size)
-		return create_none(going, request);
-	*request = weft_mpi_req_handle(going->req);
+		return create_none(nonblocking, request);
+	*request = weft_mpi_req_handle(nonblocking->req);
 	err = weft_create_start(
-		group, tag, info, errh, mpi_mpix_on_made, going);
+		group, tag, info, errh, mpi_mpix_on_made, nonblocking);
 	if (err) {
 		*request = MPI_REQUEST_NULL;
-		going_drop(vci, going);
+		nonblocking_drop(vci, nonblocking);
 	}
 	return err;
 }
@@ -150,7 +152,7 @@ int PMPIX_Comm_icreate_from_group(MPI_Group group, const char *stringtag,
 int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
 {
 	struct weft_comm *of = NULL;
-	struct going *going = NULL;
+	struct nonblocking *nonblocking = NULL;
 	int err;
 
 	err = weft_check_ptr(comm, "comm");
@@ -164,14 +166,14 @@ int PMPIX_Comm_idisconnect(MPI_Comm *comm, MPI_Request *request)
 	if (!err)
 		err = weft_attr_delete_all(&of->attrs, *comm);
 	if (!err)
-		err = going_new(of->vci, &going);
+		err = nonblocking_new(of->vci, &nonblocking);
 	if (!err) {
 		weft_spread_free(of);
-		*request = weft_mpi_req_handle(going->req);
-		err = weft_disconnect_start(of, mpi_mpix_on_left, going);
+		*request = weft_mpi_req_handle(nonblocking->req);
+		err = weft_disconnect_start(of, mpi_mpix_on_left, nonblocking);
 		if (err) {
 			*request = MPI_REQUEST_NULL;
-			going_drop(of->vci, going);
+			nonblocking_drop(of->vci, nonblocking);
 		}
 	}
 	if (err)

@@ -115,7 +115,7 @@ static inline int send_any(
 }
 
 /* Returns a started or initialised request to the caller. */
-static inline int mpi_p2p_give(struct weft_comm *comm, const char *func,
+static inline int mpi_p2p_return(struct weft_comm *comm, const char *func,
 	int err, const struct weft_req *req, MPI_Request *request)
 {
 	if (weft_unlikely(err))
@@ -135,7 +135,7 @@ static inline int isend_any(const char *func, enum weft_send_mode mode,
 		err = weft_check_ptr(request, "request");
 	if (weft_likely(!err))
 		err = weft_isend(&msg, &req);
-	return mpi_p2p_give(msg.comm, func, err, req, request);
+	return mpi_p2p_return(msg.comm, func, err, req, request);
 }
 
 static int send_init_any(const char *func, enum weft_send_mode mode,
@@ -149,7 +149,7 @@ static int send_init_any(const char *func, enum weft_send_mode mode,
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = weft_send_init(&msg, &req);
-	return mpi_p2p_give(msg.comm, func, err, req, request);
+	return mpi_p2p_return(msg.comm, func, err, req, request);
 }
 
 static inline int recv_any(
@@ -179,7 +179,7 @@ static inline int irecv_any(
 		err = weft_check_ptr(request, "request");
 	if (weft_likely(!err))
 		err = weft_irecv(&msg, &req);
-	return mpi_p2p_give(msg.comm, func, err, req, request);
+	return mpi_p2p_return(msg.comm, func, err, req, request);
 }
 
 static int recv_init_any(
@@ -193,7 +193,7 @@ static int recv_init_any(
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = weft_recv_init(&msg, &req);
-	return mpi_p2p_give(msg.comm, func, err, req, request);
+	return mpi_p2p_return(msg.comm, func, err, req, request);
 }
 
 static inline int mpi_send(const char *func, const void *buf, MPI_Count count,
@@ -341,7 +341,7 @@ static int ibsend_any(const char *func, const struct args *a, bool is_init,
 		err = is_init ? weft_bsend_init(&msg, &places, &req)
 			      : weft_ibsend(&msg, &places, &req);
 	}
-	return mpi_p2p_give(msg.comm, func, err, req, request);
+	return mpi_p2p_return(msg.comm, func, err, req, request);
 }
 
 static inline int mpi_bsend(const char *func, const void *buf, MPI_Count count,
@@ -531,7 +531,7 @@ static int isendrecv(const char *func, const struct args *s,
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = weft_isendrecv(&smsg, &rmsg, is_replace, &req);
-	return mpi_p2p_give(smsg.comm, func, err, req, request);
+	return mpi_p2p_return(smsg.comm, func, err, req, request);
 }
 
 static inline int mpi_isendrecv(const char *func, const void *sendbuf,
@@ -655,7 +655,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag,
 
 /* A receive from MPI_PROC_NULL, so that matched and ordinary receives complete
  * alike. */
-static int imrecv_nobody(struct weft_type *type, struct weft_req **req_out)
+static int imrecv_proc_null(struct weft_type *type, struct weft_req **req_out)
 {
 	struct weft_msg msg = { .comm = weft_world.comms[1],
 		.type = type,
@@ -697,7 +697,7 @@ static int imrecv_any(const struct args *a, struct weft_message *m,
 		return err;
 	*message = MPI_MESSAGE_NULL;
 	if (!m)
-		return imrecv_nobody(type, req_out);
+		return imrecv_proc_null(type, req_out);
 	return weft_imrecv_take(
 		m, (void *)(uintptr_t)a->buf, a->count, type, req_out);
 }
@@ -729,7 +729,7 @@ static int imrecv(const char *func, struct args *a, MPI_Message *message,
 		err = weft_check_ptr(request, "request");
 	if (!err)
 		err = imrecv_any(a, m, message, &req);
-	return mpi_p2p_give(comm, func, err, req, request);
+	return mpi_p2p_return(comm, func, err, req, request);
 }
 
 static inline int mpi_mrecv(const char *func, void *buf, MPI_Count count,

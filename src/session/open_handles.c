@@ -36,9 +36,9 @@ static uint32_t list_vci(struct weft_session *session, struct weft_vci *vci,
 	uint32_t n = 0;
 
 	weft_vci_lock(vci);
-	weft_disconnect_tend_all(vci);
+	weft_disconnect_progress_all(vci);
 	weft_progress(vci);
-	weft_disconnect_tend_all(vci);
+	weft_disconnect_progress_all(vci);
 	weft_list_for_each(link, next, &session->children[vci->number])
 	{
 		const struct weft_comm *comm = weft_disconnect_comm_of(link);

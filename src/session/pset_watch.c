@@ -54,7 +54,7 @@ static void watch_free(struct watch *watch)
 
 /* Removes a watch. The lock is held, but released while another thread is in
  * the function. */
-static void take_off(struct watch *watch)
+static void watch_remove(struct watch *watch)
 {
 	weft_list_remove(&watch->link);
 	if (watch->is_running && pthread_equal(watch->runner, pthread_self())) {
@@ -85,7 +85,7 @@ int weft_pset_watch_set(
 	pthread_mutex_lock(&watches.lock);
 	old = pset_watch_find(session);
 	if (old)
-		take_off(old);
+		watch_remove(old);
 	if (watch) {
 		watch->session = session;
 		watch->how = *how;

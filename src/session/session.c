@@ -184,7 +184,7 @@ static int session_part_start(struct part *part)
 {
 	int err = 0;
 
-	weft_disconnect_tend(part->vci);
+	weft_disconnect_progress(part->vci);
 	weft_list_for_each(link, next, part->children)
 	{
 		struct weft_child *child = child_at(link);
@@ -228,7 +228,7 @@ static bool part_drain(struct part *part)
 			(part->blocked.is_last &&
 				weft_disconnect_detach(part->vci, NULL)))) {
 		weft_blocked_round(&part->blocked);
-		weft_disconnect_tend(part->vci);
+		weft_disconnect_progress(part->vci);
 		return false;
 	}
 	weft_blocked_end(&part->blocked);
@@ -317,7 +317,7 @@ static void vci_drain(struct weft_vci *vci)
 	int err = 0;
 
 	weft_vci_lock(vci);
-	weft_disconnect_tend(vci);
+	weft_disconnect_progress(vci);
 	while (!err && (comm = weft_disconnect_detach(vci, NULL)) != NULL) {
 		struct weft_blocked blocked = {
 			.kind = WEFT_BLOCKED_DISCONNECT,
@@ -331,12 +331,12 @@ static void vci_drain(struct weft_vci *vci)
 		while (!weft_blocked_err(&blocked) &&
 			weft_disconnect_is_open(comm)) {
 			weft_blocked_round(&blocked);
-			weft_disconnect_tend(vci);
+			weft_disconnect_progress(vci);
 		}
 		weft_blocked_end(&blocked);
 		weft_comm_put(comm);
 		err = weft_blocked_err(&blocked);
-		weft_disconnect_tend(vci);
+		weft_disconnect_progress(vci);
 	}
 	weft_vci_unlock(vci);
 }

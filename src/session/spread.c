@@ -24,7 +24,7 @@
 #include <string.h>
 
 /* What a member contributes: first its wish, then what it has. */
-struct spread_wish {
+struct spread_offer {
 	uint64_t ctx; /* rank 0's: of the first communicator */
 	uint32_t n;   /* VCIs, the communicator's own included */
 	uint32_t reserved;
@@ -62,9 +62,9 @@ static bool is_promised(const struct weft_info *info)
 }
 
 /* Computes how many VCIs all members have, and the context ids. */
-static int agree_wish(struct weft_comm *comm, struct spread_wish *wish)
+static int agree_offer(struct weft_comm *comm, struct spread_offer *wish)
 {
-	struct spread_wish *all;
+	struct spread_offer *all;
 	void *records = NULL;
 	int err = weft_create_gather(comm, wish, sizeof(*wish), &records);
 
@@ -121,7 +121,7 @@ static struct weft_comm *open_one(struct weft_comm *comm, struct weft_vci *vci,
 }
 
 /* Frees those from n on, which other members lack and which are unused. */
-static void keep_some(struct weft_comm *comm, uint32_t n)
+static void spread_free_from(struct weft_comm *comm, uint32_t n)
 {
 	for (uint32_t i = n; i < WEFT_VCIS && comm->spread[i]; i++) {
 		struct weft_vci *vci = comm->spread[i]->vci;
@@ -136,7 +136,7 @@ static void keep_some(struct weft_comm *comm, uint32_t n)
 }
 
 /* Keeps only what all members could create. */
-static int spread_all(struct weft_comm *comm, struct spread_wish *wish,
+static int spread_all(struct weft_comm *comm, struct spread_offer *wish,
 	struct weft_vci_card *row)
 {
 	struct weft_vci *const *vcis =
@@ -157,15 +157,15 @@ static int spread_all(struct weft_comm *comm, struct spread_wish *wish,
 	free(cards);
 	wish->n = n;
 	if (!err)
-		err = agree_wish(comm, wish);
-	keep_some(comm, err ? 1 : wish->n);
+		err = agree_offer(comm, wish);
+	spread_free_from(comm, err ? 1 : wish->n);
 	return err;
 }
 
 int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 {
 	uint32_t n = (uint32_t)weft_knobs.comm_vcis;
-	struct spread_wish wish = { .n = 1 };
+	struct spread_offer wish = { .n = 1 };
 	struct weft_vci_card *row = NULL;
 	int err;
 
@@ -180,7 +180,7 @@ int weft_spread_open(struct weft_comm *comm, const struct weft_info *info)
 		wish.n += acquire_vcis(comm->child.session, n - 1);
 	if (comm->rank == 0 && wish.n > 1)
 		wish.ctx = weft_proc_new_ctx(wish.n - 1);
-	err = agree_wish(comm, &wish);
+	err = agree_offer(comm, &wish);
 	if (!err && wish.n > 1)
 		err = spread_all(comm, &wish, row);
 	free(row);

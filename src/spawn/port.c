@@ -529,7 +529,7 @@ static int root_accept(struct weft_comm *local, const char *name,
 	int err;
 
 	weft_vci_lock(vci);
-	weft_disconnect_tend(vci);
+	weft_disconnect_progress(vci);
 	err = accept_one(local, name, job, pair_out);
 	weft_vci_unlock(vci);
 	return err;
@@ -602,7 +602,7 @@ static int root_connect(struct weft_comm *local, const char *text,
 	if (err)
 		return err;
 	weft_vci_lock(vci);
-	weft_disconnect_tend(vci);
+	weft_disconnect_progress(vci);
 	weft_list_push_back(&pending_connects, &a.link);
 	a.proc = name.proc;
 	err = weft_foreign_set_bc(name.proc, &name.bc);

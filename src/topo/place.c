@@ -71,7 +71,7 @@ static hwloc_obj_t object_at(hwloc_topology_t machine, hwloc_const_cpuset_t set,
 }
 
 /* The object of process i; NULL if the machine has no such objects. */
-static hwloc_obj_t deal_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
+static hwloc_obj_t place_one(hwloc_topology_t machine, hwloc_obj_type_t bind,
 	hwloc_obj_type_t map, uint32_t i)
 {
 	hwloc_const_cpuset_t all = hwloc_topology_get_topology_cpuset(machine);
@@ -102,7 +102,7 @@ static hwloc_obj_type_t core_type(hwloc_topology_t machine)
 		       : HWLOC_OBJ_PU;
 }
 
-static int deal_cores(hwloc_topology_t machine, hwloc_obj_type_t map,
+static int place_cores(hwloc_topology_t machine, hwloc_obj_type_t map,
 	uint32_t n_cores, uint32_t i, cpu_set_t *set_out)
 {
 	hwloc_const_cpuset_t inside =
@@ -131,7 +131,7 @@ static int deal_cores(hwloc_topology_t machine, hwloc_obj_type_t map,
 	return 0;
 }
 
-static int deal_all_cores(hwloc_topology_t machine,
+static int place_all_cores(hwloc_topology_t machine,
 	const struct weft_place *place, uint32_t n, cpu_set_t *sets_out)
 {
 	hwloc_obj_type_t map = HWLOC_OBJ_CORE;
@@ -143,7 +143,7 @@ static int deal_all_cores(hwloc_topology_t machine,
 			"--bind-to core",
 			place->bind);
 	for (uint32_t i = 0; i < n && !err; i++)
-		if (deal_cores(machine, map, place->n_cores, i, &sets_out[i]))
+		if (place_cores(machine, map, place->n_cores, i, &sets_out[i]))
 			err = weft_err_set(WEFT_ERR_NOTFOUND,
 				"%u cores for each of %u processes: this "
 				"machine has too few from process %u on; use "
@@ -164,7 +164,7 @@ static int place_deal(hwloc_topology_t machine, const struct weft_place *place,
 		err = type_of(
 			place->bind ? "bind-to" : "map-by", bind, &bind_type);
 	for (uint32_t i = 0; i < n && !err; i++) {
-		hwloc_obj_t obj = deal_one(machine, bind_type, map_type, i);
+		hwloc_obj_t obj = place_one(machine, bind_type, map_type, i);
 
 		if (!obj)
 			err = weft_err_set(WEFT_ERR_NOTFOUND,
@@ -185,7 +185,7 @@ int weft_place_deal(
 
 	if (err)
 		return err;
-	err = place->n_cores ? deal_all_cores(machine, place, n, sets_out)
+	err = place->n_cores ? place_all_cores(machine, place, n, sets_out)
 			     : place_deal(machine, place, n, sets_out);
 	hwloc_topology_destroy(machine);
 	return err;
