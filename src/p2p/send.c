@@ -40,67 +40,52 @@ struct weft_wire_head weft_send_head(const struct weft_req *req)
 	};
 }
 
-/* An eager message: the fields of its head, and its data. */
-struct eager_msg {
-	const struct weft_comm *comm;
-	uint64_t ctx;
-	int32_t tag;
-	const void *buf;
-	int64_t count;
-	const struct weft_type *type;
-	size_t len;
-	bool is_run;
-};
-
-/* Writes an eager message into the ring. False: the ring has no room. */
+/* Writes an eager message into the ring, with the next number, and takes its
+ * credit. False: the ring has no room. */
 static inline __attribute__((always_inline)) bool eager_ring(
-	struct weft_peer *peer, const struct eager_msg *m)
+	struct weft_peer *peer, const struct weft_msg *msg, size_t len,
+	bool is_run)
 {
-	void *place = weft_ring_reserve(&peer->tx, m->len);
+	void *place = weft_ring_reserve(&peer->tx, len);
 	struct weft_wire_head *head;
 
 	if (!place)
 		return false;
 	/* committed */
-	if (!m->is_run)
-		weft_pack(m->type, m->count, m->buf, 0, place, m->len);
-	else if (m->len) /* the buffer of an empty message may be NULL */
+	if (!is_run)
+		weft_pack(msg->type, msg->count, msg->buf, 0, place, len);
+	else if (len) /* the buffer of an empty message may be NULL */
 		weft_write(peer->tx.stores_past, place,
-			(const char *)m->buf + m->type->true_lb, m->len);
+			(const char *)msg->buf + msg->type->true_lb, len);
 	head = weft_ring_head(&peer->tx);
 	*head = (struct weft_wire_head){
 		.op = WEFT_WIRE_EAGER,
-		.number = weft_p2p_peer_of(peer)->n_eager_sent,
-		.src = (uint32_t)m->comm->rank,
-		.ctx = m->ctx,
-		.tag = m->tag,
+		.number = weft_p2p_peer_of(peer)->n_eager_sent++,
+		.src = (uint32_t)msg->comm->rank,
+		.ctx = msg->comm->ctx + msg->ctx_offset,
+		.tag = msg->tag,
 	};
 	weft_peer_stamp(peer, head);
-	weft_ring_commit(&peer->tx, m->len);
-	return true;
-}
-
-/* Takes the credit of an eager message that has left, and its number. */
-static inline uint16_t eager_left(struct weft_peer *peer, size_t len)
-{
+	weft_ring_commit(&peer->tx, len);
 	peer->credit -= (int64_t)(len + WEFT_EAGER_OVERHEAD);
-	return weft_p2p_peer_of(peer)->n_eager_sent++;
+	return true;
 }
 
 static int eager_ring_req(struct weft_req *req)
 {
-	struct eager_msg m = {
+	const struct weft_msg msg = {
 		.comm = req->comm,
-		.ctx = req->ctx,
-		.tag = req->tag,
 		.buf = req->buf,
 		.count = req->count,
 		.type = req->type,
-		.len = req->len,
-		.is_run = weft_type_is_run(req->type, req->count),
+		.tag = req->tag,
+		.ctx_offset = weft_p2p_offset_of(req->comm, req->ctx),
 	};
 
-	return eager_ring(req->peer, &m) ? 0 : WEFT_AGAIN;
+	return eager_ring(req->peer, &msg, req->len,
+		       weft_type_is_run(req->type, req->count))
+		       ? 0
+		       : WEFT_AGAIN;
 }
 
 static void on_eager_sent(struct weft_op *op, int err, size_t len)
@@ -171,15 +156,22 @@ static int eager_self(struct weft_req *req)
 static int eager(struct weft_req *req)
 {
 	struct weft_peer *peer = req->peer;
+	uint16_t *n_sent = &weft_p2p_peer_of(peer)->n_eager_sent;
 	int rc;
 
-	if (peer->is_self)
-		rc = eager_self(req);
-	else
-		rc = peer->is_shm ? eager_ring_req(req) : eager_net(req);
+	if (peer->is_shm) {
+		rc = eager_ring_req(req);
+	} else {
+		rc = peer->is_self ? eager_self(req) : eager_net(req);
+		if (rc >= 0) {
+			peer->credit -=
+				(int64_t)(req->len + WEFT_EAGER_OVERHEAD);
+			++*n_sent;
+		}
+	}
 	if (rc >= 0) {
 		req->send.is_eager = true;
-		req->send.number = eager_left(peer, req->len);
+		req->send.number = (uint16_t)(*n_sent - 1);
 	}
 	return rc;
 }
@@ -287,18 +279,7 @@ static inline __attribute__((always_inline)) bool send_fast(
 		!weft_peer_is_clear(peer) ||
 		peer->credit < (int64_t)(len + WEFT_EAGER_OVERHEAD))
 		return false;
-	if (!eager_ring(peer, &(struct eager_msg){
-				      .comm = comm,
-				      .ctx = comm->ctx + msg->ctx_offset,
-				      .tag = msg->tag,
-				      .buf = msg->buf,
-				      .type = msg->type,
-				      .len = len,
-				      .is_run = true,
-			      }))
-		return false;
-	eager_left(peer, len);
-	return true;
+	return eager_ring(peer, msg, len, true);
 }
 
 /* Fills the request of a message that has left with the fields that cancel
