@@ -102,19 +102,19 @@ const char *weft_coll_cannot(
 	if (needs & REGULAR && !c->is_regular)
 		return "blocks may differ in length";
 	if (needs & NODES && (c->n_nodes < 2 || c->most < 2))
-		return "members are not on several nodes, some on the "
-		       "same, or WEFT_COLL_REPRODUCIBLE is set";
+		return "it needs several nodes, some with several members, "
+		       "and no WEFT_COLL_REPRODUCIBLE";
 	if (needs & ORDER && !c->is_commutative && !c->is_in_order)
 		return "the operation is not commutative, and the ranks of a "
-		       "node do not follow one another";
+		       "node are not consecutive";
 	if (needs & EVEN && c->most != c->least)
-		return "nodes have not as many members each";
+		return "nodes have different numbers of members";
 	if (needs & SEGMENT && !c->has_segment)
-		return "it is long, or not blocking, or members share no "
-		       "memory";
+		return "the data is too long, the call is not blocking, or "
+		       "the members share no memory";
 	if (needs & EDGES && !c->n_per_bundle)
-		return "no blocking call before it could tell members of "
-		       "neighbours on other nodes, or there are none";
+		return "no earlier blocking call has exchanged the neighbours "
+		       "on other nodes, or there are none";
 	return NULL;
 }
 

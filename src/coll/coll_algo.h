@@ -10,7 +10,7 @@
 
 #include "coll/coll_priv.h"
 
-/* What an algorithm needs. */
+/* The needs of an algorithm, as bits. */
 enum {
 	WEFT_NEEDS_COMMUTATIVE = 1,
 	WEFT_NEEDS_COUNT = 2,	/* at least one item for each member */
@@ -30,8 +30,9 @@ struct weft_coll_algo {
 	weft_coll_fn *write; /* NULL: runs in the segment */
 };
 
-/* What rules compare. Bytes are of the whole for broadcasts and reductions, and
- * of one block for the others; 0 if not all members know the length. */
+/* The values that rules compare. Bytes are of the whole for broadcasts and
+ * reductions, and of one block for the others; 0 if not all members know the
+ * length. */
 struct weft_coll_case {
 	enum weft_coll_kind kind;
 	int32_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* coll: what the algorithm files share */
+/* coll: declarations that the files of algorithms share */
 #ifndef WEFT_COLL_PRIV_H
 #define WEFT_COLL_PRIV_H
 

@@ -244,8 +244,8 @@ void weft_allgather_nodes(struct weft_sched *sched,
 
 /* ---- alltoall ---- */
 
-/* What a leader moves: member i's blocks, of len bytes for all in the order of
- * nodes, are at rows + i * n * len. */
+/* The blocks of a leader. Member i's blocks for all members, of len bytes each,
+ * in the order of nodes, are at rows + i * row. */
 struct bundle {
 	const struct weft_nodes *nodes;
 	const struct parts *p;
@@ -258,7 +258,7 @@ static int32_t size_of(const struct weft_nodes *nodes, int32_t node)
 	return nodes->first[node + 1] - nodes->first[node];
 }
 
-/* Each member's whole row to its leader, or back. */
+/* Moves the row of each member to the leader, or back. */
 static void move_rows(
 	struct weft_sched *sched, const struct bundle *b, bool is_up)
 {
@@ -281,8 +281,8 @@ static void move_rows(
 	weft_sched_fence(sched);
 }
 
-/* The blocks of my members for a node's, member by member, to be sent as one;
- * and those that came from it into the rows. */
+/* Packs the blocks of my node's members for another node, member by member; or
+ * unpacks the blocks from that node into the rows. */
 static void bundle_blocks(struct weft_sched *sched, const struct bundle *b,
 	int32_t node, char *packed, bool is_out)
 {

@@ -103,7 +103,7 @@ static struct weft_span chain_in(const struct chain *c, int64_t i)
 					      : chain_piece(c, c->result, i);
 }
 
-/* What the next place receives. */
+/* The piece that the next place receives. */
 static struct weft_span chain_out(const struct chain *c, int64_t i)
 {
 	if (c->view->me == 0)
@@ -138,9 +138,9 @@ static void chain_run(struct weft_sched *sched, const struct chain *c)
 	const int64_t n = (c->own.count + c->len - 1) / c->len;
 
 	for (int64_t i = me ? -1 : 0; i < n; i++) {
-		const bool comes = me && i + 1 < n;
+		const bool has_next = me && i + 1 < n;
 
-		if (comes) {
+		if (has_next) {
 			chain_prepare(sched, c, i + 1);
 			weft_sched_recv(
 				sched, c->view, chain_in(c, i + 1), me - 1);
@@ -150,7 +150,7 @@ static void chain_run(struct weft_sched *sched, const struct chain *c)
 				sched, c->view, chain_out(c, i), me + 1);
 		if (me)
 			weft_sched_fence(sched);
-		if (comes)
+		if (has_next)
 			chain_combine(sched, c, i + 1);
 	}
 	weft_sched_fence(sched);

@@ -45,7 +45,7 @@ struct weft_step {
 
 struct weft_tmp;
 
-/* What algorithms write to: the first field of an executor of steps. */
+/* The schedule that algorithms write to: the first field of an executor. */
 struct weft_sched {
 	void (*add)(struct weft_sched *sched, const struct weft_step *step);
 	/* Runs a part within a node in the segment; WEFT_AGAIN: use messages.
