@@ -236,15 +236,29 @@ int weft_win_rma_reach(
 
 /* --- posts --------------------------------------------------------- */
 
+/* The fabric's error names no process, and may come to another thread than the
+ * call's: the target is noted as failed, so that each error names it. */
+static int rma_fault(struct weft_comm *comm, uint32_t rank, int err)
+{
+	if (err != WEFT_ERR_PEER)
+		return err;
+	(void)weft_comm_note_failed(comm, weft_group_proc(comm->group, rank));
+	return weft_comm_failed_rank(comm, (int32_t)rank);
+}
+
 static void win_rma_done(struct weft_op *done, int err, size_t len)
 {
 	struct weft_win_op *op =
 		weft_container_of(done, struct weft_win_op, fabric);
-	const char *why = weft_err_detail_peek(err);
+	struct weft_am_channel *channel = op->am.channel;
+	const char *why;
 
 	(void)len;
-	if (err && op->am.channel)
-		weft_am_refused(op->am.channel, err, why, strlen(why));
+	if (channel)
+		err = rma_fault(channel->am->comm, channel->rank, err);
+	why = weft_err_detail_peek(err);
+	if (err && channel)
+		weft_am_refused(channel, err, why, strlen(why));
 	weft_am_op_answered(&op->am, 1, err);
 }
 
@@ -295,7 +309,7 @@ static int rma_post(struct weft_win *win, struct weft_win_target *target,
 		}
 	} while (err == WEFT_AGAIN);
 	err = weft_win_wait_end(&wait, err);
-	return err;
+	return rma_fault(win->comm, target->am.rank, err);
 }
 
 /* --- put and get --------------------------------------------------- */

@@ -242,6 +242,9 @@ static int target_fault(
 	int err = target->am.err;
 
 	target->am.err = 0;
+	if (err == WEFT_ERR_PEER)
+		return weft_comm_failed_rank(
+			win->comm, (int32_t)target->am.rank);
 	return err ? weft_err_set(err, "rank %u of window \"%s\": %s",
 			     target->am.rank, win->name, target->am.why)
 		   : 0;
