@@ -222,12 +222,12 @@ lane_exit() {
 		lane_ok "global exit with 0, called by or beside: $how" 0 '' \
 			"$2" run -N 2 -n 4 "$1/test/shmem/sma_setup" exit=0 "of=$how"
 	done
-	for code in 42 255 256; do
-		want=$((code > 255 ? 1 : code))
-		lane_ok "global exit with $code" $want '' "$2" run -N 2 -n 4 \
-			"$1/test/shmem/sma_setup" "exit=$code"
-		lane_ok "MPI_Abort with $code" $want '' "$2" run -N 2 -n 4 \
-			"$1/test/multi/world_exit" how=abort who=1 "code=$code"
+	for value in 42 255 256; do # lane_ok has a variable "code"
+		expected=$((value > 255 ? 1 : value))
+		lane_ok "global exit with $value" $expected '' "$2" run -N 2 \
+			-n 4 "$1/test/shmem/sma_setup" "exit=$value"
+		lane_ok "MPI_Abort with $value" $expected '' "$2" run -N 2 -n 4 \
+			"$1/test/multi/world_exit" how=abort who=1 "code=$value"
 	done
 }
 
