@@ -12,5 +12,7 @@ libweft_la_SOURCES += src/io/cb.c src/io/cb.h src/io/cb_exchange.c \
 	src/io/transfer.c src/io/view.c src/io/view.h
 EXTRA_DIST += src/io/README.md
 unit_tests += test/unit/cb_plan_test
+unit_tests += test/unit/datarep_test
 unit_tests += test/unit/file_hint_test
+unit_tests += test/unit/syscall_test
 unit_tests += test/unit/view_test
