@@ -129,7 +129,8 @@ struct weft_boot_ops {
 	/* Asks the manager to end n ranks with this exit code and text, or the
 	 * whole job when ranks is NULL. A manager that cannot end a part of a
 	 * job ends all of it. Returns after asking; the caller then ends its
-	 * own process. */
+	 * own process. WEFT_ERR_UNSUPPORTED: code is 0, and the job's status
+	 * would not be; the manager was not asked. */
 	int (*abort)(struct weft_boot *boot, int code, const char *text,
 		const uint32_t *ranks, size_t n);
 

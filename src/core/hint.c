@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hint: the info keys of this library beside MPI's, and those of communicators
- */
+/* hint: the info keys that the library reads and returns */
 #include "core/hint.h"
 
 #include "base/err.h"

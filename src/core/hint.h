@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hint: the info keys of this library beside MPI's, and those of communicators
- */
+/* hint: the info keys that the library reads and returns
+ *
+ * info_keys.def is the table of all of them. Code reads and returns a key by
+ * its WEFT_HINT_ name, so a key that is not in the table does not compile.
+ * An object ignores keys that it does not accept and values that fail the
+ * check of the table, as the standard asks; sessions report a bad value. */
 #ifndef WEFT_HINT_H
 #define WEFT_HINT_H
 

@@ -12,16 +12,15 @@ void weft_session_hint_requested(const struct weft_info *asked);
 
 /* The VCI of a session with these hints: the default one, or a dedicated one if
  * the session requests that, or a fabric that the default one does not use. A
- * request that cannot be met causes a warning. WEFT_ERR_INFO_VALUE for a value
- * other than shared or dedicated. The process-wide object must be open. */
+ * request that cannot be met causes a warning. WEFT_ERR_INFO_VALUE if a key of
+ * a session has an invalid value. The process-wide object must be open. */
 int weft_session_hint_vci(const struct weft_info *asked,
 	weft_vci_open_fn *on_open, struct weft_vci **vci_out);
 
 /* Reads the keys of `asked` (NULL: none) into the session's thread level, and
  * writes the hints in effect into its info object. Unknown keys are ignored,
- * with a warning if they begin with weft_. A wrong thread level or way to
- * finalize is WEFT_ERR_INFO_VALUE. The process-wide object must be open,
- * because the launch has hints too. */
+ * with a warning if they begin with weft_. The process-wide object must be
+ * open, because the launch has hints too. */
 int weft_session_hint_apply(
 	struct weft_session *session, const struct weft_info *asked);
 
