@@ -80,8 +80,8 @@ static void leak_print(const struct weft_unmatched *left, char buf[ITEM_TEXT])
 	case WEFT_UNMATCHED_SEND:
 	case WEFT_UNMATCHED_BUFFERED:
 		snprintf(buf, ITEM_TEXT,
-			"a %ssend to %s whose receiver closed the communicator "
-			"without receiving it",
+			"a %ssend to %s whose receiver closed without "
+			"receiving it",
 			left->kind == WEFT_UNMATCHED_BUFFERED ? "buffered "
 							      : "",
 			end);
