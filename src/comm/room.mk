@@ -6,3 +6,5 @@ libweft_la_SOURCES += src/comm/agree.c src/comm/agree.h src/comm/blocked.c \
 	src/comm/failed.h src/comm/intercomm.c src/comm/leader.c src/comm/leader.h \
 	src/comm/leak.c src/comm/leak.h
 EXTRA_DIST += src/comm/README.md
+unit_tests += test/unit/agree_test
+unit_tests += test/unit/leader_test

@@ -6,5 +6,6 @@ libweft_la_SOURCES += src/session/abort.c src/session/abort.h \
 	src/session/session.c src/session/session.h src/session/session_hint.c \
 	src/session/session_hint.h src/session/split.c src/session/split.h \
 	src/session/spread.c src/session/spread.h
+unit_tests += test/unit/session_test
 unit_tests += test/unit/soft_test
 EXTRA_DIST += src/session/README.md
