@@ -38,7 +38,7 @@ static MPI_Session open_with(const char *scope, MPI_Errhandler errh)
 	return session;
 }
 
-/* my half of the job */
+/* this process's half of the job */
 static MPI_Comm half_comm(MPI_Session session)
 {
 	int low = mtest.rank < 2 ? 0 : 2;

@@ -20,14 +20,14 @@
 
 #include <cmocka.h>
 
-/* One thing the machine offers. */
+/* A device of the simulated machine. */
 struct offer {
 	const char *provider;
 	const char *domain;
 	const char *address; /* IPv4 or IPv6 text, or NULL */
-	const char *fabric;  /* NULL: one of its own */
+	const char *fabric;  /* NULL: its own name */
 	uint64_t lacks;	     /* capabilities */
-	int mr_mode;	     /* demanded of us */
+	int mr_mode;	     /* required of the caller */
 	size_t mr_key_size;
 	bool is_broken; /* fi_fabric fails */
 };
@@ -40,7 +40,7 @@ static char opened_address[64];
 static int n_queries;
 static bool knows_rdma = true; /* the kernel */
 
-/* Of the machine only what is asked about devices is made up. */
+/* Answers for the path of RDMA devices only; other paths are real. */
 int access(const char *path, int mode)
 {
 	if (strcmp(path, "/sys/class/infiniband") == 0)
@@ -84,7 +84,7 @@ static struct fi_info *answer(const struct offer *o, const struct fi_info *h)
 	info->fabric_attr->name = malloc(128);
 	snprintf(info->fabric_attr->name, 128, "%s@%s", o->provider,
 		o->fabric ? o->fabric : o->domain);
-	/* for fi_fabric() to find out which one it is given */
+	/* for fi_fabric(): the index of the device */
 	info->fabric_attr->prov_version = (uint32_t)(o - offers);
 	return info;
 }
@@ -94,7 +94,7 @@ static bool suits(const struct offer *o, const struct fi_info *h)
 	size_t core = strcspn(o->provider, ";");
 	const char *want = h->fabric_attr->prov_name;
 
-	/* like libfabric, answers with layered forms of what was named */
+	/* like libfabric, also matches layered forms of the named provider */
 	if (strcmp(o->provider, want) != 0 &&
 		!(strlen(want) == core && !strncmp(o->provider, want, core)))
 		return false;
@@ -341,7 +341,7 @@ static void hardware_comes_first_on_many_hosts(void **state)
 	expect_choice(&many_hosts, 3, cluster, "verbs;ofi_rxm@mlx5_0", NULL);
 }
 
-/* libfabric is not asked for what cannot be there */
+/* libfabric is not queried for devices that the kernel does not know */
 static void a_device_must_be_known_to_the_kernel(void **state)
 {
 	int n_with;
