@@ -42,8 +42,8 @@ static struct hook *hooks[N_HOOKS];
 	}
 #define HOOK_ep net.ep
 #define HOOK_cq cq
-#define HOOK_av av
-#define HOOK_domain domain
+#define HOOK_av dom.av
+#define HOOK_domain dom.domain
 FIND(ep)
 FIND(cq)
 FIND(av)

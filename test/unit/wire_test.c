@@ -264,7 +264,7 @@ static void the_text_of_an_error_may_be_utf8(void **state)
 	static const char *const texts[] = { "process 2: gr\xc3\xb6\xc3\x9f"
 					     "e",
 		"process 2: a\tb" };
-	uint64_t before = weft_proc.vci.n_dropped;
+	uint64_t before = weft_proc.vci.counters.dropped;
 	struct weft_peer *peer;
 
 	(void)state;
@@ -297,7 +297,7 @@ static void the_text_of_an_error_may_be_utf8(void **state)
 		assert_int_equal(weft_irecv_locked(&msg, &req), 0);
 		weft_arrival_net(&weft_proc.vci, &word,
 			offsetof(__typeof__(word), text) + word.failed.len);
-		assert_int_equal(weft_proc.vci.n_dropped, before + i);
+		assert_int_equal(weft_proc.vci.counters.dropped, before + i);
 		assert_int_equal(req->is_done, i == 0);
 		if (i == 0)
 			assert_string_equal(
