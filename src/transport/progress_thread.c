@@ -41,7 +41,7 @@ static void count_round(struct weft_progress_hook *hook)
 	struct weft_progress_user *user =
 		weft_container_of(hook, struct weft_progress_user, hook);
 
-	if (user->is_served)
+	if (user->vci->is_served)
 		return;
 	/* VCI's lock is held: no other thread changes it */
 	atomic_store_explicit(user->n_rounds,
@@ -62,9 +62,9 @@ static void serve_user(struct weft_progress_user *user)
 		if (!weft_lock_try(&user->vci->lock))
 			break;
 		user->vci->net_skip = 0;
-		user->is_served = true;
+		user->vci->is_served = true;
 		n = weft_progress(user->vci);
-		user->is_served = false;
+		user->vci->is_served = false;
 		weft_vci_unlock(user->vci);
 		/* a thread that computes on this core would keep it for a
 		 * time slice */

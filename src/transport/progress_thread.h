@@ -26,7 +26,6 @@ struct weft_progress_user {
 	uint32_t n_adds; /* calls of add without remove */
 	_Atomic uint32_t n_own_rounds;
 	uint32_t last;
-	bool is_served; /* the thread makes progress for it; VCI's lock */
 };
 
 /* Adds a user. From now on locks exclude threads at any thread level. Each add

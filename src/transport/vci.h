@@ -136,6 +136,7 @@ struct weft_vci {
 	/* after the VCI was closed: frees the parts of other rooms */
 	void (*on_close)(struct weft_vci *vci);
 	struct weft_counters counters;
+	bool is_served; /* the progress thread makes the present round */
 };
 
 /* The address of a VCI of a process; for the default VCI, the process number.

@@ -36,9 +36,13 @@ void weft_query_send(struct weft_vci *vci, uint64_t addr, enum weft_wire_op op,
 }
 
 /* The call that this process is in, as text; returns the epoch of its wait, or
- * 0. */
-static uint64_t query_self(char text[WEFT_WAIT_TEXT], bool *moves_out)
+ * 0. If the progress thread answers, no call has made progress for a while. */
+static uint64_t query_self(
+	const struct weft_vci *vci, char text[WEFT_WAIT_TEXT], bool *moves_out)
 {
+	const char *calls = vci->is_served
+				    ? "in no MPI call that makes progress"
+				    : "in MPI calls, none of which waits long";
 	const struct weft_wait *first;
 	uint64_t epoch = 0, since_ns;
 	const char *note;
@@ -50,9 +54,8 @@ static uint64_t query_self(char text[WEFT_WAIT_TEXT], bool *moves_out)
 	else
 		first = weft_wait_next(NULL);
 	note = first ? first->text : weft_wait_noted(weft_now_ns(), &since_ns);
-	snprintf(text, WEFT_WAIT_TEXT, "%s",
-		note ? note : "in MPI calls, none of which waits long");
-	*moves_out = !note;
+	snprintf(text, WEFT_WAIT_TEXT, "%s", note ? note : calls);
+	*moves_out = !note && !vci->is_served;
 	weft_wait_unlock();
 	return epoch;
 }
@@ -83,7 +86,7 @@ void weft_query_on_query(struct weft_vci *vci, struct weft_peer *peer,
 		.round = query.round,
 		.need = query.need,
 		.met = (uint8_t)met,
-		.wait = query_self(out.text, &moves),
+		.wait = query_self(vci, out.text, &moves),
 		.owner = owner,
 		.len = (uint32_t)strnlen(out.text, WEFT_WAIT_TEXT - 1),
 	};
