@@ -150,7 +150,8 @@ static int fail_socket(int fd, const char *what)
 		errno ? strerror(errno) : "the other end closed it");
 }
 
-static int send_greeting(int fd, const struct greeting *mine)
+/* False, with errno, if the socket accepts no more. */
+static bool send_greeting(int fd, const struct greeting *mine)
 {
 	size_t n = 0;
 	ssize_t rc;
@@ -159,21 +160,20 @@ static int send_greeting(int fd, const struct greeting *mine)
 		rc = send(fd, (const char *)mine + n, sizeof(*mine) - n,
 			MSG_NOSIGNAL);
 		if (rc < 0 && errno != EINTR)
-			return fail_socket(fd, "send");
+			return false;
 		n += rc > 0 ? (size_t)rc : 0;
 	}
-	return 0;
+	return true;
 }
 
 static int swap_greetings(
 	int fd, const struct greeting *mine, struct greeting *theirs)
 {
-	int err = send_greeting(fd, mine);
 	size_t n;
 	ssize_t rc;
 
-	if (err)
-		return err;
+	if (!send_greeting(fd, mine))
+		return fail_socket(fd, "send");
 	for (n = 0; n<sizeof(*theirs); n += rc> 0 ? (size_t)rc : 0) {
 		errno = 0;
 		rc = read(fd, (char *)theirs + n, sizeof(*theirs) - n);
@@ -188,7 +188,8 @@ static int swap_greetings(
 					 fd);
 }
 
-/* The process at the other end waits for a greeting. */
+/* The process at the other end waits for a greeting. The text of this process's
+ * error stays. */
 static void join_refuse(int fd)
 {
 	const struct greeting failed = { .port = "" };

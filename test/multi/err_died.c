@@ -690,8 +690,13 @@ static int connect_none(struct crew *c)
 		OK(MPI_Recv(port, sizeof(port), MPI_CHAR, 2, 7, c->comm,
 			MPI_STATUS_IGNORE));
 	rc = MPI_Comm_connect(port, MPI_INFO_NULL, 0, c->comm, &comm);
-	if (c->rank == 2)
+	if (c->rank == 0)
+		OK(MPI_Send(NULL, 0, MPI_CHAR, 2, 8, c->comm));
+	if (c->rank == 2) { /* the root has seen an open port */
+		OK(MPI_Recv(
+			NULL, 0, MPI_CHAR, 0, 8, c->comm, MPI_STATUS_IGNORE));
 		OK(MPI_Close_port(port));
+	}
 	return rc;
 }
 
