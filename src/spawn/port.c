@@ -384,9 +384,9 @@ static void on_connect_message(struct weft_vci *vci, struct weft_peer *peer,
 		break;
 	case WEFT_WIRE_CONNECT_CONFIRMED:
 	case WEFT_WIRE_CONNECT_REFUSED:
-		if (on_confirm(peer->proc, &wire))
-			break;
-		/* fall through */
+		if (!on_confirm(peer->proc, &wire))
+			port_on_answer(peer->proc, &wire);
+		break;
 	case WEFT_WIRE_CONNECT_ACCEPTED:
 		port_on_answer(peer->proc, &wire);
 		break;
