@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a leader sends about its side. Its runs follow, then its members' VCIs.
- */
+/* A leader sends this description of its side. Its runs follow, then its
+ * members' VCIs. */
 struct weft_leader {
 	uint64_t ctx; /* the first of two ids */
 	uint32_t n_runs;

@@ -34,8 +34,8 @@ enum weft_req_kind {
 	WEFT_REQ_OTHER,
 };
 
-/* What a kind of request does beyond completing; a NULL slot does nothing.
- * Defined by the room that creates the request. */
+/* The operations of a kind of request besides completion; a NULL slot does
+ * nothing. Defined by the room that creates the request. */
 struct weft_req_ops {
 	/* Starts a persistent request again; is_done is false already. */
 	int (*start)(struct weft_req *req);

@@ -94,7 +94,7 @@ static int mpi_comm_remote_group(
 
 /* ---- duplicating ---- */
 
-/* What a duplicate inherits beyond what the comm room copies. */
+/* A duplicate inherits these; the comm room copies the rest. */
 struct heritage {
 	struct weft_attrs *attrs;
 	struct weft_topo_attached *topo;

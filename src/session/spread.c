@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a member contributes: first its wish, then what it has. */
+/* A member contributes first the number that it requests, then what it has. */
 struct spread_offer {
 	uint64_t ctx; /* rank 0's: of the first communicator */
 	uint32_t n;   /* VCIs, the communicator's own included */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tool_coll: which algorithm a collective uses, and the predicted cost of each
+/* tool_coll: the algorithm that a collective uses, and the rule that chose it
  */
 #ifndef WEFT_TOOL_COLL_H
 #define WEFT_TOOL_COLL_H

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What to assign; strings may be NULL. */
+/* The requested binding and mapping; strings may be NULL. */
 struct weft_place {
 	const char *bind;    /* core, socket, numa, hwthread or none */
 	const char *map;     /* core, socket, numa or hwthread */

@@ -46,9 +46,10 @@ struct weft_wait_ops {
 	const char *id;	  /* of the report */
 	const char *noun; /* what many needs are for: "communicators" */
 	bool is_message;  /* of the program: so is a ring through it */
-	/* What the call is: "MPI_Finalize". */
+	/* Names the call: "MPI_Finalize". */
 	void (*name)(const struct weft_wait *wait, char *buf, size_t len);
-	/* What it is to others: "in MPI_Finalize, closing "x"". */
+	/* Describes the call to other processes: "in MPI_Finalize, closing
+	 * "x"". */
 	void (*describe)(const struct weft_wait *wait, char *buf, size_t len);
 	/* Tells each need by weft_wait_need() and weft_wait_on(). NULL: none.
 	 */
