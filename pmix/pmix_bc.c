@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_bc: publish and fetch business cards */
+/* pmix_bc: publishes and fetches business cards */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A get is meant to wait until the value is put. Servers answer "not found" or,
- * after two seconds, "timeout" instead: then it is asked again, and what is not
- * there after this time is not found, which is no error of who has it.
- */
+/* A get waits until the value is published. Servers may answer "not found", or
+ * "timeout" after two seconds, so the get is repeated. After this time it fails
+ * with "not found", which does not count as a failure of the peer. */
 #define GET_LIMIT_NS (30 * WEFT_NS_PER_S)
 
 int weft_pmix_put(
@@ -24,10 +22,10 @@ int weft_pmix_put(
 	pmix_status_t status;
 
 	(void)base;
-	/* PMIx copies; the cast is for its type only */
+	/* PMIx copies the data; its type requires the cast */
 	value.data.bo.bytes = (char *)data;
 	value.data.bo.size = len;
-	/* remote ranks alone would hide it from those of my node */
+	/* PMIX_REMOTE would hide the value from the ranks of this node */
 	status = PMIx_Put(PMIX_GLOBAL, key, &value);
 	if (status == PMIX_SUCCESS)
 		return 0;
@@ -108,7 +106,7 @@ int weft_pmix_get(struct weft_boot *base, uint32_t rank, const char *key,
 
 	if (rank >= boot->size)
 		return weft_err_set(WEFT_ERR_RANK,
-			"rank %u asked for in a job of %u processes", rank,
+			"rank %u is not in this job of %u processes", rank,
 			boot->size);
 	if (weft_pmix_is_failed(boot, rank))
 		return weft_err_set(WEFT_ERR_PEER, "rank %u has ended", rank);

@@ -18,8 +18,8 @@
 
 enum { LAST_ANSWER_S = 30 };
 
-/* The value of key for rank (PMIX_RANK_WILDCARD: of the job), from what the
- * client library holds; no waiting.  The caller releases *value_out. */
+/* Reads the value of key for rank (PMIX_RANK_WILDCARD: of the job) from the
+ * client library, without waiting. The caller releases *value_out. */
 static int pmix_fact(struct pmix_boot *boot, pmix_rank_t rank, const char *key,
 	pmix_value_t **value_out)
 {
@@ -89,7 +89,7 @@ static int local_only_me(struct pmix_boot *boot)
 	return 0;
 }
 
-/* Without a list of local peers: compare every rank's node with ours. */
+/* Without a list of local peers: compares the node of every rank with ours. */
 static int local_by_host(struct pmix_boot *boot)
 {
 	uint32_t *ranks = NULL;
@@ -120,7 +120,7 @@ static int local_by_host(struct pmix_boot *boot)
 	return 0;
 }
 
-/* All of the job, and me among them. */
+/* True if all local ranks are of the job and this process is one of them. */
 static bool local_is_sound(const struct pmix_boot *boot)
 {
 	bool has_me = false;
@@ -130,7 +130,7 @@ static bool local_is_sound(const struct pmix_boot *boot)
 	return has_me && boot->local[boot->n_local - 1] < boot->size;
 }
 
-/* Managers give the list unsorted, or not at all. */
+/* Managers return the list unsorted, or do not have it. */
 static int local_load(struct pmix_boot *boot)
 {
 	pmix_value_t *value = NULL;
@@ -152,13 +152,15 @@ static int local_load(struct pmix_boot *boot)
 	return local_by_host(boot);
 }
 
-/* The node a rank is said to be on, of WEFT_NODES; all are on one. */
+/* The node on which WEFT_NODES places a rank; in fact all ranks are on one
+ * node.
+ */
 static uint32_t as_node(const struct pmix_boot *boot, uint32_t rank)
 {
 	return (uint32_t)((uint64_t)rank * boot->as_nodes / boot->size);
 }
 
-/* One node as several, if that is wanted: who is on another is remote. */
+/* Splits one node into WEFT_NODES nodes: ranks of the other ones are remote. */
 static void local_divide(struct pmix_boot *boot)
 {
 	uint32_t mine = as_node(boot, boot->me.rank);
@@ -168,8 +170,9 @@ static void local_divide(struct pmix_boot *boot)
 		return;
 	if (boot->n_local < boot->size) {
 		weft_log_warn("BOOT-NODES",
-			"WEFT_NODES=%u is for jobs on one node; ignored",
-			boot->as_nodes);
+			"WEFT_NODES=%u is ignored: %zu of the %u processes are "
+			"on this node, and it needs all of them on one",
+			boot->as_nodes, boot->n_local, boot->size);
 		boot->as_nodes = 1;
 		return;
 	}
@@ -201,7 +204,8 @@ static int pmix_local(
 	return 0;
 }
 
-/* The name of this node made that of rank's, where it is to be several. */
+/* Appends the number of rank's node to the name, if WEFT_NODES splits the node.
+ */
 static void name_apart(
 	const struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
 {
@@ -211,7 +215,8 @@ static void name_apart(
 		snprintf(buf + n, len - n, "#%u", as_node(boot, rank));
 }
 
-/* As people know the node: not the alias that our launcher gives PMIx. */
+/* Replaces the alias that our launcher registers with PMIx by the node's real
+ * name. */
 static void name_whole(
 	struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
 {
@@ -227,7 +232,7 @@ static int pmix_host_of(
 
 	if (rank >= boot->size)
 		return weft_err_set(WEFT_ERR_RANK,
-			"rank %u asked for in a job of %u processes", rank,
+			"rank %u is not in this job of %u processes", rank,
 			boot->size);
 	err = text(boot, rank, PMIX_HOSTNAME, buf, len);
 	if (!err)
@@ -251,10 +256,11 @@ static int pmix_abort(struct weft_boot *base, int code, const char *why,
 	pmix_proc_t *procs = NULL;
 	pmix_status_t status;
 
-	/* Slurm kills the step, and srun returns 137 for code 0. */
+	/* Slurm kills the step, and srun returns 137 for code 0 */
 	if (!code && !strcmp(manager_of(nspace), "slurm"))
 		return weft_err_set(WEFT_ERR_UNSUPPORTED,
-			"Slurm ends a step only with a code other than 0");
+			"Slurm cannot end a step with code 0; use another "
+			"code");
 	if (ranks)
 		procs = weft_pmix_procs(pmix_boot_of(base), ranks, n);
 	status = PMIx_Abort(code, why, procs, procs ? n : 0);
@@ -276,8 +282,9 @@ static void boot_free(struct pmix_boot *boot)
 	free(boot);
 }
 
-/* What was sent to a server that never answers does no harm, but what PMIx has
- * not sent yet would hang PMIx_Finalize. */
+/* Waits until PMIx has sent and answered all queries and registrations, at most
+ * LAST_ANSWER_S. PMIx_Finalize hangs if PMIx has not sent one of them yet; one
+ * that the server never answers is harmless. */
 static void await_answers(struct pmix_boot *boot)
 {
 	const struct timespec pause = { .tv_nsec = 200000 };
@@ -298,7 +305,7 @@ static void pmix_close(struct weft_boot *base, int clean)
 	status = PMIx_Finalize(NULL, 0);
 	if (status != PMIX_SUCCESS)
 		weft_log_warn("PMIX-FINALIZE",
-			"the process manager did not take our leave: %s",
+			"disconnecting from the process manager failed: %s",
 			PMIx_Error_string(status));
 	boot_free(boot);
 }
@@ -326,10 +333,9 @@ static const struct weft_boot_ops pmix_ops = {
 	.poll = weft_pmix_poll,
 };
 
-/*
- * The secret for first messages to us: of the launcher if it is ours,
- * otherwise drawn here.  The others learn it with our business card.
- */
+/* The secret that first messages to this process must carry. Our launcher
+ * provides it; under other managers this process draws it. The business card
+ * contains it. */
 static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
 {
 	pmix_value_t *value = NULL;
@@ -355,10 +361,9 @@ static int load_key(struct pmix_boot *boot, struct weft_boot_facts *facts)
 	return 0;
 }
 
-/*
- * PRRTE 3.0 tells processes of different nodes different numbers, so what
- * we can know ourselves bounds it: one node exactly if all are local.
- */
+/* The number of nodes. PRRTE 3.0 returns different numbers to processes of
+ * different nodes, so the number is bounded: it is 1 exactly if all ranks are
+ * local, and each remote rank adds at most one node. */
 static uint32_t count_nodes(
 	struct pmix_boot *boot, const struct weft_boot_facts *facts)
 {
@@ -382,7 +387,8 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 		pmix_boot_number(boot, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
 	if (!boot->size || facts->rank >= boot->size)
 		return weft_err_set(WEFT_ERR_BOOT,
-			"the process manager says rank %u of a job of %u",
+			"the process manager names no valid rank: rank %u in a "
+			"job of %u processes",
 			facts->rank, boot->size);
 	snprintf(facts->job, sizeof(facts->job), "%s", boot->me.nspace);
 	snprintf(facts->manager, sizeof(facts->manager), "%s",
@@ -391,7 +397,8 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 		sizeof(boot->host));
 	if (err)
 		return weft_err_set(WEFT_ERR_BOOT,
-			"the process manager does not name this node");
+			"the process manager has no name for this node "
+			"(PMIX_HOSTNAME)");
 	boot->as_nodes = weft_min((size_t)weft_knobs.nodes, boot->size);
 	err = pmix_local(&boot->boot, &local, &n_local);
 	if (err)

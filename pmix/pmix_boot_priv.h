@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_boot_priv: the connection to a PMIx server, shared by its files */
+/* pmix_boot_priv: the connection to a PMIx server, shared by the room's files
+ */
 #ifndef WEFT_PMIX_BOOT_PRIV_H
 #define WEFT_PMIX_BOOT_PRIV_H
 
@@ -13,51 +14,50 @@
 
 enum pmix_item_kind { PMIX_ITEM_GET, PMIX_ITEM_FENCE, PMIX_ITEM_EVENT };
 
-/*
- * Something for poll to deliver.  A get or fence is made by its call, stands
- * on boot.asked until PMIx answers, then on boot.queue, and is freed by poll.
- * An event is made by PMIx's thread.
- */
+/* An answer or event that poll delivers. The call creates the item of a get or
+ * fence, and PMIx's thread creates that of an event. The item is on boot.asked
+ * until PMIx answers and on boot.queue afterwards. poll frees it. */
 struct pmix_item {
 	struct weft_link link;
 	struct pmix_boot *owner;
 	enum pmix_item_kind kind;
-	weft_boot_get_fn *get_fn; /* NULL: answered already, for a dead rank */
+	weft_boot_get_fn *get_fn; /* NULL: already called, because rank died */
 	weft_boot_done_fn *done_fn;
 	void *arg;
-	uint32_t rank;		       /* whose value a get fetches */
-	char key[PMIX_MAX_KEYLEN + 1]; /* which value */
-	uint64_t until_ns;	       /* when a get stops asking again */
+	uint32_t rank; /* a get fetches the value of this rank */
+	char key[PMIX_MAX_KEYLEN + 1]; /* and of this key */
+	uint64_t until_ns;	       /* a get is repeated until this time */
 	int err;
-	void *data; /* of a get or a call, or the ranks of a set; ours */
+	void *data; /* of a get or a call, or the ranks of a set; owned */
 	size_t len;
 	struct weft_boot_event event;
 };
 
-/*
- * The connection.  Created by weft_pmix_open, destroyed by close.  Used by
- * the caller's thread, except for what lock guards: PMIx's thread moves items
- * from asked to queue and appends events.
- */
+/* The connection. weft_pmix_open creates it, close destroys it. The caller's
+ * thread uses it. PMIx's thread moves items from asked to queue and appends
+ * events, under the lock. */
 struct pmix_boot {
 	struct weft_boot boot;
 	pmix_proc_t me;
 	char host[WEFT_BOOT_HOST_MAX];
 	uint32_t size;
-	uint32_t *local; /* ascending; NULL: not asked for yet */
+	uint32_t *local; /* ascending; NULL: not loaded yet */
 	size_t n_local;
-	uint32_t as_nodes; /* of WEFT_NODES; 1: nodes are as they are */
+	uint32_t as_nodes; /* WEFT_NODES: split the node into so many; 1: no */
 	uint32_t *failed;  /* ranks known to have died */
 	size_t n_failed;
 	char *ended_keys[2];	/* of the query */
-	pmix_query_t ended;	/* who has ended? lent to PMIx */
-	struct weft_link sets;	/* process sets we were told of */
-	pthread_mutex_t lock;	/* lock order: innermost */
-	pthread_mutex_t naming; /* while a name is looked for and published */
+	pmix_query_t ended;	/* the query for ended processes; PMIx uses it
+				   until it answers */
+	struct weft_link sets;	/* process sets known from notices */
+	pthread_mutex_t lock;	/* innermost in the lock order */
+	pthread_mutex_t naming; /* held from the lookup of a name to its
+				   publication */
 	struct weft_link asked; /* guarded by lock */
 	struct weft_link queue; /* guarded by lock */
-	/* questions and handlers that PMIx's thread goes on with under the
-	 * lock that PMIx_Finalize holds until the server has answered */
+	/* queries and event handlers without an answer; PMIx's thread continues
+	 * them under a lock that PMIx_Finalize holds while it waits for the
+	 * server */
 	atomic_uint n_unanswered;
 };
 
@@ -66,7 +66,7 @@ static inline struct pmix_boot *pmix_boot_of(struct weft_boot *boot)
 	return weft_container_of(boot, struct pmix_boot, boot);
 }
 
-/* Ranks as PMIx names them; the caller frees. NULL when memory is short. */
+/* Ranks as PMIx names them. The caller frees the array. NULL: out of memory. */
 pmix_proc_t *weft_pmix_procs(
 	const struct pmix_boot *boot, const uint32_t *ranks, size_t n);
 
@@ -99,15 +99,17 @@ int weft_pmix_unpublish(struct weft_boot *boot, const char *name);
 int weft_pmix_lookup(
 	struct weft_boot *boot, const char *name, char *buf, size_t len);
 
-/* A set was announced, with its members; or taken back (NULL: all sets). */
+/* Records a set that was announced with its members, or removes a deleted one
+ * (name NULL: all sets). */
 int weft_pmix_set_learn(struct pmix_boot *boot, const char *name,
 	const uint32_t *ranks, size_t n);
 void weft_pmix_set_forget(struct pmix_boot *boot, const char *name);
 
 /* pmix_event.c */
 
-/* Ask PMIx for the events we understand, one of them only if the manager is
- * our launcher.  Managers without them refuse in silence. */
+/* Registers handlers for the events that the library uses. WEFT_PMIX_WHERE is
+ * registered only if the manager is our launcher (is_ours). A manager may
+ * refuse an event; then it is never delivered. */
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours);
 
 int weft_pmix_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg);
@@ -117,23 +119,22 @@ void weft_pmix_look(struct weft_boot *boot, uint32_t rank);
 int weft_pmix_call(
 	struct weft_boot *boot, uint32_t rank, const void *data, size_t len);
 
-/* A new item on the asked list; NULL when memory is short. */
+/* Creates an item on the asked list. NULL: out of memory. */
 struct pmix_item *weft_pmix_item_create(
 	struct pmix_boot *boot, enum pmix_item_kind kind);
 
-/* Take an item back whose call failed; or free it after delivery. */
+/* Removes and frees an item: its call failed, or it was delivered. */
 void weft_pmix_item_destroy(struct pmix_item *item);
 
-/* The answer has come: hand the item to poll.  Any thread. */
+/* Queues an answered item for poll and wakes a sleeping thread. Any thread. */
 void weft_pmix_item_post(struct pmix_item *item);
 
-/*
- * Ask once more for what a get was told is not there, until its time is over.
- * True if a new item took its place; item itself is then only to be destroyed.
- */
+/* Repeats a get that was answered "not found" or "timeout", until its time is
+ * over. True if a new item continues the get; the caller then destroys item
+ * without calling its callback. */
 bool weft_pmix_get_again(struct pmix_item *item);
 
-/* Is rank known to have died? */
+/* True if rank is known to have died. */
 bool weft_pmix_is_failed(const struct pmix_boot *boot, uint32_t rank);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* codec: our types to and from PMIx's, and the one writer of pmix_info_t */
+/* codec: converts between our types and PMIx's; only this file writes
+ * pmix_info_t */
 #include "pmix/pmix_codec.h"
 
 #include "base/err.h"
@@ -17,7 +18,7 @@ void weft_infovec_fini(struct weft_infovec *vec)
 	*vec = (struct weft_infovec){ 0 };
 }
 
-/* One more entry, or NULL with vec->err set. */
+/* Appends an entry, or returns NULL with vec->err set. */
 static pmix_info_t *slot(struct weft_infovec *vec)
 {
 	if (vec->err)
@@ -133,7 +134,8 @@ void weft_infovec_set_vec(struct weft_infovec *vec, const char *key,
 	load_array(vec, key, PMIX_INFO, sub->info, sub->n);
 }
 
-/* Any integer type as 64 bits; unsigned values above INT64_MAX are refused. */
+/* Reads any integer type as 64 bits. Unsigned values above INT64_MAX become
+ * negative, which the callers refuse. */
 static int get_i64(const pmix_value_t *value, int64_t *v_out)
 {
 	switch (value->type) {
@@ -259,7 +261,7 @@ static int pmix_codec_rank_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sort and drop duplicates; returns how many are left. */
+/* Sorts the ranks and drops duplicates. Returns the new number of ranks. */
 static size_t rank_unique(uint32_t *ranks, size_t n)
 {
 	size_t kept = 0;
@@ -271,9 +273,9 @@ static size_t rank_unique(uint32_t *ranks, size_t n)
 	return kept;
 }
 
-enum { RANKS_MAX = 1 << 24 }; /* more are a mistake in the list */
+enum { RANKS_MAX = 1 << 24 }; /* a longer list is refused as a mistake */
 
-/* "7" or "7-9" at *text; moves *text behind it. */
+/* Parses "7" or "7-9" at *text and advances *text past it. */
 static int range_parse(const char **text, uint32_t *lo_out, uint32_t *hi_out)
 {
 	char *end = NULL;
@@ -297,7 +299,7 @@ static int range_parse(const char **text, uint32_t *lo_out, uint32_t *hi_out)
 	return 0;
 }
 
-/* Add lo..hi to an array that grows by doubling. */
+/* Appends lo..hi to an array that grows by doubling. */
 static int rank_append(
 	uint32_t **ranks, size_t *n, size_t *cap, uint32_t lo, uint32_t hi)
 {

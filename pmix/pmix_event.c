@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * pmix_event: PMIx's thread to our queue; process sets that change, peers
- * that die
+/* pmix_event: queues the events and answers of PMIx's thread, and delivers them
  *
- * A handler may run on PMIx's thread at any time.  It copies what it needs,
- * appends and returns.
- */
+ * A handler may run on PMIx's thread at any time. It copies the data that it
+ * needs, appends an item and returns. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -18,7 +15,7 @@
 
 enum { N_CODES = 10 };
 
-/* A handler in the making. */
+/* A handler that is being registered. */
 struct registration {
 	struct pmix_boot *boot;
 	struct weft_infovec vec;
@@ -57,7 +54,7 @@ void weft_pmix_item_post(struct pmix_item *item)
 	pthread_mutex_lock(&boot->lock);
 	weft_list_remove(&item->link);
 	weft_list_push_back(&boot->queue, &item->link);
-	/* relaxed: what poll reads then is ordered by the lock */
+	/* relaxed: the lock orders the item's data before poll reads it */
 	atomic_fetch_add_explicit(&boot->boot.pending, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&boot->lock);
 	weft_boot_ring(&boot->boot);
@@ -138,8 +135,8 @@ static void post_job_end(
 	weft_pmix_item_post(item);
 }
 
-/* The members that a notice names, as far as they are of our job; NULL when
- * it names none, or others too. */
+/* The ranks of the members in a notice, which the caller frees. NULL if the
+ * notice has no members or one of another job. */
 static uint32_t *members_of(
 	const struct pmix_boot *boot, const pmix_info_t *info, size_t *n_out)
 {
@@ -198,7 +195,7 @@ static void post_call(struct pmix_boot *boot, const pmix_proc_t *source,
 		if (PMIX_CHECK_KEY(&info[i], WEFT_PMIX_CALL_DATA))
 			(void)weft_value_peek_bytes(
 				&info[i].value, &data, &len);
-	/* libpmix shows an event to its sender as well */
+	/* libpmix delivers an event to its sender, too */
 	if (!len || !source || source->rank >= boot->size ||
 		!PMIX_CHECK_NSPACE(source->nspace, boot->me.nspace) ||
 		source->rank == boot->me.rank)
@@ -222,7 +219,8 @@ static void post_call(struct pmix_boot *boot, const pmix_proc_t *source,
 
 static void answer_where(struct pmix_boot *boot)
 {
-	/* acquire: with the store after open; what it needs is set up */
+	/* acquire: pairs with the store after open, which follows the setup of
+	 * the data that fn uses */
 	void (*fn)(void) = atomic_load_explicit(
 		&boot->boot.on_where, memory_order_acquire);
 
@@ -257,8 +255,10 @@ static void pmix_event_on_event(size_t id, pmix_status_t status,
 static void pmix_event_register(
 	struct pmix_boot *boot, const pmix_status_t *codes, size_t n);
 
-/* A manager that does not know an event refuses it, and the whole list that it
- * is in: then each is registered alone, and what is refused never comes. */
+/* A manager that does not know an event refuses the whole list that contains
+ * it. Each event is then registered individually; a refused one is never
+ * delivered.
+ */
 static void on_registered(pmix_status_t status, size_t id, void *arg)
 {
 	struct registration *r = arg;
@@ -271,8 +271,8 @@ static void on_registered(pmix_status_t status, size_t id, void *arg)
 	free(r);
 }
 
-/* In one call where that is possible: answers to many, in small packets one
- * after the other, wait for the kernel's delayed acknowledgements. */
+/* Registers all codes with one call. The answers to many calls in a row would
+ * wait for the kernel's delayed acknowledgements. */
 static void pmix_event_register(
 	struct pmix_boot *boot, const pmix_status_t *codes, size_t n)
 {
@@ -312,7 +312,7 @@ static bool has_rank(
 	return false;
 }
 
-/* The answer to weft_pmix_look(): an event, or nothing. */
+/* The answer to weft_pmix_look(): queues the event if the rank has ended. */
 static void on_ended(pmix_status_t status, pmix_info_t *info, size_t n,
 	void *arg, pmix_release_cbfunc_t release, void *release_arg)
 {
@@ -335,7 +335,7 @@ static void on_ended(pmix_status_t status, pmix_info_t *info, size_t n,
 
 /* ---- on the caller's thread ---- */
 
-/* Managers that do not know the question refuse it. */
+/* Managers that do not know the query refuse it. */
 void weft_pmix_look(struct weft_boot *base, uint32_t rank)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
@@ -355,7 +355,7 @@ void weft_pmix_look(struct weft_boot *base, uint32_t rank)
 	}
 }
 
-/* PMIx has sent the call: what it was lent may go. */
+/* PMIx has sent the call and no longer refers to the entries. */
 static void on_called(pmix_status_t status, void *arg)
 {
 	struct weft_infovec *vec = arg;
@@ -388,13 +388,13 @@ int weft_pmix_call(
 	if (status == PMIX_OPERATION_SUCCEEDED)
 		return 0;
 	return weft_err_set(weft_pmix_err(status),
-		"the process manager does not pass a call on to rank %u: %s",
+		"the process manager did not deliver a call to rank %u: %s",
 		rank, PMIx_Error_string(status));
 }
 
 void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours)
 {
-	/* by name: a handler for "any" is not told of deaths */
+	/* a handler for any event receives no deaths, so codes are listed */
 	static const pmix_status_t codes[N_CODES] = {
 		PMIX_ERR_PROC_ABORTED_BY_SIG,
 		PMIX_ERR_EXIT_NONZERO_TERM,
@@ -436,7 +436,7 @@ static void fail_gets(struct pmix_boot *boot, uint32_t rank)
 		if (item->kind != PMIX_ITEM_GET || item->rank != rank ||
 			!item->get_fn)
 			continue;
-		/* PMIx still holds item: deliver from a stand-in */
+		/* PMIx still refers to item: deliver from a copy */
 		struct pmix_item *copy = malloc(sizeof(*copy));
 
 		if (!copy)
@@ -458,7 +458,7 @@ static void fail_gets(struct pmix_boot *boot, uint32_t rank)
 	}
 }
 
-/* Remember a death; false if it was known. */
+/* Records a death; false if it was known. */
 static bool note_death(struct pmix_boot *boot, uint32_t rank)
 {
 	uint32_t *failed;
@@ -516,7 +516,7 @@ int weft_pmix_poll(struct weft_boot *base, weft_boot_event_fn *fn, void *arg)
 	struct pmix_boot *boot = pmix_boot_of(base);
 	unsigned n = atomic_load_explicit(&base->pending, memory_order_relaxed);
 
-	/* n now: what comes while we deliver is for the next poll */
+	/* items that arrive during delivery are left for the next poll */
 	for (unsigned i = 0; i < n; i++) {
 		struct weft_link *link;
 

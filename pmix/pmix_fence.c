@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * pmix_fence: a barrier of some ranks or all
+/* pmix_fence: a barrier of some or all ranks of the job
  *
- * Always with PMIX_COLLECT_DATA: without it Slurm's fence is no barrier when
- * a step has fewer nodes than the width of its tree.
- */
+ * Each fence sets PMIX_COLLECT_DATA. Without it, Slurm's fence is no barrier if
+ * a step has fewer nodes than the width of its tree. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -21,7 +19,8 @@ static void on_fenced(pmix_status_t status, void *arg)
 	weft_pmix_item_post(item);
 }
 
-/* The members as PMIx wants them; the caller frees. */
+/* The members as PMIx names them, or the wildcard for the whole job. The caller
+ * frees the array. */
 static pmix_proc_t *members(
 	const struct pmix_boot *boot, const uint32_t *ranks, size_t n)
 {
@@ -48,7 +47,7 @@ static pmix_status_t pmix_fence_fence(struct pmix_boot *boot,
 	if (procs && !vec.err)
 		status = PMIx_Fence_nb(
 			procs, ranks ? n : 1, vec.info, vec.n, on_fenced, item);
-	weft_infovec_fini(&vec); /* packed before the call returned */
+	weft_infovec_fini(&vec); /* PMIx packed it before it returned */
 	free(procs);
 	return status;
 }

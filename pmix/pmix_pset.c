@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * pmix_pset: process sets, listed and resolved
+/* pmix_pset: lists, resolves, defines and deletes process sets
  *
- * Only the two queries are to be trusted: PMIx_Get answers PMIX_PSET_NAME
- * wrongly under PRRTE.  Managers without process sets refuse in four
- * different ways, which all mean "none"; then the sets that mpiexec left in
- * WEFT_PSETS when it handed the job over are taken.  A set that a program
- * makes while the job runs is also known from its notice: PRRTE's queries do
- * not find it.
- */
+ * Sets are read with the two queries, because under PRRTE PMIx_Get returns
+ * wrong values for PMIX_PSET_NAME. Managers without process sets refuse the
+ * queries with four different codes. Then the sets in WEFT_PSETS are used,
+ * which mpiexec sets when another launcher starts the job. A set that a program
+ * defines is also known from its notice, because PRRTE's queries do not return
+ * it. */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -20,13 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Answer to a query; info NULL when there is none. */
+/* The answer to a query; info is NULL if there is none. */
 struct reply {
 	pmix_info_t *info;
 	size_t n;
 };
 
-/* One query of one key, with at most one qualifier. */
+/* Queries one key, with the name of a set as qualifier unless pset is NULL. */
 static void pmix_pset_ask(
 	const char *key, const char *pset, struct reply *reply_out)
 {
@@ -45,7 +43,7 @@ static void pmix_pset_ask(
 	}
 	status = PMIx_Query_info(query, 1, &reply_out->info, &reply_out->n);
 	PMIX_QUERY_FREE(query, 1);
-	/* what stands there after a failure is not an answer */
+	/* a failed query may leave a value that is no answer */
 	if (status != PMIX_SUCCESS) {
 		weft_log_debug("PMIX-QUERY", "query %s: %s", key,
 			PMIx_Error_string(status));
@@ -68,11 +66,9 @@ static const pmix_value_t *reply_peek(
 	return NULL;
 }
 
-/*
- * From "ocean=0-3;ice=4,5": the names ("ocean,ice") when name is NULL, else
- * the ranks of name ("0-3"), joined if it stands there twice.  The caller
- * frees.
- */
+/* From "ocean=0-3;ice=4,5": the names ("ocean,ice") if name is NULL, otherwise
+ * the ranks of name ("0-3"), joined if the name appears twice. The caller frees
+ * the text. */
 static char *knob_psets(const char *name)
 {
 	const char *p = weft_knobs.psets;
@@ -96,7 +92,7 @@ static char *knob_psets(const char *name)
 	return text;
 }
 
-/* ---- sets we were told of ---- */
+/* ---- sets known from notices ---- */
 
 struct pmix_set {
 	struct weft_link link;
@@ -163,7 +159,7 @@ static int learned_members(
 	return 0;
 }
 
-/* The names in text, then those we were told of. */
+/* The names in text, followed by the sets known from notices. */
 static int merge_names(const struct pmix_boot *boot, const char *text,
 	char ***names_out, size_t *n_out)
 {
@@ -225,7 +221,7 @@ int weft_pmix_pset_list(
 	return err;
 }
 
-/* Everybody, when a set is given as the wildcard. */
+/* All ranks of the job: the members of a set that is given as the wildcard. */
 static int all_ranks(
 	const struct pmix_boot *boot, uint32_t **ranks_out, size_t *n_out)
 {
@@ -281,7 +277,7 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 		value->data.darray->type == PMIX_PROC)
 		err = copy_ranks(boot, name, value->data.darray->array,
 			value->data.darray->size, ranks_out, n_out);
-	else if (set) /* PRRTE tells, and does not remember */
+	else if (set) /* PRRTE announces the set, but its queries fail */
 		err = learned_members(set, ranks_out, n_out);
 	else
 		err = knob_members(boot, name, ranks_out, n_out);
@@ -289,7 +285,7 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 	return err;
 }
 
-/* ---- sets that a program makes ---- */
+/* ---- sets that a program defines ---- */
 
 static bool pmix_pset_is_known(struct weft_boot *boot, const char *name)
 {
@@ -302,7 +298,7 @@ static bool pmix_pset_is_known(struct weft_boot *boot, const char *name)
 	return true;
 }
 
-/* Ask the manager for something about set name. */
+/* Sends the manager a job-control directive about the set. */
 static int control(const struct pmix_boot *boot, const char *key,
 	const char *name, const uint32_t *ranks, size_t n)
 {
@@ -327,14 +323,15 @@ static int control(const struct pmix_boot *boot, const char *key,
 	if (status == PMIX_ERR_DUPLICATE_KEY || status == PMIX_ERR_NOT_FOUND)
 		return weft_err_set(WEFT_ERR_NAME,
 			status == PMIX_ERR_NOT_FOUND
-				? "no program has made a process set \"%s\""
-				: "there is a process set \"%s\" already",
+				? "no process of this job has defined a "
+				  "process "
+				  "set \"%s\""
+				: "process set \"%s\" exists already",
 			name);
 	return weft_err_set(WEFT_ERR_UNSUPPORTED,
 		"process set \"%s\": the process manager of this job does not "
 		"%s sets while a job runs (%s)",
-		name,
-		strcmp(key, WEFT_PMIX_DELETE_PSET) ? "define" : "take back",
+		name, strcmp(key, WEFT_PMIX_DELETE_PSET) ? "define" : "delete",
 		PMIx_Error_string(status));
 }
 
@@ -346,14 +343,14 @@ int weft_pmix_pset_define(struct weft_boot *base, const char *name,
 
 	if (!n || !*name || strchr(name, ',') || strlen(name) > PMIX_MAX_KEYLEN)
 		return weft_err_set(WEFT_ERR_ARG,
-			"a process set of the whole job has members, and a "
-			"name of 1 to %d characters without a comma",
-			PMIX_MAX_KEYLEN);
-	if (pmix_pset_is_known(base, name)) /* not every manager looks */
+			"process set \"%s\" of %zu members: it needs members, "
+			"and a name of 1 to %d characters without a comma",
+			name, n, PMIX_MAX_KEYLEN);
+	if (pmix_pset_is_known(base, name)) /* some managers do not check */
 		return weft_err_set(WEFT_ERR_NAME,
-			"there is a process set \"%s\" already", name);
+			"process set \"%s\" exists already", name);
 	err = control(boot, PMIX_JOB_CTRL_DEFINE_PSET, name, ranks, n);
-	/* others learn it from the notice, which may come to us later */
+	/* the notice may arrive later, so the set is recorded here */
 	return err ? err : weft_pmix_set_learn(boot, name, ranks, n);
 }
 

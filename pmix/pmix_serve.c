@@ -19,7 +19,7 @@
 
 enum { HOST_MAX = 48, FINALIZE_S = 8 };
 
-/* A place to wait for one answer of PMIx's thread. */
+/* Waits for one answer of PMIx's thread. */
 struct waiter {
 	pthread_mutex_t lock;
 	pthread_cond_t done_cond;
@@ -44,7 +44,8 @@ static void pmix_serve_on_answer(pmix_status_t status, void *arg)
 	pthread_mutex_unlock(&waiter->lock);
 }
 
-/* The result of a call that returned status and answers later on success. */
+/* The result of a call that returned `status`; after success, its callback
+ * delivers the result. */
 static int waiter_join(struct waiter *waiter, pmix_status_t status)
 {
 	if (status != PMIX_SUCCESS)
@@ -65,7 +66,7 @@ static uint32_t job_size(const struct weft_serve_job *job)
 	return n;
 }
 
-/* "0,1,...,n-1", which the caller frees. */
+/* The text "0,1,...,n-1". The caller frees it. */
 static char *peers_text(uint32_t n)
 {
 	char *text = malloc((size_t)n * 11 + 1), *p = text;
@@ -118,7 +119,7 @@ static void describe_proc(struct weft_serve *serve, struct weft_infovec *vec,
 {
 	struct weft_infovec proc = { 0 };
 
-	weft_infovec_set_rank(&proc, PMIX_RANK, rank); /* must stand first */
+	weft_infovec_set_rank(&proc, PMIX_RANK, rank); /* must be first */
 	weft_infovec_set_u32(&proc, PMIX_APPNUM, app);
 	weft_infovec_set_rank(&proc, PMIX_APP_RANK, app_rank);
 	weft_infovec_set_rank(&proc, PMIX_GLOBAL_RANK, rank);
@@ -217,7 +218,7 @@ static struct serve_pset *pset_create(const struct weft_serve *serve,
 	return pset;
 }
 
-/* Enters a set; the lock held. */
+/* Adds a set to the list. The lock is held. */
 static struct serve_pset *pset_enter(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
@@ -228,10 +229,8 @@ static struct serve_pset *pset_enter(struct weft_serve *serve, const char *name,
 	return pset;
 }
 
-/*
- * Add a process set; the processes hear of it.  WEFT_ERR_NAME: that name
- * exists, or cannot be one.
- */
+/* Adds a process set and notifies the processes. WEFT_ERR_NAME: the name exists
+ * already or is not valid. */
 static int serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
@@ -249,16 +248,13 @@ static int serve_pset_define(struct weft_serve *serve, const char *name,
 			name);
 	if (!pset)
 		return WEFT_ERR_NOMEM;
-	/*
-	 * This sends the event; queries are answered from our own list.
-	 * libpmix 4.2 returns a status that nobody has set, so it says
-	 * nothing.  The set stays: no process has made it.
-	 */
+	/* This sends the event; queries read our own list. The returned status
+	 * is ignored, because libpmix 4.2 returns an uninitialized one. */
 	PMIx_server_define_process_set(pset->members, pset->n, pset->name);
 	return 0;
 }
 
-/* ---- sets that processes make ---- */
+/* ---- sets that processes define ---- */
 
 static void notice_free(struct serve_notice *notice)
 {
@@ -266,7 +262,8 @@ static void notice_free(struct serve_notice *notice)
 	free(notice);
 }
 
-/* To be sent by the launcher's thread.  Takes members. */
+/* Queues a notice that the launcher's thread sends. Owns members if it returns
+ * true. members NULL: the set was deleted. */
 static bool post_notice(struct weft_serve *serve, const char *name,
 	pmix_proc_t *members, size_t n)
 {
@@ -345,7 +342,8 @@ static void send_notices(struct weft_serve *serve)
 	}
 }
 
-/* The set of app a's ranks; apps that share a name share the set. */
+/* Defines the set of the ranks of app a. Apps with the same name share the set.
+ */
 static int pset_of_apps(
 	struct weft_serve *serve, const struct weft_serve_job *job, uint32_t a)
 {
@@ -383,17 +381,17 @@ static int define_psets(
 	return 0;
 }
 
-/*
- * The keys of this job are kept in memory, not in PMIx's shared files: with
- * those a client of a busy machine at times reads "not found" for a key the
- * server has just written (4.2.2). The user's own choice stands.
+/* Keeps the keys of this job in memory instead of PMIx's shared files. With
+ * shared files, a client on a busy machine sometimes reads "not found" for a
+ * key that the server has just written (4.2.2). A value that the user set is
+ * kept.
  */
 static int choose_store(void)
 {
 	return setenv("PMIX_MCA_gds", "hash", 0) ? WEFT_ERR_NOMEM : 0;
 }
 
-/* Threads of this process; 0: not known. */
+/* Number of threads of this process; 0: unknown. */
 static unsigned count_threads(void)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -406,10 +404,8 @@ static unsigned count_threads(void)
 	return n < 2 ? 0 : n - 2; /* . and .. */
 }
 
-/*
- * libpmix 4 takes no notice when the thread that listens cannot be created, as
- * where memory is limited: the processes would wait for it for ever.
- */
+/* libpmix 4 does not notice that its listening thread could not be created, for
+ * example under a memory limit. The processes would then wait forever. */
 static int check_listener(unsigned n_before)
 {
 	const char *version = strstr(PMIx_Get_version(), "PMIx ");
@@ -450,11 +446,8 @@ static int server_start(
 	return check_listener(n_threads);
 }
 
-/*
- * All processes are made known before the first one starts: asked for the
- * keys of one it does not know yet, the server answers "not found", while for
- * one it knows it waits for the keys.
- */
+/* Registers all processes before the first one starts. For keys of a registered
+ * process the server waits; for an unregistered one it returns "not found". */
 static int register_clients(struct weft_serve *serve)
 {
 	int err = 0;
@@ -488,8 +481,8 @@ int weft_serve_open(
 	serve->next_context = 1;
 	serve->size = job_size(job);
 	PMIX_LOAD_NSPACE(serve->nspace, job->name);
-	/* libpmix 4.2 writes past its own buffer when it makes a regular
-	 * expression of a name of 57 characters or more */
+	/* libpmix 4.2 overruns its own buffer when it builds a regular
+	 * expression from a name of 57 characters or more */
 	snprintf(serve->host, sizeof(serve->host), "%.*s", HOST_MAX, job->host);
 	serve->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (serve->wake_fd < 0)
@@ -519,7 +512,8 @@ static void *finalize(void *arg)
 	return NULL;
 }
 
-/* At most; seconds in which the machine stood still count as one. */
+/* Waits a second at most. A stall of the machine counts as one second, however
+ * long it was. */
 static void wait_a_second(struct waiter *waiter)
 {
 	struct timespec until;
@@ -531,7 +525,8 @@ static void wait_a_second(struct waiter *waiter)
 		;
 }
 
-/* False when libpmix does not come back; then it keeps what it was given. */
+/* Returns false if PMIx_server_finalize() does not return in time. Its thread
+ * continues then and still uses the waiter and libpmix's memory. */
 static bool server_stop(void)
 {
 	struct waiter *waiter = malloc(sizeof(*waiter));
@@ -551,7 +546,7 @@ static bool server_stop(void)
 	is_done = waiter->is_done;
 	pthread_mutex_unlock(&waiter->lock);
 	if (!is_done) {
-		pthread_detach(thread); /* it may yet end */
+		pthread_detach(thread); /* it may still end */
 		return false;
 	}
 	pthread_join(thread, NULL);
@@ -638,7 +633,7 @@ static pmix_status_t end_status(enum weft_serve_end how)
 	}
 }
 
-/* PMIx has sent the notice: the entries it lent may go. */
+/* PMIx has sent the notice and no longer refers to the entries. */
 static void on_notified(pmix_status_t status, void *arg)
 {
 	struct weft_infovec *vec = arg;
@@ -681,7 +676,7 @@ void weft_serve_ended(struct weft_serve *serve, uint32_t rank)
 	pthread_mutex_unlock(&serve->lock);
 }
 
-/* Tell all processes; takes vec, which may be NULL. */
+/* Notifies all processes. Frees vec, which may be NULL. */
 static void notify_all(
 	struct weft_serve *serve, pmix_status_t code, struct weft_infovec *vec)
 {
@@ -690,7 +685,7 @@ static void notify_all(
 
 	if (!vec)
 		return;
-	/* nobody in particular: the source itself would not be told */
+	/* no rank is the source, because PMIx does not notify the source */
 	PMIX_LOAD_PROCID(&me, serve->nspace, PMIX_RANK_UNDEF);
 	if (!vec->err)
 		status = PMIx_Notify_event(code, &me, PMIX_RANGE_LOCAL,

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * serve: the smallest PMIx server that can start a job on one host
+/* serve: the smallest PMIx server that can start a job on one host
  *
- * Used by the launcher and by tests.  It registers one job, gives each
- * process its environment, answers fences, fetches, process-set queries,
- * group and publish calls, and tells the survivors of a death.  It starts
- * no process itself.
+ * The launcher and tests use it. The server registers one job and fills the
+ * environment of each process. It answers fences, fetches, process-set queries,
+ * group and publish calls, and notifies the other processes of a death. It
+ * starts no process itself.
  *
- * Threads: one, which also reaps the processes.  PMIx's own thread only sets
- * flags and appends to what weft_serve_next() hands out.
- */
+ * Threads: one thread makes all calls; the same thread reaps the processes.
+ * PMIx's own thread only appends events to the queue that weft_serve_next()
+ * reads. */
 #ifndef WEFT_PMIX_SERVE_H
 #define WEFT_PMIX_SERVE_H
 
@@ -19,27 +18,28 @@
 
 struct weft_serve;
 
-/* One app context: consecutive ranks that run the same program. */
+/* One application context: consecutive ranks that run the same program. */
 struct weft_serve_app {
 	uint32_t n;
 	const char *pset; /* name of the set of these ranks, or NULL */
 };
 
 struct weft_serve_job {
-	const char *name; /* of the job; unique among live ones of the user */
-	const char *host; /* what the processes are told their node is called */
-	const char *tmpdir; /* exists, private to the user; rendezvous files */
+	const char *name; /* of the job; unique among the user's running jobs */
+	const char *host; /* name of the node, as the processes read it */
+	const char *tmpdir; /* for PMIx's files: exists, private to the user */
 	const struct weft_serve_app *apps;
 	uint32_t n_apps;
-	uint8_t key[16]; /* the secret all processes of the job share */
+	uint8_t key[16]; /* the secret that all processes of the job share */
 };
 
 enum weft_serve_kind {
-	WEFT_SERVE_CONNECTED, /* rank joined */
-	WEFT_SERVE_FINALIZED, /* rank left in order */
-	WEFT_SERVE_ABORT,     /* rank asked to end the job, or the ranks
-				 listed: code, text */
-	WEFT_SERVE_SPAWN,     /* rank wants a job: argv; to be answered */
+	WEFT_SERVE_CONNECTED, /* rank connected */
+	WEFT_SERVE_FINALIZED, /* rank disconnected normally */
+	WEFT_SERVE_ABORT,     /* rank requested the end of the job or of
+				 `ranks`, with code and text */
+	WEFT_SERVE_SPAWN,     /* rank requested a job with these argv; answer
+				 it with weft_serve_spawned */
 };
 
 struct weft_serve_event {
@@ -47,12 +47,11 @@ struct weft_serve_event {
 	uint32_t rank;
 	int code;
 	char text[256];
-	uint32_t *ranks; /* NULL: all; who takes the event frees it */
+	uint32_t *ranks; /* NULL: all ranks */
 	size_t n_ranks;
-	char **argv;  /* as mpiexec takes them, NULL-ended; who takes the event
-			 frees it with weft_serve_argv_free */
-	char *parent; /* the port its processes connect to, or NULL; freed by
-			 who takes the event; a secret */
+	char **argv;  /* arguments of mpiexec, NULL-ended */
+	char *parent; /* the port that the new processes connect to, or NULL; a
+			 secret */
 	void *asked;  /* for weft_serve_spawned */
 };
 
@@ -61,65 +60,53 @@ enum weft_serve_end {
 	WEFT_SERVE_END_SIGNAL,
 	WEFT_SERVE_END_NONZERO,
 	WEFT_SERVE_END_NO_FINALIZE,
-	WEFT_SERVE_END_ABORTED, /* we ended it as another one asked */
+	WEFT_SERVE_END_ABORTED, /* the launcher ended it on request of another
+				   process */
 };
 
-/*
- * Start the server and register the job.  The job's strings are copied.  At
- * most one server per process at a time.  On success the caller owns
- * *serve_out.
- */
+/* Starts the server and registers the job. Copies the job's strings. A process
+ * has at most one server at a time. On success the caller owns *serve_out. */
 int weft_serve_open(
 	struct weft_serve **serve_out, const struct weft_serve_job *job);
 
-/*
- * Stop the server and free it.  NULL is allowed.  False when libpmix did not
- * stop in time: its threads still run, and the process is to end by _exit().
- */
+/* Stops the server and frees it. NULL is allowed. Returns false if libpmix did
+ * not stop in time: its threads still run, and the process must end with
+ * _exit(). */
 bool weft_serve_close(struct weft_serve *serve);
 
-/*
- * A descriptor that becomes readable when weft_serve_next has something;
- * owned by serve.
- */
+/* A descriptor that becomes readable when weft_serve_next() has an event. The
+ * server owns it. */
 int weft_serve_fd(const struct weft_serve *serve);
 
-/*
- * Take the next event; false when there is none.  Also carries out what
- * processes asked of the server meanwhile.
- */
+/* Removes the next event from the queue; false if there is none. The caller
+ * frees ranks, argv (with weft_serve_argv_free()) and parent. Also sends the
+ * notices about process sets that libpmix's thread queued. */
 bool weft_serve_next(
 	struct weft_serve *serve, struct weft_serve_event *event_out);
 
-/*
- * What rank needs in its environment, "NAME=value" each, appended to the
- * NULL-ended array *env (made with malloc, which may be moved).
- */
+/* Appends the variables that rank needs, each "NAME=value", to the NULL-ended
+ * array *env. The array was allocated with malloc() and may be moved. */
 int weft_serve_env(struct weft_serve *serve, uint32_t rank, char ***env);
 
-/*
- * Tell the others that rank died, and how; code is its exit code or 128 plus
- * the signal.  Does not block.
- */
+/* Notifies the other processes that rank died, and how. code is its exit code,
+ * or 128 plus the signal. Does not block. */
 void weft_serve_died(struct weft_serve *serve, uint32_t rank,
 	enum weft_serve_end how, int code);
 
-/*
- * The rank has ended, in whatever way.  Who asks is told; nobody else is, as
- * one that ended in order owes nobody anything.
- */
+/* Records that rank has ended, in any way. Later queries return it, but no
+ * process is notified: a normal end needs no reaction. */
 void weft_serve_ended(struct weft_serve *serve, uint32_t rank);
 
-/* The answer to a SPAWN: the name of the job, or why (err) there is none. */
+/* Answers a SPAWN event with the name of the job, or with an error. */
 void weft_serve_spawned(
 	struct weft_serve *serve, void *asked, int err, const char *name);
 void weft_serve_argv_free(char **argv);
 
-/* Ask the processes where they are; they answer in boot/liveness.h.  Does not
- * block. */
+/* Asks every process for its state; the answers arrive in the memory of
+ * boot/liveness.h. Does not block. */
 void weft_serve_ask_where(struct weft_serve *serve);
 
-/* Tell the processes that another job is over.  Does not block. */
+/* Notifies the processes that another job has ended. Does not block. */
 void weft_serve_job_ended(struct weft_serve *serve, const char *name);
 
 #endif

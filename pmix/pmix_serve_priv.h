@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* serve_priv: what the two halves of the server share */
+/* serve_priv: data of the server, shared by pmix_serve.c and pmix_upcall.c */
 #ifndef WEFT_PMIX_SERVE_PRIV_H
 #define WEFT_PMIX_SERVE_PRIV_H
 
@@ -9,19 +9,18 @@
 #include <pthread.h>
 #include <pmix_server.h>
 
-/* A process set as queries see it. */
+/* A process set, as queries return it. */
 struct serve_pset {
 	struct weft_link link;
 	char name[PMIX_MAX_KEYLEN + 1];
 	pmix_proc_t *members;
 	size_t n;
-	bool is_made; /* by a process of the job, which may take it back */
+	bool is_made; /* a process of the job defined it, so processes may
+			 delete it */
 };
 
-/*
- * The sets have changed, and everybody is to hear of it.  libpmix's thread must
- * not wait for libpmix, so the launcher's thread sends the notice.
- */
+/* A notice to all processes that a set was defined or deleted. The launcher's
+ * thread sends it, because libpmix's thread must not wait for libpmix. */
 struct serve_notice {
 	struct weft_link link;
 	bool is_delete;
@@ -30,11 +29,11 @@ struct serve_notice {
 	size_t n;
 };
 
-/* One value somebody published. */
+/* One published value. */
 struct serve_pub {
 	struct weft_link link;
 	pmix_info_t info;
-	pmix_proc_t by;
+	pmix_proc_t by; /* the publisher */
 };
 
 struct serve_item {
@@ -42,10 +41,8 @@ struct serve_item {
 	struct weft_serve_event event;
 };
 
-/*
- * The server.  Created by weft_serve_open, destroyed by weft_serve_close.
- * lock guards the lists, which PMIx's thread also touches.
- */
+/* The server. weft_serve_open creates it, weft_serve_close destroys it. The
+ * lock guards the lists and `ended`, which PMIx's thread also uses. */
 struct weft_serve {
 	pmix_nspace_t nspace;
 	char host[256];
@@ -58,30 +55,29 @@ struct weft_serve {
 	struct weft_link psets;	  /* struct serve_pset */
 	struct weft_link pubs;	  /* struct serve_pub */
 	size_t next_context;	  /* for group construction */
-	pmix_proc_t *ended;	  /* processes that have; room for all */
+	pmix_proc_t *ended;	  /* processes that have ended; space for all */
 	size_t n_ended;
 };
 
-/*
- * The functions PMIx calls on its thread.  PMIx gives most of them no pointer
- * of ours, so they reach the server through this table's owner, set for the
- * time between open and close.
- */
+/* The functions that PMIx calls on its thread. PMIx passes no pointer of ours
+ * to most of them. They use the server that weft_serve_upcall_owner() set, from
+ * open to close. */
 extern pmix_server_module_t weft_serve_module;
 void weft_serve_upcall_owner(struct weft_serve *serve);
 
-/* Hand something over to the launcher's thread. */
+/* Appends link to a list of the server and wakes the launcher's thread. Any
+ * thread. */
 void weft_serve_post(struct weft_serve *serve, struct weft_link *list,
 	struct weft_link *link);
 
-/* A process makes a set or takes one back; a notice follows.  PMIX_SUCCESS, or
- * why not.  On libpmix's thread. */
+/* Defines or deletes a set for a process, and queues the notice. Returns
+ * PMIX_SUCCESS, or the reason. Called on libpmix's thread. */
 pmix_status_t weft_serve_pset_make(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n);
 pmix_status_t weft_serve_pset_take_back(
 	struct weft_serve *serve, const char *name);
 
-/* Free everything on the pubs list. */
+/* Frees all published values. */
 void weft_serve_pubs_free(struct weft_serve *serve);
 
 #endif

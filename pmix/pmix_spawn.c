@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix_spawn: new jobs, and names that are published */
+/* pmix_spawn: starts jobs; publishes and looks up names */
 #include "pmix/pmix_boot_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -19,7 +19,7 @@ static size_t pmix_spawn_count(char *const *list)
 	return n;
 }
 
-/* first (unless NULL) and then list, copied. libpmix frees it. */
+/* Copies first (unless NULL) and then list. libpmix frees the copy. */
 static char **pmix_spawn_copy_list(const char *first, char *const *list)
 {
 	size_t n = pmix_spawn_count(list), at = 0;
@@ -46,7 +46,7 @@ static void pmix_spawn_fill_app(
 		weft_infovec_set_str(&vec, PMIX_HOST, from->host);
 	if (from->pset)
 		weft_infovec_set_str(&vec, PMIX_PSET_NAME, from->pset);
-	app->info = vec.info; /* its memory goes with the app */
+	app->info = vec.info; /* PMIX_APP_DESTRUCT frees it */
 	app->ninfo = vec.n;
 }
 
@@ -69,8 +69,8 @@ int weft_pmix_spawn(struct weft_boot *base, const struct weft_boot_app *apps,
 	if (status == PMIX_ERR_NOT_SUPPORTED ||
 		status == PMIX_ERR_NOT_IMPLEMENTED)
 		return weft_err_set(WEFT_ERR_SPAWN,
-			"the process manager starts no further processes; "
-			"mpiexec by itself and prterun do");
+			"this process manager cannot start processes; run the "
+			"program with Weft's mpiexec or with prterun");
 	if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
 		return weft_err_set(WEFT_ERR_SPAWN,
 			"the process manager could not start \"%s\": %s",
@@ -79,7 +79,7 @@ int weft_pmix_spawn(struct weft_boot *base, const struct weft_boot_app *apps,
 	return 0;
 }
 
-/* Names of others may not look like PMIx's own. */
+/* The key of a name. The prefix keeps it apart from PMIx's own keys. */
 static void name_key(const char *name, char *key)
 {
 	snprintf(key, PMIX_MAX_KEYLEN + 1, "weft.name.%s", name);
@@ -116,8 +116,7 @@ static int publish(const char *name, const char *key, const char *value)
 		PMIx_Error_string(status));
 }
 
-/* Some managers take a name twice, so it is looked up first; threads of this
- * process take turns. */
+/* Some managers accept a name twice, so it is looked up first, under a lock. */
 int weft_pmix_publish(
 	struct weft_boot *base, const char *name, const char *value)
 {
@@ -142,12 +141,13 @@ int weft_pmix_unpublish(struct weft_boot *base, const char *name)
 	name_key(name, key);
 	if (!is_published(key))
 		return weft_err_set(
-			WEFT_ERR_SERVICE, "nobody published \"%s\" here", name);
+			WEFT_ERR_SERVICE, "\"%s\" is not published", name);
 	status = PMIx_Unpublish(keys, NULL, 0);
 	if (status == PMIX_SUCCESS)
 		return 0;
-	return weft_err_set(WEFT_ERR_SERVICE, "\"%s\" cannot be taken back: %s",
-		name, PMIx_Error_string(status));
+	return weft_err_set(WEFT_ERR_SERVICE,
+		"\"%s\" cannot be unpublished: %s", name,
+		PMIx_Error_string(status));
 }
 
 int weft_pmix_lookup(
@@ -167,7 +167,7 @@ int weft_pmix_lookup(
 	if (!err)
 		snprintf(buf, len, "%s", value);
 	else
-		weft_err_set(err, "nobody published \"%s\" here", name);
+		weft_err_set(err, "\"%s\" is not published", name);
 	PMIX_PDATA_DESTRUCT(&data);
 	return err;
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * upcall: what libpmix asks of our server
+/* upcall: the functions that libpmix calls in our server
  *
- * All of this runs on libpmix's thread, which must not wait for libpmix: no
- * blocking PMIx_server_* call here.  With all processes on one host libpmix
- * completes fences and fetches by itself; those two slots exist because a
- * NULL there means "never possible".
- */
+ * All of them run on libpmix's thread, which must not wait for libpmix. So they
+ * make no blocking PMIx_server_* call. All processes are on one host, so
+ * libpmix completes fences and fetches by itself. on_fence and on_fetch exist
+ * because libpmix reads a NULL there as "not supported". */
 #include "pmix/pmix_serve_priv.h"
 #include "pmix/pmix_codec.h"
 
@@ -17,11 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * libpmix passes no pointer of ours to query, group, publish and the like, and
- * allows one server per process; so this one static is unavoidable.  Written
- * while no upcall can run.
- */
+/* The server that the functions use. libpmix passes no pointer of ours to
+ * query, group or publish, and allows one server per process. It is written
+ * while no upcall can run. */
 static struct weft_serve *owner;
 
 void weft_serve_upcall_owner(struct weft_serve *serve)
@@ -38,7 +34,8 @@ void weft_serve_post(struct weft_serve *serve, struct weft_link *list,
 	weft_list_push_back(list, link);
 	pthread_mutex_unlock(&serve->lock);
 	if (write(serve->wake_fd, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it is readable anyway */
+		return; /* the counter is full, so the descriptor is readable
+			   already */
 }
 
 static void pmix_upcall_post(enum weft_serve_kind kind, const pmix_proc_t *proc)
@@ -68,8 +65,8 @@ static pmix_status_t on_finalized(
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* The ranks of our job's processes; NULL if that is not what they are, or if
- * they are all. */
+/* The ranks of procs, which the caller frees. NULL if one of them is not a rank
+ * of this job, or is the wildcard, or if n is 0. */
 static uint32_t *pmix_upcall_ranks_of(const pmix_proc_t *procs, size_t n)
 {
 	uint32_t *ranks = n ? calloc(n, sizeof(*ranks)) : NULL;
@@ -105,7 +102,7 @@ static pmix_status_t pmix_upcall_on_abort(const pmix_proc_t *proc, void *object,
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* The collected data is all there is: everybody is on this host. */
+/* The data is complete, because all processes are on this host. */
 static pmix_status_t on_fence(const pmix_proc_t procs[], size_t n_procs,
 	const pmix_info_t info[], size_t n_info, char *data, size_t len,
 	pmix_modex_cbfunc_t done, void *arg)
@@ -135,7 +132,7 @@ void weft_serve_pubs_free(struct weft_serve *serve)
 		pub_free(weft_container_of(it, struct serve_pub, link));
 }
 
-/* The published entry of that name; owner->lock is held. */
+/* The published entry with this key, or NULL. owner->lock is held. */
 static struct serve_pub *pub_find(const char *key)
 {
 	weft_list_for_each(it, next, &owner->pubs)
@@ -244,7 +241,7 @@ static pmix_status_t on_connect(const pmix_proc_t procs[], size_t n_procs,
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* libpmix keeps the registrations and delivers local events itself. */
+/* libpmix stores the registrations and delivers local events itself. */
 static pmix_status_t on_register(pmix_status_t *codes, size_t n,
 	const pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t done,
 	void *arg)
@@ -269,7 +266,8 @@ static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* "a,b,c" of all sets, which the caller frees; owner->lock is held. */
+/* The names of all sets as "a,b,c". The caller frees the text. owner->lock is
+ * held. */
 static char *pset_names(void)
 {
 	size_t len = 1;
@@ -326,7 +324,8 @@ static void answer_names(struct weft_infovec *vec)
 	free(names);
 }
 
-/* Append the answer to one key of query, if there is one. */
+/* Appends the answer to one key of a query, if there is one. owner->lock is
+ * held. */
 static void pmix_upcall_answer(
 	struct weft_infovec *vec, const pmix_query_t *query, const char *key)
 {
@@ -378,16 +377,18 @@ static pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries,
 	return PMIX_SUCCESS;
 }
 
-/* The name of the set an order is about; NULL if it is about something else. */
-static const char *set_of_order(const pmix_info_t *order, bool *is_delete_out)
+/* The name of the set that a job-control directive defines or deletes; NULL for
+ * other directives. */
+static const char *pset_of_directive(
+	const pmix_info_t *directive, bool *is_delete_out)
 {
 	const char *name = NULL;
 
-	*is_delete_out = PMIX_CHECK_KEY(order, WEFT_PMIX_DELETE_PSET);
+	*is_delete_out = PMIX_CHECK_KEY(directive, WEFT_PMIX_DELETE_PSET);
 	if (!*is_delete_out &&
-		!PMIX_CHECK_KEY(order, PMIX_JOB_CTRL_DEFINE_PSET))
+		!PMIX_CHECK_KEY(directive, PMIX_JOB_CTRL_DEFINE_PSET))
 		return NULL;
-	return weft_value_peek_str(&order->value, &name) ? NULL : name;
+	return weft_value_peek_str(&directive->value, &name) ? NULL : name;
 }
 
 static pmix_status_t pmix_upcall_make_set(
@@ -402,22 +403,21 @@ static pmix_status_t pmix_upcall_make_set(
 	return status;
 }
 
-/*
- * One order a call, and only those about process sets.  Answered from here: in
- * libpmix 4.2 an answer from another thread may be lost on its way into the
- * queue to the client.
- */
+/* Accepts one directive per call, about a process set. The answer is sent from
+ * this thread: libpmix 4.2 may lose the answer of another thread in the queue
+ * to the client. */
 static pmix_status_t on_control(const pmix_proc_t *proc,
-	const pmix_proc_t targets[], size_t n, const pmix_info_t orders[],
-	size_t n_orders, pmix_info_cbfunc_t done, void *arg)
+	const pmix_proc_t targets[], size_t n, const pmix_info_t directives[],
+	size_t n_directives, pmix_info_cbfunc_t done, void *arg)
 {
 	bool is_delete = false;
 	const char *name =
-		n_orders ? set_of_order(&orders[0], &is_delete) : NULL;
+		n_directives ? pset_of_directive(&directives[0], &is_delete)
+			     : NULL;
 	pmix_status_t status;
 
 	(void)proc;
-	if (!name || n_orders != 1)
+	if (!name || n_directives != 1)
 		return PMIX_ERR_NOT_SUPPORTED;
 	if (!*name || strlen(name) > PMIX_MAX_KEYLEN || (!is_delete && !n))
 		return PMIX_ERR_BAD_PARAM;
@@ -435,11 +435,9 @@ static bool wants_context(const pmix_info_t *info, size_t n)
 	return false;
 }
 
-/*
- * Weft itself needs no PMIx groups; other clients do.  Clients of libpmix 5
- * refuse an answer without the membership.  Destruction is answered by the
- * return value: calling done from here makes libpmix 5.0 run it twice.
- */
+/* Other clients use PMIx groups; Weft does not. Clients of libpmix 5 refuse an
+ * answer without the membership. A destruction is answered by the return value,
+ * because libpmix 5.0 would run `done` twice if this function called it. */
 static pmix_status_t on_group(pmix_group_operation_t op, char *group,
 	const pmix_proc_t procs[], size_t n, const pmix_info_t info[],
 	size_t n_info, pmix_info_cbfunc_t done, void *arg)
@@ -463,7 +461,7 @@ static pmix_status_t on_group(pmix_group_operation_t op, char *group,
 
 /* ---- new jobs ---- */
 
-/* Where the answer goes. */
+/* The callback for the answer. */
 struct spawn_ask {
 	pmix_spawn_cbfunc_t done;
 	void *arg;
@@ -489,7 +487,8 @@ void weft_serve_argv_free(char **argv)
 	free(argv);
 }
 
-/* A growing NULL-ended list; err is kept. */
+/* A growing NULL-ended list. is_bad after an allocation failed or an argument
+ * was not valid. */
 struct words {
 	char **list;
 	size_t n;
@@ -509,7 +508,7 @@ static void pmix_upcall_add(struct words *words, const char *word)
 	words->is_bad |= !list;
 }
 
-/* What the app's info says of a key, or NULL. */
+/* The value of a key in the app's info, or NULL. */
 static const char *app_peek(const pmix_app_t *app, const char *key)
 {
 	const char *value = NULL;
@@ -520,7 +519,7 @@ static const char *app_peek(const pmix_app_t *app, const char *key)
 	return value;
 }
 
-/* The value of an environment variable that is ours, or NULL. */
+/* The value of an environment variable of the app, or NULL. */
 static const char *env_peek(const pmix_app_t *app, const char *name)
 {
 	size_t n = strlen(name);
@@ -531,7 +530,7 @@ static const char *env_peek(const pmix_app_t *app, const char *name)
 	return NULL;
 }
 
-/* As it would stand on the command line. */
+/* Appends the app as mpiexec's command line has it. */
 static void add_app(struct words *words, const pmix_app_t *app)
 {
 	const char *host = app_peek(app, PMIX_HOST);
@@ -562,7 +561,7 @@ static void add_app(struct words *words, const pmix_app_t *app)
 	}
 }
 
-/* The port in the environment; NULL without. The caller frees it. */
+/* The port in the environment, or NULL. The caller frees it. */
 static char *parent_of(const pmix_app_t *app)
 {
 	const char *port = env_peek(app, "WEFT_PARENT");
@@ -570,7 +569,8 @@ static char *parent_of(const pmix_app_t *app)
 	return port ? strdup(port) : NULL;
 }
 
-/* The other variables of ours, which are the first app's for all. */
+/* Appends an option whose value a variable of the app has. The first app
+ * decides for all apps. */
 static void add_option(struct words *words, const pmix_app_t *app,
 	const char *name, const char *option)
 {
