@@ -27,7 +27,7 @@ void weft_lock_go_mt(void)
 		usleep(20000); /* no membarrier: let store buffers drain */
 }
 
-/* pairs with the release in weft_lock_drop_mt */
+/* pairs with the release in weft_lock_release_mt */
 static inline bool lock_grab(struct weft_lock *lock)
 {
 	return !atomic_load_explicit(&lock->is_taken, memory_order_relaxed) &&
@@ -52,12 +52,12 @@ static __attribute__((noinline)) void lock_wait(struct weft_lock *lock)
 			memory_order_relaxed);
 }
 
-void weft_lock_take_mt(struct weft_lock *lock)
+void weft_lock_acquire_mt(struct weft_lock *lock)
 {
 	if (!lock_grab(lock))
 		lock_wait(lock);
 	/* The holder took the lock before the process became multi-threaded;
-	 * pairs with the release in weft_lock_drop. */
+	 * pairs with the release in weft_lock_release. */
 	for (unsigned n = 0;
 		atomic_load_explicit(&lock->is_biased, memory_order_acquire);
 		n++)
@@ -77,7 +77,7 @@ bool weft_lock_try_mt(struct weft_lock *lock)
 	return true;
 }
 
-void weft_lock_drop_mt(struct weft_lock *lock)
+void weft_lock_release_mt(struct weft_lock *lock)
 {
 	atomic_store_explicit(&lock->is_real, 0, memory_order_relaxed);
 	atomic_store_explicit(&lock->is_taken, 0, memory_order_release);

@@ -52,12 +52,12 @@ static inline bool weft_lock_is_mt(void)
 void weft_lock_go_mt(void);
 
 /* Slow paths; lock.c. */
-void weft_lock_take_mt(struct weft_lock *lock);
+void weft_lock_acquire_mt(struct weft_lock *lock);
 bool weft_lock_try_mt(struct weft_lock *lock);
-void weft_lock_drop_mt(struct weft_lock *lock);
+void weft_lock_release_mt(struct weft_lock *lock);
 
 /* Takes the lock; not recursive. */
-static inline void weft_lock_take(struct weft_lock *lock)
+static inline void weft_lock_acquire(struct weft_lock *lock)
 {
 	if (__builtin_expect(!weft_lock_is_mt(), 1)) {
 		atomic_store_explicit(
@@ -70,7 +70,7 @@ static inline void weft_lock_take(struct weft_lock *lock)
 		atomic_store_explicit(
 			&lock->is_biased, 0, memory_order_release);
 	}
-	weft_lock_take_mt(lock);
+	weft_lock_acquire_mt(lock);
 }
 
 /* Takes the lock, or returns false immediately if another thread holds it. The
@@ -79,40 +79,40 @@ static inline bool weft_lock_try(struct weft_lock *lock)
 {
 	if (weft_lock_is_mt())
 		return weft_lock_try_mt(lock);
-	weft_lock_take(lock);
+	weft_lock_acquire(lock);
 	return true;
 }
 
-static inline void weft_lock_drop(struct weft_lock *lock)
+static inline void weft_lock_release(struct weft_lock *lock)
 {
 	/* is_biased does not tell: a thread that is about to notice the change
 	 * to multi-threaded may set it for a moment while this thread holds the
-	 * lock. The release pairs with the acquire in weft_lock_take_mt. */
+	 * lock. The release pairs with the acquire in weft_lock_acquire_mt. */
 	if (__builtin_expect(
 		    !atomic_load_explicit(&lock->is_real, memory_order_relaxed),
 		    1))
 		atomic_store_explicit(
 			&lock->is_biased, 0, memory_order_release);
 	else
-		weft_lock_drop_mt(lock);
+		weft_lock_release_mt(lock);
 }
 
-/* True if a thread waits in weft_lock_take(). Threads in weft_lock_try() do not
- * count. */
+/* True if a thread waits in weft_lock_acquire(). Threads in weft_lock_try() do
+ * not count. */
 static inline bool weft_lock_is_wanted(struct weft_lock *lock)
 {
 	return atomic_load_explicit(&lock->n_waiting, memory_order_relaxed);
 }
 
-/* Releases and retakes the lock if a thread waits in weft_lock_take(). For wait
- * loops. */
+/* Releases and retakes the lock if a thread waits in weft_lock_acquire(). For
+ * wait loops. */
 static inline void weft_lock_pause(struct weft_lock *lock)
 {
 	if (__builtin_expect(!weft_lock_is_wanted(lock), 1))
 		return;
-	weft_lock_drop(lock);
+	weft_lock_release(lock);
 	weft_yield_wait(0);
-	weft_lock_take(lock);
+	weft_lock_acquire(lock);
 }
 
 /* Asserts that a thread holds the lock. */

@@ -222,12 +222,12 @@ void weft_vci_undefer(struct weft_vci *vci, struct weft_progress_hook *hook);
 
 static inline void weft_vci_lock(struct weft_vci *vci)
 {
-	weft_lock_take(&vci->lock);
+	weft_lock_acquire(&vci->lock);
 }
 
 static inline void weft_vci_unlock(struct weft_vci *vci)
 {
-	weft_lock_drop(&vci->lock);
+	weft_lock_release(&vci->lock);
 }
 
 #endif

@@ -24,12 +24,12 @@ static void free_while_single(void **state)
 {
 	(void)state;
 	assert_false(weft_lock_is_mt());
-	weft_lock_take(&lock);
+	weft_lock_acquire(&lock);
 	assert_int_equal(atomic_load(&lock.is_taken), 0);
 	/* keeps the lock: no other thread can hold it */
 	weft_lock_pause(&lock);
 	assert_int_equal(atomic_load(&lock.is_biased), 1);
-	weft_lock_drop(&lock);
+	weft_lock_release(&lock);
 	assert_int_equal(atomic_load(&lock.is_biased), 0);
 }
 
@@ -38,9 +38,9 @@ static void *early_bird(void *arg)
 {
 	(void)arg;
 	while (!atomic_load_explicit(&must_stop, memory_order_relaxed)) {
-		weft_lock_take(&lock);
+		weft_lock_acquire(&lock);
 		counter++;
-		weft_lock_drop(&lock);
+		weft_lock_release(&lock);
 	}
 	return NULL;
 }
@@ -52,14 +52,14 @@ static void *late_comer(void *arg)
 
 	(void)arg;
 	for (int i = 0; i < N_ROUNDS; i++) {
-		weft_lock_take(&lock);
+		weft_lock_acquire(&lock);
 		bad += atomic_fetch_add_explicit(
 			&n_inside, 1, memory_order_relaxed);
 		counter++;
 		if (i % 100 == 0)
 			sched_yield();
 		atomic_fetch_sub_explicit(&n_inside, 1, memory_order_relaxed);
-		weft_lock_drop(&lock);
+		weft_lock_release(&lock);
 	}
 	return (void *)bad;
 }
@@ -109,9 +109,9 @@ static void no_increment_is_lost(void **state)
 
 static void *waiter(void *arg)
 {
-	weft_lock_take(&lock);
+	weft_lock_acquire(&lock);
 	*(atomic_bool *)arg = true;
-	weft_lock_drop(&lock);
+	weft_lock_release(&lock);
 	return NULL;
 }
 
@@ -121,11 +121,11 @@ static void pause_lets_a_waiter_in(void **state)
 	pthread_t thread;
 
 	(void)state;
-	weft_lock_take(&lock);
+	weft_lock_acquire(&lock);
 	assert_int_equal(pthread_create(&thread, NULL, waiter, &was_in), 0);
 	while (!atomic_load(&was_in))
 		weft_lock_pause(&lock);
-	weft_lock_drop(&lock);
+	weft_lock_release(&lock);
 	pthread_join(thread, NULL);
 }
 
@@ -134,9 +134,9 @@ static void pause_lets_a_waiter_in(void **state)
 static void a_late_mark_does_not_mislead_the_holder(void **state)
 {
 	(void)state;
-	weft_lock_take(&lock);
+	weft_lock_acquire(&lock);
 	atomic_store(&lock.is_biased, 1);
-	weft_lock_drop(&lock);
+	weft_lock_release(&lock);
 	assert_int_equal(atomic_load(&lock.is_taken), 0);
 	assert_int_equal(atomic_load(&lock.is_biased), 1);
 	atomic_store(&lock.is_biased, 0);
