@@ -50,7 +50,7 @@ void *weft_table_new(struct weft_table *table)
 {
 	struct weft_obj *obj;
 
-	weft_spin_take(&table->spin);
+	weft_spin_acquire(&table->spin);
 	if (table->free_head) {
 		obj = slot_at(table, table->free_head - 1);
 		table->free_head = ((struct free_obj *)(void *)obj)->next;
@@ -62,7 +62,7 @@ void *weft_table_new(struct weft_table *table)
 		weft_obj_turn(obj);
 		table->n_live++;
 	}
-	weft_spin_drop(&table->spin);
+	weft_spin_release(&table->spin);
 	return obj;
 }
 
@@ -72,22 +72,22 @@ void weft_table_free(struct weft_table *table, void *obj_void)
 
 	if (!obj)
 		return;
-	weft_spin_take(&table->spin);
+	weft_spin_acquire(&table->spin);
 	weft_obj_turn(obj);
 	((struct free_obj *)obj_void)->next = table->free_head;
 	table->free_head =
 		(obj->low & ((1u << WEFT_HANDLE_INDEX_BITS) - 1)) + 1;
 	table->n_live--;
-	weft_spin_drop(&table->spin);
+	weft_spin_release(&table->spin);
 }
 
 uint32_t weft_table_n_live(struct weft_table *table)
 {
 	uint32_t n;
 
-	weft_spin_take(&table->spin);
+	weft_spin_acquire(&table->spin);
 	n = table->n_live;
-	weft_spin_drop(&table->spin);
+	weft_spin_release(&table->spin);
 	return n;
 }
 
@@ -95,10 +95,10 @@ void *weft_table_place(struct weft_table *table, uint32_t i)
 {
 	void *obj = NULL;
 
-	weft_spin_take(&table->spin);
+	weft_spin_acquire(&table->spin);
 	if (i < table->n_used)
 		obj = slot_at(table, i);
-	weft_spin_drop(&table->spin);
+	weft_spin_release(&table->spin);
 	return obj;
 }
 
@@ -106,12 +106,12 @@ void *weft_table_next(struct weft_table *table, uint32_t *pos)
 {
 	struct weft_obj *obj, *found = NULL;
 
-	weft_spin_take(&table->spin);
+	weft_spin_acquire(&table->spin);
 	while (!found && *pos < table->n_used) {
 		obj = slot_at(table, (*pos)++);
 		if (obj->gen & 1)
 			found = obj;
 	}
-	weft_spin_drop(&table->spin);
+	weft_spin_release(&table->spin);
 	return found;
 }

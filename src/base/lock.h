@@ -128,9 +128,9 @@ struct weft_spin {
 	atomic_int is_taken;
 };
 
-static inline void weft_spin_take(struct weft_spin *spin)
+static inline void weft_spin_acquire(struct weft_spin *spin)
 {
-	/* pairs with the release in weft_spin_drop */
+	/* pairs with the release in weft_spin_release */
 	for (unsigned n = 0; atomic_exchange_explicit(
 		     &spin->is_taken, 1, memory_order_acquire);
 		n++)
@@ -138,14 +138,14 @@ static inline void weft_spin_take(struct weft_spin *spin)
 }
 
 /* False when another thread holds it. */
-static inline bool weft_spin_try(struct weft_spin *spin)
+static inline bool weft_spin_try_acquire(struct weft_spin *spin)
 {
-	/* pairs with the release in weft_spin_drop */
+	/* pairs with the release in weft_spin_release */
 	return !atomic_exchange_explicit(
 		&spin->is_taken, 1, memory_order_acquire);
 }
 
-static inline void weft_spin_drop(struct weft_spin *spin)
+static inline void weft_spin_release(struct weft_spin *spin)
 {
 	atomic_store_explicit(&spin->is_taken, 0, memory_order_release);
 }

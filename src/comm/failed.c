@@ -21,7 +21,7 @@ void weft_failed_event(const struct weft_boot_event *event)
 
 	if (event->kind != WEFT_BOOT_PEER_DIED)
 		return;
-	weft_spin_take(&failed.spin);
+	weft_spin_acquire(&failed.spin);
 	n = atomic_load_explicit(&failed.n, memory_order_relaxed);
 	procs = realloc(failed.procs, (n + 1) * sizeof(*procs));
 	if (procs) {
@@ -30,17 +30,17 @@ void weft_failed_event(const struct weft_boot_event *event)
 			(weft_proc.proc & ~(uint64_t)UINT32_MAX) | event->rank;
 		atomic_store_explicit(&failed.n, n + 1, memory_order_relaxed);
 	}
-	weft_spin_drop(&failed.spin);
+	weft_spin_release(&failed.spin);
 }
 
 int32_t weft_failed_first(const struct weft_group *group)
 {
 	int32_t rank = WEFT_UNDEFINED;
 
-	weft_spin_take(&failed.spin);
+	weft_spin_acquire(&failed.spin);
 	for (uint32_t i = 0; i < failed.n && rank == WEFT_UNDEFINED; i++)
 		rank = weft_group_rank_of(group, failed.procs[i]);
-	weft_spin_drop(&failed.spin);
+	weft_spin_release(&failed.spin);
 	return rank;
 }
 
@@ -50,10 +50,10 @@ bool weft_failed_is(uint64_t proc)
 
 	if (!atomic_load_explicit(&failed.n, memory_order_relaxed))
 		return false;
-	weft_spin_take(&failed.spin);
+	weft_spin_acquire(&failed.spin);
 	for (uint32_t i = 0; i < failed.n && !is_failed; i++)
 		is_failed = failed.procs[i] == proc;
-	weft_spin_drop(&failed.spin);
+	weft_spin_release(&failed.spin);
 	return is_failed;
 }
 

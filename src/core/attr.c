@@ -47,12 +47,12 @@ static struct {
 
 static void lock(void)
 {
-	weft_spin_take(&keys.spin);
+	weft_spin_acquire(&keys.spin);
 }
 
 static void unlock(void)
 {
-	weft_spin_drop(&keys.spin);
+	weft_spin_release(&keys.spin);
 }
 
 static void key_put(struct keyval *key)

@@ -81,13 +81,13 @@ int weft_errcode_add_class(int *class_out)
 	struct code *code;
 	int number = 0;
 
-	weft_spin_take(&table.spin);
+	weft_spin_acquire(&table.spin);
 	code = errcode_add(&number);
 	if (code) {
 		code->is_class = true;
 		code->class_ = number;
 	}
-	weft_spin_drop(&table.spin);
+	weft_spin_release(&table.spin);
 	if (!code)
 		return weft_err_set(WEFT_ERR_NOMEM, "no more error classes");
 	*class_out = number;
@@ -100,7 +100,7 @@ int weft_errcode_add_code(int class_, int *code_out)
 	int number = 0;
 	bool known;
 
-	weft_spin_take(&table.spin);
+	weft_spin_acquire(&table.spin);
 	of = errcode_find(class_);
 	known = class_ <= WEFT_ERRCODE_LAST || (of && of->is_class);
 	if (known)
@@ -111,7 +111,7 @@ int weft_errcode_add_code(int class_, int *code_out)
 		if (of)
 			of->n_codes++;
 	}
-	weft_spin_drop(&table.spin);
+	weft_spin_release(&table.spin);
 	if (!known)
 		return weft_err_set(
 			WEFT_ERR_ARG, "%d is not an error class", class_);
@@ -125,11 +125,11 @@ int weft_errcode_class(int number)
 {
 	struct code *code;
 
-	weft_spin_take(&table.spin);
+	weft_spin_acquire(&table.spin);
 	code = errcode_find(number);
 	if (code)
 		number = code->class_;
-	weft_spin_drop(&table.spin);
+	weft_spin_release(&table.spin);
 	return number;
 }
 
@@ -141,7 +141,7 @@ int weft_errcode_set_text(int number, const char *text)
 
 	if (text && !copy)
 		return WEFT_ERR_NOMEM;
-	weft_spin_take(&table.spin);
+	weft_spin_acquire(&table.spin);
 	code = errcode_find(number);
 	ok = code && (text || code->text);
 	if (ok) {
@@ -150,7 +150,7 @@ int weft_errcode_set_text(int number, const char *text)
 		code->text = copy;
 		copy = old;
 	}
-	weft_spin_drop(&table.spin);
+	weft_spin_release(&table.spin);
 	free(copy);
 	return ok ? 0
 		  : weft_err_set(WEFT_ERR_ARG,
@@ -162,11 +162,11 @@ bool weft_errcode_text(int number, char *buf, size_t len)
 {
 	struct code *code;
 
-	weft_spin_take(&table.spin);
+	weft_spin_acquire(&table.spin);
 	code = errcode_find(number);
 	if (code)
 		snprintf(buf, len, "%s", code->text ? code->text : "");
-	weft_spin_drop(&table.spin);
+	weft_spin_release(&table.spin);
 	return code;
 }
 
@@ -175,12 +175,12 @@ int weft_errcode_remove_class(int class_)
 	struct code *code;
 	bool ok;
 
-	weft_spin_take(&table.spin);
+	weft_spin_acquire(&table.spin);
 	code = errcode_find(class_);
 	ok = code && code->is_class && !code->n_codes && !code->text;
 	if (ok)
 		errcode_drop(code);
-	weft_spin_drop(&table.spin);
+	weft_spin_release(&table.spin);
 	return ok ? 0
 		  : weft_err_set(WEFT_ERR_ARG,
 			    "%d is not an added error class without codes "
@@ -193,7 +193,7 @@ int weft_errcode_remove_code(int number)
 	struct code *code, *of;
 	bool ok;
 
-	weft_spin_take(&table.spin);
+	weft_spin_acquire(&table.spin);
 	code = errcode_find(number);
 	ok = code && !code->is_class && !code->text;
 	if (ok) {
@@ -202,7 +202,7 @@ int weft_errcode_remove_code(int number)
 			of->n_codes--;
 		errcode_drop(code);
 	}
-	weft_spin_drop(&table.spin);
+	weft_spin_release(&table.spin);
 	return ok ? 0
 		  : weft_err_set(WEFT_ERR_ARG,
 			    "%d is not an added error code without text",

@@ -24,7 +24,7 @@ static struct weft_info *locked(const struct weft_info *info)
 {
 	struct weft_info *self = (struct weft_info *)(uintptr_t)info;
 
-	weft_spin_take(&self->spin);
+	weft_spin_acquire(&self->spin);
 	return self;
 }
 
@@ -121,9 +121,9 @@ int weft_info_set(struct weft_info *info, const char *key, const char *value)
 	value_copy = trimmed(value);
 	err = WEFT_ERR_NOMEM;
 	if (key_copy && value_copy) {
-		weft_spin_take(&info->spin);
+		weft_spin_acquire(&info->spin);
 		err = put_take(info, key_copy, value_copy);
-		weft_spin_drop(&info->spin);
+		weft_spin_release(&info->spin);
 	}
 	if (err) {
 		free(key_copy);
@@ -139,7 +139,7 @@ int weft_info_delete(struct weft_info *info, const char *key)
 
 	if (err)
 		return err;
-	weft_spin_take(&info->spin);
+	weft_spin_acquire(&info->spin);
 	entry = info_find(info, key);
 	if (entry) {
 		gone = *entry;
@@ -147,7 +147,7 @@ int weft_info_delete(struct weft_info *info, const char *key)
 			(size_t)(info->entries + --info->n - entry) *
 				sizeof(*entry));
 	}
-	weft_spin_drop(&info->spin);
+	weft_spin_release(&info->spin);
 	if (!entry)
 		return weft_err_set(
 			WEFT_ERR_INFO_NOKEY, "info key %s is not set", key);
@@ -161,7 +161,7 @@ uint32_t weft_info_n_keys(const struct weft_info *info)
 	struct weft_info *self = locked(info);
 	uint32_t n = self->n;
 
-	weft_spin_drop(&self->spin);
+	weft_spin_release(&self->spin);
 	return n;
 }
 
@@ -172,7 +172,7 @@ int weft_info_key(const struct weft_info *info, uint32_t i, char *buf)
 
 	if (i < n)
 		strcpy(buf, self->entries[i].key);
-	weft_spin_drop(&self->spin);
+	weft_spin_release(&self->spin);
 	return i < n ? 0
 		     : weft_err_set(WEFT_ERR_ARG,
 			       "key number %u is out of range: the info object "
@@ -196,7 +196,7 @@ long weft_info_value(
 		if (len)
 			snprintf(buf, len, "%s", entry->value);
 	}
-	weft_spin_drop(&self->spin);
+	weft_spin_release(&self->spin);
 	return n;
 }
 

@@ -512,9 +512,9 @@ struct weft_view *weft_file_view(struct weft_file *file)
 {
 	struct weft_view *view;
 
-	weft_spin_take(&file->spin);
+	weft_spin_acquire(&file->spin);
 	view = weft_view_get(file->view);
-	weft_spin_drop(&file->spin);
+	weft_spin_release(&file->spin);
 	return view;
 }
 
@@ -523,11 +523,11 @@ static void file_replace_view(struct weft_file *file, struct weft_view *view)
 {
 	struct weft_view *old;
 
-	weft_spin_take(&file->spin);
+	weft_spin_acquire(&file->spin);
 	old = file->view;
 	file->view = view;
 	file->position = 0;
-	weft_spin_drop(&file->spin);
+	weft_spin_release(&file->spin);
 	weft_view_put(old);
 	if (file->comm->rank == 0)
 		weft_file_pointer_set(file, 0);
@@ -680,15 +680,15 @@ int weft_file_seek(
 
 	if (err)
 		return err;
-	weft_spin_take(&file->spin);
+	weft_spin_acquire(&file->spin);
 	position = file->position;
-	weft_spin_drop(&file->spin);
+	weft_spin_release(&file->spin);
 	err = file_seek_to(file, offset, whence, &position);
 	if (err)
 		return err;
-	weft_spin_take(&file->spin);
+	weft_spin_acquire(&file->spin);
 	file->position = position;
-	weft_spin_drop(&file->spin);
+	weft_spin_release(&file->spin);
 	return 0;
 }
 
@@ -698,9 +698,9 @@ int weft_file_position(struct weft_file *file, int64_t *offset_out)
 
 	if (err)
 		return err;
-	weft_spin_take(&file->spin);
+	weft_spin_acquire(&file->spin);
 	*offset_out = file->position;
-	weft_spin_drop(&file->spin);
+	weft_spin_release(&file->spin);
 	return 0;
 }
 

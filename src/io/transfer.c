@@ -152,10 +152,10 @@ static int64_t advance_position(struct weft_file *file, int64_t by)
 {
 	int64_t old;
 
-	weft_spin_take(&file->spin);
+	weft_spin_acquire(&file->spin);
 	old = file->position;
 	file->position += by;
-	weft_spin_drop(&file->spin);
+	weft_spin_release(&file->spin);
 	return old;
 }
 
@@ -485,10 +485,10 @@ static void open_pool(struct weft_file *file)
 {
 	bool is_first;
 
-	weft_spin_take(&file->spin);
+	weft_spin_acquire(&file->spin);
 	is_first = !file->has_pool;
 	file->has_pool = true;
-	weft_spin_drop(&file->spin);
+	weft_spin_release(&file->spin);
 	if (is_first)
 		weft_pool_get();
 }

@@ -95,9 +95,9 @@ int weft_rma_ctx_create(unsigned options, struct weft_rma_ctx **ctx_out)
 		rma_ctx_destroy(ctx);
 		return err;
 	}
-	weft_spin_take(&own->ctxs_lock);
+	weft_spin_acquire(&own->ctxs_lock);
 	weft_list_push_back(&own->ctxs, &ctx->link);
-	weft_spin_drop(&own->ctxs_lock);
+	weft_spin_release(&own->ctxs_lock);
 	*ctx_out = ctx;
 	return 0;
 }
@@ -111,9 +111,9 @@ int weft_rma_ctx_destroy(struct weft_rma_ctx *ctx)
 		return 0;
 	err = weft_rma_quiet(ctx);
 	weft_rma_session_stop(ctx);
-	weft_spin_take(&own->ctxs_lock);
+	weft_spin_acquire(&own->ctxs_lock);
 	weft_list_remove(&ctx->link);
-	weft_spin_drop(&own->ctxs_lock);
+	weft_spin_release(&own->ctxs_lock);
 	rma_ctx_destroy(ctx);
 	return err;
 }
@@ -127,7 +127,7 @@ void weft_rma_release(void)
 	if (weft_likely(!atomic_load_explicit(
 		    &own->n_holding, memory_order_relaxed)))
 		return;
-	weft_spin_take(&own->ctxs_lock);
+	weft_spin_acquire(&own->ctxs_lock);
 	weft_list_for_each(link, next, &own->ctxs)
 	{
 		struct weft_rma_ctx *ctx =
@@ -136,10 +136,10 @@ void weft_rma_release(void)
 		if (ctx->options & WEFT_RMA_PRIVATE) {
 			if (pthread_equal(ctx->owner, pthread_self()))
 				weft_remote_release(ctx);
-		} else if (weft_spin_try(&ctx->lock)) {
+		} else if (weft_spin_try_acquire(&ctx->lock)) {
 			weft_remote_release(ctx);
-			weft_spin_drop(&ctx->lock);
+			weft_spin_release(&ctx->lock);
 		}
 	}
-	weft_spin_drop(&own->ctxs_lock);
+	weft_spin_release(&own->ctxs_lock);
 }

@@ -33,11 +33,11 @@ static void rma_fabric_poll(struct weft_progress_hook *hook)
 		return;
 	}
 	/* the holder of the default context drives its endpoint, the first */
-	if (ctx && !weft_spin_try(&ctx->lock))
+	if (ctx && !weft_spin_try_acquire(&ctx->lock))
 		return;
 	n = weft_rma_ep_poll(weft_rma_domain_ep(fabric.domain));
 	if (ctx)
-		weft_spin_drop(&ctx->lock);
+		weft_spin_release(&ctx->lock);
 	/* rounds are long where each gives up the core */
 	if (n == 0 && weft_proc.vci.shm && weft_proc.max_spin &&
 		fabric.domain->plan.poll_ns > WEFT_POLL_CHEAP_NS)

@@ -142,13 +142,13 @@ extern struct weft_rma_own weft_rma_own;
 static inline void weft_ctx_take(struct weft_rma_ctx *ctx)
 {
 	if (!(ctx->options & WEFT_RMA_PRIVATE))
-		weft_spin_take(&ctx->lock);
+		weft_spin_acquire(&ctx->lock);
 }
 
 static inline void weft_ctx_drop(struct weft_rma_ctx *ctx)
 {
 	if (!(ctx->options & WEFT_RMA_PRIVATE))
-		weft_spin_drop(&ctx->lock);
+		weft_spin_release(&ctx->lock);
 }
 
 /* Says that the context may hold something back, or does not. */

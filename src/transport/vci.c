@@ -243,13 +243,13 @@ static int inbox_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 	struct death *deaths;
 	uint32_t n;
 
-	weft_spin_take(&r->spin);
+	weft_spin_acquire(&r->spin);
 	deaths = r->deaths;
 	n = r->n_deaths;
 	r->deaths = NULL;
 	r->n_deaths = 0;
 	atomic_store_explicit(&boot->pending, 0, memory_order_relaxed);
-	weft_spin_drop(&r->spin);
+	weft_spin_release(&r->spin);
 	for (uint32_t i = 0; i < n; i++) {
 		struct weft_boot_event event = {
 			.kind = WEFT_BOOT_PEER_DIED,
@@ -286,7 +286,7 @@ void weft_vci_note_failure(uint32_t rank, int code)
 		struct dedicated *r = dedicated_at(i);
 		struct death *deaths;
 
-		weft_spin_take(&r->spin);
+		weft_spin_acquire(&r->spin);
 		deaths =
 			realloc(r->deaths, (r->n_deaths + 1) * sizeof(*deaths));
 		if (deaths) {
@@ -296,7 +296,7 @@ void weft_vci_note_failure(uint32_t rank, int code)
 			atomic_store_explicit(&r->inbox.pending, r->n_deaths,
 				memory_order_relaxed);
 		}
-		weft_spin_drop(&r->spin);
+		weft_spin_release(&r->spin);
 		weft_boot_ring(&r->inbox);
 	}
 }

@@ -35,12 +35,12 @@ static struct {
 
 void weft_wait_lock(void)
 {
-	weft_spin_take(&here.spin);
+	weft_spin_acquire(&here.spin);
 }
 
 void weft_wait_unlock(void)
 {
-	weft_spin_drop(&here.spin);
+	weft_spin_release(&here.spin);
 }
 
 struct weft_wait *weft_wait_next(const struct weft_wait *after)

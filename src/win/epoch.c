@@ -92,9 +92,9 @@ static struct weft_win_target *opened_at(struct weft_win *win, uint32_t i)
 {
 	struct weft_win_target *target;
 
-	weft_spin_take(&win->spin);
+	weft_spin_acquire(&win->spin);
 	target = i < win->n_opened ? win->opened[i] : NULL;
-	weft_spin_drop(&win->spin);
+	weft_spin_release(&win->spin);
 	return target;
 }
 
@@ -104,7 +104,7 @@ static int list_locked(
 	bool is_second;
 	int err = 0;
 
-	weft_spin_take(&win->spin);
+	weft_spin_acquire(&win->spin);
 	is_second = target->is_open;
 	if (!is_second)
 		err = list_opened(win, target);
@@ -112,7 +112,7 @@ static int list_locked(
 		target->lock.is_taken = has_lock;
 		target->lock.is_exclusive = false;
 	}
-	weft_spin_drop(&win->spin);
+	weft_spin_release(&win->spin);
 	if (has_lock && err)
 		give_lock(win, target, false);
 	return err;
@@ -126,11 +126,11 @@ static bool begin_opening(struct weft_win *win, struct weft_win_target *target)
 	for (;;) {
 		bool is_mine = false, is_open;
 
-		weft_spin_take(&win->spin);
+		weft_spin_acquire(&win->spin);
 		is_open = target->is_open;
 		if (!is_open && !target->is_opening)
 			is_mine = target->is_opening = true;
-		weft_spin_drop(&win->spin);
+		weft_spin_release(&win->spin);
 		if (is_mine || is_open)
 			return is_mine;
 		weft_vci_lock(vci);
@@ -148,9 +148,9 @@ static int open_locked_all(struct weft_win *win, struct weft_win_target *target)
 	err = take_lock(win, target, false);
 	if (!err)
 		err = list_locked(win, target, true);
-	weft_spin_take(&win->spin);
+	weft_spin_acquire(&win->spin);
 	target->is_opening = false;
-	weft_spin_drop(&win->spin);
+	weft_spin_release(&win->spin);
 	return err;
 }
 
@@ -248,9 +248,9 @@ int weft_win_close_epoch(struct weft_win *win)
 		struct weft_win_target *target = win->opened[win->n_opened - 1];
 		int one;
 
-		weft_spin_take(&win->spin);
+		weft_spin_acquire(&win->spin);
 		unlist_opened(win, target);
-		weft_spin_drop(&win->spin);
+		weft_spin_release(&win->spin);
 		one = close_target(win, target);
 		err = err ? err : one;
 	}
@@ -428,9 +428,9 @@ int weft_win_complete(struct weft_win *win)
 		struct weft_win_target *target = member_at(win, group, i);
 		int one;
 
-		weft_spin_take(&win->spin);
+		weft_spin_acquire(&win->spin);
 		unlist_opened(win, target);
-		weft_spin_drop(&win->spin);
+		weft_spin_release(&win->spin);
 		one = notify_complete(win, target);
 		err = err ? err : one;
 	}
@@ -506,7 +506,7 @@ int weft_win_lock(
 		err = take_lock(win, target, is_exclusive);
 	if (err)
 		return err;
-	weft_spin_take(&win->spin);
+	weft_spin_acquire(&win->spin);
 	err = list_opened(win, target);
 	if (!err) {
 		win->access = WEFT_WIN_LOCKED;
@@ -515,7 +515,7 @@ int weft_win_lock(
 		target->lock.is_taken = has_lock;
 		target->lock.is_exclusive = is_exclusive;
 	}
-	weft_spin_drop(&win->spin);
+	weft_spin_release(&win->spin);
 	if (err && has_lock)
 		give_lock(win, target, is_exclusive);
 	return err;
@@ -533,15 +533,15 @@ int weft_win_unlock(struct weft_win *win, int32_t rank)
 	if (win->access != WEFT_WIN_LOCKED || !target->lock.is_open)
 		return out_of_turn(win, "and that rank is not locked");
 	atomic_thread_fence(memory_order_seq_cst);
-	weft_spin_take(&win->spin);
+	weft_spin_acquire(&win->spin);
 	unlist_opened(win, target);
-	weft_spin_drop(&win->spin);
+	weft_spin_release(&win->spin);
 	err = close_target(win, target);
-	weft_spin_take(&win->spin);
+	weft_spin_acquire(&win->spin);
 	if (!--win->n_locks)
 		win->access = WEFT_WIN_CLOSED;
 	is_round = ++win->n_unlocks % UNLOCKS_PER_ROUND == 0;
-	weft_spin_drop(&win->spin);
+	weft_spin_release(&win->spin);
 	if (weft_unlikely(is_round))
 		win_progress(win);
 	return err;

@@ -65,9 +65,9 @@ struct weft_win_target *weft_win_target_of(struct weft_win *win, uint32_t rank)
 
 	if (weft_likely(target))
 		return target;
-	weft_spin_take(&win->spin);
+	weft_spin_acquire(&win->spin);
 	target = target_make(win, rank);
-	weft_spin_drop(&win->spin);
+	weft_spin_release(&win->spin);
 	if (!target)
 		weft_err_set(WEFT_ERR_NOMEM,
 			"no memory for what is known of rank %u of a window",

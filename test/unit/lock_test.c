@@ -146,9 +146,9 @@ static void *spinner(void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < N_ROUNDS; i++) {
-		weft_spin_take(&spin);
+		weft_spin_acquire(&spin);
 		counter++;
-		weft_spin_drop(&spin);
+		weft_spin_release(&spin);
 	}
 	return NULL;
 }
