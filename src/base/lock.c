@@ -18,7 +18,7 @@ static void __attribute__((constructor)) lock_register(void)
 		0);
 }
 
-void weft_lock_go_mt(void)
+void weft_lock_enable_mt(void)
 {
 	if (weft_lock_is_mt())
 		return;

@@ -4,10 +4,10 @@
  *
  * struct weft_lock: a process starts single-threaded (weft_lock_is_mt() is
  * false). To take the lock is then one plain store and two loads. The first
- * session that is granted MPI_THREAD_MULTIPLE calls weft_lock_go_mt(), which
- * makes every such lock real for the rest of the process. The change is safe
- * while another thread is inside the library: after membarrier() each later
- * taker sees the flag, and it waits for the one earlier holder through
+ * session that is granted MPI_THREAD_MULTIPLE calls weft_lock_enable_mt(),
+ * which makes every such lock real for the rest of the process. The change is
+ * safe while another thread is inside the library: after membarrier() each
+ * later taker sees the flag, and it waits for the one earlier holder through
  * `is_biased`.
  *
  * Use it only for data that the caller's thread level protects already: VCIs
@@ -49,7 +49,7 @@ static inline bool weft_lock_is_mt(void)
 }
 
 /* Makes all locks real. Idempotent; any thread, holding no lock. */
-void weft_lock_go_mt(void);
+void weft_lock_enable_mt(void);
 
 /* Slow paths; lock.c. */
 void weft_lock_acquire_mt(struct weft_lock *lock);
@@ -62,7 +62,7 @@ static inline void weft_lock_acquire(struct weft_lock *lock)
 	if (__builtin_expect(!weft_lock_is_mt(), 1)) {
 		atomic_store_explicit(
 			&lock->is_biased, 1, memory_order_relaxed);
-		/* ordered against weft_lock_go_mt() by its membarrier(); on
+		/* ordered against weft_lock_enable_mt() by its membarrier(); on
 		 * this side a compiler barrier suffices */
 		atomic_signal_fence(memory_order_seq_cst);
 		if (__builtin_expect(!weft_lock_is_mt(), 1))

@@ -84,7 +84,7 @@ static void pool_start_thread(void)
 
 void weft_pool_get(void)
 {
-	weft_lock_go_mt();
+	weft_lock_enable_mt();
 	pthread_mutex_lock(&pool.lock);
 	pool.n_users++;
 	pthread_mutex_unlock(&pool.lock);

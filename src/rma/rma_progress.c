@@ -27,7 +27,7 @@ void weft_rma_progress_open(void)
 {
 	struct weft_rma_own *own = &weft_rma_own;
 
-	weft_lock_go_mt();
+	weft_lock_enable_mt();
 	if (own->has_fabric_amo)
 		return;
 	own->user.vci = &weft_proc.vci;

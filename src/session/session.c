@@ -159,7 +159,7 @@ int weft_session_open(const struct weft_info *info, struct weft_errh *errh,
 	}
 	weft_errh_set(&session->errh, errh);
 	if (session->level == WEFT_THREAD_MULTIPLE)
-		weft_lock_go_mt();
+		weft_lock_enable_mt();
 	*session_out = session;
 	return 0;
 }

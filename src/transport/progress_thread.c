@@ -164,7 +164,7 @@ int weft_progress_thread_add(struct weft_progress_user *user)
 {
 	int err = 0;
 
-	weft_lock_go_mt();
+	weft_lock_enable_mt();
 	weft_vci_lock(user->vci);
 	pthread_mutex_lock(&shared_thread.lock);
 	while (shared_thread.is_there && shared_thread.is_ending)

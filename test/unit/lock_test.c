@@ -73,7 +73,7 @@ static void the_change_keeps_holders_apart(void **state)
 	counter = 0;
 	assert_int_equal(pthread_create(&bird, NULL, early_bird, NULL), 0);
 	usleep(2000);
-	weft_lock_go_mt();
+	weft_lock_enable_mt();
 	assert_true(weft_lock_is_mt());
 	for (int i = 0; i < N_THREADS; i++)
 		assert_int_equal(
@@ -87,7 +87,7 @@ static void the_change_keeps_holders_apart(void **state)
 	assert_true(counter > (long)N_THREADS * N_ROUNDS);
 	assert_int_equal(atomic_load(&lock.is_taken), 0);
 	assert_int_equal(atomic_load(&lock.is_biased), 0);
-	weft_lock_go_mt(); /* again: nothing happens */
+	weft_lock_enable_mt(); /* again: nothing happens */
 }
 
 static void no_increment_is_lost(void **state)
