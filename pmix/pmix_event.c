@@ -57,7 +57,7 @@ void weft_pmix_item_post(struct pmix_item *item)
 	/* relaxed: the lock orders the item's data before poll reads it */
 	atomic_fetch_add_explicit(&boot->boot.pending, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&boot->lock);
-	weft_boot_ring(&boot->boot);
+	weft_boot_wake(&boot->boot);
 }
 
 /* ---- on PMIx's thread ---- */

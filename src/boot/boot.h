@@ -375,7 +375,7 @@ static inline int weft_boot_poll(
 
 /* For implementations: an item was queued. Wakes a thread that sleeps. Any
  * thread. */
-static inline void weft_boot_ring(struct weft_boot *boot)
+static inline void weft_boot_wake(struct weft_boot *boot)
 {
 	int fd = atomic_load_explicit(&boot->wakeup, memory_order_relaxed);
 

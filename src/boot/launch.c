@@ -192,7 +192,7 @@ static void *wait_for_end(void *arg)
 	if (l->launch) {
 		atomic_fetch_add_explicit(
 			&l->launch->boot->pending, 1, memory_order_relaxed);
-		weft_boot_ring(l->launch->boot);
+		weft_boot_wake(l->launch->boot);
 	}
 	pthread_mutex_unlock(&l->lock);
 	if (is_last)

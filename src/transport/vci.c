@@ -297,7 +297,7 @@ void weft_vci_note_failure(uint32_t rank, int code)
 				memory_order_relaxed);
 		}
 		weft_spin_release(&r->spin);
-		weft_boot_ring(&r->inbox);
+		weft_boot_wake(&r->inbox);
 	}
 }
 
