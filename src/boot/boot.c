@@ -90,7 +90,7 @@ static int boot_rank_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int weft_boot_place(struct weft_boot *boot, uint32_t rank)
+int weft_boot_local_index(struct weft_boot *boot, uint32_t rank)
 {
 	const uint32_t *ranks = NULL, *at = NULL;
 	size_t n = 0;

@@ -385,11 +385,11 @@ static inline void weft_boot_wake(struct weft_boot *boot)
 
 /* Index of rank among those on this node, as `local` lists them; -1 if it is on
  * another node. O(log processes on the node), no call to the manager. */
-int weft_boot_place(struct weft_boot *boot, uint32_t rank);
+int weft_boot_local_index(struct weft_boot *boot, uint32_t rank);
 
 static inline bool weft_boot_is_local(struct weft_boot *boot, uint32_t rank)
 {
-	return weft_boot_place(boot, rank) >= 0;
+	return weft_boot_local_index(boot, rank) >= 0;
 }
 
 #endif

@@ -10,8 +10,8 @@
  * from the manager, so no process depends on the first one. The table is an
  * unnamed file, as in shm/share.h.
  *
- * A place is a process's index among those of the node (weft_boot_place). The
- * default VCI's lock guards all of it. */
+ * A place is a process's index among those of the node (weft_boot_local_index).
+ * The default VCI's lock guards all of it. */
 #ifndef WEFT_NODE_BC_H
 #define WEFT_NODE_BC_H
 

@@ -491,7 +491,7 @@ static bool take_node_bc(struct weft_peer *peer)
 
 	if (!peer->vci->node_bc.n || !weft_proc_is_member(peer->proc))
 		return false;
-	place = weft_boot_place(weft_proc.boot, (uint32_t)peer->proc);
+	place = weft_boot_local_index(weft_proc.boot, (uint32_t)peer->proc);
 	if (place < 0 ||
 		!weft_node_bc_find(&peer->vci->node_bc, (uint32_t)place, &bc) ||
 		connect_ring(peer, &bc))
@@ -511,7 +511,7 @@ static void on_first_bc(void *arg, int err, const void *data, size_t len)
 		return;
 	weft_node_bc_join(&vci->node_bc, &bc, facts->local_size);
 	weft_node_bc_put(&vci->node_bc,
-		(uint32_t)weft_boot_place(weft_proc.boot, facts->rank),
+		(uint32_t)weft_boot_local_index(weft_proc.boot, facts->rank),
 		vci->own_bc);
 }
 

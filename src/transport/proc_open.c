@@ -214,7 +214,7 @@ static void share_bcs(struct weft_vci *vci, struct weft_bc *bc)
 	const struct weft_boot_facts *facts = &weft_proc.facts;
 
 	if (!vci->shm || facts->local_size <= 2 ||
-		weft_boot_place(weft_proc.boot, facts->rank))
+		weft_boot_local_index(weft_proc.boot, facts->rank))
 		return;
 	bc->node_fd = weft_node_bc_open(&vci->node_bc, facts->local_size);
 	weft_node_bc_put(&vci->node_bc, 0, bc);
