@@ -328,7 +328,7 @@ static const struct weft_boot_ops pmix_ops = {
 	.publish = weft_pmix_publish,
 	.unpublish = weft_pmix_unpublish,
 	.lookup = weft_pmix_lookup,
-	.look = weft_pmix_look,
+	.query_exit = weft_pmix_query_exit,
 	.call = weft_pmix_call,
 	.poll = weft_pmix_poll,
 };

@@ -114,7 +114,7 @@ void weft_pmix_event_open(struct pmix_boot *boot, bool is_ours);
 
 int weft_pmix_poll(struct weft_boot *boot, weft_boot_event_fn *fn, void *arg);
 
-void weft_pmix_look(struct weft_boot *boot, uint32_t rank);
+void weft_pmix_query_exit(struct weft_boot *boot, uint32_t rank);
 
 int weft_pmix_call(
 	struct weft_boot *boot, uint32_t rank, const void *data, size_t len);

@@ -312,7 +312,8 @@ static bool has_rank(
 	return false;
 }
 
-/* The answer to weft_pmix_look(): queues the event if the rank has ended. */
+/* The answer to weft_pmix_query_exit(): queues the event if the rank has ended.
+ */
 static void on_ended(pmix_status_t status, pmix_info_t *info, size_t n,
 	void *arg, pmix_release_cbfunc_t release, void *release_arg)
 {
@@ -336,7 +337,7 @@ static void on_ended(pmix_status_t status, pmix_info_t *info, size_t n,
 /* ---- on the caller's thread ---- */
 
 /* Managers that do not know the query refuse it. */
-void weft_pmix_look(struct weft_boot *base, uint32_t rank)
+void weft_pmix_query_exit(struct weft_boot *base, uint32_t rank)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
 	struct pmix_item *item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
@@ -346,7 +347,7 @@ void weft_pmix_look(struct weft_boot *base, uint32_t rank)
 	item->event.kind = WEFT_BOOT_PEER_DIED;
 	item->event.rank = rank;
 	item->event.code = 0;
-	item->event.end = WEFT_BOOT_END_LEFT;
+	item->event.end = WEFT_BOOT_END_NORMAL;
 	atomic_fetch_add(&boot->n_unanswered, 1);
 	if (PMIx_Query_info_nb(&boot->ended, 1, on_ended, item) !=
 		PMIX_SUCCESS) {

@@ -70,8 +70,8 @@ enum weft_boot_end {
 	WEFT_BOOT_END_CRASHED, /* by a signal */
 	WEFT_BOOT_END_EXITED,  /* without finalizing */
 	WEFT_BOOT_END_ABORTED, /* requested its end, or was aborted */
-	WEFT_BOOT_END_LEFT,    /* exited normally; reported only after
-				  weft_boot_look() */
+	WEFT_BOOT_END_NORMAL,  /* exited normally; reported only after
+				weft_boot_query_exit() */
 	WEFT_BOOT_END_FOUND, /* found by this process, not by the manager; name
 				is a clause */
 };
@@ -209,9 +209,9 @@ struct weft_boot_ops {
 		size_t len);
 
 	/* Asks the manager whether rank exited normally. If it did, and this
-	 * manager can tell, poll delivers a PEER_DIED with END_LEFT. Does not
+	 * manager can tell, poll delivers a PEER_DIED with END_NORMAL. Does not
 	 * block. */
-	void (*look)(struct weft_boot *boot, uint32_t rank);
+	void (*query_exit)(struct weft_boot *boot, uint32_t rank);
 
 	/* Delivers len bytes to a rank of this node that has committed, as an
 	 * event WEFT_BOOT_CALLED. Does not block and reports no result: the
@@ -345,10 +345,10 @@ static inline int weft_boot_lookup(
 				 : WEFT_ERR_UNSUPPORTED;
 }
 
-static inline void weft_boot_look(struct weft_boot *boot, uint32_t rank)
+static inline void weft_boot_query_exit(struct weft_boot *boot, uint32_t rank)
 {
-	if (boot->ops->look)
-		boot->ops->look(boot, rank);
+	if (boot->ops->query_exit)
+		boot->ops->query_exit(boot, rank);
 }
 
 static inline int weft_boot_call(

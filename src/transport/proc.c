@@ -68,7 +68,7 @@ bool weft_proc_is_local(uint64_t proc)
 	       weft_boot_is_local(weft_proc.boot, (uint32_t)proc);
 }
 
-void weft_proc_look(struct weft_vci *held, uint64_t proc)
+void weft_proc_query_exit(struct weft_vci *held, uint64_t proc)
 {
 	bool is_other = held != &weft_proc.vci;
 
@@ -76,7 +76,7 @@ void weft_proc_look(struct weft_vci *held, uint64_t proc)
 		return;
 	if (is_other)
 		weft_vci_lock(&weft_proc.vci);
-	weft_boot_look(weft_proc.boot, (uint32_t)proc);
+	weft_boot_query_exit(weft_proc.boot, (uint32_t)proc);
 	if (is_other)
 		weft_vci_unlock(&weft_proc.vci);
 }

@@ -133,7 +133,7 @@ static inline bool weft_proc_is_member(uint64_t proc)
 /* Requests from the process manager whether a process of the job has exited
  * normally. If the manager reports that, it is handled like a death. The lock
  * of `held` is held. */
-void weft_proc_look(struct weft_vci *held, uint64_t proc);
+void weft_proc_query_exit(struct weft_vci *held, uint64_t proc);
 
 /* Derives the key that messages of other jobs to this process prove. */
 void weft_proc_foreign_key(uint8_t key_out[16]);

@@ -68,7 +68,7 @@ static void proc_describe_end(
 		snprintf(buf, len, "process %u has ended: %.100s", event->rank,
 			event->name);
 		break;
-	case WEFT_BOOT_END_LEFT:
+	case WEFT_BOOT_END_NORMAL:
 		snprintf(
 			buf, len, "process %u has ended in order", event->rank);
 		break;
@@ -116,7 +116,7 @@ static void proc_report_end(const struct weft_boot_event *event)
 	char why[160];
 
 	proc_describe_end(event, why, sizeof(why));
-	if (event->end == WEFT_BOOT_END_LEFT)
+	if (event->end == WEFT_BOOT_END_NORMAL)
 		weft_log_warn("CORE-LEFT",
 			"%s; what waits for it ends with an error", why);
 	else

@@ -209,7 +209,7 @@ void weft_query_look(struct weft_wait *wait)
 
 		if (o->has_told)
 			continue;
-		weft_proc_look(wait->vci, o->proc);
+		weft_proc_query_exit(wait->vci, o->proc);
 		if (n++ < LOOK_MAX)
 			(void)weft_proc_find_end(
 				wait->vci, o->addr, o->proc, o->text);
