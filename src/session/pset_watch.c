@@ -108,7 +108,8 @@ static void pset_watch_note(
 	news->is_defined = is_defined;
 	memcpy(news->name, name, len);
 	weft_list_push_back(&watch->news, &news->link);
-	atomic_store_explicit(&weft_proc.has_news, true, memory_order_relaxed);
+	atomic_store_explicit(
+		&weft_proc.has_notices, true, memory_order_relaxed);
 }
 
 void weft_pset_watch_event(const struct weft_boot_event *event)
@@ -171,7 +172,8 @@ void weft_pset_watch_notify(void)
 	struct watch *watch;
 
 	pthread_mutex_lock(&watches.lock);
-	atomic_store_explicit(&weft_proc.has_news, false, memory_order_relaxed);
+	atomic_store_explicit(
+		&weft_proc.has_notices, false, memory_order_relaxed);
 	while ((watch = first_pending()) != NULL)
 		pset_watch_call(watch);
 	pthread_mutex_unlock(&watches.lock);

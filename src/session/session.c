@@ -97,7 +97,7 @@ static int on_open(struct weft_vci *vci)
 	weft_port_listen(vci);
 	weft_exit_setup(vci);
 	weft_proc.on_event = session_on_event;
-	weft_proc.tell = weft_pset_watch_notify;
+	weft_proc.notify = weft_pset_watch_notify;
 	/* release: with the load on that thread */
 	atomic_store_explicit(
 		&weft_proc.boot->on_where, on_where, memory_order_release);

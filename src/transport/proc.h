@@ -60,8 +60,8 @@ struct weft_proc {
 	weft_proc_event_fn *on_event; /* set by the session room */
 	bool is_exiting; /* the job ends by message; guarded by VCI.lock */
 	struct weft_progress_hook exit_hook; /* likewise */
-	atomic_bool has_news;		     /* tell() is due */
-	void (*tell)(void);	       /* notifies the program; no lock held */
+	atomic_bool has_notices;	     /* notify() is due */
+	void (*notify)(void);	       /* notifies the program; no lock held */
 	struct weft_counters counters; /* of the process; under lock */
 	void (*wait_req)(struct weft_vci *vci, struct weft_req *req,
 		const char *call); /* core/req.h */

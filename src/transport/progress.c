@@ -137,7 +137,7 @@ int weft_progress(struct weft_vci *vci)
 static __attribute__((noinline)) void notify_program(struct weft_vci *vci)
 {
 	weft_vci_unlock(vci);
-	weft_proc.tell();
+	weft_proc.notify();
 	weft_vci_lock(vci);
 }
 
@@ -203,7 +203,7 @@ static inline __attribute__((always_inline)) void round_of(
 		return;
 	}
 	if (weft_unlikely(atomic_load_explicit(
-		    &weft_proc.has_news, memory_order_relaxed))) {
+		    &weft_proc.has_notices, memory_order_relaxed))) {
 		notify_program(vci);
 		return;
 	}
