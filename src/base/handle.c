@@ -59,7 +59,7 @@ void *weft_table_new(struct weft_table *table)
 	}
 	if (obj) {
 		memset(obj + 1, 0, table->size - sizeof(*obj));
-		weft_obj_turn(obj);
+		weft_obj_toggle(obj);
 		table->n_live++;
 	}
 	weft_spin_release(&table->spin);
@@ -73,7 +73,7 @@ void weft_table_free(struct weft_table *table, void *obj_void)
 	if (!obj)
 		return;
 	weft_spin_acquire(&table->spin);
-	weft_obj_turn(obj);
+	weft_obj_toggle(obj);
 	((struct free_obj *)obj_void)->next = table->free_head;
 	table->free_head =
 		(obj->low & ((1u << WEFT_HANDLE_INDEX_BITS) - 1)) + 1;

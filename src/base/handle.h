@@ -87,7 +87,7 @@ static inline void weft_obj_renew(void *obj)
 /* Hides a live object, so that no handle names it, or gives a hidden one a new
  * handle. For owners whose spare objects other threads may look up. Call it
  * again before the object is freed. */
-static inline void weft_obj_turn(void *obj)
+static inline void weft_obj_toggle(void *obj)
 {
 	struct weft_obj *o = (struct weft_obj *)obj;
 

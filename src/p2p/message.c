@@ -18,7 +18,7 @@ static struct weft_message *message_new(struct weft_comm *comm)
 		memset(&message->obj + 1, 0,
 			offsetof(struct weft_message, inl) -
 				sizeof(message->obj));
-		weft_obj_turn(message);
+		weft_obj_toggle(message);
 	} else {
 		message = weft_table_new(&weft_messages);
 		if (!message)
@@ -60,7 +60,7 @@ void weft_message_free(struct weft_message *message)
 
 	if (message->data && message->data != message->inl)
 		weft_early_give(&p2p->early, message->data, message->len);
-	weft_obj_turn(message);
+	weft_obj_toggle(message);
 	message->spare = p2p->spare_messages;
 	p2p->spare_messages = message;
 }
@@ -72,7 +72,7 @@ void weft_message_close(struct weft_vci *vci)
 	weft_early_drop(&vci->p2p->early);
 	while ((message = vci->p2p->spare_messages) != NULL) {
 		vci->p2p->spare_messages = message->spare;
-		weft_obj_turn(message);
+		weft_obj_toggle(message);
 		weft_table_free(&weft_messages, message);
 	}
 }

@@ -88,12 +88,12 @@ static void a_spare_object_has_no_handle(void **state)
 	uint32_t pos = 0;
 
 	(void)state;
-	weft_obj_turn(thing);
+	weft_obj_toggle(thing);
 	assert_null(weft_table_get(&table, old));
 	assert_null(weft_table_get(&table, weft_obj_handle(thing)));
 	assert_null(weft_table_from_int(&table, thing->obj.low));
 	assert_null(weft_table_next(&table, &pos));
-	weft_obj_turn(thing);
+	weft_obj_toggle(thing);
 	assert_null(weft_table_get(&table, old));
 	assert_ptr_equal(weft_table_get(&table, weft_obj_handle(thing)), thing);
 	weft_table_free(&table, thing);
