@@ -91,7 +91,7 @@ uint32_t weft_table_n_live(struct weft_table *table)
 	return n;
 }
 
-void *weft_table_place(struct weft_table *table, uint32_t i)
+void *weft_table_at(struct weft_table *table, uint32_t i)
 {
 	void *obj = NULL;
 

@@ -105,7 +105,7 @@ void *weft_table_next(struct weft_table *table, uint32_t *pos);
 
 /* The object with index i, live or not; NULL from the first index that was
  * never used. Any thread. */
-void *weft_table_place(struct weft_table *table, uint32_t i);
+void *weft_table_at(struct weft_table *table, uint32_t i);
 
 static inline uint64_t weft_obj_handle(const void *obj)
 {

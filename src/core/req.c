@@ -33,7 +33,7 @@ struct weft_req *weft_req_next(const struct weft_vci *vci, uint32_t *pos)
 	struct weft_req *req;
 
 	/* requests of other VCIs may change concurrently, but not their VCI */
-	while ((req = weft_table_place(&weft_reqs, *pos)) != NULL) {
+	while ((req = weft_table_at(&weft_reqs, *pos)) != NULL) {
 		++*pos;
 		if (__atomic_load_n(&req->vci, __ATOMIC_RELAXED) == vci)
 			return req;
