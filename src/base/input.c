@@ -22,7 +22,7 @@ static bool has_no_name(int fd)
 }
 
 /* NULL if it may be read. */
-static const char *input_refuse(int fd, bool takes_pipe)
+static const char *input_refuse(int fd, bool accepts_pipe)
 {
 	struct stat is;
 
@@ -30,20 +30,20 @@ static const char *input_refuse(int fd, bool takes_pipe)
 		return strerror(errno);
 	if (S_ISREG(is.st_mode))
 		return NULL;
-	if (takes_pipe && (S_ISCHR(is.st_mode) ||
-				  (S_ISFIFO(is.st_mode) && has_no_name(fd))))
+	if (accepts_pipe && (S_ISCHR(is.st_mode) ||
+				    (S_ISFIFO(is.st_mode) && has_no_name(fd))))
 		return NULL;
 	return S_ISDIR(is.st_mode)    ? "a directory, not a regular file"
 	       : S_ISFIFO(is.st_mode) ? "a FIFO, not a regular file"
 				      : "a device, not a regular file";
 }
 
-FILE *weft_input_open(const char *path, bool takes_pipe, const char **why_out)
+FILE *weft_input_open(const char *path, bool accepts_pipe, const char **why_out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	FILE *file = NULL;
 
-	*why_out = fd < 0 ? strerror(errno) : input_refuse(fd, takes_pipe);
+	*why_out = fd < 0 ? strerror(errno) : input_refuse(fd, accepts_pipe);
 	if (!*why_out) {
 		/* later reads may wait */
 		fcntl(fd, F_SETFL, 0);

@@ -21,11 +21,11 @@ static const char *in_dir(const char *file)
 }
 
 /* Opened and with this first line; else why it was refused. */
-static const char *first_line(const char *path, bool takes_pipe)
+static const char *first_line(const char *path, bool accepts_pipe)
 {
 	static char line[64];
 	const char *why = "not written";
-	FILE *file = weft_input_open(path, takes_pipe, &why);
+	FILE *file = weft_input_open(path, accepts_pipe, &why);
 
 	if (!file)
 		return why;
