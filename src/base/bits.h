@@ -60,7 +60,7 @@ static inline void weft_cpu_pause(void)
 /* Fetches a cache line for writing that another core wrote last. A plain read
  * would fetch the line shared, and the store would have to request it a second
  * time. */
-static inline void weft_fetch_to_write(const void *line)
+static inline void weft_prefetch_write(const void *line)
 {
 #if defined(__x86_64__)
 	/* gcc emits the instruction only for processors that are named by an

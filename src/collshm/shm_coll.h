@@ -174,7 +174,7 @@ static inline void weft_coll_fetch_ahead(const struct weft_coll_round *r)
 {
 	const uint32_t number = r->number + WEFT_COLL_AHEAD;
 
-	weft_fetch_to_write(
+	weft_prefetch_write(
 		&r->shm->mine->slots[number & (r->shm->n_slots - 1)]);
 }
 

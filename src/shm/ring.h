@@ -182,7 +182,7 @@ static inline void weft_ring_fetch_ahead(
 	const uint8_t *payload = slot->inl;
 	size_t first = WEFT_RING_FIRST;
 
-	weft_fetch_to_write(slot);
+	weft_prefetch_write(slot);
 	if (weft_likely(len <= WEFT_RING_FIRST) || len > WEFT_RING_FETCH)
 		return;
 	if (len > WEFT_RING_INLINE) {
@@ -192,7 +192,7 @@ static inline void weft_ring_fetch_ahead(
 		first = 0;
 	}
 	for (size_t i = first; i < len; i += WEFT_CACHE_LINE)
-		weft_fetch_to_write(payload + i);
+		weft_prefetch_write(payload + i);
 }
 
 /* Makes the reserved message visible. Its head and payload have been written.
