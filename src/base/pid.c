@@ -36,7 +36,7 @@ static uint64_t namespace_of(const char *path)
 }
 
 /* As the kernel decides on opening /proc/PID/fd: PTRACE_MODE_READ_FSCREDS. */
-uint64_t weft_pid_fence(void)
+uint64_t weft_pid_access_id(void)
 {
 	static const uint8_t no_key[16];
 	struct __user_cap_header_struct head = {

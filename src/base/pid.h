@@ -14,6 +14,6 @@ bool weft_pid_has_ended(pid_t pid, int wait_ms);
 
 /* A number that two processes of a machine have in common if they may open each
  * other's memory: namespaces, user, capabilities. Any thread. */
-uint64_t weft_pid_fence(void);
+uint64_t weft_pid_access_id(void);
 
 #endif

@@ -83,7 +83,7 @@ static int64_t shared_color(struct weft_comm *comm)
 {
 	static const uint8_t no_key[16];
 	int64_t host = host_color(comm);
-	uint64_t id[2] = { (uint64_t)host, weft_pid_fence() };
+	uint64_t id[2] = { (uint64_t)host, weft_pid_access_id() };
 
 	if (host < 0)
 		return host;

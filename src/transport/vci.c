@@ -327,7 +327,7 @@ static void fill_bc(struct dedicated *r)
 	memcpy(bc->key, weft_proc.facts.own_key, sizeof(bc->key));
 	if (vci->shm)
 		weft_shm_describe(vci->shm, &bc->shm);
-	bc->fabric = weft_pid_fence();
+	bc->fabric = weft_pid_access_id();
 	if (!vci->net)
 		return;
 	if (weft_net_name(vci->net, bc->name, &len)) {

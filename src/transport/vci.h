@@ -57,7 +57,7 @@ struct weft_vci_card {
 	uint8_t name_len;
 	uint8_t reserved[6];
 	uint64_t fabric;	/* hash of the provider's name; without a fabric
-				   weft_pid_fence(). Equal where the two reach each
+				   weft_pid_access_id(). Equal where the two reach each
 				   other */
 	struct weft_shm_bc shm; /* pid 0: no shared memory */
 	uint8_t key[16];	/* messages to this process prove it */
