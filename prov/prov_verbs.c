@@ -23,7 +23,7 @@ enum {
  * cut or use a rendezvous of its own, which later messages overtake. */
 static size_t layer_buffer(void)
 {
-	const char *text = weft_knob_foreign("FI_OFI_RXM_BUFFER_SIZE");
+	const char *text = weft_knob_getenv("FI_OFI_RXM_BUFFER_SIZE");
 	unsigned long len = text ? strtoul(text, NULL, 0) : 0;
 
 	return len >= LEAST_BUFFER ? len : BUFFER_LEN;

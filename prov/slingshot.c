@@ -55,16 +55,16 @@ static bool number_at(
 
 bool weft_slingshot_is_foreign(const char *device)
 {
-	const char *devices = weft_knob_foreign("SLINGSHOT_DEVICES");
+	const char *devices = weft_knob_getenv("SLINGSHOT_DEVICES");
 
 	return devices && slingshot_index_of(devices, device) < 0;
 }
 
 bool weft_slingshot_key(const char *device, struct weft_cxi_auth_key *key_out)
 {
-	const char *vnis = weft_knob_foreign("SLINGSHOT_VNIS");
-	const char *services = weft_knob_foreign("SLINGSHOT_SVC_IDS");
-	const char *devices = weft_knob_foreign("SLINGSHOT_DEVICES");
+	const char *vnis = weft_knob_getenv("SLINGSHOT_VNIS");
+	const char *services = weft_knob_getenv("SLINGSHOT_SVC_IDS");
+	const char *devices = weft_knob_getenv("SLINGSHOT_DEVICES");
 	int at = devices ? slingshot_index_of(devices, device) : 0;
 	unsigned long vni, service;
 
@@ -86,7 +86,7 @@ bool weft_slingshot_key(const char *device, struct weft_cxi_auth_key *key_out)
 
 static unsigned long permitted(void)
 {
-	const char *text = weft_knob_foreign("SLINGSHOT_TCS");
+	const char *text = weft_knob_getenv("SLINGSHOT_TCS");
 	unsigned long mask;
 	char *end;
 

@@ -233,7 +233,7 @@ const char *weft_knob_folder(void)
 	return knob_folder;
 }
 
-const char *weft_knob_foreign(const char *name)
+const char *weft_knob_getenv(const char *name)
 {
 	const char *value = getenv(name);
 

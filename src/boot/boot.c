@@ -16,8 +16,8 @@
  * without one of them, but would first search for servers. */
 static bool has_manager(void)
 {
-	return weft_knob_foreign("PMIX_NAMESPACE") &&
-	       weft_knob_foreign("PMIX_RANK");
+	return weft_knob_getenv("PMIX_NAMESPACE") &&
+	       weft_knob_getenv("PMIX_RANK");
 }
 
 /* Variables in which other launchers publish the number of processes. */
@@ -38,8 +38,8 @@ static int check_alone(void)
 	if (!strcmp(weft_knobs.singleton, "allow"))
 		return 0;
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
-		const char *rank = weft_knob_foreign(launchers[i].rank);
-		const char *size = weft_knob_foreign(launchers[i].size);
+		const char *rank = weft_knob_getenv(launchers[i].rank);
+		const char *size = weft_knob_getenv(launchers[i].size);
 
 		if (!rank || !size || atoi(size) < 2)
 			continue;
@@ -66,8 +66,8 @@ static int open_solo(
 static int open_managed(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
 {
-	int err = weft_twin_check(weft_knob_foreign("PMIX_NAMESPACE"),
-		weft_knob_foreign("PMIX_RANK"));
+	int err = weft_twin_check(weft_knob_getenv("PMIX_NAMESPACE"),
+		weft_knob_getenv("PMIX_RANK"));
 
 	return err ? err : weft_pmix_open(boot_out, facts_out);
 }

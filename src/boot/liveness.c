@@ -63,7 +63,7 @@ bool weft_liveness_read(
  * long enough is mapped. */
 struct weft_liveness *weft_liveness_join(uint32_t rank)
 {
-	const char *text = weft_knob_foreign(WEFT_LIVENESS_ENV);
+	const char *text = weft_knob_getenv(WEFT_LIVENESS_ENV);
 	size_t need = ((size_t)rank + 1) * sizeof(struct weft_liveness);
 	struct stat st;
 	void *lives;

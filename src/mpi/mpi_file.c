@@ -86,7 +86,7 @@ static const char *file_name_of(const char *name)
 static int file_read_hints(
 	MPI_Info info, struct weft_file_config *config, struct weft_info **made)
 {
-	const char *system = weft_knob_foreign("ROMIO_HINTS");
+	const char *system = weft_knob_getenv("ROMIO_HINTS");
 	struct weft_info *asked = NULL;
 	int err = weft_check_info_or_null(info, &asked);
 

@@ -86,7 +86,7 @@ static struct wish wish_make(const struct weft_net_hints *hints)
 	return (struct wish){
 		.provider = or_knob(hints->provider, weft_knobs.provider),
 		.iface = or_knob(hints->iface, weft_knobs.iface),
-		.filter = weft_knob_foreign("FI_PROVIDER"),
+		.filter = weft_knob_getenv("FI_PROVIDER"),
 		.tclass = or_knob(hints->tclass, weft_knobs.tclass),
 		.near = hints->near ? hints->near : "",
 		.find_near = hints->find_near,
@@ -269,7 +269,7 @@ static const char *iface_wanted(
 	if (*w->iface)
 		return w->iface;
 	if (prov->iface_env)
-		foreign = weft_knob_foreign(prov->iface_env);
+		foreign = weft_knob_getenv(prov->iface_env);
 	return foreign ? foreign : "";
 }
 

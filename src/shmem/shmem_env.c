@@ -22,7 +22,7 @@ static const char *shmem_env_look(const char *name, char found_out[32])
 		const char *value;
 
 		snprintf(found_out, 32, "%s%s", prefixes[i], name);
-		value = weft_knob_foreign(found_out);
+		value = weft_knob_getenv(found_out);
 		if (value)
 			return value;
 	}

@@ -251,7 +251,7 @@ void weft_run_hand_slurm(
 	run_hand_push(cmd, "srun");
 	run_hand_push(cmd, "--mpi=pmix");
 	slurm_shape(cmd, opt);
-	if (weft_knob_foreign("SLURM_STEP_ID"))
+	if (weft_knob_getenv("SLURM_STEP_ID"))
 		run_hand_push(
 			cmd, "--overlap"); /* we run in a step ourselves */
 	run_hand_push(cmd, "--kill-on-bad-exit=%d", opt->keep_going ? 0 : 1);
@@ -278,7 +278,7 @@ void weft_run_hand_slurm(
 static uint32_t slurm_app_size(
 	const struct weft_run_opt *opt, const struct weft_run_app *app)
 {
-	const char *tasks = weft_knob_foreign("SLURM_NTASKS");
+	const char *tasks = weft_knob_getenv("SLURM_NTASKS");
 	int n = tasks ? atoi(tasks) : 0;
 
 	return run_hand_is_counted(opt) || n < 1 ? app->n : (uint32_t)n;
@@ -455,7 +455,7 @@ int weft_run_hand_choose(
 			"WEFT_MPIEXEC=%s: expected self, slurm or prrte", word);
 	else if (opt->dvm_uri)
 		*by_out = WEFT_RUN_BY_PRRTE;
-	else if (weft_knob_foreign("SLURM_JOB_ID") &&
+	else if (weft_knob_getenv("SLURM_JOB_ID") &&
 		 weft_run_has_program("srun"))
 		*by_out = WEFT_RUN_BY_SLURM;
 	else

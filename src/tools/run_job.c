@@ -51,7 +51,7 @@ static int raise_limit(uint32_t n)
 
 static int make_dir(struct weft_run_job *run)
 {
-	const char *tmp = weft_knob_foreign("TMPDIR");
+	const char *tmp = weft_knob_getenv("TMPDIR");
 	char *whole = realpath(tmp ? tmp : "/tmp", NULL);
 
 	/* processes and the guard have other current folders */
@@ -111,7 +111,7 @@ static int serve_start(
 	static const char name[] = "PMIX_MCA_ptl_base_if_include";
 	int err;
 
-	if (weft_knob_foreign(name))
+	if (weft_knob_getenv(name))
 		return weft_serve_open(&run->serve, job);
 	err = check_loopback();
 	if (err)
@@ -351,7 +351,7 @@ int weft_run_job_set_up(struct weft_run_job *run)
 static void tool_run_find_program(
 	const struct weft_run_app *app, char *file, size_t len)
 {
-	const char *dirs = app->path ? app->path : weft_knob_foreign("PATH");
+	const char *dirs = app->path ? app->path : weft_knob_getenv("PATH");
 	const char *name = app->argv[0];
 
 	if (strchr(name, '/')) {

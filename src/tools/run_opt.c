@@ -471,7 +471,7 @@ static struct weft_run_app *app_push(struct weft_run_opt *opt)
 
 bool weft_run_has_program(const char *name)
 {
-	const char *path = weft_knob_foreign("PATH");
+	const char *path = weft_knob_getenv("PATH");
 	char file[4096];
 
 	while (path && *path) {
@@ -501,7 +501,7 @@ static bool is_variable(const char *word)
 /* The value of a variable is passed on. */
 static int export_variable(struct weft_run_env *env, const char *name)
 {
-	const char *value = weft_knob_foreign(name);
+	const char *value = weft_knob_getenv(name);
 	char *pair = NULL;
 
 	if (value)
@@ -732,7 +732,7 @@ static int file_parse(struct weft_run_opt *opt, const char *name)
 /* As MPICH's launcher has it; --universe-size overrides. */
 static int env_universe(struct weft_run_opt *opt)
 {
-	const char *text = weft_knob_foreign("MPIEXEC_UNIVERSE_SIZE");
+	const char *text = weft_knob_getenv("MPIEXEC_UNIVERSE_SIZE");
 
 	if (!text || !*text ||
 		!get_count("universe-size", text, &opt->universe))
@@ -746,7 +746,7 @@ static int env_universe(struct weft_run_opt *opt)
 /* As other implementations' launchers have it; --timeout overrides. */
 static int env_timeout(struct weft_run_opt *opt)
 {
-	const char *text = weft_knob_foreign("MPIEXEC_TIMEOUT");
+	const char *text = weft_knob_getenv("MPIEXEC_TIMEOUT");
 
 	if (!text || !*text || !get_seconds("timeout", text, &opt->timeout_s))
 		return 0;

@@ -46,7 +46,7 @@ static bool is_program(const char *path)
 /* Would a process in dir find the program? */
 static bool is_found(const char *program, const char *dir)
 {
-	const char *dirs = weft_knob_foreign("PATH");
+	const char *dirs = weft_knob_getenv("PATH");
 	char path[8192];
 
 	if (strchr(program, '/')) {
@@ -229,9 +229,9 @@ void weft_run_spawn_tell(const struct weft_run_spawn *list, const char *name)
 
 int weft_run_spawn_above(char *name_out, char *parent_out)
 {
-	const char *parent = weft_knob_foreign(WEFT_RUN_SPAWN_PARENT_ENV);
-	const char *name = weft_knob_foreign(WEFT_RUN_SPAWN_NAME_ENV);
-	const char *pipe_fd = weft_knob_foreign(WEFT_RUN_SPAWN_PIPE_ENV);
+	const char *parent = weft_knob_getenv(WEFT_RUN_SPAWN_PARENT_ENV);
+	const char *name = weft_knob_getenv(WEFT_RUN_SPAWN_NAME_ENV);
+	const char *pipe_fd = weft_knob_getenv(WEFT_RUN_SPAWN_PIPE_ENV);
 	int fd = pipe_fd ? atoi(pipe_fd) : -1;
 
 	snprintf(name_out, WEFT_RUN_NAME_MAX, "%s", name ? name : "");

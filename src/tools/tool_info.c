@@ -222,7 +222,7 @@ static int show_env(struct weft_tool_report *report, const char *name)
 	struct weft_tool_report *at = weft_tool_report_object(report, name);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = weft_knob_foreign(names[i]);
+		const char *value = weft_knob_getenv(names[i]);
 
 		if (value)
 			weft_tool_report_text(at, names[i], "%s", value);

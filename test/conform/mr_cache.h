@@ -12,8 +12,8 @@
 /* A key that was given up still opens the memory. */
 static inline bool mr_cache_keeps(const char *provider)
 {
-	const char *monitor = weft_knob_foreign("FI_MR_CACHE_MONITOR");
-	const char *count = weft_knob_foreign("FI_MR_CACHE_MAX_COUNT");
+	const char *monitor = weft_knob_getenv("FI_MR_CACHE_MONITOR");
+	const char *count = weft_knob_getenv("FI_MR_CACHE_MAX_COUNT");
 
 	return strstr(provider, "verbs") &&
 	       !(monitor && !strcmp(monitor, "disabled")) &&

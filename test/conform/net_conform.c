@@ -136,7 +136,7 @@ static void run_little(const struct side *s)
 
 int main(int argc, char **argv)
 {
-	const char *asked = weft_knob_foreign("WEFT_TEST_PROVIDER");
+	const char *asked = weft_knob_getenv("WEFT_TEST_PROVIDER");
 	struct side s = { .provider = asked ? asked : NET_PROVIDER };
 	bool is_bench = argc > 1 && strcmp(argv[1], "--bench") == 0;
 	struct pair pair = { s.provider, { 0 }, is_bench };

@@ -362,7 +362,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_child_while_it_moves),
 	};
 
-	provider = weft_knob_foreign("WEFT_TEST_PROVIDER");
+	provider = weft_knob_getenv("WEFT_TEST_PROVIDER");
 	if (!provider)
 		provider = NET_PROVIDER;
 	if (argc > 1 && strcmp(argv[1], "--bench") == 0)
