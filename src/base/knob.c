@@ -162,8 +162,8 @@ static void knob_warn_unknown(const char *name, size_t len)
 		if (strncmp(copy, not_knobs[i], strlen(not_knobs[i])) == 0)
 			return;
 	for (size_t i = 1; i < N_KNOBS; i++)
-		if (weft_distance(copy, descs[i].name) <
-			weft_distance(copy, descs[best].name))
+		if (weft_edit_distance(copy, descs[i].name) <
+			weft_edit_distance(copy, descs[best].name))
 			best = i;
 	weft_log_warn("KNOB-UNKNOWN",
 		"WEFT_%s is not a variable of this library; the nearest is "

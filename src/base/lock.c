@@ -28,7 +28,7 @@ void weft_lock_enable_mt(void)
 }
 
 /* pairs with the release in weft_lock_release_mt */
-static inline bool lock_grab(struct weft_lock *lock)
+static inline bool lock_try_acquire(struct weft_lock *lock)
 {
 	return !atomic_load_explicit(&lock->is_taken, memory_order_relaxed) &&
 	       !atomic_exchange_explicit(
@@ -40,7 +40,7 @@ static __attribute__((noinline)) void lock_wait(struct weft_lock *lock)
 	unsigned spins = 0;
 
 	atomic_fetch_add_explicit(&lock->n_waiting, 1, memory_order_relaxed);
-	while (!lock_grab(lock))
+	while (!lock_try_acquire(lock))
 		if (++spins > SPINS_BEFORE_YIELD)
 			weft_yield_wait(spins - SPINS_BEFORE_YIELD - 1);
 	atomic_fetch_sub_explicit(&lock->n_waiting, 1, memory_order_relaxed);
@@ -54,7 +54,7 @@ static __attribute__((noinline)) void lock_wait(struct weft_lock *lock)
 
 void weft_lock_acquire_mt(struct weft_lock *lock)
 {
-	if (!lock_grab(lock))
+	if (!lock_try_acquire(lock))
 		lock_wait(lock);
 	/* The holder took the lock before the process became multi-threaded;
 	 * pairs with the release in weft_lock_release. */
@@ -67,7 +67,7 @@ void weft_lock_acquire_mt(struct weft_lock *lock)
 
 bool weft_lock_try_mt(struct weft_lock *lock)
 {
-	if (!lock_grab(lock))
+	if (!lock_try_acquire(lock))
 		return false;
 	if (atomic_load_explicit(&lock->is_biased, memory_order_acquire)) {
 		atomic_store_explicit(&lock->is_taken, 0, memory_order_release);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-size_t weft_distance(const char *a, const char *b)
+size_t weft_edit_distance(const char *a, const char *b)
 {
 	size_t row[64];
 	size_t nb = weft_min(strlen(b), 63);

@@ -7,6 +7,6 @@
 
 /* The number of edits that turn a into b. Only the first 63 characters of b
  * count. */
-size_t weft_distance(const char *a, const char *b);
+size_t weft_edit_distance(const char *a, const char *b);
 
 #endif

@@ -270,8 +270,8 @@ static void warn_unknown_key(const char *key)
 
 	for (int i = 0; i < WEFT_HINT_N; i++)
 		if (!strncmp(descs[i].key, "weft_", strlen("weft_")) &&
-			(!best || weft_distance(key, descs[i].key) <
-					  weft_distance(key, best)))
+			(!best || weft_edit_distance(key, descs[i].key) <
+					  weft_edit_distance(key, best)))
 			best = descs[i].key;
 	weft_log_warn("SESSION-KEY",
 		"there is no info key %s; the nearest is %s "
