@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int weft_liveness_make(
+int weft_liveness_create(
 	uint32_t n, int *fd_out, struct weft_liveness **lives_out)
 {
 	size_t len = n * sizeof(**lives_out);
@@ -39,7 +39,7 @@ int weft_liveness_make(
 	return 0;
 }
 
-void weft_liveness_unmake(uint32_t n, int fd, struct weft_liveness *lives)
+void weft_liveness_destroy(uint32_t n, int fd, struct weft_liveness *lives)
 {
 	if (!lives)
 		return;
@@ -61,7 +61,7 @@ bool weft_liveness_read(
 
 /* The descriptor may have been closed or reused. Only an unnamed file that is
  * long enough is mapped. */
-struct weft_liveness *weft_liveness_join(uint32_t rank)
+struct weft_liveness *weft_liveness_map(uint32_t rank)
 {
 	const char *text = weft_knob_getenv(WEFT_LIVENESS_ENV);
 	size_t need = ((size_t)rank + 1) * sizeof(struct weft_liveness);

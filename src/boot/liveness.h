@@ -37,9 +37,9 @@ struct weft_liveness {
 /* Launcher: allocates memory for n processes and a descriptor that they
  * inherit. The launcher names the descriptor in their environment.
  * WEFT_ERR_NOMEM with a description. */
-int weft_liveness_make(
+int weft_liveness_create(
 	uint32_t n, int *fd_out, struct weft_liveness **lives_out);
-void weft_liveness_unmake(uint32_t n, int fd, struct weft_liveness *lives);
+void weft_liveness_destroy(uint32_t n, int fd, struct weft_liveness *lives);
 
 /* Launcher: copies where the process is, if it has answered the last question.
  */
@@ -48,7 +48,7 @@ bool weft_liveness_read(
 
 /* Process: maps its own part, or returns NULL. Stays mapped until the process
  * ends. */
-struct weft_liveness *weft_liveness_join(uint32_t rank);
+struct weft_liveness *weft_liveness_map(uint32_t rank);
 
 /* Process: answers the launcher's question with the text that describe writes.
  * One thread at a time. liveness may be NULL. */

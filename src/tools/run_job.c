@@ -153,7 +153,7 @@ static int alloc_procs(struct weft_run_job *run)
 		sizeof(*run->fds));
 	if (!run->procs || !run->faults || !run->fds)
 		return WEFT_ERR_NOMEM;
-	if (weft_liveness_make(run->n, &run->liveness_fd, &run->liveness))
+	if (weft_liveness_create(run->n, &run->liveness_fd, &run->liveness))
 		return WEFT_ERR_NOMEM;
 	for (uint32_t r = 0; r < run->n; r++) {
 		run->procs[r].rank = r;

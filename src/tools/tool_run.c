@@ -655,7 +655,7 @@ static void tear_down(struct weft_run_job *run)
 		weft_run_dir_remove(run->dir);
 	weft_run_guard_stop(&run->guard);
 	weft_run_fault_unmap(run->faults, run->n);
-	weft_liveness_unmake(run->n, run->liveness_fd, run->liveness);
+	weft_liveness_destroy(run->n, run->liveness_fd, run->liveness);
 	free(run->procs);
 	weft_run_claim_fini(&run->claim);
 	free(run->cpus);

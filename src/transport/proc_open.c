@@ -314,7 +314,7 @@ static int open_proc(weft_vci_open_fn *on_open)
 	if (err)
 		return err;
 	weft_log_set_rank((int)facts->rank);
-	weft_proc.liveness = weft_liveness_join(facts->rank);
+	weft_proc.liveness = weft_liveness_map(facts->rank);
 	weft_proc.proc =
 		weft_proc_number(weft_foreign_job(facts->job), facts->rank);
 	atomic_store(&weft_proc.next_ctx, CTX_FIRST);
