@@ -55,7 +55,7 @@ static int check_alone(void)
 	return 0;
 }
 
-static int open_solo(
+static int open_singleton(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
 {
 	int err = check_alone();
@@ -76,7 +76,7 @@ int weft_boot_open(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
 {
 	int err = has_manager() ? open_managed(boot_out, facts_out)
-				: open_solo(boot_out, facts_out);
+				: open_singleton(boot_out, facts_out);
 
 	if (!err && weft_knobs.universe_size)
 		facts_out->univ_size = (uint32_t)weft_knobs.universe_size;

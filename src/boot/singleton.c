@@ -41,7 +41,7 @@ struct answer {
 };
 
 /* Created by weft_singleton_open, destroyed by close; used by one thread. */
-struct single {
+struct singleton {
 	struct weft_boot boot;
 	char host[WEFT_BOOT_HOST_MAX];
 	struct weft_link values;
@@ -51,14 +51,14 @@ struct single {
 		launch; /* jobs that this process started; any thread */
 };
 
-static struct single *singleton_of(struct weft_boot *boot)
+static struct singleton *singleton_of(struct weft_boot *boot)
 {
-	return weft_container_of(boot, struct single, boot);
+	return weft_container_of(boot, struct singleton, boot);
 }
 
-static struct value *value_find(struct single *single, const char *key)
+static struct value *value_find(struct singleton *singleton, const char *key)
 {
-	weft_list_for_each(it, next, &single->values)
+	weft_list_for_each(it, next, &singleton->values)
 	{
 		struct value *value = weft_container_of(it, struct value, link);
 
@@ -77,22 +77,22 @@ static void answer_free(struct answer *answer)
 
 static void singleton_close(struct weft_boot *boot, int clean)
 {
-	struct single *single = singleton_of(boot);
+	struct singleton *singleton = singleton_of(boot);
 
 	(void)clean; /* there is no manager */
-	weft_launch_fini(&single->launch);
-	weft_list_for_each(it, next, &single->answers)
+	weft_launch_fini(&singleton->launch);
+	weft_list_for_each(it, next, &singleton->answers)
 		answer_free(weft_container_of(it, struct answer, link));
-	weft_list_for_each(it, next, &single->values)
+	weft_list_for_each(it, next, &singleton->values)
 	{
 		struct value *value = weft_container_of(it, struct value, link);
 
 		free(value->key);
 		free(value);
 	}
-	weft_list_for_each(it, next, &single->sets)
+	weft_list_for_each(it, next, &singleton->sets)
 		free(weft_container_of(it, struct singleton_set, link));
-	free(single);
+	free(singleton);
 }
 
 /* The job is this process, which the caller ends. */
@@ -106,10 +106,10 @@ static int singleton_abort(struct weft_boot *boot, int code, const char *text,
 static int singleton_put(
 	struct weft_boot *boot, const char *key, const void *data, size_t len)
 {
-	struct single *single = singleton_of(boot);
+	struct singleton *singleton = singleton_of(boot);
 	struct value *value;
 
-	if (value_find(single, key))
+	if (value_find(singleton, key))
 		return weft_err_set(
 			WEFT_ERR_NAME, "key \"%s\" is published already", key);
 	value = calloc(1, sizeof(*value) + len);
@@ -122,7 +122,7 @@ static int singleton_put(
 	}
 	value->len = len;
 	memcpy(value->data, data, len);
-	weft_list_push_back(&single->values, &value->link);
+	weft_list_push_back(&singleton->values, &value->link);
 	return 0;
 }
 
@@ -195,9 +195,9 @@ static int singleton_local(
 }
 
 static struct singleton_set *singleton_set_find(
-	struct single *single, const char *name)
+	struct singleton *singleton, const char *name)
 {
-	weft_list_for_each(it, next, &single->sets)
+	weft_list_for_each(it, next, &singleton->sets)
 	{
 		struct singleton_set *set =
 			weft_container_of(it, struct singleton_set, link);
@@ -211,11 +211,11 @@ static struct singleton_set *singleton_set_find(
 static int singleton_pset_list(
 	struct weft_boot *boot, char ***names_out, size_t *n_out)
 {
-	struct single *single = singleton_of(boot);
+	struct singleton *singleton = singleton_of(boot);
 	size_t n = 0, i = 0;
 	char **names;
 
-	weft_list_for_each(it, next, &single->sets) n++;
+	weft_list_for_each(it, next, &singleton->sets) n++;
 	*names_out = NULL;
 	*n_out = n;
 	if (!n)
@@ -223,7 +223,7 @@ static int singleton_pset_list(
 	names = malloc(n * (sizeof(*names) + WEFT_BOOT_NAME_MAX));
 	if (!names)
 		return WEFT_ERR_NOMEM;
-	weft_list_for_each(it, next, &single->sets)
+	weft_list_for_each(it, next, &singleton->sets)
 	{
 		names[i] = (char *)&names[n] + i * WEFT_BOOT_NAME_MAX;
 		strcpy(names[i++],
@@ -312,13 +312,13 @@ static int singleton_spawn(struct weft_boot *boot,
 }
 
 /* A get of a value that was not published yet waits. */
-static bool is_ready(struct single *single, const struct answer *answer)
+static bool is_ready(struct singleton *singleton, const struct answer *answer)
 {
 	const struct value *value;
 
 	if (!answer->get_fn)
 		return true;
-	value = value_find(single, answer->key);
+	value = value_find(singleton, answer->key);
 	return value && value->is_visible;
 }
 
@@ -332,21 +332,21 @@ static void singleton_deliver_event(
 		fn(arg, &event);
 }
 
-static void singleton_deliver(struct single *single, struct answer *answer,
-	weft_boot_event_fn *fn, void *arg)
+static void singleton_deliver(struct singleton *singleton,
+	struct answer *answer, weft_boot_event_fn *fn, void *arg)
 {
 	struct answer copy = *answer;
 
 	weft_list_remove(&answer->link);
 	free(answer);
 	atomic_fetch_sub_explicit(
-		&single->boot.pending, 1, memory_order_relaxed);
+		&singleton->boot.pending, 1, memory_order_relaxed);
 	if (copy.done_fn) {
 		copy.done_fn(copy.arg, 0);
 	} else if (!copy.get_fn) {
 		singleton_deliver_event(&copy, fn, arg);
 	} else {
-		const struct value *value = value_find(single, copy.key);
+		const struct value *value = value_find(singleton, copy.key);
 
 		copy.get_fn(copy.arg, 0, value->data, value->len);
 	}
@@ -356,20 +356,20 @@ static void singleton_deliver(struct single *single, struct answer *answer,
 static int singleton_poll(
 	struct weft_boot *boot, weft_boot_event_fn *fn, void *arg)
 {
-	struct single *single = singleton_of(boot);
-	struct weft_link *last = single->answers.prev,
-			 *it = single->answers.next;
-	int n = weft_launch_poll(&single->launch, fn, arg);
+	struct singleton *singleton = singleton_of(boot);
+	struct weft_link *last = singleton->answers.prev,
+			 *it = singleton->answers.next;
+	int n = weft_launch_poll(&singleton->launch, fn, arg);
 
 	/* items that a callback adds are delivered by the next poll */
-	while (it != &single->answers) {
+	while (it != &singleton->answers) {
 		struct answer *answer =
 			weft_container_of(it, struct answer, link);
 		bool is_last = it == last;
 
 		it = it->next;
-		if (is_ready(single, answer)) {
-			singleton_deliver(single, answer, fn, arg);
+		if (is_ready(singleton, answer)) {
+			singleton_deliver(singleton, answer, fn, arg);
 			n++;
 		}
 		if (is_last)
@@ -406,13 +406,13 @@ int weft_singleton_open(
 		.local_size = 1,
 		.n_nodes = 1,
 	};
-	struct single *single = calloc(1, sizeof(*single));
+	struct singleton *singleton = calloc(1, sizeof(*singleton));
 
-	if (!single)
+	if (!singleton)
 		return WEFT_ERR_NOMEM;
 	if (getrandom(facts.own_key, sizeof(facts.own_key), 0) !=
 		(ssize_t)sizeof(facts.own_key)) {
-		free(single);
+		free(singleton);
 		return weft_err_set(
 			WEFT_ERR_OTHER, "getrandom: %s", strerror(errno));
 	}
@@ -421,13 +421,13 @@ int weft_singleton_open(
 	snprintf(facts.job, sizeof(facts.job), "singleton-%d", getpid());
 	snprintf(facts.alloc_kinds, sizeof(facts.alloc_kinds), "%s",
 		weft_knobs.alloc_kinds);
-	memcpy(single->host, facts.host, sizeof(single->host));
-	single->boot.ops = &singleton_ops;
-	weft_list_init(&single->values);
-	weft_list_init(&single->sets);
-	weft_list_init(&single->answers);
-	weft_launch_init(&single->launch, &single->boot);
-	*boot_out = &single->boot;
+	memcpy(singleton->host, facts.host, sizeof(singleton->host));
+	singleton->boot.ops = &singleton_ops;
+	weft_list_init(&singleton->values);
+	weft_list_init(&singleton->sets);
+	weft_list_init(&singleton->answers);
+	weft_launch_init(&singleton->launch, &singleton->boot);
+	*boot_out = &singleton->boot;
 	*facts_out = facts;
 	return 0;
 }
