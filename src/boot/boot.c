@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/knob.h"
 #include "boot/singleton.h"
-#include "boot/twin.h"
+#include "boot/rank_lock.h"
 #include "pmix/pmix_boot.h"
 
 #include <stdbool.h>
@@ -66,7 +66,7 @@ static int open_singleton(
 static int open_managed(
 	struct weft_boot **boot_out, struct weft_boot_facts *facts_out)
 {
-	int err = weft_twin_check(weft_knob_getenv("PMIX_NAMESPACE"),
+	int err = weft_rank_lock_acquire(weft_knob_getenv("PMIX_NAMESPACE"),
 		weft_knob_getenv("PMIX_RANK"));
 
 	return err ? err : weft_pmix_open(boot_out, facts_out);

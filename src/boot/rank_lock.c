@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* twin: holds the name of a rank, or finds the process that holds it */
-#include "boot/twin.h"
+/* rank_lock: holds the name of a rank, or finds the process that holds it */
+#include "boot/rank_lock.h"
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static socklen_t twin_name(
+static socklen_t rank_lock_name(
 	struct sockaddr_un *name, const char *job, const char *rank)
 {
 	static const uint8_t no_key[16];
@@ -31,29 +31,29 @@ static socklen_t twin_name(
 
 /* The pid of the process that listens at the name: 0 if it has ended or belongs
  * to another user, whose processes may hold any name. */
-static pid_t twin_holder(const struct sockaddr_un *name, socklen_t len)
+static pid_t rank_lock_holder(const struct sockaddr_un *name, socklen_t len)
 {
-	struct ucred who = { 0 };
-	socklen_t n = sizeof(who);
+	struct ucred holder = { 0 };
+	socklen_t n = sizeof(holder);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return 0;
 	if (connect(fd, (const struct sockaddr *)name, len) ||
-		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) ||
-		who.uid != geteuid())
-		who.pid = 0;
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &holder, &n) ||
+		holder.uid != geteuid())
+		holder.pid = 0;
 	close(fd);
 	/* a forked child that never called exec() may still hold the socket */
-	if (who.pid > 0 && kill(who.pid, 0) && errno == ESRCH)
-		who.pid = 0;
-	return who.pid;
+	if (holder.pid > 0 && kill(holder.pid, 0) && errno == ESRCH)
+		holder.pid = 0;
+	return holder.pid;
 }
 
-int weft_twin_check(const char *job, const char *rank)
+int weft_rank_lock_acquire(const char *job, const char *rank)
 {
 	struct sockaddr_un name;
-	socklen_t len = twin_name(&name, job, rank);
+	socklen_t len = rank_lock_name(&name, job, rank);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	pid_t pid;
 
@@ -62,7 +62,7 @@ int weft_twin_check(const char *job, const char *rank)
 	if (!bind(fd, (struct sockaddr *)&name, len) && !listen(fd, 16))
 		return 0; /* held until the process ends */
 	close(fd);
-	pid = twin_holder(&name, len);
+	pid = rank_lock_holder(&name, len);
 	if (pid <= 0 || pid == getpid())
 		return 0;
 	return weft_err_set(WEFT_ERR_BOOT,
