@@ -22,7 +22,7 @@ static bool has_manager(void)
 
 /* Variables in which other launchers publish the number of processes. */
 static const struct {
-	const char *rank, *size, *who;
+	const char *rank, *size, *name;
 } launchers[] = {
 	{ "PMI_RANK", "PMI_SIZE", "MPICH's or Intel MPI's launcher" },
 	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
@@ -50,7 +50,7 @@ static int check_alone(void)
 			"srun --mpi=pmix or prterun (WEFT_SINGLETON=allow if "
 			"jobs of one are meant)",
 			launchers[i].rank, rank, launchers[i].size, size,
-			launchers[i].who);
+			launchers[i].name);
 	}
 	return 0;
 }
