@@ -201,7 +201,7 @@ static void *wait_for_end(void *arg)
 }
 
 /* Starts the waiting thread. The program's signal handlers do not run on it. */
-static int watch(struct weft_launched *l)
+static int start_waiter(struct weft_launched *l)
 {
 	sigset_t all, before;
 	pthread_t thread;
@@ -273,7 +273,7 @@ int weft_launch_start(struct weft_launch *launch,
 	if (!err)
 		err = launch_run(l, path, argv.list, env.list);
 	if (!err) {
-		err = watch(l);
+		err = start_waiter(l);
 		if (err) {
 			kill(l->pid, SIGKILL);
 			waitpid(l->pid, NULL, 0);
@@ -294,7 +294,7 @@ int weft_launch_start(struct weft_launch *launch,
 }
 
 /* Removes a launcher that has ended from the list; NULL if none has. */
-static struct weft_launched *take_ended(struct weft_launch *launch)
+static struct weft_launched *pop_ended(struct weft_launch *launch)
 {
 	struct weft_launched **at, *l = NULL;
 
@@ -317,7 +317,7 @@ int weft_launch_poll(
 	struct weft_launched *l;
 	int n = 0;
 
-	while ((l = take_ended(launch)) != NULL) {
+	while ((l = pop_ended(launch)) != NULL) {
 		atomic_fetch_sub_explicit(
 			&launch->boot->pending, 1, memory_order_relaxed);
 		snprintf(event.name, sizeof(event.name), "%s", l->name);
