@@ -276,7 +276,7 @@ static void boot_free(struct pmix_boot *boot)
 		weft_container_of(it, struct pmix_item, link));
 	pthread_mutex_destroy(&boot->naming);
 	pthread_mutex_destroy(&boot->lock);
-	weft_pmix_set_forget(boot, NULL);
+	weft_pmix_pset_remove(boot, NULL);
 	free(boot->local);
 	free(boot->failed);
 	free(boot);

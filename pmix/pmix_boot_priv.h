@@ -101,9 +101,9 @@ int weft_pmix_lookup(
 
 /* Records a set that was announced with its members, or removes a deleted one
  * (name NULL: all sets). */
-int weft_pmix_set_learn(struct pmix_boot *boot, const char *name,
+int weft_pmix_pset_record(struct pmix_boot *boot, const char *name,
 	const uint32_t *ranks, size_t n);
-void weft_pmix_set_forget(struct pmix_boot *boot, const char *name);
+void weft_pmix_pset_remove(struct pmix_boot *boot, const char *name);
 
 /* pmix_event.c */
 

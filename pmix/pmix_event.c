@@ -481,9 +481,9 @@ static void pmix_event_deliver_event(
 	struct pmix_boot *boot = item->owner;
 
 	if (event->kind == WEFT_BOOT_PSET_DEFINED && item->data)
-		weft_pmix_set_learn(boot, event->name, item->data, item->len);
+		weft_pmix_pset_record(boot, event->name, item->data, item->len);
 	if (event->kind == WEFT_BOOT_PSET_DELETED)
-		weft_pmix_set_forget(boot, event->name);
+		weft_pmix_pset_remove(boot, event->name);
 	if (event->kind == WEFT_BOOT_PEER_DIED) {
 		if (!note_death(boot, event->rank))
 			return;

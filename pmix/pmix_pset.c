@@ -115,7 +115,7 @@ static struct pmix_set *pmix_pset_set_find(
 	return NULL;
 }
 
-int weft_pmix_set_learn(struct pmix_boot *boot, const char *name,
+int weft_pmix_pset_record(struct pmix_boot *boot, const char *name,
 	const uint32_t *ranks, size_t n)
 {
 	struct pmix_set *set;
@@ -132,7 +132,7 @@ int weft_pmix_set_learn(struct pmix_boot *boot, const char *name,
 	return 0;
 }
 
-void weft_pmix_set_forget(struct pmix_boot *boot, const char *name)
+void weft_pmix_pset_remove(struct pmix_boot *boot, const char *name)
 {
 	weft_list_for_each(it, next, &boot->sets)
 	{
@@ -146,7 +146,7 @@ void weft_pmix_set_forget(struct pmix_boot *boot, const char *name)
 	}
 }
 
-static int learned_members(
+static int recorded_members(
 	const struct pmix_set *set, uint32_t **ranks_out, size_t *n_out)
 {
 	uint32_t *ranks = malloc(set->n * sizeof(*ranks));
@@ -278,7 +278,7 @@ int weft_pmix_pset_members(struct weft_boot *base, const char *name,
 		err = copy_ranks(boot, name, value->data.darray->array,
 			value->data.darray->size, ranks_out, n_out);
 	else if (set) /* PRRTE announces the set, but its queries fail */
-		err = learned_members(set, ranks_out, n_out);
+		err = recorded_members(set, ranks_out, n_out);
 	else
 		err = knob_members(boot, name, ranks_out, n_out);
 	reply_free(&reply);
@@ -351,7 +351,7 @@ int weft_pmix_pset_define(struct weft_boot *base, const char *name,
 			"process set \"%s\" exists already", name);
 	err = control(boot, PMIX_JOB_CTRL_DEFINE_PSET, name, ranks, n);
 	/* the notice may arrive later, so the set is recorded here */
-	return err ? err : weft_pmix_set_learn(boot, name, ranks, n);
+	return err ? err : weft_pmix_pset_record(boot, name, ranks, n);
 }
 
 int weft_pmix_pset_delete(struct weft_boot *base, const char *name)
@@ -360,6 +360,6 @@ int weft_pmix_pset_delete(struct weft_boot *base, const char *name)
 	int err = control(boot, WEFT_PMIX_DELETE_PSET, name, NULL, 0);
 
 	if (!err)
-		weft_pmix_set_forget(boot, name);
+		weft_pmix_pset_remove(boot, name);
 	return err;
 }
