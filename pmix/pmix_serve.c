@@ -231,7 +231,7 @@ static struct serve_pset *pset_enter(struct weft_serve *serve, const char *name,
 
 /* Adds a process set and notifies the processes. WEFT_ERR_NAME: the name exists
  * already or is not valid. */
-static int serve_pset_define(struct weft_serve *serve, const char *name,
+static int pset_define_first(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
 	struct serve_pset *pset = NULL;
@@ -362,7 +362,7 @@ static int pset_of_apps(
 				ranks[n++] = first + r;
 		first += app->n;
 	}
-	err = serve_pset_define(serve, job->apps[a].pset, ranks, n);
+	err = pset_define_first(serve, job->apps[a].pset, ranks, n);
 	free(ranks);
 	return err;
 }
