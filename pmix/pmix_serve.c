@@ -279,7 +279,7 @@ static bool post_notice(struct weft_serve *serve, const char *name,
 	return true;
 }
 
-pmix_status_t weft_serve_pset_make(struct weft_serve *serve, const char *name,
+pmix_status_t weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n)
 {
 	pmix_proc_t *members = calloc(n, sizeof(*members));
@@ -302,8 +302,7 @@ pmix_status_t weft_serve_pset_make(struct weft_serve *serve, const char *name,
 	return status;
 }
 
-pmix_status_t weft_serve_pset_take_back(
-	struct weft_serve *serve, const char *name)
+pmix_status_t weft_serve_pset_delete(struct weft_serve *serve, const char *name)
 {
 	struct serve_pset *pset;
 

@@ -72,9 +72,9 @@ void weft_serve_post(struct weft_serve *serve, struct weft_link *list,
 
 /* Defines or deletes a set for a process, and queues the notice. Returns
  * PMIX_SUCCESS, or the reason. Called on libpmix's thread. */
-pmix_status_t weft_serve_pset_make(struct weft_serve *serve, const char *name,
+pmix_status_t weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	const uint32_t *ranks, size_t n);
-pmix_status_t weft_serve_pset_take_back(
+pmix_status_t weft_serve_pset_delete(
 	struct weft_serve *serve, const char *name);
 
 /* Frees all published values. */

@@ -391,12 +391,12 @@ static const char *pset_of_directive(
 	return weft_value_peek_str(&directive->value, &name) ? NULL : name;
 }
 
-static pmix_status_t pmix_upcall_make_set(
+static pmix_status_t pmix_upcall_define_pset(
 	const char *name, const pmix_proc_t targets[], size_t n)
 {
 	uint32_t *ranks = pmix_upcall_ranks_of(targets, n);
 	pmix_status_t status =
-		ranks ? weft_serve_pset_make(owner, name, ranks, n)
+		ranks ? weft_serve_pset_define(owner, name, ranks, n)
 		      : PMIX_ERR_BAD_PARAM;
 
 	free(ranks);
@@ -421,8 +421,8 @@ static pmix_status_t on_control(const pmix_proc_t *proc,
 		return PMIX_ERR_NOT_SUPPORTED;
 	if (!*name || strlen(name) > PMIX_MAX_KEYLEN || (!is_delete && !n))
 		return PMIX_ERR_BAD_PARAM;
-	status = is_delete ? weft_serve_pset_take_back(owner, name)
-			   : pmix_upcall_make_set(name, targets, n);
+	status = is_delete ? weft_serve_pset_delete(owner, name)
+			   : pmix_upcall_define_pset(name, targets, n);
 	done(status, NULL, 0, arg, NULL, NULL);
 	return PMIX_SUCCESS;
 }
