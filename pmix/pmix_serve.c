@@ -292,7 +292,7 @@ pmix_status_t weft_serve_pset_define(struct weft_serve *serve, const char *name,
 	else if (members)
 		pset = pset_enter(serve, name, ranks, n);
 	if (pset) {
-		pset->is_made = true;
+		pset->is_by_process = true;
 		memcpy(members, pset->members, n * sizeof(*members));
 	}
 	pthread_mutex_unlock(&serve->lock);
@@ -308,7 +308,7 @@ pmix_status_t weft_serve_pset_delete(struct weft_serve *serve, const char *name)
 
 	pthread_mutex_lock(&serve->lock);
 	pset = pset_find(serve, name);
-	if (pset && !pset->is_made)
+	if (pset && !pset->is_by_process)
 		pset = NULL;
 	if (pset)
 		weft_list_remove(&pset->link);

@@ -15,7 +15,7 @@ struct serve_pset {
 	char name[PMIX_MAX_KEYLEN + 1];
 	pmix_proc_t *members;
 	size_t n;
-	bool is_made; /* a process of the job defined it, so processes may
+	bool is_by_process; /* a process of the job defined it, so processes may
 			 delete it */
 };
 
