@@ -274,7 +274,7 @@ static void boot_free(struct pmix_boot *boot)
 		weft_container_of(it, struct pmix_item, link));
 	weft_list_for_each(it, next, &boot->queue) weft_pmix_item_destroy(
 		weft_container_of(it, struct pmix_item, link));
-	pthread_mutex_destroy(&boot->naming);
+	pthread_mutex_destroy(&boot->name_lock);
 	pthread_mutex_destroy(&boot->lock);
 	weft_pmix_pset_remove(boot, NULL);
 	free(boot->local);
@@ -429,7 +429,7 @@ int weft_pmix_open(
 		return WEFT_ERR_NOMEM;
 	boot->boot.ops = &pmix_ops;
 	pthread_mutex_init(&boot->lock, NULL);
-	pthread_mutex_init(&boot->naming, NULL);
+	pthread_mutex_init(&boot->name_lock, NULL);
 	weft_list_init(&boot->sets);
 	weft_list_init(&boot->asked);
 	weft_list_init(&boot->queue);

@@ -46,15 +46,15 @@ struct pmix_boot {
 	uint32_t as_nodes; /* WEFT_NODES: split the node into so many; 1: no */
 	uint32_t *failed;  /* ranks known to have died */
 	size_t n_failed;
-	char *ended_keys[2];	/* of the query */
-	pmix_query_t ended;	/* the query for ended processes; PMIx uses it
-				   until it answers */
-	struct weft_link sets;	/* process sets known from notices */
-	pthread_mutex_t lock;	/* innermost in the lock order */
-	pthread_mutex_t naming; /* held from the lookup of a name to its
+	char *ended_keys[2];   /* of the query */
+	pmix_query_t ended;    /* the query for ended processes; PMIx uses it
+				  until it answers */
+	struct weft_link sets; /* process sets known from notices */
+	pthread_mutex_t lock;  /* innermost in the lock order */
+	pthread_mutex_t name_lock; /* held from the lookup of a name to its
 				   publication */
-	struct weft_link asked; /* guarded by lock */
-	struct weft_link queue; /* guarded by lock */
+	struct weft_link asked;	   /* guarded by lock */
+	struct weft_link queue;	   /* guarded by lock */
 	/* queries and event handlers without an answer; PMIx's thread continues
 	 * them under a lock that PMIx_Finalize holds while it waits for the
 	 * server */

@@ -125,9 +125,9 @@ int weft_pmix_publish(
 	int err;
 
 	name_key(name, key);
-	pthread_mutex_lock(&boot->naming);
+	pthread_mutex_lock(&boot->name_lock);
 	err = publish(name, key, value);
-	pthread_mutex_unlock(&boot->naming);
+	pthread_mutex_unlock(&boot->name_lock);
 	return err;
 }
 
