@@ -90,25 +90,25 @@ static enum weft_boot_end end_of(pmix_status_t status)
 static void post_death(struct pmix_boot *boot, pmix_status_t status,
 	const pmix_proc_t *source, const pmix_info_t *info, size_t n)
 {
-	const pmix_proc_t *who = source;
+	const pmix_proc_t *proc = source;
 	struct pmix_item *item;
 	int code = -1;
 
 	for (size_t i = 0; i < n; i++) {
 		if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) &&
 			info[i].value.type == PMIX_PROC)
-			who = info[i].value.data.proc;
+			proc = info[i].value.data.proc;
 		if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
 			weft_value_get_int(&info[i].value, &code);
 	}
-	if (!who || !PMIX_CHECK_NSPACE(who->nspace, boot->me.nspace) ||
-		who->rank >= boot->size)
+	if (!proc || !PMIX_CHECK_NSPACE(proc->nspace, boot->me.nspace) ||
+		proc->rank >= boot->size)
 		return;
 	item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
 	if (!item)
 		return;
 	item->event.kind = WEFT_BOOT_PEER_DIED;
-	item->event.rank = who->rank;
+	item->event.rank = proc->rank;
 	item->event.code = code;
 	item->event.end = end_of(status);
 	weft_pmix_item_post(item);
@@ -117,21 +117,22 @@ static void post_death(struct pmix_boot *boot, pmix_status_t status,
 static void post_job_end(
 	struct pmix_boot *boot, const pmix_info_t *info, size_t n)
 {
-	const pmix_proc_t *who = NULL;
+	const pmix_proc_t *proc = NULL;
 	struct pmix_item *item;
 
 	for (size_t i = 0; i < n; i++)
 		if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) &&
 			info[i].value.type == PMIX_PROC)
-			who = info[i].value.data.proc;
-	if (!who || PMIX_CHECK_NSPACE(who->nspace, boot->me.nspace))
+			proc = info[i].value.data.proc;
+	if (!proc || PMIX_CHECK_NSPACE(proc->nspace, boot->me.nspace))
 		return;
 	item = weft_pmix_item_create(boot, PMIX_ITEM_EVENT);
 	if (!item)
 		return;
 	item->event.kind = WEFT_BOOT_JOB_ENDED;
 	item->event.code = -1;
-	snprintf(item->event.name, sizeof(item->event.name), "%s", who->nspace);
+	snprintf(
+		item->event.name, sizeof(item->event.name), "%s", proc->nspace);
 	weft_pmix_item_post(item);
 }
 
