@@ -155,39 +155,39 @@ static int local_load(struct pmix_boot *boot)
 /* The node on which WEFT_NODES places a rank; in fact all ranks are on one
  * node.
  */
-static uint32_t as_node(const struct pmix_boot *boot, uint32_t rank)
+static uint32_t virtual_node_of(const struct pmix_boot *boot, uint32_t rank)
 {
-	return (uint32_t)((uint64_t)rank * boot->as_nodes / boot->size);
+	return (uint32_t)((uint64_t)rank * boot->n_virtual_nodes / boot->size);
 }
 
 /* Splits one node into WEFT_NODES nodes: ranks of the other ones are remote. */
-static void local_divide(struct pmix_boot *boot)
+static void local_split(struct pmix_boot *boot)
 {
-	uint32_t mine = as_node(boot, boot->me.rank);
+	uint32_t mine = virtual_node_of(boot, boot->me.rank);
 	size_t n = 0;
 
-	if (boot->as_nodes < 2)
+	if (boot->n_virtual_nodes < 2)
 		return;
 	if (boot->n_local < boot->size) {
 		weft_log_warn("BOOT-NODES",
 			"WEFT_NODES=%u is ignored: %zu of the %u processes are "
 			"on this node, and it needs all of them on one",
-			boot->as_nodes, boot->n_local, boot->size);
-		boot->as_nodes = 1;
+			boot->n_virtual_nodes, boot->n_local, boot->size);
+		boot->n_virtual_nodes = 1;
 		return;
 	}
 	for (size_t i = 0; i < boot->n_local; i++)
-		if (as_node(boot, boot->local[i]) == mine)
+		if (virtual_node_of(boot, boot->local[i]) == mine)
 			boot->local[n++] = boot->local[i];
 	boot->n_local = n;
 }
 
-static int local_know(struct pmix_boot *boot)
+static int local_resolve(struct pmix_boot *boot)
 {
 	int err = local_load(boot);
 
 	if (!err)
-		local_divide(boot);
+		local_split(boot);
 	return err;
 }
 
@@ -195,7 +195,7 @@ static int pmix_local(
 	struct weft_boot *base, const uint32_t **ranks_out, size_t *n_out)
 {
 	struct pmix_boot *boot = pmix_boot_of(base);
-	int err = boot->local ? 0 : local_know(boot);
+	int err = boot->local ? 0 : local_resolve(boot);
 
 	if (err)
 		return err;
@@ -206,22 +206,22 @@ static int pmix_local(
 
 /* Appends the number of rank's node to the name, if WEFT_NODES splits the node.
  */
-static void name_apart(
+static void append_virtual_node(
 	const struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
 {
 	size_t n = strlen(buf);
 
-	if (boot->as_nodes > 1)
-		snprintf(buf + n, len - n, "#%u", as_node(boot, rank));
+	if (boot->n_virtual_nodes > 1)
+		snprintf(buf + n, len - n, "#%u", virtual_node_of(boot, rank));
 }
 
 /* Replaces the alias that our launcher registers with PMIx by the node's real
  * name. */
-static void name_whole(
+static void real_host_name(
 	struct pmix_boot *boot, uint32_t rank, char *buf, size_t len)
 {
 	(void)text(boot, PMIX_RANK_WILDCARD, WEFT_PMIX_HOST, buf, len);
-	name_apart(boot, rank, buf, len);
+	append_virtual_node(boot, rank, buf, len);
 }
 
 static int pmix_host_of(
@@ -236,7 +236,7 @@ static int pmix_host_of(
 			boot->size);
 	err = text(boot, rank, PMIX_HOSTNAME, buf, len);
 	if (!err)
-		name_whole(boot, rank, buf, len);
+		real_host_name(boot, rank, buf, len);
 	return err;
 }
 
@@ -399,12 +399,12 @@ static int load_facts(struct pmix_boot *boot, struct weft_boot_facts *facts)
 		return weft_err_set(WEFT_ERR_BOOT,
 			"the process manager has no name for this node "
 			"(PMIX_HOSTNAME)");
-	boot->as_nodes = weft_min((size_t)weft_knobs.nodes, boot->size);
+	boot->n_virtual_nodes = weft_min((size_t)weft_knobs.nodes, boot->size);
 	err = pmix_local(&boot->boot, &local, &n_local);
 	if (err)
 		return err;
 	memcpy(facts->host, boot->host, sizeof(facts->host));
-	name_whole(boot, facts->rank, facts->host, sizeof(facts->host));
+	real_host_name(boot, facts->rank, facts->host, sizeof(facts->host));
 	facts->local_size = (uint32_t)n_local;
 	for (size_t i = 0; i < n_local && local[i] != facts->rank; i++)
 		facts->local_rank = (uint32_t)i + 1;

@@ -43,8 +43,9 @@ struct pmix_boot {
 	uint32_t size;
 	uint32_t *local; /* ascending; NULL: not loaded yet */
 	size_t n_local;
-	uint32_t as_nodes; /* WEFT_NODES: split the node into so many; 1: no */
-	uint32_t *failed;  /* ranks known to have died */
+	uint32_t n_virtual_nodes; /* WEFT_NODES: split the node into so many; 1:
+				     no */
+	uint32_t *failed;	  /* ranks known to have died */
 	size_t n_failed;
 	char *ended_keys[2];   /* of the query */
 	pmix_query_t ended;    /* the query for ended processes; PMIx uses it
