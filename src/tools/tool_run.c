@@ -387,7 +387,7 @@ static void ask_where(struct weft_run_job *run, int sig, const char *why)
 		run->io, "%s: where the processes of %s are:", why, run->name);
 	weft_run_where_open(&run->where, run->liveness, run->n);
 	run->where.sig = sig;
-	weft_serve_ask_where(run->serve);
+	weft_serve_ask_state(run->serve);
 }
 
 /* Programs may have a use of their own for it; the others it would end. */
