@@ -218,12 +218,13 @@ static struct weft_group_index *group_index_of(const struct weft_group *group)
 }
 
 /* True if the list names a process twice. */
-static int has_twin(const uint64_t *procs, uint32_t n, bool *twin_out)
+static int find_duplicate(
+	const uint64_t *procs, uint32_t n, bool *is_duplicate_out)
 {
 	struct member *sorted;
 	uint32_t i = 1;
 
-	*twin_out = false;
+	*is_duplicate_out = false;
 	while (i < n && procs[i] > procs[i - 1])
 		i++;
 	if (i >= n)
@@ -236,7 +237,7 @@ static int has_twin(const uint64_t *procs, uint32_t n, bool *twin_out)
 	qsort(sorted, n, sizeof(*sorted), by_proc);
 	for (i = 1; i < n; i++)
 		if (sorted[i].proc == sorted[i - 1].proc)
-			*twin_out = true;
+			*is_duplicate_out = true;
 	free(sorted);
 	return 0;
 }
@@ -245,10 +246,10 @@ int weft_group_create(
 	const uint64_t *procs, uint32_t n, struct weft_group **group_out)
 {
 	struct runs r = { 0 };
-	bool twin;
-	int err = has_twin(procs, n, &twin);
+	bool is_duplicate;
+	int err = find_duplicate(procs, n, &is_duplicate);
 
-	if (!err && twin)
+	if (!err && is_duplicate)
 		err = weft_err_set(WEFT_ERR_RANK,
 			"a process appears twice in a group of %u", n);
 	for (uint32_t i = 0; !err && i < n; i++)
