@@ -397,7 +397,7 @@ int weft_group_dup(
 }
 
 /* The group whose session the result of a and b belongs to. */
-static const struct weft_group *heir(
+static const struct weft_group *session_group_of(
 	const struct weft_group *a, const struct weft_group *b)
 {
 	return a->session ? a : b;
@@ -412,7 +412,7 @@ int weft_group_union(const struct weft_group *a, const struct weft_group *b,
 
 	if (!err && !are_equal(a, b))
 		err = for_each(b, append_if, &f);
-	return group_finish(&r, err, heir(a, b), group_out);
+	return group_finish(&r, err, session_group_of(a, b), group_out);
 }
 
 int weft_group_intersection(const struct weft_group *a,
@@ -421,8 +421,8 @@ int weft_group_intersection(const struct weft_group *a,
 	struct runs r = { 0 };
 	struct filter f = { &r, b, true };
 
-	return group_finish(
-		&r, for_each(a, append_if, &f), heir(a, b), group_out);
+	return group_finish(&r, for_each(a, append_if, &f),
+		session_group_of(a, b), group_out);
 }
 
 int weft_group_difference(const struct weft_group *a,
@@ -431,8 +431,8 @@ int weft_group_difference(const struct weft_group *a,
 	struct runs r = { 0 };
 	struct filter f = { &r, b, false };
 
-	return group_finish(
-		&r, for_each(a, append_if, &f), heir(a, b), group_out);
+	return group_finish(&r, for_each(a, append_if, &f),
+		session_group_of(a, b), group_out);
 }
 
 /* A bit for each rank that is listed; errors when one is out of range or
