@@ -236,7 +236,7 @@ static struct keyval *attr_look_up(struct weft_attrs *const *attrs, int kind,
 	return key;
 }
 
-static void let_go(struct keyval *key)
+static void key_release(struct keyval *key)
 {
 	lock();
 	key_put(key);
@@ -278,7 +278,7 @@ int weft_attr_get(struct weft_attrs *const *attrs, int kind, int id,
 	key = attr_look_up(attrs, kind, id, &lang, &found, &value);
 	if (!key)
 		return bad_key(id);
-	let_go(key);
+	key_release(key);
 	if (found)
 		*value_out = value;
 	*found_out = found;
@@ -413,7 +413,7 @@ int weft_attr_copy_all(
 	for (size_t i = 0; i < n; i++) {
 		if (!err)
 			err = copy_one(&list[i], handle, to);
-		let_go(list[i].key);
+		key_release(list[i].key);
 		free(list[i].number);
 	}
 	free(list);
