@@ -29,7 +29,7 @@ const char *weft_hardware_name(int i)
 
 /* The id of the object that contains a whole set of processors (NULL: the own
  * ones). */
-static int piece_of(int i, const char *cpus, char id[WEFT_TOPO_ID_MAX])
+static int object_id_of(int i, const char *cpus, char id[WEFT_TOPO_ID_MAX])
 {
 	int err = 0;
 
@@ -40,10 +40,10 @@ static int piece_of(int i, const char *cpus, char id[WEFT_TOPO_ID_MAX])
 			     weft_hardware_name(i), id, WEFT_TOPO_ID_MAX);
 }
 
-int weft_hardware_piece(int i, char *buf, size_t len)
+int weft_hardware_object_id(int i, char *buf, size_t len)
 {
 	char id[WEFT_TOPO_ID_MAX];
-	int err = piece_of(i, NULL, id);
+	int err = object_id_of(i, NULL, id);
 
 	if (!err)
 		snprintf(buf, len, "%s", id);
@@ -54,7 +54,7 @@ bool weft_hardware_is_known(int i)
 {
 	char id[WEFT_TOPO_ID_MAX];
 
-	return piece_of(i, NULL, id) == 0;
+	return object_id_of(i, NULL, id) == 0;
 }
 
 /* One process and where it runs. */
@@ -100,7 +100,7 @@ static size_t hardware_choose(const struct answer *answers, size_t n, int i,
 	for (size_t k = 0; k < n; k++)
 		if ((job | answers[k].rank) == weft_proc.proc ||
 			(answers[k].cpus[0] &&
-				!piece_of(i, answers[k].cpus, id) &&
+				!object_id_of(i, answers[k].cpus, id) &&
 				!strcmp(id, mine)))
 			procs[n_procs++] = job | answers[k].rank;
 	return n_procs;
@@ -113,7 +113,7 @@ int weft_hardware_group(int i, struct weft_group **group_out)
 	const uint32_t *ranks;
 	uint64_t *procs = NULL;
 	size_t n;
-	int err = piece_of(i, NULL, mine);
+	int err = object_id_of(i, NULL, mine);
 
 	if (err)
 		return weft_err_set(WEFT_ERR_NOTFOUND,

@@ -21,7 +21,7 @@ bool weft_hardware_is_known(int i);
 
 /* The object of level i that this process runs within, by hwloc's number
  * ("Package:0"). WEFT_ERR_NOTFOUND if the level is unknown here. */
-int weft_hardware_piece(int i, char *buf, size_t len);
+int weft_hardware_object_id(int i, char *buf, size_t len);
 
 /* The processes of this node that run within the same object. Waits until all
  * processes of the node have published where they run. WEFT_ERR_NOTFOUND if the

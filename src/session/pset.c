@@ -419,7 +419,7 @@ static int pset_describe(struct weft_session *session, const char *name,
 	if (!err && text[0])
 		err = weft_hint_set(info, WEFT_HINT_PSET_HOSTS, text);
 	if (!err && kind == KIND_HARDWARE &&
-		!weft_hardware_piece(level, text, sizeof(text)))
+		!weft_hardware_object_id(level, text, sizeof(text)))
 		err = weft_hint_set(info, WEFT_HINT_PSET_HWLOC, text);
 	return err;
 }
