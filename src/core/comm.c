@@ -78,13 +78,14 @@ static void print_why(
 static int set_failed(const struct weft_comm *comm, int32_t rank,
 	bool is_remote, uint64_t proc)
 {
-	char who[32] = "a remote process", object[160], why[160];
+	char member[32] = "a remote process", object[160], why[160];
 
 	if (rank != WEFT_UNDEFINED)
-		snprintf(who, sizeof(who), "rank %d", (int)rank);
+		snprintf(member, sizeof(member), "rank %d", (int)rank);
 	print_object(comm, is_remote, object, sizeof(object));
 	print_why(comm, proc, why, sizeof(why));
-	weft_err_set(WEFT_ERR_PEER, "%s %s has failed: %s", who, object, why);
+	weft_err_set(
+		WEFT_ERR_PEER, "%s %s has failed: %s", member, object, why);
 	weft_err_object_set(comm->ctx, proc + 1);
 	return WEFT_ERR_PEER;
 }
