@@ -32,30 +32,31 @@ enum {
 	TYPE_BYTE = 0x247,
 	/* intercommunicators carry leaders' messages beside their own rounds */
 	TAG_LEADERS = WEFT_TAG_PAIR,
-	TAG_LOCAL = WEFT_TAG_PAIR_END,
-	PIECE = 3072,	/* bytes broadcast at once */
-	MEET_MAX = 256, /* processes of a side that may connect to all others */
+	TAG_SIDE = WEFT_TAG_PAIR_END,
+	PIECE = 3072, /* bytes broadcast at once */
+	CONNECT_MAX =
+		256, /* processes of a side that may connect to all others */
 };
 
-static int first_of(int err, int next)
+static int first_error(int err, int next)
 {
 	return err ? err : next;
 }
 
 /* Memory to send or to receive into. */
-struct part {
+struct buffer {
 	void *at;
 	size_t len;
 };
 
 /* The result at another process, with its message text. */
-struct verdict {
+struct error_record {
 	int32_t err;
 	char why[WEFT_ERR_TEXT];
 };
 
 /* Makes the verdict to send: an error and this thread's description of it. */
-static void make_verdict(struct verdict *v, int err)
+static void error_record_set(struct error_record *v, int err)
 {
 	const char *why = err ? weft_err_detail_peek(err) : "";
 
@@ -66,21 +67,21 @@ static void make_verdict(struct verdict *v, int err)
 }
 
 /* Makes a received verdict an error of this process. */
-static int intercomm_take_verdict(struct verdict *v)
+static int error_record_raise(struct error_record *v)
 {
 	v->why[sizeof(v->why) - 1] = '\0';
 	return v->err ? weft_err_set(v->err, "%s", v->why) : 0;
 }
 
 /* What every member of a side knows in the end. */
-struct both {
+struct side_info {
 	uint64_t my_ctx;
 	uint64_t their_ctx;
-	uint32_t n_runs;	/* of the other side */
-	uint32_t n_bcs;		/* size of the other side; 0: default VCIs */
-	int32_t is_spanning;	/* processes of several jobs take part */
-	struct verdict verdict; /* if an error, nothing follows; the fields up
-				   to here are sent */
+	uint32_t n_runs;	   /* of the other side */
+	uint32_t n_bcs;		   /* size of the other side; 0: default VCIs */
+	int32_t is_spanning;	   /* processes of several jobs take part */
+	struct error_record error; /* if an error, nothing follows; the fields
+				   up to here are sent */
 	struct weft_run *runs;
 	struct weft_vci_card *bcs;  /* of the other side */
 	struct weft_vci_card *mine; /* of the own side, if on dedicated VCIs */
@@ -89,27 +90,27 @@ struct both {
 /* One creation. The call creates it. If the call gives up (it was in a cycle),
  * messages that were started continue, and the last one to end destroys this.
  */
-struct crossing {
+struct inter_creation {
 	atomic_uint refs; /* the call and late messages */
 	bool is_abandoned;
 	uint32_t number; /* how many the local communicator had before */
 	struct weft_group *group;
 	struct weft_leader mine, theirs;
-	struct verdict verdict, their_verdict;
-	struct both received; /* as received from above */
-	struct both both;
+	struct error_record error, their_error;
+	struct side_info received; /* as received from above */
+	struct side_info side;
 };
 
 /* For a process without memory: the other processes wait for its error. */
-static struct crossing spare;
-static atomic_flag is_spare_used = ATOMIC_FLAG_INIT;
+static struct inter_creation reserve;
+static atomic_flag is_reserve_used = ATOMIC_FLAG_INIT;
 
-static struct crossing *crossing_new(struct weft_group *group)
+static struct inter_creation *inter_creation_new(struct weft_group *group)
 {
-	struct crossing *x = calloc(1, sizeof(*x));
+	struct inter_creation *x = calloc(1, sizeof(*x));
 
-	if (!x && !atomic_flag_test_and_set(&is_spare_used)) {
-		x = &spare;
+	if (!x && !atomic_flag_test_and_set(&is_reserve_used)) {
+		x = &reserve;
 		memset(x, 0, sizeof(*x));
 	}
 	if (!x)
@@ -119,23 +120,23 @@ static struct crossing *crossing_new(struct weft_group *group)
 	return x;
 }
 
-static void crossing_put(struct crossing *x)
+static void inter_creation_put(struct inter_creation *x)
 {
 	/* acq_rel: the last holder sees the writes of all others */
 	if (atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	weft_group_put(x->group);
-	free(x->both.runs);
-	free(x->both.bcs);
-	free(x->both.mine);
-	if (x == &spare)
-		atomic_flag_clear(&is_spare_used);
+	free(x->side.runs);
+	free(x->side.bcs);
+	free(x->side.mine);
+	if (x == &reserve)
+		atomic_flag_clear(&is_reserve_used);
 	else
 		free(x);
 }
 
-struct talk {
-	struct crossing *x;
+struct channel {
+	struct inter_creation *x;
 	struct weft_comm *comm;
 	int32_t rank;
 	int32_t tag;
@@ -145,10 +146,10 @@ struct talk {
 };
 
 /* Messages between the leaders. */
-static struct talk talk_across(
-	const struct weft_create_inter *how, struct crossing *x)
+static struct channel channel_to_leader(
+	const struct weft_create_inter *how, struct inter_creation *x)
 {
-	return (struct talk){
+	return (struct channel){
 		.x = x,
 		.comm = how->intercomm,
 		.rank = how->remote_leader,
@@ -157,23 +158,24 @@ static struct talk talk_across(
 }
 
 /* Messages among the members of a side. */
-static struct talk talk_inside(struct weft_comm *local, struct crossing *x)
+static struct channel channel_to_side(
+	struct weft_comm *local, struct inter_creation *x)
 {
-	return (struct talk){
+	return (struct channel){
 		.x = x,
 		.comm = local,
-		.tag = TAG_LOCAL | (int32_t)(x->number & 0x1fffffff),
+		.tag = TAG_SIDE | (int32_t)(x->number & 0x1fffffff),
 		.join.round = x->number,
 	};
 }
 
-static int intercomm_start(const struct talk *t, bool is_send, struct part part,
-	struct weft_req **req_out)
+static int intercomm_start(const struct channel *t, bool is_send,
+	struct buffer buffer, struct weft_req **req_out)
 {
 	struct weft_msg msg = {
 		.comm = t->comm,
-		.buf = part.at,
-		.count = part.at ? (int64_t)part.len : 0,
+		.buf = buffer.at,
+		.count = buffer.at ? (int64_t)buffer.len : 0,
 		.type = weft_type_builtin(TYPE_BYTE),
 		.rank = t->rank,
 		.tag = t->tag,
@@ -184,14 +186,15 @@ static int intercomm_start(const struct talk *t, bool is_send, struct part part,
 		       : weft_irecv_locked(&msg, req_out);
 }
 
-static void on_late(void *arg, struct weft_req *req)
+static void on_abandoned_done(void *arg, struct weft_req *req)
 {
 	weft_req_put(req);
-	crossing_put(arg);
+	inter_creation_put(arg);
 }
 
 /* Waits unless the creation gave up. 0, or the reason. */
-static int intercomm_wait_for(const struct talk *t, const struct weft_req *req)
+static int intercomm_wait_for(
+	const struct channel *t, const struct weft_req *req)
 {
 	struct weft_vci *vci = t->comm->vci;
 	struct weft_blocked blocked = {
@@ -214,17 +217,17 @@ static int intercomm_wait_for(const struct talk *t, const struct weft_req *req)
 
 /* Waits and frees the request; *len_out is the received length. */
 static int intercomm_finish(
-	const struct talk *t, struct weft_req *req, size_t *len_out)
+	const struct channel *t, struct weft_req *req, size_t *len_out)
 {
 	int err = intercomm_wait_for(t, req);
 
 	if (!req->is_done) {
 		atomic_fetch_add_explicit(&t->x->refs, 1, memory_order_relaxed);
-		req->on_done = on_late;
+		req->on_done = on_abandoned_done;
 		req->on_done_arg = t->x;
 		return err;
 	}
-	err = first_of(err, req->status.err);
+	err = first_error(err, req->status.err);
 	*len_out = (size_t)req->status.len;
 	weft_req_put(req);
 	return err;
@@ -233,8 +236,8 @@ static int intercomm_finish(
 /* One message in each direction. Without memory for theirs, receives and drops
  * it, so that the next message matches the next one. *len_out is the received
  * length. */
-static int intercomm_swap(const struct talk *t, struct part mine,
-	struct part theirs, size_t *len_out)
+static int intercomm_swap(const struct channel *t, struct buffer mine,
+	struct buffer theirs, size_t *len_out)
 {
 	struct weft_req *in, *out;
 	size_t len = 0;
@@ -250,12 +253,12 @@ static int intercomm_swap(const struct talk *t, struct part mine,
 		in_err = intercomm_finish(t, in, len_out);
 	if (in_err == WEFT_ERR_TRUNCATE && !theirs.at)
 		in_err = 0;
-	return first_of(err, in_err);
+	return first_error(err, in_err);
 }
 
 /* The same for a message of a known length. */
 static int swap_exact(
-	const struct talk *t, struct part mine, struct part theirs)
+	const struct channel *t, struct buffer mine, struct buffer theirs)
 {
 	size_t len = 0;
 	int err = intercomm_swap(t, mine, theirs, &len);
@@ -283,29 +286,29 @@ static int32_t rank_at(
 }
 
 /* Receives from the parent in the tree. */
-static int recv_above(struct talk *t, int32_t root, struct part part)
+static int recv_above(struct channel *t, int32_t root, struct buffer buffer)
 {
 	uint32_t me = intercomm_place_of(t->comm, root);
 	struct weft_req *req;
-	size_t len = part.len;
+	size_t len = buffer.len;
 	int err;
 
 	if (!me)
 		return 0;
 	t->rank = rank_at(t->comm, root, me & (me - 1));
-	err = intercomm_start(t, false, part, &req);
+	err = intercomm_start(t, false, buffer, &req);
 	if (!err)
 		err = intercomm_finish(t, req, &len);
-	if (!err && !t->x->is_abandoned && len != part.len)
+	if (!err && !t->x->is_abandoned && len != buffer.len)
 		err = weft_err_set(WEFT_ERR_PROTO,
 			"a message of the creation has %zu bytes instead of "
 			"%zu",
-			len, part.len);
+			len, buffer.len);
 	return err;
 }
 
 /* Sends an error to one child instead of a message. */
-static void send_failure(const struct talk *t)
+static void send_failure(const struct channel *t)
 {
 	struct weft_msg msg = {
 		.comm = t->comm,
@@ -320,7 +323,7 @@ static void send_failure(const struct talk *t)
 /* Sends to the children in the tree. With a failed member there will be no
  * intercommunicator, and some members may have left the call: then no send is
  * waited for. */
-static int pass(struct talk *t, int32_t root, struct part part)
+static int send_below(struct channel *t, int32_t root, struct buffer buffer)
 {
 	uint32_t me = intercomm_place_of(t->comm, root);
 	struct weft_req *req;
@@ -339,64 +342,65 @@ static int pass(struct talk *t, int32_t root, struct part part)
 			send_failure(t);
 			continue;
 		}
-		next = intercomm_start(t, true, part, &req);
+		next = intercomm_start(t, true, buffer, &req);
 		t->join.n = 1;
 		t->join.ranks[0] = t->rank;
 		if (!next)
 			next = intercomm_finish(t, req, &len);
 		t->join.n = 0;
-		err = first_of(err, next);
+		err = first_error(err, next);
 	}
 	return err;
 }
 
 /* Broadcasts from root in pieces, so that a member without memory for it (at is
  * NULL) still passes it on. */
-static int bcast_long(struct talk *t, int32_t root, struct part part)
+static int bcast_long(struct channel *t, int32_t root, struct buffer buffer)
 {
 	bool is_root = t->comm->rank == root;
 	char bytes[PIECE];
 	int err = 0, passed;
 
-	for (size_t at = 0; at < part.len; at += PIECE) {
-		struct part piece = { bytes,
-			weft_min(part.len - at, (size_t)PIECE) };
+	for (size_t at = 0; at < buffer.len; at += PIECE) {
+		struct buffer piece = { bytes,
+			weft_min(buffer.len - at, (size_t)PIECE) };
 
 		if (is_root)
-			memcpy(bytes, (char *)part.at + at, piece.len);
+			memcpy(bytes, (char *)buffer.at + at, piece.len);
 		if (!t->err)
 			t->err = recv_above(t, root, piece);
-		passed = pass(t, root, piece); /* pass on what was received */
-		err = first_of(err, first_of(t->err, passed));
-		if (!err && part.at && !is_root)
-			memcpy((char *)part.at + at, bytes, piece.len);
+		passed = send_below(
+			t, root, piece); /* pass on what was received */
+		err = first_error(err, first_error(t->err, passed));
+		if (!err && buffer.at && !is_root)
+			memcpy((char *)buffer.at + at, bytes, piece.len);
 	}
 	return err;
 }
 
 /* Exchanges the VCI numbers of the other side's members, if all have VCIs. err
  * is an earlier error: then theirs are received and dropped. */
-static int exchange_bcs(const struct talk *t, uint32_t n_theirs, int err)
+static int exchange_bcs(const struct channel *t, uint32_t n_theirs, int err)
 {
-	struct both *both = &t->x->both;
-	struct part mine = { both->mine, 0 }, theirs = { NULL, 0 };
+	struct side_info *side = &t->x->side;
+	struct buffer mine = { side->mine, 0 }, theirs = { NULL, 0 };
 
-	if (!err && both->mine && n_theirs) {
-		both->bcs = calloc(n_theirs, sizeof(*both->bcs));
-		err = both->bcs ? 0 : WEFT_ERR_NOMEM;
-		theirs.at = both->bcs;
-		theirs.len = n_theirs * sizeof(*both->bcs);
-		both->n_bcs = n_theirs;
+	if (!err && side->mine && n_theirs) {
+		side->bcs = calloc(n_theirs, sizeof(*side->bcs));
+		err = side->bcs ? 0 : WEFT_ERR_NOMEM;
+		theirs.at = side->bcs;
+		theirs.len = n_theirs * sizeof(*side->bcs);
+		side->n_bcs = n_theirs;
 	}
-	if (both->mine)
-		mine.len = t->x->group->size * sizeof(*both->mine);
-	return first_of(err, swap_exact(t, mine, theirs));
+	if (side->mine)
+		mine.len = t->x->group->size * sizeof(*side->mine);
+	return first_error(err, swap_exact(t, mine, theirs));
 }
 
 /* The first message shows each leader that the other one takes part. */
-static int exchange_leaders(struct talk *t)
+static int exchange_leaders(struct channel *t)
 {
-	struct crossing *x = t->x;
+	struct inter_creation *x = t->x;
 	size_t len = 0;
 	int err;
 
@@ -406,8 +410,8 @@ static int exchange_leaders(struct talk *t)
 		.n = 1,
 		.ranks = { t->rank },
 	};
-	err = intercomm_swap(t, (struct part){ &x->mine, sizeof(x->mine) },
-		(struct part){ &x->theirs, sizeof(x->theirs) }, &len);
+	err = intercomm_swap(t, (struct buffer){ &x->mine, sizeof(x->mine) },
+		(struct buffer){ &x->theirs, sizeof(x->theirs) }, &len);
 	t->join.n = 0;
 	return err ? err : weft_leader_check(&x->theirs, len);
 }
@@ -432,74 +436,74 @@ static bool is_spanning(
 
 /* The leaders exchange their errors, so that both sides return alike. An error
  * of this side stays the error here. */
-static int agree_across(const struct talk *t, int err)
+static int agree_across(const struct channel *t, int err)
 {
-	struct crossing *x = t->x;
+	struct inter_creation *x = t->x;
 	int next;
 
-	make_verdict(&x->verdict, err);
-	next = swap_exact(t, (struct part){ &x->verdict, sizeof(x->verdict) },
-		(struct part){ &x->their_verdict, sizeof(x->their_verdict) });
+	error_record_set(&x->error, err);
+	next = swap_exact(t, (struct buffer){ &x->error, sizeof(x->error) },
+		(struct buffer){ &x->their_error, sizeof(x->their_error) });
 	if (err)
-		return intercomm_take_verdict(&x->verdict);
-	if (!next && intercomm_take_verdict(&x->their_verdict))
-		next = weft_err_set(x->their_verdict.err == WEFT_ERR_PEER
+		return error_record_raise(&x->error);
+	if (!next && error_record_raise(&x->their_error))
+		next = weft_err_set(x->their_error.err == WEFT_ERR_PEER
 					    ? WEFT_ERR_PEER
 					    : WEFT_ERR_OTHER,
 			"the leader of the other side could not take part: %s",
-			x->their_verdict.why);
+			x->their_error.why);
 	return next;
 }
 
 /* Both leaders post the same messages whatever failed before (both.verdict),
  * and in the end both know whether both have all data. */
 static void exchange_sides(
-	const struct weft_create_inter *how, struct crossing *x)
+	const struct weft_create_inter *how, struct inter_creation *x)
 {
 	struct weft_group *group = x->group, *remote = NULL;
-	struct talk t = talk_across(how, x);
-	struct both *both = &x->both;
-	struct part runs = { NULL, 0 };
-	int err = both->verdict.err;
+	struct channel t = channel_to_leader(how, x);
+	struct side_info *side = &x->side;
+	struct buffer runs = { NULL, 0 };
+	int err = side->error.err;
 
 	x->mine = (struct weft_leader){ weft_proc_new_ctx(2), group->n_runs,
-		both->mine != NULL };
-	err = first_of(err, exchange_leaders(&t));
+		side->mine != NULL };
+	err = first_error(err, exchange_leaders(&t));
 	if (!err) {
-		runs.len = x->theirs.n_runs * sizeof(*both->runs);
-		both->runs = runs.at = calloc(1, runs.len);
+		runs.len = x->theirs.n_runs * sizeof(*side->runs);
+		side->runs = runs.at = calloc(1, runs.len);
 		err = runs.at ? 0 : WEFT_ERR_NOMEM;
 	}
-	err = first_of(
+	err = first_error(
 		err, swap_exact(&t,
-			     (struct part){ group->runs,
+			     (struct buffer){ group->runs,
 				     group->n_runs * sizeof(*group->runs) },
 			     runs));
 	if (!err)
-		err = weft_leader_group(both->runs, x->theirs.n_runs, &remote);
-	both->is_spanning = remote && is_spanning(group, remote);
+		err = weft_leader_group(side->runs, x->theirs.n_runs, &remote);
+	side->is_spanning = remote && is_spanning(group, remote);
 	err = exchange_bcs(
 		&t, remote && x->theirs.has_vcis ? remote->size : 0, err);
 	weft_group_put(remote);
-	if (both->verdict.err)
-		err = intercomm_take_verdict(
-			&both->verdict); /* with its message text */
+	if (side->error.err)
+		err = error_record_raise(
+			&side->error); /* with its message text */
 	err = agree_across(&t, err);
-	both->my_ctx = x->mine.ctx;
-	both->their_ctx = x->theirs.ctx;
-	both->n_runs = x->theirs.n_runs;
-	make_verdict(&both->verdict, err);
+	side->my_ctx = x->mine.ctx;
+	side->their_ctx = x->theirs.ctx;
+	side->n_runs = x->theirs.n_runs;
+	error_record_set(&side->error, err);
 }
 
 /* The first broadcast within a side: whether the leaders agree, and what
  * follows. A member that cannot take part (both.verdict) passes its own error
  * on. After an error, nothing follows. *passed_out is the result for the
  * members below only. */
-static int bcast_first(struct talk *t, int32_t root, int *passed_out)
+static int bcast_first(struct channel *t, int32_t root, int *passed_out)
 {
-	struct crossing *x = t->x;
-	struct both *both = &x->both;
-	struct part mine = { both, offsetof(struct both, runs) };
+	struct inter_creation *x = t->x;
+	struct side_info *side = &x->side;
+	struct buffer mine = { side, offsetof(struct side_info, runs) };
 	uint32_t me = intercomm_place_of(t->comm, root);
 	int err;
 
@@ -508,49 +512,50 @@ static int bcast_first(struct talk *t, int32_t root, int *passed_out)
 		me &= me - 1;
 		t->join.ranks[t->join.n++] = rank_at(t->comm, root, me);
 	}
-	err = recv_above(t, root, (struct part){ &x->received, mine.len });
+	err = recv_above(t, root, (struct buffer){ &x->received, mine.len });
 	t->join.n = 0;
 	if (t->comm->rank != root) {
-		err = first_of(both->verdict.err, err);
+		err = first_error(side->error.err, err);
 		if (!err)
-			memcpy(both, &x->received, mine.len);
-		if (!err && both->is_spanning)
+			memcpy(side, &x->received, mine.len);
+		if (!err && side->is_spanning)
 			weft_foreign_expect();
 		if (!err)
-			err = intercomm_take_verdict(&both->verdict);
-		if (!err && (both->n_runs > weft_leader_limit() ||
-				    both->n_bcs > weft_leader_limit()))
+			err = error_record_raise(&side->error);
+		if (!err && (side->n_runs > weft_leader_limit() ||
+				    side->n_bcs > weft_leader_limit()))
 			err = weft_err_set(WEFT_ERR_PROTO,
 				"one side has more processes than the job");
-		if (!both->verdict.err)
-			make_verdict(&both->verdict, err);
+		if (!side->error.err)
+			error_record_set(&side->error, err);
 	}
-	*passed_out = pass(t, root, mine);
-	return intercomm_take_verdict(&both->verdict);
+	*passed_out = send_below(t, root, mine);
+	return error_record_raise(&side->error);
 }
 
 /* Broadcasts the leader's data to its side. If a member below cannot be
  * reached, the broadcast continues, because the others wait for it. */
-static int bcast_side(struct weft_comm *local, int32_t root, struct crossing *x)
+static int bcast_side(
+	struct weft_comm *local, int32_t root, struct inter_creation *x)
 {
-	struct talk t = talk_inside(local, x);
-	struct both *both = &x->both;
-	struct part runs, bcs;
+	struct channel t = channel_to_side(local, x);
+	struct side_info *side = &x->side;
+	struct buffer runs, bcs;
 	int passed, err = bcast_first(&t, root, &passed), bcs_err;
 
 	if (err)
 		return err;
-	runs.len = both->n_runs * sizeof(*both->runs);
-	bcs.len = both->n_bcs * sizeof(*both->bcs);
+	runs.len = side->n_runs * sizeof(*side->runs);
+	bcs.len = side->n_bcs * sizeof(*side->bcs);
 	if (local->rank != root) {
-		both->runs = calloc(1, runs.len);
-		both->bcs = bcs.len ? calloc(1, bcs.len) : NULL;
+		side->runs = calloc(1, runs.len);
+		side->bcs = bcs.len ? calloc(1, bcs.len) : NULL;
 	}
-	runs.at = both->runs;
-	bcs.at = both->bcs;
+	runs.at = side->runs;
+	bcs.at = side->bcs;
 	err = bcast_long(&t, root, runs);
 	bcs_err = bcast_long(&t, root, bcs);
-	err = first_of(first_of(passed, err), bcs_err);
+	err = first_error(first_error(passed, err), bcs_err);
 	if (!err && (!runs.at || (bcs.len && !bcs.at)))
 		err = WEFT_ERR_NOMEM;
 	return err;
@@ -562,47 +567,48 @@ static int bcast_side(struct weft_comm *local, int32_t root, struct crossing *x)
  * members are in the same call by now, so no member gives up alone. Both sides
  * get an earlier error (err). */
 static int exchange_foreign(const struct weft_create_inter *how,
-	struct crossing *x, struct part mine, struct part theirs, int err)
+	struct inter_creation *x, struct buffer mine, struct buffer theirs,
+	int err)
 {
 	struct weft_comm *local = how->local;
-	struct talk t = talk_inside(local, x);
-	struct verdict said = { 0 };
+	struct channel t = channel_to_side(local, x);
+	struct error_record record = { 0 };
 	int32_t root = how->local_leader;
 	int long_err;
 
-	make_verdict(&said, err);
+	error_record_set(&record, err);
 	if (local->rank == root) {
-		struct talk across = talk_across(how, x);
+		struct channel across = channel_to_leader(how, x);
 
 		weft_vci_lock(how->intercomm->vci);
-		err = first_of(
-			err, swap_exact(&across, mine,
-				     err ? (struct part){ NULL, 0 } : theirs));
-		if (said.err)
-			err = intercomm_take_verdict(&said);
-		make_verdict(&said, agree_across(&across, err));
+		err = first_error(err,
+			swap_exact(&across, mine,
+				err ? (struct buffer){ NULL, 0 } : theirs));
+		if (record.err)
+			err = error_record_raise(&record);
+		error_record_set(&record, agree_across(&across, err));
 		weft_vci_unlock(how->intercomm->vci);
 	} else {
 		t.err = err;
 	}
 	t.join.need = WEFT_WIRE_NEED_SIDE;
 	weft_vci_lock(local->vci);
-	err = bcast_long(&t, root, (struct part){ &said, sizeof(said) });
-	if (!t.err && !said.err) {
+	err = bcast_long(&t, root, (struct buffer){ &record, sizeof(record) });
+	if (!t.err && !record.err) {
 		long_err = bcast_long(&t, root, theirs);
-		err = first_of(err, long_err);
+		err = first_error(err, long_err);
 	}
 	weft_vci_unlock(local->vci);
-	return said.err ? intercomm_take_verdict(&said) : err;
+	return record.err ? error_record_raise(&record) : err;
 }
 
 /* The side whose first process has the lower number connects. Large sides would
  * need too many connections. */
-static int meet_all(const struct weft_comm *local,
+static int connect_all(const struct weft_comm *local,
 	const struct weft_group *remote, const struct weft_vci_card *theirs)
 {
 	uint32_t n = remote->size;
-	bool is_small = n <= MEET_MAX && local->size <= MEET_MAX;
+	bool is_small = n <= CONNECT_MAX && local->size <= CONNECT_MAX;
 	bool is_caller =
 		weft_group_proc(local->group, 0) < weft_group_proc(remote, 0);
 	int err = 0;
@@ -621,11 +627,12 @@ static int meet_all(const struct weft_comm *local,
 
 /* Makes the other side's processes reachable. A member that cannot take part
  * notifies the others with its error (err). */
-static int exchange_all(const struct weft_create_inter *how, struct crossing *x,
-	const struct weft_group *remote, int err)
+static int exchange_all(const struct weft_create_inter *how,
+	struct inter_creation *x, const struct weft_group *remote, int err)
 {
 	struct weft_vci_card mine = { 0 }, *theirs;
-	struct part in, out = { NULL, (size_t)how->local->size * sizeof(mine) };
+	struct buffer in,
+		out = { NULL, (size_t)how->local->size * sizeof(mine) };
 	uint32_t n = remote ? remote->size : 0;
 
 	in.len = n * sizeof(*theirs);
@@ -644,7 +651,7 @@ static int exchange_all(const struct weft_create_inter *how, struct crossing *x,
 			how->local, &mine, sizeof(mine), &out.at);
 	err = exchange_foreign(how, x, out, in, err);
 	if (!err)
-		err = meet_all(how->local, remote, theirs);
+		err = connect_all(how->local, remote, theirs);
 	free(out.at);
 	free(theirs);
 	return err;
@@ -655,14 +662,14 @@ static int exchange_all(const struct weft_create_inter *how, struct crossing *x,
 /* Creates the communicator, once all is known: on the local one's VCI if the
  * other side's members have VCIs of the same kind. */
 static int intercomm_make(const struct weft_create_inter *how,
-	const struct both *both, struct weft_group *remote,
+	const struct side_info *side, struct weft_group *remote,
 	struct weft_comm **comm_out)
 {
 	struct weft_comm *local = how->local;
 	struct weft_group *common = NULL;
 	struct weft_comm_init b = {
 		.session = local->child.session,
-		.local_ctx = both->my_ctx + WEFT_CTX_OFFSET_END,
+		.local_ctx = side->my_ctx + WEFT_CTX_OFFSET_END,
 		.group = local->group,
 		.remote = remote,
 		.errh = local->errh,
@@ -671,18 +678,18 @@ static int intercomm_make(const struct weft_create_inter *how,
 	int err;
 
 	b.ctx = weft_group_proc(b.group, 0) < weft_group_proc(b.remote, 0)
-			? both->my_ctx
-			: both->their_ctx;
+			? side->my_ctx
+			: side->their_ctx;
 	err = weft_group_intersection(b.group, b.remote, &common);
 	if (!err && common->size)
 		err = weft_err_set(WEFT_ERR_COMM,
 			"%u processes are on both sides of the "
 			"intercommunicator",
 			common->size);
-	if (!err && both->n_bcs == b.remote->size && both->mine &&
-		both->mine->fabric == both->bcs->fabric)
+	if (!err && side->n_bcs == b.remote->size && side->mine &&
+		side->mine->fabric == side->bcs->fabric)
 		err = weft_ep_exchange_meet(
-			local->vci, b.remote, both->bcs, &vcis);
+			local->vci, b.remote, side->bcs, &vcis);
 	if (vcis) {
 		b.vci = local->vci;
 		b.vcis = vcis;
@@ -701,7 +708,7 @@ static int intercomm_make(const struct weft_create_inter *how,
 }
 
 /* Gathers the cards of the own side's dedicated VCIs, if it has them. */
-static int gather_bcs(struct weft_comm *local, struct both *both)
+static int gather_bcs(struct weft_comm *local, struct side_info *side)
 {
 	const struct weft_vci_card *mine;
 	void *all;
@@ -712,13 +719,13 @@ static int gather_bcs(struct weft_comm *local, struct both *both)
 	mine = weft_vci_card(local->vci);
 	err = weft_create_gather(local, mine, sizeof(*mine), &all);
 	if (!err)
-		both->mine = all;
+		side->mine = all;
 	return err;
 }
 
 /* The steps of all members; the result so far is x->both.verdict. */
-static int cross(const struct weft_create_inter *how, struct crossing *x,
-	struct weft_comm **comm_out)
+static int inter_run_members(const struct weft_create_inter *how,
+	struct inter_creation *x, struct weft_comm **comm_out)
 {
 	struct weft_comm *local = how->local;
 	struct weft_group *remote = NULL;
@@ -727,23 +734,24 @@ static int cross(const struct weft_create_inter *how, struct crossing *x,
 	weft_vci_lock(local->vci);
 	err = bcast_side(local, how->local_leader, x);
 	weft_vci_unlock(local->vci);
-	if (x->both.verdict.err)
+	if (x->side.error.err)
 		return err;
 	if (!err)
-		err = weft_leader_group(x->both.runs, x->both.n_runs, &remote);
-	if (x->both.is_spanning) {
-		x->both.n_bcs =
+		err = weft_leader_group(x->side.runs, x->side.n_runs, &remote);
+	if (x->side.is_spanning) {
+		x->side.n_bcs =
 			0; /* processes of several jobs use default VCIs */
 		err = exchange_all(how, x, remote, err);
 	}
 	if (!err)
-		err = intercomm_make(how, &x->both, remote, comm_out);
+		err = intercomm_make(how, &x->side, remote, comm_out);
 	weft_group_put(remote);
 	return err;
 }
 
 /* The steps between the leaders. */
-static void cross_over(const struct weft_create_inter *how, struct crossing *x)
+static void inter_run_leaders(
+	const struct weft_create_inter *how, struct inter_creation *x)
 {
 	if (!how->intercomm)
 		return;
@@ -756,8 +764,8 @@ int weft_create_inter(
 	const struct weft_create_inter *how, struct weft_comm **comm_out)
 {
 	struct weft_comm *local = how->local;
-	struct crossing *x = crossing_new(local->group);
-	struct verdict before;
+	struct inter_creation *x = inter_creation_new(local->group);
+	struct error_record before;
 	int err;
 
 	if (!x)
@@ -769,14 +777,14 @@ int weft_create_inter(
 	if (!err && local->failed && local->rank == how->local_leader)
 		err = weft_comm_failed(local);
 	weft_vci_unlock(local->vci);
-	make_verdict(&before, err);
-	err = gather_bcs(local, &x->both);
+	error_record_set(&before, err);
+	err = gather_bcs(local, &x->side);
 	if (before.err)
-		err = intercomm_take_verdict(&before);
-	make_verdict(&x->both.verdict, err);
-	cross_over(how, x);
-	err = cross(how, x, comm_out);
-	crossing_put(x);
+		err = error_record_raise(&before);
+	error_record_set(&x->side.error, err);
+	inter_run_leaders(how, x);
+	err = inter_run_members(how, x, comm_out);
+	inter_creation_put(x);
 	return err;
 }
 
@@ -818,14 +826,14 @@ static int make_intercomm(
 static int inter_refuse(
 	const struct weft_create_inter *how, struct weft_group *group)
 {
-	struct crossing *x = crossing_new(group);
+	struct inter_creation *x = inter_creation_new(group);
 
 	if (!x)
 		return how->err;
-	make_verdict(&x->both.verdict, how->err);
-	cross_over(how, x);
-	(void)intercomm_take_verdict(&x->verdict); /* with its message text */
-	crossing_put(x);
+	error_record_set(&x->side.error, how->err);
+	inter_run_leaders(how, x);
+	(void)error_record_raise(&x->error); /* with its message text */
+	inter_creation_put(x);
 	return how->err;
 }
 
@@ -844,10 +852,10 @@ int weft_create_inter_from_groups(
 	err = weft_create_from_group(
 		how->local, tag, NULL, how->errh, &inter.local);
 	free(tag);
-	inter.err = first_of(how->err, err);
+	inter.err = first_error(how->err, err);
 	if (is_leader && how->remote) {
 		pair_err = make_intercomm(how, &inter.intercomm);
-		inter.err = first_of(inter.err, pair_err);
+		inter.err = first_error(inter.err, pair_err);
 		inter.remote_leader =
 			inter.intercomm ? !inter.intercomm->rank : 0;
 	}
