@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* intercomm: intercommunicators
  *
- * The two leaders exchange their member lists (as runs, so that a whole job is
- * 24 bytes) and two context ids each; each leader broadcasts them to its side.
- * The side whose first process has the lower number provides the id of the
- * result, and each side's local communicator has its own leader's second id. If
- * the members of both sides use dedicated VCIs, those are exchanged, too (see
- * ep_exchange.h), and the result uses them; else it uses the default VCI.
+ * Each leader sends the other one its member list and two context ids, and
+ * broadcasts the received data to its side. Member lists are sent as runs, so
+ * that a whole job takes 24 bytes. The side whose first process has the lower
+ * number provides the id of the result. Each side's local communicator has its
+ * own leader's second id. If the members of both sides use dedicated VCIs, the
+ * leaders also exchange those (see ep_exchange.h), and the result uses them.
+ * Otherwise it uses the default VCI.
  *
- * Processes of several jobs cannot look each other up. Then the sides exchange
- * the addresses of all members. */
+ * Processes of several jobs cannot fetch each other's business cards. Then the
+ * sides exchange the addresses of all members. */
 #include "comm/create.h"
 
 #include "base/err.h"
@@ -30,12 +31,14 @@
 
 enum {
 	TYPE_BYTE = 0x247,
-	/* intercommunicators carry leaders' messages beside their own rounds */
+	/* leaders may use an intercommunicator, which also has rounds of its
+	 * own */
 	TAG_LEADERS = WEFT_TAG_PAIR,
 	TAG_SIDE = WEFT_TAG_PAIR_END,
-	PIECE = 3072, /* bytes broadcast at once */
-	CONNECT_MAX =
-		256, /* processes of a side that may connect to all others */
+	PIECE = 3072, /* bytes of one message of a broadcast */
+	/* the largest side whose members connect to all members of the other
+	 * side */
+	CONNECT_MAX = 256,
 };
 
 static int first_error(int err, int next)
@@ -49,13 +52,13 @@ struct buffer {
 	size_t len;
 };
 
-/* The result at another process, with its message text. */
+/* An error as it is sent, with its message text; err is 0 for success. */
 struct error_record {
 	int32_t err;
 	char why[WEFT_ERR_TEXT];
 };
 
-/* Makes the verdict to send: an error and this thread's description of it. */
+/* Fills the record with an error and this thread's description of it. */
 static void error_record_set(struct error_record *v, int err)
 {
 	const char *why = err ? weft_err_detail_peek(err) : "";
@@ -66,42 +69,43 @@ static void error_record_set(struct error_record *v, int err)
 		err && !*why ? weft_err_str(err) : why);
 }
 
-/* Makes a received verdict an error of this process. */
+/* Makes a received error the last error of this thread, and returns it. */
 static int error_record_raise(struct error_record *v)
 {
 	v->why[sizeof(v->why) - 1] = '\0';
 	return v->err ? weft_err_set(v->err, "%s", v->why) : 0;
 }
 
-/* What every member of a side knows in the end. */
+/* The data that every member of a side receives from its leader. */
 struct side_info {
 	uint64_t my_ctx;
 	uint64_t their_ctx;
 	uint32_t n_runs;	   /* of the other side */
 	uint32_t n_bcs;		   /* size of the other side; 0: default VCIs */
 	int32_t is_spanning;	   /* processes of several jobs take part */
-	struct error_record error; /* if an error, nothing follows; the fields
-				   up to here are sent */
+	struct error_record error; /* the last field of the first broadcast; if
+				      an error, nothing follows */
 	struct weft_run *runs;
 	struct weft_vci_card *bcs;  /* of the other side */
 	struct weft_vci_card *mine; /* of the own side, if on dedicated VCIs */
 };
 
-/* One creation. The call creates it. If the call gives up (it was in a cycle),
- * messages that were started continue, and the last one to end destroys this.
- */
+/* The creation of an intercommunicator. The call creates it. If the call is
+ * aborted because of a cycle of waits, its started messages continue, and the
+ * last one to complete destroys this. */
 struct inter_creation {
-	atomic_uint refs; /* the call and late messages */
+	atomic_uint refs; /* the call and unfinished messages */
 	bool is_abandoned;
-	uint32_t number; /* how many the local communicator had before */
+	uint32_t number; /* of the creation on its local communicator */
 	struct weft_group *group;
 	struct weft_leader mine, theirs;
 	struct error_record error, their_error;
-	struct side_info received; /* as received from above */
+	struct side_info received; /* from the parent in the tree */
 	struct side_info side;
 };
 
-/* For a process without memory: the other processes wait for its error. */
+/* Used when memory is exhausted, because the other processes wait for the error
+ * of this one. */
 static struct inter_creation reserve;
 static atomic_flag is_reserve_used = ATOMIC_FLAG_INIT;
 
@@ -135,12 +139,13 @@ static void inter_creation_put(struct inter_creation *x)
 		free(x);
 }
 
+/* One rank on a communicator, with the tag for messages to and from it. */
 struct channel {
 	struct inter_creation *x;
 	struct weft_comm *comm;
 	int32_t rank;
 	int32_t tag;
-	int err; /* within a side: data to pass on is missing */
+	int err; /* within a side: the data for the children is missing */
 	struct weft_blocked_join
 		join; /* ranks that must have started this, too */
 };
@@ -192,7 +197,8 @@ static void on_abandoned_done(void *arg, struct weft_req *req)
 	inter_creation_put(arg);
 }
 
-/* Waits unless the creation gave up. 0, or the reason. */
+/* Waits for the request, unless the creation was aborted. Returns 0 or the
+ * reason of an abort. */
 static int intercomm_wait_for(
 	const struct channel *t, const struct weft_req *req)
 {
@@ -233,9 +239,9 @@ static int intercomm_finish(
 	return err;
 }
 
-/* One message in each direction. Without memory for theirs, receives and drops
- * it, so that the next message matches the next one. *len_out is the received
- * length. */
+/* Exchanges one message in each direction. Without memory for theirs, it is
+ * received and dropped, so that later messages still match. *len_out is the
+ * received length. */
 static int intercomm_swap(const struct channel *t, struct buffer mine,
 	struct buffer theirs, size_t *len_out)
 {
@@ -320,9 +326,9 @@ static void send_failure(const struct channel *t)
 	weft_send_coll_error_locked(&msg, t->err);
 }
 
-/* Sends to the children in the tree. With a failed member there will be no
- * intercommunicator, and some members may have left the call: then no send is
- * waited for. */
+/* Sends to the children in the tree. If a member has failed, the creation fails
+ * and some members may have returned already, so the children get an error and
+ * no send is waited for. */
 static int send_below(struct channel *t, int32_t root, struct buffer buffer)
 {
 	uint32_t me = intercomm_place_of(t->comm, root);
@@ -353,8 +359,8 @@ static int send_below(struct channel *t, int32_t root, struct buffer buffer)
 	return err;
 }
 
-/* Broadcasts from root in pieces, so that a member without memory for it (at is
- * NULL) still passes it on. */
+/* Broadcasts from root in pieces, so that a member without memory for the whole
+ * (buffer.at is NULL) still sends it to its children. */
 static int bcast_long(struct channel *t, int32_t root, struct buffer buffer)
 {
 	bool is_root = t->comm->rank == root;
@@ -369,8 +375,7 @@ static int bcast_long(struct channel *t, int32_t root, struct buffer buffer)
 			memcpy(bytes, (char *)buffer.at + at, piece.len);
 		if (!t->err)
 			t->err = recv_above(t, root, piece);
-		passed = send_below(
-			t, root, piece); /* pass on what was received */
+		passed = send_below(t, root, piece); /* also after an error */
 		err = first_error(err, first_error(t->err, passed));
 		if (!err && buffer.at && !is_root)
 			memcpy((char *)buffer.at + at, bytes, piece.len);
@@ -378,8 +383,8 @@ static int bcast_long(struct channel *t, int32_t root, struct buffer buffer)
 	return err;
 }
 
-/* Exchanges the VCI numbers of the other side's members, if all have VCIs. err
- * is an earlier error: then theirs are received and dropped. */
+/* Exchanges the cards of all members' dedicated VCIs, if all members have one.
+ * After an earlier error (err), theirs are received and dropped. */
 static int exchange_bcs(const struct channel *t, uint32_t n_theirs, int err)
 {
 	struct side_info *side = &t->x->side;
@@ -434,8 +439,8 @@ static bool is_spanning(
 	return has_other_job(mine, job) || has_other_job(theirs, job);
 }
 
-/* The leaders exchange their errors, so that both sides return alike. An error
- * of this side stays the error here. */
+/* Exchanges the errors of the leaders, so that both sides return an error or
+ * both succeed. If both sides have an error, each returns its own. */
 static int agree_across(const struct channel *t, int err)
 {
 	struct inter_creation *x = t->x;
@@ -455,8 +460,9 @@ static int agree_across(const struct channel *t, int err)
 	return next;
 }
 
-/* Both leaders post the same messages whatever failed before (both.verdict),
- * and in the end both know whether both have all data. */
+/* Exchanges the data of both sides between the leaders. Both leaders post the
+ * same messages, also after an error (side.error). Afterwards both leaders have
+ * all data, or side.error is set at both. */
 static void exchange_sides(
 	const struct weft_create_inter *how, struct inter_creation *x)
 {
@@ -495,10 +501,10 @@ static void exchange_sides(
 	error_record_set(&side->error, err);
 }
 
-/* The first broadcast within a side: whether the leaders agree, and what
- * follows. A member that cannot take part (both.verdict) passes its own error
- * on. After an error, nothing follows. *passed_out is the result for the
- * members below only. */
+/* The first broadcast within a side: the leaders' result, and the lengths of
+ * the following broadcasts. A member with an error of its own (side.error)
+ * sends that error to its children. After an error, nothing follows.
+ * *passed_out is the result of sending to the children. */
 static int bcast_first(struct channel *t, int32_t root, int *passed_out)
 {
 	struct inter_creation *x = t->x;
@@ -533,8 +539,8 @@ static int bcast_first(struct channel *t, int32_t root, int *passed_out)
 	return error_record_raise(&side->error);
 }
 
-/* Broadcasts the leader's data to its side. If a member below cannot be
- * reached, the broadcast continues, because the others wait for it. */
+/* Broadcasts the leader's data to its side. If a child cannot be reached, the
+ * broadcast continues, because the other members wait for it. */
 static int bcast_side(
 	struct weft_comm *local, int32_t root, struct inter_creation *x)
 {
@@ -563,9 +569,9 @@ static int bcast_side(
 
 /* ---- processes of several jobs ---- */
 
-/* The leaders exchange the addresses of both sides and broadcast them. All
- * members are in the same call by now, so no member gives up alone. Both sides
- * get an earlier error (err). */
+/* Exchanges the addresses of both sides between the leaders and broadcasts
+ * them. All members are in the call by now, so no member aborts its wait alone.
+ * An earlier error (err) of any member is returned by all. */
 static int exchange_foreign(const struct weft_create_inter *how,
 	struct inter_creation *x, struct buffer mine, struct buffer theirs,
 	int err)
@@ -602,8 +608,9 @@ static int exchange_foreign(const struct weft_create_inter *how,
 	return record.err ? error_record_raise(&record) : err;
 }
 
-/* The side whose first process has the lower number connects. Large sides would
- * need too many connections. */
+/* Records the addresses of the other side, and prepares the connections if both
+ * sides are small. The side whose first process has the lower number connects.
+ * Large sides connect on use. */
 static int connect_all(const struct weft_comm *local,
 	const struct weft_group *remote, const struct weft_vci_card *theirs)
 {
@@ -625,8 +632,8 @@ static int connect_all(const struct weft_comm *local,
 	return err;
 }
 
-/* Makes the other side's processes reachable. A member that cannot take part
- * notifies the others with its error (err). */
+/* Makes the processes of the other side reachable. A member with an earlier
+ * error (err) contributes that error, which all members return. */
 static int exchange_all(const struct weft_create_inter *how,
 	struct inter_creation *x, const struct weft_group *remote, int err)
 {
@@ -659,8 +666,8 @@ static int exchange_all(const struct weft_create_inter *how,
 
 /* ---- the result ---- */
 
-/* Creates the communicator, once all is known: on the local one's VCI if the
- * other side's members have VCIs of the same kind. */
+/* Creates the communicator: on the VCI of the local one if the members of the
+ * other side have dedicated VCIs on the same fabric. */
 static int intercomm_make(const struct weft_create_inter *how,
 	const struct side_info *side, struct weft_group *remote,
 	struct weft_comm **comm_out)
@@ -723,7 +730,8 @@ static int gather_bcs(struct weft_comm *local, struct side_info *side)
 	return err;
 }
 
-/* The steps of all members; the result so far is x->both.verdict. */
+/* The steps of all members. x->side.error is the result of the earlier steps.
+ */
 static int inter_run_members(const struct weft_create_inter *how,
 	struct inter_creation *x, struct weft_comm **comm_out)
 {
@@ -788,7 +796,7 @@ int weft_create_inter(
 	return err;
 }
 
-/* The communicator of the two leaders. */
+/* Creates the communicator of the two leaders. */
 static int make_intercomm(
 	const struct weft_create_inter_groups *how, struct weft_comm **comm_out)
 {
