@@ -626,7 +626,7 @@ static int connect_all(const struct weft_comm *local,
 
 		err = weft_foreign_set_bc(proc, &theirs[i]);
 		if (!err && is_small)
-			weft_foreign_meet(proc, is_caller);
+			weft_foreign_connect(proc, is_caller);
 	}
 	weft_vci_unlock(&weft_proc.vci);
 	return err;

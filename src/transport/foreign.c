@@ -133,7 +133,7 @@ int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc)
 	return peer ? weft_peer_set_bc(peer, bc, false) : WEFT_ERR_NOMEM;
 }
 
-void weft_foreign_meet(uint64_t proc, bool is_caller)
+void weft_foreign_connect(uint64_t proc, bool is_caller)
 {
 	struct weft_wire_head head = { .op = WEFT_WIRE_CREDIT };
 	struct weft_vci *vci = &weft_proc.vci;

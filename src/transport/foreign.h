@@ -52,6 +52,6 @@ int weft_foreign_set_bc(uint64_t proc, const struct weft_vci_card *bc);
  * connects must not cross (plan.connects_one_way), one of the two, is_caller,
  * connects immediately; the other one queues its messages until that, two
  * seconds at most. Does not block. Has no effect for a process of this job. */
-void weft_foreign_meet(uint64_t proc, bool is_caller);
+void weft_foreign_connect(uint64_t proc, bool is_caller);
 
 #endif
