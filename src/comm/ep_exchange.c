@@ -109,8 +109,9 @@ static int take_peers(struct weft_vci *vci, const struct weft_group *group,
 	return err;
 }
 
-int weft_ep_exchange_meet(struct weft_vci *vci, const struct weft_group *group,
-	const struct weft_vci_card *bcs, uint8_t **vcis_out)
+int weft_ep_exchange_resolve(struct weft_vci *vci,
+	const struct weft_group *group, const struct weft_vci_card *bcs,
+	uint8_t **vcis_out)
 {
 	bool *is_local;
 	uint8_t *vcis;
@@ -150,7 +151,7 @@ int weft_ep_exchange_end(struct weft_ep_exchange *m, struct weft_vci **vci_out,
 	*vcis_out = NULL;
 	if (!err && m->vci->number) {
 		weft_vci_unlock(&weft_proc.vci);
-		err = weft_ep_exchange_meet(
+		err = weft_ep_exchange_resolve(
 			m->vci, m->comm->group, bcs, vcis_out);
 		weft_vci_lock(&weft_proc.vci);
 	}

@@ -44,8 +44,9 @@ int weft_ep_exchange_end(struct weft_ep_exchange *exchange,
  * be freed). NULL if they cannot use them: some have none, or the fabrics or
  * jobs differ. Processes with the same cards get the same answer. No lock held.
  */
-int weft_ep_exchange_meet(struct weft_vci *vci, const struct weft_group *group,
-	const struct weft_vci_card *bcs, uint8_t **vcis_out);
+int weft_ep_exchange_resolve(struct weft_vci *vci,
+	const struct weft_group *group, const struct weft_vci_card *bcs,
+	uint8_t **vcis_out);
 
 /* Abandons it; it is freed when it is done. */
 void weft_ep_exchange_abandon(struct weft_ep_exchange *exchange);

@@ -695,7 +695,7 @@ static int intercomm_make(const struct weft_create_inter *how,
 			common->size);
 	if (!err && side->n_bcs == b.remote->size && side->mine &&
 		side->mine->fabric == side->bcs->fabric)
-		err = weft_ep_exchange_meet(
+		err = weft_ep_exchange_resolve(
 			local->vci, b.remote, side->bcs, &vcis);
 	if (vcis) {
 		b.vci = local->vci;

@@ -109,7 +109,7 @@ static struct weft_comm *open_one(struct weft_comm *comm, struct weft_vci *vci,
 	struct weft_comm *made = NULL;
 	uint8_t *vcis = NULL;
 
-	if (weft_ep_exchange_meet(vci, comm->group, cards, &vcis) || !vcis)
+	if (weft_ep_exchange_resolve(vci, comm->group, cards, &vcis) || !vcis)
 		return NULL;
 	b.vcis = vcis;
 	weft_vci_lock(vci);
