@@ -20,7 +20,7 @@ static void exchange_free(struct weft_ep_exchange *m)
 	free(m);
 }
 
-static void on_met(struct weft_agree *agree)
+static void ep_exchange_on_done(struct weft_agree *agree)
 {
 	struct weft_ep_exchange *m = agree->arg;
 
@@ -53,7 +53,7 @@ int weft_ep_exchange_start(struct weft_session *session,
 		.comm = m->comm,
 		.mine = &m->mine,
 		.len = sizeof(m->mine),
-		.done = on_met,
+		.done = ep_exchange_on_done,
 		.arg = m,
 	};
 	err = weft_agree_start(&m->agree);
@@ -73,7 +73,7 @@ struct weft_comm *weft_ep_exchange_comm(struct weft_ep_exchange *exchange)
 }
 
 /* True if these cards can be used together. The same result at all members. */
-static bool is_match(const struct weft_vci_card *bcs, uint32_t n)
+static bool has_same_fabric(const struct weft_vci_card *bcs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (!bcs[i].number || bcs[i].number >= WEFT_VCIS ||
@@ -93,7 +93,7 @@ static bool is_one_job(const struct weft_group *group)
 }
 
 /* Creates peers for the members in the VCI. Its lock held. */
-static int take_peers(struct weft_vci *vci, const struct weft_group *group,
+static int create_peers(struct weft_vci *vci, const struct weft_group *group,
 	const struct weft_vci_card *bcs, const bool *is_local)
 {
 	int err = 0;
@@ -118,7 +118,7 @@ int weft_ep_exchange_resolve(struct weft_vci *vci,
 	int err;
 
 	*vcis_out = NULL;
-	if (!is_one_job(group) || !is_match(bcs, group->size))
+	if (!is_one_job(group) || !has_same_fabric(bcs, group->size))
 		return 0;
 	is_local = calloc(group->size, sizeof(*is_local));
 	vcis = malloc(group->size);
@@ -131,7 +131,7 @@ int weft_ep_exchange_resolve(struct weft_vci *vci,
 	weft_vci_unlock(&weft_proc.vci);
 	weft_vci_lock(vci);
 	if (!err)
-		err = take_peers(vci, group, bcs, is_local);
+		err = create_peers(vci, group, bcs, is_local);
 	weft_vci_unlock(vci);
 	free(is_local);
 	if (err)
