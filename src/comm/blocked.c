@@ -328,7 +328,7 @@ static void on_asker_closed(
 			comm, rank, weft_err_is_fault(coll_err) ? coll_err : 0);
 }
 
-static enum weft_wire_met met_leave(struct weft_vci *vci,
+static enum weft_wire_met answer_leave(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
 {
@@ -347,7 +347,7 @@ static enum weft_wire_met met_leave(struct weft_vci *vci,
 /* A call on a communicator that the querying process has made, too. A process
  * that closes the communicator meanwhile never joins, unless its close has a
  * later number. */
-static enum weft_wire_met met_join(struct weft_vci *vci,
+static enum weft_wire_met answer_join(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
 {
@@ -367,7 +367,7 @@ static enum weft_wire_met met_join(struct weft_vci *vci,
 }
 
 /* An id that progress can pass on counts as done. */
-static enum weft_wire_met met_create(struct weft_vci *vci,
+static enum weft_wire_met answer_create(struct weft_vci *vci,
 	const struct weft_wire_query *query, uint64_t asker,
 	uint32_t *owner_out)
 {
@@ -421,12 +421,12 @@ static void end_silent_wait(struct weft_blocked *b)
 void weft_blocked_open(struct weft_vci *vci)
 {
 	(void)vci;
-	weft_query_set(WEFT_WIRE_NEED_LEAVE, met_leave);
-	weft_query_set(WEFT_WIRE_NEED_CREATE, met_create);
-	weft_query_set(WEFT_WIRE_NEED_ENDPOINTS, met_create);
-	weft_query_set(WEFT_WIRE_NEED_ROUND, met_join);
-	weft_query_set(WEFT_WIRE_NEED_SIDE, met_join);
-	weft_query_set(WEFT_WIRE_NEED_INTERCOMM, met_join);
+	weft_query_set(WEFT_WIRE_NEED_LEAVE, answer_leave);
+	weft_query_set(WEFT_WIRE_NEED_CREATE, answer_create);
+	weft_query_set(WEFT_WIRE_NEED_ENDPOINTS, answer_create);
+	weft_query_set(WEFT_WIRE_NEED_ROUND, answer_join);
+	weft_query_set(WEFT_WIRE_NEED_SIDE, answer_join);
+	weft_query_set(WEFT_WIRE_NEED_INTERCOMM, answer_join);
 }
 
 void weft_blocked_begin(struct weft_blocked *b)
