@@ -205,7 +205,7 @@ static void blocked_needs(struct weft_wait *wait)
 	case WEFT_BLOCKED_PORT:
 		need = weft_wait_need(wait);
 		need->kind = WEFT_WIRE_NEED_NONE;
-		snprintf(need->phrase, sizeof(need->phrase), "%s", b->whom);
+		snprintf(need->phrase, sizeof(need->phrase), "%s", b->awaited);
 	}
 }
 
@@ -281,7 +281,7 @@ static void blocked_describe(
 		add_label(buf, len, weft_comm_label(b->comm));
 		break;
 	case WEFT_BLOCKED_PORT:
-		snprintf(buf, len, "in %s, waiting for %s", call, b->whom);
+		snprintf(buf, len, "in %s, waiting for %s", call, b->awaited);
 	}
 }
 
@@ -454,12 +454,12 @@ void weft_blocked_end(struct weft_blocked *b)
 	weft_wait_end(&b->wait);
 }
 
-static bool is_time_to_give_up(const struct weft_blocked *b, uint64_t now)
+static bool is_past_reach_limit(const struct weft_blocked *b, uint64_t now)
 {
 	uint64_t limit = (uint64_t)weft_knobs.reach_limit * WEFT_NS_PER_S;
 
 	return now - b->wait.begun_ns >= limit &&
-	       now - b->looked_ns > WEFT_NS_PER_S / 4;
+	       now - b->checked_ns > WEFT_NS_PER_S / 4;
 }
 
 int weft_blocked_round(struct weft_blocked *b)
@@ -470,8 +470,8 @@ int weft_blocked_round(struct weft_blocked *b)
 	if (err || !weft_knobs.reach_limit || b->wait.n_rounds % 64)
 		return err;
 	now = weft_now_ns();
-	if (is_time_to_give_up(b, now)) {
-		b->looked_ns = now;
+	if (is_past_reach_limit(b, now)) {
+		b->checked_ns = now;
 		end_silent_wait(b);
 	}
 	return b->wait.err;

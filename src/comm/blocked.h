@@ -54,7 +54,7 @@ struct weft_blocked {
 	struct weft_comm *comm; /* DISCONNECT, DERIVE */
 	const char *what;	/* DERIVE: "split"; PORT: the call */
 	const char *id;		/* PORT: of the report */
-	const char *whom; /* PORT: for example "a process that connects" */
+	const char *awaited; /* PORT: for example "a process that connects" */
 	struct weft_blocked_join join;		  /* DERIVE */
 	const struct weft_blocked_create *create; /* CREATE */
 	/* CREATE: true while it must continue to wait */
@@ -65,7 +65,7 @@ struct weft_blocked {
 	/* below: only blocked.c */
 	struct weft_wait wait;
 	struct weft_wait_ops ops;
-	uint64_t looked_ns; /* of the last check for silent members */
+	uint64_t checked_ns; /* of the last check for silent members */
 };
 
 /* Registers the answers to queries with the watchdog; called when a VCI opens.

@@ -432,8 +432,8 @@ static int wait_connect_request(const struct weft_comm *local, const char *name,
 		.vci = vci,
 		.id = *job ? "SESSION-SPAWN" : "SESSION-ACCEPT",
 		.what = *job ? "MPI_Comm_spawn" : "MPI_Comm_accept",
-		.whom = *job ? "the new processes to call MPI_Init"
-			     : "somebody to connect",
+		.awaited = *job ? "the new processes to call MPI_Init"
+				: "somebody to connect",
 	};
 	struct port *port;
 	struct weft_link *link;
@@ -480,7 +480,7 @@ static bool is_confirmed(struct connect_request *k, const char *what)
 		.vci = &weft_proc.vci,
 		.id = "SESSION-ACCEPT",
 		.what = what,
-		.whom = "the connecting process to answer",
+		.awaited = "the connecting process to answer",
 	};
 
 	weft_list_push_back(&accepted, &k->link);
@@ -545,7 +545,7 @@ static int wait_answer(struct weft_vci *vci, const struct weft_comm *local,
 		.vci = vci,
 		.id = "SESSION-CONNECT",
 		.what = "MPI_Comm_connect",
-		.whom = "the port to accept",
+		.awaited = "the port to accept",
 	};
 	int err = 0;
 
