@@ -97,7 +97,7 @@ void weft_create_open(struct weft_vci *vci)
 }
 
 /* The VCI number that a member of the parent has for it. */
-static uint8_t vci_in(const struct weft_comm *parent, uint64_t proc)
+static uint8_t vci_in_parent(const struct weft_comm *parent, uint64_t proc)
 {
 	int32_t rank = weft_group_rank_of(parent->remote, proc);
 
@@ -108,7 +108,7 @@ static uint8_t vci_in(const struct weft_comm *parent, uint64_t proc)
 }
 
 /* Records the members' VCI numbers, as exchanged or as the parent has them. */
-static int note_vcis(struct weft_comm *comm, const uint8_t *vcis,
+static int record_vcis(struct weft_comm *comm, const uint8_t *vcis,
 	const struct weft_comm *parent)
 {
 	if (!vcis && (!parent || !parent->vcis))
@@ -119,7 +119,8 @@ static int note_vcis(struct weft_comm *comm, const uint8_t *vcis,
 	for (uint32_t i = 0; i < (uint32_t)comm->remote_size; i++)
 		comm->vcis[i] =
 			vcis ? vcis[i]
-			     : vci_in(parent, weft_group_proc(comm->remote, i));
+			     : vci_in_parent(parent,
+				       weft_group_proc(comm->remote, i));
 	return 0;
 }
 
@@ -153,12 +154,12 @@ int weft_comm_init(const struct weft_comm_init *b, struct weft_comm **comm_out)
 	if (err)
 		return err;
 	snprintf(comm->tag, sizeof(comm->tag), "%s", b->tag ? b->tag : "");
-	err = note_vcis(comm, b->vcis, b->parent);
+	err = record_vcis(comm, b->vcis, b->parent);
 	if (!err && b->remote)
 		err = weft_comm_create(
 			vci, b->local_ctx, b->group, NULL, &comm->local);
 	if (!err && b->remote)
-		err = note_vcis(comm->local, b->local_vcis, b->parent);
+		err = record_vcis(comm->local, b->local_vcis, b->parent);
 	if (!err && comm->failed && !b->is_fixed)
 		err = refuse_failed(comm);
 	if (!err && b->info)
@@ -245,7 +246,7 @@ static void creation_init(
 	};
 }
 
-static bool is_for(const struct arrival *a, const struct creation *c)
+static bool is_arrival_for(const struct arrival *a, const struct creation *c)
 {
 	return !memcmp(a->wire.key, c->wire.key, sizeof(c->wire.key)) &&
 	       a->wire.size == c->wire.size && !strcmp(a->tag, c->tag);
@@ -258,14 +259,14 @@ static struct arrival *find_arrival(const struct creation *c)
 		struct arrival *a =
 			weft_container_of(link, struct arrival, link);
 
-		if (is_for(a, c))
+		if (is_arrival_for(a, c))
 			return a;
 	}
 	return NULL;
 }
 
 /* Takes the oldest message for this creation, if any. */
-static bool take_arrival(struct creation *c)
+static bool pop_arrival(struct creation *c)
 {
 	struct arrival *a = find_arrival(c);
 
@@ -291,7 +292,7 @@ static bool create_is_waiting(const struct weft_blocked *blocked)
 }
 
 /* True if it is over the same members, by the hash of their list. */
-static bool is_beside(const struct arrival *a, const struct creation *c)
+static bool has_same_members(const struct arrival *a, const struct creation *c)
 {
 	return a->wire.size == c->wire.size &&
 	       a->wire.key[0] == c->wire.key[0] &&
@@ -311,7 +312,7 @@ static void create_explain(
 		struct arrival *a =
 			weft_container_of(link, struct arrival, link);
 
-		if (!is_beside(a, c))
+		if (!has_same_members(a, c))
 			continue;
 		snprintf(buf, len,
 			"string tags differ: \"%.60s\" here, \"%.60s\" in "
@@ -323,7 +324,8 @@ static void create_explain(
 }
 
 /* True if the parent process was found unreachable. */
-static bool is_cut_off(struct weft_vci *vci, const struct creation *c)
+static bool is_parent_unreachable(
+	struct weft_vci *vci, const struct creation *c)
 {
 	const struct weft_peer *peer =
 		vci->n_failed ? weft_map_get(&vci->peers, c->known.parent + 1)
@@ -334,7 +336,7 @@ static bool is_cut_off(struct weft_vci *vci, const struct creation *c)
 
 /* Sends this process's card to a parent on another node, which then need not
  * fetch it from the process manager. */
-static void create_greet(struct weft_vci *vci, const struct creation *c)
+static void connect_parent(struct weft_vci *vci, const struct creation *c)
 {
 	struct weft_peer *parent;
 
@@ -367,12 +369,12 @@ static int wait_arrival(struct weft_vci *vci, struct creation *c)
 	};
 	int err = 0;
 
-	create_greet(vci, c);
+	connect_parent(vci, c);
 	weft_blocked_begin(&blocked);
-	while (!err && !take_arrival(c)) {
+	while (!err && !pop_arrival(c)) {
 		if (weft_failed_in(c->group))
 			err = refuse_group(c);
-		else if (is_cut_off(vci, c))
+		else if (is_parent_unreachable(vci, c))
 			err = weft_err_set(WEFT_ERR_PEER,
 				"communicator \"%s\" cannot be created: the "
 				"fabric does not reach process %u",
@@ -385,7 +387,7 @@ static int wait_arrival(struct weft_vci *vci, struct creation *c)
 }
 
 /* Sends the context id to the children in the tree. */
-static int pass_on(struct weft_vci *vci, const struct creation *c)
+static int send_ctx(struct weft_vci *vci, const struct creation *c)
 {
 	uint32_t rank = (uint32_t)c->group->my_rank;
 	uint64_t proc;
@@ -411,7 +413,7 @@ static int pass_on(struct weft_vci *vci, const struct creation *c)
 }
 
 /* Exchanges VCIs with all members. Default VCI's lock held. */
-static int exchange(struct weft_session *session, const struct creation *c,
+static int exchange_vcis(struct weft_session *session, const struct creation *c,
 	struct weft_vci **vci_out, uint8_t **vcis_out)
 {
 	struct weft_ep_exchange *m;
@@ -437,8 +439,8 @@ static int exchange(struct weft_session *session, const struct creation *c,
 }
 
 /* A creation with one member. */
-static int alone(struct weft_session *session, struct weft_vci **vci_out,
-	uint8_t **vcis_out)
+static int create_single(struct weft_session *session,
+	struct weft_vci **vci_out, uint8_t **vcis_out)
 {
 	uint8_t *vcis = malloc(1);
 
@@ -473,11 +475,11 @@ int weft_create_in_session(struct weft_session *session,
 		err = wait_arrival(vci, &c);
 	}
 	if (!err)
-		err = pass_on(vci, &c);
+		err = send_ctx(vci, &c);
 	if (!err && c.has_vcis)
-		err = exchange(session, &c, &comm_vci, &vcis);
+		err = exchange_vcis(session, &c, &comm_vci, &vcis);
 	else if (!err && session->vci != vci && group->size == 1)
-		err = alone(session, &comm_vci, &vcis);
+		err = create_single(session, &comm_vci, &vcis);
 	weft_vci_unlock(vci);
 	if (!err) {
 		struct weft_comm_init b = {
@@ -571,12 +573,12 @@ static int started_ctx(struct started *s)
 
 	if (s->c.group->my_rank == 0) {
 		s->c.wire.ctx = weft_proc_new_ctx(1);
-	} else if (!take_arrival(&s->c)) {
+	} else if (!pop_arrival(&s->c)) {
 		if (!weft_failed_in(s->c.group))
 			return WEFT_AGAIN;
 		return refuse_group(&s->c);
 	}
-	err = pass_on(&weft_proc.vci, &s->c);
+	err = send_ctx(&weft_proc.vci, &s->c);
 	/* joins the round because the other members wait for it */
 	if (!err && s->c.has_vcis)
 		err = weft_ep_exchange_start(NULL, s->c.group,
