@@ -547,7 +547,7 @@ struct started {
 	struct weft_errh *errh;
 	struct weft_info *info;
 	struct weft_ep_exchange *exchange; /* NULL: none, or not started */
-	weft_create_made_fn *made;
+	weft_create_done_fn *made;
 	void *arg;
 	char tag[];
 };
@@ -663,7 +663,7 @@ static struct started *started_new(struct weft_group *group, const char *tag,
 
 int weft_create_start(struct weft_group *group, const char *tag,
 	const struct weft_info *info, struct weft_errh *errh,
-	weft_create_made_fn *made, void *arg)
+	weft_create_done_fn *made, void *arg)
 {
 	struct weft_vci *vci = &weft_proc.vci;
 	struct weft_session *session;

@@ -48,18 +48,18 @@ int weft_create_fixed_locked(struct weft_session *session, uint64_t ctx,
 
 /* Called when a started creation is done; comm is NULL when it failed. VCI's
  * lock held. */
-typedef void weft_create_made_fn(void *arg, struct weft_comm *comm, int err);
+typedef void weft_create_done_fn(void *arg, struct weft_comm *comm, int err);
 
 /* Starts weft_create_from_group(); does not block, may complete immediately.
  * Ends with WEFT_ERR_SESSION when its session ends first. */
 int weft_create_start(struct weft_group *group, const char *tag,
 	const struct weft_info *info, struct weft_errh *errh,
-	weft_create_made_fn *made, void *arg);
+	weft_create_done_fn *made, void *arg);
 
 /* Starts a duplicate, intra or inter; does not block. The new communicator has
  * comm's error handler and a copy of info. */
 int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,
-	weft_create_made_fn *made, void *arg);
+	weft_create_done_fn *made, void *arg);
 int weft_create_dup(struct weft_comm *comm, const struct weft_info *info,
 	struct weft_comm **comm_out);
 

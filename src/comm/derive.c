@@ -149,7 +149,7 @@ static bool is_first_side(const struct weft_comm *comm)
 struct dup {
 	struct weft_agree agree;
 	struct weft_info *info;
-	weft_create_made_fn *made;
+	weft_create_done_fn *made;
 	void *arg;
 };
 
@@ -194,7 +194,7 @@ static int dup_fail_locked(struct weft_comm *comm, int err)
 }
 
 static int dup_start_locked(struct weft_comm *comm,
-	const struct weft_info *info, weft_create_made_fn *made, void *arg)
+	const struct weft_info *info, weft_create_done_fn *made, void *arg)
 {
 	struct dup *d = calloc(1, sizeof(*d));
 	int err = d ? 0 : WEFT_ERR_NOMEM;
@@ -219,7 +219,7 @@ static int dup_start_locked(struct weft_comm *comm,
 }
 
 int weft_create_dup_start(struct weft_comm *comm, const struct weft_info *info,
-	weft_create_made_fn *made, void *arg)
+	weft_create_done_fn *made, void *arg)
 {
 	int err;
 
